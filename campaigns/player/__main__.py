@@ -3,6 +3,18 @@
 campaign file (demo.yaml) under each of its schedulers, and ends with the verdict:
 what came out, a short table, and which scheduler to choose. OUT/report.html has
 figures and tables, OUT/report.json every number.
+
+Schedulers take turns under live calls: one daemon, one feeder, and blocks of about
+a second, in random order in each of ten rounds; then short episodes (calm,
+overload, calm), if the campaign has an overload. Each round has as many calls as
+take the share of the workers' time that the campaign asks for, by what a frame cost
+in the rounds before. If the daemon sheds as it does by default, one call through
+the overload can be heard: OUT/shed-quiet.wav, and OUT/shed-age.wav for the contrast.
+Run folder: OUT/blocks.
+What cannot be switched so is played in separate whole runs, one after another, each
+with a daemon and a feeder of its own: the kernel's schedulers, a media proxy, files
+to convert, conversations, calls that come and go at random, expectations. The
+command says why.
 A folder of campaigns is played by its own program (thesis, overload and cluster
 live, scale simulated), or else simulated by campaigns/simulate (best).
 
@@ -10,12 +22,15 @@ live, scale simulated), or else simulated by campaigns/simulate (best).
                       compare); options of a scheduler follow
                       colons: rr:quantum=2ms, rsdl:levels=3:quantum=2ms. Also
                       the kernel's: kernel:nice, kernel:deadline:overhead=7us,
-                      and a plug-in's path: ./mine.so
+                      and a plug-in's path: ./mine.so. fifo,fifo#2 compares one
+                      with itself
   --out DIR           run folders go there (out/CAMPAIGN)
-  --repeat N          N rounds of all schedulers (a b c a b c ...), into
-                      OUT/SCHEDULER/1 to N. The table shows medians with
-                      intervals, and what noise could explain (codec-report
-                      --help, "repetitions", has the rule; 4 tell the least)
+  --rounds N          N rounds of all schedulers, each in an order of its own
+                      (10; separate runs: 1, and else into OUT/SCHEDULER/1 to
+                      N. The table then shows medians with intervals, and what
+                      noise could explain; codec-report --help,
+                      "repetitions", has the rule; 4 tell the least)
+  --separate          play separate whole runs
   --find-capacity     search for the largest share of the campaign's load that
                       each scheduler carries without a lost frame and with a
                       p99 delay within --p99; within 5 %, confirmed by a second
@@ -31,15 +46,16 @@ live, scale simulated), or else simulated by campaigns/simulate (best).
   --feeder OPTION     passed to codec-feeder; may be repeated
   --runner OPTION     passed to codec-runner; may be repeated
 
-Every scheduler gets a fresh daemon on loopback, its receiver and the feeder on
-the first CPU and the workers on the others; conversions read and write the
+Daemons are on loopback, with their receiver and the feeder on the first CPU and
+the workers on the others; conversions read and write the
 folder "spool" of its run folder. environment.json in it tells revision, command
 lines, machine, libraries and how busy the machine was.
 
 Exit code: 0, or 3 when an expectation of the campaign was missed, 1 when a run
 broke off, whatever was missed before, 2 for a wrong command line or campaign,
 130 after Ctrl-C or SIGTERM. A run that broke off is the last one; what was
-played until then is reported; a search plays it again, and goes on with the next
+played until then is reported, as after Ctrl-C; a scheduler that the daemon refuses
+or replaces ends with 1, and the others are played on; a search plays it again, and goes on with the next
 scheduler. Simulating a folder is 0 whatever is missed, and so is a search.
 """
 import os

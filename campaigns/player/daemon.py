@@ -10,13 +10,15 @@ from loopback import free_port
 class Daemon:
     """Started by start(), which tells whether it runs; ended by stop()."""
 
-    def __init__(self, program, scheduler, folder, options, cpus=None):
-        """cpus: those of all its threads; None: it chooses."""
+    def __init__(self, program, scheduler, folder, options, cpus=None,
+                 config="none"):
+        """cpus: those of all its threads; None: it chooses. config: its
+        file."""
         self.udp, self.sctp = free_port(), 1024 + free_port() % 60000
         self.scheduler = scheduler
         self.errors = os.path.join(folder, "runner.err")
         self.command = [
-            program, "--config", "none", "--rtp", "127.0.0.1:0",
+            program, "--config", config, "--rtp", "127.0.0.1:0",
             "--control", f"127.0.0.1:{self.sctp}", "--udp-port",
             str(self.udp), "--sctp", "user", "--scheduler", scheduler, "--log-file",
             os.path.join(folder, "runner.log"), *options]

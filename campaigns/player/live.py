@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Playing a campaign live: one run, and the calls that all runs get."""
+import json
 import os
 import re
 import signal
@@ -10,13 +11,13 @@ import sys
 import environment
 from daemon import Daemon
 from installation import programs
-from names import folder_name
+from names import folder_name, plain_name
 from peer import RTPENGINE, Foreign, Rtpengine
 
 BROKEN, WRONG, MISSED, INTERRUPTED = 1, 2, 3, 130
 PLAYED = 0, MISSED  # to the end: there is a run.json to judge
 RUN_FILES = "trace.bin", "run.json", "calls.csv", "frames.bin", \
-    "environment.json"
+    "environment.json", "blocks.json"
 SIZINGS = 5  # measurements of a load, of which the median counts
 
 
@@ -47,7 +48,8 @@ class Player:
         self.daemon_options = self.ask("daemon")
         if not self.daemon_options:
             raise Broken(WRONG)  # the feeder has said what is wrong
-        self.conversions = self.ask("conversions") != ["0"]
+        self.campaign = self._ask_campaign()
+        self.conversions = self.campaign["conversions"] > 0
         self.specs = options.schedulers or self.ask("schedulers") or ["edf"]
         if options.peer:
             self.specs = [*self.specs, options.peer]
@@ -71,12 +73,19 @@ class Player:
     def program(self, name):
         return os.path.join(self.build, name)
 
-    def ask(self, what):
+    def ask(self, what, *more):
         """Lines of codec-feeder --print."""
         done = subprocess.run(
             [self.program("codec-feeder"), self.options.campaign, "--print",
-             what], stdout=subprocess.PIPE, text=True, check=False)
+             what, *more], stdout=subprocess.PIPE, text=True, check=False)
         return done.stdout.splitlines()
+
+    def _ask_campaign(self):
+        """{seed, conversions, expects, flows}"""
+        text = "".join(self.ask("campaign", *self.options.feeder))
+        if not text:
+            raise Broken(WRONG)
+        return json.loads(text)
 
     def stop(self, number, _=None):
         """On a signal: no further run, and the feeder shall end this one."""
@@ -134,7 +143,8 @@ class Player:
         if spec == self.options.peer:
             self.daemon = self._peer(folder)
         else:
-            self.daemon = Daemon(self.program("codec-runner"), spec, folder, [
+            self.daemon = Daemon(self.program("codec-runner"),
+                                 plain_name(spec), folder, [
                 *more, *self.daemon_options, *self._place(),
                 *self.options.runner],
                 self.worker_cpus() if self.options.peer else None)

@@ -27,7 +27,8 @@ class Options:
     schedulers: list = field(default_factory=list)
     out: str = None
     quick: bool = False
-    repeat: int = 1
+    rounds: int = None
+    separate: bool = False
     find_capacity: bool = False
     p99: float = 20.0
     dump: bool = False
@@ -56,18 +57,18 @@ class Options:
         folder = os.path.isdir(self.campaign)
         self.out = self.out or installation.out(self.TOP, self.name)
         if folder and (self.feeder or self.runner or self.dump or self.peer
-                       or self.repeat > 1 or self.find_capacity):
+                       or self.rounds or self.separate or self.find_capacity):
             own = self.own_program()
             raise Wrong(f"{self.name} {'has a program of its own' if own else 'is simulated'}"
-                        ": no --feeder, --runner, --dump, --peer, --repeat or "
-                        "--find-capacity" +
+                        ": no --feeder, --runner, --dump, --peer, --rounds, "
+                        "--separate or --find-capacity" +
                         (f"; {own} --help has its options" if own else ""))
         if (folder and self.schedulers and self.name in UNSCHEDULED
                 and self.own_program()):
             raise Wrong(f"{self.name} compares no schedulers: no --schedulers; "
                         f"{self.own_program()} --help has its options")
-        if self.repeat > 1 and self.find_capacity:
-            raise Wrong("--find-capacity repeats as it needs: no --repeat")
+        if self.rounds and self.find_capacity:
+            raise Wrong("--find-capacity repeats as it needs: no --rounds")
         if self.quick and not (folder and self.own_program()):
             raise Wrong(f"{self.name} has no short form")
 
@@ -86,16 +87,20 @@ def _set_list(options, text):
     options.schedulers = scheduler_list(text)
     if not options.schedulers:
         raise Wrong("--schedulers takes names such as fifo,edf")
+    twice = {s for s in options.schedulers if options.schedulers.count(s) > 1}
+    for name in twice:
+        raise Wrong(f"--schedulers has {name} twice; to compare it with "
+                    f"itself, call the second one {name}#2")
 
 
 def _set_out(options, text):
     options.out = os.path.abspath(text)
 
 
-def _set_repeat(options, text):
+def _set_rounds(options, text):
     if not re.fullmatch(r"[1-9][0-9]{0,2}", text):
-        raise Wrong(f"--repeat takes 1 to 999, not {text}")
-    options.repeat = int(text)
+        raise Wrong(f"--rounds takes 1 to 999, not {text}")
+    options.rounds = int(text)
 
 
 def _set_p99(options, text):
@@ -119,7 +124,7 @@ def _set_peer(options, text):
 
 VALUES = {
     "--peer": _set_peer,
-    "--repeat": _set_repeat,
+    "--rounds": _set_rounds,
     "--p99": _set_p99,
     "--schedulers": _set_list,
     "--out": _set_out,
@@ -129,7 +134,7 @@ VALUES = {
 
 
 FLAGS = {"--quick": "quick", "--find-capacity": "find_capacity",
-         "--dump": "dump"}
+         "--dump": "dump", "--separate": "separate"}
 
 
 def parse(arguments):

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 
+import blocks
 from live import BROKEN, INTERRUPTED, PLAYED, Broken, Player, remove_run
 from names import folder_name
 
@@ -17,21 +18,24 @@ def has_run(folder):
     return os.path.exists(os.path.join(folder, "run.json"))
 
 
-def order(specs, repeat):
-    """[(scheduler, repetition)]: interleaved, so that what changes slowly on
-    the machine meets all schedulers alike."""
-    return [(spec, turn) for turn in range(1, repeat + 1) for spec in specs]
+def order(specs, rounds, seed):
+    """[(scheduler, round)]: interleaved, so that what changes slowly on
+    the machine meets all schedulers alike; in random order within a round, so
+    that none always comes behind the same."""
+    drawn = blocks.orders(specs, rounds, seed)
+    return [(spec, turn + 1) for turn in range(rounds) for spec in drawn[turn]]
 
 
-def run_folder(out, spec, turn, repeat):
+def run_folder(out, spec, turn, rounds):
     """OUT/SCHEDULER, or OUT/SCHEDULER/TURN."""
     folder = os.path.join(out, folder_name(spec))
-    return folder if repeat == 1 else os.path.join(folder, str(turn))
+    return folder if rounds == 1 else os.path.join(folder, str(turn))
 
 
-def forget(out, specs, repeat):
+def forget(out, specs):
     """Remove what would be taken for part of these runs: a run in the place
-    of repetitions, and the repetitions of an earlier time."""
+    of repetitions, the repetitions of an earlier time, and blocks."""
+    remove_run(os.path.join(out, blocks.FOLDER))
     for spec in specs:
         folder = os.path.join(out, folder_name(spec))
         if not os.path.isdir(folder):
@@ -54,23 +58,39 @@ def report(player, folders):
         check=False).returncode
 
 
-def _title(player, spec, turn):
-    of = f", {turn} of {player.options.repeat}" \
-        if player.options.repeat > 1 else ""
+def _title(player, spec, turn, rounds):
+    of = f", {turn} of {rounds}" if rounds > 1 else ""
     return f"\n== {player.options.name} under {spec}{of}"
 
 
 def play_all(player):
+    """Play, in blocks or one after another, and report. The exit code."""
+    why = blocks.why_separate(player)
+    forget(player.options.out, player.specs)
+    if why:
+        if len(player.specs) > 1:
+            print(f"separate runs, one after another: {why}", flush=True)
+        return play_separately(player)
+    code = blocks.play(player)
+    folder = os.path.join(player.options.out, blocks.FOLDER)
+    if os.path.exists(os.path.join(folder, "blocks.json")) and \
+            not report(player, [folder]):
+        code = code or BROKEN
+    return code
+
+
+def play_separately(player):
     """Play, until a run breaks off, and report. The exit code: why it broke
     off, else whether an expectation was missed."""
     options = player.options
-    worst, folders = 0, {}
-    forget(options.out, player.specs, options.repeat)
-    for spec, turn in order(player.specs, options.repeat):
+    worst, folders, rounds = 0, {}, options.rounds or 1
+    if len(player.specs) > 1 or rounds > 1:
+        player.size_loads()
+    for spec, turn in order(player.specs, rounds, player.campaign["seed"]):
         if player.stopped:
             break
-        folder = run_folder(options.out, spec, turn, options.repeat)
-        print(_title(player, spec, turn), flush=True)
+        folder = run_folder(options.out, spec, turn, rounds)
+        print(_title(player, spec, turn, rounds), flush=True)
         try:
             code = player.play(spec, folder, repetition=turn)
         except Broken:
@@ -95,9 +115,6 @@ def run(options, work):
             if signal.getsignal(number) != signal.SIG_IGN:  # nohup(1)
                 signal.signal(number, player.stop)
         player.check_peer()
-        if len(player.specs) > 1 or options.repeat > 1 or \
-                options.find_capacity:
-            player.size_loads()
         worst = work(player)
     except Broken as broken:
         worst = broken.code

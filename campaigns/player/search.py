@@ -188,6 +188,7 @@ def search_all(player):
     """Search for every scheduler and tell. The exit code: that of the last
     search that broke off, which ends only its own."""
     os.makedirs(player.options.out, exist_ok=True)
+    player.size_loads()
     results, code = {}, 0
     for spec in player.specs:
         one = Search(lambda scale, spec=spec: _play(player, spec, scale))

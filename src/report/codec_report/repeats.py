@@ -2,7 +2,7 @@
 """Repetitions of a run, and which differences noise could explain.
 
 A folder without run files of its own, but with folders 1, 2, ... that are
-runs, is one run that was repeated (campaigns/run --repeat). Its column shows
+runs, is one run that was repeated (campaigns/run --rounds). Its column shows
 the median of each metric over the repetitions and, in brackets, the bootstrap
 95 % interval of the median (2000 samples, fixed seed).
 

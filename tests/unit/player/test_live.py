@@ -26,7 +26,9 @@ while :; do sleep 0.02; done
 FEEDER = """#!/bin/sh
 case "$*" in
 *"--print daemon") echo --workers=1; exit 0 ;;
-*"--print conversions") echo 0; exit 0 ;;
+*"--print campaign"*)
+	echo '{"seed": 1, "conversions": 0, "expects": true, "flows": []}'
+	exit 0 ;;
 *"--print schedulers") echo fifo; echo rr,quantum=1ms; exit 0 ;;
 *"--print counts"*)
 	n=$(cat "$0.counts" | head -n 1)

@@ -62,16 +62,18 @@ def test_options_of_the_programs_may_begin_with_dashes(tmp_path):
     (["missing.yaml"], "no campaign file missing.yaml"),
     (["best", "--feeder", "x"], "best is simulated"),
     (["demo.yaml", "--quick"], "demo has no short form"),
-    (["best", "--repeat", "2"], "best is simulated"),
+    (["best", "--rounds", "2"], "best is simulated"),
     (["cluster", "--schedulers", "fifo"], "cluster compares no schedulers"),
     (["--schedulers", ","], "--schedulers takes names such as fifo,edf"),
+    (["--schedulers", "fifo,edf,fifo"], "call the second one fifo#2"),
     (["best", "--peer", "rtpengine"], "best is simulated"),
     (["--peer", "kamailio"], "--peer takes rtpengine or the address"),
     (["--peer", "127.0.0.1"], "--peer takes rtpengine or the address"),
     (["--peer", "127.0.0.1:70000"], "--peer takes rtpengine or the address"),
-    (["--repeat", "0"], "--repeat takes 1 to 999, not 0"),
+    (["best", "--separate"], "best is simulated"),
+    (["--rounds", "0"], "--rounds takes 1 to 999, not 0"),
     (["--p99", "20"], "--p99 takes a time such as 20ms, not 20"),
-    (["--find-capacity", "--repeat", "2"], "--find-capacity repeats"),
+    (["--find-capacity", "--rounds", "2"], "--find-capacity repeats"),
 ])
 def test_wrong_command_lines_are_told(words, why):
     with pytest.raises(Wrong, match=why):
@@ -134,8 +136,8 @@ def test_a_scheduler_that_is_none_is_told_before_anybody_plays(
 
 
 def test_repetitions_and_searches():
-    options = checked("--repeat", "5", "--dump")
-    assert (options.repeat, options.dump) == (5, True)
+    options = checked("--rounds", "5", "--dump")
+    assert (options.rounds, options.dump) == (5, True)
     options = checked("--find-capacity", "--p99", "1.5s")
     assert (options.find_capacity, options.p99) == (True, 1500)
     assert checked().p99 == 20

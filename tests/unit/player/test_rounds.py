@@ -15,10 +15,12 @@ class Stage:
     """In place of live.Player: carries so many per cent of the load under
     each scheduler; every 100 % are 40 calls. codes: of the first runs."""
 
-    def __init__(self, out, limits, repeat=1, fail_at=None, codes=()):
+    def __init__(self, out, limits, rounds=None, fail_at=None, codes=()):
         self.options = SimpleNamespace(
-            out=str(out), repeat=repeat, name="x", p99=20.0,
-            campaign="x.yaml")
+            out=str(out), rounds=rounds, name="x", p99=20.0,
+            campaign="x.yaml", peer=None, dump=False,
+            separate=False)
+        self.campaign = {"seed": 1, "conversions": 0, "expects": True}
         self.limits, self.specs = limits, list(limits)
         self.counts, self.constant = {"talk": 40}, {"revision": "r"}
         self.stopped, self.played, self.fail_at = False, [], fail_at
@@ -29,6 +31,9 @@ class Stage:
 
     def is_foreign(self, spec):
         return False
+
+    def size_loads(self):
+        pass
 
     def play(self, spec, folder, scale=1, repetition=1):
         self.played.append((spec, os.path.relpath(folder, self.options.out)))
@@ -49,17 +54,35 @@ class Stage:
 
 
 def test_rounds_are_interleaved(tmp_path):
-    stage = Stage(tmp_path, {"a": 100, "b,x=1": 100, "c": 100}, repeat=2)
+    stage = Stage(tmp_path, {"a": 100, "b,x=1": 100, "c": 100}, rounds=2)
     assert rounds.play_all(stage) == 0
-    assert stage.played == [
-        ("a", "a/1"), ("b,x=1", "b_x=1/1"), ("c", "c/1"),
-        ("a", "a/2"), ("b,x=1", "b_x=1/2"), ("c", "c/2")]
+    assert [sorted(stage.played[:3]), sorted(stage.played[3:])] == [
+        [("a", "a/1"), ("b,x=1", "b_x=1/1"), ("c", "c/1")],
+        [("a", "a/2"), ("b,x=1", "b_x=1/2"), ("c", "c/2")]]
+
+
+def test_the_order_within_a_round_is_random_by_the_seed():
+    drawn = rounds.order("abcdef", 20, 3)
+    assert drawn == rounds.order("abcdef", 20, 3) != rounds.order(
+        "abcdef", 20, 4)
+    turns = ["".join(s for s, turn in drawn if turn == n)
+             for n in range(1, 21)]
+    assert {"".join(sorted(turn)) for turn in turns} == {"abcdef"}
+    assert len(set(turns)) > 10
+
+
+def test_it_says_why_the_runs_are_separate(tmp_path, capfd):
+    rounds.play_all(Stage(tmp_path, {"a": 100, "kernel:nice": 100}))
+    assert ("separate runs, one after another: kernel:nice cannot be switched "
+            "to under live calls") in capfd.readouterr().out
+    rounds.play_all(Stage(tmp_path, {"a": 100}))
+    assert "separate runs" not in capfd.readouterr().out
 
 
 def test_one_round_has_no_numbers(tmp_path):
     stage = Stage(tmp_path, {"a": 100, "b": 100})
     assert rounds.play_all(stage) == 0
-    assert stage.played == [("a", "a"), ("b", "b")]
+    assert sorted(stage.played) == [("a", "a"), ("b", "b")]
 
 
 def test_a_run_without_a_trace_is_reported_too(tmp_path):
@@ -76,8 +99,8 @@ def test_a_run_without_a_trace_is_reported_too(tmp_path):
 
 def test_what_is_left_of_earlier_runs_is_not_reported(tmp_path):
     rounds.play_all(Stage(tmp_path, {"a": 100}))
-    rounds.play_all(Stage(tmp_path, {"a": 100}, repeat=3))
-    rounds.play_all(Stage(tmp_path, {"a": 100}, repeat=2))
+    rounds.play_all(Stage(tmp_path, {"a": 100}, rounds=3))
+    rounds.play_all(Stage(tmp_path, {"a": 100}, rounds=2))
     left = sorted(str(p.parent.relative_to(tmp_path))
                   for p in tmp_path.rglob("trace.bin"))
     assert left == ["a/1", "a/2"]
@@ -93,12 +116,12 @@ def test_it_ends_with_the_verdict_a_page_and_every_number(tmp_path, capfd):
     assert rounds.play_all(stage) == 0
     out = stage.options.out
     assert capfd.readouterr().out.endswith(
-        f"--html {out}/report.html --data {out}/report.json {out}/a {out}/b "
-        "verdict\n")
+        f"--html {out}/report.html --data {out}/report.json {out}/"
+        + f" {out}/".join(s for s, _ in stage.played) + " verdict\n")
 
 
 def test_a_broken_run_ends_it_and_the_rest_is_reported(tmp_path, capfd):
-    stage = Stage(tmp_path, {"a": 100, "b": 100}, repeat=2, fail_at=2)
+    stage = Stage(tmp_path, {"a": 100, "b": 100}, rounds=2, fail_at=2)
     assert rounds.play_all(stage) == BROKEN
     assert len(stage.played) == 2
     assert "== report" in capfd.readouterr().out

@@ -29,6 +29,9 @@ class Machine:
     def is_foreign(self, spec):
         return False
 
+    def size_loads(self):
+        pass
+
     def stop_daemon(self):
         self.stops += 1
 

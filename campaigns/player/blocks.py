@@ -1,0 +1,544 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The schedulers compared under live calls: one daemon, one feeder, and blocks
+of about a second, each under another scheduler, in random order within rounds.
+What changes slowly on the machine meets all schedulers alike, and the number of
+calls that speak is set anew each round by what a frame cost in the last one, so
+that the load is the share of the workers' time that the campaign asks for.
+"""
+import contextlib
+import json
+import os
+import random
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+import contrast
+import environment
+from control import Control, Gone, Refused
+from daemon import Daemon
+from live import BROKEN, INTERRUPTED, Broken, remove_run
+from names import plain_name
+
+FOLDER = "blocks"
+ROUNDS = 10
+EPISODE_ROUNDS = 2
+WARM_UP = 0.3  # s of a block that are not counted: frames of the one before wait
+LEAST, MOST, TOGETHER = 0.75, 1.2, 45  # s of a block, and of all rounds
+FIRST = 0.25  # s of a block of round 0, which only tells what a frame costs
+CALM, OVERLOAD, AFTER = 0.4, 0.5, 0.4  # s of an episode's parts
+ROOM = 1.5  # calls that are set up, of those first thought to be needed
+ENOUGH = 0.1  # of a block's frames were done: else it tells nothing
+LATELY = 3  # blocks of a scheduler, whose least cost of a frame holds
+PATIENCE = 60  # s without an answer until something counts as hung
+SETTLED = 120  # s until the calls have to be up
+
+
+@dataclass
+class Flow:
+    """name; count of calls, 0: as its load says; load: share of the workers'
+    time; overload: it speaks only in an episode's overload."""
+    name: str
+    count: int
+    load: float
+    overload: bool
+
+
+def campaign_flows(told):
+    """[Flow], of codec-feeder --print campaign. A text: why these flows cannot
+    be played in blocks."""
+    found = []
+    for f in told["flows"]:
+        name = f"flow {f['flow']}"
+        if not f["codecs"]:
+            return f"{name} has no codecs"
+        if f["conversation"]:
+            return f"{name} is a conversation"
+        if f["poisson"] or f["exponential"]:
+            return f"calls of {name} come or go at random"
+        if f["like"]:
+            return f"{name} is like another"
+        overload = f["at_s"] > 0
+        if overload == (f["hold_s"] is None):
+            return f"calls of {name} " + ("come later and stay" if overload
+                                          else "end before the campaign does")
+        found.append(Flow(f["flow"], f["count"], f["load"], overload))
+    if all(f.overload for f in found):
+        return "all calls come later"
+    return found
+
+
+def why_separate(player):
+    """Why the schedulers have to be played one after another; None: they can be
+    switched under live calls."""
+    told, options = player.campaign, player.options
+    kernel = [s for s in player.specs if s.startswith("kernel:")]
+    folders = {os.path.dirname(os.path.abspath(plain_name(s).split(",")[0]))
+               for s in player.specs if ".so" in s}
+    if len(player.specs) < 2:
+        return "there is one scheduler"
+    if options.separate:
+        return "as --separate asks"
+    if options.peer:
+        return "a media proxy cannot be switched to"
+    if kernel:
+        return f"{kernel[0]} cannot be switched to under live calls"
+    if len(folders) > 1:
+        return "the plug-ins are in several folders"
+    if options.dump:
+        return "--dump keeps the speech of whole runs"
+    if told["conversions"]:
+        return "the campaign converts files"
+    if told["expects"]:
+        return "the campaign expects something of whole runs"
+    flows = campaign_flows(told)
+    return flows if isinstance(flows, str) else None
+
+
+def orders(specs, rounds, seed):
+    """A random order of the schedulers for each of so many rounds."""
+    draw = random.Random(seed)
+    return [draw.sample(list(specs), len(specs)) for _ in range(rounds)]
+
+
+def block_length(specs, rounds):
+    """s; shorter where there are many."""
+    return min(max(TOGETHER / (rounds * len(specs)), LEAST), MOST)
+
+
+@dataclass
+class Load:
+    """How many calls speak. first: {flow: calls} as first thought; target:
+    share of the workers' time that all flows together shall take, None: these
+    calls, whatever they take."""
+    first: dict
+    target: float
+    workers: int
+    scale: float = 1.0
+    costs: dict = field(default_factory=dict)  # {scheduler: its last ones, ns}
+    frames: int = 0
+    call_seconds: float = 0.0
+
+    def calls(self):
+        return {flow: max(round(n * self.scale), 1)
+                for flow, n in self.first.items()}
+
+    def prepared(self):
+        return {flow: round(n * (ROOM if self.target else 1)) + 1
+                for flow, n in self.first.items()}
+
+    def learn(self, block):
+        """A block's cost of a frame, which is dearer where others have used
+        the CPU and its caches meanwhile."""
+        if not block["cpu_ns"] or block["jobs"] < ENOUGH * block["arrived"]:
+            return
+        self.costs.setdefault(block["scheduler"], []).append(cost(block))
+        self.frames += block["arrived"]
+        self.call_seconds += sum(block["calls"].values()) * seconds(block)
+
+    def demand(self, block):
+        """Share of the workers' time that its frames would have taken."""
+        return block["arrived"] * cost(block) / 1e9 / seconds(block) \
+            / self.workers
+
+    def correct(self):
+        """For the next round. Whether there were not enough calls."""
+        if not self.target or not self.costs or not self.frames:
+            return False
+        mean = sum(min(last[-LATELY:]) for last in self.costs.values()) \
+            / len(self.costs)
+        rate = self.frames / self.call_seconds
+        calls = self.target * self.workers * 1e9 / (rate * mean)
+        wanted = calls / sum(self.first.values())
+        self.scale = min(wanted, ROOM)
+        return wanted > ROOM
+
+
+def seconds(block):
+    return (block["end_ns"] - block["begin_ns"]) / 1e9
+
+
+def cost(block):
+    """ns of a frame: CPU time, which is the worker's alone, or the clock's
+    where that is less, as workers may have nothing to do."""
+    return min(block["busy_ns"], block["cpu_ns"]) / max(block["jobs"], 1)
+
+
+class Halted(Exception):
+    """Ctrl-C: what was played is reported."""
+
+
+class Progress:
+    """One line that is written over, or of a log a line a round."""
+
+    def __init__(self, out=None):
+        self.out = out or sys.stdout
+        self.terminal = self.out.isatty()
+        self.round = None
+
+    def show(self, text, group):
+        if self.terminal:
+            self.out.write(f"\r\033[K{text}")
+        elif group != self.round:
+            self.out.write(text + "\n")
+        self.round = group
+        self.out.flush()
+
+    def say(self, text):
+        """A line that stays."""
+        self.out.write(("\r\033[K" if self.terminal else "") + text + "\n")
+        self.out.flush()
+
+    def end(self):
+        if self.terminal and self.round is not None:
+            self.out.write("\r\033[K")
+            self.out.flush()
+
+
+def _tail(path, lines=5):
+    with contextlib.suppress(OSError), \
+            open(path, encoding="utf-8", errors="replace") as f:
+        return "".join(f.readlines()[-lines:])
+    return ""
+
+
+class Stage:
+    """The daemon and the feeder, and both at the other end of a pipe."""
+
+    def __init__(self, player, folder):
+        self.player, self.folder = player, folder
+        self.control = self.feeder = None
+        self.sockets = tempfile.mkdtemp(prefix="codec-runner-")
+        self.config = os.path.join(folder, "runner.conf")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def open(self):
+        plugins = [s for s in self.player.specs if ".so" in s]
+        more = ["--plugin-dir", os.path.dirname(os.path.abspath(
+            plugins[0].split(",")[0]))] if plugins else []
+        self.socket = os.path.join(self.sockets, "control")
+        self.configure("")
+        self.player.daemon = daemon = Daemon(
+            self.player.program("codec-runner"), "fifo", self.folder,
+            ["--control-socket", self.socket, "--trace",
+             self.path("trace.bin"), *more, *self.player.daemon_options,
+             *self.player.options.runner], config=self.config)
+        if not daemon.start():
+            raise Broken
+        try:
+            self.control = Control(self.socket, PATIENCE)
+        except OSError as error:
+            self.daemon_gone(error)
+
+    def configure(self, text):
+        with open(self.config, "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def daemon_gone(self, why):
+        print(f"\ncampaigns/run: codec-runner is gone: {why}\n"
+              f"{_tail(self.path('runner.log'))}"
+              f"{_tail(self.path('runner.err'))}", file=sys.stderr, end="")
+        raise Broken
+
+    def feeder_gone(self, why):
+        print(f"\ncampaigns/run: codec-feeder {why}\n"
+              f"{_tail(self.path('feeder.log'))}", file=sys.stderr, end="")
+        raise Broken
+
+    def ask(self, method, **params):
+        try:
+            return self.control.ask(method, **params)
+        except Gone as gone:
+            self.check()
+            self.daemon_gone(gone)
+
+    def check(self):
+        """Halted, or Broken where one of the two has ended."""
+        if self.player.stopped:
+            raise Halted
+        daemon = self.player.daemon.process
+        if daemon and daemon.poll() is not None:
+            self.daemon_gone(f"it has ended ({daemon.returncode})")
+        if self.feeder and self.feeder.poll() is not None:
+            self.feeder_gone(f"has ended ({self.feeder.returncode})")
+
+    def sleep(self, span):
+        until = time.monotonic() + span
+        while (left := until - time.monotonic()) > 0:
+            self.check()
+            time.sleep(min(left, 0.1))
+        self.check()
+
+    def count(self):
+        """{flow: calls} by the flows' loads, as this daemon measures them."""
+        done = subprocess.run(
+            [self.player.program("codec-feeder"), self.player.options.campaign,
+             "--to", f"unix:{self.socket}", "--print", "counts",
+             *self.player.options.feeder], stdout=subprocess.PIPE, text=True,
+            check=False)
+        if done.returncode:
+            raise Broken
+        return {flow: int(n) for flow, n in (
+            line.rsplit("=", 1) for line in done.stdout.splitlines())}
+
+    def feed(self, flows, calls, duration, dump):
+        """Set up so many calls of each flow, of which none speaks. dump:
+        codec-feeder's options that keep speech."""
+        keys = [f"--set=flows.{f.name}.{key}=" for f in flows
+                for key in ("start", "hold")]
+        self.command = [
+            self.player.program("codec-feeder"), self.player.options.campaign,
+            "--to", f"unix:{self.socket}", "--cpu", self.player.cpu, "--out",
+            self.folder, "--frames", "--quiet", "--speakers", *keys, *dump,
+            *self.player.options.feeder,
+            f"--duration={duration:.0f}s",
+            *(f"--count={flow}={n}" for flow, n in calls.items())]
+        with open(self.path("feeder.log"), "wb") as log:
+            self.feeder = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=log, process_group=0)
+        stopped, self.player.feeder = self.player.stopped, self.feeder
+        if stopped:  # before stop() knew of the feeder
+            self.feeder.terminate()
+        self.check()
+        self._wait_for_calls(sum(calls.values()))
+
+    def _wait_for_calls(self, wanted):
+        until = time.monotonic() + SETTLED
+        while (up := self.ask("stats")["calls"]) < wanted:
+            if time.monotonic() > until:
+                self.feeder_gone(f"has {up} of {wanted} calls up")
+            self.sleep(0.1)
+
+    def begin(self, calls):
+        """So many calls speak; until they are heard: calls are up some time
+        before their first packet."""
+        self.speak(calls)
+        until = time.monotonic() + SETTLED
+        while not self.look()["arrived"]:
+            if time.monotonic() > until:
+                self.feeder_gone("sends nothing")
+            self.sleep(0.02)
+
+    def speak(self, calls):
+        """So many calls speak from the returned time on, CLOCK_MONOTONIC."""
+        line = " ".join(f"{flow}={n}" for flow, n in calls.items())
+        try:
+            self.feeder.stdin.write(line.encode() + b"\n")
+            self.feeder.stdin.flush()
+        except OSError:
+            pass  # it says nothing, either
+        ready, _, _ = select.select([self.feeder.stdout], [], [], PATIENCE)
+        if not ready:
+            self.check()
+            self.feeder_gone("does not answer")
+        answer = self.feeder.stdout.readline().split()
+        if not answer or not answer[0].isdigit():  # its last words
+            self.feeder.communicate()
+            self.check()
+        return int(answer[0])
+
+    def look(self):
+        """Counters of the workers, all together, and when they were so."""
+        before = time.monotonic_ns()
+        stats = self.ask("stats")
+        after = time.monotonic_ns()
+        return {"at_ns": (before + after) // 2,
+                "arrived": stats["totals"]["packets_in"],
+                "scheduler": stats["scheduler"],
+                **{key: sum(w[key] for w in stats["workers"])
+                   for key in ("cpu_ns", "busy_ns", "jobs")}}
+
+    def close(self):
+        if self.control:
+            self.control.close()
+        if self.feeder:
+            if self.feeder.poll() is None and not self.player.stopped:
+                self.feeder.terminate()
+            try:
+                self.feeder.communicate(timeout=SETTLED)
+            except subprocess.TimeoutExpired:
+                self.feeder.kill()
+                self.feeder.wait()
+            self.player.feeder = None
+        self.player.stop_daemon()
+        shutil.rmtree(self.sockets, ignore_errors=True)
+
+
+class Blocks:
+    """The course of it."""
+
+    def __init__(self, player, folder):
+        self.player, self.stage = player, Stage(player, folder)
+        self.folder, self.specs = folder, list(player.specs)
+        self.flows = campaign_flows(player.campaign)
+        self.rounds = player.options.rounds or ROUNDS
+        self.length = block_length(self.specs, self.rounds)
+        self.has_overload = any(f.overload for f in self.flows)
+        self.contrast = contrast.wanted(player, self.has_overload)
+        self.heard = None  # contrast.play()
+        self.progress, self.blocks, self.failed = Progress(), [], False
+        self.load = None
+
+    def _sleeps(self):
+        """s of all that will be played."""
+        n = len(self.specs)
+        return n * (FIRST + self.rounds * self.length) + \
+            self.has_overload * EPISODE_ROUNDS * n * \
+            (CALM + OVERLOAD + AFTER) + self.contrast * contrast.LENGTH
+
+    def set_up(self):
+        print("setting up calls", flush=True)
+        self.stage.open()
+        first = {f.name: f.count for f in self.flows}
+        first.update(self.stage.count())
+        loads = [f.load for f in self.flows]
+        self.load = Load(first, sum(loads) if all(loads) else None,
+                         len(self.stage.ask("stats")["workers"]))
+        self.stage.feed(self.flows, self.load.prepared(),
+                        60 + 3 * self._sleeps(),
+                        contrast.dump(self) if self.contrast else [])
+        self.stage.begin(self.calls())
+        environment.write(
+            self.folder, self.player.constant, schedulers=self.specs,
+            seed=self.player.campaign["seed"], rounds=self.rounds,
+            codec_feeder=self.stage.command,
+            codec_runner=self.player.daemon.command)
+
+    def calls(self, overload=True):
+        """{flow: calls} that speak."""
+        kinds = {f.name: f.overload for f in self.flows}
+        return {flow: n if overload or not kinds[flow] else 0
+                for flow, n in self.load.calls().items()}
+
+    def switch(self, spec):
+        """To the scheduler, from now on."""
+        name, _, options = plain_name(spec).partition(",")
+        if ".so" in name:
+            name = os.path.basename(name)
+        try:
+            self.stage.ask("scheduler.set",
+                           scheduler=",".join(filter(None, [name, options])))
+        except Refused as refused:
+            self.give_up(spec, f"refused: {refused}")
+            return None
+        return self.stage.look()
+
+    def give_up(self, spec, why):
+        self.progress.say(f"{spec}: {why}; it is not played any more")
+        self.specs.remove(spec)
+        self.failed = True
+
+    def add(self, number, spec, begin, kind="steady", overload=None):
+        """The block from begin until now, unless another scheduler has taken
+        over meanwhile."""
+        end = self.stage.look()
+        if end["scheduler"] != begin["scheduler"]:
+            self.give_up(spec, f"the daemon has {end['scheduler']} in its "
+                         "place (runner.log tells why)")
+            return
+        block = {"round": number, "scheduler": spec, "kind": kind,
+                 "begin_ns": begin["at_ns"], "end_ns": end["at_ns"],
+                 "overload_ns": overload, "calls": self.calls(),
+                 **{key: end[key] - begin[key]
+                    for key in ("cpu_ns", "busy_ns", "jobs", "arrived")}}
+        self.blocks.append(block)
+        if kind == "steady":
+            self.load.learn(block)
+
+    def steady_round(self, number, order, length):
+        self.stage.speak(self.calls())
+        for spec in order:
+            if spec not in self.specs:
+                continue
+            self.tell(number, spec)
+            begin = self.switch(spec)
+            if begin:
+                self.stage.sleep(length)
+                self.add(number, spec, begin)
+        if self.load.correct() and number:
+            self.progress.say("there are too few calls for the load: a frame "
+                              "costs less than when the calls were set up")
+        self.write()
+
+    def episode(self, number, spec):
+        self.tell(number, spec, "episode")
+        self.stage.speak(self.calls(overload=False))
+        begin = self.switch(spec)
+        if not begin:
+            return
+        self.stage.sleep(CALM)
+        since = self.stage.speak(self.calls())
+        self.stage.sleep(OVERLOAD)
+        until = self.stage.speak(self.calls(overload=False))
+        self.stage.sleep(AFTER)
+        self.add(number, spec, begin, "episode", [since, until])
+
+    def tell(self, number, spec, kind="round"):
+        total = EPISODE_ROUNDS if kind == "episode" else self.rounds
+        last = self.blocks[-len(self.specs):]
+        met = [self.load.demand(b) for b in last
+               if b["kind"] == "steady" and b["jobs"]]
+        left = max(self.ends - time.monotonic(), 0)
+        where = f"{kind} {number} of {total}" if number else "first look"
+        self.progress.show(
+            f"{where}, {spec}: {sum(self.calls().values())} calls" +
+            (f", demand {sum(met) / len(met):.0%}" if met else "") +
+            f", {left:.0f} s left", (kind, number))
+
+    def play(self):
+        """Everything. Halted, Broken."""
+        self.set_up()
+        self.ends = time.monotonic() + 1.05 * self._sleeps()
+        seed = self.player.campaign["seed"]
+        print(f"order by seed {seed}: --feeder --seed=N for another",
+              flush=True)
+        rounds = orders(self.specs, 1 + self.rounds + EPISODE_ROUNDS, seed)
+        self.steady_round(0, rounds[0], FIRST)
+        for number in range(1, self.rounds + 1):
+            self.steady_round(number, rounds[number], self.length)
+        for number in range(1, EPISODE_ROUNDS + 1):
+            for spec in rounds[self.rounds + number]:
+                if self.has_overload and spec in self.specs:
+                    self.episode(number, spec)
+        self.write()
+        if self.contrast:
+            self.heard = contrast.play(self)
+
+    def write(self):
+        path = os.path.join(self.folder, "blocks.json")
+        told = {"version": 1, "warm_up_s": WARM_UP, "target": self.load.target,
+                "workers": self.load.workers, "blocks": self.blocks}
+        with open(path + ".new", "w", encoding="utf-8") as f:
+            json.dump(told, f, indent=1)
+            f.write("\n")
+        os.replace(path + ".new", path)
+
+
+def play(player):
+    """Play, and leave what was played in OUT/blocks. The exit code."""
+    folder = os.path.join(player.options.out, FOLDER)
+    os.makedirs(folder, exist_ok=True)
+    remove_run(folder)
+    print(f"\n== {player.options.name}, schedulers in turn under live calls: "
+          f"{', '.join(player.specs)}", flush=True)
+    played, code = Blocks(player, folder), 0
+    try:
+        played.play()
+    except Halted:
+        code = INTERRUPTED
+    except Broken as broken:
+        code = broken.code
+    finally:
+        played.progress.end()
+        if played.blocks:
+            played.write()
+        played.stage.close()
+    contrast.keep(played)
+    return code or (BROKEN if played.failed else 0)

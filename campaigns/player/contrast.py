@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Something to hear: one call through the same overload twice, first as the
+daemon is by default (--shed quiet: pauses and quiet frames are given up first),
+then by age alone. The daemon is told so by its file, as an operator would."""
+import csv
+import json
+import os
+import shutil
+import signal
+import time
+import wave
+from array import array
+
+CALM, OVERLOAD, AFTER = 0.3, 1.3, 0.3  # s
+PAUSE = 0.2  # s before each, that the one before is over
+LENGTH = 2 * (CALM + OVERLOAD + AFTER + PAUSE)
+CALLS = 8  # that are kept, to choose one that speaks
+SCHEDULER = "edf"  # codec-runner's default
+KINDS = ("quiet", "age")
+
+
+def wanted(player, has_overload):
+    """Is there an overload, and does the daemon shed as it does by default?"""
+    words = " ".join([*player.daemon_options, *player.options.runner])
+    return has_overload and "--shed=" not in words and "--shed " not in words
+
+
+def _folder(blocks):
+    return os.path.join(blocks.folder, "dump")
+
+
+def dump(blocks):
+    """codec-feeder's options that keep what play() will ask for."""
+    return ["--dump", _folder(blocks), f"--dump-calls={CALLS}"]
+
+
+def _shed(blocks, kind):
+    """Have the daemon shed so. Calls that are up can be told of age alone."""
+    if kind == KINDS[0]:
+        return
+    stage = blocks.stage
+    before = stage.ask("stats")["config"]["read"]
+    stage.configure(f"shed = {kind}\n")
+    os.kill(blocks.player.daemon.process.pid, signal.SIGHUP)
+    while stage.ask("stats")["config"]["read"] == before:
+        stage.sleep(0.01)
+
+
+def play(blocks):
+    """{kind: when on CLOCK_MONOTONIC, ns}, each from the calm before to that
+    after."""
+    stage, found = blocks.stage, {}
+    spec = SCHEDULER if SCHEDULER in blocks.specs else blocks.specs[0]
+    blocks.progress.show(f"to hear: one call through the overload under {spec},"
+                         " shed quiet, then by age", "contrast")
+    stage.speak(blocks.calls(overload=False))
+    if not blocks.switch(spec):
+        return None
+    for kind in KINDS:
+        _shed(blocks, kind)
+        stage.sleep(PAUSE)
+        begin = time.monotonic_ns()
+        stage.sleep(CALM)
+        stage.speak(blocks.calls())
+        stage.sleep(OVERLOAD)
+        stage.speak(blocks.calls(overload=False))
+        stage.sleep(AFTER)
+        found[kind] = begin, time.monotonic_ns()
+    return found
+
+
+def _cut(path, begin, end):
+    """Samples of a mono file of 16 bits from begin to end, s; and its rate."""
+    with wave.open(path) as f:
+        rate = f.getframerate()
+        f.setpos(min(max(int(begin * rate), 0), f.getnframes()))
+        samples = array("h")
+        samples.frombytes(f.readframes(int((end - begin) * rate)))
+        return samples, rate
+
+
+def _loudness(samples):
+    return sum(s * s for s in samples) / max(len(samples), 1)
+
+
+def _save(path, samples, rate):
+    with wave.open(path, "wb") as f:
+        f.setnchannels(1)
+        f.setsampwidth(2)
+        f.setframerate(rate)
+        f.writeframes(samples.tobytes())
+
+
+def _begins(folder):
+    """{call's name in the dump: CLOCK_MONOTONIC of its first sample, s}."""
+    with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
+        zero = json.load(f)["begin_realtime_ns"]
+    zero += time.monotonic_ns() - time.time_ns()
+    with open(os.path.join(folder, "calls.csv"), encoding="utf-8",
+              newline="") as f:
+        return {f"{row['flow']}-{row['index']}":
+                zero / 1e9 + float(row["start_s"]) for row in csv.DictReader(f)
+                if int(row["index"]) < CALLS}
+
+
+def keep(blocks):
+    """Cut the two out of the dump, of the call that says the most in both, and
+    tell their names. The rest of the dump is not kept."""
+    try:
+        if blocks.heard:
+            _keep(blocks)
+    except (OSError, KeyError, ValueError, wave.Error) as error:
+        print(f"campaigns/run: no speech to hear: {error}", flush=True)
+    finally:
+        shutil.rmtree(_folder(blocks), ignore_errors=True)
+
+
+def _keep(blocks):
+    steady = {f.name for f in blocks.flows if not f.overload}
+    best, chosen = -1, None
+    for name, begin in _begins(blocks.folder).items():
+        path = os.path.join(_folder(blocks), name)
+        heard = path + ".heard.wav"
+        if not os.path.exists(heard):  # PCM needs no decoder
+            heard = path + ".wav"
+        if name.rpartition("-")[0] not in steady or \
+                not os.path.exists(heard):
+            continue
+        spans = [(a / 1e9 - begin, b / 1e9 - begin)
+                 for a, b in blocks.heard.values()]
+        said = min(_loudness(_cut(path + ".src.wav", *span)[0])
+                   for span in spans)
+        if said > best:
+            best, chosen = said, (heard, spans)
+    if not chosen:
+        return
+    print("\nto hear: one call through the overload", flush=True)
+    for kind, span in zip(blocks.heard, chosen[1]):
+        path = os.path.join(blocks.player.options.out, f"shed-{kind}.wav")
+        _save(path, *_cut(chosen[0], *span))
+        print(f"  {path}", flush=True)

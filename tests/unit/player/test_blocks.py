@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks under live calls: which campaigns, in which order, with how many
+calls; on a stage that plays nothing."""
+import io
+import json
+from types import SimpleNamespace
+
+import pytest
+
+import blocks
+import contrast
+import rounds
+from control import Refused
+from names import folder_name, plain_name
+
+
+def flow(name="steady", **more):
+    return {"flow": name, "count": 0, "load": 0.75, "codecs": True,
+            "like": False, "conversation": False, "poisson": False,
+            "exponential": False, "at_s": 0, "hold_s": None, **more}
+
+
+OVERLOAD = flow("overload", load=0.5, at_s=9, hold_s=4)
+
+
+def player(tmp_path=None, specs=("fifo", "edf"), flows=None, **more):
+    options = {"peer": None, "dump": False, "separate": False, "rounds": None, "runner": [],
+               "feeder": [], "out": str(tmp_path), "name": "x"}
+    told = {"seed": 7, "conversions": 0, "expects": False,
+            "flows": flows or [flow(), OVERLOAD]}
+    return SimpleNamespace(
+        specs=list(specs), stopped=False, daemon_options=["--workers=1"],
+        constant={}, daemon=SimpleNamespace(command=[], process=None),
+        options=SimpleNamespace(**{**options, **{
+            k: v for k, v in more.items() if k in options}}),
+        campaign={**told, **{k: v for k, v in more.items() if k in told}},
+        program=lambda _: "true")
+
+
+def test_the_demo_is_played_in_blocks():
+    assert blocks.why_separate(player()) is None
+    steady, overload = blocks.campaign_flows(player().campaign)
+    assert not steady.overload and overload.overload
+
+
+@pytest.mark.parametrize("more,why", [
+    ({"specs": ["edf"]}, "one scheduler"),
+    ({"specs": ["edf", "kernel:nice"]}, "kernel:nice cannot be switched to"),
+    ({"separate": True}, "--separate"), ({"peer": "rtpengine"}, "media proxy"), ({"dump": True}, "--dump"),
+    ({"conversions": 3}, "converts files"), ({"expects": True}, "expects"),
+    ({"specs": ["a/x.so", "b/y.so"]}, "several folders"),
+    ({"flows": [flow(codecs=False)]}, "flow steady has no codecs"),
+    ({"flows": [flow(conversation=True)]}, "is a conversation"),
+    ({"flows": [flow(poisson=True)]}, "at random"),
+    ({"flows": [flow(exponential=True, hold_s=3)]}, "at random"),
+    ({"flows": [flow(like=True)]}, "like another"),
+    ({"flows": [flow(hold_s=3)]}, "end before"),
+    ({"flows": [flow(), flow("more", at_s=3)]}, "come later and stay"),
+    ({"flows": [OVERLOAD]}, "all calls come later")])
+def test_what_cannot_be_played_in_blocks_says_why(more, why):
+    assert why in blocks.why_separate(player(**more))
+
+
+def test_each_round_has_each_scheduler_once_in_an_order_of_the_seed():
+    specs = ["a", "b", "c", "d", "e", "f"]
+    drawn = blocks.orders(specs, 10, 7)
+    assert len(drawn) == 10
+    assert all(sorted(order) == specs for order in drawn)
+    assert len({tuple(order) for order in drawn}) > 5
+    assert drawn == blocks.orders(specs, 10, 7) != blocks.orders(specs, 10, 8)
+
+
+def test_many_blocks_are_short_and_few_are_long():
+    assert blocks.block_length("abcde", 10) == 0.9
+    assert blocks.block_length("abcdefghijklm", 10) == blocks.LEAST
+    assert blocks.block_length("ab", 10) == blocks.MOST
+    assert blocks.LEAST > 2 * blocks.WARM_UP
+
+
+def block(scheduler, calls, ns, turned=20000):
+    """A second of an overload in which a frame costs so much."""
+    return {"scheduler": scheduler, "calls": {"a": calls}, "begin_ns": 0,
+            "end_ns": 10**9, "jobs": turned, "cpu_ns": turned * ns,
+            "busy_ns": 1.3 * turned * ns, "arrived": calls * 50}
+
+
+def load(first=1000, target=1.25, workers=1):
+    return blocks.Load({"a": first}, target, workers)
+
+
+def test_calls_are_set_by_the_mean_cost_of_all_schedulers():
+    one = load()
+    one.learn(block("fifo", 1000, 22000))
+    one.learn(block("rr", 1000, 18000))
+    assert not one.correct()
+    assert one.calls() == {"a": 1250}  # 1250 * 50 * 20 us = 125 %
+    two = load(workers=2)
+    two.learn(block("fifo", 1000, 40000))
+    two.correct()
+    assert two.calls() == {"a": 1250}
+
+
+def test_a_machine_that_slows_down_gets_fewer_calls():
+    one = load()
+    for ns, wanted in ((20000, 1250), (25000, 1000), (50000, 500),
+                       (20000, 1250)):
+        for _ in range(blocks.LATELY):
+            one.learn(block("fifo", one.calls()["a"], ns))
+        one.correct()
+        assert one.calls() == {"a": wanted}
+
+
+def test_all_flows_are_scaled_alike_and_none_is_empty():
+    one = blocks.Load({"steady": 600, "overload": 400, "few": 1}, 1.25, 1,
+                      scale=0.25)
+    assert one.calls() == {"steady": 150, "overload": 100, "few": 1}
+
+
+def test_a_block_that_others_made_dear_does_not_count():
+    one = load()
+    for ns, wanted in ((30000, 833), (20000, 1250), (30000, 1250)):
+        one.learn(block("fifo", one.calls()["a"], ns))
+        one.correct()
+        assert one.calls()["a"] == wanted
+
+
+def test_there_are_never_more_calls_than_were_set_up():
+    one = load()
+    one.learn(block("fifo", 1000, 5000))
+    assert one.correct()
+    assert one.calls()["a"] <= one.prepared()["a"]
+
+
+def test_counts_stay_what_the_campaign_says():
+    one = load(target=None)
+    one.learn(block("fifo", 1000, 5000))
+    assert not one.correct()
+    assert one.calls() == {"a": 1000} and one.prepared() == {"a": 1001}
+
+
+def test_a_block_without_frames_tells_nothing():
+    """Nor does one in which others had the CPU nearly all the time."""
+    one = load()
+    for jobs in (0, 4000):
+        one.learn({**block("fifo", 1000, 20000), "jobs": jobs})
+    assert not one.correct() and one.calls() == {"a": 1000}
+
+
+class Stage:
+    """A daemon whose frames cost so much under each scheduler, ns."""
+
+    def __init__(self, costs, refused=(), replaced=()):
+        self.costs, self.now, self.said = costs, 10**9, []
+        self.scheduler, self.refused, self.replaced = "fifo", refused, replaced
+        self.set, self.command = [], []
+        self.counters = {"cpu_ns": 0, "busy_ns": 0, "jobs": 0, "arrived": 0}
+
+    def open(self):
+        pass
+
+    def count(self):
+        return {"steady": 600, "overload": 400}
+
+    def feed(self, flows, calls, duration, dump):
+        self.fed = calls
+
+    def begin(self, calls):
+        self.calls = calls
+
+    def close(self):
+        self.closed = True
+
+    def ask(self, method, **params):
+        if method == "scheduler.set":
+            if params["scheduler"] in self.refused:
+                raise Refused("no such scheduler")
+            self.scheduler = params["scheduler"]
+            self.set.append(self.scheduler)
+        return {"workers": [{}]}
+
+    def speak(self, calls):
+        self.calls = calls
+        self.said.append((self.now, calls))
+        return self.now
+
+    def sleep(self, span):
+        self.now += int(span * 1e9)
+        frames = int(sum(self.calls.values()) * 50 * span)
+        busy = min(frames * self.costs[self.scheduler], span * 1e9)
+        self.counters["arrived"] += frames
+        self.counters["jobs"] += busy // self.costs[self.scheduler]
+        for key in ("cpu_ns", "busy_ns"):
+            self.counters[key] += busy
+        if self.scheduler in self.replaced:
+            self.scheduler = "fifo (in its place)"
+
+    def look(self):
+        return {"at_ns": self.now, "scheduler": self.scheduler,
+                **self.counters}
+
+
+@pytest.fixture
+def play(tmp_path, monkeypatch):
+    """play(player, stage): the exit code, and blocks.json."""
+    monkeypatch.setattr(contrast, "wanted", lambda *_: False)
+
+    def run(one, stage):
+        monkeypatch.setattr(blocks, "Stage", lambda *_: stage)
+        code = blocks.play(one)
+        path = tmp_path / "blocks" / "blocks.json"
+        return code, json.loads(path.read_text()) if path.exists() else None
+    return run
+
+
+def test_the_load_is_met_from_the_first_round_on(tmp_path, play, capsys):
+    stage = Stage({"fifo": 30000, "edf": 20000})
+    code, told = play(player(tmp_path, rounds=3), stage)
+    assert code == 0 and told["target"] == 1.25
+    steady = [b for b in told["blocks"] if b["kind"] == "steady"]
+    assert [b["round"] for b in steady] == [0, 0, 1, 1, 2, 2, 3, 3]
+    for b in steady[2:]:
+        assert b["calls"] == {"steady": 600, "overload": 400}  # x 25 us
+    for b in told["blocks"]:
+        assert b["end_ns"] > b["begin_ns"]
+    episodes = [b for b in told["blocks"] if b["kind"] == "episode"]
+    assert [b["round"] for b in episodes] == [1, 1, 2, 2]
+    for b in episodes:
+        since, until = b["overload_ns"]
+        assert since - b["begin_ns"] == blocks.CALM * 1e9
+        assert until - since == blocks.OVERLOAD * 1e9
+    calm = [c for _, c in stage.said if not c["overload"]]
+    assert len(calm) == 2 * len(episodes)
+    out = capsys.readouterr().out
+    assert "order by seed 7" in out and "round 3 of 3" in out
+    assert stage.closed
+
+
+def test_a_scheduler_that_is_refused_is_left_out_loudly(tmp_path, play,
+                                                        capsys):
+    stage = Stage({"fifo": 20000, "edf": 20000, "moon": 1}, refused=("moon",))
+    code, told = play(player(tmp_path, ("fifo", "moon", "edf"), rounds=2),
+                      stage)
+    assert code == 1
+    assert {b["scheduler"] for b in told["blocks"]} == {"fifo", "edf"}
+    assert "moon: refused: no such scheduler" in capsys.readouterr().out
+
+
+def test_no_block_is_counted_under_a_name_that_has_lost_its_place(
+        tmp_path, play, capsys):
+    stage = Stage({"fifo": 20000, "bad": 20000, "fifo (in its place)": 20000},
+                  replaced=("bad",))
+    code, told = play(player(tmp_path, ("fifo", "bad"), rounds=2), stage)
+    assert code == 1
+    assert {b["scheduler"] for b in told["blocks"]} == {"fifo"}
+    assert stage.set.count("bad") == 1
+    assert "bad: the daemon has fifo (in its place) in its place" in \
+        capsys.readouterr().out
+
+
+def test_a_copy_has_its_own_column_and_no_name_of_its_own(tmp_path, play):
+    stage = Stage({"fifo": 20000})
+    _, told = play(player(tmp_path, ("fifo", "fifo#2"), rounds=2), stage)
+    assert {b["scheduler"] for b in told["blocks"]} == {"fifo", "fifo#2"}
+    assert set(stage.set) == {"fifo"}
+    assert plain_name("rsdl,levels=3#12") == "rsdl,levels=3"
+    assert folder_name("fifo#2") == "fifo_2"
+
+
+def test_a_plug_in_is_named_as_its_folder_has_it(tmp_path, play):
+    stage = Stage({"mine.so,x=1": 20000, "fifo": 20000})
+    _, told = play(player(tmp_path, ("./here/mine.so,x=1", "fifo"), rounds=2),
+                   stage)
+    assert "./here/mine.so,x=1" in {b["scheduler"] for b in told["blocks"]}
+
+
+def test_ctrl_c_before_the_first_block_leaves_nothing_to_report(tmp_path,
+                                                                 play):
+    stage = Stage({})
+
+    def halt(*_):
+        raise blocks.Halted
+    stage.begin = halt
+    assert play(player(tmp_path), stage) == (130, None)
+    assert stage.closed
+
+
+def test_progress_is_one_line_on_a_terminal_and_one_a_round_in_a_log():
+    log, terminal = io.StringIO(), io.StringIO()
+    terminal.isatty = lambda: True
+    for out in (log, terminal):
+        progress = blocks.Progress(out)
+        for text, group in (("a", 1), ("b", 1), ("c", 2)):
+            progress.show(text, group)
+        progress.end()
+    assert log.getvalue() == "a\nc\n"
+    assert "\n" not in terminal.getvalue()
+
+
+def test_a_report_of_blocks_is_of_their_folder(tmp_path, monkeypatch):
+    one, reported = player(tmp_path), []
+
+    def play_blocks(_):
+        folder = tmp_path / "blocks"
+        folder.mkdir()
+        (folder / "blocks.json").write_text("{}")
+        return 0
+    monkeypatch.setattr(blocks, "play", play_blocks)
+    monkeypatch.setattr(rounds, "report",
+                        lambda _, folders: reported.append(folders) or True)
+    assert rounds.play_all(one) == 0
+    assert reported == [[str(tmp_path / "blocks")]]
+
+
+def test_shedding_otherwise_than_by_default_has_no_contrast():
+    one = player()
+    assert contrast.wanted(one, True) and not contrast.wanted(one, False)
+    one.daemon_options = ["--workers=1", "--shed=age"]
+    assert not contrast.wanted(one, True)
+    one = player(runner=["--shed", "pattern"])
+    assert not contrast.wanted(one, True)
