@@ -1,25 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The short table: at most ten rows of the phases of a Family."""
+"""The short table: at most twelve rows of the phases of a Family."""
 import numpy as np
 
 from codec_report import bootstrap, offered, table
 from codec_report.metric import Metric
 
-ROWS = 10
+ROWS = 12
 #: Of a run with phases: what is looked at in which.
 PHASED = {
     "calm": ("lost_share", "delay_p99_ms", "mos_mean"),
-    "high": ("lost_share", "call_loss_max", "in_time_share", "delay_p99_ms",
-             "mos_mean"),
+    "high": ("demand", "floor", "lost_share", "call_loss_max",
+             "in_time_share", "delay_p99_ms", "mos_mean"),
     "after": ("lost_share", "delay_p99_ms")}
 #: Of a run that is one phase.
-SINGLE = ("offered", "lost_share", "call_loss_max", "in_time_share",
+SINGLE = ("offered", "demand", "floor", "lost_share", "call_loss_max", "in_time_share",
           "delay_p50_ms", "delay_p99_ms", "delay_max_ms", "mos_mean",
           "mos_min")
 #: In place of losses, where there are none to tell of.
 MISSED = {"lost_share": "missed_share", "call_loss_max": "call_missed_max",
           "in_time_share": None}
-_BY_KEY = {metric.key: metric for metric in offered.METRICS}
+FILES = (Metric("conversions_done", "conversions done", "count", 1),
+         Metric("turnaround_mean_ms", "turnaround mean, ms", "ms", -1))
+#: Of a column, by its own trace.
+ASKED = (Metric("demand", "demand", "share"),
+         Metric("floor", "1 - 1/demand", "share"))
+_BY_KEY = {metric.key: metric for metric in (*offered.METRICS, *ASKED)}
 
 
 def _chosen(family, lead):
@@ -34,13 +39,25 @@ def _chosen(family, lead):
     return out
 
 
+def _asked(member, phase, key):
+    """What frames asked for, or must lose by that; None: not known."""
+    demand = member.demand(phase)
+    if key == "demand" or demand is None:
+        return demand
+    return max(0.0, 1 - 1 / demand) if demand else 0.0
+
+
 def _values(member, chosen):
     """{"PHASE.KEY": median}, with "samples" and "interval" of repetitions, as
     table.Column has them."""
     out = {"samples": {}, "interval": {}}
     repeated = len(member.samples) > 1
     for phase, key in chosen:
-        name, found = f"{phase}.{key}", member.values(phase, key)
+        name = f"{phase}.{key}"
+        if key in ("demand", "floor"):
+            out[name] = _asked(member, phase, key)
+            continue
+        found = member.values(phase, key)
         out[name] = float(np.median(found)) if found else None
         if repeated and found:
             out["samples"][name] = found
@@ -53,10 +70,6 @@ def _values(member, chosen):
         if repeated and found:
             out["samples"][metric.key] = found
     return out
-
-
-FILES = (Metric("conversions_done", "conversions done", "count", 1),
-         Metric("turnaround_mean_ms", "turnaround mean, ms", "ms", -1))
 
 
 def _metric(phase, key, several, synthetic):

@@ -7,10 +7,10 @@ import shutil
 import sys
 import textwrap
 
-from codec_report import (ReportError, brief, delay, differ, emodel, feeder,
-                          labels, listing, man, metrics, perfetto, phases,
-                          pictures, quality, recovery, repeats, table, verdict,
-                          words)
+from codec_report import (ReportError, blocks, delay, differ, emodel, feeder,
+                          interleaved, labels, listing, man, metrics, paired,
+                          perfetto, phases, pictures, quality, recovery,
+                          repeats, table, verdict, words)
 from codec_report.comparison import Comparison, report
 from codec_report.run import (FILES, Window, base_name, load_run,
                               sections)
@@ -23,8 +23,8 @@ trace.bin and, from codec-feeder, run.json and calls.csv; parts that are
 missing are noted. A folder of such folders means all of them. A verdict comes
 first: what was played, what came out, phase by phase, and which scheduler to
 choose; then a short table. Every scheduler of every run becomes a column. A
-run whose scheduler was switched becomes a column per scheduler; one that was
-repeated (a folder of runs 1, 2, ...) a column of medians, and the best of a
+run whose scheduler was switched becomes a column per scheduler, however often
+it was switched; one that was repeated (a folder of runs 1, 2, ...) a column of medians, and the best of a
 row is marked.
 """
 
@@ -56,6 +56,8 @@ EXITS = """\
 SECTIONS = [("examples", EXAMPLES), ("exit codes", EXITS)] + [
     (title, module.__doc__.split("\n\n", 1)[1]) for title, module in (
         ("verdict", verdict), ("phases", phases), ("what differs", differ),
+        ("interleaved comparisons", interleaved), ("blocks", blocks),
+        ("paired differences", paired),
         ("definitions", metrics), ("delay", delay), ("E-model", emodel),
         ("PESQ", quality), ("recovery", recovery),
         ("lists", listing), ("perfetto", perfetto),
@@ -204,7 +206,7 @@ def _print_verdict(told, out):
         if line == told.load():
             out.write("\n")
     out.write("\n")
-    columns, chosen = brief.columns(told.family, told.lead, False)
+    columns, chosen = told.table(False)
     _print_table("", columns, out, chosen)
 
 
@@ -238,7 +240,9 @@ def _title(reports, verdicts):
 def _draw(album, args, reports, verdicts):
     """Write what --html and --plots ask for."""
     album.draw([(r["run"], [s["label"] for s in r["schedulers"]])
-                for r in reports])
+                for r in reports],
+               [told for told in verdicts
+                if isinstance(told, interleaved.Verdict)])
     if args.html:
         album.write(args.html, _title(reports, verdicts), verdicts,
                     [(label, _columns(reports, label))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs as they are read: what --json prints of them, what columns are called,
 and the verdicts."""
-from codec_report import contenders, emodel, labels, repeats, verdict
+from codec_report import (contenders, emodel, interleaved, labels, repeats,
+                          verdict)
 
 
 def report(run, by, measured):
@@ -39,6 +40,7 @@ class Comparison:
         self.single = []   # of each RUN, the reports of its repetitions
         self.names = []    # of each RUN, its own; None: not repeated
         self.known = {}    # {(RUN, section): labels.Known}
+        self.interleaved = []
 
     def add(self, run, told, measured, turn, name):
         """A run; turn 0: the first of a RUN, which has a name. Returns its
@@ -51,6 +53,12 @@ class Comparison:
                 name, section.scheduler, section.options,
                 facts["CPUs"], facts["campaign"].removesuffix(".yaml")))
         self.single[-1].append(told)
+        if run.blocks:
+            family = contenders.Family(facts["campaign"], facts["CPUs"], True,
+                                       facts)
+            self.interleaved.append(interleaved.Verdict(family, run.blocks,
+                                                        run.played))
+            return None
         return self.contest.add(run, measured, len(self.single) - 1, turn)
 
     def finish(self, names):
@@ -91,5 +99,6 @@ class Comparison:
     @property
     def verdicts(self):
         """Of each campaign that there is something to say of."""
-        return [verdict.Verdict(family) for family in self.contest.families
-                if family.phases and family.members]
+        return self.interleaved + [
+            verdict.Verdict(family) for family in self.contest.families
+            if family.phases and family.members]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from codec_report import feeder, metrics, offered, phases
+from codec_report import blocks, feeder, metrics, offered, phases
 from codec_report.labels import scheduler_name
 from codec_report.run import BEHIND_MS
 from codec_report.trace import NEVER
@@ -53,7 +53,8 @@ class Contender:
     {repetition: {phase: offered.Sample}}, by the trace and by the feeder;
     every: the one that all columns have; chosen: what of it is compared;
     flawed: {repetition: why it tells too little}; conversions: {repetition:
-    metrics of its files}."""
+    metrics of its files}; demands: {repetition: {phase: share of the workers'
+    time}}, by the column's own trace."""
     place: tuple
     scheduler: str
     label: str = ""
@@ -63,6 +64,13 @@ class Contender:
     every: dict = field(default_factory=dict)
     chosen: dict = field(default_factory=dict)
     flawed: dict = field(default_factory=dict)
+    demands: dict = field(default_factory=dict)
+
+    def demand(self, phase):
+        """The median over the runs compared; None: not known."""
+        found = [of[phase] for turn, of in self.demands.items()
+                 if turn in self.chosen and phase in of]
+        return float(np.median(found)) if found else None
 
     @property
     def samples(self):
@@ -169,6 +177,36 @@ def _load(parts, frames, hidden):
                        period, max(workers, 1), hidden)
 
 
+def _demands(found, jobs, section, live):
+    """{phase: share of the workers' time that its frames ask for, by what
+    turns took in it}."""
+    frames, out = section.frames, {}
+    at = (jobs["arrival"] - frames.first) / 1e9
+    if not len(at):
+        return out
+    if live:
+        turns = blocks.Turns(jobs, jobs["group"])
+        took, kind, picked = turns.by_clock(), turns.kind, turns.pick
+    else:  # a simulated worker does nothing beside, but may be interrupted
+        took, kind, picked = metrics.busy_ns(jobs), jobs["group"], jobs["pick"]
+        worked = took > 0
+        took, kind, picked = took[worked], kind[worked], picked[worked]
+    picked = (picked - frames.first) / 1e9
+    last = float(at.max()) + int(jobs["frame"].max()) / 1e9
+    for phase in found:
+        inside, mine = phase.holds(at), phase.holds(picked)
+        if not inside.any() or not mine.any():
+            continue
+        seconds = sum(min(end, last) - max(begin, float(at.min()))
+                      for begin, end in phase.spans
+                      if begin < at.max() and end > at.min())
+        cost = blocks.costs(took[mine], kind[mine],
+                            jobs["group"][inside])[1]
+        out[phase.name] = int(inside.sum()) * cost / 1e9 / seconds \
+            / max(frames.workers, 1)
+    return out
+
+
 def _record_load(records, first):
     return phases.Load((records["sent"] - first) / 1e9, None,
                        records["call"], 0.02)
@@ -267,6 +305,8 @@ class Contest:
         if flaw:
             member.flawed[turn] = flaw
         jobs = _speech(section.frames)
+        member.demands[turn] = _demands(family.phases, jobs, section,
+                                         family.live is True)
         member.traced[turn] = {
             phase.name: offered.of_trace(jobs, section.frames.first, phase,
                                          section.descriptions,

@@ -187,6 +187,8 @@ def _deviations(jobs, stamp, worked, adjacent):
     frames = jobs["seq"][later] - jobs["seq"][earlier]
     keep = jobs["call"][earlier] == jobs["call"][later]
     keep &= jobs["frame"][later] > 0
+    if "stretch" in jobs:
+        keep &= jobs["stretch"][earlier] == jobs["stretch"][later]
     if adjacent:
         keep &= frames == 1
     step = jobs["media_step"][later]
@@ -204,10 +206,10 @@ def sched_deviations(jobs):
     return _deviations(jobs, jobs["pick"], picked, False)
 
 
-def _jitters(jobs):
+def sent_jitters(jobs):
+    """"jitter", ns, of each pair. jobs: as for measure()."""
     sent = (jobs["sent"] > 0) & (jobs["outcome"] == 0)
-    return (np.abs(_deviations(jobs, jobs["sent"], sent, True)[0]),
-            np.abs(sched_deviations(jobs)[0]))
+    return np.abs(_deviations(jobs, jobs["sent"], sent, True)[0])
 
 
 def lost_jobs(jobs):
@@ -281,9 +283,9 @@ def measure(jobs, seconds, workers):
         out["lost_per_s"] = out["lost"] / seconds
 
     sent = done & (jobs["sent"] > 0)
-    jitter, sched_jitter = _jitters(jobs)
     for key, values in (("delay", delay.whole(jobs, sent)),
-                        ("jitter", jitter), ("sched_jitter", sched_jitter)):
+                        ("jitter", sent_jitters(jobs)),
+                        ("sched_jitter", np.abs(sched_deviations(jobs)[0]))):
         out.update({f"{key}_{name}_ms": value for name, value
                     in quantiles(values, 1e-6).items()})
 

@@ -4,8 +4,8 @@ findings, figures, tables, what was run. For screens, wide and narrow, light and
 dark, and for paper."""
 from html import escape
 
-from codec_report import (brief, differ, metrics, phases, table, verdict,
-                          words)
+from codec_report import (blocks, differ, interleaved, metrics, paired, phases,
+                          table, verdict, words)
 from codec_report.figures import style, svg
 
 PAPER = 104  # characters of a table that A4 is wide enough for
@@ -192,20 +192,20 @@ def _text(sentence):
 def _verdict(told, several):
     """What came out of a campaign, and its short table. told: a
     verdict.Verdict; several: campaigns on the page."""
-    columns, chosen = brief.columns(told.family, told.lead)
+    columns, chosen = told.table()
     choice = told.choose()
     sentences = "\n".join(
         f'<p class="choose">{_text(text)}</p>' if choice and
         text.startswith(choice) else f"<p>{_text(text)}</p>"
         for text in told.sentences())
     title = told.family.campaign.removesuffix(".yaml") or "in short"
+    if len(told.family.phases) > 1:
+        title += ", by phase"
     return (f'<section{" class=again" if several else ""}>\n'
             f'<p class="muted">{_text(told.head())}<br>'
             f"{_text(told.load())}</p>\n"
             f'<div class="verdict">\n{sentences}\n</div>\n'
-            + "".join(_tables(f"{title}, by phase" if
-                              len(told.family.phases) > 1 else title,
-                              columns, chosen)) + "</section>\n")
+            + "".join(_tables(title, columns, chosen)) + "</section>\n")
 
 
 def _figure(drawn):
@@ -257,7 +257,8 @@ def _notes(notes):
 
 def _definitions():
     text = "\n".join(escape(module.__doc__.split("\n\n", 1)[1]) for module
-                     in (verdict, differ, phases, metrics))
+                     in (verdict, differ, interleaved, blocks, paired, phases,
+                         metrics))
     return ("<details><summary>Definitions</summary>\n"
             f"<pre>{text}</pre></details>\n")
 

@@ -4,7 +4,7 @@ import os
 
 from codec_report import ReportError, figures, labels, page
 from codec_report.contenders import facts
-from codec_report.figures import gantt, svg
+from codec_report.figures import forest, gantt, svg, timeline
 
 
 class Album:
@@ -30,18 +30,24 @@ class Album:
                 section.frames.high = family.high() if family else []
                 section.frames.window = self.window or \
                     self.windows.get(id(family))
-                kept.append((i, labels.scheduler_name(section.scheduler),
+                kept.append((i, labels.scheduler_name(
+                    section.scheduler.partition("#")[0]),
                              figures.reduce(section.frames)))
+                if run.played:  # no course of time: each has its blocks
+                    del kept[-1][2][timeline.NAME]
                 if len(sections) == 1 and family:
                     self.windows.setdefault(
                         id(family), kept[-1][2][gantt.NAME].window)
         self.reduced.append(kept)
         self.facts.append(facts(run))
 
-    def draw(self, headings):
+    def draw(self, headings, interleaved=()):
         """Draw; headings: per run (its name, [label of each section]). A run
-        that is repeated may have fewer than its first repetition."""
-        self.drawn = list(figures.draw(
+        that is repeated may have fewer than its first repetition. interleaved:
+        [interleaved.Verdict]."""
+        self.drawn = [found for told in interleaved
+                      if (found := forest.drawn(told))]
+        self.drawn += list(figures.draw(
             [(names[i], scheduler, reduced)
              for (_, names), kept in zip(headings, self.reduced)
              for i, scheduler, reduced in kept if i < len(names)]))

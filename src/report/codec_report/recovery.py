@@ -30,16 +30,25 @@ def overload_end(calls, sent):
     return int(early.max()) if len(early) else None
 
 
-def bad_slices(sent, received, begin):
+def bad_slices(sent, received, begin, soon=SOON):
     """Of each whole slice from begin on, whether it is bad; one without frames
-    is not. Empty: all was sent before."""
-    late = (received <= 0) | (received - sent > SOON)
+    is not. Empty: all was sent before. soon: ns that a frame may take."""
+    late = (received <= 0) | (received - sent > soon)
     count = max(int((sent.max() - begin) // SLICE), 0)
     at = ((sent - begin) // SLICE).astype(np.int64)
     inside = (sent >= begin) & (at < count)
     frames = np.bincount(at[inside], minlength=count)
     bad = np.bincount(at[inside & late], minlength=count)
     return bad > BAD_SHARE * frames
+
+
+def until_good(bad):
+    """ms until GOOD_SLICES in a row are not bad, or to the end. bad: of each
+    slice."""
+    for first in range(len(bad) - GOOD_SLICES + 1):
+        if not bad[first:first + GOOD_SLICES].any():
+            return first * SLICE / MS
+    return len(bad) * SLICE / MS
 
 
 def measure(records, calls):
@@ -50,9 +59,4 @@ def measure(records, calls):
     if end is None or not len(mine):
         return None
     bad = bad_slices(mine["sent"], mine["received"], end)
-    if len(bad) < GOOD_SLICES:
-        return None
-    for first in range(len(bad) - GOOD_SLICES + 1):
-        if not bad[first:first + GOOD_SLICES].any():
-            return first * SLICE / MS
-    return len(bad) * SLICE / MS
+    return until_good(bad) if len(bad) >= GOOD_SLICES else None

@@ -2,7 +2,8 @@
 """A run: a trace file, or a folder with trace.bin, run.json and calls.csv.
 
 The trace is the daemon's (or the simulator's); run.json and calls.csv are the
-feeder's. A folder may lack any of them: what is missing is noted.
+feeder's. A folder may lack any of them: what is missing is noted. With
+blocks.json, it is an interleaved comparison.
 """
 import csv
 import json
@@ -11,7 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from codec_report import ReportError, delay, emodel, feeder, metrics
+from codec_report import (ReportError, blocks, delay, emodel, feeder,
+                          metrics)
 from codec_report.frames import read_frames, read_records
 from codec_report.trace import (CLASSES, NO_WORKER,
                                 NOTE_SWITCHED, Trace, clean, read_trace)
@@ -36,13 +38,16 @@ class Window:
 @dataclass
 class Run:
     """What was found. trace, feeder (run.json), calls (rows of calls.csv as
-    dicts) and frames (records of frames.bin) are None where the run has
-    none."""
+    dicts), frames (records of frames.bin) and played (blocks.Played) are None
+    where the run has none. blocks: [blocks.Block], once sections() has measured
+    them."""
     name: str
     trace: Trace = None
     feeder: dict = None
     calls: list = None
     frames: np.ndarray = None
+    played: blocks.Played = None
+    blocks: list = field(default_factory=list)
     notes: list = field(default_factory=list)
 
 
@@ -67,7 +72,7 @@ class Frames:
 
 @dataclass
 class Section:
-    """A stretch of a run under one scheduler, measured.
+    """What a run was under one scheduler, measured: a stretch, or several.
 
     groups: list of (label, metrics dict), the sum over all first when there
     are several. workers: busy share of each worker by its number. frames: the
@@ -155,6 +160,10 @@ def _load_folder(path):
         jobs = run.trace.jobs
         jobs["feeder_sent"], jobs["feeder_received"] = read_frames(
             os.path.join(path, FRAMES), run.trace.realtime_offset).of(jobs)
+    if run.trace is not None and \
+            os.path.exists(os.path.join(path, blocks.FILE)):
+        at = os.path.join(path, blocks.FILE)
+        run.played = blocks.parse(_read_text(at), at)
     if CALLS in present:
         run.calls = _load_calls(os.path.join(path, CALLS))
     else:
@@ -216,16 +225,39 @@ def _spread(jobs, starts, labels):
     return np.repeat(call_group, length), np.repeat(call_frame, length), names
 
 
-def _stretches(trace, first):
-    """[(scheduler, options, from ns)], by time, of the run and its switches."""
+@dataclass
+class _Stretch:
+    """A time under one scheduler, s since the first arrival."""
+    scheduler: str
+    options: str
+    begin: float
+    end: float
+
+
+def _switched(trace, first, window):
+    """Stretches of the run and its switches, by time."""
     header = trace.header
     name = str(header.get("scheduler", "unknown"))
     switches = trace.notes[trace.notes["code"] == NOTE_SWITCHED]
-    out = [(name, str(header.get("options", name)), first)]
+    found = [(name, str(header.get("options", name)), first)]
     for note in switches[np.argsort(switches["at"], kind="stable")]:
         text = clean(bytes(note["text"])) or "unknown"
-        out.append((text.split(",")[0], text, int(note["at"])))
-    return out
+        found.append((text.split(",")[0], text, int(note["at"])))
+    ends = [(at - first) / 1e9 for _, _, at in found[1:]] + [float("inf")]
+    return [_Stretch(scheduler, options,
+                     max((at - first) / 1e9 + window.warm_up, window.since),
+                     min(end, window.until))
+            for (scheduler, options, at), end in zip(found, ends)]
+
+
+def _played(run, first, window):
+    """Stretches of the blocks that are compared, by column, as the first round
+    has them."""
+    warm_up = max(run.played.warm_up / 1e9, window.warm_up)
+    return [_Stretch(b.scheduler.split(",")[0], b.scheduler,
+                     max((b.begin - first) / 1e9 + warm_up, window.since),
+                     min((b.end - first) / 1e9, window.until))
+            for b in run.blocks if b.kind == blocks.STEADY and not b.flaw]
 
 
 def _pick(jobs, index):
@@ -277,11 +309,8 @@ def _measure_group(jobs, ratings, seconds, context):
         | emodel.measure(ratings)
 
 
-def _measure_section(frames, ratings, context):
+def _measure_section(frames, ratings, seconds, context):
     jobs = frames.jobs
-    arrival = jobs["arrival"]
-    span = float(arrival.max()) - float(arrival.min()) if len(arrival) else 0
-    seconds = span / 1e9
     present = np.unique(jobs["group"])
     groups = []
     if len(present) != 1:
@@ -297,34 +326,62 @@ def _measure_section(frames, ratings, context):
     return groups, _workers(jobs, seconds)
 
 
-def _trace_sections(trace, labels, window, assumed):
-    if not len(trace.jobs["call"]):
-        return []
+def _prepare(trace, labels):
+    """Sort the jobs, and add the columns that measuring needs. Returns the
+    first arrival, ns, and the names of groups."""
     jobs = trace.jobs
     first = int(jobs["arrival"].min())
     metrics.sort_by_call(jobs)
     starts = metrics.call_starts(jobs)
     jobs["group"], jobs["frame"], names = _spread(jobs, starts, labels)
     jobs["media_step"] = metrics.media_step(jobs, starts)
+    return first, names
+
+
+def _inside(jobs, first, stretches):
+    """(indexes of the jobs that arrived in the stretches, by call, which one,
+    how many s they last)."""
+    at = (jobs["arrival"] - first) / 1e9
+    which = np.full(len(at), -1, np.int32)
+    seconds = 0.0
+    for i, one in enumerate(stretches):
+        inside = (at >= one.begin) & (at < one.end)
+        which[inside] = i
+        if inside.any():
+            seconds += float(at[inside].max() - at[inside].min())
+    index = np.flatnonzero(which >= 0)
+    return index, which[index], seconds
+
+
+def _trace_sections(run, labels, window, assumed):
+    """A section for each scheduler, as it came first."""
+    trace, jobs = run.trace, run.trace.jobs
+    if not len(jobs["call"]):
+        return []
+    first, names = _prepare(trace, labels)
+    if run.played:
+        run.blocks = blocks.measure(trace, run.played)
+    stretches = _played(run, first, window) if run.played \
+        else _switched(trace, first, window)
     descriptions = _descriptions(trace)
-    stretches = _stretches(trace, first)
-    ends = [at for _, _, at in stretches[1:]] + [None]
     out = []
-    for (scheduler, options, begin), end in zip(stretches, ends):
-        begin_s = max((begin - first) / 1e9 + window.warm_up, window.since)
-        end_s = window.until if end is None else \
-            min((end - first) / 1e9, window.until)
-        at = (jobs["arrival"] - first) / 1e9
-        inside = (at >= begin_s) & (at < end_s)
-        if not inside.any():
+    for options in dict.fromkeys(one.options for one in stretches):
+        mine = [one for one in stretches if one.options == options]
+        index, which, seconds = _inside(jobs, first, mine)
+        if not len(index):
             continue
-        mine = jobs if inside.all() else _pick(jobs, np.flatnonzero(inside))
-        frames = Frames(mine, names, _worker_count(trace, mine), first)
+        picked = jobs if len(index) == len(jobs["call"]) else \
+            _pick(jobs, index)
+        if len(mine) > 1:
+            picked["stretch"] = which
+        frames = Frames(picked, names, _worker_count(trace, picked), first)
         context = _Context(frames.workers, descriptions, assumed)
-        ratings = _rate(mine, context)
-        groups, workers = _measure_section(frames, ratings, context)
-        out.append(Section(scheduler, options, max(begin_s, 0.0),
-                           float(at[inside].max()), groups, workers, frames,
+        ratings = _rate(picked, context)
+        groups, workers = _measure_section(frames, ratings, seconds, context)
+        begin = max(mine[0].begin, 0.0)
+        out.append(Section(mine[0].scheduler, options, begin,
+                           (float(picked["arrival"].max()) - first) / 1e9,
+                           groups, workers, frames,
                            ratings, descriptions, assumed))
     return out
 
@@ -371,7 +428,7 @@ def _note_slow_senders(run, measured):
 
 
 def sections(run, by="codec", window=Window(), assumed=emodel.Assumptions()):
-    """Measure a run: a Section per scheduler, in time order.
+    """Measure a run: a Section per scheduler, as they came first.
 
     by: "codec" (pair), "class" or "flow" (needs calls.csv). A job belongs to
     the scheduler under which it arrived. What the feeder saw cannot be split
@@ -386,14 +443,15 @@ def sections(run, by="codec", window=Window(), assumed=emodel.Assumptions()):
     labels.update((call, (feeder.CONVERSIONS, 0))
                   for call in feeder.conversion_ids(run.feeder)
                   if call in labels)
-    out = _trace_sections(run.trace, labels, window, assumed) \
+    out = _trace_sections(run, labels, window, assumed) \
         if run.trace else []
-    if out:
+    if out and not run.played:
         _note_slow_senders(run, out)
     simulated = (run.feeder or {}).get("program") == "codec-sim"
     if run.calls and simulated:
         pass  # the same jobs as in the trace
-    elif run.calls and window == Window() and len(out) < 2:
+    elif run.calls and window == Window() and len(out) < 2 and \
+            not run.played:
         _add_feeder(out, run, by, labels)
     elif run.calls:
         run.notes.append("the feeder's numbers are of the whole run and left "

@@ -13,11 +13,16 @@ was not there in all phases is not chosen; where fewer than two were, nothing
 is. A run whose sender did not keep pace, or that was not played to its end, is
 left out; where a column has no other, nothing is chosen. Nor where all columns
 of a live campaign lose much at a load that leaves time to spare: something else
-had the CPU then.
+had the CPU then. Nor where the demand, by what turns took in each column's own
+trace, differs by more than a tenth between live columns in a phase where one is
+above 100 %: separate runs did not meet the same load then, because the machine's
+speed drifts, others had the CPU, or one makes frames cheaper. Only an
+interleaved comparison tells these apart. Each column shows its own demand, and
+what must be lost at it, 1 - 1/demand.
 """
 import numpy as np
 
-from codec_report import differ, words
+from codec_report import brief, differ, words
 
 TITLES = {"calm": "Calm", "overload": "Overload", "peak": "Peak",
           "after": "After", "all": "All the time"}
@@ -26,6 +31,7 @@ CRITERIA = ("lost_share", "missed_share", "delay_p99_ms", "mos_mean")
 TOLD = 3  # missed expectations in a line
 SPARE = 0.9  # of the CPU time: no more is needed, and nothing has to be lost
 MUCH = 0.2  # of the frames
+APART = 0.1  # of the demand
 
 
 class Verdict:
@@ -67,6 +73,8 @@ class Verdict:
         where += f", {kernels} codec kernels" if kernels else ""
         runs = max((len(m.samples) for m in self.members), default=0)
         each = f", {words.count(runs)} runs each" if runs > 1 else ""
+        if family.live and len(self.members) > 1:
+            each += ", separate runs"
         return (f"{name}: {where}. "
                 f"{words.listed(m.label for m in self.members)}{each}.")
 
@@ -76,8 +84,12 @@ class Verdict:
         for phase in self.family.phases:
             number = round(phase.calls)
             text = f"{number:,} {tasks[:-1] if number == 1 else tasks}"
-            if phase.demand is not None:
-                text += f" for {words.percent(phase.demand)} of the CPU time"
+            asked = [m.demand(phase.name) for m in self.members]
+            asked = [d for d in asked if d is not None] or \
+                [phase.demand] * (phase.demand is not None)
+            if asked:
+                text += f" for {words.spread(asked, words.percent)} of the " \
+                    "CPU time"
             if len(self.family.phases) > 1:
                 text = f"{phase.name} {text}"
             if phase.name in ("overload", "peak") and \
@@ -304,6 +316,10 @@ class Verdict:
         if len(self.compared) < 2:
             return ""
         flawed = self._flawed()
+        if flawed and flawed == self._unlike():
+            return (f"Cannot be told from these runs: {flawed}. These were "
+                    "separate runs: compare them interleaved (campaigns/run), "
+                    "or --repeat them on an idle machine.")
         if flawed:
             return (f"Nothing to choose by: {flawed}. Play it again on a "
                     "machine that is idle.")
@@ -328,7 +344,25 @@ class Verdict:
                 why.setdefault(next(iter(m.flawed.values())), []).append(m)
         return "; ".join(f"{reason} under "
                          f"{words.names(some, self.compared)}"
-                         for reason, some in why.items()) or self._robbed()
+                         for reason, some in why.items()) or self._robbed() \
+            or self._unlike()
+
+    def _unlike(self):
+        """How the demand differed between live runs, where frames were lost;
+        "" where it did not."""
+        for p in self.family.phases if self.family.live else ():
+            known = [(m.demand(p.name), m) for m in self.compared
+                     if m.demand(p.name)]
+            if len(known) < 2 or max(d for d, _ in known) <= 1:
+                continue
+            (low, least), (high, most) = (
+                f(known, key=lambda pair: pair[0]) for f in (min, max))
+            if high > (1 + APART) * low:
+                return (f"demand differed by {words.percent(high / low - 1)}: "
+                        f"{words.percent(low)} of the CPU time under "
+                        f"{least.label}, {words.percent(high)} under "
+                        f"{most.label}")
+        return ""
 
     def _robbed(self):
         """Where all lose much that need not lose anything; "" nowhere."""
@@ -375,6 +409,11 @@ class Verdict:
         """All of it."""
         return [text for text in (self.head(), self.load(),
                                   *self.sentences()) if text]
+
+    def table(self, intervals=True):
+        """([table.Column], [Metric]) of the short table; intervals: of
+        repetitions, shown beside the medians."""
+        return brief.columns(self.family, self.lead, intervals)
 
     def as_dict(self):
         """For programs."""

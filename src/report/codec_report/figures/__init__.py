@@ -59,12 +59,14 @@ def reduce(frames):
 def draw(sections):
     """Every figure that there is something to draw for, as Drawn.
 
-    sections: [(label, heading, what reduce() made of it)].
+    sections: [(label, heading, what reduce() made of it, or part of that)].
     """
     looks = style.looks([heading for _, heading, _ in sections])
     for module in FIGURES if sections else ():
         columns = [Column(label, heading, reduced[module.NAME], look)
                    for (label, heading, reduced), look
-                   in zip(sections, looks)]
+                   in zip(sections, looks) if module.NAME in reduced]
+        if not columns:
+            continue
         yield Drawn(module.NAME, module.TITLE, module.sentence(columns),
                     module.ALT, module.draw(columns))

@@ -1,0 +1,616 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on an interleaved comparison: columns of blocks of one run.
+
+Blocks are in "blocks", intervals and tests in "paired". What is compared of
+two columns, where both have a block of the round that is not left out:
+
+cost     of a turn, by its logarithm
+lost     of the same calls: the excess, and the floor at the demand that those
+         calls are by the column's cost: of the target (without one, of what
+         was played) x the column's cost / what all cost in the round. So a
+         scheduler answers for what its frames cost, and no machine's drift
+worst call, missed deadlines, p99 delay, p99 jitter; of episodes: lost, and
+         recovery
+
+Two columns differ where the interval and the corrected p say so, and where it
+matters ("What differs"; jitter as delay, a cost from 3 % on). p is corrected
+over all pairs: that of the cost by itself, as it comes first, that of all others
+together. One column is worse than another that differs from it for the worse in
+something, and for the better in nothing. Chosen is what is worse than none;
+where those differ, by what counts.
+
+A difference of cost has known causes: what the scheduler does between frames
+(the turn less the time in the codec), and locality: a frame that is served
+after another of its call costs less, and a column's codec costs less by up to
+the share of such turns x what they save. Nothing else explains a codec's time.
+
+It cannot be told from these runs, and nothing is chosen,
+ - where more than 25 % was stolen in a quarter of the blocks;
+ - where two columns have fewer than six rounds in common;
+ - where the excess is above 2 points in a tenth of the blocks that are left,
+   of columns whose workers did not rest meanwhile (2 %);
+ - where workers had a CPU for less than 80 % of their busy time;
+and between two columns
+ - whose demand differs by more than a tenth, at the same calls;
+ - whose cost differs by more than 3 %, without a known cause of the rest.
+"""
+import itertools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from codec_report import blocks, bootstrap, differ, labels, paired, table, words
+from codec_report.metric import Metric
+
+ROUNDS = 6
+STOLEN_BLOCKS = 0.25
+EXCESS, EXCESS_BLOCKS, RESTED = 0.02, 0.10, 0.02
+CPU_SHARE = 0.80
+DEMAND_APART = 0.10
+COST_APART = 0.03
+STAYS = 0.05    # of the turns, that two columns differ by in locality
+LATER = 0.05    # of a column's turns, so that what they cost is known
+
+COST = "log_cost"
+ROWS = (
+    Metric("blocks", "blocks compared", "count"),
+    Metric("demand", "demand", "share"),
+    Metric("floor", "floor, 1 - 1/demand", "share"),
+    Metric("lost_share", "lost", "share"),
+    Metric("excess", "lost beyond the floor", "share"),
+    Metric("lost_at_target", "lost at one demand", "share"),
+    Metric("lost_same_calls", "lost of the same calls", "share"),
+    Metric("call_loss_max", "worst call lost", "share"),
+    Metric("in_time_share", "in time", "share"),
+    Metric("delay_p99_ms", "delay p99, ms", "ms"),
+    Metric("jitter_p99_ms", "jitter p99, ms", "ms"),
+    Metric("episode_lost_share", "episodes: lost", "share"),
+    Metric("recovery_ms", "episodes: recovery, ms", "ms"),
+    Metric("cost_us", "cost of a turn, us", "rate"),
+    Metric("cost_ratio", "  of what all cost", "share"),
+    Metric("turn_us", "a turn took, us", "rate"),
+    Metric("own_us", "  outside the codec, us", "rate"),
+    Metric("same_call", "turns that stay with a call", "share"),
+    Metric("first_us", "  first of a row, us", "rate"),
+    Metric("later_us", "  later ones, us", "rate"),
+    Metric("stolen", "stolen", "share"))
+
+#: {metric: (how the sentences call it, how they show it)}; they decide.
+DECIDE = {
+    "lost_same_calls": ("loss", words.percent),
+    "missed_share": ("not in time", words.percent),
+    "call_loss_max": ("worst call's loss", words.percent),
+    "delay_p99_ms": ("p99 delay", words.ms),
+    "jitter_p99_ms": ("p99 jitter", words.ms),
+    "episode_lost_share": ("loss in episodes", words.percent),
+    "recovery_ms": ("recovery", words.ms)}
+WANTED = {
+    COST: "what a frame costs",
+    "lost_same_calls": "fewest losses", "missed_share": "frames in time",
+    "call_loss_max": "the worst call", "delay_p99_ms": "delay",
+    "jitter_p99_ms": "steady frames", "recovery_ms": "recovery",
+    "episode_lost_share": "short overloads"}
+EPISODES = ("episode_lost_share", "recovery_ms")
+_LIKE = {"lost_same_calls": "lost_share", "call_loss_max": "lost_share",
+         "episode_lost_share": "lost_share", "jitter_p99_ms": "delay_p99_ms",
+         "recovery_ms": "delay_p99_ms"}
+
+
+@dataclass(frozen=True)
+class Member:
+    """A column. label: as users named it; scheduler: whose colour it has."""
+    label: str
+    scheduler: str
+
+
+@dataclass
+class Cost:
+    """Why a column's turn costs more than another's, as shares of the latter:
+    whole = own + locality + rest; own: between frames; rest: not known."""
+    whole: float
+    own: float
+    locality: float
+
+    @property
+    def rest(self):
+        return self.whole - self.own - self.locality
+
+
+def _floor(demand):
+    return max(0.0, 1 - 1 / demand)
+
+
+class Results:
+    """What blocks say of each column. blocks: [blocks.Block]; target: demand,
+    or None."""
+
+    def __init__(self, found, target=None):
+        self.every = found
+        self.names = sorted({b.scheduler for b in found})
+        # where nothing can be compared, all is shown (and refused)
+        self.valid = [b for b in found if not b.flaw] or [
+            b for b in found if "excess" in b.values]
+        self.steady = [b for b in self.valid if b.kind == blocks.STEADY]
+        self._effects, in_round = paired.effects(self._of("cost_us", math.log))
+        self.target = target or (float(np.median(
+            [b.values["demand"] for b in self.steady]))
+            if self.steady else None)
+        for b in self.steady:
+            v = b.values
+            ratio = v["cost_us"] / math.exp(in_round[b.round])
+            v["own_us"] = v["turn_us"] - v["codec_us"]
+            v[COST], v["cost_ratio"] = math.log(ratio), ratio
+            v["lost_at_target"] = max(
+                0.0, _floor(self.target) + v["excess"])
+            v["lost_same_calls"] = max(
+                0.0, _floor(self.target * ratio) + v["excess"])
+            if v["missed_share"] is not None:
+                v["in_time_share"] = 1 - v["missed_share"]
+        tables = {key: self._of(key) for key in DECIDE}
+        self.differences = [
+            *paired.differences({COST: self._of(COST)}, ROUNDS),
+            *paired.differences({key: t for key, t in tables.items()
+                                 if any(t.values())}, ROUNDS)]
+        self._pairs = {(d.first, d.second, d.metric): d
+                       for d in self.differences}
+
+    def _of(self, key, scale=lambda v: v):
+        """{column: {round: value}}, the mean where a round has several."""
+        out = {name: {} for name in self.names}
+        for b in self._measured(key):
+            if b.values.get(key) is not None:
+                out[b.scheduler].setdefault(b.round, []).append(
+                    scale(b.values[key]))
+        return {name: {r: float(np.mean(v)) for r, v in of.items()}
+                for name, of in out.items()}
+
+    def _measured(self, key):
+        """The blocks that are compared by it."""
+        kind = blocks.EPISODE if key in EPISODES else blocks.STEADY
+        return [b for b in self.valid if b.kind == kind]
+
+    def values(self, name, key):
+        """Of a column's blocks that are compared."""
+        return [b.values[key] for b in self._measured(key)
+                if b.scheduler == name and b.values.get(key) is not None]
+
+    def value(self, name, key):
+        """Their mean; None: not known."""
+        found = self.values(name, key)
+        return float(np.mean(found)) if found else None
+
+    def cost_ratio(self, one, two):
+        """What a turn costs under one, of what it does under two."""
+        return math.exp(self._effects.get(one, 0.0)
+                        - self._effects.get(two, 0.0))
+
+    def rounds(self, one, two):
+        """How many have steady blocks of both that are compared."""
+        found = [{b.round for b in self.steady if b.scheduler == name
+                  and not b.flaw} for name in (one, two)]
+        return len(found[0] & found[1])
+
+    def difference(self, one, two, key):
+        """one less two, as (mean, low, high, sure); None: not compared."""
+        d = self._pairs.get((one, two, key))
+        if d:
+            return d.mean, d.low, d.high, d.sure
+        d = self._pairs.get((two, one, key))
+        return (-d.mean, -d.high, -d.low, d.sure) if d else None
+
+    def differ(self, one, two, key):
+        """-1: one has surely less of it, and it matters; 1: more; 0."""
+        found = self.difference(one, two, key)
+        if not found or not found[3]:
+            return 0
+        if key == COST:
+            matters = abs(found[0]) >= math.log1p(COST_APART)
+        else:
+            matters = differ.matters(_LIKE.get(key, key),
+                                     self.value(one, key),
+                                     self.value(two, key))
+        return (1 if found[0] > 0 else -1) if matters else 0
+
+    def _saving(self):
+        """What the codec takes less for a later frame of a row than for a
+        first, as a share; 0: no column has rows."""
+        known = [1 - b.values["later_codec_us"] / b.values["first_codec_us"]
+                 for b in self.steady
+                 if LATER <= b.values["same_call"] <= 1 - LATER
+                 and b.values["later_codec_us"]
+                 and b.values["first_codec_us"]]
+        return max(float(np.median(known)), 0.0) if known else 0.0
+
+    def cost(self, one, two):
+        """Cost of one beside two."""
+        own, codec, same = (
+            [self.value(name, key) for name in (one, two)]
+            for key in ("own_us", "codec_us", "same_call"))
+        if None in own + codec + same:
+            return Cost(0.0, 0.0, 0.0)
+        share = codec[1] / (own[1] + codec[1])
+        whole = self.cost_ratio(one, two) - 1
+        # drift moves the codec and the rest alike: the other's codec is taken
+        # at the pace of this one's rounds
+        between = own[0] / (own[0] + codec[0]) * (1 + whole) - (1 - share)
+        apart, saving = same[0] - same[1], self._saving()
+        most = -apart * saving / (1 - same[1] * saving) * share \
+            if abs(apart) >= STAYS else 0.0
+        # the first of a row costs more than a frame of others: its call has
+        # not run for longer
+        locality = float(np.clip(whole - between, min(most, 0), max(most, 0)))
+        return Cost(whole, between, locality)
+
+    def worse(self, one, two):
+        """Whether one is worse than two in something, better in nothing."""
+        found = [self.differ(one, two, key) for key in (COST, *DECIDE)]
+        return 1 in found and -1 not in found
+
+
+def refusals(results):
+    """[why nothing can be told from these runs, with what to do]."""
+    r, out = results, []
+    every = [b for b in r.every if b.kind == blocks.STEADY]
+    stolen = [b for b in every if b.flaw == "stolen"]
+    if every and len(stolen) >= STOLEN_BLOCKS * len(every):
+        out.append(
+            "something else had the CPU for more than "
+            f"{words.percent(blocks.STOLEN)} of the time in {len(stolen)} of "
+            f"{len(every)} blocks. Play again when the machine is idle, or "
+            "give the workers a CPU of their own (--pin)")
+    fewest = min((r.rounds(a, b) for a, b in
+                  itertools.combinations(r.names, 2)), default=0)
+    if len(r.names) > 1 and fewest < ROUNDS:
+        out.append(f"{words.count(fewest)} valid "
+                   f"round{'s' * (fewest != 1)} of two schedulers in common, "
+                   f"{words.count(ROUNDS)} are needed. Play more rounds")
+    odd = [b for b in r.steady if b.values["excess"] > EXCESS
+           and b.values["idle"] <= RESTED]
+    if r.steady and len(odd) >= EXCESS_BLOCKS * len(r.steady):
+        out.append(f"{len(odd)} of {len(r.steady)} blocks lost 2 points more "
+                   "than 1 - 1/demand while the workers never rested: what "
+                   "they did is not all in the trace. See what else drops "
+                   "frames (codec-ctl stats)")
+    known = [b.values for b in r.steady
+             if b.values["cpu_ns"] is not None and b.values["busy_ns"]]
+    busy = sum(v["busy_ns"] for v in known)
+    if busy and sum(v["cpu_ns"] for v in known) < CPU_SHARE * busy:
+        had = sum(v["cpu_ns"] for v in known) / busy
+        out.append(f"the workers had a CPU for {words.percent(had)} of their "
+                   "busy time only. Give them one of their own (--pin)")
+    return out
+
+
+def unlike(results, one, two):
+    """Why two columns cannot be told apart, with what to do; ""."""
+    r = results
+    cost = r.cost(one, two)
+    a, b = r.value(one, "demand"), r.value(two, "demand")
+    if a is None or b is None:
+        return "one of them has no block to compare"
+    strange = abs(cost.whole) > COST_APART and abs(cost.rest) > COST_APART \
+        and r.differ(one, two, COST)
+    # what a known cost explains of the demand does not count
+    apart = a / b / r.cost_ratio(one, two)
+    apart = max(apart, 1 / apart) - 1
+    if apart > DEMAND_APART:
+        whole = max(a, b) / min(a, b) - 1
+        return (f"demand differed by {words.percent(whole)} at the same calls "
+                f"({words.percent(a)} under {one}, {words.percent(b)} under "
+                f"{two}). Play again when the machine is idle, or more rounds")
+    if strange:
+        low, high = sorted((one, two), key=lambda n: r.cost_ratio(n, two))
+        more = r.cost_ratio(high, low) - 1
+        return (f"a frame costs {words.percent(more)} more under {high} than "
+                f"under {low}, and neither the scheduler's own time nor "
+                "locality explains it. Look where the codec's time goes "
+                "(perf), or play again")
+    return ""
+
+
+class Verdict:
+    """As verdict.Verdict, of a run in blocks. family: contenders.Family with
+    campaign, cpus and facts."""
+
+    def __init__(self, family, found, played):
+        self.family = family
+        names = list(dict.fromkeys(b.scheduler for b in found))
+        short = dict(zip(names, labels.labels([
+            labels.Known("", name.split(",")[0], name) for name in names])))
+        self.results = Results([replace(b, scheduler=short[b.scheduler])
+                                for b in found], played.target)
+        schedulers = {short[name]: labels.scheduler_name(
+            name.partition("#")[0]) for name in names}
+        self.members = [Member(name, schedulers[name])
+                        for name in self.results.names]
+        self._refused = refusals(self.results)
+        self._unlike = {}
+        for one, two in itertools.combinations(self.results.names, 2):
+            why = unlike(self.results, one, two)
+            if why:
+                self._unlike[frozenset((one, two))] = why
+
+    # ---- what was compared
+
+    def head(self):
+        """Campaign, machine, columns, and how they were played."""
+        told, cpus = self.family.facts, self.family.cpus
+        on = f" on {told['machine']}" if told.get("machine") else ""
+        kernels = told.get("codec kernels")
+        rounds = len({b.round for b in self.results.every})
+        return (f"{self.family.campaign or 'Campaign not known'}: played live"
+                f"{on}, {cpus} CPU{'s' * (cpus != '1')} for the workers"
+                + (f", {kernels} codec kernels" if kernels else "")
+                + f". {words.listed(m.label for m in self.members)}, "
+                f"interleaved under the same calls: {words.count(rounds)} "
+                f"round{'s' * (rounds != 1)} of blocks in random order.")
+
+    def load(self):
+        """Calls, and what they asked for under each."""
+        r = self.results
+        calls = [b.calls for b in r.every if b.kind == blocks.STEADY]
+        if not calls:
+            return ""
+        asked = self._by("demand", words.percent)
+        return (f"Load: {words.spread(calls, lambda n: f'{n:,} calls')}"
+                + (" for a demand, of the time that the workers had a CPU, of "
+                   + asked if asked else "") + ".")
+
+    def _by(self, key, show):
+        """"131 % under fifo and edf, 106 % under rr", by what is alike."""
+        known = [(self.results.value(m.label, key), m) for m in self.members]
+        known = sorted((k for k in known if k[0] is not None),
+                       key=lambda k: k[0])
+        groups = []
+        for value, m in known:
+            if groups and value <= 1.05 * groups[-1][0][0]:
+                groups[-1].append((value, m))
+            else:
+                groups.append([(value, m)])
+        texts = []
+        for group in groups:
+            some = [m for _, m in group]
+            text = words.spread([v for v, _ in group], show)
+            texts.append(text if len(groups) == 1 else f"{text} under "
+                         f"{words.names(some, self.members)}")
+        return ", ".join(texts)
+
+    # ---- what came out
+
+    def _split(self, key, among=None):
+        """(those that nobody is surely below, the others, by value)."""
+        among = [m for m in among or self.members
+                 if self.results.value(m.label, key) is not None]
+        if not among:
+            return [], []
+        among.sort(key=lambda m: self.results.value(m.label, key))
+        best = among[0]
+        rest = [m for m in among if self.results.differ(
+            m.label, best.label, key) > 0]
+        return [m for m in among if m not in rest], rest
+
+    def _part(self, key):
+        """"p99 jitter 17 ms under fifo, 94 ms under rr"; "": all alike."""
+        title, show = DECIDE[key]
+        best, rest = self._split(key)
+        if not rest:
+            return ""
+
+        def of(some):
+            return words.spread([self.results.value(m.label, key)
+                                 for m in some], show)
+        others = "the others" if len(rest) > 2 else \
+            words.names(rest, self.members)
+        return (f"{title} {of(best)} under "
+                f"{words.names(best, self.members)}, {of(rest)} under "
+                f"{others}")
+
+    def outcome(self):
+        """What differs, and what all have in common."""
+        parts, alike = [], []
+        for key, (title, show) in DECIDE.items():
+            found = [v for v in (self.results.value(m.label, key)
+                                 for m in self.members) if v is not None]
+            if not found:
+                continue
+            part = self._part(key)
+            if part:
+                parts.append(part)
+            else:
+                alike.append(f"{title} {words.spread(found, show)}")
+        if not parts and not alike:
+            return ""
+        if not parts:
+            return (f"{words.everyone(len(self.members))} equal "
+                    f"({', '.join(alike)}).").capitalize() \
+                if len(self.members) > 1 else f"{', '.join(alike)}."
+        text = "; ".join(parts)
+        return f"{text[0].upper()}{text[1:]}." + (
+            f" Alike: {', '.join(alike)}." if alike else "")
+
+    def costs(self):
+        """A sentence for those whose frames cost less or more than most."""
+        r = self.results
+        best, rest = self._split(COST)
+        if not rest:
+            return []
+        out = []
+        middle = sorted(self.members, key=lambda m: r.cost_ratio(
+            m.label, self.members[0].label))[len(self.members) // 2]
+        if middle in best:
+            middle = rest[0]
+        for m in self.members:
+            side = r.differ(m.label, middle.label, COST)
+            if m is middle or not side:
+                continue
+            cost = r.cost(m.label, middle.label)
+            mean, low, high, _ = r.difference(m.label, middle.label,
+                                              COST)
+            ends = sorted(abs(math.expm1(v)) for v in (low, high))
+            text = (f"{m.label}: a frame costs "
+                    f"{words.percent(abs(math.expm1(mean)))} "
+                    f"({words.spread(ends, words.percent)}) "
+                    f"{'more' if side > 0 else 'less'} than under "
+                    f"{middle.label}{self._cause(m, middle, cost)}")
+            out.append(text + self._price(m, middle) + ".")
+        return out
+
+    def _cause(self, one, two, cost):
+        whole = cost.whole
+        if abs(cost.locality) >= abs(whole) / 3:
+            stays = self.results.value(
+                (one if whole < 0 else two).label, "same_call")
+            who = "its" if whole < 0 else f"{two.label}'s"
+            return (f", as {words.percent(stays)} of {who} turns stay with "
+                    "the same call")
+        if abs(cost.own) >= abs(whole) / 2:
+            return (", by what it does between frames" if whole > 0 else
+                    f", by what {two.label} does between frames")
+        return ", for a reason that is not known"
+
+    def _price(self, one, two):
+        """What one that costs less does worse than two."""
+        r, found = self.results, []
+        for key, (title, show) in DECIDE.items():
+            if r.differ(one.label, two.label, COST) < 0 and \
+                    r.differ(one.label, two.label, key) > 0:
+                found.append(f"{title} {show(r.value(one.label, key))} "
+                             f"against {show(r.value(two.label, key))}")
+        return f"; the price: {', '.join(found)}" if found else ""
+
+    def left_out(self):
+        """Blocks that are not compared."""
+        flaws = {}
+        for b in self.results.every:
+            if b.flaw:
+                flaws[b.flaw] = flaws.get(b.flaw, 0) + 1
+        if not flaws:
+            return ""
+        why = words.listed(f"{n} {TOLD_FLAWS.get(flaw, flaw)}"
+                           for flaw, n in flaws.items())
+        return (f"Left out of {len(self.results.every)} blocks: {why}.")
+
+    # ---- what to do
+
+    def chosen(self):
+        """The members that are worse than none; [] where it cannot be told."""
+        if self._refused or len(self.members) < 2:
+            return []
+        r = self.results
+        left = [m for m in self.members if not any(
+            r.worse(m.label, other.label) for other in self.members
+            if other is not m and frozenset((m.label, other.label))
+            not in self._unlike)]
+        return left or list(self.members)
+
+    def _told_apart(self, some):
+        """{metric: those that are best}, of what differs among some."""
+        out = {}
+        for key in (*DECIDE, COST):
+            best, rest = self._split(key, list(some))
+            if rest and (key != COST or "lost_same_calls" not in out):
+                out[key] = best
+        return out
+
+    def refused(self):
+        """Why there is no choice; ""."""
+        if self._refused:
+            return "; ".join(self._refused)
+        left = {m.label for m in self.chosen()}
+        return next((why for pair, why in self._unlike.items()
+                     if pair <= left), "")
+
+    def choose(self):
+        """Which one to take; "" when there is only one."""
+        if len(self.members) < 2:
+            return ""
+        why = self.refused()
+        if why:
+            return f"Cannot be told from these runs: {why}."
+        left = self.chosen()
+        apart = self._told_apart(left)
+        if apart:
+            groups = {}
+            for key, best in apart.items():
+                groups.setdefault(tuple(best), []).append(WANTED[key])
+            return "Choose by what counts: " + "; ".join(
+                f"{words.names(list(best), self.members)} for "
+                f"{words.listed(wanted)}"
+                for best, wanted in groups.items()) + "."
+        if len(left) == len(self.members):
+            return "Either of the two will do here." if len(left) == 2 else \
+                f"Any of the {words.count(len(left))} will do here."
+        names = [m.label for m in left]
+        return "Choose " + ", ".join(names[:-1]) + \
+            (" or " if len(names) > 1 else "") + names[-1] + " here."
+
+    def doubt(self):
+        """What a difference is, that was told."""
+        if len(self.members) < 2 or self.refused():
+            return ""
+        return ("Told apart is what 95 % intervals of differences within "
+                f"rounds say, of {len(self.results.differences)} corrected "
+                "for their number.")
+
+    def sentences(self):
+        """Everything but head and load, in order."""
+        shown = [] if self._refused else [self.outcome(), *self.costs()]
+        found = [*shown, self.left_out(),
+                 " ".join(filter(None, (self.choose(), self.doubt())))]
+        return [text for text in found if text]
+
+    def lines(self):
+        """All of it."""
+        return [text for text in (self.head(), self.load(),
+                                  *self.sentences()) if text]
+
+    def table(self, intervals=True):
+        """([table.Column], [Metric]): means over the blocks compared, with
+        intervals over rounds."""
+        made, r = [], self.results
+        for m in self.members:
+            values = {"interval": {}}
+            for metric in ROWS[1:]:
+                values[metric.key] = r.value(m.label, metric.key)
+                found = bootstrap.interval(r.values(m.label, metric.key))
+                if intervals and found:
+                    values["interval"][metric.key] = list(found)
+            values["blocks"] = sum(b.scheduler == m.label and not b.flaw
+                                   for b in r.every)
+            made.append(table.Column(m.label, m.label, values, m.scheduler))
+        rows = [metric for metric in ROWS if any(
+            c.values[metric.key] is not None for c in made)]
+        return made, rows
+
+    def as_dict(self):
+        """For programs."""
+        r = self.results
+        left = [] if self.refused() else self.chosen()
+        apart = self._told_apart(left)
+        columns, rows = self.table()
+        return {
+            "campaign": self.family.campaign, "head": self.head(),
+            "load": self.load(), "sentences": self.sentences(),
+            "choose": [] if apart else [m.label for m in left],
+            "choose_by": {key: [m.label for m in best]
+                          for key, best in apart.items()},
+            "refused": self.refused(), "target": r.target,
+            "columns": [{"scheduler": c.heading, **{
+                metric.key: c.values[metric.key] for metric in rows},
+                "interval": c.values["interval"]} for c in columns],
+            "differences": [{
+                "of": d.first, "less": d.second, "metric": d.metric,
+                "mean": d.mean, "interval": [d.low, d.high],
+                "rounds": d.rounds, "p": d.p, "p_corrected": d.corrected,
+                "sure": d.sure,
+                "matters": bool(r.differ(d.first, d.second, d.metric))}
+                for d in r.differences],
+            "blocks": [{"round": b.round, "scheduler": b.scheduler,
+                        "kind": b.kind, "begin_ns": b.begin,
+                        "end_ns": b.end, "left_out": b.flaw, **b.values}
+                       for b in r.every]}
+
+
+TOLD_FLAWS = {"stolen": "with more than 25 % stolen",
+              "sender behind": "whose sender was behind"}

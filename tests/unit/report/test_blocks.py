@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Interleaved comparisons: what a block says, what is compared, what is
+refused; and how often the verdict is right where the truth is known."""
+import itertools
+import json
+import math
+import os
+import sys
+
+import numpy as np
+import pytest
+from conftest import MS, ROOT, STALE, US, call, header, job, note, plain
+
+from codec_report import ReportError, blocks, interleaved, paired
+
+sys.path.insert(0, str(ROOT / "tests" / "bench"))
+from common import comparison  # noqa: E402
+
+S = 1000 * MS
+COST = 180 * US  # and 20 us until the next pick, where one waits
+CALLS = 125      # 50 frames a second of each: 125 % of 200 us
+
+
+def block(number, scheduler, at, **more):
+    return {"round": number, "scheduler": scheduler, "kind": "steady",
+            "begin_ns": at, "end_ns": at + S, "overload_ns": None,
+            "calls": {"talk": CALLS}, "cpu_ns": S, "busy_ns": S,
+            "jobs": 5000, **more}
+
+
+def told(found, **more):
+    return json.dumps({"version": 1, "warm_up_s": 0.35, "target": 1.25,
+                       "workers": 1, "blocks": found, **more}).encode()
+
+
+def overloaded(order, cost=lambda scheduler: COST):
+    """A trace of one worker that is never idle, a second for each of the order;
+    every fifth frame is dropped when it is 100 ms old. Frames of a call in a
+    row: four under rr, one under others. And its blocks."""
+    records, found, now = [], [], 2 * S
+    seq = [0] * CALLS
+    for i, (number, scheduler) in enumerate(order):
+        begin, end = (i + 2) * S, (i + 3) * S
+        found.append(block(number, scheduler, begin))
+        turn = 0
+        if i == len(order) - 1:
+            end += 150 * MS  # what came in the last block ends
+        while now < end:
+            c = turn // (4 if scheduler == "rr" else 1) % CALLS
+            turn += 1
+            takes = cost(scheduler)
+            came, pick = now - 90 * MS, now + 20 * US
+            if turn % 4 == 0:
+                records.append(job(c + 1, seq[c], now - 100 * MS,
+                                   outcome=STALE, worker=0xFFFF, pick=now))
+                seq[c] += 1
+            records.append(job(
+                c + 1, seq[c], came, now + 20 * US + takes, pick=pick,
+                start=pick, end=pick + takes, codec_ns=takes, worker=0,
+                deadline=came + 20 * MS))
+            seq[c] += 1
+            now += 20 * US + takes
+    notes = [note(1, b["begin_ns"] - 1, text=b["scheduler"].split("#")[0])
+             for b in found]
+    return b"".join([header(live=True, workers=1),
+                     *[call(c + 1) for c in range(CALLS)], *records,
+                     *notes]), found
+
+
+def rounds(n, *schedulers):
+    return [(r, s) for r in range(1, n + 1)
+            for s in (schedulers if r % 2 else schedulers[::-1])]
+
+
+@pytest.fixture
+def played(write):
+    """played(order) -> path of a run folder in blocks."""
+    def make(order, change=lambda found: found, **more):
+        trace, found = overloaded(order, **more)
+        folder = os.path.dirname(write(trace, name="blocks/trace.bin"))
+        write(told(change(found)), name="blocks/blocks.json")
+        write(json.dumps({"campaign": {"path": "demo.yaml"}}).encode(),
+              name="blocks/run.json")
+        return folder
+    return make
+
+
+# ---- what a block says
+
+def test_a_block_says_what_its_frames_cost_and_asked_for(played):
+    from codec_report.run import load_run, sections
+    run = load_run(played([(1, "fifo"), (1, "rr")]))
+    sections(run)
+    fifo, rr = run.blocks
+    for b in (fifo, rr):
+        v = b.values
+        assert not b.flaw and v["cost_us"] == pytest.approx(200, rel=.01)
+        assert v["codec_us"] == pytest.approx(180)
+        # five frames come for four that are done
+        assert v["demand"] == pytest.approx(1.25, rel=.02)
+        assert v["floor"] == pytest.approx(.2, abs=.02)
+        assert v["lost_share"] == pytest.approx(.2, abs=.01)
+        assert abs(v["excess"]) < .02 and v["stolen"] == 0
+        assert v["missed_share"] == 1
+    assert fifo.values["same_call"] == 0
+    assert rr.values["same_call"] == pytest.approx(.75, abs=.01)
+    assert fifo.values["delay_p99_ms"] == pytest.approx(90.2, rel=.01)
+
+
+def test_what_others_took_is_stolen_and_no_cost(played):
+    def cost(_, n=itertools.count(1)):
+        return 20 * MS if next(n) % 200 == 0 else COST  # of every 60 ms
+    from codec_report.run import load_run, sections
+    run = load_run(played([(1, "fifo"), (1, "rr")], cost=cost))
+    sections(run)
+    for b in run.blocks:
+        assert b.flaw == "stolen"
+        assert b.values["cost_us"] == pytest.approx(200, rel=.01)
+        assert b.values["stolen"] == pytest.approx(1 / 3, rel=.1)
+        assert b.values["floor"] == pytest.approx(.2, abs=.03)
+
+
+def test_cpu_time_tells_of_theft_too(played):
+    from codec_report.run import load_run, sections
+    run = load_run(played([(1, "fifo"), (1, "rr")], lambda found: [
+        {**found[0], "cpu_ns": S * 6 // 10}, found[1]]))
+    sections(run)
+    assert [b.flaw for b in run.blocks] == ["stolen", ""]
+    assert run.blocks[0].values["stolen"] == pytest.approx(.4)
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"version": 2}, "version 1"), ({"blocks": []}, "no blocks"),
+    ({"warm_up_s": "x"}, "warm_up_s"), ({"target": 0}, "target"),
+    ({"blocks": [block(1, "rr", 5, end_ns=5)]}, "block 1: ends before"),
+    ({"blocks": [block(1, "rr", 5, kind="x")]}, "block 1: needs"),
+    ({"blocks": [block(1, "rr", 5, kind="episode")]}, "overload_ns"),
+    ({"blocks": [block(1, "rr", 5, cpu_ns="1")]}, "cpu_ns"),
+    ({"blocks": [block(1, "rr", 5, calls=7)]}, "calls"),
+    ({"blocks": [7]}, "no object")])
+def test_a_wrong_file_is_refused(change, message):
+    text = told(change.pop("blocks", [block(1, "rr", 5)]), **change)
+    with pytest.raises(ReportError, match=message):
+        blocks.parse(text, "blocks.json")
+
+
+# ---- statistics
+
+def test_signs_are_all_tried():
+    """By brute force; a round that one lacks is in none."""
+    rng = np.random.default_rng(1)
+    one, two = ({r: float(v) for r, v in enumerate(rng.normal(m, 1, 7))}
+                for m in (0.0, 0.8))
+    del two[3]
+    d, = paired.differences({"m": {"a": one, "b": two}})
+    apart = [one[r] - two[r] for r in one if r in two]
+    most = 2.5 * np.median(np.abs(apart))
+    apart = np.clip(apart, -most, most)
+    sums = [abs(sum(s * v for s, v in zip(signs, apart)))
+            for signs in itertools.product((1, -1), repeat=6)]
+    assert d.rounds == 6 and d.mean == pytest.approx(np.mean(apart))
+    assert d.p == pytest.approx(np.mean(
+        [s >= abs(sum(apart)) - 1e-9 for s in sums]))
+    assert d.low < d.mean < d.high
+
+
+def test_correction_holds_for_all_together():
+    """Six equal columns in five metrics: one comparison in twenty at most says
+    that any two of them differ. One that is another is found."""
+    rng = np.random.default_rng(2)
+    wrong = found = 0
+    for _ in range(60):
+        tables = {m: {c: dict(enumerate(rng.normal(0, 1, 10)))
+                      for c in "abcdef"} for m in "vwxyz"}
+        wrong += any(d.corrected <= .05
+                     for d in paired.differences(tables))
+        tables["v"]["a"] = {r: v + 5 for r, v in tables["v"]["a"].items()}
+        found += all(d.sure for d in paired.differences(tables)
+                     if d.metric == "v" and "a" in (d.first, d.second))
+    assert wrong <= 7 and found >= 50
+
+
+def test_rounds_and_columns_add_up():
+    columns, of_rounds = paired.effects({
+        "a": {1: 1.0, 2: 3.0, 3: 2.0}, "b": {1: 2.0, 2: 4.0}})
+    assert columns["b"] - columns["a"] == pytest.approx(1)
+    assert of_rounds[2] - of_rounds[1] == pytest.approx(2)
+
+
+# ---- the verdict, on a machine that drifts and is disturbed
+
+def test_a_scheduler_equals_itself_and_waste_is_found():
+    """tests/bench/self-comparison does the same 200 times."""
+    def rates(names, **more):
+        return comparison.rates((comparison.verdict(comparison.drawn(
+            seed, names, **more)) for seed in range(20)), *names)
+    assert rates(["fifo", "fifo#2"]).get("equal", 0) >= 18
+    waste = 1 + .05 * (comparison.CODEC_US + comparison.OWN_US) \
+        / comparison.OWN_US
+    assert rates(["fifo", "waste"], own={"waste": waste})["waste"] >= 17
+
+
+SIX = ["fifo", "rr", "edf", "cfs", "bfs", "pd2"]
+ROWS = {"rr": .8, "bfs": .8}
+SHAKY = {"rr": 94.0, "bfs": 90.0}
+
+
+def test_locality_is_a_cause_and_jitter_its_price():
+    said = comparison.verdict(comparison.drawn(
+        3, SIX, same=ROWS, jitter=SHAKY, drift=.01))
+    text = plain(" ".join(said.sentences()))
+    assert not said.refused()
+    assert "bfs: a frame costs" in text and "less than under" in text
+    assert "of its turns stay with the same call" in text
+    assert "the price: " in text and "p99 jitter" in text
+    best = said.as_dict()["choose_by"]
+    assert best["lost_same_calls"] == ["bfs", "rr"] or \
+        best["lost_same_calls"] == ["rr", "bfs"]
+    assert sorted(best["jitter_p99_ms"]) == ["cfs", "edf", "fifo", "pd2"]
+    assert said.as_dict()["choose"] == []
+
+
+def refused(found):
+    said = comparison.verdict(found)
+    assert said.as_dict()["choose"] == []
+    text = plain(said.choose())
+    assert text.startswith("Cannot be told from these runs: ")
+    return text
+
+
+def changed(found, change):
+    for b in found:
+        change(b)
+    return found
+
+
+TWO = ["fifo", "rr"]
+
+
+def test_too_much_stolen_is_refused():
+    assert "25 % of the time in 2" in refused(
+        comparison.drawn(1, TWO, bursts=(1.0, 10.0)))
+
+
+def test_too_few_rounds_are_refused():
+    calm = {"bursts": (0, 0)}
+    assert "five valid rounds" in refused(
+        comparison.drawn(1, TWO, rounds=5, **calm))
+    assert not comparison.verdict(
+        comparison.drawn(1, TWO, rounds=6, **calm)).refused()
+
+    def spoil(b):
+        if b.scheduler == "rr" and b.round > 5:
+            b.flaw = "sender behind"
+    found = changed(comparison.drawn(1, TWO, **calm), spoil)
+    assert "five valid rounds" in refused(found)
+    assert "5 whose sender was behind" in plain(
+        comparison.verdict(found).left_out())
+
+
+def test_losses_that_nothing_explains_are_refused():
+    def lose(b, idle=0.0):
+        if b.round <= 2:
+            b.values.update(excess=.03, idle=idle)
+    found = comparison.drawn(1, TWO, bursts=(0, 0))
+    assert "2 points more" in refused(changed(found, lose))
+    # a scheduler that lets its workers rest does so itself
+    assert not comparison.verdict(changed(
+        found, lambda b: lose(b, .1))).refused()
+
+
+def test_cpu_time_below_busy_time_is_refused():
+    def rob(b):
+        b.values["cpu_ns"] = .78 * b.values["busy_ns"]
+    assert "78 % of their busy time" in refused(
+        changed(comparison.drawn(1, TWO, bursts=(0, 0)), rob))
+
+
+def test_unlike_demand_is_refused():
+    def more(b):
+        if b.scheduler == "rr":
+            b.values["demand"] *= 1.42
+    text = refused(changed(comparison.drawn(
+        1, TWO, bursts=(0, 0), drift=0, noise=0), more))
+    assert "demand differed by 4" in text
+
+
+def test_a_cost_without_a_cause_is_refused():
+    text = refused(comparison.drawn(1, TWO, codec={"rr": 1.1},
+                                    bursts=(0, 0)))
+    assert "more under rr than under fifo" in text
+    assert "neither the scheduler's own time nor locality" in text
+
+
+def test_episodes_are_compared():
+    found = comparison.drawn(1, TWO, bursts=(0, 0))
+    for r, name in itertools.product(range(1, 9), TWO):
+        slow = name == "fifo"
+        found.append(blocks.Block(
+            r, name, blocks.EPISODE, 0, 1, 1300, "", {
+                "episode_lost_share": .1 + .001 * (r % 3),
+                "recovery_ms": 300.0 + 100 * (r % 2) if slow else 100.0}))
+    said = comparison.verdict(found)
+    assert said.results.differ("fifo", "rr", "recovery_ms") == 1
+    assert said.results.differ("fifo", "rr", "episode_lost_share") == 0
+    assert "Recovery 100 ms under rr" in plain(said.outcome())
+    assert said.as_dict()["choose"] == ["rr"]
+
+
+# ---- what comes out
+
+def test_a_run_in_blocks_has_a_column_for_each_scheduler(
+        played, codec_report, tmp_path):
+    folder = played(rounds(7, "fifo", "rr", "fifo#2"))
+    result = codec_report("--json", folder)
+    assert result.returncode == 0, result.stderr
+    data = json.loads(result.stdout)
+    assert [s["label"] for s in data["runs"][0]["schedulers"]] == \
+        ["fifo", "rr", "fifo#2"]
+    said, = data["verdict"]
+    assert said["refused"] == "" and len(said["blocks"]) == 21
+    assert {c["scheduler"]: c["blocks"] for c in said["columns"]} == \
+        {"fifo": 7, "fifo#2": 7, "rr": 7}
+    for c in said["columns"]:
+        assert c["demand"] == pytest.approx(1.25, rel=.03)
+        assert c["floor"] == pytest.approx(1 - 1 / c["demand"], abs=.01)
+    assert "interleaved under the same calls: seven rounds" in said["head"]
+    page = tmp_path / "r.html"
+    result = codec_report("--html", str(page), "--plots",
+                          str(tmp_path / "p"), folder)
+    assert result.returncode == 0, result.stderr
+    text = page.read_text()
+    assert 'id="forest"' in text and 'id="timeline"' not in text
+    assert "floor, 1 - 1/demand" in text
+    assert (tmp_path / "p" / "forest.svg").exists()
+
+
+def test_switches_without_blocks_make_a_column_for_each_scheduler(
+        write, groups):
+    trace, found = overloaded(rounds(3, "fifo", "rr"))
+    got = groups(write(trace))
+    assert {name for name, _ in got} == {"edf", "fifo", "rr"} or \
+        {name for name, _ in got} == {"fifo", "rr"}
+    (rr, ) = [g for (name, _), g in got.items() if name == "rr"]
+    # between its stretches nobody waited for a frame
+    assert rr["jitter_max_ms"] is None or rr["jitter_max_ms"] < 1000
+    assert math.isclose(rr["busy_share"], .9, abs_tol=.05)
+
+
+def test_refusals_come_with_what_was_measured(played, codec_report):
+    folder = played(rounds(2, "fifo", "rr"))
+    result = codec_report(folder)
+    assert result.returncode == 0, result.stderr
+    assert "Cannot be told from these runs: two valid rounds" in \
+        result.stdout.replace("\n", " ")
+    assert "floor, 1 - 1/demand" in result.stdout
+
+
+def test_decided_metrics_have_words():
+    assert set(interleaved.WANTED) == \
+        {interleaved.COST, *interleaved.DECIDE}
+    assert set(interleaved.DECIDE) - {"missed_share"} <= \
+        {metric.key for metric in interleaved.ROWS}
