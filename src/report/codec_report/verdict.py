@@ -318,8 +318,9 @@ class Verdict:
         flawed = self._flawed()
         if flawed and flawed == self._unlike():
             return (f"Cannot be told from these runs: {flawed}. These were "
-                    "separate runs: compare them interleaved (campaigns/run), "
-                    "or --repeat them on an idle machine.")
+                    "separate runs: switch under live calls if they can be "
+                    "(campaigns/run does), or play them again on a machine "
+                    "that is idle.")
         if flawed:
             return (f"Nothing to choose by: {flawed}. Play it again on a "
                     "machine that is idle.")
