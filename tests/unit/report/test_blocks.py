@@ -165,19 +165,19 @@ def test_signs_are_all_tried():
 
 
 def test_correction_holds_for_all_together():
-    """Six equal columns in five metrics: one comparison in twenty at most says
+    """Four equal columns in four metrics: about one comparison in twenty says
     that any two of them differ. One that is another is found."""
     rng = np.random.default_rng(2)
     wrong = found = 0
-    for _ in range(60):
+    for _ in range(40):
         tables = {m: {c: dict(enumerate(rng.normal(0, 1, 10)))
-                      for c in "abcdef"} for m in "vwxyz"}
+                      for c in "abcd"} for m in "wxyz"}
         wrong += any(d.corrected <= .05
                      for d in paired.differences(tables))
-        tables["v"]["a"] = {r: v + 5 for r, v in tables["v"]["a"].items()}
+        tables["w"]["a"] = {r: v + 5 for r, v in tables["w"]["a"].items()}
         found += all(d.sure for d in paired.differences(tables)
-                     if d.metric == "v" and "a" in (d.first, d.second))
-    assert wrong <= 7 and found >= 50
+                     if d.metric == "w" and "a" in (d.first, d.second))
+    assert wrong <= 6 and found >= 34
 
 
 def test_rounds_and_columns_add_up():
