@@ -259,6 +259,7 @@ def refusals(results):
             f"{words.percent(blocks.STOLEN)} of the time in {len(stolen)} of "
             f"{len(every)} blocks. Play again when the machine is idle, or "
             "give the workers a CPU of their own (--pin)")
+        return out  # that there are few rounds left comes of it
     fewest = min((r.rounds(a, b) for a, b in
                   itertools.combinations(r.names, 2)), default=0)
     if len(r.names) > 1 and fewest < ROUNDS:
@@ -608,9 +609,10 @@ class Verdict:
                 for d in r.differences],
             "blocks": [{"round": b.round, "scheduler": b.scheduler,
                         "kind": b.kind, "begin_ns": b.begin,
-                        "end_ns": b.end, "left_out": b.flaw, **b.values}
+                        "end_ns": b.end, "calls": b.calls, "left_out": b.flaw, **b.values}
                        for b in r.every]}
 
 
-TOLD_FLAWS = {"stolen": "with more than 25 % stolen",
+TOLD_FLAWS = {"too few frames": "with too few frames",
+              "stolen": "with more than 25 % stolen",
               "sender behind": "whose sender was behind"}

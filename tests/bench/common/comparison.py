@@ -167,6 +167,23 @@ def simulated(program, seed, schedulers, rounds=10, codec=None, own=None):
     return out
 
 
+def of_json(said):
+    """[blocks.Block] of a verdict as codec-report --json has it."""
+    own = "round", "scheduler", "kind", "begin_ns", "end_ns", "calls", \
+        "left_out"
+    return [blocks.Block(*(b[name] for name in own), {
+        name: value for name, value in b.items() if name not in own})
+            for b in said["blocks"]]
+
+
+def cost(found_blocks, scheduler):
+    """Median us of a turn, of the blocks that are not left out."""
+    known = [b.values["cost_us"] for b in found_blocks
+             if b.scheduler == scheduler and not b.flaw
+             and b.kind == blocks.STEADY]
+    return round(float(np.median(known)), 2) if known else None
+
+
 def found(told, one, two):
     """What a verdict says of two columns: "equal", the label of the one that is
     worse or costs more, or "refused"."""
