@@ -50,8 +50,8 @@ static const char *const flags[] = {
 	"{'codec': {'mask': [[[[[[]]]]]], 'transcode': 'PCMA'}}",
 	"{'flags': {'a': {'b': {'c': ['d']}}}, 'limit': -1}",
 	"{'to-tag': 'a\\u0000b'}",
-	"{'rtpp-flags': 'replace-origin RTP AVP direction=nowhere codec=[mask="
-	"[all] transcode=[PCMA]]'}",
+	("{'rtpp-flags': 'replace-origin RTP AVP direction=nowhere "
+	 "codec=[mask=[all] transcode=[PCMA]]'}"),
 	"{'rtpp_flags': 'a=[b=[c=[d=[e]]]] transcode=', 'Flags': 'x'}",
 	"{'flags': 'codec-mask-PCMA to-tag=c via-branch=auto', 'ICE': []}",
 };
