@@ -34,8 +34,9 @@ recovery     of an episode (calm, overload, calm): 100 ms slices from the end
              after it, is lost or took longer than 10 ms (or 1.25 times the p99
              of the calm before)
 
-A block is left out when more than 25 % of it was stolen, or its frames came up
-to 100 ms (p99) later than their timestamps say.
+A block is left out when more than 25 % of it was stolen, its frames came up to
+100 ms (p99) later than their timestamps say, or the scheduler was switched in
+it, as one that breaks its contract is.
 """
 import json
 from dataclasses import dataclass, field
@@ -45,7 +46,7 @@ import numpy as np
 from codec_report import ReportError, metrics, recovery
 from codec_report.delay import came
 from codec_report.metric import nearest_rank
-from codec_report.trace import NEVER, NO_WORKER, OUTCOMES
+from codec_report.trace import NEVER, NO_WORKER, NOTE_SWITCHED, OUTCOMES
 
 FILE = "blocks.json"
 VERSION = 1
@@ -215,10 +216,12 @@ def costs(took, kind, arrived):
 
 class Measurer:
     """Measures blocks of one trace. jobs: columns of the whole trace, sorted
-    by call, with "frame" and "media_step"; kinds: of codec pair, of each."""
+    by call, with "frame" and "media_step"; kinds: of codec pair, of each;
+    switches: ns, when the scheduler was."""
 
-    def __init__(self, jobs, kinds, played):
+    def __init__(self, jobs, kinds, played, switches=()):
         self.jobs, self.played = jobs, played
+        self.switches = np.sort(np.asarray(switches, np.int64))
         self.turns = Turns(jobs, kinds)
         done = jobs["outcome"] == OUTCOMES.index("done")
         lost = metrics.lost_jobs(jobs)
@@ -247,6 +250,10 @@ class Measurer:
         out = Block(int(told["round"]), told["scheduler"], told["kind"],
                     told["begin_ns"], told["end_ns"],
                     sum(told["calls"].values()))
+        a, b = np.searchsorted(self.switches, (out.begin + 1, out.end))
+        if b > a:
+            out.flaw = "switched"
+            return out
         begin = out.begin + self.played.warm_up
         if told["kind"] == EPISODE:
             self._episode(out, begin, *told["overload_ns"])
@@ -382,5 +389,7 @@ def _kinds(trace, jobs):
 def measure(trace, played):
     """[Block] of a trace whose jobs run.sections() has prepared; rounds from 1
     on."""
-    measurer = Measurer(trace.jobs, _kinds(trace, trace.jobs), played)
+    switched = trace.notes[trace.notes["code"] == NOTE_SWITCHED]["at"]
+    measurer = Measurer(trace.jobs, _kinds(trace, trace.jobs), played,
+                        switched)
     return [measurer.block(told) for told in played.blocks if told["round"]]

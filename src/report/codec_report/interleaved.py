@@ -26,11 +26,12 @@ the share of such turns x what they save. Nothing else explains a codec's time.
 
 It cannot be told from these runs, and nothing is chosen,
  - where more than 25 % was stolen in a quarter of the blocks;
- - where two columns have fewer than six rounds in common;
  - where the excess is above 2 points in a tenth of the blocks that are left,
    of columns whose workers did not rest meanwhile (2 %);
  - where workers had a CPU for less than 80 % of their busy time;
 and between two columns
+ - that have fewer than six rounds in common (a column that has so with every
+   other is not compared);
  - whose demand differs by more than a tenth, at the same calls;
  - whose cost differs by more than 3 %, without a known cause of the rest.
 """
@@ -248,6 +249,12 @@ class Results:
         return 1 in found and -1 not in found
 
 
+def _too_few(rounds):
+    return (f"{words.count(rounds)} valid round{'s' * (rounds != 1)} of two "
+            f"schedulers in common, {words.count(ROUNDS)} are needed. Play "
+            "more rounds")
+
+
 def refusals(results):
     """[why nothing can be told from these runs, with what to do]."""
     r, out = results, []
@@ -260,12 +267,10 @@ def refusals(results):
             f"{len(every)} blocks. Play again when the machine is idle, or "
             "give the workers a CPU of their own (--pin)")
         return out  # that there are few rounds left comes of it
-    fewest = min((r.rounds(a, b) for a, b in
-                  itertools.combinations(r.names, 2)), default=0)
-    if len(r.names) > 1 and fewest < ROUNDS:
-        out.append(f"{words.count(fewest)} valid "
-                   f"round{'s' * (fewest != 1)} of two schedulers in common, "
-                   f"{words.count(ROUNDS)} are needed. Play more rounds")
+    most = max((r.rounds(a, b) for a, b in
+                itertools.combinations(r.names, 2)), default=0)
+    if len(r.names) > 1 and most < ROUNDS:
+        out.append(_too_few(most))
     odd = [b for b in r.steady if b.values["excess"] > EXCESS
            and b.values["idle"] <= RESTED]
     if r.steady and len(odd) >= EXCESS_BLOCKS * len(r.steady):
@@ -288,8 +293,8 @@ def unlike(results, one, two):
     r = results
     cost = r.cost(one, two)
     a, b = r.value(one, "demand"), r.value(two, "demand")
-    if a is None or b is None:
-        return "one of them has no block to compare"
+    if r.rounds(one, two) < ROUNDS:
+        return _too_few(r.rounds(one, two))
     strange = abs(cost.whole) > COST_APART and abs(cost.rest) > COST_APART \
         and r.differ(one, two, COST)
     # what a known cost explains of the demand does not count
@@ -331,6 +336,12 @@ class Verdict:
             why = unlike(self.results, one, two)
             if why:
                 self._unlike[frozenset((one, two))] = why
+
+    def _absent(self):
+        """Members that have too few blocks to be compared with any."""
+        return [m for m in self.members if not self._refused and all(
+            self.results.rounds(m.label, other.label) < ROUNDS
+            for other in self.members if other is not m)]
 
     # ---- what was compared
 
@@ -490,7 +501,9 @@ class Verdict:
             return ""
         why = words.listed(f"{n} {TOLD_FLAWS.get(flaw, flaw)}"
                            for flaw, n in flaws.items())
-        return (f"Left out of {len(self.results.every)} blocks: {why}.")
+        absent = [m.label for m in self._absent()]
+        more = f" Not compared: {words.listed(absent)}." if absent else ""
+        return f"Left out of {len(self.results.every)} blocks: {why}.{more}"
 
     # ---- what to do
 
@@ -498,12 +511,13 @@ class Verdict:
         """The members that are worse than none; [] where it cannot be told."""
         if self._refused or len(self.members) < 2:
             return []
-        r = self.results
-        left = [m for m in self.members if not any(
-            r.worse(m.label, other.label) for other in self.members
+        r, absent = self.results, self._absent()
+        there = [m for m in self.members if m not in absent]
+        left = [m for m in there if not any(
+            r.worse(m.label, other.label) for other in there
             if other is not m and frozenset((m.label, other.label))
             not in self._unlike)]
-        return left or list(self.members)
+        return left or there
 
     def _told_apart(self, some):
         """{metric: those that are best}, of what differs among some."""
@@ -613,6 +627,7 @@ class Verdict:
                        for b in r.every]}
 
 
-TOLD_FLAWS = {"too few frames": "with too few frames",
+TOLD_FLAWS = {"switched": "in which the scheduler was switched",
+              "too few frames": "with too few frames",
               "stolen": "with more than 25 % stolen",
               "sender behind": "whose sender was behind"}

@@ -393,10 +393,10 @@ class Verdict:
             return "Told apart is what noise does not explain (p <= 0.05)."
         if runs > 1:
             return (f"{words.count(runs).capitalize()} runs each are too few "
-                    "to rule noise out: --repeat 4 can.")
+                    "to rule noise out: --rounds 4 can.")
         if self.family.live is False:
             return "One simulation each: other seeds may tell otherwise."
-        return "One run each: what is noise, --repeat 4 can tell."
+        return "One run each: what is noise, --rounds 4 can tell."
 
     def sentences(self):
         """Everything but head and load, in order."""

@@ -60,7 +60,7 @@ def overloaded(order, cost=lambda scheduler: COST):
                 deadline=came + 20 * MS))
             seq[c] += 1
             now += 20 * US + takes
-    notes = [note(1, b["begin_ns"] - 1, text=b["scheduler"].split("#")[0])
+    notes = [note(1, b["begin_ns"], text=b["scheduler"].split("#")[0])
              for b in found]
     return b"".join([header(live=True, workers=1),
                      *[call(c + 1) for c in range(CALLS)], *records,
@@ -127,6 +127,18 @@ def test_cpu_time_tells_of_theft_too(played):
     sections(run)
     assert [b.flaw for b in run.blocks] == ["stolen", ""]
     assert run.blocks[0].values["stolen"] == pytest.approx(.4)
+
+
+def test_a_block_in_which_the_scheduler_was_switched_is_left_out(write):
+    """As a plug-in that breaks its contract is, by fifo."""
+    from codec_report.run import load_run, sections
+    trace, found = overloaded([(1, "fifo"), (1, "rr")])
+    trace += note(1, found[1]["begin_ns"] + S // 2, text="fifo")
+    folder = os.path.dirname(write(trace, name="blocks/trace.bin"))
+    write(told(found), name="blocks/blocks.json")
+    run = load_run(folder)
+    assert [s.scheduler for s in sections(run)] == ["fifo"]
+    assert [b.flaw for b in run.blocks] == ["", "switched"]
 
 
 @pytest.mark.parametrize("change, message", [
@@ -256,6 +268,20 @@ def test_too_few_rounds_are_refused():
     assert "five valid rounds" in refused(found)
     assert "5 whose sender was behind" in plain(
         comparison.verdict(found).left_out())
+
+
+def test_a_column_without_blocks_is_not_chosen_and_stops_no_other():
+    def spoil(b):
+        if b.scheduler == "rr":
+            b.flaw = "switched"
+    waste = 3.0
+    said = comparison.verdict(changed(comparison.drawn(
+        1, ["edf", "fifo", "rr"], own={"edf": waste}, bursts=(0, 0),
+        drift=.005), spoil))
+    assert said.as_dict()["choose"] == ["fifo"] and not said.refused()
+    assert plain(said.left_out()) == (
+        "Left out of 30 blocks: 10 in which the scheduler was switched. Not "
+        "compared: rr.")
 
 
 def test_losses_that_nothing_explains_are_refused():

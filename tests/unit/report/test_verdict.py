@@ -48,7 +48,7 @@ def test_equal_columns_are_told_to_be(verdict):
         "Overload: all three equal (0 missed, p99 3 ms, MOS 4.4).",
         "After: all three equal (0 missed, p99 3 ms, MOS 4.4).",
         "Any of the three will do here. One run each: what is noise, "
-        "--repeat 4 can tell."]
+        "--rounds 4 can tell."]
     assert said["choose"] == ["fifo", "rr", "edf"]
 
 
@@ -64,7 +64,7 @@ def test_a_clear_winner_is_chosen(verdict):
         "fifo and pd2; MOS is 3.1 under rr and bfs, 1.9 to 2.2 under fifo "
         "and pd2.",
         "After: all four equal (0 lost, p99 3 ms, MOS 4.4).",
-        "Choose rr or bfs here. One run each: what is noise, --repeat 4 can "
+        "Choose rr or bfs here. One run each: what is noise, --rounds 4 can "
         "tell."]
     assert said["choose"] == ["rr", "bfs"]
 
@@ -134,7 +134,7 @@ def test_two_repetitions_have_to_agree_and_are_called_too_few(verdict):
     assert said["sentences"][1].startswith("Overload: rr loses 12 %")
     assert said["sentences"][-1] == (
         "Choose rr here. Two runs each are too few to rule noise out: "
-        "--repeat 4 can.")
+        "--rounds 4 can.")
 
 
 def tasks(scheduler, missed=lambda number, i: False):
@@ -210,7 +210,7 @@ def test_a_media_proxy_is_in_the_verdict(write, codec_report):
         "Overload: edf loses nothing, rtpengine 25 %; in time 100 % under "
         "edf, 0 % under rtpengine.",
         "After: both equal (0 lost, p99 3.3 to 4 ms).",
-        "Choose edf here. One run each: what is noise, --repeat 4 can tell."]
+        "Choose edf here. One run each: what is noise, --rounds 4 can tell."]
     proxy = out["runs"][0]["schedulers"][0]["phases"]
     assert [(p["phase"], p["offered"], p["lost"]) for p in proxy] == [
         ("calm", 1000, 0), ("overload", 2000, 500), ("after", 1000, 0)]
