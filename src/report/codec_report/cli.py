@@ -8,9 +8,9 @@ import sys
 import textwrap
 
 from codec_report import (ReportError, blocks, delay, differ, emodel, feeder,
-                          interleaved, labels, listing, man, metrics, paired,
-                          perfetto, phases, pictures, quality, recovery,
-                          repeats, table, verdict, words)
+                          interleaved, labels, listing, locality, man, metrics,
+                          paired, perfetto, phases, pictures, quality,
+                          recovery, repeats, table, verdict, words)
 from codec_report.comparison import Comparison, report
 from codec_report.run import (FILES, Window, base_name, load_run,
                               sections)
@@ -58,7 +58,8 @@ SECTIONS = [("examples", EXAMPLES), ("exit codes", EXITS)] + [
         ("verdict", verdict), ("phases", phases), ("what differs", differ),
         ("interleaved comparisons", interleaved), ("blocks", blocks),
         ("paired differences", paired),
-        ("definitions", metrics), ("delay", delay), ("E-model", emodel),
+        ("definitions", metrics), ("delay", delay), ("rows", locality),
+        ("E-model", emodel),
         ("PESQ", quality), ("recovery", recovery),
         ("lists", listing), ("perfetto", perfetto),
         ("repetitions", repeats), ("files", feeder))]

@@ -39,6 +39,8 @@ busy share   time a job had its worker (picked to coded, less what it was
              interrupted in the simulator) per worker and second; sending,
              which several jobs may share, is not in it.
 codec share  part of that inside decode and encode.
+rows         what frames cost by whether their call had the turn before: see
+             "rows" below.
 feeder       what codec-feeder counted: frames sent to the daemon, received
              back, lost, late; delay from send to receive and jitter of the
              frames that came back, over all calls and of the worst call.
@@ -58,7 +60,7 @@ and the last arrival.
 """
 import numpy as np
 
-from codec_report import delay, emodel, quality
+from codec_report import delay, emodel, locality, quality
 from codec_report.metric import Metric, quantile_metrics, quantiles
 from codec_report.trace import NEVER, NO_WORKER, OUTCOMES
 
@@ -85,7 +87,8 @@ METRICS = (
        Metric("call_loss_sd", "call loss sd", "share", -1),
        Metric("call_loss_jain", "call loss Jain index", "index", 1),
        Metric("busy_share", "workers busy", "share"),
-       Metric("codec_share", "  of it in codecs", "share")])
+       Metric("codec_share", "  of it in codecs", "share")]
+    + locality.METRICS)
 
 #: Counts that calls.csv may have.
 FEEDER_COUNTS = ("sent", "received", "lost", "late")
@@ -268,8 +271,9 @@ def measure(jobs, seconds, workers):
 
     jobs: columns sorted by call and frame (sort_by_call()), with two more: "frame",
     the frame duration in ns, 0 where unknown, and "media_step"
-    (media_step()). seconds: between the first and the last arrival; workers:
-    how many there were.
+    (media_step()); and, if other calls had turns as well, those of
+    locality.add_turns() of all of them. seconds: between the first and the
+    last arrival; workers: how many there were.
     """
     out = {metric.key: None for metric in METRICS}
     starts = call_starts(jobs)
@@ -305,4 +309,5 @@ def measure(jobs, seconds, workers):
         out["late_share"] = float(late.sum()) / float(due.sum())
     out.update(_loss_spread(call_losses(jobs)[1]))
     out.update(_busy(jobs, seconds, workers))
+    out.update(locality.measure(jobs))
     return out

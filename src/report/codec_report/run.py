@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from codec_report import (ReportError, blocks, delay, emodel, feeder,
+from codec_report import (ReportError, blocks, delay, emodel, feeder, locality,
                           metrics)
 from codec_report.frames import read_frames, read_records
 from codec_report.trace import (CLASSES, NO_WORKER,
@@ -335,6 +335,7 @@ def _prepare(trace, labels):
     starts = metrics.call_starts(jobs)
     jobs["group"], jobs["frame"], names = _spread(jobs, starts, labels)
     jobs["media_step"] = metrics.media_step(jobs, starts)
+    locality.add_turns(jobs)
     return first, names
 
 

@@ -165,6 +165,40 @@ def quality(out, calls, ptimes, pairs):
                / sum(n for _, n, _ in found))
 
 
+def trimmed_us(values):
+    """The mean of a list without a twentieth at each end."""
+    cut = int(len(values) * .05)
+    kept = sorted(values)[cut:len(values) - cut]
+    return sum(kept) / len(kept) / 1e3 if kept else None
+
+
+def mark_turns(jobs):
+    """Give each job that was worked on "same", whether the worker's turn
+    before was its call's, and "turn", until the next one that waited."""
+    workers = {}
+    for job in jobs:
+        if job["start"] and job["pick"] and job["worker"] != 0xFFFF:
+            workers.setdefault(job["worker"], []).append(job)
+    for mine in workers.values():
+        mine.sort(key=lambda j: j["pick"])
+        for before, job in zip([None] + mine, mine):
+            job["same"] = bool(before) and before["call"] == job["call"]
+            if before and job["release"] <= before["end"]:
+                before["turn"] = job["pick"] - before["pick"]
+
+
+def rows(jobs):
+    turns = [j for j in jobs if "same" in j]
+    out = {"row_share": sum(j["same"] for j in turns) / len(turns)}
+    for name, same in (("first", False), ("later", True)):
+        mine = [j for j in turns
+                if j["same"] == same and j["outcome"] == DONE]
+        out[f"row_{name}_us"] = trimmed_us([j["codec"] for j in mine])
+        out[f"row_{name}_turn_us"] = trimmed_us(
+            [j["turn"] for j in mine if "turn" in j])
+    return out
+
+
 def measure(jobs, ptimes, workers, seconds, pairs):
     calls = {}
     for job in sorted(jobs, key=lambda j: (j["call"], j["seq"])):
@@ -198,6 +232,7 @@ def measure(jobs, ptimes, workers, seconds, pairs):
     busy = sum(j["end"] - j["pick"] - j["away"] for j in worked)
     out["busy_share"] = busy / 1e9 / seconds / workers
     out["codec_share"] = sum(j["codec"] for j in jobs) / busy
+    out.update(rows(jobs))
     if set(pairs.values()) <= set(PAIRS):
         quality(out, calls, ptimes, pairs)
     return out
@@ -216,6 +251,7 @@ def recompute(path):
     pairs = {c[3]: pair_of(c) for c in calls}
     arrivals = [j["arrival"] for j in jobs]
     seconds = (max(arrivals) - min(arrivals)) / 1e9
+    mark_turns(jobs)
     out = {"all": measure(jobs, ptimes, workers, seconds, pairs)}
     for pair in set(pairs.values()):
         members = {c: p for c, p in pairs.items() if p == pair}

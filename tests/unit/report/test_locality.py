@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What frames cost by the turns between, of traces made by hand."""
+from conftest import MS, STALE, US, call, header, job
+
+ORDER = [1, 1, 1, 2, 1, 3, 3, 2]  # calls, in the order of a worker's turns
+BETWEEN = [-1, 0, 0, -1, 1, -1, 0, 3]
+FIRST, LATER = 17 * US, 14 * US
+
+
+def row_jobs(order=ORDER, worker=0, begin=MS):
+    """The turns of a worker that is never idle; all waited from begin on."""
+    at, seq, last = begin, {}, None
+    for c in order:
+        codec = LATER if c == last else FIRST
+        seq[c], last = seq.get(c, -1) + 1, c
+        yield dict(call=c, seq=seq[c], arrival=begin, pick=at, start=at + US,
+                   end=at + US + codec, sent=at + 2 * US + codec,
+                   codec_ns=codec, worker=worker)
+        at += 3 * US + codec
+
+
+def load(write, jobs):
+    from codec_report.trace import read_trace
+    path = write(header(), *[call(n) for n in range(1, 9)],
+                 *[job(**j) for j in jobs])
+    return read_trace(str(path)).jobs
+
+
+def test_turns_between_are_counted_by_worker(write):
+    from codec_report import locality
+    one = list(row_jobs())
+    two = [j | {"call": j["call"] % 3 + 1} for j in row_jobs(worker=1)]
+    both = [j for pair in zip(two, one) for j in pair]
+    jobs = locality.add_turns(load(write, both))
+    assert jobs["between"][1::2].tolist() == BETWEEN
+    assert jobs["between"][0::2].tolist() == BETWEEN
+
+
+def test_the_first_of_a_row_and_later_ones(write):
+    from codec_report import locality
+    found = locality.rows(load(write, row_jobs()))
+    assert found.share_same == 3 / 8
+    assert (found.first_us, found.later_us) == (17, 14)
+    assert (found.first_turn_us, found.later_turn_us) == (20, 17)
+
+
+def test_a_turn_ends_with_the_next_pick_only_if_that_frame_waited(write):
+    from codec_report import locality
+    jobs = list(row_jobs())
+    jobs[4]["arrival"] = jobs[4]["pick"]  # the worker was idle before
+    found = locality.add_turns(load(write, jobs))
+    assert found["turn"].tolist() == [
+        20 * US, 17 * US, 17 * US, -1, 20 * US, 20 * US, 17 * US, -1]
+
+
+def test_a_frame_that_was_not_worked_on_is_no_turn(write):
+    from codec_report import locality
+    jobs = list(row_jobs())
+    lost = dict(call=7, seq=0, arrival=MS, outcome=STALE, worker=0,
+                pick=jobs[1]["pick"] - 100)
+    found = locality.add_turns(load(write, [lost, *jobs]))
+    assert found["between"].tolist() == [-2, *BETWEEN]
+
+
+def test_the_curve_has_its_bins(write):
+    from codec_report import locality
+    jobs = load(write, row_jobs())
+    assert [(low, codec, n) for low, codec, _, n in
+            locality.curve(jobs, (1, 2))] == [(0, 14, 3), (1, 17, 1),
+                                              (2, 17, 1)]
+
+
+def test_what_has_no_turn_has_no_rows(write):
+    from codec_report import locality
+    assert locality.rows(load(write, [])) == locality.Rows()
+    assert locality.curve(load(write, [])) == []
+
+
+def test_the_report_has_them(write, groups):
+    g = groups(write(header(), *[call(n) for n in (1, 2, 3)],
+                     *[job(**j) for j in row_jobs()]))
+    all_of = next(iter(g.values()))
+    assert all_of["row_share"] == 3 / 8
+    assert all_of["row_first_us"] == 17 and all_of["row_later_us"] == 14
+    assert all_of["row_first_turn_us"] == 20
