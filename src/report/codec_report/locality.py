@@ -73,8 +73,10 @@ def add_turns(jobs):
     jobs["between"][at] = found
     jobs["turn"] = np.full(len(jobs["call"]), UNKNOWN, np.int64)
     before, after = at[:-1], at[1:]
+    # its release is no later than the pick, but it may be by the end of the
+    # frame before it of its call, or when that one was dropped
     waited = (worker[1:] == worker[:-1]) \
-        & (jobs["release"][after] <= jobs["end"][before])
+        & (jobs["arrival"][after] <= jobs["end"][before])
     jobs["turn"][before[waited]] = \
         (jobs["pick"][after] - jobs["pick"][before])[waited]
     return jobs

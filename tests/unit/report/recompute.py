@@ -183,7 +183,7 @@ def mark_turns(jobs):
         mine.sort(key=lambda j: j["pick"])
         for before, job in zip([None] + mine, mine):
             job["same"] = bool(before) and before["call"] == job["call"]
-            if before and job["release"] <= before["end"]:
+            if before and job["arrival"] <= before["end"]:
                 before["turn"] = job["pick"] - before["pick"]
 
 

@@ -15,7 +15,8 @@ def row_jobs(order=ORDER, worker=0, begin=MS):
         seq[c], last = seq.get(c, -1) + 1, c
         yield dict(call=c, seq=seq[c], arrival=begin, pick=at, start=at + US,
                    end=at + US + codec, sent=at + 2 * US + codec,
-                   codec_ns=codec, worker=worker)
+                   codec_ns=codec, worker=worker,
+                   release=at if codec == LATER else begin)
         at += 3 * US + codec
 
 
@@ -48,9 +49,10 @@ def test_a_turn_ends_with_the_next_pick_only_if_that_frame_waited(write):
     from codec_report import locality
     jobs = list(row_jobs())
     jobs[4]["arrival"] = jobs[4]["pick"]  # the worker was idle before
+    jobs[6]["arrival"] = jobs[6]["pick"]
     found = locality.add_turns(load(write, jobs))
     assert found["turn"].tolist() == [
-        20 * US, 17 * US, 17 * US, -1, 20 * US, 20 * US, 17 * US, -1]
+        20 * US, 17 * US, 17 * US, -1, 20 * US, -1, 17 * US, -1]
 
 
 def test_a_frame_that_was_not_worked_on_is_no_turn(write):
