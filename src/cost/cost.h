@@ -48,6 +48,12 @@ struct cost_pair {
 	struct cost_result enc, dec;
 };
 
+/** Frames that follow those of other calls, and frames that follow one of their
+ * own call. */
+struct cost_rows {
+	struct cost_pair first, later;
+};
+
 /**
  * Measure @codec under @cfg. Returns 0 and fills *@out; -EINVAL (the codec
  * refuses @cfg, or plan->corpus has another sample rate), -ENOMEM, -ECANCELED
@@ -66,6 +72,38 @@ int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
 int cost_quick(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
 	       const struct speech_corpus *corpus, const atomic_bool *stop,
 	       struct cost_pair *out, struct cr_err *e);
+
+/**
+ * Measure rows: each of plan->states (0: 101) states has two frames in turn,
+ * the first one after those of all others, which have emptied the caches, the
+ * second one after the first. Both are measured side by side, so that what
+ * slows the machine slows both. Returns as cost_measure().
+ */
+int cost_measure_rows(const struct cr_codec *codec,
+		      const struct cr_codec_cfg *cfg,
+		      const struct cost_plan *plan, struct cost_rows *out,
+		      struct cr_err *e);
+
+/** Points of a curve. */
+#define COST_POINTS 5u
+
+/** What a frame costs by how many other states had frames since its own had
+ * one. */
+struct cost_curve {
+	unsigned others[COST_POINTS]; /**< 0, 1, 10, 100, 1000              */
+	cr_ns enc[COST_POINTS], dec[COST_POINTS]; /**< 0: no time for it    */
+};
+
+/**
+ * Measure the curve by rows of ever more states; means are of the frames but
+ * the dearest and cheapest twentieth. plan->budget is for each point; when it
+ * is too short for one round of a point's states, that point is left out;
+ * plan->states is not used. Returns as cost_measure().
+ */
+int cost_measure_curve(const struct cr_codec *codec,
+		       const struct cr_codec_cfg *cfg,
+		       const struct cost_plan *plan, struct cost_curve *out,
+		       struct cr_err *e);
 
 /**
  * Measure conversion of 20 ms frames from @from to @to Hz: two of 8000, 16000

@@ -20,6 +20,7 @@
 enum {
 	DEFAULT_STATES = 16,
 	QUICK_STATES = 3,
+	ROW_STATES = 101,
 };
 
 /* One call: its speech, its encoder and the decoder that hears it. */
@@ -169,6 +170,13 @@ static struct cost_result result_of(const struct bench *b, struct times *t)
 	return r;
 }
 
+static int fail_run(const struct bench *b, int why, struct cr_err *e)
+{
+	return cr_fail(e, why, "cost: codec %s %s", b->codec->name,
+		       why == -ECANCELED ? "not measured: stopped"
+					 : "does not encode");
+}
+
 int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
 		 const struct cost_plan *plan, struct cost_pair *out,
 		 struct cr_err *e)
@@ -179,16 +187,127 @@ int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
 	if (!ret) {
 		ret = run(&b);
 		if (ret)
-			(void)cr_fail(e, ret, "cost: codec %s %s", codec->name,
-				      ret == -ECANCELED ? "not measured: "
-							  "stopped"
-							: "does not encode");
+			(void)fail_run(&b, ret, e);
 	}
 	if (!ret) {
 		out->enc = result_of(&b, &b.enc);
 		out->dec = result_of(&b, &b.dec);
 	}
 	bench_fini(&b);
+	return ret;
+}
+
+/* Two frames of every stream: the first one after those of all others. */
+static int round_of_rows(struct bench *first, struct bench *later)
+{
+	struct cr_frame frame = { 0 };
+	int ret = 0;
+
+	for (unsigned i = 0; !ret && i < first->nstreams; i++) {
+		ret = stopped(first) ? -ECANCELED
+				     : step(first, &first->streams[i], &frame);
+		if (!ret)
+			ret = step(later, &first->streams[i], &frame);
+	}
+	return ret;
+}
+
+/* After a round that does not count. */
+static int run_rows(struct bench *first, struct bench *later)
+{
+	cr_ns budget =
+		first->plan->budget ? first->plan->budget : DEFAULT_BUDGET;
+	cr_ns end = clock_thread_cpu() + budget;
+	int ret = round_of_rows(first, later);
+
+	first->enc.n = first->dec.n = later->enc.n = later->dec.n = 0;
+	do {
+		if (!ret)
+			ret = round_of_rows(first, later);
+	} while (!ret && clock_thread_cpu() < end &&
+		 first->enc.n + first->nstreams <= TIMES_MAX);
+	return ret;
+}
+
+int cost_measure_rows(const struct cr_codec *codec,
+		      const struct cr_codec_cfg *cfg,
+		      const struct cost_plan *plan, struct cost_rows *out,
+		      struct cr_err *e)
+{
+	struct cost_plan p = *plan;
+	struct bench b = { .codec = codec, .cfg = cfg, .plan = &p }, later;
+	int ret;
+
+	p.states = p.states ? p.states : ROW_STATES;
+	ret = bench_init(&b, e);
+	later = b;
+	later.enc = later.dec = (struct times){ 0 };
+	if (!ret && (times_init(&later.enc) || times_init(&later.dec)))
+		ret = cr_fail(e, -ENOMEM, "cost: out of memory");
+	if (!ret) {
+		ret = run_rows(&b, &later);
+		if (ret)
+			(void)fail_run(&b, ret, e);
+	}
+	if (!ret) {
+		out->first.enc = result_of(&b, &b.enc);
+		out->first.dec = result_of(&b, &b.dec);
+		out->later.enc = result_of(&b, &later.enc);
+		out->later.dec = result_of(&b, &later.dec);
+	}
+	times_fini(&later.enc);
+	times_fini(&later.dec);
+	bench_fini(&b);
+	return ret;
+}
+
+/* The mean without a twentieth at each end, in units of ns / 1024. */
+static cr_ns trimmed(const struct cost_result *r)
+{
+	const unsigned cut = COST_QUANTILES / 20;
+	cr_ns sum = 0;
+
+	for (unsigned i = cut; i < COST_QUANTILES - cut; i++)
+		sum += r->quantile[i];
+	return sum * 1024 / (COST_QUANTILES - 2 * cut);
+}
+
+/* What a first frame costs where a later one costs @warm; that is set to what
+ * they cost here if it is 0. */
+static cr_ns beside(cr_ns *warm, const struct cost_result *first,
+		    const struct cost_result *later)
+{
+	cr_ns cold = trimmed(first), base = trimmed(later);
+
+	if (!*warm)
+		*warm = base / 1024;
+	return base ? *warm * cold / base : 0;
+}
+
+int cost_measure_curve(const struct cr_codec *codec,
+		       const struct cr_codec_cfg *cfg,
+		       const struct cost_plan *plan, struct cost_curve *out,
+		       struct cr_err *e)
+{
+	struct cost_curve c = { .others = { 0, 1, 10, 100, 1000 } };
+	struct cost_plan p = *plan;
+	struct cost_rows rows;
+	int ret = 0;
+
+	p.budget = p.budget ? p.budget : DEFAULT_BUDGET;
+	for (unsigned i = 1; !ret && i < COST_POINTS; i++) {
+		/* warm-up and one round, of two frames each */
+		if ((cr_ns)c.others[i] * 4 * (c.enc[0] + c.dec[0]) > p.budget)
+			break;
+		p.states = c.others[i] + 1;
+		ret = cost_measure_rows(codec, cfg, &p, &rows, e);
+		if (ret)
+			break;
+		c.enc[i] = beside(&c.enc[0], &rows.first.enc, &rows.later.enc);
+		c.dec[i] = beside(&c.dec[0], &rows.first.dec, &rows.later.dec);
+	}
+	if (!ret)
+		*out = c;
 	return ret;
 }
 

@@ -47,6 +47,47 @@ static void encoding_amr_costs_more_than_decoding_it(void **state)
 	assert_true(cost.dec.cost.mean > 0);
 }
 
+/* Frames of both kinds as many, whatever the machine is at. */
+static void rows_are_measured_side_by_side(void **state)
+{
+	struct cost_plan plan = { .budget = 1, .states = 7 };
+	struct cr_codec_cfg cfg = { 0 };
+	struct cost_rows rows;
+
+	(void)state;
+	assert_int_equal(cost_measure_rows(cr_codec_find("gsm"), &cfg, &plan,
+					   &rows, NULL),
+			 0);
+	assert_int_equal(rows.first.enc.frames, 7);
+	assert_int_equal(rows.later.enc.frames, 7);
+	assert_int_equal(rows.first.dec.frames, 7);
+	assert_int_equal(rows.later.dec.frames, 7);
+	assert_true(rows.first.enc.cost.mean > 0);
+	assert_true(rows.later.enc.cost.mean > 0);
+}
+
+/* What there is no time for is left out, from the most states on. */
+static void a_curve_has_the_points_there_is_time_for(void **state)
+{
+	struct cost_plan plan = { .budget = 20 * CR_MS };
+	struct cr_codec_cfg cfg = { 0 };
+	struct cost_curve c;
+	bool left_out = false;
+
+	(void)state;
+	assert_int_equal(
+		cost_measure_curve(cr_codec_find("amr"), &cfg, &plan, &c, NULL),
+		0);
+	for (unsigned i = 0; i < COST_POINTS; i++) {
+		assert_int_equal(c.enc[i] > 0, c.dec[i] > 0);
+		assert_false(left_out && c.enc[i]);
+		left_out = !c.enc[i];
+	}
+	assert_true(c.enc[1]);
+	assert_true(left_out); /* 4,000 frames take longer anywhere */
+	assert_int_equal(c.others[4], 1000);
+}
+
 static void resampling_is_measured_too(void **state)
 {
 	struct cost_result up = { 0 }, down = { 0 };
@@ -224,6 +265,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spin_costs_what_it_burns),
 		cmocka_unit_test(encoding_amr_costs_more_than_decoding_it),
+		cmocka_unit_test(rows_are_measured_side_by_side),
+		cmocka_unit_test(a_curve_has_the_points_there_is_time_for),
 		cmocka_unit_test(resampling_is_measured_too),
 		cmocka_unit_test(what_cannot_be_measured_is_refused),
 		cmocka_unit_test(the_table_has_every_codec_mode_and_direction),
