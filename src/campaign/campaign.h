@@ -210,7 +210,11 @@ struct campaign_cost {
 	int64_t kind;	  /**< enum campaign_cost_kind                    */
 	int64_t mean, sd; /**< ns, before the bounds                      */
 	int64_t min, max; /**< ns                                         */
-	char *file;	  /**< as in the campaign, or NULL                */
+	/** Of a job that follows one of its call on its CPU, ppm of its cost;
+	 * 0: as measured, or the same. */
+	int64_t warm;
+	int64_t half_life; /**< turns of others that leave half of that gain */
+	char *file;	   /**< as in the campaign, or NULL                */
 };
 
 /** When jobs come; simulator only. */

@@ -50,6 +50,10 @@ static int check_cost(const struct section *s, const struct campaign_cost *c)
 	};
 	int rc = check_keys(s, key_costs[c->kind], keys);
 
+	if (!rc && section_has(s, "half-life") && !c->warm &&
+	    c->kind != COST_MEASURED)
+		return section_fail(s, "half-life", "half-life needs warm");
+
 	if (!rc && c->sd > 1000 * c->mean)
 		return section_fail(s, "sd",
 				    "sd is more than 1000 times the mean");

@@ -350,6 +350,10 @@ static const struct key cost_keys[] = {
 	TIME(T, min, "min", 1, LONG, 1, "smaller costs are set to this"),
 	TIME(T, max, "max", 1, CAMPAIGN_COST_MAX, CAMPAIGN_COST_MAX,
 	     "larger costs are set to this; declared as the worst case"),
+	SHARE(T, warm, "warm", CR_PPM / 100, CR_PPM, 0,
+	      "cost of a job that follows one of its call on its CPU"),
+	INT(T, half_life, "half-life", 1, 1000000, 16,
+	    "turns of other calls that leave half of that gain"),
 	TEXT("file", "histogram or trace"),
 	END
 };

@@ -12,6 +12,10 @@
 
 #include "sim/fixed.h"
 
+/* ln 2 in units of 2^-32 */
+#define LN2 INT64_C(2977044471)
+/* Half-lives after which nothing is left. */
+#define FORGOTTEN 32u
 /* Jobs drawn for the estimate. */
 #define SAMPLE 20000u
 
@@ -85,6 +89,27 @@ cr_ns cost_model_draw(const struct cost_model *m, struct cost_source *s)
 	if (m->endless)
 		return COST_MODEL_ENDLESS;
 	return bounded(m, draw(m, s));
+}
+
+cr_ns cost_model_after(const struct cost_model *m, cr_ns cold, uint64_t others)
+{
+	cr_ns saved;
+
+	if (!m->saved || others >= FORGOTTEN * (uint64_t)m->cfg->half_life)
+		return cold;
+	saved = times_q32(times_q32(cold, m->saved),
+			  fixed_exp(-(int64_t)others * m->decay));
+	return cr_ns_max(cold - saved, m->cfg->min);
+}
+
+static void set_locality(struct cost_model *m)
+{
+	int64_t warm = m->cfg->warm ? m->cfg->warm : m->warm;
+
+	if (!warm || m->endless)
+		return;
+	m->saved = (CR_PPM - warm) * FIXED_ONE / CR_PPM;
+	m->decay = LN2 / m->cfg->half_life;
 }
 
 static int by_value(const void *a, const void *b)
@@ -197,8 +222,10 @@ int cost_model_open(struct cost_model *m, const struct campaign_flow *f,
 		rc = replay_open(&m->replay, path, e);
 	else if (f->cost.kind == COST_MEASURED && !m->endless)
 		rc = cost_model_measure(m, f, e);
-	if (!rc)
+	if (!rc) {
+		set_locality(m);
 		estimate(m);
+	}
 	return rc;
 }
 
@@ -234,7 +261,8 @@ static int copy_measured(struct cost_model *to, const struct cost_model *from,
 {
 	int rc = 0;
 
-	*to = (struct cost_model){ .cfg = &f->cost };
+	*to = (struct cost_model){ .cfg = &f->cost, .warm = from->warm };
+	set_locality(to);
 	for (unsigned p = 0; p < COST_MODEL_PARTS && !rc; p++)
 		for (size_t i = 0; i < from->part[p].count && !rc; i++)
 			rc = cost_values_add(&to->part[p],

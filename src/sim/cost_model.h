@@ -14,6 +14,7 @@
 #include "cr/sched.h"
 #include "sim/cost_values.h"
 #include "sim/replay.h"
+#include "sim/sim.h"
 
 /** A job that never ends: longer than any campaign, and safe to add to. */
 #define COST_MODEL_ENDLESS (INT64_C(1) << 61)
@@ -25,6 +26,9 @@ struct cost_model {
 	bool endless;
 	struct cr_cost estimate; /**< what is declared to schedulers         */
 	int64_t sigma, shift;	 /**< lognormal: mean * e^(sigma n - shift)   */
+	int64_t warm;  /**< measured: of later jobs of a row, ppm; 0: not */
+	int64_t saved; /**< of the cost, by the job before; units of 2^-32 */
+	int64_t decay; /**< e^-decay of that is left after another's turn */
 	struct cost_values part[COST_MODEL_PARTS]; /**< summed               */
 	struct replay replay;
 };
@@ -51,10 +55,16 @@ int cost_model_open(struct cost_model *m, const struct campaign_flow *f,
 		    const char *base, struct cr_err *e);
 void cost_model_close(struct cost_model *m);
 
-/** The cost of a job, > 0. */
+/** The cost of a job, > 0, if nothing of its call is in the caches. */
 cr_ns cost_model_draw(const struct cost_model *m, struct cost_source *s);
 
-/** Measure the codecs of @f into @m->part. 0, or -errno with @e. */
+/** What that job, of drawn cost @cold, costs when @others turns of other calls
+ * passed on its CPU since the last one of its call; SIM_COLD: it never ran
+ * there. */
+cr_ns cost_model_after(const struct cost_model *m, cr_ns cold, uint64_t others);
+
+/** Measure the codecs of @f into @m->part and @m->warm. 0, or -errno with @e.
+ */
 int cost_model_measure(struct cost_model *m, const struct campaign_flow *f,
 		       struct cr_err *e);
 

@@ -208,6 +208,9 @@ static cr_ns charge(struct sim *s, struct sim_rq *q, unsigned cpu,
 		sum += o->context;
 		c->stats.switches++;
 	}
+	t->others =
+		t->cpu == (int)cpu ? c->stats.picks - t->turn - 1 : SIM_COLD;
+	t->turn = c->stats.picks;
 	if (t->cpu >= 0 && t->cpu != (int)cpu) {
 		sum += o->migration;
 		c->stats.migrations++;

@@ -34,6 +34,10 @@ enum sim_preempt {
 	SIM_FULL     /**< at any instant                                      */
 };
 
+/** In place of the turns of others on a CPU: the task did not run there before,
+ * or elsewhere since. */
+#define SIM_COLD UINT64_MAX
+
 /** A task under the simulator. Embed it; zero before sim_add(). */
 struct sim_task {
 	struct core_task core;
@@ -48,6 +52,9 @@ struct sim_task {
 	unsigned moves;	 /**< times that job changed the CPU              */
 	unsigned splits; /**< times it was interrupted                    */
 	uint64_t seq;	 /**< of that job                                 */
+	uint64_t turn;	 /**< of its CPU, its last one there              */
+	uint64_t others; /**< turns of others on its CPU since then, or
+			      SIM_COLD; for cost()                        */
 	bool started;	 /**< @left is known                              */
 	bool leaving;	 /**< sim_remove() while it ran                   */
 };
@@ -69,7 +76,8 @@ struct sim_client {
 	 * backlog, and return when it is to be called next (> @now), or
 	 * CR_NEVER. */
 	cr_ns (*arrive)(void *arg, struct sim_task *t, cr_ns now);
-	/** CPU time that the claimed job of @t takes in all, > 0. */
+	/** CPU time that the claimed job of @t takes in all, > 0; it is about
+	 * to begin, @t->others turns after the one before it. */
 	cr_ns (*cost)(void *arg, struct sim_task *t);
 	/** The job of @t is complete; it was last on engine CPU @cpu. The
 	 * client may sim_arrive_at(). */

@@ -273,7 +273,8 @@ static cr_ns cost(void *arg, struct sim_task *t)
 	(void)arg;
 	/* a trace's costs are its frames', whichever are dropped here */
 	c->draws.next = (size_t)c->st.core.task.job.seq;
-	c->total = cost_model_draw(c->cost, &c->draws);
+	c->total = cost_model_after(
+		c->cost, cost_model_draw(c->cost, &c->draws), t->others);
 	return c->total;
 }
 

@@ -98,6 +98,36 @@ def test_overheads_are_charged(campaign):
     assert told["cpus"][0]["busy_ns"] == 200 * 1111000
 
 
+def test_frames_in_a_row_cost_less(campaign):
+    """125 % of the CPU by what a frame costs behind those of other calls: fifo
+    never serves two of a call in a row, rr all that wait of it."""
+    lost = {}
+    for warm in ("", ", warm: 80%"):
+        path = campaign(
+            f"count: 250, period: 20ms, ring: 8, cost: {{mean: 100us{warm}}},"
+            " start: {spread: 20ms}", duration="2s",
+            more="daemon: {admission: off, max-age: 100ms}\n")
+        for scheduler in ("fifo", "rr"):
+            told = flows(result(path, "-s", scheduler)[0])["flow1"]
+            lost[scheduler, warm] = told["loss"]
+    assert lost["fifo", ""] == lost["fifo", ", warm: 80%"]
+    assert lost["rr", ""] == pytest.approx(lost["fifo", ""], abs=0.02)
+    # four of five turns stay with their call: 100 us become 84
+    assert lost["rr", ", warm: 80%"] == pytest.approx(1 - 1 / (1.25 * .84),
+                                                      abs=0.02)
+    assert lost["fifo", ", warm: 80%"] > lost["rr", ", warm: 80%"] + 0.1
+
+
+def test_one_call_alone_is_always_warm_but_for_its_first_frame(campaign):
+    told, _ = result(campaign("period: 10ms, cost: {mean: 3ms, warm: 50%}"))
+    assert told["cpus"][0]["busy_ns"] == (3 + 99 * 1.5) * MS
+
+
+def test_a_half_life_needs_a_share(campaign):
+    path = campaign("period: 10ms, cost: {mean: 3ms, half-life: 5}")
+    assert "half-life needs warm" in run(path).stderr
+
+
 def test_closed_goes_on_late_and_loop_takes_the_rest(campaign):
     """Under fifo the loop hogs the CPU; edf gives it what is left."""
     path = campaign("name: loop, arrival: {model: loop}",

@@ -290,6 +290,85 @@ static void a_long_trace_is_estimated_from_all_of_it(void **state)
 	cost_model_close(&m);
 }
 
+static cr_ns after(const struct cost_model *m, uint64_t others)
+{
+	return cost_model_after(m, 70000, others);
+}
+
+static void a_job_after_one_of_its_call_costs_less(void **state)
+{
+	struct campaign_flow f = flow(COST_CONSTANT, 70000, 0);
+	struct cost_model m;
+
+	(void)state;
+	f.cost.warm = 800000;
+	f.cost.half_life = 16;
+	m = opened(&f, "c.yaml");
+	assert_int_equal(m.estimate.mean, 70000);
+	near((double)after(&m, 0), 56000, 1);
+	near((double)after(&m, 16), 63000, 1);
+	near((double)after(&m, 32), 66500, 1);
+	assert_int_equal(after(&m, 100000), 70000);
+	assert_int_equal(after(&m, SIM_COLD), 70000);
+	cost_model_close(&m);
+}
+
+static void without_locality_a_job_costs_the_same_after_any_other(void **state)
+{
+	struct campaign_flow f = flow(COST_CONSTANT, 70000, 0);
+	struct cost_model m;
+
+	(void)state;
+	f.cost.half_life = 16;
+	m = opened(&f, "c.yaml");
+	assert_int_equal(after(&m, 0), 70000);
+	assert_int_equal(after(&m, 5), 70000);
+	cost_model_close(&m);
+}
+
+/* Any mean, share and half-life. */
+static void a_cost_lies_between_warm_and_cold_and_rises(void **state)
+{
+	struct random r = { 11 };
+
+	(void)state;
+	for (int i = 0; i < 2000; i++) {
+		struct campaign_flow f = flow(COST_CONSTANT, 1, 0);
+		cr_ns mean = 1 + (cr_ns)(random_next(&r) % CR_SEC), warm, last;
+		struct cost_model m;
+
+		f.cost.mean = mean;
+		f.cost.warm = 10000 + (int64_t)(random_next(&r) % 990001);
+		f.cost.half_life = 1 + (int64_t)(random_next(&r) % 1000);
+		m = opened(&f, "c.yaml");
+		warm = last = cost_model_after(&m, mean, 0);
+		near((double)warm, (double)mean * (double)f.cost.warm / 1e6,
+		     1.5);
+		for (uint64_t others = 1; others; others *= 2) {
+			cr_ns cost = cost_model_after(&m, mean, others);
+
+			assert_true(cost >= last && cost <= mean);
+			last = cost;
+		}
+		assert_int_equal(last, mean);
+		cost_model_close(&m);
+	}
+}
+
+static void the_least_cost_holds_for_warm_jobs_too(void **state)
+{
+	struct campaign_flow f = flow(COST_NORMAL, 70000, 1000);
+	struct cost_model m;
+
+	(void)state;
+	f.cost.min = 60000;
+	f.cost.warm = 500000;
+	f.cost.half_life = 16;
+	m = opened(&f, "c.yaml");
+	assert_int_equal(after(&m, 0), 60000);
+	cost_model_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +380,11 @@ int main(void)
 		cmocka_unit_test(files_are_named_from_the_campaigns_folder),
 		cmocka_unit_test(a_trace_is_played_again_call_by_call),
 		cmocka_unit_test(a_long_trace_is_estimated_from_all_of_it),
+		cmocka_unit_test(a_job_after_one_of_its_call_costs_less),
+		cmocka_unit_test(
+			without_locality_a_job_costs_the_same_after_any_other),
+		cmocka_unit_test(a_cost_lies_between_warm_and_cold_and_rises),
+		cmocka_unit_test(the_least_cost_holds_for_warm_jobs_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
