@@ -174,6 +174,7 @@ static void flush(struct turn_worker *w, struct trace_ring *trace)
 
 void turn_flush(struct turn_worker *w)
 {
+	w->row = (struct turn_row){ 0 };
 	turn_flush_for(w, w->trace);
 }
 
@@ -215,9 +216,11 @@ static void pass_cmr(struct turn_worker *w, struct call *c)
 }
 
 /* What the turn that begins will leave to be sent. */
-static void open_unsent(struct turn_unsent *unsent, struct call *c,
+static void open_unsent(struct turn_worker *w, struct call *c,
 			const struct live_run *run, cr_ns start)
 {
+	struct turn_unsent *unsent = turn_in_progress(w);
+	bool in_row = turn_row_next(&w->row, c->cfg.id);
 	const struct cr_job *job = &c->lt.core.task.job;
 	/* the worker's clock may have been read before the receiver's, whose
 	 * frame it found all the same */
@@ -230,7 +233,7 @@ static void open_unsent(struct turn_unsent *unsent, struct call *c,
 	unsent->failed_octets = 0;
 	unsent->speech = c->meta.what == CR_RING_SPEECH && !c->meta.covered;
 	unsent->cost = 0;
-	unsent->begun = unsent->speech && turn_cost_due(&c->metered)
+	unsent->begun = !in_row && unsent->speech && turn_cost_due(&c->metered)
 				? turn_cost_begin()
 				: 0;
 	unsent->record.job = (struct cr_trace_job){
@@ -325,7 +328,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 
 	pipeline_fetch(c->pipeline);
 	turn_begin(w);
-	open_unsent(turn_in_progress(w), c, run, start);
+	open_unsent(w, c, run, start);
 	if (__builtin_expect(way_changed(c->way, c->way_version), 0))
 		take_way(c);
 	turn_enter_codec(w);

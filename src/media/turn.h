@@ -37,6 +37,7 @@
 #include <pthread.h>
 
 #include "media/call.h"
+#include "media/turn_cost.h"
 #include "udp/burst.h"
 #include "observe/histogram.h"
 #include "observe/trace.h"
@@ -82,8 +83,9 @@ struct turn_worker {
 	struct burst burst;
 	/** Of turns that are over, and behind them the turn in progress. */
 	struct turn_unsent unsent[TURN_BATCH];
-	unsigned nunsent; /**< turns that are over */
-	cr_ns oldest;	  /**< when the first of them was ready */
+	unsigned nunsent;    /**< turns that are over */
+	cr_ns oldest;	     /**< when the first of them was ready */
+	struct turn_row row; /**< none when the worker had nothing to do */
 	/** Spent on sending for them already, as the burst was full within a
 	 * turn. */
 	cr_ns overflow;

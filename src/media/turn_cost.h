@@ -7,7 +7,9 @@
  * the wall is 0.02 us and a cheap frame takes 3. So it is read for one frame in
  * some, and as long as little is known for all of a call's first: enough to
  * learn from, and each call at its own pace, so that none is left out. A
- * thousand calls of one kind have taught enough within a second. What
+ * thousand calls of one kind have taught enough within a second. Frames that
+ * follow one of their call in a row are not metered: they cost less, and how
+ * many do is the scheduler's and the overload's doing. What
  * comes between the pick and the turn is a lock and a few wake-ups; by the
  * clock on the wall, and bounded, for there the CPU may be lost, too.
  *
@@ -23,11 +25,34 @@
 
 enum {
 	TURN_COST_FIRST = 256, /**< of a call, if little is known */
-	TURN_COST_EVERY = 16   /**< then one of these             */
+	TURN_COST_EVERY = 16,  /**< then one of these             */
+	TURN_COST_ROW = 8      /**< longer rows are a call's that has its worker
+				  for itself: that is what it costs */
 };
 
 /** Longest time between a pick and its turn that counts. */
 #define TURN_COST_PICK (50 * CR_US)
+
+/** The row that a worker is at: turns for one call right behind those of
+ * another one. Zero: it had nothing to do. */
+struct turn_row {
+	bool any;	/**< turn since then */
+	uint32_t call;	/**< id of the last one's */
+	unsigned turns; /**< of the row; 0: none, no other call was before */
+};
+
+/** The next turn is of @call. Does it cost less, as the one before has left it
+ * the caches? */
+static inline bool turn_row_next(struct turn_row *row, uint32_t call)
+{
+	if (row->any && row->call != call)
+		row->turns = 1;
+	else if (row->turns)
+		row->turns++;
+	row->any = true;
+	row->call = call;
+	return row->turns > 1 && row->turns <= TURN_COST_ROW;
+}
 
 /** Is the next frame of a call metered? *@frames: those of it before. One
  * thread at a time. */

@@ -199,6 +199,43 @@ static void later_frames_are_metered_now_and_then(void **state)
 	rig_close(&g);
 }
 
+/* Turns, one after the other. */
+static unsigned metered_in_a_row(struct rig *g, unsigned turns, unsigned *seen)
+{
+	uint32_t ns[RECENT_TIMES];
+
+	for (unsigned i = 0; i < turns; i++)
+		turn(g);
+	turn_flush_for(g->w, g->other);
+	return recent_take(&g->c->cost, seen, ns);
+}
+
+static void another_call(struct rig *g)
+{
+	(void)turn_row_next(&g->w->row, g->c->cfg.id + 1);
+}
+
+static void of_a_row_the_first_frame_is_metered(void **state)
+{
+	unsigned seen = 0;
+	struct rig g;
+
+	(void)state;
+	rig_open(&g);
+	/* no other call has emptied the caches */
+	assert_int_equal(metered_in_a_row(&g, 5, &seen), 5);
+	for (unsigned i = 0; i < 5; i++) {
+		another_call(&g);
+		assert_int_equal(metered_in_a_row(&g, 5, &seen), 1);
+	}
+	turn_flush(g.w); /* nothing to do */
+	assert_int_equal(metered_in_a_row(&g, 5, &seen), 5);
+	/* alone at its worker it costs what it costs there */
+	another_call(&g);
+	assert_int_equal(metered_in_a_row(&g, TURN_COST_ROW + 3, &seen), 1 + 3);
+	rig_close(&g);
+}
+
 /* Calls with ports of their own, to a peer of their own each. */
 enum { CALLS = 6, NO_PORT = 2, ROUNDS = 3 };
 
@@ -275,6 +312,7 @@ int main(void)
 		cmocka_unit_test(packets_are_taken_from_a_codec_alone),
 		cmocka_unit_test(a_busy_neighbour_makes_no_frame_dearer),
 		cmocka_unit_test(later_frames_are_metered_now_and_then),
+		cmocka_unit_test(of_a_row_the_first_frame_is_metered),
 		cmocka_unit_test(
 			what_is_shed_takes_no_time_from_what_is_served),
 		cmocka_unit_test(calls_with_ports_of_their_own_leave_together),
