@@ -90,14 +90,15 @@ int cost_measure_rows(const struct cr_codec *codec,
 /** What a frame costs by how many other states had frames since its own had
  * one. */
 struct cost_curve {
-	unsigned others[COST_POINTS]; /**< 0, 1, 10, 100, 1000              */
-	cr_ns enc[COST_POINTS], dec[COST_POINTS]; /**< 0: no time for it    */
+	unsigned points; /**< that there was time for                        */
+	unsigned others[COST_POINTS];		  /**< 0, 1, 10, 100, 1000  */
+	cr_ns enc[COST_POINTS], dec[COST_POINTS]; /**< of a frame           */
 };
 
 /**
  * Measure the curve by rows of ever more states; means are of the frames but
- * the dearest and cheapest twentieth. plan->budget is for each point; when it
- * is too short for one round of a point's states, that point is left out;
+ * the dearest and cheapest twentieth. plan->budget is for all of it, half of
+ * that for 1,000 others; points that it is too short for are left out.
  * plan->states is not used. Returns as cost_measure().
  */
 int cost_measure_curve(const struct cr_codec *codec,
@@ -118,9 +119,10 @@ struct cost_table;
 /**
  * Measure all built-in codecs in all modes in about @seconds (0: 10) of CPU
  * time; those with kernels also with the library's own (stock), in the same
- * time. No other thread may be inside a codec meanwhile. Recordings are those
- * that are installed; where there are none, speech is synthetic and the table
- * says so. "spin" is left out: it costs what one asks for. Returns 0 and sets
+ * time. Two fifths of it are for curves, one for each codec. No other thread
+ * may be inside a codec meanwhile. Recordings are those that are installed;
+ * where there are none, speech is synthetic and the table says so. "spin" is
+ * left out: it costs what one asks for. Returns 0 and sets
  * *@t, or -ENOMEM, -EINVAL with @e.
  */
 int cost_table_open(struct cost_table **t, double seconds, struct cr_err *e);
@@ -143,6 +145,17 @@ struct cost_line {
 	double calls_per_core;		 /**< that a core serves at most */
 	double weight; /**< cores for 12 million calls: the thesis, 6.1 */
 };
+
+/** What frames of a codec in its default mode cost by what came between. */
+struct cost_curve_line {
+	const char *codec, *mode;
+	unsigned sample_rate;
+	const struct cost_curve *curve;
+};
+
+/** How many curves @t has; curve @i. */
+size_t cost_curves(const struct cost_table *t);
+struct cost_curve_line cost_curve_line(const struct cost_table *t, size_t i);
 
 /** How many lines @t has. */
 size_t cost_lines(const struct cost_table *t);

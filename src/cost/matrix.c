@@ -13,6 +13,8 @@
 
 /* CPU time of the whole table unless asked otherwise, seconds. */
 static const double default_seconds = 10;
+/* Of it for the curves. */
+static const double curves_share = 0.4;
 /* Calls whose cores make a weight of the thesis. */
 static const double weight_calls = 12e6;
 
@@ -41,10 +43,18 @@ static const struct {
 
 enum { CONVERSIONS = sizeof(conversions) / sizeof(conversions[0]) };
 
+/* Of a codec at its own rate, in its default mode. */
+struct curve_row {
+	const struct cr_codec *codec;
+	struct cost_curve curve;
+};
+
 struct cost_table {
 	bool synthetic[RATES];
 	struct row *rows;
 	size_t n;
+	struct curve_row *curves;
+	size_t ncurves;
 	struct cost_result resampling[CONVERSIONS];
 };
 
@@ -97,15 +107,22 @@ static bool listed(const struct cr_codec *c)
 
 static int list_rows(struct cost_table *t)
 {
-	size_t n = 0;
+	size_t n = 0, ncurves = 0;
 
-	for (const struct cr_codec *const *c = cr_codecs; *c; c++)
+	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
 		n += listed(*c) ? rows_of(*c, NULL) : 0;
+		ncurves += listed(*c);
+	}
 	t->rows = calloc(n, sizeof(*t->rows));
-	if (!t->rows)
+	t->curves = calloc(ncurves, sizeof(*t->curves));
+	if (!t->rows || !t->curves)
 		return -ENOMEM;
-	for (const struct cr_codec *const *c = cr_codecs; *c; c++)
-		t->n += listed(*c) ? rows_of(*c, t->rows + t->n) : 0;
+	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
+		if (!listed(*c))
+			continue;
+		t->n += rows_of(*c, t->rows + t->n);
+		t->curves[t->ncurves++].codec = *c;
+	}
 	return 0;
 }
 
@@ -153,11 +170,40 @@ static int measure_rows(struct cost_table *t,
 	return ret;
 }
 
+static int measure_curves(struct cost_table *t,
+			  struct speech_corpus *corpus[RATES], cr_ns budget,
+			  struct cr_err *e)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < t->ncurves; i++) {
+		struct curve_row *r = &t->curves[i];
+		const struct cr_codec_cfg cfg = {
+			.mode = r->codec->default_mode,
+			.sample_rate = r->codec->sample_rate,
+		};
+		const struct cost_plan plan = {
+			.budget = budget,
+			.corpus = corpus[rank(cfg.sample_rate)],
+		};
+
+		ret = cost_measure_curve(r->codec, &cfg, &plan, &r->curve, e);
+	}
+	return ret;
+}
+
+/* @share of @seconds for each of @n. */
+static cr_ns budget_of(double seconds, double share, size_t n)
+{
+	cr_ns budget = (cr_ns)(fmin(seconds, 1e6) * 1e9 * share / (double)n);
+
+	return cr_ns_max(budget, 1);
+}
+
 int cost_table_open(struct cost_table **out, double seconds, struct cr_err *e)
 {
 	struct speech_corpus *corpus[RATES] = { NULL };
 	struct cost_table *t = calloc(1, sizeof(*t));
-	cr_ns budget;
 	int ret;
 
 	if (!t || list_rows(t)) {
@@ -166,12 +212,16 @@ int cost_table_open(struct cost_table **out, double seconds, struct cr_err *e)
 	}
 	if (!(seconds > 0))
 		seconds = default_seconds;
-	budget = (cr_ns)(fmin(seconds, 1e6) * 1e9 / (double)t->n);
 	/* Without recordings the table is synthetic, and says so. */
 	for (unsigned i = 0; i < RATES; i++)
 		t->synthetic[i] =
 			speech_open(&corpus[i], rates[i], NULL, NULL) != 0;
-	ret = measure_rows(t, corpus, budget > 0 ? budget : 1, e);
+	ret = measure_rows(t, corpus,
+			   budget_of(seconds, 1 - curves_share, t->n), e);
+	if (!ret)
+		ret = measure_curves(
+			t, corpus, budget_of(seconds, curves_share, t->ncurves),
+			e);
 	for (unsigned i = 0; i < RATES; i++)
 		speech_close(corpus[i]);
 	for (unsigned i = 0; !ret && i < CONVERSIONS; i++)
@@ -190,12 +240,30 @@ void cost_table_close(struct cost_table *t)
 	if (!t)
 		return;
 	free(t->rows);
+	free(t->curves);
 	free(t);
 }
 
 bool cost_is_recorded(const struct cost_table *t, bool wide)
 {
 	return !t->synthetic[wide];
+}
+
+size_t cost_curves(const struct cost_table *t)
+{
+	return t->ncurves;
+}
+
+struct cost_curve_line cost_curve_line(const struct cost_table *t, size_t i)
+{
+	const struct curve_row *r = &t->curves[i];
+
+	return (struct cost_curve_line){
+		.codec = r->codec->name,
+		.mode = r->codec->modes[r->codec->default_mode].name,
+		.sample_rate = r->codec->sample_rate,
+		.curve = &r->curve,
+	};
 }
 
 size_t cost_lines(const struct cost_table *t)

@@ -289,13 +289,17 @@ int cost_measure_curve(const struct cr_codec *codec,
 		       const struct cost_plan *plan, struct cost_curve *out,
 		       struct cr_err *e)
 {
-	struct cost_curve c = { .others = { 0, 1, 10, 100, 1000 } };
+	/* eighths of the budget */
+	static const unsigned share[COST_POINTS] = { 0, 1, 1, 2, 4 };
+	const cr_ns budget = plan->budget ? plan->budget : DEFAULT_BUDGET;
+	struct cost_curve c = { .points = 1,
+				.others = { 0, 1, 10, 100, 1000 } };
 	struct cost_plan p = *plan;
 	struct cost_rows rows;
 	int ret = 0;
 
-	p.budget = p.budget ? p.budget : DEFAULT_BUDGET;
 	for (unsigned i = 1; !ret && i < COST_POINTS; i++) {
+		p.budget = cr_ns_max(budget * share[i] / 8, 1);
 		/* warm-up and one round, of two frames each */
 		if ((cr_ns)c.others[i] * 4 * (c.enc[0] + c.dec[0]) > p.budget)
 			break;
@@ -305,6 +309,7 @@ int cost_measure_curve(const struct cr_codec *codec,
 			break;
 		c.enc[i] = beside(&c.enc[0], &rows.first.enc, &rows.later.enc);
 		c.dec[i] = beside(&c.dec[0], &rows.first.dec, &rows.later.dec);
+		c.points = i + 1;
 	}
 	if (!ret)
 		*out = c;

@@ -36,6 +36,40 @@ static void print_line(FILE *out, const struct cost_line *l)
 		      l->calls_per_core, l->weight);
 }
 
+/* "   19.84", and "-" for each point there was no time for. */
+static void print_points(FILE *out, const cr_ns *cost, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		(void)fprintf(out, " %7.2f", (double)cost[i] / 1e3);
+	for (unsigned i = n; i < COST_POINTS; i++)
+		(void)fprintf(out, " %7s", "-");
+}
+
+static void print_curve(FILE *out, const struct cost_curve_line *l)
+{
+	(void)fprintf(out, "%-8s %-6s %5u ", l->codec, l->mode, l->sample_rate);
+	print_points(out, l->curve->enc, l->curve->points);
+	(void)fputs("  ", out);
+	print_points(out, l->curve->dec, l->curve->points);
+	(void)fputc('\n', out);
+}
+
+static void print_curves(FILE *out, const struct cost_table *t)
+{
+	(void)fputs("\nus/frame by the number of other states that had frames "
+		    "since this one had its\nlast one.\n\n"
+		    "                       encode                       "
+		    "             decode\n"
+		    "codec    mode      Hz        0       1      10     100 "
+		    "   1000         0       1      10     100    1000\n",
+		    out);
+	for (size_t i = 0; i < cost_curves(t); i++) {
+		struct cost_curve_line l = cost_curve_line(t, i);
+
+		print_curve(out, &l);
+	}
+}
+
 void costs_print(FILE *out, const struct cost_table *t)
 {
 	const char *missing = cr_kernels_missing();
@@ -54,6 +88,7 @@ void costs_print(FILE *out, const struct cost_table *t)
 
 		print_line(out, &l);
 	}
+	print_curves(out, t);
 	if (missing)
 		(void)fprintf(out, "\nWARNING: codec kernels are off: %s\n",
 			      missing);
@@ -76,22 +111,52 @@ static json_t *line_json(const struct cost_line *l)
 		"weight", l->weight);
 }
 
+static json_t *point_json(const struct cost_curve *c, unsigned i)
+{
+	return json_pack("{s:i, s:f, s:f}", "others", (int)c->others[i],
+			 "encode_us", (double)c->enc[i] / 1e3, "decode_us",
+			 (double)c->dec[i] / 1e3);
+}
+
+static json_t *curve_json(const struct cost_curve_line *l)
+{
+	json_t *points = json_array();
+	int failed = !points;
+
+	for (unsigned i = 0; i < l->curve->points; i++)
+		failed |=
+			json_array_append_new(points, point_json(l->curve, i));
+	if (failed) {
+		json_decref(points);
+		return NULL;
+	}
+	return json_pack("{s:s, s:s, s:i, s:o}", "codec", l->codec, "mode",
+			 l->mode, "sample_rate", (int)l->sample_rate, "points",
+			 points);
+}
+
 json_t *costs_json(const struct cost_table *t)
 {
-	json_t *rows = json_array();
-	int failed = !rows;
+	json_t *rows = json_array(), *curves = json_array();
+	int failed = !rows || !curves;
 
 	for (size_t i = 0; i < cost_lines(t); i++) {
 		struct cost_line l = cost_line(t, i);
 
 		failed |= json_array_append_new(rows, line_json(&l));
 	}
+	for (size_t i = 0; i < cost_curves(t); i++) {
+		struct cost_curve_line l = cost_curve_line(t, i);
+
+		failed |= json_array_append_new(curves, curve_json(&l));
+	}
 	if (failed) {
 		json_decref(rows);
+		json_decref(curves);
 		return NULL;
 	}
-	return json_pack("{s:s, s:s, s:s, s:s?, s:o}", "narrow_speech",
+	return json_pack("{s:s, s:s, s:s, s:s?, s:o, s:o}", "narrow_speech",
 			 source_of(t, false), "wide_speech", source_of(t, true),
 			 "kernels", kernels(), "kernels_missing",
-			 cr_kernels_missing(), "rows", rows);
+			 cr_kernels_missing(), "rows", rows, "curves", curves);
 }
