@@ -262,6 +262,58 @@ static void a_switch_counts_a_running_task_where_it_runs(void **state)
 }
 
 /* Same input, same course, to the last counter. */
+/* What each job was told of its CPU, in the order of their begins. */
+static struct {
+	uint64_t others[16];
+	unsigned n;
+} told;
+
+static cr_ns cost_and_note(void *arg, struct sim_task *t)
+{
+	assert_true(told.n < 16);
+	told.others[told.n++] = t->others;
+	return rig_cost(arg, t);
+}
+
+static void check_told(struct sim_rig *rig, const uint64_t *want, unsigned n)
+{
+	sim_run(rig->sim, 1000);
+	assert_int_equal(told.n, n);
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(told.others[i], want[i]);
+	rig_free(rig);
+}
+
+/* A A B A C C B */
+static void turns_of_others_are_counted_from_the_last_own(void **state)
+{
+	static const uint64_t want[] = { SIM_COLD, 0, SIM_COLD, 1,
+					 SIM_COLD, 0, 3 };
+	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 1, 3);
+
+	(void)state;
+	told.n = 0;
+	rig->cfg.client.cost = cost_and_note;
+	JOBS(rig, { 0, 5, 900 }, { 10, 5, 900 }, { 30, 5, 900 });
+	JOBS(rig, { 20, 5, 900 }, { 60, 5, 900 });
+	JOBS(rig, { 40, 5, 900 }, { 50, 5, 900 });
+	check_told(rig, want, 7);
+}
+
+/* A on CPU 0, B on CPU 1; then B alone, on CPU 0, twice. */
+static void a_task_from_another_cpu_is_cold(void **state)
+{
+	static const uint64_t want[] = { SIM_COLD, SIM_COLD, SIM_COLD, 0 };
+	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 2, 2);
+
+	(void)state;
+	told.n = 0;
+	rig->cfg.client.cost = cost_and_note;
+	JOBS(rig, { 0, 5, 900 });
+	JOBS(rig, { 0, 5, 900 }, { 10, 5, 900 }, { 20, 5, 900 });
+	check_told(rig, want, 4);
+}
+
 static void two_runs_are_one(void **state)
 {
 	struct sim_cpu_stats stats[2];
@@ -297,6 +349,8 @@ int main(void)
 		cmocka_unit_test(an_abandoned_task_leaves_its_cpu_to_others),
 		cmocka_unit_test(a_switch_keeps_every_job),
 		cmocka_unit_test(a_switch_counts_a_running_task_where_it_runs),
+		cmocka_unit_test(turns_of_others_are_counted_from_the_last_own),
+		cmocka_unit_test(a_task_from_another_cpu_is_cold),
 		cmocka_unit_test(two_runs_are_one),
 	};
 
