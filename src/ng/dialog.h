@@ -26,11 +26,29 @@
 #include "ng/codec_list.h"
 #include "ng/shares.h"
 #include "node/conversation.h"
+#include "node/record.h"
+
+/** How a party sounded for a while, @at (s, UTC). */
+struct ng_sample {
+	double mos, loss; /**< @loss: 0..1 */
+	cr_ns jitter;
+	cr_ns rtt_leg, rtt; /**< to the party, and to the other one; 0: nobody
+			     * knows */
+	long long at;
+};
+
+/** The worst and the best of some. */
+struct ng_samples {
+	struct ng_sample lowest, highest;
+	unsigned n;
+	struct record_loss until; /**< where the last one has ended */
+};
 
 /** Our end of one media line towards a side. */
 struct ng_leg {
 	uint32_t id; /**< of the node's leg; 0: none */
 	bool mux;    /**< RTCP goes where RTP does: it was agreed */
+	struct ng_samples *sounds; /**< of the party; NULL: none yet */
 };
 
 struct ng_side {

@@ -378,6 +378,7 @@ static void look_at(struct ng_service *sv, struct ng_call *call, cr_ns now)
 	unsigned long long packets = ng_call_packets(sv, call);
 	bool answered = is_answered(call);
 
+	ng_take_samples(sv, call);
 	if (answered && packets != call->packets)
 		call->silent = now;
 	call->packets = packets;

@@ -146,6 +146,8 @@ void ng_draft_drop(struct ng_draft *d);
 /** All that is known of the dialogs of @call that @whom means, into @reply. */
 void ng_tell_call(struct ng_service *sv, struct ng_call *call,
 		  const struct ng_whom *whom, json_t *reply);
+/** How the parties of @call have sounded since the last time. */
+void ng_take_samples(struct ng_service *sv, struct ng_call *call);
 /** The numbers of the node. */
 void ng_tell_statistics(struct ng_service *sv, json_t *reply);
 /** Packets, of RTP and RTCP, that came of all sides of @call so far. */

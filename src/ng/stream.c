@@ -2,6 +2,7 @@
 #include "ng/stream.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/address.h"
@@ -42,6 +43,7 @@ int ng_leg_open(struct node *n, struct ng_leg *l, const struct ng_leg_wish *w,
 	if (err)
 		return err;
 	p->opened = true;
+	free(l->sounds);
 	*l = (struct ng_leg){ .id = party_id(p) };
 	return 0;
 }
@@ -70,6 +72,8 @@ void ng_leg_close(struct node *n, struct ng_leg *l)
 	struct cr_err e;
 
 	l->id = 0;
+	free(l->sounds);
+	l->sounds = NULL;
 	if (!p)
 		return;
 	end_conversation(p);

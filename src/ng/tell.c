@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/address.h"
@@ -89,37 +90,129 @@ static json_int_t in(cr_ns t, cr_ns unit)
 	return (json_int_t)((t + unit / 2) / unit);
 }
 
+/* --- how it sounds --- */
+
+/* Fewer packets are no sample. */
+enum { SAMPLE_PACKETS = 25 };
+
+/* What was heard of the party of @leg since @since. False: nobody knows. */
+static bool sample(const struct node_leg_info *leg, struct node_call *from,
+		   const struct record_loss *since, struct record_loss *now,
+		   struct ng_sample *out)
+{
+	const struct leg_rtcp_info *near = &leg->rtcp.leads, *far;
+	struct node_call_info stream;
+	struct record_quality q;
+
+	if (!from || !node_call_quality(from, since, now, &q))
+		return false;
+	node_call_info(from, &stream);
+	far = &stream.rtcp.leads;
+	*out = (struct ng_sample){
+		.mos = q.mos,
+		.loss = q.loss,
+		.jitter = near->jitter,
+		.rtt_leg = near->round_trips ? near->rtt_mean : 0,
+		.at = clock_read(CLOCK_REALTIME) / CR_SEC,
+	};
+	if (near->round_trips && far->round_trips)
+		out->rtt = near->rtt_mean + far->rtt_mean;
+	return true;
+}
+
+static void take_sample(const struct node_leg_info *leg, struct node_call *from,
+			struct ng_leg *to)
+{
+	struct ng_samples *s = to->sounds;
+	struct record_loss none = { 0 }, now;
+	struct ng_sample one;
+
+	if (!leg->rtcp.is || !leg->rtcp.leads.heard ||
+	    !sample(leg, from, s ? &s->until : &none, &now, &one))
+		return;
+	if (s && now.expected >= s->until.expected &&
+	    now.expected - s->until.expected < SAMPLE_PACKETS)
+		return;
+	if (!s)
+		s = to->sounds = calloc(1, sizeof(*s));
+	if (!s)
+		return; /* another time */
+	if (!s->n || one.mos < s->lowest.mos)
+		s->lowest = one;
+	if (!s->n || one.mos > s->highest.mos)
+		s->highest = one;
+	s->n++;
+	s->until = now;
+}
+
+/* Its end: @last, of so many samples, or when it was. */
+static json_t *told_sample(const struct ng_sample *s, const char *last,
+			   json_int_t value)
+{
+	return json_pack("{s:i, s:I, s:I, s:I, s:i, s:I}", "MOS",
+			 (int)(s->mos * 10 + 0.5), "round-trip time",
+			 in(s->rtt, CR_US), "round-trip time leg",
+			 in(s->rtt_leg, CR_US), "jitter", in(s->jitter, CR_MS),
+			 "packet loss", (int)(s->loss * 100 + 0.5), last,
+			 value);
+}
+
 /* What is known of how the party of @leg sounds, by its SSRC: of all that came
- * so far, as one sample. Round trips are known where there is RTCP. */
+ * so far, and the worst and best parts of it. Round trips are known where there
+ * is RTCP. */
 static void tell_ssrc(const struct node_leg_info *leg, struct node_call *from,
-		      const struct node_call_info *stream, json_t *to)
+		      struct ng_leg *of, json_t *to)
 {
 	const struct leg_rtcp_info *seen = &leg->rtcp.leads;
-	struct record_quality q;
-	json_t *about, *mos;
+	struct record_loss none = { 0 }, now;
+	struct ng_sample all;
+	json_t *about;
 	char ssrc[16];
 
 	if (!leg->rtcp.is || !seen->heard)
 		return;
+	if (!of->sounds) /* a short call */
+		take_sample(leg, from, of);
 	(void)snprintf(ssrc, sizeof(ssrc), "%" PRIu32, seen->ssrc);
 	about = json_pack("{s:I}", "cumulative loss", (json_int_t)seen->lost);
 	(void)json_object_set_new(to, ssrc, about);
-	if (!from || !node_call_quality(from, &q))
+	if (!of->sounds || !sample(leg, from, &none, &now, &all))
 		return;
-	mos = json_pack("{s:i, s:I, s:i, s:i}", "MOS", (int)(q.mos * 10 + 0.5),
-			"jitter", in(seen->jitter, CR_MS), "packet loss",
-			(int)(q.loss * 100 + 0.5), "samples", 1);
-	if (seen->round_trips)
-		(void)json_object_set_new(
-			mos, "round-trip time leg",
-			json_integer(in(seen->rtt_mean, CR_US)));
-	if (seen->round_trips && stream->rtcp.leads.round_trips)
-		(void)json_object_set_new(
-			mos, "round-trip time",
-			json_integer(
-				in(seen->rtt_mean + stream->rtcp.leads.rtt_mean,
-				   CR_US)));
-	(void)json_object_set_new(about, "average MOS", mos);
+	(void)json_object_set_new(about, "average MOS",
+				  told_sample(&all, "samples", of->sounds->n));
+	(void)json_object_set_new(about, "lowest MOS",
+				  told_sample(&of->sounds->lowest,
+					      "reported at",
+					      of->sounds->lowest.at));
+	(void)json_object_set_new(about, "highest MOS",
+				  told_sample(&of->sounds->highest,
+					      "reported at",
+					      of->sounds->highest.at));
+}
+
+static void sample_line(struct ng_service *sv, const struct ng_dialog *d,
+			unsigned line)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct ng_leg *leg = &d->side[i]->leg[line];
+		const struct party *p = party_find(sv->node, leg->id);
+		struct node_leg_info about;
+
+		if (!p)
+			continue;
+		party_leg_info(p, &about);
+		take_sample(&about, stream_from(sv, d, line, i), leg);
+	}
+}
+
+void ng_take_samples(struct ng_service *sv, struct ng_call *call)
+{
+	struct ng_dialog *d;
+
+	LIST_FOREACH(d, &call->dialogs, link)
+	for (unsigned k = 0; k < d->nlines; k++)
+		if (d->stream[k].conversation)
+			sample_line(sv, d, k);
 }
 
 /* "opus/48000/2" */
@@ -161,7 +254,7 @@ static json_t *told_port(const struct node_leg_info *leg, const char *kind,
 static json_t *told_media(struct ng_service *sv, const struct ng_dialog *d,
 			  unsigned i, unsigned line, struct totals *total)
 {
-	const struct ng_leg *leg = &d->side[i]->leg[line];
+	struct ng_leg *leg = &d->side[i]->leg[line];
 	const struct party *p = party_find(sv->node, leg->id);
 	struct node_call *from = stream_from(sv, d, line, i);
 	struct sockaddr_storage local = { 0 };
@@ -180,7 +273,7 @@ static json_t *told_media(struct ng_service *sv, const struct ng_dialog *d,
 	rtcp = sums_of_rtcp(&about);
 	add(&total->rtp, &rtp);
 	add(&total->rtcp, &rtcp);
-	tell_ssrc(&about, from, &stream, total->ssrc);
+	tell_ssrc(&about, from, leg, total->ssrc);
 	port = ng_leg_local(sv->node, leg, &local) ? address_port(&local) : 0;
 	media = json_pack("{s:i, s:s, s:s, s:[], s:[o, o]}", "index",
 			  (int)line + 1, "type", "audio", "protocol", "RTP/AVP",

@@ -334,9 +334,11 @@ bool node_cost(const struct node *n, unsigned i, struct node_cost_info *out);
 unsigned long long node_lost(struct node *n);
 /** One call: parameters, counters, the policy's own numbers. */
 void node_call_info(struct node_call *nc, struct node_call_info *out);
-/** How what @nc hears sounds so far, as in its record. False: nothing has come,
- * or no published value covers it. */
-bool node_call_quality(struct node_call *nc, struct record_quality *out);
+/** How what @nc has heard since @since (zero: its start) sounds, as in its
+ * record; the delay is that so far. @now, which may be @since: what to ask from
+ * the next time. False: nothing has come, or no published value covers it. */
+bool node_call_quality(struct node_call *nc, const struct record_loss *since,
+		       struct record_loss *now, struct record_quality *out);
 /** A call in an order. */
 struct node_top {
 	double value, load; /**< of the key; CPUs */

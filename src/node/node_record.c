@@ -101,7 +101,7 @@ static void delay(const struct node_call *nc, struct record_stream *out)
 /* Of what the listener should have had: never came, came behind a newer one or
  * too late for the jitter buffer, was not transcoded in time, could not be
  * parsed. Pauses that were shed are silence to it, not loss. */
-static double loss(const struct record_stream *r)
+static struct record_loss missed(const struct record_stream *r)
 {
 	const struct node_call_counts *count = &r->info.count;
 	unsigned long long lost = r->heard->lost + count->reordered +
@@ -109,9 +109,18 @@ static double loss(const struct record_stream *r)
 				  r->info.lost - count->pauses +
 				  count->malformed;
 
-	return lost < r->heard->expected
-		       ? (double)lost / (double)r->heard->expected
-		       : 1;
+	return (struct record_loss){ lost, r->heard->expected };
+}
+
+/* 0..1. Counters of a call that was replaced begin anew. */
+static double share(struct record_loss now, const struct record_loss *since)
+{
+	if (now.lost >= since->lost && now.expected > since->expected) {
+		now.lost -= since->lost;
+		now.expected -= since->expected;
+	}
+	return now.lost < now.expected ? (double)now.lost / (double)now.expected
+				       : 1;
 }
 
 /* What a packet waited in the jitter buffer on average, ms. */
@@ -124,7 +133,7 @@ static double buffered_ms(const struct record_stream *r)
 				 : 0;
 }
 
-static void quality(struct record_stream *r)
+static void quality(struct record_stream *r, const struct record_loss *since)
 {
 	const struct node_side_info *in = &r->info.in, *out = &r->info.out;
 	struct record_quality *to = &r->quality_is;
@@ -140,7 +149,7 @@ static void quality(struct record_stream *r)
 		two = (struct g107_codec){ .bpl = one.bpl,
 					   .narrow = one.narrow,
 					   .wide = one.wide };
-	call.loss = loss(r);
+	call.loss = share(missed(r), since);
 	/* the longer packet of the two waits until its speech is there */
 	call.delay_ms =
 		(double)(cr_ns_max(r->info.ptime, out->ptime) + r->delay.p99) /
@@ -169,10 +178,11 @@ static void record_stream(struct node_call *nc, bool live,
 		node_call_rtcp(nc, true, &out->info.rtcp);
 	}
 	delay(nc, out);
-	quality(out);
+	quality(out, &(const struct record_loss){ 0 });
 }
 
-bool node_call_quality(struct node_call *nc, struct record_quality *out)
+bool node_call_quality(struct node_call *nc, const struct record_loss *since,
+		       struct record_loss *now, struct record_quality *out)
 {
 	struct record_stream r = { 0 };
 	const struct leg_rtcp_info *seen = &r.info.rtcp.leads;
@@ -184,7 +194,8 @@ bool node_call_quality(struct node_call *nc, struct record_quality *out)
 	r.heard_is.expected = seen->received + seen->lost;
 	r.heard = &r.heard_is;
 	delay(nc, &r);
-	quality(&r);
+	quality(&r, since);
+	*now = missed(&r);
 	if (r.quality)
 		*out = *r.quality;
 	return r.quality != NULL;

@@ -32,6 +32,11 @@ struct record_delay {
 	cr_ns p50, p99, max;
 };
 
+/** Packets that a listener should have had, and @lost of them that it lacks. */
+struct record_loss {
+	unsigned long long lost, expected;
+};
+
 /** By the E-model, see observe/g107.h. */
 struct record_quality {
 	double r, mos;

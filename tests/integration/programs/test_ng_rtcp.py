@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where reports of a call go (RFC 5761)."""
+import os
 import select
 import socket
 import struct
+import sys
+import time
 
 import pytest
 
-from conftest import PATIENCE
+from conftest import PATIENCE, ROOT
 from ng_call import Call, Talker, until
 from telephony import System
 from test_rtcp import pair
-from test_senders import started
+from test_senders import needed, started
+
+sys.path.append(str(ROOT / "campaigns" / "player"))
+from peer import Rtpengine  # noqa: E402
 
 
 class Reporting(Talker):
@@ -225,7 +231,7 @@ def test_query_and_delete_tell_how_it_sounds(node, codec, pt, name):
         return told["SSRC"].get(str(phone.ssrc), {}).get("average MOS", {})
 
     told = until(lambda: call.proxy.ok("query", call_id=call.id),
-                 lambda t: all("round-trip time" in about(p, t)
+                 lambda t: all(about(p, t).get("round-trip time")
                                for p in (call.a, call.b)))
     a, b = about(call.a, told), about(call.b, told)
     assert told["SSRC"][str(call.a.ssrc)]["cumulative loss"] == 4
@@ -241,6 +247,102 @@ def test_query_and_delete_tell_how_it_sounds(node, codec, pt, name):
     assert rtcp["stats"] == {"packets": 1, "bytes": 48, "errors": 0}
     assert [told["tags"][f"tag-{x}"]["medias"][0]["codec"] for x in "ab"] == [
         "PCMA/8000", name]
+    for ssrc in call.a.ssrc, call.b.ssrc:
+        worst, best = (told["SSRC"][str(ssrc)][f"{which} MOS"]
+                       for which in ("lowest", "highest"))
+        assert worst["MOS"] <= best["MOS"]
+        assert min(worst["reported at"], best["reported at"]) >= \
+            told["created"]
     end = call.delete()
     assert end["SSRC"] == told["SSRC"]
     assert end["totals"]["RTCP"] == {"packets": 2, "bytes": 96, "errors": 0}
+
+
+def test_the_worst_and_the_best_part_are_told(daemon):
+    """Looked for four times in --ng-silence."""
+    node = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
+                   "127.0.0.1:0", "--rtcp-interval", "250ms", "--ng-silence",
+                   "800ms")
+    call = Call(System(node.ready["ng"]))
+    call.offer("8 PCMA/8000")
+    call.answer("8 PCMA/8000")
+
+    def about():
+        return call.proxy.ok("query", call_id=call.id)["SSRC"].get(
+            str(call.a.ssrc), {})
+
+    def samples(least):
+        """Of parts that are all good, or all as bad."""
+        def speak():
+            for _ in range(5):
+                call.a.says(0x55, 1, 8)
+                call.a.seq += bad
+            return about()
+        return until(speak, lambda x: x.get("average MOS", {}).get(
+            "samples", 0) >= least)
+
+    bad = 0
+    good = samples(2)
+    assert good["lowest MOS"]["packet loss"] == 0
+    bad = 1
+    then = samples(good["average MOS"]["samples"] + 3)
+    assert then["highest MOS"] == good["highest MOS"]
+    assert 40 <= then["lowest MOS"]["packet loss"] <= 60
+    assert then["lowest MOS"]["MOS"] < then["average MOS"]["MOS"] < \
+        then["highest MOS"]["MOS"]
+    bad = 0
+    again = samples(then["average MOS"]["samples"] + 3)
+    assert again["lowest MOS"]["MOS"] <= then["lowest MOS"]["MOS"]
+    assert again["average MOS"]["MOS"] > then["average MOS"]["MOS"]
+    call.delete()
+
+
+class Mutual(Reporting):
+    """One that reports on what it hears."""
+    last = about = 0
+
+    def report(self):
+        for name, sock in self.at.items():
+            while select.select([sock], [], [], 0)[0]:
+                got = sock.recv(2048)
+                if name == "mux":
+                    self.about, = struct.unpack("!I", got[8:12])
+                elif got[1] == 200:
+                    self.last, = struct.unpack("!I", got[10:14])
+        now = int((time.time() + 2208988800) * 2**32)
+        self.at["port"].sendto(
+            struct.pack("!BBHIQIII", 0x81, 200, 12, self.ssrc, now,
+                        160 * self.seq, self.seq, 160 * self.seq) +
+            struct.pack("!IIIIII", self.about, 0, self.seq, 80, self.last, 1),
+            (self.to[0], self.to[1] + 1))
+
+
+def form_of(ng):
+    """What a proxy tells of how each of two phones sounds: its keys."""
+    call = Call(System(ng))
+    call.a, call.b = Mutual(), Mutual()
+    call.offer("8 PCMA/8000")
+    call.answer("8 PCMA/8000")
+
+    def talked():
+        for phone in call.a, call.b:
+            phone.says(0x55, 10, 8)
+            phone.report()
+        told = call.proxy.ok("query", call_id=call.id)["SSRC"]
+        return [told.get(str(p.ssrc), {}) for p in (call.a, call.b)]
+
+    until(talked, lambda told: all("lowest MOS" in one for one in told))
+    told = call.delete()["SSRC"]
+    return [{key: sorted(value) if isinstance(value, dict) else "a number"
+             for key, value in told[str(phone.ssrc)].items()
+             if key != "MOS progression"} for phone in (call.a, call.b)]
+
+
+def test_how_it_sounds_is_told_as_rtpengine_does(node, tmp_path):
+    needed("rtpengine")
+    engine = Rtpengine(str(tmp_path), sorted(os.sched_getaffinity(0)))
+    assert engine.start()
+    try:
+        assert form_of(node.ready["ng"]) == form_of(engine.where()[1])
+    finally:
+        engine.stop()
