@@ -301,8 +301,8 @@ class Stage:
             *(f"--count={flow}={n}" for flow, n in calls.items())]
         with open(self.path("feeder.log"), "wb") as log:
             self.feeder = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=log, process_group=0)
+                self.command, bufsize=0, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=log, process_group=0)
         stopped, self.player.feeder = self.player.stopped, self.feeder
         if stopped:  # before stop() knew of the feeder
             self.feeder.terminate()
@@ -331,7 +331,6 @@ class Stage:
         line = " ".join(f"{flow}={n}" for flow, n in calls.items())
         try:
             self.feeder.stdin.write(line.encode() + b"\n")
-            self.feeder.stdin.flush()
         except OSError:
             pass  # it says nothing, either
         ready, _, _ = select.select([self.feeder.stdout], [], [], PATIENCE)
@@ -340,7 +339,8 @@ class Stage:
             self.feeder_gone("does not answer")
         answer = self.feeder.stdout.readline().split()
         if not answer or not answer[0].isdigit():  # its last words
-            self.feeder.communicate()
+            self.feeder.stdout.read()
+            self.feeder.wait()
             self.check()
         return int(answer[0])
 
@@ -359,10 +359,8 @@ class Stage:
         if self.control:
             self.control.close()
         if self.feeder:
-            if self.feeder.poll() is None and not self.player.stopped:
-                self.feeder.terminate()
             try:
-                self.feeder.communicate(timeout=SETTLED)
+                self.feeder.communicate(b"end\n", timeout=SETTLED)
             except subprocess.TimeoutExpired:
                 self.feeder.kill()
                 self.feeder.wait()

@@ -61,6 +61,15 @@ static void on_speakers(void *arg, cr_ns now, const char *line)
 	s->cfg.speakers(s->cfg.arg, now, line);
 }
 
+static void on_end(void *arg)
+{
+	struct session *s = arg;
+
+	s->ended = !s->interrupted;
+	s->interrupted = true;
+	pacer_stop(s->pacer);
+}
+
 static void on_wrong_speakers(void *arg, int err, const char *why)
 {
 	session_fail(arg, err, "%s", why);
@@ -72,6 +81,7 @@ static bool make_speakers(struct session *s)
 	const struct speakers_cfg cfg = { .campaign = s->cfg.campaign,
 					  .fd = STDIN_FILENO,
 					  .set = on_speakers,
+					  .end = on_end,
 					  .failed = on_wrong_speakers,
 					  .arg = s };
 
@@ -361,7 +371,7 @@ void session_result(struct session *s, struct session_result *out)
 		.cpu = s->cpu,
 		.epoch_realtime = s->epoch_realtime,
 		.drops = s->ports.drops,
-		.interrupted = s->interrupted,
+		.interrupted = s->interrupted && !s->ended,
 	};
 	if (s->pacer)
 		pacer_stats(s->pacer, &out->pacer);

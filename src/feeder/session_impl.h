@@ -55,6 +55,7 @@ struct session {
 	struct event *tick, *sigint, *sigterm;
 	bool leaving; /**< bye is said: losing the daemon is expected */
 	bool up, interrupted;
+	bool ended; /* by speakers: in order, though before its time */
 	int failed; /* -errno: the run is over, why says it */
 	struct cr_err why;
 

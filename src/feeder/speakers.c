@@ -118,12 +118,18 @@ static void give_up(struct speakers *s, int err, const char *why)
 	s->cfg.failed(s->cfg.arg, err, text);
 }
 
+/* Whether to go on. */
 static bool take_next(struct speakers *s, const char *line)
 {
 	struct cr_err e = { "" };
 	int rc;
 
 	s->lines++;
+	if (!strcmp(line, "end")) {
+		(void)event_del(s->readable);
+		s->cfg.end(s->cfg.arg);
+		return false;
+	}
 	rc = speakers_take_line(s, line, &e);
 	if (rc)
 		give_up(s, rc, e.text);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How many calls of each flow speak, set while they are up: lines
- * "FLOW=N [FLOW=N]..." from a pipe. The first N calls of the flow send, the
- * others send nothing; a plan spreads the phases of any first N evenly.
+ * "FLOW=N [FLOW=N]..." from a pipe, and "end" for the run's end. The first N
+ * calls of the flow send, the others send nothing; a plan spreads the phases of
+ * any first N evenly.
  *
  * Main thread; the pacer reads the limits.
  */
@@ -23,6 +24,8 @@ struct speakers_cfg {
 	int fd; /**< where lines come from; borrowed */
 	/** @line holds from @now on. */
 	void (*set)(void *arg, cr_ns now, const char *line);
+	/** The line "end" came. */
+	void (*end)(void *arg);
 	/** @why names the line; nothing more is read. */
 	void (*failed)(void *arg, int err, const char *why);
 	void *arg;

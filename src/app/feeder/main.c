@@ -132,7 +132,8 @@ static const struct cli_opt rows[] = {
 	    "flow do, and the others, although they are up, send nothing "
 	    "(withheld). Nobody speaks before the first line; a flow that a "
 	    "line does not name stays as it is, and so do all when the input "
-	    "ends. Each line that holds is answered by one on standard output: "
+	    "ends. The line end ends the run. Each line that holds is answered "
+	    "by one on standard output: "
 	    "the time (CLOCK_MONOTONIC, ns), and the line.",
 	    .flag = &raw.speakers),
 	ROW(CLI_ENUM, "ports", NULL,

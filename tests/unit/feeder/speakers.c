@@ -28,6 +28,7 @@ struct heard {
 	char set[256];
 	char why[600];
 	int err;
+	unsigned ends;
 };
 
 static void on_set(void *arg, cr_ns now, const char *line)
@@ -45,6 +46,13 @@ static void on_failed(void *arg, int err, const char *why)
 
 	h->err = err;
 	(void)snprintf(h->why, sizeof(h->why), "%s", why);
+}
+
+static void on_end(void *arg)
+{
+	struct heard *h = arg;
+
+	h->ends++;
 }
 
 static struct campaign *load(void)
@@ -118,9 +126,11 @@ static void pipe_through(const char *lines, size_t bytes, struct heard *h,
 	struct event_base *base = event_base_new();
 	struct campaign *c = load();
 	struct cr_err e = { "" };
-	struct speakers_cfg cfg = {
-		.campaign = c, .set = on_set, .failed = on_failed, .arg = h
-	};
+	struct speakers_cfg cfg = { .campaign = c,
+				    .set = on_set,
+				    .end = on_end,
+				    .failed = on_failed,
+				    .arg = h };
 	struct speakers *s;
 	int fds[2];
 
@@ -148,6 +158,18 @@ static void lines_come_by_a_pipe_and_its_end_changes_nothing(void **state)
 	pipe_through(lines, strlen(lines), &h, 6, 4);
 	assert_int_equal(h.err, 0);
 	assert_string_equal(h.set, "steady=3;overload=4 steady=5;steady=6;");
+}
+
+static void what_comes_behind_the_end_is_not_read(void **state)
+{
+	static const char lines[] = "steady=3\nend\nsteady=5\n";
+	struct heard h;
+
+	(void)state;
+	pipe_through(lines, strlen(lines), &h, 3, 0);
+	assert_int_equal(h.ends, 1);
+	assert_int_equal(h.err, 0);
+	assert_string_equal(h.set, "steady=3;");
 }
 
 static void the_number_of_a_wrong_line_is_told_and_the_rest_is_not_read(
@@ -228,6 +250,7 @@ int main(void)
 			a_wrong_line_sets_nothing_and_says_what_is_wrong),
 		cmocka_unit_test(
 			lines_come_by_a_pipe_and_its_end_changes_nothing),
+		cmocka_unit_test(what_comes_behind_the_end_is_not_read),
 		cmocka_unit_test(
 			the_number_of_a_wrong_line_is_told_and_the_rest_is_not_read),
 		cmocka_unit_test(a_file_is_no_pipe),
