@@ -149,19 +149,23 @@ class Turns:
                                 & (jobs["worker"] != NO_WORKER))
         at = worked[np.lexsort((jobs["pick"][worked],
                                 jobs["worker"][worked]))]
-        call, pick, end, worker, codec, sent, came_at = (
+        call, pick, end, worker, codec, sent, arrival, release = (
             jobs[name][at] for name in (
                 "call", "pick", "end", "worker", "codec_ns", "sent",
-                "release"))
+                "arrival", "release"))
         before = np.concatenate(([0], end[:-1]))
         alone = np.concatenate(([True], worker[1:] != worker[:-1]))
-        follows = ~alone & (came_at <= before) & (before <= pick)
+        held = end - pick
+        # behind a frame of its call it is released when that one ended, or was
+        # dropped; one that is held for longer than that lets the worker rest
+        soon = before + int(np.median(held) if len(held) else 0)
+        follows = ~alone & (arrival <= before) & (release <= soon) \
+            & (before <= pick)
         begin = np.where(follows, before, pick)
         nexts = np.append(np.where(alone[1:], NEVER, pick[1:]), NEVER)
         idle = np.append(~follows[1:], True)
         # what is sent before the worker rests belongs to the last turn
         end = np.where(idle, np.maximum(end, np.minimum(sent, nexts)), end)
-        held = jobs["end"][at] - pick
         same = ~alone & (np.concatenate(([0], call[:-1])) == call)
         order = np.argsort(pick, kind="stable")
         self.pick, self.same = pick[order], same[order]
@@ -169,7 +173,6 @@ class Turns:
         self.beside = self.took - held[order]
         self.codec = codec[order].astype(float)
         self.kind = kinds[at][order]
-
 
     def by_clock(self):
         """ns that each took, whatever else had the CPU; but a worker that

@@ -56,6 +56,7 @@ def overloaded(order, cost=lambda scheduler: COST):
                 seq[c] += 1
             records.append(job(
                 c + 1, seq[c], came, now + 20 * US + takes, pick=pick,
+                release=now + 5 * US,  # behind the one before it of its call
                 start=pick, end=pick + takes, codec_ns=takes, worker=0,
                 deadline=came + 20 * MS))
             seq[c] += 1
