@@ -32,9 +32,18 @@ def programs(build=None):
 
 
 def fingerprint(program):
-    """Of codec-sim, with the schedulers that are in it: other builds may play
-    the same cell otherwise."""
+    """Of codec-sim, with the schedulers that are in it, or of a plug-in: other
+    builds may play the same cell otherwise."""
     return hashlib.sha256(program.read_bytes()).hexdigest()
+
+
+def plugins(schedulers):
+    """{scheduler: fingerprint} of those that are files: what is done with
+    another content is not gone on with."""
+    paths = {spec: pathlib.Path(spec.partition(",")[0])
+             for spec in schedulers if "/" in spec.partition(",")[0]}
+    return {spec: fingerprint(path) for spec, path in paths.items()
+            if path.is_file()}
 
 
 def find_campaign(path):
@@ -176,7 +185,7 @@ def campaign_sweep(campaign, params, schedulers, seeds, options=(), build=None,
     campaign = find_campaign(campaign)
     check_schedulers(folder, schedulers or [])
     schedulers = list(schedulers or campaign_schedulers(folder, campaign))
-    cells = grid.cells(params, schedulers, seeds)
+    cells = grid.cells(params, schedulers, seeds, plugins(schedulers))
     start = [str(folder / "codec-sim"), str(campaign), "--json", "--quiet",
              "--jobs", "1", *options]
     jobs = [{"command": [*start, *(f"--set={word}" for word in _settings(c)),

@@ -37,10 +37,11 @@ class SetCell:
     """One task set."""
     share: str
     number: int
+    plugins: tuple = ()  # the contents of schedulers that are files: hashes
 
     @property
     def key(self):
-        return [self.share, self.number]
+        return [self.share, self.number, *self.plugins]
 
     def __str__(self):
         return f"util={self.share}, set {self.number}"
@@ -127,7 +128,8 @@ def tasksets_sweep(told, schedulers=None, build=None, out=None):
     api.check_schedulers(folder, schedulers or [])
     command = [str(folder / "codec-sim"), "/dev/stdin", "--json", "--quiet",
                "--jobs", "1"]
-    cells = [SetCell(share, k) for share in told.shares
+    plugins = tuple(api.plugins(names).values())
+    cells = [SetCell(share, k, plugins) for share in told.shares
              for k in range(1, told.sets + 1)]
     jobs = [{"command": command, "schedulers": names,
              "text": text_of(told, one)} for one in cells]

@@ -153,25 +153,27 @@ class Cell:
     settings: tuple  # of (key, value)
     scheduler: str
     seed: int
+    plugin: str = ""  # the content of a scheduler that is a file: its hash
 
     @property
     def key(self):
         """What tells it from all others, for the files of a sweep."""
         return [[list(pair) for pair in self.settings], self.scheduler,
-                self.seed]
+                self.seed] + [self.plugin] * bool(self.plugin)
 
     def __str__(self):
         return ", ".join([*(f"{k}={v}" for k, v in self.settings),
                           f"scheduler {self.scheduler}", f"seed {self.seed}"])
 
 
-def cells(params, schedulers, seeds):
+def cells(params, schedulers, seeds, plugins=None):
     """All of them: the last parameter, then schedulers, then seeds go
-    fastest."""
+    fastest. plugins: {scheduler: hash} of those that are files."""
     for param in params:
         once(param.values, param.key)
     once(schedulers, "schedulers")
     once(seeds, "seeds")
-    return [Cell(tuple(zip((p.key for p in params), point)), scheduler, seed)
+    return [Cell(tuple(zip((p.key for p in params), point)), scheduler, seed,
+                 (plugins or {}).get(scheduler, ""))
             for point in itertools.product(*(p.values for p in params))
             for scheduler in schedulers for seed in seeds]

@@ -93,7 +93,9 @@ struct cr_trace_job {
 enum cr_trace_note_code {
 	CR_NOTE_LOST = 0,     /**< records; count: how many                 */
 	CR_NOTE_SWITCHED = 1, /**< to the scheduler in text                 */
-	CR_NOTE_CHANGED = 3   /**< the terms of call @count to those in text */
+	CR_NOTE_CHANGED = 3,  /**< the terms of call @count to those in text */
+	CR_NOTE_FAULT = 4     /**< the scheduler broke its contract, as text
+				 says; who goes on: CR_NOTE_SWITCHED        */
 };
 
 struct cr_trace_note {

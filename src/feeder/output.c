@@ -120,6 +120,16 @@ static json_t *told_json(const struct output *o)
 	return json_pack("{s:O?,s:O?}", "hello", r->hello, "stats", r->stats);
 }
 
+/* What the daemon's scheduler did that it must not; null: nothing. */
+static json_t *fault_json(const json_t *stats)
+{
+	json_t *f = json_object_get(stats, "scheduler_faults");
+
+	if (!json_integer_value(json_object_get(f, "count")))
+		return json_null();
+	return json_incref(json_object_get(f, "last"));
+}
+
 json_t *output_json(const struct output *o)
 {
 	const struct session_result *r = o->result;
@@ -141,6 +151,7 @@ json_t *output_json(const struct output *o)
 	run_put(j, "scheduler",
 		json_is_string(scheduler) ? json_incref(scheduler)
 					  : json_null());
+	run_put(j, "scheduler_fault", fault_json(r->stats));
 	run_put(j, "flows", flows_json(o));
 	run_put(j, "total", tally_json(r->total));
 	if (r->conversions)

@@ -341,17 +341,27 @@ void node_scheduler(const struct node *n, char *buf, size_t size)
 		buf[0] = '\0';
 }
 
-static void trace_switch(struct node *n)
+static void trace_note(struct node *n, enum cr_trace_note_code code, cr_ns at,
+		       const char *text)
 {
 	union cr_trace_record r = {
 		.note = { .kind = CR_TRACE_NOTE,
-			  .code = CR_NOTE_SWITCHED,
+			  .code = (uint8_t)code,
 			  .worker = 0xffff,
-			  .at = clock_now() },
+			  .at = at },
 	};
 
-	node_scheduler(n, r.note.text, sizeof(r.note.text));
+	(void)snprintf(r.note.text, sizeof(r.note.text), "%.*s",
+		       (int)sizeof(r.note.text) - 1, text);
 	trace_put(trace_ring(n->trace, node_ring_control(n)), &r);
+}
+
+static void trace_switch(struct node *n, cr_ns at)
+{
+	char spec[sizeof(((struct cr_trace_note *)0)->text)];
+
+	node_scheduler(n, spec, sizeof(spec));
+	trace_note(n, CR_NOTE_SWITCHED, at, spec);
 }
 
 int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e)
@@ -362,7 +372,7 @@ int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e)
 	if (!err)
 		err = live_switch_to(n->live, &to, e);
 	if (!err)
-		trace_switch(n);
+		trace_switch(n, clock_now());
 	return err;
 }
 
@@ -371,7 +381,7 @@ int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e)
 	int err = live_tune(n->live, opts, e);
 
 	if (!err)
-		trace_switch(n);
+		trace_switch(n, clock_now());
 	return err;
 }
 
@@ -386,6 +396,8 @@ void node_faulty(void *arg, const struct core_fault *fault)
 		  CORE_FAULT_VALUES(fault, said));
 	(void)pthread_mutex_lock(&n->gone_lock);
 	memcpy(n->fault, text, sizeof(text));
+	if (!n->fault_at)
+		n->fault_at = clock_now();
 	(void)pthread_mutex_unlock(&n->gone_lock);
 	event_active(n->fault_event, 0, 0);
 }
@@ -393,15 +405,24 @@ void node_faulty(void *arg, const struct core_fault *fault)
 void node_recover(evutil_socket_t fd, short what, void *arg)
 {
 	struct node *n = arg;
+	char text[sizeof(n->fault)];
 	struct cr_err e = { "" };
 	int rc = live_recover(n->live, &e);
+	cr_ns at;
 
 	(void)fd, (void)what;
+	(void)pthread_mutex_lock(&n->gone_lock);
+	memcpy(text, n->fault, sizeof(text));
+	at = n->fault_at;
+	n->fault_at = 0;
+	(void)pthread_mutex_unlock(&n->gone_lock);
 	if (rc < 0)
 		log_event(LOG_ERROR, "scheduler-stuck", "why=\"%s\"", e.text);
 	if (rc <= 0)
 		return;
 	log_event(LOG_WARN, "scheduler-replaced", "now=%s",
 		  live_scheduler(n->live));
-	trace_switch(n);
+	/* from the first run queue on in which fifo stood in */
+	trace_note(n, CR_NOTE_FAULT, at, text);
+	trace_switch(n, at);
 }

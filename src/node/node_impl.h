@@ -189,6 +189,7 @@ struct node {
 	pthread_mutex_t gone_lock;
 	struct node_call *gone;
 	char fault[512]; /**< the policy's last one; also under gone_lock */
+	cr_ns fault_at;	 /**< of the first not recovered from; so, too; 0 */
 };
 
 int node_call_cmp(struct node_call *a, struct node_call *b);

@@ -10,6 +10,7 @@
 
 #include "codecs/kernels/kernels.h"
 #include "run/json.h"
+#include "schedulers/registry.h"
 
 static const char *const preempt_names[] = { "frame", "quantum", "full" };
 
@@ -172,9 +173,24 @@ static const char *kernels(const struct campaign *c)
 	return NULL;
 }
 
+void sim_report_name(const struct sim_report *r, char *name, size_t size)
+{
+	const struct simulation_fault *f = &r->result->fault;
+
+	if (f->count)
+		(void)snprintf(name, size,
+			       "%s, after %s broke its contract at %.1f s",
+			       cr_sched_fallback->name, r->scheduler,
+			       (double)f->at / 1e9);
+	else
+		(void)snprintf(name, size, "%s", r->scheduler);
+}
+
 json_t *sim_report_json(const struct sim_report *r)
 {
 	const struct simulation_result *result = r->result;
+	const char *fault = result->fault.count ? result->fault.text : NULL;
+	char name[RUN_PATH_MAX];
 	json_t *j = run_head_json(&(struct run_head){
 		.program = "codec-sim",
 		.campaign = r->cfg->plan->campaign,
@@ -184,10 +200,13 @@ json_t *sim_report_json(const struct sim_report *r)
 		.argv = r->argv,
 	});
 
+	sim_report_name(r, name, sizeof(name));
 	run_put_int(j, "end_ns", result->end);
 	run_put(j, "interrupted", json_boolean(result->interrupted));
+	run_put_text(j, "failure", r->failure);
+	run_put_text(j, "scheduler_fault", fault);
 	run_put_text(j, "refusal", result->refusal[0] ? result->refusal : NULL);
-	run_put_text(j, "scheduler", r->scheduler);
+	run_put_text(j, "scheduler", name);
 	run_put_text(j, "kernels", kernels(r->cfg->plan->campaign));
 	run_put(j, "platform", platform_json(&r->cfg->platform));
 	run_put(j, "flows", flows_json(r));

@@ -19,6 +19,7 @@ struct sim_report {
 	const struct simulation_cfg *cfg;
 	const struct simulation_result *result;
 	const char *scheduler; /**< as given: "rr,quantum=5ms" */
+	const char *failure;   /**< why the run broke off, or NULL */
 	uint64_t seed;
 	struct verdicts verdicts; /**< none: not judged */
 	double seconds;		  /**< real time it took */
@@ -32,6 +33,10 @@ int sim_report_judge(struct sim_report *r, struct cr_err *e);
 
 /** The table: a line per flow, the CPUs, the expectations. */
 void sim_report_table(const struct sim_report *r, FILE *f);
+
+/** Whose result it is: @r's scheduler; or, once it has broken its contract, the
+ * one that stood in, "fifo, after ./x.so broke its contract at 3.2 s". */
+void sim_report_name(const struct sim_report *r, char *name, size_t size);
 
 /** The content of run.json; owned by the caller. */
 json_t *sim_report_json(const struct sim_report *r);

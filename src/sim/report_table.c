@@ -137,9 +137,10 @@ void sim_report_table(const struct sim_report *r, FILE *f)
 {
 	const struct campaign *c = r->cfg->plan->campaign;
 	const struct simulation_result *result = r->result;
+	char name[RUN_PATH_MAX];
 
-	(void)fprintf(f, "%s: %.3f s%s\n", r->scheduler,
-		      (double)result->end / 1e9,
+	sim_report_name(r, name, sizeof(name));
+	(void)fprintf(f, "%s: %.3f s%s\n", name, (double)result->end / 1e9,
 		      result->interrupted ? ", interrupted" : "");
 	(void)fprintf(f, "%-14s %6s %6s %9s %9s %8s %8s %7s %9s %9s %9s\n",
 		      "flow", "calls", "refus.", "jobs", "done", "late",

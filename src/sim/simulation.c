@@ -7,10 +7,12 @@
 #include "sim/simulation.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/assert.h"
 #include "base/pages.h"
+#include "schedulers/registry.h"
 #include "sim/receivers.h"
 #include "sim/workload.h"
 
@@ -172,6 +174,39 @@ static cr_ns next_look(const struct simulation *s, cr_ns now)
 	return cr_ns_min(next, s->cfg->duration);
 }
 
+static void trace_note(const struct simulation *s, enum cr_trace_note_code code,
+		       const char *text)
+{
+	union cr_trace_record r = {
+		.note = { .kind = CR_TRACE_NOTE,
+			  .code = (uint8_t)code,
+			  .worker = UINT16_MAX,
+			  .at = cr_ns_add(s->w.fault.at, WORKLOAD_EPOCH) },
+	};
+
+	(void)snprintf(r.note.text, sizeof(r.note.text), "%.*s",
+		       (int)sizeof(r.note.text) - 1, text);
+	trace_file_put(s->cfg->trace, &r);
+}
+
+/* The scheduler has broken its contract. Return whether fifo is to go on. */
+static bool meet_fault(struct simulation *s)
+{
+	const struct workload_fault *f = &s->w.fault;
+	struct simulation_fault *told = &s->result->fault;
+
+	if (told->count)
+		return s->cfg->stand_in;
+	told->count = f->count;
+	told->at = f->at;
+	core_fault_text(&f->what, told->text, sizeof(told->text));
+	if (s->cfg->trace) {
+		trace_note(s, CR_NOTE_FAULT, told->text);
+		trace_note(s, CR_NOTE_SWITCHED, cr_sched_fallback->name);
+	}
+	return s->cfg->stand_in;
+}
+
 /* What ends at the very end of the campaign still counts: time goes on for
  * one ns more, in which nothing arrives. */
 static int play(struct simulation *s)
@@ -179,13 +214,16 @@ static int play(struct simulation *s)
 	cr_ns end = s->cfg->duration, now = 0;
 	int rc = 0;
 
-	while (now < end && !rc && go_on(s, now)) {
+	while (now < end && !rc && go_on(s, now) &&
+	       (!s->w.fault.count || meet_fault(s))) {
 		leave_calls(s, now);
 		rc = join_calls(s, cr_ns_min(now + STEP, end));
 		now = next_look(s, now);
 		if (!rc)
 			rc = workload_run(&s->w, now == end ? end + 1 : now);
 	}
+	if (s->w.fault.count)
+		(void)meet_fault(s);
 	s->result->end = now;
 	return rc;
 }
@@ -217,7 +255,7 @@ static cr_ns max_age_of(const struct campaign_platform *p)
 	return p->max_age == CR_NEVER ? 0 : p->max_age;
 }
 
-static struct sim_config config_of(const struct simulation *s)
+static struct sim_config config_of(struct simulation *s)
 {
 	const struct campaign_platform *p = &s->cfg->platform;
 	struct sim_config cfg = {
@@ -226,13 +264,14 @@ static struct sim_config config_of(const struct simulation *s)
 			  .ncpu = (unsigned)p->cpus,
 			  .cpus_per_rq = (unsigned)campaign_cpus_per_rq(p),
 			  .admission = p->admission,
-			  .shed = { (enum shed_kind)p->shed, p->shed_wait } },
+			  .shed = { (enum shed_kind)p->shed, p->shed_wait },
+			  .lenient = true }, /* the result tells faults */
 		.preempt = (enum sim_preempt)p->preempt,
 		.quantum = p->quantum,
 		.overhead = { p->overhead.decision, p->overhead.context,
 			      p->overhead.migration, p->overhead.release,
 			      p->overhead.lock },
-		.client = workload_client(),
+		.client = workload_client(&s->w),
 		.threads = s->cfg->threads,
 	};
 
@@ -283,7 +322,8 @@ static int open_all(struct simulation *s, struct cr_err *e)
 				  .voices = s->cfg->voices,
 				  .shed = s->cfg->platform.shed != SHED_AGE,
 				  .trace = s->cfg->trace,
-				  .end = s->cfg->duration };
+				  .end = s->cfg->duration,
+				  .fault_lock = PTHREAD_MUTEX_INITIALIZER };
 	if (workload_open(&s->w, s->sim) || allocate(s) || open_receivers(s))
 		return cr_fail(e, -ENOMEM, "out of memory for %zu calls",
 			       p->count);

@@ -5,8 +5,9 @@
  *
  * Calls join up to 10 ms before their first job, in the order of the plan, and
  * those that end before the campaign leave half a second after their last one,
- * as codec-feeder has it. A scheduler that breaks its contract is replaced in
- * its run queue at once, in the others within 200 ms (10 ms with a trace).
+ * as codec-feeder has it. A scheduler that breaks its contract ends the
+ * simulation within 200 ms (10 ms with a trace), unless fifo is to go on: in
+ * that run queue at once, in the others then.
  *
  * Thread rule: one thread, which may have others work for it; the result does
  * not depend on how many.
@@ -39,9 +40,18 @@ struct simulation_cfg {
 	cr_ns duration;
 	unsigned threads; /**< to run in, the caller's included; 0: 1       */
 	struct trace_file *trace; /**< its header written; NULL: none       */
+	bool stand_in; /**< fifo goes on when the scheduler has broken its
+			    contract; else that is the end                  */
 	/** Go on? False ends the simulation. May be NULL. */
 	bool (*progress)(void *arg, const struct simulation_progress *p);
 	void *arg;
+};
+
+/** How the scheduler broke its contract first. */
+struct simulation_fault {
+	uint64_t count; /**< run queues in which it did; 0: it kept it      */
+	cr_ns at;
+	char text[512]; /**< core_fault_text()'s                            */
 };
 
 /** What came of it. */
@@ -55,6 +65,7 @@ struct simulation_result {
 	unsigned nreceivers; /**< 0: packets are jobs at once               */
 	cr_ns end; /**< reached; the campaign's duration unless interrupted  */
 	bool interrupted;
+	struct simulation_fault fault; /**< and it ended, unless stand_in   */
 	char refusal[256]; /**< first reason for a refused call, or ""       */
 };
 

@@ -15,8 +15,6 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "observe/log.h"
-#include "schedulers/registry.h"
 #include "sim/call_trace.h"
 #include "sim/declared.h"
 #include "sim/outcome.h"
@@ -313,21 +311,25 @@ static void gone(void *arg, struct sim_task *t)
 	call_of(&t->core)->here = false;
 }
 
+/* The first one, whichever thread comes first. */
 static void faulty(void *arg, const struct core_fault *fault, cr_ns now)
 {
-	char said[512];
+	struct workload *w = arg;
+	struct workload_fault *first = &w->fault;
 
-	(void)arg;
-	core_fault_said(fault, said, sizeof(said));
-	log_event(LOG_ERROR, "scheduler-fault",
-		  CORE_FAULT_FIELDS " at_ns=%lld goes-on=%s",
-		  CORE_FAULT_VALUES(fault, said), (long long)now,
-		  cr_sched_fallback->name);
+	(void)pthread_mutex_lock(&w->fault_lock);
+	if (!first->count++ || now < first->at ||
+	    (now == first->at && fault->rq < first->what.rq)) {
+		first->at = now;
+		first->what = *fault;
+	}
+	(void)pthread_mutex_unlock(&w->fault_lock);
 }
 
-struct sim_client workload_client(void)
+struct sim_client workload_client(struct workload *w)
 {
 	return (struct sim_client){
+		.arg = w,
 		.backlog = { peek, claim, shed },
 		.arrive = arrive,
 		.cost = cost,

@@ -10,6 +10,7 @@
 #ifndef SIM_WORKLOAD_H
 #define SIM_WORKLOAD_H
 
+#include <pthread.h>
 #include <stdalign.h>
 
 #include "engine/release.h"
@@ -38,6 +39,13 @@ struct workload_part {
 
 struct receivers; /* sim/receivers.h */
 
+/** A scheduler that broke its contract: in which run queue first, and when. */
+struct workload_fault {
+	uint64_t count; /**< run queues in which it did; 0: it kept it    */
+	cr_ns at;	/**< the first of them; of several the lowest one */
+	struct core_fault what;
+};
+
 /** What all calls share. */
 struct workload {
 	const struct plan *plan;
@@ -53,6 +61,8 @@ struct workload {
 	struct sim *sim;
 	struct workload_part *part; /**< [sim_parts()]                      */
 	bool running;		    /**< in workload_run()                  */
+	pthread_mutex_t fault_lock;
+	struct workload_fault fault; /**< under fault_lock in workload_run() */
 };
 
 /** What some kinds of arrivals need beside. Large, and most simulated calls of
@@ -128,8 +138,8 @@ uint64_t workload_jobs(const struct workload *w);
 void workload_sum(const struct workload *w, unsigned flow,
 		  struct flow_stats *to);
 
-/** What the simulated driver is to call. */
-struct sim_client workload_client(void);
+/** What the simulated driver is to call for @w. */
+struct sim_client workload_client(struct workload *w);
 
 /**
  * Let @call join under the number @id at sim_now(), its arrivals set up. 0, or

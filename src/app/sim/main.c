@@ -104,17 +104,30 @@ static int tell(const struct job *j, struct sim_report *r, const char *dir,
 {
 	int rc = 0;
 
-	if (!r->result->interrupted) /* half a run cannot be judged */
+	/* half a run cannot be judged */
+	if (!r->result->interrupted && !r->failure)
 		rc = sim_report_judge(r, e);
 	if (!rc && *dir)
 		rc = sim_report_write(r, dir, e);
-	if (rc)
+	if (rc || r->failure) /* nobody's result */
 		return rc;
 	if (j->options.json)
 		(void)json_array_append_new(j->runs, sim_report_json(r));
 	else
 		sim_report_table(r, stdout);
 	return 0;
+}
+
+/* The scheduler broke its contract, and fifo was not to go on. */
+static void fail_fault(const struct sim_report *r, struct cr_err *e)
+{
+	const struct simulation_fault *f = &r->result->fault;
+
+	(void)cr_fail(e, -EPROTO,
+		      "%s broke its contract at %.3f s, and its run ends "
+		      "there: mend it (schedulers/README.md has the "
+		      "contract), or have fifo go on with --stand-in. %s",
+		      r->scheduler, (double)f->at / 1e9, f->text);
 }
 
 static int exit_code(const struct sim_report *r)
@@ -130,6 +143,7 @@ static int simulate(struct job *j, struct sim_report *r, const char *dir,
 	struct simulation_result result;
 	struct progress progress;
 	cr_ns begin = clock_now();
+	struct cr_err fault;
 	int rc;
 
 	progress_begin(&progress, r->scheduler, j->options.quiet);
@@ -143,9 +157,15 @@ static int simulate(struct job *j, struct sim_report *r, const char *dir,
 	r->result = &result;
 	if (j->cfg.trace)
 		rc = sim_trace_close(j->cfg.trace, e);
+	if (result.fault.count && !j->cfg.stand_in) {
+		fail_fault(r, &fault);
+		r->failure = fault.text;
+	}
 	if (!rc)
 		rc = tell(j, r, dir, e);
 	rc = rc ? complain(EXIT_BROKEN, e) : exit_code(r);
+	if (r->failure)
+		rc = complain(EXIT_BROKEN, &fault);
 	verdicts_fini(&r->verdicts);
 	simulation_result_fini(&result);
 	return rc;
@@ -300,6 +320,7 @@ static int run(struct job j, const struct campaign *c)
 	j.cfg.platform = s->platform;
 	j.cfg.duration = s->duration;
 	j.cfg.threads = j.options.threads;
+	j.cfg.stand_in = j.options.stand_in;
 	j.cfg.plan = &plan;
 	j.cfg.costs = m.costs;
 	j.cfg.replays = m.replays;

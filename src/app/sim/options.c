@@ -29,7 +29,7 @@ static struct {
 	int64_t receivers, receiver_cost, receiver_wake, receiver_waiting;
 	int64_t threads, kernels, shed, shed_wait;
 	struct cli_list plugins, settings;
-	bool json, quiet, analyse;
+	bool json, quiet, analyse, stand_in;
 } raw = {
 	.cpus = UNSET,
 	.preempt = UNSET,
@@ -71,6 +71,12 @@ static const struct cli_opt rows[] = {
 		  "codec-runner --schedulers lists all schedulers. A name "
 		  "with a slash is a shared object.",
 	  .list = &raw.schedulers },
+	ROW(CLI_FLAG, "stand-in", NULL,
+	    "When a scheduler breaks its contract, have fifo go on, as "
+	    "codec-runner does. The result is fifo's, and its name says after "
+	    "whom and since when. Without it, the run ends there, with exit "
+	    "code 1 and no result.",
+	    .flag = &raw.stand_in),
 	ROW(CLI_ENUM, "preempt", NULL,
 	    "When a job can be interrupted: never, as in live mode (frame); "
 	    "on a grid of --quantum (quantum); at any moment (full).",
@@ -212,7 +218,8 @@ static const struct cli_line examples[] = {
 };
 static const struct cli_line exits[] = {
 	{ "0", "All went as expected." },
-	{ "1", "The run broke off: disk full, out of memory." },
+	{ "1", "A run broke off: a scheduler broke its contract, disk full, "
+	       "out of memory." },
 	{ "2", "Wrong command line or campaign." },
 	{ "3", "An expectation of the campaign was missed; --analyse: a "
 	       "constraint was." },
@@ -418,6 +425,7 @@ void sim_options_parse(struct sim_options *o, int argc, char **argv)
 		.json = raw.json,
 		.quiet = raw.quiet,
 		.analyse = raw.analyse,
+		.stand_in = raw.stand_in,
 		.threads = raw.threads == UNSET ? usable_cpus()
 						: (unsigned)raw.threads,
 	};

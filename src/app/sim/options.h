@@ -15,6 +15,7 @@ struct sim_options {
 	const char *trace;		   /**< file, or NULL */
 	bool json, quiet;
 	bool analyse;	  /**< do not play it */
+	bool stand_in;	  /**< fifo goes on for who breaks the contract */
 	unsigned threads; /**< to simulate in, >= 1 */
 };
 

@@ -9,7 +9,7 @@ import numpy as np
 from codec_report import blocks, feeder, metrics, offered, phases
 from codec_report.labels import scheduler_name
 from codec_report.run import BEHIND_MS
-from codec_report.trace import NEVER
+from codec_report.trace import NEVER, NOTE_FAULT
 
 STALLED = 10  # times the median of its call: no work takes so long
 NOTHING = phases.Load(np.empty(0), None, np.empty(0), 0.0)
@@ -220,11 +220,15 @@ def _deadlines(run):
 
 SLOW = "the sender did not keep pace"
 SHORT = "the run was not played to its end"
+BROKE = "a scheduler broke its contract"
 
 
 def _flaw(run, behind):
     """Why a run tells too little; "". behind: its sender was."""
     told = run.feeder or {}
+    if isinstance(told.get("scheduler_fault"), str) or (
+            run.trace and (run.trace.notes["code"] == NOTE_FAULT).any()):
+        return BROKE
     if isinstance(told.get("failure"), str) or told.get("interrupted") is True:
         return SHORT
     return SLOW if behind else ""

@@ -15,7 +15,7 @@ import numpy as np
 from codec_report import (ReportError, blocks, delay, emodel, feeder, locality,
                           metrics)
 from codec_report.frames import read_frames, read_records
-from codec_report.trace import (CLASSES, NO_WORKER,
+from codec_report.trace import (CLASSES, NO_WORKER, NOTE_FAULT,
                                 NOTE_SWITCHED, Trace, clean, read_trace)
 
 TRACE, FEEDER, CALLS = FILES = "trace.bin", "run.json", "calls.csv"
@@ -133,6 +133,10 @@ def _part_of_it(told):
     failure = told.get("failure")
     if isinstance(failure, str):
         return [f"the run broke off: {failure}"]
+    fault = told.get("scheduler_fault")
+    if isinstance(fault, str):
+        return [f"a scheduler broke its contract, and another went on: "
+                f"{fault}"]
     return ["the run was interrupted"] if told.get("interrupted") is True \
         else []
 
@@ -225,6 +229,32 @@ def _spread(jobs, starts, labels):
     return np.repeat(call_group, length), np.repeat(call_frame, length), names
 
 
+def _history(trace, first):
+    """[(scheduler, options, from ns)], by time, of a trace and its switches.
+    The names of a scheduler that broke its contract, and of the one that went
+    on for it, say so."""
+    header, notes = trace.header, trace.notes
+    name = str(header.get("scheduler", "unknown"))
+    notes = notes[np.isin(notes["code"], (NOTE_FAULT, NOTE_SWITCHED))]
+    out = [(name, str(header.get("options", name)), first)]
+    broke = None
+    for note in notes[np.argsort(notes["at"], kind="stable")]:
+        at = int(note["at"])
+        if note["code"] == NOTE_FAULT:
+            name, _, begin = out[-1]
+            broke = f"{name} broke its contract at {(at - first) / 1e9:.1f} s"
+            until = broke.replace(" ", " until it ", 1)
+            out[-1] = (until, until, begin)
+            continue
+        text = clean(bytes(note["text"])) or "unknown"
+        name = text.split(",")[0]
+        if broke:  # no result under a scheduler's name that is not its own
+            name = text = f"{name} after {broke}"
+        out.append((name, text, at))
+        broke = None
+    return out
+
+
 @dataclass
 class _Stretch:
     """A time under one scheduler, s since the first arrival."""
@@ -236,13 +266,7 @@ class _Stretch:
 
 def _switched(trace, first, window):
     """Stretches of the run and its switches, by time."""
-    header = trace.header
-    name = str(header.get("scheduler", "unknown"))
-    switches = trace.notes[trace.notes["code"] == NOTE_SWITCHED]
-    found = [(name, str(header.get("options", name)), first)]
-    for note in switches[np.argsort(switches["at"], kind="stable")]:
-        text = clean(bytes(note["text"])) or "unknown"
-        found.append((text.split(",")[0], text, int(note["at"])))
+    found = _history(trace, first)
     ends = [(at - first) / 1e9 for _, _, at in found[1:]] + [float("inf")]
     return [_Stretch(scheduler, options,
                      max((at - first) / 1e9 + window.warm_up, window.since),

@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+import textwrap
 
 from codec_report import repeats
 from codec_report.metrics import METRICS
 
 BOLD, GREEN, RESET = "\033[1m", "\033[32m", "\033[0m"
 NONE = "-"
+HEADING = 26  # columns that a line of a heading takes
 
 
 def show(metric, value):
@@ -98,17 +100,21 @@ def table(title, columns, width=80, colour=False, chosen=METRICS):
     """
     shown = [(metric.title, cells) for metric, cells in rows(columns, chosen)]
     left = max([len(name) for name, _ in shown] + [len(title)])
+    heads = [textwrap.wrap(c.heading, HEADING, break_long_words=False)
+             for c in columns]
     cell = max([len(text) for _, cells in shown for _, text, _ in cells]
-               + [len(c.heading) for c in columns]) + 3
+               + [len(line) for head in heads for line in head]) + 3
     fit = max((width - left) // cell, 1)
     lines = []
     for begin in range(0, len(columns), fit):
-        part = columns[begin:begin + fit]
-        heads = [f"{c.heading} " for c in part]
-        lines.append(f"{title:<{left}}"
-                     + "".join(f"{h:>{cell}}" for h in heads))
-        if colour:
-            lines[-1] = f"{BOLD}{lines[-1]}{RESET}"
+        part = heads[begin:begin + fit]
+        most = max(map(len, part))
+        part = [[""] * (most - len(head)) + head for head in part]
+        for i, head in enumerate(zip(*part), 1):
+            lines.append(f"{title if i == most else '':<{left}}"
+                         + "".join(f"{h + ' ':>{cell}}" for h in head))
+            if colour:
+                lines[-1] = f"{BOLD}{lines[-1]}{RESET}"
         for name, cells in shown:
             lines.append(f"{name:<{left}}"
                          + "".join(_cell(text, best, cell, colour)

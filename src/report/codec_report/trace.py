@@ -18,7 +18,7 @@ FAMILY = MAGIC[:-1]  # what traces of every version begin with
 NEVER = np.iinfo(np.int64).max
 NO_WORKER = 0xFFFF
 JOB, CALL, NOTE = 1, 2, 3
-NOTE_LOST, NOTE_SWITCHED = 0, 1
+NOTE_LOST, NOTE_SWITCHED, NOTE_FAULT = 0, 1, 4
 OUTCOMES = ("done", "overwritten", "stale", "concealed", "cancelled", "bad",
             "send_failed", "unreceived", "unbuffered", "shed")
 CLASSES = ("hard", "soft", "best-effort")

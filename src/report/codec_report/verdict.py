@@ -11,7 +11,8 @@ then before it; at last by the conversions. What is not known of a column, as
 the MOS of a codec without a model, does not count against it. A column that
 was not there in all phases is not chosen; where fewer than two were, nothing
 is. A run whose sender did not keep pace, or that was not played to its end, is
-left out; where a column has no other, nothing is chosen. Nor where all columns
+left out, and so is one in which a scheduler broke its contract; where a column
+has no other, nothing is chosen. Nor where all columns
 of a live campaign lose much at a load that leaves time to spare: something else
 had the CPU then. Nor where the demand, by what turns took in each column's own
 trace, differs by more than a tenth between live columns in a phase where one is
@@ -22,7 +23,7 @@ what must be lost at it, 1 - 1/demand.
 """
 import numpy as np
 
-from codec_report import brief, differ, words
+from codec_report import brief, contenders, differ, words
 
 TITLES = {"calm": "Calm", "overload": "Overload", "peak": "Peak",
           "after": "After", "all": "All the time"}
@@ -322,8 +323,10 @@ class Verdict:
                     "(campaigns/run does), or play them again on a machine "
                     "that is idle.")
         if flawed:
-            return (f"Nothing to choose by: {flawed}. Play it again on a "
-                    "machine that is idle.")
+            again = "Mend the scheduler, and play it again." \
+                if contenders.BROKE in flawed else \
+                "Play it again on a machine that is idle."
+            return f"Nothing to choose by: {flawed}. {again}"
         best = self.chosen()
         if not best:
             there = self._there([p.name for p in self.family.phases])

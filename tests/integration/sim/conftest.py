@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -13,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 SIM, REPORT, FEEDER = (BUILD / name for name in
                        ("codec-sim", "codec-report", "codec-feeder"))
+SABOTEUR = BUILD / "tests" / "integration" / "node" / "libsaboteur.so"
 MS = 1000000
 P = "period: 10ms, cost: {mean: 1ms}"  # a flow
 
@@ -39,6 +41,11 @@ def result(*args):
     done = run(*args, "--json")
     assert done.stdout, done.stderr
     return json.loads(done.stdout), done.returncode
+
+
+def folder(scheduler):
+    """Of its run among several."""
+    return re.sub(r"[^A-Za-z0-9=._-]", "_", scheduler.lstrip("./"))
 
 
 def flows(told):

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """codec-sim end to end: what it refuses, and runs that do not come to an end."""
 import json
+import re
 import signal
 import subprocess
 import time
 
 import pytest
 
-from conftest import FEEDER, MS, P, PATIENCE, SIM, run
+from conftest import (FEEDER, MS, P, PATIENCE, REPORT, ROOT, SABOTEUR, SIM,
+                      folder, run)
 
 
 def test_live_programs_refuse_what_only_the_simulator_can(campaign):
@@ -112,3 +114,83 @@ def test_a_full_disk_is_told(campaign):
     done = run(campaign(P, duration="100s"), "--trace", "/dev/full")
     assert done.returncode == 1
     assert "No space left" in done.stderr
+
+
+FULL = "count: 8, period: 10ms, cost: {mean: 1ms}"  # 80 % of a CPU
+
+
+@pytest.mark.parametrize("mischief", ["twice", "lose", "stall", "sleeper"])
+@pytest.mark.parametrize("platform", [
+    "{cpus: 1}", "{cpus: 2, run-queues: partitioned}",
+    "{cpus: 1, preempt: full}"])
+def test_a_broken_contract_ends_the_run_and_leaves_no_result(
+        campaign, tmp_path, mischief, platform):
+    """Another's digits are not filed under the plug-in's name; who keeps its
+    contract is played all the same."""
+    spec = f"{SABOTEUR},mischief={mischief},after=100"
+    path = campaign(FULL, platform=platform)
+    done = run(path, "-s", spec, "-s", "rr", "--json", "--out",
+               tmp_path / "o")
+    assert done.returncode == 1, done.stderr
+    assert [r["scheduler"] for r in json.loads(done.stdout)] == ["rr"]
+    for says in (f"{spec} broke its contract at 0.", "its run ends there",
+                 "policy=saboteur callback=pick what=", "--stand-in"):
+        assert says in done.stderr, done.stderr
+    told = json.loads((tmp_path / "o" / folder(spec) / "run.json").read_text())
+    assert f"{spec} broke its contract at 0." in told["failure"]
+    assert told["scheduler"].startswith(f"fifo, after {spec} broke its contr")
+    assert told["end_ns"] < 1000 * MS
+
+
+def test_fifo_goes_on_where_that_is_asked_for_and_says_after_whom(
+        campaign, tmp_path):
+    spec = f"{SABOTEUR},after=100"
+    done = run(campaign(FULL), "-s", spec, "-s", "fifo", "--json",
+               "--stand-in", "--out", tmp_path / "o")
+    assert done.returncode == 0, done.stderr
+    broke, fifo = json.loads(done.stdout)
+    assert broke["scheduler"].startswith(f"fifo, after {spec} broke its contr")
+    assert "policy=saboteur" in broke["scheduler_fault"]
+    assert broke["failure"] is None and fifo["scheduler_fault"] is None
+    assert broke["total"]["done"] == fifo["total"]["done"] > 700
+    assert f"fifo, after {spec} broke its contract at" in run(
+        campaign(FULL), "-s", spec, "--stand-in").stdout
+
+
+def test_the_fault_is_the_same_in_any_number_of_threads(campaign):
+    path = campaign("count: 80, period: 10ms, cost: {mean: 1ms}",
+                    platform="{cpus: 10, run-queues: partitioned}")
+    said = {run(path, "-s", f"{SABOTEUR},after=100", "--jobs", n).stderr
+            for n in (1, 4)}
+    assert len(said) == 1 and "broke its contract" in said.pop()
+
+
+@pytest.mark.parametrize("more", [[], ["--stand-in"]])
+def test_a_report_marks_the_columns_of_a_broken_contract(campaign, tmp_path,
+                                                         more):
+    spec = f"{SABOTEUR},after=100"
+    assert run(campaign(FULL), "-s", spec, "-s", "fifo", *more, "--out",
+               tmp_path / "o").returncode == (0 if more else 1)
+    done = subprocess.run([REPORT, "--json", tmp_path / "o"],
+                          capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    names = [s["label"] for r in told["runs"] for s in r["schedulers"]]
+    at = re.search(r"at (0\.\d) s", names[-1])[1]
+    assert "fifo" in names and "saboteur" not in names
+    assert f"saboteur until it broke its contract at {at} s" in names
+    if more:
+        assert f"fifo after saboteur broke its contract at {at} s" in names
+    verdict, = told["verdict"]
+    assert verdict["choose"] == []
+    assert "a scheduler broke its contract" in verdict["sentences"][-1]
+    assert "Mend the scheduler" in verdict["sentences"][-1]
+
+
+def test_a_folder_of_campaigns_ends_with_an_error(campaign, tmp_path):
+    campaign(FULL)
+    done = subprocess.run(
+        [ROOT / "campaigns" / "simulate", tmp_path, "-s",
+         f"{SABOTEUR},after=100", "--out", tmp_path / "o"],
+        capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 1
+    assert "broke its contract" in done.stderr and done.stdout == ""

@@ -201,6 +201,50 @@ def test_another_build_is_not_mixed_in(run, campaign, tmp_path):
     assert anew.returncode == 0, anew.stderr
 
 
+SABOTEUR = BUILD / "tests" / "integration" / "node" / "libsaboteur.so"
+
+
+def test_no_result_is_filed_under_who_broke_its_contract(run, campaign,
+                                                         tmp_path):
+    done = run(campaign, "--schedulers", f"fifo,{SABOTEUR}:after=10",
+               "--seeds", "1,2", "--out", "o")
+    assert done.returncode == 1
+    assert f"scheduler {SABOTEUR},after=10, seed 1" in done.stderr
+    assert "broke its contract at 0." in done.stderr
+    assert {r["scheduler"] for r in table(tmp_path / "o/sweep.csv")} == {
+        "fifo"}
+
+
+def test_a_changed_plugin_is_simulated_again(run, campaign, tmp_path):
+    """The others' cells are not."""
+    mine = tmp_path / "mine.so"
+    mine.write_bytes(SABOTEUR.read_bytes())
+    grid = ("--schedulers", "fifo,./mine.so:after=1000000", "--seeds", "1,2",
+            "--out", "o", "--resume")
+    assert run(campaign, *grid).returncode == 0
+    same = run(campaign, *grid)
+    assert "4 of 4 cells are done already" in same.stdout
+    mine.unlink()  # it may be mapped
+    mine.write_bytes(SABOTEUR.read_bytes() + b"another build")
+    other = run(campaign, *grid)
+    assert other.returncode == 0, other.stderr
+    assert "2 of 4 cells are done already" in other.stdout
+    assert len(table(tmp_path / "o/sweep.csv")) == 4
+
+
+def test_task_sets_know_a_changed_plugin_too(run, tmp_path):
+    mine = tmp_path / "mine.so"
+    mine.write_bytes(SABOTEUR.read_bytes())
+    grid = ("--tasksets", "n=2", "cpus=1", "sets=1", "util=20%", "--schedulers",
+            "./mine.so:after=1000000", "--out", "o", "--resume")
+    assert run(*grid).returncode == 0
+    assert "1 of 1 cells are done already" in run(*grid).stdout
+    mine.unlink()
+    mine.write_bytes(SABOTEUR.read_bytes() + b"another build")
+    other = run(*grid)
+    assert other.returncode == 0 and "done already" not in other.stdout
+
+
 def test_a_finished_sweep_is_not_replaced_unasked(run, campaign, tmp_path):
     out = ("--schedulers", "edf", "--out", "o")
     first = run(campaign, *out, "--seeds", "1,2", "--metric", "loss",
