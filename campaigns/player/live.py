@@ -205,7 +205,7 @@ class Player:
 
     def play(self, spec, folder, scale=1, repetition=1):
         """One daemon, one feeder. The feeder's exit code; BROKEN when it
-        crashed."""
+        crashed, or a scheduler broke its contract."""
         os.makedirs(folder, exist_ok=True)
         remove_run(folder)
         spool = self._spool(folder)
@@ -224,6 +224,8 @@ class Player:
                           codec_feeder=feeder, **{who: self.daemon.command})
         code = self._feed(feeder)
         self.stop_daemon()
+        if code in PLAYED and tell_fault(folder):
+            return BROKEN
         if code >= 0:
             return code
         if self.stopped:
@@ -242,6 +244,23 @@ class Player:
         code = feeder.wait()
         self.feeder = None
         return code
+
+
+def tell_fault(folder):
+    """Whether a scheduler broke its contract in the run of a folder, and fifo
+    went on for it: what comes of that is nobody's result. It is said."""
+    try:
+        with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
+            fault = json.load(f).get("scheduler_fault")
+    except (OSError, ValueError):
+        return False
+    if fault:
+        print("campaigns/run: a scheduler broke its contract, and fifo went "
+              f"on for it: {fault}\ncampaigns/run: mend it (schedulers/"
+              "README.md has the contract), or leave it out of --schedulers; "
+              f"{os.path.join(folder, 'runner.log')} tells more",
+              file=sys.stderr)
+    return bool(fault)
 
 
 def _remove(folder, *names):

@@ -8,6 +8,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -404,6 +405,33 @@ def test_a_killed_daemon_ends_the_run_with_a_reason(daemon, campaign,
     assert "is gone" in err
     r = json.load(open(tmp_path / "run" / "run.json", encoding="utf-8"))
     assert "is gone" in r["failure"]
+
+
+def test_a_broken_contract_is_in_the_results(daemon, campaign, tmp_path):
+    """The daemon goes on with fifo, and no frame is lost; run.json and the
+    trace say that it does, and since when."""
+    if b"broken contract: " in (BUILD / "codec-runner").read_bytes():
+        pytest.skip("a debug build aborts")
+    saboteur = BUILD / "tests" / "integration" / "node" / "libsaboteur.so"
+    out = tmp_path / "out"
+    out.mkdir()
+    d = daemon(*PATIENT, "--scheduler",
+               f"{saboteur},after=100", "--trace", str(out / "trace.bin"))
+    d.feed(campaign(simple(count=4)), "--out", out)
+    d.stop()
+    told = json.loads((out / "run.json").read_text())
+    assert told["scheduler_fault"].startswith("policy=saboteur callback=pick")
+    assert told["total"]["received"] == told["total"]["sent"] > 390
+    done = subprocess.run([BUILD / "codec-report", "--json", out],
+                          capture_output=True, text=True, check=True)
+    run, = json.loads(done.stdout)["runs"]
+    mine, fifo = (s["label"] for s in run["schedulers"])
+    assert re.fullmatch(r"saboteur until it broke its contract at \d\.\d s",
+                        mine)
+    assert fifo == "fifo after " + mine.replace(" until it", "")
+    assert sum(s["groups"][0]["done"] for s in run["schedulers"]) == \
+        told["total"]["sent"]
+    assert any("policy=saboteur" in note for note in run["notes"])
 
 
 def test_without_a_daemon_it_says_where_it_looked(campaign):

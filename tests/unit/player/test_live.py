@@ -45,6 +45,10 @@ wait)
 	kill -TERM $PPID
 	while :; do sleep 0.02; done ;;
 esac
+[ ! -e "$0.run" ] || while [ $# -gt 1 ]; do
+	[ "$1" != --out ] || cp "$0.run" "$2/run.json"
+	shift
+done
 exit "$code"
 """
 
@@ -237,6 +241,17 @@ def test_a_feeder_that_crashes_is_a_broken_run(stage, tmp_path, capfd):
     assert stage(code="crash").play("fifo", str(tmp_path / "out")) == BROKEN
     assert "codec-feeder was ended by SIGSEGV under fifo" in \
         capfd.readouterr().err
+
+
+def test_a_broken_contract_is_a_broken_run(stage, tmp_path, capfd):
+    """The daemon went on with fifo, and the feeder saw nothing of it."""
+    player = stage()
+    (tmp_path / "build" / "release" / "codec-feeder.run").write_text(
+        '{"scheduler_fault": "policy=mine callback=pick what=x"}')
+    assert player.play("mine", str(tmp_path / "out" / "mine")) == BROKEN
+    said = capfd.readouterr().err
+    assert "broke its contract, and fifo went on for it: policy=mine" in said
+    assert "leave it out of --schedulers" in said
 
 
 def test_sigterm_reaches_the_feeder_and_ends_the_campaign(stage):
