@@ -13,10 +13,11 @@
  *
  * Missed is a frame that was dropped, or overwritten before it was served (a
  * gap in the numbers), or done later than its deadline and the grace. A frame
- * that waits longer than that is missed too, and so is one more with every
- * period: distances are counted anew then, or calls that are not served would
- * look as safe as they were. The default grace makes the limit the engine's age
- * limit for frames of 20 ms: what is sent counts. With 0, deadlines are firm.
+ * that waits longer than that, or than the engine's age limit lets it, is
+ * missed too, and so is one more with every period: distances are counted anew
+ * then, or calls that are not served would look as safe as they were. The grace
+ * is at most the age limit less the deadline, whatever the packet time, and
+ * that is the default: what is sent counts. With 0, deadlines are firm.
  *
  * Good: in overload losses are spread over calls and over time, in runs of k -
  * m at most where edf's are longer, and by what users ask for. Bad: blind to
@@ -56,6 +57,7 @@
 
 #define MOST_K 64	    /* frames remembered: bits of a word  */
 #define BEHIND (MOST_K + 1) /* distance of best effort          */
+#define MOST_GRACE (10 * CR_SEC)
 
 struct dbp_task {
 	RB_ENTRY(dbp_task) by_order;
@@ -103,12 +105,13 @@ static const struct cr_opt dbp_options[] = {
 	  .max = MOST_K,
 	  .dflt = 5 },
 	{ .name = "grace",
-	  .help = "a frame counts as in time so long after its deadline",
+	  .help = "a frame counts as in time so long after its deadline, and "
+		  "as long as it is not too old; with 10s that alone",
 	  .kind = CR_OPT_TIME,
 	  .offset = offsetof(struct dbp_opts, grace),
 	  .min = 0,
-	  .max = 10 * CR_SEC,
-	  .dflt = 60 * CR_MS },
+	  .max = MOST_GRACE,
+	  .dflt = MOST_GRACE },
 	{ .name = NULL },
 };
 
@@ -184,12 +187,22 @@ static cr_ns last_moment(const struct cr_task *t)
 			 CR_OPTS(t->rq, struct dbp_opts)->grace);
 }
 
+/* No frame that waits is served after this. */
+static cr_ns last_turn(const struct cr_task *t)
+{
+	cr_ns old = cr_ns_add(t->job.arrival, t->max_age);
+
+	if (t->max_age >= t->rel_deadline)
+		old = cr_ns_max(old, t->job.deadline);
+	return cr_ns_min(old, last_moment(t));
+}
+
 /* The frames that follow the visible one come and are due a period apart. */
 static void count_overdue(struct cr_task *t, cr_ns now)
 {
 	const struct dbp_opts *o = CR_OPTS(t->rq, struct dbp_opts);
 	struct dbp_task *x = CR_TASK(t, struct dbp_task);
-	cr_ns due = last_moment(t), periods = 0;
+	cr_ns due = last_turn(t), periods = 0;
 
 	if (due <= now)
 		periods = (now - due) / t->period + 1;

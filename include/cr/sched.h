@@ -97,7 +97,7 @@
 #include "cr/time.h"
 
 /** Raised with every incompatible change of this header. */
-#define CR_SCHED_ABI 4u
+#define CR_SCHED_ABI 5u
 /** Most CPUs (live workers or simulated processors) of one engine. */
 #define CR_MAX_CPUS 256u
 /** Room for a policy's private state in every task, bytes. */
@@ -218,6 +218,10 @@ struct cr_task {
 	struct cr_contract contract;
 	struct cr_cpus cpus; /**< engine CPU numbers it may run on          */
 	bool lossless;	     /**< a file's: its frames are never dropped     */
+	/** A frame whose turn has not come so long after its arrival is
+	 * dropped, but not before its deadline if this is rel_deadline or more;
+	 * CR_NEVER: none is. */
+	cr_ns max_age;
 
 	/* written by the core under the rq lock; policies read */
 	enum cr_state state;

@@ -65,6 +65,10 @@ void core_join(struct core *c, struct core_task *t, struct cr_rq *rq, cr_ns now)
 	TAILQ_INSERT_TAIL(&aux_of(c, rq)->tasks, t, link);
 	aux_of(c, rq)->ntasks++;
 	t->core = c;
+	t->task.max_age =
+		t->patient
+			? CR_NEVER
+			: core_age_limit(c->cfg.max_age[t->task.cls], &t->task);
 	memset(t->task.priv, 0, rq->sched->ops->task_size);
 	if (rq->sched->ops->task_add)
 		rq->sched->ops->task_add(rq, &t->task, now);
