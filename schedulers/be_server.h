@@ -13,7 +13,7 @@
  *                  user says: section 4.2
  * tbs              one line through the origin, of slope U, where the maximum
  *                  is w / U + max(r(n), d(n - 1)): the Total Bandwidth Server
- *                  of Spuri and Buttazzo
+ *                  of Spuri and Buttazzo, up to the next idle instant (below)
  * two-line-approx  as two-line, without history: the work before job n - 1 is
  *                  taken to be all that e allows until d(n - 1)
  * background       e = 0: no deadline
@@ -32,7 +32,8 @@
  * by w / slope. Of the others BE_SERVER_PAST are kept; when they are more, the
  * two nearest count as one that came at the later time, for which deadlines are
  * later, never earlier. After an instant at which nothing waited, all is
- * forgotten.
+ * forgotten: what comes then does not depend on what was before. The published
+ * Total Bandwidth Server keeps d(n - 1), so its next deadline may be later.
  *
  * When calls join or leave, the next deadline is from the new curve; what was
  * promised before was promised beside the calls that were there then. So a call

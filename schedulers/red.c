@@ -29,11 +29,12 @@
  * no share, but asks for less, and does better where jobs are alike.
  *
  * Good: in overload the least valuable frames are lost, early, and nothing is
- * spent on them; calls of equal value take turns; hard jobs give way to hard
- * ones only. Bad: estimates that are too high reject what would have been in
- * time (reclaiming makes good for some of it), those too low make late; one CPU
- * only; it decides by what is there: time that a soft job has had, while all
- * fitted, a hard one that comes later cannot get back.
+ * spent on them; calls of equal value take turns; of what waits, soft jobs give
+ * way before hard ones. Bad: estimates that are too high reject what would have
+ * been in time (reclaiming makes good for some of it), those too low make late:
+ * hard jobs whose worst cases do not fit together are rejected while soft ones
+ * run; one CPU only; it decides by what is there: time that a soft job has had,
+ * while all fitted, a hard one that comes later cannot get back.
  *
  * The paper rejects one task that is long enough, or the least valuable one by
  * one; here it is the latter, by value over time as in D-over. Its tolerance of

@@ -5,14 +5,14 @@
  * frames as packets. Weights are those of cfs (nice_weight.h). Classes and
  * deadlines of frames are ignored.
  *
- * Good: a frame ends at most one longest frame later than if its call had a CPU
- * of its own, as fast as its share, whatever the others send; without any
- * frame being interrupted, so that holds live, too. What a call did not use in
- * its pauses is not held against the others. Bad: a heavy call that has a
- * backlog may be served many frames ahead of its share, in a row, which then
- * wait for all others (Bennett and Zhang 1996, "WF2Q"); no deadline is
- * respected; costs must be known before: the mean of the call counts until a
- * frame is done.
+ * Good: where the cost of a frame is known before, it ends at most one longest
+ * frame later than if its call had a CPU of its own, as fast as its share,
+ * whatever the others send, and no frame is interrupted for it. What a call did
+ * not use in its pauses is not held against the others. Bad: live, costs are
+ * not known: the mean of the call counts until a frame is done, and a frame may
+ * be later by many; a heavy call that has a backlog may be served many frames
+ * ahead of its share, in a row, which then wait for all others (Bennett and
+ * Zhang 1996, "WF2Q"); no deadline is respected.
  *
  * Only where a run queue is one CPU: a call that is served by two at a time has
  * no GPS to compare with.

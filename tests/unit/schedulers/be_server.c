@@ -60,6 +60,25 @@ static void tbs_is_the_published_rule_step_by_step(void **state)
 	}
 }
 
+/* Of what was served before an instant at which nothing waited, the published
+ * rule keeps the deadline; here it is forgotten there, and the next one is
+ * earlier. */
+static void after_an_idle_instant_tbs_is_earlier_than_published(void **state)
+{
+	struct residual r = { .nsums = 0 };
+	struct be_server s = { .rule = BE_TBS }, kept;
+	struct cr_task call = call_of(100, 100, 50);
+
+	(void)state;
+	(void)residual_add(&r, &call);
+	be_server_curve(&s, &r, 0, 1);
+	assert_int_equal(be_server_promise(&s, 0, 5), 10);
+	kept = s;
+	be_server_reset(&s, 6);
+	assert_int_equal(be_server_promise(&kept, 6, 5), 20);
+	assert_int_equal(be_server_promise(&s, 6, 5), 16);
+}
+
 /* Where frames of 20 are not cut: the line of 1/4 through the origin and (100,
  * 25), though E begins to rise at 20. Jobs below 10 do not count. */
 static void tbs_is_a_line_through_the_origin(void **state)
@@ -384,6 +403,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tbs_is_the_published_rule_step_by_step),
+		cmocka_unit_test(
+			after_an_idle_instant_tbs_is_earlier_than_published),
 		cmocka_unit_test(tbs_is_a_line_through_the_origin),
 		cmocka_unit_test(arrivals_do_not_go_back),
 		cmocka_unit_test(line_is_the_papers_formula),

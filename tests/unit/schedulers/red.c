@@ -116,6 +116,23 @@ static void without_preemption_who_runs_ends_first(void **state)
 	expect(s, "AAAAAAAAAABBBBBBBBBCC.");
 }
 
+/* B is soft, and all fits until C comes; then A or C, which are hard, has to
+ * give way: the time that B has had is gone. Without B nobody would. */
+static void a_hard_job_can_lose_for_what_a_soft_one_has_had(void **state)
+{
+	struct steps *s = new_steps(NULL);
+
+	(void)state;
+	add(s, 5, 1, JOBS({ 0, 5, 10 }))->cls = CR_HARD;
+	add(s, 5, 1, JOBS({ 0, 5, 9 }));
+	add(s, 2, 1, JOBS({ 5, 2, 8 }))->cls = CR_HARD;
+	expect(s, "BBBBBCCAAAAA.");
+	s = new_steps(NULL);
+	add(s, 5, 1, JOBS({ 0, 5, 10 }))->cls = CR_HARD;
+	add(s, 2, 1, JOBS({ 5, 2, 8 }))->cls = CR_HARD;
+	expect(s, "AAAAABB.");
+}
+
 /* Worth the same as two cheap frames together, a costly one gives way; by the
  * value of time it does not. */
 static void a_frame_or_its_time_is_of_value(void **state)
@@ -187,6 +204,8 @@ int main(void)
 		cmocka_unit_test(
 			a_running_job_gives_way_to_a_more_valuable_one),
 		cmocka_unit_test(without_preemption_who_runs_ends_first),
+		cmocka_unit_test(
+			a_hard_job_can_lose_for_what_a_soft_one_has_had),
 		cmocka_unit_test(a_frame_or_its_time_is_of_value),
 		cmocka_unit_test(a_tolerance_is_not_late),
 		cmocka_unit_test(calls_of_equal_value_lose_in_turns),
