@@ -52,11 +52,13 @@ folder "spool" of its run folder. environment.json in it tells revision, command
 lines, machine, libraries and how busy the machine was.
 
 Exit code: 0, or 3 when an expectation of the campaign was missed, 1 when a run
-broke off or a scheduler broke its contract, whatever was missed before, 2 for a wrong command line or campaign,
+broke off, or the daemon refused a scheduler, or replaced it because it broke its
+contract, whatever was missed before, 2 for a wrong command line or campaign,
 130 after Ctrl-C or SIGTERM. A run that broke off is the last one; what was
-played until then is reported, as after Ctrl-C; a scheduler that the daemon refuses
-or replaces ends with 1, and the others are played on; a search plays it again, and goes on with the next
-scheduler. Simulating a folder is 0 whatever is missed, and so is a search.
+played until then is reported, as after Ctrl-C. In blocks, the others are played
+on without a scheduler that was refused or replaced. A search plays a run that
+broke off again, and goes on with the next scheduler. Simulating a folder is 0
+whatever is missed, and so is a search.
 """
 import os
 import sys

@@ -382,6 +382,7 @@ class Blocks:
         self.contrast = contrast.wanted(player, self.has_overload)
         self.heard = None  # contrast.play()
         self.progress, self.blocks, self.failed = Progress(), [], False
+        self.broken = {}
         self.load = None
 
     def _sleeps(self):
@@ -440,6 +441,7 @@ class Blocks:
         if end["scheduler"] != begin["scheduler"]:
             self.give_up(spec, f"the daemon has {end['scheduler']} in its "
                          "place (runner.log tells why)")
+            self.broken[spec] = end["at_ns"]
             return
         block = {"round": number, "scheduler": spec, "kind": kind,
                  "begin_ns": begin["at_ns"], "end_ns": end["at_ns"],
@@ -512,7 +514,8 @@ class Blocks:
     def write(self):
         path = os.path.join(self.folder, "blocks.json")
         told = {"version": 1, "warm_up_s": WARM_UP, "target": self.load.target,
-                "workers": self.load.workers, "blocks": self.blocks}
+                "workers": self.load.workers, "blocks": self.blocks,
+                "broken": self.broken}  # {scheduler: when it was replaced}
         with open(path + ".new", "w", encoding="utf-8") as f:
             json.dump(told, f, indent=1)
             f.write("\n")

@@ -45,6 +45,7 @@ import numpy as np
 
 from codec_report import ReportError, metrics, recovery
 from codec_report.delay import came
+from codec_report.labels import scheduler_name
 from codec_report.metric import nearest_rank
 from codec_report.trace import NEVER, NO_WORKER, NOTE_SWITCHED, OUTCOMES
 
@@ -78,11 +79,13 @@ class Block:
 @dataclass
 class Played:
     """blocks.json: warm_up in ns; target: demand, None: not set; blocks: as in
-    the file, in time order."""
+    the file, in time order; broken: {scheduler: ns, when another went on for
+    it}."""
     warm_up: int
     target: float
     workers: int
     blocks: list
+    broken: dict = field(default_factory=dict)
 
 
 def _number(item, name, where, least=0):
@@ -131,12 +134,16 @@ def parse(text, path):
         raise ReportError(f"{path}: no blocks")
     for i, item in enumerate(told["blocks"]):
         _check_block(item, f"{path}: block {i + 1}")
+    broken = told.get("broken", {})
+    if not isinstance(broken, dict) or not all(
+            isinstance(at, int) for at in broken.values()):
+        raise ReportError(f"{path}: broken is not {{scheduler: ns}}")
     target = told.get("target")
     if target is not None:
         _number(told, "target", path, 0.01)
     return Played(int(_number(told, "warm_up_s", path) * 1e9), target,
                   max(int(_number(told, "workers", path)), 1),
-                  sorted(told["blocks"], key=lambda b: b["begin_ns"]))
+                  sorted(told["blocks"], key=lambda b: b["begin_ns"]), broken)
 
 
 class Turns:
@@ -389,10 +396,20 @@ def _kinds(trace, jobs):
                     np.int64)[index]
 
 
+BROKE = " until it broke its contract at "
+
+
 def measure(trace, played):
     """[Block] of a trace whose jobs run.sections() has prepared; rounds from 1
-    on."""
+    on. Those of a scheduler that broke its contract say so."""
     switched = trace.notes[trace.notes["code"] == NOTE_SWITCHED]["at"]
     measurer = Measurer(trace.jobs, _kinds(trace, trace.jobs), played,
                         switched)
-    return [measurer.block(told) for told in played.blocks if told["round"]]
+    found = [measurer.block(told) for told in played.blocks if told["round"]]
+    first = int(trace.jobs["arrival"].min())
+    for block in found:
+        at = played.broken.get(block.scheduler)
+        if at is not None:
+            block.scheduler = (f"{scheduler_name(block.scheduler)}{BROKE}"
+                               f"{(at - first) / 1e9:.1f} s")
+    return found

@@ -258,6 +258,10 @@ def _too_few(rounds):
 def refusals(results):
     """[why nothing can be told from these runs, with what to do]."""
     r, out = results, []
+    broke = [name for name in r.names if blocks.BROKE in name]
+    if broke:
+        out.append(f"there is {words.listed(broke)}. Mend the scheduler, or "
+                   "leave it out of --schedulers, and play again")
     every = [b for b in r.every if b.kind == blocks.STEADY]
     stolen = [b for b in every if b.flaw == "stolen"]
     if every and len(stolen) >= STOLEN_BLOCKS * len(every):

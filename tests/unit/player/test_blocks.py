@@ -252,6 +252,7 @@ def test_no_block_is_counted_under_a_name_that_has_lost_its_place(
     code, told = play(player(tmp_path, ("fifo", "bad"), rounds=2), stage)
     assert code == 1
     assert {b["scheduler"] for b in told["blocks"]} == {"fifo"}
+    assert list(told["broken"]) == ["bad"]
     assert stage.set.count("bad") == 1
     assert "bad: the daemon has fifo (in its place) in its place" in \
         capsys.readouterr().out

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import os
+import re
 import sys
 
 import numpy as np
@@ -360,6 +361,25 @@ def test_a_run_in_blocks_has_a_column_for_each_scheduler(
     assert 'id="forest"' in text and 'id="timeline"' not in text
     assert "floor, 1 - 1/demand" in text
     assert (tmp_path / "p" / "forest.svg").exists()
+
+
+def test_a_scheduler_that_broke_its_contract_is_marked(played, codec_report):
+    """Nothing is chosen, and no column has its plain name."""
+    folder = played(rounds(7, "fifo", "rr,x=1"))
+    path = os.path.join(folder, "blocks.json")
+    with open(path, encoding="utf-8") as f:
+        kept = json.load(f)
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({**kept, "broken": {"rr,x=1": 3200 * MS}}, f)
+    data = json.loads(codec_report("--json", folder).stdout)
+    said, = data["verdict"]
+    names = {c["scheduler"] for c in said["columns"]}
+    assert len(names) == 2 and "fifo" in names and "rr" not in names
+    mark, = names - {"fifo"}
+    assert re.fullmatch(r"rr until it broke its contract at \d\.\d s", mark)
+    assert said["choose"] == [] and f"there is {mark}" in said["refused"]
+    assert [s["label"] for s in data["runs"][0]["schedulers"]] == [
+        "fifo", mark]
 
 
 def test_switches_without_blocks_make_a_column_for_each_scheduler(
