@@ -301,11 +301,10 @@ def unlike(results, one, two):
         return _too_few(r.rounds(one, two))
     strange = abs(cost.whole) > COST_APART and abs(cost.rest) > COST_APART \
         and r.differ(one, two, COST)
-    # what a known cost explains of the demand does not count
-    apart = a / b / r.cost_ratio(one, two)
-    apart = max(apart, 1 / apart) - 1
-    if apart > DEMAND_APART:
-        whole = max(a, b) / min(a, b) - 1
+    # what the cost explains of the demand does not count
+    rest = a / b / r.cost_ratio(one, two)
+    whole = max(a, b) / min(a, b) - 1
+    if min(whole, max(rest, 1 / rest) - 1) > DEMAND_APART:
         return (f"demand differed by {words.percent(whole)} at the same calls "
                 f"({words.percent(a)} under {one}, {words.percent(b)} under "
                 f"{two}). Play again when the machine is idle, or more rounds")

@@ -188,7 +188,7 @@ def found(told, one, two):
     """What a verdict says of two columns: "equal", the label of the one that is
     worse or costs more, or "refused"."""
     r = told.results
-    if told._refused:
+    if told._refused or r.rounds(one, two) < interleaved.ROUNDS:
         return "refused"
     for key in (interleaved.COST, *interleaved.DECIDE):
         side = r.differ(one, two, key)

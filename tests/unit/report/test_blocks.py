@@ -312,6 +312,11 @@ def test_unlike_demand_is_refused():
         1, TWO, bursts=(0, 0), drift=0, noise=0), more))
     assert "demand differed by 4" in text
 
+    def same(b):
+        b.values["demand"] = 1.4
+    assert not comparison.verdict(changed(comparison.drawn(
+        1, TWO, bursts=(0, 0), same={"rr": .8}), same)).refused()
+
 
 def test_a_cost_without_a_cause_is_refused():
     text = refused(comparison.drawn(1, TWO, codec={"rr": 1.1},
