@@ -24,7 +24,7 @@ def test_conversions_have_a_sentence_and_decide_last(write, codec_report):
     assert said["sentences"][3:] == [
         "Conversions: cfs and fifo finish 20 of 20, edf 15 of 20; on average "
         "after 12 s under cfs, 19 to 30 s under edf and fifo.",
-        "Choose cfs here. One run each: what is noise, --repeat 4 can tell."]
+        "Choose cfs here. One run each: what is noise, --rounds 4 can tell."]
 
 
 @pytest.fixture
