@@ -64,8 +64,10 @@ struct cr_trace_call {
 	char codec_in[16], mode_in[8];
 	char codec_out[16], mode_out[8];
 	uint32_t weight;
-	uint32_t pad;
-	uint64_t reserved[2];
+	int8_t nice;
+	uint8_t reserved[3];
+	int64_t cost_mean, cost_p99; /**< declared to schedulers, ns; 0 in older
+					files                              */
 };
 
 /** One job. Times in ns, 0 where the job never came so far. */

@@ -30,6 +30,9 @@ void node_trace_call(const struct node_call *nc)
 			.start = nc->started,
 			.rel_deadline = cfg->terms.deadline,
 			.weight = cfg->terms.weight,
+			.nice = (int8_t)cfg->terms.nice,
+			.cost_mean = cfg->declared.cost.mean,
+			.cost_p99 = cfg->declared.cost.p99,
 		},
 	};
 
@@ -65,6 +68,10 @@ int node_trace_start(struct node *n, const char *path, enum trace_over over,
 		.options = spec,
 		.workers = n->cfg.workers,
 		.cpus_per_rq = cpus_per_rq(n),
+		.ring_frames = n->cfg.ring_frames,
+		.max_age = n->cfg.max_age,
+		.shed = shed_names[n->cfg.shed.kind],
+		.shed_wait = n->cfg.shed.wait,
 	};
 	struct node_call *nc;
 	int err;

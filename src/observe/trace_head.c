@@ -52,9 +52,13 @@ static void put_head(FILE *f, const struct trace_head *h)
 	(void)fputs("\"node\":", f);
 	put_quoted(f, u.nodename);
 	(void)fputs("},", f);
+	(void)fprintf(f, "\"max_age_ns\":%lld,", (long long)h->max_age);
 	put_member(f, "options", h->options);
 	put_member(f, "program", h->program);
+	(void)fprintf(f, "\"ring_frames\":%u,", h->ring_frames);
 	put_member(f, "scheduler", h->scheduler);
+	put_member(f, "shed", h->shed ? h->shed : "age");
+	(void)fprintf(f, "\"shed_wait_ns\":%lld,", (long long)h->shed_wait);
 	put_member(f, "version", h->version);
 	(void)fprintf(f, "\"workers\":%u}", h->workers);
 }

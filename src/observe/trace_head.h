@@ -14,6 +14,10 @@ struct trace_head {
 	const char *scheduler; /**< its name             */
 	const char *options;   /**< "rr,quantum=2ms"     */
 	unsigned workers, cpus_per_rq;
+	unsigned ring_frames; /**< per call             */
+	cr_ns max_age;	      /**< as core_config has it; -1: by deadlines */
+	const char *shed;     /**< its name             */
+	cr_ns shed_wait;
 };
 
 /** @h, and what the kernel says of the machine, as the text of a JSON object;

@@ -38,8 +38,8 @@ CALL_RECORD = np.dtype([
     ("kind", "u1"), ("cls", "u1"), ("ptime", "<u2"), ("call", "<u4"),
     ("start", "<i8"), ("rel_deadline", "<i8"), ("codec_in", "S16"),
     ("mode_in", "S8"), ("codec_out", "S16"), ("mode_out", "S8"),
-    ("weight", "<u4"), ("pad", "<u4"), ("reserved", "<u8"),
-    ("reserved_too", "<u8")])
+    ("weight", "<u4"), ("nice", "i1"), ("reserved", "u1", 3),
+    ("cost_mean", "<i8"), ("cost_p99", "<i8")])
 NOTE_RECORD = np.dtype([
     ("kind", "u1"), ("code", "u1"), ("worker", "<u2"), ("count", "<u4"),
     ("at", "<i8"), ("text", "S80")])

@@ -19,7 +19,10 @@ static json_t *head_with(const char *options)
 				      .scheduler = "rr",
 				      .options = options,
 				      .workers = 4,
-				      .cpus_per_rq = 2 };
+				      .cpus_per_rq = 2,
+				      .ring_frames = 8,
+				      .max_age = -1,
+				      .shed = "quiet" };
 	char *text = trace_head_text(&h);
 	json_error_t e;
 	json_t *o;
@@ -45,7 +48,7 @@ static void every_member_is_there(void **state)
 	json_t *o = head_with("rr,quantum=2ms"), *machine;
 
 	(void)state;
-	assert_int_equal(json_object_size(o), 8);
+	assert_int_equal(json_object_size(o), 12);
 	assert_string_equal(text_of(o, "program"), "codec-runner");
 	assert_string_equal(text_of(o, "version"), "1.2");
 	assert_string_equal(text_of(o, "scheduler"), "rr");
@@ -53,6 +56,11 @@ static void every_member_is_there(void **state)
 	assert_int_equal(json_integer_value(json_object_get(o, "workers")), 4);
 	assert_int_equal(json_integer_value(json_object_get(o, "cpus_per_rq")),
 			 2);
+	assert_int_equal(json_integer_value(json_object_get(o, "ring_frames")),
+			 8);
+	assert_int_equal(json_integer_value(json_object_get(o, "max_age_ns")),
+			 -1);
+	assert_string_equal(text_of(o, "shed"), "quiet");
 	assert_true(json_is_true(json_object_get(o, "live")));
 	machine = json_object_get(o, "machine");
 	assert_true(strlen(text_of(machine, "node")) > 0);
