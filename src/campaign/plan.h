@@ -26,7 +26,12 @@ struct plan_call {
 	/** From 1: the conversation of which this is one direction; the other
 	 * one has the same number, and the next flow. 0: a call. */
 	uint64_t conversation;
+	uint32_t id; /**< in traces; 0: its place in the plan, from 1     */
 };
+
+/** The number that call @i of @p has in traces and tables. */
+#define PLAN_CALL_ID(p, i)                                                     \
+	((p)->calls[i].id ? (p)->calls[i].id : (uint32_t)(i) + 1)
 
 struct plan {
 	const struct campaign *campaign;

@@ -50,6 +50,8 @@ void arrival_init(struct arrival *a, const struct plan *p,
 	if (a->kind == ARRIVAL_TRACE) {
 		a->replay = replay_call(trace, call->index, &a->replay_count);
 		a->jobs = a->replay_count;
+		if (trace->recorded) /* from the run's begin, not the call's */
+			a->start = 0;
 	}
 }
 
@@ -158,6 +160,7 @@ static cr_ns time_of_next(struct arrival *a)
 
 bool arrival_next(struct arrival *a, struct arrival_job *out)
 {
+	const bool trace = a->kind == ARRIVAL_TRACE;
 	cr_ns at;
 
 	if (a->kind == ARRIVAL_PLAN)
@@ -168,6 +171,8 @@ bool arrival_next(struct arrival *a, struct arrival_job *out)
 	if (at >= a->end && is_bounded_by_time(a->kind))
 		return false;
 	out->at = a->last = at;
+	out->waited = trace ? a->replay[a->next].buffered : 0;
+	out->received = trace ? a->replay[a->next].received : 0;
 	out->frame = a->next++;
 	if (a->kind == ARRIVAL_CLOSED)
 		a->closed = CR_NEVER;

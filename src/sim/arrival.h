@@ -17,6 +17,8 @@
 /** One job to come. */
 struct arrival_job {
 	cr_ns at;
+	cr_ns waited;	/**< trace: in a jitter buffer, before             */
+	cr_ns received; /**< trace: it is a job so much later              */
 	uint64_t frame; /**< number in the call; gaps where packets are lost */
 	uint64_t seq;	/**< plan: packet number in the call                */
 };

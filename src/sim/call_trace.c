@@ -24,6 +24,10 @@ static void put_record(struct sim_call *c, const struct cr_job *job,
 	r.arrival = stamp(job->arrival);
 	r.deadline = stamp(job->deadline);
 	r.rtp_ts = (uint32_t)job->seq * c->rtp_step;
+	if (c->part->w->replayed) {
+		r.seq = c->arrival.replay[job->seq].seq;
+		r.rtp_ts = c->arrival.replay[job->seq].rtp_ts;
+	}
 	r.importance = job->importance;
 	memset(&record, 0, sizeof(record));
 	record.job = r;
@@ -40,25 +44,34 @@ void call_trace_undone(struct sim_call *c, const struct cr_job *job,
 					  .pick = stamp(now) });
 }
 
+/* Of a turn that was recorded as a whole, its codecs' part. */
+static cr_ns in_codec(const struct sim_call *c, const struct cr_job *job)
+{
+	if (!c->part->w->replayed)
+		return c->total;
+	return cr_ns_min(c->arrival.replay[job->seq].codec, c->total);
+}
+
 void call_trace_done(struct sim_call *c, const struct cr_job *job, unsigned cpu,
 		     cr_ns now)
 {
 	cr_ns first = c->st.first;
 
-	put_record(
-		c, job,
-		(struct cr_trace_job){
-			.outcome = CR_OUT_DONE,
-			.worker = (uint16_t)cpu,
-			.release = stamp(job->release),
-			.pick = stamp(first),
-			.start = stamp(first),
-			.end = stamp(now),
-			.sent = stamp(now),
-			.away = now - first - job->ran,
-			.buffered_ns = (uint32_t)c->waited,
-			.codec_ns = (uint32_t)cr_ns_min(c->total, UINT32_MAX),
-		});
+	put_record(c, job,
+		   (struct cr_trace_job){
+			   .outcome = CR_OUT_DONE,
+			   .worker = (uint16_t)cpu,
+			   .release = stamp(job->release),
+			   .pick = stamp(first),
+			   .start = stamp(first),
+			   .end = stamp(now),
+			   .sent = stamp(now),
+			   /* it is sent before a recorded turn ends */
+			   .away = cr_ns_max(now - first - job->ran, 0),
+			   .buffered_ns = (uint32_t)c->waited,
+			   .codec_ns = (uint32_t)cr_ns_min(in_codec(c, job),
+							   UINT32_MAX),
+		   });
 }
 
 static void set_text(char *to, size_t size, const char *text)
@@ -94,6 +107,13 @@ void call_trace_begin(const struct sim_call *c, cr_ns now)
 	cr_ns units = t->period / (250 * CR_US);
 
 	memset(&r, 0, sizeof(r));
+	if (c->part->w->replayed) {
+		r.call = c->part->w->replays[c->plan->flow]
+				 .recorded[c->plan->index];
+		r.call.start = stamp(now);
+		workload_trace(c->part, &r);
+		return;
+	}
 	r.call.kind = CR_TRACE_CALL;
 	r.call.cls = (uint8_t)t->cls;
 	/* 0, unknown: what the field cannot say */
@@ -103,6 +123,9 @@ void call_trace_begin(const struct sim_call *c, cr_ns now)
 	r.call.start = stamp(now);
 	r.call.rel_deadline = t->rel_deadline;
 	r.call.weight = t->weight;
+	r.call.nice = (int8_t)t->nice;
+	r.call.cost_mean = t->cost.mean;
+	r.call.cost_p99 = t->cost.p99;
 	set_codecs(&r.call, c->flow);
 	workload_trace(c->part, &r);
 }

@@ -229,6 +229,13 @@ int cost_model_open(struct cost_model *m, const struct campaign_flow *f,
 	return rc;
 }
 
+void cost_model_replay(struct cost_model *m, const struct campaign_flow *f,
+		       const struct replay *r)
+{
+	*m = (struct cost_model){ .cfg = &f->cost, .replay = *r };
+	estimate(m);
+}
+
 void cost_model_close(struct cost_model *m)
 {
 	for (unsigned i = 0; i < COST_MODEL_PARTS; i++)

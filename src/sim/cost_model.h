@@ -55,6 +55,10 @@ int cost_model_open(struct cost_model *m, const struct campaign_flow *f,
 		    const char *base, struct cr_err *e);
 void cost_model_close(struct cost_model *m);
 
+/** The model of a flow of a recorded run, by @r, which must outlive it. */
+void cost_model_replay(struct cost_model *m, const struct campaign_flow *f,
+		       const struct replay *r);
+
 /** The cost of a job, > 0, if nothing of its call is in the caches. */
 cr_ns cost_model_draw(const struct cost_model *m, struct cost_source *s);
 

@@ -6,6 +6,15 @@
 
 #include "sim/call_trace.h"
 
+static void note(const struct sim_call *c, const struct cr_job *job,
+		 struct replayed_job became)
+{
+	const struct replayed *r = c->part->w->replayed;
+
+	if (r)
+		r->job[&c->arrival.replay[job->seq] - r->first] = became;
+}
+
 void outcome_undone(struct sim_call *c, const struct cr_job *job, cr_ns waited,
 		    enum cr_outcome why, cr_ns now)
 {
@@ -28,6 +37,7 @@ void outcome_undone(struct sim_call *c, const struct cr_job *job, cr_ns waited,
 		s->missed++;
 		c->sum.missed++;
 	}
+	note(c, job, (struct replayed_job){ CR_NEVER, CR_NEVER, (uint8_t)why });
 	if (c->part->w->trace)
 		call_trace_undone(c, job, waited, why, now);
 }
@@ -67,6 +77,7 @@ void outcome_done(struct sim_call *c, const struct cr_job *job, cr_ns now)
 	s->splits += c->st.splits;
 	s->service += c->total;
 	count_delay(c, job, now);
+	note(c, job, (struct replayed_job){ c->st.first, now, CR_OUT_DONE });
 	if (c->worked && job->seq == c->last_frame + 1)
 		histogram_add(&s->jitter,
 			      distance(now - c->last_end, c->flow->ptime));

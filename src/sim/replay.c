@@ -46,21 +46,37 @@ static int add_job(struct replay *r, size_t *room,
 		.cost = job->codec_ns,
 		.call = job->call,
 		.seq = job->seq,
+		.release = job->release,
+		.pick = job->pick,
+		.end = job->end,
+		.sent = job->sent,
+		.codec = job->codec_ns,
+		.rtp_ts = job->rtp_ts,
+		.buffered = job->buffered_ns,
+		.worker = job->worker,
+		.outcome = job->outcome,
+		.importance = job->importance,
 	};
 	return 0;
 }
 
-static int read_jobs(struct replay *r, struct trace_reader *t, struct cr_err *e)
+static int read_jobs(struct replay *r, struct trace_reader *t,
+		     const struct replay_listener *l, struct cr_err *e)
 {
 	union cr_trace_record record;
 	size_t room = 0;
-	int rc;
+	int rc = l ? l->header(l->arg, trace_reader_header(t), e) : 0;
 
+	if (rc)
+		return rc;
 	while ((rc = trace_reader_next(t, &record, e)) > 0) {
+		rc = 0;
 		if (record.kind != CR_TRACE_JOB)
-			continue;
-		if (add_job(r, &room, &record.job))
-			return cr_fail(e, -ENOMEM, "out of memory");
+			rc = l ? l->other(l->arg, &record, e) : 0;
+		else if (add_job(r, &room, &record.job))
+			rc = cr_fail(e, -ENOMEM, "out of memory");
+		if (rc)
+			return rc;
 	}
 	return rc;
 }
@@ -87,10 +103,12 @@ static int number_calls(struct replay *r)
 	for (size_t i = 0; heads && i < r->njobs; i++)
 		if (!i || r->job[i].call != r->job[i - 1].call)
 			heads[calls++] = r->job[i];
-	if (heads && n) {
+	r->id = malloc(r->njobs * sizeof(*r->id));
+	if (heads && n && r->id) {
 		qsort(heads, calls, sizeof(*heads), by_arrival);
 		for (size_t i = 0; i < calls; i++)
-			n[i] = (struct numbering){ heads[i].call, i };
+			n[i] = (struct numbering){ r->id[i] = heads[i].call,
+						   i };
 		qsort(n, calls, sizeof(*n), by_id);
 		for (size_t i = 0, k = 0; i < r->njobs; i++) {
 			while (n[k].call != r->job[i].call)
@@ -106,6 +124,7 @@ static int number_calls(struct replay *r)
 
 static int find_firsts(struct replay *r)
 {
+	free(r->first);
 	r->first = malloc((r->ncalls + 1) * sizeof(*r->first));
 	if (!r->first)
 		return -ENOMEM;
@@ -116,14 +135,28 @@ static int find_firsts(struct replay *r)
 	return 0;
 }
 
+/* What never came so far is 0 in a trace. */
+static void shift_stamp(cr_ns *t, cr_ns by)
+{
+	*t = *t ? *t - by : CR_NEVER;
+}
+
+static void shift(struct replay_job *j, cr_ns by)
+{
+	j->at -= by;
+	shift_stamp(&j->release, by);
+	shift_stamp(&j->pick, by);
+	shift_stamp(&j->end, by);
+	shift_stamp(&j->sent, by);
+}
+
 static int arrange(struct replay *r)
 {
-	cr_ns first = CR_NEVER;
-
+	r->begin = CR_NEVER;
 	for (size_t i = 0; i < r->njobs; i++)
-		first = cr_ns_min(first, r->job[i].at);
+		r->begin = cr_ns_min(r->begin, r->job[i].at);
 	for (size_t i = 0; i < r->njobs; i++)
-		r->job[i].at -= first;
+		shift(&r->job[i], r->begin);
 	qsort(r->job, r->njobs, sizeof(*r->job), by_call);
 	if (number_calls(r))
 		return -ENOMEM;
@@ -131,7 +164,29 @@ static int arrange(struct replay *r)
 	return find_firsts(r);
 }
 
+int replay_renumber(struct replay *r, const uint32_t *number)
+{
+	uint32_t *id = malloc(r->ncalls * sizeof(*id));
+
+	if (!id)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->ncalls; i++)
+		id[number[i]] = r->id[i];
+	free(r->id);
+	r->id = id;
+	for (size_t i = 0; i < r->njobs; i++)
+		r->job[i].call = number[r->job[i].call];
+	qsort(r->job, r->njobs, sizeof(*r->job), by_call);
+	return find_firsts(r);
+}
+
 int replay_open(struct replay *r, const char *path, struct cr_err *e)
+{
+	return replay_read(r, path, NULL, e);
+}
+
+int replay_read(struct replay *r, const char *path,
+		const struct replay_listener *l, struct cr_err *e)
 {
 	struct trace_reader *t;
 	int rc = trace_reader_open(&t, path, e);
@@ -139,7 +194,7 @@ int replay_open(struct replay *r, const char *path, struct cr_err *e)
 	*r = (struct replay){ 0 };
 	if (rc)
 		return rc;
-	rc = read_jobs(r, t, e);
+	rc = read_jobs(r, t, l, e);
 	trace_reader_close(t);
 	if (!rc && !r->njobs)
 		rc = cr_fail(e, -ENODATA, "%s: no job in this trace", path);
@@ -152,7 +207,43 @@ int replay_open(struct replay *r, const char *path, struct cr_err *e)
 
 void replay_close(struct replay *r)
 {
-	free(r->job);
-	free(r->first);
+	if (!r->borrowed) {
+		free(r->job);
+		free(r->first);
+		free(r->id);
+	}
 	*r = (struct replay){ 0 };
+}
+
+/* The first that is not over for @worker at @at; those of a worker may overlap,
+ * but none is within another. */
+static size_t first_stolen(const struct replayed *r, unsigned worker, cr_ns at)
+{
+	size_t low = 0, high = r->nstolen;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct replay_stolen *s = &r->stolen[middle];
+
+		if (s->worker < worker || (s->worker == worker && s->to <= at))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+cr_ns replay_stolen(const struct replayed *r, unsigned worker, cr_ns at,
+		    cr_ns cost)
+{
+	cr_ns end = at + cost;
+
+	for (size_t i = first_stolen(r, worker, at); i < r->nstolen; i++) {
+		const struct replay_stolen *s = &r->stolen[i];
+
+		if (s->worker != worker || s->from >= end)
+			break;
+		end += s->to - cr_ns_max(s->from, at);
+	}
+	return end - at - cost;
 }

@@ -68,6 +68,12 @@ static json_t *trace_header(const struct sim_report *r)
 	run_put_int(o, "seed", (int64_t)r->seed);
 	run_put_int(o, "duration_ns", r->cfg->duration);
 	run_put_int(o, "workers", p->cpus);
+	run_put_int(o, "max_age_ns",
+		    p->max_age == CR_NEVER	      ? 0
+		    : p->max_age == CAMPAIGN_AGE_AUTO ? -1
+						      : p->max_age);
+	run_put_text(o, "shed", shed_names[p->shed]);
+	run_put_int(o, "shed_wait_ns", p->shed_wait);
 	run_put_int(o, "cpus_per_rq", campaign_cpus_per_rq(p));
 	run_put(o, "platform", platform_json(p));
 	run_put(o, "live", json_false());

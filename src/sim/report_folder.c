@@ -20,10 +20,10 @@ static void write_call(FILE *f, const struct sim_report *r, size_t i)
 
 	(void)fprintf(
 		f,
-		"%zu,%s,%u,%s,%s,%.6f,%" PRId64 ",%" PRIu64 ",%" PRIu64
+		"%u,%s,%u,%s,%s,%.6f,%" PRId64 ",%" PRIu64 ",%" PRIu64
 		",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
 		",%" PRIu64 ",%.6f,%.6f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
-		i + 1, flow->name, p->index,
+		PLAN_CALL_ID(r->cfg->plan, i), flow->name, p->index,
 		flow->synthetic ? flow->name : flow->in.codec->name,
 		flow->synthetic ? "synthetic" : flow->out.codec->name,
 		(double)p->start / 1e9, p->drift, c->jobs, c->done, c->late,

@@ -65,7 +65,9 @@ static void stop(struct sim *s, struct sim_rq *q, unsigned cpu,
 	cr_ns served = cr_ns_max(ran - c->overhead, 0);
 
 	event_row_take(&q->ends, cpu);
-	(void)core_stop(s->core, q->rq, cpu, ran, why, q->now);
+	(void)core_stop(s->core, q->rq, cpu,
+			why == CR_STOP_DONE ? ran - t->stolen : ran, why,
+			q->now);
 	cr_cpus_add(&q->idle, cpu);
 	c->stats.busy += ran;
 	c->stats.overhead += ran - served;
@@ -247,9 +249,10 @@ static void dispatch(struct sim *s, struct sim_rq *q, unsigned cpu,
 	overhead = charge(s, q, cpu, t);
 	if (!t->started) {
 		t->seq = t->core.task.job.seq;
+		t->first = q->now;
+		t->stolen = 0;
 		t->left = client->cost(client->arg, t);
 		CR_ASSERT(t->left > 0);
-		t->first = q->now;
 		t->moves = t->splits = 0;
 		t->started = true;
 	}

@@ -48,6 +48,8 @@ struct sim_task {
 	cr_ns left;	 /**< CPU time its claimed job still needs        */
 	cr_ns first;	 /**< when that job was first picked              */
 	cr_ns pending;	 /**< release overhead not yet charged            */
+	cr_ns stolen;	 /**< of what cost() said, which may set it: no service
+			      of the job, for something else had the CPU  */
 	int cpu;	 /**< rq->cpu[] index where it last ran, or -1    */
 	unsigned moves;	 /**< times that job changed the CPU              */
 	unsigned splits; /**< times it was interrupted                    */

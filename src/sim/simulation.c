@@ -130,7 +130,7 @@ static int join_calls(struct simulation *s, cr_ns until)
 		stats->planned++;
 		s->calls[s->joined].model = &s->models[s->joined];
 		rc = workload_begin(&s->w, &s->calls[s->joined], c,
-				    (uint32_t)s->joined + 1, &v);
+				    PLAN_CALL_ID(p, s->joined), &v);
 		if (rc == -ENOMEM)
 			return rc;
 		if (rc)
@@ -320,6 +320,7 @@ static int open_all(struct simulation *s, struct cr_err *e)
 				  .costs = s->cfg->costs,
 				  .replays = s->cfg->replays,
 				  .voices = s->cfg->voices,
+				  .replayed = s->cfg->replayed,
 				  .shed = s->cfg->platform.shed != SHED_AGE,
 				  .trace = s->cfg->trace,
 				  .end = s->cfg->duration,

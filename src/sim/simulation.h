@@ -34,6 +34,8 @@ struct simulation_cfg {
 	const struct cost_model *costs; /**< [flow_count]                   */
 	const struct replay *replays; /**< [flow_count] arrivals from a trace */
 	const struct voice_model *voices; /**< [flow_count]                 */
+	/** What becomes of each job of a recorded run; NULL: there is none. */
+	struct replayed *replayed;
 	const struct cr_sched_ops *ops;
 	const char *opts; /**< of the scheduler, or ""                      */
 	struct campaign_platform platform;

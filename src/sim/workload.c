@@ -39,6 +39,13 @@ static void describe(const struct backlog_entry *e, struct cr_job *job)
 	job->deadline = e->deadline;
 }
 
+/* The job of the trace that @frame of @c is, if it is of a recorded run. */
+static const struct replay_job *recorded(const struct sim_call *c,
+					 uint64_t frame)
+{
+	return c->part->w->replayed ? &c->arrival.replay[frame] : NULL;
+}
+
 /* Of the frame in front of the backlog: voices are heard in order, and nobody
  * hears what never came. */
 static void describe_first(struct sim_call *c, const struct backlog_entry *e,
@@ -49,6 +56,8 @@ static void describe_first(struct sim_call *c, const struct backlog_entry *e,
 	if (c->voice)
 		job->importance = job->vital ? CR_IMPORTANCE_UNKNOWN
 					     : voice_at(c->voice, e->frame);
+	else if (c->part->w->replayed)
+		job->importance = recorded(c, e->frame)->importance;
 }
 
 /* The oldest of a full backlog. */
@@ -124,7 +133,7 @@ static void packet_comes(struct sim_call *c, const struct arrival_job *p,
 	const struct backlog_entry e = { .frame = p->frame, .arrival = p->at };
 
 	if (!c->buffer)
-		job_comes(c, p, 0, now);
+		job_comes(c, p, p->waited, now);
 	else if (!play_buffer_put(c->buffer, p->frame, p->seq, p->at, now))
 		count_packet(c, &e, CR_OUT_UNBUFFERED, now);
 }
@@ -191,6 +200,12 @@ cr_ns workload_due(const struct sim_call *c)
 	return c->buffer ? cr_ns_min(due, play_buffer_due(c->buffer)) : due;
 }
 
+/* When what comes next is a job. */
+static cr_ns next_due(const struct sim_call *c)
+{
+	return cr_ns_add(c->next.at, c->next.received);
+}
+
 static cr_ns arrive(void *arg, struct sim_task *t, cr_ns now)
 {
 	struct sim_call *c = call_of(&t->core);
@@ -200,11 +215,11 @@ static cr_ns arrive(void *arg, struct sim_task *t, cr_ns now)
 	if (c->inbox) {
 		arrive_received(c, now);
 	} else {
-		while (c->next.at <= now) {
+		while (next_due(c) <= now) {
 			packet_comes(c, &c->next, now);
 			(void)workload_look_ahead(c);
 		}
-		next = c->next.at;
+		next = next_due(c);
 	}
 	if (c->buffer)
 		play(c, now);
@@ -264,6 +279,14 @@ static void shed(struct core_task *t, const struct cr_job *job,
 	outcome_undone(call_of(t), job, call_of(t)->waited, why, now);
 }
 
+static cr_ns stolen_from(const struct sim_call *c)
+{
+	const struct replayed *r = c->part->w->replayed;
+
+	return replay_stolen(r, c->st.rq * r->per_rq + (unsigned)c->st.cpu,
+			     c->st.first, c->total);
+}
+
 static cr_ns cost(void *arg, struct sim_task *t)
 {
 	struct sim_call *c = call_of(&t->core);
@@ -273,7 +296,21 @@ static cr_ns cost(void *arg, struct sim_task *t)
 	c->draws.next = (size_t)c->st.core.task.job.seq;
 	c->total = cost_model_after(
 		c->cost, cost_model_draw(c->cost, &c->draws), t->others);
+	if (!c->part->w->replayed)
+		return c->total;
+	t->stolen = stolen_from(c);
+	c->total += t->stolen;
 	return c->total;
+}
+
+/* A recorded turn goes on after its frame was sent, or ended before that, where
+ * packets were gathered. */
+static cr_ns sent_at(const struct sim_call *c, const struct cr_job *job,
+		     cr_ns now)
+{
+	const struct replay_job *r = recorded(c, job->seq);
+
+	return r ? cr_ns_max(now - r->rest, job->arrival) : now;
 }
 
 /* The closed model: a process that ends late does not sleep, it goes on. */
@@ -296,11 +333,12 @@ static void done(void *arg, struct sim_task *t, unsigned cpu, cr_ns now)
 {
 	struct sim_call *c = call_of(&t->core);
 	const struct cr_job *job = &t->core.task.job;
+	cr_ns sent = sent_at(c, job, now);
 
 	(void)arg;
-	outcome_done(c, job, now);
+	outcome_done(c, job, sent);
 	if (c->part->w->trace)
-		call_trace_done(c, job, cpu, now);
+		call_trace_done(c, job, cpu, sent);
 	if (c->flow->arrival.kind == ARRIVAL_CLOSED)
 		close_loop(c, now);
 }
@@ -444,7 +482,7 @@ int workload_begin(struct workload *w, struct sim_call *c,
 	(void)workload_look_ahead(c);
 	if (w->receivers)
 		return receivers_join(w->receivers, c);
-	sim_arrive_at(w->sim, &c->st, c->next.at);
+	sim_arrive_at(w->sim, &c->st, next_due(c));
 	return 0;
 }
 

@@ -52,6 +52,7 @@ struct workload {
 	const struct cost_model *costs; /**< [flow_count]                   */
 	const struct replay *replays; /**< [flow_count] arrivals from a trace */
 	const struct voice_model *voices; /**< [flow_count] */
+	struct replayed *replayed;	  /**< NULL: no recorded run       */
 	bool shed; /**< frames may be given up before they are too old */
 	struct trace_file *trace;    /**< NULL: none                       */
 	struct receivers *receivers; /**< NULL: packets are jobs at once   */

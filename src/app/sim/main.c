@@ -15,6 +15,7 @@
 #include "schedulers/policies.h"
 #include "sim/analyse.h"
 #include "sim/models.h"
+#include "sim/recording.h"
 #include "sim/report.h"
 
 /* Exit codes; codec-sim --help tells them. */
@@ -94,7 +95,8 @@ struct job {
 	struct sim_options options;
 	struct sim_settings settings;
 	struct simulation_cfg cfg;
-	json_t *runs; /* --json: what each came to */
+	const struct recording *recording; /* played again; NULL: none */
+	json_t *runs;			   /* --json: what each came to */
 	int argc;
 	char **argv;
 };
@@ -111,10 +113,18 @@ static int tell(const struct job *j, struct sim_report *r, const char *dir,
 		rc = sim_report_write(r, dir, e);
 	if (rc || r->failure) /* nobody's result */
 		return rc;
-	if (j->options.json)
-		(void)json_array_append_new(j->runs, sim_report_json(r));
-	else
-		sim_report_table(r, stdout);
+	if (j->options.json) {
+		json_t *run = sim_report_json(r);
+
+		if (j->recording)
+			run_put(run, "replay",
+				recording_json(j->recording, r->scheduler));
+		(void)json_array_append_new(j->runs, run);
+		return 0;
+	}
+	sim_report_table(r, stdout);
+	if (j->recording)
+		recording_compare(j->recording, r->scheduler, stdout);
 	return 0;
 }
 
@@ -146,6 +156,8 @@ static int simulate(struct job *j, struct sim_report *r, const char *dir,
 	struct cr_err fault;
 	int rc;
 
+	if (j->recording)
+		recording_rewind(j->recording);
 	progress_begin(&progress, r->scheduler, j->options.quiet);
 	j->cfg.progress = show_progress;
 	j->cfg.arg = &progress;
@@ -287,6 +299,20 @@ static int analyse(const struct job *j, const struct campaign *c,
 	return rc;
 }
 
+static int play(struct job *j, const struct plan *plan,
+		const struct sim_models *m)
+{
+	j->cfg.platform = j->settings.platform;
+	j->cfg.duration = j->settings.duration;
+	j->cfg.threads = j->options.threads;
+	j->cfg.stand_in = j->options.stand_in;
+	j->cfg.plan = plan;
+	j->cfg.costs = m->costs;
+	j->cfg.replays = m->replays;
+	j->cfg.voices = m->voices;
+	return run_all(j);
+}
+
 static int run(struct job j, const struct campaign *c)
 {
 	const struct sim_settings *s = &j.settings;
@@ -317,17 +343,38 @@ static int run(struct job j, const struct campaign *c)
 		sim_models_close(&m, c);
 		return complain(rc == -ENOMEM ? EXIT_BROKEN : EXIT_USAGE, &e);
 	}
-	j.cfg.platform = s->platform;
-	j.cfg.duration = s->duration;
-	j.cfg.threads = j.options.threads;
-	j.cfg.stand_in = j.options.stand_in;
-	j.cfg.plan = &plan;
-	j.cfg.costs = m.costs;
-	j.cfg.replays = m.replays;
-	j.cfg.voices = m.voices;
-	rc = run_all(&j);
+	rc = play(&j, &plan, &m);
 	plan_fini(&plan);
 	sim_models_close(&m, c);
+	return rc;
+}
+
+/* A recorded run is its own campaign, plan and models. */
+static int replay(struct job j)
+{
+	const struct recording_terms terms = {
+		.set = &j.options.settings,
+		.own_overheads = j.options.replay_overheads,
+		.seed = j.options.seed,
+	};
+	struct recording r;
+	struct cr_err e = { "" };
+	int rc = recording_open(&r, j.options.replay, &terms, &e);
+
+	if (!rc)
+		rc = sim_options_apply(r.campaign, &j.settings, &e);
+	if (!rc && j.options.analyse)
+		rc = cr_fail(&e, -EINVAL, "--analyse needs a campaign");
+	if (rc) {
+		rc = complain(rc == -ENOMEM ? EXIT_BROKEN : EXIT_USAGE, &e);
+	} else {
+		if (!j.options.json)
+			recording_tell(&r, stdout);
+		j.recording = &r;
+		j.cfg.replayed = &r.replayed;
+		rc = play(&j, &r.plan, &r.models);
+	}
+	recording_close(&r);
 	return rc;
 }
 
@@ -339,6 +386,10 @@ int main(int argc, char **argv)
 	int rc;
 
 	sim_options_parse(&j.options, argc, argv);
+	if (j.options.replay) {
+		catch_signals();
+		return replay(j);
+	}
 	if (campaign_load_with(j.options.campaign, &j.options.settings, &c, &e))
 		return complain(EXIT_USAGE, &e);
 	catch_signals();

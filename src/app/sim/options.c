@@ -23,7 +23,7 @@
 
 static struct {
 	struct cli_list schedulers;
-	const char *run_queues, *out, *trace;
+	const char *run_queues, *out, *trace, *replay;
 	int64_t cpus, preempt, quantum, seed, duration;
 	int64_t decision, context, migration, release, lock;
 	int64_t receivers, receiver_cost, receiver_wake, receiver_waiting;
@@ -67,8 +67,10 @@ static const struct cli_opt rows[] = {
 	  .letter = 's',
 	  .arg = "NAME[,OPTION=VALUE]...",
 	  .help = "Scheduler, in place of those that the campaign lists (edf "
-		  "if it lists none). Repeat it for several; each gets a run. "
-		  "codec-runner --schedulers lists all schedulers. A name "
+		  "if it lists none). Repeat it for several, or put commas "
+		  "between them (edf,rr,quantum=5ms,bfs: what has no = begins "
+		  "the next one); each gets a run. codec-runner --schedulers "
+		  "lists all schedulers. A name "
 		  "with a slash is a shared object.",
 	  .list = &raw.schedulers },
 	ROW(CLI_FLAG, "stand-in", NULL,
@@ -140,6 +142,14 @@ static const struct cli_opt rows[] = {
 	    .number = &raw.kernels, .names = cr_kernels_names),
 
 	ROW(CLI_SECTION, NULL, NULL, "Load", .flag = NULL),
+	ROW(CLI_STRING, "replay", "FOLDER|TRACE",
+	    "In place of a campaign, play a recorded run: the arrivals, costs, "
+	    "classes, deadlines, weights and importance of its frames, as its "
+	    "trace has them, under its own schedulers or those of --scheduler, "
+	    "and compare. What its turns took beside the codecs is "
+	    "played, too, and printed; with --overhead-..., what these say in "
+	    "place of it. --set works as on a campaign that describes it.",
+	    .text = &raw.replay),
 	ROW(CLI_LIST, "set", "KEY=VALUE",
 	    "Put VALUE in place of what the campaign says to KEY, or where it "
 	    "says nothing. Dots part sections from keys, and a flow is told by "
@@ -195,7 +205,8 @@ static const struct cli_opt rows[] = {
 
 static const struct cli_line operands[] = {
 	{ "CAMPAIGN",
-	  "Campaign file (YAML); campaigns/README.md describes it." },
+	  "Campaign file (YAML); campaigns/README.md describes it. None with "
+	  "--replay." },
 	{ NULL, NULL }
 };
 static const struct cli_line examples[] = {
@@ -212,6 +223,8 @@ static const struct cli_line examples[] = {
 	{ "codec-sim calls.yaml --set flows.speech.count=300 --set "
 	  "platform.cpus=4",
 	  "The campaign, but for some values." },
+	{ "codec-sim --replay out/demo/fifo -s edf,rr,bfs",
+	  "What edf, rr and bfs would have made of a live run." },
 	{ "codec-sim calls.yaml --analyse -s edf-hsb,be-share=20%",
 	  "Deadlines, budgets and buffers by analysis." },
 	{ NULL, NULL }
@@ -229,7 +242,7 @@ static const struct cli_line exits[] = {
 
 static const struct cli cli = {
 	.program = "codec-sim",
-	.synopsis = "[OPTION]... CAMPAIGN",
+	.synopsis = "[OPTION]... CAMPAIGN|--replay=FOLDER",
 	.summary = "play a campaign in virtual time",
 	.text = "Plays the calls of a campaign on a machine of any number of "
 		"CPUs that exists only as numbers, under the very schedulers "
@@ -243,7 +256,7 @@ static const struct cli cli = {
 	.examples = examples,
 	.exits = exits,
 	.see_also = "codec-runner(1), codec-feeder(1), codec-report(1)",
-	.min_args = 1,
+	.min_args = 0,
 	.max_args = 1,
 };
 
@@ -367,16 +380,45 @@ static int check_schedulers(const struct sim_settings *s, struct cr_err *e)
 	return 0;
 }
 
+/* "edf,rr,quantum=5ms" is edf, and rr with an option: what has no value is a
+ * name. The texts are @list's for the process's life. */
+static int split_schedulers(const struct cli_list *given, struct cli_list *list,
+			    struct cr_err *e)
+{
+	for (unsigned i = 0; i < given->count; i++) {
+		char *text = strdup(given->item[i]), *save = NULL;
+		char *item = text ? strtok_r(text, ",", &save) : NULL;
+
+		if (!text)
+			return cr_fail(e, -ENOMEM, "out of memory");
+		for (; item; item = strtok_r(NULL, ",", &save)) {
+			if (strchr(item, '=') && item != text) {
+				item[-1] = ','; /* it is the last one's */
+				continue;
+			}
+			if (list->count == CLI_MAX_LIST)
+				return cr_fail(e, -EINVAL,
+					       "more than %u schedulers",
+					       CLI_MAX_LIST);
+			list->item[list->count++] = item;
+		}
+	}
+	return 0;
+}
+
 static int set_schedulers(const struct campaign *c, struct sim_settings *s,
 			  struct cr_err *e)
 {
 	static const char *const fallback[] = { "edf" };
+	static struct cli_list named;
 
 	s->schedulers = fallback;
 	s->nschedulers = 1;
-	if (raw.schedulers.count) {
-		s->schedulers = raw.schedulers.item;
-		s->nschedulers = raw.schedulers.count;
+	if (split_schedulers(&raw.schedulers, &named, e))
+		return -EINVAL;
+	if (named.count) {
+		s->schedulers = named.item;
+		s->nschedulers = named.count;
 	} else if (c->scheduler_count) {
 		s->schedulers = (const char *const *)c->schedulers;
 		s->nschedulers = c->scheduler_count;
@@ -415,10 +457,25 @@ void sim_options_parse(struct sim_options *o, int argc, char **argv)
 {
 	int first = cli_parse_or_exit(&cli, argc, argv);
 
+	if (!raw.replay == (first == argc)) {
+		(void)fprintf(stderr,
+			      "codec-sim: %s\nTry 'codec-sim --help'.\n",
+			      raw.replay ? "--replay takes the place of a "
+					   "campaign: leave one of them out"
+					 : "CAMPAIGN is missing: the file of a "
+					   "campaign, or --replay");
+		exit(2);
+	}
 	codec_option_use("codec-sim", &raw.plugins);
 	kernels_option_use("codec-sim", (enum cr_kernels)raw.kernels);
 	*o = (struct sim_options){
-		.campaign = argv[first],
+		.campaign = raw.replay ? NULL : argv[first],
+		.replay = raw.replay,
+		.replay_overheads = raw.decision == UNSET &&
+				    raw.context == UNSET &&
+				    raw.migration == UNSET &&
+				    raw.release == UNSET && raw.lock == UNSET,
+		.seed = raw.seed == UNSET ? 1 : (uint64_t)raw.seed,
 		.settings = { raw.settings.item, raw.settings.count },
 		.out = raw.out,
 		.trace = raw.trace,

@@ -9,7 +9,10 @@
 
 /** What does not depend on the campaign. All text is argv's. */
 struct sim_options {
-	const char *campaign;		   /**< the file */
+	const char *campaign;  /**< the file; NULL: @replay */
+	const char *replay;    /**< a recorded run, or NULL */
+	bool replay_overheads; /**< its own; false: the command line's */
+	uint64_t seed;	       /**< of what is drawn for @replay */
 	struct campaign_settings settings; /**< in place of what it says */
 	const char *out;		   /**< run folder, or NULL */
 	const char *trace;		   /**< file, or NULL */

@@ -326,11 +326,15 @@ static void a_loop_is_one_job(void **state)
 
 static void trace_arrivals_follow_the_trace(void **state)
 {
-	struct replay_job job[] = { { 0, 1, 0, 0 },
-				    { 7 * CR_MS, 1, 0, 1 },
-				    { 8 * CR_MS, 1, 1, 0 } };
+	struct replay_job job[] = {
+		{ .at = 0, .cost = 1, .call = 0, .seq = 0 },
+		{ .at = 7 * CR_MS, .cost = 1, .call = 0, .seq = 1 },
+		{ .at = 8 * CR_MS, .cost = 1, .call = 1, .seq = 0 },
+	};
 	size_t first[] = { 0, 2, 3 };
-	const struct replay trace = { job, 3, first, 2 };
+	const struct replay trace = {
+		.job = job, .njobs = 3, .first = first, .ncalls = 2
+	};
 	struct arrival a = begin(
 		(struct campaign_arrival){ .kind = ARRIVAL_PLAN }, CR_MS, 100);
 

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""codec-sim --replay: a live run in overload, recorded here, is played again.
+
+What the trace has is what happened, on however busy a machine: time that
+something else took is in it, too. So the bounds hold on any.
+"""
+import csv
+import io
+import json
+import os
+import pathlib
+import struct
+import subprocess
+
+import pytest
+
+from conftest import PATIENCE
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
+CALLS, SPIN = 50, "500us"  # 125 % of a worker
+OVERLOAD = f"""
+seed: 2
+duration: 2s
+flows:
+  - name: talk
+    count: {CALLS}
+    in: {{codec: pcmu}}
+    out: {{codec: spin, spin: {SPIN}}}
+"""
+
+
+def simulate(*args, code=0):
+    done = subprocess.run([BUILD / "codec-sim", "-q", *map(str, args)],
+                          capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def replay(run, *args):
+    return json.loads(simulate("--replay", run, "--json", *args))
+
+
+def arrivals(run):
+    """Of the frames in its trace, by the trace's clock."""
+    data = (run / "trace.bin").read_bytes()
+    at = 24 + struct.unpack_from("<I", data, 12)[0]
+    return [struct.unpack_from("<q", data, i + 16)[0]
+            for i in range(at, len(data) - 95, 96) if data[i] == 1]
+
+
+@pytest.fixture
+def record(daemon, campaign, tmp_path):
+    """Play an overload to a daemon; the folder with its trace."""
+    def played(*options, switch=None):
+        run = tmp_path / "run"
+        run.mkdir()
+        d = daemon("--trace", run / "trace.bin", "--no-admission",
+                   "--max-age", "100ms", *options)
+        d.feed(campaign(OVERLOAD), "--out", run)
+        if switch:
+            d.ctl("scheduler", switch)
+            d.feed(campaign(OVERLOAD), "--seed", "5", "--out", run)
+        assert d.stop() == 0
+        return run
+    return played
+
+
+def near(live, again, points):
+    assert again["frames"] == live["frames"] > 0
+    assert abs(again["loss"] - live["loss"]) <= points / 100
+    for quantile in ("p50_ns", "p99_ns"):
+        assert abs(again[quantile] - live[quantile]) <= \
+            max(0.05 * live[quantile], 1e6), (quantile, live, again)
+
+
+def test_a_live_run_happens_again(record):
+    run = record("--scheduler", "fifo")
+    told = replay(run)
+    assert told["scheduler"].startswith("fifo")
+    assert told["total"]["jobs"] == len(arrivals(run))
+    assert told["replay"]["overheads"]["turns"] > 1000
+    near(told["replay"]["live"], told["replay"]["own"], 1)
+    assert told["replay"]["same_picks"] >= 0.9
+    text = simulate("--replay", run / "trace.bin")
+    assert "calibrated from" in text and "picks in the same order" in text
+
+
+def test_other_policies_and_overheads_play_it_too(record):
+    run = record("--scheduler", "edf")
+    near(*(replay(run)["replay"][key] for key in ("live", "own")), 3)
+    fifo, rr = replay(run, "-s", "fifo,rr,quantum=2ms")
+    assert [r["scheduler"] for r in (fifo, rr)] == ["fifo", "rr,quantum=2ms"]
+    for other in fifo, rr:
+        assert other["replay"]["live"] is None
+        assert other["replay"]["all"]["frames"] > 0
+    given = replay(run, "--overhead-decision", "5us")
+    assert given["platform"]["overhead_ns"]["decision"] == 5000
+    spent = given["cpus"][0]
+    assert spent["overhead_ns"] == 5000 * spent["picks"]
+    # so long a turn leaves hardly any frame in time
+    slow = replay(run, "--overhead-decision", "20ms")
+    assert slow["total"]["loss"] > 0.9
+
+
+def test_the_trace_of_a_replay_is_of_the_same_calls(record, tmp_path):
+    run = record("--scheduler", "fifo")
+    simulate("--replay", run, "--out", tmp_path / "again")
+    jobs = []
+    for folder in run, tmp_path / "again":
+        done = subprocess.run([BUILD / "codec-report", "--jobs", "csv",
+                               folder], capture_output=True, text=True,
+                              timeout=PATIENCE, check=True)
+        jobs.append({(j["task"], j["job"])
+                     for j in csv.DictReader(io.StringIO(done.stdout))})
+    assert jobs[0] == jobs[1]
+    # and it can be played again: nothing was drawn but what was lost
+    again = replay(tmp_path / "again", "-s", "fifo")
+    assert again["total"]["jobs"] == len(arrivals(run))
+
+
+def test_each_scheduler_of_a_switched_run_has_its_own_time(record):
+    run = record("--scheduler", "fifo", switch="edf")
+    fifo, edf = replay(run)
+    assert fifo["scheduler"].startswith("fifo")
+    assert edf["scheduler"].startswith("edf")
+    frames = [r["replay"]["live"]["frames"] for r in (fifo, edf)]
+    assert min(frames) > 0
+    for r in fifo, edf:
+        assert r["replay"]["all"]["frames"] >= sum(frames) - 2 * CALLS * 8
+        assert r["total"]["jobs"] == len(arrivals(run))
+
+
+def test_blocks_say_what_is_compared(record):
+    run = record("--scheduler", "fifo")
+    whole = replay(run)["replay"]["live"]["frames"]
+    begin = min(arrivals(run))
+    (run / "blocks.json").write_text(json.dumps({
+        "version": 1, "warm_up_s": 0.1, "blocks": [
+            {"round": 0, "scheduler": "rr", "begin_ns": begin,
+             "end_ns": begin + 10**8},
+            {"round": 1, "scheduler": "fifo#2", "begin_ns": begin + 10**8,
+             "end_ns": begin + 12 * 10**8}]}))
+    told = replay(run)
+    assert told["scheduler"] == "fifo"  # neither calibration nor a suffix
+    assert told["replay"]["blocks"]
+    assert 0.3 * whole < told["replay"]["live"]["frames"] < 0.7 * whole
+    (run / "blocks.json").write_text("{}")
+    assert "holds no blocks" in simulate("--replay", run, code=2)
+
+
+def test_what_cannot_be_played_is_refused(tmp_path):
+    assert "leave one" in simulate("--replay", "x", "campaign.yaml", code=2)
+    assert "CAMPAIGN is missing" in simulate(code=2)
+    assert "No such file" in simulate("--replay", tmp_path / "x", code=2)
+    (tmp_path / "trace.bin").write_bytes(b"CRTRACE1" + bytes(16))
+    assert "trace.bin" in simulate("--replay", tmp_path, code=2)
