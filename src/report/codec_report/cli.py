@@ -7,9 +7,9 @@ import shutil
 import sys
 import textwrap
 
-from codec_report import (ReportError, blocks, delay, differ, emodel, feeder,
-                          interleaved, labels, listing, locality, man, metrics,
-                          paired, perfetto, phases, pictures, quality,
+from codec_report import (ReportError, blocks, delay, differ, emodel, exchange,
+                          feeder, interleaved, labels, listing, locality, man,
+                          metrics, paired, perfetto, phases, pictures, quality,
                           recovery, repeats, table, verdict, words)
 from codec_report.comparison import Comparison, report
 from codec_report.run import (FILES, Window, base_name, load_run,
@@ -45,6 +45,10 @@ codec-report --since 9 --until 9.5 --perfetto trace.json out/edf
     half a second to look at in ui.perfetto.dev
 codec-report --jobs csv trace.bin > jobs.csv
     response time, lateness and tardiness of every frame
+codec-report --import jobs.csv mine && codec-sim --replay mine -s edf,rm
+    a table of arrivals and costs under two schedulers
+codec-report --import calls.pcap calls.yaml
+    a campaign of the calls in a capture
 """
 
 EXITS = """\
@@ -61,7 +65,7 @@ SECTIONS = [("examples", EXAMPLES), ("exit codes", EXITS)] + [
         ("definitions", metrics), ("delay", delay), ("rows", locality),
         ("E-model", emodel),
         ("PESQ", quality), ("recovery", recovery),
-        ("lists", listing), ("perfetto", perfetto),
+        ("lists", listing), ("exchange", exchange), ("perfetto", perfetto),
         ("repetitions", repeats), ("files", feeder))]
 VERSION = os.environ.get("CR_VERSION", "(from source)")
 
@@ -153,6 +157,13 @@ def _parser():
     parser.add_argument("--perfetto-frames", metavar="N", type=int,
                         default=perfetto.FRAMES_MAX, help="refuse to write "
                         f"more frames (default: {perfetto.FRAMES_MAX})")
+    parser.add_argument("--import", metavar="FILE", dest="import_from",
+                        help="make RUN of a table of jobs (.csv), a capture "
+                        "of RTP (.pcap, .pcapng) or a workload of rt-app "
+                        "(.json): see exchange")
+    parser.add_argument("--export", metavar="FILE", dest="export_to",
+                        help="write the campaign RUN as a workload of rt-app "
+                        "(.json): see exchange")
     parser.add_argument("--version", action="version",
                         version=f"codec-report (codec-runner) {VERSION}")
     parser.add_argument("--man", action=_Man, nargs=0,
@@ -276,6 +287,10 @@ def _measure(path, args, window, assumed):
 
 
 def _run(args, out):
+    if args.import_from or args.export_to:
+        out.write("".join(f"{line}\n" for line in exchange.run(args)))
+        out.flush()
+        return
     if args.until <= args.since:
         raise ReportError("--until must be later than --since")
     if args.gantt and not (args.html or args.plots):
