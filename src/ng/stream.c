@@ -128,7 +128,7 @@ void ng_stream_name(struct node *n, const struct ng_dialog *d, unsigned i)
 	struct conversation *c = conversation_of(n, &d->stream[i]);
 
 	if (c)
-		conversation_set_tags(c, tag);
+		conversation_set_tags(c, tag, i + 1);
 }
 
 /* A leg that another branch has is taken from it. */

@@ -388,8 +388,10 @@ uint32_t conversation_id(const struct conversation *c)
 	return c->id;
 }
 
-void conversation_set_tags(struct conversation *c, const char *const tag[2])
+void conversation_set_tags(struct conversation *c, const char *const tag[2],
+			   unsigned line)
 {
+	c->line = line;
 	for (unsigned i = 0; i < 2; i++) {
 		free(c->tag[i]);
 		c->tag[i] = tag[i] ? strdup(tag[i]) : NULL;
@@ -407,6 +409,7 @@ void conversation_names(const struct conversation *c, struct node_record *r)
 	r->label = c->label;
 	r->tag[0] = c->tag[0];
 	r->tag[1] = c->tag[1];
+	r->line = c->line;
 }
 
 const char *conversation_label(const struct conversation *c)

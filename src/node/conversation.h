@@ -112,9 +112,11 @@ void conversation_set_early(struct conversation *c, bool early);
 void conversation_stop(struct conversation *c, enum node_end why,
 		       const struct node_who *who);
 
-/** What signalling calls its parties, for records; NULL: nothing. Of what there
- * is no memory for records say nothing. */
-void conversation_set_tags(struct conversation *c, const char *const tag[2]);
+/** What signalling calls its parties, and which media line of theirs it is (1
+ * and more), for records; NULL: nothing. Of what there is no memory for records
+ * say nothing. */
+void conversation_set_tags(struct conversation *c, const char *const tag[2],
+			   unsigned line);
 
 /** Party @i: where it sends to, where it is sent to, what was refused. */
 void conversation_party(const struct conversation *c, unsigned i,

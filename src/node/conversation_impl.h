@@ -21,6 +21,7 @@ struct conversation {
 	int wish;		     /**< enum relay_wish                  */
 	char *label;		     /**< owned, or NULL                   */
 	char *tag[2];		     /**< of its parties; the same         */
+	unsigned line;		     /**< of their descriptions; 0: none   */
 	struct node_record *record;  /**< see conversation_record()        */
 	bool relays;		     /**< its streams need no codec        */
 	bool ending;

@@ -64,6 +64,7 @@ struct node_record {
 	uint32_t conversation;	    /**< 0: of a call by itself */
 	uint32_t pair;		    /**< of that: the call it was paired with */
 	const char *label, *tag[2]; /**< or NULL */
+	unsigned line;		    /**< of a description; 0: of none */
 	char start[RECORD_TIME_MAX], end[RECORD_TIME_MAX]; /**< UTC */
 	cr_ns duration;
 	/** Why it ended, on whose word, and where that one is. NULL: it goes

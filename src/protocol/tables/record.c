@@ -143,6 +143,10 @@ const struct field record_fields[] = {
 	  .help = "NG: the tag of who called" },
 	{ ROW_TEXT(record, "to_tag", tag[1]),
 	  .help = "NG: the tag of who was called" },
+	{ ROW_INT(record, "line", line), .flags = FIELD_OMIT_ZERO,
+	  .help = "NG: which media line of the descriptions it is, from 1: "
+		  "each has a record; they have label, from_tag and to_tag in "
+		  "common" },
 	{ ROW_TEXT(record, "start", start),
 	  .help = "when the call was started, UTC" },
 	{ ROW_TEXT(record, "end", end),

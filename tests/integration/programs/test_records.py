@@ -279,6 +279,24 @@ def test_calls_of_a_proxy_have_its_tags_and_why_they_ended(daemon, tmp_path):
         assert r["by"] != "proxy" or r["peer"].startswith("127.0.0.1:")
 
 
+def test_lines_of_a_call_have_records_that_can_be_joined(daemon, tmp_path):
+    path = tmp_path / "records"
+    d = daemon("--records", path, "--ng", "127.0.0.1:0")
+    proxy = System(d.ready["ng"])
+    more = ["m=video 6000 RTP/AVP 96", "m=audio 6002 RTP/AVP 0"]
+    names = {"call_id": "of two lines", "from_tag": "tag-a"}
+    proxy.ok("offer", **names, sdp=sdp(6004, more=more))
+    proxy.ok("answer", **names, to_tag="tag-b", sdp=sdp(6006, more=[
+        "m=video 0 RTP/AVP 96", "m=audio 6008 RTP/AVP 0"]))
+    proxy.ok("delete", **names)
+    assert d.stop() == 0
+    found = records(path)
+    assert sorted((r["line"], r["label"], r["from_tag"], r["to_tag"])
+                  for r in found) == [
+        (line, "of two lines", "tag-a", "tag-b") for line in (1, 3)]
+    assert len({r["id"] for r in found}) == 2
+
+
 def test_what_rings_is_not_in_the_bill(daemon, tmp_path):
     """Media before the answer goes through, and the call begins with that."""
     path = tmp_path / "records"
