@@ -71,7 +71,7 @@ def test_each_round_has_each_scheduler_once_in_an_order_of_the_seed():
 
 
 def test_many_blocks_are_short_and_few_are_long():
-    assert blocks.block_length("abcde", 10) == 0.9
+    assert blocks.block_length("abcde", 10) == 0.84
     assert blocks.block_length("abcdefghijklm", 10) == blocks.LEAST
     assert blocks.block_length("ab", 10) == blocks.MOST
     assert blocks.LEAST > 2 * blocks.WARM_UP
