@@ -127,7 +127,7 @@ def test_ffmpeg_hears_g729(daemon, sock, tmp_path, g729):
                  "out.address=127.0.0.1:%d" % sock.getsockname()[1])
     host, port = call["rtp"]["address"].split(":")
     with wave.open(said) as w, open(stored, "wb") as out:
-        for i in range(w.getnframes() // 160):
+        for i in range(2 * 50):  # as much as is sent at once
             pcm = np.frombuffer(w.readframes(160), "<i2").astype(">i2")
             sock.sendto(rtp(i, i * 160, call["rtp"]["ssrc"], pcm.tobytes(),
                             pt=96), (host, int(port)))
