@@ -337,7 +337,7 @@ static int answer(struct answering *a, struct cr_err *e)
 		err = ng_take_room(a->w->service, a->d, 0, 1, r->sdp_bytes, e);
 	if (!err)
 		err = prepare_lines(a, e);
-	ng_text_place(&a->text, a->w->service->node, to);
+	ng_text_place(&a->text, a->w->service->node, to, r);
 	if (!err)
 		err = ng_draft_write(a->sdp, &a->text, r, to, &draft, e);
 	if (!err)

@@ -105,7 +105,18 @@ char *ng_draft_tell(struct ng_draft *d, struct ng_side *to)
 	return text;
 }
 
-void ng_text_place(struct ng_text *t, struct node *n, const struct ng_side *to)
+/* As @at, with its own port. */
+static void show_as(struct sockaddr_storage *rtp,
+		    const struct sockaddr_storage *at)
+{
+	unsigned port = address_port(rtp);
+
+	*rtp = *at;
+	address_set_port(rtp, port);
+}
+
+void ng_text_place(struct ng_text *t, struct node *n, const struct ng_side *to,
+		   const struct ng_request *r)
 {
 	struct sockaddr_storage at = { 0 };
 	struct node_interface_info first;
@@ -119,6 +130,9 @@ void ng_text_place(struct ng_text *t, struct node *n, const struct ng_side *to)
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
 		if (t->line[i].refused)
 			t->line[i].rtp = at;
+	for (unsigned i = 0; i < SDP_LINES_MAX && r->shown.ss_family; i++)
+		if (t->line[i].rtp.ss_family)
+			show_as(&t->line[i].rtp, &r->shown);
 }
 
 int ng_draft_write(const struct sdp *sdp, const struct ng_text *t,

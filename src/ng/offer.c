@@ -538,7 +538,7 @@ static int write(struct offering *o, struct cr_err *e)
 	struct ng_draft draft = { 0 };
 	int err;
 
-	ng_text_place(&o->text, o->w->service->node, to);
+	ng_text_place(&o->text, o->w->service->node, to, o->w->request);
 	err = ng_draft_write(o->sdp, &o->text, o->w->request, to, &draft, e);
 	if (err)
 		return err;

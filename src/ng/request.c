@@ -92,13 +92,6 @@ static int read_number(unsigned *out, unsigned most, const char *key,
 	return 0;
 }
 
-static int read_host(struct ng_request *r, const char *key, const char *text,
-		     struct cr_err *e)
-{
-	return address_parse_host(text, &r->host) ? wrong(key, "IP address", e)
-						  : 0;
-}
-
 /* Several words in one text, between blanks; or one that has blanks itself. */
 static void take_text(struct ng_request *r, const struct ng_word *words,
 		      const char *key, const char *text)
@@ -282,8 +275,12 @@ static int read_media_address(struct ng_request *r, const char *key,
 {
 	const char *text;
 
-	return read_text(&text, key, v, e) ? -EINVAL
-					   : read_host(r, key, text, e);
+	if (read_text(&text, key, v, e))
+		return -EINVAL;
+	if (!address_parse_host(text, &r->shown) && !address_any(&r->shown))
+		return 0;
+	r->shown.ss_family = AF_UNSPEC;
+	return wrong(key, "IP address", e);
 }
 
 /* Only RTP without keys is spoken here: who wants something else of that kind
@@ -506,7 +503,7 @@ static void read_source(struct ng_request *r, const json_t *body)
 	const char *text = json_string_value(
 		json_is_array(from) ? json_array_get(from, 1) : from);
 
-	if (r->host.ss_family || !r->sip_source)
+	if (!r->sip_source)
 		return;
 	if (!text || address_parse_host(text, &r->host))
 		ng_request_warn(r, "SIP-source-address: received-from has no "

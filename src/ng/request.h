@@ -72,6 +72,8 @@ struct ng_request {
 	int family;		  /**< AF_INET, AF_INET6; 0: any */
 	/** Of the party, in place of what it says; no family: that. */
 	struct sockaddr_storage host;
+	/** What is said in place of our address; no family: that. */
+	struct sockaddr_storage shown;
 	int learn;	    /**< enum learn_mode; -1: unsaid */
 	bool strict_source; /**< where nothing is learned, only that is heard */
 

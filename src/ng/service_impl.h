@@ -120,8 +120,10 @@ void ng_line_tell_rtcp(struct sdp_line_out *out, const struct ng_request *r,
 		       bool mux);
 
 /** Refused lines of @t are where the legs towards @to are, or the node's first
- * interface: a description in which all are refused says so. */
-void ng_text_place(struct ng_text *t, struct node *n, const struct ng_side *to);
+ * interface: a description in which all are refused says so. All are where @r
+ * wants them to be said to be. */
+void ng_text_place(struct ng_text *t, struct node *n, const struct ng_side *to,
+		   const struct ng_request *r);
 
 /** A description that a side may be told. Zero is none. */
 struct ng_draft {

@@ -120,8 +120,9 @@ struct sdp_out {
 	const struct sdp_line_out *lines; /**< one for each */
 	/** The address of the first line that is not refused goes to "o=", and
 	 * to the session's "c=" if there is one, and to that of refused lines;
-	 * where all are refused, that of one that has one, or 0.0.0.0. A line's
-	 * own "c=" is always ours. */
+	 * where all are refused, that of one that has one, or 0.0.0.0. Always
+	 * ours are a line's own "c=", and the session's where a line has none
+	 * of its own. */
 	bool origin, connection;
 	bool own_version; /**< "o=" gets the version below */
 	uint64_t version;

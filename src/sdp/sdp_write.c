@@ -227,8 +227,20 @@ static const struct sockaddr_storage *our_address(const struct sdp *sdp,
 	return &none;
 }
 
+/* Is the session's "c=" to be ours? Where a line has none of its own, it would
+ * be told who speaks is there. */
+static bool replaces_connection(const sdp_session_t *s,
+				const struct sdp_out *out)
+{
+	bool replaces = out->connection;
+
+	for (const sdp_media_t *m = s->sdp_media; m; m = m->m_next)
+		replaces |= !m->m_connections;
+	return replaces && s->sdp_connection;
+}
+
 static void set_session(struct writer *w, sdp_session_t *s,
-			const struct sdp_out *out,
+			const struct sdp_out *out, bool connection,
 			const struct sockaddr_storage *at)
 {
 	strip(&s->sdp_attributes, of_session);
@@ -239,7 +251,7 @@ static void set_session(struct writer *w, sdp_session_t *s,
 		s->sdp_origin->o_version = out->version;
 	if (out->origin)
 		s->sdp_origin->o_address = connection_to(w, at);
-	if (out->connection && s->sdp_connection)
+	if (connection)
 		s->sdp_connection = connection_to(w, at);
 }
 
@@ -272,9 +284,9 @@ long sdp_write(const struct sdp *sdp, const struct sdp_out *out, char *text,
 	s = sdp_session_dup(w.home, sdp->session);
 	w.no_memory = !s;
 	if (s) {
-		set_session(&w, s, out, at);
+		inherits = replaces_connection(s, out);
+		set_session(&w, s, out, inherits, at);
 		m = s->sdp_media;
-		inherits = out->connection && s->sdp_connection;
 		for (unsigned i = 0; m; m = m->m_next, i++)
 			if (out->lines[i].refused)
 				refuse(&w, m, out->connection ? at : NULL,

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of several lines of audio, and what each of them costs."""
 import itertools
+import os
 import re
+import sys
 
 import pytest
 
+from conftest import ROOT
 from ng_call import (  # noqa: F401
     Call, HERE, TO_AMR, Talker, all_is_gone, d, proxy, until)
 from packets import header
 from telephony import System, lines, sdp
-from test_senders import started
+from test_senders import needed, started
+
+sys.path.append(str(ROOT / "campaigns" / "player"))
+from peer import Rtpengine  # noqa: E402
 
 
 def test_lines(d, proxy):
@@ -277,3 +283,54 @@ def test_a_refused_offer_says_no_address(proxy):
         0, host="10.9.8.7"), **HERE)["sdp"]
     assert "10.9.8.7" not in text and "127.0.0.1" in text
     assert lines(text)[0].port == 0
+
+
+def addresses_by(proxy, wish, own):
+    """What both sides of a call are told of where they are, and where the proxy
+    sends to."""
+    names = {"call_id": f"addresses-{next(TwoLines.ids)}", "from_tag": "a"}
+    told, sent = [], {}
+    for command, tag, phone in (("offer", {}, "198.51.100.1"),
+                                ("answer", {"to_tag": "b"}, "198.51.100.2")):
+        text = sdp(5004, "8 PCMA/8000", phone)
+        if own:
+            text = text.replace("AVP 8\r\n", f"AVP 8\r\nc=IN IP4 {phone}\r\n")
+        reply = proxy.ok(command, **names, **tag, sdp=text, **wish)
+        at = {kind: {line.split(" ")[-1] for line in reply["sdp"].split("\r\n")
+                     if line.startswith(kind) and " IN " in line}
+              for kind in ("o=", "c=", "a=rtcp:")}
+        told.append(at)  # one that inherits c= need not repeat it
+    for tag, side in proxy.ok("query", **names)["tags"].items():
+        sent[tag] = side["medias"][0]["streams"][0]["endpoint"]["address"]
+    proxy.ok("delete", **names, delete_delay=0)
+    return told, sent
+
+
+WISHES = [
+    {}, {"replace": ["origin"]}, {"replace": ["session-connection"]}, HERE,
+    {"media_address": "192.0.2.77"}, {"media_address": "2001:db8::7"},
+    {**HERE, "media_address": "192.0.2.77"},
+    {"media_address": "192.0.2.77", "flags": ["SIP-source-address"],
+     "received_from": ["IP4", "192.0.2.5"]},
+    {"media_address": "192.0.2.77", "flags": ["full-rtcp-attribute"]},
+    {"flags": ["SIP-source-address"], "received_from": ["IP4", "192.0.2.5"]},
+]
+
+
+def test_addresses_are_told_as_rtpengine_tells_them(daemon, tmp_path):
+    """In c= of the session, or of the line that has its own; and nobody is sent anything to what
+    is only shown."""
+    needed("rtpengine")
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
+                "127.0.0.1:0", "--interface", "127.0.0.1")
+    engine = Rtpengine(str(tmp_path), sorted(os.sched_getaffinity(0)))
+    assert engine.start()
+    # a cookie that comes again is answered again
+    proxies = System(d.ready["ng"]), System(engine.where()[1])
+    try:
+        for own in False, True:
+            for wish in WISHES:
+                ours, theirs = (addresses_by(p, wish, own) for p in proxies)
+                assert ours == theirs, (wish, own)
+    finally:
+        engine.stop()

@@ -118,7 +118,7 @@ static void a_party_may_be_elsewhere(void **state)
 		  "2001:db8::1" },
 		{ "'media address': '10.0.0.9', 'received-from': ['IP4', "
 		  "'10.0.0.1'], 'flags': ['SIP-source-address']",
-		  "10.0.0.9" },
+		  "10.0.0.1" },
 	};
 
 	(void)state;

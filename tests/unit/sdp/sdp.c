@@ -207,7 +207,8 @@ static void ours_replaces_what_is_of_the_transport(void **state)
 		"a=ptime:20\r\n");
 }
 
-/* Not told to touch "o=" and the session's "c=", it leaves them. */
+/* Not told to touch "o=" and the session's "c=", it leaves them, unless a line
+ * has none of its own. */
 static void a_line_always_has_our_address(void **state)
 {
 	struct sdp_line_out line = ours(30000);
@@ -218,20 +219,33 @@ static void a_line_always_has_our_address(void **state)
 	line.mux = true;
 	line.ptime = 0;
 	line.mode = SDP_INACTIVE;
-	assert_written(
-		SESSION "m=audio 4 RTP/AVP 0\r\na=rtcp:9\r\na=candidate:x\r\n"
-			"a=ice-ufrag:y\r\na=sendonly\r\na=ssrc:1 cname:z\r\n",
-		&(struct sdp_out){
-			.lines = &line, .own_version = true, .version = 9 },
-		"v=0\r\no=alice 2890844526 9 IN IP4 192.0.2.1\r\ns=-\r\n"
-		"c=IN IP4 192.0.2.1\r\nt=0 0\r\n"
-		"m=audio 30000 RTP/AVP 96\r\n"
-		"c=IN IP4 198.51.100.5\r\n"
-		"a=rtpmap:96 AMR/8000\r\n"
-		"a=fmtp:96 mode-set=7\r\n"
-		"a=inactive\r\n"
-		"a=rtcp:30000\r\n"
-		"a=rtcp-mux\r\n");
+	for (unsigned i = 0; i < 2; i++) {
+		char text[1024], is[1024];
+		const char *own = i ? "c=IN IP4 192.0.2.1\r\n" : "";
+
+		(void)snprintf(text, sizeof(text),
+			       SESSION "m=audio 4 RTP/AVP 0\r\n%sa=rtcp:9\r\n"
+				       "a=candidate:x\r\na=ice-ufrag:y\r\n"
+				       "a=sendonly\r\na=ssrc:1 cname:z\r\n",
+			       own);
+		(void)snprintf(
+			is, sizeof(is),
+			"v=0\r\no=alice 2890844526 9 IN IP4 192.0.2.1\r\n"
+			"s=-\r\nc=IN IP4 %s\r\nt=0 0\r\n"
+			"m=audio 30000 RTP/AVP 96\r\n%s"
+			"a=rtpmap:96 AMR/8000\r\n"
+			"a=fmtp:96 mode-set=7\r\n"
+			"a=inactive\r\n"
+			"a=rtcp:30000\r\n"
+			"a=rtcp-mux\r\n",
+			i ? "192.0.2.1" : "198.51.100.5",
+			i ? "c=IN IP4 198.51.100.5\r\n" : "");
+		assert_written(text,
+			       &(struct sdp_out){ .lines = &line,
+						  .own_version = true,
+						  .version = 9 },
+			       is);
+	}
 }
 
 static void what_is_refused_keeps_its_place(void **state)
@@ -278,10 +292,10 @@ static void what_is_none_of_ours_passes(void **state)
 			    "k=clear:x\r\n"
 			    "m=audio 6 RTP/AVP 0\r\ni=more\r\n" BANDS,
 		       &(struct sdp_out){ .lines = lines },
-		       HEAD "i=all of it\r\nc=IN IP4 192.0.2.1\r\n" BANDS
+		       HEAD "i=all of it\r\nc=IN IP4 198.51.100.5\r\n" BANDS
 			    "t=0 0\r\nk=prompt\r\n"
-			    "m=audio 6 RTP/AVP 96 8 97\r\ni=speech\r\n"
-			    "c=IN IP4 198.51.100.5\r\n" BANDS "k=clear:x\r\n"
+			    "m=audio 6 RTP/AVP 96 8 97\r\ni=speech\r\n" BANDS
+			    "k=clear:x\r\n"
 			    "a=rtpmap:96 AMR/8000\r\n"
 			    "a=fmtp:96 mode-set=7\r\n"
 			    "a=rtpmap:8 PCMA/8000\r\n"
