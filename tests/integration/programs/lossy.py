@@ -3,6 +3,8 @@
 its codec makes of the same losses without a network (bench-loss)."""
 import socket
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +18,7 @@ from test_phone import Phone
 SEED = 4
 FIRST = 100  # sequence number of the first packet
 CONCEALED_MS = 60  # of one gap
+AHEAD_S = 1.5  # of time: the node sends no more than 2 s at once
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Way:
         self.leg = leg(self.c, "b")
         self.conceals = "a.loss=conceal" in words
         self.n, self.heard = 0, []
+        self.until = 0  # what was said lasts until then
 
     def _words(self):
         for party in "ab":
@@ -67,6 +71,9 @@ class Way:
 
     def say(self, payload, answers=1):
         """A packet, None if it is lost, and what B hears then."""
+        now = time.monotonic()
+        time.sleep(max(0, self.until - AHEAD_S - now))
+        self.until = max(self.until, now) + self.a[1].ms / 1000
         self.n += 1
         if payload is not None:
             self.send(self.n - 1, payload)
@@ -127,6 +134,12 @@ def offline(codec, loss, seconds, folder, seed=SEED):
              for name in ("source", "whole", "concealed", "silence")}
     fates = (folder / "fates").read_text()
     return files, {n for n, fate in enumerate(fates) if fate != "."}
+
+
+def at_once(do, things):
+    """What @do returns for each of them, in their order."""
+    with ThreadPoolExecutor(len(things)) as pool:
+        return list(pool.map(do, things))
 
 
 def l16(codec):

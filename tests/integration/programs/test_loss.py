@@ -2,10 +2,13 @@
 """Speech through a conversation that loses packets: what the listener gets is,
 sample by sample, what the codec's own decoder makes of the same losses
 (bench-loss, which has no network)."""
+from itertools import product
+
 import numpy as np
 import pytest
 
-from lossy import CODECS, CONCEALED_MS, Way, encoded, frames, heard, l16, offline
+from lossy import (CODECS, CONCEALED_MS, Way, at_once, encoded, frames, heard,
+                   l16, offline)
 from paced import Talk, fates, play
 from streams import Stream, assert_streams, write_pcap
 from test_senders import REFUSED, needed, started
@@ -24,22 +27,32 @@ def longest_run(lost):
     return longest
 
 
-# the packet behind a lost one of Opus has its say
-@pytest.mark.parametrize("codec", [c for c in CODECS if c != "opus"])
-def test_what_is_heard_is_what_the_decoder_conceals(daemon, tmp_path, codec):
-    d = started(daemon, "auto", "--drain-timeout", "0s")
-    payloads = None
-    for percent in 0, 1, 3, 5:
-        files, lost = offline(codec, percent, SECONDS, tmp_path)
+def test_what_is_heard_is_what_the_decoder_conceals(daemon, tmp_path):
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--no-admission")
+
+    def said(codec):
+        folder = tmp_path / codec
+        folder.mkdir()
+        files, _ = offline(codec, 0, SECONDS, folder)
+        return encoded(d, codec, files["source"])
+
+    def check(case):
+        (codec, payloads), percent = case
+        folder = tmp_path / f"{codec}-{percent}"
+        folder.mkdir()
+        files, lost = offline(codec, percent, SECONDS, folder)
         # no gap is longer than what is concealed
         assert longest_run(lost) * CODECS[codec].ms <= CONCEALED_MS
-        if payloads is None:
-            payloads = encoded(d, codec, files["source"])
         way = Way(d, (codec, CODECS[codec]), l16(CODECS[codec]),
                   "a.loss=conceal")
         pcm, count = heard(way, payloads, lost)
         assert count["missing"] == len(lost) and bool(lost) == bool(percent)
-        assert np.array_equal(pcm, files["concealed"]), percent
+        assert np.array_equal(pcm, files["concealed"]), case[1:]
+
+    # the packet behind a lost one of Opus has its say
+    codecs = [c for c in CODECS if c != "opus"]
+    at_once(check, list(product(zip(codecs, at_once(said, codecs)),
+                                (0, 1, 3, 5))))
 
 
 def test_losses_show_in_the_numbers(daemon, tmp_path):
@@ -63,10 +76,11 @@ def test_losses_show_in_the_numbers(daemon, tmp_path):
 
 def talks(d, folder, jitter):
     """Of all codecs of 20 ms, 5 % lost, with what B is to hear if no more is."""
-    for name in BUFFERED:
+    made = [offline(name, 5, BUFFERED_S, folder) for name in BUFFERED]
+    every = at_once(lambda of: encoded(d, of[0], of[1][0]["source"]),
+                    list(zip(BUFFERED, made)))
+    for name, (files, lost), payloads in zip(BUFFERED, made, every):
         codec = CODECS[name]
-        files, lost = offline(name, 5, BUFFERED_S, folder)
-        payloads = encoded(d, name, files["source"])
         lost.discard(len(payloads) - 1)  # so that nothing is behind it
         way = Way(d, (name, codec), l16(codec), *jitter)
         yield Talk(way, payloads, lost, LATE_MS,
