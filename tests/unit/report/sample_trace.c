@@ -24,6 +24,9 @@ static void put_call(struct trace_file *f)
 		.codec_out = "amr",
 		.mode_out = "12.2",
 		.weight = 13,
+		.nice = -14,
+		.cost_mean = 15,
+		.cost_p99 = 16,
 	};
 	trace_file_put(f, &r);
 }
