@@ -104,7 +104,7 @@ def test_campaigns_are_played_by_the_installed_programs(installed, tmp_path):
         assert os.access(campaigns / command, os.X_OK)
     run(campaigns / "run", "a.yaml", "--schedulers", "fifo,edf", cwd=tmp_path,
         env=env)
-    assert {"fifo", "edf", "report.html"} <= set(names(tmp_path / "out/a"))
+    assert {"blocks", "report.html"} <= set(names(tmp_path / "out/a"))
     run(campaigns / "sweep", "a.yaml", "--seeds", "1,2", cwd=tmp_path, env=env)
     assert "sweep.csv" in names(tmp_path / "out/a-sweep")
     (tmp_path / "f").mkdir()

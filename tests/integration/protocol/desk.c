@@ -49,6 +49,7 @@ void desk_open(struct desk *d, const struct desk_options *o)
 			.ring_frames = o->ring_frames ? o->ring_frames : 16,
 			.max_age = o->max_age,
 			.trace_records = 4096,
+			.quota_burst = 3600 * CR_SEC, /* echoes at once */
 			.max_calls = o->max_calls ? o->max_calls : 100000,
 			.scheduler = o->scheduler ? o->scheduler : "edf",
 			.convert = {
