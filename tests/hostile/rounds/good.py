@@ -250,7 +250,7 @@ class Good:
 
         c = wait_for(f"call {of.call} has done all", is_done)
         out = sum(c[n] for n in ("packets_out", "send_failed", "nowhere",
-                                 "held", "muted"))
+                                 "held", "muted", "excess"))
         if out != c["done"] + c["relayed"] + c["concealed"]:
             raise Wrong(f"call {of.call}: {out} sent of {c['done']}: {c}")
         return c
