@@ -427,7 +427,19 @@ class Blocks:
         except Refused as refused:
             self.give_up(spec, f"refused: {refused}")
             return None
-        return self.stage.look()
+        begin = self.stage.look()
+        now = begin["scheduler"].partition(",")[0]
+        # a plug-in has a name of its own; fifo replaces what breaks
+        if now == "fifo" if ".so" in name else now != name:
+            self.replaced(spec, begin)
+            return None
+        return begin
+
+    def replaced(self, spec, now):
+        """The scheduler broke its contract, and another has its place."""
+        self.give_up(spec, f"the daemon has {now['scheduler']} in its place "
+                     "(runner.log tells why)")
+        self.broken[spec] = now["at_ns"]
 
     def give_up(self, spec, why):
         self.progress.say(f"{spec}: {why}; it is not played any more")
@@ -439,9 +451,7 @@ class Blocks:
         over meanwhile."""
         end = self.stage.look()
         if end["scheduler"] != begin["scheduler"]:
-            self.give_up(spec, f"the daemon has {end['scheduler']} in its "
-                         "place (runner.log tells why)")
-            self.broken[spec] = end["at_ns"]
+            self.replaced(spec, end)
             return
         block = {"round": number, "scheduler": spec, "kind": kind,
                  "begin_ns": begin["at_ns"], "end_ns": end["at_ns"],

@@ -152,7 +152,7 @@ class Stage:
     def __init__(self, costs, refused=(), replaced=()):
         self.costs, self.now, self.said = costs, 10**9, []
         self.scheduler, self.refused, self.replaced = "fifo", refused, replaced
-        self.set, self.command = [], []
+        self.set, self.command, self.at_once = [], [], ()
         self.counters = {"cpu_ns": 0, "busy_ns": 0, "jobs": 0, "arrived": 0}
 
     def open(self):
@@ -195,6 +195,8 @@ class Stage:
             self.scheduler = "fifo (in its place)"
 
     def look(self):
+        if self.scheduler in self.at_once:
+            self.scheduler = "fifo"
         return {"at_ns": self.now, "scheduler": self.scheduler,
                 **self.counters}
 
@@ -256,6 +258,17 @@ def test_no_block_is_counted_under_a_name_that_has_lost_its_place(
     assert stage.set.count("bad") == 1
     assert "bad: the daemon has fifo (in its place) in its place" in \
         capsys.readouterr().out
+
+
+@pytest.mark.parametrize("bad", ["bad", "bad,x=1", "./bad.so"])
+def test_what_breaks_its_contract_at_once_has_no_blocks(tmp_path, play, bad):
+    """The daemon had fifo before its blocks, and has it again."""
+    stage = Stage({"fifo": 20000})
+    stage.at_once = ("bad", "bad,x=1", "bad.so")
+    code, told = play(player(tmp_path, ("fifo", bad), rounds=2), stage)
+    assert code == 1
+    assert {b["scheduler"] for b in told["blocks"]} == {"fifo"}
+    assert list(told["broken"]) == [bad]
 
 
 def test_a_copy_has_its_own_column_and_no_name_of_its_own(tmp_path, play):
