@@ -134,7 +134,9 @@ class Load:
     def learn(self, block):
         """A block's cost of a frame, which is dearer where others have used
         the CPU and its caches meanwhile."""
-        if not block["cpu_ns"] or block["jobs"] < ENOUGH * block["arrived"]:
+        if not block["cpu_ns"] or not block["jobs"] or \
+                not block["arrived"] or \
+                block["jobs"] < ENOUGH * block["arrived"]:
             return
         self.costs.setdefault(block["scheduler"], []).append(cost(block))
         self.frames += block["arrived"]

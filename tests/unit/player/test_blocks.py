@@ -144,6 +144,9 @@ def test_a_block_without_frames_tells_nothing():
     for jobs in (0, 4000):
         one.learn({**block("fifo", 1000, 20000), "jobs": jobs})
     assert not one.correct() and one.calls() == {"a": 1000}
+    one.learn({**block("fifo", 1000, 20000), "jobs": 0, "arrived": 0})
+    one.learn({**block("edf", 1000, 20000)})
+    assert not one.correct() and one.calls() == {"a": 1250}
 
 
 class Stage:
