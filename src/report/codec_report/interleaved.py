@@ -10,7 +10,8 @@ lost     of the same calls: the excess, and the floor at the demand that those
          was played) x the column's cost / what all cost in the round. So a
          scheduler answers for what its frames cost, and no machine's drift
 worst call, missed deadlines, p99 delay, p99 jitter; of episodes: lost, and
-         recovery
+         recovery. What has fewer than six rounds, as campaigns/run's episodes
+         do, is in the table, and is not compared
 
 Two columns differ where the interval and the corrected p say so, and where it
 matters ("What differs"; jitter as delay, a cost from 3 % on). p is corrected
@@ -393,10 +394,18 @@ class Verdict:
 
     # ---- what came out
 
+    def _compared(self, key):
+        """Members that have a difference in it from another, whatever it is;
+        of one alone: it, where the value is known."""
+        r = self.results
+        return [m for m in self.members if r.value(m.label, key) is not None
+                and (len(self.members) == 1 or any(
+                    r.difference(m.label, other.label, key)
+                    for other in self.members if other is not m))]
+
     def _split(self, key, among=None):
         """(those that nobody is surely below, the others, by value)."""
-        among = [m for m in among or self.members
-                 if self.results.value(m.label, key) is not None]
+        among = [m for m in among or self.members if m in self._compared(key)]
         if not among:
             return [], []
         among.sort(key=lambda m: self.results.value(m.label, key))
@@ -425,8 +434,8 @@ class Verdict:
         """What differs, and what all have in common."""
         parts, alike = [], []
         for key, (title, show) in DECIDE.items():
-            found = [v for v in (self.results.value(m.label, key)
-                                 for m in self.members) if v is not None]
+            found = [self.results.value(m.label, key)
+                     for m in self._compared(key)]
             if not found:
                 continue
             part = self._part(key)

@@ -340,6 +340,21 @@ def test_episodes_are_compared():
     assert said.as_dict()["choose"] == ["rr"]
 
 
+def test_episodes_of_few_rounds_are_in_the_table_alone():
+    """Nobody knows whether they are alike."""
+    found = comparison.drawn(1, TWO, bursts=(0, 0))
+    for name, ms in zip(TWO, (400.0, 100.0)):
+        found.append(blocks.Block(
+            1, name, blocks.EPISODE, 0, 1, 1300, "",
+            {"episode_lost_share": .1, "recovery_ms": ms}))
+    said = comparison.verdict(found)
+    text = plain(said.outcome())
+    assert "loss " in text
+    assert "ecovery" not in text and "episodes" not in text
+    columns, rows = said.table()
+    assert {c.values["recovery_ms"] for c in columns} == {400, 100}
+
+
 # ---- what comes out
 
 def test_a_run_in_blocks_has_a_column_for_each_scheduler(
