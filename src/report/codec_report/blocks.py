@@ -32,7 +32,7 @@ same call    turns that stay with the call of the turn before; the cost of the
 recovery     of an episode (calm, overload, calm): 100 ms slices from the end
              of the overload on, until at most 1 % of a slice, and of the four
              after it, is lost or took longer than 10 ms (or 1.25 times the p99
-             of the calm before)
+             of the calm before); not known of fewer than five slices
 
 A block is left out when more than 25 % of it was stolen, its frames came up to
 100 ms (p99) later than their timestamps say, or the scheduler was switched in
@@ -360,7 +360,7 @@ class Measurer:
         calm = (at < high) & (back > 0)
         limit = max(recovery.SOON, 1.25 * 1e6 * (_p99((back - at)[calm]) or 0))
         bad = recovery.bad_slices(at, back, over, limit)
-        if len(bad):
+        if len(bad) >= recovery.GOOD_SLICES:
             out.values["recovery_ms"] = recovery.until_good(bad)
 
 

@@ -158,6 +158,31 @@ def test_a_wrong_file_is_refused(change, message):
         blocks.parse(text, "blocks.json")
 
 
+@pytest.mark.parametrize("after, recovered", [(900, 200), (400, None)])
+def test_recovery_is_told_of_five_slices(played, after, recovered):
+    """Frames that come until 200 ms after the overload take 30 ms."""
+    records, at = [], 2 * S
+    over = at + 900 * MS
+    for k in range((900 + after) // 2 + 1):
+        came = at + k * 2 * MS
+        takes = 30 * MS if over - 500 * MS <= came < over + 200 * MS else MS
+        records.append(job(1, k, came, came + takes, pick=came + US,
+                           release=came, start=came + US,
+                           end=came + MS // 2, codec_ns=MS // 4, worker=0,
+                           deadline=came + 20 * MS))
+    one = block(1, "fifo", at, kind="episode", end_ns=over + after * MS,
+                overload_ns=[over - 500 * MS, over])
+    from codec_report.run import load_run, sections
+    folder = played([(1, "fifo")], lambda _: [one])
+    with open(os.path.join(folder, "trace.bin"), "wb") as f:
+        f.write(b"".join([header(live=True, workers=1), call(1), *records,
+                          note(1, at, text="fifo")]))
+    run = load_run(folder)
+    sections(run)
+    b, = run.blocks
+    assert b.values.get("recovery_ms") == recovered
+
+
 # ---- statistics
 
 def test_signs_are_all_tried():
