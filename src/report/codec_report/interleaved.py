@@ -343,7 +343,9 @@ class Verdict:
 
     def _absent(self):
         """Members that have too few blocks to be compared with any."""
-        return [m for m in self.members if not self._refused and all(
+        if self._refused or len(self.members) < 2:
+            return []
+        return [m for m in self.members if all(
             self.results.rounds(m.label, other.label) < ROUNDS
             for other in self.members if other is not m)]
 

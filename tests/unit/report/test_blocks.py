@@ -311,6 +311,13 @@ def test_a_column_without_blocks_is_not_chosen_and_stops_no_other():
         "compared: rr.")
 
 
+def test_one_column_is_not_said_to_be_left_out():
+    found = comparison.drawn(1, ["fifo"], bursts=(0, 0))
+    found[0].flaw = "stolen"
+    assert plain(comparison.verdict(found).left_out()) == (
+        "Left out of 10 blocks: 1 with more than 25 % stolen.")
+
+
 def test_losses_that_nothing_explains_are_refused():
     def lose(b, idle=0.0):
         if b.round <= 2:
