@@ -29,7 +29,9 @@ live, scale simulated), or else simulated by campaigns/simulate (best).
                       (10; separate runs: 1, and else into OUT/SCHEDULER/1 to
                       N. The table then shows medians with intervals, and what
                       noise could explain; codec-report --help,
-                      "repetitions", has the rule; 4 tell the least)
+                      "repetitions", has the rule; 4 tell the least of
+                      separate runs; blocks of fewer than 6 rounds are not
+                      compared)
   --separate          play separate whole runs
   --find-capacity     search for the largest share of the campaign's load that
                       each scheduler carries without a lost frame and with a
