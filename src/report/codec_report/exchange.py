@@ -270,11 +270,11 @@ def _streams(path):
     found = {}
     for p in _dissect(path):
         p += [""] * (len(FIELDS) - len(p))
-        pt = int(p[10] or 0, 0)
+        pt = int(p[10] or "0", 0)
         encoding = _encoding(pt, p[11])
         key = (p[1] or p[2], p[3], p[4] or p[5], p[6], p[7], encoding)
         found.setdefault(key, []).append(
-            (float(p[0]), int(p[8] or 0, 0), int(p[9] or 0, 0), encoding))
+            (float(p[0]), int(p[8] or "0", 0), int(p[9] or "0", 0), encoding))
     return [_stream(packets) for packets in found.values()]
 
 
@@ -363,10 +363,14 @@ KNOWN = {"instance", "loop", "delay", "policy", "priority", "dl-runtime",
 def _events(task, where):
     """Sums of what a job does, in us: run, sleep, the timer's period."""
     if "phases" in task:
+        if not isinstance(task["phases"], dict):
+            raise ReportError(f"{where}: phases is no object")
         phases = [v for k, v in task["phases"][None]]
         if len(phases) != 1:
             raise ReportError(f"{where}: has {len(phases)} phases; a flow is "
                               "one that repeats")
+        if not isinstance(phases[0], dict):
+            raise ReportError(f"{where}: its phase is no object")
         task = {**task, **phases[0],
                 None: task[None] + phases[0][None]}
     sums = {"run": 0, "sleep": 0, "timer": 0}
@@ -385,9 +389,18 @@ def _events(task, where):
     return task, sums
 
 
+def _check_number(item, name, where):
+    value = item.get(name, 0)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or \
+            not abs(value) < 2**62:
+        raise ReportError(f"{where}: {name} is no number")
+
+
 def _rtapp_flow(name, task, default, path):
     where = f"{path}: task {name}"
     task, sums = _events(task, where)
+    for key in ("instance", "delay", "priority", "dl-deadline", "deadline"):
+        _check_number(task, key, where)
     policy = task.get("policy", default)
     period = sums["timer"] or sums["sleep"] + sums["run"]
     lines = [f"  - name: {re.sub(r'[^A-Za-z0-9_.-]', '_', name)[:31]}",
@@ -417,10 +430,19 @@ def rtapp_to_campaign(path, target):
     """Write the campaign of rt-app's workload at path."""
     work = _read_rtapp(path)
     common = work.get("global") or {}
+    if not isinstance(common, dict):
+        raise ReportError(f"{path}: global is no object")
+    _check_number(common, "duration", f"{path}: global")
     default = common.get("default_policy", "SCHED_OTHER")
     seconds = common.get("duration", -1)
     tasks = [(name, task) for name, task in work["tasks"][None]
              if isinstance(task, dict) and task.get("instance", 1)]
+    for name, task in tasks:
+        cpus = task.get("cpus", [])
+        if not isinstance(cpus, list) or not all(
+                isinstance(cpu, int) for cpu in cpus):
+            raise ReportError(f"{path}: task {name}: cpus is no list of "
+                              "numbers")
     cpus = {cpu for _, task in tasks for cpu in task.get("cpus", [])}
     lines = [f"# The workload {os.path.basename(path)} of rt-app.",
              f"duration: {seconds if seconds > 0 else 10}s",

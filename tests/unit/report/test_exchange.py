@@ -110,11 +110,34 @@ def test_rtapp_there_and_back(put, tmp_path):
     ({"run": "x"}, "run is no time"),
     ({"run": 5, "timer": 7}, "timer is no time"),
     ({"phases": {"a": {"run": 1}, "b": {"run": 2}}}, "2 phases"),
+    ({"phases": [{"run": 1}]}, "phases is no object"),
+    ({"phases": {"a": 1}}, "phase is no object"),
+    ({"run": 5, "sleep": 5, "delay": "1ms"}, "delay is no number"),
+    ({"run": 5, "sleep": 5, "instance": "2"}, "instance is no number"),
+    ({"run": 5, "timer": {"period": 9}, "policy": "SCHED_DEADLINE",
+      "dl-deadline": "8"}, "dl-deadline is no number"),
+    ({"run": 5, "sleep": 5, "cpus": 1}, "cpus is no list"),
 ])
 def test_what_a_campaign_cannot_say_is_refused(put, tmp_path, task, why):
     path = put("w.json", json.dumps({"tasks": {"t": task}}))
     with pytest.raises(ReportError, match=why):
         exchange.rtapp_to_campaign(path, str(tmp_path / "w.yaml"))
+
+
+@pytest.mark.parametrize("common, why", [
+    ([1], "global is no object"), ({"duration": "2"}, "duration is no number")])
+def test_a_workload_with_wrong_types_is_refused(put, tmp_path, common, why):
+    path = put("w.json", json.dumps({"tasks": {"t": {"run": 5}},
+                                     "global": common}))
+    with pytest.raises(ReportError, match=why):
+        exchange.rtapp_to_campaign(path, str(tmp_path / "w.yaml"))
+
+
+def test_a_packet_without_fields_is_of_type_0(monkeypatch):
+    lines = [["1.0", "a", "", "1", "b", "", "2", "7"],
+             ["1.02", "a", "", "1", "b", "", "2", "7"]]
+    monkeypatch.setattr(exchange, "_dissect", lambda _: lines)
+    assert [s[0] for s in exchange._streams("x.pcap")] == ["PCMU"]
 
 
 def test_a_flow_that_rtapp_cannot_play_is_refused(put, tmp_path):
