@@ -335,6 +335,13 @@ class Verdict:
         self.members = [Member(name, schedulers[name])
                         for name in self.results.names]
         self._refused = refusals(self.results)
+        played_on = {b["scheduler"] for b in played.blocks if b["round"]}
+        gone = [name for name in played.broken if name not in played_on]
+        if gone:
+            self._refused.insert(
+                0, f"{words.listed(gone)} broke its contract before it had a "
+                "block. Mend the scheduler, or leave it out of --schedulers, "
+                "and play again")
         self._unlike = {}
         for one, two in itertools.combinations(self.results.names, 2):
             why = unlike(self.results, one, two)

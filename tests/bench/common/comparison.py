@@ -106,7 +106,8 @@ def drawn(seed, schedulers, rounds=10, own=None, codec=None, same=None,
 def verdict(found):
     """interleaved.Verdict of blocks."""
     return interleaved.Verdict(Family("demo.yaml", "1", True), found,
-                               SimpleNamespace(target=TARGET))
+                               SimpleNamespace(target=TARGET, blocks=[],
+                                               broken={}))
 
 
 def _play(program, folder, policy, **values):

@@ -434,6 +434,21 @@ def test_a_scheduler_that_broke_its_contract_is_marked(played, codec_report):
         "fifo", mark]
 
 
+def test_a_scheduler_that_broke_its_contract_at_once_is_named(
+        played, codec_report):
+    """It has no block, and so no column."""
+    folder = played(rounds(7, "fifo", "rr"))
+    path = os.path.join(folder, "blocks.json")
+    with open(path, encoding="utf-8") as f:
+        kept = json.load(f)
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({**kept, "broken": {"bad,x=1": 3200 * MS}}, f)
+    said, = json.loads(codec_report("--json", folder).stdout)["verdict"]
+    assert {c["scheduler"] for c in said["columns"]} == {"fifo", "rr"}
+    assert "bad,x=1 broke its contract" in said["refused"]
+    assert said["choose"] == []
+
+
 def test_switches_without_blocks_make_a_column_for_each_scheduler(
         write, groups):
     trace, found = overloaded(rounds(3, "fifo", "rr"))
