@@ -236,7 +236,7 @@ class Stage:
             raise Broken
         try:
             self.control = Control(self.socket, PATIENCE)
-        except OSError as error:
+        except (OSError, Gone, Refused) as error:
             self.daemon_gone(error)
 
     def configure(self, text):
@@ -260,6 +260,12 @@ class Stage:
         except Gone as gone:
             self.check()
             self.daemon_gone(gone)
+        except Refused as refused:
+            if method == "scheduler.set":
+                raise  # the others are played on
+            print(f"\ncampaigns/run: codec-runner refuses {method}: {refused}",
+                  file=sys.stderr)
+            raise Broken from None
 
     def check(self):
         """Halted, or Broken where one of the two has ended."""
@@ -359,17 +365,25 @@ class Stage:
                    for key in ("cpu_ns", "busy_ns", "jobs")}}
 
     def close(self):
-        if self.control:
-            self.control.close()
-        if self.feeder:
-            try:
-                self.feeder.communicate(b"end\n", timeout=SETTLED)
-            except subprocess.TimeoutExpired:
+        try:
+            if self.control:
+                self.control.close()
+            if self.feeder:
+                self._end_feeder()
+        finally:
+            self.player.stop_daemon()
+            shutil.rmtree(self.sockets, ignore_errors=True)
+
+    def _end_feeder(self):
+        try:
+            self.feeder.communicate(b"end\n", timeout=SETTLED)
+        except subprocess.TimeoutExpired:
+            pass  # killed below
+        finally:
+            if self.feeder.poll() is None:
                 self.feeder.kill()
                 self.feeder.wait()
             self.player.feeder = None
-        self.player.stop_daemon()
-        shutil.rmtree(self.sockets, ignore_errors=True)
 
 
 class Blocks:
@@ -521,7 +535,7 @@ class Blocks:
                 if self.has_overload and spec in self.specs:
                     self.episode(number, spec)
         self.write()
-        if self.contrast:
+        if self.contrast and self.specs:
             self.heard = contrast.play(self)
 
     def write(self):

@@ -6,6 +6,8 @@ import sys
 
 from loopback import free_port
 
+PATIENCE = 60  # s until a daemon that shall end is killed
+
 
 class Daemon:
     """Started by start(), which tells whether it runs; ended by stop()."""
@@ -53,5 +55,9 @@ class Daemon:
         if self.process:
             self.process.terminate()
             self.process.stdout.close()
-            self.process.wait()
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
             self.process = None

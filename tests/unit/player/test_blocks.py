@@ -10,7 +10,8 @@ import pytest
 import blocks
 import contrast
 import rounds
-from control import Refused
+from control import Gone, Refused
+from daemon import Daemon
 from names import folder_name, plain_name
 
 
@@ -149,6 +150,47 @@ def test_a_block_without_frames_tells_nothing():
     assert not one.correct() and one.calls() == {"a": 1250}
 
 
+@pytest.mark.parametrize("wrong", [Gone("gone"), Refused("no")])
+def test_a_daemon_that_says_no_breaks_off_with_a_message(
+        tmp_path, monkeypatch, capsys, wrong):
+    def fail(*_, **__):
+        raise wrong
+    one = player(tmp_path)
+    monkeypatch.setattr(blocks, "Daemon", lambda *_, **__: SimpleNamespace(
+        start=lambda: True, process=None))
+    monkeypatch.setattr(blocks, "Control", fail)
+    stage = blocks.Stage(one, str(tmp_path))
+    with pytest.raises(blocks.Broken):
+        stage.open()
+    stage.control = SimpleNamespace(ask=fail)
+    with pytest.raises(blocks.Broken):
+        stage.ask("stats")
+    assert str(wrong) in capsys.readouterr().err
+
+
+def test_the_daemon_is_stopped_whatever_the_feeder_does(tmp_path):
+    def fail(*_, **__):
+        raise OSError
+    one, stopped = player(tmp_path), []
+    one.stop_daemon = lambda: stopped.append(True)
+    stage = blocks.Stage(one, str(tmp_path))
+    stage.feeder = SimpleNamespace(communicate=fail, poll=lambda: 0)
+    with pytest.raises(OSError):
+        stage.close()
+    assert stopped
+
+
+def test_a_daemon_that_does_not_end_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr("daemon.PATIENCE", 0.05)
+    one = Daemon("true", "fifo", str(tmp_path), [])
+    one.command = ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1;"
+                   " done"]
+    assert one.start()
+    process = one.process
+    one.stop()
+    assert process.returncode == -9
+
+
 class Stage:
     """A daemon whose frames cost so much under each scheduler, ns."""
 
@@ -272,6 +314,13 @@ def test_what_breaks_its_contract_at_once_has_no_blocks(tmp_path, play, bad):
     assert code == 1
     assert {b["scheduler"] for b in told["blocks"]} == {"fifo"}
     assert list(told["broken"]) == [bad]
+
+
+def test_nothing_is_heard_where_no_scheduler_is_left(tmp_path, play,
+                                                     monkeypatch):
+    monkeypatch.setattr(contrast, "wanted", lambda *_: True)
+    stage = Stage({"moon": 1, "fifo": 1}, refused=("moon", "sun"))
+    assert play(player(tmp_path, ("moon", "sun"), rounds=2), stage)[0] == 1
 
 
 def test_a_copy_has_its_own_column_and_no_name_of_its_own(tmp_path, play):
