@@ -5,8 +5,9 @@ what came out, a short table, and which scheduler to choose. OUT/report.html has
 figures and tables, OUT/report.json every number.
 
 Schedulers take turns under live calls: one daemon, one feeder, and blocks of about
-a second, in random order in each of ten rounds; then short episodes (calm,
-overload, calm), if the campaign has an overload. Each round has as many calls as
+a second, in random order in each of ten rounds; then an episode of each
+(calm, overload, calm; in the table, not compared), if the campaign has an overload.
+Each round has as many calls as
 take the share of the workers' time that the campaign asks for, by what a frame cost
 in the rounds before. If the daemon sheds as it does by default, one call through
 the overload can be heard: OUT/shed-quiet.wav, and OUT/shed-age.wav for the contrast.
