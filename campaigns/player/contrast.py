@@ -7,9 +7,12 @@ import json
 import os
 import shutil
 import signal
+import sys
 import time
 import wave
 from array import array
+
+from live import Broken
 
 CALM, OVERLOAD, AFTER = 0.3, 1.3, 0.3  # s
 PAUSE = 0.2  # s before each, that the one before is over
@@ -42,8 +45,12 @@ def _shed(blocks, kind):
     before = stage.ask("stats")["config"]["read"]
     stage.configure(f"shed = {kind}\n")
     os.kill(blocks.player.daemon.process.pid, signal.SIGHUP)
-    while stage.ask("stats")["config"]["read"] == before:
+    while (config := stage.ask("stats")["config"])["read"] == before:
         stage.sleep(0.01)
+    if not config["taken"]:  # else both files would be of the same kind
+        print(f"\ncampaigns/run: codec-runner does not shed by {kind}: "
+              f"{config['why']}", file=sys.stderr)
+        raise Broken
 
 
 def play(blocks):

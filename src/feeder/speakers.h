@@ -41,7 +41,7 @@ int speakers_read(struct speakers *s, struct event_base *base,
 /** So many calls of @flow speak. Relaxed: a call may be a packet late. */
 const atomic_uint *speakers_limit(const struct speakers *s, unsigned flow);
 
-/** Take a line, which is changed. 0, or -EINVAL with @e and nothing set. */
+/** Take a line. 0, or -EINVAL with @e and nothing set. */
 int speakers_take_line(struct speakers *s, const char *line, struct cr_err *e);
 
 void speakers_free(struct speakers *s); /**< NULL is fine */

@@ -2,12 +2,11 @@
 /*
  * How many packets a stream may send: one each packet time, in the long run.
  *
- * What comes says how much goes: an octet may be 120 ms of Opus, timestamps may
- * stand still, and numbers may leave out what is to be concealed. A network
- * that was held up brings seconds at once, and that is spoken; but nobody
- * speaks faster than time passes. So a stream has a bucket (the generic cell
- * rate algorithm of ITU-T I.371: one time says it all), and what does not fit
- * is not sent, whatever made it.
+ * The input decides how much is sent: an octet may be 120 ms of Opus,
+ * timestamps may stand still, and gaps in the numbers are concealed. A network
+ * that stalled may deliver seconds of speech at once, but speech is no faster
+ * than time. So a stream has a bucket (the generic cell rate algorithm of ITU-T
+ * I.371), and a packet that does not fit is not sent.
  *
  * Pure; time is an argument. One thread at a time.
  */
