@@ -65,7 +65,7 @@ listen=udp:@HOST@:@PORT@
 MODULES
 modparam("jsonrpcs", "transport", 4)
 modparam("jsonrpcs", "dgram_socket", "@FOLDER@/rpc")
-modparam("tm", "fr_timer", 5000)
+modparam("tm", "fr_timer", 60000)
 NODES
 MORE
 
@@ -167,7 +167,7 @@ class Kamailio:
     configuration that tell where they are; then @retries and @wait_ms may be
     "", too."""
 
-    def __init__(self, folder, nodes, routes=Routes(), retries=2, wait_ms=500,
+    def __init__(self, folder, nodes, routes=Routes(), retries=20, wait_ms=500,
                  more=()):
         self.folder, self.port = folder, free_port()
         (folder / "run").mkdir(parents=True)

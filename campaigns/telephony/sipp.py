@@ -156,6 +156,11 @@ def write(path, steps):
     return path
 
 
+# a machine may be too busy to answer in the 15 s of SIPp's own bounds
+FOR_EVER = [word for what in ("", "invite_", "non_invite_")
+            for word in (f"-max_{what}retrans", "1000")]
+
+
 class Sipp:
     """One that runs a scenario of @steps for @calls calls, at .port; with @to
     it begins, at @rate calls a second."""
@@ -168,7 +173,8 @@ class Sipp:
         self.process = subprocess.Popen(
             ["sipp", "-sf", path, "-i", HOST, "-mi", HOST, "-p",
              str(self.port), "-m", str(calls), "-nostdin", "-timeout",
-             f"{PATIENCE}s", "-timeout_error", "-trace_err", "-error_file",
+             f"{PATIENCE}s", "-timeout_error", *FOR_EVER,
+             "-trace_err", "-error_file",
              self._file("errors"), "-trace_msg", "-message_file",
              self._file("messages"), *words, *where],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

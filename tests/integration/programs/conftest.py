@@ -123,6 +123,12 @@ class Daemon:
             assert time.monotonic() < end, (texts, log[-2000:])
             time.sleep(0.01)
 
+    def _print_where_it_hangs(self):
+        for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
+            print(*(task.joinpath(what).read_text().strip()
+                    for what in ("comm", "wchan", "syscall")))
+        print(pathlib.Path(self.log.name).read_text()[-4000:])
+
     def stop(self, number=signal.SIGTERM):
         """End the daemon; its exit code."""
         if self.process.poll() is None:
@@ -131,6 +137,7 @@ class Daemon:
             return self.process.wait(timeout=PATIENCE)
         finally:
             if self.process.poll() is None:
+                self._print_where_it_hangs()
                 self.process.kill()
                 self.process.wait()
             self.process.stdout.close()
