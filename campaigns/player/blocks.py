@@ -361,6 +361,8 @@ class Stage:
         return {"at_ns": (before + after) // 2,
                 "arrived": stats["totals"]["packets_in"],
                 "scheduler": stats["scheduler"],
+                "faults": stats["scheduler_faults"]["count"],
+                "fault": stats["scheduler_faults"]["last"],
                 **{key: sum(w[key] for w in stats["workers"])
                    for key in ("cpu_ns", "busy_ns", "jobs")}}
 
@@ -399,7 +401,8 @@ class Blocks:
         self.contrast = contrast.wanted(player, self.has_overload)
         self.heard = None  # contrast.play()
         self.progress, self.blocks, self.failed = Progress(), [], False
-        self.broken = {}
+        self.broken = {}  # {scheduler: when it was replaced, ns}
+        self.current, self.faults = None, 0  # scheduler; of all until now
         self.load = None
 
     def _sleeps(self):
@@ -433,8 +436,19 @@ class Blocks:
         return {flow: n if overload or not kinds[flow] else 0
                 for flow, n in self.load.calls().items()}
 
+    def check_contract(self):
+        """Since the last look, has the current scheduler broken its contract?
+        Between two blocks, too: the next switch would hide it."""
+        now = self.stage.look()
+        if now["faults"] != self.faults and self.current:
+            self.replaced(self.current, now)
+        self.faults = now["faults"]
+
     def switch(self, spec):
         """To the scheduler, from now on."""
+        self.check_contract()
+        if spec not in self.specs:
+            return None
         name, _, options = plain_name(spec).partition(",")
         if ".so" in name:
             name = os.path.basename(name)
@@ -450,13 +464,23 @@ class Blocks:
         if now == "fifo" if ".so" in name else now != name:
             self.replaced(spec, begin)
             return None
+        if begin["faults"] != self.faults:
+            last = self.current  # until just before the switch
+            if not last or f"policy={now} " in begin["fault"]:
+                self.replaced(spec, begin)
+                return None
+            self.replaced(last, begin)
+        self.current, self.faults = spec, begin["faults"]
         return begin
 
     def replaced(self, spec, now):
         """The scheduler broke its contract, and another has its place."""
-        self.give_up(spec, f"the daemon has {now['scheduler']} in its place "
-                     "(runner.log tells why)")
+        why = f"the daemon has {now['scheduler']} in its place"
+        if now["faults"] != self.faults:
+            why = "it broke its contract"
+        self.current, self.faults = None, now["faults"]
         self.broken[spec] = now["at_ns"]
+        self.give_up(spec, f"{why} (runner.log has the details)")
 
     def give_up(self, spec, why):
         self.progress.say(f"{spec}: {why}; it is not played any more")
@@ -467,7 +491,7 @@ class Blocks:
         """The block from begin until now, unless another scheduler has taken
         over meanwhile."""
         end = self.stage.look()
-        if end["scheduler"] != begin["scheduler"]:
+        if any(end[key] != begin[key] for key in ("scheduler", "faults")):
             self.replaced(spec, end)
             return
         block = {"round": number, "scheduler": spec, "kind": kind,
@@ -534,9 +558,10 @@ class Blocks:
             for spec in rounds[self.rounds + number]:
                 if self.has_overload and spec in self.specs:
                     self.episode(number, spec)
-        self.write()
         if self.contrast and self.specs:
             self.heard = contrast.play(self)
+        self.check_contract()
+        self.write()
 
     def write(self):
         path = os.path.join(self.folder, "blocks.json")

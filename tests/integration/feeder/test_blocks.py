@@ -208,6 +208,18 @@ def test_a_policy_is_compared_with_itself(player):
     assert "now=fifo#2" not in log and log.count("now=fifo") >= 8
 
 
+def test_a_broken_contract_is_a_broken_run(player, capfd):
+    if b"broken contract: " in (BUILD / "codec-runner").read_bytes():
+        pytest.skip("a debug build aborts")
+    bad = f"{BUILD / 'tests/integration/node/libsaboteur.so'},after=20"
+    one = player(schedulers=["fifo", bad])
+    assert blocks.play(one) == 1
+    _, told = played(one)
+    assert list(told["broken"]) == [bad]
+    assert sum(b["scheduler"] == "fifo" for b in told["blocks"]) == 4
+    assert capfd.readouterr().out.count("it broke its contract") == 1
+
+
 def test_what_was_played_is_kept_when_it_is_interrupted(player, monkeypatch):
     one = player()
     whole = blocks.Blocks.steady_round

@@ -198,6 +198,9 @@ class Stage:
         self.costs, self.now, self.said = costs, 10**9, []
         self.scheduler, self.refused, self.replaced = "fifo", refused, replaced
         self.set, self.command, self.at_once = [], [], ()
+        self.faults, self.fault = 0, ""
+        self.between = {}  # {scheduler: between which calls it breaks}
+        self.slept = False
         self.counters = {"cpu_ns": 0, "busy_ns": 0, "jobs": 0, "arrived": 0}
 
     def open(self):
@@ -219,7 +222,9 @@ class Stage:
         if method == "scheduler.set":
             if params["scheduler"] in self.refused:
                 raise Refused("no such scheduler")
-            self.scheduler = params["scheduler"]
+            if self.between.get(self.scheduler) == "look and set":
+                self.break_contract()
+            self.scheduler, self.slept = params["scheduler"], False
             self.set.append(self.scheduler)
         return {"workers": [{}]}
 
@@ -230,6 +235,7 @@ class Stage:
 
     def sleep(self, span):
         self.now += int(span * 1e9)
+        self.slept = True
         frames = int(sum(self.calls.values()) * 50 * span)
         busy = min(frames * self.costs[self.scheduler], span * 1e9)
         self.counters["arrived"] += frames
@@ -237,13 +243,22 @@ class Stage:
         for key in ("cpu_ns", "busy_ns"):
             self.counters[key] += busy
         if self.scheduler in self.replaced:
-            self.scheduler = "fifo (in its place)"
+            self.break_contract()
+
+    def break_contract(self):
+        self.fault = f"policy={self.scheduler} callback=pick what=x"
+        self.faults += 1
+        self.scheduler = "fifo"
 
     def look(self):
         if self.scheduler in self.at_once:
-            self.scheduler = "fifo"
-        return {"at_ns": self.now, "scheduler": self.scheduler,
-                **self.counters}
+            self.break_contract()
+        found = {"at_ns": self.now, "scheduler": self.scheduler,
+                 "faults": self.faults, "fault": self.fault, **self.counters}
+        if self.between.get(self.scheduler) == "block and look" and \
+                self.slept:
+            self.break_contract()
+        return found
 
 
 @pytest.fixture
@@ -294,15 +309,13 @@ def test_a_scheduler_that_is_refused_is_left_out_loudly(tmp_path, play,
 
 def test_no_block_is_counted_under_a_name_that_has_lost_its_place(
         tmp_path, play, capsys):
-    stage = Stage({"fifo": 20000, "bad": 20000, "fifo (in its place)": 20000},
-                  replaced=("bad",))
+    stage = Stage({"fifo": 20000, "bad": 20000}, replaced=("bad",))
     code, told = play(player(tmp_path, ("fifo", "bad"), rounds=2), stage)
     assert code == 1
     assert {b["scheduler"] for b in told["blocks"]} == {"fifo"}
     assert list(told["broken"]) == ["bad"]
     assert stage.set.count("bad") == 1
-    assert "bad: the daemon has fifo (in its place) in its place" in \
-        capsys.readouterr().out
+    assert "bad: it broke its contract" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("bad", ["bad", "bad,x=1", "./bad.so"])
@@ -314,6 +327,24 @@ def test_what_breaks_its_contract_at_once_has_no_blocks(tmp_path, play, bad):
     assert code == 1
     assert {b["scheduler"] for b in told["blocks"]} == {"fifo"}
     assert list(told["broken"]) == [bad]
+
+
+@pytest.mark.parametrize("order", ["fifo,bad,edf", "bad"])
+@pytest.mark.parametrize("when", ["block and look", "look and set"])
+def test_a_contract_broken_between_two_blocks_is_a_broken_run(
+        tmp_path, play, capsys, monkeypatch, when, order):
+    """The next switch would hide it, and so would the end."""
+    monkeypatch.setattr(blocks, "orders",
+                        lambda *_: [order.split(",")] * 4)
+    stage = Stage({"fifo": 20000, "bad": 20000, "edf": 20000})
+    stage.between = {"bad": when}
+    code, told = play(player(tmp_path, order.split(","), rounds=2), stage)
+    assert code == 1 and list(told["broken"]) == ["bad"]
+    assert stage.set.count("bad") <= 2
+    played = [b["scheduler"] for b in told["blocks"]]
+    for spec in order.split(","):
+        assert played.count(spec) == (1 if spec == "bad" else 4)
+    assert capsys.readouterr().out.count("bad: it broke its contract") == 1
 
 
 def test_nothing_is_heard_where_no_scheduler_is_left(tmp_path, play,
