@@ -3,6 +3,7 @@
 calls; on a stage that plays nothing."""
 import io
 import json
+import signal
 from types import SimpleNamespace
 
 import pytest
@@ -406,6 +407,31 @@ def test_a_report_of_blocks_is_of_their_folder(tmp_path, monkeypatch):
                         lambda _, folders: reported.append(folders) or True)
     assert rounds.play_all(one) == 0
     assert reported == [[str(tmp_path / "blocks")]]
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_daemon_that_does_not_shed_by_age_has_no_contrast(
+        tmp_path, monkeypatch, capsys, taken):
+    """Both recordings would be of the same kind."""
+    states = [{"read": 0, "taken": True}] * 3 + [
+        {"read": 1, "taken": taken, "why": "line 1: no such option"}] * 2
+    stage = SimpleNamespace(
+        ask=lambda _: {"config": states.pop(0)}, sleep=lambda _: None,
+        configure=(tmp_path / "conf").write_text)
+    one = player(tmp_path)
+    one.daemon.process = SimpleNamespace(pid=7)
+    hangups = []
+    monkeypatch.setattr("os.kill", lambda *what: hangups.append(what))
+    shed = SimpleNamespace(stage=stage, player=one)
+    if taken:
+        contrast._shed(shed, "age")
+    else:
+        with pytest.raises(blocks.Broken):
+            contrast._shed(shed, "age")
+    assert ("line 1: no such option" in capsys.readouterr().err) != taken
+    assert hangups == [(7, signal.SIGHUP)]
+    assert (tmp_path / "conf").read_text() == "shed = age\n"
+    assert len(states) == 1  # asked until it had read the file
 
 
 def test_shedding_otherwise_than_by_default_has_no_contrast():
