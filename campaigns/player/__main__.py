@@ -11,6 +11,7 @@ Each round has as many calls as
 take the share of the workers' time that the campaign asks for, by what a frame cost
 in the rounds before. If the daemon sheds as it does by default, one call through
 the overload can be heard: OUT/shed-quiet.wav, and OUT/shed-age.wav for the contrast.
+Each has a score: PESQ, if this Python has the package pesq, else the E-model's.
 Run folder: OUT/blocks.
 What cannot be switched so is played in separate whole runs, one after another, each
 with a daemon and a feeder of its own: the kernel's schedulers, a media proxy, files

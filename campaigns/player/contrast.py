@@ -14,7 +14,7 @@ from array import array
 
 from live import Broken
 
-CALM, OVERLOAD, AFTER = 0.3, 1.3, 0.3  # s
+CALM, OVERLOAD, AFTER = 0.3, 3.6, 0.3  # s; PESQ scores 4 s at least
 PAUSE = 0.2  # s before each, that the one before is over
 LENGTH = 2 * (CALM + OVERLOAD + AFTER + PAUSE)
 CALLS = 8  # that are kept, to choose one that speaks
@@ -54,10 +54,11 @@ def _shed(blocks, kind):
 
 
 def play(blocks):
-    """{kind: when on CLOCK_MONOTONIC, ns}, each from the calm before to that
-    after."""
-    stage, found = blocks.stage, {}
+    """{"scheduler": its name, kind: when on CLOCK_MONOTONIC, ns}, each from the
+    calm before to that after."""
+    stage = blocks.stage
     spec = SCHEDULER if SCHEDULER in blocks.specs else blocks.specs[0]
+    found = {"scheduler": spec}
     blocks.progress.show(f"to hear: one call through the overload under {spec},"
                          " shed quiet, then by age", "contrast")
     stage.speak(blocks.calls(overload=False))
@@ -100,20 +101,21 @@ def _save(path, samples, rate):
 
 
 def _begins(folder):
-    """{call's name in the dump: CLOCK_MONOTONIC of its first sample, s}."""
+    """{call's name in the dump: (its number, CLOCK_MONOTONIC of its first
+    sample, s)}."""
     with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
         zero = json.load(f)["begin_realtime_ns"]
     zero += time.monotonic_ns() - time.time_ns()
     with open(os.path.join(folder, "calls.csv"), encoding="utf-8",
               newline="") as f:
         return {f"{row['flow']}-{row['index']}":
-                zero / 1e9 + float(row["start_s"]) for row in csv.DictReader(f)
-                if int(row["index"]) < CALLS}
+                (int(row["call"]), zero / 1e9 + float(row["start_s"]))
+                for row in csv.DictReader(f) if int(row["index"]) < CALLS}
 
 
 def keep(blocks):
-    """Cut the two out of the dump, of the call that says the most in both, and
-    tell their names. The rest of the dump is not kept."""
+    """Cut the two out of the dump, of the call that says the most in both, for
+    codec-report (codec_report/heard.py). The rest of the dump is not kept."""
     try:
         if blocks.heard:
             _keep(blocks)
@@ -125,8 +127,9 @@ def keep(blocks):
 
 def _keep(blocks):
     steady = {f.name for f in blocks.flows if not f.overload}
+    times = {kind: blocks.heard[kind] for kind in KINDS}
     best, chosen = -1, None
-    for name, begin in _begins(blocks.folder).items():
+    for name, (call, begin) in _begins(blocks.folder).items():
         path = os.path.join(_folder(blocks), name)
         heard = path + ".heard.wav"
         if not os.path.exists(heard):  # PCM needs no decoder
@@ -134,16 +137,20 @@ def _keep(blocks):
         if name.rpartition("-")[0] not in steady or \
                 not os.path.exists(heard):
             continue
-        spans = [(a / 1e9 - begin, b / 1e9 - begin)
-                 for a, b in blocks.heard.values()]
+        spans = {kind: (a / 1e9 - begin, b / 1e9 - begin)
+                 for kind, (a, b) in times.items()}
         said = min(_loudness(_cut(path + ".src.wav", *span)[0])
-                   for span in spans)
+                   for span in spans.values())
         if said > best:
-            best, chosen = said, (heard, spans)
+            best, chosen = said, (call, path + ".src.wav", heard, spans)
     if not chosen:
         return
-    print("\nto hear: one call through the overload", flush=True)
-    for kind, span in zip(blocks.heard, chosen[1]):
-        path = os.path.join(blocks.player.options.out, f"shed-{kind}.wav")
-        _save(path, *_cut(chosen[0], *span))
-        print(f"  {path}", flush=True)
+    call, said, heard, spans = chosen
+    for kind, span in spans.items():
+        _save(os.path.join(blocks.player.options.out, f"shed-{kind}.wav"),
+              *_cut(heard, *span))
+        _save(os.path.join(blocks.folder, f"said-{kind}.wav"),
+              *_cut(said, *span))
+    with open(os.path.join(blocks.folder, "heard.json"), "w",
+              encoding="utf-8") as f:
+        json.dump({"call": call, **blocks.heard}, f)

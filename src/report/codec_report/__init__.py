@@ -9,6 +9,7 @@ codec_report.recovery how long an overload is felt when it is over
 codec_report.listing  a line per job or call; perfetto: a trace to look at
 codec_report.emodel   what calls would sound like, by g107 (ITU-T G.107)
 codec_report.quality  PESQ of dumped speech
+codec_report.heard    one call through the overload, to hear
 codec_report.repeats  medians of repeated runs, and what noise explains
 codec_report.phases   calm, overload, after: by the load
 codec_report.offered  what became of the frames offered in a phase

@@ -8,7 +8,7 @@ import sys
 import textwrap
 
 from codec_report import (ReportError, blocks, delay, differ, emodel, exchange,
-                          feeder, interleaved, labels, listing, locality, man,
+                          feeder, heard, interleaved, labels, listing, locality, man,
                           metrics, paired, perfetto, phases, pictures, quality,
                           recovery, repeats, table, verdict, words)
 from codec_report.comparison import Comparison, report
@@ -64,7 +64,7 @@ SECTIONS = [("examples", EXAMPLES), ("exit codes", EXITS)] + [
         ("paired differences", paired),
         ("definitions", metrics), ("delay", delay), ("rows", locality),
         ("E-model", emodel),
-        ("PESQ", quality), ("recovery", recovery),
+        ("PESQ", quality), ("to hear", heard), ("recovery", recovery),
         ("lists", listing), ("exchange", exchange), ("perfetto", perfetto),
         ("repetitions", repeats), ("files", feeder))]
 VERSION = os.environ.get("CR_VERSION", "(from source)")
@@ -222,9 +222,22 @@ def _print_verdict(told, out):
     _print_table("", columns, out, chosen)
 
 
-def _print_text(reports, verdicts, args, out):
+def _print_heard(passages, out):
+    if not passages:
+        return
+    out.write("to hear, one call through the same overload:\n")
+    for p in passages:
+        out.write(f"  {p.path}: {p.score()}\n    ({p.what()})\n")
+    more = heard.hint(passages)
+    out.write(textwrap.fill(more, 77, initial_indent="  ",
+                            subsequent_indent="  ") + "\n" if more else "")
+    out.write("\n")
+
+
+def _print_text(reports, verdicts, passages, args, out):
     for told in verdicts:
         _print_verdict(told, out)
+    _print_heard(passages, out)
     everything = args.all or not verdicts
     for label in _group_order(reports) if everything else ():
         _print_table(label, _columns(reports, label), out)
@@ -249,7 +262,7 @@ def _title(reports, verdicts):
         ", ".join(names)
 
 
-def _draw(album, args, reports, verdicts):
+def _draw(album, args, reports, verdicts, passages):
     """Write what --html and --plots ask for."""
     album.draw([(r["run"], [s["label"] for s in r["schedulers"]])
                 for r in reports],
@@ -258,7 +271,8 @@ def _draw(album, args, reports, verdicts):
     if args.html:
         album.write(args.html, _title(reports, verdicts), verdicts,
                     [(label, _columns(reports, label))
-                     for label in _group_order(reports)], _notes(reports))
+                     for label in _group_order(reports)], _notes(reports),
+                    passages)
     if args.plots:
         album.save(args.plots)
 
@@ -299,7 +313,7 @@ def _run(args, out):
     assumed = emodel.Assumptions(args.playout * 1e3, args.network * 1e3,
                                  not args.no_plc)
     album = pictures.Album(args.gantt) if args.html or args.plots else None
-    comparison, names, named = Comparison(), [], []
+    comparison, names, named, passages = Comparison(), [], [], []
     for path in (run for named_run in args.runs
                  for run in repeats.runs_in(named_run, FILES)):
         repetitions = repeats.folders(path, FILES)
@@ -308,7 +322,11 @@ def _run(args, out):
             run, measured = _measure(one, args, window, assumed)
             if repetitions:
                 run.name = f"{base_name(path)}/{run.name}"
+            found = heard.find(run, one, assumed)
+            passages += found
             told = report(run, args.by, measured)
+            if found:
+                told["heard"] = [p.as_dict() for p in found]
             named.append((told, measured))
             family = comparison.add(run, told, measured, turn,
                                     names[-1] or run.name)
@@ -317,14 +335,14 @@ def _run(args, out):
     reports = comparison.finish(names)
     _unique_names(reports)
     named = [(told["run"], measured) for told, measured in named]
-    _tell(args, out, album, reports, comparison.verdicts, named)
+    _tell(args, out, album, reports, comparison.verdicts, passages, named)
     out.flush()
 
 
-def _tell(args, out, album, reports, verdicts, named):
+def _tell(args, out, album, reports, verdicts, passages, named):
     """Everything that was asked for."""
     if album:
-        _draw(album, args, reports, verdicts)
+        _draw(album, args, reports, verdicts, passages)
     if args.perfetto:
         _write_perfetto(args, named)
     data = table.as_json(reports, [told.as_dict() for told in verdicts]) \
@@ -340,7 +358,7 @@ def _tell(args, out, album, reports, verdicts, named):
     elif args.calls:
         listing.calls(out, named)
     else:
-        _print_text(reports, verdicts, args, out)
+        _print_text(reports, verdicts, passages, args, out)
 
 
 def main(argv=None):

@@ -4,8 +4,8 @@ findings, figures, tables, what was run. For screens, wide and narrow, light and
 dark, and for paper."""
 from html import escape
 
-from codec_report import (blocks, differ, interleaved, metrics, paired, phases,
-                          table, verdict, words)
+from codec_report import (blocks, differ, heard, interleaved, metrics, paired,
+                          phases, table, verdict, words)
 from codec_report.figures import style, svg
 
 PAPER = 104  # characters of a table that A4 is wide enough for
@@ -59,6 +59,7 @@ th.part { padding-left: 1.2rem; }
   border-left: .3rem solid var(--text); }
 .verdict p { margin: .5rem 0; }
 .choose { font-weight: 600; }
+audio { display: block; width: 100%%; max-width: 30rem; }
 .again { margin-top: 2.5rem; }
 details { margin: .4rem 0 1rem; }
 summary { font-weight: 600; cursor: pointer; padding: .3rem 0; }
@@ -83,7 +84,7 @@ pre { white-space: pre-wrap; font-size: .8rem; }
   table { font-size: 7.5pt; line-height: 1.15; }
   th, td { padding: .05rem .35rem; }
   th[scope=row], thead th:first-child { position: static; }
-  details { display: none; }
+  details, audio { display: none; }
   .chip { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   a { color: inherit; text-decoration: none; }
 }
@@ -216,6 +217,22 @@ def _figure(drawn):
             "\n")
 
 
+def _heard(passages):
+    """What there is to hear."""
+    if not passages:
+        return ""
+    items = "\n".join(
+        f"<p>{escape(p.what())}.<br>{escape(p.score())}.</p>\n"
+        f'<audio controls aria-label="{escape(p.what())}" '
+        f'src="{p.source()}"></audio>' for p in passages)
+    more = heard.hint(passages)
+    return ('<section><h2 id="heard">To hear</h2>\n<p>One call through the '
+            f"same overload, under {escape(passages[0].scheduler)}.</p>\n"
+            f"{items}\n"
+            + (f'<p class="muted">{escape(more)}</p>\n' if more else "")
+            + "</section>\n")
+
+
 def _findings(figures, absent):
     items = "\n".join(f'<li><a href="#{d.name}">{escape(d.title)}</a>: '
                       f"{escape(d.sentence)}</li>" for d in figures)
@@ -258,7 +275,7 @@ def _notes(notes):
 def _definitions():
     text = "\n".join(escape(module.__doc__.split("\n\n", 1)[1]) for module
                      in (verdict, differ, interleaved, blocks, paired, phases,
-                         metrics))
+                         metrics, heard))
     return ("<details><summary>Definitions</summary>\n"
             f"<pre>{text}</pre></details>\n")
 
@@ -267,18 +284,21 @@ _MARKS = ("<p>The best of a row is marked * where noise does not explain it, "
           "~ where it could.</p>\n")
 
 
-def page(title, verdicts, tables, figures, runs, notes, absent=()):
+def page(title, verdicts, tables, figures, runs, notes, absent=(),
+         passages=()):
     """The page as text.
 
     verdicts: [verdict.Verdict]; tables: [(label of a group, [table.Column])];
     figures: [figures.Drawn]; runs: [{what: value}] of each run; notes: what a
-    reader should know; absent: names of runs that no figure shows.
+    reader should know; absent: names of runs that no figure shows; passages:
+    [heard.Passage].
     """
     repeated = any(c.values.get("samples") for _, columns in tables
                    for c in columns)
     body = "".join([
         f"<header><h1>{escape(title)}</h1></header>\n<main>\n",
         *[_verdict(told, len(verdicts) > 1) for told in verdicts],
+        _heard(passages),
         _findings(figures, absent),
         *[_figure(drawn) for drawn in figures],
         '<section><h2 id="tables">Tables</h2>\n',

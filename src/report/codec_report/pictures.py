@@ -57,13 +57,13 @@ class Album:
         for told, (run, _) in zip(self.facts, headings):
             told["run"] = run
 
-    def write(self, path, title, verdicts, tables, notes):
-        """The page, at path."""
+    def write(self, path, title, verdicts, tables, notes, passages=()):
+        """The page, at path. passages: [heard.Passage]."""
         runs = [{"run": f["run"], **f} for f in self.facts]
         try:
             with open(path, "w", encoding="utf-8") as f:
                 f.write(page.page(title, verdicts, tables, self.drawn, runs,
-                                  notes, self.absent))
+                                  notes, self.absent, passages))
         except OSError as error:
             raise ReportError(f"{path}: {error.strerror}") from None
 

@@ -105,7 +105,8 @@ def _refuse(constant):
     raise ValueError(f"{constant} is no number of JSON")
 
 
-def _load_feeder(path):
+def load_object(path):
+    """What a file of one JSON object says."""
     try:
         value = json.loads(_read_text(path), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
@@ -152,7 +153,7 @@ def _load_folder(path):
         run.trace = read_trace(os.path.join(path, TRACE))
         run.notes += run.trace.warnings
     if FEEDER in present:
-        run.feeder = _load_feeder(os.path.join(path, FEEDER))
+        run.feeder = load_object(os.path.join(path, FEEDER))
         run.notes += _part_of_it(run.feeder)
     if TRACE not in present:
         who = feeder.peer_name(run.feeder) or "the daemon"
@@ -326,6 +327,19 @@ def _rate(jobs, context):
     return emodel.ratings(jobs, metrics.lost_jobs(jobs),
                           metrics.call_starts(jobs), context.descriptions,
                           context.assumed)
+
+
+def rate_call(run, call, begin, end, assumed):
+    """emodel.Rating of a call's frames that arrived from begin to end, ns; None
+    without any. run: measured by sections()."""
+    jobs = run.trace.jobs if run.trace else {}
+    if "frame" not in jobs:
+        return None
+    index = np.flatnonzero((jobs["call"] == call) & (jobs["arrival"] >= begin)
+                           & (jobs["arrival"] < end))
+    found = _rate(_pick(jobs, index), _Context(1, _descriptions(run.trace),
+                                               assumed))
+    return found[0] if found else None
 
 
 def _measure_group(jobs, ratings, seconds, context):

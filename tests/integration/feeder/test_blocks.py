@@ -16,6 +16,7 @@ from test_feeder import FEEDER, PATIENT, simple
 
 import blocks
 import contrast
+import rounds
 from live import Player
 from options import Options
 
@@ -193,10 +194,15 @@ def test_two_schedulers_in_two_rounds_of_blocks(player, capfd):
         assert set(json.load(f)["schedulers"]) == both
     assert (folder / "trace.bin").stat().st_size > 10000
     assert not (folder / "dump").exists()
+    capfd.readouterr()
+    assert rounds.report(one, [str(folder)])
     heard = capfd.readouterr().out
+    page = pathlib.Path(one.options.out, "report.html").read_text()
+    assert page.count("<audio") == 2
     for kind in ("quiet", "age"):
         path = os.path.join(one.options.out, f"shed-{kind}.wav")
-        assert path in heard and os.path.getsize(path) > 3000
+        assert f"{path}: " in heard and os.path.getsize(path) > 3000
+        assert (folder / f"said-{kind}.wav").stat().st_size > 3000
 
 
 def test_a_policy_is_compared_with_itself(player):
