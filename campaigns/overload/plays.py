@@ -14,7 +14,6 @@ ROOT = HERE.parents[1]
 sys.path.append(str(HERE.parent / "player"))
 sys.path.append(str(ROOT / "src" / "report"))
 
-from codec_report.frames import read_records  # noqa: E402
 from live import PLAYED, Broken, Player, remove_run, share_of  # noqa: E402
 
 KINDS = ("age", "pattern", "quiet")  # of codec-runner's --shed
@@ -43,10 +42,9 @@ class Run:
                             str(self.turn))
 
 
-def order(loads, whats, repeat):
-    """Repetitions apart from each other: what changes slowly on the machine
-    meets all alike."""
-    return [Run(load, what, turn) for turn in range(1, repeat + 1)
+def order(loads, whats, rounds):
+    """Round by round: what changes slowly on the machine meets all alike."""
+    return [Run(load, what, turn) for turn in range(1, rounds + 1)
             for load in loads for what in whats]
 
 
@@ -141,6 +139,7 @@ class Plays:
 
     def _overload(self, load, turn):
         """What comes through: (calls, share)."""
+        from codec_report.frames import read_records  # needs numpy
         folder = os.path.join(self.out, "capacity")
         self._play(Run(load, KINDS[0], turn), folder)
         return told(folder)["total"]["admitted"], carried(

@@ -78,7 +78,7 @@ def test_conversations_are_played_scored_and_drawn(tmp_path):
     (tmp_path / "talk.yaml").write_text(CAMPAIGN)
     out = tmp_path / "out"
     command = [PROGRAM, tmp_path / "talk.yaml", "--capacity", CALLS,
-               "--loads", 1, "--shed", "quiet", "--repeat", 1, "--keep",
+               "--loads", 1, "--shed", "quiet", "--rounds", 1, "--keep",
                "--out", out]
     env = {**os.environ, "PYTHONPATH": str(tmp_path), "CR_BUILD": str(BUILD)}
     for again in ([], ["--resume"]):
@@ -203,3 +203,27 @@ def test_what_cannot_be_is_refused(tmp_path):
                               cwd=tmp_path, capture_output=True, text=True,
                               timeout=PATIENCE)
         assert done.returncode == 2 and why in done.stderr
+
+
+@pytest.mark.parametrize("only", (None, "play", "draw"))
+def test_what_is_missing_is_named_at_once_before_anybody_plays(tmp_path,
+                                                               only):
+    """matplotlib is there, and built for another numpy."""
+    (tmp_path / "talk.yaml").write_text(CAMPAIGN)
+    (tmp_path / "numpy.py").write_text("raise ImportError('gone')")
+    (tmp_path / "pesq.py").write_text("raise ImportError('gone')")
+    (tmp_path / "matplotlib.py").write_text("raise ValueError('size changed')")
+    done = subprocess.run(
+        [PROGRAM, tmp_path / "talk.yaml", "--out", tmp_path / "out",
+         *(["--only", only] if only else [])],
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "CR_BUILD": "/none"},
+        capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 2
+    assert not (tmp_path / "out").exists()
+    named = [line.strip().split(":")[0] for line in
+             done.stderr[done.stderr.index(" lacks what "):].splitlines()[1:]]
+    assert named == ["numpy (gone)"] + [
+        "pesq (gone)", "matplotlib (size changed)"] * (only != "play") + [
+        "or --only play now, and --only draw when it is there"] * (not only)
+    assert ("-m pip install --target DIR pesq" in done.stderr) is \
+        (only != "play")
