@@ -227,7 +227,9 @@ def _print_heard(passages, out):
         return
     out.write("to hear, one call through the same overload:\n")
     for p in passages:
-        out.write(f"  {p.path}: {p.score()}\n    ({p.what()})\n")
+        out.write(f"  {p.path}: {p.score()}\n")
+        out.write(textwrap.fill(heard.KINDS[p.shed], 77, initial_indent="    ",
+                                subsequent_indent="    ") + "\n")
     more = heard.hint(passages)
     out.write(textwrap.fill(more, 77, initial_indent="  ",
                             subsequent_indent="  ") + "\n" if more else "")
@@ -258,8 +260,8 @@ def _title(reports, verdicts):
                           for s in r["schedulers"])
     campaigns = dict.fromkeys(told.family.campaign.removesuffix(".yaml")
                               for told in verdicts if told.family.campaign)
-    return f"{', '.join(campaigns) or 'Schedulers compared'}: " + \
-        ", ".join(names)
+    return ": ".join(filter(None, (
+        ", ".join(campaigns) or "Schedulers compared", ", ".join(names))))
 
 
 def _draw(album, args, reports, verdicts, passages):

@@ -18,9 +18,10 @@ from codec_report.run import load_object, rate_call
 
 FILE = "heard.json"
 #: {codec-runner's --shed: what it does}
-KINDS = {"quiet": "the default: pauses and the quietest frames are given up "
-                  "first",
-         "age": "what is too old is given up, whatever it is"}
+KINDS = {"quiet": "As the daemon is by default (--shed quiet): pauses and the "
+                  "quietest frames are given up first",
+         "age": "By age alone (--shed age): what is too old is given up, speech "
+                "or pause"}
 NO_PESQ = "pesq is not installed"
 HINT = ("The E-model does not know which frames are pauses. For PESQ: "
         + quality.MISSING.split(": ", 1)[1])
@@ -44,10 +45,6 @@ class Passage:
         if self.mos is not None:
             return f"E-model MOS {self.mos:.1f}, as {self.why}"
         return f"no score, as {self.why} and the E-model has no number"
-
-    def what(self):
-        """As text."""
-        return f"--shed {self.shed}, {KINDS[self.shed]}"
 
     def as_dict(self):
         return {"shed": self.shed, "scheduler": self.scheduler,

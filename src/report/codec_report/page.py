@@ -21,7 +21,7 @@ _CSS = """
 :root { color-scheme: light dark; %(light)s }
 @media screen and (prefers-color-scheme: dark) { :root { %(dark)s } }
 body { background: var(--background); color: var(--text); margin: 0 auto;
-  max-width: 60rem; padding: 1rem 1.25rem 4rem;
+  max-width: 60rem; padding: 1rem 1.25rem 4rem; overflow-wrap: break-word;
   font: 1rem/1.5 system-ui, "DejaVu Sans", sans-serif; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 1rem 0 .25rem; }
 h2 { font-size: 1.2rem; margin: 2.5rem 0 .5rem; }
@@ -222,8 +222,8 @@ def _heard(passages):
     if not passages:
         return ""
     items = "\n".join(
-        f"<p>{escape(p.what())}.<br>{escape(p.score())}.</p>\n"
-        f'<audio controls aria-label="{escape(p.what())}" '
+        f"<p>{escape(heard.KINDS[p.shed])}.<br>{escape(p.score())}.</p>\n"
+        f'<audio controls aria-label="{escape(heard.KINDS[p.shed])}" '
         f'src="{p.source()}"></audio>' for p in passages)
     more = heard.hint(passages)
     return ('<section><h2 id="heard">To hear</h2>\n<p>One call through the '

@@ -3,6 +3,7 @@
 the reader's theme, nothing of it is cut off, and a phone is wide enough."""
 import json
 import subprocess
+import wave
 
 import pytest
 
@@ -34,6 +35,23 @@ const style = getComputedStyle(document.body);
 return [style.backgroundColor, style.color];"""
 
 
+#: What is wider than a phone, and no table or figure, which can be pushed aside.
+TOO_WIDE = """
+return [...document.querySelectorAll("body *")].filter(
+  e => !e.parentElement.closest(".wide") && e.checkVisibility() &&
+       e.getBoundingClientRect().right > 390.5).map(
+  e => e.tagName + " " + e.textContent.slice(0, 40));"""
+#: What each player has to say.
+PLAYERS = """
+const all = [...document.querySelectorAll("audio")];
+return Promise.all(all.map(a => new Promise(done => {
+  const tell = () => done([a.duration, a.error && a.error.message]);
+  if (a.readyState || a.error) tell();
+  a.onloadedmetadata = a.onerror = tell;
+})));"""
+#: A name that no line can break.
+LONG = "c_" + "0123456789" * 6
+
 #: Of each table that is too wide: where its first column and its second one
 #: are, when it has been pushed aside as far as it goes.
 PUSHED = """
@@ -52,11 +70,18 @@ return [...document.querySelectorAll(".wide")].filter(
 def page(tmp_path_factory):
     """The page of a simulated campaign under eight schedulers."""
     folder = tmp_path_factory.mktemp("page")
-    (folder / "c.yaml").write_text(CAMPAIGN)
+    (folder / f"{LONG}.yaml").write_text(CAMPAIGN)
+    (folder / "out" / "fifo").mkdir(parents=True)
     names = "fifo rr edf llf rm cfs bfs staircase".split()
+    for kind in ("quiet", "age"):
+        with wave.open(str(folder / f"out/shed-{kind}.wav"), "wb") as f:
+            f.setparams((1, 2, 8000, 0, "NONE", ""))
+            f.writeframes(bytes(2 * 8000))
+    (folder / "out/fifo/heard.json").write_text(json.dumps(
+        {"call": 1, "quiet": [0, 1], "age": [0, 1]}))
     for command in (
-            [BUILD / "codec-sim", folder / "c.yaml", "--out", folder / "out",
-             *(f"--scheduler={name}" for name in names)],
+            [BUILD / "codec-sim", folder / f"{LONG}.yaml",
+             "--out", folder / "out", *(f"--scheduler={name}" for name in names)],
             [BUILD / "codec-report", "--html", folder / "r.html",
              folder / "out"]):
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL,
@@ -69,10 +94,13 @@ def test_a_browser_shows_it_and_asks_nobody(page):
         b.open(page.as_uri())
         events = [json.loads(text)["message"]
                   for text in b.log("performance")]
-        assert [e["params"]["request"]["url"] for e in events
-                if e["method"] == "Network.requestWillBeSent"] == [
+        asked = [e["params"]["request"]["url"] for e in events
+                 if e["method"] == "Network.requestWillBeSent"]
+        # the browser's own pictures of a player's buttons are such data
+        assert [url for url in asked if not url.startswith("data:")] == [
             page.as_uri()]
         assert b.log("browser") == []
+        assert b.run(PLAYERS) == [[1, None], [1, None]]
         assert b.run(CUT_OFF) == []
         assert b.run("return document.documentElement.scrollWidth") <= \
             b.run("return innerWidth")
@@ -93,6 +121,7 @@ def test_on_a_phone_a_table_keeps_its_first_column(page):
         b.devtools("Emulation.setDeviceMetricsOverride", width=390,
                    height=844, deviceScaleFactor=2, mobile=True)
         b.open(page.as_uri())
+        assert b.run(TOO_WIDE) == []
         assert b.run("return document.documentElement.scrollWidth") <= 390
         assert b.run("return document.querySelector('.verdict')"
                      ".getBoundingClientRect().top") < 844

@@ -475,3 +475,12 @@ def test_decided_metrics_have_words():
         {interleaved.COST, *interleaved.DECIDE}
     assert set(interleaved.DECIDE) - {"missed_share"} <= \
         {metric.key for metric in interleaved.ROWS}
+
+
+def test_a_page_of_blocks_that_all_tell_nothing_has_a_title(
+        played, codec_report, tmp_path):
+    folder = played(rounds(2, "fifo", "rr"), lambda found: [
+        {**b, "cpu_ns": S // 2} for b in found])
+    page = tmp_path / "r.html"
+    assert codec_report("--html", str(page), folder).returncode == 0
+    assert "<h1>demo</h1>" in page.read_text()

@@ -99,8 +99,9 @@ def test_a_page_has_both_inside_with_a_name(folder, codec_report, pesq,
     codec_report("--html", str(path), folder)
     text = path.read_text(encoding="utf-8")
     players = [attrs for tag, attrs in parse(text).tags if tag == "audio"]
-    assert [a["aria-label"].split(",")[0] for a in players] == [
-        "--shed quiet", "--shed age"]
+    assert [a["aria-label"].split(":")[0] for a in players] == [
+        "As the daemon is by default (--shed quiet)",
+        "By age alone (--shed age)"]
     for kind, attrs in zip(SPANS, players):
         assert "controls" in attrs
         kept, data = attrs["src"].split(",")
