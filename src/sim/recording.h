@@ -3,17 +3,8 @@
  * A recorded run, to be played again under any scheduler: the arrivals, costs,
  * classes, deadlines, weights and importance of a trace as a plan with its
  * models, and what became of each frame then and now.
- *
- * A worker's turn is all of its time for a frame: from its pick until the next
- * one, if it found that waiting. What a turn took beside the codecs is the
- * overhead; it is played as it was, frame by frame. A turn of more than three
- * times the median of its flow, or a wake-up of more than a millisecond, is
- * time that something else had the CPU: what is beyond the median stays where
- * it was in time, whichever frame it meets. What a turn takes more when the
- * worker goes over to another call (its codec's state is not in the cache) is
- * the context cost: the medians of both kinds of turns, by flow. A frame that
- * was not worked on takes what one drawn from those of its flow took. A worker
- * that slept takes its time to wake up.
+ * What a worker did all the time is found by worker_time.h, and whether it
+ * went again as it was is told by agreement.h.
  *
  * Thread rule: one thread; constant for a simulation but for @replayed.
  */
@@ -21,8 +12,6 @@
 #define SIM_RECORDING_H
 
 #include <stdio.h>
-
-#include <jansson.h>
 
 #include "campaign/plan.h"
 #include "sim/models.h"
@@ -89,11 +78,5 @@ void recording_rewind(const struct recording *r);
 
 /** What it was, and what a turn took, for people. */
 void recording_tell(const struct recording *r, FILE *f);
-
-/** The run under @scheduler beside the recorded one: for people, and as JSON
- * (owned by the caller). @replayed has what became of the frames. */
-void recording_compare(const struct recording *r, const char *scheduler,
-		       FILE *f);
-json_t *recording_json(const struct recording *r, const char *scheduler);
 
 #endif

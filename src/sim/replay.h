@@ -91,6 +91,18 @@ int replay_read(struct replay *r, const char *path,
 int replay_renumber(struct replay *r, const uint32_t *number);
 void replay_close(struct replay *r);
 
+/** It held a worker. */
+static inline bool replay_is_turn(const struct replay_job *j)
+{
+	return j->worker != UINT16_MAX && j->pick != CR_NEVER &&
+	       j->end != CR_NEVER;
+}
+
+static inline cr_ns replay_sent(const struct replay_job *j)
+{
+	return j->sent != CR_NEVER ? j->sent : j->end;
+}
+
 /** How much longer a job of @cost takes that @worker begins at @at, because
  * something else has its CPU. */
 cr_ns replay_stolen(const struct replayed *r, unsigned worker, cr_ns at,

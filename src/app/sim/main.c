@@ -13,6 +13,7 @@
 #include "run/json.h"
 #include "engine/scheduler.h"
 #include "schedulers/policies.h"
+#include "sim/agreement.h"
 #include "sim/analyse.h"
 #include "sim/models.h"
 #include "sim/recording.h"
@@ -118,13 +119,13 @@ static int tell(const struct job *j, struct sim_report *r, const char *dir,
 
 		if (j->recording)
 			run_put(run, "replay",
-				recording_json(j->recording, r->scheduler));
+				agreement_json(j->recording, r->scheduler));
 		(void)json_array_append_new(j->runs, run);
 		return 0;
 	}
 	sim_report_table(r, stdout);
 	if (j->recording)
-		recording_compare(j->recording, r->scheduler, stdout);
+		agreement_tell(j->recording, r->scheduler, stdout);
 	return 0;
 }
 

@@ -103,6 +103,9 @@ def test_other_policies_and_overheads_play_it_too(record):
         assert other["replay"]["all"]["frames"] > 0
     given = replay(run, "--overhead-decision", "5us")
     assert given["platform"]["overhead_ns"]["decision"] == 5000
+    # time that others took is played with the trace's overheads alone
+    assert given["replay"]["overheads"]["stolen"] == 0
+    assert given["replay"]["overheads"]["stolen_ns"] == 0
     spent = given["cpus"][0]
     assert spent["overhead_ns"] == 5000 * spent["picks"]
     # so long a turn leaves hardly any frame in time
