@@ -73,11 +73,12 @@ def play_again(player, folder):
     each scheduler, in virtual time. Without one, the run is as good."""
     if player.stopped:
         return
+    # codec-sim says on stderr how far it is, and why it cannot
     done = subprocess.run(
-        [player.program("codec-sim"), "-q", "--json", "--replay", folder],
-        capture_output=True, text=True, check=False)
+        [player.program("codec-sim"), "--json", "--replay", folder],
+        stdout=subprocess.PIPE, text=True, check=False)
     if not done.stdout:
-        print(f"not played again: {done.stderr.strip()}", flush=True)
+        print("not played again", flush=True)
         return
     runs = json.loads(done.stdout)
     runs = runs if isinstance(runs, list) else [runs]

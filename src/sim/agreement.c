@@ -39,6 +39,14 @@ static bool same_scheduler(const char *recorded, const char *scheduler)
 	return true;
 }
 
+/* What became of the frames when @scheduler was at work as it was in the live
+ * run; else in all of the time. */
+static const struct replayed_job *played(const struct recording *r,
+					 const char *scheduler)
+{
+	return scheduler && r->own ? r->own : r->replayed.job;
+}
+
 /* Did it come in time that is compared: in that of @scheduler; NULL: of any? */
 static bool is_compared(const struct recording *r, size_t i,
 			const char *scheduler)
@@ -46,7 +54,7 @@ static bool is_compared(const struct recording *r, size_t i,
 	const struct replay_job *j = &r->replay.job[i];
 
 	if (j->outcome == CR_OUT_CANCELLED ||
-	    r->replayed.job[i].outcome == CR_OUT_CANCELLED)
+	    played(r, scheduler)[i].outcome == CR_OUT_CANCELLED)
 		return false;
 	for (unsigned k = 0; k < r->nstretches; k++) {
 		const struct recording_stretch *s = &r->stretch[k];
@@ -73,7 +81,7 @@ static struct became sum_frames(const struct recording *r,
 
 	for (size_t i = 0; delay && i < r->replay.njobs; i++) {
 		const struct replay_job *j = &r->replay.job[i];
-		const struct replayed_job *now = &r->replayed.job[i];
+		const struct replayed_job *now = &played(r, scheduler)[i];
 
 		if (!is_compared(r, i, scheduler))
 			continue;
@@ -138,7 +146,7 @@ static double same_picks(const struct recording *r, const char *scheduler)
 
 	for (size_t i = 0; p && last && i < r->replay.njobs; i++) {
 		const struct replay_job *j = &r->replay.job[i];
-		cr_ns again = r->replayed.job[i].pick;
+		cr_ns again = played(r, scheduler)[i].pick;
 
 		if (!is_compared(r, i, scheduler))
 			continue;
@@ -202,6 +210,14 @@ static void became_line(FILE *f, const char *name, const struct became *b)
 	(void)fprintf(f, "  %-26s %9zu %8.2f%% %9.3f %9.3f\n", name, b->frames,
 		      100 * loss_of(b), (double)b->p50 / 1e6,
 		      (double)b->p99 / 1e6);
+}
+
+bool agreement_has(const struct recording *r, const char *scheduler)
+{
+	for (unsigned i = 0; i < r->nstretches; i++)
+		if (same_scheduler(r->stretch[i].scheduler, scheduler))
+			return true;
+	return false;
 }
 
 void agreement_tell(const struct recording *r, const char *scheduler, FILE *f)

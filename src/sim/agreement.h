@@ -14,8 +14,12 @@
 
 #include "sim/recording.h"
 
+/** Was @scheduler at work in what is compared? */
+bool agreement_has(const struct recording *r, const char *scheduler);
+
 /** The run under @scheduler beside the recorded one: for people, and as JSON
- * (owned by the caller). @r->replayed has what became of the frames. */
+ * (owned by the caller). @r->replayed has what became of the frames, and
+ * @r->own in the time of @scheduler, if its schedulers were switched. */
 void agreement_tell(const struct recording *r, const char *scheduler, FILE *f);
 json_t *agreement_json(const struct recording *r, const char *scheduler);
 

@@ -152,6 +152,28 @@ static int read_block(struct recording *r, const json_t *block, cr_ns warm_up,
 	return 0;
 }
 
+/* What was at work is known from the trace's notes, and is compared but where
+ * blocks.json says it. */
+static int copy_stretches(struct recording *r, struct cr_err *e)
+{
+	r->worked = calloc(r->nstretches, sizeof(*r->worked));
+	if (!r->worked)
+		return no_memory(e);
+	memcpy(r->worked, r->stretch, r->nstretches * sizeof(*r->worked));
+	r->nworked = r->nstretches;
+	return 0;
+}
+
+static void count_from_begin(const struct recording *r,
+			     struct recording_stretch *s, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		s[i].from -= r->replay.begin;
+		if (s[i].to != CR_NEVER)
+			s[i].to -= r->replay.begin;
+	}
+}
+
 static int read_blocks(struct recording *r, const char *dir, struct cr_err *e)
 {
 	char path[4200];
@@ -206,15 +228,11 @@ static int read_all(struct reading *g, const char *path, struct cr_err *e)
 	(void)snprintf(
 		first->scheduler, sizeof(first->scheduler), "%s",
 		header_text(g, "options", header_text(g, "scheduler", "")));
-	if (folder)
+	rc = copy_stretches(r, e);
+	if (!rc && folder)
 		rc = read_blocks(r, path, e);
-	for (unsigned i = 0; i < r->nstretches; i++) {
-		struct recording_stretch *s = &r->stretch[i];
-
-		s->from -= r->replay.begin;
-		if (s->to != CR_NEVER)
-			s->to -= r->replay.begin;
-	}
+	count_from_begin(r, r->stretch, r->nstretches);
+	count_from_begin(r, r->worked, r->nworked);
 	return rc;
 }
 
@@ -342,6 +360,33 @@ static int list_schedulers(struct reading *g, struct cr_err *e)
 		    strncmp(r->stretch[i].scheduler, "kernel:", 7) != 0)
 			r->schedulers[r->nschedulers++] =
 				r->stretch[i].scheduler;
+	}
+	return 0;
+}
+
+/* For a simulation in which the schedulers are switched as they were. */
+static int list_switches(struct reading *g, struct cr_err *e)
+{
+	struct recording *r = g->r;
+
+	r->switches = calloc(r->nworked, sizeof(*r->switches));
+	if (!r->switches)
+		return no_memory(e);
+	for (unsigned i = 0; i < r->nworked; i++) {
+		struct scheduler s;
+		struct cr_err why;
+
+		if (scheduler_find(r->worked[i].scheduler, &s, &why) ||
+		    s.kernel) {
+			free(r->switches);
+			r->switches = NULL;
+			return 0;
+		}
+		r->switches[i] = (struct simulation_switch){
+			.at = cr_ns_max(r->worked[i].from, 0),
+			.ops = s.policy,
+			.opts = s.opts,
+		};
 	}
 	return 0;
 }
@@ -589,8 +634,9 @@ static int find_time(struct reading *g, struct cr_err *e)
 static int open_steps(struct reading *g, const char *path, struct cr_err *e)
 {
 	int (*const step[])(struct reading *, struct cr_err *) = {
-		match_calls,	 find_flows,	group_calls, find_time,
-		list_schedulers, make_campaign, make_plan,   make_models,
+		match_calls,   find_flows,    group_calls,
+		find_time,     list_switches, list_schedulers,
+		make_campaign, make_plan,     make_models,
 	};
 	int rc = read_all(g, path, e);
 
@@ -623,6 +669,9 @@ void recording_close(struct recording *r)
 	free(r->replayed.job);
 	free(r->call);
 	free(r->stretch);
+	free(r->worked);
+	free(r->switches);
+	free(r->own);
 	free(r->stolen);
 	free(r->schedulers);
 	*r = (struct recording){ 0 };
@@ -633,6 +682,17 @@ void recording_rewind(const struct recording *r)
 	for (size_t i = 0; i < r->replay.njobs; i++)
 		r->replayed.job[i] = (struct replayed_job){ CR_NEVER, CR_NEVER,
 							    CR_OUT_CANCELLED };
+}
+
+int recording_keep_own(struct recording *r, struct cr_err *e)
+{
+	size_t size = r->replay.njobs * sizeof(*r->own);
+
+	r->own = malloc(size);
+	if (!r->own)
+		return no_memory(e);
+	memcpy(r->own, r->replayed.job, size);
+	return 0;
 }
 
 void recording_tell(const struct recording *r, FILE *f)

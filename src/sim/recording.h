@@ -51,6 +51,14 @@ struct recording {
 	struct recording_overheads overheads;
 	struct recording_stretch *stretch; /**< [nstretches], by time       */
 	unsigned nstretches;
+	struct recording_stretch *worked; /**< [nworked] the scheduler at work
+					       at each time                 */
+	unsigned nworked;
+	/** [nworked] The same for a simulation; NULL: one of them is the
+	 * kernel's, or not here. */
+	struct simulation_switch *switches;
+	struct replayed_job *own; /**< [replay.njobs] what became of them under
+				       @switches; NULL: not played          */
 	bool imported; /**< of a table: costs alone are known               */
 	bool blocks;   /**< they are those of blocks.json             */
 	unsigned changes; /**< of terms, which are not played            */
@@ -75,6 +83,10 @@ void recording_close(struct recording *r);
 
 /** Forget what became of the frames, before another simulation. */
 void recording_rewind(const struct recording *r);
+
+/** What became of the frames is what does under the switches of the live run.
+ * 0, or -ENOMEM with @e. */
+int recording_keep_own(struct recording *r, struct cr_err *e);
 
 /** What it was, and what a turn took, for people. */
 void recording_tell(const struct recording *r, FILE *f);

@@ -34,6 +34,7 @@ struct simulation {
 	size_t joined;		  /* calls before it have been asked in */
 	uint32_t *leavers;     /* [plan->count] calls by the time they leave */
 	size_t nleavers, left; /* before left: gone */
+	size_t switched;       /* so many switches are done */
 	struct simulation_result *result;
 };
 
@@ -171,6 +172,8 @@ static cr_ns next_look(const struct simulation *s, cr_ns now)
 		at = leave_time(&p->calls[s->leavers[s->left]], p);
 		next = cr_ns_min(next, (at + STEP - 1) / STEP * STEP);
 	}
+	if (s->switched < s->cfg->nswitches)
+		next = cr_ns_min(next, s->cfg->switches[s->switched].at);
 	return cr_ns_min(next, s->cfg->duration);
 }
 
@@ -195,9 +198,11 @@ static bool meet_fault(struct simulation *s)
 	const struct workload_fault *f = &s->w.fault;
 	struct simulation_fault *told = &s->result->fault;
 
-	if (told->count)
+	bool met = told->count > 0;
+
+	told->count = f->count; /* another scheduler may break it, too */
+	if (met)
 		return s->cfg->stand_in;
-	told->count = f->count;
 	told->at = f->at;
 	core_fault_text(&f->what, told->text, sizeof(told->text));
 	if (s->cfg->trace) {
@@ -207,9 +212,23 @@ static bool meet_fault(struct simulation *s)
 	return s->cfg->stand_in;
 }
 
+/* 0, or an error with @e: the new scheduler cannot serve what is there. */
+static int switch_schedulers(struct simulation *s, cr_ns now, struct cr_err *e)
+{
+	const struct simulation_switch *to = s->cfg->switches;
+	int rc = 0;
+
+	for (; !rc && s->switched < s->cfg->nswitches &&
+	       to[s->switched].at <= now;
+	     s->switched++)
+		rc = sim_switch(s->sim, to[s->switched].ops,
+				to[s->switched].opts, e);
+	return rc;
+}
+
 /* What ends at the very end of the campaign still counts: time goes on for
  * one ns more, in which nothing arrives. */
-static int play(struct simulation *s)
+static int play(struct simulation *s, struct cr_err *e)
 {
 	cr_ns end = s->cfg->duration, now = 0;
 	int rc = 0;
@@ -217,10 +236,16 @@ static int play(struct simulation *s)
 	while (now < end && !rc && go_on(s, now) &&
 	       (!s->w.fault.count || meet_fault(s))) {
 		leave_calls(s, now);
+		rc = switch_schedulers(s, now, e);
+		if (rc)
+			break;
 		rc = join_calls(s, cr_ns_min(now + STEP, end));
 		now = next_look(s, now);
 		if (!rc)
 			rc = workload_run(&s->w, now == end ? end + 1 : now);
+		if (rc)
+			(void)cr_fail(e, rc, "out of memory after %.3f s",
+				      (double)now / 1e9);
 	}
 	if (s->w.fault.count)
 		(void)meet_fault(s);
@@ -339,11 +364,8 @@ int simulation_run(const struct simulation_cfg *cfg,
 	int rc = open_all(&s, e);
 
 	if (!rc) {
-		rc = play(&s);
+		rc = play(&s, e);
 		conclude(&s);
-		if (rc)
-			(void)cr_fail(e, rc, "out of memory after %.3f s",
-				      (double)r.end / 1e9);
 	}
 	workload_close(&s.w);
 	receivers_close(s.w.receivers);

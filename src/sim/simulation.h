@@ -29,6 +29,13 @@ struct simulation_progress {
 	uint64_t jobs; /**< done */
 };
 
+/** From @at on another scheduler is at work. */
+struct simulation_switch {
+	cr_ns at;
+	const struct cr_sched_ops *ops;
+	const char *opts; /**< or "" */
+};
+
 struct simulation_cfg {
 	const struct plan *plan;
 	const struct cost_model *costs; /**< [flow_count]                   */
@@ -38,6 +45,8 @@ struct simulation_cfg {
 	struct replayed *replayed;
 	const struct cr_sched_ops *ops;
 	const char *opts; /**< of the scheduler, or ""                      */
+	const struct simulation_switch *switches; /**< [nswitches] by time  */
+	size_t nswitches;
 	struct campaign_platform platform;
 	cr_ns duration;
 	unsigned threads; /**< to run in, the caller's included; 0: 1       */

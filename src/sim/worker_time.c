@@ -15,6 +15,8 @@
 #define NO_WORKER UINT16_MAX
 /* Turns of a kind from which its median is believed. */
 #define ENOUGH 50u
+/* What a frame costs that was not worked on is drawn from so many turns. */
+#define NEAR 64u
 /* No job waits longer, if one may get too old. */
 #define LONGEST CR_SEC
 /* So many medians of its flow are more than a turn. */
@@ -423,7 +425,16 @@ static int find_overheads(struct finding *g, struct cr_err *e)
 
 /* --- what the trace does not say --- */
 
-/* The turns that a lost frame of @flow may be like; all if it has none. */
+static int by_pick_time(const void *a, const void *b)
+{
+	const struct replay_job *x = *(struct replay_job *const *)a;
+	const struct replay_job *y = *(struct replay_job *const *)b;
+
+	return (x->pick > y->pick) - (x->pick < y->pick);
+}
+
+/* The turns that a lost frame of @flow may be like, by time; all if it has
+ * none. */
 static size_t examples_of(const struct finding *g, unsigned flow,
 			  struct replay_job **example)
 {
@@ -434,7 +445,30 @@ static size_t examples_of(const struct finding *g, unsigned flow,
 			example[n++] = g->turn[i];
 	for (size_t i = 0; !n && i < g->nturns; i++)
 		example[i] = g->turn[i];
-	return n ? n : g->nturns;
+	n = n ? n : g->nturns;
+	qsort(example, n, sizeof(struct replay_job *), by_pick_time);
+	return n;
+}
+
+/* One of those NEAR of @n whose turns were next to @at: the speed of a machine
+ * may change by a third within seconds. */
+static const struct replay_job *draw_near(struct replay_job *const *example,
+					  size_t n, cr_ns at,
+					  struct random *random)
+{
+	size_t low = 0, high = n, near = n < NEAR ? n : NEAR;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (example[middle]->pick < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	low = low < near / 2 ? 0 : low - near / 2;
+	low = low + near > n ? n - near : low;
+	return example[low + (size_t)random_time(random, (cr_ns)near - 1)];
 }
 
 static void draw_lost(struct finding *g, unsigned flow,
@@ -449,7 +483,9 @@ static void draw_lost(struct finding *g, unsigned flow,
 
 		if (g->flow[j->call] != flow || is_done(j))
 			continue;
-		like = example[random_time(&random, (cr_ns)n - 1)];
+		like = draw_near(example, n,
+				 j->pick != CR_NEVER ? j->pick : j->at,
+				 &random);
 		j->cost = like->cost;
 		j->codec = like->codec;
 		j->rest = like->rest;

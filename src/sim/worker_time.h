@@ -11,8 +11,8 @@
  * it was in time, whichever frame it meets. What a turn takes more when the
  * worker goes over to another call (its codec's state is not in the cache) is
  * the context cost: the medians of both kinds of turns, by flow. A frame that
- * was not worked on takes what one drawn from those of its flow took. A worker
- * that slept takes its time to wake up.
+ * was not worked on takes what one drawn from those of its flow took about that
+ * time. A worker that slept takes its time to wake up.
  *
  * codec_report/turns.py has the same rule of what a turn is.
  *

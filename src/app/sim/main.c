@@ -300,8 +300,8 @@ static int analyse(const struct job *j, const struct campaign *c,
 	return rc;
 }
 
-static int play(struct job *j, const struct plan *plan,
-		const struct sim_models *m)
+static void set_up(struct job *j, const struct plan *plan,
+		   const struct sim_models *m)
 {
 	j->cfg.platform = j->settings.platform;
 	j->cfg.duration = j->settings.duration;
@@ -311,7 +311,6 @@ static int play(struct job *j, const struct plan *plan,
 	j->cfg.costs = m->costs;
 	j->cfg.replays = m->replays;
 	j->cfg.voices = m->voices;
-	return run_all(j);
 }
 
 static int run(struct job j, const struct campaign *c)
@@ -344,9 +343,42 @@ static int run(struct job j, const struct campaign *c)
 		sim_models_close(&m, c);
 		return complain(rc == -ENOMEM ? EXIT_BROKEN : EXIT_USAGE, &e);
 	}
-	rc = play(&j, &plan, &m);
+	set_up(&j, &plan, &m);
+	rc = run_all(&j);
 	plan_fini(&plan);
 	sim_models_close(&m, c);
+	return rc;
+}
+
+/* A run whose schedulers were switched is compared with one in which they are
+ * switched then, too: what one leaves waiting, the next one meets. */
+static int play_switches(struct job *j, struct recording *r, struct cr_err *e)
+{
+	struct simulation_cfg cfg = j->cfg;
+	struct simulation_result result;
+	struct progress progress;
+	bool compared = false;
+	int rc;
+
+	for (unsigned i = 0; i < j->settings.nschedulers; i++)
+		compared |= agreement_has(r, j->settings.schedulers[i]);
+	if (!compared || r->nworked < 2 || !r->switches)
+		return 0;
+	cfg.ops = r->switches[0].ops;
+	cfg.opts = r->switches[0].opts;
+	cfg.switches = r->switches + 1;
+	cfg.nswitches = r->nworked - 1;
+	cfg.stand_in = true; /* as it did then */
+	recording_rewind(r);
+	progress_begin(&progress, "all, by turns", j->options.quiet);
+	cfg.progress = show_progress;
+	cfg.arg = &progress;
+	rc = simulation_run(&cfg, &result, e);
+	progress_end(&progress);
+	if (rc)
+		return rc;
+	rc = recording_keep_own(r, e);
+	simulation_result_fini(&result);
 	return rc;
 }
 
@@ -373,7 +405,9 @@ static int replay(struct job j)
 			recording_tell(&r, stdout);
 		j.recording = &r;
 		j.cfg.replayed = &r.replayed;
-		rc = play(&j, &r.plan, &r.models);
+		set_up(&j, &r.plan, &r.models);
+		rc = play_switches(&j, &r, &e);
+		rc = rc ? complain(EXIT_BROKEN, &e) : run_all(&j);
 	}
 	recording_close(&r);
 	return rc;
