@@ -75,7 +75,8 @@
 	  "packets not sent, as the address of the party was not known yet")   \
 	X(held, NULL, "packets not sent, as the party was on hold")            \
 	X(excess, NULL,                                                        \
-	  "packets not sent, as there was more than one each packet time")     \
+	  "packets not sent or frames not transcoded, as there was more than " \
+	  "one each packet time")                                              \
 	X(packets_out, "OUT_PKTS", "packets sent")                             \
 	X(octets_out, NULL, "payload octets sent")                             \
 	X(events_out, NULL, "packets of telephone events sent")                \

@@ -27,16 +27,21 @@ struct quota {
 	cr_ns until; /**< what was sent lasts until then */
 };
 
+/** Would quota_take() be true? */
+static inline bool quota_fits(const struct quota *q, cr_ns burst, cr_ns now,
+			      cr_ns time)
+{
+	return cr_ns_max(q->until, now) - now <= burst - time;
+}
+
 /** May a packet of @time be sent at @now, where @burst may be at once? It
  * counts. A clock that goes back allows no more. */
 static inline bool quota_take(struct quota *q, cr_ns burst, cr_ns now,
 			      cr_ns time)
 {
-	cr_ns until = cr_ns_max(q->until, now);
-
-	if (until - now > burst - time)
+	if (!quota_fits(q, burst, now, time))
 		return false;
-	q->until = until + time - time / QUOTA_DRIFT;
+	q->until = cr_ns_max(q->until, now) + time - time / QUOTA_DRIFT;
 	return true;
 }
 

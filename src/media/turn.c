@@ -216,9 +216,11 @@ static void pass_cmr(struct turn_worker *w, struct call *c)
 }
 
 /* What the turn that begins will leave to be sent. */
-static void open_unsent(struct turn_worker *w, struct call *c,
-			const struct live_run *run, cr_ns start)
+static void open_unsent(const struct turn *t, const struct live_run *run,
+			cr_ns start)
 {
+	struct turn_worker *w = t->worker;
+	struct call *c = t->call;
 	struct turn_unsent *unsent = turn_in_progress(w);
 	bool in_row = turn_row_next(&w->row, c->cfg.id);
 	const struct cr_job *job = &c->lt.core.task.job;
@@ -233,7 +235,8 @@ static void open_unsent(struct turn_worker *w, struct call *c,
 	unsent->failed_octets = 0;
 	unsent->speech = c->meta.what == CR_RING_SPEECH && !c->meta.covered;
 	unsent->cost = 0;
-	unsent->begun = !in_row && unsent->speech && turn_cost_due(&c->metered)
+	unsent->begun = !in_row && unsent->speech && !t->excess &&
+					turn_cost_due(&c->metered)
 				? turn_cost_begin()
 				: 0;
 	unsent->record.job = (struct cr_trace_job){
@@ -328,7 +331,9 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 
 	pipeline_fetch(c->pipeline);
 	turn_begin(w);
-	open_unsent(w, c, run, start);
+	t.excess = !quota_fits(&c->quota, w->quota_burst, c->meta.arrival,
+			       pipeline_output_packet(c->pipeline));
+	open_unsent(&t, run, start);
 	if (__builtin_expect(way_changed(c->way, c->way_version), 0))
 		take_way(c);
 	turn_enter_codec(w);
@@ -337,7 +342,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 		let_go(c);
 		return;
 	}
-	if (!err && c->meta.what == CR_RING_SPEECH)
+	if (!err && !t.excess && c->meta.what == CR_RING_SPEECH)
 		pass_cmr(w, c);
 	close_unsent(&t, run, start, err);
 	if (must_flush(w, t.coded))

@@ -17,16 +17,17 @@
 /* Events travel beside speech, and more often where its packets are long. */
 #define EVENT_TIME (10 * CR_MS)
 
-/* Count a packet of @time that is not sent; false: it is. */
+/* Count a packet of @time that is not sent; false: it is. The quota comes
+ * first: a party on hold, too, is transcoded no faster than it speaks. */
 static bool is_refused(const struct turn *t, cr_ns time)
 {
 	struct call *c = t->call;
 
-	if (!c->to.ss_family) /* not heard yet, or on hold */
-		call_count(c->held ? &c->count.held : &c->count.nowhere, 1);
-	else if (!quota_take(&c->quota, t->worker->quota_burst, c->meta.arrival,
-			     time))
+	if (!quota_take(&c->quota, t->worker->quota_burst, c->meta.arrival,
+			time))
 		call_count(&c->count.excess, 1);
+	else if (!c->to.ss_family) /* not heard yet, or on hold */
+		call_count(c->held ? &c->count.held : &c->count.nowhere, 1);
 	else
 		return false;
 	return true;
@@ -174,7 +175,7 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 				? in
 				: NULL,
 	};
-	if (c->cfg.conceal)
+	if (c->cfg.conceal && !t->excess)
 		pipeline_lost(c->pipeline, &t->worker->scratch, &lost, emit, t);
 	else
 		lost.units = 0;
@@ -327,6 +328,11 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 		bridge(t, in);
 	else
 		follow_input(c);
+	if (__builtin_expect(t->excess, 0) && c->meta.what != CR_RING_EVENT &&
+	    c->meta.what != CR_RING_TICK) {
+		call_count(&c->count.excess, 1);
+		return 0;
+	}
 	switch ((enum cr_frame_what)c->meta.what) {
 	case CR_RING_SPEECH:
 		return run_speech(t, in, stale);

@@ -16,6 +16,7 @@ struct turn {
 	struct call *call;
 	cr_ns coded;   /* when the codec handed over its last packet */
 	cr_ns sending; /* time inside the socket, if the burst overflowed */
+	bool excess;   /* no packet of speech may be sent: no codec runs */
 };
 
 /* What the turn in progress leaves to be sent. Its place is another one when

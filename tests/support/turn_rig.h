@@ -72,6 +72,7 @@ static inline void rig_open(struct rig *g)
 	assert_non_null(g->w);
 	assert_int_equal(trace_open(&g->trace, 2, 2), 0);
 	turn_init(g->w, UDP_IO_AUTO);
+	g->w->quota_burst = 3600 * CR_SEC; /* all frames come at once */
 	g->w->trace = trace_ring(g->trace, 0);
 	g->other = trace_ring(g->trace, 1);
 	g->w->fd = -1;

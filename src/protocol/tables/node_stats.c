@@ -99,8 +99,9 @@ static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
 				"Packets not sent, as the party was on hold.",
 				NULL, 0 },
 	[CALL_COUNTER_excess] = { "packets_excess_total", "counter",
-				  "Packets not sent, as there was more than "
-				  "one each packet time.",
+				  "Packets not sent or frames not transcoded, "
+				  "as there was more than one each packet "
+				  "time.",
 				  NULL, 0 },
 	[CALL_COUNTER_octets_in] = { "payload_received_bytes_total", "counter",
 				     "Payload accepted.", NULL, 0 },

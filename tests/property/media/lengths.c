@@ -174,6 +174,7 @@ static void open_line(struct line *l, const struct pipeline_side *in)
 	l->rtp.ts = (uint32_t)test_random(&seed);
 	l->rtp.seq = (uint16_t)test_random(&seed);
 	rig_open(&l->g);
+	l->g.w->quota_burst = QUOTA_BURST;
 	call_free(l->g.c);
 	call_settle(&l->cfg, &(struct cr_cost){ 0 });
 	if (call_new(&l->g.c, &l->cfg, &e))

@@ -202,6 +202,78 @@ static void a_lost_frame_is_recovered_from_the_next(void **state)
 	rig_close(&g);
 }
 
+/* --- more than time passes --- */
+
+static unsigned coded;
+static const struct cr_codec *real;
+
+static int count_encode(void *encoder, unsigned mode, const int16_t *pcm,
+			struct cr_frame *out)
+{
+	coded++;
+	return real->encode(encoder, mode, pcm, out);
+}
+
+static unsigned count_decode(void *decoder, const struct cr_frame *in,
+			     int16_t *pcm)
+{
+	coded++;
+	return real->decode(decoder, in, pcm);
+}
+
+/* Codecs run for what may be sent, and for no more: whether a party is heard,
+ * whether frames are missing. With time it goes on. */
+static void what_is_too_much_costs_no_codec_time(void **state)
+{
+	/* of 20 ms, 19.375 of which count: 2 s at once */
+	enum {
+		SENT = 103,
+		FRAMES_SENT = (SENT + FRAMES - 1) / FRAMES * FRAMES
+	};
+	static struct cr_codec codec;
+	struct call_cfg cfg;
+	unsigned before;
+	struct rig g;
+
+	(void)state;
+	real = cr_codec_find("pcmu");
+	codec = *real;
+	codec.encode = count_encode;
+	codec.decode = count_decode;
+	for (unsigned i = 0; i < 4; i++) {
+		rig_open(&g);
+		g.w->quota_burst = QUOTA_BURST;
+		cfg = g.c->cfg;
+		call_free(g.c);
+		cfg.media.in.codec = cfg.media.out.codec = &codec;
+		cfg.conceal = i & 1;
+		cfg.to.ss_family = i & 2 ? AF_INET : AF_UNSPEC;
+		assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
+		g.c->meta.what = CR_RING_SPEECH;
+		g.c->claimed = payload;
+		g.c->meta.bytes = sizeof(payload);
+		g.c->meta.arrival = CR_SEC;
+		coded = 0;
+		for (unsigned k = 0; k < FRAMES_SENT / FRAMES; k++)
+			turn(&g);
+		before = coded;
+		assert_int_equal(before, 2 * FRAMES_SENT);
+		for (unsigned k = 0; k < 100; k++) {
+			g.c->meta.rtp_seq += 3;
+			turn(&g);
+		}
+		turn_flush(g.w);
+		assert_int_equal(coded, before);
+		assert_int_equal(g.c->count.excess, FRAMES_SENT - SENT + 100);
+		assert_int_equal(g.c->count.done, FRAMES_SENT / FRAMES + 100);
+		g.c->meta.arrival += 20 * CR_MS;
+		turn(&g);
+		turn_flush(g.w);
+		assert_true(coded > before);
+		rig_close(&g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +283,7 @@ int main(void)
 		cmocka_unit_test(a_pause_is_counted_from_speech),
 		cmocka_unit_test(another_sender_ends_a_digit),
 		cmocka_unit_test(a_lost_frame_is_recovered_from_the_next),
+		cmocka_unit_test(what_is_too_much_costs_no_codec_time),
 	};
 
 	return cmocka_run_group_tests_name("turn_frame", tests, NULL, NULL);
