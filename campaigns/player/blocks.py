@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The schedulers compared under live calls: one daemon, one feeder, and blocks
 of about a second, each under another scheduler, in random order within rounds.
-What changes slowly on the machine meets all schedulers alike, and the number of
-calls that speak is set anew each round by what a frame cost in the last one, so
-that the load is the share of the workers' time that the campaign asks for.
+What changes slowly on the machine affects all schedulers alike. The number of
+calls that speak is set each round by what a frame cost in the last one: the
+load is the share of the workers' time that the campaign asks for.
 """
 import contextlib
 import json
@@ -27,16 +27,17 @@ from names import plain_name
 FOLDER = "blocks"
 ROUNDS = 10
 EPISODE_ROUNDS = 1  # in the table, too few to be compared
-WARM_UP = 0.3  # s of a block that are not counted: frames of the one before wait
-LEAST, MOST, TOGETHER = 0.7, 1.2, 42  # s of a block, and of all rounds
-FIRST = 0.25  # s of a block of round 0, which only tells what a frame costs
-# s of an episode's parts; recovery takes five slices of 100 ms to be told
+WARM_UP = 0.3  # s of a block, not counted: frames of the one before wait
+SHORTEST, LONGEST = 0.7, 1.2  # s, of a block
+ALL_ROUNDS = 42  # s
+FIRST_BLOCK = 0.25  # s, of round 0, which measures the cost of a frame
+# s of an episode's parts; recovery is measured in five slices of 100 ms
 CALM, OVERLOAD, AFTER = 0.4, 0.5, 0.9
-ROOM = 1.5  # calls that are set up, of those first thought to be needed
-ENOUGH = 0.1  # of a block's frames were done: else it tells nothing
-LATELY = 3  # blocks of a scheduler, whose least cost of a frame holds
-PATIENCE = 60  # s without an answer until something counts as hung
-SETTLED = 120  # s until the calls have to be up
+SPARE = 1.5  # calls that are set up, of those that the first estimate needs
+LEAST_DONE = 0.1  # of a block's frames; with fewer, its cost does not count
+RECENT = 3  # blocks of a scheduler, of which the least cost of a frame counts
+TIMEOUT = 60  # s, for an answer
+SETUP_TIMEOUT = 120  # s, until all calls are up
 
 
 @dataclass
@@ -49,11 +50,11 @@ class Flow:
     overload: bool
 
 
-def campaign_flows(told):
-    """[Flow], of codec-feeder --print campaign. A text: why these flows cannot
-    be played in blocks."""
+def campaign_flows(campaign):
+    """Return [Flow] of codec-feeder --print campaign, or a text: why these
+    flows cannot be played in blocks."""
     found = []
-    for f in told["flows"]:
+    for f in campaign["flows"]:
         name = f"flow {f['flow']}"
         if not f["codecs"]:
             return f"{name} has no codecs"
@@ -74,9 +75,9 @@ def campaign_flows(told):
 
 
 def why_separate(player):
-    """Why the schedulers have to be played one after another; None: they can be
-    switched under live calls."""
-    told, options = player.campaign, player.options
+    """Return why the schedulers have to be played one after another; None: they
+    can be switched under live calls."""
+    campaign, options = player.campaign, player.options
     kernel = [s for s in player.specs if s.startswith("kernel:")]
     folders = {os.path.dirname(os.path.abspath(plain_name(s).split(",")[0]))
                for s in player.specs if ".so" in s}
@@ -92,35 +93,35 @@ def why_separate(player):
         return "the plug-ins are in several folders"
     if options.dump:
         return "--dump keeps the speech of whole runs"
-    if told["conversions"]:
+    if campaign["conversions"]:
         return "the campaign converts files"
-    if told["expects"]:
+    if campaign["expects"]:
         return "the campaign expects something of whole runs"
-    flows = campaign_flows(told)
+    flows = campaign_flows(campaign)
     return flows if isinstance(flows, str) else None
 
 
 def orders(specs, rounds, seed):
-    """A random order of the schedulers for each of so many rounds."""
+    """Draw an order of the schedulers for each round."""
     draw = random.Random(seed)
     return [draw.sample(list(specs), len(specs)) for _ in range(rounds)]
 
 
 def block_length(specs, rounds):
-    """s; shorter where there are many."""
-    return min(max(TOGETHER / (rounds * len(specs)), LEAST), MOST)
+    """Return s; shorter with many schedulers."""
+    return min(max(ALL_ROUNDS / (rounds * len(specs)), SHORTEST), LONGEST)
 
 
 @dataclass
 class Load:
-    """How many calls speak. first: {flow: calls} as first thought; target:
-    share of the workers' time that all flows together shall take, None: these
-    calls, whatever they take."""
+    """The number of calls that speak. first: {flow: calls}, the first estimate;
+    target: share of the workers' time that all flows together shall take; None:
+    the number of calls is fixed."""
     first: dict
     target: float
     workers: int
     scale: float = 1.0
-    costs: dict = field(default_factory=dict)  # {scheduler: its last ones, ns}
+    costs: dict = field(default_factory=dict)  # {scheduler: [ns of a frame]}
     frames: int = 0
     call_seconds: float = 0.0
 
@@ -129,36 +130,36 @@ class Load:
                 for flow, n in self.first.items()}
 
     def prepared(self):
-        return {flow: round(n * (ROOM if self.target else 1)) + 1
+        return {flow: round(n * (SPARE if self.target else 1)) + 1
                 for flow, n in self.first.items()}
 
     def learn(self, block):
-        """A block's cost of a frame, which is dearer where others have used
-        the CPU and its caches meanwhile."""
+        """Add a block's cost of a frame. Other programs that use the CPU and
+        its caches make it higher."""
         if not block["cpu_ns"] or not block["jobs"] or \
                 not block["arrived"] or \
-                block["jobs"] < ENOUGH * block["arrived"]:
+                block["jobs"] < LEAST_DONE * block["arrived"]:
             return
         self.costs.setdefault(block["scheduler"], []).append(cost(block))
         self.frames += block["arrived"]
         self.call_seconds += sum(block["calls"].values()) * seconds(block)
 
     def demand(self, block):
-        """Share of the workers' time that its frames would have taken."""
+        """Return the share of the workers' time that all its frames need."""
         return block["arrived"] * cost(block) / 1e9 / seconds(block) \
             / self.workers
 
     def correct(self):
-        """For the next round. Whether there were not enough calls."""
+        """Set the calls of the next round. Return whether too few are up."""
         if not self.target or not self.costs or not self.frames:
             return False
-        mean = sum(min(last[-LATELY:]) for last in self.costs.values()) \
+        mean = sum(min(last[-RECENT:]) for last in self.costs.values()) \
             / len(self.costs)
         rate = self.frames / self.call_seconds
         calls = self.target * self.workers * 1e9 / (rate * mean)
         wanted = calls / sum(self.first.values())
-        self.scale = min(wanted, ROOM)
-        return wanted > ROOM
+        self.scale = min(wanted, SPARE)
+        return wanted > SPARE
 
 
 def seconds(block):
@@ -166,17 +167,17 @@ def seconds(block):
 
 
 def cost(block):
-    """ns of a frame: CPU time, which is the worker's alone, or the clock's
-    where that is less, as workers may have nothing to do."""
+    """Return ns of a frame: CPU time, or busy time if that is less, as workers
+    use some CPU time while they wait."""
     return min(block["busy_ns"], block["cpu_ns"]) / max(block["jobs"], 1)
 
 
 class Halted(Exception):
-    """Ctrl-C: what was played is reported."""
+    """Ctrl-C. The blocks until then are reported."""
 
 
 class Progress:
-    """One line that is written over, or of a log a line a round."""
+    """One line that is overwritten; in a log, one line a round."""
 
     def __init__(self, out=None):
         self.out = out or sys.stdout
@@ -191,8 +192,8 @@ class Progress:
         self.round = group
         self.out.flush()
 
-    def say(self, text):
-        """A line that stays."""
+    def print(self, text):
+        """Print a line that stays."""
         self.out.write(("\r\033[K" if self.terminal else "") + text + "\n")
         self.out.flush()
 
@@ -210,7 +211,7 @@ def _tail(path, lines=5):
 
 
 class Stage:
-    """The daemon and the feeder, and both at the other end of a pipe."""
+    """The daemon, controlled by its socket, and the feeder, by a pipe."""
 
     def __init__(self, player, folder):
         self.player, self.folder = player, folder
@@ -235,7 +236,7 @@ class Stage:
         if not daemon.start():
             raise Broken
         try:
-            self.control = Control(self.socket, PATIENCE)
+            self.control = Control(self.socket, TIMEOUT)
         except (OSError, Gone, Refused) as error:
             self.daemon_gone(error)
 
@@ -254,21 +255,21 @@ class Stage:
               f"{_tail(self.path('feeder.log'))}", file=sys.stderr, end="")
         raise Broken
 
-    def ask(self, method, **params):
+    def request(self, method, **params):
         try:
-            return self.control.ask(method, **params)
+            return self.control.request(method, **params)
         except Gone as gone:
             self.check()
             self.daemon_gone(gone)
         except Refused as refused:
             if method == "scheduler.set":
-                raise  # the others are played on
+                raise  # the other schedulers go on
             print(f"\ncampaigns/run: codec-runner refuses {method}: {refused}",
                   file=sys.stderr)
             raise Broken from None
 
     def check(self):
-        """Halted, or Broken where one of the two has ended."""
+        """Raise Halted, or Broken if one of the two has ended."""
         if self.player.stopped:
             raise Halted
         daemon = self.player.daemon.process
@@ -285,7 +286,7 @@ class Stage:
         self.check()
 
     def count(self):
-        """{flow: calls} by the flows' loads, as this daemon measures them."""
+        """Return {flow: calls} for the flows' loads, as the daemon measures."""
         done = subprocess.run(
             [self.player.program("codec-feeder"), self.player.options.campaign,
              "--to", f"unix:{self.socket}", "--print", "counts",
@@ -297,8 +298,8 @@ class Stage:
             line.rsplit("=", 1) for line in done.stdout.splitlines())}
 
     def feed(self, flows, calls, duration, dump):
-        """Set up so many calls of each flow, of which none speaks. dump:
-        codec-feeder's options that keep speech."""
+        """Set up calls, {flow: number}; none speaks yet. dump: codec-feeder's
+        options that keep speech."""
         keys = [f"--set=flows.{f.name}.{key}=" for f in flows
                 for key in ("start", "hold")]
         self.command = [
@@ -319,44 +320,44 @@ class Stage:
         self._wait_for_calls(sum(calls.values()))
 
     def _wait_for_calls(self, wanted):
-        until = time.monotonic() + SETTLED
-        while (up := self.ask("stats")["calls"]) < wanted:
+        until = time.monotonic() + SETUP_TIMEOUT
+        while (up := self.request("stats")["calls"]) < wanted:
             if time.monotonic() > until:
                 self.feeder_gone(f"has {up} of {wanted} calls up")
             self.sleep(0.1)
 
     def begin(self, calls):
-        """So many calls speak; until they are heard: calls are up some time
-        before their first packet."""
+        """Have calls, {flow: number}, speak, and wait for the first packet."""
         self.speak(calls)
-        until = time.monotonic() + SETTLED
-        while not self.look()["arrived"]:
+        until = time.monotonic() + SETUP_TIMEOUT
+        while not self.read_counters()["arrived"]:
             if time.monotonic() > until:
                 self.feeder_gone("sends nothing")
             self.sleep(0.02)
 
     def speak(self, calls):
-        """So many calls speak from the returned time on, CLOCK_MONOTONIC."""
+        """Have calls, {flow: number}, speak. Return since when: ns,
+        CLOCK_MONOTONIC."""
         line = " ".join(f"{flow}={n}" for flow, n in calls.items())
         try:
             self.feeder.stdin.write(line.encode() + b"\n")
         except OSError:
-            pass  # it says nothing, either
-        ready, _, _ = select.select([self.feeder.stdout], [], [], PATIENCE)
+            pass  # nor is there an answer: see below
+        ready, _, _ = select.select([self.feeder.stdout], [], [], TIMEOUT)
         if not ready:
             self.check()
             self.feeder_gone("does not answer")
         answer = self.feeder.stdout.readline().split()
-        if not answer or not answer[0].isdigit():  # its last words
+        if not answer or not answer[0].isdigit():  # it is ending
             self.feeder.stdout.read()
             self.feeder.wait()
             self.check()
         return int(answer[0])
 
-    def look(self):
-        """Counters of the workers, all together, and when they were so."""
+    def read_counters(self):
+        """Return the sums of the workers' counters, and when they were read."""
         before = time.monotonic_ns()
-        stats = self.ask("stats")
+        stats = self.request("stats")
         after = time.monotonic_ns()
         return {"at_ns": (before + after) // 2,
                 "arrived": stats["totals"]["packets_in"],
@@ -378,7 +379,7 @@ class Stage:
 
     def _end_feeder(self):
         try:
-            self.feeder.communicate(b"end\n", timeout=SETTLED)
+            self.feeder.communicate(b"end\n", timeout=SETUP_TIMEOUT)
         except subprocess.TimeoutExpired:
             pass  # killed below
         finally:
@@ -389,7 +390,7 @@ class Stage:
 
 
 class Blocks:
-    """The course of it."""
+    """One interleaved comparison."""
 
     def __init__(self, player, folder):
         self.player, self.stage = player, Stage(player, folder)
@@ -399,16 +400,16 @@ class Blocks:
         self.length = block_length(self.specs, self.rounds)
         self.has_overload = any(f.overload for f in self.flows)
         self.contrast = contrast.wanted(player, self.has_overload)
-        self.heard = None  # contrast.play()
+        self.recorded = None  # contrast.play()
         self.progress, self.blocks, self.failed = Progress(), [], False
         self.broken = {}  # {scheduler: when it was replaced, ns}
         self.current, self.faults = None, 0  # scheduler; of all until now
         self.load = None
 
     def _sleeps(self):
-        """s of all that will be played."""
+        """Return the length of all blocks, s."""
         n = len(self.specs)
-        return n * (FIRST + self.rounds * self.length) + \
+        return n * (FIRST_BLOCK + self.rounds * self.length) + \
             self.has_overload * EPISODE_ROUNDS * n * \
             (CALM + OVERLOAD + AFTER) + self.contrast * contrast.LENGTH
 
@@ -419,7 +420,7 @@ class Blocks:
         first.update(self.stage.count())
         loads = [f.load for f in self.flows]
         self.load = Load(first, sum(loads) if all(loads) else None,
-                         len(self.stage.ask("stats")["workers"]))
+                         len(self.stage.request("stats")["workers"]))
         self.stage.feed(self.flows, self.load.prepared(),
                         60 + 3 * self._sleeps(),
                         contrast.dump(self) if self.contrast else [])
@@ -431,21 +432,21 @@ class Blocks:
             codec_runner=self.player.daemon.command)
 
     def calls(self, overload=True):
-        """{flow: calls} that speak."""
+        """Return {flow: calls that speak}."""
         kinds = {f.name: f.overload for f in self.flows}
         return {flow: n if overload or not kinds[flow] else 0
                 for flow, n in self.load.calls().items()}
 
     def check_contract(self):
-        """Since the last look, has the current scheduler broken its contract?
-        Between two blocks, too: the next switch would hide it."""
-        now = self.stage.look()
+        """Drop the current scheduler if it has broken its contract since the
+        last read. Between two blocks, too: the next switch would hide it."""
+        now = self.stage.read_counters()
         if now["faults"] != self.faults and self.current:
             self.replaced(self.current, now)
         self.faults = now["faults"]
 
     def switch(self, spec):
-        """To the scheduler, from now on."""
+        """Switch to a scheduler. Return the counters then; None: it failed."""
         self.check_contract()
         if spec not in self.specs:
             return None
@@ -453,19 +454,19 @@ class Blocks:
         if ".so" in name:
             name = os.path.basename(name)
         try:
-            self.stage.ask("scheduler.set",
+            self.stage.request("scheduler.set",
                            scheduler=",".join(filter(None, [name, options])))
         except Refused as refused:
             self.give_up(spec, f"refused: {refused}")
             return None
-        begin = self.stage.look()
+        begin = self.stage.read_counters()
         now = begin["scheduler"].partition(",")[0]
         # a plug-in has a name of its own; fifo replaces what breaks
         if now == "fifo" if ".so" in name else now != name:
             self.replaced(spec, begin)
             return None
         if begin["faults"] != self.faults:
-            last = self.current  # until just before the switch
+            last = self.current  # it was in use until the switch
             if not last or f"policy={now} " in begin["fault"]:
                 self.replaced(spec, begin)
                 return None
@@ -474,7 +475,7 @@ class Blocks:
         return begin
 
     def replaced(self, spec, now):
-        """The scheduler broke its contract, and another has its place."""
+        """Drop a scheduler in whose place the daemon has another one now."""
         why = f"the daemon has {now['scheduler']} in its place"
         if now["faults"] != self.faults:
             why = "it broke its contract"
@@ -483,14 +484,14 @@ class Blocks:
         self.give_up(spec, f"{why} (runner.log has the details)")
 
     def give_up(self, spec, why):
-        self.progress.say(f"{spec}: {why}; it is not played any more")
+        self.progress.print(f"{spec}: {why}; it is not played any more")
         self.specs.remove(spec)
         self.failed = True
 
     def add(self, number, spec, begin, kind="steady", overload=None):
-        """The block from begin until now, unless another scheduler has taken
-        over meanwhile."""
-        end = self.stage.look()
+        """Add the block from begin until now, unless another scheduler has
+        replaced this one."""
+        end = self.stage.read_counters()
         if any(end[key] != begin[key] for key in ("scheduler", "faults")):
             self.replaced(spec, end)
             return
@@ -508,18 +509,18 @@ class Blocks:
         for spec in order:
             if spec not in self.specs:
                 continue
-            self.tell(number, spec)
+            self.show_progress(number, spec)
             begin = self.switch(spec)
             if begin:
                 self.stage.sleep(length)
                 self.add(number, spec, begin)
         if self.load.correct() and number:
-            self.progress.say("there are too few calls for the load: a frame "
+            self.progress.print("there are too few calls for the load: a frame "
                               "costs less than when the calls were set up")
         self.write()
 
     def episode(self, number, spec):
-        self.tell(number, spec, "episode")
+        self.show_progress(number, spec, "episode")
         self.stage.speak(self.calls(overload=False))
         begin = self.switch(spec)
         if not begin:
@@ -531,7 +532,7 @@ class Blocks:
         self.stage.sleep(AFTER)
         self.add(number, spec, begin, "episode", [since, until])
 
-    def tell(self, number, spec, kind="round"):
+    def show_progress(self, number, spec, kind="round"):
         total = EPISODE_ROUNDS if kind == "episode" else self.rounds
         last = self.blocks[-len(self.specs):]
         met = [self.load.demand(b) for b in last
@@ -544,14 +545,14 @@ class Blocks:
             f", {left:.0f} s left", (kind, number))
 
     def play(self):
-        """Everything. Halted, Broken."""
+        """Play all rounds. Raises Halted, Broken."""
         self.set_up()
         self.ends = time.monotonic() + 1.05 * self._sleeps()
         seed = self.player.campaign["seed"]
         print(f"order by seed {seed}: --feeder --seed=N for another",
               flush=True)
         rounds = orders(self.specs, 1 + self.rounds + EPISODE_ROUNDS, seed)
-        self.steady_round(0, rounds[0], FIRST)
+        self.steady_round(0, rounds[0], FIRST_BLOCK)
         for number in range(1, self.rounds + 1):
             self.steady_round(number, rounds[number], self.length)
         for number in range(1, EPISODE_ROUNDS + 1):
@@ -559,23 +560,24 @@ class Blocks:
                 if self.has_overload and spec in self.specs:
                     self.episode(number, spec)
         if self.contrast and self.specs:
-            self.heard = contrast.play(self)
+            self.recorded = contrast.play(self)
         self.check_contract()
         self.write()
 
     def write(self):
         path = os.path.join(self.folder, "blocks.json")
-        told = {"version": 1, "warm_up_s": WARM_UP, "target": self.load.target,
-                "workers": self.load.workers, "blocks": self.blocks,
-                "broken": self.broken}  # {scheduler: when it was replaced}
+        content = {"version": 1, "warm_up_s": WARM_UP,
+                   "target": self.load.target,
+                   "workers": self.load.workers, "blocks": self.blocks,
+                   "broken": self.broken}
         with open(path + ".new", "w", encoding="utf-8") as f:
-            json.dump(told, f, indent=1)
+            json.dump(content, f, indent=1)
             f.write("\n")
         os.replace(path + ".new", path)
 
 
 def play(player):
-    """Play, and leave what was played in OUT/blocks. The exit code."""
+    """Play into OUT/blocks. Return the exit code."""
     folder = os.path.join(player.options.out, FOLDER)
     os.makedirs(folder, exist_ok=True)
     remove_run(folder)

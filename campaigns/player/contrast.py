@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Something to hear: one call through the same overload twice, first as the
 daemon is by default (--shed quiet: pauses and quiet frames are given up first),
-then by age alone. The daemon is told so by its file, as an operator would."""
+then by age alone. The daemon reads that from its configuration file."""
 import csv
 import json
 import os
@@ -23,7 +23,7 @@ KINDS = ("quiet", "age")
 
 
 def wanted(player, has_overload):
-    """Is there an overload, and does the daemon shed as it does by default?"""
+    """Return whether there is an overload, and --shed is the default."""
     words = " ".join([*player.daemon_options, *player.options.runner])
     return has_overload and "--shed=" not in words and "--shed " not in words
 
@@ -33,19 +33,19 @@ def _folder(blocks):
 
 
 def dump(blocks):
-    """codec-feeder's options that keep what play() will ask for."""
+    """Return codec-feeder's options that keep the speech for keep()."""
     return ["--dump", _folder(blocks), f"--dump-calls={CALLS}"]
 
 
 def _shed(blocks, kind):
-    """Have the daemon shed so. Calls that are up can be told of age alone."""
+    """Have the daemon shed so. Calls that are up can change to age only."""
     if kind == KINDS[0]:
         return
     stage = blocks.stage
-    before = stage.ask("stats")["config"]["read"]
+    before = stage.request("stats")["config"]["read"]
     stage.configure(f"shed = {kind}\n")
     os.kill(blocks.player.daemon.process.pid, signal.SIGHUP)
-    while (config := stage.ask("stats")["config"])["read"] == before:
+    while (config := stage.request("stats")["config"])["read"] == before:
         stage.sleep(0.01)
     if not config["taken"]:  # else both files would be of the same kind
         print(f"\ncampaigns/run: codec-runner does not shed by {kind}: "
@@ -54,8 +54,8 @@ def _shed(blocks, kind):
 
 
 def play(blocks):
-    """{"scheduler": its name, kind: when on CLOCK_MONOTONIC, ns}, each from the
-    calm before to that after."""
+    """Play the overload of each kind. Return {"scheduler": its name, kind:
+    (begin, end)}, CLOCK_MONOTONIC, ns; None: the scheduler failed."""
     stage = blocks.stage
     spec = SCHEDULER if SCHEDULER in blocks.specs else blocks.specs[0]
     found = {"scheduler": spec}
@@ -79,7 +79,8 @@ def play(blocks):
 
 
 def _cut(path, begin, end):
-    """Samples of a mono file of 16 bits from begin to end, s; and its rate."""
+    """Return the samples from begin to end, s, of a mono file of 16 bits, and
+    its rate."""
     with wave.open(path) as f:
         rate = f.getframerate()
         f.setpos(min(max(int(begin * rate), 0), f.getnframes()))
@@ -114,10 +115,10 @@ def _begins(folder):
 
 
 def keep(blocks):
-    """Cut the two out of the dump, of the call that says the most in both, for
+    """Cut both out of the dump, of the call that speaks loudest in both, for
     codec-report (codec_report/heard.py). The rest of the dump is not kept."""
     try:
-        if blocks.heard:
+        if blocks.recorded:
             _keep(blocks)
     except (OSError, KeyError, ValueError, wave.Error) as error:
         print(f"campaigns/run: no speech to hear: {error}", flush=True)
@@ -127,30 +128,30 @@ def keep(blocks):
 
 def _keep(blocks):
     steady = {f.name for f in blocks.flows if not f.overload}
-    times = {kind: blocks.heard[kind] for kind in KINDS}
+    times = {kind: blocks.recorded[kind] for kind in KINDS}
     best, chosen = -1, None
     for name, (call, begin) in _begins(blocks.folder).items():
         path = os.path.join(_folder(blocks), name)
-        heard = path + ".heard.wav"
-        if not os.path.exists(heard):  # PCM needs no decoder
-            heard = path + ".wav"
+        received = path + ".heard.wav"
+        if not os.path.exists(received):  # PCM needs no decoder
+            received = path + ".wav"
         if name.rpartition("-")[0] not in steady or \
-                not os.path.exists(heard):
+                not os.path.exists(received):
             continue
         spans = {kind: (a / 1e9 - begin, b / 1e9 - begin)
                  for kind, (a, b) in times.items()}
-        said = min(_loudness(_cut(path + ".src.wav", *span)[0])
+        loud = min(_loudness(_cut(path + ".src.wav", *span)[0])
                    for span in spans.values())
-        if said > best:
-            best, chosen = said, (call, path + ".src.wav", heard, spans)
+        if loud > best:
+            best, chosen = loud, (call, path + ".src.wav", received, spans)
     if not chosen:
         return
-    call, said, heard, spans = chosen
+    call, sent, received, spans = chosen
     for kind, span in spans.items():
         _save(os.path.join(blocks.player.options.out, f"shed-{kind}.wav"),
-              *_cut(heard, *span))
+              *_cut(received, *span))
         _save(os.path.join(blocks.folder, f"said-{kind}.wav"),
-              *_cut(said, *span))
+              *_cut(sent, *span))
     with open(os.path.join(blocks.folder, "heard.json"), "w",
               encoding="utf-8") as f:
-        json.dump({"call": call, **blocks.heard}, f)
+        json.dump({"call": call, **blocks.recorded}, f)

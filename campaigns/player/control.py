@@ -5,7 +5,7 @@ import socket
 
 
 class Refused(Exception):
-    """The daemon says no; the text says why."""
+    """The daemon refuses a request; the text says why."""
 
 
 class Gone(Exception):
@@ -13,24 +13,24 @@ class Gone(Exception):
 
 
 class Control:
-    def __init__(self, path, patience=20):
+    def __init__(self, path, timeout=20):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(patience)
+        self.socket.settimeout(timeout)
         self.socket.connect(path)
         self.lines = self.socket.makefile(encoding="utf-8")
-        self.asked = 0
-        self.ask("hello", client="campaigns/run")
+        self.last_id = 0
+        self.request("hello", client="campaigns/run")
 
-    def ask(self, method, **params):
-        """The result. Refused, Gone."""
-        self.asked += 1
-        request = {"jsonrpc": "2.0", "id": self.asked, "method": method,
+    def request(self, method, **params):
+        """Return the result. Raises Refused, Gone."""
+        self.last_id += 1
+        message = {"jsonrpc": "2.0", "id": self.last_id, "method": method,
                    "params": params}
         try:
-            self.socket.sendall(json.dumps(request).encode() + b"\n")
+            self.socket.sendall(json.dumps(message).encode() + b"\n")
             for line in self.lines:
                 reply = json.loads(line)
-                if reply.get("id") != self.asked:
+                if reply.get("id") != self.last_id:
                     continue  # a notification
                 if "error" in reply:
                     raise Refused(reply["error"]["message"])

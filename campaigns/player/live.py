@@ -225,7 +225,7 @@ class Player:
                           codec_feeder=feeder, **{who: self.daemon.command})
         code = self._feed(feeder)
         self.stop_daemon()
-        if code in PLAYED and tell_fault(folder):
+        if code in PLAYED and report_fault(folder):
             return BROKEN
         if code >= 0:
             return code
@@ -247,9 +247,9 @@ class Player:
         return code
 
 
-def tell_fault(folder):
-    """Whether a scheduler broke its contract in the run of a folder, and fifo
-    went on for it: what comes of that is nobody's result. It is said."""
+def report_fault(folder):
+    """Return whether a scheduler broke its contract in the run of a folder, and
+    fifo went on for it, so that there is no result. Print it."""
     try:
         with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
             fault = json.load(f).get("scheduler_fault")
@@ -259,7 +259,7 @@ def tell_fault(folder):
         print("campaigns/run: a scheduler broke its contract, and fifo went "
               f"on for it: {fault}\ncampaigns/run: mend it (schedulers/"
               "README.md has the contract), or leave it out of --schedulers; "
-              f"{os.path.join(folder, 'runner.log')} tells more",
+              f"{os.path.join(folder, 'runner.log')} has the details",
               file=sys.stderr)
     return bool(fault)
 

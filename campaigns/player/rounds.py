@@ -61,8 +61,8 @@ def report(player, folders):
 
 def _again(run):
     """A line of the second opinion: what codec-sim --replay says of a run."""
-    told = run["replay"]
-    shown = [told[key] for key in ("live", "own", "all")]
+    replay = run["replay"]
+    shown = [replay[key] for key in ("live", "own", "all")]
     return f"{run['scheduler']:<24}" + "".join(
         f"{100 * s['loss']:9.2f} %{s['p99_ns'] / 1e6:9.1f}" if s else
         f"{'-':>11}{'-':>9}" for s in shown)

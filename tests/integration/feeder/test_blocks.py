@@ -146,7 +146,7 @@ def test_the_speech_of_the_first_calls_alone_is_kept(daemon, campaign,
 @pytest.fixture
 def player(tmp_path, monkeypatch):
     """A player of short blocks."""
-    for name, value in (("TOGETHER", 0.1), ("LEAST", 0.3), ("FIRST", 0.1),
+    for name, value in (("ALL_ROUNDS", 0.1), ("SHORTEST", 0.3), ("FIRST_BLOCK", 0.1),
                         ("CALM", 0.2), ("OVERLOAD", 0.2), ("AFTER", 0.1)):
         monkeypatch.setattr(blocks, name, value)
     for name in ("CALM", "OVERLOAD", "AFTER", "PAUSE"):

@@ -74,9 +74,9 @@ def test_each_round_has_each_scheduler_once_in_an_order_of_the_seed():
 
 def test_many_blocks_are_short_and_few_are_long():
     assert blocks.block_length("abcde", 10) == 0.84
-    assert blocks.block_length("abcdefghijklm", 10) == blocks.LEAST
-    assert blocks.block_length("ab", 10) == blocks.MOST
-    assert blocks.LEAST > 2 * blocks.WARM_UP
+    assert blocks.block_length("abcdefghijklm", 10) == blocks.SHORTEST
+    assert blocks.block_length("ab", 10) == blocks.LONGEST
+    assert blocks.SHORTEST > 2 * blocks.WARM_UP
 
 
 def block(scheduler, calls, ns, turned=20000):
@@ -106,7 +106,7 @@ def test_a_machine_that_slows_down_gets_fewer_calls():
     one = load()
     for ns, wanted in ((20000, 1250), (25000, 1000), (50000, 500),
                        (20000, 1250)):
-        for _ in range(blocks.LATELY):
+        for _ in range(blocks.RECENT):
             one.learn(block("fifo", one.calls()["a"], ns))
         one.correct()
         assert one.calls() == {"a": wanted}
@@ -163,9 +163,9 @@ def test_a_daemon_that_says_no_breaks_off_with_a_message(
     stage = blocks.Stage(one, str(tmp_path))
     with pytest.raises(blocks.Broken):
         stage.open()
-    stage.control = SimpleNamespace(ask=fail)
+    stage.control = SimpleNamespace(request=fail)
     with pytest.raises(blocks.Broken):
-        stage.ask("stats")
+        stage.request("stats")
     assert str(wrong) in capsys.readouterr().err
 
 
@@ -219,7 +219,7 @@ class Stage:
     def close(self):
         self.closed = True
 
-    def ask(self, method, **params):
+    def request(self, method, **params):
         if method == "scheduler.set":
             if params["scheduler"] in self.refused:
                 raise Refused("no such scheduler")
@@ -251,7 +251,7 @@ class Stage:
         self.faults += 1
         self.scheduler = "fifo"
 
-    def look(self):
+    def read_counters(self):
         if self.scheduler in self.at_once:
             self.break_contract()
         found = {"at_ns": self.now, "scheduler": self.scheduler,
@@ -416,7 +416,7 @@ def test_a_daemon_that_does_not_shed_by_age_has_no_contrast(
     states = [{"read": 0, "taken": True}] * 3 + [
         {"read": 1, "taken": taken, "why": "line 1: no such option"}] * 2
     stage = SimpleNamespace(
-        ask=lambda _: {"config": states.pop(0)}, sleep=lambda _: None,
+        request=lambda _: {"config": states.pop(0)}, sleep=lambda _: None,
         configure=(tmp_path / "conf").write_text)
     one = player(tmp_path)
     one.daemon.process = SimpleNamespace(pid=7)
