@@ -12,6 +12,7 @@ from codec_report import (ReportError, blocks, delay, differ, emodel, exchange,
                           metrics, paired, perfetto, phases, pictures, quality,
                           recovery, repeats, table, verdict, words)
 from codec_report.comparison import Comparison, report
+from codec_report.figures import svg
 from codec_report.run import (FILES, Window, base_name, load_run,
                               sections)
 
@@ -39,6 +40,8 @@ codec-report --csv out/demo > runs.csv
     one line per run, scheduler and codec pair, for a spreadsheet
 codec-report --html report.html out/demo
     the same as one web page, with figures
+codec-report --plots figures --format pdf --width 88mm out/demo
+    the figures for a paper, in a column of it
 codec-report --json out/edf | jq '.runs[0].schedulers[0].groups[0].lost'
     one number, for a script
 codec-report --since 9 --until 9.5 --perfetto trace.json out/edf
@@ -88,6 +91,26 @@ def seconds(text):
             f"{text!r} is not a time such as 5, 1.5s or 200ms")
     return float(match[1]) * {"ms": 1e-3, "s": 1, "min": 60,
                               None: 1}[match[2]]
+
+
+def formats(text):
+    """Of svg.FORMATS."""
+    found = tuple(text.split(","))
+    if set(found) - set(svg.FORMATS):
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: known: " + ", ".join(svg.FORMATS))
+    return found
+
+
+def width(text):
+    """Inches."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(mm|cm|in)", text)
+    inches = match and float(match[1]) / {"mm": 25.4, "cm": 2.54,
+                                          "in": 1}[match[2]]
+    if not inches or not 2 <= inches <= 40:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a width such as 88mm, from 51 mm to a metre")
+    return inches
 
 
 def time_window(text):
@@ -148,6 +171,15 @@ def _parser():
                         "figures and the tables there; needs matplotlib")
     parser.add_argument("--plots", metavar="DIR", help="write the figures "
                         "there, each as SVG and as PNG; needs matplotlib")
+    parser.add_argument("--format", metavar="LIST", type=formats, help="of "
+                        "--plots: " + ", ".join(svg.FORMATS) + "; a PDF has "
+                        "its fonts inside (default: svg,png)")
+    parser.add_argument("--width", metavar="WIDTH", type=width, help="of "
+                        "--plots, as 88mm, a column of many papers: text has 8 "
+                        "points there (default: a page's figures)")
+    parser.add_argument("--labels", metavar="LABEL=TEXT;...", help="what "
+                        "columns are called in --plots, as "
+                        "'rr,quantum=1ms=RR;fifo=FIFO'")
     parser.add_argument("--gantt", metavar="FROM..TO", type=time_window,
                         help="what their chart of single frames shows, from "
                         "the first arrival, as 9.8s..9.86s (default: around "
@@ -266,17 +298,23 @@ def _title(reports, verdicts):
 
 def _draw(album, args, reports, verdicts, passages):
     """Write what --html and --plots ask for."""
-    album.draw([(r["run"], [s["label"] for s in r["schedulers"]])
-                for r in reports],
-               [told for told in verdicts
-                if isinstance(told, interleaved.Verdict)])
+    headings = [(r["run"], [s["label"] for s in r["schedulers"]])
+                for r in reports]
+    blocks_of = [told for told in verdicts
+                 if isinstance(told, interleaved.Verdict)]
     if args.html:
+        album.draw(headings, blocks_of)
         album.write(args.html, _title(reports, verdicts), verdicts,
                     [(label, _columns(reports, label))
                      for label in _group_order(reports)], _notes(reports),
                     passages)
     if args.plots:
-        album.save(args.plots)
+        wanted = pictures.Print(
+            args.format or svg.FORMATS[:2], args.width,
+            [item for item in (args.labels or "").split(";") if item])
+        if wanted.inches or wanted.labels or not args.html:  # else drawn
+            album.draw(headings, blocks_of, wanted)
+        album.save(args.plots, wanted)
 
 
 def _write_data(path, text):
@@ -311,6 +349,8 @@ def _run(args, out):
         raise ReportError("--until must be later than --since")
     if args.gantt and not (args.html or args.plots):
         raise ReportError("--gantt is for --html and --plots")
+    if (args.format or args.width or args.labels) and not args.plots:
+        raise ReportError("--format, --width and --labels are for --plots")
     window = Window(args.since, args.until, args.warm_up)
     assumed = emodel.Assumptions(args.playout * 1e3, args.network * 1e3,
                                  not args.no_plc)

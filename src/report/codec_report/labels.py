@@ -17,10 +17,10 @@ class Known:
 
 
 def scheduler_name(text):
-    """"./x/mine.so" is mine."""
+    """"./x/mine.so" is mine, and so is "libmine.so"."""
     name = text.split(",")[0]
     if name.endswith(".so"):
-        name = os.path.basename(name)[:-len(".so")]
+        name = os.path.basename(name)[:-len(".so")].removeprefix("lib")
     return name
 
 

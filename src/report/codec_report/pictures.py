@@ -1,10 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """--html and --plots: what is kept of each run for them, and their files."""
 import os
+from dataclasses import dataclass
 
 from codec_report import ReportError, figures, labels, page
 from codec_report.contenders import facts
-from codec_report.figures import forest, gantt, svg, timeline
+from codec_report.figures import forest, gantt, style, svg, timeline
+
+
+@dataclass
+class Print:
+    """How --plots writes figures. formats: of svg.FORMATS; inches: their width,
+    None: as on a page; labels: [LABEL=TEXT], what columns are called."""
+    formats: tuple = svg.FORMATS[:2]
+    inches: float = None
+    labels: tuple = ()
+
+    def names(self, known):
+        """{label: text}; ReportError: a label that is not known."""
+        out = {}
+        for item in self.labels:
+            found = [label for label in known if item.startswith(f"{label}=")]
+            if not found:
+                raise ReportError(f"--labels: {item!r} is not LABEL=TEXT with "
+                                  f"one of {'; '.join(known)}")
+            label = max(found, key=len)
+            out[label] = item[len(label) + 1:]
+        return out
 
 
 class Album:
@@ -41,14 +63,22 @@ class Album:
         self.reduced.append(kept)
         self.facts.append(facts(run))
 
-    def draw(self, headings, interleaved=()):
+    def draw(self, headings, interleaved=(), wanted=Print()):
         """Draw; headings: per run (its name, [label of each section]). A run
         that is repeated may have fewer than its first repetition. interleaved:
         [interleaved.Verdict]."""
+        known = [label for _, names in headings for label in names]
+        known += [m.label for told in interleaved for m in told.members]
+        called = wanted.names(list(dict.fromkeys(known)))
+        with style.printed(wanted.inches):
+            self._draw(headings, interleaved, called)
+
+    def _draw(self, headings, interleaved, called):
+        """called: {label: text}."""
         self.drawn = [found for told in interleaved
-                      if (found := forest.drawn(told))]
+                      if (found := forest.drawn(told, called))]
         self.drawn += list(figures.draw(
-            [(names[i], scheduler, reduced)
+            [(called.get(names[i], names[i]), scheduler, reduced)
              for (_, names), kept in zip(headings, self.reduced)
              for i, scheduler, reduced in kept if i < len(names)]))
         self.absent = [label for (_, names), kept
@@ -67,11 +97,13 @@ class Album:
         except OSError as error:
             raise ReportError(f"{path}: {error.strerror}") from None
 
-    def save(self, folder):
-        """Every figure as SVG and PNG into folder, which is made."""
+    def save(self, folder, wanted):
+        """Every figure into folder, which is made, as wanted: a Print."""
+        dpi = svg.PRINT_DPI if wanted.inches else svg.PNG_DPI
         try:
             os.makedirs(folder, exist_ok=True)
             for drawn in self.drawn:
-                svg.save(drawn, os.path.join(folder, drawn.name))
+                svg.save(drawn, os.path.join(folder, drawn.name),
+                         wanted.formats, dpi)
         except OSError as error:
             raise ReportError(f"{folder}: {error.strerror}") from None

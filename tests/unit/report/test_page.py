@@ -327,6 +327,75 @@ def test_plots_do_not_depend_on_a_page_beside_them(drawn, tmp_path):
         assert one.read_bytes() == (drawn / "a/plots" / one.name).read_bytes()
 
 
+def test_plots_for_a_paper_have_its_width_fonts_and_words(page, tmp_path):
+    from codec_report.figures import FIGURES
+    report("--html", tmp_path / "r.html", "--plots", tmp_path / "p",
+           "--format", "pdf,png,svg", "--width", "88mm", "--labels",
+           "fifo=First, come=served", *runs(tmp_path))
+    # a page beside them is as ever
+    assert (tmp_path / "r.html").read_text(encoding="utf-8") == page[0]
+    assert len(os.listdir(tmp_path / "p")) == 3 * len(FIGURES)
+    for module in FIGURES:
+        path = tmp_path / "p" / module.NAME
+        pdf = path.with_suffix(".pdf").read_bytes()
+        box, = re.findall(rb"/MediaBox \[ 0 0 ([0-9.]+) ", pdf)
+        assert float(box) == pytest.approx(88 / 25.4 * 72)
+        assert b"/FontFile2" in pdf and b"/Type3" not in pdf
+        png = path.with_suffix(".png").read_bytes()
+        assert int.from_bytes(png[16:20], "big") == int(88 / 25.4 * 300)
+        words = re.findall(r"<text[^>]*>([^<]+)</text>",
+                           path.with_suffix(".svg").read_text())
+        assert not [w for w in words if w.startswith("fifo")]
+        assert [w for w in words if w.startswith("First, come=served")]
+
+
+@pytest.mark.parametrize("mm", (88, 180))
+def test_print_has_no_small_text_and_none_outside(tmp_path, mm, monkeypatch):
+    from matplotlib.text import Text
+    from codec_report import figures
+    from codec_report.figures import style
+    from codec_report.run import load_run, sections
+    kept = [figures.reduce(s.frames) for run in runs(tmp_path)
+            for s in sections(load_run(run))]
+    with style.printed(mm / 25.4):
+        drawn = list(figures.draw([(f"s{i},levels={i}", f"s{i}", kept[i % 2])
+                                   for i in range(8)]))
+    assert len(drawn) == len(figures.FIGURES)
+    seen, draw = [], Text.draw
+    monkeypatch.setattr(Text, "draw", lambda text, renderer: (
+        seen.append(text), draw(text, renderer)))
+    for d in drawn:
+        width, height = d.figure.bbox.size
+        assert width == pytest.approx(mm / 25.4 * d.figure.dpi)
+        seen.clear()
+        d.figure.draw_without_rendering()
+        texts = [t for t in seen if t.get_text()]
+        assert len(texts) > 10
+        for text in texts:
+            box, where = text.get_window_extent(), (d.name, text)
+            assert text.get_fontsize() >= 8, where
+            assert box.x0 > -1 and box.x1 < width + 1, where
+            assert box.y0 > -1 and box.y1 < height + 1, where
+
+
+@pytest.mark.parametrize("words,why", (
+    (("--plots", "p", "--width", "88"), "'88' is not a width such as 88mm"),
+    (("--plots", "p", "--width", "9in9"), "'9in9' is not a width"),
+    (("--plots", "p", "--width", "8mm"), "'8mm' is not a width"),
+    (("--plots", "p", "--format", "pdf,gif"), "known: svg, png, pdf"),
+    (("--plots", "p", "--labels", "rr=x"), "'rr=x' is not LABEL=TEXT with one "
+     "of edf"),
+    (("--format", "pdf"), "--format, --width and --labels are for --plots"),
+    (("--html", "p", "--labels", "edf=x"), "are for --plots")))
+def test_what_is_wrong_of_a_paper_s_plots_is_said(write, codec_report, words,
+                                                  why, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = write(header(), call(1), job(1, 0, MS, 2 * MS))
+    result = codec_report(*words, path)
+    assert result.returncode == 2 and why in result.stderr
+    assert not (tmp_path / "p").exists()
+
+
 def test_no_run_or_no_trace_makes_a_page_too(write, tmp_path):
     path = tmp_path / "r.html"
     write(b"call,sent,received,lost\n1,5,4,1\n", name="f/calls.csv")

@@ -29,7 +29,7 @@ def rows(told, key, scale):
     return out
 
 
-def _draw(axes, found, title):
+def _draw(axes, found, names, title):
     for y, (m, values, interval) in enumerate(found):
         look = style.looks([m.scheduler])[0]
         spread = np.linspace(-0.22, 0.22, len(values)) if len(values) > 1 \
@@ -41,7 +41,7 @@ def _draw(axes, found, title):
         axes.plot([np.mean(values)], [y], linestyle="none", marker=look.mark,
                   markersize=6, color=look.colour)
     axes.axvline(0, color=style.LIGHT["muted"], linewidth=0.8)
-    axes.set_yticks(range(len(found)), [m.label for m, _, _ in found])
+    axes.set_yticks(range(len(found)), [names.get(m.label, m.label) for m, _, _ in found])
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(title)
@@ -61,19 +61,22 @@ def _sentence(told):
             + ("." if sure else ", which noise could explain."))
 
 
-def drawn(told):
-    """Drawn of an interleaved.Verdict; None: no block can be shown."""
+def drawn(told, names=None):
+    """Drawn of an interleaved.Verdict; None: no block can be shown. names:
+    {label: what is written in its place}."""
+    names = names or {}
     costs = rows(told, COST, lambda v: 100 * math.expm1(v))
     losses = rows(told, "excess", lambda v: 100 * v)
     if not costs or not losses:
         return None
-    with style.figure(1.1 + 0.36 * len(costs)) as fig:
-        left, right = fig.subplots(1, 2, sharey=True)
-        _draw(left, costs, "cost of a turn, % beside all of the round")
-        _draw(right, losses, "lost beyond the floor, points")
+    with style.figure(style.pair_height(1.1 + 0.36 * len(costs))) as fig:
+        left, right = style.pair(fig)
+        _draw(left, costs, names, "cost of a turn, % beside all of the round")
+        _draw(right, losses, names, "lost beyond the floor, points")
         left.invert_yaxis()
-        style.name_in_colour(left.get_yticklabels(), [
-            _Coloured(m) for m, _, _ in costs])
+        for axes in (left, right):
+            style.name_in_colour(axes.get_yticklabels(), [
+                _Coloured(m) for m, _, _ in costs])
     return Drawn(NAME, TITLE, _sentence(told), ALT, fig)
 
 

@@ -190,7 +190,7 @@ def _draw_panel(axes, c, workers):
     axes.set_xlim(*d.window)
     axes.set_ylim(len(d.calls) - 0.4, -0.9)
     axes.set_yticks(range(len(d.calls)), [str(n) for n in d.calls],
-                    fontsize=6.5)
+                    fontsize=style.row_text())
     axes.grid(axis="y", visible=False)
     style.name_in_colour([axes.set_title(c.label)], [c])
 
@@ -198,18 +198,21 @@ def _draw_panel(axes, c, workers):
 def draw(columns):
     """The figure. columns: figures.Column of Data."""
     workers = sorted({b[3] for c in columns for b in c.data.bars})
-    across = min(2 if len(columns) <= MANY else 3, len(columns))
+    across = min(style.across(2 if len(columns) <= MANY else 3, 1.7),
+                 len(columns))
     down = -(-len(columns) // across)
     tallest = max(len(c.data.calls) for c in columns)
-    with style.figure(0.9 + down * (0.65 + 0.1 * tallest)) as fig:
+    with style.figure(0.9 + down * (
+            0.65 + style.row_height() * tallest)) as fig:
         grid = fig.subplots(down, across, squeeze=False).ravel()
         for axes, c in zip(grid, columns):
             _draw_panel(axes, c, workers)
-            axes.locator_params(axis="x", nbins=9 - 2 * across)
+            axes.locator_params(axis="x", nbins=min(
+                9 - 2 * across, style.across(18, 0.55) // across))
         for axes in grid[len(columns):]:
             axes.remove()
-        fig.supxlabel("time since the first arrival, s", fontsize=9)
-        fig.supylabel("call", fontsize=9)
+        fig.supxlabel("time since the first arrival, s", fontsize="medium")
+        fig.supylabel("call", fontsize="medium")
         handles = {label: h for axes in grid[:len(columns)] for h, label
                    in zip(*axes.get_legend_handles_labels())}
         style.legend(fig, list(handles.values()), list(handles), 6)

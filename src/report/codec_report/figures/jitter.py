@@ -124,7 +124,7 @@ def draw(columns):
                     for label, _, _ in series}, key=_by_number)
     looks = {label: style.part_line(i) for i, label in enumerate(order)}
     width, reach = scale(panels)
-    rows = -(-len(panels) // 3)
+    rows = -(-len(panels) // style.across(*style.PANELS))
     with style.figure(0.9 + 1.75 * rows) as fig:
         grid = style.panels(fig, len(panels))
         for axes, (title, series) in zip(grid, panels.items()):
@@ -136,8 +136,9 @@ def draw(columns):
                         width, reach)
             axes.set_ylim(bottom=FLOOR)
         fig.supxlabel("interval between picks - frame duration, ms",
-                      fontsize=9)
-        fig.supylabel(f"frames per {style.ms(width * GRAIN)}", fontsize=9)
+                      fontsize="medium")
+        fig.supylabel(f"frames per {style.ms(width * GRAIN)}",
+                      fontsize="medium")
         if len(order) > 1:
             handles = {h.get_label(): h for axes in grid
                        for h in axes.patches}

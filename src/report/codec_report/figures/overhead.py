@@ -95,13 +95,14 @@ def _draw_latencies(axes, columns):
 
 def draw(columns):
     """The figure. columns: figures.Column of Data."""
-    with style.figure(1.1 + 0.32 * len(columns)) as fig:
-        left, right = fig.subplots(1, 2, sharey=True)
+    with style.figure(style.pair_height(1.1 + 0.32 * len(columns))) as fig:
+        left, right = style.pair(fig)
         _draw_times(left, columns)
         _draw_latencies(right, columns)
         left.margins(y=0.02)
         left.set_xlim(left=0)
         left.invert_yaxis()
+        style.name_in_colour(right.get_yticklabels(), columns)
         handles, labels = left.get_legend_handles_labels()
         more = right.get_legend_handles_labels()
         style.legend(fig, handles + more[0], labels + more[1], 5)

@@ -44,8 +44,10 @@ NAMES = ("fifo", "rr", "edf", "cfs", "bfs", "pd2", "edf-hsb", "edf-be",
 LINES = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "X", "P", "*")
 NBSP = "\u00a0"  # no line ends between a number and its unit
-WIDTH = 8.0  # inches, of every figure
+WIDTH = 8.0  # inches, of every figure that is not printed()
 TOGETHER = 7  # lines in one chart
+BESIDE = 2.4  # inches of a chart beside another one
+PANELS = 3, 1.7  # of small ones: so many side by side, and their inches
 
 SETTINGS = {
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"],
@@ -59,11 +61,45 @@ SETTINGS = {
     "grid.color": LIGHT["grid"], "grid.linewidth": 0.6, "axes.grid": True,
     "axes.axisbelow": True, "axes.spines.top": False,
     "axes.spines.right": False, "lines.linewidth": 1.5,
-    "svg.fonttype": "none", "path.simplify": True,
+    "svg.fonttype": "none", "pdf.fonttype": 42, "path.simplify": True,
     "text.parse_math": False,  # a name with two dollar signs is a name
     "figure.constrained_layout.use": True,
     "axes.facecolor": "none", "figure.facecolor": BACKGROUND["light"],
 }
+
+
+PRINT = dict.fromkeys((
+    "font.size", "axes.titlesize", "axes.labelsize", "legend.fontsize",
+    "xtick.labelsize", "ytick.labelsize"), 8)  # pt
+_printed = None  # inches, while figures are printed()
+
+
+@contextlib.contextmanager
+def printed(inches):
+    """Figures that are drawn in this block have that width, and text of 8
+    points, as papers ask for; what has no place side by side stands below each
+    other. None: as on a page."""
+    global _printed
+    before, _printed = _printed, inches
+    try:
+        yield
+    finally:
+        _printed = before
+
+
+def across(most, least):
+    """How many axes stand side by side, each of so many inches at least."""
+    return max(min(most, int((_printed or WIDTH) / least)), 1)
+
+
+def row_text():
+    """Points of the text of narrow rows."""
+    return PRINT["font.size"] if _printed else 6.5
+
+
+def row_height():
+    """Inches of such a row."""
+    return row_text() / 65
 
 
 @contextlib.contextmanager
@@ -72,7 +108,8 @@ def settings(**more):
     import matplotlib
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update({**SETTINGS, **more})
+        matplotlib.rcParams.update({
+            **SETTINGS, **(PRINT if _printed else {}), **more})
         yield
 
 
@@ -83,7 +120,7 @@ def figure(height):
     laid out with each file it would not be the same in all of them."""
     from matplotlib.figure import Figure
     with settings():
-        fig = Figure(figsize=(WIDTH, height))
+        fig = Figure(figsize=(_printed or WIDTH, height))
         yield fig
         fig.draw_without_rendering()
         fig.set_layout_engine("none")
@@ -157,14 +194,26 @@ def name_in_colour(texts, columns):
         text.set_fontweight("bold")
 
 
+def _fitting(place, columns, room, **where):
+    """The columns of a legend of a figure or of axes, of room inches."""
+    while True:
+        made = place.legend(ncol=columns, borderaxespad=0.1, **where)
+        if columns == 1 or \
+                made.get_window_extent().width <= room * made.figure.dpi:
+            return columns
+        made.remove()
+        columns -= 1
+
+
 def legend(fig, handles, labels, columns=4):
     """One legend for the whole figure, above the axes."""
-    columns = min(len(labels), columns)
+    columns = _fitting(fig, min(len(labels), columns), fig.get_figwidth(),
+                       handles=handles, labels=labels, loc="upper center")
     inches = 0.2 * math.ceil(len(labels) / columns)
+    if _printed:  # else a figure has room for it
+        fig.set_figheight(fig.get_figheight() + inches)
     fig.get_layout_engine().set(
         rect=(0, 0, 1, 1 - inches / fig.get_figheight()))
-    fig.legend(handles, labels, loc="upper center", ncol=columns,
-               borderaxespad=0.1)
 
 
 def groups(columns):
@@ -178,7 +227,10 @@ def groups(columns):
 def lines_height(height, columns):
     """Inches of a figure of charts(), of which one is so high."""
     parts = groups(columns)
-    rows = math.ceil(len(parts) / 2)
+    wide = across(2, BESIDE)
+    if wide == 1:  # as high as such a column of a paper likes it
+        height *= 0.62
+    rows = math.ceil(len(parts) / wide)
     return height if len(parts) < 2 else \
         rows * (0.75 * height + 0.2 * math.ceil(len(parts[0]) / 2))
 
@@ -187,19 +239,19 @@ def charts(fig, columns, ratios=(1,)):
     """[(axes below each other, group of columns)]: charts for lines, with the
     same scales everywhere; ratios: of the heights of a group's axes."""
     parts, rows = groups(columns), len(ratios)
-    across = min(2, len(parts))
-    down = math.ceil(len(parts) / across)
-    grid = fig.subplots(rows * down, across, sharex=True, squeeze=False,
+    beside = min(across(2, BESIDE), len(parts))
+    down = math.ceil(len(parts) / beside)
+    grid = fig.subplots(rows * down, beside, sharex=True, squeeze=False,
                         gridspec_kw={"height_ratios": ratios * down})
     out = []
     for i, part in enumerate(parts):
-        top, side = i // across * rows, i % across
+        top, side = i // beside * rows, i % beside
         out.append((list(grid[top:top + rows, side]), part))
         out[-1][0][-1].tick_params(labelbottom=True)
         for axes, first in zip(out[-1][0], out[0][0] if i else ()):
             axes.sharey(first)
-    for axes in grid[rows * (down - 1):, across - 1] \
-            if len(parts) % across else ():
+    for axes in grid[rows * (down - 1):, beside - 1] \
+            if len(parts) % beside else ():
         axes.remove()
     return out
 
@@ -214,19 +266,30 @@ def finish(fig, drawn):
         if len(drawn) == 1:
             legend(fig, handles, labels)
         else:
-            axes[0].legend(handles, labels, loc="lower left", ncol=2,
-                           bbox_to_anchor=(0, 1), borderaxespad=0.1)
+            _fitting(axes[0], 2, fig.get_figwidth(), handles=handles,
+                     labels=labels, loc="lower left", bbox_to_anchor=(0, 1))
 
 
-def panels(fig, count, across=3):
+def pair(fig):
+    """Two axes with the same y, side by side, or below each other."""
+    wide = across(2, BESIDE)
+    return fig.subplots(3 - wide, wide, sharey=True)
+
+
+def pair_height(height):
+    """Inches of a figure of a pair(), of which one is so high."""
+    return height * (3 - across(2, BESIDE))
+
+
+def panels(fig, count):
     """A grid of count axes with common x and y; a list, row by row."""
-    across = min(across, count)
-    down = -(-count // across)
-    grid = fig.subplots(down, across, sharex=True, sharey=True,
+    beside = min(across(*PANELS), count)
+    down = -(-count // beside)
+    grid = fig.subplots(down, beside, sharex=True, sharey=True,
                         squeeze=False).ravel()
     for axes in grid[count:]:
         axes.remove()
-    for axes in grid[max(count - across, 0):count]:
+    for axes in grid[max(count - beside, 0):count]:
         axes.tick_params(labelbottom=True)
     return list(grid[:count])
 

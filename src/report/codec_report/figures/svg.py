@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A matplotlib Figure as a file, or as SVG inside a web page.
+"""A matplotlib Figure as a file (SVG, PNG, PDF), or as SVG inside a web page.
 
 The same figure gives the same bytes: no dates, and ids that come of its name.
 Text stays text, so that it can be searched, read aloud and printed well.
@@ -11,6 +11,8 @@ from html import escape
 from codec_report.figures.style import BACKGROUND, LIGHT, settings
 
 PNG_DPI = 150
+PRINT_DPI = 300
+FORMATS = ("svg", "png", "pdf")
 
 
 def text(drawn):
@@ -49,11 +51,17 @@ def inline(drawn):
     return f'{head} role="img" aria-label="{label}">{rest}'
 
 
-def save(drawn, path):
-    """path.svg and path.png: for paper, so in the light colours, opaque.
-    OSError when they cannot be written."""
-    with open(f"{path}.svg", "w", encoding="utf-8") as f:
-        f.write(text(drawn))
+def save(drawn, path, formats=FORMATS[:2], dpi=PNG_DPI):
+    """path.svg, path.png and so on, of FORMATS: for paper, so in the light
+    colours, opaque. A PDF has its fonts inside, as TrueType. OSError when they
+    cannot be written."""
+    if "svg" in formats:
+        with open(f"{path}.svg", "w", encoding="utf-8") as f:
+            f.write(text(drawn))
     with settings():
-        drawn.figure.savefig(f"{path}.png", dpi=PNG_DPI,
-                             metadata={"Software": None})
+        if "png" in formats:
+            drawn.figure.savefig(f"{path}.png", dpi=dpi,
+                                 metadata={"Software": None})
+        if "pdf" in formats:
+            drawn.figure.savefig(f"{path}.pdf",
+                                 metadata={"CreationDate": None})
