@@ -62,10 +62,12 @@ def settle_to(node, sent):
 def check(node, sent, to_itself=False):
     """When no call is left: all adds up. Returns the stats. @to_itself: the node
     may have been told to send its RTCP to itself; and a reply by NG to who has
-    gone goes to a port that may be one of the node's since: it is no RTP."""
+    gone goes to a port that may be one of the node's since, of RTP or of RTCP:
+    it is neither."""
     stats, sent = settle(node, sent)
     told = {name: stats["totals"][name] for name in FRAMES}
-    more = stats["rtcp"]["sent"] + stats["rx"]["malformed"] if to_itself else 0
+    more = stats["rtcp"]["sent"] + stats["rx"]["malformed"] + \
+        stats["rx"]["rtcp_refused"] if to_itself else 0
     if not sent <= known(stats) <= sent + more:
         raise Wrong(f"{sent} datagrams sent, {known(stats)} known: {stats}")
     if stats["rx"]["packets"] != total(stats, READ):
