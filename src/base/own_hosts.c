@@ -19,7 +19,7 @@
 /* Networks of IPv4 with less than two bits for hosts have no broadcast. */
 #define BROADCAST_BITS_MOST (HOST_BITS - 2)
 
-/* Those of one reading, sorted: a machine may have thousands. */
+/* The addresses of one reading, sorted: a machine may have thousands. */
 struct host_list {
 	struct rcu_later rcu;
 	size_t nhosts, nbroadcasts, nnetworks;
@@ -141,14 +141,14 @@ static struct host_list *list_of(const struct ifaddrs *all)
 
 /* --- reading --- */
 
-/* What has changed is read as a whole. */
-static void forget_news(int fd)
+/* Discard the reports: all addresses are read anew. */
+static void discard_reports(int fd)
 {
-	char news[4096];
+	char report[4096];
 	ssize_t n;
 
 	do
-		n = recv(fd, news, sizeof(news), MSG_DONTWAIT);
+		n = recv(fd, report, sizeof(report), MSG_DONTWAIT);
 	while (n > 0 || (n < 0 && (errno == ENOBUFS || errno == EINTR)));
 }
 
@@ -158,7 +158,7 @@ int own_hosts_read(struct own_hosts *o, struct cr_err *e)
 	struct ifaddrs *all = NULL;
 	int err;
 
-	forget_news(o->fd);
+	discard_reports(o->fd);
 	err = getifaddrs(&all) ? -errno : 0;
 	l = err ? NULL : list_of(all);
 	if (!err)
@@ -176,8 +176,8 @@ int own_hosts_read(struct own_hosts *o, struct cr_err *e)
 	return 0;
 }
 
-/* Told of changes from now on. */
-static int hear_of_changes(struct cr_err *e)
+/* Open a socket on which the kernel reports changes. */
+static int watch_changes(struct cr_err *e)
 {
 	const struct sockaddr_nl at = { .nl_family = AF_NETLINK,
 					.nl_groups = RTMGRP_IPV4_IFADDR |
@@ -205,7 +205,7 @@ int own_hosts_open(struct own_hosts **out, struct cr_err *e)
 
 	if (!o)
 		return cr_fail(e, -ENOMEM, "out of memory");
-	o->fd = hear_of_changes(e);
+	o->fd = watch_changes(e);
 	err = o->fd < 0 ? o->fd : own_hosts_read(o, e);
 	if (err) {
 		own_hosts_close(o);

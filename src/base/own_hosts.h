@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The addresses of this machine: which hosts of a packet are itself, and which
- * are all hosts of a network that it is in. Not by bind(), which lets addresses
- * of others pass where net.ipv4.ip_nonlocal_bind is set.
+ * The addresses of this machine: its hosts, and the broadcast addresses of its
+ * networks. Not by bind(), which lets addresses of others pass where
+ * net.ipv4.ip_nonlocal_bind is set.
  *
  * Control thread; the questions: any thread within rcu_read_begin(), too.
  */
@@ -16,10 +16,10 @@
 
 struct own_hosts;
 
-/** Read them, and ask the kernel to tell when they change. 0 with *@out; or
+/** Read them, and have the kernel report changes. 0 with *@out; or
  * -errno with @e, as where a service may not have sockets of AF_NETLINK. */
 int own_hosts_open(struct own_hosts **out, struct cr_err *e);
-/** Nobody asks any more. NULL is fine. */
+/** No other thread uses @o any more. NULL is fine. */
 void own_hosts_close(struct own_hosts *o);
 
 /** Readable: they have changed; own_hosts_read() is due. */
@@ -28,10 +28,10 @@ int own_hosts_fd(const struct own_hosts *o);
  * before stays. */
 int own_hosts_read(struct own_hosts *o, struct cr_err *e);
 
-/** Is it an address of this machine? @o NULL: none but loopback. */
+/** Is @a an address of this machine? @o NULL: of loopback only. */
 bool own_hosts_has(const struct own_hosts *o, const struct sockaddr_storage *a);
 
-/** Is it the broadcast address of a network of this machine? @o NULL: no. */
+/** Is @a the broadcast address of a network of this machine? @o NULL: no. */
 bool own_hosts_broadcasts(const struct own_hosts *o,
 			  const struct sockaddr_storage *a);
 

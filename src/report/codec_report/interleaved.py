@@ -5,36 +5,38 @@ Blocks are in "blocks", intervals and tests in "paired". What is compared of
 two columns, where both have a block of the round that is not left out:
 
 cost     of a turn, by its logarithm
-lost     of the same calls: the excess, and the floor at the demand that those
-         calls are by the column's cost: of the target (without one, of what
-         was played) x the column's cost / what all cost in the round. So a
-         scheduler answers for what its frames cost, and no machine's drift
+lost     of the same calls: the excess plus the floor at the demand that these
+         calls have with the column's cost: the target (without one, the demand
+         played) x the column's cost / the mean cost of the round. This counts
+         the scheduler's effect on what a frame costs, not the machine's drift
 worst call, missed deadlines, p99 delay, p99 jitter; of episodes: lost, and
-         recovery. What has fewer than six rounds, as campaigns/run's episodes
-         do, is in the table, and is not compared
+         recovery. A metric with fewer than six rounds, such as those of
+         campaigns/run's episodes, is in the table and is not compared
 
-Two columns differ where the interval and the corrected p say so, and where it
-matters ("What differs"; jitter as delay, a cost from 3 % on). p is corrected
-over all pairs: that of the cost by itself, as it comes first, that of all others
-together. One column is worse than another that differs from it for the worse in
-something, and for the better in nothing. Chosen is what is worse than none;
-where those differ, by what counts.
+Two columns differ in a metric if the interval excludes 0, the corrected p is at
+most 0.05, and the difference matters ("What differs"; jitter as delay, a cost
+from 3 % on). p is corrected over all pairs: for the cost by itself, for all
+other metrics together. A column is worse than another if it differs from it for
+the worse in at least one metric, and for the better in none. The verdict
+chooses all columns that are not worse than any other. If these differ, it names
+the best ones for each metric.
 
-A difference of cost has known causes: what the scheduler does between frames
-(the turn less the time in the codec), and locality: a frame that is served
-after another of its call costs less, and a column's codec costs less by up to
-the share of such turns x what they save. Nothing else explains a codec's time.
+A difference of cost has two known causes. One is the scheduler's time between
+frames (the turn less the time in the codec). The other is locality: a frame
+that is served right after one of its own call costs less, so a column's codec
+time is lower by up to the share of such turns x their saving. No other cause of
+a difference in the codec's time is known.
 
-It cannot be told from these runs, and nothing is chosen,
- - where more than 25 % was stolen in a quarter of the blocks;
- - where the excess is above 2 points in a tenth of the blocks that are left,
-   of columns whose workers did not rest meanwhile (2 %);
- - where workers had a CPU for less than 80 % of their busy time;
-and between two columns
- - that have fewer than six rounds in common (a column that has so with every
-   other is not compared);
- - whose demand differs by more than a tenth, at the same calls;
- - whose cost differs by more than 3 %, without a known cause of the rest.
+The verdict chooses nothing ("Cannot be told from these runs") if
+ - more than 25 % was stolen in a quarter of the blocks;
+ - the excess is above 2 points in a tenth of the remaining blocks, among
+   columns whose workers were idle for at most 2 % of the time;
+ - workers had a CPU for less than 80 % of their busy time;
+and between two columns if
+ - they have fewer than six rounds in common (a column that has fewer with every
+   other one is not compared);
+ - their demand differs by more than a tenth, at the same calls;
+ - their cost differs by more than 3 %, and a known cause does not explain it.
 """
 import itertools
 import math
@@ -51,8 +53,8 @@ EXCESS, EXCESS_BLOCKS, RESTED = 0.02, 0.10, 0.02
 CPU_SHARE = 0.80
 DEMAND_APART = 0.10
 COST_APART = 0.03
-STAYS = 0.05    # of the turns, that two columns differ by in locality
-LATER = 0.05    # of a column's turns, so that what they cost is known
+SAME_CALL_APART = 0.05  # of the turns; less is no difference in locality
+LATER = 0.05    # of a column's turns, at least, for their cost to be known
 
 COST = "log_cost"
 ROWS = (
@@ -78,7 +80,7 @@ ROWS = (
     Metric("later_us", "  later ones, us", "rate"),
     Metric("stolen", "stolen", "share"))
 
-#: {metric: (how the sentences call it, how they show it)}; they decide.
+#: {metric: (its name in sentences, how its values are shown)}; these decide.
 DECIDE = {
     "lost_same_calls": ("loss", words.percent),
     "missed_share": ("not in time", words.percent),
@@ -101,7 +103,7 @@ _LIKE = {"lost_same_calls": "lost_share", "call_loss_max": "lost_share",
 
 @dataclass(frozen=True)
 class Member:
-    """A column. label: as users named it; scheduler: whose colour it has."""
+    """A column. label: the user's name for it; scheduler: sets the colour."""
     label: str
     scheduler: str
 
@@ -124,13 +126,13 @@ def _floor(demand):
 
 
 class Results:
-    """What blocks say of each column. blocks: [blocks.Block]; target: demand,
-    or None."""
+    """The metrics of each column. found: [blocks.Block]; target: demand, or
+    None."""
 
     def __init__(self, found, target=None):
         self.every = found
         self.names = sorted({b.scheduler for b in found})
-        # where nothing can be compared, all is shown (and refused)
+        # if no block can be compared, all are shown, and the verdict refuses
         self.valid = [b for b in found if not b.flaw] or [
             b for b in found if "excess" in b.values]
         self.steady = [b for b in self.valid if b.kind == blocks.STEADY]
@@ -168,33 +170,33 @@ class Results:
                 for name, of in out.items()}
 
     def _measured(self, key):
-        """The blocks that are compared by it."""
+        """Return the blocks that are compared in a metric."""
         kind = blocks.EPISODE if key in EPISODES else blocks.STEADY
         return [b for b in self.valid if b.kind == kind]
 
     def values(self, name, key):
-        """Of a column's blocks that are compared."""
+        """Return a metric's values of a column's blocks that are compared."""
         return [b.values[key] for b in self._measured(key)
                 if b.scheduler == name and b.values.get(key) is not None]
 
     def value(self, name, key):
-        """Their mean; None: not known."""
+        """Return the mean of values(); None: not known."""
         found = self.values(name, key)
         return float(np.mean(found)) if found else None
 
     def cost_ratio(self, one, two):
-        """What a turn costs under one, of what it does under two."""
+        """Return the cost of a turn under one / that under two."""
         return math.exp(self._effects.get(one, 0.0)
                         - self._effects.get(two, 0.0))
 
     def rounds(self, one, two):
-        """How many have steady blocks of both that are compared."""
+        """Count the rounds with steady blocks of both that are compared."""
         found = [{b.round for b in self.steady if b.scheduler == name
                   and not b.flaw} for name in (one, two)]
         return len(found[0] & found[1])
 
     def difference(self, one, two, key):
-        """one less two, as (mean, low, high, sure); None: not compared."""
+        """Return one less two: (mean, low, high, sure); None: not compared."""
         d = self._pairs.get((one, two, key))
         if d:
             return d.mean, d.low, d.high, d.sure
@@ -202,7 +204,7 @@ class Results:
         return (-d.mean, -d.high, -d.low, d.sure) if d else None
 
     def differ(self, one, two, key):
-        """-1: one has surely less of it, and it matters; 1: more; 0."""
+        """Return -1: one has significantly less, and it matters; 1: more; 0."""
         found = self.difference(one, two, key)
         if not found or not found[3]:
             return 0
@@ -215,8 +217,8 @@ class Results:
         return (1 if found[0] > 0 else -1) if matters else 0
 
     def _saving(self):
-        """What the codec takes less for a later frame of a row than for a
-        first, as a share; 0: no column has rows."""
+        """Return the share of the codec time that a later frame of a row saves
+        beside the first; 0: no column has rows."""
         known = [1 - b.values["later_codec_us"] / b.values["first_codec_us"]
                  for b in self.steady
                  if LATER <= b.values["same_call"] <= 1 - LATER
@@ -225,7 +227,7 @@ class Results:
         return max(float(np.median(known)), 0.0) if known else 0.0
 
     def cost(self, one, two):
-        """Cost of one beside two."""
+        """Return the Cost of one against two."""
         own, codec, same = (
             [self.value(name, key) for name in (one, two)]
             for key in ("own_us", "codec_us", "same_call"))
@@ -238,14 +240,14 @@ class Results:
         between = own[0] / (own[0] + codec[0]) * (1 + whole) - (1 - share)
         apart, saving = same[0] - same[1], self._saving()
         most = -apart * saving / (1 - same[1] * saving) * share \
-            if abs(apart) >= STAYS else 0.0
+            if abs(apart) >= SAME_CALL_APART else 0.0
         # the first of a row costs more than a frame of others: its call has
         # not run for longer
         locality = float(np.clip(whole - between, min(most, 0), max(most, 0)))
         return Cost(whole, between, locality)
 
     def worse(self, one, two):
-        """Whether one is worse than two in something, better in nothing."""
+        """Return whether one is worse than two in a metric, better in none."""
         found = [self.differ(one, two, key) for key in (COST, *DECIDE)]
         return 1 in found and -1 not in found
 
@@ -257,7 +259,7 @@ def _too_few(rounds):
 
 
 def refusals(results):
-    """[why nothing can be told from these runs, with what to do]."""
+    """Return [why the verdict refuses, with what to do]."""
     r, out = results, []
     broke = [name for name in r.names if blocks.BROKE in name]
     if broke:
@@ -271,7 +273,7 @@ def refusals(results):
             f"{words.percent(blocks.STOLEN)} of the time in {len(stolen)} of "
             f"{len(every)} blocks. Play again when the machine is idle, or "
             "give the workers a CPU of their own (--pin)")
-        return out  # that there are few rounds left comes of it
+        return out  # this explains that few rounds are left
     most = max((r.rounds(a, b) for a, b in
                 itertools.combinations(r.names, 2)), default=0)
     if len(r.names) > 1 and most < ROUNDS:
@@ -280,8 +282,8 @@ def refusals(results):
            and b.values["idle"] <= RESTED]
     if r.steady and len(odd) >= EXCESS_BLOCKS * len(r.steady):
         out.append(f"{len(odd)} of {len(r.steady)} blocks lost 2 points more "
-                   "than 1 - 1/demand while the workers never rested: what "
-                   "they did is not all in the trace. See what else drops "
+                   "than 1 - 1/demand while the workers never idled: some "
+                   "of their work is not in the trace. See what else drops "
                    "frames (codec-ctl stats)")
     known = [b.values for b in r.steady
              if b.values["cpu_ns"] is not None and b.values["busy_ns"]]
@@ -294,7 +296,7 @@ def refusals(results):
 
 
 def unlike(results, one, two):
-    """Why two columns cannot be told apart, with what to do; ""."""
+    """Return why two columns cannot be compared, with what to do; ""."""
     r = results
     cost = r.cost(one, two)
     a, b = r.value(one, "demand"), r.value(two, "demand")
@@ -349,7 +351,7 @@ class Verdict:
                 self._unlike[frozenset((one, two))] = why
 
     def _absent(self):
-        """Members that have too few blocks to be compared with any."""
+        """Return members with too few blocks to be compared with any."""
         if self._refused or len(self.members) < 2:
             return []
         return [m for m in self.members if all(
@@ -359,10 +361,10 @@ class Verdict:
     # ---- what was compared
 
     def head(self):
-        """Campaign, machine, columns, and how they were played."""
-        told, cpus = self.family.facts, self.family.cpus
-        on = f" on {told['machine']}" if told.get("machine") else ""
-        kernels = told.get("codec kernels")
+        """Return a sentence: campaign, machine, columns, and the design."""
+        facts, cpus = self.family.facts, self.family.cpus
+        on = f" on {facts['machine']}" if facts.get("machine") else ""
+        kernels = facts.get("codec kernels")
         rounds = len({b.round for b in self.results.every})
         return (f"{self.family.campaign or 'Campaign not known'}: played live"
                 f"{on}, {cpus} CPU{'s' * (cpus != '1')} for the workers"
@@ -372,7 +374,7 @@ class Verdict:
                 f"round{'s' * (rounds != 1)} of blocks in random order.")
 
     def load(self):
-        """Calls, and what they asked for under each."""
+        """Return a sentence: calls, and their demand under each column."""
         r = self.results
         calls = [b.calls for b in r.every if b.kind == blocks.STEADY]
         if not calls:
@@ -404,8 +406,8 @@ class Verdict:
     # ---- what came out
 
     def _compared(self, key):
-        """Members that have a difference in it from another, whatever it is;
-        of one alone: it, where the value is known."""
+        """Return the members that were compared in a metric with another one; a
+        single member, if its value is known."""
         r = self.results
         return [m for m in self.members if r.value(m.label, key) is not None
                 and (len(self.members) == 1 or any(
@@ -413,7 +415,7 @@ class Verdict:
                     for other in self.members if other is not m))]
 
     def _split(self, key, among=None):
-        """(those that nobody is surely below, the others, by value)."""
+        """Return (members with no member significantly below, the others)."""
         among = [m for m in among or self.members if m in self._compared(key)]
         if not among:
             return [], []
@@ -440,7 +442,7 @@ class Verdict:
                 f"{others}")
 
     def outcome(self):
-        """What differs, and what all have in common."""
+        """Return a sentence: metrics that differ, and those that do not."""
         parts, alike = [], []
         for key, (title, show) in DECIDE.items():
             found = [self.results.value(m.label, key)
@@ -463,7 +465,7 @@ class Verdict:
             f" Alike: {', '.join(alike)}." if alike else "")
 
     def costs(self):
-        """A sentence for those whose frames cost less or more than most."""
+        """Return sentences on members whose frames cost less or more."""
         r = self.results
         best, rest = self._split(COST)
         if not rest:
@@ -503,7 +505,7 @@ class Verdict:
         return ", for a reason that is not known"
 
     def _price(self, one, two):
-        """What one that costs less does worse than two."""
+        """Return what is worse under one, which costs less, than under two."""
         r, found = self.results, []
         for key, (title, show) in DECIDE.items():
             if r.differ(one.label, two.label, COST) < 0 and \
@@ -513,14 +515,14 @@ class Verdict:
         return f"; the price: {', '.join(found)}" if found else ""
 
     def left_out(self):
-        """Blocks that are not compared."""
+        """Return a sentence on the blocks that are not compared."""
         flaws = {}
         for b in self.results.every:
             if b.flaw:
                 flaws[b.flaw] = flaws.get(b.flaw, 0) + 1
         if not flaws:
             return ""
-        why = words.listed(f"{n} {TOLD_FLAWS.get(flaw, flaw)}"
+        why = words.listed(f"{n} {FLAW_TEXTS.get(flaw, flaw)}"
                            for flaw, n in flaws.items())
         absent = [m.label for m in self._absent()]
         more = f" Not compared: {words.listed(absent)}." if absent else ""
@@ -529,7 +531,7 @@ class Verdict:
     # ---- what to do
 
     def chosen(self):
-        """The members that are worse than none; [] where it cannot be told."""
+        """Return the members that are not worse than any other; []: refused."""
         if self._refused or len(self.members) < 2:
             return []
         r, absent = self.results, self._absent()
@@ -540,8 +542,8 @@ class Verdict:
             not in self._unlike)]
         return left or there
 
-    def _told_apart(self, some):
-        """{metric: those that are best}, of what differs among some."""
+    def _best_of(self, some):
+        """Return {metric: best members}, of those that differ among some."""
         out = {}
         for key in (*DECIDE, COST):
             best, rest = self._split(key, list(some))
@@ -550,7 +552,7 @@ class Verdict:
         return out
 
     def refused(self):
-        """Why there is no choice; ""."""
+        """Return why there is no choice; ""."""
         if self._refused:
             return "; ".join(self._refused)
         left = {m.label for m in self.chosen()}
@@ -558,14 +560,14 @@ class Verdict:
                      if pair <= left), "")
 
     def choose(self):
-        """Which one to take; "" when there is only one."""
+        """Return a sentence: the choice; "" if there is one member only."""
         if len(self.members) < 2:
             return ""
         why = self.refused()
         if why:
             return f"Cannot be told from these runs: {why}."
         left = self.chosen()
-        apart = self._told_apart(left)
+        apart = self._best_of(left)
         if apart:
             groups = {}
             for key, best in apart.items():
@@ -582,7 +584,7 @@ class Verdict:
             (" or " if len(names) > 1 else "") + names[-1] + " here."
 
     def doubt(self):
-        """What a difference is, that was told."""
+        """Return a sentence on what counts as a difference."""
         if len(self.members) < 2 or self.refused():
             return ""
         return ("Told apart is what 95 % intervals of differences within "
@@ -623,7 +625,7 @@ class Verdict:
         """For programs."""
         r = self.results
         left = [] if self.refused() else self.chosen()
-        apart = self._told_apart(left)
+        apart = self._best_of(left)
         columns, rows = self.table()
         return {
             "campaign": self.family.campaign, "head": self.head(),
@@ -648,7 +650,7 @@ class Verdict:
                        for b in r.every]}
 
 
-TOLD_FLAWS = {"switched": "in which the scheduler was switched",
+FLAW_TEXTS = {"switched": "in which the scheduler was switched",
               "too few frames": "with too few frames",
               "stolen": "with more than 25 % stolen",
               "sender behind": "whose sender was behind"}

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Differences of columns that were measured in the same rounds.
 
-Each difference is taken within a round, so that what drifts from round to
-round is in none. Its interval is the bootstrap's, over rounds, 95 %. Its p is
-of a sign-flip test (Fisher 1935): were two columns equal, a round's difference
-could as well have the other sign; all ways to set the signs are tried, or 4096
-at random (fixed seed) where there are more. Pairs and metrics are many, so p is
-corrected by Holm's step-down, with the largest statistic of the hypotheses that
-are left in place of their number (Westfall and Young 1993): as they are of the
-same rounds, the same signs go to all. A round's difference counts for no more
-than 2.5 times the median of its pair's (without signs), so that one in which
-the machine was another does not decide, nor hide what the others say. By number alone the 105 hypotheses of
-six schedulers could not be told in less than 13 rounds, whatever they differ
-by.
+Each difference is taken within a round, so drift from round to round is not in
+it. Its interval is the bootstrap's, over rounds, 95 %. Its p is of a sign-flip
+test (Fisher 1935): if two columns are equal, a round's difference has either
+sign with the same probability. All ways to set the signs are tried, or 4096 at
+random (fixed seed) if there are more. There are many pairs and metrics, so p is
+corrected by Holm's step-down, with the largest statistic of the remaining
+hypotheses in place of their number (Westfall and Young 1993). The same signs
+are used for all, as they are of the same rounds. A round's difference counts
+for at most 2.5 times the median of its pair's absolute differences, so that a
+disturbed round neither decides nor hides the others. With Holm's own bound, the
+105 hypotheses of six schedulers would need at least 13 rounds.
 """
 from dataclasses import dataclass
 
@@ -24,7 +23,7 @@ SIGNIFICANT = 0.05
 EXACT = 12      # rounds, up to which all signs are tried
 FLIPS = 4096
 FAR = 2.5       # times the median
-POLISH = 20     # times at most that matter
+POLISH = 20     # iterations at most
 
 
 @dataclass
@@ -43,13 +42,13 @@ class Difference:
 
     @property
     def sure(self):
-        """Whether noise does not explain it."""
+        """Return whether it is significant."""
         return self.corrected <= SIGNIFICANT and self.low * self.high > 0
 
 
 def _signs(rounds):
-    """A row of signs for each way that is tried; the first changes none. One
-    of two ways that are each other's opposite is enough."""
+    """Return a row of signs for each way that is tried; the first is all 1. Of
+    two opposite ways one is enough."""
     if rounds <= EXACT:
         at = np.arange(1 << max(rounds - 1, 0))[:, None]
         return 1.0 - 2.0 * (at >> np.arange(rounds) & 1)
@@ -60,7 +59,7 @@ def _signs(rounds):
 
 
 def _statistics(values, signs):
-    """Student's |t| of each row of signs (rows) and each column of values,
+    """Return Student's |t| of each row of signs (rows) and column of values,
     NaN: not known in that round; as a normal deviate (Wallace 1959), so that
     those of fewer rounds count as much."""
     known = ~np.isnan(values)
@@ -75,7 +74,7 @@ def _statistics(values, signs):
 
 
 def _step_down(found):
-    """Corrected p of each column; found: |t|, its first row as observed."""
+    """Return the corrected p of each column; found: |t|, first row observed."""
     order = np.argsort(-found[0], kind="stable")
     left = np.maximum.accumulate(found[:, order[::-1]], axis=1)[:, ::-1]
     p = (left >= found[0][order] * (1 - 1e-9)).mean(axis=0)
@@ -85,14 +84,14 @@ def _step_down(found):
 
 
 def _limit(values):
-    """Values, none larger than FAR times the median without signs: the same
-    whatever signs they have."""
+    """Clip values to FAR times the median of their absolute values, which does
+    not depend on their signs."""
     most = FAR * np.median(np.abs(values))
     return np.clip(values, -most, most) if most > 0 else values
 
 
 def differences(tables, least=2):
-    """[Difference] of every pair of columns in every metric, corrected
+    """Return [Difference] of every pair of columns in every metric, corrected
     together.
 
     tables: {metric: {column: {round: value}}}. least: rounds that a pair needs
@@ -127,9 +126,9 @@ def differences(tables, least=2):
 
 
 def effects(table):
-    """({column: effect}, {round: effect}) of the model value = column + round,
-    by median polish (Tukey 1977); the columns' have the mean 0. table: {column:
-    {round: value}}, with values missing."""
+    """Return ({column: effect}, {round: effect}) of value = column + round,
+    by median polish (Tukey 1977); the columns' effects have the mean 0. table:
+    {column: {round: value}}; values may be missing."""
     columns = {name: 0.0 for name, of in table.items() if of}
     rounds = dict.fromkeys(sorted({r for of in table.values() for r in of}),
                            0.0)

@@ -145,7 +145,7 @@ def simulated(program, seed, schedulers, rounds=10, codec=None, own=None):
     60 us that drifts. codec: {scheduler: cost, of what others have}; own:
     {scheduler: us between frames beside 0.6}. "fifo#2" is fifo."""
     rng = np.random.default_rng(seed)
-    host, parts, told = Machine(rng), [], []
+    host, parts, items = Machine(rng), [], []
     with tempfile.TemporaryDirectory() as folder:
         for i, (number, name) in enumerate(order(rng, schedulers, rounds)):
             pace = host.pace()
@@ -156,25 +156,25 @@ def simulated(program, seed, schedulers, rounds=10, codec=None, own=None):
                 seed=int(rng.integers(1, 1 << 30)), own=between, cost=cost,
                 sd=cost / 10, calls=round(TARGET * 20e6 / 61600)))
             begin = (i + 1) * SECOND
-            told.append({"round": number, "scheduler": name,
+            items.append({"round": number, "scheduler": name,
                          "kind": blocks.STEADY, "begin_ns": begin,
                          "end_ns": begin + SECOND * 9 // 10,
                          "overload_ns": None,
                          "calls": {"talk": round(TARGET * 20e6 / 61600)},
                          "cpu_ns": SECOND, "busy_ns": SECOND})
     out = run.Run("blocks", _joined(parts), played=blocks.Played(
-        SECOND * 35 // 100, TARGET, 1, told))
+        SECOND * 35 // 100, TARGET, 1, items))
     run.sections(out)
     return out
 
 
-def of_json(said):
+def of_json(content):
     """[blocks.Block] of a verdict as codec-report --json has it."""
     own = "round", "scheduler", "kind", "begin_ns", "end_ns", "calls", \
         "left_out"
     return [blocks.Block(*(b[name] for name in own), {
         name: value for name, value in b.items() if name not in own})
-            for b in said["blocks"]]
+            for b in content["blocks"]]
 
 
 def cost(found_blocks, scheduler):
@@ -185,11 +185,11 @@ def cost(found_blocks, scheduler):
     return round(float(np.median(known)), 2) if known else None
 
 
-def found(told, one, two):
-    """What a verdict says of two columns: "equal", the label of the one that is
+def found(verdict, one, two):
+    """Return a verdict on two columns: "equal", the label of the one that is
     worse or costs more, or "refused"."""
-    r = told.results
-    if told._refused or r.rounds(one, two) < interleaved.ROUNDS:
+    r = verdict.results
+    if verdict._refused or r.rounds(one, two) < interleaved.ROUNDS:
         return "refused"
     for key in (interleaved.COST, *interleaved.DECIDE):
         side = r.differ(one, two, key)
@@ -199,7 +199,7 @@ def found(told, one, two):
 
 
 def rates(verdicts, one, two):
-    """{what is said: how often}."""
-    said = [found(v, one, two) for v in verdicts]
-    return {what: len(list(all_of)) for what, all_of
-            in itertools.groupby(sorted(said))}
+    """Return {outcome: how often}."""
+    outcomes = sorted(found(v, one, two) for v in verdicts)
+    return {outcome: len(list(same)) for outcome, same
+            in itertools.groupby(outcomes)}
