@@ -153,11 +153,31 @@ static void make(struct made *m, const char *offer, const char *json)
 #define NOISY "0 PCMU/8000, 13 CN/8000, 101 telephone-event/8000 0-15"
 #define MOBILE "96 AMR/8000 mode-set=7, 8 PCMA/8000"
 
-static void words_do_what_they_say(void **state)
+/* An offer, rules, and what the other party is shown. */
+struct shown {
+	const char *offer, *rules, *becomes;
+};
+
+static void expect_shown(const struct shown *all, unsigned n)
 {
-	static const struct {
-		const char *offer, *rules, *becomes;
-	} all[] = {
+	static struct made m;
+	char text[512];
+
+	for (unsigned i = 0; i < n; i++) {
+		struct sdp_format shown[SDP_FORMATS_MAX];
+
+		make(&m, all[i].offer, all[i].rules);
+		text_of(shown, codec_shown(&m.list, shown), text, sizeof(text));
+		if (strcmp(text, all[i].becomes) != 0)
+			fail_msg("%s\nwith %s\nbecomes %s\nnot     %s",
+				 all[i].offer, all[i].rules, text,
+				 all[i].becomes);
+	}
+}
+
+static void a_codec_is_hidden_or_put_first(void **state)
+{
+	static const struct shown all[] = {
 		{ PHONE, "{}", PHONE },
 		{ PHONE, "{'codec':{'strip':['PCMU']}}",
 		  "8 PCMA/8000, 101 telephone-event/8000 0-15" },
@@ -176,7 +196,16 @@ static void words_do_what_they_say(void **state)
 		{ PHONE, "{'codec':{'mask':['all'],'transcode':['EVS']}}", "" },
 		{ PHONE, "{'codec':{'mask':['PCMU'],'transcode':['EVS']}}",
 		  "8 PCMA/8000, 101 telephone-event/8000 0-15" },
-		/* or what is to be made has nothing to be made from */
+	};
+
+	(void)state;
+	expect_shown(all, sizeof(all) / sizeof(*all));
+}
+
+static void a_codec_is_added(void **state)
+{
+	static const struct shown all[] = {
+		/* there is nothing to make it from */
 		{ PHONE, "{'codec':{'strip':['all'],'transcode':['AMR']}}",
 		  "" },
 		{ PHONE, "{'codec':{'transcode':['AMR']}}",
@@ -209,6 +238,15 @@ static void words_do_what_they_say(void **state)
 		/* as long as it is not something else's */
 		{ "8 AMR/8000, 0 PCMU/8000", "{'codec':{'transcode':['PCMA']}}",
 		  "8 AMR/8000, 0 PCMU/8000, 96 PCMA/8000" },
+	};
+
+	(void)state;
+	expect_shown(all, sizeof(all) / sizeof(*all));
+}
+
+static void the_order_is_that_of_the_rules(void **state)
+{
+	static const struct shown all[] = {
 		/* the order is the list's where all is masked, else as it
 		 * came */
 		{ PHONE,
@@ -228,6 +266,15 @@ static void words_do_what_they_say(void **state)
 		{ "0 PCMU/8000, 8 PCMA/8000",
 		  "{'codec':{'transcode':['opus','PCMA','PCMU']}}",
 		  "0 PCMU/8000, 8 PCMA/8000, 96 opus/48000/2" },
+	};
+
+	(void)state;
+	expect_shown(all, sizeof(all) / sizeof(*all));
+}
+
+static void events_and_noise_are_among_all(void **state)
+{
+	static const struct shown all[] = {
 		/* what travels among the speech is one of all, too */
 		{ NOISY, "{'codec':{'strip':['all'],'except':['PCMU']}}",
 		  "0 PCMU/8000" },
@@ -270,6 +317,15 @@ static void words_do_what_they_say(void **state)
 		{ "96 telephone-event/8000, 0 PCMU/8000",
 		  "{'codec':{'transcode':['AMR']}}",
 		  "0 PCMU/8000, 97 AMR/8000, 96 telephone-event/8000" },
+	};
+
+	(void)state;
+	expect_shown(all, sizeof(all) / sizeof(*all));
+}
+
+static void what_the_node_lacks_is_passed_on(void **state)
+{
+	static const struct shown all[] = {
 		/* nobody here has them: others may */
 		{ "18 G729/8000, 0 PCMU/8000, 99 red/8000", "{}",
 		  "18 G729/8000, 0 PCMU/8000" },
@@ -290,6 +346,15 @@ static void words_do_what_they_say(void **state)
 		  "{'codec':{'mask':['all'],'transcode':['AMR']}}", "" },
 		{ PHONE, "{'codec':{'transcode':['EVS']}}", PHONE },
 		{ "0 PCMU/8000, 13 CN/8000", "{}", "0 PCMU/8000, 13 CN/8000" },
+	};
+
+	(void)state;
+	expect_shown(all, sizeof(all) / sizeof(*all));
+}
+
+static void one_of_two_of_a_name_is_meant(void **state)
+{
+	static const struct shown all[] = {
 		/* one of two of a name, whatever is said of it */
 		{ "96 AMR/8000, 97 AMR/8000 octet-align=1",
 		  "{'codec':{'strip':['AMR/8000/1///octet-align=1']}}",
@@ -302,20 +367,9 @@ static void words_do_what_they_say(void **state)
 		  "mode-set=7']}}",
 		  "96 AMR/8000" },
 	};
-	static struct made m;
-	char text[512];
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		struct sdp_format shown[SDP_FORMATS_MAX];
-
-		make(&m, all[i].offer, all[i].rules);
-		text_of(shown, codec_shown(&m.list, shown), text, sizeof(text));
-		if (strcmp(text, all[i].becomes) != 0)
-			fail_msg("%s\nwith %s\nbecomes %s\nnot     %s",
-				 all[i].offer, all[i].rules, text,
-				 all[i].becomes);
-	}
+	expect_shown(all, sizeof(all) / sizeof(*all));
 }
 
 static int events_of(const struct codec_choice *c)
@@ -338,12 +392,42 @@ static void what_is_settled(const struct codec_settled *s, char *text,
 }
 
 /* A's codec and how many more; B's; their types of events; A's answer. */
+struct agreed {
+	const char *offer, *rules, *answer, *is;
+	bool single, transcoded;
+};
+
+static void expect_agreed(const struct agreed *all, unsigned n)
+{
+	static struct made m;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct codec_list *kept;
+		struct codec_settled s;
+		struct cr_err e = { "" };
+		struct line answer;
+		char text[512];
+
+		make(&m, all[i].offer, all[i].rules);
+		kept = codec_list_copy(&m.list);
+		memset(&m, 0x55, sizeof(m)); /* a copy needs nothing of it */
+		line_of(&answer, all[i].answer);
+		if (codec_settle(&s, kept, &answer.line, all[i].single, &can,
+				 &e))
+			fail_msg("%s", e.text);
+		what_is_settled(&s, text, sizeof(text));
+		if (strcmp(text, all[i].is) != 0)
+			fail_msg("%s\nwith %s, %s\nis  %s\nnot %s",
+				 all[i].offer, all[i].rules, all[i].answer,
+				 text, all[i].is);
+		assert_int_equal(s.transcoded, all[i].transcoded);
+		free(kept);
+	}
+}
+
 static void both_settle_on_the_least(void **state)
 {
-	static const struct {
-		const char *offer, *rules, *answer, *is;
-		bool single, transcoded;
-	} all[] = {
+	static const struct agreed all[] = {
 		{ PHONE, "{}", "8 PCMA/8000, 101 telephone-event/8000",
 		  "8 PCMA, 0: 8 PCMA, 0; 101-101; 8 PCMA/8000, "
 		  "101 telephone-event/8000 0-15",
@@ -376,6 +460,15 @@ static void both_settle_on_the_least(void **state)
 		{ PHONE, "{'codec':{'mask':['telephone-event']}}",
 		  "0 PCMU/8000", "0 PCMU, 0: 0 PCMU, 0; -1--1; 0 PCMU/8000",
 		  false, false },
+	};
+
+	(void)state;
+	expect_agreed(all, sizeof(all) / sizeof(*all));
+}
+
+static void both_settle_on_what_the_node_lacks(void **state)
+{
+	static const struct agreed all[] = {
 		/* what nobody here has a codec of is passed on */
 		{ "97 EVS/16000, 8 PCMA/8000", "{}", "101 EVS/16000",
 		  "97 EVS, 0: 101 EVS, 0; -1--1; 97 EVS/16000", false, false },
@@ -399,6 +492,15 @@ static void both_settle_on_the_least(void **state)
 		{ "8 PCMA/8000, 97 EVS/16000", "{'codec':{'accept':['all']}}",
 		  "8 PCMA/8000", "8 PCMA, 0: 8 PCMA, 0; -1--1; 8 PCMA/8000",
 		  false, false },
+	};
+
+	(void)state;
+	expect_agreed(all, sizeof(all) / sizeof(*all));
+}
+
+static void the_offerer_s_preference_and_rules_count(void **state)
+{
+	static const struct agreed all[] = {
 		/* what who offers likes best, not what is shown first */
 		{ "8 PCMA/8000, 0 PCMU/8000",
 		  "{'codec':{'mask':['all'],'transcode':['AMR','PCMU']}}",
@@ -419,6 +521,15 @@ static void both_settle_on_the_least(void **state)
 		{ MOBILE, "{'codec':{'ignore':['AMR'],'transcode':['G722']}}",
 		  "96 AMR/8000 mode-set=7",
 		  "8 PCMA, 0: 96 AMR, 0; -1--1; 8 PCMA/8000", false, true },
+	};
+
+	(void)state;
+	expect_agreed(all, sizeof(all) / sizeof(*all));
+}
+
+static void each_side_keeps_its_numbers_and_parameters(void **state)
+{
+	static const struct agreed all[] = {
 		/* other numbers for the same */
 		{ MOBILE, "{}", "100 AMR/8000 mode-set=7",
 		  "96 AMR, 0: 100 AMR, 0; -1--1; 96 AMR/8000 mode-set=7", false,
@@ -450,31 +561,9 @@ static void both_settle_on_the_least(void **state)
 		  "8 PCMA, 1: 8 PCMA, 0; -1--1; 8 PCMA/8000, 0 PCMU/8000",
 		  false, false },
 	};
-	static struct made m;
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		struct codec_list *kept;
-		struct codec_settled s;
-		struct cr_err e = { "" };
-		struct line answer;
-		char text[512];
-
-		make(&m, all[i].offer, all[i].rules);
-		kept = codec_list_copy(&m.list);
-		memset(&m, 0x55, sizeof(m)); /* a copy needs nothing of it */
-		line_of(&answer, all[i].answer);
-		if (codec_settle(&s, kept, &answer.line, all[i].single, &can,
-				 &e))
-			fail_msg("%s", e.text);
-		what_is_settled(&s, text, sizeof(text));
-		if (strcmp(text, all[i].is) != 0)
-			fail_msg("%s\nwith %s, %s\nis  %s\nnot %s",
-				 all[i].offer, all[i].rules, all[i].answer,
-				 text, all[i].is);
-		assert_int_equal(s.transcoded, all[i].transcoded);
-		free(kept);
-	}
+	expect_agreed(all, sizeof(all) / sizeof(*all));
 }
 
 /* The answer is not by the rules (RFC 4867, 8.3.1): nobody is sent a mode that
@@ -766,8 +855,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_codecs_name_has_parts),
-		cmocka_unit_test(words_do_what_they_say),
+		cmocka_unit_test(a_codec_is_hidden_or_put_first),
+		cmocka_unit_test(a_codec_is_added),
+		cmocka_unit_test(the_order_is_that_of_the_rules),
+		cmocka_unit_test(events_and_noise_are_among_all),
+		cmocka_unit_test(what_the_node_lacks_is_passed_on),
+		cmocka_unit_test(one_of_two_of_a_name_is_meant),
 		cmocka_unit_test(both_settle_on_the_least),
+		cmocka_unit_test(both_settle_on_what_the_node_lacks),
+		cmocka_unit_test(the_offerer_s_preference_and_rules_count),
+		cmocka_unit_test(each_side_keeps_its_numbers_and_parameters),
 		cmocka_unit_test(other_modes_than_were_offered_need_a_codec),
 		cmocka_unit_test(who_has_nothing_in_common_is_told),
 		cmocka_unit_test(a_rule_that_cannot_be_followed_is_named),
