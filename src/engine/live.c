@@ -112,6 +112,11 @@ int live_switch_to(struct live *l, const struct scheduler *to, struct cr_err *e)
 	return l->ops->switch_to(l, to, e);
 }
 
+cr_ns live_switched_at(const struct live *l)
+{
+	return l->switched;
+}
+
 int live_switch(struct live *l, const struct cr_sched_ops *ops,
 		const char *opts, struct cr_err *e)
 {

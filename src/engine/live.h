@@ -221,6 +221,10 @@ void live_release(struct live *l, struct live_task *const *tasks, unsigned n);
 int live_switch_to(struct live *l, const struct scheduler *to,
 		   struct cr_err *e);
 
+/** When that happened last: the first pick at or after it is @to's. Control
+ * thread. */
+cr_ns live_switched_at(const struct live *l);
+
 /** live_switch_to() the policy @ops. */
 int live_switch(struct live *l, const struct cr_sched_ops *ops,
 		const char *opts, struct cr_err *e);

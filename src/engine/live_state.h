@@ -82,6 +82,8 @@ struct live {
 	struct live_config cfg;
 	const struct live_ops *ops;
 	struct core *core;
+	cr_ns switched; /* control thread: the policy was replaced at that time
+			 */
 	struct live_backlog backlog;
 	unsigned nrq, nworkers;
 	struct live_rq *rq;	      /**< [nrq]           */

@@ -278,6 +278,7 @@ static int switch_to(struct live *l, const struct scheduler *to,
 		     struct cr_err *e)
 {
 	struct core_switch *sw;
+	cr_ns now;
 	int rc;
 
 	rc = core_switch_prepare(&sw, l->core, count_tasks(l), to->policy,
@@ -287,7 +288,9 @@ static int switch_to(struct live *l, const struct scheduler *to,
 	if (moves_tasks(to->policy))
 		before_move(l);
 	live_lock_all(l);
-	rc = core_switch_commit(sw, clock_now(), e);
+	now = clock_now();
+	rc = core_switch_commit(sw, now, e);
+	l->switched = rc ? l->switched : now;
 	wake_all_rqs(l);
 	after_move(l);
 	core_switch_finish(sw);

@@ -372,7 +372,7 @@ int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e)
 	if (!err)
 		err = live_switch_to(n->live, &to, e);
 	if (!err)
-		trace_switch(n, clock_now());
+		trace_switch(n, live_switched_at(n->live));
 	return err;
 }
 
@@ -381,7 +381,7 @@ int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e)
 	int err = live_tune(n->live, opts, e);
 
 	if (!err)
-		trace_switch(n, clock_now());
+		trace_switch(n, live_switched_at(n->live));
 	return err;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/picks.h"
 #include "sim/worker_time.h"
 
 /* Frames of one kind, and what became of them. */
@@ -163,6 +164,21 @@ static double same_picks(const struct recording *r, const char *scheduler)
 	return same;
 }
 
+/* Of the live picks in the time of @scheduler, the share that it makes again
+ * from the same queue; -1: nobody asked. */
+static double same_answers(const struct recording *r, const char *scheduler)
+{
+	size_t same = 0, asked = 0;
+
+	for (size_t i = 0; r->answer && i < r->replay.njobs; i++) {
+		if (!r->answer[i] || !is_compared(r, i, scheduler))
+			continue;
+		asked++;
+		same += r->answer[i] == PICK_SAME;
+	}
+	return asked ? (double)same / (double)asked : -1;
+}
+
 static double loss_of(const struct became *b)
 {
 	return b->frames ? (double)b->lost / (double)b->frames : 0;
@@ -185,6 +201,7 @@ json_t *agreement_json(const struct recording *r, const char *scheduler)
 	struct became own = sum_frames(r, scheduler, false);
 	struct became all = sum_frames(r, NULL, false);
 	double same = same_picks(r, scheduler);
+	double asked = same_answers(r, scheduler);
 	json_t *overheads = json_pack(
 		"{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "turns",
 		(json_int_t)o->turns, "median_ns", (json_int_t)o->median,
@@ -196,13 +213,14 @@ json_t *agreement_json(const struct recording *r, const char *scheduler)
 		"stolen", (json_int_t)o->stolen, "stolen_ns",
 		(json_int_t)o->stolen_sum);
 
-	return json_pack("{s:s,s:b,s:I,s:I,s:o,s:o,s:o,s:o,s:o}", "trace",
+	return json_pack("{s:s,s:b,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "trace",
 			 r->path, "blocks", (int)r->blocks, "changes",
 			 (json_int_t)r->changes, "lost_records",
 			 (json_int_t)r->lost, "overheads", overheads, "live",
 			 became_json(&live), "own", became_json(&own), "all",
 			 became_json(&all), "same_picks",
-			 same < 0 ? json_null() : json_real(same));
+			 same < 0 ? json_null() : json_real(same), "same_queue",
+			 asked < 0 ? json_null() : json_real(asked));
 }
 
 static void became_line(FILE *f, const char *name, const struct became *b)
@@ -225,6 +243,7 @@ void agreement_tell(const struct recording *r, const char *scheduler, FILE *f)
 	struct became live = sum_frames(r, scheduler, true);
 	struct became own = sum_frames(r, scheduler, false);
 	struct became all = sum_frames(r, NULL, false);
+	double asked = same_answers(r, scheduler);
 
 	if (r->imported)
 		return;
@@ -240,4 +259,9 @@ void agreement_tell(const struct recording *r, const char *scheduler, FILE *f)
 	if (live.frames)
 		(void)fprintf(f, "  %.1f %% of the picks in the same order\n",
 			      100 * same_picks(r, scheduler));
+	if (asked >= 0)
+		(void)fprintf(f,
+			      "  %.1f %% of the live picks from the same "
+			      "queue\n",
+			      100 * asked);
 }

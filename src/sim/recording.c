@@ -655,7 +655,7 @@ int recording_open(struct recording *r, const char *path,
 	rc = open_steps(&g, path, e);
 	json_decref(g.header);
 	free(g.record);
-	free(g.flow);
+	r->flow = g.flow;
 	return rc;
 }
 
@@ -672,6 +672,8 @@ void recording_close(struct recording *r)
 	free(r->worked);
 	free(r->switches);
 	free(r->own);
+	free(r->flow);
+	free(r->answer);
 	free(r->stolen);
 	free(r->schedulers);
 	*r = (struct recording){ 0 };

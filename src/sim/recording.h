@@ -57,6 +57,8 @@ struct recording {
 	/** [nworked] The same for a simulation; NULL: one of them is the
 	 * kernel's, or not here. */
 	struct simulation_switch *switches;
+	unsigned *flow;	 /**< [replay.ncalls] of the campaign            */
+	uint8_t *answer; /**< [replay.njobs] enum pick_answer; NULL: none   */
 	struct replayed_job *own; /**< [replay.njobs] what became of them under
 				       @switches; NULL: not played          */
 	bool imported; /**< of a table: costs alone are known               */

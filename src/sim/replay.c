@@ -50,6 +50,7 @@ static int add_job(struct replay *r, size_t *room,
 		.pick = job->pick,
 		.end = job->end,
 		.sent = job->sent,
+		.deadline = job->deadline,
 		.codec = job->codec_ns,
 		.rtp_ts = job->rtp_ts,
 		.buffered = job->buffered_ns,
@@ -148,6 +149,8 @@ static void shift(struct replay_job *j, cr_ns by)
 	shift_stamp(&j->pick, by);
 	shift_stamp(&j->end, by);
 	shift_stamp(&j->sent, by);
+	if (j->deadline != CR_NEVER)
+		shift_stamp(&j->deadline, by);
 }
 
 static int arrange(struct replay *r)

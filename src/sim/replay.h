@@ -30,7 +30,8 @@ struct replay_job {
 	uint32_t call, seq;
 
 	/* as it was recorded; times from the first arrival */
-	cr_ns release, pick, end, sent;
+	cr_ns release, pick, end, sent, deadline;
+	cr_ns held;  /**< its worker, from its pick; 0: it did not         */
 	cr_ns codec; /**< as @cost was read                              */
 	uint32_t rtp_ts, buffered;
 	uint16_t worker;

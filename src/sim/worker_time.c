@@ -246,6 +246,7 @@ static void measure_turns(struct finding *g)
 		struct replay_job *j = g->turn[i];
 
 		j->cost = cr_ns_max(j->cost, j->codec + 1);
+		j->held = j->cost;
 		j->rest = j->pick + j->cost - replay_sent(j);
 	}
 }

@@ -16,6 +16,7 @@
 #include "sim/agreement.h"
 #include "sim/analyse.h"
 #include "sim/models.h"
+#include "sim/picks.h"
 #include "sim/recording.h"
 #include "sim/report.h"
 
@@ -351,7 +352,8 @@ static int run(struct job j, const struct campaign *c)
 }
 
 /* A run whose schedulers were switched is compared with one in which they are
- * switched then, too: what one leaves waiting, the next one meets. */
+ * switched then, too: what one leaves waiting, the next one meets. Between
+ * several run queues a switch may move calls, which the simulator does not. */
 static int play_switches(struct job *j, struct recording *r, struct cr_err *e)
 {
 	struct simulation_cfg cfg = j->cfg;
@@ -362,7 +364,8 @@ static int play_switches(struct job *j, struct recording *r, struct cr_err *e)
 
 	for (unsigned i = 0; i < j->settings.nschedulers; i++)
 		compared |= agreement_has(r, j->settings.schedulers[i]);
-	if (!compared || r->nworked < 2 || !r->switches)
+	if (!compared || r->nworked < 2 || !r->switches ||
+	    cfg.platform.run_queues != 1)
 		return 0;
 	cfg.ops = r->switches[0].ops;
 	cfg.opts = r->switches[0].opts;
@@ -407,6 +410,7 @@ static int replay(struct job j)
 		j.cfg.replayed = &r.replayed;
 		set_up(&j, &r.plan, &r.models);
 		rc = play_switches(&j, &r, &e);
+		rc = rc ? rc : picks_ask(&r, &e);
 		rc = rc ? complain(EXIT_BROKEN, &e) : run_all(&j);
 	}
 	recording_close(&r);

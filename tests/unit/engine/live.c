@@ -266,6 +266,7 @@ static void a_switch_under_a_running_frame(void **state)
 	struct cr_kv kv[4];
 	struct rig g;
 	struct live_config cfg = config(&g, &cr_sched_edf);
+	cr_ns before;
 
 	(void)state;
 	start(&g, &cfg);
@@ -274,8 +275,10 @@ static void a_switch_under_a_running_frame(void **state)
 	while (!g.s[0].running)
 		(void)sched_yield();
 	frame(&g, 0);
+	before = clock_now();
 	assert_int_equal(live_switch(g.live, &cr_sched_rr, "quantum=2ms", NULL),
 			 0);
+	assert_in_range(live_switched_at(g.live), before, clock_now());
 	atomic_store(&g.hold, 0);
 	wait_done(&g.s[0], 2);
 	assert_int_equal(live_explain(g.live, &g.s[0].task, kv, 4), 1);

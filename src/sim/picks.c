@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A live run's events, given to the core by time:
+ *
+ *   end of a turn, call joins, other scheduler, frame comes, pick
+ *                                                             |
+ *                                     ask; put back what differs; take the
+ *                                     live one, as nobody else may run
+ */
+#include "sim/picks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/core.h"
+#include "engine/meter.h"
+
+/* A stretch is asked about for so many picks times calls: each has a look at
+ * all calls. */
+#define MOST 2000000u
+
+enum event_kind {
+	TURN_ENDS,
+	CALL_JOINS,
+	SWITCHES,
+	FRAME_COMES,
+	GIVEN_UP,
+	TURN_BEGINS
+};
+
+struct event {
+	cr_ns at;
+	enum event_kind kind;
+	size_t index; /* of a job, call or switch */
+};
+
+struct caller {
+	struct core_task task;
+	struct asking *a;
+	size_t next, end; /* jobs of it that have not been claimed */
+	bool joined;
+};
+
+/* The scheduler of a stretch, whose picks are looked at. */
+struct asked {
+	struct cr_sched_ops ops;
+	const struct cr_sched_ops *real;
+	struct asking *a;
+};
+
+struct asking {
+	struct recording *r;
+	struct core *core;
+	struct cr_rq *rq;
+	struct caller *caller; /* [replay.ncalls] */
+	struct asked asked[2]; /* the one in use, and the one before it */
+	unsigned current;
+	unsigned char *mind; /* what the scheduler knew before a pick */
+	cr_ns next_tick;
+	struct cr_cpus kick;
+	const struct replay_job *wanted; /* what was picked */
+	bool wrong;			 /* it was not the answer */
+	size_t left;			 /* of MOST */
+	struct event *event;
+	size_t nevents;
+	cr_ns now;
+};
+
+/* --- a call's frames --- */
+
+static struct caller *caller_of(struct core_task *t)
+{
+	return (struct caller *)(void *)((unsigned char *)t -
+					 offsetof(struct caller, task));
+}
+
+/* When it was in the call's buffer, at the latest. */
+static cr_ns came_at(const struct replay_job *j)
+{
+	return j->known ? j->release
+			: cr_ns_min(j->at + j->received, j->release);
+}
+
+/* Did the live run give it up by @now? */
+static bool given_up_by(const struct replay_job *j, cr_ns now)
+{
+	return !replay_is_turn(j) && j->pick != CR_NEVER && j->pick <= now;
+}
+
+/* Was it never to be had? */
+static bool is_gone(const struct replay_job *j)
+{
+	return j->outcome == CR_OUT_OVERWRITTEN ||
+	       j->outcome == CR_OUT_CANCELLED;
+}
+
+static bool peek(struct core_task *t, struct cr_job *job)
+{
+	struct caller *c = caller_of(t);
+	const struct replay_job *j;
+
+	for (; c->next < c->end; c->next++) {
+		j = &c->a->r->replay.job[c->next];
+		if (!is_gone(j) && !given_up_by(j, c->a->now - 1))
+			break;
+	}
+	j = &c->a->r->replay.job[c->next];
+	if (c->next == c->end || came_at(j) > c->a->now)
+		return false;
+	job->seq = c->next;
+	job->arrival = j->at;
+	job->deadline = j->deadline;
+	job->eligible = j->at;
+	if (t->task.cls != CR_BE && j->deadline != CR_NEVER)
+		job->eligible = j->deadline - t->task.rel_deadline;
+	job->importance = j->importance;
+	job->vital = false;
+	return true;
+}
+
+static bool claim(struct core_task *t, uint64_t seq)
+{
+	struct caller *c = caller_of(t);
+
+	c->next = seq + 1;
+	return &c->a->r->replay.job[seq] == c->a->wanted &&
+	       replay_is_turn(c->a->wanted);
+}
+
+static const struct core_backlog backlog = { .peek = peek, .claim = claim };
+
+/* --- a scheduler that is asked --- */
+
+static struct asked *asked_of(const struct cr_rq *rq)
+{
+	return (struct asked *)(void *)((unsigned char *)(uintptr_t)
+						rq->sched->ops -
+					offsetof(struct asked, ops));
+}
+
+static const struct replay_job *job_of(const struct asking *a,
+				       const struct cr_task *t)
+{
+	return &a->r->replay.job[t->job.seq];
+}
+
+/* What the scheduler has in mind; @back: as it was. */
+static void copy_mind(struct asking *a, bool back)
+{
+	size_t n = asked_of(a->rq)->real->task_size;
+	size_t of_rq = asked_of(a->rq)->real->rq_size;
+	unsigned char *copy = a->mind;
+
+	for (size_t i = 0; i < a->r->replay.ncalls; i++, copy += n) {
+		unsigned char *mind = a->caller[i].task.task.priv;
+
+		memcpy(back ? mind : copy, back ? copy : mind, n);
+	}
+	memcpy(back ? a->rq->priv : copy, back ? copy : a->rq->priv, of_rq);
+	if (back) {
+		a->rq->next_tick = a->next_tick;
+		a->rq->kick = a->kick;
+	} else {
+		a->next_tick = a->rq->next_tick;
+		a->kick = a->rq->kick;
+	}
+}
+
+/* Nobody but @only; NULL: everybody again. */
+static void let_run(struct asking *a, const struct caller *only)
+{
+	for (size_t i = 0; i < a->r->replay.ncalls; i++)
+		for (size_t w = 0; w < CR_MAX_CPUS / 64; w++)
+			a->caller[i].task.task.cpus.word[w] =
+				!only || &a->caller[i] == only ? UINT64_MAX : 0;
+}
+
+/* Its answer is right where it is what the live run took, or gave up before it
+ * took that. Else the scheduler forgets it, and is given no choice. */
+static struct cr_task *pick_asked(struct cr_rq *rq, unsigned cpu, cr_ns now)
+{
+	struct asked *s = asked_of(rq);
+	struct asking *a = s->a;
+	struct caller *live = &a->caller[a->wanted->call];
+	struct cr_task *t;
+
+	copy_mind(a, false);
+	a->left -=
+		a->left < a->r->replay.ncalls ? a->left : a->r->replay.ncalls;
+	t = s->real->pick(rq, cpu, now);
+	if (t && job_of(a, t) == a->wanted && !a->wrong)
+		return t;
+	if (t && given_up_by(job_of(a, t), now))
+		return t;
+	a->wrong = true;
+	copy_mind(a, true);
+	if (live->task.task.state == CR_QUEUED) {
+		let_run(a, live);
+		t = s->real->pick(rq, cpu, now);
+		let_run(a, NULL);
+		if (t == &live->task.task)
+			return t;
+		copy_mind(a, true);
+	}
+	rq->next_tick = now + 1; /* nothing for now */
+	return NULL;
+}
+
+/* --- nobody is asked --- */
+
+static void follow_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
+			   cr_ns now)
+{
+	(void)rq, (void)t, (void)why, (void)now;
+}
+
+static void follow_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
+{
+	(void)rq, (void)t, (void)now;
+}
+
+static void follow_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
+			cr_ns ran, enum cr_stop why, cr_ns now)
+{
+	(void)rq, (void)cpu, (void)t, (void)ran, (void)why, (void)now;
+}
+
+static struct cr_task *follow_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
+{
+	struct asking *a = asked_of(rq)->a;
+	struct cr_task *t = &a->caller[a->wanted->call].task.task;
+
+	(void)cpu;
+	rq->next_tick = now + 1; /* it may keep a worker idle */
+	return t->state == CR_QUEUED &&
+			       t->job.seq <=
+				       (uint64_t)(a->wanted - a->r->replay.job)
+		       ? t
+		       : NULL;
+}
+
+static const struct cr_sched_ops follow = {
+	.abi = CR_SCHED_ABI,
+	.name = "follow",
+	.help = "what the live run did",
+	.enqueue = follow_enqueue,
+	.dequeue = follow_dequeue,
+	.pick = follow_pick,
+	.stop = follow_stop,
+};
+
+/* --- a turn --- */
+
+static bool is_asked(const struct asking *a)
+{
+	return a->asked[a->current].real != &follow;
+}
+
+static void end_turn(struct asking *a, const struct replay_job *j)
+{
+	const struct cr_task *now = a->rq->cpu[j->worker].running;
+	cr_ns plausible = meter_plausible(&a->caller[j->call].task.task.cost);
+	cr_ns ran = j->held;
+	struct core_task *t;
+
+	if (!now || job_of(a, now) != j)
+		return;
+	/* the live engine took off what its thread had no CPU for */
+	if (plausible && ran > plausible)
+		ran = plausible;
+	t = core_stop(a->core, a->rq, j->worker, ran, CR_STOP_DONE, a->now);
+	(void)core_again(a->core, t, a->now);
+}
+
+static void begin_turn(struct asking *a, const struct replay_job *j)
+{
+	struct caller *c = &a->caller[j->call];
+	const struct cr_task *before = a->rq->cpu[j->worker].running;
+	struct core_fault fault;
+	bool asked = is_asked(a);
+
+	if (before) /* times of other workers may overlap */
+		end_turn(a, job_of(a, before));
+	if (c->task.task.state == CR_IDLE)
+		(void)core_release(a->core, &c->task, a->now);
+	a->wanted = j;
+	a->wrong = false;
+	(void)core_tick(a->core, a->rq, a->now);
+	(void)core_pick(a->core, a->rq, j->worker, a->now);
+	if (!asked)
+		return;
+	a->r->answer[j - a->r->replay.job] = a->wrong ? PICK_OTHER : PICK_SAME;
+	if (core_take_fault(a->core, a->rq, &fault))
+		a->left = 0;
+}
+
+/* Only where nobody is asked: else the scheduler is to come upon it. */
+static void give_up(struct asking *a, const struct replay_job *j)
+{
+	int cpu = 0;
+
+	if (is_asked(a))
+		return;
+	while (cpu < (int)a->rq->ncpu && a->rq->cpu[cpu].running)
+		cpu++;
+	if (cpu == (int)a->rq->ncpu)
+		return;
+	a->wanted = j;
+	(void)core_pick(a->core, a->rq, (unsigned)cpu, a->now);
+}
+
+/* --- the other events --- */
+
+static void join_call(struct asking *a, size_t i)
+{
+	const struct cr_trace_call *c = &a->r->call[i];
+	const struct plan *p = &a->r->plan;
+	struct caller *k = &a->caller[i];
+	const struct core_terms terms = {
+		.cls = (enum cr_class)c->cls,
+		.rel_deadline = c->rel_deadline,
+		.cost = { c->cost_mean, c->cost_p99, 0 },
+		.nice = c->nice,
+		.weight = c->weight,
+	};
+
+	core_set_terms(&k->task.task, &terms);
+	k->task.task.id = a->r->replay.id[i];
+	k->task.task.period = p->campaign->flows[a->r->flow[i]].ptime;
+	k->task.backlog = &backlog;
+	k->a = a;
+	k->next = a->r->replay.first[i];
+	k->end = a->r->replay.first[i + 1];
+	k->joined = true;
+	core_add(a->core, &k->task, 0, a->now);
+}
+
+static int switch_to(struct asking *a, const struct cr_sched_ops *ops,
+		     const char *opts, struct cr_err *e)
+{
+	struct asked *to = &a->asked[!a->current];
+	size_t size = a->r->replay.ncalls * ops->task_size + ops->rq_size + 1;
+	unsigned char *mind = realloc(a->mind, size);
+	struct core_switch *sw;
+	int rc;
+
+	if (!mind)
+		return cr_fail(e, -ENOMEM, "out of memory for the live picks");
+	a->mind = mind;
+	*to = (struct asked){ .ops = *ops, .real = ops, .a = a };
+	to->ops.pick = ops == &follow ? follow_pick : pick_asked;
+	rc = core_switch_prepare(&sw, a->core, core_ntasks(a->core, a->rq),
+				 &to->ops, opts, e);
+	if (rc)
+		return rc;
+	rc = core_switch_commit(sw, a->now, e);
+	core_switch_finish(sw);
+	a->current = rc ? a->current : !a->current;
+	a->left = MOST;
+	return rc;
+}
+
+static int meet(struct asking *a, const struct event *ev, struct cr_err *e)
+{
+	const struct replay_job *j = &a->r->replay.job[ev->index];
+
+	a->now = ev->at;
+	switch (ev->kind) {
+	case TURN_ENDS:
+		end_turn(a, j);
+		break;
+	case CALL_JOINS:
+		join_call(a, ev->index);
+		break;
+	case SWITCHES:
+		return switch_to(a, a->r->switches[ev->index].ops,
+				 a->r->switches[ev->index].opts, e);
+	case FRAME_COMES:
+		if (a->caller[j->call].task.task.state == CR_IDLE)
+			(void)core_release(a->core, &a->caller[j->call].task,
+					   a->now);
+		break;
+	case GIVEN_UP:
+		give_up(a, j);
+		break;
+	case TURN_BEGINS:
+		begin_turn(a, j);
+		break;
+	}
+	return a->left || !is_asked(a) ? 0 : switch_to(a, &follow, "", e);
+}
+
+/* --- all of them --- */
+
+static int by_time(const void *x, const void *y)
+{
+	const struct event *a = x, *b = y;
+
+	if (a->at != b->at)
+		return a->at < b->at ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+static void put_event(struct asking *a, cr_ns at, enum event_kind kind,
+		      size_t index)
+{
+	a->event[a->nevents++] =
+		(struct event){ cr_ns_max(at, 0), kind, index };
+}
+
+static void list_events(struct asking *a)
+{
+	const struct replay *p = &a->r->replay;
+
+	for (size_t i = 0; i < p->ncalls; i++)
+		put_event(a,
+			  cr_ns_min(a->r->call[i].start - p->begin,
+				    p->job[p->first[i]].at),
+			  CALL_JOINS, i);
+	for (size_t i = 0; i < a->r->nworked; i++)
+		put_event(a, a->r->switches[i].at, SWITCHES, i);
+	for (size_t i = 0; i < p->njobs; i++) {
+		const struct replay_job *j = &p->job[i];
+
+		if (j->known && !is_gone(j))
+			put_event(a, j->release, FRAME_COMES, i);
+		if (given_up_by(j, CR_NEVER))
+			put_event(a, j->pick, GIVEN_UP, i);
+		if (replay_is_turn(j)) {
+			put_event(a, j->pick, TURN_BEGINS, i);
+			put_event(a, j->pick + j->held, TURN_ENDS, i);
+		}
+	}
+	qsort(a->event, a->nevents, sizeof(*a->event), by_time);
+}
+
+static int open_asking(struct asking *a, struct cr_err *e)
+{
+	const struct replay *p = &a->r->replay;
+	struct core_config cfg = {
+		.ops = &a->asked[0].ops,
+		.ncpu = (unsigned)a->r->campaign->platform.cpus,
+		.lenient = true,
+	};
+	int rc;
+
+	a->asked[0] = (struct asked){ .ops = follow, .real = &follow, .a = a };
+	a->r->answer = calloc(p->njobs, sizeof(*a->r->answer));
+	a->event = malloc((3 * p->njobs + p->ncalls + a->r->nworked) *
+			  sizeof(*a->event));
+	a->caller = aligned_alloc(_Alignof(struct caller),
+				  p->ncalls * sizeof(*a->caller));
+	if (!a->r->answer || !a->event || !a->caller)
+		return cr_fail(e, -ENOMEM, "out of memory for the live picks");
+	memset(a->caller, 0, p->ncalls * sizeof(*a->caller));
+	let_run(a, NULL);
+	rc = core_open(&a->core, &cfg, 0, e);
+	if (!rc)
+		a->rq = core_rq(a->core, 0);
+	return rc;
+}
+
+static void close_asking(struct asking *a)
+{
+	for (unsigned w = 0; a->core && w < a->rq->ncpu; w++)
+		if (a->rq->cpu[w].running)
+			(void)core_stop(a->core, a->rq, w, 0, CR_STOP_DONE,
+					a->now);
+	for (size_t i = 0; a->core && i < a->r->replay.ncalls; i++)
+		if (a->caller[i].joined)
+			core_del(a->core, &a->caller[i].task, a->now);
+	core_close(a->core);
+	free(a->caller);
+	free(a->event);
+	free(a->mind);
+}
+
+int picks_ask(struct recording *r, struct cr_err *e)
+{
+	struct asking a = { .r = r };
+	int rc;
+
+	if (r->imported || !r->switches ||
+	    r->campaign->platform.run_queues != 1)
+		return 0;
+	rc = open_asking(&a, e);
+	if (!rc)
+		list_events(&a);
+	for (size_t i = 0; i < a.nevents && !rc; i++)
+		rc = meet(&a, &a.event[i], e);
+	close_asking(&a);
+	return rc;
+}
