@@ -148,7 +148,9 @@ int ng_terms_change(struct party_change *to, const struct ng_terms *t,
 	take_also(to, t->choice, true);
 	to->passed = t->choice->passed;
 	to->ptime = its_packet_time(&to->side, t);
-	to->in_ptime = packet_time(&to->side, t->in_ptime);
+	/* as usual where nothing is said: what was said before is over */
+	to->in_ptime =
+		packet_time(&to->side, t->in_ptime ? t->in_ptime : USUAL);
 	to->address = ng_terms_address(t->line, &t->host);
 	to->rtcp_address = ng_terms_rtcp_address(t->line, &t->host);
 	to->learn = t->learn;

@@ -616,6 +616,25 @@ def test_each_is_sent_the_length_that_it_asked_for(d, proxy, codec):
     call.delete()
 
 
+@pytest.mark.parametrize("codec", [{}, {"mask": ["all"],
+                                        "transcode": ["PCMU"]}])
+def test_a_packet_time_is_that_of_the_last_offer_and_answer(d, proxy, codec):
+    """Where they say nothing of it, it is as usual, whatever was said before."""
+    call = Call(proxy)
+    for ms in 40, 20, 60, None:
+        said = [f"a=ptime:{ms}"] if ms else []
+        call.offer("8 PCMA/8000", known=True, lines=said,
+                   **({"codec": codec} if codec else {}))
+        pt = call.offered[0].types[0]
+        call.answer(f"{pt} PCM{'UA'[pt == 8]}/8000", lines=said)
+        for one in d.ctl("list")["calls"]:
+            one = d.ctl("call", str(one["call"] if isinstance(one, dict)
+                                    else one))
+            assert one["relay"] == (not codec)
+            assert one["ptime_ms"] == one["deadline_ms"] == (ms or 20)
+    call.delete()
+
+
 @pytest.mark.parametrize("key, side", [("ptime", "b"),
                                        ("ptime_reverse", "a")])
 @pytest.mark.parametrize("offered, answered", [
