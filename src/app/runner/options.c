@@ -20,6 +20,7 @@ static struct raw raw = {
 	.udp_port = 9899,
 	.ring = 8,
 	.max_age = "auto",
+	.shed = SHED_QUIET,
 	.shed_wait = "auto",
 	.capacity = 970000,
 	.watchdog = 2 * CR_SEC,
@@ -313,8 +314,7 @@ static const struct cli_opt rows[] = {
 	    "of others). Never digits, nor what conceals a lost packet. "
 	    "Nothing is given up while no frame of its class waits for "
 	    "--shed-wait.",
-	    .number = &raw.shed, .names = shed_names, .dflt = "quiet",
-	    .flags = CLI_LIVE),
+	    .number = &raw.shed, .names = shed_names, .flags = CLI_LIVE),
 	ROW(CLI_STRING, "shed-wait", "auto|TIME",
 	    "How long frames wait before --shed may give any up. auto: the "
 	    "longer of its call's packet time and deadline, of best-effort "

@@ -194,6 +194,8 @@ def test_two_schedulers_in_two_rounds_of_blocks(player, capfd):
         assert set(json.load(f)["schedulers"]) == both
     assert (folder / "trace.bin").stat().st_size > 10000
     assert not (folder / "dump").exists()
+    assert 'name=shed from="quiet" to="age"' in \
+        (folder / "runner.log").read_text()
     capfd.readouterr()
     assert rounds.report(one, [str(folder)])
     heard = capfd.readouterr().out

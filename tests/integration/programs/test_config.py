@@ -182,14 +182,19 @@ def test_a_dump_says_the_same(conf, tmp_path):
     assert run("--config", again, "--dump-config") == second
 
 
+def with_defaults(example):
+    """An example whose options have the values that it calls defaults."""
+    return re.sub(r"^#(?=[a-z-]+ = (?![^a-z\n]*[A-Z]))", "", example,
+                  flags=re.MULTILINE)
+
+
 def test_the_example_can_be_used(conf):
     """With its defaults, and where there is none without."""
     example = run("--config", conf, "--example-config")
     conf.write_text(example)
     defaults = values(run("--config", "none", "--dump-config"))
     assert values(run("--config", conf, "--dump-config")) == defaults
-    used = re.sub(r"^#(?=[a-z-]+ = (?![^a-z\n]*[A-Z]))", "", example,
-                  flags=re.MULTILINE)
+    used = with_defaults(example)
     for line in ("ring = 8", "poll = no", "scheduler = edf", "log-level = info"):
         assert f"\n{line}\n" in used
     assert "\n#http = " in used
@@ -274,6 +279,30 @@ def test_a_new_file_is_taken_while_calls_go_on(node, conf, sock):
     assert client.ask("stats", {})["result"]["calls"] == 3
     for call in calls:
         client.stop(call)
+
+
+def test_what_is_called_a_default_is_one(conf, tmp_path):
+    """To say all defaults of the example changes nothing: --shed quiet was
+    called one for long, and frames were given up by age. By hand, as the other
+    daemons here are told how to shed."""
+    conf.write_text("")
+    example = with_defaults(run("--config", "none", "--example-config"))
+    assert "\nshed = quiet\n" in example
+    log = tmp_path / "log"
+    with subprocess.Popen(
+            [RUNNER, "--config", conf, "--rtp", "127.0.0.1:0", "--control",
+             "off", "--control-socket", tmp_path / "control", "--log-file",
+             log], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline().startswith("ready ")
+            conf.write_text(example)
+            process.send_signal(signal.SIGHUP)
+            wait_for(lambda: " config-" in log.read_text())
+        finally:
+            process.terminate()
+    events = log.read_text()
+    assert " option-changed " not in events and " needs-restart " not in events
+    assert " changed=0 needs-restart=0\n" in events
 
 
 def test_what_has_to_wait_is_told_until_it_is_as_it_was(node, conf):
