@@ -28,7 +28,8 @@ excess       lost less the floor
 worst call   the largest share that a call lost, of calls with at least three
              quarters of the frames of the median call
 same call    turns that stay with the call of the turn before; the cost of the
-             others is that of the first of a row, theirs of the later ones
+             others is that of the first of a row, theirs of the later ones,
+             of the codec pairs that have both, as frames arrive
 recovery     of an episode (calm, overload, calm): 100 ms slices from the end
              of the overload on, until at most 1 % of a slice, and of the four
              after it, is lost or took longer than 10 ms (or 1.25 times the p99
@@ -287,7 +288,8 @@ class Measurer:
             out.flaw = "too few frames"
             return
         good = _undisturbed(took, kind)
-        each, cost = costs(took[good], kind[good], self.kinds[arrived])
+        pairs, codec = self.kinds[arrived], t.codec[a:b]
+        each, cost = costs(took[good], kind[good], pairs)
         expected = np.array([each.get(int(k), cost) for k in kind])
         away = float((took - expected)[~good].sum())
         time = float((end - begin) * self.played.workers)
@@ -304,11 +306,11 @@ class Measurer:
             floor=max(0.0, 1 - 1 / demand),
             idle=max(0.0, 1 - float(took.sum()) / time),
             same_call=float(same.mean()),
-            codec_us=float(t.codec[a:b][good].mean()) / 1e3,
-            first_us=_scaled(took[good & ~same]),
-            later_us=_scaled(took[good & same]),
-            first_codec_us=_scaled(t.codec[a:b][good & ~same]),
-            later_codec_us=_scaled(t.codec[a:b][good & same]))
+            codec_us=costs(codec[good], kind[good], pairs)[1] / 1e3)
+        for name, values in (("us", took), ("codec_us", codec)):
+            first, later = _rows(values[good], kind[good], same[good], pairs)
+            out.values[f"first_{name}"] = _scaled(first)
+            out.values[f"later_{name}"] = _scaled(later)
         behind = metrics.arrivals_behind(*self._by_call(arrived))
         if stolen > STOLEN:
             out.flaw = "stolen"
@@ -368,8 +370,22 @@ NEEDED = ("call", "seq", "outcome", "arrival", "end", "sent", "deadline",
           "frame", "buffered", "rtp_ts", "media_step")
 
 
-def _scaled(took):
-    return float(took.mean()) / 1e3 if len(took) else None
+def _scaled(value):
+    return None if value is None else value / 1e3
+
+
+def _rows(values, kind, same, arrived):
+    """Means of the first of a row and of the later ones, of the codec pairs
+    that have both, as these arrive; None where there are none."""
+    both = np.intersect1d(kind[same], kind[~same])
+    out = []
+    for row in (~same, same):
+        mine = row & np.isin(kind, both) if len(both) else row
+        of = arrived[np.isin(arrived, kind[mine])]
+        out.append(costs(values[mine], kind[mine],
+                         of if len(of) else kind[mine])[1]
+                   if mine.any() else None)
+    return out
 
 
 def _p99(values):

@@ -34,10 +34,16 @@ def told(found, **more):
                        "workers": 1, "blocks": found, **more}).encode()
 
 
-def overloaded(order, cost=lambda scheduler: COST):
+def as_served(scheduler, row):
+    return (row % CALLS,) * 2
+
+
+def overloaded(order, cost=lambda scheduler: COST, calls=as_served, dear=0):
     """A trace of one worker that is never idle, a second for each of the order;
     every fifth frame is dropped when it is 100 ms old. Frames of a call in a
-    row: four under rr, one under others. And its blocks."""
+    row: four under rr, one under others; calls: whose row it is, and whose
+    frame is dropped. Those of odd calls take dear ns more, of another codec.
+    And its blocks."""
     records, found, now = [], [], 2 * S
     seq = [0] * CALLS
     for i, (number, scheduler) in enumerate(order):
@@ -47,14 +53,14 @@ def overloaded(order, cost=lambda scheduler: COST):
         if i == len(order) - 1:
             end += 150 * MS  # what came in the last block ends
         while now < end:
-            c = turn // (4 if scheduler == "rr" else 1) % CALLS
+            c, lost = calls(scheduler, turn // (4 if scheduler == "rr" else 1))
             turn += 1
-            takes = cost(scheduler)
+            takes = cost(scheduler) + (dear if c % 2 else 0)
             came, pick = now - 90 * MS, now + 20 * US
             if turn % 4 == 0:
-                records.append(job(c + 1, seq[c], now - 100 * MS,
+                records.append(job(lost + 1, seq[lost], now - 100 * MS,
                                    outcome=STALE, worker=0xFFFF, pick=now))
-                seq[c] += 1
+                seq[lost] += 1
             records.append(job(
                 c + 1, seq[c], came, now + 20 * US + takes, pick=pick,
                 release=now + 5 * US,  # behind the one before it of its call
@@ -65,7 +71,8 @@ def overloaded(order, cost=lambda scheduler: COST):
     notes = [note(1, b["begin_ns"], text=b["scheduler"].split("#")[0])
              for b in found]
     return b"".join([header(live=True, workers=1),
-                     *[call(c + 1) for c in range(CALLS)], *records,
+                     *[call(c + 1, codec_out="g722" if dear and c % 2 else
+                            "amr") for c in range(CALLS)], *records,
                      *notes]), found
 
 
@@ -107,6 +114,26 @@ def test_a_block_says_what_its_frames_cost_and_asked_for(played):
     assert fifo.values["same_call"] == 0
     assert rr.values["same_call"] == pytest.approx(.75, abs=.01)
     assert fifo.values["delay_p99_ms"] == pytest.approx(90.2, rel=.01)
+
+
+def test_codec_pairs_count_as_they_arrive_not_as_they_are_served(played):
+    """edf serves three of four from the cheap calls, and drops the dear ones:
+    nothing costs less for that, in the codec or beside it."""
+    def calls(scheduler, row):
+        if scheduler == "edf":
+            return 2 * (row % 60) + (row % 4 == 0), 2 * (row % 60) + 1
+        return as_served(scheduler, row)
+    from codec_report.run import load_run, sections
+    run = load_run(played([(1, "edf"), (1, "rr")], calls=calls,
+                          dear=100 * US))
+    sections(run)
+    edf, rr = (b.values for b in run.blocks)
+    for v, odd in ((edf, .4), (rr, 62 / 125)):  # of the frames that arrive
+        assert v["codec_us"] == pytest.approx(180 + 100 * odd, rel=.01)
+        assert v["turn_us"] - v["codec_us"] == pytest.approx(20, abs=.1)
+        assert v["first_us"] == pytest.approx(v["turn_us"], rel=.01)
+    assert rr["later_us"] == pytest.approx(rr["first_us"], rel=.01)
+    assert rr["later_codec_us"] == pytest.approx(rr["codec_us"], rel=.01)
 
 
 def test_what_others_took_is_stolen_and_no_cost(played):
