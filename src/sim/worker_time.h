@@ -14,7 +14,8 @@
  * was not worked on takes what one drawn from those of its flow took about that
  * time. A worker that slept takes its time to wake up.
  *
- * codec_report/turns.py has the same rule of what a turn is.
+ * Turns of codec_report/locality.py are of the same rule; those of
+ * codec_report/blocks.py end with their frame, and begin with the end before.
  *
  * Thread rule: one thread.
  */
