@@ -64,12 +64,15 @@ def spray(strangers, calls, seconds):
 
 
 def hush(phone):
-    """What it has heard so far."""
+    """What RTP it has heard so far. Its port may be the one where reports for
+    another phone go, that phone's + 1."""
     phone.sock.setblocking(False)
     heard = []
     try:
         while True:
-            heard.append(phone.sock.recv(2048))
+            packet = phone.sock.recv(2048)
+            if not 192 <= packet[1] < 224:  # RFC 5761, 4
+                heard.append(packet)
     except BlockingIOError:
         return heard
 
