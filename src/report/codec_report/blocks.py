@@ -380,7 +380,7 @@ def _rows(values, kind, same, arrived):
     both = np.intersect1d(kind[same], kind[~same])
     out = []
     for row in (~same, same):
-        mine = row & np.isin(kind, both) if len(both) else row
+        mine = row & np.isin(kind, both)
         of = arrived[np.isin(arrived, kind[mine])]
         out.append(costs(values[mine], kind[mine],
                          of if len(of) else kind[mine])[1]

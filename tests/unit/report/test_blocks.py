@@ -131,9 +131,27 @@ def test_codec_pairs_count_as_they_arrive_not_as_they_are_served(played):
     for v, odd in ((edf, .4), (rr, 62 / 125)):  # of the frames that arrive
         assert v["codec_us"] == pytest.approx(180 + 100 * odd, rel=.01)
         assert v["turn_us"] - v["codec_us"] == pytest.approx(20, abs=.1)
-        assert v["first_us"] == pytest.approx(v["turn_us"], rel=.01)
+    assert rr["first_us"] == pytest.approx(rr["turn_us"], rel=.01)
     assert rr["later_us"] == pytest.approx(rr["first_us"], rel=.01)
     assert rr["later_codec_us"] == pytest.approx(rr["codec_us"], rel=.01)
+
+
+def test_first_of_a_row_and_later_ones_are_of_the_same_codec_pairs(played):
+    """Where none has both, neither is told."""
+    def calls(scheduler, row):  # the dear ones in rows, the others not
+        if scheduler == "edf":
+            return ((1, 2, 1, 1, 4)[row % 5],) * 2
+        return as_served(scheduler, row)
+    from codec_report.run import load_run, sections
+    run = load_run(played([(1, "fifo"), (1, "edf"), (1, "rr")], calls=calls,
+                          dear=100 * US))
+    sections(run)
+    fifo, edf, rr = (b.values for b in run.blocks)
+    for name in "first_us", "later_us", "later_codec_us":
+        assert fifo[name] is None and rr[name] > 0
+    # alone, or at first, they are 200 us; those of even calls have no row
+    assert edf["first_us"] == pytest.approx(300, rel=.01)
+    assert edf["later_us"] == pytest.approx(300, rel=.01)
 
 
 def test_what_others_took_is_stolen_and_no_cost(played):
