@@ -164,19 +164,29 @@ static double same_picks(const struct recording *r, const char *scheduler)
 	return same;
 }
 
-/* Of the live picks in the time of @scheduler, the share that it makes again
- * from the same queue; -1: nobody asked. */
-static double same_answers(const struct recording *r, const char *scheduler)
+/* Live picks in the time of a scheduler. */
+struct answers {
+	size_t picks, asked; /* the first of each time it was at work */
+	double same;	     /* share of @asked: it makes them again from the
+				same queue */
+};
+
+static struct answers count_answers(const struct recording *r,
+				    const char *scheduler)
 {
-	size_t same = 0, asked = 0;
+	struct answers a = { 0 };
+	size_t same = 0;
 
 	for (size_t i = 0; r->answer && i < r->replay.njobs; i++) {
-		if (!r->answer[i] || !is_compared(r, i, scheduler))
+		if (!replay_is_turn(&r->replay.job[i]) ||
+		    !is_compared(r, i, scheduler))
 			continue;
-		asked++;
+		a.picks++;
+		a.asked += r->answer[i] != PICK_UNKNOWN;
 		same += r->answer[i] == PICK_SAME;
 	}
-	return asked ? (double)same / (double)asked : -1;
+	a.same = a.asked ? (double)same / (double)a.asked : 0;
+	return a;
 }
 
 static double loss_of(const struct became *b)
@@ -201,7 +211,7 @@ json_t *agreement_json(const struct recording *r, const char *scheduler)
 	struct became own = sum_frames(r, scheduler, false);
 	struct became all = sum_frames(r, NULL, false);
 	double same = same_picks(r, scheduler);
-	double asked = same_answers(r, scheduler);
+	struct answers from_queue = count_answers(r, scheduler);
 	json_t *overheads = json_pack(
 		"{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "turns",
 		(json_int_t)o->turns, "median_ns", (json_int_t)o->median,
@@ -213,14 +223,16 @@ json_t *agreement_json(const struct recording *r, const char *scheduler)
 		"stolen", (json_int_t)o->stolen, "stolen_ns",
 		(json_int_t)o->stolen_sum);
 
-	return json_pack("{s:s,s:b,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "trace",
-			 r->path, "blocks", (int)r->blocks, "changes",
-			 (json_int_t)r->changes, "lost_records",
-			 (json_int_t)r->lost, "overheads", overheads, "live",
-			 became_json(&live), "own", became_json(&own), "all",
-			 became_json(&all), "same_picks",
-			 same < 0 ? json_null() : json_real(same), "same_queue",
-			 asked < 0 ? json_null() : json_real(asked));
+	return json_pack(
+		"{s:s,s:b,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:I}", "trace",
+		r->path, "blocks", (int)r->blocks, "changes",
+		(json_int_t)r->changes, "lost_records", (json_int_t)r->lost,
+		"overheads", overheads, "live", became_json(&live), "own",
+		became_json(&own), "all", became_json(&all), "same_picks",
+		same < 0 ? json_null() : json_real(same), "same_queue",
+		from_queue.asked ? json_real(from_queue.same) : json_null(),
+		"same_queue_asked", (json_int_t)from_queue.asked,
+		"same_queue_picks", (json_int_t)from_queue.picks);
 }
 
 static void became_line(FILE *f, const char *name, const struct became *b)
@@ -243,7 +255,7 @@ void agreement_tell(const struct recording *r, const char *scheduler, FILE *f)
 	struct became live = sum_frames(r, scheduler, true);
 	struct became own = sum_frames(r, scheduler, false);
 	struct became all = sum_frames(r, NULL, false);
-	double asked = same_answers(r, scheduler);
+	struct answers from_queue = count_answers(r, scheduler);
 
 	if (r->imported)
 		return;
@@ -259,9 +271,10 @@ void agreement_tell(const struct recording *r, const char *scheduler, FILE *f)
 	if (live.frames)
 		(void)fprintf(f, "  %.1f %% of the picks in the same order\n",
 			      100 * same_picks(r, scheduler));
-	if (asked >= 0)
+	if (from_queue.asked)
 		(void)fprintf(f,
-			      "  %.1f %% of the live picks from the same "
-			      "queue\n",
-			      100 * asked);
+			      "  %.1f %% of the live picks from the same queue "
+			      "(of the first %zu of %zu picks)\n",
+			      100 * from_queue.same, from_queue.asked,
+			      from_queue.picks);
 }

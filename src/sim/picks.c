@@ -16,9 +16,9 @@
 #include "engine/core.h"
 #include "engine/meter.h"
 
-/* A stretch is asked about for so many picks times calls: each has a look at
- * all calls. */
-#define MOST 2000000u
+/* A pick may look at every call: picks times calls that are asked about each
+ * time that a scheduler is at work. */
+#define LOOKS_PER_STRETCH 2000000u
 
 enum event_kind {
 	TURN_ENDS,
@@ -37,31 +37,31 @@ struct event {
 
 struct caller {
 	struct core_task task;
-	struct asking *a;
+	struct audit *a;
 	size_t next, end; /* jobs of it that have not been claimed */
 	bool joined;
 };
 
 /* The scheduler of a stretch, whose picks are looked at. */
-struct asked {
+struct audited {
 	struct cr_sched_ops ops;
 	const struct cr_sched_ops *real;
-	struct asking *a;
+	struct audit *a;
 };
 
-struct asking {
+struct audit {
 	struct recording *r;
 	struct core *core;
 	struct cr_rq *rq;
-	struct caller *caller; /* [replay.ncalls] */
-	struct asked asked[2]; /* the one in use, and the one before it */
+	struct caller *caller;	   /* [replay.ncalls] */
+	struct audited audited[2]; /* the one in use, and the one before it */
 	unsigned current;
-	unsigned char *mind; /* what the scheduler knew before a pick */
+	unsigned char *saved; /* the scheduler's state before a pick */
 	cr_ns next_tick;
 	struct cr_cpus kick;
 	const struct replay_job *wanted; /* what was picked */
 	bool wrong;			 /* it was not the answer */
-	size_t left;			 /* of MOST */
+	size_t looks_left;		 /* of LOOKS_PER_STRETCH */
 	struct event *event;
 	size_t nevents;
 	cr_ns now;
@@ -132,30 +132,30 @@ static const struct core_backlog backlog = { .peek = peek, .claim = claim };
 
 /* --- a scheduler that is asked --- */
 
-static struct asked *asked_of(const struct cr_rq *rq)
+static struct audited *audited_of(const struct cr_rq *rq)
 {
-	return (struct asked *)(void *)((unsigned char *)(uintptr_t)
-						rq->sched->ops -
-					offsetof(struct asked, ops));
+	return (struct audited *)(void *)((unsigned char *)(uintptr_t)
+						  rq->sched->ops -
+					  offsetof(struct audited, ops));
 }
 
-static const struct replay_job *job_of(const struct asking *a,
+static const struct replay_job *job_of(const struct audit *a,
 				       const struct cr_task *t)
 {
 	return &a->r->replay.job[t->job.seq];
 }
 
-/* What the scheduler has in mind; @back: as it was. */
-static void copy_mind(struct asking *a, bool back)
+/* Save the scheduler's state; @back: restore it. */
+static void copy_state(struct audit *a, bool back)
 {
-	size_t n = asked_of(a->rq)->real->task_size;
-	size_t of_rq = asked_of(a->rq)->real->rq_size;
-	unsigned char *copy = a->mind;
+	size_t n = audited_of(a->rq)->real->task_size;
+	size_t of_rq = audited_of(a->rq)->real->rq_size;
+	unsigned char *copy = a->saved;
 
 	for (size_t i = 0; i < a->r->replay.ncalls; i++, copy += n) {
-		unsigned char *mind = a->caller[i].task.task.priv;
+		unsigned char *state = a->caller[i].task.task.priv;
 
-		memcpy(back ? mind : copy, back ? copy : mind, n);
+		memcpy(back ? state : copy, back ? copy : state, n);
 	}
 	memcpy(back ? a->rq->priv : copy, back ? copy : a->rq->priv, of_rq);
 	if (back) {
@@ -167,8 +167,8 @@ static void copy_mind(struct asking *a, bool back)
 	}
 }
 
-/* Nobody but @only; NULL: everybody again. */
-static void let_run(struct asking *a, const struct caller *only)
+/* Let @only run and nobody else; NULL: everybody again. */
+static void allow_only(struct audit *a, const struct caller *only)
 {
 	for (size_t i = 0; i < a->r->replay.ncalls; i++)
 		for (size_t w = 0; w < CR_MAX_CPUS / 64; w++)
@@ -178,30 +178,31 @@ static void let_run(struct asking *a, const struct caller *only)
 
 /* Its answer is right where it is what the live run took, or gave up before it
  * took that. Else the scheduler forgets it, and is given no choice. */
-static struct cr_task *pick_asked(struct cr_rq *rq, unsigned cpu, cr_ns now)
+static struct cr_task *pick_audited(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
-	struct asked *s = asked_of(rq);
-	struct asking *a = s->a;
+	struct audited *s = audited_of(rq);
+	struct audit *a = s->a;
 	struct caller *live = &a->caller[a->wanted->call];
 	struct cr_task *t;
 
-	copy_mind(a, false);
-	a->left -=
-		a->left < a->r->replay.ncalls ? a->left : a->r->replay.ncalls;
+	copy_state(a, false);
+	a->looks_left -= a->looks_left < a->r->replay.ncalls
+				 ? a->looks_left
+				 : a->r->replay.ncalls;
 	t = s->real->pick(rq, cpu, now);
 	if (t && job_of(a, t) == a->wanted && !a->wrong)
 		return t;
 	if (t && given_up_by(job_of(a, t), now))
 		return t;
 	a->wrong = true;
-	copy_mind(a, true);
+	copy_state(a, true);
 	if (live->task.task.state == CR_QUEUED) {
-		let_run(a, live);
+		allow_only(a, live);
 		t = s->real->pick(rq, cpu, now);
-		let_run(a, NULL);
+		allow_only(a, NULL);
 		if (t == &live->task.task)
 			return t;
-		copy_mind(a, true);
+		copy_state(a, true);
 	}
 	rq->next_tick = now + 1; /* nothing for now */
 	return NULL;
@@ -228,7 +229,7 @@ static void follow_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 
 static struct cr_task *follow_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
-	struct asking *a = asked_of(rq)->a;
+	struct audit *a = audited_of(rq)->a;
 	struct cr_task *t = &a->caller[a->wanted->call].task.task;
 
 	(void)cpu;
@@ -252,12 +253,12 @@ static const struct cr_sched_ops follow = {
 
 /* --- a turn --- */
 
-static bool is_asked(const struct asking *a)
+static bool is_audited(const struct audit *a)
 {
-	return a->asked[a->current].real != &follow;
+	return a->audited[a->current].real != &follow;
 }
 
-static void end_turn(struct asking *a, const struct replay_job *j)
+static void end_turn(struct audit *a, const struct replay_job *j)
 {
 	const struct cr_task *now = a->rq->cpu[j->worker].running;
 	cr_ns plausible = meter_plausible(&a->caller[j->call].task.task.cost);
@@ -273,12 +274,12 @@ static void end_turn(struct asking *a, const struct replay_job *j)
 	(void)core_again(a->core, t, a->now);
 }
 
-static void begin_turn(struct asking *a, const struct replay_job *j)
+static void begin_turn(struct audit *a, const struct replay_job *j)
 {
 	struct caller *c = &a->caller[j->call];
 	const struct cr_task *before = a->rq->cpu[j->worker].running;
 	struct core_fault fault;
-	bool asked = is_asked(a);
+	bool asked = is_audited(a);
 
 	if (before) /* times of other workers may overlap */
 		end_turn(a, job_of(a, before));
@@ -292,15 +293,15 @@ static void begin_turn(struct asking *a, const struct replay_job *j)
 		return;
 	a->r->answer[j - a->r->replay.job] = a->wrong ? PICK_OTHER : PICK_SAME;
 	if (core_take_fault(a->core, a->rq, &fault))
-		a->left = 0;
+		a->looks_left = 0;
 }
 
 /* Only where nobody is asked: else the scheduler is to come upon it. */
-static void give_up(struct asking *a, const struct replay_job *j)
+static void give_up(struct audit *a, const struct replay_job *j)
 {
 	int cpu = 0;
 
-	if (is_asked(a))
+	if (is_audited(a))
 		return;
 	while (cpu < (int)a->rq->ncpu && a->rq->cpu[cpu].running)
 		cpu++;
@@ -312,7 +313,7 @@ static void give_up(struct asking *a, const struct replay_job *j)
 
 /* --- the other events --- */
 
-static void join_call(struct asking *a, size_t i)
+static void join_call(struct audit *a, size_t i)
 {
 	const struct cr_trace_call *c = &a->r->call[i];
 	const struct plan *p = &a->r->plan;
@@ -336,20 +337,20 @@ static void join_call(struct asking *a, size_t i)
 	core_add(a->core, &k->task, 0, a->now);
 }
 
-static int switch_to(struct asking *a, const struct cr_sched_ops *ops,
+static int switch_to(struct audit *a, const struct cr_sched_ops *ops,
 		     const char *opts, struct cr_err *e)
 {
-	struct asked *to = &a->asked[!a->current];
+	struct audited *to = &a->audited[!a->current];
 	size_t size = a->r->replay.ncalls * ops->task_size + ops->rq_size + 1;
-	unsigned char *mind = realloc(a->mind, size);
+	unsigned char *saved = realloc(a->saved, size);
 	struct core_switch *sw;
 	int rc;
 
-	if (!mind)
+	if (!saved)
 		return cr_fail(e, -ENOMEM, "out of memory for the live picks");
-	a->mind = mind;
-	*to = (struct asked){ .ops = *ops, .real = ops, .a = a };
-	to->ops.pick = ops == &follow ? follow_pick : pick_asked;
+	a->saved = saved;
+	*to = (struct audited){ .ops = *ops, .real = ops, .a = a };
+	to->ops.pick = ops == &follow ? follow_pick : pick_audited;
 	rc = core_switch_prepare(&sw, a->core, core_ntasks(a->core, a->rq),
 				 &to->ops, opts, e);
 	if (rc)
@@ -357,11 +358,12 @@ static int switch_to(struct asking *a, const struct cr_sched_ops *ops,
 	rc = core_switch_commit(sw, a->now, e);
 	core_switch_finish(sw);
 	a->current = rc ? a->current : !a->current;
-	a->left = MOST;
+	a->looks_left = LOOKS_PER_STRETCH;
 	return rc;
 }
 
-static int meet(struct asking *a, const struct event *ev, struct cr_err *e)
+static int handle_event(struct audit *a, const struct event *ev,
+			struct cr_err *e)
 {
 	const struct replay_job *j = &a->r->replay.job[ev->index];
 
@@ -388,7 +390,8 @@ static int meet(struct asking *a, const struct event *ev, struct cr_err *e)
 		begin_turn(a, j);
 		break;
 	}
-	return a->left || !is_asked(a) ? 0 : switch_to(a, &follow, "", e);
+	return a->looks_left || !is_audited(a) ? 0
+					       : switch_to(a, &follow, "", e);
 }
 
 /* --- all of them --- */
@@ -404,14 +407,14 @@ static int by_time(const void *x, const void *y)
 	return (a->index > b->index) - (a->index < b->index);
 }
 
-static void put_event(struct asking *a, cr_ns at, enum event_kind kind,
+static void put_event(struct audit *a, cr_ns at, enum event_kind kind,
 		      size_t index)
 {
 	a->event[a->nevents++] =
 		(struct event){ cr_ns_max(at, 0), kind, index };
 }
 
-static void list_events(struct asking *a)
+static void list_events(struct audit *a)
 {
 	const struct replay *p = &a->r->replay;
 
@@ -437,17 +440,18 @@ static void list_events(struct asking *a)
 	qsort(a->event, a->nevents, sizeof(*a->event), by_time);
 }
 
-static int open_asking(struct asking *a, struct cr_err *e)
+static int open_audit(struct audit *a, struct cr_err *e)
 {
 	const struct replay *p = &a->r->replay;
 	struct core_config cfg = {
-		.ops = &a->asked[0].ops,
+		.ops = &a->audited[0].ops,
 		.ncpu = (unsigned)a->r->campaign->platform.cpus,
 		.lenient = true,
 	};
 	int rc;
 
-	a->asked[0] = (struct asked){ .ops = follow, .real = &follow, .a = a };
+	a->audited[0] =
+		(struct audited){ .ops = follow, .real = &follow, .a = a };
 	a->r->answer = calloc(p->njobs, sizeof(*a->r->answer));
 	a->event = malloc((3 * p->njobs + p->ncalls + a->r->nworked) *
 			  sizeof(*a->event));
@@ -456,14 +460,14 @@ static int open_asking(struct asking *a, struct cr_err *e)
 	if (!a->r->answer || !a->event || !a->caller)
 		return cr_fail(e, -ENOMEM, "out of memory for the live picks");
 	memset(a->caller, 0, p->ncalls * sizeof(*a->caller));
-	let_run(a, NULL);
+	allow_only(a, NULL);
 	rc = core_open(&a->core, &cfg, 0, e);
 	if (!rc)
 		a->rq = core_rq(a->core, 0);
 	return rc;
 }
 
-static void close_asking(struct asking *a)
+static void close_audit(struct audit *a)
 {
 	for (unsigned w = 0; a->core && w < a->rq->ncpu; w++)
 		if (a->rq->cpu[w].running)
@@ -475,22 +479,27 @@ static void close_asking(struct asking *a)
 	core_close(a->core);
 	free(a->caller);
 	free(a->event);
-	free(a->mind);
+	free(a->saved);
 }
 
 int picks_ask(struct recording *r, struct cr_err *e)
 {
-	struct asking a = { .r = r };
+	struct audit a = { .r = r };
 	int rc;
 
 	if (r->imported || !r->switches ||
-	    r->campaign->platform.run_queues != 1)
+	    r->campaign->platform.run_queues != 1 ||
+	    r->campaign->platform.cpus != r->workers)
 		return 0;
-	rc = open_asking(&a, e);
+	rc = open_audit(&a, e);
 	if (!rc)
 		list_events(&a);
 	for (size_t i = 0; i < a.nevents && !rc; i++)
-		rc = meet(&a, &a.event[i], e);
-	close_asking(&a);
+		rc = handle_event(&a, &a.event[i], e);
+	close_audit(&a);
+	if (rc) {
+		free(r->answer);
+		r->answer = NULL;
+	}
 	return rc;
 }

@@ -8,7 +8,8 @@
  * parts from the live run at a near tie serves other frames from then on.
  *
  * Of live runs with one run queue. What a scheduler was charged for a turn is
- * not in a trace: it is asked with the time from the turn's pick to its end.
+ * not in a trace: it is told the time from the turn's pick until the worker's
+ * next one, or its end, if the worker found nothing to pick then.
  *
  * Thread rule: one thread.
  */
@@ -24,9 +25,10 @@ enum pick_answer {
 	PICK_OTHER
 };
 
-/** Fill @r->answer; it stays NULL where this is no such run, or a scheduler of
- * it is the kernel's or not here. 0, or -ENOMEM or what the scheduler said,
- * with @e. */
+/** Fill @r->answer; it stays NULL where this is no such run, a scheduler of it
+ * is the kernel's or not here, or the platform has not as many CPUs as the run
+ * had workers; and on failure. 0, or -ENOMEM or what the scheduler said, with
+ * @e. */
 int picks_ask(struct recording *r, struct cr_err *e);
 
 #endif

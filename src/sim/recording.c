@@ -33,7 +33,7 @@ struct reading {
 	unsigned nflows;
 };
 
-static int no_memory(struct cr_err *e)
+int recording_no_memory(struct cr_err *e)
 {
 	return cr_fail(e, -ENOMEM, "out of memory for the recorded run");
 }
@@ -64,7 +64,7 @@ static int keep_call(struct reading *g, const struct cr_trace_call *call,
 	if (g->ncalls == g->call_room) {
 		grown = realloc(g->record, room * sizeof(*grown));
 		if (!grown)
-			return no_memory(e);
+			return recording_no_memory(e);
 		g->record = grown;
 		g->call_room = room;
 	}
@@ -79,7 +79,7 @@ static int add_stretch(struct recording *r, const char *scheduler, cr_ns from,
 		realloc(r->stretch, (r->nstretches + 1) * sizeof(*grown));
 
 	if (!grown)
-		return no_memory(e);
+		return recording_no_memory(e);
 	r->stretch = grown;
 	if (r->nstretches && !r->blocks)
 		grown[r->nstretches - 1].to = from;
@@ -158,7 +158,7 @@ static int copy_stretches(struct recording *r, struct cr_err *e)
 {
 	r->worked = calloc(r->nstretches, sizeof(*r->worked));
 	if (!r->worked)
-		return no_memory(e);
+		return recording_no_memory(e);
 	memcpy(r->worked, r->stretch, r->nstretches * sizeof(*r->worked));
 	r->nworked = r->nstretches;
 	return 0;
@@ -212,6 +212,30 @@ static bool find_trace(struct recording *r, const char *path)
 	return folder;
 }
 
+static int check_workers(struct reading *g, struct cr_err *e)
+{
+	struct recording *r = g->r;
+	int64_t workers = header_number(g, "workers", 1);
+
+	if (workers < 1 || workers > CR_MAX_CPUS)
+		return cr_fail(e, -EINVAL,
+			       "%s: its header says %" PRId64
+			       " workers; there are 1 to %u",
+			       r->path, workers, CR_MAX_CPUS);
+	for (size_t i = 0; i < r->replay.njobs; i++) {
+		const struct replay_job *j = &r->replay.job[i];
+
+		if (replay_is_turn(j) && j->worker >= workers)
+			return cr_fail(e, -EINVAL,
+				       "%s: has a turn of worker %u, and its "
+				       "header says %" PRId64
+				       " workers, counted from 0",
+				       r->path, j->worker, workers);
+	}
+	r->workers = (unsigned)workers;
+	return 0;
+}
+
 static int read_all(struct reading *g, const char *path, struct cr_err *e)
 {
 	struct recording *r = g->r;
@@ -222,6 +246,8 @@ static int read_all(struct reading *g, const char *path, struct cr_err *e)
 
 	if (!rc)
 		rc = replay_read(&r->replay, r->path, &l, e);
+	if (!rc)
+		rc = check_workers(g, e);
 	if (rc)
 		return rc;
 	first = &r->stretch[0];
@@ -253,7 +279,7 @@ static int match_calls(struct reading *g, struct cr_err *e)
 
 	r->call = calloc(r->replay.ncalls, sizeof(*r->call));
 	if (!r->call)
-		return no_memory(e);
+		return recording_no_memory(e);
 	if (g->ncalls)
 		qsort(g->record, g->ncalls, sizeof(*g->record), by_id);
 	for (size_t i = 0; i < r->replay.ncalls; i++) {
@@ -305,7 +331,7 @@ static int find_flows(struct reading *g, struct cr_err *e)
 		g->flow[i] = f;
 	}
 	free(first);
-	return g->nflows ? 0 : no_memory(e);
+	return g->nflows ? 0 : recording_no_memory(e);
 }
 
 /* Those of a flow become neighbours. */
@@ -331,7 +357,7 @@ static int group_calls(struct reading *g, struct cr_err *e)
 	if (rc) {
 		free(call);
 		free(flow);
-		return no_memory(e);
+		return recording_no_memory(e);
 	}
 	free(r->call);
 	free(g->flow);
@@ -349,7 +375,7 @@ static int list_schedulers(struct reading *g, struct cr_err *e)
 
 	r->schedulers = calloc(r->nstretches, sizeof(*r->schedulers));
 	if (!r->schedulers)
-		return no_memory(e);
+		return recording_no_memory(e);
 	for (unsigned i = 0; i < r->nstretches; i++) {
 		unsigned k = 0;
 
@@ -371,7 +397,7 @@ static int list_switches(struct reading *g, struct cr_err *e)
 
 	r->switches = calloc(r->nworked, sizeof(*r->switches));
 	if (!r->switches)
-		return no_memory(e);
+		return recording_no_memory(e);
 	for (unsigned i = 0; i < r->nworked; i++) {
 		struct scheduler s;
 		struct cr_err why;
@@ -417,7 +443,7 @@ static cr_ns duration_of(const struct recording *r)
 
 static void put_platform(const struct reading *g, FILE *f)
 {
-	int64_t workers = header_number(g, "workers", 1);
+	int64_t workers = g->r->workers;
 	int64_t per_rq = header_number(g, "cpus_per_rq", 0);
 	/* by the deadlines, as the daemon's default, where it does not say */
 	int64_t age = header_number(g, "max_age_ns", g->r->imported ? 0 : -1);
@@ -505,7 +531,7 @@ static int make_campaign(struct reading *g, struct cr_err *e)
 	int rc;
 
 	if (!f)
-		return no_memory(e);
+		return recording_no_memory(e);
 	(void)fprintf(f, "# a recorded run\n");
 	put_schedulers(g->r, f);
 	put_platform(g, f);
@@ -514,7 +540,7 @@ static int make_campaign(struct reading *g, struct cr_err *e)
 		put_flow(g, i, f);
 	bad = ferror(f);
 	bad |= fclose(f) != 0;
-	rc = bad ? no_memory(e)
+	rc = bad ? recording_no_memory(e)
 		 : campaign_parse_with(text, size, g->r->path, g->terms->set,
 				       &g->r->campaign, e);
 	free(text);
@@ -544,7 +570,7 @@ static int make_plan(struct reading *g, struct cr_err *e)
 		.count = p->ncalls,
 	};
 	if (!r->plan.calls)
-		return no_memory(e);
+		return recording_no_memory(e);
 	for (size_t i = 0; i < p->ncalls; i++) {
 		cr_ns first = p->job[p->first[i]].at;
 		cr_ns joined = r->call[i].start - p->begin;
@@ -610,7 +636,7 @@ static int make_models(struct reading *g, struct cr_err *e)
 		(unsigned)campaign_cpus_per_rq(&r->campaign->platform);
 	r->replayed.job = malloc(r->replay.njobs * sizeof(*r->replayed.job));
 	if (!m->costs || !m->replays || !m->voices || !r->replayed.job)
-		return no_memory(e);
+		return recording_no_memory(e);
 	for (size_t i = 1; i <= n; i++)
 		if (i == n || g->flow[i] != g->flow[from]) {
 			set_flow_models(r, g->flow[from], from, i - from);
@@ -692,7 +718,7 @@ int recording_keep_own(struct recording *r, struct cr_err *e)
 
 	r->own = malloc(size);
 	if (!r->own)
-		return no_memory(e);
+		return recording_no_memory(e);
 	memcpy(r->own, r->replayed.job, size);
 	return 0;
 }

@@ -48,6 +48,7 @@ struct recording {
 	struct sim_models models;
 	struct replayed replayed;
 	struct replay_stolen *stolen; /**< replayed's                       */
+	unsigned workers; /**< that the live run had                    */
 	struct recording_overheads overheads;
 	struct recording_stretch *stretch; /**< [nstretches], by time       */
 	unsigned nstretches;
@@ -82,6 +83,9 @@ struct recording_terms {
 int recording_open(struct recording *r, const char *path,
 		   const struct recording_terms *t, struct cr_err *e);
 void recording_close(struct recording *r);
+
+/** -ENOMEM, with @e. */
+int recording_no_memory(struct cr_err *e);
 
 /** Forget what became of the frames, before another simulation. */
 void recording_rewind(const struct recording *r);

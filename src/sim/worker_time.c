@@ -34,9 +34,6 @@ struct wake_up {
 struct finding {
 	struct recording *r;
 	const struct worker_time_terms *terms;
-	const unsigned *flow;
-	unsigned nflows;
-	bool own_overheads;
 	struct replay_job **turn; /* [nturns] by worker and pick */
 	size_t nturns;
 	struct replay_job **coming; /* [njobs] by arrival */
@@ -45,11 +42,6 @@ struct finding {
 	cr_ns *context; /* [nflows] */
 	bool *follows;	/* [nturns] the turn before it was of the same call */
 };
-
-static int no_memory(struct cr_err *e)
-{
-	return cr_fail(e, -ENOMEM, "out of memory for the recorded run");
-}
 
 /* --- turns --- */
 
@@ -76,11 +68,11 @@ static int list_turns(struct finding *g, struct cr_err *e)
 
 	g->turn = malloc(p->njobs * sizeof(struct replay_job *));
 	g->follows = calloc(p->njobs, sizeof(*g->follows));
-	g->context = calloc(g->nflows, sizeof(*g->context));
+	g->context = calloc(g->terms->nflows, sizeof(*g->context));
 	g->wake = malloc(p->njobs * sizeof(*g->wake));
 	g->coming = malloc(p->njobs * sizeof(struct replay_job *));
 	if (!g->coming || !g->wake || !g->turn || !g->follows || !g->context)
-		return no_memory(e);
+		return recording_no_memory(e);
 	for (size_t i = 0; i < p->njobs; i++)
 		if (replay_is_turn(&p->job[i]))
 			g->turn[g->nturns++] = &p->job[i];
@@ -175,7 +167,7 @@ static int find_received(struct finding *g, struct cr_err *e)
 				cr_ns_max(j->release - j->at, 0);
 	}
 	if (!known)
-		return no_memory(e);
+		return recording_no_memory(e);
 	qsort(g->coming, p->njobs, sizeof(*g->coming), by_arrival);
 	guess_received(g->coming, p->njobs, worker_time_quantile(known, n, 50));
 	free(known);
@@ -259,7 +251,7 @@ static void find_context(struct finding *g, unsigned flow, cr_ns *scratch)
 		size_t n = 0;
 
 		for (size_t i = 0; i < g->nturns; i++)
-			if (g->flow[g->turn[i]->call] == flow &&
+			if (g->terms->flow[g->turn[i]->call] == flow &&
 			    is_done(g->turn[i]) && g->follows[i] == in_row)
 				scratch[n++] = g->turn[i]->cost;
 		if (n < ENOUGH)
@@ -312,13 +304,14 @@ static void find_stolen_turns(struct finding *g, unsigned flow, cr_ns *scratch)
 	cr_ns median;
 
 	for (size_t i = 0; i < g->nturns; i++)
-		if (g->flow[g->turn[i]->call] == flow && is_done(g->turn[i]))
+		if (g->terms->flow[g->turn[i]->call] == flow &&
+		    is_done(g->turn[i]))
 			scratch[n++] = g->turn[i]->cost;
 	median = worker_time_quantile(scratch, n, 50);
 	for (size_t i = 0; i < g->nturns; i++) {
 		struct replay_job *j = g->turn[i];
 
-		if (g->flow[j->call] != flow || !is_done(j) ||
+		if (g->terms->flow[j->call] != flow || !is_done(j) ||
 		    j->cost <= STOLEN_MEDIANS * median)
 			continue;
 		add_stolen(g->r, j->worker, j->pick,
@@ -345,13 +338,13 @@ static int find_stolen(struct finding *g, cr_ns *scratch)
 	r->stolen = malloc((g->nturns + g->nwakes + 1) * sizeof(*r->stolen));
 	if (!r->stolen)
 		return -ENOMEM;
-	for (unsigned f = 0; f < g->nflows && !r->imported; f++)
+	for (unsigned f = 0; f < g->terms->nflows && !r->imported; f++)
 		find_stolen_turns(g, f, scratch);
 	for (size_t i = 0; i < g->nwakes; i++)
 		if (g->wake[i].to - g->wake[i].from > STOLEN_WAKE)
 			add_stolen(r, g->wake[i].worker, g->wake[i].from,
 				   g->wake[i].to);
-	if (!g->own_overheads) { /* it is not played */
+	if (!g->terms->own_overheads) { /* it is not played */
 		r->replayed.nstolen = r->overheads.stolen = 0;
 		r->overheads.stolen_sum = 0;
 	}
@@ -402,19 +395,20 @@ static int find_overheads(struct finding *g, struct cr_err *e)
 	size_t n = 0;
 
 	if (!scratch)
-		return no_memory(e);
+		return recording_no_memory(e);
 	measure_turns(g);
 	wait_for_wake_ups(g);
 	if (find_stolen(g, scratch)) {
 		free(scratch);
-		return no_memory(e);
+		return recording_no_memory(e);
 	}
 	sum_overheads(g, scratch);
-	for (unsigned f = 0; f < g->nflows; f++)
+	for (unsigned f = 0; f < g->terms->nflows; f++)
 		find_context(g, f, scratch);
 	for (size_t i = 0; i < g->nturns; i++)
-		if (g->context[g->flow[g->turn[i]->call]])
-			scratch[n++] = g->context[g->flow[g->turn[i]->call]];
+		if (g->context[g->terms->flow[g->turn[i]->call]])
+			scratch[n++] =
+				g->context[g->terms->flow[g->turn[i]->call]];
 	g->r->overheads.context = worker_time_quantile(scratch, n, 50);
 	for (size_t i = 0; i < g->nturns; i++)
 		if (!g->follows[i])
@@ -442,7 +436,8 @@ static size_t examples_of(const struct finding *g, unsigned flow,
 	size_t n = 0;
 
 	for (size_t i = 0; i < g->nturns; i++)
-		if (is_done(g->turn[i]) && g->flow[g->turn[i]->call] == flow)
+		if (is_done(g->turn[i]) &&
+		    g->terms->flow[g->turn[i]->call] == flow)
 			example[n++] = g->turn[i];
 	for (size_t i = 0; !n && i < g->nturns; i++)
 		example[i] = g->turn[i];
@@ -482,7 +477,7 @@ static void draw_lost(struct finding *g, unsigned flow,
 		struct replay_job *j = &p->job[i];
 		const struct replay_job *like;
 
-		if (g->flow[j->call] != flow || is_done(j))
+		if (g->terms->flow[j->call] != flow || is_done(j))
 			continue;
 		like = draw_near(example, n,
 				 j->pick != CR_NEVER ? j->pick : j->at,
@@ -500,11 +495,11 @@ static int complete_jobs(struct finding *g, struct cr_err *e)
 	struct replay_job **example = malloc(g->nturns * sizeof(*g->turn));
 
 	if (!example)
-		return no_memory(e);
-	for (unsigned f = 0; f < g->nflows; f++)
+		return recording_no_memory(e);
+	for (unsigned f = 0; f < g->terms->nflows; f++)
 		draw_lost(g, f, example, examples_of(g, f, example));
 	free(example);
-	for (size_t i = 0; !g->own_overheads && i < p->njobs; i++) {
+	for (size_t i = 0; !g->terms->own_overheads && i < p->njobs; i++) {
 		p->job[i].cost = cr_ns_max(p->job[i].codec, 1);
 		p->job[i].rest = 0;
 	}
@@ -529,13 +524,7 @@ cr_ns worker_time_quantile(cr_ns *v, size_t n, unsigned percent)
 int worker_time_find(struct recording *r, const struct worker_time_terms *t,
 		     struct cr_err *e)
 {
-	struct finding g = {
-		.r = r,
-		.terms = t,
-		.flow = t->flow,
-		.nflows = t->nflows,
-		.own_overheads = t->own_overheads,
-	};
+	struct finding g = { .r = r, .terms = t };
 	int rc = list_turns(&g, e);
 
 	if (!rc)

@@ -359,13 +359,9 @@ static int play_switches(struct job *j, struct recording *r, struct cr_err *e)
 	struct simulation_cfg cfg = j->cfg;
 	struct simulation_result result;
 	struct progress progress;
-	bool compared = false;
 	int rc;
 
-	for (unsigned i = 0; i < j->settings.nschedulers; i++)
-		compared |= agreement_has(r, j->settings.schedulers[i]);
-	if (!compared || r->nworked < 2 || !r->switches ||
-	    cfg.platform.run_queues != 1)
+	if (r->nworked < 2 || !r->switches || cfg.platform.run_queues != 1)
 		return 0;
 	cfg.ops = r->switches[0].ops;
 	cfg.opts = r->switches[0].opts;
@@ -383,6 +379,32 @@ static int play_switches(struct job *j, struct recording *r, struct cr_err *e)
 	rc = recording_keep_own(r, e);
 	simulation_result_fini(&result);
 	return rc;
+}
+
+/* True: out of memory. Without anything else that has failed the replay goes
+ * on. */
+static bool lacks_memory(int rc, const char *what, const struct cr_err *e)
+{
+	if (rc && rc != -ENOMEM)
+		(void)fprintf(stderr, "codec-sim: warning: %s: %s\n", what,
+			      e->text);
+	return rc == -ENOMEM;
+}
+
+/* What is compared with the live run beside a replay of each scheduler in all
+ * of the time, if any of those asked for was at work then. */
+static int compare_live(struct job *j, struct recording *r, struct cr_err *e)
+{
+	bool compared = false;
+
+	for (unsigned i = 0; i < j->settings.nschedulers; i++)
+		compared |= agreement_has(r, j->settings.schedulers[i]);
+	if (compared &&
+	    (lacks_memory(play_switches(j, r, e),
+			  "compared without the live run's switches", e) ||
+	     lacks_memory(picks_ask(r, e), "no live pick is asked about", e)))
+		return -ENOMEM;
+	return 0;
 }
 
 /* A recorded run is its own campaign, plan and models. */
@@ -409,9 +431,8 @@ static int replay(struct job j)
 		j.recording = &r;
 		j.cfg.replayed = &r.replayed;
 		set_up(&j, &r.plan, &r.models);
-		rc = play_switches(&j, &r, &e);
-		rc = rc ? rc : picks_ask(&r, &e);
-		rc = rc ? complain(EXIT_BROKEN, &e) : run_all(&j);
+		rc = compare_live(&j, &r, &e) ? complain(EXIT_BROKEN, &e)
+					      : run_all(&j);
 	}
 	recording_close(&r);
 	return rc;

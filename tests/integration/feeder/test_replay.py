@@ -107,8 +107,71 @@ def test_each_live_pick_is_asked_about(tmp_path):
     assert replay(tmp_path, "-s", "edf", "--set", "platform.cpus=2",
                   "--set", "platform.run-queues=2"
                   )["replay"]["same_queue"] is None
+    told = replay(tmp_path, "-s", "edf")["replay"]
+    assert told["same_queue_asked"] == told["same_queue_picks"] > 500
     text = simulate("--replay", tmp_path, "-s", "edf")
-    assert "100.0 % of the live picks from the same queue" in text
+    assert ("100.0 % of the live picks from the same queue (of the first "
+            "{0} of {0} picks)".format(told["same_queue_picks"])) in text
+
+
+def test_so_many_picks_are_asked_about(tmp_path):
+    """2,000,000 divided by the number of calls, each time."""
+    file = tmp_path / "many.yaml"
+    file.write_text("""
+duration: 100ms
+flows:
+  - {name: many, count: 1000, period: 20ms, deadline: 20ms,
+     cost: {mean: 5us}}
+""")
+    simulate("-s", "fifo", "--out", tmp_path / "run", file)
+    told = replay(tmp_path / "run", "-s", "fifo")["replay"]
+    assert told["same_queue_asked"] == 2000 < told["same_queue_picks"]
+    assert told["same_queue"] == 1
+    text = simulate("--replay", tmp_path / "run", "-s", "fifo")
+    assert f"of the first 2000 of {told['same_queue_picks']} picks" in text
+
+
+def of_two_workers(folder, number=1, switched=None):
+    """The recorded run, the second half of it of another worker; bfs's time is
+    another scheduler's."""
+    data = bytearray(gzip.decompress(RECORDED.read_bytes())
+                     .replace(b'"workers":1', b'"workers":2'))
+    if switched:
+        assert data.count(b"bfs,rr_interval=6ms") == 1
+        data = data.replace(b"bfs,rr_interval=6ms", switched.ljust(19, b"\0"))
+    at = 24 + struct.unpack_from("<I", data, 12)[0]
+    jobs = [i for i in range(at, len(data) - 95, 96) if data[i] == 1]
+    for i in jobs[len(jobs) // 2:]:
+        if data[i + 2:i + 4] != b"\xff\xff":
+            struct.pack_into("<H", data, i + 2, number)
+    (folder / "trace.bin").write_bytes(data)
+    return folder
+
+
+def test_workers_are_those_of_the_header(tmp_path):
+    run = of_two_workers(tmp_path)
+    told = replay(run, "-s", "edf")["replay"]
+    assert told["same_queue_asked"] == told["same_queue_picks"] > 500
+    fewer = replay(run, "-s", "edf", "--set", "platform.cpus=1")["replay"]
+    assert fewer["same_queue"] is None and fewer["own"]["frames"] > 500
+    for number in 2, 300:
+        said = simulate("--replay", of_two_workers(tmp_path, number), code=2)
+        assert f"has a turn of worker {number}" in said
+
+
+def test_what_cannot_be_compared_keeps_nothing_from_being_played(tmp_path):
+    """wfq is for one CPU a run queue, and the run has two."""
+    run = of_two_workers(tmp_path, switched=b"wfq")
+    done = subprocess.run([BUILD / "codec-sim", "-q", "--replay", run, "-s",
+                           "edf", "--json"], capture_output=True, text=True,
+                          timeout=PATIENCE, check=True)
+    assert done.stderr.count("warning: ") == 2 and "wfq" in done.stderr
+    told = json.loads(done.stdout)["replay"]
+    assert told["same_queue"] is None and told["all"]["frames"] > 500
+    # a scheduler that was not at work is compared with nothing
+    assert "warning" not in subprocess.run(
+        [BUILD / "codec-sim", "-q", "--replay", run, "-s", "srpt"],
+        capture_output=True, text=True, timeout=PATIENCE, check=True).stderr
 
 
 def test_a_live_run_happens_again(record):
