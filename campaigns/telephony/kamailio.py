@@ -162,7 +162,9 @@ def version():
 
 
 class Kamailio:
-    """One that runs, at .port. @nodes: of the NG protocol, as rtpengine_sock
+    """One that runs, at .port. It waits for 10 s for nodes and for 60 s for
+    parties (fr_timer), as a busy machine is late where a net would be broken.
+    @nodes: of the NG protocol, as rtpengine_sock
     has them ("udp:127.0.0.1:2223"), of one set; or none, with @more lines of
     configuration that tell where they are; then @retries and @wait_ms may be
     "", too."""

@@ -9,8 +9,9 @@
 #include "node/packet_time.h"
 
 /* ms: all codecs have packets of a multiple of it, or none that fits; and what
- * is sent where nobody has said anything (RFC 3551, 4.2). */
-enum { STEP = 10, USUAL = 20 };
+ * is sent where nobody has said anything (RFC 3551, 4.2), or the next that the
+ * codec has, up to LONG: G.723.1 has 30. */
+enum { STEP = 10, USUAL = 20, LONG = 60 };
 
 struct sockaddr_storage ng_terms_address(const struct sdp_line *line,
 					 const struct sockaddr_storage *host)
@@ -149,8 +150,9 @@ int ng_terms_change(struct party_change *to, const struct ng_terms *t,
 	to->passed = t->choice->passed;
 	to->ptime = its_packet_time(&to->side, t);
 	/* as usual where nothing is said: what was said before is over */
-	to->in_ptime =
-		packet_time(&to->side, t->in_ptime ? t->in_ptime : USUAL);
+	to->in_ptime = t->in_ptime ? packet_time(&to->side, t->in_ptime) : 0;
+	for (unsigned ms = USUAL; ms <= LONG && !to->in_ptime; ms += STEP)
+		to->in_ptime = packet_time(&to->side, ms);
 	to->address = ng_terms_address(t->line, &t->host);
 	to->rtcp_address = ng_terms_rtcp_address(t->line, &t->host);
 	to->learn = t->learn;

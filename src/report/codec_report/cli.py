@@ -355,6 +355,7 @@ def _run(args, out):
     assumed = emodel.Assumptions(args.playout * 1e3, args.network * 1e3,
                                  not args.no_plc)
     album = pictures.Album(args.gantt) if args.html or args.plots else None
+    hears = not (args.csv or args.jobs or args.calls) or album or args.data
     comparison, names, named, passages = Comparison(), [], [], []
     for path in (run for named_run in args.runs
                  for run in repeats.runs_in(named_run, FILES)):
@@ -364,7 +365,7 @@ def _run(args, out):
             run, measured = _measure(one, args, window, assumed)
             if repetitions:
                 run.name = f"{base_name(path)}/{run.name}"
-            found = heard.find(run, one, assumed)
+            found = heard.find(run, one, assumed) if hears else []
             passages += found
             told = report(run, args.by, measured)
             if found:

@@ -71,11 +71,15 @@ def _score(passage, folder, pesq):
     if not pesq:
         passage.why = NO_PESQ
         return
-    if os.path.exists(said):
-        source, rate = quality.read_wav(said)
-        heard, heard_rate = quality.read_wav(passage.path)
-        if rate == heard_rate and rate in quality.MODES:
-            passage.pesq = quality.score_pcm(pesq, rate, source, heard)
+    if not os.path.exists(said):
+        passage.why = f"there is no {os.path.basename(said)}"
+        return
+    source, rate = quality.read_wav(said)
+    heard, heard_rate = quality.read_wav(passage.path)
+    if rate != heard_rate or rate not in quality.MODES:
+        passage.why = "PESQ takes two files of 8 or of 16 kHz"
+        return
+    passage.pesq = quality.score_pcm(pesq, rate, source, heard)
     passage.why = "" if passage.pesq else "PESQ finds no speech"
 
 

@@ -20,7 +20,8 @@ def scheduler_name(text):
     """"./x/mine.so" is mine, and so is "libmine.so"."""
     name = text.split(",")[0]
     if name.endswith(".so"):
-        name = os.path.basename(name)[:-len(".so")].removeprefix("lib")
+        name = os.path.basename(name)[:-len(".so")]
+        name = name.removeprefix("lib") or name
     return name
 
 

@@ -36,11 +36,11 @@ METRICS = [
 
 
 def load_pesq():
-    """The function pesq(rate, reference, degraded, mode), None when it is not
-    installed."""
+    """The function pesq(rate, reference, degraded, mode), None when it cannot be
+    used: one that was built for another numpy raises anything."""
     try:
         from pesq import pesq
-    except ImportError:
+    except Exception:
         return None
     return pesq
 

@@ -31,7 +31,8 @@ def programs_elsewhere(folder):
         "codec-runner": ["--rtp", "127.0.0.1:0", "--control",
                          f"127.0.0.1:{sctp}", "--udp-port", udp, "--sctp",
                          "user", "--workers", "1", "--pin", "none", "--rx-cpu",
-                         "none"],
+                         # what a busy machine delays is not to be given up
+                         "none", "--max-age", "none"],
         "codec-ctl": ["--to", f"127.0.0.1:{sctp}", "--udp-port", udp, "--sctp",
                       "user"],
     }

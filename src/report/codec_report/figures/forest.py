@@ -41,7 +41,8 @@ def _draw(axes, found, names, title):
         axes.plot([np.mean(values)], [y], linestyle="none", marker=look.mark,
                   markersize=6, color=look.colour)
     axes.axvline(0, color=style.LIGHT["muted"], linewidth=0.8)
-    axes.set_yticks(range(len(found)), [names.get(m.label, m.label) for m, _, _ in found])
+    axes.set_yticks(range(len(found)),
+                    [names.get(m.label, m.label) for m, _, _ in found])
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(title)
