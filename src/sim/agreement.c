@@ -48,23 +48,36 @@ static const struct replayed_job *played(const struct recording *r,
 	return scheduler && r->own ? r->own : r->replayed.job;
 }
 
+/* The last one that has begun by @at; NULL: none. */
+static const struct recording_stretch *stretch_at(const struct recording *r,
+						  cr_ns at)
+{
+	unsigned low = 0, high = r->nstretches;
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (r->stretch[middle].from <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &r->stretch[low - 1] : NULL;
+}
+
 /* Did it come in time that is compared: in that of @scheduler; NULL: of any? */
 static bool is_compared(const struct recording *r, size_t i,
 			const char *scheduler)
 {
 	const struct replay_job *j = &r->replay.job[i];
+	const struct recording_stretch *s;
 
 	if (j->outcome == CR_OUT_CANCELLED ||
 	    played(r, scheduler)[i].outcome == CR_OUT_CANCELLED)
 		return false;
-	for (unsigned k = 0; k < r->nstretches; k++) {
-		const struct recording_stretch *s = &r->stretch[k];
-
-		if (j->at >= s->from && j->at < s->to)
-			return !scheduler ||
-			       same_scheduler(s->scheduler, scheduler);
-	}
-	return false;
+	s = stretch_at(r, j->at);
+	return s && j->at < s->to &&
+	       (!scheduler || same_scheduler(s->scheduler, scheduler));
 }
 
 static bool was_lost(uint8_t outcome)

@@ -142,6 +142,11 @@ static int read_block(struct recording *r, const json_t *block, cr_ns warm_up,
 			       "and end_ns");
 	if (json_integer_value(json_object_get(block, "round")) < 1)
 		return 0;
+	if (r->nstretches &&
+	    json_integer_value(from) < r->stretch[r->nstretches - 1].to)
+		return cr_fail(e, -EINVAL,
+			       "blocks.json: a block begins before the one "
+			       "before it has ended");
 	rc = add_stretch(r, name, json_integer_value(from) + warm_up, e);
 	if (rc)
 		return rc;

@@ -492,17 +492,19 @@ class Verdict:
         return out
 
     def _cause(self, one, two, cost):
-        whole = cost.whole
-        if abs(cost.locality) >= abs(whole) / 3:
+        """What explains a quarter of the difference or more."""
+        least, found = abs(cost.whole) / 4, []
+        if cost.locality * cost.whole > 0 and abs(cost.locality) >= least:
             stays = self.results.value(
-                (one if whole < 0 else two).label, "same_call")
-            who = "its" if whole < 0 else f"{two.label}'s"
-            return (f", as {words.percent(stays)} of {who} turns stay with "
-                    "the same call")
-        if abs(cost.own) >= abs(whole) / 2:
-            return (", by what it does between frames" if whole > 0 else
-                    f", by what {two.label} does between frames")
-        return ", for a reason that is not known"
+                (one if cost.whole < 0 else two).label, "same_call")
+            whose = "its" if cost.whole < 0 else f"{two.label}'s"
+            found.append(f"as {words.percent(stays)} of {whose} turns stay "
+                         "with the same call")
+        if cost.own * cost.whole > 0 and abs(cost.own) >= least:
+            who = "it" if cost.whole > 0 else two.label
+            found.append(f"by what {who} does between frames")
+        return ", " + (" and ".join(found) or
+                       "for a reason that is not known")
 
     def _price(self, one, two):
         """Return what is worse under one, which costs less, than under two."""

@@ -256,6 +256,11 @@ def test_blocks_say_what_is_compared(record):
     assert 0.3 * whole < told["replay"]["live"]["frames"] < 0.7 * whole
     (run / "blocks.json").write_text("{}")
     assert "holds no blocks" in simulate("--replay", run, code=2)
+    (run / "blocks.json").write_text(json.dumps({"blocks": [
+        {"round": 1, "scheduler": "fifo", "begin_ns": begin + at,
+         "end_ns": begin + at + 10**8} for at in (10**8, 0)]}))
+    assert "before the one before it has ended" in simulate(
+        "--replay", run, code=2)
 
 
 def test_what_cannot_be_played_is_refused(tmp_path):

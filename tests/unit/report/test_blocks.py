@@ -304,6 +304,20 @@ def test_locality_is_a_cause_and_jitter_its_price():
     assert said.as_dict()["choose"] == []
 
 
+@pytest.mark.parametrize("stays,own,why", (
+    (.25, .7, "as 25 % of its turns stay with the same call and by what fifo "
+     "does between frames"),
+    (.5, 1, "as 50 % of its turns stay with the same call"),
+    (0, .6, "by what fifo does between frames")))
+def test_all_causes_of_a_cost_are_named(stays, own, why):
+    said = comparison.verdict(comparison.drawn(
+        3, ["fifo", "rr"], same={"rr": stays}, own={"rr": own},
+        bursts=(0, 0), drift=.01))
+    text, = said.costs()
+    assert plain(text).split(" than under fifo, ")[1].split(";")[0] in (
+        why, why + ".")
+
+
 def refused(found):
     said = comparison.verdict(found)
     assert said.as_dict()["choose"] == []
