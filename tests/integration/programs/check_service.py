@@ -7,7 +7,7 @@ import subprocess
 from conftest import PATIENCE
 from ng_node import Node
 from ng_rig import rig  # noqa: F401
-from test_ng_readme import test_calls_go_as_it_is_written as as_it_is_written
+from test_ng_readme import plain_calls, written  # noqa: F401
 
 CONTROL = "unix:/run/codec-runner/control"
 NG = 22222  # its "ng" in codec-runner.conf
@@ -27,10 +27,12 @@ class Serving(Node):
             capture_output=True, text=True, timeout=PATIENCE).stdout)
 
 
-def test_kamailio_calls_through_the_service(rig, monkeypatch):  # noqa: F811
-    rig.nodes.append(Serving())
-    before = rig.nodes[0].ctl("stats")
-    as_it_is_written(rig, monkeypatch)
-    stats = rig.nodes[0].ctl("stats")
+def test_kamailio_calls_through_the_service(written):  # noqa: F811
+    node = Serving()
+    written.nodes.append(node)
+    before = node.ctl("stats")
+    written.begin()
+    plain_calls(written)
+    stats = node.ctl("stats")
     assert stats["totals"]["done"] > before["totals"]["done"]
     assert stats["lost"] == before["lost"]
