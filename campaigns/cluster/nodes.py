@@ -107,7 +107,8 @@ class Set:
         self._write(nodes)
         text = config.read_text().replace("/etc/kamailio/dbtext", str(self.db))
         # no host goes here, and a node that is only late must not be left out
-        text = text.replace('"rtpengine_tout_ms", 250', '"rtpengine_tout_ms", 5000')
+        text = text.replace('"rtpengine_tout_ms", 250',
+                            '"rtpengine_tout_ms", 5000')
         self.proxy = Kamailio(folder / "kamailio", [], retries="", wait_ms="",
                               more=text.splitlines())
         self.port, self.end = self.proxy.port, self.proxy.end

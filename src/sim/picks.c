@@ -4,8 +4,8 @@
  *
  *   end of a turn, call joins, other scheduler, frame comes, pick
  *                                                             |
- *                                     ask; put back what differs; take the
- *                                     live one, as nobody else may run
+ *                                     ask; after a wrong answer restore the
+ *                                     state, and let only the live call run
  */
 #include "sim/picks.h"
 
@@ -35,7 +35,7 @@ struct event {
 	size_t index; /* of a job, call or switch */
 };
 
-struct caller {
+struct audited_call {
 	struct core_task task;
 	struct audit *a;
 	size_t next, end; /* jobs of it that have not been claimed */
@@ -53,7 +53,7 @@ struct audit {
 	struct recording *r;
 	struct core *core;
 	struct cr_rq *rq;
-	struct caller *caller;	   /* [replay.ncalls] */
+	struct audited_call *call; /* [replay.ncalls] */
 	struct audited audited[2]; /* the one in use, and the one before it */
 	unsigned current;
 	unsigned char *saved; /* the scheduler's state before a pick */
@@ -69,10 +69,11 @@ struct audit {
 
 /* --- a call's frames --- */
 
-static struct caller *caller_of(struct core_task *t)
+static struct audited_call *call_of(struct core_task *t)
 {
-	return (struct caller *)(void *)((unsigned char *)t -
-					 offsetof(struct caller, task));
+	return (struct audited_call *)(void *)((unsigned char *)t -
+					       offsetof(struct audited_call,
+							task));
 }
 
 /* When it was in the call's buffer, at the latest. */
@@ -88,7 +89,7 @@ static bool given_up_by(const struct replay_job *j, cr_ns now)
 	return !replay_is_turn(j) && j->pick != CR_NEVER && j->pick <= now;
 }
 
-/* Was it never to be had? */
+/* Return whether no worker could have picked the frame. */
 static bool is_gone(const struct replay_job *j)
 {
 	return j->outcome == CR_OUT_OVERWRITTEN ||
@@ -97,7 +98,7 @@ static bool is_gone(const struct replay_job *j)
 
 static bool peek(struct core_task *t, struct cr_job *job)
 {
-	struct caller *c = caller_of(t);
+	struct audited_call *c = call_of(t);
 	const struct replay_job *j;
 
 	for (; c->next < c->end; c->next++) {
@@ -121,7 +122,7 @@ static bool peek(struct core_task *t, struct cr_job *job)
 
 static bool claim(struct core_task *t, uint64_t seq)
 {
-	struct caller *c = caller_of(t);
+	struct audited_call *c = call_of(t);
 
 	c->next = seq + 1;
 	return &c->a->r->replay.job[seq] == c->a->wanted &&
@@ -130,7 +131,7 @@ static bool claim(struct core_task *t, uint64_t seq)
 
 static const struct core_backlog backlog = { .peek = peek, .claim = claim };
 
-/* --- a scheduler that is asked --- */
+/* --- the scheduler under audit --- */
 
 static struct audited *audited_of(const struct cr_rq *rq)
 {
@@ -153,7 +154,7 @@ static void copy_state(struct audit *a, bool back)
 	unsigned char *copy = a->saved;
 
 	for (size_t i = 0; i < a->r->replay.ncalls; i++, copy += n) {
-		unsigned char *state = a->caller[i].task.task.priv;
+		unsigned char *state = a->call[i].task.task.priv;
 
 		memcpy(back ? state : copy, back ? copy : state, n);
 	}
@@ -167,22 +168,23 @@ static void copy_state(struct audit *a, bool back)
 	}
 }
 
-/* Let @only run and nobody else; NULL: everybody again. */
-static void allow_only(struct audit *a, const struct caller *only)
+/* Let @only run and no other call; NULL: all again. */
+static void allow_only(struct audit *a, const struct audited_call *only)
 {
 	for (size_t i = 0; i < a->r->replay.ncalls; i++)
 		for (size_t w = 0; w < CR_MAX_CPUS / 64; w++)
-			a->caller[i].task.task.cpus.word[w] =
-				!only || &a->caller[i] == only ? UINT64_MAX : 0;
+			a->call[i].task.task.cpus.word[w] =
+				!only || &a->call[i] == only ? UINT64_MAX : 0;
 }
 
-/* Its answer is right where it is what the live run took, or gave up before it
- * took that. Else the scheduler forgets it, and is given no choice. */
+/* Ask the scheduler. Its answer is right if the live run took that frame, or
+ * gave it up before the one that it took. After a wrong answer restore the
+ * scheduler's state and let only the live call run. */
 static struct cr_task *pick_audited(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
 	struct audited *s = audited_of(rq);
 	struct audit *a = s->a;
-	struct caller *live = &a->caller[a->wanted->call];
+	struct audited_call *live = &a->call[a->wanted->call];
 	struct cr_task *t;
 
 	copy_state(a, false);
@@ -208,7 +210,7 @@ static struct cr_task *pick_audited(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	return NULL;
 }
 
-/* --- nobody is asked --- */
+/* --- without an audit: the live picks are followed --- */
 
 static void follow_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 			   cr_ns now)
@@ -230,7 +232,7 @@ static void follow_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 static struct cr_task *follow_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
 	struct audit *a = audited_of(rq)->a;
-	struct cr_task *t = &a->caller[a->wanted->call].task.task;
+	struct cr_task *t = &a->call[a->wanted->call].task.task;
 
 	(void)cpu;
 	rq->next_tick = now + 1; /* it may keep a worker idle */
@@ -261,7 +263,7 @@ static bool is_audited(const struct audit *a)
 static void end_turn(struct audit *a, const struct replay_job *j)
 {
 	const struct cr_task *now = a->rq->cpu[j->worker].running;
-	cr_ns plausible = meter_plausible(&a->caller[j->call].task.task.cost);
+	cr_ns plausible = meter_plausible(&a->call[j->call].task.task.cost);
 	cr_ns ran = j->held;
 	struct core_task *t;
 
@@ -276,7 +278,7 @@ static void end_turn(struct audit *a, const struct replay_job *j)
 
 static void begin_turn(struct audit *a, const struct replay_job *j)
 {
-	struct caller *c = &a->caller[j->call];
+	struct audited_call *c = &a->call[j->call];
 	const struct cr_task *before = a->rq->cpu[j->worker].running;
 	struct core_fault fault;
 	bool asked = is_audited(a);
@@ -296,7 +298,8 @@ static void begin_turn(struct audit *a, const struct replay_job *j)
 		a->looks_left = 0;
 }
 
-/* Only where nobody is asked: else the scheduler is to come upon it. */
+/* Without an audit alone: a scheduler under audit gives frames up by its own
+ * picks. */
 static void give_up(struct audit *a, const struct replay_job *j)
 {
 	int cpu = 0;
@@ -317,7 +320,7 @@ static void join_call(struct audit *a, size_t i)
 {
 	const struct cr_trace_call *c = &a->r->call[i];
 	const struct plan *p = &a->r->plan;
-	struct caller *k = &a->caller[i];
+	struct audited_call *k = &a->call[i];
 	const struct core_terms terms = {
 		.cls = (enum cr_class)c->cls,
 		.rel_deadline = c->rel_deadline,
@@ -379,8 +382,8 @@ static int handle_event(struct audit *a, const struct event *ev,
 		return switch_to(a, a->r->switches[ev->index].ops,
 				 a->r->switches[ev->index].opts, e);
 	case FRAME_COMES:
-		if (a->caller[j->call].task.task.state == CR_IDLE)
-			(void)core_release(a->core, &a->caller[j->call].task,
+		if (a->call[j->call].task.task.state == CR_IDLE)
+			(void)core_release(a->core, &a->call[j->call].task,
 					   a->now);
 		break;
 	case GIVEN_UP:
@@ -455,11 +458,11 @@ static int open_audit(struct audit *a, struct cr_err *e)
 	a->r->answer = calloc(p->njobs, sizeof(*a->r->answer));
 	a->event = malloc((3 * p->njobs + p->ncalls + a->r->nworked) *
 			  sizeof(*a->event));
-	a->caller = aligned_alloc(_Alignof(struct caller),
-				  p->ncalls * sizeof(*a->caller));
-	if (!a->r->answer || !a->event || !a->caller)
+	a->call = aligned_alloc(_Alignof(struct audited_call),
+				p->ncalls * sizeof(*a->call));
+	if (!a->r->answer || !a->event || !a->call)
 		return cr_fail(e, -ENOMEM, "out of memory for the live picks");
-	memset(a->caller, 0, p->ncalls * sizeof(*a->caller));
+	memset(a->call, 0, p->ncalls * sizeof(*a->call));
 	allow_only(a, NULL);
 	rc = core_open(&a->core, &cfg, 0, e);
 	if (!rc)
@@ -474,10 +477,10 @@ static void close_audit(struct audit *a)
 			(void)core_stop(a->core, a->rq, w, 0, CR_STOP_DONE,
 					a->now);
 	for (size_t i = 0; a->core && i < a->r->replay.ncalls; i++)
-		if (a->caller[i].joined)
-			core_del(a->core, &a->caller[i].task, a->now);
+		if (a->call[i].joined)
+			core_del(a->core, &a->call[i].task, a->now);
 	core_close(a->core);
-	free(a->caller);
+	free(a->call);
 	free(a->event);
 	free(a->saved);
 }

@@ -8,9 +8,9 @@ import sys
 import textwrap
 
 from codec_report import (ReportError, blocks, delay, differ, emodel, exchange,
-                          feeder, heard, interleaved, labels, listing, locality, man,
-                          metrics, paired, perfetto, phases, pictures, quality,
-                          recovery, repeats, table, verdict, words)
+                          feeder, heard, interleaved, labels, listing,
+                          locality, man, metrics, paired, perfetto, phases,
+                          pictures, quality, recovery, repeats, table, verdict, words)
 from codec_report.comparison import Comparison, report
 from codec_report.figures import svg
 from codec_report.run import (FILES, Window, base_name, load_run,
