@@ -21,8 +21,9 @@
  * be given up, such as a digit. A lossless task's waits behind.
  *
  * Up to full load nobody gives way, and this is edf. Of jobs that come together
- * and are worth the same, as many as possible are in time (Moore and Hodgson
- * 1968: who gives way is the longest). What comes later is not known, so no
+ * in order of their deadlines and are worth the same, as many as possible are
+ * in time (Moore and Hodgson 1968: who gives way is the longest); in another
+ * order there may be one fewer. What comes later is not known, so no
  * rule is best in every overload: none can be sure of more than a quarter of
  * the value that a seer would get (Baruah et al. 1991), which Koren and
  * Shasha's D-over (1992) reaches by value and latest start; this one promises

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * red: up to full load it is edf; of jobs that come together as many are in
- * time as can be; and in overload it collects more value than edf.
+ * red: up to full load it is edf; of jobs that come together, in order of their
+ * deadlines, as many are in time as can be, and nearly as many in any order;
+ * and in overload it collects more value than edf.
  */
+#include <stdlib.h>
+
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
@@ -117,36 +120,89 @@ static unsigned most_that_fit(const struct jobs *set)
 	return best;
 }
 
-static void of_jobs_that_come_together_most_are_in_time(void **state)
+static int by_deadline(const void *a, const void *b)
+{
+	cr_ns x = ((const struct sim_job *)a)->deadline;
+	cr_ns y = ((const struct sim_job *)b)->deadline;
+
+	return (x > y) - (x < y);
+}
+
+static struct jobs draw_jobs(uint64_t *seed)
+{
+	struct jobs set = { .n = 2 + test_below(seed, FEW - 1) };
+
+	for (unsigned i = 0; i < set.n; i++) {
+		cr_ns cost = 1 + test_below(seed, 20);
+
+		set.job[i] = (struct sim_job){ 0, cost,
+					       cost + test_below(seed, 30) };
+	}
+	return set;
+}
+
+static void print_jobs(const struct jobs *set)
+{
+	for (unsigned i = 0; i < set->n; i++)
+		print_message("(cost %lld deadline %lld) ",
+			      (long long)set->job[i].cost,
+			      (long long)set->job[i].deadline);
+}
+
+static void of_jobs_by_deadline_most_are_in_time(void **state)
 {
 	uint64_t seed = test_seed();
 	unsigned lost = 0;
 
 	(void)state;
 	for (unsigned k = 0; k < SETS; k++) {
-		struct jobs set = { .n = 2 + test_below(&seed, FEW - 1) };
-		unsigned got, most;
+		struct jobs set = draw_jobs(&seed);
+		unsigned got, most = most_that_fit(&set);
 
-		for (unsigned i = 0; i < set.n; i++) {
-			cr_ns cost = 1 + test_below(&seed, 20);
-
-			set.job[i] = (struct sim_job){
-				0, cost, cost + test_below(&seed, 30)
-			};
-		}
+		qsort(set.job, set.n, sizeof(set.job[0]), by_deadline);
 		got = in_time(&set);
-		most = most_that_fit(&set);
 		lost += most < set.n;
 		if (got == most)
 			continue;
-		for (unsigned i = 0; i < set.n; i++)
-			print_message("(cost %lld deadline %lld) ",
-				      (long long)set.job[i].cost,
-				      (long long)set.job[i].deadline);
+		print_jobs(&set);
 		fail_msg("CR_SEED=%" PRIu64 ": %u in time, %u can be",
 			 test_run_seed(), got, most);
 	}
 	assert_true(lost > SETS / 4);
+}
+
+/* In another order a job that gave way may be the one that fits better beside
+ * what came after it. That is rare. */
+static void of_jobs_in_any_order_nearly_most_are_in_time(void **state)
+{
+	/* the 16 that is due at 42 gives way, not that at 35: 9 and it fit */
+	static const struct jobs one_less = { 8,
+					      { { 0, 19, 32 },
+						{ 0, 16, 35 },
+						{ 0, 6, 8 },
+						{ 0, 16, 42 },
+						{ 0, 1, 6 },
+						{ 0, 9, 15 },
+						{ 0, 5, 6 },
+						{ 0, 11, 35 } } };
+	uint64_t seed = test_seed();
+	unsigned fewer = 0;
+
+	(void)state;
+	assert_int_equal(in_time(&one_less), 4);
+	assert_int_equal(most_that_fit(&one_less), 5);
+	for (unsigned k = 0; k < SETS; k++) {
+		struct jobs set = draw_jobs(&seed);
+		unsigned got = in_time(&set), most = most_that_fit(&set);
+
+		if (got + 1 < most) {
+			print_jobs(&set);
+			fail_msg("CR_SEED=%" PRIu64 ": %u in time, %u can be",
+				 test_run_seed(), got, most);
+		}
+		fewer += got < most;
+	}
+	assert_true(fewer <= 1 + SETS / 100);
 }
 
 /* --- overload --- */
@@ -265,7 +321,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(up_to_full_load_it_is_edf),
-		cmocka_unit_test(of_jobs_that_come_together_most_are_in_time),
+		cmocka_unit_test(of_jobs_by_deadline_most_are_in_time),
+		cmocka_unit_test(of_jobs_in_any_order_nearly_most_are_in_time),
 		cmocka_unit_test(in_overload_it_collects_more_than_edf),
 	};
 
