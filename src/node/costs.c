@@ -174,6 +174,11 @@ static void add_frames(struct cr_cost *sum, const struct cr_cost *cost,
 					more * (1 - more) * mean * mean);
 }
 
+cr_ns costs_send(const struct costs *c)
+{
+	return c->send;
+}
+
 /* A packet's cost by its parts. 0; or -EAGAIN: @missing is not known. */
 static int reckon(const struct costs *c, const struct pipeline_cfg *media,
 		  cr_ns period, struct cr_cost *sum, struct cost_part *missing)

@@ -56,6 +56,9 @@ int costs_find(struct costs *c, const struct pipeline_cfg *media, cr_ns period,
 	       struct cost_entry **out, struct cost_part *missing,
 	       struct cr_err *e);
 
+/** CPU time of sending a packet on loopback, which every entry has. */
+cr_ns costs_send(const struct costs *c);
+
 /** @part costs @v. 0 or -ENOMEM. What is there already stays. */
 int costs_put(struct costs *c, const struct cost_part *part,
 	      const struct cost_value *v);

@@ -4,9 +4,11 @@
  *
  * Two things are measured, each in every round, so that the rounds differ as
  * the machine's speed does: the parts of the calls' costs, as admission has
- * them, and what a packet costs receivers and workers beside its codec, with
- * calls of PCMU on loopback through a node that is configured as the daemon
- * would be. Then it is arithmetic.
+ * them, and what a packet costs receivers and workers beside its codec. The
+ * latter on loopback through a node that is configured as the daemon would be,
+ * but with one worker, and as busy as that worker is going to be: threads that
+ * sleep between packets pay two to four times as much for each. Its calls'
+ * codec takes what those of the mix take. Then it is arithmetic.
  */
 #define _GNU_SOURCE
 #include "app/runner/plan.h"
@@ -38,12 +40,16 @@
 enum {
 	KINDS = 16,
 	ROUNDS = 5,
-	/** Of the node that tells what a packet costs, 50 packets a second. */
-	PROBES = 200,
+	/** Calls of the node that tells what a packet costs, 50 packets a
+	 * second each: no more than one sender keeps up with. */
+	PROBES_LEAST = 50,
+	PROBES = 2500,
 	PROBE_BYTES = 160
 };
 #define PROBE_PTIME (20 * CR_MS)
 #define PROBE_ROUND (500 * CR_MS)
+/* How busy the codecs alone make its worker. */
+#define PROBE_LOAD 0.7
 /* Until something comes through: others may have the CPUs for a round. */
 #define PROBE_PATIENCE (10 * CR_SEC)
 
@@ -193,7 +199,8 @@ static int read_mix(struct plan *p, const char *text, struct cr_err *e)
 
 /* --- what codecs cost --- */
 
-/* Ns of CPU time a packet of @s, with parts that @book lacks measured first. */
+/* Ns of CPU time that the codecs take for a packet of @s; parts that @book
+ * lacks are measured first. */
 static int measure_stream(struct costs *book, const struct stream *s,
 			  double *ns, struct cr_err *e)
 {
@@ -214,7 +221,9 @@ static int measure_stream(struct costs *book, const struct stream *s,
 			return err;
 	}
 	if (!err)
-		*ns = (double)entry->cost.mean;
+		*ns = (double)entry->cost.mean -
+		      (double)costs_send(book) * (double)s->period /
+			      (double)pipeline_side_packet(&s->media.out);
 	return err;
 }
 
@@ -239,15 +248,16 @@ static int measure_codecs(struct plan *p, unsigned round, struct cr_err *e)
 
 /* --- what a packet costs beside --- */
 
-/* A node, and a sender of calls of PCMU to it, which it sends back as PCMA. */
+/* A node, and a sender of calls of PCMU to it, whose output takes @spin. */
 struct probe {
 	struct event_base *base;
 	struct node *node;
 	int fd;
 	struct node_call *call[PROBES];
 	struct sockaddr_storage to[PROBES];
+	unsigned calls;
+	cr_ns spin;
 	uint16_t seq;
-	struct stream stream;
 	cr_ns next; /* one packet is due to be sent */
 	unsigned turn;
 	bool known;
@@ -276,8 +286,9 @@ static int start_call(struct probe *b, unsigned i, const char *sink,
 	struct call_request request;
 	struct call_cfg cfg;
 	json_t *params =
-		json_pack("{s:{s:s}, s:{s:s, s:s}}", "in", "codec", "pcmu",
-			  "out", "codec", "pcma", "address", sink);
+		json_pack("{s:{s:s}, s:{s:s, s:f, s:s}}", "in", "codec", "pcmu",
+			  "out", "codec", "spin", "spin_us",
+			  (double)b->spin / CR_US, "address", sink);
 	int err = params ? call_params(&request, params, e) : -ENOMEM;
 
 	if (!err)
@@ -288,7 +299,6 @@ static int start_call(struct probe *b, unsigned i, const char *sink,
 					    .done = note_known,
 					    .arg = b };
 
-		b->stream = (struct stream){ cfg.media, cfg.release.period };
 		err = node_cost_wait(b->node, &w, e);
 		while (!err && !b->known)
 			(void)event_base_loop(b->base, EVLOOP_ONCE);
@@ -302,6 +312,21 @@ static int start_call(struct probe *b, unsigned i, const char *sink,
 		return err;
 	node_call_place(b->call[i], &place);
 	return address_parse(place.rtp, &b->to[i]);
+}
+
+/* How many calls it has, and what their codec takes: as those of @p do. */
+static void load_probe(struct probe *b, const struct plan *p)
+{
+	double codec = 0, packets = 0, calls;
+
+	for (unsigned i = 0; i < p->nkinds; i++) {
+		codec += p->kind[i].share * p->kind[i].codec[0];
+		packets += p->kind[i].share * p->kind[i].packets;
+	}
+	b->spin = (cr_ns)(1e9 * codec / packets);
+	calls = PROBE_LOAD * (double)PROBE_PTIME / (double)b->spin;
+	calls = fmin(calls, (double)(descriptors_limit() / 4));
+	b->calls = (unsigned)fmin(fmax(calls, PROBES_LEAST), PROBES);
 }
 
 static int probe_open(struct probe *b, const struct runner_options *o,
@@ -327,6 +352,10 @@ static int probe_open(struct probe *b, const struct runner_options *o,
 	cfg.convert = (struct node_convert){ 0 };
 	/* a worker that polls takes all there is */
 	cfg.poll = cfg.admission = false;
+	cfg.workers = 1;
+	cfg.cpus_per_rq = 0;
+	cfg.rq_cpus = NULL;
+	cfg.nrq = 0;
 	cfg.max_calls = PROBES;
 	cfg.ended = note_ended;
 	cfg.deaf = NULL;
@@ -338,7 +367,7 @@ static int probe_open(struct probe *b, const struct runner_options *o,
 	if (err)
 		return err;
 	node_opened_all(b->node, 0);
-	for (unsigned i = 0; i < PROBES && !err; i++)
+	for (unsigned i = 0; i < b->calls && !err; i++)
 		err = start_call(b, i, sink, e);
 	return err;
 }
@@ -357,7 +386,7 @@ static void send_due(struct probe *b, cr_ns now)
 {
 	uint8_t packet[RTP_HEADER_BYTES + PROBE_BYTES], old[2048];
 
-	for (; b->next <= now; b->next += PROBE_PTIME / PROBES) {
+	for (; b->next <= now; b->next += PROBE_PTIME / b->calls) {
 		const struct rtp_header h = {
 			.seq = b->seq,
 			.ts = b->seq * (uint32_t)PROBE_BYTES,
@@ -369,7 +398,7 @@ static void send_due(struct probe *b, cr_ns now)
 		(void)sendto(b->fd, packet, head + PROBE_BYTES, 0,
 			     (const struct sockaddr *)&b->to[b->turn],
 			     address_length(&b->to[b->turn]));
-		b->turn = (b->turn + 1) % PROBES;
+		b->turn = (b->turn + 1) % b->calls;
 		b->seq = (uint16_t)(b->seq + !b->turn);
 	}
 	while (recv(b->fd, old, sizeof(old), MSG_DONTWAIT) > 0)
@@ -387,38 +416,42 @@ static void send_for(struct probe *b, cr_ns time)
 	}
 }
 
+/* What has been spent between two looks at a node. */
+struct spent {
+	double worker, codec, jobs, receiver, packets; /* ns, and how many */
+};
+
+static struct spent spent_between(const struct node_stats *a,
+				  const struct node_stats *b)
+{
+	return (struct spent){
+		.worker = (double)(b->workers[0].cpu - a->workers[0].cpu),
+		.codec = (double)(b->totals.codec_ns - a->totals.codec_ns),
+		.jobs = (double)(b->workers[0].jobs - a->workers[0].jobs),
+		.receiver = (double)(b->rx.cpu - a->rx.cpu),
+		.packets = (double)(b->rx.packets - a->rx.packets),
+	};
+}
+
 static int measure_packets(struct plan *p, struct probe *b, unsigned round,
 			   struct cr_err *e)
 {
 	static struct node_stats before, after;
-	struct costs *book = costs_new();
-	cr_ns end = clock_now() + PROBE_PATIENCE, worker, receiver;
-	double jobs, packets, codec = 0;
-	int err = book ? measure_stream(book, &b->stream, &codec, e) : -ENOMEM;
+	cr_ns end = clock_now() + PROBE_PATIENCE;
+	struct spent s;
 
-	costs_free(book);
-	if (err)
-		return err;
 	node_stats(b->node, &before);
 	do {
 		send_for(b, PROBE_ROUND);
 		node_stats(b->node, &after);
-		worker = 0;
-		jobs = 0;
-		for (unsigned i = 0; i < after.nworkers; i++) {
-			worker += after.workers[i].cpu - before.workers[i].cpu;
-			jobs += (double)(after.workers[i].jobs -
-					 before.workers[i].jobs);
-		}
-		receiver = after.rx.cpu - before.rx.cpu;
-		packets = (double)(after.rx.packets - before.rx.packets);
-	} while ((!(jobs > 0) || !(packets > 0)) && clock_now() < end);
-	if (!(jobs > 0) || !(packets > 0))
+		s = spent_between(&before, &after);
+	} while ((!(s.jobs > 0) || !(s.packets > 0)) && clock_now() < end);
+	if (!(s.jobs > 0) || !(s.packets > 0))
 		return cr_fail(e, -EIO,
 			       "no packet came through on loopback: is the "
 			       "machine busy, or a firewall in the way?");
-	p->worker[round] = fmax(0, (double)worker / jobs - codec) / 1e9;
-	p->receiver[round] = (double)receiver / packets / 1e9;
+	p->worker[round] = fmax(0, s.worker - s.codec) / s.jobs / 1e9;
+	p->receiver[round] = s.receiver / s.packets / 1e9;
 	return 0;
 }
 
@@ -580,9 +613,14 @@ static int measure(struct plan *p, const struct runner_options *o,
 	(void)evthread_use_pthreads();
 	rcu_register_thread();
 	descriptors_raise();
-	err = probe_open(&b, o, e);
+	err = measure_codecs(p, 0, e);
+	if (!err) {
+		load_probe(&b, p);
+		err = probe_open(&b, o, e);
+	}
 	for (unsigned i = 0; i < ROUNDS && !err; i++) {
-		err = measure_codecs(p, i, e);
+		if (i)
+			err = measure_codecs(p, i, e);
 		if (!err)
 			err = measure_packets(p, &b, i, e);
 		if (!err)
