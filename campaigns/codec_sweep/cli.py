@@ -377,7 +377,9 @@ def build(args):
     if args.build or os.environ.get("CR_BUILD"):
         return True
     import build as player
-    return player.build(str(api.ROOT), *(["dask"] if args.dask else []))
+    return player.build(str(api.ROOT), *(["dask"] if args.dask else []),
+                        targets=["codec-sim"] + (
+                            ["bench-heard"] if scored(args) else []))
 
 
 def interrupt(_number, _frame):

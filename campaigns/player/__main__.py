@@ -73,7 +73,7 @@ import rounds
 import search
 from installation import programs
 from names import wrong_scheduler
-from options import Options, Wrong, parse
+from options import BENCHES, Options, Wrong, parse
 
 
 def simulate(options):
@@ -106,7 +106,9 @@ def main(arguments):
             return 0
         options.check()
         more = ["peer"] if options.peer == peer.RTPENGINE else []
-        if not build.build(Options.TOP, *more):
+        if not build.build(Options.TOP, *more,
+                           targets=[*build.TARGETS,
+                                    *BENCHES.get(options.name, ())]):
             return 1
         check_schedulers(options)
     except Wrong as error:

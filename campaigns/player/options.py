@@ -9,6 +9,8 @@ import peer
 
 # folders whose program compares no schedulers
 UNSCHEDULED = ("cluster",)
+# {folder: what its program needs of the tests' build}
+BENCHES = {"scale": ("bench_contention", "bench-moves")}
 
 
 class Wrong(Exception):

@@ -124,7 +124,7 @@ def test_a_scheduler_that_is_none_is_told_before_anybody_plays(
     (tmp_path / "build" / "release").symlink_to(
         pathlib.Path(os.environ["RUNNER"]).parent)
     run = runpy.run_path(str(ROOT / "campaigns" / "player" / "__main__.py"))
-    monkeypatch.setattr(build, "build", lambda *_: True)
+    monkeypatch.setattr(build, "build", lambda *_, **__: True)
     monkeypatch.setattr(rounds, "run", play)
     monkeypatch.setattr(os, "execv", play)
     monkeypatch.setattr(Options, "TOP", str(tmp_path))
