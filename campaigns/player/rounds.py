@@ -2,8 +2,10 @@
 """Every scheduler in turn, as many rounds as asked for, and the report."""
 import json
 import os
+import shutil
 import signal
 import subprocess
+import sys
 
 import blocks
 from live import BROKEN, INTERRUPTED, PLAYED, Broken, Player, remove_run
@@ -47,16 +49,30 @@ def forget(out, specs):
                 remove_run(os.path.join(folder, name))
 
 
-def report(player, folders):
-    """The verdict, a web page and every number as JSON; whether codec-report
-    could."""
+def _as_here():
+    """Return the environment in which codec-report prints into a pipe what it
+    would print here."""
+    if not sys.stdout.isatty():
+        return None
+    return {**os.environ, "FORCE_COLOR": "1",
+            "COLUMNS": str(shutil.get_terminal_size().columns)}
+
+
+def report(player, folders, replay=None):
+    """Print the verdict, last, and write a web page and every number as JSON;
+    replay: of start_replay(), which goes on meanwhile. Return whether
+    codec-report could."""
     out = player.options.out
-    print(f"\n== report (run folders: {out})", flush=True)
-    return not subprocess.run(
+    print(f"\nmaking the report (run folders: {out})", flush=True)
+    done = subprocess.run(
         [player.program("codec-report"),
          "--html", os.path.join(out, "report.html"),
          "--data", os.path.join(out, "report.json"), *folders],
-        check=False).returncode
+        stdout=subprocess.PIPE, text=True, env=_as_here(), check=False)
+    if replay:
+        print_replay(player, replay)
+    print(f"\n== report\n{done.stdout}", end="", flush=True)
+    return not done.returncode
 
 
 def _again(run):
@@ -68,23 +84,33 @@ def _again(run):
         f"{'-':>11}{'-':>9}" for s in shown)
 
 
-def play_again(player, folder):
-    """The second opinion: the arrivals and costs of the whole comparison under
-    each scheduler, in virtual time. Without one, the run is as good."""
+def _replay_file(player):
+    return os.path.join(player.options.out, "replay.json")
+
+
+def start_replay(player, folder):
+    """Start the second opinion: the arrivals and costs of the whole comparison
+    under each scheduler, in virtual time. Return the process; None: stopped."""
     if player.stopped:
-        return
+        return None
     # codec-sim says on stderr how far it is, and why it cannot
-    done = subprocess.run(
-        [player.program("codec-sim"), "--json", "--replay", folder],
-        stdout=subprocess.PIPE, text=True, check=False)
-    if not done.stdout:
+    with open(_replay_file(player), "w", encoding="utf-8") as f:
+        return subprocess.Popen([player.program("codec-sim"), "--json",
+                                 "--replay", folder], stdout=f)
+
+
+def print_replay(player, replay):
+    """Print the second opinion once it is there. Without one, the run is as
+    good."""
+    replay.wait()
+    with open(_replay_file(player), encoding="utf-8") as f:
+        text = f.read()
+    if not text:
+        os.remove(_replay_file(player))
         print("not played again", flush=True)
         return
-    runs = json.loads(done.stdout)
+    runs = json.loads(text)
     runs = runs if isinstance(runs, list) else [runs]
-    with open(os.path.join(player.options.out, "replay.json"), "w",
-              encoding="utf-8") as f:
-        f.write(done.stdout)
     print("\n== a second opinion: the same arrivals and costs in virtual time "
           "(codec-sim --replay)\n"
           f"{'lost, p99 ms':<24}{'live':>11}{'':>9}{'the same':>11}{'':>9}"
@@ -107,8 +133,7 @@ def play_all(player):
     code = blocks.play(player)
     folder = os.path.join(player.options.out, blocks.FOLDER)
     if os.path.exists(os.path.join(folder, "blocks.json")):
-        play_again(player, folder)
-        if not report(player, [folder]):
+        if not report(player, [folder], start_replay(player, folder)):
             code = code or BROKEN
     return code
 

@@ -236,8 +236,10 @@ def _notes(reports):
 
 
 def _print_table(title, columns, out, chosen=metrics.METRICS):
-    colour = out.isatty() and not os.environ.get("NO_COLOR")
-    width = shutil.get_terminal_size((80, 24)).columns if out.isatty() else 80
+    # campaigns/run sets FORCE_COLOR: the terminal is behind its pipe
+    terminal = out.isatty() or bool(os.environ.get("FORCE_COLOR"))
+    colour = terminal and not os.environ.get("NO_COLOR")
+    width = shutil.get_terminal_size((80, 24)).columns if terminal else 80
     lines = table.table(title, columns, width, colour, chosen)
     out.write("\n".join(lines) + "\n")
 

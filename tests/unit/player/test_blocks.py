@@ -3,6 +3,7 @@
 calls; on a stage that plays nothing."""
 import io
 import json
+import re
 import signal
 from types import SimpleNamespace
 
@@ -404,9 +405,48 @@ def test_a_report_of_blocks_is_of_their_folder(tmp_path, monkeypatch):
         return 0
     monkeypatch.setattr(blocks, "play", play_blocks)
     monkeypatch.setattr(rounds, "report",
-                        lambda _, folders: reported.append(folders) or True)
+                        lambda _, folders, replay: reported.append(folders)
+                        or replay.wait() == 0)
     assert rounds.play_all(one) == 0
     assert reported == [[str(tmp_path / "blocks")]]
+
+
+# Each of the two waits until the other one has started, at most so long.
+BESIDE = """#!/bin/sh
+cd "$(dirname "$0")" && touch {name}.up
+timeout 60 sh -c 'until [ -e {other}.up ]; do sleep 0.02; done' || exit 1
+echo '{text}'
+"""
+
+
+def test_the_replay_and_the_report_run_side_by_side(tmp_path, capfd):
+    """What the report says is the last that is said."""
+    one = player(tmp_path)
+    one.program = lambda name: str(tmp_path / name)
+    part = '{"loss": 0.25, "p99_ns": 8e6}'
+    for name, other, text in (
+            ("codec-report", "codec-sim", "verdict"),
+            ("codec-sim", "codec-report", '{"scheduler": "edf", "replay": '
+             f'{{"live": {part}, "own": {part}, "all": null}}}}')):
+        (tmp_path / name).write_text(
+            BESIDE.format(name=name, other=other, text=text))
+        (tmp_path / name).chmod(0o755)
+    replay = rounds.start_replay(one, str(tmp_path / "blocks"))
+    assert rounds.report(one, [str(tmp_path / "blocks")], replay)
+    said = capfd.readouterr().out
+    assert re.search(r"^edf +25.00 % +8.0 +25.00 % +8.0 +- +-$", said, re.M)
+    assert said.endswith("\n== report\nverdict\n")
+    assert json.loads((tmp_path / "replay.json").read_text())["replay"]
+
+
+def test_without_a_second_opinion_none_is_left(tmp_path, capfd):
+    (tmp_path / "replay.json").write_text("an earlier one's")
+    one = player(tmp_path)
+    assert rounds.report(one, [], rounds.start_replay(one, str(tmp_path)))
+    assert "not played again" in capfd.readouterr().out
+    assert not (tmp_path / "replay.json").exists()
+    one.stopped = True
+    assert rounds.start_replay(one, str(tmp_path)) is None
 
 
 @pytest.mark.parametrize("taken", [True, False])

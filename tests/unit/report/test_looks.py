@@ -119,3 +119,17 @@ def test_all_charts_of_frames_show_the_same_time(write, codec_report,
     said = text.split('<h2 id="gantt">')[1].split("<p")[0]
     assert " from 0.59" in said and said.count(" from ") == 1
     assert said.count(" of 153 frames") == 2
+
+
+def test_tables_behind_a_pipe_look_as_on_the_terminal_behind_it(
+        write, codec_report, monkeypatch):
+    """campaigns/run says by these two variables what is there."""
+    runs = [write(*steady(calls=4, spoil=spoil), name=f"{name}.bin")
+            for name, spoil in (("a", stall), ("b", lambda j: j))]
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("COLUMNS", "300")
+    assert "\033[" not in codec_report("--all", *runs).stdout
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\033[" in codec_report("--all", *runs).stdout
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\033[" not in codec_report("--all", *runs).stdout
