@@ -53,6 +53,9 @@ enum cr_outcome {
 
 #define CR_NOUTCOMES 10u
 
+/** More is not known, cr_trace_job.charged_before. */
+#define CR_TRACE_CHARGE_MAX 0xffffffu
+
 /** What a call is; written once, when it starts. Strings end in NUL. */
 struct cr_trace_call {
 	uint8_t kind;		   /**< CR_TRACE_CALL */
@@ -87,8 +90,12 @@ struct cr_trace_job {
 				the frame was played, and its deadline
 				counts from there. Not in files of records of
 				CR_TRACE_OLD_BYTES                  */
-	uint8_t importance; /**< as cr/sched.h has it; 0: not rated           */
-	uint8_t reserved[3];
+	/** As cr/sched.h has it; 0: not rated. The first of four bytes. */
+	uint32_t importance : 8;
+	/** The service, ns, that the scheduler was told of the turn which
+	 * @worker had before this one: a turn's own is known when its record
+	 * has left. 0: not known, as of the first turn and in the simulator. */
+	uint32_t charged_before : 24;
 };
 
 /** What a note is about. */

@@ -185,6 +185,8 @@ static struct cr_trace_job describe(const struct conversion *cv,
 		.start = start,
 		.deadline = job->deadline,
 		.rtp_ts = cv->ts,
+		.charged_before =
+			live_charged_before(run) & CR_TRACE_CHARGE_MAX,
 	};
 }
 

@@ -46,8 +46,16 @@ struct live_run {
 	unsigned worker; /**< engine CPU that serves it                  */
 	cr_ns picked;	 /**< when it was chosen                         */
 	cr_ns cpu;	 /**< thread CPU time then; 0: not read          */
+	cr_ns charged;	 /**< for the job before it, by the same thread; 0:
+			      there was none, or its thread serves one task */
 	bool stale;	 /**< too old: conceal instead of transcoding    */
 };
+
+/** What a trace has of @run->charged. */
+static inline uint32_t live_charged_before(const struct live_run *run)
+{
+	return run->charged <= CR_TRACE_CHARGE_MAX ? (uint32_t)run->charged : 0;
+}
 
 /** The client: it owns the tasks and does the work. */
 struct live_client {

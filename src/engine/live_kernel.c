@@ -126,7 +126,7 @@ static bool leaving(const struct live_server *s)
 
 static void serve_all(struct live_server *s)
 {
-	struct live_run run;
+	struct live_run run = { .charged = 0 };
 
 	while (!leaving(s) && next_frame(s, &run)) {
 		do_frame(s, &run);

@@ -45,6 +45,7 @@ struct live_thread {
 	int tid;	    /**< the kernel's name; place->home->lock       */
 	struct meter meter; /**< the thread's own */
 	cr_ns plausible;    /**< of the job under way; the lock was held */
+	cr_ns service;	    /**< of the job that is over; its own        */
 	bool detached;	    /**< place->home->lock: the place is another's  */
 	/** Release, pairs with live_join_detached(): it touches the engine no
 	 * more. */

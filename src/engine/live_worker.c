@@ -179,21 +179,21 @@ static cr_ns service_of(struct live_thread *th, cr_ns took, cr_ns end)
 			     clock_thread_cpu());
 }
 
-/* No lock held. Returns how long the job took; @service: how much of that it
- * had the CPU. */
-static cr_ns run(struct live_thread *th, struct core_task *t, cr_ns picked,
-		 cr_ns *service)
+/* No lock held. Returns how long the job took; th->service is how much of that
+ * it had the CPU. */
+static cr_ns run(struct live_thread *th, struct core_task *t, cr_ns picked)
 {
 	const struct live_worker *w = th->place;
 	const struct live_client *client = &w->live->cfg.client;
 	struct live_run r = { .worker = w->cpu,
 			      .picked = picked,
+			      .charged = th->service,
 			      .stale = t->stale };
 	cr_ns end;
 
 	client->run(client->arg, live_task_of(t), &r);
 	end = clock_now();
-	*service = service_of(th, end - picked, end);
+	th->service = service_of(th, end - picked, end);
 	return end - picked;
 }
 
@@ -428,7 +428,7 @@ static struct core_task *work(struct live_thread *th)
 	struct live_wakes wakes;
 	struct live_task *gone;
 	struct core_task *t;
-	cr_ns now = clock_now(), took, service;
+	cr_ns now = clock_now(), took;
 
 	while ((t = next(th, &now))) {
 		/* the task's terms may change while it runs */
@@ -436,12 +436,12 @@ static struct core_task *work(struct live_thread *th)
 		live_settle(w->live, w->home, &wakes);
 		(void)pthread_mutex_unlock(&w->home->lock);
 		live_signal(w->live, w->home, &wakes);
-		took = run(th, t, now, &service);
+		took = run(th, t, now);
 		(void)pthread_mutex_lock(&w->home->lock);
 		if (th->detached)
 			break;
 		now = clock_now();
-		gone = finish(w, took, service, now);
+		gone = finish(w, took, th->service, now);
 		if (!gone)
 			continue;
 		(void)pthread_mutex_unlock(&w->home->lock);

@@ -253,6 +253,8 @@ static void open_unsent(const struct turn *t, const struct live_run *run,
 		.rtp_ts = c->meta.rtp_ts,
 		.buffered_ns = c->meta.waited,
 		.importance = c->meta.importance,
+		.charged_before =
+			live_charged_before(run) & CR_TRACE_CHARGE_MAX,
 	};
 }
 

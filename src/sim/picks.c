@@ -89,11 +89,16 @@ static bool given_up_by(const struct replay_job *j, cr_ns now)
 	return !replay_is_turn(j) && j->pick != CR_NEVER && j->pick <= now;
 }
 
-/* Return whether no worker could have picked the frame. */
-static bool is_gone(const struct replay_job *j)
+/* Had the frame that c->next is been dropped by @now, as the oldest of too many
+ * that waited? */
+static bool overwritten_by(const struct audited_call *c, cr_ns now)
 {
-	return j->outcome == CR_OUT_OVERWRITTEN ||
-	       j->outcome == CR_OUT_CANCELLED;
+	const struct recording *r = c->a->r;
+	const struct replay_job *j = &r->replay.job[c->next];
+	size_t ring = (size_t)r->campaign->flows[r->flow[j->call]].ring;
+
+	return j->outcome == CR_OUT_OVERWRITTEN && ring &&
+	       c->end - c->next > ring && came_at(j + ring) <= now;
 }
 
 static bool peek(struct core_task *t, struct cr_job *job)
@@ -103,7 +108,9 @@ static bool peek(struct core_task *t, struct cr_job *job)
 
 	for (; c->next < c->end; c->next++) {
 		j = &c->a->r->replay.job[c->next];
-		if (!is_gone(j) && !given_up_by(j, c->a->now - 1))
+		if (j->outcome != CR_OUT_CANCELLED &&
+		    !given_up_by(j, c->a->now - 1) &&
+		    !overwritten_by(c, c->a->now))
 			break;
 	}
 	j = &c->a->r->replay.job[c->next];
@@ -178,7 +185,7 @@ static void allow_only(struct audit *a, const struct audited_call *only)
 }
 
 /* Ask the scheduler. Its answer is right if the live run took that frame, or
- * gave it up before the one that it took. After a wrong answer restore the
+ * had lost it before the one that it took. After a wrong answer restore the
  * scheduler's state and let only the live call run. */
 static struct cr_task *pick_audited(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
@@ -194,7 +201,8 @@ static struct cr_task *pick_audited(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	t = s->real->pick(rq, cpu, now);
 	if (t && job_of(a, t) == a->wanted && !a->wrong)
 		return t;
-	if (t && given_up_by(job_of(a, t), now))
+	if (t && (given_up_by(job_of(a, t), now) ||
+		  job_of(a, t)->outcome == CR_OUT_OVERWRITTEN))
 		return t;
 	a->wrong = true;
 	copy_state(a, true);
@@ -264,13 +272,13 @@ static void end_turn(struct audit *a, const struct replay_job *j)
 {
 	const struct cr_task *now = a->rq->cpu[j->worker].running;
 	cr_ns plausible = meter_plausible(&a->call[j->call].task.task.cost);
-	cr_ns ran = j->held;
+	cr_ns ran = j->charged ? j->charged : j->held;
 	struct core_task *t;
 
 	if (!now || job_of(a, now) != j)
 		return;
 	/* the live engine took off what its thread had no CPU for */
-	if (plausible && ran > plausible)
+	if (!j->charged && plausible && ran > plausible)
 		ran = plausible;
 	t = core_stop(a->core, a->rq, j->worker, ran, CR_STOP_DONE, a->now);
 	(void)core_again(a->core, t, a->now);
@@ -431,8 +439,10 @@ static void list_events(struct audit *a)
 	for (size_t i = 0; i < p->njobs; i++) {
 		const struct replay_job *j = &p->job[i];
 
-		if (j->known && !is_gone(j))
+		if (j->known)
 			put_event(a, j->release, FRAME_COMES, i);
+		else if (j->outcome == CR_OUT_OVERWRITTEN)
+			put_event(a, came_at(j), FRAME_COMES, i);
 		if (given_up_by(j, CR_NEVER))
 			put_event(a, j->pick, GIVEN_UP, i);
 		if (replay_is_turn(j)) {

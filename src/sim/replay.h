@@ -33,6 +33,10 @@ struct replay_job {
 	cr_ns release, pick, end, sent, deadline;
 	cr_ns held;  /**< its worker, from its pick; 0: it did not         */
 	cr_ns codec; /**< as @cost was read                              */
+	/** What its scheduler was charged, of @held; 0: not known. Read: for
+	 * the turn before it of its worker. */
+	cr_ns charged;
+	cr_ns uncharged; /**< of @cost: no scheduler is charged for it       */
 	uint32_t rtp_ts, buffered;
 	uint16_t worker;
 	uint8_t outcome, importance; /**< enum cr_outcome; of cr/sched.h */

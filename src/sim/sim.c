@@ -66,8 +66,9 @@ static void stop(struct sim *s, struct sim_rq *q, unsigned cpu,
 
 	event_row_take(&q->ends, cpu);
 	(void)core_stop(s->core, q->rq, cpu,
-			why == CR_STOP_DONE ? ran - t->stolen : ran, why,
-			q->now);
+			why == CR_STOP_DONE ? cr_ns_max(ran - t->stolen, 0)
+					    : ran,
+			why, q->now);
 	cr_cpus_add(&q->idle, cpu);
 	c->stats.busy += ran;
 	c->stats.overhead += ran - served;

@@ -150,24 +150,57 @@ static void guess_received(struct replay_job **job, size_t n, cr_ns median)
 	}
 }
 
+static int by_release(const void *a, const void *b)
+{
+	const struct replay_job *x = *(struct replay_job *const *)a;
+	const struct replay_job *y = *(struct replay_job *const *)b;
+
+	if (x->release != y->release)
+		return x->release < y->release ? -1 : 1;
+	return (x->pick > y->pick) - (x->pick < y->pick);
+}
+
+/* Packets that were received together are jobs from the same instant, one after
+ * another. A trace does not have that order; the one in which they were picked
+ * is mostly the same. */
+static size_t order_together(struct replay *p, struct replay_job **job)
+{
+	cr_ns instant = CR_NEVER, behind = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->njobs; i++) {
+		struct replay_job *j = &p->job[i];
+
+		j->known = j->release != CR_NEVER && !is_behind(p, j);
+		if (j->known)
+			job[n++] = j;
+	}
+	if (n)
+		qsort(job, n, sizeof(*job), by_release);
+	for (size_t i = 0; i < n; i++) {
+		behind = job[i]->release == instant ? behind + 1 : 0;
+		instant = job[i]->release;
+		job[i]->release =
+			cr_ns_min(cr_ns_add(instant, behind), job[i]->pick);
+	}
+	return n;
+}
+
 /* From its arrival until it was a job: known of those that found their call
  * idle. */
 static int find_received(struct finding *g, struct cr_err *e)
 {
 	struct replay *p = &g->r->replay;
-	cr_ns *known = malloc(p->njobs * sizeof(*known));
-	size_t n = 0;
+	size_t n = order_together(p, g->coming);
+	cr_ns *known = malloc((n + 1) * sizeof(*known));
 
-	for (size_t i = 0; known && i < p->njobs; i++) {
-		struct replay_job *j = g->coming[i] = &p->job[i];
-
-		j->known = j->release != CR_NEVER && !is_behind(p, j);
-		if (j->known)
-			known[n++] = j->received =
-				cr_ns_max(j->release - j->at, 0);
-	}
 	if (!known)
 		return recording_no_memory(e);
+	for (size_t i = 0; i < n; i++)
+		known[i] = g->coming[i]->received =
+			cr_ns_max(g->coming[i]->release - g->coming[i]->at, 0);
+	for (size_t i = 0; i < p->njobs; i++)
+		g->coming[i] = &p->job[i];
 	qsort(g->coming, p->njobs, sizeof(*g->coming), by_arrival);
 	guess_received(g->coming, p->njobs, worker_time_quantile(known, n, 50));
 	free(known);
@@ -210,6 +243,14 @@ static cr_ns waited_since(const struct finding *g,
 	return first;
 }
 
+/* What turn @i was charged: the record of its worker's next one has that. */
+static cr_ns charged_for(const struct finding *g, size_t i)
+{
+	return i + 1 < g->nturns && g->turn[i + 1]->worker == g->turn[i]->worker
+		       ? g->turn[i + 1]->charged
+		       : 0;
+}
+
 /* The turns: how long each held its worker, and how long that had to wake up
  * before. It does not sleep before what it has gathered is sent. */
 static void measure_turns(struct finding *g)
@@ -237,8 +278,11 @@ static void measure_turns(struct finding *g)
 	for (size_t i = 0; i < g->nturns; i++) {
 		struct replay_job *j = g->turn[i];
 
-		j->cost = cr_ns_max(j->cost, j->codec + 1);
+		j->charged = charged_for(g, i);
+		j->cost =
+			cr_ns_max(j->cost, cr_ns_max(j->codec + 1, j->charged));
 		j->held = j->cost;
+		j->uncharged = j->charged ? j->cost - j->charged : 0;
 		j->rest = j->pick + j->cost - replay_sent(j);
 	}
 }
@@ -317,6 +361,7 @@ static void find_stolen_turns(struct finding *g, unsigned flow, cr_ns *scratch)
 		add_stolen(g->r, j->worker, j->pick,
 			   j->pick + j->cost - median);
 		j->cost = median;
+		j->uncharged = 0;
 		j->codec = cr_ns_min(j->codec, median - 1);
 		j->rest = cr_ns_min(j->rest, median - 1);
 	}
@@ -490,6 +535,7 @@ static void draw_lost(struct finding *g, unsigned flow,
 		j->cost = like->cost;
 		j->codec = like->codec;
 		j->rest = like->rest;
+		j->uncharged = like->uncharged;
 		g->r->overheads.drawn++;
 	}
 }

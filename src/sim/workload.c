@@ -300,6 +300,7 @@ static cr_ns cost(void *arg, struct sim_task *t)
 		return c->total;
 	t->stolen = stolen_from(c);
 	c->total += t->stolen;
+	t->stolen += recorded(c, c->st.core.task.job.seq)->uncharged;
 	return c->total;
 }
 

@@ -31,7 +31,7 @@ JOB_RECORD = np.dtype([
     ("arrival", "<i8"), ("release", "<i8"), ("pick", "<i8"), ("start", "<i8"),
     ("end", "<i8"), ("sent", "<i8"), ("deadline", "<i8"), ("rtp_ts", "<u4"),
     ("codec_ns", "<u4"), ("away", "<i8"), ("buffered", "<u4"),
-    ("importance", "u1"), ("reserved", "u1", 3)])
+    ("importance", "u1"), ("charged_before", "u1", 3)])
 #: Records of files from before frames were buffered.
 OLD_BYTES = 88
 CALL_RECORD = np.dtype([
