@@ -5,13 +5,16 @@ campaigns/run plays it with --shed quiet, the daemon's default, and with --shed
 age, and leaves shed-quiet.wav and shed-age.wav beside the run folder. heard.json
 in that folder has the call's number and both times. --html lets one hear the two.
 Their score is PESQ, beside what was said (said-KIND.wav), if the Python package
-pesq is there; else the MOS of the E-model, by the trace. That counts how many
-frames were lost and in what runs, and not that they were pauses, so it says too
-little of --shed quiet.
+pesq is there; else the MOS of the E-model, by the trace, for the call's speech:
+its pauses are left out, lost or not. They are frames with nothing in them, and
+those 24 dB below its loudest sixteenth, as for --shed quiet. Where the trace does
+not say how loud frames are, as from AMR 4.75, all are speech.
 """
 import base64
 import os
 from dataclasses import dataclass
+
+import numpy as np
 
 from codec_report import ReportError, quality
 from codec_report.run import load_object, rate_call
@@ -23,8 +26,11 @@ KINDS = {"quiet": "As the daemon is by default (--shed quiet): pauses and the "
          "age": "By age alone (--shed age): what is too old is given up, speech "
                 "or pause"}
 NO_PESQ = "pesq is not installed"
-HINT = ("The E-model does not know which frames are pauses. For PESQ: "
-        + quality.MISSING.split(": ", 1)[1])
+HINT = "For PESQ: " + quality.MISSING.split(": ", 1)[1]
+#: Of the trace's importance (cr/sched.h): steps of 0.75 dB from QUIETEST on.
+UNKNOWN, NOTHING, QUIETEST = 0, 1, 2
+PAUSE = 4 * 8        # steps below the loudest, as engine/shed.h has it
+LOUDEST = 1 / 16     # of the frames: a click is no talker
 
 
 @dataclass
@@ -83,6 +89,17 @@ def _score(passage, folder, pesq):
     passage.why = "" if passage.pesq else "PESQ finds no speech"
 
 
+def is_pause(importance):
+    """Return a mask of the frames that are pauses, by the importance of all
+    frames of a call."""
+    known = importance[importance != UNKNOWN].astype(int)
+    if not len(known):
+        return np.zeros(len(importance), bool)
+    quiet = np.quantile(known, 1 - LOUDEST) - PAUSE
+    return (importance == NOTHING) | (importance >= QUIETEST) & (
+        importance < quiet)
+
+
 def _times(told, path):
     """(call, {kind: (begin, end)}) of heard.json."""
     call = told.get("call")
@@ -111,7 +128,7 @@ def find(run, folder, assumed, pesq=None):
             continue
         passage = Passage(kind, str(told.get("scheduler", "")), wav)
         _score(passage, folder, pesq or quality.load_pesq())
-        rating = rate_call(run, call, *span, assumed)
+        rating = rate_call(run, call, *span, assumed, is_pause)
         passage.mos = rating and rating.mos
         out.append(passage)
     return out

@@ -329,14 +329,16 @@ def _rate(jobs, context):
                           context.assumed)
 
 
-def rate_call(run, call, begin, end, assumed):
-    """emodel.Rating of a call's frames that arrived from begin to end, ns; None
-    without any. run: measured by sections()."""
+def rate_call(run, call, begin, end, assumed, left_out):
+    """Return the emodel.Rating of a call's frames that arrived from begin to end,
+    ns; None without any. run: measured by sections(); left_out: makes a mask of
+    the importance of these frames."""
     jobs = run.trace.jobs if run.trace else {}
     if "frame" not in jobs:
         return None
     index = np.flatnonzero((jobs["call"] == call) & (jobs["arrival"] >= begin)
                            & (jobs["arrival"] < end))
+    index = index[~left_out(jobs["importance"][index])]
     found = _rate(_pick(jobs, index), _Context(1, _descriptions(run.trace),
                                                assumed))
     return found[0] if found else None
