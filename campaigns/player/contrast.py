@@ -17,6 +17,7 @@ from live import Broken
 CALM, OVERLOAD, AFTER = 0.3, 3.6, 0.3  # s; PESQ scores 4 s at least
 PAUSE = 0.2  # s before each, that the one before is over
 LENGTH = 2 * (CALM + OVERLOAD + AFTER + PAUSE)
+TIMEOUT = 60  # s, until the daemon has read its configuration again
 CALLS = 8  # that are kept, to choose one that speaks
 SCHEDULER = "edf"  # codec-runner's default
 KINDS = ("quiet", "age")
@@ -38,14 +39,19 @@ def dump(blocks):
 
 
 def _shed(blocks, kind):
-    """Have the daemon shed so. Calls that are up can change to age only."""
+    """Have the daemon shed by kind. Calls that are up can change to age only."""
     if kind == KINDS[0]:
         return
     stage = blocks.stage
     before = stage.request("stats")["config"]["read"]
     stage.configure(f"shed = {kind}\n")
     os.kill(blocks.player.daemon.process.pid, signal.SIGHUP)
+    until = time.monotonic() + TIMEOUT
     while (config := stage.request("stats")["config"])["read"] == before:
+        if time.monotonic() > until:
+            print("\ncampaigns/run: codec-runner has not read its configuration "
+                  f"within {TIMEOUT} s of SIGHUP", file=sys.stderr)
+            raise Broken
         stage.sleep(0.01)
     if not config["taken"]:  # else both files would be of the same kind
         print(f"\ncampaigns/run: codec-runner does not shed by {kind}: "

@@ -474,6 +474,27 @@ def test_a_daemon_that_does_not_shed_by_age_has_no_contrast(
     assert len(states) == 1  # asked until it had read the file
 
 
+def test_a_daemon_that_does_not_read_its_configuration_ends_the_contrast(
+        tmp_path, monkeypatch, capsys):
+    asked = []
+
+    def request(_):
+        asked.append(True)
+        assert len(asked) < 9, "it waits for ever"
+        return {"config": {"read": 0, "taken": True}}
+    monkeypatch.setattr("os.kill", lambda *_: None)
+    times = iter(range(0, 9000, contrast.TIMEOUT // 3))
+    monkeypatch.setattr(contrast.time, "monotonic", lambda: next(times))
+    one = player(tmp_path)
+    one.daemon.process = SimpleNamespace(pid=7)
+    with pytest.raises(blocks.Broken):
+        contrast._shed(SimpleNamespace(player=one, stage=SimpleNamespace(
+            request=request, sleep=lambda _: None,
+            configure=lambda _: None)), "age")
+    assert "has not read its configuration within 60 s" in \
+        capsys.readouterr().err
+
+
 def test_shedding_otherwise_than_by_default_has_no_contrast():
     one = player()
     assert contrast.wanted(one, True) and not contrast.wanted(one, False)
