@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A media proxy in a codec-runner's place: Debian's rtpengine, started for each
-run, or whatever listens for the NG protocol at an address.
+"""A media proxy in place of codec-runner: Debian's rtpengine, started for each
+run, or a proxy that listens for the NG protocol at an address.
 
-They have what daemon.Daemon has: start(), where(), command, stop().
+Both classes have the interface of daemon.Daemon: start(), where(), command,
+stop().
 """
 import os
 import re
@@ -20,22 +21,22 @@ PING, PONG = b"0 d7:command4:pinge", b"6:result4:pong"
 
 
 def is_address(text):
-    """ADDR:PORT, with numbers."""
+    """Return whether text is ADDR:PORT, with numbers."""
     match = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[0-9.]+):([0-9]{1,5})", text)
     return bool(match) and 0 < int(match[2]) < 65536
 
 
-def first_given_out():
-    """The lowest of the ports that the system gives out: below it a proxy finds
-    its own, whatever the feeder has."""
+def first_ephemeral_port():
+    """Return the lowest ephemeral port. The feeder's ports are ephemeral, and a
+    proxy's are below them."""
     with open("/proc/sys/net/ipv4/ip_local_port_range",
               encoding="ascii") as f:
         return int(f.read().split()[0])
 
 
 def answers(address, tries, is_up=lambda: True):
-    """Whether who listens for NG at (host, port) answers, while it is up. Each
-    try takes 0.15 s at most."""
+    """Return whether a proxy answers to an NG ping at (host, port), tried so
+    often, while is_up(). A try takes 0.15 s at most."""
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as s:
         s.connect(address)
@@ -52,7 +53,7 @@ def answers(address, tries, is_up=lambda: True):
 
 
 class Foreign:
-    """Whoever listens at @address; it is there already."""
+    """A proxy that another program has started; it listens at address."""
     command = []
 
     def __init__(self, address):
@@ -61,13 +62,13 @@ class Foreign:
     def start(self):
         host, port = self.address.rsplit(":", 1)
         try:
-            there = answers((host.strip("[]"), int(port)), 20)
+            answered = answers((host.strip("[]"), int(port)), 20)
         except OSError:  # no route, or no such address
-            there = False
-        if not there:
-            print(f"campaigns/run: nobody answers by NG at {self.address}",
+            answered = False
+        if not answered:
+            print(f"campaigns/run: no answer to an NG ping from {self.address}",
                   file=sys.stderr)
-        return there
+        return answered
 
     def where(self):
         return ["--ng", self.address]
@@ -77,7 +78,7 @@ class Foreign:
 
 
 class Rtpengine:
-    """rtpengine on @cpus with as many threads, without its kernel module."""
+    """rtpengine on cpus with as many threads, without its kernel module."""
 
     def __init__(self, folder, cpus):
         self.ng, self.cpus = free_port(), cpus
@@ -86,7 +87,7 @@ class Rtpengine:
             RTPENGINE, "--foreground", "--log-stderr", "--log-level=4",
             "--config-file=none", "--table=-1", "--interface=127.0.0.1",
             f"--listen-ng=127.0.0.1:{self.ng}", f"--port-min={LOWEST_PORT}",
-            f"--port-max={first_given_out() - 1}",
+            f"--port-max={first_ephemeral_port() - 1}",
             f"--num-threads={len(cpus)}", "--delete-delay=0"]
         self.process = None
 

@@ -11,16 +11,17 @@ from live import BROKEN, PLAYED, Broken
 from names import folder_name
 
 ATTEMPTS = 3  # of a trial that breaks off, or fails on a disturbed machine
-DISTURBED = 0.1  # of all CPU time: had others more, a trial that failed says little
+# Share of all CPU time. If other programs had more, a failed trial says little.
+DISTURBED = 0.1
 
 
 class Interrupted(Exception):
-    """Ctrl-C: what was found until then is told."""
+    """Ctrl-C. The results until then are reported."""
 
 
 @dataclass
 class Trial:
-    """One run, as the feeder saw it; true when the load was carried."""
+    """One run, as the feeder measured it; true if the load was carried."""
     scale: float
     calls: int = 0
     lost: int = 0
@@ -34,10 +35,11 @@ class Trial:
         return self.carried
 
 
-def judge(scale, told, bound_ms):
-    """The Trial that run.json, told, tells of. Frames count as lost when the
-    feeder sent them and they did not come back, or were not sent in time."""
-    total = told["total"]
+def judge(scale, run, bound_ms):
+    """Return the Trial of a run, the content of run.json. Frames count as lost
+    if the feeder sent them and they did not come back, or did not send them in
+    time."""
+    total = run["total"]
     p99 = total["delay"].get("p99_ns")
     trial = Trial(scale, total["admitted"], total["lost"] + total["missed"],
                   total["refused"], None if p99 is None else p99 / 1e6)
@@ -54,8 +56,9 @@ def judge(scale, told, bound_ms):
 
 
 class Others:
-    """The share of all CPU time that has gone to anything but this process and
-    its children that have ended, other machines included, since it was made."""
+    """Measures the CPU time of other programs, and of other virtual machines,
+    from its creation on. Of this process's children only those that have ended
+    are not others."""
 
     def __init__(self):
         self.busy, self.own, self.since = *self._now(), time.monotonic()
@@ -71,6 +74,7 @@ class Others:
         return ticks / os.sysconf("SC_CLK_TCK"), own
 
     def share(self):
+        """Return their share of all CPU time."""
         busy, own = self._now()
         everything = (time.monotonic() - self.since) * os.cpu_count()
         others = (busy - self.busy) - (own - self.own)
@@ -78,9 +82,9 @@ class Others:
 
 
 def _play_to_the_end(player, spec, folder, scale):
-    """A run that breaks off (the control link is lost, a daemon or feeder is
-    gone) says nothing of the load: it is played again. Broken, when it always
-    does, or when the campaign is wrong."""
+    """Play a run, and again if it breaks off: a lost control link, or a daemon
+    or feeder that has ended, says nothing of the load. Raises Broken if every
+    attempt breaks off, or if the campaign is wrong."""
     for left in reversed(range(ATTEMPTS)):
         try:
             code = player.play(spec, folder, scale)
@@ -97,6 +101,7 @@ def _play_to_the_end(player, spec, folder, scale):
 
 
 def _play_once(player, spec, scale):
+    """Return the Trial of one run."""
     folder = os.path.join(player.options.out, folder_name(spec), "search")
     print(f"\n== {player.options.name} under {spec}, {scale:.1%} of its load",
           flush=True)
@@ -105,7 +110,7 @@ def _play_once(player, spec, scale):
     share = others.share()
     with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
         trial = judge(scale, json.load(f), player.options.p99)
-    # a peer that somebody else has started is none of our children
+    # another program's peer is no child of this process
     trial.others = 0.0 if player.is_foreign(spec) else share
     print(f"{spec}, {scale:.1%}: {trial.calls} calls, "
           + ("carried" if trial else trial.why), flush=True)
@@ -113,7 +118,8 @@ def _play_once(player, spec, scale):
 
 
 def _play(player, spec, scale):
-    """A Trial. One that fails while others have the CPUs is played again."""
+    """Return a Trial. One that fails while other programs have the CPUs is
+    played again."""
     for left in reversed(range(ATTEMPTS)):
         trial = _play_once(player, spec, scale)
         if trial or trial.others <= DISTURBED:
@@ -125,8 +131,8 @@ def _play(player, spec, scale):
 
 
 def disturbed(found):
-    """The largest share that others had while a load failed that bounds what
-    was found; 0: none that matters."""
+    """Return the largest share of the CPU time that other programs had while
+    the load failed that bounds the result; 0: at most DISTURBED."""
     bound = min((s for s, t in found.trials
                  if not t and (not found.scale or s >= found.scale)),
                 default=None)
@@ -136,9 +142,10 @@ def disturbed(found):
 
 
 def row(spec, found):
-    """[scheduler, load, calls, p99, trials] as texts. Of the winner's two
-    runs the larger p99; of a search that did not come to its end, or whose
-    bound failed on a disturbed machine, what was found, with a ">"."""
+    """Return [scheduler, load, calls, p99, trials] as texts. The p99 is the
+    larger one of the two runs of the load that was found. The load has a ">" if
+    the search did not come to its end, or if its bound failed on a disturbed
+    machine."""
     won = [t for s, t in found.trials if s == found.scale and t]
     if not won:
         return [spec, "-", "-", "-", str(len(found.trials))]
@@ -148,7 +155,7 @@ def row(spec, found):
 
 
 def table(results):
-    """Lines. results: {scheduler: Found}."""
+    """Return lines. results: {scheduler: Found}."""
     rows = [["scheduler", "load", "calls", "p99, ms", "runs"]]
     rows += [row(spec, found) for spec, found in results.items()]
     widths = [max(len(r[c]) for r in rows) for c in range(len(rows[0]))]
@@ -169,7 +176,8 @@ def as_json(player, results):
         "environment": player.constant}
 
 
-def _tell(player, results):
+def _report(player, results):
+    """Write capacity.json and print the table."""
     path = os.path.join(player.options.out, "capacity.json")
     with open(path, "w", encoding="utf-8") as f:
         json.dump(as_json(player, results), f, indent=1)
@@ -185,21 +193,22 @@ def _tell(player, results):
 
 
 def search_all(player):
-    """Search for every scheduler and tell. The exit code: that of the last
-    search that broke off, which ends only its own."""
+    """Search for the capacity of every scheduler, and report. A search that
+    breaks off does not end the others. Return the exit code: that of the last
+    search that broke off."""
     os.makedirs(player.options.out, exist_ok=True)
     player.size_loads()
     results, code = {}, 0
     for spec in player.specs:
-        one = Search(lambda scale, spec=spec: _play(player, spec, scale))
-        results[spec] = one.found
+        search = Search(lambda scale, spec=spec: _play(player, spec, scale))
+        results[spec] = search.found
         try:
-            one.run()
+            search.run()
         except Interrupted:
             break
         except Broken as broken:
             code = broken.code
             if code != BROKEN:
-                break  # the next one would be told the same
-    _tell(player, results)
+                break  # the next search would fail alike
+    _report(player, results)
     return code

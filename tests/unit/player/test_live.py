@@ -188,7 +188,7 @@ def test_a_peer_that_is_not_there_is_missed_before_anything_is_played(
     player, address = stage(), nobody()
     player.options.peer = address
     assert rounds.run(player.options, rounds.play_all) == BROKEN
-    assert f"nobody answers by NG at {address}" in capfd.readouterr().err
+    assert f"no answer to an NG ping from {address}" in capfd.readouterr().err
     assert not os.path.exists(player.program("codec-runner") + ".calls")
     assert not os.path.exists(player.program("codec-feeder") + ".calls")
 
