@@ -131,8 +131,10 @@ def maybe(*statuses):
     return "".join(got(s, optional="true") for s in statuses)
 
 
-def taken(method):
-    return f'<recv request="{method}"/>'
+def taken(method, optional=False):
+    """@optional: what comes next may overtake it."""
+    return (f'<recv request="{method}"' +
+            ' optional="true"' * optional + "/>")
 
 
 def plays(path, pt, name):
