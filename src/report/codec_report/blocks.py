@@ -47,8 +47,9 @@ import numpy as np
 from codec_report import ReportError, metrics, recovery
 from codec_report.delay import came
 from codec_report.labels import scheduler_name
+from codec_report.locality import Turns
 from codec_report.metric import nearest_rank
-from codec_report.trace import NEVER, NO_WORKER, NOTE_SWITCHED, OUTCOMES
+from codec_report.trace import NEVER, NOTE_SWITCHED, OUTCOMES
 
 FILE = "blocks.json"
 VERSION = 1
@@ -147,50 +148,6 @@ def parse(text, path):
                   sorted(told["blocks"], key=lambda b: b["begin_ns"]), broken)
 
 
-class Turns:
-    """All turns of a trace, by pick: kind of codec pair, took, beside (of it,
-    what is not from the pick to the end), codec (in it), ns, and same: of the
-    call of the turn before."""
-
-    def __init__(self, jobs, kinds):
-        worked = np.flatnonzero((jobs["start"] > 0) & (jobs["pick"] > 0)
-                                & (jobs["worker"] != NO_WORKER))
-        at = worked[np.lexsort((jobs["pick"][worked],
-                                jobs["worker"][worked]))]
-        call, pick, end, worker, codec, sent, arrival, release = (
-            jobs[name][at] for name in (
-                "call", "pick", "end", "worker", "codec_ns", "sent",
-                "arrival", "release"))
-        before = np.concatenate(([0], end[:-1]))
-        alone = np.concatenate(([True], worker[1:] != worker[:-1]))
-        held = end - pick
-        # behind a frame of its call it is released when that one ended, or was
-        # dropped; one that is held for longer than that lets the worker rest
-        soon = before + int(np.median(held) if len(held) else 0)
-        follows = ~alone & (arrival <= before) & (release <= soon) \
-            & (before <= pick)
-        begin = np.where(follows, before, pick)
-        nexts = np.append(np.where(alone[1:], NEVER, pick[1:]), NEVER)
-        idle = np.append(~follows[1:], True)
-        # what is sent before the worker rests belongs to the last turn
-        end = np.where(idle, np.maximum(end, np.minimum(sent, nexts)), end)
-        same = ~alone & (np.concatenate(([0], call[:-1])) == call)
-        order = np.argsort(pick, kind="stable")
-        self.pick, self.same = pick[order], same[order]
-        self.took = (end - begin)[order].astype(float)
-        self.beside = self.took - held[order]
-        self.codec = codec[order].astype(float)
-        self.kind = kinds[at][order]
-
-    def by_clock(self):
-        """ns that each took, whatever else had the CPU; but a worker that
-        lets a frame wait for longer than another takes rests."""
-        if not len(self.took):
-            return self.took
-        longest = np.median(self.took - self.beside)
-        return self.took - np.maximum(self.beside - longest, 0)
-
-
 def _undisturbed(took, kind):
     """Mask of the turns that are not disturbed."""
     limit = np.empty(len(took))
@@ -233,7 +190,8 @@ class Measurer:
     def __init__(self, jobs, kinds, played, switches=()):
         self.jobs, self.played = jobs, played
         self.switches = np.sort(np.asarray(switches, np.int64))
-        self.turns = Turns(jobs, kinds)
+        self.turns = Turns(jobs)
+        self.turn_kinds = kinds[self.turns.at]
         done = jobs["outcome"] == OUTCOMES.index("done")
         lost = metrics.lost_jobs(jobs)
         counted = np.flatnonzero(done | lost)
@@ -282,7 +240,8 @@ class Measurer:
         """What turns cost, and what frames ask for."""
         t = self.turns
         a, b = np.searchsorted(t.pick, (begin, end))
-        took, kind, same = t.took[a:b], t.kind[a:b], t.same[a:b]
+        took, kind = t.took[a:b], self.turn_kinds[a:b]
+        same = t.between[a:b] == 0
         arrived = self._arrived(begin, end)
         if b - a < LEAST_TURNS or not len(arrived):
             out.flaw = "too few frames"

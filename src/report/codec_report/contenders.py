@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from codec_report import blocks, feeder, metrics, offered, phases
+from codec_report import blocks, feeder, locality, metrics, offered, phases
 from codec_report.labels import scheduler_name
 from codec_report.run import BEHIND_MS
 from codec_report.trace import NEVER, NOTE_FAULT
@@ -185,8 +185,9 @@ def _demands(found, jobs, section, live):
     if not len(at):
         return out
     if live:
-        turns = blocks.Turns(jobs, jobs["group"])
-        took, kind, picked = turns.by_clock(), turns.kind, turns.pick
+        turns = locality.Turns(jobs)
+        took, picked = turns.by_clock(), turns.pick
+        kind = jobs["group"][turns.at]
     else:  # a simulated worker does nothing beside, but may be interrupted
         took, kind, picked = metrics.busy_ns(jobs), jobs["group"], jobs["pick"]
         worked = took > 0

@@ -9,6 +9,7 @@ code with the package, and is slow.
 """
 import json
 import math
+import statistics
 import struct
 import sys
 
@@ -174,17 +175,29 @@ def trimmed_us(values):
 
 def mark_turns(jobs):
     """Give each job that was worked on "same", whether the worker's turn
-    before was its call's, and "turn", until the next one that waited."""
+    before was its call's, and "turn": from the end of that one, if the job
+    waited by then, else from its pick, to its end, or until it is sent if the
+    worker rests then."""
     workers = {}
     for job in jobs:
         if job["start"] and job["pick"] and job["worker"] != 0xFFFF:
             workers.setdefault(job["worker"], []).append(job)
+    held = int(statistics.median(j["end"] - j["pick"] for mine in
+                                 workers.values() for j in mine))
     for mine in workers.values():
         mine.sort(key=lambda j: j["pick"])
         for before, job in zip([None] + mine, mine):
             job["same"] = bool(before) and before["call"] == job["call"]
-            if before and job["arrival"] <= before["end"]:
-                before["turn"] = job["pick"] - before["pick"]
+            job["waited"] = bool(before) and (
+                job["arrival"] <= before["end"] <= job["pick"]
+                and job["release"] <= before["end"] + held)
+        for before, job, after in zip([None] + mine, mine, mine[1:] + [None]):
+            ends = job["end"]
+            if not after or not after["waited"]:
+                ends = max(ends, min(job["sent"], after["pick"] if after
+                                     else job["sent"]))
+            job["turn"] = ends - (before["end"] if job["waited"]
+                                  else job["pick"])
 
 
 def rows(jobs):
@@ -194,8 +207,7 @@ def rows(jobs):
         mine = [j for j in turns
                 if j["same"] == same and j["outcome"] == DONE]
         out[f"row_{name}_us"] = trimmed_us([j["codec"] for j in mine])
-        out[f"row_{name}_turn_us"] = trimmed_us(
-            [j["turn"] for j in mine if "turn" in j])
+        out[f"row_{name}_turn_us"] = trimmed_us([j["turn"] for j in mine])
     return out
 
 

@@ -38,21 +38,25 @@ def test_turns_between_are_counted_by_worker(write):
 
 
 def test_the_first_of_a_row_and_later_ones(write):
+    """The first turn of all begins with its pick, 2 us late, and the last one
+    ends when its frame is sent, 1 us later than others."""
     from codec_report import locality
     found = locality.rows(load(write, row_jobs()))
     assert found.share_same == 3 / 8
     assert (found.first_us, found.later_us) == (17, 14)
-    assert (found.first_turn_us, found.later_turn_us) == (20, 17)
+    assert (found.first_turn_us, found.later_turn_us) == (
+        (18 + 3 * 20 + 21) / 5, 17)
 
 
-def test_a_turn_ends_with_the_next_pick_only_if_that_frame_waited(write):
+def test_a_turn_begins_with_the_end_of_the_last_only_if_its_frame_waited(
+        write):
     from codec_report import locality
     jobs = list(row_jobs())
     jobs[4]["arrival"] = jobs[4]["pick"]  # the worker was idle before
     jobs[6]["arrival"] = jobs[6]["pick"]
     found = locality.add_turns(load(write, jobs))
     assert found["turn"].tolist() == [
-        20 * US, 17 * US, 17 * US, -1, 20 * US, -1, 17 * US, -1]
+        n * US for n in (18, 17, 17, 21, 18, 21, 15, 21)]
 
 
 def test_a_frame_that_was_not_worked_on_is_no_turn(write):
@@ -62,6 +66,7 @@ def test_a_frame_that_was_not_worked_on_is_no_turn(write):
                 pick=jobs[1]["pick"] - 100)
     found = locality.add_turns(load(write, [lost, *jobs]))
     assert found["between"].tolist() == [-2, *BETWEEN]
+    assert found["turn"][0] == 0
 
 
 def test_the_curve_has_its_bins(write):
@@ -84,4 +89,14 @@ def test_the_report_has_them(write, groups):
     all_of = next(iter(g.values()))
     assert all_of["row_share"] == 3 / 8
     assert all_of["row_first_us"] == 17 and all_of["row_later_us"] == 14
-    assert all_of["row_first_turn_us"] == 20
+    assert all_of["row_first_turn_us"] == 19.8
+
+
+def test_blocks_have_the_same_turns(write):
+    from codec_report import blocks, locality
+    one = load(write, [*row_jobs(), *row_jobs(order=[4, 5, 4], worker=1)])
+    found = locality.add_turns(dict(one))
+    one.update(frame=one["arrival"] * 0, media_step=one["arrival"] * 0)
+    turns = blocks.Measurer(one, one["call"] * 0, None).turns
+    assert turns.took.tolist() == found["turn"][turns.at].tolist()
+    assert turns.between.tolist() == found["between"][turns.at].tolist()
