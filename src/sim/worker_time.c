@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "campaign/random.h"
+#include "media/turn.h"
 
 #define NO_WORKER UINT16_MAX
 /* Turns of a kind from which its median is believed. */
@@ -355,8 +356,13 @@ static void find_stolen_turns(struct finding *g, unsigned flow, cr_ns *scratch)
 	for (size_t i = 0; i < g->nturns; i++) {
 		struct replay_job *j = g->turn[i];
 
-		if (g->terms->flow[j->call] != flow || !is_done(j) ||
-		    j->cost <= STOLEN_MEDIANS * median)
+		if (g->terms->flow[j->call] != flow || !is_done(j))
+			continue;
+		/* its packets wait no longer than that for other turns; more
+		 * was stolen from those */
+		j->rest = cr_ns_max(j->rest,
+				    -TURN_WAIT - STOLEN_MEDIANS * median);
+		if (j->cost <= STOLEN_MEDIANS * median)
 			continue;
 		add_stolen(g->r, j->worker, j->pick,
 			   j->pick + j->cost - median);

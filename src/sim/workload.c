@@ -279,12 +279,13 @@ static void shed(struct core_task *t, const struct cr_job *job,
 	outcome_undone(call_of(t), job, call_of(t)->waited, why, now);
 }
 
-static cr_ns stolen_from(const struct sim_call *c)
+/* Of what @c's worker does from @at on, for @cost. */
+static cr_ns stolen_from(const struct sim_call *c, cr_ns at, cr_ns cost)
 {
 	const struct replayed *r = c->part->w->replayed;
 
-	return replay_stolen(r, c->st.rq * r->per_rq + (unsigned)c->st.cpu,
-			     c->st.first, c->total);
+	return replay_stolen(r, c->st.rq * r->per_rq + (unsigned)c->st.cpu, at,
+			     cost);
 }
 
 static cr_ns cost(void *arg, struct sim_task *t)
@@ -298,7 +299,7 @@ static cr_ns cost(void *arg, struct sim_task *t)
 		c->cost, cost_model_draw(c->cost, &c->draws), t->others);
 	if (!c->part->w->replayed)
 		return c->total;
-	t->stolen = stolen_from(c);
+	t->stolen = stolen_from(c, c->st.first, c->total);
 	c->total += t->stolen;
 	t->stolen += recorded(c, c->st.core.task.job.seq)->uncharged;
 	return c->total;
@@ -311,7 +312,11 @@ static cr_ns sent_at(const struct sim_call *c, const struct cr_job *job,
 {
 	const struct replay_job *r = recorded(c, job->seq);
 
-	return r ? cr_ns_max(now - r->rest, job->arrival) : now;
+	if (!r)
+		return now;
+	if (r->rest < 0)
+		return now - r->rest + stolen_from(c, now, -r->rest);
+	return cr_ns_max(now - r->rest, job->arrival);
 }
 
 /* The closed model: a process that ends late does not sleep, it goes on. */

@@ -141,6 +141,45 @@ flows:
         assert told["same_queue"] > 0.99
 
 
+def test_a_stall_stays_where_it_was(tmp_path):
+    """The worker stops for two seconds, and the packets of 20 turns wait for
+    that: later or earlier frames, or those that were lost, do not."""
+    file, run = tmp_path / "over.yaml", tmp_path / "run"
+    file.write_text("""
+duration: 1s
+daemon: {admission: off, max-age: 100ms}
+flows:
+  - {name: many, count: 75, period: 20ms, deadline: 20ms,
+     cost: {mean: 400us}}
+""")
+    simulate("-s", "fifo", "--out", run, file)
+    data = bytearray((run / "trace.bin").read_bytes())
+    stall, fields = 2 * 10**9, range(16, 72, 8)  # arrival to deadline
+
+    def stamp(i, at):
+        return struct.unpack_from("<q", data, i + at)[0]
+
+    turns = sorted((stamp(i, 32), i) for i in jobs(data)
+                   if data[i + 2:i + 4] == bytes(2))
+    begin = turns[1000][0]
+    for i in jobs(data):
+        for at in fields:
+            if stamp(i, at) > begin:
+                struct.pack_into("<q", data, i + at, stamp(i, at) + stall)
+    for _, i in turns[980:1000]:
+        struct.pack_into("<q", data, i + 56, begin + stall)
+    (run / "trace.bin").write_bytes(data)
+    simulate("--replay", run, "-s", "rr", "--out", tmp_path / "again")
+    first = min(arrivals(run))
+    data = (tmp_path / "again" / "trace.bin").read_bytes()
+    shift = first - min(arrivals(tmp_path / "again"))
+    took = [(stamp(i, 32) + shift - begin, stamp(i, 56) - stamp(i, 32))
+            for i in jobs(data) if data[i + 2:i + 4] == bytes(2)]
+    assert len(took) > 1000
+    assert [t for t in took if t[1] > stall / 2 and abs(t[0]) < 10**7]
+    assert not [t for t in took if t[1] > stall / 2 and abs(t[0]) > 10**7]
+
+
 def test_each_live_pick_is_asked_about(tmp_path):
     """From the same queue as then; not under a scheduler that was not at work,
     nor where the trace does not say which queue that was."""
