@@ -26,7 +26,7 @@
 #define CAMPAIGN_NAME_MAX 32u
 
 /** One side of a flow's calls. */
-struct campaign_leg {
+struct campaign_endpoint {
 	const struct cr_codec *codec;
 	struct cr_codec_cfg cfg; /**< all set */
 	bool octet_align;	 /**< AMR, AMR-WB: RFC 4867 payload format  */
@@ -34,10 +34,11 @@ struct campaign_leg {
 };
 
 /** Samples of its PCM in a second. */
-static inline unsigned campaign_leg_rate(const struct campaign_leg *leg)
+static inline unsigned campaign_endpoint_rate(
+	const struct campaign_endpoint *endpoint)
 {
-	return leg->cfg.sample_rate ? leg->cfg.sample_rate
-				    : leg->codec->sample_rate;
+	return endpoint->cfg.sample_rate ? endpoint->cfg.sample_rate
+					 : endpoint->codec->sample_rate;
 }
 
 /** How frames become jobs; see engine/release.h. */
@@ -288,7 +289,7 @@ struct campaign_flow {
 		       load; -1: none                                       */
 	/** Without codecs: for the simulator only; in and out are empty. */
 	bool synthetic;
-	struct campaign_leg in, out;
+	struct campaign_endpoint in, out;
 	cr_ns ptime;  /**< one packet's speech; synthetic: the period       */
 	char **input; /**< files and globs; none: installed recordings    */
 	unsigned input_count;
@@ -332,7 +333,7 @@ struct campaign_conversions {
 	cr_ns at;      /**< all are submitted then                         */
 	char **input;  /**< as of flows                                    */
 	unsigned input_count;
-	struct campaign_leg out; /**< amr or amr-wb */
+	struct campaign_endpoint out; /**< amr or amr-wb */
 	struct campaign_expect expect[NMETRICS];
 };
 

@@ -7,9 +7,9 @@
 #include "campaign/parts.h"
 
 /* What the daemon can make of WAV files. */
-static int read_out(const struct section *s, struct campaign_leg *out)
+static int read_out(const struct section *s, struct campaign_endpoint *out)
 {
-	int rc = read_leg(s, out);
+	int rc = read_endpoint(s, out);
 
 	if (rc)
 		return rc;

@@ -54,15 +54,16 @@ static int find_codec(const struct section *s, const struct cr_codec **out)
 	return 0;
 }
 
-static int find_mode(const struct section *s, struct campaign_leg *leg)
+static int find_mode(const struct section *s,
+		     struct campaign_endpoint *endpoint)
 {
-	const struct cr_codec *c = leg->codec;
+	const struct cr_codec *c = endpoint->codec;
 	const char *names[MAX_NAMES + 1] = { NULL };
 	const char *text = section_text(s, "mode");
 	char hint[200];
 	int mode;
 
-	leg->cfg.mode = c->default_mode;
+	endpoint->cfg.mode = c->default_mode;
 	if (!text)
 		return 0;
 	mode = cr_codec_mode_find(c, text);
@@ -73,7 +74,7 @@ static int find_mode(const struct section *s, struct campaign_leg *leg)
 			s, "mode", "mode=%.64s: %s has no such mode; %s", text,
 			c->name, nearest_hint(text, names, hint, sizeof(hint)));
 	}
-	leg->cfg.mode = (unsigned)mode;
+	endpoint->cfg.mode = (unsigned)mode;
 	return 0;
 }
 
@@ -83,7 +84,8 @@ static bool is_amr(const struct cr_codec *c)
 }
 
 /* Keys that this codec does not know must not be given. */
-static int check_leg_keys(const struct section *s, const struct cr_codec *c)
+static int check_endpoint_keys(const struct section *s,
+			       const struct cr_codec *c)
 {
 	const struct {
 		const char *name;
@@ -105,37 +107,37 @@ static int check_leg_keys(const struct section *s, const struct cr_codec *c)
 	return 0;
 }
 
-int read_leg(const struct section *s, struct campaign_leg *leg)
+int read_endpoint(const struct section *s, struct campaign_endpoint *endpoint)
 {
-	int rc = find_codec(s, &leg->codec);
+	int rc = find_codec(s, &endpoint->codec);
 	unsigned rate;
 	char text[80];
 
 	if (!rc)
-		rc = find_mode(s, leg);
+		rc = find_mode(s, endpoint);
 	if (!rc)
-		rc = check_leg_keys(s, leg->codec);
+		rc = check_endpoint_keys(s, endpoint->codec);
 	if (!rc)
-		rc = section_values(s, leg);
+		rc = section_values(s, endpoint);
 	if (rc)
 		return rc;
-	leg->cfg.complexity = (unsigned)(leg->complexity + 1);
-	rate = leg->cfg.sample_rate;
-	if (rate && !cr_codec_has_rate(leg->codec, rate))
-		return section_fail(
-			s, "rate", "rate=%u: needs %s (Hz)", rate,
-			cr_codec_rates_text(leg->codec, text, sizeof(text)));
+	endpoint->cfg.complexity = (unsigned)(endpoint->complexity + 1);
+	rate = endpoint->cfg.sample_rate;
+	if (rate && !cr_codec_has_rate(endpoint->codec, rate))
+		return section_fail(s, "rate", "rate=%u: needs %s (Hz)", rate,
+				    cr_codec_rates_text(endpoint->codec, text,
+							sizeof(text)));
 	return 0;
 }
 
 /* One packet carries one frame; only PCM codecs leave its length free. */
 static int set_samples(const struct section *s, cr_ns ptime,
-		       struct campaign_leg *leg)
+		       struct campaign_endpoint *endpoint)
 {
-	const struct cr_codec *c = leg->codec;
-	unsigned rate =
-		leg->cfg.sample_rate ? leg->cfg.sample_rate : c->sample_rate;
-	cr_ns frame = cr_codec_frame_ns(c, &leg->cfg);
+	const struct cr_codec *c = endpoint->codec;
+	unsigned rate = endpoint->cfg.sample_rate ? endpoint->cfg.sample_rate
+						  : c->sample_rate;
+	cr_ns frame = cr_codec_frame_ns(c, &endpoint->cfg);
 
 	if (ptime == frame || !cr_codec_has_length(c, ptime))
 		return 0;
@@ -144,7 +146,7 @@ static int set_samples(const struct section *s, cr_ns ptime,
 		return section_fail(s, "ptime",
 				    "ptime: %s needs whole samples, %u at most",
 				    c->name, CR_PCM_SAMPLES_MAX);
-	leg->cfg.samples = (unsigned)(ptime * rate / CR_SEC);
+	endpoint->cfg.samples = (unsigned)(ptime * rate / CR_SEC);
 	return 0;
 }
 
@@ -163,20 +165,21 @@ int check_ptime(const struct section *s, struct campaign_flow *f)
 	return rc ? rc : set_samples(s, f->ptime, &f->out);
 }
 
-static unsigned leg_rate(const struct campaign_leg *leg)
+static unsigned endpoint_rate(const struct campaign_endpoint *endpoint)
 {
-	return leg->cfg.sample_rate ? leg->cfg.sample_rate
-				    : leg->codec->sample_rate;
+	return endpoint->cfg.sample_rate ? endpoint->cfg.sample_rate
+					 : endpoint->codec->sample_rate;
 }
 
 /* As the daemon does when no rate is said. */
-void follow_rate(struct campaign_leg *leg, const struct campaign_leg *other)
+void follow_rate(struct campaign_endpoint *endpoint,
+		 const struct campaign_endpoint *other)
 {
-	unsigned rate = leg_rate(other);
+	unsigned rate = endpoint_rate(other);
 
-	if (leg->codec->rate_follows && !leg->cfg.sample_rate &&
-	    cr_codec_has_rate(leg->codec, rate))
-		leg->cfg.sample_rate = rate;
+	if (endpoint->codec->rate_follows && !endpoint->cfg.sample_rate &&
+	    cr_codec_has_rate(endpoint->codec, rate))
+		endpoint->cfg.sample_rate = rate;
 }
 
 static int check_directions(const struct section *s,
@@ -301,7 +304,7 @@ int read_numbers(const struct section *s, struct campaign_flow *f)
 	return 0;
 }
 
-static int read_legs(const struct section *s, struct campaign_flow *f)
+static int read_endpoints(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *in = section_below(s, "in");
 	const struct section *out = section_below(s, "out");
@@ -310,9 +313,9 @@ static int read_legs(const struct section *s, struct campaign_flow *f)
 	if (!section_any(in) || !section_any(out))
 		return section_fail(s, NULL, "'%s' is missing",
 				    section_any(in) ? "out" : "in");
-	rc = read_leg(in, &f->in);
+	rc = read_endpoint(in, &f->in);
 	if (!rc)
-		rc = read_leg(out, &f->out);
+		rc = read_endpoint(out, &f->out);
 	if (!rc)
 		rc = check_directions(s, f);
 	if (!rc) {
@@ -362,7 +365,7 @@ int read_flow(const struct section *s, unsigned i, struct campaign_flow *f)
 	if (!rc)
 		rc = read_numbers(s, f);
 	if (!rc && !f->synthetic)
-		rc = read_legs(s, f);
+		rc = read_endpoints(s, f);
 	if (!rc)
 		rc = read_models(s, f);
 	if (rc)

@@ -84,9 +84,9 @@ static int read_dtmf(const struct section *s, struct campaign_dtmf *d)
 	return read_length(s, d);
 }
 
-static unsigned leg_clock(const struct campaign_leg *leg)
+static unsigned endpoint_clock(const struct campaign_endpoint *endpoint)
 {
-	return cr_codec_clock(leg->codec, leg->cfg.sample_rate);
+	return cr_codec_clock(endpoint->codec, endpoint->cfg.sample_rate);
 }
 
 static int read_cn(const struct section *party, struct campaign_flow *f)
@@ -102,11 +102,11 @@ static int read_cn(const struct section *party, struct campaign_flow *f)
 		return section_fail(s, NULL,
 				    "comfort noise is sent in pauses: give "
 				    "talk, too");
-	if (!section_has(s, "pt") && leg_clock(&f->in) != CLOCK_STATIC)
+	if (!section_has(s, "pt") && endpoint_clock(&f->in) != CLOCK_STATIC)
 		return section_fail(s, "pt",
 				    "pt: the static payload type %d is of "
 				    "8000 Hz; give one for %u Hz",
-				    CN_STATIC, leg_clock(&f->in));
+				    CN_STATIC, endpoint_clock(&f->in));
 	return 0;
 }
 
@@ -183,20 +183,23 @@ static int read_address(const struct section *party, struct campaign_party *p)
 /* --- both --- */
 
 /* Codecs with frames have their length; PCM takes that of the other one. */
-static cr_ns common_ptime(cr_ns asked, const struct campaign_leg leg[2])
+static cr_ns common_ptime(cr_ns asked,
+			  const struct campaign_endpoint endpoint[2])
 {
 	for (unsigned i = 0; i < 2 && !asked; i++)
-		if (leg[i].codec->any_length && !leg[!i].codec->any_length)
-			return cr_codec_frame_ns(leg[!i].codec, &leg[!i].cfg);
+		if (endpoint[i].codec->any_length &&
+		    !endpoint[!i].codec->any_length)
+			return cr_codec_frame_ns(endpoint[!i].codec,
+						 &endpoint[!i].cfg);
 	return asked;
 }
 
-static int read_legs(const struct section *const party[2],
-		     struct campaign_leg leg[2])
+static int read_endpoints(const struct section *const party[2],
+			  struct campaign_endpoint endpoint[2])
 {
 	for (unsigned i = 0; i < 2; i++) {
 		int rc = section_any(party[i])
-				 ? read_leg(party[i], &leg[i])
+				 ? read_endpoint(party[i], &endpoint[i])
 				 : section_fail(party[!i]->around, NULL,
 						"'%s' is missing",
 						i ? "b" : "a");
@@ -205,13 +208,14 @@ static int read_legs(const struct section *const party[2],
 			return rc;
 		/* section_fail() does not return 0.
 		 * NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
-		if (!leg[i].codec->encoder_open || !leg[i].codec->decoder_open)
+		if (!endpoint[i].codec->encoder_open ||
+		    !endpoint[i].codec->decoder_open)
 			return section_fail(party[i], "codec",
 					    "codec: %s works one way only",
-					    leg[i].codec->name);
+					    endpoint[i].codec->name);
 	}
-	follow_rate(&leg[0], &leg[1]);
-	follow_rate(&leg[1], &leg[0]);
+	follow_rate(&endpoint[0], &endpoint[1]);
+	follow_rate(&endpoint[1], &endpoint[0]);
 	return 0;
 }
 
@@ -219,13 +223,13 @@ static int read_legs(const struct section *const party[2],
 static int read_direction(const struct section *s, const struct section *party,
 			  struct campaign_flow *f)
 {
-	const struct campaign_leg leg[] = { f->in, f->out };
+	const struct campaign_endpoint endpoint[] = { f->in, f->out };
 	int rc = read_numbers(s, f);
 
 	if (rc)
 		return rc;
 	f->ptime = f->party.ptime =
-		common_ptime(section_number(s, "ptime"), leg);
+		common_ptime(section_number(s, "ptime"), endpoint);
 	rc = check_ptime(s, f);
 	if (!rc)
 		rc = read_models(s, f);
@@ -270,16 +274,16 @@ int read_conversation(const struct section *s, unsigned i,
 {
 	const struct section *const party[] = { section_below(s, "a"),
 						section_below(s, "b") };
-	struct campaign_leg leg[2] = { 0 };
+	struct campaign_endpoint endpoint[2] = { 0 };
 	int rc = name_directions(s, i, f);
 
 	if (!rc)
 		rc = refuse_keys(s);
 	if (!rc)
-		rc = read_legs(party, leg);
+		rc = read_endpoints(party, endpoint);
 	for (unsigned k = 0; k < 2 && !rc; k++) {
-		f[k].in = leg[k];
-		f[k].out = leg[!k];
+		f[k].in = endpoint[k];
+		f[k].out = endpoint[!k];
 		rc = read_direction(s, party[k], &f[k]);
 	}
 	return rc;

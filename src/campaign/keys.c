@@ -146,9 +146,9 @@ static const struct key daemon_keys[] = {
 };
 #undef T
 
-#define T campaign_leg
+#define T campaign_endpoint
 /* clang-format off */
-#define LEG_ROWS                                                               \
+#define ENDPOINT_ROWS                                                               \
 	TEXT("codec", "name; codec-runner --codecs lists them"),               \
 	TEXT("mode", "bit rate of the codec: 12.2"),                           \
 	INT(T, cfg.sample_rate, "rate", 8000, 48000, 0,                        \
@@ -164,7 +164,7 @@ static const struct key daemon_keys[] = {
 	TIME(T, cfg.spin, "spin", CR_US, CR_SEC, 0,                            \
 	     "codec spin: CPU time of a frame")
 /* clang-format on */
-static const struct key leg_keys[] = { LEG_ROWS, END };
+static const struct key endpoint_keys[] = { ENDPOINT_ROWS, END };
 #undef T
 
 #define T campaign_release
@@ -312,9 +312,9 @@ static const struct key address_change_keys[] = {
 };
 #undef T
 
-#define T campaign_leg
+#define T campaign_endpoint
 static const struct key party_keys[] = {
-	LEG_ROWS,
+	ENDPOINT_ROWS,
 	TEXT("drift", "its clock is so much fast: 50ppm, -100ppm..100ppm"),
 	LOOSE_WORD("address", addresses,
 		   "whether the daemon is told its address at the start"),
@@ -443,8 +443,8 @@ static const struct key flow_keys[] = {
 	    "share of a call; 1024 is neutral"),
 	INT(T, ring, "ring", 1, 1000000, 0,
 	    "simulator: jobs that may wait; the oldest is dropped"),
-	SECTION("in", leg_keys, "what callers send"),
-	SECTION("out", leg_keys, "what they get back"),
+	SECTION("in", endpoint_keys, "what callers send"),
+	SECTION("out", endpoint_keys, "what they get back"),
 	SECTION("a", party_keys,
 		"in place of in and out: a conversation's party"),
 	SECTION("b", party_keys, "the other one"),
@@ -472,7 +472,7 @@ static const struct key conversions_keys[] = {
 	     "speech in each file"),
 	TIME(T, at, "at", 0, 30 * DAY, 0,
 	     "all are submitted then, from the campaign's begin"),
-	SECTION("out", leg_keys, "what is made of them: amr, amr-wb"),
+	SECTION("out", endpoint_keys, "what is made of them: amr, amr-wb"),
 	LIST("input", "as of flows"),
 	SECTION("expect", conversions_expect_keys,
 		"what must hold of conversions"),

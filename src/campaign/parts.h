@@ -14,7 +14,7 @@ int read_expect(const struct section *s, enum campaign_metric first,
 		struct campaign_expect *out);
 
 /** One side of calls, or what conversions make. */
-int read_leg(const struct section *s, struct campaign_leg *leg);
+int read_endpoint(const struct section *s, struct campaign_endpoint *endpoint);
 
 /** The conversions of a campaign that lasts @duration. */
 int read_conversions(const struct section *s, cr_ns duration,
@@ -45,10 +45,11 @@ int read_terms(const struct section *s, struct campaign_flow *f);
  * and ptime are in @f. */
 int read_sender(const struct section *s, struct campaign_flow *f);
 
-/** @leg, if its rate is that of the other one, as the daemon has it. */
-void follow_rate(struct campaign_leg *leg, const struct campaign_leg *other);
+/** @endpoint, if its rate is that of the other one, as the daemon has it. */
+void follow_rate(struct campaign_endpoint *endpoint,
+		 const struct campaign_endpoint *other);
 
-/** The ptime of flow @s, 0: its codec's; and the samples of both legs. */
+/** The ptime of flow @s, 0: its codec's; and the samples of both endpoints. */
 int check_ptime(const struct section *s, struct campaign_flow *f);
 
 /** Cost and arrival models of flow @s, of which the rest is in @f; without

@@ -39,10 +39,10 @@ static int64_t rate_now(const struct poisson *p)
 	cr_ns spread = p->start->spread;
 	__int128 along = (__int128)(p->at - p->start->at) *
 			 (p->start->poisson.rates - 1);
-	unsigned leg = (unsigned)(along / spread);
-	__int128 rise = rate[leg + 1] - rate[leg];
+	unsigned endpoint = (unsigned)(along / spread);
+	__int128 rise = rate[endpoint + 1] - rate[endpoint];
 
-	return rate[leg] + (int64_t)(rise * (along % spread) / spread);
+	return rate[endpoint] + (int64_t)(rise * (along % spread) / spread);
 }
 
 static bool stays(struct poisson *p)

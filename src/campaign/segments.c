@@ -16,9 +16,9 @@
 #define MAX_SEGMENTS 256u
 
 /* PCM without a codec is that of a telephone. */
-static unsigned rate_of(const struct campaign_leg *in)
+static unsigned rate_of(const struct campaign_endpoint *in)
 {
-	return in->codec ? campaign_leg_rate(in) : 8000;
+	return in->codec ? campaign_endpoint_rate(in) : 8000;
 }
 
 /* Of a packet, headers aside. */

@@ -150,16 +150,17 @@ static void on_submitted(void *arg, const json_t *result, const json_t *error)
 
 static json_t *params_of(const struct conversions *v, int64_t i)
 {
-	const struct campaign_leg *leg =
+	const struct campaign_endpoint *endpoint =
 		&v->cfg.speech.campaign->conversions.out;
-	const char *ending = strcmp(leg->codec->name, "amr") ? "awb" : "amr";
+	const char *ending =
+		strcmp(endpoint->codec->name, "amr") ? "awb" : "amr";
 	char in[CONVERSION_NAME], out[CONVERSION_NAME];
 
 	return json_pack("{s:s,s:s,s:s,s:b}", "in",
 			 conversion_file(&v->files, i, "wav", in), "out",
 			 conversion_file(&v->files, i, ending, out), "mode",
-			 leg->codec->modes[leg->cfg.mode].name, "dtx",
-			 (int)leg->cfg.dtx);
+			 endpoint->codec->modes[endpoint->cfg.mode].name, "dtx",
+			 (int)endpoint->cfg.dtx);
 }
 
 void conversions_submit(struct conversions *v, struct rpc_client *rpc,

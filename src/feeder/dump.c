@@ -23,20 +23,20 @@ struct kept {
 };
 
 struct dump {
-	struct campaign_leg leg;
+	struct campaign_endpoint endpoint;
 	struct payload_cfg payload;
 	unsigned samples;
 	struct kept *frames;
 	uint64_t count, room;
 };
 
-struct dump *dump_new(const struct campaign_leg *out, unsigned samples)
+struct dump *dump_new(const struct campaign_endpoint *out, unsigned samples)
 {
 	struct dump *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return NULL;
-	d->leg = *out;
+	d->endpoint = *out;
 	d->samples = samples;
 	if (source_payload_cfg(out, &d->payload)) {
 		free(d);
@@ -133,7 +133,7 @@ static void put_le(uint8_t *p, uint32_t value, unsigned bytes)
  * codecs they are silence. */
 static void decode(const struct dump *d, void *dec, uint64_t i, int16_t *pcm)
 {
-	const struct cr_codec *c = d->leg.codec;
+	const struct cr_codec *c = d->endpoint.codec;
 	struct cr_frame frame;
 	bool there = read_frame(d, i, &frame);
 
@@ -146,11 +146,11 @@ static void decode(const struct dump *d, void *dec, uint64_t i, int16_t *pcm)
 
 static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
 {
-	const struct cr_codec *c = d->leg.codec;
+	const struct cr_codec *c = d->endpoint.codec;
 	int16_t pcm[CR_FRAME_SAMPLES_MAX];
 	uint8_t head[WAV_HEADER_BYTES], raw[2 * CR_FRAME_SAMPLES_MAX];
 	void *dec = NULL;
-	int rc = c->decoder_open(&dec, &d->leg.cfg, e);
+	int rc = c->decoder_open(&dec, &d->endpoint.cfg, e);
 
 	if (rc)
 		return rc;
@@ -217,7 +217,7 @@ int dump_write_speech(const struct dump *d, const char *dir, const char *name,
 
 bool dump_coded(const struct dump *d)
 {
-	return !d->leg.codec->any_length;
+	return !d->endpoint.codec->any_length;
 }
 
 void dump_free(struct dump *d)

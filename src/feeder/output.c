@@ -192,9 +192,9 @@ static uint64_t get(const atomic_uint_fast64_t *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-static const char *mode_of(const struct campaign_leg *leg)
+static const char *mode_of(const struct campaign_endpoint *endpoint)
 {
-	return leg->codec->modes[leg->cfg.mode].name;
+	return endpoint->codec->modes[endpoint->cfg.mode].name;
 }
 
 static void write_call(FILE *f, const struct feeder_call *c)
@@ -275,8 +275,8 @@ int output_frames(const struct output *o, const char *dir, struct cr_err *e)
  * talker's pauses are not. */
 static struct dump *said(const struct output *o, const struct feeder_call *c)
 {
-	const struct campaign_leg *in = &c->flow->in;
-	unsigned rate = campaign_leg_rate(in);
+	const struct campaign_endpoint *in = &c->flow->in;
+	unsigned rate = campaign_endpoint_rate(in);
 	struct dump *d =
 		dump_new(in, (unsigned)(c->flow->ptime * rate / CR_SEC));
 	struct plan_stream stream;

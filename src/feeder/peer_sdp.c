@@ -11,46 +11,46 @@
 
 #define DYNAMIC_PT 96u /* RFC 3551, 6: the first that is dynamic */
 
-static bool is(const struct campaign_leg *leg, const char *name)
+static bool is(const struct campaign_endpoint *endpoint, const char *name)
 {
-	return !strcasecmp(leg->codec->rtp_name, name);
+	return !strcasecmp(endpoint->codec->rtp_name, name);
 }
 
-static bool is_amr(const struct campaign_leg *leg)
+static bool is_amr(const struct campaign_endpoint *endpoint)
 {
-	return is(leg, "AMR") || is(leg, "AMR-WB");
+	return is(endpoint, "AMR") || is(endpoint, "AMR-WB");
 }
 
 /* RFC 7587, 4.1: always said to have two. */
-static unsigned channels_of(const struct campaign_leg *leg)
+static unsigned channels_of(const struct campaign_endpoint *endpoint)
 {
-	return is(leg, "opus") ? 2 : 1;
+	return is(endpoint, "opus") ? 2 : 1;
 }
 
-static unsigned clock_of(const struct campaign_leg *leg)
+static unsigned clock_of(const struct campaign_endpoint *endpoint)
 {
-	return cr_codec_clock(leg->codec, leg->cfg.sample_rate);
+	return cr_codec_clock(endpoint->codec, endpoint->cfg.sample_rate);
 }
 
 /* --- what can be said --- */
 
-static const char *unsaid_of_leg(const struct campaign_leg *leg)
+static const char *unsaid_of_endpoint(const struct campaign_endpoint *endpoint)
 {
-	if (leg->codec->declares_cost)
+	if (endpoint->codec->declares_cost)
 		return "this codec, which nobody else has,";
-	if (leg->cfg.dtx)
+	if (endpoint->cfg.dtx)
 		return "dtx";
-	if (leg->cfg.complexity)
+	if (endpoint->cfg.complexity)
 		return "complexity";
-	if (leg->cfg.fec)
+	if (endpoint->cfg.fec)
 		return "fec";
 	return NULL;
 }
 
 int peer_sdp_check(const struct campaign_flow *f, struct cr_err *e)
 {
-	const struct campaign_leg *leg = &f->in;
-	const char *unsaid = unsaid_of_leg(leg);
+	const struct campaign_endpoint *endpoint = &f->in;
+	const char *unsaid = unsaid_of_endpoint(endpoint);
 
 	if (campaign_converses(f))
 		return cr_fail(e, -ENOTSUP,
@@ -58,45 +58,50 @@ int peer_sdp_check(const struct campaign_flow *f, struct cr_err *e)
 			       "out are played",
 			       campaign_title(f));
 	if (!unsaid) {
-		leg = &f->out;
-		unsaid = unsaid_of_leg(leg);
+		endpoint = &f->out;
+		unsaid = unsaid_of_endpoint(endpoint);
 	}
 	if (!unsaid)
 		return 0;
 	return cr_fail(e, -ENOTSUP,
 		       "flow %s: %s cannot be asked for by NG (%s)",
-		       campaign_title(f), unsaid, leg->codec->name);
+		       campaign_title(f), unsaid, endpoint->codec->name);
 }
 
-unsigned peer_sdp_pt(const struct campaign_leg *leg)
+unsigned peer_sdp_pt(const struct campaign_endpoint *endpoint)
 {
-	return leg->codec->static_pt < 0 ? DYNAMIC_PT
-					 : (unsigned)leg->codec->static_pt;
+	return endpoint->codec->static_pt < 0
+		       ? DYNAMIC_PT
+		       : (unsigned)endpoint->codec->static_pt;
 }
 
 /* --- ours --- */
 
 /* Format parameters by the RFC of the codec, "" for none; @is between a name
  * and its value. */
-static void parameters(char *text, size_t size, const struct campaign_leg *leg,
+static void parameters(char *text, size_t size,
+		       const struct campaign_endpoint *endpoint,
 		       const char *is_sign)
 {
 	text[0] = '\0';
-	if (is_amr(leg)) /* RFC 4867, 8.1: the mode is the set's only one */
+	if (is_amr(endpoint)) /* RFC 4867, 8.1: the mode is the set's only one
+			       */
 		(void)snprintf(text, size, "mode-set%s%u%s%s%s", is_sign,
-			       leg->cfg.mode,
-			       leg->octet_align ? ";octet-align" : "",
-			       leg->octet_align ? is_sign : "",
-			       leg->octet_align ? "1" : "");
-	else if (is(leg, "opus") && leg->cfg.sample_rate) /* RFC 7587, 6.1 */
+			       endpoint->cfg.mode,
+			       endpoint->octet_align ? ";octet-align" : "",
+			       endpoint->octet_align ? is_sign : "",
+			       endpoint->octet_align ? "1" : "");
+	else if (is(endpoint, "opus") &&
+		 endpoint->cfg.sample_rate) /* RFC 7587, 6.1 */
 		(void)snprintf(text, size, "maxplaybackrate%s%u", is_sign,
-			       leg->cfg.sample_rate);
-	else if (is(leg, "G729")) /* RFC 4856, 2.1.9 */
+			       endpoint->cfg.sample_rate);
+	else if (is(endpoint, "G729")) /* RFC 4856, 2.1.9 */
 		(void)snprintf(text, size, "annexb%sno", is_sign);
 }
 
-int peer_sdp_write(char text[PEER_SDP_BYTES], const struct campaign_leg *leg,
-		   unsigned pt, cr_ns ptime, const char *address)
+int peer_sdp_write(char text[PEER_SDP_BYTES],
+		   const struct campaign_endpoint *endpoint, unsigned pt,
+		   cr_ns ptime, const char *address)
 {
 	struct sockaddr_storage at;
 	char host[64], fmtp[96], channels[8] = "", parameter[128] = "";
@@ -104,13 +109,13 @@ int peer_sdp_write(char text[PEER_SDP_BYTES], const struct campaign_leg *leg,
 
 	if (address_parse(address, &at))
 		return -EINVAL;
-	parameters(fmtp, sizeof(fmtp), leg, "=");
+	parameters(fmtp, sizeof(fmtp), endpoint, "=");
 	if (fmtp[0])
 		(void)snprintf(parameter, sizeof(parameter), "a=fmtp:%u %s\r\n",
 			       pt, fmtp);
-	if (channels_of(leg) > 1)
+	if (channels_of(endpoint) > 1)
 		(void)snprintf(channels, sizeof(channels), "/%u",
-			       channels_of(leg));
+			       channels_of(endpoint));
 	(void)address_host_text(&at, host, sizeof(host));
 	/* one port for RTP and RTCP: the next one may be another call's */
 	n = snprintf(text, PEER_SDP_BYTES,
@@ -119,50 +124,52 @@ int peer_sdp_write(char text[PEER_SDP_BYTES], const struct campaign_leg *leg,
 		     "a=rtpmap:%u %s/%u%s\r\n%sa=ptime:%lld\r\na=rtcp-mux\r\n",
 		     at.ss_family == AF_INET6 ? '6' : '4', host,
 		     at.ss_family == AF_INET6 ? '6' : '4', host,
-		     address_port(&at), pt, pt, leg->codec->rtp_name,
-		     clock_of(leg), channels, parameter,
+		     address_port(&at), pt, pt, endpoint->codec->rtp_name,
+		     clock_of(endpoint), channels, parameter,
 		     (long long)(ptime / CR_MS));
 	return n < (int)PEER_SDP_BYTES ? 0 : -EINVAL;
 }
 
 /* A bit rate is said where there is a choice. */
-void peer_sdp_codec(char *text, size_t size, const struct campaign_leg *leg)
+void peer_sdp_codec(char *text, size_t size,
+		    const struct campaign_endpoint *endpoint)
 {
 	char fmtp[96], rate[16] = "";
 
-	parameters(fmtp, sizeof(fmtp), leg, "--");
-	if (leg->codec->nmodes > 1)
-		(void)snprintf(rate, sizeof(rate), "/%u",
-			       leg->codec->modes[leg->cfg.mode].bit_rate);
+	parameters(fmtp, sizeof(fmtp), endpoint, "--");
+	if (endpoint->codec->nmodes > 1)
+		(void)snprintf(
+			rate, sizeof(rate), "/%u",
+			endpoint->codec->modes[endpoint->cfg.mode].bit_rate);
 	if (fmtp[0] && !rate[0])
 		(void)snprintf(rate, sizeof(rate), "/");
-	(void)snprintf(text, size, "%s/%u/%u%s%s%s", leg->codec->rtp_name,
-		       clock_of(leg), channels_of(leg), rate,
+	(void)snprintf(text, size, "%s/%u/%u%s%s%s", endpoint->codec->rtp_name,
+		       clock_of(endpoint), channels_of(endpoint), rate,
 		       fmtp[0] ? "//" : "", fmtp);
 }
 
 /* --- theirs --- */
 
 static int read_line(const struct sdp_line *line,
-		     const struct campaign_leg *leg,
+		     const struct campaign_endpoint *endpoint,
 		     struct sockaddr_storage *at, unsigned *pt,
 		     struct cr_err *e)
 {
 	const struct sdp_format *f = line->formats;
 
-	if (!f || strcasecmp(f->name, leg->codec->rtp_name) ||
-	    f->rate != clock_of(leg))
+	if (!f || strcasecmp(f->name, endpoint->codec->rtp_name) ||
+	    f->rate != clock_of(endpoint))
 		return cr_fail(e, -EPROTO,
 			       "it settles on %.40s/%u where %s/%u is asked "
 			       "for: can it transcode that?",
 			       f ? f->name : "nothing", f ? f->rate : 0,
-			       leg->codec->rtp_name, clock_of(leg));
+			       endpoint->codec->rtp_name, clock_of(endpoint));
 	*at = line->rtp;
 	*pt = f->pt;
 	return 0;
 }
 
-int peer_sdp_read(const char *text, const struct campaign_leg *leg,
+int peer_sdp_read(const char *text, const struct campaign_endpoint *endpoint,
 		  struct sockaddr_storage *at, unsigned *pt, struct cr_err *e)
 {
 	struct cr_err why = { "" };
@@ -178,7 +185,7 @@ int peer_sdp_read(const char *text, const struct campaign_leg *leg,
 
 		if (!line->audio || line->refused || !line->rtp.ss_family)
 			continue;
-		rc = read_line(line, leg, at, pt, e);
+		rc = read_line(line, endpoint, at, pt, e);
 		break;
 	}
 	sdp_free(sdp);

@@ -11,9 +11,9 @@
 
 #include "feeder/dump.h"
 
-static unsigned leg_clock(const struct campaign_leg *leg)
+static unsigned endpoint_clock(const struct campaign_endpoint *endpoint)
 {
-	return cr_codec_clock(leg->codec, leg->cfg.sample_rate);
+	return cr_codec_clock(endpoint->codec, endpoint->cfg.sample_rate);
 }
 
 /* Speech in one packet of the daemon's: PCM comes in our ptime. */
@@ -26,7 +26,7 @@ cr_ns session_out_frame(const struct campaign_flow *f)
 
 struct match_cfg session_match_cfg(const struct campaign_flow *f)
 {
-	const unsigned clock = leg_clock(&f->out);
+	const unsigned clock = endpoint_clock(&f->out);
 
 	return (struct match_cfg){
 		.in_frame = f->ptime,
@@ -114,7 +114,7 @@ void session_call_refused(struct session *s, struct feeder_call *c,
 void session_call_start(struct session *s, struct feeder_call *c)
 {
 	struct random r = random_fork(c->plan->seed, 4);
-	const struct campaign_leg *in = &c->flow->in;
+	const struct campaign_endpoint *in = &c->flow->in;
 	struct cr_err e = { "" };
 	char address[PORT_TEXT];
 	int rc = ports_give(&s->ports, &c->port, address, &e);
@@ -128,7 +128,7 @@ void session_call_start(struct session *s, struct feeder_call *c)
 	c->ts_first = (uint32_t)random_next(&r);
 	c->seq_first = (uint16_t)random_next(&r);
 	c->ssrc = (uint32_t)random_next(&r);
-	c->ts_units = (uint32_t)(c->flow->ptime * leg_clock(in) / CR_SEC);
+	c->ts_units = (uint32_t)(c->flow->ptime * endpoint_clock(in) / CR_SEC);
 	c->state = CALL_STARTING;
 	s->open++;
 	s->peer->start(s, c, address);

@@ -23,7 +23,7 @@ json_t *session_call_params(const struct session *s,
 			    const char *address);
 
 /** One side of a call as the protocol has it. */
-json_t *session_leg_json(const struct campaign_leg *leg);
+json_t *session_endpoint_json(const struct campaign_endpoint *endpoint);
 
 /** What @flow says of ptime (0: nothing), class, deadline, shares and contract,
  * into @o. */

@@ -32,24 +32,27 @@ static void put(json_t *o, const char *key, json_t *value)
 	(void)json_object_set_new(o, key, value);
 }
 
-json_t *session_leg_json(const struct campaign_leg *leg)
+json_t *session_endpoint_json(const struct campaign_endpoint *endpoint)
 {
 	json_t *o = json_object();
 
-	put(o, "codec", json_string(leg->codec->name));
-	put(o, "mode", json_string(leg->codec->modes[leg->cfg.mode].name));
-	if (leg->cfg.sample_rate)
-		put(o, "rate", json_integer(leg->cfg.sample_rate));
-	if (leg->octet_align)
+	put(o, "codec", json_string(endpoint->codec->name));
+	put(o, "mode",
+	    json_string(endpoint->codec->modes[endpoint->cfg.mode].name));
+	if (endpoint->cfg.sample_rate)
+		put(o, "rate", json_integer(endpoint->cfg.sample_rate));
+	if (endpoint->octet_align)
 		put(o, "octet_align", json_true());
-	if (leg->cfg.dtx)
+	if (endpoint->cfg.dtx)
 		put(o, "dtx", json_true());
-	if (leg->cfg.complexity)
-		put(o, "complexity", json_integer(leg->cfg.complexity - 1));
-	if (leg->cfg.fec)
-		put(o, "fec", json_integer(leg->cfg.fec));
-	if (leg->cfg.spin)
-		put(o, "spin_us", json_real((double)leg->cfg.spin / CR_US));
+	if (endpoint->cfg.complexity)
+		put(o, "complexity",
+		    json_integer(endpoint->cfg.complexity - 1));
+	if (endpoint->cfg.fec)
+		put(o, "fec", json_integer(endpoint->cfg.fec));
+	if (endpoint->cfg.spin)
+		put(o, "spin_us",
+		    json_real((double)endpoint->cfg.spin / CR_US));
 	return o;
 }
 
@@ -90,8 +93,8 @@ json_t *session_call_params(const struct session *s,
 			    const struct campaign_flow *flow, uint32_t ts_first,
 			    const char *address)
 {
-	json_t *o = json_object(), *in = session_leg_json(&flow->in),
-	       *out = session_leg_json(&flow->out);
+	json_t *o = json_object(), *in = session_endpoint_json(&flow->in),
+	       *out = session_endpoint_json(&flow->out);
 
 	put(in, "ts_first", json_integer(ts_first));
 	put(in, "source", json_string(address));

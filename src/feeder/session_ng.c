@@ -225,12 +225,13 @@ static struct feeder_call *answered(const struct asked *a)
 	return a->session->failed ? NULL : a->call;
 }
 
-static int read_sdp(const json_t *answer, const struct campaign_leg *leg,
+static int read_sdp(const json_t *answer,
+		    const struct campaign_endpoint *endpoint,
 		    struct sockaddr_storage *at, uint8_t *pt, struct cr_err *e)
 {
 	const char *sdp = json_string_value(json_object_get(answer, "sdp"));
 	unsigned type;
-	int rc = sdp ? peer_sdp_read(sdp, leg, at, &type, e)
+	int rc = sdp ? peer_sdp_read(sdp, endpoint, at, &type, e)
 		     : cr_fail(e, -EPROTO, "it has no sdp");
 
 	if (!rc)

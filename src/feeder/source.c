@@ -21,7 +21,7 @@ struct source {
 
 /* Tools of one encoding. */
 struct encoder {
-	const struct campaign_leg *leg;
+	const struct campaign_endpoint *endpoint;
 	const struct campaign_voice *voice;
 	struct payload_cfg payload;
 	struct speech_corpus *corpus;
@@ -29,22 +29,23 @@ struct encoder {
 	uint64_t seed;
 };
 
-int source_payload_cfg(const struct campaign_leg *leg, struct payload_cfg *out)
+int source_payload_cfg(const struct campaign_endpoint *endpoint,
+		       struct payload_cfg *out)
 {
-	int rc = payload_cfg_of(leg->codec, out);
+	int rc = payload_cfg_of(endpoint->codec, out);
 
 	if (rc)
 		return rc;
-	out->octet_align = leg->octet_align;
-	if (leg->cfg.sample_rate)
-		out->sample_rate = leg->cfg.sample_rate;
+	out->octet_align = endpoint->octet_align;
+	if (endpoint->cfg.sample_rate)
+		out->sample_rate = endpoint->cfg.sample_rate;
 	return 0;
 }
 
 static int size_pool(struct source *s, const struct encoder *enc,
 		     const struct source_cfg *cfg, struct cr_err *e)
 {
-	s->slot = enc->leg->codec->any_length
+	s->slot = enc->endpoint->codec->any_length
 			  ? (size_t)enc->samples * 2
 			  : payload_max_bytes(&enc->payload);
 	s->in = segments_of(cfg->flow, cfg->duration);
@@ -60,7 +61,8 @@ static int encode_frame(struct source *s, const struct encoder *enc,
 			void *state, const int16_t *pcm, size_t at)
 {
 	struct cr_frame frame;
-	int n = enc->leg->codec->encode(state, enc->leg->cfg.mode, pcm, &frame);
+	int n = enc->endpoint->codec->encode(state, enc->endpoint->cfg.mode,
+					     pcm, &frame);
 
 	if (n)
 		return n;
@@ -106,7 +108,8 @@ static int encode_segment(struct source *s, const struct encoder *enc,
 	int16_t pcm[CR_FRAME_SAMPLES_MAX];
 	struct speaker speaker;
 	void *state = NULL;
-	int rc = enc->leg->codec->encoder_open(&state, &enc->leg->cfg, e);
+	int rc = enc->endpoint->codec->encoder_open(&state, &enc->endpoint->cfg,
+						    e);
 
 	if (rc)
 		return rc;
@@ -116,10 +119,10 @@ static int encode_segment(struct source *s, const struct encoder *enc,
 		rc = encode_frame(s, enc, state, pcm,
 				  (size_t)i * s->in.frames + k);
 	}
-	enc->leg->codec->encoder_close(state);
+	enc->endpoint->codec->encoder_close(state);
 	if (rc)
 		return cr_fail(e, rc, "speech cannot be packed as %s",
-			       enc->leg->codec->name);
+			       enc->endpoint->codec->name);
 	return 0;
 }
 
@@ -141,7 +144,7 @@ int source_open(struct source **out, const struct source_cfg *cfg,
 {
 	const struct campaign_flow *f = cfg->flow;
 	const struct recordings said = { cfg->base, f->input, f->input_count };
-	struct encoder enc = { .leg = &f->in,
+	struct encoder enc = { .endpoint = &f->in,
 			       .voice = &f->voice,
 			       .seed = cfg->seed };
 	struct source *s;
@@ -150,11 +153,13 @@ int source_open(struct source **out, const struct source_cfg *cfg,
 	if (rc)
 		return cr_fail(e, rc, "%s has no RTP payload format",
 			       f->in.codec->name);
-	enc.samples = (unsigned)(f->ptime * campaign_leg_rate(&f->in) / CR_SEC);
+	enc.samples =
+		(unsigned)(f->ptime * campaign_endpoint_rate(&f->in) / CR_SEC);
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return cr_fail(e, -ENOMEM, "out of memory for speech");
-	rc = recordings_open(&enc.corpus, &said, campaign_leg_rate(&f->in), e);
+	rc = recordings_open(&enc.corpus, &said, campaign_endpoint_rate(&f->in),
+			     e);
 	if (!rc)
 		rc = fill(s, &enc, cfg, e);
 	speech_close(enc.corpus);
@@ -193,7 +198,7 @@ bool source_fits(const struct campaign_flow *a, const struct campaign_flow *b)
 	    a->in.cfg.dtx != b->in.cfg.dtx ||
 	    a->in.cfg.complexity != b->in.cfg.complexity ||
 	    a->in.cfg.fec != b->in.cfg.fec ||
-	    campaign_leg_rate(&a->in) != campaign_leg_rate(&b->in) ||
+	    campaign_endpoint_rate(&a->in) != campaign_endpoint_rate(&b->in) ||
 	    !turns_alike(&a->voice.turns, &b->voice.turns) ||
 	    a->input_count != b->input_count)
 		return false;

@@ -57,8 +57,9 @@ const uint8_t *source_payload(const struct source_voice *v, uint64_t frame,
 /** For plan_stream: @voice is a struct source_voice. */
 bool source_silent(const void *voice, uint64_t frame);
 
-/** Payload format of a leg. -EINVAL: none for this codec. */
+/** Payload format of an endpoint. -EINVAL: none for this codec. */
 struct payload_cfg;
-int source_payload_cfg(const struct campaign_leg *leg, struct payload_cfg *out);
+int source_payload_cfg(const struct campaign_endpoint *endpoint,
+		       struct payload_cfg *out);
 
 #endif

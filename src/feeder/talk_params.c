@@ -56,7 +56,7 @@ json_t *talk_party_json(const struct feeder_call *c, const char *address)
 	static const char *const learns[] = { "strict", "immediate",
 					      "delayed" };
 	const struct campaign_party *p = &c->flow->party;
-	json_t *o = session_leg_json(&c->flow->in);
+	json_t *o = session_endpoint_json(&c->flow->in);
 
 	if (p->address == ADDRESS_KNOWN)
 		(void)json_object_set_new(o, "address", json_string(address));

@@ -221,12 +221,12 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	c->ts_step =
 		(uint32_t)(cfg->release.period *
 			   (cr_ns)pipeline_side_clock(&cfg->media.in) / CR_SEC);
-	c->fd = cfg->mouth ? cfg->mouth->cfg.fd
-		: cfg->ear ? cfg->ear->cfg.fd
-			   : -1;
+	c->fd = cfg->out_endpoint  ? cfg->out_endpoint->cfg.fd
+		: cfg->in_endpoint ? cfg->in_endpoint->cfg.fd
+				   : -1;
 	way_init(&c->own_way);
 	way_set(&c->own_way, &cfg->to);
-	c->way = cfg->mouth ? &cfg->mouth->to : &c->own_way;
+	c->way = cfg->out_endpoint ? &cfg->out_endpoint->to : &c->own_way;
 	c->source = cfg->source;
 	c->source_known = cfg->source.ss_family != 0;
 	fill_task(c);

@@ -32,7 +32,7 @@
 #include "media/digits.h"
 #include "media/importance_amr.h"
 #include "media/inflow.h"
-#include "media/leg.h"
+#include "media/endpoint.h"
 #include "media/passed.h"
 #include "media/pipeline.h"
 #include "media/quota.h"
@@ -65,8 +65,8 @@ static inline void call_count(atomic_ullong *counter, unsigned long long n)
 	atomic_store_explicit(counter, old + n, memory_order_relaxed);
 }
 
-/** Count a packet that its leg has refused: @why (enum learn_result). @valid:
- * of the type that was agreed; another one proves nothing. */
+/** Count a packet that its endpoint has refused: @why (enum learn_result).
+ * @valid: of the type that was agreed; another one proves nothing. */
 void call_count_refused(struct call_counters *count, unsigned why, bool valid);
 
 /** What a party says that it may send: each codec with its payload type. */
@@ -101,11 +101,12 @@ struct call_cfg {
 
 	struct sockaddr_storage source; /**< ss_family 0: the first sender  */
 	struct learn_terms hears; /**< of a port of its own: who is heard   */
-	/** Where it is heard: a leg, or NULL: the shared port, by @ssrc_in. */
-	struct leg *ear;
-	/** Whose party hears it: a leg that says where that is and has the
-	 * socket; or NULL: @to, from where it is heard. */
-	struct leg *mouth;
+	/** Where it is heard: an endpoint, or NULL: the shared port, by
+	 * @ssrc_in. */
+	struct endpoint *in_endpoint;
+	/** Whose party hears it: an endpoint that says where that is and has
+	 * the socket; or NULL: @to, from where it is heard. */
+	struct endpoint *out_endpoint;
 	struct sockaddr_storage to;
 	unsigned receiver; /**< which one it is with (media/receivers.h)    */
 	unsigned ring_frames;
@@ -115,7 +116,7 @@ struct call_cfg {
 	/** Conceal what never came; else it shows in the output's sequence
 	 * numbers. */
 	bool conceal;
-	/** At a leg: what else becomes of its packets. */
+	/** At an endpoint: what else becomes of its packets. */
 	struct inflow_terms inflow;
 	uint8_t pt_event_out; /**< of telephone events; 0: none             */
 	uint32_t clock_event_out; /**< theirs, Hz */
@@ -260,7 +261,7 @@ struct call {
 	 * worker (relaxed: nothing hangs on it). */
 	_Atomic uint64_t pair;
 
-	/** Where packets go to, unless a leg says so. */
+	/** Where packets go to, unless an endpoint says so. */
 	struct way own_way;
 
 	/* control */

@@ -125,7 +125,7 @@ int call_beside_make(struct call_beside *b, struct call *c,
 
 	b->inflow = NULL;
 	b->digits = NULL;
-	if (!call_inflow(c) && to->ear && inflow_needed(&to->inflow))
+	if (!call_inflow(c) && to->in_endpoint && inflow_needed(&to->inflow))
 		err = make_inflow(&b->inflow, c, to, e);
 	if (!err && !call_digits(c) && to->inflow.events.n && to->pt_event_out)
 		err = make_digits(&b->digits, to, e);

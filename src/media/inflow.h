@@ -32,7 +32,7 @@
  * frames of silence only.
  *
  * Time is an argument; frames go to a function. One thread at a time: the
- * receiver of the call's leg.
+ * receiver of the call's endpoint.
  */
 #ifndef MEDIA_INFLOW_H
 #define MEDIA_INFLOW_H

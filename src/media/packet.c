@@ -11,7 +11,7 @@
 
 #include "base/address.h"
 #include "media/importance.h"
-#include "media/leg_rtcp.h"
+#include "media/endpoint_rtcp.h"
 #include "media/relay_turn.h"
 #include "udp/inlet.h"
 
@@ -304,7 +304,7 @@ static void let_in(struct call *c, struct inflow *f, const struct rtp_packet *p,
 	in.restart = c->restart;
 	c->restart = false;
 	count_refused_in_buffer(c, inflow_packet(f, &in));
-	leg_wait(c->cfg.ear, LEG_INFLOW, inflow_due(f));
+	endpoint_wait(c->cfg.in_endpoint, ENDPOINT_INFLOW, inflow_due(f));
 }
 
 /* Of a call of this receiver: one thread has its "rx" part. */
@@ -337,12 +337,13 @@ static struct call *take_shared(struct packet_path *path, struct call *c,
 	return take(path, c, p, in->arrival);
 }
 
-/* At the port of @leg: whoever that believes to be its party. */
-static struct call *take_at_leg(struct packet_path *path, struct leg *leg,
-				const struct rtp_packet *p,
-				const struct intake_packet *in)
+/* At the port of @endpoint: whoever that believes to be its party. */
+static struct call *take_at_endpoint(struct packet_path *path,
+				     struct endpoint *endpoint,
+				     const struct rtp_packet *p,
+				     const struct intake_packet *in)
 {
-	struct call *c = leg_listener(leg);
+	struct call *c = endpoint_listener(endpoint);
 	const struct learn_arrival arrival = {
 		.from = in->from,
 		.ssrc = p->ssrc,
@@ -353,10 +354,11 @@ static struct call *take_at_leg(struct packet_path *path, struct leg *leg,
 
 	if (c)
 		call_fetch_for_packet(c);
-	heard = leg_hear(leg, &arrival, in->arrival);
-	if (leg->rtcp && learn_accepts(heard))
-		leg_rtcp_rtp(leg, p, !c || call_codec_of(c, p->pt) >= 0,
-			     in->arrival);
+	heard = endpoint_hear(endpoint, &arrival, in->arrival);
+	if (endpoint->rtcp && learn_accepts(heard))
+		endpoint_rtcp_rtp(endpoint, p,
+				  !c || call_codec_of(c, p->pt) >= 0,
+				  in->arrival);
 	if (!c) {
 		call_count(&path->count.unheard, 1);
 		return NULL;
@@ -365,12 +367,12 @@ static struct call *take_at_leg(struct packet_path *path, struct leg *leg,
 		call_count_refused(&c->count, heard, arrival.valid);
 		return NULL;
 	}
-	if (!leg_paces(leg, in->arrival)) {
+	if (!endpoint_paces(endpoint, in->arrival)) {
 		call_count(&c->count.surplus, 1);
 		return NULL;
 	}
 	if (!arrival.valid)
-		payload_unknown_count(&leg->unknown, p->pt);
+		payload_unknown_count(&endpoint->unknown, p->pt);
 	else if (__builtin_expect(c->after != NULL, 0))
 		relay_turn_join(c, p, heard & LEARN_NEW_SSRC, in->arrival);
 	if (heard & LEARN_NEW_SSRC) {
@@ -387,41 +389,42 @@ static struct call *addressee(struct packet_path *path,
 {
 	struct call *c = call_cache_find(&path->cache, path->table, p->ssrc);
 
-	return c && !c->cfg.ear ? c : NULL;
+	return c && !c->cfg.in_endpoint ? c : NULL;
 }
 
 /* @mux: it came where RTP does. */
-static void take_rtcp(struct packet_path *path, struct leg *leg,
+static void take_rtcp(struct packet_path *path, struct endpoint *endpoint,
 		      const struct intake_packet *in, bool mux)
 {
 	call_count(&path->count.rtcp, 1);
-	if (!leg || !leg->rtcp)
+	if (!endpoint || !endpoint->rtcp)
 		return;
-	switch (leg_rtcp_packet(leg, in, mux)) {
-	case LEG_RTCP_HEARD:
+	switch (endpoint_rtcp_packet(endpoint, in, mux)) {
+	case ENDPOINT_RTCP_HEARD:
 		call_count(&path->count.rtcp_heard, 1);
 		return;
-	case LEG_RTCP_REFUSED:
+	case ENDPOINT_RTCP_REFUSED:
 		call_count(&path->count.rtcp_refused, 1);
 		return;
-	case LEG_RTCP_FOREIGN:
+	case ENDPOINT_RTCP_FOREIGN:
 		call_count(&path->count.rtcp_foreign, 1);
 		return;
 	}
 }
 
 void packet_take_rtcp(struct packet_path *path, const struct intake_packet *in,
-		      struct leg *leg)
+		      struct endpoint *endpoint)
 {
 	call_count(&path->count.packets, 1);
 	if (in->bytes > PACKET_BYTES_MAX)
 		call_count(&path->count.oversized, 1);
 	else
-		take_rtcp(path, leg, in, false);
+		take_rtcp(path, endpoint, in, false);
 }
 
 struct call *packet_take(struct packet_path *path,
-			 const struct intake_packet *in, struct leg *leg)
+			 const struct intake_packet *in,
+			 struct endpoint *endpoint)
 {
 	struct rtp_packet p;
 	struct call *c;
@@ -435,15 +438,15 @@ struct call *packet_take(struct packet_path *path,
 	err = rtp_parse(in->data, in->bytes, &p);
 	if (err) {
 		if (err == RTP_IS_RTCP)
-			take_rtcp(path, leg, in, true);
+			take_rtcp(path, endpoint, in, true);
 		else
 			call_count(&path->count.malformed, 1);
 		return NULL;
 	}
-	if (leg && relay_take(path->relays, leg, &p, in))
+	if (endpoint && relay_take(path->relays, endpoint, &p, in))
 		return NULL;
-	if (leg)
-		return take_at_leg(path, leg, &p, in);
+	if (endpoint)
+		return take_at_endpoint(path, endpoint, &p, in);
 	c = addressee(path, &p);
 	if (!c) {
 		call_count(&path->count.unknown_ssrc, 1);
@@ -474,10 +477,11 @@ void packet_count_stray(struct packet_path *path)
 	call_count(&path->count.unheard, 1);
 }
 
-struct call *packet_poll(struct packet_path *path, struct leg *leg, cr_ns now)
+struct call *packet_poll(struct packet_path *path, struct endpoint *endpoint,
+			 cr_ns now)
 {
-	const struct relay *r = leg_relayer(leg);
-	struct call *c = leg_listener(leg);
+	const struct relay *r = endpoint_relayer(endpoint);
+	struct call *c = endpoint_listener(endpoint);
 	struct inflow *f = c ? call_inflow(c) : NULL;
 
 	if (!f || (r && relay_is_on(r)))
@@ -486,6 +490,7 @@ struct call *packet_poll(struct packet_path *path, struct leg *leg, cr_ns now)
 		return NULL;
 	c->trace = path->trace;
 	inflow_poll(f, now);
-	leg_wait(leg, LEG_INFLOW, cr_ns_max(inflow_due(f), now + 1));
+	endpoint_wait(endpoint, ENDPOINT_INFLOW,
+		      cr_ns_max(inflow_due(f), now + 1));
 	return released(c);
 }

@@ -36,27 +36,29 @@ struct packet_path {
 /**
  * Take one packet. Returns the call whose task must be released (see
  * live_task_wake()), or NULL when it was dropped or needs no release.
- * @leg: whose port it came in on, or NULL for the shared port.
+ * @endpoint: whose port it came in on, or NULL for the shared port.
  */
 struct call *packet_take(struct packet_path *path,
-			 const struct intake_packet *in, struct leg *leg);
+			 const struct intake_packet *in,
+			 struct endpoint *endpoint);
 
 /** The same for a packet that another receiver has handed over, and counted. */
 struct call *packet_take_handed(struct packet_path *path,
 				const struct intake_packet *in);
 
-/** It is @now: do what the listener of @leg waits for, and say when it is to be
- * done again (leg_wait()). Returns as packet_take(). */
-struct call *packet_poll(struct packet_path *path, struct leg *leg, cr_ns now);
+/** It is @now: do what the listener of @endpoint waits for, and say when it is
+ * to be done again (endpoint_wait()). Returns as packet_take(). */
+struct call *packet_poll(struct packet_path *path, struct endpoint *endpoint,
+			 cr_ns now);
 
 /** A frame of @call (struct call) goes into its ring. What its inflow calls. */
 void packet_push(void *call, const struct inflow_frame *f);
 
-/** Take one that came to the RTCP port of @leg. */
+/** Take one that came to the RTCP port of @endpoint. */
 void packet_take_rtcp(struct packet_path *path, const struct intake_packet *in,
-		      struct leg *leg);
+		      struct endpoint *endpoint);
 
-/** Count a packet that came to the port of a leg that has gone. */
+/** Count a packet that came to the port of an endpoint that has gone. */
 void packet_count_stray(struct packet_path *path);
 
 #endif

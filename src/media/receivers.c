@@ -136,21 +136,22 @@ void receivers_del(struct receivers *r, const struct call *c)
 	r->one[c->cfg.receiver].calls--;
 }
 
-int receivers_add_leg(struct receivers *r, struct leg *l, struct cr_err *e)
+int receivers_add_endpoint(struct receivers *r, struct endpoint *l,
+			   struct cr_err *e)
 {
 	struct receiver *to = &r->one[l->cfg.receiver];
-	int err = rx_add_leg(to->rx, l, e);
+	int err = rx_add_endpoint(to->rx, l, e);
 
 	if (!err)
 		to->calls++;
 	return err;
 }
 
-void receivers_del_leg(struct receivers *r, struct leg *l)
+void receivers_del_endpoint(struct receivers *r, struct endpoint *l)
 {
 	struct receiver *with = &r->one[l->cfg.receiver];
 
-	rx_del_leg(with->rx, l);
+	rx_del_endpoint(with->rx, l);
 	with->calls--;
 }
 

@@ -63,15 +63,16 @@ unsigned receivers_least(const struct receivers *r);
 void receivers_add(struct receivers *r, const struct call *c);
 void receivers_del(struct receivers *r, const struct call *c);
 
-/** @l, which has a name, is with number leg_cfg.receiver from now on, which
- * receives at its port. 0, or -errno with @e. */
-int receivers_add_leg(struct receivers *r, struct leg *l, struct cr_err *e);
+/** @l, which has a name, is with number endpoint_cfg.receiver from now on,
+ * which receives at its port. 0, or -errno with @e. */
+int receivers_add_endpoint(struct receivers *r, struct endpoint *l,
+			   struct cr_err *e);
 /** Undo that. Its socket may be closed after a grace period. */
-void receivers_del_leg(struct receivers *r, struct leg *l);
+void receivers_del_endpoint(struct receivers *r, struct endpoint *l);
 
-/** Between these two, adding and removing legs wakes no receiver. The second
- * one wakes those that have something to do: what belongs together costs them
- * one wake. */
+/** Between these two, adding and removing endpoints wakes no receiver. The
+ * second one wakes those that have something to do: what belongs together costs
+ * them one wake. */
 void receivers_gather(struct receivers *r);
 void receivers_tell(struct receivers *r);
 

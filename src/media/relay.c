@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "media/leg_rtcp.h"
+#include "media/endpoint_rtcp.h"
 #include "media/relay_turn.h"
 #include "rtp/octets.h"
 
@@ -133,8 +133,8 @@ struct relay *relay_new(const struct call_cfg *cfg, struct relay_types *types)
 	memset(r, 0, sizeof(*r));
 	r->cfg = *cfg;
 	r->cfg.codecs = NULL; /* they were lent */
-	r->mouth = cfg->mouth;
-	r->fd = cfg->mouth->cfg.fd;
+	r->out_endpoint = cfg->out_endpoint;
+	r->fd = cfg->out_endpoint->cfg.fd;
 	atomic_init(&r->types, types);
 	atomic_init(&r->share, RELAY_ALL);
 	atomic_init(&r->on, true);
@@ -216,7 +216,8 @@ struct passing {
 
 /* Whether the party may be heard, and says what can be passed on; *@fresh: it
  * is another sender than before. */
-static bool accepts(const struct passing *t, struct leg *leg, bool *fresh)
+static bool accepts(const struct passing *t, struct endpoint *endpoint,
+		    bool *fresh)
 {
 	struct relay *r = t->relay;
 	const struct rtp_packet *p = t->rtp;
@@ -226,19 +227,19 @@ static bool accepts(const struct passing *t, struct leg *leg, bool *fresh)
 		.seq = p->seq,
 		.valid = is_agreed(t->types, p->pt),
 	};
-	unsigned heard = leg_hear(leg, &arrival, t->in->arrival);
+	unsigned heard = endpoint_hear(endpoint, &arrival, t->in->arrival);
 
 	if (!learn_accepts(heard)) {
 		call_count_refused(&r->count, heard, arrival.valid);
 		return false;
 	}
-	if (!leg_paces(leg, t->in->arrival)) {
+	if (!endpoint_paces(endpoint, t->in->arrival)) {
 		call_count(&r->count.surplus, 1);
 		return false;
 	}
 	if (t->types->type[p->pt] == RELAY_NO_TYPE) {
 		call_count(&r->count.wrong_pt, 1);
-		payload_unknown_count(&leg->unknown, p->pt);
+		payload_unknown_count(&endpoint->unknown, p->pt);
 		return false;
 	}
 	*fresh = heard & LEARN_NEW_SSRC;
@@ -253,7 +254,7 @@ static void take_way(struct relay *r, const struct rtp_packet *p)
 {
 	bool before = r->held;
 
-	if (way_try(&r->mouth->to, &r->way_version, &r->held, &r->to) &&
+	if (way_try(&r->out_endpoint->to, &r->way_version, &r->held, &r->to) &&
 	    before && !r->held)
 		relay_turn_resume(r, p);
 }
@@ -261,7 +262,8 @@ static void take_way(struct relay *r, const struct rtp_packet *p)
 /* For @p, which has come. */
 static bool knows_way(struct relay *r, const struct rtp_packet *p)
 {
-	if (__builtin_expect(way_changed(&r->mouth->to, r->way_version), 0))
+	if (__builtin_expect(way_changed(&r->out_endpoint->to, r->way_version),
+			     0))
 		take_way(r, p);
 	return r->to.ss_family;
 }
@@ -342,8 +344,8 @@ static void pass_on(struct relay_burst *out, const struct passing *t)
 		return;
 	}
 	to = outgoing(t);
-	if (r->mouth->rtcp)
-		leg_rtcp_passed_on(r->mouth, &to, t->in->arrival);
+	if (r->out_endpoint->rtcp)
+		endpoint_rtcp_passed_on(r->out_endpoint, &to, t->in->arrival);
 	put(out, t, &to);
 }
 
@@ -356,27 +358,27 @@ static bool is_timed(const struct passing *t)
 }
 
 /* Of a relay that has it, or is to have it (@begins). */
-static void take(struct relay_burst *out, struct leg *leg,
+static void take(struct relay_burst *out, struct endpoint *endpoint,
 		 const struct passing *t, bool begins)
 {
 	cr_ns now = t->in->arrival;
 	bool fresh;
 
-	if (!accepts(t, leg, &fresh))
+	if (!accepts(t, endpoint, &fresh))
 		return;
 	if (begins)
 		relay_turn_begin(t->relay, t->rtp, fresh, now);
 	else if (fresh)
 		relay_turn_renumber(t->relay, t->rtp, now);
-	if (leg->rtcp)
-		leg_rtcp_rtp(leg, t->rtp, is_timed(t), now);
+	if (endpoint->rtcp)
+		endpoint_rtcp_rtp(endpoint, t->rtp, is_timed(t), now);
 	pass_on(out, t);
 }
 
-bool relay_take(struct relay_burst *out, struct leg *leg,
+bool relay_take(struct relay_burst *out, struct endpoint *endpoint,
 		const struct rtp_packet *p, const struct intake_packet *in)
 {
-	struct relay *r = leg_relayer(leg);
+	struct relay *r = endpoint_relayer(endpoint);
 	enum relay_turn turn;
 
 	if (!r)
@@ -389,7 +391,7 @@ bool relay_take(struct relay_burst *out, struct leg *leg,
 		relay_turn_end(r);
 		return false;
 	}
-	take(out, leg, &(struct passing){ r, relay_types(r), in, p },
+	take(out, endpoint, &(struct passing){ r, relay_types(r), in, p },
 	     turn == RELAY_TURN_BEGIN);
 	return true;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A relay: one direction of a conversation whose parties speak the same. The
- * receiver of the leg that it hears at sends each packet of the party on from
- * the other leg, in the turn that it came in. Payload types are mapped; all
- * else of a packet is as it came: sequence, timestamp, SSRC, marker, CSRC,
- * extension, padding, payload. So is the order, and what was lost or doubled
- * stays so: the party at the other end knows best what to do about it.
+ * receiver of the endpoint that it hears at sends each packet of the party on
+ * from the other endpoint, in the turn that it came in. Payload types are
+ * mapped; all else of a packet is as it came: sequence, timestamp, SSRC,
+ * marker, CSRC, extension, padding, payload. So is the order, and what was lost
+ * or doubled stays so: the party at the other end knows best what to do about
+ * it.
  *
  * A relay is no task of the engine, and no worker knows of it. It counts as a
  * call does (media/counters.h): at rest
@@ -17,10 +18,10 @@
  * party's packets. Control says which it wants, the receiver changes over
  * (media/relay_turn.c):
  *
- *   relay -> call   at the next packet, also one that the leg then refuses
- *   call -> relay   at a packet of the codec that is relayed, which the leg
- *                   has accepted, when the call is at rest: every frame before
- *                   has been sent, and no digit goes on
+ *   relay -> call   at the next packet, also one that the endpoint then refuses
+ *   call -> relay   at a packet of the codec that is relayed, which the
+ * endpoint has accepted, when the call is at rest: every frame before has been
+ * sent, and no digit goes on
  *
  * To who listens it is one stream: SSRC, sequence numbers and timestamps go on.
  * So from the first call on, these are mapped, too: a constant is added. What
@@ -31,9 +32,9 @@
  *
  * Three threads meet here:
  *   control   makes it, says what is wanted, reads its counters
- *   rx        the receiver of its ear: everything under "rx", and the counters
- *   others    write the way of its mouth
- * Reclaim: its legs out of the receivers -> RCU grace period -> relay_free().
+ *   rx        the receiver of its incoming endpoint: everything under "rx", and
+ * the counters others    write the way of its outgoing endpoint Reclaim: its
+ * endpoints out of the receivers -> RCU grace period -> relay_free().
  */
 #ifndef MEDIA_RELAY_H
 #define MEDIA_RELAY_H
@@ -66,13 +67,13 @@ enum relay_share {
 
 struct relay {
 	/** Control's. What is a codec's, or the engine's, is only told. Ear and
-	 * mouth are legs. Constant for others: ear. */
+	 * out_endpoint are endpoints. Constant for others: in_endpoint. */
 	struct call_cfg cfg;
 	struct rcu_later rcu;
 	void *owner; /**< control's */
 
 	/* what every packet needs */
-	_Alignas(CACHE_LINE) struct leg *mouth; /**< constant */
+	_Alignas(CACHE_LINE) struct endpoint *out_endpoint; /**< constant */
 	/** Control's word, read by rx in a read-side critical section. */
 	_Atomic(struct relay_types *) types;
 	_Atomic(struct call *) call; /**< that it stands for, or NULL      */
@@ -113,8 +114,8 @@ void relay_types_leave(struct relay_types *t, const struct call_types *others);
 /** May the party of @cfg send what is for a call, beside what is passed on? */
 bool relay_needs_call(const struct call_cfg *cfg);
 
-/** NULL: out of memory. @cfg: both sides alike; with ear and mouth. @types are
- * its own then. It has no call, and all packets. */
+/** NULL: out of memory. @cfg: both sides alike; with in_endpoint and
+ * out_endpoint. @types are its own then. It has no call, and all packets. */
 struct relay *relay_new(const struct call_cfg *cfg, struct relay_types *types);
 /** The same, that stands for @call, which has the packets; its types may leave
  * some to that. */
@@ -123,8 +124,8 @@ struct relay *relay_new_for(struct call *call, const struct call_cfg *cfg,
 /** Free a relay that no thread can see any more. NULL is fine. */
 void relay_free(struct relay *r);
 
-/** It stands for @call, which is complete and listens at its ear, from now on.
- * Control. */
+/** It stands for @call, which is complete and listens at its incoming endpoint,
+ * from now on. Control. */
 void relay_stand_for(struct relay *r, struct call *call);
 /** Let it pass on by @types, its own then. Control. */
 void relay_set_types(struct relay *r, struct relay_types *types);
@@ -158,9 +159,10 @@ bool relay_sends_as(const struct relay *r, uint32_t *ssrc);
 /** Fetch into the cache what taking a packet of @r is about to use. */
 static inline void relay_fetch(const struct relay *r)
 {
-	cache_fetch(&r->mouth, offsetof(struct relay, to) -
-				       offsetof(struct relay, mouth) +
-				       sizeof(struct sockaddr_in6));
+	cache_fetch(&r->out_endpoint,
+		    offsetof(struct relay, to) -
+			    offsetof(struct relay, out_endpoint) +
+			    sizeof(struct sockaddr_in6));
 	cache_fetch(&r->count.packets_in, sizeof(r->count.packets_in));
 	cache_fetch(&r->count.packets_out, sizeof(r->count.packets_out) * 2);
 }
@@ -174,10 +176,11 @@ struct relay_burst {
 	} unsent[BURST_PACKETS];
 };
 
-/** Pass on @p, parsed from @in, which has come to @leg; it may wait in @out for
- * others. False: @leg has no relay, or its listener has the packet. A receiver,
- * in a read-side critical section that it leaves after relay_flush() only. */
-bool relay_take(struct relay_burst *out, struct leg *leg,
+/** Pass on @p, parsed from @in, which has come to @endpoint; it may wait in
+ * @out for others. False: @endpoint has no relay, or its listener has the
+ * packet. A receiver, in a read-side critical section that it leaves after
+ * relay_flush() only. */
+bool relay_take(struct relay_burst *out, struct endpoint *endpoint,
 		const struct rtp_packet *p, const struct intake_packet *in);
 
 /** Send and count what waits. The same thread. */

@@ -217,7 +217,7 @@ void relay_turn_begin(struct relay *r, const struct rtp_packet *p, bool fresh,
 		relay_turn_renumber(r, p, now);
 	c->after = NULL;
 	if (call_inflow(c))
-		leg_wait(c->cfg.ear, LEG_INFLOW, CR_NEVER);
+		endpoint_wait(c->cfg.in_endpoint, ENDPOINT_INFLOW, CR_NEVER);
 	/* release: who looks sees the call at rest */
 	atomic_store_explicit(&r->on, true, memory_order_release);
 }

@@ -25,16 +25,16 @@ static inline bool relay_turn_is_late(uint16_t seq, uint16_t last)
 enum relay_turn {
 	RELAY_TURN_RELAY, /**< the relay's, as was the one before       */
 	RELAY_TURN_CALL,  /**< the call's, so, too                      */
-	RELAY_TURN_BEGIN, /**< the relay's, if its leg accepts it: then
+	RELAY_TURN_BEGIN, /**< the relay's, if its endpoint accepts it: then
 			       relay_turn_begin()                       */
 	RELAY_TURN_END	  /**< the call's; relay_turn_end(), before its
-			       leg is asked                             */
+			       endpoint is asked                             */
 };
 
 enum relay_turn relay_turn_of(struct relay *r, const struct rtp_packet *p);
 
-/** The leg has accepted @p, which came at @now, and the relay has it. @fresh:
- * of another sender than the one before. */
+/** The endpoint has accepted @p, which came at @now, and the relay has it.
+ * @fresh: of another sender than the one before. */
 void relay_turn_begin(struct relay *r, const struct rtp_packet *p, bool fresh,
 		      cr_ns now);
 

@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "media/leg_rtcp.h"
+#include "media/endpoint_rtcp.h"
 #include "media/pace.h"
 #include "udp/socket.h"
 
@@ -29,7 +29,7 @@
 #define TAKEN_MAX 256u
 /* Timers taken at a time. */
 #define TIMERS 64u
-/* The tag of the shared socket; those of ports are names of legs. */
+/* The tag of the shared socket; those of ports are names of endpoints. */
 #define TAG_SHARED UINT64_C(0)
 
 /* Its alignment keeps other receivers off the lines that this one writes. */
@@ -37,8 +37,8 @@ struct rx {
 	struct rx_config cfg;
 	_Alignas(CACHE_LINE) struct packet_path path;
 	struct inlet *in;
-	struct wheel wheel; /* of its legs */
-	struct leg_rtcp_sums rtcp;
+	struct wheel wheel; /* of its endpoints */
+	struct endpoint_rtcp_sums rtcp;
 	pthread_t thread;
 	atomic_bool stop; /* release, pairs with rx_main() */
 	uint32_t drops;	  /* of the shared socket, counted so far */
@@ -65,17 +65,18 @@ static void count_drops(atomic_ullong *count, uint32_t *seen, uint32_t drops)
 	*seen = drops;
 }
 
-/* At the port of @leg; @c: of whom it feeds, or NULL. */
-static void count_leg_drops(struct leg *leg, struct call_counters *c,
-			    uint32_t drops)
+/* At the port of @endpoint; @c: of whom it feeds, or NULL. */
+static void count_endpoint_drops(struct endpoint *endpoint,
+				 struct call_counters *c, uint32_t drops)
 {
-	count_drops(c ? &c->port_drops : &leg->port_drops, &leg->drops, drops);
+	count_drops(c ? &c->port_drops : &endpoint->port_drops,
+		    &endpoint->drops, drops);
 }
 
-static struct call_counters *fed_by(const struct leg *leg)
+static struct call_counters *fed_by(const struct endpoint *endpoint)
 {
-	struct relay *r = leg_relayer(leg);
-	struct call *c = leg_listener(leg);
+	struct relay *r = endpoint_relayer(endpoint);
+	struct call *c = endpoint_listener(endpoint);
 
 	if (r)
 		return &r->count;
@@ -95,47 +96,51 @@ static void collect(struct rx *rx, struct call *c)
 
 static void take(struct rx *rx, const struct inlet_packet *p)
 {
-	struct leg *leg = NULL;
+	struct endpoint *endpoint = NULL;
 
 	if (p->tag != TAG_SHARED) {
-		leg = p->tag == INLET_GONE ? NULL
-					   : legs_find(rx->cfg.legs, p->tag);
-		if (!leg) { /* it came while its leg ended */
+		endpoint = p->tag == INLET_GONE
+				   ? NULL
+				   : endpoints_find(rx->cfg.endpoints, p->tag);
+		if (!endpoint) { /* it came while its endpoint ended */
 			packet_count_stray(&rx->path);
 			return;
 		}
 	}
-	if (leg && p->tag & LEGS_RTCP) {
-		count_drops(&leg->port_drops, &leg->rtcp->drops, p->drops);
-		packet_take_rtcp(&rx->path, &p->packet, leg);
+	if (endpoint && p->tag & ENDPOINTS_RTCP) {
+		count_drops(&endpoint->port_drops, &endpoint->rtcp->drops,
+			    p->drops);
+		packet_take_rtcp(&rx->path, &p->packet, endpoint);
 		return;
 	}
-	if (leg)
-		count_leg_drops(leg, fed_by(leg), p->drops);
+	if (endpoint)
+		count_endpoint_drops(endpoint, fed_by(endpoint), p->drops);
 	else
 		count_drops(&rx->path.count.socket_drops, &rx->drops, p->drops);
-	collect(rx, packet_take(&rx->path, &p->packet, leg));
+	collect(rx, packet_take(&rx->path, &p->packet, endpoint));
 }
 
 /* At whose port the packet is that comes @n places behind the next one. */
-static const struct leg *leg_ahead(const struct rx *rx, unsigned n)
+static const struct endpoint *endpoint_ahead(const struct rx *rx, unsigned n)
 {
 	uint64_t tag = inlet_ahead(rx->in, n);
 
-	return tag && tag != INLET_GONE ? legs_find(rx->cfg.legs, tag) : NULL;
+	return tag && tag != INLET_GONE ? endpoints_find(rx->cfg.endpoints, tag)
+					: NULL;
 }
 
 /* Packets are of another call each, and what one needs hangs on each other: a
- * leg, what that feeds. So they are fetched into the cache one step for each
- * packet before. */
+ * endpoint, what that feeds. So they are fetched into the cache one step for
+ * each packet before. */
 static void fetch_ahead(const struct rx *rx)
 {
-	const struct leg *second = leg_ahead(rx, 1), *first = leg_ahead(rx, 0);
-	const struct relay *r = first ? leg_relayer(first) : NULL;
-	const struct call *c = first ? leg_listener(first) : NULL;
+	const struct endpoint *second = endpoint_ahead(rx, 1),
+			      *first = endpoint_ahead(rx, 0);
+	const struct relay *r = first ? endpoint_relayer(first) : NULL;
+	const struct call *c = first ? endpoint_listener(first) : NULL;
 
 	if (second)
-		leg_fetch(second);
+		endpoint_fetch(second);
 	if (r && relay_is_on(r))
 		relay_fetch(r);
 	else if (c)
@@ -176,17 +181,18 @@ static void tell_others(struct rx *rx)
 		handover_wake(rx->cfg.box[__builtin_ctzll(rx->handed)]);
 }
 
-/* Whatever it answers, there is a tick between two calls: a leg that is behind
- * does not keep the others waiting. */
-static void poll_leg(struct rx *rx, struct leg *l, cr_ns now)
+/* Whatever it answers, there is a tick between two calls: an endpoint that is
+ * behind does not keep the others waiting. */
+static void poll_endpoint(struct rx *rx, struct endpoint *l, cr_ns now)
 {
 	/* whoever listens says anew what it waits for */
-	l->poll_at = l->due[LEG_INFLOW] = CR_NEVER;
+	l->poll_at = l->due[ENDPOINT_INFLOW] = CR_NEVER;
 	collect(rx, packet_poll(&rx->path, l, now));
-	leg_wait(l, LEG_OWN, cr_ns_max(leg_poll(l, now), now + 1));
+	endpoint_wait(l, ENDPOINT_OWN,
+		      cr_ns_max(endpoint_poll(l, now), now + 1));
 }
 
-/* What legs wait for at @now. */
+/* What endpoints wait for at @now. */
 static void take_timers(struct rx *rx, cr_ns now)
 {
 	struct wheel_entry *due[TIMERS];
@@ -195,7 +201,7 @@ static void take_timers(struct rx *rx, cr_ns now)
 	do {
 		n = wheel_take(&rx->wheel, now, due, TIMERS);
 		for (unsigned i = 0; i < n; i++)
-			poll_leg(rx, leg_of_timer(due[i]), now);
+			poll_endpoint(rx, endpoint_of_timer(due[i]), now);
 	} while (n == TIMERS);
 }
 
@@ -406,47 +412,47 @@ void rx_close(struct rx *rx)
 	rx_free(rx);
 }
 
-static bool has_rtcp_port(const struct leg *l)
+static bool has_rtcp_port(const struct endpoint *l)
 {
-	return l->rtcp && l->rtcp->cfg.mode == LEG_RTCP_PORT;
+	return l->rtcp && l->rtcp->cfg.mode == ENDPOINT_RTCP_PORT;
 }
 
-static int add_ports(struct rx *rx, struct leg *l, struct cr_err *e)
+static int add_ports(struct rx *rx, struct endpoint *l, struct cr_err *e)
 {
 	int err = inlet_add(rx->in, l->cfg.fd, l->key, INLET_ONE, &l->port_key,
 			    e);
 
 	if (err || !has_rtcp_port(l))
 		return err;
-	err = inlet_add(rx->in, l->rtcp->cfg.fd, l->key | LEGS_RTCP, INLET_ONE,
-			&l->rtcp->port_key, e);
+	err = inlet_add(rx->in, l->rtcp->cfg.fd, l->key | ENDPOINTS_RTCP,
+			INLET_ONE, &l->rtcp->port_key, e);
 	if (err)
 		inlet_del(rx->in, l->port_key);
 	return err;
 }
 
-int rx_add_leg(struct rx *rx, struct leg *l, struct cr_err *e)
+int rx_add_endpoint(struct rx *rx, struct endpoint *l, struct cr_err *e)
 {
 	int err;
 
 	if (l->rtcp)
 		l->rtcp->sums = &rx->rtcp;
 	inlet_gather(rx->in);
-	if (leg_begin_polls(l, &rx->wheel))
+	if (endpoint_begin_polls(l, &rx->wheel))
 		inlet_wake_too(rx->in);
 	err = add_ports(rx, l, e);
 	inlet_tell(rx->in);
 	if (err)
-		leg_end_polls(l);
+		endpoint_end_polls(l);
 	return err;
 }
 
-void rx_del_leg(struct rx *rx, struct leg *l)
+void rx_del_endpoint(struct rx *rx, struct endpoint *l)
 {
 	inlet_del(rx->in, l->port_key);
 	if (has_rtcp_port(l))
 		inlet_del(rx->in, l->rtcp->port_key);
-	leg_end_polls(l);
+	endpoint_end_polls(l);
 }
 
 void rx_gather(struct rx *rx)
@@ -459,13 +465,13 @@ void rx_tell(struct rx *rx)
 	inlet_tell(rx->in);
 }
 
-void rx_count_rest(struct leg *l, struct call_counters *c)
+void rx_count_rest(struct endpoint *l, struct call_counters *c)
 {
 	call_count(c ? &c->unread : &l->unread, udp_socket_end(l->cfg.fd));
-	count_leg_drops(l, c, udp_socket_drops(l->cfg.fd));
+	count_endpoint_drops(l, c, udp_socket_drops(l->cfg.fd));
 }
 
-void rx_count_rtcp_rest(struct leg *l)
+void rx_count_rtcp_rest(struct endpoint *l)
 {
 	if (!has_rtcp_port(l))
 		return;
@@ -479,7 +485,7 @@ enum udp_io rx_io(const struct rx *rx)
 	return inlet_io(rx->in);
 }
 
-const struct leg_rtcp_sums *rx_rtcp(const struct rx *rx)
+const struct endpoint_rtcp_sums *rx_rtcp(const struct rx *rx)
 {
 	return &rx->rtcp;
 }

@@ -13,12 +13,12 @@
 #define MEDIA_RX_H
 
 #include "media/handover.h"
-#include "media/legs.h"
+#include "media/endpoints.h"
 #include "media/packet.h"
 #include "udp/inlet.h"
 
 struct rx;
-struct leg_rtcp_sums;
+struct endpoint_rtcp_sums;
 
 /** rx_config.coalesce: as media/pace.h says. */
 #define RX_COALESCE_AUTO (-1)
@@ -33,7 +33,7 @@ struct rx_config {
 	struct handover *
 		*box; /**< of each receiver, by number; NULL: one only */
 	struct call_table *table;
-	const struct legs *legs; /**< of all receivers */
+	const struct endpoints *endpoints; /**< of all receivers */
 	struct live *live;
 	struct trace_ring *trace;
 	enum udp_io io; /**< how to receive                                 */
@@ -56,27 +56,28 @@ void rx_stop(struct rx *rx);
 /** Stop, if rx_stop() has not, and free. NULL is fine. */
 void rx_close(struct rx *rx);
 
-/** Receive for @l, too, which has a name (media/legs.h). Control thread. */
-int rx_add_leg(struct rx *rx, struct leg *l, struct cr_err *e);
+/** Receive for @l, too, which has a name (media/endpoints.h). Control thread.
+ */
+int rx_add_endpoint(struct rx *rx, struct endpoint *l, struct cr_err *e);
 /** Stop that. The socket may be closed after a grace period. */
-void rx_del_leg(struct rx *rx, struct leg *l);
+void rx_del_endpoint(struct rx *rx, struct endpoint *l);
 /** Between these two, both of those wake it once (inlet_gather()). */
 void rx_gather(struct rx *rx);
 void rx_tell(struct rx *rx);
 
 /** Count what the port of @l still holds, and what it has dropped behind the
  * last packet that was taken: with @c, of its listener or relay, or with the
- * leg if that is NULL. A grace period after rx_del_leg(), when the socket is
- * about to be closed. Any thread. */
-void rx_count_rest(struct leg *l, struct call_counters *c);
-/** The same of its port for RTCP, if it has one: always with the leg. */
-void rx_count_rtcp_rest(struct leg *l);
+ * endpoint if that is NULL. A grace period after rx_del_endpoint(), when the
+ * socket is about to be closed. Any thread. */
+void rx_count_rest(struct endpoint *l, struct call_counters *c);
+/** The same of its port for RTCP, if it has one: always with the endpoint. */
+void rx_count_rtcp_rest(struct endpoint *l);
 
 /** How it receives: UDP_IO_URING or UDP_IO_EPOLL. */
 enum udp_io rx_io(const struct rx *rx);
 
-/** What RTCP of its legs says. Any thread. */
-const struct leg_rtcp_sums *rx_rtcp(const struct rx *rx);
+/** What RTCP of its endpoints says. Any thread. */
+const struct endpoint_rtcp_sums *rx_rtcp(const struct rx *rx);
 const struct packet_counters *rx_counters(const struct rx *rx);
 /** CPU time of the thread so far, ns. */
 cr_ns rx_cpu(const struct rx *rx);

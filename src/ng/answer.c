@@ -46,7 +46,7 @@ void ng_release(struct ng_service *sv, struct ng_stream *s)
 /* On the word of who answers. */
 static const struct node_who proxy = { .by = NODE_BY_PROXY };
 
-/* Another branch may still use the caller's leg. */
+/* Another branch may still use the caller's endpoint. */
 static void refuse_line(struct answering *a, unsigned i)
 {
 	struct ng_service *sv = a->w->service;
@@ -56,7 +56,8 @@ static void refuse_line(struct answering *a, unsigned i)
 	ng_stream_stop(sv->node, s, NODE_END_STOPPED, &proxy);
 	for (unsigned k = 0; k < 2; k++)
 		if (a->d->side[k]->users == 1)
-			ng_leg_close(sv->node, &a->d->side[k]->leg[i]);
+			ng_endpoint_close(sv->node,
+					  &a->d->side[k]->endpoint[i]);
 }
 
 /* --- lines that are --- */
@@ -122,7 +123,7 @@ static int tell(struct answering *a, unsigned i, struct cr_err *e)
 {
 	const struct sdp_line *offer = sdp_line(a->d->offer, i);
 	const struct sdp_line *answer = sdp_line(a->sdp, i);
-	const struct ng_leg *leg = &a->d->side[a->to]->leg[i];
+	const struct ng_endpoint *endpoint = &a->d->side[a->to]->endpoint[i];
 	struct sdp_line_out *out = &a->text.line[i];
 
 	memcpy(a->text.format[i], a->settled.answer, sizeof(a->settled.answer));
@@ -135,8 +136,8 @@ static int tell(struct answering *a, unsigned i, struct cr_err *e)
 		.nformats = a->settled.nanswer,
 	};
 	out->maxptime = answer->maxptime >= out->ptime ? answer->maxptime : 0;
-	if (!ng_leg_local(a->w->service->node, leg, &out->rtp))
-		return cr_fail(e, -ESRCH, "a leg of it has ended");
+	if (!ng_endpoint_local(a->w->service->node, endpoint, &out->rtp))
+		return cr_fail(e, -ESRCH, "an endpoint of it has ended");
 	if (!out->mux || !offer->mux_only)
 		ng_line_tell_rtcp(out, a->w->request, out->mux);
 	return 0;
@@ -195,7 +196,7 @@ static int prepare_lines(struct answering *a, struct cr_err *e)
 }
 
 /* Would line @i, refused, leave something as it was not? One alone that takes
- * no leg from another branch says so by itself. */
+ * no endpoint from another branch says so by itself. */
 static bool may_harm(struct answering *a, unsigned i)
 {
 	return a->ncarried > 1 || ng_stream_takes(a->w->service->node, a->d, i);
@@ -264,8 +265,8 @@ static void agree_mux(struct answering *a, unsigned i)
 	bool far = (mux & NG_MUX_FAR) &&
 		   (sdp_line(a->sdp, i)->mux || (mux & NG_MUX_SURE));
 
-	ng_leg_mux(n, &a->d->side[a->to]->leg[i], mux & NG_MUX_NEAR);
-	ng_leg_mux(n, &a->d->side[!a->to]->leg[i], far);
+	ng_endpoint_mux(n, &a->d->side[a->to]->endpoint[i], mux & NG_MUX_NEAR);
+	ng_endpoint_mux(n, &a->d->side[!a->to]->endpoint[i], far);
 }
 
 /* All that can fail is done. */
@@ -349,7 +350,7 @@ static int answer(struct answering *a, struct cr_err *e)
 	return err;
 }
 
-/* Another branch may have taken the caller's legs since. */
+/* Another branch may have taken the caller's endpoints since. */
 static bool still_talks(struct ng_service *sv, const struct ng_dialog *d)
 {
 	for (unsigned i = 0; i < d->nlines; i++)

@@ -25,12 +25,12 @@ void ng_call_signalled(struct ng_call *call)
 	call->silent = clock_now();
 }
 
-static void close_legs(void *arg, struct ng_side *s)
+static void close_endpoints(void *arg, struct ng_side *s)
 {
 	struct ng_service *sv = arg;
 
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
-		ng_leg_close(sv->node, &s->leg[i]);
+		ng_endpoint_close(sv->node, &s->endpoint[i]);
 }
 
 void ng_dialog_ring(struct ng_service *sv, struct ng_dialog *d, bool rings)
@@ -86,7 +86,7 @@ void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
 	}
 	ng_dialog_ring(sv, d, false);
 	ng_due_close(&sv->shares, &d->due);
-	ng_dialog_free(d, close_legs, sv);
+	ng_dialog_free(d, close_endpoints, sv);
 	if (LIST_EMPTY(&call->dialogs))
 		ng_call_free(&sv->calls, call);
 }

@@ -9,11 +9,11 @@
  *                     |      +------ dialog, branch z9hG4bK2 -- side (not yet)
  *
  * A caller whose request was forked has a dialog with each branch (RFC 3261,
- * 12 and 16.7). A side has legs: our ports towards it, one for each media line.
- * A dialog has streams: what becomes of each line between its sides.
+ * 12 and 16.7). A side has endpoints: our ports towards it, one for each media
+ * line. A dialog has streams: what becomes of each line between its sides.
  *
- * Only books are kept here: what legs and conversations are is ng/stream.h's.
- * Pure but for memory. One thread.
+ * Only books are kept here: what endpoints and conversations are is
+ * ng/stream.h's. Pure but for memory. One thread.
  */
 #ifndef NG_DIALOG_H
 #define NG_DIALOG_H
@@ -32,8 +32,8 @@
 struct ng_sample {
 	double mos, loss; /**< @loss: 0..1 */
 	cr_ns jitter;
-	cr_ns rtt_leg, rtt; /**< to the party, and to the other one; 0: nobody
-			     * knows */
+	cr_ns rtt_endpoint, rtt; /**< to the party, and to the other one; 0:
+				  * nobody knows */
 	long long at;
 };
 
@@ -45,8 +45,8 @@ struct ng_samples {
 };
 
 /** Our end of one media line towards a side. */
-struct ng_leg {
-	uint32_t id; /**< of the node's leg; 0: none */
+struct ng_endpoint {
+	uint32_t id; /**< of the node's endpoint; 0: none */
 	bool mux;    /**< RTCP goes where RTP does: it was agreed */
 	struct ng_samples *sounds; /**< of the party; NULL: none yet */
 };
@@ -54,7 +54,7 @@ struct ng_leg {
 struct ng_side {
 	LIST_ENTRY(ng_side) link;
 	char *tag; /**< NULL: it has not told it yet */
-	struct ng_leg leg[SDP_LINES_MAX];
+	struct ng_endpoint endpoint[SDP_LINES_MAX];
 	unsigned users; /**< dialogs that have it */
 	/** What it was sent last: "o=" has this version. */
 	uint64_t version;
@@ -169,7 +169,8 @@ bool ng_dialog_is_meant(const struct ng_dialog *d, const struct ng_whom *w);
  * be unknown yet. @now: realtime. NULL: out of memory. */
 struct ng_dialog *ng_dialog_new(struct ng_call *call, const struct ng_whom *w,
 				cr_ns now);
-/** Free it, and sides that only it has; @gone is told of their legs before. */
+/** Free it, and sides that only it has; @gone is told of their endpoints
+ * before. */
 void ng_dialog_free(struct ng_dialog *d,
 		    void (*gone)(void *arg, struct ng_side *s), void *arg);
 

@@ -58,7 +58,7 @@ int ng_take_room(struct ng_service *sv, struct ng_dialog *d, unsigned lines,
 
 	if (!what)
 		octets += sizeof(*d) + 2 * sizeof(struct ng_side);
-	if (lines < d->due.lines) /* their legs may be open */
+	if (lines < d->due.lines) /* their endpoints may be open */
 		lines = d->due.lines;
 	err = ng_due_change(&sv->shares, &d->due, lines, octets + other, e);
 	if (!err)
@@ -122,7 +122,8 @@ void ng_text_place(struct ng_text *t, struct node *n, const struct ng_side *to,
 	struct node_interface_info first;
 
 	for (unsigned i = 0; i < SDP_LINES_MAX && !at.ss_family; i++)
-		if (!to->leg[i].id || !ng_leg_local(n, &to->leg[i], &at))
+		if (!to->endpoint[i].id ||
+		    !ng_endpoint_local(n, &to->endpoint[i], &at))
 			at.ss_family = AF_UNSPEC;
 	if (!at.ss_family && node_interface(n, 0, &first) &&
 	    address_parse_host(first.advertised, &at))

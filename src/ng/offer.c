@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Offers: legs are opened towards both sides, and the other side is told ours
- * and the codecs that it may choose from. Nothing that was answered is touched
- * before the answer, which may never come. Else what the other side sends
- * before it (early media, RFC 3960) is passed on as if it had answered with all
- * that it was offered.
+ * Offers: endpoints are opened towards both sides, and the other side is told
+ * ours and the codecs that it may choose from. Nothing that was answered is
+ * touched before the answer, which may never come. Else what the other side
+ * sends before it (early media, RFC 3960) is passed on as if it had answered
+ * with all that it was offered.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -38,9 +38,9 @@ struct offering {
 	struct codec_settled settled;
 };
 
-/* --- legs --- */
+/* --- endpoints --- */
 
-/* Where a side has legs already, it gets more of them. */
+/* Where a side has endpoints already, it gets more of them. */
 static const char *usual_interface(const struct offering *o, unsigned side)
 {
 	struct ng_service *sv = o->w->service;
@@ -48,8 +48,8 @@ static const char *usual_interface(const struct offering *o, unsigned side)
 	const char *name = NULL;
 
 	for (unsigned i = 0; i < SDP_LINES_MAX && !name; i++)
-		if (s->leg[i].id)
-			name = ng_leg_interface(sv->node, &s->leg[i]);
+		if (s->endpoint[i].id)
+			name = ng_endpoint_interface(sv->node, &s->endpoint[i]);
 	return name;
 }
 
@@ -81,32 +81,32 @@ static void warn_interfaces(const struct offering *o)
 				o->w->request->interface[i]);
 }
 
-static int open_offerers_leg(struct offering *o, unsigned i,
-			     const struct sdp_line *l, struct cr_err *e)
+static int open_offerers_endpoint(struct offering *o, unsigned i,
+				  const struct sdp_line *l, struct cr_err *e)
 {
 	const struct ng_request *r = o->w->request;
 	const char *wanted = wanted_interface(o, 0);
-	const struct ng_leg_wish wish = {
+	const struct ng_endpoint_wish wish = {
 		.interface = wanted ? wanted : usual_interface(o, o->by),
 		.address = ng_terms_address(l, &r->host),
 		.rtcp = ng_terms_rtcp_address(l, &r->host),
 		.learn = r->learn,
 	};
 
-	return ng_leg_open(o->w->service->node, &o->d->side[o->by]->leg[i],
-			   &wish, e);
+	return ng_endpoint_open(o->w->service->node,
+				&o->d->side[o->by]->endpoint[i], &wish, e);
 }
 
-static int open_others_leg(struct offering *o, unsigned i,
-			   const struct sdp_line *l, struct cr_err *e)
+static int open_others_endpoint(struct offering *o, unsigned i,
+				const struct sdp_line *l, struct cr_err *e)
 {
 	const struct ng_request *r = o->w->request;
 	struct ng_service *sv = o->w->service;
-	const struct ng_leg *near = &o->d->side[o->by]->leg[i];
+	const struct ng_endpoint *near = &o->d->side[o->by]->endpoint[i];
 	const char *usual = usual_interface(o, !o->by);
 	struct sockaddr_storage local;
 	const char *wanted = wanted_interface(o, 1);
-	struct ng_leg_wish wish = {
+	struct ng_endpoint_wish wish = {
 		.interface = wanted ? wanted : usual,
 		.family = r->family,
 		.learn = -1,
@@ -115,11 +115,12 @@ static int open_others_leg(struct offering *o, unsigned i,
 	(void)l;
 	if (!wish.interface && !wish.family) { /* as towards who offers */
 		if (!r->interface[1])
-			wish.interface = ng_leg_interface(sv->node, near);
-		if (ng_leg_local(sv->node, near, &local))
+			wish.interface = ng_endpoint_interface(sv->node, near);
+		if (ng_endpoint_local(sv->node, near, &local))
 			wish.family = local.ss_family;
 	}
-	return ng_leg_open(sv->node, &o->d->side[!o->by]->leg[i], &wish, e);
+	return ng_endpoint_open(sv->node, &o->d->side[!o->by]->endpoint[i],
+				&wish, e);
 }
 
 /* --- codecs --- */
@@ -193,7 +194,7 @@ static unsigned wished_ptime(const struct offering *o, unsigned i)
 /* Who offers it has it with us; the other side is offered what the rules want,
  * and what it has agreed to before. */
 static unsigned mux_of(const struct ng_request *r, const struct sdp_line *l,
-		       const struct ng_leg *far)
+		       const struct ng_endpoint *far)
 {
 	unsigned mux = 0;
 
@@ -210,7 +211,7 @@ static int pass_on(struct offering *o, unsigned i, const struct sdp_line *l,
 		   struct cr_err *e)
 {
 	const struct ng_request *r = o->w->request;
-	const struct ng_leg *far = &o->d->side[!o->by]->leg[i];
+	const struct ng_endpoint *far = &o->d->side[!o->by]->endpoint[i];
 	struct sdp_line_out *out = &o->text.line[i];
 	unsigned wish = wished_ptime(o, i);
 
@@ -227,8 +228,8 @@ static int pass_on(struct offering *o, unsigned i, const struct sdp_line *l,
 	o->stream[i].ptime = wish;
 	o->stream[i].ptime_told = out->ptime;
 	o->stream[i].ptime_back = r->ptime_reverse;
-	if (!ng_leg_local(o->w->service->node, far, &out->rtp))
-		return cr_fail(e, -ESRCH, "a leg of it has ended");
+	if (!ng_endpoint_local(o->w->service->node, far, &out->rtp))
+		return cr_fail(e, -ESRCH, "an endpoint of it has ended");
 	ng_line_tell_rtcp(out, r, o->stream[i].mux & NG_MUX_SURE);
 	return 0;
 }
@@ -249,9 +250,9 @@ static int carry(struct offering *o, unsigned i, struct cr_err *e)
 	if (l->ice && !o->carried)
 		ng_warn(o->w->warning, "ICE: this node has none");
 	if (!err)
-		err = open_offerers_leg(o, i, l, e);
+		err = open_offerers_endpoint(o, i, l, e);
 	if (!err)
-		err = open_others_leg(o, i, l, e);
+		err = open_others_endpoint(o, i, l, e);
 	if (!err)
 		err = pass_on(o, i, l, e);
 	o->carried++;
@@ -292,7 +293,8 @@ static int carry_lines(struct offering *o, struct cr_err *e)
 
 /* --- before the answer --- */
 
-/* Has another branch of the call been answered that has a leg of line @i? */
+/* Has another branch of the call been answered that has an endpoint of line @i?
+ */
 static bool is_anothers(const struct offering *o, unsigned i)
 {
 	const struct ng_dialog *d = o->d, *of;

@@ -4,7 +4,7 @@
  *
  *   service.c   requests and their answers, waits, time
  *   commands.c  what is done for one
- *   offer.c     what is passed on of an offer, and the legs for it
+ *   offer.c     what is passed on of an offer, and the endpoints for it
  *   answer.c    what both sides have settled on, and their conversations
  *   lines.c     what offers and answers have in common
  *   tell.c      what is told of calls
@@ -63,7 +63,8 @@ extern int (*const ng_commands[NG_COMMANDS])(const struct ng_work *w,
 					     struct cr_err *e);
 
 /** 0; or -errno with @e; -EAGAIN: do it again when it is known what
- * @w->plan->stream cost. Nothing has changed then but that legs are open. */
+ * @w->plan->stream cost. Nothing has changed then but that endpoints are open.
+ */
 int ng_offer(const struct ng_work *w, struct cr_err *e);
 int ng_answer_to(const struct ng_work *w, struct cr_err *e);
 
@@ -86,7 +87,7 @@ void ng_dialog_ring(struct ng_service *sv, struct ng_dialog *d, bool rings);
  * that has most of them, in place of another call than @d. False: none. */
 bool ng_end_oldest(struct ng_service *sv, const struct ng_dialog *d);
 /** End @d, on the word of @who (NULL: the node's own): its conversations, and
- * legs that only it has. */
+ * endpoints that only it has. */
 void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
 		   enum node_end why, const struct node_who *who);
 /** End all dialogs of @call, and it. */
@@ -119,9 +120,9 @@ bool ng_line_is_carried(const struct sdp_line *l, unsigned i,
 void ng_line_tell_rtcp(struct sdp_line_out *out, const struct ng_request *r,
 		       bool mux);
 
-/** Refused lines of @t are where the legs towards @to are, or the node's first
- * interface: a description in which all are refused says so. All are where @r
- * wants them to be said to be. */
+/** Refused lines of @t are where the endpoints towards @to are, or the node's
+ * first interface: a description in which all are refused says so. All are
+ * where @r wants them to be said to be. */
 void ng_text_place(struct ng_text *t, struct node *n, const struct ng_side *to,
 		   const struct ng_request *r);
 

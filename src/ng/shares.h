@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What each host that asks has of this node: media lines, each of which takes
- * two legs with their ports and descriptors, and memory for what was said of
- * them. One host may not have all of it.
+ * two endpoints with their ports and descriptors, and memory for what was said
+ * of them. One host may not have all of it.
  *
  * Pure but for memory. One thread.
  */

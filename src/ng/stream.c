@@ -20,10 +20,10 @@ static const struct party_request nothing = {
 	.reception = { .fill = -1 },
 };
 
-/* --- legs --- */
+/* --- endpoints --- */
 
-int ng_leg_open(struct node *n, struct ng_leg *l, const struct ng_leg_wish *w,
-		struct cr_err *e)
+int ng_endpoint_open(struct node *n, struct ng_endpoint *l,
+		     const struct ng_endpoint_wish *w, struct cr_err *e)
 {
 	struct party_request r = nothing;
 	struct party *p;
@@ -38,23 +38,24 @@ int ng_leg_open(struct node *n, struct ng_leg *l, const struct ng_leg_wish *w,
 	r.address = w->address;
 	r.rtcp_address = w->rtcp;
 	r.learn = w->address.ss_family ? w->learn : -1;
-	r.rtcp = LEG_RTCP_PORT; /* until an answer says where, it is both */
+	r.rtcp =
+		ENDPOINT_RTCP_PORT; /* until an answer says where, it is both */
 	err = party_open(n, &r, &own, &p, e);
 	if (err)
 		return err;
 	p->opened = true;
 	free(l->sounds);
-	*l = (struct ng_leg){ .id = party_id(p) };
+	*l = (struct ng_endpoint){ .id = party_id(p) };
 	return 0;
 }
 
-void ng_leg_mux(struct node *n, struct ng_leg *l, bool mux)
+void ng_endpoint_mux(struct node *n, struct ng_endpoint *l, bool mux)
 {
 	const struct party *p = party_find(n, l->id);
 
 	l->mux = mux;
 	if (p)
-		leg_rtcp_mux(p->leg->leg, mux);
+		endpoint_rtcp_mux(p->endpoint->endpoint, mux);
 }
 
 /* Nobody else has it. */
@@ -66,7 +67,7 @@ static void end_conversation(struct party *p)
 		conversation_stop(p->conversation, NODE_END_STOPPED, &who);
 }
 
-void ng_leg_close(struct node *n, struct ng_leg *l)
+void ng_endpoint_close(struct node *n, struct ng_endpoint *l)
 {
 	struct party *p = l->id ? party_find(n, l->id) : NULL;
 	struct cr_err e;
@@ -80,23 +81,23 @@ void ng_leg_close(struct node *n, struct ng_leg *l)
 	(void)party_close(p, &e);
 }
 
-bool ng_leg_local(struct node *n, const struct ng_leg *l,
-		  struct sockaddr_storage *out)
+bool ng_endpoint_local(struct node *n, const struct ng_endpoint *l,
+		       struct sockaddr_storage *out)
 {
 	const struct party *p = party_find(n, l->id);
 	char text[NODE_ADDRESS_MAX];
 
 	if (!p)
 		return false;
-	node_leg_address(p->leg, text, sizeof(text));
+	node_endpoint_address(p->endpoint, text, sizeof(text));
 	return !address_parse(text, out);
 }
 
-const char *ng_leg_interface(struct node *n, const struct ng_leg *l)
+const char *ng_endpoint_interface(struct node *n, const struct ng_endpoint *l)
 {
 	const struct party *p = party_find(n, l->id);
 
-	return p ? p->leg->interface->cfg.name : NULL;
+	return p ? p->endpoint->interface->cfg.name : NULL;
 }
 
 /* --- conversations --- */
@@ -131,15 +132,15 @@ void ng_stream_name(struct node *n, const struct ng_dialog *d, unsigned i)
 		conversation_set_tags(c, tag, i + 1);
 }
 
-/* A leg that another branch has is taken from it. */
-static int tell_party(struct node *n, uint32_t leg,
+/* An endpoint that another branch has is taken from it. */
+static int tell_party(struct node *n, uint32_t endpoint,
 		      const struct party_change *to,
 		      struct conversation_plan *plan, struct cr_err *e)
 {
-	struct party *p = party_find(n, leg);
+	struct party *p = party_find(n, endpoint);
 
 	if (!p)
-		return cr_fail(e, -ESRCH, "a leg of it has ended");
+		return cr_fail(e, -ESRCH, "an endpoint of it has ended");
 	end_conversation(p);
 	return conversation_change_party(p, to, plan, e);
 }
@@ -154,11 +155,11 @@ static int begin(struct node *n, struct ng_dialog *d, unsigned i,
 	int err = 0;
 
 	for (unsigned k = 0; k < 2 && !err; k++) {
-		r.party[k].leg = d->side[k]->leg[i].id;
-		err = tell_party(n, r.party[k].leg, &to[k], plan, e);
+		r.party[k].endpoint = d->side[k]->endpoint[i].id;
+		err = tell_party(n, r.party[k].endpoint, &to[k], plan, e);
 	}
 	if (!err)
-		err = conversation_find_legs(n, &r, e);
+		err = conversation_find_endpoints(n, &r, e);
 	if (!err)
 		err = conversation_check(plan->stream, &r, e);
 	if (!err)
@@ -219,13 +220,13 @@ bool ng_stream_takes(struct node *n, const struct ng_dialog *d, unsigned i)
 	bool takes = false;
 
 	for (unsigned k = 0; k < 2; k++) {
-		p = party_find(n, d->side[k]->leg[i].id);
+		p = party_find(n, d->side[k]->endpoint[i].id);
 		takes |= p && p->conversation;
 	}
 	return takes && !conversation_of(n, &d->stream[i]);
 }
 
-/* What ng_stream_settle() would say of the legs of line @i. */
+/* What ng_stream_settle() would say of the endpoints of line @i. */
 int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
 		    const struct party_change to[2], struct cr_err *e)
 {
@@ -234,9 +235,10 @@ int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
 	int err = 0;
 
 	for (unsigned k = 0; k < 2; k++) {
-		p[k] = party_find(n, d->side[k]->leg[i].id);
+		p[k] = party_find(n, d->side[k]->endpoint[i].id);
 		if (!p[k])
-			return cr_fail(e, -ESRCH, "a leg of it has ended");
+			return cr_fail(e, -ESRCH,
+				       "an endpoint of it has ended");
 	}
 	for (unsigned k = 0; k < 2 && !err; k++) {
 		err = party_check_change(&terms, p[k], &to[k], &own, e);

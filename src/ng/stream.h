@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The node's part of a media line: legs towards its two sides, and the
+ * The node's part of a media line: endpoints towards its two sides, and the
  * conversation between them.
  *
- * Legs are opened when a line is offered: the other side has to be told a port
- * before anybody knows what it speaks. A conversation begins with the first
- * offer, on a guess, so that nothing is lost of what the other side says before
- * its answer; answers change it.
+ * Endpoints are opened when a line is offered: the other side has to be told a
+ * port before anybody knows what it speaks. A conversation begins with the
+ * first offer, on a guess, so that nothing is lost of what the other side says
+ * before its answer; answers change it.
  *
  * Control thread.
  */
@@ -18,8 +18,8 @@
 
 struct node;
 
-/** Where a leg is to be, and towards whom. */
-struct ng_leg_wish {
+/** Where an endpoint is to be, and towards whom. */
+struct ng_endpoint_wish {
 	const char *interface; /**< NULL: any of the family */
 	int family;	       /**< AF_INET, AF_INET6; 0: as the address */
 	struct sockaddr_storage address; /**< no family: not known  */
@@ -28,17 +28,17 @@ struct ng_leg_wish {
 };
 
 /** Open @l, unless it is. 0; or as party_open(), with @e. */
-int ng_leg_open(struct node *n, struct ng_leg *l, const struct ng_leg_wish *w,
-		struct cr_err *e);
+int ng_endpoint_open(struct node *n, struct ng_endpoint *l,
+		     const struct ng_endpoint_wish *w, struct cr_err *e);
 /** Its party has agreed that RTCP goes where RTP does (RFC 5761), or not. */
-void ng_leg_mux(struct node *n, struct ng_leg *l, bool mux);
+void ng_endpoint_mux(struct node *n, struct ng_endpoint *l, bool mux);
 /** Close it, and end the conversation that has it. */
-void ng_leg_close(struct node *n, struct ng_leg *l);
+void ng_endpoint_close(struct node *n, struct ng_endpoint *l);
 /** What its party is told: our address; false: it has ended. */
-bool ng_leg_local(struct node *n, const struct ng_leg *l,
-		  struct sockaddr_storage *out);
+bool ng_endpoint_local(struct node *n, const struct ng_endpoint *l,
+		       struct sockaddr_storage *out);
 /** The name of its interface. NULL: it has ended. */
-const char *ng_leg_interface(struct node *n, const struct ng_leg *l);
+const char *ng_endpoint_interface(struct node *n, const struct ng_endpoint *l);
 
 /** Both sides of line @i of @d, in their order, are as @to says from now on:
  * the conversation begins, or goes on changed. 0; with @e -EINVAL, -ENOSPC,
@@ -56,7 +56,8 @@ int ng_stream_begin_early(struct node *n, struct ng_dialog *d, unsigned i,
 void ng_stream_agree(struct node *n, struct ng_stream *s);
 /** Has its conversation not ended? True, too, if it never had one. */
 bool ng_stream_runs(struct node *n, const struct ng_stream *s);
-/** Its conversation ends, if there is one, on the word of @who. Its legs stay.
+/** Its conversation ends, if there is one, on the word of @who. Its endpoints
+ * stay.
  */
 void ng_stream_stop(struct node *n, struct ng_stream *s, enum node_end why,
 		    const struct node_who *who);
@@ -69,11 +70,11 @@ bool ng_stream_now(struct node *n, const struct ng_stream *s,
 		   struct party_change now[2]);
 
 /** Would ng_stream_settle() end a conversation of another dialog, which has a
- * leg of line @i of @d now? */
+ * endpoint of line @i of @d now? */
 bool ng_stream_takes(struct node *n, const struct ng_dialog *d, unsigned i);
 
-/** Can the legs of line @i of @d be as @to says? 0; -ESRCH or -EINVAL with @e.
- * Nothing changes. */
+/** Can the endpoints of line @i of @d be as @to says? 0; -ESRCH or -EINVAL with
+ * @e. Nothing changes. */
 int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
 		    const struct party_change to[2], struct cr_err *e);
 

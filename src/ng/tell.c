@@ -61,12 +61,13 @@ static struct node_call *stream_from(struct ng_service *sv,
 	return c ? conversation_stream(c, i) : NULL;
 }
 
-static struct sums sums_of(const struct node_leg_info *leg,
+static struct sums sums_of(const struct node_endpoint_info *endpoint,
 			   const struct node_call_info *stream)
 {
 	struct sums s = {
-		.packets = leg->packets,
-		.errors = leg->wrong_source + leg->wrong_ssrc + leg->unproven,
+		.packets = endpoint->packets,
+		.errors = endpoint->wrong_source + endpoint->wrong_ssrc +
+			  endpoint->unproven,
 	};
 
 	if (stream) {
@@ -76,9 +77,9 @@ static struct sums sums_of(const struct node_leg_info *leg,
 	return s;
 }
 
-static struct sums sums_of_rtcp(const struct node_leg_info *leg)
+static struct sums sums_of_rtcp(const struct node_endpoint_info *endpoint)
 {
-	const struct leg_rtcp_info *r = &leg->rtcp.leads;
+	const struct endpoint_rtcp_info *r = &endpoint->rtcp.leads;
 
 	return (struct sums){ .packets = r->packets_in,
 			      .bytes = r->octets_in,
@@ -95,12 +96,13 @@ static json_int_t in(cr_ns t, cr_ns unit)
 /* Fewer packets are no sample. */
 enum { SAMPLE_PACKETS = 25 };
 
-/* What was heard of the party of @leg since @since. False: nobody knows. */
-static bool sample(const struct node_leg_info *leg, struct node_call *from,
-		   const struct record_loss *since, struct record_loss *now,
-		   struct ng_sample *out)
+/* What was heard of the party of @endpoint since @since. False: nobody knows.
+ */
+static bool sample(const struct node_endpoint_info *endpoint,
+		   struct node_call *from, const struct record_loss *since,
+		   struct record_loss *now, struct ng_sample *out)
 {
-	const struct leg_rtcp_info *near = &leg->rtcp.leads, *far;
+	const struct endpoint_rtcp_info *near = &endpoint->rtcp.leads, *far;
 	struct node_call_info stream;
 	struct record_quality q;
 
@@ -112,7 +114,7 @@ static bool sample(const struct node_leg_info *leg, struct node_call *from,
 		.mos = q.mos,
 		.loss = q.loss,
 		.jitter = near->jitter,
-		.rtt_leg = near->round_trips ? near->rtt_mean : 0,
+		.rtt_endpoint = near->round_trips ? near->rtt_mean : 0,
 		.at = clock_read(CLOCK_REALTIME) / CR_SEC,
 	};
 	if (near->round_trips && far->round_trips)
@@ -120,15 +122,15 @@ static bool sample(const struct node_leg_info *leg, struct node_call *from,
 	return true;
 }
 
-static void take_sample(const struct node_leg_info *leg, struct node_call *from,
-			struct ng_leg *to)
+static void take_sample(const struct node_endpoint_info *endpoint,
+			struct node_call *from, struct ng_endpoint *to)
 {
 	struct ng_samples *s = to->sounds;
 	struct record_loss none = { 0 }, now;
 	struct ng_sample one;
 
-	if (!leg->rtcp.is || !leg->rtcp.leads.heard ||
-	    !sample(leg, from, s ? &s->until : &none, &now, &one))
+	if (!endpoint->rtcp.is || !endpoint->rtcp.leads.heard ||
+	    !sample(endpoint, from, s ? &s->until : &none, &now, &one))
 		return;
 	if (s && now.expected >= s->until.expected &&
 	    now.expected - s->until.expected < SAMPLE_PACKETS)
@@ -152,31 +154,32 @@ static json_t *told_sample(const struct ng_sample *s, const char *last,
 	return json_pack("{s:i, s:I, s:I, s:I, s:i, s:I}", "MOS",
 			 (int)(s->mos * 10 + 0.5), "round-trip time",
 			 in(s->rtt, CR_US), "round-trip time leg",
-			 in(s->rtt_leg, CR_US), "jitter", in(s->jitter, CR_MS),
-			 "packet loss", (int)(s->loss * 100 + 0.5), last,
-			 value);
+			 in(s->rtt_endpoint, CR_US), "jitter",
+			 in(s->jitter, CR_MS), "packet loss",
+			 (int)(s->loss * 100 + 0.5), last, value);
 }
 
-/* What is known of how the party of @leg sounds, by its SSRC: of all that came
- * so far, and the worst and best parts of it. Round trips are known where there
- * is RTCP. */
-static void tell_ssrc(const struct node_leg_info *leg, struct node_call *from,
-		      struct ng_leg *of, json_t *to)
+/* What is known of how the party of @endpoint sounds, by its SSRC: of all that
+ * came so far, and the worst and best parts of it. Round trips are known where
+ * there is RTCP. */
+static void tell_ssrc(const struct node_endpoint_info *endpoint,
+		      struct node_call *from, struct ng_endpoint *of,
+		      json_t *to)
 {
-	const struct leg_rtcp_info *seen = &leg->rtcp.leads;
+	const struct endpoint_rtcp_info *seen = &endpoint->rtcp.leads;
 	struct record_loss none = { 0 }, now;
 	struct ng_sample all;
 	json_t *about;
 	char ssrc[16];
 
-	if (!leg->rtcp.is || !seen->heard)
+	if (!endpoint->rtcp.is || !seen->heard)
 		return;
 	if (!of->sounds) /* a short call */
-		take_sample(leg, from, of);
+		take_sample(endpoint, from, of);
 	(void)snprintf(ssrc, sizeof(ssrc), "%" PRIu32, seen->ssrc);
 	about = json_pack("{s:I}", "cumulative loss", (json_int_t)seen->lost);
 	(void)json_object_set_new(to, ssrc, about);
-	if (!of->sounds || !sample(leg, from, &none, &now, &all))
+	if (!of->sounds || !sample(endpoint, from, &none, &now, &all))
 		return;
 	(void)json_object_set_new(about, "average MOS",
 				  told_sample(&all, "samples", of->sounds->n));
@@ -194,14 +197,14 @@ static void sample_line(struct ng_service *sv, const struct ng_dialog *d,
 			unsigned line)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		struct ng_leg *leg = &d->side[i]->leg[line];
-		const struct party *p = party_find(sv->node, leg->id);
-		struct node_leg_info about;
+		struct ng_endpoint *endpoint = &d->side[i]->endpoint[line];
+		const struct party *p = party_find(sv->node, endpoint->id);
+		struct node_endpoint_info about;
 
 		if (!p)
 			continue;
-		party_leg_info(p, &about);
-		take_sample(&about, stream_from(sv, d, line, i), leg);
+		party_endpoint_info(p, &about);
+		take_sample(&about, stream_from(sv, d, line, i), endpoint);
 	}
 }
 
@@ -235,17 +238,19 @@ static void tell_speech(json_t *media, const struct ng_stream *line, unsigned i,
 					  told_codec(&line->spoken[i].spec));
 }
 
-/* A port of @leg, of RTP or RTCP. */
-static json_t *told_port(const struct node_leg_info *leg, const char *kind,
-			 unsigned port, const struct sums *sums)
+/* A port of @endpoint, of RTP or RTCP. */
+static json_t *told_port(const struct node_endpoint_info *endpoint,
+			 const char *kind, unsigned port,
+			 const struct sums *sums)
 {
-	const struct leg_rtcp_info *seen = &leg->rtcp.leads;
+	const struct endpoint_rtcp_info *seen = &endpoint->rtcp.leads;
 
 	return json_pack("{s:i, s:o*, s:[s], s:o, s:o*}", "local port",
 			 (int)port, "endpoint",
-			 strcmp(kind, "RTP") ? NULL : told_endpoint(&leg->to),
+			 strcmp(kind, "RTP") ? NULL
+					     : told_endpoint(&endpoint->to),
 			 "flags", kind, "stats", told_sums(sums), "SSRC",
-			 leg->rtcp.is && seen->heard
+			 endpoint->rtcp.is && seen->heard
 				 ? json_integer((json_int_t)seen->ssrc)
 				 : NULL);
 }
@@ -254,33 +259,35 @@ static json_t *told_port(const struct node_leg_info *leg, const char *kind,
 static json_t *told_media(struct ng_service *sv, const struct ng_dialog *d,
 			  unsigned i, unsigned line, struct totals *total)
 {
-	struct ng_leg *leg = &d->side[i]->leg[line];
-	const struct party *p = party_find(sv->node, leg->id);
+	struct ng_endpoint *endpoint = &d->side[i]->endpoint[line];
+	const struct party *p = party_find(sv->node, endpoint->id);
 	struct node_call *from = stream_from(sv, d, line, i);
 	struct sockaddr_storage local = { 0 };
 	struct node_call_info stream;
-	struct node_leg_info about;
+	struct node_endpoint_info about;
 	struct sums rtp, rtcp;
 	unsigned port;
 	json_t *media;
 
 	if (!p)
 		return NULL;
-	party_leg_info(p, &about);
+	party_endpoint_info(p, &about);
 	if (from)
 		node_call_info(from, &stream);
 	rtp = sums_of(&about, from ? &stream : NULL);
 	rtcp = sums_of_rtcp(&about);
 	add(&total->rtp, &rtp);
 	add(&total->rtcp, &rtcp);
-	tell_ssrc(&about, from, leg, total->ssrc);
-	port = ng_leg_local(sv->node, leg, &local) ? address_port(&local) : 0;
-	media = json_pack("{s:i, s:s, s:s, s:[], s:[o, o]}", "index",
-			  (int)line + 1, "type", "audio", "protocol", "RTP/AVP",
-			  "flags", "streams",
-			  told_port(&about, "RTP", port, &rtp),
-			  told_port(&about, "RTCP", port + !leg->mux, &rtcp));
-	if (leg->mux)
+	tell_ssrc(&about, from, endpoint, total->ssrc);
+	port = ng_endpoint_local(sv->node, endpoint, &local)
+		       ? address_port(&local)
+		       : 0;
+	media = json_pack(
+		"{s:i, s:s, s:s, s:[], s:[o, o]}", "index", (int)line + 1,
+		"type", "audio", "protocol", "RTP/AVP", "flags", "streams",
+		told_port(&about, "RTP", port, &rtp),
+		told_port(&about, "RTCP", port + !endpoint->mux, &rtcp));
+	if (endpoint->mux)
 		(void)json_array_append_new(json_object_get(media, "flags"),
 					    json_string("rtcp-mux"));
 	if (from)
@@ -296,7 +303,7 @@ static void tell_side(struct ng_service *sv, const struct ng_dialog *d,
 	json_t *medias = json_array(), *about;
 
 	for (unsigned k = 0; k < d->nlines; k++)
-		if (s->leg[k].id)
+		if (s->endpoint[k].id)
 			(void)json_array_append_new(
 				medias, told_media(sv, d, i, k, total));
 	about = json_pack("{s:o, s:I, s:o, s:o*}", "tag",
@@ -337,17 +344,18 @@ unsigned long long ng_call_packets(struct ng_service *sv,
 {
 	unsigned long long packets = 0;
 	const struct ng_side *s;
-	struct node_leg_info about;
+	struct node_endpoint_info about;
 
 	LIST_FOREACH(s, &call->sides, link)
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
 		const struct party *p =
-			s->leg[i].id ? party_find(sv->node, s->leg[i].id)
-				     : NULL;
+			s->endpoint[i].id
+				? party_find(sv->node, s->endpoint[i].id)
+				: NULL;
 
 		if (!p)
 			continue;
-		party_leg_info(p, &about);
+		party_endpoint_info(p, &about);
 		packets += about.packets;
 		if (about.rtcp.is) /* all that comes of who is on hold */
 			packets += about.rtcp.is->packets_in;

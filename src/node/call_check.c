@@ -261,9 +261,10 @@ static int check_types(const struct pipeline_side *side,
 		       r->events == side->pt ? side->pt : r->noise);
 }
 
-/* All of it needs a leg, which has a timer. */
-static int check_leg(const struct call_cfg *cfg, const struct call_request *r,
-		     const char *path, struct cr_err *e)
+/* All of it needs an endpoint, which has a timer. */
+static int check_endpoint(const struct call_cfg *cfg,
+			  const struct call_request *r, const char *path,
+			  struct cr_err *e)
 {
 	if (r->port == CALL_PORT_OWN || !inflow_needed(&cfg->inflow))
 		return 0;
@@ -298,7 +299,7 @@ static int check_beside(struct call_cfg *cfg, const struct call_request *r,
 		return -EINVAL;
 	cfg->pt_event_out = sent.one[0].pt;
 	cfg->clock_event_out = sent.one[0].clock;
-	return check_leg(cfg, r, names->in, e);
+	return check_endpoint(cfg, r, names->in, e);
 }
 
 int call_check_stream(struct call_cfg *out, const struct call_request *r,

@@ -27,7 +27,7 @@ int call_check(struct call_cfg *out, const struct call_request *r,
 /** Does @r ask for more than what is done without it? */
 bool call_says_reception(const struct call_reception_request *r);
 
-/** The same without out.address: of a stream to a leg. */
+/** The same without out.address: of a stream to an endpoint. */
 int call_check_stream(struct call_cfg *out, const struct call_request *r,
 		      const struct call_names *names, struct cr_err *e);
 

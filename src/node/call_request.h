@@ -44,7 +44,7 @@ _Static_assert(CALL_COST_MAX <= CR_TASK_LONGEST &&
 #define CALL_LEARN_NAMES "strict", "immediate", "delayed", "asymmetric", NULL
 /** Names of enum call_loss. */
 #define CALL_LOSS_NAMES "number", "conceal", NULL
-/** Names of enum leg_rtcp_mode. */
+/** Names of enum endpoint_rtcp_mode. */
 #define CALL_RTCP_NAMES "off", "port", "mux", NULL
 /** Names of enum jitter_kind. */
 #define CALL_JITTER_NAMES "off", "fixed", "adaptive", NULL
@@ -133,7 +133,7 @@ struct call_request {
 	struct call_release_request release;
 	enum call_port port;
 	const char *interface; /**< of a port of its own; NULL: any that fits */
-	int rtcp;      /**< enum leg_rtcp_mode; with a port of its own */
+	int rtcp;      /**< enum endpoint_rtcp_mode; with a port of its own */
 	uint32_t ssrc; /**< of the input; 0: a random one         */
 	uint32_t pair; /**< id of the other direction's call, or 0 */
 	bool keep;     /**< belongs to no session                 */

@@ -34,7 +34,7 @@ static const struct node_call *shared_call(const struct passing *at)
 	if (!at->ssrc || !is_shared(at))
 		return NULL;
 	RB_FOREACH (nc, node_tree, &at->node->calls)
-		if (!nc->relays && !node_call_ear(nc) &&
+		if (!nc->relays && !node_call_in_endpoint(nc) &&
 		    node_call_settings(nc)->ssrc_in == at->ssrc)
 			return nc;
 	return NULL;
@@ -45,7 +45,8 @@ static const struct node_call *call_at(const struct passing *at)
 	struct node_call *nc;
 
 	RB_FOREACH (nc, node_tree, &at->node->calls)
-		if (nc->ear && node_leg_is_at(nc->ear, &at->to))
+		if (nc->in_endpoint &&
+		    node_endpoint_is_at(nc->in_endpoint, &at->to))
 			return nc;
 	return shared_call(at);
 }
@@ -54,12 +55,12 @@ static const struct party *party_at(const struct passing *at)
 {
 	const struct party *p = party_after(at->node, 0);
 
-	while (p && !node_leg_is_at(p->leg, &at->to))
+	while (p && !node_endpoint_is_at(p->endpoint, &at->to))
 		p = party_after(at->node, p->id);
 	return p;
 }
 
-/* What goes from the leg of @p, as far as is known by now. */
+/* What goes from the endpoint of @p, as far as is known by now. */
 static uint32_t ssrc_to(const struct party *p)
 {
 	const struct conversation *c = p->conversation;
@@ -67,8 +68,8 @@ static uint32_t ssrc_to(const struct party *p)
 
 	for (unsigned i = 0; i < 2 && c; i++)
 		if (conversation_stream(c, i) &&
-		    node_call_settings(conversation_stream(c, i))->mouth ==
-			    p->leg->leg)
+		    node_call_settings(conversation_stream(c, i))
+				    ->out_endpoint == p->endpoint->endpoint)
 			nc = conversation_stream(c, i);
 	return nc ? node_call_settings(nc)->ssrc_out : p->out_ssrc;
 }
@@ -83,7 +84,7 @@ static bool pass(struct passing *at)
 		p = conversation_peer(p->conversation, p);
 		if (!p)
 			return false;
-		(void)way_read(&p->leg->leg->to, &at->to);
+		(void)way_read(&p->endpoint->endpoint->to, &at->to);
 		at->ssrc = ssrc_to(p);
 	} else if (nc) {
 		at->to = node_call_settings(nc)->to;
@@ -106,22 +107,23 @@ static bool may_be_ours(const struct passing *at)
 	return is_shared(at);
 }
 
-/* Is it back at @ear, or (NULL) at the shared port as @ssrc? */
-static bool is_back(const struct passing *at, const struct node_leg *ear,
-		    uint32_t ssrc)
+/* Is it back at @in_endpoint, or (NULL) at the shared port as @ssrc? */
+static bool is_back(const struct passing *at,
+		    const struct node_endpoint *in_endpoint, uint32_t ssrc)
 {
-	return ear ? node_leg_is_at(ear, &at->to)
-		   : at->ssrc == ssrc && is_shared(at);
+	return in_endpoint ? node_endpoint_is_at(in_endpoint, &at->to)
+			   : at->ssrc == ssrc && is_shared(at);
 }
 
-/* Is what begins as @at heard at @ear, or (NULL) as @ssrc, in the end? */
-static bool goes_round(struct passing at, const struct node_leg *ear,
-		       uint32_t ssrc)
+/* Is what begins as @at heard at @in_endpoint, or (NULL) as @ssrc, in the end?
+ */
+static bool goes_round(struct passing at,
+		       const struct node_endpoint *in_endpoint, uint32_t ssrc)
 {
 	for (unsigned i = 0; i < CALLS_MOST; i++) {
 		if (!at.to.ss_family || !may_be_ours(&at))
 			return false;
-		if (is_back(&at, ear, ssrc))
+		if (is_back(&at, in_endpoint, ssrc))
 			return true;
 		if (!pass(&at))
 			return false;
@@ -133,36 +135,38 @@ int circle_check_party(const struct party *p, const struct party *other,
 		       const struct sockaddr_storage *told,
 		       const struct party_names *names, struct cr_err *e)
 {
-	const struct party *at = node_leg_is_at(p->leg, told) ? p : NULL;
+	const struct party *at =
+		node_endpoint_is_at(p->endpoint, told) ? p : NULL;
 	const struct passing first = { .node = p->node,
 				       .to = *told,
 				       .ssrc = ssrc_to(p) };
 
-	if (!at && other && node_leg_is_at(other->leg, told))
+	if (!at && other && node_endpoint_is_at(other->endpoint, told))
 		at = other;
 	if (at)
 		return cr_fail(e, -EINVAL,
-			       "%s: is that of leg %" PRIu32
+			       "%s: is that of endpoint %" PRIu32
 			       ", of the same conversation: packets would go "
 			       "round. Say where the party itself is",
 			       names->address, party_id(at));
-	if (!other || !goes_round(first, other->leg, 0))
+	if (!other || !goes_round(first, other->endpoint, 0))
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "%s: is that of another call of this node, which leads "
-		       "back to leg %" PRIu32 ": packets would go round. Say "
+		       "back to endpoint %" PRIu32
+		       ": packets would go round. Say "
 		       "where the party itself is",
 		       names->address, party_id(other));
 }
 
 int circle_check_call(struct node *n, const struct call_cfg *cfg,
-		      const struct node_leg *ear, struct cr_err *e)
+		      const struct node_endpoint *in_endpoint, struct cr_err *e)
 {
 	const struct passing first = { .node = n,
 				       .to = cfg->to,
 				       .ssrc = cfg->ssrc_out };
 
-	if (!goes_round(first, ear, cfg->ssrc_in))
+	if (!goes_round(first, in_endpoint, cfg->ssrc_in))
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "out.address: leads back to this call: packets would "

@@ -4,8 +4,8 @@
  * of this node they pass through. One call may send to another's port, as where
  * a telephone system sends a call through the node twice; a circle is refused
  * when the address that closes it is named. What is learned, or passes through
- * other nodes, ends by LEG_RATE (media/leg.h), and with a codec in it by the
- * quota of what is sent (media/quota.h).
+ * other nodes, ends by ENDPOINT_RATE (media/endpoint.h), and with a codec in it
+ * by the quota of what is sent (media/quota.h).
  *
  * Control thread.
  */
@@ -15,15 +15,16 @@
 #include "media/call.h"
 #include "node/party.h"
 
-/** Do packets that go from @p to @told come back to @p's leg, or to @other's,
- * which it sends for (NULL: nobody's)? 0, or -EINVAL with @e. */
+/** Do packets that go from @p to @told come back to @p's endpoint, or to
+ * @other's, which it sends for (NULL: nobody's)? 0, or -EINVAL with @e. */
 int circle_check_party(const struct party *p, const struct party *other,
 		       const struct sockaddr_storage *told,
 		       const struct party_names *names, struct cr_err *e);
 
-/** Do packets of the call @cfg come back to where it is heard: at @ear, or
- * (NULL) at the shared port? 0, or -EINVAL with @e. */
+/** Do packets of the call @cfg come back to where it is heard: at @in_endpoint,
+ * or (NULL) at the shared port? 0, or -EINVAL with @e. */
 int circle_check_call(struct node *n, const struct call_cfg *cfg,
-		      const struct node_leg *ear, struct cr_err *e);
+		      const struct node_endpoint *in_endpoint,
+		      struct cr_err *e);
 
 #endif

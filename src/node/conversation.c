@@ -2,9 +2,9 @@
 /*
  * Conversations.
  *
- *   start:  checks -> costs -> legs -> streams -> listed
- *   end:    of either stream, by whomever -> both legs are left, both streams
- *           end -> a grace period -> the last stream has gone -> freed
+ *   start:  checks -> costs -> endpoints -> streams -> listed
+ *   end:    of either stream, by whomever -> both endpoints are left, both
+ * streams end -> a grace period -> the last stream has gone -> freed
  */
 #include "node/conversation.h"
 
@@ -25,13 +25,13 @@ static int conversation_cmp(struct conversation *a, struct conversation *b)
 RB_PROTOTYPE(conversation_tree, conversation, by_id, conversation_cmp)
 RB_GENERATE(conversation_tree, conversation, by_id, conversation_cmp)
 
-/* --- legs --- */
+/* --- endpoints --- */
 
-/* The leg towards party @i of @r: an open one, or a new one. */
-static int have_leg(struct conversation *c, const struct party_request *r,
-		    unsigned i, struct cr_err *e)
+/* The endpoint towards party @i of @r: an open one, or a new one. */
+static int have_endpoint(struct conversation *c, const struct party_request *r,
+			 unsigned i, struct cr_err *e)
 {
-	struct party *p = r->leg ? party_find(c->node, r->leg) : NULL;
+	struct party *p = r->endpoint ? party_find(c->node, r->endpoint) : NULL;
 	int err =
 		p ? 0
 		  : party_open(c->node, r, &conversation_party_names[i], &p, e);
@@ -43,14 +43,15 @@ static int have_leg(struct conversation *c, const struct party_request *r,
 	return 0;
 }
 
-static int have_legs(struct conversation *c,
-		     const struct conversation_request *r, struct cr_err *e)
+static int have_endpoints(struct conversation *c,
+			  const struct conversation_request *r,
+			  struct cr_err *e)
 {
 	int err = 0;
 
 	node_gather(c->node);
 	for (unsigned i = 0; i < 2 && !err; i++)
-		err = have_leg(c, &r->party[i], i, e);
+		err = have_endpoint(c, &r->party[i], i, e);
 	node_tell(c->node);
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = circle_check_party(c->party[i], c->party[!i],
@@ -63,7 +64,7 @@ static int have_legs(struct conversation *c,
 
 /* --- life --- */
 
-static void leave_legs(struct conversation *c)
+static void leave_endpoints(struct conversation *c)
 {
 	node_gather(c->node);
 	for (unsigned i = 0; i < 2; i++)
@@ -107,7 +108,7 @@ static void take_back(struct conversation *c)
 	conversation_stop(c, NODE_END_STOPPED, NULL);
 }
 
-/* It never had a stream: receivers may still have its legs. */
+/* It never had a stream: receivers may still have its endpoints. */
 static void give_up(struct conversation *c)
 {
 	for (unsigned i = 0; i < 2; i++)
@@ -149,13 +150,13 @@ void conversation_use_rtcp(const struct conversation *c,
 {
 	for (unsigned i = 0; i < 2; i++) {
 		const struct call_cfg *to = &stream[!i];
-		const struct leg_rtcp_use use = {
+		const struct endpoint_rtcp_use use = {
 			.ssrc = to->ssrc_out,
 			.rate_in = pipeline_side_clock(&stream[i].media.in),
 			.rate_out = pipeline_side_clock(&to->media.out),
 		};
 
-		leg_rtcp_use(c->party[i]->leg->leg, &use);
+		endpoint_rtcp_use(c->party[i]->endpoint->endpoint, &use);
 	}
 }
 
@@ -184,9 +185,9 @@ static int start_streams(struct conversation *c, struct call_cfg *stream,
 			stream[i].ssrc_out = node_random_ssrc();
 	conversation_use_rtcp(c, stream);
 	for (unsigned i = 0; i < 2 && !err; i++) {
-		stream[i].ear = c->party[i]->leg->leg;
-		stream[i].mouth = c->party[!i]->leg->leg;
-		stream[i].tally = leg_rtcp_sent(stream[i].mouth);
+		stream[i].in_endpoint = c->party[i]->endpoint->endpoint;
+		stream[i].out_endpoint = c->party[!i]->endpoint->endpoint;
+		stream[i].tally = endpoint_rtcp_sent(stream[i].out_endpoint);
 		/* mode requests pass between the two */
 		stream[i].pair = i ? c->stream[0]->id : 0;
 		err = start_stream(c, &stream[i], &c->stream[i], e);
@@ -222,7 +223,7 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 	if (!c)
 		return cr_fail(e, -ENOMEM, "out of memory for a conversation");
 	c->relays = relays;
-	err = have_legs(c, r, e);
+	err = have_endpoints(c, r, e);
 	if (!err)
 		err = start_streams(c, stream, e);
 	if (!err)
@@ -305,11 +306,12 @@ void conversation_set_early(struct conversation *c, bool early)
 	}
 }
 
-const struct node_leg *conversation_ear(const struct conversation *c,
-					const struct node_call *nc)
+const struct node_endpoint *conversation_in_endpoint(
+	const struct conversation *c, const struct node_call *nc)
 {
-	return c->party[c->party[0]->leg->leg != node_call_settings(nc)->ear]
-		->leg;
+	return c->party[c->party[0]->endpoint->endpoint !=
+			node_call_settings(nc)->in_endpoint]
+		->endpoint;
 }
 
 unsigned conversation_number(const struct conversation *c,
@@ -338,7 +340,7 @@ void conversation_stream_ends(struct conversation *c, struct node_call *nc)
 	if (c->ending)
 		return;
 	c->ending = true;
-	leave_legs(c);
+	leave_endpoints(c);
 	if (other)
 		node_call_stop(other, nc->why, &who);
 }
@@ -428,12 +430,12 @@ struct node_call *conversation_stream(const struct conversation *c, unsigned i)
 }
 
 void conversation_rtcp(const struct conversation *c, const struct node_call *nc,
-		       struct leg *leg[2])
+		       struct endpoint *endpoint[2])
 {
 	unsigned i = conversation_number(c, nc);
 
-	leg[0] = c->party[i]->leg->leg;
-	leg[1] = c->party[!i]->leg->leg;
+	endpoint[0] = c->party[i]->endpoint->endpoint;
+	endpoint[1] = c->party[!i]->endpoint->endpoint;
 }
 
 void conversation_party(const struct conversation *c, unsigned i,
@@ -449,5 +451,5 @@ void conversation_party(const struct conversation *c, unsigned i,
 	if (to && !c->relays)
 		out->ptime = pipeline_side_packet(
 			&node_call_settings(to)->media.out);
-	party_leg_info(c->party[i], &out->leg);
+	party_endpoint_info(c->party[i], &out->endpoint);
 }

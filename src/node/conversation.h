@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations: two parties, a leg towards each, and a stream in each
+ * Conversations: two parties, an endpoint towards each, and a stream in each
  * direction. A stream is a call (node.h): scheduled, admitted, counted and
- * listed as one. It hears at one leg, and speaks from the other one to wherever
- * that one's party is (symmetric RTP). Legs and streams have one life: when one
- * ends, all do.
+ * listed as one. It hears at one endpoint, and speaks from the other one to
+ * wherever that one's party is (symmetric RTP). Endpoints and streams have one
+ * life: when one ends, all do.
  *
  * Control thread.
  */
@@ -22,10 +22,11 @@ struct node_who;
 struct conversation;
 struct party;
 
-/** Fill in what open legs say of the parties that @r names by these. 0; -ESRCH,
- * -EBUSY, -EINVAL with @e. Texts of @r may be borrowed from the legs. */
-int conversation_find_legs(struct node *n, struct conversation_request *r,
-			   struct cr_err *e);
+/** Fill in what open endpoints say of the parties that @r names by these. 0;
+ * -ESRCH, -EBUSY, -EINVAL with @e. Texts of @r may be borrowed from the
+ * endpoints. */
+int conversation_find_endpoints(struct node *n, struct conversation_request *r,
+				struct cr_err *e);
 
 /** Check @r, and write the streams' configurations to @stream[2]: from party 0
  * to 1, and back. 0, or -EINVAL with @e. */

@@ -53,7 +53,7 @@ const struct party_names conversation_party_names[2] = {
 	{ .path = "b.", .address = "b.address" },
 };
 
-/* A member of @r that leg.change takes. */
+/* A member of @r that endpoint.change takes. */
 static const char *said_of_party(const struct party_request *r)
 {
 	if (r->side.codec || party_says_use(&r->side))
@@ -71,8 +71,8 @@ static const char *said_of_party(const struct party_request *r)
 	return r->learn >= 0 ? "learn" : NULL;
 }
 
-/* One that only leg.open takes. */
-static const char *said_of_leg(const struct party_request *r)
+/* One that only endpoint.open takes. */
+static const char *said_of_endpoint(const struct party_request *r)
 {
 	if (r->ssrc)
 		return "ssrc";
@@ -87,60 +87,66 @@ static const char *said_of_leg(const struct party_request *r)
 	return r->interface ? "interface" : NULL;
 }
 
-/* What an open leg has said already is not said again. */
+/* What an open endpoint has said already is not said again. */
 static int check_unsaid(const struct party_request *r, const char *path,
 			struct cr_err *e)
 {
-	const char *party = said_of_party(r), *leg = said_of_leg(r);
+	const char *party = said_of_party(r), *endpoint = said_of_endpoint(r);
 
 	if (party)
 		return cr_fail(e, -EINVAL,
-			       "%s%s: leg %" PRIu32 " has it (%sleg); "
-			       "leg.change changes it",
-			       path, party, r->leg, path);
-	if (leg)
+			       "%s%s: endpoint %" PRIu32
+			       " has it (%sendpoint); "
+			       "endpoint.change changes it",
+			       path, party, r->endpoint, path);
+	if (endpoint)
 		return cr_fail(e, -EINVAL,
-			       "%s%s: leg %" PRIu32 " has it (%sleg); say it "
-			       "when the leg is opened (leg.open)",
-			       path, leg, r->leg, path);
+			       "%s%s: endpoint %" PRIu32
+			       " has it (%sendpoint); say it "
+			       "when the endpoint is opened (endpoint.open)",
+			       path, endpoint, r->endpoint, path);
 	return 0;
 }
 
-static int find_leg(struct node *n, struct party_request *r, const char *path,
-		    struct cr_err *e)
+static int find_endpoint(struct node *n, struct party_request *r,
+			 const char *path, struct cr_err *e)
 {
-	const struct party *p = party_find(n, r->leg);
+	const struct party *p = party_find(n, r->endpoint);
 
 	if (!p)
-		return cr_fail(e, -ESRCH, "%sleg: there is no leg %" PRIu32,
-			       path, r->leg);
+		return cr_fail(e, -ESRCH,
+			       "%sendpoint: there is no endpoint %" PRIu32,
+			       path, r->endpoint);
 	if (check_unsaid(r, path, e))
 		return -EINVAL;
 	if (p->conversation)
 		return cr_fail(e, -EBUSY,
-			       "%sleg: conversation %" PRIu32
-			       " has leg %" PRIu32,
-			       path, p->conversation->id, r->leg);
+			       "%sendpoint: conversation %" PRIu32
+			       " has endpoint %" PRIu32,
+			       path, p->conversation->id, r->endpoint);
 	if (!p->codecs.side.codec)
 		return cr_fail(e, -EINVAL,
-			       "%sleg: leg %" PRIu32 " has no codec: tell it "
-			       "by leg.change",
-			       path, r->leg);
+			       "%sendpoint: endpoint %" PRIu32
+			       " has no codec: tell it "
+			       "by endpoint.change",
+			       path, r->endpoint);
 	party_request_of(p, r);
 	return 0;
 }
 
-int conversation_find_legs(struct node *n, struct conversation_request *r,
-			   struct cr_err *e)
+int conversation_find_endpoints(struct node *n, struct conversation_request *r,
+				struct cr_err *e)
 {
 	int err = 0;
 
-	if (r->party[0].leg && r->party[0].leg == r->party[1].leg)
-		return cr_fail(e, -EINVAL, "b.leg: is a's");
+	if (r->party[0].endpoint &&
+	    r->party[0].endpoint == r->party[1].endpoint)
+		return cr_fail(e, -EINVAL, "b.endpoint: is a's");
 	for (unsigned i = 0; i < 2 && !err; i++)
-		if (r->party[i].leg)
-			err = find_leg(n, &r->party[i],
-				       conversation_party_names[i].path, e);
+		if (r->party[i].endpoint)
+			err = find_endpoint(n, &r->party[i],
+					    conversation_party_names[i].path,
+					    e);
 	return err;
 }
 

@@ -44,8 +44,8 @@ int conversation_room(struct node *n, int64_t ppm,
 		      const struct conversation_promise *promised,
 		      struct cr_err *e);
 
-/** RTCP of both legs is about @stream[2] from now on. A relay tells the SSRC of
- * what it passes on by itself. */
+/** RTCP of both endpoints is about @stream[2] from now on. A relay tells the
+ * SSRC of what it passes on by itself. */
 void conversation_use_rtcp(const struct conversation *c,
 			   const struct call_cfg *stream);
 

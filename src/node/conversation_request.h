@@ -38,18 +38,19 @@ struct party_request {
 	int learn;	   /**< enum learn_mode; -1: delayed, if it is known */
 	uint32_t ssrc;	   /**< of what it sends; 0: that is learned         */
 	uint32_t out_ssrc; /**< of what it is sent; 0: a random one */
-	int rtcp;	   /**< enum leg_rtcp_mode; -1: PORT */
-	const char *interface; /**< of its leg; NULL: any that fits     */
-	/** enum party_family: of its leg while its address is not known. */
+	int rtcp;	   /**< enum endpoint_rtcp_mode; -1: PORT */
+	const char *interface; /**< of its endpoint; NULL: any that fits     */
+	/** enum party_family: of its endpoint while its address is not known.
+	 */
 	int family;
 	struct call_types_request types;
 	struct call_reception_request reception; /**< of what it sends */
 	/** It wants nothing to be sent to it: "sendonly", "inactive" (RFC
 	 * 3264, 8.4). RTCP goes on. */
 	bool hold;
-	/** Id of its leg, which is open: nothing else is said then. 0: a new
-	 * one. */
-	uint32_t leg;
+	/** Id of its endpoint, which is open: nothing else is said then. 0: a
+	 * new one. */
+	uint32_t endpoint;
 };
 
 /** What changes of a party. */

@@ -13,7 +13,7 @@
 
 #include "cr/sched.h"
 #include "engine/contract.h"
-#include "media/leg_rtcp.h"
+#include "media/endpoint_rtcp.h"
 #include "media/counters.h"
 #include "node/bounds.h"
 #include "node/interfaces.h"
@@ -49,10 +49,11 @@ struct node_call_counts {
 #undef NODE_COUNT
 };
 
-/** RTCP of a stream: of the leg that hears it, and of the one that speaks. */
+/** RTCP of a stream: of the endpoint that hears it, and of the one that speaks.
+ */
 struct node_rtcp_info {
-	const struct leg_rtcp_info *is; /**< NULL: there is none */
-	struct leg_rtcp_info leads;	/**< where it leads      */
+	const struct endpoint_rtcp_info *is; /**< NULL: there is none */
+	struct endpoint_rtcp_info leads;     /**< where it leads      */
 };
 
 struct node_call_info {
@@ -174,7 +175,7 @@ struct node_receiver_info {
 	unsigned calls; /**< that are with it */
 };
 
-/** What RTCP of all legs says, past ones included. */
+/** What RTCP of all endpoints says, past ones included. */
 struct node_rtcp_stats {
 	uint64_t sent;	  /**< packets */
 	uint64_t reports; /**< of far sides, on what the node sends */
@@ -187,8 +188,8 @@ struct node_worker_info {
 	uint64_t jobs, picks, drops, wakeups, steals;
 };
 
-/** A leg, and what it has learned of its party. */
-struct node_leg_info {
+/** An endpoint, and what it has learned of its party. */
+struct node_endpoint_info {
 	uint32_t id;
 	const char *interface;
 	char address[NODE_ADDRESS_MAX]; /**< where the party sends to */
@@ -199,12 +200,12 @@ struct node_leg_info {
 	unsigned long long wrong_source, wrong_ssrc, unproven;
 	unsigned long long ssrc_changes, address_changes;
 	char unknown[PAYLOAD_UNKNOWN_TEXT]; /**< types that nobody agreed on */
-	struct node_rtcp_info rtcp;	    /**< of its leg */
+	struct node_rtcp_info rtcp;	    /**< of its endpoint */
 };
 
-/** A leg by itself. */
-struct node_open_leg_info {
-	struct node_leg_info leg;
+/** An endpoint by itself. */
+struct node_open_endpoint_info {
+	struct node_endpoint_info endpoint;
 	uint32_t conversation;	  /**< that has it, or 0 */
 	const char *codec, *mode; /**< NULL: not said */
 	cr_ns ptime;	/**< asked for, of what it is sent; 0: not said */
@@ -213,7 +214,7 @@ struct node_open_leg_info {
 
 /** A party of a conversation. */
 struct node_party_info {
-	struct node_leg_info leg;
+	struct node_endpoint_info endpoint;
 	uint32_t call;	   /**< the stream from it */
 	uint8_t pt;	   /**< of what it sends and receives */
 	uint32_t out_ssrc; /**< of what it is sent */

@@ -141,7 +141,7 @@ static int open_receivers(struct node *n, struct cr_err *warn, struct cr_err *e)
 	const struct receivers_config cfg = {
 		.each = {
 			.table = n->table,
-			.legs = &n->legs,
+			.endpoints = &n->endpoints,
 			.live = n->live,
 			/* AUTO: one of many may still have to do without */
 			.io = n->io == UDP_IO_EPOLL ? n->io : n->cfg.io,
@@ -277,7 +277,7 @@ static void close_parts(struct node *n)
 	free(n->past);
 	costs_free(n->costs);
 	call_table_free(n->table);
-	legs_fini(&n->legs);
+	endpoints_fini(&n->endpoints);
 	interfaces_close(&n->interfaces);
 	while (n->nfd)
 		(void)close(n->fd[--n->nfd]);
@@ -320,7 +320,7 @@ int node_close(struct node *n)
 	if (err)
 		return err;
 	end_returned(n);
-	rcu_done(); /* their legs */
+	rcu_done(); /* their endpoints */
 	live_close(n->live);
 	close_parts(n);
 	return 0;

@@ -73,14 +73,15 @@ struct node_config {
 	/** Which addresses are this machine's, or NULL: nobody knows any but
 	 * loopback's. Borrowed. */
 	const struct own_hosts *here;
-	cr_ns rtcp_interval;  /**< between reports of a leg, on average; 0: 5 s
-			       */
-	unsigned tos;	      /**< of packets sent, see udp/tos.h      */
-	unsigned workers;     /**< 1..CR_MAX_CPUS                      */
-	const unsigned *pin;  /**< [workers] OS CPUs, or NULL          */
-	unsigned receivers;   /**< ..NODE_RECEIVERS_MAX; 0: 1              */
-	const int *rx_cpu;    /**< [receivers] OS CPUs or -1; or NULL  */
-	unsigned cpus_per_rq; /**< 0: one run queue for all            */
+	cr_ns rtcp_interval; /**< between reports of an endpoint, on average; 0:
+			      * 5 s
+			      */
+	unsigned tos;	     /**< of packets sent, see udp/tos.h      */
+	unsigned workers;    /**< 1..CR_MAX_CPUS                      */
+	const unsigned *pin; /**< [workers] OS CPUs, or NULL          */
+	unsigned receivers;  /**< ..NODE_RECEIVERS_MAX; 0: 1              */
+	const int *rx_cpu;   /**< [receivers] OS CPUs or -1; or NULL  */
+	unsigned cpus_per_rq;	 /**< 0: one run queue for all            */
 	const unsigned *rq_cpus; /**< or see core_config, with nrq; or NULL */
 	unsigned nrq;
 	const struct topology *topology; /**< read by node_open(); or NULL   */
@@ -154,7 +155,7 @@ void node_end_calls(struct node *n);
 int node_close(struct node *n);
 
 /** Between these two, what control does wakes each receiver once at most: for
- * who opens or closes several legs. Pairs may nest. */
+ * who opens or closes several endpoints. Pairs may nest. */
 void node_gather(struct node *n);
 void node_tell(struct node *n);
 
@@ -188,7 +189,7 @@ struct node_port_wish {
 	bool own; /**< a port of its own; false: the shared one */
 	const char
 		*interface; /**< name of its interface; NULL: any that fits */
-	int rtcp;	    /**< enum leg_rtcp_mode */
+	int rtcp;	    /**< enum endpoint_rtcp_mode */
 };
 
 /**
@@ -312,7 +313,7 @@ void node_trace_settle(struct node *n);
  * whatever was in them; see turn_worker. */
 void node_histograms(const struct node *n, struct histogram *delay,
 		     struct histogram *jitter);
-/** What RTCP has said so far of all legs, as above: round trips, and the
+/** What RTCP has said so far of all endpoints, as above: round trips, and the
  * interarrival jitter that far sides have, both in ns. */
 void node_rtcp_histograms(const struct node *n, struct histogram *round_trip,
 			  struct histogram *jitter);

@@ -2,7 +2,7 @@
 /*
  * Calls of a node: from the request to the table, and what is known of them.
  *
- *   refusals -> cost -> SSRCs -> (a leg) -> admission -> table
+ *   refusals -> cost -> SSRCs -> (an endpoint) -> admission -> table
  * How they end: node_call_end.c.
  */
 #include <errno.h>
@@ -72,14 +72,14 @@ static void choose_receiver(struct node *n, struct call_cfg *cfg, bool own_port)
 {
 	unsigned least = receivers_least_shared(n->receivers);
 
-	own_port = own_port || cfg->ear;
+	own_port = own_port || cfg->in_endpoint;
 	while (!cfg->ssrc_in || !ssrc_free(n, cfg->ssrc_in)) {
 		cfg->ssrc_in = node_random_ssrc();
 		if (!own_port &&
 		    receivers_of_ssrc(n->receivers, cfg->ssrc_in) != least)
 			cfg->ssrc_in = 0;
 	}
-	cfg->receiver = cfg->ear ? cfg->ear->cfg.receiver
+	cfg->receiver = cfg->in_endpoint ? cfg->in_endpoint->cfg.receiver
 			: own_port
 				? receivers_least(n->receivers)
 				: receivers_of_ssrc(n->receivers, cfg->ssrc_in);
@@ -97,10 +97,10 @@ static void choose_numbers(const struct node *n, struct call_cfg *cfg)
 }
 
 /* Of a call of its own. */
-static struct leg_rtcp_cfg rtcp_of(int mode, const struct call_cfg *cfg)
+static struct endpoint_rtcp_cfg rtcp_of(int mode, const struct call_cfg *cfg)
 {
-	return (struct leg_rtcp_cfg){
-		.mode = (enum leg_rtcp_mode)mode,
+	return (struct endpoint_rtcp_cfg){
+		.mode = (enum endpoint_rtcp_mode)mode,
 		.fd = -1,
 		.use = { .ssrc = cfg->ssrc_out,
 			 .rate_in = pipeline_side_clock(&cfg->media.in),
@@ -111,29 +111,29 @@ static struct leg_rtcp_cfg rtcp_of(int mode, const struct call_cfg *cfg)
 /* A call's own port. */
 struct own_port {
 	struct interface *at;
-	int rtcp; /* enum leg_rtcp_mode */
+	int rtcp; /* enum endpoint_rtcp_mode */
 };
 
 /* Where it is heard: at @port, or (NULL) at the shared one. */
-static int open_ear(struct node_call *nc, struct call_cfg *cfg,
-		    const struct own_port *port, struct cr_err *e)
+static int open_in_endpoint(struct node_call *nc, struct call_cfg *cfg,
+			    const struct own_port *port, struct cr_err *e)
 {
-	struct leg_rtcp_cfg rtcp;
+	struct endpoint_rtcp_cfg rtcp;
 	int err;
 
 	if (!port)
 		return 0;
 	rtcp = rtcp_of(port->rtcp, cfg);
 	rtcp.listener = cfg->to;
-	err = node_leg_open(nc->node, port->at, &cfg->hears, &rtcp, &nc->ear,
-			    e);
+	err = node_endpoint_open(nc->node, port->at, &cfg->hears, &rtcp,
+				 &nc->in_endpoint, e);
 	if (err) {
 		nc->node->calls_refused++;
 		return err;
 	}
-	cfg->ear = nc->ear->leg;
-	cfg->tally = leg_rtcp_sent(cfg->ear);
-	cfg->receiver = cfg->ear->cfg.receiver;
+	cfg->in_endpoint = nc->in_endpoint->endpoint;
+	cfg->tally = endpoint_rtcp_sent(cfg->in_endpoint);
+	cfg->receiver = cfg->in_endpoint->cfg.receiver;
 	return 0;
 }
 
@@ -150,7 +150,7 @@ static int add_task(struct node *n, struct node_call *nc, struct cr_verdict *v)
 /* What can fail comes before what takes effect. */
 static int join(struct node *n, struct node_call *nc, struct cr_err *e)
 {
-	struct leg *ear = call_settings(nc->call)->ear;
+	struct endpoint *in_endpoint = call_settings(nc->call)->in_endpoint;
 	struct cr_verdict v = { 0 };
 	int err;
 
@@ -164,8 +164,8 @@ static int join(struct node *n, struct node_call *nc, struct cr_err *e)
 	/* from here on packets find it; choose_numbers() saw the SSRC free,
 	 * and only this thread adds */
 	CR_ASSERT(!call_table_add(n->table, nc->call));
-	if (ear)
-		leg_listen(ear, nc->call);
+	if (in_endpoint)
+		endpoint_listen(in_endpoint, nc->call);
 	else
 		receivers_add(n->receivers, nc->call);
 	return 0;
@@ -280,10 +280,10 @@ static int refuse_first(struct node *n, const struct call_cfg *cfg,
 static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
 		 const struct own_port *port, struct cr_err *e)
 {
-	int err = open_ear(nc, cfg, port, e);
+	int err = open_in_endpoint(nc, cfg, port, e);
 
-	if (!err && !cfg->mouth)
-		err = circle_check_call(n, cfg, nc->ear, e);
+	if (!err && !cfg->out_endpoint)
+		err = circle_check_call(n, cfg, nc->in_endpoint, e);
 	if (!err) {
 		call_settle(cfg, &nc->cost->cost);
 		err = call_new(&nc->call, cfg, e);
@@ -299,8 +299,8 @@ static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
 	if (!err)
 		return 0;
 	call_free(nc->call); /* nobody has seen it */
-	if (nc->ear)
-		node_leg_discard(nc->ear);
+	if (nc->in_endpoint)
+		node_endpoint_discard(nc->in_endpoint);
 	free(nc->codecs);
 	free(nc);
 	return err;
@@ -315,7 +315,7 @@ void node_call_enter(struct node *n, struct node_call *nc)
 }
 
 /* A call that nothing speaks against but admission: at @port, of its own; of
- * the conversation @of, whose legs @cfg has; or at the shared port. */
+ * the conversation @of, whose endpoints @cfg has; or at the shared port. */
 static int begin(struct node *n, struct call_cfg *cfg,
 		 const struct own_port *port, struct conversation *of,
 		 struct node_call **out, struct cr_err *e)

@@ -51,8 +51,8 @@ void node_call_stop(struct node_call *nc, enum node_end why,
 	}
 	if (nc->conversation)
 		conversation_stream_ends(nc->conversation, nc);
-	else if (nc->ear)
-		node_leg_leave(nc->ear);
+	else if (nc->in_endpoint)
+		node_endpoint_leave(nc->in_endpoint);
 	else
 		receivers_del(nc->node->receivers, nc->call);
 	if (!nc->call) {
@@ -150,10 +150,11 @@ void node_learn(struct node *n)
 
 static void finish_gone(struct node *n, struct node_call *nc)
 {
-	struct leg *ear = node_call_settings(nc)->ear;
+	struct endpoint *in_endpoint = node_call_settings(nc)->in_endpoint;
 
-	if (node_call_is_fed(nc)) /* a leg that goes on counts by itself */
-		rx_count_rest(ear, node_call_counters(nc));
+	if (node_call_is_fed(
+		    nc)) /* an endpoint that goes on counts by itself */
+		rx_count_rest(in_endpoint, node_call_counters(nc));
 	if (nc->call)
 		call_count_rest(nc->call);
 	if (nc->hung)
@@ -168,7 +169,7 @@ static void finish_gone(struct node *n, struct node_call *nc)
 	n->ncalls--;
 	n->nending -= !nc->hung;
 	n->nrelays -= nc->relays;
-	node_leg_free(nc->ear);
+	node_endpoint_free(nc->in_endpoint);
 	call_free(nc->call);
 	relay_free(nc->relay);
 	if (nc->conversation)

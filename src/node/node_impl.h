@@ -10,15 +10,15 @@
 #include <sys/queue.h>
 
 #include "media/call_table.h"
-#include "media/leg_rtcp.h"
-#include "media/legs.h"
+#include "media/endpoint_rtcp.h"
+#include "media/endpoints.h"
 #include "media/receivers.h"
 #include "media/turn.h"
 #include "node/conversation.h"
 #include "node/costs.h"
 #include "node/measuring.h"
 #include "node/node.h"
-#include "node/node_leg.h"
+#include "node/node_endpoint.h"
 #include "node/party.h"
 #include "recovery/recovery.h"
 
@@ -58,8 +58,8 @@ struct node_call {
 	cr_ns started_utc;		/**< CLOCK_REALTIME */
 	cr_ns recorded;			/**< last, by then; 0: not yet */
 	struct node_top_sample was, is; /**< at n->top_at[]; zero: not yet */
-	/** Its own; NULL: the shared port, or a leg of ... */
-	struct node_leg *ear;
+	/** Its own; NULL: the shared port, or an endpoint of ... */
+	struct node_endpoint *in_endpoint;
 	struct conversation *conversation; /**< ... this one, or NULL */
 	struct node *node;
 	RB_ENTRY(node_call) by_id;
@@ -91,13 +91,15 @@ static inline const struct rtp_source *node_call_seen(
 						   : &nc->call->seen;
 }
 
-/** Does a leg still feed it? */
+/** Does an endpoint still feed it? */
 static inline bool node_call_is_fed(const struct node_call *nc)
 {
-	const struct leg *ear = node_call_settings(nc)->ear;
+	const struct endpoint *in_endpoint =
+		node_call_settings(nc)->in_endpoint;
 
-	return ear && ((nc->relay && leg_relayer(ear) == nc->relay) ||
-		       (nc->call && leg_listener(ear) == nc->call));
+	return in_endpoint &&
+	       ((nc->relay && endpoint_relayer(in_endpoint) == nc->relay) ||
+		(nc->call && endpoint_listener(in_endpoint) == nc->call));
 }
 
 /** What a live_task of the node is embedded in. */
@@ -144,8 +146,8 @@ struct node {
 	unsigned nfd;
 	struct interfaces interfaces;
 	struct call_table *table;
-	struct legs legs;
-	uint32_t last_leg, last_conversation;
+	struct endpoints endpoints;
+	uint32_t last_endpoint, last_conversation;
 	struct conversation_tree conversations; /**< by id, ending ones too */
 	struct party_tree parties;		/**< by id, also those left */
 	struct costs *costs;
@@ -177,11 +179,12 @@ struct node {
 	cr_ns started, started_utc;
 	uint64_t calls_started, calls_refused;
 	cr_ns top_at[2]; /**< the samples of calls before the last, and last */
-	unsigned own_descriptors;    /**< node_opened_all()'s               */
-	unsigned kept_descriptors;   /**< and what it was told              */
-	atomic_uint leg_descriptors; /**< legs give theirs back on any thread */
-	/** Of legs that have gone: what was counted with no call. */
-	atomic_ullong leg_drops, leg_unread;
+	unsigned own_descriptors;  /**< node_opened_all()'s               */
+	unsigned kept_descriptors; /**< and what it was told              */
+	atomic_uint endpoint_descriptors; /**< endpoints give theirs back on any
+					     thread */
+	/** Of endpoints that have gone: what was counted with no call. */
+	atomic_ullong endpoint_drops, endpoint_unread;
 	/** Sums over calls that have gone, in the order of CALL_COUNTERS. */
 	unsigned long long *past;
 
@@ -287,30 +290,32 @@ void node_traced(evutil_socket_t fd, short what, void *arg);
 int node_plan_engine(struct node *n, struct cr_err *e);
 /** An SSRC that nobody can guess. */
 uint32_t node_random_ssrc(void);
-/** What is known of RTCP of a stream that @ear hears and that goes out at
+/** What is known of RTCP of a stream that @in_endpoint hears and that goes out
+ * at
  * @mouth, into @out, which must not be moved. @last: threads have let go of
  * both. Either may be NULL. */
-void node_rtcp_tell(struct leg *ear, struct leg *mouth, bool last,
-		    struct node_rtcp_info *out);
+void node_rtcp_tell(struct endpoint *in_endpoint, struct endpoint *out_endpoint,
+		    bool last, struct node_rtcp_info *out);
 /** The same of @nc. */
 void node_call_rtcp(const struct node_call *nc, bool last,
 		    struct node_rtcp_info *out);
-/** The legs of @of that its stream @nc hears at, and is sent from. */
+/** The endpoints of @of that its stream @nc hears at, and is sent from. */
 void conversation_rtcp(const struct conversation *of,
-		       const struct node_call *nc, struct leg *leg[2]);
-/** Sums over all legs, into @out (node_rtcp.c). */
+		       const struct node_call *nc,
+		       struct endpoint *endpoint[2]);
+/** Sums over all endpoints, into @out (node_rtcp.c). */
 void node_rtcp_stats(const struct node *n, struct node_rtcp_stats *out);
 /** Is there room for @more calls under --max-calls? 0, or -ENOSPC with @e. */
 int node_refuse_full(struct node *n, unsigned more, struct cr_err *e);
 
 /** Is there no memory beside cfg.memory_reserve? 0; or -ENOSPC with @e. */
 int node_refuse_short(const struct node *n, struct cr_err *e);
-/** Start a stream of @of, whose legs @cfg has, if there is room
+/** Start a stream of @of, whose endpoints @cfg has, if there is room
  * (node_refuse_full()): as node_call_start(). */
 int node_stream_start(struct node *n, struct call_cfg *cfg,
 		      struct conversation *of, struct node_call **out,
 		      struct cr_err *e);
-/** Start a relay of @of, whose legs @cfg has, if there is room
+/** Start a relay of @of, whose endpoints @cfg has, if there is room
  * (node_refuse_full()). 0; -ENOMEM with @e. */
 int node_relay_start(struct node *n, struct call_cfg *cfg,
 		     struct conversation *of, struct node_call **out,
@@ -349,14 +354,15 @@ struct call_codecs *node_codecs_copy(const struct call_codecs *from);
 void node_call_enter(struct node *n, struct node_call *nc);
 /** The last thread has let go of @nc. Any thread. */
 void node_call_gone(struct node_call *nc);
-/** The leg of @of that its stream @nc hears at. */
-const struct node_leg *conversation_ear(const struct conversation *of,
-					const struct node_call *nc);
-/** The leg that @nc hears at; NULL: the shared port. */
-static inline const struct node_leg *node_call_ear(const struct node_call *nc)
+/** The endpoint of @of that its stream @nc hears at. */
+const struct node_endpoint *conversation_in_endpoint(
+	const struct conversation *of, const struct node_call *nc);
+/** The endpoint that @nc hears at; NULL: the shared port. */
+static inline const struct node_endpoint *node_call_in_endpoint(
+	const struct node_call *nc)
 {
-	return nc->conversation ? conversation_ear(nc->conversation, nc)
-				: nc->ear;
+	return nc->conversation ? conversation_in_endpoint(nc->conversation, nc)
+				: nc->in_endpoint;
 }
 /** @nc is over: record it; with the other stream of its conversation, when that
  * is over, too (node_record.c). */

@@ -11,7 +11,7 @@
 #include "node/node_impl.h"
 #include "udp/socket.h"
 
-/* The shared socket's buffers are for all calls; a flood on one leg's port
+/* The shared socket's buffers are for all calls; a flood on one endpoint's port
  * shall not take as much memory. */
 #define PORT_BUFFER (128 << 10)
 
@@ -67,10 +67,10 @@ void node_address(const struct node *n, char *buf, size_t size)
 
 void node_call_address(const struct node_call *nc, char *buf, size_t size)
 {
-	const struct node_leg *ear = node_call_ear(nc);
+	const struct node_endpoint *in_endpoint = node_call_in_endpoint(nc);
 
-	if (ear)
-		node_leg_address(ear, buf, size);
+	if (in_endpoint)
+		node_endpoint_address(in_endpoint, buf, size);
 	else
 		node_address(nc->node, buf, size);
 }

@@ -266,7 +266,7 @@ static void take_call(struct recode *r)
 	take_codecs(r);
 	if (!nc->relay)
 		return;
-	leg_listen(r->to->ear, nc->call);
+	endpoint_listen(r->to->in_endpoint, nc->call);
 	relay_stand_for(nc->relay, nc->call);
 	relay_want(nc->relay, RELAY_NONE);
 	be_relay(nc, false);
@@ -281,7 +281,7 @@ static void take_relay(struct recode *r)
 	if (r->types)
 		take_codecs(r);
 	if (r->fresh) {
-		leg_listen(r->to->ear, nc->call);
+		endpoint_listen(r->to->in_endpoint, nc->call);
 		relay_stand_for(nc->relay, nc->call);
 	}
 	if (r->relay) {
@@ -303,7 +303,7 @@ static void take_relay(struct recode *r)
 	if (!nc->relays || r->fresh)
 		relay_want(nc->relay, RELAY_SOME);
 	if (r->relay)
-		leg_relay(r->to->ear, nc->relay);
+		endpoint_relay(r->to->in_endpoint, nc->relay);
 	be_relay(nc, true);
 }
 

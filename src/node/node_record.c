@@ -48,8 +48,8 @@ static void learned(const struct learn *l, struct record_heard *to)
 	to->source = address_text(&l->at, to->source_is, sizeof(to->source_is));
 }
 
-/* Of a leg that goes on: its receiver has the rest. */
-static void learned_so_far(const struct leg *l, struct record_heard *to)
+/* Of an endpoint that goes on: its receiver has the rest. */
+static void learned_so_far(const struct endpoint *l, struct record_heard *to)
 {
 	struct sockaddr_storage at;
 
@@ -63,7 +63,7 @@ static void learned_so_far(const struct leg *l, struct record_heard *to)
 /* The receiver has let go of the call. */
 static void heard(const struct node_call *nc, struct record_stream *out)
 {
-	const struct node_leg *ear = node_call_ear(nc);
+	const struct node_endpoint *in_endpoint = node_call_in_endpoint(nc);
 	const struct rtp_source *seen = node_call_seen(nc);
 	const struct call *c = nc->call;
 	struct record_heard *to = &out->heard_is;
@@ -72,10 +72,10 @@ static void heard(const struct node_call *nc, struct record_stream *out)
 	to->lost = rtp_source_lost(seen);
 	to->expected = seen->received + to->lost;
 	to->jitter = c ? arrivals_jitter(&c->arrivals) : 0;
-	if (ear && !node_call_is_fed(nc))
-		learned_so_far(ear->leg, to);
-	else if (ear)
-		learned(&ear->leg->learn, to);
+	if (in_endpoint && !node_call_is_fed(nc))
+		learned_so_far(in_endpoint->endpoint, to);
+	else if (in_endpoint)
+		learned(&in_endpoint->endpoint->learn, to);
 	else if (c && c->source_known)
 		to->source = address_text(&c->source, to->source_is,
 					  sizeof(to->source_is));
@@ -185,7 +185,7 @@ bool node_call_quality(struct node_call *nc, const struct record_loss *since,
 		       struct record_loss *now, struct record_quality *out)
 {
 	struct record_stream r = { 0 };
-	const struct leg_rtcp_info *seen = &r.info.rtcp.leads;
+	const struct endpoint_rtcp_info *seen = &r.info.rtcp.leads;
 
 	node_call_info(nc, &r.info);
 	if (!r.info.rtcp.is || !seen->heard)

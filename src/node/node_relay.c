@@ -2,8 +2,8 @@
 /*
  * Streams of conversations that begin as relays.
  *
- *   start:  -> the leg's packets go to it
- *   stop:   its legs out of the receivers -> grace period (rx lets go)
+ *   start:  -> the endpoint's packets go to it
+ *   stop:   its endpoints out of the receivers -> grace period (rx lets go)
  *           -> node_call_gone() -> node_reap() on the control thread
  */
 #include <errno.h>
@@ -21,7 +21,7 @@ int node_relay_start(struct node *n, struct call_cfg *cfg,
 	struct node_call *nc = calloc(1, sizeof(*nc));
 
 	cfg->id = n->last_id + 1;
-	cfg->receiver = cfg->ear->cfg.receiver;
+	cfg->receiver = cfg->in_endpoint->cfg.receiver;
 	cfg->ring_frames = n->cfg.ring_frames;
 	if (nc && types)
 		nc->relay = relay_new(cfg, types);
@@ -38,7 +38,7 @@ int node_relay_start(struct node *n, struct call_cfg *cfg,
 	nc->started_utc = clock_read(CLOCK_REALTIME);
 	nc->conversation = of;
 	nc->relay->owner = nc;
-	leg_relay(cfg->ear, nc->relay);
+	endpoint_relay(cfg->in_endpoint, nc->relay);
 	node_call_enter(n, nc);
 	*out = nc;
 	return 0;

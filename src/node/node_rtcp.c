@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RTCP of a node's legs: what is told of it.
+ * RTCP of a node's endpoints: what is told of it.
  */
 #include <string.h>
 
 #include "node/node_impl.h"
 
-/* What a stream's listener reports is heard by the leg that it is sent from. */
-static void take_far(struct leg_rtcp_info *to, const struct leg_rtcp_info *far)
+/* What a stream's listener reports is heard by the endpoint that it is sent
+ * from. */
+static void take_far(struct endpoint_rtcp_info *to,
+		     const struct endpoint_rtcp_info *far)
 {
 	to->reports = far->reports;
 	to->lost_share = far->lost_share;
@@ -21,31 +23,32 @@ static void take_far(struct leg_rtcp_info *to, const struct leg_rtcp_info *far)
 	to->rtt_max = far->rtt_max;
 }
 
-void node_rtcp_tell(struct leg *ear, struct leg *mouth, bool last,
-		    struct node_rtcp_info *out)
+void node_rtcp_tell(struct endpoint *in_endpoint, struct endpoint *out_endpoint,
+		    bool last, struct node_rtcp_info *out)
 {
-	struct leg_rtcp_info far = { 0 };
+	struct endpoint_rtcp_info far = { 0 };
 
 	*out = (struct node_rtcp_info){ 0 };
-	if (ear && ear->rtcp)
-		leg_rtcp_tell(ear, last, &out->leads);
-	if (mouth && mouth->rtcp)
-		leg_rtcp_tell(mouth, last, &far);
+	if (in_endpoint && in_endpoint->rtcp)
+		endpoint_rtcp_tell(in_endpoint, last, &out->leads);
+	if (out_endpoint && out_endpoint->rtcp)
+		endpoint_rtcp_tell(out_endpoint, last, &far);
 	take_far(&out->leads, &far);
-	if ((ear && ear->rtcp) || (mouth && mouth->rtcp))
+	if ((in_endpoint && in_endpoint->rtcp) ||
+	    (out_endpoint && out_endpoint->rtcp))
 		out->is = &out->leads;
 }
 
 void node_call_rtcp(const struct node_call *nc, bool last,
 		    struct node_rtcp_info *out)
 {
-	struct leg *leg[2] = { NULL, NULL };
+	struct endpoint *endpoint[2] = { NULL, NULL };
 
 	if (nc->conversation)
-		conversation_rtcp(nc->conversation, nc, leg);
-	else if (nc->ear)
-		leg[0] = leg[1] = nc->ear->leg;
-	node_rtcp_tell(leg[0], leg[1], last, out);
+		conversation_rtcp(nc->conversation, nc, endpoint);
+	else if (nc->in_endpoint)
+		endpoint[0] = endpoint[1] = nc->in_endpoint->endpoint;
+	node_rtcp_tell(endpoint[0], endpoint[1], last, out);
 }
 
 void node_rtcp_histograms(const struct node *n, struct histogram *round_trip,
@@ -54,7 +57,7 @@ void node_rtcp_histograms(const struct node *n, struct histogram *round_trip,
 	memset(round_trip, 0, sizeof(*round_trip));
 	memset(jitter, 0, sizeof(*jitter));
 	for (unsigned i = 0; i < receivers_count(n->receivers); i++) {
-		const struct leg_rtcp_sums *s =
+		const struct endpoint_rtcp_sums *s =
 			rx_rtcp(receivers_at(n->receivers, i));
 
 		histogram_merge(round_trip, &s->round_trip);
@@ -68,7 +71,7 @@ void node_rtcp_stats(const struct node *n, struct node_rtcp_stats *out)
 
 	*out = (struct node_rtcp_stats){ 0 };
 	for (unsigned i = 0; i < receivers_count(n->receivers); i++) {
-		const struct leg_rtcp_sums *s =
+		const struct endpoint_rtcp_sums *s =
 			rx_rtcp(receivers_at(n->receivers, i));
 
 		out->sent +=

@@ -16,7 +16,7 @@ static unsigned long long relaxed(const atomic_ullong *counter)
 
 /* --- sums --- */
 
-/* Past calls and present ones together, and what no call had at a leg. */
+/* Past calls and present ones together, and what no call had at an endpoint. */
 static void sum_counters(struct node *n, struct node_totals *sum)
 {
 	unsigned long long count[CALL_NCOUNTERS];
@@ -25,8 +25,8 @@ static void sum_counters(struct node *n, struct node_totals *sum)
 #define PAST(name, label, help) sum->name = n->past[CALL_COUNTER_##name];
 	CALL_SUMS(PAST)
 #undef PAST
-	sum->port_drops += relaxed(&n->leg_drops);
-	sum->unread += relaxed(&n->leg_unread);
+	sum->port_drops += relaxed(&n->endpoint_drops);
+	sum->unread += relaxed(&n->endpoint_unread);
 	RB_FOREACH (nc, node_tree, &n->calls) {
 		node_call_counts(nc, count);
 #define ADD(name, label, help) sum->name += count[CALL_COUNTER_##name];
@@ -267,7 +267,7 @@ static cr_ns max_age(const struct node_call *nc)
 static void settings(const struct node_call *nc, struct node_call_info *out)
 {
 	const struct call_cfg cfg = node_call_cfg(nc);
-	const struct node_leg *ear = node_call_ear(nc);
+	const struct node_endpoint *in_endpoint = node_call_in_endpoint(nc);
 
 	*out = (struct node_call_info){
 		.id = cfg.id,
@@ -281,13 +281,13 @@ static void settings(const struct node_call *nc, struct node_call_info *out)
 	};
 	if (!nc->relays)
 		out->out.ptime = pipeline_side_packet(&cfg.media.out);
-	(void)way_read(nc->call ? nc->call->way : &nc->relay->mouth->to,
+	(void)way_read(nc->call ? nc->call->way : &nc->relay->out_endpoint->to,
 		       &out->to);
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
-	out->interface = ear ? ear->interface->cfg.name : NULL;
-	if (ear)
-		(void)payload_unknown_text(&ear->leg->unknown, out->unknown,
-					   sizeof(out->unknown));
+	out->interface = in_endpoint ? in_endpoint->interface->cfg.name : NULL;
+	if (in_endpoint)
+		(void)payload_unknown_text(&in_endpoint->endpoint->unknown,
+					   out->unknown, sizeof(out->unknown));
 }
 
 /* What only a task of the engine has. */

@@ -90,8 +90,8 @@ static sa_family_t family_of(const struct party_request *r)
 	return families[r->family];
 }
 
-static int open_leg(struct party *p, const struct party_request *r,
-		    const struct party_names *names, struct cr_err *e)
+static int open_endpoint(struct party *p, const struct party_request *r,
+			 const struct party_names *names, struct cr_err *e)
 {
 	struct interface_wish wish = {
 		.name = r->interface,
@@ -101,9 +101,9 @@ static int open_leg(struct party *p, const struct party_request *r,
 	};
 	const struct learn_terms terms = terms_of(r);
 	/* its clocks and SSRC are a conversation's to say */
-	const struct leg_rtcp_cfg rtcp = {
-		.mode = r->rtcp < 0 ? LEG_RTCP_PORT
-				    : (enum leg_rtcp_mode)r->rtcp,
+	const struct endpoint_rtcp_cfg rtcp = {
+		.mode = r->rtcp < 0 ? ENDPOINT_RTCP_PORT
+				    : (enum endpoint_rtcp_mode)r->rtcp,
 		.use = { node_random_ssrc(), RTP_CLOCK, RTP_CLOCK },
 	};
 	struct party_codecs said = { .side = r->side,
@@ -128,7 +128,8 @@ static int open_leg(struct party *p, const struct party_request *r,
 		err = check_places(p->node, &at->cfg, &r->address,
 				   &r->rtcp_address, names, e);
 	return err ? err
-		   : node_leg_open(p->node, at, &terms, &rtcp, &p->leg, e);
+		   : node_endpoint_open(p->node, at, &terms, &rtcp,
+					&p->endpoint, e);
 }
 
 int party_open(struct node *n, const struct party_request *r,
@@ -142,21 +143,21 @@ int party_open(struct node *n, const struct party_request *r,
 		return err;
 	p = calloc(1, sizeof(*p));
 	if (!p)
-		return cr_fail(e, -ENOMEM, "out of memory for a leg");
+		return cr_fail(e, -ENOMEM, "out of memory for an endpoint");
 	p->node = n;
 	p->out_ssrc = r->out_ssrc;
 	p->types = r->types;
 	p->reception = r->reception;
-	err = open_leg(p, r, names, e);
+	err = open_endpoint(p, r, names, e);
 	if (err) {
 		free(p);
 		return err;
 	}
 	p->hold = r->hold;
-	leg_hold(p->leg->leg, p->hold);
+	endpoint_hold(p->endpoint->endpoint, p->hold);
 	p->rtcp = r->rtcp_address;
-	leg_rtcp_set_way(p->leg->leg, &p->rtcp);
-	p->id = p->leg->leg->cfg.id;
+	endpoint_rtcp_set_way(p->endpoint->endpoint, &p->rtcp);
+	p->id = p->endpoint->endpoint->cfg.id;
 	RB_INSERT(party_tree, &n->parties, p);
 	*out = p;
 	return 0;
@@ -197,10 +198,10 @@ struct party *party_of_owner(struct node *n, const void *owner)
 
 void party_request_of(const struct party *p, struct party_request *r)
 {
-	const struct learn_terms *t = &p->leg->leg->cfg.terms;
+	const struct learn_terms *t = &p->endpoint->endpoint->cfg.terms;
 
 	*r = (struct party_request){
-		.leg = r->leg,
+		.endpoint = r->endpoint,
 		.address = t->told,
 		.rtcp_address = p->rtcp,
 		.learn = (int)t->mode,
@@ -231,14 +232,15 @@ static int check_terms(const struct party *p, const struct party_change *to,
 		       const struct party_names *names,
 		       struct learn_terms *terms, struct cr_err *e)
 {
-	sa_family_t family = p->leg->interface->cfg.local.ss_family;
+	sa_family_t family = p->endpoint->interface->cfg.local.ss_family;
 
-	*terms = p->leg->leg->cfg.terms;
+	*terms = p->endpoint->endpoint->cfg.terms;
 	if (to->address.ss_family) {
 		if (to->address.ss_family != family)
-			return cr_fail(e, -EINVAL,
-				       "%s: its leg is of the other IP family",
-				       names->address);
+			return cr_fail(
+				e, -EINVAL,
+				"%s: its endpoint is of the other IP family",
+				names->address);
 		terms->told = to->address;
 	}
 	if (to->learn >= 0)
@@ -265,7 +267,7 @@ int party_check_change(struct party_terms *out, const struct party *p,
 		err = check_rtcp_address(&to->rtcp_address, &to->address, names,
 					 e);
 	if (!err)
-		err = check_places(p->node, &p->leg->interface->cfg,
+		err = check_places(p->node, &p->endpoint->interface->cfg,
 				   &to->address, &to->rtcp_address, names, e);
 	memcpy(said.also, to->also, sizeof(said.also));
 	out->codecs = p->codecs;
@@ -288,7 +290,7 @@ int party_check_change(struct party_terms *out, const struct party *p,
 
 void party_change_of(const struct party *p, struct party_change *out)
 {
-	const struct learn_terms *t = &p->leg->leg->cfg.terms;
+	const struct learn_terms *t = &p->endpoint->endpoint->cfg.terms;
 
 	*out = (struct party_change){
 		.side = p->codecs.side,
@@ -313,12 +315,12 @@ void party_change(struct party *p, const struct party_terms *to)
 	p->codecs = to->codecs;
 	p->types = to->types;
 	if (to->hold != p->hold)
-		leg_hold(p->leg->leg, to->hold);
+		endpoint_hold(p->endpoint->endpoint, to->hold);
 	p->hold = to->hold;
 	if (to->hears)
-		leg_again(p->leg->leg, &to->learn);
+		endpoint_again(p->endpoint->endpoint, &to->learn);
 	p->rtcp = to->rtcp;
-	leg_rtcp_set_way(p->leg->leg, &p->rtcp);
+	endpoint_rtcp_set_way(p->endpoint->endpoint, &p->rtcp);
 }
 
 /* --- the end --- */
@@ -326,7 +328,7 @@ void party_change(struct party *p, const struct party_terms *to)
 static void leave(struct party *p)
 {
 	if (!p->left)
-		node_leg_leave(p->leg);
+		node_endpoint_leave(p->endpoint);
 	p->left = true;
 }
 
@@ -334,7 +336,7 @@ static void leave(struct party *p)
 static void free_later(struct party *p)
 {
 	RB_REMOVE(party_tree, &p->node->parties, p);
-	node_leg_free_later(p->leg);
+	node_endpoint_free_later(p->endpoint);
 	free(p);
 }
 
@@ -350,7 +352,7 @@ int party_close(struct party *p, struct cr_err *e)
 {
 	if (p->conversation)
 		return cr_fail(e, -EBUSY,
-			       "leg: conversation %" PRIu32
+			       "endpoint: conversation %" PRIu32
 			       " has it: stop that first",
 			       conversation_id(p->conversation));
 	close_now(p);
@@ -387,8 +389,8 @@ void party_leave(struct party *p)
 {
 	p->conversation = NULL;
 	if (p->opened) {
-		leg_listen(p->leg->leg, NULL);
-		leg_relay(p->leg->leg, NULL);
+		endpoint_listen(p->endpoint->endpoint, NULL);
+		endpoint_relay(p->endpoint->endpoint, NULL);
 	} else {
 		leave(p);
 	}
@@ -403,7 +405,7 @@ void party_release(struct party *p)
 		return;
 	}
 	RB_REMOVE(party_tree, &p->node->parties, p);
-	node_leg_free(p->leg);
+	node_endpoint_free(p->endpoint);
 	free(p);
 }
 
@@ -416,15 +418,15 @@ void party_discard(struct party *p)
 
 /* --- what others ask --- */
 
-void party_leg_info(const struct party *p, struct node_leg_info *out)
+void party_endpoint_info(const struct party *p, struct node_endpoint_info *out)
 {
-	const struct leg *l = p->leg->leg;
+	const struct endpoint *l = p->endpoint->endpoint;
 	unsigned long long count[LEARN_NCOUNTERS];
 
 	learn_counts(&l->learn, count);
-	*out = (struct node_leg_info){
+	*out = (struct node_endpoint_info){
 		.id = l->cfg.id,
-		.interface = p->leg->interface->cfg.name,
+		.interface = p->endpoint->interface->cfg.name,
 		.packets = count[LEARN_COUNTER_accepted],
 		.wrong_source = count[LEARN_COUNTER_foreign_address],
 		.wrong_ssrc = count[LEARN_COUNTER_foreign_ssrc],
@@ -433,16 +435,17 @@ void party_leg_info(const struct party *p, struct node_leg_info *out)
 		.address_changes = count[LEARN_COUNTER_address_changes],
 		.hold = p->hold,
 	};
-	node_leg_address(p->leg, out->address, sizeof(out->address));
+	node_endpoint_address(p->endpoint, out->address, sizeof(out->address));
 	(void)way_read(&l->to, &out->to);
 	(void)payload_unknown_text(&l->unknown, out->unknown,
 				   sizeof(out->unknown));
-	node_rtcp_tell(p->leg->leg, p->leg->leg, false, &out->rtcp);
+	node_rtcp_tell(p->endpoint->endpoint, p->endpoint->endpoint, false,
+		       &out->rtcp);
 }
 
-void party_info(const struct party *p, struct node_open_leg_info *out)
+void party_info(const struct party *p, struct node_open_endpoint_info *out)
 {
-	*out = (struct node_open_leg_info){
+	*out = (struct node_open_endpoint_info){
 		.conversation =
 			p->conversation ? conversation_id(p->conversation) : 0,
 		.codec = p->codecs.side.codec,
@@ -450,5 +453,5 @@ void party_info(const struct party *p, struct node_open_leg_info *out)
 		.ptime = p->codecs.ptime,
 		.in_ptime = p->codecs.in_ptime,
 	};
-	party_leg_info(p, &out->leg);
+	party_endpoint_info(p, &out->endpoint);
 }

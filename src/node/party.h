@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parties of a node: the leg towards one (node/node_leg.h), and what signalling
- * said of it. Clients name a party by the id of its leg.
+ * Parties of a node: the endpoint towards one (node/node_endpoint.h), and what
+ * signalling said of it. Clients name a party by the id of its endpoint.
  *
- * A party that was opened by itself (leg.open) is heard from then on: its
+ * A party that was opened by itself (endpoint.open) is heard from then on: its
  * address and SSRC are learned and its packets counted. A conversation may have
  * it, one after the other, until it is closed. One that a conversation has
  * opened ends with that.
@@ -17,17 +17,17 @@
 
 #include "node/conversation_request.h"
 #include "node/info.h"
-#include "node/node_leg.h"
+#include "node/node_endpoint.h"
 #include "node/party_codecs.h"
 
 struct conversation;
 struct node;
 
 struct party {
-	uint32_t id; /**< its leg's */
+	uint32_t id; /**< its endpoint's */
 	RB_ENTRY(party) by_id;
 	struct node *node;
-	struct node_leg *leg;
+	struct node_endpoint *endpoint;
 	struct party_codecs codecs;
 	struct call_types_request types;
 	struct call_reception_request reception;
@@ -48,13 +48,13 @@ struct party_names {
 	const char *path, *address;
 };
 
-/** Open a leg towards the party of @r. 0 with *@p; -EINVAL (what @r says), or
- * as node_leg_open(); with @e. */
+/** Open an endpoint towards the party of @r. 0 with *@p; -EINVAL (what @r
+ * says), or as node_endpoint_open(); with @e. */
 int party_open(struct node *n, const struct party_request *r,
 	       const struct party_names *names, struct party **p,
 	       struct cr_err *e);
 
-/** The one whose leg has this id, unless it is ending, or NULL. */
+/** The one whose endpoint has this id, unless it is ending, or NULL. */
 struct party *party_find(struct node *n, uint32_t id);
 
 /** What a change comes to. */
@@ -81,7 +81,7 @@ void party_change(struct party *p, const struct party_terms *to);
 void party_request_speaks(struct party_request *r,
 			  const struct party_codecs *codecs);
 
-/** As what it would have been asked for: all but @r->leg. */
+/** As what it would have been asked for: all but @r->endpoint. */
 void party_request_of(const struct party *p, struct party_request *r);
 
 /** Close one that was opened by itself. 0; or -EBUSY with @e: a conversation
@@ -112,7 +112,7 @@ uint32_t party_id(const struct party *p);
 /** The first one of @owner, or NULL. */
 struct party *party_of_owner(struct node *n, const void *owner);
 
-void party_leg_info(const struct party *p, struct node_leg_info *out);
-void party_info(const struct party *p, struct node_open_leg_info *out);
+void party_endpoint_info(const struct party *p, struct node_endpoint_info *out);
+void party_info(const struct party *p, struct node_open_endpoint_info *out);
 
 #endif

@@ -27,7 +27,7 @@ void audit_log(struct log_site *site, enum log_level level,
 /* The number that what was made has got: it is in no parameter. */
 static void add_made(char *what, size_t size, const json_t *result)
 {
-	static const char *const ids[] = { "call", "leg", "conversation",
+	static const char *const ids[] = { "call", "endpoint", "conversation",
 					   "conversion" };
 	size_t n = strlen(what);
 

@@ -47,7 +47,7 @@ static int read_start(struct node *n, struct start *to, const json_t *params,
 	field_defaults(conversation_start_fields, &to->request);
 	err = field_read(conversation_start_fields, params, &to->request, e);
 	if (!err)
-		err = conversation_find_legs(n, &to->request, e);
+		err = conversation_find_endpoints(n, &to->request, e);
 	if (!err)
 		err = conversation_check(to->stream, &to->request, e);
 	return err ? err

@@ -12,7 +12,7 @@
 
 /** A method: see struct rpc_method; @arg is the struct service. In methods.c
  * and call_methods.c, conversation_methods.c, convert_methods.c,
- * leg_methods.c, scheduler_methods.c. */
+ * endpoint_methods.c, scheduler_methods.c. */
 typedef json_t *service_method(void *arg, struct rpc_peer *peer,
 			       const json_t *params, struct rpc_error *err);
 

@@ -57,12 +57,12 @@ static void end_calls(const struct session *s)
 	}
 }
 
-static bool has_legs(const struct session *s)
+static bool has_endpoints(const struct session *s)
 {
 	return party_of_owner(s->service->node, s);
 }
 
-static void close_legs(const struct session *s)
+static void close_endpoints(const struct session *s)
 {
 	struct party *p;
 
@@ -75,7 +75,7 @@ static void session_end(struct session *s)
 	s->over = true;
 	if (s->calls)
 		end_calls(s);
-	close_legs(s);
+	close_endpoints(s);
 	if (!s->calls)
 		session_free(s);
 }
@@ -140,14 +140,14 @@ static void answered(void *arg, const struct rpc_noted *noted,
 	audit_method(noted, result, err);
 }
 
-/* Neither a call nor a leg ends with it, and no conversion's end is to be told:
- * that goes on without it, but who takes the session over hears of it. */
+/* Neither a call nor an endpoint ends with it, and no conversion's end is to be
+ * told: that goes on without it, but who takes the session over hears of it. */
 static bool peer_idle(void *arg, const struct rpc_peer *peer)
 {
 	const struct session *s = peer->owner;
 
 	(void)arg;
-	return !s || (!s->calls && !has_legs(s) &&
+	return !s || (!s->calls && !has_endpoints(s) &&
 		      !node_converts_for(s->service->node, s->id));
 }
 

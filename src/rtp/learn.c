@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who a leg's party is: learned from its packets, and kept against others. The
- * rules are in the header. This file does not parse packets.
+ * Who an endpoint's party is: learned from its packets, and kept against
+ * others. The rules are in the header. This file does not parse packets.
  */
 #include "rtp/learn.h"
 
@@ -97,7 +97,7 @@ static bool goes_on(const struct learn *l, const struct learn_arrival *p)
 	return l->proven && p->ssrc == l->ssrc && ahead && ahead <= MAX_DROPOUT;
 }
 
-/* Could the leg be taken over from this other address now, with proof? */
+/* Could the endpoint be taken over from this other address now, with proof? */
 static bool is_open(const struct learn *l, const struct newcomer *n)
 {
 	if (n->rank > l->rank || is_former(l, n) ||

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a leg (our end towards one party) believes of its party: from which
- * address it sends, and with which SSRC. Phones choose their SSRC themselves
- * and sit behind NAT, so neither is known before a packet has come. Ports are
- * open to anybody, so not every packet may tell.
+ * What an endpoint (our end towards one party) believes of its party: from
+ * which address it sends, and with which SSRC. Phones choose their SSRC
+ * themselves and sit behind NAT, so neither is known before a packet has come.
+ * Ports are open to anybody, so not every packet may tell.
  *
  * A packet's *source* is its address and its SSRC. The *current* source is the
  * one that is heard. Others are refused, or tried as newcomers.
@@ -54,9 +54,9 @@
  *                                                               for longer
  *
  *   *   proof, if the current source has not proved itself: or a sprayer of
- *       random SSRCs that came first would keep the leg for ever. "Goes on"
- *       needs a current source that has proved itself, too, and a number that
- *       is at most 3000 ahead.
+ *       random SSRCs that came first would keep the endpoint for ever. "Goes
+ * on" needs a current source that has proved itself, too, and a number that is
+ * at most 3000 ahead.
  *   **  delayed, within the window, same rank: proof and heard for longer.
  *   *** proof, within `window` of an offer that repeats the party's address:
  *       behind NAT a phone that was on hold has another address afterwards, and
@@ -97,8 +97,8 @@
  * endpoint-learning is delayed, immediate, heuristic or off, and Asterisk's
  * strictrtp wants 4 packets in sequence.
  *
- * Pure: time is an argument, nothing is allocated. A leg's state belongs to one
- * thread, but any thread may read the counters.
+ * Pure: time is an argument, nothing is allocated. An endpoint's state belongs
+ * to one thread, but any thread may read the counters.
  */
 #ifndef RTP_LEARN_H
 #define RTP_LEARN_H
@@ -159,13 +159,13 @@ struct learn_terms {
 	cr_ns silence, absence, window;
 };
 
-/** What the leg needs to know of a packet. */
+/** What the endpoint needs to know of a packet. */
 struct learn_arrival {
 	const struct sockaddr_storage *from;
 	uint32_t ssrc;
 	uint16_t seq;
-	/** It is RTP of a payload type that the leg has. Others are accepted
-	 * from the current source, and prove nothing. */
+	/** It is RTP of a payload type that the endpoint has. Others are
+	 * accepted from the current source, and prove nothing. */
 	bool valid;
 };
 
@@ -225,8 +225,8 @@ struct learn_rival {
 	uint8_t rank; /**< that of its address; higher: of the current one */
 };
 
-/** The counters may be read by any thread, @known and @ssrc by the leg's; the
- * rest is private. Align it to a cache line. */
+/** The counters may be read by any thread, @known and @ssrc by the endpoint's;
+ * the rest is private. Align it to a cache line. */
 struct learn {
 	/* for every packet: the first 52 octets */
 	bool settled; /**< the current source needs no more thought */
@@ -300,7 +300,8 @@ static inline bool learn_same_address(const struct sockaddr_storage *a,
 
 /**
  * Judge the packet @p that came at @now: an enum learn_result, or a sum of
- * them. What is accepted is the party's. The leg's thread, for every packet.
+ * them. What is accepted is the party's. The endpoint's thread, for every
+ * packet.
  */
 static inline unsigned learn_packet(struct learn *l,
 				    const struct learn_arrival *p, cr_ns now)

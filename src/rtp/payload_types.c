@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A leg's payload types, and the packets of those that nobody named. SDP is not
- * read here, and no codec is opened.
+ * An endpoint's payload types, and the packets of those that nobody named. SDP
+ * is not read here, and no codec is opened.
  */
 #include "rtp/payload_types.h"
 
@@ -61,9 +61,10 @@ int payload_types_add_speech(struct payload_types *t, unsigned pt,
 	if (err)
 		return err;
 	if (codec >= PAYLOAD_TYPES_CODECS)
-		return cr_fail(e, -ERANGE,
-			       "payload type %u: a leg has at most %u codecs",
-			       pt, PAYLOAD_TYPES_CODECS);
+		return cr_fail(
+			e, -ERANGE,
+			"payload type %u: an endpoint has at most %u codecs",
+			pt, PAYLOAD_TYPES_CODECS);
 	t->what[pt] = (uint8_t)what_of(PAYLOAD_TYPE_SPEECH, codec);
 	return 0;
 }
@@ -83,10 +84,11 @@ static int add_clock(struct payload_types *t, enum payload_type_kind kind,
 			"payload type %u: %s needs a clock, such as 8000",
 			add->pt, name);
 	if (*n == PAYLOAD_TYPES_CLOCKS)
-		return cr_fail(e, -ENOSPC,
-			       "payload type %u: a leg has at most %u types of "
-			       "%s",
-			       add->pt, PAYLOAD_TYPES_CLOCKS, name);
+		return cr_fail(
+			e, -ENOSPC,
+			"payload type %u: an endpoint has at most %u types of "
+			"%s",
+			add->pt, PAYLOAD_TYPES_CLOCKS, name);
 	t->what[add->pt] = (uint8_t)what_of(kind, *n);
 	list[(*n)++] = *add;
 	return 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the payload types of one leg stand for (RTP/AVP, RFC 3551; given out by
- * SDP): speech of one of the leg's codecs, telephone events, comfort noise, or
- * nothing. And how many packets came with types that stand for nothing.
+ * What the payload types of one endpoint stand for (RTP/AVP, RFC 3551; given
+ * out by SDP): speech of one of the endpoint's codecs, telephone events,
+ * comfort noise, or nothing. And how many packets came with types that stand
+ * for nothing.
  *
- * A table is made once, then it is constant: any thread may read it, and a leg
- * whose types change gets another one. It knows codecs by their place in the
- * leg's list only; how they are configured is said there.
+ * A table is made once, then it is constant: any thread may read it, and an
+ * endpoint whose types change gets another one. It knows codecs by their place
+ * in the endpoint's list only; how they are configured is said there.
  */
 #ifndef RTP_PAYLOAD_TYPES_H
 #define RTP_PAYLOAD_TYPES_H
@@ -17,7 +18,7 @@
 
 #include "cr/error.h"
 
-/** Codecs of a leg. */
+/** Codecs of an endpoint. */
 #define PAYLOAD_TYPES_CODECS 64u
 /** Types of telephone events, and as many of comfort noise: one for each clock
  * (8, 16, 32 and 48 kHz). */
@@ -25,7 +26,7 @@
 
 enum payload_type_kind {
 	PAYLOAD_TYPE_NOTHING,
-	PAYLOAD_TYPE_SPEECH, /**< index: in the leg's list of codecs */
+	PAYLOAD_TYPE_SPEECH, /**< index: in the endpoint's list of codecs */
 	PAYLOAD_TYPE_EVENT,  /**< telephone-event (RFC 4733); index: a clock */
 	PAYLOAD_TYPE_NOISE   /**< CN (RFC 3389); index: a clock */
 };
@@ -73,7 +74,7 @@ static inline enum payload_type_kind payload_type_kind(unsigned what)
 	return (enum payload_type_kind)(what >> 6);
 }
 
-/** Of speech: the place in the leg's list of codecs. */
+/** Of speech: the place in the endpoint's list of codecs. */
 static inline unsigned payload_type_codec(unsigned what)
 {
 	return what & 63u;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RTCP of one leg: hands what comes to reception.c and feedback.c, and makes
- * reports of what they know. Formats are rtcp.c's.
+ * RTCP of one endpoint: hands what comes to reception.c and feedback.c, and
+ * makes reports of what they know. Formats are rtcp.c's.
  */
 #include "rtp/rtcp_session.h"
 

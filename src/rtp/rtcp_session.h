@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RTCP of one leg: what is heard and sent, the reports on it, and what the far
- * side reports (RFC 3550, 6).
+ * RTCP of one endpoint: what is heard and sent, the reports on it, and what the
+ * far side reports (RFC 3550, 6).
  *
- * How a leg uses it. The leg has a struct rtcp_session and a struct rtcp_sent.
+ * How an endpoint uses it. The endpoint has a struct rtcp_session and a struct
+ * rtcp_sent.
  *
- *   leg begins       rtcp_session_init()
+ *   endpoint begins       rtcp_session_init()
  *   packet, accepted rtcp_heard_rtp(); its answer tells new from duplicate
  *   packet sent      rtcp_sent_rtp()
  *   RTCP, accepted   rtcp_heard(): what came to port + 1, or
  *                    to the RTP port, where rtp_is_rtcp() says so
  *   timer            at rtcp_due() or later: rtcp_build(), send if there is
  *                    something, set the timer to rtcp_due() again
- *   leg ends         rtcp_bye(), send if there is something
+ *   endpoint ends         rtcp_bye(), send if there is something
  *
- * Which addresses and SSRCs may speak is the leg's business: nothing is checked
- * here. An SSRC that changes is followed.
+ * Which addresses and SSRCs may speak is the endpoint's business: nothing is
+ * checked here. An SSRC that changes is followed.
  *
- * Threads: the one that owns the leg calls everything but rtcp_sent_rtp(),
+ * Threads: the one that owns the endpoint calls everything but rtcp_sent_rtp(),
  * which is for whoever sends: one thread at a time, perhaps another one. So the
  * two structs are apart; each belongs on a cache line of its owner. No call
  * allocates, asks for the time or makes a system call. Times @now are

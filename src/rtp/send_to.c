@@ -70,7 +70,8 @@ const char *send_to_refuses(const struct send_to *s,
 		return "is multicast, reserved or link-local; --send-to says "
 		       "where packets may go";
 	if (!local && address_loopback(to))
-		return "is of loopback, and the leg is not; --send-to says "
+		return "is of loopback, and the endpoint is not; --send-to "
+		       "says "
 		       "where packets may go";
 	return NULL;
 }

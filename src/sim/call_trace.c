@@ -85,7 +85,7 @@ static void set_text(char *to, size_t size, const char *text)
 
 static void set_codecs(struct cr_trace_call *r, const struct campaign_flow *f)
 {
-	const struct campaign_leg *in = &f->in, *out = &f->out;
+	const struct campaign_endpoint *in = &f->in, *out = &f->out;
 
 	if (f->synthetic) {
 		set_text(r->codec_in, sizeof(r->codec_in), f->name);

@@ -12,10 +12,10 @@
 /* CPU time for each codec; conversion takes about 20 ms. */
 #define BUDGET (200 * CR_MS)
 
-static unsigned rate_of(const struct campaign_leg *leg)
+static unsigned rate_of(const struct campaign_endpoint *endpoint)
 {
-	return leg->cfg.sample_rate ? leg->cfg.sample_rate
-				    : leg->codec->sample_rate;
+	return endpoint->cfg.sample_rate ? endpoint->cfg.sample_rate
+					 : endpoint->codec->sample_rate;
 }
 
 /* The costs of as many frames as a packet of @ptime holds. */
@@ -31,12 +31,13 @@ static int take(struct cost_values *v, const struct cost_result *r, cr_ns ptime,
 	return 0;
 }
 
-static int measure(const struct campaign_leg *leg, struct cost_rows *out,
-		   struct cr_err *e)
+static int measure(const struct campaign_endpoint *endpoint,
+		   struct cost_rows *out, struct cr_err *e)
 {
 	const struct cost_plan plan = { .budget = BUDGET };
 
-	return cost_measure_rows(leg->codec, &leg->cfg, &plan, out, e);
+	return cost_measure_rows(endpoint->codec, &endpoint->cfg, &plan, out,
+				 e);
 }
 
 /* The mean but for the dearest tenth, which other programs caused. */

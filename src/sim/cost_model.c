@@ -244,7 +244,8 @@ void cost_model_close(struct cost_model *m)
 	*m = (struct cost_model){ 0 };
 }
 
-static bool same_leg(const struct campaign_leg *a, const struct campaign_leg *b)
+static bool same_endpoint(const struct campaign_endpoint *a,
+			  const struct campaign_endpoint *b)
 {
 	return a->codec == b->codec && a->cfg.mode == b->cfg.mode &&
 	       a->cfg.sample_rate == b->cfg.sample_rate &&
@@ -259,8 +260,8 @@ static bool same_codecs(const struct campaign_flow *a,
 {
 	return !a->synthetic && !b->synthetic &&
 	       a->cost.kind == COST_MEASURED && b->cost.kind == COST_MEASURED &&
-	       a->ptime == b->ptime && same_leg(&a->in, &b->in) &&
-	       same_leg(&a->out, &b->out);
+	       a->ptime == b->ptime && same_endpoint(&a->in, &b->in) &&
+	       same_endpoint(&a->out, &b->out);
 }
 
 static int copy_measured(struct cost_model *to, const struct cost_model *from,

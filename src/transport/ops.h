@@ -65,18 +65,18 @@ struct address {
 };
 
 /** Resolve @host to one address with @port. Returns 0 or -EINVAL with @e. */
-int endpoint_resolve(struct address *a, const char *host, uint16_t port,
-		     struct cr_err *e);
+int peer_address_resolve(struct address *a, const char *host, uint16_t port,
+			 struct cr_err *e);
 
 /** The local address from which this host reaches @to; port 0. Returns 0 or
  * -errno with @e. */
-int endpoint_towards(struct address *a, const struct address *to,
-		     struct cr_err *e);
+int peer_address_towards(struct address *a, const struct address *to,
+			 struct cr_err *e);
 
 /** "127.0.0.1:40100", "[::1]:40100", into @buf. */
-void endpoint_text(const struct address *a, char *buf, size_t size);
+void peer_address_text(const struct address *a, char *buf, size_t size);
 
 /** "127.0.0.1", "::1", into @buf. */
-void endpoint_host(const struct address *a, char *buf, size_t size);
+void peer_address_host(const struct address *a, char *buf, size_t size);
 
 #endif

@@ -110,7 +110,7 @@ static int bind_to(struct kernel *k, struct address *local, struct cr_err *e)
 	char name[80];
 
 	address_set_port(&local->sa, k->cfg.local.sctp_port);
-	endpoint_text(local, name, sizeof(name));
+	peer_address_text(local, name, sizeof(name));
 	/* analyzer: kernel_close() closes it */
 	if (bind(k->fd, (const struct sockaddr *)&local->sa, local->len))
 		return cr_fail(e, -errno, "bind SCTP %s: %s", name,
@@ -131,13 +131,13 @@ static int kernel_listen(struct transport *t, struct cr_err *e)
 
 	if (!k->cfg.local.sctp_port)
 		return cr_fail(e, -EINVAL, "an SCTP port is needed to listen");
-	rc = endpoint_resolve(&local, k->cfg.local.host, 0, e);
+	rc = peer_address_resolve(&local, k->cfg.local.host, 0, e);
 	if (!rc)
 		rc = kernel_socket(k, local.sa.ss_family, e);
 	if (!rc)
 		rc = bind_to(k, &local, e);
 	if (!rc)
-		endpoint_text(&local, name, sizeof(name));
+		peer_address_text(&local, name, sizeof(name));
 	/* analyzer: kernel_close() closes it */
 	if (!rc && listen(k->fd, BACKLOG))
 		rc = cr_fail(e, -errno, "listen on SCTP %s: %s", name,
@@ -150,12 +150,13 @@ static int kernel_connect(struct transport *t, const struct transport_addr *to,
 {
 	struct kernel *k = (struct kernel *)t;
 	struct address server, local;
-	int rc = endpoint_resolve(&server, to->host, to->sctp_port, e);
+	int rc = peer_address_resolve(&server, to->host, to->sctp_port, e);
 
 	if (!rc)
 		rc = k->cfg.local.host[0]
-			     ? endpoint_resolve(&local, k->cfg.local.host, 0, e)
-			     : endpoint_towards(&local, &server, e);
+			     ? peer_address_resolve(&local, k->cfg.local.host,
+						    0, e)
+			     : peer_address_towards(&local, &server, e);
 	if (!rc)
 		rc = kernel_socket(k, server.sa.ss_family, e);
 	if (!rc)
@@ -253,7 +254,7 @@ static void kernel_local(const struct transport *t, struct transport_addr *addr)
 	*addr = k->cfg.local;
 	if (!k->local.len)
 		return;
-	endpoint_host(&k->local, addr->host, sizeof(addr->host));
+	peer_address_host(&k->local, addr->host, sizeof(addr->host));
 	addr->sctp_port = (uint16_t)address_port(&k->local.sa);
 }
 

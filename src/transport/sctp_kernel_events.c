@@ -58,7 +58,7 @@ static void peer_text(const struct kernel *k, sctp_assoc_t id, char *buf,
 					    : sizeof(struct sockaddr_in);
 	memcpy(&a.sa, list, a.len);
 	sctp_freepaddrs(list);
-	endpoint_text(&a, buf, size);
+	peer_address_text(&a, buf, size);
 }
 
 static void assoc_up(struct kernel *k, sctp_assoc_t id,

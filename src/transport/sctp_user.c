@@ -227,7 +227,7 @@ static int open_udp(struct user *u, const struct address *local,
 	char name[80];
 	int rc;
 
-	endpoint_text(local, name, sizeof(name));
+	peer_address_text(local, name, sizeof(name));
 	u->fd = socket(local->sa.ss_family,
 		       SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (u->fd < 0)
@@ -339,8 +339,8 @@ static int user_listen(struct transport *t, struct cr_err *e)
 
 	if (!u->cfg.local.sctp_port)
 		return cr_fail(e, -EINVAL, "an SCTP port is needed to listen");
-	rc = endpoint_resolve(&local, u->cfg.local.host, u->cfg.local.udp_port,
-			      e);
+	rc = peer_address_resolve(&local, u->cfg.local.host,
+				  u->cfg.local.udp_port, e);
 	if (!rc)
 		rc = bind_sctp(u, e);
 	if (!rc)
@@ -363,10 +363,10 @@ static int open_towards(struct user *u, const struct address *server,
 	int rc;
 
 	if (u->cfg.local.host[0])
-		rc = endpoint_resolve(&local, u->cfg.local.host,
-				      u->cfg.local.udp_port, e);
+		rc = peer_address_resolve(&local, u->cfg.local.host,
+					  u->cfg.local.udp_port, e);
 	else
-		rc = endpoint_towards(&local, server, e);
+		rc = peer_address_towards(&local, server, e);
 	if (rc)
 		return rc;
 	address_set_port(&local.sa, u->cfg.local.udp_port);
@@ -386,7 +386,7 @@ static int user_connect(struct transport *t, const struct transport_addr *to,
 				    .sconn_port = htons(to->sctp_port) };
 	struct address server;
 	bool fresh;
-	int rc = endpoint_resolve(&server, to->host, to->udp_port, e);
+	int rc = peer_address_resolve(&server, to->host, to->udp_port, e);
 
 	if (!rc)
 		rc = open_towards(u, &server, e);
@@ -462,7 +462,7 @@ static void user_local(const struct transport *t, struct transport_addr *addr)
 	*addr = u->cfg.local;
 	if (u->fd < 0)
 		return;
-	endpoint_host(&u->local, addr->host, sizeof(addr->host));
+	peer_address_host(&u->local, addr->host, sizeof(addr->host));
 	addr->udp_port = (uint16_t)address_port(&u->local.sa);
 }
 

@@ -85,7 +85,7 @@ static void assoc_up(struct user *u, sctp_assoc_t id,
 		return;
 	}
 	u->connecting = false;
-	endpoint_text(&a->peer->addr, peer, sizeof(peer));
+	peer_address_text(&a->peer->addr, peer, sizeof(peer));
 	ev.peer = peer;
 	say(u, &ev);
 }

@@ -119,11 +119,11 @@ static int conversation_id(struct ctl_request *r, const char *const *words,
 	return number(r, "conversation", words[0], e);
 }
 
-static int leg_id(struct ctl_request *r, const char *const *words, unsigned n,
-		  struct cr_err *e)
+static int endpoint_id(struct ctl_request *r, const char *const *words,
+		       unsigned n, struct cr_err *e)
 {
 	(void)n;
-	return number(r, "leg", words[0], e);
+	return number(r, "endpoint", words[0], e);
 }
 
 /* The number of a @what, then members of @fields. */
@@ -156,16 +156,16 @@ static int conversation_change(struct ctl_request *r, const char *const *words,
 			 conversation_change_fields, e);
 }
 
-static int leg_open(struct ctl_request *r, const char *const *words, unsigned n,
-		    struct cr_err *e)
+static int endpoint_open(struct ctl_request *r, const char *const *words,
+			 unsigned n, struct cr_err *e)
 {
-	return start(r, words, n, leg_open_fields, e);
+	return start(r, words, n, endpoint_open_fields, e);
 }
 
-static int leg_change(struct ctl_request *r, const char *const *words,
-		      unsigned n, struct cr_err *e)
+static int endpoint_change(struct ctl_request *r, const char *const *words,
+			   unsigned n, struct cr_err *e)
 {
-	return change_of(r, words, n, "leg", leg_change_fields, e);
+	return change_of(r, words, n, "endpoint", endpoint_change_fields, e);
 }
 
 /* Without a name: which is in use? */
@@ -256,23 +256,31 @@ static const struct command commands[] = {
 	  ctl_view_call, "Short for call change." },
 	{ "list", "call.list", "", 0, 0, no_params, NULL,
 	  "Short for call list." },
-	{ "leg open", "leg.open", "[KEY=VALUE...]", 0, 64, leg_open, NULL,
-	  "Open a leg towards a party before it talks, and print where it "
-	  "sends to: codec=pcmu address=192.0.2.7:4000. The leg stays open "
-	  "until leg close, unless keep=no." },
-	{ "leg change", "leg.change", "ID KEY=VALUE...", 2, 64, leg_change,
-	  NULL,
-	  "Tell what is new of the party of a leg, also of a conversation's: "
+	{ "endpoint open", "endpoint.open", "[KEY=VALUE...]", 0, 64,
+	  endpoint_open, NULL,
+	  "Open an endpoint towards a party before it talks, and print where "
+	  "it "
+	  "sends to: codec=pcmu address=192.0.2.7:4000. The endpoint stays "
+	  "open "
+	  "until endpoint close, unless keep=no." },
+	{ "endpoint change", "endpoint.change", "ID KEY=VALUE...", 2, 64,
+	  endpoint_change, NULL,
+	  "Tell what is new of the party of an endpoint, also of a "
+	  "conversation's: "
 	  "address=192.0.2.7:4000, codec=pcma, hold=yes." },
-	{ "leg query", "leg.query", "ID", 1, 1, leg_id, NULL, NULL },
-	{ "leg list", "leg.list", "", 0, 0, no_params, NULL, "The legs." },
-	{ "leg close", "leg.close", "ID", 1, 1, leg_id, NULL, NULL },
+	{ "endpoint query", "endpoint.query", "ID", 1, 1, endpoint_id, NULL,
+	  NULL },
+	{ "endpoint list", "endpoint.list", "", 0, 0, no_params, NULL,
+	  "The endpoints." },
+	{ "endpoint close", "endpoint.close", "ID", 1, 1, endpoint_id, NULL,
+	  NULL },
 	{ "conversation start", "conversation.start", "KEY=VALUE...", 1, 64,
 	  conversation_start, NULL,
 	  "Start a conversation of two parties, and print where each sends "
 	  "to. Keys are the parameters of conversation.start, with dots for "
 	  "members: a.codec=pcmu, b.codec=amr, b.address=192.0.2.7:4000; or "
-	  "a.leg=7, an open one. It goes on until conversation stop, unless "
+	  "a.endpoint=7, an open one. It goes on until conversation stop, "
+	  "unless "
 	  "keep=no." },
 	{ "conversation change", "conversation.change", "ID KEY=VALUE...", 2,
 	  64, conversation_change, NULL,

@@ -223,7 +223,7 @@ static const struct list {
 	const char *method, *many, *one;
 } lists[] = {
 	{ "call.list", "calls", "call" },
-	{ "leg.list", "legs", "leg" },
+	{ "endpoint.list", "endpoints", "endpoint" },
 	{ "conversation.list", "conversations", "conversation" },
 	{ "convert.list", "conversions", "conversion" },
 };

@@ -80,7 +80,8 @@ static const struct cli_opt rows[] = {
 	    "daemon's own control ports are never sent to.",
 	    .text = &raw.send_to),
 	ROW(CLI_TIME, "rtcp-interval", NULL,
-	    "How often, on average, a leg that has RTCP reports to its party "
+	    "How often, on average, an endpoint that has RTCP reports to its "
+	    "party "
 	    "(RFC 3550, 6.2).",
 	    .number = &raw.rtcp_interval, .min = 100 * CR_MS,
 	    .max = 600 * CR_SEC, .flags = CLI_LIVE),
@@ -286,7 +287,7 @@ static const struct cli_opt rows[] = {
 	    .flags = CLI_LIVE),
 	ROW(CLI_INT, "memory-reserve", "MIB",
 	    "If limits of memory (RLIMIT_AS, RLIMIT_DATA) leave less than "
-	    "this, calls, legs and conversions are refused, so that those "
+	    "this, calls, endpoints and conversions are refused, so that those "
 	    "that there are can go on.",
 	    .number = &raw.memory_mib, .min = 0, .max = 1 << 20,
 	    .flags = CLI_LIVE),

@@ -30,8 +30,8 @@ struct call_top_request {
 	unsigned limit;
 };
 
-FIELD_TABLE_DECLARE(rtcp_info, struct leg_rtcp_info);
-FIELD_TABLE_DECLARE(rtcp_far, struct leg_rtcp_info);
+FIELD_TABLE_DECLARE(rtcp_info, struct endpoint_rtcp_info);
+FIELD_TABLE_DECLARE(rtcp_far, struct endpoint_rtcp_info);
 FIELD_TABLE_DECLARE(contract, struct contract);
 /** How a codec is used. */
 FIELD_TABLE_DECLARE(codec_use, struct call_side_request);

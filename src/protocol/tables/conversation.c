@@ -7,11 +7,12 @@
 static const char *const relays[] = { RELAY_WISH_NAMES };
 
 const struct field party_fields[] = {
-	{ ROW_INT(party, "leg", leg), .min = 1, .max = UINT32_MAX,
-	  .without = "a leg is opened, and closed with the conversation",
-	  .help = "id of an open leg (leg.open); what follows is not given "
+	{ ROW_INT(party, "endpoint", endpoint), .min = 1, .max = UINT32_MAX,
+	  .without = "an endpoint is opened, and closed with the conversation",
+	  .help = "id of an open endpoint (endpoint.open); what follows is not "
+		  "given "
 		  "then" },
-	{ ROW_SHARED(party, party_leg) },
+	{ ROW_SHARED(party, party_endpoint) },
 	{ 0 },
 };
 
@@ -62,7 +63,7 @@ const struct field conversation_change_fields[] = {
 const struct field party_info_fields[] = {
 	{ ROW_INT(party_info, "call", call),
 	  .help = "id of the stream from this party, as call.query takes it" },
-	{ ROW_INLINE(party_info, leg, leg_state) },
+	{ ROW_INLINE(party_info, endpoint, endpoint_state) },
 	{ ROW_INT(party_info, "pt", pt),
 	  .help = "payload type of what it sends and receives" },
 	{ ROW_INT(party_info, "out_ssrc", out_ssrc), .flags = FIELD_OMIT_ZERO,

@@ -6,7 +6,7 @@
 #define PROTOCOL_TABLES_CONVERSATION_H
 
 #include "node/conversation_request.h"
-#include "protocol/tables/leg.h"
+#include "protocol/tables/endpoint.h"
 
 /** conversation.stop, conversation.query: which one. */
 struct conversation_reference {

@@ -9,7 +9,7 @@
 #include "protocol/tables/call.h"
 #include "protocol/tables/conversation.h"
 #include "protocol/tables/convert.h"
-#include "protocol/tables/leg.h"
+#include "protocol/tables/endpoint.h"
 #include "protocol/tables/node.h"
 #include "protocol/tables/record.h"
 #include "protocol/tables/scheduler.h"

@@ -29,19 +29,24 @@
 	X(call_top, "call.top", READS, call_top, call_top_result,              \
 	  "return the calls that lose, cost or wait most, with what they did " \
 	  "lately")                                                            \
-	X(leg_open, "leg.open", CHANGES, leg_open, leg_info,                   \
-	  "open a leg towards a party before it talks; returns the address "   \
+	X(endpoint_open, "endpoint.open", CHANGES, endpoint_open,              \
+	  endpoint_info,                                                       \
+	  "open an endpoint towards a party before it talks; returns the "     \
+	  "address "                                                           \
 	  "to send to. The party is learned and its packets are counted from " \
 	  "then on")                                                           \
-	X(leg_change, "leg.change", CHANGES, leg_change, leg_info,             \
-	  "tell what is new of the party of a leg, also of a conversation's; " \
+	X(endpoint_change, "endpoint.change", CHANGES, endpoint_change,        \
+	  endpoint_info,                                                       \
+	  "tell what is new of the party of an endpoint, also of a "           \
+	  "conversation's; "                                                   \
 	  "what is not given stays as it is")                                  \
-	X(leg_query, "leg.query", READS, leg_reference, leg_info,              \
-	  "return what is known of the party of a leg")                        \
-	X(leg_list, "leg.list", READS, page, leg_list,                         \
-	  "list the legs, those of conversations, too, page by page")          \
-	X(leg_close, "leg.close", CHANGES, leg_reference, leg_info,            \
-	  "close a leg that no conversation has; returns its counters")        \
+	X(endpoint_query, "endpoint.query", READS, endpoint_reference,         \
+	  endpoint_info, "return what is known of the party of an endpoint")   \
+	X(endpoint_list, "endpoint.list", READS, page, endpoint_list,          \
+	  "list the endpoints, those of conversations, too, page by page")     \
+	X(endpoint_close, "endpoint.close", CHANGES, endpoint_reference,       \
+	  endpoint_info,                                                       \
+	  "close an endpoint that no conversation has; returns its counters")  \
 	X(conversation_start, "conversation.start", CHANGES,                   \
 	  conversation_start, conversation_info,                               \
 	  "start a conversation of two parties, with speech both ways; "       \

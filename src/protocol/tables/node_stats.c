@@ -343,7 +343,7 @@ const struct field rpc_stats_fields[] = {
 	  .help = "peers turned away because there were too many",
 	  .metric = &cut_peers[2] },
 	{ ROW_INT(rpc_stats, "peers_silent", peers_silent),
-	  .help = "peers without calls, legs and conversions disconnected "
+	  .help = "peers without calls, endpoints and conversions disconnected "
 		  "because there were too many, and they had said nothing for "
 		  "longest",
 	  .metric = &cut_peers[3] },
@@ -452,7 +452,7 @@ const struct field node_stats_fields[] = {
 		    "How much the time between two frames of a call that were "
 		    "sent differs from the frame duration") },
 	{ ROW_OBJECT(node_stats, "rtcp", rtcp, rtcp_stats),
-	  .help = "RTCP of all legs" },
+	  .help = "RTCP of all endpoints" },
 	{ 0 },
 };
 

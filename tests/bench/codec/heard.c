@@ -106,8 +106,8 @@ static const char *flow_lack(const struct campaign_flow *f)
 	if (f->talk.spurt)
 		return "in the pauses of talk nothing is sent of the speech; "
 		       "voice {model: turns} has pauses";
-	rate = campaign_leg_rate(&f->in);
-	if (rate != campaign_leg_rate(&f->out) ||
+	rate = campaign_endpoint_rate(&f->in);
+	if (rate != campaign_endpoint_rate(&f->out) ||
 	    (rate != 8000 && rate != 16000))
 		return "PESQ compares speech of 8 kHz, or of 16 kHz, with the "
 		       "same";
@@ -128,15 +128,18 @@ static int check_flows(const struct campaign *c, struct cr_err *e)
 
 /* --- a call --- */
 
-static int side_of(const struct campaign_leg *leg, struct pipeline_side *out)
+static int side_of(const struct campaign_endpoint *endpoint,
+		   struct pipeline_side *out)
 {
-	*out = (struct pipeline_side){ .codec = leg->codec, .cfg = leg->cfg };
-	return source_payload_cfg(leg, &out->payload);
+	*out = (struct pipeline_side){ .codec = endpoint->codec,
+				       .cfg = endpoint->cfg };
+	return source_payload_cfg(endpoint, &out->payload);
 }
 
-static unsigned packet_samples(const struct campaign_leg *leg, cr_ns packet)
+static unsigned packet_samples(const struct campaign_endpoint *endpoint,
+			       cr_ns packet)
 {
-	return (unsigned)(packet * campaign_leg_rate(leg) / CR_SEC);
+	return (unsigned)(packet * campaign_endpoint_rate(endpoint) / CR_SEC);
 }
 
 static void hearing_close(struct hearing *h)

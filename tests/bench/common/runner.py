@@ -57,7 +57,7 @@ class Calls:
 
 class Relays(Calls):
     """Conversations whose parties speak the same, each with both at one
-    address, so that what A sends comes back, by the port of B's leg. B has
+    address, so that what A sends comes back, by the port of B's endpoint. B has
     PCMA's payload type for it."""
 
     def __init__(self):

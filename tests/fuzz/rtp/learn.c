@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any packets, offers and times for who a leg's party is. The first octet is
- * the mode and whether an SSRC is told. Then each packet has 4 octets: address,
- * SSRC and what it is; sequence number (2); time since the one
- * before, in units of 8 ms, where 255 goes back.
+ * Any packets, offers and times for who an endpoint's party is. The first octet
+ * is the mode and whether an SSRC is told. Then each packet has 4 octets:
+ * address, SSRC and what it is; sequence number (2); time since the one before,
+ * in units of 8 ms, where 255 goes back.
  */
 #include <string.h>
 

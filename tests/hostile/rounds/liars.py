@@ -118,7 +118,7 @@ def request(rng):
     """A request with a number that nobody expects."""
     return json.dumps({
         "jsonrpc": "2.0", "id": 7, "method": rng.choice(
-            ("call.start", "call.stop", "call.change", "leg.open", "drain?",
+            ("call.start", "call.stop", "call.change", "endpoint.open", "drain?",
              "conversation.start", "convert.start", "trace.start", "hello")),
         "params": {"call": 0xbad, "in": {"codec": "pcmu", "pt": 0xbad},
                    "out": {"codec": "pcma", "address": f"{HOST}:9"},

@@ -132,22 +132,22 @@ def stop_talk(asker, talk):
     asker.reply("conversation.stop", conversation=talk)
 
 
-def leg(asker, _):
+def endpoint(asker, _):
     """Opened, told where its party is, and closed."""
-    reply = asker.reply("leg.open", codec="pcmu", rtcp="port", keep=True)
+    reply = asker.reply("endpoint.open", codec="pcmu", rtcp="port", keep=True)
     if outcome(reply) != DONE:
         return reply
-    of = reply["result"]["leg"]
-    told = asker.reply("leg.change", leg=of, codec="pcma",
+    of = reply["result"]["endpoint"]
+    told = asker.reply("endpoint.change", endpoint=of, codec="pcma",
                        address=f"{HOST}:9")
-    asker.reply("leg.close", leg=of)
+    asker.reply("endpoint.close", endpoint=of)
     return told
 
 
-def no_leg(asker, _):
-    for of in asker.result("leg.list")["legs"]:
+def no_endpoint(asker, _):
+    for of in asker.result("endpoint.list")["endpoints"]:
         if not of.get("conversation"):
-            asker.reply("leg.close", leg=of["leg"])
+            asker.reply("endpoint.close", endpoint=of["endpoint"])
 
 
 def reopened(asker):
@@ -301,7 +301,7 @@ PHASES = {
     "change": Phase(a_call, change, stop),
     "talk": Phase(calls, start_talk, stop_new),
     "talk-change": Phase(a_talk, change_talk, stop_talk),
-    "leg": Phase(lambda asker: None, leg, no_leg),
+    "endpoint": Phase(lambda asker: None, endpoint, no_endpoint),
     "switch": Phase(lambda asker: None, switch),
     "tune": Phase(lambda asker: asker.result("scheduler.set", scheduler="rr"),
                   tune),

@@ -46,7 +46,7 @@ void phones_open(struct phones *t, const char *rtcp, const char *codec)
 	for (unsigned i = 0; i < 2; i++) {
 		node_call_address(conversation_stream(t->c, i), text,
 				  sizeof(text));
-		assert_int_equal(address_parse(text, &t->phone[i].leg), 0);
+		assert_int_equal(address_parse(text, &t->phone[i].endpoint), 0);
 	}
 }
 
@@ -76,19 +76,19 @@ void phones_say(struct phones *t, unsigned i, unsigned n)
 		(void)rtp_build(packet, &p->next);
 		if (k % 4 != 3)
 			phones_send(t, p->at.rtp, packet, sizeof(packet),
-				    p->leg, false);
+				    p->endpoint, false);
 		p->next.seq++;
 		p->next.ts += OCTETS;
 	}
 }
 
-struct leg_rtcp_info phones_rtcp(const struct phones *t, unsigned i)
+struct endpoint_rtcp_info phones_rtcp(const struct phones *t, unsigned i)
 {
 	struct node_party_info info;
 
 	conversation_party(t->c, i, &info);
-	assert_non_null(info.leg.rtcp.is);
-	return *info.leg.rtcp.is;
+	assert_non_null(info.endpoint.rtcp.is);
+	return *info.endpoint.rtcp.is;
 }
 
 uint32_t phones_ssrc_to(const struct phones *t, unsigned i)

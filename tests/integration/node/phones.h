@@ -14,7 +14,7 @@ enum { OCTETS = 160, PARTY_SSRC = 0xabcd };
 struct phone {
 	struct port_pairs *ports;
 	struct port_pair at;
-	struct sockaddr_storage leg; /**< RTP */
+	struct sockaddr_storage endpoint; /**< RTP */
 	struct rtp_header next;
 };
 
@@ -34,14 +34,14 @@ void phone_close(struct phone *p);
 void phones_open(struct phones *t, const char *rtcp, const char *codec);
 void phones_close(struct phones *t);
 
-/** @data from @fd to a leg's port for RTP, or the one above. */
+/** @data from @fd to an endpoint's port for RTP, or the one above. */
 void phones_send(struct phones *t, int fd, const void *data, size_t n,
 		 struct sockaddr_storage to, bool rtcp_port);
 /** Party @i says the next @n frames, without every fourth. */
 void phones_say(struct phones *t, unsigned i, unsigned n);
 
 /** What the node knows of party @i by RTCP. */
-struct leg_rtcp_info phones_rtcp(const struct phones *t, unsigned i);
+struct endpoint_rtcp_info phones_rtcp(const struct phones *t, unsigned i);
 /** What party @i is sent has this SSRC. */
 uint32_t phones_ssrc_to(const struct phones *t, unsigned i);
 

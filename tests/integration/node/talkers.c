@@ -122,7 +122,7 @@ struct talker talker(const struct conversation *c, unsigned i, uint8_t pt)
 	assert_true(p.fd >= 0);
 	assert_int_equal(getsockname(p.fd, (void *)&p.at, &len), 0);
 	conversation_party(c, i, &info);
-	assert_int_equal(address_parse(info.leg.address, &p.to), 0);
+	assert_int_equal(address_parse(info.endpoint.address, &p.to), 0);
 	return p;
 }
 
@@ -163,8 +163,8 @@ bool talker_hears_nothing(const struct talker *p)
 	return !poll(&pfd, 1, 0);
 }
 
-/* Each is heard by its leg, so that answers know their way. The first one's
- * packet goes nowhere. */
+/* Each is heard by its endpoint, so that answers know their way. The first
+ * one's packet goes nowhere. */
 void talkers_introduce(struct conversation *c, struct talker p[2])
 {
 	atomic_ullong *first =

@@ -30,7 +30,7 @@ bool talk_is_over(void *rig);
 
 struct talker {
 	int fd;
-	struct sockaddr_storage at, to; /**< its own address; its leg's */
+	struct sockaddr_storage at, to; /**< its own address; its endpoint's */
 	struct rtp_header next;
 };
 
@@ -44,8 +44,8 @@ void talker_speak(struct talker *p, uint8_t value);
 size_t talker_hear(const struct talker *p, uint8_t buf[2048]);
 bool talker_hears_nothing(const struct talker *p);
 
-/** Each speaks and is heard by its leg, so that answers know their way. The
- * first one's packet goes nowhere. */
+/** Each speaks and is heard by its endpoint, so that answers know their way.
+ * The first one's packet goes nowhere. */
 void talkers_introduce(struct conversation *c, struct talker p[2]);
 void talkers_leave(struct talker p[2]);
 

@@ -2,7 +2,7 @@
 /*
  * Conversations of a real node that cannot begin, that hang, or that end while
  * both parties speak: nothing is left of them, and each datagram counts once.
- * So it does at the port of a leg that no call listens to.
+ * So it does at the port of an endpoint that no call listens to.
  */
 #include "cmocka_cr.h"
 
@@ -61,7 +61,7 @@ static void assert_refused_without_trace(struct rig *r)
 	struct node_stats stats;
 
 	assert_true(rig_wait(r, has_no_calls, r));
-	rcu_done(); /* the legs, if there was no stream */
+	rcu_done(); /* the endpoints, if there was no stream */
 	node_stats(r->node, &stats);
 	assert_int_equal(stats.calls_started, 0);
 	assert_int_equal(stats.calls_refused, 1);
@@ -237,25 +237,25 @@ static void what_no_call_has_counted_is_in_the_sums(void **state)
 	const struct rig_options o = { .workers = 1 };
 	struct sockaddr_storage to;
 	struct node_stats stats;
-	struct node_leg *l;
+	struct node_endpoint *l;
 	char text[64];
 	struct cr_err e = { "" };
 	struct rig r;
 
 	(void)state;
 	rig_open(&r, &o);
-	assert_int_equal(node_leg_open(r.node, &r.node->interfaces.one[0],
-				       &terms, NULL, &l, &e),
+	assert_int_equal(node_endpoint_open(r.node, &r.node->interfaces.one[0],
+					    &terms, NULL, &l, &e),
 			 0);
-	node_leg_address(l, text, sizeof(text));
+	node_endpoint_address(l, text, sizeof(text));
 	assert_int_equal(address_parse(text, &to), 0);
-	node_leg_leave(l);
+	node_endpoint_leave(l);
 	synchronize_rcu();
 	for (unsigned i = 0; i < SENT; i++)
 		assert_int_equal(sendto(r.fd, text, 12, 0, (void *)&to,
 					address_length(&to)),
 				 12);
-	node_leg_free(l);
+	node_endpoint_free(l);
 	node_stats(r.node, &stats);
 	/* the receiver may leave the port a moment later: it drops, too */
 	assert_int_equal(stats.rx.unheard, stats.rx.packets);

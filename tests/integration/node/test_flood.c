@@ -71,8 +71,9 @@ static void begin_flood(struct flood *f, struct rig *r, struct node_call *nc)
 {
 	int bytes = 65536;
 
-	assert_int_equal(setsockopt(nc->call->cfg.ear->cfg.fd, SOL_SOCKET,
-				    SO_RCVBUF, &bytes, sizeof(bytes)),
+	assert_int_equal(setsockopt(nc->call->cfg.in_endpoint->cfg.fd,
+				    SOL_SOCKET, SO_RCVBUF, &bytes,
+				    sizeof(bytes)),
 			 0);
 	*f = (struct flood){ .to = rig_sender(r, nc, NB) };
 	assert_int_equal(pthread_create(&f->thread, NULL, flood, f), 0);
@@ -135,7 +136,7 @@ static void flood_one_of_many(enum udp_io io)
 	begin_flood(&f, &r, flooded);
 	for (; rounds < ROUNDS || atomic_load(&f.sent) < FLOOD; rounds++)
 		a_round(&r, s, 2 * OWN, heard);
-	end_flood(&f, flooded->call->cfg.ear->cfg.fd);
+	end_flood(&f, flooded->call->cfg.in_endpoint->cfg.fd);
 	last = rig_sender(&r, flooded, NB); /* carries the count of drops */
 	rig_send(&last, silence, NB);
 	assert_true(rig_receive(&r, buf, &p));

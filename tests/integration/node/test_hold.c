@@ -65,7 +65,7 @@ static bool is_on_hold(const struct turning *t, unsigned i)
 	struct node_party_info info;
 
 	conversation_party(t->c, i, &info);
-	return info.leg.hold;
+	return info.endpoint.hold;
 }
 
 /* As long as a receiver would take for another sender (RFC 3550, A.1). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Legs and conversations by their ids: what is found, and in which order, while
- * they come and go at random.
+ * Endpoints and conversations by their ids: what is found, and in which order,
+ * while they come and go at random.
  */
 #include "cmocka_cr.h"
 
@@ -12,11 +12,11 @@
 #include "talkers.h"
 
 /* Ids begin with 1. */
-enum { LEGS = 3000, TALKS = 300, TURNS = 20000 };
+enum { ENDPOINTS = 3000, TALKS = 300, TURNS = 20000 };
 
 /* What ought to be there. */
 struct expected {
-	void *at[LEGS + 1]; /* by id; NULL: none */
+	void *at[ENDPOINTS + 1]; /* by id; NULL: none */
 	unsigned last;
 };
 
@@ -28,15 +28,15 @@ static uint32_t next_of(const struct expected *x, uint32_t id)
 	return 0;
 }
 
-/* --- legs --- */
+/* --- endpoints --- */
 
-static struct party *open_leg(struct rig *r)
+static struct party *open_endpoint(struct rig *r)
 {
 	static const struct party_names names = { "", "address" };
 	const struct party_request wish = {
 		.side = { .pt = -1, .complexity = -1 },
 		.learn = -1,
-		.rtcp = LEG_RTCP_OFF,
+		.rtcp = ENDPOINT_RTCP_OFF,
 		.reception = { .fill = -1 },
 	};
 	struct cr_err e = { "" };
@@ -48,15 +48,15 @@ static struct party *open_leg(struct rig *r)
 	return p;
 }
 
-static void leg_comes(struct rig *r, struct expected *x)
+static void endpoint_comes(struct rig *r, struct expected *x)
 {
-	struct party *p = open_leg(r);
+	struct party *p = open_endpoint(r);
 
 	assert_int_equal(party_id(p), x->last + 1);
 	x->at[++x->last] = p;
 }
 
-static void leg_goes(struct expected *x, uint32_t id)
+static void endpoint_goes(struct expected *x, uint32_t id)
 {
 	struct cr_err e;
 
@@ -65,7 +65,8 @@ static void leg_goes(struct expected *x, uint32_t id)
 	x->at[id] = NULL;
 }
 
-static void assert_leg(struct rig *r, const struct expected *x, uint32_t id)
+static void assert_endpoint(struct rig *r, const struct expected *x,
+			    uint32_t id)
 {
 	const struct party *after = party_after(r->node, id);
 
@@ -74,7 +75,7 @@ static void assert_leg(struct rig *r, const struct expected *x, uint32_t id)
 	assert_int_equal(after ? party_id(after) : 0, next_of(x, id));
 }
 
-static void legs_are_found_and_in_order(void **state)
+static void endpoints_are_found_and_in_order(void **state)
 {
 	const struct rig_options o = { .workers = 1 };
 	static struct expected x;
@@ -85,16 +86,16 @@ static void legs_are_found_and_in_order(void **state)
 	descriptors_raise();
 	rig_open(&r, &o);
 	for (unsigned i = 0; i < TURNS; i++) {
-		if (x.last < LEGS && !test_below(&seed, 4))
-			leg_comes(&r, &x);
+		if (x.last < ENDPOINTS && !test_below(&seed, 4))
+			endpoint_comes(&r, &x);
 		else if (x.last && !test_below(&seed, 6))
-			leg_goes(&x, 1 + test_below(&seed, x.last));
-		assert_leg(&r, &x, test_below(&seed, x.last + 3));
+			endpoint_goes(&x, 1 + test_below(&seed, x.last));
+		assert_endpoint(&r, &x, test_below(&seed, x.last + 3));
 	}
-	assert_int_equal(x.last, LEGS);
-	assert_leg(&r, &x, UINT32_MAX);
+	assert_int_equal(x.last, ENDPOINTS);
+	assert_endpoint(&r, &x, UINT32_MAX);
 	for (uint32_t id = 0; (id = next_of(&x, id));)
-		leg_goes(&x, id);
+		endpoint_goes(&x, id);
 	assert_null(party_after(r.node, 0));
 	rig_close(&r);
 }
@@ -150,7 +151,7 @@ static void conversations_are_found_and_in_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(legs_are_found_and_in_order),
+		cmocka_unit_test(endpoints_are_found_and_in_order),
 		cmocka_unit_test(conversations_are_found_and_in_order),
 	};
 

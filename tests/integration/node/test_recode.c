@@ -194,7 +194,7 @@ static bool was_heard(void *arg)
 	return info.count.packets_in > 0;
 }
 
-/* Its leg knows where it is, before anybody speaks to it. */
+/* Its endpoint knows where it is, before anybody speaks to it. */
 static void introduce(struct rig *r, struct rig_sender *s,
 		      struct node_call *stream)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RTCP of a real node's legs: reports go out and come in, at a port of their
- * own or at RTP's, and nobody else's are believed.
+ * RTCP of a real node's endpoints: reports go out and come in, at a port of
+ * their own or at RTP's, and nobody else's are believed.
  */
 #include "cmocka_cr.h"
 
@@ -45,7 +45,7 @@ static bool far_reported(void *arg)
 static void assert_far_is_known(struct phones *t)
 {
 	struct node_stats stats;
-	struct leg_rtcp_info i;
+	struct endpoint_rtcp_info i;
 	struct node_call_info info;
 
 	assert_true(rig_wait(&t->rig, far_reported, t));
@@ -107,12 +107,12 @@ static void assert_both_report(struct phones *t, int fd, bool rtcp_port)
 	assert_int_equal(s.sender.packets, 1);
 	assert_int_equal(s.sender.octets, OCTETS);
 	assert_int_equal(address_port(&s.from),
-			 address_port(&t->phone[0].leg) + rtcp_port);
+			 address_port(&t->phone[0].endpoint) + rtcp_port);
 	assert_true(rig_wait(&t->rig, all_received, t));
 	/* the tenth is the last one */
 	assert_int_equal(phones_rtcp(t, 0).lost, 9);
 	phones_send(t, fd, data, build_report(t, s.sender.ntp, data),
-		    t->phone[0].leg, rtcp_port);
+		    t->phone[0].endpoint, rtcp_port);
 	assert_far_is_known(t);
 	assert_int_equal(phones_rtcp(t, 0).packets_in, 1);
 	assert_true(phones_rtcp(t, 0).packets_out > 0);
@@ -164,11 +164,11 @@ static void who_multiplexes_unasked_is_answered_so(void **state)
 	begin(&t, "port");
 	phones_say(&t, 0, 1);
 	assert_int_equal(said_port(t.phone[0].at.rtcp),
-			 address_port(&t.phone[0].leg) + 1);
+			 address_port(&t.phone[0].endpoint) + 1);
 	phones_send(&t, t.phone[0].at.rtp, data, build_report(&t, 0, data),
-		    t.phone[0].leg, false);
+		    t.phone[0].endpoint, false);
 	assert_int_equal(said_port(t.phone[0].at.rtp),
-			 address_port(&t.phone[0].leg));
+			 address_port(&t.phone[0].endpoint));
 	assert_int_equal(phones_rtcp(&t, 0).foreign, 0);
 	assert_bye(&t, t.phone[0].at.rtp);
 	phones_close(&t);
@@ -200,10 +200,10 @@ static void without_it_rtcp_is_counted_only(void **state)
 	begin(&t, "off");
 	phones_say(&t, 0, 4);
 	phones_send(&t, t.phone[0].at.rtp, data, build_report(&t, 0, data),
-		    t.phone[0].leg, false);
+		    t.phone[0].endpoint, false);
 	assert_true(rig_wait(&t.rig, all_counted, &t));
 	conversation_party(t.c, 0, &info);
-	assert_null(info.leg.rtcp.is);
+	assert_null(info.endpoint.rtcp.is);
 	node_stats(t.rig.node, &s);
 	assert_int_equal(s.rx.rtcp, 1);
 	assert_int_equal(s.rx.rtcp_heard + s.rx.rtcp_foreign, 0);
@@ -244,13 +244,13 @@ static void flood(struct phones *t, int stranger)
 
 	for (unsigned i = 0; i < FLOOD; i++) {
 		memset(garbage, (int)i, sizeof(garbage));
-		phones_send(t, stranger, report, nreport, a->leg, true);
-		phones_send(t, stranger, report, nreport, a->leg, false);
-		phones_send(t, a->at.rtcp, bye, nbye, a->leg, true);
-		phones_send(t, a->at.rtcp, garbage, i % 40, a->leg, true);
+		phones_send(t, stranger, report, nreport, a->endpoint, true);
+		phones_send(t, stranger, report, nreport, a->endpoint, false);
+		phones_send(t, a->at.rtcp, bye, nbye, a->endpoint, true);
+		phones_send(t, a->at.rtcp, garbage, i % 40, a->endpoint, true);
 		if (i % 100 == 0)
-			phones_send(t, a->at.rtcp, large, sizeof(large), a->leg,
-				    true);
+			phones_send(t, a->at.rtcp, large, sizeof(large),
+				    a->endpoint, true);
 		/* no more at a time than a port holds */
 		if (i % 50 == 49)
 			assert_true(rig_wait(&t->rig, all_counted, t));
@@ -266,7 +266,7 @@ static bool flood_is_told(void *arg)
 static void what_is_hostile_is_counted_and_changes_nothing(void **state)
 {
 	int stranger = open_stranger();
-	struct leg_rtcp_info i;
+	struct endpoint_rtcp_info i;
 	struct node_stats s;
 	struct said full;
 	struct phones t;
@@ -295,7 +295,7 @@ static void what_is_hostile_is_counted_and_changes_nothing(void **state)
 	assert_true(rig_wait(&t.rig, all_counted, &t));
 	full = said_full(t.phone[0].at.rtcp);
 	assert_int_equal(address_port(&full.from),
-			 address_port(&t.phone[0].leg) + 1);
+			 address_port(&t.phone[0].endpoint) + 1);
 	assert_bye(&t, t.phone[0].at.rtcp);
 	(void)close(stranger);
 	phones_close(&t);
@@ -313,8 +313,8 @@ static void what_a_closed_port_had_is_counted(void **state)
 	n = build_report(&t, 0, data);
 	conversation_stop(t.c, NODE_END_STOPPED, NULL);
 	for (unsigned i = 0; i < FLOOD; i++)
-		phones_send(&t, t.phone[0].at.rtcp, data, n, t.phone[0].leg,
-			    true);
+		phones_send(&t, t.phone[0].at.rtcp, data, n,
+			    t.phone[0].endpoint, true);
 	assert_true(rig_wait(&t.rig, talk_is_over, &t.rig));
 	assert_sums(&t);
 	phones_close(&t);
@@ -343,7 +343,7 @@ static void a_relay_reports_for_who_is_relayed(void **state)
 	assert_true(rig_wait(&t.rig, all_received, &t));
 	assert_int_equal(phones_rtcp(&t, 0).lost, 9);
 	assert_int_equal(rtcp_put_report(&w, PARTY_SSRC, NULL, &report, 1), 0);
-	phones_send(&t, t.phone[0].at.rtcp, data, w.bytes, t.phone[0].leg,
+	phones_send(&t, t.phone[0].at.rtcp, data, w.bytes, t.phone[0].endpoint,
 		    true);
 	assert_true(rig_wait(&t.rig, far_reported, &t));
 	assert_true(phones_rtcp(&t, 0).lost_share == 0.5);
@@ -381,12 +381,12 @@ static void a_one_way_calls_listener_reports_too(void **state)
 		       t.phone[0].at.port);
 	nc = rig_call(&t.rig, json);
 	node_call_address(nc, json, sizeof(json));
-	assert_int_equal(address_parse(json, &t.phone[0].leg), 0);
+	assert_int_equal(address_parse(json, &t.phone[0].endpoint), 0);
 	/* nobody was heard: the listener is reported to nevertheless */
 	(void)said_next(t.phone[0].at.rtcp);
 	report.ssrc = call_settings(nc->call)->ssrc_out;
 	assert_int_equal(rtcp_put_report(&w, 1, NULL, &report, 1), 0);
-	phones_send(&t, t.phone[0].at.rtcp, data, w.bytes, t.phone[0].leg,
+	phones_send(&t, t.phone[0].at.rtcp, data, w.bytes, t.phone[0].endpoint,
 		    true);
 	assert_true(rig_wait(&t.rig, listener_reported, nc));
 	rig_end(&t.rig, nc);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """baresip without a sound card: an agent that says a file, writes what it hears
 to a file and takes orders by TCP. It calls SIPp, which answers with the port of
-a leg, as a proxy would."""
+an endpoint, as a proxy would."""
 import json
 import pathlib
 import re
@@ -53,7 +53,7 @@ opus_bitrate 24000
 """
 
 UAS = """<?xml version="1.0" encoding="ISO-8859-1" ?>
-<scenario name="leg">
+<scenario name="endpoint">
 <recv request="INVITE"/>
 {first}
 <recv request="ACK"/>
@@ -102,7 +102,7 @@ def listens(host, port):
 
 class Agent:
     """A baresip of its own in @folder that says @speech, and the SIPp that it
-    calls, whose answers name a leg's @port. @index: of the agents of a test,
+    calls, whose answers name an endpoint's @port. @index: of the agents of a test,
     which share an address."""
 
     def __init__(self, folder, index, codec, speech, port):
@@ -131,7 +131,7 @@ class Agent:
     def _answer(self, port):
         pt, rtpmap, _ = CODECS[self.codec]
         sdp = SDP.format(port=port, pt=pt, rtpmap=rtpmap)
-        path = self.folder / "leg.xml"
+        path = self.folder / "endpoint.xml"
         path.write_text(UAS.format(
             first=OK.format(tag=";tag=[call_number]", body=sdp),
             again=OK.format(tag="", body=sdp),
@@ -218,7 +218,7 @@ class Agent:
 
     def dial(self):
         """Call SIPp; the address at which this agent wants to be sent to."""
-        self.order("dial", f"sip:leg@{self.host}:{self._port('sipp')}")
+        self.order("dial", f"sip:endpoint@{self.host}:{self._port('sipp')}")
         self.wait("CALL_ESTABLISHED")
         self.call = self.last["id"]
         return self.offers()[-1]

@@ -12,7 +12,7 @@ import numpy as np
 from conftest import BUILD, PATIENCE
 from listen import read_wav
 from packets import header, packet
-from test_conversation import address, leg
+from test_conversation import address, endpoint
 from test_phone import Phone
 
 SEED = 4
@@ -54,8 +54,8 @@ class Way:
         self.c = d.ctl("conversation", "start", *self._words(), *words,
                        f"a.address={address(self.phone)}",
                        f"b.address=127.0.0.1:{self.port}")
-        self.phone.to = ("127.0.0.1", leg(self.c, "a"))
-        self.leg = leg(self.c, "b")
+        self.phone.to = ("127.0.0.1", endpoint(self.c, "a"))
+        self.endpoint = endpoint(self.c, "b")
         self.conceals = "a.loss=conceal" in words
         self.n, self.heard = 0, []
         self.until = 0  # what was said lasts until then
@@ -89,7 +89,7 @@ class Way:
         """B's packet @n, to A."""
         codec = self.b[1]
         self.sock.sendto(packet(0xb, FIRST + n, codec.step * n, payload,
-                                codec.pt), ("127.0.0.1", self.leg))
+                                codec.pt), ("127.0.0.1", self.endpoint))
 
     def hear(self, answers):
         self.heard += [self.sock.recv(4096) for _ in range(answers)]

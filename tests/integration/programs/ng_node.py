@@ -19,9 +19,9 @@ class Node:
         self.url = f"udp:127.0.0.1:{self.ng}"
 
     def left(self):
-        """Calls, legs and conversations that it has now."""
+        """Calls, endpoints and conversations that it has now."""
         return (self.d.ctl("stats")["calls"],
-                len(self.d.ctl("leg", "list")["legs"]),
+                len(self.d.ctl("endpoint", "list")["endpoints"]),
                 len(self.d.ctl("conversation", "list")["conversations"]))
 
     def is_empty(self):

@@ -312,9 +312,9 @@ def netted(serve):
 
 def why_not(client, address):
     """Why nothing is sent there; None: it may be."""
-    reply = client.ask("leg.open", {"address": address})
+    reply = client.ask("endpoint.open", {"address": address})
     if "error" not in reply:
-        client.ask("leg.close", {"leg": reply["result"]["leg"]})
+        client.ask("endpoint.close", {"endpoint": reply["result"]["endpoint"]})
     return reply.get("error", {}).get("message")
 
 
@@ -368,15 +368,15 @@ def test_others_addresses_that_could_be_bound_are_no_circle(netted):
     d, client = netted()
 
     def opened(**more):
-        return client.ask("leg.open", {"codec": "pcmu", **more})["result"]
+        return client.ask("endpoint.open", {"codec": "pcmu", **more})["result"]
 
     def joins(host):
-        """Legs of which one sends to the other."""
+        """Endpoints of which one sends to the other."""
         one = opened()
         port = one["rtp"].rsplit(":", 1)[1]
         two = opened(address=f"{host}:{port}")
-        reply = client.ask("conversation.start", {"a": {"leg": one["leg"]},
-                                                  "b": {"leg": two["leg"]}})
+        reply = client.ask("conversation.start", {"a": {"endpoint": one["endpoint"]},
+                                                  "b": {"endpoint": two["endpoint"]}})
         if "result" in reply:
             return "joined"
         assert "go round" in reply["error"]["message"]

@@ -159,7 +159,7 @@ def test_an_offer_tells_the_address_and_a_hold_ends(talk):
 
 def test_an_agent_that_starts_anew_is_heard_and_hears(talk):
     """Its machine was switched off in mid-call: another port, another SSRC, the
-    same leg. Its new offer says so: without one it would be a stranger."""
+    same endpoint. Its new offer says so: without one it would be a stranger."""
     d, c, (a, b) = talk("pcmu", "g722")
     a.dial()
     b.dial()

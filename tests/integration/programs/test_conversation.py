@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversations of two phones: speech both ways, each answered where it really
-is, and one life for legs and streams."""
+is, and one life for endpoints and streams."""
 import json
 import socket
 import time
@@ -23,13 +23,13 @@ def d(daemon):
 
 
 def start(d, a, b):
-    """A conversation of A (PCMU) and B (PCMA); Phones send to its legs. What
+    """A conversation of A (PCMU) and B (PCMA); Phones send to its endpoints. What
     the parties are said to be: words of the command."""
     words = ["a.codec=pcmu", "b.codec=pcma", *a, *b]
     return d.ctl("conversation", "start", *words)
 
 
-def leg(conversation, party):
+def endpoint(conversation, party):
     return int(conversation[party]["rtp"].rsplit(":", 1)[1])
 
 
@@ -50,12 +50,12 @@ def test_both_hear_each_other_where_they_are(d):
     """Nobody told an address: each is answered where it sends from, from the
     port that it sends to, in its own codec."""
     c = start(d, [], [])
-    a, b = Phone(leg(c, "a")), Phone(leg(c, "b"))
+    a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
     said(b, 0xd5, 0xb, 0, 1, 8)  # B is known from now on; A is not yet
     for octet in PCMA_OF:
         said(a, octet, 0xa, list(PCMA_OF).index(octet), 1, 0)
         data = b.sock.recvfrom(2048)
-        assert data[1] == ("127.0.0.1", leg(c, "b"))
+        assert data[1] == ("127.0.0.1", endpoint(c, "b"))
         assert header(data[0])["pt"] == 8
         assert set(data[0][12:]) == {PCMA_OF[octet]}
     said(b, 0xd5, 0xb, 1, 5, 8)
@@ -70,14 +70,14 @@ def test_the_address_that_was_told_is_answered_at_once(d):
     """Before B says a word."""
     b = Phone(9)
     c = start(d, [], [f"b.address={address(b)}"])
-    said(Phone(leg(c, "a")), 0xff, 1, 0, 3, 0)
+    said(Phone(endpoint(c, "a")), 0xff, 1, 0, 3, 0)
     assert len(heard(b, 3)) == 3
 
 
 def test_a_new_offer_moves_a_party_and_no_frame_is_lost(d):
     old, new = Phone(9), Phone(9)
     c = start(d, [], [f"b.address={address(old)}"])
-    a = Phone(leg(c, "a"))
+    a = Phone(endpoint(c, "a"))
     said(a, 0xff, 1, 0, 10, 0)
     first = heard(old, 10)
     d.ctl("conversation", "change", str(c["conversation"]),
@@ -101,7 +101,7 @@ def test_both_streams_end_together_and_ports_close(d):
     deadline = time.monotonic() + PATIENCE
     while True:  # the ports are free when nobody can have them any more
         try:
-            again.bind(("127.0.0.1", leg(c, "a")))
+            again.bind(("127.0.0.1", endpoint(c, "a")))
             break
         except OSError:
             assert time.monotonic() < deadline
@@ -134,7 +134,7 @@ def test_costs_of_both_ways_are_known_first(d):
     """Both ways are measured before anything begins."""
     c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=amr",
               "b.mode=12.2")
-    a, b = Phone(leg(c, "a")), Phone(leg(c, "b"))
+    a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
     said(b, 0, 2, 0, 1, 96)  # not AMR: malformed, but B is known
     said(a, 0xff, 1, 0, 5, 0)
     assert {header(x)["pt"] for x in heard(b, 5)} == {96}
@@ -143,7 +143,7 @@ def test_costs_of_both_ways_are_known_first(d):
 def test_a_call_shows_where_its_packets_go(d):
     """The learned address, not what was told."""
     c = start(d, [], ["b.address=127.0.0.1:9"])
-    b = Phone(leg(c, "b"))
+    b = Phone(endpoint(c, "b"))
     for i in range(3):  # a proof, as another address was told
         said(b, 0xd5, 1, i, 1, 8)
     deadline = time.monotonic() + PATIENCE
@@ -151,7 +151,7 @@ def test_a_call_shows_where_its_packets_go(d):
         assert time.monotonic() < deadline
 
 
-def test_a_stream_shows_its_own_leg(d):
+def test_a_stream_shows_its_own_endpoint(d):
     """Not the shared port, at which it does not listen."""
     c = start(d, [], [])
     for party in "ab":
@@ -164,7 +164,7 @@ def test_the_record_says_of_each_stream_who_was_heard(daemon, tmp_path):
     path = tmp_path / "records"
     d = started(daemon, "auto", "--drain-timeout", "0s", "--records", path)
     c = start(d, [], [])
-    phone = {"a": Phone(leg(c, "a")), "b": Phone(leg(c, "b"))}
+    phone = {"a": Phone(endpoint(c, "a")), "b": Phone(endpoint(c, "b"))}
     said(phone["b"], 0xd5, 0xb, 0, 1, 8)
     said(phone["a"], 0xff, 0xa, 0, 1, 0)
     heard(phone["b"], 1)
@@ -183,7 +183,7 @@ def test_the_record_says_of_each_stream_who_was_heard(daemon, tmp_path):
 def test_terms_that_repeat_the_address_move_no_answers(d):
     """B is behind NAT, and silent."""
     c = start(d, [], ["b.address=127.0.0.1:9", "b.learn=immediate"])
-    a, b = Phone(leg(c, "a")), Phone(leg(c, "b"))
+    a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
     for i in range(3):  # a proof, as another address was told
         said(b, 0xd5, 0xb, i, 1, 8)
     deadline = time.monotonic() + PATIENCE
@@ -207,7 +207,7 @@ def test_a_change_that_is_refused_changes_nobody(d):
     assert now["a"]["to"] == "127.0.0.1:7"
 
 
-def test_a_leg_at_a_named_interface_of_the_other_family(daemon):
+def test_a_endpoint_at_a_named_interface_of_the_other_family(daemon):
     """Though the party's address is not known yet."""
     d = started(daemon, "auto", "--drain-timeout", "0s", "--interface",
                 "old/127.0.0.1", "--interface", "new/::1")

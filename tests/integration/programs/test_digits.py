@@ -18,7 +18,7 @@ from ng_call import Talker
 from packets import header
 from streams import Stream, assert_streams, write_pcap
 from test_baresip import speeches
-from test_conversation import leg
+from test_conversation import endpoint
 from test_senders import needed, started
 
 LATER_MS = 400  # until all ends have been sent
@@ -88,7 +88,7 @@ def test_digits_of_40_to_400_ms_each_way(daemon, tmp_path):
     (a, ms), (b, _) = (gateway(CODECS[name], keys) for name, keys in (
         ("pcmu", CODES), ("l16", CODES[::-1])))
     c = converse(d, a.codec, b.codec)
-    a.to, b.to = (("127.0.0.1", leg(c, party)) for party in "ab")
+    a.to, b.to = (("127.0.0.1", endpoint(c, party)) for party in "ab")
     d.ctl("conversation", "change", str(c["conversation"]),
           f"a.address=127.0.0.1:{a.port}", f"b.address=127.0.0.1:{b.port}")
     play((a, b), ms)
@@ -124,7 +124,7 @@ def test_a_digit_is_as_long_at_any_clock(daemon, speech, jitter):
                               clocks[0] == clocks[1])
         phones = Talker(), Talker()
         for phone, party, rate in zip(phones, "ab", speech):
-            phone.to = "127.0.0.1", leg(c, party)
+            phone.to = "127.0.0.1", endpoint(c, party)
             phone.says(0x55, 1, 96, SPOKEN[rate][1])
         until_heard(d, c)
         for i, (phone, other) in enumerate((phones, phones[::-1])):
@@ -176,7 +176,7 @@ def test_gstreamer_hears_what_gstreamer_presses(daemon):
     gstreamer.needed()
     d = started(daemon, "auto", "--drain-timeout", "0s")
     c = converse(d, CODECS["pcmu"], CODECS["l16"])
-    phones = [gstreamer.GstPhone(codec, leg(c, party), ssrc, ends)
+    phones = [gstreamer.GstPhone(codec, endpoint(c, party), ssrc, ends)
               for codec, party, ssrc, ends in (("pcmu", "a", 7, 1),
                                                ("l16", "b", 8, 3))]
     codes = [list(range(16)), list(range(15, -1, -1))]

@@ -14,7 +14,7 @@ from test_digits import converse, pressed_by
 from test_foreign import recording
 from test_foreign_codecs import PCMU, PEERS, SDP
 from test_senders import REFUSED, needed, started
-from test_conversation import leg
+from test_conversation import endpoint
 
 HOST = "::1"
 
@@ -86,7 +86,7 @@ def test_gstreamer_hears_what_gstreamer_presses(d):
     gstreamer.needed()
     c = converse(d, CODECS["pcmu"], CODECS["l16"], "interface=six")
     assert all(c[party]["rtp"].startswith(f"[{HOST}]:") for party in "ab")
-    phones = [gstreamer.GstPhone(codec, leg(c, party), ssrc, 3, HOST)
+    phones = [gstreamer.GstPhone(codec, endpoint(c, party), ssrc, 3, HOST)
               for codec, party, ssrc in (("pcmu", "a", 7), ("l16", "b", 8))]
     codes = [[1, 2, 3, 4], [15, 14, 13, 12]]
     try:

@@ -67,7 +67,7 @@ def test_losses_show_in_the_numbers(daemon, tmp_path):
     pcm, count = heard(way, payloads, lost)
     assert count["missing"] == len(lost)
     assert np.array_equal(pcm, files["silence"])
-    write_pcap(tmp_path / "heard.pcap", [(way.leg, way.port, data)
+    write_pcap(tmp_path / "heard.pcap", [(way.endpoint, way.port, data)
                                          for data in way.heard])
     assert_streams(tmp_path / "heard.pcap", [
         Stream(way.port, 97, len(payloads) - len(lost), lost=len(lost),

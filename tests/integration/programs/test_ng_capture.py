@@ -119,7 +119,7 @@ def assert_rtp(call):
 
 
 def assert_reports(call, streams):
-    """Compound packets, one port above RTP, of each leg of the node: reports of
+    """Compound packets, one port above RTP, of each endpoint of the node: reports of
     what it sends, with what it has heard, its one name, and at last its BYE."""
     said = {}
     for source, to, *values in call.read(

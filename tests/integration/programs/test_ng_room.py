@@ -71,7 +71,7 @@ def test_load_limit(daemon):
 
 
 def test_a_host_has_a_share_of_the_lines(daemon):
-    """No legs are opened for more; another host has its own."""
+    """No endpoints are opened for more; another host has its own."""
     d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
                 "127.0.0.1:0", "--ng-lines", "3", "--ng-host-lines", "2")
     proxy = System(d.ready["ng"])

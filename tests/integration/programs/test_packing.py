@@ -8,7 +8,7 @@ import pytest
 
 from conftest import PATIENCE
 from streams import Stream, assert_streams, write_pcap
-from test_conversation import leg
+from test_conversation import endpoint
 from test_senders import needed, started
 
 SPEECH_MS = 2400
@@ -48,11 +48,11 @@ def test_any_packing_is_packed_anew(daemon, tmp_path, codec, out_ms):
             f"b.pt={pt}", f"b.address=127.0.0.1:{sock.getsockname()[1]}",
             # the port above may be the next one here
             "b.rtcp=off", *length))
-        senders.append(sender(leg(talks[-1], "a"), ms))
+        senders.append(sender(endpoint(talks[-1], "a"), ms))
     packets, streams = [], []
     for ms, sock, c, process in zip(PTIMES, socks, talks, senders):
         port = sock.getsockname()[1]
-        packets += [(leg(c, "b"), port, sock.recv(2048))
+        packets += [(endpoint(c, "b"), port, sock.recv(2048))
                     for _ in range(SPEECH_MS // out_ms)]
         streams.append(Stream(port, pt, SPEECH_MS // out_ms, step,
                               c["b"]["out_ssrc"]))

@@ -7,7 +7,7 @@ import pytest
 
 from conftest import PATIENCE
 from packets import header
-from test_conversation import address, d, heard, leg, said  # noqa: F401
+from test_conversation import address, d, heard, endpoint, said  # noqa: F401
 from test_phone import Phone
 
 MS = 8  # octets of PCMU
@@ -67,19 +67,19 @@ def test_what_a_codec_cannot_do_is_refused(d):  # noqa: F811
         text = d.ctl("call", "start", "in.codec=pcmu", f"out.codec={codec}",
                      "out.address=127.0.0.1:9", f"out.ptime={ms}ms", code=1)
         assert "out.ptime" in text and why in text
-        assert why in d.ctl("leg", "open", f"codec={codec}", f"ptime={ms}ms",
+        assert why in d.ctl("endpoint", "open", f"codec={codec}", f"ptime={ms}ms",
                             code=1)
-    open_leg = d.ctl("leg", "open", "codec=amr", "ptime=60ms")
-    assert "20, 40 or 60" in d.ctl("leg", "change", str(open_leg["leg"]),
+    open_endpoint = d.ctl("endpoint", "open", "codec=amr", "ptime=60ms")
+    assert "20, 40 or 60" in d.ctl("endpoint", "change", str(open_endpoint["endpoint"]),
                                    "ptime=10ms", code=1)
 
 
 def test_each_party_is_sent_what_it_asks_for(d):  # noqa: F811
     """Packets are as long both ways as their receivers want them, and that
-    changes while they speak: by the leg, and by the conversation."""
+    changes while they speak: by the endpoint, and by the conversation."""
     c = d.ctl("conversation", "start", "a.codec=pcmu", "a.ptime=40ms",
               "b.codec=pcmu", "b.ptime=10ms", "relay=never")
-    a, b = Phone(leg(c, "a")), Phone(leg(c, "b"))
+    a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
     at_a, at_b = Listener(a.sock), Listener(b.sock)
     from_a, from_b = Talker(a, 10), Talker(b, 11)
     b.sock.sendto(b"hello", b.to)
@@ -88,7 +88,7 @@ def test_each_party_is_sent_what_it_asks_for(d):  # noqa: F811
     assert at_b.hear(2) == [10, 10]
     from_b.say(20, 20, 20)
     assert at_a.hear(2) == [40, 40]
-    d.ctl("leg", "change", str(c["b"]["leg"]), "ptime=60ms")
+    d.ctl("endpoint", "change", str(c["b"]["endpoint"]), "ptime=60ms")
     from_a.say(20, 30, 10, 60)
     assert at_b.hear(2) == [60, 60]
     d.ctl("conversation", "change", str(c["conversation"]), "a.ptime=20ms",
@@ -100,7 +100,7 @@ def test_each_party_is_sent_what_it_asks_for(d):  # noqa: F811
     # what waits when it changes goes as it is
     from_a.say(10, 10)
     at_b.nothing()
-    d.ctl("leg", "change", str(c["b"]["leg"]), "ptime=20ms")
+    d.ctl("endpoint", "change", str(c["b"]["endpoint"]), "ptime=20ms")
     from_a.say(20)
     assert at_b.hear(2) == [20, 20]
     assert at_b.speech == from_a.speech
@@ -173,11 +173,11 @@ def test_parties_declare_what_they_send(d):  # noqa: F811
     calls = [str(c[party]["call"]) for party in "ab"]
     length = lambda: [d.ctl("call", call)["ptime_ms"] for call in calls]
     assert length() == [60, 20]
-    d.ctl("leg", "change", str(c["b"]["leg"]), "in_ptime=30ms")
+    d.ctl("endpoint", "change", str(c["b"]["endpoint"]), "in_ptime=30ms")
     assert length() == [60, 30]
-    d.ctl("leg", "change", str(c["a"]["leg"]), "codec=gsm", "in_ptime=40ms")
+    d.ctl("endpoint", "change", str(c["a"]["endpoint"]), "codec=gsm", "in_ptime=40ms")
     assert length() == [40, 30]
-    assert "frames of 20 ms" in d.ctl("leg", "change", str(c["a"]["leg"]),
+    assert "frames of 20 ms" in d.ctl("endpoint", "change", str(c["a"]["endpoint"]),
                                       "in_ptime=30ms", code=1)
     assert length() == [40, 30]
 

@@ -12,7 +12,7 @@ from conftest import PATIENCE
 from control import Control
 from packets import header
 from streams import Stream, assert_streams, write_pcap
-from test_conversation import address, heard, leg, said
+from test_conversation import address, heard, endpoint, said
 from test_foreign import recording
 from test_phone import Phone
 from test_senders import needed, started
@@ -86,7 +86,7 @@ def test_foreign_programs_hear_each_other_bit_by_bit(d, tmp_path):
               f"a.address={address(a)}", "b.codec=pcmu", "b.pt=100",
               f"b.address={address(b)}")
     assert c["relay"] is True and "out_ssrc" not in c["a"]
-    a.to, b.to = ("127.0.0.1", leg(c, "a")), ("127.0.0.1", leg(c, "b"))
+    a.to, b.to = ("127.0.0.1", endpoint(c, "a")), ("127.0.0.1", endpoint(c, "b"))
     talk([a, b], [GSTREAMER.format(port=a.port()),
                   FFMPEG.format(file=recording(3), port=b.port())])
     assert len(a.said) >= 140 and len(b.said) >= 140
@@ -122,7 +122,7 @@ def test_what_is_asked_for_is_what_happens(d):
     c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcmu",
               "relay=never")
     assert c["relay"] is False and c["a"]["out_ssrc"] != c["b"]["out_ssrc"]
-    a, b = Phone(leg(c, "a")), Phone(leg(c, "b"))
+    a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
     said(b, 0xff, 0xb, 0, 1, 0)
     said(a, 0xff, 0xa, 0, 1, 0)
     assert header(heard(b, 1)[0])["ssrc"] == c["b"]["out_ssrc"]

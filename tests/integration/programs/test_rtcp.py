@@ -57,12 +57,12 @@ class Wire:
         self.party = port_of(free[0])
         for sock in free:
             sock.close()
-        self.leg, self.kept = 0, []
+        self.endpoint, self.kept = 0, []
         self.done = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
 
-    def begin(self, leg):
-        self.leg = leg
+    def begin(self, endpoint):
+        self.endpoint = endpoint
         self.thread.start()
 
     def run(self):
@@ -73,8 +73,8 @@ class Wire:
     def pass_on(self, sock):
         data, (_, port) = sock.recvfrom(2048)
         rtcp = sock is self.outer[1]
-        from_node = port == self.leg + rtcp
-        to = (self.party if from_node else self.leg) + rtcp
+        from_node = port == self.endpoint + rtcp
+        to = (self.party if from_node else self.endpoint) + rtcp
         self.kept.append((port, port_of(sock) if from_node else to,
                           time.time(), data))
         if from_node and not rtcp:
@@ -90,7 +90,7 @@ class Wire:
             sock.close()
 
     def rtcp_of_node(self):
-        return [k for k in self.kept if k[0] == self.leg + 1]
+        return [k for k in self.kept if k[0] == self.endpoint + 1]
 
 
 def gstreamer(wire, pt, name, log):

@@ -86,24 +86,24 @@ def test_who_sprays_while_a_party_is_silent_overhears_nobody(proxy, d):
     talk(calls, SPOKEN)
     for pause in SILENT, ABSENT:
         spray(strangers, calls, pause)
-        legs = legs_of(d)
-        before = {leg: x["packets"] for leg, x in legs.items()}
+        endpoints = endpoints_of(d)
+        before = {endpoint: x["packets"] for endpoint, x in endpoints.items()}
         for call in calls:
             call.talks()
-        until(lambda: legs_of(d), lambda now: all(
-            now[leg]["packets"] > before[leg] for leg in before))
+        until(lambda: endpoints_of(d), lambda now: all(
+            now[endpoint]["packets"] > before[endpoint] for endpoint in before))
         for call in calls:
             for phone, octet in (call.b, 1), (call.a, 2):
                 assert {p[12] for p in hush(phone)} <= {octet}
         assert not any(map(hush, strangers))
         talk(calls, 0.1)
-    assert all(x["wrong_source"] for x in legs_of(d).values())
+    assert all(x["wrong_source"] for x in endpoints_of(d).values())
 
 
-def legs_of(d):
-    return {leg["leg"]: leg for leg in (
-        d.ctl("leg", "query", str(one["leg"]))
-        for one in d.ctl("leg", "list")["legs"])}
+def endpoints_of(d):
+    return {endpoint["endpoint"]: endpoint for endpoint in (
+        d.ctl("endpoint", "query", str(one["endpoint"]))
+        for one in d.ctl("endpoint", "list")["endpoints"])}
 
 
 def test_asymmetric_is_heard_from_elsewhere_and_answered_as_it_says(proxy):
@@ -158,8 +158,8 @@ def test_calls_that_are_told_each_others_ports_make_no_circle(proxy, d):
 
 
 class Mirror:
-    """Another node, or NAT: what the party of one leg is sent goes on to
-    another one, as if that leg's party had said it."""
+    """Another node, or NAT: what the party of one endpoint is sent goes on to
+    another one, as if that endpoint's party had said it."""
 
     def __init__(self, pairs):
         self.phones = [(Talker(), Talker()) for _ in range(pairs)]
@@ -227,7 +227,7 @@ def test_calls_of_the_shared_port_make_no_circle(daemon):
     ("::1", ("[::1]",)), ("::!::1", ("[::1]",))])
 def test_no_party_is_where_its_own_call_leads(daemon, at, as_named):
     """By JSON-RPC: another conversation's ports, a call's own port and open
-    legs that are joined; where the node listens at any address, by each."""
+    endpoints that are joined; where the node listens at any address, by each."""
     d = started(daemon, "auto", "--drain-timeout", "0s", "--interface", at)
     away = "192.0.2.1:9" if "." in at else "[2001:db8::1]:9"
 
@@ -243,14 +243,14 @@ def test_no_party_is_where_its_own_call_leads(daemon, at, as_named):
         # what comes from there goes by two's a to one's b
         refused(d, *change, f"a.address={host}:{where['b']}")
         d.ctl(*change, f"b.address={host}:{where['a']}")
-        leg = d.ctl("leg", "open", "codec=pcmu", f"address={away}")
+        endpoint = d.ctl("endpoint", "open", "codec=pcmu", f"address={away}")
         call = d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcmu",
                      "port=own", f"out.address={host}:" +
-                     leg["rtp"].rsplit(":", 1)[1])
-        other = d.ctl("leg", "open", "codec=pcmu", "address=" + host + ":" +
+                     endpoint["rtp"].rsplit(":", 1)[1])
+        other = d.ctl("endpoint", "open", "codec=pcmu", "address=" + host + ":" +
                       call["rtp"]["address"].rsplit(":", 1)[1])
-        refused(d, "conversation", "start", f"a.leg={leg['leg']}",
-                f"b.leg={other['leg']}")
+        refused(d, "conversation", "start", f"a.endpoint={endpoint['endpoint']}",
+                f"b.endpoint={other['endpoint']}")
         d.ctl("conversation", "stop", str(two["conversation"]))
         d.ctl("conversation", "stop", str(one["conversation"]))
 
@@ -280,9 +280,9 @@ def ways_to_name(address):
         (*both, f"b.address={address}", f"a.address={away}"),
         (*both, f"a.address={away}", f"b.address={away}",
          f"b.rtcp_address={address}"),
-        ("leg", "open", f"address={address}"),
-        ("leg", "change", "1", f"address={address}"),
-        ("leg", "change", "1", f"address={away}", f"rtcp_address={address}"),
+        ("endpoint", "open", f"address={address}"),
+        ("endpoint", "change", "1", f"address={address}"),
+        ("endpoint", "change", "1", f"address={away}", f"rtcp_address={address}"),
     ]
 
 
@@ -300,19 +300,19 @@ def test_nobody_is_sent_to_who_is_no_party(daemon):
     d = started(daemon, "auto", "--drain-timeout", "0s", "--ng", "0.0.0.0:0",
                 "--ng-allow", "127.0.0.0/8", "--http", "127.0.0.1:0",
                 "--interface", "127.0.0.1", "--interface", "six/::1")
-    d.ctl("leg", "open", "address=192.0.2.1:9")
+    d.ctl("endpoint", "open", "address=192.0.2.1:9")
     for address in NEVER:
         is_refused(d, address)
     for port in control_ports(d):
         is_refused(d, f"127.0.0.1:{port}")
         is_refused(d, f"127.0.0.1:{int(port) - 1}")
     is_refused(d, f"127.0.0.77:{d.ready['ng'].rsplit(':', 1)[1]}")
-    d.ctl("leg", "open", "address=[2001:db8::1]:9")
+    d.ctl("endpoint", "open", "address=[2001:db8::1]:9")
     for address in NEVER6:
         for words in ways_to_name(address)[:5]:
             d.ctl(*words, code=1)
     assert d.ctl("stats")["calls"] == 0
-    d.ctl("leg", "open", "address=127.0.0.1:9")  # and others may be
+    d.ctl("endpoint", "open", "address=127.0.0.1:9")  # and others may be
 
 
 def test_nobody_is_sent_to_who_is_no_party_by_ng(proxy, d):
@@ -344,9 +344,9 @@ def test_send_to_is_the_list_of_whom_may_be_sent_to(daemon):
     what comes from elsewhere is not learned."""
     d = started(daemon, "auto", "--drain-timeout", "0s", "--send-to",
                 "127.0.0.8/29,239.0.0.0/8")
-    leg = d.ctl("leg", "open", "codec=pcmu")
-    d.ctl("leg", "open", "address=127.0.0.9:9")
-    d.ctl("leg", "open", "address=239.1.1.1:9")
+    endpoint = d.ctl("endpoint", "open", "codec=pcmu")
+    d.ctl("endpoint", "open", "address=127.0.0.9:9")
+    d.ctl("endpoint", "open", "address=239.1.1.1:9")
     for address in "127.0.0.1:9", "192.0.2.1:9", "224.0.0.1:9":
         is_refused(d, address)
     for host in "127.0.0.1", "127.0.0.9":
@@ -354,9 +354,9 @@ def test_send_to_is_the_list_of_whom_may_be_sent_to(daemon):
         phone.sock.close()
         phone.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         phone.sock.bind((host, 0))
-        phone.to = "127.0.0.1", int(leg["rtp"].rsplit(":", 1)[1])
+        phone.to = "127.0.0.1", int(endpoint["rtp"].rsplit(":", 1)[1])
         phone.says(1, 3, 0)
-    now = until(lambda: d.ctl("leg", "query", str(leg["leg"])),
+    now = until(lambda: d.ctl("endpoint", "query", str(endpoint["endpoint"])),
                 lambda x: x["packets"] + x["wrong_source"] == 6)
     assert (now["packets"], now["wrong_source"]) == (3, 3)
 

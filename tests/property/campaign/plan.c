@@ -9,7 +9,7 @@
 #include "campaign/plan.h"
 #include "cmocka_cr.h"
 
-#define LEGS "    in: {codec: pcmu}\n    out: {codec: amr}\n"
+#define ENDPOINTS "    in: {codec: pcmu}\n    out: {codec: amr}\n"
 
 static struct campaign *parse(const char *flow)
 {
@@ -48,7 +48,7 @@ static uint64_t hash_of(const struct campaign *c, uint64_t seed)
 }
 
 static const char all_models[] =
-	"  - count: 20\n" LEGS
+	"  - count: 20\n" ENDPOINTS
 	"    network: {jitter: 15ms, loss: 2%, burst: 3, reorder: 1%, "
 	"duplicate: 1%}\n"
 	"    talk: {spurt: 1.2s, pause: 1.8s}\n"
@@ -68,7 +68,7 @@ static void the_same_seed_gives_the_same_packets(void **state)
 
 static void a_clean_stream_is_every_frame_on_time(void **state)
 {
-	struct campaign *c = parse("  - count: 3\n" LEGS);
+	struct campaign *c = parse("  - count: 3\n" ENDPOINTS);
 	struct plan p = make(c, 1);
 	struct plan_stream s;
 	struct plan_packet k;
@@ -129,7 +129,7 @@ static struct tally count_packets(const struct plan *p)
 static void the_network_model_has_its_shares(void **state)
 {
 	struct campaign *c =
-		parse("  - count: 50\n" LEGS
+		parse("  - count: 50\n" ENDPOINTS
 		      "    network: {jitter: 5ms, loss: 5%, burst: 4, "
 		      "reorder: 2%, duplicate: 3%}\n");
 	struct plan p = make(c, 11);
@@ -153,7 +153,7 @@ static void the_network_model_has_its_shares(void **state)
 
 static void pauses_leave_gaps_and_spurts_begin_marked(void **state)
 {
-	struct campaign *c = parse("  - count: 50\n" LEGS
+	struct campaign *c = parse("  - count: 50\n" ENDPOINTS
 				   "    talk: {spurt: 1s, pause: 1s}\n");
 	struct plan p = make(c, 3);
 	uint64_t speech = 0, all = 0;
@@ -181,7 +181,7 @@ static void pauses_leave_gaps_and_spurts_begin_marked(void **state)
 
 static void phases_are_spread_over_the_frame_period(void **state)
 {
-	struct campaign *c = parse("  - count: 200\n" LEGS);
+	struct campaign *c = parse("  - count: 200\n" ENDPOINTS);
 	struct plan p = make(c, 77);
 	unsigned slot[20] = { 0 };
 
@@ -197,9 +197,10 @@ static void phases_are_spread_over_the_frame_period(void **state)
 static void calls_begin_and_end_when_they_should(void **state)
 {
 	struct campaign *c = parse(
-		"  - count: 10\n" LEGS
+		"  - count: 10\n" ENDPOINTS
 		"    start: {at: 10s, spread: 20s}\n    hold: {mean: 5s}\n"
-		"  - name: p\n" LEGS "    start: {at: 30s, poisson: 10/s}\n");
+		"  - name: p\n" ENDPOINTS
+		"    start: {at: 30s, poisson: 10/s}\n");
 	struct plan p = make(c, 4);
 	unsigned poisson = 0;
 
@@ -235,9 +236,9 @@ static unsigned begun(const struct plan *p, cr_ns from, cr_ns to)
 /* From 0 to 20 and back to 10 calls a second in 40 s: 200, and 300 more. */
 static void a_ramp_of_arrivals_follows_its_lines(void **state)
 {
-	struct campaign *c =
-		parse("  - name: p\n" LEGS "    start: {at: 10s, spread: 40s, "
-		      "poisson: 0/s..20/s..10/s}\n");
+	struct campaign *c = parse("  - name: p\n" ENDPOINTS
+				   "    start: {at: 10s, spread: 40s, "
+				   "poisson: 0/s..20/s..10/s}\n");
 	struct plan p = make(c, 4);
 
 	(void)state;
@@ -257,9 +258,9 @@ static void a_ramp_of_arrivals_follows_its_lines(void **state)
 static void shares_are_of_what_keeps_count_calls_up(void **state)
 {
 	struct campaign *c =
-		parse("  - count: 300\n" LEGS "    hold: {mean: 2s}\n"
+		parse("  - count: 300\n" ENDPOINTS "    hold: {mean: 2s}\n"
 		      "    start: {poisson: 50%}\n"
-		      "  - like: flow1\n" LEGS
+		      "  - like: flow1\n" ENDPOINTS
 		      "    hold: {model: exponential, mean: 2s}\n"
 		      "    start: {spread: 30s, poisson: 100%}\n");
 	struct plan p;
@@ -284,7 +285,7 @@ static void shares_are_of_what_keeps_count_calls_up(void **state)
 static void a_share_of_no_calls_is_no_calls(void **state)
 {
 	struct campaign *c =
-		parse("  - count: 1\n" LEGS "  - load: 50%\n" LEGS
+		parse("  - count: 1\n" ENDPOINTS "  - load: 50%\n" ENDPOINTS
 		      "    hold: {mean: 2s}\n    start: {poisson: 50%}\n");
 	struct plan p = make(c, 6);
 
@@ -298,7 +299,7 @@ static void a_share_of_no_calls_is_no_calls(void **state)
 static void a_share_has_the_bound_of_a_rate(void **state)
 {
 	struct campaign *c =
-		parse("  - count: 2000\n" LEGS "    hold: {mean: 20ms}\n"
+		parse("  - count: 2000\n" ENDPOINTS "    hold: {mean: 20ms}\n"
 		      "    start: {spread: 1ms, poisson: 100%}\n");
 	const struct plan_options o = { .duration = c->duration,
 					.counts = (uint64_t[]){ 2001 } };
@@ -339,13 +340,13 @@ static void a_fast_clock_brings_more_frames_a_slow_one_fewer(void **state)
 		unsigned in_11s;
 		cr_ns of_frame_2000; /* after the first */
 	} cases[] = {
-		{ "  - count: 3\n" LEGS "    drift: 10%\n", 605,
+		{ "  - count: 3\n" ENDPOINTS "    drift: 10%\n", 605,
 		  INT64_C(36363636363) },
-		{ "  - count: 3\n" LEGS "    drift: -10%\n", 495,
+		{ "  - count: 3\n" ENDPOINTS "    drift: -10%\n", 495,
 		  INT64_C(44444444444) },
-		{ "  - count: 3\n" LEGS "    drift: 50ppm\n", 550,
+		{ "  - count: 3\n" ENDPOINTS "    drift: 50ppm\n", 550,
 		  INT64_C(39998000099) },
-		{ "  - count: 3\n" LEGS, 550, 40 * CR_SEC },
+		{ "  - count: 3\n" ENDPOINTS, 550, 40 * CR_SEC },
 	};
 
 	(void)state;
@@ -379,7 +380,7 @@ static void a_fast_clock_brings_more_frames_a_slow_one_fewer(void **state)
 /* Holding times are by our clock. */
 static void a_call_with_a_fast_clock_is_as_long_as_another(void **state)
 {
-	struct campaign *c = parse("  - count: 4\n" LEGS
+	struct campaign *c = parse("  - count: 4\n" ENDPOINTS
 				   "    hold: {mean: 5s}\n    drift: 10%\n");
 	struct plan p = make(c, 1);
 
@@ -394,10 +395,10 @@ static void a_call_with_a_fast_clock_is_as_long_as_another(void **state)
 static void each_caller_has_a_clock_of_its_own(void **state)
 {
 	struct campaign *c =
-		parse("  - count: 400\n" LEGS "    hold: {mean: 20s}\n"
+		parse("  - count: 400\n" ENDPOINTS "    hold: {mean: 20s}\n"
 		      "    drift: -100ppm..100ppm\n");
 	struct campaign *without =
-		parse("  - count: 400\n" LEGS "    hold: {mean: 20s}\n");
+		parse("  - count: 400\n" ENDPOINTS "    hold: {mean: 20s}\n");
 	struct plan p = make(c, 9), q = make(without, 9);
 	unsigned quarter[4] = { 0 };
 
@@ -427,8 +428,8 @@ static bool every_third(const void *arg, uint64_t frame)
 
 static void silent_frames_take_no_sequence_number(void **state)
 {
-	struct campaign *c =
-		parse("  - count: 1\n" LEGS "    network: {reorder: 10%}\n");
+	struct campaign *c = parse("  - count: 1\n" ENDPOINTS
+				   "    network: {reorder: 10%}\n");
 	struct plan p = make(c, 8);
 	struct plan_stream s;
 	struct plan_packet k;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whatever is asked, in whatever order: what the service says that it has is
- * what the node has. Legs, conversations, promises and shares are counted after
- * each answer, and when every call is deleted there are none. What was refused
- * has changed nothing that goes on.
+ * what the node has. Endpoints, conversations, promises and shares are counted
+ * after each answer, and when every call is deleted there are none. What was
+ * refused has changed nothing that goes on.
  */
 #include "cmocka_cr.h"
 
@@ -98,7 +98,7 @@ static json_t *ask(json_t *request)
 /* --- what the node has, and what the books say --- */
 
 struct sums {
-	unsigned legs, conversations, promises, lines, ringing;
+	unsigned endpoints, conversations, promises, lines, ringing;
 	int64_t ppm;
 	size_t octets;
 };
@@ -153,10 +153,10 @@ static void add_dialog(struct sums *to, const struct ng_dialog *d)
 static void add_side(struct sums *to, const struct ng_side *s)
 {
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
-		if (!s->leg[i].id)
+		if (!s->endpoint[i].id)
 			continue;
-		assert_non_null(party_find(desk.rig.node, s->leg[i].id));
-		to->legs++;
+		assert_non_null(party_find(desk.rig.node, s->endpoint[i].id));
+		to->endpoints++;
 	}
 }
 
@@ -195,7 +195,7 @@ static void check_books(void)
 	for (; call; call = ng_call_next(call), n++)
 		add_call(&s, call);
 	assert_int_equal(sv->calls.n, n);
-	assert_int_equal(parties(), s.legs);
+	assert_int_equal(parties(), s.endpoints);
 	assert_int_equal(conversations(), s.conversations);
 	if (s.conversations > most_conversations)
 		most_conversations = s.conversations;
@@ -206,7 +206,7 @@ static void check_books(void)
 	TAILQ_FOREACH (d, &sv->ringing, ringing)
 		ringing++;
 	assert_int_equal(ringing, s.ringing);
-	assert_true(s.lines <= LINES && s.legs <= 2 * LINES);
+	assert_true(s.lines <= LINES && s.endpoints <= 2 * LINES);
 }
 
 static void check_empty(void)

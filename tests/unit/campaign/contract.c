@@ -12,7 +12,7 @@
 #include "sim/declared.h"
 
 #define TOP "duration: 10s\nflows:\n  - count: 1\n"
-#define LEGS "    in: {codec: pcmu}\n    out: {codec: amr}\n"
+#define ENDPOINTS "    in: {codec: pcmu}\n    out: {codec: amr}\n"
 
 static const char *const flows[] = {
 	"",
@@ -94,7 +94,8 @@ static void live_and_simulated_calls_have_the_same_contract(void **state)
 		struct cr_err e = { "" };
 		char text[400];
 
-		(void)snprintf(text, sizeof(text), TOP "%s" LEGS, flows[i]);
+		(void)snprintf(text, sizeof(text), TOP "%s" ENDPOINTS,
+			       flows[i]);
 		if (campaign_parse(text, strlen(text), "c.yaml", &c, &e))
 			fail_msg("%s", e.text);
 		check(&c->flows[0]);

@@ -12,7 +12,7 @@
 #define OK_TOP "seed: 3\nduration: 10s\n"
 #define OK_FLOW                                                                \
 	"flows:\n  - count: 2\n    in: {codec: pcmu}\n    out: {codec: amr}\n"
-#define LEGS "    in: {codec: pcmu}\n    out: {codec: amr}\n"
+#define ENDPOINTS "    in: {codec: pcmu}\n    out: {codec: amr}\n"
 #define ENVELOPE(arrival, cost)                                                \
 	OK_TOP "flows:\n  - period: 10ms\n    cost: {model: normal, mean: "    \
 	       "1ms, "                                                         \
@@ -45,7 +45,7 @@ static const struct {
 	  "c.yaml:4: flows[0]: 'out' is missing" },
 	{ "seed: 3\n" OK_FLOW, "'duration' is missing" },
 	{ "seed: 3\nduration: 10s\n", "'flows' is missing" },
-	{ OK_TOP "flows:\n  - name: a\n" LEGS,
+	{ OK_TOP "flows:\n  - name: a\n" ENDPOINTS,
 	  "c.yaml:4: flows[0]: needs count" },
 	/* units and bounds */
 	{ "seed: 3\nduration: 10\n" OK_FLOW,
@@ -122,8 +122,8 @@ static const struct {
 	{ OK_TOP OK_FLOW "    load: 90%\n",
 	  "c.yaml:7: flows[0]: count and load exclude each other" },
 	{ OK_TOP OK_FLOW "    name: a b\n", "name=a b: needs 1 to 31 letters" },
-	{ OK_TOP "flows:\n  - name: a\n    count: 1\n" LEGS
-		 "  - name: a\n    count: 1\n" LEGS,
+	{ OK_TOP "flows:\n  - name: a\n    count: 1\n" ENDPOINTS
+		 "  - name: a\n    count: 1\n" ENDPOINTS,
 	  "c.yaml:8: flows[1]: name=a: flow of line 4 has it" },
 	{ OK_TOP OK_FLOW "    start: {at: 10s}\n", "has ended by then" },
 	{ OK_TOP OK_FLOW "    start: {at: 5s, spread: 6s}\n",
@@ -146,12 +146,12 @@ static const struct {
 	  "c.yaml:8: flows[0].start: poisson: a ramp needs spread" },
 	{ OK_TOP OK_FLOW "    start: {poisson: 90%}\n",
 	  "give the mean of hold, or calls per second" },
-	{ OK_TOP "flows:\n  - hold: {mean: 2s}\n" LEGS
+	{ OK_TOP "flows:\n  - hold: {mean: 2s}\n" ENDPOINTS
 		 "    start: {poisson: 90%}\n",
 	  "c.yaml:7: flows[0].start: poisson: a share is of what keeps count "
 	  "calls up: give count, load or like" },
-	{ OK_TOP "flows:\n  - name: a\n    start: {poisson: 5/s}\n" LEGS
-		 "  - like: a\n    hold: {mean: 2s}\n" LEGS
+	{ OK_TOP "flows:\n  - name: a\n    start: {poisson: 5/s}\n" ENDPOINTS
+		 "  - like: a\n    hold: {mean: 2s}\n" ENDPOINTS
 		 "    start: {poisson: 90%}\n",
 	  "c.yaml:12: flows[1].start: poisson: a share is of what keeps count "
 	  "calls up, but flow a has neither count nor load" },
@@ -200,9 +200,9 @@ static const struct {
 	{ OK_TOP OK_FLOW "    release: {x: 3}\n", "belong to model=rate" },
 	{ OK_TOP OK_FLOW "    release: {burst: 3}\n", "belongs to model=lbap" },
 	{ OK_TOP OK_FLOW "    like: b\n", "like excludes count and load" },
-	{ OK_TOP OK_FLOW "  - name: c\n    like: b\n" LEGS,
+	{ OK_TOP OK_FLOW "  - name: c\n    like: b\n" ENDPOINTS,
 	  "flows[1]: like=b: no such flow above" },
-	{ OK_TOP OK_FLOW "  - name: c\n    like: c\n" LEGS,
+	{ OK_TOP OK_FLOW "  - name: c\n    like: c\n" ENDPOINTS,
 	  "no such flow above" },
 	/* contracts */
 	{ OK_TOP OK_FLOW "    contract: {burst: 3}\n",

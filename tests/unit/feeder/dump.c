@@ -37,13 +37,13 @@ static size_t read_back(const char *name, uint8_t *buf, size_t size)
 
 static struct dump *make(const char *codec, unsigned samples, bool octet_align)
 {
-	struct campaign_leg leg = { .codec = cr_codec_find(codec),
-				    .octet_align = octet_align };
+	struct campaign_endpoint endpoint = { .codec = cr_codec_find(codec),
+					      .octet_align = octet_align };
 	struct dump *d;
 
-	assert_non_null(leg.codec);
-	leg.cfg.samples = leg.codec->any_length ? samples : 0;
-	d = dump_new(&leg, samples);
+	assert_non_null(endpoint.codec);
+	endpoint.cfg.samples = endpoint.codec->any_length ? samples : 0;
+	d = dump_new(&endpoint, samples);
 	assert_non_null(d);
 	return d;
 }

@@ -10,9 +10,9 @@
 #include "base/address.h"
 #include "feeder/peer_sdp.h"
 
-static struct campaign_leg leg(const char *codec, const char *mode)
+static struct campaign_endpoint endpoint(const char *codec, const char *mode)
 {
-	struct campaign_leg l = { .codec = cr_codec_find(codec) };
+	struct campaign_endpoint l = { .codec = cr_codec_find(codec) };
 
 	assert_non_null(l.codec);
 	l.cfg.mode = mode ? (unsigned)cr_codec_mode_find(l.codec, mode)
@@ -22,7 +22,7 @@ static struct campaign_leg leg(const char *codec, const char *mode)
 
 static void a_party_is_described(void **state)
 {
-	struct campaign_leg amr = leg("amr", "12.2");
+	struct campaign_endpoint amr = endpoint("amr", "12.2");
 	char text[PEER_SDP_BYTES];
 
 	(void)state;
@@ -42,7 +42,7 @@ static void a_party_is_described(void **state)
 
 static void an_address_of_ipv6_is_said_to_be_one(void **state)
 {
-	struct campaign_leg opus = leg("opus", NULL);
+	struct campaign_endpoint opus = endpoint("opus", NULL);
 	char text[PEER_SDP_BYTES];
 
 	(void)state;
@@ -53,7 +53,7 @@ static void an_address_of_ipv6_is_said_to_be_one(void **state)
 	assert_null(strstr(text, "fmtp"));
 }
 
-static void assert_codec(struct campaign_leg l, const char *is)
+static void assert_codec(struct campaign_endpoint l, const char *is)
 {
 	char text[160];
 
@@ -63,22 +63,22 @@ static void assert_codec(struct campaign_leg l, const char *is)
 
 static void a_codec_is_asked_for_as_ng_has_it(void **state)
 {
-	struct campaign_leg aligned = leg("amr", "12.2");
-	struct campaign_leg narrow = leg("opus", NULL);
+	struct campaign_endpoint aligned = endpoint("amr", "12.2");
+	struct campaign_endpoint narrow = endpoint("opus", NULL);
 
 	(void)state;
 	aligned.octet_align = true;
 	narrow.cfg.sample_rate = 8000;
-	assert_codec(leg("pcma", NULL), "PCMA/8000/1");
-	assert_codec(leg("g722", NULL), "G722/8000/1");
-	assert_codec(leg("amr", "4.75"), "AMR/8000/1/4750//mode-set--0");
+	assert_codec(endpoint("pcma", NULL), "PCMA/8000/1");
+	assert_codec(endpoint("g722", NULL), "G722/8000/1");
+	assert_codec(endpoint("amr", "4.75"), "AMR/8000/1/4750//mode-set--0");
 	assert_codec(aligned, "AMR/8000/1/12200//mode-set--7;octet-align--1");
-	assert_codec(leg("amr-wb", "12.65"),
+	assert_codec(endpoint("amr-wb", "12.65"),
 		     "AMR-WB/16000/1/12650//mode-set--2");
-	assert_codec(leg("g723_1", NULL), "G723/8000/1");
+	assert_codec(endpoint("g723_1", NULL), "G723/8000/1");
 	assert_codec(narrow, "opus/48000/2/24000//maxplaybackrate--8000");
 	assert_int_equal(peer_sdp_pt(&aligned), 96);
-	assert_int_equal(peer_sdp_pt(&(struct campaign_leg){
+	assert_int_equal(peer_sdp_pt(&(struct campaign_endpoint){
 				 .codec = cr_codec_find("pcma") }),
 			 8);
 }
@@ -87,7 +87,7 @@ static void a_codec_is_asked_for_as_ng_has_it(void **state)
 
 static void a_peer_s_description_says_where_and_what(void **state)
 {
-	struct campaign_leg amr = leg("amr", NULL);
+	struct campaign_endpoint amr = endpoint("amr", NULL);
 	struct sockaddr_storage at;
 	struct cr_err e;
 	char text[64];
@@ -106,7 +106,7 @@ static void a_peer_s_description_says_where_and_what(void **state)
 
 static void assert_unread(const char *sdp, const char *says)
 {
-	struct campaign_leg amr = leg("amr", NULL);
+	struct campaign_endpoint amr = endpoint("amr", NULL);
 	struct sockaddr_storage at;
 	struct cr_err e = { "" };
 	unsigned pt = 200;
@@ -141,8 +141,8 @@ static void assert_refused(const struct campaign_flow *f, const char *says)
 static void what_ng_cannot_say_is_refused_by_name(void **state)
 {
 	struct campaign_flow f = { .name = "talk",
-				   .in = leg("amr", NULL),
-				   .out = leg("opus", NULL) };
+				   .in = endpoint("amr", NULL),
+				   .out = endpoint("opus", NULL) };
 	struct cr_err e;
 
 	(void)state;
@@ -153,7 +153,7 @@ static void what_ng_cannot_say_is_refused_by_name(void **state)
 	assert_refused(&f, "complexity");
 	f.in.cfg.dtx = true;
 	assert_refused(&f, "flow talk: dtx cannot be asked for by NG (amr)");
-	f.in = leg("spin", NULL);
+	f.in = endpoint("spin", NULL);
 	assert_refused(&f, "(spin)");
 	(void)snprintf(f.party.conversation, sizeof(f.party.conversation),
 		       "pair");

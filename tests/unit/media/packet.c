@@ -5,7 +5,7 @@
  */
 #include "cmocka_cr.h"
 
-#include "media/leg.h"
+#include "media/endpoint.h"
 #include "media/packet.h"
 #include "media/relay.h"
 #include "rtp/comfort_noise.h"
@@ -13,7 +13,7 @@
 
 #define NOISE_PT 13u
 
-static struct call *call_at(struct leg *ear)
+static struct call *call_at(struct endpoint *in_endpoint)
 {
 	struct call_cfg cfg = {
 		.id = 1,
@@ -21,7 +21,7 @@ static struct call *call_at(struct leg *ear)
 		.release = { .kind = RELEASE_SPORADIC, .period = 20 * CR_MS },
 		.terms.deadline = 20 * CR_MS,
 		.ring_frames = 8,
-		.ear = ear,
+		.in_endpoint = in_endpoint,
 		.inflow = { .fill = INFLOW_FILL_TOLD, .pt_noise = NOISE_PT },
 	};
 	struct cr_err e = { "" };
@@ -50,26 +50,26 @@ static void falls_silent(struct call *c, cr_ns at)
 
 static void nothing_is_made_before_numbers_are_known(void **state)
 {
-	static struct leg leg;
+	static struct endpoint endpoint;
 	static struct packet_path path;
 	static const struct relay before;
 	struct wheel wheel;
-	struct call *c = call_at(&leg);
+	struct call *c = call_at(&endpoint);
 	cr_ns at = CR_SEC;
 
 	(void)state;
 	wheel_init(&wheel, at);
-	(void)leg_begin_polls(&leg, &wheel);
-	leg_listen(&leg, c);
+	(void)endpoint_begin_polls(&endpoint, &wheel);
+	endpoint_listen(&endpoint, c);
 	falls_silent(c, at);
 	assert_int_equal(cr_ring_waiting(c->ring), 1);
 	c->after = &before;
-	assert_null(packet_poll(&path, &leg, at + 100 * CR_MS));
+	assert_null(packet_poll(&path, &endpoint, at + 100 * CR_MS));
 	assert_int_equal(cr_ring_waiting(c->ring), 1);
 	c->after = NULL;
-	(void)packet_poll(&path, &leg, at + 100 * CR_MS);
+	(void)packet_poll(&path, &endpoint, at + 100 * CR_MS);
 	assert_int_equal(cr_ring_waiting(c->ring), 2);
-	leg_end_polls(&leg);
+	endpoint_end_polls(&endpoint);
 	wheel_fini(&wheel);
 	call_free(c);
 }

@@ -68,15 +68,15 @@ int __wrap_inlet_wait(struct inlet *in, cr_ns timeout)
 	return rc ? rc : __real_inlet_wait(in, timeout);
 }
 
-/* A leg wants to be called again soon, until it was often enough. */
+/* An endpoint wants to be called again soon, until it was often enough. */
 enum { POLLS = 20 };
 static sem_t polled_enough;
 static atomic_uint polls;
-static struct leg *polled;
+static struct endpoint *polled;
 
-cr_ns __wrap_leg_poll(struct leg *l, cr_ns now);
+cr_ns __wrap_endpoint_poll(struct endpoint *l, cr_ns now);
 
-cr_ns __wrap_leg_poll(struct leg *l, cr_ns now)
+cr_ns __wrap_endpoint_poll(struct endpoint *l, cr_ns now)
 {
 	unsigned n = atomic_fetch_add(&polls, 1) + 1;
 
@@ -98,9 +98,9 @@ static void wait_for(sem_t *s)
 
 struct rig {
 	struct call_table *table;
-	struct legs legs;
+	struct endpoints endpoints;
 	struct rx *rx;
-	struct leg *leg[CALLS];
+	struct endpoint *endpoint[CALLS];
 	struct call *call[CALLS];
 	int shared, peer;
 };
@@ -128,8 +128,8 @@ static struct pipeline_side pcmu(void)
 	return s;
 }
 
-/* Without a leg it is heard at the shared port. */
-static struct call *new_call(unsigned number, struct leg *ear)
+/* Without an endpoint it is heard at the shared port. */
+static struct call *new_call(unsigned number, struct endpoint *in_endpoint)
 {
 	struct call_cfg cfg = {
 		.id = number + 1,
@@ -138,7 +138,7 @@ static struct call *new_call(unsigned number, struct leg *ear)
 		.release = { .kind = RELEASE_SPORADIC, .period = 20 * CR_MS },
 		.terms.deadline = 20 * CR_MS,
 		.pt_in = PT,
-		.ear = ear,
+		.in_endpoint = in_endpoint,
 		.ring_frames = 8,
 	};
 	struct cr_err e = { "" };
@@ -165,19 +165,20 @@ static void open_rig(struct rig *r)
 	r->peer = open_socket();
 	cfg.fd = r->shared;
 	cfg.table = r->table;
-	cfg.legs = &r->legs;
+	cfg.endpoints = &r->endpoints;
 	assert_int_equal(rx_open(&r->rx, &cfg, &warn, &e), 0);
 	for (unsigned i = 0; i < CALLS; i++) {
-		r->leg[i] = leg_new(&(struct leg_cfg){
+		r->endpoint[i] = endpoint_new(&(struct endpoint_cfg){
 			.id = i + 1,
 			.fd = open_socket(),
 			.terms.mode = LEARN_IMMEDIATE,
 		});
-		assert_non_null(r->leg[i]);
-		r->call[i] = new_call(i, r->leg[i]);
-		assert_int_equal(legs_add(&r->legs, r->leg[i]), 0);
-		leg_listen(r->leg[i], r->call[i]);
-		assert_int_equal(rx_add_leg(r->rx, r->leg[i], &e), 0);
+		assert_non_null(r->endpoint[i]);
+		r->call[i] = new_call(i, r->endpoint[i]);
+		assert_int_equal(endpoints_add(&r->endpoints, r->endpoint[i]),
+				 0);
+		endpoint_listen(r->endpoint[i], r->call[i]);
+		assert_int_equal(rx_add_endpoint(r->rx, r->endpoint[i], &e), 0);
 	}
 }
 
@@ -186,11 +187,11 @@ static void close_rig(struct rig *r)
 	(void)sem_post(&awake);
 	rx_close(r->rx);
 	for (unsigned i = 0; i < CALLS; i++) {
-		(void)close(r->leg[i]->cfg.fd);
-		leg_free(r->leg[i]);
+		(void)close(r->endpoint[i]->cfg.fd);
+		endpoint_free(r->endpoint[i]);
 		call_free(r->call[i]);
 	}
-	legs_fini(&r->legs);
+	endpoints_fini(&r->endpoints);
 	call_table_free(r->table);
 	(void)close(r->shared);
 	(void)close(r->peer);
@@ -215,7 +216,7 @@ static void send_to(struct rig *r, int fd, uint32_t ssrc)
 static void wait_for_packets(const struct rig *r)
 {
 	for (unsigned i = 0; i < CALLS; i++) {
-		struct pollfd ready = { .fd = r->leg[i]->cfg.fd,
+		struct pollfd ready = { .fd = r->endpoint[i]->cfg.fd,
 					.events = POLLIN };
 
 		assert_int_equal(poll(&ready, 1, PATIENCE_S * 1000), 1);
@@ -241,7 +242,7 @@ static void a_turn_serves_all_ports_that_are_ready(void **state)
 	wait_for(&asleep);
 	assert_int_equal(atomic_load(&rx_counters(r.rx)->unknown_ssrc), 1);
 	for (unsigned i = 0; i < CALLS; i++)
-		send_to(&r, r.leg[i]->cfg.fd, i + 1);
+		send_to(&r, r.endpoint[i]->cfg.fd, i + 1);
 	wait_for_packets(&r);
 	assert_int_equal(served(&r), 0);
 	(void)sem_post(&awake);
@@ -344,9 +345,9 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	rcu_unregister_thread();
 }
 
-/* Without a packet, as often as the leg wants to be called and no more; and
- * that is no turn with packets, after which it pauses. */
-static void a_receiver_wakes_for_its_legs_timers(void **state)
+/* Without a packet, as often as the endpoint wants to be called and no more;
+ * and that is no turn with packets, after which it pauses. */
+static void a_receiver_wakes_for_its_endpoints_timers(void **state)
 {
 	static const enum udp_io ways[] = { UDP_IO_EPOLL, UDP_IO_AUTO };
 	struct rx_config cfg = { .fd = -1, .coalesce = CR_MS, .cpu = -1 };
@@ -361,25 +362,25 @@ static void a_receiver_wakes_for_its_legs_timers(void **state)
 		atomic_store(&polls, 0);
 		cfg.io = ways[i];
 		assert_int_equal(rx_open(&rx, &cfg, &warn, &e), 0);
-		polled = leg_new(&(struct leg_cfg){
+		polled = endpoint_new(&(struct endpoint_cfg){
 			.fd = open_socket(),
 			.first_poll = clock_now() + 300 * CR_MS,
 		});
 		polled->key = 1;
 		atomic_store(&waits, 0);
-		assert_int_equal(rx_add_leg(rx, polled, &e), 0);
+		assert_int_equal(rx_add_endpoint(rx, polled, &e), 0);
 		wait_for(&polled_enough);
 		assert_int_equal(sem_trywait(&polled_enough), -1);
 		/* each may be too early once, by what timers are rounded to;
-		 * adding the leg wakes, and the far timer came nearer. It
+		 * adding the endpoint wakes, and the far timer came nearer. It
 		 * waited already when the count began, perhaps until the
 		 * first was due. */
 		assert_in_range(atomic_load(&waits), POLLS - 1, 2 * POLLS + 8);
-		rx_del_leg(rx, polled);
+		rx_del_endpoint(rx, polled);
 		rx_close(rx);
 		assert_int_equal(atomic_load(&polls), POLLS);
 		(void)close(polled->cfg.fd);
-		leg_free(polled);
+		endpoint_free(polled);
 	}
 	assert_int_equal(sem_trywait(&asleep), -1);
 	rcu_unregister_thread();
@@ -423,7 +424,7 @@ int main(void)
 		cmocka_unit_test(a_turn_serves_all_ports_that_are_ready),
 		cmocka_unit_test(what_is_handed_over_during_a_turn_is_taken),
 		cmocka_unit_test(the_last_receiver_is_handed_its_packets),
-		cmocka_unit_test(a_receiver_wakes_for_its_legs_timers),
+		cmocka_unit_test(a_receiver_wakes_for_its_endpoints_timers),
 		cmocka_unit_test(a_receiver_that_cannot_go_on_says_so),
 	};
 

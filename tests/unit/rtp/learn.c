@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who a leg's party is, rule by rule: modes, changes of SSRC and address,
+ * Who an endpoint's party is, rule by rule: modes, changes of SSRC and address,
  * offers.
  */
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who a leg's party is, rule by rule: several that send to one port.
+ * Who an endpoint's party is, rule by rule: several that send to one port.
  */
 #include "learn_steps.h"
 
@@ -123,8 +123,8 @@ static void who_wins_a_contest_is_ahead_of_all(void **state)
 	     { 802, Z, 3, 23, 'w' }, { 900, Y, 2, 9, 'A' });
 }
 
-/* The party's other SSRC, when somebody else takes the leg meanwhile. */
-static void a_proof_goes_on_when_the_leg_is_taken(void **state)
+/* The party's other SSRC, when somebody else takes the endpoint meanwhile. */
+static void a_proof_goes_on_when_the_endpoint_is_taken(void **state)
 {
 	struct learn l = begin(LEARN_IMMEDIATE);
 
@@ -339,7 +339,7 @@ int main(void)
 		cmocka_unit_test(a_higher_rank_wins_by_proof),
 		cmocka_unit_test(delayed_hears_who_is_heard_longer),
 		cmocka_unit_test(who_wins_a_contest_is_ahead_of_all),
-		cmocka_unit_test(a_proof_goes_on_when_the_leg_is_taken),
+		cmocka_unit_test(a_proof_goes_on_when_the_endpoint_is_taken),
 		cmocka_unit_test(after_the_window_longer_does_not_count),
 		cmocka_unit_test(strangers_never_follow_who_leads),
 		cmocka_unit_test(strangers_never_follow_the_told_address),

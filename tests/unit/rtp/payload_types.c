@@ -137,11 +137,13 @@ static void what_cannot_be_is_refused(void **state)
 	assert_int_equal(payload_types_add_event(&t, 256 + 100, 8000, &e),
 			 -ERANGE);
 	assert_int_equal(payload_types_add_speech(&t, 100, 64, &e), -ERANGE);
-	assert_string_equal(e.text, "payload type 100: a leg has at most 64 "
-				    "codecs");
+	assert_string_equal(e.text,
+			    "payload type 100: an endpoint has at most 64 "
+			    "codecs");
 	assert_int_equal(payload_types_add_event(&t, 100, 24000, &e), -ENOSPC);
-	assert_string_equal(e.text, "payload type 100: a leg has at most 4 "
-				    "types of telephone-event");
+	assert_string_equal(e.text,
+			    "payload type 100: an endpoint has at most 4 "
+			    "types of telephone-event");
 	assert_int_equal(payload_types_add_noise(&t, 100, 0, &e), -EINVAL);
 	assert_string_equal(e.text, "payload type 100: CN needs a clock, such "
 				    "as 8000");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A leg's RTCP: when a report goes, what it says, and two sessions that talk
- * over a network with a delay.
+ * An endpoint's RTCP: when a report goes, what it says, and two sessions that
+ * talk over a network with a delay.
  */
 #include "cmocka_cr.h"
 

@@ -1,51 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RTCP of a leg (RFC 3550, 6): its reports go out, those of the far side come
- * in, and what both say can be asked for. The rules are rtp/rtcp_session.h's;
- * here are addresses, sockets and threads.
+ * RTCP of an endpoint (RFC 3550, 6): its reports go out, those of the far side
+ * come in, and what both say can be asked for. The rules are
+ * rtp/rtcp_session.h's; here are addresses, sockets and threads.
  *
- * Where. With LEG_RTCP_PORT at a socket of its own, the port above RTP's; with
- * LEG_RTCP_MUX at RTP's (RFC 5761). A far side that multiplexes although it was
- * not agreed is heard, and answered in the same way. With a socket of its own
- * it may also be agreed later (leg_rtcp_mux()).
+ * Where. With ENDPOINT_RTCP_PORT at a socket of its own, the port above RTP's;
+ * with ENDPOINT_RTCP_MUX at RTP's (RFC 5761). A far side that multiplexes
+ * although it was not agreed is heard, and answered in the same way. With a
+ * socket of its own it may also be agreed later (endpoint_rtcp_mux()).
  *
- * With whom. The *party* is whoever the leg's RTP comes from. A leg that has
- * one stream only, whose listener is somebody else, talks to that *listener*,
- * too. RTCP is believed from hosts that the party has (told or learned) or the
- * listener has; that of others is counted. Reports go where the far side's
- * RTCP comes from, if it has sent some to our port for it; else where
- * signalling has told (leg_rtcp_set_way(), RFC 3605), unless the party is not
- * at the host that was told for RTP; else to where its RTP is, one port higher
- * unless it is multiplexed.
+ * With whom. The *party* is whoever the endpoint's RTP comes from. An endpoint
+ * that has one stream only, whose listener is somebody else, talks to that
+ * *listener*, too. RTCP is believed from hosts that the party has (told or
+ * learned) or the listener has; that of others is counted. Reports go where the
+ * far side's RTCP comes from, if it has sent some to our port for it; else
+ * where signalling has told (endpoint_rtcp_set_way(), RFC 3605), unless the
+ * party is not at the host that was told for RTP; else to where its RTP is, one
+ * port higher unless it is multiplexed.
  *
  * Threads:
- *   receiver  of the leg: everything, unless stated otherwise
- *   worker    tells what is sent (rtcp_sent_rtp() of leg_rtcp_sent())
+ *   receiver  of the endpoint: everything, unless stated otherwise
+ *   worker    tells what is sent (rtcp_sent_rtp() of endpoint_rtcp_sent())
  *   control   makes and frees it, and asks
  */
-#ifndef MEDIA_LEG_RTCP_H
-#define MEDIA_LEG_RTCP_H
+#ifndef MEDIA_ENDPOINT_RTCP_H
+#define MEDIA_ENDPOINT_RTCP_H
 
 #include "cr/error.h"
-#include "media/leg.h"
+#include "media/endpoint.h"
 #include "observe/histogram.h"
 #include "rtp/rtcp_session.h"
 #include "udp/intake.h"
 
-enum leg_rtcp_mode { LEG_RTCP_OFF, LEG_RTCP_PORT, LEG_RTCP_MUX };
+enum endpoint_rtcp_mode {
+	ENDPOINT_RTCP_OFF,
+	ENDPOINT_RTCP_PORT,
+	ENDPOINT_RTCP_MUX
+};
 
-/** What it is about: of what the leg hears and sends. May change. */
-struct leg_rtcp_use {
+/** What it is about: of what the endpoint hears and sends. May change. */
+struct endpoint_rtcp_use {
 	uint32_t ssrc;	   /**< of what is sent; 0: as it was     */
 	uint32_t rate_in;  /**< Hz of the RTP clock of what it hears */
 	uint32_t rate_out; /**< and of what it sends              */
 };
 
 /** What it is to be. Zero-initialise. */
-struct leg_rtcp_cfg {
-	enum leg_rtcp_mode mode;
+struct endpoint_rtcp_cfg {
+	enum endpoint_rtcp_mode mode;
 	int fd; /**< PORT: its socket (udp_socket()); borrowed */
-	struct leg_rtcp_use use;
+	struct endpoint_rtcp_use use;
 	cr_ns interval;	    /**< of reports, on average                    */
 	uint64_t random[3]; /**< for the CNAME and the intervals          */
 	/** Of a one-way stream; family 0: none but the party. */
@@ -53,14 +57,14 @@ struct leg_rtcp_cfg {
 };
 
 /** What came of a packet. */
-enum leg_rtcp_result {
-	LEG_RTCP_HEARD,
-	LEG_RTCP_REFUSED, /**< it is no RTCP */
-	LEG_RTCP_FOREIGN  /**< nobody's that the leg talks with */
+enum endpoint_rtcp_result {
+	ENDPOINT_RTCP_HEARD,
+	ENDPOINT_RTCP_REFUSED, /**< it is no RTCP */
+	ENDPOINT_RTCP_FOREIGN  /**< nobody's that the endpoint talks with */
 };
 
-/** Of all legs of a receiver; it writes, anybody reads. Zero is empty. */
-struct leg_rtcp_sums {
+/** Of all endpoints of a receiver; it writes, anybody reads. Zero is empty. */
+struct endpoint_rtcp_sums {
 	struct histogram round_trip; /**< ns */
 	struct histogram jitter;     /**< that far sides have, ns */
 	/** Reports on what we send, and the shares that they say were lost, in
@@ -70,7 +74,7 @@ struct leg_rtcp_sums {
 };
 
 /** What is known. */
-struct leg_rtcp_info {
+struct endpoint_rtcp_info {
 	/* of the party, as we see it */
 	bool heard;		 /**< false: none of the following is known */
 	uint32_t ssrc;		 /**< it sends with */
@@ -86,32 +90,32 @@ struct leg_rtcp_info {
 	cr_ns rtt, rtt_mean, rtt_min, rtt_max;
 	/* packets */
 	uint64_t packets_in, octets_in, packets_out;
-	uint64_t refused, foreign; /**< see enum leg_rtcp_result */
+	uint64_t refused, foreign; /**< see enum endpoint_rtcp_result */
 	uint64_t byes;		   /**< of the party             */
 	uint64_t unsent;	   /**< that the socket refused  */
 };
 
-struct leg_rtcp {
+struct endpoint_rtcp {
 	struct rtcp_session session; /* first: one line per packet */
 
-	struct leg_rtcp_cfg cfg;
+	struct endpoint_rtcp_cfg cfg;
 	char cname[RTCP_CNAME_BYTES];
 	/** Where RTCP of the party, and of the listener, came from last. */
-	struct leg_rtcp_peer {
+	struct endpoint_rtcp_peer {
 		struct sockaddr_storage from; /**< no family: from nowhere */
 		bool mux;
 	} peer[2];
 	bool mux;	       /**< it was agreed */
 	struct way told;       /**< of the party's RTCP, by signalling */
 	unsigned told_version; /**< of it, that is gone by             */
-	struct leg_rtcp_sums *sums;
+	struct endpoint_rtcp_sums *sums;
 	uint32_t drops; /**< of its port, counted so far        */
 	cr_ns tell_at;	/**< what is told then; CR_NEVER: nothing new */
 	uint64_t foreign, sent, unsent;
 
 	/** What is told; under the lock. */
 	pthread_mutex_t lock;
-	struct leg_rtcp_info info;
+	struct endpoint_rtcp_info info;
 
 	uint64_t port_key; /**< control: of its port, for the receiver */
 
@@ -124,32 +128,34 @@ struct leg_rtcp {
 
 /** Give @l RTCP, before its receiver knows it. 0, -ENOMEM or -EINVAL (what
  * rtcp_session_init() says) with @e. Control. */
-int leg_rtcp_open(struct leg *l, const struct leg_rtcp_cfg *cfg, cr_ns now,
-		  struct cr_err *e);
+int endpoint_rtcp_open(struct endpoint *l, const struct endpoint_rtcp_cfg *cfg,
+		       cr_ns now, struct cr_err *e);
 /** Nobody has @l any more. Its socket stays open. Nothing, if it has none. */
-void leg_rtcp_close(struct leg *l);
+void endpoint_rtcp_close(struct endpoint *l);
 
 /** Where a worker notes what is sent from @l; NULL: nowhere. Any thread. */
-struct rtcp_sent *leg_rtcp_sent(const struct leg *l);
+struct rtcp_sent *endpoint_rtcp_sent(const struct endpoint *l);
 
 /** It is about @use from now on. Nothing, if @l has none. Control. */
-void leg_rtcp_use(struct leg *l, const struct leg_rtcp_use *use);
+void endpoint_rtcp_use(struct endpoint *l, const struct endpoint_rtcp_use *use);
 
 /** The party of @l has agreed that RTCP goes where RTP does, or has not
  * (again). Nothing, if @l has no RTCP, or no socket for it. Control. */
-void leg_rtcp_mux(struct leg *l, bool agreed);
+void endpoint_rtcp_mux(struct endpoint *l, bool agreed);
 
 /** Signalling says that the party of @l has its RTCP at @to, where that is not
  * agreed to be RTP's port; family 0: it does not say. Nothing, if @l has none.
  * Control. */
-void leg_rtcp_set_way(struct leg *l, const struct sockaddr_storage *to);
+void endpoint_rtcp_set_way(struct endpoint *l,
+			   const struct sockaddr_storage *to);
 
 /** A relay passes packet @p on to the party of @l, which has RTCP: in our
  * reports to it we speak for the packet's sender. The relay's thread. */
-static inline void leg_rtcp_passed_on(struct leg *l, const struct rtp_packet *p,
-				      cr_ns now)
+static inline void endpoint_rtcp_passed_on(struct endpoint *l,
+					   const struct rtp_packet *p,
+					   cr_ns now)
 {
-	struct leg_rtcp *r = l->rtcp;
+	struct endpoint_rtcp *r = l->rtcp;
 
 	if (atomic_load_explicit(&r->ssrc, memory_order_relaxed) != p->ssrc) {
 		atomic_store_explicit(&r->ssrc, p->ssrc, memory_order_relaxed);
@@ -160,32 +166,35 @@ static inline void leg_rtcp_passed_on(struct leg *l, const struct rtp_packet *p,
 }
 
 /** Let what is new of @l be told in a second or so. */
-void leg_rtcp_news(struct leg *l, cr_ns now);
+void endpoint_rtcp_news(struct endpoint *l, cr_ns now);
 
 /** A packet of its party came; @timed: its timestamp is that of speech. */
-static inline void leg_rtcp_rtp(struct leg *l, const struct rtp_packet *p,
-				bool timed, cr_ns now)
+static inline void endpoint_rtcp_rtp(struct endpoint *l,
+				     const struct rtp_packet *p, bool timed,
+				     cr_ns now)
 {
-	struct leg_rtcp *r = l->rtcp;
+	struct endpoint_rtcp *r = l->rtcp;
 
 	(void)rtcp_heard_rtp(&r->session, p, timed, now);
 	if (r->tell_at == CR_NEVER)
-		leg_rtcp_news(l, now);
+		endpoint_rtcp_news(l, now);
 }
 
 /** A datagram came to its RTCP port, or (@mux) RTCP to its RTP port. */
-enum leg_rtcp_result leg_rtcp_packet(struct leg *l,
-				     const struct intake_packet *in, bool mux);
+enum endpoint_rtcp_result endpoint_rtcp_packet(struct endpoint *l,
+					       const struct intake_packet *in,
+					       bool mux);
 
 /** Send what is due at @now. Returns when to be called again; CR_NEVER: not
  * before there is news. */
-cr_ns leg_rtcp_poll(struct leg *l, cr_ns now);
+cr_ns endpoint_rtcp_poll(struct endpoint *l, cr_ns now);
 
 /** Receiver and workers have let go of @l: send the last report and BYE. */
-void leg_rtcp_bye(struct leg *l, cr_ns now);
+void endpoint_rtcp_bye(struct endpoint *l, cr_ns now);
 
 /** What is known of @l, which has RTCP; up to some two seconds old. With @last
  * it is not, if receivers have let go of @l. Control. */
-void leg_rtcp_tell(struct leg *l, bool last, struct leg_rtcp_info *out);
+void endpoint_rtcp_tell(struct endpoint *l, bool last,
+			struct endpoint_rtcp_info *out);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RTCP of a leg.
+ * RTCP of an endpoint.
  */
-#include "media/leg_rtcp.h"
+#include "media/endpoint_rtcp.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "media/counters.h"
 
-/* News are told so often, at moments that legs share: then they share the
+/* News are told so often, at moments that endpoints share: then they share the
  * wake-up, too. */
 #define NEWS CR_SEC
 #define NEWS_SHARED (CR_SEC / 16)
@@ -31,10 +31,10 @@ static void count(atomic_ullong *counter, unsigned long long n)
 
 /* --- life --- */
 
-int leg_rtcp_open(struct leg *l, const struct leg_rtcp_cfg *cfg, cr_ns now,
-		  struct cr_err *e)
+int endpoint_rtcp_open(struct endpoint *l, const struct endpoint_rtcp_cfg *cfg,
+		       cr_ns now, struct cr_err *e)
 {
-	struct leg_rtcp *r = aligned_alloc(CACHE_LINE, sizeof(*r));
+	struct endpoint_rtcp *r = aligned_alloc(CACHE_LINE, sizeof(*r));
 	struct rtcp_session_config session = {
 		.seed = cfg->random[2],
 		.ssrc = cfg->use.ssrc,
@@ -49,7 +49,7 @@ int leg_rtcp_open(struct leg *l, const struct leg_rtcp_cfg *cfg, cr_ns now,
 	memset(r, 0, sizeof(*r));
 	r->cfg = *cfg;
 	r->tell_at = CR_NEVER;
-	r->mux = cfg->mode == LEG_RTCP_MUX;
+	r->mux = cfg->mode == ENDPOINT_RTCP_MUX;
 	atomic_init(&r->agreed, r->mux);
 	rtcp_cname(cfg->random, r->cname);
 	session.cname = r->cname;
@@ -66,12 +66,12 @@ int leg_rtcp_open(struct leg *l, const struct leg_rtcp_cfg *cfg, cr_ns now,
 	(void)pthread_mutex_init(&r->lock, NULL);
 	way_init(&r->told);
 	l->rtcp = r;
-	leg_rtcp_use(l, &cfg->use);
+	endpoint_rtcp_use(l, &cfg->use);
 	l->cfg.first_poll = rtcp_due(&r->session);
 	return 0;
 }
 
-void leg_rtcp_close(struct leg *l)
+void endpoint_rtcp_close(struct endpoint *l)
 {
 	if (!l->rtcp)
 		return;
@@ -81,9 +81,9 @@ void leg_rtcp_close(struct leg *l)
 	l->rtcp = NULL;
 }
 
-void leg_rtcp_use(struct leg *l, const struct leg_rtcp_use *use)
+void endpoint_rtcp_use(struct endpoint *l, const struct endpoint_rtcp_use *use)
 {
-	struct leg_rtcp *r = l->rtcp;
+	struct endpoint_rtcp *r = l->rtcp;
 
 	if (!r)
 		return;
@@ -96,7 +96,7 @@ void leg_rtcp_use(struct leg *l, const struct leg_rtcp_use *use)
 }
 
 /* What came before came the other way. */
-static void take_mux(struct leg_rtcp *r)
+static void take_mux(struct endpoint_rtcp *r)
 {
 	bool mux = atomic_load_explicit(&r->agreed, memory_order_relaxed);
 
@@ -108,7 +108,7 @@ static void take_mux(struct leg_rtcp *r)
 }
 
 /* So did what came before another place was told. */
-static void take_told(struct leg_rtcp *r)
+static void take_told(struct endpoint_rtcp *r)
 {
 	struct sockaddr_storage told;
 
@@ -119,7 +119,7 @@ static void take_told(struct leg_rtcp *r)
 }
 
 /* The receiver takes what was said of the stream. */
-static void take_use(struct leg_rtcp *r)
+static void take_use(struct endpoint_rtcp *r)
 {
 	struct rtcp_session *s = &r->session;
 	uint32_t in = atomic_load_explicit(&r->rate_in, memory_order_relaxed);
@@ -132,7 +132,8 @@ static void take_use(struct leg_rtcp *r)
 	take_told(r);
 }
 
-void leg_rtcp_set_way(struct leg *l, const struct sockaddr_storage *to)
+void endpoint_rtcp_set_way(struct endpoint *l,
+			   const struct sockaddr_storage *to)
 {
 	struct sockaddr_storage now;
 
@@ -143,14 +144,14 @@ void leg_rtcp_set_way(struct leg *l, const struct sockaddr_storage *to)
 		way_set(&l->rtcp->told, to);
 }
 
-void leg_rtcp_mux(struct leg *l, bool agreed)
+void endpoint_rtcp_mux(struct endpoint *l, bool agreed)
 {
-	if (l->rtcp && l->rtcp->cfg.mode == LEG_RTCP_PORT)
+	if (l->rtcp && l->rtcp->cfg.mode == ENDPOINT_RTCP_PORT)
 		atomic_store_explicit(&l->rtcp->agreed, agreed,
 				      memory_order_relaxed);
 }
 
-struct rtcp_sent *leg_rtcp_sent(const struct leg *l)
+struct rtcp_sent *endpoint_rtcp_sent(const struct endpoint *l)
 {
 	return l->rtcp ? &l->rtcp->stream : NULL;
 }
@@ -162,7 +163,8 @@ static cr_ns of_ticks(uint64_t ticks, uint32_t rate)
 	return (cr_ns)(ticks * (uint64_t)CR_SEC / rate);
 }
 
-static void tell_far(const struct leg_rtcp *r, struct leg_rtcp_info *to)
+static void tell_far(const struct endpoint_rtcp *r,
+		     struct endpoint_rtcp_info *to)
 {
 	const struct feedback *f = &r->session.far;
 	uint32_t rate = r->session.cfg.rate_out;
@@ -181,11 +183,11 @@ static void tell_far(const struct leg_rtcp *r, struct leg_rtcp_info *to)
 	to->rtt_max = (cr_ns)f->rtt.max;
 }
 
-/* The receiver, or who has the leg after it. */
-static void tell(struct leg_rtcp *r)
+/* The receiver, or who has the endpoint after it. */
+static void tell(struct endpoint_rtcp *r)
 {
 	const struct rtcp_session *s = &r->session;
-	struct leg_rtcp_info info = {
+	struct endpoint_rtcp_info info = {
 		.heard = s->heard.source.started,
 		.ssrc = s->heard.ssrc,
 		.received = reception_received(&s->heard),
@@ -208,20 +210,22 @@ static void tell(struct leg_rtcp *r)
 	r->tell_at = CR_NEVER;
 }
 
-void leg_rtcp_news(struct leg *l, cr_ns now)
+void endpoint_rtcp_news(struct endpoint *l, cr_ns now)
 {
 	cr_ns at = now + NEWS + NEWS_SHARED;
 
 	take_use(l->rtcp);
 	l->rtcp->tell_at = at - at % NEWS_SHARED;
-	leg_wait(l, LEG_OWN, cr_ns_min(l->due[LEG_OWN], l->rtcp->tell_at));
+	endpoint_wait(l, ENDPOINT_OWN,
+		      cr_ns_min(l->due[ENDPOINT_OWN], l->rtcp->tell_at));
 }
 
-void leg_rtcp_tell(struct leg *l, bool last, struct leg_rtcp_info *out)
+void endpoint_rtcp_tell(struct endpoint *l, bool last,
+			struct endpoint_rtcp_info *out)
 {
-	struct leg_rtcp *r = l->rtcp;
+	struct endpoint_rtcp *r = l->rtcp;
 
-	if (last && leg_polls_ended(l))
+	if (last && endpoint_polls_ended(l))
 		tell(r);
 	(void)pthread_mutex_lock(&r->lock);
 	*out = r->info;
@@ -237,7 +241,7 @@ static bool has_host(const struct sockaddr_storage *a,
 }
 
 /* May peer @i send from the host of @from? */
-static bool is_host_of(const struct leg *l, unsigned i,
+static bool is_host_of(const struct endpoint *l, unsigned i,
 		       const struct sockaddr_storage *from)
 {
 	const struct learn *learn = &l->learn;
@@ -254,7 +258,7 @@ static bool is_host_of(const struct leg *l, unsigned i,
 
 /* Is @rtp, where the party is, at the host that was told? Behind NAT it is
  * not, and what was told for RTCP is as wrong. */
-static bool is_as_told(struct leg *l, const struct sockaddr_storage *rtp)
+static bool is_as_told(struct endpoint *l, const struct sockaddr_storage *rtp)
 {
 	bool told;
 
@@ -265,7 +269,7 @@ static bool is_as_told(struct leg *l, const struct sockaddr_storage *rtp)
 }
 
 /* Where signalling has told, if that is of use. */
-static bool told_way(struct leg *l, const struct sockaddr_storage *rtp,
+static bool told_way(struct endpoint *l, const struct sockaddr_storage *rtp,
 		     struct sockaddr_storage *to)
 {
 	(void)way_read(&l->rtcp->told, to);
@@ -275,11 +279,11 @@ static bool told_way(struct leg *l, const struct sockaddr_storage *rtp,
 
 /* Where peer @i is reported to, and by which socket. False: nowhere yet. The
  * party may have moved since its RTCP came. */
-static bool way_to(struct leg *l, unsigned i, struct sockaddr_storage *to,
+static bool way_to(struct endpoint *l, unsigned i, struct sockaddr_storage *to,
 		   int *fd)
 {
-	const struct leg_rtcp *r = l->rtcp;
-	const struct leg_rtcp_peer *peer = &r->peer[i];
+	const struct endpoint_rtcp *r = l->rtcp;
+	const struct endpoint_rtcp_peer *peer = &r->peer[i];
 	struct sockaddr_storage rtp;
 	bool known = peer->from.ss_family && is_host_of(l, i, &peer->from);
 
@@ -303,7 +307,7 @@ static bool way_to(struct leg *l, unsigned i, struct sockaddr_storage *to,
 /* --- what comes --- */
 
 /* What is new in the far side's reports, since @before. */
-static void sum_up(struct leg_rtcp *r, const struct feedback *before)
+static void sum_up(struct endpoint_rtcp *r, const struct feedback *before)
 {
 	const struct feedback *f = &r->session.far;
 
@@ -317,35 +321,36 @@ static void sum_up(struct leg_rtcp *r, const struct feedback *before)
 		histogram_add(&r->sums->round_trip, (cr_ns)f->rtt.last);
 }
 
-enum leg_rtcp_result leg_rtcp_packet(struct leg *l,
-				     const struct intake_packet *in, bool mux)
+enum endpoint_rtcp_result endpoint_rtcp_packet(struct endpoint *l,
+					       const struct intake_packet *in,
+					       bool mux)
 {
-	struct leg_rtcp *r = l->rtcp;
+	struct endpoint_rtcp *r = l->rtcp;
 	struct feedback before;
 	unsigned i = PARTY;
 
 	if (r->tell_at == CR_NEVER)
-		leg_rtcp_news(l, in->arrival);
+		endpoint_rtcp_news(l, in->arrival);
 	while (i < NPEERS && !is_host_of(l, i, in->from))
 		i++;
 	if (i == NPEERS) {
 		r->foreign++;
-		return LEG_RTCP_FOREIGN;
+		return ENDPOINT_RTCP_FOREIGN;
 	}
 	take_use(r);
 	before = r->session.far;
 	if (rtcp_heard(&r->session, in->data, in->bytes, in->arrival))
-		return LEG_RTCP_REFUSED;
+		return ENDPOINT_RTCP_REFUSED;
 	sum_up(r, &before);
 	r->peer[i].from = *in->from;
 	r->peer[i].mux = mux;
-	return LEG_RTCP_HEARD;
+	return ENDPOINT_RTCP_HEARD;
 }
 
 /* --- what goes --- */
 
-static void send_to(struct leg_rtcp *r, int fd, const uint8_t *data, size_t n,
-		    const struct sockaddr_storage *to)
+static void send_to(struct endpoint_rtcp *r, int fd, const uint8_t *data,
+		    size_t n, const struct sockaddr_storage *to)
 {
 	if (sendto(fd, data, n, MSG_DONTWAIT, (const struct sockaddr *)to,
 		   address_length(to)) < 0) {
@@ -363,7 +368,7 @@ struct destinations {
 	int fd[NPEERS];
 };
 
-static void find_destinations(struct leg *l, struct destinations *d)
+static void find_destinations(struct endpoint *l, struct destinations *d)
 {
 	d->n = 0;
 	for (unsigned i = 0; i < NPEERS; i++)
@@ -372,16 +377,16 @@ static void find_destinations(struct leg *l, struct destinations *d)
 			d->n++;
 }
 
-static void send_all(struct leg_rtcp *r, const struct destinations *d,
+static void send_all(struct endpoint_rtcp *r, const struct destinations *d,
 		     const uint8_t *data, size_t n)
 {
 	for (unsigned i = 0; i < d->n && n; i++)
 		send_to(r, d->fd[i], data, n, &d->to[i]);
 }
 
-cr_ns leg_rtcp_poll(struct leg *l, cr_ns now)
+cr_ns endpoint_rtcp_poll(struct endpoint *l, cr_ns now)
 {
-	struct leg_rtcp *r = l->rtcp;
+	struct endpoint_rtcp *r = l->rtcp;
 	uint8_t data[RTCP_BUILD_BYTES];
 	struct destinations d;
 
@@ -397,13 +402,13 @@ cr_ns leg_rtcp_poll(struct leg *l, cr_ns now)
 		r, &d, data,
 		rtcp_build(&r->session, data, now, clock_read(CLOCK_REALTIME)));
 	if (r->tell_at == CR_NEVER)
-		leg_rtcp_news(l, now);
+		endpoint_rtcp_news(l, now);
 	return cr_ns_min(rtcp_due(&r->session), r->tell_at);
 }
 
-void leg_rtcp_bye(struct leg *l, cr_ns now)
+void endpoint_rtcp_bye(struct endpoint *l, cr_ns now)
 {
-	struct leg_rtcp *r = l->rtcp;
+	struct endpoint_rtcp *r = l->rtcp;
 	uint8_t data[RTCP_BUILD_BYTES];
 	struct destinations d;
 

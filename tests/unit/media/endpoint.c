@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A leg: names that do not outlive it, terms that its receiver takes at the
- * next packet, and answers that go where its party is.
+ * An endpoint: names that do not outlive it, terms that its receiver takes at
+ * the next packet, and answers that go where its party is.
  */
 #include "base/address.h"
 #include "cmocka_cr.h"
-#include "media/legs.h"
+#include "media/endpoints.h"
 
 static struct sockaddr_storage at(const char *text)
 {
@@ -15,7 +15,7 @@ static struct sockaddr_storage at(const char *text)
 	return a;
 }
 
-static void assert_answers_to(const struct leg *l, const char *text)
+static void assert_answers_to(const struct endpoint *l, const char *text)
 {
 	const struct sockaddr_storage want = at(text);
 	struct sockaddr_storage got;
@@ -24,131 +24,133 @@ static void assert_answers_to(const struct leg *l, const char *text)
 	assert_true(address_equal(&got, &want));
 }
 
-static unsigned hear(struct leg *l, const char *from, uint16_t seq)
+static unsigned hear(struct endpoint *l, const char *from, uint16_t seq)
 {
 	const struct sockaddr_storage a = at(from);
 	const struct learn_arrival p = {
 		.from = &a, .ssrc = 1, .seq = seq, .valid = true
 	};
 
-	return leg_hear(l, &p, (seq + 1) * 20 * CR_MS);
+	return endpoint_hear(l, &p, (seq + 1) * 20 * CR_MS);
 }
 
-static void a_name_dies_with_its_leg(void **state)
+static void a_name_dies_with_its_endpoint(void **state)
 {
-	static struct legs legs;
-	struct leg *one = leg_new(&(struct leg_cfg){ .fd = 7 }), *two;
+	static struct endpoints endpoints;
+	struct endpoint *one = endpoint_new(&(struct endpoint_cfg){ .fd = 7 }),
+			*two;
 	uint64_t key;
 
 	(void)state;
-	assert_int_equal(legs_add(&legs, one), 0);
+	assert_int_equal(endpoints_add(&endpoints, one), 0);
 	key = one->key;
-	assert_ptr_equal(legs_find(&legs, key), one);
-	legs_del(&legs, one);
-	assert_null(legs_find(&legs, key));
-	two = leg_new(&(struct leg_cfg){ .fd = 7 });
-	assert_int_equal(legs_add(&legs, two), 0);
+	assert_ptr_equal(endpoints_find(&endpoints, key), one);
+	endpoints_del(&endpoints, one);
+	assert_null(endpoints_find(&endpoints, key));
+	two = endpoint_new(&(struct endpoint_cfg){ .fd = 7 });
+	assert_int_equal(endpoints_add(&endpoints, two), 0);
 	assert_int_not_equal(two->key, key);
-	assert_null(legs_find(&legs, key));
-	assert_ptr_equal(legs_find(&legs, two->key), two);
-	legs_del(&legs, two);
-	leg_free(one);
-	leg_free(two);
-	legs_fini(&legs);
+	assert_null(endpoints_find(&endpoints, key));
+	assert_ptr_equal(endpoints_find(&endpoints, two->key), two);
+	endpoints_del(&endpoints, two);
+	endpoint_free(one);
+	endpoint_free(two);
+	endpoints_fini(&endpoints);
 }
 
 static void answers_go_where_the_party_is(void **state)
 {
-	const struct leg_cfg cfg = { .terms = {
-					     .mode = LEARN_IMMEDIATE,
-					     .told = at("192.0.2.1:4000"),
-				     } };
-	struct leg *l = leg_new(&cfg);
+	const struct endpoint_cfg cfg = { .terms = {
+						  .mode = LEARN_IMMEDIATE,
+						  .told = at("192.0.2.1:4000"),
+					  } };
+	struct endpoint *l = endpoint_new(&cfg);
 
 	(void)state;
 	assert_answers_to(l, "192.0.2.1:4000");
 	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 0)));
 	assert_answers_to(l, "198.51.100.9:1024");
-	leg_free(l);
+	endpoint_free(l);
 }
 
 static void new_terms_hold_from_the_next_packet_on(void **state)
 {
-	const struct leg_cfg cfg = { .terms.mode = LEARN_IMMEDIATE };
-	struct leg *l = leg_new(&cfg);
+	const struct endpoint_cfg cfg = { .terms.mode = LEARN_IMMEDIATE };
+	struct endpoint *l = endpoint_new(&cfg);
 	struct learn_terms terms = cfg.terms;
 
 	(void)state;
 	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 0)));
 	terms.mode = LEARN_STRICT;
 	terms.told = at("192.0.2.1:4000");
-	leg_again(l, &terms);
+	endpoint_again(l, &terms);
 	assert_answers_to(l, "192.0.2.1:4000");
 	assert_int_equal(hear(l, "198.51.100.9:1024", 1),
 			 LEARN_FOREIGN_ADDRESS);
 	assert_true(learn_accepts(hear(l, "192.0.2.1:4000", 2)));
 	assert_answers_to(l, "192.0.2.1:4000");
-	leg_free(l);
+	endpoint_free(l);
 }
 
 /* The party may say nothing for long after it. */
 static void a_repeated_address_moves_no_answers(void **state)
 {
-	const struct leg_cfg cfg = { .terms = {
-					     .mode = LEARN_IMMEDIATE,
-					     .told = at("192.0.2.1:4000"),
-				     } };
-	struct leg *l = leg_new(&cfg);
+	const struct endpoint_cfg cfg = { .terms = {
+						  .mode = LEARN_IMMEDIATE,
+						  .told = at("192.0.2.1:4000"),
+					  } };
+	struct endpoint *l = endpoint_new(&cfg);
 	struct learn_terms terms = cfg.terms;
 
 	(void)state;
 	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 0)));
-	leg_again(l, &terms);
+	endpoint_again(l, &terms);
 	assert_answers_to(l, "198.51.100.9:1024");
 	terms.mode = LEARN_DELAYED;
-	leg_again(l, &terms);
+	endpoint_again(l, &terms);
 	assert_answers_to(l, "198.51.100.9:1024");
 	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 1)));
 	assert_answers_to(l, "198.51.100.9:1024");
 	terms.told = at("192.0.2.1:4002");
-	leg_again(l, &terms);
+	endpoint_again(l, &terms);
 	assert_answers_to(l, "192.0.2.1:4002");
 	terms.mode = LEARN_STRICT;
 	terms.told = at("192.0.2.1:4000");
-	leg_again(l, &terms);
+	endpoint_again(l, &terms);
 	assert_answers_to(l, "192.0.2.1:4000");
-	leg_free(l);
+	endpoint_free(l);
 }
 
 /* It came later than the party's first packets. */
 static void a_first_address_moves_no_party_that_was_heard(void **state)
 {
-	const struct leg_cfg cfg = { .terms.mode = LEARN_IMMEDIATE };
-	struct leg *heard = leg_new(&cfg), *unheard = leg_new(&cfg);
+	const struct endpoint_cfg cfg = { .terms.mode = LEARN_IMMEDIATE };
+	struct endpoint *heard = endpoint_new(&cfg),
+			*unheard = endpoint_new(&cfg);
 	struct learn_terms terms = cfg.terms;
 
 	(void)state;
 	terms.told = at("192.0.2.1:4000");
 	assert_true(learn_accepts(hear(heard, "198.51.100.9:1024", 0)));
-	leg_again(heard, &terms);
-	leg_again(unheard, &terms);
+	endpoint_again(heard, &terms);
+	endpoint_again(unheard, &terms);
 	assert_answers_to(heard, "198.51.100.9:1024");
 	assert_answers_to(unheard, "192.0.2.1:4000");
 	assert_true(learn_accepts(hear(heard, "198.51.100.9:1024", 1)));
 	assert_answers_to(heard, "198.51.100.9:1024");
-	leg_free(heard);
-	leg_free(unheard);
+	endpoint_free(heard);
+	endpoint_free(unheard);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_name_dies_with_its_leg),
+		cmocka_unit_test(a_name_dies_with_its_endpoint),
 		cmocka_unit_test(answers_go_where_the_party_is),
 		cmocka_unit_test(new_terms_hold_from_the_next_packet_on),
 		cmocka_unit_test(a_repeated_address_moves_no_answers),
 		cmocka_unit_test(a_first_address_moves_no_party_that_was_heard),
 	};
 
-	return cmocka_run_group_tests_name("leg", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("endpoint", tests, NULL, NULL);
 }

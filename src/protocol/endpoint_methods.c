@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The methods of legs.
+ * The methods of endpoints.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,30 +11,30 @@
 #include "protocol/methods.h"
 #include "protocol/parked.h"
 #include "protocol/request.h"
-#include "protocol/tables/leg.h"
+#include "protocol/tables/endpoint.h"
 
 static const struct party_names names = { .path = "", .address = "address" };
 
 static json_t *told(const struct party *p)
 {
-	struct node_open_leg_info info;
+	struct node_open_endpoint_info info;
 
 	party_info(p, &info);
-	return field_write(leg_info_fields, &info);
+	return field_write(endpoint_info_fields, &info);
 }
 
-json_t *method_leg_open(void *arg, struct rpc_peer *peer, const json_t *params,
-			struct rpc_error *err)
+json_t *method_endpoint_open(void *arg, struct rpc_peer *peer,
+			     const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
 	struct session *s = session_of(peer, err);
-	struct leg_open_request ask = { 0 };
+	struct endpoint_open_request ask = { 0 };
 	struct party *p;
 	int ret;
 
 	if (!s)
 		return request_refuse(err, RPC_CONFLICT);
-	if (!request_read(leg_open_fields, &ask, params, err))
+	if (!request_read(endpoint_open_fields, &ask, params, err))
 		return NULL;
 	if (sv->draining) {
 		(void)cr_fail(&err->why, 0,
@@ -56,7 +56,8 @@ static struct party *of_id(struct service *sv, uint32_t id,
 	struct party *p = party_find(sv->node, id);
 
 	if (!p) {
-		(void)cr_fail(&err->why, 0, "there is no leg %" PRIu32, id);
+		(void)cr_fail(&err->why, 0, "there is no endpoint %" PRIu32,
+			      id);
 		err->code = RPC_NO_SUCH_CALL;
 	}
 	return p;
@@ -65,15 +66,15 @@ static struct party *of_id(struct service *sv, uint32_t id,
 static struct party *named(struct service *sv, const json_t *params,
 			   struct rpc_error *err)
 {
-	struct leg_reference which;
+	struct endpoint_reference which;
 
-	if (!request_read(leg_reference_fields, &which, params, err))
+	if (!request_read(endpoint_reference_fields, &which, params, err))
 		return NULL;
-	return of_id(sv, which.leg, err);
+	return of_id(sv, which.endpoint, err);
 }
 
-json_t *method_leg_query(void *arg, struct rpc_peer *peer, const json_t *params,
-			 struct rpc_error *err)
+json_t *method_endpoint_query(void *arg, struct rpc_peer *peer,
+			      const json_t *params, struct rpc_error *err)
 {
 	const struct party *p = named(arg, params, err);
 
@@ -81,8 +82,8 @@ json_t *method_leg_query(void *arg, struct rpc_peer *peer, const json_t *params,
 	return p ? told(p) : NULL;
 }
 
-json_t *method_leg_close(void *arg, struct rpc_peer *peer, const json_t *params,
-			 struct rpc_error *err)
+json_t *method_endpoint_close(void *arg, struct rpc_peer *peer,
+			      const json_t *params, struct rpc_error *err)
 {
 	struct party *p = named(arg, params, err);
 	json_t *o;
@@ -104,14 +105,14 @@ static json_t *change(struct service *sv, const json_t *params,
 		      struct conversation_plan *plan, bool *wait,
 		      struct rpc_error *err)
 {
-	struct leg_change_request ask = { 0 };
+	struct endpoint_change_request ask = { 0 };
 	struct party *p;
 	int ret;
 
 	*wait = false;
-	if (!request_read(leg_change_fields, &ask, params, err))
+	if (!request_read(endpoint_change_fields, &ask, params, err))
 		return NULL;
-	p = of_id(sv, ask.leg, err);
+	p = of_id(sv, ask.endpoint, err);
 	if (!p)
 		return NULL;
 	ret = conversation_change_party(p, &ask.to, plan, &err->why);
@@ -121,34 +122,35 @@ static json_t *change(struct service *sv, const json_t *params,
 	return told(p);
 }
 
-json_t *method_leg_change(void *arg, struct rpc_peer *peer,
-			  const json_t *params, struct rpc_error *err)
+json_t *method_endpoint_change(void *arg, struct rpc_peer *peer,
+			       const json_t *params, struct rpc_error *err)
 {
 	return parked_begin_change(arg, peer, params, change, err);
 }
 
-/* The legs of one page. Nothing ends while a page is written. */
+/* The endpoints of one page. Nothing ends while a page is written. */
 struct page {
 	unsigned n;
-	const struct party *leg[PAGE_MAX];
+	const struct party *endpoint[PAGE_MAX];
 };
 
-static bool leg_at(void *arg, unsigned i, void *item)
+static bool endpoint_at(void *arg, unsigned i, void *item)
 {
 	const struct page *page = arg;
 
 	if (i >= page->n)
 		return false;
-	party_info(page->leg[i], item);
+	party_info(page->endpoint[i], item);
 	return true;
 }
 
-json_t *method_leg_list(void *arg, struct rpc_peer *peer, const json_t *params,
-			struct rpc_error *err)
+json_t *method_endpoint_list(void *arg, struct rpc_peer *peer,
+			     const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
 	struct page page = { 0 };
-	struct leg_list_result tell = { .legs = { leg_at, &page } };
+	struct endpoint_list_result tell = { .endpoints = { endpoint_at,
+							    &page } };
 	struct page_request ask;
 	const struct party *p;
 
@@ -157,8 +159,8 @@ json_t *method_leg_list(void *arg, struct rpc_peer *peer, const json_t *params,
 		return NULL;
 	while (page.n < ask.limit && (p = party_after(sv->node, ask.after))) {
 		ask.after = party_id(p);
-		page.leg[page.n++] = p;
+		page.endpoint[page.n++] = p;
 	}
 	tell.more = party_after(sv->node, ask.after) != NULL;
-	return field_write(leg_list_fields, &tell);
+	return field_write(endpoint_list_fields, &tell);
 }

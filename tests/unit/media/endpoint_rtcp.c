@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RTCP of a leg: whose is believed, and where reports go as the party moves.
+ * RTCP of an endpoint: whose is believed, and where reports go as the party
+ * moves.
  */
 #include <string.h>
 #include <sys/socket.h>
@@ -8,7 +9,7 @@
 
 #include "base/address.h"
 #include "cmocka_cr.h"
-#include "media/leg_rtcp.h"
+#include "media/endpoint_rtcp.h"
 #include "udp/socket.h"
 
 enum { OURS = 0x1111, PARTYS = 0x2222 };
@@ -34,10 +35,10 @@ static int open_at(const char *text, struct sockaddr_storage *where)
 	return fd;
 }
 
-/* A leg whose wheel nobody turns, and its party's sockets. */
+/* An endpoint whose wheel nobody turns, and its party's sockets. */
 struct rig {
 	struct wheel wheel;
-	struct leg *leg;
+	struct endpoint *endpoint;
 	struct sockaddr_storage rtp, rtcp; /* of the party */
 	int rtp_fd, rtcp_fd;
 	cr_ns now;
@@ -60,43 +61,43 @@ static void open_party(struct rig *r)
 	r->rtcp = at(address_text(&next, text, sizeof(text)));
 }
 
-static void open_rig(struct rig *r, enum leg_rtcp_mode mode,
+static void open_rig(struct rig *r, enum endpoint_rtcp_mode mode,
 		     const struct learn_terms *terms)
 {
-	struct leg_cfg cfg = { .terms = *terms };
-	struct leg_rtcp_cfg rtcp = { .mode = mode,
-				     .fd = -1,
-				     .use = { OURS, 8000, 8000 },
-				     .interval = INTERVAL };
+	struct endpoint_cfg cfg = { .terms = *terms };
+	struct endpoint_rtcp_cfg rtcp = { .mode = mode,
+					  .fd = -1,
+					  .use = { OURS, 8000, 8000 },
+					  .interval = INTERVAL };
 	struct sockaddr_storage any;
 	struct cr_err e = { "" };
 
 	r->now = 1000 * CR_SEC;
 	wheel_init(&r->wheel, r->now);
 	cfg.fd = open_at("127.0.0.1:0", &any);
-	if (mode == LEG_RTCP_PORT)
+	if (mode == ENDPOINT_RTCP_PORT)
 		rtcp.fd = open_at("127.0.0.1:0", &any);
-	r->leg = leg_new(&cfg);
-	assert_non_null(r->leg);
-	assert_int_equal(leg_rtcp_open(r->leg, &rtcp, r->now, &e), 0);
-	(void)leg_begin_polls(r->leg, &r->wheel);
+	r->endpoint = endpoint_new(&cfg);
+	assert_non_null(r->endpoint);
+	assert_int_equal(endpoint_rtcp_open(r->endpoint, &rtcp, r->now, &e), 0);
+	(void)endpoint_begin_polls(r->endpoint, &r->wheel);
 }
 
 static void close_rig(struct rig *r)
 {
-	(void)close(r->leg->cfg.fd);
-	if (r->leg->rtcp->cfg.fd >= 0)
-		(void)close(r->leg->rtcp->cfg.fd);
+	(void)close(r->endpoint->cfg.fd);
+	if (r->endpoint->rtcp->cfg.fd >= 0)
+		(void)close(r->endpoint->rtcp->cfg.fd);
 	(void)close(r->rtp_fd);
 	(void)close(r->rtcp_fd);
-	leg_end_polls(r->leg);
-	leg_free(r->leg);
+	endpoint_end_polls(r->endpoint);
+	endpoint_free(r->endpoint);
 	wheel_fini(&r->wheel);
 }
 
-static enum leg_rtcp_result hear_from(struct rig *r,
-				      const struct sockaddr_storage *from,
-				      bool mux)
+static enum endpoint_rtcp_result hear_from(struct rig *r,
+					   const struct sockaddr_storage *from,
+					   bool mux)
 {
 	uint8_t data[64];
 	struct rtcp_writer w = { .buf = data, .size = sizeof(data) };
@@ -106,10 +107,10 @@ static enum leg_rtcp_result hear_from(struct rig *r,
 
 	assert_int_equal(rtcp_put_report(&w, PARTYS, NULL, NULL, 0), 0);
 	in.bytes = w.bytes;
-	return leg_rtcp_packet(r->leg, &in, mux);
+	return endpoint_rtcp_packet(r->endpoint, &in, mux);
 }
 
-static enum leg_rtcp_result hear(struct rig *r, const char *from)
+static enum endpoint_rtcp_result hear(struct rig *r, const char *from)
 {
 	const struct sockaddr_storage a = at(from);
 
@@ -123,17 +124,18 @@ static void say(struct rig *r, const struct sockaddr_storage *from,
 		.from = from, .ssrc = PARTYS, .seq = seq, .valid = true
 	};
 
-	assert_true(learn_accepts(leg_hear(r->leg, &p, r->now)));
+	assert_true(learn_accepts(endpoint_hear(r->endpoint, &p, r->now)));
 }
 
 /* Poll until a report has gone. */
 static void report(struct rig *r)
 {
-	struct leg_rtcp *rtcp = r->leg->rtcp;
+	struct endpoint_rtcp *rtcp = r->endpoint->rtcp;
 	uint64_t before = rtcp->sent + rtcp->unsent;
 
 	while (rtcp->sent + rtcp->unsent == before)
-		r->now = cr_ns_max(leg_rtcp_poll(r->leg, r->now), r->now);
+		r->now = cr_ns_max(endpoint_rtcp_poll(r->endpoint, r->now),
+				   r->now);
 }
 
 static bool has_come(int fd)
@@ -150,21 +152,21 @@ static void only_the_partys_hosts_are_believed(void **state)
 	const struct learn_terms terms = { .mode = LEARN_DELAYED,
 					   .told = at("127.0.0.1:4000") };
 	const struct sockaddr_storage nat = at("127.0.0.3:777");
-	struct leg_rtcp_info info;
+	struct endpoint_rtcp_info info;
 	struct rig r;
 
 	(void)state;
 	open_party(&r);
-	open_rig(&r, LEG_RTCP_PORT, &terms);
-	assert_int_equal(hear(&r, "127.0.0.1:9999"), LEG_RTCP_HEARD);
-	assert_int_equal(hear(&r, "127.0.0.2:4001"), LEG_RTCP_FOREIGN);
-	assert_int_equal(hear(&r, "127.0.0.3:778"), LEG_RTCP_FOREIGN);
+	open_rig(&r, ENDPOINT_RTCP_PORT, &terms);
+	assert_int_equal(hear(&r, "127.0.0.1:9999"), ENDPOINT_RTCP_HEARD);
+	assert_int_equal(hear(&r, "127.0.0.2:4001"), ENDPOINT_RTCP_FOREIGN);
+	assert_int_equal(hear(&r, "127.0.0.3:778"), ENDPOINT_RTCP_FOREIGN);
 	say(&r, &nat, 1); /* it is behind NAT */
-	assert_int_equal(hear(&r, "127.0.0.3:778"), LEG_RTCP_HEARD);
-	assert_int_equal(hear(&r, "127.0.0.1:9999"), LEG_RTCP_HEARD);
-	assert_int_equal(hear(&r, "127.0.0.2:4001"), LEG_RTCP_FOREIGN);
-	leg_end_polls(r.leg);
-	leg_rtcp_tell(r.leg, true, &info);
+	assert_int_equal(hear(&r, "127.0.0.3:778"), ENDPOINT_RTCP_HEARD);
+	assert_int_equal(hear(&r, "127.0.0.1:9999"), ENDPOINT_RTCP_HEARD);
+	assert_int_equal(hear(&r, "127.0.0.2:4001"), ENDPOINT_RTCP_FOREIGN);
+	endpoint_end_polls(r.endpoint);
+	endpoint_rtcp_tell(r.endpoint, true, &info);
 	assert_int_equal(info.foreign, 3);
 	assert_int_equal(info.packets_in, 3);
 	close_rig(&r);
@@ -177,16 +179,16 @@ static void nobody_is_believed_before_the_party_is_known(void **state)
 
 	(void)state;
 	open_party(&r);
-	open_rig(&r, LEG_RTCP_PORT, &terms);
-	assert_int_equal(hear(&r, "127.0.0.1:9999"), LEG_RTCP_FOREIGN);
+	open_rig(&r, ENDPOINT_RTCP_PORT, &terms);
+	assert_int_equal(hear(&r, "127.0.0.1:9999"), ENDPOINT_RTCP_FOREIGN);
 	/* nor is anybody sent anything, but looked for in a while */
 	for (unsigned i = 0; i < 50; i++) {
-		cr_ns next = leg_rtcp_poll(r.leg, r.now);
+		cr_ns next = endpoint_rtcp_poll(r.endpoint, r.now);
 
 		assert_true(next > r.now);
 		r.now = next;
 	}
-	assert_int_equal(r.leg->rtcp->sent + r.leg->rtcp->unsent, 0);
+	assert_int_equal(r.endpoint->rtcp->sent + r.endpoint->rtcp->unsent, 0);
 	say(&r, &r.rtp, 1);
 	report(&r);
 	assert_true(has_come(r.rtcp_fd));
@@ -204,14 +206,14 @@ static void reports_follow_the_party(void **state)
 
 	(void)state;
 	open_party(&r);
-	open_rig(&r, LEG_RTCP_PORT, &terms);
+	open_rig(&r, ENDPOINT_RTCP_PORT, &terms);
 	say(&r, &r.rtp, 1);
 	report(&r); /* the port above RTP's */
 	assert_true(has_come(r.rtcp_fd) && !has_come(r.rtp_fd));
-	assert_int_equal(hear_from(&r, &other, false), LEG_RTCP_HEARD);
+	assert_int_equal(hear_from(&r, &other, false), ENDPOINT_RTCP_HEARD);
 	report(&r); /* where its RTCP comes from */
 	assert_true(has_come(other_fd) && !has_come(r.rtcp_fd));
-	assert_int_equal(hear_from(&r, &r.rtp, true), LEG_RTCP_HEARD);
+	assert_int_equal(hear_from(&r, &r.rtp, true), ENDPOINT_RTCP_HEARD);
 	report(&r); /* multiplexed unasked */
 	assert_true(has_come(r.rtp_fd) && !has_come(other_fd));
 	/* another host, after a silence: what was known of RTCP is of no use */
@@ -223,7 +225,7 @@ static void reports_follow_the_party(void **state)
 						 .seq = seq,
 						 .valid = true };
 
-		(void)leg_hear(r.leg, &p, r.now);
+		(void)endpoint_hear(r.endpoint, &p, r.now);
 	}
 	report(&r);
 	assert_true(has_come(moved_fd) && !has_come(r.rtp_fd));
@@ -246,32 +248,33 @@ static void reports_go_where_was_told(void **state)
 	(void)state;
 	open_party(&r);
 	terms.told = r.rtp;
-	open_rig(&r, LEG_RTCP_PORT, &terms);
-	leg_rtcp_set_way(r.leg, &told);
+	open_rig(&r, ENDPOINT_RTCP_PORT, &terms);
+	endpoint_rtcp_set_way(r.endpoint, &told);
 	report(&r);
 	assert_true(has_come(told_fd) && !has_come(r.rtcp_fd));
-	assert_int_equal(hear_from(&r, &r.rtp, true), LEG_RTCP_HEARD);
+	assert_int_equal(hear_from(&r, &r.rtp, true), ENDPOINT_RTCP_HEARD);
 	report(&r); /* multiplexed unasked: it was told where */
 	assert_true(has_come(told_fd) && !has_come(r.rtp_fd));
-	assert_int_equal(hear_from(&r, &r.rtcp, false), LEG_RTCP_HEARD);
+	assert_int_equal(hear_from(&r, &r.rtcp, false), ENDPOINT_RTCP_HEARD);
 	report(&r); /* it is symmetric */
 	assert_true(has_come(r.rtcp_fd) && !has_come(told_fd));
-	leg_rtcp_set_way(r.leg, &told); /* nothing new */
+	endpoint_rtcp_set_way(r.endpoint, &told); /* nothing new */
 	report(&r);
 	assert_true(has_come(r.rtcp_fd) && !has_come(told_fd));
-	leg_rtcp_set_way(r.leg, &foreign); /* another host of its own */
-	assert_int_equal(hear_from(&r, &foreign, false), LEG_RTCP_HEARD);
-	leg_rtcp_set_way(r.leg, &told);
+	endpoint_rtcp_set_way(r.endpoint,
+			      &foreign); /* another host of its own */
+	assert_int_equal(hear_from(&r, &foreign, false), ENDPOINT_RTCP_HEARD);
+	endpoint_rtcp_set_way(r.endpoint, &told);
 	report(&r);
 	assert_true(has_come(told_fd) && !has_come(r.rtcp_fd));
-	leg_rtcp_mux(r.leg, true);
+	endpoint_rtcp_mux(r.endpoint, true);
 	report(&r);
 	assert_true(has_come(r.rtp_fd) && !has_come(told_fd));
-	leg_rtcp_mux(r.leg, false);
-	leg_rtcp_set_way(r.leg, &none);
+	endpoint_rtcp_mux(r.endpoint, false);
+	endpoint_rtcp_set_way(r.endpoint, &none);
 	report(&r);
 	assert_true(has_come(r.rtcp_fd) && !has_come(told_fd));
-	leg_rtcp_set_way(r.leg, &told);
+	endpoint_rtcp_set_way(r.endpoint, &told);
 	say(&r, &nat, 1); /* it is behind NAT */
 	report(&r);
 	assert_false(has_come(told_fd));
@@ -286,19 +289,20 @@ static void a_bye_goes_to_who_was_reported_to(void **state)
 
 	(void)state;
 	open_party(&r);
-	open_rig(&r, LEG_RTCP_MUX, &terms);
+	open_rig(&r, ENDPOINT_RTCP_MUX, &terms);
 	say(&r, &r.rtp, 1);
-	leg_rtcp_bye(r.leg, r.now);
+	endpoint_rtcp_bye(r.endpoint, r.now);
 	assert_false(has_come(r.rtp_fd)); /* it never heard of us */
 	close_rig(&r);
 	open_party(&r);
-	open_rig(&r, LEG_RTCP_MUX, &terms);
+	open_rig(&r, ENDPOINT_RTCP_MUX, &terms);
 	say(&r, &r.rtp, 1);
 	report(&r);
 	assert_true(has_come(r.rtp_fd));
-	leg_rtcp_bye(r.leg, r.now);
+	endpoint_rtcp_bye(r.endpoint, r.now);
 	assert_true(has_come(r.rtp_fd) && !has_come(r.rtp_fd));
-	assert_int_equal(leg_rtcp_poll(r.leg, r.now + CR_SEC), CR_NEVER);
+	assert_int_equal(endpoint_rtcp_poll(r.endpoint, r.now + CR_SEC),
+			 CR_NEVER);
 	close_rig(&r);
 }
 
@@ -311,18 +315,18 @@ static void a_relays_sender_is_ours(void **state)
 
 	(void)state;
 	open_party(&r);
-	open_rig(&r, LEG_RTCP_MUX, &terms);
+	open_rig(&r, ENDPOINT_RTCP_MUX, &terms);
 	for (unsigned i = 0; i < 3; i++)
-		leg_rtcp_passed_on(r.leg, &p, r.now);
-	assert_int_equal(atomic_load(&r.leg->rtcp->stream.total),
+		endpoint_rtcp_passed_on(r.endpoint, &p, r.now);
+	assert_int_equal(atomic_load(&r.endpoint->rtcp->stream.total),
 			 UINT64_C(3) << 32 | 300);
 	p.ssrc = 8;
-	leg_rtcp_passed_on(r.leg, &p, r.now);
-	assert_int_equal(atomic_load(&r.leg->rtcp->stream.total),
+	endpoint_rtcp_passed_on(r.endpoint, &p, r.now);
+	assert_int_equal(atomic_load(&r.endpoint->rtcp->stream.total),
 			 UINT64_C(1) << 32 | 100);
 	say(&r, &r.rtp, 1);
 	report(&r);
-	assert_int_equal(r.leg->rtcp->session.cfg.ssrc, 8);
+	assert_int_equal(r.endpoint->rtcp->session.cfg.ssrc, 8);
 	close_rig(&r);
 }
 
@@ -337,5 +341,5 @@ int main(void)
 		cmocka_unit_test(a_relays_sender_is_ours),
 	};
 
-	return cmocka_run_group_tests_name("leg rtcp", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("endpoint rtcp", tests, NULL, NULL);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A leg: what control and its receiver do with it.
+ * An endpoint: what control and its receiver do with it.
  */
-#include "media/leg.h"
+#include "media/endpoint.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/address.h"
-#include "media/leg_rtcp.h"
+#include "media/endpoint_rtcp.h"
 
-struct leg *leg_new(const struct leg_cfg *cfg)
+struct endpoint *endpoint_new(const struct endpoint_cfg *cfg)
 {
-	struct leg *l = aligned_alloc(CACHE_LINE, sizeof(*l));
+	struct endpoint *l = aligned_alloc(CACHE_LINE, sizeof(*l));
 
 	if (!l)
 		return NULL;
@@ -23,27 +23,27 @@ struct leg *leg_new(const struct leg_cfg *cfg)
 	way_init(&l->to);
 	way_set(&l->to, &cfg->terms.told);
 	learn_init(&l->learn, &cfg->terms);
-	l->poll_at = l->due[LEG_OWN] = l->due[LEG_INFLOW] = CR_NEVER;
+	l->poll_at = l->due[ENDPOINT_OWN] = l->due[ENDPOINT_INFLOW] = CR_NEVER;
 	return l;
 }
 
-void leg_free(struct leg *l)
+void endpoint_free(struct endpoint *l)
 {
 	if (!l)
 		return;
-	leg_rtcp_close(l);
+	endpoint_rtcp_close(l);
 	way_fini(&l->to);
 	(void)pthread_mutex_destroy(&l->lock);
 	free(l);
 }
 
-void leg_listen(struct leg *l, struct call *listener)
+void endpoint_listen(struct endpoint *l, struct call *listener)
 {
 	/* release: the receiver finds it complete */
 	atomic_store_explicit(&l->listener, listener, memory_order_release);
 }
 
-void leg_relay(struct leg *l, struct relay *relay)
+void endpoint_relay(struct endpoint *l, struct relay *relay)
 {
 	/* release: as above */
 	atomic_store_explicit(&l->relay, relay, memory_order_release);
@@ -53,7 +53,7 @@ void leg_relay(struct leg *l, struct relay *relay)
  * party that was heard keeps its place unless another address is told than
  * before: behind NAT it is somewhere else, and its next packet may be long in
  * coming. */
-static bool moves(const struct leg *l, const struct learn_terms *terms)
+static bool moves(const struct endpoint *l, const struct learn_terms *terms)
 {
 	const struct learn_terms *before = &l->cfg.terms;
 	struct sockaddr_storage now;
@@ -67,7 +67,7 @@ static bool moves(const struct leg *l, const struct learn_terms *terms)
 				  !address_equal(&before->told, &terms->told));
 }
 
-void leg_again(struct leg *l, const struct learn_terms *terms)
+void endpoint_again(struct endpoint *l, const struct learn_terms *terms)
 {
 	(void)pthread_mutex_lock(&l->lock);
 	l->terms = *terms;
@@ -80,18 +80,18 @@ void leg_again(struct leg *l, const struct learn_terms *terms)
 	l->cfg.terms = *terms;
 }
 
-void leg_hold(struct leg *l, bool held)
+void endpoint_hold(struct endpoint *l, bool held)
 {
 	way_hold(&l->to, held);
 }
 
-static bool is_behind(const struct leg *l)
+static bool is_behind(const struct endpoint *l)
 {
 	return atomic_load_explicit(&l->version, memory_order_acquire) !=
 	       l->terms_taken;
 }
 
-static void take_terms(struct leg *l, cr_ns now)
+static void take_terms(struct endpoint *l, cr_ns now)
 {
 	struct learn_terms terms;
 
@@ -105,7 +105,7 @@ static void take_terms(struct leg *l, cr_ns now)
 
 /* Answers go where learn_to() says. Control may have set a newer way just
  * before: then there are newer terms, too. */
-static void set_way(struct leg *l, cr_ns now)
+static void set_way(struct endpoint *l, cr_ns now)
 {
 	way_set(&l->to, learn_to(&l->learn));
 	while (is_behind(l)) {
@@ -114,7 +114,8 @@ static void set_way(struct leg *l, cr_ns now)
 	}
 }
 
-unsigned leg_hear(struct leg *l, const struct learn_arrival *p, cr_ns now)
+unsigned endpoint_hear(struct endpoint *l, const struct learn_arrival *p,
+		       cr_ns now)
 {
 	unsigned result;
 
@@ -130,33 +131,33 @@ unsigned leg_hear(struct leg *l, const struct learn_arrival *p, cr_ns now)
 
 /* --- time --- */
 
-bool leg_begin_polls(struct leg *l, struct wheel *w)
+bool endpoint_begin_polls(struct endpoint *l, struct wheel *w)
 {
 	l->wheel = w;
 	if (!l->cfg.first_poll)
 		return false;
-	l->poll_at = l->due[LEG_OWN] = l->cfg.first_poll;
+	l->poll_at = l->due[ENDPOINT_OWN] = l->cfg.first_poll;
 	return wheel_arm(w, &l->timer, l->poll_at);
 }
 
-void leg_end_polls(struct leg *l)
+void endpoint_end_polls(struct endpoint *l)
 {
 	wheel_close(l->wheel, &l->timer);
 }
 
-cr_ns leg_poll(struct leg *l, cr_ns now)
+cr_ns endpoint_poll(struct endpoint *l, cr_ns now)
 {
 	cr_ns due = CR_NEVER;
 
 	if (l->rtcp)
-		due = cr_ns_min(due, leg_rtcp_poll(l, now));
+		due = cr_ns_min(due, endpoint_rtcp_poll(l, now));
 	return due;
 }
 
-void leg_wait(struct leg *l, enum leg_part part, cr_ns due)
+void endpoint_wait(struct endpoint *l, enum endpoint_part part, cr_ns due)
 {
 	l->due[part] = due;
-	due = cr_ns_min(l->due[LEG_OWN], l->due[LEG_INFLOW]);
+	due = cr_ns_min(l->due[ENDPOINT_OWN], l->due[ENDPOINT_INFLOW]);
 	if (due == l->poll_at)
 		return;
 	l->poll_at = due;

@@ -10,8 +10,8 @@
 #include "base/address.h"
 #include "transport/ops.h"
 
-int endpoint_resolve(struct address *a, const char *host, uint16_t port,
-		     struct cr_err *e)
+int peer_address_resolve(struct address *a, const char *host, uint16_t port,
+			 struct cr_err *e)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *list = NULL;
 	char service[8];
@@ -29,8 +29,8 @@ int endpoint_resolve(struct address *a, const char *host, uint16_t port,
 	return 0;
 }
 
-int endpoint_towards(struct address *a, const struct address *to,
-		     struct cr_err *e)
+int peer_address_towards(struct address *a, const struct address *to,
+			 struct cr_err *e)
 {
 	struct address found = { .len = sizeof(found.sa) }, probe = *to;
 	int fd = socket(to->sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -52,18 +52,18 @@ int endpoint_towards(struct address *a, const struct address *to,
 	return 0;
 }
 
-void endpoint_host(const struct address *a, char *buf, size_t size)
+void peer_address_host(const struct address *a, char *buf, size_t size)
 {
 	if (getnameinfo((const struct sockaddr *)&a->sa, a->len, buf,
 			(socklen_t)size, NULL, 0, NI_NUMERICHOST))
 		(void)snprintf(buf, size, "?");
 }
 
-void endpoint_text(const struct address *a, char *buf, size_t size)
+void peer_address_text(const struct address *a, char *buf, size_t size)
 {
 	char host[64];
 
-	endpoint_host(a, host, sizeof(host));
+	peer_address_host(a, host, sizeof(host));
 	(void)snprintf(buf, size,
 		       a->sa.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
 		       address_port(&a->sa));

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The legs by name.
+ * The endpoints by name.
  */
-#include "media/legs.h"
+#include "media/endpoints.h"
 
-_Static_assert(SOCKETS_CHUNK *SOCKETS_CHUNKS <= LEGS_RTCP,
+_Static_assert(SOCKETS_CHUNK *SOCKETS_CHUNKS <= ENDPOINTS_RTCP,
 	       "the low half of a name is a place");
 
-int legs_add(struct legs *t, struct leg *l)
+int endpoints_add(struct endpoints *t, struct endpoint *l)
 {
 	const struct sockets_entry e = { l->cfg.fd, (uintptr_t)l };
 
 	return sockets_add(&t->places, &e, &l->key);
 }
 
-void legs_del(struct legs *t, struct leg *l)
+void endpoints_del(struct endpoints *t, struct endpoint *l)
 {
 	sockets_del(&t->places, l->key);
 }
 
-void legs_fini(struct legs *t)
+void endpoints_fini(struct endpoints *t)
 {
 	sockets_fini(&t->places);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Legs that are open before anybody talks: heard, changed, joined into
+"""Endpoints that are open before anybody talks: heard, changed, joined into
 conversations one after the other, and closed with their session."""
 import json
 import select
@@ -10,7 +10,7 @@ import pytest
 from conftest import PATIENCE
 from control import Control
 from packets import header
-from test_conversation import address, d, heard, leg, said  # noqa: F401
+from test_conversation import address, d, heard, endpoint, said  # noqa: F401
 from test_phone import Phone
 from test_rtcp import pair
 from test_senders import started
@@ -30,62 +30,62 @@ def until(look, done):
 
 def test_who_talks_first_is_learned_and_counted(d):
     """Before there is a conversation; then it is answered there at once."""
-    a = d.ctl("leg", "open", "codec=pcmu")
+    a = d.ctl("endpoint", "open", "codec=pcmu")
     assert a["codec"] == "pcmu" and a["packets"] == 0
     early = Phone(port(a))
     said(early, 0xff, 0xa, 0, 5, 0)
-    now = until(lambda: d.ctl("leg", "query", str(a["leg"])),
+    now = until(lambda: d.ctl("endpoint", "query", str(a["endpoint"])),
                 lambda x: x["packets"] == 5)
     assert now["to"] == address(early)
-    c = d.ctl("conversation", "start", f"a.leg={a['leg']}", "b.codec=pcma")
-    assert c["a"]["leg"] == a["leg"] and c["a"]["rtp"] == a["rtp"]
-    assert d.ctl("leg", "query", str(a["leg"]))["conversation"] == \
+    c = d.ctl("conversation", "start", f"a.endpoint={a['endpoint']}", "b.codec=pcma")
+    assert c["a"]["endpoint"] == a["endpoint"] and c["a"]["rtp"] == a["rtp"]
+    assert d.ctl("endpoint", "query", str(a["endpoint"]))["conversation"] == \
         c["conversation"]
-    b = Phone(leg(c, "b"))
+    b = Phone(endpoint(c, "b"))
     said(b, 0xd5, 0xb, 0, 3, 8)
     assert {header(x)["pt"] for x in heard(early, 3)} == {0}
     d.ctl("conversation", "stop", str(c["conversation"]))
-    d.ctl("leg", "close", str(a["leg"]))
+    d.ctl("endpoint", "close", str(a["endpoint"]))
 
 
-def test_a_leg_goes_from_one_conversation_to_the_next(d):
-    """Its port, its party and what was learned stay; the other one's leg ends
+def test_a_endpoint_goes_from_one_conversation_to_the_next(d):
+    """Its port, its party and what was learned stay; the other one's endpoint ends
     with its conversation."""
-    a = d.ctl("leg", "open", "codec=pcmu")
+    a = d.ctl("endpoint", "open", "codec=pcmu")
     phone = Phone(port(a))
     said(phone, 0xff, 0xa, 0, 1, 0)
-    until(lambda: d.ctl("leg", "query", str(a["leg"])),
+    until(lambda: d.ctl("endpoint", "query", str(a["endpoint"])),
           lambda x: x["packets"] == 1)
     for i in range(5):
-        c = d.ctl("conversation", "start", f"a.leg={a['leg']}",
+        c = d.ctl("conversation", "start", f"a.endpoint={a['endpoint']}",
                   "b.codec=pcma")
-        b = Phone(leg(c, "b"))
+        b = Phone(endpoint(c, "b"))
         said(b, 0xd5, 0xb, 0, 3, 8)
         assert len(heard(phone, 3)) == 3
         said(phone, 0xff, 0xa, 1 + 3 * i, 3, 0)
         assert {header(x)["pt"] for x in heard(b, 3)} == {8}
         d.ctl("conversation", "stop", str(c["conversation"]))
-        assert "conversation" not in d.ctl("leg", "query", str(a["leg"]))
-        assert "no leg" in d.ctl("leg", "query", str(c["b"]["leg"]), code=1)
-    assert d.ctl("leg", "close", str(a["leg"]))["packets"] == 16
-    assert "no leg" in d.ctl("leg", "query", str(a["leg"]), code=1)
+        assert "conversation" not in d.ctl("endpoint", "query", str(a["endpoint"]))
+        assert "no endpoint" in d.ctl("endpoint", "query", str(c["b"]["endpoint"]), code=1)
+    assert d.ctl("endpoint", "close", str(a["endpoint"]))["packets"] == 16
+    assert "no endpoint" in d.ctl("endpoint", "query", str(a["endpoint"]), code=1)
     until(lambda: d.ctl("stats"),
           lambda x: x["calls"] == 0 and x["interfaces"][0]["used"] == 0)
 
 
 def test_what_is_told_later_counts(d):
-    """A leg without a codec, and a new address while it talks."""
+    """An endpoint without a codec, and a new address while it talks."""
     old, new = Phone(9), Phone(9)
-    b = d.ctl("leg", "open")
+    b = d.ctl("endpoint", "open")
     assert b["codec"] is None
-    told = d.ctl("leg", "change", str(b["leg"]), "codec=pcma",
+    told = d.ctl("endpoint", "change", str(b["endpoint"]), "codec=pcma",
                  f"address={address(old)}")
     assert told["codec"] == "pcma" and told["to"] == address(old)
-    c = d.ctl("conversation", "start", "a.codec=pcmu", f"b.leg={b['leg']}")
-    a = Phone(leg(c, "a"))
+    c = d.ctl("conversation", "start", "a.codec=pcmu", f"b.endpoint={b['endpoint']}")
+    a = Phone(endpoint(c, "a"))
     said(a, 0xff, 1, 0, 10, 0)
     first = heard(old, 10)
-    d.ctl("leg", "change", str(b["leg"]), f"address={address(new)}")
+    d.ctl("endpoint", "change", str(b["endpoint"]), f"address={address(new)}")
     said(a, 0xff, 1, 10, 10, 0)
     every = [header(x) for x in first + heard(new, 10)]
     assert [x["seq"] - every[0]["seq"] & 0xffff for x in every] == list(
@@ -93,22 +93,22 @@ def test_what_is_told_later_counts(d):
 
 
 def test_types_and_hold_are_told_later(d):
-    """Of a leg that no conversation has yet, and of one that has."""
-    a = d.ctl("leg", "open", "codec=pcmu", "hold=true")
-    b = d.ctl("leg", "open", "codec=pcma", "events=96")
+    """Of an endpoint that no conversation has yet, and of one that has."""
+    a = d.ctl("endpoint", "open", "codec=pcmu", "hold=true")
+    b = d.ctl("endpoint", "open", "codec=pcma", "events=96")
     assert a["hold"] and not b["hold"]
-    told = d.ctl("leg", "change", str(a["leg"]), "events=101", "hold=false")
+    told = d.ctl("endpoint", "change", str(a["endpoint"]), "events=101", "hold=false")
     assert not told["hold"]
-    c = d.ctl("conversation", "start", f"a.leg={a['leg']}",
-              f"b.leg={b['leg']}")
+    c = d.ctl("conversation", "start", f"a.endpoint={a['endpoint']}",
+              f"b.endpoint={b['endpoint']}")
     phones = Phone(port(a)), Phone(port(b))
     digit = bytes([5, 0x8a, 0, 160])  # its end, which is sent three times
     said(phones[1], 0xd5, 0xb, 0, 1, 8)
-    until(lambda: d.ctl("leg", "query", str(b["leg"])),
+    until(lambda: d.ctl("endpoint", "query", str(b["endpoint"])),
           lambda x: x["packets"] == 1)
     for i, words in enumerate(("", "events=102", "events=103")):
         if words:
-            d.ctl("leg", "change", str(a["leg"]), words)
+            d.ctl("endpoint", "change", str(a["endpoint"]), words)
         phones[0].say(0xa, i, 160 * i, payload=digit, pt=101 + i)
         assert {header(x)["pt"] for x in heard(phones[1], 3)} == {96}
     held = d.ctl("conversation", "change", str(c["conversation"]),
@@ -119,9 +119,9 @@ def test_types_and_hold_are_told_later(d):
 
 
 def test_codecs_change_while_both_speak(d):
-    """By the leg or by the conversation; costs are measured meanwhile."""
+    """By the endpoint or by the conversation; costs are measured meanwhile."""
     c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
-    a, b = Phone(leg(c, "a")), Phone(leg(c, "b"))
+    a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
     said(b, 0xd5, 0xb, 0, 1, 8)
     said(a, 0xff, 0xa, 0, 1, 0)
     every = heard(b, 1)
@@ -130,7 +130,7 @@ def test_codecs_change_while_both_speak(d):
     for i, words in enumerate(how):
         pt = [96, 111, 9, 97, 98, 8][i]
         if i % 2:
-            d.ctl("leg", "change", str(c["b"]["leg"]), *words.split())
+            d.ctl("endpoint", "change", str(c["b"]["endpoint"]), *words.split())
         else:
             d.ctl("conversation", "change", str(c["conversation"]),
                   *("b." + w for w in words.split()))
@@ -147,11 +147,11 @@ def test_codecs_change_while_both_speak(d):
 
 
 def test_a_party_may_send_what_else_it_said(d):
-    a = d.ctl("leg", "open", "codec=pcmu",
+    a = d.ctl("endpoint", "open", "codec=pcmu",
               'also=[{"codec": "pcma"}, {"codec": "g722"}]')
-    c = d.ctl("conversation", "start", f"a.leg={a['leg']}", "b.codec=l16",
+    c = d.ctl("conversation", "start", f"a.endpoint={a['endpoint']}", "b.codec=l16",
               "b.pt=97")
-    b = Phone(leg(c, "b"))
+    b = Phone(endpoint(c, "b"))
     said(b, 0, 0xb, 0, 1, 97)
     phone = Phone(port(a))
     for i, pt in enumerate([0, 8, 9, 0, 9, 8, 97]):
@@ -210,11 +210,11 @@ def told(d, c):
 
 
 def test_a_relay_turns_into_codecs_and_back(d):
-    """As a re-INVITE does it, while packets flow: by the leg, then by the
+    """As a re-INVITE does it, while packets flow: by the endpoint, then by the
     conversation. Numbers go on, and every packet counts once."""
     c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcmu")
     assert c["relay"] is True and d.ctl("stats")["relays"] == 2
-    a, b = Phone(leg(c, "a")), Phone(leg(c, "b"))
+    a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
     at_a, at_b = Line(a), Line(b)
     said(b, 0xff, 0xb, 0, 1, 0)  # B is known from now on; A is not
     said(a, 0xff, 0xa, 0, 1, 0)
@@ -223,7 +223,7 @@ def test_a_relay_turns_into_codecs_and_back(d):
     for i in range(6):
         codec, pt, octet = [("pcma", 8, 0xd5), ("pcmu", 0, 0xff)][i % 2]
         if i < 2:
-            d.ctl("leg", "change", str(c["b"]["leg"]), f"codec={codec}")
+            d.ctl("endpoint", "change", str(c["b"]["endpoint"]), f"codec={codec}")
         else:
             d.ctl("conversation", "change", str(c["conversation"]),
                   f"b.codec={codec}")
@@ -257,21 +257,21 @@ def test_a_relay_turns_into_codecs_and_back(d):
 
 
 def test_lists(d):
-    opened_legs = [d.ctl("leg", "open", "codec=pcmu")["leg"]
+    opened_endpoints = [d.ctl("endpoint", "open", "codec=pcmu")["endpoint"]
                    for _ in range(3)]
     talks = [d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
              for _ in range(2)]
-    legs = d.ctl("leg", "list")["legs"]
-    every = opened_legs + [c[party]["leg"] for c in talks for party in "ab"]
-    assert [x["leg"] for x in legs] == sorted(every)
-    assert [x.get("conversation") for x in legs[:3]] == [None] * 3
-    assert {x["codec"] for x in legs} == {"pcmu", "pcma"}
+    endpoints = d.ctl("endpoint", "list")["endpoints"]
+    every = opened_endpoints + [c[party]["endpoint"] for c in talks for party in "ab"]
+    assert [x["endpoint"] for x in endpoints] == sorted(every)
+    assert [x.get("conversation") for x in endpoints[:3]] == [None] * 3
+    assert {x["codec"] for x in endpoints} == {"pcmu", "pcma"}
     now = d.ctl("conversation", "list")["conversations"]
     assert [x["conversation"] for x in now] == [
         x["conversation"] for x in talks]
     assert now[0]["a"]["rtp"] == talks[0]["a"]["rtp"]
-    page = d.ctl("raw", "leg.list", '{"after": %d, "limit": 2}' % legs[1]["leg"])
-    assert [x["leg"] for x in page["legs"]] == [x["leg"] for x in legs[2:4]]
+    page = d.ctl("raw", "endpoint.list", '{"after": %d, "limit": 2}' % endpoints[1]["endpoint"])
+    assert [x["endpoint"] for x in page["endpoints"]] == [x["endpoint"] for x in endpoints[2:4]]
     assert page["more"] is True
     page = d.ctl("raw", "conversation.list",
                  '{"after": %d}' % talks[1]["conversation"])
@@ -279,31 +279,31 @@ def test_lists(d):
 
 
 def test_packets_do_not_go_round(d):
-    """A party is at neither leg of its own conversation. It may be at one of
+    """A party is at neither endpoint of its own conversation. It may be at one of
     another conversation: a chain."""
-    a, b = (d.ctl("leg", "open", f"codec={codec}")
+    a, b = (d.ctl("endpoint", "open", f"codec={codec}")
             for codec in ("pcmu", "pcma"))
 
     def refused(*words):
         return d.ctl(*words, code=1)
 
     round_ = "packets would go round"
-    assert f"address: is that of leg {a['leg']}" in refused(
-        "leg", "change", str(a["leg"]), f"address={a['rtp']}")
+    assert f"address: is that of endpoint {a['endpoint']}" in refused(
+        "endpoint", "change", str(a["endpoint"]), f"address={a['rtp']}")
     rtcp = f"127.0.0.1:{port(a) + 1}"
-    assert round_ in refused("leg", "change", str(a["leg"]),
+    assert round_ in refused("endpoint", "change", str(a["endpoint"]),
                              f"address={rtcp}")
-    d.ctl("leg", "change", str(a["leg"]), f"address={b['rtp']}")
-    assert f"a.address: is that of leg {b['leg']}" in refused(
-        "conversation", "start", f"a.leg={a['leg']}", f"b.leg={b['leg']}")
+    d.ctl("endpoint", "change", str(a["endpoint"]), f"address={b['rtp']}")
+    assert f"a.address: is that of endpoint {b['endpoint']}" in refused(
+        "conversation", "start", f"a.endpoint={a['endpoint']}", f"b.endpoint={b['endpoint']}")
     assert d.ctl("stats")["calls"] == 0
-    d.ctl("leg", "change", str(a["leg"]), "address=127.0.0.1:9")
-    c = d.ctl("conversation", "start", f"a.leg={a['leg']}",
-              f"b.leg={b['leg']}")
+    d.ctl("endpoint", "change", str(a["endpoint"]), "address=127.0.0.1:9")
+    c = d.ctl("conversation", "start", f"a.endpoint={a['endpoint']}",
+              f"b.endpoint={b['endpoint']}")
     number = str(c["conversation"])
-    assert f"b.address: is that of leg {a['leg']}" in refused(
+    assert f"b.address: is that of endpoint {a['endpoint']}" in refused(
         "conversation", "change", number, f"b.address={a['rtp']}")
-    assert round_ in refused("leg", "change", str(b["leg"]),
+    assert round_ in refused("endpoint", "change", str(b["endpoint"]),
                              f"address={b['rtp']}")
     # PCMU to PCMA, and from there by another conversation to PCMU again
     far = Phone(9)
@@ -322,58 +322,58 @@ def test_packets_do_not_go_round(d):
     (["open", "learn=strict"], ": learn: strict hears address only"),
     (["open", "interface=nowhere"], ": interface: there is none called"),
     (["open", "address=[::1]:9"], ": address: this node has no IPv6"),
-    (["open", "leg=3"], ": leg: unknown member"),
-    (["change", "999", "learn=delayed"], "there is no leg 999"),
-    (["query", "999"], "there is no leg 999"),
-    (["close", "999"], "there is no leg 999")])
+    (["open", "endpoint=3"], ": endpoint: unknown member"),
+    (["change", "999", "learn=delayed"], "there is no endpoint 999"),
+    (["query", "999"], "there is no endpoint 999"),
+    (["close", "999"], "there is no endpoint 999")])
 def test_what_is_refused(d, words, why):
-    assert why in d.ctl("leg", *words, code=1)
+    assert why in d.ctl("endpoint", *words, code=1)
     assert d.ctl("stats")["interfaces"][0]["used"] == 0
 
 
-def test_what_a_leg_refuses(d):
-    mute = d.ctl("leg", "open")["leg"]
-    a = d.ctl("leg", "open", "codec=pcmu")["leg"]
+def test_what_a_endpoint_refuses(d):
+    mute = d.ctl("endpoint", "open")["endpoint"]
+    a = d.ctl("endpoint", "open", "codec=pcmu")["endpoint"]
 
     def refused(*words):
         return d.ctl("conversation", "start", *words, code=1)
 
-    assert "a.leg: there is no leg 99" in refused("a.leg=99", "b.codec=pcma")
-    assert f"b.leg: leg {mute} has no codec" in refused("a.codec=pcmu",
-                                                        f"b.leg={mute}")
-    assert f"a.codec: leg {a} has it" in refused(f"a.leg={a}", "a.pt=3",
+    assert "a.endpoint: there is no endpoint 99" in refused("a.endpoint=99", "b.codec=pcma")
+    assert f"b.endpoint: endpoint {mute} has no codec" in refused("a.codec=pcmu",
+                                                        f"b.endpoint={mute}")
+    assert f"a.codec: endpoint {a} has it" in refused(f"a.endpoint={a}", "a.pt=3",
                                                  "b.codec=pcma")
-    assert f"a.learn: leg {a} has it" in refused(
-        f"a.leg={a}", "a.learn=delayed", "b.codec=pcma")
-    for word, where in (("rtcp=mux", "leg.open"), ("rtcp=port", "leg.open"),
-                        ("events=101", "leg.change"),
-                        ("hold=true", "leg.change"),
-                        ("address=127.0.0.1:9", "leg.change")):
-        why = refused(f"a.leg={a}", f"a.{word}", "b.codec=pcma")
-        assert f"a.{word.split('=')[0]}: leg {a} has it (a.leg)" in why
+    assert f"a.learn: endpoint {a} has it" in refused(
+        f"a.endpoint={a}", "a.learn=delayed", "b.codec=pcma")
+    for word, where in (("rtcp=mux", "endpoint.open"), ("rtcp=port", "endpoint.open"),
+                        ("events=101", "endpoint.change"),
+                        ("hold=true", "endpoint.change"),
+                        ("address=127.0.0.1:9", "endpoint.change")):
+        why = refused(f"a.endpoint={a}", f"a.{word}", "b.codec=pcma")
+        assert f"a.{word.split('=')[0]}: endpoint {a} has it (a.endpoint)" in why
         assert where in why
-    assert "b.leg: is a's" in refused(f"a.leg={a}", f"b.leg={a}")
-    assert ": learn: strict" in d.ctl("leg", "change", str(a),
+    assert "b.endpoint: is a's" in refused(f"a.endpoint={a}", f"b.endpoint={a}")
+    assert ": learn: strict" in d.ctl("endpoint", "change", str(a),
                                       "learn=strict", code=1)
-    assert ": address: its leg is of the other" in d.ctl(
-        "leg", "change", str(a), "address=[::1]:9", code=1)
-    assert ": codec: is missing" in d.ctl("leg", "change", str(a), "dtx=yes",
+    assert ": address: its endpoint is of the other" in d.ctl(
+        "endpoint", "change", str(a), "address=[::1]:9", code=1)
+    assert ": codec: is missing" in d.ctl("endpoint", "change", str(a), "dtx=yes",
                                           code=1)
-    c = d.ctl("conversation", "start", f"a.leg={a}", "b.codec=pcma")
+    c = d.ctl("conversation", "start", f"a.endpoint={a}", "b.codec=pcma")
     busy = f"conversation {c['conversation']} has"
-    assert f"b.leg: {busy}" in refused("a.codec=pcmu", f"b.leg={a}")
-    assert busy in d.ctl("leg", "close", str(a), code=1)
-    assert busy in d.ctl("leg", "close", str(c["b"]["leg"]), code=1)
+    assert f"b.endpoint: {busy}" in refused("a.codec=pcmu", f"b.endpoint={a}")
+    assert busy in d.ctl("endpoint", "close", str(a), code=1)
+    assert busy in d.ctl("endpoint", "close", str(c["b"]["endpoint"]), code=1)
     d.ctl("conversation", "stop", str(c["conversation"]))
-    assert "no leg" in d.ctl("leg", "close", str(c["b"]["leg"]), code=1)
-    d.ctl("leg", "close", str(a))
-    d.ctl("leg", "close", str(mute))
+    assert "no endpoint" in d.ctl("endpoint", "close", str(c["b"]["endpoint"]), code=1)
+    d.ctl("endpoint", "close", str(a))
+    d.ctl("endpoint", "close", str(mute))
     until(lambda: d.ctl("stats"), lambda x: not x["interfaces"][0]["used"])
 
 
 def opened(control, **params):
-    return control.ask("leg.open", {"codec": "pcmu", **params}
-                       )["result"]["leg"]
+    return control.ask("endpoint.open", {"codec": "pcmu", **params}
+                       )["result"]["endpoint"]
 
 
 @pytest.fixture
@@ -383,27 +383,27 @@ def by_socket(daemon, tmp_path):
                    "--control-socket", path), path
 
 
-def test_legs_close_with_their_session(by_socket):
+def test_endpoints_close_with_their_session(by_socket):
     """But those that nobody owns stay, and one that talks to the end of its
     conversation."""
     d, path = by_socket
     c = Control(path)
     mine, kept, talks = opened(c), opened(c, keep=True), opened(c)
     talk = c.ask("conversation.start", {
-        "a": {"leg": talks}, "b": {"codec": "pcma"},
+        "a": {"endpoint": talks}, "b": {"codec": "pcma"},
         "keep": True})["result"]["conversation"]
     c.ask("bye", {})
     until(lambda: d.ctl("stats"), lambda x: x["interfaces"][0]["used"] == 3)
-    assert "no leg" in d.ctl("leg", "query", str(mine), code=1)
-    assert d.ctl("leg", "query", str(kept))["packets"] == 0
-    assert d.ctl("leg", "query", str(talks))["conversation"] == talk
+    assert "no endpoint" in d.ctl("endpoint", "query", str(mine), code=1)
+    assert d.ctl("endpoint", "query", str(kept))["packets"] == 0
+    assert d.ctl("endpoint", "query", str(talks))["conversation"] == talk
     d.ctl("conversation", "stop", str(talk))
-    assert "no leg" in d.ctl("leg", "query", str(talks), code=1)
-    d.ctl("leg", "close", str(kept))
+    assert "no endpoint" in d.ctl("endpoint", "query", str(talks), code=1)
+    d.ctl("endpoint", "close", str(kept))
     until(lambda: d.ctl("stats"), lambda x: not x["interfaces"][0]["used"])
 
 
-def test_a_session_that_is_taken_over_brings_its_legs(by_socket):
+def test_a_session_that_is_taken_over_brings_its_endpoints(by_socket):
     d, path = by_socket
     first = Control(path)
     secret = first.ask("hello", {})["result"]["session"]
@@ -411,10 +411,10 @@ def test_a_session_that_is_taken_over_brings_its_legs(by_socket):
     second = Control(path)
     assert "result" in second.ask("hello", {"resume": secret})
     first.socket.close()
-    assert "result" in second.ask("leg.query", {"leg": mine})
+    assert "result" in second.ask("endpoint.query", {"endpoint": mine})
     second.ask("bye", {})
     until(lambda: d.ctl("stats"), lambda x: not x["interfaces"][0]["used"])
-    assert "no leg" in d.ctl("leg", "query", str(mine), code=1)
+    assert "no endpoint" in d.ctl("endpoint", "query", str(mine), code=1)
 
 
 def test_rtcp_goes_where_it_is_told(daemon):
@@ -428,18 +428,18 @@ def test_rtcp_goes_where_it_is_told(daemon):
         sock.settimeout(PATIENCE)
         assert sock.recv(2048)[1] in (200, 201)
 
-    a = d.ctl("leg", "open", "codec=pcmu", f"address={here}",
+    a = d.ctl("endpoint", "open", "codec=pcmu", f"address={here}",
               f"rtcp_address={address(other)}")
     reported(other.sock)
-    d.ctl("leg", "change", str(a["leg"]), f"address={here}",
+    d.ctl("endpoint", "change", str(a["endpoint"]), f"address={here}",
           f"rtcp_address=127.0.0.1:{rtcp.getsockname()[1]}")
     reported(rtcp)
     while select.select([rtcp], [], [], 0)[0]:
         rtcp.recv(2048)
-    d.ctl("leg", "change", str(a["leg"]),
+    d.ctl("endpoint", "change", str(a["endpoint"]),
           f"address=127.0.0.1:{rtp.getsockname()[1]}")
     reported(rtcp)  # one port above
-    for words in (["leg", "change", str(a["leg"])], ["leg", "open"]):
+    for words in (["endpoint", "change", str(a["endpoint"])], ["endpoint", "open"]):
         for said in ([], [f"address={here}"]):
             assert "rtcp_address: goes with address" in d.ctl(
                 *words, *said, "rtcp_address=[::1]:9", code=1)

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An endpoint: our end towards one party. It has a port of its own, what
+ * signalling said of the party, and what was learned from its packets
+ * (rtp/learn.h). What the party says feeds a call, the endpoint's *listener*,
+ * or is passed on as it is by a *relay*. An endpoint with neither hears and
+ * learns, and counts what it drops.
+ *
+ * Three threads meet here, as at a call:
+ *   control   makes it, tells its terms, connects and disconnects listeners
+ *   rx        the receiver that it is with: everything under "rx"
+ *   worker    reads where answers go
+ * Reclaim: out of the receivers -> RCU grace period -> endpoint_free().
+ */
+#ifndef MEDIA_ENDPOINT_H
+#define MEDIA_ENDPOINT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+
+#include "base/cache.h"
+#include "base/rcu.h"
+#include "cr/error.h"
+#include "media/way.h"
+#include "media/wheel.h"
+#include "rtp/learn.h"
+#include "rtp/payload_types.h"
+
+struct call;
+struct relay;
+struct endpoint_rtcp;
+
+/** Packets a second of which an endpoint hears no more: twice as many as a
+ * party sends with the shortest frames (2.5 ms), so that each may come twice.
+ * Whoever sends more after as many as make ENDPOINT_BURST is not heard for
+ * ENDPOINT_REST: what goes round between calls or nodes, and has no end by
+ * itself, is over then. */
+#define ENDPOINT_RATE 1000u
+#define ENDPOINT_BURST (10 * CR_SEC)
+#define ENDPOINT_REST CR_SEC
+
+/** What an endpoint is to be. Zero-initialise. */
+struct endpoint_cfg {
+	uint32_t id;
+	int fd;		   /**< its RTP socket (udp_socket()); borrowed      */
+	unsigned receiver; /**< which one it is with (media/receivers.h)     */
+	struct learn_terms terms;
+	cr_ns first_poll; /**< when endpoint_poll() is called first; 0: never */
+};
+
+/** Who waits for a time: the endpoint itself (RTCP), and the inflow of whom it
+ * feeds. They share a timer. */
+enum endpoint_part { ENDPOINT_OWN, ENDPOINT_INFLOW, ENDPOINT_PARTS };
+
+struct endpoint {
+	struct endpoint_cfg cfg; /**< constant but for the terms: control's */
+	struct rcu_later rcu;
+	/** Where answers go. */
+	struct way to;
+	/** NULL: it has no RTCP (media/endpoint_rtcp.h); constant. */
+	struct endpoint_rtcp *rtcp;
+
+	/* What every packet needs: this line, and the first one of @learn. */
+
+	/** Whom its party's speech feeds, or NULL. Set by control, followed by
+	 * the receiver in a read-side critical section. */
+	_Alignas(CACHE_LINE) _Atomic(struct call *) listener;
+	/** Who passes its party's packets on, or NULL; as @listener, for which
+	 * it may stand, and which has those that it leaves. */
+	_Atomic(struct relay *) relay;
+	atomic_uint version;  /**< raised (release) when there are new @terms */
+	unsigned terms_taken; /**< rx: the version of them it goes by         */
+	uint32_t drops;	      /**< rx: of its port, counted so far            */
+
+	/* rx */
+	_Alignas(CACHE_LINE) struct learn learn;
+	struct wheel *wheel;	  /**< of its receiver; constant            */
+	struct wheel_entry timer; /**< the one for all that it waits for */
+	cr_ns used;    /**< until then, at ENDPOINT_RATE, by what was heard */
+	cr_ns rests;   /**< not heard until then, after too many */
+	cr_ns poll_at; /**< it is armed for; CR_NEVER: it is not */
+	cr_ns due[ENDPOINT_PARTS]; /**< what each waits for */
+	/** Packets of payload types that stand for nothing, by type. */
+	struct payload_unknown unknown;
+	/** Without a listener or relay, to whom they are counted otherwise:
+	 * datagrams that its full port lost, and that were in it at the end.
+	 * Whoever frees it adds them to sums. */
+	atomic_ullong port_drops, unread;
+
+	/** New terms for rx; under the lock. */
+	_Alignas(CACHE_LINE) pthread_mutex_t lock;
+	struct learn_terms terms;
+
+	/* control */
+	uint64_t key; /**< its name among the endpoints: media/endpoints.h */
+	uint64_t port_key; /**< of its port, for the receiver         */
+};
+
+/** NULL: out of memory. */
+struct endpoint *endpoint_new(const struct endpoint_cfg *cfg);
+/** Free an endpoint that no thread can see any more; its socket stays open.
+ * NULL is fine. */
+void endpoint_free(struct endpoint *l);
+
+/** Fetch into the cache what hearing a packet of @l is about to use. */
+static inline void endpoint_fetch(const struct endpoint *l)
+{
+	cache_fetch(&l->listener, sizeof(l->listener));
+	cache_fetch(&l->learn, sizeof(l->learn.settled));
+}
+
+/** Let its party be heard by @listener from now on, or by nobody (NULL). The
+ * former listener may get packets until a grace period has passed. Control. */
+void endpoint_listen(struct endpoint *l, struct call *listener);
+
+/** Whom that is, NULL if nobody. */
+static inline struct call *endpoint_listener(const struct endpoint *l)
+{
+	return atomic_load_explicit(&l->listener, memory_order_acquire);
+}
+
+/** Let its party's packets be passed on by @relay from now on, as
+ * endpoint_listen(). */
+void endpoint_relay(struct endpoint *l, struct relay *relay);
+
+/** Who does, NULL if nobody. */
+static inline struct relay *endpoint_relayer(const struct endpoint *l)
+{
+	return atomic_load_explicit(&l->relay, memory_order_acquire);
+}
+
+/** A new offer or answer: go on under @terms (learn_again()). The receiver
+ * takes them at the next packet. Answers go to an address at once that replaces
+ * another one, is the first known, or is the only one heard (strict). Control.
+ */
+void endpoint_again(struct endpoint *l, const struct learn_terms *terms);
+
+/** Its party wants nothing to be sent to it, or (@held false) again. It is
+ * heard meanwhile, and RTCP goes on (RFC 3264, 8.4). Control. */
+void endpoint_hold(struct endpoint *l, bool held);
+
+/** Judge a packet that came at @now: learn_packet(). The receiver. */
+unsigned endpoint_hear(struct endpoint *l, const struct learn_arrival *p,
+		       cr_ns now);
+
+/** May one more packet of its party, which came at @now, be heard, by
+ * ENDPOINT_RATE? The receiver. */
+static inline bool endpoint_paces(struct endpoint *l, cr_ns now)
+{
+	/* the kernel's clock, which stamps packets, was set back */
+	if (l->used - now > ENDPOINT_BURST + ENDPOINT_REST)
+		l->used = l->rests = now;
+	if (now < l->rests)
+		return false;
+	if (l->used - now > ENDPOINT_BURST) {
+		l->rests = now + ENDPOINT_REST;
+		l->used = l->rests;
+		return false;
+	}
+	l->used = cr_ns_max(l->used, now) + CR_SEC / ENDPOINT_RATE;
+	return true;
+}
+
+/** Its timers are @w's from now on, and endpoint_poll() is called first when
+ * its configuration says. Before its receiver knows it. Returns whether that
+ * must be woken. Control. */
+bool endpoint_begin_polls(struct endpoint *l, struct wheel *w);
+/** endpoint_poll() is not called any more, but for a call under way, which has
+ * ended a grace period later. Control. */
+void endpoint_end_polls(struct endpoint *l);
+/** Has endpoint_end_polls() been called? Control. */
+static inline bool endpoint_polls_ended(const struct endpoint *l)
+{
+	return l->timer.closed;
+}
+
+/** Do what is due of ENDPOINT_OWN at @now, and perhaps more. Returns when to
+ * call it again; CR_NEVER: not any more. The receiver. */
+cr_ns endpoint_poll(struct endpoint *l, cr_ns now);
+/** @part waits for @due from now on, and for nothing else. The receiver. */
+void endpoint_wait(struct endpoint *l, enum endpoint_part part, cr_ns due);
+
+static inline struct endpoint *endpoint_of_timer(struct wheel_entry *timer)
+{
+	return (struct endpoint *)(void *)((unsigned char *)timer -
+					   offsetof(struct endpoint, timer));
+}
+
+#endif
