@@ -134,11 +134,11 @@ void call_take_terms(struct call *c)
 	take_terms(&c->terms, &c->release, &c->terms_taken);
 }
 
-void call_take_inflow(struct call *c, struct inflow *f)
+void call_take_receive_stage(struct call *c, struct receive_stage *f)
 {
-	inflow_set_period(f, call_period(c));
-	inflow_set_fill(f, (enum inflow_fill)atomic_load_explicit(
-				   &c->fill, memory_order_relaxed));
+	receive_stage_set_period(f, call_period(c));
+	receive_stage_set_fill(f, (enum receive_stage_fill)atomic_load_explicit(
+					  &c->fill, memory_order_relaxed));
 }
 
 /* What the ring has dropped takes no logical time, so it needs no limit. */
@@ -200,7 +200,8 @@ static int open_flows(struct call *c, const struct call_cfg *cfg,
 	if (err)
 		return err;
 	call_set_beside(c, cfg, &beside);
-	c->buffers = beside.inflow && inflow_buffers(beside.inflow);
+	c->buffers = beside.receive_stage &&
+		     receive_stage_buffers(beside.receive_stage);
 	return 0;
 }
 
@@ -271,10 +272,10 @@ void call_count_refused(struct call_counters *count, unsigned why, bool valid)
 
 void call_count_rest(struct call *c)
 {
-	const struct inflow *f = call_inflow(c);
+	const struct receive_stage *f = call_receive_stage(c);
 
 	if (f)
-		call_count(&c->count.overflowed, inflow_waiting(f));
+		call_count(&c->count.overflowed, receive_stage_waiting(f));
 }
 
 void call_free(struct call *c)
@@ -283,7 +284,7 @@ void call_free(struct call *c)
 		return;
 	way_fini(&c->own_way);
 	free(atomic_load_explicit(&c->types, memory_order_acquire));
-	inflow_close(call_inflow(c));
+	receive_stage_close(call_receive_stage(c));
 	free(call_digits(c));
 	cr_ring_free(c->ring);
 	pipeline_close(c->pipeline);

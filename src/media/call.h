@@ -31,7 +31,7 @@
 #include "media/gaps.h"
 #include "media/digits.h"
 #include "media/importance_amr.h"
-#include "media/inflow.h"
+#include "media/receive_stage.h"
 #include "media/endpoint.h"
 #include "media/passed.h"
 #include "media/pipeline.h"
@@ -117,7 +117,7 @@ struct call_cfg {
 	 * numbers. */
 	bool conceal;
 	/** At an endpoint: what else becomes of its packets. */
-	struct inflow_terms inflow;
+	struct receive_stage_terms receive_stage;
 	uint8_t pt_event_out; /**< of telephone events; 0: none             */
 	uint32_t clock_event_out; /**< theirs, Hz */
 	uint8_t pt_noise_out; /**< of comfort noise; 0: none                */
@@ -160,15 +160,15 @@ struct call {
 	/** What comes, by payload type: control's word to rx. The type that is
 	 * expected, and the number of its codec in the pipeline above it. */
 	atomic_uint speech;
-	/** What comes among it; stored behind @inflow. */
+	/** What comes among it; stored behind @receive stage. */
 	_Atomic(struct beside_types) beside;
 	_Atomic(struct call_types *) types; /**< all; NULL: there is one */
 	/** NULL: packets are frames. Control gives it one, which is rx's then
 	 * for good. */
-	_Atomic(struct inflow *) inflow;
+	_Atomic(struct receive_stage *) receive_stage;
 	size_t slot_bytes;    /**< largest payload accepted; constant */
 	struct cr_ring *ring; /**< constant; rx fills, the worker empties */
-	atomic_uint fill;     /**< enum inflow_fill: control's word to rx */
+	atomic_uint fill; /**< enum receive_stage_fill: control's word to rx */
 
 	/* table */
 	struct cds_lfht_node node;
@@ -238,7 +238,7 @@ struct call {
 	/** Type of those that are passed on, 0: none, and their clock above
 	 * it, Hz. Control's word, stored behind @digits. */
 	atomic_uint event_out;
-	bool buffers;	       /**< its inflow does; constant */
+	bool buffers;	       /**< its receive stage does; constant */
 	const struct way *way; /**< where packets go to; constant */
 	unsigned way_version;  /**< of what is in @to */
 	bool held;	       /**< that is nothing, as the party asks */
@@ -339,8 +339,9 @@ void call_set_types(struct call *c, struct call_types *t, uint8_t first);
 /** What a call is to have beside speech. */
 struct call_beside {
 	struct beside_types types; /**< what comes */
-	struct inflow *inflow;	   /**< that it has not had yet, or NULL */
-	struct digits *digits;	   /**< as that */
+	struct receive_stage
+		*receive_stage; /**< that it has not had yet, or NULL */
+	struct digits *digits;	/**< as that */
 };
 
 /** What comes by @cfg where @was came before. */
@@ -363,9 +364,9 @@ static inline struct beside_types call_beside(const struct call *c)
 	return atomic_load_explicit(&c->beside, memory_order_acquire);
 }
 
-static inline struct inflow *call_inflow(const struct call *c)
+static inline struct receive_stage *call_receive_stage(const struct call *c)
 {
-	return atomic_load_explicit(&c->inflow, memory_order_acquire);
+	return atomic_load_explicit(&c->receive_stage, memory_order_acquire);
 }
 
 static inline struct digits *call_digits(const struct call *c)
@@ -416,8 +417,9 @@ void call_follow_input(struct call *c);
 
 /** Take what call_set_terms() left for rx. The receiver, at every packet. */
 void call_take_terms(struct call *c);
-/** The same for its inflow @f, before that has a packet. The receiver. */
-void call_take_inflow(struct call *c, struct inflow *f);
+/** The same for its receive stage @f, before that has a packet. The receiver.
+ */
+void call_take_receive_stage(struct call *c, struct receive_stage *f);
 
 /** Have all its packets left? Once it has gone from the engine, true stays
  * true, and the worker's last touch of it has happened. Any thread. */

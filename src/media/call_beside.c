@@ -29,7 +29,7 @@ static uint8_t former_of(uint8_t now, uint8_t was, uint8_t before)
 
 static uint8_t unless_taken(uint8_t former, const struct call_cfg *cfg)
 {
-	return former == cfg->inflow.pt_noise || is_speech(cfg, former)
+	return former == cfg->receive_stage.pt_noise || is_speech(cfg, former)
 		       ? 0
 		       : former;
 }
@@ -44,7 +44,7 @@ static bool is_event(const struct beside_types *t, uint8_t pt)
 static void list_events(struct beside_types *now, const struct call_cfg *cfg,
 			const struct beside_types *was)
 {
-	const struct telephone_event_types *t = &cfg->inflow.events;
+	const struct telephone_event_types *t = &cfg->receive_stage.events;
 	unsigned n = 0;
 
 	for (; n < t->n; n++) {
@@ -64,7 +64,7 @@ static void list_events(struct beside_types *now, const struct call_cfg *cfg,
 struct beside_types call_beside_types(const struct call_cfg *cfg,
 				      struct beside_types was)
 {
-	struct beside_types now = { .noise = cfg->inflow.pt_noise };
+	struct beside_types now = { .noise = cfg->receive_stage.pt_noise };
 
 	list_events(&now, cfg, &was);
 	now.former_noise = unless_taken(
@@ -83,12 +83,12 @@ static void gone(void *call)
 	call_count(&c->count.overflowed, 1);
 }
 
-static int make_inflow(struct inflow **out, struct call *c,
-		       const struct call_cfg *to, struct cr_err *e)
+static int make_receive_stage(struct receive_stage **out, struct call *c,
+			      const struct call_cfg *to, struct cr_err *e)
 {
 	const unsigned clock = pipeline_side_clock(&to->media.in);
-	const struct inflow_cfg cfg = {
-		.terms = to->inflow,
+	const struct receive_stage_cfg cfg = {
+		.terms = to->receive_stage,
 		.clock = clock,
 		.step = (uint32_t)(to->release.period * (cr_ns)clock / CR_SEC),
 		.slot_bytes = (unsigned)c->slot_bytes,
@@ -97,14 +97,14 @@ static int make_inflow(struct inflow **out, struct call *c,
 		.arg = c,
 	};
 
-	return inflow_open(out, &cfg, e);
+	return receive_stage_open(out, &cfg, e);
 }
 
 static int make_digits(struct digits **out, const struct call_cfg *to,
 		       struct cr_err *e)
 {
 	const struct digits_clocks clocks = {
-		.in = to->inflow.events.one[0].clock,
+		.in = to->receive_stage.events.one[0].clock,
 		.out = to->clock_event_out,
 		.speech = pipeline_side_clock(&to->media.out),
 	};
@@ -123,11 +123,13 @@ int call_beside_make(struct call_beside *b, struct call *c,
 {
 	int err = 0;
 
-	b->inflow = NULL;
+	b->receive_stage = NULL;
 	b->digits = NULL;
-	if (!call_inflow(c) && to->in_endpoint && inflow_needed(&to->inflow))
-		err = make_inflow(&b->inflow, c, to, e);
-	if (!err && !call_digits(c) && to->inflow.events.n && to->pt_event_out)
+	if (!call_receive_stage(c) && to->in_endpoint &&
+	    receive_stage_needed(&to->receive_stage))
+		err = make_receive_stage(&b->receive_stage, c, to, e);
+	if (!err && !call_digits(c) && to->receive_stage.events.n &&
+	    to->pt_event_out)
 		err = make_digits(&b->digits, to, e);
 	if (err)
 		call_beside_drop(b);
@@ -136,27 +138,27 @@ int call_beside_make(struct call_beside *b, struct call *c,
 
 void call_beside_drop(struct call_beside *b)
 {
-	inflow_close(b->inflow);
+	receive_stage_close(b->receive_stage);
 	free(b->digits);
-	b->inflow = NULL;
+	b->receive_stage = NULL;
 	b->digits = NULL;
 }
 
 void call_set_beside(struct call *c, const struct call_cfg *to,
 		     const struct call_beside *b)
 {
-	c->cfg.inflow = to->inflow;
+	c->cfg.receive_stage = to->receive_stage;
 	c->cfg.pt_event_out = to->pt_event_out;
 	c->cfg.clock_event_out = to->clock_event_out;
 	c->cfg.pt_noise_out = to->pt_noise_out;
 	/* release: who finds a type finds what it needs */
-	if (b->inflow)
-		atomic_store_explicit(&c->inflow, b->inflow,
+	if (b->receive_stage)
+		atomic_store_explicit(&c->receive_stage, b->receive_stage,
 				      memory_order_release);
 	if (b->digits)
 		atomic_store_explicit(&c->digits, b->digits,
 				      memory_order_release);
-	atomic_store_explicit(&c->fill, (unsigned)to->inflow.fill,
+	atomic_store_explicit(&c->fill, (unsigned)to->receive_stage.fill,
 			      memory_order_relaxed);
 	pipeline_set_noise(c->pipeline, to->pt_noise_out);
 	atomic_store_explicit(&c->event_out,

@@ -23,7 +23,8 @@ struct endpoint *endpoint_new(const struct endpoint_cfg *cfg)
 	way_init(&l->to);
 	way_set(&l->to, &cfg->terms.told);
 	learn_init(&l->learn, &cfg->terms);
-	l->poll_at = l->due[ENDPOINT_OWN] = l->due[ENDPOINT_INFLOW] = CR_NEVER;
+	l->poll_at = l->due[ENDPOINT_OWN] = l->due[ENDPOINT_RECEIVE_STAGE] =
+		CR_NEVER;
 	return l;
 }
 
@@ -157,7 +158,7 @@ cr_ns endpoint_poll(struct endpoint *l, cr_ns now)
 void endpoint_wait(struct endpoint *l, enum endpoint_part part, cr_ns due)
 {
 	l->due[part] = due;
-	due = cr_ns_min(l->due[ENDPOINT_OWN], l->due[ENDPOINT_INFLOW]);
+	due = cr_ns_min(l->due[ENDPOINT_OWN], l->due[ENDPOINT_RECEIVE_STAGE]);
 	if (due == l->poll_at)
 		return;
 	l->poll_at = due;

@@ -49,9 +49,9 @@ struct endpoint_cfg {
 	cr_ns first_poll; /**< when endpoint_poll() is called first; 0: never */
 };
 
-/** Who waits for a time: the endpoint itself (RTCP), and the inflow of whom it
- * feeds. They share a timer. */
-enum endpoint_part { ENDPOINT_OWN, ENDPOINT_INFLOW, ENDPOINT_PARTS };
+/** Who waits for a time: the endpoint itself (RTCP), and the receive stage of
+ * whom it feeds. They share a timer. */
+enum endpoint_part { ENDPOINT_OWN, ENDPOINT_RECEIVE_STAGE, ENDPOINT_PARTS };
 
 struct endpoint {
 	struct endpoint_cfg cfg; /**< constant but for the terms: control's */

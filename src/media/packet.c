@@ -140,7 +140,7 @@ static bool is_made(enum cr_frame_what what)
 	       what == CR_RING_TICK;
 }
 
-static void count_frame(struct call *c, const struct inflow_frame *f)
+static void count_frame(struct call *c, const struct receive_stage_frame *f)
 {
 	if (is_made(f->what)) {
 		call_count(&c->count.made, 1);
@@ -162,7 +162,7 @@ static void count_frame(struct call *c, const struct inflow_frame *f)
 }
 
 /* How much it would be missed. Of what is vital nobody asks. */
-static uint8_t rate(struct call *c, const struct inflow_frame *f)
+static uint8_t rate(struct call *c, const struct receive_stage_frame *f)
 {
 	switch (f->what) {
 	case CR_RING_SPEECH:
@@ -181,7 +181,7 @@ static uint8_t rate(struct call *c, const struct inflow_frame *f)
 	return CR_IMPORTANCE_UNKNOWN;
 }
 
-void packet_push(void *call, const struct inflow_frame *f)
+void packet_push(void *call, const struct receive_stage_frame *f)
 {
 	struct call *c = call;
 	uint8_t *frame = cr_ring_reserve(c->ring);
@@ -241,7 +241,7 @@ static struct call *released(struct call *c)
 static void push_packet(struct call *c, const struct rtp_packet *p,
 			uint8_t codec, cr_ns arrival)
 {
-	const struct inflow_frame frame = {
+	const struct receive_stage_frame frame = {
 		.marker = p->marker,
 		.restart = c->restart,
 		.codec = codec,
@@ -269,24 +269,24 @@ static void count_refused_in_buffer(struct call *c, enum jitter_put why)
 }
 
 static void tell_codec(const struct call *c, uint8_t number,
-		       struct inflow_arrival *in)
+		       struct receive_stage_arrival *in)
 {
 	const struct pipeline_side *side =
 		pipeline_input_side(c->pipeline, number);
 
 	in->number = number;
-	in->codec = (struct inflow_codec){
+	in->codec = (struct receive_stage_codec){
 		.side = side,
 		.clock = pipeline_side_clock(side),
 		.rate = pipeline_side_rate(side),
 	};
 }
 
-/* Into its inflow @f, from which frames may come at once. */
-static void let_in(struct call *c, struct inflow *f, const struct rtp_packet *p,
-		   struct kind k, cr_ns arrival)
+/* Into its receive stage @f, from which frames may come at once. */
+static void let_in(struct call *c, struct receive_stage *f,
+		   const struct rtp_packet *p, struct kind k, cr_ns arrival)
 {
-	struct inflow_arrival in = {
+	struct receive_stage_arrival in = {
 		.what = k.what,
 		.rtp = p,
 		.at = arrival,
@@ -296,15 +296,16 @@ static void let_in(struct call *c, struct inflow *f, const struct rtp_packet *p,
 		tell_codec(c, (uint8_t)k.codec, &in);
 	else
 		in.codec.clock = k.clock;
-	call_take_inflow(c, f);
-	if (inflow_buffers(f)) /* only counts: it sorts them in */
+	call_take_receive_stage(c, f);
+	if (receive_stage_buffers(f)) /* only counts: it sorts them in */
 		(void)rtp_source_update(&c->seen, p->seq);
 	else if (!in_order(c, p->seq))
 		return;
 	in.restart = c->restart;
 	c->restart = false;
-	count_refused_in_buffer(c, inflow_packet(f, &in));
-	endpoint_wait(c->cfg.in_endpoint, ENDPOINT_INFLOW, inflow_due(f));
+	count_refused_in_buffer(c, receive_stage_packet(f, &in));
+	endpoint_wait(c->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
+		      receive_stage_due(f));
 }
 
 /* Of a call of this receiver: one thread has its "rx" part. */
@@ -312,7 +313,7 @@ static struct call *take(struct packet_path *path, struct call *c,
 			 const struct rtp_packet *p, cr_ns arrival)
 {
 	struct kind k = kind_of(c, p->pt);
-	struct inflow *f = call_inflow(c);
+	struct receive_stage *f = call_receive_stage(c);
 
 	if (!fits(c, p, k))
 		return NULL;
@@ -482,15 +483,15 @@ struct call *packet_poll(struct packet_path *path, struct endpoint *endpoint,
 {
 	const struct relay *r = endpoint_relayer(endpoint);
 	struct call *c = endpoint_listener(endpoint);
-	struct inflow *f = c ? call_inflow(c) : NULL;
+	struct receive_stage *f = c ? call_receive_stage(c) : NULL;
 
 	if (!f || (r && relay_is_on(r)))
 		return NULL;
 	if (c->after) /* its next packet says by which numbers it goes on */
 		return NULL;
 	c->trace = path->trace;
-	inflow_poll(f, now);
-	endpoint_wait(endpoint, ENDPOINT_INFLOW,
-		      cr_ns_max(inflow_due(f), now + 1));
+	receive_stage_poll(f, now);
+	endpoint_wait(endpoint, ENDPOINT_RECEIVE_STAGE,
+		      cr_ns_max(receive_stage_due(f), now + 1));
 	return released(c);
 }

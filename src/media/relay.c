@@ -112,7 +112,7 @@ void relay_types_leave(struct relay_types *t, const struct call_types *others)
 bool relay_needs_call(const struct call_cfg *cfg)
 {
 	const struct call_codecs *c = cfg->codecs;
-	const struct telephone_event_types *t = &cfg->inflow.events;
+	const struct telephone_event_types *t = &cfg->receive_stage.events;
 	bool needs = false;
 
 	if (!c || !c->passed.n)

@@ -216,8 +216,9 @@ void relay_turn_begin(struct relay *r, const struct rtp_packet *p, bool fresh,
 	else if (!c->after || fresh)
 		relay_turn_renumber(r, p, now);
 	c->after = NULL;
-	if (call_inflow(c))
-		endpoint_wait(c->cfg.in_endpoint, ENDPOINT_INFLOW, CR_NEVER);
+	if (call_receive_stage(c))
+		endpoint_wait(c->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
+			      CR_NEVER);
 	/* release: who looks sees the call at rest */
 	atomic_store_explicit(&r->on, true, memory_order_release);
 }

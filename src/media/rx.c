@@ -186,7 +186,7 @@ static void tell_others(struct rx *rx)
 static void poll_endpoint(struct rx *rx, struct endpoint *l, cr_ns now)
 {
 	/* whoever listens says anew what it waits for */
-	l->poll_at = l->due[ENDPOINT_INFLOW] = CR_NEVER;
+	l->poll_at = l->due[ENDPOINT_RECEIVE_STAGE] = CR_NEVER;
 	collect(rx, packet_poll(&rx->path, l, now));
 	endpoint_wait(l, ENDPOINT_OWN,
 		      cr_ns_max(endpoint_poll(l, now), now + 1));

@@ -191,7 +191,7 @@ bool call_says_reception(const struct call_reception_request *r)
 	       r->jitter_max || r->fill >= 0;
 }
 
-static int check_jitter(struct inflow_terms *to,
+static int check_jitter(struct receive_stage_terms *to,
 			const struct call_reception_request *r,
 			const char *path, struct cr_err *e)
 {
@@ -266,13 +266,14 @@ static int check_endpoint(const struct call_cfg *cfg,
 			  const struct call_request *r, const char *path,
 			  struct cr_err *e)
 {
-	if (r->port == CALL_PORT_OWN || !inflow_needed(&cfg->inflow))
+	if (r->port == CALL_PORT_OWN ||
+	    !receive_stage_needed(&cfg->receive_stage))
 		return 0;
 	return cr_fail(e, -EINVAL, "%s%s: goes with port \"own\"", path,
-		       cfg->inflow.jitter != JITTER_OFF ? "jitter"
-		       : cfg->inflow.fill		? "fill"
-		       : cfg->inflow.events.n		? "events"
-							: "noise");
+		       cfg->receive_stage.jitter != JITTER_OFF ? "jitter"
+		       : cfg->receive_stage.fill	       ? "fill"
+		       : cfg->receive_stage.events.n	       ? "events"
+							       : "noise");
 }
 
 static int check_beside(struct call_cfg *cfg, const struct call_request *r,
@@ -282,18 +283,19 @@ static int check_beside(struct call_cfg *cfg, const struct call_request *r,
 	struct telephone_event_types sent;
 
 	cfg->conceal = in->loss == CALL_LOSS_CONCEAL;
-	cfg->inflow.fill =
-		in->fill < 0 ? INFLOW_FILL_NEVER : (enum inflow_fill)in->fill;
+	cfg->receive_stage.fill = in->fill < 0
+					  ? RECEIVE_STAGE_FILL_NEVER
+					  : (enum receive_stage_fill)in->fill;
 	/* whoever cannot tell of silence never does */
-	if (in->fill == INFLOW_FILL_TOLD && !r->in.types.noise &&
+	if (in->fill == RECEIVE_STAGE_FILL_TOLD && !r->in.types.noise &&
 	    !cfg->media.in.codec->dtx)
-		cfg->inflow.fill = INFLOW_FILL_NEVER;
-	cfg->inflow.pt_noise = (uint8_t)r->in.types.noise;
+		cfg->receive_stage.fill = RECEIVE_STAGE_FILL_NEVER;
+	cfg->receive_stage.pt_noise = (uint8_t)r->in.types.noise;
 	cfg->pt_noise_out = (uint8_t)r->out.types.noise;
-	if (check_jitter(&cfg->inflow, in, names->in, e) ||
+	if (check_jitter(&cfg->receive_stage, in, names->in, e) ||
 	    check_types(&cfg->media.in, &r->in.types, names->in, e) ||
-	    check_events(&cfg->inflow.events, &cfg->media.in, &r->in.types,
-			 names->in, e) ||
+	    check_events(&cfg->receive_stage.events, &cfg->media.in,
+			 &r->in.types, names->in, e) ||
 	    check_types(&cfg->media.out, &r->out.types, names->out, e) ||
 	    check_events(&sent, &cfg->media.out, &r->out.types, names->out, e))
 		return -EINVAL;

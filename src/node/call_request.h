@@ -48,7 +48,7 @@ _Static_assert(CALL_COST_MAX <= CR_TASK_LONGEST &&
 #define CALL_RTCP_NAMES "off", "port", "mux", NULL
 /** Names of enum jitter_kind. */
 #define CALL_JITTER_NAMES "off", "fixed", "adaptive", NULL
-/** Names of enum inflow_fill. */
+/** Names of enum receive_stage_fill. */
 #define CALL_FILL_NAMES "never", "told", "always", NULL
 /** Names of enum release_kind. */
 #define CALL_MODEL_NAMES "sporadic", "periodic", "rate", "lbap", NULL
@@ -91,7 +91,8 @@ struct call_reception_request {
 	enum call_loss loss;
 	int jitter;		      /**< enum jitter_kind */
 	cr_ns jitter_min, jitter_max; /**< of its delay; 0: the defaults      */
-	int fill; /**< enum inflow_fill; -1: told in conversations, else never
+	int fill; /**< enum receive_stage_fill; -1: told in conversations, else
+		   * never
 		   */
 };
 

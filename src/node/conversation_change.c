@@ -27,7 +27,7 @@ static void go_on(const struct conversation *c, struct call_cfg *to, unsigned i,
 	to->pt_in = asked->pt_in;
 	to->pt_out = asked->pt_out;
 	to->codecs = asked->codecs;
-	to->inflow = asked->inflow;
+	to->receive_stage = asked->receive_stage;
 	to->pt_event_out = asked->pt_event_out;
 	to->clock_event_out = asked->clock_event_out;
 	to->pt_noise_out = asked->pt_noise_out;

@@ -38,7 +38,7 @@ static struct call_request stream_of(const struct conversation_request *r,
 	};
 
 	if (one.in.reception.fill < 0)
-		one.in.reception.fill = INFLOW_FILL_TOLD;
+		one.in.reception.fill = RECEIVE_STAGE_FILL_TOLD;
 	return one;
 }
 
@@ -258,7 +258,7 @@ static bool same_packets(const struct call_cfg *stream,
 /* Is an event as long to the other side as it is said to be? */
 static bool same_events(const struct call_cfg *stream)
 {
-	const struct telephone_event_types *t = &stream->inflow.events;
+	const struct telephone_event_types *t = &stream->receive_stage.events;
 
 	return !t->n || !stream->pt_event_out ||
 	       t->one[0].clock == stream->clock_event_out;

@@ -293,7 +293,7 @@ static void take_relay(struct recode *r)
 	nc->relay->cfg.terms = r->to->terms;
 	nc->relay->cfg.release.period = r->to->release.period;
 	nc->relay->cfg.media = r->to->media;
-	nc->relay->cfg.inflow = r->to->inflow;
+	nc->relay->cfg.receive_stage = r->to->receive_stage;
 	nc->relay->cfg.pt_event_out = r->to->pt_event_out;
 	nc->relay->cfg.clock_event_out = r->to->clock_event_out;
 	nc->relay->cfg.pt_noise_out = r->to->pt_noise_out;

@@ -113,10 +113,10 @@ static inline int open_port(struct sockaddr_storage *at)
 /* --- frames as their receiver pushes them --- */
 
 /* Of packet @n of a sender that began with @first. */
-static inline struct inflow_frame speech_of(uint32_t first, unsigned n,
-					    cr_ns at)
+static inline struct receive_stage_frame speech_of(uint32_t first, unsigned n,
+						   cr_ns at)
 {
-	return (struct inflow_frame){
+	return (struct receive_stage_frame){
 		.what = CR_RING_SPEECH,
 		.payload = payload,
 		.bytes = sizeof(payload),
@@ -126,7 +126,8 @@ static inline struct inflow_frame speech_of(uint32_t first, unsigned n,
 	};
 }
 
-static inline void rig_push(struct rig *g, struct inflow_frame f, bool restart)
+static inline void rig_push(struct rig *g, struct receive_stage_frame f,
+			    bool restart)
 {
 	f.restart = restart;
 	g->c->trace = g->other;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parties send packets of any length, whatever was agreed on. From the inflow
- * to the socket, every codec into others, with every kind of buffer and of
- * filling: what was said comes out at its own time; the party's silence is a
+ * Parties send packets of any length, whatever was agreed on. From the receive
+ * stage to the socket, every codec into others, with every kind of buffer and
+ * of filling: what was said comes out at its own time; the party's silence is a
  * packet each packet time; and nothing that anybody sends makes the node send
  * more than that. Time is virtual.
  */
@@ -42,7 +42,7 @@ static unsigned below(unsigned n)
 struct line {
 	struct rig g;
 	struct call_cfg cfg;
-	struct inflow *f; /* NULL: as at the shared port */
+	struct receive_stage *f; /* NULL: as at the shared port */
 	int peer;
 	cr_ns now, packet;     /* of the output */
 	struct rtp_packet rtp; /* the next one                      */
@@ -115,13 +115,13 @@ static cr_ns agree(struct pipeline_side *s)
 
 /* Of short packets some are played before their time, for room; then a pause is
  * filled that is none. */
-static struct inflow_terms any_terms(bool numbers)
+static struct receive_stage_terms any_terms(bool numbers)
 {
-	struct inflow_terms t = {
+	struct receive_stage_terms t = {
 		.jitter = (enum jitter_kind)below(3),
 		.least = 20 * CR_MS,
 		.most = (40 + 20 * below(5)) * CR_MS,
-		.fill = (enum inflow_fill)below(3),
+		.fill = (enum receive_stage_fill)below(3),
 	};
 
 	if (numbers) {
@@ -138,11 +138,11 @@ static void gone(void *arg)
 	(void)arg;
 }
 
-static void open_inflow(struct line *l)
+static void open_receive_stage(struct line *l)
 {
 	const uint32_t clock = pipeline_side_clock(&l->cfg.media.in);
-	const struct inflow_cfg cfg = {
-		.terms = l->cfg.inflow,
+	const struct receive_stage_cfg cfg = {
+		.terms = l->cfg.receive_stage,
 		.clock = clock,
 		.step = (uint32_t)(l->cfg.release.period * clock / CR_SEC),
 		.slot_bytes = (unsigned)l->g.c->slot_bytes,
@@ -151,8 +151,8 @@ static void open_inflow(struct line *l)
 		.arg = l->g.c,
 	};
 
-	assert_int_equal(inflow_open(&l->f, &cfg, NULL), 0);
-	l->g.c->buffers = inflow_buffers(l->f);
+	assert_int_equal(receive_stage_open(&l->f, &cfg, NULL), 0);
+	l->g.c->buffers = receive_stage_buffers(l->f);
 }
 
 /* What is said is @in, its terms are set. */
@@ -180,13 +180,13 @@ static void open_line(struct line *l, const struct pipeline_side *in)
 	if (call_new(&l->g.c, &l->cfg, &e))
 		fail_msg("%s", e.text);
 	l->peer = rig_connect(&l->g);
-	if (inflow_needed(&l->cfg.inflow))
-		open_inflow(l);
+	if (receive_stage_needed(&l->cfg.receive_stage))
+		open_receive_stage(l);
 }
 
 static void close_line(struct line *l)
 {
-	inflow_close(l->f);
+	receive_stage_close(l->f);
 	rig_end(&l->g, l->peer);
 }
 
@@ -265,9 +265,9 @@ static void wait_until(struct line *l, cr_ns until)
 	cr_ns due;
 
 	l->g.c->trace = l->g.other;
-	while (l->f && (due = inflow_due(l->f)) <= until) {
+	while (l->f && (due = receive_stage_due(l->f)) <= until) {
 		pass_time(l, due);
-		inflow_poll(l->f, l->now);
+		receive_stage_poll(l->f, l->now);
 		serve(l);
 	}
 	pass_time(l, until);
@@ -279,7 +279,7 @@ static void put(struct line *l, enum cr_frame_what what, bool restart)
 {
 	const struct pipeline_side *side =
 		pipeline_input_side(l->g.c->pipeline, 0);
-	const struct inflow_arrival in = {
+	const struct receive_stage_arrival in = {
 		.what = what,
 		.rtp = &l->rtp,
 		.restart = restart,
@@ -290,7 +290,7 @@ static void put(struct line *l, enum cr_frame_what what, bool restart)
 			   .rate = pipeline_side_rate(side) },
 		.at = l->now,
 	};
-	const struct inflow_frame frame = {
+	const struct receive_stage_frame frame = {
 		.what = what,
 		.restart = restart,
 		.payload = l->rtp.payload,
@@ -303,7 +303,7 @@ static void put(struct line *l, enum cr_frame_what what, bool restart)
 	assert_true(l->rtp.payload_bytes <= l->g.c->slot_bytes);
 	l->g.c->trace = l->g.other;
 	if (l->f)
-		(void)inflow_packet(l->f, &in);
+		(void)receive_stage_packet(l->f, &in);
 	else
 		packet_push(l->g.c, &frame);
 	serve(l);
@@ -464,10 +464,11 @@ static void expect_all(struct line *l)
 		 "malformed, %u too many, %u made, %u of %u came",
 		 l->said / HALF_MS, l->cfg.media.in.codec->name,
 		 (int)(l->cfg.release.period / CR_MS),
-		 jitter_kinds[l->cfg.inflow.jitter], (int)l->cfg.inflow.fill,
-		 l->next - l->first, units, out->codec->name,
-		 (int)(l->packet / CR_MS), l->holes ? ", with holes" : "",
-		 (unsigned)n->malformed, (unsigned)n->excess, (unsigned)n->made,
+		 jitter_kinds[l->cfg.receive_stage.jitter],
+		 (int)l->cfg.receive_stage.fill, l->next - l->first, units,
+		 out->codec->name, (int)(l->packet / CR_MS),
+		 l->holes ? ", with holes" : "", (unsigned)n->malformed,
+		 (unsigned)n->excess, (unsigned)n->made,
 		 (unsigned)n->packets_in, l->sent);
 }
 
@@ -481,12 +482,12 @@ static void what_was_said_comes_out_in_its_time(void **state)
 
 		length = below(3) ? any_length(in) : 0;
 		if (below(4)) /* else it is as at the shared port */
-			l.cfg.inflow = any_terms(false);
-		if (length < 10 * HALF_MS && l.cfg.inflow.jitter)
-			l.cfg.inflow.fill = INFLOW_FILL_TOLD;
+			l.cfg.receive_stage = any_terms(false);
+		if (length < 10 * HALF_MS && l.cfg.receive_stage.jitter)
+			l.cfg.receive_stage.fill = RECEIVE_STAGE_FILL_TOLD;
 		open_line(&l, in);
 		speak(&l, PACKETS, length);
-		while (l.f && inflow_waiting(l.f))
+		while (l.f && receive_stage_waiting(l.f))
 			wait_until(&l, l.now + CR_MS);
 		expect_all(&l);
 		close_line(&l);
@@ -507,16 +508,17 @@ static void what_was_lost_is_as_long_as_it_was(void **state)
 		do
 			length = any_length(in);
 		while (length > 60 * HALF_MS);
-		l.cfg.inflow = any_terms(false);
-		l.cfg.inflow.jitter = (enum jitter_kind)below(2); /* fixed */
-		l.cfg.inflow.fill = INFLOW_FILL_TOLD;
+		l.cfg.receive_stage = any_terms(false);
+		l.cfg.receive_stage.jitter =
+			(enum jitter_kind)below(2); /* fixed */
+		l.cfg.receive_stage.fill = RECEIVE_STAGE_FILL_TOLD;
 		open_line(&l, in);
 		for (unsigned k = 0; k < PACKETS / 3; k++) {
 			speak(&l, 2 + below(3), length);
 			if (k + 1 < PACKETS / 3)
 				go_on(&l, length);
 		}
-		while (inflow_waiting(l.f))
+		while (receive_stage_waiting(l.f))
 			wait_until(&l, l.now + CR_MS);
 		expect_all(&l);
 		close_line(&l);
@@ -546,11 +548,11 @@ static void silence_is_a_packet_each_packet_time(void **state)
 	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(RUNS) * nsides; i++) {
 		const struct pipeline_side *in = &sides[i % nsides];
-		struct line l = { .cfg.inflow = any_terms(true) };
+		struct line l = { .cfg.receive_stage = any_terms(true) };
 		unsigned from, want;
 
-		if (l.cfg.inflow.fill == INFLOW_FILL_NEVER)
-			l.cfg.inflow.fill = INFLOW_FILL_TOLD;
+		if (l.cfg.receive_stage.fill == RECEIVE_STAGE_FILL_NEVER)
+			l.cfg.receive_stage.fill = RECEIVE_STAGE_FILL_TOLD;
 		open_line(&l, in);
 		speak(&l, 3, any_length(in));
 		fall_silent(&l, any_length(in));
@@ -566,9 +568,10 @@ static void silence_is_a_packet_each_packet_time(void **state)
 				 "packets of silence in %d s as %s of %d ms%s",
 				 in->codec->name,
 				 (int)(l.cfg.release.period / CR_MS),
-				 jitter_kinds[l.cfg.inflow.jitter],
-				 (int)l.cfg.inflow.fill, l.packets - from,
-				 SILENT_S, l.cfg.media.out.codec->name,
+				 jitter_kinds[l.cfg.receive_stage.jitter],
+				 (int)l.cfg.receive_stage.fill,
+				 l.packets - from, SILENT_S,
+				 l.cfg.media.out.codec->name,
 				 (int)(l.packet / CR_MS),
 				 l.holes ? ", with holes" : "");
 		close_line(&l);
@@ -628,13 +631,13 @@ static void nobody_makes_more_than_a_packet_each_packet_time(void **state)
 	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(RUNS) * nsides; i++) {
 		const unsigned flood = below(101);
-		struct line l = { .cfg = { .inflow = any_terms(true),
+		struct line l = { .cfg = { .receive_stage = any_terms(true),
 					   .pt_event_out = PT_EVENT_OUT,
 					   .clock_event_out = EVENT_CLOCK,
 					   .conceal = below(2) } };
 
 		if (!below(4))
-			l.cfg.inflow = (struct inflow_terms){ 0 };
+			l.cfg.receive_stage = (struct receive_stage_terms){ 0 };
 		open_line(&l, &sides[i % nsides]);
 		for (unsigned k = 0; k < 4 * PACKETS; k++)
 			harm(&l, flood);

@@ -22,7 +22,8 @@ static struct call *call_at(struct endpoint *in_endpoint)
 		.terms.deadline = 20 * CR_MS,
 		.ring_frames = 8,
 		.in_endpoint = in_endpoint,
-		.inflow = { .fill = INFLOW_FILL_TOLD, .pt_noise = NOISE_PT },
+		.receive_stage = { .fill = RECEIVE_STAGE_FILL_TOLD,
+				   .pt_noise = NOISE_PT },
 	};
 	struct cr_err e = { "" };
 	struct call *c;
@@ -41,11 +42,11 @@ static void falls_silent(struct call *c, cr_ns at)
 				      .seq = 1,
 				      .payload = level,
 				      .payload_bytes = sizeof(level) };
-	const struct inflow_arrival in = { .what = CR_RING_NOISE,
-					   .rtp = &p,
-					   .at = at };
+	const struct receive_stage_arrival in = { .what = CR_RING_NOISE,
+						  .rtp = &p,
+						  .at = at };
 
-	assert_true(inflow_packet(c->inflow, &in) >= 0);
+	assert_true(receive_stage_packet(c->receive_stage, &in) >= 0);
 }
 
 static void nothing_is_made_before_numbers_are_known(void **state)

@@ -19,7 +19,7 @@ static void a_digit_ends_without_its_ticks(void **state)
 	rig_open(&g);
 	cfg = g.c->cfg;
 	call_free(g.c);
-	cfg.inflow.events =
+	cfg.receive_stage.events =
 		(struct telephone_event_types){ 1, { { 101, 8000 } } };
 	cfg.pt_event_out = 96;
 	cfg.clock_event_out = 8000;
@@ -82,7 +82,7 @@ static void some_frames_are_vital(void **state)
 		[CR_RING_EVENT] = true,	   [CR_RING_LOST] = true,
 		[CR_RING_SILENCE] = false, [CR_RING_TICK] = true,
 	};
-	struct inflow_frame f = speech_of(1000, 0, CR_SEC);
+	struct receive_stage_frame f = speech_of(1000, 0, CR_SEC);
 	struct cr_job job = { 0 };
 	struct rig g;
 
@@ -102,8 +102,8 @@ static void some_frames_are_vital(void **state)
 /* What takes no time of the speech, such as a digit's ticks, shortens none. */
 static void a_pause_is_counted_from_speech(void **state)
 {
-	const struct inflow_frame tick = { .what = CR_RING_TICK,
-					   .at = CR_SEC + 150 * CR_MS };
+	const struct receive_stage_frame tick = { .what = CR_RING_TICK,
+						  .at = CR_SEC + 150 * CR_MS };
 	struct rig g;
 	int peer;
 
@@ -124,7 +124,7 @@ static void a_pause_is_counted_from_speech(void **state)
 static void another_sender_ends_a_digit(void **state)
 {
 	static const uint8_t begins[TELEPHONE_EVENT_BYTES] = { 5, 10, 0, 160 };
-	const struct inflow_frame event = {
+	const struct receive_stage_frame event = {
 		.what = CR_RING_EVENT,
 		.payload = begins,
 		.bytes = sizeof(begins),
@@ -138,7 +138,7 @@ static void another_sender_ends_a_digit(void **state)
 	rig_open(&g);
 	cfg = g.c->cfg;
 	call_free(g.c);
-	cfg.inflow.events =
+	cfg.receive_stage.events =
 		(struct telephone_event_types){ 1, { { 101, 8000 } } };
 	cfg.pt_event_out = 96;
 	cfg.clock_event_out = 8000;
@@ -171,9 +171,9 @@ static unsigned recover(void *decoder, const struct cr_frame *next,
 static void a_lost_frame_is_recovered_from_the_next(void **state)
 {
 	static struct cr_codec codec;
-	struct inflow_frame lost = { .what = CR_RING_LOST,
-				     .units = FRAME,
-				     .at = CR_SEC + 20 * CR_MS };
+	struct receive_stage_frame lost = { .what = CR_RING_LOST,
+					    .units = FRAME,
+					    .at = CR_SEC + 20 * CR_MS };
 	struct call_cfg cfg;
 	struct rig g;
 

@@ -74,9 +74,10 @@ static void a_shed_pause_is_no_gap_and_shed_speech_is(void **state)
 /* --- behind a jitter buffer --- */
 
 /* What the buffer has made: of @what, in the place of packet @n. */
-static struct inflow_frame made(enum cr_frame_what what, unsigned n, cr_ns at)
+static struct receive_stage_frame made(enum cr_frame_what what, unsigned n,
+				       cr_ns at)
 {
-	struct inflow_frame f = speech_of(1000, n, at);
+	struct receive_stage_frame f = speech_of(1000, n, at);
 
 	f.what = what;
 	f.seq = 0; /* of the packet before, whichever that is */
@@ -98,9 +99,9 @@ static void push_speech(struct rig *g, unsigned n)
 }
 
 /* Of the time of packet @n, with the number of packet @number. */
-static struct inflow_frame after(unsigned n, unsigned number)
+static struct receive_stage_frame after(unsigned n, unsigned number)
 {
-	struct inflow_frame f =
+	struct receive_stage_frame f =
 		speech_of(1000, n, CR_SEC + n * FRAMES * 20 * CR_MS);
 
 	f.seq = speech_of(1000, number, CR_SEC).seq;
@@ -201,7 +202,7 @@ static void after_silence_that_is_given_up_speech_begins(void **state)
 static void behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap(
 	void **state)
 {
-	struct inflow_frame learnt;
+	struct receive_stage_frame learnt;
 	struct rtp_packet first, p;
 	struct rig g;
 	int peer;
@@ -234,10 +235,10 @@ static void behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap(
 
 /* --- noise for who takes it --- */
 
-static struct inflow_frame soft_of(unsigned n)
+static struct receive_stage_frame soft_of(unsigned n)
 {
 	static uint8_t soft[FRAMES * FRAME]; /* 88 of 32768: -51.4 dBov */
-	struct inflow_frame f =
+	struct receive_stage_frame f =
 		speech_of(1000, n, CR_SEC + n * FRAMES * 20 * CR_MS);
 
 	memset(soft, 0xf4, sizeof(soft));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inflow of a call.
+ * The receive stage of a call.
  */
-#include "media/inflow.h"
+#include "media/receive_stage.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,12 +25,13 @@
  * speech does has one of its own. */
 #define EVENT_FAR_SECONDS 1u
 
-struct inflow {
-	struct inflow_cfg cfg;
+struct receive_stage {
+	struct receive_stage_cfg cfg;
 	struct jitter *jitter; /* NULL: none */
 	struct silence silence;
 	struct clocks clocks;
-	struct inflow_codec codecs[INFLOW_CODECS]; /* as they came */
+	struct receive_stage_codec
+		codecs[RECEIVE_STAGE_CODECS]; /* as they came */
 	cr_ns step_ns;	 /* of a frame of silence          */
 	uint32_t length; /* of the latest packet of speech */
 	cr_ns length_ns;
@@ -49,9 +50,9 @@ struct inflow {
 
 static void gone(void *arg, const struct jitter_output *packet);
 
-static int open_jitter(struct inflow *f, struct cr_err *e)
+static int open_jitter(struct receive_stage *f, struct cr_err *e)
 {
-	const struct inflow_terms *t = &f->cfg.terms;
+	const struct receive_stage_terms *t = &f->cfg.terms;
 	/* its party may pack less at a time than was agreed at first */
 	cr_ns slots =
 		t->most / cr_ns_min(f->step_ns, PACKET_SHORT) + SLOTS_SPARE;
@@ -70,26 +71,27 @@ static int open_jitter(struct inflow *f, struct cr_err *e)
 	return t->jitter == JITTER_OFF ? 0 : jitter_open(&f->jitter, &cfg, e);
 }
 
-int inflow_open(struct inflow **out, const struct inflow_cfg *cfg,
-		struct cr_err *e)
+int receive_stage_open(struct receive_stage **out,
+		       const struct receive_stage_cfg *cfg, struct cr_err *e)
 {
-	struct inflow *f = calloc(1, sizeof(*f));
+	struct receive_stage *f = calloc(1, sizeof(*f));
 	int err;
 
 	if (!f)
-		return cr_fail(e, -ENOMEM, "out of memory for a call's inflow");
+		return cr_fail(e, -ENOMEM,
+			       "out of memory for a call's receive stage");
 	f->cfg = *cfg;
 	f->step_ns = (cr_ns)cfg->step * CR_SEC / cfg->clock;
 	f->length = cfg->step;
 	f->length_ns = f->step_ns;
 	f->tick_at = CR_NEVER;
 	clocks_init(&f->clocks, cfg->clock, f->step_ns);
-	silence_init(&f->silence,
-		     &(struct silence_cfg){
-			     .clock = cfg->clock,
-			     .step = cfg->step,
-			     .always = cfg->terms.fill == INFLOW_FILL_ALWAYS,
-		     });
+	silence_init(&f->silence, &(struct silence_cfg){
+					  .clock = cfg->clock,
+					  .step = cfg->step,
+					  .always = cfg->terms.fill ==
+						    RECEIVE_STAGE_FILL_ALWAYS,
+				  });
 	err = open_jitter(f, e);
 	if (err) {
 		free(f);
@@ -99,7 +101,7 @@ int inflow_open(struct inflow **out, const struct inflow_cfg *cfg,
 	return 0;
 }
 
-void inflow_close(struct inflow *f)
+void receive_stage_close(struct receive_stage *f)
 {
 	if (!f)
 		return;
@@ -107,12 +109,12 @@ void inflow_close(struct inflow *f)
 	free(f);
 }
 
-bool inflow_buffers(const struct inflow *f)
+bool receive_stage_buffers(const struct receive_stage *f)
 {
 	return f->jitter != NULL;
 }
 
-void inflow_set_period(struct inflow *f, cr_ns period)
+void receive_stage_set_period(struct receive_stage *f, cr_ns period)
 {
 	if (period == f->step_ns)
 		return;
@@ -121,16 +123,17 @@ void inflow_set_period(struct inflow *f, cr_ns period)
 	silence_set_step(&f->silence, f->cfg.step);
 }
 
-void inflow_set_fill(struct inflow *f, enum inflow_fill fill)
+void receive_stage_set_fill(struct receive_stage *f,
+			    enum receive_stage_fill fill)
 {
 	if (fill == f->cfg.terms.fill)
 		return;
 	f->cfg.terms.fill = fill;
-	f->silence.cfg.always = fill == INFLOW_FILL_ALWAYS;
+	f->silence.cfg.always = fill == RECEIVE_STAGE_FILL_ALWAYS;
 	silence_restart(&f->silence);
 }
 
-unsigned inflow_waiting(const struct inflow *f)
+unsigned receive_stage_waiting(const struct receive_stage *f)
 {
 	return f->jitter ? jitter_waiting(f->jitter) : 0;
 }
@@ -143,15 +146,16 @@ struct extent {
 	bool silent;
 };
 
-/* @samples of @codec in the inflow's time. */
-static uint32_t units_of(const struct inflow *f,
-			 const struct inflow_codec *codec, unsigned samples)
+/* @samples of @codec in the receive stage's time. */
+static uint32_t units_of(const struct receive_stage *f,
+			 const struct receive_stage_codec *codec,
+			 unsigned samples)
 {
 	return (uint32_t)((uint64_t)samples * f->cfg.clock / codec->rate);
 }
 
-static struct extent extent_of_speech(const struct inflow *f,
-				      const struct inflow_codec *codec,
+static struct extent extent_of_speech(const struct receive_stage *f,
+				      const struct receive_stage_codec *codec,
 				      const uint8_t *payload, unsigned bytes)
 {
 	const struct pipeline_side *side = codec->side;
@@ -179,8 +183,8 @@ static struct extent extent_of_speech(const struct inflow *f,
 }
 
 /* What @in is, if it takes time. */
-static struct extent extent_of(const struct inflow *f,
-			       const struct inflow_arrival *in)
+static struct extent extent_of(const struct receive_stage *f,
+			       const struct receive_stage_arrival *in)
 {
 	if (in->what == CR_RING_SPEECH)
 		return extent_of_speech(f, &in->codec, in->rtp->payload,
@@ -191,8 +195,8 @@ static struct extent extent_of(const struct inflow *f,
 
 /* --- time --- */
 
-/* What @units of the inflow's time are to the codec that speaks. */
-static uint32_t in_codec(const struct inflow *f, uint32_t units)
+/* What @units of the receive stage's time are to the codec that speaks. */
+static uint32_t in_codec(const struct receive_stage *f, uint32_t units)
 {
 	uint32_t clock = f->codecs[f->number].clock;
 
@@ -202,7 +206,7 @@ static uint32_t in_codec(const struct inflow *f, uint32_t units)
 }
 
 /* The timestamp, to that codec, of what is at @place. */
-static uint32_t ts_of(const struct inflow *f, uint32_t place)
+static uint32_t ts_of(const struct receive_stage *f, uint32_t place)
 {
 	return f->ts + in_codec(f, place - f->place);
 }
@@ -210,12 +214,12 @@ static uint32_t ts_of(const struct inflow *f, uint32_t place)
 /* --- frames --- */
 
 /* At @place and its own timestamp; or later, where silence was filled. */
-static void emit(struct inflow *f, struct inflow_frame *frame, uint32_t place,
-		 const struct extent *x)
+static void emit(struct receive_stage *f, struct receive_stage_frame *frame,
+		 uint32_t place, const struct extent *x)
 {
 	struct silence_place to;
 
-	if (f->cfg.terms.fill != INFLOW_FILL_NEVER) {
+	if (f->cfg.terms.fill != RECEIVE_STAGE_FILL_NEVER) {
 		if (frame->restart)
 			silence_restart(&f->silence);
 		to = silence_packet(&f->silence, place, x->units, x->silent,
@@ -229,10 +233,10 @@ static void emit(struct inflow *f, struct inflow_frame *frame, uint32_t place,
 }
 
 /* Nothing of the party: it takes no part in what was restarted. */
-static void make(struct inflow *f, enum cr_frame_what what, uint32_t ts,
+static void make(struct receive_stage *f, enum cr_frame_what what, uint32_t ts,
 		 uint32_t units, cr_ns at)
 {
-	const struct inflow_frame frame = {
+	const struct receive_stage_frame frame = {
 		.what = what,
 		.ts = ts,
 		.seq = f->seq,
@@ -244,7 +248,8 @@ static void make(struct inflow *f, enum cr_frame_what what, uint32_t ts,
 }
 
 /* It ends the silence of another sender, too, and not its own one's. */
-static void emit_event(struct inflow *f, struct inflow_frame *frame)
+static void emit_event(struct receive_stage *f,
+		       struct receive_stage_frame *frame)
 {
 	struct telephone_event event;
 
@@ -258,7 +263,7 @@ static void emit_event(struct inflow *f, struct inflow_frame *frame)
 }
 
 /* Which codec, or of events which clock: in EVENT_KHZ. */
-static uint8_t number_of(const struct inflow_arrival *in)
+static uint8_t number_of(const struct receive_stage_arrival *in)
 {
 	return in->what == CR_RING_EVENT
 		       ? (uint8_t)(in->codec.clock / 1000 / EVENT_KHZ)
@@ -266,8 +271,9 @@ static uint8_t number_of(const struct inflow_arrival *in)
 }
 
 /* Of codec @number, if it is speech. */
-static void emit_packet(struct inflow *f, struct inflow_frame *frame,
-			uint8_t number, uint32_t place, const struct extent *x)
+static void emit_packet(struct receive_stage *f,
+			struct receive_stage_frame *frame, uint8_t number,
+			uint32_t place, const struct extent *x)
 {
 	frame->restart = f->restart;
 	f->restart = false;
@@ -289,14 +295,15 @@ static void emit_packet(struct inflow *f, struct inflow_frame *frame,
 /* --- the jitter buffer --- */
 
 /* Its tags: what a packet is, and of which codec or clock. */
-static uint8_t tag_of(const struct inflow_arrival *in)
+static uint8_t tag_of(const struct receive_stage_arrival *in)
 {
 	return (uint8_t)((unsigned)in->what << 4 | number_of(in));
 }
 
-static void play(struct inflow *f, const struct jitter_output *o, cr_ns now)
+static void play(struct receive_stage *f, const struct jitter_output *o,
+		 cr_ns now)
 {
-	struct inflow_frame frame = {
+	struct receive_stage_frame frame = {
 		.what = (enum cr_frame_what)(o->tag >> 4),
 		.marker = o->marker,
 		.payload = o->payload,
@@ -315,13 +322,13 @@ static void play(struct inflow *f, const struct jitter_output *o, cr_ns now)
 	};
 
 	f->restart |= o->restart;
-	emit_packet(f, &frame, o->tag & (INFLOW_CODECS - 1), o->ts, &x);
+	emit_packet(f, &frame, o->tag & (RECEIVE_STAGE_CODECS - 1), o->ts, &x);
 }
 
 /* An event is too old to wait, but not lost. */
 static void gone(void *arg, const struct jitter_output *packet)
 {
-	struct inflow *f = arg;
+	struct receive_stage *f = arg;
 
 	if (packet->beside)
 		play(f, packet, f->now);
@@ -329,9 +336,10 @@ static void gone(void *arg, const struct jitter_output *packet)
 		f->cfg.gone(f->cfg.arg);
 }
 
-static void conceal(struct inflow *f, const struct jitter_output *o, cr_ns now)
+static void conceal(struct receive_stage *f, const struct jitter_output *o,
+		    cr_ns now)
 {
-	struct inflow_frame frame = {
+	struct receive_stage_frame frame = {
 		.what = CR_RING_LOST,
 		.ts = ts_of(f, o->ts),
 		.seq = f->seq,
@@ -347,7 +355,7 @@ static void conceal(struct inflow *f, const struct jitter_output *o, cr_ns now)
 	emit(f, &frame, o->ts, &(struct extent){ .units = o->duration });
 }
 
-static void drain(struct inflow *f, cr_ns now)
+static void drain(struct receive_stage *f, cr_ns now)
 {
 	struct jitter_output o;
 	enum jitter_next next;
@@ -363,7 +371,8 @@ static void drain(struct inflow *f, cr_ns now)
 
 /* Behind the beginning of an event when its packet was sent, less what speech
  * that was sent with it had begun earlier. */
-static uint32_t lasted(const struct inflow *f, const struct inflow_arrival *in)
+static uint32_t lasted(const struct receive_stage *f,
+		       const struct receive_stage_arrival *in)
 {
 	const struct rtp_packet *p = in->rtp;
 	struct telephone_event event;
@@ -377,8 +386,9 @@ static uint32_t lasted(const struct inflow *f, const struct inflow_arrival *in)
 
 /* Where an event is: its timestamp may be of its own clock, and of the speech's
  * all the same, as many senders do it. */
-static uint32_t place_event(const struct inflow *f,
-			    const struct inflow_arrival *in, uint32_t place)
+static uint32_t place_event(const struct receive_stage *f,
+			    const struct receive_stage_arrival *in,
+			    uint32_t place)
 {
 	uint32_t most = f->cfg.clock * EVENT_FAR_SECONDS;
 
@@ -388,7 +398,8 @@ static uint32_t place_event(const struct inflow *f,
 	return f->clocks.place;
 }
 
-static enum jitter_put buffer(struct inflow *f, const struct inflow_arrival *in,
+static enum jitter_put buffer(struct receive_stage *f,
+			      const struct receive_stage_arrival *in,
 			      uint32_t place, const struct extent *x)
 {
 	const bool beside = in->what == CR_RING_EVENT;
@@ -405,10 +416,11 @@ static enum jitter_put buffer(struct inflow *f, const struct inflow_arrival *in,
 	return jitter_put(f->jitter, &put);
 }
 
-static void pass(struct inflow *f, const struct inflow_arrival *in,
-		 uint32_t place, const struct extent *x)
+static void pass(struct receive_stage *f,
+		 const struct receive_stage_arrival *in, uint32_t place,
+		 const struct extent *x)
 {
-	struct inflow_frame frame = {
+	struct receive_stage_frame frame = {
 		.what = in->what,
 		.marker = in->rtp->marker,
 		.payload = in->rtp->payload,
@@ -422,7 +434,7 @@ static void pass(struct inflow *f, const struct inflow_arrival *in,
 }
 
 /* A buffer tells by itself which packet is the first that comes out. */
-static void restart(struct inflow *f)
+static void restart(struct receive_stage *f)
 {
 	if (f->jitter)
 		jitter_reset(f->jitter);
@@ -432,8 +444,8 @@ static void restart(struct inflow *f)
 }
 
 /* The next one begins where it ends. */
-static void learn_length(struct inflow *f, const struct inflow_arrival *in,
-			 uint32_t units)
+static void learn_length(struct receive_stage *f,
+			 const struct receive_stage_arrival *in, uint32_t units)
 {
 	if (in->what != CR_RING_SPEECH || !units || units == f->length)
 		return;
@@ -442,7 +454,8 @@ static void learn_length(struct inflow *f, const struct inflow_arrival *in,
 	clocks_set_step(&f->clocks, f->length_ns);
 }
 
-enum jitter_put inflow_packet(struct inflow *f, const struct inflow_arrival *in)
+enum jitter_put receive_stage_packet(struct receive_stage *f,
+				     const struct receive_stage_arrival *in)
 {
 	const struct extent x = extent_of(f, in);
 	struct clocks_packet p = {
@@ -479,13 +492,13 @@ enum jitter_put inflow_packet(struct inflow *f, const struct inflow_arrival *in)
 	return put;
 }
 
-static void tick(struct inflow *f, cr_ns now)
+static void tick(struct receive_stage *f, cr_ns now)
 {
 	make(f, CR_RING_TICK, 0, 0, now);
 	f->tick_at = --f->ticks ? now + TICK_END : CR_NEVER;
 }
 
-void inflow_poll(struct inflow *f, cr_ns now)
+void receive_stage_poll(struct receive_stage *f, cr_ns now)
 {
 	uint32_t ts;
 
@@ -499,7 +512,7 @@ void inflow_poll(struct inflow *f, cr_ns now)
 		tick(f, now);
 }
 
-cr_ns inflow_due(const struct inflow *f)
+cr_ns receive_stage_due(const struct receive_stage *f)
 {
 	cr_ns due = cr_ns_min(silence_due(&f->silence), f->tick_at);
 

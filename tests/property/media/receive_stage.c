@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An inflow under any packets: jitter, loss, reordering, duplicates, pauses
- * with SIDs or comfort noise, digits, clocks that drift, numbers that wrap or
- * make no sense, senders that restart or flip, timers that are late; with every
- * kind of buffer and of filling. What its header promises holds
- * (tests/support/inflow_watch.h). What fails is shrunk by leaving packets out,
- * and printed.
+ * A receive stage under any packets: jitter, loss, reordering, duplicates,
+ * pauses with SIDs or comfort noise, digits, clocks that drift, numbers that
+ * wrap or make no sense, senders that restart or flip, timers that are late;
+ * with every kind of buffer and of filling. What its header promises holds
+ * (tests/support/receive_stage_watch.h). What fails is shrunk by leaving
+ * packets out, and printed.
  */
 #include <stdio.h>
 
 #include "cmocka_cr.h"
-#include "inflow_watch.h"
+#include "receive_stage_watch.h"
 #include "seed.h"
 
 #define RUNS 20000u
 
 struct run {
-	struct inflow_cfg cfg;
+	struct receive_stage_cfg cfg;
 	struct payload_cfg payload;
 	bool exact;
 	unsigned n;
@@ -38,7 +38,7 @@ struct sender {
 };
 
 static struct run now_run, less;
-static struct inflow_watch watch;
+static struct receive_stage_watch watch;
 
 static bool chance(struct sender *s, unsigned percent)
 {
@@ -165,11 +165,12 @@ static void make_cfg(struct run *r, struct sender *s)
 	s->ptime =
 		codec ? 20 * CR_MS : (1 + test_below(&s->seed, 5)) * 10 * CR_MS;
 	s->step = (uint32_t)(s->ptime * clocks[codec] / CR_SEC);
-	r->cfg = (struct inflow_cfg){
+	r->cfg = (struct receive_stage_cfg){
 		.terms = { .jitter = (enum jitter_kind)test_below(&s->seed, 3),
 			   .least = most * test_below(&s->seed, 101) / 100,
 			   .most = most,
-			   .fill = (enum inflow_fill)test_below(&s->seed, 3) },
+			   .fill = (enum receive_stage_fill)test_below(&s->seed,
+								       3) },
 		.clock = clocks[codec],
 		.step = s->step,
 	};
@@ -220,7 +221,7 @@ static void make_run(struct run *r, uint64_t *seed)
 /* NULL, or what is broken. */
 static const char *play(const struct run *r)
 {
-	struct inflow_watch *w = &watch;
+	struct receive_stage_watch *w = &watch;
 
 	flow_open(w, &r->cfg, &r->payload);
 	w->exact = r->exact;
@@ -261,7 +262,7 @@ static void print(const struct run *r)
 {
 	static const char *const kinds[] = { "speech", "SID", "noise", "event",
 					     "of another clock" };
-	const struct inflow_terms *t = &r->cfg.terms;
+	const struct receive_stage_terms *t = &r->cfg.terms;
 
 	printf("%s least=%lld most=%lld fill=%d payload=%d clock=%u step=%u "
 	       "exact=%d\n",
@@ -302,5 +303,5 @@ int main(void)
 		cmocka_unit_test(promises_hold_under_any_packets),
 	};
 
-	return cmocka_run_group_tests_name("inflow", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("receive stage", tests, NULL, NULL);
 }

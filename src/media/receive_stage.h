@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inflow of a call: what becomes of its party's packets before they are
- * frames of its ring. Packets wait in a jitter buffer (rtp/jitter.h), or do
+ * The receive stage of a call: what becomes of its party's packets before they
+ * are frames of its ring. Packets wait in a jitter buffer (rtp/jitter.h), or do
  * not; what is missing there becomes frames that are lost, and the party's
  * silence becomes frames of silence (rtp/silence.h); digits get their ticks.
  * Only calls that ask for some of it have one, at a port of their own.
@@ -34,8 +34,8 @@
  * Time is an argument; frames go to a function. One thread at a time: the
  * receiver of the call's endpoint.
  */
-#ifndef MEDIA_INFLOW_H
-#define MEDIA_INFLOW_H
+#ifndef MEDIA_RECEIVE_STAGE_H
+#define MEDIA_RECEIVE_STAGE_H
 
 #include "cr/error.h"
 #include "media/pipeline.h"
@@ -45,29 +45,30 @@
 #include "rtp/telephone_event.h"
 
 /** Which silence is filled. */
-enum inflow_fill {
-	INFLOW_FILL_NEVER,
-	INFLOW_FILL_TOLD,  /**< that the party tells of: SID, comfort noise */
-	INFLOW_FILL_ALWAYS /**< any                                         */
+enum receive_stage_fill {
+	RECEIVE_STAGE_FILL_NEVER,
+	RECEIVE_STAGE_FILL_TOLD,  /**< that the party tells of: SID, comfort
+				     noise */
+	RECEIVE_STAGE_FILL_ALWAYS /**< any */
 };
 
-/** What is asked for. Zero: nothing, then no inflow is needed. */
-struct inflow_terms {
+/** What is asked for. Zero: nothing, then no receive stage is needed. */
+struct receive_stage_terms {
 	enum jitter_kind jitter;
 	cr_ns least, most; /**< of the buffer's delay                        */
-	enum inflow_fill fill;
+	enum receive_stage_fill fill;
 	struct telephone_event_types events;
 	uint8_t pt_noise; /**< payload type of comfort noise; 0: none */
 };
 
-static inline bool inflow_needed(const struct inflow_terms *t)
+static inline bool receive_stage_needed(const struct receive_stage_terms *t)
 {
-	return t->jitter != JITTER_OFF || t->fill != INFLOW_FILL_NEVER ||
+	return t->jitter != JITTER_OFF || t->fill != RECEIVE_STAGE_FILL_NEVER ||
 	       t->events.n || t->pt_noise;
 }
 
 /** A frame for the ring. */
-struct inflow_frame {
+struct receive_stage_frame {
 	enum cr_frame_what what;
 	bool covered;	      /**< its time is filled: for the decoder only  */
 	bool marker, restart; /**< as cr_frame_meta's                        */
@@ -82,44 +83,44 @@ struct inflow_frame {
 	cr_ns waited;	/**< before that, in the jitter buffer               */
 };
 
-struct inflow_cfg {
-	struct inflow_terms terms;
+struct receive_stage_cfg {
+	struct receive_stage_terms terms;
 	uint32_t clock;	     /**< of its time, Hz: its first codec's        */
 	uint32_t step;	     /**< of silence: a frame's time, units of that */
 	unsigned slot_bytes; /**< largest payload                           */
-	void (*emit)(void *arg, const struct inflow_frame *frame);
+	void (*emit)(void *arg, const struct receive_stage_frame *frame);
 	/** A packet that was taken will not come out. */
 	void (*gone)(void *arg);
 	void *arg;
 };
 
-struct inflow;
+struct receive_stage;
 
 /** 0 and *@f, or -EINVAL or -ENOMEM with @e. */
-int inflow_open(struct inflow **f, const struct inflow_cfg *cfg,
-		struct cr_err *e);
-void inflow_close(struct inflow *f); /**< NULL is fine */
+int receive_stage_open(struct receive_stage **f,
+		       const struct receive_stage_cfg *cfg, struct cr_err *e);
+void receive_stage_close(struct receive_stage *f); /**< NULL is fine */
 
 /** Does it buffer? Then it tells old packets and lost ones itself. */
-bool inflow_buffers(const struct inflow *f);
+bool receive_stage_buffers(const struct receive_stage *f);
 
 /** Codecs of a party, by number. */
-#define INFLOW_CODECS 16u
+#define RECEIVE_STAGE_CODECS 16u
 
 /** What is to be known of a codec. */
-struct inflow_codec {
-	const struct pipeline_side *side; /**< outlives the inflow */
+struct receive_stage_codec {
+	const struct pipeline_side *side; /**< outlives the receive stage */
 	uint32_t clock, rate; /**< of its timestamps and its PCM, Hz */
 };
 
 /** A packet that has come. */
-struct inflow_arrival {
+struct receive_stage_arrival {
 	enum cr_frame_what what;
 	const struct rtp_packet *rtp;
 	bool restart; /**< of another sender than the one before */
 	/* speech: of which codec; events: their clock */
 	uint8_t number;
-	struct inflow_codec codec;
+	struct receive_stage_codec codec;
 	cr_ns at;
 };
 
@@ -128,25 +129,26 @@ struct inflow_arrival {
  * or why the jitter buffer has refused it. Without one the caller has refused
  * old packets.
  */
-enum jitter_put inflow_packet(struct inflow *f,
-			      const struct inflow_arrival *in);
+enum jitter_put receive_stage_packet(struct receive_stage *f,
+				     const struct receive_stage_arrival *in);
 
 /** It is @now: frames that are due come out. Early or late calls do no harm. */
-void inflow_poll(struct inflow *f, cr_ns now);
+void receive_stage_poll(struct receive_stage *f, cr_ns now);
 
-/** When to call inflow_poll(), unless packets come before; CR_NEVER: it depends
- * on packets. */
-cr_ns inflow_due(const struct inflow *f);
+/** When to call receive_stage_poll(), unless packets come before; CR_NEVER: it
+ * depends on packets. */
+cr_ns receive_stage_due(const struct receive_stage *f);
 
 /** Frames of silence are @period apart from now on, as was agreed of packets.
  */
-void inflow_set_period(struct inflow *f, cr_ns period);
+void receive_stage_set_period(struct receive_stage *f, cr_ns period);
 
 /** Fill @fill from the next packet on; what was filled before is behind that.
  */
-void inflow_set_fill(struct inflow *f, enum inflow_fill fill);
+void receive_stage_set_fill(struct receive_stage *f,
+			    enum receive_stage_fill fill);
 
 /** Packets that wait in its jitter buffer. */
-unsigned inflow_waiting(const struct inflow *f);
+unsigned receive_stage_waiting(const struct receive_stage *f);
 
 #endif

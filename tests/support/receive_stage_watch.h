@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An inflow under watch: what its header promises is checked with every packet
- * that goes in and every frame that comes out. A broken promise is told as
- * text, so that a test can look for the least input that breaks it.
+ * A receive stage under watch: what its header promises is checked with every
+ * packet that goes in and every frame that comes out. A broken promise is told
+ * as text, so that a test can look for the least input that breaks it.
  *
  * A packet's payload says which one it is.
  */
-#ifndef TESTS_INFLOW_WATCH_H
-#define TESTS_INFLOW_WATCH_H
+#ifndef TESTS_RECEIVE_STAGE_WATCH_H
+#define TESTS_RECEIVE_STAGE_WATCH_H
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "media/inflow.h"
+#include "media/receive_stage.h"
 
 enum {
 	FLOW_PACKETS = 2048,
@@ -44,9 +44,9 @@ struct flow_packet {
 
 enum flow_fate { FLOW_NEW, FLOW_WAITS, FLOW_REFUSED, FLOW_OUT };
 
-struct inflow_watch {
-	struct inflow *f;
-	struct inflow_cfg cfg;
+struct receive_stage_watch {
+	struct receive_stage *f;
+	struct receive_stage_cfg cfg;
 	struct payload_cfg payload; /**< of all its codecs */
 	struct cr_codec codecs[2];  /**< whose clocks differ */
 	struct pipeline_side sides[2];
@@ -75,7 +75,7 @@ struct inflow_watch {
 	unsigned ticks;		 /**< that may come yet                   */
 };
 
-static inline void flow_broke(struct inflow_watch *w, bool broken,
+static inline void flow_broke(struct receive_stage_watch *w, bool broken,
 			      const char *promise)
 {
 	if (broken && !w->broken)
@@ -85,7 +85,7 @@ static inline void flow_broke(struct inflow_watch *w, bool broken,
 /* --- payloads --- */
 
 /* Where the number stands. */
-static inline unsigned flow_place(const struct inflow_watch *w,
+static inline unsigned flow_place(const struct receive_stage_watch *w,
 				  enum flow_kind kind)
 {
 	bool amr = w->payload.kind == PAYLOAD_AMR;
@@ -93,7 +93,7 @@ static inline unsigned flow_place(const struct inflow_watch *w,
 	return kind == FLOW_EVENT ? 4 : kind == FLOW_NOISE || !amr ? 0 : 2;
 }
 
-static inline unsigned flow_payload(const struct inflow_watch *w,
+static inline unsigned flow_payload(const struct receive_stage_watch *w,
 				    unsigned number, uint8_t *to)
 {
 	const struct flow_packet *p = &w->packet[number];
@@ -132,10 +132,11 @@ static inline enum cr_frame_what flow_what(enum flow_kind kind)
 /* --- what comes out --- */
 
 /* Frames do not go back, and where silence is filled they do not overlap. */
-static inline void flow_order(struct inflow_watch *w,
-			      const struct inflow_frame *f, uint32_t units)
+static inline void flow_order(struct receive_stage_watch *w,
+			      const struct receive_stage_frame *f,
+			      uint32_t units)
 {
-	bool fills = w->cfg.terms.fill != INFLOW_FILL_NEVER;
+	bool fills = w->cfg.terms.fill != RECEIVE_STAGE_FILL_NEVER;
 
 	if (f->restart || w->mixed) /* timestamps of two clocks */
 		w->any = false;
@@ -148,8 +149,8 @@ static inline void flow_order(struct inflow_watch *w,
 }
 
 /* A lost frame may bring the packet behind it. */
-static inline void flow_knows(struct inflow_watch *w,
-			      const struct inflow_frame *f)
+static inline void flow_knows(struct receive_stage_watch *w,
+			      const struct receive_stage_frame *f)
 {
 	const struct flow_packet *p;
 	uint16_t number;
@@ -172,13 +173,13 @@ static inline void flow_knows(struct inflow_watch *w,
 			   (p->kind == FLOW_FOREIGN) != w->codec,
 		   "what tells of lost ones is speech of that codec");
 	flow_broke(w,
-		   w->cfg.terms.fill == INFLOW_FILL_NEVER && !w->mixed &&
+		   w->cfg.terms.fill == RECEIVE_STAGE_FILL_NEVER && !w->mixed &&
 			   p->ts != f->ts + f->units,
 		   "what tells of lost ones is right behind them");
 }
 
-static inline void flow_made(struct inflow_watch *w,
-			     const struct inflow_frame *f)
+static inline void flow_made(struct receive_stage_watch *w,
+			     const struct receive_stage_frame *f)
 {
 	flow_broke(w, f->restart || f->covered || f->waited || f->lost,
 		   "what is made is nobody's");
@@ -194,16 +195,16 @@ static inline void flow_made(struct inflow_watch *w,
 		   "only a buffer tells what is lost");
 	flow_broke(w,
 		   f->what == CR_RING_SILENCE &&
-			   w->cfg.terms.fill == INFLOW_FILL_NEVER,
+			   w->cfg.terms.fill == RECEIVE_STAGE_FILL_NEVER,
 		   "no silence that was not asked for");
 	flow_order(w, f, f->units);
 }
 
 /* The order of what comes out is that of its numbers. What was passed over does
  * not come any more, except events: at once. */
-static inline void flow_numbers(struct inflow_watch *w,
+static inline void flow_numbers(struct receive_stage_watch *w,
 				const struct flow_packet *p,
-				const struct inflow_frame *f)
+				const struct receive_stage_frame *f)
 {
 	uint16_t step = (uint16_t)(p->seq - w->seq);
 	bool known = w->played && !f->restart;
@@ -219,17 +220,17 @@ static inline void flow_numbers(struct inflow_watch *w,
 }
 
 /* How long a packet of speech is, in its codec's clock. */
-static inline uint32_t flow_units(const struct inflow_watch *w,
+static inline uint32_t flow_units(const struct receive_stage_watch *w,
 				  const struct flow_packet *p,
-				  const struct inflow_frame *f)
+				  const struct receive_stage_frame *f)
 {
 	if (payload_is_pcm(&w->payload) && p->kind != FLOW_NOISE)
 		return f->bytes;
 	return p->kind == FLOW_FOREIGN ? 2 * w->cfg.step : w->cfg.step;
 }
 
-static inline void flow_played(struct inflow_watch *w, unsigned number,
-			       const struct inflow_frame *f)
+static inline void flow_played(struct receive_stage_watch *w, unsigned number,
+			       const struct receive_stage_frame *f)
 {
 	const struct flow_packet *p = &w->packet[number];
 	uint8_t want[FLOW_BYTES];
@@ -260,9 +261,9 @@ static inline void flow_played(struct inflow_watch *w, unsigned number,
 	flow_order(w, f, flow_units(w, p, f));
 }
 
-static inline void flow_emit(void *arg, const struct inflow_frame *f)
+static inline void flow_emit(void *arg, const struct receive_stage_frame *f)
 {
-	struct inflow_watch *w = arg;
+	struct receive_stage_watch *w = arg;
 	enum flow_kind kind = f->what == CR_RING_EVENT	 ? FLOW_EVENT
 			      : f->what == CR_RING_NOISE ? FLOW_NOISE
 							 : FLOW_SPEECH;
@@ -282,7 +283,7 @@ static inline void flow_emit(void *arg, const struct inflow_frame *f)
 
 static inline void flow_gone(void *arg)
 {
-	((struct inflow_watch *)arg)->gone++;
+	((struct receive_stage_watch *)arg)->gone++;
 }
 
 /* --- use --- */
@@ -293,10 +294,10 @@ static inline unsigned flow_recover(void *dec, const struct cr_frame *next,
 	(void)dec;
 	(void)next;
 	(void)pcm;
-	abort(); /* an inflow decodes nothing */
+	abort(); /* a receive stage decodes nothing */
 }
 
-static inline void flow_codecs(struct inflow_watch *w)
+static inline void flow_codecs(struct receive_stage_watch *w)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		w->codecs[i] = (struct cr_codec){
@@ -315,8 +316,8 @@ static inline void flow_codecs(struct inflow_watch *w)
 }
 
 /** @cfg: terms, clock and step. */
-static inline void flow_open(struct inflow_watch *w,
-			     const struct inflow_cfg *cfg,
+static inline void flow_open(struct receive_stage_watch *w,
+			     const struct receive_stage_cfg *cfg,
 			     const struct payload_cfg *payload)
 {
 	struct cr_err e;
@@ -334,53 +335,53 @@ static inline void flow_open(struct inflow_watch *w,
 	w->cfg.gone = flow_gone;
 	w->cfg.arg = w;
 	flow_codecs(w);
-	if (inflow_open(&w->f, &w->cfg, &e))
+	if (receive_stage_open(&w->f, &w->cfg, &e))
 		abort();
 }
 
-static inline void flow_close(struct inflow_watch *w)
+static inline void flow_close(struct receive_stage_watch *w)
 {
-	inflow_close(w->f);
+	receive_stage_close(w->f);
 	w->f = NULL;
 }
 
-static inline void flow_sums(struct inflow_watch *w)
+static inline void flow_sums(struct receive_stage_watch *w)
 {
 	flow_broke(w,
-		   w->put !=
-			   w->out + w->refused + w->gone + inflow_waiting(w->f),
+		   w->put != w->out + w->refused + w->gone +
+				     receive_stage_waiting(w->f),
 		   "every packet is accounted for");
 }
 
 /** Time goes on to @until; what is due comes out, in its time if w->exact. */
-static inline void flow_until(struct inflow_watch *w, cr_ns until)
+static inline void flow_until(struct receive_stage_watch *w, cr_ns until)
 {
 	cr_ns due;
 
-	while (!w->broken && (due = inflow_due(w->f)) <= until) {
+	while (!w->broken && (due = receive_stage_due(w->f)) <= until) {
 		w->now = w->exact ? cr_ns_max(due, w->now) : until;
-		inflow_poll(w->f, w->now);
+		receive_stage_poll(w->f, w->now);
 		flow_sums(w);
-		flow_broke(w, inflow_due(w->f) <= w->now,
+		flow_broke(w, receive_stage_due(w->f) <= w->now,
 			   "after a poll nothing is due");
 	}
 	w->now = cr_ns_max(w->now, until);
 }
 
 /* Without a buffer, what is old does not get this far. */
-static inline bool flow_in_order(struct inflow_watch *w,
+static inline bool flow_in_order(struct receive_stage_watch *w,
 				 const struct flow_packet *p)
 {
 	enum rtp_arrival what;
 
-	if (inflow_buffers(w->f))
+	if (receive_stage_buffers(w->f))
 		return true;
 	what = rtp_source_update(&w->seen, p->seq);
 	w->restart |= what == RTP_RESTART;
 	return what == RTP_RESTART || what == RTP_NEW;
 }
 
-static inline void flow_hear(struct inflow_watch *w,
+static inline void flow_hear(struct receive_stage_watch *w,
 			     const struct flow_packet *p)
 {
 	if (w->heard && w->ssrc != p->ssrc) {
@@ -392,9 +393,9 @@ static inline void flow_hear(struct inflow_watch *w,
 }
 
 /** Nothing more comes. */
-static inline void flow_end(struct inflow_watch *w)
+static inline void flow_end(struct receive_stage_watch *w)
 {
-	flow_broke(w, inflow_waiting(w->f), "nothing waits for ever");
+	flow_broke(w, receive_stage_waiting(w->f), "nothing waits for ever");
 	flow_broke(w, w->ticks, "all ticks come");
 	for (unsigned i = 0; i < w->n; i++)
 		flow_broke(w,
@@ -404,7 +405,8 @@ static inline void flow_end(struct inflow_watch *w)
 }
 
 /** @p arrives, after what is due before. */
-static inline void flow_put(struct inflow_watch *w, const struct flow_packet *p)
+static inline void flow_put(struct receive_stage_watch *w,
+			    const struct flow_packet *p)
 {
 	static const uint8_t types[] = { FLOW_PT_SPEECH, FLOW_PT_SPEECH,
 					 FLOW_PT_NOISE, FLOW_PT_EVENT,
@@ -415,7 +417,7 @@ static inline void flow_put(struct inflow_watch *w, const struct flow_packet *p)
 				  .ts = p->ts,
 				  .ssrc = p->ssrc,
 				  .payload = payload };
-	struct inflow_arrival in = {
+	struct receive_stage_arrival in = {
 		.what = flow_what(p->kind),
 		.rtp = &rtp,
 		.number = p->kind == FLOW_FOREIGN,
@@ -433,7 +435,7 @@ static inline void flow_put(struct inflow_watch *w, const struct flow_packet *p)
 		return;
 	in.restart = w->restart;
 	w->restart = false;
-	in.codec = (struct inflow_codec){
+	in.codec = (struct receive_stage_codec){
 		.side = &w->sides[in.number],
 		.clock = clock,
 		.rate = clock,
@@ -441,7 +443,7 @@ static inline void flow_put(struct inflow_watch *w, const struct flow_packet *p)
 	rtp.payload_bytes = flow_payload(w, number, payload);
 	w->fate[number] = FLOW_WAITS;
 	w->put++;
-	if (inflow_packet(w->f, &in) < 0) {
+	if (receive_stage_packet(w->f, &in) < 0) {
 		flow_broke(w, w->fate[number] != FLOW_WAITS,
 			   "what is refused does not come out");
 		w->fate[number] = FLOW_REFUSED;

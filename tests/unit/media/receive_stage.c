@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An inflow with a jitter buffer, whose frames are written as a line: "3@120"
- * is the packet numbered 3 at 120 ms, "e4@140" one of an event, "l@160" a lost
- * frame, "l5@160" one that brings packet 5, "t@180" a tick.
+ * A receive stage with a jitter buffer, whose frames are written as a line:
+ * "3@120" is the packet numbered 3 at 120 ms, "e4@140" one of an event, "l@160"
+ * a lost frame, "l5@160" one that brings packet 5, "t@180" a tick.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "media/inflow.h"
+#include "media/receive_stage.h"
 
 enum { STEP = 160, PT_EVENT = 101, LINE = 1000 };
 
@@ -17,7 +17,7 @@ static unsigned recover(void *dec, const struct cr_frame *next, int16_t *pcm)
 	(void)dec;
 	(void)next;
 	(void)pcm;
-	fail_msg("an inflow decodes nothing");
+	fail_msg("a receive stage decodes nothing");
 	return 0;
 }
 
@@ -30,12 +30,12 @@ static const struct pipeline_side whole = {
 	.codec = &codec,
 	.payload = { .kind = PAYLOAD_WHOLE, .frame_bytes = 40 },
 };
-static struct inflow *f;
+static struct receive_stage *f;
 static char line[LINE];
 static unsigned lost, restarts;
 static cr_ns polled; /* up to here, ms */
 
-static void hear(void *arg, const struct inflow_frame *frame)
+static void hear(void *arg, const struct receive_stage_frame *frame)
 {
 	static const char *const names[] = { "", "n", "e", "l", "s", "t" };
 	size_t n = strlen(line);
@@ -62,7 +62,7 @@ static void gone(void *arg)
 
 static void open_as(cr_ns most)
 {
-	const struct inflow_cfg cfg = {
+	const struct receive_stage_cfg cfg = {
 		.terms = { .jitter = JITTER_FIXED,
 			   .least = most * CR_MS,
 			   .most = most * CR_MS,
@@ -74,7 +74,7 @@ static void open_as(cr_ns most)
 		.gone = gone,
 	};
 
-	assert_int_equal(inflow_open(&f, &cfg, NULL), 0);
+	assert_int_equal(receive_stage_open(&f, &cfg, NULL), 0);
 	line[0] = '\0';
 	lost = restarts = 0;
 	polled = 0;
@@ -84,13 +84,13 @@ static void open_as(cr_ns most)
 static const char *until(cr_ns ms)
 {
 	for (; polled <= ms; polled++)
-		inflow_poll(f, polled * CR_MS);
+		receive_stage_poll(f, polled * CR_MS);
 	return line;
 }
 
 static enum jitter_put put(cr_ns ms, struct rtp_packet p, bool restart)
 {
-	struct inflow_arrival in = {
+	struct receive_stage_arrival in = {
 		.what = p.pt == PT_EVENT ? CR_RING_EVENT : CR_RING_SPEECH,
 		.rtp = &p,
 		.restart = restart,
@@ -99,7 +99,7 @@ static enum jitter_put put(cr_ns ms, struct rtp_packet p, bool restart)
 	};
 
 	(void)until(ms);
-	return inflow_packet(f, &in);
+	return receive_stage_packet(f, &in);
 }
 
 /* Packet @seq, of the @place-th ptime. */
@@ -148,7 +148,7 @@ static void what_is_said_before_a_digit_is_heard_before_it(void **state)
 	assert_string_equal(until(220),
 			    "0@100 1@120 2@140 e3@160 e4@180 e5@200 6@220");
 	assert_int_equal(lost, 0);
-	inflow_close(f);
+	receive_stage_close(f);
 }
 
 /* The speech goes on meanwhile, and holds the tone: neither waits for the
@@ -167,7 +167,7 @@ static void a_digit_beside_speech_is_in_its_place(void **state)
 	assert_string_equal(until(180),
 			    "0@100 1@120 e2@140 3@140 e4@160 5@160 6@180");
 	assert_int_equal(lost, 0);
-	inflow_close(f);
+	receive_stage_close(f);
 }
 
 /* One that is early is not heard before the speech that is still on its way;
@@ -181,7 +181,7 @@ static void a_digit_waits_for_what_may_yet_come(void **state)
 	say(50, 1, 1);
 	assert_string_equal(until(100), "0@60 1@80 e2@80");
 	assert_int_equal(lost, 0);
-	inflow_close(f);
+	receive_stage_close(f);
 
 	open_as(60);
 	say(0, 0, 0);
@@ -189,7 +189,7 @@ static void a_digit_waits_for_what_may_yet_come(void **state)
 	press(60, 3, 3, 0);
 	assert_string_equal(until(150), "0@60 1@80 l@100 e3@100");
 	assert_int_equal(lost, 1);
-	inflow_close(f);
+	receive_stage_close(f);
 }
 
 static void a_digit_whose_turn_is_over_comes_at_once(void **state)
@@ -203,7 +203,7 @@ static void a_digit_whose_turn_is_over_comes_at_once(void **state)
 	line[0] = '\0';
 	press(75, 1, 1, 1);
 	assert_string_equal(line, "e1@75");
-	inflow_close(f);
+	receive_stage_close(f);
 }
 
 /* Another sender begins while one waits: it comes out first, and is nobody's
@@ -232,7 +232,7 @@ static void a_digit_is_not_lost_with_its_sender(void **state)
 	(void)until(250);
 	assert_non_null(strstr(line, " 7000@250"));
 	assert_int_equal(restarts, 2);
-	inflow_close(f);
+	receive_stage_close(f);
 }
 
 /* --- losses --- */
@@ -248,7 +248,7 @@ static void a_lost_frame_brings_the_packet_behind_it(void **state)
 	assert_string_equal(until(180),
 			    "0@60 1@80 l3@100 3@120 l@140 l6@160 6@180");
 	assert_int_equal(lost, 3);
-	inflow_close(f);
+	receive_stage_close(f);
 }
 
 /* What comes too late brings nothing. */
@@ -262,7 +262,7 @@ static void what_is_not_there_is_not_brought(void **state)
 	say(90, 3, 3);
 	assert_string_equal(until(100), "0@40 1@60 l@80 3@100");
 	assert_int_equal(lost, 1);
-	inflow_close(f);
+	receive_stage_close(f);
 }
 
 /* The last packet of a call: what is concealed behind it was not lost, as far
@@ -280,7 +280,7 @@ static void only_what_numbers_prove_is_lost(void **state)
 	say(420, 7, 21);
 	(void)until(460);
 	assert_int_equal(lost, 4);
-	inflow_close(f);
+	receive_stage_close(f);
 }
 
 int main(void)
@@ -297,5 +297,5 @@ int main(void)
 		cmocka_unit_test(only_what_numbers_prove_is_lost),
 	};
 
-	return cmocka_run_group_tests_name("inflow", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("receive stage", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any packets at any times into an inflow: what its header promises holds
- * (tests/support/inflow_watch.h).
+ * Any packets at any times into a receive stage: what its header promises holds
+ * (tests/support/receive_stage_watch.h).
  *
  * Input: octet 0: bits 0 and 1 the buffer's kind, bits 2 and 3 what is filled,
  * bits 4 and 5 the payload format, bit 6 a caller who comes late; octet 1:
@@ -17,14 +17,14 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
-#include "inflow_watch.h"
+#include "receive_stage_watch.h"
 
 #define HEAD 3u
 #define STEP 8u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct inflow_watch w;
+static struct receive_stage_watch w;
 
 static void open_as(const uint8_t *p)
 {
@@ -34,11 +34,12 @@ static void open_as(const uint8_t *p)
 	static const uint32_t clocks[] = { 8000, 8000, 48000, 8000 };
 	cr_ns most = cr_ns_min((1 + p[1]) * 10 * CR_MS, JITTER_MOST_MAX);
 	unsigned codec = p[0] >> 4 & 3;
-	const struct inflow_cfg cfg = {
+	const struct receive_stage_cfg cfg = {
 		.terms = { .jitter = (enum jitter_kind)((p[0] & 3) % 3),
 			   .least = most * p[2] / 256,
 			   .most = most,
-			   .fill = (enum inflow_fill)((p[0] >> 2 & 3) % 3) },
+			   .fill = (enum receive_stage_fill)((p[0] >> 2 & 3) %
+							     3) },
 		.clock = clocks[codec],
 		.step = clocks[codec] / 50,
 	};

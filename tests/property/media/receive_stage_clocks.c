@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "media/inflow.h"
+#include "media/receive_stage.h"
 #include "seed.h"
 
 #define RUNS 2000u
@@ -49,7 +49,7 @@ struct packet {
 };
 
 struct run {
-	uint8_t first; /* codec: the clock of the inflow */
+	uint8_t first; /* codec: the clock of the receive stage */
 	struct packet packet[PACKETS];
 };
 
@@ -88,7 +88,7 @@ static void make_run(struct run *r, uint64_t *seed)
 	r->packet[0].at = r->packet[0].sent; /* what the delay counts from */
 }
 
-static void hear(void *arg, const struct inflow_frame *f)
+static void hear(void *arg, const struct receive_stage_frame *f)
 {
 	struct heard *h = arg;
 	const struct packet *p = &h->run->packet[h->n];
@@ -112,7 +112,8 @@ static void gone(void *arg)
 	((struct heard *)arg)->broken = "nothing goes";
 }
 
-static void put(struct inflow *f, const struct packet *p, struct heard *h)
+static void put(struct receive_stage *f, const struct packet *p,
+		struct heard *h)
 {
 	static const uint8_t payload[40];
 	const struct rtp_packet rtp = { .pt = 96,
@@ -120,7 +121,7 @@ static void put(struct inflow *f, const struct packet *p, struct heard *h)
 					.ts = p->ts,
 					.payload = payload,
 					.payload_bytes = sizeof(payload) };
-	const struct inflow_arrival in = {
+	const struct receive_stage_arrival in = {
 		.what = CR_RING_SPEECH,
 		.rtp = &rtp,
 		.number = p->codec,
@@ -130,7 +131,7 @@ static void put(struct inflow *f, const struct packet *p, struct heard *h)
 		.at = p->at,
 	};
 
-	if (inflow_packet(f, &in) < 0)
+	if (receive_stage_packet(f, &in) < 0)
 		h->broken = "nothing is refused";
 }
 
@@ -144,11 +145,11 @@ static int by_time(const void *a, const void *b)
 static const char *play(const struct run *r)
 {
 	struct heard h = { .run = r };
-	const struct inflow_cfg cfg = {
+	const struct receive_stage_cfg cfg = {
 		.terms = { .jitter = JITTER_FIXED,
 			   .least = DELAY,
 			   .most = DELAY,
-			   .fill = INFLOW_FILL_ALWAYS },
+			   .fill = RECEIVE_STAGE_FILL_ALWAYS },
 		.clock = clocks[r->first],
 		.step = clocks[r->first] / 50,
 		.slot_bytes = 100,
@@ -157,22 +158,22 @@ static const char *play(const struct run *r)
 		.arg = &h,
 	};
 	static struct packet order[PACKETS];
-	struct inflow *f;
+	struct receive_stage *f;
 	cr_ns due;
 
-	assert_int_equal(inflow_open(&f, &cfg, NULL), 0);
+	assert_int_equal(receive_stage_open(&f, &cfg, NULL), 0);
 	memcpy(order, r->packet, sizeof(order));
 	qsort(order, PACKETS, sizeof(order[0]), by_time);
 	for (unsigned i = 0; i <= PACKETS && !h.broken; i++) {
 		cr_ns until =
 			i < PACKETS ? order[i].at : PACKETS * PTIME + CR_SEC;
 
-		while (h.n < PACKETS && (due = inflow_due(f)) <= until)
-			inflow_poll(f, due);
+		while (h.n < PACKETS && (due = receive_stage_due(f)) <= until)
+			receive_stage_poll(f, due);
 		if (i < PACKETS)
 			put(f, &order[i], &h);
 	}
-	inflow_close(f);
+	receive_stage_close(f);
 	return h.broken || h.n == PACKETS ? h.broken : "every packet comes out";
 }
 
@@ -198,5 +199,6 @@ int main(void)
 		cmocka_unit_test(codecs_by_turns_are_one_stream),
 	};
 
-	return cmocka_run_group_tests_name("inflow_clocks", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("receive_stage_clocks", tests, NULL,
+					   NULL);
 }
