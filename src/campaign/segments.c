@@ -49,7 +49,8 @@ struct segments segments_of(const struct campaign_flow *f, cr_ns duration)
 	return s;
 }
 
-void segment_way_init(struct segment_way *w, struct segments in, uint64_t seed)
+void segment_walk_init(struct segment_walk *w, struct segments in,
+		       uint64_t seed)
 {
 	struct random r = random_fork(seed, 3);
 
@@ -62,7 +63,7 @@ void segment_way_init(struct segment_way *w, struct segments in, uint64_t seed)
 	while (common_divisor(w->step, in.count) != 1);
 }
 
-size_t segment_at(const struct segment_way *w, uint64_t frame)
+size_t segment_at(const struct segment_walk *w, uint64_t frame)
 {
 	uint64_t pos = w->offset + frame;
 	uint64_t segment =

@@ -27,15 +27,16 @@ struct segments {
 struct segments segments_of(const struct campaign_flow *f, cr_ns duration);
 
 /** One call's way. */
-struct segment_way {
+struct segment_walk {
 	struct segments in;
 	uint64_t first, step, offset;
 };
 
 /** That of the call with @seed. */
-void segment_way_init(struct segment_way *w, struct segments in, uint64_t seed);
+void segment_walk_init(struct segment_walk *w, struct segments in,
+		       uint64_t seed);
 
 /** The place of media frame @frame: segment * frames + frame of it. */
-size_t segment_at(const struct segment_way *w, uint64_t frame);
+size_t segment_at(const struct segment_walk *w, uint64_t frame);
 
 #endif

@@ -212,14 +212,14 @@ void source_voice_init(struct source_voice *v, const struct source *s,
 		       uint64_t seed)
 {
 	v->source = s;
-	segment_way_init(&v->way, s->in, seed);
+	segment_walk_init(&v->walk, s->in, seed);
 }
 
 const uint8_t *source_payload(const struct source_voice *v, uint64_t frame,
 			      size_t *bytes)
 {
 	const struct source *s = v->source;
-	size_t at = segment_at(&v->way, frame);
+	size_t at = segment_at(&v->walk, frame);
 
 	*bytes = s->bytes[at];
 	return s->pool + at * s->slot;

@@ -44,7 +44,7 @@ bool source_fits(const struct campaign_flow *a, const struct campaign_flow *b);
 /** One call's speech. */
 struct source_voice {
 	const struct source *source;
-	struct segment_way way;
+	struct segment_walk walk;
 };
 
 void source_voice_init(struct source_voice *v, const struct source *s,

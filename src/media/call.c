@@ -225,9 +225,10 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	c->fd = cfg->out_endpoint  ? cfg->out_endpoint->cfg.fd
 		: cfg->in_endpoint ? cfg->in_endpoint->cfg.fd
 				   : -1;
-	way_init(&c->own_way);
-	way_set(&c->own_way, &cfg->to);
-	c->way = cfg->out_endpoint ? &cfg->out_endpoint->to : &c->own_way;
+	destination_init(&c->own_destination);
+	destination_set(&c->own_destination, &cfg->to);
+	c->destination = cfg->out_endpoint ? &cfg->out_endpoint->to
+					   : &c->own_destination;
 	c->source = cfg->source;
 	c->source_known = cfg->source.ss_family != 0;
 	fill_task(c);
@@ -282,7 +283,7 @@ void call_free(struct call *c)
 {
 	if (!c)
 		return;
-	way_fini(&c->own_way);
+	destination_fini(&c->own_destination);
 	free(atomic_load_explicit(&c->types, memory_order_acquire));
 	receive_stage_close(call_receive_stage(c));
 	free(call_digits(c));
@@ -347,7 +348,7 @@ static void fetch_for_turn(const struct call *c)
 		    offsetof(struct call_cfg, source) -
 			    offsetof(struct call_cfg, ssrc_out));
 	cache_fetch(&c->to, sizeof(struct sockaddr_in6));
-	cache_fetch(&c->way->version, sizeof(c->way->version));
+	cache_fetch(&c->destination->version, sizeof(c->destination->version));
 	cache_fetch(&c->count.done,
 		    offsetof(struct call_counters, delay_max_ns) +
 			    sizeof(c->count.delay_max_ns) -

@@ -238,11 +238,12 @@ struct call {
 	/** Type of those that are passed on, 0: none, and their clock above
 	 * it, Hz. Control's word, stored behind @digits. */
 	atomic_uint event_out;
-	bool buffers;	       /**< its receive stage does; constant */
-	const struct way *way; /**< where packets go to; constant */
-	unsigned way_version;  /**< of what is in @to */
-	bool held;	       /**< that is nothing, as the party asks */
-	int fd;		       /**< from where; -1: the shared port; constant */
+	bool buffers; /**< its receive stage does; constant */
+	const struct destination
+		*destination;	      /**< where packets go to; constant */
+	unsigned destination_version; /**< of what is in @to */
+	bool held;		      /**< that is nothing, as the party asks */
+	int fd; /**< from where; -1: the shared port; constant */
 	struct sockaddr_storage to;
 	struct {
 		cr_ns at; /**< 0: none yet */
@@ -262,7 +263,7 @@ struct call {
 	_Atomic uint64_t pair;
 
 	/** Where packets go to, unless an endpoint says so. */
-	struct way own_way;
+	struct destination own_destination;
 
 	/* control */
 	void *owner; /**< the session it belongs to */

@@ -20,8 +20,8 @@ struct endpoint *endpoint_new(const struct endpoint_cfg *cfg)
 	l->cfg = *cfg;
 	l->terms = cfg->terms;
 	(void)pthread_mutex_init(&l->lock, NULL);
-	way_init(&l->to);
-	way_set(&l->to, &cfg->terms.told);
+	destination_init(&l->to);
+	destination_set(&l->to, &cfg->terms.told);
 	learn_init(&l->learn, &cfg->terms);
 	l->poll_at = l->due[ENDPOINT_OWN] = l->due[ENDPOINT_RECEIVE_STAGE] =
 		CR_NEVER;
@@ -33,7 +33,7 @@ void endpoint_free(struct endpoint *l)
 	if (!l)
 		return;
 	endpoint_rtcp_close(l);
-	way_fini(&l->to);
+	destination_fini(&l->to);
 	(void)pthread_mutex_destroy(&l->lock);
 	free(l);
 }
@@ -63,7 +63,7 @@ static bool moves(const struct endpoint *l, const struct learn_terms *terms)
 		return false;
 	if (terms->mode == LEARN_STRICT || terms->mode == LEARN_ASYMMETRIC)
 		return true;
-	(void)way_read(&l->to, &now);
+	(void)destination_read(&l->to, &now);
 	return !now.ss_family || (before->told.ss_family &&
 				  !address_equal(&before->told, &terms->told));
 }
@@ -76,14 +76,14 @@ void endpoint_again(struct endpoint *l, const struct learn_terms *terms)
 	atomic_fetch_add_explicit(&l->version, 1, memory_order_release);
 	/* before the receiver can have these terms, and learn more */
 	if (moves(l, terms))
-		way_set(&l->to, &terms->told);
+		destination_set(&l->to, &terms->told);
 	(void)pthread_mutex_unlock(&l->lock);
 	l->cfg.terms = *terms;
 }
 
 void endpoint_hold(struct endpoint *l, bool held)
 {
-	way_hold(&l->to, held);
+	destination_hold(&l->to, held);
 }
 
 static bool is_behind(const struct endpoint *l)
@@ -106,12 +106,12 @@ static void take_terms(struct endpoint *l, cr_ns now)
 
 /* Answers go where learn_to() says. Control may have set a newer way just
  * before: then there are newer terms, too. */
-static void set_way(struct endpoint *l, cr_ns now)
+static void set_destination(struct endpoint *l, cr_ns now)
 {
-	way_set(&l->to, learn_to(&l->learn));
+	destination_set(&l->to, learn_to(&l->learn));
 	while (is_behind(l)) {
 		take_terms(l, now);
-		way_set(&l->to, learn_to(&l->learn));
+		destination_set(&l->to, learn_to(&l->learn));
 	}
 }
 
@@ -122,11 +122,11 @@ unsigned endpoint_hear(struct endpoint *l, const struct learn_arrival *p,
 
 	if (is_behind(l)) {
 		take_terms(l, now);
-		set_way(l, now);
+		set_destination(l, now);
 	}
 	result = learn_packet(&l->learn, p, now);
 	if (learn_accepts(result) && result & LEARN_NEW_ADDRESS)
-		set_way(l, now);
+		set_destination(l, now);
 	return result;
 }
 

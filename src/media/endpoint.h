@@ -22,7 +22,7 @@
 #include "base/cache.h"
 #include "base/rcu.h"
 #include "cr/error.h"
-#include "media/way.h"
+#include "media/destination.h"
 #include "media/wheel.h"
 #include "rtp/learn.h"
 #include "rtp/payload_types.h"
@@ -57,7 +57,7 @@ struct endpoint {
 	struct endpoint_cfg cfg; /**< constant but for the terms: control's */
 	struct rcu_later rcu;
 	/** Where answers go. */
-	struct way to;
+	struct destination to;
 	/** NULL: it has no RTCP (media/endpoint_rtcp.h); constant. */
 	struct endpoint_rtcp *rtcp;
 

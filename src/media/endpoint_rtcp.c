@@ -64,7 +64,7 @@ int endpoint_rtcp_open(struct endpoint *l, const struct endpoint_rtcp_cfg *cfg,
 			       (double)cfg->interval / 1e9);
 	}
 	(void)pthread_mutex_init(&r->lock, NULL);
-	way_init(&r->told);
+	destination_init(&r->told);
 	l->rtcp = r;
 	endpoint_rtcp_use(l, &cfg->use);
 	l->cfg.first_poll = rtcp_due(&r->session);
@@ -76,7 +76,7 @@ void endpoint_rtcp_close(struct endpoint *l)
 	if (!l->rtcp)
 		return;
 	(void)pthread_mutex_destroy(&l->rtcp->lock);
-	way_fini(&l->rtcp->told);
+	destination_fini(&l->rtcp->told);
 	free(l->rtcp);
 	l->rtcp = NULL;
 }
@@ -112,9 +112,9 @@ static void take_told(struct endpoint_rtcp *r)
 {
 	struct sockaddr_storage told;
 
-	if (!way_changed(&r->told, r->told_version))
+	if (!destination_changed(&r->told, r->told_version))
 		return;
-	r->told_version = way_read(&r->told, &told);
+	r->told_version = destination_read(&r->told, &told);
 	r->peer[PARTY].from.ss_family = AF_UNSPEC;
 }
 
@@ -132,16 +132,16 @@ static void take_use(struct endpoint_rtcp *r)
 	take_told(r);
 }
 
-void endpoint_rtcp_set_way(struct endpoint *l,
-			   const struct sockaddr_storage *to)
+void endpoint_rtcp_set_destination(struct endpoint *l,
+				   const struct sockaddr_storage *to)
 {
 	struct sockaddr_storage now;
 
 	if (!l->rtcp)
 		return;
-	(void)way_read(&l->rtcp->told, &now);
+	(void)destination_read(&l->rtcp->told, &now);
 	if (!address_equal(&now, to))
-		way_set(&l->rtcp->told, to);
+		destination_set(&l->rtcp->told, to);
 }
 
 void endpoint_rtcp_mux(struct endpoint *l, bool agreed)
@@ -249,8 +249,8 @@ static bool is_host_of(const struct endpoint *l, unsigned i,
 
 	if (i == LISTENER)
 		return has_host(&l->rtcp->cfg.listener, from);
-	(void)way_read(&l->to, &to);
-	(void)way_read(&l->rtcp->told, &told);
+	(void)destination_read(&l->to, &to);
+	(void)destination_read(&l->rtcp->told, &told);
 	return has_host(&to, from) || has_host(&told, from) ||
 	       has_host(&learn->terms.told, from) ||
 	       (learn->known && has_host(&learn->at, from));
@@ -269,18 +269,19 @@ static bool is_as_told(struct endpoint *l, const struct sockaddr_storage *rtp)
 }
 
 /* Where signalling has told, if that is of use. */
-static bool told_way(struct endpoint *l, const struct sockaddr_storage *rtp,
-		     struct sockaddr_storage *to)
+static bool told_destination(struct endpoint *l,
+			     const struct sockaddr_storage *rtp,
+			     struct sockaddr_storage *to)
 {
-	(void)way_read(&l->rtcp->told, to);
+	(void)destination_read(&l->rtcp->told, to);
 	return to->ss_family && !l->rtcp->mux &&
 	       (!rtp->ss_family || is_as_told(l, rtp));
 }
 
 /* Where peer @i is reported to, and by which socket. False: nowhere yet. The
  * party may have moved since its RTCP came. */
-static bool way_to(struct endpoint *l, unsigned i, struct sockaddr_storage *to,
-		   int *fd)
+static bool destination_to(struct endpoint *l, unsigned i,
+			   struct sockaddr_storage *to, int *fd)
 {
 	const struct endpoint_rtcp *r = l->rtcp;
 	const struct endpoint_rtcp_peer *peer = &r->peer[i];
@@ -290,8 +291,9 @@ static bool way_to(struct endpoint *l, unsigned i, struct sockaddr_storage *to,
 	*fd = r->mux ? l->cfg.fd : r->cfg.fd;
 	rtp = r->cfg.listener;
 	if (i == PARTY)
-		(void)way_read(&l->to, &rtp);
-	if (i == PARTY && (!known || peer->mux) && told_way(l, &rtp, to))
+		(void)destination_read(&l->to, &rtp);
+	if (i == PARTY && (!known || peer->mux) &&
+	    told_destination(l, &rtp, to))
 		return true;
 	if (known) {
 		*to = peer->from;
@@ -372,7 +374,7 @@ static void find_destinations(struct endpoint *l, struct destinations *d)
 {
 	d->n = 0;
 	for (unsigned i = 0; i < NPEERS; i++)
-		if (way_to(l, i, &d->to[d->n], &d->fd[d->n]) &&
+		if (destination_to(l, i, &d->to[d->n], &d->fd[d->n]) &&
 		    (!d->n || !address_equal(&d->to[0], &d->to[1])))
 			d->n++;
 }

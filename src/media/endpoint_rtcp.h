@@ -14,9 +14,9 @@
  * *listener*, too. RTCP is believed from hosts that the party has (told or
  * learned) or the listener has; that of others is counted. Reports go where the
  * far side's RTCP comes from, if it has sent some to our port for it; else
- * where signalling has told (endpoint_rtcp_set_way(), RFC 3605), unless the
- * party is not at the host that was told for RTP; else to where its RTP is, one
- * port higher unless it is multiplexed.
+ * where signalling has told (endpoint_rtcp_set_destination(), RFC 3605), unless
+ * the party is not at the host that was told for RTP; else to where its RTP is,
+ * one port higher unless it is multiplexed.
  *
  * Threads:
  *   receiver  of the endpoint: everything, unless stated otherwise
@@ -105,9 +105,9 @@ struct endpoint_rtcp {
 		struct sockaddr_storage from; /**< no family: from nowhere */
 		bool mux;
 	} peer[2];
-	bool mux;	       /**< it was agreed */
-	struct way told;       /**< of the party's RTCP, by signalling */
-	unsigned told_version; /**< of it, that is gone by             */
+	bool mux;		 /**< it was agreed */
+	struct destination told; /**< of the party's RTCP, by signalling */
+	unsigned told_version;	 /**< of it, that is gone by             */
 	struct endpoint_rtcp_sums *sums;
 	uint32_t drops; /**< of its port, counted so far        */
 	cr_ns tell_at;	/**< what is told then; CR_NEVER: nothing new */
@@ -146,8 +146,8 @@ void endpoint_rtcp_mux(struct endpoint *l, bool agreed);
 /** Signalling says that the party of @l has its RTCP at @to, where that is not
  * agreed to be RTP's port; family 0: it does not say. Nothing, if @l has none.
  * Control. */
-void endpoint_rtcp_set_way(struct endpoint *l,
-			   const struct sockaddr_storage *to);
+void endpoint_rtcp_set_destination(struct endpoint *l,
+				   const struct sockaddr_storage *to);
 
 /** A relay passes packet @p on to the party of @l, which has RTCP: in our
  * reports to it we speak for the packet's sender. The relay's thread. */

@@ -250,21 +250,23 @@ static bool accepts(const struct passing *t, struct endpoint *endpoint,
 }
 
 /* Its address may be written at this moment: then the last one is as good. */
-static void take_way(struct relay *r, const struct rtp_packet *p)
+static void take_destination(struct relay *r, const struct rtp_packet *p)
 {
 	bool before = r->held;
 
-	if (way_try(&r->out_endpoint->to, &r->way_version, &r->held, &r->to) &&
+	if (destination_try(&r->out_endpoint->to, &r->destination_version,
+			    &r->held, &r->to) &&
 	    before && !r->held)
 		relay_turn_resume(r, p);
 }
 
 /* For @p, which has come. */
-static bool knows_way(struct relay *r, const struct rtp_packet *p)
+static bool knows_destination(struct relay *r, const struct rtp_packet *p)
 {
-	if (__builtin_expect(way_changed(&r->out_endpoint->to, r->way_version),
+	if (__builtin_expect(destination_changed(&r->out_endpoint->to,
+						 r->destination_version),
 			     0))
-		take_way(r, p);
+		take_destination(r, p);
 	return r->to.ss_family;
 }
 
@@ -339,7 +341,7 @@ static void pass_on(struct relay_burst *out, const struct passing *t)
 	call_count(&r->count.relayed, 1);
 	if (!t->types->clock[t->rtp->pt])
 		call_count(&r->count.relayed_other, 1);
-	if (!knows_way(r, t->rtp)) {
+	if (!knows_destination(r, t->rtp)) {
 		call_count(r->held ? &r->count.held : &r->count.nowhere, 1);
 		return;
 	}

@@ -79,14 +79,14 @@ struct relay {
 	_Atomic(struct call *) call; /**< that it stands for, or NULL      */
 	atomic_uint share;	     /**< enum relay_share                 */
 	/* rx */
-	atomic_bool on;	      /**< it has the packets; others may look    */
-	bool renumbers;	      /**< not as they came                       */
-	uint16_t seq_more;    /**< what is added then ...                 */
-	uint32_t ts_more;     /**< ...                                    */
-	uint32_t ssrc;	      /**< and what it is                         */
-	bool held;	      /**< as the party asks; of @way_version     */
-	unsigned way_version; /**< of what is in @to                      */
-	int fd;		      /**< from where; constant                   */
+	atomic_bool on;	   /**< it has the packets; others may look    */
+	bool renumbers;	   /**< not as they came                       */
+	uint16_t seq_more; /**< what is added then ...                 */
+	uint32_t ts_more;  /**< ...                                    */
+	uint32_t ssrc;	   /**< and what it is                         */
+	bool held; /**< as the party asks; of @destination_version     */
+	unsigned destination_version; /**< of what is in @to */
+	int fd; /**< from where; constant                   */
 	struct relay_sent {
 		cr_ns at; /**< arrival of the newest; 0: none yet */
 		uint32_t ts;

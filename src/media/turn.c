@@ -261,12 +261,13 @@ static void open_unsent(const struct turn *t, const struct live_run *run,
 /* Its address may be written at this moment: then the last one is as good. What
  * is sent again begins a talk spurt: nobody has sent before it for a while (RFC
  * 3551, 4.1). */
-static void take_way(struct call *c)
+static void take_destination(struct call *c)
 {
 	bool before = c->held;
 
-	if (way_try(c->way, &c->way_version, &c->held, &c->to) && before &&
-	    !c->held)
+	if (destination_try(c->destination, &c->destination_version, &c->held,
+			    &c->to) &&
+	    before && !c->held)
 		pipeline_begin_spurt(c->pipeline);
 }
 
@@ -336,8 +337,10 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	t.excess = !quota_fits(&c->quota, w->quota_burst, c->meta.arrival,
 			       pipeline_output_packet(c->pipeline));
 	open_unsent(&t, run, start);
-	if (__builtin_expect(way_changed(c->way, c->way_version), 0))
-		take_way(c);
+	if (__builtin_expect(
+		    destination_changed(c->destination, c->destination_version),
+		    0))
+		take_destination(c);
 	turn_enter_codec(w);
 	err = turn_frame(&t, &in, run->stale);
 	if (!turn_leave_codec(w)) {

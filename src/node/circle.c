@@ -84,7 +84,7 @@ static bool pass(struct passing *at)
 		p = conversation_peer(p->conversation, p);
 		if (!p)
 			return false;
-		(void)way_read(&p->endpoint->endpoint->to, &at->to);
+		(void)destination_read(&p->endpoint->endpoint->to, &at->to);
 		at->ssrc = ssrc_to(p);
 	} else if (nc) {
 		at->to = node_call_settings(nc)->to;

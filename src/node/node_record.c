@@ -54,7 +54,7 @@ static void learned_so_far(const struct endpoint *l, struct record_heard *to)
 	struct sockaddr_storage at;
 
 	changes(&l->learn, to);
-	(void)way_read(&l->to, &at);
+	(void)destination_read(&l->to, &at);
 	if (at.ss_family)
 		to->source =
 			address_text(&at, to->source_is, sizeof(to->source_is));

@@ -281,8 +281,9 @@ static void settings(const struct node_call *nc, struct node_call_info *out)
 	};
 	if (!nc->relays)
 		out->out.ptime = pipeline_side_packet(&cfg.media.out);
-	(void)way_read(nc->call ? nc->call->way : &nc->relay->out_endpoint->to,
-		       &out->to);
+	(void)destination_read(nc->call ? nc->call->destination
+					: &nc->relay->out_endpoint->to,
+			       &out->to);
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
 	out->interface = in_endpoint ? in_endpoint->interface->cfg.name : NULL;
 	if (in_endpoint)

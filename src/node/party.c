@@ -156,7 +156,7 @@ int party_open(struct node *n, const struct party_request *r,
 	p->hold = r->hold;
 	endpoint_hold(p->endpoint->endpoint, p->hold);
 	p->rtcp = r->rtcp_address;
-	endpoint_rtcp_set_way(p->endpoint->endpoint, &p->rtcp);
+	endpoint_rtcp_set_destination(p->endpoint->endpoint, &p->rtcp);
 	p->id = p->endpoint->endpoint->cfg.id;
 	RB_INSERT(party_tree, &n->parties, p);
 	*out = p;
@@ -320,7 +320,7 @@ void party_change(struct party *p, const struct party_terms *to)
 	if (to->hears)
 		endpoint_again(p->endpoint->endpoint, &to->learn);
 	p->rtcp = to->rtcp;
-	endpoint_rtcp_set_way(p->endpoint->endpoint, &p->rtcp);
+	endpoint_rtcp_set_destination(p->endpoint->endpoint, &p->rtcp);
 }
 
 /* --- the end --- */
@@ -436,7 +436,7 @@ void party_endpoint_info(const struct party *p, struct node_endpoint_info *out)
 		.hold = p->hold,
 	};
 	node_endpoint_address(p->endpoint, out->address, sizeof(out->address));
-	(void)way_read(&l->to, &out->to);
+	(void)destination_read(&l->to, &out->to);
 	(void)payload_unknown_text(&l->unknown, out->unknown,
 				   sizeof(out->unknown));
 	node_rtcp_tell(p->endpoint->endpoint, p->endpoint->endpoint, false,

@@ -69,8 +69,8 @@ static int open_file(const char *path, struct cr_err *e)
 }
 
 /* Where entries go to, and how they look. */
-static int open_way(const struct log_config *c, struct log_style *style,
-		    struct cr_err *e)
+static int open_destination(const struct log_config *c, struct log_style *style,
+			    struct cr_err *e)
 {
 	int fd = -1;
 
@@ -93,7 +93,7 @@ int log_open(const struct log_config *c, struct cr_err *e)
 {
 	static bool at_exit;
 	struct log_style style;
-	int fd = open_way(c, &style, e);
+	int fd = open_destination(c, &style, e);
 	int err;
 
 	if (fd < 0)

@@ -139,7 +139,7 @@ void voice_init(struct voice *v, const struct voice_model *m, uint64_t seed)
 	/* as if the call had been going on: some begin with a pause */
 	v->talking = random_chance(&v->random, CR_PPM / 2);
 	if (m->levels)
-		segment_way_init(&v->way, m->in, seed);
+		segment_walk_init(&v->walk, m->in, seed);
 }
 
 /* A level of @db below that of a full-scale square wave, which is a factor of
@@ -184,7 +184,7 @@ static uint8_t talk(struct voice *v)
 uint8_t voice_at(struct voice *v, uint64_t frame)
 {
 	if (v->model->levels)
-		return v->model->levels[segment_at(&v->way, frame)];
+		return v->model->levels[segment_at(&v->walk, frame)];
 	while (v->next <= frame) {
 		v->latest = talk(v);
 		v->next++;

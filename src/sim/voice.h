@@ -49,7 +49,7 @@ static inline bool voice_is_heard(const struct voice_model *m)
 struct voice {
 	const struct voice_model *model;
 	struct random random;
-	struct segment_way way;
+	struct segment_walk walk;
 	uint64_t next;	/**< frame that is not rated yet             */
 	uint64_t turn;	/**< frame at which spurt or pause ends      */
 	uint8_t latest; /**< importance of the frame before @next    */

@@ -154,7 +154,7 @@ static inline int rig_connect(struct rig *g)
 
 	g->c->fd = open_port(&at);
 	peer = open_port(&at);
-	way_set(&g->c->own_way, &at);
+	destination_set(&g->c->own_destination, &at);
 	return peer;
 }
 

@@ -22,7 +22,7 @@
 #define TURNS 41u
 #define REPEATS 16u /* in a turn */
 
-struct way {
+struct destination {
 	const char *name;
 	unsigned buffers; /* 0: epoll */
 	enum inlet_traffic traffic;
@@ -33,7 +33,7 @@ struct way {
 	double took[TURNS];
 };
 
-static struct way ways[] = {
+static struct destination ways[] = {
 	{ .name = "epoll", .sockets = SOCKETS },
 	{ .name = "uring_256", .buffers = 256, .sockets = SOCKETS },
 	{ .name = "uring_512", .buffers = 512, .sockets = SOCKETS },
@@ -61,7 +61,7 @@ static int open_socket(struct sockaddr_storage *at)
 								       : fd;
 }
 
-static int open_way(struct way *w)
+static int open_destination(struct destination *w)
 {
 	const struct receive_ring_sizes sizes = { 256, 4 * w->buffers,
 						  w->buffers };
@@ -80,7 +80,7 @@ static int open_way(struct way *w)
 }
 
 /* All that waits. Returns how many packets. */
-static unsigned receive(struct way *w)
+static unsigned receive(struct destination *w)
 {
 	struct inlet_packet p;
 	unsigned n = 0;
@@ -92,7 +92,7 @@ static unsigned receive(struct way *w)
 }
 
 /* ns per packet, @n at a time. */
-static double turn(struct way *w, unsigned n)
+static double turn(struct destination *w, unsigned n)
 {
 	static const uint8_t packet[BYTES];
 	cr_ns spent = 0;
@@ -150,7 +150,7 @@ int receive_ways_measure(void)
 		err = peer[i] < 0 ? peer[i] : 0;
 	}
 	for (unsigned w = 0; w < NWAYS && !err; w++)
-		err = open_way(&ways[w]);
+		err = open_destination(&ways[w]);
 	if (err)
 		return err;
 	(void)printf("{\"rows\": [");

@@ -19,7 +19,7 @@
 enum { A = 0x22222222, B = 0x11111111 };
 
 /* The way to the other party; one RTCP packet at a time is on it. */
-struct way {
+struct destination {
 	cr_ns delay;
 	unsigned loses; /* every such packet; 0: none */
 	uint8_t buf[RTCP_BUILD_BYTES];
@@ -30,7 +30,7 @@ struct way {
 struct party {
 	struct rtcp_session s;
 	struct rtcp_sent sent;
-	struct way way;
+	struct destination way;
 	uint32_t ssrc;
 	uint16_t seq;
 };
@@ -50,16 +50,16 @@ static void begin(struct party *p, uint32_t ssrc, const char *cname,
 	CR_ASSERT(!rtcp_session_init(&p->s, &cfg, 0));
 	p->ssrc = ssrc;
 	p->seq = 65000;
-	p->way.delay = delay;
-	p->way.loses = loses;
+	p->destination.delay = delay;
+	p->destination.loses = loses;
 }
 
 static void print(const struct party *p, cr_ns at)
 {
 	(void)printf("%" PRId64 " %s ", at / CR_US,
 		     p->ssrc == A ? "out" : "in");
-	for (size_t i = 0; i < p->way.n; i++)
-		(void)printf("%02x", p->way.buf[i]);
+	for (size_t i = 0; i < p->destination.n; i++)
+		(void)printf("%02x", p->destination.buf[i]);
 	(void)printf("\n");
 }
 
@@ -70,7 +70,7 @@ static void speak(struct party *from, struct party *to, cr_ns now)
 				      .ts = from->seq * 160u };
 
 	rtcp_sent_rtp(&from->sent, 160, p.ts, now);
-	if (!from->way.loses || from->seq % from->way.loses)
+	if (!from->destination.loses || from->seq % from->destination.loses)
 		(void)rtcp_heard_rtp(&to->s, &p, true,
 				     now + from->seq % 3 * CR_MS);
 	from->seq++;
@@ -79,24 +79,24 @@ static void speak(struct party *from, struct party *to, cr_ns now)
 /* @n octets are on their way; the first party's are seen as they leave. */
 static void post(struct party *p, size_t n, cr_ns now)
 {
-	CR_ASSERT(!p->way.n || !n);
+	CR_ASSERT(!p->destination.n || !n);
 	if (!n)
 		return;
-	p->way.n = n;
-	p->way.arrives = now + p->way.delay;
+	p->destination.n = n;
+	p->destination.arrives = now + p->destination.delay;
 	if (p->ssrc == A)
 		print(p, now);
 }
 
 static void deliver(struct party *from, struct party *to, cr_ns now)
 {
-	if (!from->way.n || from->way.arrives > now)
+	if (!from->destination.n || from->destination.arrives > now)
 		return;
 	if (from->ssrc == B)
-		print(from, from->way.arrives);
-	CR_ASSERT(!rtcp_heard(&to->s, from->way.buf, from->way.n,
-			      from->way.arrives));
-	from->way.n = 0;
+		print(from, from->destination.arrives);
+	CR_ASSERT(!rtcp_heard(&to->s, from->destination.buf,
+			      from->destination.n, from->destination.arrives));
+	from->destination.n = 0;
 }
 
 static void step(struct party *a, struct party *b, cr_ns now)
@@ -108,10 +108,12 @@ static void step(struct party *a, struct party *b, cr_ns now)
 		if (now < 30 * CR_SEC) /* and listens from then on */
 			speak(b, a, now);
 	}
-	if (!a->way.n)
-		post(a, rtcp_build(&a->s, a->way.buf, now, WALL + now), now);
-	if (!b->way.n)
-		post(b, rtcp_build(&b->s, b->way.buf, now, WALL + now), now);
+	if (!a->destination.n)
+		post(a, rtcp_build(&a->s, a->destination.buf, now, WALL + now),
+		     now);
+	if (!b->destination.n)
+		post(b, rtcp_build(&b->s, b->destination.buf, now, WALL + now),
+		     now);
 }
 
 int main(void)
@@ -123,11 +125,12 @@ int main(void)
 	begin(&b, B, "bob@example.com", 40 * CR_MS, 0);
 	for (; now < 60 * CR_SEC; now += STEP)
 		step(&a, &b, now);
-	for (; a.way.n || b.way.n; now += STEP) {
+	for (; a.destination.n || b.destination.n; now += STEP) {
 		deliver(&b, &a, now);
 		deliver(&a, &b, now);
 	}
-	post(&a, rtcp_bye(&a.s, a.way.buf, now, WALL + now, "the end"), now);
+	post(&a, rtcp_bye(&a.s, a.destination.buf, now, WALL + now, "the end"),
+	     now);
 	(void)printf("rtt %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
 		     feedback_mean(&a.s.far.rtt), a.s.far.rtt.min,
 		     a.s.far.rtt.max, a.s.far.rtt.n);

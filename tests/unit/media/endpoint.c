@@ -20,7 +20,7 @@ static void assert_answers_to(const struct endpoint *l, const char *text)
 	const struct sockaddr_storage want = at(text);
 	struct sockaddr_storage got;
 
-	(void)way_read(&l->to, &got);
+	(void)destination_read(&l->to, &got);
 	assert_true(address_equal(&got, &want));
 }
 

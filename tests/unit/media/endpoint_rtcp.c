@@ -249,7 +249,7 @@ static void reports_go_where_was_told(void **state)
 	open_party(&r);
 	terms.told = r.rtp;
 	open_rig(&r, ENDPOINT_RTCP_PORT, &terms);
-	endpoint_rtcp_set_way(r.endpoint, &told);
+	endpoint_rtcp_set_destination(r.endpoint, &told);
 	report(&r);
 	assert_true(has_come(told_fd) && !has_come(r.rtcp_fd));
 	assert_int_equal(hear_from(&r, &r.rtp, true), ENDPOINT_RTCP_HEARD);
@@ -258,23 +258,23 @@ static void reports_go_where_was_told(void **state)
 	assert_int_equal(hear_from(&r, &r.rtcp, false), ENDPOINT_RTCP_HEARD);
 	report(&r); /* it is symmetric */
 	assert_true(has_come(r.rtcp_fd) && !has_come(told_fd));
-	endpoint_rtcp_set_way(r.endpoint, &told); /* nothing new */
+	endpoint_rtcp_set_destination(r.endpoint, &told); /* nothing new */
 	report(&r);
 	assert_true(has_come(r.rtcp_fd) && !has_come(told_fd));
-	endpoint_rtcp_set_way(r.endpoint,
-			      &foreign); /* another host of its own */
+	endpoint_rtcp_set_destination(r.endpoint,
+				      &foreign); /* another host of its own */
 	assert_int_equal(hear_from(&r, &foreign, false), ENDPOINT_RTCP_HEARD);
-	endpoint_rtcp_set_way(r.endpoint, &told);
+	endpoint_rtcp_set_destination(r.endpoint, &told);
 	report(&r);
 	assert_true(has_come(told_fd) && !has_come(r.rtcp_fd));
 	endpoint_rtcp_mux(r.endpoint, true);
 	report(&r);
 	assert_true(has_come(r.rtp_fd) && !has_come(told_fd));
 	endpoint_rtcp_mux(r.endpoint, false);
-	endpoint_rtcp_set_way(r.endpoint, &none);
+	endpoint_rtcp_set_destination(r.endpoint, &none);
 	report(&r);
 	assert_true(has_come(r.rtcp_fd) && !has_come(told_fd));
-	endpoint_rtcp_set_way(r.endpoint, &told);
+	endpoint_rtcp_set_destination(r.endpoint, &told);
 	say(&r, &nat, 1); /* it is behind NAT */
 	report(&r);
 	assert_false(has_come(told_fd));

@@ -276,7 +276,7 @@ static void calls_with_ports_of_their_own_leave_together(void **state)
 			calls[i] = new_call();
 		calls[i]->fd = i == NO_PORT ? 1 << 20 : open_port(&at);
 		peer[i] = open_port(&at);
-		way_set(&calls[i]->own_way, &at);
+		destination_set(&calls[i]->own_destination, &at);
 		calls[i]->claimed = payload;
 		calls[i]->meta.bytes = sizeof(payload);
 	}

@@ -351,8 +351,8 @@ static void without_a_journal_is_an_error(void **state)
 }
 
 /* stderr is what @stream says: the log goes to the journal, or not. */
-static void expect_way(const char *stream, const struct log_config *how,
-		       bool journal)
+static void expect_destination(const char *stream, const struct log_config *how,
+			       bool journal)
 {
 	int fd = journal_at(how->journal);
 	char octet;
@@ -380,16 +380,16 @@ static void where_stderr_is_the_journal_its_fields_are_used(void **state)
 	assert_int_equal(fstat(STDERR_FILENO, &is), 0);
 	(void)snprintf(stream, sizeof(stream), "%ju:%ju", (uintmax_t)is.st_dev,
 		       (uintmax_t)is.st_ino);
-	expect_way(stream, &how, true);
+	expect_destination(stream, &how, true);
 	how.path = path;
-	expect_way(stream, &how, false);
+	expect_destination(stream, &how, false);
 	how.path = NULL;
 	how.format = LOG_JSON;
-	expect_way(stream, &how, false);
+	expect_destination(stream, &how, false);
 	how.format = LOG_AUTO;
 	(void)strcat(stream, "1");
-	expect_way(stream, &how, false);
-	expect_way("nonsense", &how, false);
+	expect_destination(stream, &how, false);
+	expect_destination("nonsense", &how, false);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

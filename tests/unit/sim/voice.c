@@ -144,8 +144,8 @@ static void coded_turns_come_in_the_feeders_order(void **state)
 		source_voice_init(&live, source, 40 + call);
 		voice_init(&simulated, &model, 40 + call);
 		for (uint64_t i = 0; i < FRAMES; i++)
-			assert_int_equal(segment_at(&live.way, i),
-					 segment_at(&simulated.way, i));
+			assert_int_equal(segment_at(&live.walk, i),
+					 segment_at(&simulated.walk, i));
 	}
 	voice_model_close(&model);
 	source_close(source);

@@ -9,7 +9,7 @@
 
 #include "base/address.h"
 #include "cmocka_cr.h"
-#include "media/way.h"
+#include "media/destination.h"
 
 enum { WRITES = 200000, WRITERS = 2 };
 
@@ -28,12 +28,12 @@ static struct sockaddr_storage numbered(uint16_t n)
 
 static void *write_many(void *arg)
 {
-	struct way *w = arg;
+	struct destination *w = arg;
 
 	for (unsigned i = 0; i < WRITES; i++) {
 		const struct sockaddr_storage a = numbered((uint16_t)i);
 
-		way_set(w, &a);
+		destination_set(w, &a);
 	}
 	return NULL;
 }
@@ -42,16 +42,16 @@ static void an_address_is_never_torn(void **state)
 {
 	pthread_t writer[WRITERS];
 	unsigned version = 0, changes = 0;
-	struct way w;
+	struct destination w;
 
 	(void)state;
-	way_init(&w);
+	destination_init(&w);
 	for (unsigned i = 0; i < WRITERS; i++)
 		assert_int_equal(
 			pthread_create(&writer[i], NULL, write_many, &w), 0);
 	while (version != 2 * WRITERS * WRITES) {
 		struct sockaddr_storage got, whole;
-		unsigned now = way_read(&w, &got);
+		unsigned now = destination_read(&w, &got);
 
 		assert_true(now >= version && now % 2 == 0);
 		changes += now != version;
@@ -65,30 +65,30 @@ static void an_address_is_never_torn(void **state)
 	for (unsigned i = 0; i < WRITERS; i++)
 		(void)pthread_join(writer[i], NULL);
 	assert_true(changes > 0);
-	assert_false(way_changed(&w, version));
-	way_fini(&w);
+	assert_false(destination_changed(&w, version));
+	destination_fini(&w);
 }
 
 static void nowhere_is_told_from_somewhere(void **state)
 {
 	const struct sockaddr_storage none = { .ss_family = AF_UNSPEC };
 	struct sockaddr_storage at, got;
-	struct way w;
+	struct destination w;
 
 	(void)state;
-	way_init(&w);
-	assert_false(way_changed(&w, 0));
-	assert_int_equal(way_read(&w, &got), 0);
+	destination_init(&w);
+	assert_false(destination_changed(&w, 0));
+	assert_int_equal(destination_read(&w, &got), 0);
 	assert_int_equal(got.ss_family, AF_UNSPEC);
 	assert_int_equal(address_parse("192.0.2.7:4000", &at), 0);
-	way_set(&w, &at);
-	assert_true(way_changed(&w, 0));
-	(void)way_read(&w, &got);
+	destination_set(&w, &at);
+	assert_true(destination_changed(&w, 0));
+	(void)destination_read(&w, &got);
 	assert_true(address_equal(&got, &at));
-	way_set(&w, &none);
-	(void)way_read(&w, &got);
+	destination_set(&w, &none);
+	(void)destination_read(&w, &got);
 	assert_int_equal(got.ss_family, AF_UNSPEC);
-	way_fini(&w);
+	destination_fini(&w);
 }
 
 /* A writer without a CPU must not keep a sender on it for ever. */
@@ -98,20 +98,20 @@ static void who_tries_does_not_wait(void **state)
 	struct sockaddr_storage got = { 0 };
 	unsigned version = 0;
 	bool held = false;
-	struct way w;
+	struct destination w;
 
 	(void)state;
-	way_init(&w);
-	way_set(&w, &a);
+	destination_init(&w);
+	destination_set(&w, &a);
 	atomic_fetch_add(&w.version, 1); /* in the midst of another one */
-	assert_false(way_try(&w, &version, &held, &got));
+	assert_false(destination_try(&w, &version, &held, &got));
 	assert_int_equal(version, 0);
 	assert_int_equal(got.ss_family, AF_UNSPEC);
 	atomic_fetch_add(&w.version, 1);
-	assert_true(way_try(&w, &version, &held, &got));
+	assert_true(destination_try(&w, &version, &held, &got));
 	assert_memory_equal(&got, &a, sizeof(got));
-	assert_false(way_changed(&w, version));
-	way_fini(&w);
+	assert_false(destination_changed(&w, version));
+	destination_fini(&w);
 }
 
 /* Its address is known, changes, and is there again. */
@@ -121,29 +121,29 @@ static void a_way_that_is_held_leads_nowhere(void **state)
 	struct sockaddr_storage got;
 	unsigned version = 0;
 	bool held = false;
-	struct way w;
+	struct destination w;
 
 	(void)state;
-	way_init(&w);
-	way_set(&w, &a);
-	assert_true(way_try(&w, &version, &held, &got));
+	destination_init(&w);
+	destination_set(&w, &a);
+	assert_true(destination_try(&w, &version, &held, &got));
 	assert_false(held);
-	way_hold(&w, true);
-	assert_true(way_changed(&w, version));
-	assert_true(way_try(&w, &version, &held, &got));
+	destination_hold(&w, true);
+	assert_true(destination_changed(&w, version));
+	assert_true(destination_try(&w, &version, &held, &got));
 	assert_true(held);
 	assert_int_equal(got.ss_family, AF_UNSPEC);
-	way_set(&w, &b);
-	assert_true(way_try(&w, &version, &held, &got));
+	destination_set(&w, &b);
+	assert_true(destination_try(&w, &version, &held, &got));
 	assert_true(held);
 	assert_int_equal(got.ss_family, AF_UNSPEC);
-	(void)way_read(&w, &got);
+	(void)destination_read(&w, &got);
 	assert_memory_equal(&got, &b, sizeof(got));
-	way_hold(&w, false);
-	assert_true(way_try(&w, &version, &held, &got));
+	destination_hold(&w, false);
+	assert_true(destination_try(&w, &version, &held, &got));
 	assert_false(held);
 	assert_memory_equal(&got, &b, sizeof(got));
-	way_fini(&w);
+	destination_fini(&w);
 }
 
 int main(void)

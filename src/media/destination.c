@@ -2,29 +2,30 @@
 /*
  * Where packets go to.
  */
-#include "media/way.h"
+#include "media/destination.h"
 
 #include <netinet/in.h>
 #include <string.h>
 
 #include "base/address.h"
 
-_Static_assert(WAY_WORDS * sizeof(uint64_t) >= sizeof(struct sockaddr_in6),
+_Static_assert(DESTINATION_WORDS * sizeof(uint64_t) >=
+		       sizeof(struct sockaddr_in6),
 	       "an address fits");
 
-void way_init(struct way *w)
+void destination_init(struct destination *w)
 {
 	memset(w, 0, sizeof(*w));
 	(void)pthread_mutex_init(&w->lock, NULL);
 }
 
-void way_fini(struct way *w)
+void destination_fini(struct destination *w)
 {
 	(void)pthread_mutex_destroy(&w->lock);
 }
 
 /* Lock held: readers wait, or do not believe what they read. */
-static unsigned begin_change(struct way *w)
+static unsigned begin_change(struct destination *w)
 {
 	unsigned version =
 		atomic_load_explicit(&w->version, memory_order_relaxed);
@@ -35,29 +36,29 @@ static unsigned begin_change(struct way *w)
 	return version;
 }
 
-static void end_change(struct way *w, unsigned version)
+static void end_change(struct destination *w, unsigned version)
 {
 	/* release, pairs with look() */
 	atomic_store_explicit(&w->version, version + 2, memory_order_release);
 }
 
-void way_set(struct way *w, const struct sockaddr_storage *to)
+void destination_set(struct destination *w, const struct sockaddr_storage *to)
 {
-	uint64_t word[WAY_WORDS] = { 0 };
+	uint64_t word[DESTINATION_WORDS] = { 0 };
 	unsigned version;
 
 	if (to->ss_family)
 		memcpy(word, to, address_length(to));
 	(void)pthread_mutex_lock(&w->lock);
 	version = begin_change(w);
-	for (unsigned i = 0; i < WAY_WORDS; i++)
+	for (unsigned i = 0; i < DESTINATION_WORDS; i++)
 		atomic_store_explicit(&w->word[i], word[i],
 				      memory_order_relaxed);
 	end_change(w, version);
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
-void way_hold(struct way *w, bool held)
+void destination_hold(struct destination *w, bool held)
 {
 	unsigned version;
 
@@ -69,14 +70,14 @@ void way_hold(struct way *w, bool held)
 }
 
 /* What is there, as a whole. False: it is written. */
-static bool look(const struct way *w, unsigned *version, bool *held,
-		 uint64_t word[WAY_WORDS])
+static bool look(const struct destination *w, unsigned *version, bool *held,
+		 uint64_t word[DESTINATION_WORDS])
 {
 	unsigned before =
 		atomic_load_explicit(&w->version, memory_order_acquire);
 	bool is_held;
 
-	for (unsigned i = 0; i < WAY_WORDS; i++)
+	for (unsigned i = 0; i < DESTINATION_WORDS; i++)
 		word[i] =
 			atomic_load_explicit(&w->word[i], memory_order_relaxed);
 	is_held = atomic_load_explicit(&w->held, memory_order_relaxed);
@@ -90,10 +91,10 @@ static bool look(const struct way *w, unsigned *version, bool *held,
 	return true;
 }
 
-bool way_try(const struct way *w, unsigned *version, bool *held,
-	     struct sockaddr_storage *to)
+bool destination_try(const struct destination *w, unsigned *version, bool *held,
+		     struct sockaddr_storage *to)
 {
-	uint64_t word[WAY_WORDS];
+	uint64_t word[DESTINATION_WORDS];
 
 	if (!look(w, version, held, word))
 		return false;
@@ -103,9 +104,10 @@ bool way_try(const struct way *w, unsigned *version, bool *held,
 	return true;
 }
 
-unsigned way_read(const struct way *w, struct sockaddr_storage *to)
+unsigned destination_read(const struct destination *w,
+			  struct sockaddr_storage *to)
 {
-	uint64_t word[WAY_WORDS];
+	uint64_t word[DESTINATION_WORDS];
 	unsigned version;
 	bool held;
 
