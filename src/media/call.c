@@ -16,7 +16,7 @@
 #define PACKET_PCM_MAX (60 * CR_MS)
 
 /* Comfort noise and telephone events must fit, too. */
-#define BESIDE_SPEECH_BYTES 32u
+#define AUX_BYTES 32u
 
 /* The largest payload worth accepting from @in, bytes. */
 static size_t largest_payload(const struct pipeline_side *in)
@@ -189,19 +189,19 @@ static int open_media(struct call *c, const struct call_cfg *cfg,
 static int open_flows(struct call *c, const struct call_cfg *cfg,
 		      struct cr_err *e)
 {
-	const struct beside_types none = { 0 };
-	struct call_beside beside = { .types = call_beside_types(cfg, none) };
+	const struct aux_types none = { 0 };
+	struct call_aux aux = { .types = call_aux_types(cfg, none) };
 	int err;
 
 	c->slot_bytes = slot_bytes_of(cfg);
-	if (c->slot_bytes < BESIDE_SPEECH_BYTES)
-		c->slot_bytes = BESIDE_SPEECH_BYTES;
-	err = call_beside_make(&beside, c, cfg, e);
+	if (c->slot_bytes < AUX_BYTES)
+		c->slot_bytes = AUX_BYTES;
+	err = call_aux_make(&aux, c, cfg, e);
 	if (err)
 		return err;
-	call_set_beside(c, cfg, &beside);
-	c->buffers = beside.receive_stage &&
-		     receive_stage_buffers(beside.receive_stage);
+	call_set_aux(c, cfg, &aux);
+	c->buffers =
+		aux.receive_stage && receive_stage_buffers(aux.receive_stage);
 	return 0;
 }
 

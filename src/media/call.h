@@ -26,7 +26,7 @@
 #include "engine/live.h"
 #include "engine/release.h"
 #include "media/arrivals.h"
-#include "media/beside.h"
+#include "media/aux_pt.h"
 #include "media/counters.h"
 #include "media/gaps.h"
 #include "media/digits.h"
@@ -161,7 +161,7 @@ struct call {
 	 * expected, and the number of its codec in the pipeline above it. */
 	atomic_uint speech;
 	/** What comes among it; stored behind @receive stage. */
-	_Atomic(struct beside_types) beside;
+	_Atomic(struct aux_types) aux;
 	_Atomic(struct call_types *) types; /**< all; NULL: there is one */
 	/** NULL: packets are frames. Control gives it one, which is rx's then
 	 * for good. */
@@ -316,7 +316,7 @@ void call_settle(struct call_cfg *cfg, const struct cr_cost *measured);
 /**
  * Let @c go on as @to, a settled configuration that differs from its own in
  * class, period, deadline, weight, nice, contract, cost, codecs and mode only;
- * what it has beside speech: call_set_beside().
+ * what it has beside speech: call_set_aux().
  * The engine has been told, see live_change(); rx takes its part at the next
  * packet. The encoder's mode stays, because a CMR may have set it meanwhile. A
  * caller that wants to overrule the CMR calls pipeline_set_mode(). Control
@@ -338,31 +338,31 @@ void call_types_free(struct call_types *t, struct call *c);
 void call_set_types(struct call *c, struct call_types *t, uint8_t first);
 
 /** What a call is to have beside speech. */
-struct call_beside {
-	struct beside_types types; /**< what comes */
+struct call_aux {
+	struct aux_types types; /**< what comes */
 	struct receive_stage
 		*receive_stage; /**< that it has not had yet, or NULL */
 	struct digits *digits;	/**< as that */
 };
 
 /** What comes by @cfg where @was came before. */
-struct beside_types call_beside_types(const struct call_cfg *cfg,
-				      struct beside_types was);
+struct aux_types call_aux_types(const struct call_cfg *cfg,
+				struct aux_types was);
 /** Make what @c needs to go on as @to; @b->types is the caller's to set. 0; or
  * -EINVAL, -ENOMEM with @e. Control thread, as the next two. */
-int call_beside_make(struct call_beside *b, struct call *c,
-		     const struct call_cfg *to, struct cr_err *e);
+int call_aux_make(struct call_aux *b, struct call *c, const struct call_cfg *to,
+		  struct cr_err *e);
 /** It is not wanted. */
-void call_beside_drop(struct call_beside *b);
+void call_aux_drop(struct call_aux *b);
 /** Go by @b and @to, from the next packet on; what was made is the call's then.
  */
-void call_set_beside(struct call *c, const struct call_cfg *to,
-		     const struct call_beside *b);
+void call_set_aux(struct call *c, const struct call_cfg *to,
+		  const struct call_aux *b);
 
 /** What comes among its speech. The receiver; control. */
-static inline struct beside_types call_beside(const struct call *c)
+static inline struct aux_types call_aux(const struct call *c)
 {
-	return atomic_load_explicit(&c->beside, memory_order_acquire);
+	return atomic_load_explicit(&c->aux, memory_order_acquire);
 }
 
 static inline struct receive_stage *call_receive_stage(const struct call *c)

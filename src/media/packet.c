@@ -42,12 +42,12 @@ struct kind {
 
 static struct kind kind_of(struct call *c, uint8_t pt)
 {
-	const struct beside_types t = call_beside(c);
-	struct kind k = { .what = beside_what(t, pt),
+	const struct aux_types t = call_aux(c);
+	struct kind k = { .what = aux_what(t, pt),
 			  .codec = call_codec_of(c, pt) };
 
 	if (__builtin_expect(k.what == CR_RING_EVENT, 0))
-		k.clock = t.khz[beside_event(t, pt)] * 1000u;
+		k.clock = t.khz[aux_event(t, pt)] * 1000u;
 	return k;
 }
 

@@ -330,7 +330,7 @@ static void gone(void *arg, const struct jitter_output *packet)
 {
 	struct receive_stage *f = arg;
 
-	if (packet->beside)
+	if (packet->aux)
 		play(f, packet, f->now);
 	else
 		f->cfg.gone(f->cfg.arg);
@@ -402,15 +402,15 @@ static enum jitter_put buffer(struct receive_stage *f,
 			      const struct receive_stage_arrival *in,
 			      uint32_t place, const struct extent *x)
 {
-	const bool beside = in->what == CR_RING_EVENT;
+	const bool aux = in->what == CR_RING_EVENT;
 	const struct jitter_input put = {
 		.rtp = in->rtp,
 		.arrival = in->at,
 		.duration = in->what == CR_RING_SPEECH ? x->units : 0,
 		.silent = x->silent,
-		.beside = beside,
+		.aux = aux,
 		.tag = tag_of(in),
-		.shift = place - in->rtp->ts + (beside ? lasted(f, in) : 0),
+		.shift = place - in->rtp->ts + (aux ? lasted(f, in) : 0),
 	};
 
 	return jitter_put(f->jitter, &put);

@@ -33,7 +33,7 @@ static void map_named(uint8_t type[128], const uint8_t *in, unsigned n,
  * one of them takes. Those that both have named go in any case. */
 static void map_types(struct relay_types *t, const struct call_cfg *cfg)
 {
-	const struct beside_types *b = &t->beside;
+	const struct aux_types *b = &t->aux;
 	const uint8_t noise[] = { b->noise, b->former_noise };
 	bool alike = cfg->pt_in == cfg->pt_out;
 
@@ -51,7 +51,7 @@ static void map_types(struct relay_types *t, const struct call_cfg *cfg)
 static void map_passed(struct relay_types *t, const struct call_cfg *cfg)
 {
 	const struct passed_types *p = &cfg->codecs->passed;
-	const struct beside_types *b = &t->beside;
+	const struct aux_types *b = &t->aux;
 
 	memset(t->type, RELAY_NO_TYPE, sizeof(t->type));
 	for (unsigned i = 0; i < p->n; i++) {
@@ -68,7 +68,7 @@ static void map_passed(struct relay_types *t, const struct call_cfg *cfg)
 }
 
 struct relay_types *relay_types_new(const struct call_cfg *cfg,
-				    struct beside_types beside)
+				    struct aux_types aux)
 {
 	struct relay_types *t = calloc(1, sizeof(*t));
 
@@ -76,7 +76,7 @@ struct relay_types *relay_types_new(const struct call_cfg *cfg,
 		return NULL;
 	t->in = cfg->pt_in;
 	t->period = cfg->release.period;
-	t->beside = beside;
+	t->aux = aux;
 	if (cfg->codecs && cfg->codecs->passed.n)
 		map_passed(t, cfg);
 	else
@@ -94,7 +94,7 @@ void relay_types_keep(struct relay_types *t, const struct relay_types *former)
 {
 	for (uint8_t pt = 0; pt < 128; pt++)
 		if (former->clock[pt] && t->type[pt] == RELAY_NO_TYPE &&
-		    beside_what(t->beside, pt) == CR_RING_SPEECH &&
+		    aux_what(t->aux, pt) == CR_RING_SPEECH &&
 		    !is_taken(t, former->type[pt]))
 			t->type[pt] = former->type[pt];
 }
@@ -102,8 +102,7 @@ void relay_types_keep(struct relay_types *t, const struct relay_types *former)
 void relay_types_leave(struct relay_types *t, const struct call_types *others)
 {
 	for (uint8_t pt = 0; pt < 128; pt++)
-		if (!t->clock[pt] &&
-		    beside_what(t->beside, pt) == CR_RING_SPEECH &&
+		if (!t->clock[pt] && aux_what(t->aux, pt) == CR_RING_SPEECH &&
 		    payload_type_kind(payload_types_find(&others->table, pt)) ==
 			    PAYLOAD_TYPE_SPEECH)
 			t->type[pt] = RELAY_NO_TYPE;
@@ -203,7 +202,7 @@ bool relay_sends_as(const struct relay *r, uint32_t *ssrc)
 static bool is_agreed(const struct relay_types *t, uint8_t pt)
 {
 	return t->clock[pt] || pt == NOISE_PT ||
-	       beside_what(t->beside, pt) != CR_RING_SPEECH;
+	       aux_what(t->aux, pt) != CR_RING_SPEECH;
 }
 
 /* A packet on its way. */

@@ -50,7 +50,7 @@
 /** What payload types become. */
 struct relay_types {
 	uint8_t in; /**< the codec's */
-	struct beside_types beside;
+	struct aux_types aux;
 	uint8_t type[128];
 	/** Of the timestamps of speech that was agreed on, Hz; 0: is none. */
 	uint32_t clock[128];
@@ -105,7 +105,7 @@ struct relay {
  * @beside: what comes among speech, and came before. NULL: out of memory.
  * Control, as the next three. */
 struct relay_types *relay_types_new(const struct call_cfg *cfg,
-				    struct beside_types beside);
+				    struct aux_types aux);
 /** And, where its numbers are free, the speech of @former: parties that have
  * not heard of a change go on by that. */
 void relay_types_keep(struct relay_types *t, const struct relay_types *former);

@@ -276,8 +276,8 @@ static int check_endpoint(const struct call_cfg *cfg,
 							       : "noise");
 }
 
-static int check_beside(struct call_cfg *cfg, const struct call_request *r,
-			const struct call_names *names, struct cr_err *e)
+static int check_aux(struct call_cfg *cfg, const struct call_request *r,
+		     const struct call_names *names, struct cr_err *e)
 {
 	const struct call_reception_request *in = &r->in.reception;
 	struct telephone_event_types sent;
@@ -317,7 +317,7 @@ int call_check_stream(struct call_cfg *out, const struct call_request *r,
 		return cr_fail(e, -EINVAL,
 			       "rtcp: goes with port \"own\"; there is none at "
 			       "the shared port");
-	if (check_sides(&cfg, r, names, e) || check_beside(&cfg, r, names, e) ||
+	if (check_sides(&cfg, r, names, e) || check_aux(&cfg, r, names, e) ||
 	    check_times(&cfg, r, names, e) ||
 	    check_release(&cfg, &r->release, &r->terms.contract, e) ||
 	    check_terms(&cfg, &r->terms, e))

@@ -24,7 +24,7 @@ struct recode {
 	struct call *fresh;	    /* the call that it has not had; or NULL */
 	struct call_codecs *codecs; /* the call's, then; NULL: one */
 	struct call_types *types;
-	struct call_beside beside;
+	struct call_aux aux;
 	struct pipeline_output *output; /* NULL: as it is */
 	struct relay_types *passes;	/* the relay's, then */
 	struct relay *relay;		/* that it has not had; or NULL */
@@ -45,7 +45,7 @@ static void give_up(struct recode *r)
 
 	free(r->codecs);
 	call_types_free(r->types, c);
-	call_beside_drop(&r->beside);
+	call_aux_drop(&r->aux);
 	pipeline_output_free(r->output);
 	call_free(r->fresh);
 	if (r->relay)
@@ -113,7 +113,7 @@ static int make_call(struct recode *r, struct cr_err *e)
 	c = r->fresh ? r->fresh : r->nc->call;
 	err = call_types_new(&r->types, c, &all, e);
 	if (!err)
-		err = call_beside_make(&r->beside, c, r->to, e);
+		err = call_aux_make(&r->aux, c, r->to, e);
 	if (!err && !r->fresh &&
 	    !pipeline_side_same(&call_settings(r->nc->call)->media.out, out))
 		err = pipeline_output_new(&r->output, out, true, e);
@@ -124,7 +124,7 @@ static int make_relay(struct recode *r, struct cr_err *e)
 {
 	const struct node_call *nc = r->nc;
 
-	r->passes = relay_types_new(r->to, r->beside.types);
+	r->passes = relay_types_new(r->to, r->aux.types);
 	if (r->passes && !nc->relay)
 		r->relay = relay_new_for(nc->call, r->to, r->passes);
 	if (!r->passes || (!nc->relay && !r->relay))
@@ -137,10 +137,9 @@ static int make_relay(struct recode *r, struct cr_err *e)
 }
 
 /* What comes among the speech of @nc now. */
-static struct beside_types beside_now(const struct node_call *nc)
+static struct aux_types aux_now(const struct node_call *nc)
 {
-	return nc->relays ? relay_types(nc->relay)->beside
-			  : call_beside(nc->call);
+	return nc->relays ? relay_types(nc->relay)->aux : call_aux(nc->call);
 }
 
 static int make(struct recode *r, bool relays, struct cr_err *e)
@@ -149,7 +148,7 @@ static int make(struct recode *r, bool relays, struct cr_err *e)
 	int err = needed ? make_cost(r, e) : 0;
 
 	r->was = *node_call_settings(r->nc);
-	r->beside.types = call_beside_types(r->to, beside_now(r->nc));
+	r->aux.types = call_aux_types(r->to, aux_now(r->nc));
 	/* a call that has no codec of it stays as it is */
 	if (!err &&
 	    (needed || (r->nc->call && r->to->media.in.codec->decoder_open)))
@@ -254,7 +253,7 @@ static void take_codecs(struct recode *r)
 	else
 		call_set_terms(nc->call, r->to);
 	call_set_types(nc->call, r->types, r->to->pt_in);
-	call_set_beside(nc->call, r->to, &r->beside);
+	call_set_aux(nc->call, r->to, &r->aux);
 	if (r->output)
 		pipeline_change(nc->call->pipeline, r->output);
 }

@@ -17,7 +17,7 @@ int node_relay_start(struct node *n, struct call_cfg *cfg,
 		     struct cr_err *e)
 {
 	struct relay_types *types = relay_types_new(
-		cfg, call_beside_types(cfg, (struct beside_types){ 0 }));
+		cfg, call_aux_types(cfg, (struct aux_types){ 0 }));
 	struct node_call *nc = calloc(1, sizeof(*nc));
 
 	cfg->id = n->last_id + 1;

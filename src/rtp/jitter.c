@@ -154,8 +154,8 @@ static bool is_gap(const struct jitter *j, const struct jitter_slot *speech)
 }
 
 /* Of @s, which is the oldest packet, and no speech. */
-static cr_ns due_beside(const struct jitter *j, const struct jitter_slot *s,
-			const struct jitter_slot *speech)
+static cr_ns due_aux(const struct jitter *j, const struct jitter_slot *s,
+		     const struct jitter_slot *speech)
 {
 	cr_ns due = cr_ns_min(s->latest, speech ? due_of(j, speech) : CR_NEVER);
 
@@ -172,7 +172,7 @@ static cr_ns due_of_oldest(const struct jitter *j,
 
 	if (!s)
 		return CR_NEVER;
-	return cr_ns_min(s->beside ? due_beside(j, s, speech) : due_of(j, s),
+	return cr_ns_min(s->aux ? due_aux(j, s, speech) : due_of(j, s),
 			 due_for_room(j));
 }
 
@@ -195,8 +195,8 @@ static enum jitter_next play(struct jitter *j, const struct jitter_slot *s,
 	out->missing = missing_before(j, s);
 	out->wait = cr_ns_max(now - s->arrival, 0);
 	j->restarted = false;
-	if (s->beside) {
-		jitter_pass_beside(j, s);
+	if (s->aux) {
+		jitter_pass_aux(j, s);
 	} else {
 		j->head.playing = true;
 		j->head.last_at = s->at;
@@ -281,7 +281,7 @@ enum jitter_next jitter_next(struct jitter *j, cr_ns now,
 	const struct jitter_slot *speech = jitter_slots_speech(&j->slots);
 	cr_ns due = due_of_oldest(j, speech);
 
-	if (s && s->beside && due <= now)
+	if (s && s->aux && due <= now)
 		return play(j, s, now, due, out);
 	if (is_gap(j, speech) && due_of_gap(j) <= now)
 		return bridge(j, now, speech, out);

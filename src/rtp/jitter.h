@@ -154,7 +154,7 @@ struct jitter_input {
 				which is learned                            */
 	bool silent; /**< silence, such as SID or comfort noise: what does not
 			  come behind it was not sent                       */
-	bool beside; /**< no speech: it stands among speech by its number   */
+	bool aux;    /**< no speech: it stands among speech by its number   */
 	uint8_t tag; /**< the caller's                                      */
 	/** Where it is in the buffer's time, less its timestamp: for packets
 	 * beside speech, and where clocks differ. */
@@ -195,7 +195,7 @@ struct jitter_output {
 	uint16_t seq;
 	/* play */
 	uint32_t shift; /**< jitter_input's                                 */
-	bool marker, silent, beside;
+	bool marker, silent, aux;
 	bool restart; /**< the first of a source: forget its timestamps     */
 	unsigned missing; /**< packets in front of it that have not come    */
 	cr_ns arrival;

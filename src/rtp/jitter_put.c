@@ -28,7 +28,7 @@ static void tell_gone(struct jitter *j, const struct jitter_slot *s)
 {
 	struct jitter_output packet = jitter_packet(j, s);
 
-	if (s->beside) {
+	if (s->aux) {
 		packet.restart = j->restarted;
 		j->restarted = false;
 	}
@@ -39,8 +39,8 @@ static void tell_gone(struct jitter *j, const struct jitter_slot *s)
 static void drop_oldest(struct jitter *j, const struct jitter_slot *oldest)
 {
 	tell_gone(j, oldest);
-	if (oldest->beside)
-		jitter_pass_beside(j, oldest);
+	if (oldest->aux)
+		jitter_pass_aux(j, oldest);
 	else
 		jitter_pass(j, oldest);
 	jitter_slots_drop(&j->slots);
@@ -238,7 +238,7 @@ static cr_ns latest_before(const struct jitter *j, uint64_t seq)
 static cr_ns latest_wait(const struct jitter *j, const struct jitter_input *in,
 			 uint64_t seq)
 {
-	bool now = in->beside && (!j->started || is_behind(j, seq));
+	bool now = in->aux && (!j->started || is_behind(j, seq));
 
 	return now ? 0 : j->cfg.most;
 }
@@ -248,7 +248,7 @@ static void keep(struct jitter *j, const struct jitter_input *in, uint64_t seq,
 {
 	cr_ns before = latest_before(j, seq);
 	cr_ns latest = in->arrival + latest_wait(j, in, seq);
-	struct jitter_slot *s = jitter_slots_add(&j->slots, seq, in->beside);
+	struct jitter_slot *s = jitter_slots_add(&j->slots, seq, in->aux);
 	const struct rtp_packet *p = in->rtp;
 
 	s->ts = ts;
@@ -281,8 +281,8 @@ static int64_t between(const struct jitter *j, uint64_t seq, int64_t ts)
 
 /* A packet beside speech; nothing is known of the time of one that comes before
  * any speech. */
-static enum jitter_put take_beside(struct jitter *j,
-				   const struct jitter_input *in, uint64_t seq)
+static enum jitter_put take_aux(struct jitter *j, const struct jitter_input *in,
+				uint64_t seq)
 {
 	int64_t ts = place_of(in);
 	cr_ns at = in->arrival;
@@ -310,8 +310,8 @@ static enum jitter_put start(struct jitter *j, const struct jitter_input *in)
 {
 	uint64_t seq = extended(&j->source, in->rtp->seq);
 
-	if (in->beside)
-		return take_beside(j, in, seq);
+	if (in->aux)
+		return take_aux(j, in, seq);
 	if (is_behind(j, seq))
 		return refuse(j, JITTER_LATE);
 	begin(j, in, seq);
@@ -381,7 +381,7 @@ static enum jitter_put accept(struct jitter *j, const struct jitter_input *in,
 	if (again)
 		return restart(j, in);
 	if (j->started)
-		return in->beside ? take_beside(j, in, seq) : take(j, in, seq);
+		return in->aux ? take_aux(j, in, seq) : take(j, in, seq);
 	return start(j, in);
 }
 

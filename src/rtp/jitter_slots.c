@@ -20,7 +20,7 @@ static uint64_t used_from(const struct jitter_slots *s, uint64_t used,
 
 const struct jitter_slot *jitter_slots_speech(const struct jitter_slots *s)
 {
-	uint64_t speech = s->used & ~s->beside;
+	uint64_t speech = s->used & ~s->aux;
 
 	if (!speech)
 		return NULL;
@@ -32,7 +32,7 @@ void jitter_slots_neighbours(const struct jitter_slots *s, uint64_t seq,
 			     bool all, const struct jitter_slot **before,
 			     const struct jitter_slot **after)
 {
-	uint64_t used = all ? s->used : s->used & ~s->beside;
+	uint64_t used = all ? s->used : s->used & ~s->aux;
 	uint64_t below = 0, above;
 
 	used = s->used ? used_from(s, used, s->oldest) : 0;
@@ -51,7 +51,7 @@ void jitter_slots_neighbours(const struct jitter_slots *s, uint64_t seq,
 }
 
 struct jitter_slot *jitter_slots_add(struct jitter_slots *s, uint64_t seq,
-				     bool beside)
+				     bool aux)
 {
 	struct jitter_slot *slot = jitter_slot_of(s, seq);
 	uint64_t bit = UINT64_C(1) << (seq & (s->slots - 1));
@@ -63,10 +63,10 @@ struct jitter_slot *jitter_slots_add(struct jitter_slots *s, uint64_t seq,
 	else if (seq > s->newest)
 		s->newest = seq;
 	s->used |= bit;
-	if (beside)
-		s->beside |= bit;
+	if (aux)
+		s->aux |= bit;
 	slot->seq = seq;
-	slot->beside = beside;
+	slot->aux = aux;
 	return slot;
 }
 
@@ -75,7 +75,7 @@ void jitter_slots_drop(struct jitter_slots *s)
 	uint64_t bit = UINT64_C(1) << (s->oldest & (s->slots - 1));
 
 	s->used &= ~bit;
-	s->beside &= ~bit;
+	s->aux &= ~bit;
 	if (s->used)
 		s->oldest += (unsigned)__builtin_ctzll(
 			used_from(s, s->used, s->oldest));

@@ -27,7 +27,7 @@ struct jitter_slot {
 	uint16_t bytes;
 	uint8_t pt, tag;
 	bool marker, silent;
-	bool beside; /**< no speech: its @ts is in no order                  */
+	bool aux; /**< no speech: its @ts is in no order                  */
 };
 
 /** Zero, then jitter_slots_init(). */
@@ -37,7 +37,7 @@ struct jitter_slots {
 	uint64_t oldest; /**< sequence number; if one waits               */
 	uint64_t newest; /**< as well                                     */
 	uint64_t used;	 /**< bit i: slot i                               */
-	uint64_t beside; /**< those of them that hold no speech           */
+	uint64_t aux;	 /**< those of them that hold no speech           */
 	struct jitter_slot *slot; /**< [slots], borrowed                    */
 	uint8_t *payload;	  /**< [slots * stride], borrowed           */
 };
@@ -64,7 +64,7 @@ static inline struct jitter_slot *jitter_slots_oldest(
 /** Whether speech waits. */
 static inline bool jitter_slots_speak(const struct jitter_slots *s)
 {
-	return s->used & ~s->beside;
+	return s->used & ~s->aux;
 }
 
 /** The oldest packet of speech, or NULL. */
@@ -92,7 +92,7 @@ void jitter_slots_neighbours(const struct jitter_slots *s, uint64_t seq,
 /** The place of @seq, which does not wait, fits and is not behind: fill it and
  * its payload. @beside: it is no speech. */
 struct jitter_slot *jitter_slots_add(struct jitter_slots *s, uint64_t seq,
-				     bool beside);
+				     bool aux);
 
 /** Take the oldest packet out. Its slot stays as it is until the next
  * jitter_slots_add(). */

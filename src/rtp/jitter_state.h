@@ -85,8 +85,8 @@ static inline uint32_t jitter_duration(const struct jitter *j,
 }
 
 /** What is no speech takes no time. It may come when its turn is over. */
-static inline void jitter_pass_beside(struct jitter *j,
-				      const struct jitter_slot *s)
+static inline void jitter_pass_aux(struct jitter *j,
+				   const struct jitter_slot *s)
 {
 	struct head *h = &j->head;
 
@@ -133,7 +133,7 @@ static inline struct jitter_output jitter_packet(const struct jitter *j,
 		.shift = s->shift,
 		.marker = s->marker,
 		.silent = s->silent,
-		.beside = s->beside,
+		.aux = s->aux,
 		.arrival = s->arrival,
 	};
 }

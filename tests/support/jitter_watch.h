@@ -22,7 +22,7 @@ struct watch_packet {
 	uint16_t seq;
 	uint32_t ts, ssrc, duration;
 	bool silent, marker;
-	bool beside; /**< no speech */
+	bool aux; /**< no speech */
 };
 
 enum watch_fate {
@@ -80,7 +80,7 @@ static inline void watch_gone(void *arg, const struct jitter_output *packet)
 		w->seq = w->packet[number].seq;
 		w->numbered = true;
 	}
-	watch_broke(w, packet->restart && !(packet->beside && w->restart),
+	watch_broke(w, packet->restart && !(packet->aux && w->restart),
 		    "only the first of a source is marked");
 	w->restart = w->restart && !packet->restart;
 	w->any = w->any && !packet->restart;
@@ -171,7 +171,7 @@ static inline void watch_numbers(struct jitter_watch *w,
 	uint16_t step = (uint16_t)(p->seq - w->seq);
 	bool late = w->numbered && (int16_t)step <= 0;
 
-	watch_broke(w, late && !(p->beside && (!w->exact || !out->wait)),
+	watch_broke(w, late && !(p->aux && (!w->exact || !out->wait)),
 		    "numbers rise");
 	watch_broke(w,
 		    out->missing &&
@@ -204,8 +204,8 @@ static inline void watch_played(struct jitter_watch *w,
 	watch_broke(w,
 		    out->ts != p->ts || out->seq != p->seq ||
 			    out->marker != p->marker ||
-			    out->silent != p->silent ||
-			    out->beside != p->beside || out->arrival != p->at,
+			    out->silent != p->silent || out->aux != p->aux ||
+			    out->arrival != p->at,
 		    "headers are as they were");
 	watch_broke(w, out->wait != cr_ns_max(w->now - p->at, 0),
 		    "the wait is the time since the arrival");
@@ -237,7 +237,7 @@ static inline void watch_knows(struct jitter_watch *w, enum jitter_next what,
 	watch_broke(w,
 		    what != JITTER_CONCEAL || number >= w->n ||
 			    w->fate[number] != WATCH_WAITS ||
-			    w->packet[number].beside ||
+			    w->packet[number].aux ||
 			    w->packet[number].ts != out->ts + out->duration,
 		    "what is missing ends with the packet that knows of it");
 }
@@ -271,7 +271,7 @@ static inline enum jitter_next watch_one(struct jitter_watch *w, cr_ns now,
 		    "something comes when it is due");
 	if (what == JITTER_NOTHING)
 		return what;
-	if (what == JITTER_PLAY && out->beside) {
+	if (what == JITTER_PLAY && out->aux) {
 		watch_played(w, out);
 		watch_sums(w);
 		return what;
@@ -314,7 +314,7 @@ static inline enum jitter_put watch_put(struct jitter_watch *w,
 				   .arrival = p->at,
 				   .duration = p->duration,
 				   .silent = p->silent,
-				   .beside = p->beside };
+				   .aux = p->aux };
 	enum jitter_put what;
 
 	if (w->n == WATCH_PACKETS)

@@ -57,7 +57,7 @@ static void step(const uint8_t *p, struct watch_packet *packet)
 	packet->at += (p[0] << 8 | p[1]) * 100 * CR_US;
 	packet->silent = p[2] & 1;
 	packet->ssrc = p[2] & 2;
-	packet->beside = p[2] & 32;
+	packet->aux = p[2] & 32;
 	packet->duration = p[2] & 4 ? ts >> 16 : 0;
 	packet->ts += p[2] & 16 ? ts : (uint32_t)((int32_t)ts / 65536);
 	packet->seq =

@@ -92,7 +92,7 @@ static void mad_packet(struct sender *s, struct watch_packet *p)
 		p->seq = (uint16_t)(p->seq + test_below(&s->seed, 200) - 100);
 		break;
 	case 5:
-		p->beside ^= 1;
+		p->aux ^= 1;
 		break;
 	default:
 		p->duration = test_below(&s->seed, s->clock);
@@ -113,11 +113,11 @@ static void send_one(struct sender *s, struct run *r, bool calm, bool settled)
 
 	if (s->event && (s->alone || chance(s, 50))) {
 		s->event--;
-		p.beside = true;
+		p.aux = true;
 		p.ts = s->event_ts;
 	}
 	p.at = cr_ns_max(s->at + delay_of(s), s->stalled);
-	if (!p.beside || s->alone) {
+	if (!p.aux || s->alone) {
 		s->ts += s->step;
 		s->at += s->ptime + s->ptime * s->drift / 1000000;
 	}
@@ -330,8 +330,7 @@ static void print(const struct run *r)
 		       "%u%s%s%s\n",
 		       watch.told[i], watch.fate[i], (long long)p->at, p->seq,
 		       p->ts, p->ssrc, p->duration, p->silent ? " silent" : "",
-		       p->beside ? " beside" : "",
-		       r->step[i].calm ? " calm" : "");
+		       p->aux ? " beside" : "", r->step[i].calm ? " calm" : "");
 	}
 }
 

@@ -19,8 +19,8 @@
 static const uint8_t silence[NB];
 
 /* Another packet with what is among the speech; @ts stays. */
-static void send_beside(struct rig_sender *s, unsigned pt, bool marker,
-			const void *payload, size_t bytes)
+static void send_aux(struct rig_sender *s, unsigned pt, bool marker,
+		     const void *payload, size_t bytes)
 {
 	uint32_t ts = s->next.ts;
 	uint8_t speech = s->next.pt;
@@ -40,7 +40,7 @@ static void send_event(struct rig_sender *s, uint8_t code, bool first, bool end,
 	uint8_t payload[TELEPHONE_EVENT_BYTES];
 
 	(void)telephone_event_build(payload, &event);
-	send_beside(s, EVENTS, first, payload, sizeof(payload));
+	send_aux(s, EVENTS, first, payload, sizeof(payload));
 }
 
 static struct rtp_packet receive(struct rig *r, uint8_t *buf)
@@ -299,7 +299,7 @@ static void noise_is_noise_on_both_sides(void **state)
 	s = rig_sender(&r, nc, NB);
 	rig_send(&s, silence, NB);
 	ts = receive(&r, buf).ts;
-	send_beside(&s, NOISE, false, payload, bytes);
+	send_aux(&s, NOISE, false, payload, bytes);
 	p = receive(&r, buf);
 	assert_int_equal(p.pt, NOISE);
 	assert_int_equal(p.ts, ts + NB);
@@ -342,7 +342,7 @@ static void noise_is_heard_where_it_cannot_be_told(void **state)
 	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'noise': 13, 'fill': "
 			  "'told'}, 'port': 'own', 'out': {'codec': 'pcma'}}");
 	s = rig_sender(&r, nc, NB);
-	send_beside(&s, NOISE, false, payload, bytes);
+	send_aux(&s, NOISE, false, payload, bytes);
 	for (unsigned i = 0; i < 10; i++) {
 		p = receive(&r, buf);
 		assert_int_equal(p.pt, 8);
@@ -375,9 +375,9 @@ static void unknown_types_are_told_by_number(void **state)
 	s = rig_sender(&r, nc, NB);
 	rig_send(&s, silence, NB);
 	(void)receive(&r, buf);
-	send_beside(&s, 96, false, silence, 10);
-	send_beside(&s, 13, false, silence, 10);
-	send_beside(&s, 96, false, silence, 10);
+	send_aux(&s, 96, false, silence, 10);
+	send_aux(&s, 13, false, silence, 10);
+	send_aux(&s, 96, false, silence, 10);
 	rig_send(&s, silence, NB);
 	(void)receive(&r, buf);
 	node_call_info(nc, &info);

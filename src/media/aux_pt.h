@@ -7,22 +7,22 @@
  * its number stands for something else now: packets are on their way, and a
  * party may not have heard of the change (RFC 3264, 8.3.2).
  */
-#ifndef MEDIA_BESIDE_H
-#define MEDIA_BESIDE_H
+#ifndef MEDIA_AUX_PT_H
+#define MEDIA_AUX_PT_H
 
 #include "media/ring.h"
 #include "rtp/telephone_event.h"
 
-struct beside_types {
+struct aux_types {
 	/** Those of now, then others where there is room; and their clocks,
 	 * kHz. */
 	uint8_t event[TELEPHONE_EVENT_TYPES], khz[TELEPHONE_EVENT_TYPES];
 	uint8_t noise, former_noise;
 };
-_Static_assert(sizeof(struct beside_types) == 8, "it is one atomic word");
+_Static_assert(sizeof(struct aux_types) == 8, "it is one atomic word");
 
 /** Which type of events @pt is, or TELEPHONE_EVENT_TYPES. */
-static inline unsigned beside_event(struct beside_types t, uint8_t pt)
+static inline unsigned aux_event(struct aux_types t, uint8_t pt)
 {
 	unsigned i = 0;
 
@@ -32,11 +32,11 @@ static inline unsigned beside_event(struct beside_types t, uint8_t pt)
 }
 
 /** What packets of type @pt are; SPEECH: none of these. */
-static inline enum cr_frame_what beside_what(struct beside_types t, uint8_t pt)
+static inline enum cr_frame_what aux_what(struct aux_types t, uint8_t pt)
 {
 	if (!pt)
 		return CR_RING_SPEECH;
-	if (t.event[0] && beside_event(t, pt) < TELEPHONE_EVENT_TYPES)
+	if (t.event[0] && aux_event(t, pt) < TELEPHONE_EVENT_TYPES)
 		return CR_RING_EVENT;
 	return pt == t.noise || pt == t.former_noise ? CR_RING_NOISE
 						     : CR_RING_SPEECH;

@@ -208,5 +208,5 @@ int main(void)
 		cmocka_unit_test(numbers_begin_anew_at_a_turn),
 	};
 
-	return cmocka_run_group_tests_name("turn_beside", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("turn_aux", tests, NULL, NULL);
 }

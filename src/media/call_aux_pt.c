@@ -34,15 +34,15 @@ static uint8_t unless_taken(uint8_t former, const struct call_cfg *cfg)
 		       : former;
 }
 
-static bool is_event(const struct beside_types *t, uint8_t pt)
+static bool is_event(const struct aux_types *t, uint8_t pt)
 {
-	return beside_event(*t, pt) < TELEPHONE_EVENT_TYPES;
+	return aux_event(*t, pt) < TELEPHONE_EVENT_TYPES;
 }
 
 /* Types of events: those of @cfg, then those of @was. None of these, if none
  * are wanted any more. */
-static void list_events(struct beside_types *now, const struct call_cfg *cfg,
-			const struct beside_types *was)
+static void list_events(struct aux_types *now, const struct call_cfg *cfg,
+			const struct aux_types *was)
 {
 	const struct telephone_event_types *t = &cfg->receive_stage.events;
 	unsigned n = 0;
@@ -61,10 +61,10 @@ static void list_events(struct beside_types *now, const struct call_cfg *cfg,
 	}
 }
 
-struct beside_types call_beside_types(const struct call_cfg *cfg,
-				      struct beside_types was)
+struct aux_types call_aux_types(const struct call_cfg *cfg,
+				struct aux_types was)
 {
-	struct beside_types now = { .noise = cfg->receive_stage.pt_noise };
+	struct aux_types now = { .noise = cfg->receive_stage.pt_noise };
 
 	list_events(&now, cfg, &was);
 	now.former_noise = unless_taken(
@@ -118,8 +118,8 @@ static int make_digits(struct digits **out, const struct call_cfg *to,
 		       clocks.in, clocks.out);
 }
 
-int call_beside_make(struct call_beside *b, struct call *c,
-		     const struct call_cfg *to, struct cr_err *e)
+int call_aux_make(struct call_aux *b, struct call *c, const struct call_cfg *to,
+		  struct cr_err *e)
 {
 	int err = 0;
 
@@ -132,11 +132,11 @@ int call_beside_make(struct call_beside *b, struct call *c,
 	    to->pt_event_out)
 		err = make_digits(&b->digits, to, e);
 	if (err)
-		call_beside_drop(b);
+		call_aux_drop(b);
 	return err;
 }
 
-void call_beside_drop(struct call_beside *b)
+void call_aux_drop(struct call_aux *b)
 {
 	receive_stage_close(b->receive_stage);
 	free(b->digits);
@@ -144,8 +144,8 @@ void call_beside_drop(struct call_beside *b)
 	b->digits = NULL;
 }
 
-void call_set_beside(struct call *c, const struct call_cfg *to,
-		     const struct call_beside *b)
+void call_set_aux(struct call *c, const struct call_cfg *to,
+		  const struct call_aux *b)
 {
 	c->cfg.receive_stage = to->receive_stage;
 	c->cfg.pt_event_out = to->pt_event_out;
@@ -164,5 +164,5 @@ void call_set_beside(struct call *c, const struct call_cfg *to,
 	atomic_store_explicit(&c->event_out,
 			      to->pt_event_out | to->clock_event_out << 8,
 			      memory_order_release);
-	atomic_store_explicit(&c->beside, b->types, memory_order_release);
+	atomic_store_explicit(&c->aux, b->types, memory_order_release);
 }
