@@ -10,7 +10,7 @@
 #ifndef MEDIA_AUX_PT_H
 #define MEDIA_AUX_PT_H
 
-#include "media/ring.h"
+#include "media/frame_ring.h"
 #include "rtp/telephone_event.h"
 
 struct aux_types {
@@ -35,11 +35,11 @@ static inline unsigned aux_event(struct aux_types t, uint8_t pt)
 static inline enum cr_frame_what aux_what(struct aux_types t, uint8_t pt)
 {
 	if (!pt)
-		return CR_RING_SPEECH;
+		return FRAME_RING_SPEECH;
 	if (t.event[0] && aux_event(t, pt) < TELEPHONE_EVENT_TYPES)
-		return CR_RING_EVENT;
-	return pt == t.noise || pt == t.former_noise ? CR_RING_NOISE
-						     : CR_RING_SPEECH;
+		return FRAME_RING_EVENT;
+	return pt == t.noise || pt == t.former_noise ? FRAME_RING_NOISE
+						     : FRAME_RING_SPEECH;
 }
 
 #endif

@@ -250,7 +250,7 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	}
 	if (cfg->ts_first_known)
 		pipeline_first_ts(c->pipeline, cfg->ts_first);
-	c->ring = cr_ring_new(cfg->ring_frames, c->slot_bytes);
+	c->ring = frame_ring_new(cfg->ring_frames, c->slot_bytes);
 	if (!c->ring) {
 		call_free(c);
 		return cr_fail(e, -ENOMEM, "out of memory for a call's ring");
@@ -287,7 +287,7 @@ void call_free(struct call *c)
 	free(atomic_load_explicit(&c->types, memory_order_acquire));
 	receive_stage_close(call_receive_stage(c));
 	free(call_digits(c));
-	cr_ring_free(c->ring);
+	frame_ring_free(c->ring);
 	pipeline_close(c->pipeline);
 	free(c);
 }
@@ -311,13 +311,13 @@ void call_follow_input(struct call *c)
 
 size_t call_bytes(const struct call *c)
 {
-	return sizeof(*c) + cr_ring_bytes(c->ring) +
+	return sizeof(*c) + frame_ring_bytes(c->ring) +
 	       pipeline_bytes(c->pipeline);
 }
 
 void call_fetch_for_packet(const struct call *c)
 {
-	cr_ring_fetch_producer(c->ring);
+	frame_ring_fetch_producer(c->ring);
 	cache_fetch(&c->seen, offsetof(struct call, source) -
 				      offsetof(struct call, seen) +
 				      sizeof(struct sockaddr_in6));
@@ -335,7 +335,7 @@ void call_fetch_for_release(const struct call *c)
 	cache_fetch(&c->served, offsetof(struct release, deadline));
 	cache_fetch(&c->served_terms, sizeof(c->served_terms));
 	cache_fetch(&c->uncounted, sizeof(c->uncounted));
-	cr_ring_fetch(c->ring);
+	frame_ring_fetch(c->ring);
 }
 
 /* The same for the turn that begins now: see turn.c. */
@@ -370,7 +370,7 @@ bool call_peek(struct core_task *t, struct cr_job *job)
 	struct release_times when;
 	struct cr_frame_meta meta;
 
-	if (!cr_ring_peek(c->ring, &meta))
+	if (!frame_ring_peek(c->ring, &meta))
 		return false;
 	count_served(c);
 	take_terms(&c->terms, &c->served, &c->served_terms);
@@ -388,7 +388,7 @@ bool call_claim(struct core_task *t, uint64_t seq)
 {
 	struct call *c = call_of_core(t);
 
-	c->claimed = cr_ring_claim(c->ring, seq, &c->meta);
+	c->claimed = frame_ring_claim(c->ring, seq, &c->meta);
 	if (!c->claimed)
 		return false;
 	fetch_for_turn(c);

@@ -37,7 +37,7 @@
 #include "media/pipeline.h"
 #include "media/quota.h"
 #include "media/recent.h"
-#include "media/ring.h"
+#include "media/frame_ring.h"
 #include "observe/sketch.h"
 #include "rtp/payload_types.h"
 #include "rtp/rtp.h"
@@ -166,8 +166,8 @@ struct call {
 	/** NULL: packets are frames. Control gives it one, which is rx's then
 	 * for good. */
 	_Atomic(struct receive_stage *) receive_stage;
-	size_t slot_bytes;    /**< largest payload accepted; constant */
-	struct cr_ring *ring; /**< constant; rx fills, the worker empties */
+	size_t slot_bytes;	 /**< largest payload accepted; constant */
+	struct frame_ring *ring; /**< constant; rx fills, the worker empties */
 	atomic_uint fill; /**< enum receive_stage_fill: control's word to rx */
 
 	/* table */

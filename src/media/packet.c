@@ -46,7 +46,7 @@ static struct kind kind_of(struct call *c, uint8_t pt)
 	struct kind k = { .what = aux_what(t, pt),
 			  .codec = call_codec_of(c, pt) };
 
-	if (__builtin_expect(k.what == CR_RING_EVENT, 0))
+	if (__builtin_expect(k.what == FRAME_RING_EVENT, 0))
 		k.clock = t.khz[aux_event(t, pt)] * 1000u;
 	return k;
 }
@@ -54,7 +54,7 @@ static struct kind kind_of(struct call *c, uint8_t pt)
 /* Of speech, or what travels among it? */
 static bool is_known(struct kind k)
 {
-	return k.codec >= 0 || k.what != CR_RING_SPEECH;
+	return k.codec >= 0 || k.what != FRAME_RING_SPEECH;
 }
 
 static bool fits(struct call *c, const struct rtp_packet *p, struct kind k)
@@ -136,8 +136,8 @@ static struct release_times release_frame(struct call *c, cr_ns arrival)
 
 static bool is_made(enum cr_frame_what what)
 {
-	return what == CR_RING_LOST || what == CR_RING_SILENCE ||
-	       what == CR_RING_TICK;
+	return what == FRAME_RING_LOST || what == FRAME_RING_SILENCE ||
+	       what == FRAME_RING_TICK;
 }
 
 static void count_frame(struct call *c, const struct receive_stage_frame *f)
@@ -149,15 +149,15 @@ static void count_frame(struct call *c, const struct receive_stage_frame *f)
 		call_count(&c->count.octets_in, f->bytes);
 	}
 	if (__builtin_expect(
-		    f->what == CR_RING_SPEECH && !f->waited && !f->lost, 1))
+		    f->what == FRAME_RING_SPEECH && !f->waited && !f->lost, 1))
 		return;
 	call_count(&c->count.buffered_ns, (unsigned long long)f->waited);
 	call_count(&c->count.lost, f->lost);
-	if (f->what == CR_RING_SILENCE)
+	if (f->what == FRAME_RING_SILENCE)
 		call_count(&c->count.silences, 1);
-	else if (f->what == CR_RING_EVENT)
+	else if (f->what == FRAME_RING_EVENT)
 		call_count(&c->count.events, 1);
-	else if (f->what == CR_RING_NOISE)
+	else if (f->what == FRAME_RING_NOISE)
 		call_count(&c->count.noises, 1);
 }
 
@@ -165,17 +165,17 @@ static void count_frame(struct call *c, const struct receive_stage_frame *f)
 static uint8_t rate(struct call *c, const struct receive_stage_frame *f)
 {
 	switch (f->what) {
-	case CR_RING_SPEECH:
+	case FRAME_RING_SPEECH:
 		return importance_of(
 			&c->gains,
 			&pipeline_input_side(c->pipeline, f->codec)->payload,
 			f->payload, f->bytes);
-	case CR_RING_NOISE:
-	case CR_RING_SILENCE:
+	case FRAME_RING_NOISE:
+	case FRAME_RING_SILENCE:
 		return CR_IMPORTANCE_NOTHING;
-	case CR_RING_EVENT:
-	case CR_RING_LOST:
-	case CR_RING_TICK:
+	case FRAME_RING_EVENT:
+	case FRAME_RING_LOST:
+	case FRAME_RING_TICK:
 		break;
 	}
 	return CR_IMPORTANCE_UNKNOWN;
@@ -184,13 +184,13 @@ static uint8_t rate(struct call *c, const struct receive_stage_frame *f)
 void packet_push(void *call, const struct receive_stage_frame *f)
 {
 	struct call *c = call;
-	uint8_t *frame = cr_ring_reserve(c->ring);
+	uint8_t *frame = frame_ring_reserve(c->ring);
 	struct cr_frame_meta meta, lost;
 	struct release_times when;
 
 	if (f->restart && c->first_seen)
 		c->sender_in = (c->sender_in + 1) & 127u;
-	if (f->what == CR_RING_SPEECH)
+	if (f->what == FRAME_RING_SPEECH)
 		c->codec_in = f->codec;
 	cache_fetch(frame, f->bytes);
 	when = release_frame(c, f->at);
@@ -222,7 +222,7 @@ void packet_push(void *call, const struct receive_stage_frame *f)
 	if (f->bytes)
 		memcpy(frame, f->payload, f->bytes);
 	count_frame(c, f);
-	if (cr_ring_push(c->ring, &meta, &lost)) {
+	if (frame_ring_push(c->ring, &meta, &lost)) {
 		call_count(&c->count.overwritten, 1);
 		trace_overwritten(c->trace, c, &lost);
 	}
@@ -292,7 +292,7 @@ static void let_in(struct call *c, struct receive_stage *f,
 		.at = arrival,
 	};
 
-	if (in.what == CR_RING_SPEECH)
+	if (in.what == FRAME_RING_SPEECH)
 		tell_codec(c, (uint8_t)k.codec, &in);
 	else
 		in.codec.clock = k.clock;

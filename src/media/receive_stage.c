@@ -186,11 +186,11 @@ static struct extent extent_of_speech(const struct receive_stage *f,
 static struct extent extent_of(const struct receive_stage *f,
 			       const struct receive_stage_arrival *in)
 {
-	if (in->what == CR_RING_SPEECH)
+	if (in->what == FRAME_RING_SPEECH)
 		return extent_of_speech(f, &in->codec, in->rtp->payload,
 					(unsigned)in->rtp->payload_bytes);
 	return (struct extent){ .units = f->cfg.step,
-				.silent = in->what == CR_RING_NOISE };
+				.silent = in->what == FRAME_RING_NOISE };
 }
 
 /* --- time --- */
@@ -226,7 +226,7 @@ static void emit(struct receive_stage *f, struct receive_stage_frame *frame,
 				    frame->at);
 		frame->ts += in_codec(f, to.ts - place);
 		frame->covered = to.covered;
-		if (frame->what == CR_RING_NOISE && !to.covered)
+		if (frame->what == FRAME_RING_NOISE && !to.covered)
 			frame->units = (uint16_t)in_codec(f, x->units);
 	}
 	f->cfg.emit(f->cfg.arg, frame);
@@ -265,7 +265,7 @@ static void emit_event(struct receive_stage *f,
 /* Which codec, or of events which clock: in EVENT_KHZ. */
 static uint8_t number_of(const struct receive_stage_arrival *in)
 {
-	return in->what == CR_RING_EVENT
+	return in->what == FRAME_RING_EVENT
 		       ? (uint8_t)(in->codec.clock / 1000 / EVENT_KHZ)
 		       : in->number;
 }
@@ -278,12 +278,12 @@ static void emit_packet(struct receive_stage *f,
 	frame->restart = f->restart;
 	f->restart = false;
 	f->seq = frame->seq;
-	if (frame->what == CR_RING_EVENT) {
+	if (frame->what == FRAME_RING_EVENT) {
 		frame->units = number * EVENT_KHZ;
 		emit_event(f, frame);
 		return;
 	}
-	if (frame->what == CR_RING_SPEECH) {
+	if (frame->what == FRAME_RING_SPEECH) {
 		f->number = number;
 		frame->codec = number;
 	}
@@ -316,8 +316,8 @@ static void play(struct receive_stage *f, const struct jitter_output *o,
 	};
 
 	const struct extent x = {
-		.units = frame.what == CR_RING_SPEECH ? o->duration
-						      : f->cfg.step,
+		.units = frame.what == FRAME_RING_SPEECH ? o->duration
+							 : f->cfg.step,
 		.silent = o->silent,
 	};
 
@@ -340,7 +340,7 @@ static void conceal(struct receive_stage *f, const struct jitter_output *o,
 		    cr_ns now)
 {
 	struct receive_stage_frame frame = {
-		.what = CR_RING_LOST,
+		.what = FRAME_RING_LOST,
 		.ts = ts_of(f, o->ts),
 		.seq = f->seq,
 		.units = (uint16_t)in_codec(f, o->duration),
@@ -402,11 +402,11 @@ static enum jitter_put buffer(struct receive_stage *f,
 			      const struct receive_stage_arrival *in,
 			      uint32_t place, const struct extent *x)
 {
-	const bool aux = in->what == CR_RING_EVENT;
+	const bool aux = in->what == FRAME_RING_EVENT;
 	const struct jitter_input put = {
 		.rtp = in->rtp,
 		.arrival = in->at,
-		.duration = in->what == CR_RING_SPEECH ? x->units : 0,
+		.duration = in->what == FRAME_RING_SPEECH ? x->units : 0,
 		.silent = x->silent,
 		.aux = aux,
 		.tag = tag_of(in),
@@ -447,7 +447,7 @@ static void restart(struct receive_stage *f)
 static void learn_length(struct receive_stage *f,
 			 const struct receive_stage_arrival *in, uint32_t units)
 {
-	if (in->what != CR_RING_SPEECH || !units || units == f->length)
+	if (in->what != FRAME_RING_SPEECH || !units || units == f->length)
 		return;
 	f->length = units;
 	f->length_ns = (cr_ns)units * CR_SEC / f->cfg.clock;
@@ -470,18 +470,18 @@ enum jitter_put receive_stage_packet(struct receive_stage *f,
 	f->now = in->at;
 	if (in->restart)
 		restart(f);
-	if (in->what == CR_RING_SPEECH)
+	if (in->what == FRAME_RING_SPEECH)
 		f->codecs[in->number] = in->codec;
 	else
 		p.clock = clocks_now(&f->clocks);
 	place = clocks_place(&f->clocks, &p);
-	if (in->what == CR_RING_EVENT)
+	if (in->what == FRAME_RING_EVENT)
 		place = place_event(f, in, place);
 	if (f->jitter)
 		put = buffer(f, in, place, &x);
 	if (put == JITTER_RESTART)
 		clocks_again(&f->clocks);
-	if (put >= 0 && in->what != CR_RING_EVENT)
+	if (put >= 0 && in->what != FRAME_RING_EVENT)
 		clocks_take(&f->clocks, &p, place);
 	if (put >= 0)
 		learn_length(f, in, x.units);
@@ -494,7 +494,7 @@ enum jitter_put receive_stage_packet(struct receive_stage *f,
 
 static void tick(struct receive_stage *f, cr_ns now)
 {
-	make(f, CR_RING_TICK, 0, 0, now);
+	make(f, FRAME_RING_TICK, 0, 0, now);
 	f->tick_at = --f->ticks ? now + TICK_END : CR_NEVER;
 }
 
@@ -506,8 +506,8 @@ void receive_stage_poll(struct receive_stage *f, cr_ns now)
 		drain(f, now);
 	if (silence_due(&f->silence) <= now &&
 	    silence_next(&f->silence, now, &ts))
-		make(f, CR_RING_SILENCE, ts_of(f, ts), in_codec(f, f->cfg.step),
-		     now);
+		make(f, FRAME_RING_SILENCE, ts_of(f, ts),
+		     in_codec(f, f->cfg.step), now);
 	if (f->tick_at <= now)
 		tick(f, now);
 }

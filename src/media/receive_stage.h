@@ -39,7 +39,7 @@
 
 #include "cr/error.h"
 #include "media/pipeline.h"
-#include "media/ring.h"
+#include "media/frame_ring.h"
 #include "rtp/jitter.h"
 #include "rtp/rtp.h"
 #include "rtp/telephone_event.h"

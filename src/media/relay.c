@@ -94,7 +94,7 @@ void relay_types_keep(struct relay_types *t, const struct relay_types *former)
 {
 	for (uint8_t pt = 0; pt < 128; pt++)
 		if (former->clock[pt] && t->type[pt] == RELAY_NO_TYPE &&
-		    aux_what(t->aux, pt) == CR_RING_SPEECH &&
+		    aux_what(t->aux, pt) == FRAME_RING_SPEECH &&
 		    !is_taken(t, former->type[pt]))
 			t->type[pt] = former->type[pt];
 }
@@ -102,7 +102,8 @@ void relay_types_keep(struct relay_types *t, const struct relay_types *former)
 void relay_types_leave(struct relay_types *t, const struct call_types *others)
 {
 	for (uint8_t pt = 0; pt < 128; pt++)
-		if (!t->clock[pt] && aux_what(t->aux, pt) == CR_RING_SPEECH &&
+		if (!t->clock[pt] &&
+		    aux_what(t->aux, pt) == FRAME_RING_SPEECH &&
 		    payload_type_kind(payload_types_find(&others->table, pt)) ==
 			    PAYLOAD_TYPE_SPEECH)
 			t->type[pt] = RELAY_NO_TYPE;
@@ -202,7 +203,7 @@ bool relay_sends_as(const struct relay *r, uint32_t *ssrc)
 static bool is_agreed(const struct relay_types *t, uint8_t pt)
 {
 	return t->clock[pt] || pt == NOISE_PT ||
-	       aux_what(t->aux, pt) != CR_RING_SPEECH;
+	       aux_what(t->aux, pt) != FRAME_RING_SPEECH;
 }
 
 /* A packet on its way. */

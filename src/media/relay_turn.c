@@ -25,7 +25,7 @@ static bool is_at_rest(struct call *c)
 {
 	const struct digits *digits = call_digits(c);
 
-	return !cr_ring_waiting(c->ring) &&
+	return !frame_ring_waiting(c->ring) &&
 	       !atomic_load_explicit(&c->lt.active, memory_order_acquire) &&
 	       call_unposted(c) && !pipeline_holds(c->pipeline) &&
 	       !(digits && digits_go_on(digits));
@@ -40,7 +40,7 @@ static bool is_newest(const struct call *c, uint16_t seq)
 /* Would the call send an event of type @pt on? */
 static bool takes_event(const struct call *c, uint8_t pt)
 {
-	return aux_what(call_aux(c), pt) == CR_RING_EVENT &&
+	return aux_what(call_aux(c), pt) == FRAME_RING_EVENT &&
 	       (atomic_load_explicit(&c->event_out, memory_order_acquire) &
 		127u);
 }
@@ -250,7 +250,7 @@ static uint32_t clock_of(struct call *c, uint8_t pt)
 static bool is_same_event(const struct call *c, const struct rtp_packet *p,
 			  const struct step *step)
 {
-	return !step->units && aux_what(call_aux(c), p->pt) == CR_RING_EVENT;
+	return !step->units && aux_what(call_aux(c), p->pt) == FRAME_RING_EVENT;
 }
 
 static void resume(struct call *c, const struct relay *r, uint64_t ahead)

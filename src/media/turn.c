@@ -233,7 +233,7 @@ static void open_unsent(const struct turn *t, const struct live_run *run,
 	unsent->packets = 0;
 	unsent->failed = 0;
 	unsent->failed_octets = 0;
-	unsent->speech = c->meta.what == CR_RING_SPEECH && !c->meta.covered;
+	unsent->speech = c->meta.what == FRAME_RING_SPEECH && !c->meta.covered;
 	unsent->cost = 0;
 	unsent->begun = !in_row && unsent->speech && !t->excess &&
 					turn_cost_due(&c->metered)
@@ -347,7 +347,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 		let_go(c);
 		return;
 	}
-	if (!err && !t.excess && c->meta.what == CR_RING_SPEECH)
+	if (!err && !t.excess && c->meta.what == FRAME_RING_SPEECH)
 		pass_cmr(w, c);
 	close_unsent(&t, run, start, err);
 	if (must_flush(w, t.coded))

@@ -171,7 +171,7 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 		.units = gap.units < most ? gap.units : most,
 		.arrival = in->arrival,
 		.codec = before,
-		.next = c->meta.what == CR_RING_SPEECH && gap.units <= most
+		.next = c->meta.what == FRAME_RING_SPEECH && gap.units <= most
 				? in
 				: NULL,
 	};
@@ -322,33 +322,34 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 	if (__builtin_expect(c->meta.sender != c->sender, 0))
 		change_sender(t);
 	if (__builtin_expect(digits != NULL, 0) &&
-	    c->meta.what != CR_RING_EVENT)
+	    c->meta.what != FRAME_RING_EVENT)
 		tick(t, digits);
 	if (turn_is_numbered(c))
 		bridge(t, in);
 	else
 		follow_input(c);
-	if (__builtin_expect(t->excess, 0) && c->meta.what != CR_RING_EVENT &&
-	    c->meta.what != CR_RING_TICK) {
+	if (__builtin_expect(t->excess, 0) &&
+	    c->meta.what != FRAME_RING_EVENT &&
+	    c->meta.what != FRAME_RING_TICK) {
 		call_count(&c->count.excess, 1);
 		return 0;
 	}
 	switch ((enum cr_frame_what)c->meta.what) {
-	case CR_RING_SPEECH:
+	case FRAME_RING_SPEECH:
 		return run_speech(t, in, stale);
-	case CR_RING_NOISE:
+	case FRAME_RING_NOISE:
 		return pipeline_noise(c->pipeline, s, in, c->meta.units,
 				      c->meta.covered ? NULL : emit, t);
-	case CR_RING_EVENT:
+	case FRAME_RING_EVENT:
 		pass_event(t, in);
 		return 0;
-	case CR_RING_LOST:
+	case FRAME_RING_LOST:
 		pipeline_lost(c->pipeline, s, &lost, emit, t);
 		return 0;
-	case CR_RING_SILENCE:
+	case FRAME_RING_SILENCE:
 		pipeline_silence(c->pipeline, s, in, c->meta.units, emit, t);
 		return 0;
-	case CR_RING_TICK:
+	case FRAME_RING_TICK:
 		return 0;
 	}
 	return 0;

@@ -32,9 +32,9 @@ static inline struct turn_unsent *turn_in_progress(struct turn_worker *w)
 static inline bool turn_is_numbered(const struct call *c)
 {
 	return c->buffers ? cr_frame_takes_time(&c->meta)
-			  : c->meta.what == CR_RING_SPEECH ||
-				    c->meta.what == CR_RING_NOISE ||
-				    c->meta.what == CR_RING_EVENT;
+			  : c->meta.what == FRAME_RING_SPEECH ||
+				    c->meta.what == FRAME_RING_NOISE ||
+				    c->meta.what == FRAME_RING_EVENT;
 }
 
 /* Send the burst; a packet's tag is its turn's place among the unsent. Returns

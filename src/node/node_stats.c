@@ -298,7 +298,7 @@ static void as_task(struct node_call *nc, struct node_call_info *out)
 	out->admitted = admitted(call_settings(nc->call));
 	memcpy(out->transcoding, nc->cost->name, sizeof(out->transcoding));
 	out->cmr_over = nc->cmr_over;
-	out->waiting = cr_ring_waiting(nc->call->ring);
+	out->waiting = frame_ring_waiting(nc->call->ring);
 	out->scheduler = live_scheduler(nc->node->live);
 	if (!nc->ending)
 		out->npolicy = live_explain(nc->node->live, &nc->call->lt,

@@ -74,7 +74,7 @@ static void tell_stalled(struct node *n, const struct recovery_finding *f)
 	const struct call *c = call_of(f->task);
 
 	tell(n, FOUND "call-stalled call=%" PRIu32 " waiting=%u state=%s",
-	     c->cfg.id, cr_ring_waiting(c->ring),
+	     c->cfg.id, frame_ring_waiting(c->ring),
 	     f->state == CR_QUEUED ? "queued" : "asleep");
 }
 
@@ -168,7 +168,7 @@ static void on_watch(evutil_socket_t fd, short what, void *arg)
 	RB_FOREACH (nc, node_tree, &n->calls)
 		if (!nc->ending && nc->call)
 			recovery_task(n->recovery, &nc->watch, &nc->call->lt,
-				      cr_ring_waiting(nc->call->ring),
+				      frame_ring_waiting(nc->call->ring),
 				      frames_done(nc->call));
 }
 

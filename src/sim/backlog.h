@@ -26,7 +26,7 @@ struct backlog_entry {
 };
 
 /** It never came: what stands in for it has not waited, and is vital
- * (cr_job.vital), as live (media/ring.h). */
+ * (cr_job.vital), as live (media/frame_ring.h). */
 #define BACKLOG_CONCEALED INT64_C(-1)
 
 static inline bool backlog_is_vital(const struct backlog_entry *e)

@@ -124,9 +124,9 @@ static inline unsigned flow_payload(const struct receive_stage_watch *w,
 
 static inline enum cr_frame_what flow_what(enum flow_kind kind)
 {
-	return kind == FLOW_EVENT   ? CR_RING_EVENT
-	       : kind == FLOW_NOISE ? CR_RING_NOISE
-				    : CR_RING_SPEECH;
+	return kind == FLOW_EVENT   ? FRAME_RING_EVENT
+	       : kind == FLOW_NOISE ? FRAME_RING_NOISE
+				    : FRAME_RING_SPEECH;
 }
 
 /* --- what comes out --- */
@@ -155,11 +155,12 @@ static inline void flow_knows(struct receive_stage_watch *w,
 	const struct flow_packet *p;
 	uint16_t number;
 
-	w->nlost += f->what == CR_RING_LOST;
+	w->nlost += f->what == FRAME_RING_LOST;
 	if (!f->bytes)
 		return;
 	flow_broke(w,
-		   f->what != CR_RING_LOST || w->payload.kind != PAYLOAD_WHOLE,
+		   f->what != FRAME_RING_LOST ||
+			   w->payload.kind != PAYLOAD_WHOLE,
 		   "only codecs that recover are asked to");
 	memcpy(&number, f->payload + flow_place(w, FLOW_SPEECH), 2);
 	flow_broke(w, number >= w->n || w->fate[number] != FLOW_WAITS,
@@ -184,17 +185,17 @@ static inline void flow_made(struct receive_stage_watch *w,
 	flow_broke(w, f->restart || f->covered || f->waited || f->lost,
 		   "what is made is nobody's");
 	flow_knows(w, f);
-	if (f->what == CR_RING_TICK) {
+	if (f->what == FRAME_RING_TICK) {
 		flow_broke(w, !w->ticks, "three ticks behind an event");
 		w->ticks--;
 		return;
 	}
 	flow_broke(w, !f->units, "what is made has a length");
 	flow_broke(w, w->fresh, "nothing is made for who has not spoken");
-	flow_broke(w, f->what == CR_RING_LOST && !w->cfg.terms.jitter,
+	flow_broke(w, f->what == FRAME_RING_LOST && !w->cfg.terms.jitter,
 		   "only a buffer tells what is lost");
 	flow_broke(w,
-		   f->what == CR_RING_SILENCE &&
+		   f->what == FRAME_RING_SILENCE &&
 			   w->cfg.terms.fill == RECEIVE_STAGE_FILL_NEVER,
 		   "no silence that was not asked for");
 	flow_order(w, f, f->units);
@@ -264,14 +265,14 @@ static inline void flow_played(struct receive_stage_watch *w, unsigned number,
 static inline void flow_emit(void *arg, const struct receive_stage_frame *f)
 {
 	struct receive_stage_watch *w = arg;
-	enum flow_kind kind = f->what == CR_RING_EVENT	 ? FLOW_EVENT
-			      : f->what == CR_RING_NOISE ? FLOW_NOISE
-							 : FLOW_SPEECH;
+	enum flow_kind kind = f->what == FRAME_RING_EVENT   ? FLOW_EVENT
+			      : f->what == FRAME_RING_NOISE ? FLOW_NOISE
+							    : FLOW_SPEECH;
 	uint16_t number;
 
 	flow_broke(w, f->at != w->now, "frames are of now");
-	if (f->what == CR_RING_LOST || f->what == CR_RING_SILENCE ||
-	    f->what == CR_RING_TICK) {
+	if (f->what == FRAME_RING_LOST || f->what == FRAME_RING_SILENCE ||
+	    f->what == FRAME_RING_TICK) {
 		flow_made(w, f);
 		return;
 	}

@@ -117,7 +117,7 @@ static inline struct receive_stage_frame speech_of(uint32_t first, unsigned n,
 						   cr_ns at)
 {
 	return (struct receive_stage_frame){
-		.what = CR_RING_SPEECH,
+		.what = FRAME_RING_SPEECH,
 		.payload = payload,
 		.bytes = sizeof(payload),
 		.ts = first + n * (uint32_t)sizeof(payload),
@@ -167,7 +167,7 @@ static inline int rig_begin(struct rig *g)
 /* What still waits is run. */
 static inline void rig_end(struct rig *g, int peer)
 {
-	while (cr_ring_waiting(g->c->ring))
+	while (frame_ring_waiting(g->c->ring))
 		rig_serve(g);
 	(void)close(peer);
 	(void)close(g->c->fd);

@@ -10,7 +10,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "media/ring.h"
+#include "media/frame_ring.h"
 #include "media/payload.h"
 #include "rtp/rtp.h"
 
@@ -23,19 +23,19 @@ static uint64_t sink; /* what was computed was wanted */
 
 static void push_claim(void)
 {
-	static struct cr_ring *r;
+	static struct frame_ring *r;
 	struct cr_frame_meta m = { .bytes = 32 }, lost;
 
 	if (!r)
-		r = cr_ring_new(SLOTS, FRAME);
+		r = frame_ring_new(SLOTS, FRAME);
 	CR_ASSERT(r);
 	for (unsigned i = 0; i < TURNS; i++) {
 		const uint8_t *p;
 
-		cr_ring_reserve(r)[0] = (uint8_t)i;
-		(void)cr_ring_push(r, &m, &lost);
-		CR_ASSERT(cr_ring_peek(r, &m));
-		p = cr_ring_claim(r, m.seq, &m);
+		frame_ring_reserve(r)[0] = (uint8_t)i;
+		(void)frame_ring_push(r, &m, &lost);
+		CR_ASSERT(frame_ring_peek(r, &m));
+		p = frame_ring_claim(r, m.seq, &m);
 		CR_ASSERT(p);
 		sink += p[0];
 	}
@@ -43,14 +43,14 @@ static void push_claim(void)
 
 static void push_full(void)
 {
-	static struct cr_ring *r;
+	static struct frame_ring *r;
 	struct cr_frame_meta m = { .bytes = 32 }, lost;
 
 	if (!r)
-		r = cr_ring_new(SLOTS, FRAME);
+		r = frame_ring_new(SLOTS, FRAME);
 	CR_ASSERT(r);
 	for (unsigned i = 0; i < TURNS; i++)
-		sink += cr_ring_push(r, &m, &lost);
+		sink += frame_ring_push(r, &m, &lost);
 }
 
 static void parse_track(void)

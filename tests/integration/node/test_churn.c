@@ -203,7 +203,7 @@ static void a_call_stops_while_its_frame_is_being_encoded(void **state)
 		s = rig_sender(&r, nc, NB);
 		for (unsigned n = 0; n < 3; n++)
 			rig_send(&s, silence, NB);
-		while (cr_ring_waiting(nc->call->ring) == 0 &&
+		while (frame_ring_waiting(nc->call->ring) == 0 &&
 		       !atomic_load_explicit(&nc->call->count.packets_in,
 					     memory_order_relaxed))
 			; /* until rx has seen the first one */

@@ -247,7 +247,7 @@ static void listen_to(struct line *l)
 /* All frames that there are. */
 static void serve(struct line *l)
 {
-	while (cr_ring_waiting(l->g.c->ring)) {
+	while (frame_ring_waiting(l->g.c->ring)) {
 		rig_serve(&l->g);
 		listen_to(l);
 	}
@@ -284,7 +284,7 @@ static void put(struct line *l, enum cr_frame_what what, bool restart)
 		.rtp = &l->rtp,
 		.restart = restart,
 		.codec = { .side = side,
-			   .clock = what == CR_RING_EVENT
+			   .clock = what == FRAME_RING_EVENT
 					    ? EVENT_CLOCK
 					    : pipeline_side_clock(side),
 			   .rate = pipeline_side_rate(side) },
@@ -439,7 +439,7 @@ static void speak(struct line *l, unsigned n, unsigned length)
 
 		wait_for_turn(l);
 		assert_true(make_payload(l, now, false));
-		put(l, CR_RING_SPEECH, false);
+		put(l, FRAME_RING_SPEECH, false);
 		l->sent++;
 		go_on(l, now);
 	}
@@ -538,7 +538,7 @@ static void fall_silent(struct line *l, unsigned length)
 		l->rtp.payload = level;
 		l->rtp.payload_bytes = 1;
 	}
-	put(l, told ? CR_RING_SPEECH : CR_RING_NOISE, false);
+	put(l, told ? FRAME_RING_SPEECH : FRAME_RING_NOISE, false);
 }
 
 static void silence_is_a_packet_each_packet_time(void **state)
@@ -595,7 +595,7 @@ static void make_event(struct line *l)
 /* Nothing of it needs to make sense. */
 static void harm(struct line *l, unsigned flood)
 {
-	enum cr_frame_what what = CR_RING_SPEECH;
+	enum cr_frame_what what = FRAME_RING_SPEECH;
 	unsigned length = any_length(&l->cfg.media.in);
 	unsigned most = (unsigned)l->g.c->slot_bytes;
 
@@ -606,10 +606,10 @@ static void harm(struct line *l, unsigned flood)
 		(void)make_payload(l, length, false);
 	if (l->f && !below(10)) {
 		make_event(l);
-		what = CR_RING_EVENT;
+		what = FRAME_RING_EVENT;
 	} else if (l->f && !below(10)) {
 		l->rtp.payload_bytes = 1;
-		what = CR_RING_NOISE;
+		what = FRAME_RING_NOISE;
 	} else if (!below(20)) {
 		l->rtp.payload_bytes = 1 + below(most);
 	}

@@ -95,7 +95,7 @@ static void hear(void *arg, const struct receive_stage_frame *f)
 
 	if (h->broken || h->n == PACKETS)
 		return;
-	if (f->what != CR_RING_SPEECH)
+	if (f->what != FRAME_RING_SPEECH)
 		h->broken = "nothing is made before the end";
 	else if (f->seq != p->seq || f->ts != p->ts)
 		h->broken = "every packet comes out as it was, in order";
@@ -122,7 +122,7 @@ static void put(struct receive_stage *f, const struct packet *p,
 					.payload = payload,
 					.payload_bytes = sizeof(payload) };
 	const struct receive_stage_arrival in = {
-		.what = CR_RING_SPEECH,
+		.what = FRAME_RING_SPEECH,
 		.rtp = &rtp,
 		.number = p->codec,
 		.codec = { .side = &sides[p->codec],

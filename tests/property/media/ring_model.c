@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "media/ring.h"
+#include "media/frame_ring.h"
 #include "cmocka_cr.h"
 #include "seed.h"
 
@@ -49,7 +49,7 @@ static bool bytes_are(const uint8_t *p, uint64_t seq)
 	return true;
 }
 
-static bool do_push(struct cr_ring *r, struct model *m)
+static bool do_push(struct frame_ring *r, struct model *m)
 {
 	uint64_t seq = m->next++;
 	struct cr_frame_meta meta = {
@@ -64,8 +64,8 @@ static bool do_push(struct cr_ring *r, struct model *m)
 	struct cr_frame_meta lost;
 	bool full = seq - m->oldest == m->slots;
 
-	memset(cr_ring_reserve(r), tag(seq), FRAME);
-	if (cr_ring_push(r, &meta, &lost) != full || meta.seq != seq)
+	memset(frame_ring_reserve(r), tag(seq), FRAME);
+	if (frame_ring_push(r, &meta, &lost) != full || meta.seq != seq)
 		return false;
 	if (!full)
 		return true;
@@ -73,20 +73,20 @@ static bool do_push(struct cr_ring *r, struct model *m)
 	return meta_is(&lost, m->oldest++);
 }
 
-static bool do_peek(struct cr_ring *r, const struct model *m)
+static bool do_peek(struct frame_ring *r, const struct model *m)
 {
 	struct cr_frame_meta meta;
 
-	if (!cr_ring_peek(r, &meta))
+	if (!frame_ring_peek(r, &meta))
 		return m->oldest == m->next;
 	return m->oldest < m->next && meta_is(&meta, m->oldest);
 }
 
-static bool do_claim(struct cr_ring *r, struct model *m, uint64_t seq)
+static bool do_claim(struct frame_ring *r, struct model *m, uint64_t seq)
 {
 	bool there = seq == m->oldest && m->oldest < m->next;
 	struct cr_frame_meta meta;
-	const uint8_t *p = cr_ring_claim(r, seq, &meta);
+	const uint8_t *p = frame_ring_claim(r, seq, &meta);
 
 	if (!p || !there)
 		return !p && !there;
@@ -96,7 +96,7 @@ static bool do_claim(struct cr_ring *r, struct model *m, uint64_t seq)
 	return meta_is(&meta, seq);
 }
 
-static bool do_op(struct cr_ring *r, struct model *m, char op)
+static bool do_op(struct frame_ring *r, struct model *m, char op)
 {
 	switch (op) {
 	case 'p':
@@ -114,16 +114,16 @@ static bool do_op(struct cr_ring *r, struct model *m, char op)
 /* Does the ring do as the queue, for all of @ops? */
 static bool agrees(unsigned slots, const char *ops)
 {
-	struct cr_ring *r = cr_ring_new(slots, FRAME);
+	struct frame_ring *r = frame_ring_new(slots, FRAME);
 	struct model m = { .slots = slots };
 	bool ok = r != NULL;
 
 	for (; ok && *ops; ops++)
 		ok = do_op(r, &m, *ops) &&
-		     cr_ring_waiting(r) == m.next - m.oldest &&
-		     cr_ring_dropped(r) == m.dropped &&
+		     frame_ring_waiting(r) == m.next - m.oldest &&
+		     frame_ring_dropped(r) == m.dropped &&
 		     (!m.held || bytes_are(m.held_bytes, m.held - 1));
-	cr_ring_free(r);
+	frame_ring_free(r);
 	return ok;
 }
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "media/ring.h"
+#include "media/frame_ring.h"
 #include "cmocka_cr.h"
 #include "seed.h"
 
@@ -30,7 +30,7 @@
 static uint64_t seed;
 
 struct stress {
-	struct cr_ring *ring;
+	struct frame_ring *ring;
 	unsigned produce_spin, consume_spin; /* most idle turns per frame */
 	pthread_barrier_t start;
 	_Atomic bool done;
@@ -129,8 +129,8 @@ static void *produce(void *arg)
 	for (uint64_t seq = 0; seq < FRAMES; seq++) {
 		struct cr_frame_meta m = meta_for(seq), lost;
 
-		fill(cr_ring_reserve(t->ring), seq);
-		if (cr_ring_push(t->ring, &m, &lost)) {
+		fill(frame_ring_reserve(t->ring), seq);
+		if (frame_ring_push(t->ring, &m, &lost)) {
 			if (!meta_is(&lost, lost.seq) ||
 			    (t->dropped && lost.seq <= t->last_dropped))
 				t->producer_ok = false;
@@ -146,7 +146,7 @@ static void *produce(void *arg)
 static void take(struct stress *t, uint64_t seq, uint64_t *s)
 {
 	struct cr_frame_meta m;
-	const uint8_t *p = cr_ring_claim(t->ring, seq, &m);
+	const uint8_t *p = frame_ring_claim(t->ring, seq, &m);
 
 	if (!p) {
 		t->lapped++;
@@ -175,9 +175,9 @@ static void *consume(void *arg)
 	pin(1);
 	(void)pthread_barrier_wait(&t->start);
 	while (!t->wrong) {
-		if (cr_ring_waiting(t->ring) > 7)
+		if (frame_ring_waiting(t->ring) > 7)
 			t->wrong = "more waiting than slots";
-		if (!cr_ring_peek(t->ring, &m)) {
+		if (!frame_ring_peek(t->ring, &m)) {
 			if (done)
 				break;
 			/* Once more after the producer's last frame. */
@@ -199,7 +199,7 @@ static void run(const char *name, unsigned produce_spin, unsigned consume_spin)
 			    .consume_spin = consume_spin };
 	pthread_t producer, consumer;
 
-	t.ring = cr_ring_new(7, FRAME);
+	t.ring = frame_ring_new(7, FRAME);
 	assert_non_null(t.ring);
 	assert_int_equal(pthread_barrier_init(&t.start, NULL, 2), 0);
 	assert_int_equal(pthread_create(&consumer, NULL, consume, &t), 0);
@@ -213,11 +213,11 @@ static void run(const char *name, unsigned produce_spin, unsigned consume_spin)
 	if (t.wrong)
 		fail_msg("%s", t.wrong);
 	assert_true(t.producer_ok);
-	assert_int_equal(cr_ring_waiting(t.ring), 0);
-	assert_int_equal(cr_ring_dropped(t.ring), t.dropped);
+	assert_int_equal(frame_ring_waiting(t.ring), 0);
+	assert_int_equal(frame_ring_dropped(t.ring), t.dropped);
 	assert_int_equal(t.claimed + t.dropped, FRAMES);
 	assert_int_equal(t.last_claimed, FRAMES - 1);
-	cr_ring_free(t.ring);
+	frame_ring_free(t.ring);
 }
 
 static void both_at_full_speed(void **state)
@@ -252,21 +252,21 @@ static void what_waits_at_the_end_is_counted(void **state)
 	struct cr_frame_meta m;
 
 	(void)state;
-	t.ring = cr_ring_new(7, FRAME);
+	t.ring = frame_ring_new(7, FRAME);
 	assert_non_null(t.ring);
 	assert_int_equal(pthread_barrier_init(&t.start, NULL, 1), 0);
 	(void)produce(&t);
 	(void)pthread_barrier_destroy(&t.start);
-	left = cr_ring_waiting(t.ring);
+	left = frame_ring_waiting(t.ring);
 	assert_int_equal(left, 7);
 	assert_int_equal(t.dropped + left, FRAMES);
-	while (cr_ring_peek(t.ring, &m)) {
+	while (frame_ring_peek(t.ring, &m)) {
 		assert_true(meta_is(&m, FRAMES - left));
-		assert_non_null(cr_ring_claim(t.ring, m.seq, &m));
+		assert_non_null(frame_ring_claim(t.ring, m.seq, &m));
 		left--;
 	}
 	assert_int_equal(left, 0);
-	cr_ring_free(t.ring);
+	frame_ring_free(t.ring);
 }
 
 int main(void)

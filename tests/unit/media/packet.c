@@ -42,7 +42,7 @@ static void falls_silent(struct call *c, cr_ns at)
 				      .seq = 1,
 				      .payload = level,
 				      .payload_bytes = sizeof(level) };
-	const struct receive_stage_arrival in = { .what = CR_RING_NOISE,
+	const struct receive_stage_arrival in = { .what = FRAME_RING_NOISE,
 						  .rtp = &p,
 						  .at = at };
 
@@ -63,13 +63,13 @@ static void nothing_is_made_before_numbers_are_known(void **state)
 	(void)endpoint_begin_polls(&endpoint, &wheel);
 	endpoint_listen(&endpoint, c);
 	falls_silent(c, at);
-	assert_int_equal(cr_ring_waiting(c->ring), 1);
+	assert_int_equal(frame_ring_waiting(c->ring), 1);
 	c->after = &before;
 	assert_null(packet_poll(&path, &endpoint, at + 100 * CR_MS));
-	assert_int_equal(cr_ring_waiting(c->ring), 1);
+	assert_int_equal(frame_ring_waiting(c->ring), 1);
 	c->after = NULL;
 	(void)packet_poll(&path, &endpoint, at + 100 * CR_MS);
-	assert_int_equal(cr_ring_waiting(c->ring), 2);
+	assert_int_equal(frame_ring_waiting(c->ring), 2);
 	endpoint_end_polls(&endpoint);
 	wheel_fini(&wheel);
 	call_free(c);

@@ -47,7 +47,7 @@ static void hear(void *arg, const struct receive_stage_frame *frame)
 			      names[frame->what]);
 	if (frame->bytes)
 		n += (size_t)snprintf(line + n, LINE - n, "%u",
-				      frame->what == CR_RING_LOST
+				      frame->what == FRAME_RING_LOST
 					      ? frame->payload[4]
 					      : frame->seq);
 	(void)snprintf(line + n, LINE - n, "@%lld",
@@ -91,7 +91,7 @@ static const char *until(cr_ns ms)
 static enum jitter_put put(cr_ns ms, struct rtp_packet p, bool restart)
 {
 	struct receive_stage_arrival in = {
-		.what = p.pt == PT_EVENT ? CR_RING_EVENT : CR_RING_SPEECH,
+		.what = p.pt == PT_EVENT ? FRAME_RING_EVENT : FRAME_RING_SPEECH,
 		.rtp = &p,
 		.restart = restart,
 		.codec = { .side = &whole, .clock = 8000, .rate = 8000 },

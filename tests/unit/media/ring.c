@@ -4,13 +4,14 @@
  */
 #include <string.h>
 
-#include "media/ring.h"
+#include "media/frame_ring.h"
 #include "cmocka_cr.h"
 
 #define FRAME 40u
 
 /* Push a frame whose bytes and metadata all tell @tag. */
-static bool push(struct cr_ring *r, uint8_t tag, struct cr_frame_meta *dropped)
+static bool push(struct frame_ring *r, uint8_t tag,
+		 struct cr_frame_meta *dropped)
 {
 	struct cr_frame_meta m = {
 		.arrival = tag,
@@ -29,8 +30,8 @@ static bool push(struct cr_ring *r, uint8_t tag, struct cr_frame_meta *dropped)
 		.waited = UINT32_MAX - tag,
 	};
 
-	memset(cr_ring_reserve(r), tag, FRAME);
-	return cr_ring_push(r, &m, dropped);
+	memset(frame_ring_reserve(r), tag, FRAME);
+	return frame_ring_push(r, &m, dropped);
 }
 
 static void assert_meta(const struct cr_frame_meta *m, uint64_t seq,
@@ -55,22 +56,22 @@ static void assert_meta(const struct cr_frame_meta *m, uint64_t seq,
 
 static void an_empty_ring_gives_nothing(void **state)
 {
-	struct cr_ring *r = cr_ring_new(2, FRAME);
+	struct frame_ring *r = frame_ring_new(2, FRAME);
 	struct cr_frame_meta m = { .seq = 77 };
 
 	(void)state;
-	assert_false(cr_ring_peek(r, &m));
-	assert_null(cr_ring_claim(r, 0, &m));
+	assert_false(frame_ring_peek(r, &m));
+	assert_null(frame_ring_claim(r, 0, &m));
 	assert_int_equal(m.seq, 77);
-	assert_int_equal(cr_ring_waiting(r), 0);
-	assert_int_equal(cr_ring_dropped(r), 0);
-	cr_ring_free(r);
-	cr_ring_free(NULL);
+	assert_int_equal(frame_ring_waiting(r), 0);
+	assert_int_equal(frame_ring_dropped(r), 0);
+	frame_ring_free(r);
+	frame_ring_free(NULL);
 }
 
 static void frames_come_out_as_they_went_in(void **state)
 {
-	struct cr_ring *r = cr_ring_new(3, FRAME);
+	struct frame_ring *r = frame_ring_new(3, FRAME);
 	struct cr_frame_meta m, lost;
 	uint8_t want[FRAME];
 
@@ -79,25 +80,25 @@ static void frames_come_out_as_they_went_in(void **state)
 		const uint8_t *bytes;
 
 		assert_false(push(r, (uint8_t)i, &lost));
-		assert_true(cr_ring_peek(r, &m));
+		assert_true(frame_ring_peek(r, &m));
 		assert_meta(&m, i, (uint8_t)i);
-		assert_int_equal(cr_ring_waiting(r), 1);
+		assert_int_equal(frame_ring_waiting(r), 1);
 		memset(&m, 0, sizeof(m));
-		bytes = cr_ring_claim(r, i, &m);
+		bytes = frame_ring_claim(r, i, &m);
 		assert_non_null(bytes);
 		assert_meta(&m, i, (uint8_t)i);
 		memset(want, (int)i, FRAME);
 		assert_memory_equal(bytes, want, FRAME);
-		assert_int_equal(cr_ring_waiting(r), 0);
-		assert_false(cr_ring_peek(r, &m));
+		assert_int_equal(frame_ring_waiting(r), 0);
+		assert_false(frame_ring_peek(r, &m));
 	}
-	assert_int_equal(cr_ring_dropped(r), 0);
-	cr_ring_free(r);
+	assert_int_equal(frame_ring_dropped(r), 0);
+	frame_ring_free(r);
 }
 
 static void a_full_ring_drops_its_oldest_and_says_which(void **state)
 {
-	struct cr_ring *r = cr_ring_new(4, FRAME);
+	struct frame_ring *r = frame_ring_new(4, FRAME);
 	struct cr_frame_meta m, lost = { .seq = 77 };
 
 	(void)state;
@@ -108,107 +109,107 @@ static void a_full_ring_drops_its_oldest_and_says_which(void **state)
 	assert_meta(&lost, 0, 0);
 	assert_true(push(r, 5, &lost));
 	assert_meta(&lost, 1, 1);
-	assert_int_equal(cr_ring_waiting(r), 4);
-	assert_int_equal(cr_ring_dropped(r), 2);
-	assert_true(cr_ring_peek(r, &m));
+	assert_int_equal(frame_ring_waiting(r), 4);
+	assert_int_equal(frame_ring_dropped(r), 2);
+	assert_true(frame_ring_peek(r, &m));
 	assert_meta(&m, 2, 2);
-	cr_ring_free(r);
+	frame_ring_free(r);
 }
 
 static void only_the_oldest_frame_can_be_claimed(void **state)
 {
-	struct cr_ring *r = cr_ring_new(4, FRAME);
+	struct frame_ring *r = frame_ring_new(4, FRAME);
 	struct cr_frame_meta m, lost;
 
 	(void)state;
 	for (uint8_t i = 0; i < 6; i++)
 		(void)push(r, i, &lost);
-	assert_null(cr_ring_claim(r, 0, &m));
-	assert_null(cr_ring_claim(r, 1, &m));
-	assert_null(cr_ring_claim(r, 3, &m));
-	assert_null(cr_ring_claim(r, 6, &m));
-	assert_non_null(cr_ring_claim(r, 2, &m));
-	assert_null(cr_ring_claim(r, 2, &m)); /* never twice */
-	assert_non_null(cr_ring_claim(r, 3, &m));
-	assert_int_equal(cr_ring_waiting(r), 2);
-	cr_ring_free(r);
+	assert_null(frame_ring_claim(r, 0, &m));
+	assert_null(frame_ring_claim(r, 1, &m));
+	assert_null(frame_ring_claim(r, 3, &m));
+	assert_null(frame_ring_claim(r, 6, &m));
+	assert_non_null(frame_ring_claim(r, 2, &m));
+	assert_null(frame_ring_claim(r, 2, &m)); /* never twice */
+	assert_non_null(frame_ring_claim(r, 3, &m));
+	assert_int_equal(frame_ring_waiting(r), 2);
+	frame_ring_free(r);
 }
 
 static void a_frame_lost_between_peek_and_claim_is_refused(void **state)
 {
-	struct cr_ring *r = cr_ring_new(2, FRAME);
+	struct frame_ring *r = frame_ring_new(2, FRAME);
 	struct cr_frame_meta m, lost;
 
 	(void)state;
 	(void)push(r, 0, &lost);
 	(void)push(r, 1, &lost);
-	assert_true(cr_ring_peek(r, &m));
+	assert_true(frame_ring_peek(r, &m));
 	assert_true(push(r, 2, &lost));
-	assert_null(cr_ring_claim(r, m.seq, &m));
-	assert_true(cr_ring_peek(r, &m));
+	assert_null(frame_ring_claim(r, m.seq, &m));
+	assert_true(frame_ring_peek(r, &m));
 	assert_meta(&m, 1, 1);
-	cr_ring_free(r);
+	frame_ring_free(r);
 }
 
 static void claimed_bytes_stay_while_the_producer_laps(void **state)
 {
-	struct cr_ring *r = cr_ring_new(2, FRAME);
+	struct frame_ring *r = frame_ring_new(2, FRAME);
 	struct cr_frame_meta m, lost;
 	const uint8_t *bytes;
 	uint8_t want[FRAME];
 
 	(void)state;
 	(void)push(r, 0xaa, &lost);
-	bytes = cr_ring_claim(r, 0, &m);
+	bytes = frame_ring_claim(r, 0, &m);
 	assert_non_null(bytes);
 	memset(want, 0xaa, FRAME);
 	for (unsigned i = 0; i < 1000; i++) {
 		(void)push(r, 0x55, &lost);
-		assert_null(cr_ring_claim(r, 0, &m));
+		assert_null(frame_ring_claim(r, 0, &m));
 		assert_memory_equal(bytes, want, FRAME);
 	}
-	assert_int_equal(cr_ring_dropped(r), 998);
-	cr_ring_free(r);
+	assert_int_equal(frame_ring_dropped(r), 998);
+	frame_ring_free(r);
 }
 
 static void a_reserved_buffer_holds_a_whole_frame(void **state)
 {
 	(void)state;
 	for (size_t bytes = 1; bytes <= 130; bytes++) {
-		struct cr_ring *r = cr_ring_new(5, bytes);
+		struct frame_ring *r = frame_ring_new(5, bytes);
 
 		for (unsigned i = 0; i < 20; i++) {
 			struct cr_frame_meta m = { .bytes = (uint16_t)bytes };
 			struct cr_frame_meta lost;
 
-			memset(cr_ring_reserve(r), (int)i, bytes);
-			(void)cr_ring_push(r, &m, &lost);
+			memset(frame_ring_reserve(r), (int)i, bytes);
+			(void)frame_ring_push(r, &m, &lost);
 		}
 		for (uint64_t seq = 15; seq < 20; seq++) {
 			struct cr_frame_meta m;
-			const uint8_t *p = cr_ring_claim(r, seq, &m);
+			const uint8_t *p = frame_ring_claim(r, seq, &m);
 
 			assert_non_null(p);
 			for (size_t i = 0; i < bytes; i++)
 				assert_int_equal(p[i], seq);
 		}
-		cr_ring_free(r);
+		frame_ring_free(r);
 	}
 }
 
 static void memory_is_what_it_says(void **state)
 {
-	struct cr_ring *small = cr_ring_new(2, 1);
-	struct cr_ring *amr = cr_ring_new(16, 64);
-	struct cr_ring *large = cr_ring_new(4096, 1932);
+	struct frame_ring *small = frame_ring_new(2, 1);
+	struct frame_ring *amr = frame_ring_new(16, 64);
+	struct frame_ring *large = frame_ring_new(4096, 1932);
 
 	(void)state;
-	assert_true(cr_ring_bytes(small) < 1024);
-	assert_true(cr_ring_bytes(amr) < 4096);
-	assert_true(cr_ring_bytes(large) >= 4098 * 1932u);
-	cr_ring_free(small);
-	cr_ring_free(amr);
-	cr_ring_free(large);
+	assert_true(frame_ring_bytes(small) < 1024);
+	assert_true(frame_ring_bytes(amr) < 4096);
+	assert_true(frame_ring_bytes(large) >= 4098 * 1932u);
+	frame_ring_free(small);
+	frame_ring_free(amr);
+	frame_ring_free(large);
 }
 
 int main(void)

@@ -129,7 +129,7 @@ static void what_is_shed_takes_no_time_from_what_is_served(void **state)
 	rig_open(&g);
 	t = &g.c->lt.core;
 	for (unsigned i = 0; i < 3; i++)
-		assert_false(cr_ring_push(g.c->ring, &meta, &dropped));
+		assert_false(frame_ring_push(g.c->ring, &meta, &dropped));
 	assert_true(call_peek(t, &job));
 	assert_int_equal(job.eligible, CR_SEC);
 	assert_true(call_claim(t, job.seq)); /* and served */

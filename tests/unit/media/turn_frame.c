@@ -24,12 +24,12 @@ static void a_digit_ends_without_its_ticks(void **state)
 	cfg.pt_event_out = 96;
 	cfg.clock_event_out = 8000;
 	assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
-	g.c->meta.what = CR_RING_EVENT;
+	g.c->meta.what = FRAME_RING_EVENT;
 	g.c->meta.units = 8;
 	g.c->claimed = begins;
 	g.c->meta.bytes = sizeof(begins);
 	turn(&g);
-	g.c->meta.what = CR_RING_SPEECH;
+	g.c->meta.what = FRAME_RING_SPEECH;
 	g.c->claimed = payload;
 	g.c->meta.bytes = sizeof(payload);
 	for (unsigned i = 0; i < 10; i++) {
@@ -78,9 +78,9 @@ static void another_sender_shows_in_each_of_its_frames(void **state)
 static void some_frames_are_vital(void **state)
 {
 	static const bool vital[] = {
-		[CR_RING_SPEECH] = false,  [CR_RING_NOISE] = false,
-		[CR_RING_EVENT] = true,	   [CR_RING_LOST] = true,
-		[CR_RING_SILENCE] = false, [CR_RING_TICK] = true,
+		[FRAME_RING_SPEECH] = false,  [FRAME_RING_NOISE] = false,
+		[FRAME_RING_EVENT] = true,    [FRAME_RING_LOST] = true,
+		[FRAME_RING_SILENCE] = false, [FRAME_RING_TICK] = true,
 	};
 	struct receive_stage_frame f = speech_of(1000, 0, CR_SEC);
 	struct cr_job job = { 0 };
@@ -102,7 +102,7 @@ static void some_frames_are_vital(void **state)
 /* What takes no time of the speech, such as a digit's ticks, shortens none. */
 static void a_pause_is_counted_from_speech(void **state)
 {
-	const struct receive_stage_frame tick = { .what = CR_RING_TICK,
+	const struct receive_stage_frame tick = { .what = FRAME_RING_TICK,
 						  .at = CR_SEC + 150 * CR_MS };
 	struct rig g;
 	int peer;
@@ -125,7 +125,7 @@ static void another_sender_ends_a_digit(void **state)
 {
 	static const uint8_t begins[TELEPHONE_EVENT_BYTES] = { 5, 10, 0, 160 };
 	const struct receive_stage_frame event = {
-		.what = CR_RING_EVENT,
+		.what = FRAME_RING_EVENT,
 		.payload = begins,
 		.bytes = sizeof(begins),
 		.units = 8,
@@ -171,7 +171,7 @@ static unsigned recover(void *decoder, const struct cr_frame *next,
 static void a_lost_frame_is_recovered_from_the_next(void **state)
 {
 	static struct cr_codec codec;
-	struct receive_stage_frame lost = { .what = CR_RING_LOST,
+	struct receive_stage_frame lost = { .what = FRAME_RING_LOST,
 					    .units = FRAME,
 					    .at = CR_SEC + 20 * CR_MS };
 	struct call_cfg cfg;
@@ -249,7 +249,7 @@ static void what_is_too_much_costs_no_codec_time(void **state)
 		cfg.conceal = i & 1;
 		cfg.to.ss_family = i & 2 ? AF_INET : AF_UNSPEC;
 		assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
-		g.c->meta.what = CR_RING_SPEECH;
+		g.c->meta.what = FRAME_RING_SPEECH;
 		g.c->claimed = payload;
 		g.c->meta.bytes = sizeof(payload);
 		g.c->meta.arrival = CR_SEC;

@@ -83,7 +83,7 @@ static struct receive_stage_frame made(enum cr_frame_what what, unsigned n,
 	f.seq = 0; /* of the packet before, whichever that is */
 	f.payload = NULL;
 	f.bytes = 0;
-	f.units = what == CR_RING_TICK ? 0 : sizeof(payload);
+	f.units = what == FRAME_RING_TICK ? 0 : sizeof(payload);
 	return f;
 }
 
@@ -138,8 +138,8 @@ static void behind_a_jitter_buffer_gaps_show_as_well(void **state)
 	assert_at(&p, &first, 1, 3);
 	assert_true(p.marker);
 	/* packet 4 was lost on the way, and a tick comes between */
-	push_made(&g, CR_RING_LOST, 4);
-	push_made(&g, CR_RING_TICK, 5);
+	push_made(&g, FRAME_RING_LOST, 4);
+	push_made(&g, FRAME_RING_TICK, 5);
 	push_speech(&g, 5);
 	rig_serve(&g);
 	p = rig_hear(peer);
@@ -152,7 +152,7 @@ static void behind_a_jitter_buffer_gaps_show_as_well(void **state)
 	assert_int_equal(g.c->count.missing, 0);
 	/* of two that are given up, one is a pause; a late tick is neither */
 	push_speech(&g, 6);
-	push_made(&g, CR_RING_TICK, 7);
+	push_made(&g, FRAME_RING_TICK, 7);
 	push_speech(&g, 7);
 	push_speech(&g, 8);
 	rig_shed(&g, false);
@@ -186,7 +186,7 @@ static void after_silence_that_is_given_up_speech_begins(void **state)
 	push_speech(&g, 0);
 	rig_serve(&g);
 	first = rig_hear(peer);
-	push_made(&g, CR_RING_SILENCE, 1);
+	push_made(&g, FRAME_RING_SILENCE, 1);
 	rig_shed(&g, true);
 	rig_push(&g, after(2, 1), false);
 	rig_serve(&g);
@@ -213,7 +213,7 @@ static void behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap(
 	push_speech(&g, 0);
 	rig_serve(&g);
 	first = rig_hear(peer);
-	learnt = made(CR_RING_SILENCE, 0, CR_SEC);
+	learnt = made(FRAME_RING_SILENCE, 0, CR_SEC);
 	learnt.covered = true;
 	rig_push(&g, learnt, false);
 	push_speech(&g, 1);
@@ -222,7 +222,7 @@ static void behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap(
 	p = rig_hear(peer);
 	assert_at(&p, &first, 1, 1);
 	/* nine in eight places */
-	push_made(&g, CR_RING_TICK, 2);
+	push_made(&g, FRAME_RING_TICK, 2);
 	for (unsigned i = 2; i < 10; i++)
 		push_speech(&g, i);
 	assert_int_equal(g.c->count.overwritten, 1);

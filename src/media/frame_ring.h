@@ -18,8 +18,8 @@
  * drop can be traced). The consumer compare-and-swaps on the exact word it
  * expects; when it fails it was lapped and skips ahead.
  */
-#ifndef MEDIA_RING_H
-#define MEDIA_RING_H
+#ifndef MEDIA_FRAME_RING_H
+#define MEDIA_FRAME_RING_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,12 +30,13 @@
 /** What a frame is. All but the first two were not sent by the party as speech,
  * and some were not sent at all: its receiver made them. */
 enum cr_frame_what {
-	CR_RING_SPEECH, /**< a payload of one of the input's codecs          */
-	CR_RING_NOISE,	/**< a payload of comfort noise (rtp/comfort_noise.h) */
-	CR_RING_EVENT,	/**< a payload of telephone events                    */
-	CR_RING_LOST,	/**< made: nothing came for `units`                   */
-	CR_RING_SILENCE, /**< made: nothing is being said for `units` */
-	CR_RING_TICK /**< made: time has passed                            */
+	FRAME_RING_SPEECH, /**< a payload of one of the input's codecs */
+	FRAME_RING_NOISE,  /**< a payload of comfort noise (rtp/comfort_noise.h)
+			    */
+	FRAME_RING_EVENT,  /**< a payload of telephone events  */
+	FRAME_RING_LOST,   /**< made: nothing came for `units`   */
+	FRAME_RING_SILENCE, /**< made: nothing is being said for `units` */
+	FRAME_RING_TICK /**< made: time has passed                            */
 };
 
 /** What the engine must know of a frame without touching its bytes. */
@@ -65,74 +66,74 @@ struct cr_frame_meta {
 /** Bytes of the packet that a frame is; 0: it was made, whatever it brings. */
 static inline uint16_t cr_frame_packet_bytes(const struct cr_frame_meta *m)
 {
-	return m->what == CR_RING_LOST ? 0 : m->bytes;
+	return m->what == FRAME_RING_LOST ? 0 : m->bytes;
 }
 
 /** Hangs more on it than how it sounds (cr_job.vital): digits and their time,
  * what a decoder is to learn, and what tells of a loss? */
 static inline bool cr_frame_is_vital(const struct cr_frame_meta *m)
 {
-	return m->covered || m->what == CR_RING_EVENT ||
-	       m->what == CR_RING_LOST || m->what == CR_RING_TICK;
+	return m->covered || m->what == FRAME_RING_EVENT ||
+	       m->what == FRAME_RING_LOST || m->what == FRAME_RING_TICK;
 }
 
 /** Does it take time of the stream? Digits are beside it, and what is for the
  * decoder only comes when its time is filled. */
 static inline bool cr_frame_takes_time(const struct cr_frame_meta *m)
 {
-	return !m->covered && m->what != CR_RING_EVENT &&
-	       m->what != CR_RING_TICK;
+	return !m->covered && m->what != FRAME_RING_EVENT &&
+	       m->what != FRAME_RING_TICK;
 }
 
-struct cr_ring;
+struct frame_ring;
 
 /**
  * Make a ring of @slots frames (2..4096) of at most @frame_bytes each.
- * Returns NULL when out of memory. cr_ring_free(NULL) is fine; nobody else may
- * use the ring then.
+ * Returns NULL when out of memory. frame_ring_free(NULL) is fine; nobody else
+ * may use the ring then.
  */
-struct cr_ring *cr_ring_new(unsigned slots, size_t frame_bytes);
-void cr_ring_free(struct cr_ring *r);
+struct frame_ring *frame_ring_new(unsigned slots, size_t frame_bytes);
+void frame_ring_free(struct frame_ring *r);
 
 /** Bytes of memory that the ring takes. */
-size_t cr_ring_bytes(const struct cr_ring *r);
+size_t frame_ring_bytes(const struct frame_ring *r);
 
 /** Producer: the buffer to fill next, frame_bytes long. */
-uint8_t *cr_ring_reserve(struct cr_ring *r);
+uint8_t *frame_ring_reserve(struct frame_ring *r);
 
 /**
  * Producer: publish the reserved buffer with @meta (seq is filled in here and
  * returned in *@meta). Returns true if the oldest frame was dropped for it;
  * *@dropped then holds the lost frame's metadata.
  */
-bool cr_ring_push(struct cr_ring *r, struct cr_frame_meta *meta,
-		  struct cr_frame_meta *dropped);
+bool frame_ring_push(struct frame_ring *r, struct cr_frame_meta *meta,
+		     struct cr_frame_meta *dropped);
 
-/** Fetch the producer's part into the cache: a hint before cr_ring_reserve().
- * Any thread. */
-void cr_ring_fetch_producer(const struct cr_ring *r);
+/** Fetch the producer's part into the cache: a hint before
+ * frame_ring_reserve(). Any thread. */
+void frame_ring_fetch_producer(const struct frame_ring *r);
 
-/** Fetch the consumer's part into the cache: a hint before cr_ring_peek() on a
- * thread that was not the last consumer. Any thread, while no other is at it.
+/** Fetch the consumer's part into the cache: a hint before frame_ring_peek() on
+ * a thread that was not the last consumer. Any thread, while no other is at it.
  */
-void cr_ring_fetch(const struct cr_ring *r);
+void frame_ring_fetch(const struct frame_ring *r);
 
 /**
  * Consumer: metadata of the oldest waiting frame. False: empty. The frame may
- * be dropped right after; only cr_ring_claim() settles it.
+ * be dropped right after; only frame_ring_claim() settles it.
  */
-bool cr_ring_peek(struct cr_ring *r, struct cr_frame_meta *meta);
+bool frame_ring_peek(struct frame_ring *r, struct cr_frame_meta *meta);
 
 /**
  * Consumer: take frame @seq, which must be the oldest one. Returns its bytes
  * (valid until the next claim; meta->bytes says how many) and *@meta, or NULL
  * when the frame is gone.
  */
-const uint8_t *cr_ring_claim(struct cr_ring *r, uint64_t seq,
-			     struct cr_frame_meta *meta);
+const uint8_t *frame_ring_claim(struct frame_ring *r, uint64_t seq,
+				struct cr_frame_meta *meta);
 
 /** Any thread: frames waiting now (a snapshot), and dropped so far. */
-unsigned cr_ring_waiting(const struct cr_ring *r);
-uint64_t cr_ring_dropped(const struct cr_ring *r);
+unsigned frame_ring_waiting(const struct frame_ring *r);
+uint64_t frame_ring_dropped(const struct frame_ring *r);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The drop-oldest frame ring of media/ring.h. It moves buffers, not bytes, and
- * knows nothing of RTP or of what the frames hold.
+ * The drop-oldest frame ring of media/frame_ring.h. It moves buffers, not
+ * bytes, and knows nothing of RTP or of what the frames hold.
  *
  * A slot is one atomic word: sequence << 16 | full << 15 | buffer index. Every
  * buffer index is at any time in exactly one place: a slot, the producer's
@@ -26,7 +26,7 @@
  *     again, the exchange that recycled it.
  *  D  head is stored before the exchange: who sees a word sees its head.
  */
-#include "media/ring.h"
+#include "media/frame_ring.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ struct meta {
 _Static_assert(sizeof(struct meta) == 48,
 	       "with 20 ms of G.711 it fills FETCH_BYTES");
 
-struct cr_ring {
+struct frame_ring {
 	/* constant */
 	unsigned slots;
 	size_t frame_bytes;
@@ -96,12 +96,12 @@ static unsigned word_index(uint64_t word)
 	return (unsigned)(word & INDEX);
 }
 
-static struct meta *meta_of(const struct cr_ring *r, unsigned index)
+static struct meta *meta_of(const struct frame_ring *r, unsigned index)
 {
 	return (struct meta *)(void *)(r->buffers + index * r->stride);
 }
 
-static uint8_t *bytes_of(const struct cr_ring *r, unsigned index)
+static uint8_t *bytes_of(const struct frame_ring *r, unsigned index)
 {
 	return r->buffers + index * r->stride + sizeof(struct meta);
 }
@@ -163,7 +163,7 @@ static size_t round_up(size_t bytes)
 }
 
 /* Buffers 0..slots-1 start in the slots, then the spare, then the held one. */
-static void ring_init(struct cr_ring *r)
+static void ring_init(struct frame_ring *r)
 {
 	for (unsigned i = 0; i < r->slots; i++)
 		atomic_init(&r->slot[i], word_make(0, 0, i));
@@ -171,12 +171,12 @@ static void ring_init(struct cr_ring *r)
 	r->held = r->slots + 1;
 }
 
-struct cr_ring *cr_ring_new(unsigned slots, size_t frame_bytes)
+struct frame_ring *frame_ring_new(unsigned slots, size_t frame_bytes)
 {
 	size_t words = round_up(slots * sizeof(_Atomic uint64_t));
 	size_t stride = round_up(sizeof(struct meta) + frame_bytes);
-	size_t total = sizeof(struct cr_ring) + words + (slots + 2) * stride;
-	struct cr_ring *r;
+	size_t total = sizeof(struct frame_ring) + words + (slots + 2) * stride;
+	struct frame_ring *r;
 
 	CR_ASSERT(slots >= MIN_SLOTS && slots <= MAX_SLOTS);
 	CR_ASSERT(frame_bytes <= UINT16_MAX);
@@ -194,23 +194,23 @@ struct cr_ring *cr_ring_new(unsigned slots, size_t frame_bytes)
 	return r;
 }
 
-void cr_ring_free(struct cr_ring *r)
+void frame_ring_free(struct frame_ring *r)
 {
 	free(r);
 }
 
-size_t cr_ring_bytes(const struct cr_ring *r)
+size_t frame_ring_bytes(const struct frame_ring *r)
 {
 	return r->total;
 }
 
-uint8_t *cr_ring_reserve(struct cr_ring *r)
+uint8_t *frame_ring_reserve(struct frame_ring *r)
 {
 	return bytes_of(r, r->spare);
 }
 
-bool cr_ring_push(struct cr_ring *r, struct cr_frame_meta *meta,
-		  struct cr_frame_meta *dropped)
+bool frame_ring_push(struct frame_ring *r, struct cr_frame_meta *meta,
+		     struct cr_frame_meta *dropped)
 {
 	uint64_t seq = atomic_load_explicit(&r->head, memory_order_relaxed);
 	uint64_t lost, old;
@@ -218,7 +218,7 @@ bool cr_ring_push(struct cr_ring *r, struct cr_frame_meta *meta,
 	CR_DEBUG_ASSERT(meta->bytes <= r->frame_bytes);
 	meta->seq = seq;
 	meta_store(meta_of(r, r->spare), meta);
-	/* D: release, pairs with skip_lapped() and cr_ring_waiting(). */
+	/* D: release, pairs with skip_lapped() and frame_ring_waiting(). */
 	atomic_store_explicit(&r->head, seq + 1, memory_order_release);
 	/* A: release the frame; B: acquire the buffer that comes back. */
 	old = atomic_exchange_explicit(&r->slot[r->head_slot],
@@ -230,13 +230,13 @@ bool cr_ring_push(struct cr_ring *r, struct cr_frame_meta *meta,
 		return false;
 	meta_load(meta_of(r, r->spare), word_seq(old), dropped);
 	lost = atomic_load_explicit(&r->dropped, memory_order_relaxed);
-	/* Release, pairs with cr_ring_waiting(). */
+	/* Release, pairs with frame_ring_waiting(). */
 	atomic_store_explicit(&r->dropped, lost + 1, memory_order_release);
 	return true;
 }
 
 /* The producer overwrote tail: what may still wait is the last @slots. */
-static void skip_lapped(struct cr_ring *r)
+static void skip_lapped(struct frame_ring *r)
 {
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
 
@@ -245,7 +245,7 @@ static void skip_lapped(struct cr_ring *r)
 }
 
 /* The word of the oldest waiting frame, which is then at tail; 0: empty. */
-static uint64_t oldest(struct cr_ring *r)
+static uint64_t oldest(struct frame_ring *r)
 {
 	for (;;) {
 		uint64_t word = atomic_load_explicit(
@@ -259,18 +259,18 @@ static uint64_t oldest(struct cr_ring *r)
 	}
 }
 
-void cr_ring_fetch_producer(const struct cr_ring *r)
+void frame_ring_fetch_producer(const struct frame_ring *r)
 {
-	cache_fetch(&r->slots, offsetof(struct cr_ring, total));
+	cache_fetch(&r->slots, offsetof(struct frame_ring, total));
 	cache_fetch(&r->head, 1);
 }
 
-void cr_ring_fetch(const struct cr_ring *r)
+void frame_ring_fetch(const struct frame_ring *r)
 {
 	cache_fetch(&r->claimed, 1);
 }
 
-bool cr_ring_peek(struct cr_ring *r, struct cr_frame_meta *meta)
+bool frame_ring_peek(struct frame_ring *r, struct cr_frame_meta *meta)
 {
 	struct cr_frame_meta seen;
 	uint64_t word, again;
@@ -288,8 +288,8 @@ bool cr_ring_peek(struct cr_ring *r, struct cr_frame_meta *meta)
 	return true;
 }
 
-const uint8_t *cr_ring_claim(struct cr_ring *r, uint64_t seq,
-			     struct cr_frame_meta *meta)
+const uint8_t *frame_ring_claim(struct frame_ring *r, uint64_t seq,
+				struct cr_frame_meta *meta)
 {
 	uint64_t word = oldest(r);
 	uint64_t claimed;
@@ -307,13 +307,13 @@ const uint8_t *cr_ring_claim(struct cr_ring *r, uint64_t seq,
 	r->tail++;
 	r->tail_slot = r->tail_slot + 1 < r->slots ? r->tail_slot + 1 : 0;
 	claimed = atomic_load_explicit(&r->claimed, memory_order_relaxed);
-	/* Release, pairs with cr_ring_waiting(). */
+	/* Release, pairs with frame_ring_waiting(). */
 	atomic_store_explicit(&r->claimed, claimed + 1, memory_order_release);
 	meta_load(meta_of(r, r->held), seq, meta);
 	return bytes_of(r, r->held);
 }
 
-unsigned cr_ring_waiting(const struct cr_ring *r)
+unsigned frame_ring_waiting(const struct frame_ring *r)
 {
 	/* head last: every frame that was claimed or dropped is in it. */
 	uint64_t claimed =
@@ -327,7 +327,7 @@ unsigned cr_ring_waiting(const struct cr_ring *r)
 	return waiting < r->slots ? (unsigned)waiting : r->slots;
 }
 
-uint64_t cr_ring_dropped(const struct cr_ring *r)
+uint64_t frame_ring_dropped(const struct frame_ring *r)
 {
 	return atomic_load_explicit(&r->dropped, memory_order_relaxed);
 }
