@@ -79,8 +79,8 @@ static void judge_way_in(const struct balance_side *s, struct balance *b)
 {
 	const struct part in[] = {
 		COUNTER(packets_in), COUNTER(duplicates), COUNTER(reordered),
-		COUNTER(strays),     COUNTER(too_big),	  COUNTER(wrong_source),
-		COUNTER(wrong_ssrc), COUNTER(unproven),	  COUNTER(wrong_pt),
+		COUNTER(seq_jumps),  COUNTER(too_big),	  COUNTER(wrong_source),
+		COUNTER(wrong_ssrc), COUNTER(probation),  COUNTER(wrong_pt),
 		COUNTER(port_drops), COUNTER(unread),	  COUNTER(late_in),
 		COUNTER(overflowed), COUNTER(surplus),
 	};
@@ -91,8 +91,8 @@ static void judge_way_in(const struct balance_side *s, struct balance *b)
 	};
 	const struct part relayed[] = {
 		COUNTER(packets_out),
-		COUNTER(nowhere),
-		COUNTER(held),
+		COUNTER(no_destination),
+		COUNTER(on_hold),
 		COUNTER(send_failed),
 	};
 
@@ -103,7 +103,7 @@ static void judge_way_in(const struct balance_side *s, struct balance *b)
 	else
 		MUST_BE(b, "frames were taken in, or made",
 			s->daemon[CALL_COUNTER_packets_in] +
-				s->daemon[CALL_COUNTER_made],
+				s->daemon[CALL_COUNTER_synthesized],
 			frames);
 }
 
@@ -111,12 +111,13 @@ static void judge_way_out(const struct balance_side *s, struct balance *b)
 {
 	const uint64_t *d = s->daemon;
 	uint64_t out = d[CALL_COUNTER_packets_out];
-	uint64_t made = out + d[CALL_COUNTER_nowhere] + d[CALL_COUNTER_held] +
-			d[CALL_COUNTER_send_failed] + d[CALL_COUNTER_excess];
+	uint64_t made = out + d[CALL_COUNTER_no_destination] +
+			d[CALL_COUNTER_on_hold] + d[CALL_COUNTER_send_failed] +
+			d[CALL_COUNTER_excess];
 	/* frames that need not lead to a packet: digits, noise, what was made
 	 */
-	uint64_t quiet = d[CALL_COUNTER_events] + d[CALL_COUNTER_noises] +
-			 d[CALL_COUNTER_made] + d[CALL_COUNTER_muted];
+	uint64_t quiet = d[CALL_COUNTER_events] + d[CALL_COUNTER_cn_in] +
+			 d[CALL_COUNTER_synthesized] + d[CALL_COUNTER_muted];
 	uint64_t done = d[CALL_COUNTER_done];
 	/* and pauses leave as comfort noise when some of them were shed */
 	uint64_t least =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Timestamps are extended to 64 bits from the base, with 2^32 added so that
- * packets from before the base stay positive (and become strays).
+ * packets from before the base stay positive (and become unmatched).
  */
 #include "feeder/match.h"
 
@@ -133,7 +133,7 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 	cr_ns sent;
 
 	if (m->cfg.learn && !m->learned && !learn(m, p)) {
-		match_count(&m->strays, 1);
+		match_count(&m->unmatched, 1);
 		return false;
 	}
 	what = rtp_source_update(&m->source, p->seq);
@@ -148,7 +148,7 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 		return false;
 	}
 	if (ts < TS_OFFSET || !sent_at(m, frame, &sent)) {
-		match_count(&m->strays, 1);
+		match_count(&m->unmatched, 1);
 		return false;
 	}
 	if (what == RTP_REORDERED)

@@ -55,7 +55,7 @@ struct match {
 				       match_received()                     */
 	struct match_slot slots[MATCH_WINDOW];
 	/* receiver */
-	atomic_uint_fast64_t received, late, duplicates, reordered, strays,
+	atomic_uint_fast64_t received, late, duplicates, reordered, unmatched,
 		gaps, octets_received;
 	uint64_t seen[MATCH_WINDOW]; /**< output frame + 1                  */
 	struct rtp_source source;
@@ -79,7 +79,7 @@ void match_sent(struct match *m, uint64_t frame, cr_ns now);
 
 /**
  * A packet arrived at @now. Receiver. Returns true and the output frame's
- * number in *@index when it is a new frame; false for duplicates, strays.
+ * number in *@index when it is a new frame; false for duplicates, unmatched.
  */
 bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 		    uint64_t *index);

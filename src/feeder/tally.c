@@ -24,7 +24,7 @@ static void add_frames(struct tally *t, const struct match *m)
 	t->late += read_count(&m->late);
 	t->duplicates += read_count(&m->duplicates);
 	t->reordered += read_count(&m->reordered);
-	t->strays += read_count(&m->strays);
+	t->unmatched += read_count(&m->unmatched);
 	t->octets_sent += read_count(&m->octets_sent);
 	t->octets_received += read_count(&m->octets_received);
 	t->lost += match_lost(m);
@@ -41,7 +41,7 @@ static void add_talk(struct tally *t, const struct feeder_call *c)
 
 	t->duplicates += c->heard->count.repeated;
 	t->reordered += c->heard->count.overtaken;
-	t->strays += c->heard->count.restarts + c->heard->count.foreign;
+	t->unmatched += c->heard->count.restarts + c->heard->count.foreign;
 	t->digits_sent += b->digits_sent;
 	t->digits_right += b->digits_right;
 	t->faults += b->count;

@@ -25,7 +25,7 @@
 	X(late, "frames behind their deadline")                                \
 	X(duplicates, "frames that came more than once")                       \
 	X(reordered, "frames behind a newer one")                              \
-	X(strays, "packets that answer no frame under way")                    \
+	X(unmatched, "packets that answer no frame under way")                 \
 	X(digits_sent, "digits dialled of which a packet was sent")            \
 	X(digits_right, "of these: came once, in order, as long as they were") \
 	X(faults, "faults in the balance of conversations")                    \

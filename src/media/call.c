@@ -268,7 +268,7 @@ void call_count_refused(struct call_counters *count, unsigned why, bool valid)
 	else if (!valid)
 		call_count(&count->wrong_pt, 1);
 	else
-		call_count(&count->unproven, 1);
+		call_count(&count->probation, 1);
 }
 
 void call_count_rest(struct call *c)

@@ -19,20 +19,20 @@
 	  "frames dropped, oldest first, to make room for newer ones")         \
 	X(duplicates, NULL, "packets that had come before")                    \
 	X(reordered, NULL, "packets that came after a newer one")              \
-	X(strays, NULL,                                                        \
+	X(seq_jumps, NULL,                                                     \
 	  "packets whose sequence number is far from the last one")            \
 	X(violations, NULL,                                                    \
 	  "packets earlier than the call's burst allows (lbap)")               \
 	X(too_big, NULL, "packets larger than the ring's frames")              \
 	X(wrong_source, NULL, "packets from another address")                  \
 	X(wrong_ssrc, NULL, "packets with an SSRC that is not the sender's")   \
-	X(unproven, NULL,                                                      \
+	X(probation, NULL,                                                     \
 	  "packets of a new sender that had not proved itself yet")            \
 	X(wrong_pt, NULL, "packets with another payload type")                 \
 	X(surplus, NULL,                                                       \
 	  "packets beyond the 1000 a second that a party may send, and in "    \
 	  "the second after: a flood, or a circle of calls")                   \
-	X(made, NULL,                                                          \
+	X(synthesized, NULL,                                                   \
 	  "frames that no packet brought: concealment, silence, and digits' "  \
 	  "ticks")                                                             \
 	X(lost, NULL,                                                          \
@@ -40,7 +40,7 @@
 	  "behind them")                                                       \
 	X(silences, NULL, "frames of silence, while the sender saved packets") \
 	X(events, NULL, "packets of telephone events")                         \
-	X(noises, NULL, "packets of comfort noise")                            \
+	X(cn_in, NULL, "packets of comfort noise")                             \
 	X(late_in, NULL,                                                       \
 	  "packets that came when their turn in the jitter buffer was over")   \
 	X(overflowed, NULL,                                                    \
@@ -71,16 +71,16 @@
 	X(muted, NULL,                                                         \
 	  "frames of speech not sent, as a telephone event was going on")      \
 	X(send_failed, NULL, "packets that the socket refused")                \
-	X(nowhere, NULL,                                                       \
+	X(no_destination, NULL,                                                \
 	  "packets not sent, as the address of the party was not known yet")   \
-	X(held, NULL, "packets not sent, as the party was on hold")            \
+	X(on_hold, NULL, "packets not sent, as the party was on hold")         \
 	X(excess, NULL,                                                        \
 	  "packets not sent or frames not transcoded, as there was more than " \
 	  "one each packet time")                                              \
 	X(packets_out, "OUT_PKTS", "packets sent")                             \
 	X(octets_out, NULL, "payload octets sent")                             \
 	X(events_out, NULL, "packets of telephone events sent")                \
-	X(noises_out, NULL, "packets of comfort noise sent")                   \
+	X(cn_out, NULL, "packets of comfort noise sent")                       \
 	X(late, "LATE", "frames sent after their deadline")                    \
 	X(cmr, NULL, "packets that asked for a codec mode (CMR)")              \
 	X(delay_ns, NULL,                                                      \
@@ -119,7 +119,7 @@ enum call_counter {
 	X(rtcp_foreign, NULL,                                                  \
 	  "RTCP packets from a host that is not the party's")                  \
 	X(unknown_ssrc, NULL, "RTP packets that belong to no call")            \
-	X(unheard, NULL, "RTP packets to a port that no call listens to")      \
+	X(no_listener, NULL, "RTP packets to a port that no call listens to")  \
 	X(oversized, NULL, "datagrams larger than any packet")                 \
 	X(handed_over, NULL,                                                   \
 	  "packets of another receiver's call, which came in one train with "  \

@@ -86,7 +86,7 @@ static bool in_order(struct call *c, uint16_t seq)
 		call_count(&c->count.reordered, 1);
 		return false;
 	case RTP_STRAY:
-		call_count(&c->count.strays, 1);
+		call_count(&c->count.seq_jumps, 1);
 		return false;
 	}
 	return false;
@@ -143,7 +143,7 @@ static bool is_made(enum cr_frame_what what)
 static void count_frame(struct call *c, const struct receive_stage_frame *f)
 {
 	if (is_made(f->what)) {
-		call_count(&c->count.made, 1);
+		call_count(&c->count.synthesized, 1);
 	} else {
 		call_count(&c->count.packets_in, 1);
 		call_count(&c->count.octets_in, f->bytes);
@@ -158,7 +158,7 @@ static void count_frame(struct call *c, const struct receive_stage_frame *f)
 	else if (f->what == FRAME_RING_EVENT)
 		call_count(&c->count.events, 1);
 	else if (f->what == FRAME_RING_NOISE)
-		call_count(&c->count.noises, 1);
+		call_count(&c->count.cn_in, 1);
 }
 
 /* How much it would be missed. Of what is vital nobody asks. */
@@ -263,7 +263,7 @@ static void count_refused_in_buffer(struct call *c, enum jitter_put why)
 	else if (why == JITTER_DUPLICATE)
 		call_count(&c->count.duplicates, 1);
 	else if (why == JITTER_STRAY)
-		call_count(&c->count.strays, 1);
+		call_count(&c->count.seq_jumps, 1);
 	else if (why == JITTER_TOO_BIG)
 		call_count(&c->count.too_big, 1);
 }
@@ -361,7 +361,7 @@ static struct call *take_at_endpoint(struct packet_path *path,
 				  !c || call_codec_of(c, p->pt) >= 0,
 				  in->arrival);
 	if (!c) {
-		call_count(&path->count.unheard, 1);
+		call_count(&path->count.no_listener, 1);
 		return NULL;
 	}
 	if (!learn_accepts(heard)) {
@@ -475,7 +475,7 @@ struct call *packet_take_handed(struct packet_path *path,
 void packet_count_stray(struct packet_path *path)
 {
 	call_count(&path->count.packets, 1);
-	call_count(&path->count.unheard, 1);
+	call_count(&path->count.no_listener, 1);
 }
 
 struct call *packet_poll(struct packet_path *path, struct endpoint *endpoint,

@@ -342,7 +342,9 @@ static void pass_on(struct relay_burst *out, const struct passing *t)
 	if (!t->types->clock[t->rtp->pt])
 		call_count(&r->count.relayed_other, 1);
 	if (!knows_destination(r, t->rtp)) {
-		call_count(r->held ? &r->count.held : &r->count.nowhere, 1);
+		call_count(r->held ? &r->count.on_hold
+				   : &r->count.no_destination,
+			   1);
 		return;
 	}
 	to = outgoing(t);

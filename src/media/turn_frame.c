@@ -27,7 +27,9 @@ static bool is_refused(const struct turn *t, cr_ns time)
 			time))
 		call_count(&c->count.excess, 1);
 	else if (!c->to.ss_family) /* not heard yet, or on hold */
-		call_count(c->held ? &c->count.held : &c->count.nowhere, 1);
+		call_count(c->held ? &c->count.on_hold
+				   : &c->count.no_destination,
+			   1);
 	else
 		return false;
 	return true;
@@ -111,7 +113,7 @@ static void emit(void *arg, const struct pipeline_packet *p)
 		return;
 	}
 	if (p->noise)
-		call_count(&c->count.noises_out, 1);
+		call_count(&c->count.cn_out, 1);
 	post(t, &header, p->payload, p->bytes,
 	     pipeline_output_packet(c->pipeline));
 }

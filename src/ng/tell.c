@@ -67,7 +67,7 @@ static struct sums sums_of(const struct node_endpoint_info *endpoint,
 	struct sums s = {
 		.packets = endpoint->packets,
 		.errors = endpoint->wrong_source + endpoint->wrong_ssrc +
-			  endpoint->unproven,
+			  endpoint->probation,
 	};
 
 	if (stream) {

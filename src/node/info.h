@@ -197,7 +197,7 @@ struct node_endpoint_info {
 	bool hold;		    /**< it is sent nothing, though */
 	unsigned long long packets; /**< of the party */
 	/** Packets that were not taken for its own, and why. */
-	unsigned long long wrong_source, wrong_ssrc, unproven;
+	unsigned long long wrong_source, wrong_ssrc, probation;
 	unsigned long long ssrc_changes, address_changes;
 	char unknown[PAYLOAD_UNKNOWN_TEXT]; /**< types that nobody agreed on */
 	struct node_rtcp_info rtcp;	    /**< of its endpoint */

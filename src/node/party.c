@@ -430,7 +430,7 @@ void party_endpoint_info(const struct party *p, struct node_endpoint_info *out)
 		.packets = count[LEARN_COUNTER_accepted],
 		.wrong_source = count[LEARN_COUNTER_foreign_address],
 		.wrong_ssrc = count[LEARN_COUNTER_foreign_ssrc],
-		.unproven = count[LEARN_COUNTER_waiting],
+		.probation = count[LEARN_COUNTER_waiting],
 		.ssrc_changes = count[LEARN_COUNTER_ssrc_changes],
 		.address_changes = count[LEARN_COUNTER_address_changes],
 		.hold = p->hold,

@@ -161,7 +161,7 @@ const struct field endpoint_state_fields[] = {
 	  .help = "packets from an address that is not the party's" },
 	{ ROW_INT(endpoint_state, "wrong_ssrc", wrong_ssrc),
 	  .help = "packets with an SSRC that is not the party's" },
-	{ ROW_INT(endpoint_state, "unproven", unproven),
+	{ ROW_INT(endpoint_state, "probation", probation),
 	  .help = "packets of a new sender that had not proved itself yet" },
 	{ ROW_INT(endpoint_state, "ssrc_changes", ssrc_changes),
 	  .help = "times its SSRC has changed" },

@@ -95,9 +95,10 @@ static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
 				       "Packets sent.", NULL, 0 },
 	[CALL_COUNTER_send_failed] = { "packets_unsent_total", "counter",
 				       "Packets the socket refused.", NULL, 0 },
-	[CALL_COUNTER_held] = { "packets_held_total", "counter",
-				"Packets not sent, as the party was on hold.",
-				NULL, 0 },
+	[CALL_COUNTER_on_hold] = { "packets_on_hold_total", "counter",
+				   "Packets not sent, as the party was on "
+				   "hold.",
+				   NULL, 0 },
 	[CALL_COUNTER_excess] = { "packets_excess_total", "counter",
 				  "Packets not sent or frames not transcoded, "
 				  "as there was more than one each packet "
@@ -111,7 +112,7 @@ static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
 				      .help = "Packets of calls that were not "
 					      "taken, by why." },
 	[CALL_COUNTER_reordered] = { REJECTED("reordered") },
-	[CALL_COUNTER_strays] = { REJECTED("stray") },
+	[CALL_COUNTER_seq_jumps] = { REJECTED("sequence jump") },
 	[CALL_COUNTER_wrong_source] = { REJECTED("source") },
 	[CALL_COUNTER_wrong_pt] = { REJECTED("payload type") },
 	[CALL_COUNTER_surplus] = { REJECTED("too many") },

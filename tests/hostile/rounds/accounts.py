@@ -7,10 +7,10 @@ import struct
 from node import HOST, Wrong, wait_for
 
 NOT_READ = {"rx": ("socket_drops",), "totals": ("port_drops", "unread")}
-READ = {"rx": ("oversized", "malformed", "rtcp", "unknown_ssrc", "unheard",
+READ = {"rx": ("oversized", "malformed", "rtcp", "unknown_ssrc", "no_listener",
                "handover_drops"),
-        "totals": ("wrong_pt", "wrong_source", "wrong_ssrc", "unproven",
-                   "too_big", "duplicates", "reordered", "strays", "late_in",
+        "totals": ("wrong_pt", "wrong_source", "wrong_ssrc", "probation",
+                   "too_big", "duplicates", "reordered", "seq_jumps", "late_in",
                    "surplus", "overflowed", "packets_in")}
 FRAMES = ("done", "overwritten", "stale", "shed", "concealed", "malformed",
           "cancelled", "relayed")
@@ -74,6 +74,6 @@ def check(node, sent, to_itself=False):
         raise Wrong(f"{stats['rx']['packets']} read, {total(stats, READ)} "
                     f"named: {stats}")
     of = stats["totals"]
-    if of["packets_in"] + of["made"] != sum(told.values()):
+    if of["packets_in"] + of["synthesized"] != sum(told.values()):
         raise Wrong(f"{of['packets_in']} + {of['made']} frames: {told}")
     return stats

@@ -25,7 +25,7 @@ PLAN = [("pcmu", "pcma", "shared")] * 4 + [("pcmu", "pcma", "own")] * 4 + [
     ("pcmu", "speex", "own"), ("pcma", "pcmu", "own"), "relay", None]
 LAWS = {"pcmu": law_mu, "pcma": law_a}
 # where a packet is counted that was the call's own and became no frame
-NAMED = ("duplicates", "reordered", "strays", "late_in", "overflowed",
+NAMED = ("duplicates", "reordered", "seq_jumps", "late_in", "overflowed",
          "too_big")
 MADE_UP = ("overwritten", "stale", "shed", "concealed", "malformed",
            "cancelled")
@@ -244,13 +244,13 @@ class Good:
             drops = c["port_drops"] if of.port != "shared" else \
                 self.node.ask("stats")["rx"]["socket_drops"]
             if of.sent - drops <= gone <= of.sent and \
-                    frames == c["packets_in"] + c["made"]:
+                    frames == c["packets_in"] + c["synthesized"]:
                 return c
             return None
 
         c = wait_for(f"call {of.call} has done all", is_done)
-        out = sum(c[n] for n in ("packets_out", "send_failed", "nowhere",
-                                 "held", "muted", "excess"))
+        out = sum(c[n] for n in ("packets_out", "send_failed", "no_destination",
+                                 "on_hold", "muted", "excess"))
         if out != c["done"] + c["relayed"] + c["concealed"]:
             raise Wrong(f"call {of.call}: {out} sent of {c['done']}: {c}")
         return c

@@ -33,7 +33,7 @@ def test_every_frame_of_the_new_codecs_comes_back(daemon, campaign):
     r = d.feed(campaign(CODECS))
     total = r["total"]
     assert total["admitted"] == 8 and total["refused"] == 0
-    assert total["lost"] == total["strays"] == total["duplicates"] == 0
+    assert total["lost"] == total["unmatched"] == total["duplicates"] == 0
     assert len(r["flows"]) == 8
     for flow in r["flows"]:
         sent, received = flow["sent"], flow["received"]

@@ -95,7 +95,7 @@ def test_every_frame_of_every_codec_pair_comes_back(daemon, campaign,
     r = d.feed(campaign(PAIRS), "--out", run, "--dump", tmp_path / "dump")
     total = r["total"]
     assert total["admitted"] == 7 and total["refused"] == 0
-    assert total["lost"] == 0 and total["strays"] == 0
+    assert total["lost"] == 0 and total["unmatched"] == 0
     assert total["duplicates"] == 0 and total["reordered"] == 0
     # 5 s less the phase: up to 250 frames of 20 ms; a call whose set-up took
     # longer than planned begins in the middle

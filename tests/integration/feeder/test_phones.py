@@ -67,7 +67,7 @@ def test_every_packet_is_accounted_for(played):
             assert s["sent"]["failed"] == s["sent"]["missed"] == 0
             assert s["heard"]["packets"] == s["daemon"]["packets_out"], name
     total = played["total"]
-    assert total["faults"] == total["duplicates"] == total["strays"] == 0
+    assert total["faults"] == total["duplicates"] == total["unmatched"] == 0
     assert 0 < total["delay"]["count"] <= total["received"]
     assert 0 < total["delay"]["p50_ns"] <= total["delay"]["p99_ns"]
     assert played["feeder"]["misdirected"] == 0
@@ -96,8 +96,8 @@ def test_ssrcs_and_addresses_change(played):
     assert a["ssrc"]["party"]["ssrc_changes"] == 4
     assert a["ssrc-goes-on"]["party"]["ssrc_changes"] == 3
     # two packets of each newcomer prove it
-    assert a["ssrc"]["daemon"]["unproven"] == 8
-    assert a["ssrc-goes-on"]["daemon"]["unproven"] == 6
+    assert a["ssrc"]["daemon"]["probation"] == 8
+    assert a["ssrc-goes-on"]["daemon"]["probation"] == 6
     assert a["re-invite"]["party"]["address_changes"] == 3 - 1
     assert a["re-invite"]["daemon"]["wrong_source"] == 0
     # it was silent at the old address before the new one was believed
@@ -120,8 +120,8 @@ def test_digits_and_noise_are_sent_as_asked_for(played):
         "159D")
     assert all(d["ends"] == 3 for d in a["dialler"]["heard"]["digits"])
     assert a["cn"]["sent"]["sent_noise"] > 2
-    assert a["cn"]["heard"]["noise"] == a["cn"]["daemon"]["noises_out"]
-    assert a["cn"]["daemon"]["noises"] == a["cn"]["sent"]["sent_noise"]
+    assert a["cn"]["heard"]["noise"] == a["cn"]["daemon"]["cn_out"]
+    assert a["cn"]["daemon"]["cn_in"] == a["cn"]["sent"]["sent_noise"]
 
 
 def test_the_same_seed_sends_the_same(daemon, campaign, played):
@@ -231,7 +231,7 @@ def test_relays_are_accounted_for_as_well(daemon, campaign, relay):
         assert b["heard"]["speech"] == sent(b) > 90
         if c["relay"]:  # as it was sent, whatever that was
             assert a["daemon"]["relayed"] == a["heard"]["packets"]
-            assert a["daemon"]["relayed"] + a["daemon"]["unproven"] == sent(a)
+            assert a["daemon"]["relayed"] + a["daemon"]["probation"] == sent(a)
             assert a["heard"]["repeated"] == a["sent"]["copies"] > 0
         else:
             assert a["daemon"]["duplicates"] == a["sent"]["copies"] > 0

@@ -68,7 +68,7 @@ def exact(result, path):
     it sends, and every answer to where it receives."""
     total, feeder = result["total"], result["feeder"]
     assert total["sent"] == total["received"] > 0 and total["lost"] == 0
-    assert total["strays"] == total["duplicates"] == total["reordered"] == 0
+    assert total["unmatched"] == total["duplicates"] == total["reordered"] == 0
     assert feeder["packets_sent"] == feeder["packets_received"]
     for name in ("misdirected", "asymmetric", "unknown_ssrc", "socket_drops",
                  "send_failed"):
@@ -149,7 +149,7 @@ def test_answers_at_another_calls_port_count_as_misdirected(daemon, campaign):
     r = ended(p)
     assert r["feeder"]["misdirected"] == 5
     assert r["feeder"]["packets_received"] == r["total"]["received"] + 5
-    assert r["total"]["strays"] == r["total"]["duplicates"] == 0
+    assert r["total"]["unmatched"] == r["total"]["duplicates"] == 0
 
 
 def limited(soft, hard, *command):

@@ -168,7 +168,7 @@ bool talker_hears_nothing(const struct talker *p)
 void talkers_introduce(struct conversation *c, struct talker p[2])
 {
 	atomic_ullong *first =
-		&node_call_counters(conversation_stream(c, 0))->nowhere;
+		&node_call_counters(conversation_stream(c, 0))->no_destination;
 	uint8_t buf[2048];
 
 	talker_speak(&p[0], 0);
@@ -195,12 +195,13 @@ void assert_relay_sums(struct rig *r, unsigned long long sent)
 	node_stats(r->node, &stats);
 	assert_int_equal(stats.rx.packets + t->port_drops + t->unread, sent);
 	assert_int_equal(stats.rx.packets,
-			 stats.rx.unheard + stats.rx.malformed + stats.rx.rtcp +
-				 stats.rx.oversized + t->packets_in +
-				 t->wrong_source + t->wrong_ssrc + t->unproven +
-				 t->wrong_pt);
+			 stats.rx.no_listener + stats.rx.malformed +
+				 stats.rx.rtcp + stats.rx.oversized +
+				 t->packets_in + t->wrong_source +
+				 t->wrong_ssrc + t->probation + t->wrong_pt);
 	assert_int_equal(t->packets_in, t->relayed);
 	assert_int_equal(t->relayed, t->packets_out + t->send_failed +
-					     t->nowhere + t->held);
-	assert_int_equal(t->done + t->duplicates + t->reordered + t->strays, 0);
+					     t->no_destination + t->on_hold);
+	assert_int_equal(t->done + t->duplicates + t->reordered + t->seq_jumps,
+			 0);
 }

@@ -118,7 +118,7 @@ static void a_digit_is_passed_on_alone(void **state)
 	assert_int_equal(r.last[RIG_muted], 3);
 	assert_int_equal(r.last[RIG_wrong_pt], 0);
 	assert_int_equal(r.last[RIG_packets_in], 9);
-	assert_int_equal(r.last[RIG_packets_in] + r.last[RIG_made],
+	assert_int_equal(r.last[RIG_packets_in] + r.last[RIG_synthesized],
 			 r.last[RIG_done] + r.last[RIG_cancelled]);
 	rig_close(&r);
 }
@@ -250,7 +250,7 @@ static void silence_that_is_told_of_is_filled(void **state)
 	}
 	rig_end(&r, nc);
 	assert_true(r.last[RIG_silences] >= 19);
-	assert_int_equal(r.last[RIG_made], r.last[RIG_silences]);
+	assert_int_equal(r.last[RIG_synthesized], r.last[RIG_silences]);
 	assert_int_equal(r.last[RIG_packets_in], 6);
 	rig_close(&r);
 }
@@ -274,7 +274,7 @@ static void nothing_is_filled_that_nobody_asked_for(void **state)
 		;
 	rig_end(&r, nc);
 	assert_int_equal(r.last[RIG_packets_out], 1);
-	assert_int_equal(r.last[RIG_made], 0);
+	assert_int_equal(r.last[RIG_synthesized], 0);
 	rig_close(&r);
 }
 
@@ -313,8 +313,8 @@ static void noise_is_noise_on_both_sides(void **state)
 	assert_true(p.marker); /* speech again */
 	assert_int_equal(p.ts, ts + 51 * NB);
 	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_noises], 1);
-	assert_int_equal(r.last[RIG_noises_out], 1);
+	assert_int_equal(r.last[RIG_cn_in], 1);
+	assert_int_equal(r.last[RIG_cn_out], 1);
 	assert_int_equal(r.last[RIG_missing], 0);
 	rig_close(&r);
 }

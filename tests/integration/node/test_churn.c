@@ -87,16 +87,16 @@ static bool all_is_counted(void *arg)
  * that says why not. */
 static void assert_packets_balance(const struct rig *r)
 {
-	static const char *const refused[] = { "oversized", "malformed",
-					       "rtcp",	    "unknown_ssrc",
-					       "unheard",   "handover_drops",
+	static const char *const refused[] = { "oversized",   "malformed",
+					       "rtcp",	      "unknown_ssrc",
+					       "no_listener", "handover_drops",
 					       NULL },
 				 *const taken[] = {
 					 "packets_in",	 "wrong_pt",
 					 "wrong_source", "wrong_ssrc",
-					 "unproven",	 "too_big",
+					 "probation",	 "too_big",
 					 "duplicates",	 "reordered",
-					 "strays",	 NULL
+					 "seq_jumps",	 NULL
 				 };
 	unsigned long long n = 0;
 

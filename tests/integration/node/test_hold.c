@@ -31,8 +31,8 @@ static void wait_held(struct turning *t, unsigned long long n)
 	do {
 		(void)sched_yield();
 		node_stats(t->rig.node, &stats);
-	} while (stats.totals.held < n);
-	assert_int_equal(stats.totals.held, n);
+	} while (stats.totals.on_hold < n);
+	assert_int_equal(stats.totals.on_hold, n);
 }
 
 /* A says @n packets that B is not sent; @before were held already. */
@@ -176,7 +176,7 @@ static bool has_silence(void *arg)
 	struct node_stats stats;
 
 	node_stats(r->node, &stats);
-	return stats.totals.silences >= 3 && stats.totals.held >= 3;
+	return stats.totals.silences >= 3 && stats.totals.on_hold >= 3;
 }
 
 /* The node says it by itself, from a timer. */
@@ -240,10 +240,10 @@ static void who_is_on_hold_is_learned(void **state)
 		turning_say_both(&t, 3);
 		assert_true(talker_hears_nothing(&evil));
 		node_stats(t.rig.node, &stats);
-		assert_int_equal(stats.totals.nowhere, 0);
-		assert_int_equal(stats.totals.held, 4);
+		assert_int_equal(stats.totals.no_destination, 0);
+		assert_int_equal(stats.totals.on_hold, 4);
 		assert_int_equal(
-			stats.totals.unproven + stats.totals.wrong_source, 3);
+			stats.totals.probation + stats.totals.wrong_source, 3);
 		turning_close(&t);
 		(void)close(evil.fd);
 	}

@@ -97,7 +97,7 @@ static void what_never_comes_is_concealed_in_its_time(void **state)
 	rig_end(&r, nc);
 	assert_int_equal(r.last[RIG_packets_in], 6);
 	assert_int_equal(r.last[RIG_lost], 2);
-	assert_true(r.last[RIG_made] >= 2); /* and behind the last one */
+	assert_true(r.last[RIG_synthesized] >= 2); /* and behind the last one */
 	rig_close(&r);
 }
 

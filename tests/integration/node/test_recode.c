@@ -420,9 +420,9 @@ static void a_flood_of_changes(void **state)
 	assert_int_equal(stats.rx.packets + stats.totals.port_drops +
 				 stats.totals.unread,
 			 f.sent);
-	assert_int_equal(stats.rx.packets - stats.rx.unheard,
+	assert_int_equal(stats.rx.packets - stats.rx.no_listener,
 			 stats.totals.packets_in + stats.totals.wrong_pt +
-				 stats.totals.too_big + stats.totals.unproven +
+				 stats.totals.too_big + stats.totals.probation +
 				 stats.totals.wrong_source +
 				 stats.totals.wrong_ssrc);
 	assert_int_equal(stats.totals.too_big, 0);

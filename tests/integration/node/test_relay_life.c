@@ -106,7 +106,7 @@ static void sprayers_take_nothing_over(void **state)
 	for (unsigned i = 0; i < SPRAYERS; i++)
 		assert_true(talker_hears_nothing(&evil[i]));
 	node_stats(r.node, &stats);
-	assert_int_equal(stats.totals.wrong_source + stats.totals.unproven,
+	assert_int_equal(stats.totals.wrong_source + stats.totals.probation,
 			 SPRAYERS * SPRAYED);
 	assert_relay_sums(&r, 2 + (SPRAYERS + 2) * SPRAYED);
 	for (unsigned i = 0; i < SPRAYERS; i++)
@@ -134,7 +134,7 @@ static void nowhere_is_counted(void **state)
 	do {
 		(void)sched_yield();
 		node_stats(r.node, &stats);
-	} while (stats.totals.nowhere < 5);
+	} while (stats.totals.no_destination < 5);
 	talk_stop(&r, c);
 	assert_relay_sums(&r, 5);
 	talkers_leave(p);

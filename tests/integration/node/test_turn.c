@@ -411,7 +411,7 @@ static void silence_changes_too(void **state)
 		do {
 			(void)sched_yield();
 			node_stats(t.rig.node, &stats);
-		} while (stats.totals.nowhere < t.sent);
+		} while (stats.totals.no_destination < t.sent);
 	}
 	t.pt[1] = 0;
 	turning_say(&t, 1, 3);

@@ -65,11 +65,11 @@ void turning_came(struct turning *t)
 
 	node_stats(t->rig.node, &stats);
 	assert_int_equal(stats.rx.packets + n->port_drops + n->unread, t->sent);
-	assert_int_equal(stats.rx.packets - stats.rx.unheard,
-			 n->packets_in + n->wrong_pt + n->unproven +
+	assert_int_equal(stats.rx.packets - stats.rx.no_listener,
+			 n->packets_in + n->wrong_pt + n->probation +
 				 n->wrong_source + n->wrong_ssrc +
-				 n->duplicates + n->reordered + n->strays);
-	assert_int_equal(n->packets_in + n->made,
+				 n->duplicates + n->reordered + n->seq_jumps);
+	assert_int_equal(n->packets_in + n->synthesized,
 			 n->done + n->overwritten + n->stale + n->concealed +
 				 n->cancelled + n->relayed);
 }
@@ -82,7 +82,7 @@ void turning_sums(struct turning *t)
 	turning_came(t);
 	node_stats(t->rig.node, &stats);
 	assert_int_equal(n->done + n->relayed,
-			 n->packets_out + n->nowhere + n->held +
+			 n->packets_out + n->no_destination + n->on_hold +
 				 n->send_failed + n->excess);
 }
 

@@ -20,8 +20,8 @@ SO_TIMESTAMPNS = 35  # of Linux; not in Python's socket
 PTIME_NS, STEP_OUT = 20 * 10**6, 160  # of what is heard
 BEGIN = 10  # packets
 TRIES, ON_TIME_NS = 10, 100 * 10**6
-NOT_TAKEN = ("duplicates", "reordered", "strays", "too_big", "wrong_source",
-             "wrong_ssrc", "unproven", "wrong_pt", "surplus")
+NOT_TAKEN = ("duplicates", "reordered", "seq_jumps", "too_big", "wrong_source",
+             "wrong_ssrc", "probation", "wrong_pt", "surplus")
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class Talk:
         c = self.way.count()
         sent = len(self.said) - len(self.lost)
         return (c["packets_in"] + c["late_in"] + c["overflowed"] == sent and
-                c["done"] == c["packets_in"] + c["made"] and
+                c["done"] == c["packets_in"] + c["synthesized"] and
                 len(self.way.heard) >= c["packets_out"] and
                 len(self.answered) == len(self.answers))
 

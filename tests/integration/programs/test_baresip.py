@@ -102,7 +102,7 @@ def assert_all_done(d, c, party):
     knew where to; how many were sent."""
     n = count(d, c, party)
     done = n["done"] + n["relayed"]
-    assert n["packets_in"] == done == n["packets_out"] + n["nowhere"], n
+    assert n["packets_in"] == done == n["packets_out"] + n["no_destination"], n
     assert [name for name in REFUSED if n[name]] == [], n
     return n["packets_out"]
 

@@ -115,7 +115,7 @@ def test_types_and_hold_are_told_later(d):
                  "b.hold=true")
     assert held["b"]["hold"] and not held["a"]["hold"]
     said(phones[0], 0xff, 0xa, 4, 3, 0)
-    until(lambda: d.ctl("stats"), lambda x: x["totals"]["held"] == 3)
+    until(lambda: d.ctl("stats"), lambda x: x["totals"]["on_hold"] == 3)
 
 
 def test_codecs_change_while_both_speak(d):
@@ -253,7 +253,7 @@ def test_a_relay_turns_into_codecs_and_back(d):
     total = stats["totals"]
     assert stats["rx"]["packets"] == total["packets_in"] + stats["rx"]["rtcp"]
     assert total["packets_in"] == total["done"] + total["relayed"] == 122
-    assert total["packets_out"] + total["nowhere"] == 122
+    assert total["packets_out"] + total["no_destination"] == 122
 
 
 def test_lists(d):

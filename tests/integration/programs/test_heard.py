@@ -56,7 +56,7 @@ def played(d, campaign, dumps):
 def test_it_is_what_is_heard_live(daemon, tmp_path):
     """Bit for bit, of every codec and kind of voice."""
     campaign, dumps, made = (tmp_path / name for name in ("c.yaml", "live",
-                                                          "made"))
+                                                          "synthesized"))
     campaign.write_text(CAMPAIGN)
     dumps.mkdir()
     made.mkdir()

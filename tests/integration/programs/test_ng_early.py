@@ -108,7 +108,7 @@ def test_who_wants_nothing_is_sent_nothing(d, proxy, mode, host):
     call.offer("8 PCMA/8000", lines=[f"a={mode}"])
     says(call.b, "PCMA", 8)
     until(lambda: d.ctl("stats")["totals"],
-          lambda t: t["held"] + t["nowhere"] == N)
+          lambda t: t["on_hold"] + t["no_destination"] == N)
     is_silent(call.a)
     call.delete()
 

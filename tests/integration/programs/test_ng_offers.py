@@ -96,7 +96,7 @@ def test_hold_and_back(d, proxy):
     call.a.says(0xd5, 5, 8)  # music
     call.b.hears(5)
     call.b.says(0xff, 5, 0)  # that nobody wants
-    until(lambda: d.ctl("stats")["totals"]["held"], lambda n: n == 5)
+    until(lambda: d.ctl("stats")["totals"]["on_hold"], lambda n: n == 5)
     call.offer("8 PCMA/8000", known=True)
     call.answer("0 PCMU/8000")
     call.b.says(0xff, 5, 0)

@@ -113,7 +113,7 @@ def assert_whole(told, calls):
         FRAMES[1] * calls
     assert told["sent"] > 0
     assert not any(told[what] for what in (
-        "lost", "duplicates", "reordered", "strays", "refused"))
+        "lost", "duplicates", "reordered", "unmatched", "refused"))
 
 
 def snr(said, heard):
@@ -172,7 +172,7 @@ def test_what_the_network_loses_does_not_shift_the_rest(other, campaign):
         *other.where, "--json")
     law = told["flows"][0]
     assert law["withheld"] > 0
-    assert not law["strays"] and not law["duplicates"]
+    assert not law["unmatched"] and not law["duplicates"]
     assert law["sent"] - law["received"] == law["lost"] <= other.holds
     assert other.is_empty()
 

@@ -73,7 +73,7 @@ def test_comfort_noise_is_heard(talked, tmp_path):
                            "in.codec=pcmu", "in.noise=13", "in.fill=told",
                            "out.codec=pcmu")
     described = of_type(middle.packets(True), NOISE_PT)
-    assert count["noises"] == len(described) > 20
+    assert count["cn_in"] == len(described) > 20
     assert_steady(middle, tmp_path / "heard.pcap")
     assert_room(decoded(middle.packets(False)), said, 3)
 
@@ -103,7 +103,7 @@ def test_comfort_noise_is_passed_on(talked):
     assert_spurts(heard, (8, NOISE_PT))
     described = {p[12:] for p in of_type(middle.packets(True), NOISE_PT)}
     passed = [p[12:] for p in of_type(heard, NOISE_PT)]
-    assert count["noises_out"] == len(passed) >= 4
+    assert count["cn_out"] == len(passed) >= 4
     assert set(passed) <= described
 
 
@@ -117,7 +117,7 @@ def test_sids_are_heard_as_comfort_noise(talked):
     heard = middle.packets(False)
     assert_spurts(heard, (0, NOISE_PT))
     ours = [p[12:] for p in of_type(heard, NOISE_PT)]
-    assert count["noises_out"] == len(ours) >= 4
+    assert count["cn_out"] == len(ours) >= 4
     room = dbov(libraries.noise_decode(
         libraries.noise_encode(np.concatenate(pauses(said)))))
     assert abs(dbov(libraries.noise_decode(ours)) - room) < 4

@@ -60,7 +60,7 @@ def test_a_new_ssrc_goes_on_in_the_same_output(party):
         phone.say(2, 60000 + i, 4000000000 + 160 * i)
     second = [header(party.sock.recv(2048)) for _ in range(10)]
     count = count_of(party)
-    assert count["unproven"] == 2 and count["packets_in"] == 20
+    assert count["probation"] == 2 and count["packets_in"] == 20
     every = first + second
     assert len({a["ssrc"] for a in every}) == 1
     assert [a["seq"] - every[0]["seq"] & 0xffff for a in every] == list(
@@ -85,7 +85,7 @@ def test_a_sprayer_does_not_take_the_call_over(party):
         party.sock.recv(2048)
     count = count_of(party)
     assert count["packets_in"] == count["done"] == 50
-    assert count["wrong_source"] + count["unproven"] == 500
+    assert count["wrong_source"] + count["probation"] == 500
 
 
 def test_a_stray_first_packet_locks_nobody_out(party):

@@ -70,14 +70,14 @@ def wait_for_records(client, n):
     wait_for(lambda: counts(client)["written"] >= n)
 
 
-def send(sock, call, sequence, ssrc=None, unheard=()):
+def send(sock, call, sequence, ssrc=None, no_listener=()):
     """Frames by their numbers, each after the answer to the last one."""
     host, port = call["rtp"]["address"].rsplit(":", 1)
     for n in sequence:
         sock.sendto(struct.pack("!BBHII", 0x80, call["rtp"]["pt"], n, 160 * n,
                                 ssrc or call["rtp"]["ssrc"]) + bytes(160),
                     (host, int(port)))
-        if n not in unheard:
+        if n not in no_listener:
             sock.recv(2048)
 
 
@@ -156,7 +156,7 @@ def test_what_was_learned_is_in_the_record(recorded, sock):
     send(sock, call, [n for n in range(20) if n != 7], ssrc=4711)
     # the first two of three that prove the new sender are not heard
     send(sock, call, [n for n in range(1000, 1020) if n not in (1010, 1011)],
-         ssrc=4712, unheard=(1000, 1001))
+         ssrc=4712, no_listener=(1000, 1001))
     client.stop(call)
     wait_for_records(client, 1)
     heard = records(path)[0]["streams"][0]["heard"]

@@ -114,7 +114,7 @@ def test_foreign_programs_hear_each_other_bit_by_bit(d, tmp_path):
         assert count["packets_out"] == len(sent)
         assert count["octets_in"] == count["octets_out"] == sum(
             len(p) - 12 for p in sent)
-        assert count["send_failed"] == count["nowhere"] == count["done"] == 0
+        assert count["send_failed"] == count["no_destination"] == count["done"] == 0
 
 
 def test_what_is_asked_for_is_what_happens(d):

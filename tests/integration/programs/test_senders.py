@@ -19,7 +19,7 @@ from test_foreign import recording
 from test_wire import ERRORS, tshark
 
 PACKETS = 100  # of 20 ms, each
-REFUSED = ("duplicates", "reordered", "strays", "too_big", "wrong_source",
+REFUSED = ("duplicates", "reordered", "seq_jumps", "too_big", "wrong_source",
            "wrong_pt", "surplus", "port_drops", "overwritten", "malformed", "stale",
            "concealed", "cancelled", "send_failed")
 

@@ -468,7 +468,7 @@ static void expect_all(struct line *l)
 		 (int)l->cfg.receive_stage.fill, l->next - l->first, units,
 		 out->codec->name, (int)(l->packet / CR_MS),
 		 l->holes ? ", with holes" : "", (unsigned)n->malformed,
-		 (unsigned)n->excess, (unsigned)n->made,
+		 (unsigned)n->excess, (unsigned)n->synthesized,
 		 (unsigned)n->packets_in, l->sent);
 }
 

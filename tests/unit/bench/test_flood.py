@@ -16,7 +16,7 @@ def stats(**counts):
     """A daemon's, with these counts."""
     return {group: {name: counts.get(name, 0) for name in names}
             for group, names in {
-                "totals": ("packets_in", "duplicates", "reordered", "strays",
+                "totals": ("packets_in", "duplicates", "reordered", "seq_jumps",
                            "too_big", "wrong_source", "wrong_pt", "surplus",
                            "port_drops"),
                 "rx": ("malformed", "unknown_ssrc", "oversized",

@@ -163,7 +163,7 @@ static void play(struct rig *r, const struct wrong *w)
 		};
 
 		r->daemon[CALL_COUNTER_packets_out]++;
-		r->daemon[CALL_COUNTER_nowhere] = 0;
+		r->daemon[CALL_COUNTER_no_destination] = 0;
 		hear(r,
 		     (struct rtp_header){ .pt = EVENT,
 					  .ts = r->heard.ts + 4000 },

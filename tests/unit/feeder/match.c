@@ -50,7 +50,7 @@ static void every_frame_is_counted_once(void **state)
 	}
 	assert_int_equal(m->received, 1000);
 	assert_int_equal(m->duplicates, 1000);
-	assert_int_equal(m->late + m->strays + m->reordered, 0);
+	assert_int_equal(m->late + m->unmatched + m->reordered, 0);
 	assert_int_equal(match_lost(m), 0);
 	assert_int_equal(histogram_max(&m->delay), CR_MS);
 	assert_int_equal(histogram_max(&m->jitter), 0);
@@ -124,7 +124,7 @@ static void answers_to_nothing_are_strays(void **state)
 	for (unsigned i = 1; i <= MATCH_WINDOW; i++)
 		match_sent(m, i, i * FRAME);
 	assert_false(back(m, 0, 2, 600 * FRAME)); /* out of the window */
-	assert_int_equal(m->strays, 3);
+	assert_int_equal(m->unmatched, 3);
 	assert_int_equal(m->received, 0);
 	free(m);
 }
@@ -178,7 +178,7 @@ static void a_base_that_nobody_tells_is_learned(void **state)
 	p.ts = UINT32_MAX - 100; /* and they wrap */
 	p.seq = UINT16_MAX;
 	assert_false(match_received(m, &p, CR_MS, &index));
-	assert_int_equal(m->strays, 1); /* it answers nothing */
+	assert_int_equal(m->unmatched, 1); /* it answers nothing */
 	for (unsigned frame = 2; frame < 10; frame++) {
 		match_sent(m, frame, frame * FRAME);
 		p.ts = UINT32_MAX - 100 + (frame - 2) * 160;
@@ -191,7 +191,7 @@ static void a_base_that_nobody_tells_is_learned(void **state)
 	}
 	assert_int_equal(m->received, 7);
 	assert_int_equal(match_lost(m), 1);
-	assert_int_equal(m->strays, 1);
+	assert_int_equal(m->unmatched, 1);
 	assert_int_equal(histogram_max(&m->delay), 3 * CR_MS);
 	free(m);
 }
@@ -222,7 +222,7 @@ static void a_gap_shows_in_one_of_both_numbers(void **state)
 			p.ts += !gap || kind == 1 ? 160 : 0;
 		}
 		assert_int_equal(m->received, 86);
-		assert_int_equal(m->strays + m->duplicates, 0);
+		assert_int_equal(m->unmatched + m->duplicates, 0);
 		assert_int_equal(histogram_max(&m->delay), CR_MS);
 		assert_int_equal(histogram_max(&m->jitter), 0);
 		free(m);

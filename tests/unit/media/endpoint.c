@@ -126,20 +126,20 @@ static void a_first_address_moves_no_party_that_was_heard(void **state)
 {
 	const struct endpoint_cfg cfg = { .terms.mode = LEARN_IMMEDIATE };
 	struct endpoint *heard = endpoint_new(&cfg),
-			*unheard = endpoint_new(&cfg);
+			*no_listener = endpoint_new(&cfg);
 	struct learn_terms terms = cfg.terms;
 
 	(void)state;
 	terms.told = at("192.0.2.1:4000");
 	assert_true(learn_accepts(hear(heard, "198.51.100.9:1024", 0)));
 	endpoint_again(heard, &terms);
-	endpoint_again(unheard, &terms);
+	endpoint_again(no_listener, &terms);
 	assert_answers_to(heard, "198.51.100.9:1024");
-	assert_answers_to(unheard, "192.0.2.1:4000");
+	assert_answers_to(no_listener, "192.0.2.1:4000");
 	assert_true(learn_accepts(hear(heard, "198.51.100.9:1024", 1)));
 	assert_answers_to(heard, "198.51.100.9:1024");
 	endpoint_free(heard);
-	endpoint_free(unheard);
+	endpoint_free(no_listener);
 }
 
 int main(void)

@@ -197,7 +197,7 @@ static void a_lost_frame_is_recovered_from_the_next(void **state)
 	}
 	assert_int_equal(recovered_bytes, FRAME);
 	assert_int_equal(g.c->count.send_failed, FRAMES + 2);
-	assert_int_equal(g.c->count.made, 2);
+	assert_int_equal(g.c->count.synthesized, 2);
 	assert_int_equal(g.c->count.octets_in, sizeof(payload));
 	rig_close(&g);
 }

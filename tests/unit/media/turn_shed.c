@@ -313,7 +313,7 @@ static void what_is_heard_of_a_shed_pause_leaves_as_noise(void **state)
 	assert_true(p.marker);
 	assert_int_equal((uint16_t)(p.seq - first.seq), 2 * FRAMES + 1);
 	assert_int_equal(p.ts - first.ts, 7 * sizeof(payload));
-	assert_int_equal(g.c->count.noises_out, 1);
+	assert_int_equal(g.c->count.cn_out, 1);
 	assert_int_equal(g.c->count.missing, 0);
 	rig_end(&g, peer);
 }

@@ -26,7 +26,7 @@ WELL = {
     "codec_runner_calls_refused_total": "0+0x480",
     "codec_runner_packets_received_total": "0+75000x480",
     "codec_runner_packets_sent_total": "0+75000x480",
-    "codec_runner_packets_held_total": "0+0x480",
+    "codec_runner_packets_on_hold_total": "0+0x480",
     "codec_runner_packets_missing_total": "0+75x480",
     "codec_runner_packets_unsent_total": "0+0x480",
     'codec_runner_frames_total{outcome="done"}': "0+75000x480",
