@@ -10,7 +10,7 @@
 #include "protocol/call_params.h"
 #include "protocol/field_json.h"
 #include "protocol/methods.h"
-#include "protocol/parked.h"
+#include "protocol/deferred.h"
 #include "protocol/request.h"
 #include "protocol/results.h"
 
@@ -86,8 +86,8 @@ json_t *method_call_start(void *arg, struct rpc_peer *peer,
 		return request_refuse(err, RPC_CONFLICT);
 	result = start(sv, s, params, &to, err);
 	/* a call that belongs to nobody does not end with who asks for it */
-	return to.wait ? parked_begin(sv, peer, to.request.keep ? NULL : s,
-				      params, &to.cfg, 1, start_again, err)
+	return to.wait ? deferred_begin(sv, peer, to.request.keep ? NULL : s,
+					params, &to.cfg, 1, start_again, err)
 		       : result;
 }
 
@@ -178,8 +178,8 @@ json_t *method_call_change(void *arg, struct rpc_peer *peer,
 	bool wait;
 	json_t *result = change(arg, params, &to, &wait, err);
 
-	return wait ? parked_begin(arg, peer, NULL, params, &to, 1,
-				   change_again, err)
+	return wait ? deferred_begin(arg, peer, NULL, params, &to, 1,
+				     change_again, err)
 		    : result;
 }
 

@@ -9,7 +9,7 @@
 #include "observe/log.h"
 #include "protocol/field_json.h"
 #include "protocol/methods.h"
-#include "protocol/parked.h"
+#include "protocol/deferred.h"
 #include "protocol/request.h"
 #include "protocol/tables/conversation.h"
 
@@ -112,8 +112,8 @@ json_t *method_conversation_start(void *arg, struct rpc_peer *peer,
 	if (!s)
 		return request_refuse(err, RPC_CONFLICT);
 	result = start(arg, s, params, &to, err);
-	return to.wait ? parked_begin(arg, peer, to.request.keep ? NULL : s,
-				      params, to.stream, 2, start_again, err)
+	return to.wait ? deferred_begin(arg, peer, to.request.keep ? NULL : s,
+					params, to.stream, 2, start_again, err)
 		       : result;
 }
 
@@ -189,7 +189,7 @@ static json_t *change(struct service *sv, const json_t *params,
 json_t *method_conversation_change(void *arg, struct rpc_peer *peer,
 				   const json_t *params, struct rpc_error *err)
 {
-	return parked_begin_change(arg, peer, params, change, err);
+	return deferred_begin_change(arg, peer, params, change, err);
 }
 
 /* The conversations of one page. Nothing ends while a page is written. */

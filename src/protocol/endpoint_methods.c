@@ -9,7 +9,7 @@
 #include "node/party.h"
 #include "protocol/field_json.h"
 #include "protocol/methods.h"
-#include "protocol/parked.h"
+#include "protocol/deferred.h"
 #include "protocol/request.h"
 #include "protocol/tables/endpoint.h"
 
@@ -125,7 +125,7 @@ static json_t *change(struct service *sv, const json_t *params,
 json_t *method_endpoint_change(void *arg, struct rpc_peer *peer,
 			       const json_t *params, struct rpc_error *err)
 {
-	return parked_begin_change(arg, peer, params, change, err);
+	return deferred_begin_change(arg, peer, params, change, err);
 }
 
 /* The endpoints of one page. Nothing ends while a page is written. */

@@ -21,7 +21,7 @@
 #include "observe/log.h"
 #include "protocol/audit.h"
 #include "protocol/field_json.h"
-#include "protocol/parked.h"
+#include "protocol/deferred.h"
 #include "protocol/records.h"
 #include "protocol/request.h"
 #include "protocol/results.h"
@@ -163,7 +163,7 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 	peer->owner = NULL;
 	s->peer = NULL;
 	(void)snprintf(s->last, sizeof(s->last), "%s", peer->address);
-	parked_drop(sv, s, RPC_CONNECTION_LOST, "who has asked has gone");
+	deferred_drop(sv, s, RPC_CONNECTION_LOST, "who has asked has gone");
 	s->why = bye ? NODE_END_BYE : NODE_END_LOST;
 	/* who only asks need not say bye */
 	no_loss = bye || (idle && !strcmp(reason, "shutdown"));
@@ -214,8 +214,8 @@ bool session_resume(struct session *to, const char *id)
 		  old->peer ? old->peer->address : "none", old->calls);
 	if (old->peer)
 		old->peer->owner = NULL;
-	parked_drop(sv, old, RPC_CONFLICT,
-		    "the session was taken over by another association");
+	deferred_drop(sv, old, RPC_CONFLICT,
+		      "the session was taken over by another association");
 	while ((nc = node_call_after(sv->node, after))) {
 		after = node_call_id(nc);
 		if (node_call_owner(nc) == old)
@@ -426,7 +426,7 @@ int service_open(struct service **out, const struct service_config *cfg,
 	sv->cfg.node.conversion_ended = conversion_ended;
 	sv->cfg.node.arg = sv;
 	LIST_INIT(&sv->sessions);
-	LIST_INIT(&sv->parked);
+	LIST_INIT(&sv->deferred);
 	err = node_open(&sv->node, &sv->cfg.node, warn, e);
 	if (!err)
 		err = open_server(sv, e);
@@ -466,7 +466,7 @@ int service_close(struct service *sv)
 	sv->draining = sv->drained = true;
 	/* calls first: their owners still hear call.ended */
 	node_end_calls(sv->node);
-	parked_drop(sv, NULL, RPC_DRAINING, "draining: this node ends");
+	deferred_drop(sv, NULL, RPC_DRAINING, "draining: this node ends");
 	node_trace_settle(sv->node);
 	rpc_server_close(sv->server);
 	err = node_close(sv->node);

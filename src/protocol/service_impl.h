@@ -29,14 +29,14 @@ struct session {
 	bool over; /**< grace is over: freed when its last call is      */
 };
 
-struct parked;
+struct deferred;
 
 struct service {
 	struct service_config cfg;
 	struct node *node;
 	struct rpc_server *server;
 	LIST_HEAD(, session) sessions;
-	LIST_HEAD(, parked) parked; /**< requests; parked.c's */
+	LIST_HEAD(, deferred) deferred; /**< requests; deferred.c's */
 	struct event *tick, *limit;
 	bool draining, drained;
 	bool final;		 /**< the drain cannot be taken back */

@@ -2,13 +2,13 @@
 /*
  * Requests that wait until it is known what a call costs.
  */
-#include "protocol/parked.h"
+#include "protocol/deferred.h"
 
 #include <stdlib.h>
 
 #include "protocol/request.h"
 
-static void answer(struct parked *p, json_t *result, struct rpc_error *err)
+static void answer(struct deferred *p, json_t *result, struct rpc_error *err)
 {
 	LIST_REMOVE(p, link);
 	rpc_later_reply(p->later, result, err);
@@ -17,7 +17,7 @@ static void answer(struct parked *p, json_t *result, struct rpc_error *err)
 }
 
 /* For the second time: one cost was forgotten while another was measured. */
-static json_t *change_again(const struct parked *p, struct rpc_error *e)
+static json_t *change_again(const struct deferred *p, struct rpc_error *e)
 {
 	struct conversation_plan plan;
 	bool wait;
@@ -28,7 +28,7 @@ static json_t *change_again(const struct parked *p, struct rpc_error *e)
 
 static void known(void *arg, int err, const struct cr_err *why)
 {
-	struct parked *p = arg;
+	struct deferred *p = arg;
 	struct rpc_error e = { 0 };
 	json_t *result = NULL;
 
@@ -43,12 +43,12 @@ static void known(void *arg, int err, const struct cr_err *why)
 	answer(p, result, &e);
 }
 
-/* With what @how has of it; see parked_begin(). */
-static json_t *begin(const struct parked *how, struct rpc_peer *peer,
+/* With what @how has of it; see deferred_begin(). */
+static json_t *begin(const struct deferred *how, struct rpc_peer *peer,
 		     const json_t *params, const struct call_cfg *cfg,
 		     unsigned n, struct rpc_error *err)
 {
-	struct parked *p = malloc(sizeof(*p));
+	struct deferred *p = malloc(sizeof(*p));
 	struct rpc_error e = { .code = RPC_NO_CAPACITY };
 
 	if (!p) {
@@ -65,27 +65,27 @@ static json_t *begin(const struct parked *how, struct rpc_peer *peer,
 		return NULL;
 	}
 	p->params = json_incref((json_t *)(uintptr_t)params);
-	LIST_INSERT_HEAD(&p->service->parked, p, link);
+	LIST_INSERT_HEAD(&p->service->deferred, p, link);
 	if (cost_needs_begin(&p->needs, cfg, n, &e.why))
 		answer(p, NULL, &e);
 	return NULL;
 }
 
-json_t *parked_begin(struct service *sv, struct rpc_peer *peer,
-		     struct session *s, const json_t *params,
-		     const struct call_cfg *cfg, unsigned n, parked_run *run,
-		     struct rpc_error *err)
+json_t *deferred_begin(struct service *sv, struct rpc_peer *peer,
+		       struct session *s, const json_t *params,
+		       const struct call_cfg *cfg, unsigned n,
+		       deferred_run *run, struct rpc_error *err)
 {
-	const struct parked how = { .service = sv, .session = s, .run = run };
+	const struct deferred how = { .service = sv, .session = s, .run = run };
 
 	return begin(&how, peer, params, cfg, n, err);
 }
 
-json_t *parked_begin_change(struct service *sv, struct rpc_peer *peer,
-			    const json_t *params, parked_change *change,
-			    struct rpc_error *err)
+json_t *deferred_begin_change(struct service *sv, struct rpc_peer *peer,
+			      const json_t *params, deferred_change *change,
+			      struct rpc_error *err)
 {
-	const struct parked how = { .service = sv, .change = change };
+	const struct deferred how = { .service = sv, .change = change };
 	struct conversation_plan plan;
 	bool wait;
 	json_t *result = change(sv, params, &plan, &wait, err);
@@ -95,14 +95,14 @@ json_t *parked_begin_change(struct service *sv, struct rpc_peer *peer,
 
 /* A reply may end the association of who does not read it, and with that drop
  * others: so what is refused here is taken out of their sight before. */
-void parked_drop(struct service *sv, const struct session *s, int code,
-		 const char *why)
+void deferred_drop(struct service *sv, const struct session *s, int code,
+		   const char *why)
 {
-	LIST_HEAD(, parked) refused = LIST_HEAD_INITIALIZER(refused);
+	LIST_HEAD(, deferred) refused = LIST_HEAD_INITIALIZER(refused);
 	struct rpc_error e = { .code = code };
-	struct parked *p, *next;
+	struct deferred *p, *next;
 
-	for (p = LIST_FIRST(&sv->parked); p; p = next) {
+	for (p = LIST_FIRST(&sv->deferred); p; p = next) {
 		next = LIST_NEXT(p, link);
 		if (s && p->session != s)
 			continue;
