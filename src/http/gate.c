@@ -41,7 +41,7 @@ enum { PAUSE_MS = 100 };
 enum { WATCH_S = 1 };
 
 /* A connection. */
-struct guest {
+struct acl_entry {
 	int fd;
 	ino_t socket;
 	struct bufferevent *b; /* evhttp's: only if it is there */
@@ -57,7 +57,7 @@ struct gate {
 	struct event *watch;   /**< while there are guests */
 	struct bufferevent **fresh;
 	unsigned nfresh;
-	struct guest *guest; /**< oldest first */
+	struct acl_entry *acl_entry; /**< oldest first */
 	unsigned nguests;
 	bool was_full;
 	struct gate_stats count;
@@ -70,7 +70,7 @@ static LIST_HEAD(, gate) all = LIST_HEAD_INITIALIZER(all);
 
 /* --- who is there --- */
 
-static bool is_there(const struct guest *g)
+static bool is_there(const struct acl_entry *g)
 {
 	struct stat st;
 
@@ -83,8 +83,8 @@ static void forget_gone(struct gate *g)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < g->nguests; i++)
-		if (is_there(&g->guest[i]))
-			g->guest[n++] = g->guest[i];
+		if (is_there(&g->acl_entry[i]))
+			g->acl_entry[n++] = g->acl_entry[i];
 	g->nguests = n;
 }
 
@@ -130,7 +130,7 @@ static short unwatched(struct bufferevent *b)
 
 /* By what evhttp does of a client that says nothing for too long. It works
  * where the end of a socket would not be seen. */
-static void end(const struct guest *g)
+static void end(const struct acl_entry *g)
 {
 	bufferevent_trigger_event(g->b, BEV_EVENT_TIMEOUT | BEV_EVENT_READING,
 				  0);
@@ -153,21 +153,21 @@ static void on_watch(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	forget_gone(g);
 	for (unsigned i = 0; i < g->nguests; i++) {
-		short by = unwatched(g->guest[i].b);
+		short by = unwatched(g->acl_entry[i].b);
 
-		if (by && bufferevent_enable(g->guest[i].b, by))
-			end(&g->guest[i]);
+		if (by && bufferevent_enable(g->acl_entry[i].b, by))
+			end(&g->acl_entry[i]);
 	}
 	watch_later(g);
 }
 
-static void cut(struct gate *g, const struct guest *guest)
+static void cut(struct gate *g, const struct acl_entry *acl_entry)
 {
-	cr_ns age = clock_now() - guest->since;
+	cr_ns age = clock_now() - acl_entry->since;
 	char peer[INET6_ADDRSTRLEN] = "?";
 
-	(void)inet_ntop(AF_INET6, &guest->host, peer, sizeof(peer));
-	end(guest);
+	(void)inet_ntop(AF_INET6, &acl_entry->host, peer, sizeof(peer));
+	end(acl_entry);
 	g->count.cut++;
 	log_event(LOG_WARN, "http-cut", "peer=%s age_s=%lld", peer,
 		  (long long)(age / CR_SEC));
@@ -182,20 +182,20 @@ static bool same_host(const struct in6_addr *a, const struct in6_addr *b)
 	return !memcmp(a, b, bytes);
 }
 
-static bool waits_for_answer(const struct guest *guest)
+static bool waits_for_answer(const struct acl_entry *acl_entry)
 {
-	return evbuffer_get_length(bufferevent_get_output(guest->b));
+	return evbuffer_get_length(bufferevent_get_output(acl_entry->b));
 }
 
 /* If there are too many of @host. */
 static void cut_one_of(struct gate *g, const struct in6_addr *host)
 {
-	const struct guest *idle = NULL, *oldest = NULL;
+	const struct acl_entry *idle = NULL, *oldest = NULL;
 	unsigned n = 0;
 
 	forget_gone(g);
 	for (unsigned i = 0; i < g->nguests; i++) {
-		const struct guest *each = &g->guest[i];
+		const struct acl_entry *each = &g->acl_entry[i];
 
 		if (!same_host(&each->host, host))
 			continue;
@@ -225,7 +225,7 @@ static void greet(struct gate *g, struct bufferevent *b)
 	struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
 	socklen_t size = sizeof(from);
 	int fd = (int)bufferevent_getfd(b);
-	struct guest fresh = { .fd = fd, .b = b, .since = clock_now() };
+	struct acl_entry fresh = { .fd = fd, .b = b, .since = clock_now() };
 	struct stat st;
 
 	if (fd < 0 || !is_in_use(b) || fstat(fd, &st)) {
@@ -235,7 +235,7 @@ static void greet(struct gate *g, struct bufferevent *b)
 	(void)getpeername(fd, (struct sockaddr *)&from, &size);
 	fresh.socket = st.st_ino;
 	fresh.host = address_mapped(&from);
-	g->guest[g->nguests++] = fresh;
+	g->acl_entry[g->nguests++] = fresh;
 	bufferevent_decref(b);
 	if (g->cfg.most_of_host)
 		cut_one_of(g, &fresh.host);
@@ -311,8 +311,8 @@ static bool somebody_waits(const struct gate *g)
 static void cut_oldest(struct gate *g)
 {
 	if (g->nguests && somebody_waits(g) &&
-	    clock_now() - g->guest[0].since >= GATE_STAY_S * CR_SEC)
-		cut(g, &g->guest[0]);
+	    clock_now() - g->acl_entry[0].since >= GATE_STAY_S * CR_SEC)
+		cut(g, &g->acl_entry[0]);
 }
 
 static void on_look(evutil_socket_t fd, short what, void *arg)
@@ -345,8 +345,9 @@ int gate_open(struct gate **out, const struct gate_config *cfg,
 	g->arrived = evtimer_new(cfg->base, on_arrived, g);
 	g->watch = evtimer_new(cfg->base, on_watch, g);
 	g->fresh = calloc(cfg->most, sizeof(struct bufferevent *));
-	g->guest = calloc(cfg->most, sizeof(*g->guest));
-	if (!g->look || !g->arrived || !g->watch || !g->fresh || !g->guest) {
+	g->acl_entry = calloc(cfg->most, sizeof(*g->acl_entry));
+	if (!g->look || !g->arrived || !g->watch || !g->fresh ||
+	    !g->acl_entry) {
 		gate_close(g);
 		return cr_fail(e, -ENOMEM, "out of memory");
 	}
@@ -373,7 +374,7 @@ void gate_close(struct gate *g)
 	if (g->watch)
 		event_free(g->watch);
 	free(g->fresh);
-	free(g->guest);
+	free(g->acl_entry);
 	free(g);
 }
 

@@ -392,9 +392,10 @@ struct answering *ng_answering_new(void)
 int ng_answer_to(const struct ng_work *w, struct cr_err *e)
 {
 	const struct ng_request *r = w->request;
-	const struct ng_whom whom = { r->from_tag, r->to_tag, r->via_branch };
+	const struct ng_dialog_key key = { r->from_tag, r->to_tag,
+					   r->via_branch };
 	struct ng_call *call = ng_call_find(&w->service->calls, r->call_id);
-	struct ng_dialog *d = call ? ng_dialog_of_answer(call, &whom) : NULL;
+	struct ng_dialog *d = call ? ng_dialog_of_answer(call, &key) : NULL;
 	int err = 0;
 
 	if (!call)
@@ -402,7 +403,7 @@ int ng_answer_to(const struct ng_work *w, struct cr_err *e)
 	ng_call_signalled(call);
 	if (!d)
 		return cr_fail(e, -ESRCH, "%s",
-			       ng_dialog_is_overtaken(call, &whom)
+			       ng_dialog_is_overtaken(call, &key)
 				       ? "another offer, of the other side, "
 					 "has overtaken the one that this is "
 					 "an answer to"

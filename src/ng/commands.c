@@ -120,21 +120,22 @@ static int not_found(const struct ng_work *w, struct cr_err *e)
 static int delete_(const struct ng_work *w, struct cr_err *e)
 {
 	const struct ng_request *r = w->request;
-	const struct ng_whom whom = { r->from_tag, r->to_tag, r->via_branch };
+	const struct ng_dialog_key key = { r->from_tag, r->to_tag,
+					   r->via_branch };
 	struct ng_service *sv = w->service;
 	struct ng_call *call = ng_call_find(&sv->calls, r->call_id);
 	struct ng_dialog *d = call ? LIST_FIRST(&call->dialogs) : NULL, *next;
-	bool found = ng_forget_waits(sv, r->call_id, &whom);
+	bool found = ng_forget_waits(sv, r->call_id, &key);
 	char peer[NODE_ADDRESS_MAX];
 	const struct node_who who = {
 		NODE_BY_PROXY, address_text(w->from, peer, sizeof(peer))
 	};
 
 	if (call)
-		ng_tell_call(sv, call, &whom, w->reply);
+		ng_tell_call(sv, call, &key, w->reply);
 	for (; d; d = next) {
 		next = LIST_NEXT(d, link);
-		if (!ng_dialog_is_meant(d, &whom))
+		if (!ng_dialog_matches(d, &key))
 			continue;
 		found = true;
 		sv->count.deleted++;
@@ -154,12 +155,13 @@ static int told_all(struct cr_err *e)
 static int query(const struct ng_work *w, struct cr_err *e)
 {
 	const struct ng_request *r = w->request;
-	const struct ng_whom whom = { r->from_tag, r->to_tag, r->via_branch };
+	const struct ng_dialog_key key = { r->from_tag, r->to_tag,
+					   r->via_branch };
 	struct ng_call *call = ng_call_find(&w->service->calls, r->call_id);
 
 	if (!call)
 		return not_found(w, e);
-	ng_tell_call(w->service, call, &whom, w->reply);
+	ng_tell_call(w->service, call, &key, w->reply);
 	return told_all(e);
 }
 

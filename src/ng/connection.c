@@ -183,10 +183,11 @@ static bool has_room(const struct ng_connection *c)
 static void take_some(struct ng_connection *c)
 {
 	for (unsigned i = 0; has_room(c) && find(c); i++) {
-		cr_ns wait = i == TURN ? 1
-				       : allowance_take(c->listener->allowance,
-							&c->origin.from,
-							clock_now());
+		cr_ns wait =
+			i == TURN
+				? 1
+				: rate_limit_take(c->listener->rate_limit,
+						  &c->origin.from, clock_now());
 
 		if (wait) {
 			in_time(c->again, wait);

@@ -95,7 +95,7 @@ static void take(struct datagrams *d, unsigned i, cr_ns now)
 
 	if (!ng_listener_admits(l, &o.from))
 		return;
-	if (allowance_take(l->allowance, &o.from, now)) {
+	if (rate_limit_take(l->rate_limit, &o.from, now)) {
 		char from[64];
 
 		l->count.received++;

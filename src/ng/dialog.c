@@ -128,7 +128,7 @@ static struct ng_dialog *answered_with(struct ng_call *call, const char *from,
 }
 
 struct ng_dialog *ng_dialog_of_offer(struct ng_call *call,
-				     const struct ng_whom *w)
+				     const struct ng_dialog_key *w)
 {
 	struct ng_dialog *d;
 
@@ -141,7 +141,7 @@ struct ng_dialog *ng_dialog_of_offer(struct ng_call *call,
 /* The branch's, whoever has answered there before: a request that was forked
  * behind us has several answers (RFC 3261, 13.2.2.4). */
 struct ng_dialog *ng_dialog_of_answer(struct ng_call *call,
-				      const struct ng_whom *w)
+				      const struct ng_dialog_key *w)
 {
 	struct ng_dialog *d =
 		w->branch ? at_branch(call, w->from, w->branch) : NULL;
@@ -156,14 +156,15 @@ struct ng_dialog *ng_dialog_of_answer(struct ng_call *call,
 								      : NULL;
 }
 
-bool ng_dialog_is_overtaken(struct ng_call *call, const struct ng_whom *w)
+bool ng_dialog_is_overtaken(struct ng_call *call, const struct ng_dialog_key *w)
 {
 	const struct ng_dialog *d = between(call, w->from, w->to);
 
 	return d && d->offer && has_tag(d->side[d->offerer], w->to);
 }
 
-bool ng_whom_meant(const struct ng_whom *asked, const struct ng_whom *w)
+bool ng_dialog_key_find(const struct ng_dialog_key *asked,
+			const struct ng_dialog_key *w)
 {
 	bool first = same(w->from, asked->from);
 
@@ -178,7 +179,7 @@ bool ng_whom_meant(const struct ng_whom *asked, const struct ng_whom *w)
 }
 
 /* A tag that nobody has told us is that of who never answered. */
-bool ng_dialog_is_meant(const struct ng_dialog *d, const struct ng_whom *w)
+bool ng_dialog_matches(const struct ng_dialog *d, const struct ng_dialog_key *w)
 {
 	if (w->branch && d->branch && strcmp(w->branch, d->branch) != 0)
 		return false;
@@ -237,8 +238,8 @@ static void forget_unused(struct ng_side *s)
 		side_free(s);
 }
 
-struct ng_dialog *ng_dialog_new(struct ng_call *call, const struct ng_whom *w,
-				cr_ns now)
+struct ng_dialog *ng_dialog_new(struct ng_call *call,
+				const struct ng_dialog_key *w, cr_ns now)
 {
 	struct ng_dialog *d = calloc(1, sizeof(*d));
 	bool named = w->branch != NULL;

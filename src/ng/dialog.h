@@ -24,7 +24,7 @@
 
 #include "cr/time.h"
 #include "ng/codec_list.h"
-#include "ng/shares.h"
+#include "ng/host_quota.h"
 #include "node/conversation.h"
 #include "node/record.h"
 
@@ -135,7 +135,7 @@ struct ng_calls {
 };
 
 /** Who asks about which dialog. */
-struct ng_whom {
+struct ng_dialog_key {
 	const char *from, *to, *branch; /**< NULL: not said */
 };
 
@@ -152,23 +152,26 @@ void ng_call_free(struct ng_calls *c, struct ng_call *call);
 /** The dialog that an offer of @w is about, or NULL: a new one. Who was called
  * need not say who the other one is. */
 struct ng_dialog *ng_dialog_of_offer(struct ng_call *call,
-				     const struct ng_whom *w);
+				     const struct ng_dialog_key *w);
 /** That an answer to @w->from is about, or NULL: there is none. */
 struct ng_dialog *ng_dialog_of_answer(struct ng_call *call,
-				      const struct ng_whom *w);
+				      const struct ng_dialog_key *w);
 /** Has the other side of @w->from offered since what an answer of @w answers?
  * Then that one counts (RFC 3261, 14.1: one of them is to be refused). */
-bool ng_dialog_is_overtaken(struct ng_call *call, const struct ng_whom *w);
+bool ng_dialog_is_overtaken(struct ng_call *call,
+			    const struct ng_dialog_key *w);
 /** Does a delete of @w mean what @asked is about? As far as tags are said: of a
  * dialog nothing need be known yet. */
-bool ng_whom_meant(const struct ng_whom *asked, const struct ng_whom *w);
+bool ng_dialog_key_find(const struct ng_dialog_key *asked,
+			const struct ng_dialog_key *w);
 /** Is @d one of those that a delete or a query of @w means? */
-bool ng_dialog_is_meant(const struct ng_dialog *d, const struct ng_whom *w);
+bool ng_dialog_matches(const struct ng_dialog *d,
+		       const struct ng_dialog_key *w);
 
 /** A dialog between @w->from, which may be a side already, and a side that may
  * be unknown yet. @now: realtime. NULL: out of memory. */
-struct ng_dialog *ng_dialog_new(struct ng_call *call, const struct ng_whom *w,
-				cr_ns now);
+struct ng_dialog *ng_dialog_new(struct ng_call *call,
+				const struct ng_dialog_key *w, cr_ns now);
 /** Free it, and sides that only it has; @gone is told of their endpoints
  * before. */
 void ng_dialog_free(struct ng_dialog *d,

@@ -135,7 +135,7 @@ bool ng_listener_admits(struct ng_listener *l,
 {
 	char text[64];
 
-	if (networks_has(&l->guests, from))
+	if (networks_has(&l->acl, from))
 		return true;
 	l->count.denied++;
 	log_event(LOG_WARN, "ng-denied", "from=%s",
@@ -273,8 +273,8 @@ static int read_address(const char *text, struct sockaddr_storage *to,
 }
 
 /* Who may ask at @at: @wish, or (NULL) who is at loopback, as it is then. */
-static int choose_guests(struct networks *to, const struct networks *wish,
-			 const struct sockaddr_storage *at, struct cr_err *e)
+static int choose_acl(struct networks *to, const struct networks *wish,
+		      const struct sockaddr_storage *at, struct cr_err *e)
 {
 	struct networks local;
 	int rc = networks_read(&local, "127.0.0.0/8,::1", e);
@@ -289,36 +289,36 @@ static int choose_guests(struct networks *to, const struct networks *wish,
 	return 0;
 }
 
-int ng_listener_check(const char *address, const struct networks *guests,
+int ng_listener_check(const char *address, const struct networks *acl,
 		      struct cr_err *e)
 {
 	struct sockaddr_storage at;
 	struct networks some;
 	int rc = read_address(address, &at, e);
 
-	return rc ? rc : choose_guests(&some, guests, &at, e);
+	return rc ? rc : choose_acl(&some, acl, &at, e);
 }
 
 static void warn_if_open(const struct ng_listener *l)
 {
 	struct networks local;
 
-	if (choose_guests(&local, NULL, &l->local, NULL))
+	if (choose_acl(&local, NULL, &l->local, NULL))
 		log_event(LOG_WARN, "ng-open",
 			  "address=%s why=\"NG has no password, and addresses "
 			  "can be forged: keep it in a closed network\"",
 			  l->cfg.address);
 }
 
-int ng_listener_admit(struct ng_listener *l, const struct networks *guests,
+int ng_listener_admit(struct ng_listener *l, const struct networks *acl,
 		      struct cr_err *e)
 {
-	return choose_guests(&l->guests, guests, &l->local, e);
+	return choose_acl(&l->acl, acl, &l->local, e);
 }
 
-static int read_guests(struct ng_listener *l, struct cr_err *e)
+static int read_acl(struct ng_listener *l, struct cr_err *e)
 {
-	int rc = ng_listener_admit(l, l->cfg.guests, e);
+	int rc = ng_listener_admit(l, l->cfg.acl, e);
 
 	if (!rc)
 		warn_if_open(l);
@@ -327,15 +327,15 @@ static int read_guests(struct ng_listener *l, struct cr_err *e)
 
 static int make(struct ng_listener *l, struct cr_err *e)
 {
-	const struct allowance_cfg a = { .per_second = l->limits.per_second,
-					 .burst = l->limits.per_second,
-					 .hosts = l->limits.hosts };
+	const struct rate_limit_cfg a = { .per_second = l->limits.per_second,
+					  .burst = l->limits.per_second,
+					  .hosts = l->limits.hosts };
 	const struct ng_replies_cfg r = { .life = l->limits.replies_life,
 					  .bytes_max = l->limits.replies };
 
-	l->allowance = allowance_new(&a);
+	l->rate_limit = rate_limit_new(&a);
 	l->replies = ng_replies_new(&r);
-	return l->allowance && l->replies
+	return l->rate_limit && l->replies
 		       ? 0
 		       : cr_fail(e, -ENOMEM, "out of memory");
 }
@@ -382,7 +382,7 @@ int ng_listener_open(struct ng_listener **out,
 	TAILQ_INIT(&l->connections);
 	rc = read_address(cfg->address, &l->local, e);
 	if (!rc)
-		rc = read_guests(l, e);
+		rc = read_acl(l, e);
 	if (!rc)
 		rc = make(l, e);
 	if (!rc)
@@ -406,7 +406,7 @@ void ng_listener_close(struct ng_listener *l)
 		TAILQ_REMOVE(&l->asked, a, link);
 		a->listener = NULL;
 	}
-	allowance_free(l->allowance);
+	rate_limit_free(l->rate_limit);
 	ng_replies_free(l->replies);
 	free(l);
 }

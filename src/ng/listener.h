@@ -62,7 +62,7 @@ struct ng_listener_config {
 	const char *address;
 	/** Who may ask; copied. NULL: who is at loopback, and the address must
 	 * be there, too. */
-	const struct networks *guests;
+	const struct networks *acl;
 	/** @body is a request: a JSON object, which is the listener's and gone
 	 * when this returns (json_incref() keeps it). Answer it with
 	 * ng_answer(), in this call or later. It must not close the listener.
@@ -74,7 +74,7 @@ struct ng_listener_config {
 
 /** Can there be one at @address for @guests (as in ng_listener_config)? 0; or
  * -EINVAL with @e. Opens nothing. */
-int ng_listener_check(const char *address, const struct networks *guests,
+int ng_listener_check(const char *address, const struct networks *acl,
 		      struct cr_err *e);
 
 /** Open both sockets. 0, or -errno with @e, which names the address. */
@@ -83,7 +83,7 @@ int ng_listener_open(struct ng_listener **l,
 
 /** From now on these may ask, as in ng_listener_config; connections that are
  * open stay. 0; -EINVAL with @e: nothing has changed. */
-int ng_listener_admit(struct ng_listener *l, const struct networks *guests,
+int ng_listener_admit(struct ng_listener *l, const struct networks *acl,
 		      struct cr_err *e);
 
 /** NULL is fine. What was asked is still to be answered by ng_answer(), which

@@ -12,7 +12,7 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
-#include "ng/allowance.h"
+#include "ng/rate_limit.h"
 #include "ng/listener.h"
 #include "ng/message.h"
 #include "ng/replies.h"
@@ -43,10 +43,10 @@ TAILQ_HEAD(ng_connection_list, ng_connection);
 struct ng_listener {
 	struct ng_listener_config cfg;
 	struct ng_limits limits;
-	struct networks guests;
+	struct networks acl;
 	struct ng_listener_stats count;
 	struct sockaddr_storage local;
-	struct allowance *allowance;
+	struct rate_limit *rate_limit;
 	struct ng_replies *replies;
 	struct ng_asked_list asked;
 	struct datagrams *datagrams;

@@ -627,10 +627,11 @@ struct offering *ng_offering_new(void)
 int ng_offer(const struct ng_work *w, struct cr_err *e)
 {
 	const struct ng_request *r = w->request;
-	const struct ng_whom whom = { r->from_tag, r->to_tag, r->via_branch };
+	const struct ng_dialog_key key = { r->from_tag, r->to_tag,
+					   r->via_branch };
 	struct ng_service *sv = w->service;
 	struct ng_call *call = ng_call_find(&sv->calls, r->call_id);
-	struct ng_dialog *d = call ? ng_dialog_of_offer(call, &whom) : NULL;
+	struct ng_dialog *d = call ? ng_dialog_of_offer(call, &key) : NULL;
 	bool begins = !d;
 	int err;
 
@@ -641,7 +642,7 @@ int ng_offer(const struct ng_work *w, struct cr_err *e)
 		call->created = clock_read(CLOCK_REALTIME);
 	}
 	if (!d)
-		d = ng_dialog_new(call, &whom, clock_read(CLOCK_REALTIME));
+		d = ng_dialog_new(call, &key, clock_read(CLOCK_REALTIME));
 	err = d ? offer_or_displace(d, w, e)
 		: cr_fail(e, -ENOMEM, "out of memory for a dialog");
 	ng_call_signalled(call);

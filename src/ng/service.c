@@ -43,40 +43,40 @@ struct ng_wait {
 	/* what it is about; texts are the body's */
 	enum ng_command command;
 	const char *call_id;
-	struct ng_whom whom;
+	struct ng_dialog_key key;
 };
 
 /* What a request is worked on with. It is used again: to ask for so much
  * memory, more than 100 KB, costs as much as to read a request. One is enough:
  * an answer begins no other request before its own has ended (ng/listener.h).
  */
-struct ng_desk {
+struct ng_scratch {
 	struct ng_request request;
 	struct conversation_plan plan;
 	struct offering *offering;
 	struct answering *answering;
 };
 
-static void desk_free(struct ng_desk *desk)
+static void desk_free(struct ng_scratch *scratch)
 {
-	if (!desk)
+	if (!scratch)
 		return;
-	free(desk->offering);
-	free(desk->answering);
-	free(desk);
+	free(scratch->offering);
+	free(scratch->answering);
+	free(scratch);
 }
 
-static struct ng_desk *desk_new(void)
+static struct ng_scratch *desk_new(void)
 {
-	struct ng_desk *desk = malloc(sizeof(*desk));
+	struct ng_scratch *scratch = malloc(sizeof(*scratch));
 
-	if (!desk)
+	if (!scratch)
 		return NULL;
-	desk->offering = ng_offering_new();
-	desk->answering = ng_answering_new();
-	if (desk->offering && desk->answering)
-		return desk;
-	desk_free(desk);
+	scratch->offering = ng_offering_new();
+	scratch->answering = ng_answering_new();
+	if (scratch->offering && scratch->answering)
+		return scratch;
+	desk_free(scratch);
 	return NULL;
 }
 
@@ -226,25 +226,26 @@ static int do_command(struct ng_work *w, json_t **reply)
 }
 
 /* Whom it is about, for who deletes that meanwhile. */
-static void note_whom(struct ng_wait *wait, const struct ng_request *r)
+static void note_dialog_key(struct ng_wait *wait, const struct ng_request *r)
 {
 	wait->command = r->command;
 	wait->call_id = r->call_id;
-	wait->whom = (struct ng_whom){ r->from_tag, r->to_tag, r->via_branch };
+	wait->key =
+		(struct ng_dialog_key){ r->from_tag, r->to_tag, r->via_branch };
 }
 
 /* What @wait asks for. As do_command(). */
 static int work_on(struct ng_wait *wait, json_t **reply)
 {
 	struct ng_service *sv = wait->service;
-	struct ng_request *r = &sv->desk->request;
+	struct ng_request *r = &sv->scratch->request;
 	struct ng_work w = { .service = sv,
 			     .request = r,
 			     .from = ng_asked_host(wait->asked),
 			     .datagram = ng_asked_by_datagram(wait->asked),
-			     .plan = &sv->desk->plan,
-			     .offering = sv->desk->offering,
-			     .answering = sv->desk->answering,
+			     .plan = &sv->scratch->plan,
+			     .offering = sv->scratch->offering,
+			     .answering = sv->scratch->answering,
 			     .warning = &r->warning };
 	struct cr_err e = { "" };
 	int err;
@@ -258,7 +259,7 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 	if (!wait->times) {
 		sv->count.asked[r->command]++;
 		note_unknown(sv, r);
-		note_whom(wait, r);
+		note_dialog_key(wait, r);
 	}
 	node_gather(sv->node); /* up to four ports for each line */
 	err = do_command(&w, reply);
@@ -303,15 +304,16 @@ static void go_on(struct ng_wait *wait)
 	if (err == -EAGAIN && ++wait->times > WAITS_MAX)
 		err = cr_fail(&e, -EINVAL, "what it costs cannot be told");
 	else if (err == -EAGAIN)
-		err = wait_for(wait, &wait->service->desk->plan, &e) ? -ENOMEM
-								     : -EAGAIN;
+		err = wait_for(wait, &wait->service->scratch->plan, &e)
+			      ? -ENOMEM
+			      : -EAGAIN;
 	wait->waits = err == -EAGAIN;
 	if (!wait->waits)
 		end_wait(wait, reply ? reply : failed(&e));
 }
 
 bool ng_forget_waits(struct ng_service *sv, const char *call_id,
-		     const struct ng_whom *whom)
+		     const struct ng_dialog_key *key)
 {
 	const struct cr_err why = { "deleted before it was answered" };
 	struct ng_wait *wait = LIST_FIRST(&sv->waits), *next;
@@ -320,7 +322,7 @@ bool ng_forget_waits(struct ng_service *sv, const char *call_id,
 	for (; wait; wait = next) {
 		next = LIST_NEXT(wait, link);
 		if (!wait->waits || strcmp(wait->call_id, call_id) != 0 ||
-		    !ng_whom_meant(&wait->whom, whom))
+		    !ng_dialog_key_find(&wait->key, key))
 			continue;
 		found = true;
 		cost_needs_forget(wait->needs);
@@ -449,14 +451,14 @@ int ng_service_open(struct ng_service **out,
 	struct ng_service *sv = calloc(1, sizeof(*sv));
 	struct ng_listener_config listen = { .base = cfg->base,
 					     .address = cfg->address,
-					     .guests = cfg->guests,
+					     .acl = cfg->acl,
 					     .ask = ask,
 					     .arg = sv };
 	int err;
 
 	if (sv)
-		sv->desk = desk_new();
-	if (!sv || !sv->desk) {
+		sv->scratch = desk_new();
+	if (!sv || !sv->scratch) {
 		free(sv);
 		return cr_fail(e, -ENOMEM, "out of memory");
 	}
@@ -481,7 +483,7 @@ int ng_service_open(struct ng_service **out,
 int ng_service_change(struct ng_service *sv, const struct ng_service_config *to,
 		      struct cr_err *e)
 {
-	int err = ng_listener_admit(sv->listener, to->guests, e);
+	int err = ng_listener_admit(sv->listener, to->acl, e);
 
 	if (err)
 		return err;
@@ -509,7 +511,7 @@ void ng_service_close(struct ng_service *sv)
 		ng_end_call(sv, ng_call_first(&sv->calls), NODE_END_DRAINED);
 	if (sv->tick)
 		event_free(sv->tick);
-	desk_free(sv->desk);
+	desk_free(sv->scratch);
 	free(sv);
 }
 

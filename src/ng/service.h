@@ -21,7 +21,7 @@
 #include "base/networks.h"
 #include "ng/listener.h"
 #include "ng/request.h"
-#include "ng/shares.h"
+#include "ng/host_quota.h"
 
 struct ng_service;
 struct service;
@@ -39,11 +39,11 @@ struct service;
 
 struct ng_service_config {
 	struct event_base *base;
-	struct service *service;       /**< protocol/service.h; outlives it */
-	const char *address;	       /**< as in ng/listener.h             */
-	const struct networks *guests; /**< the same                 */
-	cr_ns silence, patience;       /**< 0: see above                    */
-	struct ng_bounds most;	       /**< zero: see above                 */
+	struct service *service;    /**< protocol/service.h; outlives it */
+	const char *address;	    /**< as in ng/listener.h             */
+	const struct networks *acl; /**< the same                 */
+	cr_ns silence, patience;    /**< 0: see above                    */
+	struct ng_bounds most;	    /**< zero: see above                 */
 };
 
 /** How calls ended, and what became of requests. */

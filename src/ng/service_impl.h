@@ -19,7 +19,7 @@
 #include "node/node.h"
 
 struct ng_wait;
-struct ng_desk;
+struct ng_scratch;
 struct offering;
 struct answering;
 
@@ -28,13 +28,13 @@ struct ng_service {
 	struct node *node;
 	struct ng_listener *listener;
 	struct ng_calls calls;
-	struct ng_shares shares;
+	struct ng_host_quota shares;
 	/** By offers that were not answered yet. */
 	struct conversation_promise promised;
 	/** Dialogs that nobody has answered, by when they were offered last. */
 	TAILQ_HEAD(, ng_dialog) ringing;
 	LIST_HEAD(, ng_wait) waits;
-	struct ng_desk *desk; /**< what a request is worked on with */
+	struct ng_scratch *scratch; /**< what a request is worked on with */
 	struct event *tick;
 	struct ng_counts count;
 	cr_ns started;
@@ -76,7 +76,7 @@ struct answering *ng_answering_new(void);
 /** Offers and answers of the call @call_id that wait for costs, and that a
  * delete of @whom means, are refused. Were there any? */
 bool ng_forget_waits(struct ng_service *sv, const char *call_id,
-		     const struct ng_whom *whom);
+		     const struct ng_dialog_key *key);
 
 /** Somebody has said something of @call: it lives. */
 void ng_call_signalled(struct ng_call *call);
@@ -148,7 +148,7 @@ void ng_draft_drop(struct ng_draft *d);
 
 /** All that is known of the dialogs of @call that @whom means, into @reply. */
 void ng_tell_call(struct ng_service *sv, struct ng_call *call,
-		  const struct ng_whom *whom, json_t *reply);
+		  const struct ng_dialog_key *key, json_t *reply);
 /** How the parties of @call have sounded since the last time. */
 void ng_take_samples(struct ng_service *sv, struct ng_call *call);
 /** The numbers of the node. */

@@ -315,14 +315,14 @@ static void tell_side(struct ng_service *sv, const struct ng_dialog *d,
 }
 
 void ng_tell_call(struct ng_service *sv, struct ng_call *call,
-		  const struct ng_whom *whom, json_t *reply)
+		  const struct ng_dialog_key *key, json_t *reply)
 {
 	json_t *tags = json_object();
 	struct totals total = { .ssrc = json_object() };
 	struct ng_dialog *d;
 
 	LIST_FOREACH(d, &call->dialogs, link)
-	if (ng_dialog_is_meant(d, whom))
+	if (ng_dialog_matches(d, key))
 		for (unsigned i = 0; i < 2; i++)
 			if (!d->side[i]->tag ||
 			    !json_object_get(tags, d->side[i]->tag))

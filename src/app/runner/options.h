@@ -40,7 +40,7 @@ struct runner_options {
 	int64_t seconds;  /**< ns that --codecs may take */
 	const char *plan; /**< a mix of calls, or NULL */
 	bool check, dump, show_example, show_page;
-	struct networks guests; /**< those of ng        */
+	struct networks acl;	/**< those of ng        */
 	struct send_to send_to; /**< the node's */
 	struct config from;	/**< what was read for it: texts are its */
 };

@@ -68,11 +68,11 @@ static void fill_ng(const struct raw *raw, struct runner_options *o)
 	int err = 0;
 
 	if (raw->ng_allow)
-		err = networks_read(&o->guests, raw->ng_allow, &e);
+		err = networks_read(&o->acl, raw->ng_allow, &e);
 	judge(o, "ng-allow", err, &e);
 	o->ng = (struct ng_service_config){
 		.address = raw->ng,
-		.guests = raw->ng_allow ? &o->guests : NULL,
+		.acl = raw->ng_allow ? &o->acl : NULL,
 		.silence = raw->ng_silence,
 		.patience = raw->ng_patience,
 		.most = { (unsigned)raw->ng_lines, (unsigned)raw->ng_host_lines,
@@ -80,8 +80,7 @@ static void fill_ng(const struct raw *raw, struct runner_options *o)
 			  (unsigned)raw->ng_call_lines },
 	};
 	if (raw->ng && !err)
-		judge(o, "ng", ng_listener_check(raw->ng, o->ng.guests, &e),
-		      &e);
+		judge(o, "ng", ng_listener_check(raw->ng, o->ng.acl, &e), &e);
 }
 
 static void fill_scheduling(const struct raw *raw, struct runner_options *o)

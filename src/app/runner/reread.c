@@ -43,7 +43,7 @@ static int take(struct reread *r, const struct runner_options *to,
 	int err = 0;
 
 	if (r->ng)
-		err = ng_listener_check(r->start->ng.address, to->ng.guests, e);
+		err = ng_listener_check(r->start->ng.address, to->ng.acl, e);
 	if (!err && changed(r, to, "scheduler"))
 		err = node_scheduler_set(n, to->service.node.scheduler, e);
 	if (!err)

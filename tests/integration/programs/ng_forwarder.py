@@ -16,7 +16,7 @@ class Forwarder:
         self.front.bind(("127.0.0.1", 0))
         self.back.connect(("127.0.0.1", node))
         self.url = "udp:127.0.0.1:{}".format(self.front.getsockname()[1])
-        self.asked, self.replies, self.from_whom = {}, {}, {}
+        self.asked, self.replies, self.from_key = {}, {}, {}
         self.done = threading.Event()
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
@@ -33,14 +33,14 @@ class Forwarder:
 
     def _ask(self, cookie, data, sender):
         self.asked[cookie] = self.asked.get(cookie, 0) + 1
-        self.from_whom[cookie] = sender
+        self.from_key[cookie] = sender
         self.back.send(data)
 
     def _reply(self, cookie, data):
         before = self.replies.setdefault(cookie, [])
         before.append(data)
         if len(before) > 1:
-            self.front.sendto(data, self.from_whom[cookie])
+            self.front.sendto(data, self.from_key[cookie])
 
     def end(self):
         self.done.set()

@@ -22,7 +22,7 @@
 
 static void drained(void *arg)
 {
-	((struct desk *)arg)->drained++;
+	((struct scratch *)arg)->drained++;
 }
 
 static void open_socket(struct rig *r)
@@ -38,7 +38,7 @@ static void open_socket(struct rig *r)
 	r->port = address_port(&a);
 }
 
-void desk_open(struct desk *d, const struct desk_options *o)
+void desk_open(struct scratch *d, const struct desk_options *o)
 {
 	struct service_config cfg = {
 		.node = {
@@ -75,7 +75,7 @@ void desk_open(struct desk *d, const struct desk_options *o)
 	char folder[SCRATCH_MAX];
 
 	rig_enter();
-	*d = (struct desk){ 0 };
+	*d = (struct scratch){ 0 };
 	(void)snprintf(d->socket.path, sizeof(d->socket.path), "%.90s/control",
 		       scratch_folder(folder));
 	cfg.listen_too = d->socket;
@@ -90,7 +90,7 @@ void desk_open(struct desk *d, const struct desk_options *o)
 	service_local(d->service, &d->at);
 }
 
-void desk_close(struct desk *d)
+void desk_close(struct scratch *d)
 {
 	service_close(d->service);
 	event_base_free(d->rig.base);
@@ -98,7 +98,7 @@ void desk_close(struct desk *d)
 	rig_leave();
 }
 
-struct rig_sender desk_sender(struct desk *d, unsigned id)
+struct rig_sender desk_sender(struct scratch *d, unsigned id)
 {
 	return rig_sender(&d->rig, node_call_find(d->rig.node, id), FRAME);
 }
@@ -121,7 +121,7 @@ void desk_echo(struct rig_sender *s, unsigned n)
 	}
 }
 
-void desk_wait(struct desk *d, bool (*done)(void *arg), void *arg)
+void desk_wait(struct scratch *d, bool (*done)(void *arg), void *arg)
 {
 	const struct timeval soon = { 0, 2000 };
 	cr_ns end = clock_now() + PATIENCE;
@@ -146,7 +146,7 @@ static bool reached(void *arg)
 	return *w->counter >= w->n;
 }
 
-void desk_wait_for(struct desk *d, const unsigned *counter, unsigned n)
+void desk_wait_for(struct scratch *d, const unsigned *counter, unsigned n)
 {
 	struct count_wait w = { counter, n };
 
@@ -154,7 +154,7 @@ void desk_wait_for(struct desk *d, const unsigned *counter, unsigned n)
 }
 
 struct calls_wait {
-	struct desk *desk;
+	struct scratch *scratch;
 	unsigned n;
 };
 
@@ -162,10 +162,10 @@ static bool that_many_calls(void *arg)
 {
 	const struct calls_wait *w = arg;
 
-	return node_calls(w->desk->rig.node) == w->n;
+	return node_calls(w->scratch->rig.node) == w->n;
 }
 
-void desk_wait_calls(struct desk *d, unsigned n)
+void desk_wait_calls(struct scratch *d, unsigned n)
 {
 	struct calls_wait w = { d, n };
 
@@ -206,7 +206,7 @@ static void on_notified(void *arg, const char *method, const json_t *params)
 	}
 }
 
-static void open_to(struct client *c, struct desk *d, const char *resume,
+static void open_to(struct client *c, struct scratch *d, const char *resume,
 		    const struct transport_addr *to)
 {
 	const struct rpc_client_config cfg = { .base = d->rig.base,
@@ -220,7 +220,7 @@ static void open_to(struct client *c, struct desk *d, const char *resume,
 	struct cr_err e = { "" };
 	json_t *hello;
 
-	*c = (struct client){ .desk = d };
+	*c = (struct client){ .scratch = d };
 	if (rpc_client_open(&c->rpc, &cfg, &e))
 		fail_msg("%s", e.text);
 	if (resume)
@@ -232,12 +232,12 @@ static void open_to(struct client *c, struct desk *d, const char *resume,
 	json_decref(hello);
 }
 
-void client_open(struct client *c, struct desk *d, const char *resume)
+void client_open(struct client *c, struct scratch *d, const char *resume)
 {
 	open_to(c, d, resume, &d->at);
 }
 
-void client_open_unix(struct client *c, struct desk *d, const char *resume)
+void client_open_unix(struct client *c, struct scratch *d, const char *resume)
 {
 	open_to(c, d, resume, &d->socket);
 }
@@ -318,7 +318,7 @@ unsigned client_start(struct client *c, const char *more)
 	(void)snprintf(json, sizeof(json),
 		       "{%s 'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma', "
 		       "'address': '127.0.0.1:%u'}}",
-		       more, c->desk->rig.port);
+		       more, c->scratch->rig.port);
 	o = client_ask(c, "call.start", json);
 	id = (unsigned)desk_number(o, "call");
 	json_decref(o);

@@ -10,7 +10,7 @@
 #include "rig.h"
 #include "protocol/service.h"
 
-struct desk {
+struct scratch {
 	struct service *service;
 	struct transport_addr at;     /**< where control listens            */
 	struct transport_addr socket; /**< and its Unix socket            */
@@ -30,18 +30,18 @@ struct desk_options {
 	cr_ns max_age;
 };
 
-void desk_open(struct desk *d, const struct desk_options *o);
-void desk_close(struct desk *d);
+void desk_open(struct scratch *d, const struct desk_options *o);
+void desk_close(struct scratch *d);
 
 /** Let events happen until @done(@arg); fails the test after a minute. */
-void desk_wait(struct desk *d, bool (*done)(void *arg), void *arg);
+void desk_wait(struct scratch *d, bool (*done)(void *arg), void *arg);
 /** Wait until @counter has reached @n. */
-void desk_wait_for(struct desk *d, const unsigned *counter, unsigned n);
+void desk_wait_for(struct scratch *d, const unsigned *counter, unsigned n);
 /** Wait until the node holds @n calls, ending ones included. */
-void desk_wait_calls(struct desk *d, unsigned n);
+void desk_wait_calls(struct scratch *d, unsigned n);
 
 /** Who speaks in the call @id, which takes 20 ms frames of PCMU. */
-struct rig_sender desk_sender(struct desk *d, unsigned id);
+struct rig_sender desk_sender(struct scratch *d, unsigned id);
 /** Send one frame of silence. */
 void desk_send(struct rig_sender *s);
 /** Send @n, and wait each time for what becomes of it. */
@@ -49,7 +49,7 @@ void desk_echo(struct rig_sender *s, unsigned n);
 
 /** One association and what it was told. */
 struct client {
-	struct desk *desk;
+	struct scratch *scratch;
 	struct rpc_client *rpc;
 	char session[32];
 	unsigned up, down, ended, congestion, conversions_ended;
@@ -58,9 +58,9 @@ struct client {
 };
 
 /** Connect and say hello; @resume: an earlier session, or NULL. */
-void client_open(struct client *c, struct desk *d, const char *resume);
+void client_open(struct client *c, struct scratch *d, const char *resume);
 /** The same by the Unix socket. */
-void client_open_unix(struct client *c, struct desk *d, const char *resume);
+void client_open_unix(struct client *c, struct scratch *d, const char *resume);
 /** Lose the association without a bye. */
 void client_close(struct client *c);
 

@@ -24,8 +24,8 @@
 	"'in': {'codec': 'pcmu'}, 'out': {'codec': 'spin', 'spin': '2ms', "    \
 	"'address': '127.0.0.1:9'}"
 
-static void open_both(struct desk *d, struct client *c, const char *scheduler,
-		      unsigned workers)
+static void open_both(struct scratch *d, struct client *c,
+		      const char *scheduler, unsigned workers)
 {
 	desk_open(d, &(struct desk_options){ .scheduler = scheduler,
 					     .workers = workers,
@@ -33,7 +33,7 @@ static void open_both(struct desk *d, struct client *c, const char *scheduler,
 	client_open(c, d, NULL);
 }
 
-static void close_both(struct desk *d, struct client *c)
+static void close_both(struct scratch *d, struct client *c)
 {
 	client_close(c);
 	desk_close(d);
@@ -118,7 +118,7 @@ static void each_scheduler_promises_what_its_test_shows(void **state)
 	(void)state;
 	for (unsigned i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		struct client c;
-		struct desk d;
+		struct scratch d;
 		char json[256];
 		json_t *o;
 
@@ -142,7 +142,7 @@ static void each_scheduler_promises_what_its_test_shows(void **state)
 static void who_is_in_time_needs_its_deadline_of_buffer(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	json_t *o;
 
 	(void)state;
@@ -162,7 +162,7 @@ static void who_is_in_time_needs_its_deadline_of_buffer(void **state)
 static void a_promised_lateness_is_added_to_the_buffer(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	json_t *o;
 
 	(void)state;
@@ -186,7 +186,7 @@ static void a_promise_ends_with_too_many_calls(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct client c;
-		struct desk d;
+		struct scratch d;
 		json_t *o;
 
 		desk_open(&d,
@@ -281,7 +281,7 @@ static void under_edf_hsb_it_is_that_of_the_theory(void **state)
 	};
 	unsigned id[8], nsoft = 0;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	open_both(&d, &c, "edf-hsb,be-servers=3,be-share=20%,be-period=20ms",
@@ -303,7 +303,7 @@ static void under_edf_hsb_it_is_that_of_the_theory(void **state)
 static void a_bound_is_as_of_now(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	double alone, beside;
 	json_t *o;
 
@@ -355,7 +355,7 @@ static void a_thousand_calls_with_bounds_start_without_waiting(void **state)
 	enum { CALLS = TEST_FEWER(1000) };
 	unsigned replies = 0;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	cr_ns begin;
 
 	(void)state;

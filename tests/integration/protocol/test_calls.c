@@ -17,7 +17,7 @@ static void a_call_starts_is_queried_and_stops(void **state)
 {
 	struct rig_sender s;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	char json[64];
 	unsigned id;
 	json_t *o;
@@ -47,7 +47,7 @@ static void a_bad_reference_to_a_call_is_explained(void **state)
 {
 	static const char *const methods[] = { "call.stop", "call.query" };
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
@@ -95,7 +95,7 @@ static void a_bad_call_is_refused_and_leaves_nothing(void **state)
 		  RPC_INVALID_PARAMS, "ptime" },
 	};
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
@@ -111,7 +111,7 @@ static void a_bad_call_is_refused_and_leaves_nothing(void **state)
 static void an_ssrc_in_use_is_a_conflict(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
@@ -132,7 +132,7 @@ static void an_ssrc_in_use_is_a_conflict(void **state)
 static void admission_refuses_with_figures(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	json_t *o;
 
 	(void)state;
@@ -158,7 +158,7 @@ static void admission_refuses_with_figures(void **state)
 static void the_most_calls_are_a_limit_too(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	json_t *o;
 
 	(void)state;
@@ -195,7 +195,7 @@ int __wrap_codec_open_decoder(const struct cr_codec *c, void **dec,
 static void a_codec_without_memory_is_no_capacity(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	json_t *o;
 
 	(void)state;
@@ -221,7 +221,7 @@ static void a_list_of_500_comes_page_by_page(void **state)
 {
 	unsigned seen = 0, pages = 0, last = 0, stopped;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	char json[64];
 	bool more = true;
 
@@ -277,7 +277,7 @@ static void a_thousand_calls_start_without_waiting(void **state)
 	enum { CALLS = 1000 };
 	struct tally t = { 0 };
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	char json[200];
 	cr_ns begin;
 

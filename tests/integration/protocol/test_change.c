@@ -59,7 +59,7 @@ static const char *word(const json_t *o, const char *key)
 enum { CALLS = 6, ROUNDS = 8, FRAMES = 5 };
 
 struct load {
-	struct desk *desk;
+	struct scratch *scratch;
 	struct client *client;
 	unsigned id[CALLS];
 	unsigned long long sent; /* by each */
@@ -69,7 +69,7 @@ static unsigned long long counted(struct load *l, unsigned i,
 				  enum call_counter which)
 {
 	const struct call_counters *k =
-		&node_call_find(l->desk->rig.node, l->id[i])->call->count;
+		&node_call_find(l->scratch->rig.node, l->id[i])->call->count;
 	const atomic_ullong *all[] = {
 		[CALL_COUNTER_done] = &k->done,
 		[CALL_COUNTER_packets_in] = &k->packets_in,
@@ -109,7 +109,7 @@ static void no_frame_is_lost_under(const char *scheduler, unsigned workers)
 {
 	struct rig_sender s[CALLS];
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	struct load l = { &d, &c, { 0 }, 0 };
 	char json[200];
 
@@ -159,7 +159,7 @@ static void a_change_under_load_loses_no_frame(void **state)
 static void class_and_declared_cost_decide_what_a_call_counts_as(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	unsigned id;
 	json_t *o;
 
@@ -190,7 +190,7 @@ static void class_and_declared_cost_decide_what_a_call_counts_as(void **state)
 static void a_refused_change_changes_nothing(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	struct rig_sender s;
 	unsigned id;
 	json_t *before, *after, *o;
@@ -233,7 +233,7 @@ static void a_refused_change_changes_nothing(void **state)
 static void a_declared_cost_is_admitted_not_the_measured_one(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ .admission = true });
@@ -254,7 +254,7 @@ static void a_declared_cost_is_admitted_not_the_measured_one(void **state)
 }
 
 /* As if frames of this kind had turned out to take @mean. */
-static void learned(struct desk *d, unsigned id, cr_ns mean)
+static void learned(struct scratch *d, unsigned id, cr_ns mean)
 {
 	struct cr_cost *cost = &node_call_find(d->rig.node, id)->cost->cost;
 
@@ -264,7 +264,7 @@ static void learned(struct desk *d, unsigned id, cr_ns mean)
 static void what_turned_out_dearer_is_not_asked_for(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	unsigned id;
 
 	(void)state;
@@ -287,7 +287,7 @@ static void what_turned_out_dearer_is_not_asked_for(void **state)
 static void a_declared_cost_is_not_asked_for_again(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	unsigned id, other;
 
 	(void)state;
@@ -326,7 +326,7 @@ static void a_bad_change_says_the_way_out(void **state)
 		{ "'contract': 5", "contract: must be an object" },
 	};
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	unsigned id;
 
 	(void)state;
@@ -361,7 +361,7 @@ static bool all_in(void *arg)
 static void violations_are_counted_by_the_contract_in_force(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	struct load l = { &d, &c, { 0 }, 5 };
 	struct rig_sender s;
 	json_t *o;
@@ -406,7 +406,7 @@ static void the_encoder_and_the_books_follow_a_new_mode(void **state)
 {
 	struct rig_sender s;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	unsigned id;
 	char json[300];
 	json_t *o;

@@ -29,7 +29,7 @@
 #define ENOUGH MANY * 3u /* frames lost: the class is in overload */
 
 struct crowd {
-	struct desk desk;
+	struct scratch scratch;
 	struct client client;
 	unsigned n, above; /* calls; those of higher classes come first */
 	unsigned rounds;   /* sent so far */
@@ -47,14 +47,15 @@ static void start(struct crowd *c, const char *cls, unsigned calls)
 		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'spin', "
 		       "'spin': '0.5ms', 'address': '127.0.0.1:%u'}, "
 		       "'ptime': '5ms', 'class': '%s'}",
-		       c->desk.rig.port, cls);
+		       c->scratch.rig.port, cls);
 	for (unsigned i = 0; i < calls; i++, c->n++) {
 		json_t *o = client_ask(&c->client, "call.start", json);
 
 		c->id[c->n] = (unsigned)desk_number(o, "call");
 		c->sender[c->n] = rig_sender(
-			&c->desk.rig,
-			node_call_find(c->desk.rig.node, c->id[c->n]), SAMPLES);
+			&c->scratch.rig,
+			node_call_find(c->scratch.rig.node, c->id[c->n]),
+			SAMPLES);
 		json_decref(o);
 	}
 }
@@ -62,7 +63,7 @@ static void start(struct crowd *c, const char *cls, unsigned calls)
 /* Call @i's counters. */
 static const struct call_counters *counters(struct crowd *c, unsigned i)
 {
-	return &node_call_find(c->desk.rig.node, c->id[i])->call->count;
+	return &node_call_find(c->scratch.rig.node, c->id[i])->call->count;
 }
 
 static unsigned long long get(const atomic_ullong *counter)
@@ -101,7 +102,7 @@ static unsigned long long served(struct crowd *c)
 /* All that the worker has done: frames of calls and of files. */
 static unsigned long long work(struct crowd *c)
 {
-	struct node *n = c->desk.rig.node;
+	struct node *n = c->scratch.rig.node;
 	unsigned long long sum = 0;
 	struct conversion *cv;
 
@@ -130,7 +131,7 @@ static void overload(struct crowd *c)
 		c->rounds++;
 		c->until = work(c) + DO;
 		c->next = clock_now() + PTIME;
-		desk_wait(&c->desk, round_over, c);
+		desk_wait(&c->scratch, round_over, c);
 	}
 }
 
@@ -152,7 +153,7 @@ static unsigned long long above_lose(struct crowd *c, const char *scheduler)
 	unsigned long long above, rest;
 
 	overload(c);
-	desk_wait(&c->desk, settled, c);
+	desk_wait(&c->scratch, settled, c);
 	above = lost(c, 0, c->above);
 	rest = lost(c, c->above, c->n);
 	print_message("%s: %llu of %u frames lost above, %llu of %u by the "
@@ -167,14 +168,14 @@ static unsigned long long hard_loses(const char *scheduler)
 	struct crowd c = { .above = FEW };
 	unsigned long long sum;
 
-	desk_open(&c.desk, &(struct desk_options){ .scheduler = scheduler,
-						   .ring_frames = RING });
-	client_open(&c.client, &c.desk, NULL);
+	desk_open(&c.scratch, &(struct desk_options){ .scheduler = scheduler,
+						      .ring_frames = RING });
+	client_open(&c.client, &c.scratch, NULL);
 	start(&c, "hard", FEW);
 	start(&c, "soft", MANY);
 	sum = above_lose(&c, scheduler);
 	client_close(&c.client);
-	desk_close(&c.desk);
+	desk_close(&c.scratch);
 	return sum;
 }
 
@@ -187,10 +188,10 @@ static unsigned long long calls_lose(const char *scheduler)
 
 	test_spool_make(&sp);
 	test_spool_endless(&sp, "a.wav");
-	desk_open(&c.desk, &(struct desk_options){ .scheduler = scheduler,
-						   .ring_frames = RING,
-						   .spool = sp.dir });
-	client_open(&c.client, &c.desk, NULL);
+	desk_open(&c.scratch, &(struct desk_options){ .scheduler = scheduler,
+						      .ring_frames = RING,
+						      .spool = sp.dir });
+	client_open(&c.client, &c.scratch, NULL);
 	client_do(&c.client, "convert.start",
 		  "{'in': 'a.wav', 'out': 'a.awb'}");
 	client_do(&c.client, "convert.start",
@@ -203,7 +204,7 @@ static unsigned long long calls_lose(const char *scheduler)
 	assert_true(served(&c) >
 		    0); /* the files do not have all that is left */
 	client_close(&c.client);
-	desk_close(&c.desk);
+	desk_close(&c.scratch);
 	return sum;
 }
 

@@ -72,7 +72,7 @@ static void a_conversion_is_cancelled_in_every_state(void **state)
 {
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	test_spool_make(&sp);
@@ -119,7 +119,7 @@ static void few_descriptors_let_few_run(void **state)
 	struct test_spool sp;
 	struct rlimit limit, few;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	json_t *o;
 
 	(void)state;
@@ -168,7 +168,7 @@ static void files_change_while_conversions_wait(void **state)
 {
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	uint8_t *mine;
 	size_t n;
 
@@ -207,7 +207,7 @@ static void a_folder_that_becomes_a_link_is_not_followed(void **state)
 {
 	struct test_spool sp, other;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	test_spool_make(&sp);
@@ -237,7 +237,7 @@ static void a_full_disk_leaves_nothing(void **state)
 	struct rlimit before, small;
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	(void)signal(SIGXFSZ, SIG_IGN);
@@ -262,7 +262,7 @@ static void cancels_at_any_moment_leave_nothing(void **state)
 {
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	char params[80];
 
 	(void)state;
@@ -288,7 +288,7 @@ static void the_nodes_end_cancels_all(void **state)
 {
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	test_spool_make(&sp);
@@ -313,7 +313,7 @@ static void a_conversion_outlives_its_session(void **state)
 {
 	struct test_spool sp;
 	struct client c, other;
-	struct desk d;
+	struct scratch d;
 	json_t *o;
 
 	(void)state;
@@ -343,7 +343,7 @@ static void who_takes_a_session_over_hears_of_its_conversions(void **state)
 {
 	struct client c, other, next;
 	struct test_spool sp;
-	struct desk d;
+	struct scratch d;
 	char json[60];
 
 	(void)state;
@@ -372,7 +372,7 @@ static void who_takes_a_session_over_keeps_its_own_conversions(void **state)
 {
 	struct client c, other, next;
 	struct test_spool sp;
-	struct desk d;
+	struct scratch d;
 	char json[60];
 
 	(void)state;
@@ -402,7 +402,7 @@ static void what_can_never_have_room_fails(void **state)
 {
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	test_spool_make(&sp);

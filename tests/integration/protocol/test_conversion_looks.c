@@ -86,7 +86,7 @@ static void a_disk_that_does_not_answer_holds_nobody(void **state)
 	struct answers a = { 0 };
 	struct client c, other;
 	struct test_spool sp;
-	struct desk d;
+	struct scratch d;
 	int hold;
 
 	(void)state;
@@ -122,7 +122,7 @@ static void who_is_lost_while_files_are_looked_at_is_waited_for(void **state)
 	struct client c, other, next;
 	struct answers a = { 0 };
 	struct test_spool sp;
-	struct desk d;
+	struct scratch d;
 	int hold;
 
 	(void)state;
@@ -157,7 +157,7 @@ static void of_two_asked_for_at_once_one_makes_the_file(void **state)
 	struct answers a = { 0 };
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	test_spool_make(&sp);
@@ -182,7 +182,7 @@ static void who_does_not_wait_has_a_conversion(void **state)
 	struct client c, other;
 	struct answers a = { 0 };
 	struct test_spool sp;
-	struct desk d;
+	struct scratch d;
 	json_t *o;
 	long long done;
 

@@ -165,7 +165,7 @@ static void a_bad_conversion_is_refused_and_leaves_nothing(void **state)
 	struct test_spool sp;
 	int watch;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	unsigned before;
 	json_t *o;
 
@@ -197,7 +197,7 @@ static void a_bad_conversion_is_refused_and_leaves_nothing(void **state)
 static void without_a_spool_there_are_no_conversions(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
@@ -226,7 +226,7 @@ static void a_file_broken_in_the_middle_fails_and_leaves_nothing(void **state)
 	uint8_t amr[6 + 32 * 301] = "#!AMR\n";
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	test_spool_make(&sp);
@@ -275,7 +275,7 @@ static void submit_many(struct client *c, unsigned n, struct answers *a)
 						 on_answer, a),
 				 0);
 		if (i % 100 == 99)
-			desk_wait_for(c->desk, &a->all, i + 1);
+			desk_wait_for(c->scratch, &a->all, i + 1);
 	}
 }
 
@@ -301,7 +301,7 @@ static void ten_thousand_conversions_get_an_answer_each(void **state)
 	struct answers a = { 0 };
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	unsigned taken;
 	json_t *o;
 

@@ -33,7 +33,7 @@ static void convert(struct client *c, const char *params)
 	unsigned before = c->conversions_ended;
 
 	client_do(c, "convert.start", params);
-	desk_wait_for(c->desk, &c->conversions_ended, before + 1);
+	desk_wait_for(c->scratch, &c->conversions_ended, before + 1);
 	if (strcmp(text(c->last_conversion, "state"), "done"))
 		fail_msg("%s: %s %s", params, text(c->last_conversion, "state"),
 			 text(c->last_conversion, "why"));
@@ -67,7 +67,7 @@ static void a_wav_file_becomes_the_librarys_own_amr(void **state)
 	uint8_t expected[6 + 32 * FRAMES], *got;
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	char params[128];
 	size_t n;
 
@@ -100,7 +100,7 @@ static void an_amr_file_becomes_what_the_library_decodes(void **state)
 	uint8_t amr[6 + 32 * FRAMES], *got;
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	struct wav_info info;
 	struct cr_err e;
 	int16_t pcm[FRAME], decoded[FRAME];
@@ -139,7 +139,7 @@ static void a_wide_wav_file_becomes_the_codecs_own_awb(void **state)
 	static struct cr_frame frame;
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	struct cr_err e;
 	uint8_t *got;
 	size_t n, at = 9;
@@ -177,7 +177,7 @@ static void every_format_becomes_every_other(void **state)
 					     "a.awb" };
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	char params[160];
 
 	(void)state;
@@ -217,7 +217,7 @@ static void every_scheduler_finishes_conversions(void **state)
 	uint8_t expected[6 + 32 * FRAMES], *got;
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	char params[160];
 	size_t n, bytes;
 
@@ -255,7 +255,7 @@ static void calls_and_conversions_share_a_worker(void **state)
 	struct test_spool sp;
 	struct rig_sender s;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	char json[64];
 	long long done;
 	json_t *o;
@@ -289,7 +289,7 @@ static void a_floor_reserves_capacity(void **state)
 {
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	json_t *o;
 
 	(void)state;
@@ -328,7 +328,7 @@ static unsigned start_slow(struct client *c)
 		       "{'in': {'codec': 'l16', 'rate': 8000}, 'out': "
 		       "{'codec': 'spin', 'spin': '20ms', 'address': "
 		       "'127.0.0.1:%u'}, 'ptime': '20ms', 'deadline': '10s'}",
-		       c->desk->rig.port);
+		       c->scratch->rig.port);
 	o = client_ask(c, "call.start", json);
 	id = (unsigned)desk_number(o, "call");
 	json_decref(o);
@@ -365,7 +365,7 @@ static unsigned done_before_conversion(unsigned floor, unsigned frames)
 	unsigned id[CALLS], done = 0;
 	struct test_spool sp;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	char json[64];
 
 	test_spool_make(&sp);

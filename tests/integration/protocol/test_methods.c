@@ -17,7 +17,7 @@
 static void hello_tells_who_is_there(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	json_t *o;
 
 	(void)state;
@@ -60,7 +60,7 @@ static void a_trace_goes_into_its_folder_only(void **state)
 	char dir[SCRATCH_MAX], path[SCRATCH_MAX + 10];
 	struct client c;
 	struct stat st;
-	struct desk d;
+	struct scratch d;
 	json_t *o;
 
 	(void)state;
@@ -103,7 +103,7 @@ static void a_trace_is_not_written_through_a_link(void **state)
 	char dir[SCRATCH_MAX], link[SCRATCH_MAX + 10], to[SCRATCH_MAX];
 	struct client c;
 	struct stat st;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	(void)snprintf(link, sizeof(link), "%s/link", scratch_folder(dir));
@@ -128,7 +128,7 @@ static void a_trace_that_cannot_be_written_is_a_bad_file(void **state)
 {
 	char dir[SCRATCH_MAX], pipe[SCRATCH_MAX + 10];
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	(void)snprintf(pipe, sizeof(pipe), "%s/pipe", scratch_folder(dir));
@@ -153,7 +153,7 @@ static void a_trace_without_what_it_takes_is_no_capacity(void **state)
 	char dir[SCRATCH_MAX];
 	struct rlimit limit, none;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d,
@@ -174,7 +174,7 @@ static void a_trace_without_what_it_takes_is_no_capacity(void **state)
 static void without_a_folder_there_is_no_trace(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
@@ -188,7 +188,7 @@ static void without_a_folder_there_is_no_trace(void **state)
 static void figures_come_from_stats_and_codecs(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	json_t *o;
 
 	(void)state;
@@ -261,7 +261,7 @@ static void no_method_takes_what_it_does_not_know(void **state)
 {
 	char dir[SCRATCH_MAX];
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	(void)scratch_folder(dir);

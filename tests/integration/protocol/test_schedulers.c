@@ -14,7 +14,7 @@
 static void the_scheduler_is_set_and_tuned_by_name(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	json_t *o;
 
 	(void)state;
@@ -74,7 +74,7 @@ static void a_query_shows_every_policys_own_numbers(void **state)
 {
 	struct rig_sender s;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	char query[64], set[64];
 	unsigned id, explained = 0;
 
@@ -100,7 +100,7 @@ static void a_query_shows_every_policys_own_numbers(void **state)
 static void every_scheduler_says_how_it_admits(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	json_t *o, *list, *s;
 	size_t i;
 
@@ -132,7 +132,7 @@ static void every_scheduler_says_how_it_admits(void **state)
 static void peers_cannot_make_the_node_load_any_file(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });

@@ -53,7 +53,7 @@ static void on_down(void *arg, const char *reason)
 static void who_finds_no_memory_for_a_session_is_told_so(void **state)
 {
 	struct down down = { 0 };
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
@@ -86,7 +86,7 @@ static void who_finds_no_memory_for_a_session_is_told_so(void **state)
 static void a_bye_ends_the_sessions_calls(void **state)
 {
 	struct client c, other;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
@@ -106,7 +106,7 @@ static void a_bye_ends_the_sessions_calls(void **state)
 static void a_lost_clients_calls_end_when_grace_is_over(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ .grace = SOON });
@@ -141,7 +141,7 @@ static bool line_is_whole(void *arg)
 }
 
 /* Start the peer and let it start a call; it then waits to be killed. */
-static pid_t spawn_peer(struct desk *d, const char *params)
+static pid_t spawn_peer(struct scratch *d, const char *params)
 {
 	char sctp[8], udp[8],
 		*argv[] = { (char *)PEER,	  d->at.host,	  sctp, udp,
@@ -173,7 +173,7 @@ static pid_t spawn_peer(struct desk *d, const char *params)
 static void a_killed_clients_calls_end_too(void **state)
 {
 	struct client watcher;
-	struct desk d;
+	struct scratch d;
 	pid_t pid;
 
 	(void)state;
@@ -195,7 +195,7 @@ static void a_killed_clients_calls_end_too(void **state)
 static void a_session_is_taken_over_within_its_grace_time(void **state)
 {
 	struct client c, next;
-	struct desk d;
+	struct scratch d;
 	unsigned id;
 	json_t *o;
 
@@ -233,7 +233,7 @@ static void says_hello_by(struct client *c, const char *transport)
 static void a_session_is_taken_over_by_another_transport(void **state)
 {
 	struct client c, next, back;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
@@ -259,7 +259,7 @@ static void a_session_is_taken_over_by_another_transport(void **state)
 static void a_unix_clients_calls_end_when_grace_is_over(void **state)
 {
 	struct client c, other;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ .grace = SOON });
@@ -280,7 +280,7 @@ static void a_unix_clients_calls_end_when_grace_is_over(void **state)
 static void a_session_is_taken_over_from_a_dead_association(void **state)
 {
 	struct client c, next;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
@@ -298,7 +298,7 @@ static void a_session_is_taken_over_from_a_dead_association(void **state)
 static void a_session_that_is_over_cannot_be_taken_over(void **state)
 {
 	struct client c, next;
-	struct desk d;
+	struct scratch d;
 	char json[64];
 
 	(void)state;
@@ -318,7 +318,7 @@ static void the_end_of_a_call_is_told_with_its_last_figures(void **state)
 {
 	struct rig_sender s;
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	unsigned id;
 
 	(void)state;
@@ -344,7 +344,7 @@ static void overload_is_told_to_every_session_with_the_key(void **state)
 {
 	struct client c, other, stranger;
 	struct rig_sender s;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ .ring_frames = 2 });
@@ -374,7 +374,7 @@ static void overload_is_told_to_every_session_with_the_key(void **state)
 static void a_draining_node_takes_no_call_and_waits_for_the_last(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 	json_t *o;
 
 	(void)state;
@@ -400,7 +400,7 @@ static void a_draining_node_takes_no_call_and_waits_for_the_last(void **state)
 static void a_drain_that_is_taken_back_has_no_limit_any_more(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
@@ -428,7 +428,7 @@ static void a_drain_that_is_taken_back_has_no_limit_any_more(void **state)
 
 static void an_idle_node_has_drained_at_once(void **state)
 {
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
@@ -440,7 +440,7 @@ static void an_idle_node_has_drained_at_once(void **state)
 static void a_second_drain_only_shortens_the_limit(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
@@ -458,7 +458,7 @@ static void a_second_drain_only_shortens_the_limit(void **state)
 static void closing_tells_the_owners(void **state)
 {
 	struct client c;
-	struct desk d;
+	struct scratch d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });

@@ -23,7 +23,7 @@ enum { MOST = JSONRPC_BATCH_MAX };
 
 /* A desk with one client that asks text, and one that must not notice. */
 struct office {
-	struct desk d;
+	struct scratch d;
 	struct asker a;
 	struct client b;
 	unsigned call; /* of b's */
@@ -330,7 +330,7 @@ static int encode_when_let(void *enc, unsigned mode, const int16_t *pcm,
 }
 
 /* Until @held is false nothing else is measured. */
-static void hold_measuring(struct desk *d)
+static void hold_measuring(struct scratch *d)
 {
 	static struct cr_codec slow;
 	struct pipeline_side side = {
@@ -346,7 +346,7 @@ static void hold_measuring(struct desk *d)
 }
 
 /* A connection to the Unix socket that is never read. */
-static int connect_deaf(const struct desk *d)
+static int connect_deaf(const struct scratch *d)
 {
 	struct sockaddr_un at;
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -395,7 +395,7 @@ static void a_service_closes_on_who_does_not_read(void **state)
 	const size_t kept = (size_t)8 << 20; /* for a peer */
 	struct client c;
 	struct asked all;
-	struct desk d;
+	struct scratch d;
 	json_t *hello;
 	size_t reply;
 	unsigned n;

@@ -15,7 +15,7 @@
 
 struct office {
 	struct test_spool sp;
-	struct desk d;
+	struct scratch d;
 	struct client c;
 	unsigned known; /* what sticky costs: how often that was told */
 	struct node_cost_wait wait;

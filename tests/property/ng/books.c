@@ -31,7 +31,7 @@ enum {
 	OF_CALL = 2
 };
 
-static struct desk desk;
+static struct scratch scratch;
 static struct ng_service *sv;
 static int host[HOSTS];
 static unsigned cookies, refused_for_room, most_conversations, refusals;
@@ -68,7 +68,7 @@ static json_t *heard(int fd, const char *cookie)
 	while ((n = recv(fd, text, sizeof(text) - 1, 0)) < 0) {
 		if (clock_now() > end)
 			fail_msg("no answer");
-		(void)event_base_loop(desk.rig.base, EVLOOP_NONBLOCK);
+		(void)event_base_loop(scratch.rig.base, EVLOOP_NONBLOCK);
 	}
 	text[n] = '\0';
 	assert_memory_equal(text, cookie, strlen(cookie));
@@ -105,20 +105,20 @@ struct sums {
 
 static unsigned parties(void)
 {
-	const struct party *p = party_after(desk.rig.node, 0);
+	const struct party *p = party_after(scratch.rig.node, 0);
 	unsigned n = 0;
 
-	for (; p; p = party_after(desk.rig.node, party_id(p)))
+	for (; p; p = party_after(scratch.rig.node, party_id(p)))
 		n++;
 	return n;
 }
 
 static unsigned conversations(void)
 {
-	const struct conversation *c = conversation_after(desk.rig.node, 0);
+	const struct conversation *c = conversation_after(scratch.rig.node, 0);
 	unsigned n = 0;
 
-	for (; c; c = conversation_after(desk.rig.node, conversation_id(c)))
+	for (; c; c = conversation_after(scratch.rig.node, conversation_id(c)))
 		n++;
 	return n;
 }
@@ -127,7 +127,7 @@ static void add_stream(struct sums *to, const struct ng_stream *s)
 {
 	if (s->conversation)
 		to->conversations +=
-			!!conversation_find(desk.rig.node, s->conversation);
+			!!conversation_find(scratch.rig.node, s->conversation);
 	assert_true(s->promised.ppm >= 0);
 	assert_true(s->offered || !s->promised.streams);
 	to->promises += s->promised.streams;
@@ -155,7 +155,8 @@ static void add_side(struct sums *to, const struct ng_side *s)
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
 		if (!s->endpoint[i].id)
 			continue;
-		assert_non_null(party_find(desk.rig.node, s->endpoint[i].id));
+		assert_non_null(
+			party_find(scratch.rig.node, s->endpoint[i].id));
 		to->endpoints++;
 	}
 }
@@ -216,7 +217,7 @@ static void check_empty(void)
 	assert_int_equal(parties(), 0);
 	assert_int_equal(conversations(), 0);
 	check_books();
-	desk_wait_calls(&desk, 0);
+	desk_wait_calls(&scratch, 0);
 }
 
 /* --- the test --- */
@@ -224,10 +225,11 @@ static void check_empty(void)
 /* What goes on, of all conversations. */
 static void going_on(char *out, size_t size)
 {
-	const struct conversation *c = conversation_after(desk.rig.node, 0);
+	const struct conversation *c = conversation_after(scratch.rig.node, 0);
 	size_t at = 0;
 
-	for (; c; c = conversation_after(desk.rig.node, conversation_id(c))) {
+	for (; c;
+	     c = conversation_after(scratch.rig.node, conversation_id(c))) {
 		at += (size_t)snprintf(out + at, size - at,
 				       "%u:", conversation_id(c));
 		for (unsigned i = 0; i < 2; i++) {
@@ -276,8 +278,8 @@ static void delete_all(void)
 static void books_are_what_the_node_has(void **state)
 {
 	const struct ng_service_config cfg = {
-		.base = desk.rig.base,
-		.service = desk.service,
+		.base = scratch.rig.base,
+		.service = scratch.service,
 		.address = "127.0.0.1:0",
 		.most = { LINES, OF_HOST, RINGING, OF_CALL },
 	};
@@ -309,14 +311,14 @@ static void books_are_what_the_node_has(void **state)
 static int open_desk(void **state)
 {
 	(void)state;
-	desk_open(&desk, &(struct desk_options){ .admission = true });
+	desk_open(&scratch, &(struct desk_options){ .admission = true });
 	return 0;
 }
 
 static int close_desk(void **state)
 {
 	(void)state;
-	desk_close(&desk);
+	desk_close(&scratch);
 	return 0;
 }
 

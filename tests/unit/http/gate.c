@@ -76,7 +76,7 @@ static void world_close(struct world *w)
 }
 
 /* A client that has not asked. */
-static int guest(const struct world *w)
+static int acl_entry(const struct world *w)
 {
 	struct sockaddr_in at;
 	socklen_t size = sizeof(at);
@@ -92,7 +92,7 @@ static int guest(const struct world *w)
 /* One that has said this. */
 static int speaker(const struct world *w, const char *said)
 {
-	int fd = guest(w);
+	int fd = acl_entry(w);
 
 	assert_int_equal(send(fd, said, strlen(said), 0), strlen(said));
 	return fd;
@@ -234,25 +234,25 @@ static void it_opens_again_when_it_can(void **state)
 /* They come in one turn of the loop, and say nothing. */
 static void who_came_first_makes_room(void **state)
 {
-	enum { GUESTS = 5 };
-	int fd[GUESTS];
+	enum { ACL_MAX = 5 };
+	int fd[ACL_MAX];
 	struct world w;
 	char octet;
 
 	(void)state;
-	world_open(&w, GUESTS);
-	for (unsigned i = 0; i < GUESTS; i++)
-		fd[i] = guest(&w);
-	while (still_open(&w) < GUESTS)
+	world_open(&w, ACL_MAX);
+	for (unsigned i = 0; i < ACL_MAX; i++)
+		fd[i] = acl_entry(&w);
+	while (still_open(&w) < ACL_MAX)
 		(void)event_base_loop(w.base, EVLOOP_NONBLOCK);
 	passed = (GATE_STAY_S + 1) * CR_SEC;
 	assert_true(is_answered(&w, client(&w)));
 	assert_int_equal(recv(fd[0], &octet, 1, MSG_DONTWAIT), 0);
-	for (unsigned i = 1; i < GUESTS; i++) {
+	for (unsigned i = 1; i < ACL_MAX; i++) {
 		assert_int_equal(recv(fd[i], &octet, 1, MSG_DONTWAIT), -1);
 		assert_int_equal(errno, EAGAIN);
 	}
-	for (unsigned i = 0; i < GUESTS; i++)
+	for (unsigned i = 0; i < ACL_MAX; i++)
 		(void)close(fd[i]);
 	passed = 0;
 	world_close(&w);

@@ -33,7 +33,7 @@ static struct ng_dialog *offered(struct ng_call *call, const char *from,
 	static const char text[] = "v=0\r\no=- 1 1 IN IP4 10.0.0.1\r\ns=-\r\n"
 				   "c=IN IP4 10.0.0.1\r\nt=0 0\r\n"
 				   "m=audio 4000 RTP/AVP 0\r\n";
-	const struct ng_whom w = { from, to, branch };
+	const struct ng_dialog_key w = { from, to, branch };
 	struct ng_dialog *d = ng_dialog_new(call, &w, 1);
 	struct cr_err e;
 
@@ -45,7 +45,7 @@ static struct ng_dialog *offered(struct ng_call *call, const char *from,
 static struct ng_dialog *of_offer(struct ng_call *c, const char *from,
 				  const char *to, const char *branch)
 {
-	const struct ng_whom w = { from, to, branch };
+	const struct ng_dialog_key w = { from, to, branch };
 
 	return ng_dialog_of_offer(c, &w);
 }
@@ -53,7 +53,7 @@ static struct ng_dialog *of_offer(struct ng_call *c, const char *from,
 static struct ng_dialog *of_answer(struct ng_call *c, const char *from,
 				   const char *to, const char *branch)
 {
-	const struct ng_whom w = { from, to, branch };
+	const struct ng_dialog_key w = { from, to, branch };
 
 	return ng_dialog_of_answer(c, &w);
 }
@@ -61,14 +61,14 @@ static struct ng_dialog *of_answer(struct ng_call *c, const char *from,
 static bool meant(const struct ng_dialog *d, const char *from, const char *to,
 		  const char *branch)
 {
-	const struct ng_whom w = { from, to, branch };
+	const struct ng_dialog_key w = { from, to, branch };
 
-	return ng_dialog_is_meant(d, &w);
+	return ng_dialog_matches(d, &w);
 }
 
 static bool is_overtaken(struct ng_call *c, const char *from, const char *to)
 {
-	const struct ng_whom w = { from, to, NULL };
+	const struct ng_dialog_key w = { from, to, NULL };
 
 	return ng_dialog_is_overtaken(c, &w);
 }
@@ -144,10 +144,10 @@ static void a_call_with_one_answer(void **state)
 static bool waits_for(const char *to, const char *from_tag, const char *to_tag,
 		      const char *branch)
 {
-	const struct ng_whom asked = { "a", to, "1" };
-	const struct ng_whom w = { from_tag, to_tag, branch };
+	const struct ng_dialog_key asked = { "a", to, "1" };
+	const struct ng_dialog_key w = { from_tag, to_tag, branch };
 
-	return ng_whom_meant(&asked, &w);
+	return ng_dialog_key_find(&asked, &w);
 }
 
 /* What "a" has asked, and what is deleted meanwhile. */

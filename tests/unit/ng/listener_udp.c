@@ -282,7 +282,7 @@ static void wrong_addresses_are_named(void **state)
 					     "1.2.3.4:70000", "localhost:5",
 					     "192.0.2.77:5" };
 	struct ng_listener_config cfg = { .base = event_base_new(),
-					  .guests = listening_to_all() };
+					  .acl = listening_to_all() };
 	struct ng_listener *l = NULL;
 	char taken[64];
 	struct cr_err e;

@@ -56,7 +56,7 @@ void listening_open(struct listening *w, const char *address,
 {
 	const struct ng_listener_config cfg = { .base = event_base_new(),
 						.address = address,
-						.guests = listening_to_all(),
+						.acl = listening_to_all(),
 						.ask = on_ask,
 						.arg = w,
 						.limits = limits };

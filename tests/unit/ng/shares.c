@@ -6,16 +6,16 @@
 #include <string.h>
 
 #include "base/address.h"
-#include "ng/shares.h"
+#include "ng/host_quota.h"
 
-static struct ng_shares s;
+static struct ng_host_quota s;
 static struct ng_due a, b, c;
 static struct cr_err e;
 
 static int fresh(void **state)
 {
 	(void)state;
-	s = (struct ng_shares){ .most = { 10, 7, 2, 4 } };
+	s = (struct ng_host_quota){ .most = { 10, 7, 2, 4 } };
 	RB_INIT(&s.tree);
 	a = b = c = (struct ng_due){ 0 };
 	return 0;

@@ -5,23 +5,23 @@
 #include <stdio.h>
 
 #include "base/address.h"
-#include "ng/allowance.h"
+#include "ng/rate_limit.h"
 
-static struct allowance *open_allowance(unsigned hosts)
+static struct rate_limit *open_rate_limit(unsigned hosts)
 {
-	struct allowance *a = allowance_new(&(struct allowance_cfg){
+	struct rate_limit *a = rate_limit_new(&(struct rate_limit_cfg){
 		.per_second = 10, .burst = 3, .hosts = hosts });
 
 	assert_non_null(a);
 	return a;
 }
 
-static cr_ns take(struct allowance *a, const char *from, cr_ns now)
+static cr_ns take(struct rate_limit *a, const char *from, cr_ns now)
 {
 	struct sockaddr_storage at;
 
 	assert_int_equal(address_parse(from, &at), 0);
-	return allowance_take(a, &at, now);
+	return rate_limit_take(a, &at, now);
 }
 
 #define A "192.0.2.1:5000"
@@ -29,7 +29,7 @@ static cr_ns take(struct allowance *a, const char *from, cr_ns now)
 
 static void a_burst_and_then_the_rate(void **state)
 {
-	struct allowance *a = open_allowance(8);
+	struct rate_limit *a = open_rate_limit(8);
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++)
@@ -42,12 +42,12 @@ static void a_burst_and_then_the_rate(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(take(a, A, 100 * CR_SEC), 0);
 	assert_true(take(a, A, 100 * CR_SEC) > 0);
-	allowance_free(a);
+	rate_limit_free(a);
 }
 
 static void hosts_are_apart_and_their_ports_are_not(void **state)
 {
-	struct allowance *a = open_allowance(8);
+	struct rate_limit *a = open_rate_limit(8);
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++)
@@ -56,13 +56,13 @@ static void hosts_are_apart_and_their_ports_are_not(void **state)
 	assert_int_equal(take(a, "192.0.2.2:5000", 0), 0);
 	assert_int_equal(take(a, B, 0), 0);
 	assert_true(take(a, "[::ffff:192.0.2.1]:5000", 0) > 0);
-	allowance_free(a);
+	rate_limit_free(a);
 }
 
 /* Who floods stays in the table, as it asks all the time. */
 static void strangers_do_not_wash_a_flooder_out(void **state)
 {
-	struct allowance *a = open_allowance(4);
+	struct rate_limit *a = open_rate_limit(4);
 	char from[32];
 
 	(void)state;
@@ -80,7 +80,7 @@ static void strangers_do_not_wash_a_flooder_out(void **state)
 		assert_int_equal(take(a, from, 0), 0);
 	}
 	assert_int_equal(take(a, A, 0), 0);
-	allowance_free(a);
+	rate_limit_free(a);
 }
 
 int main(void)
@@ -91,5 +91,5 @@ int main(void)
 		cmocka_unit_test(strangers_do_not_wash_a_flooder_out),
 	};
 
-	return cmocka_run_group_tests_name("ng allowance", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("ng rate_limit", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ng/shares.h"
+#include "ng/host_quota.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -24,7 +24,7 @@ static int share_cmp(struct ng_share *a, struct ng_share *b)
 RB_PROTOTYPE(ng_share_tree, ng_share, by_host, share_cmp)
 RB_GENERATE(ng_share_tree, ng_share, by_host, share_cmp)
 
-int ng_due_open(struct ng_shares *s, struct ng_due *d,
+int ng_due_open(struct ng_host_quota *s, struct ng_due *d,
 		const struct sockaddr_storage *host, struct cr_err *e)
 {
 	struct ng_share key = { .host = address_mapped(host) };
@@ -42,7 +42,7 @@ int ng_due_open(struct ng_shares *s, struct ng_due *d,
 	return 0;
 }
 
-static int check_lines(const struct ng_shares *s, const struct ng_share *of,
+static int check_lines(const struct ng_host_quota *s, const struct ng_share *of,
 		       unsigned more, struct cr_err *e)
 {
 	if (more > s->most.lines_of_host - of->lines)
@@ -57,8 +57,9 @@ static int check_lines(const struct ng_shares *s, const struct ng_share *of,
 	return 0;
 }
 
-static int check_octets(const struct ng_shares *s, const struct ng_share *of,
-			size_t more, struct cr_err *e)
+static int check_octets(const struct ng_host_quota *s,
+			const struct ng_share *of, size_t more,
+			struct cr_err *e)
 {
 	if (more > s->most.lines_of_host * NG_LINE_OCTETS - of->octets)
 		return cr_fail(e, -ENOSPC,
@@ -73,7 +74,7 @@ static int check_octets(const struct ng_shares *s, const struct ng_share *of,
 	return 0;
 }
 
-int ng_due_change(struct ng_shares *s, struct ng_due *d, unsigned lines,
+int ng_due_change(struct ng_host_quota *s, struct ng_due *d, unsigned lines,
 		  size_t octets, struct cr_err *e)
 {
 	int err = 0;
@@ -93,7 +94,7 @@ int ng_due_change(struct ng_shares *s, struct ng_due *d, unsigned lines,
 	return 0;
 }
 
-int ng_due_ring(struct ng_shares *s, struct ng_due *d, bool rings,
+int ng_due_ring(struct ng_host_quota *s, struct ng_due *d, bool rings,
 		struct cr_err *e)
 {
 	if (rings == d->rings)
@@ -113,7 +114,7 @@ unsigned ng_due_ringing(const struct ng_due *d)
 	return d->share ? d->share->ringing : 0;
 }
 
-void ng_due_close(struct ng_shares *s, struct ng_due *d)
+void ng_due_close(struct ng_host_quota *s, struct ng_due *d)
 {
 	struct ng_share *of = d->share;
 	struct cr_err e;

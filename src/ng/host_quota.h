@@ -6,8 +6,8 @@
  *
  * Pure but for memory. One thread.
  */
-#ifndef NG_SHARES_H
-#define NG_SHARES_H
+#ifndef NG_HOST_QUOTA_H
+#define NG_HOST_QUOTA_H
 
 #include <bsd/sys/tree.h>
 #include <stdbool.h>
@@ -28,7 +28,7 @@ struct ng_bounds {
 struct ng_share;
 RB_HEAD(ng_share_tree, ng_share);
 
-struct ng_shares {
+struct ng_host_quota {
 	struct ng_bounds most;
 	unsigned lines;
 	size_t octets;
@@ -44,19 +44,19 @@ struct ng_due {
 };
 
 /** @d is on @host from now on. 0, or -ENOMEM with @e. */
-int ng_due_open(struct ng_shares *s, struct ng_due *d,
+int ng_due_open(struct ng_host_quota *s, struct ng_due *d,
 		const struct sockaddr_storage *host, struct cr_err *e);
 /** It has so much now. 0; -ENOSPC with @e, which names the bound: nothing has
  * changed. Less is always possible. */
-int ng_due_change(struct ng_shares *s, struct ng_due *d, unsigned lines,
+int ng_due_change(struct ng_host_quota *s, struct ng_due *d, unsigned lines,
 		  size_t octets, struct cr_err *e);
 /** It was offered, and @rings until somebody answers. 0; -ENOSPC with @e: its
  * host has as many of these as it may have. */
-int ng_due_ring(struct ng_shares *s, struct ng_due *d, bool rings,
+int ng_due_ring(struct ng_host_quota *s, struct ng_due *d, bool rings,
 		struct cr_err *e);
 /** How many of its host's ring; 0: nobody's. */
 unsigned ng_due_ringing(const struct ng_due *d);
 /** It has nothing any more; nobody's is fine. */
-void ng_due_close(struct ng_shares *s, struct ng_due *d);
+void ng_due_close(struct ng_host_quota *s, struct ng_due *d);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ng/allowance.h"
+#include "ng/rate_limit.h"
 
 #include <bsd/sys/tree.h>
 #include <stdint.h>
@@ -19,8 +19,8 @@ struct host {
 RB_HEAD(host_tree, host);
 TAILQ_HEAD(host_list, host);
 
-struct allowance {
-	struct allowance_cfg cfg;
+struct rate_limit {
+	struct rate_limit_cfg cfg;
 	cr_ns each; /* ns of one request */
 	struct host_tree tree;
 	struct host_list uses; /* who asked longest ago first */
@@ -36,9 +36,9 @@ static int host_cmp(struct host *a, struct host *b)
 RB_PROTOTYPE(host_tree, host, by_address, host_cmp)
 RB_GENERATE(host_tree, host, by_address, host_cmp)
 
-struct allowance *allowance_new(const struct allowance_cfg *cfg)
+struct rate_limit *rate_limit_new(const struct rate_limit_cfg *cfg)
 {
-	struct allowance *a =
+	struct rate_limit *a =
 		calloc(1, sizeof(*a) + cfg->hosts * sizeof(a->hosts[0]));
 
 	if (!a)
@@ -50,12 +50,12 @@ struct allowance *allowance_new(const struct allowance_cfg *cfg)
 	return a;
 }
 
-void allowance_free(struct allowance *a)
+void rate_limit_free(struct rate_limit *a)
 {
 	free(a);
 }
 
-static struct host *make_room(struct allowance *a)
+static struct host *make_room(struct rate_limit *a)
 {
 	struct host *h;
 
@@ -67,7 +67,7 @@ static struct host *make_room(struct allowance *a)
 	return h;
 }
 
-static struct host *host_of(struct allowance *a,
+static struct host *host_of(struct rate_limit *a,
 			    const struct sockaddr_storage *from)
 {
 	struct host key = { .address = address_mapped(from) };
@@ -84,8 +84,8 @@ static struct host *host_of(struct allowance *a,
 	return h;
 }
 
-cr_ns allowance_take(struct allowance *a, const struct sockaddr_storage *from,
-		     cr_ns now)
+cr_ns rate_limit_take(struct rate_limit *a, const struct sockaddr_storage *from,
+		      cr_ns now)
 {
 	struct host *h = host_of(a, from);
 	cr_ns full = cr_ns_max(h->full, now) + a->each;
