@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scribe of the log, and how its entries get to their reader.
+ * The async_writer of the log, and how its entries get to their reader.
  *
  * The buffers are static: a crash finds them, and a thread that is stuck in a
  * write at the end of the process may go on reading.
@@ -20,8 +20,8 @@
 #include "observe/log_crash.h"
 #include "observe/log_journal.h"
 #include "observe/log_line.h"
-#include "observe/scribe.h"
-#include "observe/stall.h"
+#include "observe/async_writer.h"
+#include "observe/cancellable_write.h"
 
 enum {
 	BUFFER = 1 << 20, /* far more than one start or overload says */
@@ -34,7 +34,7 @@ enum {
 static char buffers[2][BUFFER];
 
 static struct {
-	struct scribe scribe;
+	struct async_writer async_writer;
 	struct log_style style; /* the same while it is open */
 	atomic_bool open;
 
@@ -42,7 +42,7 @@ static struct {
 	atomic_int fd;
 	bool torn; /* the end of a line could not be written */
 
-	/* Comes before that of the scribe. */
+	/* Comes before that of the async_writer. */
 	pthread_mutex_t lock;
 	int next; /* descriptor, under the lock; -1: none */
 } w = { .fd = -1, .next = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -66,7 +66,7 @@ static size_t tell_gap(void *arg, uint64_t lost, char *to, size_t room)
 
 void log_writer_put(const char *line, size_t bytes)
 {
-	(void)scribe_put(&w.scribe, line, bytes, "");
+	(void)async_writer_put(&w.async_writer, line, bytes, "");
 }
 
 void log_writer_switch(int fd)
@@ -75,7 +75,7 @@ void log_writer_switch(int fd)
 	if (w.next >= 0) /* of an earlier call, not yet used */
 		(void)close(w.next);
 	w.next = fd;
-	scribe_turn(&w.scribe);
+	async_writer_turn(&w.async_writer);
 	(void)pthread_mutex_unlock(&w.lock);
 }
 
@@ -131,7 +131,7 @@ static ssize_t write_some(int fd, const char *text, size_t n)
 	int err;
 
 	log_crash_enter();
-	k = stall_write(fd, text, n);
+	k = cancellable_write(fd, text, n);
 	err = errno;
 	if (k < 0 && is_gone(err) && log_journal_again(fd))
 		err = EAGAIN;
@@ -161,10 +161,10 @@ static void write_entries(void *arg, const char *entries, size_t n)
 		} else if (k > 0) {
 			took = (size_t)k;
 		}
-		scribe_took(&w.scribe, took);
+		async_writer_took(&w.async_writer, took);
 		log_crash_leave();
 	}
-	scribe_count(&w.scribe, all - failed, failed);
+	async_writer_count(&w.async_writer, all - failed, failed);
 }
 
 static int take_next(void)
@@ -201,7 +201,7 @@ static void write_what_waits(void)
 
 	for (unsigned i = 0; i < 2; i++) {
 		size_t left, n;
-		const char *at = scribe_rest(&w.scribe, i, &left);
+		const char *at = async_writer_rest(&w.async_writer, i, &left);
 
 		for (; left; at += n, left -= n) {
 			n = chunk_of(at, left);
@@ -213,7 +213,7 @@ static void write_what_waits(void)
 
 /* --- others --- */
 
-static const struct scribe_owner owner = {
+static const struct async_writer_owner owner = {
 	.thread = "cr-log",
 	.write = write_entries,
 	.turn = change,
@@ -222,9 +222,10 @@ static const struct scribe_owner owner = {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void begin_scribe(void)
+static void begin_async_writer(void)
 {
-	scribe_init(&w.scribe, &owner, NULL, buffers[0], buffers[1], BUFFER);
+	async_writer_init(&w.async_writer, &owner, NULL, buffers[0], buffers[1],
+			  BUFFER);
 }
 
 static void close_fd(void)
@@ -239,12 +240,12 @@ int log_writer_open(int fd, const struct log_style *style, struct cr_err *e)
 {
 	int err;
 
-	(void)pthread_once(&once, begin_scribe);
+	(void)pthread_once(&once, begin_async_writer);
 	atomic_store_explicit(&w.fd, fd, memory_order_relaxed);
 	w.style = *style;
 	w.torn = false;
 	w.next = -1;
-	err = scribe_start(&w.scribe);
+	err = async_writer_start(&w.async_writer);
 	if (err) {
 		close_fd();
 		return thread_fail(e, err, "the log");
@@ -261,7 +262,7 @@ bool log_writer_is_open(void)
 
 bool log_writer_flush(cr_ns limit)
 {
-	return scribe_flush(&w.scribe, limit);
+	return async_writer_flush(&w.async_writer, limit);
 }
 
 void log_writer_close(cr_ns limit)
@@ -269,7 +270,7 @@ void log_writer_close(cr_ns limit)
 	if (!log_writer_is_open())
 		return;
 	(void)log_writer_flush(limit);
-	if (scribe_stop(&w.scribe, END_LIMIT) != SCRIBE_LEFT)
+	if (async_writer_stop(&w.async_writer, END_LIMIT) != ASYNC_WRITER_LEFT)
 		close_fd();
 	log_crash_catch(NULL);
 	atomic_store_explicit(&w.open, false, memory_order_release);
@@ -277,11 +278,11 @@ void log_writer_close(cr_ns limit)
 
 void log_writer_stats(struct log_stats *out)
 {
-	struct scribe_counts c;
+	struct async_writer_counts c;
 
 	if (!log_writer_is_open())
 		return;
-	scribe_counts(&w.scribe, &c);
+	async_writer_counts(&w.async_writer, &c);
 	out->written = c.written;
 	out->dropped = c.dropped;
 	out->failed = c.failed;

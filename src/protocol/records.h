@@ -6,7 +6,7 @@
 #define PROTOCOL_RECORDS_H
 
 #include "node/record.h"
-#include "observe/lines.h"
+#include "observe/line_file.h"
 
 /** Put @r into @to. What there is no room or memory for is dropped. Control
  * thread. */

@@ -4,7 +4,7 @@
  */
 #include "protocol/stats.h"
 
-#include "observe/lines.h"
+#include "observe/line_file.h"
 #include "observe/log.h"
 #include "protocol/results.h"
 #include "protocol/service_impl.h"

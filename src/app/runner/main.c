@@ -33,7 +33,7 @@
 #include "ng/service.h"
 #include "protocol/service.h"
 #include "rpc/server.h"
-#include "observe/lines.h"
+#include "observe/line_file.h"
 #include "observe/log.h"
 
 enum { EXIT_STUCK = 3 };

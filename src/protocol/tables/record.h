@@ -7,7 +7,7 @@
 
 #include "node/node.h"
 #include "node/record.h"
-#include "observe/lines.h"
+#include "observe/line_file.h"
 #include "protocol/field.h"
 
 FIELD_TABLE_DECLARE(record_in, struct record_stream);

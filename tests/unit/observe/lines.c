@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "observe/lines.h"
+#include "observe/line_file.h"
 #include "patience.h"
 #include "scratch.h"
 

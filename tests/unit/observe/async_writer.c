@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "observe/scribe.h"
-#include "observe/stall.h"
+#include "observe/async_writer.h"
+#include "observe/cancellable_write.h"
 #include "patience.h"
 
 enum { SIZE = 8, NO_TIME = 1 };
 
 /* What its thread does, it does when the test lets it. */
 static struct {
-	struct scribe scribe;
+	struct async_writer async_writer;
 	char buffers[2][SIZE];
 	sem_t begun, go;
 	atomic_uint turns;
@@ -44,7 +44,7 @@ static void write_it(void *arg, const char *text, size_t n)
 	tell("[", 1);
 	tell(text, n);
 	tell("]", 1);
-	scribe_count(&t.scribe, n, 0); /* a text is a letter */
+	async_writer_count(&t.async_writer, n, 0); /* a text is a letter */
 }
 
 static cr_ns turn(void *arg, bool asked)
@@ -70,32 +70,33 @@ static void write_to_pipe(void *arg, const char *text, size_t n)
 {
 	(void)arg;
 	(void)sem_post(&t.begun);
-	while (stall_write(t.fd, text, n) >= 0)
+	while (cancellable_write(t.fd, text, n) >= 0)
 		;
 }
 
-static const struct scribe_owner owner = {
-	.thread = "scribe", .write = write_it, .turn = turn, .gap = gap
+static const struct async_writer_owner owner = {
+	.thread = "async_writer", .write = write_it, .turn = turn, .gap = gap
 };
-static const struct scribe_owner silent = { .thread = "scribe",
-					    .write = write_it,
-					    .turn = turn };
-static const struct scribe_owner stuck = { .thread = "scribe",
-					   .write = write_to_pipe,
-					   .turn = turn };
+static const struct async_writer_owner silent = { .thread = "async_writer",
+						  .write = write_it,
+						  .turn = turn };
+static const struct async_writer_owner stuck = { .thread = "async_writer",
+						 .write = write_to_pipe,
+						 .turn = turn };
 
-static void begin(const struct scribe_owner *o)
+static void begin(const struct async_writer_owner *o)
 {
 	memset(&t, 0, sizeof(t));
 	assert_int_equal(sem_init(&t.begun, 0, 0), 0);
 	assert_int_equal(sem_init(&t.go, 0, 0), 0);
-	scribe_init(&t.scribe, o, NULL, t.buffers[0], t.buffers[1], SIZE);
-	assert_int_equal(scribe_start(&t.scribe), 0);
+	async_writer_init(&t.async_writer, o, NULL, t.buffers[0], t.buffers[1],
+			  SIZE);
+	assert_int_equal(async_writer_start(&t.async_writer), 0);
 }
 
 static bool put(const char *text)
 {
-	return scribe_put(&t.scribe, text, strlen(text), "");
+	return async_writer_put(&t.async_writer, text, strlen(text), "");
 }
 
 /* The thread has it, and waits to be let go on. */
@@ -113,8 +114,9 @@ static void let_go(unsigned writes)
 
 static void end(const char *told)
 {
-	assert_int_equal(scribe_stop(&t.scribe, PATIENCE), SCRIBE_WRITTEN);
-	scribe_fini(&t.scribe);
+	assert_int_equal(async_writer_stop(&t.async_writer, PATIENCE),
+			 ASYNC_WRITER_WRITTEN);
+	async_writer_fini(&t.async_writer);
 	assert_string_equal(t.told, told);
 }
 
@@ -124,9 +126,9 @@ static void texts_come_in_their_order(void **state)
 	begin(&owner);
 	put_and_hold("a");
 	assert_true(put("b"));
-	assert_true(scribe_put(&t.scribe, "c", 1, "."));
+	assert_true(async_writer_put(&t.async_writer, "c", 1, "."));
 	let_go(2);
-	assert_true(scribe_flush(&t.scribe, PATIENCE));
+	assert_true(async_writer_flush(&t.async_writer, PATIENCE));
 	let_go(1);
 	assert_true(put("d"));
 	end("[a][bc.][d]");
@@ -138,7 +140,7 @@ static void a_turn_stands_between_texts(void **state)
 	begin(&owner);
 	put_and_hold("a");
 	assert_true(put("b"));
-	scribe_turn(&t.scribe);
+	async_writer_turn(&t.async_writer);
 	assert_true(put("c"));
 	let_go(3);
 	end("[a][b]turn[c]");
@@ -150,11 +152,11 @@ static void a_turn_that_is_due_stays_where_it_is(void **state)
 	(void)state;
 	begin(&owner);
 	put_and_hold("a");
-	scribe_turn(&t.scribe);
+	async_writer_turn(&t.async_writer);
 	assert_true(put("b"));
-	scribe_turn(&t.scribe);
+	async_writer_turn(&t.async_writer);
 	assert_true(put("c"));
-	assert_false(scribe_flush(&t.scribe, NO_TIME));
+	assert_false(async_writer_flush(&t.async_writer, NO_TIME));
 	let_go(2);
 	end("[a]turn[bc]");
 }
@@ -164,7 +166,7 @@ static void a_turn_in_vain_comes_again(void **state)
 	(void)state;
 	begin(&owner);
 	t.in_vain = 2;
-	scribe_turn(&t.scribe);
+	async_writer_turn(&t.async_writer);
 	while (atomic_load(&t.turns) < 3)
 		(void)sched_yield();
 	end("turnagainagain");
@@ -172,17 +174,17 @@ static void a_turn_in_vain_comes_again(void **state)
 
 static void what_has_no_room_is_counted_and_told(void **state)
 {
-	struct scribe_counts c;
+	struct async_writer_counts c;
 
 	(void)state;
 	begin(&owner);
 	put_and_hold("a");
 	assert_true(put("12345678"));
 	assert_false(put("b"));
-	assert_false(scribe_put(&t.scribe, "", 0, "c"));
+	assert_false(async_writer_put(&t.async_writer, "", 0, "c"));
 	let_go(3); /* the third: what is said when nothing else comes */
-	assert_true(scribe_flush(&t.scribe, PATIENCE));
-	scribe_counts(&t.scribe, &c);
+	assert_true(async_writer_flush(&t.async_writer, PATIENCE));
+	async_writer_counts(&t.async_writer, &c);
 	assert_int_equal(c.written, 1 + 8 + 2);
 	assert_int_equal(c.dropped, 2);
 	let_go(1);
@@ -192,13 +194,13 @@ static void what_has_no_room_is_counted_and_told(void **state)
 
 static void a_text_larger_than_all_has_no_room(void **state)
 {
-	struct scribe_counts c;
+	struct async_writer_counts c;
 
 	(void)state;
 	begin(&silent);
 	assert_false(put("123456789"));
-	assert_false(scribe_put(&t.scribe, "12345678", 8, "9"));
-	scribe_counts(&t.scribe, &c);
+	assert_false(async_writer_put(&t.async_writer, "12345678", 8, "9"));
+	async_writer_counts(&t.async_writer, &c);
 	assert_int_equal(c.dropped, 2);
 	let_go(1);
 	assert_true(put("12345678"));
@@ -217,12 +219,13 @@ static void a_thread_that_is_stuck_is_cut(void **state)
 	t.fd = ends[1];
 	put_and_hold("a");
 	assert_true(put("b"));
-	assert_int_equal(scribe_stop(&t.scribe, NO_TIME), SCRIBE_CUT);
-	assert_memory_equal(scribe_rest(&t.scribe, 0, &n), "a", 1);
+	assert_int_equal(async_writer_stop(&t.async_writer, NO_TIME),
+			 ASYNC_WRITER_CUT);
+	assert_memory_equal(async_writer_rest(&t.async_writer, 0, &n), "a", 1);
 	assert_int_equal(n, 1);
-	assert_memory_equal(scribe_rest(&t.scribe, 1, &n), "b", 1);
+	assert_memory_equal(async_writer_rest(&t.async_writer, 1, &n), "b", 1);
 	assert_int_equal(n, 1);
-	scribe_fini(&t.scribe);
+	async_writer_fini(&t.async_writer);
 	(void)close(ends[0]);
 	(void)close(ends[1]);
 }
@@ -239,5 +242,5 @@ int main(void)
 		cmocka_unit_test(a_thread_that_is_stuck_is_cut),
 	};
 
-	return cmocka_run_group_tests_name("scribe", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("async_writer", tests, NULL, NULL);
 }

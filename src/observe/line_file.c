@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scribe that has a file.
+ * A async_writer that has a file.
  */
 #define _GNU_SOURCE /* memrchr() */
-#include "observe/lines.h"
+#include "observe/line_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "observe/log.h"
-#include "observe/scribe.h"
-#include "observe/stall.h"
+#include "observe/async_writer.h"
+#include "observe/cancellable_write.h"
 
 /* From a file that cannot be opened again to the next try. */
 #define TRY_EACH CR_SEC
@@ -25,7 +25,7 @@
 struct lines {
 	char *path;
 	int fd; /* the thread's; before and after it, control's */
-	struct scribe scribe;
+	struct async_writer async_writer;
 	char *buffers;
 	atomic_uint_fast64_t reopened;
 };
@@ -87,7 +87,7 @@ static size_t keep_whole_lines(int fd, const char *text, size_t n)
 static int write_out(int fd, const char *text, size_t n, size_t *done)
 {
 	for (*done = 0; *done < n;) {
-		ssize_t k = stall_write(fd, text + *done, n - *done);
+		ssize_t k = cancellable_write(fd, text + *done, n - *done);
 
 		if (k < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
@@ -133,12 +133,13 @@ static cr_ns open_again(void *arg, bool asked)
  * there is room, maybe: what waits goes there. False: there is no time left. */
 static bool wait_for_room(struct lines *l, bool *turn)
 {
-	enum scribe_pause why = scribe_pause(&l->scribe, TRY_EACH);
-	bool asked = why == SCRIBE_TURN;
+	enum async_writer_pause why =
+		async_writer_pause(&l->async_writer, TRY_EACH);
+	bool asked = why == ASYNC_WRITER_TURN;
 
 	if (asked || *turn)
 		*turn = open_again(l, asked) != CR_NEVER;
-	return why != SCRIBE_STOP;
+	return why != ASYNC_WRITER_STOP;
 }
 
 /* What a full disk does not take waits here, and what comes meanwhile in the
@@ -156,8 +157,8 @@ static void write_lines(void *arg, const char *text, size_t n)
 		err = write_out(l->fd, text, n, &done);
 		kept = err ? keep_whole_lines(l->fd, text, done) : n;
 		written = count_lines(text, kept);
-		scribe_count(&l->scribe, written, 0);
-		scribe_took(&l->scribe, kept);
+		async_writer_count(&l->async_writer, written, 0);
+		async_writer_took(&l->async_writer, kept);
 		text += kept;
 		n -= kept;
 		full = n && is_full(l->fd, err);
@@ -169,18 +170,19 @@ static void write_lines(void *arg, const char *text, size_t n)
 		told = full;
 	} while (full && wait_for_room(l, &turn));
 	if (turn)
-		scribe_turn(&l->scribe); /* it could not be opened yet */
+		async_writer_turn(
+			&l->async_writer); /* it could not be opened yet */
 	if (!n)
 		return;
 	log_event(LOG_ERROR, "lines-lost", "path=\"%s\" lines=%llu why=\"%s\"",
 		  l->path, (unsigned long long)count_lines(text, n),
 		  strerror(-err));
-	scribe_count(&l->scribe, 0, count_lines(text, n));
+	async_writer_count(&l->async_writer, 0, count_lines(text, n));
 }
 
 /* --- others --- */
 
-static const struct scribe_owner owner = {
+static const struct async_writer_owner owner = {
 	.thread = "cr-lines",
 	.write = write_lines,
 	.turn = open_again,
@@ -188,19 +190,19 @@ static const struct scribe_owner owner = {
 
 bool lines_put(struct lines *l, const char *text)
 {
-	return scribe_put(&l->scribe, text, strlen(text), "\n");
+	return async_writer_put(&l->async_writer, text, strlen(text), "\n");
 }
 
 void lines_reopen(struct lines *l)
 {
-	scribe_turn(&l->scribe);
+	async_writer_turn(&l->async_writer);
 }
 
 void lines_stats(struct lines *l, struct lines_stats *out)
 {
-	struct scribe_counts c;
+	struct async_writer_counts c;
 
-	scribe_counts(&l->scribe, &c);
+	async_writer_counts(&l->async_writer, &c);
 	*out = (struct lines_stats){
 		.written = c.written,
 		.dropped = c.dropped,
@@ -214,7 +216,7 @@ static void free_all(struct lines *l)
 {
 	if (l->fd >= 0)
 		(void)close(l->fd);
-	scribe_fini(&l->scribe);
+	async_writer_fini(&l->async_writer);
 	free(l->buffers);
 	free(l->path);
 	free(l);
@@ -230,7 +232,7 @@ static int start(struct lines *l, const char *path, struct cr_err *e)
 	l->fd = open_file(path, e);
 	if (l->fd < 0)
 		return l->fd;
-	err = scribe_start(&l->scribe);
+	err = async_writer_start(&l->async_writer);
 	return err ? thread_fail(e, err, path) : 0;
 }
 
@@ -244,8 +246,8 @@ int lines_open(struct lines **out, const char *path, size_t bytes,
 		return cr_fail(e, -ENOMEM, "out of memory for %s", path);
 	l->fd = -1;
 	l->buffers = calloc(2, bytes);
-	scribe_init(&l->scribe, &owner, l, l->buffers,
-		    l->buffers ? l->buffers + bytes : NULL, bytes);
+	async_writer_init(&l->async_writer, &owner, l, l->buffers,
+			  l->buffers ? l->buffers + bytes : NULL, bytes);
 	err = start(l, path, e);
 	if (err) {
 		free_all(l);
@@ -257,17 +259,17 @@ int lines_open(struct lines **out, const char *path, size_t bytes,
 
 void lines_close(struct lines *l, cr_ns limit)
 {
-	enum scribe_end end;
+	enum async_writer_end end;
 
 	if (!l)
 		return;
-	end = scribe_stop(&l->scribe, limit);
-	if (end != SCRIBE_WRITTEN)
+	end = async_writer_stop(&l->async_writer, limit);
+	if (end != ASYNC_WRITER_WRITTEN)
 		log_event(
 			LOG_ERROR, "lines-lost",
 			"path=\"%s\" why=\"its disk or reader is stuck at the "
 			"end\"",
 			l->path);
-	if (end != SCRIBE_LEFT)
+	if (end != ASYNC_WRITER_LEFT)
 		free_all(l);
 }

@@ -8,7 +8,7 @@
  *      +--> no room: dropped; gap() says so before the next that has room
  */
 #define _GNU_SOURCE /* pthread_setname_np() */
-#include "observe/scribe.h"
+#include "observe/async_writer.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,25 +17,26 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "observe/log_crash.h"
-#include "observe/stall.h"
+#include "observe/cancellable_write.h"
 
 enum { STACK = 256 << 10 };
 
 /* --- filling, under the lock --- */
 
-static struct scribe_buffer *filling(struct scribe *s)
+static struct async_writer_buffer *filling(struct async_writer *s)
 {
 	return &s->buffer[atomic_load_explicit(&s->filling,
 					       memory_order_relaxed)];
 }
 
-static size_t used(const struct scribe_buffer *b)
+static size_t used(const struct async_writer_buffer *b)
 {
 	return atomic_load_explicit(&b->end, memory_order_relaxed);
 }
 
 /* The buffer has @n octets more. The thread sleeps only if there were none. */
-static void grow(struct scribe *s, struct scribe_buffer *b, size_t n)
+static void grow(struct async_writer *s, struct async_writer_buffer *b,
+		 size_t n)
 {
 	size_t end = used(b);
 
@@ -45,10 +46,10 @@ static void grow(struct scribe *s, struct scribe_buffer *b, size_t n)
 		(void)pthread_cond_signal(&s->wake);
 }
 
-static bool append(struct scribe *s, const char *text, size_t n,
+static bool append(struct async_writer *s, const char *text, size_t n,
 		   const char *ending)
 {
-	struct scribe_buffer *b = filling(s);
+	struct async_writer_buffer *b = filling(s);
 	size_t end = used(b), m = strlen(ending), room = s->size - end;
 
 	if (n > room || m > room - n)
@@ -60,9 +61,9 @@ static bool append(struct scribe *s, const char *text, size_t n,
 }
 
 /* In the place of what is missing. False: there is no room. */
-static bool append_gap(struct scribe *s)
+static bool append_gap(struct async_writer *s)
 {
-	struct scribe_buffer *b = filling(s);
+	struct async_writer_buffer *b = filling(s);
 	size_t end = used(b), n;
 
 	if (!s->untold || !s->owner->gap)
@@ -75,8 +76,8 @@ static bool append_gap(struct scribe *s)
 	return true;
 }
 
-bool scribe_put(struct scribe *s, const char *text, size_t n,
-		const char *ending)
+bool async_writer_put(struct async_writer *s, const char *text, size_t n,
+		      const char *ending)
 {
 	bool room;
 
@@ -90,7 +91,7 @@ bool scribe_put(struct scribe *s, const char *text, size_t n,
 	return room;
 }
 
-void scribe_turn(struct scribe *s)
+void async_writer_turn(struct async_writer *s)
 {
 	(void)pthread_mutex_lock(&s->lock);
 	if (!s->turn)
@@ -115,7 +116,7 @@ static struct timespec timespec_of(cr_ns t)
 }
 
 /* Under the lock. */
-static void sleep_until_woken(struct scribe *s)
+static void sleep_until_woken(struct async_writer *s)
 {
 	const struct timespec end = timespec_of(s->again);
 
@@ -127,7 +128,7 @@ static void sleep_until_woken(struct scribe *s)
 }
 
 /* It writes what was filled; the other one, empty, is filled from now on. */
-static void swap(struct scribe *s)
+static void swap(struct async_writer *s)
 {
 	s->writing = filling(s);
 	s->busy = true;
@@ -137,7 +138,7 @@ static void swap(struct scribe *s)
 			      memory_order_release);
 }
 
-static struct errand wait_for_errand(struct scribe *s)
+static struct errand wait_for_errand(struct async_writer *s)
 {
 	struct errand todo;
 	size_t n;
@@ -161,9 +162,9 @@ static struct errand wait_for_errand(struct scribe *s)
 	return todo;
 }
 
-static void write_up_to(struct scribe *s, size_t end)
+static void write_up_to(struct async_writer *s, size_t end)
 {
-	struct scribe_buffer *b = s->writing;
+	struct async_writer_buffer *b = s->writing;
 	size_t done = atomic_load_explicit(&b->done, memory_order_relaxed);
 
 	if (done == end)
@@ -172,29 +173,31 @@ static void write_up_to(struct scribe *s, size_t end)
 	atomic_store_explicit(&b->done, end, memory_order_release);
 }
 
-void scribe_took(struct scribe *s, size_t n)
+void async_writer_took(struct async_writer *s, size_t n)
 {
 	/* release: a crash writes what is behind it */
 	(void)atomic_fetch_add_explicit(&s->writing->done, n,
 					memory_order_release);
 }
 
-enum scribe_pause scribe_pause(struct scribe *s, cr_ns time)
+enum async_writer_pause async_writer_pause(struct async_writer *s, cr_ns time)
 {
 	const struct timespec end = timespec_of(clock_now() + time);
-	enum scribe_pause why;
+	enum async_writer_pause why;
 
 	(void)pthread_mutex_lock(&s->lock);
 	while (!s->stopping && !s->turn &&
 	       pthread_cond_timedwait(&s->wake, &s->lock, &end) != ETIMEDOUT)
 		;
-	why = s->stopping ? SCRIBE_STOP : s->turn ? SCRIBE_TURN : SCRIBE_GO_ON;
-	s->turn &= why != SCRIBE_TURN;
+	why = s->stopping ? ASYNC_WRITER_STOP
+	      : s->turn	  ? ASYNC_WRITER_TURN
+			  : ASYNC_WRITER_GO_ON;
+	s->turn &= why != ASYNC_WRITER_TURN;
 	(void)pthread_mutex_unlock(&s->lock);
 	return why;
 }
 
-static void empty(struct scribe_buffer *b)
+static void empty(struct async_writer_buffer *b)
 {
 	atomic_store_explicit(&b->end, 0, memory_order_relaxed);
 	atomic_store_explicit(&b->done, 0, memory_order_release);
@@ -202,10 +205,10 @@ static void empty(struct scribe_buffer *b)
 
 static void *write_thread(void *arg)
 {
-	struct scribe *s = arg;
+	struct async_writer *s = arg;
 	struct errand todo;
 
-	stall_begin();
+	cancellable_write_begin();
 	(void)pthread_setname_np(pthread_self(), s->owner->thread);
 	do {
 		todo = wait_for_errand(s);
@@ -222,7 +225,8 @@ static void *write_thread(void *arg)
 	return NULL;
 }
 
-void scribe_count(struct scribe *s, uint64_t written, uint64_t failed)
+void async_writer_count(struct async_writer *s, uint64_t written,
+			uint64_t failed)
 {
 	(void)pthread_mutex_lock(&s->lock);
 	s->counts.written += written;
@@ -232,8 +236,9 @@ void scribe_count(struct scribe *s, uint64_t written, uint64_t failed)
 
 /* --- its life --- */
 
-void scribe_init(struct scribe *s, const struct scribe_owner *owner, void *arg,
-		 char *first, char *second, size_t size)
+void async_writer_init(struct async_writer *s,
+		       const struct async_writer_owner *owner, void *arg,
+		       char *first, char *second, size_t size)
 {
 	pthread_condattr_t c;
 
@@ -251,7 +256,7 @@ void scribe_init(struct scribe *s, const struct scribe_owner *owner, void *arg,
 	(void)pthread_condattr_destroy(&c);
 }
 
-void scribe_fini(struct scribe *s)
+void async_writer_fini(struct async_writer *s)
 {
 	(void)pthread_cond_destroy(&s->wake);
 	(void)pthread_cond_destroy(&s->idle);
@@ -259,7 +264,7 @@ void scribe_fini(struct scribe *s)
 }
 
 /* 0 or -errno. */
-static int start_thread(struct scribe *s)
+static int start_thread(struct async_writer *s)
 {
 	pthread_attr_t attr;
 	sigset_t most, old;
@@ -275,18 +280,19 @@ static int start_thread(struct scribe *s)
 	return -err;
 }
 
-int scribe_start(struct scribe *s)
+int async_writer_start(struct async_writer *s)
 {
 	s->again = CR_NEVER;
 	s->busy = s->turn = s->stopping = s->ended = false;
 	s->untold = 0;
-	s->counts = (struct scribe_counts){ 0 };
+	s->counts = (struct async_writer_counts){ 0 };
 	empty(&s->buffer[0]);
 	empty(&s->buffer[1]);
 	return start_thread(s);
 }
 
-void scribe_counts(struct scribe *s, struct scribe_counts *out)
+void async_writer_counts(struct async_writer *s,
+			 struct async_writer_counts *out)
 {
 	(void)pthread_mutex_lock(&s->lock);
 	*out = s->counts;
@@ -294,20 +300,20 @@ void scribe_counts(struct scribe *s, struct scribe_counts *out)
 }
 
 /* Under the lock. */
-static bool is_idle(struct scribe *s)
+static bool is_idle(struct async_writer *s)
 {
 	return s->ended ||
 	       (!s->busy && !used(filling(s)) && !s->untold && !s->turn);
 }
 
 /* Under the lock. */
-static bool has_ended(struct scribe *s)
+static bool has_ended(struct async_writer *s)
 {
 	return s->ended;
 }
 
-static bool wait_until(struct scribe *s, bool (*is)(struct scribe *),
-		       cr_ns limit)
+static bool wait_until(struct async_writer *s,
+		       bool (*is)(struct async_writer *), cr_ns limit)
 {
 	const struct timespec end = timespec_of(clock_now() + limit);
 	bool so;
@@ -321,12 +327,12 @@ static bool wait_until(struct scribe *s, bool (*is)(struct scribe *),
 	return so;
 }
 
-bool scribe_flush(struct scribe *s, cr_ns limit)
+bool async_writer_flush(struct async_writer *s, cr_ns limit)
 {
 	return wait_until(s, is_idle, limit);
 }
 
-enum scribe_end scribe_stop(struct scribe *s, cr_ns limit)
+enum async_writer_end async_writer_stop(struct async_writer *s, cr_ns limit)
 {
 	bool ended;
 
@@ -335,17 +341,18 @@ enum scribe_end scribe_stop(struct scribe *s, cr_ns limit)
 	(void)pthread_cond_signal(&s->wake);
 	(void)pthread_mutex_unlock(&s->lock);
 	ended = wait_until(s, has_ended, limit);
-	if (!stall_join(s->thread, ended))
-		return SCRIBE_LEFT;
-	return ended ? SCRIBE_WRITTEN : SCRIBE_CUT;
+	if (!cancellable_write_join(s->thread, ended))
+		return ASYNC_WRITER_LEFT;
+	return ended ? ASYNC_WRITER_WRITTEN : ASYNC_WRITER_CUT;
 }
 
 /* --- a crash: in the handler of its signal --- */
 
-const char *scribe_rest(const struct scribe *s, unsigned which, size_t *n)
+const char *async_writer_rest(const struct async_writer *s, unsigned which,
+			      size_t *n)
 {
 	unsigned now = atomic_load_explicit(&s->filling, memory_order_acquire);
-	const struct scribe_buffer *b = &s->buffer[(now + 1 + which) % 2];
+	const struct async_writer_buffer *b = &s->buffer[(now + 1 + which) % 2];
 	size_t done = atomic_load_explicit(&b->done, memory_order_acquire);
 	size_t end = atomic_load_explicit(&b->end, memory_order_acquire);
 

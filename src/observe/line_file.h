@@ -7,8 +7,8 @@
  * only: what a full disk has cut off is taken back, and tried again each second
  * until it has room; what comes meanwhile waits in the buffer.
  */
-#ifndef OBSERVE_LINES_H
-#define OBSERVE_LINES_H
+#ifndef OBSERVE_LINE_FILE_H
+#define OBSERVE_LINE_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * Writing, and being ended while a write does not return.
  */
 #define _GNU_SOURCE /* pthread_timedjoin_np() */
-#include "observe/stall.h"
+#include "observe/cancellable_write.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 /* For a thread that is told to end in the middle of a write. */
 #define JOIN_LIMIT (200 * CR_MS)
 
-void stall_begin(void)
+void cancellable_write_begin(void)
 {
 	int state;
 
@@ -49,7 +49,7 @@ static ssize_t write_or_end(int fd, const char *text, size_t n)
 	return k;
 }
 
-ssize_t stall_write(int fd, const char *text, size_t n)
+ssize_t cancellable_write(int fd, const char *text, size_t n)
 {
 	ssize_t k;
 
@@ -70,7 +70,7 @@ static bool end_it(pthread_t thread)
 	return !pthread_timedjoin_np(thread, NULL, &end);
 }
 
-bool stall_join(pthread_t thread, bool ended)
+bool cancellable_write_join(pthread_t thread, bool ended)
 {
 	if (ended ? !pthread_join(thread, NULL) : end_it(thread))
 		return true;
