@@ -198,8 +198,8 @@ struct cr_job {
 	cr_ns cost;	/**< estimate; the truth is known only at stop        */
 	cr_ns ran;	/**< service so far, updated before each stop()       */
 	uint8_t importance; /**< CR_IMPORTANCE_*, or a level              */
-	bool vital; /**< not to be given up, however quiet it is: a digit, or
-			 what tells of a loss                         */
+	bool must_keep; /**< not to be given up, however quiet it is: a digit,
+			 or what tells of a loss                         */
 };
 
 struct cr_rq;
@@ -451,7 +451,7 @@ static inline bool cr_lighter(const struct cr_rq *a, const struct cr_rq *b)
 /** May the job of @t be given up so that others are in time? */
 static inline bool cr_may_give_up(const struct cr_task *t)
 {
-	return !t->lossless && !t->job.vital;
+	return !t->lossless && !t->job.must_keep;
 }
 
 /** Service of @t's job, including the run in progress. */

@@ -268,15 +268,15 @@ static bool deal_with(struct core_rq *a, struct core_task *t,
 	case CORE_RUN:
 		break;
 	case CORE_CONCEAL:
-		a->counts.stale++;
+		a->counts.concealed++;
 		t->stale = true;
 		break;
 	case CORE_OLD:
-		a->counts.shed++;
+		a->counts.expired++;
 		shed(t, CR_OUT_STALE, now);
 		return false;
 	case CORE_SHED:
-		a->counts.spared++;
+		a->counts.shed++;
 		shed(t, CR_OUT_SHED, now);
 		return false;
 	case CORE_GIVEN_UP:

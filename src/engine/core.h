@@ -52,8 +52,8 @@ enum core_stale {
 struct core_backlog {
 	/** Describe the oldest waiting frame: all of seq, arrival, eligible and
 	 * deadline of @job; its importance, if anybody rates the task's; and
-	 * whether it is vital, if any of them is. False: nothing waits, and the
-	 * task goes to sleep until core_release(). */
+	 * whether it is to be kept, if any of them is. False: nothing waits,
+	 * and the task goes to sleep until core_release(). */
 	bool (*peek)(struct core_task *t, struct cr_job *job);
 	/** Take frame @seq out, which was the oldest. False: it is gone. */
 	bool (*claim)(struct core_task *t, uint64_t seq);
@@ -280,13 +280,13 @@ void core_relook(struct core *c, struct cr_rq *rq);
 
 /** What core_pick() met in one run queue; under its lock. */
 struct core_counts {
-	uint64_t picks;	   /**< jobs handed out                              */
-	uint64_t gone;	   /**< jobs whose frame was dropped meanwhile       */
-	uint64_t shed;	   /**< jobs shed because too old                    */
-	uint64_t spared;   /**< jobs shed by core_config.shed                */
-	uint64_t given_up; /**< jobs shed because the policy gave them up  */
-	uint64_t stale;	   /**< jobs too old, but handed out (concealed)     */
-	uint64_t faults;   /**< times its policy broke the contract         */
+	uint64_t picks;	    /**< jobs handed out                              */
+	uint64_t gone;	    /**< jobs whose frame was dropped meanwhile       */
+	uint64_t expired;   /**< jobs shed because too old                    */
+	uint64_t shed;	    /**< jobs shed by core_config.shed                */
+	uint64_t given_up;  /**< jobs shed because the policy gave them up  */
+	uint64_t concealed; /**< jobs too old, but handed out (concealed)     */
+	uint64_t faults;    /**< times its policy broke the contract         */
 };
 struct core_counts core_counts(const struct core *c, const struct cr_rq *rq);
 

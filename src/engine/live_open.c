@@ -59,7 +59,7 @@ static void init_rq(struct live *l, unsigned i)
 	 * taken off its CPU in the middle of a lock round */
 	thread_lock_init(&q->lock);
 	q->rq = core_rq(l->core, i);
-	q->keeper = -1;
+	q->tick_waiter = -1;
 	q->until = CR_NEVER;
 }
 

@@ -19,14 +19,14 @@ struct live_rq {
 	/* under the lock */
 	struct cr_rq *rq;
 	struct cr_cpus idle; /**< rq->cpu[] indexes: idle, not yet poked    */
-	int keeper;	     /**< idle index that waits for until; -1: none */
+	int tick_waiter;     /**< idle index that waits for until; -1: none */
 	cr_ns until;	     /**< CR_NEVER without a keeper                 */
 	bool stopping;
 	/** For workers that steal and threads that wake them: written under the
 	 * lock, read without. Sequentially consistent: a thread that enqueues
 	 * stores queued and then reads idlers; a worker that goes idle stores
 	 * idlers and then reads queued. */
-	atomic_uint queued, idlers;
+	atomic_uint queued, n_idle;
 };
 
 /**

@@ -28,7 +28,7 @@ static struct live_worker *worker_of(struct live *l, const struct live_rq *q,
 	return &l->worker[q->rq->first_cpu + index];
 }
 
-static void poke(struct live_worker *w)
+static void wake(struct live_worker *w)
 {
 	atomic_store_explicit(&w->poked, true, memory_order_release);
 }
@@ -39,9 +39,9 @@ static bool steals(const struct live *l)
 }
 
 /* A tick before the keeper's time needs a new look at the clock. */
-static void settle_keeper(struct live_rq *q, struct cr_cpus *wake)
+static void choose_tick_waiter(struct live_rq *q, struct cr_cpus *wake)
 {
-	int who = q->keeper;
+	int who = q->tick_waiter;
 
 	if (q->rq->next_tick >= q->until)
 		return;
@@ -59,35 +59,35 @@ static void settle(struct live *l, struct live_rq *q, struct live_wakes *w)
 		unsigned i = (unsigned)cpus_lowest(&left);
 
 		cr_cpus_del(&left, i);
-		poke(worker_of(l, q, i));
+		wake(worker_of(l, q, i));
 	}
 	if (!steals(l)) {
 		w->surplus = 0;
 		return;
 	}
 	atomic_store_explicit(&q->queued, q->rq->nqueued, memory_order_seq_cst);
-	atomic_store_explicit(&q->idlers, cpus_count(&q->idle),
+	atomic_store_explicit(&q->n_idle, cpus_count(&q->idle),
 			      memory_order_seq_cst);
 }
 
 /* Idle workers of other run queues may want to steal what @q cannot run. */
-static void nudge_thieves(struct live *l, const struct live_rq *q, unsigned n)
+static void wake_thieves(struct live *l, const struct live_rq *q, unsigned n)
 {
 	for (unsigned i = 0; i < l->nrq && n; i++) {
 		struct live_rq *other = &l->rq[i];
 		int who;
 
 		if (other == q ||
-		    !atomic_load_explicit(&other->idlers, memory_order_seq_cst))
+		    !atomic_load_explicit(&other->n_idle, memory_order_seq_cst))
 			continue;
 		(void)pthread_mutex_lock(&other->lock);
 		who = cpus_lowest(&other->idle);
 		if (who >= 0) {
 			cr_cpus_del(&other->idle, (unsigned)who);
-			atomic_store_explicit(&other->idlers,
+			atomic_store_explicit(&other->n_idle,
 					      cpus_count(&other->idle),
 					      memory_order_seq_cst);
-			poke(worker_of(l, other, (unsigned)who));
+			wake(worker_of(l, other, (unsigned)who));
 			n--;
 		}
 		(void)pthread_mutex_unlock(&other->lock);
@@ -108,7 +108,7 @@ static void collect(struct live *l, struct live_rq *q, struct live_wakes *w)
 void live_settle(struct live *l, struct live_rq *q, struct live_wakes *w)
 {
 	collect(l, q, w);
-	settle_keeper(q, &w->cpus);
+	choose_tick_waiter(q, &w->cpus);
 	settle(l, q, w);
 }
 
@@ -135,7 +135,7 @@ void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w)
 		(void)pthread_cond_signal(&worker_of(l, q, (unsigned)i)->wake);
 	}
 	if (w->surplus)
-		nudge_thieves(l, q, w->surplus);
+		wake_thieves(l, q, w->surplus);
 	if (w->faulty)
 		tell_fault(l, q);
 }
@@ -152,7 +152,7 @@ static void add(atomic_uint_fast64_t *counter, uint64_t n)
 
 static uint64_t drops(const struct core_counts *n)
 {
-	return n->gone + n->shed + n->spared + n->given_up;
+	return n->gone + n->expired + n->shed + n->given_up;
 }
 
 static struct core_task *pick(struct live_worker *w, cr_ns now)
@@ -325,7 +325,7 @@ static void wait(struct live_worker *w)
 	cr_ns until = CR_NEVER;
 
 	if (q->rq->next_tick < q->until) {
-		q->keeper = (int)w->index;
+		q->tick_waiter = (int)w->index;
 		q->until = q->rq->next_tick;
 		until = q->until;
 	}
@@ -333,8 +333,8 @@ static void wait(struct live_worker *w)
 		spin(w, until);
 	else
 		sleep_until(w, until);
-	if (q->keeper == (int)w->index) {
-		q->keeper = -1;
+	if (q->tick_waiter == (int)w->index) {
+		q->tick_waiter = -1;
 		q->until = CR_NEVER;
 	}
 }
@@ -348,7 +348,7 @@ static void idle(struct live_worker *w)
 	atomic_store_explicit(&w->poked, false, memory_order_relaxed);
 	cr_cpus_add(&q->idle, w->index);
 	if (steals(w->live)) {
-		atomic_store_explicit(&q->idlers, cpus_count(&q->idle),
+		atomic_store_explicit(&q->n_idle, cpus_count(&q->idle),
 				      memory_order_seq_cst);
 		got = steal(w);
 	}

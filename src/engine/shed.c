@@ -107,7 +107,7 @@ static bool is_quiet(const struct shed_call *c, uint8_t importance)
 static bool is_pause(const struct shed_rule *r, const struct shed_call *c,
 		     const struct cr_job *job)
 {
-	return r->kind == SHED_QUIET && !job->vital &&
+	return r->kind == SHED_QUIET && !job->must_keep &&
 	       is_quiet(c, job->importance);
 }
 
@@ -305,7 +305,7 @@ enum shed_verdict shed_ask(const struct shed_rule *r, struct shed_queue *q,
 		return SHED_KEEP;
 	count_gone(q, c, t->job.seq);
 	wait = wait_of(q, t->cls, waited, shed_set_point(r, t), now);
-	if (r->kind == SHED_QUIET && !t->job.vital)
+	if (r->kind == SHED_QUIET && !t->job.must_keep)
 		hear(c, t->job.importance);
 	paused = c->pause;
 	c->pause = is_pause(r, c, &t->job);
@@ -329,7 +329,7 @@ void shed_lost(const struct shed_rule *r, struct shed_queue *q,
 	if (!asked)
 		count_gone(q, c, job->seq);
 	c->pause = is_pause(r, c, job);
-	if (job->vital)
+	if (job->must_keep)
 		return;
 	if (asked) /* it did not break the row after all */
 		c->row = c->before;

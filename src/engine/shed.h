@@ -34,10 +34,10 @@
  * minutes before, is a pause: nobody listens to it. Frames that nobody could
  * rate are never given up by importance; they may get too old.
  *
- * Frames that must not go (cr_may_give_up()) stay under every rule; vital ones
- * are no speech, and break no row. No more than a few frames go in a row. And a
- * call that has lost more of its speech lately than others of its run queue,
- * however that came, loses less.
+ * Frames that must not go (cr_may_give_up()) stay under every rule; to be kept
+ * ones are no speech, and break no row. No more than a few frames go in a row.
+ * And a call that has lost more of its speech lately than others of its run
+ * queue, however that came, loses less.
  *
  * Pure, whole numbers; time is an argument. Thread rule: a call's state and
  * that of its run queue belong to who holds the run queue's lock.

@@ -377,7 +377,7 @@ bool call_peek(struct core_task *t, struct cr_job *job)
 	job->seq = meta.seq;
 	job->arrival = meta.arrival;
 	job->importance = meta.importance;
-	job->vital = cr_frame_is_vital(&meta);
+	job->must_keep = frame_must_be_kept(&meta);
 	when = release_next(&c->served, meta.arrival);
 	job->eligible = when.eligible;
 	job->deadline = when.deadline;

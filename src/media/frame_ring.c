@@ -109,10 +109,10 @@ static uint8_t *bytes_of(const struct frame_ring *r, unsigned index)
 /* One word of what needs few bits. */
 static uint32_t kind_of(const struct cr_frame_meta *m)
 {
-	unsigned marker = m->marker != 0, covered = m->covered != 0;
+	unsigned marker = m->marker != 0, decode_only = m->decode_only != 0;
 
 	return (m->what & 7u) | marker << 3 | (m->codec & 15u) << 4 |
-	       covered << 8 | (m->sender & 127u) << 9 |
+	       decode_only << 8 | (m->sender & 127u) << 9 |
 	       (uint32_t)m->importance << 16;
 }
 
@@ -121,7 +121,7 @@ static void set_kind(struct cr_frame_meta *m, uint32_t kind)
 	m->what = kind & 7u;
 	m->marker = kind >> 3 & 1u;
 	m->codec = kind >> 4 & 15u;
-	m->covered = kind >> 8 & 1u;
+	m->decode_only = kind >> 8 & 1u;
 	m->sender = kind >> 9 & 127u;
 	m->importance = kind >> 16 & 255u;
 }

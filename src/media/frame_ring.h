@@ -54,13 +54,13 @@ struct cr_frame_meta {
 	 * before, timestamps say nothing of how far the two are apart. That
 	 * shows in every frame, so none that is dropped takes it along. */
 	uint8_t sender;
-	uint8_t what;	    /**< enum cr_frame_what                           */
-	uint8_t codec;	    /**< of the input's codecs, 0..15                 */
-	uint8_t covered;    /**< its time was filled: for the decoder only    */
-	uint8_t importance; /**< as cr/sched.h has it                      */
-	uint16_t units;	    /**< what was made: how long, in RTP's clock; EVENT:
-				 its clock, kHz */
-	uint32_t waited;    /**< in a jitter buffer, before `arrival`, ns     */
+	uint8_t what;  /**< enum cr_frame_what                           */
+	uint8_t codec; /**< of the input's codecs, 0..15                 */
+	uint8_t decode_only; /**< its time was filled: for the decoder only */
+	uint8_t importance;  /**< as cr/sched.h has it                      */
+	uint16_t units;	 /**< what was made: how long, in RTP's clock; EVENT:
+			      its clock, kHz */
+	uint32_t waited; /**< in a jitter buffer, before `arrival`, ns     */
 };
 
 /** Bytes of the packet that a frame is; 0: it was made, whatever it brings. */
@@ -69,11 +69,11 @@ static inline uint16_t cr_frame_packet_bytes(const struct cr_frame_meta *m)
 	return m->what == FRAME_RING_LOST ? 0 : m->bytes;
 }
 
-/** Hangs more on it than how it sounds (cr_job.vital): digits and their time,
- * what a decoder is to learn, and what tells of a loss? */
-static inline bool cr_frame_is_vital(const struct cr_frame_meta *m)
+/** Hangs more on it than how it sounds (cr_job.to be kept): digits and their
+ * time, what a decoder is to learn, and what tells of a loss? */
+static inline bool frame_must_be_kept(const struct cr_frame_meta *m)
 {
-	return m->covered || m->what == FRAME_RING_EVENT ||
+	return m->decode_only || m->what == FRAME_RING_EVENT ||
 	       m->what == FRAME_RING_LOST || m->what == FRAME_RING_TICK;
 }
 
@@ -81,7 +81,7 @@ static inline bool cr_frame_is_vital(const struct cr_frame_meta *m)
  * decoder only comes when its time is filled. */
 static inline bool cr_frame_takes_time(const struct cr_frame_meta *m)
 {
-	return !m->covered && m->what != FRAME_RING_EVENT &&
+	return !m->decode_only && m->what != FRAME_RING_EVENT &&
 	       m->what != FRAME_RING_TICK;
 }
 

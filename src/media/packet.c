@@ -161,7 +161,7 @@ static void count_frame(struct call *c, const struct receive_stage_frame *f)
 		call_count(&c->count.cn_in, 1);
 }
 
-/* How much it would be missed. Of what is vital nobody asks. */
+/* How much it would be missed. Of what is to be kept nobody asks. */
 static uint8_t rate(struct call *c, const struct receive_stage_frame *f)
 {
 	switch (f->what) {
@@ -205,7 +205,7 @@ void packet_push(void *call, const struct receive_stage_frame *f)
 		.marker = f->marker,
 		.sender = c->sender_in,
 		.what = (uint8_t)f->what,
-		.covered = f->covered,
+		.decode_only = f->decode_only,
 		.codec = c->codec_in,
 		.units = f->units,
 		.waited = (uint32_t)f->waited,

@@ -225,8 +225,8 @@ static void emit(struct receive_stage *f, struct receive_stage_frame *frame,
 		to = silence_packet(&f->silence, place, x->units, x->silent,
 				    frame->at);
 		frame->ts += in_codec(f, to.ts - place);
-		frame->covered = to.covered;
-		if (frame->what == FRAME_RING_NOISE && !to.covered)
+		frame->decode_only = to.decode_only;
+		if (frame->what == FRAME_RING_NOISE && !to.decode_only)
 			frame->units = (uint16_t)in_codec(f, x->units);
 	}
 	f->cfg.emit(f->cfg.arg, frame);

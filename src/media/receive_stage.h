@@ -70,7 +70,7 @@ static inline bool receive_stage_needed(const struct receive_stage_terms *t)
 /** A frame for the ring. */
 struct receive_stage_frame {
 	enum cr_frame_what what;
-	bool covered;	      /**< its time is filled: for the decoder only  */
+	bool decode_only;     /**< its time is filled: for the decoder only  */
 	bool marker, restart; /**< as cr_frame_meta's                        */
 	uint8_t codec;	      /**< of speech: its number                     */
 	const uint8_t *payload; /**< of a packet; LOST: the one behind it */

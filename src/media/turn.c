@@ -233,7 +233,8 @@ static void open_unsent(const struct turn *t, const struct live_run *run,
 	unsent->packets = 0;
 	unsent->failed = 0;
 	unsent->failed_octets = 0;
-	unsent->speech = c->meta.what == FRAME_RING_SPEECH && !c->meta.covered;
+	unsent->speech =
+		c->meta.what == FRAME_RING_SPEECH && !c->meta.decode_only;
 	unsent->cost = 0;
 	unsent->begun = !in_row && unsent->speech && !t->excess &&
 					turn_cost_due(&c->metered)

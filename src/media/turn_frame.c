@@ -299,7 +299,7 @@ static int run_speech(struct turn *t, const struct pipeline_input *in,
 	struct pipeline *p = t->call->pipeline;
 	struct pipeline_scratch *s = &t->worker->scratch;
 
-	if (t->call->meta.covered)
+	if (t->call->meta.decode_only)
 		return pipeline_hear(p, s, in);
 	if (stale)
 		return pipeline_conceal(p, s, in, emit, t);
@@ -341,7 +341,7 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 		return run_speech(t, in, stale);
 	case FRAME_RING_NOISE:
 		return pipeline_noise(c->pipeline, s, in, c->meta.units,
-				      c->meta.covered ? NULL : emit, t);
+				      c->meta.decode_only ? NULL : emit, t);
 	case FRAME_RING_EVENT:
 		pass_event(t, in);
 		return 0;

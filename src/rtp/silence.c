@@ -65,8 +65,8 @@ struct silence_place silence_packet(struct silence *s, uint32_t ts,
 
 	if (!s->known)
 		s->end = p.ts;
-	p.covered = silent && s->end - p.ts - 1 < far(s);
-	if (!p.covered) {
+	p.decode_only = silent && s->end - p.ts - 1 < far(s);
+	if (!p.decode_only) {
 		p.ts = place(s, ts);
 		s->end = p.ts + units;
 	}

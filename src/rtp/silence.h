@@ -61,7 +61,8 @@ struct silence {
 /** Where a packet belongs. */
 struct silence_place {
 	uint32_t ts;
-	bool covered; /**< its time has been filled: nothing is to be sent */
+	bool decode_only; /**< its time has been filled: nothing is to be sent
+			   */
 };
 
 void silence_init(struct silence *s, const struct silence_cfg *cfg);

@@ -123,7 +123,7 @@ static bool peek(struct core_task *t, struct cr_job *job)
 	if (t->task.cls != CR_BE && j->deadline != CR_NEVER)
 		job->eligible = j->deadline - t->task.rel_deadline;
 	job->importance = j->importance;
-	job->vital = false;
+	job->must_keep = false;
 	return true;
 }
 

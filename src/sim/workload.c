@@ -52,10 +52,10 @@ static void describe_first(struct sim_call *c, const struct backlog_entry *e,
 			   struct cr_job *job)
 {
 	describe(e, job);
-	job->vital = backlog_is_vital(e);
+	job->must_keep = backlog_must_keep(e);
 	if (c->voice)
-		job->importance = job->vital ? CR_IMPORTANCE_UNKNOWN
-					     : voice_at(c->voice, e->frame);
+		job->importance = job->must_keep ? CR_IMPORTANCE_UNKNOWN
+						 : voice_at(c->voice, e->frame);
 	else if (c->part->w->replayed)
 		job->importance = recorded(c, e->frame)->importance;
 }

@@ -20,7 +20,7 @@ struct source {
 	_Atomic cr_ns arrival[SOURCE_SLOTS];
 	cr_ns rel_deadline;
 	uint8_t importance; /* of every frame */
-	bool vital;	    /* is every frame */
+	bool must_keep;	    /* is every frame */
 	struct shed_call shed_call;
 	uint64_t dropped;	/* producer's */
 	_Atomic uint64_t done;	/* client's run() */
@@ -80,7 +80,7 @@ static inline bool source_peek(struct core_task *t, struct cr_job *job)
 	job->arrival = atomic_load(&s->arrival[head % SOURCE_SLOTS]);
 	job->eligible = job->arrival;
 	job->importance = s->importance;
-	job->vital = s->vital;
+	job->must_keep = s->must_keep;
 	job->deadline = cr_ns_add(job->arrival, s->rel_deadline);
 	return true;
 }

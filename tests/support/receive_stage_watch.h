@@ -140,7 +140,7 @@ static inline void flow_order(struct receive_stage_watch *w,
 
 	if (f->restart || w->mixed) /* timestamps of two clocks */
 		w->any = false;
-	if (f->covered || (!fills && !w->cfg.terms.jitter))
+	if (f->decode_only || (!fills && !w->cfg.terms.jitter))
 		return;
 	flow_broke(w, w->any && (int32_t)(f->ts - w->least) < 0,
 		   fills ? "frames do not overlap" : "timestamps rise");
@@ -182,7 +182,7 @@ static inline void flow_knows(struct receive_stage_watch *w,
 static inline void flow_made(struct receive_stage_watch *w,
 			     const struct receive_stage_frame *f)
 {
-	flow_broke(w, f->restart || f->covered || f->waited || f->lost,
+	flow_broke(w, f->restart || f->decode_only || f->waited || f->lost,
 		   "what is made is nobody's");
 	flow_knows(w, f);
 	if (f->what == FRAME_RING_TICK) {

@@ -62,7 +62,7 @@ static void shed(struct core_task *t, const struct cr_job *job,
 	}
 	look(t, now);
 	if (why == CR_OUT_SHED) {
-		assert_false(job->vital);
+		assert_false(job->must_keep);
 		assert_true(waited[t->task.cls] || t->task.give_up);
 		given_up += !t->task.give_up;
 	}
@@ -91,7 +91,7 @@ static void join(struct load *l, unsigned i)
 		t->rel_deadline = t->period;
 	s->rel_deadline = t->rel_deadline;
 	s->importance = (uint8_t)(10 + test_below(&l->seed, 100));
-	s->vital = i % 16 == 5;
+	s->must_keep = i % 16 == 5;
 	if (l->kind != SHED_AGE)
 		s->task.core.shed = &s->shed_call;
 	l->cost[i] = cr_ns_min(t->period / l->part, LONGEST);

@@ -37,7 +37,8 @@ struct setting {
 	unsigned ncpu;
 	enum sim_preempt preempt;
 	bool (*broken)(struct sim_rig *rig, const struct setting *s);
-	bool (*covered)(const struct task_set *set, const struct setting *s);
+	bool (*decode_only)(const struct task_set *set,
+			    const struct setting *s);
 };
 
 /* --- a set that overloads --- */
@@ -103,7 +104,7 @@ static bool breaks(const struct task_set *set, void *arg)
 	struct sim_rig *rig;
 	bool broken;
 
-	if (s->covered && !s->covered(set, s))
+	if (s->decode_only && !s->decode_only(set, s))
 		return false;
 	(void)snprintf(opts, sizeof(opts), "%s%s", s->base, s->on);
 	rig = rig_new(&cr_sched_edf_hsb, opts, s->ncpu,
@@ -233,7 +234,7 @@ static void soft_tasks_within_their_budget_are_never_late(void **state)
 	      (struct setting){ .base = SERVERS "budget=1,",
 				.preempt = SIM_FULL,
 				.broken = soft_is_late,
-				.covered = is_in_time_under_edf });
+				.decode_only = is_in_time_under_edf });
 }
 
 /* --- with hard tasks on top: the bounds of the analysis --- */

@@ -23,7 +23,7 @@ static void old_frames_are_shed_and_counted(void **state)
 	assert_int_equal(g.s[0].task.core.task.job.seq, 1);
 	assert_false(g.s[0].task.core.stale);
 	assert_int_equal(g.s[0].shed[CR_OUT_STALE], 1);
-	assert_int_equal(core_counts(g.core, core_rq(g.core, 0)).shed, 1);
+	assert_int_equal(core_counts(g.core, core_rq(g.core, 0)).expired, 1);
 	assert_false(stop(&g, 0, 40));
 	/* everything too old: nothing to run, and the tasks are asleep */
 	assert_int_equal(pick(&g, 0, 100), -1);
@@ -144,7 +144,7 @@ static void old_frames_are_handed_out_marked_to_conceal(void **state)
 	assert_int_equal(pick(&g, 0, 50), 0);
 	assert_false(g.s[0].task.core.stale);
 	(void)stop(&g, 0, 51);
-	assert_int_equal(core_counts(g.core, core_rq(g.core, 0)).stale, 1);
+	assert_int_equal(core_counts(g.core, core_rq(g.core, 0)).concealed, 1);
 	close_rig(&g, 51);
 }
 
@@ -174,7 +174,7 @@ static void what_a_policy_gives_up_is_shed(void **state)
 	(void)state;
 	ops.pick = give_up_all;
 	open_with(&g, cfg);
-	g.s[1].vital = true;
+	g.s[1].must_keep = true;
 	g.s[2].task.core.patient = true;
 	for (unsigned i = 0; i < 3; i++)
 		join(&g, i);
@@ -191,7 +191,7 @@ static void what_a_policy_gives_up_is_shed(void **state)
 	}
 	n = core_counts(g.core, core_rq(g.core, 0));
 	assert_int_equal(n.given_up, 2);
-	assert_int_equal(n.shed + n.spared + n.stale, 0);
+	assert_int_equal(n.expired + n.shed + n.concealed, 0);
 	assert_int_equal(n.picks, 2);
 	close_rig(&g, 130);
 }

@@ -369,11 +369,11 @@ static void what_must_not_go_stays_under_every_rule(void **state)
 
 		talk(&o);
 		assert_string_equal(course(&o, SOFT, 10 * S, 1, text), "s");
-		o.task.job.vital = true;
+		o.task.job.must_keep = true;
 		assert_string_equal(
 			course(&o, CR_IMPORTANCE_NOTHING, 10 * S, 9, text),
 			"kkkkkkkkk");
-		o.task.job.vital = false;
+		o.task.job.must_keep = false;
 		/* the row goes on: nobody has been heard meanwhile */
 		assert_string_equal(course(&o, SOFT, 10 * S, 2, text), "sk");
 		o.task.lossless = true;
@@ -449,7 +449,7 @@ static void what_is_no_speech_is_no_loss_of_it(void **state)
 	struct shares s = { .o = open_one(SHED_PATTERN) };
 
 	(void)state;
-	s.o.task.job.vital = true;
+	s.o.task.job.must_keep = true;
 	s.o.call.row = 2;
 	for (unsigned i = 0; i < 20; i++) {
 		shed_lost(&s.o.rule, &s.q, &s.o.call, &s.o.task.job);

@@ -22,7 +22,7 @@ static bool push(struct frame_ring *r, uint8_t tag,
 		.bytes = FRAME,
 		.marker = tag & 1,
 		.sender = (uint8_t)(tag * 5) & 127,
-		.covered = tag >> 2 & 1,
+		.decode_only = tag >> 2 & 1,
 		.what = tag % 6,
 		.codec = tag & 15,
 		.importance = (uint8_t)(255 - tag),
@@ -46,7 +46,7 @@ static void assert_meta(const struct cr_frame_meta *m, uint64_t seq,
 	assert_int_equal(m->bytes, FRAME);
 	assert_int_equal(m->marker, tag & 1);
 	assert_int_equal(m->sender, (uint8_t)(tag * 5) & 127);
-	assert_int_equal(m->covered, tag >> 2 & 1);
+	assert_int_equal(m->decode_only, tag >> 2 & 1);
 	assert_int_equal(m->what, tag % 6);
 	assert_int_equal(m->codec, tag & 15);
 	assert_int_equal(m->importance, (uint8_t)(255 - tag));

@@ -77,7 +77,7 @@ static void another_sender_shows_in_each_of_its_frames(void **state)
  * hear must not be given up. */
 static void some_frames_are_vital(void **state)
 {
-	static const bool vital[] = {
+	static const bool must_keep[] = {
 		[FRAME_RING_SPEECH] = false,  [FRAME_RING_NOISE] = false,
 		[FRAME_RING_EVENT] = true,    [FRAME_RING_LOST] = true,
 		[FRAME_RING_SILENCE] = false, [FRAME_RING_TICK] = true,
@@ -88,12 +88,13 @@ static void some_frames_are_vital(void **state)
 
 	(void)state;
 	rig_open(&g);
-	for (unsigned i = 0; i < 2 * sizeof(vital) / sizeof(vital[0]); i++) {
+	for (unsigned i = 0; i < 2 * sizeof(must_keep) / sizeof(must_keep[0]);
+	     i++) {
 		f.what = (enum cr_frame_what)(i / 2);
-		f.covered = i % 2;
+		f.decode_only = i % 2;
 		rig_push(&g, f, false);
 		assert_true(call_peek(&g.c->lt.core, &job));
-		assert_int_equal(job.vital, vital[i / 2] || i % 2);
+		assert_int_equal(job.must_keep, must_keep[i / 2] || i % 2);
 		assert_true(call_claim(&g.c->lt.core, job.seq));
 	}
 	rig_close(&g);

@@ -214,7 +214,7 @@ static void behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap(
 	rig_serve(&g);
 	first = rig_hear(peer);
 	learnt = made(FRAME_RING_SILENCE, 0, CR_SEC);
-	learnt.covered = true;
+	learnt.decode_only = true;
 	rig_push(&g, learnt, false);
 	push_speech(&g, 1);
 	rig_drop(&g, CR_OUT_STALE, false);

@@ -39,7 +39,7 @@ static void speech_without_silence_needs_nothing(void **state)
 
 		assert_int_equal(p.ts,
 				 (uint32_t)(UINT32_MAX - STEP + i * STEP));
-		assert_false(p.covered);
+		assert_false(p.decode_only);
 		assert_int_equal(silence_due(&s), CR_NEVER);
 	}
 }
@@ -56,7 +56,7 @@ static void between_sids_seven_frames_are_due(void **state)
 							true, i * 8 * PTIME);
 
 		assert_int_equal(p.ts, i * 8 * STEP);
-		assert_false(p.covered);
+		assert_false(p.decode_only);
 		assert_int_equal(silence_due(&s),
 				 (cr_ns)(i * 8 + 1) * PTIME + PTIME / 2);
 		assert_int_equal(fill(&s, (cr_ns)(i * 8 + 8) * PTIME, &ts), 7);
@@ -81,7 +81,7 @@ static void a_late_sid_is_covered(void **state)
 	assert_int_equal(fill(&s, 8 * PTIME + 50 * CR_MS, &ts), 10);
 	assert_int_equal(ts, 10 * STEP);
 	p = silence_packet(&s, 8 * STEP, STEP, true, 8 * PTIME + 50 * CR_MS);
-	assert_true(p.covered);
+	assert_true(p.decode_only);
 	/* it says that silence goes on: from where it was filled to */
 	assert_int_equal(fill(&s, silence_due(&s), &ts), 1);
 	assert_int_equal(ts, 11 * STEP);
@@ -125,7 +125,7 @@ static void timestamps_that_leap_back_go_on(void **state)
 	(void)state;
 	(void)silence_packet(&s, 4000000, STEP, false, 0);
 	p = silence_packet(&s, 1000, STEP, true, PTIME);
-	assert_false(p.covered);
+	assert_false(p.decode_only);
 	assert_int_equal(p.ts, 4000000 + STEP);
 	assert_int_equal(fill(&s, 11 * PTIME, &ts), 9);
 	assert_int_equal(ts, 4000000 + 10 * STEP);
