@@ -151,7 +151,7 @@ enum cr_enq {
 /** Why a task left its CPU. */
 enum cr_stop {
 	CR_STOP_DONE,	/**< job complete                               */
-	CR_STOP_DROP,	/**< job abandoned (frame dropped, stale, gone) */
+	CR_STOP_DROP,	/**< job abandoned (frame dropped, expired, gone) */
 	CR_STOP_SLICE,	/**< task->slice used up (simulator only)       */
 	CR_STOP_PREEMPT /**< policy kicked this CPU (simulator only)    */
 };

@@ -39,7 +39,7 @@ enum cr_trace_kind {
 enum cr_outcome {
 	CR_OUT_DONE,	    /**< transcoded and sent (or nothing to send)     */
 	CR_OUT_OVERWRITTEN, /**< dropped as oldest of a full ring           */
-	CR_OUT_STALE,	    /**< too old when picked (max_age): shed          */
+	CR_OUT_EXPIRED,	    /**< too old when picked (max_age): shed          */
 	CR_OUT_CONCEALED,   /**< too old: concealed or sent as NO_DATA        */
 	CR_OUT_CANCELLED,   /**< call ended before the frame was done         */
 	CR_OUT_BAD,	    /**< payload could not be parsed                  */

@@ -33,7 +33,7 @@ bool core_fetch(struct core_task *t, cr_ns now)
 	job->cost = t->task.cost.mean;
 	job->ran = 0;
 	t->claimed = false;
-	t->stale = false;
+	t->expired = false;
 	return true;
 }
 
@@ -249,7 +249,7 @@ enum core_worth core_worth_of(const struct core *c, struct shed_queue *q,
 
 	if (too_old(c, t, now)) {
 		lose(c, q, t);
-		return c->cfg.stale[t->task.cls] == CORE_STALE_CONCEAL
+		return c->cfg.expired[t->task.cls] == CORE_EXPIRED_CONCEAL
 			       ? CORE_CONCEAL
 			       : CORE_OLD;
 	}
@@ -269,11 +269,11 @@ static bool deal_with(struct core_rq *a, struct core_task *t,
 		break;
 	case CORE_CONCEAL:
 		a->counts.concealed++;
-		t->stale = true;
+		t->expired = true;
 		break;
 	case CORE_OLD:
 		a->counts.expired++;
-		shed(t, CR_OUT_STALE, now);
+		shed(t, CR_OUT_EXPIRED, now);
 		return false;
 	case CORE_SHED:
 		a->counts.shed++;

@@ -26,10 +26,10 @@ struct core;
 struct core_task;
 
 /** What to do with a frame that is too old when its turn comes. */
-enum core_stale {
-	CORE_STALE_SHED,   /**< drop it here, count it, pick again           */
-	CORE_STALE_CONCEAL /**< hand it out marked stale: the driver's client
-				sends NO_DATA or concealment instead          */
+enum core_expired {
+	CORE_EXPIRED_SHED, /**< drop it here, count it, pick again           */
+	CORE_EXPIRED_CONCEAL /**< hand it out marked expired: the driver's
+				client sends NO_DATA or concealment instead */
 };
 
 /**
@@ -57,8 +57,8 @@ struct core_backlog {
 	bool (*peek)(struct core_task *t, struct cr_job *job);
 	/** Take frame @seq out, which was the oldest. False: it is gone. */
 	bool (*claim)(struct core_task *t, uint64_t seq);
-	/** Frame @job was claimed and then shed (CR_OUT_STALE, CR_OUT_SHED: by
-	 * the policy, if task.give_up) or cancelled at @now. May be NULL. */
+	/** Frame @job was claimed and then shed (CR_OUT_EXPIRED, CR_OUT_SHED:
+	 * by the policy, if task.give_up) or cancelled at @now. May be NULL. */
 	void (*shed)(struct core_task *t, const struct cr_job *job,
 		     enum cr_outcome why, cr_ns now);
 };
@@ -81,7 +81,7 @@ struct core_task {
 	 * its frames only get too old. Under the lock of its run queue. */
 	struct shed_call *shed;
 	bool patient; /**< owner: its frames never get too old */
-	bool stale;   /**< the running job is too old (CORE_STALE_CONCEAL) */
+	bool expired; /**< the running job is too old (CORE_EXPIRED_CONCEAL) */
 
 	/* the core's; under the same lock */
 	bool claimed;	   /**< the job's frame is out of the backlog   */
@@ -115,7 +115,7 @@ struct core_config {
 				   0: CR_PPM                               */
 	/** Frames that waited longer are too old. 0: none is; CORE_AGE_AUTO. */
 	cr_ns max_age[CR_NCLASSES];
-	enum core_stale stale[CR_NCLASSES];
+	enum core_expired expired[CR_NCLASSES];
 	struct shed_rule shed; /**< of tasks that have a core_task.shed     */
 	/** Replace a policy that breaks its contract in debug builds, too,
 	 * where it aborts otherwise: for tests of the replacement. */
@@ -130,8 +130,8 @@ struct core_config {
 int core_open(struct core **c, const struct core_config *cfg, cr_ns now,
 	      struct cr_err *e);
 
-/** Go on with admission, capacity_ppm, max_age, stale and shed of @from; tasks
- * that have joined stay. All run queues' locks held. */
+/** Go on with admission, capacity_ppm, max_age, expired and shed of @from;
+ * tasks that have joined stay. All run queues' locks held. */
 void core_set_rules(struct core *c, const struct core_config *from);
 
 /** All tasks must have been deleted. NULL is fine. */

@@ -239,7 +239,7 @@ void core_set_rules(struct core *c, const struct core_config *from)
 	to->admission = from->admission;
 	to->capacity_ppm = from->capacity_ppm ? from->capacity_ppm : CR_PPM;
 	memcpy(to->max_age, from->max_age, sizeof(to->max_age));
-	memcpy(to->stale, from->stale, sizeof(to->stale));
+	memcpy(to->expired, from->expired, sizeof(to->expired));
 	to->shed = from->shed;
 }
 

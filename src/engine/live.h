@@ -48,7 +48,7 @@ struct live_run {
 	cr_ns cpu;	 /**< thread CPU time then; 0: not read          */
 	cr_ns charged;	 /**< for the job before it, by the same thread; 0:
 			      there was none, or its thread serves one task */
-	bool stale;	 /**< too old: conceal instead of transcoding    */
+	bool expired;	 /**< too old: conceal instead of transcoding    */
 };
 
 /** What a trace has of @run->charged. */

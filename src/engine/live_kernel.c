@@ -94,12 +94,13 @@ static bool next_frame(struct live_server *s, struct live_run *run)
 		if (!t->backlog->claim(t, t->task.job.seq))
 			continue; /* dropped meanwhile: who did counts it */
 		worth = core_worth_of(l->core, NULL, t, run->picked);
-		run->stale = worth == CORE_CONCEAL;
-		if (worth == CORE_RUN || run->stale)
+		run->expired = worth == CORE_CONCEAL;
+		if (worth == CORE_RUN || run->expired)
 			return true;
 		count(&place_of(s->live)->drops);
 		t->backlog->shed(t, &t->task.job,
-				 worth == CORE_OLD ? CR_OUT_STALE : CR_OUT_SHED,
+				 worth == CORE_OLD ? CR_OUT_EXPIRED
+						   : CR_OUT_SHED,
 				 run->picked);
 	}
 	return false;

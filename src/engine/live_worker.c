@@ -188,7 +188,7 @@ static cr_ns run(struct live_thread *th, struct core_task *t, cr_ns picked)
 	struct live_run r = { .worker = w->cpu,
 			      .picked = picked,
 			      .charged = th->service,
-			      .stale = t->stale };
+			      .expired = t->expired };
 	cr_ns end;
 
 	client->run(client->arg, live_task_of(t), &r);

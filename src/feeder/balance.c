@@ -40,7 +40,7 @@ static uint64_t sum_of(const struct part *p, unsigned n)
 	return sum;
 }
 
-/* "done 490, stale 2": those that are not 0. */
+/* "done 490, expired 2": those that are not 0. */
 static const char *list(const struct part *p, unsigned n, char *buf,
 			size_t size)
 {
@@ -85,7 +85,7 @@ static void judge_way_in(const struct balance_side *s, struct balance *b)
 		COUNTER(overflowed), COUNTER(surplus),
 	};
 	const struct part frames[] = {
-		COUNTER(done),	      COUNTER(stale),	  COUNTER(shed),
+		COUNTER(done),	      COUNTER(expired),	  COUNTER(shed),
 		COUNTER(overwritten), COUNTER(concealed), COUNTER(malformed),
 		COUNTER(cancelled),
 	};

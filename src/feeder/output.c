@@ -174,7 +174,7 @@ static void write_counts(FILE *f, const json_t *counts)
 {
 	static const char *const keys[] = {
 		"packets_in", "done", "overwritten",
-		"stale",      "shed", "packets_out"
+		"expired",    "shed", "packets_out"
 	};
 
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -237,7 +237,7 @@ static int write_calls(const struct output *o, const char *dir,
 		      "delay_mean_ms,delay_p50_ms,delay_p99_ms,delay_p999_ms,"
 		      "delay_max_ms,jitter_mean_ms,jitter_p99_ms,"
 		      "daemon_packets_in,daemon_done,daemon_overwritten,"
-		      "daemon_stale,daemon_shed,daemon_packets_out\n");
+		      "daemon_expired,daemon_shed,daemon_packets_out\n");
 	for (size_t i = 0; i < o->result->plan->count; i++)
 		if (o->result->calls[i].match)
 			write_call(file.f, &o->result->calls[i]);

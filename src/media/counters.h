@@ -54,7 +54,7 @@
 	  "datagrams that still waited at the call's own port when it ended")
 #define CALL_WORKER_SUMS(X)                                                    \
 	X(done, "DONE", "frames transcoded")                                   \
-	X(stale, "STALE", "frames that were too old when their turn came")     \
+	X(expired, "EXPIRED", "frames that were too old when their turn came") \
 	X(shed, "SHED",                                                        \
 	  "frames given up before they were too old, to keep others in time: " \
 	  "by --shed, or by the scheduler")                                    \

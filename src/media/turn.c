@@ -278,11 +278,11 @@ static bool must_flush(const struct turn_worker *w, cr_ns now)
 	       now - w->oldest >= TURN_WAIT;
 }
 
-static enum cr_outcome outcome_of(int err, bool stale)
+static enum cr_outcome outcome_of(int err, bool expired)
 {
 	if (err)
 		return CR_OUT_BAD;
-	return stale ? CR_OUT_CONCEALED : CR_OUT_DONE;
+	return expired ? CR_OUT_CONCEALED : CR_OUT_DONE;
 }
 
 /* The kernel may have taken the CPU away meanwhile: nearly always from the
@@ -309,7 +309,7 @@ static void close_unsent(struct turn *t, const struct live_run *run,
 					     w->clock_cost);
 	if (!t->coded)
 		t->coded = clock_now(); /* nothing came out of this packet */
-	job->outcome = (uint8_t)outcome_of(err, run->stale);
+	job->outcome = (uint8_t)outcome_of(err, run->expired);
 	job->end = t->coded;
 	job->codec_ns = (uint32_t)(t->coded - start - t->sending);
 	w->overflow += t->sending;
@@ -343,7 +343,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 		    0))
 		take_destination(c);
 	turn_enter_codec(w);
-	err = turn_frame(&t, &in, run->stale);
+	err = turn_frame(&t, &in, run->expired);
 	if (!turn_leave_codec(w)) {
 		let_go(c);
 		return;
@@ -400,7 +400,7 @@ void turn_shed(struct trace_ring *trace, struct call *c,
 	else if (why == CR_OUT_SHED)
 		count_shed(c);
 	else
-		call_count(&c->count.stale, 1);
+		call_count(&c->count.expired, 1);
 	trace_put(trace, &r);
 }
 

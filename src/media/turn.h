@@ -159,8 +159,9 @@ bool turn_take(struct turn_worker *w);
 void turn_rescue(struct turn_worker *w, struct call *stuck,
 		 struct trace_ring *trace);
 
-/** A claimed frame is given up (@why: stale, shed, cancelled): count and trace.
- * Any thread that holds the call's run-queue lock; @trace is that thread's. */
+/** A claimed frame is given up (@why: expired, shed, cancelled): count and
+ * trace. Any thread that holds the call's run-queue lock; @trace is that
+ * thread's. */
 void turn_shed(struct trace_ring *trace, struct call *c,
 	       const struct cr_job *job, enum cr_outcome why, cr_ns now);
 

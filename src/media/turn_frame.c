@@ -294,21 +294,21 @@ static int run_resting(struct turn *t, const struct pipeline_input *in)
 }
 
 static int run_speech(struct turn *t, const struct pipeline_input *in,
-		      bool stale)
+		      bool expired)
 {
 	struct pipeline *p = t->call->pipeline;
 	struct pipeline_scratch *s = &t->worker->scratch;
 
 	if (t->call->meta.decode_only)
 		return pipeline_hear(p, s, in);
-	if (stale)
+	if (expired)
 		return pipeline_conceal(p, s, in, emit, t);
 	if (__builtin_expect(t->call->resting, 0))
 		return run_resting(t, in);
 	return pipeline_run(p, s, in, emit, t);
 }
 
-int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
+int turn_frame(struct turn *t, const struct pipeline_input *in, bool expired)
 {
 	struct call *c = t->call;
 	struct pipeline_scratch *s = &t->worker->scratch;
@@ -338,7 +338,7 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 	}
 	switch ((enum cr_frame_what)c->meta.what) {
 	case FRAME_RING_SPEECH:
-		return run_speech(t, in, stale);
+		return run_speech(t, in, expired);
 	case FRAME_RING_NOISE:
 		return pipeline_noise(c->pipeline, s, in, c->meta.units,
 				      c->meta.decode_only ? NULL : emit, t);

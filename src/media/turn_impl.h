@@ -43,6 +43,6 @@ cr_ns turn_send_all(struct turn_worker *w);
 
 /* Run the claimed frame of the turn's call, within the codec; put what comes of
  * it into the burst. 0, or negative: the packet is malformed. */
-int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale);
+int turn_frame(struct turn *t, const struct pipeline_input *in, bool expired);
 
 #endif

@@ -91,7 +91,7 @@ struct node_config {
 	int64_t capacity_ppm;  /**< admission bound per worker                */
 	unsigned ring_frames;  /**< per call                                  */
 	cr_ns max_age;	       /**< of every class, see core_config           */
-	enum core_stale stale; /**< what happens to those that do             */
+	enum core_expired expired; /**< what happens to those that do */
 	struct shed_rule shed; /**< which frames are given up before that     */
 	enum udp_io io;	       /**< how packets come and go                  */
 	cr_ns coalesce;	       /**< see media/rx.h                            */
@@ -133,9 +133,10 @@ void node_opened_all(struct node *n, unsigned kept);
 
 /**
  * Go on with some members of @to, the others are not looked at: admission,
- * capacity_ppm, max_age, stale and shed.wait; of what begins later ring_frames,
- * rtcp_interval and shed.kind; max_calls, memory_reserve, and of convert max,
- * running and floor. What there is beyond new bounds stays. 0; or -ENOTSUP with
+ * capacity_ppm, max_age, expired and shed.wait; of what begins later
+ * ring_frames, rtcp_interval and shed.kind; max_calls, memory_reserve, and of
+ * convert max, running and floor. What there is beyond new bounds stays. 0; or
+ * -ENOTSUP with
  * @e: under a scheduler of the kernel the first ones stay as they are, and
  * nothing has changed.
  */
@@ -331,7 +332,7 @@ void node_capacity(struct node *n, struct node_capacity *out);
 /** What the kind of transcoding number @i costs: those that calls have, then
  * those that calls had last; 32 at most. False: there are no more. */
 bool node_cost(const struct node *n, unsigned i, struct node_cost_info *out);
-/** Frames lost for want of time so far: overwritten, stale or concealed. */
+/** Frames lost for want of time so far: overwritten, expired or concealed. */
 unsigned long long node_lost(struct node *n);
 /** One call: parameters, counters, the policy's own numbers. */
 void node_call_info(struct node_call *nc, struct node_call_info *out);

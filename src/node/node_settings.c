@@ -13,7 +13,7 @@ void node_rules(struct core_config *to, const struct node_config *from)
 	to->shed = from->shed;
 	for (unsigned c = 0; c < CR_NCLASSES; c++) {
 		to->max_age[c] = from->max_age;
-		to->stale[c] = from->stale;
+		to->expired[c] = from->expired;
 	}
 }
 
@@ -22,7 +22,7 @@ static bool rules_are_same(const struct node_config *a,
 {
 	return a->admission == b->admission &&
 	       a->capacity_ppm == b->capacity_ppm && a->max_age == b->max_age &&
-	       a->stale == b->stale && a->shed.kind == b->shed.kind &&
+	       a->expired == b->expired && a->shed.kind == b->shed.kind &&
 	       a->shed.wait == b->shed.wait;
 }
 
@@ -42,7 +42,7 @@ static int change_rules(struct node *n, const struct node_config *to,
 	n->cfg.admission = to->admission;
 	n->cfg.capacity_ppm = to->capacity_ppm;
 	n->cfg.max_age = to->max_age;
-	n->cfg.stale = to->stale;
+	n->cfg.expired = to->expired;
 	n->cfg.shed = to->shed;
 	return 0;
 }

@@ -36,7 +36,8 @@ static void sum_counters(struct node *n, struct node_totals *sum)
 }
 
 /* For want of time, of struct node_totals or node_call_counts. */
-#define LOST_OF(c) ((c)->overwritten + (c)->stale + (c)->shed + (c)->concealed)
+#define LOST_OF(c)                                                             \
+	((c)->overwritten + (c)->expired + (c)->shed + (c)->concealed)
 
 unsigned long long node_lost(struct node *n)
 {

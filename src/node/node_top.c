@@ -23,7 +23,7 @@ static struct node_top_sample sample(const struct node_call *nc)
 	node_call_counts(nc, c);
 	return (struct node_top_sample){
 		.in = c[CALL_COUNTER_packets_in],
-		.lost = c[CALL_COUNTER_overwritten] + c[CALL_COUNTER_stale] +
+		.lost = c[CALL_COUNTER_overwritten] + c[CALL_COUNTER_expired] +
 			c[CALL_COUNTER_shed] + c[CALL_COUNTER_concealed],
 		.missing = c[CALL_COUNTER_missing],
 		.late = c[CALL_COUNTER_late],

@@ -152,7 +152,7 @@ static uint64_t frames_done(const struct call *c)
 	const struct call_counters *k = &c->count;
 
 	return atomic_load_explicit(&k->done, memory_order_relaxed) +
-	       atomic_load_explicit(&k->stale, memory_order_relaxed) +
+	       atomic_load_explicit(&k->expired, memory_order_relaxed) +
 	       atomic_load_explicit(&k->shed, memory_order_relaxed) +
 	       atomic_load_explicit(&k->concealed, memory_order_relaxed) +
 	       atomic_load_explicit(&k->malformed, memory_order_relaxed);

@@ -21,13 +21,13 @@ void outcome_undone(struct sim_call *c, const struct cr_job *job, cr_ns waited,
 	struct flow_stats *s = c->stats;
 
 	s->overwritten += why == CR_OUT_OVERWRITTEN;
-	s->stale += why == CR_OUT_STALE;
+	s->expired += why == CR_OUT_EXPIRED;
 	s->shed += why == CR_OUT_SHED;
 	s->left += why == CR_OUT_CANCELLED;
 	s->unreceived += why == CR_OUT_UNRECEIVED;
 	s->unbuffered += why == CR_OUT_UNBUFFERED;
 	c->sum.overwritten += why == CR_OUT_OVERWRITTEN;
-	c->sum.stale += why == CR_OUT_STALE;
+	c->sum.expired += why == CR_OUT_EXPIRED;
 	c->sum.shed += why == CR_OUT_SHED;
 	c->sum.left += why == CR_OUT_CANCELLED;
 	c->sum.unreceived += why == CR_OUT_UNRECEIVED;

@@ -27,7 +27,7 @@ static void write_call(FILE *f, const struct sim_report *r, size_t i)
 		flow->synthetic ? flow->name : flow->in.codec->name,
 		flow->synthetic ? "synthetic" : flow->out.codec->name,
 		(double)p->start / 1e9, p->drift, c->jobs, c->done, c->late,
-		c->missed, c->overwritten, c->stale, c->shed, c->left,
+		c->missed, c->overwritten, c->expired, c->shed, c->left,
 		(double)c->delay / done / 1e6, (double)c->delay_max / 1e6,
 		c->unbuffered, c->violations, c->unreceived);
 }
@@ -43,7 +43,7 @@ static int write_calls(const struct sim_report *r, const char *dir,
 	(void)fprintf(file.f,
 		      "call,flow,index,codec_in,codec_out,start_s,drift_ppm,"
 		      "jobs,done,"
-		      "late,missed,overwritten,stale,shed,left,delay_mean_ms,"
+		      "late,missed,overwritten,expired,shed,left,delay_mean_ms,"
 		      "delay_max_ms,unbuffered,violations,unreceived\n");
 	for (size_t i = 0; i < r->cfg->plan->count; i++)
 		if (r->result->calls[i].admitted)

@@ -19,7 +19,7 @@
 	X(done, "jobs done")                                                   \
 	X(late, "of them behind their deadline")                               \
 	X(overwritten, "jobs dropped as the oldest of a full queue")           \
-	X(stale, "jobs shed because too old")                                  \
+	X(expired, "jobs shed because too old")                                \
 	X(shed, "jobs given up before, to keep others in time")                \
 	X(left, "jobs not done when the call or the campaign ended")           \
 	X(unreceived, "jobs whose packet found too many waiting")              \
@@ -48,7 +48,7 @@ struct flow_stats {
 struct call_sum {
 	uint64_t jobs, done, late, missed;
 	cr_ns delay, delay_max; /**< of all jobs done; of the slowest       */
-	uint64_t overwritten, stale, shed, left;
+	uint64_t overwritten, expired, shed, left;
 	uint64_t violations;
 	uint64_t unreceived, unbuffered;
 	bool admitted;
@@ -60,7 +60,7 @@ void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from);
 /** Jobs that were dropped, wherever. */
 static inline uint64_t flow_stats_lost(const struct flow_stats *s)
 {
-	return s->overwritten + s->stale + s->shed + s->unreceived +
+	return s->overwritten + s->expired + s->shed + s->unreceived +
 	       s->unbuffered;
 }
 

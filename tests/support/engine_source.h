@@ -22,9 +22,9 @@ struct source {
 	uint8_t importance; /* of every frame */
 	bool must_keep;	    /* is every frame */
 	struct shed_call shed_call;
-	uint64_t dropped;	/* producer's */
-	_Atomic uint64_t done;	/* client's run() */
-	_Atomic uint64_t stale; /* of these, marked stale */
+	uint64_t dropped;	  /* producer's */
+	_Atomic uint64_t done;	  /* client's run() */
+	_Atomic uint64_t expired; /* of these, marked expired */
 	_Atomic uint64_t shed[CR_NOUTCOMES];
 	_Atomic uint64_t last_seq; /* 1 + last one done: order */
 	_Atomic int running, gone;

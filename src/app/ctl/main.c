@@ -142,7 +142,7 @@ static const struct ctl_column call_columns[] = {
 	COLUMN("count.packets_in"),
 	COLUMN("count.packets_out"),
 	COLUMN("lost"),
-	COLUMN("count.stale"),
+	COLUMN("count.expired"),
 	COLUMN("count.shed"),
 	COLUMN("count.late"),
 	{ 0 },

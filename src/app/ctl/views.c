@@ -251,7 +251,7 @@ void ctl_view_call(const json_t *call, FILE *out)
 {
 	static const char *const frames[] = { "done", "late", "packets_in",
 					      "packets_out", NULL };
-	static const char *const lost[] = { "overwritten", "stale",
+	static const char *const lost[] = { "overwritten", "expired",
 					    "shed",	   "concealed",
 					    "malformed",   "send_failed",
 					    NULL };

@@ -48,7 +48,7 @@ static struct raw raw = {
 
 static const char *const sctp_names[] = { "auto", "kernel", "user", NULL };
 static const char *const sandbox_names[] = { "on", "strict", "off", NULL };
-static const char *const stale_names[] = { "shed", "conceal", NULL };
+static const char *const expired_names[] = { "shed", "conceal", NULL };
 
 /* clang-format off */
 #define ROW(k, n, a, h, m, ...)                                                \
@@ -301,10 +301,10 @@ static const struct cli_opt rows[] = {
 	    "packet time, 90 ms at most, and late; of best-effort calls, older "
 	    "than 90 ms. none or 0: there is no limit.",
 	    .text = &raw.max_age, .flags = CLI_LIVE),
-	ROW(CLI_ENUM, "stale", NULL,
+	ROW(CLI_ENUM, "expired", NULL,
 	    "What happens to these frames: they are dropped, or replaced by "
 	    "NO_DATA or concealment.",
-	    .number = &raw.stale, .names = stale_names, .flags = CLI_LIVE),
+	    .number = &raw.expired, .names = expired_names, .flags = CLI_LIVE),
 	ROW(CLI_ENUM, "shed", NULL,
 	    "Which frames are given up when there is more to do than time. "
 	    "age: those that are too old (--max-age), no others. pattern, "

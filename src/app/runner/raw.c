@@ -126,7 +126,7 @@ static void fill_calls(const struct raw *raw, struct runner_options *o)
 	n->memory_reserve = (uint64_t)raw->memory_mib << 20;
 	n->ring_frames = (unsigned)raw->ring;
 	judge(o, "max-age", values_max_age(raw->max_age, &n->max_age, &e), &e);
-	n->stale = (enum core_stale)raw->stale;
+	n->expired = (enum core_expired)raw->expired;
 	n->shed.kind = (enum shed_kind)raw->shed;
 	judge(o, "shed-wait",
 	      values_shed_wait(raw->shed_wait, &n->shed.wait, &e), &e);

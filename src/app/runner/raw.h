@@ -19,7 +19,8 @@ struct raw {
 		*plan;
 	int64_t ng_silence, ng_patience, ng_lines, ng_host_lines;
 	int64_t ng_call_lines, ng_host_offers;
-	int64_t udp_port, sctp, workers, receivers, ring, stale, shed, capacity;
+	int64_t udp_port, sctp, workers, receivers, ring, expired, shed,
+		capacity;
 	int64_t watchdog, io, rtcp_interval;
 	int64_t trace_records, max_calls, memory_mib, peer_timeout, grace,
 		drain_timeout;

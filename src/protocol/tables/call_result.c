@@ -195,7 +195,7 @@ const struct field call_info_fields[] = {
 	{ ROW_OBJECT(call_info, "count", count, call_counts),
 	  .help = "counters" },
 	{ ROW_INT(call_info, "lost", lost), .label = "LOST",
-	  .help = "frames lost for lack of time: overwritten, stale, shed or "
+	  .help = "frames lost for lack of time: overwritten, expired, shed or "
 		  "concealed" },
 	{ ROW_INT(call_info, "waiting", waiting), .unit = "frames",
 	  .help = "frames that wait for their turn" },
@@ -300,7 +300,8 @@ const struct field call_top_entry_fields[] = {
 	  .label = "IN/S", .help = "packets accepted a second" },
 	{ ROW_REAL(call_top_entry, "lost_per_s", rates.lost), .unit = "frames",
 	  .label = "LOST/S",
-	  .help = "frames lost a second for lack of time: overwritten, stale, "
+	  .help = "frames lost a second for lack of time: overwritten, "
+		  "expired, "
 		  "shed or concealed" },
 	{ ROW_REAL(call_top_entry, "missing_per_s", rates.missing),
 	  .unit = "packets", .label = "MISSING/S",

@@ -73,7 +73,7 @@ static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
 	[CALL_COUNTER_done] = { OUTCOME("done"), .type = "counter",
 				.help = "Frames by what became of them." },
 	[CALL_COUNTER_overwritten] = { OUTCOME("overwritten") },
-	[CALL_COUNTER_stale] = { OUTCOME("stale") },
+	[CALL_COUNTER_expired] = { OUTCOME("expired") },
 	[CALL_COUNTER_shed] = { OUTCOME("shed") },
 	[CALL_COUNTER_pauses] = { "frames_pause_total", "counter",
 				  "Frames shed in pauses: the output's numbers "
@@ -425,7 +425,7 @@ const struct field node_stats_fields[] = {
 	{ ROW_OBJECT(node_stats, "totals", totals, totals),
 	  .help = "counters of all calls, past and present" },
 	{ ROW_INT(node_stats, "lost", lost), .label = "LOST",
-	  .help = "frames lost for lack of time: overwritten, stale, shed or "
+	  .help = "frames lost for lack of time: overwritten, expired, shed or "
 		  "concealed" },
 	{ ROW_OBJECT(node_stats, "rx", rx, rx_info),
 	  .help = "the sums of the receivers" },

@@ -73,7 +73,8 @@ const struct field record_quality_fields[] = {
 	  .help = "share of the packets that the listener lacks, taken as "
 		  "random and concealed: lost, behind a newer one, too late "
 		  "for "
-		  "the jitter buffer, overwritten, stale, shed but for pauses, "
+		  "the jitter buffer, overwritten, expired, shed but for "
+		  "pauses, "
 		  "malformed" },
 	{ ROW_TIME(record_quality, "delay", delay, "ms"), .flags = FIELD_ROUND,
 	  .help = "delay that was assumed: a packet, the look-ahead of both "
@@ -106,7 +107,7 @@ const struct field record_stream_fields[] = {
 	{ ROW_OBJECT(record_stream, "count", info.count, call_counts),
 	  .help = "counters" },
 	{ ROW_INT(record_stream, "lost", info.lost), .unit = "frames",
-	  .help = "frames lost for lack of time: overwritten, stale, shed or "
+	  .help = "frames lost for lack of time: overwritten, expired, shed or "
 		  "concealed" },
 	{ ROW_OBJECT(record_stream, "delay", delay, record_delay),
 	  .help = "time from a frame's arrival to its being sent" },

@@ -4,7 +4,7 @@
 A job is one frame of a call. Times come from its trace record.
 
 lost         jobs that ended overwritten (dropped as the oldest of a full
-             buffer), stale (too old when picked), concealed (too old, NO_DATA
+             buffer), expired (too old when picked), concealed (too old, NO_DATA
              or concealment sent instead), send_failed, or in the simulator
              unreceived (too many waited for the receiver) or unbuffered (too
              late for the jitter buffer, or dropped there), or shed (given up
@@ -64,7 +64,7 @@ from codec_report import delay, emodel, locality, quality
 from codec_report.metric import Metric, quantile_metrics, quantiles
 from codec_report.trace import NEVER, NO_WORKER, OUTCOMES
 
-LOST = ("overwritten", "stale", "concealed", "send_failed", "unreceived",
+LOST = ("overwritten", "expired", "concealed", "send_failed", "unreceived",
         "unbuffered", "shed")
 
 METRICS = (

@@ -19,7 +19,7 @@ NEVER = np.iinfo(np.int64).max
 NO_WORKER = 0xFFFF
 JOB, CALL, NOTE = 1, 2, 3
 NOTE_LOST, NOTE_SWITCHED, NOTE_FAULT = 0, 1, 4
-OUTCOMES = ("done", "overwritten", "stale", "concealed", "cancelled", "bad",
+OUTCOMES = ("done", "overwritten", "expired", "concealed", "cancelled", "bad",
             "send_failed", "unreceived", "unbuffered", "shed")
 CLASSES = ("hard", "soft", "best-effort")
 

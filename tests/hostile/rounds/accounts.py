@@ -12,7 +12,7 @@ READ = {"rx": ("oversized", "malformed", "rtcp", "unknown_ssrc", "no_listener",
         "totals": ("wrong_pt", "wrong_source", "wrong_ssrc", "probation",
                    "too_big", "duplicates", "reordered", "seq_jumps", "late_in",
                    "surplus", "overflowed", "packets_in")}
-FRAMES = ("done", "overwritten", "stale", "shed", "concealed", "malformed",
+FRAMES = ("done", "overwritten", "expired", "shed", "concealed", "malformed",
           "cancelled", "relayed")
 NOBODYS = 0xbad0000  # SSRC, and those after it
 

@@ -27,7 +27,7 @@ LAWS = {"pcmu": law_mu, "pcma": law_a}
 # where a packet is counted that was the call's own and became no frame
 NAMED = ("duplicates", "reordered", "seq_jumps", "late_in", "overflowed",
          "too_big")
-MADE_UP = ("overwritten", "stale", "shed", "concealed", "malformed",
+MADE_UP = ("overwritten", "expired", "shed", "concealed", "malformed",
            "cancelled")
 
 

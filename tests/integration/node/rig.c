@@ -107,7 +107,7 @@ void rig_open(struct rig *r, const struct rig_options *o)
 		.max_age = o->max_age,
 		.watchdog = o->watchdog,
 		.quota_burst = o->paced ? 0 : 3600 * CR_SEC,
-		.stale = o->stale,
+		.expired = o->expired,
 		.shed = o->shed,
 		.trace_records = 1024,
 		.max_calls = 100000,

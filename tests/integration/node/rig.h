@@ -37,7 +37,7 @@ struct rig_options {
 	 * speak faster than time passes. */
 	bool paced;
 	cr_ns max_age, watchdog;
-	enum core_stale stale;
+	enum core_expired expired;
 	struct shed_rule shed;
 	enum udp_io
 		io; /**< AUTO: CR_IO of the environment ("epoll"), else AUTO */

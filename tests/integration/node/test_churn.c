@@ -119,7 +119,7 @@ static void assert_books_balance(struct rig *r)
 {
 	assert_int_equal(sum(r, "packets_in"),
 			 sum(r, "done") + sum(r, "overwritten") +
-				 sum(r, "stale") + sum(r, "concealed") +
+				 sum(r, "expired") + sum(r, "concealed") +
 				 sum(r, "malformed") + sum(r, "cancelled"));
 }
 
@@ -304,7 +304,7 @@ static void old_frames_are_replaced_by_no_data(void **state)
 	rig_open(&r, &(struct rig_options){ .workers = 1,
 					    .ring_frames = 32,
 					    .max_age = 1,
-					    .stale = CORE_STALE_CONCEAL });
+					    .expired = CORE_EXPIRED_CONCEAL });
 	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', "
 			  "'octet_align': true}}");
 	s = rig_sender(&r, nc, NB);

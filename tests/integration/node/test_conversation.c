@@ -221,7 +221,7 @@ static void packets_at_the_end_count_once(void **state)
 			stats.totals.wrong_ssrc + stats.totals.probation);
 	assert_int_equal(stats.totals.packets_in,
 			 stats.totals.done + stats.totals.overwritten +
-				 stats.totals.stale + stats.totals.concealed +
+				 stats.totals.expired + stats.totals.concealed +
 				 stats.totals.malformed +
 				 stats.totals.cancelled);
 	assert_int_equal(r.ended, 2 * ROUNDS);

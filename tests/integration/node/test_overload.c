@@ -41,7 +41,8 @@ static unsigned long long get(const atomic_ullong *counter)
 
 static unsigned long long lost(const struct node_call *nc)
 {
-	return get(&nc->call->count.overwritten) + get(&nc->call->count.stale);
+	return get(&nc->call->count.overwritten) +
+	       get(&nc->call->count.expired);
 }
 
 static void open_crowd(struct crowd *c, const char *scheduler, cr_ns max_age,
@@ -233,7 +234,7 @@ static void survive(const char *scheduler)
 }
 
 struct ages {
-	unsigned done, stale;
+	unsigned done, expired;
 };
 
 static void check_age(void *arg, const struct cr_trace_job *j)
@@ -244,10 +245,10 @@ static void check_age(void *arg, const struct cr_trace_job *j)
 
 	if (j->outcome == CR_OUT_DONE)
 		assert_false(old);
-	if (j->outcome == CR_OUT_STALE)
+	if (j->outcome == CR_OUT_EXPIRED)
 		assert_true(old);
 	n->done += j->outcome == CR_OUT_DONE;
-	n->stale += j->outcome == CR_OUT_STALE;
+	n->expired += j->outcome == CR_OUT_EXPIRED;
 }
 
 /* A round of frames takes as long as a frame lasts, at least: nobody sends
@@ -262,9 +263,10 @@ static void age_is_bounded(const char *scheduler)
 	start_trace(&c, path);
 	overload(&c, OVER / 3);
 	read_trace(&c, path, check_age, &n);
-	print_message("%s: %u done, %u too old\n", scheduler, n.done, n.stale);
+	print_message("%s: %u done, %u too old\n", scheduler, n.done,
+		      n.expired);
 	assert_true(n.done > 0);
-	assert_true(n.stale > 0);
+	assert_true(n.expired > 0);
 	rig_close(&c.rig);
 }
 

@@ -369,7 +369,7 @@ static bool is_idle(void *arg)
 	node_stats(r->node, &stats);
 	return stats.totals.packets_in ==
 	       stats.totals.done + stats.totals.overwritten +
-		       stats.totals.stale + stats.totals.concealed +
+		       stats.totals.expired + stats.totals.concealed +
 		       stats.totals.relayed;
 }
 
@@ -429,7 +429,7 @@ static void a_flood_of_changes(void **state)
 	assert_int_equal(stats.totals.malformed, 0);
 	assert_int_equal(stats.totals.packets_in,
 			 stats.totals.done + stats.totals.overwritten +
-				 stats.totals.stale + stats.totals.concealed +
+				 stats.totals.expired + stats.totals.concealed +
 				 stats.totals.cancelled + stats.totals.relayed);
 	rig_close(&r);
 }

@@ -59,7 +59,7 @@ static unsigned long long fate(const struct node_call *nc)
 {
 	const struct call_counters *n = &nc->call->count;
 
-	return get(&n->done) + get(&n->shed) + get(&n->stale) +
+	return get(&n->done) + get(&n->shed) + get(&n->expired) +
 	       get(&n->overwritten);
 }
 
@@ -279,7 +279,7 @@ static void assert_counts(const struct crowd *c, unsigned i, unsigned missing)
 	assert_int_equal(get(&n->shed), f->of[CR_OUT_SHED]);
 	assert_int_equal(get(&n->pauses), f->nothing);
 	assert_int_equal(get(&n->given_up), 0);
-	assert_int_equal(get(&n->stale), f->of[CR_OUT_STALE]);
+	assert_int_equal(get(&n->expired), f->of[CR_OUT_EXPIRED]);
 	assert_int_equal(get(&n->overwritten), f->of[CR_OUT_OVERWRITTEN]);
 	assert_int_equal(get(&n->missing), missing);
 }
@@ -312,7 +312,7 @@ static void pauses_go_before_speech(void **state)
 		assert_counts(&c, i, assert_heard(&c, i));
 		shed += f->of[CR_OUT_SHED];
 		pauses += f->nothing;
-		other += f->of[CR_OUT_STALE] + f->of[CR_OUT_OVERWRITTEN];
+		other += f->of[CR_OUT_EXPIRED] + f->of[CR_OUT_OVERWRITTEN];
 		if (longest_row(f) > longest)
 			longest = longest_row(f);
 	}

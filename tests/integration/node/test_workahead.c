@@ -116,7 +116,7 @@ static bool settled(void *arg)
 
 	return came == f->sent && came == atomic_load(&n->done) +
 						  atomic_load(&n->overwritten) +
-						  atomic_load(&n->stale);
+						  atomic_load(&n->expired);
 }
 
 /* Twice what the ring holds at once, as after a pause of the network, then a

@@ -81,7 +81,7 @@ void traffic_balance(struct traffic *t)
 		assert_int_equal(last[RIG_packets_in], t->rounds);
 		assert_int_equal(last[RIG_done], t->rounds);
 		assert_int_equal(last[RIG_packets_out], t->rounds);
-		assert_int_equal(last[RIG_overwritten] + last[RIG_stale] +
+		assert_int_equal(last[RIG_overwritten] + last[RIG_expired] +
 					 last[RIG_concealed] +
 					 last[RIG_cancelled],
 				 0);

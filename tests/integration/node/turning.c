@@ -70,7 +70,7 @@ void turning_came(struct turning *t)
 				 n->wrong_source + n->wrong_ssrc +
 				 n->duplicates + n->reordered + n->seq_jumps);
 	assert_int_equal(n->packets_in + n->synthesized,
-			 n->done + n->overwritten + n->stale + n->concealed +
+			 n->done + n->overwritten + n->expired + n->concealed +
 				 n->cancelled + n->relayed);
 }
 

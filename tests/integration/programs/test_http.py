@@ -58,7 +58,7 @@ def test_metrics_are_the_counts_of_stats(daemon, campaign):
     m = metrics(d)
     done = r["total"]["sent"]
     assert m["codec_runner_frames_total", (("outcome", "done"),)] == done
-    assert m["codec_runner_frames_total", (("outcome", "stale"),)] == 0
+    assert m["codec_runner_frames_total", (("outcome", "expired"),)] == 0
     assert m["codec_runner_calls_started_total", ()] == 4
     assert m["codec_runner_calls", ()] == 0
     assert m["codec_runner_worker_frames_total", (("worker", "0"),)] == done

@@ -20,7 +20,7 @@ from test_wire import ERRORS, tshark
 
 PACKETS = 100  # of 20 ms, each
 REFUSED = ("duplicates", "reordered", "seq_jumps", "too_big", "wrong_source",
-           "wrong_pt", "surplus", "port_drops", "overwritten", "malformed", "stale",
+           "wrong_pt", "surplus", "port_drops", "overwritten", "malformed", "expired",
            "concealed", "cancelled", "send_failed")
 
 

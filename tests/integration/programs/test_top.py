@@ -68,7 +68,7 @@ def all_done(client, call, packets):
     def done():
         c = count(client, call)
         return c["packets_in"] == packets and packets == sum(
-            c[k] for k in ("done", "overwritten", "stale", "shed"))
+            c[k] for k in ("done", "overwritten", "expired", "shed"))
     wait_for(done)
     return count(client, call)
 

@@ -70,7 +70,7 @@ def by_call(jobs):
 
 def accounted(t):
     assert t["jobs"] == sum(t[name] for name in (
-        "done", "left", "overwritten", "stale", "unreceived", "unbuffered"))
+        "done", "left", "overwritten", "expired", "unreceived", "unbuffered"))
 
 
 def test_a_fixed_buffer_makes_every_frame_wait_as_long(tmp_path):

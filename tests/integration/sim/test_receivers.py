@@ -211,7 +211,7 @@ def test_a_call_that_leaves_stops_sending(tmp_path):
     total = found["total"]
     assert sum(r["packets"] for r in found["receivers"]) == total["jobs"]
     assert total["jobs"] == total["done"] + total["left"] + \
-        total["overwritten"] + total["stale"] + total["unreceived"]
+        total["overwritten"] + total["expired"] + total["unreceived"]
 
 
 def test_wrong_use_is_told(tmp_path):

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 SIM = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release")) \
     / "codec-sim"
 MS = 1000000
-JOB, DONE, OVERWRITTEN, STALE, SHED = 1, 0, 1, 2, 9
+JOB, DONE, OVERWRITTEN, EXPIRED, SHED = 1, 0, 1, 2, 9
 NOISE = 50  # no frame of a pause is as loud, none of a spurt is softer
 Job = collections.namedtuple("Job", "call frame arrival pick outcome loud "
                              "buffered")
@@ -40,7 +40,7 @@ def sim(path, *args):
     assert done.returncode == 0, done.stderr
     t = json.loads(done.stdout)["total"]
     assert t["jobs"] == t["done"] + t["left"] + t["overwritten"] + \
-        t["stale"] + t["shed"]
+        t["expired"] + t["shed"]
     return t
 
 
@@ -68,7 +68,7 @@ def speech_lost(jobs):
     for j in jobs:
         if j.loud >= NOISE:
             all_of[j.call] += 1
-            lost[j.call] += j.outcome in (STALE, SHED)
+            lost[j.call] += j.outcome in (EXPIRED, SHED)
     return sorted((lost[c] / n for c, n in all_of.items()), reverse=True)
 
 
@@ -78,7 +78,7 @@ def test_a_load_that_fits_is_served_as_if_nothing_could_be_given_up(
     path = write(tmp_path, 190)
     for scheduler in ("fifo", "edf", "rr", "cfs"):
         t = sim(path, "-s", scheduler, "--shed", shed)
-        assert t["shed"] == t["stale"] == 0
+        assert t["shed"] == t["expired"] == 0
         assert t == sim(path, "-s", scheduler)
 
 
@@ -90,8 +90,8 @@ def test_a_quarter_too_much_costs_pauses(tmp_path):
         age = sim(path, "-s", scheduler, "--shed", "age")
         jobs = traced(path, "-s", scheduler, "--shed", "quiet")
         gone = [j for j in jobs if j.outcome == SHED]
-        assert age["stale"] > 0.15 * age["jobs"]
-        assert not [j for j in jobs if j.outcome == STALE]
+        assert age["expired"] > 0.15 * age["jobs"]
+        assert not [j for j in jobs if j.outcome == EXPIRED]
         assert sum(j.outcome == DONE for j in jobs) > 0.99 * age["done"]
         assert sum(j.loud < NOISE for j in gone) > 0.9 * len(gone)
         worst = speech_lost(jobs)
@@ -105,7 +105,7 @@ def test_none_waits_long_under_any_kind_of_scheduler(tmp_path):
         for shed in ("pattern", "quiet"):
             t = sim(path, "-s", scheduler, "--shed", shed)
             assert t["delay"]["p99_ns"] <= 40 * MS
-            assert t["stale"] < 0.01 * t["jobs"]
+            assert t["expired"] < 0.01 * t["jobs"]
 
 
 def test_only_so_many_go_in_a_row(tmp_path):
@@ -129,10 +129,10 @@ def test_only_so_many_go_in_a_row(tmp_path):
 def test_a_pattern_asks_nobody_how_loud_he_is(tmp_path):
     path = write(tmp_path, 250, "{model: unknown}")
     t = sim(path, "-s", "fifo", "--shed", "pattern")
-    assert 0.15 < t["shed"] / t["jobs"] < 0.25 and not t["stale"]
+    assert 0.15 < t["shed"] / t["jobs"] < 0.25 and not t["expired"]
     # and what nobody can tell is not given up by loudness
     t = sim(path, "-s", "fifo", "--shed", "quiet")
-    assert t["stale"] > 0.15 * t["jobs"] and t["shed"] == 0
+    assert t["expired"] > 0.15 * t["jobs"] and t["shed"] == 0
 
 
 def test_recordings_are_as_loud_as_they_are(tmp_path):
@@ -159,7 +159,7 @@ def sound_lost(jobs, loud):
     """The share of each call's energy that is lost, most first."""
     all_of, lost = collections.Counter(), collections.Counter()
     for j in jobs:
-        if j.outcome in (DONE, STALE, SHED):
+        if j.outcome in (DONE, EXPIRED, SHED):
             energy = 2 ** (loud[j.call, j.frame] / 4)
             all_of[j.call] += energy
             lost[j.call] += energy * (j.outcome != DONE)
@@ -201,7 +201,7 @@ def test_of_what_is_always_as_loud_every_call_loses_alike(tmp_path):
     rows = collections.Counter()
     for j in sorted(jobs):
         rows[j.call] = rows[j.call] + 1 if j.outcome == SHED else 0
-        assert rows[j.call] <= 2 and j.outcome != STALE
+        assert rows[j.call] <= 2 and j.outcome != EXPIRED
 
 
 def test_a_frame_pushed_out_of_its_buffer_was_rated_too(tmp_path):
@@ -237,7 +237,7 @@ def test_what_the_scheduler_gives_up_counts_as_that(tmp_path):
     """Red does so before frames are too old, also where --shed does not."""
     path = write(tmp_path, 250)
     t = sim(path, "-s", "red", "--run-queues", "2")
-    assert t["shed"] > 0.15 * t["jobs"] and not t["stale"]
+    assert t["shed"] > 0.15 * t["jobs"] and not t["expired"]
     told = subprocess.run([SIM, path, "-s", "red", "--run-queues", "2"],
                           capture_output=True, text=True, timeout=PATIENCE)
     lost = t["shed"] + t["overwritten"]
@@ -265,5 +265,5 @@ def test_it_is_the_same_with_any_number_of_threads(tmp_path):
 
 def test_a_course_is_what_it_was(tmp_path):
     t = sim(write(tmp_path, 120, cpus=1), "-s", "fifo", "--shed", "quiet")
-    assert (t["jobs"], t["done"], t["shed"], t["stale"], t["left"]) == \
+    assert (t["jobs"], t["done"], t["shed"], t["expired"], t["left"]) == \
         (34455, 29016, 5427, 0, 12)

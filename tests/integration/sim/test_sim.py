@@ -51,7 +51,7 @@ def test_max_age_bounds_the_delay_where_a_campaign_says_so(campaign):
             told[age] = flows(result(path, "-s", scheduler)[0])
         assert told[None] == told["never"]
         flow1, long = (told["auto"][name] for name in ("flow1", "long"))
-        assert flow1["stale"] > 0 == told["never"]["flow1"]["stale"]
+        assert flow1["expired"] > 0 == told["never"]["flow1"]["expired"]
         assert 80 * MS - MS < flow1["delay"]["max_ns"] <= 80.4 * MS
         assert long["delay"]["max_ns"] <= 150.4 * MS
         assert told["never"]["flow1"]["delay"]["max_ns"] > 100 * MS

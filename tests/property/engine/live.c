@@ -36,8 +36,8 @@ static void run(void *arg, struct live_task *t, const struct live_run *r)
 	atomic_store(&s->last_seq, seq + 1);
 	for (unsigned i = 0; i < g->spin; i++)
 		__asm__ volatile("" ::: "memory");
-	if (r->stale)
-		atomic_fetch_add(&s->stale, 1);
+	if (r->expired)
+		atomic_fetch_add(&s->expired, 1);
 	atomic_fetch_add(&s->done, 1);
 	atomic_fetch_sub(&s->running, 1);
 }

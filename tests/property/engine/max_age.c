@@ -56,7 +56,7 @@ static void shed(struct core_task *t, const struct cr_job *job,
 {
 	cr_ns limit = core_age_limit(CORE_AGE_AUTO, &t->task);
 
-	if (why == CR_OUT_STALE) {
+	if (why == CR_OUT_EXPIRED) {
 		assert_true(now - job->arrival > limit);
 		assert_true(t->task.cls == CR_BE || now > job->deadline);
 	}
@@ -66,7 +66,7 @@ static void shed(struct core_task *t, const struct cr_job *job,
 		assert_true(waited[t->task.cls] || t->task.give_up);
 		given_up += !t->task.give_up;
 	}
-	shed_of_all += why == CR_OUT_STALE || t->task.give_up;
+	shed_of_all += why == CR_OUT_EXPIRED || t->task.give_up;
 	source_shed(t, job, why, now);
 }
 

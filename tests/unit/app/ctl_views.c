@@ -61,7 +61,7 @@ static void a_call_shows_the_policys_numbers_with_units(void **state)
 		"15 ms, max-age 60 ms, weight 1024, nice -3\n"
 		"frames       2 done, 1 late, 8 packets_in, 2 "
 		"packets_out\n"
-		"lost         1 overwritten, 0 stale, 0 shed, 0 concealed, 0 "
+		"lost         1 overwritten, 0 expired, 0 shed, 0 concealed, 0 "
 		"malformed, 0 send_failed\n"
 		"times        1.500 us a frame in the codecs, 2.500 ms "
 		"the longest delay\n"

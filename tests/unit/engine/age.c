@@ -21,13 +21,13 @@ static void old_frames_are_shed_and_counted(void **state)
 	/* 31 old: shed; its next one is 11 old: fine */
 	assert_int_equal(pick(&g, 0, 31), 0);
 	assert_int_equal(g.s[0].task.core.task.job.seq, 1);
-	assert_false(g.s[0].task.core.stale);
-	assert_int_equal(g.s[0].shed[CR_OUT_STALE], 1);
+	assert_false(g.s[0].task.core.expired);
+	assert_int_equal(g.s[0].shed[CR_OUT_EXPIRED], 1);
 	assert_int_equal(core_counts(g.core, core_rq(g.core, 0)).expired, 1);
 	assert_false(stop(&g, 0, 40));
 	/* everything too old: nothing to run, and the tasks are asleep */
 	assert_int_equal(pick(&g, 0, 100), -1);
-	assert_int_equal(g.s[1].shed[CR_OUT_STALE], 1);
+	assert_int_equal(g.s[1].shed[CR_OUT_EXPIRED], 1);
 	assert_int_equal(g.s[1].task.core.task.state, CR_IDLE);
 	assert_int_equal(core_rq(g.core, 0)->nqueued, 0);
 	close_rig(&g, 100);
@@ -55,7 +55,7 @@ static bool is_run_at(cr_ns age, enum cr_class cls, cr_ns deadline,
 	join(&g, 0);
 	assert_true(frame(&g, 0, 0));
 	run = pick(&g, 0, age) == 0;
-	assert_int_equal(g.s[0].shed[CR_OUT_STALE], !run);
+	assert_int_equal(g.s[0].shed[CR_OUT_EXPIRED], !run);
 	if (run)
 		(void)stop(&g, 0, age);
 	close_rig(&g, age);
@@ -107,7 +107,7 @@ static void by_default_what_came_ahead_of_time_is_not_old(void **state)
 	assert_int_equal(pick(&g, 0, 130 * CR_MS), 0);
 	assert_true(stop(&g, 0, 130 * CR_MS + 2));
 	assert_int_equal(pick(&g, 0, 130 * CR_MS + 2), -1);
-	assert_int_equal(g.s[0].shed[CR_OUT_STALE], 1);
+	assert_int_equal(g.s[0].shed[CR_OUT_EXPIRED], 1);
 	close_rig(&g, 200 * CR_MS);
 }
 
@@ -130,8 +130,8 @@ static void old_frames_are_handed_out_marked_to_conceal(void **state)
 	struct core_config cfg = { .ops = &cr_sched_edf,
 				   .ncpu = 1,
 				   .max_age = { [CR_SOFT] = 30 },
-				   .stale = { [CR_SOFT] =
-						      CORE_STALE_CONCEAL } };
+				   .expired = {
+					   [CR_SOFT] = CORE_EXPIRED_CONCEAL } };
 	struct rig g;
 
 	(void)state;
@@ -139,10 +139,10 @@ static void old_frames_are_handed_out_marked_to_conceal(void **state)
 	(void)frame(&g, 0, 0);
 	(void)frame(&g, 0, 20);
 	assert_int_equal(pick(&g, 0, 50), 0);
-	assert_true(g.s[0].task.core.stale);
+	assert_true(g.s[0].task.core.expired);
 	assert_true(stop(&g, 0, 50));
 	assert_int_equal(pick(&g, 0, 50), 0);
-	assert_false(g.s[0].task.core.stale);
+	assert_false(g.s[0].task.core.expired);
 	(void)stop(&g, 0, 51);
 	assert_int_equal(core_counts(g.core, core_rq(g.core, 0)).concealed, 1);
 	close_rig(&g, 51);
@@ -166,7 +166,7 @@ static void what_a_policy_gives_up_is_shed(void **state)
 		.ops = &ops,
 		.ncpu = 1,
 		.max_age = { [CR_SOFT] = 30 },
-		.stale = { [CR_SOFT] = CORE_STALE_CONCEAL },
+		.expired = { [CR_SOFT] = CORE_EXPIRED_CONCEAL },
 	};
 	struct core_counts n;
 	struct rig g;
@@ -183,7 +183,7 @@ static void what_a_policy_gives_up_is_shed(void **state)
 	(void)frame(&g, 0, 2);
 	assert_int_equal(pick(&g, 0, 90), -1); /* old, too */
 	assert_int_equal(g.s[0].shed[CR_OUT_SHED], 2);
-	assert_int_equal(g.s[0].shed[CR_OUT_STALE], 0);
+	assert_int_equal(g.s[0].shed[CR_OUT_EXPIRED], 0);
 	for (unsigned i = 1; i < 3; i++) {
 		(void)frame(&g, i, 100 + 10 * i);
 		assert_int_equal(pick(&g, 0, 101 + 10 * i), i);

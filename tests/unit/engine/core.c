@@ -95,7 +95,7 @@ static void under_fifo_a_drop_before_sleep_gives_no_place(void **state)
 		open_all(&g, cfg);
 		(void)frame(&g, 0, 0);
 		assert_int_equal(pick(&g, 0, 40), -1);
-		assert_int_equal(g.s[0].shed[CR_OUT_STALE], 1);
+		assert_int_equal(g.s[0].shed[CR_OUT_EXPIRED], 1);
 		(void)frame(&g, 1, 50);
 		(void)frame(&g, 0, 51);
 		assert_int_equal(pick(&g, 0, 52), 1);
@@ -353,7 +353,8 @@ static void rules_change_for_tasks_that_are_there(void **state)
 				   .admission = true,
 				   .max_age = { [CR_SOFT] = 30 } };
 	struct core_config to = { .capacity_ppm = CR_PPM / 2,
-				  .stale = { [CR_SOFT] = CORE_STALE_CONCEAL } };
+				  .expired = { [CR_SOFT] =
+						       CORE_EXPIRED_CONCEAL } };
 	struct rig g;
 
 	(void)state;
@@ -364,14 +365,14 @@ static void rules_change_for_tasks_that_are_there(void **state)
 	assert_int_equal(core_bound_ppm(g.core), CR_PPM / 2);
 	/* nothing gets too old any more */
 	assert_int_equal(pick(&g, 0, 1000), 0);
-	assert_false(g.s[0].task.core.stale);
+	assert_false(g.s[0].task.core.expired);
 	(void)stop(&g, 0, 1001);
 	(void)frame(&g, 1, 1002);
 	to.max_age[CR_SOFT] = 30;
 	core_set_rules(g.core, &to);
 	/* and now it does, and is concealed */
 	assert_int_equal(pick(&g, 0, 1040), 1);
-	assert_true(g.s[1].task.core.stale);
+	assert_true(g.s[1].task.core.expired);
 	(void)stop(&g, 0, 1041);
 	close_rig(&g, 1042);
 }

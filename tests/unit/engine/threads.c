@@ -38,7 +38,7 @@ static void run(void *arg, struct live_task *t, const struct live_run *r)
 	assert_true(seq >= atomic_load(&s->last_seq));
 	atomic_store(&s->last_seq, seq + 1);
 	assert_true(r->cpu > 0 && r->worker == 0);
-	(void)atomic_fetch_add(&s->stale, r->stale);
+	(void)atomic_fetch_add(&s->expired, r->expired);
 	(void)atomic_fetch_sub(&s->running, 1);
 	(void)atomic_fetch_add(&s->done, 1);
 }
@@ -205,17 +205,17 @@ static void what_waits_is_cancelled(void **state)
 	rig_close(&g);
 }
 
-static void old_frames_are_shed_or_marked(struct rig *g, enum core_stale what)
+static void old_frames_are_shed_or_marked(struct rig *g, enum core_expired what)
 {
 	struct core_config core = { .ncpu = 1 };
 
 	core.max_age[CR_SOFT] = CR_SEC;
-	core.stale[CR_SOFT] = what;
+	core.expired[CR_SOFT] = what;
 	assert_int_equal(rig_try(g, "kernel:other", &core), 0);
 	join(g, 0);
 	(void)source_push(&g->s[0], clock_now() - 2 * CR_SEC);
 	push(g, 0); /* a fresh one behind it wakes the thread */
-	wait_for(&g->s[0].done, what == CORE_STALE_SHED ? 1 : 2);
+	wait_for(&g->s[0].done, what == CORE_EXPIRED_SHED ? 1 : 2);
 	live_remove(g->live, &g->s[0].task);
 	live_close(g->live);
 }
@@ -225,14 +225,14 @@ static void frames_grow_old(void **state)
 	struct rig g;
 
 	(void)state;
-	old_frames_are_shed_or_marked(&g, CORE_STALE_SHED);
-	assert_int_equal(g.s[0].shed[CR_OUT_STALE], 1);
+	old_frames_are_shed_or_marked(&g, CORE_EXPIRED_SHED);
+	assert_int_equal(g.s[0].shed[CR_OUT_EXPIRED], 1);
 	assert_int_equal(g.s[0].done, 1);
 	free(g.s);
-	old_frames_are_shed_or_marked(&g, CORE_STALE_CONCEAL);
-	assert_int_equal(g.s[0].shed[CR_OUT_STALE], 0);
+	old_frames_are_shed_or_marked(&g, CORE_EXPIRED_CONCEAL);
+	assert_int_equal(g.s[0].shed[CR_OUT_EXPIRED], 0);
 	assert_int_equal(g.s[0].done, 2);
-	assert_int_equal(g.s[0].stale, 1);
+	assert_int_equal(g.s[0].expired, 1);
 	free(g.s);
 }
 

@@ -156,7 +156,7 @@ static void behind_a_jitter_buffer_gaps_show_as_well(void **state)
 	push_speech(&g, 7);
 	push_speech(&g, 8);
 	rig_shed(&g, false);
-	rig_drop(&g, CR_OUT_STALE, false);
+	rig_drop(&g, CR_OUT_EXPIRED, false);
 	rig_shed(&g, true);
 	rig_serve(&g);
 	p = rig_hear(peer);
@@ -217,7 +217,7 @@ static void behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap(
 	learnt.decode_only = true;
 	rig_push(&g, learnt, false);
 	push_speech(&g, 1);
-	rig_drop(&g, CR_OUT_STALE, false);
+	rig_drop(&g, CR_OUT_EXPIRED, false);
 	rig_serve(&g);
 	p = rig_hear(peer);
 	assert_at(&p, &first, 1, 1);

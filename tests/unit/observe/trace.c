@@ -68,7 +68,7 @@ static union cr_trace_record job(uint32_t call, uint32_t seq)
 
 	memset(&r, 0, sizeof(r));
 	r.job = (struct cr_trace_job){ .kind = CR_TRACE_JOB,
-				       .outcome = CR_OUT_STALE,
+				       .outcome = CR_OUT_EXPIRED,
 				       .call = call,
 				       .seq = seq,
 				       .arrival = (int64_t)seq * 3,

@@ -32,7 +32,7 @@ WELL = {
     'codec_runner_frames_total{outcome="done"}': "0+75000x480",
     'codec_runner_frames_total{outcome="relayed"}': "0+0x480",
     'codec_runner_frames_total{outcome="overwritten"}': "0+0x480",
-    'codec_runner_frames_total{outcome="stale"}': "0+0x480",
+    'codec_runner_frames_total{outcome="expired"}': "0+0x480",
     'codec_runner_frames_total{outcome="shed"}': "0+7500x480",
     "codec_runner_frames_pause_total": "0+7500x480",
     "codec_runner_frames_late_total": "0+10x480",

@@ -16,7 +16,7 @@ import sys
 JOB = struct.Struct("<BBHIIHHqqqqqqqIIq")
 CALL = struct.Struct("<BBHIqq16s8s16s8sIIQ")
 DONE, CANCELLED, BAD = 0, 4, 5
-NAMES = ["done", "overwritten", "stale", "concealed", "cancelled", "bad",
+NAMES = ["done", "overwritten", "expired", "concealed", "cancelled", "bad",
          "send_failed", "unreceived", "unbuffered", "shed"]
 NEVER = 2 ** 63 - 1
 

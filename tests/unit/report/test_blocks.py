@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import MS, ROOT, STALE, US, call, header, job, note, plain
+from conftest import MS, ROOT, EXPIRED, US, call, header, job, note, plain
 
 from codec_report import ReportError, blocks, interleaved, paired
 
@@ -59,7 +59,7 @@ def overloaded(order, cost=lambda scheduler: COST, calls=as_served, dear=0):
             came, pick = now - 90 * MS, now + 20 * US
             if turn % 4 == 0:
                 records.append(job(lost + 1, seq[lost], now - 100 * MS,
-                                   outcome=STALE, worker=0xFFFF, pick=now))
+                                   outcome=EXPIRED, worker=0xFFFF, pick=now))
                 seq[lost] += 1
             records.append(job(
                 c + 1, seq[c], came, now + 20 * US + takes, pick=pick,

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import DONE, MS, STALE, call, header, job
+from conftest import DONE, MS, EXPIRED, call, header, job
 
 from codec_report import bootstrap, emodel, g107
 
@@ -129,7 +129,7 @@ def test_the_interval_of_the_mean():
 def frames(number, lost=(), late=()):
     return [job(number, i, MS + 20 * MS * i,
                 20 * MS * i + (90 if i in late else 6) * MS,
-                STALE if i in lost else DONE) for i in range(100)]
+                EXPIRED if i in lost else DONE) for i in range(100)]
 
 
 def test_calls_are_rated_by_loss_delay_and_options(write, groups):

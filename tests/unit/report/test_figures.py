@@ -5,7 +5,7 @@ import math
 import random
 
 import pytest
-from conftest import (DONE, MS, OVERWRITTEN, STALE, US, call, column, header,
+from conftest import (DONE, MS, OVERWRITTEN, EXPIRED, US, call, column, header,
                       job, note, plain, stall, starve, steady)
 
 
@@ -32,7 +32,7 @@ class Load:
                 sent=0 if lost else end + rng.randrange(MS),
                 release=arrival + (pick - arrival) // 3,
                 codec_ns=0 if lost else (end - start) * 9 // 10,
-                outcome=STALE if lost else DONE,
+                outcome=EXPIRED if lost else DONE,
                 deadline=arrival + MS))
 
     def parts(self):

@@ -9,7 +9,7 @@ import struct
 import subprocess
 
 import pytest
-from conftest import DONE, MS, ROOT, STALE, call, header, job, note
+from conftest import DONE, MS, ROOT, EXPIRED, call, header, job, note
 
 AMR = "pcmu -> amr/12.2"
 
@@ -17,7 +17,7 @@ AMR = "pcmu -> amr/12.2"
 def small(lost=0, scheduler="edf"):
     return [header(scheduler), call(1)] + [
         job(1, i, MS + 20 * MS * i, MS + 20 * MS * i + MS,
-            STALE if i < lost else DONE) for i in range(10)]
+            EXPIRED if i < lost else DONE) for i in range(10)]
 
 
 def fails(result, *words):

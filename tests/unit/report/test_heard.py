@@ -13,7 +13,7 @@ import wave
 
 import numpy as np
 import pytest
-from conftest import MS, STALE, call, header, job
+from conftest import MS, EXPIRED, call, header, job
 from test_page import parse
 
 S = 1000 * MS
@@ -22,7 +22,7 @@ SPANS = {"quiet": (0, 5 * S), "age": (5 * S, 10 * S)}
 
 def frames(number, lost):
     """10 s of a call that loses so many of 10 frames, first and then."""
-    return [job(number, i, at, *([0, STALE] if i % 10 < lost[i // 250] else
+    return [job(number, i, at, *([0, EXPIRED] if i % 10 < lost[i // 250] else
                                  [at + 3 * MS])) for i, at in
             ((i, 20 * MS * i) for i in range(500))]
 
@@ -109,7 +109,7 @@ def test_lost_pauses_count_nothing_and_lost_speech_as_it_does(
         write(begin[:8] + struct.pack("<I", 96) + begin[12:],
               *(c + bytes(96 - len(c)) for c in (call(2, codec_out="pcma"),)),
               *(louder(job(2, i, 20 * MS * i, *(
-                  [0, STALE] if i % 5 in ((0, 1), (2, 3))[i // 250] else
+                  [0, EXPIRED] if i % 5 in ((0, 1), (2, 3))[i // 250] else
                   [20 * MS * i + 3 * MS])), levels[i % 5])
                 for i in range(500)), name="out/blocks/trace.bin")
         one, = json.loads(codec_report("--json", folder).stdout)["runs"]

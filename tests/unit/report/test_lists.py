@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from conftest import (DONE, MS, OVERWRITTEN, STALE, call, header, note, record)
+from conftest import (DONE, MS, OVERWRITTEN, EXPIRED, call, header, note, record)
 
 NEVER = 2 ** 63 - 1
 PHASES = {"M", "X", "i"}
@@ -25,7 +25,7 @@ def two_calls():
     return [
         frame(1, 0, 1, release=0, pick=1, start=1, end=3, sent=4),
         frame(1, 1, 21, release=0, pick=20, start=20, end=22, sent=25),
-        frame(1, 2, 41, STALE, release=4, pick=70, worker=0xFFFF),
+        frame(1, 2, 41, EXPIRED, release=4, pick=70, worker=0xFFFF),
         frame(1, 3, 61, OVERWRITTEN, worker=0xFFFF),
         frame(2, 0, 1, release=0, pick=2, start=2, end=9, sent=9, away=2),
         frame(2, 1, 22, release=0, pick=0, start=0, end=1, sent=2, worker=1)]
@@ -47,7 +47,7 @@ def test_the_job_table(write, codec_report):
         ("1", "0", "20" + ms, "0", "4" + ms, "-16" + ms, "0", "done"),
         ("1", "1", "20" + ms, "20" + ms, "25" + ms, "5" + ms, "5" + ms,
          "done"),
-        ("1", "2", "20" + ms, "40" + ms, "", "", "", "stale"),
+        ("1", "2", "20" + ms, "40" + ms, "", "", "", "expired"),
         ("1", "3", "20" + ms, "60" + ms, "", "", "", "overwritten"),
         ("2", "0", "20" + ms, "0", "9" + ms, "", "", "done"),
         ("2", "1", "20" + ms, "21" + ms, "2" + ms, "", "", "done")]
@@ -137,11 +137,11 @@ def test_perfetto_shows_frames_deadlines_and_losses(write, codec_report,
     assert on("call 1", "deadline") == [
         (20000, None), (40000, None), (60000, None), (80000, None)]
     assert on("call 2", "deadline") == []
-    assert on("call 1", "lost: stale") == [(110000, None)]
+    assert on("call 1", "lost: expired") == [(110000, None)]
     assert on("call 1", "lost: overwritten") == [(60000, None)]
-    stale = next(e for e in events if e["name"] == "lost: stale")
-    assert stale["args"]["frame"] == 2
-    assert stale["args"]["delay_us"] is None
+    expired = next(e for e in events if e["name"] == "lost: expired")
+    assert expired["args"]["frame"] == 2
+    assert expired["args"]["delay_us"] is None
 
 
 def test_perfetto_is_guarded_and_takes_a_window(write, codec_report,

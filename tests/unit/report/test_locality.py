@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What frames cost by the turns between, of traces made by hand."""
-from conftest import MS, STALE, US, call, header, job
+from conftest import MS, EXPIRED, US, call, header, job
 
 ORDER = [1, 1, 1, 2, 1, 3, 3, 2]  # calls, in the order of a worker's turns
 BETWEEN = [-1, 0, 0, -1, 1, -1, 0, 3]
@@ -62,7 +62,7 @@ def test_a_turn_begins_with_the_end_of_the_last_only_if_its_frame_waited(
 def test_a_frame_that_was_not_worked_on_is_no_turn(write):
     from codec_report import locality
     jobs = list(row_jobs())
-    lost = dict(call=7, seq=0, arrival=MS, outcome=STALE, worker=0,
+    lost = dict(call=7, seq=0, arrival=MS, outcome=EXPIRED, worker=0,
                 pick=jobs[1]["pick"] - 100)
     found = locality.add_turns(load(write, [lost, *jobs]))
     assert found["between"].tolist() == [-2, *BETWEEN]

@@ -9,7 +9,7 @@ import struct
 
 import pytest
 from conftest import (BAD, CANCELLED, CONCEALED, DONE, MS, OVERWRITTEN,
-                      SEND_FAILED, SHED, STALE, UNBUFFERED, UNRECEIVED, call,
+                      SEND_FAILED, SHED, EXPIRED, UNBUFFERED, UNRECEIVED, call,
                       header, job, note)
 
 AMR = "pcmu -> amr/12.2"
@@ -62,7 +62,7 @@ def test_the_time_in_a_jitter_buffer_is_a_part_of_the_delay(
 
 
 def test_every_outcome_is_counted_under_its_name(write, groups):
-    outcomes = [DONE] * 4 + [OVERWRITTEN] * 3 + [STALE] * 2 + [CONCEALED] \
+    outcomes = [DONE] * 4 + [OVERWRITTEN] * 3 + [EXPIRED] * 2 + [CONCEALED] \
         + [CANCELLED] * 5 + [BAD] * 6 + [SEND_FAILED] * 7 + [UNRECEIVED] * 8 \
         + [UNBUFFERED] * 9 + [SHED] * 10
     random.Random(1).shuffle(outcomes)
@@ -73,7 +73,7 @@ def test_every_outcome_is_counted_under_its_name(write, groups):
     assert g["done"] == 4
     assert g["lost"] == 3 + 2 + 1 + 7 + 8 + 9 + 10
     assert [g[f"drop_{k}"] for k in (
-        "overwritten", "stale", "concealed", "cancelled", "bad",
+        "overwritten", "expired", "concealed", "cancelled", "bad",
         "send_failed", "unreceived", "unbuffered", "shed")] == \
         [3, 2, 1, 5, 6, 7, 8, 9, 10]
     assert g["lost_per_s"] == pytest.approx(40 / 5.4)
@@ -99,7 +99,7 @@ def test_jitter_is_between_frames_that_follow_each_other(write, groups):
     arrivals = [MS + 20 * MS * i for i in range(6)]
     sent = [5, 28, 45, None, 85, 105]
     records = [job(1, i, a, 0 if s is None else MS + s * MS,
-                   STALE if s is None else DONE)
+                   EXPIRED if s is None else DONE)
                for i, (a, s) in enumerate(zip(arrivals, sent))]
     g = groups(write(header(), call(1), *records))["edf", AMR]
     # deviations 3, -3, (none across the loss), 0

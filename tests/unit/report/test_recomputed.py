@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import (BAD, CANCELLED, DONE, MS, OVERWRITTEN, STALE, call,
+from conftest import (BAD, CANCELLED, DONE, MS, OVERWRITTEN, EXPIRED, call,
                       header, record)
 
 HERE = Path(__file__).parent
@@ -17,7 +17,7 @@ NEVER = 2 ** 63 - 1
 
 
 def random_job(rng, number, seq, arrival, ts):
-    outcome = rng.choices((DONE, OVERWRITTEN, STALE, CANCELLED, BAD),
+    outcome = rng.choices((DONE, OVERWRITTEN, EXPIRED, CANCELLED, BAD),
                           (90, 4, 3, 1, 2))[0]
     times = [arrival]
     for most in (3 * MS, 30 * MS, MS, 4 * MS, 2 * MS):
@@ -26,7 +26,7 @@ def random_job(rng, number, seq, arrival, ts):
     away = rng.choice((0, 0, rng.randrange(end - start + 1)))
     if outcome not in (DONE, BAD):
         start = end = sent = away = 0
-        pick = pick if outcome == STALE else 0
+        pick = pick if outcome == EXPIRED else 0
     if outcome == BAD:
         sent = 0
     return record(
@@ -92,7 +92,7 @@ def test_a_fault_in_a_trace_shows(write, groups):
                        sent=(83 if fault and (n, i) == (2, 50) else 3) * MS
                        + 20 * MS * i, deadline=NEVER, rtp_ts=160 * i)
                 if not (fault and n == 1 and 30 <= i < 60) else
-                record(outcome=STALE, call=n, seq=i, worker=0xFFFF,
+                record(outcome=EXPIRED, call=n, seq=i, worker=0xFFFF,
                        arrival=MS + 20 * MS * i, release=MS + 20 * MS * i,
                        pick=MS + 20 * MS * i, deadline=NEVER, rtp_ts=160 * i)
                 for n in (1, 2) for i in range(100)]

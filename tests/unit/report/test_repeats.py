@@ -9,7 +9,7 @@ import statistics
 
 import numpy as np
 import pytest
-from conftest import DONE, MS, STALE, call, header, job
+from conftest import DONE, MS, EXPIRED, call, header, job
 
 from codec_report import repeats
 
@@ -20,7 +20,7 @@ def repeated(write, name, delays, lost):
     """OUT/name/1, 2, ...: of a delay in ms and a number of lost frames."""
     for i, (delay, gone) in enumerate(zip(delays, lost)):
         jobs = [job(1, k, MS + 20 * MS * k, MS + 20 * MS * k + delay * MS,
-                    STALE if k < gone else DONE) for k in range(10)]
+                    EXPIRED if k < gone else DONE) for k in range(10)]
         path = write(header(name), call(1), *jobs,
                      name=f"{name}/{i + 1}/trace.bin")
     return path.rsplit("/", 2)[0]

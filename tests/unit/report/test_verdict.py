@@ -6,12 +6,12 @@ import re
 import struct
 
 import pytest
-from conftest import (CALLS, MORE, MS, STALE, call, calls_csv, header, job,
+from conftest import (CALLS, MORE, MS, EXPIRED, call, calls_csv, header, job,
                       note, speech)
 
 
 def lose(j):
-    return {**j, "outcome": STALE, "start": 0, "end": 0, "sent": 0,
+    return {**j, "outcome": EXPIRED, "start": 0, "end": 0, "sent": 0,
             "codec_ns": 0, "worker": 0xFFFF}
 
 

@@ -5,8 +5,8 @@ import numpy as np
 from codec_sweep import cli, score
 
 MS = 1_000_000
-DONE, STALE, SHED, CANCELLED = (score.OUTCOMES.index(name) for name in (
-    "done", "stale", "shed", "cancelled"))
+DONE, EXPIRED, SHED, CANCELLED = (score.OUTCOMES.index(name) for name in (
+    "done", "expired", "shed", "cancelled"))
 
 
 def jobs(*rows):
@@ -20,7 +20,7 @@ def test_what_is_done_in_time_is_heard_and_nothing_else():
     some = jobs((1, 0, DONE, 0, 5 * MS, 0),
                 (2, 0, DONE, 0, 5 * MS, 0),
                 (1, 2, SHED, 40 * MS, 0, 0),
-                (1, 1, STALE, 20 * MS, 0, 0),
+                (1, 1, EXPIRED, 20 * MS, 0, 0),
                 # 3 was lost on the way, and no job
                 (1, 5, DONE, 100 * MS, 501 * MS, 0),
                 (1, 4, DONE, 80 * MS, 480 * MS, 0),
@@ -33,7 +33,7 @@ def test_what_is_done_in_time_is_heard_and_nothing_else():
 
 
 def test_a_copy_of_a_frame_that_came_takes_nothing_away():
-    some = jobs((1, 0, DONE, 0, 5 * MS, 0), (1, 0, STALE, 0, 0, 0),
+    some = jobs((1, 0, DONE, 0, 5 * MS, 0), (1, 0, EXPIRED, 0, 0, 0),
                 (1, 1, DONE, 0, 5 * MS, 0))
     assert score.fates(some, 1) == ".."
 
