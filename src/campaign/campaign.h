@@ -21,7 +21,7 @@
 #include "engine/contract.h"
 #include "engine/release.h"
 #include "engine/shed.h"
-#include "speech/turns.h"
+#include "speech/talk_spurts.h"
 
 #define CAMPAIGN_NAME_MAX 32u
 
@@ -123,7 +123,7 @@ struct campaign_voice {
 	int64_t kind;	      /**< enum campaign_voice_kind                  */
 	cr_ns spurt, pause;   /**< talk: means                               */
 	int64_t level, noise; /**< of spurts (talk) and pauses, -dBov        */
-	struct speech_turns turns;
+	struct talk_spurts turns;
 };
 
 /** Digits of one conversation. */

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "campaign/parts.h"
 
-/* Of a talker: a turn is whole blocks of speech/turns.c. */
+/* Of a talker: a turn is whole blocks of speech/talk_spurts.c. */
 #define TURN_MIN (10 * CR_MS)
 #define TURN_MAX (600 * CR_SEC)
 
@@ -234,12 +234,12 @@ static int read_turn(const struct section *s, const char *name, cr_ns *least,
 
 static int read_turns(const struct section *s, struct campaign_voice *v)
 {
-	struct speech_turns *t = &v->turns;
+	struct talk_spurts *t = &v->turns;
 	int rc;
 
-	*t = (struct speech_turns){ { 700 * CR_MS, 1800 * CR_MS },
-				    { 600 * CR_MS, 1600 * CR_MS },
-				    (unsigned)v->noise };
+	*t = (struct talk_spurts){ { 700 * CR_MS, 1800 * CR_MS },
+				   { 600 * CR_MS, 1600 * CR_MS },
+				   (unsigned)v->noise };
 	rc = read_turn(s, "spurt", &t->spurt.least, &t->spurt.most);
 	return rc ? rc : read_turn(s, "pause", &t->pause.least, &t->pause.most);
 }

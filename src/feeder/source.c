@@ -10,7 +10,7 @@
 
 #include "feeder/recordings.h"
 #include "media/payload.h"
-#include "speech/turns.h"
+#include "speech/talk_spurts.h"
 
 struct source {
 	struct segments in;
@@ -181,8 +181,8 @@ void source_close(struct source *s)
 }
 
 /* All zero, unless calls speak by turns. */
-static bool turns_alike(const struct speech_turns *a,
-			const struct speech_turns *b)
+static bool turns_alike(const struct talk_spurts *a,
+			const struct talk_spurts *b)
 {
 	return a->spurt.least == b->spurt.least &&
 	       a->spurt.most == b->spurt.most &&

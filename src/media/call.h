@@ -188,7 +188,7 @@ struct call {
 	uint16_t numbered; /**< frames that take time, behind a jitter buffer */
 	struct trace_ring *trace; /**< the receiver's, while it takes frames */
 	/** Whose numbers those of what is sent are to follow, when the next
-	 * packet has come (media/relay_turn.h); NULL: its own. */
+	 * packet has come (media/relay_handover.h); NULL: its own. */
 	const struct relay *after;
 	struct importance_amr gains; /**< of what it has rated */
 	cr_ns last_arrival;
@@ -216,7 +216,8 @@ struct call {
 	struct pipeline *pipeline;
 	const uint8_t *claimed; /**< payload of the running job */
 	struct cr_frame_meta meta;
-	/** Frames that turn_cost_due() was asked for; see turn_cost_settle().
+	/** Frames that transcode_cost_due() was asked for; see
+	 * transcode_cost_settle().
 	 */
 	atomic_uint metered;
 	uint16_t seq_out;

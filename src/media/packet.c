@@ -12,7 +12,7 @@
 #include "base/address.h"
 #include "media/importance.h"
 #include "media/endpoint_rtcp.h"
-#include "media/relay_turn.h"
+#include "media/relay_handover.h"
 #include "udp/inlet.h"
 
 /* Larger than any packet that fits a ring. */
@@ -375,7 +375,7 @@ static struct call *take_at_endpoint(struct packet_path *path,
 	if (!arrival.valid)
 		payload_unknown_count(&endpoint->unknown, p->pt);
 	else if (__builtin_expect(c->after != NULL, 0))
-		relay_turn_join(c, p, heard & LEARN_NEW_SSRC, in->arrival);
+		relay_handover_join(c, p, heard & LEARN_NEW_SSRC, in->arrival);
 	if (heard & LEARN_NEW_SSRC) {
 		rtp_source_again(&c->seen);
 		c->restart = true;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "media/endpoint_rtcp.h"
-#include "media/relay_turn.h"
+#include "media/relay_handover.h"
 #include "rtp/octets.h"
 
 /* Comfort noise has a type of its own (RFC 3551, table 4). */
@@ -183,7 +183,7 @@ void relay_set_types(struct relay *r, struct relay_types *types)
 
 void relay_want(struct relay *r, enum relay_share share)
 {
-	/* release, pairs with relay_turn_of() */
+	/* release, pairs with relay_handover_of() */
 	atomic_store_explicit(&r->share, share, memory_order_release);
 }
 
@@ -257,7 +257,7 @@ static void take_destination(struct relay *r, const struct rtp_packet *p)
 	if (destination_try(&r->out_endpoint->to, &r->destination_version,
 			    &r->held, &r->to) &&
 	    before && !r->held)
-		relay_turn_resume(r, p);
+		relay_handover_resume(r, p);
 }
 
 /* For @p, which has come. */
@@ -305,7 +305,7 @@ static void note(struct relay *r, const struct rtp_packet *p, uint8_t pt,
 	bool same = atomic_load_explicit(&r->sent_ssrc, memory_order_relaxed) ==
 		    ssrc;
 
-	if (same && relay_turn_is_late(p->seq, r->sent.seq))
+	if (same && relay_handover_is_late(p->seq, r->sent.seq))
 		return;
 	if (!same)
 		atomic_store_explicit(&r->sent_ssrc, ssrc,
@@ -371,9 +371,9 @@ static void take(struct relay_burst *out, struct endpoint *endpoint,
 	if (!accepts(t, endpoint, &fresh))
 		return;
 	if (begins)
-		relay_turn_begin(t->relay, t->rtp, fresh, now);
+		relay_handover_begin(t->relay, t->rtp, fresh, now);
 	else if (fresh)
-		relay_turn_renumber(t->relay, t->rtp, now);
+		relay_handover_renumber(t->relay, t->rtp, now);
 	if (endpoint->rtcp)
 		endpoint_rtcp_rtp(endpoint, t->rtp, is_timed(t), now);
 	pass_on(out, t);
@@ -383,20 +383,20 @@ bool relay_take(struct relay_burst *out, struct endpoint *endpoint,
 		const struct rtp_packet *p, const struct intake_packet *in)
 {
 	struct relay *r = endpoint_relayer(endpoint);
-	enum relay_turn turn;
+	enum relay_handover turn;
 
 	if (!r)
 		return false;
-	turn = relay_turn_of(r, p);
-	if (turn == RELAY_TURN_CALL)
+	turn = relay_handover_of(r, p);
+	if (turn == RELAY_HANDOVER_CALL)
 		return false;
-	if (turn == RELAY_TURN_END) {
+	if (turn == RELAY_HANDOVER_END) {
 		relay_flush(out); /* what the call sends comes behind */
-		relay_turn_end(r);
+		relay_handover_end(r);
 		return false;
 	}
 	take(out, endpoint, &(struct passing){ r, relay_types(r), in, p },
-	     turn == RELAY_TURN_BEGIN);
+	     turn == RELAY_HANDOVER_BEGIN);
 	return true;
 }
 

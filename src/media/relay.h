@@ -16,7 +16,7 @@
  * Turns. Parties that speak the same may come to differ, and the other way
  * round (a re-INVITE). So a relay may *stand for* a call: one of both has the
  * party's packets. Control says which it wants, the receiver changes over
- * (media/relay_turn.c):
+ * (media/relay_handover.c):
  *
  *   relay -> call   at the next packet, also one that the endpoint then refuses
  *   call -> relay   at a packet of the codec that is relayed, which the

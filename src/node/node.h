@@ -285,8 +285,8 @@ void node_conversion_info(const struct conversion *cv,
 bool node_conversions(const struct node *n, struct node_conversions *out);
 
 /** Switch or tune the policy; see engine/live.h. Where calls may move to other
- * workers by that, what packets wait (media/turn.h) is sent first, whatever the
- * workers are at. */
+ * workers by that, what packets wait (media/transcode.h) is sent first,
+ * whatever the workers are at. */
 int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e);
 int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e);
 
@@ -311,7 +311,7 @@ int node_trace_stop(struct node *n, struct trace_totals *out);
 void node_trace_settle(struct node *n);
 
 /** Delay (arrival to sent) and jitter of all frames so far, into histograms
- * whatever was in them; see turn_worker. */
+ * whatever was in them; see transcode_worker. */
 void node_histograms(const struct node *n, struct histogram *delay,
 		     struct histogram *jitter);
 /** What RTCP has said so far of all endpoints, as above: round trips, and the

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "media/turn_cost.h"
+#include "media/transcode_cost.h"
 #include "node/node_impl.h"
 
 /* On the thread of what is deferred: rx can no longer hold the call, or a
@@ -122,7 +122,7 @@ static void keep_sums(struct node *n, const struct node_call *nc)
 void node_meter_less(struct node_call *nc)
 {
 	if (nc->cost->learner.frames >= LEARNER_MEMORY)
-		turn_cost_settle(&nc->call->metered, nc->id);
+		transcode_cost_settle(&nc->call->metered, nc->id);
 }
 
 /* Of a call that does more than RECENT_TIMES frames between two looks only the

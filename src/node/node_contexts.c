@@ -16,7 +16,7 @@ struct recovery_context *node_context_new(void *arg)
 
 	if (!ctx)
 		return NULL;
-	turn_init(&ctx->turn, n->send_io);
+	transcode_init(&ctx->turn, n->send_io);
 	ctx->turn.table = n->table;
 	if (n->cfg.quota_burst)
 		ctx->turn.quota_burst = n->cfg.quota_burst;
@@ -28,7 +28,7 @@ void node_context_free(void *arg, struct recovery_context *seat)
 	struct node_context *ctx = node_context_of(seat);
 
 	(void)arg;
-	turn_fini(&ctx->turn);
+	transcode_fini(&ctx->turn);
 	free(ctx);
 }
 
@@ -38,7 +38,7 @@ void node_context_for(void *arg, struct recovery_context *seat, unsigned place,
 {
 	const struct node *n = arg;
 	const struct node_context *was = (const void *)before;
-	struct turn_worker *w = &node_context_of(seat)->turn;
+	struct transcode_worker *w = &node_context_of(seat)->turn;
 
 	w->fd = n->fd[place % n->nfd]; /* any has the address */
 	w->trace = trace_ring(n->trace, place);

@@ -43,19 +43,19 @@ static bool claim(struct core_task *t, uint64_t seq)
 }
 
 /* The calls' packets do not wait for a frame that no call waits for. */
-static void run_conversion(struct turn_worker *w, struct conversion *cv,
+static void run_conversion(struct transcode_worker *w, struct conversion *cv,
 			   const struct live_run *run_)
 {
 	union cr_trace_record record;
 
-	turn_flush(w);
+	transcode_flush(w);
 	memset(&record, 0, sizeof(record));
-	turn_begin(w);
-	turn_enter_codec(w);
+	transcode_begin(w);
+	transcode_enter_codec(w);
 	conversion_run(cv, &w->scratch, run_, &record);
-	if (!turn_leave_codec(w))
+	if (!transcode_leave_codec(w))
 		return;
-	turn_end(w);
+	transcode_end(w);
 	trace_put(w->trace, &record);
 }
 
@@ -65,20 +65,20 @@ static void run(void *arg, struct live_task *lt, const struct live_run *run_)
 	if (node_is_conversion(lt))
 		run_conversion(&me->turn, conversion_of(lt), run_);
 	else
-		turn_run(&me->turn, call_of(lt), run_);
+		transcode_run(&me->turn, call_of(lt), run_);
 }
 
 static void idle(void *arg, unsigned worker)
 {
 	(void)arg, (void)worker;
-	turn_flush(&me->turn);
+	transcode_flush(&me->turn);
 }
 
 /* Only from a codec: anything else comes back by itself. */
 static bool may_detach(void *arg, struct live_task *lt, unsigned worker)
 {
 	(void)lt;
-	return turn_take(&node_context_at(arg, worker)->turn);
+	return transcode_take(&node_context_at(arg, worker)->turn);
 }
 
 /* A call on the thread of what is deferred, a conversion on control, as at
@@ -91,7 +91,7 @@ static void returned(void *arg, struct live_task *lt)
 		node_back(arg, lt);
 }
 
-/* --- packets that wait for each other (media/turn.h) --- */
+/* --- packets that wait for each other (media/transcode.h) --- */
 
 static bool may_wait(const struct node *n)
 {
@@ -105,7 +105,7 @@ static void set_batching(struct node *n, bool may)
 	struct trace_ring *trace = trace_ring(n->trace, node_ring_control(n));
 
 	for (unsigned w = 0; w < n->nplaces; w++)
-		turn_batching(&node_context_at(n, w)->turn, may, trace);
+		transcode_batching(&node_context_at(n, w)->turn, may, trace);
 }
 
 static void after_move(void *arg)
@@ -126,7 +126,7 @@ void node_flush(struct node *n)
 	struct trace_ring *trace = trace_ring(n->trace, node_ring_control(n));
 
 	for (unsigned w = 0; w < n->nplaces; w++)
-		turn_flush_for(&node_context_at(n, w)->turn, trace);
+		transcode_flush_for(&node_context_at(n, w)->turn, trace);
 }
 
 static void gone(void *arg, struct live_task *lt)
@@ -152,9 +152,9 @@ static void shed(struct core_task *t, const struct cr_job *job,
 	c = call_of_core(t);
 	nc = c->owner;
 	n = nc->node;
-	turn_shed(me ? me->turn.trace
-		     : trace_ring(n->trace, node_ring_reclaim(n)),
-		  c, job, why, now);
+	transcode_shed(me ? me->turn.trace
+			  : trace_ring(n->trace, node_ring_reclaim(n)),
+		       c, job, why, now);
 }
 
 int node_plan_engine(struct node *n, struct cr_err *e)

@@ -13,7 +13,7 @@
 #include "media/endpoint_rtcp.h"
 #include "media/endpoints.h"
 #include "media/receivers.h"
-#include "media/turn.h"
+#include "media/transcode.h"
 #include "node/conversation.h"
 #include "node/costs.h"
 #include "node/measuring.h"
@@ -108,7 +108,7 @@ enum node_task { NODE_TASK_CALL, NODE_TASK_CONVERSION };
 /** What a thread at a worker's place works with (node_contexts.c). */
 struct node_context {
 	struct recovery_context seat; /**< first */
-	struct turn_worker turn;
+	struct transcode_worker turn;
 };
 
 static inline struct node_context *node_context_of(struct recovery_context *c)

@@ -111,9 +111,9 @@ static void rescue(void *arg, struct recovery_context *stuck,
 {
 	struct node *n = arg;
 
-	turn_rescue(&node_context_of(stuck)->turn,
-		    node_is_conversion(task) ? NULL : call_of(task),
-		    trace_ring(n->trace, node_ring_control(n)));
+	transcode_rescue(&node_context_of(stuck)->turn,
+			 node_is_conversion(task) ? NULL : call_of(task),
+			 trace_ring(n->trace, node_ring_control(n)));
 }
 
 static void end_call(struct node *n, struct node_call *nc)

@@ -91,7 +91,7 @@ bool async_writer_put(struct async_writer *s, const char *text, size_t n,
 	return room;
 }
 
-void async_writer_turn(struct async_writer *s)
+void async_writer_reopen(struct async_writer *s)
 {
 	(void)pthread_mutex_lock(&s->lock);
 	if (!s->turn)
@@ -190,9 +190,9 @@ enum async_writer_pause async_writer_pause(struct async_writer *s, cr_ns time)
 	       pthread_cond_timedwait(&s->wake, &s->lock, &end) != ETIMEDOUT)
 		;
 	why = s->stopping ? ASYNC_WRITER_STOP
-	      : s->turn	  ? ASYNC_WRITER_TURN
+	      : s->turn	  ? ASYNC_WRITER_REOPEN
 			  : ASYNC_WRITER_GO_ON;
-	s->turn &= why != ASYNC_WRITER_TURN;
+	s->turn &= why != ASYNC_WRITER_REOPEN;
 	(void)pthread_mutex_unlock(&s->lock);
 	return why;
 }

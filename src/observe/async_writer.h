@@ -30,8 +30,8 @@ struct async_writer_owner {
 	 * cancellable_write() only. */
 	void (*write)(void *arg, const char *text, size_t n);
 
-	/** Go on to the new place. @asked: by async_writer_turn(). Returns when
-	 * this is to be called again, unasked, as it could not be done
+	/** Go on to the new place. @asked: by async_writer_reopen(). Returns
+	 * when this is to be called again, unasked, as it could not be done
 	 * (CLOCK_MONOTONIC); CR_NEVER: it is done. */
 	cr_ns (*turn)(void *arg, bool asked);
 
@@ -97,11 +97,11 @@ bool async_writer_put(struct async_writer *s, const char *text, size_t n,
 /** What is put from now on goes to the new place: turn() is called behind what
  * was put until now. If there is a turn that the thread has not yet come to,
  * that one stays, where it is. Any thread. */
-void async_writer_turn(struct async_writer *s);
+void async_writer_reopen(struct async_writer *s);
 
 enum async_writer_pause {
-	ASYNC_WRITER_GO_ON, /**< the time is over */
-	ASYNC_WRITER_TURN,  /**< write() has to turn: this is said once      */
+	ASYNC_WRITER_GO_ON,  /**< the time is over */
+	ASYNC_WRITER_REOPEN, /**< write() has to turn: this is said once      */
 	ASYNC_WRITER_STOP /**< the owner ends                                */
 };
 

@@ -135,7 +135,7 @@ static bool wait_for_room(struct lines *l, bool *turn)
 {
 	enum async_writer_pause why =
 		async_writer_pause(&l->async_writer, TRY_EACH);
-	bool asked = why == ASYNC_WRITER_TURN;
+	bool asked = why == ASYNC_WRITER_REOPEN;
 
 	if (asked || *turn)
 		*turn = open_again(l, asked) != CR_NEVER;
@@ -170,7 +170,7 @@ static void write_lines(void *arg, const char *text, size_t n)
 		told = full;
 	} while (full && wait_for_room(l, &turn));
 	if (turn)
-		async_writer_turn(
+		async_writer_reopen(
 			&l->async_writer); /* it could not be opened yet */
 	if (!n)
 		return;
@@ -195,7 +195,7 @@ bool lines_put(struct lines *l, const char *text)
 
 void lines_reopen(struct lines *l)
 {
-	async_writer_turn(&l->async_writer);
+	async_writer_reopen(&l->async_writer);
 }
 
 void lines_stats(struct lines *l, struct lines_stats *out)

@@ -75,7 +75,7 @@ void log_writer_switch(int fd)
 	if (w.next >= 0) /* of an earlier call, not yet used */
 		(void)close(w.next);
 	w.next = fd;
-	async_writer_turn(&w.async_writer);
+	async_writer_reopen(&w.async_writer);
 	(void)pthread_mutex_unlock(&w.lock);
 }
 

@@ -11,7 +11,7 @@
 #include "base/assert.h"
 #include "base/nearest.h"
 #include "rpc/replies.h"
-#include "rpc/turns.h"
+#include "rpc/fair_queue.h"
 #include "rpc/weight.h"
 
 /* Of those, a hint names the nearest. */
@@ -284,7 +284,7 @@ void rpc_later_reply(struct rpc_later *later, json_t *result,
 	replies_settle(to);
 	if (p) {
 		weight_look(p);
-		turns_wake(p);
+		fair_queue_wake(p);
 	}
 	if (!s->asked)
 		peers_reap(s);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "rpc/turns.h"
+#include "rpc/fair_queue.h"
 
 enum { STRANGERS_MAX = 64 };
 
@@ -47,7 +47,7 @@ static bool may_go(const struct peer *p)
 {
 	const struct rpc_server_config *cfg = &p->server->cfg;
 
-	if (p->gone || p->pending || !turns_idle(p))
+	if (p->gone || p->pending || !fair_queue_idle(p))
 		return false;
 	if (p->asked && transport_sees_ends(p->transport))
 		return false;

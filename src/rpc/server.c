@@ -19,7 +19,7 @@
 #include "rpc/answer.h"
 #include "rpc/replies.h"
 #include "rpc/room.h"
-#include "rpc/turns.h"
+#include "rpc/fair_queue.h"
 #include "rpc/weight.h"
 
 enum { CLOSE_DEADLINE_S = 1 };
@@ -65,7 +65,7 @@ void peers_reap(struct rpc_server *s)
 		if (s->cfg.peer_gone)
 			s->cfg.peer_gone(s->cfg.arg, &p->pub, p->gone);
 		replies_forget(p);
-		turns_drop(p);
+		fair_queue_drop(p);
 		inbox_free(&p->in);
 		outbox_free(&p->out);
 		weight_forget(p);
@@ -144,7 +144,8 @@ static bool has_room(const struct listener *l, const char *host,
 }
 
 /* Told why, if it listens: its association closes behind that. */
-static void turn_away(const struct listener *l, uint32_t assoc, const char *why)
+static void transcode_away(const struct listener *l, uint32_t assoc,
+			   const char *why)
 {
 	char *text =
 		jsonrpc_text(jsonrpc_error(NULL, RPC_NO_CAPACITY, why, NULL));
@@ -166,12 +167,12 @@ static void up(struct listener *l, const struct transport_event *ev)
 
 	name_host(ev->peer, host, sizeof(host));
 	if (s->closing) {
-		turn_away(l, ev->assoc, "draining: this node ends");
+		transcode_away(l, ev->assoc, "draining: this node ends");
 		return;
 	}
 	if (!has_room(l, host, &why)) {
 		s->count.peers_refused++;
-		turn_away(l, ev->assoc, why.text);
+		transcode_away(l, ev->assoc, why.text);
 		return;
 	}
 	p = calloc(1, sizeof(*p));
@@ -196,7 +197,7 @@ static void up(struct listener *l, const struct transport_event *ev)
 	p->socket = has_socket(p->transport);
 	s->nsockets += p->socket;
 	if (s->cfg.peer_up && !s->cfg.peer_up(s->cfg.arg, &p->pub)) {
-		turn_away(l, p->assoc, "out of memory for a session");
+		transcode_away(l, p->assoc, "out of memory for a session");
 		mark_gone(p, "out of memory");
 	}
 	if (p->pub.stranger)
@@ -307,9 +308,9 @@ static void data(const struct listener *l, const struct transport_event *ev)
 	if (rc)
 		room_heard(p);
 	if (rc < 0)
-		turns_take(p, NULL, 0);
+		fair_queue_take(p, NULL, 0);
 	else if (rc > 0)
-		turns_take(p, text, bytes);
+		fair_queue_take(p, text, bytes);
 	if (rc)
 		inbox_free(&p->in);
 	weight_look(p);
@@ -338,7 +339,7 @@ static const char *reason_of(const struct peer *p, const char *reason)
 
 void peer_rested(struct peer *p)
 {
-	if (p->left && turns_idle(p))
+	if (p->left && fair_queue_idle(p))
 		mark_gone(p, reason_of(p, "shutdown"));
 }
 
@@ -448,11 +449,11 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 	jsonrpc_note_memory();
 	TAILQ_INIT(&n->peers);
 	TAILQ_INIT(&n->going);
-	rc = turns_open(n, e);
+	rc = fair_queue_open(n, e);
 	if (!rc && (*cfg->listen.host || *cfg->listen.path))
 		rc = rpc_server_listen(n, cfg->kind, &cfg->listen, e);
 	if (rc) {
-		turns_close(n);
+		fair_queue_close(n);
 		free(n);
 		return rc;
 	}
@@ -480,7 +481,7 @@ static void close_gracefully(struct rpc_server *s)
 	/* whoever came now might ask for what is answered later */
 	s->closing = true;
 	TAILQ_FOREACH (p, &s->peers, all) {
-		turns_drop(p);
+		fair_queue_drop(p);
 		if (p->left)
 			mark_gone(p, reason_of(p, "shutdown"));
 		else if (!p->leaving && !p->gone)
@@ -510,7 +511,7 @@ void rpc_server_close(struct rpc_server *s)
 	for (unsigned i = 0; i < s->nlisteners; i++)
 		transport_close(s->listener[i].transport);
 	peers_reap(s);
-	turns_close(s);
+	fair_queue_close(s);
 	free(s);
 }
 

@@ -6,7 +6,7 @@
 #include "rpc/weight.h"
 
 #include "rpc/replies.h"
-#include "rpc/turns.h"
+#include "rpc/fair_queue.h"
 
 /* Who is gone is freed when the event is done: that is no more to wait for. */
 static size_t held_by(const struct peer *p)
@@ -45,7 +45,7 @@ static void let_go(struct peer *p)
 	p->server->count.peers_crowded++;
 	peer_kill(p, "crowded");
 	weigh(p);
-	turns_reap_soon(p->server);
+	fair_queue_reap_soon(p->server);
 }
 
 size_t weight_of_all(struct rpc_server *s)

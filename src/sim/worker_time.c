@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "campaign/random.h"
-#include "media/turn.h"
+#include "media/transcode.h"
 
 #define NO_WORKER UINT16_MAX
 /* Turns of a kind from which its median is believed. */

@@ -152,7 +152,7 @@ uint32_t udp_socket_drops(int fd)
 
 /* Not by connect() to nowhere: what is still to be sent, a last RTCP packet
  * perhaps, would go from another address, where the socket is bound to any. */
-static void turn_away(int fd)
+static void transcode_away(int fd)
 {
 	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
 	const struct sock_fprog filter = { .len = 1, .filter = &nothing };
@@ -170,6 +170,6 @@ unsigned udp_socket_end(int fd)
 	while (n < UNREAD_MAX &&
 	       recv(fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC) >= 0)
 		if (++n == UNREAD_USUAL)
-			turn_away(fd);
+			transcode_away(fd);
 	return n;
 }

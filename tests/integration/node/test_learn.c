@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "media/turn_cost.h"
+#include "media/transcode_cost.h"
 #include "rig.h"
 
 enum { NB = 160 };
@@ -134,7 +134,7 @@ static void calls_of_a_known_kind_are_metered_now_and_then(void **state)
 	cost->learner.frames = LEARNER_MEMORY;
 	nc = rig_call(&r, CALL);
 	s = rig_sender(&r, nc, NB);
-	echo(&s, 4 * TURN_COST_EVERY);
+	echo(&s, 4 * TRANSCODE_COST_EVERY);
 	rig_end(&r, nc);
 	assert_int_equal(cost->learner.frames, LEARNER_MEMORY + 4);
 	rig_close(&r);
@@ -160,7 +160,7 @@ static void calls_are_metered_less_once_their_kind_is_known(void **state)
 	assert_int_equal(cost->learner.frames, 10);
 	cost->learner.frames = LEARNER_MEMORY;
 	look(&r);
-	echo(&s, 4 * TURN_COST_EVERY);
+	echo(&s, 4 * TRANSCODE_COST_EVERY);
 	rig_end(&r, nc);
 	assert_int_equal(cost->learner.frames, LEARNER_MEMORY + 4);
 	rig_close(&r);

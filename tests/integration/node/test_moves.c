@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls that move to another worker: their packets do not overtake those that
- * wait at the old one for company (media/turn.h).
+ * wait at the old one for company (media/transcode.h).
  */
 #define _GNU_SOURCE
 #include "cmocka_cr.h"

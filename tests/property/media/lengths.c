@@ -10,7 +10,7 @@
 
 #include "node/packet_time.h"
 #include "seed.h"
-#include "turn_rig.h"
+#include "transcode_rig.h"
 
 enum {
 	RUNS = 6, /* of each codec */

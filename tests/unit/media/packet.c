@@ -9,7 +9,7 @@
 #include "media/packet.h"
 #include "media/relay.h"
 #include "rtp/comfort_noise.h"
-#include "turn_rig.h"
+#include "transcode_rig.h"
 
 #define NOISE_PT 13u
 

@@ -140,7 +140,7 @@ static void a_turn_stands_between_texts(void **state)
 	begin(&owner);
 	put_and_hold("a");
 	assert_true(put("b"));
-	async_writer_turn(&t.async_writer);
+	async_writer_reopen(&t.async_writer);
 	assert_true(put("c"));
 	let_go(3);
 	end("[a][b]turn[c]");
@@ -152,9 +152,9 @@ static void a_turn_that_is_due_stays_where_it_is(void **state)
 	(void)state;
 	begin(&owner);
 	put_and_hold("a");
-	async_writer_turn(&t.async_writer);
+	async_writer_reopen(&t.async_writer);
 	assert_true(put("b"));
-	async_writer_turn(&t.async_writer);
+	async_writer_reopen(&t.async_writer);
 	assert_true(put("c"));
 	assert_false(async_writer_flush(&t.async_writer, NO_TIME));
 	let_go(2);
@@ -166,7 +166,7 @@ static void a_turn_in_vain_comes_again(void **state)
 	(void)state;
 	begin(&owner);
 	t.in_vain = 2;
-	async_writer_turn(&t.async_writer);
+	async_writer_reopen(&t.async_writer);
 	while (atomic_load(&t.turns) < 3)
 		(void)sched_yield();
 	end("turnagainagain");

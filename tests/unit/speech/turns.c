@@ -10,14 +10,14 @@
 
 #include "cmocka_cr.h"
 #include "scratch.h"
-#include "speech/turns.h"
+#include "speech/talk_spurts.h"
 #include "speech/wav.h"
 
 enum { RATE = 8000, BLOCK = RATE / 100, BLOCKS = 20000 /* 200 s */ };
 /* A quiet recording's 60 ms stay, and a word's ends are faded. */
 enum { WORD_QUIET = 8, PAUSE_LEAST = 60, PAUSE_MOST = 160 };
 
-static const struct speech_turns conversation = {
+static const struct talk_spurts conversation = {
 	.spurt = { 700 * CR_MS, 1800 * CR_MS },
 	.pause = { 600 * CR_MS, 1600 * CR_MS },
 	.noise = 65,
@@ -56,7 +56,7 @@ static int close_corpus(void **state)
 }
 
 /* What a talker says: the RMS of each block. */
-static double *listen(const struct speech_turns *turns, uint64_t call)
+static double *listen(const struct talk_spurts *turns, uint64_t call)
 {
 	double *rms = calloc(BLOCKS, sizeof(*rms));
 	struct speech_talker t;
@@ -119,7 +119,7 @@ static void spurts_and_pauses_are_as_long_as_asked_for(void **state)
 
 static void without_pauses_somebody_talks_all_the_time(void **state)
 {
-	const struct speech_turns steady = {
+	const struct talk_spurts steady = {
 		.spurt = { 10 * CR_SEC, 20 * CR_SEC },
 		.pause = { 10 * CR_MS, 20 * CR_MS },
 		.noise = 65,

@@ -2,8 +2,8 @@
 /*
  * A worker and its calls, for tests of turns.
  */
-#ifndef TESTS_TURN_RIG_H
-#define TESTS_TURN_RIG_H
+#ifndef TESTS_TRANSCODE_RIG_H
+#define TESTS_TRANSCODE_RIG_H
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/address.h"
 #include "cmocka_cr.h"
 #include "media/packet.h"
-#include "media/turn.h"
+#include "media/transcode.h"
 
 enum {
 	FRAME = 160, /* 20 ms */
@@ -57,7 +57,7 @@ static inline struct call *new_call(void)
 
 /* A worker, a call of its, and two trace rings: its own and another's. */
 struct rig {
-	struct turn_worker *w;
+	struct transcode_worker *w;
 	struct trace *trace;
 	struct trace_ring *other;
 	struct call *c;
@@ -71,7 +71,7 @@ static inline void rig_open(struct rig *g)
 	g->c = new_call();
 	assert_non_null(g->w);
 	assert_int_equal(trace_open(&g->trace, 2, 2), 0);
-	turn_init(g->w, UDP_IO_AUTO);
+	transcode_init(g->w, UDP_IO_AUTO);
 	g->w->quota_burst = 3600 * CR_SEC; /* all frames come at once */
 	g->w->trace = trace_ring(g->trace, 0);
 	g->other = trace_ring(g->trace, 1);
@@ -86,7 +86,7 @@ static inline void rig_close(struct rig *g)
 	assert_true(call_unposted(g->c));
 	call_free(g->c);
 	trace_close(g->trace);
-	turn_fini(g->w);
+	transcode_fini(g->w);
 	free(g->w);
 }
 
@@ -94,7 +94,7 @@ static inline void turn(struct rig *g)
 {
 	const struct live_run run = { .picked = 0 };
 
-	turn_run(g->w, g->c, &run);
+	transcode_run(g->w, g->c, &run);
 	g->c->meta.rtp_ts += sizeof(payload);
 }
 
@@ -142,8 +142,8 @@ static inline void rig_serve(struct rig *g)
 
 	assert_true(call_peek(&g->c->lt.core, &job));
 	assert_true(call_claim(&g->c->lt.core, job.seq));
-	turn_run(g->w, g->c, &run);
-	turn_flush(g->w);
+	transcode_run(g->w, g->c, &run);
+	transcode_flush(g->w);
 }
 
 /* Who hears the call: the socket. */

@@ -2,7 +2,7 @@
 /*
  * One turn of a call on a worker.
  */
-#include "media/turn_impl.h"
+#include "media/transcode_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,30 +11,30 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "media/call_table.h"
-#include "media/turn_cost.h"
+#include "media/transcode_cost.h"
 
-void turn_init(struct turn_worker *w, enum udp_io io)
+void transcode_init(struct transcode_worker *w, enum udp_io io)
 {
 	burst_open(&w->burst, io);
-	w->clock_cost = turn_cost_of_clock();
+	w->clock_cost = transcode_cost_of_clock();
 	w->quota_burst = QUOTA_BURST;
 	thread_lock_init(&w->lock); /* control sends, too */
 }
 
-void turn_fini(struct turn_worker *w)
+void transcode_fini(struct transcode_worker *w)
 {
 	burst_close(&w->burst);
 	(void)pthread_mutex_destroy(&w->lock);
 }
 
-cr_ns turn_send_all(struct turn_worker *w)
+cr_ns transcode_send_all(struct transcode_worker *w)
 {
 	cr_ns start = clock_now();
 
 	burst_send(&w->burst);
 	for (unsigned i = 0; i < w->burst.count; i++) {
 		const struct burst_packet *p = &w->burst.packet[i];
-		struct turn_unsent *unsent = &w->unsent[p->tag];
+		struct transcode_unsent *unsent = &w->unsent[p->tag];
 
 		if (!p->failed)
 			continue;
@@ -45,7 +45,8 @@ cr_ns turn_send_all(struct turn_worker *w)
 	return clock_now() - start;
 }
 
-static void count_delay(struct turn_worker *w, const struct turn_unsent *unsent)
+static void count_delay(struct transcode_worker *w,
+			const struct transcode_unsent *unsent)
 {
 	struct call *c = unsent->call;
 	const struct cr_trace_job *job = &unsent->record.job;
@@ -68,7 +69,7 @@ static void count_delay(struct turn_worker *w, const struct turn_unsent *unsent)
 			     job->rtp_ts, c->ts_step, c->period);
 }
 
-static void count_jitter(struct turn_worker *w, struct call *c,
+static void count_jitter(struct transcode_worker *w, struct call *c,
 			 const struct cr_trace_job *job)
 {
 	if (c->sent.at && job->rtp_ts - c->sent.rtp_ts == c->ts_step)
@@ -78,7 +79,7 @@ static void count_jitter(struct turn_worker *w, struct call *c,
 	c->sent.rtp_ts = job->rtp_ts;
 }
 
-static void count_packets(struct call *c, const struct turn_unsent *unsent)
+static void count_packets(struct call *c, const struct transcode_unsent *unsent)
 {
 	call_count(&c->count.send_failed, unsent->failed);
 	call_count(&c->count.packets_out, unsent->packets - unsent->failed);
@@ -100,7 +101,7 @@ struct sent {
 };
 
 /* The turn's packets are on their way, or refused. */
-static void finish(struct turn_worker *w, struct turn_unsent *unsent,
+static void finish(struct transcode_worker *w, struct transcode_unsent *unsent,
 		   const struct sent *sent, struct trace_ring *trace)
 {
 	struct call *c = unsent->call;
@@ -129,7 +130,7 @@ static void finish(struct turn_worker *w, struct turn_unsent *unsent,
 	let_go(c);
 }
 
-static bool any_metered(const struct turn_worker *w)
+static bool any_metered(const struct transcode_worker *w)
 {
 	for (unsigned i = 0; i < w->nunsent; i++)
 		if (w->unsent[i].cost)
@@ -137,10 +138,10 @@ static bool any_metered(const struct turn_worker *w)
 	return false;
 }
 
-static struct sent send_metered(struct turn_worker *w)
+static struct sent send_metered(struct transcode_worker *w)
 {
 	cr_ns begun = any_metered(w) ? clock_thread_cpu() : 0;
-	cr_ns took = turn_send_all(w), away = 0;
+	cr_ns took = transcode_send_all(w), away = 0;
 	struct sent sent;
 
 	if (begun)
@@ -158,7 +159,7 @@ static struct sent send_metered(struct turn_worker *w)
 /* The turns that are over; lock held. The one in progress, if there is one,
  * has its packets of this far sent with them, and goes on at the first place.
  */
-static void flush(struct turn_worker *w, struct trace_ring *trace)
+static void flush(struct transcode_worker *w, struct trace_ring *trace)
 {
 	struct sent sent;
 
@@ -167,25 +168,26 @@ static void flush(struct turn_worker *w, struct trace_ring *trace)
 	sent = send_metered(w);
 	for (unsigned i = 0; i < w->nunsent; i++)
 		finish(w, &w->unsent[i], &sent, trace);
-	if (w->nunsent < TURN_BATCH)
-		w->unsent[0] = *turn_in_progress(w);
+	if (w->nunsent < TRANSCODE_BATCH)
+		w->unsent[0] = *transcode_in_progress(w);
 	w->nunsent = 0;
 }
 
-void turn_flush(struct turn_worker *w)
+void transcode_flush(struct transcode_worker *w)
 {
-	w->row = (struct turn_row){ 0 };
-	turn_flush_for(w, w->trace);
+	w->row = (struct transcode_row){ 0 };
+	transcode_flush_for(w, w->trace);
 }
 
-void turn_flush_for(struct turn_worker *w, struct trace_ring *trace)
+void transcode_flush_for(struct transcode_worker *w, struct trace_ring *trace)
 {
 	(void)pthread_mutex_lock(&w->lock);
 	flush(w, trace);
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
-void turn_batching(struct turn_worker *w, bool may, struct trace_ring *trace)
+void transcode_batching(struct transcode_worker *w, bool may,
+			struct trace_ring *trace)
 {
 	(void)pthread_mutex_lock(&w->lock);
 	w->batching = may;
@@ -196,7 +198,7 @@ void turn_batching(struct turn_worker *w, bool may, struct trace_ring *trace)
 
 /* The peer asks for another mode of what is sent to it: that is the encoder of
  * the paired call, which may end at any moment (RFC 4867, 4.3.1). */
-static void pass_cmr(struct turn_worker *w, struct call *c)
+static void pass_cmr(struct transcode_worker *w, struct call *c)
 {
 	uint64_t pair = atomic_load_explicit(&c->pair, memory_order_relaxed);
 	unsigned cmr = pipeline_cmr(c->pipeline);
@@ -216,13 +218,13 @@ static void pass_cmr(struct turn_worker *w, struct call *c)
 }
 
 /* What the turn that begins will leave to be sent. */
-static void open_unsent(const struct turn *t, const struct live_run *run,
+static void open_unsent(const struct transcode *t, const struct live_run *run,
 			cr_ns start)
 {
-	struct turn_worker *w = t->worker;
+	struct transcode_worker *w = t->worker;
 	struct call *c = t->call;
-	struct turn_unsent *unsent = turn_in_progress(w);
-	bool in_row = turn_row_next(&w->row, c->cfg.id);
+	struct transcode_unsent *unsent = transcode_in_progress(w);
+	bool in_row = transcode_row_next(&w->row, c->cfg.id);
 	const struct cr_job *job = &c->lt.core.task.job;
 	/* the worker's clock may have been read before the receiver's, whose
 	 * frame it found all the same */
@@ -237,8 +239,8 @@ static void open_unsent(const struct turn *t, const struct live_run *run,
 		c->meta.what == FRAME_RING_SPEECH && !c->meta.decode_only;
 	unsent->cost = 0;
 	unsent->begun = !in_row && unsent->speech && !t->excess &&
-					turn_cost_due(&c->metered)
-				? turn_cost_begin()
+					transcode_cost_due(&c->metered)
+				? transcode_cost_begin()
 				: 0;
 	unsent->record.job = (struct cr_trace_job){
 		.kind = CR_TRACE_JOB,
@@ -272,9 +274,9 @@ static void take_destination(struct call *c)
 		pipeline_begin_spurt(c->pipeline);
 }
 
-static bool must_flush(const struct turn_worker *w, cr_ns now)
+static bool must_flush(const struct transcode_worker *w, cr_ns now)
 {
-	return !w->batching || w->nunsent == TURN_BATCH ||
+	return !w->batching || w->nunsent == TRANSCODE_BATCH ||
 	       now - w->oldest >= TURN_WAIT;
 }
 
@@ -296,17 +298,17 @@ static void count_away(struct cr_trace_job *job, const struct live_run *run)
 }
 
 /* The turn is over, but for its packets. */
-static void close_unsent(struct turn *t, const struct live_run *run,
+static void close_unsent(struct transcode *t, const struct live_run *run,
 			 cr_ns start, int err)
 {
-	struct turn_worker *w = t->worker;
-	struct turn_unsent *unsent = turn_in_progress(w);
+	struct transcode_worker *w = t->worker;
+	struct transcode_unsent *unsent = transcode_in_progress(w);
 	struct cr_trace_job *job = &unsent->record.job;
 
 	/* what was sent meanwhile was more than this turn's packets */
 	if (unsent->begun && !t->sending)
-		unsent->cost = turn_cost_end(unsent->begun, start - job->pick,
-					     w->clock_cost);
+		unsent->cost = transcode_cost_end(
+			unsent->begun, start - job->pick, w->clock_cost);
 	if (!t->coded)
 		t->coded = clock_now(); /* nothing came out of this packet */
 	job->outcome = (uint8_t)outcome_of(err, run->expired);
@@ -319,9 +321,10 @@ static void close_unsent(struct turn *t, const struct live_run *run,
 		w->oldest = t->coded;
 }
 
-void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
+void transcode_run(struct transcode_worker *w, struct call *c,
+		   const struct live_run *run)
 {
-	struct turn t = { .worker = w, .call = c };
+	struct transcode t = { .worker = w, .call = c };
 	const struct pipeline_input in = {
 		.payload = c->claimed,
 		.bytes = c->meta.bytes,
@@ -334,7 +337,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	int err;
 
 	pipeline_fetch(c->pipeline);
-	turn_begin(w);
+	transcode_begin(w);
 	t.excess = !quota_fits(&c->quota, w->quota_burst, c->meta.arrival,
 			       pipeline_output_packet(c->pipeline));
 	open_unsent(&t, run, start);
@@ -342,9 +345,9 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 		    destination_changed(c->destination, c->destination_version),
 		    0))
 		take_destination(c);
-	turn_enter_codec(w);
-	err = turn_frame(&t, &in, run->expired);
-	if (!turn_leave_codec(w)) {
+	transcode_enter_codec(w);
+	err = transcode_frame(&t, &in, run->expired);
+	if (!transcode_leave_codec(w)) {
 		let_go(c);
 		return;
 	}
@@ -353,7 +356,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	close_unsent(&t, run, start, err);
 	if (must_flush(w, t.coded))
 		flush(w, w->trace);
-	turn_end(w);
+	transcode_end(w);
 }
 
 /* The frame of a pause leaves no gap: time passes, and what comes next begins a
@@ -373,8 +376,8 @@ static void count_shed(struct call *c)
 	pipeline_begin_spurt(c->pipeline);
 }
 
-void turn_shed(struct trace_ring *trace, struct call *c,
-	       const struct cr_job *job, enum cr_outcome why, cr_ns now)
+void transcode_shed(struct trace_ring *trace, struct call *c,
+		    const struct cr_job *job, enum cr_outcome why, cr_ns now)
 {
 	const union cr_trace_record r = {
 		.job = {
@@ -404,13 +407,13 @@ void turn_shed(struct trace_ring *trace, struct call *c,
 	trace_put(trace, &r);
 }
 
-bool turn_take(struct turn_worker *w)
+bool transcode_take(struct transcode_worker *w)
 {
 	bool take;
 
 	if (pthread_mutex_trylock(&w->lock))
 		return false; /* it, or who flushes, is at the packets */
-	take = w->state == TURN_IN_CODEC;
+	take = w->state == TRANSCODE_IN_CODEC;
 	if (take)
 		w->state = TURN_TAKEN;
 	(void)pthread_mutex_unlock(&w->lock);
@@ -419,7 +422,7 @@ bool turn_take(struct turn_worker *w)
 
 /* The turn that was at work. Its call's count of pending ones stays up:
  * the thread has the call. */
-static void cancel(struct turn_unsent *unsent, struct trace_ring *trace)
+static void cancel(struct transcode_unsent *unsent, struct trace_ring *trace)
 {
 	struct call *c = unsent->call;
 
@@ -430,15 +433,15 @@ static void cancel(struct turn_unsent *unsent, struct trace_ring *trace)
 	trace_put(trace, &unsent->record);
 }
 
-void turn_rescue(struct turn_worker *w, struct call *stuck,
-		 struct trace_ring *trace)
+void transcode_rescue(struct transcode_worker *w, struct call *stuck,
+		      struct trace_ring *trace)
 {
 	(void)pthread_mutex_lock(&w->lock);
 	CR_ASSERT(w->state == TURN_TAKEN);
 	if (stuck) {
-		w->overflow += turn_send_all(w); /* its own, too */
-		CR_ASSERT(turn_in_progress(w)->call == stuck);
-		cancel(turn_in_progress(w), trace);
+		w->overflow += transcode_send_all(w); /* its own, too */
+		CR_ASSERT(transcode_in_progress(w)->call == stuck);
+		cancel(transcode_in_progress(w), trace);
 	}
 	flush(w, trace);
 	(void)pthread_mutex_unlock(&w->lock);

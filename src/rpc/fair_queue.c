@@ -3,7 +3,7 @@
  * Peers take turns. How a message or a member of a batch is answered is
  * answer.c's.
  */
-#include "rpc/turns.h"
+#include "rpc/fair_queue.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct message {
 	char text[];
 };
 
-bool turns_idle(const struct peer *p)
+bool fair_queue_idle(const struct peer *p)
 {
 	return !p->batch.to && STAILQ_EMPTY(&p->waiting);
 }
@@ -46,7 +46,7 @@ static bool may_begin(const struct peer *p)
 /* It is heard again when nothing of it waits. */
 static void hold(struct peer *p)
 {
-	bool held = !turns_idle(p) || !may_begin(p);
+	bool held = !fair_queue_idle(p) || !may_begin(p);
 
 	if (p->held == held || p->left)
 		return;
@@ -60,7 +60,7 @@ static void line_up(struct peer *p)
 	struct rpc_server *s = p->server;
 	const struct timeval now = { 0, 0 };
 
-	if (p->in_turn || p->gone || turns_idle(p) ||
+	if (p->in_turn || p->gone || fair_queue_idle(p) ||
 	    (!p->batch.to && !may_begin(p)))
 		return;
 	/* a timer: an event made active would come before what can be read */
@@ -120,9 +120,9 @@ static struct message *next_waiting(struct peer *p)
 	return m;
 }
 
-void turns_take(struct peer *p, const char *text, size_t bytes)
+void fair_queue_take(struct peer *p, const char *text, size_t bytes)
 {
-	if (turns_idle(p) && may_begin(p))
+	if (fair_queue_idle(p) && may_begin(p))
 		begin(p, text, bytes);
 	else
 		keep(p, text, text ? bytes : 0);
@@ -187,14 +187,14 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
 	peers_reap(s);
 }
 
-void turns_reap_soon(struct rpc_server *s)
+void fair_queue_reap_soon(struct rpc_server *s)
 {
 	const struct timeval now = { 0, 0 };
 
 	(void)evtimer_add(s->turn, &now);
 }
 
-void turns_wake(struct peer *p)
+void fair_queue_wake(struct peer *p)
 {
 	if (p->gone)
 		return;
@@ -202,7 +202,7 @@ void turns_wake(struct peer *p)
 	hold(p);
 }
 
-void turns_drop(struct peer *p)
+void fair_queue_drop(struct peer *p)
 {
 	struct replies *to = p->batch.to;
 
@@ -217,14 +217,14 @@ void turns_drop(struct peer *p)
 	replies_settle(to);
 }
 
-int turns_open(struct rpc_server *s, struct cr_err *e)
+int fair_queue_open(struct rpc_server *s, struct cr_err *e)
 {
 	TAILQ_INIT(&s->turns);
 	s->turn = evtimer_new(s->cfg.base, on_turn, s);
 	return s->turn ? 0 : cr_fail(e, -ENOMEM, "out of memory for events");
 }
 
-void turns_close(struct rpc_server *s)
+void fair_queue_close(struct rpc_server *s)
 {
 	if (s->turn)
 		event_free(s->turn);

@@ -7,7 +7,7 @@
  * receiver give it work, so it stays so while that looks, and what workers have
  * written of it can be read and written here.
  */
-#include "media/relay_turn.h"
+#include "media/relay_handover.h"
 
 /* A step of the sender's timestamps is believed so far beyond the time that has
  * passed: packets may have come late before. */
@@ -77,22 +77,23 @@ static bool may_begin(struct relay *r, const struct rtp_packet *p)
 	return true;
 }
 
-enum relay_turn relay_turn_of(struct relay *r, const struct rtp_packet *p)
+enum relay_handover relay_handover_of(struct relay *r,
+				      const struct rtp_packet *p)
 {
 	/* acquire: the call is complete, and listens */
 	unsigned share = atomic_load_explicit(&r->share, memory_order_acquire);
 	bool on = atomic_load_explicit(&r->on, memory_order_relaxed);
 
 	if (on && __builtin_expect(share == RELAY_ALL, 1))
-		return RELAY_TURN_RELAY;
+		return RELAY_HANDOVER_RELAY;
 	if (on && share == RELAY_SOME)
 		be_one_stream(r);
 	if (on)
 		return share == RELAY_NONE || needs_call(r, p)
-			       ? RELAY_TURN_END
-			       : RELAY_TURN_RELAY;
-	return share != RELAY_NONE && may_begin(r, p) ? RELAY_TURN_BEGIN
-						      : RELAY_TURN_CALL;
+			       ? RELAY_HANDOVER_END
+			       : RELAY_HANDOVER_RELAY;
+	return share != RELAY_NONE && may_begin(r, p) ? RELAY_HANDOVER_BEGIN
+						      : RELAY_HANDOVER_CALL;
 }
 
 /* --- numbers --- */
@@ -123,8 +124,8 @@ static uint16_t follow(uint16_t seq, uint16_t last, bool fresh)
 {
 	int16_t step = (int16_t)(seq - last);
 
-	return !fresh && step > 0 && step <= RELAY_TURN_GAP ? (uint16_t)step
-							    : 1;
+	return !fresh && step > 0 && step <= RELAY_HANDOVER_GAP ? (uint16_t)step
+								: 1;
 }
 
 /* @p goes out @seq_step numbers and @step behind what was sent. */
@@ -138,7 +139,8 @@ static void number(struct relay *r, const struct rtp_packet *p,
 	r->ts_more = ts - p->ts;
 }
 
-void relay_turn_renumber(struct relay *r, const struct rtp_packet *p, cr_ns now)
+void relay_handover_renumber(struct relay *r, const struct rtp_packet *p,
+			     cr_ns now)
 {
 	const struct step step = { .passed = now - r->sent.at,
 				   .frame = relay_types(r)->period };
@@ -147,7 +149,7 @@ void relay_turn_renumber(struct relay *r, const struct rtp_packet *p, cr_ns now)
 		number(r, p, 1, &step);
 }
 
-void relay_turn_resume(struct relay *r, const struct rtp_packet *p)
+void relay_handover_resume(struct relay *r, const struct rtp_packet *p)
 {
 	uint32_t ssrc;
 
@@ -202,8 +204,8 @@ static void follow_call(struct relay *r, const struct rtp_packet *p, bool fresh,
 	number(r, p, follow(p->seq, (uint16_t)c->seen.ext, fresh), &step);
 }
 
-void relay_turn_begin(struct relay *r, const struct rtp_packet *p, bool fresh,
-		      cr_ns now)
+void relay_handover_begin(struct relay *r, const struct rtp_packet *p,
+			  bool fresh, cr_ns now)
 {
 	struct call *c = call_behind(r);
 
@@ -214,7 +216,7 @@ void relay_turn_begin(struct relay *r, const struct rtp_packet *p, bool fresh,
 	if (c->last.at)
 		follow_call(r, p, fresh, now);
 	else if (!c->after || fresh)
-		relay_turn_renumber(r, p, now);
+		relay_handover_renumber(r, p, now);
 	c->after = NULL;
 	if (call_receive_stage(c))
 		endpoint_wait(c->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
@@ -223,7 +225,7 @@ void relay_turn_begin(struct relay *r, const struct rtp_packet *p, bool fresh,
 	atomic_store_explicit(&r->on, true, memory_order_release);
 }
 
-void relay_turn_end(struct relay *r)
+void relay_handover_end(struct relay *r)
 {
 	struct call *c = call_behind(r);
 
@@ -262,8 +264,8 @@ static void resume(struct call *c, const struct relay *r, uint64_t ahead)
 	};
 }
 
-void relay_turn_join(struct call *c, const struct rtp_packet *p, bool fresh,
-		     cr_ns now)
+void relay_handover_join(struct call *c, const struct rtp_packet *p, bool fresh,
+			 cr_ns now)
 {
 	const struct relay *r = c->after;
 	uint16_t seq = (uint16_t)(p->seq + r->seq_more);

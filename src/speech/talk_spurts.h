@@ -9,8 +9,8 @@
  * Plain data: may be copied, needs no closing. A talker belongs to one thread
  * at a time.
  */
-#ifndef SPEECH_TURNS_H
-#define SPEECH_TURNS_H
+#ifndef SPEECH_TALK_SPURTS_H
+#define SPEECH_TALK_SPURTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ struct speech_span {
 	cr_ns least, most;
 };
 
-struct speech_turns {
+struct talk_spurts {
 	struct speech_span spurt, pause; /**< 10 ms or more              */
 	unsigned noise;			 /**< of the room, -dBov: 0..90  */
 };
@@ -33,7 +33,7 @@ struct speech_turns {
 #define SPEECH_BLOCK_MAX 480u
 
 struct speech_talker {
-	const struct speech_turns *turns;
+	const struct talk_spurts *turns;
 	struct speech_reader reader;
 	uint64_t random, room; /**< generators: of turns, of the noise       */
 	unsigned rms;	       /**< of the noise, in 1/256 of a sample's step */
@@ -50,7 +50,7 @@ struct speech_talker {
  * give the same samples. @turns and @corpus are borrowed.
  */
 void speech_talker_init(struct speech_talker *t,
-			const struct speech_turns *turns,
+			const struct talk_spurts *turns,
 			const struct speech_corpus *corpus, uint64_t seed,
 			uint64_t call);
 

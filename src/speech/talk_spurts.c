@@ -3,7 +3,7 @@
  * Turns, block by block of 10 ms. Whole numbers only: the same samples on every
  * machine.
  */
-#include "speech/turns.h"
+#include "speech/talk_spurts.h"
 
 #include <string.h>
 
@@ -110,7 +110,7 @@ static void fill(struct speech_talker *t)
 }
 
 void speech_talker_init(struct speech_talker *t,
-			const struct speech_turns *turns,
+			const struct talk_spurts *turns,
 			const struct speech_corpus *corpus, uint64_t seed,
 			uint64_t call)
 {

@@ -3,7 +3,7 @@
  * The frame of a turn: what it is, what comes of it, and the RTP headers of
  * that.
  */
-#include "media/turn_impl.h"
+#include "media/transcode_impl.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@
 
 /* Count a packet of @time that is not sent; false: it is. The quota comes
  * first: a party on hold, too, is transcoded no faster than it speaks. */
-static bool is_refused(const struct turn *t, cr_ns time)
+static bool is_refused(const struct transcode *t, cr_ns time)
 {
 	struct call *c = t->call;
 
@@ -37,23 +37,23 @@ static bool is_refused(const struct turn *t, cr_ns time)
 
 /* Put a packet of @time into the burst: its payload is behind room for the
  * header. The turn is in the codec. */
-static void post(struct turn *t, const struct rtp_header *header,
+static void post(struct transcode *t, const struct rtp_header *header,
 		 uint8_t *payload, size_t bytes, cr_ns time)
 {
-	struct turn_worker *w = t->worker;
+	struct transcode_worker *w = t->worker;
 	struct call *c = t->call;
-	struct turn_unsent *unsent;
+	struct transcode_unsent *unsent;
 	uint8_t *packet = payload - PIPELINE_HEADROOM;
 
 	t->coded = clock_now();
-	if (!turn_leave_codec(w))
+	if (!transcode_leave_codec(w))
 		return;
 	if (is_refused(t, time)) {
-		turn_enter_codec(w);
+		transcode_enter_codec(w);
 		return;
 	}
 	if (burst_full(&w->burst))
-		t->sending += turn_send_all(w);
+		t->sending += transcode_send_all(w);
 	if (c->cfg.tally)
 		rtcp_sent_rtp(c->cfg.tally, (uint32_t)bytes, header->ts,
 			      t->coded);
@@ -62,11 +62,11 @@ static void post(struct turn *t, const struct rtp_header *header,
 	(void)rtp_build(packet, header);
 	burst_put(&w->burst, c->fd >= 0 ? c->fd : w->fd, &c->to, w->nunsent,
 		  packet, PIPELINE_HEADROOM + bytes);
-	unsent = turn_in_progress(w);
+	unsent = transcode_in_progress(w);
 	unsent->packets++;
 	unsent->record.job.bytes_out =
 		(uint16_t)(unsent->record.job.bytes_out + bytes);
-	turn_enter_codec(w);
+	transcode_enter_codec(w);
 }
 
 /* Others have sent before: @ts is where what they said goes on. */
@@ -96,7 +96,7 @@ static struct rtp_header header_of(const struct call *c, uint8_t pt,
 /* Speech, or what stands for it. */
 static void emit(void *arg, const struct pipeline_packet *p)
 {
-	struct turn *t = arg;
+	struct transcode *t = arg;
 	struct call *c = t->call;
 	struct digits *digits;
 	struct rtp_header header;
@@ -120,7 +120,7 @@ static void emit(void *arg, const struct pipeline_packet *p)
 
 /* So much of the input is missing: that shows in the numbers of what follows,
  * but not of what was there before. */
-static void skip_numbers(struct turn *t, uint32_t units)
+static void skip_numbers(struct transcode *t, uint32_t units)
 {
 	struct call *c = t->call;
 
@@ -150,7 +150,7 @@ static void excuse_pauses(struct call *c, struct gap *gap)
 
 /* What is missing before the frame @in shows in the output's numbers, or is
  * concealed, but no more of it than anybody would believe. */
-static void bridge(struct turn *t, const struct pipeline_input *in)
+static void bridge(struct transcode *t, const struct pipeline_input *in)
 {
 	struct call *c = t->call;
 	const uint32_t clock = pipeline_input_clock(c->pipeline, c->meta.codec);
@@ -204,7 +204,8 @@ static struct digits_clocks event_clocks(const struct call *c)
 }
 
 /* Events on their way; nobody may want them any more. */
-static void post_events(struct turn *t, const struct telephone_event_burst *out)
+static void post_events(struct transcode *t,
+			const struct telephone_event_burst *out)
 {
 	struct call *c = t->call;
 	uint8_t *payload = t->worker->scratch.packet + PIPELINE_HEADROOM;
@@ -227,7 +228,7 @@ static void post_events(struct turn *t, const struct telephone_event_burst *out)
 	call_count(&c->count.events_out, out->n);
 }
 
-static void pass_event(struct turn *t, const struct pipeline_input *in)
+static void pass_event(struct transcode *t, const struct pipeline_input *in)
 {
 	struct call *c = t->call;
 	/* before the digits: who finds a clock finds them */
@@ -254,7 +255,7 @@ static void pass_event(struct turn *t, const struct pipeline_input *in)
 }
 
 /* Whichever of its frames comes first: others may have been dropped. */
-static void change_sender(struct turn *t)
+static void change_sender(struct transcode *t)
 {
 	struct call *c = t->call;
 	struct digits *digits = call_digits(c);
@@ -272,7 +273,7 @@ static void change_sender(struct turn *t)
 }
 
 /* Every frame tells the time, in case the ring has lost the ticks. */
-static void tick(struct turn *t, struct digits *digits)
+static void tick(struct transcode *t, struct digits *digits)
 {
 	struct telephone_event_burst out;
 
@@ -283,7 +284,7 @@ static void tick(struct turn *t, struct digits *digits)
 /* A pause is over with the speech that ends it; and where as many of its frames
  * are served in a row as could be given up, the overload is: then the party's
  * own background is heard again, however long it is silent. */
-static int run_resting(struct turn *t, const struct pipeline_input *in)
+static int run_resting(struct transcode *t, const struct pipeline_input *in)
 {
 	struct call *c = t->call;
 	struct pipeline_input heard = *in;
@@ -293,7 +294,7 @@ static int run_resting(struct turn *t, const struct pipeline_input *in)
 	return pipeline_run(c->pipeline, &t->worker->scratch, &heard, emit, t);
 }
 
-static int run_speech(struct turn *t, const struct pipeline_input *in,
+static int run_speech(struct transcode *t, const struct pipeline_input *in,
 		      bool expired)
 {
 	struct pipeline *p = t->call->pipeline;
@@ -308,7 +309,8 @@ static int run_speech(struct turn *t, const struct pipeline_input *in,
 	return pipeline_run(p, s, in, emit, t);
 }
 
-int turn_frame(struct turn *t, const struct pipeline_input *in, bool expired)
+int transcode_frame(struct transcode *t, const struct pipeline_input *in,
+		    bool expired)
 {
 	struct call *c = t->call;
 	struct pipeline_scratch *s = &t->worker->scratch;

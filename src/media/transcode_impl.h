@@ -3,16 +3,16 @@
  * What the files of a turn share: private to turn*.c.
  *
  *   turn.c        a worker's turns: what waits to be sent, is counted, traced
- *   turn_frame.c  what comes of one frame
+ *   transcode_frame.c  what comes of one frame
  */
-#ifndef MEDIA_TURN_IMPL_H
-#define MEDIA_TURN_IMPL_H
+#ifndef MEDIA_TRANSCODE_IMPL_H
+#define MEDIA_TRANSCODE_IMPL_H
 
-#include "media/turn.h"
+#include "media/transcode.h"
 
 /* The turn in progress. */
-struct turn {
-	struct turn_worker *worker;
+struct transcode {
+	struct transcode_worker *worker;
 	struct call *call;
 	cr_ns coded;   /* when the codec handed over its last packet */
 	cr_ns sending; /* time inside the socket, if the burst overflowed */
@@ -21,7 +21,8 @@ struct turn {
 
 /* What the turn in progress leaves to be sent. Its place is another one when
  * others have flushed while the codec was at work. */
-static inline struct turn_unsent *turn_in_progress(struct turn_worker *w)
+static inline struct transcode_unsent *transcode_in_progress(
+	struct transcode_worker *w)
 {
 	return &w->unsent[w->nunsent];
 }
@@ -39,10 +40,11 @@ static inline bool turn_is_numbered(const struct call *c)
 
 /* Send the burst; a packet's tag is its turn's place among the unsent. Returns
  * how long that took. Lock held. */
-cr_ns turn_send_all(struct turn_worker *w);
+cr_ns transcode_send_all(struct transcode_worker *w);
 
 /* Run the claimed frame of the turn's call, within the codec; put what comes of
  * it into the burst. 0, or negative: the packet is malformed. */
-int turn_frame(struct turn *t, const struct pipeline_input *in, bool expired);
+int transcode_frame(struct transcode *t, const struct pipeline_input *in,
+		    bool expired);
 
 #endif

@@ -17,8 +17,8 @@
  *
  * Private to src/rpc; the event base's thread.
  */
-#ifndef RPC_TURNS_H
-#define RPC_TURNS_H
+#ifndef RPC_FAIR_QUEUE_H
+#define RPC_FAIR_QUEUE_H
 
 #include "rpc/answer.h"
 
@@ -29,22 +29,22 @@ enum {
 };
 
 /** 0, or -ENOMEM with @e. */
-int turns_open(struct rpc_server *s, struct cr_err *e);
-void turns_close(struct rpc_server *s);
+int fair_queue_open(struct rpc_server *s, struct cr_err *e);
+void fair_queue_close(struct rpc_server *s);
 
 /** A whole message of @p; @text NULL: it was too long. May mark @p as gone. */
-void turns_take(struct peer *p, const char *text, size_t bytes);
+void fair_queue_take(struct peer *p, const char *text, size_t bytes);
 
 /** A reply to @p is there: what waited for that may go on. */
-void turns_wake(struct peer *p);
+void fair_queue_wake(struct peer *p);
 
 /** Has everything been run that @p has sent? */
-bool turns_idle(const struct peer *p);
+bool fair_queue_idle(const struct peer *p);
 
 /** Free those that have gone, though nothing is heard of any peer. */
-void turns_reap_soon(struct rpc_server *s);
+void fair_queue_reap_soon(struct rpc_server *s);
 
 /** Drop what @p has sent and has not been run. */
-void turns_drop(struct peer *p);
+void fair_queue_drop(struct peer *p);
 
 #endif

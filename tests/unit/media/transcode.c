@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "media/turn_cost.h"
-#include "turn_rig.h"
+#include "media/transcode_cost.h"
+#include "transcode_rig.h"
 
 /* What another program takes at every look. */
 static cr_ns thief;
@@ -44,7 +44,7 @@ static void sending_within_a_turn_is_its_calls_time(void **state)
 	for (int i = 0; i < TURNS; i++)
 		turn(&g);
 	assert_int_equal(g.w->nunsent, TURNS);
-	turn_flush(g.w);
+	transcode_flush(g.w);
 	assert_int_equal(g.c->count.send_failed, TURNS * FRAMES);
 	/* each turn's share is rounded down */
 	assert_in_range(beside_the_codec(g.c), 2 * TICK - TURNS, 2 * TICK);
@@ -61,17 +61,17 @@ static void packets_leave_while_a_codec_is_at_work(void **state)
 	turn(&g);
 	turn(&g);
 	assert_false(call_unposted(g.c));
-	turn_begin(g.w);
-	turn_enter_codec(g.w);
-	turn_flush_for(g.w, g.other);
+	transcode_begin(g.w);
+	transcode_enter_codec(g.w);
+	transcode_flush_for(g.w, g.other);
 	assert_true(call_unposted(g.c));
 	assert_int_equal(g.c->count.done, 2);
 	assert_int_equal(g.c->count.send_failed, 2 * FRAMES);
-	assert_true(turn_leave_codec(g.w)); /* and is none the wiser */
-	turn_end(g.w);
+	assert_true(transcode_leave_codec(g.w)); /* and is none the wiser */
+	transcode_end(g.w);
 	turn(&g);
 	assert_int_equal(g.w->nunsent, 1);
-	turn_flush(g.w);
+	transcode_flush(g.w);
 	assert_int_equal(g.c->count.done, 3);
 	rig_close(&g);
 }
@@ -83,17 +83,17 @@ static void without_batching_every_turn_sends(void **state)
 	(void)state;
 	rig_open(&g);
 	turn(&g);
-	turn_batching(g.w, false, g.other); /* what waits leaves */
+	transcode_batching(g.w, false, g.other); /* what waits leaves */
 	assert_true(call_unposted(g.c));
 	for (unsigned i = 2; i <= 4; i++) {
 		turn(&g);
 		assert_true(call_unposted(g.c));
 		assert_int_equal(g.c->count.done, i);
 	}
-	turn_batching(g.w, true, g.other);
+	transcode_batching(g.w, true, g.other);
 	turn(&g);
 	assert_false(call_unposted(g.c));
-	turn_flush(g.w);
+	transcode_flush(g.w);
 	rig_close(&g);
 }
 
@@ -104,15 +104,15 @@ static void packets_are_taken_from_a_codec_alone(void **state)
 	(void)state;
 	rig_open(&g);
 	turn(&g);
-	assert_false(turn_take(g.w)); /* between turns */
-	turn_begin(g.w);
-	assert_false(turn_take(g.w)); /* at the packets */
-	turn_enter_codec(g.w);
-	assert_true(turn_take(g.w));
-	assert_false(turn_take(g.w)); /* once */
-	turn_rescue(g.w, NULL, g.other);
+	assert_false(transcode_take(g.w)); /* between turns */
+	transcode_begin(g.w);
+	assert_false(transcode_take(g.w)); /* at the packets */
+	transcode_enter_codec(g.w);
+	assert_true(transcode_take(g.w));
+	assert_false(transcode_take(g.w)); /* once */
+	transcode_rescue(g.w, NULL, g.other);
 	assert_int_equal(g.c->count.done, 1);
-	assert_false(turn_leave_codec(g.w));
+	assert_false(transcode_leave_codec(g.w));
 	rig_close(&g);
 }
 
@@ -136,7 +136,7 @@ static void what_is_shed_takes_no_time_from_what_is_served(void **state)
 	assert_true(call_peek(t, &job));
 	assert_int_equal(job.eligible, CR_SEC + period);
 	assert_true(call_claim(t, job.seq));
-	turn_shed(g.other, g.c, &job, CR_OUT_EXPIRED, 2 * CR_SEC);
+	transcode_shed(g.other, g.c, &job, CR_OUT_EXPIRED, 2 * CR_SEC);
 	assert_true(call_peek(t, &job));
 	assert_int_equal(job.eligible, CR_SEC + period);
 	assert_int_equal(job.deadline, CR_SEC + 2 * period);
@@ -155,7 +155,7 @@ static unsigned metered(struct rig *g, unsigned turns, unsigned *seen,
 		unsigned some;
 
 		turn(g);
-		turn_flush(g->w);
+		transcode_flush(g->w);
 		some = recent_take(&g->c->cost, seen, ns);
 		for (unsigned k = 0; k < some; k++)
 			sum += ns[k];
@@ -174,7 +174,7 @@ static void a_busy_neighbour_makes_no_frame_dearer(void **state)
 	(void)state;
 	rig_open(&g);
 	assert_int_equal(metered(&g, 100, &seen, &alone), 100);
-	assert_in_range(alone, 1, TURN_COST_PICK + 20 * TICK);
+	assert_in_range(alone, 1, TRANSCODE_COST_PICK + 20 * TICK);
 	thief = 3 * CR_MS;
 	assert_int_equal(metered(&g, 100, &seen, &beside), 100);
 	thief = 0;
@@ -193,9 +193,10 @@ static void later_frames_are_metered_now_and_then(void **state)
 
 	(void)state;
 	rig_open(&g);
-	assert_int_equal(metered(&g, TURN_COST_FIRST, &seen, &mean),
-			 TURN_COST_FIRST);
-	assert_int_equal(metered(&g, 10 * TURN_COST_EVERY, &seen, &mean), 10);
+	assert_int_equal(metered(&g, TRANSCODE_COST_FIRST, &seen, &mean),
+			 TRANSCODE_COST_FIRST);
+	assert_int_equal(metered(&g, 10 * TRANSCODE_COST_EVERY, &seen, &mean),
+			 10);
 	rig_close(&g);
 }
 
@@ -206,13 +207,13 @@ static unsigned metered_in_a_row(struct rig *g, unsigned turns, unsigned *seen)
 
 	for (unsigned i = 0; i < turns; i++)
 		turn(g);
-	turn_flush_for(g->w, g->other);
+	transcode_flush_for(g->w, g->other);
 	return recent_take(&g->c->cost, seen, ns);
 }
 
 static void another_call(struct rig *g)
 {
-	(void)turn_row_next(&g->w->row, g->c->cfg.id + 1);
+	(void)transcode_row_next(&g->w->row, g->c->cfg.id + 1);
 }
 
 static void of_a_row_the_first_frame_is_metered(void **state)
@@ -228,11 +229,12 @@ static void of_a_row_the_first_frame_is_metered(void **state)
 		another_call(&g);
 		assert_int_equal(metered_in_a_row(&g, 5, &seen), 1);
 	}
-	turn_flush(g.w); /* nothing to do */
+	transcode_flush(g.w); /* nothing to do */
 	assert_int_equal(metered_in_a_row(&g, 5, &seen), 5);
 	/* alone at its worker it costs what it costs there */
 	another_call(&g);
-	assert_int_equal(metered_in_a_row(&g, TURN_COST_ROW + 3, &seen), 1 + 3);
+	assert_int_equal(metered_in_a_row(&g, TRANSCODE_COST_ROW + 3, &seen),
+			 1 + 3);
 	rig_close(&g);
 }
 
@@ -243,7 +245,7 @@ static void *flush_for(void *arg)
 {
 	struct rig *g = arg;
 
-	turn_flush_for(g->w, g->other);
+	transcode_flush_for(g->w, g->other);
 	return NULL;
 }
 

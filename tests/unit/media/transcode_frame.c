@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "turn_rig.h"
+#include "transcode_rig.h"
 
 /* A digit begins, and neither its end nor its ticks ever reach a worker, for
  * the ring was full: speech is heard again when it has timed out. */
@@ -36,7 +36,7 @@ static void a_digit_ends_without_its_ticks(void **state)
 		g.c->meta.arrival += FRAMES * 20 * CR_MS;
 		turn(&g);
 	}
-	turn_flush(g.w);
+	transcode_flush(g.w);
 	assert_int_equal(g.c->count.events_out, 1 + 3);
 	/* 300 ms, of 600 */
 	assert_in_range(g.c->count.muted, 4 * FRAMES, 6 * FRAMES);
@@ -263,13 +263,13 @@ static void what_is_too_much_costs_no_codec_time(void **state)
 			g.c->meta.rtp_seq += 3;
 			turn(&g);
 		}
-		turn_flush(g.w);
+		transcode_flush(g.w);
 		assert_int_equal(coded, before);
 		assert_int_equal(g.c->count.excess, FRAMES_SENT - SENT + 100);
 		assert_int_equal(g.c->count.done, FRAMES_SENT / FRAMES + 100);
 		g.c->meta.arrival += 20 * CR_MS;
 		turn(&g);
-		turn_flush(g.w);
+		transcode_flush(g.w);
 		assert_true(coded > before);
 		rig_close(&g);
 	}
@@ -287,5 +287,6 @@ int main(void)
 		cmocka_unit_test(what_is_too_much_costs_no_codec_time),
 	};
 
-	return cmocka_run_group_tests_name("turn_frame", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("transcode_frame", tests, NULL,
+					   NULL);
 }

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "turn_rig.h"
+#include "transcode_rig.h"
 
 /* Drop the oldest frame, in a @pause or in speech. */
 static void rig_drop(struct rig *g, enum cr_outcome why, bool pause)
@@ -16,7 +16,7 @@ static void rig_drop(struct rig *g, enum cr_outcome why, bool pause)
 	assert_true(call_peek(t, &job));
 	assert_true(call_claim(t, job.seq));
 	g->c->shed.pause = pause;
-	turn_shed(g->w->trace, g->c, &job, why, job.arrival);
+	transcode_shed(g->w->trace, g->c, &job, why, job.arrival);
 }
 
 static void rig_shed(struct rig *g, bool pause)
@@ -373,5 +373,5 @@ int main(void)
 		cmocka_unit_test(noise_ends_with_the_overload),
 	};
 
-	return cmocka_run_group_tests_name("turn_shed", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("transcode_shed", tests, NULL, NULL);
 }
