@@ -15,7 +15,7 @@ void be_server_curve(struct be_server *s, const struct residual *r, cr_ns smax,
 		curve_line_from_origin(&e, least, &s->curve);
 		return;
 	case BE_LINE:
-		curve_line(&e, &s->wish, &s->curve);
+		curve_line(&e, &s->request, &s->curve);
 		return;
 	case BE_TWO_LINE:
 	case BE_TWO_LINE_APPROX:

@@ -81,7 +81,7 @@ struct be_undo {
 /** Zero, with a rule, is a server that has promised nothing. */
 struct be_server {
 	enum be_rule rule;
-	struct curve_wish wish; /**< of the rule line */
+	struct curve_request request; /**< of the rule line */
 	struct curve curve;
 	bool busy;   /**< it has promised something since it was reset       */
 	cr_ns since; /**< all work promised */

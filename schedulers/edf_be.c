@@ -111,8 +111,8 @@ static int served_rq_init(struct cr_rq *rq)
 	const struct served_opts *o = CR_OPTS(rq, struct served_opts);
 
 	e->server.rule = (enum be_rule)o->rule;
-	e->server.wish.begin = o->begin;
-	e->server.wish.slope = o->slope * CURVE_ONE / CR_PPM;
+	e->server.request.begin = o->begin;
+	e->server.request.slope = o->slope * CURVE_ONE / CR_PPM;
 	e->waiting.rule = (enum be_queue_rule)o->queue;
 	return 0;
 }

@@ -315,13 +315,13 @@ static cr_ns begin_of(const struct curve *e)
 }
 
 /* Where they meet is no job: nothing is left out. */
-void curve_line(const struct curve *e, const struct curve_wish *wish,
+void curve_line(const struct curve *e, const struct curve_request *request,
 		struct curve *line)
 {
-	steepest(e, cr_ns_max(wish->begin, e->n ? begin_of(e) : 0), 1, line);
-	if (line->n && wish->slope)
+	steepest(e, cr_ns_max(request->begin, e->n ? begin_of(e) : 0), 1, line);
+	if (line->n && request->slope)
 		line->piece[0].slope =
-			cr_ns_min(line->piece[0].slope, wish->slope);
+			cr_ns_min(line->piece[0].slope, request->slope);
 }
 
 /* Where the line of the last slope below @e meets the axis. */
@@ -352,7 +352,7 @@ static void append(struct curve *lines, cr_ns foot, int64_t slope)
 
 void curve_two_lines(const struct curve *e, cr_ns least, struct curve *lines)
 {
-	static const struct curve_wish steepest_of_all = { 0, 0 };
+	static const struct curve_request steepest_of_all = { 0, 0 };
 	struct curve line;
 	int64_t first, last;
 

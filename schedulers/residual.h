@@ -92,13 +92,13 @@ void curve_line_from_origin(const struct curve *e, cr_ns least,
 			    struct curve *line);
 
 /** A line that somebody asked for. Zero is the steepest that there is. */
-struct curve_wish {
+struct curve_request {
 	cr_ns begin;   /**< where it leaves 0, but not before @e does */
 	int64_t slope; /**< 0, and more than is below @e: the steepest there */
 };
 
 /** The line below @e that comes next to @wish. */
-void curve_line(const struct curve *e, const struct curve_wish *wish,
+void curve_line(const struct curve *e, const struct curve_request *request,
 		struct curve *line);
 
 /** The line through the origin, then a steeper one: that of the slope that @e

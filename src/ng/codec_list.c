@@ -224,10 +224,10 @@ static bool is_used(const struct offer *o, unsigned pt)
 }
 
 /* A payload type that nobody has; -1: there is none left. */
-static int free_type(const struct offer *o, int wish)
+static int free_type(const struct offer *o, int request)
 {
-	if (wish >= 0 && !is_used(o, (unsigned)wish))
-		return wish;
+	if (request >= 0 && !is_used(o, (unsigned)request))
+		return request;
 	for (int pt = DYNAMIC_FIRST; pt < TYPES; pt++)
 		if (!is_used(o, (unsigned)pt))
 			return pt;
@@ -249,7 +249,7 @@ static bool is_spoken(const struct offer *o, const struct sdp_format *f)
 
 /* What has been spoken has the number that it had. */
 static struct codec_item *add_format(struct offer *o, struct sdp_format *f,
-				     int wish)
+				     int request)
 {
 	struct codec_item *i;
 	int pt = -1;
@@ -258,7 +258,7 @@ static struct codec_item *add_format(struct offer *o, struct sdp_format *f,
 	    !is_used(o, o->spoken->pt))
 		pt = o->spoken->pt;
 	if (pt < 0)
-		pt = free_type(o, wish);
+		pt = free_type(o, request);
 	if (pt < 0)
 		return NULL;
 	f->pt = (uint8_t)pt;
@@ -273,13 +273,13 @@ static enum codec_unmet add_codec(struct offer *o, const struct codec_spec *s)
 {
 	struct codec_item *i;
 	struct sdp_format f;
-	int wish;
+	int request;
 
-	if (!o->can->resolve(s, &f, &wish))
+	if (!o->can->resolve(s, &f, &request))
 		return CODEC_LACKING;
 	if (!has_source(o))
 		return CODEC_NO_SOURCE;
-	i = add_format(o, &f, wish);
+	i = add_format(o, &f, request);
 	if (!i)
 		return CODEC_NO_TYPE;
 	i->bit_rate = s->bit_rate;

@@ -273,7 +273,7 @@ static int read_address(const char *text, struct sockaddr_storage *to,
 }
 
 /* Who may ask at @at: @wish, or (NULL) who is at loopback, as it is then. */
-static int choose_acl(struct networks *to, const struct networks *wish,
+static int choose_acl(struct networks *to, const struct networks *request,
 		      const struct sockaddr_storage *at, struct cr_err *e)
 {
 	struct networks local;
@@ -281,11 +281,11 @@ static int choose_acl(struct networks *to, const struct networks *wish,
 
 	if (rc)
 		return rc;
-	if (!wish && !networks_has(&local, at))
+	if (!request && !networks_has(&local, at))
 		return cr_fail(e, -EINVAL,
 			       "NG has no password: at an address that is not "
 			       "loopback, say who may ask (--ng-allow)");
-	*to = wish ? *wish : local;
+	*to = request ? *request : local;
 	return 0;
 }
 

@@ -86,7 +86,7 @@ static int open_offerers_endpoint(struct offering *o, unsigned i,
 {
 	const struct ng_request *r = o->w->request;
 	const char *wanted = wanted_interface(o, 0);
-	const struct ng_endpoint_wish wish = {
+	const struct ng_endpoint_request request = {
 		.interface = wanted ? wanted : usual_interface(o, o->by),
 		.address = ng_terms_address(l, &r->host),
 		.rtcp = ng_terms_rtcp_address(l, &r->host),
@@ -94,7 +94,7 @@ static int open_offerers_endpoint(struct offering *o, unsigned i,
 	};
 
 	return ng_endpoint_open(o->w->service->node,
-				&o->d->side[o->by]->endpoint[i], &wish, e);
+				&o->d->side[o->by]->endpoint[i], &request, e);
 }
 
 static int open_others_endpoint(struct offering *o, unsigned i,
@@ -106,21 +106,22 @@ static int open_others_endpoint(struct offering *o, unsigned i,
 	const char *usual = usual_interface(o, !o->by);
 	struct sockaddr_storage local;
 	const char *wanted = wanted_interface(o, 1);
-	struct ng_endpoint_wish wish = {
+	struct ng_endpoint_request request = {
 		.interface = wanted ? wanted : usual,
 		.family = r->family,
 		.learn = -1,
 	};
 
 	(void)l;
-	if (!wish.interface && !wish.family) { /* as towards who offers */
+	if (!request.interface && !request.family) { /* as towards who offers */
 		if (!r->interface[1])
-			wish.interface = ng_endpoint_interface(sv->node, near);
+			request.interface =
+				ng_endpoint_interface(sv->node, near);
 		if (ng_endpoint_local(sv->node, near, &local))
-			wish.family = local.ss_family;
+			request.family = local.ss_family;
 	}
 	return ng_endpoint_open(sv->node, &o->d->side[!o->by]->endpoint[i],
-				&wish, e);
+				&request, e);
 }
 
 /* --- codecs --- */
@@ -213,19 +214,19 @@ static int pass_on(struct offering *o, unsigned i, const struct sdp_line *l,
 	const struct ng_request *r = o->w->request;
 	const struct ng_endpoint *far = &o->d->side[!o->by]->endpoint[i];
 	struct sdp_line_out *out = &o->text.line[i];
-	unsigned wish = wished_ptime(o, i);
+	unsigned request = wished_ptime(o, i);
 
 	o->stream[i].mux = mux_of(r, l, far);
 	*out = (struct sdp_line_out){
 		.proto = r->proto ? r->proto : l->proto,
 		.mux = o->stream[i].mux & NG_MUX_FAR,
 		.mode = ng_terms_mode(l),
-		.ptime = wish ? wish : l->ptime,
+		.ptime = request ? request : l->ptime,
 		.formats = o->text.format[i],
 		.nformats = codec_shown(o->list[i], o->text.format[i]),
 	};
 	out->maxptime = l->maxptime >= out->ptime ? l->maxptime : 0;
-	o->stream[i].ptime = wish;
+	o->stream[i].ptime = request;
 	o->stream[i].ptime_told = out->ptime;
 	o->stream[i].ptime_back = r->ptime_reverse;
 	if (!ng_endpoint_local(o->w->service->node, far, &out->rtp))

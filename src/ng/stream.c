@@ -23,7 +23,7 @@ static const struct party_request nothing = {
 /* --- endpoints --- */
 
 int ng_endpoint_open(struct node *n, struct ng_endpoint *l,
-		     const struct ng_endpoint_wish *w, struct cr_err *e)
+		     const struct ng_endpoint_request *w, struct cr_err *e)
 {
 	struct party_request r = nothing;
 	struct party *p;

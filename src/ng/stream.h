@@ -19,7 +19,7 @@
 struct node;
 
 /** Where an endpoint is to be, and towards whom. */
-struct ng_endpoint_wish {
+struct ng_endpoint_request {
 	const char *interface; /**< NULL: any of the family */
 	int family;	       /**< AF_INET, AF_INET6; 0: as the address */
 	struct sockaddr_storage address; /**< no family: not known  */
@@ -29,7 +29,7 @@ struct ng_endpoint_wish {
 
 /** Open @l, unless it is. 0; or as party_open(), with @e. */
 int ng_endpoint_open(struct node *n, struct ng_endpoint *l,
-		     const struct ng_endpoint_wish *w, struct cr_err *e);
+		     const struct ng_endpoint_request *w, struct cr_err *e);
 /** Its party has agreed that RTCP goes where RTP does (RFC 5761), or not. */
 void ng_endpoint_mux(struct node *n, struct ng_endpoint *l, bool mux);
 /** Close it, and end the conversation that has it. */

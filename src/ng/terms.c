@@ -78,16 +78,17 @@ static cr_ns longest(const struct call_side_request *side, unsigned most)
 static cr_ns its_packet_time(const struct call_side_request *side,
 			     const struct ng_terms *t)
 {
-	unsigned wish = t->ptime ? t->ptime : t->line->ptime;
+	unsigned request = t->ptime ? t->ptime : t->line->ptime;
 	unsigned comes = t->comes ? t->comes : USUAL;
 	unsigned most = t->line->maxptime;
 
 	if (!codec_map_abilities.able(&t->choice->speech))
 		return 0; /* it is passed on */
-	if (!wish && !most && t->apart)
-		wish = USUAL;
-	return most && (wish ? wish : comes) > most ? longest(side, most)
-						    : packet_time(side, wish);
+	if (!request && !most && t->apart)
+		request = USUAL;
+	return most && (request ? request : comes) > most
+		       ? longest(side, most)
+		       : packet_time(side, request);
 }
 
 static bool has_type(const struct party_change *to, int pt)

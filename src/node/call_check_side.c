@@ -72,11 +72,11 @@ static int check_rate(unsigned *out, const struct cr_codec *codec,
 }
 
 /* The best of @set that is not better than @wish; the least one if all are. */
-static unsigned best_mode(unsigned set, unsigned wish)
+static unsigned best_mode(unsigned set, unsigned request)
 {
-	while (wish && !(set >> wish & 1u))
-		wish--;
-	return set >> wish & 1u ? wish : (unsigned)__builtin_ctz(set);
+	while (request && !(set >> request & 1u))
+		request--;
+	return set >> request & 1u ? request : (unsigned)__builtin_ctz(set);
 }
 
 int call_check_in_set(const struct pipeline_side *s, unsigned set,

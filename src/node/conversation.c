@@ -133,7 +133,7 @@ static struct conversation *conversation_new(
 	}
 	c->id = ++n->last_conversation;
 	c->node = n;
-	c->wish = r->relay;
+	c->request = r->relay;
 	RB_INSERT(conversation_tree, &n->conversations, c);
 	return c;
 }

@@ -40,7 +40,7 @@ static int plan_change(const struct conversation *c,
 		       const struct party_terms to[2],
 		       struct conversation_plan *plan, struct cr_err *e)
 {
-	struct conversation_request r = { .relay = c->wish };
+	struct conversation_request r = { .relay = c->request };
 	struct call_cfg stream[2];
 	int err;
 

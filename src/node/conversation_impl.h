@@ -18,7 +18,7 @@ struct conversation {
 	struct node *node;
 	struct party *party[2];
 	struct node_call *stream[2]; /**< NULL: has not begun, or has gone */
-	int wish;		     /**< enum relay_wish                  */
+	int request;		     /**< enum relay_request                  */
 	char *label;		     /**< owned, or NULL                   */
 	char *tag[2];		     /**< of its parties; the same         */
 	unsigned line;		     /**< of their descriptions; 0: none   */

@@ -76,15 +76,15 @@ struct party_change {
 };
 
 /** Whether packets are passed on as they are where no codec is needed. */
-enum relay_wish { RELAY_AUTO, RELAY_NEVER };
+enum relay_request { RELAY_AUTO, RELAY_NEVER };
 /** Their names. */
-#define RELAY_WISH_NAMES "auto", "never", NULL
+#define RELAY_REQUEST_NAMES "auto", "never", NULL
 
 struct conversation_request {
 	struct party_request party[2];
 	cr_ns ptime; /**< as call_request's */
 	struct task_terms terms;
-	int relay; /**< enum relay_wish       */
+	int relay; /**< enum relay_request       */
 	/** Whose it is, for queries and records; NULL: nobody said. */
 	const char *label;
 	bool keep; /**< belongs to no session */

@@ -210,29 +210,31 @@ static const char *names(const struct interfaces *i, char *buf, size_t size)
 	return buf;
 }
 
-int interfaces_choose(struct interfaces *i, const struct interface_wish *wish,
+int interfaces_choose(struct interfaces *i,
+		      const struct interface_request *request,
 		      struct interface **out, struct cr_err *e)
 {
-	const sa_family_t family = wish->to.ss_family;
-	const struct interface *found = find(i, wish->name, family);
+	const sa_family_t family = request->to.ss_family;
+	const struct interface *found = find(i, request->name, family);
 	char all[200];
 
 	if (found) {
 		*out = &i->one[found - i->one];
 		return 0;
 	}
-	if (!wish->name)
+	if (!request->name)
 		return cr_fail(e, -EINVAL,
 			       "%s: this node has no %s address for calls "
 			       "(--interface)",
-			       wish->to_path, family_name(family));
-	if (find(i, wish->name, 0))
-		return cr_fail(e, -EINVAL,
-			       "%s: the interface %.40s has no %s address",
-			       wish->to_path, wish->name, family_name(family));
+			       request->to_path, family_name(family));
+	if (find(i, request->name, 0))
+		return cr_fail(
+			e, -EINVAL, "%s: the interface %.40s has no %s address",
+			request->to_path, request->name, family_name(family));
 	return cr_fail(e, -EINVAL,
 		       "%sinterface: there is none called %.40s; there are: %s",
-		       wish->path, wish->name, names(i, all, sizeof(all)));
+		       request->path, request->name,
+		       names(i, all, sizeof(all)));
 }
 
 /* --- where to --- */

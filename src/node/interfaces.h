@@ -62,7 +62,7 @@ int interfaces_open(struct interfaces *to, const struct interface_cfg *cfg,
 void interfaces_close(struct interfaces *i);
 
 /** Which one somebody wants. */
-struct interface_wish {
+struct interface_request {
 	const char *name; /**< NULL: any */
 	struct sockaddr_storage to;
 	/** For messages: what stands before the member "interface" of the
@@ -72,7 +72,8 @@ struct interface_wish {
 
 /** The one that @wish names and that can send to its address; the first of
  * several. 0, or -EINVAL with @e. */
-int interfaces_choose(struct interfaces *i, const struct interface_wish *wish,
+int interfaces_choose(struct interfaces *i,
+		      const struct interface_request *request,
 		      struct interface **out, struct cr_err *e);
 
 /** May packets be sent from the interface @from to @to, by @s (rtp/send_to.h)?

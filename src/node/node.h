@@ -186,7 +186,7 @@ int node_cost_wait(struct node *n, struct node_cost_wait *w, struct cr_err *e);
 void node_cost_forget(struct node *n, struct node_cost_wait *w);
 
 /** Where a call's packets are to come to. */
-struct node_port_wish {
+struct node_port_request {
 	bool own; /**< a port of its own; false: the shared one */
 	const char
 		*interface; /**< name of its interface; NULL: any that fits */
@@ -202,7 +202,7 @@ struct node_port_wish {
  * known without: nobody knows yet what it costs, see node_cost_wait().
  */
 int node_call_start(struct node *n, struct call_cfg *cfg,
-		    const struct node_port_wish *port, struct node_call **nc,
+		    const struct node_port_request *port, struct node_call **nc,
 		    struct cr_err *e);
 
 /**

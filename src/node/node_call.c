@@ -357,13 +357,13 @@ static int begin(struct node *n, struct call_cfg *cfg,
 }
 
 int node_call_start(struct node *n, struct call_cfg *cfg,
-		    const struct node_port_wish *port, struct node_call **out,
-		    struct cr_err *e)
+		    const struct node_port_request *port,
+		    struct node_call **out, struct cr_err *e)
 {
-	const struct interface_wish wish = { .name = port->interface,
-					     .to = cfg->to,
-					     .path = "",
-					     .to_path = "out.address" };
+	const struct interface_request request = { .name = port->interface,
+						   .to = cfg->to,
+						   .path = "",
+						   .to_path = "out.address" };
 	const struct interface_cfg shared = { .local = n->cfg.rtp,
 					      .advertised =
 						      n->cfg.rtp_advertised };
@@ -371,7 +371,7 @@ int node_call_start(struct node *n, struct call_cfg *cfg,
 	int err = refuse_first(n, cfg, port->own, e);
 
 	if (!err && port->own)
-		err = interfaces_choose(&n->interfaces, &wish, &own.at, e);
+		err = interfaces_choose(&n->interfaces, &request, &own.at, e);
 	if (!err)
 		err = interface_may_send(port->own ? &own.at->cfg : &shared,
 					 n->cfg.send_to, &cfg->to,

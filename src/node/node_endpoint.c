@@ -84,9 +84,9 @@ static int join(struct node *n, struct endpoint *l, struct cr_err *e)
 }
 
 static int open_rtcp(struct node_endpoint *l,
-		     const struct endpoint_rtcp_cfg *wish, struct cr_err *e)
+		     const struct endpoint_rtcp_cfg *request, struct cr_err *e)
 {
-	struct endpoint_rtcp_cfg cfg = *wish;
+	struct endpoint_rtcp_cfg cfg = *request;
 
 	cfg.fd = l->ports.rtcp;
 	cfg.interval = l->node->cfg.rtcp_interval ? l->node->cfg.rtcp_interval

@@ -93,7 +93,7 @@ static sa_family_t family_of(const struct party_request *r)
 static int open_endpoint(struct party *p, const struct party_request *r,
 			 const struct party_names *names, struct cr_err *e)
 {
-	struct interface_wish wish = {
+	struct interface_request request = {
 		.name = r->interface,
 		.to = r->address,
 		.path = names->path,
@@ -116,14 +116,14 @@ static int open_endpoint(struct party *p, const struct party_request *r,
 
 	memcpy(said.also, r->also, sizeof(said.also));
 	if (!r->address.ss_family)
-		wish.to.ss_family = family_of(r);
+		request.to.ss_family = family_of(r);
 	if (!err)
 		err = check_rtcp_address(&r->rtcp_address, &r->address, names,
 					 e);
 	if (!err)
 		err = party_codecs_take(&p->codecs, &said, names->path, e);
 	if (!err)
-		err = interfaces_choose(&p->node->interfaces, &wish, &at, e);
+		err = interfaces_choose(&p->node->interfaces, &request, &at, e);
 	if (!err)
 		err = check_places(p->node, &at->cfg, &r->address,
 				   &r->rtcp_address, names, e);

@@ -38,30 +38,32 @@ static unsigned per(unsigned n, unsigned each)
 /* CPUs that a receiver may have without taking a worker's: those that --pin
  * leaves. */
 static void unpinned(const struct topology *t,
-		     const struct placement_wish *wish, struct topology *rest)
+		     const struct placement_request *request,
+		     struct topology *rest)
 {
 	rest->count = 0;
 	for (unsigned i = 0; i < t->count; i++)
-		if (!wish->pin || !cpu_list_has(wish->pin, t->cpu[i].cpu))
+		if (!request->pin || !cpu_list_has(request->pin, t->cpu[i].cpu))
 			rest->cpu[rest->count++] = t->cpu[i];
 	rest->caches = t->caches;
 	rest->cores = t->cores;
 }
 
-static unsigned count_receivers(const struct placement_wish *wish,
+static unsigned count_receivers(const struct placement_request *request,
 				const struct topology *rest)
 {
 	unsigned n;
 
-	if (wish->receivers)
-		return wish->receivers;
-	if (wish->rx)
-		return least(wish->rx->count, NODE_RECEIVERS_MAX);
-	if (wish->pin)
-		n = least(per(wish->pin->count, SERVED), rest->count);
-	else if (wish->workers)
-		n = least(per(wish->workers, SERVED),
-			  most(rest->count, wish->workers) - wish->workers);
+	if (request->receivers)
+		return request->receivers;
+	if (request->rx)
+		return least(request->rx->count, NODE_RECEIVERS_MAX);
+	if (request->pin)
+		n = least(per(request->pin->count, SERVED), rest->count);
+	else if (request->workers)
+		n = least(per(request->workers, SERVED),
+			  most(rest->count, request->workers) -
+				  request->workers);
 	else
 		n = per(rest->count, SERVED + 1);
 	return most(1, least(n, NODE_RECEIVERS_MAX));
@@ -122,12 +124,12 @@ static void spread(const struct topology *rest, unsigned n,
 /* The CPUs that are the receivers': never more than half, unless all others are
  * the workers' by --pin. With one CPU they are in nobody's way. */
 static void choose_rx(const struct topology *t,
-		      const struct placement_wish *wish,
+		      const struct placement_request *request,
 		      const struct topology *rest, unsigned receivers,
 		      struct cpu_list *rx)
 {
-	if (wish->rx) {
-		*rx = *wish->rx;
+	if (request->rx) {
+		*rx = *request->rx;
 		return;
 	}
 	rx->count = 0;
@@ -137,25 +139,25 @@ static void choose_rx(const struct topology *t,
 		rx->cpu[rx->count++] = t->cpu[0].cpu;
 		return;
 	}
-	spread(rest, least(receivers, wish->pin ? rest->count : t->count / 2),
-	       rx);
+	spread(rest,
+	       least(receivers, request->pin ? rest->count : t->count / 2), rx);
 }
 
 /* --- workers --- */
 
 static int choose_pinned(struct placement *p, const struct topology *t,
-			 const struct placement_wish *wish,
+			 const struct placement_request *request,
 			 const struct cpu_list *rx, struct placement_fault *f)
 {
-	if (wish->pin)
-		p->pin = *wish->pin;
+	if (request->pin)
+		p->pin = *request->pin;
 	else
 		for (unsigned i = 0; i < t->count; i++)
 			if (!cpu_list_has(rx, t->cpu[i].cpu))
 				p->pin.cpu[p->pin.count++] = t->cpu[i].cpu;
 	if (!p->pin.count) /* the receivers have all */
 		p->pin.cpu[p->pin.count++] = t->cpu[0].cpu;
-	p->workers = wish->workers ? wish->workers : p->pin.count;
+	p->workers = request->workers ? request->workers : p->pin.count;
 	if (p->workers > p->pin.count) {
 		f->option = "workers";
 		return cr_fail(&f->why, -EINVAL,
@@ -167,13 +169,13 @@ static int choose_pinned(struct placement *p, const struct topology *t,
 }
 
 static int choose_workers(struct placement *p, const struct topology *t,
-			  const struct placement_wish *wish,
+			  const struct placement_request *request,
 			  const struct cpu_list *rx, struct placement_fault *f)
 {
-	if (!wish->pin_none)
-		return choose_pinned(p, t, wish, rx, f);
-	p->workers = wish->workers
-			     ? wish->workers
+	if (!request->pin_none)
+		return choose_pinned(p, t, request, rx, f);
+	p->workers = request->workers
+			     ? request->workers
 			     : most(t->count - least(rx->count, t->count), 1);
 	return 0;
 }
@@ -256,37 +258,38 @@ static int choose_queues(struct placement *p, const struct topology *t,
 }
 
 /* CPUs of --pin beyond the number of workers are none of theirs. */
-static void cut_pin(struct placement_wish *wish, struct cpu_list *pin)
+static void cut_pin(struct placement_request *request, struct cpu_list *pin)
 {
-	if (!wish->pin || !wish->workers || wish->pin->count <= wish->workers)
+	if (!request->pin || !request->workers ||
+	    request->pin->count <= request->workers)
 		return;
-	*pin = *wish->pin;
-	pin->count = wish->workers;
-	wish->pin = pin;
+	*pin = *request->pin;
+	pin->count = request->workers;
+	request->pin = pin;
 }
 
 int placement_make(struct placement *out, const struct topology *t,
-		   const struct placement_wish *wished,
+		   const struct placement_request *wished,
 		   struct placement_fault *f)
 {
-	struct placement_wish cut = *wished;
-	const struct placement_wish *wish = &cut;
+	struct placement_request cut = *wished;
+	const struct placement_request *request = &cut;
 	struct placement p = { 0 };
 	struct cpu_list rx, pin;
 	struct topology rest;
 	int err;
 
 	cut_pin(&cut, &pin);
-	unpinned(t, wish, &rest);
-	p.receivers = count_receivers(wish, &rest);
-	choose_rx(t, wish, &rest, p.receivers, &rx);
+	unpinned(t, request, &rest);
+	p.receivers = count_receivers(request, &rest);
+	choose_rx(t, request, &rest, p.receivers, &rx);
 	for (unsigned i = 0; i < NODE_RECEIVERS_MAX; i++)
-		p.rx_cpu[i] = wish->rx_none || !rx.count
+		p.rx_cpu[i] = request->rx_none || !rx.count
 				      ? -1
 				      : (int)rx.cpu[i % rx.count];
-	err = choose_workers(&p, t, wish, &rx, f);
+	err = choose_workers(&p, t, request, &rx, f);
 	if (!err)
-		err = choose_queues(&p, t, wish->run_queues, f);
+		err = choose_queues(&p, t, request->run_queues, f);
 	if (!err)
 		*out = p;
 	return err;

@@ -25,7 +25,7 @@ enum {
 };
 
 /** What the user asks for. Zero, but for run_queues, is nothing. */
-struct placement_wish {
+struct placement_request {
 	/** CPUs of the workers; NULL: not said. In this order, unless run
 	 * queues follow the caches. */
 	const struct cpu_list *pin;
@@ -53,7 +53,7 @@ struct placement_fault {
 /** 0, or -EINVAL with @f: more workers than CPUs to pin them to, or than can
  * be; more in a run queue than there are. */
 int placement_make(struct placement *p, const struct topology *t,
-		   const struct placement_wish *wish,
+		   const struct placement_request *request,
 		   struct placement_fault *f);
 
 #endif

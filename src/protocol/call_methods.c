@@ -33,7 +33,7 @@ static json_t *start(struct service *sv, struct session *s,
 		     struct rpc_error *err)
 {
 	const struct call_request *request = &to->request;
-	struct node_port_wish port;
+	struct node_port_request port;
 	struct node_call *nc;
 	int ret;
 
@@ -46,7 +46,7 @@ static json_t *start(struct service *sv, struct session *s,
 	ret = call_params(&to->request, params, &err->why);
 	if (!ret)
 		ret = call_check(&to->cfg, request, &err->why);
-	port = (struct node_port_wish){
+	port = (struct node_port_request){
 		.own = request->port == CALL_PORT_OWN,
 		.interface = request->interface,
 		.rtcp = request->rtcp,

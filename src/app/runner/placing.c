@@ -44,7 +44,7 @@ void placing_do(struct runner_options *o, const struct placing_ask *ask)
 	const struct placement *p = &o->placement;
 	unsigned faults = o->from.faults.n;
 	struct cpu_list pin, rx;
-	struct placement_wish wish = {
+	struct placement_request request = {
 		.workers = ask->workers,
 		.receivers = ask->receivers,
 		.run_queues = ask->run_queues,
@@ -58,7 +58,7 @@ void placing_do(struct runner_options *o, const struct placing_ask *ask)
 	if (o->from.faults.n != faults)
 		return;
 	topology_read(&o->topology, TOPOLOGY_ROOT, allowed);
-	if (placement_make(&o->placement, &o->topology, &wish, &f)) {
+	if (placement_make(&o->placement, &o->topology, &request, &f)) {
 		config_blame(&o->from, f.option, 0, f.why.text);
 		return;
 	}

@@ -281,7 +281,7 @@ static void note_ended(void *arg, struct node_call *nc)
 static int start_call(struct probe *b, unsigned i, const char *sink,
 		      struct cr_err *e)
 {
-	const struct node_port_wish port = { .own = true };
+	const struct node_port_request port = { .own = true };
 	struct node_call_place place;
 	struct call_request request;
 	struct call_cfg cfg;

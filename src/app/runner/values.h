@@ -39,7 +39,7 @@ int values_control_socket(const char *text, struct transport_addr *to,
 /** --http; NULL is fine. */
 int values_http(const char *text, struct cr_err *e);
 
-/** --run-queues, as placement_wish has it. */
+/** --run-queues, as placement_request has it. */
 int values_run_queues(const char *text, int *to, struct cr_err *e);
 
 /** --rx-coalesce, as rx_config has it. */

@@ -4,7 +4,7 @@
  */
 #include "protocol/tables/conversation.h"
 
-static const char *const relays[] = { RELAY_WISH_NAMES };
+static const char *const relays[] = { RELAY_REQUEST_NAMES };
 
 const struct field party_fields[] = {
 	{ ROW_INT(party, "endpoint", endpoint), .min = 1, .max = UINT32_MAX,

@@ -195,7 +195,7 @@ int rig_measure(struct rig *r, const struct call_cfg *cfg, struct cr_err *e)
 int rig_try(struct rig *r, const char *json, struct node_call **nc,
 	    struct cr_err *e)
 {
-	struct node_port_wish port;
+	struct node_port_request port;
 	struct call_request request;
 	struct call_cfg cfg;
 	json_t *params = json_text(json), *out;
@@ -211,7 +211,7 @@ int rig_try(struct rig *r, const char *json, struct node_call **nc,
 		err = call_check(&cfg, &request, e);
 	if (!err)
 		err = rig_measure(r, &cfg, e);
-	port = (struct node_port_wish){
+	port = (struct node_port_request){
 		.own = request.port == CALL_PORT_OWN,
 		.interface = request.interface,
 		.rtcp = request.rtcp,

@@ -67,7 +67,7 @@ static struct call_cfg sticky_cfg(void)
 
 struct node_call *sticky_call(struct rig *r)
 {
-	const struct node_port_wish port = { .own = false };
+	const struct node_port_request port = { .own = false };
 	struct call_cfg cfg = sticky_cfg();
 	struct node_call *nc = NULL;
 	struct cr_err e = { "" };

@@ -33,7 +33,7 @@ static uint32_t next_of(const struct expected *x, uint32_t id)
 static struct party *open_endpoint(struct rig *r)
 {
 	static const struct party_names names = { "", "address" };
-	const struct party_request wish = {
+	const struct party_request request = {
 		.side = { .pt = -1, .complexity = -1 },
 		.learn = -1,
 		.rtcp = ENDPOINT_RTCP_OFF,
@@ -42,7 +42,7 @@ static struct party *open_endpoint(struct rig *r)
 	struct cr_err e = { "" };
 	struct party *p;
 
-	if (party_open(r->node, &wish, &names, &p, &e))
+	if (party_open(r->node, &request, &names, &p, &e))
 		fail_msg("%s", e.text);
 	p->opened = true;
 	return p;

@@ -122,14 +122,14 @@ static struct interfaces three(void)
 static int choose(struct interfaces *i, const char *name, const char *to,
 		  struct cr_err *e)
 {
-	struct interface_wish wish = { .name = name,
-				       .path = "",
-				       .to_path = "out.address" };
+	struct interface_request request = { .name = name,
+					     .path = "",
+					     .to_path = "out.address" };
 	struct interface *found;
 	int err;
 
-	assert_int_equal(address_parse(to, &wish.to), 0);
-	err = interfaces_choose(i, &wish, &found, e);
+	assert_int_equal(address_parse(to, &request.to), 0);
+	err = interfaces_choose(i, &request, &found, e);
 	return err ? err : (int)(found - i->one);
 }
 

@@ -73,22 +73,22 @@ struct asked {
 static int make(struct placement *p, const struct topology *t,
 		const struct asked *a, struct placement_fault *f)
 {
-	struct placement_wish wish = { .workers = a->workers,
-				       .receivers = a->receivers,
-				       .run_queues = a->run_queues };
+	struct placement_request request = { .workers = a->workers,
+					     .receivers = a->receivers,
+					     .run_queues = a->run_queues };
 	struct cpu_list pin, rx;
 
-	wish.pin_none = a->pin && !strcmp(a->pin, "none");
-	wish.rx_none = a->rx && !strcmp(a->rx, "none");
-	if (a->pin && !wish.pin_none) {
+	request.pin_none = a->pin && !strcmp(a->pin, "none");
+	request.rx_none = a->rx && !strcmp(a->rx, "none");
+	if (a->pin && !request.pin_none) {
 		assert_int_equal(cpu_list_parse(&pin, a->pin, &f->why), 0);
-		wish.pin = &pin;
+		request.pin = &pin;
 	}
-	if (a->rx && !wish.rx_none) {
+	if (a->rx && !request.rx_none) {
 		assert_int_equal(cpu_list_parse(&rx, a->rx, &f->why), 0);
-		wish.rx = &rx;
+		request.rx = &rx;
 	}
-	return placement_make(p, t, &wish, f);
+	return placement_make(p, t, &request, f);
 }
 
 static void expect(const struct topology *t, struct asked asked,

@@ -143,7 +143,7 @@ static void line_is_the_papers_formula(void **state)
 static void a_line_is_where_its_user_says_but_below_e(void **state)
 {
 	static const struct {
-		struct curve_wish wish;
+		struct curve_request request;
 		cr_ns foot, steps; /* 1 / slope */
 	} lines[] = {
 		{ { 60, 0 }, 60, 2 },
@@ -158,7 +158,8 @@ static void a_line_is_where_its_user_says_but_below_e(void **state)
 	(void)state;
 	(void)residual_add(&r, &call);
 	for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		struct be_server s = { .rule = BE_LINE, .wish = lines[i].wish };
+		struct be_server s = { .rule = BE_LINE,
+				       .request = lines[i].request };
 		cr_ns first = 7 + lines[i].foot + 5 * lines[i].steps;
 
 		be_server_curve(&s, &r, 20, 1);

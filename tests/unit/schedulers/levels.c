@@ -164,22 +164,22 @@ struct asked {
 	cr_ns period, mean, p99, largest;
 };
 
-static const struct asked *wish;
+static const struct asked *request;
 
 static void dress(struct rig_task *r)
 {
 	struct cr_task *t = &r->st.core.task;
 
-	t->cls = wish->cls;
-	t->period = t->rel_deadline = wish->period;
-	t->cost.mean = wish->mean;
-	t->cost.p99 = wish->p99;
-	t->contract.largest = wish->largest;
+	t->cls = request->cls;
+	t->period = t->rel_deadline = request->period;
+	t->cost.mean = request->mean;
+	t->cost.p99 = request->p99;
+	t->contract.largest = request->largest;
 }
 
 static bool joins(struct sim_rig *rig, const struct asked *a)
 {
-	wish = a;
+	request = a;
 	return rig_add_with(rig, a->period, a->mean, dress) != NULL;
 }
 

@@ -27,7 +27,7 @@ static struct sim_rig *market(const struct cr_sched_ops *ops, unsigned per_rq)
 }
 
 /* What joins next. */
-struct wish {
+struct request {
 	enum cr_class cls;
 	cr_ns cost;
 	unsigned cpus; /* mask */
@@ -35,7 +35,7 @@ struct wish {
 
 static void dress(struct rig_task *r)
 {
-	const struct wish *w = r->rig->user;
+	const struct request *w = r->rig->user;
 	struct cr_task *t = &r->st.core.task;
 
 	t->cls = w->cls;
@@ -46,7 +46,7 @@ static void dress(struct rig_task *r)
 }
 
 /* Index of the run queue that @w joins; -1: none. */
-static int join(struct sim_rig *rig, struct wish w)
+static int join(struct sim_rig *rig, struct request w)
 {
 	struct rig_task *r;
 
@@ -55,7 +55,7 @@ static int join(struct sim_rig *rig, struct wish w)
 	return r ? (int)r->st.core.task.rq->id : -1;
 }
 
-static void expect(struct sim_rig *rig, struct wish w, int where, unsigned n)
+static void expect(struct sim_rig *rig, struct request w, int where, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		assert_int_equal(join(rig, w), where);
@@ -63,7 +63,7 @@ static void expect(struct sim_rig *rig, struct wish w, int where, unsigned n)
 
 static void best_effort_alone_is_spread(void **state)
 {
-	const struct wish some = { CR_BE, 100, ALL };
+	const struct request some = { CR_BE, 100, ALL };
 
 	(void)state;
 	for (unsigned i = 0; i < EVERY_POLICY; i++) {
@@ -81,8 +81,8 @@ static void best_effort_alone_is_spread(void **state)
  * They are spread by the time that is left all the same. */
 static void short_frames_are_not_kept_from_long_ones(void **state)
 {
-	const struct wish encode = { CR_SOFT, 200, ALL };
-	const struct wish decode = { CR_SOFT, 50, ALL };
+	const struct request encode = { CR_SOFT, 200, ALL };
+	const struct request decode = { CR_SOFT, 50, ALL };
 
 	(void)state;
 	for (unsigned i = 0; i < POLICIES; i++) {
@@ -97,7 +97,7 @@ static void short_frames_are_not_kept_from_long_ones(void **state)
 	}
 }
 
-static void is_refused_for_its_mask(struct sim_rig *rig, struct wish w)
+static void is_refused_for_its_mask(struct sim_rig *rig, struct request w)
 {
 	struct cr_task t = { .id = 100,
 			     .cls = w.cls,
@@ -117,22 +117,22 @@ static void is_refused_for_its_mask(struct sim_rig *rig, struct wish w)
 /* 0.5 and 0.6 of CPU 0, which is little of two. */
 static void a_hard_task_may_run_on_all_cpus_of_its_queue(void **state)
 {
-	const struct wish bound[] = { { CR_HARD, 250, 1 },
-				      { CR_HARD, 300, 1 } };
+	const struct request bound[] = { { CR_HARD, 250, 1 },
+					 { CR_HARD, 300, 1 } };
 
 	(void)state;
 	for (unsigned i = 0; i < POLICIES; i++) {
 		struct sim_rig *rig = market(policies[i], 0);
 
 		is_refused_for_its_mask(rig, bound[0]);
-		expect(rig, (struct wish){ CR_HARD, 250, ALL }, 0, 1);
+		expect(rig, (struct request){ CR_HARD, 250, ALL }, 0, 1);
 		is_refused_for_its_mask(rig, bound[1]);
 		rig_free(rig);
 		/* where a queue is one CPU, none is left out */
 		rig = market(policies[i], 1);
 		expect(rig, bound[0], 0, 1);
 		expect(rig, bound[1], -1, 1);
-		expect(rig, (struct wish){ CR_HARD, 300, 2 }, 1, 1);
+		expect(rig, (struct request){ CR_HARD, 300, 2 }, 1, 1);
 		rig_free(rig);
 	}
 }
@@ -141,8 +141,8 @@ static void a_hard_task_may_run_on_all_cpus_of_its_queue(void **state)
  * soft ones can do to them. */
 static void so_may_who_can_make_it_late(void **state)
 {
-	const struct wish hard = { CR_HARD, 100, ALL };
-	const struct wish bound = { CR_SOFT, 100, 2 };
+	const struct request hard = { CR_HARD, 100, ALL };
+	const struct request bound = { CR_SOFT, 100, 2 };
 
 	(void)state;
 	for (unsigned i = 0; i < POLICIES; i++) {
@@ -153,7 +153,7 @@ static void so_may_who_can_make_it_late(void **state)
 		if (!by_class)
 			is_refused_for_its_mask(rig, bound);
 		expect(rig, bound, by_class ? 0 : -1, 1);
-		expect(rig, (struct wish){ CR_BE, 100, 2 }, 0, 1);
+		expect(rig, (struct request){ CR_BE, 100, 2 }, 0, 1);
 		rig_free(rig);
 		rig = market(policies[i], 0);
 		expect(rig, bound, 0, 1);
