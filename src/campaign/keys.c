@@ -68,7 +68,8 @@ static const char *const releases[] = { "sporadic", "periodic", "rate", "lbap",
 const char *const campaign_ports_names[] = { "shared", "own", NULL };
 static const char *const numberings[] = { "random", "continue", NULL };
 static const char *const addresses[] = { "known", "learned", NULL };
-static const char *const fills[] = { "auto", "never", "told", "always", NULL };
+static const char *const fills[] = { "auto", "never", "signalled", "always",
+				     NULL };
 static const char *const learns[] = { "auto", "strict", "immediate", "delayed",
 				      NULL };
 static const char *const holds[] = { "constant", "exponential", NULL };

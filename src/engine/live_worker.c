@@ -112,7 +112,7 @@ void live_settle(struct live *l, struct live_rq *q, struct live_wakes *w)
 	settle(l, q, w);
 }
 
-static void tell_fault(struct live *l, struct live_rq *q)
+static void report_fault(struct live *l, struct live_rq *q)
 {
 	const struct live_client *client = &l->cfg.client;
 	struct core_fault fault;
@@ -137,7 +137,7 @@ void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w)
 	if (w->surplus)
 		wake_thieves(l, q, w->surplus);
 	if (w->faulty)
-		tell_fault(l, q);
+		report_fault(l, q);
 }
 
 /* --- one job --- */

@@ -108,7 +108,7 @@ static json_t *feeder_json(const struct output *o)
 }
 
 /* What those who were called say of themselves. */
-static json_t *told_json(const struct output *o)
+static json_t *reported_json(const struct output *o)
 {
 	const struct session_result *r = o->result;
 	const struct session_cfg *cfg = o->cfg;
@@ -160,7 +160,7 @@ json_t *output_json(const struct output *o)
 		run_put(j, "conversations", output_talks_json(r));
 	run_put(j, "expectations", verdicts_json(&o->verdicts));
 	run_put(j, "feeder", feeder_json(o));
-	run_put(j, o->cfg->ng ? "peer" : "daemon", told_json(o));
+	run_put(j, o->cfg->ng ? "peer" : "daemon", reported_json(o));
 	return j;
 }
 

@@ -32,7 +32,8 @@ int talk_noise_of(const struct feeder_call *c)
 /* What the daemon is to do about the network between it and the party. */
 static void put_reception(json_t *o, const struct campaign_flow *f)
 {
-	static const char *const fills[] = { NULL, "never", "told", "always" };
+	static const char *const fills[] = { NULL, "never", "signalled",
+					     "always" };
 	static const char *const buffers[] = { "off", "fixed", "adaptive" };
 	const struct campaign_buffer *b = &f->buffer;
 

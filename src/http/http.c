@@ -48,7 +48,7 @@ struct http {
 };
 
 /* HEAD has the length of what GET would get (RFC 9110, section 9.3.2). */
-static void tell_length(struct evkeyvalq *out, const struct evbuffer *body)
+static void report_length(struct evkeyvalq *out, const struct evbuffer *body)
 {
 	char text[24];
 
@@ -64,7 +64,7 @@ static void answer(struct evhttp_request *req, int code, const char *type,
 	bool head = evhttp_request_get_command(req) == EVHTTP_REQ_HEAD;
 
 	if (head)
-		tell_length(out, body);
+		report_length(out, body);
 	(void)evhttp_add_header(out, "Content-Type", type);
 	(void)evhttp_add_header(out, "Cache-Control", "no-store");
 	(void)evhttp_add_header(out, "X-Content-Type-Options", "nosniff");

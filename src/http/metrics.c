@@ -259,7 +259,7 @@ void metrics_write(struct evbuffer *out, struct service *sv)
 {
 	static struct histogram delay, jitter; /* 15 KiB each */
 	struct node *n = service_node(sv);
-	struct stats_told all;
+	struct stats_reported all;
 	const struct node_stats *stats = &all.tell.node;
 
 	stats_collect(sv, &all);

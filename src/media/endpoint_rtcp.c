@@ -48,7 +48,7 @@ int endpoint_rtcp_open(struct endpoint *l, const struct endpoint_rtcp_cfg *cfg,
 		return cr_fail(e, -ENOMEM, "out of memory for RTCP");
 	memset(r, 0, sizeof(*r));
 	r->cfg = *cfg;
-	r->tell_at = CR_NEVER;
+	r->report_at = CR_NEVER;
 	r->mux = cfg->mode == ENDPOINT_RTCP_MUX;
 	atomic_init(&r->agreed, r->mux);
 	rtcp_cname(cfg->random, r->cname);
@@ -112,9 +112,9 @@ static void take_told(struct endpoint_rtcp *r)
 {
 	struct sockaddr_storage told;
 
-	if (!destination_changed(&r->told, r->told_version))
+	if (!destination_changed(&r->told, r->reported_version))
 		return;
-	r->told_version = destination_read(&r->told, &told);
+	r->reported_version = destination_read(&r->told, &told);
 	r->peer[PARTY].from.ss_family = AF_UNSPEC;
 }
 
@@ -163,8 +163,8 @@ static cr_ns of_ticks(uint64_t ticks, uint32_t rate)
 	return (cr_ns)(ticks * (uint64_t)CR_SEC / rate);
 }
 
-static void tell_far(const struct endpoint_rtcp *r,
-		     struct endpoint_rtcp_info *to)
+static void report_far(const struct endpoint_rtcp *r,
+		       struct endpoint_rtcp_info *to)
 {
 	const struct feedback *f = &r->session.far;
 	uint32_t rate = r->session.cfg.rate_out;
@@ -203,11 +203,11 @@ static void tell(struct endpoint_rtcp *r)
 
 	for (unsigned i = 0; i < RTCP_NREASONS; i++)
 		info.refused += s->refused[i];
-	tell_far(r, &info);
+	report_far(r, &info);
 	(void)pthread_mutex_lock(&r->lock);
 	r->info = info;
 	(void)pthread_mutex_unlock(&r->lock);
-	r->tell_at = CR_NEVER;
+	r->report_at = CR_NEVER;
 }
 
 void endpoint_rtcp_news(struct endpoint *l, cr_ns now)
@@ -215,13 +215,13 @@ void endpoint_rtcp_news(struct endpoint *l, cr_ns now)
 	cr_ns at = now + NEWS + NEWS_SHARED;
 
 	take_use(l->rtcp);
-	l->rtcp->tell_at = at - at % NEWS_SHARED;
+	l->rtcp->report_at = at - at % NEWS_SHARED;
 	endpoint_wait(l, ENDPOINT_OWN,
-		      cr_ns_min(l->due[ENDPOINT_OWN], l->rtcp->tell_at));
+		      cr_ns_min(l->due[ENDPOINT_OWN], l->rtcp->report_at));
 }
 
-void endpoint_rtcp_tell(struct endpoint *l, bool last,
-			struct endpoint_rtcp_info *out)
+void endpoint_rtcp_report(struct endpoint *l, bool last,
+			  struct endpoint_rtcp_info *out)
 {
 	struct endpoint_rtcp *r = l->rtcp;
 
@@ -269,9 +269,9 @@ static bool is_as_told(struct endpoint *l, const struct sockaddr_storage *rtp)
 }
 
 /* Where signalling has told, if that is of use. */
-static bool told_destination(struct endpoint *l,
-			     const struct sockaddr_storage *rtp,
-			     struct sockaddr_storage *to)
+static bool reported_destination(struct endpoint *l,
+				 const struct sockaddr_storage *rtp,
+				 struct sockaddr_storage *to)
 {
 	(void)destination_read(&l->rtcp->told, to);
 	return to->ss_family && !l->rtcp->mux &&
@@ -293,7 +293,7 @@ static bool destination_to(struct endpoint *l, unsigned i,
 	if (i == PARTY)
 		(void)destination_read(&l->to, &rtp);
 	if (i == PARTY && (!known || peer->mux) &&
-	    told_destination(l, &rtp, to))
+	    reported_destination(l, &rtp, to))
 		return true;
 	if (known) {
 		*to = peer->from;
@@ -331,7 +331,7 @@ enum endpoint_rtcp_result endpoint_rtcp_packet(struct endpoint *l,
 	struct feedback before;
 	unsigned i = PARTY;
 
-	if (r->tell_at == CR_NEVER)
+	if (r->report_at == CR_NEVER)
 		endpoint_rtcp_news(l, in->arrival);
 	while (i < NPEERS && !is_host_of(l, i, in->from))
 		i++;
@@ -392,20 +392,20 @@ cr_ns endpoint_rtcp_poll(struct endpoint *l, cr_ns now)
 	uint8_t data[RTCP_BUILD_BYTES];
 	struct destinations d;
 
-	if (now >= r->tell_at)
+	if (now >= r->report_at)
 		tell(r);
 	if (now < rtcp_due(&r->session))
-		return cr_ns_min(rtcp_due(&r->session), r->tell_at);
+		return cr_ns_min(rtcp_due(&r->session), r->report_at);
 	take_use(r);
 	find_destinations(l, &d);
 	if (!d.n)
-		return cr_ns_min(now + NOBODY, r->tell_at);
+		return cr_ns_min(now + NOBODY, r->report_at);
 	send_all(
 		r, &d, data,
 		rtcp_build(&r->session, data, now, clock_read(CLOCK_REALTIME)));
-	if (r->tell_at == CR_NEVER)
+	if (r->report_at == CR_NEVER)
 		endpoint_rtcp_news(l, now);
-	return cr_ns_min(rtcp_due(&r->session), r->tell_at);
+	return cr_ns_min(rtcp_due(&r->session), r->report_at);
 }
 
 void endpoint_rtcp_bye(struct endpoint *l, cr_ns now)

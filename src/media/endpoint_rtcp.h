@@ -105,12 +105,12 @@ struct endpoint_rtcp {
 		struct sockaddr_storage from; /**< no family: from nowhere */
 		bool mux;
 	} peer[2];
-	bool mux;		 /**< it was agreed */
-	struct destination told; /**< of the party's RTCP, by signalling */
-	unsigned told_version;	 /**< of it, that is gone by             */
+	bool mux;		   /**< it was agreed */
+	struct destination told;   /**< of the party's RTCP, by signalling */
+	unsigned reported_version; /**< of it, that is gone by             */
 	struct endpoint_rtcp_sums *sums;
-	uint32_t drops; /**< of its port, counted so far        */
-	cr_ns tell_at;	/**< what is told then; CR_NEVER: nothing new */
+	uint32_t drops;	 /**< of its port, counted so far        */
+	cr_ns report_at; /**< what is told then; CR_NEVER: nothing new */
 	uint64_t foreign, sent, unsent;
 
 	/** What is told; under the lock. */
@@ -176,7 +176,7 @@ static inline void endpoint_rtcp_rtp(struct endpoint *l,
 	struct endpoint_rtcp *r = l->rtcp;
 
 	(void)rtcp_heard_rtp(&r->session, p, timed, now);
-	if (r->tell_at == CR_NEVER)
+	if (r->report_at == CR_NEVER)
 		endpoint_rtcp_news(l, now);
 }
 
@@ -194,7 +194,7 @@ void endpoint_rtcp_bye(struct endpoint *l, cr_ns now);
 
 /** What is known of @l, which has RTCP; up to some two seconds old. With @last
  * it is not, if receivers have let go of @l. Control. */
-void endpoint_rtcp_tell(struct endpoint *l, bool last,
-			struct endpoint_rtcp_info *out);
+void endpoint_rtcp_report(struct endpoint *l, bool last,
+			  struct endpoint_rtcp_info *out);
 
 #endif

@@ -268,8 +268,8 @@ static void count_refused_in_buffer(struct call *c, enum jitter_put why)
 		call_count(&c->count.too_big, 1);
 }
 
-static void tell_codec(const struct call *c, uint8_t number,
-		       struct receive_stage_arrival *in)
+static void report_codec(const struct call *c, uint8_t number,
+			 struct receive_stage_arrival *in)
 {
 	const struct pipeline_side *side =
 		pipeline_input_side(c->pipeline, number);
@@ -293,7 +293,7 @@ static void let_in(struct call *c, struct receive_stage *f,
 	};
 
 	if (in.what == FRAME_RING_SPEECH)
-		tell_codec(c, (uint8_t)k.codec, &in);
+		report_codec(c, (uint8_t)k.codec, &in);
 	else
 		in.codec.clock = k.clock;
 	call_take_receive_stage(c, f);

@@ -47,9 +47,9 @@
 /** Which silence is filled. */
 enum receive_stage_fill {
 	RECEIVE_STAGE_FILL_NEVER,
-	RECEIVE_STAGE_FILL_TOLD,  /**< that the party tells of: SID, comfort
-				     noise */
-	RECEIVE_STAGE_FILL_ALWAYS /**< any */
+	RECEIVE_STAGE_FILL_SIGNALLED, /**< that the party tells of: SID, comfort
+				    noise */
+	RECEIVE_STAGE_FILL_ALWAYS     /**< any */
 };
 
 /** What is asked for. Zero: nothing, then no receive stage is needed. */

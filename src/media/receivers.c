@@ -161,8 +161,8 @@ void receivers_gather(struct receivers *r)
 		rx_gather(r->one[i].rx);
 }
 
-void receivers_tell(struct receivers *r)
+void receivers_notify(struct receivers *r)
 {
 	for (unsigned i = 0; i < r->count; i++)
-		rx_tell(r->one[i].rx);
+		rx_notify(r->one[i].rx);
 }

@@ -74,6 +74,6 @@ void receivers_del_endpoint(struct receivers *r, struct endpoint *l);
  * second one wakes those that have something to do: what belongs together costs
  * them one wake. */
 void receivers_gather(struct receivers *r);
-void receivers_tell(struct receivers *r);
+void receivers_notify(struct receivers *r);
 
 #endif

@@ -175,7 +175,7 @@ static void hand_over(struct packet_path *path, unsigned receiver,
 	rx->handed |= UINT64_C(1) << receiver;
 }
 
-static void tell_others(struct rx *rx)
+static void report_others(struct rx *rx)
 {
 	for (; rx->handed; rx->handed &= rx->handed - 1)
 		handover_wake(rx->cfg.box[__builtin_ctzll(rx->handed)]);
@@ -227,7 +227,7 @@ static unsigned take_some(struct rx *rx, cr_ns now)
 	relay_flush(&rx->relays);
 	rcu_read_end();
 	if (rx->handed)
-		tell_others(rx);
+		report_others(rx);
 	return n;
 }
 
@@ -441,7 +441,7 @@ int rx_add_endpoint(struct rx *rx, struct endpoint *l, struct cr_err *e)
 	if (endpoint_begin_polls(l, &rx->wheel))
 		inlet_wake_too(rx->in);
 	err = add_ports(rx, l, e);
-	inlet_tell(rx->in);
+	inlet_notify(rx->in);
 	if (err)
 		endpoint_end_polls(l);
 	return err;
@@ -460,9 +460,9 @@ void rx_gather(struct rx *rx)
 	inlet_gather(rx->in);
 }
 
-void rx_tell(struct rx *rx)
+void rx_notify(struct rx *rx)
 {
-	inlet_tell(rx->in);
+	inlet_notify(rx->in);
 }
 
 void rx_count_rest(struct endpoint *l, struct call_counters *c)

@@ -63,7 +63,7 @@ int rx_add_endpoint(struct rx *rx, struct endpoint *l, struct cr_err *e);
 void rx_del_endpoint(struct rx *rx, struct endpoint *l);
 /** Between these two, both of those wake it once (inlet_gather()). */
 void rx_gather(struct rx *rx);
-void rx_tell(struct rx *rx);
+void rx_notify(struct rx *rx);
 
 /** Count what the port of @l still holds, and what it has dropped behind the
  * last packet that was taken: with @c, of its listener or relay, or with the

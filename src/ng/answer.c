@@ -70,7 +70,7 @@ static int terms_of_offerer(struct answering *a, unsigned i,
 		.choice = &a->settled.party[0],
 		.ptime = a->d->stream[i].ptime_back,
 		.in_ptime = a->text.line[i].ptime,
-		.comes = a->d->stream[i].ptime_told,
+		.comes = a->d->stream[i].ptime_signalled,
 		.apart = a->d->stream[i].ptime,
 		.host = a->d->host,
 		.learn = a->d->learn,
@@ -87,7 +87,7 @@ static int terms_of_answerer(struct answering *a, unsigned i,
 		.line = sdp_line(a->sdp, i),
 		.choice = &a->settled.party[1],
 		.ptime = a->d->stream[i].ptime,
-		.in_ptime = a->d->stream[i].ptime_told,
+		.in_ptime = a->d->stream[i].ptime_signalled,
 		.comes = a->text.line[i].ptime,
 		.apart = a->d->stream[i].ptime_back,
 		.host = r->host,
@@ -139,7 +139,7 @@ static int tell(struct answering *a, unsigned i, struct cr_err *e)
 	if (!ng_endpoint_local(a->w->service->node, endpoint, &out->rtp))
 		return cr_fail(e, -ESRCH, "an endpoint of it has ended");
 	if (!out->mux || !offer->mux_only)
-		ng_line_tell_rtcp(out, a->w->request, out->mux);
+		ng_line_report_rtcp(out, a->w->request, out->mux);
 	return 0;
 }
 
@@ -346,7 +346,7 @@ static int answer(struct answering *a, struct cr_err *e)
 	if (err)
 		ng_draft_drop(&draft);
 	else
-		a->d->answered = ng_draft_tell(&draft, to);
+		a->d->answered = ng_draft_report(&draft, to);
 	return err;
 }
 

@@ -132,7 +132,7 @@ static int delete_(const struct ng_work *w, struct cr_err *e)
 	};
 
 	if (call)
-		ng_tell_call(sv, call, &key, w->reply);
+		ng_report_call(sv, call, &key, w->reply);
 	for (; d; d = next) {
 		next = LIST_NEXT(d, link);
 		if (!ng_dialog_matches(d, &key))
@@ -145,7 +145,7 @@ static int delete_(const struct ng_work *w, struct cr_err *e)
 }
 
 /* Has the reply all that is to be told? do_command() has begun it. */
-static int told_all(struct cr_err *e)
+static int reported_all(struct cr_err *e)
 {
 	if (!jsonrpc_lacked())
 		return 0;
@@ -161,8 +161,8 @@ static int query(const struct ng_work *w, struct cr_err *e)
 
 	if (!call)
 		return not_found(w, e);
-	ng_tell_call(w->service, call, &key, w->reply);
-	return told_all(e);
+	ng_report_call(w->service, call, &key, w->reply);
+	return reported_all(e);
 }
 
 /* By UDP an answer may go to whose address was forged: no more than what one
@@ -184,13 +184,13 @@ static int list(const struct ng_work *w, struct cr_err *e)
 		call = ng_call_next(call);
 	}
 	(void)json_object_set_new(w->reply, "calls", calls);
-	return told_all(e);
+	return reported_all(e);
 }
 
 static int statistics(const struct ng_work *w, struct cr_err *e)
 {
-	ng_tell_statistics(w->service, w->reply);
-	return told_all(e);
+	ng_report_statistics(w->service, w->reply);
+	return reported_all(e);
 }
 
 static int ping(const struct ng_work *w, struct cr_err *e)

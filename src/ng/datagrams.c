@@ -190,7 +190,7 @@ uint64_t datagrams_dropped(const struct datagrams *d)
 	return udp_socket_drops(d->fd);
 }
 
-static void tell_addresses(int fd, int family)
+static void report_addresses(int fd, int family)
 {
 	const int on = 1;
 
@@ -213,7 +213,7 @@ int datagrams_open(struct ng_listener *l, struct cr_err *e)
 	d->fd = udp_socket(&l->local, e);
 	if (d->fd < 0)
 		return d->fd;
-	tell_addresses(d->fd, l->local.ss_family);
+	report_addresses(d->fd, l->local.ss_family);
 	(void)getsockname(d->fd, (struct sockaddr *)&l->local, &n);
 	d->readable = event_new(l->cfg.base, d->fd, EV_READ | EV_PERSIST,
 				on_readable, d);

@@ -78,7 +78,7 @@ struct ng_stream {
 	struct codec_list *offered;
 	/** ms; 0: unsaid. Of packets to who offers and to the other one, as the
 	 * proxy wishes; and as the other one was told. */
-	unsigned ptime_back, ptime, ptime_told;
+	unsigned ptime_back, ptime, ptime_signalled;
 	struct codec_spoken spoken[2]; /**< by the dialog's sides */
 	unsigned mux;		       /**< enum ng_mux_agreed, of the offer */
 	/** What is kept free for the newest offer, until it is answered. */

@@ -39,8 +39,8 @@ bool ng_line_is_carried(const struct sdp_line *l, unsigned i,
 	return false;
 }
 
-void ng_line_tell_rtcp(struct sdp_line_out *out, const struct ng_request *r,
-		       bool mux)
+void ng_line_report_rtcp(struct sdp_line_out *out, const struct ng_request *r,
+			 bool mux)
 {
 	if (!r->no_rtcp)
 		out->rtcp_port = address_port(&out->rtp) + !mux;
@@ -92,7 +92,7 @@ void ng_draft_drop(struct ng_draft *d)
 	*d = (struct ng_draft){ 0 };
 }
 
-char *ng_draft_tell(struct ng_draft *d, struct ng_side *to)
+char *ng_draft_report(struct ng_draft *d, struct ng_side *to)
 {
 	char *text = d->text;
 

@@ -227,11 +227,11 @@ static int pass_on(struct offering *o, unsigned i, const struct sdp_line *l,
 	};
 	out->maxptime = l->maxptime >= out->ptime ? l->maxptime : 0;
 	o->stream[i].ptime = request;
-	o->stream[i].ptime_told = out->ptime;
+	o->stream[i].ptime_signalled = out->ptime;
 	o->stream[i].ptime_back = r->ptime_reverse;
 	if (!ng_endpoint_local(o->w->service->node, far, &out->rtp))
 		return cr_fail(e, -ESRCH, "an endpoint of it has ended");
-	ng_line_tell_rtcp(out, r, o->stream[i].mux & NG_MUX_SURE);
+	ng_line_report_rtcp(out, r, o->stream[i].mux & NG_MUX_SURE);
 	return 0;
 }
 
@@ -401,7 +401,7 @@ static int guess(struct offering *o, unsigned i, struct party_change to[2],
 		 struct cr_err *e)
 {
 	const unsigned told[] = { o->stream[i].ptime_back,
-				  o->stream[i].ptime_told };
+				  o->stream[i].ptime_signalled };
 	struct codec_choice choice[2] = { 0 };
 	int err = 0;
 
@@ -524,7 +524,7 @@ static void commit(struct offering *o)
 		free(d->stream[i].offered);
 		d->stream[i].offered = o->list[i];
 		d->stream[i].ptime = o->stream[i].ptime;
-		d->stream[i].ptime_told = o->stream[i].ptime_told;
+		d->stream[i].ptime_signalled = o->stream[i].ptime_signalled;
 		d->stream[i].ptime_back = o->stream[i].ptime_back;
 		d->stream[i].mux = o->stream[i].mux;
 		o->list[i] = NULL;
@@ -550,7 +550,7 @@ static int write(struct offering *o, struct cr_err *e)
 		ng_draft_drop(&draft);
 		return cr_fail(e, -ENOMEM, "out of memory for the answer");
 	}
-	free(ng_draft_tell(&draft, to));
+	free(ng_draft_report(&draft, to));
 	return 0;
 }
 

@@ -203,7 +203,8 @@ static int do_command(struct ng_work *w, json_t **reply)
 	struct cr_err e = { "" };
 	int err = -ENOMEM;
 
-	(void)jsonrpc_lacked(); /* only for the reply is it asked: told_all() */
+	(void)jsonrpc_lacked(); /* only for the reply is it asked:
+				   reported_all() */
 	w->reply = json_pack("{s:s}", "result", "ok");
 	if (w->reply)
 		err = ng_commands[r->command](w, &e);
@@ -265,7 +266,7 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 	err = do_command(&w, reply);
 	if (err != -EAGAIN)
 		audit(wait, r, err ? reason_of(*reply) : NULL);
-	node_tell(sv->node);
+	node_notify(sv->node);
 	return err;
 }
 

@@ -117,8 +117,8 @@ bool ng_line_is_carried(const struct sdp_line *l, unsigned i,
 			struct cr_err *warning);
 /** Let @out, whose address is known, tell where RTCP is to be sent, as @r wants
  * it: where RTP is with @mux, else to the port above. */
-void ng_line_tell_rtcp(struct sdp_line_out *out, const struct ng_request *r,
-		       bool mux);
+void ng_line_report_rtcp(struct sdp_line_out *out, const struct ng_request *r,
+			 bool mux);
 
 /** Refused lines of @t are where the endpoints towards @to are, or the node's
  * first interface: a description in which all are refused says so. All are
@@ -142,17 +142,17 @@ int ng_draft_write(const struct sdp *sdp, const struct ng_text *t,
  * one from each description to the next that is another one (RFC 3264, 8), or,
  * where the request wants that, to any. Returns the text, the
  * caller's. */
-char *ng_draft_tell(struct ng_draft *d, struct ng_side *to);
+char *ng_draft_report(struct ng_draft *d, struct ng_side *to);
 /** It is not wanted. */
 void ng_draft_drop(struct ng_draft *d);
 
 /** All that is known of the dialogs of @call that @whom means, into @reply. */
-void ng_tell_call(struct ng_service *sv, struct ng_call *call,
-		  const struct ng_dialog_key *key, json_t *reply);
+void ng_report_call(struct ng_service *sv, struct ng_call *call,
+		    const struct ng_dialog_key *key, json_t *reply);
 /** How the parties of @call have sounded since the last time. */
 void ng_take_samples(struct ng_service *sv, struct ng_call *call);
 /** The numbers of the node. */
-void ng_tell_statistics(struct ng_service *sv, json_t *reply);
+void ng_report_statistics(struct ng_service *sv, json_t *reply);
 /** Packets, of RTP and RTCP, that came of all sides of @call so far. */
 unsigned long long ng_call_packets(struct ng_service *sv,
 				   const struct ng_call *call);

@@ -133,9 +133,9 @@ void ng_stream_name(struct node *n, const struct ng_dialog *d, unsigned i)
 }
 
 /* An endpoint that another branch has is taken from it. */
-static int tell_party(struct node *n, uint32_t endpoint,
-		      const struct party_change *to,
-		      struct conversation_plan *plan, struct cr_err *e)
+static int report_party(struct node *n, uint32_t endpoint,
+			const struct party_change *to,
+			struct conversation_plan *plan, struct cr_err *e)
 {
 	struct party *p = party_find(n, endpoint);
 
@@ -156,7 +156,7 @@ static int begin(struct node *n, struct ng_dialog *d, unsigned i,
 
 	for (unsigned k = 0; k < 2 && !err; k++) {
 		r.party[k].endpoint = d->side[k]->endpoint[i].id;
-		err = tell_party(n, r.party[k].endpoint, &to[k], plan, e);
+		err = report_party(n, r.party[k].endpoint, &to[k], plan, e);
 	}
 	if (!err)
 		err = conversation_find_endpoints(n, &r, e);

@@ -85,7 +85,7 @@ static void hide_rtcp(struct ng_request *r)
 	r->no_rtcp = true;
 }
 
-static void tell_whole_rtcp(struct ng_request *r)
+static void report_whole_rtcp(struct ng_request *r)
 {
 	r->full_rtcp = true;
 }
@@ -134,7 +134,7 @@ const struct ng_word ng_flag_words[] = {
 	{ "fatal", be_fatal },
 	{ "SIP-source-address", believe_signalling },
 	{ "no-rtcp-attribute", hide_rtcp },
-	{ "full-rtcp-attribute", tell_whole_rtcp },
+	{ "full-rtcp-attribute", report_whole_rtcp },
 	/* what is so by itself */
 	{ "trust-address", nothing },
 	{ "symmetric", nothing },

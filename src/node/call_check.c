@@ -38,7 +38,7 @@ static int check_hears(struct learn_terms *hears, const struct call_request *r,
 			: told		 ? LEARN_STRICT
 					 : LEARN_IMMEDIATE,
 		.told = r->in.source,
-		.ssrc_told = r->ssrc != 0,
+		.ssrc_signalled = r->ssrc != 0,
 		.ssrc = r->ssrc,
 	};
 	if (hears->mode == LEARN_STRICT && !told)
@@ -287,7 +287,7 @@ static int check_aux(struct call_cfg *cfg, const struct call_request *r,
 					  ? RECEIVE_STAGE_FILL_NEVER
 					  : (enum receive_stage_fill)in->fill;
 	/* whoever cannot tell of silence never does */
-	if (in->fill == RECEIVE_STAGE_FILL_TOLD && !r->in.types.noise &&
+	if (in->fill == RECEIVE_STAGE_FILL_SIGNALLED && !r->in.types.noise &&
 	    !cfg->media.in.codec->dtx)
 		cfg->receive_stage.fill = RECEIVE_STAGE_FILL_NEVER;
 	cfg->receive_stage.pt_noise = (uint8_t)r->in.types.noise;

@@ -49,7 +49,7 @@ _Static_assert(CALL_COST_MAX <= CR_TASK_LONGEST &&
 /** Names of enum jitter_kind. */
 #define CALL_JITTER_NAMES "off", "fixed", "adaptive", NULL
 /** Names of enum receive_stage_fill. */
-#define CALL_FILL_NAMES "never", "told", "always", NULL
+#define CALL_FILL_NAMES "never", "signalled", "always", NULL
 /** Names of enum release_kind. */
 #define CALL_MODEL_NAMES "sporadic", "periodic", "rate", "lbap", NULL
 

@@ -52,7 +52,7 @@ static int have_endpoints(struct conversation *c,
 	node_gather(c->node);
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = have_endpoint(c, &r->party[i], i, e);
-	node_tell(c->node);
+	node_notify(c->node);
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = circle_check_party(c->party[i], c->party[!i],
 					 &r->party[i].address,
@@ -70,7 +70,7 @@ static void leave_endpoints(struct conversation *c)
 	for (unsigned i = 0; i < 2; i++)
 		if (c->party[i])
 			party_leave(c->party[i]);
-	node_tell(c->node);
+	node_notify(c->node);
 }
 
 static bool has_streams(const struct conversation *c)

@@ -38,7 +38,7 @@ static struct call_request stream_of(const struct conversation_request *r,
 	};
 
 	if (one.in.reception.fill < 0)
-		one.in.reception.fill = RECEIVE_STAGE_FILL_TOLD;
+		one.in.reception.fill = RECEIVE_STAGE_FILL_SIGNALLED;
 	return one;
 }
 

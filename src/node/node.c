@@ -298,9 +298,9 @@ void node_gather(struct node *n)
 	receivers_gather(n->receivers);
 }
 
-void node_tell(struct node *n)
+void node_notify(struct node *n)
 {
-	receivers_tell(n->receivers);
+	receivers_notify(n->receivers);
 }
 
 int node_close(struct node *n)

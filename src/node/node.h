@@ -158,7 +158,7 @@ int node_close(struct node *n);
 /** Between these two, what control does wakes each receiver once at most: for
  * who opens or closes several endpoints. Pairs may nest. */
 void node_gather(struct node *n);
-void node_tell(struct node *n);
+void node_notify(struct node *n);
 
 /** Somebody who has to know first what a call costs. */
 struct node_cost_wait {

@@ -160,7 +160,7 @@ static void finish_gone(struct node *n, struct node_call *nc)
 	if (nc->hung)
 		node_watch_returned(n, nc);
 	else
-		node_tell_ended(n, nc);
+		node_notify_ended(n, nc);
 	keep_sums(n, nc);
 	learn_from(nc);
 	if (nc->cost)

@@ -294,8 +294,9 @@ uint32_t node_random_ssrc(void);
  * at
  * @mouth, into @out, which must not be moved. @last: threads have let go of
  * both. Either may be NULL. */
-void node_rtcp_tell(struct endpoint *in_endpoint, struct endpoint *out_endpoint,
-		    bool last, struct node_rtcp_info *out);
+void node_rtcp_report(struct endpoint *in_endpoint,
+		      struct endpoint *out_endpoint, bool last,
+		      struct node_rtcp_info *out);
 /** The same of @nc. */
 void node_call_rtcp(const struct node_call *nc, bool last,
 		    struct node_rtcp_info *out);
@@ -368,7 +369,7 @@ static inline const struct node_endpoint *node_call_in_endpoint(
  * is over, too (node_record.c). */
 void node_record_ended(struct node_call *nc);
 /** @nc has ended: tell the node's user, unless nobody knew of it. */
-static inline void node_tell_ended(struct node *n, struct node_call *nc)
+static inline void node_notify_ended(struct node *n, struct node_call *nc)
 {
 	if (nc->untold)
 		return;

@@ -23,16 +23,17 @@ static void take_far(struct endpoint_rtcp_info *to,
 	to->rtt_max = far->rtt_max;
 }
 
-void node_rtcp_tell(struct endpoint *in_endpoint, struct endpoint *out_endpoint,
-		    bool last, struct node_rtcp_info *out)
+void node_rtcp_report(struct endpoint *in_endpoint,
+		      struct endpoint *out_endpoint, bool last,
+		      struct node_rtcp_info *out)
 {
 	struct endpoint_rtcp_info far = { 0 };
 
 	*out = (struct node_rtcp_info){ 0 };
 	if (in_endpoint && in_endpoint->rtcp)
-		endpoint_rtcp_tell(in_endpoint, last, &out->leads);
+		endpoint_rtcp_report(in_endpoint, last, &out->leads);
 	if (out_endpoint && out_endpoint->rtcp)
-		endpoint_rtcp_tell(out_endpoint, last, &far);
+		endpoint_rtcp_report(out_endpoint, last, &far);
 	take_far(&out->leads, &far);
 	if ((in_endpoint && in_endpoint->rtcp) ||
 	    (out_endpoint && out_endpoint->rtcp))
@@ -48,7 +49,7 @@ void node_call_rtcp(const struct node_call *nc, bool last,
 		conversation_rtcp(nc->conversation, nc, endpoint);
 	else if (nc->in_endpoint)
 		endpoint[0] = endpoint[1] = nc->in_endpoint->endpoint;
-	node_rtcp_tell(endpoint[0], endpoint[1], last, out);
+	node_rtcp_report(endpoint[0], endpoint[1], last, out);
 }
 
 void node_rtcp_histograms(const struct node *n, struct histogram *round_trip,

@@ -42,7 +42,7 @@ __attribute__((format(printf, 2, 3))) static void tell(struct node *n,
 	va_end(ap);
 }
 
-static void tell_stuck(struct node *n, const struct recovery_finding *f)
+static void report_stuck(struct node *n, const struct recovery_finding *f)
 {
 	uint32_t id = f->task->core.task.id;
 	long long ms = (clock_now() - f->since) / CR_MS;
@@ -59,7 +59,7 @@ static void tell_stuck(struct node *n, const struct recovery_finding *f)
 		     f->worker, id, ms);
 }
 
-static void tell_no_spare(struct node *n, const struct recovery_finding *f)
+static void report_no_spare(struct node *n, const struct recovery_finding *f)
 {
 	tell(n,
 	     FOUND "worker-stuck worker=%u replaced=no "
@@ -69,7 +69,7 @@ static void tell_no_spare(struct node *n, const struct recovery_finding *f)
 			       : strerror(-f->err));
 }
 
-static void tell_stalled(struct node *n, const struct recovery_finding *f)
+static void report_stalled(struct node *n, const struct recovery_finding *f)
 {
 	const struct call *c = call_of(f->task);
 
@@ -84,17 +84,17 @@ static void found(void *arg, const struct recovery_finding *f)
 
 	switch (f->event) {
 	case RECOVERY_STUCK:
-		tell_stuck(n, f);
+		report_stuck(n, f);
 		break;
 	case RECOVERY_NO_SPARE:
-		tell_no_spare(n, f);
+		report_no_spare(n, f);
 		break;
 	case RECOVERY_VACANT:
 		log_event(LOG_ERROR, "worker-vacant", "worker=%u why=\"%s\"",
 			  f->worker, f->why);
 		break;
 	case RECOVERY_STALLED:
-		tell_stalled(n, f);
+		report_stalled(n, f);
 		break;
 	case RECOVERY_FORGOTTEN:
 		tell(n, FOUND "call-forgotten call=%" PRIu32 " policy=%s",
@@ -124,7 +124,7 @@ static void end_call(struct node *n, struct node_call *nc)
 	n->nending--;		 /* nobody knows when it is gone */
 	nc->why = NODE_END_HUNG; /* it may have been ending already */
 	nc->by = NODE_BY_NODE;
-	node_tell_ended(n, nc);
+	node_notify_ended(n, nc);
 	nc->owner = NULL;
 }
 

@@ -44,7 +44,7 @@ static struct learn_terms terms_of(const struct party_request *r)
 			: r->address.ss_family ? LEARN_DELAYED
 					       : LEARN_IMMEDIATE,
 		.told = r->address,
-		.ssrc_told = r->ssrc != 0,
+		.ssrc_signalled = r->ssrc != 0,
 		.ssrc = r->ssrc,
 	};
 }
@@ -205,7 +205,7 @@ void party_request_of(const struct party *p, struct party_request *r)
 		.address = t->told,
 		.rtcp_address = p->rtcp,
 		.learn = (int)t->mode,
-		.ssrc = t->ssrc_told ? t->ssrc : 0,
+		.ssrc = t->ssrc_signalled ? t->ssrc : 0,
 		.out_ssrc = p->out_ssrc,
 		.types = p->types,
 		.reception = p->reception,
@@ -439,8 +439,8 @@ void party_endpoint_info(const struct party *p, struct node_endpoint_info *out)
 	(void)destination_read(&l->to, &out->to);
 	(void)payload_unknown_text(&l->unknown, out->unknown,
 				   sizeof(out->unknown));
-	node_rtcp_tell(p->endpoint->endpoint, p->endpoint->endpoint, false,
-		       &out->rtcp);
+	node_rtcp_report(p->endpoint->endpoint, p->endpoint->endpoint, false,
+			 &out->rtcp);
 }
 
 void party_info(const struct party *p, struct node_open_endpoint_info *out)

@@ -49,7 +49,7 @@ static struct {
 
 /* --- filling --- */
 
-static size_t tell_gap(void *arg, uint64_t lost, char *to, size_t room)
+static size_t report_gap(void *arg, uint64_t lost, char *to, size_t room)
 {
 	struct log_line l;
 
@@ -217,7 +217,7 @@ static const struct async_writer_owner owner = {
 	.thread = "cr-log",
 	.write = write_entries,
 	.turn = change,
-	.gap = tell_gap,
+	.gap = report_gap,
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -42,7 +42,7 @@ struct trace {
 	/* the control thread's while off, else the drain thread's */
 	struct trace_file file;
 	uint64_t notes, lost;
-	bool error_told;
+	bool error_reported;
 
 	pthread_mutex_t lock; /* protects stopping */
 	pthread_cond_t wake;
@@ -216,11 +216,11 @@ static void note_losses(struct trace *t, unsigned i)
 	trace_file_put(&t->file, &rec);
 }
 
-static void tell_error(struct trace *t)
+static void report_error(struct trace *t)
 {
-	if (!t->file.error || t->error_told)
+	if (!t->file.error || t->error_reported)
 		return;
-	t->error_told = true;
+	t->error_reported = true;
 	if (t->on_error)
 		t->on_error(t->error_arg, t->file.error);
 }
@@ -231,7 +231,7 @@ static void drain_all(struct trace *t)
 		drain_ring(t, &t->ring[i]);
 		note_losses(t, i);
 	}
-	tell_error(t);
+	report_error(t);
 }
 
 /* Sleeps for a drain interval; false: the trace is being stopped. */
@@ -266,7 +266,7 @@ static void *drain_thread(void *arg)
 	}
 	drain_all(t);
 	trace_file_close(&t->file);
-	tell_error(t);
+	report_error(t);
 	if (t->on_closed)
 		t->on_closed(t->closed_arg);
 	return NULL;
@@ -286,7 +286,7 @@ static void reset_rings(struct trace *t)
 			atomic_load_explicit(&r->lost, memory_order_acquire);
 	}
 	t->notes = t->lost = 0;
-	t->error_told = false;
+	t->error_reported = false;
 	t->stopping = false;
 }
 

@@ -196,8 +196,8 @@ const char *field_text_label(const struct field *table, const char *path,
 	return buf;
 }
 
-static void tell_below(const struct field *table, const char *prefix,
-		       field_teller *tell, void *arg)
+static void report_below(const struct field *table, const char *prefix,
+			 field_teller *tell, void *arg)
 {
 	char path[PATH_MAX_BYTES], name[PATH_MAX_BYTES], wire[FIELD_NAME_MAX];
 	char below[PATH_MAX_BYTES + 4];
@@ -215,11 +215,11 @@ static void tell_below(const struct field *table, const char *prefix,
 						       : ".");
 		if (tell(arg, f, path, name) && f->members &&
 		    f->type != FIELD_MAP)
-			tell_below(f->members, below, tell, arg);
+			report_below(f->members, below, tell, arg);
 	}
 }
 
-void field_tell(const struct field *table, field_teller *tell, void *arg)
+void field_report(const struct field *table, field_teller *tell, void *arg)
 {
-	tell_below(table, "", tell, arg);
+	report_below(table, "", tell, arg);
 }

@@ -79,7 +79,7 @@ json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 json_t *method_stats(void *arg, struct rpc_peer *peer, const json_t *params,
 		     struct rpc_error *err)
 {
-	struct stats_told all;
+	struct stats_reported all;
 
 	(void)peer;
 	if (!request_is_empty(params, err))

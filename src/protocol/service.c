@@ -331,7 +331,7 @@ int service_drain_cancel(struct service *sv, struct cr_err *e)
 	return 0;
 }
 
-static void tell_congestion(struct service *sv, unsigned long long lost)
+static void report_congestion(struct service *sv, unsigned long long lost)
 {
 	struct congestion tell = { .lost_per_s = lost };
 	struct session *s;
@@ -351,7 +351,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd, (void)what;
 	if (lost > sv->lost)
-		tell_congestion(sv, lost - sv->lost);
+		report_congestion(sv, lost - sv->lost);
 	sv->lost = lost;
 	if (sv->cfg.records_interim)
 		node_records_interim(sv->node, sv->cfg.records_interim);

@@ -9,7 +9,7 @@
 #include "protocol/results.h"
 #include "protocol/service_impl.h"
 
-void stats_collect(struct service *sv, struct stats_told *to)
+void stats_collect(struct service *sv, struct stats_reported *to)
 {
 	struct stats_result *tell = &to->tell;
 

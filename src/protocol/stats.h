@@ -9,13 +9,13 @@
 #include "protocol/tables/node.h"
 
 /** What stats_fields tells, and what it points to. */
-struct stats_told {
+struct stats_reported {
 	struct stats_result tell;
 	struct node_conversions conversions;
 	struct lines_stats records;
 };
 
 /** The event base's thread. */
-void stats_collect(struct service *sv, struct stats_told *to);
+void stats_collect(struct service *sv, struct stats_reported *to);
 
 #endif

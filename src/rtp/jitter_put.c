@@ -24,7 +24,7 @@
 #define DURATION_MIN (5 * CR_MS / 2)
 #define DURATION_MAX (125 * CR_MS)
 
-static void tell_gone(struct jitter *j, const struct jitter_slot *s)
+static void report_gone(struct jitter *j, const struct jitter_slot *s)
 {
 	struct jitter_output packet = jitter_packet(j, s);
 
@@ -38,7 +38,7 @@ static void tell_gone(struct jitter *j, const struct jitter_slot *s)
 
 static void drop_oldest(struct jitter *j, const struct jitter_slot *oldest)
 {
-	tell_gone(j, oldest);
+	report_gone(j, oldest);
 	if (oldest->aux)
 		jitter_pass_aux(j, oldest);
 	else
@@ -52,7 +52,7 @@ static void discard(struct jitter *j)
 	const struct jitter_slot *oldest;
 
 	while ((oldest = jitter_slots_oldest(&j->slots))) {
-		tell_gone(j, oldest);
+		report_gone(j, oldest);
 		jitter_slots_drop(&j->slots);
 		jitter_count(&j->count.discarded, 1);
 	}

@@ -16,7 +16,7 @@
 #define MAX_DROPOUT 3000u
 
 /* Higher is better; the current address has one of the first three. */
-enum { RANK_OTHER, RANK_HOST, RANK_TOLD, RANK_CURRENT };
+enum { RANK_OTHER, RANK_HOST, RANK_SIGNALLED, RANK_CURRENT };
 
 /* A packet from a source that is not the current one. */
 struct newcomer {
@@ -44,7 +44,7 @@ static unsigned long long heard_so_far(const struct learn *l)
 static uint8_t rank_of(const struct learn *l, const struct sockaddr_storage *a)
 {
 	if (address_equal(a, &l->terms.told))
-		return RANK_TOLD;
+		return RANK_SIGNALLED;
 	if (address_same_host(a, &l->terms.told) ||
 	    address_same_host(a, &l->terms.host))
 		return RANK_HOST;
@@ -54,7 +54,7 @@ static uint8_t rank_of(const struct learn *l, const struct sockaddr_storage *a)
 /* May no packet be taken from a source of this rank? */
 static bool shut_to(const struct learn *l, uint8_t rank)
 {
-	return l->terms.mode == LEARN_STRICT && rank < RANK_TOLD;
+	return l->terms.mode == LEARN_STRICT && rank < RANK_SIGNALLED;
 }
 
 /* Is this the address at which the one before the current one led? */
@@ -134,7 +134,7 @@ static void vote(uint32_t *votes, uint32_t *slot, uint32_t now)
 
 static void settle(struct learn *l)
 {
-	bool heard = l->votes >= LEARN_LEAD || l->rank == RANK_TOLD;
+	bool heard = l->votes >= LEARN_LEAD || l->rank == RANK_SIGNALLED;
 
 	l->leads = l->leads || (l->proven && heard);
 	l->contested = l->contested && !l->leads;
@@ -276,8 +276,8 @@ static void contest_open(struct learn *l, cr_ns now)
 	for (unsigned i = 0; i < LEARN_RIVALS; i++)
 		l->rival[i].votes = 0;
 	l->contested =
-		l->rank < RANK_TOLD && (l->terms.mode == LEARN_DELAYED ||
-					l->terms.mode == LEARN_ASYMMETRIC);
+		l->rank < RANK_SIGNALLED && (l->terms.mode == LEARN_DELAYED ||
+					     l->terms.mode == LEARN_ASYMMETRIC);
 	l->repeated = false;
 	l->opened = now;
 	l->votes = 1;
@@ -313,7 +313,7 @@ static void contest_swap(struct learn *l, struct learn_rival *r)
 static unsigned changes(struct learn *l, const struct newcomer *n)
 {
 	bool first = !heard_so_far(l);
-	bool ssrc = first ? !l->terms.ssrc_told : n->p->ssrc != l->ssrc;
+	bool ssrc = first ? !l->terms.ssrc_signalled : n->p->ssrc != l->ssrc;
 	bool to = l->terms.mode != LEARN_ASYMMETRIC &&
 		  !same_exactly(learn_to(l), n->p->from);
 
@@ -330,7 +330,7 @@ static unsigned changes(struct learn *l, const struct newcomer *n)
 static void hand_over(struct learn *l, const struct newcomer *n, bool proven)
 {
 	bool back = l->known && is_former(l, n);
-	bool better = n->rank > l->rank && n->rank < RANK_TOLD;
+	bool better = n->rank > l->rank && n->rank < RANK_SIGNALLED;
 	bool same = l->known && l->leads && !l->on_notice &&
 		    n->p->ssrc == l->ssrc && (back || !better);
 
@@ -383,7 +383,7 @@ static unsigned judge(struct learn *l, const struct newcomer *n)
 	    (shut_to(l, n->rank) || (l->known && !is_open(l, n)) ||
 	     send_to_refuses(l->terms.may, n->p->from, l->terms.local)))
 		return LEARN_FOREIGN_ADDRESS;
-	if (l->terms.ssrc_told && n->p->ssrc != l->terms.ssrc)
+	if (l->terms.ssrc_signalled && n->p->ssrc != l->terms.ssrc)
 		return LEARN_FOREIGN_SSRC;
 	if (!n->p->valid)
 		return n->here ? LEARN_FOREIGN_SSRC : LEARN_WAITING;
@@ -486,7 +486,7 @@ void learn_init(struct learn *l, const struct learn_terms *terms)
  * as before, or another one. */
 static void expect(struct learn *l, bool first, bool same, cr_ns now)
 {
-	if (l->rank == RANK_TOLD)
+	if (l->rank == RANK_SIGNALLED)
 		l->on_notice = l->contested = false;
 	if (same && !l->on_notice && !l->contested) {
 		l->repeated = true;
@@ -494,7 +494,7 @@ static void expect(struct learn *l, bool first, bool same, cr_ns now)
 	} else if (first && l->rank == RANK_OTHER) {
 		l->leads = false;
 		contest_open(l, now);
-	} else if (!first && !same && l->rank != RANK_TOLD) {
+	} else if (!first && !same && l->rank != RANK_SIGNALLED) {
 		forget_rivals(l);
 		l->on_notice = true;
 		l->contested = l->repeated = false;
@@ -517,7 +517,7 @@ void learn_again(struct learn *l, const struct learn_terms *terms, cr_ns now)
 		return;
 	l->rank = rank_of(l, &l->at);
 	l->known = !shut_to(l, l->rank) &&
-		   (!terms->ssrc_told || l->ssrc == terms->ssrc);
+		   (!terms->ssrc_signalled || l->ssrc == terms->ssrc);
 	if (told)
 		expect(l, first, same, now);
 	settle(l);

@@ -153,7 +153,7 @@ struct learn_terms {
 	 * as a party. NULL: all may be. */
 	const struct send_to *may;
 	bool local;
-	bool ssrc_told; /**< only packets with @ssrc are taken */
+	bool ssrc_signalled; /**< only packets with @ssrc are taken */
 	uint32_t ssrc;
 	/** See above; 0: the defaults. */
 	cr_ns silence, absence, window;

@@ -263,7 +263,7 @@ bool agreement_has(const struct recording *r, const char *scheduler)
 	return false;
 }
 
-void agreement_tell(const struct recording *r, const char *scheduler, FILE *f)
+void agreement_report(const struct recording *r, const char *scheduler, FILE *f)
 {
 	struct became live = sum_frames(r, scheduler, true);
 	struct became own = sum_frames(r, scheduler, false);

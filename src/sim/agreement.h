@@ -20,7 +20,8 @@ bool agreement_has(const struct recording *r, const char *scheduler);
 /** The run under @scheduler beside the recorded one: for people, and as JSON
  * (owned by the caller). @r->replayed has what became of the frames, and
  * @r->own in the time of @scheduler, if its schedulers were switched. */
-void agreement_tell(const struct recording *r, const char *scheduler, FILE *f);
+void agreement_report(const struct recording *r, const char *scheduler,
+		      FILE *f);
 json_t *agreement_json(const struct recording *r, const char *scheduler);
 
 #endif

@@ -728,13 +728,13 @@ int recording_keep_own(struct recording *r, struct cr_err *e)
 	return 0;
 }
 
-void recording_tell(const struct recording *r, FILE *f)
+void recording_report(const struct recording *r, FILE *f)
 {
 	(void)fprintf(f, "%s: %zu frames of %zu calls%s\n", r->path,
 		      r->replay.njobs, r->replay.ncalls,
 		      r->imported ? ", costs as imported" : "");
 	if (!r->imported)
-		worker_time_tell(&r->overheads, f);
+		worker_time_report(&r->overheads, f);
 	if (r->changes)
 		(void)fprintf(
 			f, "note: %u changes of calls' terms are not played\n",

@@ -95,6 +95,6 @@ void recording_rewind(const struct recording *r);
 int recording_keep_own(struct recording *r, struct cr_err *e);
 
 /** What it was, and what a turn took, for people. */
-void recording_tell(const struct recording *r, FILE *f);
+void recording_report(const struct recording *r, FILE *f);
 
 #endif

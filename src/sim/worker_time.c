@@ -598,7 +598,7 @@ int worker_time_find(struct recording *r, const struct worker_time_terms *t,
 	return rc;
 }
 
-void worker_time_tell(const struct recording_overheads *o, FILE *f)
+void worker_time_report(const struct recording_overheads *o, FILE *f)
 {
 	(void)fprintf(f,
 		      "calibrated from %zu turns: beside the codecs median "

@@ -37,7 +37,7 @@ int worker_time_find(struct recording *r, const struct worker_time_terms *t,
 		     struct cr_err *e);
 
 /** For people. */
-void worker_time_tell(const struct recording_overheads *o, FILE *f);
+void worker_time_report(const struct recording_overheads *o, FILE *f);
 
 /** Of @n values, which it sorts; 0: there are none. */
 cr_ns worker_time_quantile(cr_ns *v, size_t n, unsigned percent);

@@ -36,7 +36,7 @@ enum { TICK_STEPS = 5 };
  * while its iterator thread lives. */
 static bool stack_up;
 static struct awake stack_awake;
-static cr_ns stack_told; /* of that time */
+static cr_ns stack_reported; /* of that time */
 
 static int conn_output(void *addr, void *data, size_t bytes, uint8_t tos,
 		       uint8_t set_df)
@@ -86,11 +86,11 @@ static void stack_timers(void)
 {
 	cr_ns now = awake_look(&stack_awake, clock_now(),
 			       TICK_STEPS * TIMING_TICK_MS * CR_MS);
-	cr_ns ms = (now - stack_told) / CR_MS;
+	cr_ns ms = (now - stack_reported) / CR_MS;
 
 	if (ms <= 0)
 		return;
-	stack_told += ms * CR_MS;
+	stack_reported += ms * CR_MS;
 	usrsctp_handle_timers((uint32_t)ms);
 }
 

@@ -78,7 +78,7 @@ void inlet_gather(struct inlet *in)
 	in->gathers++;
 }
 
-void inlet_tell(struct inlet *in)
+void inlet_notify(struct inlet *in)
 {
 	CR_ASSERT(in->gathers);
 	in->gathers--;

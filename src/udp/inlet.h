@@ -103,13 +103,13 @@ void inlet_wake(struct inlet *in);
 
 /**
  * For who adds and removes many at once: from now on the receiving thread is
- * not woken for each, but by inlet_tell(), once. A wake is two switches of
+ * not woken for each, but by inlet_notify(), once. A wake is two switches of
  * threads, where all are on one CPU. Meanwhile it does as it finds the time,
  * and what comes to a new socket waits there. The thread that adds and removes;
  * pairs may nest.
  */
 void inlet_gather(struct inlet *in);
-void inlet_tell(struct inlet *in);
+void inlet_notify(struct inlet *in);
 
 /** As inlet_wake(), of the thread that adds and removes: with the rest of what
  * it gathers. */

@@ -29,7 +29,7 @@ struct inlet_ops {
 struct inlet {
 	const struct inlet_ops *ops;
 	/* the thread that adds and removes */
-	unsigned gathers; /* depth: inlet_gather() less inlet_tell() */
+	unsigned gathers; /* depth: inlet_gather() less inlet_notify() */
 	bool owed;	  /* a wake, which waits for the last of those */
 };
 

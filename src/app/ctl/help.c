@@ -89,10 +89,10 @@ static void print_params(const struct field *table, FILE *out)
 	struct page p = { .out = out };
 
 	(void)fputs("\nParameters:\n", out);
-	field_tell(table, print_param, &p);
+	field_report(table, print_param, &p);
 	if (!p.any)
 		(void)fputs("  none\n", out);
-	field_tell(table, print_refused, &p);
+	field_report(table, print_refused, &p);
 	if (p.why)
 		(void)fprintf(out, "\n      %s\n", p.why);
 }
@@ -119,7 +119,7 @@ static void print_members(const char *title, const struct field *table,
 	struct page p = { .out = out };
 
 	(void)fprintf(out, "\n%s:\n", title);
-	field_tell(table, print_result, &p);
+	field_report(table, print_result, &p);
 	if (!p.any)
 		(void)fputs("  none\n", out);
 }

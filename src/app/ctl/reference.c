@@ -73,8 +73,8 @@ static void put_param(struct part *p, const struct field *f, const char *path,
 	(void)fputs(" |\n", p->out);
 }
 
-static bool tell_param(void *arg, const struct field *f, const char *path,
-		       const char *name)
+static bool report_param(void *arg, const struct field *f, const char *path,
+			 const char *name)
 {
 	struct part *p = arg;
 
@@ -85,8 +85,8 @@ static bool tell_param(void *arg, const struct field *f, const char *path,
 	return true;
 }
 
-static bool tell_refused(void *arg, const struct field *f, const char *path,
-			 const char *name)
+static bool report_refused(void *arg, const struct field *f, const char *path,
+			   const char *name)
 {
 	struct part *p = arg;
 
@@ -105,13 +105,13 @@ static void put_params(const struct field *table, FILE *out)
 				  "default | what it is |\n"
 				  "| --- | --- | --- | --- | --- |\n" };
 
-	field_tell(table, tell_param, &p);
+	field_report(table, report_param, &p);
 	if (p.head)
 		(void)fputs("\nParameters: none.\n", out);
 	if (!p.refused)
 		return;
 	p.head = "\nRefused: ";
-	field_tell(table, tell_refused, &p);
+	field_report(table, report_refused, &p);
 	(void)fputs("; each ", out);
 	put_cell(p.refused, out);
 	(void)fputs(".\n", out);
@@ -132,8 +132,8 @@ static void put_type(struct part *p, const struct field *f)
 	put_link(o->name, p->out);
 }
 
-static bool tell_result(void *arg, const struct field *f, const char *path,
-			const char *name)
+static bool report_result(void *arg, const struct field *f, const char *path,
+			  const char *name)
 {
 	struct part *p = arg;
 	const struct object *o = f->members ? object_of(f->members) : NULL;
@@ -165,7 +165,7 @@ static bool put_members(const char *title, const struct field *table, FILE *out)
 		       "\n%s| name | type | what it is |\n"
 		       "| --- | --- | --- |\n",
 		       title);
-	field_tell(table, tell_result, &p);
+	field_report(table, report_result, &p);
 	return !p.head;
 }
 
@@ -237,8 +237,8 @@ static void put_objects(FILE *out)
 	}
 }
 
-static bool tell_metric(void *arg, const struct field *f, const char *path,
-			const char *name)
+static bool report_metric(void *arg, const struct field *f, const char *path,
+			  const char *name)
 {
 	static const char *type = "counter";
 	struct part *p = arg;
@@ -265,7 +265,7 @@ static void put_metrics(FILE *out)
 		    "| metric | type | in stats | what it is |\n"
 		    "| --- | --- | --- | --- |\n",
 		    out);
-	field_tell(stats_fields, tell_metric, &p);
+	field_report(stats_fields, report_metric, &p);
 }
 
 static void put_errors(FILE *out)

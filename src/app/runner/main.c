@@ -534,7 +534,7 @@ int main(int argc, char **argv)
 	}
 	log_event(LOG_INFO, "config", "file=%s",
 		  d.opt.from.path ? d.opt.from.path : "none");
-	rights_tell(&rights, &d.opt);
+	rights_report(&rights, &d.opt);
 	if (*why.text)
 		log_event(LOG_WARN, "control-off", "why=\"%s\"", why.text);
 	/* whoever reads the log may go away */

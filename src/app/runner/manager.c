@@ -53,7 +53,7 @@ void manager_close(struct manager *m)
 
 /* --- what is told while it serves --- */
 
-static void tell_status(struct manager *m)
+static void report_status(struct manager *m)
 {
 	struct node_stats s;
 
@@ -88,7 +88,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 		return;
 	/* the nearest tick: one may be a little early */
 	if (clock_now() - m->told >= STATUS_EACH - m->each / 2)
-		tell_status(m);
+		report_status(m);
 	if (m->notify.watchdog)
 		feed(m);
 }
@@ -110,7 +110,7 @@ int manager_ready(struct manager *m, struct event_base *base, struct service *s)
 		return 0;
 	m->service = s;
 	tell(m, notify_send(&m->notify, "READY=1"));
-	tell_status(m);
+	report_status(m);
 	return m->tick ? 0 : start_ticks(m, base);
 }
 

@@ -20,7 +20,7 @@ static void refused(struct reread *r, const char *why)
 	(void)cr_fail(&r->state->why, 0, "%s", why);
 }
 
-static void tell_faults(const struct config_faults *f)
+static void report_faults(const struct config_faults *f)
 {
 	for (unsigned i = 0; i < f->n; i++)
 		log_event(LOG_ERROR, "config-wrong", "why=\"%s\"",
@@ -66,7 +66,7 @@ static const char *shown(const struct config *c, unsigned row)
 
 /* What is not what it was: from the last time, or, of what stays, from the
  * start. */
-static void tell_changes(struct reread *r, const struct runner_options *to)
+static void report_changes(struct reread *r, const struct runner_options *to)
 {
 	const struct config *c = &to->from;
 	unsigned changes = 0, stay = 0;
@@ -128,12 +128,12 @@ void reread_config(struct reread *r)
 			config_blame(&to->from, NULL, 0, e.text);
 	}
 	if (err) {
-		tell_faults(&to->from.faults);
+		report_faults(&to->from.faults);
 		refused(r, to->from.faults.text[0].text);
 		discard(to);
 		return;
 	}
-	tell_changes(r, to);
+	report_changes(r, to);
 	discard(r->now);
 	r->now = to;
 }

@@ -41,7 +41,7 @@ int rights_give_up(struct rights *to, const struct runner_options *o,
 }
 
 /* It was read by another user: SIGHUP will find the same. */
-static void tell_of_writers(const char *path)
+static void report_of_writers(const char *path)
 {
 	struct cr_err who = { "" };
 
@@ -50,12 +50,12 @@ static void tell_of_writers(const char *path)
 			  "path=\"%s\" why=\"%s\"", path, who.text);
 }
 
-static void tell_of_config(const struct runner_options *o)
+static void report_of_config(const struct runner_options *o)
 {
 	const char *path = o->from.path;
 
-	tell_of_writers(path);
-	tell_of_writers(o->service.plugin_dir);
+	report_of_writers(path);
+	report_of_writers(o->service.plugin_dir);
 	if (path && access(path, R_OK))
 		log_event(LOG_WARN, "config-not-readable",
 			  "file=%s uid=%u why=\"%s: SIGHUP cannot read it "
@@ -63,7 +63,7 @@ static void tell_of_config(const struct runner_options *o)
 			  path, (unsigned)geteuid(), strerror(errno));
 }
 
-void rights_tell(const struct rights *r, const struct runner_options *o)
+void rights_report(const struct rights *r, const struct runner_options *o)
 {
 	log_event(LOG_INFO, "rights", "uid=%u gid=%u sandbox=%s",
 		  (unsigned)geteuid(), (unsigned)getegid(),
@@ -74,5 +74,5 @@ void rights_tell(const struct rights *r, const struct runner_options *o)
 	if (!geteuid())
 		log_event(LOG_WARN, "root",
 			  "why=\"--user gives rights up that are not needed\"");
-	tell_of_config(o);
+	report_of_config(o);
 }

@@ -20,6 +20,6 @@ int rights_give_up(struct rights *to, const struct runner_options *o,
 		   struct cr_err *e);
 
 /** Log what is left. */
-void rights_tell(const struct rights *r, const struct runner_options *o);
+void rights_report(const struct rights *r, const struct runner_options *o);
 
 #endif

@@ -126,7 +126,7 @@ static int tell(const struct job *j, struct sim_report *r, const char *dir,
 	}
 	sim_report_table(r, stdout);
 	if (j->recording)
-		agreement_tell(j->recording, r->scheduler, stdout);
+		agreement_report(j->recording, r->scheduler, stdout);
 	return 0;
 }
 
@@ -427,7 +427,7 @@ static int replay(struct job j)
 		rc = complain(rc == -ENOMEM ? EXIT_BROKEN : EXIT_USAGE, &e);
 	} else {
 		if (!j.options.json)
-			recording_tell(&r, stdout);
+			recording_report(&r, stdout);
 		j.recording = &r;
 		j.cfg.replayed = &r.replayed;
 		set_up(&j, &r.plan, &r.models);

@@ -121,7 +121,7 @@ const struct field call_reception_fields[] = {
 	  .help = "jitter buffer: the longest delay; up to a ptime more, for a "
 		  "packet waits for the next one to come" },
 	{ ROW_CHOICE(call_reception, "fill", fill, fills), .dflt = -1,
-	  .without = "told in a conversation, never in a call",
+	  .without = "signalled in a conversation, never in a call",
 	  .help = "send noise every ptime while the sender is silent; told: "
 		  "when it says so by SID or comfort noise; always: also when "
 		  "nothing has come for 60 ms. A codec with silence of its own "

@@ -92,7 +92,7 @@ void calls_close(struct calls *c)
 	free(c->call);
 }
 
-void calls_tell(const struct calls *c, const char *word, FILE *out)
+void calls_report(const struct calls *c, const char *word, FILE *out)
 {
 	struct sockaddr_storage at;
 	char text[64];

@@ -58,7 +58,7 @@ int calls_open(struct calls *c, const struct load_options *opt,
 void calls_close(struct calls *c);
 
 /** The calls' own addresses on @out, on one line, after @word. */
-void calls_tell(const struct calls *c, const char *word, FILE *out);
+void calls_report(const struct calls *c, const char *word, FILE *out);
 
 /** A target a line from @in. 0, or -EINVAL with @e. */
 int calls_targets(struct calls *c, FILE *in, struct cr_err *e);

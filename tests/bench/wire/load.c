@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 	(void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 	if (calls_open(&c, opt, &e))
 		die(e.text);
-	calls_tell(&c, "ready", stdout);
+	calls_report(&c, "ready", stdout);
 	if (calls_targets(&c, stdin, &e))
 		die(e.text);
 	measure(&c);

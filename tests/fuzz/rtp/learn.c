@@ -31,7 +31,7 @@ static struct learn_terms terms(unsigned mode, unsigned told)
 {
 	struct learn_terms t = { .mode = (enum learn_mode)(mode % LEARN_MODES),
 				 .host = place(2),
-				 .ssrc_told = mode & 4,
+				 .ssrc_signalled = mode & 4,
 				 .ssrc = 1 };
 
 	if (told < PLACES)
@@ -68,7 +68,7 @@ static void packet(struct learn *l, const uint8_t *p, cr_ns now)
 		return;
 	}
 	CR_ASSERT(l->known && l->ssrc == a.ssrc);
-	CR_ASSERT(!l->terms.ssrc_told || a.ssrc == l->terms.ssrc);
+	CR_ASSERT(!l->terms.ssrc_signalled || a.ssrc == l->terms.ssrc);
 	CR_ASSERT(l->terms.mode != LEARN_STRICT ||
 		  address_equal(&from, &l->terms.told));
 	if (l->terms.mode == LEARN_ASYMMETRIC)

@@ -284,7 +284,7 @@ static void types_change_with_the_shape(void **state)
 
 /* --- comfort noise --- */
 
-static void tell_noise(struct turning *t, unsigned i, unsigned pt)
+static void report_noise(struct turning *t, unsigned i, unsigned pt)
 {
 	const struct comfort_noise noise = { .level = 60 };
 	uint8_t payload[COMFORT_NOISE_BYTES_MAX];
@@ -333,25 +333,25 @@ static void noise_is_numbered_anew_and_dropped(void **state)
 	for (unsigned k = 0; k < 2; k++) {
 		turning_open(&t, &options, shapes[k].bare, 0, shapes[k].b);
 		turning_say_both(&t, 2);
-		tell_noise(&t, 0, 115);
+		report_noise(&t, 0, 115);
 		wait_wrong(&t, 1);
 		talk_change(&t.rig, t.c,
 			    "{'a': {'noise': 115}, 'b': {'noise': 118}}");
-		tell_noise(&t, 0, 115);
+		report_noise(&t, 0, 115);
 		is_heard_as(&t, 0, 118);
 		speaks_again(&t, 0);
 		talk_change(&t.rig, t.c,
 			    "{'a': {'noise': 116}, 'b': {'noise': 119}}");
-		tell_noise(&t, 0, 116);
+		report_noise(&t, 0, 116);
 		is_heard_as(&t, 0, 119);
 		speaks_again(&t, 0);
-		tell_noise(&t, 0, 115);
+		report_noise(&t, 0, 115);
 		is_heard_as(&t, 0, 119);
 		speaks_again(&t, 0);
 		before = wrong_types(&t);
 		talk_change(&t.rig, t.c,
 			    "{'a': {'noise': 0}, 'b': {'noise': 0}}");
-		tell_noise(&t, 0, 116);
+		report_noise(&t, 0, 116);
 		wait_wrong(&t, before + 1);
 		t.p[0].next.seq--;
 		t.p[0].next.ts -= TURNING_STEP;

@@ -57,7 +57,7 @@ static bool tells(void *arg)
 	return told(t->rig, t->key) == t->want;
 }
 
-static void wait_told(struct rig *r, const char *key, long long want)
+static void wait_reported(struct rig *r, const char *key, long long want)
 {
 	struct tell t = { r, key, want };
 
@@ -101,7 +101,7 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 	assert_int_equal(told(&r, "hung"), 0);
 	assert_string_equal(node_end_name(NODE_END_HUNG), "hung");
 	get_stuck(&r, nc);
-	wait_told(&r, "hung", 1);
+	wait_reported(&r, "hung", 1);
 	said(&r, "worker-stuck worker=");
 	assert_int_equal(r.ended, 1);
 	assert_int_equal(r.why, NODE_END_HUNG);
@@ -118,8 +118,8 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 	traffic_flows(&t, 10 * CALLS);
 	assert_int_equal(told(&r, "returned"), 0);
 	atomic_store(&sticky_held, false);
-	wait_told(&r, "returned", 1);
-	wait_told(&r, "stuck_now", 0);
+	wait_reported(&r, "returned", 1);
+	wait_reported(&r, "stuck_now", 0);
 	assert_false(node_call_hung(r.node, id));
 	traffic_flows(&t, 10 * CALLS);
 	assert_int_equal(r.ended, 1); /* not a second time */
@@ -163,7 +163,7 @@ static void get_all_stuck(struct rig *r, struct node_call *nc[SPARES + 1])
 
 		rig_send(&s, silence, NB);
 		if (i < SPARES)
-			wait_told(r, "hung", i + 1);
+			wait_reported(r, "hung", i + 1);
 	}
 	while (atomic_load(&sticky_inside) <= SPARES)
 		(void)sched_yield();
@@ -191,7 +191,7 @@ static void no_spare_is_said_and_nothing_done(void **state)
 	assert_int_equal(r.ended, SPARES);
 	assert_int_equal(node_calls(r.node), 1);
 	atomic_store(&sticky_held, false);
-	wait_told(&r, "stuck_now", 0);
+	wait_reported(&r, "stuck_now", 0);
 	rig_end(&r, nc[SPARES]);
 	assert_int_equal(r.last[RIG_done], 1);
 	rig_close(&r);
@@ -247,7 +247,7 @@ static void an_overload_is_no_stall(void **state)
 	atomic_store(&sticky_held, false);
 	assert_true(rig_wait(&r, has_done, idle));
 	assert_int_equal(atomic_load(&busy->call->count.done), FRAMES);
-	wait_told(&r, "starved", 0);
+	wait_reported(&r, "starved", 0);
 	assert_int_equal(told(&r, "stalled") + told(&r, "forgotten") +
 				 told(&r, "hung"),
 			 0);
@@ -318,7 +318,7 @@ static void a_call_that_was_not_woken_is(void **state)
 	/* the receiver believes that somebody has released it */
 	atomic_store(&nc->call->lt.active, true);
 	rig_send(&s, silence, NB);
-	wait_told(&r, "stalled", 1);
+	wait_reported(&r, "stalled", 1);
 	said(&r, "call-stalled call=1 waiting=1 state=asleep");
 	assert_true(rig_receive(&r, buf, &p));
 	for (unsigned i = 0; i < 50; i++) { /* and now as ever */
@@ -347,7 +347,7 @@ static void a_policy_that_forgets_is_replaced(void **state)
 		node_scheduler_set(r.node,
 				   SABOTEUR ",mischief=forget,after=300", NULL),
 		0);
-	wait_told(&r, "forgotten", 1);
+	wait_reported(&r, "forgotten", 1);
 	said(&r, "policy=saboteur");
 	assert_int_equal(told(&r, "stalled"), 1);
 	traffic_flows(&t, 20 * CALLS);

@@ -139,7 +139,7 @@ def test_a_call_hears_packets_of_any_length(daemon, tmp_path, ms):
     # ffmpeg sends a quarter of a second at once
     d = daemon("--ring", "256")
     speech, port = recording(4), free_port()
-    call = start(d, "opus", "pcmu", port, "port=own", "in.fill=told",
+    call = start(d, "opus", "pcmu", port, "port=own", "in.fill=signalled",
                  "out.ptime=20ms")
     opus = PEERS["opus"]
     peer = Peer(opus.pt, opus.rtpmap,

@@ -70,7 +70,7 @@ def test_comfort_noise_is_heard(talked, tmp_path):
     said = talk()
     noise = libraries.noise_encode(said)
     middle, count = talked(lambda port: pcmu(said, port, noise),
-                           "in.codec=pcmu", "in.noise=13", "in.fill=told",
+                           "in.codec=pcmu", "in.noise=13", "in.fill=signalled",
                            "out.codec=pcmu")
     described = of_type(middle.packets(True), NOISE_PT)
     assert count["cn_in"] == len(described) > 20
@@ -97,7 +97,7 @@ def test_comfort_noise_is_passed_on(talked):
     said = talk()
     noise = libraries.noise_encode(said)
     middle, count = talked(lambda port: pcmu(said, port, noise),
-                           "in.codec=pcmu", "in.noise=13", "in.fill=told",
+                           "in.codec=pcmu", "in.noise=13", "in.fill=signalled",
                            "out.codec=pcma", "out.noise=13")
     heard = middle.packets(False)
     assert_spurts(heard, (8, NOISE_PT))
@@ -113,7 +113,7 @@ def test_sids_are_heard_as_comfort_noise(talked):
     said = talk()
     middle, count = talked(lambda port: amr(None, said, port),
                            "in.codec=amr", "in.pt=96", "in.octet_align=true",
-                           "in.fill=told", "out.codec=pcmu", "out.noise=13")
+                           "in.fill=signalled", "out.codec=pcmu", "out.noise=13")
     heard = middle.packets(False)
     assert_spurts(heard, (0, NOISE_PT))
     ours = [p[12:] for p in of_type(heard, NOISE_PT)]
@@ -169,7 +169,7 @@ def test_silence_is_heard_as_sids(talked, tmp_path, described):
     said = talk()
     noise = libraries.noise_encode(said) if described else ()
     middle, count = talked(lambda port: pcmu(said, port, noise),
-                           "in.codec=pcmu", "in.noise=13", "in.fill=told",
+                           "in.codec=pcmu", "in.noise=13", "in.fill=signalled",
                            "out.codec=amr", "out.mode=12.2",
                            f"out.pt={AMR_PT}", "out.octet_align=true",
                            "out.dtx=true")

@@ -143,7 +143,7 @@ def test_what_comes_may_be_declared_anew(d):  # noqa: F811
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind(("127.0.0.1", 0))
         call = d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcmu",
-                     "port=own", "in.noise=13", "in.fill=told",
+                     "port=own", "in.noise=13", "in.fill=signalled",
                      f"out.address=127.0.0.1:{sock.getsockname()[1]}")
         number, rtp = str(call["call"]), call["rtp"]["address"]
         at = Listener(sock)

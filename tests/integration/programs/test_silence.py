@@ -47,9 +47,9 @@ def amr(_, said, port):
 # it falls silent)
 SENDERS = {
     "amr": (amr, ["in.codec=amr", "in.pt=96", "in.octet_align=true",
-                  "in.fill=told"], 160, 0),
+                  "in.fill=signalled"], 160, 0),
     "speex": (functools.partial(launch, SPEEX),
-              ["in.codec=speex", "in.pt=98", "in.fill=told"], 160, 0),
+              ["in.codec=speex", "in.pt=98", "in.fill=signalled"], 160, 0),
     "opus": (functools.partial(launch, OPUS),
              ["in.codec=opus", "in.pt=96", "in.fill=always"], 960, UNTOLD),
 }

@@ -484,7 +484,7 @@ static void what_was_said_comes_out_in_its_time(void **state)
 		if (below(4)) /* else it is as at the shared port */
 			l.cfg.receive_stage = any_terms(false);
 		if (length < 10 * HALF_MS && l.cfg.receive_stage.jitter)
-			l.cfg.receive_stage.fill = RECEIVE_STAGE_FILL_TOLD;
+			l.cfg.receive_stage.fill = RECEIVE_STAGE_FILL_SIGNALLED;
 		open_line(&l, in);
 		speak(&l, PACKETS, length);
 		while (l.f && receive_stage_waiting(l.f))
@@ -511,7 +511,7 @@ static void what_was_lost_is_as_long_as_it_was(void **state)
 		l.cfg.receive_stage = any_terms(false);
 		l.cfg.receive_stage.jitter =
 			(enum jitter_kind)below(2); /* fixed */
-		l.cfg.receive_stage.fill = RECEIVE_STAGE_FILL_TOLD;
+		l.cfg.receive_stage.fill = RECEIVE_STAGE_FILL_SIGNALLED;
 		open_line(&l, in);
 		for (unsigned k = 0; k < PACKETS / 3; k++) {
 			speak(&l, 2 + below(3), length);
@@ -552,7 +552,7 @@ static void silence_is_a_packet_each_packet_time(void **state)
 		unsigned from, want;
 
 		if (l.cfg.receive_stage.fill == RECEIVE_STAGE_FILL_NEVER)
-			l.cfg.receive_stage.fill = RECEIVE_STAGE_FILL_TOLD;
+			l.cfg.receive_stage.fill = RECEIVE_STAGE_FILL_SIGNALLED;
 		open_line(&l, in);
 		speak(&l, 3, any_length(in));
 		fall_silent(&l, any_length(in));

@@ -9,8 +9,8 @@
 enum { HONEST = 7, SLOTS = 60 };
 
 static unsigned picks, told;
-static cr_ns told_at;
-static unsigned told_rq;
+static cr_ns reported_at;
+static unsigned reported_rq;
 
 static struct cr_task *stalling_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
@@ -22,8 +22,8 @@ static void note_fault(void *arg, const struct core_fault *f, cr_ns now)
 	(void)arg;
 	assert_string_equal(f->policy, "stalling");
 	told++;
-	told_at = now;
-	told_rq = f->rq;
+	reported_at = now;
+	reported_rq = f->rq;
 }
 
 static struct cr_sched_ops stalling(void)
@@ -59,7 +59,7 @@ static void goes_on_as_fifo(unsigned ncpu, unsigned cpus_per_rq)
 	struct sim_rig *rig = play(&ops, ncpu, cpus_per_rq, bad);
 
 	assert_int_equal(told, 1);
-	assert_true(told_at > 0 && told_at < sim_now(rig->sim));
+	assert_true(reported_at > 0 && reported_at < sim_now(rig->sim));
 	assert_ptr_equal(core_sched(sim_core(rig->sim))->ops, &cr_sched_fifo);
 	assert_false(core_replaced(sim_core(rig->sim)));
 	rig_free(rig);
@@ -81,7 +81,7 @@ static void the_schedule_is_fifos_on_every_run_queue(void **state)
 {
 	(void)state;
 	goes_on_as_fifo(2, 1);
-	assert_in_range(told_rq, 0, 1);
+	assert_in_range(reported_rq, 0, 1);
 }
 
 /* --- a CPU that was told to wait --- */

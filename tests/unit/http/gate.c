@@ -111,7 +111,7 @@ static int babbler(const struct world *w)
 }
 
 /* Run the server until it closes @fd. What it said has @what? */
-static bool is_told(const struct world *w, int fd, const char *what)
+static bool is_reported(const struct world *w, int fd, const char *what)
 {
 	cr_ns end = clock_now() + PATIENCE;
 	char said[4096] = "";
@@ -135,7 +135,7 @@ static bool is_told(const struct world *w, int fd, const char *what)
 /* Run the server until it closes @fd; was there an answer? */
 static bool is_answered(const struct world *w, int fd)
 {
-	return is_told(w, fd, "\r\n\r\nhere");
+	return is_reported(w, fd, "\r\n\r\nhere");
 }
 
 static unsigned still_open(const struct world *w)
@@ -191,7 +191,7 @@ static void an_error_that_cannot_be_watched_at_first_is_told(void **state)
 
 		watched = BEGUN + later;
 		unwatched = 1;
-		assert_true(is_told(&w, fd, " 400 "));
+		assert_true(is_reported(&w, fd, " 400 "));
 		assert_int_equal(unwatched, 0);
 		assert_int_equal(still_open(&w), 0);
 	}
@@ -208,7 +208,7 @@ static void an_error_that_cannot_be_watched_is_closed(void **state)
 	fd = babbler(&w);
 	watched = BEGUN;
 	unwatched = 2;
-	assert_false(is_told(&w, fd, " 400 "));
+	assert_false(is_reported(&w, fd, " 400 "));
 	assert_int_equal(unwatched, 0);
 	assert_int_equal(still_open(&w), 0);
 	assert_true(is_answered(&w, client(&w)));

@@ -166,7 +166,7 @@ static void only_the_partys_hosts_are_believed(void **state)
 	assert_int_equal(hear(&r, "127.0.0.1:9999"), ENDPOINT_RTCP_HEARD);
 	assert_int_equal(hear(&r, "127.0.0.2:4001"), ENDPOINT_RTCP_FOREIGN);
 	endpoint_end_polls(r.endpoint);
-	endpoint_rtcp_tell(r.endpoint, true, &info);
+	endpoint_rtcp_report(r.endpoint, true, &info);
 	assert_int_equal(info.foreign, 3);
 	assert_int_equal(info.packets_in, 3);
 	close_rig(&r);
@@ -241,7 +241,7 @@ static void reports_go_where_was_told(void **state)
 	const struct sockaddr_storage nat = at("127.0.0.3:777");
 	const struct sockaddr_storage foreign = at("127.0.0.2:5000");
 	struct sockaddr_storage told, none = { 0 };
-	int told_fd = open_at("127.0.0.1:0", &told);
+	int reported_fd = open_at("127.0.0.1:0", &told);
 	struct learn_terms terms = { .mode = LEARN_DELAYED };
 	struct rig r;
 
@@ -251,34 +251,34 @@ static void reports_go_where_was_told(void **state)
 	open_rig(&r, ENDPOINT_RTCP_PORT, &terms);
 	endpoint_rtcp_set_destination(r.endpoint, &told);
 	report(&r);
-	assert_true(has_come(told_fd) && !has_come(r.rtcp_fd));
+	assert_true(has_come(reported_fd) && !has_come(r.rtcp_fd));
 	assert_int_equal(hear_from(&r, &r.rtp, true), ENDPOINT_RTCP_HEARD);
 	report(&r); /* multiplexed unasked: it was told where */
-	assert_true(has_come(told_fd) && !has_come(r.rtp_fd));
+	assert_true(has_come(reported_fd) && !has_come(r.rtp_fd));
 	assert_int_equal(hear_from(&r, &r.rtcp, false), ENDPOINT_RTCP_HEARD);
 	report(&r); /* it is symmetric */
-	assert_true(has_come(r.rtcp_fd) && !has_come(told_fd));
+	assert_true(has_come(r.rtcp_fd) && !has_come(reported_fd));
 	endpoint_rtcp_set_destination(r.endpoint, &told); /* nothing new */
 	report(&r);
-	assert_true(has_come(r.rtcp_fd) && !has_come(told_fd));
+	assert_true(has_come(r.rtcp_fd) && !has_come(reported_fd));
 	endpoint_rtcp_set_destination(r.endpoint,
 				      &foreign); /* another host of its own */
 	assert_int_equal(hear_from(&r, &foreign, false), ENDPOINT_RTCP_HEARD);
 	endpoint_rtcp_set_destination(r.endpoint, &told);
 	report(&r);
-	assert_true(has_come(told_fd) && !has_come(r.rtcp_fd));
+	assert_true(has_come(reported_fd) && !has_come(r.rtcp_fd));
 	endpoint_rtcp_mux(r.endpoint, true);
 	report(&r);
-	assert_true(has_come(r.rtp_fd) && !has_come(told_fd));
+	assert_true(has_come(r.rtp_fd) && !has_come(reported_fd));
 	endpoint_rtcp_mux(r.endpoint, false);
 	endpoint_rtcp_set_destination(r.endpoint, &none);
 	report(&r);
-	assert_true(has_come(r.rtcp_fd) && !has_come(told_fd));
+	assert_true(has_come(r.rtcp_fd) && !has_come(reported_fd));
 	endpoint_rtcp_set_destination(r.endpoint, &told);
 	say(&r, &nat, 1); /* it is behind NAT */
 	report(&r);
-	assert_false(has_come(told_fd));
-	(void)close(told_fd);
+	assert_false(has_come(reported_fd));
+	(void)close(reported_fd);
 	close_rig(&r);
 }
 

@@ -22,7 +22,7 @@ static struct call *call_at(struct endpoint *in_endpoint)
 		.terms.deadline = 20 * CR_MS,
 		.ring_frames = 8,
 		.in_endpoint = in_endpoint,
-		.receive_stage = { .fill = RECEIVE_STAGE_FILL_TOLD,
+		.receive_stage = { .fill = RECEIVE_STAGE_FILL_SIGNALLED,
 				   .pt_noise = NOISE_PT },
 	};
 	struct cr_err e = { "" };

@@ -387,13 +387,13 @@ static void a_receiver_wakes_for_its_endpoints_timers(void **state)
 }
 
 static sem_t told;
-static int told_err;
+static int reported_err;
 
 static void tell(void *arg, unsigned receiver, int err)
 {
 	assert_ptr_equal(arg, &told);
 	assert_int_equal(receiver, 2);
-	told_err = err;
+	reported_err = err;
 	(void)sem_post(&told);
 }
 
@@ -410,7 +410,7 @@ static void a_receiver_that_cannot_go_on_says_so(void **state)
 	atomic_store(&refusal, -EPERM);
 	assert_int_equal(rx_open(&rx, &cfg, &warn, &e), 0);
 	wait_for(&told);
-	assert_int_equal(told_err, -EPERM);
+	assert_int_equal(reported_err, -EPERM);
 	rx_close(rx);
 	atomic_store(&refusal, 0);
 	assert_int_equal(rx_open(&rx, &cfg, &warn, &e), 0);

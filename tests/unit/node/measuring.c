@@ -90,7 +90,7 @@ static void begin(struct lab *l, struct node_cost_wait *w,
 }
 
 /* Let events happen until *@counter has reached @n. */
-static void wait_told(struct lab *l, unsigned n)
+static void wait_reported(struct lab *l, unsigned n)
 {
 	const struct timeval soon = { 0, 2000 };
 	cr_ns end = clock_now() + PATIENCE;
@@ -122,7 +122,7 @@ static void two_share_one_measurement(void **state)
 	begin(&l, &a, cr_codec_find("pcmu"), cr_codec_find("pcmu"));
 	begin(&l, &b, cr_codec_find("pcmu"), cr_codec_find("pcmu"));
 	assert_int_equal(l.told, 0);
-	wait_told(&l, 2);
+	wait_reported(&l, 2);
 	assert_int_equal(l.err, 0);
 	assert_int_equal(measuring_count(l.m), 1);
 	lab_close(&l);
@@ -141,7 +141,7 @@ static void who_is_forgotten_is_not_told(void **state)
 	wait_count(&inside);
 	measuring_forget(l.m, &a);
 	atomic_store(&held, false);
-	wait_told(&l, 1);
+	wait_reported(&l, 1);
 	lab_close(&l);
 	assert_int_equal(l.told, 1);
 }

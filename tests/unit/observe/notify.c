@@ -49,7 +49,7 @@ static void expect_nothing(int fd)
 	assert_int_equal(errno, EAGAIN);
 }
 
-static void tell_by(const char *name)
+static void report_by(const char *name)
 {
 	struct cr_err e = { "" };
 	struct notify n;
@@ -74,7 +74,7 @@ static void it_is_told_by_a_path(void **state)
 
 	(void)state;
 	(void)snprintf(name, sizeof(name), "%s/notify", scratch_folder(folder));
-	tell_by(name);
+	report_by(name);
 }
 
 static void and_by_an_abstract_name(void **state)
@@ -83,7 +83,7 @@ static void and_by_an_abstract_name(void **state)
 
 	(void)state;
 	(void)snprintf(name, sizeof(name), "@cr-notify-%d", (int)getpid());
-	tell_by(name);
+	report_by(name);
 }
 
 /* The name fills sun_path: an abstract one to the last byte, a path needs its
@@ -99,7 +99,7 @@ static void the_longest_name_is_taken_and_no_longer_one(void **state)
 	(void)snprintf(name, 16, "@%d", (int)getpid());
 	name[strlen(name)] = '-';
 	name[sizeof(name) - 2] = '\0';
-	tell_by(name);
+	report_by(name);
 	name[sizeof(name) - 2] = 'x';
 	name[sizeof(name) - 1] = '\0';
 	assert_int_equal(setenv("NOTIFY_SOCKET", name, 1), 0);

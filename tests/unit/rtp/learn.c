@@ -46,7 +46,7 @@ static void an_ssrc_that_is_told_is_the_only_one(void **state)
 	struct learn l;
 
 	(void)state;
-	t.ssrc_told = true;
+	t.ssrc_signalled = true;
 	t.ssrc = 7;
 	learn_init(&l, &t);
 	PLAY(&l, { 0, X, 8, 1, 's' }, { 1, X, 7, 1, 'D' }, { 2, X, 8, 1, 's' },

@@ -275,7 +275,8 @@ static cr_ns cost_and_note(void *arg, struct sim_task *t)
 	return rig_cost(arg, t);
 }
 
-static void check_told(struct sim_rig *rig, const uint64_t *want, unsigned n)
+static void check_reported(struct sim_rig *rig, const uint64_t *want,
+			   unsigned n)
 {
 	sim_run(rig->sim, 1000);
 	assert_int_equal(told.n, n);
@@ -297,7 +298,7 @@ static void turns_of_others_are_counted_from_the_last_own(void **state)
 	JOBS(rig, { 0, 5, 900 }, { 10, 5, 900 }, { 30, 5, 900 });
 	JOBS(rig, { 20, 5, 900 }, { 60, 5, 900 });
 	JOBS(rig, { 40, 5, 900 }, { 50, 5, 900 });
-	check_told(rig, want, 7);
+	check_reported(rig, want, 7);
 }
 
 /* A on CPU 0, B on CPU 1; then B alone, on CPU 0, twice. */
@@ -311,7 +312,7 @@ static void a_task_from_another_cpu_is_cold(void **state)
 	rig->cfg.client.cost = cost_and_note;
 	JOBS(rig, { 0, 5, 900 });
 	JOBS(rig, { 0, 5, 900 }, { 10, 5, 900 }, { 20, 5, 900 });
-	check_told(rig, want, 4);
+	check_reported(rig, want, 4);
 }
 
 static void two_runs_are_one(void **state)

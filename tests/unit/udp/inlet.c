@@ -96,14 +96,14 @@ static void what_is_gathered_is_told_once(void **state)
 
 	(void)state;
 	inlet_gather(in);
-	inlet_tell(in);
+	inlet_notify(in);
 	assert_int_equal(inlet_wait(in, 0), 0);
 	inlet_gather(in);
 	inlet_gather(in);
 	inlet_wake_too(in);
 	inlet_wake_too(in);
-	inlet_tell(in);
-	inlet_tell(in);
+	inlet_notify(in);
+	inlet_notify(in);
 	assert_true(inlet_wait(in, CR_NEVER) >= 0);
 	assert_false(next_packet(&p));
 	assert_int_equal(inlet_wait(in, 0), 0); /* once */
@@ -120,7 +120,7 @@ static void what_is_gathered_is_heard(void **state)
 		inlet_del(in, port[i].key);
 	for (unsigned i = 1; i < PORTS; i += 2)
 		watch(i);
-	inlet_tell(in);
+	inlet_notify(in);
 	for (unsigned i = 0; i < PORTS; i++)
 		send_to(i, 0);
 	take(PORTS, next);

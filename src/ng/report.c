@@ -31,14 +31,14 @@ static void add(struct sums *to, const struct sums *of)
 	to->errors += of->errors;
 }
 
-static json_t *told_sums(const struct sums *s)
+static json_t *reported_sums(const struct sums *s)
 {
 	return json_pack("{s:I, s:I, s:I}", "packets", (json_int_t)s->packets,
 			 "bytes", (json_int_t)s->bytes, "errors",
 			 (json_int_t)s->errors);
 }
 
-static json_t *told_endpoint(const struct sockaddr_storage *at)
+static json_t *reported_endpoint(const struct sockaddr_storage *at)
 {
 	char host[64];
 
@@ -148,8 +148,8 @@ static void take_sample(const struct node_endpoint_info *endpoint,
 }
 
 /* Its end: @last, of so many samples, or when it was. */
-static json_t *told_sample(const struct ng_sample *s, const char *last,
-			   json_int_t value)
+static json_t *reported_sample(const struct ng_sample *s, const char *last,
+			       json_int_t value)
 {
 	return json_pack("{s:i, s:I, s:I, s:I, s:i, s:I}", "MOS",
 			 (int)(s->mos * 10 + 0.5), "round-trip time",
@@ -162,9 +162,9 @@ static json_t *told_sample(const struct ng_sample *s, const char *last,
 /* What is known of how the party of @endpoint sounds, by its SSRC: of all that
  * came so far, and the worst and best parts of it. Round trips are known where
  * there is RTCP. */
-static void tell_ssrc(const struct node_endpoint_info *endpoint,
-		      struct node_call *from, struct ng_endpoint *of,
-		      json_t *to)
+static void report_ssrc(const struct node_endpoint_info *endpoint,
+			struct node_call *from, struct ng_endpoint *of,
+			json_t *to)
 {
 	const struct endpoint_rtcp_info *seen = &endpoint->rtcp.leads;
 	struct record_loss none = { 0 }, now;
@@ -181,16 +181,17 @@ static void tell_ssrc(const struct node_endpoint_info *endpoint,
 	(void)json_object_set_new(to, ssrc, about);
 	if (!of->sounds || !sample(endpoint, from, &none, &now, &all))
 		return;
-	(void)json_object_set_new(about, "average MOS",
-				  told_sample(&all, "samples", of->sounds->n));
+	(void)json_object_set_new(
+		about, "average MOS",
+		reported_sample(&all, "samples", of->sounds->n));
 	(void)json_object_set_new(about, "lowest MOS",
-				  told_sample(&of->sounds->lowest,
-					      "reported at",
-					      of->sounds->lowest.at));
+				  reported_sample(&of->sounds->lowest,
+						  "reported at",
+						  of->sounds->lowest.at));
 	(void)json_object_set_new(about, "highest MOS",
-				  told_sample(&of->sounds->highest,
-					      "reported at",
-					      of->sounds->highest.at));
+				  reported_sample(&of->sounds->highest,
+						  "reported at",
+						  of->sounds->highest.at));
 }
 
 static void sample_line(struct ng_service *sv, const struct ng_dialog *d,
@@ -219,7 +220,7 @@ void ng_take_samples(struct ng_service *sv, struct ng_call *call)
 }
 
 /* "opus/48000/2" */
-static json_t *told_codec(const struct codec_spec *c)
+static json_t *reported_codec(const struct codec_spec *c)
 {
 	return c->channels > 1
 		       ? json_sprintf("%s/%u/%u", c->name, c->rate, c->channels)
@@ -227,37 +228,37 @@ static json_t *told_codec(const struct codec_spec *c)
 }
 
 /* How side @i speaks. */
-static void tell_speech(json_t *media, const struct ng_stream *line, unsigned i,
-			const struct node_call_info *stream)
+static void report_speech(json_t *media, const struct ng_stream *line,
+			  unsigned i, const struct node_call_info *stream)
 {
 	(void)json_array_append_new(
 		json_object_get(media, "flags"),
 		json_string(stream->relay ? "passthrough" : "transcoding"));
 	if (*line->spoken[i].spec.name)
-		(void)json_object_set_new(media, "codec",
-					  told_codec(&line->spoken[i].spec));
+		(void)json_object_set_new(
+			media, "codec", reported_codec(&line->spoken[i].spec));
 }
 
 /* A port of @endpoint, of RTP or RTCP. */
-static json_t *told_port(const struct node_endpoint_info *endpoint,
-			 const char *kind, unsigned port,
-			 const struct sums *sums)
+static json_t *reported_port(const struct node_endpoint_info *endpoint,
+			     const char *kind, unsigned port,
+			     const struct sums *sums)
 {
 	const struct endpoint_rtcp_info *seen = &endpoint->rtcp.leads;
 
 	return json_pack("{s:i, s:o*, s:[s], s:o, s:o*}", "local port",
 			 (int)port, "endpoint",
 			 strcmp(kind, "RTP") ? NULL
-					     : told_endpoint(&endpoint->to),
-			 "flags", kind, "stats", told_sums(sums), "SSRC",
+					     : reported_endpoint(&endpoint->to),
+			 "flags", kind, "stats", reported_sums(sums), "SSRC",
 			 endpoint->rtcp.is && seen->heard
 				 ? json_integer((json_int_t)seen->ssrc)
 				 : NULL);
 }
 
 /* Line @line of side @i. */
-static json_t *told_media(struct ng_service *sv, const struct ng_dialog *d,
-			  unsigned i, unsigned line, struct totals *total)
+static json_t *reported_media(struct ng_service *sv, const struct ng_dialog *d,
+			      unsigned i, unsigned line, struct totals *total)
 {
 	struct ng_endpoint *endpoint = &d->side[i]->endpoint[line];
 	const struct party *p = party_find(sv->node, endpoint->id);
@@ -278,25 +279,25 @@ static json_t *told_media(struct ng_service *sv, const struct ng_dialog *d,
 	rtcp = sums_of_rtcp(&about);
 	add(&total->rtp, &rtp);
 	add(&total->rtcp, &rtcp);
-	tell_ssrc(&about, from, endpoint, total->ssrc);
+	report_ssrc(&about, from, endpoint, total->ssrc);
 	port = ng_endpoint_local(sv->node, endpoint, &local)
 		       ? address_port(&local)
 		       : 0;
 	media = json_pack(
 		"{s:i, s:s, s:s, s:[], s:[o, o]}", "index", (int)line + 1,
 		"type", "audio", "protocol", "RTP/AVP", "flags", "streams",
-		told_port(&about, "RTP", port, &rtp),
-		told_port(&about, "RTCP", port + !endpoint->mux, &rtcp));
+		reported_port(&about, "RTP", port, &rtp),
+		reported_port(&about, "RTCP", port + !endpoint->mux, &rtcp));
 	if (endpoint->mux)
 		(void)json_array_append_new(json_object_get(media, "flags"),
 					    json_string("rtcp-mux"));
 	if (from)
-		tell_speech(media, &d->stream[line], i, &stream);
+		report_speech(media, &d->stream[line], i, &stream);
 	return media;
 }
 
-static void tell_side(struct ng_service *sv, const struct ng_dialog *d,
-		      unsigned i, json_t *tags, struct totals *total)
+static void report_side(struct ng_service *sv, const struct ng_dialog *d,
+			unsigned i, json_t *tags, struct totals *total)
 {
 	const struct ng_side *s = d->side[i], *peer = d->side[!i];
 	const char *tag = s->tag ? s->tag : "";
@@ -305,7 +306,7 @@ static void tell_side(struct ng_service *sv, const struct ng_dialog *d,
 	for (unsigned k = 0; k < d->nlines; k++)
 		if (s->endpoint[k].id)
 			(void)json_array_append_new(
-				medias, told_media(sv, d, i, k, total));
+				medias, reported_media(sv, d, i, k, total));
 	about = json_pack("{s:o, s:I, s:o, s:o*}", "tag",
 			  json_string_nocheck(tag), "created",
 			  (json_int_t)(s->created / CR_SEC), "medias", medias,
@@ -314,8 +315,8 @@ static void tell_side(struct ng_service *sv, const struct ng_dialog *d,
 	(void)json_object_set_new_nocheck(tags, tag, about);
 }
 
-void ng_tell_call(struct ng_service *sv, struct ng_call *call,
-		  const struct ng_dialog_key *key, json_t *reply)
+void ng_report_call(struct ng_service *sv, struct ng_call *call,
+		    const struct ng_dialog_key *key, json_t *reply)
 {
 	json_t *tags = json_object();
 	struct totals total = { .ssrc = json_object() };
@@ -326,7 +327,7 @@ void ng_tell_call(struct ng_service *sv, struct ng_call *call,
 		for (unsigned i = 0; i < 2; i++)
 			if (!d->side[i]->tag ||
 			    !json_object_get(tags, d->side[i]->tag))
-				tell_side(sv, d, i, tags, &total);
+				report_side(sv, d, i, tags, &total);
 	(void)json_object_set_new(reply, "created",
 				  json_integer(call->created / CR_SEC));
 	(void)json_object_set_new(reply, "last signal",
@@ -334,8 +335,8 @@ void ng_tell_call(struct ng_service *sv, struct ng_call *call,
 	(void)json_object_set_new(reply, "tags", tags);
 	(void)json_object_set_new(reply, "totals",
 				  json_pack("{s:o, s:o}", "RTP",
-					    told_sums(&total.rtp), "RTCP",
-					    told_sums(&total.rtcp)));
+					    reported_sums(&total.rtp), "RTCP",
+					    reported_sums(&total.rtcp)));
 	(void)json_object_set_new(reply, "SSRC", total.ssrc);
 }
 
@@ -365,7 +366,7 @@ unsigned long long ng_call_packets(struct ng_service *sv,
 
 /* --- the node --- */
 
-static json_t *told_asked(const struct ng_counts *c)
+static json_t *reported_asked(const struct ng_counts *c)
 {
 	json_t *o = json_object();
 
@@ -380,7 +381,7 @@ static json_t *told_asked(const struct ng_counts *c)
 	return o;
 }
 
-static json_t *told_listener(const struct ng_listener *l)
+static json_t *reported_listener(const struct ng_listener *l)
 {
 	struct ng_listener_stats s;
 
@@ -395,7 +396,7 @@ static json_t *told_listener(const struct ng_listener *l)
 		"waiting", (int)s.waiting, "connections", (int)s.connections);
 }
 
-void ng_tell_statistics(struct ng_service *sv, json_t *reply)
+void ng_report_statistics(struct ng_service *sv, json_t *reply)
 {
 	const struct ng_counts *c = &sv->count;
 	char uptime[24];
@@ -421,6 +422,6 @@ void ng_tell_statistics(struct ng_service *sv, json_t *reply)
 		reply, "statistics",
 		json_pack("{s:o, s:o, s:o, s:o}", "currentstatistics", now,
 			  "totalstatistics", ever, "controlstatistics",
-			  told_asked(c), "listener",
-			  told_listener(sv->listener)));
+			  reported_asked(c), "listener",
+			  reported_listener(sv->listener)));
 }
