@@ -1,23 +1,396 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codec-ctl's commands, each a function from its words to a request. What the
- * methods mean is the daemon's matter.
+ * codec-ctl's commands, each a function from its words to a request; words of a
+ * command line as JSON ("out.codec=amr": which members are text even when they
+ * look like numbers is in the protocol's tables); and "codec-ctl help", the
+ * protocol's tables as text for a terminal, which needs no server. What the
+ * methods mean is the daemon's matter. Pure.
  */
 #include "app/ctl/command.h"
 
 #include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/nearest.h"
-#include "app/ctl/args.h"
-#include "app/ctl/help.h"
 #include "app/ctl/reference.h"
-#include "app/ctl/views.h"
-#include "app/ctl/words.h"
+#include "app/ctl/show.h"
+#include "base/nearest.h"
+#include "base/units.h"
+#include "cr/error.h"
+#include "protocol/field.h"
+#include "protocol/field_text.h"
 #include "protocol/tables/call.h"
 #include "protocol/tables/conversation.h"
 #include "protocol/tables/convert.h"
+#include "protocol/tables/method.h"
+#include "rpc/codes.h"
+
+enum { KEY_MAX = 256 };
+
+/* Is the member at @path text? A quantity is, by the name without a unit. */
+static bool is_text(const struct field *table, const char *path)
+{
+	const struct field *f = table ? field_find_path(table, path) : NULL;
+	const char *dot = strrchr(path, '.');
+
+	if (!f)
+		return false;
+	if (field_has_unit(f))
+		return !strcmp(f->name, dot ? dot + 1 : path);
+	return f->type == FIELD_TEXT || f->type == FIELD_CODEC ||
+	       f->type == FIELD_MODE || f->type == FIELD_CHOICE ||
+	       f->type == FIELD_ADDRESS;
+}
+
+/* NULL: it looks like JSON and is none. */
+static json_t *value_of(bool is_text, const char *text)
+{
+	json_t *v;
+
+	if (!strcmp(text, "null"))
+		return json_null();
+	if (is_text)
+		return json_string(text);
+	if (!strcmp(text, "yes") || !strcmp(text, "no"))
+		return json_boolean(text[0] == 'y');
+	v = json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+	if (!v && text[0] != '{' && text[0] != '[')
+		v = json_string(text);
+	return v;
+}
+
+/* Put @v (taken over) at the dotted @path, which is written to. */
+static int put_member(json_t *object, char *path, json_t *v, const char *word,
+		      struct cr_err *e)
+{
+	char *dot = strchr(path, '.');
+
+	while (dot) {
+		json_t *inner;
+
+		*dot = '\0';
+		inner = json_object_get(object, path);
+		if (!inner && path[0]) {
+			inner = json_object();
+			(void)json_object_set_new(object, path, inner);
+		}
+		if (!json_is_object(inner)) {
+			json_decref(v);
+			return cr_fail(e, -EINVAL,
+				       "%s: '%s' is not a group of members",
+				       word, path);
+		}
+		object = inner;
+		path = dot + 1;
+		dot = strchr(path, '.');
+	}
+	if (!path[0] || json_object_get(object, path)) {
+		json_decref(v);
+		return cr_fail(e, -EINVAL,
+			       path[0] ? "%s: given twice"
+				       : "%s: a member without a name",
+			       word);
+	}
+	return json_object_set_new(object, path, v) ? -ENOMEM : 0;
+}
+
+static int put_word(json_t *object, const char *word, const struct field *table,
+		    struct cr_err *e)
+{
+	const char *equals = strchr(word, '=');
+	size_t length = equals ? (size_t)(equals - word) : 0;
+	char key[KEY_MAX];
+	json_t *v;
+
+	if (!length || length >= sizeof(key))
+		return cr_fail(e, -EINVAL, "%.100s: should be KEY=VALUE", word);
+	memcpy(key, word, length);
+	key[length] = '\0';
+	v = value_of(is_text(table, key), equals + 1);
+	if (!v)
+		return cr_fail(e, -EINVAL, "%.100s: the value is not JSON",
+			       word);
+	return put_member(object, key, v, word, e);
+}
+
+/*
+ * An object from @n words KEY=VALUE; dots in KEY make objects within objects.
+ *
+ * A VALUE that looks like a number, true, false, yes, no, an object or an
+ * array is one; the rest is text, and so is all that is text in @table, the
+ * method's parameters (NULL: none is known): out.mode=12.2 is "12.2", ptime=20
+ * is "20", ptime_ms=20 is 20. On success returns 0 and *@object is the
+ * caller's; else -EINVAL with @e naming the word.
+ */
+static int ctl_object(json_t **object, const char *const *word, unsigned n,
+		      const struct field *table, struct cr_err *e)
+{
+	json_t *o = json_object();
+
+	for (unsigned i = 0; i < n; i++) {
+		int rc = put_word(o, word[i], table, e);
+
+		if (rc) {
+			json_decref(o);
+			return rc;
+		}
+	}
+	*object = o;
+	return 0;
+}
+
+/* call.top looks little more often. */
+#define TOP_LEAST (500 * CR_MS)
+
+/*
+ * KEY=VALUE words of a scheduler's options.
+ *
+ * KEY=VALUE words, joined by commas as the scheduler's options are written.
+ */
+static int words_tune(struct ctl_request *r, const char *const *words,
+		      unsigned n, struct cr_err *e)
+{
+	char text[512] = "";
+	size_t used = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		int more = snprintf(text + used, sizeof(text) - used, "%s%s",
+				    i ? "," : "", words[i]);
+
+		used += (size_t)more;
+		if (used >= sizeof(text))
+			return cr_fail(e, -EINVAL, "tune: too many options");
+	}
+	r->params = json_pack("{s:s}", "options", text);
+	return 0;
+}
+
+/* NAME [overwrite] */
+static int words_trace_start(struct ctl_request *r, const char *const *words,
+			     unsigned n, struct cr_err *e)
+{
+	if (n > 1 && strcmp(words[1], "overwrite") != 0)
+		return cr_fail(e, -EINVAL,
+			       "trace start: '%s' is not "
+			       "'overwrite'",
+			       words[1]);
+	r->params =
+		json_pack("{s:s, s:b}", "name", words[0], "overwrite", n > 1);
+	return 0;
+}
+
+/* [INTERVAL [TIMES]] of @command, whose pages are @least apart. */
+static int repeat(struct ctl_request *r, const char *command, cr_ns least,
+		  const char *const *words, unsigned n, struct cr_err *e)
+{
+	char text[UNITS_TEXT];
+	int64_t times = 0;
+
+	r->interval = CR_SEC;
+	if (n > 0 && (units_parse_time(words[0], &r->interval) ||
+		      r->interval < least || r->interval > 3600 * CR_SEC))
+		return cr_fail(e, -EINVAL, "%s: '%s' is no time from %s to 1h",
+			       command, words[0],
+			       units_format_time(least, text, sizeof(text)));
+	if (n > 1 && (units_parse_int(words[1], &times) || times < 1 ||
+		      times > UINT32_MAX))
+		return cr_fail(e, -EINVAL, "%s: '%s' is no number of times",
+			       command, words[1]);
+	r->times = (unsigned)times;
+	return 0;
+}
+
+/* [INTERVAL [TIMES]] */
+static int words_watch(struct ctl_request *r, const char *const *words,
+		       unsigned n, struct cr_err *e)
+{
+	return repeat(r, "watch", 10 * CR_MS, words, n, e);
+}
+
+static int words_top(struct ctl_request *r, const char *const *words,
+		     unsigned n, struct cr_err *e)
+{
+	r->top = true;
+	return repeat(r, "top", TOP_LEAST, words, n, e);
+}
+
+/* [TIME] */
+static int words_drain(struct ctl_request *r, const char *const *words,
+		       unsigned n, struct cr_err *e)
+{
+	cr_ns limit;
+
+	if (n && units_parse_time(words[0], &limit))
+		return cr_fail(e, -EINVAL,
+			       "drain: '%s' is no time, such as 30s", words[0]);
+	if (n)
+		r->params = json_pack("{s:s}", "limit", words[0]);
+	return 0;
+}
+
+/*
+ * REQUEST, or METHOD [PARAMS], as JSON.
+ *
+ * A whole request object, or a method and its parameters as JSON.
+ */
+static int words_raw(struct ctl_request *r, const char *const *words,
+		     unsigned n, struct cr_err *e)
+{
+	const char *text = n > 1 ? words[1] : words[0];
+	const char *method = words[0];
+	json_error_t error;
+	json_t *o = NULL;
+
+	if (n > 1 || words[0][0] == '{') {
+		o = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+		if (!o)
+			return cr_fail(e, -EINVAL, "raw: column %d: %s",
+				       error.column, error.text);
+	}
+	if (o && n == 1) {
+		method = json_string_value(json_object_get(o, "method"));
+		r->params = json_incref(json_object_get(o, "params"));
+	} else {
+		r->params = json_incref(o);
+	}
+	if (method)
+		(void)snprintf(r->method, sizeof(r->method), "%s", method);
+	json_decref(o);
+	return method ? 0
+		      : cr_fail(e, -EINVAL,
+				"raw: the object has no \"method\"");
+}
+
+struct page {
+	FILE *out;
+	bool any;
+	const char *why; /* of what is refused */
+};
+
+static void print_methods(const struct method *m, FILE *out)
+{
+	for (; m->name; m++)
+		(void)fprintf(out, "  %-16s %s\n", m->name, m->help);
+}
+
+/* All methods, notifications and error codes, a line each. */
+static void ctl_help_all(FILE *out)
+{
+	(void)fputs("Methods; \"codec-ctl help METHOD\" tells their "
+		    "parameters and results:\n",
+		    out);
+	print_methods(methods, out);
+	(void)fputs("\nNotifications, which the server sends unasked:\n", out);
+	print_methods(notifications, out);
+	(void)fputs("\nErrors:\n", out);
+	for (const struct rpc_code_row *r = rpc_codes; r->name; r++)
+		(void)fprintf(out, "  %6d  %s: %s\n", r->code, r->name,
+			      r->help);
+}
+
+static void print_head(struct page *p, const char *path, const char *type,
+		       const char *range, const char *dflt)
+{
+	(void)fprintf(p->out, "  %-24s %s%s%s%s%s\n", path, type,
+		      *range ? "; " : "", range, *dflt ? "; " : "", dflt);
+	p->any = true;
+}
+
+static void print_param_text(struct page *p, const struct field *f,
+			     const char *path, const char *name)
+{
+	char type[FIELD_TEXT_MAX], range[FIELD_TEXT_MAX];
+	char without[FIELD_TEXT_MAX], dflt[FIELD_TEXT_MAX + 20];
+
+	(void)field_text_default(f, without, sizeof(without));
+	(void)snprintf(dflt, sizeof(dflt), "%s%s",
+		       *without && !f->required ? "default: " : "", without);
+	print_head(p, path, field_text_param(f, type, sizeof(type)),
+		   field_text_range(f, range, sizeof(range)), dflt);
+	if (field_has_unit(f))
+		(void)fprintf(p->out, "      or %s, a %s\n", name,
+			      field_text_result(f, type, sizeof(type)));
+	if (f->help)
+		(void)fprintf(p->out, "      %s\n", f->help);
+}
+
+static bool print_param(void *arg, const struct field *f, const char *path,
+			const char *name)
+{
+	if (f->type != FIELD_INLINE && f->type != FIELD_OBJECT &&
+	    f->type != FIELD_FIXED)
+		print_param_text(arg, f, path, name);
+	return true;
+}
+
+/* What is known, and refused, in a line of all names and one of the reason. */
+static bool print_refused(void *arg, const struct field *f, const char *path,
+			  const char *name)
+{
+	struct page *p = arg;
+
+	(void)name;
+	if (f->type != FIELD_FIXED)
+		return true;
+	(void)fprintf(p->out, "%s%s", p->why ? ", " : "  refused: ", path);
+	p->why = f->help;
+	return true;
+}
+
+static void print_params(const struct field *table, FILE *out)
+{
+	struct page p = { .out = out };
+
+	(void)fputs("\nParameters:\n", out);
+	field_report(table, print_param, &p);
+	if (!p.any)
+		(void)fputs("  none\n", out);
+	field_report(table, print_refused, &p);
+	if (p.why)
+		(void)fprintf(out, "\n      %s\n", p.why);
+}
+
+static bool print_result(void *arg, const struct field *f, const char *path,
+			 const char *name)
+{
+	struct page *p = arg;
+	char type[FIELD_TEXT_MAX];
+
+	(void)path;
+	if (f->type == FIELD_INLINE ||
+	    (f->type == FIELD_OBJECT && f->store != FIELD_C_POINTER))
+		return true;
+	print_head(p, name, field_text_result(f, type, sizeof(type)), "", "");
+	if (f->help)
+		(void)fprintf(p->out, "      %s\n", f->help);
+	return true;
+}
+
+static void print_members(const char *title, const struct field *table,
+			  FILE *out)
+{
+	struct page p = { .out = out };
+
+	(void)fprintf(out, "\n%s:\n", title);
+	field_report(table, print_result, &p);
+	if (!p.any)
+		(void)fputs("  none\n", out);
+}
+
+/* The parameters and the result of @m. */
+static void ctl_help_method(const struct method *m, FILE *out)
+{
+	(void)fprintf(out, "%s: %s\n", m->name, m->help);
+	if (m->result) {
+		print_params(m->params, out);
+		print_members("Result", m->result, out);
+	} else {
+		print_members("Members", m->params, out);
+	}
+}
 
 /* Words after the command's own, and what to do with them. */
 struct command {
@@ -40,8 +413,9 @@ static int no_params(struct ctl_request *r, const char *const *words,
 
 /* What is started has to outlive us, so it is kept unless the words say
  * otherwise. */
-static int start(struct ctl_request *r, const char *const *words, unsigned n,
-		 const struct field *fields, struct cr_err *e)
+static int start_request(struct ctl_request *r, const char *const *words,
+			 unsigned n, const struct field *fields,
+			 struct cr_err *e)
 {
 	int rc = ctl_object(&r->params, words, n, fields, e);
 
@@ -53,7 +427,7 @@ static int start(struct ctl_request *r, const char *const *words, unsigned n,
 static int call_start(struct ctl_request *r, const char *const *words,
 		      unsigned n, struct cr_err *e)
 {
-	return start(r, words, n, call_start_fields, e);
+	return start_request(r, words, n, call_start_fields, e);
 }
 
 static int call_top(struct ctl_request *r, const char *const *words, unsigned n,
@@ -65,7 +439,7 @@ static int call_top(struct ctl_request *r, const char *const *words, unsigned n,
 static int conversation_start(struct ctl_request *r, const char *const *words,
 			      unsigned n, struct cr_err *e)
 {
-	return start(r, words, n, conversation_start_fields, e);
+	return start_request(r, words, n, conversation_start_fields, e);
 }
 
 /* Files by name, then members of convert.start. */
@@ -143,8 +517,8 @@ static int change_of(struct ctl_request *r, const char *const *words,
 	return rc;
 }
 
-static int change(struct ctl_request *r, const char *const *words, unsigned n,
-		  struct cr_err *e)
+static int change_request(struct ctl_request *r, const char *const *words,
+			  unsigned n, struct cr_err *e)
 {
 	return change_of(r, words, n, "call", call_change_fields, e);
 }
@@ -159,7 +533,7 @@ static int conversation_change(struct ctl_request *r, const char *const *words,
 static int endpoint_open(struct ctl_request *r, const char *const *words,
 			 unsigned n, struct cr_err *e)
 {
-	return start(r, words, n, endpoint_open_fields, e);
+	return start_request(r, words, n, endpoint_open_fields, e);
 }
 
 static int endpoint_change(struct ctl_request *r, const char *const *words,
@@ -240,8 +614,8 @@ static const struct command commands[] = {
 	  "contract.rate=50/s; \"codec-ctl help call.start\" lists them all. "
 	  "The call goes on until call stop, unless keep=no." },
 	{ "call stop", "call.stop", "ID", 1, 1, call_id, NULL, NULL },
-	{ "call change", "call.change", "ID KEY=VALUE...", 2, 64, change,
-	  ctl_view_call,
+	{ "call change", "call.change", "ID KEY=VALUE...", 2, 64,
+	  change_request, ctl_view_call,
 	  "Change a running call. It has to pass the admission test again; if "
 	  "it is refused, nothing has changed. No frame is lost. Keys: class, "
 	  "deadline, weight, nice, ptime, out.mode, out.ptime and members of "
@@ -252,7 +626,7 @@ static const struct command commands[] = {
 	{ "call", "call.query", "ID", 1, 1, call_id, ctl_view_call,
 	  "Show one call to people: what it is, what it lost, and the "
 	  "scheduler's own numbers about it, with units." },
-	{ "change", "call.change", "ID KEY=VALUE...", 2, 64, change,
+	{ "change", "call.change", "ID KEY=VALUE...", 2, 64, change_request,
 	  ctl_view_call, "Short for call change." },
 	{ "list", "call.list", "", 0, 0, no_params, NULL,
 	  "Short for call list." },

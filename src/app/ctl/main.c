@@ -2,23 +2,261 @@
 /*
  * codec-ctl: the operator's command line over the control protocol. One
  * command, one connection; what it prints is made by the files beside this one.
+ *
+ * "codec-ctl convert" follows a conversion to its end by asking: that works
+ * however the server's notifications fare. Who may not connect to a control
+ * socket is told what can be done: the group that may is the socket's, or its
+ * folder's, which keeps us from looking at the socket.
  */
+#include <errno.h>
+#include <event2/event.h>
+#include <grp.h>
+#include <jansson.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "app/ctl/follow.h"
-#include "base/cli.h"
 #include "app/ctl/command.h"
-#include "app/ctl/denied.h"
 #include "app/ctl/show.h"
 #include "app/ctl/top.h"
 #include "app/ctl/watch.h"
+#include "base/cli.h"
+#include "cr/time.h"
 #include "protocol/key.h"
 #include "protocol/tables/call.h"
 #include "rpc/client.h"
 #include "rpc/jsonrpc.h"
-#include "cr/time.h"
+
+struct ctl_follow {
+	struct event_base *base;
+	struct rpc_client *client;
+	/** A request; returns an exit code, has said why; takes @params. */
+	int (*ask)(struct rpc_client *c, const char *method, json_t *params,
+		   json_t **result);
+};
+
+static int ctl_follow(const struct ctl_follow *f, json_t *params,
+		      json_t **result);
+
+static int look_at_folder(const char *path, struct stat *st)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX] = ".";
+
+	if (slash)
+		(void)snprintf(folder, sizeof(folder), "%.*s",
+			       (int)(slash - path) + 1, path);
+	return stat(folder, st);
+}
+
+/* The group whose members may connect, or NULL: no group that people join. */
+static const char *group_of(const char *path)
+{
+	const struct group *g;
+	struct stat st;
+
+	mode_t right = S_IWGRP;
+
+	if (stat(path, &st)) {
+		right = S_IXGRP;
+		if (errno != EACCES || look_at_folder(path, &st))
+			return NULL;
+	}
+	if (!st.st_gid || !(st.st_mode & right))
+		return NULL;
+	g = getgrgid(st.st_gid);
+	return g ? g->gr_name : NULL;
+}
+
+/*
+ * May we not connect to the socket at @path, by its rights or those of its
+ * folder? Then @way is the way out, a sentence's end. Looks at files; any
+ * thread that no other asks for groups meanwhile.
+ */
+static bool denied_by(const char *path, char *way, size_t size)
+{
+	const char *group;
+	struct stat st;
+
+	if (!access(path, W_OK) || errno != EACCES)
+		return false;
+	if (!stat(path, &st) && !S_ISSOCK(st.st_mode)) {
+		(void)snprintf(way, size, "it is no socket, name one (%s/...)",
+			       path);
+		return true;
+	}
+	group = group_of(path);
+	if (group)
+		(void)snprintf(way, size,
+			       "members of the group %s may: sudo usermod -aG "
+			       "%s $USER and log in again, or use sudo",
+			       group, group);
+	else
+		(void)snprintf(way, size, "use sudo");
+	return true;
+}
+
+#define ASK_EVERY (100 * CR_MS)
+
+enum { FAILED = 1, UNREACHABLE = 3 };
+
+struct following {
+	const struct ctl_follow *f;
+	json_t *last; /* as it was told last */
+	unsigned signals;
+	bool terminal, cancelled;
+};
+
+static void on_signal(evutil_socket_t sig, short what, void *arg)
+{
+	struct following *w = arg;
+
+	(void)sig, (void)what;
+	w->signals++;
+	(void)event_base_loopbreak(w->f->base);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct following *w = arg;
+
+	(void)fd, (void)what;
+	(void)event_base_loopbreak(w->f->base);
+}
+
+static const char *text(const struct following *w, const char *key)
+{
+	const char *s = json_string_value(json_object_get(w->last, key));
+
+	return s ? s : "";
+}
+
+static bool is_over(const struct following *w)
+{
+	const char *state = text(w, "state");
+
+	return !strcmp(state, "done") || !strcmp(state, "failed") ||
+	       !strcmp(state, "cancelled");
+}
+
+static void show_conversion(const struct following *w)
+{
+	if (!w->terminal)
+		return;
+	(void)fprintf(
+		stderr, "\r\033[K%s: %s %.0f %%", text(w, "out"),
+		text(w, "state"),
+		100 * json_number_value(json_object_get(w->last, "progress")));
+	if (is_over(w))
+		(void)fputc('\n', stderr);
+	(void)fflush(stderr);
+}
+
+static json_t *reference(const struct following *w)
+{
+	return json_pack("{s:O}", "conversion",
+			 json_object_get(w->last, "conversion"));
+}
+
+/* The answer of @method about the conversion becomes what was told last. */
+static int ask_conversion(struct following *w, const char *method)
+{
+	json_t *now = NULL;
+	int rc = w->f->ask(w->f->client, method, reference(w), &now);
+
+	if (rc)
+		return rc;
+	json_decref(w->last);
+	w->last = now;
+	show_conversion(w);
+	return 0;
+}
+
+/* It may have ended meanwhile: then the refusal is no news. */
+static int cancel(struct following *w)
+{
+	int rc;
+
+	w->cancelled = true;
+	rc = ask_conversion(w, "convert.cancel");
+	return rc == UNREACHABLE ? rc : 0;
+}
+
+static int follow(struct following *w, struct event *timer)
+{
+	const struct timeval tv = { 0, ASK_EVERY / CR_US };
+	int rc = 0;
+
+	while (!rc && !is_over(w)) {
+		(void)evtimer_add(timer, &tv);
+		(void)event_base_dispatch(w->f->base);
+		(void)evtimer_del(timer);
+		if (w->signals > 1)
+			return FAILED;
+		rc = w->signals && !w->cancelled
+			     ? cancel(w)
+			     : ask_conversion(w, "convert.query");
+	}
+	return rc;
+}
+
+static int follow_with_signals(struct following *w)
+{
+	struct event_base *base = w->f->base;
+	struct event *timer = evtimer_new(base, on_timer, w);
+	struct event *interrupt = evsignal_new(base, SIGINT, on_signal, w);
+	struct event *terminate = evsignal_new(base, SIGTERM, on_signal, w);
+	int rc = UNREACHABLE;
+
+	if (timer && interrupt && terminate && !event_add(interrupt, NULL) &&
+	    !event_add(terminate, NULL))
+		rc = follow(w, timer);
+	if (timer)
+		event_free(timer);
+	if (interrupt)
+		event_free(interrupt);
+	if (terminate)
+		event_free(terminate);
+	return rc;
+}
+
+/*
+ * Start it with @params (taken over) and wait. SIGINT and SIGTERM cancel the
+ * conversion, and its end is waited for; a second one leaves at once. Progress
+ * goes to stderr if that is a terminal. Returns an exit code: 0, and *@result
+ * is the conversion as it ended, the caller's; 1 when it was refused, failed or
+ * cancelled, said on stderr; or what ask() said.
+ */
+static int ctl_follow(const struct ctl_follow *f, json_t *params,
+		      json_t **result)
+{
+	struct following w = { .f = f, .terminal = isatty(STDERR_FILENO) == 1 };
+	int rc = f->ask(f->client, "convert.start", params, &w.last);
+
+	if (rc)
+		return rc;
+	show_conversion(&w);
+	rc = follow_with_signals(&w);
+	if (!rc && strcmp(text(&w, "state"), "done")) {
+		(void)fprintf(stderr, "codec-ctl: conversion %lld: %s%s%s\n",
+			      (long long)json_integer_value(
+				      json_object_get(w.last, "conversion")),
+			      text(&w, "state"), *text(&w, "why") ? ": " : "",
+			      text(&w, "why"));
+		rc = FAILED;
+	}
+	if (rc)
+		json_decref(w.last);
+	else
+		*result = w.last;
+	return rc;
+}
 
 enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE = 3 };
 
@@ -274,7 +512,7 @@ static int ask_calls(struct rpc_client *c, json_t **result)
 	return ask_pages(c, &lists[0], result);
 }
 
-static int show(const struct ctl_request *r, const json_t *result)
+static int show_result(const struct ctl_request *r, const json_t *result)
 {
 	if (as_json) {
 		(void)json_dumpf(result, stdout,
@@ -381,7 +619,7 @@ static int run(struct event_base *base, const struct ctl_request *r)
 		say_bye(c);
 	rpc_client_close(c);
 	if (!r->interval && result)
-		rc = rc ? rc : show(r, result);
+		rc = rc ? rc : show_result(r, result);
 	json_decref(result);
 	return rc;
 }

@@ -26,4 +26,14 @@ void ctl_show(const json_t *result, FILE *out);
 /** @rows (an array of objects) as a table of @columns. */
 void ctl_table(const json_t *rows, const struct ctl_column *columns, FILE *out);
 
+/** The result of call.query: who, how many frames, what was lost, and the
+ * policy's own numbers with units. */
+void ctl_view_call(const json_t *result, FILE *out);
+
+/** The result of schedulers: only the one in use, with its options. */
+void ctl_view_scheduler(const json_t *result, FILE *out);
+
+/** The result of schedulers: all, with their options and how they admit. */
+void ctl_view_schedulers(const json_t *result, FILE *out);
+
 #endif

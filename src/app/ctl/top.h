@@ -10,6 +10,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "cr/time.h"
 #include "rpc/client.h"
@@ -29,5 +30,10 @@ struct ctl_top {
 
 /** Show it until a signal or q ends it. Returns an exit code. */
 int ctl_top(struct ctl_top *t);
+
+/** Write a page of it, lines with marks (page.h). @keys: what keys do, or NULL:
+ * none are read. */
+void ctl_top_page(const json_t *stats, const json_t *top, const char *keys,
+		  FILE *out);
 
 #endif

@@ -8,6 +8,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "cr/time.h"
 #include "rpc/client.h"
@@ -27,5 +28,19 @@ struct ctl_watch {
 
 /** Show it until a signal ends it. Returns an exit code. */
 int ctl_watch(struct ctl_watch *w);
+
+/** The results of stats and call.list at one moment. */
+struct ctl_sample {
+	json_t *stats;
+	json_t *calls; /**< the array of call.list */
+};
+
+/** Release what @s holds; it may be empty. */
+void ctl_sample_free(struct ctl_sample *s);
+
+/** Totals, workers, calls by class and codecs, and the calls that lose most:
+ * what happened from @before to @now, in rates. */
+void ctl_watch_page(const struct ctl_sample *before,
+		    const struct ctl_sample *now, FILE *out);
 
 #endif

@@ -1,7 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codec-runner: the daemon. Reads the command line, starts the service, waits
- * for signals. What it does is in src/node.
+ * codec-runner: the daemon. Reads the command line, gives up rights, starts the
+ * service, waits for signals. What it does is in src/node.
+ *
+ * The service manager that has started the daemon, if one has (systemd), is
+ * told when the daemon is ready, what it does, and, for WatchdogSec=, that its
+ * workers advance:
+ *
+ *   manager_ready()      READY=1, then every few seconds STATUS=, and
+ *                        WATCHDOG=1 unless a worker is lost: stuck, and without
+ *                        another thread for its place
+ *   manager_reloading()  RELOADING=1; manager_ready() follows
+ *   manager_stopping()   STOPPING=1; no watchdog from then on
+ *
+ * The configuration is read again while the daemon runs. All of it is taken, or
+ * nothing: then the log says why. What may change (rows with CLI_LIVE) does; of
+ * the rest the log says that it needs a restart. What clients have set since,
+ * as the scheduler, stays as long as the configuration says what it said
+ * before.
+ *
+ * Thread rule: the event base's thread, which is the control thread.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,26 +33,408 @@
 #include <unistd.h>
 #include <urcu.h>
 
-#include "app/runner/manager.h"
 #include "app/runner/options.h"
 #include "app/runner/plan.h"
-#include "app/runner/reread.h"
-#include "app/runner/rights.h"
-#include "app/runner/tables.h"
+#include "app/runner/values.h"
 #include "base/address.h"
+#include "base/clock.h"
 #include "base/cpu_list.h"
 #include "base/descriptors.h"
 #include "base/memory.h"
 #include "base/own_hosts.h"
 #include "base/thread.h"
+#include "base/trust.h"
 #include "codecs/kernels/kernels.h"
 #include "http/http.h"
 #include "ng/listener.h"
 #include "ng/service.h"
-#include "protocol/service.h"
-#include "rpc/server.h"
 #include "observe/line_file.h"
 #include "observe/log.h"
+#include "observe/notify.h"
+#include "protocol/service.h"
+#include "rpc/server.h"
+#include "sandbox/filter.h"
+
+struct event;
+
+struct event_base;
+
+/** Zero: nobody is told. */
+struct manager {
+	bool open;
+	struct notify notify;
+	const struct config_state *config; /**< set first */
+	struct service *service;
+	struct event *tick;
+	cr_ns each, told; /**< between ticks; when STATUS= was last */
+	bool stopping;
+};
+
+/** What it is for. Zero, then all but now are set. */
+struct reread {
+	/** What it was started with; drain_timeout in it follows. */
+	struct runner_options *start;
+	struct service *service;
+	struct ng_service *ng;	    /**< or NULL */
+	struct http *http;	    /**< or NULL */
+	struct runner_options *now; /**< what was taken last; NULL: start's */
+	struct config_state *state; /**< for those who ask */
+};
+
+/** What has become of it, for the log. */
+struct rights {
+	bool filtered;
+	struct cr_err why_not; /**< if it was asked for, and is not */
+};
+
+static bool wants_priorities(const struct runner_options *o)
+{
+	const struct node_config *n = &o->service.node;
+
+	return n->realtime || values_of_kernel(n->scheduler);
+}
+
+/*
+ * Give up what @o says. 0; or -errno with @e: what has to be refused. Without
+ * a filter the daemon goes on: @to says why.
+ */
+static int rights_give_up(struct rights *to, const struct runner_options *o,
+			  struct cr_err *e)
+{
+	bool uring = o->service.node.io != UDP_IO_EPOLL;
+	int err = 0;
+
+	*to = (struct rights){ .filtered = false };
+	if (*o->user.name)
+		err = user_become(&o->user, wants_priorities(o), e);
+	if (err)
+		return err;
+	err = filter_no_new_privileges();
+	if (err)
+		return cr_fail(e, err, "no_new_privs: %s", strerror(-err));
+	if (o->sandbox != SANDBOX_OFF)
+		to->filtered = !filter_enter(
+			uring, o->sandbox == SANDBOX_STRICT, &to->why_not);
+	return 0;
+}
+
+/* It was read by another user: SIGHUP will find the same. */
+static void report_of_writers(const char *path)
+{
+	struct cr_err who = { "" };
+
+	if (path && trust_of_path(path, &who) != TRUST_OWN)
+		log_event(LOG_WARN, "writable-by-others",
+			  "path=\"%s\" why=\"%s\"", path, who.text);
+}
+
+static void report_of_config(const struct runner_options *o)
+{
+	const char *path = o->from.path;
+
+	report_of_writers(path);
+	report_of_writers(o->service.plugin_dir);
+	if (path && access(path, R_OK))
+		log_event(LOG_WARN, "config-not-readable",
+			  "file=%s uid=%u why=\"%s: SIGHUP cannot read it "
+			  "again\"",
+			  path, (unsigned)geteuid(), strerror(errno));
+}
+
+/* Log what is left. */
+static void rights_report(const struct rights *r,
+			  const struct runner_options *o)
+{
+	log_event(LOG_INFO, "rights", "uid=%u gid=%u sandbox=%s",
+		  (unsigned)geteuid(), (unsigned)getegid(),
+		  r->filtered ? "on" : "off");
+	if (o->sandbox != SANDBOX_OFF && !r->filtered)
+		log_event(LOG_WARN, "no-sandbox", "why=\"%s\"",
+			  r->why_not.text);
+	if (!geteuid())
+		log_event(LOG_WARN, "root",
+			  "why=\"--user gives rights up that are not needed\"");
+	report_of_config(o);
+}
+
+/* Between two lines of status: people read them. */
+#define STATUS_EACH (5 * CR_SEC)
+/* The watchdog is fed so often within its time: a busy machine may be late. */
+enum { FEEDS = 3 };
+#define TICK_MIN (10 * CR_MS)
+/* What the end takes beside the drain: traces are written out. */
+#define END_MARGIN (15 * CR_SEC)
+
+/* What is lost is told again by the next tick, but for the two ends. */
+static void log_notified(const struct manager *m, int err)
+{
+	if (m->open && err)
+		log_event(LOG_WARN, "manager-not-told", "why=\"%s\"",
+			  strerror(-err));
+}
+
+/* Read the environment. As notify_open(). */
+static int manager_open(struct manager *m, struct cr_err *e)
+{
+	int err = notify_open(&m->notify, e);
+
+	m->open = m->notify.fd >= 0;
+	m->each = STATUS_EACH;
+	if (m->notify.watchdog && m->notify.watchdog / FEEDS < m->each)
+		m->each = m->notify.watchdog / FEEDS;
+	if (m->each < TICK_MIN)
+		m->each = TICK_MIN;
+	return err;
+}
+
+/* NULL members are fine. */
+static void manager_close(struct manager *m)
+{
+	if (m->tick)
+		event_free(m->tick);
+	m->tick = NULL;
+	if (m->open)
+		notify_close(&m->notify);
+	m->open = false;
+}
+
+/* --- what is told while it serves --- */
+
+static void report_status(struct manager *m)
+{
+	struct node_stats s;
+
+	node_stats(service_node(m->service), &s);
+	m->told = clock_now();
+	log_notified(
+		m,
+		notify_send(&m->notify,
+			    "STATUS=%s%s%u calls, load %.2f of %.2f CPUs, %s, "
+			    "%llu frames lost",
+			    m->config->taken ? "" : "options not taken: ",
+			    service_draining(m->service) ? "draining: " : "",
+			    s.calls, s.load, s.bound, s.scheduler, s.lost));
+}
+
+/* Whoever is stuck without a substitute serves nobody: the manager starts the
+ * daemon again when it has not been fed for its time. */
+static void feed(struct manager *m)
+{
+	if (node_advances(service_node(m->service)))
+		log_notified(m, notify_send(&m->notify, "WATCHDOG=1"));
+	else
+		log_notified(
+			m,
+			notify_send(&m->notify,
+				    "STATUS=a worker is stuck, and no thread "
+				    "can take its place"));
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct manager *m = arg;
+
+	(void)fd, (void)what;
+	if (m->stopping)
+		return;
+	/* the nearest tick: one may be a little early */
+	if (clock_now() - m->told >= STATUS_EACH - m->each / 2)
+		report_status(m);
+	if (m->notify.watchdog)
+		feed(m);
+}
+
+static int start_ticks(struct manager *m, struct event_base *base)
+{
+	const struct timeval each = { m->each / CR_SEC,
+				      m->each % CR_SEC / CR_US };
+
+	m->tick = event_new(base, -1, EV_PERSIST, on_tick, m);
+	return m->tick && !event_add(m->tick, &each) ? 0 : -ENOMEM;
+}
+
+/*
+ * The daemon serves. 0, or -ENOMEM: nothing is told later on.
+ *
+ * ---
+ */
+static int manager_ready(struct manager *m, struct event_base *base,
+			 struct service *s)
+{
+	if (!m->open || m->stopping)
+		return 0;
+	m->service = s;
+	log_notified(m, notify_send(&m->notify, "READY=1"));
+	report_status(m);
+	return m->tick ? 0 : start_ticks(m, base);
+}
+
+/*
+ * It reads its configuration again.
+ *
+ * Notify-reload wants to know which reload it is: one that began later.
+ */
+static void manager_reloading(struct manager *m)
+{
+	if (!m->open || m->stopping)
+		return;
+	log_notified(m, notify_send(&m->notify,
+				    "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
+				    clock_now() / CR_US));
+}
+
+/* It ends, and may take @limit for that. */
+static void manager_stopping(struct manager *m, cr_ns limit)
+{
+	if (!m->open)
+		return;
+	m->stopping = true;
+	log_notified(m, notify_send(&m->notify,
+				    "STOPPING=1\nSTATUS=draining\n"
+				    "EXTEND_TIMEOUT_USEC=%" PRId64,
+				    (limit + END_MARGIN) / CR_US));
+}
+
+static const struct runner_options *current(const struct reread *r)
+{
+	return r->now ? r->now : r->start;
+}
+
+static void refused(struct reread *r, const char *why)
+{
+	r->state->taken = false;
+	r->state->refused++;
+	(void)cr_fail(&r->state->why, 0, "%s", why);
+}
+
+static void report_faults(const struct config_faults *f)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		log_event(LOG_ERROR, "config-wrong", "why=\"%s\"",
+			  f->text[i].text);
+	log_event(LOG_ERROR, "config-not-taken", "faults=%u", f->n + f->more);
+}
+
+static bool changed(const struct reread *r, const struct runner_options *to,
+		    const char *option)
+{
+	return !config_same(&current(r)->from, &to->from,
+			    config_row(&to->from, option));
+}
+
+/* What may fail comes first. */
+static int take_options(struct reread *r, const struct runner_options *to,
+			struct cr_err *e)
+{
+	struct node *n = service_node(r->service);
+	int err = 0;
+
+	if (r->ng)
+		err = ng_listener_check(r->start->ng.address, to->ng.acl, e);
+	if (!err && changed(r, to, "scheduler"))
+		err = node_scheduler_set(n, to->service.node.scheduler, e);
+	if (!err)
+		err = service_change(r->service, &to->service, e);
+	if (!err && r->ng)
+		err = ng_service_change(r->ng, &to->ng, e);
+	if (err)
+		return err;
+	if (r->http)
+		http_allow_control(r->http, to->http_control);
+	r->start->drain_timeout = to->drain_timeout;
+	log_set_level((enum log_level)to->log_level);
+	return 0;
+}
+
+static const char *shown(const struct config *c, unsigned row)
+{
+	return c->value[row] ? c->value[row] : "";
+}
+
+/* What is not what it was: from the last time, or, of what stays, from the
+ * start. */
+static void report_changes(struct reread *r, const struct runner_options *to)
+{
+	const struct config *c = &to->from;
+	unsigned changes = 0, stay = 0;
+
+	for (unsigned i = 0; !cli_is_end(&c->cli->opts[i]); i++) {
+		const struct cli_opt *o = &c->cli->opts[i];
+		bool live = o->flags & CLI_LIVE;
+		const struct config *before =
+			live ? &current(r)->from : &r->start->from;
+
+		if (o->flags & CLI_COMMAND_LINE || config_same(before, c, i))
+			continue;
+		changes += live;
+		stay += !live;
+		if (live)
+			log_event(LOG_INFO, "option-changed",
+				  "name=%s from=\"%s\" to=\"%s\"", o->name,
+				  shown(before, i), shown(c, i));
+		else
+			log_event(LOG_WARN, "needs-restart",
+				  "name=%s now=\"%s\" configured=\"%s\"",
+				  o->name, shown(before, i), shown(c, i));
+	}
+	log_event(LOG_INFO, "config-read",
+		  "file=%s changed=%u needs-restart=%u",
+		  c->path ? c->path : "none", changes, stay);
+	r->state->taken = true;
+	r->state->needs_restart = stay;
+	r->state->why.text[0] = '\0';
+}
+
+static void discard(struct runner_options *o)
+{
+	if (o)
+		runner_options_free(o);
+	free(o);
+}
+
+/*
+ * Read it again. Nothing, if there is no service: before the start, and at the
+ * end.
+ */
+static void reread_config(struct reread *r)
+{
+	struct runner_options *to;
+	struct cr_err e = { "" };
+	int err;
+
+	if (!r->service)
+		return;
+	r->state->read++;
+	to = calloc(1, sizeof(*to));
+	if (!to) {
+		log_event(LOG_ERROR, "config-not-taken",
+			  "why=\"out of memory\"");
+		refused(r, "out of memory");
+		return;
+	}
+	err = runner_options_again(to);
+	if (!err) {
+		err = take_options(r, to, &e);
+		if (err)
+			config_blame(&to->from, NULL, 0, e.text);
+	}
+	if (err) {
+		report_faults(&to->from.faults);
+		refused(r, to->from.faults.text[0].text);
+		discard(to);
+		return;
+	}
+	report_changes(r, to);
+	discard(r->now);
+	r->now = to;
+}
+
+/* Nothing uses its texts any more. */
+static void reread_free(struct reread *r)
+{
+	discard(r->now);
+	r->now = NULL;
+}
 
 enum { EXIT_STUCK = 3 };
 
@@ -303,7 +703,7 @@ static int open_records(struct daemon *d, struct cr_err *e)
 	return err;
 }
 
-static int start(struct daemon *d, struct cr_err *e)
+static int start_daemon(struct daemon *d, struct cr_err *e)
 {
 	struct cr_err warn = { "" };
 	sigset_t old;
@@ -439,7 +839,7 @@ static int serve(struct daemon *d)
 		return 1;
 	rcu_register_thread();
 	d->base = event_base_new();
-	err = d->base ? start(d, &e) : -ENOMEM;
+	err = d->base ? start_daemon(d, &e) : -ENOMEM;
 	if (err) {
 		(void)fprintf(stderr, "codec-runner: %s\n",
 			      *e.text ? e.text : strerror(-err));

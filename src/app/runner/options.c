@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codec-runner's options: the table and its defaults.
+ * codec-runner's options: the table and its defaults, and their reading: once
+ * at the start, and again. There is one set of variables, which reading fills
+ * and rows_fill() makes sense of. Main thread.
  */
-#include "app/runner/rows.h"
+#include "app/runner/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "app/codec_option.h"
-#include "app/runner/raw.h"
+#include "app/runner/values.h"
 #include "codecs/kernels/kernels.h"
 #include "cr/sched.h"
 #include "observe/log.h"
@@ -497,7 +504,7 @@ static const struct cli_line exits[] = {
 	{ NULL, NULL },
 };
 
-const struct cli rows_cli = {
+static const struct cli rows_cli = {
 	.program = "codec-runner",
 	.synopsis = "[OPTION]...",
 	.summary = "transcode speech calls under a scheduler of choice",
@@ -516,7 +523,8 @@ const struct cli rows_cli = {
 	.has_file = true,
 };
 
-void rows_reset(void)
+/* Give all variables their defaults. */
+static void rows_reset(void)
 {
 	static struct raw initial;
 	static bool known;
@@ -528,18 +536,130 @@ void rows_reset(void)
 	known = true;
 }
 
-void rows_asked(struct runner_options *o)
+/* Is a page or an example to be shown? Into @o. */
+static void rows_asked(struct runner_options *o)
 {
 	o->show_example = raw.example_config;
 	o->show_page = raw.config_page;
 }
 
-void rows_load(struct runner_options *o)
+/*
+ * Have codecs, kernels and the user that they name. Once, before other threads
+ * run; what is wrong: as above.
+ */
+static void rows_load(struct runner_options *o)
 {
 	raw_load(&raw, o);
 }
 
-void rows_fill(struct runner_options *o)
+/* What they mean, into @o; what is wrong, into o->from.faults. */
+static void rows_fill(struct runner_options *o)
 {
 	raw_fill(&raw, o);
+}
+
+/* What was asked for at the start. */
+static struct config_ask asked;
+
+static void choose_file(void)
+{
+	const char *path =
+		cli_peek(asked.cli, asked.argc, asked.argv, "config");
+
+	asked.path = path ? path : RUNNER_CONFIG;
+	asked.must = path != NULL;
+	if (path && !strcmp(path, "none"))
+		asked.path = NULL;
+}
+
+static int read_options(struct runner_options *o)
+{
+	rows_reset();
+	(void)config_read(&o->from, &asked);
+	rows_asked(o);
+	/* what is no value has left the default, which is in order: so that all
+	 * that is wrong is told at once */
+	rows_fill(o);
+	return o->from.faults.n ? -EINVAL : 0;
+}
+
+_Noreturn static void refuse(const struct runner_options *o)
+{
+	config_faults_print(&o->from.faults, rows_cli.program, stderr);
+	(void)fprintf(stderr, "Try '%s --help'.\n", rows_cli.program);
+	exit(2);
+}
+
+_Noreturn static void end_printing(void)
+{
+	exit(cli_flush(rows_cli.program));
+}
+
+static void dump(const struct runner_options *o)
+{
+	struct cr_err e = { "" };
+
+	if (!config_print(&o->from, stdout, &e))
+		return;
+	(void)fflush(stdout);
+	(void)fprintf(stderr, "%s: %s\n", rows_cli.program, e.text);
+	exit(2);
+}
+
+/* What is of the table alone, whatever the file says. */
+static void answer_of_table(const struct runner_options *o)
+{
+	if (!o->show_example && !o->show_page)
+		return;
+	rows_reset();
+	if (o->show_example)
+		config_print_example(&rows_cli, stdout);
+	else
+		config_print_page(&rows_cli, RUNNER_CONFIG, stdout);
+	end_printing();
+}
+
+static void answer(const struct runner_options *o)
+{
+	if (o->dump)
+		dump(o);
+	else if (o->check)
+		printf("%s: in order\n",
+		       o->from.path ? o->from.path : "no file; command line");
+	else
+		return;
+	end_printing();
+}
+
+void runner_options_parse(struct runner_options *o, int argc, char **argv)
+{
+	int err;
+
+	if (cli_asked(&rows_cli, argc, argv))
+		end_printing();
+	asked = (struct config_ask){ .cli = &rows_cli,
+				     .argc = argc,
+				     .argv = argv };
+	choose_file();
+	err = read_options(o);
+	answer_of_table(o);
+	if (!err) {
+		rows_load(o);
+		err = (int)o->from.faults.n;
+	}
+	if (err)
+		refuse(o);
+	/* that file has to be there from now on, too */
+	asked.must = o->from.path != NULL;
+	answer(o);
+}
+
+int runner_options_again(struct runner_options *o)
+{
+	return read_options(o);
+}
+
+void runner_options_free(struct runner_options *o)
+{
+	config_free(&o->from);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codec-runner --plan: how many calls of a mix this machine carries, from what
- * their codecs cost here and from what a packet costs beside its codec, both
- * measured. It plays no such calls: bounds of delay are for --find-capacity.
+ * What codec-runner prints instead of serving; of that, --plan: how many calls
+ * of a mix this machine carries, from what their codecs cost here and from what
+ * a packet costs beside its codec, both measured. It plays no such calls:
+ * bounds of delay are for --find-capacity.
  */
 #ifndef APP_RUNNER_PLAN_H
 #define APP_RUNNER_PLAN_H
@@ -15,5 +16,10 @@
  * it. Takes some seconds. Returns the process's exit code: 2 for a mix that
  * cannot be, with a message. Main thread; no node may run in the process. */
 int runner_show_plan(FILE *out, const struct runner_options *o);
+
+/** Show the schedulers, the codecs with their cost on this machine. Both return
+ * the process's exit code. */
+int runner_show_schedulers(FILE *out, bool json);
+int runner_show_codecs(FILE *out, const struct runner_options *o);
 
 #endif

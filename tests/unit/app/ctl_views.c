@@ -7,8 +7,7 @@
 
 #include "cmocka_cr.h"
 #include "app/ctl/show.h"
-#include "app/ctl/views.h"
-#include "app/ctl/watch_page.h"
+#include "app/ctl/watch.h"
 
 static char *viewed(void (*view)(const json_t *, FILE *), const char *json)
 {

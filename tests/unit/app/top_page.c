@@ -3,7 +3,7 @@
  * The page of "codec-ctl top": rounded, with marks for who loses, and nothing
  * in it that a terminal acts on.
  */
-#include "app/ctl/top_page.h"
+#include "app/ctl/top.h"
 
 #include <stdlib.h>
 #include <string.h>
