@@ -8,7 +8,7 @@
  * longer the receiver waits between two turns, so that a turn has more packets;
  * a turn that had many already is followed by the next one at once. What a
  * packet pays for it is the rest of the gap, and the frames of those that came
- * with it: docs/performance.md.
+ * with it: docs/notes/performance-2026-11.md.
  *
  * Pure: time and figures are arguments. Thread rule: one thread.
  */

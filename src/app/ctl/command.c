@@ -712,7 +712,7 @@ static const struct command commands[] = {
 	  "no server. \"codec-ctl COMMAND --help\" does the same." },
 	{ "reference", "", "[records]", 0, 1, reference, NULL,
 	  "Print the reference of the protocol in Markdown: the second part "
-	  "of docs/protocol.md; or the JSON Schema of the lines of "
+	  "of docs/protocol-reference.md; or the JSON Schema of the lines of "
 	  "codec-runner --records: docs/records.schema.json." },
 };
 

@@ -95,7 +95,7 @@ def test_all_that_is_asked_for_is_told(told):
 
 
 def test_and_is_in_the_protocol_reference(told):
-    page = (ROOT / "docs" / "protocol.md").read_text()
+    page = (ROOT / "docs" / "protocol-reference.md").read_text()
     # the HTTP server and NG tell of themselves
     own = re.compile("codec_runner_(http|ng)_")
     names = {name for e in EXPRESSIONS for name, *_ in asked(e)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration of Kamailio in README.md, as it is written there but for
+"""The configuration of Kamailio in docs/ng.md, as it is written there but for
 its ports: callers with PCMA and phones with AMR hear each other, and nobody
 hears what was not transcoded."""
 import re
@@ -20,7 +20,7 @@ from test_ng_dialogs import (
 
 def example():
     block, = re.findall(r"^```kamailio\n(.*?)^```$",
-                        (ROOT / "README.md").read_text(), re.M | re.S)
+                        (ROOT / "docs/ng.md").read_text(), re.M | re.S)
     return block
 
 

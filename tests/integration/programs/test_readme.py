@@ -11,7 +11,7 @@ import pytest
 from conftest import BUILD, PATIENCE, ROOT, free_port
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md",
-         *sorted((ROOT / "docs").glob("*.md"))]
+         *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def example():
@@ -58,10 +58,6 @@ def test_the_worked_example_runs_as_written(tmp_path):
         r"^count\.(\w+): +(\d+)$", done.stdout, re.M)}
     assert count["done"] > 150
     assert count["malformed"] == count["overwritten"] == 0
-
-
-def test_readme_is_short():
-    assert len((ROOT / "README.md").read_text().split()) <= 1200
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

@@ -145,7 +145,7 @@ def test_requests_have_a_size(daemon, tmp_path):
 # --- who may control ---
 
 METHODS = re.findall(r"^### (\S+)$", re.search(
-    r"^## Methods$.*?^## ", (ROOT / "docs" / "protocol.md").read_text(),
+    r"^## Methods$.*?^## ", (ROOT / "docs" / "protocol-reference.md").read_text(),
     re.M | re.S).group(), re.M)
 
 needs_root = pytest.mark.skipif(os.getuid() != 0,
