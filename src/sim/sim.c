@@ -15,10 +15,64 @@
  */
 #include "sim/sim.h"
 
+#include <errno.h>
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/assert.h"
 #include "engine/cpus.h"
-#include "sim/sim_state.h"
 #include "schedulers/registry.h"
+#include "sim/event_queue.h"
+#include "sim/pool.h"
+
+/* Aligned: neighbours may belong to run queues of two threads. */
+struct sim_cpu {
+	alignas(64) const struct sim_task *last; /**< ran here before; may be
+						      gone: only compared */
+	uint32_t last_id;
+	cr_ns overhead; /**< at the begin of the turn in progress */
+	struct sim_cpu_stats stats;
+};
+
+/** A run queue with its events and its time. */
+struct sim_rq {
+	alignas(64) struct cr_rq *rq;
+	unsigned part;
+	struct event_row ends; /**< by rq->cpu[]: the job there, or its slice,
+				     ends */
+	struct event_queue arrivals; /**< by slot */
+	struct sim_cpu *cpu;	     /**< [rq->ncpu] */
+	struct sim_task **task;	     /**< [slots], NULL: free */
+	uint32_t *vacant;	     /**< [nvacant] slots to be used again */
+	uint32_t slots, nvacant, room;
+	cr_ns now;
+	cr_ns unlocked;		 /**< the lock is held until then */
+	cr_ns look;		 /**< at kicks and idle CPUs; CR_NEVER */
+	struct cr_cpus idle;	 /**< rq->cpu[] indexes */
+	struct core_task **todo; /**< [rq->ncpu] stopped, to be enqueued
+				      again */
+	unsigned ntodo;
+};
+
+struct sim {
+	struct sim_config cfg;
+	uint16_t line[64]; /**< [nlines] where in a task is what every job
+				needs; in fours */
+	unsigned nlines;
+	size_t added; /**< tasks, ever */
+	struct core *core;
+	struct sim_rq *rq; /**< [nrq] */
+	unsigned nrq, nparts;
+	struct sim_cpu *cpus; /**< [core.ncpu], shared out to the run queues */
+	cr_ns now, until;     /**< until: of the sim_run() under way */
+	struct pool *pool;
+	struct event_heap next; /**< by run queue, while they run jointly */
+};
+
+static int sim_make_room(struct sim_rq *q);
+static bool sim_steals(const struct sim *s);
+static void sim_run_jointly(struct sim *s);
 
 static struct sim_task *sim_task_of(struct core_task *t)
 {
@@ -28,7 +82,8 @@ static struct sim_task *sim_task_of(struct core_task *t)
 
 /* --- events --- */
 
-cr_ns sim_next(const struct sim_rq *q)
+/* When something happens in @q. */
+static cr_ns sim_next(const struct sim_rq *q)
 {
 	return cr_ns_min(cr_ns_min(event_row_first(&q->ends).at,
 				   event_queue_next(&q->arrivals)),
@@ -37,7 +92,7 @@ cr_ns sim_next(const struct sim_rq *q)
 
 /* --- leaving a CPU --- */
 
-static void forget(struct sim *s, struct sim_rq *q, struct sim_task *t)
+static void forget_task(struct sim *s, struct sim_rq *q, struct sim_task *t)
 {
 	event_queue_set(&q->arrivals, t->slot, CR_NEVER, q->now);
 	q->task[t->slot] = NULL;
@@ -46,8 +101,8 @@ static void forget(struct sim *s, struct sim_rq *q, struct sim_task *t)
 	s->cfg.client.gone(s->cfg.client.arg, t);
 }
 
-static void complete(struct sim *s, struct sim_rq *q, unsigned cpu,
-		     struct sim_task *t)
+static void complete_job(struct sim *s, struct sim_rq *q, unsigned cpu,
+			 struct sim_task *t)
 {
 	const struct sim_client *client = &s->cfg.client;
 
@@ -56,8 +111,8 @@ static void complete(struct sim *s, struct sim_rq *q, unsigned cpu,
 }
 
 /* The turn of cpu[@cpu] ends; the task is kept to be enqueued again. */
-static void stop(struct sim *s, struct sim_rq *q, unsigned cpu,
-		 enum cr_stop why)
+static void stop_turn(struct sim *s, struct sim_rq *q, unsigned cpu,
+		      enum cr_stop why)
 {
 	struct sim_cpu *c = &q->cpu[cpu];
 	struct sim_task *t = sim_task_of(core_task_of(q->rq->cpu[cpu].running));
@@ -74,7 +129,7 @@ static void stop(struct sim *s, struct sim_rq *q, unsigned cpu,
 	c->stats.overhead += ran - served;
 	t->left -= served;
 	if (why == CR_STOP_DONE) {
-		complete(s, q, cpu, t);
+		complete_job(s, q, cpu, t);
 	} else {
 		t->splits++;
 		c->stats.preemptions++;
@@ -91,7 +146,7 @@ static void stop_due(struct sim *s, struct sim_rq *q)
 			sim_task_of(core_task_of(c->running));
 		bool done = q->now - c->since == q->cpu[cpu].overhead + t->left;
 
-		stop(s, q, cpu, done ? CR_STOP_DONE : CR_STOP_SLICE);
+		stop_turn(s, q, cpu, done ? CR_STOP_DONE : CR_STOP_SLICE);
 	}
 }
 
@@ -101,7 +156,7 @@ static void enqueue_stopped(struct sim *s, struct sim_rq *q)
 		struct sim_task *t = sim_task_of(q->todo[i]);
 
 		if (t->leaving && !t->started)
-			forget(s, q, t);
+			forget_task(s, q, t);
 		else if (core_again(s->core, &t->core, q->now))
 			t->pending += t->started ? 0 : s->cfg.overhead.release;
 	}
@@ -174,7 +229,7 @@ static bool may_preempt(const struct sim *s, struct sim_rq *q)
 
 /* A task enqueued again may displace another one; each displacement is by a
  * task that is before the one displaced, so this ends. */
-static void preempt(struct sim *s, struct sim_rq *q)
+static void preempt_displaced(struct sim *s, struct sim_rq *q)
 {
 	while (may_preempt(s, q)) {
 		for (unsigned cpu = 0; cpu < q->rq->ncpu; cpu++) {
@@ -182,7 +237,7 @@ static void preempt(struct sim *s, struct sim_rq *q)
 				continue;
 			cr_cpus_del(&q->rq->kick, cpu);
 			if (q->rq->cpu[cpu].running)
-				stop(s, q, cpu, CR_STOP_PREEMPT);
+				stop_turn(s, q, cpu, CR_STOP_PREEMPT);
 		}
 		enqueue_stopped(s, q);
 	}
@@ -198,8 +253,8 @@ static cr_ns hold_lock(struct sim_rq *q, cr_ns hold)
 }
 
 /* What the machine takes before @t goes on on cpu[@cpu]. */
-static cr_ns charge(struct sim *s, struct sim_rq *q, unsigned cpu,
-		    struct sim_task *t)
+static cr_ns charge_overhead(struct sim *s, struct sim_rq *q, unsigned cpu,
+			     struct sim_task *t)
 {
 	const struct sim_overhead *o = &s->cfg.overhead;
 	struct sim_cpu *c = &q->cpu[cpu];
@@ -239,15 +294,15 @@ static cr_ns end_of_turn(const struct sim *s, const struct sim_rq *q,
 	return cr_ns_min(done, slice);
 }
 
-static void dispatch(struct sim *s, struct sim_rq *q, unsigned cpu,
-		     struct sim_task *t)
+static void dispatch_task(struct sim *s, struct sim_rq *q, unsigned cpu,
+			  struct sim_task *t)
 {
 	const struct sim_client *client = &s->cfg.client;
 	cr_ns overhead;
 
 	if (t->seq != t->core.task.job.seq) /* given up when half done */
 		t->started = false;
-	overhead = charge(s, q, cpu, t);
+	overhead = charge_overhead(s, q, cpu, t);
 	if (!t->started) {
 		t->seq = t->core.task.job.seq;
 		t->first = q->now;
@@ -262,25 +317,27 @@ static void dispatch(struct sim *s, struct sim_rq *q, unsigned cpu,
 	event_row_put(&q->ends, cpu, end_of_turn(s, q, t, overhead));
 }
 
-static void pick(struct sim *s, struct sim_rq *q, unsigned cpu)
+static void pick_on_cpu(struct sim *s, struct sim_rq *q, unsigned cpu)
 {
 	struct core_task *t = core_pick(s->core, q->rq, cpu, q->now);
 
 	if (t)
-		dispatch(s, q, cpu, sim_task_of(t));
+		dispatch_task(s, q, cpu, sim_task_of(t));
 }
 
-void sim_pick(struct sim *s, struct sim_rq *q)
+/* Idle CPUs of @q pick. */
+static void sim_pick(struct sim *s, struct sim_rq *q)
 {
 	for (unsigned i = 0; q->rq->nqueued && i < CR_MAX_CPUS / 64; i++)
 		for (uint64_t left = q->idle.word[i]; left && q->rq->nqueued;
 		     left &= left - 1)
-			pick(s, q, i * 64 + (unsigned)__builtin_ctzll(left));
+			pick_on_cpu(s, q,
+				    i * 64 + (unsigned)__builtin_ctzll(left));
 }
 
 /* The policy broke its contract: the fallback may have work for CPUs it left
  * idle. */
-static void recover(struct sim *s, struct sim_rq *q)
+static void recover_fault(struct sim *s, struct sim_rq *q)
 {
 	const struct sim_client *client = &s->cfg.client;
 	struct core_fault fault;
@@ -290,7 +347,8 @@ static void recover(struct sim *s, struct sim_rq *q)
 	sim_pick(s, q);
 }
 
-void sim_instant(struct sim *s, struct sim_rq *q)
+/* All that happens in @q at q->now. */
+static void sim_instant(struct sim *s, struct sim_rq *q)
 {
 	if (q->look == q->now)
 		q->look = CR_NEVER;
@@ -302,11 +360,11 @@ void sim_instant(struct sim *s, struct sim_rq *q)
 	if (q->rq->next_tick <= q->now)
 		(void)core_tick(s->core, q->rq, q->now);
 	if (s->cfg.preempt != SIM_FRAME)
-		preempt(s, q);
+		preempt_displaced(s, q);
 	if (q->rq->nqueued)
 		sim_pick(s, q);
 	if (core_faulty(s->core, q->rq))
-		recover(s, q);
+		recover_fault(s, q);
 }
 
 /* --- what the client sees --- */
@@ -319,7 +377,7 @@ void sim_remove(struct sim *s, struct sim_task *t)
 	if (t->core.task.state == CR_RUNNING)
 		t->leaving = true;
 	else
-		forget(s, q, t);
+		forget_task(s, q, t);
 }
 
 void sim_abandon(struct sim *s, struct sim_task *t)
@@ -329,11 +387,11 @@ void sim_abandon(struct sim *s, struct sim_task *t)
 
 	CR_ASSERT(q->now == s->now);
 	if (task->state == CR_RUNNING) {
-		stop(s, q, (unsigned)task->cpu, CR_STOP_DROP);
+		stop_turn(s, q, (unsigned)task->cpu, CR_STOP_DROP);
 		q->ntodo--;
 		q->look = q->now; /* somebody may wait for that CPU */
 	}
-	forget(s, q, t);
+	forget_task(s, q, t);
 }
 
 void sim_arrive_at(struct sim *s, struct sim_task *t, cr_ns at)
@@ -393,7 +451,7 @@ int sim_switch(struct sim *s, const struct cr_sched_ops *ops, const char *opts,
 	rc = core_switch_commit(sw, s->now, e);
 	core_switch_finish(sw);
 	for (unsigned i = 0; i < s->nrq && !rc; i++) {
-		preempt(s, &s->rq[i]);
+		preempt_displaced(s, &s->rq[i]);
 		sim_pick(s, &s->rq[i]);
 	}
 	return rc;
@@ -412,8 +470,354 @@ int sim_change(struct sim *s, struct sim_task *t, const struct core_terms *to,
 	rc = core_change(ch, &t->core, to, s->now, v);
 	core_change_finish(ch);
 	if (rc >= 0) {
-		preempt(s, q);
+		preempt_displaced(s, q);
 		sim_pick(s, q);
 	}
 	return rc;
+}
+
+/*
+ * Run queues under a policy that steals: their events are merged, so that at
+ * every instant all of them are at the same time, and idle CPUs are offered
+ * what waits elsewhere. Live workers do the same (engine/live_worker.c), each
+ * when it finds nothing to do.
+ */
+
+/* Where a task ran that has moved: on no CPU of its run queue. */
+#define ELSEWHERE ((int)CR_MAX_CPUS)
+
+/* Does the policy steal from one run queue for another? */
+static bool sim_steals(const struct sim *s)
+{
+	return s->nrq > 1 && core_sched(s->core)->ops->steal;
+}
+
+/* The longest queue but @to's and those in @asked; of equal ones the first.
+ * NULL: nothing waits there. */
+static struct sim_rq *longest_queue(struct sim *s, const struct sim_rq *to,
+				    const struct cr_cpus *asked)
+{
+	struct sim_rq *best = NULL;
+
+	for (unsigned i = 0; i < s->nrq; i++) {
+		struct sim_rq *q = &s->rq[i];
+
+		if (q == to || !q->rq->nqueued || cr_cpus_has(asked, i))
+			continue;
+		if (!best || q->rq->nqueued > best->rq->nqueued)
+			best = q;
+	}
+	return best;
+}
+
+/* @t is in @to's queue now: so are its place and its arrivals. */
+static void move_stolen(struct sim *s, struct sim_task *t, struct sim_rq *from,
+			struct sim_rq *to)
+{
+	cr_ns at = event_queue_at(&from->arrivals, t->slot);
+
+	event_queue_set(&from->arrivals, t->slot, CR_NEVER, to->now);
+	from->task[t->slot] = NULL;
+	from->vacant[from->nvacant++] = t->slot;
+	t->slot = to->nvacant ? to->vacant[--to->nvacant] : to->slots++;
+	t->rq = (uint32_t)(to - s->rq);
+	to->task[t->slot] = t;
+	event_queue_set(&to->arrivals, t->slot, at, to->now);
+	if (t->cpu >= 0)
+		t->cpu = ELSEWHERE;
+}
+
+/* Something for cpu[@cpu] of @to, from the longest queue that lets it go. */
+static bool steal_from_longest(struct sim *s, struct sim_rq *to, unsigned cpu)
+{
+	struct cr_cpus asked = { { 0 } };
+	struct sim_rq *from;
+
+	while ((from = longest_queue(s, to, &asked))) {
+		struct core_task *t;
+
+		if (sim_make_room(to))
+			return false;
+		from->now = to->now;
+		t = core_steal(s->core, from->rq, to->rq, cpu, to->now);
+		if (t) {
+			move_stolen(s, sim_task_of(t), from, to);
+			event_heap_set(&s->next, (uint32_t)(from - s->rq),
+				       sim_next(from));
+			return true;
+		}
+		cr_cpus_add(&asked, (unsigned)(from - s->rq));
+	}
+	return false;
+}
+
+static bool something_waits(const struct sim *s)
+{
+	for (unsigned i = 0; i < s->nrq; i++)
+		if (s->rq[i].rq->nqueued)
+			return true;
+	return false;
+}
+
+static void steal_for_idle(struct sim *s, struct sim_rq *q, cr_ns now)
+{
+	struct cr_cpus left = q->idle;
+	int cpu;
+
+	while ((cpu = cpus_lowest(&left)) >= 0) {
+		cr_cpus_del(&left, (unsigned)cpu);
+		q->now = now;
+		/* again, if what was stolen had only what is too old */
+		while (cr_cpus_has(&q->idle, (unsigned)cpu) &&
+		       steal_from_longest(s, q, (unsigned)cpu))
+			sim_pick(s, q);
+	}
+	event_heap_set(&s->next, (uint32_t)(q - s->rq), sim_next(q));
+}
+
+static void share_work(struct sim *s, cr_ns now)
+{
+	for (unsigned i = 0; i < s->nrq && something_waits(s); i++)
+		if (cpus_any(&s->rq[i].idle))
+			steal_for_idle(s, &s->rq[i], now);
+}
+
+/* Run all run queues up to s->until as one, idle CPUs stealing. */
+static void sim_run_jointly(struct sim *s)
+{
+	cr_ns now;
+
+	for (uint32_t i = 0; i < s->nrq; i++)
+		event_heap_set(&s->next, i, sim_next(&s->rq[i]));
+	while ((now = event_heap_next(&s->next)) < s->until) {
+		while (event_heap_next(&s->next) <= now) {
+			uint32_t i = s->next.event[0].owner;
+			struct sim_rq *q = &s->rq[i];
+
+			q->now = cr_ns_max(now, q->now);
+			sim_instant(s, q);
+			event_heap_set(&s->next, i, sim_next(q));
+		}
+		share_work(s, now);
+	}
+	for (uint32_t i = 0; i < s->nrq; i++)
+		s->rq[i].now = s->until;
+}
+
+/*
+ * The simulated driver's memory: run queues, their CPUs, room for tasks.
+ * Nothing is allocated while time goes on, but room for stolen tasks.
+ */
+
+/* Most parts: enough that threads find work to the end, few enough that a
+ * client may keep statistics for each. */
+#define PARTS 64u
+
+/* Bytes of a policy's part that every frame needs, as a rule: its place in a
+ * queue. */
+#define HOT 96u
+_Static_assert(HOT <= CR_TASK_PRIV, "within the policy's part");
+/* What every frame needs of a task. */
+#define OWN_LINES                                                              \
+	(sim_lines(0, offsetof(struct sim_task, core.task.priv) + HOT) |       \
+	 sim_lines(offsetof(struct sim_task, core.backlog),                    \
+		   sizeof(struct sim_task)))
+_Static_assert(sizeof(struct sim_task) <= 4096, "see sim_lines()");
+
+/* Zeroed; @size is a multiple of a cache line. */
+static void *alloc_lines(size_t size)
+{
+	void *p = aligned_alloc(64, size);
+
+	if (p)
+		memset(p, 0, size);
+	return p;
+}
+
+/* Parts are runs of neighbours, all of about the same length. Where a policy
+ * steals, nothing can be run apart. */
+static void share_out_parts(struct sim *s)
+{
+	s->nparts = s->nrq < PARTS ? s->nrq : PARTS;
+	if (sim_steals(s))
+		s->nparts = 1;
+	for (unsigned i = 0; i < s->nrq; i++)
+		s->rq[i].part = i * s->nparts / s->nrq;
+}
+
+static int rq_init(struct sim *s, unsigned i, cr_ns now)
+{
+	struct sim_rq *q = &s->rq[i];
+
+	q->rq = core_rq(s->core, i);
+	q->cpu = &s->cpus[q->rq->first_cpu];
+	q->now = now;
+	q->look = CR_NEVER;
+	event_queue_init(&q->arrivals);
+	for (unsigned c = 0; c < q->rq->ncpu; c++)
+		cr_cpus_add(&q->idle, c);
+	q->todo = calloc(q->rq->ncpu, sizeof(*q->todo));
+	return q->todo ? event_row_open(&q->ends, q->rq->ncpu) : -ENOMEM;
+}
+
+static int rqs_init(struct sim *s)
+{
+	int rc;
+
+	s->nrq = core_nrq(s->core);
+	s->rq = alloc_lines(s->nrq * sizeof(*s->rq));
+	s->cpus = alloc_lines(s->cfg.core.ncpu * sizeof(*s->cpus));
+	rc = s->rq && s->cpus ? 0 : -ENOMEM;
+	for (unsigned i = 0; i < s->nrq && !rc; i++)
+		rc = rq_init(s, i, s->now);
+	if (!rc)
+		rc = event_heap_grow(&s->next, s->nrq);
+	if (!rc)
+		share_out_parts(s);
+	return rc;
+}
+
+static int open_core(struct sim *s, struct cr_err *e)
+{
+	unsigned threads = s->cfg.threads ? s->cfg.threads : 1;
+	int rc;
+
+	rc = core_open(&s->core, &s->cfg.core, s->now, e);
+	if (rc)
+		return rc;
+	rc = rqs_init(s);
+	if (rc)
+		return cr_fail(e, rc, "out of memory for the simulator");
+	rc = pool_open(&s->pool, threads < s->nparts ? threads : s->nparts);
+	return rc ? cr_fail(e, rc, "%u threads: %s", threads, strerror(-rc))
+		  : 0;
+}
+
+/* A multiple of four: the last one again. */
+static void set_lines(struct sim *s, uint64_t lines)
+{
+	for (uint64_t left = lines; left; left &= left - 1)
+		s->line[s->nlines++] = (uint16_t)(64 * __builtin_ctzll(left));
+	for (; s->nlines % 4; s->nlines++)
+		s->line[s->nlines] = s->line[s->nlines - 1];
+}
+
+int sim_open(struct sim **out, const struct sim_config *cfg, cr_ns now,
+	     struct cr_err *e)
+{
+	struct sim *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	s->cfg = *cfg;
+	s->cfg.core.preemptible = cfg->preempt != SIM_FRAME;
+	set_lines(s, OWN_LINES | cfg->client.lines);
+	s->now = now;
+	rc = open_core(s, e);
+	if (rc)
+		sim_close(s);
+	else
+		*out = s;
+	return rc;
+}
+
+static void rq_fini(struct sim_rq *q)
+{
+	event_row_close(&q->ends);
+	event_queue_fini(&q->arrivals);
+	free(q->task);
+	free(q->vacant);
+	free(q->todo);
+}
+
+void sim_close(struct sim *s)
+{
+	if (!s)
+		return;
+	pool_close(s->pool);
+	for (unsigned i = 0; s->rq && i < s->nrq; i++)
+		rq_fini(&s->rq[i]);
+	event_heap_fini(&s->next);
+	free(s->rq);
+	free(s->cpus);
+	core_close(s->core);
+	free(s);
+}
+
+/* Room for one more task in @q. 0 or -ENOMEM. */
+static int sim_make_room(struct sim_rq *q)
+{
+	uint32_t room = q->room ? 2 * q->room : 64;
+	struct sim_task **task;
+	uint32_t *vacant;
+
+	if (q->nvacant || q->slots < q->room)
+		return 0;
+	if (event_queue_grow(&q->arrivals, room))
+		return -ENOMEM;
+	task = realloc(q->task, room * sizeof(struct sim_task *));
+	if (!task)
+		return -ENOMEM;
+	q->task = task;
+	vacant = realloc(q->vacant, room * sizeof(*vacant));
+	if (!vacant)
+		return -ENOMEM;
+	q->vacant = vacant;
+	q->room = room;
+	return 0;
+}
+
+int sim_add(struct sim *s, struct sim_task *t, struct cr_verdict *v)
+{
+	int rq = core_admit(s->core, &t->core.task, v);
+	struct sim_rq *q;
+
+	if (rq < 0)
+		return rq;
+	q = &s->rq[rq];
+	if (sim_make_room(q) ||
+	    event_queue_expect(&q->arrivals, t->core.task.period))
+		return -ENOMEM;
+	t->core.backlog = &s->cfg.client.backlog;
+	t->rq = (uint32_t)rq;
+	t->slot = q->nvacant ? q->vacant[--q->nvacant] : q->slots++;
+	t->cpu = -1;
+	t->started = t->leaving = false;
+	t->pending = 0;
+	q->task[t->slot] = t;
+	core_add(s->core, &t->core, (unsigned)rq, s->now);
+	s->added++;
+	return 0;
+}
+
+void sim_share_out(struct sim *s, unsigned n,
+		   void (*work)(void *arg, unsigned i), void *arg)
+{
+	pool_run(s->pool, n, work, arg);
+}
+
+cr_ns sim_now(const struct sim *s)
+{
+	return s->now;
+}
+
+struct core *sim_core(struct sim *s)
+{
+	return s->core;
+}
+
+struct sim_cpu_stats sim_cpu_stats(const struct sim *s, unsigned cpu)
+{
+	return s->cpus[cpu].stats;
+}
+
+unsigned sim_parts(const struct sim *s)
+{
+	return s->nparts;
+}
+
+unsigned sim_part_of(const struct sim *s, const struct sim_task *t)
+{
+	return s->rq[t->rq].part;
 }

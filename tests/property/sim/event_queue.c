@@ -8,7 +8,6 @@
 
 #include "cmocka_cr.h"
 #include "sim/event_queue.h"
-#include "sim/event_row.h"
 #include "seed.h"
 
 enum { OWNERS = 400, STEPS = 200000 };
