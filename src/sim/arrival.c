@@ -1,8 +1,88 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arrival models.
+ * Arrival models, the envelope first: a sender with a token bucket for CPU
+ * time.
  */
 #include "sim/arrival.h"
+
+/* The uniform distribution of a range, without its end. */
+static cr_ns draw_between(const struct campaign_range *x, struct random *r)
+{
+	if (x->most == x->least)
+		return x->least;
+	return x->least + random_time(r, x->most - x->least - 1);
+}
+
+cr_ns envelope_largest(const struct campaign_flow *f)
+{
+	return f->cost.kind == COST_CONSTANT ? f->cost.mean : f->cost.max;
+}
+
+void envelope_init(struct envelope *e, const struct campaign_flow *f,
+		   const struct cost_model *cost, struct cost_source draws,
+		   cr_ns start)
+{
+	*e = (struct envelope){
+		.flow = f,
+		.cost = cost,
+		.draws = draws,
+		.bucket = (__int128)f->arrival.depth * CR_PPM,
+		.peak = (__int128)envelope_largest(f) * CR_PPM,
+		.last = start,
+		.until = -1,
+	};
+}
+
+static __int128 least_tokens(__int128 a, __int128 b)
+{
+	return a < b ? a : b;
+}
+
+/* How long until there is as much as @need, in full ns. */
+static cr_ns wait_for_tokens(__int128 need, __int128 tokens, int64_t rate)
+{
+	return need > tokens ? (cr_ns)((need - tokens + rate - 1) / rate) : 0;
+}
+
+/* The first time from @at on at which the sender is on. */
+static cr_ns when_on(struct envelope *e, cr_ns at, struct random *r)
+{
+	const struct campaign_arrival *m = &e->flow->arrival;
+	cr_ns from = e->last;
+
+	if (!m->on.most)
+		return at;
+	if (e->until < 0) /* it begins with a burst */
+		e->until = from + draw_between(&m->on, r);
+	while (at >= e->until) {
+		from = e->until + draw_between(&m->off, r);
+		e->until = from + draw_between(&m->on, r);
+		at = cr_ns_max(at, from);
+	}
+	return at;
+}
+
+cr_ns envelope_next(struct envelope *e, struct random *r)
+{
+	const struct campaign_arrival *m = &e->flow->arrival;
+	__int128 need = (__int128)cost_model_draw(e->cost, &e->draws) * CR_PPM;
+	cr_ns at = e->last + wait_for_tokens(need, e->bucket, m->rate_ppm);
+	cr_ns gone;
+
+	if (m->peak_ppm)
+		at = cr_ns_max(at, e->last + wait_for_tokens(need, e->peak,
+							     m->peak_ppm));
+	at = when_on(e, at, r);
+	gone = at - e->last;
+	e->bucket = least_tokens(e->bucket + (__int128)gone * m->rate_ppm,
+				 (__int128)m->depth * CR_PPM) -
+		    need;
+	e->peak = least_tokens(e->peak + (__int128)gone * m->peak_ppm,
+			       (__int128)envelope_largest(e->flow) * CR_PPM) -
+		  need;
+	e->last = at;
+	return at;
+}
 
 /* These have no number of jobs, but go on until the call's end. */
 static bool is_bounded_by_time(enum campaign_arrival_kind kind)
@@ -77,7 +157,7 @@ static bool next_packet(struct arrival *a, struct arrival_job *out)
 	return true;
 }
 
-static cr_ns on_grid(const struct arrival *a)
+static cr_ns snap_to_grid(const struct arrival *a)
 {
 	return a->start + (cr_ns)a->next * a->flow->ptime;
 }
@@ -97,7 +177,7 @@ static cr_ns in_burst(const struct arrival *a)
  * one job a second. */
 #define JOB ((__int128)CR_SEC * CR_PPM)
 
-static cr_ns round_up(__int128 a, int64_t b)
+static cr_ns round_up_to(__int128 a, int64_t b)
 {
 	return a > 0 ? (cr_ns)((a + b - 1) / b) : 0;
 }
@@ -117,9 +197,9 @@ static cr_ns by_tspec(struct arrival *a)
 		a->tokens = most - JOB;
 		return a->start;
 	}
-	wait = round_up(JOB - a->tokens, m->rate_ppm);
+	wait = round_up_to(JOB - a->tokens, m->rate_ppm);
 	if (m->peak_ppm)
-		wait = cr_ns_max(wait, round_up(JOB, m->peak_ppm));
+		wait = cr_ns_max(wait, round_up_to(JOB, m->peak_ppm));
 	a->tokens += (__int128)wait * m->rate_ppm;
 	a->tokens = (a->tokens < most ? a->tokens : most) - JOB;
 	return a->last + wait;
@@ -136,7 +216,7 @@ static cr_ns time_of_next(struct arrival *a)
 {
 	switch (a->kind) {
 	case ARRIVAL_JITTERED:
-		return on_grid(a) +
+		return snap_to_grid(a) +
 		       random_time(&a->random, a->flow->arrival.jitter);
 	case ARRIVAL_POISSON:
 		return at_random(a);
@@ -155,7 +235,7 @@ static cr_ns time_of_next(struct arrival *a)
 	case ARRIVAL_LOOP:
 		break;
 	}
-	return on_grid(a);
+	return snap_to_grid(a);
 }
 
 bool arrival_next(struct arrival *a, struct arrival_job *out)

@@ -10,9 +10,42 @@
 #ifndef SIM_ARRIVAL_H
 #define SIM_ARRIVAL_H
 
+#include "campaign/campaign.h"
 #include "campaign/plan.h"
-#include "sim/envelope.h"
+#include "campaign/random.h"
+#include "sim/cost_model.h"
 #include "sim/replay.h"
+
+/** Zero, then envelope_init(). */
+struct envelope {
+	const struct campaign_flow *flow;
+	const struct cost_model *cost;
+	struct cost_source draws; /**< of the next jobs' lengths            */
+	__int128 bucket, peak;	  /**< tokens left, in ns / 10^6            */
+	cr_ns last;		  /**< when a job came, or the begin        */
+	cr_ns until;		  /**< end of the burst                     */
+};
+
+/** From @start on; @draws are those that the jobs' costs are drawn with. All
+ * pointers must outlive @e. */
+void envelope_init(struct envelope *e, const struct campaign_flow *f,
+		   const struct cost_model *cost, struct cost_source draws,
+		   cr_ns start);
+
+/** When the next job comes; bursts and pauses are drawn with @r. */
+cr_ns envelope_next(struct envelope *e, struct random *r);
+
+/** The longest job that the cost model of @f allows. */
+cr_ns envelope_largest(const struct campaign_flow *f);
+
+/*
+ * When the jobs of one call come: the plan's packets, or one of the models of
+ * campaigns/README.md. Random numbers are the call's own, so that a call's
+ * jobs do not depend on what other calls or the scheduler do; only "closed"
+ * looks at when jobs end.
+ *
+ * Thread rule: one thread.
+ */
 
 /** One job to come. */
 struct arrival_job {

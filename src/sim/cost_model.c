@@ -3,6 +3,7 @@
  * The cost models. Normal and lognormal ones follow from the normal variate of
  * campaign/random.h, the lognormal's parameters from mean m and deviation s:
  * sigma^2 = ln(1 + s^2 / m^2), and the mean of e^(sigma n) is e^(sigma^2 / 2).
+ * Others draw from values and how often each came: of a file, or measured.
  */
 #include "sim/cost_model.h"
 
@@ -10,7 +11,227 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+#include "campaign/campaign.h"
+#include "cost/cost.h"
 #include "sim/fixed.h"
+
+static int grow_values(struct cost_values *v)
+{
+	size_t room = v->room ? 2 * v->room : 64;
+	cr_ns *value = realloc(v->value, room * sizeof(*value));
+	uint64_t *upto;
+
+	if (!value)
+		return -ENOMEM;
+	v->value = value;
+	upto = realloc(v->upto, room * sizeof(*upto));
+	if (!upto)
+		return -ENOMEM;
+	v->upto = upto;
+	v->room = room;
+	return 0;
+}
+
+int cost_values_add(struct cost_values *v, cr_ns value, uint64_t times)
+{
+	uint64_t before = v->count ? v->upto[v->count - 1] : 0;
+
+	if (times > UINT64_MAX - before)
+		return -ERANGE;
+	if (v->count == v->room && grow_values(v))
+		return -ENOMEM;
+	v->value[v->count] = value;
+	v->upto[v->count++] = before + times;
+	return 0;
+}
+
+void cost_values_fini(struct cost_values *v)
+{
+	free(v->value);
+	free(v->upto);
+	*v = (struct cost_values){ 0 };
+}
+
+/* "COST [COUNT]"; false: something else. */
+static bool parse_line(char *line, cr_ns *value, int64_t *times)
+{
+	char *rest, *cost, *count;
+
+	line[strcspn(line, "#\n")] = '\0';
+	cost = strtok_r(line, " \t\r", &rest);
+	*times = 0;
+	if (!cost)
+		return true; /* nothing on it */
+	count = strtok_r(NULL, " \t\r", &rest);
+	*times = 1;
+	if (units_parse_time(cost, value) || *value <= 0 ||
+	    *value > CAMPAIGN_COST_MAX)
+		return false;
+	if (count && (units_parse_int(count, times) || *times <= 0))
+		return false;
+	return !count || !strtok_r(NULL, " \t\r", &rest);
+}
+
+static int add_line(struct cost_values *v, const char *path, unsigned n,
+		    char *line, struct cr_err *e)
+{
+	int64_t times;
+	cr_ns value;
+	int rc;
+
+	if (!parse_line(line, &value, &times))
+		return cr_fail(e, -EINVAL,
+			       "%s:%u: needs a cost and a count, such as '70us "
+			       "120'",
+			       path, n);
+	rc = times ? cost_values_add(v, value, (uint64_t)times) : 0;
+	return rc ? cr_fail(e, rc, "%s:%u: %s", path, n, strerror(-rc)) : 0;
+}
+
+static int read_lines(struct cost_values *v, const char *path, FILE *f,
+		      struct cr_err *e)
+{
+	char *line = NULL;
+	size_t room = 0;
+	int rc = 0;
+
+	for (unsigned n = 1; !rc && getline(&line, &room, f) >= 0; n++)
+		rc = add_line(v, path, n, line, e);
+	free(line);
+	if (rc)
+		return rc;
+	if (!feof(f))
+		return cr_fail(e, -EIO, "%s: cannot be read: %s", path,
+			       strerror(errno));
+	if (!v->count)
+		return cr_fail(e, -ENODATA, "%s: no costs in it", path);
+	return 0;
+}
+
+int cost_values_read(struct cost_values *v, const char *path, struct cr_err *e)
+{
+	FILE *f = fopen(path, "r");
+	int rc;
+
+	if (!f)
+		return cr_fail(e, -errno, "%s: %s", path, strerror(errno));
+	rc = read_lines(v, path, f, e);
+	(void)fclose(f);
+	return rc;
+}
+
+cr_ns cost_values_draw(const struct cost_values *v, struct random *r)
+{
+	size_t low = 0, high = v->count - 1;
+	uint64_t all, at;
+
+	if (!v->count)
+		return 0;
+	all = v->upto[v->count - 1];
+	at = (uint64_t)((unsigned __int128)random_next(r) * all >> 64);
+	if (all == v->count) /* each came once: as measured */
+		return v->value[at];
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (v->upto[middle] > at)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return v->value[low];
+}
+
+/*
+ * What a flow's codecs cost on this machine: decoding, conversion of the
+ * sampling rate, and encoding are measured apart and drawn apart, behind frames
+ * of other states; and what is saved where a frame follows one of its own.
+ */
+
+/* CPU time for each codec; conversion takes about 20 ms. */
+#define BUDGET (200 * CR_MS)
+
+static unsigned endpoint_sample_rate(const struct campaign_endpoint *endpoint)
+{
+	return endpoint->cfg.sample_rate ? endpoint->cfg.sample_rate
+					 : endpoint->codec->sample_rate;
+}
+
+/* The costs of as many frames as a packet of @ptime holds. */
+static int add_quantiles(struct cost_values *v, const struct cost_result *r,
+			 cr_ns ptime, struct cr_err *e)
+{
+	for (unsigned i = 0; i < COST_QUANTILES; i++) {
+		__int128 cost = (__int128)r->quantile[i] * ptime / r->frame;
+
+		if (cost_values_add(v, (cr_ns)cost, 1))
+			return cr_fail(e, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+static int measure_endpoint(const struct campaign_endpoint *endpoint,
+			    struct cost_rows *out, struct cr_err *e)
+{
+	const struct cost_plan plan = { .budget = BUDGET };
+
+	return cost_measure_rows(endpoint->codec, &endpoint->cfg, &plan, out,
+				 e);
+}
+
+/* The mean but for the dearest tenth, which other programs caused. */
+static cr_ns typical_cost(const struct cost_result *r, cr_ns ptime)
+{
+	const unsigned n = COST_QUANTILES * 9 / 10;
+	__int128 sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += r->quantile[i];
+	return (cr_ns)(sum * ptime / r->frame / n);
+}
+
+/* What later frames of a row cost of what first ones do, ppm; both are
+ * resampled for @convert, wherever their states are. */
+static int64_t warm_of(const struct cost_rows *in, const struct cost_rows *out,
+		       cr_ns convert, cr_ns ptime)
+{
+	cr_ns first = typical_cost(&in->first.dec, ptime) + convert +
+		      typical_cost(&out->first.enc, ptime);
+	cr_ns later = typical_cost(&in->later.dec, ptime) + convert +
+		      typical_cost(&out->later.enc, ptime);
+
+	return first > later ? (int64_t)((__int128)later * CR_PPM / first)
+			     : CR_PPM;
+}
+
+int cost_model_measure(struct cost_model *m, const struct campaign_flow *f,
+		       struct cr_err *e)
+{
+	unsigned from = endpoint_sample_rate(&f->in),
+		 to = endpoint_sample_rate(&f->out);
+	struct cost_rows in, out;
+	struct cost_result convert;
+	cr_ns converted = 0;
+	int rc = measure_endpoint(&f->in, &in, e);
+
+	if (!rc)
+		rc = add_quantiles(&m->part[0], &in.first.dec, f->ptime, e);
+	if (!rc)
+		rc = measure_endpoint(&f->out, &out, e);
+	if (!rc)
+		rc = add_quantiles(&m->part[2], &out.first.enc, f->ptime, e);
+	if (!rc && from != to) {
+		rc = cost_resample(from, to, &convert, e);
+		if (!rc)
+			rc = add_quantiles(&m->part[1], &convert, f->ptime, e);
+		if (!rc)
+			converted = typical_cost(&convert, f->ptime);
+	}
+	if (!rc)
+		m->warm = warm_of(&in, &out, converted, f->ptime);
+	return rc;
+}
 
 /* ln 2 in units of 2^-32 */
 #define LN2 INT64_C(2977044471)
@@ -56,7 +277,7 @@ static cr_ns draw_trace(const struct cost_model *m, struct cost_source *s)
 	return job->cost ? job->cost : m->estimate.mean;
 }
 
-static cr_ns draw(const struct cost_model *m, struct cost_source *s)
+static cr_ns draw_unbounded(const struct cost_model *m, struct cost_source *s)
 {
 	const struct campaign_cost *c = m->cfg;
 	struct random *r = &s->random;
@@ -79,7 +300,7 @@ static cr_ns draw(const struct cost_model *m, struct cost_source *s)
 	abort();
 }
 
-static cr_ns bounded(const struct cost_model *m, cr_ns cost)
+static cr_ns bound_cost(const struct cost_model *m, cr_ns cost)
 {
 	return cr_ns_min(cr_ns_max(cost, m->cfg->min), m->cfg->max);
 }
@@ -88,7 +309,7 @@ cr_ns cost_model_draw(const struct cost_model *m, struct cost_source *s)
 {
 	if (m->endless)
 		return COST_MODEL_ENDLESS;
-	return bounded(m, draw(m, s));
+	return bound_cost(m, draw_unbounded(m, s));
 }
 
 cr_ns cost_model_after(const struct cost_model *m, cr_ns cold, uint64_t others)
@@ -112,7 +333,7 @@ static void set_locality(struct cost_model *m)
 	m->decay = LN2 / m->cfg->half_life;
 }
 
-static int by_value(const void *a, const void *b)
+static int compare_costs(const void *a, const void *b)
 {
 	const cr_ns *x = a, *y = b;
 
@@ -120,7 +341,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Mean, variance and 99th percentile of @n costs, which are sorted. */
-static struct cr_cost summary(cr_ns *cost, size_t n)
+static struct cr_cost summarize_costs(cr_ns *cost, size_t n)
 {
 	struct cr_cost out;
 	unsigned __int128 squares = 0;
@@ -138,7 +359,7 @@ static struct cr_cost summary(cr_ns *cost, size_t n)
 	squares /= n;
 	out.variance_ns2 =
 		squares > UINT64_MAX ? UINT64_MAX : (uint64_t)squares;
-	qsort(cost, n, sizeof(*cost), by_value);
+	qsort(cost, n, sizeof(*cost), compare_costs);
 	out.p99 = cost[(n * 99 + 99) / 100 - 1];
 	return out;
 }
@@ -149,18 +370,18 @@ static size_t sample_replay(const struct cost_model *m, cr_ns *cost)
 	const struct replay *r = &m->replay;
 	size_t n = r->njobs < SAMPLE ? r->njobs : SAMPLE, used = 0;
 
-	cost[0] = bounded(m, 1);
+	cost[0] = bound_cost(m, 1);
 	for (size_t i = 0; i < n; i++) {
 		cr_ns c = r->job[i * r->njobs / n].cost;
 
 		if (c)
-			cost[used++] = bounded(m, c);
+			cost[used++] = bound_cost(m, c);
 	}
 	return used ? used : 1;
 }
 
 /* What is declared to schedulers of the costs: of a sample. */
-static void estimate(struct cost_model *m)
+static void estimate_cost(struct cost_model *m)
 {
 	static cr_ns cost[SAMPLE];
 	struct cost_source s = { .random = { 1 } };
@@ -172,12 +393,12 @@ static void estimate(struct cost_model *m)
 		return;
 	}
 	if (m->replay.njobs) {
-		m->estimate = summary(cost, sample_replay(m, cost));
+		m->estimate = summarize_costs(cost, sample_replay(m, cost));
 		return;
 	}
 	for (size_t i = 0; i < SAMPLE; i++)
 		cost[i] = cost_model_draw(m, &s);
-	m->estimate = summary(cost, SAMPLE);
+	m->estimate = summarize_costs(cost, SAMPLE);
 }
 
 const char *cost_model_path(char *buf, size_t size, const char *base,
@@ -224,7 +445,7 @@ int cost_model_open(struct cost_model *m, const struct campaign_flow *f,
 		rc = cost_model_measure(m, f, e);
 	if (!rc) {
 		set_locality(m);
-		estimate(m);
+		estimate_cost(m);
 	}
 	return rc;
 }
@@ -233,7 +454,7 @@ void cost_model_replay(struct cost_model *m, const struct campaign_flow *f,
 		       const struct replay *r)
 {
 	*m = (struct cost_model){ .cfg = &f->cost, .replay = *r };
-	estimate(m);
+	estimate_cost(m);
 }
 
 void cost_model_close(struct cost_model *m)
@@ -277,7 +498,7 @@ static int copy_measured(struct cost_model *to, const struct cost_model *from,
 					     from->part[p].value[i], 1);
 	if (rc)
 		return cr_fail(e, rc, "out of memory");
-	estimate(to);
+	estimate_cost(to);
 	return 0;
 }
 

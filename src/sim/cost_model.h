@@ -9,12 +9,40 @@
 #ifndef SIM_COST_MODEL_H
 #define SIM_COST_MODEL_H
 
+#include <stddef.h>
+
 #include "campaign/campaign.h"
 #include "campaign/random.h"
+#include "cr/error.h"
 #include "cr/sched.h"
-#include "sim/cost_values.h"
 #include "sim/replay.h"
 #include "sim/sim.h"
+
+/** Zero is empty. */
+struct cost_values {
+	cr_ns *value;	/**< [count] */
+	uint64_t *upto; /**< [count] how often it or one before it came      */
+	size_t count, room;
+};
+
+/** Add @value, which came @times (> 0). 0; -ENOMEM; -ERANGE: too many. */
+int cost_values_add(struct cost_values *v, cr_ns value, uint64_t times);
+void cost_values_fini(struct cost_values *v);
+
+/** Read lines "COST [COUNT]", as "70us 120"; '#' begins a comment. 0, or
+ * -errno with @e, which names file and line. */
+int cost_values_read(struct cost_values *v, const char *path, struct cr_err *e);
+
+/** One of them, each as often as it came; 0 of none. */
+cr_ns cost_values_draw(const struct cost_values *v, struct random *r);
+
+/*
+ * What jobs cost. A model belongs to a flow and is shared by its calls; each
+ * call draws with random numbers of its own. Integer arithmetic throughout:
+ * the same seed gives the same costs on every machine.
+ *
+ * Thread rule: constant after cost_model_open(); any thread.
+ */
 
 /** A job that never ends: longer than any campaign, and safe to add to. */
 #define COST_MODEL_ENDLESS (INT64_C(1) << 61)

@@ -5,7 +5,7 @@
  */
 #include "sim/declared.h"
 
-#include "sim/envelope.h"
+#include "sim/arrival.h"
 
 /* Best effort has none, but a task has. */
 static cr_ns rel_deadline(const struct campaign_flow *f)

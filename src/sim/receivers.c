@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lanes: a receiver with the packets that will come to it, in order of time,
- * those of one instant by call. The threads take a lane each, in which nothing
- * is shared; what tells the run queues follows in one thread.
+ * The queue of one receiver, and lanes: a receiver with the packets that will
+ * come to it, in order of time, those of one instant by call. The threads take
+ * a lane each, in which nothing is shared; what tells the run queues follows in
+ * one thread.
  */
 #include "sim/receivers.h"
 
@@ -12,6 +13,73 @@
 
 #include "base/assert.h"
 #include "sim/event_queue.h"
+
+/* Packets that are not done at @at. */
+static uint64_t packets_waiting(const struct receiver *r, cr_ns at)
+{
+	uint64_t n;
+
+	if (at >= r->idle)
+		return 0;
+	if (!r->cfg.cost)
+		return r->in;
+	n = (uint64_t)((r->idle - at + r->cfg.cost - 1) / r->cfg.cost);
+	/* more: it is still waking up */
+	return n < r->in ? n : r->in;
+}
+
+/* What comes at the very moment when the last one is done is seen before the
+ * receiver sleeps. */
+static void wake_receiver(struct receiver *r, cr_ns at)
+{
+	if (r->in && at <= r->idle)
+		return;
+	r->idle = at + r->cfg.wake;
+	r->in = 0;
+	r->stats.wakes++;
+	r->stats.busy += r->cfg.wake;
+}
+
+cr_ns receiver_take(struct receiver *r, cr_ns at)
+{
+	uint64_t before = packets_waiting(r, at);
+	struct receiver_stats *s = &r->stats;
+
+	if (before >= r->cfg.most) {
+		s->dropped++;
+		return CR_NEVER;
+	}
+	wake_receiver(r, at);
+	s->packets++;
+	s->wait += r->idle - at;
+	s->wait_max = cr_ns_max(s->wait_max, r->idle - at);
+	s->longest = before < s->longest ? s->longest : before + 1;
+	s->busy += r->cfg.cost;
+	r->idle += r->cfg.cost;
+	r->in++;
+	return r->idle;
+}
+
+struct receiver_stats receiver_stats(const struct receiver *r, cr_ns now)
+{
+	struct receiver_stats s = r->stats;
+
+	s.busy -= cr_ns_max(r->idle - now, 0);
+	return s;
+}
+
+void receiver_stats_merge(struct receiver_stats *to,
+			  const struct receiver_stats *from)
+{
+	to->packets += from->packets;
+	to->dropped += from->dropped;
+	to->wakes += from->wakes;
+	to->busy += from->busy;
+	to->wait += from->wait;
+	to->wait_max = cr_ns_max(to->wait_max, from->wait_max);
+	if (to->longest < from->longest)
+		to->longest = from->longest;
+}
 
 /* Aligned: neighbours may belong to two threads. */
 struct lane {
@@ -32,19 +100,19 @@ struct receivers {
 	cr_ns until; /* of the receivers_run() under way */
 };
 
-static size_t index_of(const struct sim_call *c)
+static size_t lane_index_of(const struct sim_call *c)
 {
 	return c->st.core.task.id - 1;
 }
 
 static struct lane *lane_of(struct receivers *rs, const struct sim_call *c)
 {
-	return &rs->lane[index_of(c) % rs->count];
+	return &rs->lane[lane_index_of(c) % rs->count];
 }
 
 static uint32_t slot_of(const struct receivers *rs, const struct sim_call *c)
 {
-	return (uint32_t)(index_of(c) / rs->count);
+	return (uint32_t)(lane_index_of(c) / rs->count);
 }
 
 static int open_lane(struct lane *l, const struct campaign_receivers *p,
@@ -109,10 +177,10 @@ int receivers_join(struct receivers *rs, struct sim_call *c)
 	struct lane *l = lane_of(rs, c);
 	uint32_t slot = slot_of(rs, c);
 
-	CR_ASSERT(index_of(c) < rs->calls);
+	CR_ASSERT(lane_index_of(c) < rs->calls);
 	if (event_queue_expect(&l->packets, c->st.core.task.period))
 		return -ENOMEM;
-	c->inbox = &rs->inbox[index_of(c)];
+	c->inbox = &rs->inbox[lane_index_of(c)];
 	l->call[slot] = c;
 	event_queue_set(&l->packets, slot, c->next.at,
 			sim_now(c->part->w->sim));
@@ -131,7 +199,7 @@ void receivers_leave(struct receivers *rs, struct sim_call *c)
 /* The next packet of the call in @slot goes through the receiver. A packet that
  * was dropped keeps its place: the call counts it, in the thread that has the
  * call's counters. */
-static void take(struct lane *l, uint32_t slot)
+static void receive_next(struct lane *l, uint32_t slot)
 {
 	struct sim_call *c = l->call[slot];
 	struct backlog_entry e = { .frame = c->next.frame,
@@ -156,7 +224,7 @@ static void run_lane(void *arg, unsigned i)
 		cr_ns next;
 
 		do {
-			take(l, slot);
+			receive_next(l, slot);
 			next = workload_look_ahead(l->call[slot]);
 		} while (next <= now);
 		event_queue_set(&l->packets, slot, next, now);
@@ -164,7 +232,7 @@ static void run_lane(void *arg, unsigned i)
 }
 
 /* What waited in an inbox before has its time already. */
-static void tell(struct lane *l, struct sim *sim)
+static void tell_run_queues(struct lane *l, struct sim *sim)
 {
 	for (uint32_t i = 0; i < l->nwoken; i++) {
 		struct sim_call *c = l->call[l->woken[i]];
@@ -181,7 +249,7 @@ int receivers_run(struct receivers *rs, struct sim *sim, cr_ns until)
 	for (unsigned i = 0; i < rs->count; i++) {
 		if (rs->lane[i].failed)
 			return -ENOMEM;
-		tell(&rs->lane[i], sim);
+		tell_run_queues(&rs->lane[i], sim);
 	}
 	return 0;
 }

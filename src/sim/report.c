@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Expectations judged, the result as JSON, and the trace that is written on the
- * way.
+ * What is left of a simulation: expectations judged, the result as JSON, the
+ * trace that is written on the way, the run folder, and the table for people.
  */
 #include "sim/report.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "codecs/kernels/kernels.h"
+#include "run/folder.h"
 #include "run/json.h"
 #include "schedulers/registry.h"
 
 static const char *const preempt_names[] = { "frame", "quantum", "full" };
 
-static int64_t metric(const void *arg, int flow, enum campaign_metric m)
+static int64_t flow_metric_of(const void *arg, int flow, enum campaign_metric m)
 {
 	const struct simulation_result *r = arg;
 
@@ -24,7 +28,7 @@ static int64_t metric(const void *arg, int flow, enum campaign_metric m)
 
 int sim_report_judge(struct sim_report *r, struct cr_err *e)
 {
-	return verdicts_judge(r->cfg->plan->campaign, metric, r->result,
+	return verdicts_judge(r->cfg->plan->campaign, flow_metric_of, r->result,
 			      &r->verdicts, e);
 }
 
@@ -108,7 +112,7 @@ int sim_trace_close(struct trace_file *t, struct cr_err *e)
 		       strerror(t->error));
 }
 
-static json_t *flows_json(const struct sim_report *r)
+static json_t *report_flows_json(const struct sim_report *r)
 {
 	const struct campaign *c = r->cfg->plan->campaign;
 	json_t *list = json_array();
@@ -171,7 +175,7 @@ static json_t *receivers_json(const struct simulation_result *r)
 }
 
 /* The codec kernels that costs were measured with; NULL: none were. */
-static const char *kernels(const struct campaign *c)
+static const char *kernels_of(const struct campaign *c)
 {
 	for (unsigned i = 0; i < c->flow_count; i++)
 		if (c->flows[i].cost.kind == COST_MEASURED)
@@ -213,9 +217,9 @@ json_t *sim_report_json(const struct sim_report *r)
 	run_put_text(j, "scheduler_fault", fault);
 	run_put_text(j, "refusal", result->refusal[0] ? result->refusal : NULL);
 	run_put_text(j, "scheduler", name);
-	run_put_text(j, "kernels", kernels(r->cfg->plan->campaign));
+	run_put_text(j, "kernels", kernels_of(r->cfg->plan->campaign));
 	run_put(j, "platform", platform_json(&r->cfg->platform));
-	run_put(j, "flows", flows_json(r));
+	run_put(j, "flows", report_flows_json(r));
 	run_put(j, "total", flow_stats_json(result->total));
 	run_put(j, "cpus", cpus_json(result));
 	if (result->nreceivers)
@@ -223,4 +227,242 @@ json_t *sim_report_json(const struct sim_report *r)
 	run_put(j, "expectations", verdicts_json(&r->verdicts));
 	run_put(j, "seconds", json_real(r->seconds));
 	return j;
+}
+
+/* --- the run folder: its name, run.json and calls.csv --- */
+
+static void write_call_row(FILE *f, const struct sim_report *r, size_t i)
+{
+	const struct plan_call *p = &r->cfg->plan->calls[i];
+	const struct campaign_flow *flow =
+		&r->cfg->plan->campaign->flows[p->flow];
+	const struct call_sum *c = &r->result->calls[i];
+	double done = c->done ? (double)c->done : 1;
+
+	(void)fprintf(
+		f,
+		"%u,%s,%u,%s,%s,%.6f,%" PRId64 ",%" PRIu64 ",%" PRIu64
+		",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+		",%" PRIu64 ",%.6f,%.6f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+		PLAN_CALL_ID(r->cfg->plan, i), flow->name, p->index,
+		flow->synthetic ? flow->name : flow->in.codec->name,
+		flow->synthetic ? "synthetic" : flow->out.codec->name,
+		(double)p->start / 1e9, p->drift, c->jobs, c->done, c->late,
+		c->missed, c->overwritten, c->expired, c->shed, c->left,
+		(double)c->delay / done / 1e6, (double)c->delay_max / 1e6,
+		c->unbuffered, c->violations, c->unreceived);
+}
+
+static int write_calls_csv(const struct sim_report *r, const char *dir,
+			   struct cr_err *e)
+{
+	struct run_file file;
+	int rc = run_file_open(&file, dir, "calls.csv", e);
+
+	if (rc)
+		return rc;
+	(void)fprintf(file.f,
+		      "call,flow,index,codec_in,codec_out,start_s,drift_ppm,"
+		      "jobs,done,"
+		      "late,missed,overwritten,expired,shed,left,delay_mean_ms,"
+		      "delay_max_ms,unbuffered,violations,unreceived\n");
+	for (size_t i = 0; i < r->cfg->plan->count; i++)
+		if (r->result->calls[i].admitted)
+			write_call_row(file.f, r, i);
+	return run_file_close(&file, e);
+}
+
+int sim_report_write(const struct sim_report *r, const char *dir,
+		     struct cr_err *e)
+{
+	json_t *j = sim_report_json(r);
+	int rc = run_folder_write(dir, j, e);
+
+	json_decref(j);
+	return rc ? rc : write_calls_csv(r, dir, e);
+}
+
+/* What a scheduler's options may be told with in a file name. */
+static bool is_plain(char c)
+{
+	return strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123"
+		      "456789=._-",
+		      c) != NULL;
+}
+
+/* campaigns/player/names.py has the same rule. */
+void sim_folder_name(const char *scheduler, char name[RUN_PATH_MAX])
+{
+	(void)snprintf(name, RUN_PATH_MAX, "%s",
+		       scheduler + strspn(scheduler, "./"));
+	for (char *s = name; *s; s++)
+		if (!is_plain(*s))
+			*s = '_';
+}
+
+int sim_folder_make(const char *out, const char *scheduler,
+		    char dir[RUN_PATH_MAX], struct cr_err *e)
+{
+	char name[RUN_PATH_MAX] = "";
+	int n, rc;
+
+	if (scheduler)
+		sim_folder_name(scheduler, name);
+	n = snprintf(dir, RUN_PATH_MAX, "%s%s%s", out, scheduler ? "/" : "",
+		     name);
+	if (n < 0 || n >= (int)RUN_PATH_MAX)
+		return cr_fail(e, -ENAMETOOLONG, "%s: %s", out,
+			       strerror(ENAMETOOLONG));
+	rc = run_folder_make(out, e);
+	return rc || !scheduler ? rc : run_folder_make(dir, e);
+}
+
+/* --- the result for people --- */
+
+/* CPUs or receivers that get a line each. */
+#define CPU_LINES 16u
+
+static double in_ms(cr_ns t)
+{
+	return (double)t / 1e6;
+}
+
+static void flow_line(FILE *f, const char *name, const struct flow_stats *s)
+{
+	char late[UNITS_TEXT], missed[UNITS_TEXT];
+
+	(void)fprintf(f,
+		      "%-14s %6" PRIu64 " %6" PRIu64 " %9" PRIu64 " %9" PRIu64
+		      " %8s %8s %7" PRIu64 " %9.3f %9.3f %9.3f\n",
+		      name, s->admitted, s->refused, s->jobs, s->done,
+		      units_format_ppm(flow_stats_metric(s, METRIC_LATE), late,
+				       sizeof(late)),
+		      units_format_ppm(flow_stats_metric(s, METRIC_MISSED),
+				       missed, sizeof(missed)),
+		      flow_stats_lost(s), in_ms(histogram_mean(&s->delay)),
+		      in_ms(histogram_quantile(&s->delay, 990000)),
+		      in_ms(histogram_max(&s->delay)));
+}
+
+static void cpu_line(FILE *f, const char *name, const struct sim_cpu_stats *c,
+		     cr_ns time)
+{
+	double whole = time ? (double)time : 1;
+
+	(void)fprintf(f,
+		      "%-14s %6.2f%% %8.2f%% %10" PRIu64 " %10" PRIu64
+		      " %10" PRIu64 " %11" PRIu64 "\n",
+		      name, 100 * (double)c->busy / whole,
+		      100 * (double)c->overhead / whole, c->picks, c->switches,
+		      c->migrations, c->preemptions);
+}
+
+static void cpu_lines(const struct simulation_result *r, FILE *f)
+{
+	struct sim_cpu_stats sum = { 0 };
+	char name[16];
+
+	(void)fprintf(f, "%-14s %7s %9s %10s %10s %10s %11s\n", "cpu", "busy",
+		      "overhead", "picks", "switches", "migrations",
+		      "preemptions");
+	for (unsigned i = 0; i < r->ncpu; i++) {
+		const struct sim_cpu_stats *c = &r->cpu[i];
+
+		sum.busy += c->busy;
+		sum.overhead += c->overhead;
+		sum.picks += c->picks;
+		sum.switches += c->switches;
+		sum.migrations += c->migrations;
+		sum.preemptions += c->preemptions;
+		(void)snprintf(name, sizeof(name), "%u", i);
+		if (r->ncpu <= CPU_LINES)
+			cpu_line(f, name, c, r->end);
+	}
+	if (r->ncpu > 1)
+		cpu_line(f, "all", &sum, r->end * r->ncpu);
+}
+
+static void receiver_line(FILE *f, const char *name,
+			  const struct receiver_stats *s, cr_ns time)
+{
+	double packets = s->packets ? (double)s->packets : 1;
+
+	(void)fprintf(f,
+		      "%-14s %6.2f%% %10" PRIu64 " %10" PRIu64 " %10" PRIu64
+		      " %8" PRIu64 " %9.3f %9.3f\n",
+		      name, 100 * (double)s->busy / (double)(time ? time : 1),
+		      s->packets, s->dropped, s->wakes, s->longest,
+		      in_ms(s->wait) / packets, in_ms(s->wait_max));
+}
+
+static void receiver_lines(const struct simulation_result *r, FILE *f)
+{
+	struct receiver_stats sum = { 0 };
+	char name[16];
+
+	if (!r->nreceivers)
+		return;
+	(void)fprintf(f, "%-14s %7s %10s %10s %10s %8s %9s %9s\n", "receiver",
+		      "busy", "packets", "dropped", "wakes", "longest",
+		      "wait ms", "max ms");
+	for (unsigned i = 0; i < r->nreceivers; i++) {
+		receiver_stats_merge(&sum, &r->receiver[i]);
+		(void)snprintf(name, sizeof(name), "%u", i);
+		if (r->nreceivers <= CPU_LINES)
+			receiver_line(f, name, &r->receiver[i], r->end);
+	}
+	if (r->nreceivers > 1)
+		receiver_line(f, "all", &sum, r->end * r->nreceivers);
+}
+
+/* Settings that are legal and seldom meant. */
+static void print_notes(const struct sim_report *r, FILE *f)
+{
+	const struct campaign *c = r->cfg->plan->campaign;
+	const struct campaign_platform *p = &r->cfg->platform;
+	char quantum[UNITS_TEXT], period[UNITS_TEXT];
+
+	if (r->result->refusal[0])
+		(void)fprintf(f, "refused: %s\n", r->result->refusal);
+	/* a scheduler may give up, too */
+	if (p->shed != SHED_AGE || r->result->total->shed)
+		(void)fprintf(f,
+			      "shed (%s): %" PRIu64 " of %" PRIu64
+			      " jobs lost were given up early\n",
+			      shed_names[p->shed], r->result->total->shed,
+			      flow_stats_lost(r->result->total));
+	for (unsigned i = 0; i < c->flow_count; i++)
+		if (p->preempt == SIM_QUANTUM && p->quantum > c->flows[i].ptime)
+			(void)fprintf(f,
+				      "note: quantum %s is longer than the "
+				      "period of flow %s, %s: its calls wait "
+				      "for whole jobs of others\n",
+				      units_format_time(p->quantum, quantum,
+							sizeof(quantum)),
+				      c->flows[i].name,
+				      units_format_time(c->flows[i].ptime,
+							period,
+							sizeof(period)));
+}
+
+void sim_report_table(const struct sim_report *r, FILE *f)
+{
+	const struct campaign *c = r->cfg->plan->campaign;
+	const struct simulation_result *result = r->result;
+	char name[RUN_PATH_MAX];
+
+	sim_report_name(r, name, sizeof(name));
+	(void)fprintf(f, "%s: %.3f s%s\n", name, (double)result->end / 1e9,
+		      result->interrupted ? ", interrupted" : "");
+	(void)fprintf(f, "%-14s %6s %6s %9s %9s %8s %8s %7s %9s %9s %9s\n",
+		      "flow", "calls", "refus.", "jobs", "done", "late",
+		      "missed", "lost", "mean ms", "p99 ms", "max ms");
+	for (unsigned i = 0; i < c->flow_count; i++)
+		flow_line(f, c->flows[i].name, &result->flows[i]);
+	if (c->flow_count > 1)
+		flow_line(f, "all", result->total);
+	cpu_lines(result, f);
+	receiver_lines(result, f);
+	verdicts_print(&r->verdicts, c->path, f);
+	print_notes(r, f);
 }

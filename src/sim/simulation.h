@@ -19,8 +19,8 @@
 #include "sim/sim.h"
 #include "observe/trace_file.h"
 #include "sim/cost_model.h"
-#include "sim/receiver.h"
-#include "sim/stats.h"
+#include "sim/receivers.h"
+#include "sim/workload.h"
 #include "sim/voice.h"
 
 /** How it goes, every 200 ms of virtual time or oftener. */

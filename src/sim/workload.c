@@ -15,15 +15,290 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "sim/call_trace.h"
+#include "run/json.h"
+#include "run/metric.h"
 #include "sim/declared.h"
-#include "sim/outcome.h"
 #include "sim/receivers.h"
+
+/* Sums over jobs and what they come to. */
+
+void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from)
+{
+#define ADD(name, help) to->name += from->name;
+	FLOW_COUNTS(ADD)
+#undef ADD
+	to->service += from->service;
+	histogram_merge(&to->delay, &from->delay);
+	histogram_merge(&to->buffered, &from->buffered);
+	histogram_merge(&to->jitter, &from->jitter);
+}
+
+int64_t flow_stats_metric(const struct flow_stats *s, enum campaign_metric m)
+{
+	const uint64_t lost = flow_stats_lost(s);
+	const struct run_counts c = {
+		.lost = { lost, s->done + lost },
+		.late = { s->late, s->done },
+		.missed = { s->missed, s->due },
+		.admitted = { s->admitted, s->planned },
+		.delay = &s->delay,
+		.jitter = &s->jitter,
+	};
+
+	return run_metric(&c, m);
+}
+
+json_t *flow_stats_json(const struct flow_stats *s)
+{
+	json_t *o = json_object();
+
+#define PUT(name, help) run_put_int(o, #name, (int64_t)s->name);
+	FLOW_COUNTS(PUT)
+#undef PUT
+	run_put_int(o, "service_ns", s->service);
+	for (unsigned m = 0; m <= METRIC_MISSED; m++)
+		run_put(o,
+			m == METRIC_LATE ? "late_share"
+			: m == METRIC_MISSED
+				? "missed_share"
+				: campaign_metric_name((enum campaign_metric)m),
+			json_real((double)flow_stats_metric(
+					  s, (enum campaign_metric)m) /
+				  1e6));
+	run_put(o, "delay", run_histogram_json(&s->delay));
+	run_put(o, "buffered", run_histogram_json(&s->buffered));
+	run_put(o, "jitter", run_histogram_json(&s->jitter));
+	return o;
+}
+
+/*
+ * What a trace says of a call; only for workloads that have one, which most
+ * have not.
+ */
+
+/* In a trace, 0 means never. */
+static int64_t trace_stamp(cr_ns t)
+{
+	return cr_ns_add(t, WORKLOAD_EPOCH);
+}
+
+static void put_record(struct sim_call *c, const struct cr_job *job,
+		       struct cr_trace_job r)
+{
+	union cr_trace_record record;
+
+	r.kind = CR_TRACE_JOB;
+	r.call = c->st.core.task.id;
+	r.seq = (uint32_t)job->seq;
+	r.arrival = trace_stamp(job->arrival);
+	r.deadline = trace_stamp(job->deadline);
+	r.rtp_ts = (uint32_t)job->seq * c->rtp_step;
+	if (c->part->w->replayed) {
+		r.seq = c->arrival.replay[job->seq].seq;
+		r.rtp_ts = c->arrival.replay[job->seq].rtp_ts;
+	}
+	r.importance = job->importance;
+	memset(&record, 0, sizeof(record));
+	record.job = r;
+	workload_trace(c->part, &record);
+}
+
+/* @job of @c, which @waited in a jitter buffer, will not be done: @why. */
+static void call_trace_undone(struct sim_call *c, const struct cr_job *job,
+			      cr_ns waited, enum cr_outcome why, cr_ns now)
+{
+	put_record(c, job,
+		   (struct cr_trace_job){ .outcome = (uint8_t)why,
+					  .buffered_ns = (uint32_t)waited,
+					  .worker = UINT16_MAX,
+					  .pick = trace_stamp(now) });
+}
+
+/* Of a turn that was recorded as a whole, its codecs' part. */
+static cr_ns codec_part_of(const struct sim_call *c, const struct cr_job *job)
+{
+	if (!c->part->w->replayed)
+		return c->total;
+	return cr_ns_min(c->arrival.replay[job->seq].codec, c->total);
+}
+
+/* @job of @c ended at @now on engine CPU @cpu. */
+static void call_trace_done(struct sim_call *c, const struct cr_job *job,
+			    unsigned cpu, cr_ns now)
+{
+	cr_ns first = c->st.first;
+
+	put_record(c, job,
+		   (struct cr_trace_job){
+			   .outcome = CR_OUT_DONE,
+			   .worker = (uint16_t)cpu,
+			   .release = trace_stamp(job->release),
+			   .pick = trace_stamp(first),
+			   .start = trace_stamp(first),
+			   .end = trace_stamp(now),
+			   .sent = trace_stamp(now),
+			   /* it is sent before a recorded turn ends */
+			   .away = cr_ns_max(now - first - job->ran, 0),
+			   .buffered_ns = (uint32_t)c->waited,
+			   .codec_ns = (uint32_t)cr_ns_min(
+				   codec_part_of(c, job), UINT32_MAX),
+		   });
+}
+
+static void set_trace_text(char *to, size_t size, const char *text)
+{
+	size_t n = strlen(text);
+
+	n = n < size ? n : size - 1;
+	memcpy(to, text, n);
+	to[n] = '\0';
+}
+
+static void set_codecs(struct cr_trace_call *r, const struct campaign_flow *f)
+{
+	const struct campaign_endpoint *in = &f->in, *out = &f->out;
+
+	if (f->synthetic) {
+		set_trace_text(r->codec_in, sizeof(r->codec_in), f->name);
+		set_trace_text(r->codec_out, sizeof(r->codec_out), "synthetic");
+		return;
+	}
+	set_trace_text(r->codec_in, sizeof(r->codec_in), in->codec->name);
+	set_trace_text(r->mode_in, sizeof(r->mode_in),
+		       in->codec->modes[in->cfg.mode].name);
+	set_trace_text(r->codec_out, sizeof(r->codec_out), out->codec->name);
+	set_trace_text(r->mode_out, sizeof(r->mode_out),
+		       out->codec->modes[out->cfg.mode].name);
+}
+
+/* @c joins at @now. */
+static void call_trace_begin(const struct sim_call *c, cr_ns now)
+{
+	const struct cr_task *t = &c->st.core.task;
+	union cr_trace_record r;
+	cr_ns units = t->period / (250 * CR_US);
+
+	memset(&r, 0, sizeof(r));
+	if (c->part->w->replayed) {
+		r.call = c->part->w->replays[c->plan->flow]
+				 .recorded[c->plan->index];
+		r.call.start = trace_stamp(now);
+		workload_trace(c->part, &r);
+		return;
+	}
+	r.call.kind = CR_TRACE_CALL;
+	r.call.cls = (uint8_t)t->cls;
+	/* 0, unknown: what the field cannot say */
+	if (units <= UINT16_MAX && t->period % (250 * CR_US) == 0)
+		r.call.ptime_us_div_250 = (uint16_t)units;
+	r.call.call = t->id;
+	r.call.start = trace_stamp(now);
+	r.call.rel_deadline = t->rel_deadline;
+	r.call.weight = t->weight;
+	r.call.nice = (int8_t)t->nice;
+	r.call.cost_mean = t->cost.mean;
+	r.call.cost_p99 = t->cost.p99;
+	set_codecs(&r.call, c->flow);
+	workload_trace(c->part, &r);
+}
+
+/*
+ * Statistics of a simulated call's jobs.
+ */
+
+static void note_replayed(const struct sim_call *c, const struct cr_job *job,
+			  struct replayed_job became)
+{
+	const struct replayed *r = c->part->w->replayed;
+
+	if (r)
+		r->job[&c->arrival.replay[job->seq] - r->first] = became;
+}
+
+/* @job of @c, which @waited in a jitter buffer, is not done: @why. It goes
+ * into the trace, too. */
+static void outcome_undone(struct sim_call *c, const struct cr_job *job,
+			   cr_ns waited, enum cr_outcome why, cr_ns now)
+{
+	struct flow_stats *s = c->stats;
+
+	s->overwritten += why == CR_OUT_OVERWRITTEN;
+	s->expired += why == CR_OUT_EXPIRED;
+	s->shed += why == CR_OUT_SHED;
+	s->left += why == CR_OUT_CANCELLED;
+	s->unreceived += why == CR_OUT_UNRECEIVED;
+	s->unbuffered += why == CR_OUT_UNBUFFERED;
+	c->sum.overwritten += why == CR_OUT_OVERWRITTEN;
+	c->sum.expired += why == CR_OUT_EXPIRED;
+	c->sum.shed += why == CR_OUT_SHED;
+	c->sum.left += why == CR_OUT_CANCELLED;
+	c->sum.unreceived += why == CR_OUT_UNRECEIVED;
+	c->sum.unbuffered += why == CR_OUT_UNBUFFERED;
+	if (job->deadline <= c->part->w->end) {
+		s->due++;
+		s->missed++;
+		c->sum.missed++;
+	}
+	note_replayed(
+		c, job,
+		(struct replayed_job){ CR_NEVER, CR_NEVER, (uint8_t)why });
+	if (c->part->w->trace)
+		call_trace_undone(c, job, waited, why, now);
+}
+
+static cr_ns abs_difference(cr_ns a, cr_ns b)
+{
+	return a > b ? a - b : b - a;
+}
+
+static void count_job_delay(struct sim_call *c, const struct cr_job *job,
+			    cr_ns now)
+{
+	struct flow_stats *s = c->stats;
+	bool late = now > job->deadline;
+	cr_ns delay = now - job->arrival + c->waited;
+
+	s->late += late;
+	c->sum.late += late;
+	if (job->deadline <= c->part->w->end) {
+		s->due++;
+		s->missed += late;
+		c->sum.missed += late;
+	}
+	c->sum.delay += delay;
+	c->sum.delay_max = cr_ns_max(c->sum.delay_max, delay);
+	histogram_add(&s->delay, delay);
+	if (c->buffer)
+		histogram_add(&s->buffered, c->waited);
+}
+
+/* @job of @c, the claimed one, is done. */
+static void outcome_done(struct sim_call *c, const struct cr_job *job,
+			 cr_ns now)
+{
+	struct flow_stats *s = c->stats;
+
+	s->done++;
+	c->sum.done++;
+	s->moves += c->st.moves;
+	s->splits += c->st.splits;
+	s->service += c->total;
+	count_job_delay(c, job, now);
+	note_replayed(c, job,
+		      (struct replayed_job){ c->st.first, now, CR_OUT_DONE });
+	if (c->worked && job->seq == c->last_frame + 1)
+		histogram_add(&s->jitter, abs_difference(now - c->last_end,
+							 c->flow->ptime));
+	c->worked = true;
+	c->last_end = now;
+	c->last_frame = job->seq;
+	c->part->jobs++;
+}
 
 /* Frames that may wait in a flow with codecs: codec-runner's default. */
 #define LIVE_RING 8u
 
-static struct sim_call *call_of(struct core_task *t)
+static struct sim_call *sim_call_of(struct core_task *t)
 {
 	return (struct sim_call *)(void *)((unsigned char *)t -
 					   offsetof(struct sim_call, st.core));
@@ -31,7 +306,7 @@ static struct sim_call *call_of(struct core_task *t)
 
 /* --- arrivals --- */
 
-static void describe(const struct backlog_entry *e, struct cr_job *job)
+static void describe_job(const struct backlog_entry *e, struct cr_job *job)
 {
 	job->seq = e->frame;
 	job->arrival = e->arrival;
@@ -40,8 +315,8 @@ static void describe(const struct backlog_entry *e, struct cr_job *job)
 }
 
 /* The job of the trace that @frame of @c is, if it is of a recorded run. */
-static const struct replay_job *recorded(const struct sim_call *c,
-					 uint64_t frame)
+static const struct replay_job *replay_of(const struct sim_call *c,
+					  uint64_t frame)
 {
 	return c->part->w->replayed ? &c->arrival.replay[frame] : NULL;
 }
@@ -51,18 +326,18 @@ static const struct replay_job *recorded(const struct sim_call *c,
 static void describe_first(struct sim_call *c, const struct backlog_entry *e,
 			   struct cr_job *job)
 {
-	describe(e, job);
+	describe_job(e, job);
 	job->must_keep = backlog_must_keep(e);
 	if (c->voice)
 		job->importance = job->must_keep ? CR_IMPORTANCE_UNKNOWN
 						 : voice_at(c->voice, e->frame);
 	else if (c->part->w->replayed)
-		job->importance = recorded(c, e->frame)->importance;
+		job->importance = replay_of(c, e->frame)->importance;
 }
 
 /* The oldest of a full backlog. */
-static void overwritten(struct sim_call *c, const struct backlog_entry *e,
-			cr_ns now)
+static void count_overwritten(struct sim_call *c, const struct backlog_entry *e,
+			      cr_ns now)
 {
 	struct cr_job lost = { 0 };
 
@@ -89,7 +364,7 @@ static void job_comes(struct sim_call *c, const struct arrival_job *j,
 	c->stats->jobs += rc >= 0;
 	c->sum.jobs += rc >= 0;
 	if (rc > 0)
-		overwritten(c, &dropped, now);
+		count_overwritten(c, &dropped, now);
 }
 
 cr_ns workload_look_ahead(struct sim_call *c)
@@ -106,7 +381,7 @@ static void count_packet(struct sim_call *c, const struct backlog_entry *e,
 {
 	struct cr_job job = { 0 };
 
-	describe(e, &job);
+	describe_job(e, &job);
 	job.eligible = e->arrival;
 	job.deadline = cr_ns_add(e->arrival, c->st.core.task.rel_deadline);
 	if (c->flow->terms.cls == CR_BE)
@@ -139,7 +414,7 @@ static void packet_comes(struct sim_call *c, const struct arrival_job *p,
 }
 
 /* What the jitter buffer has dropped. */
-static void unbuffered(void *arg, const struct play_frame *f)
+static void drop_unbuffered(void *arg, const struct play_frame *f)
 {
 	struct sim_call *c = arg;
 	const struct backlog_entry e = { .frame = f->frame,
@@ -150,7 +425,7 @@ static void unbuffered(void *arg, const struct play_frame *f)
 		     f->arrival + f->waited);
 }
 
-static bool is_over(const struct sim_call *c)
+static bool nothing_follows(const struct sim_call *c)
 {
 	return c->next.at == CR_NEVER && !play_buffer_waits(c->buffer) &&
 	       !(c->inbox && backlog_head(c->inbox));
@@ -158,14 +433,14 @@ static bool is_over(const struct sim_call *c)
 
 /* What the jitter buffer plays is a job from now on; and what it conceals, but
  * for that which would follow the call. */
-static void play(struct sim_call *c, cr_ns now)
+static void play_due(struct sim_call *c, cr_ns now)
 {
 	struct play_frame f;
 
 	while (play_buffer_next(c->buffer, now, &f)) {
 		const struct arrival_job j = { .at = now, .frame = f.frame };
 
-		if (f.concealed && is_over(c))
+		if (f.concealed && nothing_follows(c))
 			continue;
 		c->stats->concealed += f.concealed;
 		job_comes(c, &j, f.concealed ? BACKLOG_CONCEALED : f.waited,
@@ -206,9 +481,9 @@ static cr_ns next_due(const struct sim_call *c)
 	return cr_ns_add(c->next.at, c->next.received);
 }
 
-static cr_ns arrive(void *arg, struct sim_task *t, cr_ns now)
+static cr_ns arrive_at_call(void *arg, struct sim_task *t, cr_ns now)
 {
-	struct sim_call *c = call_of(&t->core);
+	struct sim_call *c = sim_call_of(&t->core);
 	cr_ns next = CR_NEVER;
 
 	(void)arg;
@@ -222,7 +497,7 @@ static cr_ns arrive(void *arg, struct sim_task *t, cr_ns now)
 		next = next_due(c);
 	}
 	if (c->buffer)
-		play(c, now);
+		play_due(c, now);
 	if (c->inbox || c->buffer)
 		next = cr_ns_min(next, workload_due(c));
 	return next;
@@ -231,7 +506,7 @@ static cr_ns arrive(void *arg, struct sim_task *t, cr_ns now)
 /* --- the backlog as the core sees it --- */
 
 /* What was shed takes no logical time from the jobs behind it. */
-static void count_served(struct sim_call *c)
+static void count_served_job(struct sim_call *c)
 {
 	if (c->uncounted == CR_NEVER)
 		return;
@@ -239,9 +514,9 @@ static void count_served(struct sim_call *c)
 	c->uncounted = CR_NEVER;
 }
 
-static bool peek(struct core_task *t, struct cr_job *job)
+static bool peek_backlog(struct core_task *t, struct cr_job *job)
 {
-	struct sim_call *c = call_of(t);
+	struct sim_call *c = sim_call_of(t);
 	const struct backlog_entry *e = backlog_head(&c->backlog);
 	struct release_times when;
 
@@ -250,7 +525,7 @@ static bool peek(struct core_task *t, struct cr_job *job)
 	describe_first(c, e, job);
 	if (!c->served)
 		return true;
-	count_served(c);
+	count_served_job(c);
 	when = release_next(c->served, e->arrival);
 	job->eligible = when.eligible;
 	if (c->flow->terms.cls != CR_BE)
@@ -258,9 +533,9 @@ static bool peek(struct core_task *t, struct cr_job *job)
 	return true;
 }
 
-static bool claim(struct core_task *t, uint64_t seq)
+static bool claim_backlog(struct core_task *t, uint64_t seq)
 {
-	struct sim_call *c = call_of(t);
+	struct sim_call *c = sim_call_of(t);
 	const struct backlog_entry *e = backlog_head(&c->backlog);
 
 	if (!e || e->frame != seq)
@@ -272,11 +547,11 @@ static bool claim(struct core_task *t, uint64_t seq)
 	return true;
 }
 
-static void shed(struct core_task *t, const struct cr_job *job,
-		 enum cr_outcome why, cr_ns now)
+static void shed_from_backlog(struct core_task *t, const struct cr_job *job,
+			      enum cr_outcome why, cr_ns now)
 {
-	call_of(t)->uncounted = CR_NEVER;
-	outcome_undone(call_of(t), job, call_of(t)->waited, why, now);
+	sim_call_of(t)->uncounted = CR_NEVER;
+	outcome_undone(sim_call_of(t), job, sim_call_of(t)->waited, why, now);
 }
 
 /* Of what @c's worker does from @at on, for @cost. */
@@ -288,9 +563,9 @@ static cr_ns stolen_from(const struct sim_call *c, cr_ns at, cr_ns cost)
 			     cost);
 }
 
-static cr_ns cost(void *arg, struct sim_task *t)
+static cr_ns draw_cost(void *arg, struct sim_task *t)
 {
-	struct sim_call *c = call_of(&t->core);
+	struct sim_call *c = sim_call_of(&t->core);
 
 	(void)arg;
 	/* a trace's costs are its frames', whichever are dropped here */
@@ -301,16 +576,16 @@ static cr_ns cost(void *arg, struct sim_task *t)
 		return c->total;
 	t->stolen = stolen_from(c, c->st.first, c->total);
 	c->total += t->stolen;
-	t->stolen += recorded(c, c->st.core.task.job.seq)->uncharged;
+	t->stolen += replay_of(c, c->st.core.task.job.seq)->uncharged;
 	return c->total;
 }
 
 /* A recorded turn goes on after its frame was sent, or ended before that, where
  * packets were gathered. */
-static cr_ns sent_at(const struct sim_call *c, const struct cr_job *job,
-		     cr_ns now)
+static cr_ns sent_when(const struct sim_call *c, const struct cr_job *job,
+		       cr_ns now)
 {
-	const struct replay_job *r = recorded(c, job->seq);
+	const struct replay_job *r = replay_of(c, job->seq);
 
 	if (!r)
 		return now;
@@ -335,11 +610,11 @@ static void close_loop(struct sim_call *c, cr_ns now)
 	}
 }
 
-static void done(void *arg, struct sim_task *t, unsigned cpu, cr_ns now)
+static void finish_job(void *arg, struct sim_task *t, unsigned cpu, cr_ns now)
 {
-	struct sim_call *c = call_of(&t->core);
+	struct sim_call *c = sim_call_of(&t->core);
 	const struct cr_job *job = &t->core.task.job;
-	cr_ns sent = sent_at(c, job, now);
+	cr_ns sent = sent_when(c, job, now);
 
 	(void)arg;
 	outcome_done(c, job, sent);
@@ -349,14 +624,14 @@ static void done(void *arg, struct sim_task *t, unsigned cpu, cr_ns now)
 		close_loop(c, now);
 }
 
-static void gone(void *arg, struct sim_task *t)
+static void leave_sim(void *arg, struct sim_task *t)
 {
 	(void)arg;
-	call_of(&t->core)->here = false;
+	sim_call_of(&t->core)->here = false;
 }
 
 /* The first one, whichever thread comes first. */
-static void faulty(void *arg, const struct core_fault *fault, cr_ns now)
+static void note_fault(void *arg, const struct core_fault *fault, cr_ns now)
 {
 	struct workload *w = arg;
 	struct workload_fault *first = &w->fault;
@@ -374,19 +649,19 @@ struct sim_client workload_client(struct workload *w)
 {
 	return (struct sim_client){
 		.arg = w,
-		.backlog = { peek, claim, shed },
-		.arrive = arrive,
-		.cost = cost,
-		.done = done,
-		.gone = gone,
-		.faulty = faulty,
+		.backlog = { peek_backlog, claim_backlog, shed_from_backlog },
+		.arrive = arrive_at_call,
+		.cost = draw_cost,
+		.done = finish_job,
+		.gone = leave_sim,
+		.faulty = note_fault,
 		.lines = WORKLOAD_LINES,
 	};
 }
 
 /* --- a call's life --- */
 
-static void fill_task(struct sim_call *c, uint32_t id)
+static void fill_sim_task(struct sim_call *c, uint32_t id)
 {
 	const struct campaign_flow *f = c->flow;
 	const struct core_terms declared = declare(f, c->cost);
@@ -437,7 +712,8 @@ static int set_up_voice(struct sim_call *c, const struct workload *w)
 	return 0;
 }
 
-static int set_up(struct sim_call *c, const struct workload *w, uint32_t id)
+static int set_up_call(struct sim_call *c, const struct workload *w,
+		       uint32_t id)
 {
 	const struct campaign_flow *f = c->flow;
 	cr_ns samples = f->ptime / (125 * CR_US);
@@ -458,11 +734,11 @@ static int set_up(struct sim_call *c, const struct workload *w, uint32_t id)
 			      c->plan->start);
 		arrival_send(&c->arrival, &c->model->envelope);
 	}
-	fill_task(c, id);
+	fill_sim_task(c, id);
 	rc = set_up_release(c);
 	if (!rc)
 		rc = set_up_voice(c, w);
-	return rc ? rc : play_buffer_open(&c->buffer, f, unbuffered, c);
+	return rc ? rc : play_buffer_open(&c->buffer, f, drop_unbuffered, c);
 }
 
 int workload_begin(struct workload *w, struct sim_call *c,
@@ -474,7 +750,7 @@ int workload_begin(struct workload *w, struct sim_call *c,
 	c->plan = call;
 	c->flow = &w->plan->campaign->flows[call->flow];
 	c->cost = &w->costs[call->flow];
-	rc = set_up(c, w, id);
+	rc = set_up_call(c, w, id);
 	if (rc)
 		return rc;
 	rc = sim_add(w->sim, &c->st, v);
@@ -543,4 +819,111 @@ void workload_fini(struct sim_call *c)
 	c->voice = NULL;
 	free(c->st.core.shed);
 	c->st.core.shed = NULL;
+}
+
+/*
+ * The parts of a workload. Sums are whole numbers: whatever the number of
+ * parts and threads, they come to the same. Records are kept part by part while
+ * time goes on and then written in the order of parts, which is that of run
+ * queues.
+ */
+
+static unsigned flow_count(const struct workload *w)
+{
+	return w->plan->campaign->flow_count;
+}
+
+int workload_open(struct workload *w, struct sim *sim)
+{
+	unsigned n = sim_parts(sim);
+
+	w->sim = sim;
+	w->part = aligned_alloc(alignof(struct workload_part),
+				n * sizeof(*w->part));
+	if (!w->part)
+		return -ENOMEM;
+	memset(w->part, 0, n * sizeof(*w->part));
+	for (unsigned i = 0; i < n; i++) {
+		w->part[i].w = w;
+		w->part[i].stats =
+			calloc(flow_count(w), sizeof(struct flow_stats));
+		if (!w->part[i].stats)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void workload_close(struct workload *w)
+{
+	for (unsigned i = 0; w->part && i < sim_parts(w->sim); i++) {
+		free(w->part[i].stats);
+		free(w->part[i].record);
+	}
+	free(w->part);
+	w->part = NULL;
+}
+
+static int make_record_room(struct workload_part *p)
+{
+	size_t room = p->room ? 2 * p->room : 256;
+	union cr_trace_record *record;
+
+	if (p->records < p->room)
+		return 0;
+	record = realloc(p->record, room * sizeof(*record));
+	if (!record)
+		return -ENOMEM;
+	p->record = record;
+	p->room = room;
+	return 0;
+}
+
+void workload_trace(struct workload_part *p, const union cr_trace_record *r)
+{
+	if (!p->w->running)
+		trace_file_put(p->w->trace, r);
+	else if (make_record_room(p))
+		p->failed = true;
+	else
+		p->record[p->records++] = *r;
+}
+
+static void write_records(const struct workload *w, struct workload_part *p)
+{
+	for (size_t i = 0; i < p->records; i++)
+		trace_file_put(w->trace, &p->record[i]);
+	p->records = 0;
+}
+
+int workload_run(struct workload *w, cr_ns until)
+{
+	bool failed = false;
+	unsigned n = sim_parts(w->sim);
+
+	if (w->receivers && receivers_run(w->receivers, w->sim, until))
+		return -ENOMEM;
+	w->running = n > 1; /* a single part has the file to itself */
+	sim_run(w->sim, until);
+	w->running = false;
+	for (unsigned i = 0; i < n; i++) {
+		write_records(w, &w->part[i]);
+		failed |= w->part[i].failed;
+	}
+	return failed ? -ENOMEM : 0;
+}
+
+uint64_t workload_jobs(const struct workload *w)
+{
+	uint64_t jobs = 0;
+
+	for (unsigned i = 0; i < sim_parts(w->sim); i++)
+		jobs += w->part[i].jobs;
+	return jobs;
+}
+
+void workload_sum(const struct workload *w, unsigned flow,
+		  struct flow_stats *to)
+{
+	for (unsigned i = 0; i < sim_parts(w->sim); i++)
+		flow_stats_merge(to, &w->part[i].stats[flow]);
 }

@@ -7,7 +7,7 @@
 #include "campaign/random.h"
 #include "cmocka_cr.h"
 #include "seed.h"
-#include "sim/receiver.h"
+#include "sim/receivers.h"
 
 enum { PACKETS = 3000 };
 
