@@ -1,15 +1,158 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversions of a campaign, as the daemon does them.
+ * The conversions of a campaign, as the daemon does them, of WAV files of
+ * recorded speech in its spool folder.
  */
 #include "feeder/conversion_requests.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "feeder/source.h"
+#include "run/folder.h"
 #include "run/json.h"
+#include "speech/wav.h"
+
+#define BLOCK 1600u /* samples */
+/* Calls' speech is numbered from 0: theirs shall be another. */
+#define FIRST_READER (UINT64_C(1) << 32)
+
+static const char *conversion_file(const struct conversion_files *f, int64_t i,
+				   const char *ending, char *name)
+{
+	(void)snprintf(name, CONVERSION_NAME, "%s-%lld.%s", f->tag,
+		       (long long)i, ending);
+	return name;
+}
+
+static int file_path_of(const struct conversion_files *f, int64_t i, char *path)
+{
+	char name[CONVERSION_NAME];
+	int n = snprintf(path, RUN_PATH_MAX, "%s/%s", f->spool,
+			 conversion_file(f, i, "wav", name));
+
+	return n < (int)RUN_PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static bool put_samples(FILE *out, const int16_t *pcm, size_t n)
+{
+	uint8_t bytes[2 * BLOCK];
+
+	for (size_t i = 0; i < n; i++) {
+		bytes[2 * i] = (uint8_t)((uint16_t)pcm[i] & 0xff);
+		bytes[2 * i + 1] = (uint8_t)((uint16_t)pcm[i] >> 8);
+	}
+	return fwrite(bytes, 2, n, out) == n;
+}
+
+static bool write_speech(FILE *out, struct speech_reader *r, unsigned rate,
+			 uint64_t samples)
+{
+	uint8_t header[WAV_HEADER_BYTES];
+	int16_t pcm[BLOCK];
+	bool ok;
+
+	wav_header(header, rate, samples);
+	ok = fwrite(header, sizeof(header), 1, out) == 1;
+	while (ok && samples) {
+		size_t n = samples < BLOCK ? (size_t)samples : BLOCK;
+
+		speech_read(r, pcm, n);
+		ok = put_samples(out, pcm, n);
+		samples -= n;
+	}
+	return ok;
+}
+
+/* A new file: never another's. */
+static int make_one(const char *path, struct speech_reader *r, unsigned rate,
+		    uint64_t samples)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "wb");
+	bool ok;
+
+	if (!out) {
+		int err = -errno;
+
+		if (fd >= 0)
+			(void)close(fd);
+		return err;
+	}
+	errno = 0;
+	ok = write_speech(out, r, rate, samples);
+	ok &= !fclose(out);
+	return ok ? 0 : errno ? -errno : -EIO;
+}
+
+static int make_all(struct conversion_files *f,
+		    const struct conversion_speech *from,
+		    const struct speech_corpus *corpus, struct cr_err *e)
+{
+	const struct campaign_conversions *v = &from->campaign->conversions;
+	unsigned rate = speech_rate(corpus);
+	uint64_t samples = (uint64_t)(v->length / CR_MS) * rate / 1000;
+	char path[RUN_PATH_MAX];
+	int rc = 0;
+
+	while (f->count < v->count && !rc) {
+		struct speech_reader r;
+
+		speech_reader_init(&r, corpus, from->seed,
+				   FIRST_READER + (uint64_t)f->count);
+		rc = file_path_of(f, f->count, path);
+		if (!rc)
+			rc = make_one(path, &r, rate, samples);
+		if (rc)
+			return cr_fail(e, rc, "--spool: %s: %s", path,
+				       strerror(-rc));
+		f->count++;
+		if (from->progress)
+			from->progress(from->arg, (unsigned)f->count,
+				       (unsigned)v->count);
+	}
+	return rc;
+}
+
+/* Make the files in the folder @spool, which must outlive @f. 0, or -errno
+ * with @e: no such folder, disk full, no recordings; either way
+ * conversion_files_remove(). */
+static int conversion_files_make(struct conversion_files *f, const char *spool,
+				 const struct conversion_speech *from,
+				 struct cr_err *e)
+{
+	const struct campaign *c = from->campaign;
+	const struct campaign_conversions *v = &c->conversions;
+	const struct recordings said = { c->path, v->input, v->input_count };
+	struct speech_corpus *corpus = NULL;
+	int rc = recordings_open(&corpus, &said, v->out.codec->sample_rate, e);
+
+	*f = (struct conversion_files){ .spool = spool };
+	(void)snprintf(f->tag, sizeof(f->tag), "feeder-%llx-%lx",
+		       (unsigned long long)(clock_read(CLOCK_REALTIME) / CR_MS),
+		       (unsigned long)getpid());
+	if (!rc)
+		rc = make_all(f, from, corpus, e);
+	speech_close(corpus);
+	return rc;
+}
+
+/* Remove the inputs. Zero or twice is fine. */
+static void conversion_files_remove(struct conversion_files *f)
+{
+	char path[RUN_PATH_MAX];
+
+	/* one more: half of it may be there */
+	for (int64_t i = 0; f->spool && i <= f->count; i++)
+		if (!file_path_of(f, i, path))
+			(void)unlink(path);
+	f->spool = NULL;
+}
 
 /* Speech in a frame of an input. */
 #define FRAME (20 * CR_MS)
@@ -72,14 +215,15 @@ void conversions_close(struct conversions *v)
 
 /* --- requests and their replies --- */
 
-static const char *text(const json_t *o, const char *key)
+static const char *member_text(const json_t *o, const char *key)
 {
 	const char *s = json_string_value(json_object_get(o, key));
 
 	return s ? s : "";
 }
 
-static void is_over(struct conversion *c, enum state how, const char *why)
+static void end_conversion(struct conversion *c, enum state how,
+			   const char *why)
 {
 	struct conversions *v = c->set;
 
@@ -90,7 +234,7 @@ static void is_over(struct conversion *c, enum state how, const char *why)
 			       *why ? why : "no reason given");
 }
 
-static void fail(struct conversions *v, int err, const char *why)
+static void fail_conversions(struct conversions *v, int err, const char *why)
 {
 	v->cfg.failed(v->cfg.arg, err, why);
 }
@@ -101,7 +245,7 @@ static void on_cancelled(void *arg, const json_t *result, const json_t *error)
 	(void)arg, (void)result, (void)error;
 }
 
-static void cancel(struct conversion *c)
+static void cancel_conversion(struct conversion *c)
 {
 	struct conversions *v = c->set;
 	int rc = rpc_client_call(v->rpc, "convert.cancel",
@@ -109,19 +253,19 @@ static void cancel(struct conversion *c)
 				 on_cancelled, NULL);
 
 	if (rc)
-		fail(v, rc, "convert.cancel cannot be sent");
+		fail_conversions(v, rc, "convert.cancel cannot be sent");
 }
 
 /* A full or leaving daemon is a result; whatever else is wrong will be with all
  * of them. */
-static void refused(struct conversion *c, const json_t *error)
+static void conversion_refused(struct conversion *c, const json_t *error)
 {
 	json_int_t code = json_integer_value(json_object_get(error, "code"));
-	const char *why = text(error, "message");
+	const char *why = member_text(error, "message");
 	char all[400];
 	int n;
 
-	is_over(c, REFUSED, why);
+	end_conversion(c, REFUSED, why);
 	if (code == RPC_NO_CAPACITY || code == RPC_DRAINING ||
 	    code == RPC_CONNECTION_LOST)
 		return;
@@ -131,7 +275,7 @@ static void refused(struct conversion *c, const json_t *error)
 			       "; is %.60s (--spool) the daemon's spool "
 			       "folder?",
 			       c->set->cfg.spool);
-	fail(c->set, -EPROTO, all);
+	fail_conversions(c->set, -EPROTO, all);
 }
 
 static void on_submitted(void *arg, const json_t *result, const json_t *error)
@@ -139,13 +283,13 @@ static void on_submitted(void *arg, const json_t *result, const json_t *error)
 	struct conversion *c = arg;
 
 	if (!result) {
-		refused(c, error);
+		conversion_refused(c, error);
 		return;
 	}
 	c->id = json_integer_value(json_object_get(result, "conversion"));
 	c->state = RUNNING;
 	if (c->set->cancelled)
-		cancel(c);
+		cancel_conversion(c);
 }
 
 static json_t *params_of(const struct conversions *v, int64_t i)
@@ -176,10 +320,10 @@ void conversions_submit(struct conversions *v, struct rpc_client *rpc,
 				     on_submitted, &v->item[i]);
 	}
 	if (rc)
-		fail(v, rc, "convert.start cannot be sent");
+		fail_conversions(v, rc, "convert.start cannot be sent");
 }
 
-static struct conversion *find(struct conversions *v, json_int_t id)
+static struct conversion *find_conversion(struct conversions *v, json_int_t id)
 {
 	for (int64_t i = 0; i < v->count; i++)
 		if (v->item[i].state == RUNNING && v->item[i].id == id)
@@ -189,9 +333,9 @@ static struct conversion *find(struct conversions *v, json_int_t id)
 
 void conversions_ended(struct conversions *v, const json_t *ended, cr_ns now)
 {
-	struct conversion *c = find(
+	struct conversion *c = find_conversion(
 		v, json_integer_value(json_object_get(ended, "conversion")));
-	const char *state = text(ended, "state");
+	const char *state = member_text(ended, "state");
 
 	if (!c)
 		return;
@@ -202,11 +346,11 @@ void conversions_ended(struct conversions *v, const json_t *ended, cr_ns now)
 			(double)CR_SEC);
 	v->last = now;
 	if (!strcmp(state, "done"))
-		is_over(c, DONE, "");
+		end_conversion(c, DONE, "");
 	else if (!strcmp(state, "cancelled"))
-		is_over(c, UNFINISHED, "");
+		end_conversion(c, UNFINISHED, "");
 	else
-		is_over(c, FAILED, text(ended, "why"));
+		end_conversion(c, FAILED, member_text(ended, "why"));
 }
 
 void conversions_cancel(struct conversions *v)
@@ -216,9 +360,9 @@ void conversions_cancel(struct conversions *v)
 	v->cancelled = true;
 	for (int64_t i = 0; i < v->count; i++) {
 		if (v->item[i].state == RUNNING)
-			cancel(&v->item[i]);
+			cancel_conversion(&v->item[i]);
 		else if (v->item[i].state == PLANNED)
-			is_over(&v->item[i], UNFINISHED, "");
+			end_conversion(&v->item[i], UNFINISHED, "");
 	}
 }
 

@@ -18,8 +18,32 @@
 
 #include <jansson.h>
 
+#include "campaign/campaign.h"
+#include "cr/error.h"
 #include "rpc/client.h"
-#include "feeder/conversion_files.h"
+
+/*
+ * The WAV files that a campaign's conversions read, in the daemon's spool
+ * folder: recorded speech, so long as the campaign says, every file's its own.
+ * They are made before the campaign begins and removed after it.
+ */
+
+/** Longest name of a file in the spool folder, with its NUL. */
+#define CONVERSION_NAME 64u
+
+struct conversion_files {
+	const char *spool; /**< the folder, as this program sees it         */
+	char tag[32];	   /**< how all names begin: no other run's do      */
+	int64_t count;	   /**< made so far                                 */
+};
+
+/** What they are made of. */
+struct conversion_speech {
+	const struct campaign *campaign;
+	uint64_t seed;
+	void (*progress)(void *arg, unsigned done, unsigned total);
+	void *arg;
+};
 
 struct conversions;
 

@@ -5,8 +5,84 @@
  */
 #include "feeder/match.h"
 
+#include <stdlib.h>
+
 #define TS_OFFSET (UINT64_C(1) << 32)
 #define SEQ_OFFSET (UINT64_C(1) << 16) /* likewise */
+
+/* --- the times of frames: two per frame, in one array --- */
+
+struct pair {
+	cr_ns sent, received; /* 0: never */
+};
+
+struct times {
+	uint64_t count;
+	struct pair *frames;
+};
+
+struct times *times_new(uint64_t frames)
+{
+	struct times *t = malloc(sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->count = frames;
+	t->frames = calloc(frames ? frames : 1, sizeof(*t->frames));
+	if (!t->frames) {
+		free(t);
+		return NULL;
+	}
+	return t;
+}
+
+void times_free(struct times *t)
+{
+	if (!t)
+		return;
+	free(t->frames);
+	free(t);
+}
+
+static void times_sent(struct times *t, uint64_t frame, cr_ns now)
+{
+	if (frame < t->count)
+		t->frames[frame].sent = now;
+}
+
+static void times_received(struct times *t, uint64_t frame, cr_ns now)
+{
+	if (frame < t->count)
+		t->frames[frame].received = now;
+}
+
+void times_write_header(FILE *f, cr_ns realtime_offset)
+{
+	const struct times_header h = { .magic = TIMES_MAGIC,
+					.record_bytes =
+						sizeof(struct times_record),
+					.realtime_offset = realtime_offset };
+
+	(void)fwrite(&h, sizeof(h), 1, f);
+}
+
+void times_write(const struct times *t, FILE *f, uint32_t call,
+		 uint32_t ts_first, uint32_t ts_units)
+{
+	for (uint64_t i = 0; i < t->count; i++) {
+		const struct times_record r = {
+			.call = call,
+			.rtp_ts = ts_first + (uint32_t)i * ts_units,
+			.sent = t->frames[i].sent,
+			.received = t->frames[i].received,
+		};
+
+		if (r.sent)
+			(void)fwrite(&r, sizeof(r), 1, f);
+	}
+}
+
+/* --- what came back --- */
 
 void match_init(struct match *m, const struct match_cfg *cfg)
 {
@@ -29,7 +105,7 @@ void match_sent(struct match *m, uint64_t frame, cr_ns now)
 		times_sent(m->times, frame, now);
 }
 
-static uint64_t extend(struct match *m, uint32_t ts)
+static uint64_t extend_timestamp(struct match *m, uint32_t ts)
 {
 	int32_t step = (int32_t)(ts - m->cfg.ts_base - (uint32_t)m->ts_last);
 	uint64_t ext = m->ts_last + (uint64_t)(int64_t)step;
@@ -51,7 +127,7 @@ static uint64_t input_frame(const struct match *m, uint64_t units)
 
 /* Read the sending time; false when the frame is not in the window. The key
  * is read twice: the slot may be on its way to the next frame. */
-static bool sent_at(const struct match *m, uint64_t frame, cr_ns *at)
+static bool frame_sent_at(const struct match *m, uint64_t frame, cr_ns *at)
 {
 	const struct match_slot *s = &m->slots[frame % MATCH_WINDOW];
 
@@ -83,7 +159,7 @@ static void note_delay(struct match *m, cr_ns delay)
 }
 
 /* The base, by the first packet. False: nothing has been sent. */
-static bool learn(struct match *m, const struct rtp_packet *p)
+static bool learn_base(struct match *m, const struct rtp_packet *p)
 {
 	uint64_t first = atomic_load_explicit(&m->first, memory_order_acquire);
 	uint64_t units;
@@ -108,8 +184,8 @@ static bool one_to_one(const struct match *m)
 
 /* The timestamp that the sequence number of @p means, where that is the farther
  * one. Numbers from before the first packet are far behind @ts. */
-static uint64_t farther(struct match *m, const struct rtp_packet *p,
-			uint64_t ts)
+static uint64_t farther_of(struct match *m, const struct rtp_packet *p,
+			   uint64_t ts)
 {
 	int16_t step = (int16_t)(uint16_t)(p->seq - m->seq);
 	uint64_t number = m->seq_last + (uint64_t)(int64_t)step;
@@ -132,14 +208,14 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 	uint64_t ts, out, frame;
 	cr_ns sent;
 
-	if (m->cfg.learn && !m->learned && !learn(m, p)) {
+	if (m->cfg.learn && !m->learned && !learn_base(m, p)) {
 		match_count(&m->unmatched, 1);
 		return false;
 	}
 	what = rtp_source_update(&m->source, p->seq);
-	ts = extend(m, p->ts);
+	ts = extend_timestamp(m, p->ts);
 	if (m->cfg.learn && one_to_one(m))
-		ts = farther(m, p, ts);
+		ts = farther_of(m, p, ts);
 	out = (ts - TS_OFFSET) / m->cfg.out_units;
 	frame = input_frame(m, ts - TS_OFFSET);
 
@@ -147,7 +223,7 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 		match_count(&m->duplicates, 1);
 		return false;
 	}
-	if (ts < TS_OFFSET || !sent_at(m, frame, &sent)) {
+	if (ts < TS_OFFSET || !frame_sent_at(m, frame, &sent)) {
 		match_count(&m->unmatched, 1);
 		return false;
 	}
@@ -177,7 +253,8 @@ void match_heard(struct match *m, const struct rtp_packet *p, uint64_t index,
 	match_count(&m->received, 1);
 	match_count(&m->octets_received, p->payload_bytes);
 	/* what fills silence answers nothing that was sent */
-	if (!first || !sent_at(m, first - 1 + input_frame(m, units), &sent))
+	if (!first ||
+	    !frame_sent_at(m, first - 1 + input_frame(m, units), &sent))
 		return;
 	histogram_add(&m->delay, now - sent);
 	note_jitter(m, units, now);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run.json, calls.csv and the dumps.
+ * run.json, calls.csv and the dumps; the table for people.
  */
 #include "feeder/output.h"
 
@@ -11,11 +11,141 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "feeder/dump.h"
+#include "feeder/talk.h"
 #include "run/folder.h"
 #include "run/json.h"
 
-static int64_t metric(const void *arg, int flow, enum campaign_metric m)
+/* --- the account of conversations: as JSON, and its faults for people --- */
+
+bool output_balanced(const struct output *o)
+{
+	return o->result->total->faults == 0;
+}
+
+static json_t *sent_json(const struct phone *p)
+{
+	json_t *o = json_object();
+
+#define PUT(name, help) run_put_int(o, #name, (int64_t)p->count.name);
+	PHONE_COUNTS(PUT)
+#undef PUT
+	return o;
+}
+
+static json_t *digits_json(const struct heard *h)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < h->ndigits; i++) {
+		const struct heard_digit *d = &h->digits[i];
+		const char code[] = { heard_digit_key(d), 0 };
+
+		(void)json_array_append_new(
+			list, json_pack("{s:s,s:I,s:I,s:I}", "digit", code,
+					"units", (json_int_t)d->duration,
+					"packets", (json_int_t)d->packets,
+					"ends", (json_int_t)d->ends));
+	}
+	return list;
+}
+
+static json_t *heard_json(const struct heard *h)
+{
+	json_t *o = json_object();
+
+#define PUT(name, help) run_put_int(o, #name, (int64_t)h->count.name);
+	HEARD_COUNTS(PUT)
+#undef PUT
+	run_put_int(o, "gaps", (int64_t)heard_gaps(h));
+	run_put(o, "digits", digits_json(h));
+	return o;
+}
+
+static json_t *faults_json(const struct balance *b)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < b->count; i++)
+		(void)json_array_append_new(list, json_string(b->faults[i]));
+	return list;
+}
+
+/* What side @i of @t said: what was sent, counted, and came. */
+static json_t *talk_side_json(const struct talk *t, unsigned i)
+{
+	const struct feeder_call *c = t->side[i];
+	const struct balance *b = &t->balance[i];
+
+	return json_pack("{s:I,s:o,s:O?,s:o,s:I,s:I,s:O?,s:o}", "call",
+			 (json_int_t)c->id, "sent", sent_json(c->phone),
+			 "daemon", c->counts, "heard", heard_json(c->heard),
+			 "digits_sent", (json_int_t)b->digits_sent,
+			 "digits_right", (json_int_t)b->digits_right, "party",
+			 json_object_get(t->told, i ? "b" : "a"), "faults",
+			 faults_json(b));
+}
+
+/* The list "conversations" of run.json, owned by the caller; and a line for
+ * each fault. */
+static json_t *output_talks_json(const struct session_result *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->ntalks; i++) {
+		const struct talk *t = &r->talks[i];
+
+		if (!t->began)
+			continue;
+		(void)json_array_append_new(
+			list,
+			json_pack("{s:s,s:I,s:b,s:o,s:o}", "flow",
+				  campaign_title(t->side[0]->flow), "index",
+				  (json_int_t)t->side[0]->plan->index, "relay",
+				  (int)t->relay, "a", talk_side_json(t, 0), "b",
+				  talk_side_json(t, 1)));
+	}
+	return list;
+}
+
+static void print_talk_side(const struct output *o, const struct talk *t,
+			    unsigned i, FILE *f)
+{
+	const struct feeder_call *c = t->side[i];
+
+	for (unsigned k = 0; k < t->balance[i].count; k++)
+		(void)fprintf(f, "UNACCOUNTED %s:%u: %s-%u, from %c: %s\n",
+			      o->cfg->campaign->path, c->flow->line,
+			      campaign_title(c->flow), c->plan->index,
+			      i ? 'b' : 'a', t->balance[i].faults[k]);
+}
+
+static void output_talks_print(const struct output *o, FILE *f)
+{
+	const struct session_result *r = o->result;
+	size_t began = 0;
+
+	for (size_t i = 0; i < r->ntalks; i++) {
+		began += r->talks[i].began;
+		print_talk_side(o, &r->talks[i], 0, f);
+		print_talk_side(o, &r->talks[i], 1, f);
+	}
+	if (!began)
+		return;
+	(void)fprintf(f, "conversations  %zu; ", began);
+	if (output_balanced(o))
+		(void)fprintf(f, "every packet accounted for");
+	else
+		(void)fprintf(f, "%" PRIu64 " faults in their balance",
+			      r->total->faults);
+	(void)fprintf(f, "; digits: %" PRIu64 " of %" PRIu64 " right\n",
+		      r->total->digits_right, r->total->digits_sent);
+}
+
+/* --- run.json, calls.csv and the dumps --- */
+
+static int64_t feeder_metric(const void *arg, int flow, enum campaign_metric m)
 {
 	const struct session_result *r = arg;
 	struct conversions_sum sum;
@@ -30,8 +160,8 @@ static int64_t metric(const void *arg, int flow, enum campaign_metric m)
 
 int output_judge(struct output *o, struct cr_err *e)
 {
-	return verdicts_judge(o->cfg->campaign, metric, o->result, &o->verdicts,
-			      e);
+	return verdicts_judge(o->cfg->campaign, feeder_metric, o->result,
+			      &o->verdicts, e);
 }
 
 static json_t *machine_json(void)
@@ -164,7 +294,7 @@ json_t *output_json(const struct output *o)
 	return j;
 }
 
-static double ms(cr_ns t)
+static double json_ms(cr_ns t)
 {
 	return (double)t / 1e6;
 }
@@ -187,7 +317,7 @@ static void write_counts(FILE *f, const json_t *counts)
 	(void)fputc('\n', f);
 }
 
-static uint64_t get(const atomic_uint_fast64_t *counter)
+static uint64_t get_text(const atomic_uint_fast64_t *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -210,19 +340,22 @@ static void write_call(FILE *f, const struct feeder_call *c)
 		      c->flow->in.codec->name, c->flow->out.codec->name,
 		      mode_of(&c->flow->in), mode_of(&c->flow->out),
 		      (double)c->plan->start / 1e9, c->plan->drift,
-		      get(&m->sent), get(&m->received), match_lost(m),
-		      get(&m->late), get(&m->duplicates), get(&m->reordered),
-		      get(&m->withheld), get(&m->missed));
+		      get_text(&m->sent), get_text(&m->received), match_lost(m),
+		      get_text(&m->late), get_text(&m->duplicates),
+		      get_text(&m->reordered), get_text(&m->withheld),
+		      get_text(&m->missed));
 	(void)fprintf(f, ",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f",
-		      ms(histogram_mean(d)), ms(histogram_quantile(d, 500000)),
-		      ms(histogram_quantile(d, 990000)),
-		      ms(histogram_quantile(d, 999000)), ms(histogram_max(d)),
-		      ms(histogram_mean(j)), ms(histogram_quantile(j, 990000)));
+		      json_ms(histogram_mean(d)),
+		      json_ms(histogram_quantile(d, 500000)),
+		      json_ms(histogram_quantile(d, 990000)),
+		      json_ms(histogram_quantile(d, 999000)),
+		      json_ms(histogram_max(d)), json_ms(histogram_mean(j)),
+		      json_ms(histogram_quantile(j, 990000)));
 	write_counts(f, c->counts);
 }
 
-static int write_calls(const struct output *o, const char *dir,
-		       struct cr_err *e)
+static int write_call_rows(const struct output *o, const char *dir,
+			   struct cr_err *e)
 {
 	struct run_file file;
 	int rc = run_file_open(&file, dir, "calls.csv", e);
@@ -250,7 +383,7 @@ int output_run(const struct output *o, const char *dir, struct cr_err *e)
 	int rc = run_folder_write(dir, j, e);
 
 	json_decref(j);
-	return rc ? rc : write_calls(o, dir, e);
+	return rc ? rc : write_call_rows(o, dir, e);
 }
 
 int output_frames(const struct output *o, const char *dir, struct cr_err *e)
@@ -273,7 +406,8 @@ int output_frames(const struct output *o, const char *dir, struct cr_err *e)
 
 /* What the call said, in full: the network model's losses are in it, the
  * talker's pauses are not. */
-static struct dump *said(const struct output *o, const struct feeder_call *c)
+static struct dump *call_said(const struct output *o,
+			      const struct feeder_call *c)
 {
 	const struct campaign_endpoint *in = &c->flow->in;
 	unsigned rate = campaign_endpoint_rate(in);
@@ -303,7 +437,7 @@ static int dump_source(const struct output *o, const struct feeder_call *c,
 		       const char *dir, struct cr_err *e)
 {
 	char name[96];
-	struct dump *source = said(o, c);
+	struct dump *source = call_said(o, c);
 	int rc;
 
 	(void)snprintf(name, sizeof(name), "%s-%u.src", c->flow->name,
@@ -340,4 +474,109 @@ int output_dump(const struct output *o, const char *dir, struct cr_err *e)
 		if (o->result->calls[i].dump)
 			rc = dump_call(o, &o->result->calls[i], dir, e);
 	return rc;
+}
+
+/* --- the summary for people --- */
+
+static void print_delays(FILE *f, const struct tally *t)
+{
+	static const enum campaign_metric all[] = {
+		METRIC_P50_DELAY, METRIC_P99_DELAY, METRIC_P999_DELAY,
+		METRIC_MAX_DELAY, METRIC_P99_JITTER
+	};
+
+	/* of conversations none are known: RTP does not tell them */
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (histogram_count(&t->delay))
+			(void)fprintf(f, " %8.2f",
+				      (double)tally_metric(t, all[i]) / 1e6);
+		else
+			(void)fprintf(f, " %8s", "-");
+	(void)fputc('\n', f);
+}
+
+static void print_flow_line(FILE *f, const char *name, const struct tally *t)
+{
+	char loss[UNITS_TEXT], late[UNITS_TEXT];
+
+	(void)fprintf(f,
+		      "%-14s %6" PRIu64 " %6" PRIu64 " %9" PRIu64 " %9" PRIu64
+		      " %8s %8s",
+		      name, t->admitted, t->refused, t->sent, t->received,
+		      units_format_ppm(tally_metric(t, METRIC_LOSS), loss,
+				       sizeof(loss)),
+		      units_format_ppm(tally_metric(t, METRIC_LATE), late,
+				       sizeof(late)));
+	print_delays(f, t);
+}
+
+static double in_seconds(cr_ns t)
+{
+	return (double)t / 1e9;
+}
+
+static void print_conversions(const struct conversions *v, FILE *f)
+{
+	struct conversions_sum s;
+
+	conversions_sum(v, &s);
+	(void)fprintf(f,
+		      "conversions    %lld of %lld done, turnaround mean %.2f "
+		      "s, p50 %.2f s, max %.2f s; %.1f x real time",
+		      (long long)s.done, (long long)s.count, in_seconds(s.mean),
+		      in_seconds(s.p50), in_seconds(s.max),
+		      conversions_speed(&s));
+	if (s.unfinished)
+		(void)fprintf(f, "; %lld unfinished", (long long)s.unfinished);
+	if (s.failed + s.refused)
+		(void)fprintf(f, "; %lld failed, %lld refused: %s",
+			      (long long)s.failed, (long long)s.refused, s.why);
+	(void)fputc('\n', f);
+}
+
+/* Things that spoil a measurement, and whose fault they are. */
+static void print_warnings(const struct session_result *r, FILE *f)
+{
+	if (r->refusal[0])
+		(void)fprintf(f, "refused: %s\n", r->refusal);
+	if (r->total->missed)
+		(void)fprintf(f,
+			      "%" PRIu64 " frames not sent: the daemon took "
+			      "more than a second to start their calls\n",
+			      r->total->missed);
+	if (r->receiver.misdirected)
+		(void)fprintf(f,
+			      "%" PRIu64 " packets came to the port of another "
+			      "call\n",
+			      r->receiver.misdirected);
+	if (r->drops)
+		(void)fprintf(f,
+			      "%" PRIu64 " packets dropped in the feeder's own "
+			      "sockets; raise net.core.rmem_max\n",
+			      r->drops);
+	if (r->pacer.failed)
+		(void)fprintf(f,
+			      "%" PRIu64 " packets refused by the feeder's own "
+			      "socket\n",
+			      r->pacer.failed);
+}
+
+void output_table(const struct output *o, FILE *f)
+{
+	const struct session_result *r = o->result;
+	const struct campaign *c = o->cfg->campaign;
+
+	(void)fprintf(f, "%-14s %6s %6s %9s %9s %8s %8s %8s %8s %8s %8s %8s\n",
+		      "flow", "calls", "refus.", "sent", "received", "lost",
+		      "late", "p50 ms", "p99 ms", "p99.9", "max ms",
+		      "jit. p99");
+	for (unsigned i = 0; i < c->flow_count; i++)
+		print_flow_line(f, c->flows[i].name, &r->flows[i]);
+	if (c->flow_count > 1)
+		print_flow_line(f, "all", r->total);
+	if (r->conversions)
+		print_conversions(r->conversions, f);
+	output_talks_print(o, f);
+	verdicts_print(&o->verdicts, c->path, f);
+	print_warnings(r, f);
 }

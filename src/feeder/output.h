@@ -27,18 +27,13 @@ int output_judge(struct output *o, struct cr_err *e);
 /** Was every packet of every conversation accounted for? */
 bool output_balanced(const struct output *o);
 
-/** The list "conversations" of run.json, owned by the caller; and a line for
- * each fault. */
-json_t *output_talks_json(const struct session_result *r);
-void output_talks_print(const struct output *o, FILE *f);
-
 /** The content of run.json; owned by the caller, NULL: no memory. */
 json_t *output_json(const struct output *o);
 
 /** Write @dir/run.json and @dir/calls.csv. 0, or -errno with @e. */
 int output_run(const struct output *o, const char *dir, struct cr_err *e);
 
-/** Write @dir/frames.bin (feeder/times.h). 0, or -errno with @e. */
+/** Write @dir/frames.bin (feeder/match.h). 0, or -errno with @e. */
 int output_frames(const struct output *o, const char *dir, struct cr_err *e);
 
 /** Write what every call received, and what it said, into @dir. 0, or -errno

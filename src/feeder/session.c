@@ -6,18 +6,22 @@
  *     -> threads, epoch -> every 10 ms: ask for calls that are near, stop
  *        those that are through -> bye -> sums
  */
-#include "feeder/session_control.h"
-#include "feeder/session_ng.h"
+#include "feeder/session.h"
 
 #include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/clock.h"
+#include "campaign/counts.h"
 #include "feeder/dump.h"
+#include "feeder/session_impl.h"
 
 #define TICK (10 * CR_MS)
 
@@ -34,11 +38,367 @@ void session_fail(struct session *s, int code, const char *fmt, ...)
 	(void)event_base_loopbreak(s->base);
 }
 
-void session_show(struct session *s, const struct session_progress *p)
+/* Tell the user's callback. */
+static void session_show(struct session *s, const struct session_progress *p)
 {
 	if (s->cfg.progress)
 		s->cfg.progress(s->cfg.arg, p);
 }
+
+/* --- before the first call: speech, socket, connection, and from the daemon's
+ * capacity and the campaign's loads the plan --- */
+
+/* ---- speech ---- */
+
+static void on_segment(void *arg, unsigned done, unsigned total)
+{
+	struct session_progress p = { .phase = "encoding speech: segments",
+				      .done = done,
+				      .total = total };
+
+	session_show(arg, &p);
+}
+
+static int open_sources(struct session *s, struct cr_err *e)
+{
+	const struct campaign *c = s->cfg.campaign;
+	int rc = 0;
+
+	for (unsigned f = 0; f < c->flow_count && !rc; f++) {
+		struct source_cfg cfg = {
+			.flow = &c->flows[f],
+			.base = c->path,
+			.seed = s->cfg.seed,
+			.duration = s->cfg.duration,
+			.progress = on_segment,
+			.arg = s,
+		};
+		unsigned k = 0;
+
+		while (k < f && !source_fits(&c->flows[k], &c->flows[f]))
+			k++;
+		if (k < f)
+			s->sources[f] = s->sources[k];
+		else
+			rc = source_open(&s->sources[f], &cfg, e);
+	}
+	return rc;
+}
+
+/* ---- ports ---- */
+
+/* Our address as the daemon will see it: what the kernel would use. */
+static int find_local(struct session *s, struct sockaddr_storage *local,
+		      struct cr_err *e)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *ai = NULL;
+	socklen_t n = sizeof(*local);
+	int rc = getaddrinfo(s->cfg.to.host, "9", &hints, &ai);
+	int fd = -1;
+
+	if (rc)
+		return cr_fail(e, -EHOSTUNREACH, "%s: %s", s->cfg.to.host,
+			       gai_strerror(rc));
+	fd = socket(ai->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, ai->ai_addr, ai->ai_addrlen) ||
+	    getsockname(fd, (struct sockaddr *)local, &n))
+		rc = cr_fail(e, -errno, "%s: %s", s->cfg.to.host,
+			     strerror(errno));
+	if (fd >= 0)
+		(void)close(fd);
+	freeaddrinfo(ai);
+	address_set_port(local, 0);
+	return rc;
+}
+
+static int open_common_port(struct session *s, struct cr_err *e)
+{
+	struct sockaddr_storage local;
+	int rc = find_local(s, &local, e);
+
+	return rc ? rc : ports_open(&s->ports, s->cfg.ports, &local, e);
+}
+
+/* ---- loads ---- */
+
+static int find_flow_counts(struct session *s, struct cr_err *e)
+{
+	const struct campaign *c = s->cfg.campaign;
+	double *share = calloc(c->flow_count, sizeof(*share));
+	double workers = 1;
+	int rc = share ? 0 : cr_fail(e, -ENOMEM, "out of memory");
+
+	if (!rc && s->cfg.counts)
+		memcpy(s->counts, s->cfg.counts,
+		       c->flow_count * sizeof(*s->counts));
+	for (unsigned f = 0; f < c->flow_count && !rc; f++)
+		if (!s->counts[f] && campaign_needs_share(c, f))
+			rc = s->peer->take_of(s, &c->flows[f], &share[f],
+					      &workers, e);
+	if (!rc)
+		rc = campaign_counts(c, share, workers,
+				     (double)s->cfg.scale_ppm / CR_PPM,
+				     s->counts, e);
+	free(share);
+	return rc;
+}
+
+/* ---- conversions ---- */
+
+static void on_file(void *arg, unsigned done, unsigned total)
+{
+	struct session_progress p = { .phase = "recordings to convert: files",
+				      .done = done,
+				      .total = total };
+
+	session_show(arg, &p);
+}
+
+static void on_failed(void *arg, int err, const char *why)
+{
+	session_fail(arg, err, "conversions: %s", why);
+}
+
+static int open_conversions(struct session *s, struct cr_err *e)
+{
+	const struct campaign *c = s->cfg.campaign;
+	const struct conversions_config cfg = {
+		.spool = s->cfg.spool,
+		.speech = { c, s->cfg.seed, on_file, s },
+		.failed = on_failed,
+		.arg = s,
+	};
+
+	if (!c->conversions.count)
+		return 0;
+	return conversions_open(&s->conversions, &cfg, e);
+}
+
+/* Can as many calls be up at once as the plan has? */
+static int check_ports(struct session *s, struct cr_err *e)
+{
+	size_t most;
+	int rc = plan_most_up(&s->plan, SESSION_LEAD, SESSION_DRAIN, &most);
+
+	return rc ? cr_fail(e, rc, "out of memory")
+		  : ports_check(s->cfg.ports, s->cfg.ng ? 2 * most : most,
+				!s->cfg.ng, e);
+}
+
+/* The plan's conversations: of each, both directions. */
+static int make_talks(struct session *s, struct cr_err *e)
+{
+	for (size_t i = 0; i < s->plan.count; i++)
+		if (s->plan.calls[i].conversation > s->ntalks)
+			s->ntalks = (size_t)s->plan.calls[i].conversation;
+	s->talks = calloc(s->ntalks + 1, sizeof(*s->talks));
+	if (!s->talks) {
+		s->ntalks = 0;
+		return cr_fail(e, -ENOMEM, "out of memory for conversations");
+	}
+	for (size_t i = 0; i < s->plan.count; i++) {
+		struct feeder_call *c = &s->calls[i];
+
+		if (!c->plan->conversation)
+			continue;
+		c->talk = &s->talks[c->plan->conversation - 1];
+		c->talk->side[c->flow->party.side] = c;
+	}
+	return 0;
+}
+
+static int make_session_plan(struct session *s, struct cr_err *e)
+{
+	struct plan_options o = { .seed = s->cfg.seed,
+				  .duration = s->cfg.duration,
+				  .counts = s->counts };
+	int rc = plan_make(&s->plan, s->cfg.campaign, &o, e);
+
+	if (rc)
+		return rc;
+	s->calls = calloc(s->plan.count, sizeof(*s->calls));
+	if (!s->calls)
+		return cr_fail(e, -ENOMEM, "out of memory for %zu calls",
+			       s->plan.count);
+	for (size_t i = 0; i < s->plan.count; i++) {
+		s->calls[i].plan = &s->plan.calls[i];
+		s->calls[i].port.fd = -1;
+		s->calls[i].caller.fd = -1;
+		s->calls[i].flow =
+			&s->cfg.campaign->flows[s->plan.calls[i].flow];
+	}
+	return make_talks(s, e);
+}
+
+/* The part of it that asks the daemon: how many calls each flow means. */
+static int session_size(struct session *s, struct cr_err *e)
+{
+	int rc = open_common_port(s, e);
+
+	if (!rc)
+		rc = s->peer->greet(s, e);
+	return rc ? rc : find_flow_counts(s, e);
+}
+
+/* What takes long comes first: an association whose packets nobody reads is
+ * given up by the other side. */
+static int session_prepare(struct session *s, struct cr_err *e)
+{
+	int rc = open_sources(s, e);
+
+	if (!rc)
+		rc = open_conversions(s, e);
+	if (!rc)
+		rc = session_size(s, e);
+	if (!rc)
+		rc = make_session_plan(s, e);
+	return rc ? rc : check_ports(s, e);
+}
+
+/* --- one call, whoever is called: what it needs on our side, and its states;
+ * the asking is the peer's --- */
+
+static unsigned rtp_clock_of(const struct campaign_endpoint *endpoint)
+{
+	return cr_codec_clock(endpoint->codec, endpoint->cfg.sample_rate);
+}
+
+/* Speech in one packet of the daemon's: PCM comes in our ptime. */
+cr_ns session_out_frame(const struct campaign_flow *f)
+{
+	return f->out.codec->any_length
+		       ? f->ptime
+		       : cr_codec_frame_ns(f->out.codec, &f->out.cfg);
+}
+
+struct match_cfg session_match_cfg(const struct campaign_flow *f)
+{
+	const unsigned clock = rtp_clock_of(&f->out);
+
+	return (struct match_cfg){
+		.in_frame = f->ptime,
+		.out_clock = clock,
+		.out_units = (unsigned)(session_out_frame(f) * clock / CR_SEC),
+		.deadline = f->terms.deadline,
+		.dtx = f->out.cfg.dtx,
+	};
+}
+
+int session_make_parts(struct session *s, struct feeder_call *c,
+		       const struct match_cfg *m)
+{
+	c->match = calloc(1, sizeof(*c->match));
+	if (!c->match)
+		return -ENOMEM;
+	match_init(c->match, m);
+	if (s->cfg.times)
+		c->match->times = times_new(c->plan->frames);
+	if (s->cfg.times && !c->match->times)
+		return -ENOMEM;
+	source_voice_init(&c->voice, s->sources[c->plan->flow], c->plan->seed);
+	plan_stream_init(&c->stream, &s->plan, c->plan);
+	c->stream.silent = source_silent;
+	c->stream.silent_arg = &c->voice;
+	c->playout = s->cfg.playout ? s->cfg.playout : CR_NEVER;
+	if (s->speakers)
+		c->speakers = speakers_limit(s->speakers, c->plan->flow);
+	if (!s->cfg.dump ||
+	    (s->cfg.dump_calls && c->plan->index >= s->cfg.dump_calls))
+		return 0;
+	c->dump = dump_new(
+		&c->flow->out,
+		(unsigned)(session_out_frame(c->flow) *
+			   (c->flow->out.cfg.sample_rate
+				    ? c->flow->out.cfg.sample_rate
+				    : c->flow->out.codec->sample_rate) /
+			   CR_SEC));
+	return c->dump ? 0 : -ENOMEM;
+}
+
+void session_let_run(struct session *s, struct feeder_call *c)
+{
+	c->state = CALL_ACTIVE;
+	s->active++;
+	pacer_add(s->pacer, c);
+}
+
+void session_call_admitted(struct session *s, struct feeder_call *c,
+			   const struct match_cfg *m)
+{
+	struct cr_err e = { "" };
+	int rc = session_make_parts(s, c, m);
+
+	c->by_port = m->learn;
+	if (!rc && !c->by_port)
+		rc = receiver_add(s->receiver, c);
+	if (rc) {
+		session_fail(s, rc, "call %lld: %s", (long long)c->id,
+			     strerror(-rc));
+		return;
+	}
+	rc = ports_listen(&s->ports, &c->port, receiver_tag(c), &e);
+	if (rc) {
+		session_fail(s, rc, "call %lld: %.400s", (long long)c->id,
+			     e.text);
+		return;
+	}
+	c->fd = c->caller.fd < 0 ? ports_fd(&s->ports, &c->port) : c->caller.fd;
+	session_let_run(s, c);
+}
+
+void session_call_refused(struct session *s, struct feeder_call *c,
+			  const char *why)
+{
+	c->state = CALL_REFUSED;
+	ports_take_back(&s->ports, &c->port);
+	ports_take_back(&s->ports, &c->caller);
+	s->open--;
+	s->refused++;
+	if (!s->refusal[0])
+		(void)snprintf(s->refusal, sizeof(s->refusal), "%.250s", why);
+}
+
+/* Our end of @c, and ask for it. */
+static void session_call_start(struct session *s, struct feeder_call *c)
+{
+	struct random r = random_fork(c->plan->seed, 4);
+	const struct campaign_endpoint *in = &c->flow->in;
+	struct cr_err e = { "" };
+	char address[PORT_TEXT];
+	int rc = ports_give(&s->ports, &c->port, address, &e);
+
+	if (rc) {
+		session_fail(s, rc, "call %zu: %.400s", s->next_start, e.text);
+		return;
+	}
+
+	/* RFC 3550, 5.1: random first values, here from the seed */
+	c->ts_first = (uint32_t)random_next(&r);
+	c->seq_first = (uint16_t)random_next(&r);
+	c->ssrc = (uint32_t)random_next(&r);
+	c->ts_units = (uint32_t)(c->flow->ptime * rtp_clock_of(in) / CR_SEC);
+	c->state = CALL_STARTING;
+	s->open++;
+	s->peer->start(s, c, address);
+}
+
+/* Have it ended. */
+static void session_call_stop(struct session *s, struct feeder_call *c)
+{
+	c->state = CALL_STOPPING;
+	s->peer->stop(s, c);
+}
+
+void session_call_over(struct session *s, struct feeder_call *c)
+{
+	c->state = CALL_ENDED;
+	ports_take_back(&s->ports, &c->port);
+	ports_take_back(&s->ports, &c->caller);
+	s->open--;
+	s->active--;
+}
+
+/* --- the course of a run --- */
 
 static void close_sources(struct session *s)
 {
@@ -153,7 +513,7 @@ int session_counts(const struct session_cfg *cfg, uint64_t *counts,
 
 /* ---- while it runs ---- */
 
-static void on_signal(evutil_socket_t number, short what, void *arg)
+static void on_interrupt(evutil_socket_t number, short what, void *arg)
 {
 	struct session *s = arg;
 
@@ -200,7 +560,7 @@ static void stop_calls(struct session *s, cr_ns now)
 }
 
 /* Those that are not done by the campaign's end have had their time. */
-static void convert(struct session *s, cr_ns now)
+static void start_conversions(struct session *s, cr_ns now)
 {
 	struct conversions *v = s->conversions;
 
@@ -242,13 +602,13 @@ static void report_progress(struct session *s, cr_ns now)
 	session_show(s, &p);
 }
 
-static bool is_over(const struct session *s)
+static bool run_is_over(const struct session *s)
 {
 	return !s->open && (s->interrupted || s->next_start == s->plan.count) &&
 	       (!s->conversions || conversions_over(s->conversions));
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *arg)
+static void on_session_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct session *s = arg;
 	cr_ns now = clock_now();
@@ -258,19 +618,19 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	stop_calls(s, now);
 	session_talks_go_on(s, now);
 	ports_tidy(&s->ports);
-	convert(s, now);
+	start_conversions(s, now);
 	report_progress(s, now);
-	if (is_over(s))
+	if (run_is_over(s))
 		(void)event_base_loopbreak(s->base);
 }
 
-static int add_events(struct session *s, struct cr_err *e)
+static int add_session_events(struct session *s, struct cr_err *e)
 {
 	const struct timeval tick = { .tv_usec = TICK / CR_US };
 
-	s->tick = event_new(s->base, -1, EV_PERSIST, on_tick, s);
-	s->sigint = evsignal_new(s->base, SIGINT, on_signal, s);
-	s->sigterm = evsignal_new(s->base, SIGTERM, on_signal, s);
+	s->tick = event_new(s->base, -1, EV_PERSIST, on_session_tick, s);
+	s->sigint = evsignal_new(s->base, SIGINT, on_interrupt, s);
+	s->sigterm = evsignal_new(s->base, SIGTERM, on_interrupt, s);
 	if (!s->tick || !s->sigint || !s->sigterm ||
 	    event_add(s->tick, &tick) || event_add(s->sigint, NULL) ||
 	    event_add(s->sigterm, NULL))
@@ -289,7 +649,7 @@ static void free_events(struct session *s)
 	}
 }
 
-static int start_threads(struct session *s, struct cr_err *e)
+static int start_media_threads(struct session *s, struct cr_err *e)
 {
 	struct pacer_cfg cfg = { .cpu = s->cfg.cpu,
 				 .io = s->cfg.io,
@@ -310,7 +670,7 @@ static int start_threads(struct session *s, struct cr_err *e)
 }
 
 /* Pacer and receiver have stopped. */
-static void close_ports(struct session *s)
+static void close_call_ports(struct session *s)
 {
 	for (size_t i = 0; s->calls && i < s->plan.count; i++) {
 		struct phone *p = s->calls[i].phone;
@@ -323,7 +683,7 @@ static void close_ports(struct session *s)
 	ports_close(&s->ports);
 }
 
-static void sum_up(struct session *s)
+static void sum_up_run(struct session *s)
 {
 	session_talks_judge(s);
 	for (size_t i = 0; i < s->plan.count; i++)
@@ -337,9 +697,9 @@ int session_play(struct session *s, struct cr_err *e)
 	int rc = s->peer->begin(s, e);
 
 	if (!rc)
-		rc = start_threads(s, e);
+		rc = start_media_threads(s, e);
 	if (!rc)
-		rc = add_events(s, e);
+		rc = add_session_events(s, e);
 	if (!rc)
 		(void)event_base_dispatch(s->base);
 	free_events(s);
@@ -348,8 +708,8 @@ int session_play(struct session *s, struct cr_err *e)
 	if (s->receiver)
 		receiver_stop(s->receiver);
 	s->cpu = clock_read(CLOCK_PROCESS_CPUTIME_ID) - s->cpu_before;
-	close_ports(s);
-	sum_up(s);
+	close_call_ports(s);
+	sum_up_run(s);
 	if (!rc && !s->failed)
 		s->peer->leave(s);
 	return s->failed && !rc ? cr_fail(e, s->failed, "%s", s->why.text) : rc;
@@ -407,7 +767,7 @@ void session_close(struct session *s)
 	s->failed = s->failed ? s->failed : -ECANCELED; /* late replies */
 	s->peer->hang_up(s);
 	conversions_close(s->conversions);
-	close_ports(s);
+	close_call_ports(s);
 	free_calls(s);
 	speakers_free(s->speakers);
 	plan_fini(&s->plan);

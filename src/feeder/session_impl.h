@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of a session, shared by session.c (the course of things),
- * session_prepare.c (before the first call), session_call.c (one call) and
- * session_talk.c (a conversation). Whom it calls is a peer: session_control.h.
+ * The inside of a session, shared by session.c (the course of things, and one
+ * call), talk.c (a conversation), and those it calls, who are peers:
+ * session_control.c (a codec-runner, by its own protocol, docs/protocol.md) and
+ * session_ng.c (a media proxy, by the NG protocol). Main thread only.
  */
 #ifndef FEEDER_SESSION_IMPL_H
 #define FEEDER_SESSION_IMPL_H
 
 #include <event2/event.h>
 
-#include "rpc/client.h"
 #include "feeder/session.h"
 #include "feeder/speakers.h"
 #include "feeder/talk.h"
+#include "rpc/client.h"
 
 /** Requests of calls are sent this long before their first packet. */
 #define SESSION_LEAD CR_SEC
@@ -89,14 +90,6 @@ __attribute__((format(printf, 3, 4))) void session_fail(struct session *s,
 							int code,
 							const char *fmt, ...);
 
-/** Tell the user's callback. */
-void session_show(struct session *s, const struct session_progress *p);
-
-/** Speech, socket, connection, hello, counts, plan. 0, or -errno with @e. */
-int session_prepare(struct session *s, struct cr_err *e);
-/** The part of it that asks the daemon: how many calls each flow means. */
-int session_size(struct session *s, struct cr_err *e);
-
 /** Speech in one packet of the daemon's. */
 cr_ns session_out_frame(const struct campaign_flow *f);
 
@@ -111,9 +104,6 @@ int session_make_parts(struct session *s, struct feeder_call *c,
 /** @c may begin. */
 void session_let_run(struct session *s, struct feeder_call *c);
 
-/** Our end of @c, and ask for it. */
-void session_call_start(struct session *s, struct feeder_call *c);
-
 /** @c, whose address, numbers and payload type are known, begins: receive and
  * send. */
 void session_call_admitted(struct session *s, struct feeder_call *c,
@@ -123,13 +113,10 @@ void session_call_admitted(struct session *s, struct feeder_call *c,
 void session_call_refused(struct session *s, struct feeder_call *c,
 			  const char *why);
 
-/** Have it ended. */
-void session_call_stop(struct session *s, struct feeder_call *c);
-
 /** @c has ended. */
 void session_call_over(struct session *s, struct feeder_call *c);
 
-/* --- conversations: session_talk.c --- */
+/* --- conversations: talk.c --- */
 
 /** Ask for the conversation @t. */
 void session_talk_start(struct session *s, struct talk *t);
@@ -142,5 +129,33 @@ void session_talk_ended(struct session *s, const json_t *params);
 
 /** Judge all that began; pacer and receiver have stopped. */
 void session_talks_judge(struct session *s);
+
+/* --- a codec-runner as a peer: session_control.c --- */
+
+extern const struct session_peer session_control;
+
+/** Parameters of call.start for a call of @flow; @ts_first: of frame 0;
+ * @address: our end, "127.0.0.1:40100". */
+json_t *session_call_params(const struct session *s,
+			    const struct campaign_flow *flow, uint32_t ts_first,
+			    const char *address);
+
+/** One side of a call as the protocol has it. */
+json_t *session_endpoint_json(const struct campaign_endpoint *endpoint);
+
+/** What @flow says of ptime (0: nothing), class, deadline, shares and contract,
+ * into @o. */
+void session_put_terms(json_t *o, const struct campaign_flow *flow,
+		       cr_ns ptime);
+
+/** The daemon has refused @c, which the error @e says. */
+void session_refused(struct session *s, struct feeder_call *c, const json_t *e);
+
+/* --- a media proxy as a peer: session_ng.c --- */
+
+extern const struct session_peer session_ng;
+
+/** Can @cfg be played by NG? 0, or -ENOTSUP with @e: what cannot. */
+int session_ng_check(const struct session_cfg *cfg, struct cr_err *e);
 
 #endif

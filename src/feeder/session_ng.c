@@ -14,7 +14,7 @@
  * What is heard has numbers of the proxy's own choice: its first packet is
  * taken for the answer to the first one that was sent.
  */
-#include "feeder/session_ng.h"
+#include "feeder/session_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ struct asked {
 
 /* --- what cannot be --- */
 
-static int unsupported(const char *what, struct cr_err *e)
+static int refuse_unsupported(const char *what, struct cr_err *e)
 {
 	return cr_fail(e, -ENOTSUP, "%s, by NG: a media proxy has none", what);
 }
@@ -48,9 +48,9 @@ int session_ng_check(const struct session_cfg *cfg, struct cr_err *e)
 	int rc = 0;
 
 	if (c->conversions.count)
-		return unsupported("conversions", e);
+		return refuse_unsupported("conversions", e);
 	if (cfg->trace)
-		return unsupported("--trace", e);
+		return refuse_unsupported("--trace", e);
 	for (unsigned f = 0; f < c->flow_count && !rc; f++)
 		rc = peer_sdp_check(&c->flows[f], e);
 	if (!rc && cfg->ports != PORTS_OWN)
@@ -62,7 +62,7 @@ int session_ng_check(const struct session_cfg *cfg, struct cr_err *e)
 
 /* --- the whole run --- */
 
-static const char *result_of(const json_t *answer)
+static const char *ng_result_of(const json_t *answer)
 {
 	const char *result =
 		json_string_value(json_object_get(answer, "result"));
@@ -70,7 +70,7 @@ static const char *result_of(const json_t *answer)
 	return result ? result : "no result";
 }
 
-static int greet(struct session *s, struct cr_err *e)
+static int ping_proxy(struct session *s, struct cr_err *e)
 {
 	struct sockaddr_storage to;
 	struct cr_err why = { "" };
@@ -89,15 +89,15 @@ static int greet(struct session *s, struct cr_err *e)
 			       "ping: %.400s; does it listen for NG at "
 			       "%s?",
 			       why.text, s->cfg.ng);
-	if (strcmp(result_of(answer), "pong"))
+	if (strcmp(ng_result_of(answer), "pong"))
 		rc = cr_fail(e, -EPROTO, "ping is answered by %.100s, not pong",
-			     result_of(answer));
+			     ng_result_of(answer));
 	json_decref(answer);
 	return rc;
 }
 
-static int take_of(struct session *s, const struct campaign_flow *flow,
-		   double *share, double *workers, struct cr_err *e)
+static int proxy_share_of(struct session *s, const struct campaign_flow *flow,
+			  double *share, double *workers, struct cr_err *e)
 {
 	(void)s, (void)share, (void)workers;
 	return cr_fail(e, -ENOTSUP,
@@ -106,7 +106,7 @@ static int take_of(struct session *s, const struct campaign_flow *flow,
 		       flow->name);
 }
 
-static void on_seen(void *arg, const json_t *answer, const char *why)
+static void on_proxy_seen(void *arg, const json_t *answer, const char *why)
 {
 	struct session *s = arg;
 
@@ -115,15 +115,15 @@ static void on_seen(void *arg, const json_t *answer, const char *why)
 			     s->cfg.ng, why);
 }
 
-static int begin(struct session *s, struct cr_err *e)
+static int watch_proxy(struct session *s, struct cr_err *e)
 {
 	(void)e;
-	peer_ng_watch(s->ng, WATCH, on_seen, s);
+	peer_ng_watch(s->ng, WATCH, on_proxy_seen, s);
 	return 0;
 }
 
 /* Some say much, and some nothing. */
-static void leave(struct session *s)
+static void save_statistics(struct session *s)
 {
 	struct cr_err e;
 
@@ -134,8 +134,8 @@ static void leave(struct session *s)
 
 /* --- a call --- */
 
-static json_t *request(const struct session *s, const struct feeder_call *c,
-		       const char *command)
+static json_t *request_json(const struct session *s,
+			    const struct feeder_call *c, const char *command)
 {
 	char id[64];
 
@@ -145,18 +145,20 @@ static json_t *request(const struct session *s, const struct feeder_call *c,
 			 "from-tag", "caller");
 }
 
-static json_t *deletion(const struct session *s, const struct feeder_call *c)
+static json_t *deletion_json(const struct session *s,
+			     const struct feeder_call *c)
 {
-	json_t *o = request(s, c, "delete");
+	json_t *o = request_json(s, c, "delete");
 
 	(void)json_object_set_new(o, "delete-delay", json_integer(0));
 	return o;
 }
 
-static json_t *described(const struct session *s, const struct feeder_call *c,
-			 const char *command, const char *sdp)
+static json_t *described_json(const struct session *s,
+			      const struct feeder_call *c, const char *command,
+			      const char *sdp)
 {
-	json_t *o = request(s, c, command);
+	json_t *o = request_json(s, c, command);
 
 	(void)json_object_set_new(o, "sdp", json_string(sdp));
 	(void)json_object_set_new(o, "ICE", json_string("remove"));
@@ -168,8 +170,8 @@ static json_t *described(const struct session *s, const struct feeder_call *c,
 	return o;
 }
 
-static void ask(struct session *s, struct feeder_call *c, json_t *body,
-		peer_ng_reply_fn *reply)
+static void ask_proxy(struct session *s, struct feeder_call *c, json_t *body,
+		      peer_ng_reply_fn *reply)
 {
 	struct asked *a = malloc(sizeof(*a));
 	int rc = -ENOMEM;
@@ -191,43 +193,45 @@ static void on_gone(void *arg, const json_t *answer, const char *why)
 	(void)arg, (void)answer, (void)why; /* it was to be gone */
 }
 
-static void forget(struct session *s, const struct feeder_call *c)
+static void forget_call(struct session *s, const struct feeder_call *c)
 {
-	(void)peer_ng_ask(s->ng, deletion(s, c), on_gone, NULL);
+	(void)peer_ng_ask(s->ng, deletion_json(s, c), on_gone, NULL);
 }
 
 /* No answer, or no good one: full is full, and all else ends the run, and then
  * hang_up() has the call deleted. */
-static void refuse(struct session *s, struct feeder_call *c,
-		   const char *command, const json_t *answer, const char *why)
+static void refuse_call(struct session *s, struct feeder_call *c,
+			const char *command, const json_t *answer,
+			const char *why)
 {
 	const json_t *reason = json_object_get(answer, "error-reason");
-	bool full = answer && !strcmp(result_of(answer), "load limit");
+	bool full = answer && !strcmp(ng_result_of(answer), "load limit");
 
 	if (!json_is_string(reason))
 		reason = json_object_get(answer, "message");
 	if (!why)
 		why = json_is_string(reason) ? json_string_value(reason)
-					     : result_of(answer);
+					     : ng_result_of(answer);
 	if (!full) {
 		session_fail(s, -EPROTO, "%s (flow %s): %s", command,
 			     campaign_title(c->flow), why);
 		return;
 	}
-	forget(s, c);
+	forget_call(s, c);
 	session_call_refused(s, c, why);
 }
 
 /* The call that was asked about, or NULL: the run is over, and hang_up() has it
  * deleted, as the proxy may have it. */
-static struct feeder_call *answered(const struct asked *a)
+static struct feeder_call *answered_call(const struct asked *a)
 {
 	return a->session->failed ? NULL : a->call;
 }
 
-static int read_sdp(const json_t *answer,
-		    const struct campaign_endpoint *endpoint,
-		    struct sockaddr_storage *at, uint8_t *pt, struct cr_err *e)
+static int read_answer_sdp(const json_t *answer,
+			   const struct campaign_endpoint *endpoint,
+			   struct sockaddr_storage *at, uint8_t *pt,
+			   struct cr_err *e)
 {
 	const char *sdp = json_string_value(json_object_get(answer, "sdp"));
 	unsigned type;
@@ -243,19 +247,19 @@ static void on_answered(void *arg, const json_t *answer, const char *why)
 {
 	struct asked *a = arg;
 	struct session *s = a->session;
-	struct feeder_call *c = answered(a);
+	struct feeder_call *c = answered_call(a);
 	struct match_cfg m;
 	struct cr_err e;
 
 	free(a);
 	if (!c)
 		return;
-	if (!answer || strcmp(result_of(answer), "ok")) {
-		refuse(s, c, "answer", answer, why);
+	if (!answer || strcmp(ng_result_of(answer), "ok")) {
+		refuse_call(s, c, "answer", answer, why);
 		return;
 	}
-	if (read_sdp(answer, &c->flow->in, &c->to, &c->pt, &e)) {
-		refuse(s, c, "answer", NULL, e.text);
+	if (read_answer_sdp(answer, &c->flow->in, &c->to, &c->pt, &e)) {
+		refuse_call(s, c, "answer", NULL, e.text);
 		return;
 	}
 	m = session_match_cfg(c->flow);
@@ -267,7 +271,7 @@ static void on_offered(void *arg, const json_t *answer, const char *why)
 {
 	struct asked *a = arg;
 	struct session *s = a->session;
-	struct feeder_call *c = answered(a);
+	struct feeder_call *c = answered_call(a);
 	char sdp[PEER_SDP_BYTES];
 	json_t *body;
 	struct cr_err e;
@@ -275,12 +279,12 @@ static void on_offered(void *arg, const json_t *answer, const char *why)
 	free(a);
 	if (!c)
 		return;
-	if (!answer || strcmp(result_of(answer), "ok")) {
-		refuse(s, c, "offer", answer, why);
+	if (!answer || strcmp(ng_result_of(answer), "ok")) {
+		refuse_call(s, c, "offer", answer, why);
 		return;
 	}
-	if (read_sdp(answer, &c->flow->out, &c->from, &c->pt_out, &e)) {
-		refuse(s, c, "offer", NULL, e.text);
+	if (read_answer_sdp(answer, &c->flow->out, &c->from, &c->pt_out, &e)) {
+		refuse_call(s, c, "offer", NULL, e.text);
 		return;
 	}
 	if (peer_sdp_write(sdp, &c->flow->out, c->pt_out,
@@ -288,12 +292,13 @@ static void on_offered(void *arg, const json_t *answer, const char *why)
 		session_fail(s, -EINVAL, "no description of %s", c->address);
 		return;
 	}
-	body = described(s, c, "answer", sdp);
+	body = described_json(s, c, "answer", sdp);
 	(void)json_object_set_new(body, "to-tag", json_string("called"));
-	ask(s, c, body, on_answered);
+	ask_proxy(s, c, body, on_answered);
 }
 
-static void start(struct session *s, struct feeder_call *c, const char *address)
+static void offer_call(struct session *s, struct feeder_call *c,
+		       const char *address)
 {
 	char sdp[PEER_SDP_BYTES], codec[160], from[PORT_TEXT];
 	struct cr_err e = { "" };
@@ -313,17 +318,17 @@ static void start(struct session *s, struct feeder_call *c, const char *address)
 		return;
 	}
 	peer_sdp_codec(codec, sizeof(codec), &c->flow->out);
-	body = described(s, c, "offer", sdp);
+	body = described_json(s, c, "offer", sdp);
 	(void)json_object_set_new(
 		body, "codec",
 		json_pack("{s:[s],s:[s]}", "mask", "all", "transcode", codec));
-	ask(s, c, body, on_offered);
+	ask_proxy(s, c, body, on_offered);
 }
 
 static void on_deleted(void *arg, const json_t *answer, const char *why)
 {
 	struct asked *a = arg;
-	struct feeder_call *c = answered(a);
+	struct feeder_call *c = answered_call(a);
 
 	(void)answer; /* it has ended already: as good */
 	if (c && why)
@@ -333,9 +338,9 @@ static void on_deleted(void *arg, const json_t *answer, const char *why)
 	free(a);
 }
 
-static void stop(struct session *s, struct feeder_call *c)
+static void delete_call(struct session *s, struct feeder_call *c)
 {
-	ask(s, c, deletion(s, c), on_deleted);
+	ask_proxy(s, c, deletion_json(s, c), on_deleted);
 }
 
 /* Does the proxy have it, for all that is known? */
@@ -346,24 +351,24 @@ static bool is_left(const struct feeder_call *c)
 }
 
 /* A run that broke off leaves no calls behind. */
-static void hang_up(struct session *s)
+static void hang_up_proxy(struct session *s)
 {
 	if (!s->ng)
 		return;
 	peer_ng_give_up(s->ng);
 	for (size_t i = 0; s->calls && i < s->next_start; i++)
 		if (is_left(&s->calls[i]))
-			forget(s, &s->calls[i]);
+			forget_call(s, &s->calls[i]);
 	peer_ng_settle(s->ng, FAREWELL);
 	peer_ng_close(s->ng);
 }
 
 const struct session_peer session_ng = {
-	.greet = greet,
-	.take_of = take_of,
-	.begin = begin,
-	.start = start,
-	.stop = stop,
-	.leave = leave,
-	.hang_up = hang_up,
+	.greet = ping_proxy,
+	.take_of = proxy_share_of,
+	.begin = watch_proxy,
+	.start = offer_call,
+	.stop = delete_call,
+	.leave = save_statistics,
+	.hang_up = hang_up_proxy,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Speech -> codec frames -> payloads, in a pool of fixed slots.
+ * Speech -> codec frames -> payloads, in a pool of fixed slots; and the
+ * recordings that a campaign names.
  */
 #include "feeder/source.h"
 
@@ -8,9 +9,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "feeder/recordings.h"
 #include "media/payload.h"
 #include "speech/talk_spurts.h"
+
+#define MAX_PATTERNS 256u /* what the loader of campaigns lets through */
+
+/* Where an input is: relative names are meant from the campaign's folder. */
+static char *resolve_input(const char *base, const char *name)
+{
+	const char *slash = strrchr(base, '/');
+	size_t n = slash && name[0] != '/' ? (size_t)(slash - base) + 1 : 0;
+	char *path = malloc(n + strlen(name) + 1);
+
+	if (!path)
+		return NULL;
+	memcpy(path, base, n);
+	memcpy(path + n, name, strlen(name) + 1);
+	return path;
+}
+
+int recordings_open(struct speech_corpus **corpus, const struct recordings *r,
+		    unsigned rate, struct cr_err *e)
+{
+	const char *patterns[MAX_PATTERNS + 1] = { NULL };
+	unsigned n = 0;
+	int rc = 0;
+
+	for (; n < r->count && n < MAX_PATTERNS && !rc; n++) {
+		patterns[n] = resolve_input(r->base, r->input[n]);
+		if (!patterns[n])
+			rc = cr_fail(e, -ENOMEM, "out of memory");
+	}
+	if (!rc)
+		rc = speech_open(corpus, rate, n ? patterns : NULL, e);
+	for (unsigned i = 0; i < n; i++)
+		free((char *)(uintptr_t)patterns[i]);
+	return rc;
+}
 
 struct source {
 	struct segments in;
@@ -126,8 +161,8 @@ static int encode_segment(struct source *s, const struct encoder *enc,
 	return 0;
 }
 
-static int fill(struct source *s, struct encoder *enc,
-		const struct source_cfg *cfg, struct cr_err *e)
+static int fill_pool(struct source *s, struct encoder *enc,
+		     const struct source_cfg *cfg, struct cr_err *e)
 {
 	int rc = size_pool(s, enc, cfg, e);
 
@@ -161,7 +196,7 @@ int source_open(struct source **out, const struct source_cfg *cfg,
 	rc = recordings_open(&enc.corpus, &said, campaign_endpoint_rate(&f->in),
 			     e);
 	if (!rc)
-		rc = fill(s, &enc, cfg, e);
+		rc = fill_pool(s, &enc, cfg, e);
 	speech_close(enc.corpus);
 	if (rc) {
 		source_close(s);

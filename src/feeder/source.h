@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What calls say: real speech, encoded and packed before the campaign begins,
- * so that pacing costs no codec time. A source holds many different segments;
- * a voice is one call's way through them: its own first segment, its own
- * offset and its own order.
- *
- * A source is read-only once it is open: any thread.
+ * The recordings that a campaign names, as a corpus.
  */
 #ifndef FEEDER_SOURCE_H
 #define FEEDER_SOURCE_H
@@ -17,6 +12,28 @@
 #include "campaign/campaign.h"
 #include "campaign/segments.h"
 #include "cr/error.h"
+#include "speech/speech.h"
+
+/** Names as a campaign has them. All borrowed. */
+struct recordings {
+	const char
+		*base; /**< the campaign file: relative names are beside it */
+	char *const *input; /**< files, folders and globs */
+	unsigned count; /**< 0: the installed ones                           */
+};
+
+/** Load them at @rate Hz: speech_open(). Any thread. */
+int recordings_open(struct speech_corpus **corpus, const struct recordings *r,
+		    unsigned rate, struct cr_err *e);
+
+/*
+ * What calls say: real speech, encoded and packed before the campaign begins,
+ * so that pacing costs no codec time. A source holds many different segments;
+ * a voice is one call's way through them: its own first segment, its own
+ * offset and its own order.
+ *
+ * A source is read-only once it is open: any thread.
+ */
 
 struct source;
 

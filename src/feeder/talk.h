@@ -27,15 +27,4 @@ static inline const struct feeder_call *talk_other(const struct feeder_call *c)
 	return c->talk->side[!c->flow->party.side];
 }
 
-/** The payload type of digits that the party of @c sends or takes: it takes
- * those that the other one dials. 0: none. */
-int talk_events_of(const struct feeder_call *c);
-
-/** The same of noise: a codec with silence of its own takes that, and a payload
- * type has one clock. */
-int talk_noise_of(const struct feeder_call *c);
-
-/** The party that says @c, at @address, as conversation.start has it. */
-json_t *talk_party_json(const struct feeder_call *c, const char *address);
-
 #endif

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """frames.bin: when the feeder sent each frame, and when its answer came
-(src/feeder/times.h; codec-feeder --frames)."""
+(src/feeder/match.h; codec-feeder --frames)."""
 import os
 
 import numpy as np
@@ -16,10 +16,8 @@ RECORD = np.dtype([("call", "<u4"), ("rtp_ts", "<u4"), ("sent", "<i8"),
 #: corrected meanwhile.
 SAME_HOST = 10 ** 9
 
-
 def _keys(call, rtp_ts):
     return call.astype(np.uint64) << np.uint64(32) | rtp_ts
-
 
 class Frames:
     """The feeder's frames, to be looked up by call and RTP timestamp. Times
@@ -44,7 +42,6 @@ class Frames:
         return (np.where(known, self.sent[at], 0),
                 np.where(known, self.received[at], 0))
 
-
 def read_records(path):
     """(head, records) of a file; ReportError says why it cannot be read."""
     try:
@@ -63,7 +60,6 @@ def read_records(path):
     except OSError as error:
         raise ReportError(f"{path}: {error.strerror}") from None
     return head, records
-
 
 def read_frames(path, realtime_offset):
     """Frames of a file, as read_records() has them.

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "feeder/session_control.h"
+#include "feeder/session_impl.h"
 #include "node/call_check.h"
 #include "protocol/call_params.h"
 #include "sim/declared.h"

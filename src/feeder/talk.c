@@ -12,14 +12,93 @@
  * A party's ports stay open a little longer, so that all that is under way
  * comes.
  */
-#include "feeder/session_control.h"
+#include "feeder/talk.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/address.h"
+#include "feeder/session_impl.h"
+#include "rtp/jitter.h"
 #include "udp/socket.h"
+
+/* --- what conversation.start asks for a party; the feeder's have no RTCP ---
+ */
+/* The payload type of digits that the party of @c sends or takes: it takes
+ * those that the other one dials. 0: none. */
+static int talk_events_of(const struct feeder_call *c)
+{
+	const struct campaign_party *own = &c->flow->party;
+	const struct campaign_party *other = &talk_other(c)->flow->party;
+
+	if (own->dtmf.digits[0])
+		return (int)own->dtmf.pt;
+	return other->dtmf.digits[0] ? (int)other->dtmf.pt : 0;
+}
+
+/* The same of noise: a codec with silence of its own takes that, and a payload
+ * type has one clock. */
+static int talk_noise_of(const struct feeder_call *c)
+{
+	const struct campaign_flow *own = c->flow;
+	const struct campaign_flow *other = talk_other(c)->flow;
+
+	if (own->party.cn.given)
+		return (int)own->party.cn.pt;
+	if (!other->party.cn.given || own->in.codec->dtx ||
+	    cr_codec_clock(own->in.codec, own->in.cfg.sample_rate) !=
+		    cr_codec_clock(other->in.codec, other->in.cfg.sample_rate))
+		return 0;
+	return (int)other->party.cn.pt;
+}
+
+/* What the daemon is to do about the network between it and the party. */
+static void put_reception(json_t *o, const struct campaign_flow *f)
+{
+	static const char *const fills[] = { NULL, "never", "signalled",
+					     "always" };
+	static const char *const buffers[] = { "off", "fixed", "adaptive" };
+	const struct campaign_buffer *b = &f->buffer;
+
+	if (f->party.conceal)
+		(void)json_object_set_new(o, "loss", json_string("conceal"));
+	if (f->party.fill)
+		(void)json_object_set_new(o, "fill",
+					  json_string(fills[f->party.fill]));
+	if (b->kind == JITTER_OFF)
+		return;
+	(void)json_object_set_new(o, "jitter", json_string(buffers[b->kind]));
+	(void)json_object_set_new(o, "jitter_max_ms",
+				  json_real((double)b->most / CR_MS));
+	if (b->kind == JITTER_ADAPTIVE)
+		(void)json_object_set_new(o, "jitter_min_ms",
+					  json_real((double)b->least / CR_MS));
+}
+
+/* The party that says @c, at @address, as conversation.start has it. */
+static json_t *talk_party_json(const struct feeder_call *c, const char *address)
+{
+	static const char *const learns[] = { "strict", "immediate",
+					      "delayed" };
+	const struct campaign_party *p = &c->flow->party;
+	json_t *o = session_endpoint_json(&c->flow->in);
+
+	if (p->address == ADDRESS_KNOWN)
+		(void)json_object_set_new(o, "address", json_string(address));
+	if (talk_events_of(c))
+		(void)json_object_set_new(o, "events",
+					  json_integer(talk_events_of(c)));
+	if (talk_noise_of(c))
+		(void)json_object_set_new(o, "noise",
+					  json_integer(talk_noise_of(c)));
+	put_reception(o, c->flow);
+	(void)json_object_set_new(o, "rtcp", json_string("off"));
+	if (p->learn != CAMPAIGN_LEARN_AUTO)
+		(void)json_object_set_new(o, "learn",
+					  json_string(learns[p->learn - 1]));
+	return o;
+}
 
 /* The daemon is told so long before an address changes. */
 #define SIGNAL_LEAD (100 * CR_MS)
@@ -35,8 +114,8 @@ struct talk_request {
 	struct talk *talk;
 };
 
-static int request(struct session *s, struct talk *t, const char *method,
-		   json_t *params, rpc_reply_fn *reply)
+static int talk_request(struct session *s, struct talk *t, const char *method,
+			json_t *params, rpc_reply_fn *reply)
 {
 	struct talk_request *r = malloc(sizeof(*r));
 	int rc;
@@ -52,8 +131,8 @@ static int request(struct session *s, struct talk *t, const char *method,
 	return rc;
 }
 
-static void fail(struct session *s, const struct talk *t, int rc,
-		 const char *why)
+static void fail_talk(struct session *s, const struct talk *t, int rc,
+		      const char *why)
 {
 	session_fail(s, rc, "conversation %s-%u: %.400s",
 		     campaign_title(t->side[0]->flow), t->side[0]->plan->index,
@@ -63,8 +142,8 @@ static void fail(struct session *s, const struct talk *t, int rc,
 /* --- start --- */
 
 /* All that the party that says @c will send from; the first one's @address. */
-static int open_ports(struct session *s, struct feeder_call *c,
-		      char address[PORT_TEXT], struct cr_err *e)
+static int open_talk_ports(struct session *s, struct feeder_call *c,
+			   char address[PORT_TEXT], struct cr_err *e)
 {
 	char other[PORT_TEXT];
 	int rc = 0;
@@ -79,7 +158,7 @@ static int open_ports(struct session *s, struct feeder_call *c,
 }
 
 /* A payload type that is agreed, or none. */
-static int agreed(int pt)
+static int talk_agreed(int pt)
 {
 	return pt ? pt : -1;
 }
@@ -90,19 +169,20 @@ static void make_phone(struct feeder_call *c, uint8_t pt, uint8_t pt_out)
 	const struct feeder_call *other = talk_other(c);
 
 	c->phone->pt = pt;
-	heard_init(c->heard, &(struct heard_cfg){
-				     .ssrc = c->ssrc_out,
-				     .pt = pt_out,
-				     .pt_event = agreed(talk_events_of(other)),
-				     .pt_noise = agreed(talk_noise_of(other)),
-				     .units = c->match->cfg.out_units,
-				     .deaf = other->flow->party.deaf,
-				     .seed = c->plan->seed,
-			     });
+	heard_init(c->heard,
+		   &(struct heard_cfg){
+			   .ssrc = c->ssrc_out,
+			   .pt = pt_out,
+			   .pt_event = talk_agreed(talk_events_of(other)),
+			   .pt_noise = talk_agreed(talk_noise_of(other)),
+			   .units = c->match->cfg.out_units,
+			   .deaf = other->flow->party.deaf,
+			   .seed = c->plan->seed,
+		   });
 }
 
-static int listen_at(struct session *s, struct phone *p, uint64_t tag,
-		     struct cr_err *e)
+static int listen_at_port(struct session *s, struct phone *p, uint64_t tag,
+			  struct cr_err *e)
 {
 	int rc = 0;
 
@@ -111,7 +191,8 @@ static int listen_at(struct session *s, struct phone *p, uint64_t tag,
 	return rc;
 }
 
-static bool whole(const json_t *o, const char *key, int64_t max, int64_t *out)
+static bool talk_is_whole(const json_t *o, const char *key, int64_t max,
+			  int64_t *out)
 {
 	const json_t *v = json_object_get(o, key);
 
@@ -132,18 +213,19 @@ static bool read_parties(struct talk *t, const json_t *r, int64_t pt[2])
 		const json_t *p = json_object_get(r, sides[i]);
 		const char *rtp = json_string_value(json_object_get(p, "rtp"));
 
-		if (!whole(p, "call", INT64_MAX, &t->side[i]->id) ||
-		    !whole(p, "pt", 127, &pt[i]) || !rtp ||
+		if (!talk_is_whole(p, "call", INT64_MAX, &t->side[i]->id) ||
+		    !talk_is_whole(p, "pt", 127, &pt[i]) || !rtp ||
 		    address_parse(rtp, &t->side[i]->to))
 			return false;
-		if (!t->relay && !whole(p, "out_ssrc", UINT32_MAX, &ssrc[i]))
+		if (!t->relay &&
+		    !talk_is_whole(p, "out_ssrc", UINT32_MAX, &ssrc[i]))
 			return false;
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		t->side[i]->ssrc_out = (uint32_t)ssrc[!i];
 		t->side[i]->from = t->side[!i]->to;
 	}
-	return whole(r, "conversation", INT64_MAX, &t->id);
+	return talk_is_whole(r, "conversation", INT64_MAX, &t->id);
 }
 
 static int make_side(struct session *s, struct feeder_call *c, uint8_t pt,
@@ -160,30 +242,31 @@ static int make_side(struct session *s, struct feeder_call *c, uint8_t pt,
 }
 
 /* The daemon has acknowledged: let both parties speak. */
-static void begin(struct session *s, struct talk *t, const json_t *r)
+static void begin_talk(struct session *s, struct talk *t, const json_t *r)
 {
 	struct cr_err e = { "" };
 	int64_t pt[2];
 	int rc = 0;
 
 	if (!read_parties(t, r, pt)) {
-		fail(s, t, -EPROTO,
-		     "the daemon's reply lacks conversation, or call, rtp, pt "
-		     "or out_ssrc of a or b");
+		fail_talk(s, t, -EPROTO,
+			  "the daemon's reply lacks conversation, or call, "
+			  "rtp, pt "
+			  "or out_ssrc of a or b");
 		return;
 	}
 	for (unsigned i = 0; i < 2 && !rc; i++)
 		rc = make_side(s, t->side[i], (uint8_t)pt[i], (uint8_t)pt[!i]);
 	if (rc) {
-		fail(s, t, rc, strerror(-rc));
+		fail_talk(s, t, rc, strerror(-rc));
 		return;
 	}
 	/* what a says comes to b, whatever port b has by then */
 	for (unsigned i = 0; i < 2 && !rc; i++)
-		rc = listen_at(s, t->side[!i]->phone, receiver_tag(t->side[i]),
-			       &e);
+		rc = listen_at_port(s, t->side[!i]->phone,
+				    receiver_tag(t->side[i]), &e);
 	if (rc) {
-		fail(s, t, rc, e.text);
+		fail_talk(s, t, rc, e.text);
 		return;
 	}
 	t->began = true;
@@ -191,7 +274,7 @@ static void begin(struct session *s, struct talk *t, const json_t *r)
 	session_let_run(s, t->side[1]);
 }
 
-static void close_ports(struct session *s, struct talk *t)
+static void close_talk_ports(struct session *s, struct talk *t)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		struct phone *p = t->side[i]->phone;
@@ -205,7 +288,8 @@ static void close_ports(struct session *s, struct talk *t)
 	}
 }
 
-static void on_started(void *arg, const json_t *result, const json_t *error)
+static void on_talk_started(void *arg, const json_t *result,
+			    const json_t *error)
 {
 	struct talk_request *r = arg;
 	struct session *s = r->session;
@@ -213,13 +297,13 @@ static void on_started(void *arg, const json_t *result, const json_t *error)
 
 	free(r);
 	if (result && !s->failed) {
-		begin(s, t, result);
+		begin_talk(s, t, result);
 		return;
 	}
 	t->side[0]->state = t->side[1]->state = CALL_REFUSED;
 	if (s->failed)
 		return;
-	close_ports(s, t);
+	close_talk_ports(s, t);
 	session_refused(s, t->side[0], error);
 	session_refused(s, t->side[1], error);
 }
@@ -234,7 +318,7 @@ void session_talk_start(struct session *s, struct talk *t)
 	for (unsigned i = 0; i < 2 && !rc; i++) {
 		char address[PORT_TEXT];
 
-		rc = open_ports(s, t->side[i], address, &e);
+		rc = open_talk_ports(s, t->side[i], address, &e);
 		if (!rc)
 			(void)json_object_set_new(
 				params, sides[i],
@@ -244,16 +328,16 @@ void session_talk_start(struct session *s, struct talk *t)
 	}
 	if (rc) {
 		json_decref(params);
-		fail(s, t, rc, e.text);
+		fail_talk(s, t, rc, e.text);
 		return;
 	}
 	session_put_terms(params, flow, flow->party.ptime);
 	(void)json_object_set_new(
 		params, "relay",
 		json_string(flow->party.relay ? "auto" : "never"));
-	rc = request(s, t, "conversation.start", params, on_started);
+	rc = talk_request(s, t, "conversation.start", params, on_talk_started);
 	if (rc)
-		fail(s, t, rc, strerror(-rc));
+		fail_talk(s, t, rc, strerror(-rc));
 }
 
 /* --- while it goes on --- */
@@ -264,7 +348,8 @@ static void on_changed(void *arg, const json_t *result, const json_t *error)
 	const char *why = json_string_value(json_object_get(error, "message"));
 
 	if (!result && !r->session->failed)
-		fail(r->session, r->talk, -EPROTO, why ? why : "no reason");
+		fail_talk(r->session, r->talk, -EPROTO,
+			  why ? why : "no reason");
 	free(r);
 }
 
@@ -279,13 +364,13 @@ static void signal_address(struct session *s, struct talk *t,
 
 	(void)getsockname(c->phone->ports[n].fd, (struct sockaddr *)&at, &size);
 	(void)address_text(&at, text, sizeof(text));
-	rc = request(s, t, "conversation.change",
-		     json_pack("{s:I,s:{s:s}}", "conversation",
-			       (json_int_t)t->id, sides[c->flow->party.side],
-			       "address", text),
-		     on_changed);
+	rc = talk_request(
+		s, t, "conversation.change",
+		json_pack("{s:I,s:{s:s}}", "conversation", (json_int_t)t->id,
+			  sides[c->flow->party.side], "address", text),
+		on_changed);
 	if (rc)
-		fail(s, t, rc, strerror(-rc));
+		fail_talk(s, t, rc, strerror(-rc));
 }
 
 static void signal_due(struct session *s, struct talk *t, struct feeder_call *c,
@@ -303,7 +388,8 @@ static void signal_due(struct session *s, struct talk *t, struct feeder_call *c,
 
 /* --- stop --- */
 
-static void on_stopped(void *arg, const json_t *result, const json_t *error)
+static void on_talk_stopped(void *arg, const json_t *result,
+			    const json_t *error)
 {
 	struct talk_request *r = arg;
 
@@ -313,17 +399,17 @@ static void on_stopped(void *arg, const json_t *result, const json_t *error)
 	free(r);
 }
 
-static void stop(struct session *s, struct talk *t, cr_ns now)
+static void stop_talk(struct session *s, struct talk *t, cr_ns now)
 {
 	int rc;
 
 	t->side[0]->state = t->side[1]->state = CALL_STOPPING;
 	t->patience = now + s->cfg.peer_timeout + PATIENCE;
-	rc = request(s, t, "conversation.stop",
-		     json_pack("{s:I}", "conversation", (json_int_t)t->id),
-		     on_stopped);
+	rc = talk_request(s, t, "conversation.stop",
+			  json_pack("{s:I}", "conversation", (json_int_t)t->id),
+			  on_talk_stopped);
 	if (rc)
-		fail(s, t, rc, strerror(-rc));
+		fail_talk(s, t, rc, strerror(-rc));
 }
 
 static bool is_through(const struct talk *t)
@@ -342,7 +428,7 @@ static void stop_when_through(struct session *s, struct talk *t, cr_ns now)
 	if (!t->side[0]->stop_at)
 		t->side[0]->stop_at = now + SESSION_DRAIN;
 	if (t->side[0]->stop_at <= now)
-		stop(s, t, now);
+		stop_talk(s, t, now);
 }
 
 void session_talk_ended(struct session *s, const json_t *params)
@@ -367,7 +453,7 @@ static void end_when_told(struct session *s, struct talk *t, cr_ns now)
 		t->close_at = now + LAST_PACKETS;
 	if (!t->close_at || now < t->close_at)
 		return;
-	close_ports(s, t);
+	close_talk_ports(s, t);
 	for (unsigned i = 0; i < 2; i++) {
 		t->side[i]->state = CALL_ENDED;
 		s->open--;
@@ -408,7 +494,7 @@ static bool is_one_to_one(const struct campaign_flow *f)
 	       !f->out.cfg.dtx;
 }
 
-static void judge(const struct talk *t, unsigned i, struct balance *out)
+static void judge_talk(const struct talk *t, unsigned i, struct balance *out)
 {
 	static const char *const names[] = {
 #define NAME(name, label, help) #name,
@@ -439,6 +525,6 @@ void session_talks_judge(struct session *s)
 {
 	for (size_t i = 0; i < 2 * s->ntalks; i++)
 		if (s->talks[i / 2].began)
-			judge(&s->talks[i / 2], i % 2,
-			      &s->talks[i / 2].balance[i % 2]);
+			judge_talk(&s->talks[i / 2], i % 2,
+				   &s->talks[i / 2].balance[i % 2]);
 }
