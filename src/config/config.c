@@ -1,22 +1,317 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options from a file and from the command line, by one table.
+ * Options from a file and from the command line, by one table; and files of
+ * options, written: what holds, an example, and the manual page (troff with the
+ * man macros; the one under docs/man comes from here, so that it agrees with
+ * the program).
  */
 #include "config/config.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/assert.h"
+#include "base/disarm.h"
 #include "base/nearest.h"
-#include "config/lines.h"
-#include "config/text.h"
+#include "base/troff.h"
+#include "base/utf8.h"
+
+void config_faults_add(struct config_faults *f, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+
+	if (f->n == CONFIG_FAULTS_MAX) {
+		f->more++;
+		return;
+	}
+	text = f->text[f->n++].text;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(f->text[0].text), fmt, ap);
+	va_end(ap);
+	disarm(text);
+}
+
+void config_faults_print(const struct config_faults *f, const char *program,
+			 FILE *out)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		(void)fprintf(out, "%s: %s\n", program, f->text[i].text);
+	if (f->more)
+		(void)fprintf(out, "%s: and %u more\n", program, f->more);
+}
+
+static const char *kind_of(mode_t mode)
+{
+	return S_ISDIR(mode)	? "a directory"
+	       : S_ISFIFO(mode) ? "a FIFO"
+	       : S_ISSOCK(mode) ? "a socket"
+				: "a device";
+}
+
+static int check_kind(int fd, struct cr_err *e)
+{
+	struct stat is;
+
+	if (fstat(fd, &is))
+		return cr_fail(e, -errno, "%s", strerror(errno));
+	if (!S_ISREG(is.st_mode))
+		return cr_fail(e, -EINVAL, "is %s; needs a file",
+			       kind_of(is.st_mode));
+	if (is.st_mode & S_IWOTH)
+		return cr_fail(e, -EACCES,
+			       "everybody can write it (mode %03o), and so say "
+			       "what this program does: chmod o-w",
+			       (unsigned)is.st_mode & 07777);
+	return 0;
+}
+
+/* Up to @most bytes of @fd, whatever fstat() says: files of /proc say 0. */
+static int read_all(int fd, char *buf, size_t most, size_t *size,
+		    struct cr_err *e)
+{
+	size_t n = 0;
+
+	while (n < most) {
+		ssize_t got = read(fd, buf + n, most - n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return cr_fail(e, -errno, "%s", strerror(errno));
+		if (!got)
+			break;
+		n += (size_t)got;
+	}
+	*size = n;
+	return 0;
+}
+
+static int read_text(int fd, char **text, size_t *size, struct cr_err *e)
+{
+	char *buf = malloc(CONFIG_BYTES + 1);
+	size_t n = 0;
+	int err;
+
+	if (!buf)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	err = read_all(fd, buf, CONFIG_BYTES + 1, &n, e);
+	if (!err && n > CONFIG_BYTES)
+		err = cr_fail(e, -EFBIG, "has more than %zu bytes",
+			      CONFIG_BYTES);
+	if (err) {
+		free(buf);
+		return err;
+	}
+	buf[n] = '\0';
+	*text = buf;
+	*size = n;
+	return 0;
+}
+
+int config_text_read(const char *path, char **text, size_t *size,
+		     struct cr_err *e)
+{
+	/* to open a FIFO waits for its writer, or not */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int err;
+
+	if (fd < 0)
+		return cr_fail(e, -errno, "%s", strerror(errno));
+	err = check_kind(fd, e);
+	if (!err)
+		err = read_text(fd, text, size, e);
+	(void)close(fd);
+	return err;
+}
+
+/* Room for the name, " = " and quotation marks on a line with a value. */
+enum { BESIDE_VALUE = 64 };
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Where @text stops being UTF-8; @len: it does not. */
+static size_t utf8_end(const char *text, size_t len)
+{
+	size_t at = 0, n;
+
+	while ((n = utf8_length(text + at, len - at)))
+		at += n;
+	return at;
+}
+
+/* Cut blanks off both ends of @text, of @len bytes; it gets a NUL. */
+static char *trim_blanks(char *text, size_t len)
+{
+	while (len && is_blank(*text)) {
+		text++;
+		len--;
+	}
+	while (len && is_blank(text[len - 1]))
+		len--;
+	text[len] = '\0';
+	return text;
+}
+
+/* A file of another encoding is wrong once, not on every line. */
+static int fail_text(struct config_lines *l, const char *what, struct cr_err *e)
+{
+	l->over = true;
+	return cr_fail(e, -EINVAL, "%s", what);
+}
+
+/* Skip the byte order mark. */
+static int skip_mark(struct config_lines *l, struct cr_err *e)
+{
+	if (l->size >= 2 && (!memcmp(l->text, "\xff\xfe", 2) ||
+			     !memcmp(l->text, "\xfe\xff", 2))) {
+		l->line = 1;
+		return fail_text(l, "this is UTF-16: save the file as UTF-8",
+				 e);
+	}
+	if (l->size >= 3 && !memcmp(l->text, "\xef\xbb\xbf", 3)) {
+		l->text += 3;
+		l->size -= 3;
+	}
+	return 0;
+}
+
+/* Take the next line out, and its end. */
+static char *cut_line(struct config_lines *l, size_t *len)
+{
+	char *line = l->text, *end = memchr(line, '\n', l->size);
+	size_t whole;
+
+	*len = end ? (size_t)(end - line) : l->size;
+	whole = *len + (end != NULL);
+	l->text += whole;
+	l->size -= whole;
+	l->line++;
+	if (*len && line[*len - 1] == '\r')
+		--*len;
+	return line;
+}
+
+static int fail_utf8(struct config_lines *l, const char *line, size_t at,
+		     struct cr_err *e)
+{
+	l->over = true;
+	return cr_fail(
+		e, -EINVAL,
+		"octet %zu (0x%02x) is not UTF-8: save the file as UTF-8",
+		at + 1, (unsigned char)line[at]);
+}
+
+static int check_line(struct config_lines *l, const char *line, size_t len,
+		      struct cr_err *e)
+{
+	size_t end;
+
+	if (memchr(line, '\0', len))
+		return fail_text(l, "a NUL byte: this is no text file", e);
+	if (len > CONFIG_LINE)
+		return cr_fail(e, -EINVAL,
+			       "a line of %zu bytes; %u are the most", len,
+			       CONFIG_LINE);
+	for (size_t i = 0; i < len; i++)
+		if (utf8_is_control(line[i]))
+			return cr_fail(e, -EINVAL,
+				       "a control character (0x%02x)",
+				       (unsigned char)line[i]);
+	end = utf8_end(line, len);
+	return end < len ? fail_utf8(l, line, end, e) : 0;
+}
+
+/* Takes the quotation marks off *@value. */
+static int unquote(char **value, struct cr_err *e)
+{
+	size_t len = strlen(*value);
+
+	if (**value != '"')
+		return 0;
+	if (len < 2 || (*value)[len - 1] != '"')
+		return cr_fail(e, -EINVAL,
+			       "a quotation mark is not closed; what is behind "
+			       "the value?");
+	(*value)[len - 1] = '\0';
+	(*value)++;
+	return 0;
+}
+
+static int split_line(char *line, char **name, char **value, struct cr_err *e)
+{
+	char *sign = strchr(line, '=');
+
+	if (!sign)
+		return cr_fail(
+			e, -EINVAL,
+			"\"%.64s\" has no value: write name = value, and "
+			"comments on lines of their own",
+			line);
+	*name = trim_blanks(line, (size_t)(sign - line));
+	*value = trim_blanks(sign + 1, strlen(sign + 1));
+	if (!**name)
+		return cr_fail(e, -EINVAL, "there is no name before the \"=\"");
+	if (!**value)
+		return cr_fail(e, -EINVAL,
+			       "%.64s has no value: leave the line out for the "
+			       "default",
+			       *name);
+	return unquote(value, e);
+}
+
+int config_lines_next(struct config_lines *l, char **name, char **value,
+		      struct cr_err *e)
+{
+	int err = l->line ? 0 : skip_mark(l, e);
+
+	while (!err && l->size && !l->over) {
+		size_t len;
+		char *line = cut_line(l, &len);
+
+		err = check_line(l, line, len, e);
+		if (err)
+			break;
+		line = trim_blanks(line, len);
+		if (!*line || *line == '#')
+			continue;
+		err = split_line(line, name, value, e);
+		return err ? err : 1;
+	}
+	return err;
+}
+
+bool config_needs_quotes(const char *value)
+{
+	size_t len = strlen(value);
+
+	return !len || *value == '"' || is_blank(*value) ||
+	       is_blank(value[len - 1]);
+}
+
+bool config_can_hold(const char *value)
+{
+	size_t len = strlen(value);
+
+	for (size_t i = 0; i < len; i++)
+		if (utf8_is_control(value[i]))
+			return false;
+	return len <= CONFIG_LINE - BESIDE_VALUE && utf8_end(value, len) == len;
+}
 
 /* Longest path that a message shows. */
 #define SHOWN "%.200s"
 
-static const struct cli_opt *find(const struct cli *cli, const char *name)
+static const struct cli_opt *find_option(const struct cli *cli,
+					 const char *name)
 {
 	const struct cli_opt *o = cli->opts;
 
@@ -27,7 +322,7 @@ static const struct cli_opt *find(const struct cli *cli, const char *name)
 
 unsigned config_row(const struct config *c, const char *name)
 {
-	const struct cli_opt *o = find(c->cli, name);
+	const struct cli_opt *o = find_option(c->cli, name);
 
 	CR_ASSERT(o);
 	return (unsigned)(o - c->cli->opts);
@@ -35,7 +330,7 @@ unsigned config_row(const struct config *c, const char *name)
 
 /* --- faults --- */
 
-static void at_line(struct config *c, unsigned line, const char *why)
+static void fault_line(struct config *c, unsigned line, const char *why)
 {
 	config_faults_add(&c->faults, SHOWN ":%u: %s", c->path, line, why);
 }
@@ -53,12 +348,13 @@ void config_blame(struct config *c, const char *name, unsigned i,
 	from = &c->origin[config_row(c, name)];
 	(void)snprintf(text, sizeof(text), "--%s: %s", name, why);
 	if (from->source == CONFIG_FILE && i < from->count)
-		at_line(c, from->line[i], text);
+		fault_line(c, from->line[i], text);
 	else
 		config_faults_add(&c->faults, "%s", text);
 }
 
-static int unknown(const struct cli *cli, const char *name, struct cr_err *e)
+static int refuse_unknown(const struct cli *cli, const char *name,
+			  struct cr_err *e)
 {
 	const char *names[CLI_MAX_OPTS + 1], *near;
 	size_t n = 0;
@@ -78,11 +374,11 @@ static int unknown(const struct cli *cli, const char *name, struct cr_err *e)
 static int check_row(const struct cli *cli, const struct cli_opt *o,
 		     const char *name, struct cr_err *e)
 {
-	if (!strncmp(name, "--", 2) && find(cli, name + 2))
+	if (!strncmp(name, "--", 2) && find_option(cli, name + 2))
 		return cr_fail(e, -EINVAL, "write it without dashes: %s",
 			       name + 2);
 	if (!o)
-		return unknown(cli, name, e);
+		return refuse_unknown(cli, name, e);
 	if (o->flags & CLI_COMMAND_LINE)
 		return cr_fail(e, -EINVAL,
 			       "%s belongs on the command line, not in a file",
@@ -93,7 +389,7 @@ static int check_row(const struct cli *cli, const struct cli_opt *o,
 static int take_line(struct config *c, unsigned line, const char *name,
 		     const char *value, struct cr_err *e)
 {
-	const struct cli_opt *o = find(c->cli, name);
+	const struct cli_opt *o = find_option(c->cli, name);
 	struct config_origin *from;
 	int err = check_row(c->cli, o, name, e);
 
@@ -121,7 +417,7 @@ static void take_lines(struct config *c, size_t size)
 		if (got > 0)
 			got = take_line(c, l.line, name, value, &e);
 		if (got)
-			at_line(c, l.line, e.text);
+			fault_line(c, l.line, e.text);
 	}
 }
 
@@ -229,4 +525,279 @@ void config_free(struct config *c)
 	free(c->path);
 	free(c->text);
 	*c = (struct config){ .path = NULL };
+}
+
+enum { COLUMNS = 78 };
+
+static bool in_file(const struct cli_opt *o)
+{
+	return o->kind != CLI_SECTION && !(o->flags & CLI_COMMAND_LINE) &&
+	       o->help;
+}
+
+/* @text as a comment; '\n' in it ends a line. */
+static void put_comment(FILE *out, const char *text)
+{
+	int column = fprintf(out, "#");
+
+	while (*text) {
+		int len = (int)strcspn(text, " \n");
+
+		if (column > 1 && column + 1 + len > COLUMNS)
+			column = fprintf(out, "\n#") - 1;
+		if (len)
+			column += fprintf(out, " %.*s", len, text);
+		text += len;
+		if (*text == '\n')
+			column = fprintf(out, "\n#") - 1;
+		text += *text != '\0';
+	}
+	(void)fprintf(out, "\n");
+}
+
+static void put_section(FILE *out, const struct cli_opt *o)
+{
+	if (!(o->flags & CLI_COMMAND_LINE))
+		(void)fprintf(out, "\n# --- %s ---\n", o->help);
+}
+
+/* What stands for the value of @o, which has its default. */
+static const char *default_of(const struct cli_opt *o, char *buf, size_t size)
+{
+	if (o->kind <= CLI_FLAG_OFF)
+		return cli_value(o, 0, buf);
+	if (*cli_default(o, buf, size))
+		return buf;
+	return cli_argument(o, buf, size);
+}
+
+static void put_default(FILE *out, const struct cli_opt *o)
+{
+	char buf[256];
+
+	(void)fprintf(out, "#%s = %s\n", o->name,
+		      default_of(o, buf, sizeof(buf)));
+}
+
+static int put_value(FILE *out, const char *name, const char *value,
+		     struct cr_err *e)
+{
+	const char *mark = config_needs_quotes(value) ? "\"" : "";
+
+	if (!config_can_hold(value))
+		return cr_fail(e, -EINVAL,
+			       "--%s: its value has a control character, is no "
+			       "UTF-8 or is too long: no file can have it",
+			       name);
+	(void)fprintf(out, "%s = %s%s%s\n", name, mark, value, mark);
+	return 0;
+}
+
+static void put_origin(FILE *out, const struct config *c, unsigned row,
+		       unsigned i)
+{
+	const struct config_origin *from = &c->origin[row];
+
+	if (from->source == CONFIG_COMMAND_LINE)
+		(void)fprintf(out, "# command line\n");
+	else
+		(void)fprintf(out, "# %s:%u\n", c->path,
+			      i < from->count ? from->line[i] : 0);
+}
+
+static int put_row(FILE *out, const struct config *c, unsigned row,
+		   struct cr_err *e)
+{
+	const struct cli_opt *o = &c->cli->opts[row];
+	char buf[CLI_VALUE];
+
+	if (c->origin[row].source == CONFIG_DEFAULT) {
+		(void)fprintf(out, "# default\n");
+		put_default(out, o);
+		return 0;
+	}
+	for (unsigned i = 0; !i || o->kind == CLI_LIST; i++) {
+		const char *value = cli_value(o, i, buf);
+		int err;
+
+		if (!value)
+			break;
+		put_origin(out, c, row, i);
+		err = put_value(out, o->name, value, e);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int config_print(const struct config *c, FILE *out, struct cr_err *e)
+{
+	int err = 0;
+
+	(void)fprintf(out, "# Options of %s(1), and where each is from.\n",
+		      c->cli->program);
+	for (unsigned i = 0; !err && !cli_is_end(&c->cli->opts[i]); i++) {
+		const struct cli_opt *o = &c->cli->opts[i];
+
+		if (o->kind == CLI_SECTION)
+			put_section(out, o);
+		else if (in_file(o))
+			err = put_row(out, c, i, e);
+	}
+	return err;
+}
+
+void config_print_example(const struct cli *cli, FILE *out)
+{
+	char text[1024];
+
+	(void)snprintf(
+		text, sizeof(text),
+		"Options of %s(1), one a line: name = value. What is "
+		"shown are the defaults, or a word for what a value is "
+		"like where there is none.\n"
+		"A command line replaces what is here. %s --check-config "
+		"tells what is wrong, %s --dump-config what holds and "
+		"why. See %s.conf(5).",
+		cli->program, cli->program, cli->program, cli->program);
+	put_comment(out, text);
+	for (const struct cli_opt *o = cli->opts; !cli_is_end(o); o++) {
+		if (o->kind == CLI_SECTION)
+			put_section(out, o);
+		if (!in_file(o))
+			continue;
+		(void)snprintf(text, sizeof(text), "%s%s", o->help,
+			       o->flags & CLI_LIVE
+				       ? "\nSIGHUP takes a new value."
+				       : "");
+		(void)fprintf(out, "\n");
+		put_comment(out, text);
+		put_default(out, o);
+	}
+}
+
+static void page_head(const struct cli *cli, FILE *out)
+{
+	troff_title(out, cli->program);
+	(void)fprintf(out,
+		      ".CONF 5 \"\" \"codec-runner %s\" \"File Formats\"\n"
+		      ".SH NAME\n",
+		      CR_VERSION);
+	troff_text(out, cli->program);
+	(void)fprintf(out, ".conf \\- options of ");
+	troff_text(out, cli->program);
+	(void)fprintf(out, "(1) in a file\n");
+}
+
+static void page_format(FILE *out)
+{
+	char text[512];
+
+	(void)fprintf(out, ".SH FORMAT\n.PP\n.nf\n.RS\n"
+			   "# a comment\n"
+			   "name = value\n"
+			   "name = \"value\"\n"
+			   ".RE\n.fi\n");
+	troff_paragraphs(
+		out, "Names are those of the options without the dashes, in "
+		     "full. Flags are yes or no: no-admission = yes. Options "
+		     "that may be given several times have a line each; others "
+		     "have one.");
+	troff_paragraphs(
+		out,
+		"A comment is a line of its own, so values may have a "
+		"\"#\". Blanks at the ends of a value do not count, unless "
+		"it is in quotation marks; between these all is taken as "
+		"it is.");
+	(void)snprintf(
+		text, sizeof(text),
+		"The text is UTF-8, with or without a byte order mark; "
+		"lines end with LF or CR LF and have up to %u bytes, the "
+		"file up to %zu. It has to be a file: no folder, no "
+		"FIFO, no device.",
+		CONFIG_LINE, CONFIG_BYTES);
+	troff_paragraphs(out, text);
+	troff_paragraphs(
+		out, "The command line replaces what the file has; of an "
+		     "option that may be given several times, all of it. There "
+		     "--NAME=no takes back a flag.");
+	troff_paragraphs(
+		out, "If anything is wrong, nothing of the file is used: each "
+		     "fault is told with its line, and the program ends with "
+		     "2.");
+}
+
+static void page_option(FILE *out, const struct cli_opt *o)
+{
+	char arg[256];
+	const char *word = cli_argument(o, arg, sizeof(arg));
+
+	(void)fprintf(out, ".TP\n\\fB");
+	troff_text(out, o->name);
+	(void)fprintf(out, "\\fR = \\fI");
+	troff_text(out, word ? word : "yes|no");
+	(void)fprintf(out, "\\fR%s\n", o->flags & CLI_LIVE ? " (SIGHUP)" : "");
+	troff_help(out, o);
+}
+
+static void page_options(const struct cli *cli, FILE *out)
+{
+	(void)fprintf(out, ".SH OPTIONS\n");
+	troff_paragraphs(out,
+			 "(SIGHUP) marks those of which a new value is taken "
+			 "while the program runs.");
+	for (const struct cli_opt *o = cli->opts; !cli_is_end(o); o++) {
+		if (!o->help || o->flags & CLI_COMMAND_LINE)
+			continue;
+		if (o->kind != CLI_SECTION) {
+			page_option(out, o);
+			continue;
+		}
+		troff_section(out, o->help);
+	}
+}
+
+static void page_again(const struct cli *cli, FILE *out)
+{
+	const char *before = "";
+
+	(void)fprintf(out, ".SH READING AGAIN\n");
+	troff_paragraphs(
+		out, "SIGHUP reads the file again. If anything is wrong with "
+		     "it, the log says what and nothing changes. Otherwise "
+		     "these options take their new values:");
+	(void)fprintf(out, ".PP\n");
+	for (const struct cli_opt *o = cli->opts; !cli_is_end(o); o++) {
+		if (!(o->flags & CLI_LIVE))
+			continue;
+		(void)fputs(before, out);
+		troff_text(out, o->name);
+		before = ",\n";
+	}
+	(void)fprintf(out, ".\n");
+	troff_paragraphs(
+		out, "Of all others the log says that they need a restart, as "
+		     "long as the file has another value than the running "
+		     "program. What the command line has given stays.");
+}
+
+void config_print_page(const struct cli *cli, const char *path, FILE *out)
+{
+	page_head(cli, out);
+	(void)fprintf(out, ".SH DESCRIPTION\n");
+	troff_paragraphs(
+		out, "The program reads this file when it starts, if it is "
+		     "there; --config names another one, which has to be "
+		     "there, or none. --check-config says whether it is in "
+		     "order, --dump-config what holds and where each value is "
+		     "from.");
+	page_format(out);
+	page_options(cli, out);
+	page_again(cli, out);
+	(void)fprintf(out, ".SH FILES\n.TP\n.B ");
+	troff_text(out, path);
+	(void)fprintf(out, "\nIt is read unless --config is given.\n");
+	(void)fprintf(out, ".SH SEE ALSO\n");
+	troff_text(out, cli->program);
+	(void)fprintf(out, "(1)\n");
 }

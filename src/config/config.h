@@ -1,19 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program's options: its defaults, then a file (config/lines.h), then the
- * command line, each by the same table (base/cli.h). What is given more to the
- * right replaces what is given further to the left; of an option that may be
- * repeated, the command line replaces all that the file has.
+ * A program's options: its defaults, then a file, then the command line, each
+ * by the same table (base/cli.h). What is given more to the right replaces what
+ * is given further to the left; of an option that may be repeated, the command
+ * line replaces all that the file has. Where each value comes from is kept: for
+ * messages, and to show. All that is wrong is told in one go.
  *
- * Where each value comes from is kept: for messages, and to show.
+ * The lines of a file of options:
  *
- * Main thread only.
+ *     # a comment: a line of its own, so that values may have a '#'
+ *     name = value
+ *     name = "value"       to keep blanks at its ends, or to have none
+ *
+ * The '=' is needed: a line that lacks it is a slip to be told of. UTF-8, with
+ * or without a byte order mark; lines end with LF, CR LF, or the file. What is
+ * between quotation marks is taken as it is; there are no escapes.
+ *
+ * Main thread only; lines are pure.
  */
 #ifndef CONFIG_CONFIG_H
 #define CONFIG_CONFIG_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/cli.h"
-#include "config/faults.h"
+#include "cr/error.h"
+
+/** Those that are kept; the rest is counted. */
+#define CONFIG_FAULTS_MAX 100u
+
+/** Zero: none. */
+struct config_faults {
+	unsigned n;    /**< of text[]   */
+	unsigned more; /**< beyond that */
+	struct cr_err text[CONFIG_FAULTS_MAX];
+};
+
+/** Add one. Never has control characters: a file is anybody's text. */
+__attribute__((format(printf, 2, 3))) void config_faults_add(
+	struct config_faults *f, const char *fmt, ...);
+
+/** Print them, a line each behind "@program: ". */
+void config_faults_print(const struct config_faults *f, const char *program,
+			 FILE *out);
 
 enum config_source { CONFIG_DEFAULT, CONFIG_FILE, CONFIG_COMMAND_LINE };
 
@@ -75,5 +105,44 @@ void config_print_example(const struct cli *cli, FILE *out);
 
 /** Write the manual page (troff, section 5) of the file @path. */
 void config_print_page(const struct cli *cli, const char *path, FILE *out);
+
+/** Bytes that a line may have. */
+#define CONFIG_LINE 4096u
+
+/** Where we are in a text: set text and size. */
+struct config_lines {
+	char *text; /**< what is left of it; written to */
+	size_t size;
+	unsigned line; /**< number of the last one, from 1 */
+	bool over;     /**< it is no text: nothing more is told of it */
+};
+
+/**
+ * Go on to the next line that says something, or is wrong. 1: *@name and
+ * *@value, within the text; -EINVAL: it is wrong, and @e says why; 0: there is
+ * none.
+ */
+int config_lines_next(struct config_lines *l, char **name, char **value,
+		      struct cr_err *e);
+
+/** Has @value to be in quotation marks? */
+bool config_needs_quotes(const char *value);
+
+/** Can a file have @value at all? Not what has control characters, is no UTF-8,
+ * or is too long. */
+bool config_can_hold(const char *value);
+
+/** Bytes that such a file may have. */
+#define CONFIG_BYTES ((size_t)1 << 20)
+
+/**
+ * Read the file @path into *@text (the caller's; free()), which has @size bytes
+ * and a NUL behind them, and maybe others among them. 0; -ENOENT: there is
+ * none; or -errno: it cannot be read, is no regular file, or is larger than
+ * CONFIG_BYTES; with @e, which does not name it. Waits for the disk, and for
+ * nothing else: not for who may write to a FIFO.
+ */
+int config_text_read(const char *path, char **text, size_t *size,
+		     struct cr_err *e);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversions of a node.
+ * The conversions of a node; those of an owner are in a list, as a node has few
+ * at a time (--max-conversions).
  *
  * A conversion that is asked for goes to the I/O thread and back (looked)
  * before it is one. The way out of a running conversion crosses three threads:
@@ -12,12 +13,52 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/descriptors.h"
-#include "convert/conversion_io.h"
+#include "convert/conversion.h"
+
+static void set_owner(struct conversion *cv, const char *owner)
+{
+	(void)snprintf(cv->owner, sizeof(cv->owner), "%s", owner);
+}
+
+/** Put @cv, of @owner, into @list. */
+static void owners_add(struct conversion_owners *list, struct conversion *cv,
+		       const char *owner)
+{
+	set_owner(cv, owner);
+	TAILQ_INSERT_TAIL(list, cv, owned);
+}
+
+/** Take it out: it is over, or refused. */
+static void owners_drop(struct conversion_owners *list, struct conversion *cv)
+{
+	TAILQ_REMOVE(list, cv, owned);
+}
+
+bool owners_have(const struct conversion_owners *list, const char *owner)
+{
+	const struct conversion *cv;
+
+	TAILQ_FOREACH (cv, list, owned)
+		if (!strcmp(cv->owner, owner))
+			return true;
+	return false;
+}
+
+void owners_pass(struct conversion_owners *list, const char *from,
+		 const char *to)
+{
+	struct conversion *cv;
+
+	TAILQ_FOREACH (cv, list, owned)
+		if (!strcmp(cv->owner, from))
+			set_owner(cv, to);
+}
 
 /* Of one that runs: its input and its output. */
 enum { FILES = 2 };
@@ -51,8 +92,8 @@ RB_GENERATE(conversion_tree, conversion, by_id, conversion_cmp)
 
 /* --- between threads --- */
 
-static void push(struct converter *con, struct conversion_list *list,
-		 struct conversion *cv)
+static void push_conversion(struct converter *con, struct conversion_list *list,
+			    struct conversion *cv)
 {
 	(void)pthread_mutex_lock(&con->lock);
 	TAILQ_INSERT_TAIL(list, cv, link);
@@ -60,8 +101,8 @@ static void push(struct converter *con, struct conversion_list *list,
 	event_active(con->wake, EV_READ, 0);
 }
 
-static struct conversion *take(struct converter *con,
-			       struct conversion_list *list)
+static struct conversion *pop_conversion(struct converter *con,
+					 struct conversion_list *list)
 {
 	struct conversion *cv;
 
@@ -73,30 +114,30 @@ static struct conversion *take(struct converter *con,
 	return cv;
 }
 
-static void looked(void *arg, struct conversion *cv)
+static void on_looked(void *arg, struct conversion *cv)
 {
 	struct converter *con = arg;
 
-	push(con, &con->looked, cv);
+	push_conversion(con, &con->looked, cv);
 }
 
-static void over(void *arg, struct conversion *cv)
+static void on_over(void *arg, struct conversion *cv)
 {
 	struct converter *con = arg;
 
-	push(con, &con->over, cv);
+	push_conversion(con, &con->over, cv);
 }
 
 void converter_gone(struct conversion *cv)
 {
 	struct converter *con = cv->set;
 
-	push(con, &con->gone, cv);
+	push_conversion(con, &con->gone, cv);
 }
 
 void converter_back(struct conversion *cv)
 {
-	over(cv->set, cv); /* once more */
+	on_over(cv->set, cv); /* once more */
 }
 
 /* --- the end --- */
@@ -111,8 +152,8 @@ static void forget_oldest(struct converter *con)
 	conversion_free(cv);
 }
 
-static void end(struct converter *con, struct conversion *cv,
-		enum conversion_state how)
+static void end_conversion(struct converter *con, struct conversion *cv,
+			   enum conversion_state how)
 {
 	uint64_t *const counts[] = {
 		[CONVERSION_DONE] = &con->count.done,
@@ -142,7 +183,7 @@ static bool never_fits(int err, const struct cr_verdict *v)
 }
 
 /* 0; -ENOSPC: not now; or -errno with cv->why. With cv->pricing it waits. */
-static int start(struct converter *con, struct conversion *cv)
+static int start_conversion(struct converter *con, struct conversion *cv)
 {
 	struct cr_verdict v = { 0 };
 	int err = con->cfg.price(con->cfg.arg, cv, &cv->why);
@@ -173,7 +214,7 @@ static void start_some(struct converter *con)
 	struct conversion *cv;
 
 	while (con->count.running < most && (cv = TAILQ_FIRST(&con->waiting))) {
-		int err = start(con, cv);
+		int err = start_conversion(con, cv);
 
 		if (err == -ENOSPC)
 			return;
@@ -182,7 +223,7 @@ static void start_some(struct converter *con)
 			continue; /* until converter_priced() */
 		con->count.waiting--;
 		if (err) {
-			end(con, cv, CONVERSION_FAILED);
+			end_conversion(con, cv, CONVERSION_FAILED);
 			continue;
 		}
 		cv->why.text[0] = '\0';
@@ -216,7 +257,7 @@ void converter_priced(struct converter *con, struct conversion *cv, int err,
 	if (err) {
 		cv->why = *why;
 		con->count.waiting--;
-		end(con, cv, CONVERSION_FAILED);
+		end_conversion(con, cv, CONVERSION_FAILED);
 	} else {
 		enqueue(con, cv);
 	}
@@ -240,7 +281,8 @@ static int check_alone(struct converter *con, struct conversion *cv)
 	return 0;
 }
 
-static void refuse(struct converter *con, struct conversion *cv, int err)
+static void refuse_conversion(struct converter *con, struct conversion *cv,
+			      int err)
 {
 	con->count.waiting--;
 	con->count.refused++;
@@ -250,7 +292,7 @@ static void refuse(struct converter *con, struct conversion *cv, int err)
 }
 
 /* Its files have been looked at: it waits from now on, or never was. */
-static void join(struct converter *con, struct conversion *cv)
+static void join_conversion(struct converter *con, struct conversion *cv)
 {
 	struct audio *to = &cv->cfg.to;
 	int err = cv->looked;
@@ -261,7 +303,7 @@ static void join(struct converter *con, struct conversion *cv)
 	if (!err)
 		err = check_alone(con, cv);
 	if (err) {
-		refuse(con, cv, err);
+		refuse_conversion(con, cv, err);
 		return;
 	}
 	if (to->kind != AUDIO_WAV)
@@ -281,14 +323,14 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 	struct conversion *cv;
 
 	(void)fd, (void)what;
-	while ((cv = take(con, &con->looked)))
-		join(con, cv);
-	while ((cv = take(con, &con->over)))
+	while ((cv = pop_conversion(con, &con->looked)))
+		join_conversion(con, cv);
+	while ((cv = pop_conversion(con, &con->over)))
 		live_remove(con->cfg.live, &cv->lt);
-	while ((cv = take(con, &con->gone))) {
+	while ((cv = pop_conversion(con, &con->gone))) {
 		con->count.running--;
 		con->count.hung -= cv->hung;
-		end(con, cv, cv->result);
+		end_conversion(con, cv, cv->result);
 	}
 	start_some(con);
 }
@@ -306,8 +348,8 @@ int converter_open(struct converter **out, const struct converter_config *cfg,
 	struct converter *con = calloc(1, sizeof(*con));
 	struct conversion_io_config io = {
 		.live = cfg->live,
-		.looked = looked,
-		.over = over,
+		.looked = on_looked,
+		.over = on_over,
 	};
 	int err;
 
@@ -449,7 +491,7 @@ int converter_cancel(struct converter *con, struct conversion *cv)
 			TAILQ_REMOVE(&con->waiting, cv, order);
 		}
 		con->count.waiting--;
-		end(con, cv, CONVERSION_CANCELLED);
+		end_conversion(con, cv, CONVERSION_CANCELLED);
 		return 0;
 	}
 	cv->state = CONVERSION_ENDING;

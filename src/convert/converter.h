@@ -18,10 +18,22 @@
 #ifndef CONVERT_CONVERTER_H
 #define CONVERT_CONVERTER_H
 
+#include <stdbool.h>
+#include <sys/queue.h>
+
 #include <event2/event.h>
 
 #include "convert/conversion.h"
-#include "convert/owners.h"
+
+TAILQ_HEAD(conversion_owners, conversion);
+
+/* Whose conversions there are: those that are not over, also while their files
+ * are looked at and nobody has heard of them. */
+/** Is one of them @owner's? */
+bool owners_have(const struct conversion_owners *list, const char *owner);
+/** Those of @from are @to's from now on. */
+void owners_pass(struct conversion_owners *list, const char *from,
+		 const char *to);
 
 struct converter;
 

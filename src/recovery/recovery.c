@@ -1,13 +1,142 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rounds of looks at workers and tasks, and what is done about findings.
+ *
+ * What threads work with: one context a place, and spares for those in the
+ * place of stuck ones, made when they are needed.
  */
 #include "recovery/recovery.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "recovery/state.h"
+struct recovery {
+	struct recovery_config cfg;
+	struct live *live;
+	/** [ncontexts], some NULL. Written by control (release). */
+	struct recovery_context *_Atomic *context;
+	unsigned ncontexts;
+	unsigned *at; /**< [cfg.places] which of them is there; control, and a
+		       * thread that starts there                          */
+	struct watch_worker *worker; /**< [cfg.workers] */
+	struct watchdog dog;
+	struct recovery_counts counts;
+	bool ending;
+};
+
+static struct recovery_context *context(const struct recovery *r, unsigned i)
+{
+	/* acquire, pairs with make_context() */
+	return atomic_load_explicit(&r->context[i], memory_order_acquire);
+}
+
+static int make_context(struct recovery *r, unsigned i)
+{
+	const struct recovery_client *client = &r->cfg.client;
+	struct recovery_context *c = client->context_new(client->arg);
+
+	if (!c)
+		return -ENOMEM;
+	atomic_store_explicit(&r->context[i], c, memory_order_release);
+	return 0;
+}
+
+static void put_context(struct recovery *r, unsigned place, unsigned i,
+			const struct recovery_context *before)
+{
+	const struct recovery_client *client = &r->cfg.client;
+	struct recovery_context *c = context(r, i);
+
+	client->context_for(client->arg, c, place, before);
+	r->at[place] = i;
+	atomic_store_explicit(&c->busy, true, memory_order_relaxed);
+}
+
+/** A context for each place. 0 or -ENOMEM. */
+static int contexts_open(struct recovery *r)
+{
+	unsigned places = r->cfg.places;
+
+	r->ncontexts = places + r->cfg.spares;
+	r->context = calloc(r->ncontexts, sizeof(*r->context));
+	r->at = calloc(places, sizeof(*r->at));
+	if (!r->context || !r->at)
+		return -ENOMEM;
+	for (unsigned i = 0; i < places; i++) {
+		if (make_context(r, i))
+			return -ENOMEM;
+		put_context(r, i, i, NULL);
+	}
+	return 0;
+}
+
+static void contexts_close(struct recovery *r)
+{
+	const struct recovery_client *client = &r->cfg.client;
+
+	for (unsigned i = 0; r->context && i < r->ncontexts; i++)
+		if (context(r, i))
+			client->context_free(client->arg, context(r, i));
+	free(r->context);
+	free(r->at);
+}
+
+/** A context that no thread has; -ENOMEM; -EAGAIN: all spares are taken. */
+static int contexts_spare(struct recovery *r)
+{
+	for (unsigned i = 0; i < r->ncontexts; i++) {
+		const struct recovery_context *c = context(r, i);
+
+		/* acquire, pairs with recovery_leave() */
+		if (c && !atomic_load_explicit(&c->busy, memory_order_acquire))
+			return (int)i;
+	}
+	for (unsigned i = 0; i < r->ncontexts; i++)
+		if (!context(r, i))
+			return make_context(r, i) ? -ENOMEM : (int)i;
+	return -EAGAIN;
+}
+
+/** Put context @i at @place, for the thread that starts next. */
+static void contexts_put(struct recovery *r, unsigned place, unsigned i)
+{
+	put_context(r, place, i, recovery_context(r, place));
+}
+
+struct recovery_context *recovery_context(const struct recovery *r,
+					  unsigned place)
+{
+	return context(r, r->at[place]);
+}
+
+struct recovery_context *recovery_sit(struct recovery *r, unsigned place)
+{
+	struct recovery_context *c = recovery_context(r, place);
+
+	/* a thread per task takes a place anew, on which another has sat */
+	atomic_store_explicit(&c->busy, true, memory_order_relaxed);
+	atomic_store_explicit(&c->used, true, memory_order_relaxed);
+	return c;
+}
+
+void recovery_leave(struct recovery_context *c)
+{
+	/* release, pairs with contexts_spare() */
+	atomic_store_explicit(&c->busy, false, memory_order_release);
+}
+
+struct recovery_context *recovery_used(const struct recovery *r, unsigned i)
+{
+	struct recovery_context *c = context(r, i);
+
+	return c && atomic_load_explicit(&c->used, memory_order_relaxed) ? c
+									 : NULL;
+}
+
+unsigned recovery_ncontexts(const struct recovery *r)
+{
+	return r->ncontexts;
+}
 
 int recovery_open(struct recovery **out, const struct recovery_config *cfg)
 {
@@ -57,7 +186,7 @@ struct recovery_counts recovery_counts(const struct recovery *r)
 	return r->counts;
 }
 
-static void found(struct recovery *r, struct recovery_finding f)
+static void report_finding(struct recovery *r, struct recovery_finding f)
 {
 	r->cfg.client.found(r->cfg.client.arg, &f);
 }
@@ -73,9 +202,10 @@ static void start_worker(struct recovery *r, unsigned worker)
 		return;
 	r->counts.lost++;
 	if (!w->told)
-		found(r, (struct recovery_finding){ .event = RECOVERY_VACANT,
-						    .worker = worker,
-						    .why = e.text });
+		report_finding(
+			r, (struct recovery_finding){ .event = RECOVERY_VACANT,
+						      .worker = worker,
+						      .why = e.text });
 	w->told = true;
 }
 
@@ -85,14 +215,15 @@ static void no_spare(struct recovery *r, unsigned worker, int err)
 
 	r->counts.lost++;
 	if (!w->told)
-		found(r, (struct recovery_finding){ .event = RECOVERY_NO_SPARE,
-						    .worker = worker,
-						    .err = err });
+		report_finding(r, (struct recovery_finding){
+					  .event = RECOVERY_NO_SPARE,
+					  .worker = worker,
+					  .err = err });
 	w->told = true;
 }
 
-static void replace(struct recovery *r, unsigned worker,
-		    const struct live_worker_look *look)
+static void replace_worker(struct recovery *r, unsigned worker,
+			   const struct live_worker_look *look)
 {
 	const struct recovery_client *client = &r->cfg.client;
 	struct recovery_context *stuck = recovery_context(r, worker);
@@ -106,10 +237,10 @@ static void replace(struct recovery *r, unsigned worker,
 		return; /* it is back, or about to be */
 	r->counts.hung++;
 	r->counts.away++;
-	found(r, (struct recovery_finding){ .event = RECOVERY_STUCK,
-					    .worker = worker,
-					    .task = look->task,
-					    .since = look->picked });
+	report_finding(r, (struct recovery_finding){ .event = RECOVERY_STUCK,
+						     .worker = worker,
+						     .task = look->task,
+						     .since = look->picked });
 	client->rescue(client->arg, stuck, look->task);
 	if (!r->ending) {
 		contexts_put(r, worker, (unsigned)spare);
@@ -131,7 +262,7 @@ static void look_at_worker(struct recovery *r, unsigned worker)
 		return;
 	live_look_use(r->live, worker, &use);
 	if (watch_worker(w, &r->dog, use.runnable, use.cpu))
-		replace(r, worker, &look);
+		replace_worker(r, worker, &look);
 }
 
 void recovery_round(struct recovery *r, cr_ns now)
@@ -163,9 +294,9 @@ static struct watch_look look_inside(const struct recovery *r,
 static void wake_again(struct recovery *r, struct live_task *t,
 		       enum cr_state state)
 {
-	found(r, (struct recovery_finding){ .event = RECOVERY_STALLED,
-					    .task = t,
-					    .state = state });
+	report_finding(r, (struct recovery_finding){ .event = RECOVERY_STALLED,
+						     .task = t,
+						     .state = state });
 	r->counts.stalled++;
 	live_wake_again(r->live, t);
 }
@@ -179,9 +310,10 @@ static void blame_policy(struct recovery *r, struct live_task *t)
 	if (!live_blame_policy(r->live, t))
 		return;
 	r->counts.forgotten++;
-	found(r, (struct recovery_finding){ .event = RECOVERY_FORGOTTEN,
-					    .task = t,
-					    .why = policy });
+	report_finding(r,
+		       (struct recovery_finding){ .event = RECOVERY_FORGOTTEN,
+						  .task = t,
+						  .why = policy });
 }
 
 void recovery_task(struct recovery *r, struct watch_task *w,

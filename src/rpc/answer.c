@@ -1,18 +1,241 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON-RPC server: from a message to its replies, by the owner's methods.
- * Associations and queues are server.c's.
+ * JSON-RPC server: from a message to its replies, by the owner's methods; the
+ * text that goes back, made piece by piece; and whose turn it is. Associations,
+ * queues and what all peers hold are server.c's.
  */
 #include "rpc/answer.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/nearest.h"
-#include "rpc/replies.h"
-#include "rpc/fair_queue.h"
-#include "rpc/weight.h"
+
+/*
+ * What goes back for one message, as text: of a request its reply, of a batch
+ * the replies to all its members. It never grows beyond what the transport
+ * takes. Room for a short error is kept for every member that has not been
+ * answered yet, so that each of them is answered, whatever the others say.
+ */
+struct replies {
+	struct rpc_server *server;
+	struct peer *peer; /**< NULL: it has gone */
+	LIST_ENTRY(replies) link;
+	bool batch;
+	bool bye;  /**< among the requests: the peer leaves when all are out */
+	bool full; /**< one did not fit: no other member is run     */
+	bool lost; /**< there was no memory for one                 */
+	unsigned pending; /**< later ones, and one while methods are called */
+	unsigned count;	  /**< replies that are there                       */
+	char *text;	  /**< of these: "[one,two" of a batch              */
+	size_t bytes, size;
+	size_t reserved; /**< for those that are not there  */
+	size_t max;	 /**< for all                       */
+};
+
+enum {
+	/** If this many replies to a peer are still to come, nothing else that
+	 * it has sent is begun. */
+	LATER_MAX = 256
+};
+
+/* An error without data and with one of the texts below, but for its id; and
+ * what stands between two replies. */
+enum { SHORT_BYTES = 160 };
+
+static const char too_long[] = "reply too long: ask for a part (\"limit\")";
+
+static void rpc_count_error(struct rpc_server *s, int code);
+static void peer_refuse(struct peer *p, int code, const char *why);
+static void fair_queue_wake(struct peer *p);
+
+static size_t short_bytes(const json_t *id)
+{
+	char none[1];
+
+	return SHORT_BYTES +
+	       (id ? json_dumpb(id, none, 0, JSON_ENCODE_ANY) : 4);
+}
+
+/* The room that the shortest replies to all of @doc take. */
+static size_t shortest_replies(const struct jsonrpc_doc *doc)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < doc->count; i++) {
+		struct jsonrpc_message m = jsonrpc_at(doc, i);
+
+		if (m.kind == JSONRPC_CALL || m.kind == JSONRPC_INVALID)
+			bytes += short_bytes(m.id);
+	}
+	return bytes;
+}
+
+/** For the message @doc of @p, which @p lists. NULL: out of memory, or not even
+ * the short errors fit; @p has been told. */
+static struct replies *replies_new(struct peer *p,
+				   const struct jsonrpc_doc *doc)
+{
+	struct replies *to = malloc(sizeof(*to));
+	size_t reserved = shortest_replies(doc);
+	size_t max = transport_message_max(p->transport);
+
+	if (!to) {
+		peer_unanswered(p);
+		return NULL;
+	}
+	if (reserved > max) {
+		peer_refuse(p, RPC_TOO_LONG, "reply too long: ask for less");
+		free(to);
+		return NULL;
+	}
+	*to = (struct replies){
+		.server = p->server,
+		.peer = p,
+		.batch = doc->batch,
+		.pending = 1,
+		.reserved = reserved,
+		.max = max,
+	};
+	LIST_INSERT_HEAD(&p->replies, to, link);
+	p->pending++;
+	return to;
+}
+
+static bool reserve_text(struct replies *to, size_t more)
+{
+	size_t size = to->size ? to->size : 256;
+	char *text;
+
+	if (to->bytes + more <= to->size)
+		return true;
+	while (size < to->bytes + more)
+		size *= 2;
+	text = realloc(to->text, size);
+	if (!text)
+		return false;
+	to->text = text;
+	to->size = size;
+	return true;
+}
+
+/* With a mark before it in a batch, and room for the one behind it. */
+static void append_reply(struct replies *to, const char *one)
+{
+	size_t bytes = strlen(one);
+
+	if (!reserve_text(to, bytes + 2)) {
+		to->lost = true;
+		return;
+	}
+	if (to->batch)
+		to->text[to->bytes++] = to->count ? ',' : '[';
+	memcpy(to->text + to->bytes, one, bytes);
+	to->bytes += bytes;
+	to->count++;
+}
+
+static bool reply_fits(const struct replies *to, const char *one)
+{
+	return to->bytes + strlen(one) + 2 + to->reserved <= to->max;
+}
+
+/** The reply @one (taken over) to @id (NULL: null). When it does not fit, it
+ * gives way to RPC_TOO_LONG, and @to is full. */
+static void replies_add(struct replies *to, const json_t *id, json_t *one)
+{
+	char *text = jsonrpc_text(one);
+
+	to->reserved -= short_bytes(id);
+	if (!to->peer) { /* nobody hears it */
+		to->count++;
+		free(text);
+		return;
+	}
+	if (text && !reply_fits(to, text)) {
+		free(text);
+		to->full = true;
+		rpc_count_error(to->server, RPC_TOO_LONG);
+		text = jsonrpc_text(
+			jsonrpc_error(id, RPC_TOO_LONG, too_long, NULL));
+		CR_ASSERT(!text || reply_fits(to, text));
+	}
+	if (text)
+		append_reply(to, text);
+	else
+		to->lost = true;
+	free(text);
+}
+
+/** An error as the reply to @id; counts it. @details is taken over. */
+static void replies_refuse(struct replies *to, const json_t *id, int code,
+			   const char *message, json_t *details)
+{
+	rpc_count_error(to->server, code);
+	replies_add(to, id, jsonrpc_error(id, code, message, details));
+}
+
+static void send_all(struct replies *to)
+{
+	if (!to->count)
+		return;
+	if (to->batch)
+		to->text[to->bytes++] = ']';
+	peer_reply(to->peer, to->text, to->bytes);
+}
+
+/** One that was pending is there. The last one sends them all, if the peer is
+ * still there, and frees @to. A peer that would wait in vain for one that is
+ * lost is cut off instead. */
+static void replies_settle(struct replies *to)
+{
+	struct peer *p = to->peer;
+
+	if (--to->pending)
+		return;
+	if (!p || p->gone || p->leaving) {
+		to->server->count.replies_lost += to->count;
+	} else if (to->lost) {
+		to->server->count.replies_lost += to->count;
+		peer_unanswered(p);
+	} else {
+		send_all(to);
+		if (to->bye && !p->gone)
+			peer_leave(p);
+	}
+	if (p) {
+		LIST_REMOVE(to, link);
+		peer_settled(p);
+	}
+	free(to->text);
+	free(to);
+}
+
+size_t replies_weight(const struct peer *p)
+{
+	const struct replies *to;
+	size_t bytes = 0;
+
+	LIST_FOREACH(to, &p->replies, link)
+	bytes += to->size +
+		 (to->batch || to != p->server->asked ? to->reserved : 0);
+	return bytes;
+}
+
+void replies_forget(struct peer *p)
+{
+	struct replies *to;
+
+	while ((to = LIST_FIRST(&p->replies))) {
+		LIST_REMOVE(to, link);
+		to->peer = NULL;
+		free(to->text);
+		to->text = NULL;
+		to->bytes = to->size = 0;
+	}
+}
 
 /* Of those, a hint names the nearest. */
 enum { METHODS_MAX = 64 };
@@ -26,7 +249,8 @@ struct rpc_later {
 /* Of a request's parameters: no object within one within one is looked into. */
 enum { DEPTH_MAX = 2 };
 
-void rpc_count_error(struct rpc_server *s, int code)
+/** One more error reply for the statistics. */
+static void rpc_count_error(struct rpc_server *s, int code)
 {
 	unsigned i = 0;
 
@@ -64,7 +288,8 @@ static json_t *refuse_method(const struct rpc_server *s, const char *name,
 }
 
 /* The peer leaves when it has its reply. */
-static json_t *bye(struct peer *p, const json_t *params, struct rpc_error *err)
+static json_t *say_bye(struct peer *p, const json_t *params,
+		       struct rpc_error *err)
 {
 	if (json_object_size(params) || json_array_size(params)) {
 		err->code = RPC_INVALID_PARAMS;
@@ -125,8 +350,8 @@ static void add_members(char *text, const char *within, const json_t *object,
 	}
 }
 
-static void note(struct rpc_noted *to, const struct peer *p,
-		 const struct rpc_method *method, const json_t *params)
+static void note_request(struct rpc_noted *to, const struct peer *p,
+			 const struct rpc_method *method, const json_t *params)
 {
 	to->method = NULL;
 	if (!method || !method->changes || !p->server->cfg.answered)
@@ -137,8 +362,9 @@ static void note(struct rpc_noted *to, const struct peer *p,
 	add_members(to->what, "", params, 1);
 }
 
-static void tell(const struct rpc_server *s, const struct rpc_noted *noted,
-		 const json_t *result, const struct rpc_error *err)
+static void report_change(const struct rpc_server *s,
+			  const struct rpc_noted *noted, const json_t *result,
+			  const struct rpc_error *err)
 {
 	if (noted->method)
 		s->cfg.answered(s->cfg.arg, noted, result, err);
@@ -147,16 +373,16 @@ static void tell(const struct rpc_server *s, const struct rpc_noted *noted,
 /* --- */
 
 /* The result of calling the owner's method, or NULL with @err. */
-static json_t *call(struct peer *p, const struct jsonrpc_message *m,
-		    struct rpc_error *err)
+static json_t *call_method(struct peer *p, const struct jsonrpc_message *m,
+			   struct rpc_error *err)
 {
 	struct rpc_server *s = p->server;
 	const struct rpc_method *method = method_named(s, m->method);
 	json_t *result;
 
-	note(&s->noted, p, method, m->params);
+	note_request(&s->noted, p, method, m->params);
 	if (!strcmp(m->method, "bye"))
-		return bye(p, m->params, err);
+		return say_bye(p, m->params, err);
 	if (s->cfg.may && !s->cfg.may(s->cfg.arg, &p->pub, m->method, err))
 		return NULL;
 	if (!method)
@@ -200,8 +426,8 @@ static void pass_over(struct replies *to, const struct jsonrpc_message *m)
 			       NULL);
 }
 
-static void run(struct peer *p, struct replies *to,
-		const struct jsonrpc_message *m)
+static void run_method(struct peer *p, struct replies *to,
+		       const struct jsonrpc_message *m)
 {
 	struct rpc_server *s = p->server;
 	const json_t *id = m->kind == JSONRPC_CALL ? m->id : NULL;
@@ -215,11 +441,11 @@ static void run(struct peer *p, struct replies *to,
 	s->asked = to;
 	s->asked_id = id;
 	(void)jsonrpc_lacked();
-	result = call(p, m, &err);
+	result = call_method(p, m, &err);
 	s->asked = NULL;
 	if (err.later)
 		return;
-	tell(s, &s->noted, result, &err);
+	report_change(s, &s->noted, result, &err);
 	add_reply(to, id, result, &err);
 }
 
@@ -233,7 +459,7 @@ static void reply_to(struct peer *p, struct replies *to,
 	else if (m->kind == JSONRPC_INVALID)
 		replies_refuse(to, m->id, RPC_INVALID_REQUEST, m->why, NULL);
 	else
-		run(p, to, m);
+		run_method(p, to, m);
 }
 
 struct rpc_later *rpc_later(struct rpc_peer *peer, struct rpc_error *err)
@@ -274,7 +500,7 @@ void rpc_later_reply(struct rpc_later *later, json_t *result,
 
 	if (!result && !err->code)
 		err->code = RPC_INTERNAL;
-	tell(s, &later->noted, result, err);
+	report_change(s, &later->noted, result, err);
 	add_reply(to, later->id, result, err);
 	json_decref(later->id);
 	free(later);
@@ -290,7 +516,8 @@ void rpc_later_reply(struct rpc_later *later, json_t *result,
 		peers_reap(s);
 }
 
-void peer_refuse(struct peer *p, int code, const char *why)
+/** Answer a message that cannot be taken apart: an error without an id. */
+static void peer_refuse(struct peer *p, int code, const char *why)
 {
 	char *text = jsonrpc_text(jsonrpc_error(NULL, code, why, NULL));
 
@@ -302,7 +529,8 @@ void peer_refuse(struct peer *p, int code, const char *why)
 	free(text);
 }
 
-void answer_member(struct peer *p)
+/** Run the next member of p->batch. After the last one there is none. */
+static void answer_member(struct peer *p)
 {
 	struct batch *b = &p->batch;
 	struct replies *to = b->to;
@@ -319,7 +547,9 @@ void answer_member(struct peer *p)
 	weight_look(p);
 }
 
-void answer(struct peer *p, const char *text, size_t bytes)
+/* A whole message of @p. A single request is answered; a batch becomes
+ * p->batch, which is empty. */
+static void answer_message(struct peer *p, const char *text, size_t bytes)
 {
 	struct batch b = { 0 };
 	struct cr_err why = { 0 };
@@ -348,7 +578,8 @@ void answer(struct peer *p, const char *text, size_t bytes)
 	weight_look(p);
 }
 
-void answer_too_long(struct peer *p)
+/** Tell @p that its message was longer than message_max. */
+static void answer_too_long(struct peer *p)
 {
 	struct cr_err why = { 0 };
 
@@ -356,4 +587,224 @@ void answer_too_long(struct peer *p)
 		      p->server->cfg.message_max);
 	p->server->count.messages_in++;
 	peer_refuse(p, RPC_INVALID_REQUEST, why.text);
+}
+
+/** A message that waits. */
+struct message {
+	STAILQ_ENTRY(message) next;
+	size_t bytes;
+	bool too_long; /**< it was, and is not here */
+	char text[];
+};
+
+bool fair_queue_idle(const struct peer *p)
+{
+	return !p->batch.to && STAILQ_EMPTY(&p->waiting);
+}
+
+/* Replies that wait for others of their batch, bytes. */
+static size_t unsent_bytes(const struct peer *p)
+{
+	const struct replies *to;
+	size_t bytes = 0;
+
+	LIST_FOREACH(to, &p->replies, link)
+	bytes += to->bytes;
+	return bytes;
+}
+
+/* May another message be begun? At most LATER_MAX look at the list. */
+static bool may_begin(const struct peer *p)
+{
+	return p->nlater < LATER_MAX &&
+	       (!p->nlater || unsent_bytes(p) < p->server->cfg.queue_max / 2);
+}
+
+/* It is heard again when nothing of it waits. */
+static void hold_peer(struct peer *p)
+{
+	bool held = !fair_queue_idle(p) || !may_begin(p);
+
+	if (p->held == held || p->left)
+		return;
+	p->held = held;
+	transport_hold(p->transport, p->assoc, held);
+}
+
+/* At the end of the round, if it has something that can go on. */
+static void line_up(struct peer *p)
+{
+	struct rpc_server *s = p->server;
+	const struct timeval now = { 0, 0 };
+
+	if (p->in_turn || p->gone || fair_queue_idle(p) ||
+	    (!p->batch.to && !may_begin(p)))
+		return;
+	/* a timer: an event made active would come before what can be read */
+	if (TAILQ_EMPTY(&s->turns))
+		(void)evtimer_add(s->turn, &now);
+	TAILQ_INSERT_TAIL(&s->turns, p, turn);
+	p->in_turn = true;
+}
+
+static void begin_message(struct peer *p, const char *text, size_t bytes)
+{
+	if (!text)
+		answer_too_long(p);
+	else
+		answer_message(p, text, bytes);
+}
+
+/* Whether there is no end to what it says. A message counts as what it takes.
+ */
+static bool too_much(struct peer *p, size_t bytes)
+{
+	p->waiting_bytes += sizeof(struct message) + bytes;
+	return p->waiting_bytes > p->server->cfg.queue_max;
+}
+
+static void keep_message(struct peer *p, const char *text, size_t bytes)
+{
+	struct message *m;
+
+	if (too_much(p, bytes)) {
+		peer_kill(p, "flooding");
+		return;
+	}
+	m = malloc(sizeof(*m) + bytes);
+	if (!m) {
+		p->waiting_bytes -= sizeof(*m) + bytes;
+		peer_unanswered(p);
+		return;
+	}
+	m->bytes = bytes;
+	m->too_long = !text;
+	if (text)
+		memcpy(m->text, text, bytes);
+	STAILQ_INSERT_TAIL(&p->waiting, m, next);
+	p->pending++;
+	weight_look(p);
+}
+
+static struct message *next_waiting(struct peer *p)
+{
+	struct message *m = STAILQ_FIRST(&p->waiting);
+
+	if (m) {
+		STAILQ_REMOVE_HEAD(&p->waiting, next);
+		p->waiting_bytes -= sizeof(*m) + m->bytes;
+	}
+	return m;
+}
+
+void fair_queue_take(struct peer *p, const char *text, size_t bytes)
+{
+	if (fair_queue_idle(p) && may_begin(p))
+		begin_message(p, text, bytes);
+	else
+		keep_message(p, text, text ? bytes : 0);
+	if (p->gone)
+		return;
+	line_up(p);
+	hold_peer(p);
+}
+
+static void drop_waiting(struct peer *p)
+{
+	struct message *m;
+
+	while ((m = next_waiting(p))) {
+		p->pending--;
+		free(m);
+	}
+}
+
+/* The next member, or the next message. */
+static void serve_peer(struct peer *p)
+{
+	struct message *m;
+
+	if (p->batch.to) {
+		answer_member(p);
+		return;
+	}
+	if (p->said_bye || p->leaving) {
+		drop_waiting(p);
+		return;
+	}
+	m = next_waiting(p);
+	if (!m) /* it was woken in the middle of its only request */
+		return;
+	begin_message(p, m->too_long ? NULL : m->text, m->bytes);
+	peer_settled(p);
+	free(m);
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *arg)
+{
+	const struct timeval now = { 0, 0 };
+	struct rpc_server *s = arg;
+	struct peer *p = TAILQ_FIRST(&s->turns);
+
+	(void)fd;
+	(void)what;
+	if (p) {
+		TAILQ_REMOVE(&s->turns, p, turn);
+		p->in_turn = false;
+		if (!TAILQ_EMPTY(&s->turns))
+			(void)evtimer_add(s->turn, &now);
+	}
+	if (p && !p->gone)
+		serve_peer(p);
+	if (p && !p->gone) {
+		line_up(p);
+		hold_peer(p);
+		peer_rested(p);
+	}
+	peers_reap(s);
+}
+
+void fair_queue_reap_soon(struct rpc_server *s)
+{
+	const struct timeval now = { 0, 0 };
+
+	(void)evtimer_add(s->turn, &now);
+}
+
+/** A reply to @p is there: what waited for that may go on. */
+static void fair_queue_wake(struct peer *p)
+{
+	if (p->gone)
+		return;
+	line_up(p);
+	hold_peer(p);
+}
+
+void fair_queue_drop(struct peer *p)
+{
+	struct replies *to = p->batch.to;
+
+	if (p->in_turn)
+		TAILQ_REMOVE(&p->server->turns, p, turn);
+	p->in_turn = false;
+	drop_waiting(p);
+	if (!to)
+		return;
+	jsonrpc_doc_free(&p->batch.doc);
+	p->batch = (struct batch){ 0 };
+	replies_settle(to);
+}
+
+int fair_queue_open(struct rpc_server *s, struct cr_err *e)
+{
+	TAILQ_INIT(&s->turns);
+	s->turn = evtimer_new(s->cfg.base, on_turn, s);
+	return s->turn ? 0 : cr_fail(e, -ENOMEM, "out of memory for events");
+}
+
+void fair_queue_close(struct rpc_server *s)
+{
+	if (s->turn)
+		event_free(s->turn);
+	s->turn = NULL;
 }

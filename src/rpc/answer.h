@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The server's state, shared by server.c (associations and queues) and
- * answer.c (messages and methods). Private to the two.
+ * answer.c (messages and methods). Private to the two; the event base's
+ * thread.
  */
 #ifndef RPC_ANSWER_H
 #define RPC_ANSWER_H
 
-#include "transport/msgqueue.h"
 #include "rpc/server.h"
-#include "rpc/stats.h"
+#include "transport/msgqueue.h"
 
 enum { PEER_BUCKETS = 256, RPC_LISTENERS = 4 };
 
@@ -44,13 +44,13 @@ struct peer {
 	bool left;	  /**< it has gone, but what it said is run    */
 	bool held;	  /**< transport_hold()                       */
 	const char *gone; /**< reason; waits to be reaped         */
-	cr_ns heard;	  /**< when it last said something; room.c's */
+	cr_ns heard;	  /**< when it last said something */
 	struct inbox in;
 	struct outbox out;
-	size_t weight; /**< bytes of it in server->weight; weight.c's */
+	size_t weight;		      /**< bytes of it in server->weight */
 	LIST_HEAD(, replies) replies; /**< that are not all there */
 	unsigned nlater;	      /**< of them, to come later */
-	/* what it has said and was not run yet; turns.c's */
+	/* what it has said and was not run yet */
 	struct batch batch;
 	STAILQ_HEAD(, message) waiting;
 	size_t waiting_bytes;
@@ -67,7 +67,7 @@ struct rpc_server {
 	struct listener listener[RPC_LISTENERS];
 	unsigned nlisteners;
 	LIST_HEAD(, peer) bucket[PEER_BUCKETS];
-	TAILQ_HEAD(, peer) peers; /**< silent for longest first; room.c's */
+	TAILQ_HEAD(, peer) peers; /**< silent for longest first */
 	TAILQ_HEAD(, peer) going;
 	bool closing;		 /**< nobody comes any more */
 	size_t npeers, nsockets; /**< of these, by Unix sockets */
@@ -75,7 +75,7 @@ struct rpc_server {
 	struct rpc_stats
 		count; /**< transport and associations are the reader's */
 
-	size_t weight; /**< of all peers, as of their last look; weight.c's */
+	size_t weight;		  /**< of all peers, as of their last look */
 	TAILQ_HEAD(, peer) turns; /**< those with something to run */
 	struct event *turn;
 
@@ -86,27 +86,11 @@ struct rpc_server {
 	size_t nlater; /**< requests that wait for rpc_later_reply() */
 };
 
-/** A whole message of @p. A single request is answered; a batch becomes
- * p->batch, which is empty. */
-void answer(struct peer *p, const char *text, size_t bytes);
-
-/** Run the next member of p->batch. After the last one there is none. */
-void answer_member(struct peer *p);
-
-/** Tell @p that its message was longer than message_max. */
-void answer_too_long(struct peer *p);
-
 /** Free those that have gone. */
 void peers_reap(struct rpc_server *s);
 
 /** Send a reply; ends the association when @p does not read. */
 void peer_reply(struct peer *p, const char *text, size_t bytes);
-
-/** Answer a message that cannot be taken apart: an error without an id. */
-void peer_refuse(struct peer *p, int code, const char *why);
-
-/** One more error reply for the statistics. */
-void rpc_count_error(struct rpc_server *s, int code);
 
 /** One message less is pending for @p. */
 void peer_settled(struct peer *p);
@@ -123,5 +107,50 @@ void peer_unanswered(struct peer *p);
 
 /** After "bye": shut the association down once its replies are out. */
 void peer_leave(struct peer *p);
+
+/** What the replies to @p take that wait for others of their message, and what
+ * those will take at least that are to come, bytes. Not of a single request
+ * that is just run: who asks for the sum should not find himself. */
+size_t replies_weight(const struct peer *p);
+
+/** @p goes: what there is for it is dropped, what comes later too. */
+void replies_forget(struct peer *p);
+
+/*
+ * Whose turn it is. A single request is answered as it comes. The members of a
+ * batch are run one at a time; between two of them the event loop hears other
+ * peers, and then the next peer with a batch has its turn. What a peer sends
+ * behind its own batch waits for the batch. If possible it is not read before.
+ *
+ *            message
+ *   (idle) ----------> answered: idle
+ *     |  ^  batch
+ *     |  +-------------------------------- last one done, nothing waits
+ *     +--------> in turn: batch, waiting --+
+ *                   ^ |                    | next message
+ *                   | +--------------------+
+ *      replies come | | too many replies are still to come
+ *                  (held)
+ */
+
+/** 0, or -ENOMEM with @e. */
+int fair_queue_open(struct rpc_server *s, struct cr_err *e);
+void fair_queue_close(struct rpc_server *s);
+
+/** A whole message of @p; @text NULL: it was too long. May mark @p as gone. */
+void fair_queue_take(struct peer *p, const char *text, size_t bytes);
+
+/** Has everything been run that @p has sent? */
+bool fair_queue_idle(const struct peer *p);
+
+/** Free those that have gone, though nothing is heard of any peer. */
+void fair_queue_reap_soon(struct rpc_server *s);
+
+/** Drop what @p has sent and has not been run. */
+void fair_queue_drop(struct peer *p);
+
+/** What @p holds may have changed. Over rpc_server_config.total_max those
+ * that have the most are killed; @p may be among them. */
+void weight_look(struct peer *p);
 
 #endif

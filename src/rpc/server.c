@@ -6,6 +6,10 @@
  * Who says goodbye in order is gone when all that it has said is run (left).
  * Nobody is freed while a message is worked on: a peer that has to go is
  * marked by its reason and reaped when the transport's event is done.
+ *
+ * Who has been silent for longest comes first in the list of peers. What all of
+ * them hold is one sum. What a Unix socket has sent on since the last look is
+ * in it until the next one, so before anybody is let go all are looked at.
  */
 #include "rpc/server.h"
 
@@ -15,18 +19,171 @@
 
 #include "base/address.h"
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/descriptors.h"
 #include "rpc/answer.h"
-#include "rpc/replies.h"
-#include "rpc/room.h"
-#include "rpc/fair_queue.h"
-#include "rpc/weight.h"
+
+/*
+ * What all peers together hold, and who is let go when that is too much: each
+ * of them may be within its own bound. Counted is what they have said (a part
+ * of a message, what waits, the batch that is run) and what goes back (the
+ * replies of messages that are not answered whole yet, what is queued).
+ */
+
+/* Who is gone is freed when the event is done: that is no more to wait for. */
+static size_t held_by(const struct peer *p)
+{
+	size_t bytes = p->in.size + p->waiting_bytes + p->batch.weight +
+		       replies_weight(p) + p->out.bytes;
+
+	if (p->gone)
+		return 0;
+	return p->left ? bytes
+		       : bytes + transport_queued(p->transport, p->assoc);
+}
+
+static void weigh_peer(struct peer *p)
+{
+	size_t now = held_by(p);
+
+	p->server->weight += now - p->weight;
+	p->weight = now;
+}
+
+static struct peer *heaviest_peer(const struct rpc_server *s)
+{
+	struct peer *p, *most = NULL;
+
+	TAILQ_FOREACH (p, &s->peers, all)
+		if (!p->gone && p->weight &&
+		    (!most || p->weight > most->weight))
+			most = p;
+	return most;
+}
+
+/* It may be in the middle of a request: it is freed when that is done. */
+static void drop_crowding(struct peer *p)
+{
+	p->server->count.peers_crowded++;
+	peer_kill(p, "crowded");
+	weigh_peer(p);
+	fair_queue_reap_soon(p->server);
+}
+
+/** What all hold, bytes. */
+static size_t weight_of_all(struct rpc_server *s)
+{
+	struct peer *p;
+
+	TAILQ_FOREACH (p, &s->peers, all)
+		weigh_peer(p);
+	return s->weight;
+}
+
+void weight_look(struct peer *p)
+{
+	struct rpc_server *s = p->server;
+	struct peer *each;
+
+	weigh_peer(p);
+	if (s->weight <= s->cfg.total_max ||
+	    weight_of_all(s) <= s->cfg.total_max)
+		return;
+	while (s->weight > s->cfg.total_max && (each = heaviest_peer(s)))
+		drop_crowding(each);
+}
+
+/** @p is freed. */
+static void weight_forget(struct peer *p)
+{
+	p->server->weight -= p->weight;
+	p->weight = 0;
+}
+
+/*
+ * Room for one more peer where there are as many as there may be: who would
+ * miss nothing, and has been silent for longest, makes it. So peers that may
+ * have vanished, or never meant to ask anything, keep nobody else out. Who has
+ * asked something by a Unix socket stays: it has not vanished.
+ */
+enum { STRANGERS_MAX = 64 };
+
+/** @p is new: s->peers is in the order of who has been heard. */
+static void room_enter(struct peer *p)
+{
+	p->heard = clock_now();
+	TAILQ_INSERT_TAIL(&p->server->peers, p, all);
+}
+
+/** A whole message of @p has come. */
+static void room_heard(struct peer *p)
+{
+	if (p->pub.stranger)
+		return;
+	TAILQ_REMOVE(&p->server->peers, p, all);
+	room_enter(p);
+	p->asked = true;
+}
+
+/** One more stranger is there: if there are too many, who came first goes. So
+ * those who fill all places leave a newcomer the time to say who it is. */
+static void room_bound_strangers(struct rpc_server *s)
+{
+	struct peer *p, *first = NULL;
+	unsigned n = 0;
+
+	TAILQ_FOREACH (p, &s->peers, all) {
+		if (!p->pub.stranger || p->gone)
+			continue;
+		if (!n++)
+			first = p;
+	}
+	if (n <= STRANGERS_MAX)
+		return;
+	s->count.peers_silent++;
+	peer_kill(first, "silent");
+}
+
+static bool may_go(const struct peer *p)
+{
+	const struct rpc_server_config *cfg = &p->server->cfg;
+
+	if (p->gone || p->pending || !fair_queue_idle(p))
+		return false;
+	if (p->asked && transport_sees_ends(p->transport))
+		return false;
+	return cfg->peer_idle && cfg->peer_idle(cfg->arg, &p->pub);
+}
+
+/** Let a peer go, one that came by @t (NULL: by any), of @host (NULL: any).
+ * False: each has asked
+ * something of late, waits for a reply, or would miss something (peer_idle).
+ * While no message is worked on. */
+static bool room_make(struct rpc_server *s, const struct transport *t,
+		      const char *host)
+{
+	cr_ns since = clock_now() - s->cfg.silence;
+	struct peer *p;
+
+	TAILQ_FOREACH (p, &s->peers, all) {
+		if (p->heard > since)
+			return false; /* and so are those behind it */
+		if ((t && p->transport != t) ||
+		    (host && strcmp(p->host, host) != 0) || !may_go(p))
+			continue;
+		s->count.peers_silent++;
+		peer_kill(p, "silent");
+		peers_reap(s);
+		return true;
+	}
+	return false;
+}
 
 enum { CLOSE_DEADLINE_S = 1 };
 
 #define SILENCE_DEFAULT (5 * CR_SEC)
 
-static struct peer *find(const struct listener *l, uint32_t assoc)
+static struct peer *find_peer(const struct listener *l, uint32_t assoc)
 {
 	struct peer *p;
 
@@ -158,7 +315,7 @@ static void transcode_away(const struct listener *l, uint32_t assoc,
 }
 
 /* RESTART keeps the association: the old peer is gone, a new one is up. */
-static void up(struct listener *l, const struct transport_event *ev)
+static void on_up(struct listener *l, const struct transport_event *ev)
 {
 	struct rpc_server *s = l->server;
 	struct cr_err why = { 0 };
@@ -204,7 +361,7 @@ static void up(struct listener *l, const struct transport_event *ev)
 		room_bound_strangers(s);
 }
 
-static void shut(struct peer *p)
+static void shut_peer(struct peer *p)
 {
 	p->shut = true;
 	/* It fails when the association is going already: SHUTDOWN or LOST
@@ -216,7 +373,7 @@ void peer_leave(struct peer *p)
 {
 	p->leaving = true;
 	if (!p->left && outbox_empty(&p->out))
-		shut(p);
+		shut_peer(p);
 }
 
 void peer_settled(struct peer *p)
@@ -227,9 +384,9 @@ void peer_settled(struct peer *p)
 }
 
 /* What it has asked is answered yet. */
-static void done(const struct listener *l, uint32_t assoc)
+static void on_shutdown(const struct listener *l, uint32_t assoc)
 {
-	struct peer *p = find(l, assoc);
+	struct peer *p = find_peer(l, assoc);
 
 	if (!p)
 		return;
@@ -295,9 +452,9 @@ void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params)
 	weight_look(p);
 }
 
-static void data(const struct listener *l, const struct transport_event *ev)
+static void on_data(const struct listener *l, const struct transport_event *ev)
 {
-	struct peer *p = find(l, ev->assoc);
+	struct peer *p = find_peer(l, ev->assoc);
 	const char *text = NULL;
 	size_t bytes = 0;
 	int rc;
@@ -317,7 +474,7 @@ static void data(const struct listener *l, const struct transport_event *ev)
 }
 
 /* The transport takes messages again. */
-static void flush(const struct listener *l)
+static void flush_peers(const struct listener *l)
 {
 	struct peer *p;
 
@@ -327,7 +484,7 @@ static void flush(const struct listener *l)
 			continue;
 		if (!outbox_flush(&p->out, p->transport, p->assoc) &&
 		    p->leaving && !p->shut)
-			shut(p);
+			shut_peer(p);
 		weight_look(p);
 	}
 }
@@ -344,9 +501,9 @@ void peer_rested(struct peer *p)
 }
 
 /* Who closes in order has what it has said run, as if it had waited for it. */
-static void left(const struct listener *l, uint32_t assoc)
+static void on_left(const struct listener *l, uint32_t assoc)
 {
-	struct peer *p = find(l, assoc);
+	struct peer *p = find_peer(l, assoc);
 
 	if (!p)
 		return;
@@ -354,9 +511,10 @@ static void left(const struct listener *l, uint32_t assoc)
 	peer_rested(p);
 }
 
-static void gone(const struct listener *l, uint32_t assoc, const char *reason)
+static void on_lost(const struct listener *l, uint32_t assoc,
+		    const char *reason)
 {
-	struct peer *p = find(l, assoc);
+	struct peer *p = find_peer(l, assoc);
 
 	if (p)
 		mark_gone(p, reason_of(p, reason));
@@ -368,27 +526,27 @@ static void on_event(void *arg, const struct transport_event *ev)
 
 	switch (ev->kind) {
 	case TRANSPORT_UP:
-		up(l, ev);
+		on_up(l, ev);
 		break;
 	case TRANSPORT_DATA:
-		data(l, ev);
+		on_data(l, ev);
 		break;
 	case TRANSPORT_ROOM:
-		flush(l);
+		flush_peers(l);
 		break;
 	case TRANSPORT_DONE:
-		done(l, ev->assoc);
+		on_shutdown(l, ev->assoc);
 		break;
 	case TRANSPORT_RESTART:
-		gone(l, ev->assoc, "restart");
+		on_lost(l, ev->assoc, "restart");
 		peers_reap(l->server);
-		up(l, ev);
+		on_up(l, ev);
 		break;
 	case TRANSPORT_SHUTDOWN:
-		left(l, ev->assoc);
+		on_left(l, ev->assoc);
 		break;
 	case TRANSPORT_LOST:
-		gone(l, ev->assoc, "lost");
+		on_lost(l, ev->assoc, "lost");
 		break;
 	case TRANSPORT_CANT_START:
 		break;

@@ -10,7 +10,7 @@
 #include "protocol/field_text.h"
 #include "protocol/tables/method.h"
 #include "protocol/tables/node.h"
-#include "rpc/codes.h"
+#include "rpc/jsonrpc.h"
 
 struct part {
 	FILE *out;

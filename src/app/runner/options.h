@@ -11,7 +11,7 @@
 #include "node/placement.h"
 #include "protocol/key.h"
 #include "protocol/service.h"
-#include "sandbox/user.h"
+#include "sandbox/sandbox.h"
 
 enum sandbox { SANDBOX_ON, SANDBOX_STRICT, SANDBOX_OFF };
 

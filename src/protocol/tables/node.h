@@ -11,7 +11,7 @@
 #include "protocol/field.h"
 #include "protocol/service.h"
 #include "protocol/tables/record.h"
-#include "rpc/stats.h"
+#include "rpc/server.h"
 
 /* --- parameters --- */
 

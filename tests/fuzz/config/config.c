@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "config/lines.h"
+#include "config/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

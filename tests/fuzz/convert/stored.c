@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "convert/reader.h"
+#include "convert/audio.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "config/lines.h"
+#include "config/config.h"
 
 /* "3 name|value\n" or "3 !why\n" for each line that says something. */
 static char *read_bytes(const char *bytes, size_t size)

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "convert/reader.h"
+#include "convert/audio.h"
 #include "speech/wav.h"
 
 /* Octets of a stored frame by type: 3GPP TS 26.101 and 26.201; 0: none. */

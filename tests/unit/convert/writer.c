@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "convert/writer.h"
+#include "convert/audio.h"
 #include "speech/wav.h"
 
 static void a_wav_header_tells_what_was_written(void **state)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "sandbox/calls.h"
+#include "sandbox/sandbox.h"
 
 /* Newer than the library of Debian 12. */
 static const char *const newer[] = { "futex_wait", "futex_wake",
@@ -27,13 +27,13 @@ static void known(const char *name)
 
 static void test_names_are_those_of_system_calls(void **state)
 {
-	const struct call *const lists[] = { calls_needed, calls_uring,
-					     calls_refused };
+	const struct syscall_rule *const lists[] = { calls_needed, calls_uring,
+						     calls_refused };
 	unsigned n = 0;
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		for (const struct call *c = lists[i]; c->name; c++, n++)
+		for (const struct syscall_rule *c = lists[i]; c->name; c++, n++)
 			known(c->name);
 	assert_true(n > 150);
 	for (n = 0; calls_hostile[n]; n++)
@@ -47,7 +47,7 @@ static void test_names_are_those_of_system_calls(void **state)
 static void test_what_is_hostile_is_never_needed(void **state)
 {
 	(void)state;
-	for (const struct call *c = calls_needed; c->name; c++)
+	for (const struct syscall_rule *c = calls_needed; c->name; c++)
 		assert_false(is_in(c->name, calls_hostile));
 	assert_true(is_in("execve", calls_hostile));
 	assert_true(is_in("ptrace", calls_hostile));
@@ -58,8 +58,8 @@ static void test_what_is_hostile_is_never_needed(void **state)
 static void test_no_row_takes_back_another_ones_conditions(void **state)
 {
 	(void)state;
-	for (const struct call *a = calls_needed; a->name; a++)
-		for (const struct call *b = a + 1; b->name; b++) {
+	for (const struct syscall_rule *a = calls_needed; a->name; a++)
+		for (const struct syscall_rule *b = a + 1; b->name; b++) {
 			if (strcmp(a->name, b->name))
 				continue;
 			assert_true(a->own || a->only[0].mask);
@@ -71,9 +71,9 @@ static void test_no_row_takes_back_another_ones_conditions(void **state)
 static void test_what_is_refused_has_an_answer(void **state)
 {
 	(void)state;
-	for (const struct call *c = calls_refused; c->name; c++)
+	for (const struct syscall_rule *c = calls_refused; c->name; c++)
 		assert_true(c->err > 0);
-	for (const struct call *c = calls_needed; c->name; c++)
+	for (const struct syscall_rule *c = calls_needed; c->name; c++)
 		assert_int_equal(c->err, 0);
 }
 
