@@ -10,7 +10,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "feeder/session_impl.h"
-#include "protocol/field_json.h"
+#include "protocol/field.h"
 #include "protocol/tables/call.h"
 #include "rpc/server.h"
 

@@ -11,7 +11,7 @@
 #include "base/descriptors.h"
 #include "base/memory.h"
 #include "http/metrics_text.h"
-#include "protocol/stats.h"
+#include "protocol/results.h"
 
 #define NS 1e-9
 

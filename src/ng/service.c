@@ -19,7 +19,6 @@
 #include "ng/text.h"
 #include "node/cost_needs.h"
 #include "observe/log.h"
-#include "protocol/audit.h"
 #include "protocol/service.h"
 #include "rpc/jsonrpc.h"
 

@@ -2,20 +2,19 @@
 /*
  * The methods of calls.
  */
+#include "protocol/methods.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
 #include "node/call_check.h"
 #include "observe/log.h"
-#include "protocol/call_params.h"
-#include "protocol/field_json.h"
-#include "protocol/methods.h"
-#include "protocol/deferred.h"
-#include "protocol/request.h"
+#include "protocol/field.h"
+#include "protocol/params.h"
 #include "protocol/results.h"
 
 /* A refusal, unless the cost has to be known first: then @wait. */
-static json_t *refuse(int ret, bool *wait, struct rpc_error *err)
+static json_t *refuse_start(int ret, bool *wait, struct rpc_error *err)
 {
 	*wait = ret == -EAGAIN;
 	return *wait ? NULL : request_refuse(err, request_code(ret));
@@ -28,9 +27,9 @@ struct start {
 	bool wait; /* for its cost */
 };
 
-static json_t *start(struct service *sv, struct session *s,
-		     const json_t *params, struct start *to,
-		     struct rpc_error *err)
+static json_t *start_call(struct service *sv, struct session *s,
+			  const json_t *params, struct start *to,
+			  struct rpc_error *err)
 {
 	const struct call_request *request = &to->request;
 	struct node_port_request port;
@@ -58,7 +57,7 @@ static json_t *start(struct service *sv, struct session *s,
 		log_event(LOG_INFO, "admit-refused", "why=\"%s\"",
 			  err->why.text);
 	if (ret)
-		return refuse(ret, &to->wait, err);
+		return refuse_start(ret, &to->wait, err);
 	if (!request->keep) {
 		node_call_set_owner(nc, s);
 		s->calls++;
@@ -66,12 +65,12 @@ static json_t *start(struct service *sv, struct session *s,
 	return result_place_json(nc);
 }
 
-static json_t *start_again(struct service *sv, struct session *s,
-			   const json_t *params, struct rpc_error *err)
+static json_t *start_call_again(struct service *sv, struct session *s,
+				const json_t *params, struct rpc_error *err)
 {
 	struct start to;
 
-	return start(sv, s, params, &to, err);
+	return start_call(sv, s, params, &to, err);
 }
 
 json_t *method_call_start(void *arg, struct rpc_peer *peer,
@@ -84,10 +83,11 @@ json_t *method_call_start(void *arg, struct rpc_peer *peer,
 
 	if (!s)
 		return request_refuse(err, RPC_CONFLICT);
-	result = start(sv, s, params, &to, err);
+	result = start_call(sv, s, params, &to, err);
 	/* a call that belongs to nobody does not end with who asks for it */
 	return to.wait ? deferred_begin(sv, peer, to.request.keep ? NULL : s,
-					params, &to.cfg, 1, start_again, err)
+					params, &to.cfg, 1, start_call_again,
+					err)
 		       : result;
 }
 
@@ -133,8 +133,9 @@ static struct node_call *call_to_change(struct service *sv,
 }
 
 /* @to is what the call becomes; @wait: when its cost is known. */
-static json_t *change(struct service *sv, const json_t *params,
-		      struct call_cfg *to, bool *wait, struct rpc_error *err)
+static json_t *change_call(struct service *sv, const json_t *params,
+			   struct call_cfg *to, bool *wait,
+			   struct rpc_error *err)
 {
 	struct node_call *nc = call_to_change(sv, params, err);
 	struct call_change_request ask;
@@ -155,20 +156,20 @@ static json_t *change(struct service *sv, const json_t *params,
 			  "call=%" PRIu32 " why=\"%s\"", ask.call,
 			  err->why.text);
 	if (ret)
-		return refuse(ret, wait, err);
+		return refuse_start(ret, wait, err);
 	log_event(LOG_INFO, "call-changed", "call=%" PRIu32 " class=%s",
 		  ask.call, call_class_names[to->terms.cls]);
 	return result_call_json(nc);
 }
 
-static json_t *change_again(struct service *sv, struct session *s,
-			    const json_t *params, struct rpc_error *err)
+static json_t *change_call_again(struct service *sv, struct session *s,
+				 const json_t *params, struct rpc_error *err)
 {
 	struct call_cfg to;
 	bool wait;
 
 	(void)s;
-	return change(sv, params, &to, &wait, err);
+	return change_call(sv, params, &to, &wait, err);
 }
 
 json_t *method_call_change(void *arg, struct rpc_peer *peer,
@@ -176,10 +177,10 @@ json_t *method_call_change(void *arg, struct rpc_peer *peer,
 {
 	struct call_cfg to;
 	bool wait;
-	json_t *result = change(arg, params, &to, &wait, err);
+	json_t *result = change_call(arg, params, &to, &wait, err);
 
 	return wait ? deferred_begin(arg, peer, NULL, params, &to, 1,
-				     change_again, err)
+				     change_call_again, err)
 		    : result;
 }
 

@@ -1,19 +1,173 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The methods of conversations.
+ * The methods of endpoints and of conversations.
  */
+#include "protocol/methods.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
 #include "node/conversation.h"
+#include "node/party.h"
 #include "observe/log.h"
-#include "protocol/field_json.h"
-#include "protocol/methods.h"
-#include "protocol/deferred.h"
-#include "protocol/request.h"
+#include "protocol/field.h"
 #include "protocol/tables/conversation.h"
 
-static void tell(const struct conversation *c, struct conversation_info *to)
+static const struct party_names endpoint_names = { .path = "",
+						   .address = "address" };
+
+static json_t *endpoint_json(const struct party *p)
+{
+	struct node_open_endpoint_info info;
+
+	party_info(p, &info);
+	return field_write(endpoint_info_fields, &info);
+}
+
+json_t *method_endpoint_open(void *arg, struct rpc_peer *peer,
+			     const json_t *params, struct rpc_error *err)
+{
+	struct service *sv = arg;
+	struct session *s = session_of(peer, err);
+	struct endpoint_open_request ask = { 0 };
+	struct party *p;
+	int ret;
+
+	if (!s)
+		return request_refuse(err, RPC_CONFLICT);
+	if (!request_read(endpoint_open_fields, &ask, params, err))
+		return NULL;
+	if (sv->draining) {
+		(void)cr_fail(&err->why, 0,
+			      "draining: this node takes no new calls");
+		return request_refuse(err, RPC_DRAINING);
+	}
+	ret = party_open(sv->node, &ask.party, &endpoint_names, &p, &err->why);
+	if (ret)
+		return request_refuse(err, request_code(ret));
+	p->opened = true;
+	p->owner = ask.keep ? NULL : s;
+	return endpoint_json(p);
+}
+
+/* The one with @id, or NULL with @err. */
+static struct party *endpoint_of_id(struct service *sv, uint32_t id,
+				    struct rpc_error *err)
+{
+	struct party *p = party_find(sv->node, id);
+
+	if (!p) {
+		(void)cr_fail(&err->why, 0, "there is no endpoint %" PRIu32,
+			      id);
+		err->code = RPC_NO_SUCH_CALL;
+	}
+	return p;
+}
+
+static struct party *endpoint_named(struct service *sv, const json_t *params,
+				    struct rpc_error *err)
+{
+	struct endpoint_reference which;
+
+	if (!request_read(endpoint_reference_fields, &which, params, err))
+		return NULL;
+	return endpoint_of_id(sv, which.endpoint, err);
+}
+
+json_t *method_endpoint_query(void *arg, struct rpc_peer *peer,
+			      const json_t *params, struct rpc_error *err)
+{
+	const struct party *p = endpoint_named(arg, params, err);
+
+	(void)peer;
+	return p ? endpoint_json(p) : NULL;
+}
+
+json_t *method_endpoint_close(void *arg, struct rpc_peer *peer,
+			      const json_t *params, struct rpc_error *err)
+{
+	struct party *p = endpoint_named(arg, params, err);
+	json_t *o;
+	int ret;
+
+	(void)peer;
+	if (!p)
+		return NULL;
+	o = endpoint_json(p);
+	ret = party_close(p, &err->why);
+	if (!ret)
+		return o;
+	json_decref(o);
+	return request_refuse(err, request_code(ret));
+}
+
+/* @wait: until it is known what @plan costs. */
+static json_t *change_endpoint(struct service *sv, const json_t *params,
+			       struct conversation_plan *plan, bool *wait,
+			       struct rpc_error *err)
+{
+	struct endpoint_change_request ask = { 0 };
+	struct party *p;
+	int ret;
+
+	*wait = false;
+	if (!request_read(endpoint_change_fields, &ask, params, err))
+		return NULL;
+	p = endpoint_of_id(sv, ask.endpoint, err);
+	if (!p)
+		return NULL;
+	ret = conversation_change_party(p, &ask.to, plan, &err->why);
+	*wait = ret == -EAGAIN;
+	if (ret)
+		return *wait ? NULL : request_refuse(err, request_code(ret));
+	return endpoint_json(p);
+}
+
+json_t *method_endpoint_change(void *arg, struct rpc_peer *peer,
+			       const json_t *params, struct rpc_error *err)
+{
+	return deferred_begin_change(arg, peer, params, change_endpoint, err);
+}
+
+/* The endpoints of one page. Nothing ends while a page is written. */
+struct endpoint_page {
+	unsigned n;
+	const struct party *endpoint[PAGE_MAX];
+};
+
+static bool endpoint_at(void *arg, unsigned i, void *item)
+{
+	const struct endpoint_page *page = arg;
+
+	if (i >= page->n)
+		return false;
+	party_info(page->endpoint[i], item);
+	return true;
+}
+
+json_t *method_endpoint_list(void *arg, struct rpc_peer *peer,
+			     const json_t *params, struct rpc_error *err)
+{
+	struct service *sv = arg;
+	struct endpoint_page page = { 0 };
+	struct endpoint_list_result tell = { .endpoints = { endpoint_at,
+							    &page } };
+	struct page_request ask;
+	const struct party *p;
+
+	(void)peer;
+	if (!request_read(page_fields, &ask, params, err))
+		return NULL;
+	while (page.n < ask.limit && (p = party_after(sv->node, ask.after))) {
+		ask.after = party_id(p);
+		page.endpoint[page.n++] = p;
+	}
+	tell.more = party_after(sv->node, ask.after) != NULL;
+	return field_write(endpoint_list_fields, &tell);
+}
+
+static void conversation_tell(const struct conversation *c,
+			      struct conversation_info *to)
 {
 	to->id = conversation_id(c);
 	to->label = conversation_label(c);
@@ -22,24 +176,24 @@ static void tell(const struct conversation *c, struct conversation_info *to)
 		conversation_party(c, i, &to->party[i]);
 }
 
-static json_t *told(const struct conversation *c)
+static json_t *conversation_json(const struct conversation *c)
 {
 	struct conversation_info info;
 
-	tell(c, &info);
+	conversation_tell(c, &info);
 	return field_write(conversation_info_fields, &info);
 }
 
 /* What a conversation.start comes to. */
-struct start {
+struct conversation_begun {
 	struct conversation_request request;
 	struct call_cfg stream[2];
 	struct call_codecs codecs[2];
 	bool wait; /* for the costs */
 };
 
-static int read_start(struct node *n, struct start *to, const json_t *params,
-		      struct cr_err *e)
+static int read_start(struct node *n, struct conversation_begun *to,
+		      const json_t *params, struct cr_err *e)
 {
 	int err;
 
@@ -55,16 +209,17 @@ static int read_start(struct node *n, struct start *to, const json_t *params,
 					 e);
 }
 
-static void own(struct session *s, const struct conversation *c)
+static void own_conversation(struct session *s, const struct conversation *c)
 {
 	for (unsigned i = 0; i < 2; i++)
 		node_call_set_owner(conversation_stream(c, i), s);
 	s->calls += 2;
 }
 
-static json_t *start(struct service *sv, struct session *s,
-		     const json_t *params, struct start *to,
-		     struct rpc_error *err)
+static json_t *start_conversation_now(struct service *sv, struct session *s,
+				      const json_t *params,
+				      struct conversation_begun *to,
+				      struct rpc_error *err)
 {
 	struct conversation *c;
 	int ret;
@@ -88,15 +243,16 @@ static json_t *start(struct service *sv, struct session *s,
 	if (ret)
 		return request_refuse(err, request_code(ret));
 	if (!to->request.keep)
-		own(s, c);
-	return told(c);
+		own_conversation(s, c);
+	return conversation_json(c);
 }
 
-static json_t *start_again(struct service *sv, struct session *s,
-			   const json_t *params, struct rpc_error *err)
+static json_t *start_conversation_again(struct service *sv, struct session *s,
+					const json_t *params,
+					struct rpc_error *err)
 {
-	struct start to;
-	json_t *result = start(sv, s, params, &to, err);
+	struct conversation_begun to;
+	json_t *result = start_conversation_now(sv, s, params, &to, err);
 
 	/* one cost was forgotten while the other one was measured */
 	return to.wait ? request_refuse(err, RPC_INTERNAL) : result;
@@ -106,20 +262,21 @@ json_t *method_conversation_start(void *arg, struct rpc_peer *peer,
 				  const json_t *params, struct rpc_error *err)
 {
 	struct session *s = session_of(peer, err);
-	struct start to;
+	struct conversation_begun to;
 	json_t *result;
 
 	if (!s)
 		return request_refuse(err, RPC_CONFLICT);
-	result = start(arg, s, params, &to, err);
+	result = start_conversation_now(arg, s, params, &to, err);
 	return to.wait ? deferred_begin(arg, peer, to.request.keep ? NULL : s,
-					params, to.stream, 2, start_again, err)
+					params, to.stream, 2,
+					start_conversation_again, err)
 		       : result;
 }
 
 /* The one with @id, or NULL with @err. */
-static struct conversation *of_id(struct service *sv, uint32_t id,
-				  struct rpc_error *err)
+static struct conversation *conversation_of_id(struct service *sv, uint32_t id,
+					       struct rpc_error *err)
 {
 	struct conversation *c = conversation_find(sv->node, id);
 
@@ -131,26 +288,27 @@ static struct conversation *of_id(struct service *sv, uint32_t id,
 	return c;
 }
 
-static struct conversation *named(struct service *sv, const json_t *params,
-				  struct rpc_error *err)
+static struct conversation *conversation_named(struct service *sv,
+					       const json_t *params,
+					       struct rpc_error *err)
 {
 	struct conversation_reference which;
 
 	if (!request_read(conversation_reference_fields, &which, params, err))
 		return NULL;
-	return of_id(sv, which.conversation, err);
+	return conversation_of_id(sv, which.conversation, err);
 }
 
 json_t *method_conversation_stop(void *arg, struct rpc_peer *peer,
 				 const json_t *params, struct rpc_error *err)
 {
-	struct conversation *c = named(arg, params, err);
+	struct conversation *c = conversation_named(arg, params, err);
 	const struct node_who who = { NODE_BY_CLIENT, peer->address };
 	json_t *o;
 
 	if (!c)
 		return NULL;
-	o = told(c);
+	o = conversation_json(c);
 	conversation_stop(c, NODE_END_STOPPED, &who);
 	return o;
 }
@@ -158,16 +316,16 @@ json_t *method_conversation_stop(void *arg, struct rpc_peer *peer,
 json_t *method_conversation_query(void *arg, struct rpc_peer *peer,
 				  const json_t *params, struct rpc_error *err)
 {
-	const struct conversation *c = named(arg, params, err);
+	const struct conversation *c = conversation_named(arg, params, err);
 
 	(void)peer;
-	return c ? told(c) : NULL;
+	return c ? conversation_json(c) : NULL;
 }
 
 /* @wait: until it is known what @plan costs. */
-static json_t *change(struct service *sv, const json_t *params,
-		      struct conversation_plan *plan, bool *wait,
-		      struct rpc_error *err)
+static json_t *change_conversation(struct service *sv, const json_t *params,
+				   struct conversation_plan *plan, bool *wait,
+				   struct rpc_error *err)
 {
 	struct conversation_change_request ask = { 0 };
 	struct conversation *c;
@@ -176,35 +334,36 @@ static json_t *change(struct service *sv, const json_t *params,
 	*wait = false;
 	if (!request_read(conversation_change_fields, &ask, params, err))
 		return NULL;
-	c = of_id(sv, ask.conversation, err);
+	c = conversation_of_id(sv, ask.conversation, err);
 	if (!c)
 		return NULL;
 	ret = conversation_change(c, ask.party, plan, &err->why);
 	*wait = ret == -EAGAIN;
 	if (ret)
 		return *wait ? NULL : request_refuse(err, request_code(ret));
-	return told(c);
+	return conversation_json(c);
 }
 
 json_t *method_conversation_change(void *arg, struct rpc_peer *peer,
 				   const json_t *params, struct rpc_error *err)
 {
-	return deferred_begin_change(arg, peer, params, change, err);
+	return deferred_begin_change(arg, peer, params, change_conversation,
+				     err);
 }
 
 /* The conversations of one page. Nothing ends while a page is written. */
-struct page {
+struct conversation_page {
 	unsigned n;
 	const struct conversation *conversation[PAGE_MAX];
 };
 
 static bool conversation_at(void *arg, unsigned i, void *item)
 {
-	const struct page *page = arg;
+	const struct conversation_page *page = arg;
 
 	if (i >= page->n)
 		return false;
-	tell(page->conversation[i], item);
+	conversation_tell(page->conversation[i], item);
 	return true;
 }
 
@@ -212,7 +371,7 @@ json_t *method_conversation_list(void *arg, struct rpc_peer *peer,
 				 const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
-	struct page page = { 0 };
+	struct conversation_page page = { 0 };
 	struct conversation_list_result result = {
 		.conversations = { conversation_at, &page }
 	};

@@ -3,18 +3,18 @@
  * The methods of conversions: files of the spool folder converted behind the
  * calls.
  */
+#include "protocol/methods.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
 #include "node/convert_check.h"
-#include "protocol/convert_params.h"
-#include "protocol/field_json.h"
-#include "protocol/methods.h"
-#include "protocol/request.h"
+#include "protocol/field.h"
+#include "protocol/params.h"
 #include "protocol/results.h"
 
 /* What is no other refusal is about a file. */
-static int code_of(int err)
+static int conversion_code(int err)
 {
 	int code = request_code(err);
 
@@ -24,13 +24,13 @@ static int code_of(int err)
 }
 
 /* Answers convert.start: its files have been looked at, or need not be. */
-static void tell(void *arg, const struct conversion *cv, int err,
-		 const struct cr_err *why)
+static void answer_conversion(void *arg, const struct conversion *cv, int err,
+			      const struct cr_err *why)
 {
 	struct rpc_error e = { 0 };
 
 	if (!cv) {
-		e.code = code_of(err);
+		e.code = conversion_code(err);
 		e.why = *why;
 	}
 	rpc_later_begin();
@@ -42,7 +42,7 @@ json_t *method_convert_start(void *arg, struct rpc_peer *peer,
 {
 	struct service *sv = arg;
 	const struct session *s = peer->owner;
-	struct conversion_asker asker = { .tell = tell };
+	struct conversion_asker asker = { .tell = answer_conversion };
 	struct convert_request ask;
 	struct conversion_cfg cfg;
 	struct cr_err why;
@@ -62,7 +62,7 @@ json_t *method_convert_start(void *arg, struct rpc_peer *peer,
 	ret = node_conversion_submit(sv->node, &cfg, s ? s->id : "", &asker,
 				     &why);
 	if (ret)
-		tell(asker.arg, NULL, ret, &why);
+		answer_conversion(asker.arg, NULL, ret, &why);
 	return NULL;
 }
 

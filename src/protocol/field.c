@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of tables and the structs they describe. Knows no JSON.
+ * Structs by their rows: found, walked, read from JSON, and written as JSON.
  */
 #include "protocol/field.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/assert.h"
+#include "base/nearest.h"
+#include "base/units.h"
+#include "base/utf8.h"
 
 enum { PATH_MAX_BYTES = 160 };
 
@@ -99,7 +109,7 @@ int64_t field_integer(const struct field *f, const void *base)
 	}
 }
 
-void field_set_integer(const struct field *f, void *base, int64_t value)
+static void field_set_integer(const struct field *f, void *base, int64_t value)
 {
 	void *p = field_at(f, base);
 
@@ -216,4 +226,568 @@ void field_walk(const struct field *table, const void *base, field_visit *visit,
 		void *arg)
 {
 	walk(table, base, "", visit, arg);
+}
+
+enum { NAMES_MAX = 64 };
+
+/* One object being read. */
+struct place {
+	const char *path; /* "", "in.", "contract." */
+	void *base;
+	struct cr_err *e;
+};
+
+static int read_members(const struct field *table, const json_t *object,
+			const struct place *at);
+
+__attribute__((format(printf, 3, 4))) static int wrong(const struct place *at,
+						       const char *name,
+						       const char *fmt, ...)
+{
+	char text[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return cr_fail(at->e, -EINVAL, "%s%.100s: %s", at->path, name, text);
+}
+
+/* --- names --- */
+
+static unsigned add_names(const struct field *table, const char **names,
+			  unsigned n)
+{
+	for (const struct field *f = table; f->name && n < NAMES_MAX; f++)
+		if (f->type == FIELD_INLINE)
+			n = add_names(f->members, names, n);
+		else
+			names[n++] = f->name;
+	return n;
+}
+
+static int refuse_unknown(const struct field *table, const json_t *object,
+			  const struct place *at)
+{
+	const char *names[NAMES_MAX + 1], *key;
+	char hint[300];
+	json_t *value;
+
+	json_object_foreach ((json_t *)(uintptr_t)object, key, value) {
+		if (field_find(table, key))
+			continue;
+		names[add_names(table, names, 0)] = NULL;
+		if (!names[0])
+			return wrong(at, key, "unknown member; none is taken");
+		return wrong(at, key, "unknown member; %s",
+			     nearest_hint(key, names, hint, sizeof(hint)));
+	}
+	return 0;
+}
+
+/* --- values --- */
+
+static int read_bool(const struct field *f, const json_t *v,
+		     const struct place *at)
+{
+	if (!json_is_boolean(v))
+		return wrong(at, f->name, "must be true or false");
+	field_set_integer(f, at->base, json_is_true(v));
+	return 0;
+}
+
+static int read_int(const struct field *f, const json_t *v,
+		    const struct place *at)
+{
+	int64_t n;
+
+	if (!json_is_integer(v))
+		return wrong(at, f->name, "must be a whole number");
+	n = json_integer_value(v);
+	if (n < f->min || n > f->max)
+		return wrong(at, f->name,
+			     "%" PRId64 " is not within %" PRId64 "..%" PRId64,
+			     n, f->min, f->max);
+	field_set_integer(f, at->base, n);
+	return 0;
+}
+
+static int read_choice(const struct field *f, const json_t *v,
+		       const struct place *at)
+{
+	const char *text = json_string_value(v);
+	char hint[200];
+
+	if (!text)
+		return wrong(at, f->name, "must be a string");
+	for (int i = 0; f->choices[i]; i++)
+		if (!strcmp(f->choices[i], text)) {
+			field_set_integer(f, at->base, i);
+			return 0;
+		}
+	return wrong(at, f->name, "unknown '%.100s'; %s", text,
+		     nearest_hint(text, f->choices, hint, sizeof(hint)));
+}
+
+static int read_text(const struct field *f, const json_t *v,
+		     const struct place *at)
+{
+	const char *text = json_string_value(v);
+
+	if (!text)
+		return wrong(at, f->name, "must be a string");
+	if (f->store == FIELD_C_TEXT)
+		*(const char **)field_at(f, at->base) = text;
+	else if (strlen(text) >= f->size)
+		return wrong(at, f->name, "is longer than %zu octets",
+			     f->size - 1);
+	else
+		memcpy(field_at(f, at->base), text, strlen(text) + 1);
+	return 0;
+}
+
+static int read_address(const struct field *f, const json_t *v,
+			const struct place *at)
+{
+	const char *text = json_string_value(v);
+	struct sockaddr_storage a;
+
+	if (!text)
+		return wrong(at, f->name, "must be a string");
+	if (address_parse(text, &a) || !address_port(&a))
+		return wrong(at, f->name,
+			     "'%.100s' is not an address with a port, such as "
+			     "127.0.0.1:5004 or [::1]:5004",
+			     text);
+	*(struct sockaddr_storage *)field_at(f, at->base) = a;
+	return 0;
+}
+
+/* --- quantities --- */
+
+/* A number in the row's unit as the struct has it. */
+static int scaled(const struct field *f, const json_t *v, int64_t *out)
+{
+	double scale =
+		f->type == FIELD_TIME ? (double)field_unit_ns(f->unit) : 1e6;
+	double x;
+
+	if (!json_is_number(v))
+		return -EINVAL;
+	x = json_number_value(v) * scale;
+	if (!(x >= 0 && x < 9e18))
+		return -ERANGE;
+	*out = (int64_t)(x + 0.5);
+	return 0;
+}
+
+static int refuse_time(const struct field *f, bool number,
+		       const struct place *at)
+{
+	char name[FIELD_NAME_MAX];
+
+	(void)field_wire_name(f, name);
+	if (number)
+		return wrong(at, name, "must be a number of %s", f->unit);
+	return wrong(at, f->name,
+		     "must be a time with its unit, such as \"20ms\" or "
+		     "\"1.5s\"; a number of %s goes under the name %s",
+		     f->unit, name);
+}
+
+static int read_time(const struct field *f, const json_t *v, bool number,
+		     const struct place *at)
+{
+	double unit = (double)field_unit_ns(f->unit);
+	int64_t t;
+
+	if (number ? scaled(f, v, &t)
+		   : !json_is_string(v) ||
+			     units_parse_time(json_string_value(v), &t))
+		return refuse_time(f, number, at);
+	if (t < f->min || t > f->max)
+		return wrong(at, f->name, "%g %s is not within %g..%g %s",
+			     (double)t / unit, f->unit, (double)f->min / unit,
+			     (double)f->max / unit, f->unit);
+	field_set_integer(f, at->base, t);
+	return 0;
+}
+
+static int read_rate(const struct field *f, const json_t *v, bool number,
+		     const struct place *at)
+{
+	int64_t rate;
+
+	if (!(number ? scaled(f, v, &rate)
+		     : !json_is_string(v) ||
+			       units_parse_rate(json_string_value(v), &rate)) &&
+	    rate >= FIELD_RATE_MIN && rate <= FIELD_RATE_MAX) {
+		field_set_integer(f, at->base, rate);
+		return 0;
+	}
+	return wrong(at, f->name,
+		     "must be a rate, such as \"50/s\" or \"0.5/s\", from "
+		     "0.001/s to 100000/s; a number per second goes under the "
+		     "name %s_per_s",
+		     f->name);
+}
+
+/* --- members --- */
+
+static int read_object(const struct field *f, const json_t *v,
+		       const struct place *at)
+{
+	char path[PATH_MAX_BYTES];
+	const struct place inner = { path, field_at(f, at->base), at->e };
+
+	if (!json_is_object(v))
+		return wrong(at, f->name, "must be an object");
+	(void)snprintf(path, sizeof(path), "%s%s.", at->path, f->name);
+	if (refuse_unknown(f->members, v, &inner))
+		return -EINVAL;
+	return read_members(f->members, v, &inner);
+}
+
+/* Up to as many as the row has room for. */
+static int read_list(const struct field *f, const json_t *v,
+		     const struct place *at)
+{
+	char path[PATH_MAX_BYTES];
+	struct place inner = { path, field_at(f, at->base), at->e };
+	unsigned *count = (void *)((unsigned char *)at->base + f->count);
+	size_t i;
+	json_t *item;
+
+	if (!json_is_array(v))
+		return wrong(at, f->name, "must be a list");
+	if (json_array_size(v) > (size_t)f->max)
+		return wrong(at, f->name, "has more than %" PRId64 " members",
+			     f->max);
+	json_array_foreach ((json_t *)(uintptr_t)v, i, item) {
+		(void)snprintf(path, sizeof(path), "%s%s[%zu].", at->path,
+			       f->name, i);
+		if (!json_is_object(item))
+			return wrong(&inner, "", "must be an object");
+		field_defaults(f->members, inner.base);
+		if (refuse_unknown(f->members, item, &inner) ||
+		    read_members(f->members, item, &inner))
+			return -EINVAL;
+		inner.base = (unsigned char *)inner.base + f->size;
+	}
+	*count = (unsigned)json_array_size(v);
+	return 0;
+}
+
+/* @number: @v is there by the name that ends in the unit. */
+static int read_value(const struct field *f, const json_t *v, bool number,
+		      const struct place *at)
+{
+	switch (f->type) {
+	case FIELD_BOOL:
+		return read_bool(f, v, at);
+	case FIELD_INT:
+		return read_int(f, v, at);
+	case FIELD_CHOICE:
+		return read_choice(f, v, at);
+	case FIELD_TIME:
+		return read_time(f, v, number, at);
+	case FIELD_RATE:
+		return read_rate(f, v, number, at);
+	case FIELD_ADDRESS:
+		return read_address(f, v, at);
+	case FIELD_OBJECT:
+		return read_object(f, v, at);
+	case FIELD_LIST:
+		return read_list(f, v, at);
+	case FIELD_FIXED:
+		return wrong(at, f->name, "%s", f->help);
+	default:
+		return read_text(f, v, at);
+	}
+}
+
+static int read_member(const struct field *f, const json_t *object,
+		       const struct place *at)
+{
+	char wire[FIELD_NAME_MAX];
+	const json_t *v = json_object_get(object, f->name), *number = NULL;
+
+	if (field_has_unit(f))
+		number = json_object_get(object, field_wire_name(f, wire));
+	if (v && number)
+		return wrong(at, f->name, "is there as %s, too: give one",
+			     wire);
+	if (!v && !number)
+		return 0;
+	if (json_is_null(v ? v : number)) {
+		field_default(f, at->base);
+		return 0;
+	}
+	return read_value(f, v ? v : number, number != NULL, at);
+}
+
+static int read_members(const struct field *table, const json_t *object,
+			const struct place *at)
+{
+	for (const struct field *f = table; f->name; f++) {
+		const struct place inner = { at->path, field_at(f, at->base),
+					     at->e };
+		int err = f->type == FIELD_INLINE
+				  ? read_members(f->members, object, &inner)
+				  : read_member(f, object, at);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int field_read(const struct field *table, const json_t *object, void *out,
+	       struct cr_err *e)
+{
+	const struct place at = { "", out, e };
+
+	if (!object || json_is_null(object))
+		return 0;
+	if (!json_is_object(object))
+		return wrong(&at, "params", "must be an object");
+	if (refuse_unknown(table, object, &at))
+		return -EINVAL;
+	return read_members(table, object, &at);
+}
+
+/* --- what is missing --- */
+
+static bool is_there(const struct field *f, const void *base)
+{
+	const struct sockaddr_storage *a;
+	const char *text;
+
+	switch (f->store) {
+	case FIELD_C_TEXT:
+	case FIELD_C_CHARS:
+		text = field_string(f, base);
+		return text && (*text || f->store == FIELD_C_TEXT);
+	case FIELD_C_ADDRESS:
+		a = field_at_const(f, base);
+		return a->ss_family != 0;
+	default:
+		return field_integer(f, base) != f->dflt;
+	}
+}
+
+/* Whoever asked for a list looks at what is in it. */
+
+static int complete(const struct field *table, const void *base,
+		    const char *path, struct cr_err *e)
+{
+	for (const struct field *f = table; f->name; f++) {
+		const void *inner = field_at_const(f, base);
+		char deeper[PATH_MAX_BYTES];
+		int err = 0;
+
+		(void)snprintf(deeper, sizeof(deeper), "%s%s.", path, f->name);
+		if (f->type == FIELD_LIST)
+			continue;
+		if (f->type == FIELD_INLINE)
+			err = complete(f->members, inner, path, e);
+		else if (f->type == FIELD_OBJECT)
+			err = complete(f->members, inner, deeper, e);
+		else if (f->required && !is_there(f, base))
+			err = cr_fail(e, -EINVAL, "%s%s: is missing%s%s", path,
+				      f->name, *f->required ? ": " : "",
+				      f->required);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int field_complete(const struct field *table, const void *in, struct cr_err *e)
+{
+	return complete(table, in, "", e);
+}
+
+/* Largest item of a list. */
+enum { ITEM_MAX = 4096 };
+
+static json_t *number_json(const struct field *f, const void *base)
+{
+	bool real = f->type == FIELD_REAL || f->type == FIELD_RATE ||
+		    (f->type == FIELD_TIME && field_unit_ns(f->unit) > 1);
+
+	if (real && f->flags & FIELD_ROUND)
+		return f->type == FIELD_TIME
+			       ? json_integer((json_int_t)round(
+					 field_number(f, base)))
+			       : json_real(round(field_number(f, base) * 1e4) /
+					   1e4);
+	if (real)
+		return json_real(field_number(f, base));
+	return json_integer((json_int_t)field_integer(f, base));
+}
+
+/* With "?" for what is not UTF-8: proxies name calls as their callers do. */
+static json_t *string_of(const char *s)
+{
+	json_t *o = json_string(s);
+	char *copy = o ? NULL : strdup(s);
+	size_t octets, left = copy ? strlen(copy) : 0;
+
+	for (char *at = copy; left; at += octets, left -= octets) {
+		octets = utf8_length(at, left);
+		if (octets)
+			continue;
+		*at = '?';
+		octets = 1;
+	}
+	if (copy)
+		o = json_string(copy);
+	free(copy);
+	return o;
+}
+
+static json_t *text_json(const struct field *f, const void *base)
+{
+	const char *s = field_string(f, base);
+
+	if (s)
+		return string_of(s);
+	return f->flags & FIELD_NULL ? json_null() : NULL;
+}
+
+static json_t *address_json(const struct field *f, const void *base)
+{
+	const struct sockaddr_storage *a = field_at_const(f, base);
+	char buf[64];
+
+	return json_string(address_text(a, buf, sizeof(buf)));
+}
+
+static json_t *object_json(const struct field *f, const void *base)
+{
+	const void *inner = field_at_const(f, base);
+
+	if (f->store == FIELD_C_POINTER)
+		inner = *(const void *const *)inner;
+	return inner ? field_write(f->members, inner) : json_null();
+}
+
+static unsigned count_of(const struct field *f, const void *base)
+{
+	return *(const unsigned *)(const void *)((const unsigned char *)base +
+						 f->count);
+}
+
+static const void *item_at(const struct field *f, const void *base, unsigned i)
+{
+	return (const unsigned char *)field_at_const(f, base) + i * f->size;
+}
+
+static json_t *list_made(const struct field *f, const void *base)
+{
+	const struct field_each *each = field_at_const(f, base);
+	json_t *list = json_array();
+	union {
+		max_align_t aligned;
+		unsigned char bytes[ITEM_MAX];
+	} one;
+
+	CR_ASSERT(f->size <= sizeof(one));
+	for (unsigned i = 0; each->at && each->at(each->arg, i, &one); i++)
+		(void)json_array_append_new(list,
+					    field_write(f->members, &one));
+	return list;
+}
+
+static json_t *list_json(const struct field *f, const void *base)
+{
+	json_t *all;
+
+	if (f->store == FIELD_C_EACH)
+		return list_made(f, base);
+	all = json_array();
+	for (unsigned i = 0; i < count_of(f, base); i++)
+		(void)json_array_append_new(
+			all, field_write(f->members, item_at(f, base, i)));
+	return all;
+}
+
+static json_t *map_json(const struct field *f, const void *base)
+{
+	const struct field *key = &f->members[0], *value = &f->members[1];
+	json_t *o = json_object();
+	char digits[24];
+
+	for (unsigned i = 0; i < count_of(f, base); i++) {
+		const void *pair = item_at(f, base, i);
+		const char *k = digits;
+
+		if (key->type == FIELD_TEXT)
+			k = field_string(key, pair);
+		else
+			(void)snprintf(digits, sizeof(digits), "%" PRId64,
+				       field_integer(key, pair));
+		(void)json_object_set_new(o, k, number_json(value, pair));
+	}
+	return o;
+}
+
+static json_t *value_of(const struct field *f, const void *base)
+{
+	switch (f->type) {
+	case FIELD_BOOL:
+		return json_boolean(field_integer(f, base));
+	case FIELD_INT:
+	case FIELD_REAL:
+	case FIELD_TIME:
+	case FIELD_RATE:
+		return number_json(f, base);
+	case FIELD_TEXT:
+	case FIELD_CODEC:
+	case FIELD_MODE:
+		return text_json(f, base);
+	case FIELD_CHOICE:
+		return json_string(f->choices[field_integer(f, base)]);
+	case FIELD_ADDRESS:
+		return address_json(f, base);
+	case FIELD_OBJECT:
+		return object_json(f, base);
+	case FIELD_LIST:
+		return list_json(f, base);
+	case FIELD_MAP:
+		return map_json(f, base);
+	default:
+		return NULL;
+	}
+}
+
+static void write_members(json_t *o, const struct field *table,
+			  const void *base)
+{
+	char name[FIELD_NAME_MAX];
+
+	for (const struct field *f = table; f->name; f++) {
+		json_t *v;
+
+		if (f->type == FIELD_INLINE) {
+			write_members(o, f->members, field_at_const(f, base));
+			continue;
+		}
+		if (f->flags & FIELD_OMIT_ZERO && !field_integer(f, base))
+			continue;
+		v = value_of(f, base);
+		if (v)
+			(void)json_object_set_new(o, field_wire_name(f, name),
+						  v);
+	}
+}
+
+json_t *field_write(const struct field *table, const void *in)
+{
+	json_t *o = json_object();
+
+	if (o)
+		write_members(o, table, in);
+	return o;
 }

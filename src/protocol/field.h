@@ -21,6 +21,11 @@
  * result always has the number.
  *
  * Tables are constant; pure functions, any thread.
+ *
+ * JSON to structs and back, by tables (protocol/field.h). Errors name the
+ * member and the way out: "out.codec: unknown 'amrr'; did you mean 'amr'?".
+ *
+ * Any thread.
  */
 #ifndef PROTOCOL_FIELD_H
 #define PROTOCOL_FIELD_H
@@ -30,6 +35,9 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include <jansson.h>
+
+#include "cr/error.h"
 #include "cr/time.h"
 
 enum field_type {
@@ -296,7 +304,6 @@ static inline const void *field_at_const(const struct field *f,
 
 /** A BOOL, INT, CHOICE, TIME or RATE as the struct has it. */
 int64_t field_integer(const struct field *f, const void *base);
-void field_set_integer(const struct field *f, void *base, int64_t value);
 /** Any number, in the unit that results have. */
 double field_number(const struct field *f, const void *base);
 /** A text; NULL: none. */
@@ -316,5 +323,22 @@ typedef void field_visit(void *arg, const char *path, const struct field *f,
  * be NULL (then it is NULL for all); so is what a NULL pointer leads to. */
 void field_walk(const struct field *table, const void *base, field_visit *visit,
 		void *arg);
+
+/**
+ * Read the members of @object into the struct at @out by @table. What is
+ * missing keeps the value that it has there (see field_defaults()); null sets
+ * its default. NULL or JSON null for @object: all are missing. Texts are
+ * borrowed from @object. Returns 0, or -EINVAL with @e: not an object, an
+ * unknown member (with the nearest name), a wrong type or unit, out of range, a
+ * quantity given twice; @out is half written then.
+ */
+int field_read(const struct field *table, const json_t *object, void *out,
+	       struct cr_err *e);
+
+/** Is everything there that @table requires? 0, or -EINVAL with @e. */
+int field_complete(const struct field *table, const void *in, struct cr_err *e);
+
+/** The struct at @in as an object. NULL: out of memory. */
+json_t *field_write(const struct field *table, const void *in);
 
 #endif

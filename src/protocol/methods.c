@@ -1,21 +1,286 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who answers which method, and the methods of the node itself.
+ * What methods have in common, requests that are deferred, and the methods of
+ * the node itself: sessions, statistics, schedulers, traces, draining.
  */
 #include "protocol/methods.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/disarm.h"
 #include "codecs/kernels/kernels.h"
 #include "observe/log.h"
-#include "protocol/describe.h"
-#include "protocol/field_json.h"
+#include "protocol/field.h"
 #include "protocol/key.h"
-#include "protocol/request.h"
 #include "protocol/results.h"
-#include "protocol/stats.h"
-#include "protocol/tables/trace.h"
+#include "protocol/tables/node.h"
+
+json_t *request_refuse(struct rpc_error *err, int code)
+{
+	err->code = code;
+	return NULL;
+}
+
+int request_code(int err)
+{
+	switch (err) {
+	case -EINVAL:
+		return RPC_INVALID_PARAMS;
+	case -EEXIST:
+	case -EBUSY:
+		return RPC_CONFLICT;
+	case -ESRCH:
+		return RPC_NO_SUCH_CALL;
+	case -ENOSPC:
+	case -ENOMEM:
+	case -EMFILE:
+	case -ENFILE:
+	case -EADDRINUSE: /* out of ports */
+		return RPC_NO_CAPACITY;
+	case -ENOTSUP:
+		return RPC_UNSUPPORTED;
+	default:
+		return RPC_INTERNAL;
+	}
+}
+
+bool request_read(const struct field *table, void *out, const json_t *params,
+		  struct rpc_error *err)
+{
+	field_defaults(table, out);
+	if (!field_read(table, params, out, &err->why) &&
+	    !field_complete(table, out, &err->why))
+		return true;
+	err->code = RPC_INVALID_PARAMS;
+	return false;
+}
+
+/** For methods without parameters: false, with @err, when @params says
+ * anything. */
+static bool request_is_empty(const json_t *params, struct rpc_error *err)
+{
+	struct nothing nothing;
+
+	return request_read(nothing_fields, &nothing, params, err);
+}
+
+static void answer_deferred(struct deferred *p, json_t *result,
+			    struct rpc_error *err)
+{
+	LIST_REMOVE(p, link);
+	rpc_later_reply(p->later, result, err);
+	json_decref(p->params);
+	free(p);
+}
+
+/* For the second time: one cost was forgotten while another was measured. */
+static json_t *change_deferred(const struct deferred *p, struct rpc_error *e)
+{
+	struct conversation_plan plan;
+	bool wait;
+	json_t *result = p->change(p->service, p->params, &plan, &wait, e);
+
+	return wait ? request_refuse(e, RPC_INTERNAL) : result;
+}
+
+static void on_known_cost(void *arg, int err, const struct cr_err *why)
+{
+	struct deferred *p = arg;
+	struct rpc_error e = { 0 };
+	json_t *result = NULL;
+
+	rpc_later_begin();
+	if (err) {
+		e.code = request_code(err);
+		e.why = *why;
+	} else {
+		result = p->run ? p->run(p->service, p->session, p->params, &e)
+				: change_deferred(p, &e);
+	}
+	answer_deferred(p, result, &e);
+}
+
+/* With what @how has of it; see deferred_begin(). */
+static json_t *begin_deferred(const struct deferred *how, struct rpc_peer *peer,
+			      const json_t *params, const struct call_cfg *cfg,
+			      unsigned n, struct rpc_error *err)
+{
+	struct deferred *p = malloc(sizeof(*p));
+	struct rpc_error e = { .code = RPC_NO_CAPACITY };
+
+	if (!p) {
+		(void)cr_fail(&err->why, 0, "out of memory");
+		return request_refuse(err, RPC_NO_CAPACITY);
+	}
+	*p = *how;
+	p->later = rpc_later(peer, err);
+	p->needs = (struct cost_needs){ .node = p->service->node,
+					.done = on_known_cost,
+					.arg = p };
+	if (!p->later) {
+		free(p);
+		return NULL;
+	}
+	p->params = json_incref((json_t *)(uintptr_t)params);
+	LIST_INSERT_HEAD(&p->service->deferred, p, link);
+	if (cost_needs_begin(&p->needs, cfg, n, &e.why))
+		answer_deferred(p, NULL, &e);
+	return NULL;
+}
+
+json_t *deferred_begin(struct service *sv, struct rpc_peer *peer,
+		       struct session *s, const json_t *params,
+		       const struct call_cfg *cfg, unsigned n,
+		       deferred_run *run, struct rpc_error *err)
+{
+	const struct deferred how = { .service = sv, .session = s, .run = run };
+
+	return begin_deferred(&how, peer, params, cfg, n, err);
+}
+
+json_t *deferred_begin_change(struct service *sv, struct rpc_peer *peer,
+			      const json_t *params, deferred_change *change,
+			      struct rpc_error *err)
+{
+	const struct deferred how = { .service = sv, .change = change };
+	struct conversation_plan plan;
+	bool wait;
+	json_t *result = change(sv, params, &plan, &wait, err);
+
+	return wait ? begin_deferred(&how, peer, params, plan.stream, 2, err)
+		    : result;
+}
+
+/* A reply may end the association of who does not read it, and with that drop
+ * others: so what is refused here is taken out of their sight before. */
+void deferred_drop(struct service *sv, const struct session *s, int code,
+		   const char *why)
+{
+	LIST_HEAD(, deferred) refused = LIST_HEAD_INITIALIZER(refused);
+	struct rpc_error e = { .code = code };
+	struct deferred *p, *next;
+
+	for (p = LIST_FIRST(&sv->deferred); p; p = next) {
+		next = LIST_NEXT(p, link);
+		if (s && p->session != s)
+			continue;
+		cost_needs_forget(&p->needs);
+		LIST_REMOVE(p, link);
+		LIST_INSERT_HEAD(&refused, p, link);
+	}
+	(void)cr_fail(&e.why, 0, "%s", why);
+	while ((p = LIST_FIRST(&refused)))
+		/* It takes what was removed for the first one still.
+		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+		answer_deferred(p, NULL, &e);
+}
+
+json_t *method_schedulers(void *arg, struct rpc_peer *peer,
+			  const json_t *params, struct rpc_error *err)
+{
+	struct service *sv = arg;
+	struct schedulers_result tell = { .schedulers = describe_schedulers };
+
+	(void)peer;
+	if (!request_is_empty(params, err))
+		return NULL;
+	node_scheduler(sv->node, tell.scheduler, sizeof(tell.scheduler));
+	return field_write(schedulers_fields, &tell);
+}
+
+/* A policy that is not there or does not load is none that we have. */
+static int scheduler_code(int err)
+{
+	return err == -ENOENT || err == -ENOEXEC ? RPC_UNSUPPORTED
+						 : request_code(err);
+}
+
+/* To load a shared object is to run its code: peers name files of one folder,
+ * never paths. */
+static int find_and_set(struct service *sv, const char *spec, struct cr_err *e)
+{
+	size_t name = strcspn(spec, ",");
+	const char *dir = sv->cfg.plugin_dir;
+	char path[4096];
+
+	if (memchr(spec, '/', name))
+		return cr_fail(e, -EINVAL,
+			       "scheduler: name one, without a path; files are "
+			       "taken from the node's --plugin-dir");
+	if (name < 3 || strncmp(spec + name - 3, ".so", 3))
+		return node_scheduler_set(sv->node, spec, e);
+	if (!dir)
+		return cr_fail(e, -EINVAL,
+			       "scheduler: this node was started without "
+			       "--plugin-dir, so it loads none");
+	if (snprintf(path, sizeof(path), "%s%s/%s",
+		     strchr(dir, '/') ? "" : "./", dir,
+		     spec) >= (int)sizeof(path))
+		return cr_fail(e, -EINVAL, "scheduler: too long");
+	return node_scheduler_set(sv->node, path, e);
+}
+
+/* Into the log, if it was done; @ret is passed on. */
+static int log_scheduler(struct service *sv, int ret)
+{
+	char spec[320];
+
+	if (ret)
+		return ret;
+	node_scheduler(sv->node, spec, sizeof(spec));
+	log_event(LOG_INFO, "scheduler", "now=%s", spec);
+	return 0;
+}
+
+int service_scheduler_set(struct service *sv, const char *spec,
+			  struct cr_err *e)
+{
+	return log_scheduler(sv, find_and_set(sv, spec, e));
+}
+
+static int tune_scheduler(struct service *sv, const char *opts,
+			  struct cr_err *e)
+{
+	return log_scheduler(sv, node_scheduler_tune(sv->node, opts, e));
+}
+
+/* The new scheduler; or, when @ret says so, why it is the old one. */
+static json_t *answer_scheduler(struct service *sv, int ret,
+				struct rpc_error *err)
+{
+	struct scheduler_result tell;
+
+	if (ret)
+		return request_refuse(err, scheduler_code(ret));
+	node_scheduler(sv->node, tell.scheduler, sizeof(tell.scheduler));
+	return field_write(scheduler_result_fields, &tell);
+}
+
+json_t *method_scheduler_set(void *arg, struct rpc_peer *peer,
+			     const json_t *params, struct rpc_error *err)
+{
+	struct scheduler_set_request ask;
+
+	(void)peer;
+	if (!request_read(scheduler_set_fields, &ask, params, err))
+		return NULL;
+	return answer_scheduler(
+		arg, service_scheduler_set(arg, ask.scheduler, &err->why), err);
+}
+
+json_t *method_scheduler_tune(void *arg, struct rpc_peer *peer,
+			      const json_t *params, struct rpc_error *err)
+{
+	struct scheduler_tune_request ask;
+
+	(void)peer;
+	if (!request_read(scheduler_tune_fields, &ask, params, err))
+		return NULL;
+	return answer_scheduler(
+		arg, tune_scheduler(arg, ask.options, &err->why), err);
+}
 
 /* After this it may have anything. */
 static bool show_key(const struct service *sv, struct rpc_peer *peer,

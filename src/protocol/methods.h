@@ -1,18 +1,132 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The methods of the control protocol (protocol/tables/method.h), by what they
- * are about. Each reads its parameters, asks the node, and answers; every
- * refusal says what to do about it.
+ * The service's insides, shared by service.c and the methods only: sessions,
+ * what methods have in common, and requests that are deferred.
+ *
+ * A method (protocol/tables/method.h) reads its parameters, asks the node, and
+ * answers; every refusal says what to do about it.
+ *
+ * Thread rule: the event base's thread.
  */
 #ifndef PROTOCOL_METHODS_H
 #define PROTOCOL_METHODS_H
 
-#include "protocol/service_impl.h"
+#include <sys/queue.h>
+
+#include "node/conversation.h"
+#include "node/cost_needs.h"
+#include "protocol/field.h"
+#include "protocol/service.h"
 #include "protocol/tables/method.h"
+#include "rpc/server.h"
+
+/** To an SCTP client that has not shown the key. */
+#define SERVICE_KEY_NEEDED                                                     \
+	"control by SCTP needs the node's key: say hello with \"key\" first "  \
+	"(codec-ctl and codec-feeder: --key FILE, the node's --control-key), " \
+	"or use its --control-socket"
+
+/** The owner of calls: see service.h. */
+struct session {
+	LIST_ENTRY(session) link;
+	struct service *service;
+	struct rpc_peer *peer; /**< NULL: lost, grace time runs        */
+	char id[17]; /**< what a resuming peer must know: a secret, in no log */
+	unsigned long long number;   /**< what logs call it */
+	unsigned calls;		     /**< not yet over (call.ended)          */
+	enum node_end why;	     /**< its calls end so when grace is over */
+	char last[NODE_ADDRESS_MAX]; /**< the peer that was lost        */
+	struct event *grace;
+	bool over; /**< grace is over: freed when its last call is      */
+};
+
+struct deferred;
+
+struct service {
+	struct service_config cfg;
+	struct node *node;
+	struct rpc_server *server;
+	LIST_HEAD(, session) sessions;
+	LIST_HEAD(, deferred) deferred; /**< requests */
+	struct event *tick, *limit;
+	bool draining, drained;
+	bool final;		 /**< the drain cannot be taken back */
+	cr_ns drain_end;	 /**< when the limit is over */
+	unsigned long long lost; /**< node_lost() at the last tick */
+};
+
+extern const struct rpc_method service_methods[];
+
+/** The session of @peer, or NULL with the reason in @err. */
+struct session *session_of(struct rpc_peer *peer, struct rpc_error *err);
+
+/** Move the calls and the identity of session @id to @to, whose association
+ * has just said hello. An association that still held it has no session any
+ * more. False: there is no such session. */
+bool session_resume(struct session *to, const char *id);
+
+/** Refuse with @code; err->why has been filled. Always NULL. */
+json_t *request_refuse(struct rpc_error *err, int code);
+
+/** -errno of the node as a code of the protocol. */
+int request_code(int err);
+
+/** @params into the struct at @out by @table: what is missing has its default,
+ * what is required is there. False, with @err: they are no good. */
+bool request_read(const struct field *table, void *out, const json_t *params,
+		  struct rpc_error *err);
+
+/*
+ * Requests that wait until it is known what a call costs. What can be refused
+ * without that has been; then the method is run again, as if it were asked at
+ * that moment: a drain, an end of the call or other changes meanwhile count.
+ *
+ * A request that belongs to a session ends with it: who has gone, or said bye,
+ * starts no call.
+ */
+
+/** A method for the second time; it does not wait again. */
+typedef json_t *deferred_run(struct service *sv, struct session *s,
+			     const json_t *params, struct rpc_error *err);
+
+/** A change of codecs: what it comes to is @plan. Returns as a method does;
+ * *@wait: it has to be known what @plan costs. */
+typedef json_t *deferred_change(struct service *sv, const json_t *params,
+				struct conversation_plan *plan, bool *wait,
+				struct rpc_error *err);
+
+/** What waits. */
+struct deferred {
+	LIST_ENTRY(deferred) link;
+	struct service *service;
+	struct session *session; /**< NULL: nobody's */
+	struct rpc_later *later;
+	json_t *params;
+	deferred_run *run;
+	deferred_change *change; /**< if @run is NULL */
+	struct cost_needs needs;
+};
+
+/** Wait for the costs of @cfg[@n], one or two, then run @run with @s and
+ * @params and answer with its result. Returns NULL, as the method of @peer does
+ * then; @err says whether that worked. */
+json_t *deferred_begin(struct service *sv, struct rpc_peer *peer,
+		       struct session *s, const json_t *params,
+		       const struct call_cfg *cfg, unsigned n,
+		       deferred_run *run, struct rpc_error *err);
+
+/** Change; if that has to wait, wait, and change as if it were asked for at
+ * that moment. Nobody's. Returns as the method of @peer does then. */
+json_t *deferred_begin_change(struct service *sv, struct rpc_peer *peer,
+			      const json_t *params, deferred_change *change,
+			      struct rpc_error *err);
+
+/** Refuse with @code and @why what waits for @s; NULL: all that waits. */
+void deferred_drop(struct service *sv, const struct session *s, int code,
+		   const char *why);
 
 /** A method: see struct rpc_method; @arg is the struct service. In methods.c
- * and call_methods.c, conversation_methods.c, convert_methods.c,
- * endpoint_methods.c, scheduler_methods.c. */
+ * and call_methods.c, conversation_methods.c, convert_methods.c. */
 typedef json_t *service_method(void *arg, struct rpc_peer *peer,
 			       const json_t *params, struct rpc_error *err);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What methods and notifications tell, gathered from the node into the structs
- * of protocol/tables/. Lists are made while they are written: write at once.
+ * of protocol/tables/: calls, what is built in, and everything that the service
+ * counts. Lists are made while they are written: write at once.
  *
  * Thread rule: the event base's thread.
  */
@@ -10,7 +11,9 @@
 
 #include <jansson.h>
 
+#include "engine/scheduler.h"
 #include "node/node.h"
+#include "protocol/service.h"
 #include "protocol/tables/call.h"
 #include "protocol/tables/convert.h"
 #include "protocol/tables/node.h"
@@ -32,5 +35,26 @@ struct field_each result_places(struct node *n);
 struct field_each result_interfaces(struct node *n);
 
 json_t *result_conversion_json(const struct conversion *cv);
+
+/** All codecs (struct codec_info). */
+extern const struct field_each describe_codecs;
+
+/** The schedulers that a daemon can be switched to, without the kernel's
+ * (struct scheduler_info). */
+extern const struct field_each describe_schedulers;
+
+/** Name, help, options, and the test that tasks are admitted by, as it says in
+ * a verdict: the guard's where @s has none. */
+void describe_scheduler(const struct scheduler *s, struct scheduler_info *out);
+
+/** What stats_fields tells, and what it points to. */
+struct stats_reported {
+	struct stats_result tell;
+	struct node_conversions conversions;
+	struct lines_stats records;
+};
+
+/** The event base's thread. */
+void stats_collect(struct service *sv, struct stats_reported *to);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The node as a JSON-RPC service: sessions, notifications, draining.
+ * The node as a JSON-RPC service: sessions, notifications, draining; records of
+ * calls as lines of JSON, and lines of the log about who did what (audit).
  *
  *            peer up            peer lost              grace over, or bye
  *   (none) ----------> attached ---------> in grace --------------------> over
@@ -8,23 +9,96 @@
  *                          +---------------------+                         |
  *                                                      last call over: freed
  */
-#include "protocol/service_impl.h"
+#include "protocol/service.h"
 
 #include <errno.h>
-#include <event2/util.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <event2/util.h>
 
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "node/party.h"
+#include "node/record.h"
+#include "observe/line_file.h"
 #include "observe/log.h"
-#include "protocol/audit.h"
-#include "protocol/field_json.h"
-#include "protocol/deferred.h"
-#include "protocol/records.h"
-#include "protocol/request.h"
+#include "protocol/field.h"
+#include "protocol/methods.h"
 #include "protocol/results.h"
+#include "protocol/tables/call.h"
+#include "rpc/jsonrpc.h"
+
+/** Put @r into @to. What there is no room or memory for is dropped. Control
+ * thread. */
+static void records_put(struct lines *to, const struct node_record *r)
+{
+	json_t *object = field_write(record_fields, r);
+	char *text = object ? json_dumps(object, JSONRPC_DUMP) : NULL;
+
+	if (!text || !lines_put(to, text))
+		log_event(LOG_WARN, "record-dropped", "id=\"%s\" why=\"%s\"",
+			  r->id, text ? "the disk is slow" : "out of memory");
+	free(text);
+	json_decref(object);
+}
+
+void audit_log(struct log_site *site, enum log_level level,
+	       const struct audit *a)
+{
+	if (!log_wants(level))
+		return;
+	if (a->why)
+		log_write(site, level, "audit",
+			  "who=\"%s\" did=\"%s\" what=\"%s\" result=refused "
+			  "why=\"%s\"",
+			  a->who, a->did, a->what, a->why);
+	else
+		log_write(site, level, "audit",
+			  "who=\"%s\" did=\"%s\" what=\"%s\" result=done",
+			  a->who, a->did, a->what);
+}
+
+/* The number that what was made has got: it is in no parameter. */
+static void add_made(char *what, size_t size, const json_t *result)
+{
+	static const char *const ids[] = { "call", "endpoint", "conversation",
+					   "conversion" };
+	size_t n = strlen(what);
+
+	for (unsigned i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+		const json_t *id = json_object_get(result, ids[i]);
+		char text[40];
+
+		(void)snprintf(text, sizeof(text), "%s=%lld", ids[i],
+			       (long long)json_integer_value(id));
+		if (!json_is_integer(id) || strstr(what, text))
+			continue;
+		(void)snprintf(what + n, size - n, "%s%s", n ? " " : "", text);
+		return;
+	}
+}
+
+/** Tell of a method of control, as rpc_server_config.answered(). The event
+ * base's thread. */
+static void audit_method(const struct rpc_noted *noted, const json_t *result,
+			 const struct rpc_error *err)
+{
+	/* Of each method: done, refused. What strangers try hides nothing. */
+	static struct log_site sites[64][2];
+	char what[RPC_WHAT_MAX + 40];
+	size_t i = (size_t)(noted->method - service_methods);
+
+	(void)snprintf(what, sizeof(what), "%s", noted->what);
+	if (result)
+		add_made(what, sizeof(what), result);
+	audit_log(&sites[i % (sizeof(sites) / sizeof(*sites))][!result],
+		  LOG_INFO,
+		  &(struct audit){ .who = noted->peer,
+				   .did = noted->method->name,
+				   .what = what,
+				   .why = result ? NULL : err->why.text });
+}
 
 static struct timeval timeval_of(cr_ns t)
 {

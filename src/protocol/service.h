@@ -7,12 +7,20 @@
  * take it over (hello with "resume"). Then its calls end.
  *
  * Thread rule: the event base's thread.
+ *
+ * Who did what: a line of the log ("audit") for each request that changes
+ * something, whichever way it came by, done or refused.
+ *
+ * Each method is a call site of the log: of one kind no more than the log's
+ * rate is written, and the next line says how many were left out
+ * (suppressed=N). So a thousand calls a second do not hide a drain.
  */
 #ifndef PROTOCOL_SERVICE_H
 #define PROTOCOL_SERVICE_H
 
-#include "rpc/server.h"
 #include "node/node.h"
+#include "observe/log.h"
+#include "rpc/server.h"
 
 struct lines;
 struct service;
@@ -92,5 +100,17 @@ struct node *service_node(struct service *s);
 const char *service_transport(const struct service *s);
 /** Where control listens, with the UDP port chosen by port 0 filled in. */
 void service_local(const struct service *s, struct transport_addr *addr);
+
+struct audit {
+	const char *who;  /**< "unix:pid=7,uid=1000", "http:192.0.2.1:4000" */
+	const char *did;  /**< "call.start", "POST /scheduler"              */
+	const char *what; /**< with what: "call=7 out.codec=amr"            */
+	const char *why;  /**< it was refused; NULL: it was done            */
+};
+
+/** Write @a, unless @site says that there were too many of its kind. Any
+ * thread. */
+void audit_log(struct log_site *site, enum log_level level,
+	       const struct audit *a);
 
 #endif

@@ -26,7 +26,7 @@
 #include "protocol/tables/conversation.h"
 #include "protocol/tables/convert.h"
 #include "protocol/tables/method.h"
-#include "rpc/codes.h"
+#include "rpc/jsonrpc.h"
 
 enum { KEY_MAX = 256 };
 

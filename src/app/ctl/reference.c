@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-#include "protocol/field_json.h"
+#include "protocol/field.h"
 #include "protocol/field_text.h"
+#include "protocol/tables/call.h"
 #include "protocol/tables/method.h"
 #include "protocol/tables/node.h"
 #include "rpc/jsonrpc.h"

@@ -53,7 +53,7 @@
 #include "observe/notify.h"
 #include "protocol/service.h"
 #include "rpc/server.h"
-#include "sandbox/filter.h"
+#include "sandbox/sandbox.h"
 
 struct event;
 

@@ -37,9 +37,9 @@
 #include "node/call_check.h"
 #include "node/costs.h"
 #include "node/node.h"
-#include "protocol/call_params.h"
-#include "protocol/describe.h"
-#include "protocol/field_json.h"
+#include "protocol/params.h"
+#include "protocol/results.h"
+#include "protocol/field.h"
 #include "rtp/rtp.h"
 #include "udp/socket.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the protocol says of calls.
+ * What the protocol says of calls, and what is recorded of one (--records).
  */
 #ifndef PROTOCOL_TABLES_CALL_H
 #define PROTOCOL_TABLES_CALL_H
 
 #include "node/call_request.h"
 #include "node/info.h"
+#include "node/record.h"
 #include "protocol/field.h"
 
 /* --- parameters --- */
@@ -109,5 +110,13 @@ FIELD_TABLE_DECLARE(call_ended, struct call_ended);
 FIELD_TABLE_DECLARE(call_list, struct call_list_result);
 FIELD_TABLE_DECLARE(call_top_entry, struct call_top_entry);
 FIELD_TABLE_DECLARE(call_top_result, struct call_top_result);
+
+FIELD_TABLE_DECLARE(record_in, struct record_stream);
+FIELD_TABLE_DECLARE(record_out, struct record_stream);
+FIELD_TABLE_DECLARE(record_heard, struct record_heard);
+FIELD_TABLE_DECLARE(record_delay, struct record_delay);
+FIELD_TABLE_DECLARE(record_quality, struct record_quality);
+FIELD_TABLE_DECLARE(record_stream, struct record_stream);
+FIELD_TABLE_DECLARE(record, struct node_record);
 
 #endif

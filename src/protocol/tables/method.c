@@ -9,11 +9,7 @@
 #include "protocol/tables/call.h"
 #include "protocol/tables/conversation.h"
 #include "protocol/tables/convert.h"
-#include "protocol/tables/endpoint.h"
 #include "protocol/tables/node.h"
-#include "protocol/tables/record.h"
-#include "protocol/tables/scheduler.h"
-#include "protocol/tables/trace.h"
 
 #define METHOD(id, n, kind, p, r, h)                                           \
 	{ .name = (n),                                                         \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is asked of the node as a whole, and what it tells.
+ * What the protocol says of the node as a whole, of codecs, schedulers and
+ * traces; what stats tells, and what of that is a metric.
  */
 #include "protocol/tables/node.h"
 
@@ -158,5 +159,642 @@ const struct field congestion_fields[] = {
 	  .help = "frames lost for lack of time, per second" },
 	{ ROW_OBJECT(congestion, "capacity", capacity, capacity),
 	  .help = "the node's capacity" },
+	{ 0 },
+};
+
+static const struct field_metric records_metric[] = {
+	{ .name = "records_total",
+	  .type = "counter",
+	  .help = "Records of calls by what became of them.",
+	  .labels = "{outcome=\"written\"}" },
+	{ .name = "records_total", .labels = "{outcome=\"dropped\"}" },
+	{ .name = "records_total", .labels = "{outcome=\"failed\"}" },
+};
+
+const struct field lines_stats_fields[] = {
+	{ ROW_INT(lines_stats, "written", written), .unit = "records",
+	  .help = "written", .metric = &records_metric[0] },
+	{ ROW_INT(lines_stats, "dropped", dropped), .unit = "records",
+	  .help = "dropped because the disk was slow",
+	  .metric = &records_metric[1] },
+	{ ROW_INT(lines_stats, "failed", failed), .unit = "records",
+	  .help = "that could not be written, see the log",
+	  .metric = &records_metric[2] },
+	{ ROW_INT(lines_stats, "reopened", reopened),
+	  .help = "times that the file was opened again (SIGHUP)" },
+	{ 0 },
+};
+
+const struct field codec_mode_fields[] = {
+	{ ROW_TEXT(codec_mode, "name", name), .help = "name of the mode" },
+	{ ROW_INT(codec_mode, "bit_rate", bit_rate), .unit = "bit/s",
+	  .help = "bit rate of speech" },
+	{ ROW_INT(codec_mode, "bytes", bytes), .unit = "bytes",
+	  .help = "size of a frame of speech" },
+	{ 0 },
+};
+
+const struct field codec_info_fields[] = {
+	{ ROW_TEXT(codec_info, "name", name),
+	  .help = "name of the codec in this protocol" },
+	{ ROW_TEXT(codec_info, "rtp_name", rtp_name),
+	  .help = "encoding name of the codec in SDP" },
+	{ ROW_TEXT(codec_info, "help", help),
+	  .help = "description of the codec" },
+	{ ROW_INT(codec_info, "rate", rate), .unit = "Hz",
+	  .help = "sampling rate" },
+	{ ROW_INT(codec_info, "clock", clock), .unit = "Hz",
+	  .help = "clock rate of RTP timestamps" },
+	{ ROW_TIME(codec_info, "frame", frame, "ms"),
+	  .help = "duration of a frame" },
+	{ ROW_BOOL(codec_info, "decodes", decodes),
+	  .help = "the codec can be a call's input" },
+	{ ROW_BOOL(codec_info, "encodes", encodes),
+	  .help = "the codec can be a call's output" },
+	{ ROW_TEXT(codec_info, "default_mode", default_mode),
+	  .help = "mode of a call that names none" },
+	{ ROW_EACH(codec_info, "modes", modes, codec_mode),
+	  .help = "the codec's modes" },
+	{ 0 },
+};
+
+const struct field codecs_fields[] = {
+	{ ROW_EACH(codecs, "codecs", codecs, codec_info),
+	  .help = "the codecs" },
+	{ 0 },
+};
+
+const struct field option_info_fields[] = {
+	{ ROW_TEXT(option_info, "name", name), .help = "its name" },
+	{ ROW_TEXT(option_info, "help", help),
+	  .help = "description of the option, with its range and default" },
+	{ 0 },
+};
+
+const struct field scheduler_info_fields[] = {
+	{ ROW_TEXT(scheduler_info, "name", name), .help = "its name" },
+	{ ROW_TEXT(scheduler_info, "help", help),
+	  .help = "description of the scheduler" },
+	{ ROW_TEXT(scheduler_info, "admission", admission),
+	  .help = "the test by which the scheduler admits calls" },
+	{ ROW_EACH(scheduler_info, "options", options, option_info),
+	  .help = "the scheduler's options" },
+	{ 0 },
+};
+
+const struct field schedulers_fields[] = {
+	{ ROW_TEXT(schedulers, "scheduler", scheduler),
+	  .help = "the scheduler in use, with its options" },
+	{ ROW_EACH(schedulers, "schedulers", schedulers, scheduler_info),
+	  .help = "the schedulers that the node can switch to" },
+	{ 0 },
+};
+
+const struct field scheduler_result_fields[] = {
+	{ ROW_TEXT(scheduler_result, "scheduler", scheduler),
+	  .help = "the scheduler now in use, with its options" },
+	{ 0 },
+};
+
+const struct field scheduler_set_fields[] = {
+	{ ROW_TEXT(scheduler_set, "scheduler", scheduler), .required = "",
+	  .help = "name of the scheduler, then its options after commas: "
+		  "\"NAME,OPTION=VALUE\"; or a file NAME.so in the "
+		  "node's --plugin-dir" },
+	{ 0 },
+};
+
+const struct field scheduler_tune_fields[] = {
+	{ ROW_TEXT(scheduler_tune, "options", options), .required = "",
+	  .help = "options, separated by commas, such as \"quantum=2ms\"" },
+	{ 0 },
+};
+
+const struct field trace_begin_fields[] = {
+	{ ROW_TEXT(trace_begin, "name", name),
+	  .required = "a file in the node's trace folder",
+	  .help = "name of a file in the node's --trace-dir, without a "
+		  "folder" },
+	{ ROW_BOOL(trace_begin, "overwrite", overwrite),
+	  .help = "replace the file if it exists; a symbolic link, a "
+		  "pipe or a device is refused" },
+	{ 0 },
+};
+
+const struct field trace_begun_fields[] = {
+	{ ROW_TEXT(trace_begun, "path", path),
+	  .help = "path of the file on the node" },
+	{ 0 },
+};
+
+const struct field trace_result_fields[] = {
+	{ ROW_INT(trace_result, "records", totals.written),
+	  .help = "records in the file" },
+	{ ROW_INT(trace_result, "lost", totals.lost),
+	  .help = "records lost because a ring was full" },
+	{ ROW_INT(trace_result, "unwritten", totals.unwritten),
+	  .help = "records that could not be written to the file" },
+	{ ROW_INT(trace_result, "bytes", totals.bytes), .unit = "bytes",
+	  .help = "length of the file" },
+	{ ROW_TEXT(trace_result, "error", error),
+	  .help = "the first error in writing; missing if there was none" },
+	{ 0 },
+};
+
+#define COUNTER(n, h, ...)                                                     \
+	.help = (h), .metric = &(const struct field_metric)                    \
+	{                                                                      \
+		.name = (n), .type = "counter", .help = h ".", __VA_ARGS__     \
+	}
+/* clang-format off */
+#define HISTOGRAM(n, h)                                                        \
+	.help = (h), .metric = &(const struct field_metric)                    \
+	{                                                                      \
+		.name = (n), .type = "histogram", .help = h "."                \
+	}
+#define GAUGE(n, h)                                                            \
+	.help = (h), .metric = &(const struct field_metric)                    \
+	{                                                                      \
+		.name = (n), .type = "gauge", .help = h "."                    \
+	}
+/* clang-format on */
+
+const struct field faults_fields[] = {
+	{ ROW_INT(faults, "count", count),
+	  COUNTER("scheduler_faults_total",
+		  "Times that a scheduler broke its contract") },
+	{ ROW_TEXT(faults, "last", last),
+	  .help = "what the scheduler did wrong last" },
+	{ 0 },
+};
+
+#define FOUND(what, ...)                                                       \
+	.metric = &(const struct field_metric)                                 \
+	{                                                                      \
+		.name = "watchdog_total", .labels = "{found=\"" what "\"}",    \
+		__VA_ARGS__                                                    \
+	}
+
+const struct field watch_info_fields[] = {
+	{ ROW_TIME(watch_info, "limit", limit, "ms"),
+	  .help = "how long a call or worker may make no progress; 0 if "
+		  "there is no watchdog" },
+	{ ROW_INT(watch_info, "starved", starved),
+	  .help = "calls that waited because others kept the workers busy, "
+		  "at the last check" },
+	{ ROW_INT(watch_info, "stalled", stalled),
+	  .help = "calls that had not been woken",
+	  FOUND("stalled", .type = "counter",
+		.help = "What the watchdog found: calls that were not woken, "
+			"that the scheduler forgot, whose worker was stuck.") },
+	{ ROW_INT(watch_info, "forgotten", forgotten),
+	  .help = "calls that the scheduler forgot", FOUND("forgotten") },
+	{ ROW_INT(watch_info, "hung", hung),
+	  .help = "calls whose worker was stuck", FOUND("hung") },
+	{ ROW_INT(watch_info, "returned", returned),
+	  .help = "those of the hung calls whose thread came back later" },
+	{ ROW_INT(watch_info, "stuck_now", stuck_now),
+	  GAUGE("stuck_threads",
+		"Threads that do not come back from a codec") },
+	{ ROW_TEXT(watch_info, "last", last),
+	  .help = "what the watchdog found last" },
+	{ 0 },
+};
+
+#define OUTCOME(what) .name = "frames_total", .labels = "{outcome=\"" what "\"}"
+#define REJECTED(what)                                                         \
+	.name = "packets_rejected_total", .labels = "{reason=\"" what "\"}"
+
+/* What of the counters Prometheus hears; what has no name, it does not. */
+static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
+	[CALL_COUNTER_done] = { OUTCOME("done"), .type = "counter",
+				.help = "Frames by what became of them." },
+	[CALL_COUNTER_overwritten] = { OUTCOME("overwritten") },
+	[CALL_COUNTER_expired] = { OUTCOME("expired") },
+	[CALL_COUNTER_shed] = { OUTCOME("shed") },
+	[CALL_COUNTER_pauses] = { "frames_pause_total", "counter",
+				  "Frames shed in pauses: the output's numbers "
+				  "go on without them.",
+				  NULL, 0 },
+	[CALL_COUNTER_given_up] = { "frames_given_up_total", "counter",
+				    "Frames shed because the scheduler gave "
+				    "them up.",
+				    NULL, 0 },
+	[CALL_COUNTER_concealed] = { OUTCOME("concealed") },
+	[CALL_COUNTER_malformed] = { OUTCOME("malformed") },
+	[CALL_COUNTER_cancelled] = { OUTCOME("cancelled") },
+	[CALL_COUNTER_relayed] = { OUTCOME("relayed") },
+	[CALL_COUNTER_late] = { "frames_late_total", "counter",
+				"Frames sent after their deadline.", NULL, 0 },
+	[CALL_COUNTER_packets_in] = { "packets_received_total", "counter",
+				      "Packets accepted.", NULL, 0 },
+	[CALL_COUNTER_packets_out] = { "packets_sent_total", "counter",
+				       "Packets sent.", NULL, 0 },
+	[CALL_COUNTER_send_failed] = { "packets_unsent_total", "counter",
+				       "Packets the socket refused.", NULL, 0 },
+	[CALL_COUNTER_on_hold] = { "packets_on_hold_total", "counter",
+				   "Packets not sent, as the party was on "
+				   "hold.",
+				   NULL, 0 },
+	[CALL_COUNTER_excess] = { "packets_excess_total", "counter",
+				  "Packets not sent or frames not transcoded, "
+				  "as there was more than one each packet "
+				  "time.",
+				  NULL, 0 },
+	[CALL_COUNTER_octets_in] = { "payload_received_bytes_total", "counter",
+				     "Payload accepted.", NULL, 0 },
+	[CALL_COUNTER_octets_out] = { "payload_sent_bytes_total", "counter",
+				      "Payload sent.", NULL, 0 },
+	[CALL_COUNTER_duplicates] = { REJECTED("duplicate"), .type = "counter",
+				      .help = "Packets of calls that were not "
+					      "taken, by why." },
+	[CALL_COUNTER_reordered] = { REJECTED("reordered") },
+	[CALL_COUNTER_seq_jumps] = { REJECTED("sequence jump") },
+	[CALL_COUNTER_wrong_source] = { REJECTED("source") },
+	[CALL_COUNTER_wrong_pt] = { REJECTED("payload type") },
+	[CALL_COUNTER_surplus] = { REJECTED("too many") },
+	[CALL_COUNTER_too_big] = { REJECTED("size") },
+	[CALL_COUNTER_late_in] = { REJECTED("too late to be played") },
+	[CALL_COUNTER_overflowed] = { REJECTED("jitter buffer") },
+	[CALL_COUNTER_missing] = { "packets_missing_total", "counter",
+				   "Packets that never came, or were dropped: "
+				   "missing between those transcoded.",
+				   NULL, 0 },
+	[CALL_COUNTER_lost] = { "frames_lost_total", "counter",
+				"Frames concealed, as a jitter buffer missed "
+				"their packets.",
+				NULL, 0 },
+	[CALL_COUNTER_silences] = { "frames_silence_total", "counter",
+				    "Frames of silence made while senders "
+				    "saved packets.",
+				    NULL, 0 },
+	[CALL_COUNTER_events] = { "events_received_total", "counter",
+				  "Packets of telephone events received.", NULL,
+				  0 },
+	[CALL_COUNTER_events_out] = { "events_sent_total", "counter",
+				      "Packets of telephone events sent.", NULL,
+				      0 },
+	[CALL_COUNTER_buffered_ns] = { "buffered_seconds_total", "counter",
+				       "Time that packets waited in jitter "
+				       "buffers.",
+				       NULL, 1e-9 },
+	[CALL_COUNTER_codec_ns] = { "codec_seconds_total", "counter",
+				    "Time inside the codecs, by the clock.",
+				    NULL, 1e-9 },
+};
+
+#define TOTAL(n, head, h)                                                      \
+	{ ROW_INT(totals, #n, n), .label = (head), .help = (h),                \
+	  .metric = &total_metrics[CALL_COUNTER_##n] },
+
+const struct field totals_fields[] = { CALL_SUMS(TOTAL){ 0 } };
+
+#define PACKET(n, head, h) { ROW_INT(rx_info, #n, n), .help = (h) },
+
+const struct field rx_info_fields[] = {
+	PACKET_COUNTERS(PACKET){ ROW_TEXT(rx_info, "io", io),
+				 .help = "how the node receives and sends: "
+					 "uring or epoll" },
+	{ ROW_TIME(rx_info, "cpu", cpu, "ns"),
+	  .help = "CPU time of the receivers" },
+	{ 0 },
+};
+
+/* What of a receiver's counters Prometheus hears. */
+static const struct field_metric packet_metrics[PACKET_NCOUNTERS] = {
+	[PACKET_COUNTER_packets] = { "receiver_packets_total", "counter",
+				     "Datagrams that a receiver took.", NULL,
+				     0 },
+	[PACKET_COUNTER_rtcp] = { "receiver_rtcp_total", "counter",
+				  "RTCP packets that a receiver took.", NULL,
+				  0 },
+	[PACKET_COUNTER_rtcp_refused] = { "receiver_rtcp_refused_total",
+					  "counter",
+					  "RTCP packets that are malformed.",
+					  NULL, 0 },
+	[PACKET_COUNTER_rtcp_foreign] = { "receiver_rtcp_foreign_total",
+					  "counter",
+					  "RTCP packets from a host that is "
+					  "not the party's.",
+					  NULL, 0 },
+	[PACKET_COUNTER_socket_drops] = { "receiver_drops_total", "counter",
+					  "Datagrams or trains lost because a "
+					  "receiver's shared socket was full.",
+					  NULL, 0 },
+};
+
+#define RECEIVED(n, head, h)                                                   \
+	{ ROW_INT(receiver_info, #n, n), .help = (h),                          \
+	  .metric = &packet_metrics[PACKET_COUNTER_##n] },
+
+const struct field receiver_info_fields[] = {
+	{ ROW_INT(receiver_info, "calls", calls),
+	  .help = "number of calls that are with the receiver" },
+	PACKET_COUNTERS(RECEIVED){ ROW_TEXT(receiver_info, "io", io),
+				   .help = "how the receiver receives: uring "
+					   "or epoll" },
+	{ ROW_TIME(receiver_info, "cpu", cpu, "ns"),
+	  COUNTER("receiver_cpu_seconds_total", "CPU time of a receiver") },
+	{ 0 },
+};
+
+const struct field interface_info_fields[] = {
+	{ ROW_TEXT(interface_info, "name", name), .help = "name" },
+	{ ROW_TEXT(interface_info, "address", address),
+	  .help = "local address, without a port" },
+	{ ROW_TEXT(interface_info, "advertised", advertised),
+	  .help = "address that peers are told" },
+	{ ROW_INT(interface_info, "ports", ports), .unit = "pairs",
+	  .help = "pairs of ports in the range (--rtp-ports); 0 if there is "
+		  "no range, and calls have any ports" },
+	{ ROW_INT(interface_info, "used", used), .unit = "pairs",
+	  GAUGE("rtp_ports_used", "Pairs of ports that calls have") },
+	{ ROW_INT(interface_info, "available", available), .unit = "pairs",
+	  GAUGE("rtp_ports_available",
+		"Pairs of ports of the range that no call has") },
+	{ ROW_INT(interface_info, "passed_over", passed_over),
+	  COUNTER("rtp_ports_passed_over_total",
+		  "Times that another program had a port of the range") },
+	{ 0 },
+};
+
+const struct field codec_calls_fields[] = {
+	{ ROW_TEXT(codec_calls, "codec", name), .help = "name of the codec" },
+	{ ROW_INT(codec_calls, "from", from),
+	  GAUGE("calls_from", "Calls that are up and receive this codec") },
+	{ ROW_INT(codec_calls, "to", to),
+	  GAUGE("calls_to", "Calls that are up and send this codec") },
+	{ 0 },
+};
+
+const struct field worker_info_fields[] = {
+	{ ROW_TIME(worker_info, "busy", busy, "ns"), .label = "BUSY",
+	  COUNTER("worker_busy_seconds_total",
+		  "Time that a worker was at a frame, by the clock") },
+	{ ROW_TIME(worker_info, "cpu", cpu, "ns"),
+	  COUNTER("worker_cpu_seconds_total", "CPU time of a worker") },
+	{ ROW_INT(worker_info, "jobs", jobs), .label = "JOBS",
+	  COUNTER("worker_frames_total", "Frames that a worker did") },
+	{ ROW_INT(worker_info, "picks", picks),
+	  .help = "jobs that the scheduler handed out" },
+	{ ROW_INT(worker_info, "drops", drops),
+	  .help = "jobs whose frame was gone or too old" },
+	{ ROW_INT(worker_info, "wakeups", wakeups), .label = "WAKEUPS",
+	  COUNTER("worker_wakeups_total",
+		  "Times that a worker had nothing to do, slept, and woke") },
+	{ ROW_INT(worker_info, "steals", steals), .label = "STEALS",
+	  COUNTER("worker_steals_total",
+		  "Frames taken from other run queues") },
+	{ 0 },
+};
+
+const struct field histogram_fields[] = {
+	{ ROW_INT(histogram, "count", count), .unit = "frames",
+	  .help = "number of frames" },
+	{ ROW_TIME(histogram, "mean", mean, "ns"), .help = "mean" },
+	{ ROW_TIME(histogram, "p50", p50, "ns"), .help = "median" },
+	{ ROW_TIME(histogram, "p90", p90, "ns"),
+	  .help = "90 of 100 frames are below this" },
+	{ ROW_TIME(histogram, "p99", p99, "ns"),
+	  .help = "99 of 100 frames are below this" },
+	{ ROW_TIME(histogram, "p999", p999, "ns"),
+	  .help = "999 of 1000 frames are below this" },
+	{ ROW_TIME(histogram, "max", max, "ns"), .help = "longest time" },
+	{ 0 },
+};
+
+const struct field reported_fields[] = {
+	{ ROW_INT(reported, "count", count), .unit = "reports",
+	  .help = "number of reports" },
+	{ ROW_TIME(reported, "mean", mean, "ns"), .help = "mean" },
+	{ ROW_TIME(reported, "p50", p50, "ns"), .help = "median" },
+	{ ROW_TIME(reported, "p90", p90, "ns"),
+	  .help = "90 of 100 reports are below this" },
+	{ ROW_TIME(reported, "p99", p99, "ns"),
+	  .help = "99 of 100 reports are below this" },
+	{ ROW_TIME(reported, "max", max, "ns"), .help = "longest time" },
+	{ 0 },
+};
+
+const struct field rtcp_stats_fields[] = {
+	{ ROW_INT(rtcp_stats, "sent", sent), .unit = "packets",
+	  COUNTER("rtcp_sent_total", "RTCP reports sent") },
+	{ ROW_INT(rtcp_stats, "reports", reports),
+	  COUNTER("rtcp_reports_total",
+		  "Reports of far sides on what the node sends") },
+	{ ROW_REAL(rtcp_stats, "lost", lost),
+	  COUNTER("rtcp_reported_loss_total",
+		  "Shares of packets lost, 0 to 1, of these reports, added "
+		  "up") },
+	{ ROW_OBJECT(rtcp_stats, "round_trip", round_trip, reported),
+	  HISTOGRAM("rtcp_round_trip_seconds",
+		    "Round trips to far sides, by their reports") },
+	{ ROW_OBJECT(rtcp_stats, "jitter", jitter, reported),
+	  HISTOGRAM("rtcp_jitter_seconds",
+		    "Interarrival jitter at far sides, by their reports") },
+	{ 0 },
+};
+
+const struct field rpc_error_fields[] = {
+	{ ROW_INT(rpc_error, "code", code) },
+	{ ROW_INT(rpc_error, "count", count) },
+	{ 0 },
+};
+
+static const struct field_metric cut_peers[] = {
+	{ .name = "control_peers_cut_total",
+	  .type = "counter",
+	  .help = "Clients of the control protocol that were disconnected.",
+	  .labels = "{why=\"not_reading\"}" },
+	{ .name = "control_peers_cut_total", .labels = "{why=\"crowded\"}" },
+	{ .name = "control_peers_cut_total", .labels = "{why=\"too_many\"}" },
+	{ .name = "control_peers_cut_total", .labels = "{why=\"silent\"}" },
+};
+
+const struct field rpc_stats_fields[] = {
+	{ ROW_TEXT(rpc_stats, "transport", transport),
+	  .help = "the SCTP stack in use: kernel or user" },
+	{ ROW_INT(rpc_stats, "associations", associations),
+	  GAUGE("control_peers", "Clients of the control protocol, now") },
+	{ ROW_INT(rpc_stats, "messages_in", messages_in),
+	  .help = "messages received" },
+	{ ROW_INT(rpc_stats, "messages_out", messages_out),
+	  .help = "messages sent" },
+	{ ROW_INT(rpc_stats, "requests", requests),
+	  .help = "requests received" },
+	{ ROW_INT(rpc_stats, "notifications", notifications),
+	  .help = "notifications received" },
+	{ ROW_INT(rpc_stats, "notifications_dropped", notifications_dropped),
+	  COUNTER("control_notifications_dropped_total",
+		  "Notifications dropped because the peer did not read") },
+	{ ROW_INT(rpc_stats, "replies_lost", replies_lost),
+	  .help = "replies lost because the peer had gone, or for want of "
+		  "memory" },
+	{ ROW_INT(rpc_stats, "slow_peers", slow_peers),
+	  .help = "peers disconnected because they did not read",
+	  .metric = &cut_peers[0] },
+	{ ROW_INT(rpc_stats, "peers_crowded", peers_crowded),
+	  .help = "peers disconnected because all together had too much "
+		  "queued, and they had the most",
+	  .metric = &cut_peers[1] },
+	{ ROW_INT(rpc_stats, "peers_refused", peers_refused),
+	  .help = "peers turned away because there were too many",
+	  .metric = &cut_peers[2] },
+	{ ROW_INT(rpc_stats, "peers_silent", peers_silent),
+	  .help = "peers without calls, endpoints and conversions disconnected "
+		  "because there were too many, and they had said nothing for "
+		  "longest",
+	  .metric = &cut_peers[3] },
+	{ ROW_INT(rpc_stats, "queued", queued), .unit = "bytes",
+	  GAUGE("control_queued_bytes",
+		"What waits for clients that do not read, or of clients to be "
+		"run; batches and messages that are not complete, too") },
+	{ ROW_MAP(rpc_stats, "errors", errors, nerrors, rpc_error),
+	  .help = "number of errors, by code" },
+	{ 0 },
+};
+
+/* A line of the log by what became of it. */
+#define LOG_LINES(what, ...)                                                   \
+	.metric = &(const struct field_metric)                                 \
+	{                                                                      \
+		.name = "log_lines_total", .labels = "{outcome=\"" what "\"}", \
+		__VA_ARGS__                                                    \
+	}
+
+const struct field log_stats_fields[] = {
+	{ ROW_INT(log_stats, "written", written), .unit = "lines",
+	  .help = "written",
+	  LOG_LINES("written", .type = "counter",
+		    .help = "Lines of the log by what became of them.") },
+	{ ROW_INT(log_stats, "dropped", dropped), .unit = "lines",
+	  .help = "dropped because whoever reads them was too slow",
+	  LOG_LINES("dropped") },
+	{ ROW_INT(log_stats, "failed", failed), .unit = "lines",
+	  .help = "that could not be written: a full disk, no reader",
+	  LOG_LINES("failed") },
+	{ ROW_INT(log_stats, "suppressed", suppressed), .unit = "lines",
+	  .help = "not written because there were more than 10 of their kind "
+		  "in a second",
+	  LOG_LINES("suppressed") },
+	{ 0 },
+};
+
+static const struct field_metric info_metric = {
+	.name = "info",
+	.type = "gauge",
+	.help = "Version and scheduler in use.",
+};
+
+const struct field node_stats_fields[] = {
+	{ ROW_TIME(node_stats, "uptime", uptime, "s"),
+	  GAUGE("uptime_seconds", "Time since the node started") },
+	{ ROW_TEXT(node_stats, "scheduler", scheduler),
+	  .help = "the scheduler in use, with its options",
+	  .metric = &info_metric },
+	{ ROW_INT(node_stats, "calls", calls), .label = "CALLS",
+	  GAUGE("calls", "Calls that are up") },
+	{ ROW_INT(node_stats, "relays", relays),
+	  GAUGE("relays", "Calls of these whose packets are passed on without "
+			  "a codec") },
+	{ ROW_INT(node_stats, "calls_started", calls_started),
+	  COUNTER("calls_started_total", "Calls that were started") },
+	{ ROW_INT(node_stats, "calls_refused", calls_refused),
+	  .label = "REFUSED",
+	  COUNTER("calls_refused_total", "Calls that were refused") },
+	{ ROW_INT(node_stats, "queued", queued), .unit = "frames",
+	  GAUGE("queued_frames", "Frames that wait for a worker") },
+	{ ROW_REAL(node_stats, "load", load), .unit = "CPUs", .label = "LOAD",
+	  GAUGE("load_ratio",
+		"Load of the admitted calls, as declared; 1 is one CPU") },
+	{ ROW_REAL(node_stats, "measured_load", measured_load), .unit = "CPUs",
+	  .label = "MEASURED_LOAD",
+	  GAUGE("measured_load_ratio",
+		"Load of the admitted calls, as measured; 1 is one CPU") },
+	{ ROW_REAL(node_stats, "bound", bound), .unit = "CPUs",
+	  .label = "BOUND",
+	  GAUGE("load_bound_ratio", "Load that admission takes; 1 is one "
+				    "CPU") },
+	{ ROW_OBJECT(node_stats, "scheduler_faults", faults, faults),
+	  .help = "how the scheduler broke its contract" },
+	{ ROW_OBJECT(node_stats, "watchdog", watchdog, watch_info),
+	  .help = "what the watchdog found" },
+	{ ROW_OBJECT(node_stats, "totals", totals, totals),
+	  .help = "counters of all calls, past and present" },
+	{ ROW_INT(node_stats, "lost", lost), .label = "LOST",
+	  .help = "frames lost for lack of time: overwritten, expired, shed or "
+		  "concealed" },
+	{ ROW_OBJECT(node_stats, "rx", rx, rx_info),
+	  .help = "the sums of the receivers" },
+	{ ROW_LIST(node_stats, "receivers", receivers, nreceivers,
+		   receiver_info),
+	  .help = "the receivers; the SSRC modulo their number tells which one "
+		  "has a call at the shared port, unless the log says "
+		  "port-not-shared: then the first has all" },
+	{ ROW_LIST(node_stats, "interfaces", interfaces, ninterfaces,
+		   interface_info),
+	  .help = "addresses for calls with ports of their own, and these "
+		  "ports" },
+	{ ROW_LIST(node_stats, "codecs", codecs, ncodecs, codec_calls),
+	  .help = "calls by what they receive and send; a conversation is "
+		  "two" },
+	{ ROW_TIME(node_stats, "cpu", cpu, "ns"),
+	  COUNTER("cpu_seconds_total", "CPU time of the process") },
+	{ ROW_LIST(node_stats, "workers", workers, nworkers, worker_info),
+	  .label = "WORKER", .help = "the workers" },
+	{ ROW_OBJECT(node_stats, "delay", delay, histogram), .label = "DELAY",
+	  HISTOGRAM("frame_delay_seconds",
+		    "Time from a frame's arrival to its being sent") },
+	{ ROW_OBJECT(node_stats, "jitter", jitter, histogram),
+	  HISTOGRAM("frame_jitter_seconds",
+		    "How much the time between two frames of a call that were "
+		    "sent differs from the frame duration") },
+	{ ROW_OBJECT(node_stats, "rtcp", rtcp, rtcp_stats),
+	  .help = "RTCP of all endpoints" },
+	{ 0 },
+};
+
+const struct field config_state_fields[] = {
+	{ ROW_TEXT(config_state, "file", file), .flags = FIELD_NULL,
+	  .help = "the file of options; null if there was none at the start" },
+	{ ROW_BOOL(config_state, "taken", taken),
+	  GAUGE("config_taken",
+		"1: what was read last holds, but for options that need a "
+		"restart; 0: it was wrong, and all is as it was") },
+	{ ROW_INT(config_state, "read", read),
+	  COUNTER("config_reads_total",
+		  "Times that the options were read again (SIGHUP)") },
+	{ ROW_INT(config_state, "refused", refused),
+	  COUNTER("config_refused_total",
+		  "Times of these that something was wrong with them") },
+	{ ROW_INT(config_state, "needs_restart", needs_restart),
+	  .unit = "options",
+	  GAUGE("config_needs_restart",
+		"Options whose new values need a restart") },
+	{ ROW_TEXT(config_state, "why", why.text),
+	  .help = "what was wrong the last time, if anything was" },
+	{ 0 },
+};
+
+const struct field stats_fields[] = {
+	{ ROW_INLINE(stats, node, node_stats) },
+	{ ROW_BOOL(stats, "draining", draining),
+	  GAUGE("draining", "1: the node accepts no new calls, and ends with "
+			    "the last one") },
+	{ ROW_POINTER(stats, "conversions", conversions, conversions),
+	  .help = "conversions of files; null if the node has no spool "
+		  "folder" },
+	{ ROW_POINTER(stats, "records", records, lines_stats),
+	  .help = "records of calls (--records); null if none are written" },
+	{ ROW_POINTER(stats, "config", config, config_state),
+	  .help = "what became of the file of options" },
+	{ ROW_OBJECT(stats, "control", control, rpc_stats),
+	  .help = "counters of the control protocol" },
+	{ ROW_OBJECT(stats, "log", log, log_stats),
+	  .help = "lines of the log" },
+	{ ROW_OBJECT(stats, "capacity", capacity, capacity),
+	  .help = "the node's capacity" },
+	{ ROW_EACH(stats, "places", places, place),
+	  .help = "which CPUs do what" },
 	{ 0 },
 };

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the protocol says of the node as a whole.
+ * What the protocol says of the node as a whole, of its schedulers and traces.
  */
 #ifndef PROTOCOL_TABLES_NODE_H
 #define PROTOCOL_TABLES_NODE_H
 
 #include "cr/codec.h"
 #include "node/info.h"
+#include "observe/line_file.h"
 #include "observe/log.h"
+#include "observe/trace.h"
 #include "protocol/field.h"
 #include "protocol/service.h"
-#include "protocol/tables/record.h"
 #include "rpc/server.h"
 
 /* --- parameters --- */
@@ -141,10 +142,40 @@ FIELD_TABLE_DECLARE(conversions, struct node_conversions);
 FIELD_TABLE_DECLARE(rpc_error, struct rpc_error_count);
 FIELD_TABLE_DECLARE(rpc_stats, struct rpc_stats);
 FIELD_TABLE_DECLARE(log_stats, struct log_stats);
+FIELD_TABLE_DECLARE(lines_stats, struct lines_stats);
 FIELD_TABLE_DECLARE(config_state, struct config_state);
 FIELD_TABLE_DECLARE(node_stats, struct node_stats);
 FIELD_TABLE_DECLARE(stats, struct stats_result);
 FIELD_TABLE_DECLARE(drain_result, struct drain_result);
 FIELD_TABLE_DECLARE(congestion, struct congestion);
+
+struct scheduler_set_request {
+	const char *scheduler;
+};
+
+struct scheduler_tune_request {
+	const char *options;
+};
+
+FIELD_TABLE_DECLARE(scheduler_set, struct scheduler_set_request);
+FIELD_TABLE_DECLARE(scheduler_tune, struct scheduler_tune_request);
+
+struct trace_start_request {
+	const char *name;
+	bool overwrite;
+};
+
+struct trace_start_result {
+	const char *path;
+};
+
+struct trace_stop_result {
+	struct trace_totals totals;
+	const char *error; /**< NULL: none */
+};
+
+FIELD_TABLE_DECLARE(trace_begin, struct trace_start_request);
+FIELD_TABLE_DECLARE(trace_begun, struct trace_start_result);
+FIELD_TABLE_DECLARE(trace_result, struct trace_stop_result);
 
 #endif

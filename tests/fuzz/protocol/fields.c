@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "protocol/field_json.h"
+#include "protocol/field.h"
 #include "protocol/tables/method.h"
 
 enum { STRUCT_MAX = 4096, GUARD = 0xa5 };

@@ -9,8 +9,7 @@
 #include "base/assert.h"
 #include "node/call_check.h"
 #include "node/convert_check.h"
-#include "protocol/call_params.h"
-#include "protocol/convert_params.h"
+#include "protocol/params.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

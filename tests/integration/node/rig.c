@@ -22,8 +22,8 @@
 #include "json_text.h"
 #include "node/call_check.h"
 #include "patience.h"
-#include "protocol/call_params.h"
-#include "protocol/field_json.h"
+#include "protocol/params.h"
+#include "protocol/field.h"
 #include "protocol/tables/node.h"
 #include "udp/socket.h"
 

@@ -15,7 +15,7 @@
 #include "base/address.h"
 #include "json_text.h"
 #include "patience.h"
-#include "protocol/field_json.h"
+#include "protocol/field.h"
 #include "protocol/tables/conversation.h"
 #include "udp/socket.h"
 

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #include "base/address.h"
-#include "protocol/field_json.h"
+#include "protocol/field.h"
 #include "protocol/tables/conversation.h"
 #include "sticky.h"
 

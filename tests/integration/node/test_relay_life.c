@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "protocol/field_json.h"
+#include "protocol/field.h"
 #include "protocol/tables/conversation.h"
 #include "talkers.h"
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "protocol/service_impl.h"
+#include "protocol/methods.h"
 
 #define SOON (50 * CR_MS)
 

@@ -16,7 +16,7 @@
 #include "asker.h"
 #include "node/measuring.h"
 #include "node/node_impl.h"
-#include "protocol/service_impl.h"
+#include "protocol/methods.h"
 #include "transport/unix_file.h"
 
 enum { MOST = JSONRPC_BATCH_MAX };

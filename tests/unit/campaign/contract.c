@@ -8,7 +8,7 @@
 #include "cmocka_cr.h"
 #include "feeder/session_impl.h"
 #include "node/call_check.h"
-#include "protocol/call_params.h"
+#include "protocol/params.h"
 #include "sim/declared.h"
 
 #define TOP "duration: 10s\nflows:\n  - count: 1\n"

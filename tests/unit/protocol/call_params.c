@@ -10,7 +10,7 @@
 
 #include "json_text.h"
 #include "node/call_check.h"
-#include "protocol/call_params.h"
+#include "protocol/params.h"
 
 /* What was asked for, without its texts, and the call it becomes. */
 struct parsed {

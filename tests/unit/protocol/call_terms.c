@@ -10,8 +10,8 @@
 
 #include "json_text.h"
 #include "node/call_check.h"
-#include "protocol/call_params.h"
-#include "protocol/field_json.h"
+#include "protocol/params.h"
+#include "protocol/field.h"
 #include "protocol/tables/call.h"
 
 static int start(const char *members, struct call_cfg *cfg, struct cr_err *e)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "json_text.h"
-#include "protocol/field_json.h"
+#include "protocol/field.h"
 
 static const char *const colours[] = { "red", "green", NULL };
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parameters of call.start and call.change.
+ * The parameters of call.start, call.change and convert.start.
  */
-#include "protocol/call_params.h"
+#include "protocol/params.h"
 
 #include <errno.h>
 
-#include "protocol/field_json.h"
+#include "protocol/field.h"
 #include "protocol/tables/call.h"
+#include "protocol/tables/convert.h"
 
 int call_params(struct call_request *out, const json_t *params,
 		struct cr_err *e)
@@ -29,4 +30,11 @@ int call_change_params(struct call_change_request *r, const json_t *params,
 			"deadline, weight, nice, contract, ptime, out.mode or "
 			"out.ptime");
 	return err;
+}
+
+int convert_params(struct convert_request *out, const json_t *params,
+		   struct cr_err *e)
+{
+	field_defaults(convert_start_fields, out);
+	return field_read(convert_start_fields, params, out, e);
 }
