@@ -1,17 +1,195 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loader: read the file into sections, and these into numbers.
+ * The loader: read the file into sections, and these into numbers; what must
+ * hold, what is converted, and how CPUs are dealt out.
  */
-#include "base/nearest.h"
 #include "campaign/campaign.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/options.h"
+#include "base/units.h"
 #include "campaign/parts.h"
 #include "engine/scheduler.h"
+
+/* --- expectations: "<= 0.1%" against a metric, read and judged --- */
+
+static const struct cr_opt *metric_row_of(enum campaign_metric m)
+{
+	return m < NCALL_METRICS
+		       ? &expect_keys[m].opt
+		       : &conversions_expect_keys[m - NCALL_METRICS].opt;
+}
+
+const char *campaign_metric_name(enum campaign_metric m)
+{
+	return metric_row_of(m)->name;
+}
+
+bool campaign_metric_is_time(enum campaign_metric m)
+{
+	return metric_row_of(m)->kind == CR_OPT_TIME;
+}
+
+bool campaign_expect_met(const struct campaign_expect *x, int64_t value)
+{
+	if (value == x->bound)
+		return !x->strict;
+	return x->at_least == (value > x->bound);
+}
+
+/* "<=", "<", ">=" or ">" and blanks; a bare value means <=, for admitted,
+ * digits and finished >=. */
+static const char *read_operator(const char *text, enum campaign_metric m,
+				 struct campaign_expect *x)
+{
+	x->at_least = m == METRIC_ADMITTED || m == METRIC_DIGITS ||
+		      m == METRIC_FINISHED;
+	x->strict = false;
+	if (*text == '<' || *text == '>') {
+		x->at_least = *text++ == '>';
+		x->strict = *text != '=';
+		text += !x->strict;
+	}
+	return text + strspn(text, " ");
+}
+
+static int read_one(const struct section *s, enum campaign_metric m,
+		    const char *text, struct campaign_expect *x)
+{
+	const struct cr_opt *row = metric_row_of(m);
+	const char *value = read_operator(text, m, x);
+	struct cr_err e;
+
+	if (option_parse(row, value, &x->bound, &e))
+		return section_fail(s, row->name,
+				    "%.300s, after <= or >=", e.text);
+	x->line = section_line(s, row->name);
+	x->given = true;
+	(void)snprintf(x->text, sizeof(x->text), "%s%s %.16s",
+		       x->at_least ? ">" : "<", x->strict ? "" : "=", value);
+	return 0;
+}
+
+int read_expect(const struct section *s, enum campaign_metric first,
+		struct campaign_expect *out)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; s->keys[i].opt.name && !rc; i++)
+		if (s->values[i].text)
+			rc = read_one(s, first + i, s->values[i].text,
+				      &out[first + i]);
+	return rc;
+}
+
+/* --- conversions: files that the daemon converts beside calls --- */
+
+/* What the daemon can make of WAV files. */
+static int read_out(const struct section *s, struct campaign_endpoint *out)
+{
+	int rc = read_endpoint(s, out);
+
+	if (rc)
+		return rc;
+	if (strcmp(out->codec->name, "amr") != 0 &&
+	    strcmp(out->codec->name, "amr-wb") != 0)
+		return section_fail(s, "codec",
+				    "codec=%s: files are converted to amr or "
+				    "amr-wb",
+				    out->codec->name);
+	if (section_has(s, "octet-align"))
+		return section_fail(s, "octet-align",
+				    "octet-align: is of packets, not of files");
+	return 0;
+}
+
+/* The conversions of a campaign that lasts @duration. */
+static int read_conversions(const struct section *s, cr_ns duration,
+			    struct campaign_conversions *c)
+{
+	const struct section *out = section_below(s, "out");
+	int rc;
+
+	if (!section_any(s))
+		return 0;
+	c->line = section_line(s, NULL);
+	rc = section_values(s, c);
+	if (rc)
+		return rc;
+	if (!c->count)
+		return section_fail(s, NULL, "needs count (files to convert)");
+	if (c->at >= duration)
+		return section_fail(s, "at",
+				    "at: the campaign has ended by then");
+	if (!section_any(out))
+		return section_fail(s, NULL, "'out' is missing");
+	rc = read_out(out, &c->out);
+	if (!rc)
+		rc = read_expect(section_below(s, "expect"), METRIC_FINISHED,
+				 c->expect);
+	return rc ? rc
+		  : section_copy_list(s, "input", &c->input, &c->input_count);
+}
+
+/* --- how a platform's CPUs are dealt out to run queues: equally, and the last
+ * one gets what is left; so not every number of run queues can be had --- */
+
+static int64_t div_up(int64_t a, int64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+int64_t campaign_cpus_per_rq(const struct campaign_platform *p)
+{
+	return div_up(p->cpus, p->run_queues);
+}
+
+int campaign_check_run_queues(const struct campaign_platform *p,
+			      struct cr_err *e)
+{
+	int64_t each = campaign_cpus_per_rq(p);
+	int64_t made = div_up(p->cpus, each);
+
+	if (made == p->run_queues)
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "run-queues=%lld: %lld CPUs make %lld run queues of "
+		       "%lld, or %lld of %lld",
+		       (long long)p->run_queues, (long long)p->cpus,
+		       (long long)made, (long long)each,
+		       (long long)div_up(p->cpus, each - 1),
+		       (long long)each - 1);
+}
+
+int campaign_set_run_queues(struct campaign_platform *p, const char *text,
+			    struct cr_err *e)
+{
+	struct cr_opt opt = { .name = "run-queues",
+			      .kind = CR_OPT_INT,
+			      .min = 1,
+			      .max = p->cpus };
+	struct campaign_platform with = *p;
+	int rc;
+
+	with.partitioned = strcmp(text, "partitioned") == 0;
+	with.run_queues = with.partitioned ? p->cpus : 1;
+	if (!with.partitioned && strcmp(text, "global") != 0 &&
+	    option_parse(&opt, text, &with.run_queues, NULL))
+		return cr_fail(e, -EINVAL,
+			       "run-queues=%.64s: needs global, partitioned or "
+			       "a number from 1 to cpus (%lld)",
+			       text, (long long)p->cpus);
+	rc = campaign_check_run_queues(&with, e);
+	if (!rc)
+		*p = with;
+	return rc;
+}
+
+/* --- the loader --- */
 
 #define MAX_FILE (1u << 20)
 #define SETTING_PLACE 200u /* a longer setting is cut in messages */
@@ -187,7 +365,7 @@ static int read_flows(const struct section *top, struct campaign *c)
 	return rc;
 }
 
-static int read_campaign(const struct section *top, struct campaign *c)
+static int read_sections(const struct section *top, struct campaign *c)
 {
 	int rc;
 
@@ -209,8 +387,8 @@ static int read_campaign(const struct section *top, struct campaign *c)
 	return rc ? rc : read_flows(top, c);
 }
 
-static int take_text(struct campaign *c, const char *text, size_t n,
-		     const char *path)
+static int take_section_text(struct campaign *c, const char *text, size_t n,
+			     const char *path)
 {
 	c->path = strdup(path);
 	c->text = malloc(n + 1);
@@ -281,8 +459,8 @@ static void name_settings(const struct campaign *c, struct cr_err *e)
 }
 
 /* The file with its settings, into @c. */
-static int read_all(struct campaign *c, const char *text, size_t n,
-		    struct cr_err *e)
+static int read_campaign(struct campaign *c, const char *text, size_t n,
+			 struct cr_err *e)
 {
 	const struct campaign_file file = { .name = c->path, .err = e };
 	struct setting_place *at = calloc(c->setting_count + 1, sizeof(*at));
@@ -293,7 +471,7 @@ static int read_all(struct campaign *c, const char *text, size_t n,
 	if (!rc) {
 		rc = put_settings(top, at, c, e);
 		if (!rc)
-			rc = read_campaign(top, c);
+			rc = read_sections(top, c);
 		if (rc)
 			name_settings(c, e);
 	}
@@ -310,11 +488,11 @@ int campaign_parse_with(const char *text, size_t n, const char *path,
 	struct campaign *c = calloc(1, sizeof(*c));
 	int rc;
 
-	if (!c || take_text(c, text, n, path) ||
+	if (!c || take_section_text(c, text, n, path) ||
 	    take_settings(c, set ? set : &none))
 		rc = cr_fail(e, -ENOMEM, "%s: out of memory", path);
 	else
-		rc = read_all(c, text, n, e);
+		rc = read_campaign(c, text, n, e);
 	if (rc)
 		campaign_free(c);
 	else
@@ -394,7 +572,7 @@ int campaign_check_simulated(const struct campaign *c, struct cr_err *e)
 		       c->path, c->conversions.line);
 }
 
-static void free_list(char **list, unsigned n)
+static void free_texts(char **list, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		free(list[i]);
@@ -406,13 +584,13 @@ void campaign_free(struct campaign *c)
 	if (!c)
 		return;
 	for (unsigned i = 0; i < c->flow_count; i++) {
-		free_list(c->flows[i].input, c->flows[i].input_count);
+		free_texts(c->flows[i].input, c->flows[i].input_count);
 		free(c->flows[i].cost.file);
 		free(c->flows[i].arrival.file);
 	}
-	free_list(c->conversions.input, c->conversions.input_count);
-	free_list(c->schedulers, c->scheduler_count);
-	free_list(c->settings, c->setting_count);
+	free_texts(c->conversions.input, c->conversions.input_count);
+	free_texts(c->schedulers, c->scheduler_count);
+	free_texts(c->settings, c->setting_count);
 	free(c->flows);
 	free(c->text);
 	free(c->path);

@@ -3,17 +3,582 @@
  * One flow of a campaign: its values converted, then checked against each
  * other and against what the codecs can do.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/options.h"
 #include "base/units.h"
 #include "campaign/parts.h"
+#include "rtp/jitter.h"
+
+/* Does flow @s say how many calls it has: by count, load or like? */
+static bool has_count(const struct section *s)
+{
+	return section_has(s, "count") || section_has(s, "load") ||
+	       section_has(s, "like");
+}
+
+/* --- the jitter buffer; the simulator has it --- */
+
+/* Beside what fits into the delay: one that comes, one that goes. */
+#define MORE_SLOTS 3
+
+unsigned campaign_buffer_slots(const struct campaign_buffer *b, cr_ns ptime)
+{
+	return (unsigned)(b->most / ptime) + MORE_SLOTS;
+}
+
+/* The jitter buffer of flow @s, whose arrivals and ptime are in @f. */
+static int read_buffer(const struct section *s, struct campaign_flow *f)
+{
+	struct campaign_buffer *b = &f->buffer;
+	const cr_ns room = (JITTER_SLOTS_MAX - MORE_SLOTS) * f->ptime;
+	int rc = section_values(s, b);
+
+	if (rc)
+		return rc;
+	if (b->kind != JITTER_ADAPTIVE && section_has(s, "least"))
+		return section_fail(s, "least",
+				    "least belongs to buffer=adaptive");
+	if (b->kind == JITTER_OFF) {
+		if (section_has(s, "most"))
+			return section_fail(s, "most",
+					    "most needs buffer=fixed or "
+					    "adaptive");
+		return 0;
+	}
+	if (f->arrival.kind != ARRIVAL_PLAN)
+		return section_fail(s, "buffer",
+				    "a jitter buffer belongs to arrival: "
+				    "{model: plan}");
+	if (!section_has(s, "least"))
+		b->least = cr_ns_min(b->least, b->most);
+	if (b->least > b->most)
+		return section_fail(s, "least", "least is above most");
+	if (b->most > room)
+		return section_fail(s, "most",
+				    "most: a jitter buffer holds %u packets, "
+				    "here %lldms",
+				    JITTER_SLOTS_MAX - MORE_SLOTS,
+				    (long long)(room / CR_MS));
+	return 0;
+}
+
+/* --- the contract, in the words that call.start has for it --- */
+
+/* The contract of flow @s; all that it may contradict is in @f. */
+static int read_contract(const struct section *s, struct campaign_flow *f)
+{
+	const struct section *k = section_below(s, "contract");
+	struct contract *to = &f->terms.contract;
+	struct contract_flaw flaw;
+	int rc = section_values(k, to);
+
+	if (!rc)
+		rc = section_rate(k, "rate", &to->rate_ppm);
+	if (!rc)
+		rc = section_rate(k, "peak", &to->peak_ppm);
+	if (rc)
+		return rc;
+	if (section_has(k, "burst") &&
+	    section_has(section_below(s, "release"), "burst"))
+		return section_fail(k, "burst",
+				    "burst: release says it already: leave one "
+				    "of them out");
+	if (contract_check(&f->terms, f->ptime,
+			   (enum release_kind)f->release.kind, &flaw))
+		return section_fail(k, flaw.member, "%s: %s", flaw.member,
+				    flaw.text);
+	return 0;
+}
+
+/* --- when calls begin, and how long they last --- */
+
+/* Of what keeps count calls up, ppm. */
+#define SHARE_MIN INT64_C(1000)
+#define SHARE_MAX (100 * CR_PPM)
+
+/* Bounds of one rate, and whether it may be none. */
+static bool rates_fit(const struct campaign_poisson *p)
+{
+	const int64_t least = p->of_hold ? SHARE_MIN : CAMPAIGN_RATE_MIN;
+	const int64_t most = p->of_hold ? SHARE_MAX : CAMPAIGN_RATE_MAX;
+	bool some = false;
+
+	for (unsigned i = 0; i < p->rates; i++) {
+		bool none = p->rate[i] == 0;
+
+		if (!none && (p->rate[i] < least || p->rate[i] > most))
+			return false;
+		some |= !none;
+	}
+	return some;
+}
+
+/* With its unit: 5 would be 500 %, and who writes it means 5/s. */
+static int parse_share(const char *text, int64_t *out)
+{
+	return strpbrk(text, "%p") ? units_parse_ppm(text, out) : -EINVAL;
+}
+
+/* "5/s", "90%", "20%..110%..20%". */
+static int read_poisson(const struct section *s, struct campaign_poisson *p)
+{
+	const char *text = section_text(s, "poisson");
+
+	if (!text)
+		return 0;
+	p->rates =
+		section_series(text, units_parse_rate, p->rate, CAMPAIGN_RATES);
+	if (!p->rates) {
+		p->of_hold = true;
+		p->rates = section_series(text, parse_share, p->rate,
+					  CAMPAIGN_RATES);
+	}
+	if (rates_fit(p))
+		return 0;
+	return section_fail(
+		s, "poisson",
+		"poisson=%.64s: needs a number per second, such as 5/s, from "
+		"0.001/s to 100000/s, or a share of what keeps count calls up, "
+		"such as 90%%, from 0.1%% to 10000%%; or a ramp of up to %u of "
+		"them, such as 20%%..110%%..20%%",
+		text, CAMPAIGN_RATES);
+}
+
+/* Shares of the rate count / hold. */
+static int check_of_hold(const struct section *flow, const struct section *s)
+{
+	if (!has_count(flow))
+		return section_fail(s, "poisson",
+				    "poisson: a share is of what keeps count "
+				    "calls up: give count, load or like, or "
+				    "calls per second");
+	if (!section_has(section_below(flow, "hold"), "mean"))
+		return section_fail(s, "poisson",
+				    "poisson: a share is of what keeps count "
+				    "calls up: give the mean of hold, or calls "
+				    "per second");
+	return 0;
+}
+
+static int read_hold(const struct section *s, struct campaign_hold *h)
+{
+	int rc = section_values(s, h);
+
+	if (!rc && section_has(s, "model") && !section_has(s, "mean"))
+		return section_fail(s, "model", "'mean' is missing");
+	return rc;
+}
+
+static int read_flow_start(const struct section *s, struct campaign_flow *f)
+{
+	const struct section *start = section_below(s, "start");
+	int rc = section_values(start, &f->start);
+
+	if (!rc)
+		rc = read_poisson(start, &f->start.poisson);
+	if (rc)
+		return rc;
+	if (f->start.poisson.rates > 1 && !f->start.spread)
+		return section_fail(start, "poisson",
+				    "poisson: a ramp needs spread: how long it "
+				    "takes");
+	if (f->start.poisson.of_hold)
+		rc = check_of_hold(s, start);
+	return rc ? rc : read_hold(section_below(s, "hold"), &f->hold);
+}
+
+/*
+ * The arrival model "envelope": shares of the CPU, a depth, ranges of times,
+ * checked against the flow's costs.
+ */
+
+static int read_envelope_share(const struct section *s, const char *name,
+			       int64_t *ppm)
+{
+	const struct cr_opt opt = {
+		.name = name, .kind = CR_OPT_PPM, .min = 1, .max = 100 * CR_PPM
+	};
+	const char *text = section_text(s, name);
+	struct cr_err e;
+
+	if (!text || option_parse(&opt, text, ppm, &e) == 0)
+		return 0;
+	return section_fail(s, name, "%.300s", e.text);
+}
+
+/* "50ms..100ms", or one time. */
+static int read_range(const struct section *s, const char *name,
+		      struct campaign_range *out)
+{
+	const char *text = section_text(s, name);
+	cr_ns at[2];
+	unsigned n;
+
+	if (!text)
+		return 0;
+	n = section_series(text, units_parse_time, at, 2);
+	if (!n || at[0] < 1 || at[n - 1] < at[0] || at[n - 1] > 1000 * CR_SEC)
+		return section_fail(s, name,
+				    "%s=%.64s: needs a time or two, such as "
+				    "50ms..100ms, up to 1000s",
+				    name, text);
+	*out = (struct campaign_range){ at[0], at[n - 1] };
+	return 0;
+}
+
+/* A job that never fits into its bucket would never come. */
+static int check_jobs(const struct section *s, const struct section *arrival,
+		      const struct campaign_flow *f)
+{
+	bool constant = f->cost.kind == COST_CONSTANT;
+
+	if (!f->synthetic || f->cost.kind == COST_MEASURED)
+		return section_fail(arrival, "model",
+				    "model=envelope needs the flow's cost");
+	if (!constant && !section_has(section_below(s, "cost"), "max"))
+		return section_fail(arrival, "model",
+				    "model=envelope needs 'max' of the cost: "
+				    "the longest job");
+	if ((constant ? f->cost.mean : f->cost.max) > f->arrival.depth)
+		return section_fail(arrival, "depth",
+				    "depth: the longest job does not fit");
+	if (section_has(s, "ring"))
+		return section_fail(arrival, "model",
+				    "model=envelope and ring exclude each "
+				    "other");
+	return 0;
+}
+
+/* What only the arrival model "envelope" has, of flow @s whose cost is in
+ * @f. */
+static int read_envelope(const struct section *s, struct campaign_flow *f)
+{
+	const struct section *arrival = section_below(s, "arrival");
+	struct campaign_arrival *a = &f->arrival;
+	int rc = read_envelope_share(arrival, "rate", &a->rate_ppm);
+
+	if (!rc)
+		rc = read_envelope_share(arrival, "peak", &a->peak_ppm);
+	if (!rc && a->peak_ppm && a->peak_ppm < a->rate_ppm)
+		return section_fail(arrival, "peak", "peak is below the rate");
+	if (!rc)
+		rc = read_range(arrival, "on", &a->on);
+	if (!rc)
+		rc = read_range(arrival, "off", &a->off);
+	if (!rc && section_has(arrival, "on") != section_has(arrival, "off"))
+		return section_fail(arrival, "model",
+				    "on and off belong together");
+	return rc ? rc : check_jobs(s, arrival, f);
+}
+
+/*
+ * What calls say, and what only the simulator reads of a flow: what jobs cost
+ * and when they come.
+ */
+
+/* Of a talker: a turn is whole blocks of speech/talk_spurts.c. */
+#define TURN_MIN (10 * CR_MS)
+#define TURN_MAX (600 * CR_SEC)
+
+/* A key that is there must belong to the model, one that is missing not. */
+struct key_check {
+	const char *name;
+	bool belongs, needed;
+};
+
+static int check_keys(const struct section *s, const char *model,
+		      const struct key_check *k)
+{
+	for (; k->name; k++) {
+		bool has = section_has(s, k->name);
+
+		if (has && !k->belongs)
+			return section_fail(s, k->name,
+					    "%s does not belong to model=%s",
+					    k->name, model);
+		if (!has && k->needed)
+			return section_fail(s, "model", "model=%s needs '%s'",
+					    model, k->name);
+	}
+	return 0;
+}
+
+static int check_flow_cost(const struct section *s,
+			   const struct campaign_cost *c)
+{
+	bool drawn = c->kind == COST_NORMAL || c->kind == COST_LOGNORMAL ||
+		     c->kind == COST_EXPONENTIAL;
+	bool mean = drawn || c->kind == COST_CONSTANT;
+	bool sd = c->kind == COST_NORMAL || c->kind == COST_LOGNORMAL;
+	bool file = c->kind == COST_HISTOGRAM || c->kind == COST_TRACE;
+	const struct key_check keys[] = {
+		{ "mean", mean, mean },
+		{ "sd", sd, sd },
+		{ "min", c->kind != COST_CONSTANT, false },
+		{ "max", c->kind != COST_CONSTANT, false },
+		{ "file", file, file },
+		{ NULL, false, false },
+	};
+	int rc = check_keys(s, key_costs[c->kind], keys);
+
+	if (!rc && section_has(s, "half-life") && !c->warm &&
+	    c->kind != COST_MEASURED)
+		return section_fail(s, "half-life", "half-life needs warm");
+
+	if (!rc && c->sd > 1000 * c->mean)
+		return section_fail(s, "sd",
+				    "sd is more than 1000 times the mean");
+	if (!rc && c->min > c->max)
+		return section_fail(s, "min", "min is above max");
+	return rc;
+}
+
+static int read_share(const struct section *s, struct campaign_flow *f)
+{
+	int64_t ppm = section_number(s, "share");
+
+	if (section_any(section_below(s, "cost")))
+		return section_fail(s, "share",
+				    "share and cost exclude each other");
+	if (!f->synthetic)
+		return section_fail(s, "share",
+				    "share belongs to flows without codecs; "
+				    "give cost");
+	f->cost.kind = COST_CONSTANT;
+	f->cost.mean = (int64_t)((__int128)f->ptime * ppm / CR_PPM);
+	if (!f->cost.mean)
+		return section_fail(s, "share",
+				    "share: less than 1 ns of the period");
+	if (f->cost.mean > CAMPAIGN_COST_MAX)
+		return section_fail(s, "share",
+				    "share: more than %llds of the period, and "
+				    "no job costs as much; lower it, or "
+				    "shorten the period",
+				    (long long)(CAMPAIGN_COST_MAX / CR_SEC));
+	return 0;
+}
+
+static int read_cost(const struct section *s, struct campaign_flow *f)
+{
+	const struct section *cost = section_below(s, "cost");
+	int rc = section_values(cost, &f->cost);
+
+	if (rc)
+		return rc;
+	if (section_has(s, "share"))
+		return read_share(s, f);
+	if (!section_has(cost, "model") && section_has(cost, "mean"))
+		f->cost.kind = COST_CONSTANT;
+	if (f->synthetic && f->cost.kind == COST_MEASURED &&
+	    f->arrival.kind != ARRIVAL_LOOP)
+		return section_fail(s, NULL,
+				    "a flow without codecs needs cost (or "
+				    "share)");
+	rc = check_flow_cost(cost, &f->cost);
+	return rc ? rc : section_copy(cost, "file", &f->cost.file);
+}
+
+static int check_arrival(const struct section *s,
+			 const struct campaign_arrival *a)
+{
+	bool bursty = a->kind == ARRIVAL_BURSTY;
+	bool jittered = a->kind == ARRIVAL_JITTERED;
+	bool tspec = a->kind == ARRIVAL_TSPEC;
+	bool trace = a->kind == ARRIVAL_TRACE;
+	bool envelope = a->kind == ARRIVAL_ENVELOPE;
+	const struct key_check keys[] = {
+		{ "jitter", jittered, jittered },
+		{ "burst", bursty, bursty },
+		{ "spacing", bursty, false },
+		{ "rate", tspec || envelope, envelope },
+		{ "peak", tspec || envelope, false },
+		{ "bucket", tspec, false },
+		{ "depth", envelope, envelope },
+		{ "on", envelope, false },
+		{ "off", envelope, false },
+		{ "file", trace, trace },
+		{ NULL, false, false },
+	};
+
+	return check_keys(s, key_arrivals[a->kind], keys);
+}
+
+static int read_tspec(const struct section *s, cr_ns period,
+		      struct campaign_arrival *a)
+{
+	int rc;
+
+	a->rate_ppm = CR_PPM * CR_SEC / period;
+	rc = section_rate(s, "rate", &a->rate_ppm);
+	if (!rc)
+		rc = section_rate(s, "peak", &a->peak_ppm);
+	if (!rc && a->peak_ppm && a->peak_ppm < a->rate_ppm)
+		return section_fail(s, "peak", "peak is below the rate");
+	return rc;
+}
+
+/* The plan's network, talk and clock models make arrivals of their own. */
+static int check_arrival_alone(const struct section *s)
+{
+	static const char *const keys[] = { "network", "drift", "talk" };
+
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const struct section *below = section_below(s, keys[i]);
+
+		if (below ? section_any(below) : section_has(s, keys[i]))
+			return section_fail(s, keys[i],
+					    "network, talk and drift belong to "
+					    "arrival: {model: plan}");
+	}
+	return 0;
+}
+
+static int read_arrival(const struct section *s, struct campaign_flow *f)
+{
+	const struct section *arrival = section_below(s, "arrival");
+	struct campaign_arrival *a = &f->arrival;
+	int rc = section_values(arrival, a);
+
+	if (!rc)
+		rc = check_arrival(arrival, a);
+	if (!rc && a->kind != ARRIVAL_PLAN)
+		rc = check_arrival_alone(s);
+	if (rc)
+		return rc;
+	if (a->kind == ARRIVAL_LOOP && !f->ptime)
+		f->ptime = CR_SEC;
+	if (!f->ptime)
+		return section_fail(s, NULL,
+				    "needs in and out (codecs), or period (a "
+				    "flow for the simulator)");
+	if (a->kind == ARRIVAL_TSPEC)
+		rc = read_tspec(arrival, f->ptime, a);
+	if (a->kind == ARRIVAL_BURSTY &&
+	    a->spacing * (a->burst - 1) >= f->ptime * a->burst)
+		return section_fail(arrival, "spacing",
+				    "spacing: a burst must end before the next "
+				    "one begins, %lld periods later",
+				    (long long)a->burst);
+	return rc ? rc : section_copy(arrival, "file", &a->file);
+}
+
+static int check_loop(const struct section *s, struct campaign_flow *f)
+{
+	if (!f->synthetic || section_any(section_below(s, "cost")) ||
+	    section_has(s, "share") || section_has(s, "deadline") ||
+	    section_has(s, "period") || section_has(s, "class"))
+		return section_fail(s, NULL,
+				    "arrival: {model: loop} is one job of best "
+				    "effort that never ends: no codecs, "
+				    "period, cost, deadline or class");
+	f->terms.cls = CR_BE;
+	return 0;
+}
+
+/* A length of a talker's turns: a time, or a range of it if @most; what is
+ * there already is the default. */
+static int read_turn(const struct section *s, const char *name, cr_ns *least,
+		     cr_ns *most)
+{
+	const char *text = section_text(s, name);
+	cr_ns at[2];
+	unsigned n;
+
+	if (!text)
+		return 0;
+	n = section_series(text, units_parse_time, at, most ? 2 : 1);
+	if (!n || at[0] < (most ? TURN_MIN : CR_MS) || at[n - 1] < at[0] ||
+	    at[n - 1] > TURN_MAX)
+		return section_fail(s, name,
+				    "%s=%.64s: needs a time%s, from %s to "
+				    "600s",
+				    name, text,
+				    most ? ", or a range of it, such as "
+					   "700ms..1800ms"
+					 : " such as 1.2s",
+				    most ? "10ms" : "1ms");
+	*least = at[0];
+	if (most)
+		*most = at[n - 1];
+	return 0;
+}
+
+static int read_turns(const struct section *s, struct campaign_voice *v)
+{
+	struct talk_spurts *t = &v->turns;
+	int rc;
+
+	*t = (struct talk_spurts){ { 700 * CR_MS, 1800 * CR_MS },
+				   { 600 * CR_MS, 1600 * CR_MS },
+				   (unsigned)v->noise };
+	rc = read_turn(s, "spurt", &t->spurt.least, &t->spurt.most);
+	return rc ? rc : read_turn(s, "pause", &t->pause.least, &t->pause.most);
+}
+
+static int read_talk_model(const struct section *s, struct campaign_voice *v)
+{
+	int rc;
+
+	v->spurt = v->pause = 1200 * CR_MS;
+	rc = read_turn(s, "spurt", &v->spurt, NULL);
+	return rc ? rc : read_turn(s, "pause", &v->pause, NULL);
+}
+
+static int read_voice(const struct section *s, struct campaign_voice *v)
+{
+	int rc = section_values(s, v);
+	bool talk = v->kind == VOICE_TALK, turns = v->kind == VOICE_TURNS;
+	const struct key_check keys[] = {
+		{ "spurt", talk || turns, false },
+		{ "pause", talk || turns, false },
+		{ "level", talk, false },
+		{ "noise", talk || turns, false },
+		{ NULL, false, false },
+	};
+
+	if (!rc)
+		rc = check_keys(s, key_voices[v->kind], keys);
+	if (!rc && turns)
+		rc = read_turns(s, v);
+	if (!rc && talk)
+		rc = read_talk_model(s, v);
+	return rc;
+}
+
+int read_models(const struct section *s, struct campaign_flow *f)
+{
+	int rc;
+
+	if (!f->synthetic && section_has(s, "period"))
+		return section_fail(s, "period",
+				    "period belongs to flows without codecs; "
+				    "theirs is ptime");
+	if (f->synthetic && section_has(s, "ptime"))
+		return section_fail(s, "ptime",
+				    "ptime belongs to flows with codecs; give "
+				    "period");
+	rc = read_arrival(s, f);
+	if (!rc)
+		rc = read_cost(s, f);
+	if (!rc)
+		rc = read_voice(section_below(s, "voice"), &f->voice);
+	if (!rc && f->arrival.kind == ARRIVAL_LOOP)
+		rc = check_loop(s, f);
+	if (!rc && f->arrival.kind == ARRIVAL_ENVELOPE)
+		rc = read_envelope(s, f);
+	return rc;
+}
+
+/* --- the whole flow --- */
 
 #define MAX_NAMES 64u
 /* ppm; crystals are within 100 */
 #define DRIFT_MAX (CR_PPM / 10)
 
-int read_name(const struct section *s, unsigned i, char *out)
+int read_flow_name(const struct section *s, unsigned i, char *out)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
 				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
@@ -54,8 +619,8 @@ static int find_codec(const struct section *s, const struct cr_codec **out)
 	return 0;
 }
 
-static int find_mode(const struct section *s,
-		     struct campaign_endpoint *endpoint)
+static int find_codec_mode(const struct section *s,
+			   struct campaign_endpoint *endpoint)
 {
 	const struct cr_codec *c = endpoint->codec;
 	const char *names[MAX_NAMES + 1] = { NULL };
@@ -78,7 +643,7 @@ static int find_mode(const struct section *s,
 	return 0;
 }
 
-static bool is_amr(const struct cr_codec *c)
+static bool is_amr_codec(const struct cr_codec *c)
 {
 	return strcmp(c->name, "amr") == 0 || strcmp(c->name, "amr-wb") == 0;
 }
@@ -92,7 +657,7 @@ static int check_endpoint_keys(const struct section *s,
 		bool fits;
 	} keys[] = {
 		{ "rate", c->rates != NULL },
-		{ "octet-align", is_amr(c) },
+		{ "octet-align", is_amr_codec(c) },
 		{ "dtx", c->dtx },
 		{ "complexity", c->tunable },
 		{ "fec", c->tunable },
@@ -114,7 +679,7 @@ int read_endpoint(const struct section *s, struct campaign_endpoint *endpoint)
 	char text[80];
 
 	if (!rc)
-		rc = find_mode(s, endpoint);
+		rc = find_codec_mode(s, endpoint);
 	if (!rc)
 		rc = check_endpoint_keys(s, endpoint->codec);
 	if (!rc)
@@ -150,7 +715,7 @@ static int set_samples(const struct section *s, cr_ns ptime,
 	return 0;
 }
 
-int check_ptime(const struct section *s, struct campaign_flow *f)
+int check_flow_ptime(const struct section *s, struct campaign_flow *f)
 {
 	cr_ns frame = cr_codec_frame_ns(f->in.codec, &f->in.cfg);
 	int rc;
@@ -172,8 +737,8 @@ static unsigned endpoint_rate(const struct campaign_endpoint *endpoint)
 }
 
 /* As the daemon does when no rate is said. */
-void follow_rate(struct campaign_endpoint *endpoint,
-		 const struct campaign_endpoint *other)
+void follow_other_rate(struct campaign_endpoint *endpoint,
+		       const struct campaign_endpoint *other)
 {
 	unsigned rate = endpoint_rate(other);
 
@@ -214,7 +779,8 @@ static int read_release(const struct section *s, struct campaign_flow *f)
 	return 0;
 }
 
-static int read_network(const struct section *s, struct campaign_network *n)
+static int read_flow_network(const struct section *s,
+			     struct campaign_network *n)
 {
 	int rc = section_values(s, n);
 
@@ -245,7 +811,7 @@ static int read_drift(const struct section *s, struct campaign_drift *d)
 
 	if (!text)
 		return 0;
-	n = read_series(text, units_parse_ppm, at, 2);
+	n = section_series(text, units_parse_ppm, at, 2);
 	if (!n || at[0] < -DRIFT_MAX || at[n - 1] < at[0] ||
 	    at[n - 1] > DRIFT_MAX)
 		return section_fail(s, "drift",
@@ -255,12 +821,6 @@ static int read_drift(const struct section *s, struct campaign_drift *d)
 				    text);
 	*d = (struct campaign_drift){ at[0], at[n - 1] };
 	return 0;
-}
-
-bool has_count(const struct section *s)
-{
-	return section_has(s, "count") || section_has(s, "load") ||
-	       section_has(s, "like");
 }
 
 static int check_count(const struct section *s, bool synthetic)
@@ -304,7 +864,7 @@ int read_numbers(const struct section *s, struct campaign_flow *f)
 	return 0;
 }
 
-static int read_endpoints(const struct section *s, struct campaign_flow *f)
+static int read_flow_endpoints(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *in = section_below(s, "in");
 	const struct section *out = section_below(s, "out");
@@ -319,10 +879,10 @@ static int read_endpoints(const struct section *s, struct campaign_flow *f)
 	if (!rc)
 		rc = check_directions(s, f);
 	if (!rc) {
-		follow_rate(&f->in, &f->out);
-		follow_rate(&f->out, &f->in);
+		follow_other_rate(&f->in, &f->out);
+		follow_other_rate(&f->out, &f->in);
 	}
-	return rc ? rc : check_ptime(s, f);
+	return rc ? rc : check_flow_ptime(s, f);
 }
 
 int read_terms(const struct section *s, struct campaign_flow *f)
@@ -335,7 +895,7 @@ int read_terms(const struct section *s, struct campaign_flow *f)
 	if (!rc)
 		rc = read_contract(s, f);
 	if (!rc)
-		rc = read_start(s, f);
+		rc = read_flow_start(s, f);
 	if (!rc)
 		rc = read_expect(section_below(s, "expect"), METRIC_LOSS,
 				 f->expect);
@@ -343,9 +903,9 @@ int read_terms(const struct section *s, struct campaign_flow *f)
 		  : section_copy_list(s, "input", &f->input, &f->input_count);
 }
 
-int read_sender(const struct section *s, struct campaign_flow *f)
+int read_flow_sender(const struct section *s, struct campaign_flow *f)
 {
-	int rc = read_network(section_below(s, "network"), &f->network);
+	int rc = read_flow_network(section_below(s, "network"), &f->network);
 
 	if (!rc)
 		rc = read_buffer(section_below(s, "jitter"), f);
@@ -356,7 +916,7 @@ int read_sender(const struct section *s, struct campaign_flow *f)
 
 int read_flow(const struct section *s, unsigned i, struct campaign_flow *f)
 {
-	int rc = read_name(s, i, f->name);
+	int rc = read_flow_name(s, i, f->name);
 
 	if (!rc && section_has(s, "relay"))
 		rc = section_fail(s, "relay", "relay: is of conversations");
@@ -365,11 +925,11 @@ int read_flow(const struct section *s, unsigned i, struct campaign_flow *f)
 	if (!rc)
 		rc = read_numbers(s, f);
 	if (!rc && !f->synthetic)
-		rc = read_endpoints(s, f);
+		rc = read_flow_endpoints(s, f);
 	if (!rc)
 		rc = read_models(s, f);
 	if (rc)
 		return rc;
 	rc = read_terms(s, f);
-	return rc ? rc : read_sender(s, f);
+	return rc ? rc : read_flow_sender(s, f);
 }

@@ -51,7 +51,7 @@ static int read_length(const struct section *s, struct campaign_dtmf *d)
 {
 	const char *text = section_text(s, "length");
 	int64_t at[2] = { DIGIT_LENGTH, DIGIT_LENGTH };
-	unsigned n = text ? read_series(text, units_parse_time, at, 2) : 1;
+	unsigned n = text ? section_series(text, units_parse_time, at, 2) : 1;
 
 	if (!n || at[0] < DIGIT_MIN || at[n - 1] < at[0] ||
 	    at[n - 1] > DIGIT_MAX)
@@ -214,8 +214,8 @@ static int read_endpoints(const struct section *const party[2],
 					    "codec: %s works one way only",
 					    endpoint[i].codec->name);
 	}
-	follow_rate(&endpoint[0], &endpoint[1]);
-	follow_rate(&endpoint[1], &endpoint[0]);
+	follow_other_rate(&endpoint[0], &endpoint[1]);
+	follow_other_rate(&endpoint[1], &endpoint[0]);
 	return 0;
 }
 
@@ -230,13 +230,13 @@ static int read_direction(const struct section *s, const struct section *party,
 		return rc;
 	f->ptime = f->party.ptime =
 		common_ptime(section_number(s, "ptime"), endpoint);
-	rc = check_ptime(s, f);
+	rc = check_flow_ptime(s, f);
 	if (!rc)
 		rc = read_models(s, f);
 	if (!rc)
 		rc = read_terms(s, f);
 	if (!rc)
-		rc = read_sender(party, f);
+		rc = read_flow_sender(party, f);
 	if (!rc)
 		rc = read_dtmf(section_below(party, "dtmf"), &f->party.dtmf);
 	if (!rc)
@@ -252,7 +252,7 @@ static int name_directions(const struct section *s, unsigned i,
 			   struct campaign_flow f[2])
 {
 	char name[CAMPAIGN_NAME_MAX];
-	int rc = read_name(s, i, name);
+	int rc = read_flow_name(s, i, name);
 
 	if (!rc && strlen(name) + 2 >= CAMPAIGN_NAME_MAX)
 		return section_fail(s, "name",

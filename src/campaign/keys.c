@@ -3,7 +3,7 @@
  * The keys of a campaign file. Nothing but tables: what a key may be beside
  * others is checked where its section is read.
  */
-#include "campaign/keys.h"
+#include "campaign/section.h"
 
 #include "rtp/jitter.h"
 

@@ -16,10 +16,6 @@ int read_expect(const struct section *s, enum campaign_metric first,
 /** One side of calls, or what conversions make. */
 int read_endpoint(const struct section *s, struct campaign_endpoint *endpoint);
 
-/** The conversions of a campaign that lasts @duration. */
-int read_conversions(const struct section *s, cr_ns duration,
-		     struct campaign_conversions *c);
-
 /** Flow number @i, which is no conversation. */
 int read_flow(const struct section *s, unsigned i, struct campaign_flow *f);
 
@@ -33,7 +29,7 @@ int read_conversation(const struct section *s, unsigned i,
 /* What flows and conversations have in common. */
 
 /** The name of flow number @i into @out[CAMPAIGN_NAME_MAX]. */
-int read_name(const struct section *s, unsigned i, char *out);
+int read_flow_name(const struct section *s, unsigned i, char *out);
 
 /** Count, class, deadline, shares; whether flow @s is synthetic. */
 int read_numbers(const struct section *s, struct campaign_flow *f);
@@ -43,45 +39,17 @@ int read_terms(const struct section *s, struct campaign_flow *f);
 
 /** Network, jitter buffer, talk and drift of @s, a flow or a party; arrivals
  * and ptime are in @f. */
-int read_sender(const struct section *s, struct campaign_flow *f);
+int read_flow_sender(const struct section *s, struct campaign_flow *f);
 
 /** @endpoint, if its rate is that of the other one, as the daemon has it. */
-void follow_rate(struct campaign_endpoint *endpoint,
-		 const struct campaign_endpoint *other);
+void follow_other_rate(struct campaign_endpoint *endpoint,
+		       const struct campaign_endpoint *other);
 
 /** The ptime of flow @s, 0: its codec's; and the samples of both endpoints. */
-int check_ptime(const struct section *s, struct campaign_flow *f);
+int check_flow_ptime(const struct section *s, struct campaign_flow *f);
 
 /** Cost and arrival models of flow @s, of which the rest is in @f; without
  * codecs they make it a synthetic one. */
 int read_models(const struct section *s, struct campaign_flow *f);
-
-/** What only the arrival model "envelope" has, of flow @s whose cost is in
- * @f. */
-int read_envelope(const struct section *s, struct campaign_flow *f);
-
-/** When the calls of flow @s begin, and how long they last. */
-int read_start(const struct section *s, struct campaign_flow *f);
-
-/** The jitter buffer of flow @s, whose arrivals and ptime are in @f. */
-int read_buffer(const struct section *s, struct campaign_flow *f);
-
-/** The contract of flow @s; all that it may contradict is in @f. */
-int read_contract(const struct section *s, struct campaign_flow *f);
-
-/** Does flow @s say how many calls it has: by count, load or like? */
-bool has_count(const struct section *s);
-
-/** "5/s" of key @name, if there: per second * 10^6 into @ppm. */
-int read_rate(const struct section *s, const char *name, int64_t *ppm);
-
-/** Reads one value; 0 or -errno, as those of base/units.h. */
-typedef int series_parse_fn(const char *text, int64_t *out);
-
-/** A value, or several with two dots between ("1ms..2ms"), into @out[@most].
- * Returns how many; 0: one cannot be read, or they are too many, and @out is of
- * no use. */
-unsigned read_series(const char *text, series_parse_fn *parse, int64_t *out,
-		     unsigned most);
 
 #endif

@@ -1,14 +1,156 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Flows to calls: how many, when each begins and how long it lasts.
+ * Flows to calls: how many, when each begins and how long it lasts; and calls
+ * to packets.
  */
 #include "campaign/plan.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/units.h"
-#include "campaign/poisson.h"
+#include "campaign/campaign.h"
+#include "campaign/random.h"
+
+struct poisson {
+	const struct campaign_start *start;
+	struct random random;
+	cr_ns at, end; /**< of the last call; none begins from end on       */
+	cr_ns mean;    /**< between calls at the highest rate; 0: none come */
+	int64_t most;  /**< that rate, in the units of start->poisson       */
+};
+
+/** Most packets of one frame: the last update of a digit is its end, three
+ * times. */
+#define PARTY_PACKETS 3u
+
+/*
+ * --- counts of calls ---
+ *
+ * A load is shared by its flow and those that are like it:
+ *
+ *   n = load * CPUs / (share of a call of the flow + of one of each like it)
+ */
+
+/* A quotient that should be whole may come out a little below. */
+#define ROUNDING 1e-9
+
+bool campaign_needs_share(const struct campaign *c, unsigned f)
+{
+	const struct campaign_flow *flow = &c->flows[f];
+
+	return flow->load_ppm ||
+	       (flow->like >= 0 && c->flows[flow->like].load_ppm);
+}
+
+static int count_by_load(const struct campaign *c, unsigned f,
+			 const double *share, double cpus, uint64_t *count,
+			 struct cr_err *e)
+{
+	double sum = share[f], n;
+
+	for (unsigned k = f + 1; k < c->flow_count; k++)
+		if (c->flows[k].like == (int)f)
+			sum += share[k];
+	n = (double)c->flows[f].load_ppm / (double)CR_PPM * cpus / sum;
+	if (!(n <= PLAN_CALLS_MAX))
+		return cr_fail(e, -E2BIG,
+			       "flow %s: its load means more than %u calls",
+			       c->flows[f].name, PLAN_CALLS_MAX);
+	*count = n < 1 ? 1 : (uint64_t)(n * (1 + ROUNDING));
+	return 0;
+}
+
+int campaign_counts(const struct campaign *c, const double *share, double cpus,
+		    double scale, uint64_t *counts, struct cr_err *e)
+{
+	int rc = 0;
+
+	for (unsigned f = 0; f < c->flow_count && !rc; f++) {
+		const struct campaign_flow *flow = &c->flows[f];
+		double n = (double)flow->count * scale;
+
+		if (counts[f])
+			continue;
+		if (flow->like >= 0)
+			counts[f] = counts[flow->like];
+		else if (flow->load_ppm)
+			rc = count_by_load(c, f, share, cpus * scale,
+					   &counts[f], e);
+		else
+			counts[f] = flow->count && n < 1 ? 1 : (uint64_t)n;
+	}
+	return rc;
+}
+
+/*
+ * A Poisson process whose rate changes, by thinning (Lewis and Shedler,
+ * "Simulation of nonhomogeneous Poisson processes by thinning", 1979): one of
+ * the highest rate, of which each arrival stays with the probability that the
+ * rate then is of the highest.
+ */
+
+/* Mean time between calls at the highest rate; @n: as many as the flow has. */
+static cr_ns mean_gap(const struct campaign_flow *f, int64_t most, uint64_t n)
+{
+	if (!f->start.poisson.of_hold)
+		return (cr_ns)(1e15 / (double)most);
+	return (cr_ns)((__int128)f->hold.mean * CR_PPM / ((__int128)most * n));
+}
+
+/* The calls of @f, which must outlive @p and of which there are @n, in a
+ * campaign of @duration. Without calls (@n 0) shares of them are none. */
+static void poisson_init(struct poisson *p, const struct campaign_flow *f,
+			 uint64_t n, cr_ns duration, struct random random)
+{
+	const struct campaign_start *s = &f->start;
+
+	*p = (struct poisson){ .start = s, .random = random, .at = s->at };
+	if (s->poisson.of_hold && !n)
+		return; /* it has ended */
+	for (unsigned i = 0; i < s->poisson.rates; i++)
+		if (s->poisson.rate[i] > p->most)
+			p->most = s->poisson.rate[i];
+	p->mean = mean_gap(f, p->most, n);
+	p->end = duration;
+	if (s->spread)
+		p->end = cr_ns_min(s->at + s->spread, duration);
+}
+
+/* At p->at, along the line from one rate to the next. */
+static int64_t rate_now(const struct poisson *p)
+{
+	const int64_t *rate = p->start->poisson.rate;
+	cr_ns spread = p->start->spread;
+	__int128 along = (__int128)(p->at - p->start->at) *
+			 (p->start->poisson.rates - 1);
+	unsigned endpoint = (unsigned)(along / spread);
+	__int128 rise = rate[endpoint + 1] - rate[endpoint];
+
+	return rate[endpoint] + (int64_t)(rise * (along % spread) / spread);
+}
+
+static bool stays_after_thinning(struct poisson *p)
+{
+	return p->start->poisson.rates == 1 ||
+	       random_time(&p->random, p->most - 1) < rate_now(p);
+}
+
+/* When the next one begins. False: there is none. */
+static bool poisson_next(struct poisson *p, cr_ns *at)
+{
+	do {
+		p->at = cr_ns_add(p->at,
+				  random_exponential(&p->random, p->mean));
+		if (p->at >= p->end)
+			return false;
+	} while (!stays_after_thinning(p));
+	*at = p->at;
+	return true;
+}
+
+/* --- flows to calls --- */
 
 /* The plan being made, and what a flow needs of it. */
 struct maker {
@@ -23,7 +165,7 @@ struct maker {
  * Where call number @n begins within its frame period: multiples of the golden
  * ratio, so that any number of calls is spread evenly.
  */
-static cr_ns phase(uint64_t n, uint64_t seed, cr_ns ptime)
+static cr_ns draw_phase(uint64_t n, uint64_t seed, cr_ns ptime)
 {
 	uint64_t turn = n * UINT64_C(0x9e3779b97f4a7c15) + seed;
 
@@ -61,7 +203,7 @@ static cr_ns holding_time(const struct campaign_hold *h, struct random *r)
 }
 
 /* @t * @num / @den, rounded down, for ppm: no product overflows. */
-static cr_ns scaled(cr_ns t, int64_t num, int64_t den)
+static cr_ns scale_count(cr_ns t, int64_t num, int64_t den)
 {
 	return t / den * num + t % den * num / den;
 }
@@ -71,7 +213,7 @@ cr_ns plan_frame_time(const struct plan_call *call, cr_ns ptime, uint64_t frame)
 	cr_ns spoken = (cr_ns)frame * ptime;
 
 	if (call->drift)
-		spoken = scaled(spoken, CR_PPM, CR_PPM + call->drift);
+		spoken = scale_count(spoken, CR_PPM, CR_PPM + call->drift);
 	return call->start + spoken;
 }
 
@@ -91,7 +233,8 @@ static uint64_t frames_of(const struct maker *m, const struct campaign_flow *f,
 	cr_ns end = cr_ns_min(cr_ns_add(c->start, hold), m->o->duration);
 	cr_ns time = cr_ns_max(end - c->start, 0);
 
-	return (uint64_t)(scaled(time, CR_PPM + c->drift, CR_PPM) / f->ptime);
+	return (uint64_t)(scale_count(time, CR_PPM + c->drift, CR_PPM) /
+			  f->ptime);
 }
 
 static struct random random_of(uint64_t seed, unsigned flow, unsigned index)
@@ -107,9 +250,9 @@ uint64_t plan_call_seed(uint64_t seed, unsigned flow, unsigned index)
 }
 
 /* Number @n of the plan begins at @at, before its phase, and lasts @hold. */
-static struct plan_call make_call(const struct maker *m, unsigned flow,
-				  unsigned index, size_t n, cr_ns at,
-				  cr_ns hold)
+static struct plan_call make_planned_call(const struct maker *m, unsigned flow,
+					  unsigned index, size_t n, cr_ns at,
+					  cr_ns hold)
 {
 	const struct campaign_flow *f = &m->plan->campaign->flows[flow];
 	struct plan_call made = { .flow = flow,
@@ -120,13 +263,13 @@ static struct plan_call make_call(const struct maker *m, unsigned flow,
 
 	/* the textbook's tasks begin together unless told otherwise */
 	if (!f->synthetic)
-		made.start += phase(n, m->o->seed, f->ptime);
+		made.start += draw_phase(n, m->o->seed, f->ptime);
 	made.drift = drift_of(&f->drift, made.seed);
 	made.frames = frames_of(m, f, &made, hold);
 	return made;
 }
 
-static int keep_call(struct maker *m, const struct plan_call *made)
+static int keep_planned_call(struct maker *m, const struct plan_call *made)
 {
 	struct plan_call *c = add_call(m);
 
@@ -150,15 +293,15 @@ static int place_call(struct maker *m, unsigned flow, unsigned index, cr_ns at)
 	(void)random_next(&r); /* the call's seed */
 	hold = holding_time(&f->hold, &r);
 	for (unsigned i = 0; i < n; i++) {
-		made[i] = make_call(m, flow + i, index, m->plan->count + i, at,
-				    hold);
+		made[i] = make_planned_call(m, flow + i, index,
+					    m->plan->count + i, at, hold);
 		if (!made[i].frames)
 			return 0;
 	}
 	m->conversations += n == 2;
 	for (unsigned i = 0; i < n && !rc; i++) {
 		made[i].conversation = n == 2 ? m->conversations : 0;
-		rc = keep_call(m, &made[i]);
+		rc = keep_planned_call(m, &made[i]);
 	}
 	return rc;
 }
@@ -177,8 +320,9 @@ static int place_spread(struct maker *m, unsigned flow)
 }
 
 /* A share of many short calls is a rate without bounds. */
-static int check_rate(const struct maker *m, const struct campaign_flow *f,
-		      uint64_t n, const struct poisson *p)
+static int check_packet_rate(const struct maker *m,
+			     const struct campaign_flow *f, uint64_t n,
+			     const struct poisson *p)
 {
 	const cr_ns shortest = CR_SEC * CR_PPM / CAMPAIGN_RATE_MAX;
 	char hold[UNITS_TEXT];
@@ -206,7 +350,7 @@ static int place_poisson(struct maker *m, unsigned flow)
 
 	poisson_init(&p, f, n, m->o->duration,
 		     random_fork(m->o->seed, ~(uint64_t)flow));
-	rc = check_rate(m, f, n, &p);
+	rc = check_packet_rate(m, f, n, &p);
 	for (unsigned i = 0; !rc && (!limited || i < n); i++) {
 		if (!poisson_next(&p, &at))
 			break;
@@ -215,7 +359,7 @@ static int place_poisson(struct maker *m, unsigned flow)
 	return rc;
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_starts(const void *a, const void *b)
 {
 	const struct plan_call *x = a, *y = b;
 
@@ -247,12 +391,12 @@ int plan_make(struct plan *p, const struct campaign *c,
 		plan_fini(&made);
 		return rc;
 	}
-	qsort(made.calls, made.count, sizeof(*made.calls), by_start);
+	qsort(made.calls, made.count, sizeof(*made.calls), compare_starts);
 	*p = made;
 	return 0;
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
 	const cr_ns *x = a, *y = b;
 
@@ -273,7 +417,7 @@ int plan_most_up(const struct plan *p, cr_ns before, cr_ns after, size_t *most)
 
 		ends[i] = plan_frame_time(c, f->ptime, c->frames) + after;
 	}
-	qsort(ends, p->count, sizeof(*ends), by_time);
+	qsort(ends, p->count, sizeof(*ends), compare_times);
 	for (size_t i = 0; i < p->count; i++) {
 		for (; ends[ended] < p->calls[i].start - before; ended++)
 			up--;
@@ -289,4 +433,357 @@ void plan_fini(struct plan *p)
 	free(p->calls);
 	p->calls = NULL;
 	p->count = 0;
+}
+
+/*
+ * What parties do beside speaking: digits, noise and changes.
+ *
+ * A digit takes whole frames: as many as its length begins. It is told of in
+ * each of them (RFC 4733, 2.5.1.2: updates), and its end three times in the
+ * last one. Digits are dialled in pauses, too.
+ */
+
+static cr_ns first_time(const struct campaign_change *when)
+{
+	if (!when->at && !when->every)
+		return CR_NEVER;
+	return when->at ? when->at : when->every;
+}
+
+/* Of @s->flow and @s->call. Calls that are no conversations have nothing. */
+static void party_init(struct plan_stream *s)
+{
+	const struct campaign_party *p = &s->flow->party;
+
+	if (!campaign_converses(s->flow))
+		return;
+	s->party = (struct plan_party){
+		.lengths = random_fork(s->call->seed, 6),
+		.next_ssrc = first_time(&p->ssrc.when),
+		.next_port = first_time(&p->port.when),
+		.next_digit = p->dtmf.digits[0] ? p->dtmf.at : CR_NEVER,
+	};
+}
+
+/* By the party's own clock. */
+static cr_ns speaks_in(const struct plan_stream *s)
+{
+	return (cr_ns)s->frame * s->flow->ptime;
+}
+
+/* Frames are rarely shorter than what is between two changes. */
+static bool is_time_for(cr_ns *next, const struct campaign_change *when,
+			cr_ns now)
+{
+	if (now < *next)
+		return false;
+	*next = when->every ? cr_ns_add(*next, when->every) : CR_NEVER;
+	return true;
+}
+
+/* Frame @s->frame begins: has SSRC or port changed? Not while a digit is
+ * dialled: then it waits for the end. True: another SSRC. */
+static bool party_changes(struct plan_stream *s)
+{
+	const struct campaign_party *p = &s->flow->party;
+	struct plan_party *now = &s->party;
+	bool other;
+
+	if (now->dialling)
+		return false;
+	now->port += is_time_for(&now->next_port, &p->port.when, speaks_in(s));
+	other = is_time_for(&now->next_ssrc, &p->ssrc.when, speaks_in(s));
+	now->ssrc += other;
+	return other;
+}
+
+/* --- digits --- */
+
+static void begin_party_digit(struct plan_stream *s)
+{
+	const struct campaign_dtmf *d = &s->flow->party.dtmf;
+	struct plan_party *p = &s->party;
+	cr_ns length = d->shortest +
+		       random_time(&p->lengths, d->longest - d->shortest);
+
+	p->dialling = true;
+	p->digit_first = s->frame;
+	p->digit_length = length;
+	p->digit_frames =
+		(uint64_t)((length + s->flow->ptime - 1) / s->flow->ptime);
+}
+
+static void end_digit(struct plan_stream *s)
+{
+	const struct campaign_dtmf *d = &s->flow->party.dtmf;
+	struct plan_party *p = &s->party;
+	cr_ns begun = (cr_ns)p->digit_first * s->flow->ptime;
+
+	p->dialling = false;
+	p->digit++;
+	p->next_digit = d->digits[p->digit]
+				? begun + p->digit_length + d->interval
+				: CR_NEVER;
+}
+
+static unsigned say_digit(struct plan_stream *s, struct plan_packet *out)
+{
+	struct plan_party *p = &s->party;
+	uint64_t done = s->frame - p->digit_first + 1;
+	bool end = done == p->digit_frames;
+	struct plan_packet k = {
+		.kind = PLAN_EVENT,
+		.frame = p->digit_first,
+		.marker = done == 1,
+		.digit = p->digit,
+		.end = end,
+		.duration = cr_ns_min((cr_ns)done * s->flow->ptime,
+				      p->digit_length),
+	};
+	unsigned n = 0;
+
+	do {
+		out[n++] = k;
+		k.marker = false;
+	} while (end && n < PARTY_PACKETS);
+	if (end)
+		end_digit(s);
+	return n;
+}
+
+/* --- noise --- */
+
+static unsigned say_noise(struct plan_stream *s, struct plan_packet *out)
+{
+	const struct campaign_cn *cn = &s->flow->party.cn;
+	struct plan_party *p = &s->party;
+
+	if (s->frame < p->next_noise)
+		return 0;
+	p->next_noise =
+		s->frame + (uint64_t)((cn->interval + s->flow->ptime - 1) /
+				      s->flow->ptime);
+	*out = (struct plan_packet){ .kind = PLAN_NOISE, .frame = s->frame };
+	return 1;
+}
+
+/* What it sends in that frame in place of speech or silence. Returns how many
+ * are in @out[PARTY_PACKETS]; 0: neither digit nor noise. */
+static unsigned party_says(struct plan_stream *s, struct plan_packet *out)
+{
+	if (!s->party.dialling && speaks_in(s) >= s->party.next_digit)
+		begin_party_digit(s);
+	if (s->party.dialling)
+		return say_digit(s, out);
+	if (s->pausing && s->flow->party.cn.given)
+		return say_noise(s, out);
+	return 0;
+}
+
+/*
+ * A call's packets: talk spurts decide which frames there are, the network
+ * model which of them arrive, when, in what order and how often.
+ *
+ *   frame -> spurt? -> silent? -> number it -> lost? -> delay
+ *         -> hold it back, or put it out with its copy and the one held
+ *
+ * Parties of conversations also dial, send noise, and change.
+ */
+
+static uint64_t frames_in(cr_ns t, cr_ns ptime)
+{
+	return t > ptime ? (uint64_t)(t / ptime) : 1;
+}
+
+static void begin_spurt(struct plan_stream *s, bool pausing)
+{
+	const struct campaign_talk *t = &s->flow->talk;
+	cr_ns mean = pausing ? t->pause : t->spurt;
+
+	s->pausing = pausing;
+	s->marker = !pausing;
+	s->party.next_noise = s->frame;
+	s->turn = s->frame +
+		  frames_in(random_exponential(&s->talk, mean), s->flow->ptime);
+}
+
+/* Step over pauses; false when the call ends in one. */
+static bool find_speech(struct plan_stream *s)
+{
+	while (s->flow->talk.spurt && s->frame < s->call->frames) {
+		if (s->frame == s->turn)
+			begin_spurt(s, !s->pausing);
+		if (!s->pausing)
+			break;
+		s->frame = s->turn;
+	}
+	return s->frame < s->call->frames;
+}
+
+/*
+ * Gilbert: lost packets come in runs of mean length burst, and the share lost
+ * is loss; p(good -> bad) = loss / (burst * (1 - loss)), p(bad -> good) =
+ * 1 / burst.
+ */
+static bool is_lost(struct plan_stream *s)
+{
+	const struct campaign_network *n = &s->flow->network;
+	double u = random_unit(&s->network);
+	double loss = (double)n->loss / 1e6;
+
+	if (!n->loss)
+		return false;
+	if (s->losing)
+		s->losing = u >= 1.0 / (double)n->burst;
+	else
+		s->losing = u < loss / ((double)n->burst * (1.0 - loss));
+	return s->losing;
+}
+
+static void put_delayed(struct plan_stream *s, struct plan_packet p)
+{
+	p.at = cr_ns_max(p.at, s->last);
+	s->last = p.at;
+	s->ready[s->nready++] = p;
+}
+
+static void release_held(struct plan_stream *s)
+{
+	s->holding = false;
+	put_delayed(s, s->held);
+}
+
+/* Number @p, of frame s->frame, and send it on its way through the network.
+ * Every packet draws the same number of random values, whatever becomes of it.
+ */
+static void put_copy(struct plan_stream *s, struct plan_packet p)
+{
+	const struct campaign_network *n = &s->flow->network;
+	bool hold, copy;
+
+	p.seq = s->seq++;
+	p.nth = s->nth;
+	s->nth += p.kind == PLAN_SPEECH;
+	p.marker |= s->marker;
+	s->marker = false;
+	p.ssrc = s->party.ssrc;
+	p.port = s->party.port;
+	p.lost = is_lost(s);
+	p.at = plan_frame_time(s->call, s->flow->ptime, s->frame) +
+	       random_time(&s->network, n->jitter);
+	hold = random_chance(&s->network, n->reorder);
+	copy = random_chance(&s->network, n->duplicate);
+	if (hold && !p.lost && !s->holding) {
+		p.held = true;
+		s->held = p;
+		s->holding = true;
+		s->overtakers = n->depth;
+		return;
+	}
+	put_delayed(s, p);
+	if (copy && !p.lost) {
+		p.copy = true;
+		put_delayed(s, p);
+	}
+	if (s->holding && --s->overtakers == 0)
+		release_held(s);
+}
+
+static void put_speech_packet(struct plan_stream *s)
+{
+	if (s->silent && s->silent(s->silent_arg, s->frame))
+		s->marker = true;
+	else
+		put_copy(s, (struct plan_packet){ .frame = s->frame });
+}
+
+/* What a party sends in frame s->frame: a digit, speech or noise. */
+static void put_party(struct plan_stream *s)
+{
+	struct plan_packet said[PARTY_PACKETS];
+	unsigned n;
+
+	if (s->flow->talk.spurt && s->frame == s->turn)
+		begin_spurt(s, !s->pausing);
+	s->marker |= party_changes(s);
+	n = party_says(s, said);
+	for (unsigned i = 0; i < n; i++)
+		put_copy(s, said[i]);
+	if (!n && !s->pausing)
+		put_speech_packet(s);
+}
+
+static bool refill_queue(struct plan_stream *s)
+{
+	s->taken = s->nready = 0;
+	if (campaign_converses(s->flow)) {
+		for (; !s->nready && s->frame < s->call->frames; s->frame++)
+			put_party(s);
+	} else {
+		for (; !s->nready && find_speech(s); s->frame++)
+			put_speech_packet(s);
+	}
+	if (!s->nready && s->holding)
+		release_held(s);
+	return s->nready > 0;
+}
+
+void plan_stream_init(struct plan_stream *s, const struct plan *p,
+		      const struct plan_call *call)
+{
+	memset(s, 0, sizeof(*s));
+	s->flow = &p->campaign->flows[call->flow];
+	s->call = call;
+	s->network = random_fork(call->seed, 1);
+	s->talk = random_fork(call->seed, 2);
+	s->marker = true;
+	party_init(s);
+	if (s->flow->talk.spurt)
+		begin_spurt(s, false);
+}
+
+bool plan_stream_next(struct plan_stream *s, struct plan_packet *out)
+{
+	if (s->taken == s->nready && !refill_queue(s))
+		return false;
+	*out = s->ready[s->taken++];
+	return true;
+}
+
+static void mix_seed(uint64_t *hash, uint64_t value)
+{
+	for (unsigned i = 0; i < 8; i++) {
+		*hash ^= value & 0xff;
+		*hash *= UINT64_C(0x100000001b3);
+		value >>= 8;
+	}
+}
+
+static void mix_party(uint64_t *hash, const struct plan_packet *k)
+{
+	mix_seed(hash, (uint64_t)k->kind << 40 | (uint64_t)k->ssrc << 24 |
+			       (uint64_t)k->port << 8 | k->digit);
+	mix_seed(hash, (uint64_t)k->duration << 1 | k->end);
+}
+
+uint64_t plan_hash(const struct plan *p)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	struct plan_packet k;
+	struct plan_stream s;
+
+	for (size_t i = 0; i < p->count; i++) {
+		mix_seed(&hash, p->calls[i].flow);
+		mix_seed(&hash, p->calls[i].index);
+		plan_stream_init(&s, p, &p->calls[i]);
+		while (plan_stream_next(&s, &k)) {
+			mix_seed(&hash, (uint64_t)k.at);
+			mix_seed(&hash, k.frame);
+			mix_seed(&hash, k.seq << 3 | (unsigned)k.marker << 2 |
+						(unsigned)k.lost << 1 | k.copy);
+			if (p->calls[i].conversation)
+				mix_party(&hash, &k);
+		}
+	}
+	return hash;
 }

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sections: look-up, conversion by the tables of keys.c, messages.
+ * Sections: look-up, conversion by the tables of keys.c, messages; and
+ * settings.
  */
 #include "campaign/section.h"
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "base/assert.h"
 #include "base/nearest.h"
 #include "base/options.h"
+#include "campaign/campaign.h"
 
 #define MAX_KEYS 32u /* of one section */
 
@@ -45,7 +49,9 @@ struct section *section_new(const struct campaign_file *file,
 	return s;
 }
 
-void section_free_value(struct value *v)
+/* Free what is in @v, so that its key is absent. A section below is freed,
+ * too: the caller puts an empty one in its place. */
+static void section_free_value(struct value *v)
 {
 	for (unsigned i = 0; i < v->count; i++)
 		section_free_value(&v->entries[i]);
@@ -79,7 +85,7 @@ const char *section_path(const struct section *s, char *buf)
 	return buf;
 }
 
-static unsigned index_of(const struct section *s, const char *name)
+static unsigned key_index_of(const struct section *s, const char *name)
 {
 	unsigned i = 0;
 
@@ -91,7 +97,7 @@ static unsigned index_of(const struct section *s, const char *name)
 
 const struct value *section_get(const struct section *s, const char *name)
 {
-	return &s->values[index_of(s, name)];
+	return &s->values[key_index_of(s, name)];
 }
 
 bool section_has(const struct section *s, const char *name)
@@ -125,7 +131,7 @@ struct place {
 	unsigned line;
 };
 
-static struct place place_of(const struct section *s, const char *name)
+static struct place value_place_of(const struct section *s, const char *name)
 {
 	if (name && section_has(s, name)) {
 		const struct value *v = section_get(s, name);
@@ -150,7 +156,7 @@ static int fail_at(struct place at, const char *path, const char *text)
 
 unsigned section_line(const struct section *s, const char *name)
 {
-	return place_of(s, name).line;
+	return value_place_of(s, name).line;
 }
 
 int section_fail(const struct section *s, const char *name, const char *fmt,
@@ -162,7 +168,7 @@ int section_fail(const struct section *s, const char *name, const char *fmt,
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return fail_at(place_of(s, name), section_path(s, path), text);
+	return fail_at(value_place_of(s, name), section_path(s, path), text);
 }
 
 int section_fail_entry(const struct section *s, const char *name, unsigned i,
@@ -197,7 +203,7 @@ const char *section_key_hint(const struct section *s, const char *name,
 }
 
 /* Members are int64_t, or what else a struct of another module has. */
-static void put(const struct key *k, int64_t value, void *out)
+static void put_number(const struct key *k, int64_t value, void *out)
 {
 	void *member = (unsigned char *)out + k->opt.offset;
 
@@ -223,14 +229,14 @@ int section_values(const struct section *s, void *out)
 		if (s->values[i].text &&
 		    option_parse(&k->opt, s->values[i].text, &v, &e))
 			return section_fail(s, k->opt.name, "%.350s", e.text);
-		put(k, v, out);
+		put_number(k, v, out);
 	}
 	return 0;
 }
 
 int64_t section_number(const struct section *s, const char *name)
 {
-	const struct key *k = &s->keys[index_of(s, name)];
+	const struct key *k = &s->keys[key_index_of(s, name)];
 	const char *text = section_text(s, name);
 	int64_t v = k->opt.dflt;
 
@@ -239,7 +245,7 @@ int64_t section_number(const struct section *s, const char *name)
 	return v;
 }
 
-static int copy(const struct section *s, const char *text, char **out)
+static int copy_text(const struct section *s, const char *text, char **out)
 {
 	char *made = strdup(text);
 
@@ -254,7 +260,7 @@ int section_copy(const struct section *s, const char *name, char **out)
 {
 	const char *text = section_text(s, name);
 
-	return text ? copy(s, text, out) : 0;
+	return text ? copy_text(s, text, out) : 0;
 }
 
 int section_copy_list(const struct section *s, const char *name, char ***out,
@@ -270,8 +276,290 @@ int section_copy_list(const struct section *s, const char *name, char ***out,
 		return cr_fail(s->file->err, -ENOMEM, "%s: out of memory",
 			       s->file->name);
 	for (unsigned i = 0; i < v->count && !rc; i++) {
-		rc = copy(s, v->entries[i].text, &(*out)[i]);
+		rc = copy_text(s, v->entries[i].text, &(*out)[i]);
 		*count += !rc;
 	}
+	return rc;
+}
+
+/* --- values that are more than one number --- */
+
+int section_rate(const struct section *s, const char *name, int64_t *ppm)
+{
+	const char *text = section_text(s, name);
+	int64_t rate;
+
+	if (!text)
+		return 0;
+	if (units_parse_rate(text, &rate) || rate < CAMPAIGN_RATE_MIN ||
+	    rate > CAMPAIGN_RATE_MAX)
+		return section_fail(s, name,
+				    "%s=%.64s: needs a number per second, such "
+				    "as 5/s or 0.5/s, from 0.001/s to "
+				    "100000/s",
+				    name, text);
+	*ppm = rate;
+	return 0;
+}
+
+unsigned section_series(const char *text, series_parse_fn *parse, int64_t *out,
+			unsigned most)
+{
+	for (unsigned n = 0; n < most; n++) {
+		const char *dots = strstr(text, "..");
+		size_t length = dots ? (size_t)(dots - text) : strlen(text);
+		char one[UNITS_TEXT];
+
+		if (length >= sizeof(one))
+			return 0;
+		memcpy(one, text, length);
+		one[length] = '\0';
+		if (parse(one, &out[n]))
+			return 0;
+		if (!dots)
+			return n + 1;
+		text = dots + 2;
+	}
+	return 0;
+}
+
+/*
+ * --- settings ---
+ *
+ * One value of a campaign, in the place of what its file says. Only
+ * what was written is changed, before anybody reads it: what it may be is
+ * judged where the file's own values are.
+ */
+
+#define MAX_NAMES 64u
+
+/* A walk along the path of a setting. */
+struct walk {
+	const struct campaign_file *file; /* the setting's */
+	const char *path;		  /* what is left of it */
+	const char *value;
+	/* where it stands: a key of a section, or an entry of its list */
+	struct section *in;
+	unsigned index;
+	int entry; /* -1: none */
+};
+
+__attribute__((format(printf, 2, 3))) static int fail(const struct walk *w,
+						      const char *fmt, ...)
+{
+	char text[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return cr_fail(w->file->err, -EINVAL, "%s: %s", w->file->name, text);
+}
+
+static int no_memory_to_set(const struct walk *w)
+{
+	return cr_fail(w->file->err, -ENOMEM, "%s: out of memory",
+		       w->file->name);
+}
+
+static const struct key *set_key_of(const struct walk *w)
+{
+	return &w->in->keys[w->index];
+}
+
+static struct value *set_value_of(const struct walk *w)
+{
+	struct value *v = &w->in->values[w->index];
+
+	return w->entry < 0 ? v : &v->entries[w->entry];
+}
+
+static bool at_end(const struct walk *w)
+{
+	return !*w->path;
+}
+
+/* The path begins with a key of @w->in; step on it. */
+static int step_to_key(struct walk *w)
+{
+	size_t n = strcspn(w->path, ".[");
+	char name[65], hint[300], path[SECTION_PATH];
+	unsigned i = 0;
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)n, w->path);
+	while (w->in->keys[i].opt.name &&
+	       strcmp(w->in->keys[i].opt.name, name) != 0)
+		i++;
+	if (!w->in->keys[i].opt.name) {
+		(void)section_path(w->in, path);
+		return fail(w, "%s%sunknown key '%s'; %s", path,
+			    *path ? ": " : "", name,
+			    section_key_hint(w->in, name, hint, sizeof(hint)));
+	}
+	w->index = i;
+	w->entry = -1;
+	w->path += n;
+	return 0;
+}
+
+/* "[2]" of a list. */
+static int step_by_number(struct walk *w)
+{
+	const struct value *list = set_value_of(w);
+	char *end;
+	unsigned long i = strtoul(w->path + 1, &end, 10);
+
+	if (end == w->path + 1 || *end != ']')
+		return fail(w, "%s[: needs a number from 0, as in %s[0]",
+			    set_key_of(w)->opt.name, set_key_of(w)->opt.name);
+	if (i >= list->count)
+		return fail(w, "%s: has %u, counted from 0; there is no [%lu]",
+			    set_key_of(w)->opt.name, list->count, i);
+	w->entry = (int)i;
+	w->path = end + 1;
+	return 0;
+}
+
+/* The name of entry @i of a list of sections, as reports have it. */
+static const char *entry_name(const struct value *list, unsigned i, char *buf)
+{
+	const char *given = section_text(list->entries[i].below, "name");
+
+	if (given)
+		return given;
+	(void)snprintf(buf, CAMPAIGN_NAME_MAX, "flow%u", i + 1);
+	return buf;
+}
+
+static int unknown_entry(const struct walk *w)
+{
+	const struct value *list = set_value_of(w);
+	char made[MAX_NAMES][CAMPAIGN_NAME_MAX], name[65], hint[300];
+	const char *names[MAX_NAMES + 1] = { NULL };
+
+	(void)snprintf(name, sizeof(name), "%.*s",
+		       (int)strcspn(w->path + 1, "."), w->path + 1);
+	for (unsigned i = 0; i < list->count && i < MAX_NAMES; i++)
+		names[i] = entry_name(list, i, made[i]);
+	return fail(w, "%s: there is no '%s'; %s", set_key_of(w)->opt.name,
+		    name, nearest_hint(name, names, hint, sizeof(hint)));
+}
+
+/* ".speech" of a list of sections. Names may have dots: the longest that
+ * fits. */
+static int step_by_name(struct walk *w)
+{
+	const struct value *list = set_value_of(w);
+	char made[CAMPAIGN_NAME_MAX];
+	size_t longest = 0;
+
+	for (unsigned i = 0; i < list->count; i++) {
+		const char *name = entry_name(list, i, made);
+		size_t n = strlen(name);
+
+		if (n <= longest || strncmp(w->path + 1, name, n) != 0 ||
+		    (w->path[1 + n] && w->path[1 + n] != '.'))
+			continue;
+		longest = n;
+		w->entry = (int)i;
+	}
+	if (!longest)
+		return unknown_entry(w);
+	w->path += 1 + longest;
+	return 0;
+}
+
+static int step_to_entry(struct walk *w)
+{
+	if (*w->path == '[')
+		return step_by_number(w);
+	return set_key_of(w)->kind == KEY_SECTIONS
+		       ? step_by_name(w)
+		       : fail(w,
+			      "%s: is a list of "
+			      "values; there is "
+			      "nothing below it",
+			      set_key_of(w)->opt.name);
+}
+
+/* Into the section where @w stands. What the file does not have begins here. */
+static int step_into(struct walk *w)
+{
+	struct section *below = set_value_of(w)->below;
+
+	if (!below || *w->path != '.')
+		return fail(w, "%s: there is nothing below it, such as '%.64s'",
+			    set_key_of(w)->opt.name, w->path);
+	if (!below->line) {
+		below->file = w->file;
+		below->line = 1;
+	}
+	w->in = below;
+	w->path++;
+	return step_to_key(w);
+}
+
+static int walk_along(struct walk *w)
+{
+	int rc = step_to_key(w);
+
+	while (!rc && !at_end(w)) {
+		enum key_kind kind = set_key_of(w)->kind;
+
+		if ((kind == KEY_SECTIONS || kind == KEY_LIST) && w->entry < 0)
+			rc = step_to_entry(w);
+		else
+			rc = step_into(w);
+	}
+	return rc;
+}
+
+/* Nothing is said to the key any more. */
+static int clear_value(const struct walk *w)
+{
+	struct value *v = set_value_of(w);
+	bool section = v->below != NULL;
+
+	section_free_value(v);
+	if (!section)
+		return 0;
+	v->below = section_new(w->file, w->in, set_key_of(w), w->entry);
+	return v->below ? 0 : no_memory_to_set(w);
+}
+
+static int put_set_value(const struct walk *w)
+{
+	int rc;
+
+	if (!*w->value && w->entry >= 0)
+		return fail(w, "an entry of a list cannot be taken away; write "
+			       "the whole list");
+	rc = clear_value(w);
+	if (rc || !*w->value)
+		return rc;
+	return section_parse_value(w->file, w->value, w->in, set_key_of(w),
+				   w->entry, set_value_of(w));
+}
+
+int section_set(struct section *top, const struct campaign_file *f,
+		const char *setting)
+{
+	const char *equals = strchr(setting, '=');
+	struct walk w = { .file = f, .in = top, .entry = -1 };
+	char *path;
+	int rc;
+
+	if (!equals || equals == setting)
+		return fail(&w, "needs KEY=VALUE, such as "
+				"flows.speech.load=110%%");
+	path = strndup(setting, (size_t)(equals - setting));
+	if (!path)
+		return no_memory_to_set(&w);
+	w.path = path;
+	w.value = equals + 1;
+	rc = walk_along(&w);
+	if (!rc)
+		rc = put_set_value(&w);
+	free(path);
 	return rc;
 }

@@ -6,6 +6,10 @@
  *
  * A section whose keys are all absent is there all the same, so that its
  * defaults are. Asking for a key that its table does not have is a bug.
+ *
+ * The keys of a file are in tables, each once: what it is called, means, may
+ * be, and where its value goes. From these come parsing, the refusal of other
+ * keys, bounds and defaults.
  */
 #ifndef CAMPAIGN_SECTION_H
 #define CAMPAIGN_SECTION_H
@@ -13,8 +17,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "campaign/keys.h"
+#include "campaign/campaign.h"
 #include "cr/error.h"
+#include "cr/option.h"
+
+enum key_kind {
+	KEY_VALUE,   /**< what its option row says                          */
+	KEY_TEXT,    /**< text that code reads; no default                  */
+	KEY_BOUND,   /**< "<= 1%": a bound of what its option row says      */
+	KEY_LIST,    /**< texts                                             */
+	KEY_SECTION, /**< keys below                                       */
+	KEY_SECTIONS /**< a list of sections                               */
+};
+
+struct key {
+	struct cr_opt opt; /**< name NULL ends a table */
+	enum key_kind kind;
+	unsigned bytes; /**< of the member at opt.offset; 0: it has none */
+	bool needed;
+	const struct key *below; /**< of KEY_SECTION, KEY_SECTIONS */
+};
+
+/** The whole file. */
+extern const struct key campaign_keys[];
+
+/** Its expectations, by enum campaign_metric: of calls [NCALL_METRICS], of
+ * conversions [NMETRICS - NCALL_METRICS]. */
+extern const struct key expect_keys[], conversions_expect_keys[];
+
+/** Names of enum campaign_cost_kind and enum campaign_arrival_kind. */
+extern const char *const key_voices[];
+extern const char *const key_costs[], *const key_arrivals[];
 
 /** Room for any section_path(). */
 #define SECTION_PATH 96u
@@ -69,10 +102,6 @@ int section_parse_value(const struct campaign_file *f, const char *text,
 			const struct section *in, const struct key *key,
 			int entry, struct value *v);
 
-/** Free what is in @v, so that its key is absent. A section below is freed,
- * too: the caller puts an empty one in its place. */
-void section_free_value(struct value *v);
-
 /**
  * Put a setting, "flows.speech.load=110%", in the place of what the file says
  * to that key; "KEY=" takes the key away. Sections are parted by dots. A flow
@@ -115,6 +144,18 @@ int section_values(const struct section *s, void *out);
 
 /** The number of a KEY_VALUE that section_values() has checked. */
 int64_t section_number(const struct section *s, const char *name);
+
+/** "5/s" of key @name, if there: per second * 10^6 into @ppm. */
+int section_rate(const struct section *s, const char *name, int64_t *ppm);
+
+/** Reads one value; 0 or -errno, as those of base/units.h. */
+typedef int series_parse_fn(const char *text, int64_t *out);
+
+/** A value, or several with two dots between ("1ms..2ms"), into @out[@most].
+ * Returns how many; 0: one cannot be read, or they are too many, and @out is of
+ * no use. */
+unsigned section_series(const char *text, series_parse_fn *parse, int64_t *out,
+			unsigned most);
 
 /** Copies of the text or the texts of @name, the caller's; what is written
  * grows with them, so that half of a list can be freed. 0, -ENOMEM. */

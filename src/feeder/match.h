@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When every frame of a call was sent and came back, and the file of it:
- * with the daemon's trace, what the network took of each frame's delay.
+ * What was sent against what came back, for one call: by RTP timestamp, which
+ * the daemon maps one to one (scaled by the two clocks) from a base that it
+ * tells when the call starts. One that does not tell it (learn) has it learned:
+ * the first packet that comes is taken for the answer to the first that was
+ * sent. If that one is lost, delays are longer by the frames lost, and never
+ * shorter than they were. And what is lost on the way there may be missing in
+ * the sequence numbers of such a daemon's output alone, or in its timestamps
+ * alone: the one that is farther counts.
  *
- * The pacer calls times_sent(), the receiver times_received(): of the same
- * frame too, for they write different members. Others read when both have
- * stopped.
+ * Two threads: the pacer calls match_sent(), the receiver match_received();
+ * counters may be read by any thread. The window between them is a ring of
+ * atomics: no lock, no allocation.
  */
 #ifndef FEEDER_MATCH_H
 #define FEEDER_MATCH_H
@@ -18,6 +24,11 @@
 #include "cr/time.h"
 #include "observe/histogram.h"
 #include "rtp/rtp.h"
+
+/*
+ * When every frame of a call was sent and came back, and the file of it: with
+ * the daemon's trace, what the network took of each frame's delay.
+ */
 
 #define TIMES_MAGIC "CRFRAME1"
 
@@ -53,21 +64,6 @@ void times_write_header(FILE *f, cr_ns realtime_offset);
  * @ts_units: of one frame. Errors are the stream's. */
 void times_write(const struct times *t, FILE *f, uint32_t call,
 		 uint32_t ts_first, uint32_t ts_units);
-
-/*
- * What was sent against what came back, for one call: by RTP timestamp, which
- * the daemon maps one to one (scaled by the two clocks) from a base that it
- * tells when the call starts. One that does not tell it (learn) has it learned:
- * the first packet that comes is taken for the answer to the first that was
- * sent. If that one is lost, delays are longer by the frames lost, and never
- * shorter than they were. And what is lost on the way there may be missing in
- * the sequence numbers of such a daemon's output alone, or in its timestamps
- * alone: the one that is farther counts.
- *
- * Two threads: the pacer calls match_sent(), the receiver match_received();
- * counters may be read by any thread. The window between them is a ring of
- * atomics: no lock, no allocation.
- */
 
 /** Frames that may be under way at once (10 s of 20 ms). */
 #define MATCH_WINDOW 512u

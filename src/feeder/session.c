@@ -19,7 +19,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
-#include "campaign/counts.h"
+#include "campaign/plan.h"
 #include "feeder/dump.h"
 #include "feeder/session_impl.h"
 

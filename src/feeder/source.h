@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The recordings that a campaign names, as a corpus.
+ * What calls say: real speech, encoded and packed before the campaign begins,
+ * so that pacing costs no codec time. A source holds many different segments;
+ * a voice is one call's way through them: its own first segment, its own
+ * offset and its own order.
+ *
+ * A source is read-only once it is open: any thread.
  */
 #ifndef FEEDER_SOURCE_H
 #define FEEDER_SOURCE_H
@@ -14,6 +19,8 @@
 #include "cr/error.h"
 #include "speech/speech.h"
 
+/* The recordings that a campaign names, as a corpus. */
+
 /** Names as a campaign has them. All borrowed. */
 struct recordings {
 	const char
@@ -25,15 +32,6 @@ struct recordings {
 /** Load them at @rate Hz: speech_open(). Any thread. */
 int recordings_open(struct speech_corpus **corpus, const struct recordings *r,
 		    unsigned rate, struct cr_err *e);
-
-/*
- * What calls say: real speech, encoded and packed before the campaign begins,
- * so that pacing costs no codec time. A source holds many different segments;
- * a voice is one call's way through them: its own first segment, its own
- * offset and its own order.
- *
- * A source is read-only once it is open: any thread.
- */
 
 struct source;
 

@@ -7,7 +7,7 @@
 #include "feeder/talk.h"
 
 #include "run/json.h"
-#include "run/metric.h"
+#include "run/verdict.h"
 
 static uint64_t read_count(const atomic_uint_fast64_t *counter)
 {

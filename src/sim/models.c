@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "campaign/counts.h"
+#include "campaign/plan.h"
 
 static int allocate(struct sim_models *m, const struct campaign *c,
 		    struct cr_err *e)

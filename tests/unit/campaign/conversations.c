@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "campaign/campaign.h"
-#include "campaign/counts.h"
+#include "campaign/plan.h"
 #include "cmocka_cr.h"
 
 #define TOP "duration: 10s\nflows:\n"

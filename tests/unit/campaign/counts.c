@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "campaign/counts.h"
+#include "campaign/plan.h"
 #include "cmocka_cr.h"
 
 enum { FLOWS = 4 };
