@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measuring one codec in one mode.
+ * Measuring one codec in one mode, and conversion of the sampling rate.
  *
  * Every frame is timed. States take turns, so each finds the caches as the
  * others left them.
@@ -8,11 +8,103 @@
 #include "cost/cost.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "codecs/opening.h"
 #include "cost/synth.h"
-#include "cost/timing.h"
+#include "cr/sched.h"
+#include "resample/resample.h"
+
+enum {
+	TIMES_MAX = 20000, /* pieces of one kind */
+};
+
+/** Times of one kind of work. Zero is a valid state to end. */
+struct times {
+	cr_ns *ns; /**< [TIMES_MAX] */
+	size_t n;
+	cr_ns clock_cost;
+};
+
+/** A piece of work that began at clock_thread_cpu() == @start has ended. */
+static inline void times_add(struct times *t, cr_ns start)
+{
+	cr_ns took = clock_thread_cpu() - start;
+
+	t->ns[t->n++] = took > t->clock_cost ? took - t->clock_cost : 0;
+}
+
+enum { CLOCK_PAIRS = 501 };
+
+static int compare_durations(const void *a, const void *b)
+{
+	const cr_ns *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The median of what an empty interval seems to take. */
+static cr_ns measure_clock(void)
+{
+	cr_ns took[CLOCK_PAIRS];
+
+	for (unsigned i = 0; i < CLOCK_PAIRS; i++) {
+		cr_ns start = clock_thread_cpu();
+
+		took[i] = clock_thread_cpu() - start;
+	}
+	qsort(took, CLOCK_PAIRS, sizeof(*took), compare_durations);
+	return took[CLOCK_PAIRS / 2];
+}
+
+/* Returns 0 or -ENOMEM. Measures the clock, which takes a fraction of a ms. */
+static int times_init(struct times *t)
+{
+	*t = (struct times){ .ns = malloc(TIMES_MAX * sizeof(*t->ns)) };
+	if (!t->ns)
+		return -ENOMEM;
+	t->clock_cost = measure_clock();
+	return 0;
+}
+
+static void times_fini(struct times *t)
+{
+	free(t->ns);
+	t->ns = NULL;
+}
+
+/* Mean, variance and 99th percentile of n > 0 times. Sorts them. */
+static struct cr_cost times_cost(struct times *t)
+{
+	double sum = 0, squares = 0, mean;
+
+	for (size_t i = 0; i < t->n; i++)
+		sum += (double)t->ns[i];
+	mean = sum / (double)t->n;
+	for (size_t i = 0; i < t->n; i++) {
+		double d = (double)t->ns[i] - mean;
+
+		squares += d * d;
+	}
+	qsort(t->ns, t->n, sizeof(*t->ns), compare_durations);
+	return (struct cr_cost){
+		.mean = (cr_ns)(mean + 0.5),
+		.p99 = t->ns[(t->n * 99 + 99) / 100 - 1],
+		.variance_ns2 = (uint64_t)(squares / (double)t->n),
+	};
+}
+
+/* @n points of the distribution of n > 0 times, sorted by times_cost(): the
+ * middle of each of @n equal parts. */
+static void times_quantiles(const struct times *t, cr_ns *out, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = t->ns[(2 * i + 1) * t->n / (2 * n)];
+}
+
+/* --- one codec in one mode --- */
 
 #define DEFAULT_BUDGET (400 * CR_MS)
 #define QUICK_BUDGET (18 * CR_MS)
@@ -49,7 +141,8 @@ static void read_speech(const struct bench *b, struct stream *stream,
 }
 
 /* One frame of one stream through both directions. */
-static int step(struct bench *b, struct stream *stream, struct cr_frame *frame)
+static int run_step(struct bench *b, struct stream *stream,
+		    struct cr_frame *frame)
 {
 	int16_t pcm[CR_FRAME_SAMPLES_MAX];
 	cr_ns start;
@@ -67,7 +160,7 @@ static int step(struct bench *b, struct stream *stream, struct cr_frame *frame)
 	return 0;
 }
 
-static bool stopped(const struct bench *b)
+static bool is_stopped(const struct bench *b)
 {
 	/* relaxed: nothing else is read by it */
 	return b->plan->stop &&
@@ -79,11 +172,12 @@ static int round_of_streams(struct bench *b, struct cr_frame *frame)
 	int ret = 0;
 
 	for (unsigned i = 0; !ret && i < b->nstreams; i++)
-		ret = stopped(b) ? -ECANCELED : step(b, &b->streams[i], frame);
+		ret = is_stopped(b) ? -ECANCELED
+				    : run_step(b, &b->streams[i], frame);
 	return ret;
 }
 
-static int run(struct bench *b)
+static int run_rounds(struct bench *b)
 {
 	cr_ns budget = b->plan->budget ? b->plan->budget : DEFAULT_BUDGET;
 	cr_ns end = clock_thread_cpu() + budget;
@@ -185,7 +279,7 @@ int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
 	int ret = bench_init(&b, e);
 
 	if (!ret) {
-		ret = run(&b);
+		ret = run_rounds(&b);
 		if (ret)
 			(void)fail_run(&b, ret, e);
 	}
@@ -204,10 +298,11 @@ static int round_of_rows(struct bench *first, struct bench *later)
 	int ret = 0;
 
 	for (unsigned i = 0; !ret && i < first->nstreams; i++) {
-		ret = stopped(first) ? -ECANCELED
-				     : step(first, &first->streams[i], &frame);
+		ret = is_stopped(first)
+			      ? -ECANCELED
+			      : run_step(first, &first->streams[i], &frame);
 		if (!ret)
-			ret = step(later, &first->streams[i], &frame);
+			ret = run_step(later, &first->streams[i], &frame);
 	}
 	return ret;
 }
@@ -262,7 +357,7 @@ int cost_measure_rows(const struct cr_codec *codec,
 }
 
 /* The mean without a twentieth at each end, in units of ns / 1024. */
-static cr_ns trimmed(const struct cost_result *r)
+static cr_ns trim_times(const struct cost_result *r)
 {
 	const unsigned cut = COST_QUANTILES / 20;
 	cr_ns sum = 0;
@@ -274,10 +369,10 @@ static cr_ns trimmed(const struct cost_result *r)
 
 /* What a first frame costs where a later one costs @warm; that is set to what
  * they cost here if it is 0. */
-static cr_ns beside(cr_ns *warm, const struct cost_result *first,
-		    const struct cost_result *later)
+static cr_ns is_beside(cr_ns *warm, const struct cost_result *first,
+		       const struct cost_result *later)
 {
-	cr_ns cold = trimmed(first), base = trimmed(later);
+	cr_ns cold = trim_times(first), base = trim_times(later);
 
 	if (!*warm)
 		*warm = base / 1024;
@@ -307,8 +402,10 @@ int cost_measure_curve(const struct cr_codec *codec,
 		ret = cost_measure_rows(codec, cfg, &p, &rows, e);
 		if (ret)
 			break;
-		c.enc[i] = beside(&c.enc[0], &rows.first.enc, &rows.later.enc);
-		c.dec[i] = beside(&c.dec[0], &rows.first.dec, &rows.later.dec);
+		c.enc[i] =
+			is_beside(&c.enc[0], &rows.first.enc, &rows.later.enc);
+		c.dec[i] =
+			is_beside(&c.dec[0], &rows.first.dec, &rows.later.dec);
 		c.points = i + 1;
 	}
 	if (!ret)
@@ -328,4 +425,61 @@ int cost_quick(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
 	};
 
 	return cost_measure(codec, cfg, &plan, out, e);
+}
+
+/* --- sample-rate conversion; its cost does not depend on the signal --- */
+
+enum {
+	RESAMPLE_STATES = 16, /* taking turns */
+	RESAMPLE_ROUNDS = 40,
+	FRAMES_PER_SEC = 50,
+	FRAME_MAX = 960,
+};
+
+static void run_resamplers(struct resample *const *states, unsigned from,
+			   struct times *t)
+{
+	struct synth speech;
+
+	synth_init(&speech, from, 0);
+	for (unsigned i = 0; i < (RESAMPLE_ROUNDS + 1) * RESAMPLE_STATES; i++) {
+		int16_t in[FRAME_MAX], out[FRAME_MAX];
+		cr_ns start;
+
+		/* The first round meets cold caches: it does not count. */
+		if (i == RESAMPLE_STATES)
+			t->n = 0;
+		synth_read(&speech, in, from / FRAMES_PER_SEC);
+		start = clock_thread_cpu();
+		(void)resample_run(states[i % RESAMPLE_STATES], in,
+				   from / FRAMES_PER_SEC, out, FRAME_MAX);
+		times_add(t, start);
+	}
+}
+
+int cost_resample(unsigned from, unsigned to, struct cost_result *out,
+		  struct cr_err *e)
+{
+	struct resample *states[RESAMPLE_STATES] = { NULL };
+	struct times t;
+	int ret = 0;
+
+	if (times_init(&t))
+		return cr_fail(e, -ENOMEM, "cost: out of memory");
+	for (unsigned i = 0; !ret && i < RESAMPLE_STATES; i++)
+		ret = resample_open(&states[i], from, to, e);
+	if (!ret) {
+		run_resamplers(states, from, &t);
+		*out = (struct cost_result){
+			.cost = times_cost(&t),
+			.frame = CR_SEC / FRAMES_PER_SEC,
+			.frames = t.n,
+			.synthetic = true,
+		};
+		times_quantiles(&t, out->quantile, COST_QUANTILES);
+	}
+	for (unsigned i = 0; i < RESAMPLE_STATES; i++)
+		resample_close(states[i]);
+	times_fini(&t);
+	return ret;
 }

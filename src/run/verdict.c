@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Expectations against values. What a value means is the caller's; whether it
- * is good enough is campaign_expect_met()'s.
+ * Metrics, which are shares in parts per million and quantiles of histograms,
+ * and expectations against them. Who measured the run says what each metric
+ * is; whether it is good enough is campaign_expect_met()'s.
  */
 #include "run/verdict.h"
 
@@ -10,14 +11,61 @@
 
 #include "base/units.h"
 
+static int64_t rounded_up(struct run_share s)
+{
+	return s.whole ? (int64_t)((s.part * CR_PPM + s.whole - 1) / s.whole)
+		       : 0;
+}
+
+static int64_t rounded_down(struct run_share s)
+{
+	return s.whole ? (int64_t)(s.part * CR_PPM / s.whole) : 0;
+}
+
+int64_t run_metric(const struct run_counts *c, enum campaign_metric m)
+{
+	switch (m) {
+	case METRIC_LOSS:
+		return rounded_up(c->lost);
+	case METRIC_LATE:
+		return rounded_up(c->late);
+	case METRIC_MISSED:
+		return rounded_up(c->missed);
+	case METRIC_ADMITTED:
+		return rounded_down(c->admitted);
+	case METRIC_MEAN_DELAY:
+		return histogram_mean(c->delay);
+	case METRIC_P50_DELAY:
+		return histogram_quantile(c->delay, 500000);
+	case METRIC_P99_DELAY:
+		return histogram_quantile(c->delay, 990000);
+	case METRIC_P999_DELAY:
+		return histogram_quantile(c->delay, 999000);
+	case METRIC_MAX_DELAY:
+		return histogram_max(c->delay);
+	case METRIC_P99_JITTER:
+		return histogram_quantile(c->jitter, 990000);
+	case METRIC_DIGITS:
+		return c->digits.whole ? rounded_down(c->digits) : CR_PPM;
+	case METRIC_FINISHED: /* of conversions, which are not counted here */
+	case METRIC_MEAN_TURNAROUND:
+	case METRIC_MAX_TURNAROUND:
+	case NMETRICS:
+		break;
+	}
+	abort();
+}
+
+/* --- verdicts --- */
+
 /* Who is asked for values. */
 struct source {
 	verdict_value_fn *value;
 	const void *arg;
 };
 
-static void judge(struct verdicts *v, const struct campaign_expect *x,
-		  const char *name, int flow, const struct source *from)
+static void judge_metric(struct verdicts *v, const struct campaign_expect *x,
+			 const char *name, int flow, const struct source *from)
 {
 	for (unsigned i = 0; i < NMETRICS; i++) {
 		enum campaign_metric m = (enum campaign_metric)i;
@@ -50,10 +98,12 @@ int verdicts_judge(const struct campaign *c, verdict_value_fn *value,
 			e, -ENOMEM,
 			"no memory to judge the expectations of %u flows",
 			c->flow_count);
-	judge(&v, c->expect, NULL, VERDICT_WHOLE_RUN, &from);
+	judge_metric(&v, c->expect, NULL, VERDICT_WHOLE_RUN, &from);
 	for (unsigned f = 0; f < c->flow_count; f++)
-		judge(&v, c->flows[f].expect, c->flows[f].name, (int)f, &from);
-	judge(&v, c->conversions.expect, NULL, VERDICT_CONVERSIONS, &from);
+		judge_metric(&v, c->flows[f].expect, c->flows[f].name, (int)f,
+			     &from);
+	judge_metric(&v, c->conversions.expect, NULL, VERDICT_CONVERSIONS,
+		     &from);
 	*out = v;
 	return 0;
 }

@@ -8,11 +8,33 @@
 #ifndef RUN_VERDICT_H
 #define RUN_VERDICT_H
 
+#include <jansson.h>
 #include <stdio.h>
 
-#include <jansson.h>
-
 #include "campaign/campaign.h"
+#include "observe/histogram.h"
+
+/* --- what the metrics of a campaign are, for whoever counts --- */
+
+/** @part of @whole. */
+struct run_share {
+	uint64_t part, whole;
+};
+
+/** What the metrics of a flow, or of a run, come from. */
+struct run_counts {
+	struct run_share lost;	   /**< of those due back               */
+	struct run_share late;	   /**< of those done                   */
+	struct run_share missed;   /**< late or never done, of those due */
+	struct run_share admitted; /**< calls, of those planned         */
+	struct run_share digits;   /**< right, of those dialled         */
+	const struct histogram *delay, *jitter; /**< ns                 */
+};
+
+/** The value of @m: ppm of a share, ns of a time. Nothing of nothing is 0, but
+ * all where no digit was dialled; one lost of however many is never 0, nor is
+ * one refused ever all. */
+int64_t run_metric(const struct run_counts *c, enum campaign_metric m);
 
 /** A judged expectation. The pointers belong to the campaign. */
 struct verdict {

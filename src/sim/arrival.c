@@ -62,7 +62,8 @@ static cr_ns when_on(struct envelope *e, cr_ns at, struct random *r)
 	return at;
 }
 
-cr_ns envelope_next(struct envelope *e, struct random *r)
+/* When the next job comes; bursts and pauses are drawn with @r. */
+static cr_ns envelope_next(struct envelope *e, struct random *r)
 {
 	const struct campaign_arrival *m = &e->flow->arrival;
 	__int128 need = (__int128)cost_model_draw(e->cost, &e->draws) * CR_PPM;

@@ -32,9 +32,6 @@ void envelope_init(struct envelope *e, const struct campaign_flow *f,
 		   const struct cost_model *cost, struct cost_source draws,
 		   cr_ns start);
 
-/** When the next job comes; bursts and pauses are drawn with @r. */
-cr_ns envelope_next(struct envelope *e, struct random *r);
-
 /** The longest job that the cost model of @f allows. */
 cr_ns envelope_largest(const struct campaign_flow *f);
 

@@ -33,7 +33,8 @@ static int grow_values(struct cost_values *v)
 	return 0;
 }
 
-int cost_values_add(struct cost_values *v, cr_ns value, uint64_t times)
+/* Add @value, which came @times (> 0). 0; -ENOMEM; -ERANGE: too many. */
+static int cost_values_add(struct cost_values *v, cr_ns value, uint64_t times)
 {
 	uint64_t before = v->count ? v->upto[v->count - 1] : 0;
 
@@ -46,7 +47,7 @@ int cost_values_add(struct cost_values *v, cr_ns value, uint64_t times)
 	return 0;
 }
 
-void cost_values_fini(struct cost_values *v)
+static void cost_values_fini(struct cost_values *v)
 {
 	free(v->value);
 	free(v->upto);
@@ -109,7 +110,10 @@ static int read_lines(struct cost_values *v, const char *path, FILE *f,
 	return 0;
 }
 
-int cost_values_read(struct cost_values *v, const char *path, struct cr_err *e)
+/* Read lines "COST [COUNT]", as "70us 120"; '#' begins a comment. 0, or
+ * -errno with @e, which names file and line. */
+static int cost_values_read(struct cost_values *v, const char *path,
+			    struct cr_err *e)
 {
 	FILE *f = fopen(path, "r");
 	int rc;
@@ -121,7 +125,8 @@ int cost_values_read(struct cost_values *v, const char *path, struct cr_err *e)
 	return rc;
 }
 
-cr_ns cost_values_draw(const struct cost_values *v, struct random *r)
+/* One of them, each as often as it came; 0 of none. */
+static cr_ns cost_values_draw(const struct cost_values *v, struct random *r)
 {
 	size_t low = 0, high = v->count - 1;
 	uint64_t all, at;
@@ -205,8 +210,10 @@ static int64_t warm_of(const struct cost_rows *in, const struct cost_rows *out,
 			     : CR_PPM;
 }
 
-int cost_model_measure(struct cost_model *m, const struct campaign_flow *f,
-		       struct cr_err *e)
+/* Measure the codecs of @f into @m->part and @m->warm. 0, or -errno with @e.
+ */
+static int cost_model_measure(struct cost_model *m,
+			      const struct campaign_flow *f, struct cr_err *e)
 {
 	unsigned from = endpoint_sample_rate(&f->in),
 		 to = endpoint_sample_rate(&f->out);

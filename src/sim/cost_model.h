@@ -25,17 +25,6 @@ struct cost_values {
 	size_t count, room;
 };
 
-/** Add @value, which came @times (> 0). 0; -ENOMEM; -ERANGE: too many. */
-int cost_values_add(struct cost_values *v, cr_ns value, uint64_t times);
-void cost_values_fini(struct cost_values *v);
-
-/** Read lines "COST [COUNT]", as "70us 120"; '#' begins a comment. 0, or
- * -errno with @e, which names file and line. */
-int cost_values_read(struct cost_values *v, const char *path, struct cr_err *e);
-
-/** One of them, each as often as it came; 0 of none. */
-cr_ns cost_values_draw(const struct cost_values *v, struct random *r);
-
 /*
  * What jobs cost. A model belongs to a flow and is shared by its calls; each
  * call draws with random numbers of its own. Integer arithmetic throughout:
@@ -94,11 +83,6 @@ cr_ns cost_model_draw(const struct cost_model *m, struct cost_source *s);
  * passed on its CPU since the last one of its call; SIM_COLD: it never ran
  * there. */
 cr_ns cost_model_after(const struct cost_model *m, cr_ns cold, uint64_t others);
-
-/** Measure the codecs of @f into @m->part and @m->warm. 0, or -errno with @e.
- */
-int cost_model_measure(struct cost_model *m, const struct campaign_flow *f,
-		       struct cr_err *e);
 
 /** @file as named in the campaign file @base, in @buf, which is returned. */
 const char *cost_model_path(char *buf, size_t size, const char *base,

@@ -183,7 +183,9 @@ static const char *kernels_of(const struct campaign *c)
 	return NULL;
 }
 
-void sim_report_name(const struct sim_report *r, char *name, size_t size)
+/* Whose result it is: @r's scheduler; or, once it has broken its contract, the
+ * one that stood in, "fifo, after ./x.so broke its contract at 3.2 s". */
+static void sim_report_name(const struct sim_report *r, char *name, size_t size)
 {
 	const struct simulation_fault *f = &r->result->fault;
 

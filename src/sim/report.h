@@ -34,10 +34,6 @@ int sim_report_judge(struct sim_report *r, struct cr_err *e);
 /** The table: a line per flow, the CPUs, the expectations. */
 void sim_report_table(const struct sim_report *r, FILE *f);
 
-/** Whose result it is: @r's scheduler; or, once it has broken its contract, the
- * one that stood in, "fifo, after ./x.so broke its contract at 3.2 s". */
-void sim_report_name(const struct sim_report *r, char *name, size_t size);
-
 /** The content of run.json; owned by the caller. */
 json_t *sim_report_json(const struct sim_report *r);
 

@@ -16,7 +16,7 @@
 
 #include "base/assert.h"
 #include "run/json.h"
-#include "run/metric.h"
+#include "run/verdict.h"
 #include "sim/declared.h"
 #include "sim/receivers.h"
 
@@ -75,6 +75,34 @@ json_t *flow_stats_json(const struct flow_stats *s)
  * What a trace says of a call; only for workloads that have one, which most
  * have not.
  */
+
+static int make_record_room(struct workload_part *p)
+{
+	size_t room = p->room ? 2 * p->room : 256;
+	union cr_trace_record *record;
+
+	if (p->records < p->room)
+		return 0;
+	record = realloc(p->record, room * sizeof(*record));
+	if (!record)
+		return -ENOMEM;
+	p->record = record;
+	p->room = room;
+	return 0;
+}
+
+/* Trace @r: at once, or when the workload_run() under way has ended. The
+ * thread that serves @p. */
+static void workload_trace(struct workload_part *p,
+			   const union cr_trace_record *r)
+{
+	if (!p->w->running)
+		trace_file_put(p->w->trace, r);
+	else if (make_record_room(p))
+		p->failed = true;
+	else
+		p->record[p->records++] = *r;
+}
 
 /* In a trace, 0 means never. */
 static int64_t trace_stamp(cr_ns t)
@@ -861,31 +889,6 @@ void workload_close(struct workload *w)
 	}
 	free(w->part);
 	w->part = NULL;
-}
-
-static int make_record_room(struct workload_part *p)
-{
-	size_t room = p->room ? 2 * p->room : 256;
-	union cr_trace_record *record;
-
-	if (p->records < p->room)
-		return 0;
-	record = realloc(p->record, room * sizeof(*record));
-	if (!record)
-		return -ENOMEM;
-	p->record = record;
-	p->room = room;
-	return 0;
-}
-
-void workload_trace(struct workload_part *p, const union cr_trace_record *r)
-{
-	if (!p->w->running)
-		trace_file_put(p->w->trace, r);
-	else if (make_record_room(p))
-		p->failed = true;
-	else
-		p->record[p->records++] = *r;
 }
 
 static void write_records(const struct workload *w, struct workload_part *p)

@@ -190,10 +190,6 @@ void workload_close(struct workload *w);
  * or -ENOMEM. */
 int workload_run(struct workload *w, cr_ns until);
 
-/** Trace @r: at once, or when the workload_run() under way has ended. The
- * thread that serves @p. */
-void workload_trace(struct workload_part *p, const union cr_trace_record *r);
-
 /** Jobs ended so far. */
 uint64_t workload_jobs(const struct workload *w);
 

@@ -1,19 +1,188 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading recordings.
+ * Loading recordings: which files are meant, and what is kept of them; and
+ * endless speech from them.
  */
 #include "speech/speech.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <glob.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
+#include "base/divisor.h"
+#include "base/splitmix.h"
+#include "cr/error.h"
 #include "resample/resample.h"
-#include "speech/find.h"
 #include "speech/wav.h"
+
+struct find_file {
+	char *path;
+	bool named; /**< by itself, not found in a folder or by a pattern */
+};
+
+/** Files found so far. Zero is empty. */
+struct find_list {
+	struct find_file *files;
+	size_t n, room;
+};
+
+enum {
+	MAX_DEPTH = 16, /* of folders: a symbolic link may lead in a circle */
+};
+
+/* Does @path end in @suffix (".wav"), in either case? Pure. */
+static bool find_suffix(const char *path, const char *suffix)
+{
+	size_t n = strlen(path), m = strlen(suffix);
+
+	return n > m && !strcasecmp(path + n - m, suffix);
+}
+
+static int add_file(struct find_list *list, const char *path, bool named,
+		    struct cr_err *e)
+{
+	if (list->n == list->room) {
+		size_t room = list->room ? 2 * list->room : 64;
+		struct find_file *files =
+			realloc(list->files, room * sizeof(*files));
+
+		if (!files)
+			return cr_fail(e, -ENOMEM, "speech: out of memory");
+		list->files = files;
+		list->room = room;
+	}
+	list->files[list->n].path = strdup(path);
+	if (!list->files[list->n].path)
+		return cr_fail(e, -ENOMEM, "speech: out of memory");
+	list->files[list->n++].named = named;
+	return 0;
+}
+
+static int add_folder(struct find_list *list, const char *folder,
+		      unsigned depth, struct cr_err *e);
+
+/* A folder's entry: another folder, a recording, or nothing of ours. */
+static int add_found(struct find_list *list, const char *path, unsigned depth,
+		     struct cr_err *e)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return depth < MAX_DEPTH ? add_folder(list, path, depth + 1, e)
+					 : 0;
+	if (S_ISREG(st.st_mode) &&
+	    (find_suffix(path, ".wav") || find_suffix(path, ".g722")))
+		return add_file(list, path, false, e);
+	return 0;
+}
+
+static int add_folder(struct find_list *list, const char *folder,
+		      unsigned depth, struct cr_err *e)
+{
+	DIR *dir = opendir(folder);
+	char path[PATH_MAX];
+	struct dirent *entry;
+	int ret = 0;
+
+	if (!dir)
+		return cr_fail(e, -EIO, "speech: %s: %s", folder,
+			       strerror(errno));
+	while (!ret && (entry = readdir(dir))) {
+		int len = snprintf(path, sizeof(path), "%s/%s", folder,
+				   entry->d_name);
+
+		if (entry->d_name[0] == '.' || len < 0 ||
+		    (size_t)len >= sizeof(path))
+			continue;
+		ret = add_found(list, path, depth, e);
+	}
+	(void)closedir(dir);
+	return ret;
+}
+
+static int add_glob(struct find_list *list, const char *pattern,
+		    struct cr_err *e)
+{
+	glob_t found;
+	int ret = glob(pattern, 0, NULL, &found);
+
+	if (ret == GLOB_NOMATCH)
+		return cr_fail(e, -ENOENT,
+			       "speech: %s: no such file, folder or match",
+			       pattern);
+	if (ret)
+		return cr_fail(e, ret == GLOB_NOSPACE ? -ENOMEM : -EIO,
+			       "speech: %s: cannot be searched", pattern);
+	for (size_t i = 0; !ret && i < found.gl_pathc; i++)
+		ret = add_found(list, found.gl_pathv[i], 0, e);
+	globfree(&found);
+	return ret;
+}
+
+/*
+ * Add what @pattern means: a file, a folder (its .wav and .g722 files and those
+ * of all folders below), or a glob pattern of both. Returns 0; -ENOENT
+ * (nothing there), -EIO, -ENOMEM with @e.
+ */
+static int find_add(struct find_list *list, const char *pattern,
+		    struct cr_err *e)
+{
+	struct stat st;
+
+	if (stat(pattern, &st))
+		return add_glob(list, pattern, e);
+	if (S_ISDIR(st.st_mode))
+		return add_folder(list, pattern, 0, e);
+	return add_file(list, pattern, true, e);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct find_file *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+/* Sort by path, octet by octet, and drop files found twice. */
+static void find_sort(struct find_list *list)
+{
+	size_t kept = 0;
+
+	if (list->n)
+		qsort(list->files, list->n, sizeof(*list->files), by_path);
+	for (size_t i = 0; i < list->n; i++) {
+		struct find_file *f = &list->files[i];
+
+		if (kept && !strcmp(list->files[kept - 1].path, f->path)) {
+			list->files[kept - 1].named |= f->named;
+			free(f->path);
+		} else {
+			list->files[kept++] = *f;
+		}
+	}
+	list->n = kept;
+}
+
+/* Free everything; the list is empty then. */
+static void find_fini(struct find_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->files[i].path);
+	free(list->files);
+	*list = (struct find_list){ 0 };
+}
+
+/* --- loading --- */
 
 #ifdef CR_HAVE_AVCODEC
 #include "speech/g722.h"
@@ -76,8 +245,8 @@ static int read_open_file(FILE *f, uint8_t **data, size_t *size)
 	return ferror(f) ? -EIO : 0;
 }
 
-static int read_file(const char *path, uint8_t **data, size_t *size,
-		     struct cr_err *e)
+static int read_recording(const char *path, uint8_t **data, size_t *size,
+			  struct cr_err *e)
 {
 	FILE *f = fopen(path, "rb");
 	int ret = f ? read_open_file(f, data, size) : -errno;
@@ -125,12 +294,12 @@ static int g722_sound(const uint8_t *data, size_t size, struct sound *s,
 }
 
 /* On failure s->pcm may be set all the same; the caller frees it. */
-static int load(const char *path, struct sound *s, struct cr_err *e)
+static int load_file(const char *path, struct sound *s, struct cr_err *e)
 {
 	struct cr_err why = { 0 };
 	uint8_t *data = NULL;
 	size_t size = 0;
-	int ret = read_file(path, &data, &size, e);
+	int ret = read_recording(path, &data, &size, e);
 
 	if (!ret) {
 		ret = find_suffix(path, ".g722")
@@ -155,8 +324,8 @@ static bool worth_keeping(const struct sound *s)
 }
 
 /* Take @s over. */
-static int keep(struct speech_corpus *corpus, const char *path, struct sound *s,
-		struct cr_err *e)
+static int keep_clip(struct speech_corpus *corpus, const char *path,
+		     struct sound *s, struct cr_err *e)
 {
 	struct speech_clip *clip = &corpus->clips[corpus->n];
 
@@ -178,7 +347,7 @@ static unsigned recorded_rate(unsigned rate)
 }
 
 /* From wide_rate to full_rate. */
-static int widen(struct sound *s, struct cr_err *e)
+static int widen_clip(struct sound *s, struct cr_err *e)
 {
 	size_t n = s->n * (full_rate / wide_rate);
 	int16_t *pcm = malloc((n + 1) * sizeof(*pcm));
@@ -207,14 +376,14 @@ static int load_one(struct speech_corpus *corpus, const struct find_file *file,
 	if (!file->named && find_suffix(file->path, ".g722") &&
 	    recorded_rate(corpus->rate) != g722_rate)
 		return 0;
-	ret = load(file->path, &s, e);
+	ret = load_file(file->path, &s, e);
 	if (!ret && s.rate == wide_rate && corpus->rate == full_rate)
-		ret = widen(&s, e);
+		ret = widen_clip(&s, e);
 	if (!ret && s.rate != corpus->rate && file->named)
 		ret = cr_fail(e, -EINVAL, "speech: %s: %u Hz; %u Hz are needed",
 			      file->path, s.rate, corpus->rate);
 	if (!ret && s.rate == corpus->rate && worth_keeping(&s))
-		ret = keep(corpus, file->path, &s, e);
+		ret = keep_clip(corpus, file->path, &s, e);
 	free(s.pcm);
 	return ret;
 }
@@ -345,4 +514,52 @@ unsigned speech_rate(const struct speech_corpus *corpus)
 uint64_t speech_samples(const struct speech_corpus *corpus)
 {
 	return corpus->samples;
+}
+
+/*
+ * Endless speech for one call. A call walks round the corpus in steps that
+ * have no divisor in common with the number of clips: it meets every clip, in
+ * an order that depends on the step, and needs no memory for it.
+ */
+
+static uint64_t mix_seed_of_reader(uint64_t x)
+{
+	return splitmix64(&x);
+}
+
+void speech_reader_init(struct speech_reader *r,
+			const struct speech_corpus *corpus, uint64_t seed,
+			uint64_t call)
+{
+	size_t count = speech_count(corpus);
+	uint64_t random = mix_seed_of_reader(mix_seed_of_reader(seed) + call);
+
+	r->corpus = corpus;
+	r->clip = random % count;
+	random = mix_seed_of_reader(random);
+	r->step = 1 + random % count;
+	while (common_divisor(r->step, count) != 1)
+		r->step++;
+	random = mix_seed_of_reader(random);
+	r->pos = random % speech_clip(corpus, r->clip)->n;
+}
+
+void speech_read(struct speech_reader *r, int16_t *pcm, size_t n)
+{
+	while (n) {
+		const struct speech_clip *clip =
+			speech_clip(r->corpus, r->clip);
+		size_t part = clip->n - r->pos;
+
+		if (part > n)
+			part = n;
+		memcpy(pcm, clip->pcm + r->pos, part * sizeof(*pcm));
+		pcm += part;
+		n -= part;
+		r->pos += part;
+		if (r->pos < clip->n)
+			continue;
+		r->pos = 0;
+		r->clip = (r->clip + r->step) % speech_count(r->corpus);
+	}
 }
