@@ -9,7 +9,7 @@
 
 #include "media/endpoint_rtcp.h"
 #include "media/relay_handover.h"
-#include "rtp/octets.h"
+#include "rtp/rtp.h"
 
 /* Comfort noise has a type of its own (RFC 3551, table 4). */
 #define NOISE_PT 13u

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "rtp/octets.h"
+#include "rtp/rtp.h"
 
 #define HEADER_BYTES 4u
 #define SENDER_BYTES 20u

@@ -1,14 +1,320 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RTCP of one endpoint: hands what comes to reception.c and feedback.c, and
- * makes reports of what they know. Formats are rtcp.c's.
+ * RTCP of one endpoint: when reports are due, what they say of the source that
+ * is heard (reception), and what the far side's reports say of us (feedback).
+ * Formats are rtcp.c's, sequence numbers rtp.c's.
  */
 #include "rtp/rtcp_session.h"
 
 #include <errno.h>
 
+#include "base/splitmix.h"
+
+/* --- when --- */
+
+/*
+ * The transmission timer of RFC 3550, 6.3, with reconsideration: an interval is
+ * drawn when the timer is set and again when it expires, and a report goes only
+ * if the second is no longer than the first. Else the timer is set to it. What
+ * passes is U = 0.5 to 1.5, with a mean of e - 1.5, so the intervals are
+ * divided by that (6.3.1).
+ */
+
+/* e - 1.5, in 1/100000. */
+#define COMPENSATION 121828
+
+/* (0.5 + [0, 1)) * base, or half of it before the first report. */
+static cr_ns draw_interval(struct rtcp_clock *c)
+{
+	uint64_t r = splitmix64(&c->random);
+	cr_ns base = c->sent ? c->base : c->base / 2;
+
+	return base / 2 + (cr_ns)((unsigned __int128)r * (uint64_t)base >> 64);
+}
+
+void rtcp_clock_init(struct rtcp_clock *c, uint64_t seed, cr_ns interval,
+		     cr_ns now)
+{
+	*c = (struct rtcp_clock){
+		.random = seed,
+		.base = interval * 100000 / COMPENSATION,
+		.last = now,
+		.due = CR_NEVER,
+	};
+	if (interval)
+		c->due = now + draw_interval(c);
+}
+
+bool rtcp_clock_ready(struct rtcp_clock *c, cr_ns now)
+{
+	if (now < c->due)
+		return false;
+	c->due = c->last + draw_interval(c);
+	if (now < c->due)
+		return false;
+	c->sent = true;
+	c->last = now;
+	c->due = now + draw_interval(c);
+	return true;
+}
+
+void rtcp_clock_stop(struct rtcp_clock *c)
+{
+	c->due = CR_NEVER;
+}
+
+/* --- feedback --- */
+
+/* Some round DLSR to ms: on a short way more than the way took. */
+#define ROUNDING (2 * CR_MS)
+
+static void span_add(struct feedback_span *s, uint64_t v)
+{
+	if (!s->n || v < s->min)
+		s->min = v;
+	if (v > s->max)
+		s->max = v;
+	s->last = v;
+	s->sum += v;
+	s->n++;
+}
+
+void feedback_sr(struct feedback *f, uint64_t ntp, cr_ns now)
+{
+	f->sr[f->next].lsr = (uint32_t)(ntp >> 16);
+	f->sr[f->next].at = now;
+	f->next = (f->next + 1) % FEEDBACK_SRS;
+}
+
+/* When the SR was sent that @lsr is of; CR_NEVER: unknown. */
+static cr_ns sr_sent_at(const struct feedback *f, uint32_t lsr)
+{
+	for (unsigned i = 0; i < FEEDBACK_SRS; i++)
+		if (f->sr[i].lsr == lsr)
+			return f->sr[i].at;
+	return CR_NEVER;
+}
+
+/* Units of 1/65536 s in ns; below 2^47. */
+static cr_ns from_short(uint32_t t)
+{
+	return (cr_ns)(((uint64_t)t * (CR_SEC >> 9)) >> 7);
+}
+
+static void round_trip(struct feedback *f, const struct rtcp_report *r,
+		       cr_ns now)
+{
+	cr_ns at = r->lsr ? sr_sent_at(f, r->lsr) : CR_NEVER;
+	cr_ns rtt;
+
+	if (!r->lsr)
+		return;
+	if (at == CR_NEVER) {
+		f->odd++;
+		return;
+	}
+	rtt = now - at - from_short(r->dlsr);
+	if (rtt < -ROUNDING) {
+		f->odd++;
+		return;
+	}
+	span_add(&f->rtt, (uint64_t)cr_ns_max(rtt, 0));
+}
+
+void feedback_report(struct feedback *f, const struct rtcp_report *r, cr_ns now)
+{
+	f->reports++;
+	f->lost = r->lost;
+	f->highest = r->highest;
+	span_add(&f->fraction, r->fraction);
+	span_add(&f->jitter, r->jitter);
+	round_trip(f, r, now);
+}
+
+uint64_t feedback_mean(const struct feedback_span *s)
+{
+	return s->n ? s->sum / s->n : 0;
+}
+
+/* --- reception --- */
+
+/*
+ * The receiver's view of one source. Sequence numbers are rtp.c's; here are the
+ * jitter (A.8), the fraction lost (A.3) and the time of the last SR.
+ */
+
+/* No network keeps a packet that long: its sender has set its clock. */
+#define TRANSIT_JUMP_SECONDS 10u
+
+/* (rate << 64) / 10^9 in words of 64 bits: 10^9 is 5^9 << 9. */
+static uint64_t per_ns(uint32_t rate)
+{
+	const uint64_t by = 1953125, n = (uint64_t)rate << 44;
+
+	return (n / by << 11) + (n % by << 11) / by;
+}
+
+void reception_init(struct reception *r, uint32_t rate)
+{
+	*r = (struct reception){ 0 };
+	reception_set_rate(r, rate);
+}
+
+void reception_set_rate(struct reception *r, uint32_t rate)
+{
+	if (r->rate == rate)
+		return;
+	if (r->rate)
+		r->jitter = (uint32_t)((uint64_t)r->jitter * rate / r->rate);
+	r->rate = rate;
+	r->per_ns = per_ns(rate);
+	r->timed = false;
+}
+
+/* A time on the RTP clock, modulo 2^32. */
+static uint32_t ticks(const struct reception *r, cr_ns time)
+{
+	return (uint32_t)((unsigned __int128)(uint64_t)time * r->per_ns >> 64);
+}
+
+static void count_jitter(struct reception *r, uint32_t ts, cr_ns now)
+{
+	uint32_t transit = ticks(r, now) - ts;
+	uint32_t d = transit - r->transit;
+
+	r->transit = transit;
+	if (!r->timed) {
+		r->timed = true;
+		return;
+	}
+	if (d > INT32_MAX)
+		d = -d;
+	if (d < r->rate * TRANSIT_JUMP_SECONDS)
+		r->jitter += d - ((r->jitter + 8) >> 4);
+}
+
+/* Another source: keep what the whole session adds up. */
+static void begin_reception(struct reception *r, uint32_t ssrc)
+{
+	r->lost_before = reception_lost(r);
+	r->packets_before = reception_received(r);
+	r->sources++;
+	r->ssrc = ssrc;
+	r->source = (struct rtp_source){ 0 };
+	r->timed = false;
+	r->jitter = 0;
+	r->expected = 0;
+	r->received = 0;
+}
+
+enum rtp_arrival reception_packet(struct reception *r,
+				  const struct rtp_packet *p, bool timed,
+				  cr_ns now)
+{
+	enum rtp_arrival arrival;
+
+	if (!r->source.started || p->ssrc != r->ssrc)
+		begin_reception(r, p->ssrc);
+	arrival = rtp_source_update(&r->source, p->seq);
+	if (arrival == RTP_RESTART)
+		r->timed = false;
+	if (timed && arrival != RTP_STRAY && arrival != RTP_DUPLICATE)
+		count_jitter(r, p->ts, now);
+	return arrival;
+}
+
+void reception_sender(struct reception *r, uint32_t ssrc, uint64_t ntp,
+		      cr_ns now)
+{
+	r->sr_ssrc = ssrc;
+	r->lsr = (uint32_t)(ntp >> 16);
+	r->sr_at = now;
+}
+
+/* Packets that came, duplicates included, as RFC 3550 counts them. */
+static uint64_t packets_came(const struct reception *r)
+{
+	return r->source.received + r->source.duplicates;
+}
+
+/* 256 times @lost / @expected, within what an octet holds. */
+static uint8_t fraction_lost(int64_t lost, int64_t expected)
+{
+	int64_t f;
+
+	if (lost <= 0 || expected <= 0)
+		return 0;
+	f = lost * 256 / expected;
+	return f > 255 ? 255 : (uint8_t)f;
+}
+
+/* Whole units of 1/65536 s. */
+static uint32_t short_time(cr_ns t)
+{
+	cr_ns seconds = t / CR_SEC;
+
+	if (t < 0)
+		return 0;
+	if (seconds > 65535)
+		return UINT32_MAX;
+	return (uint32_t)(seconds << 16 | (t % CR_SEC << 16) / CR_SEC);
+}
+
+/* RFC 3550 begins with cycle 0, rtp.c with cycle 1. */
+static uint32_t highest(const struct rtp_source *s)
+{
+	return (uint32_t)s->ext - (1u << 16);
+}
+
+bool reception_report(struct reception *r, cr_ns now, struct rtcp_report *out)
+{
+	uint64_t received = packets_came(r);
+	int64_t lost = (int64_t)rtp_source_lost(&r->source) -
+		       (int64_t)r->source.duplicates;
+	uint64_t expected = received + (uint64_t)lost;
+	int64_t got = (int64_t)(received - r->received);
+	int64_t due = (int64_t)(expected - r->expected);
+
+	if (!got)
+		return false;
+	*out = (struct rtcp_report){
+		.ssrc = r->ssrc,
+		.fraction = fraction_lost(due - got, due),
+		.lost = lost > INT32_MAX   ? INT32_MAX
+			: lost < INT32_MIN ? INT32_MIN
+					   : (int32_t)lost,
+		.highest = highest(&r->source),
+		.jitter = r->jitter >> 4,
+	};
+	if (r->lsr && r->sr_ssrc == r->ssrc) {
+		out->lsr = r->lsr;
+		out->dlsr = short_time(now - r->sr_at);
+	}
+	r->received = received;
+	r->expected = expected;
+	return true;
+}
+
+cr_ns reception_jitter(const struct reception *r)
+{
+	return r->rate ? (cr_ns)((uint64_t)r->jitter * (CR_SEC / 16) / r->rate)
+		       : 0;
+}
+
+uint64_t reception_lost(const struct reception *r)
+{
+	return r->lost_before + rtp_source_lost(&r->source);
+}
+
+uint64_t reception_received(const struct reception *r)
+{
+	return r->packets_before + r->source.received;
+}
+
+/* --- session --- */
+
 #define RATE_MAX 1000000u
-/* An SR counts on from a packet of two intervals before; timestamp() must
+/* An SR counts on from a packet of two intervals before; timestamp_at() must
  * reach that far. */
 #define INTERVAL_MAX (600 * CR_SEC)
 
@@ -88,7 +394,8 @@ static void hear_bye(struct rtcp_session *s, const struct rtcp_packet *p)
 			s->byes++;
 }
 
-static void hear(struct rtcp_session *s, const struct rtcp_packet *p, cr_ns now)
+static void hear_part(struct rtcp_session *s, const struct rtcp_packet *p,
+		      cr_ns now)
 {
 	switch (p->type) {
 	case RTCP_SR:
@@ -122,7 +429,7 @@ int rtcp_heard(struct rtcp_session *s, const uint8_t *p, size_t n, cr_ns now)
 	s->packets_in++;
 	s->octets_in += n;
 	while (rtcp_next(&r, &packet))
-		hear(s, &packet, now);
+		hear_part(s, &packet, now);
 	return 0;
 }
 
@@ -142,7 +449,7 @@ static uint64_t sent_total(const struct rtcp_session *s)
 }
 
 /* The RTP timestamp of a frame that would be sent at @now. */
-static uint32_t timestamp(const struct rtcp_session *s, cr_ns now)
+static uint32_t timestamp_at(const struct rtcp_session *s, cr_ns now)
 {
 	uint64_t last =
 		atomic_load_explicit(&s->cfg.sent->last, memory_order_relaxed);
@@ -153,14 +460,14 @@ static uint32_t timestamp(const struct rtcp_session *s, cr_ns now)
 	return (uint32_t)(last >> 32) + (uint32_t)(ticks / CR_SEC);
 }
 
-static struct rtcp_sender sender(const struct rtcp_session *s, cr_ns now,
-				 cr_ns wall)
+static struct rtcp_sender make_sender(const struct rtcp_session *s, cr_ns now,
+				      cr_ns wall)
 {
 	uint64_t total = sent_total(s);
 
 	return (struct rtcp_sender){
 		.ntp = rtcp_ntp(wall),
-		.rtp_ts = timestamp(s, now),
+		.rtp_ts = timestamp_at(s, now),
 		.packets = (uint32_t)(total >> 32),
 		.octets = (uint32_t)total,
 	};
@@ -171,7 +478,7 @@ static struct rtcp_sender sender(const struct rtcp_session *s, cr_ns now,
 static void put_report(struct rtcp_session *s, struct rtcp_writer *w, cr_ns now,
 		       cr_ns wall)
 {
-	const struct rtcp_sender us = sender(s, now, wall);
+	const struct rtcp_sender us = make_sender(s, now, wall);
 	struct rtcp_report source;
 	unsigned n = reception_report(&s->heard, now, &source) ? 1 : 0;
 	bool sends = us.packets != s->told[1];

@@ -29,11 +29,155 @@
 #define RTP_RTCP_SESSION_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-#include "rtp/feedback.h"
-#include "rtp/reception.h"
+#include "cr/time.h"
 #include "rtp/rtcp.h"
-#include "rtp/rtcp_clock.h"
+#include "rtp/rtp.h"
+
+/** The interval that RFC 3550, 6.2, recommends. */
+#define RTCP_INTERVAL (5 * CR_SEC)
+
+struct rtcp_clock {
+	uint64_t random; /**< state of the generator                        */
+	cr_ns base;	 /**< interval / (e - 1.5), see the timer        */
+	cr_ns last;	 /**< when the last report was sent                 */
+	cr_ns due;	 /**< look again then; CR_NEVER: stopped            */
+	bool sent;	 /**< a report; the first comes in half the time    */
+};
+
+/** Begin at @now. Reports come @interval apart in the mean, 0.41 to 1.23 times
+ * that each. @interval: at most 10 min; 0: never. */
+void rtcp_clock_init(struct rtcp_clock *c, uint64_t seed, cr_ns interval,
+		     cr_ns now);
+
+/** A report must be sent at @now. False: not yet, see .due, which may have
+ * moved. */
+bool rtcp_clock_ready(struct rtcp_clock *c, cr_ns now);
+
+/** No report is due any more. */
+void rtcp_clock_stop(struct rtcp_clock *c);
+
+/* --- feedback --- */
+
+/*
+ * What the far side's reports say of the stream that we send: its losses, its
+ * jitter, and the round trip (RFC 3550, 6.4.1).
+ *
+ * Pure; one thread at a time.
+ */
+
+/** SRs that may be answered; earlier ones are forgotten. */
+#define FEEDBACK_SRS 4u
+
+/** A quantity that was told several times. Zero: not yet. */
+struct feedback_span {
+	uint64_t n;
+	uint64_t sum;
+	uint64_t last, min, max;
+};
+
+struct feedback {
+	uint64_t reports;	       /**< on us                           */
+	struct feedback_span fraction; /**< lost of an interval, 1/256      */
+	struct feedback_span jitter;   /**< ticks of the clock that we send */
+	struct feedback_span rtt;      /**< round trip, ns                  */
+	int32_t lost;		       /**< packets, as told last           */
+	uint32_t highest;	       /**< sequence number, as told last   */
+	uint64_t odd; /**< reports that answered no SR of ours, or in no time */
+	struct {
+		uint32_t lsr; /**< 0: none */
+		cr_ns at;
+	} sr[FEEDBACK_SRS]; /**< the newest that we sent                    */
+	unsigned next;
+};
+
+/** An SR that tells @ntp is sent at @now. */
+void feedback_sr(struct feedback *f, uint64_t ntp, cr_ns now);
+
+/**
+ * Report @r on us has come at @now. The round trip counts if it answers one of
+ * the newest SRs; it is A - LSR - DLSR, where A - LSR is taken on the clock of
+ * @now, so that a wall clock that is set does no harm.
+ */
+void feedback_report(struct feedback *f, const struct rtcp_report *r,
+		     cr_ns now);
+
+/** The mean of @s, rounded down; 0: nothing was told. */
+uint64_t feedback_mean(const struct feedback_span *s);
+
+/* --- reception --- */
+
+/*
+ * What a receiver knows of the source that it hears, as its reports tell it
+ * (RFC 3550, 6.4.1): sequence, losses, interarrival jitter, the last SR.
+ *
+ * Pure; one thread at a time.
+ */
+
+/** Bytes from the beginning that a packet in order touches: aligned to them, it
+ * is one cache line. */
+#define RECEPTION_HOT_BYTES 64u
+
+struct reception {
+	uint64_t per_ns;  /**< ticks of the RTP clock, 0.64 fixed point     */
+	uint32_t ssrc;	  /**< of the source; meaningful once it has begun  */
+	uint32_t rate;	  /**< Hz of the RTP clock                          */
+	uint32_t transit; /**< arrival less timestamp of the last packet    */
+	uint32_t jitter;  /**< 16 times the estimate, ticks (A.8)           */
+	bool timed;	  /**< transit is of a packet                       */
+	struct rtp_source source; /**< sequence, losses, duplicates         */
+	/* of the whole session */
+	uint64_t sources;     /**< SSRCs that were heard                  */
+	uint64_t lost_before; /**< of those before the present one        */
+	uint64_t packets_before;
+	/* since the last report */
+	uint64_t expected;
+	uint64_t received;
+	/* the last SR */
+	uint32_t sr_ssrc;
+	uint32_t lsr; /**< middle of its ntp; 0: there was none             */
+	cr_ns sr_at;
+};
+
+/** Begin, with an RTP clock of @rate Hz (1 to 10^6). */
+void reception_init(struct reception *r, uint32_t rate);
+
+/** The clock of the packets that follow is @rate Hz (RFC 7160). */
+void reception_set_rate(struct reception *r, uint32_t rate);
+
+/**
+ * Packet @p has come at @now, which may go back. Another SSRC than before is
+ * another source: its numbers begin anew. Returns what the number means, as
+ * rtp_source_update(). @timed: its timestamp is its sampling instant, unlike in
+ * further packets of a telephone event, or of another clock; only then it
+ * counts for the jitter. No division.
+ */
+enum rtp_arrival reception_packet(struct reception *r,
+				  const struct rtp_packet *p, bool timed,
+				  cr_ns now);
+
+/** Sender @ssrc has told @ntp in an SR that came at @now. */
+void reception_sender(struct reception *r, uint32_t ssrc, uint64_t ntp,
+		      cr_ns now);
+
+/**
+ * The report of the source at @now into *@out; from here on the next one
+ * counts. False: nothing was received since the last report, and none is due
+ * (RFC 3550, 6.4).
+ */
+bool reception_report(struct reception *r, cr_ns now, struct rtcp_report *out);
+
+/** Interarrival jitter, ns. */
+cr_ns reception_jitter(const struct reception *r);
+
+/** Packets that never came, of all sources of the session, and that came. A
+ * duplicate is none. */
+uint64_t reception_lost(const struct reception *r);
+uint64_t reception_received(const struct reception *r);
+
+/* --- session --- */
 
 /** What is sent with one SSRC. Zero: nothing yet. Each word is coherent in
  * itself, so the reader needs no lock; relaxed. */

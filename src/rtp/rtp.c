@@ -5,8 +5,6 @@
  */
 #include "rtp/rtp.h"
 
-#include "rtp/octets.h"
-
 /* RFC 3550 A.1 suggests 3000 and 100; the second is the width of our window
  * here, so that whatever is accepted as reordered is known to be no duplicate.
  */

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "rtp/reception.h"
+#include "rtp/rtcp_session.h"
 #include "seed.h"
 
 /* The network holds a packet back by at most HOLD, which is within the window

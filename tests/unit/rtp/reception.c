@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-#include "rtp/feedback.h"
-#include "rtp/reception.h"
+#include "rtp/rtcp_session.h"
 
 enum { RATE = 8000, SOURCE = 0x11111111 };
 
