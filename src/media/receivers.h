@@ -4,7 +4,7 @@
  * is with which of them. A call stays with one receiver for life.
  *
  * A call at the shared port is with receiver SSRC mod the number of the port's
- * sockets: the kernel shares its packets out like that (udp/socket_group.h),
+ * sockets: the kernel shares its packets out like that (udp/socket.h),
  * but for trains (media/handover.h). A call with a port of its own is with the
  * one that has fewest calls when it starts. Calls do not move when others end.
  * What is then out of balance goes to new calls, and no receiver has more than

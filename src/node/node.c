@@ -15,8 +15,6 @@
 #include "node/node_impl.h"
 #include "observe/log.h"
 #include "udp/socket.h"
-#include "udp/socket_group.h"
-#include "udp/tos.h"
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {

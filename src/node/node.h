@@ -76,7 +76,7 @@ struct node_config {
 	cr_ns rtcp_interval; /**< between reports of an endpoint, on average; 0:
 			      * 5 s
 			      */
-	unsigned tos;	     /**< of packets sent, see udp/tos.h      */
+	unsigned tos;	     /**< of packets sent, see udp/socket.h   */
 	unsigned workers;    /**< 1..CR_MAX_CPUS                      */
 	const unsigned *pin; /**< [workers] OS CPUs, or NULL          */
 	unsigned receivers;  /**< ..NODE_RECEIVERS_MAX; 0: 1              */

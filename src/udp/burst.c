@@ -1,18 +1,149 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets on their way out, sent together.
+ * Packets on their way out, sent together: by an io_uring that only sends, or
+ * by sendmmsg(), socket by socket.
+ *
+ * Descriptors are not registered with the ring: that would save a hundredth
+ * part of a packet's price, and who opens and closes sockets would have to know
+ * every ring. IORING_OP_SEND with an address costs less than IORING_OP_SENDMSG,
+ * which copies a message header and its vector first.
  */
 #define _GNU_SOURCE
+
 #include "udp/burst.h"
 
 #include <errno.h>
+#include <liburing.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/address.h"
 #include "base/assert.h"
-#include "udp/send_ring.h"
+
+/* --- the ring --- */
+
+/* Without MSG_DONTWAIT a request would wait in the background. */
+#define FLAGS (MSG_DONTWAIT | MSG_NOSIGNAL)
+
+struct send_ring {
+	struct io_uring ring;
+	unsigned asked; /* requests since the last time */
+};
+
+/* A request that no kernel can do. One that does not know addresses here
+ * refuses the address, others the descriptor. */
+static bool knows_addresses(struct send_ring *r)
+{
+	const struct sockaddr_storage to = { .ss_family = AF_INET };
+	int result;
+
+	send_ring_put(r, -1, "", 1, &to);
+	return send_ring_go(r, &result) == 1 && result == -EBADF;
+}
+
+struct send_ring *send_ring_open(unsigned most)
+{
+	struct send_ring *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	/* one refused request does not keep the others from being read */
+	if (io_uring_queue_init(most, &r->ring, IORING_SETUP_SUBMIT_ALL)) {
+		free(r);
+		return NULL;
+	}
+	if (!knows_addresses(r)) {
+		send_ring_close(r);
+		return NULL;
+	}
+	return r;
+}
+
+void send_ring_close(struct send_ring *r)
+{
+	if (!r)
+		return;
+	io_uring_queue_exit(&r->ring);
+	free(r);
+}
+
+static struct io_uring_sqe *next_request(struct send_ring *r)
+{
+	struct io_uring_sqe *s = io_uring_get_sqe(&r->ring);
+
+	CR_ASSERT(s);
+	return s;
+}
+
+void send_ring_put(struct send_ring *r, int fd, const void *data, size_t bytes,
+		   const struct sockaddr_storage *to)
+{
+	struct io_uring_sqe *s = next_request(r);
+
+	io_uring_prep_send(s, fd, data, bytes, FLAGS);
+	io_uring_prep_send_set_addr(s, (const struct sockaddr *)to,
+				    (uint16_t)address_length(to));
+	io_uring_sqe_set_data64(s, r->asked++);
+}
+
+void send_ring_put_message(struct send_ring *r, int fd,
+			   const struct msghdr *msg)
+{
+	struct io_uring_sqe *s = next_request(r);
+
+	io_uring_prep_sendmsg(s, fd, msg, FLAGS);
+	io_uring_sqe_set_data64(s, r->asked++);
+}
+
+/* How many requests the kernel takes. */
+static unsigned submit_ring(struct send_ring *r)
+{
+	unsigned taken = 0;
+
+	while (taken < r->asked) {
+		int n = io_uring_submit(&r->ring);
+
+		if (n > 0)
+			taken += (unsigned)n;
+		else if (n != -EINTR)
+			break;
+	}
+	return taken;
+}
+
+static unsigned collect_results(struct send_ring *r, int *result)
+{
+	struct io_uring_cqe *c;
+	unsigned head, n = 0;
+
+	io_uring_for_each_cqe(&r->ring, head, c)
+	{
+		result[c->user_data] = c->res;
+		n++;
+	}
+	io_uring_cq_advance(&r->ring, n);
+	return n;
+}
+
+unsigned send_ring_go(struct send_ring *r, int *result)
+{
+	unsigned taken = submit_ring(r), done = collect_results(r, result);
+
+	/* They are done when submit_ring() returns. Were one not, the kernel
+	 * would still read what its pointers point to. */
+	while (done < taken) {
+		struct io_uring_cqe *c;
+
+		(void)io_uring_wait_cqe(&r->ring, &c);
+		done += collect_results(r, result);
+	}
+	r->asked = 0;
+	return taken;
+}
+
+/* --- bursts --- */
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103 /* linux/udp.h, since 4.18 */
@@ -47,7 +178,8 @@ static void send_one(struct burst_packet *p)
 /* The largest payload of a datagram, IPv4: before it is cut, a train is one. */
 #define TRAIN_BYTES 65507u
 
-static bool together(const struct burst_packet *a, const struct burst_packet *b)
+static bool fit_train(const struct burst_packet *a,
+		      const struct burst_packet *b)
 {
 	return a->fd == b->fd && a->bytes == b->bytes && a->bytes &&
 	       a->bytes <= CARRIAGE_BYTES &&
@@ -63,7 +195,7 @@ static unsigned run_length(const struct burst *o, unsigned first)
 	if (o->plain)
 		return 1;
 	while (first + n < o->count && (n + 1) * p->bytes <= TRAIN_BYTES &&
-	       together(p, &p[n]))
+	       fit_train(p, &p[n]))
 		n++;
 	return n;
 }
@@ -91,7 +223,7 @@ static struct burst_packet *head_of(const struct post *p, unsigned piece)
 	return &p->burst->packet[p->piece[piece].first];
 }
 
-static void divide(struct post *p, struct burst *o)
+static void divide_burst(struct post *p, struct burst *o)
 {
 	p->burst = o;
 	p->n = 0;
@@ -100,7 +232,7 @@ static void divide(struct post *p, struct burst *o)
 }
 
 /* The size of its packets tells the kernel that a message is a train. */
-static void couple(struct post *p, unsigned piece)
+static void couple_piece(struct post *p, unsigned piece)
 {
 	struct msghdr *msg = &p->msg[piece].msg_hdr;
 	uint16_t size = (uint16_t)head_of(p, piece)->bytes;
@@ -132,13 +264,13 @@ static void write_message(struct post *p, unsigned piece)
 		.msg_iovlen = it->n,
 	};
 	if (it->n > 1)
-		couple(p, piece);
+		couple_piece(p, piece);
 }
 
 /* The kernel has refused a piece with @err. The packets of a train may still
  * leave one by one; if they do there is no segmentation on this route, unless
  * the socket was full. */
-static void refused(struct post *p, unsigned piece, int err)
+static void refuse_piece(struct post *p, unsigned piece, int err)
 {
 	struct burst_packet *head = head_of(p, piece);
 	bool full = err == EAGAIN || err == ENOBUFS;
@@ -183,7 +315,7 @@ static void send_by_socket(struct post *p, unsigned at, unsigned n)
 		if (sent > 0)
 			at += (unsigned)sent;
 		else
-			refused(p, at++, errno);
+			refuse_piece(p, at++, errno);
 	}
 }
 
@@ -224,7 +356,7 @@ static unsigned send_by_ring(struct post *p, unsigned at)
 	done = send_ring_go(o->ring, result);
 	for (unsigned i = 0; i < done; i++)
 		if (result[i] < 0)
-			refused(p, at + i, -result[i]);
+			refuse_piece(p, at + i, -result[i]);
 	if (done < n)
 		burst_close(o);
 	return done;
@@ -238,7 +370,7 @@ void burst_send(struct burst *o)
 	struct post p;
 	unsigned n;
 
-	divide(&p, o);
+	divide_burst(&p, o);
 	for (unsigned i = 0; i < p.n; i += n) {
 		n = of_one_socket(&p, i);
 		if (o->ring && n < p.n - i && p.n - i >= RING_LEAST)

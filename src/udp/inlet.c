@@ -1,15 +1,231 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ways to receive from many sockets, and the choice between them.
+ * The choice between the ways to receive from many sockets, and the one that
+ * works on every Linux: epoll tells which sockets are ready, recvmmsg() empties
+ * them one by one. io_uring is inlet_uring.c's.
+ *
+ * Level-triggered: what a socket still holds at the end of a turn makes the
+ * next wait return at once.
  */
 #include "udp/inlet.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "udp/inlet_ops.h"
+#include "udp/sockets.h"
 
-static int open_uring(struct inlet **in, struct cr_err *e)
+/* --- epoll --- */
+
+/* Sockets told by one look; a turn takes as many looks as it needs. */
+#define EVENTS 64
+/* No socket's key. */
+#define KEY_WAKE UINT64_C(0)
+
+struct inlet_epoll {
+	struct inlet inlet; /* first */
+	int epoll, wake;
+	struct sockets sockets;
+
+	/* the receiving thread */
+	struct intake *in;
+	struct epoll_event event[EVENTS];
+	int events;	 /* of the last look; 0: the turn is over */
+	int at;		 /* the event whose socket is being read */
+	unsigned rounds; /* batches that this one may still give */
+	bool reading;	 /* the batch in the intake is of event[at] */
+	struct sockets_entry socket;
+};
+
+static const struct inlet_ops inlet_epoll_ops;
+
+static struct inlet_epoll *inlet_epoll_of(struct inlet *in)
+{
+	return (struct inlet_epoll *)(void *)in;
+}
+
+static int watch_descriptor(struct inlet_epoll *i, int fd, uint64_t key)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = key };
+
+	return epoll_ctl(i->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+static void close_epoll(struct inlet *in)
+{
+	struct inlet_epoll *i = inlet_epoll_of(in);
+
+	if (i->epoll >= 0)
+		(void)close(i->epoll);
+	if (i->wake >= 0)
+		(void)close(i->wake);
+	intake_close(i->in);
+	sockets_fini(&i->sockets);
+	free(i);
+}
+
+static int open_epoll(struct inlet **out, struct cr_err *e)
+{
+	struct inlet_epoll *i = calloc(1, sizeof(*i));
+	int err;
+
+	if (!i)
+		return cr_fail(e, -ENOMEM, "out of memory for receiving");
+	i->inlet.ops = &inlet_epoll_ops;
+	i->epoll = epoll_create1(EPOLL_CLOEXEC);
+	i->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = i->epoll < 0 || i->wake < 0 ? -errno : 0;
+	i->in = intake_open();
+	if (!i->in)
+		err = -ENOMEM;
+	if (!err)
+		err = watch_descriptor(i, i->wake, KEY_WAKE);
+	if (err) {
+		close_epoll(&i->inlet);
+		return cr_fail(e, err, "receiving with epoll: %s",
+			       strerror(-err));
+	}
+	*out = &i->inlet;
+	return 0;
+}
+
+static int add_epoll(struct inlet *in, int fd, uint64_t tag,
+		     enum inlet_traffic traffic, uint64_t *key,
+		     struct cr_err *e)
+{
+	struct inlet_epoll *i = inlet_epoll_of(in);
+	const struct sockets_entry entry = { fd, tag };
+	int err = sockets_add(&i->sockets, &entry, key);
+
+	if (err)
+		return cr_fail(e, err, "out of memory for a socket");
+	if (traffic == INLET_MANY)
+		intake_take_trains(fd);
+	err = watch_descriptor(i, fd, *key);
+	if (!err)
+		return 0;
+	sockets_del(&i->sockets, *key);
+	return cr_fail(e, err, "cannot watch a socket: %s", strerror(-err));
+}
+
+static void del_epoll(struct inlet *in, uint64_t key)
+{
+	struct inlet_epoll *i = inlet_epoll_of(in);
+	struct sockets_entry entry;
+
+	if (!sockets_find(&i->sockets, key, &entry))
+		return;
+	(void)epoll_ctl(i->epoll, EPOLL_CTL_DEL, entry.fd, NULL);
+	sockets_del(&i->sockets, key);
+}
+
+static int look_for_events(struct inlet_epoll *i, int timeout)
+{
+	int n = epoll_wait(i->epoll, i->event, EVENTS, timeout);
+
+	i->events = n > 0 ? n : 0;
+	i->at = 0;
+	i->rounds = INLET_ROUNDS;
+	i->reading = false;
+	return n < 0 && errno != EINTR ? -errno : n > 0;
+}
+
+/* Rounded up: what is due in half a millisecond must not spin. */
+static int epoll_milliseconds(cr_ns t)
+{
+	if (t == CR_NEVER)
+		return -1;
+	t = (t + CR_MS - 1) / CR_MS;
+	return t > INT32_MAX ? INT32_MAX : (int)t;
+}
+
+static int wait_epoll(struct inlet *in, cr_ns timeout)
+{
+	return look_for_events(inlet_epoll_of(in), epoll_milliseconds(timeout));
+}
+
+/* What woke us is that somebody wants a look: told once. */
+static void take_wake(struct inlet_epoll *i)
+{
+	uint64_t count;
+
+	(void)!read(i->wake, &count, sizeof(count));
+}
+
+/* Another batch of the socket at hand. False: it has no more, or had enough. */
+static bool read_more(struct inlet_epoll *i)
+{
+	uint64_t key = i->event[i->at].data.u64;
+
+	if (i->reading && (!intake_full(i->in) || !i->rounds))
+		return false;
+	if (key == KEY_WAKE) {
+		take_wake(i);
+		return false;
+	}
+	if (!sockets_find(&i->sockets, key, &i->socket) ||
+	    !intake_receive(i->in, i->socket.fd))
+		return false;
+	i->rounds--;
+	i->reading = true;
+	return true;
+}
+
+/* A look that was full does not tell of the rest; what it told of goes to the
+ * end of the kernel's list, so that the next one tells of others. */
+static bool next_socket(struct inlet_epoll *i)
+{
+	i->reading = false;
+	i->rounds = INLET_ROUNDS;
+	if (++i->at < i->events)
+		return true;
+	if (i->events < EVENTS) {
+		i->events = 0;
+		return false;
+	}
+	return look_for_events(i, 0) > 0;
+}
+
+static bool next_of_epoll(struct inlet *in, struct inlet_packet *p)
+{
+	struct inlet_epoll *i = inlet_epoll_of(in);
+
+	if (!i->events)
+		return false;
+	while (!i->reading || !intake_next(i->in, &p->packet))
+		if (!read_more(i) && !next_socket(i))
+			return false;
+	p->tag = i->socket.tag;
+	p->drops = intake_drops(i->in);
+	return true;
+}
+
+static void wake_epoll(struct inlet *in)
+{
+	uint64_t one = 1;
+
+	(void)!write(inlet_epoll_of(in)->wake, &one, sizeof(one));
+}
+
+static const struct inlet_ops inlet_epoll_ops = {
+	.io = UDP_IO_EPOLL,
+	.open = open_epoll,
+	.close = close_epoll,
+	.add = add_epoll,
+	.del = del_epoll,
+	.wait = wait_epoll,
+	.next = next_of_epoll,
+	.wake = wake_epoll,
+};
+
+/* --- the choice --- */
+
+static int try_uring(struct inlet **in, struct cr_err *e)
 {
 	return udp_io_uring(e) ? inlet_uring_ops.open(in, e) : -ENOTSUP;
 }
@@ -19,8 +235,8 @@ int inlet_open(struct inlet **in, enum udp_io io, struct cr_err *e)
 	struct cr_err why;
 
 	if (io == UDP_IO_URING)
-		return open_uring(in, e);
-	if (io == UDP_IO_AUTO && !open_uring(in, &why))
+		return try_uring(in, e);
+	if (io == UDP_IO_AUTO && !try_uring(in, &why))
 		return 0;
 	return inlet_epoll_ops.open(in, e);
 }

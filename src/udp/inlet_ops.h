@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a way to receive implements; for src/udp/inlet*.c only. The functions
- * are those of inlet.h.
+ * What a way to receive implements; for inlet.c and inlet_uring.c only. The
+ * functions are those of inlet.h.
  */
 #ifndef UDP_INLET_OPS_H
 #define UDP_INLET_OPS_H
@@ -33,7 +33,6 @@ struct inlet {
 	bool owed;	  /* a wake, which waits for the last of those */
 };
 
-extern const struct inlet_ops inlet_epoll_ops;
 extern const struct inlet_ops inlet_uring_ops;
 
 #endif

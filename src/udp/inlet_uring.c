@@ -1,20 +1,587 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Receiving with io_uring: one system call brings the packets of all sockets.
+ * Receiving with io_uring: requests for sockets, the buffers that they fill,
+ * what they tell, and the packets that an inlet hands out of it.
  *
- * Packets of a socket of one peer come in buffers of the ring
- * (receive_ring.h). A socket of many peers is watched, and read by batches and
- * trains (intake.h): those take 64 KB, and one system call for 64 packets costs
- * less than 64 completions.
+ * A socket of one peer has a multishot receive, which fills buffers from a
+ * common stock as packets come. It ends when the stock is empty (ENOBUFS), when
+ * the completion queue is full, or on an error, and is then armed again: what
+ * comes meanwhile waits in the socket. Other sockets have a multishot poll.
+ *
+ * The kernel lets only the receiving thread submit (SINGLE_ISSUER). The thread
+ * that adds and removes sockets therefore leaves orders, which the next wait
+ * carries out. The kernel does its part only within our system calls
+ * (DEFER_TASKRUN), so a turn ends with what the last wait brought.
+ *
+ * Thread rule: as in inlet.h.
  */
+#define _GNU_SOURCE
+
 #include "udp/inlet_uring.h"
 
 #include <errno.h>
+#include <liburing.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/cache.h"
+#include "base/thread.h"
+#include "cr/time.h"
+#include "udp/inlet.h"
 #include "udp/inlet_ops.h"
+#include "udp/intake.h"
+#include "udp/sockets.h"
+
+/** A name of any family we have; the control data behind it must be aligned. */
+#define RECEIVE_NAME_BYTES 32u
+
+/** Keys of sockets that are polled have this bit, where an index never
+ * reaches. */
+#define RECEIVE_POLL UINT64_C(0x80000000)
+
+/** A buffer, as the kernel fills it. */
+struct receive_slot {
+	struct io_uring_recvmsg_out out;
+	uint8_t name[RECEIVE_NAME_BYTES];
+	uint8_t control[CONTROL_BYTES];
+	uint8_t data[INLET_BYTES + 1];
+	uint8_t pad[63]; /* an odd number of cache lines */
+};
+
+#define RECEIVE_AGAIN 1024u
+#define RECEIVE_GREEDY 64u
+
+/** Zero, with wake = -1, is closed. */
+struct receive_ring {
+	struct receive_ring_sizes sizes;
+	int wake;
+	struct sockets sockets;
+
+	/* Under the lock: orders, oldest first. A descriptor is looked up and
+	 * armed under it as well: it cannot have become another file. */
+	pthread_mutex_t lock;
+	uint64_t *order;
+	unsigned first, count, room;
+	unsigned live;	     /* sockets; there is room to remove each */
+	atomic_bool ordered; /* there are orders; written under the lock */
+
+	/* the receiving thread */
+	struct io_uring ring;
+	bool made, enabled;
+	int err;	/* it has failed: -errno, see inlet_wait() */
+	unsigned tries; /* for want of memory, in a row */
+	struct io_uring_sqe nowhere; /* what a ring that failed is asked for */
+	bool waking;		     /* a read of `wake` is armed, */
+	uint64_t wakes;		     /* which writes this */
+	struct msghdr form;
+	struct io_uring_buf_ring *stock;
+	struct receive_slot *slot;
+	unsigned back; /* buffers given back that the kernel does not see yet */
+	uint64_t run_key; /* whose packets came last, */
+	unsigned run;	  /* and how many in a row */
+	/* requests that ended and wait to be armed again */
+	unsigned nagain, ngreedy;
+	uint64_t again[RECEIVE_AGAIN], greedy[RECEIVE_GREEDY];
+};
+
+/** False: it was removed. */
+static inline bool receive_ring_find(const struct receive_ring *r, uint64_t key,
+				     struct sockets_entry *entry)
+{
+	return sockets_find(&r->sockets, key & ~RECEIVE_POLL, entry);
+}
+
+/** No more requests can wait to be armed again: the turn is over. Were they
+ * armed within it, it need not end while more comes than is taken. */
+static inline bool receive_ring_full(const struct receive_ring *r)
+{
+	return r->nagain == RECEIVE_AGAIN || r->ngreedy == RECEIVE_GREEDY;
+}
+
+#define GROUP 1 /* the stock of buffers */
+
+/* Requests are named by the key of their socket. */
+#define KEY_CANCEL UINT64_C(0x40000000) /* ends the request without it */
+#define KEY_WAKE UINT64_C(0)		/* no socket's */
+
+/* Orders carried out in a turn: ten thousand calls that start at once must not
+ * keep packets waiting. */
+#define ORDERS_TURN 1024u
+/* How often the kernel may be out of memory in a row, a millisecond apart. */
+#define TRIES 1000u
+/* A socket that has filled more than this part of the buffers in a row when
+ * they run out is armed after the others. */
+#define GREEDY_PART 64u
+
+/* --- orders --- */
+
+/* Room for one order more, and to remove all that are there then. */
+static int reserve_orders(struct receive_ring *r)
+{
+	unsigned room = r->room ? r->room : 64;
+	uint64_t *order;
+
+	while (room < r->count + r->live + 2)
+		room *= 2;
+	if (room == r->room)
+		return 0;
+	order = realloc(r->order, room * sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	r->order = order;
+	r->room = room;
+	return 0;
+}
+
+/* Returns whether the receiving thread must be woken. */
+static bool push_order(struct receive_ring *r, uint64_t key)
+{
+	bool first = !r->count;
+
+	if (r->first + r->count == r->room) {
+		memmove(r->order, r->order + r->first,
+			r->count * sizeof(*r->order));
+		r->first = 0;
+	}
+	r->order[r->first + r->count++] = key;
+	/* release, pairs with carry_out() */
+	atomic_store_explicit(&r->ordered, true, memory_order_release);
+	return first;
+}
+
+static int add_locked(struct receive_ring *r, const struct sockets_entry *entry,
+		      bool poll, uint64_t *key)
+{
+	int err = reserve_orders(r);
+
+	if (!err)
+		err = sockets_add(&r->sockets, entry, key);
+	if (err)
+		return err;
+	if (poll)
+		*key |= RECEIVE_POLL;
+	r->live++;
+	return push_order(r, *key);
+}
+
+/** Receive from, or with @poll watch, a socket. 0; 1: the receiving thread must
+ * be woken, or it may wait for long; or -ENOMEM. */
+static int receive_ring_add(struct receive_ring *r,
+			    const struct sockets_entry *entry, bool poll,
+			    uint64_t *key)
+{
+	int rc;
+
+	pthread_mutex_lock(&r->lock);
+	rc = add_locked(r, entry, poll, key);
+	pthread_mutex_unlock(&r->lock);
+	return rc;
+}
+
+/** Must the receiving thread be woken? */
+static bool receive_ring_del(struct receive_ring *r, uint64_t key)
+{
+	bool first;
+
+	pthread_mutex_lock(&r->lock);
+	sockets_del(&r->sockets, key & ~RECEIVE_POLL);
+	r->live--;
+	first = push_order(r, key | KEY_CANCEL);
+	pthread_mutex_unlock(&r->lock);
+	return first;
+}
+
+static void receive_ring_wake(struct receive_ring *r)
+{
+	uint64_t one = 1;
+
+	(void)!write(r->wake, &one, sizeof(one));
+}
+
+/* --- requests --- */
+
+/* What a system call on the ring has returned. Want of memory passes, unless it
+ * comes too often in a row. Anything else does not: the ring has failed. */
+static void judge_result(struct receive_ring *r, int rc)
+{
+	static const struct timespec nap = { .tv_nsec = CR_MS };
+
+	if (rc >= 0)
+		r->tries = 0;
+	if (rc >= 0 || rc == -ETIME || rc == -EINTR)
+		return;
+	if ((rc == -EAGAIN || rc == -EBUSY || rc == -ENOMEM) &&
+	    ++r->tries < TRIES)
+		(void)nanosleep(&nap, NULL);
+	else
+		r->err = rc;
+}
+
+/* The requests have nowhere to wait, so it is tried again. */
+static void submit_all(struct receive_ring *r)
+{
+	while (!r->err && io_uring_sq_ready(&r->ring)) {
+		int rc = io_uring_submit(&r->ring);
+
+		judge_result(r, rc ? rc : -EAGAIN);
+	}
+}
+
+static struct io_uring_sqe *next_sqe(struct receive_ring *r)
+{
+	struct io_uring_sqe *s = io_uring_get_sqe(&r->ring);
+
+	if (!s) {
+		submit_all(r);
+		s = io_uring_get_sqe(&r->ring);
+	}
+	return s ? s : &r->nowhere;
+}
+
+/* The lock is held until the request is submitted. */
+static void prepare_request(struct receive_ring *r, uint64_t key)
+{
+	struct sockets_entry entry;
+	struct io_uring_sqe *s;
+
+	if (key & KEY_CANCEL) {
+		s = next_sqe(r);
+		io_uring_prep_cancel64(s, key & ~KEY_CANCEL, 0);
+		s->flags |= IOSQE_CQE_SKIP_SUCCESS;
+	} else if (!receive_ring_find(r, key, &entry)) {
+		return; /* it was removed */
+	} else if (key & RECEIVE_POLL) {
+		s = next_sqe(r);
+		io_uring_prep_poll_multishot(s, entry.fd, POLLIN);
+	} else {
+		s = next_sqe(r);
+		io_uring_prep_recvmsg_multishot(s, entry.fd, &r->form, 0);
+		s->flags |= IOSQE_BUFFER_SELECT;
+		s->buf_group = GROUP;
+	}
+	io_uring_sqe_set_data64(s, key);
+}
+
+/* Requests that ended go on, when there are buffers again. */
+static void arm_again(struct receive_ring *r)
+{
+	io_uring_buf_ring_advance(r->stock, (int)r->back);
+	r->back = 0;
+	if (!r->nagain && !r->ngreedy)
+		return;
+	pthread_mutex_lock(&r->lock);
+	for (unsigned i = 0; i < r->nagain; i++)
+		prepare_request(r, r->again[i]);
+	for (unsigned i = 0; i < r->ngreedy; i++)
+		prepare_request(r, r->greedy[i]);
+	submit_all(r);
+	pthread_mutex_unlock(&r->lock);
+	r->nagain = 0;
+	r->ngreedy = 0;
+}
+
+/* Some of the orders. Returns whether there are more. */
+static bool carry_out(struct receive_ring *r)
+{
+	unsigned n;
+	bool more;
+
+	/* acquire, pairs with push_order() */
+	if (!atomic_load_explicit(&r->ordered, memory_order_acquire))
+		return false;
+	pthread_mutex_lock(&r->lock);
+	n = r->count < ORDERS_TURN ? r->count : ORDERS_TURN;
+	for (unsigned i = 0; i < n; i++)
+		prepare_request(r, r->order[r->first + i]);
+	submit_all(r);
+	r->count -= n;
+	r->first = r->count ? r->first + n : 0;
+	more = r->count > 0;
+	atomic_store_explicit(&r->ordered, more, memory_order_relaxed);
+	pthread_mutex_unlock(&r->lock);
+	return more;
+}
+
+static void arm_wake(struct receive_ring *r)
+{
+	struct io_uring_sqe *s;
+
+	if (r->waking)
+		return;
+	s = next_sqe(r);
+	io_uring_prep_read(s, r->wake, &r->wakes, sizeof(r->wakes), 0);
+	io_uring_sqe_set_data64(s, KEY_WAKE);
+	r->waking = true;
+}
+
+/** Give a buffer back. */
+static void receive_ring_give_back(struct receive_ring *r, unsigned buffer)
+{
+	io_uring_buf_ring_add(r->stock, &r->slot[buffer], sizeof(*r->slot),
+			      (unsigned short)buffer,
+			      io_uring_buf_ring_mask(r->sizes.buffers),
+			      (int)r->back++);
+}
+
+/* --- completions --- */
+
+static struct io_uring_cqe *first_completion(struct receive_ring *r)
+{
+	struct io_uring_cqe *c;
+	unsigned head;
+
+	io_uring_for_each_cqe(&r->ring, head, c)
+	{
+		return c;
+	}
+	return NULL;
+}
+
+/* A request has ended. */
+static void end_request(struct receive_ring *r, uint64_t key, int res)
+{
+	struct sockets_entry entry;
+
+	if (key == KEY_WAKE) {
+		r->waking = false;
+		return;
+	}
+	if (key & KEY_CANCEL || res == -EBADF || res == -ENOTSOCK ||
+	    !receive_ring_find(r, key, &entry))
+		return;
+	if (res == -ENOBUFS && key == r->run_key &&
+	    r->run > r->sizes.buffers / GREEDY_PART)
+		r->greedy[r->ngreedy++] = key;
+	else
+		r->again[r->nagain++] = key;
+}
+
+/** The completion @n places behind it, whatever that brings, or NULL. */
+static const struct io_uring_cqe *receive_ring_ahead(
+	const struct receive_ring *r, unsigned n)
+{
+	const struct io_uring_cq *q = &r->ring.cq;
+
+	if (io_uring_cq_ready(&r->ring) <= n)
+		return NULL;
+	return &q->cqes[(*q->khead + n) & q->ring_mask];
+}
+
+static bool brings_packet(const struct io_uring_cqe *c)
+{
+	if (c->user_data & RECEIVE_POLL && !(c->user_data & KEY_CANCEL))
+		return c->res >= 0;
+	return (c->flags & IORING_CQE_F_BUFFER) != 0;
+}
+
+static void count_run(struct receive_ring *r, uint64_t key)
+{
+	r->run = key == r->run_key ? r->run + 1 : 1;
+	r->run_key = key;
+}
+
+/** Done with it; its buffer is still the caller's. */
+static void receive_ring_done(struct receive_ring *r,
+			      const struct io_uring_cqe *c)
+{
+	const struct io_uring_cqe done = *c;
+
+	io_uring_cq_advance(&r->ring, 1);
+	if (done.flags & IORING_CQE_F_BUFFER)
+		count_run(r, done.user_data);
+	if (!(done.flags & IORING_CQE_F_MORE))
+		end_request(r, done.user_data, done.res);
+}
+
+/** The next completion that brings something: that of a polled socket, which is
+ * readable, or one with a buffer. Its user_data is the key. NULL: there is
+ * none, or receive_ring_full(). */
+static struct io_uring_cqe *receive_ring_next(struct receive_ring *r)
+{
+	struct io_uring_cqe *c;
+
+	while (!receive_ring_full(r) && (c = first_completion(r))) {
+		if (brings_packet(c))
+			return c;
+		receive_ring_done(r, c);
+	}
+	return NULL;
+}
+
+/* The thread that does this is the one that may submit from now on. */
+static int enable_ring(struct receive_ring *r)
+{
+	int rc;
+
+	if (r->enabled)
+		return 0;
+	rc = io_uring_register((unsigned)r->ring.ring_fd,
+			       IORING_REGISTER_ENABLE_RINGS, NULL, 0);
+	if (rc)
+		return rc;
+	r->enabled = true;
+	(void)io_uring_register_ring_fd(&r->ring); /* a bit faster */
+	return 0;
+}
+
+/* All that there is, as far as the queue holds it. Since Linux 6.13 a call that
+ * need not wait does some 20 pieces of work, and some bring nothing. */
+static void gather_completions(struct receive_ring *r)
+{
+	unsigned had, has = io_uring_cq_ready(&r->ring);
+
+	do {
+		had = has;
+		judge_result(r, io_uring_submit_and_get_events(&r->ring));
+		has = io_uring_cq_ready(&r->ring);
+	} while (has > had && has < r->sizes.completions);
+}
+
+static void wait_for_one(struct receive_ring *r, cr_ns timeout)
+{
+	struct __kernel_timespec ts = { timeout / CR_SEC, timeout % CR_SEC };
+	struct io_uring_cqe *c;
+
+	judge_result(r, io_uring_submit_and_wait_timeout(
+				&r->ring, &c, 1,
+				timeout == CR_NEVER ? NULL : &ts, NULL));
+}
+
+/** Carry out orders and wait for completions. 0 or -errno. */
+static int receive_ring_wait(struct receive_ring *r, cr_ns timeout)
+{
+	bool more;
+
+	if (!r->err)
+		r->err = enable_ring(r);
+	if (r->err)
+		return r->err;
+	arm_again(r);
+	more = carry_out(r);
+	arm_wake(r);
+	/* liburing would only look at what is there */
+	if (!r->err && !io_uring_cq_ready(&r->ring))
+		wait_for_one(r, more ? 0 : timeout);
+	if (!r->err && io_uring_cq_ready(&r->ring))
+		gather_completions(r);
+	return r->err;
+}
+
+/* Throw away what is told. Returns whether there was anything; *@last: also the
+ * completion of leaving. */
+static bool forget_all(struct receive_ring *r, bool *last)
+{
+	struct io_uring_cqe *c;
+	bool any = false;
+
+	judge_result(r, io_uring_get_events(&r->ring));
+	for (; (c = first_completion(r)); any = true) {
+		*last |= c->user_data == KEY_CANCEL;
+		io_uring_cq_advance(&r->ring, 1);
+	}
+	return any;
+}
+
+/* The end of the thread does not end its requests, and they keep the sockets.
+ */
+static void receive_ring_leave(struct receive_ring *r)
+{
+	struct io_uring_sqe *s;
+	bool last = false;
+
+	if (!r->enabled || r->err) /* its end gives them up */
+		return;
+	s = next_sqe(r);
+	io_uring_prep_cancel64(
+		s, 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
+	io_uring_sqe_set_data64(s, KEY_CANCEL);
+	submit_all(r);
+	while (!r->err && (forget_all(r, &last) || !last))
+		;
+}
+
+/* --- its life --- */
+
+static void receive_ring_close(struct receive_ring *r)
+{
+	if (r->made)
+		io_uring_queue_exit(&r->ring);
+	if (r->wake >= 0)
+		(void)close(r->wake);
+	free(r->stock);
+	free(r->slot);
+	sockets_fini(&r->sockets);
+	pthread_mutex_destroy(&r->lock);
+	free(r->order);
+}
+
+/* The ring begins disabled: who enables it is its one submitter. */
+static int make_ring(struct receive_ring *r)
+{
+	struct io_uring_params params = {
+		.flags = IORING_SETUP_SINGLE_ISSUER |
+			 IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CQSIZE |
+			 IORING_SETUP_SUBMIT_ALL | IORING_SETUP_R_DISABLED,
+		.cq_entries = r->sizes.completions,
+	};
+	int rc = io_uring_queue_init_params(r->sizes.submissions, &r->ring,
+					    &params);
+
+	r->made = !rc;
+	return rc;
+}
+
+static int stock_up(struct receive_ring *r)
+{
+	unsigned n = r->sizes.buffers;
+	struct io_uring_buf_reg reg = { .ring_entries = n, .bgid = GROUP };
+	void *ring;
+
+	r->slot = malloc(n * sizeof(*r->slot));
+	if (!r->slot || posix_memalign(&ring, (size_t)sysconf(_SC_PAGESIZE),
+				       n * sizeof(struct io_uring_buf)))
+		return -ENOMEM;
+	r->stock = ring;
+	/* so that no packet has to wait for a page */
+	memset(r->slot, 0, n * sizeof(*r->slot));
+	memset(ring, 0, n * sizeof(struct io_uring_buf));
+	reg.ring_addr = (uintptr_t)ring;
+	for (unsigned i = 0; i < n; i++)
+		receive_ring_give_back(r, i);
+	io_uring_buf_ring_advance(r->stock, (int)r->back);
+	r->back = 0;
+	return io_uring_register_buf_ring(&r->ring, &reg, 0);
+}
+
+/** 0 or -errno; receive_ring_close() in either case. */
+static int receive_ring_open(struct receive_ring *r,
+			     const struct receive_ring_sizes *sizes)
+{
+	int err;
+
+	r->sizes = *sizes;
+	r->form = (struct msghdr){ .msg_namelen = RECEIVE_NAME_BYTES,
+				   .msg_controllen = CONTROL_BYTES };
+	thread_lock_init(&r->lock); /* the receiver may have priority */
+	/* blocking: its read through the ring waits */
+	r->wake = eventfd(0, EFD_CLOEXEC);
+	err = r->wake < 0 ? -errno : make_ring(r);
+	return err ? err : stock_up(r);
+}
+
+/* --- the inlet --- */
+
+/*
+ * Receiving with io_uring: one system call brings the packets of all sockets.
+ *
+ * Packets of a socket of one peer come in buffers of the ring. A socket of many
+ * peers is watched, and read by batches and trains (intake.h): those take 64
+ * KB, and one system call for 64 packets costs less than 64 completions.
+ */
 
 /* Sockets of many peers that have not given all in their turn. */
 #define MORE 64u
@@ -37,12 +604,12 @@ struct inlet_uring {
 	struct sockets_entry socket;
 };
 
-static struct inlet_uring *self(struct inlet *in)
+static struct inlet_uring *inlet_uring_of(struct inlet *in)
 {
 	return (struct inlet_uring *)(void *)in;
 }
 
-static void give_back(struct inlet_uring *u)
+static void give_held_back(struct inlet_uring *u)
 {
 	if (u->held >= 0)
 		receive_ring_give_back(&u->ring, (unsigned)u->held);
@@ -151,13 +718,13 @@ static bool take_completion(struct inlet_uring *u, struct io_uring_cqe *c,
 	return found;
 }
 
-static bool next(struct inlet *in, struct inlet_packet *p)
+static bool next_of_uring(struct inlet *in, struct inlet_packet *p)
 {
-	struct inlet_uring *u = self(in);
+	struct inlet_uring *u = inlet_uring_of(in);
 	struct io_uring_cqe *c;
 
 	for (;;) {
-		give_back(u);
+		give_held_back(u);
 		if (from_intake(u, p))
 			return true;
 		c = receive_ring_next(&u->ring);
@@ -171,20 +738,20 @@ static bool next(struct inlet *in, struct inlet_packet *p)
 }
 
 /* The buffer, as from_buffer() and who takes the packet read it. */
-static void fetch(const struct receive_slot *slot)
+static void fetch_slot(const struct receive_slot *slot)
 {
 	cache_fetch(slot, offsetof(struct receive_slot, data) + CACHE_LINE);
 }
 
-static uint64_t ahead(struct inlet *in, unsigned n)
+static uint64_t tag_ahead(struct inlet *in, unsigned n)
 {
-	struct inlet_uring *u = self(in);
+	struct inlet_uring *u = inlet_uring_of(in);
 	const struct io_uring_cqe *c = receive_ring_ahead(&u->ring, n);
 	struct sockets_entry entry;
 
 	if (!c || !(c->flags & IORING_CQE_F_BUFFER))
 		return 0;
-	fetch(&u->ring.slot[c->flags >> IORING_CQE_BUFFER_SHIFT]);
+	fetch_slot(&u->ring.slot[c->flags >> IORING_CQE_BUFFER_SHIFT]);
 	return receive_ring_find(&u->ring, c->user_data, &entry) ? entry.tag
 								 : 0;
 }
@@ -192,11 +759,11 @@ static uint64_t ahead(struct inlet *in, unsigned n)
 /* Ends of requests alone are no reason to return. */
 static int wait_uring(struct inlet *in, cr_ns timeout)
 {
-	struct inlet_uring *u = self(in);
+	struct inlet_uring *u = inlet_uring_of(in);
 	bool any;
 	int rc;
 
-	give_back(u);
+	give_held_back(u);
 	u->old = u->nmore;
 	do {
 		rc = receive_ring_wait(&u->ring, u->nmore ? 0 : timeout);
@@ -206,26 +773,27 @@ static int wait_uring(struct inlet *in, cr_ns timeout)
 	return rc ? rc : any;
 }
 
-static void leave(struct inlet *in)
+static void leave_uring(struct inlet *in)
 {
-	receive_ring_leave(&self(in)->ring);
+	receive_ring_leave(&inlet_uring_of(in)->ring);
 }
 
-static void wake(struct inlet *in)
+static void wake_uring(struct inlet *in)
 {
-	receive_ring_wake(&self(in)->ring);
+	receive_ring_wake(&inlet_uring_of(in)->ring);
 }
 
-static int add(struct inlet *in, int fd, uint64_t tag,
-	       enum inlet_traffic traffic, uint64_t *key, struct cr_err *e)
+static int add_uring(struct inlet *in, int fd, uint64_t tag,
+		     enum inlet_traffic traffic, uint64_t *key,
+		     struct cr_err *e)
 {
 	const struct sockets_entry entry = { fd, tag };
 	int rc;
 
 	if (traffic == INLET_MANY)
 		intake_take_trains(fd);
-	rc = receive_ring_add(&self(in)->ring, &entry, traffic == INLET_MANY,
-			      key);
+	rc = receive_ring_add(&inlet_uring_of(in)->ring, &entry,
+			      traffic == INLET_MANY, key);
 	if (rc < 0)
 		return cr_fail(e, rc, "out of memory for a socket");
 	if (rc)
@@ -233,15 +801,15 @@ static int add(struct inlet *in, int fd, uint64_t tag,
 	return 0;
 }
 
-static void del(struct inlet *in, uint64_t key)
+static void del_uring(struct inlet *in, uint64_t key)
 {
-	if (receive_ring_del(&self(in)->ring, key))
+	if (receive_ring_del(&inlet_uring_of(in)->ring, key))
 		inlet_wake_too(in);
 }
 
 static void close_uring(struct inlet *in)
 {
-	struct inlet_uring *u = self(in);
+	struct inlet_uring *u = inlet_uring_of(in);
 
 	receive_ring_close(&u->ring);
 	intake_close(u->in);
@@ -286,11 +854,11 @@ const struct inlet_ops inlet_uring_ops = {
 	.io = UDP_IO_URING,
 	.open = open_uring,
 	.close = close_uring,
-	.add = add,
-	.del = del,
+	.add = add_uring,
+	.del = del_uring,
 	.wait = wait_uring,
-	.next = next,
-	.ahead = ahead,
-	.leave = leave,
-	.wake = wake,
+	.next = next_of_uring,
+	.ahead = tag_ahead,
+	.leave = leave_uring,
+	.wake = wake_uring,
 };

@@ -6,7 +6,15 @@
 #define UDP_INLET_URING_H
 
 #include "udp/inlet.h"
-#include "udp/receive_ring.h"
+
+/** Powers of two. */
+struct receive_ring_sizes {
+	unsigned submissions; /**< requests in one system call              */
+	unsigned completions; /**< that fit the queue; at least submissions;
+			       * the kernel keeps what does not fit        */
+	unsigned buffers;     /**< packets that can wait between two turns;
+			       * others wait in their sockets              */
+};
 
 /** As inlet_open(). */
 int inlet_uring_open(struct inlet **in, const struct receive_ring_sizes *sizes,

@@ -1,19 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A batch of messages from recvmmsg(), cut into packets as they are asked for.
+ * A batch of messages from recvmmsg(), cut into packets as they are asked for;
+ * and the control data of datagrams, of which what is not known is left out.
  */
 #define _GNU_SOURCE
+
 #include "udp/intake.h"
 
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "udp/control.h"
+#include "base/clock.h"
+
+/* --- control data --- */
 
 #ifndef UDP_GRO
 #define UDP_GRO 104 /* linux/udp.h, since 5.0 */
 #endif
+
+void control_clock_read(struct control_clock *clock)
+{
+	clock->now = clock_now();
+	clock->skew = clock_read(CLOCK_REALTIME) - clock->now;
+}
+
+static cr_ns read_arrival(const struct cmsghdr *c,
+			  const struct control_clock *clock)
+{
+	struct timespec t;
+
+	memcpy(&t, CMSG_DATA(c), sizeof(t));
+	return cr_ns_min((cr_ns)t.tv_sec * CR_SEC + t.tv_nsec - clock->skew,
+			 clock->now);
+}
+
+static size_t read_stride(const struct cmsghdr *c)
+{
+	int size;
+
+	memcpy(&size, CMSG_DATA(c), sizeof(size));
+	return size > 0 ? (size_t)size : 0;
+}
+
+void control_read(const struct msghdr *m, const struct control_clock *clock,
+		  struct control *out)
+{
+	struct msghdr all = *m; /* the macros want one that is not const */
+
+	*out = (struct control){ .arrival = clock->now };
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&all); c;
+	     c = CMSG_NXTHDR(&all, c)) {
+		if (c->cmsg_level == SOL_SOCKET &&
+		    c->cmsg_type == SCM_TIMESTAMPNS)
+			out->arrival = read_arrival(c, clock);
+		else if (c->cmsg_level == SOL_SOCKET &&
+			 c->cmsg_type == SO_RXQ_OVFL)
+			memcpy(&out->drops, CMSG_DATA(c), sizeof(out->drops));
+		else if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO)
+			out->stride = read_stride(c);
+	}
+}
+
+/* --- batches --- */
 
 #define MESSAGES 64u
 /* The longest datagram or train; a slot more than a power of two apart, or all

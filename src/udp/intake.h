@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "cr/time.h"
 
@@ -47,5 +48,37 @@ bool intake_full(const struct intake *in);
  * buffer was full, when the last packet handed out came; modulo 2^32. A train
  * is dropped whole and counts once. 0: nothing yet, or not known. */
 uint32_t intake_drops(const struct intake *in);
+
+/* --- control data --- */
+
+/*
+ * What the kernel tells beside a datagram: when it came, what was dropped
+ * before it, how long the packets of a train are.
+ */
+
+/** Room for all of it. */
+#define CONTROL_BYTES                                                          \
+	(CMSG_SPACE(sizeof(struct timespec)) + CMSG_SPACE(sizeof(uint32_t)) +  \
+	 CMSG_SPACE(sizeof(int)))
+
+/** Turns real time, in which the kernel stamps, into CLOCK_MONOTONIC. */
+struct control_clock {
+	cr_ns now;
+	cr_ns skew; /**< real time minus monotonic */
+};
+
+struct control {
+	cr_ns arrival;	/**< CLOCK_MONOTONIC, not after clock.now; if the kernel
+			 * did not stamp it, clock.now */
+	uint32_t drops; /**< see inlet_packet.drops */
+	size_t stride;	/**< octets of a train's packets; 0: it is none */
+};
+
+/** Read both clocks: once a batch is enough. */
+void control_clock_read(struct control_clock *clock);
+
+/** Read the control data of @m. */
+void control_read(const struct msghdr *m, const struct control_clock *clock,
+		  struct control *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pairs of sockets. The lock is held for the books only, never for a system
- * call.
+ * Free pairs of ports, as a queue in a circle; and pairs of sockets. Their lock
+ * is held for the books only, never for a system call.
  */
 #include "udp/port_pairs.h"
 
@@ -13,8 +13,126 @@
 
 #include "base/address.h"
 #include "base/assert.h"
+#include "base/splitmix.h"
 #include "udp/socket.h"
-#include "udp/tos.h"
+
+/* --- free pairs --- */
+
+static int read_port(const char *text, const char **end, uint16_t *port)
+{
+	char *after;
+	unsigned long n = strtoul(text, &after, 10);
+
+	if (*text < '0' || *text > '9' || !n || n > UINT16_MAX)
+		return -EINVAL;
+	*port = (uint16_t)n;
+	*end = after;
+	return 0;
+}
+
+static unsigned first_even(const struct port_range *r)
+{
+	return r->from + (r->from & 1u);
+}
+
+unsigned port_range_pairs(const struct port_range *r)
+{
+	unsigned first = first_even(r), end = r->to + 1u;
+
+	return r->from && end > first ? (end - first) / 2 : 0;
+}
+
+int port_range_parse(struct port_range *out, const char *text, struct cr_err *e)
+{
+	struct port_range r;
+	const char *at;
+
+	if (read_port(text, &at, &r.from) || *at != '-' ||
+	    read_port(at + 1, &at, &r.to) || *at)
+		return cr_fail(e, -EINVAL,
+			       "must be two ports from 1 to 65535, such as "
+			       "30000-40000");
+	if (!port_range_pairs(&r))
+		return cr_fail(e, -EINVAL,
+			       "%.32s has no even port with the odd one above "
+			       "it",
+			       text);
+	*out = r;
+	return 0;
+}
+
+const char *port_range_text(const struct port_range *r,
+			    char buf[PORT_RANGE_TEXT])
+{
+	(void)snprintf(buf, PORT_RANGE_TEXT, "%u-%u", r->from, r->to);
+	return buf;
+}
+
+/* Fisher and Yates: every order is as likely as any other. */
+static void shuffle(uint16_t *queue, unsigned n, uint64_t seed)
+{
+	for (unsigned i = n; i > 1; i--) {
+		unsigned j = (unsigned)(splitmix64(&seed) % i);
+		uint16_t x = queue[i - 1];
+
+		queue[i - 1] = queue[j];
+		queue[j] = x;
+	}
+}
+
+int port_pool_init(struct port_pool *p, const struct port_range *r,
+		   uint64_t seed)
+{
+	unsigned n = port_range_pairs(r);
+
+	*p = (struct port_pool){
+		.first = first_even(r),
+		.npairs = n,
+		.nfree = n,
+		.queue = calloc(n, sizeof(*p->queue)),
+		.taken = calloc(n, sizeof(*p->taken)),
+	};
+	if (n && (!p->queue || !p->taken)) {
+		port_pool_fini(p);
+		return -ENOMEM;
+	}
+	for (unsigned i = 0; i < n; i++)
+		p->queue[i] = (uint16_t)i;
+	shuffle(p->queue, n, seed);
+	return 0;
+}
+
+void port_pool_fini(struct port_pool *p)
+{
+	free(p->queue);
+	free(p->taken);
+	*p = (struct port_pool){ 0 };
+}
+
+unsigned port_pool_take(struct port_pool *p)
+{
+	unsigned pair;
+
+	if (!p->nfree)
+		return 0;
+	pair = p->queue[p->head];
+	p->head = (p->head + 1) % p->npairs;
+	p->nfree--;
+	p->taken[pair] = true;
+	return p->first + 2 * pair;
+}
+
+void port_pool_give(struct port_pool *p, unsigned port)
+{
+	unsigned pair = (port - p->first) / 2;
+
+	CR_ASSERT(port >= p->first && pair < p->npairs && p->taken[pair]);
+	p->taken[pair] = false;
+	p->queue[(p->head + p->nfree) % p->npairs] = (uint16_t)pair;
+	p->nfree++;
+}
+
+/* --- pairs of sockets --- */
 
 /* How often the kernel is asked for another port whose neighbour may be free.
  * Each try fails about as often as ports are in use. */
@@ -60,7 +178,7 @@ void port_pairs_free(struct port_pairs *p)
 /* --- books --- */
 
 /* A pair of the range, 0: none. @nfree: so many were free. */
-static unsigned take(struct port_pairs *p, unsigned *nfree)
+static unsigned take_port(struct port_pairs *p, unsigned *nfree)
 {
 	unsigned port;
 
@@ -72,7 +190,7 @@ static unsigned take(struct port_pairs *p, unsigned *nfree)
 	return port;
 }
 
-static void give(struct port_pairs *p, unsigned port, bool passed_over)
+static void give_port(struct port_pairs *p, unsigned port, bool passed_over)
 {
 	(void)pthread_mutex_lock(&p->lock);
 	if (p->pool.npairs)
@@ -102,7 +220,8 @@ void port_pairs_info(struct port_pairs *p, struct port_pairs_info *out)
 
 /* --- sockets --- */
 
-static int open_at(const struct port_pairs *p, unsigned port, struct cr_err *e)
+static int open_port(const struct port_pairs *p, unsigned port,
+		     struct cr_err *e)
 {
 	struct sockaddr_storage at = p->cfg.local;
 	int fd;
@@ -130,11 +249,11 @@ static int open_pair(const struct port_pairs *p, unsigned port, bool rtcp,
 {
 	struct port_pair pair = { .rtcp = -1, .port = port };
 
-	pair.rtp = open_at(p, port, e);
+	pair.rtp = open_port(p, port, e);
 	if (pair.rtp < 0)
 		return pair.rtp;
 	if (rtcp) {
-		pair.rtcp = open_at(p, port + 1, e);
+		pair.rtcp = open_port(p, port + 1, e);
 		if (pair.rtcp < 0) {
 			int err = pair.rtcp;
 
@@ -147,8 +266,8 @@ static int open_pair(const struct port_pairs *p, unsigned port, bool rtcp,
 }
 
 /* @foreign: of all pairs, so many are other programs'. */
-static int exhausted(const struct port_pairs *p, unsigned foreign,
-		     struct cr_err *e)
+static int fail_exhausted(const struct port_pairs *p, unsigned foreign,
+			  struct cr_err *e)
 {
 	struct sockaddr_storage at = p->cfg.local;
 	char range[PORT_RANGE_TEXT], where[64], others[64] = "";
@@ -168,20 +287,20 @@ static int exhausted(const struct port_pairs *p, unsigned foreign,
 static int open_of_range(struct port_pairs *p, bool rtcp, struct port_pair *out,
 			 struct cr_err *e)
 {
-	unsigned left, port = take(p, &left), foreign = 0;
+	unsigned left, port = take_port(p, &left), foreign = 0;
 
 	/* what was given back while this looks is not looked at again */
-	for (unsigned i = left; port; port = --i ? take(p, &left) : 0) {
+	for (unsigned i = left; port; port = --i ? take_port(p, &left) : 0) {
 		int err = open_pair(p, port, rtcp, out, e);
 
 		if (!err)
 			return 0;
-		give(p, port, err == -EADDRINUSE);
+		give_port(p, port, err == -EADDRINUSE);
 		if (err != -EADDRINUSE)
 			return err;
 		foreign++;
 	}
-	return exhausted(p, foreign, e);
+	return fail_exhausted(p, foreign, e);
 }
 
 /* A port that the kernel chose. */
@@ -190,7 +309,7 @@ static int open_any(const struct port_pairs *p, unsigned *port,
 {
 	struct sockaddr_storage at;
 	socklen_t len = sizeof(at);
-	int err, fd = open_at(p, 0, e);
+	int err, fd = open_port(p, 0, e);
 
 	if (fd < 0)
 		return fd;
@@ -227,7 +346,7 @@ static int open_free_pair(const struct port_pairs *p, struct port_pair *out,
 
 		if (fd < 0)
 			return fd;
-		other = open_at(p, port ^ 1u, e);
+		other = open_port(p, port ^ 1u, e);
 		if (other < 0)
 			(void)close(fd);
 		else if (port & 1u)
@@ -258,5 +377,5 @@ void port_pair_close(struct port_pairs *p, struct port_pair *pair)
 	if (pair->rtp < 0)
 		return;
 	close_both(pair);
-	give(p, port, false);
+	give_port(p, port, false);
 }

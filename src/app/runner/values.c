@@ -26,7 +26,7 @@
 #include "node/placement.h"
 #include "observe/log.h"
 #include "transport/transport.h"
-#include "udp/tos.h"
+#include "udp/socket.h"
 
 /** As given. */
 struct placing_ask {

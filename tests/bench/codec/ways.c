@@ -19,7 +19,6 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "udp/burst.h"
-#include "udp/send_ring.h"
 
 #define MOST BURST_PACKETS
 #define BYTES 172u /* an RTP header and 20 ms of G.711 */

@@ -14,7 +14,6 @@
 #include "cmocka_cr.h"
 #include "emulator.h"
 #include "udp/socket.h"
-#include "udp/socket_group.h"
 
 enum { N = 3, OFFSET = 8, DATAGRAMS = 3000 };
 

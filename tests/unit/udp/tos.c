@@ -12,7 +12,6 @@
 
 #include "base/address.h"
 #include "udp/socket.h"
-#include "udp/tos.h"
 
 static void numbers_and_names_are_read(void **state)
 {
