@@ -24,7 +24,7 @@
 /* Octets of the packet at @p, header included. */
 static size_t packet_bytes(const uint8_t *p)
 {
-	return HEADER_BYTES * (1u + get16(p + 2));
+	return HEADER_BYTES * (1u + rtp_get16(p + 2));
 }
 
 static size_t padding_bytes(const uint8_t *p, size_t bytes)
@@ -143,10 +143,10 @@ int rtcp_open(struct rtcp_reader *r, const uint8_t *p, size_t n)
 static struct rtcp_sender read_sender(const uint8_t *p)
 {
 	return (struct rtcp_sender){
-		.ntp = (uint64_t)get32(p) << 32 | get32(p + 4),
-		.rtp_ts = get32(p + 8),
-		.packets = get32(p + 12),
-		.octets = get32(p + 16),
+		.ntp = (uint64_t)rtp_get32(p) << 32 | rtp_get32(p + 4),
+		.rtp_ts = rtp_get32(p + 8),
+		.packets = rtp_get32(p + 12),
+		.octets = rtp_get32(p + 16),
 	};
 }
 
@@ -160,7 +160,7 @@ bool rtcp_next(struct rtcp_reader *r, struct rtcp_packet *out)
 	bytes = packet_bytes(p);
 	*out = (struct rtcp_packet){ .type = p[1], .count = p[0] & COUNT };
 	if (out->type == RTCP_SR || out->type == RTCP_RR) {
-		out->ssrc = get32(p + HEADER_BYTES);
+		out->ssrc = rtp_get32(p + HEADER_BYTES);
 		skip = SSRC_BYTES;
 	}
 	if (out->type == RTCP_SR) {
@@ -187,19 +187,19 @@ struct rtcp_report rtcp_report_at(const struct rtcp_packet *p, unsigned i)
 	const uint8_t *b = p->body + i * REPORT_BYTES;
 
 	return (struct rtcp_report){
-		.ssrc = get32(b),
+		.ssrc = rtp_get32(b),
 		.fraction = b[4],
 		.lost = get24(b + 5),
-		.highest = get32(b + 8),
-		.jitter = get32(b + 12),
-		.lsr = get32(b + 16),
-		.dlsr = get32(b + 20),
+		.highest = rtp_get32(b + 8),
+		.jitter = rtp_get32(b + 12),
+		.lsr = rtp_get32(b + 16),
+		.dlsr = rtp_get32(b + 20),
 	};
 }
 
 uint32_t rtcp_bye_at(const struct rtcp_packet *p, unsigned i)
 {
-	return get32(p->body + i * SSRC_BYTES);
+	return rtp_get32(p->body + i * SSRC_BYTES);
 }
 
 bool rtcp_item_next(const struct rtcp_packet *p, struct rtcp_items *it,
@@ -211,7 +211,7 @@ bool rtcp_item_next(const struct rtcp_packet *p, struct rtcp_items *it,
 		size_t item = it->at + (it->inside ? 0 : SSRC_BYTES);
 
 		if (!it->inside)
-			it->ssrc = get32(b + it->at);
+			it->ssrc = rtp_get32(b + it->at);
 		it->inside = b[item] != 0;
 		if (it->inside) {
 			*out = (struct rtcp_text){ .ssrc = it->ssrc,
@@ -251,18 +251,18 @@ static uint8_t *packet(struct rtcp_writer *w, enum rtcp_type type,
 		return NULL;
 	p[0] = (uint8_t)(2u << 6 | count);
 	p[1] = (uint8_t)type;
-	put16(p + 2, (uint16_t)(body / 4));
+	rtp_put16(p + 2, (uint16_t)(body / 4));
 	w->bytes += HEADER_BYTES + body;
 	return p + HEADER_BYTES;
 }
 
 static void write_sender(uint8_t *p, const struct rtcp_sender *s)
 {
-	put32(p, (uint32_t)(s->ntp >> 32));
-	put32(p + 4, (uint32_t)s->ntp);
-	put32(p + 8, s->rtp_ts);
-	put32(p + 12, s->packets);
-	put32(p + 16, s->octets);
+	rtp_put32(p, (uint32_t)(s->ntp >> 32));
+	rtp_put32(p + 4, (uint32_t)s->ntp);
+	rtp_put32(p + 8, s->rtp_ts);
+	rtp_put32(p + 12, s->packets);
+	rtp_put32(p + 16, s->octets);
 }
 
 static void write_report(uint8_t *p, const struct rtcp_report *r)
@@ -273,12 +273,13 @@ static void write_report(uint8_t *p, const struct rtcp_report *r)
 		lost = 0x7fffff;
 	if (lost < -0x800000)
 		lost = -0x800000;
-	put32(p, r->ssrc);
-	put32(p + 4, ((uint32_t)lost & 0xffffff) | (uint32_t)r->fraction << 24);
-	put32(p + 8, r->highest);
-	put32(p + 12, r->jitter);
-	put32(p + 16, r->lsr);
-	put32(p + 20, r->dlsr);
+	rtp_put32(p, r->ssrc);
+	rtp_put32(p + 4,
+		  ((uint32_t)lost & 0xffffff) | (uint32_t)r->fraction << 24);
+	rtp_put32(p + 8, r->highest);
+	rtp_put32(p + 12, r->jitter);
+	rtp_put32(p + 16, r->lsr);
+	rtp_put32(p + 20, r->dlsr);
 }
 
 int rtcp_put_report(struct rtcp_writer *w, uint32_t ssrc,
@@ -294,7 +295,7 @@ int rtcp_put_report(struct rtcp_writer *w, uint32_t ssrc,
 	p = packet(w, sender ? RTCP_SR : RTCP_RR, n, body);
 	if (!p)
 		return -ENOSPC;
-	put32(p, ssrc);
+	rtp_put32(p, ssrc);
 	p += SSRC_BYTES;
 	if (sender) {
 		write_sender(p, sender);
@@ -328,7 +329,7 @@ int rtcp_put_cname(struct rtcp_writer *w, uint32_t ssrc, const char *cname)
 	if (!p)
 		return -ENOSPC;
 	memset(p, 0, body);
-	put32(p, ssrc);
+	rtp_put32(p, ssrc);
 	p[4] = RTCP_CNAME;
 	p[5] = (uint8_t)n;
 	memcpy(p + 6, cname, n);
@@ -347,7 +348,7 @@ int rtcp_put_bye(struct rtcp_writer *w, uint32_t ssrc, const char *reason)
 	if (!p)
 		return -ENOSPC;
 	memset(p, 0, body);
-	put32(p, ssrc);
+	rtp_put32(p, ssrc);
 	if (n) {
 		p[4] = (uint8_t)n;
 		memcpy(p + 5, reason, n);

@@ -25,7 +25,7 @@ static int header_bytes(const uint8_t *p, size_t n, size_t *bytes)
 	if (p[0] & FLAG_EXTENSION) {
 		if (n - at < 4)
 			return RTP_EXTENSION_OVERRUN;
-		at += 4 + 4u * (size_t)get16(p + at + 2);
+		at += 4 + 4u * (size_t)rtp_get16(p + at + 2);
 		if (at > n)
 			return RTP_EXTENSION_OVERRUN;
 	}
@@ -55,9 +55,9 @@ int rtp_parse(const uint8_t *p, size_t n, struct rtp_packet *out)
 	*out = (struct rtp_packet){
 		.pt = p[1] & 0x7f,
 		.marker = p[1] >> 7,
-		.seq = get16(p + 2),
-		.ts = get32(p + 4),
-		.ssrc = get32(p + 8),
+		.seq = rtp_get16(p + 2),
+		.ts = rtp_get32(p + 4),
+		.ssrc = rtp_get32(p + 8),
 		.payload = p + at,
 		.payload_bytes = n - at - padding,
 	};
@@ -68,9 +68,9 @@ size_t rtp_build(uint8_t *buf, const struct rtp_header *h)
 {
 	buf[0] = 2u << 6;
 	buf[1] = (uint8_t)((h->marker ? 0x80u : 0u) | (h->pt & 0x7fu));
-	put16(buf + 2, h->seq);
-	put32(buf + 4, h->ts);
-	put32(buf + 8, h->ssrc);
+	rtp_put16(buf + 2, h->seq);
+	rtp_put32(buf + 4, h->ts);
+	rtp_put32(buf + 8, h->ssrc);
 	return RTP_HEADER_BYTES;
 }
 

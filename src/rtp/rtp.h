@@ -127,26 +127,26 @@ uint64_t rtp_source_lost(const struct rtp_source *s);
 
 /* --- numbers in network byte order, at any address --- */
 
-static inline uint16_t get16(const uint8_t *p)
+static inline uint16_t rtp_get16(const uint8_t *p)
 {
 	return (uint16_t)(p[0] << 8 | p[1]);
 }
 
-static inline uint32_t get32(const uint8_t *p)
+static inline uint32_t rtp_get32(const uint8_t *p)
 {
-	return (uint32_t)get16(p) << 16 | get16(p + 2);
+	return (uint32_t)rtp_get16(p) << 16 | rtp_get16(p + 2);
 }
 
-static inline void put16(uint8_t *p, uint16_t v)
+static inline void rtp_put16(uint8_t *p, uint16_t v)
 {
 	p[0] = (uint8_t)(v >> 8);
 	p[1] = (uint8_t)v;
 }
 
-static inline void put32(uint8_t *p, uint32_t v)
+static inline void rtp_put32(uint8_t *p, uint32_t v)
 {
-	put16(p, (uint16_t)(v >> 16));
-	put16(p + 2, (uint16_t)v);
+	rtp_put16(p, (uint16_t)(v >> 16));
+	rtp_put16(p + 2, (uint16_t)v);
 }
 
 #endif
