@@ -1,14 +1,285 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One direction of one call: construction, destruction and the engine's view
- * of its ring. What rx does with a call is in packet.c, what workers do in
- * turn.c.
+ * One direction of one call: construction, destruction, what its payload types
+ * stand for, what it has beside speech, and the engine's view of its ring. What
+ * rx does with a call is in packet.c, what workers do in transcode.c.
  */
 #include "media/call.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "media/packet.h"
+
+/* --- times measured --- */
+
+/*
+ * Reading the latest times while the writer goes on: copy, then throw away
+ * what may have been replaced meanwhile.
+ */
+
+unsigned recent_take(const struct recent *r, unsigned *seen, uint32_t *out)
+{
+	/* counts wrap: only differences mean anything */
+	unsigned end = atomic_load_explicit(&r->count, memory_order_acquire);
+	unsigned n = end - *seen < RECENT_TIMES ? end - *seen : RECENT_TIMES;
+	unsigned now, lost;
+
+	for (unsigned i = 0; i < n; i++)
+		out[i] = atomic_load_explicit(
+			&r->ns[(end - n + i) % RECENT_TIMES],
+			memory_order_acquire);
+	*seen = end;
+	now = atomic_load_explicit(&r->count, memory_order_acquire) - end + n;
+	/* the writer may be at work on the one after those it has counted */
+	lost = now >= RECENT_TIMES ? now - RECENT_TIMES + 1 : 0;
+	if (lost >= n)
+		return 0;
+	memmove(out, out + lost, (n - lost) * sizeof(*out));
+	return n - lost;
+}
+
+/* --- payload types --- */
+
+static void free_call_types(struct rcu_later *head)
+{
+	rcu_deferred();
+	free(caa_container_of(head, struct call_types, rcu));
+}
+
+static int fill_types(struct payload_types *t, struct call *c,
+		      const struct call_codecs *codecs, struct cr_err *e)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < codecs->n && err >= 0; i++) {
+		int number =
+			pipeline_add_input(c->pipeline, &codecs->one[i], e);
+
+		err = number < 0
+			      ? number
+			      : payload_types_add_speech(t, codecs->one[i].pt,
+							 (unsigned)number, e);
+	}
+	return err;
+}
+
+/* What is on its way, or what a party goes on with that has not heard of the
+ * change yet (RFC 3264, 8.3.2). */
+static void add_former(struct payload_types *t, struct call *c)
+{
+	for (unsigned pt = 0; pt < 128; pt++) {
+		int number = call_codec_of(c, (uint8_t)pt);
+
+		if (number >= 0 && !payload_types_find(t, (uint8_t)pt))
+			(void)payload_types_add_speech(t, pt, (unsigned)number,
+						       NULL);
+	}
+}
+
+int call_types_new(struct call_types **out, struct call *c,
+		   const struct call_codecs *codecs, struct cr_err *e)
+{
+	struct call_types *t = calloc(1, sizeof(*t));
+	int err;
+
+	if (!t)
+		return cr_fail(e, -ENOMEM, "out of memory for payload types");
+	t->inputs = pipeline_inputs(c->pipeline);
+	err = fill_types(&t->table, c, codecs, e);
+	if (err) {
+		call_types_free(t, c);
+		return err;
+	}
+	if (c->ring)
+		add_former(&t->table, c);
+	*out = t;
+	return 0;
+}
+
+void call_types_free(struct call_types *t, struct call *c)
+{
+	if (t)
+		pipeline_forget_inputs(c->pipeline, t->inputs);
+	free(t);
+}
+
+void call_set_types(struct call *c, struct call_types *t, uint8_t first)
+{
+	unsigned number =
+		payload_type_codec(payload_types_find(&t->table, first));
+	/* release: a receiver that finds a type has its codec, too */
+	struct call_types *old =
+		atomic_exchange_explicit(&c->types, t, memory_order_acq_rel);
+
+	atomic_store_explicit(&c->speech, first | number << 8,
+			      memory_order_release);
+	if (old)
+		rcu_defer(&old->rcu, free_call_types);
+}
+
+/* --- payload types beside speech --- */
+
+/* --- types --- */
+
+static bool is_speech(const struct call_cfg *cfg, uint8_t pt)
+{
+	for (unsigned i = 0; cfg->codecs && i < cfg->codecs->n; i++)
+		if (cfg->codecs->one[i].pt == pt)
+			return true;
+	return cfg->pt_in == pt;
+}
+
+/* What stood for the same as @now does; @before: what did so then. */
+static uint8_t former_of(uint8_t now, uint8_t was, uint8_t before)
+{
+	if (!now) /* it is not wanted any more */
+		return 0;
+	return was && was != now ? was : before;
+}
+
+static uint8_t unless_taken(uint8_t former, const struct call_cfg *cfg)
+{
+	return former == cfg->receive_stage.pt_noise || is_speech(cfg, former)
+		       ? 0
+		       : former;
+}
+
+static bool is_event(const struct aux_types *t, uint8_t pt)
+{
+	return aux_event(*t, pt) < TELEPHONE_EVENT_TYPES;
+}
+
+/* Types of events: those of @cfg, then those of @was. None of these, if none
+ * are wanted any more. */
+static void list_events(struct aux_types *now, const struct call_cfg *cfg,
+			const struct aux_types *was)
+{
+	const struct telephone_event_types *t = &cfg->receive_stage.events;
+	unsigned n = 0;
+
+	for (; n < t->n; n++) {
+		now->event[n] = t->one[n].pt;
+		now->khz[n] = (uint8_t)(t->one[n].clock / 1000);
+	}
+	for (unsigned i = 0; t->n && i < TELEPHONE_EVENT_TYPES; i++) {
+		uint8_t pt = unless_taken(was->event[i], cfg);
+
+		if (!pt || is_event(now, pt) || n == TELEPHONE_EVENT_TYPES)
+			continue;
+		now->event[n] = pt;
+		now->khz[n++] = was->khz[i];
+	}
+}
+
+struct aux_types call_aux_types(const struct call_cfg *cfg,
+				struct aux_types was)
+{
+	struct aux_types now = { .noise = cfg->receive_stage.pt_noise };
+
+	list_events(&now, cfg, &was);
+	now.former_noise = unless_taken(
+		former_of(now.noise, was.noise, was.former_noise), cfg);
+	if (is_event(&now, now.former_noise))
+		now.former_noise = 0;
+	return now;
+}
+
+/* --- what that needs --- */
+
+static void count_discarded(void *call)
+{
+	struct call *c = call;
+
+	call_count(&c->count.overflowed, 1);
+}
+
+static int make_receive_stage(struct receive_stage **out, struct call *c,
+			      const struct call_cfg *to, struct cr_err *e)
+{
+	const unsigned clock = pipeline_side_clock(&to->media.in);
+	const struct receive_stage_cfg cfg = {
+		.terms = to->receive_stage,
+		.clock = clock,
+		.step = (uint32_t)(to->release.period * (cr_ns)clock / CR_SEC),
+		.slot_bytes = (unsigned)c->slot_bytes,
+		.emit = packet_push,
+		.gone = count_discarded,
+		.arg = c,
+	};
+
+	return receive_stage_open(out, &cfg, e);
+}
+
+static int make_digits(struct digits **out, const struct call_cfg *to,
+		       struct cr_err *e)
+{
+	const struct digits_clocks clocks = {
+		.in = to->receive_stage.events.one[0].clock,
+		.out = to->clock_event_out,
+		.speech = pipeline_side_clock(&to->media.out),
+	};
+
+	*out = malloc(sizeof(**out));
+	if (!*out)
+		return cr_fail(e, -ENOMEM, "out of memory for a call's digits");
+	if (!digits_init(*out, &clocks))
+		return 0;
+	return cr_fail(e, -EINVAL, "events at %u and %u Hz are not known here",
+		       clocks.in, clocks.out);
+}
+
+int call_aux_make(struct call_aux *b, struct call *c, const struct call_cfg *to,
+		  struct cr_err *e)
+{
+	int err = 0;
+
+	b->receive_stage = NULL;
+	b->digits = NULL;
+	if (!call_receive_stage(c) && to->in_endpoint &&
+	    receive_stage_needed(&to->receive_stage))
+		err = make_receive_stage(&b->receive_stage, c, to, e);
+	if (!err && !call_digits(c) && to->receive_stage.events.n &&
+	    to->pt_event_out)
+		err = make_digits(&b->digits, to, e);
+	if (err)
+		call_aux_drop(b);
+	return err;
+}
+
+void call_aux_drop(struct call_aux *b)
+{
+	receive_stage_close(b->receive_stage);
+	free(b->digits);
+	b->receive_stage = NULL;
+	b->digits = NULL;
+}
+
+void call_set_aux(struct call *c, const struct call_cfg *to,
+		  const struct call_aux *b)
+{
+	c->cfg.receive_stage = to->receive_stage;
+	c->cfg.pt_event_out = to->pt_event_out;
+	c->cfg.clock_event_out = to->clock_event_out;
+	c->cfg.pt_noise_out = to->pt_noise_out;
+	/* release: who finds a type finds what it needs */
+	if (b->receive_stage)
+		atomic_store_explicit(&c->receive_stage, b->receive_stage,
+				      memory_order_release);
+	if (b->digits)
+		atomic_store_explicit(&c->digits, b->digits,
+				      memory_order_release);
+	atomic_store_explicit(&c->fill, (unsigned)to->receive_stage.fill,
+			      memory_order_relaxed);
+	pipeline_set_noise(c->pipeline, to->pt_noise_out);
+	atomic_store_explicit(&c->event_out,
+			      to->pt_event_out | to->clock_event_out << 8,
+			      memory_order_release);
+	atomic_store_explicit(&c->aux, b->types, memory_order_release);
+}
+
+/* --- a call --- */
 
 /* A packet may carry up to this much speech, whatever was agreed; but of PCM,
  * which takes most room, less. */
@@ -338,7 +609,7 @@ void call_fetch_for_release(const struct call *c)
 	frame_ring_fetch(c->ring);
 }
 
-/* The same for the turn that begins now: see turn.c. */
+/* The same for the turn that begins now: see transcode.c. */
 static void fetch_for_turn(const struct call *c)
 {
 	cache_fetch(&c->pending, sizeof(c->pending));
@@ -356,7 +627,7 @@ static void fetch_for_turn(const struct call *c)
 }
 
 /* What was shed takes no logical time from the frames behind it. */
-static void count_served(struct call *c)
+static void count_served_frame(struct call *c)
 {
 	if (c->uncounted == CR_NEVER)
 		return;
@@ -372,7 +643,7 @@ bool call_peek(struct core_task *t, struct cr_job *job)
 
 	if (!frame_ring_peek(c->ring, &meta))
 		return false;
-	count_served(c);
+	count_served_frame(c);
 	take_terms(&c->terms, &c->served, &c->served_terms);
 	job->seq = meta.seq;
 	job->arrival = meta.arrival;

@@ -16,31 +16,254 @@
 
 #include <netinet/in.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 #include <urcu.h> /* the flavour that rculfhash.h is for */
 #include <urcu/rculfhash.h>
 
 #include "base/cache.h"
 #include "base/rcu.h"
+#include "cr/time.h"
 #include "engine/contract.h"
 #include "engine/live.h"
 #include "engine/release.h"
-#include "media/arrivals.h"
-#include "media/aux_pt.h"
 #include "media/counters.h"
-#include "media/gaps.h"
 #include "media/digits.h"
-#include "media/importance_amr.h"
-#include "media/receive_stage.h"
 #include "media/endpoint.h"
-#include "media/passed.h"
-#include "media/pipeline.h"
-#include "media/quota.h"
-#include "media/recent.h"
 #include "media/frame_ring.h"
+#include "media/importance.h"
+#include "media/pipeline.h"
+#include "media/receive_stage.h"
 #include "observe/sketch.h"
 #include "rtp/payload_types.h"
 #include "rtp/rtp.h"
+#include "rtp/telephone_event.h"
+
+/* --- payload types beside speech --- */
+
+/*
+ * Payload types of what travels among a party's speech: telephone events (RFC
+ * 4733) and comfort noise (RFC 3389). 0 is none.
+ *
+ * A type that another one has replaced stands for the same as before, unless
+ * its number stands for something else now: packets are on their way, and a
+ * party may not have heard of the change (RFC 3264, 8.3.2).
+ */
+
+struct aux_types {
+	/** Those of now, then others where there is room; and their clocks,
+	 * kHz. */
+	uint8_t event[TELEPHONE_EVENT_TYPES], khz[TELEPHONE_EVENT_TYPES];
+	uint8_t noise, former_noise;
+};
+_Static_assert(sizeof(struct aux_types) == 8, "it is one atomic word");
+
+/** Which type of events @pt is, or TELEPHONE_EVENT_TYPES. */
+static inline unsigned aux_event(struct aux_types t, uint8_t pt)
+{
+	unsigned i = 0;
+
+	while (i < TELEPHONE_EVENT_TYPES && (!pt || t.event[i] != pt))
+		i++;
+	return i;
+}
+
+/** What packets of type @pt are; SPEECH: none of these. */
+static inline enum cr_frame_what aux_what(struct aux_types t, uint8_t pt)
+{
+	if (!pt)
+		return FRAME_RING_SPEECH;
+	if (t.event[0] && aux_event(t, pt) < TELEPHONE_EVENT_TYPES)
+		return FRAME_RING_EVENT;
+	return pt == t.noise || pt == t.former_noise ? FRAME_RING_NOISE
+						     : FRAME_RING_SPEECH;
+}
+
+/* --- jitter of arrivals --- */
+
+/*
+ * The interarrival jitter of a call's packets (RFC 3550, 6.4.1 and A.8), of
+ * those that a worker takes, in their order.
+ *
+ * One writer; arrivals_jitter() is for any thread. No allocation.
+ */
+
+/** Zero has seen none. */
+struct arrivals {
+	cr_ns at; /**< of the last packet */
+	uint32_t rtp_ts;
+	bool any;
+	_Atomic cr_ns jitter; /**< 16 times; relaxed */
+};
+
+/** A packet with the timestamp @rtp_ts came @at; @step units of its clock are
+ * @period. A difference of a second or more is another beginning and does not
+ * count. The writer only. */
+static inline void arrivals_add(struct arrivals *a, cr_ns at, uint32_t rtp_ts,
+				uint32_t step, cr_ns period)
+{
+	int32_t units = (int32_t)(rtp_ts - a->rtp_ts);
+	cr_ns d = at - a->at, old;
+	bool first = !a->any;
+
+	a->at = at;
+	a->rtp_ts = rtp_ts;
+	a->any = true;
+	if (first || !step)
+		return;
+	d -= units * period / (cr_ns)step;
+	d = d < 0 ? -d : d;
+	if (d >= CR_SEC)
+		return;
+	/* J += (|D| - J) / 16, of 16 J */
+	old = atomic_load_explicit(&a->jitter, memory_order_relaxed);
+	atomic_store_explicit(&a->jitter, old + d - old / 16,
+			      memory_order_relaxed);
+}
+
+/** The jitter, ns. */
+static inline cr_ns arrivals_jitter(const struct arrivals *a)
+{
+	return atomic_load_explicit(&a->jitter, memory_order_relaxed) / 16;
+}
+
+/* --- gaps --- */
+
+/*
+ * The gaps between the frames that a worker gets: packets that the network, a
+ * full ring or a scheduler has lost. Sequence numbers say how many; timestamps
+ * say how long.
+ *
+ * Pure; one thread at a time.
+ */
+
+/** More in a row is no loss: the sender was away. */
+#define GAPS_MAX 3000u
+
+/** Zero: nothing has come. */
+struct gaps {
+	bool known;
+	uint16_t seq;
+	uint32_t ts;
+};
+
+/** What is missing. */
+struct gap {
+	unsigned packets;
+	/** Their speech, in RTP's clock: behind the packet before, and up to
+	 * the one that has come, unless that one begins after a pause. */
+	uint32_t units;
+};
+
+/**
+ * Packet @seq with @ts has come, of a sender whose packets are @step units
+ * long: the one before was, or that was agreed. Of n missing ones, behind a
+ * packet that is @ts less the last one's before, each is 1 / (n + 1) of that
+ * long; but no longer than @step: the rest is a pause.
+ */
+static inline struct gap gaps_packet(struct gaps *g, uint16_t seq, uint32_t ts,
+				     uint32_t step)
+{
+	struct gap gap = { .packets = (uint16_t)(seq - g->seq - 1) };
+	uint32_t apart = ts - g->ts;
+
+	if (!g->known || gap.packets > GAPS_MAX || apart > INT32_MAX)
+		gap.packets = 0;
+	if (gap.packets) {
+		uint32_t each = apart / (gap.packets + 1);
+
+		gap.units = gap.packets * (each < step ? each : step);
+	}
+	*g = (struct gaps){ .known = true, .seq = seq, .ts = ts };
+	return gap;
+}
+
+/** Another sender begins, or numbers say nothing: the next one is the first. */
+static inline void gaps_again(struct gaps *g)
+{
+	g->known = false;
+}
+
+/* --- quota --- */
+
+/*
+ * How many packets a stream may send: one each packet time, in the long run.
+ *
+ * The input decides how much is sent: an octet may be 120 ms of Opus,
+ * timestamps may stand still, and gaps in the numbers are concealed. A network
+ * that stalled may deliver seconds of speech at once, but speech is no faster
+ * than time. So a stream has a bucket (the generic cell rate algorithm of ITU-T
+ * I.371), and a packet that does not fit is not sent.
+ *
+ * Pure; time is an argument. One thread at a time.
+ */
+
+/** So much speech may be sent at once. */
+#define QUOTA_BURST (2 * CR_SEC)
+/** Clocks of senders may be faster than ours: by a 32nd of it. */
+#define QUOTA_DRIFT 32
+
+/** Zero has sent nothing. */
+struct quota {
+	cr_ns until; /**< what was sent lasts until then */
+};
+
+/** Would quota_take() be true? */
+static inline bool quota_fits(const struct quota *q, cr_ns burst, cr_ns now,
+			      cr_ns time)
+{
+	return cr_ns_max(q->until, now) - now <= burst - time;
+}
+
+/** May a packet of @time be sent at @now, where @burst may be at once? It
+ * counts. A clock that goes back allows no more. */
+static inline bool quota_take(struct quota *q, cr_ns burst, cr_ns now,
+			      cr_ns time)
+{
+	if (!quota_fits(q, burst, now, time))
+		return false;
+	q->until = cr_ns_max(q->until, now) + time - time / QUOTA_DRIFT;
+	return true;
+}
+
+/* --- times measured --- */
+
+/*
+ * The latest times that one thread has measured, for another one to collect.
+ *
+ * The writer never waits and makes no read-modify-write. A reader that comes
+ * too rarely gets only the newest times, and each at most once.
+ */
+
+enum { RECENT_TIMES = 64 };
+
+/** Zero is empty. */
+struct recent {
+	/** Release, pairs with recent_take(): the times are there. */
+	atomic_uint count;
+	/** Release, too: a reader that sees a time which has replaced another
+	 * one also sees a count that says so. */
+	_Atomic uint32_t ns[RECENT_TIMES];
+};
+
+/** Note @t (ns; cut to 0..4.29 s). The writer only. */
+static inline void recent_put(struct recent *r, cr_ns t)
+{
+	unsigned n = atomic_load_explicit(&r->count, memory_order_relaxed);
+	uint32_t ns = t < 0 ? 0 : t > UINT32_MAX ? UINT32_MAX : (uint32_t)t;
+
+	atomic_store_explicit(&r->ns[n % RECENT_TIMES], ns,
+			      memory_order_release);
+	atomic_store_explicit(&r->count, n + 1, memory_order_release);
+}
+
+/** Copy what has been put since *@seen (at first 0; updated) to
+ * @out[RECENT_TIMES], oldest first; returns how many. Of more than
+ * RECENT_TIMES - 1 only the newest. Any thread that has *@seen to itself. */
+unsigned recent_take(const struct recent *r, unsigned *seen, uint32_t *out);
+
+/* --- a call --- */
 
 struct rtcp_sent;
 struct relay;
@@ -108,7 +331,7 @@ struct call_cfg {
 	 * the socket; or NULL: @to, from where it is heard. */
 	struct endpoint *out_endpoint;
 	struct sockaddr_storage to;
-	unsigned receiver; /**< which one it is with (media/receivers.h)    */
+	unsigned receiver; /**< which one it is with (media/rx.h)    */
 	unsigned ring_frames;
 	/** Where RTCP has what is sent counted, or NULL. */
 	struct rtcp_sent *tally;
@@ -188,7 +411,7 @@ struct call {
 	uint16_t numbered; /**< frames that take time, behind a jitter buffer */
 	struct trace_ring *trace; /**< the receiver's, while it takes frames */
 	/** Whose numbers those of what is sent are to follow, when the next
-	 * packet has come (media/relay_handover.h); NULL: its own. */
+	 * packet has come (relay_handover_join()); NULL: its own. */
 	const struct relay *after;
 	struct importance_amr gains; /**< of what it has rated */
 	cr_ns last_arrival;

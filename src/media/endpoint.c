@@ -1,14 +1,129 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An endpoint: what control and its receiver do with it.
+ * An endpoint: what control and its receiver do with it; where packets go to;
+ * and the endpoints by name. Its RTCP is endpoint_rtcp.c's.
  */
 #include "media/endpoint.h"
 
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/address.h"
 #include "media/endpoint_rtcp.h"
+
+/* --- where packets go to --- */
+
+_Static_assert(DESTINATION_WORDS * sizeof(uint64_t) >=
+		       sizeof(struct sockaddr_in6),
+	       "an address fits");
+
+void destination_init(struct destination *w)
+{
+	memset(w, 0, sizeof(*w));
+	(void)pthread_mutex_init(&w->lock, NULL);
+}
+
+void destination_fini(struct destination *w)
+{
+	(void)pthread_mutex_destroy(&w->lock);
+}
+
+/* Lock held: readers wait, or do not believe what they read. */
+static unsigned begin_destination_change(struct destination *w)
+{
+	unsigned version =
+		atomic_load_explicit(&w->version, memory_order_relaxed);
+
+	atomic_store_explicit(&w->version, version + 1, memory_order_relaxed);
+	/* odd before the words change */
+	atomic_thread_fence(memory_order_release);
+	return version;
+}
+
+static void end_destination_change(struct destination *w, unsigned version)
+{
+	/* release, pairs with look() */
+	atomic_store_explicit(&w->version, version + 2, memory_order_release);
+}
+
+void destination_set(struct destination *w, const struct sockaddr_storage *to)
+{
+	uint64_t word[DESTINATION_WORDS] = { 0 };
+	unsigned version;
+
+	if (to->ss_family)
+		memcpy(word, to, address_length(to));
+	(void)pthread_mutex_lock(&w->lock);
+	version = begin_destination_change(w);
+	for (unsigned i = 0; i < DESTINATION_WORDS; i++)
+		atomic_store_explicit(&w->word[i], word[i],
+				      memory_order_relaxed);
+	end_destination_change(w, version);
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+void destination_hold(struct destination *w, bool held)
+{
+	unsigned version;
+
+	(void)pthread_mutex_lock(&w->lock);
+	version = begin_destination_change(w);
+	atomic_store_explicit(&w->held, held, memory_order_relaxed);
+	end_destination_change(w, version);
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+/* What is there, as a whole. False: it is written. */
+static bool look(const struct destination *w, unsigned *version, bool *held,
+		 uint64_t word[DESTINATION_WORDS])
+{
+	unsigned before =
+		atomic_load_explicit(&w->version, memory_order_acquire);
+	bool is_held;
+
+	for (unsigned i = 0; i < DESTINATION_WORDS; i++)
+		word[i] =
+			atomic_load_explicit(&w->word[i], memory_order_relaxed);
+	is_held = atomic_load_explicit(&w->held, memory_order_relaxed);
+	/* the words before the second look */
+	atomic_thread_fence(memory_order_acquire);
+	if (before % 2 ||
+	    before != atomic_load_explicit(&w->version, memory_order_relaxed))
+		return false;
+	*version = before;
+	*held = is_held;
+	return true;
+}
+
+bool destination_try(const struct destination *w, unsigned *version, bool *held,
+		     struct sockaddr_storage *to)
+{
+	uint64_t word[DESTINATION_WORDS];
+
+	if (!look(w, version, held, word))
+		return false;
+	memset(to, 0, sizeof(*to));
+	if (!*held)
+		memcpy(to, word, sizeof(word));
+	return true;
+}
+
+unsigned destination_read(const struct destination *w,
+			  struct sockaddr_storage *to)
+{
+	uint64_t word[DESTINATION_WORDS];
+	unsigned version;
+	bool held;
+
+	while (!look(w, &version, &held, word))
+		;
+	memset(to, 0, sizeof(*to));
+	memcpy(to, word, sizeof(word));
+	return version;
+}
+
+/* --- an endpoint --- */
 
 struct endpoint *endpoint_new(const struct endpoint_cfg *cfg)
 {
@@ -163,4 +278,26 @@ void endpoint_wait(struct endpoint *l, enum endpoint_part part, cr_ns due)
 		return;
 	l->poll_at = due;
 	(void)wheel_arm(l->wheel, &l->timer, due);
+}
+
+/* --- the endpoints by name --- */
+
+_Static_assert(SOCKETS_CHUNK *SOCKETS_CHUNKS <= ENDPOINTS_RTCP,
+	       "the low half of a name is a place");
+
+int endpoints_add(struct endpoints *t, struct endpoint *l)
+{
+	const struct sockets_entry e = { l->cfg.fd, (uintptr_t)l };
+
+	return sockets_add(&t->places, &e, &l->key);
+}
+
+void endpoints_del(struct endpoints *t, struct endpoint *l)
+{
+	sockets_del(&t->places, l->key);
+}
+
+void endpoints_fini(struct endpoints *t)
+{
+	sockets_fini(&t->places);
 }

@@ -17,15 +17,69 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 #include "base/cache.h"
 #include "base/rcu.h"
 #include "cr/error.h"
-#include "media/destination.h"
 #include "media/wheel.h"
 #include "rtp/learn.h"
 #include "rtp/payload_types.h"
+#include "udp/sockets.h"
+
+/* --- where packets go to --- */
+
+/*
+ * Where packets go to: an address that may change while others send there.
+ * Written seldom, by any thread under a lock of its own; read by those who send
+ * without a lock (a seqlock).
+ *
+ * A way may be *held*: it leads where it did, but who sends by it keeps what he
+ * has. Its address may change meanwhile.
+ */
+
+/** Words that hold an address: that of IPv6 is the longest. */
+#define DESTINATION_WORDS 4u
+
+struct destination {
+	pthread_mutex_t lock; /**< of those who write */
+	/** Odd while it is written; 0: never was. */
+	atomic_uint version;
+	_Atomic uint64_t word[DESTINATION_WORDS];
+	atomic_bool held; /**< changes with the version */
+};
+
+void destination_init(struct destination *w);
+void destination_fini(struct destination *w);
+
+/** From now on packets go to @to; family 0: nowhere. Any thread. */
+void destination_set(struct destination *w, const struct sockaddr_storage *to);
+
+/** From now on nothing is sent by it, or (@held false) again. Any thread. */
+void destination_hold(struct destination *w, bool held);
+
+/** Its address, held or not, family 0 if there is none, and the version of it.
+ * Any thread; waits for who writes. */
+unsigned destination_read(const struct destination *w,
+			  struct sockaddr_storage *to);
+
+/** What there is to send to, without waiting: for threads that may keep the
+ * writer from its CPU. *@to has family 0 if there is no address, or *@held.
+ * False, and nothing is read, while it is written. */
+bool destination_try(const struct destination *w, unsigned *version, bool *held,
+		     struct sockaddr_storage *to);
+
+/** Has it changed since @version of it was read? Any thread. */
+static inline bool destination_changed(const struct destination *w,
+				       unsigned version)
+{
+	return atomic_load_explicit(&w->version, memory_order_acquire) !=
+	       version;
+}
+
+/* --- an endpoint --- */
 
 struct call;
 struct relay;
@@ -44,7 +98,7 @@ struct endpoint_rtcp;
 struct endpoint_cfg {
 	uint32_t id;
 	int fd;		   /**< its RTP socket (udp_socket()); borrowed      */
-	unsigned receiver; /**< which one it is with (media/receivers.h)     */
+	unsigned receiver; /**< which one it is with (media/rx.h)     */
 	struct learn_terms terms;
 	cr_ns first_poll; /**< when endpoint_poll() is called first; 0: never */
 };
@@ -93,7 +147,7 @@ struct endpoint {
 	struct learn_terms terms;
 
 	/* control */
-	uint64_t key; /**< its name among the endpoints: media/endpoints.h */
+	uint64_t key;	   /**< its name, see endpoints_add() */
 	uint64_t port_key; /**< of its port, for the receiver         */
 };
 
@@ -186,5 +240,41 @@ static inline struct endpoint *endpoint_of_timer(struct wheel_entry *timer)
 	return (struct endpoint *)(void *)((unsigned char *)timer -
 					   offsetof(struct endpoint, timer));
 }
+
+/* --- the endpoints by name --- */
+
+/*
+ * The endpoints by name. An endpoint's name is what its receiver's inlet gives
+ * each packet as a tag (udp/inlet.h): a number, not a pointer, so that what
+ * comes late cannot reach an endpoint that has gone, nor its successor.
+ *
+ * Thread rule: control adds and removes; receivers find, without a lock, under
+ * rcu_read_begin() from look-up to last use.
+ */
+
+/** Set in the tag of an endpoint's RTCP port, beside its name. */
+#define ENDPOINTS_RTCP (UINT64_C(1) << 31)
+
+/** Zero is empty. */
+struct endpoints {
+	struct sockets places; /**< tags are the endpoints' addresses */
+};
+
+/** Name @l: l->key, never 0. 0 or -ENOMEM. */
+int endpoints_add(struct endpoints *t, struct endpoint *l);
+/** A receiver may still have it until a grace period has passed. */
+void endpoints_del(struct endpoints *t, struct endpoint *l);
+/** The endpoint that @key names, with or without ENDPOINTS_RTCP, or NULL. */
+static inline struct endpoint *endpoints_find(const struct endpoints *t,
+					      uint64_t key)
+{
+	struct sockets_entry e;
+
+	key &= ~ENDPOINTS_RTCP;
+	return sockets_find(&t->places, key, &e) ? (void *)(uintptr_t)e.tag
+						 : NULL;
+}
+/** Free the memory. */
+void endpoints_fini(struct endpoints *t);
 
 #endif

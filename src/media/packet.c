@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/address.h"
-#include "media/importance.h"
 #include "media/endpoint_rtcp.h"
-#include "media/relay_handover.h"
+#include "media/importance.h"
+#include "media/relay.h"
 #include "udp/inlet.h"
 
 /* Larger than any packet that fits a ring. */

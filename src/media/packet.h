@@ -8,7 +8,7 @@
 #ifndef MEDIA_PACKET_H
 #define MEDIA_PACKET_H
 
-#include "media/call_cache.h"
+#include "media/call_table.h"
 #include "media/counters.h"
 #include "media/relay.h"
 #include "observe/trace.h"

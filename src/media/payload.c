@@ -1,11 +1,767 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Payload formats: the common part. One file per family does the work.
+ * Payload formats: a struct payload_format for each family, and the choice
+ * between them. A frame's bits are not looked at but where its length depends
+ * on them.
  */
-#include "media/payload_format.h"
+#include "media/payload.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+
+#include "codecs/speex_bits.h"
+
+/** Arguments and results are those of the functions of payload.h with the same
+ * name. */
+struct payload_format {
+	/** Validate; fill @it->info and @it->at. cfg, p and n are set, n > 0.
+	 */
+	int (*open)(struct payload_iter *it);
+	/** Read the next frame; there is one. */
+	void (*next)(struct payload_iter *it, struct cr_frame *frame);
+	/** Pack; 1 <= @n <= PAYLOAD_FRAMES_MAX. */
+	int (*pack)(const struct payload_cfg *cfg, uint8_t cmr,
+		    const struct cr_frame *frames, unsigned n, uint8_t *buf,
+		    size_t cap);
+	size_t (*max_bytes)(const struct payload_cfg *cfg);
+};
+
+/**
+ * Pack frames that are sent as they are, one behind the other. NO_DATA frames
+ * at the end are left out; elsewhere they would shift time: -EINVAL.
+ * @fits: may this frame be sent? Never asked for NO_DATA.
+ */
+static int payload_concat(const struct cr_frame *frames, unsigned n,
+			  uint8_t *buf, size_t cap,
+			  bool (*fits)(const struct cr_frame *))
+{
+	size_t total = 0;
+
+	while (n && frames[n - 1].kind == CR_FRAME_NO_DATA)
+		n--;
+	for (unsigned i = 0; i < n; i++) {
+		if (frames[i].kind == CR_FRAME_NO_DATA || !fits(&frames[i]))
+			return -EINVAL;
+		total += frames[i].bytes;
+	}
+	if (total > cap)
+		return -ENOSPC;
+	for (unsigned i = 0; i < n; i++) {
+		memcpy(buf, frames[i].data, frames[i].bytes);
+		buf += frames[i].bytes;
+	}
+	return (int)total;
+}
+
+/* --- bits --- */
+
+/*
+ * Bits of payloads whose frames do not begin at octets:.
+ * Bit 0 is the highest of the first octet. The caller knows that the bits are
+ * there.
+ */
+
+/* The @width <= 8 bits at bit @at, right-justified. */
+static inline unsigned bits_get(const uint8_t *p, size_t at, unsigned width)
+{
+	unsigned shift = (unsigned)(at % 8);
+	unsigned two = (unsigned)p[at / 8] << 8;
+
+	if (shift + width > 8)
+		two |= p[at / 8 + 1];
+	return two >> (16 - shift - width) & ((1u << width) - 1);
+}
+
+/* Or the @width <= 8 low bits of @v in at bit @at. */
+static inline void bits_put(uint8_t *p, size_t at, unsigned width, unsigned v)
+{
+	unsigned shift = (unsigned)(at % 8);
+	unsigned two = v << (16 - shift - width);
+
+	p[at / 8] = (uint8_t)(p[at / 8] | two >> 8);
+	if (shift + width > 8)
+		p[at / 8 + 1] = (uint8_t)(p[at / 8 + 1] | two);
+}
+
+/* Copy @bits from bit @at of @p to the start of @out, zeros behind. */
+static inline void speech_get(const uint8_t *p, size_t at, unsigned bits,
+			      uint8_t *out)
+{
+	unsigned whole = bits / 8, rest = bits % 8;
+	unsigned shift = (unsigned)(at % 8);
+
+	p += at / 8;
+	if (!shift)
+		memcpy(out, p, whole);
+	else
+		for (unsigned i = 0; i < whole; i++)
+			out[i] = (uint8_t)(p[i] << shift |
+					   p[i + 1] >> (8 - shift));
+	if (rest)
+		out[whole] = (uint8_t)(bits_get(p + whole, shift, rest)
+				       << (8 - rest));
+}
+
+/* Or the first @bits of @in in at bit @at of @p. */
+static inline void speech_put(uint8_t *p, size_t at, unsigned bits,
+			      const uint8_t *in)
+{
+	unsigned whole = bits / 8, rest = bits % 8;
+
+	if (at % 8 == 0)
+		memcpy(p + at / 8, in, whole);
+	else
+		for (unsigned i = 0; i < whole; i++)
+			bits_put(p, at + 8u * i, 8, in[i]);
+	if (rest)
+		bits_put(p, at + 8u * whole, rest, in[whole] >> (8 - rest));
+}
+
+/* --- AMR --- */
+
+/*
+ * AMR and AMR-WB payloads (RFC 4867): bandwidth-efficient and octet-aligned,
+ * up to PAYLOAD_FRAMES_MAX frames, one channel. No CRC, no robust sorting, no
+ * interleaving.
+ *
+ *   bandwidth-efficient   CMR(4) [F FT(4) Q]* speech bits, one padding at end
+ *   octet-aligned         CMR(4) 0000 [F FT(4) Q 00]* frames, each padded
+ *
+ * Both are the same walk over bits with other widths: struct layout.
+ */
+
+#define NFT 16u
+#define RESERVED (-1)
+
+/* A ToC entry without padding. */
+#define TOC_F 0x20u
+#define TOC_Q 0x01u
+#define TOC_FT(entry) ((entry) >> 1 & 0xfu)
+#define TOC_BITS 6u
+#define CMR_BITS 4u
+
+/* Speech bits by frame type: 3GPP TS 26.101 table 1a, TS 26.201 table 1a. The
+ * SIDs of other codecs (NB 9..11) have no place in RFC 4867. */
+struct codec {
+	unsigned nmodes; /* frame type of the SID, too */
+	int bits[NFT];
+};
+
+static const struct codec nb = {
+	.nmodes = 8,
+	.bits = { 95, 103, 118, 134, 148, 159, 204, 244, 39, RESERVED, RESERVED,
+		  RESERVED, RESERVED, RESERVED, RESERVED, 0 },
+};
+
+static const struct codec wb = {
+	.nmodes = 9,
+	.bits = { 132, 177, 253, 285, 317, 365, 397, 461, 477, 40, RESERVED,
+		  RESERVED, RESERVED, RESERVED, 0, 0 },
+};
+
+struct layout {
+	unsigned head;	/* bits before the table       */
+	unsigned entry; /* bits of a table entry       */
+	unsigned align; /* frames start at multiples   */
+};
+
+static const struct layout efficient = { CMR_BITS, TOC_BITS, 1 };
+static const struct layout aligned = { 8, 8, 8 };
+
+static const struct codec *amr_codec_of(const struct payload_cfg *cfg)
+{
+	return cfg->kind == PAYLOAD_AMR ? &nb : &wb;
+}
+
+static const struct layout *layout_of(const struct payload_cfg *cfg)
+{
+	return cfg->octet_align ? &aligned : &efficient;
+}
+
+static size_t octets_of_bits(size_t bits)
+{
+	return (bits + 7) / 8;
+}
+
+/* Bits that a frame of @bits takes in the payload. */
+static size_t span_bits(const struct layout *l, unsigned bits)
+{
+	return (bits + l->align - 1) / l->align * l->align;
+}
+
+static bool mode_allowed(const struct payload_cfg *cfg, unsigned mode)
+{
+	return !cfg->mode_set || cfg->mode_set >> mode & 1;
+}
+
+static int check_entry(const struct payload_cfg *cfg, unsigned entry)
+{
+	const struct codec *c = amr_codec_of(cfg);
+	unsigned ft = TOC_FT(entry);
+
+	if (c->bits[ft] == RESERVED)
+		return PAYLOAD_BAD_TYPE;
+	if (ft < c->nmodes && !mode_allowed(cfg, ft))
+		return PAYLOAD_MODE_SET;
+	return PAYLOAD_OK;
+}
+
+/* Read the table: number of entries, and bits of all frames. */
+static int read_table(struct payload_iter *it, size_t *speech)
+{
+	const struct layout *l = layout_of(it->cfg);
+	unsigned entry, n = 0;
+	size_t at = l->head;
+	int reason;
+
+	*speech = 0;
+	do {
+		if (n == PAYLOAD_FRAMES_MAX)
+			return PAYLOAD_TOO_MANY;
+		if (at + l->entry > 8 * it->n)
+			return PAYLOAD_SHORT;
+		entry = bits_get(it->p, at, TOC_BITS);
+		reason = check_entry(it->cfg, entry);
+		if (reason)
+			return reason;
+		*speech += span_bits(
+			l,
+			(unsigned)amr_codec_of(it->cfg)->bits[TOC_FT(entry)]);
+		at += l->entry;
+		n++;
+	} while (entry & TOC_F);
+	it->info.nframes = n;
+	it->at = at;
+	return PAYLOAD_OK;
+}
+
+static int amr_open(struct payload_iter *it)
+{
+	unsigned cmr = bits_get(it->p, 0, CMR_BITS);
+	size_t speech, need;
+	int reason;
+
+	reason = read_table(it, &speech);
+	if (reason)
+		return reason;
+	need = octets_of_bits(it->at + speech);
+	if (it->n != need)
+		return it->n < need ? PAYLOAD_SHORT : PAYLOAD_SURPLUS;
+	if (cmr < amr_codec_of(it->cfg)->nmodes && mode_allowed(it->cfg, cmr))
+		it->info.cmr = (uint8_t)cmr;
+	return PAYLOAD_OK;
+}
+
+static enum cr_frame_kind amr_kind_of(const struct codec *c, unsigned entry)
+{
+	unsigned ft = TOC_FT(entry);
+
+	if (ft == PAYLOAD_FT_NO_DATA)
+		return CR_FRAME_NO_DATA;
+	if (ft == PAYLOAD_FT_LOST || !(entry & TOC_Q))
+		return CR_FRAME_BAD;
+	return ft == c->nmodes ? CR_FRAME_SID : CR_FRAME_SPEECH;
+}
+
+static void amr_next(struct payload_iter *it, struct cr_frame *frame)
+{
+	const struct codec *c = amr_codec_of(it->cfg);
+	const struct layout *l = layout_of(it->cfg);
+	unsigned entry = bits_get(it->p, l->head + it->next * (size_t)l->entry,
+				  TOC_BITS);
+	unsigned bits = (unsigned)c->bits[TOC_FT(entry)];
+
+	frame->kind = amr_kind_of(c, entry);
+	frame->mode = (uint8_t)TOC_FT(entry);
+	frame->bytes = (uint16_t)octets_of_bits(bits);
+	speech_get(it->p, it->at, bits, frame->data);
+	it->at += span_bits(l, bits);
+}
+
+/* The ToC entry of @f, F not set, or -EINVAL when it has none. */
+static int toc_entry_of(const struct payload_cfg *cfg, const struct cr_frame *f)
+{
+	const struct codec *c = amr_codec_of(cfg);
+	unsigned ft =
+		f->kind == CR_FRAME_NO_DATA ? PAYLOAD_FT_NO_DATA : f->mode;
+	unsigned q = f->kind == CR_FRAME_BAD ? 0 : TOC_Q;
+	unsigned entry = ft << 1 | q;
+
+	if (ft >= NFT || check_entry(cfg, entry))
+		return -EINVAL;
+	if (f->kind != CR_FRAME_BAD && f->kind != amr_kind_of(c, entry))
+		return -EINVAL;
+	if (f->kind != CR_FRAME_NO_DATA &&
+	    f->bytes != octets_of_bits((unsigned)c->bits[ft]))
+		return -EINVAL;
+	return (int)entry;
+}
+
+/* Total payload octets of @n frames, or -EINVAL. */
+static int pack_bytes(const struct payload_cfg *cfg,
+		      const struct cr_frame *frames, unsigned n)
+{
+	const struct layout *l = layout_of(cfg);
+	size_t bits = l->head + n * (size_t)l->entry;
+
+	for (unsigned i = 0; i < n; i++) {
+		int entry = toc_entry_of(cfg, &frames[i]);
+
+		if (entry < 0)
+			return entry;
+		bits += span_bits(l, (unsigned)amr_codec_of(cfg)
+					     ->bits[TOC_FT((unsigned)entry)]);
+	}
+	return (int)octets_of_bits(bits);
+}
+
+static void pack_amr_frames(const struct payload_cfg *cfg,
+			    const struct cr_frame *frames, unsigned n,
+			    uint8_t *buf)
+{
+	const struct layout *l = layout_of(cfg);
+	size_t toc = l->head, at = l->head + n * (size_t)l->entry;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned entry = (unsigned)toc_entry_of(cfg, &frames[i]);
+		unsigned bits =
+			(unsigned)amr_codec_of(cfg)->bits[TOC_FT(entry)];
+
+		bits_put(buf, toc, TOC_BITS, entry | (i + 1 < n ? TOC_F : 0));
+		speech_put(buf, at, bits, frames[i].data);
+		toc += l->entry;
+		at += span_bits(l, bits);
+	}
+}
+
+static int amr_pack(const struct payload_cfg *cfg, uint8_t cmr,
+		    const struct cr_frame *frames, unsigned n, uint8_t *buf,
+		    size_t cap)
+{
+	int bytes;
+
+	if (cmr != PAYLOAD_NO_CMR &&
+	    (cmr >= amr_codec_of(cfg)->nmodes || !mode_allowed(cfg, cmr)))
+		return -EINVAL;
+	bytes = pack_bytes(cfg, frames, n);
+	if (bytes < 0)
+		return bytes;
+	if ((size_t)bytes > cap)
+		return -ENOSPC;
+	memset(buf, 0, (size_t)bytes);
+	bits_put(buf, 0, CMR_BITS, cmr);
+	pack_amr_frames(cfg, frames, n, buf);
+	return bytes;
+}
+
+static size_t amr_max_bytes(const struct payload_cfg *cfg)
+{
+	const struct codec *c = amr_codec_of(cfg);
+	const struct layout *l = layout_of(cfg);
+	unsigned most = (unsigned)c->bits[c->nmodes]; /* SID: always allowed */
+
+	for (unsigned m = 0; m < c->nmodes; m++)
+		if (mode_allowed(cfg, m) && (unsigned)c->bits[m] > most)
+			most = (unsigned)c->bits[m];
+	return octets_of_bits(l->head + l->entry + most);
+}
+
+static const struct payload_format payload_amr = {
+	.open = amr_open,
+	.next = amr_next,
+	.pack = amr_pack,
+	.max_bytes = amr_max_bytes,
+};
+
+/* --- PCM --- */
+
+/*
+ * PCM payloads (RFC 3551, 4.5.2, 4.5.4, 4.5.11, 4.5.14): PCMU, PCMA, L16, G.722
+ * and G726-32, mono. Octets pass through; no sample is looked at. With
+ * cfg->samples set a packet is cut into frames of that length, of which the
+ * last may be shorter; without, it is one frame.
+ */
+
+static size_t pcm_max_bytes(const struct payload_cfg *cfg)
+{
+	unsigned samples = cfg->samples;
+
+	if (!payload_pcm_bytes(cfg, samples) || samples > CR_PCM_SAMPLES_MAX)
+		samples = CR_PCM_SAMPLES_MAX;
+	return payload_pcm_bytes(cfg, samples);
+}
+
+static int pcm_open(struct payload_iter *it)
+{
+	size_t frame = pcm_max_bytes(it->cfg);
+	size_t n = (it->n + frame - 1) / frame;
+
+	if (it->cfg->kind == PAYLOAD_L16 && it->n % 2)
+		return PAYLOAD_ODD;
+	if (!it->cfg->samples && n > 1)
+		return PAYLOAD_TOO_LONG;
+	if (n > PAYLOAD_FRAMES_MAX)
+		return PAYLOAD_TOO_MANY;
+	it->info.nframes = (unsigned)n;
+	return PAYLOAD_OK;
+}
+
+static void pcm_next(struct payload_iter *it, struct cr_frame *frame)
+{
+	size_t bytes = pcm_max_bytes(it->cfg);
+
+	if (bytes > it->n - it->at)
+		bytes = it->n - it->at;
+	frame->kind = CR_FRAME_SPEECH;
+	frame->mode = 0;
+	frame->bytes = (uint16_t)bytes;
+	memcpy(frame->data, it->p + it->at, bytes);
+	it->at += bytes;
+}
+
+static bool fits_g711(const struct cr_frame *f)
+{
+	return f->kind == CR_FRAME_SPEECH && f->bytes &&
+	       f->bytes <= CR_PCM_SAMPLES_MAX;
+}
+
+static bool fits_halves(const struct cr_frame *f)
+{
+	return f->kind == CR_FRAME_SPEECH && f->bytes &&
+	       f->bytes <= CR_PCM_SAMPLES_MAX / 2;
+}
+
+static bool fits_l16(const struct cr_frame *f)
+{
+	return f->kind == CR_FRAME_SPEECH && f->bytes &&
+	       f->bytes <= 2 * CR_PCM_SAMPLES_MAX && f->bytes % 2 == 0;
+}
+
+static int pcm_pack(const struct payload_cfg *cfg, uint8_t cmr,
+		    const struct cr_frame *frames, unsigned n, uint8_t *buf,
+		    size_t cap)
+{
+	bool (*fits)(const struct cr_frame *f) = fits_g711;
+
+	(void)cmr;
+	if (cfg->kind == PAYLOAD_L16)
+		fits = fits_l16;
+	else if (payload_halves(cfg))
+		fits = fits_halves;
+	return payload_concat(frames, n, buf, cap, fits);
+}
+
+static const struct payload_format payload_pcm = {
+	.open = pcm_open,
+	.next = pcm_next,
+	.pack = pcm_pack,
+	.max_bytes = pcm_max_bytes,
+};
+
+/* --- G.723.1 --- */
+
+/*
+ * G.723.1 payloads (RFC 3551, 4.5.3): frames one behind the other; the two low
+ * bits of a frame's first octet say how long it is, and the rate may change at
+ * any frame.
+ */
+
+#define G723_SID 2u
+#define G723_RATE_BITS 3u
+#define G723_LONGEST 24u
+
+/* Octets by rate bits; 3 is reserved. */
+static const uint8_t g723_frame_bytes[] = { G723_LONGEST, 20, 4, 0 };
+
+static int g723_open(struct payload_iter *it)
+{
+	unsigned n = 0;
+	size_t bytes;
+
+	for (size_t at = 0; at < it->n; at += bytes, n++) {
+		bytes = g723_frame_bytes[it->p[at] & G723_RATE_BITS];
+		if (!bytes)
+			return PAYLOAD_BAD_TYPE;
+		if (n == PAYLOAD_FRAMES_MAX)
+			return PAYLOAD_TOO_MANY;
+		if (bytes > it->n - at)
+			return PAYLOAD_SHORT;
+	}
+	it->info.nframes = n;
+	return PAYLOAD_OK;
+}
+
+static void g723_next(struct payload_iter *it, struct cr_frame *frame)
+{
+	unsigned rate = it->p[it->at] & G723_RATE_BITS;
+
+	frame->kind = rate == G723_SID ? CR_FRAME_SID : CR_FRAME_SPEECH;
+	frame->mode = (uint8_t)rate;
+	frame->bytes = g723_frame_bytes[rate];
+	memcpy(frame->data, it->p + it->at, frame->bytes);
+	it->at += frame->bytes;
+}
+
+/* The rate bits decide; the mode is for readers. */
+static bool fits_g723(const struct cr_frame *f)
+{
+	return f->kind != CR_FRAME_BAD && f->bytes &&
+	       f->bytes == g723_frame_bytes[f->data[0] & G723_RATE_BITS];
+}
+
+static int g723_pack(const struct payload_cfg *cfg, uint8_t cmr,
+		     const struct cr_frame *frames, unsigned n, uint8_t *buf,
+		     size_t cap)
+{
+	(void)cfg;
+	(void)cmr;
+	return payload_concat(frames, n, buf, cap, fits_g723);
+}
+
+static size_t g723_max_bytes(const struct payload_cfg *cfg)
+{
+	(void)cfg;
+	return G723_LONGEST;
+}
+
+static const struct payload_format payload_g723 = {
+	.open = g723_open,
+	.next = g723_next,
+	.pack = g723_pack,
+	.max_bytes = g723_max_bytes,
+};
+
+/* --- Speex --- */
+
+/*
+ * Speex payloads (RFC 5574, 3.3): frames one behind the other, bit by bit, and
+ * after the last one a zero and ones up to the octet's end. A frame that we
+ * hand on is filled up in the same way. Which frames have which bits is
+ * codecs/speex_bits.h.
+ */
+
+/* A frame with room for a request. */
+#define SPEEX_LONGEST 128u
+
+/* A zero, then ones, in the bits of @p behind @bits up to the octet's end. */
+static void fill_up(uint8_t *p, size_t bits)
+{
+	unsigned rest = (unsigned)(-bits & 7);
+
+	if (!rest)
+		return;
+	p += bits / 8;
+	*p = (uint8_t)((*p & (0xff00u >> bits % 8)) | ((1u << (rest - 1)) - 1));
+}
+
+static int speex_open(struct payload_iter *it)
+{
+	size_t end = 8 * it->n, at = 0;
+	unsigned n = 0;
+	int bits;
+
+	while ((bits = speex_bits_frame(it->p, at, end)) > 0) {
+		if (n++ == PAYLOAD_FRAMES_MAX)
+			return PAYLOAD_TOO_MANY;
+		if (octets_of_bits((size_t)bits) > SPEEX_LONGEST)
+			return PAYLOAD_TOO_LONG;
+		at += (size_t)bits;
+	}
+	if (bits < 0)
+		return bits == SPEEX_BITS_SHORT ? PAYLOAD_SHORT
+						: PAYLOAD_BAD_TYPE;
+	if (!n)
+		return PAYLOAD_EMPTY;
+	/* How it is filled up is not looked at: there are senders of zeros. */
+	if (octets_of_bits(at) != it->n)
+		return PAYLOAD_SURPLUS;
+	it->info.nframes = n;
+	return PAYLOAD_OK;
+}
+
+static void speex_next(struct payload_iter *it, struct cr_frame *frame)
+{
+	unsigned bits = (unsigned)speex_bits_frame(it->p, it->at, 8 * it->n);
+
+	frame->kind = speex_bits_silent(it->p, it->at, 8 * it->n)
+			      ? CR_FRAME_SID
+			      : CR_FRAME_SPEECH;
+	frame->mode = 0;
+	frame->bytes = (uint16_t)octets_of_bits(bits);
+	speech_get(it->p, it->at, bits, frame->data);
+	fill_up(frame->data, bits);
+	it->at += bits;
+}
+
+/* Bits of @f, if it is one frame, well filled up; else 0. */
+static unsigned bits_of(const struct cr_frame *f)
+{
+	int bits = 0;
+
+	if ((f->kind == CR_FRAME_SPEECH || f->kind == CR_FRAME_SID) &&
+	    f->bytes <= SPEEX_LONGEST)
+		bits = speex_bits_frame(f->data, 0, 8 * (size_t)f->bytes);
+	if (bits <= 0 || octets_of_bits((size_t)bits) != f->bytes)
+		return 0;
+	return (unsigned)bits;
+}
+
+static int speex_pack(const struct payload_cfg *cfg, uint8_t cmr,
+		      const struct cr_frame *frames, unsigned n, uint8_t *buf,
+		      size_t cap)
+{
+	size_t at = 0;
+
+	(void)cfg;
+	(void)cmr;
+	while (n && frames[n - 1].kind == CR_FRAME_NO_DATA)
+		n--;
+	for (unsigned i = 0; i < n; i++) {
+		unsigned bits = bits_of(&frames[i]);
+
+		if (!bits)
+			return -EINVAL;
+		if (octets_of_bits(at + bits) > cap)
+			return -ENOSPC;
+		memset(buf + octets_of_bits(at), 0,
+		       octets_of_bits(at + bits) - octets_of_bits(at));
+		speech_put(buf, at, bits, frames[i].data);
+		at += bits;
+	}
+	fill_up(buf, at);
+	return (int)octets_of_bits(at);
+}
+
+static size_t speex_max_bytes(const struct payload_cfg *cfg)
+{
+	(void)cfg;
+	return SPEEX_LONGEST;
+}
+
+static const struct payload_format payload_speex = {
+	.open = speex_open,
+	.next = speex_next,
+	.pack = speex_pack,
+	.max_bytes = speex_max_bytes,
+};
+
+/* --- frames of one length, and whole packets --- */
+
+/*
+ * Payloads that need not be understood: frames of one length, one behind the
+ * other, of which the last may be a SID of another length (GSM and G.729: RFC
+ * 3551, 4.5.8 and 4.5.6); and packets that are one frame each (Opus: RFC 7587,
+ * 4.2). What the octets mean is the decoder's affair.
+ */
+
+static int frames_open(struct payload_iter *it)
+{
+	size_t frame = it->cfg->frame_bytes, rest = it->n % frame;
+	size_t n = it->n / frame;
+
+	if (rest && rest != it->cfg->sid_bytes)
+		return PAYLOAD_SHORT;
+	n += rest != 0;
+	if (n > PAYLOAD_FRAMES_MAX)
+		return PAYLOAD_TOO_MANY;
+	it->info.nframes = (unsigned)n;
+	return PAYLOAD_OK;
+}
+
+static void copy_frame(struct payload_iter *it, struct cr_frame *frame,
+		       size_t bytes)
+{
+	frame->mode = 0;
+	frame->bytes = (uint16_t)bytes;
+	memcpy(frame->data, it->p + it->at, bytes);
+	it->at += bytes;
+}
+
+static void frames_next(struct payload_iter *it, struct cr_frame *frame)
+{
+	bool sid = it->n - it->at < it->cfg->frame_bytes;
+
+	frame->kind = sid ? CR_FRAME_SID : CR_FRAME_SPEECH;
+	copy_frame(it, frame, sid ? it->cfg->sid_bytes : it->cfg->frame_bytes);
+}
+
+static size_t most_bytes(const struct payload_cfg *cfg)
+{
+	return cfg->frame_bytes;
+}
+
+/* May @f, the last one or another, travel in this format? */
+static bool fits_length(const struct payload_cfg *cfg, const struct cr_frame *f,
+			bool last)
+{
+	if (f->kind == CR_FRAME_SID)
+		return last && f->bytes && f->bytes == cfg->sid_bytes;
+	return f->kind == CR_FRAME_SPEECH && f->bytes == cfg->frame_bytes;
+}
+
+static bool accept_any(const struct cr_frame *f)
+{
+	(void)f;
+	return true;
+}
+
+static int frames_pack(const struct payload_cfg *cfg, uint8_t cmr,
+		       const struct cr_frame *frames, unsigned n, uint8_t *buf,
+		       size_t cap)
+{
+	(void)cmr;
+	while (n && frames[n - 1].kind == CR_FRAME_NO_DATA)
+		n--;
+	for (unsigned i = 0; i < n; i++)
+		if (!fits_length(cfg, &frames[i], i == n - 1))
+			return -EINVAL;
+	return payload_concat(frames, n, buf, cap, accept_any);
+}
+
+static int whole_open(struct payload_iter *it)
+{
+	if (it->n > it->cfg->frame_bytes)
+		return PAYLOAD_TOO_LONG;
+	it->info.nframes = 1;
+	return PAYLOAD_OK;
+}
+
+static void whole_next(struct payload_iter *it, struct cr_frame *frame)
+{
+	frame->kind = CR_FRAME_SPEECH;
+	copy_frame(it, frame, it->n);
+}
+
+static int whole_pack(const struct payload_cfg *cfg, uint8_t cmr,
+		      const struct cr_frame *frames, unsigned n, uint8_t *buf,
+		      size_t cap)
+{
+	(void)cmr;
+	while (n && frames[n - 1].kind == CR_FRAME_NO_DATA)
+		n--;
+	if (n > 1 || (n && (frames->kind == CR_FRAME_BAD || !frames->bytes ||
+			    frames->bytes > cfg->frame_bytes)))
+		return -EINVAL;
+	return payload_concat(frames, n, buf, cap, accept_any);
+}
+
+static const struct payload_format payload_frames = {
+	.open = frames_open,
+	.next = frames_next,
+	.pack = frames_pack,
+	.max_bytes = most_bytes,
+};
+
+static const struct payload_format payload_whole = {
+	.open = whole_open,
+	.next = whole_next,
+	.pack = whole_pack,
+	.max_bytes = most_bytes,
+};
+
+/* --- the choice --- */
 
 static const struct payload_format *const formats[PAYLOAD_NKINDS] = {
 	[PAYLOAD_AMR] = &payload_amr,	  [PAYLOAD_AMR_WB] = &payload_amr,
@@ -75,27 +831,6 @@ int payload_pack(const struct payload_cfg *cfg, uint8_t cmr,
 size_t payload_max_bytes(const struct payload_cfg *cfg)
 {
 	return formats[cfg->kind]->max_bytes(cfg);
-}
-
-int payload_concat(const struct cr_frame *frames, unsigned n, uint8_t *buf,
-		   size_t cap, bool (*fits)(const struct cr_frame *))
-{
-	size_t total = 0;
-
-	while (n && frames[n - 1].kind == CR_FRAME_NO_DATA)
-		n--;
-	for (unsigned i = 0; i < n; i++) {
-		if (frames[i].kind == CR_FRAME_NO_DATA || !fits(&frames[i]))
-			return -EINVAL;
-		total += frames[i].bytes;
-	}
-	if (total > cap)
-		return -ENOSPC;
-	for (unsigned i = 0; i < n; i++) {
-		memcpy(buf, frames[i].data, frames[i].bytes);
-		buf += frames[i].bytes;
-	}
-	return (int)total;
 }
 
 int payload_kind_find(const char *name)

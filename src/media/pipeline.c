@@ -1,17 +1,367 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The transcoding of one call.
+ * The transcoding of one call: making it, changing its codecs while it runs,
+ * and what becomes of each packet. What is decoded and encoded is
+ * pipeline_sides.c's.
  *
  * Time runs in samples of the output: `left` holds decoded speech that did not
  * fill an output frame yet (20 ms frames into 30 ms ones), and an output
  * packet's timestamp is the input's, moved by what was left over.
+ *
+ * A frame is encoded when its speech is there. Where a packet has several, the
+ * first ones wait, encoded: so no packet of the input costs more than others
+ * do. A packet leaves when it is full, and before that when something else
+ * comes: silence, a SID (G.729 knows one at the end only: RFC 3551, 4.5.6), a
+ * gap, another output, or what is not speech.
  */
+#include "media/pipeline.h"
 
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/cache.h"
-#include "media/pipeline_state.h"
+#include "media/pipeline_sides.h"
+#include "rtp/comfort_noise.h"
+
+/** The party's silence. */
+struct pipeline_noise {
+	struct comfort_noise_generator
+		generator;	  /**< where decoders have none */
+	struct comfort_noise now; /**< as it was told */
+	/* as comfort noise that is sent */
+	bool sent; /**< since the last speech */
+	uint8_t level;
+	int64_t at; /**< `next` when it was sent last */
+};
+
+struct pipeline {
+	/* the inputs and the output in use, and what is in them */
+	struct pipeline_cfg cfg;
+	void *decoder, *encoder;
+	struct resample *resample; /* NULL: same rate */
+	unsigned in_rate, out_rate, in_clock, out_clock;
+	unsigned frame;	 /* samples of an output frame */
+	unsigned frames; /* of these in a packet */
+	unsigned unit;	 /* units of the input's clock in an input frame */
+	uint8_t cmr;	 /* of the last packet */
+	uint8_t number;	 /* of the input */
+
+	bool talking; /* within a talk spurt of the output */
+	bool marked;  /* an input packet had the marker, its output has not */
+	bool started, ran;
+	bool rebased; /* the clock is not that of the packet before */
+	bool again;   /* the sender is not that of the packet before */
+	uint32_t last_ts;
+	uint32_t zero; /* output timestamp where `at` and `next` are 0 */
+	int64_t at;    /* timestamp units since the first input packet */
+	int64_t next;  /* where a packet without a gap would start */
+	cr_ns heard;   /* arrival of what is at `at`; CR_NEVER: none */
+	unsigned sender;
+
+	struct pipeline_noise noise;
+
+	unsigned nleft;
+	int16_t *left; /* [frame], the output's */
+	struct pipeline_source *source;
+	struct pipeline_output *output;
+	struct pipeline_output *former; /* has frames left to send; NULL: none
+					 */
+
+	/* What any thread sees of the encoder: see encoder_word(). Control
+	 * writes it with a new output; whoever asks for a mode, too. */
+	_Atomic uint64_t encoder_word;
+	atomic_uint noise_word; /* the next cfg.pt_noise: control's */
+	/* The next output; control puts it there (release), who runs takes it
+	 * (acquire). */
+	_Atomic(struct pipeline_output *) offered;
+	/* stored (release) before packets can have their number */
+	_Atomic(struct pipeline_source *) input[PIPELINE_INPUTS];
+	/* control */
+	unsigned ninputs, serial;
+};
+
+/** One run: what the helpers pass along. */
+struct pipeline_run {
+	struct pipeline *p;
+	struct pipeline_scratch *s;
+	pipeline_emit *emit;
+	void *arg;
+	int64_t out_at; /**< samples of the output since the first packet */
+};
+
+static inline struct pipeline_source *pipeline_source_at(
+	const struct pipeline *p, unsigned number)
+{
+	return atomic_load_explicit(&p->input[number], memory_order_acquire);
+}
+
+/* --- the encoder's mode --- */
+
+#define SERIAL_SHIFT 40u
+#define SERIAL_MASK 0xffffffu
+
+/* Mode, modes, mode_set, kind, and the output's serial number. */
+static uint64_t encoder_word(const struct pipeline_output *o)
+{
+	const struct pipeline_side *s = &o->side;
+
+	return s->cfg.mode | (uint64_t)(s->codec->nmodes & 255u) << 8 |
+	       (uint64_t)s->payload.mode_set << 16 |
+	       (uint64_t)s->payload.kind << 32 |
+	       (uint64_t)o->serial << SERIAL_SHIFT;
+}
+
+static unsigned word_mode(uint64_t w)
+{
+	return w & 255u;
+}
+
+static bool has_mode(uint64_t w, unsigned mode)
+{
+	unsigned modes = w >> 8 & 255u, set = w >> 16 & 65535u;
+
+	return mode < modes && (!set || set >> mode & 1);
+}
+
+static enum payload_kind word_kind(uint64_t w)
+{
+	return (enum payload_kind)(w >> 32 & 255u);
+}
+
+static uint64_t encoder_now(const struct pipeline *p)
+{
+	return atomic_load_explicit(&p->encoder_word, memory_order_relaxed);
+}
+
+/* Relaxed: nothing else hangs on it. @kind: of the output, or -1: any. */
+static void ask_mode(struct pipeline *p, int kind, unsigned mode)
+{
+	uint64_t w = encoder_now(p);
+
+	while ((kind < 0 || (int)word_kind(w) == kind) && has_mode(w, mode) &&
+	       !atomic_compare_exchange_weak_explicit(
+		       &p->encoder_word, &w, (w & ~UINT64_C(255)) | mode,
+		       memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+void pipeline_set_mode(struct pipeline *p, unsigned mode)
+{
+	ask_mode(p, -1, mode);
+}
+
+void pipeline_ask_mode(struct pipeline *p, enum payload_kind kind,
+		       unsigned mode)
+{
+	ask_mode(p, (int)kind, mode);
+}
+
+unsigned pipeline_mode(const struct pipeline *p)
+{
+	return word_mode(encoder_now(p));
+}
+
+/* Whether a frame at @at may have another mode than the one before. Which ones
+ * may is for us to choose (RFC 4867, 8.1): the first may. */
+static bool may_turn(const struct pipeline_output *o, int64_t at)
+{
+	return !o->side.payload.mode_second ||
+	       (at - o->turned) / (int64_t)o->frame % 2 == 0;
+}
+
+/* The mode of the encoder @w that comes behind @mode on the way to @wanted.
+ * Modes are in the order of their rates. */
+static unsigned next_mode(uint64_t w, unsigned mode, unsigned wanted)
+{
+	do
+		mode = wanted > mode ? mode + 1 : mode - 1;
+	while (mode != wanted && !has_mode(w, mode));
+	return mode;
+}
+
+/** The mode that the frame at @at, in samples of the output, is to have. */
+static unsigned pipeline_mode_next(struct pipeline *p, int64_t at)
+{
+	struct pipeline_output *o = p->output;
+	uint64_t w = encoder_now(p);
+	unsigned wanted = word_mode(w);
+
+	/* else it is about the next output already */
+	if (w >> SERIAL_SHIFT != o->serial || wanted == o->mode ||
+	    !may_turn(o, at))
+		return o->mode;
+	o->mode = o->side.payload.mode_next ? next_mode(w, o->mode, wanted)
+					    : wanted;
+	o->turned = at;
+	return o->mode;
+}
+
+/* --- sides --- */
+
+static void use_source(struct pipeline *p, struct pipeline_source *s,
+		       uint8_t number)
+{
+	p->source = s;
+	p->number = number;
+	p->cfg.in = s->side;
+	p->in_rate = s->rate;
+	p->in_clock = s->clock;
+	p->unit = s->unit;
+	p->decoder = s->decoder;
+	p->resample = s->resample;
+}
+
+static void use_output(struct pipeline *p, struct pipeline_output *o)
+{
+	p->output = o;
+	p->cfg.out = o->side;
+	p->encoder = o->encoder;
+	p->out_rate = o->rate;
+	p->out_clock = o->clock;
+	p->frame = o->frame;
+	p->frames = o->frames;
+	p->left = o->left;
+}
+
+/* Time begins anew where the last packet has ended: in units of @clock. */
+static void rebase_time(struct pipeline *p, unsigned clock)
+{
+	int64_t seconds = p->next / p->in_clock, rest = p->next % p->in_clock;
+	int64_t samples = rest * p->out_rate / p->in_clock;
+
+	p->zero += (uint32_t)(seconds * p->out_clock) +
+		   (uint32_t)(samples * p->out_clock / p->out_rate);
+	p->at = (p->at - p->next) * clock / p->in_clock;
+	p->next = 0;
+}
+
+/* Control may have another output. */
+static void take_output(struct pipeline *p)
+{
+	struct pipeline_output *o = atomic_exchange_explicit(
+		&p->offered, NULL, memory_order_acquire);
+	struct pipeline_output *old = p->output;
+
+	rebase_time(p, p->in_clock);
+	p->nleft = pipeline_output_follow(o, old, p->nleft);
+	use_output(p, o);
+	if (old->held.n) /* what was there before it has left by then */
+		p->former = old;
+	else
+		pipeline_output_free(old);
+}
+
+/** Make the codecs ready for a packet: those that it asks for, and that control
+ * wants. 0, or a negative enum payload_reason. */
+static int pipeline_ready(struct pipeline *p, const struct pipeline_input *in)
+{
+	struct pipeline_source *s = p->source;
+
+	if (atomic_load_explicit(&p->offered, memory_order_relaxed))
+		take_output(p);
+	p->cfg.pt_noise = (uint8_t)atomic_load_explicit(&p->noise_word,
+							memory_order_relaxed);
+	if (in->codec == p->number && s->decoder && s->to == p->out_rate &&
+	    s->sender == p->sender)
+		return 0;
+	s = pipeline_source_at(p, in->codec);
+	if (pipeline_source_open(s, p->sender, p->out_rate, NULL))
+		return PAYLOAD_BAD_TYPE;
+	if (p->ran && s->clock != p->in_clock) {
+		rebase_time(p, s->clock);
+		p->rebased = true;
+	}
+	use_source(p, s, in->codec);
+	return 0;
+}
+
+int pipeline_add_input(struct pipeline *p, const struct pipeline_side *side,
+		       struct cr_err *e)
+{
+	struct pipeline_source *s;
+	int err;
+
+	for (unsigned i = 0; i < p->ninputs; i++)
+		if (pipeline_source_same(&pipeline_source_at(p, i)->side, side))
+			return (int)i;
+	if (p->ninputs == PIPELINE_INPUTS)
+		return cr_fail(e, -ENOSPC,
+			       "%s is one too many: a call takes %u codecs in "
+			       "all",
+			       side->codec->name, PIPELINE_INPUTS);
+	err = pipeline_source_check(side, e);
+	if (err)
+		return err;
+	s = pipeline_source_new(side);
+	if (!s)
+		return cr_fail(e, -ENOMEM, "out of memory for a codec");
+	atomic_store_explicit(&p->input[p->ninputs], s, memory_order_release);
+	return (int)p->ninputs++;
+}
+
+unsigned pipeline_inputs(const struct pipeline *p)
+{
+	return p->ninputs;
+}
+
+void pipeline_forget_inputs(struct pipeline *p, unsigned n)
+{
+	while (p->ninputs > n)
+		pipeline_source_free(atomic_exchange_explicit(
+			&p->input[--p->ninputs], NULL, memory_order_relaxed));
+}
+
+bool pipeline_holds(const struct pipeline *p)
+{
+	return p->former || p->output->held.n;
+}
+
+unsigned pipeline_output_clock(const struct pipeline *p)
+{
+	return p->out_clock;
+}
+
+cr_ns pipeline_output_packet(const struct pipeline *p)
+{
+	return p->output->time;
+}
+
+uint32_t pipeline_input_length(const struct pipeline *p)
+{
+	return (uint32_t)(p->next - p->at);
+}
+
+unsigned pipeline_input_clock(const struct pipeline *p, unsigned number)
+{
+	return number == p->number ? p->in_clock
+				   : pipeline_source_at(p, number)->clock;
+}
+
+const struct pipeline_side *pipeline_input_side(const struct pipeline *p,
+						unsigned number)
+{
+	return &pipeline_source_at(p, number)->side;
+}
+
+void pipeline_change(struct pipeline *p, struct pipeline_output *o)
+{
+	p->serial = (p->serial + 1) & SERIAL_MASK;
+	o->serial = p->serial;
+	atomic_store_explicit(&p->encoder_word, encoder_word(o),
+			      memory_order_relaxed);
+	pipeline_output_free(
+		atomic_exchange_explicit(&p->offered, o, memory_order_acq_rel));
+}
+
+void pipeline_set_noise(struct pipeline *p, uint8_t pt)
+{
+	atomic_store_explicit(&p->noise_word, pt, memory_order_relaxed);
+}
+
+/* --- time --- */
 
 /* A pause that is longer is none of a talker's: and products stay small. */
 #define PIPELINE_PAUSE_MAX (3600 * CR_SEC)
@@ -56,7 +406,7 @@ static int open_payload(struct pipeline *p, const struct pipeline_input *in,
 /* Output timestamps are taken modulo 2^32, so the way from the first packet may
  * be taken modulo this: 2^32 seconds. Hostile timestamps, which leap by up to
  * 2^31 a packet, would overflow the products below otherwise. */
-static int64_t wrap(const struct pipeline *p, int64_t at)
+static int64_t wrap_time(const struct pipeline *p, int64_t at)
 {
 	return at % ((int64_t)p->in_clock << 32);
 }
@@ -83,7 +433,7 @@ static int64_t after_restart(const struct pipeline *p, cr_ns arrival)
 			(int64_t)p->in_clock / CR_SEC;
 	int64_t at = p->at + ahead;
 
-	return wrap(p, at > p->next ? at : p->next);
+	return wrap_time(p, at > p->next ? at : p->next);
 }
 
 /* Timestamps of two clocks say nothing of how far packets are apart (RFC 7160,
@@ -99,16 +449,17 @@ static int64_t after_change(const struct pipeline *p, cr_ns arrival)
  * but never before that one's end. */
 static int64_t after_step(const struct pipeline *p, int32_t step)
 {
-	int64_t at = wrap(p, p->at + step), next = wrap(p, p->next);
+	int64_t at = wrap_time(p, p->at + step), next = wrap_time(p, p->next);
 	bool leapt = next - at > (int64_t)p->in_clock << 31; /* at wrapped */
 
 	return at < next && !leapt ? next : at;
 }
 
-struct pipeline_run pipeline_begin(struct pipeline *p,
-				   struct pipeline_scratch *s,
-				   const struct pipeline_input *in,
-				   pipeline_emit *emit, void *arg)
+/** Where @in belongs; after a gap what was left over has no place. */
+static struct pipeline_run pipeline_begin(struct pipeline *p,
+					  struct pipeline_scratch *s,
+					  const struct pipeline_input *in,
+					  pipeline_emit *emit, void *arg)
 {
 	int32_t step = (int32_t)(in->ts - p->last_ts);
 
@@ -124,7 +475,7 @@ struct pipeline_run pipeline_begin(struct pipeline *p,
 	p->rebased = p->again = false;
 	p->last_ts = in->ts;
 	p->heard = in->arrival;
-	if (p->at != wrap(p, p->next))
+	if (p->at != wrap_time(p, p->next))
 		p->nleft = 0;
 	if (in->marker)
 		pipeline_begin_spurt(p);
@@ -138,7 +489,8 @@ struct pipeline_run pipeline_begin(struct pipeline *p,
 	};
 }
 
-uint32_t pipeline_run_ts(const struct pipeline_run *r, unsigned samples)
+/** The output's timestamp of @samples behind where @r is. */
+static uint32_t pipeline_run_ts(const struct pipeline_run *r, unsigned samples)
 {
 	const struct pipeline *p = r->p;
 
@@ -180,9 +532,172 @@ uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in)
 	return p->zero + (uint32_t)(at * p->out_clock / p->in_clock);
 }
 
-/* Encode all whole frames of pcm[n] (which begins with what was left over) and
- * keep the rest. */
-static void encode(struct pipeline_run *r, const int16_t *pcm, unsigned n)
+/* --- packets --- */
+
+/** Is there a sign for a frame without speech? */
+static bool pipeline_has_no_data(const struct pipeline *p)
+{
+	enum payload_kind kind = p->cfg.out.payload.kind;
+
+	return kind == PAYLOAD_AMR || kind == PAYLOAD_AMR_WB;
+}
+
+/* Does our encoder decide where silence is? */
+static bool own_silence(const struct pipeline *p)
+{
+	return pipeline_has_no_data(p) ||
+	       (p->cfg.out.codec->dtx && p->cfg.out.cfg.dtx);
+}
+
+/* Does speech begin with this frame? */
+static bool begins_speech(struct pipeline *p, enum cr_frame_kind kind,
+			  bool silent)
+{
+	bool begins = kind == CR_FRAME_SPEECH && !p->talking;
+
+	if (kind == CR_FRAME_SPEECH)
+		p->talking = true;
+	else if (silent || kind == CR_FRAME_SID)
+		p->talking = false;
+	return begins;
+}
+
+/* Of a packet's first frame. In AMR the marker goes with the first speech after
+ * silence, so our encoder's own silence counts (RFC 4867, 4.1), so it does with
+ * DTX (RFC 7587, 4.1); of others only the input knows (RFC 3551, 4.1). NO_DATA
+ * that is sent stands for a frame without time, not silence. */
+static bool take_marker(struct pipeline *p, enum cr_frame_kind kind,
+			bool silent)
+{
+	bool begins = begins_speech(p, kind, silent);
+	bool marked = p->marked;
+
+	if (own_silence(p))
+		return begins;
+	if (!silent)
+		p->marked = false;
+	return marked;
+}
+
+/* A packet of @n frames; the rest of it is in @packet. */
+static void pack_frames(const struct pipeline_output *o,
+			struct pipeline_scratch *s,
+			const struct cr_frame *frames, unsigned n,
+			struct pipeline_packet *packet)
+{
+	int bytes = payload_pack(&o->side.payload, PAYLOAD_NO_CMR, frames, n,
+				 s->packet + PIPELINE_HEADROOM,
+				 sizeof(s->packet) - PIPELINE_HEADROOM);
+
+	/* our own encoder's frames always fit their own format */
+	CR_ASSERT(bytes >= 0);
+	packet->payload = s->packet + PIPELINE_HEADROOM;
+	packet->bytes = (size_t)bytes;
+	packet->pt = o->side.pt;
+	if (!bytes)
+		packet->silent = true;
+}
+
+/* --- one frame in a packet --- */
+
+static void put_one(struct pipeline_run *r, const struct cr_frame *frame,
+		    bool silent)
+{
+	struct pipeline *p = r->p;
+	struct pipeline_packet packet = {
+		.ts = pipeline_run_ts(r, 0),
+		.silent = silent,
+	};
+
+	pack_frames(p->output, r->s, frame, 1, &packet);
+	packet.marker = take_marker(p, frame->kind, packet.silent);
+	r->emit(r->arg, &packet);
+}
+
+/* --- several --- */
+
+static void send_held(struct pipeline_output *o, struct pipeline_scratch *s,
+		      pipeline_emit *to, void *arg)
+{
+	struct pipeline_held *h = &o->held;
+	struct pipeline_packet packet = { .ts = h->ts, .marker = h->marker };
+	const uint8_t *data = h->data;
+
+	if (!h->n)
+		return;
+	for (unsigned i = 0; i < h->n; i++) {
+		struct cr_frame *f = &s->packed[i];
+
+		f->kind = h->frame[i].kind;
+		f->mode = h->frame[i].mode;
+		f->bytes = h->frame[i].bytes;
+		memcpy(f->data, data, f->bytes);
+		data += f->bytes;
+	}
+	pack_frames(o, s, s->packed, h->n, &packet);
+	h->n = 0;
+	h->bytes = 0;
+	to(arg, &packet);
+}
+
+static void hold_frame(struct pipeline_run *r, const struct cr_frame *f)
+{
+	struct pipeline *p = r->p;
+	struct pipeline_held *h = &p->output->held;
+	uint32_t ts = pipeline_run_ts(r, 0);
+
+	if (h->n && ts != h->next)
+		send_held(p->output, r->s, r->emit, r->arg);
+	if (h->n) {
+		(void)begins_speech(p, f->kind, false);
+	} else {
+		h->ts = ts;
+		h->marker = take_marker(p, f->kind, false);
+	}
+	h->frame[h->n].kind = f->kind;
+	h->frame[h->n].mode = f->mode;
+	h->frame[h->n].bytes = f->bytes;
+	memcpy(h->data + h->bytes, f->data, f->bytes);
+	h->bytes += f->bytes;
+	h->next = pipeline_run_ts(r, p->frame);
+	if (++h->n == p->frames || f->kind == CR_FRAME_SID)
+		send_held(p->output, r->s, r->emit, r->arg);
+}
+
+/** Send @frame, or let it wait until its packet is full. @silent: it need not
+ * be sent. */
+static void pipeline_put(struct pipeline_run *r, const struct cr_frame *frame,
+			 bool silent)
+{
+	struct pipeline *p = r->p;
+
+	if (p->frames == 1) {
+		put_one(r, frame, silent);
+	} else if (silent) {
+		send_held(p->output, r->s, r->emit, r->arg);
+		put_one(r, frame, true);
+	} else {
+		hold_frame(r, frame);
+	}
+	p->noise.sent = false;
+	r->out_at += p->frame;
+}
+
+void pipeline_flush(struct pipeline *p, struct pipeline_scratch *s,
+		    pipeline_emit *to, void *arg)
+{
+	if (p->former) {
+		send_held(p->former, s, to, arg);
+		pipeline_output_free(p->former);
+		p->former = NULL;
+	}
+	send_held(p->output, s, to, arg);
+}
+
+/* --- speech --- */
+
+static void encode_frames(struct pipeline_run *r, const int16_t *pcm,
+			  unsigned n)
 {
 	struct pipeline *p = r->p;
 
@@ -198,7 +713,8 @@ static void encode(struct pipeline_run *r, const int16_t *pcm, unsigned n)
 	p->nleft = n;
 }
 
-void pipeline_feed(struct pipeline_run *r, unsigned n)
+/** Send one decoded frame of @n samples in scratch->decoded. */
+static void pipeline_feed(struct pipeline_run *r, unsigned n)
 {
 	struct pipeline *p = r->p;
 	struct pipeline_scratch *s = r->s;
@@ -207,7 +723,7 @@ void pipeline_feed(struct pipeline_run *r, unsigned n)
 
 	p->next += (int64_t)n * p->in_clock / p->in_rate;
 	if (!p->resample && !p->nleft) {
-		encode(r, pcm, n);
+		encode_frames(r, pcm, n);
 		return;
 	}
 	memcpy(joined, p->left, p->nleft * sizeof(*joined));
@@ -216,12 +732,274 @@ void pipeline_feed(struct pipeline_run *r, unsigned n)
 				 CR_FRAME_SAMPLES_MAX);
 	else
 		memcpy(joined + p->nleft, pcm, n * sizeof(*pcm));
-	encode(r, joined, p->nleft + n);
+	encode_frames(r, joined, p->nleft + n);
 }
 
-/* The party's decoder, and what it says of the frame: speech, or the noise
- * behind it. @pause: it is that, whatever is said. */
-static void transcode(struct pipeline_run *r, bool pause)
+/* --- what was not sent as speech: lost packets, silence --- */
+
+/* Comfort noise is sent when silence begins, when its level has changed by so
+ * much, but not sooner than this, and every so often in any case. */
+#define NOISE_STEP_DB 2
+#define NOISE_SOONEST (100 * CR_MS)
+#define NOISE_EVERY (500 * CR_MS)
+/* The level of silence that nobody has described, -dBov: a quiet room. */
+#define NOISE_UNTOLD 70u
+
+/* --- packets that never came --- */
+
+/* The last @n samples that are missing, if they are no more than the packet
+ * behind them may know of. Returns how many of them it has told, at the end of
+ * scratch->decoded; 0: none. */
+static unsigned recover_lost(struct pipeline_run *r, unsigned n,
+			     const struct pipeline_input *next)
+{
+	const struct pipeline_side *side = &r->p->cfg.in;
+	struct pipeline_scratch *s = r->s;
+	struct payload_iter it;
+	unsigned told;
+
+	if (!next || next->codec != r->p->number || !side->codec->recover ||
+	    payload_open(&side->payload, next->payload, next->bytes, &it) ||
+	    !payload_next(&it, &s->frame) ||
+	    n > pipeline_side_samples(side, s->frame.data, s->frame.bytes))
+		return 0;
+	told = side->codec->recover(r->p->decoder, &s->frame, s->decoded);
+	if (told > n) /* what it told of the time before is there already */
+		memmove(s->decoded, s->decoded + told - n,
+			n * sizeof(s->decoded[0]));
+	return told < n ? told : n;
+}
+
+/* Of a decoder, which makes as much as it likes: no more than @n samples. */
+static unsigned decode_none(struct pipeline_run *r, enum cr_frame_kind kind,
+			    unsigned n)
+{
+	struct pipeline_scratch *s = r->s;
+	unsigned made;
+
+	s->frame.kind = kind;
+	s->frame.mode = PAYLOAD_FT_NO_DATA;
+	s->frame.bytes = 0;
+	made = r->p->cfg.in.codec->decode(r->p->decoder, &s->frame, s->decoded);
+	return made < n ? made : n;
+}
+
+/** Send @n samples of concealment in place of what @r would have at this place;
+ * or what @next, the packet behind, says of it (NULL: there is none). */
+static void pipeline_feed_lost(struct pipeline_run *r, unsigned n,
+			       const struct pipeline_input *next)
+{
+	while (n) {
+		unsigned made = recover_lost(r, n, next);
+
+		if (!made)
+			made = decode_none(r, CR_FRAME_BAD, n);
+		if (!made)
+			return; /* a decoder that makes nothing of it */
+		pipeline_feed(r, made);
+		n -= made;
+	}
+}
+
+void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
+		   const struct pipeline_lost *lost, pipeline_emit *emit,
+		   void *arg)
+{
+	const struct pipeline_input in = { .ts = lost->ts,
+					   .codec = lost->codec,
+					   .arrival = lost->arrival };
+	struct pipeline_run r;
+
+	if (pipeline_ready(p, &in))
+		return;
+	r = pipeline_begin(p, s, &in, emit, arg);
+	pipeline_feed_lost(
+		&r,
+		(unsigned)((uint64_t)lost->units * p->in_rate / p->in_clock),
+		lost->next);
+}
+
+unsigned pipeline_packets(const struct pipeline *p, uint32_t units)
+{
+	uint64_t samples = (uint64_t)units * p->out_rate / p->in_clock;
+	unsigned packet = p->frame * p->frames;
+
+	return (unsigned)((samples + packet - 1) / packet);
+}
+
+/* --- silence --- */
+
+/** Begin with silence that nobody has described. */
+static void pipeline_quiet_init(struct pipeline *p)
+{
+	p->noise.now = (struct comfort_noise){ .level = NOISE_UNTOLD };
+	comfort_noise_start(&p->noise.generator, 1);
+	comfort_noise_set(&p->noise.generator, &p->noise.now);
+}
+
+/* Does the decoder make the noise, by what its SIDs said? */
+static bool decodes_silence(const struct pipeline *p)
+{
+	return p->cfg.in.codec->dtx;
+}
+
+/* @n samples of the party's silence, or fewer, into scratch->decoded. Returns
+ * how many. */
+static unsigned make_silence(struct pipeline_run *r, unsigned n)
+{
+	struct pipeline *p = r->p;
+
+	if (decodes_silence(p))
+		return decode_none(r, CR_FRAME_NO_DATA, n);
+	if (n > CR_FRAME_SAMPLES_MAX)
+		n = CR_FRAME_SAMPLES_MAX;
+	comfort_noise_generate(&p->noise.generator, r->s->decoded, n);
+	return n;
+}
+
+/* An output with silence of its own needs no other. */
+static bool sends_noise(const struct pipeline *p)
+{
+	return p->cfg.pt_noise && !p->cfg.out.codec->dtx;
+}
+
+static struct comfort_noise describe_noise(const struct pipeline *p,
+					   const int16_t *pcm, unsigned n,
+					   bool heard)
+{
+	struct comfort_noise noise = p->noise.now;
+
+	/* only at 8 kHz are filters those of comfort noise (RFC 3389, 4) */
+	if (heard || decodes_silence(p))
+		comfort_noise_measure(pcm, n, 0, &noise);
+	else if (p->in_rate != 8000)
+		noise.order = 0;
+	return noise;
+}
+
+static int64_t noise_units(const struct pipeline *p, cr_ns time)
+{
+	return time * (int64_t)p->in_clock / CR_SEC;
+}
+
+static bool is_noise_due(const struct pipeline *p, uint8_t level)
+{
+	const struct pipeline_noise *noise = &p->noise;
+	int64_t since = p->next - noise->at;
+
+	/* negative: time has begun anew since then */
+	if (!noise->sent || since < 0 || since >= noise_units(p, NOISE_EVERY))
+		return true;
+	return since >= noise_units(p, NOISE_SOONEST) &&
+	       (level >= noise->level + NOISE_STEP_DB ||
+		noise->level >= level + NOISE_STEP_DB);
+}
+
+static void send_noise(struct pipeline_run *r,
+		       const struct comfort_noise *noise)
+{
+	struct pipeline *p = r->p;
+	struct pipeline_packet packet = {
+		.payload = r->s->packet + PIPELINE_HEADROOM,
+		.ts = pipeline_run_ts(r, 0),
+		.pt = p->cfg.pt_noise,
+		.noise = true,
+	};
+
+	pipeline_flush(p, r->s, r->emit, r->arg);
+	packet.bytes = comfort_noise_build(packet.payload, noise);
+	p->noise.sent = true;
+	p->noise.level = noise->level;
+	p->noise.at = p->next;
+	/* speech that comes back begins a talk spurt (RFC 3551, 4.1) */
+	p->marked = true;
+	p->talking = false;
+	r->emit(r->arg, &packet);
+}
+
+/** The same of a frame of silence: as comfort noise, where that is sent.
+ * @heard: as it was recorded, not as it was described. */
+static void pipeline_feed_quiet(struct pipeline_run *r, unsigned n, bool heard)
+{
+	struct pipeline *p = r->p;
+	struct comfort_noise noise;
+
+	if (!sends_noise(p)) {
+		pipeline_feed(r, n);
+		return;
+	}
+	pipeline_flush(p, r->s, r->emit, r->arg);
+	noise = describe_noise(p, r->s->decoded, n, heard);
+	if (is_noise_due(p, noise.level))
+		send_noise(r, &noise);
+	p->nleft = 0;
+	p->next += (int64_t)n * p->in_clock / p->in_rate;
+	r->out_at = p->next * p->out_rate / p->in_clock;
+}
+
+/* The pipeline is ready for it. */
+static void feed_silence(struct pipeline_run *r, uint32_t units)
+{
+	struct pipeline *p = r->p;
+	int64_t end = p->next + units;
+
+	while (p->next < end) {
+		int64_t from = p->next;
+		unsigned n =
+			(unsigned)((end - from) * p->in_rate / p->in_clock);
+
+		pipeline_feed_quiet(r, make_silence(r, n), false);
+		if (p->next == from)
+			break; /* less than a sample, or a silent decoder */
+	}
+}
+
+void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
+		      const struct pipeline_input *in, uint32_t units,
+		      pipeline_emit *emit, void *arg)
+{
+	struct pipeline_run r;
+
+	if (pipeline_ready(p, in))
+		return;
+	r = pipeline_begin(p, s, in, emit, arg);
+	feed_silence(&r, units);
+}
+
+int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
+		   const struct pipeline_input *noise, uint32_t units,
+		   pipeline_emit *emit, void *arg)
+{
+	const struct pipeline_input in = {
+		.ts = noise->ts,
+		.codec = noise->codec,
+		.arrival = noise->arrival,
+	};
+	int err = comfort_noise_parse(noise->payload, noise->bytes,
+				      &p->noise.now);
+	struct pipeline_run r;
+
+	if (err)
+		return err;
+	err = pipeline_ready(p, &in);
+	if (err)
+		return err;
+	if (p->in_rate != 8000)
+		p->noise.now.order = 0;
+	comfort_noise_set(&p->noise.generator, &p->noise.now);
+	if (!emit || (!units && !sends_noise(p)))
+		return 0;
+	r = pipeline_begin(p, s, &in, emit, arg);
+	if (units)
+		feed_silence(&r, units);
+	else
+		send_noise(&r, &p->noise.now);
+	return 0;
+}
+
+/* --- frames --- */
+
+static void feed_frame(struct pipeline_run *r, bool pause)
 {
 	struct pipeline *p = r->p;
 	enum cr_frame_kind kind = r->s->frame.kind;
@@ -248,7 +1026,7 @@ int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
 		return err;
 	r = pipeline_begin(p, s, in, emit, arg);
 	while (payload_next(&it, &s->frame))
-		transcode(&r, in->pause);
+		feed_frame(&r, in->pause);
 	return 0;
 }
 
@@ -268,7 +1046,7 @@ int pipeline_hear(struct pipeline *p, struct pipeline_scratch *s,
 
 /* NO_DATA for as many output frames as @n input samples make. The codecs'
  * states stay where they are: that is what is saved. */
-static void skip(struct pipeline_run *r, unsigned n)
+static void skip_frames(struct pipeline_run *r, unsigned n)
 {
 	static const struct cr_frame no_data = { .kind = CR_FRAME_NO_DATA,
 						 .mode = PAYLOAD_FT_NO_DATA };
@@ -299,9 +1077,73 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 						   s->frame.bytes);
 
 		if (pipeline_has_no_data(p))
-			skip(&r, n);
+			skip_frames(&r, n);
 		else
 			pipeline_feed_lost(&r, n, NULL);
 	}
 	return 0;
+}
+
+/* --- open, close --- */
+
+static int open_sides(struct pipeline *p, const struct pipeline_cfg *cfg,
+		      struct cr_err *e)
+{
+	struct pipeline_source *s = pipeline_source_new(&cfg->in);
+	int err;
+
+	if (!s)
+		return cr_fail(e, -ENOMEM, "out of memory for a codec");
+	atomic_init(&p->input[p->ninputs++], s);
+	err = pipeline_output_new(&p->output, &cfg->out, false, e);
+	if (!err)
+		err = pipeline_source_open(s, p->sender, p->output->rate, e);
+	if (err)
+		return err;
+	use_source(p, s, 0);
+	use_output(p, p->output);
+	atomic_init(&p->encoder_word, encoder_word(p->output));
+	return 0;
+}
+
+int pipeline_open(struct pipeline **out, const struct pipeline_cfg *cfg,
+		  struct cr_err *e)
+{
+	struct pipeline *p = calloc(1, sizeof(*p));
+	int err;
+
+	if (!p)
+		return cr_fail(e, -ENOMEM, "out of memory for a pipeline");
+	p->cmr = PAYLOAD_NO_CMR;
+	p->heard = CR_NEVER;
+	p->cfg.pt_noise = cfg->pt_noise;
+	atomic_init(&p->noise_word, cfg->pt_noise);
+	pipeline_quiet_init(p);
+	err = open_sides(p, cfg, e);
+	if (err) {
+		pipeline_close(p);
+		return err;
+	}
+	*out = p;
+	return 0;
+}
+
+void pipeline_close(struct pipeline *p)
+{
+	if (!p)
+		return;
+	pipeline_output_free(p->output);
+	pipeline_output_free(p->former);
+	pipeline_output_free(
+		atomic_load_explicit(&p->offered, memory_order_acquire));
+	for (unsigned i = 0; i < p->ninputs; i++)
+		pipeline_source_free(pipeline_source_at(p, i));
+	free(p);
+}
+
+size_t pipeline_bytes(const struct pipeline *p)
+{
+	return sizeof(*p) + p->ninputs * sizeof(struct pipeline_source) +
+	       sizeof(struct pipeline_output) + p->frame * sizeof(p->left[0]) +
+	       pipeline_output_store(p->output);
 }

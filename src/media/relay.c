@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets that go on as they came.
+ * Packets that go on as they came, and who has the packet that has come, the
+ * relay or the call that it stands for.
+ *
+ * A call is at rest when its ring is empty, its task sleeps, its packets have
+ * left, no frames wait for more, and no digit for its end. Only frames of its
+ * receiver give it work, so it stays so while that looks, and what workers have
+ * written of it can be read and written here.
  */
 #include "media/relay.h"
 
@@ -8,8 +14,295 @@
 #include <string.h>
 
 #include "media/endpoint_rtcp.h"
-#include "media/relay_handover.h"
 #include "rtp/rtp.h"
+
+/* --- handover --- */
+
+/* A step of the sender's timestamps is believed so far beyond the time that has
+ * passed: packets may have come late before. */
+#define STEP_SLACK CR_SEC
+
+static struct call *call_behind(const struct relay *r)
+{
+	return atomic_load_explicit(&r->call, memory_order_acquire);
+}
+
+/* --- whose it is --- */
+
+/* The ring comes first: who has emptied it has been awake since. */
+static bool is_at_rest(struct call *c)
+{
+	const struct digits *digits = call_digits(c);
+
+	return !frame_ring_waiting(c->ring) &&
+	       !atomic_load_explicit(&c->lt.active, memory_order_acquire) &&
+	       call_unposted(c) && !pipeline_holds(c->pipeline) &&
+	       !(digits && digits_go_on(digits));
+}
+
+/* Behind all that came so far? */
+static bool is_newest(const struct call *c, uint16_t seq)
+{
+	return !c->seen.started || (int16_t)(seq - (uint16_t)c->seen.ext) > 0;
+}
+
+/* Would the call send an event of type @pt on? */
+static bool takes_event(const struct call *c, uint8_t pt)
+{
+	return aux_what(call_aux(c), pt) == FRAME_RING_EVENT &&
+	       (atomic_load_explicit(&c->event_out, memory_order_acquire) &
+		127u);
+}
+
+/* Can only the call make something of it? */
+static bool needs_call(struct relay *r, const struct rtp_packet *p)
+{
+	struct call *c = call_behind(r);
+
+	return c && relay_types(r)->type[p->pt] == RELAY_NO_TYPE &&
+	       (call_codec_of(c, p->pt) >= 0 || takes_event(c, p->pt));
+}
+
+/* What the call sends, too, is one stream with what is passed on. */
+static void be_one_stream(struct relay *r)
+{
+	const struct call *c = call_behind(r);
+
+	if (r->renumbers || !c)
+		return;
+	r->renumbers = true;
+	r->ssrc = c->cfg.ssrc_out;
+}
+
+/* What the relay knows of the sequence is the call's then. */
+static bool may_begin(struct relay *r, const struct rtp_packet *p)
+{
+	struct call *c = call_behind(r);
+
+	if (!relay_types(r)->clock[p->pt] || !is_newest(c, p->seq) ||
+	    !is_at_rest(c))
+		return false;
+	r->seen = c->seen;
+	return true;
+}
+
+enum relay_handover relay_handover_of(struct relay *r,
+				      const struct rtp_packet *p)
+{
+	/* acquire: the call is complete, and listens */
+	unsigned share = atomic_load_explicit(&r->share, memory_order_acquire);
+	bool on = atomic_load_explicit(&r->on, memory_order_relaxed);
+
+	if (on && __builtin_expect(share == RELAY_ALL, 1))
+		return RELAY_HANDOVER_RELAY;
+	if (on && share == RELAY_SOME)
+		be_one_stream(r);
+	if (on)
+		return share == RELAY_NONE || needs_call(r, p)
+			       ? RELAY_HANDOVER_END
+			       : RELAY_HANDOVER_RELAY;
+	return share != RELAY_NONE && may_begin(r, p) ? RELAY_HANDOVER_BEGIN
+						      : RELAY_HANDOVER_CALL;
+}
+
+/* --- numbers --- */
+
+/* From the last packet that was sent to the next one. */
+struct step {
+	int32_t units;	/* as its sender counts them */
+	uint32_t clock; /* his; 0: they say nothing  */
+	cr_ns passed;	/* from arrival to arrival   */
+	cr_ns frame;
+};
+
+/* Its length in units of @clock: the sender's word, if that can be believed;
+ * else the time in which it came, of a frame at least. */
+static uint64_t length_of(const struct step *s, uint32_t clock)
+{
+	cr_ns time = cr_ns_max(s->passed, 0);
+
+	if (s->clock && s->units > 0 &&
+	    s->units <= rtp_units(time + STEP_SLACK, s->clock))
+		return (uint64_t)s->units * clock / s->clock;
+	return (uint64_t)rtp_units(cr_ns_max(time, s->frame), clock);
+}
+
+/* How many numbers @seq is behind @last, as a sender counts that goes on; 1: it
+ * begins anew. */
+static uint16_t follow_number(uint16_t seq, uint16_t last, bool fresh)
+{
+	int16_t step = (int16_t)(seq - last);
+
+	return !fresh && step > 0 && step <= RELAY_HANDOVER_GAP ? (uint16_t)step
+								: 1;
+}
+
+/* @p goes out @seq_step numbers and @step behind what was sent. */
+static void number_packet(struct relay *r, const struct rtp_packet *p,
+			  uint16_t seq_step, const struct step *step)
+{
+	uint32_t clock = relay_clock(relay_types(r), p->pt);
+	uint32_t ts = r->sent.ts + (uint32_t)length_of(step, clock);
+
+	r->seq_more = (uint16_t)(r->sent.seq + seq_step - p->seq);
+	r->ts_more = ts - p->ts;
+}
+
+void relay_handover_renumber(struct relay *r, const struct rtp_packet *p,
+			     cr_ns now)
+{
+	const struct step step = { .passed = now - r->sent.at,
+				   .frame = relay_types(r)->period };
+
+	if (r->renumbers && r->sent.at)
+		number_packet(r, p, 1, &step);
+}
+
+void relay_handover_resume(struct relay *r, const struct rtp_packet *p)
+{
+	uint32_t ssrc;
+
+	if (!r->sent.at || !relay_sends_as(r, &ssrc))
+		return;
+	if (!r->renumbers && p->ssrc != ssrc) /* a stream of its own */
+		return;
+	if (!r->renumbers)
+		r->ssrc = ssrc;
+	r->renumbers = true;
+	r->seq_more = (uint16_t)(r->sent.seq + 1 - p->seq);
+}
+
+/* The clock that both sides of @c have had, if that is @clock; else 0: its
+ * timestamps say nothing of the next packet's. */
+static uint32_t same_clock(const struct call *c, uint32_t clock)
+{
+	return pipeline_input_clock(c->pipeline, c->codec) == clock &&
+			       pipeline_output_clock(c->pipeline) == clock
+		       ? clock
+		       : 0;
+}
+
+/* Where the speech of @p would be, if the call had it. */
+static uint32_t place_of_packet(const struct call *c,
+				const struct rtp_packet *p, cr_ns now)
+{
+	const struct pipeline_input in = { .ts = p->ts, .arrival = now };
+
+	return c->ts_out + pipeline_time(c->pipeline, &in);
+}
+
+/* The call has sent since the relay did: what follows, follows that. */
+static void follow_call(struct relay *r, const struct rtp_packet *p, bool fresh,
+			cr_ns now)
+{
+	const struct call *c = call_behind(r);
+	const struct step step = {
+		.units = (int32_t)(place_of_packet(c, p, now) - c->last.ts),
+		.clock = fresh ? 0
+			       : same_clock(c,
+					    relay_clock(relay_types(r), p->pt)),
+		.passed = now - c->last.at,
+		.frame = call_period(c),
+	};
+
+	r->sent = (struct relay_sent){
+		.at = c->last.at,
+		.ts = c->last.ts,
+		.seq = (uint16_t)(c->seq_out - 1),
+	};
+	number_packet(r, p, follow_number(p->seq, (uint16_t)c->seen.ext, fresh),
+		      &step);
+}
+
+void relay_handover_begin(struct relay *r, const struct rtp_packet *p,
+			  bool fresh, cr_ns now)
+{
+	struct call *c = call_behind(r);
+
+	if (!c->after) {
+		r->renumbers = true;
+		r->ssrc = c->cfg.ssrc_out;
+	}
+	if (c->last.at)
+		follow_call(r, p, fresh, now);
+	else if (!c->after || fresh)
+		relay_handover_renumber(r, p, now);
+	c->after = NULL;
+	if (call_receive_stage(c))
+		endpoint_wait(c->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
+			      CR_NEVER);
+	/* release: who looks sees the call at rest */
+	atomic_store_explicit(&r->on, true, memory_order_release);
+}
+
+void relay_handover_end(struct relay *r)
+{
+	struct call *c = call_behind(r);
+
+	c->seen = r->seen;
+	c->last.at = 0;
+	c->restart = true;
+	c->after = r;
+	atomic_store_explicit(&r->on, false, memory_order_release);
+}
+
+/* Of the packets of a type that @c gets, Hz; 0: not of speech. */
+static uint32_t clock_of_type(struct call *c, uint8_t pt)
+{
+	int codec = call_codec_of(c, pt);
+
+	if (codec < 0)
+		return 0;
+	return pipeline_side_clock(
+		pipeline_input_side(c->pipeline, (unsigned)codec));
+}
+
+/* Of the event that the relay has passed on: all its packets have one timestamp
+ * (RFC 4733, 2.2). */
+static bool is_same_event(const struct call *c, const struct rtp_packet *p,
+			  const struct step *step)
+{
+	return !step->units && aux_what(call_aux(c), p->pt) == FRAME_RING_EVENT;
+}
+
+static void resume_call(struct call *c, const struct relay *r, uint64_t ahead)
+{
+	c->resume = (struct call_resume){
+		.pending = true,
+		.ts = r->sent.ts,
+		.ahead = ahead,
+	};
+}
+
+void relay_handover_join(struct call *c, const struct rtp_packet *p, bool fresh,
+			 cr_ns now)
+{
+	const struct relay *r = c->after;
+	uint16_t seq = (uint16_t)(p->seq + r->seq_more);
+	uint32_t clock = relay_clock(relay_types(r), r->sent.pt);
+	const struct step step = {
+		.units = (int32_t)(p->ts + r->ts_more - r->sent.ts),
+		.clock = fresh || clock_of_type(c, p->pt) != clock ? 0 : clock,
+		.passed = now - r->sent.at,
+		.frame = call_period(c),
+	};
+
+	/* else it does not get in, and the next one is asked */
+	if (!fresh && rtp_source_has_passed(&c->seen, p->seq))
+		return;
+	c->after = NULL;
+	if (!r->sent.at)
+		return;
+	/* what was not sent to a listener on hold is no loss */
+	c->seq_out = (uint16_t)(r->sent.seq + follow_number(seq, r->sent.seq,
+							    fresh || r->held));
+	resume_call(c, r,
+		    !fresh && is_same_event(c, p, &step)
+			    ? 0
+			    : length_of(&step, CALL_RESUME_CLOCK));
+}
+
+/* --- the relay --- */
 
 /* Comfort noise has a type of its own (RFC 3551, table 4). */
 #define NOISE_PT 13u
@@ -167,7 +460,7 @@ void relay_stand_for(struct relay *r, struct call *call)
 	atomic_store_explicit(&r->call, call, memory_order_release);
 }
 
-static void free_types(struct rcu_later *head)
+static void free_relay_types(struct rcu_later *head)
 {
 	rcu_deferred();
 	free(caa_container_of(head, struct relay_types, rcu));
@@ -178,7 +471,7 @@ void relay_set_types(struct relay *r, struct relay_types *types)
 	struct relay_types *old = atomic_exchange_explicit(
 		&r->types, types, memory_order_acq_rel);
 
-	rcu_defer(&old->rcu, free_types);
+	rcu_defer(&old->rcu, free_relay_types);
 }
 
 void relay_want(struct relay *r, enum relay_share share)
@@ -216,8 +509,8 @@ struct passing {
 
 /* Whether the party may be heard, and says what can be passed on; *@fresh: it
  * is another sender than before. */
-static bool accepts(const struct passing *t, struct endpoint *endpoint,
-		    bool *fresh)
+static bool accepts_packet(const struct passing *t, struct endpoint *endpoint,
+			   bool *fresh)
 {
 	struct relay *r = t->relay;
 	const struct rtp_packet *p = t->rtp;
@@ -250,7 +543,7 @@ static bool accepts(const struct passing *t, struct endpoint *endpoint,
 }
 
 /* Its address may be written at this moment: then the last one is as good. */
-static void take_destination(struct relay *r, const struct rtp_packet *p)
+static void take_relay_destination(struct relay *r, const struct rtp_packet *p)
 {
 	bool before = r->held;
 
@@ -266,12 +559,12 @@ static bool knows_destination(struct relay *r, const struct rtp_packet *p)
 	if (__builtin_expect(destination_changed(&r->out_endpoint->to,
 						 r->destination_version),
 			     0))
-		take_destination(r, p);
+		take_relay_destination(r, p);
 	return r->to.ss_family;
 }
 
 /* As it goes on. */
-static struct rtp_packet outgoing(const struct passing *t)
+static struct rtp_packet make_outgoing(const struct passing *t)
 {
 	const struct relay *r = t->relay;
 	struct rtp_packet to = *t->rtp;
@@ -292,14 +585,14 @@ static void write_header(uint8_t *packet, const struct rtp_packet *p,
 	packet[1] = (uint8_t)((p->marker ? 0x80u : 0u) | p->pt);
 	if (!renumbers)
 		return;
-	put16(packet + 2, p->seq);
-	put32(packet + 4, p->ts);
-	put32(packet + 8, p->ssrc);
+	rtp_put16(packet + 2, p->seq);
+	rtp_put32(packet + 4, p->ts);
+	rtp_put32(packet + 8, p->ssrc);
 }
 
 /* What a call would go on from: @p, which has come as type @pt. */
-static void note(struct relay *r, const struct rtp_packet *p, uint8_t pt,
-		 cr_ns now)
+static void note_sent(struct relay *r, const struct rtp_packet *p, uint8_t pt,
+		      cr_ns now)
 {
 	uint64_t ssrc = UINT64_C(1) << 32 | p->ssrc;
 	bool same = atomic_load_explicit(&r->sent_ssrc, memory_order_relaxed) ==
@@ -316,8 +609,8 @@ static void note(struct relay *r, const struct rtp_packet *p, uint8_t pt,
 }
 
 /* @p is the packet of @t as it is to be. */
-static void put(struct relay_burst *out, const struct passing *t,
-		const struct rtp_packet *p)
+static void put_outgoing(struct relay_burst *out, const struct passing *t,
+			 const struct rtp_packet *p)
 {
 	const struct intake_packet *in = t->in;
 	struct relay *r = t->relay;
@@ -326,7 +619,7 @@ static void put(struct relay_burst *out, const struct passing *t,
 	burst_put(&out->burst, r->fd, &r->to, 0, in->data, in->bytes);
 	write_header(out->burst.packet[at].data, p, r->renumbers);
 	out->unsent[at] = (struct relay_unsent){ r, p->payload_bytes };
-	note(r, p, t->rtp->pt, in->arrival);
+	note_sent(r, p, t->rtp->pt, in->arrival);
 	if (burst_full(&out->burst))
 		relay_flush(out);
 }
@@ -347,10 +640,10 @@ static void pass_on(struct relay_burst *out, const struct passing *t)
 			   1);
 		return;
 	}
-	to = outgoing(t);
+	to = make_outgoing(t);
 	if (r->out_endpoint->rtcp)
 		endpoint_rtcp_passed_on(r->out_endpoint, &to, t->in->arrival);
-	put(out, t, &to);
+	put_outgoing(out, t, &to);
 }
 
 /* Has its timestamp the clock that RTCP goes by? */
@@ -362,13 +655,13 @@ static bool is_timed(const struct passing *t)
 }
 
 /* Of a relay that has it, or is to have it (@begins). */
-static void take(struct relay_burst *out, struct endpoint *endpoint,
-		 const struct passing *t, bool begins)
+static void take_passing(struct relay_burst *out, struct endpoint *endpoint,
+			 const struct passing *t, bool begins)
 {
 	cr_ns now = t->in->arrival;
 	bool fresh;
 
-	if (!accepts(t, endpoint, &fresh))
+	if (!accepts_packet(t, endpoint, &fresh))
 		return;
 	if (begins)
 		relay_handover_begin(t->relay, t->rtp, fresh, now);
@@ -395,8 +688,9 @@ bool relay_take(struct relay_burst *out, struct endpoint *endpoint,
 		relay_handover_end(r);
 		return false;
 	}
-	take(out, endpoint, &(struct passing){ r, relay_types(r), in, p },
-	     turn == RELAY_HANDOVER_BEGIN);
+	take_passing(out, endpoint,
+		     &(struct passing){ r, relay_types(r), in, p },
+		     turn == RELAY_HANDOVER_BEGIN);
 	return true;
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A receiver: its thread.
+ * Receivers: the thread of each, how far apart its turns begin, the box of
+ * packets that others hand over (a ring with one reader, and writers under a
+ * lock), and which call is with which of them.
  *
- * It outranks the workers where it may (real-time priority): otherwise packets
- * die in the socket while every scheduler looks the same (thesis 6.1).
+ * A receiver outranks the workers where it may (real-time priority): otherwise
+ * packets die in the socket while every scheduler looks the same (thesis 6.1).
  */
 #define _GNU_SOURCE
 #include "media/rx.h"
@@ -11,16 +13,160 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "base/cache.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "media/endpoint_rtcp.h"
-#include "media/pace.h"
 #include "udp/socket.h"
+
+/* --- from the load of its CPU to a gap --- */
+
+#define PPM INT64_C(1000000)
+
+/* Straight lines between these. */
+static const struct {
+	int64_t load; /* ppm */
+	cr_ns gap;
+} points[] = {
+	{ 50000, 0 },
+	{ 300000, 330 * CR_US },
+	{ 750000, 330 * CR_US },
+	{ 950000, PACE_GAP_MAX },
+};
+enum { POINTS = sizeof(points) / sizeof(points[0]) };
+
+cr_ns pace_gap(int64_t load_ppm)
+{
+	unsigned i = 0;
+
+	while (i < POINTS && points[i].load <= load_ppm)
+		i++;
+	if (i == 0)
+		return 0;
+	if (i == POINTS)
+		return points[POINTS - 1].gap;
+	return points[i - 1].gap +
+	       (points[i].gap - points[i - 1].gap) *
+		       (load_ppm - points[i - 1].load) /
+		       (points[i].load - points[i - 1].load);
+}
+
+void pace_look(struct pace *p, cr_ns now, cr_ns used)
+{
+	cr_ns passed = now - p->looked;
+
+	if (p->looked && passed > 0) {
+		int64_t load = (used - p->used) * PPM / passed;
+
+		/* what lies further back counts for less, and nothing after a
+		 * long silence */
+		p->load = passed > 4 * PACE_LOOK ? load : (p->load + load) / 2;
+		p->gap = pace_gap(p->load);
+	}
+	p->looked = now;
+	p->used = used;
+}
+
+/* --- handover --- */
+
+#define SLOTS 256u
+
+struct handover_slot {
+	struct intake_packet packet; /* refers to the other two */
+	struct sockaddr_storage from;
+	uint8_t data[HANDOVER_BYTES];
+};
+
+struct handover {
+	struct inlet *in;
+	/* who puts */
+	_Alignas(CACHE_LINE) pthread_mutex_t lock;
+	atomic_uint head; /* release, pairs with handover_first() */
+	/* the owner */
+	_Alignas(CACHE_LINE) atomic_uint tail; /* release, with put() */
+	_Alignas(CACHE_LINE) struct handover_slot slot[SLOTS];
+};
+
+struct handover *handover_new(void)
+{
+	struct handover *h = aligned_alloc(CACHE_LINE, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	/* slots are written before they are read; untouched ones cost nothing
+	 */
+	memset(h, 0, offsetof(struct handover, slot));
+	(void)pthread_mutex_init(&h->lock, NULL);
+	return h;
+}
+
+void handover_free(struct handover *h)
+{
+	if (!h)
+		return;
+	(void)pthread_mutex_destroy(&h->lock);
+	free(h);
+}
+
+void handover_owned(struct handover *h, struct inlet *in)
+{
+	h->in = in;
+}
+
+static void copy_packet(struct handover_slot *s, const struct intake_packet *p)
+{
+	memcpy(s->data, p->data, p->bytes);
+	s->from = *p->from;
+	s->packet = *p;
+	s->packet.data = s->data;
+	s->packet.from = &s->from;
+}
+
+bool handover_put(struct handover *h, const struct intake_packet *p)
+{
+	unsigned head;
+	bool room;
+
+	(void)pthread_mutex_lock(&h->lock);
+	head = atomic_load_explicit(&h->head, memory_order_relaxed);
+	room = head - atomic_load_explicit(&h->tail, memory_order_acquire) <
+	       SLOTS;
+	if (room) {
+		copy_packet(&h->slot[head % SLOTS], p);
+		atomic_store_explicit(&h->head, head + 1, memory_order_release);
+	}
+	(void)pthread_mutex_unlock(&h->lock);
+	return room;
+}
+
+void handover_wake(struct handover *h)
+{
+	inlet_wake(h->in);
+}
+
+const struct intake_packet *handover_first(struct handover *h)
+{
+	unsigned tail = atomic_load_explicit(&h->tail, memory_order_relaxed);
+
+	if (tail == atomic_load_explicit(&h->head, memory_order_acquire))
+		return NULL;
+	return &h->slot[tail % SLOTS].packet;
+}
+
+void handover_done(struct handover *h)
+{
+	unsigned tail = atomic_load_explicit(&h->tail, memory_order_relaxed);
+
+	atomic_store_explicit(&h->tail, tail + 1, memory_order_release);
+}
+
+/* --- one receiver --- */
 
 /* Calls released under one lock: workers wait meanwhile. */
 #define RELEASES 16u
@@ -49,7 +195,7 @@ struct rx {
 	struct relay_burst relays;
 };
 
-static void release(struct rx *rx)
+static void release_pending(struct rx *rx)
 {
 	if (rx->nrelease)
 		live_release(rx->cfg.live, rx->release, rx->nrelease);
@@ -84,17 +230,17 @@ static struct call_counters *fed_by(const struct endpoint *endpoint)
 }
 
 /* @c, which is to be released, or NULL. */
-static void collect(struct rx *rx, struct call *c)
+static void collect_release(struct rx *rx, struct call *c)
 {
 	if (!c)
 		return;
 	call_fetch_for_release(c);
 	rx->release[rx->nrelease++] = &c->lt;
 	if (rx->nrelease == RELEASES)
-		release(rx);
+		release_pending(rx);
 }
 
-static void take(struct rx *rx, const struct inlet_packet *p)
+static void take_packet_of(struct rx *rx, const struct inlet_packet *p)
 {
 	struct endpoint *endpoint = NULL;
 
@@ -117,7 +263,7 @@ static void take(struct rx *rx, const struct inlet_packet *p)
 		count_endpoint_drops(endpoint, fed_by(endpoint), p->drops);
 	else
 		count_drops(&rx->path.count.socket_drops, &rx->drops, p->drops);
-	collect(rx, packet_take(&rx->path, &p->packet, endpoint));
+	collect_release(rx, packet_take(&rx->path, &p->packet, endpoint));
 }
 
 /* At whose port the packet is that comes @n places behind the next one. */
@@ -155,7 +301,7 @@ static unsigned take_handed(struct rx *rx)
 	unsigned n = 0;
 
 	while (box && n < TAKEN_MAX && (p = handover_first(box))) {
-		collect(rx, packet_take_handed(&rx->path, p));
+		collect_release(rx, packet_take_handed(&rx->path, p));
 		handover_done(box);
 		n++;
 	}
@@ -187,7 +333,7 @@ static void poll_endpoint(struct rx *rx, struct endpoint *l, cr_ns now)
 {
 	/* whoever listens says anew what it waits for */
 	l->poll_at = l->due[ENDPOINT_RECEIVE_STAGE] = CR_NEVER;
-	collect(rx, packet_poll(&rx->path, l, now));
+	collect_release(rx, packet_poll(&rx->path, l, now));
 	endpoint_wait(l, ENDPOINT_OWN,
 		      cr_ns_max(endpoint_poll(l, now), now + 1));
 }
@@ -217,13 +363,13 @@ static unsigned take_some(struct rx *rx, cr_ns now)
 	rcu_read_begin();
 	while (n < TAKEN_MAX && inlet_next(rx->in, &p)) {
 		fetch_ahead(rx);
-		take(rx, &p);
+		take_packet_of(rx, &p);
 		n++;
 	}
 	n += take_handed(rx);
 	if (wheel_due(&rx->wheel) <= now)
 		take_timers(rx, now);
-	release(rx);
+	release_pending(rx);
 	relay_flush(&rx->relays);
 	rcu_read_end();
 	if (rx->handed)
@@ -232,7 +378,7 @@ static unsigned take_some(struct rx *rx, cr_ns now)
 }
 
 /* CPU time of this thread, and of the workers where they have its CPU. */
-static cr_ns used(const struct rx *rx)
+static cr_ns cpu_used(const struct rx *rx)
 {
 	unsigned workers = live_nworkers(rx->cfg.live);
 	cr_ns mine = clock_thread_cpu();
@@ -251,7 +397,7 @@ static void pause_after(struct rx *rx, unsigned packets, cr_ns began)
 	if (t == RX_COALESCE_AUTO) {
 		now = clock_now();
 		if (pace_due(&rx->pace, now))
-			pace_look(&rx->pace, now, used(rx));
+			pace_look(&rx->pace, now, cpu_used(rx));
 		t = pace_wait(&rx->pace, packets, began, now);
 	}
 	ts = (struct timespec){ t / CR_SEC, t % CR_SEC };
@@ -259,7 +405,7 @@ static void pause_after(struct rx *rx, unsigned packets, cr_ns began)
 		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
 }
 
-static bool stopping(const struct rx *rx)
+static bool is_stopping(const struct rx *rx)
 {
 	return atomic_load_explicit(&rx->stop, memory_order_acquire);
 }
@@ -274,7 +420,7 @@ static unsigned take_turn(struct rx *rx, cr_ns now)
 			now = clock_now();
 		some = take_some(rx, now);
 		n += some;
-	} while (some >= TAKEN_MAX && !stopping(rx));
+	} while (some >= TAKEN_MAX && !is_stopping(rx));
 	return n;
 }
 
@@ -308,11 +454,11 @@ static void *rx_main(void *arg)
 	name_thread(rx->cfg.number);
 	(void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 	rcu_register_thread();
-	while (!stopping(rx) && (rc = wait_for_work(rx)) >= 0) {
+	while (!is_stopping(rx) && (rc = wait_for_work(rx)) >= 0) {
 		cr_ns began = clock_now();
 		unsigned packets = take_turn(rx, began);
 
-		if (packets && !stopping(rx))
+		if (packets && !is_stopping(rx))
 			pause_after(rx, packets, began);
 	}
 	inlet_leave(rx->in);
@@ -323,7 +469,7 @@ static void *rx_main(void *arg)
 }
 
 /* Affinity before the thread runs; real-time priority if it is granted. */
-static void place(struct rx *rx, struct cr_err *warn)
+static void place_thread(struct rx *rx, struct cr_err *warn)
 {
 	struct sched_param prio = { .sched_priority = rx->cfg.rt_priority };
 	cpu_set_t set;
@@ -391,7 +537,7 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 		rx_free(rx);
 		return err;
 	}
-	place(rx, warn);
+	place_thread(rx, warn);
 	*out = rx;
 	return 0;
 }
@@ -500,4 +646,168 @@ cr_ns rx_cpu(const struct rx *rx)
 	clockid_t id;
 
 	return pthread_getcpuclockid(rx->thread, &id) ? 0 : clock_read(id);
+}
+
+/* --- all of them --- */
+
+struct receivers {
+	unsigned count, nfd;
+	struct handover *
+		*box; /* NULL: whoever has the shared port has it all */
+	unsigned nbox;
+	struct receiver {
+		struct rx *rx;
+		unsigned calls;
+	} one[];
+};
+
+static int open_receiver(struct receivers *r,
+			 const struct receivers_config *cfg, unsigned i,
+			 struct cr_err *warn, struct cr_err *e)
+{
+	struct rx_config one = cfg->each;
+
+	one.number = i;
+	one.fd = i < cfg->nfd ? cfg->fd[i] : -1;
+	one.one_of_many = cfg->nfd > 1;
+	one.box = r->box;
+	one.trace = trace_ring(cfg->trace, cfg->first_ring + i);
+	one.cpu = cfg->place[i].cpu;
+	one.shares_cpu = cfg->place[i].shares_cpu;
+	return rx_open(&r->one[i].rx, &one, warn, e);
+}
+
+static int open_handover_boxes(struct receivers *r, unsigned n,
+			       struct cr_err *e)
+{
+	r->box = calloc(n, sizeof(struct handover *));
+	for (; r->box && r->nbox < n; r->nbox++) {
+		r->box[r->nbox] = handover_new();
+		if (!r->box[r->nbox])
+			break;
+	}
+	return r->nbox == n
+		       ? 0
+		       : cr_fail(e, -ENOMEM, "out of memory for receivers");
+}
+
+int receivers_open(struct receivers **out, const struct receivers_config *cfg,
+		   struct cr_err *warn, struct cr_err *e)
+{
+	struct receivers *r =
+		calloc(1, sizeof(*r) + cfg->count * sizeof(r->one[0]));
+	int err = 0;
+
+	if (!r)
+		return cr_fail(e, -ENOMEM, "out of memory for receivers");
+	r->nfd = cfg->nfd;
+	if (cfg->nfd > 1)
+		err = open_handover_boxes(r, cfg->nfd, e);
+	for (unsigned i = 0; i < cfg->count && !err; i++) {
+		err = open_receiver(r, cfg, i, warn, e);
+		if (!err)
+			r->count++;
+	}
+	if (err) {
+		receivers_close(r);
+		return err;
+	}
+	*out = r;
+	return 0;
+}
+
+void receivers_close(struct receivers *r)
+{
+	if (!r)
+		return;
+	/* one that goes on could wake one that is closed */
+	for (unsigned i = 0; i < r->count; i++)
+		rx_stop(r->one[i].rx);
+	while (r->count)
+		rx_close(r->one[--r->count].rx);
+	while (r->nbox)
+		handover_free(r->box[--r->nbox]);
+	free(r->box);
+	free(r);
+}
+
+unsigned receivers_count(const struct receivers *r)
+{
+	return r->count;
+}
+
+const struct rx *receivers_at(const struct receivers *r, unsigned i)
+{
+	return r->one[i].rx;
+}
+
+unsigned receivers_calls(const struct receivers *r, unsigned i)
+{
+	return r->one[i].calls;
+}
+
+unsigned receivers_of_ssrc(const struct receivers *r, uint32_t ssrc)
+{
+	return ssrc % r->nfd;
+}
+
+static unsigned least_of(const struct receivers *r, unsigned n)
+{
+	unsigned least = 0;
+
+	for (unsigned i = 1; i < n; i++)
+		if (r->one[i].calls < r->one[least].calls)
+			least = i;
+	return least;
+}
+
+unsigned receivers_least_shared(const struct receivers *r)
+{
+	return least_of(r, r->nfd);
+}
+
+unsigned receivers_least(const struct receivers *r)
+{
+	return least_of(r, r->count);
+}
+
+void receivers_add(struct receivers *r, const struct call *c)
+{
+	r->one[c->cfg.receiver].calls++;
+}
+
+void receivers_del(struct receivers *r, const struct call *c)
+{
+	r->one[c->cfg.receiver].calls--;
+}
+
+int receivers_add_endpoint(struct receivers *r, struct endpoint *l,
+			   struct cr_err *e)
+{
+	struct receiver *to = &r->one[l->cfg.receiver];
+	int err = rx_add_endpoint(to->rx, l, e);
+
+	if (!err)
+		to->calls++;
+	return err;
+}
+
+void receivers_del_endpoint(struct receivers *r, struct endpoint *l)
+{
+	struct receiver *with = &r->one[l->cfg.receiver];
+
+	rx_del_endpoint(with->rx, l);
+	with->calls--;
+}
+
+void receivers_gather(struct receivers *r)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		rx_gather(r->one[i].rx);
+}
+
+void receivers_notify(struct receivers *r)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		rx_notify(r->one[i].rx);
 }

@@ -2,25 +2,120 @@
 /*
  * A receiving thread: packets of many sockets (udp/inlet.h) through
  * packet_take() into the rings, and one release per batch. There may be
- * several, see media/receivers.h.
+ * several, see below.
  *
  * A turn serves every socket that is ready, however many. After it the thread
  * may sleep before it looks again, so that under load it wakes a bounded number
- * of times a second, whatever the packet rate: as media/pace.h says, or for
+ * of times a second, whatever the packet rate: as struct pace says, or for
  * `coalesce`. An idle socket wakes it at once.
  */
 #ifndef MEDIA_RX_H
 #define MEDIA_RX_H
 
-#include "media/handover.h"
-#include "media/endpoints.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cr/time.h"
+#include "media/endpoint.h"
 #include "media/packet.h"
 #include "udp/inlet.h"
+
+/* --- pace --- */
+
+/*
+ * How far apart the receiver's turns begin.
+ *
+ * A turn has a price of its own: a sleep, a wake-up, and on a CPU that a worker
+ * has, too, two switches of threads. While that CPU has time to spare, nobody
+ * pays for it, and packets are taken as they come. The busier the CPU, the
+ * longer the receiver waits between two turns, so that a turn has more packets;
+ * a turn that had many already is followed by the next one at once. What a
+ * packet pays for it is the rest of the gap, and the frames of those that came
+ * with it: docs/notes/performance-2026-11.md.
+ *
+ * Pure: time and figures are arguments. Thread rule: one thread.
+ */
+
+/** The gap is never longer. */
+#define PACE_GAP_MAX (1500 * CR_US)
+/** A turn of so many packets need not become longer. */
+#define PACE_PACKETS 64u
+/** How often the load is looked at. */
+#define PACE_LOOK (20 * CR_MS)
+
+/** Zero, then pace_look(). */
+struct pace {
+	cr_ns looked; /**< when                                  */
+	cr_ns used;   /**< CPU time that was used by then        */
+	int64_t load; /**< of the CPU, ppm; a decaying average   */
+	cr_ns gap;    /**< between the beginnings of turns       */
+};
+
+/** The gap at a load of @load_ppm. */
+cr_ns pace_gap(int64_t load_ppm);
+
+/** Is it time for a look? */
+static inline bool pace_due(const struct pace *p, cr_ns now)
+{
+	return now - p->looked >= PACE_LOOK;
+}
+
+/** By @now the CPU has worked for @used altogether (any origin). */
+void pace_look(struct pace *p, cr_ns now, cr_ns used);
+
+/** How long to wait after a turn of @packets that began at @began, at @now; 0:
+ * not at all. */
+static inline cr_ns pace_wait(const struct pace *p, unsigned packets,
+			      cr_ns began, cr_ns now)
+{
+	if (packets >= PACE_PACKETS)
+		return 0;
+	return cr_ns_max(began + p->gap - now, 0);
+}
+
+/* --- handover --- */
+
+/*
+ * Packets on their way from the receiver that was given them to the one whose
+ * call they are for.
+ *
+ * The kernel shares out the shared port by SSRC, but a train (udp/intake.h),
+ * which may have packets of many calls, it gives whole to the receiver of the
+ * first. Loopback and virtual machines pass such trains of a peer that sends
+ * with segmentation offload. This costs a copy; packets that come one by one
+ * never come here.
+ *
+ * Each receiver has a box, in which the others put. It is bounded.
+ */
+
+/** Largest packet that fits. */
+#define HANDOVER_BYTES 2048u
+
+struct handover;
+
+struct handover *handover_new(void);	/**< NULL: out of memory */
+void handover_free(struct handover *h); /**< NULL is fine */
+
+/** Whose box it is: who waits at @in. Before anybody calls handover_wake(). */
+void handover_owned(struct handover *h, struct inlet *in);
+
+/** Put a copy of @p, of HANDOVER_BYTES at most. False: the box is full. Any
+ * thread; handover_wake() follows. */
+bool handover_put(struct handover *h, const struct intake_packet *p);
+/** Let the owner look, if it waits. Any thread. */
+void handover_wake(struct handover *h);
+
+/** The oldest packet, until handover_done(). NULL: there is none. The owner. */
+const struct intake_packet *handover_first(struct handover *h);
+/** The oldest one has been taken. */
+void handover_done(struct handover *h);
+
+/* --- one receiver --- */
 
 struct rx;
 struct endpoint_rtcp_sums;
 
-/** rx_config.coalesce: as media/pace.h says. */
+/** rx_config.coalesce: as struct pace says. */
 #define RX_COALESCE_AUTO (-1)
 
 struct rx_config {
@@ -56,7 +151,7 @@ void rx_stop(struct rx *rx);
 /** Stop, if rx_stop() has not, and free. NULL is fine. */
 void rx_close(struct rx *rx);
 
-/** Receive for @l, too, which has a name (media/endpoints.h). Control thread.
+/** Receive for @l, too, which has a name (endpoints_add()). Control thread.
  */
 int rx_add_endpoint(struct rx *rx, struct endpoint *l, struct cr_err *e);
 /** Stop that. The socket may be closed after a grace period. */
@@ -81,5 +176,80 @@ const struct endpoint_rtcp_sums *rx_rtcp(const struct rx *rx);
 const struct packet_counters *rx_counters(const struct rx *rx);
 /** CPU time of the thread so far, ns. */
 cr_ns rx_cpu(const struct rx *rx);
+
+/* --- all of them --- */
+
+/*
+ * The receivers of a node: one thread or several , and which call
+ * is with which of them. A call stays with one receiver for life.
+ *
+ * A call at the shared port is with receiver SSRC mod the number of the port's
+ * sockets: the kernel shares its packets out like that (udp/socket.h),
+ * but for trains (handover). A call with a port of its own is with the
+ * one that has fewest calls when it starts. Calls do not move when others end.
+ * What is then out of balance goes to new calls, and no receiver has more than
+ * it has had.
+ *
+ * Thread rule: control.
+ */
+
+struct receivers;
+
+/** What each has of its own: see rx_config. */
+struct receivers_place {
+	int cpu;
+	bool shares_cpu;
+};
+
+struct receivers_config {
+	struct rx_config each; /**< what all have */
+	unsigned count;	       /**< at least 1 */
+	/** Sockets of the shared port: one, then receiver 0 has it, or one for
+	 * each receiver, from udp_socket_group(). Borrowed. */
+	const int *fd;
+	unsigned nfd;
+	const struct receivers_place *place; /**< [count] */
+	struct trace *trace; /**< rings from number first_ring on are theirs */
+	unsigned first_ring;
+};
+
+/** Octet of an RTP packet where its SSRC is, for udp_socket_group(). */
+#define RECEIVERS_KEY 8u
+
+/** Start them. As rx_open(). */
+int receivers_open(struct receivers **r, const struct receivers_config *cfg,
+		   struct cr_err *warn, struct cr_err *e);
+/** Stop and join. NULL is fine. */
+void receivers_close(struct receivers *r);
+
+unsigned receivers_count(const struct receivers *r);
+const struct rx *receivers_at(const struct receivers *r, unsigned i);
+/** How many calls are with number @i. */
+unsigned receivers_calls(const struct receivers *r, unsigned i);
+
+/** Which one a call is with that has @ssrc at the shared port. */
+unsigned receivers_of_ssrc(const struct receivers *r, uint32_t ssrc);
+/** Which one of those with a socket of the shared port has fewest calls. */
+unsigned receivers_least_shared(const struct receivers *r);
+/** Which one a call with a port of its own should be with. */
+unsigned receivers_least(const struct receivers *r);
+
+/** A call at the shared port is with number call_cfg.receiver from now on, and
+ * no more. */
+void receivers_add(struct receivers *r, const struct call *c);
+void receivers_del(struct receivers *r, const struct call *c);
+
+/** @l, which has a name, is with number endpoint_cfg.receiver from now on,
+ * which receives at its port. 0, or -errno with @e. */
+int receivers_add_endpoint(struct receivers *r, struct endpoint *l,
+			   struct cr_err *e);
+/** Undo that. Its socket may be closed after a grace period. */
+void receivers_del_endpoint(struct receivers *r, struct endpoint *l);
+
+/** Between these two, adding and removing endpoints wakes no receiver. The
+ * second one wakes those that have something to do: what belongs together costs
+ * them one wake. */
+void receivers_gather(struct receivers *r);
+void receivers_notify(struct receivers *r);
 
 #endif

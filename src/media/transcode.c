@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One turn of a call on a worker.
+ * A worker's work on one frame of a call: what it is, what comes of it, the RTP
+ * headers of that; and what waits to be sent, is counted, traced.
  */
-#include "media/transcode_impl.h"
+#include "media/transcode.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,35 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "media/call_table.h"
-#include "media/transcode_cost.h"
+#include "rtp/rtcp_session.h"
+
+/* The turn in progress. */
+struct transcode {
+	struct transcode_worker *worker;
+	struct call *call;
+	cr_ns coded;   /* when the codec handed over its last packet */
+	cr_ns sending; /* time inside the socket, if the burst overflowed */
+	bool excess;   /* no packet of speech may be sent: no codec runs */
+};
+
+/* What the turn in progress leaves to be sent. Its place is another one when
+ * others have flushed while the codec was at work. */
+static inline struct transcode_unsent *transcode_in_progress(
+	struct transcode_worker *w)
+{
+	return &w->unsent[w->nunsent];
+}
+
+/* Has the frame of @c a number in which gaps show? Behind a jitter buffer,
+ * which has told already of those that never came, all that takes time; else
+ * what has come by RTP. */
+static inline bool turn_is_numbered(const struct call *c)
+{
+	return c->buffers ? cr_frame_takes_time(&c->meta)
+			  : c->meta.what == FRAME_RING_SPEECH ||
+				    c->meta.what == FRAME_RING_NOISE ||
+				    c->meta.what == FRAME_RING_EVENT;
+}
 
 void transcode_init(struct transcode_worker *w, enum udp_io io)
 {
@@ -27,7 +56,9 @@ void transcode_fini(struct transcode_worker *w)
 	(void)pthread_mutex_destroy(&w->lock);
 }
 
-cr_ns transcode_send_all(struct transcode_worker *w)
+/* Send the burst; a packet's tag is its turn's place among the unsent. Returns
+ * how long that took. Lock held. */
+static cr_ns transcode_send_all(struct transcode_worker *w)
 {
 	cr_ns start = clock_now();
 
@@ -44,6 +75,366 @@ cr_ns transcode_send_all(struct transcode_worker *w)
 	burst_clear(&w->burst);
 	return clock_now() - start;
 }
+
+/* --- one frame --- */
+
+/* So much of a gap is concealed: then decoders have faded (codecs/conceal.h).
+ */
+#define CONCEAL_MS 60u
+
+/* Events travel beside speech, and more often where its packets are long. */
+#define EVENT_TIME (10 * CR_MS)
+
+/* Count a packet of @time that is not sent; false: it is. The quota comes
+ * first: a party on hold, too, is transcoded no faster than it speaks. */
+static bool is_refused(const struct transcode *t, cr_ns time)
+{
+	struct call *c = t->call;
+
+	if (!quota_take(&c->quota, t->worker->quota_burst, c->meta.arrival,
+			time))
+		call_count(&c->count.excess, 1);
+	else if (!c->to.ss_family) /* not heard yet, or on hold */
+		call_count(c->held ? &c->count.on_hold
+				   : &c->count.no_destination,
+			   1);
+	else
+		return false;
+	return true;
+}
+
+/* Put a packet of @time into the burst: its payload is behind room for the
+ * header. The turn is in the codec. */
+static void post_packet(struct transcode *t, const struct rtp_header *header,
+			uint8_t *payload, size_t bytes, cr_ns time)
+{
+	struct transcode_worker *w = t->worker;
+	struct call *c = t->call;
+	struct transcode_unsent *unsent;
+	uint8_t *packet = payload - PIPELINE_HEADROOM;
+
+	t->coded = clock_now();
+	if (!transcode_leave_codec(w))
+		return;
+	if (is_refused(t, time)) {
+		transcode_enter_codec(w);
+		return;
+	}
+	if (burst_full(&w->burst))
+		t->sending += transcode_send_all(w);
+	if (c->cfg.tally)
+		rtcp_sent_rtp(c->cfg.tally, (uint32_t)bytes, header->ts,
+			      t->coded);
+	c->seq_out++;
+	c->last = (struct call_sent){ .at = c->meta.arrival, .ts = header->ts };
+	(void)rtp_build(packet, header);
+	burst_put(&w->burst, c->fd >= 0 ? c->fd : w->fd, &c->to, w->nunsent,
+		  packet, PIPELINE_HEADROOM + bytes);
+	unsent = transcode_in_progress(w);
+	unsent->packets++;
+	unsent->record.job.bytes_out =
+		(uint16_t)(unsent->record.job.bytes_out + bytes);
+	transcode_enter_codec(w);
+}
+
+/* Others have sent before: @ts is where what they said goes on. */
+static void resume_after(struct call *c, uint32_t ts)
+{
+	uint64_t clock = pipeline_output_clock(c->pipeline);
+	struct call_resume *r = &c->resume;
+
+	c->ts_out =
+		r->ts + (uint32_t)(r->ahead * clock / CALL_RESUME_CLOCK) - ts;
+	r->pending = false;
+}
+
+/* Of the output's stream; @ts from its beginning on. */
+static struct rtp_header header_of(const struct call *c, uint8_t pt,
+				   bool marker, uint32_t ts)
+{
+	return (struct rtp_header){
+		.pt = pt,
+		.marker = marker,
+		.seq = c->seq_out,
+		.ts = c->ts_out + ts,
+		.ssrc = c->cfg.ssrc_out,
+	};
+}
+
+/* Speech, or what stands for it. */
+static void post_speech(void *arg, const struct pipeline_packet *p)
+{
+	struct transcode *t = arg;
+	struct call *c = t->call;
+	struct digits *digits;
+	struct rtp_header header;
+
+	if (__builtin_expect(c->resume.pending, 0))
+		resume_after(c, p->ts);
+	header = header_of(c, p->pt, p->marker, p->ts);
+	t->coded = clock_now();
+	if (p->silent)
+		return;
+	digits = call_digits(c);
+	if (__builtin_expect(digits != NULL, 0) && digits_mute(digits, p->ts)) {
+		call_count(&c->count.muted, 1);
+		return;
+	}
+	if (p->noise)
+		call_count(&c->count.cn_out, 1);
+	post_packet(t, &header, p->payload, p->bytes,
+		    pipeline_output_packet(c->pipeline));
+}
+
+/* So much of the input is missing: that shows in the numbers of what follows,
+ * but not of what was there before. */
+static void skip_numbers(struct transcode *t, uint32_t units)
+{
+	struct call *c = t->call;
+
+	if (!units)
+		return;
+	pipeline_flush(c->pipeline, &t->worker->scratch, post_speech, t);
+	c->seq_out += (uint16_t)pipeline_packets(c->pipeline, units);
+}
+
+static void follow_input(struct call *c)
+{
+	if (__builtin_expect(call_input_changes(c), 0))
+		call_follow_input(c);
+}
+
+/* Those of @gap that were shed in a pause are no loss: the numbers go on. */
+static void excuse_pauses(struct call *c, struct gap *gap)
+{
+	unsigned n = c->pauses < gap->packets ? c->pauses : gap->packets;
+
+	c->pauses = 0;
+	if (!n)
+		return;
+	gap->units -= gap->units / gap->packets * n;
+	gap->packets -= n;
+}
+
+/* What is missing before the frame @in shows in the output's numbers, or is
+ * concealed, but no more of it than anybody would believe. */
+static void bridge_gap_before(struct transcode *t,
+			      const struct pipeline_input *in)
+{
+	struct call *c = t->call;
+	const uint32_t clock = pipeline_input_clock(c->pipeline, c->meta.codec);
+	const uint32_t most = CONCEAL_MS * clock / 1000;
+	const uint32_t length = pipeline_input_length(c->pipeline);
+	const uint8_t before = c->codec;
+	struct pipeline_lost lost;
+	struct gap gap;
+
+	follow_input(c);
+	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts,
+			  length ? length : c->ts_step);
+	if (__builtin_expect(c->pauses != 0, 0))
+		excuse_pauses(c, &gap);
+	if (__builtin_expect(!gap.packets, 1))
+		return;
+	call_count(&c->count.missing, gap.packets);
+	lost = (struct pipeline_lost){
+		.ts = in->ts - gap.units,
+		.units = gap.units < most ? gap.units : most,
+		.arrival = in->arrival,
+		.codec = before,
+		.next = c->meta.what == FRAME_RING_SPEECH && gap.units <= most
+				? in
+				: NULL,
+	};
+	if (c->cfg.conceal && !t->excess)
+		pipeline_lost(c->pipeline, &t->worker->scratch, &lost,
+			      post_speech, t);
+	else
+		lost.units = 0;
+	skip_numbers(t, gap.units - lost.units);
+}
+
+/* The type that the other party knows them by; 0: it takes none. */
+static uint8_t event_type(const struct call *c)
+{
+	return (uint8_t)atomic_load_explicit(&c->event_out,
+					     memory_order_acquire);
+}
+
+/* Of the event that has come, and those that go. */
+static struct digits_clocks event_clocks(const struct call *c)
+{
+	return (struct digits_clocks){
+		.in = c->meta.units * 1000u,
+		.out = atomic_load_explicit(&c->event_out,
+					    memory_order_acquire) >>
+		       8,
+		.speech = pipeline_output_clock(c->pipeline),
+	};
+}
+
+/* Events on their way; nobody may want them any more. */
+static void post_events(struct transcode *t,
+			const struct telephone_event_burst *out)
+{
+	struct call *c = t->call;
+	uint8_t *payload = t->worker->scratch.packet + PIPELINE_HEADROOM;
+	uint8_t pt = event_type(c);
+
+	if (!pt)
+		return;
+	if (out->n && c->resume.pending)
+		resume_after(c, out->packets[0].ts);
+	for (unsigned i = 0; i < out->n; i++) {
+		const struct telephone_event_packet *p = &out->packets[i];
+		const struct rtp_header header =
+			header_of(c, pt, p->marker, p->ts);
+
+		memcpy(payload, p->payload, sizeof(p->payload));
+		post_packet(t, &header, payload, sizeof(p->payload),
+			    cr_ns_min(pipeline_output_packet(c->pipeline),
+				      EVENT_TIME));
+	}
+	call_count(&c->count.events_out, out->n);
+}
+
+static void pass_event(struct transcode *t, const struct pipeline_input *in)
+{
+	struct call *c = t->call;
+	/* before the digits: who finds a clock finds them */
+	const struct digits_clocks clocks = event_clocks(c);
+	struct digits *digits = call_digits(c);
+	struct pipeline_input place = *in;
+	struct telephone_event_arrival event = {
+		.payload = in->payload,
+		.bytes = in->bytes,
+		.ts = in->ts,
+		.marker = in->marker,
+	};
+	struct telephone_event_burst out;
+
+	place.apart =
+		clocks.in != pipeline_input_clock(c->pipeline, c->meta.codec);
+	event.ts_out = pipeline_time(c->pipeline, &place);
+	if (!clocks.out || !digits)
+		return; /* nobody took events when this was looked at */
+	digits_set_clocks(digits, &clocks);
+	pipeline_flush(c->pipeline, &t->worker->scratch, post_speech, t);
+	digits_packet(digits, c->meta.arrival, &event, &out);
+	post_events(t, &out);
+}
+
+/* Whichever of its frames comes first: others may have been dropped. */
+static void change_sender(struct transcode *t)
+{
+	struct call *c = t->call;
+	struct digits *digits = call_digits(c);
+	struct telephone_event_burst out;
+
+	c->sender = c->meta.sender;
+	c->resting = false;
+	gaps_again(&c->gaps);
+	pipeline_restart(c->pipeline);
+	if (!digits)
+		return;
+	digits_restart(digits, &out);
+	pipeline_flush(c->pipeline, &t->worker->scratch, post_speech, t);
+	post_events(t, &out);
+}
+
+/* Every frame tells the time, in case the ring has lost the ticks. */
+static void tick_digits(struct transcode *t, struct digits *digits)
+{
+	struct telephone_event_burst out;
+
+	digits_tick(digits, t->call->meta.arrival, &out);
+	post_events(t, &out);
+}
+
+/* A pause is over with the speech that ends it; and where as many of its frames
+ * are served in a row as could be given up, the overload is: then the party's
+ * own background is heard again, however long it is silent. */
+static int run_resting(struct transcode *t, const struct pipeline_input *in)
+{
+	struct call *c = t->call;
+	struct pipeline_input heard = *in;
+
+	c->resting = c->shed.pause && c->rested++ < SHED_ROW_PAUSE;
+	heard.pause = c->resting;
+	return pipeline_run(c->pipeline, &t->worker->scratch, &heard,
+			    post_speech, t);
+}
+
+static int run_speech(struct transcode *t, const struct pipeline_input *in,
+		      bool expired)
+{
+	struct pipeline *p = t->call->pipeline;
+	struct pipeline_scratch *s = &t->worker->scratch;
+
+	if (t->call->meta.decode_only)
+		return pipeline_hear(p, s, in);
+	if (expired)
+		return pipeline_conceal(p, s, in, post_speech, t);
+	if (__builtin_expect(t->call->resting, 0))
+		return run_resting(t, in);
+	return pipeline_run(p, s, in, post_speech, t);
+}
+
+/* Run the claimed frame of the turn's call, within the codec; put what comes of
+ * it into the burst. 0, or negative: the packet is malformed. */
+static int transcode_frame(struct transcode *t, const struct pipeline_input *in,
+			   bool expired)
+{
+	struct call *c = t->call;
+	struct pipeline_scratch *s = &t->worker->scratch;
+	struct digits *digits = call_digits(c);
+	const struct pipeline_lost lost = {
+		.ts = in->ts,
+		.units = c->meta.units,
+		.arrival = in->arrival,
+		.codec = in->codec,
+		.next = in->bytes ? in : NULL,
+	};
+
+	if (__builtin_expect(c->meta.sender != c->sender, 0))
+		change_sender(t);
+	if (__builtin_expect(digits != NULL, 0) &&
+	    c->meta.what != FRAME_RING_EVENT)
+		tick_digits(t, digits);
+	if (turn_is_numbered(c))
+		bridge_gap_before(t, in);
+	else
+		follow_input(c);
+	if (__builtin_expect(t->excess, 0) &&
+	    c->meta.what != FRAME_RING_EVENT &&
+	    c->meta.what != FRAME_RING_TICK) {
+		call_count(&c->count.excess, 1);
+		return 0;
+	}
+	switch ((enum cr_frame_what)c->meta.what) {
+	case FRAME_RING_SPEECH:
+		return run_speech(t, in, expired);
+	case FRAME_RING_NOISE:
+		return pipeline_noise(c->pipeline, s, in, c->meta.units,
+				      c->meta.decode_only ? NULL : post_speech,
+				      t);
+	case FRAME_RING_EVENT:
+		pass_event(t, in);
+		return 0;
+	case FRAME_RING_LOST:
+		pipeline_lost(c->pipeline, s, &lost, post_speech, t);
+		return 0;
+	case FRAME_RING_SILENCE:
+		pipeline_silence(c->pipeline, s, in, c->meta.units, post_speech,
+				 t);
+		return 0;
+	case FRAME_RING_TICK:
+		return 0;
+	}
+	return 0;
+}
+
+/* --- turns --- */
 
 static void count_delay(struct transcode_worker *w,
 			const struct transcode_unsent *unsent)
@@ -69,8 +460,8 @@ static void count_delay(struct transcode_worker *w,
 			     job->rtp_ts, c->ts_step, c->period);
 }
 
-static void count_jitter(struct transcode_worker *w, struct call *c,
-			 const struct cr_trace_job *job)
+static void count_send_jitter(struct transcode_worker *w, struct call *c,
+			      const struct cr_trace_job *job)
 {
 	if (c->sent.at && job->rtp_ts - c->sent.rtp_ts == c->ts_step)
 		histogram_add(&w->jitter,
@@ -88,7 +479,7 @@ static void count_packets(struct call *c, const struct transcode_unsent *unsent)
 }
 
 /* A turn's last touch of the call. */
-static void let_go(struct call *c)
+static void end_turn_of(struct call *c)
 {
 	/* release, pairs with call_unposted() */
 	atomic_fetch_sub_explicit(&c->pending, 1, memory_order_release);
@@ -101,8 +492,9 @@ struct sent {
 };
 
 /* The turn's packets are on their way, or refused. */
-static void finish(struct transcode_worker *w, struct transcode_unsent *unsent,
-		   const struct sent *sent, struct trace_ring *trace)
+static void finish_unsent(struct transcode_worker *w,
+			  struct transcode_unsent *unsent,
+			  const struct sent *sent, struct trace_ring *trace)
 {
 	struct call *c = unsent->call;
 	struct cr_trace_job *job = &unsent->record.job;
@@ -115,7 +507,7 @@ static void finish(struct transcode_worker *w, struct transcode_unsent *unsent,
 	if (job->outcome == CR_OUT_DONE) {
 		count_delay(w, unsent);
 		if (job->sent && unsent->speech)
-			count_jitter(w, c, job);
+			count_send_jitter(w, c, job);
 		call_count(&c->count.done, 1);
 		if (unsent->speech && unsent->cost)
 			recent_put(&c->cost, unsent->cost + sent->cpu);
@@ -127,7 +519,7 @@ static void finish(struct transcode_worker *w, struct transcode_unsent *unsent,
 			   1);
 	}
 	trace_put(trace, &unsent->record);
-	let_go(c);
+	end_turn_of(c);
 }
 
 static bool any_metered(const struct transcode_worker *w)
@@ -159,7 +551,7 @@ static struct sent send_metered(struct transcode_worker *w)
 /* The turns that are over; lock held. The one in progress, if there is one,
  * has its packets of this far sent with them, and goes on at the first place.
  */
-static void flush(struct transcode_worker *w, struct trace_ring *trace)
+static void flush_unsent(struct transcode_worker *w, struct trace_ring *trace)
 {
 	struct sent sent;
 
@@ -167,7 +559,7 @@ static void flush(struct transcode_worker *w, struct trace_ring *trace)
 		return;
 	sent = send_metered(w);
 	for (unsigned i = 0; i < w->nunsent; i++)
-		finish(w, &w->unsent[i], &sent, trace);
+		finish_unsent(w, &w->unsent[i], &sent, trace);
 	if (w->nunsent < TRANSCODE_BATCH)
 		w->unsent[0] = *transcode_in_progress(w);
 	w->nunsent = 0;
@@ -182,7 +574,7 @@ void transcode_flush(struct transcode_worker *w)
 void transcode_flush_for(struct transcode_worker *w, struct trace_ring *trace)
 {
 	(void)pthread_mutex_lock(&w->lock);
-	flush(w, trace);
+	flush_unsent(w, trace);
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
@@ -192,7 +584,7 @@ void transcode_batching(struct transcode_worker *w, bool may,
 	(void)pthread_mutex_lock(&w->lock);
 	w->batching = may;
 	if (!may)
-		flush(w, trace);
+		flush_unsent(w, trace);
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
@@ -348,14 +740,14 @@ void transcode_run(struct transcode_worker *w, struct call *c,
 	transcode_enter_codec(w);
 	err = transcode_frame(&t, &in, run->expired);
 	if (!transcode_leave_codec(w)) {
-		let_go(c);
+		end_turn_of(c);
 		return;
 	}
 	if (!err && !t.excess && c->meta.what == FRAME_RING_SPEECH)
 		pass_cmr(w, c);
 	close_unsent(&t, run, start, err);
 	if (must_flush(w, t.coded))
-		flush(w, w->trace);
+		flush_unsent(w, w->trace);
 	transcode_end(w);
 }
 
@@ -422,7 +814,8 @@ bool transcode_take(struct transcode_worker *w)
 
 /* The turn that was at work. Its call's count of pending ones stays up:
  * the thread has the call. */
-static void cancel(struct transcode_unsent *unsent, struct trace_ring *trace)
+static void cancel_unsent(struct transcode_unsent *unsent,
+			  struct trace_ring *trace)
 {
 	struct call *c = unsent->call;
 
@@ -441,8 +834,8 @@ void transcode_rescue(struct transcode_worker *w, struct call *stuck,
 	if (stuck) {
 		w->overflow += transcode_send_all(w); /* its own, too */
 		CR_ASSERT(transcode_in_progress(w)->call == stuck);
-		cancel(transcode_in_progress(w), trace);
+		cancel_unsent(transcode_in_progress(w), trace);
 	}
-	flush(w, trace);
+	flush_unsent(w, trace);
 	(void)pthread_mutex_unlock(&w->lock);
 }

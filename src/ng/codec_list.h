@@ -9,8 +9,8 @@
 #ifndef NG_CODEC_LIST_H
 #define NG_CODEC_LIST_H
 
-#include "media/passed.h"
 #include "ng/codec_rules.h"
+#include "rtp/payload_types.h"
 #include "rtp/telephone_event.h"
 #include "sdp/sdp.h"
 

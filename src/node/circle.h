@@ -5,7 +5,7 @@
  * a telephone system sends a call through the node twice; a circle is refused
  * when the address that closes it is named. What is learned, or passes through
  * other nodes, ends by ENDPOINT_RATE (media/endpoint.h), and with a codec in it
- * by the quota of what is sent (media/quota.h).
+ * by the quota of what is sent (struct quota).
  *
  * Control thread.
  */

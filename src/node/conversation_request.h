@@ -6,8 +6,8 @@
 #ifndef NODE_CONVERSATION_REQUEST_H
 #define NODE_CONVERSATION_REQUEST_H
 
-#include "media/passed.h"
 #include "node/call_request.h"
+#include "rtp/payload_types.h"
 
 /** Codecs of a party beside the one that it is sent. */
 enum { PARTY_ALSO_MAX = 7 };

@@ -6,7 +6,7 @@
  * synthetic speech, and of sending; when enough frames have been transcoded it
  * follows the calls (cost/learner.h). A frame is metered from its pick on, for
  * the codec is not all of it: what comes before, the codec, and its share of
- * sending. That is CPU time (media/transcode_cost.h): a program that takes the
+ * sending. That is CPU time (media/transcode.h): a program that takes the
  * CPU from a worker makes frames late, but not dearer.
  */
 #include "node/costs.h"

@@ -97,7 +97,7 @@ struct node_config {
 	cr_ns coalesce;	       /**< see media/rx.h                            */
 	bool send_each;	       /**< packets never wait for each other         */
 	/** Speech that a stream may be sent at once, 0: QUOTA_BURST
-	 * (media/quota.h). More is for those alone whose media is faster than
+	 * (struct quota). More is for those alone whose media is faster than
 	 * time. */
 	cr_ns quota_burst;
 	unsigned trace_records; /**< per thread's ring                        */

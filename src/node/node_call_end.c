@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "media/transcode_cost.h"
+#include "media/transcode.h"
 #include "node/node_impl.h"
 
 /* On the thread of what is deferred: rx can no longer hold the call, or a

@@ -10,9 +10,9 @@
 #include <sys/queue.h>
 
 #include "media/call_table.h"
+#include "media/endpoint.h"
 #include "media/endpoint_rtcp.h"
-#include "media/endpoints.h"
-#include "media/receivers.h"
+#include "media/rx.h"
 #include "media/transcode.h"
 #include "node/conversation.h"
 #include "node/costs.h"

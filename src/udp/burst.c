@@ -9,7 +9,6 @@
  * which copies a message header and its vector first.
  */
 #define _GNU_SOURCE
-
 #include "udp/burst.h"
 
 #include <errno.h>

@@ -4,7 +4,6 @@
  * and the control data of datagrams, of which what is not known is left out.
  */
 #define _GNU_SOURCE
-
 #include "udp/intake.h"
 
 #include <netinet/in.h>

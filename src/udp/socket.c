@@ -9,7 +9,6 @@
  * them so. SO_REUSEPORT, with a classic BPF program that chooses.
  */
 #define _GNU_SOURCE
-
 #include "udp/socket.h"
 
 #include <ctype.h>

@@ -33,7 +33,7 @@ struct rig_options {
 	unsigned workers, ring_frames, cpus_per_rq;
 	unsigned receivers; /**< 0: CR_RECEIVERS of the environment, else 1 */
 	bool admission;
-	/** A stream may be sent no more than media/quota.h says. Else tests may
+	/** A stream may be sent no more than struct quota says. Else tests may
 	 * speak faster than time passes. */
 	bool paced;
 	cr_ns max_age, watchdog;

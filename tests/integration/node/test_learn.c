@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "media/transcode_cost.h"
+#include "media/transcode.h"
 #include "rig.h"
 
 enum { NB = 160 };

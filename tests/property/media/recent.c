@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "media/recent.h"
+#include "media/call.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 enum { TIMES = 200000 };

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "media/arrivals.h"
+#include "media/call.h"
 #include "seed.h"
 
 #define STEP 160u

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "media/call_cache.h"
+#include "media/call_table.h"
 
 enum { CALLS = 20000 }; /* more than entries */
 

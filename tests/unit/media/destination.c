@@ -9,7 +9,7 @@
 
 #include "base/address.h"
 #include "cmocka_cr.h"
-#include "media/destination.h"
+#include "media/endpoint.h"
 
 enum { WRITES = 200000, WRITERS = 2 };
 

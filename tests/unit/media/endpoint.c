@@ -5,7 +5,7 @@
  */
 #include "base/address.h"
 #include "cmocka_cr.h"
-#include "media/endpoints.h"
+#include "media/endpoint.h"
 
 static struct sockaddr_storage at(const char *text)
 {

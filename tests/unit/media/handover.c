@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "media/handover.h"
+#include "media/rx.h"
 
 enum { WRITERS = 3, EACH = 20000, ROOM = 256 };
 

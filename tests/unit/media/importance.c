@@ -150,7 +150,7 @@ static void codecs_that_say_it_say_nothing(void **state)
 	(void)state;
 	assert_int_equal(of_amr(8), CR_IMPORTANCE_NOTHING);
 	assert_int_equal(of_amr(15), CR_IMPORTANCE_NOTHING);
-	/* 10.2 hides its gains, 12.2 does not (importance_amr.c) */
+	/* 10.2 hides its gains, 12.2 does not */
 	assert_int_equal(of_amr(6), CR_IMPORTANCE_UNKNOWN);
 	assert_true(of_amr(7) >= CR_IMPORTANCE_QUIETEST);
 	assert_int_equal(rate(&opus, any, 1), CR_IMPORTANCE_NOTHING);

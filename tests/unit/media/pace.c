@@ -4,7 +4,7 @@
  * never longer than it is meant to.
  */
 #include "cmocka_cr.h"
-#include "media/pace.h"
+#include "media/rx.h"
 
 #define PPM 1000000
 /* A load at which nobody waits. */

@@ -2,7 +2,7 @@
 /*
  * How many packets a stream may send.
  */
-#include "media/quota.h"
+#include "media/call.h"
 
 #include <stdio.h>
 

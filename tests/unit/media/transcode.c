@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "media/transcode_cost.h"
+#include "media/transcode.h"
 #include "transcode_rig.h"
 
 /* What another program takes at every look. */
