@@ -123,7 +123,7 @@ void call_set_types(struct call *c, struct call_types *t, uint8_t first)
 
 /* --- types --- */
 
-static bool is_speech(const struct call_cfg *cfg, uint8_t pt)
+static bool is_speech_type(const struct call_cfg *cfg, uint8_t pt)
 {
 	for (unsigned i = 0; cfg->codecs && i < cfg->codecs->n; i++)
 		if (cfg->codecs->one[i].pt == pt)
@@ -141,7 +141,8 @@ static uint8_t former_of(uint8_t now, uint8_t was, uint8_t before)
 
 static uint8_t unless_taken(uint8_t former, const struct call_cfg *cfg)
 {
-	return former == cfg->receive_stage.pt_noise || is_speech(cfg, former)
+	return former == cfg->receive_stage.pt_noise ||
+			       is_speech_type(cfg, former)
 		       ? 0
 		       : former;
 }
@@ -153,8 +154,8 @@ static bool is_event(const struct aux_types *t, uint8_t pt)
 
 /* Types of events: those of @cfg, then those of @was. None of these, if none
  * are wanted any more. */
-static void list_events(struct aux_types *now, const struct call_cfg *cfg,
-			const struct aux_types *was)
+static void list_event_types(struct aux_types *now, const struct call_cfg *cfg,
+			     const struct aux_types *was)
 {
 	const struct telephone_event_types *t = &cfg->receive_stage.events;
 	unsigned n = 0;
@@ -178,7 +179,7 @@ struct aux_types call_aux_types(const struct call_cfg *cfg,
 {
 	struct aux_types now = { .noise = cfg->receive_stage.pt_noise };
 
-	list_events(&now, cfg, &was);
+	list_event_types(&now, cfg, &was);
 	now.former_noise = unless_taken(
 		former_of(now.noise, was.noise, was.former_noise), cfg);
 	if (is_event(&now, now.former_noise))
@@ -334,7 +335,7 @@ void call_settle(struct call_cfg *cfg, const struct cr_cost *measured)
 	};
 }
 
-static void fill_task(struct call *c)
+static void fill_call_task(struct call *c)
 {
 	struct cr_task *t = &c->lt.core.task;
 
@@ -377,8 +378,8 @@ void call_set_terms(struct call *c, const struct call_cfg *to)
 }
 
 /* @taken: the version that @release goes by. */
-static void take_terms(const struct call_release *from, struct release *release,
-		       unsigned *taken)
+static void take_release_terms(const struct call_release *from,
+			       struct release *release, unsigned *taken)
 {
 	unsigned version =
 		atomic_load_explicit(&from->version, memory_order_acquire);
@@ -402,7 +403,7 @@ static void take_terms(const struct call_release *from, struct release *release,
 
 void call_take_terms(struct call *c)
 {
-	take_terms(&c->terms, &c->release, &c->terms_taken);
+	take_release_terms(&c->terms, &c->release, &c->terms_taken);
 }
 
 void call_take_receive_stage(struct call *c, struct receive_stage *f)
@@ -502,7 +503,7 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 					   : &c->own_destination;
 	c->source = cfg->source;
 	c->source_known = cfg->source.ss_family != 0;
-	fill_task(c);
+	fill_call_task(c);
 	atomic_init(&c->terms.best_effort, cfg->terms.cls == CR_BE);
 	atomic_init(&c->terms.period, cfg->release.period);
 	err = release_init(&c->release, &release, e);
@@ -644,7 +645,7 @@ bool call_peek(struct core_task *t, struct cr_job *job)
 	if (!frame_ring_peek(c->ring, &meta))
 		return false;
 	count_served_frame(c);
-	take_terms(&c->terms, &c->served, &c->served_terms);
+	take_release_terms(&c->terms, &c->served, &c->served_terms);
 	job->seq = meta.seq;
 	job->arrival = meta.arrival;
 	job->importance = meta.importance;
@@ -667,7 +668,7 @@ bool call_claim(struct core_task *t, uint64_t seq)
 	return true;
 }
 
-static bool is_amr(const struct pipeline_side *s)
+static bool is_amr_side(const struct pipeline_side *s)
 {
 	return s->payload.kind == PAYLOAD_AMR ||
 	       s->payload.kind == PAYLOAD_AMR_WB;
@@ -678,5 +679,5 @@ bool call_takes_cmr(const struct call_cfg *heard, const struct call_cfg *sent)
 	const struct pipeline_side *in = &heard->media.in;
 	const struct pipeline_side *out = &sent->media.out;
 
-	return is_amr(in) && in->payload.kind == out->payload.kind;
+	return is_amr_side(in) && in->payload.kind == out->payload.kind;
 }

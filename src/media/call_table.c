@@ -18,7 +18,7 @@ struct call_table {
 	_Atomic uint64_t removals;
 };
 
-static unsigned long mix(uint32_t ssrc)
+static unsigned long mix_ssrc(uint32_t ssrc)
 {
 	uint64_t h = ssrc;
 
@@ -80,7 +80,7 @@ int call_table_add(struct call_table *t, struct call *c)
 	/* release, pairs with match() */
 	atomic_store_explicit(&c->key, c->cfg.ssrc_in, memory_order_release);
 	rcu_read_begin();
-	found = cds_lfht_add_unique(t->ht, mix(c->cfg.ssrc_in), match,
+	found = cds_lfht_add_unique(t->ht, mix_ssrc(c->cfg.ssrc_in), match,
 				    &c->cfg.ssrc_in, &c->node);
 	rcu_read_end();
 	return found == &c->node ? 0 : -EEXIST;
@@ -106,7 +106,7 @@ struct call *call_table_find(struct call_table *t, uint32_t ssrc)
 	struct cds_lfht_iter iter;
 	struct cds_lfht_node *node;
 
-	cds_lfht_lookup(t->ht, mix(ssrc), match, &ssrc, &iter);
+	cds_lfht_lookup(t->ht, mix_ssrc(ssrc), match, &ssrc, &iter);
 	node = cds_lfht_iter_get_node(&iter);
 	return node ? caa_container_of(node, struct call, node) : NULL;
 }

@@ -28,7 +28,8 @@ void digits_set_clocks(struct digits *d, const struct digits_clocks *clocks)
 }
 
 /* Speech belongs behind the event's last packet. */
-static void note(struct digits *d, const struct telephone_event_burst *out)
+static void note_event_end(struct digits *d,
+			   const struct telephone_event_burst *out)
 {
 	const struct telephone_event_relay *r = &d->relay;
 	const struct telephone_event_packet *last;
@@ -51,19 +52,19 @@ void digits_packet(struct digits *d, cr_ns now,
 		   struct telephone_event_burst *out)
 {
 	telephone_event_relay_packet(&d->relay, now, in, out);
-	note(d, out);
+	note_event_end(d, out);
 }
 
 void digits_restart(struct digits *d, struct telephone_event_burst *out)
 {
 	telephone_event_relay_restart(&d->relay, out);
-	note(d, out);
+	note_event_end(d, out);
 }
 
 void digits_tick(struct digits *d, cr_ns now, struct telephone_event_burst *out)
 {
 	telephone_event_relay_poll(&d->relay, now, out);
-	note(d, out);
+	note_event_end(d, out);
 }
 
 bool digits_go_on(const struct digits *d)

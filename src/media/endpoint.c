@@ -43,7 +43,7 @@ static unsigned begin_destination_change(struct destination *w)
 
 static void end_destination_change(struct destination *w, unsigned version)
 {
-	/* release, pairs with look() */
+	/* release, pairs with read_destination() */
 	atomic_store_explicit(&w->version, version + 2, memory_order_release);
 }
 
@@ -75,8 +75,8 @@ void destination_hold(struct destination *w, bool held)
 }
 
 /* What is there, as a whole. False: it is written. */
-static bool look(const struct destination *w, unsigned *version, bool *held,
-		 uint64_t word[DESTINATION_WORDS])
+static bool read_destination(const struct destination *w, unsigned *version,
+			     bool *held, uint64_t word[DESTINATION_WORDS])
 {
 	unsigned before =
 		atomic_load_explicit(&w->version, memory_order_acquire);
@@ -101,7 +101,7 @@ bool destination_try(const struct destination *w, unsigned *version, bool *held,
 {
 	uint64_t word[DESTINATION_WORDS];
 
-	if (!look(w, version, held, word))
+	if (!read_destination(w, version, held, word))
 		return false;
 	memset(to, 0, sizeof(*to));
 	if (!*held)
@@ -116,7 +116,7 @@ unsigned destination_read(const struct destination *w,
 	unsigned version;
 	bool held;
 
-	while (!look(w, &version, &held, word))
+	while (!read_destination(w, &version, &held, word))
 		;
 	memset(to, 0, sizeof(*to));
 	memcpy(to, word, sizeof(word));
@@ -187,7 +187,7 @@ void endpoint_again(struct endpoint *l, const struct learn_terms *terms)
 {
 	(void)pthread_mutex_lock(&l->lock);
 	l->terms = *terms;
-	/* release, pairs with is_behind() */
+	/* release, pairs with has_new_terms() */
 	atomic_fetch_add_explicit(&l->version, 1, memory_order_release);
 	/* before the receiver can have these terms, and learn more */
 	if (moves(l, terms))
@@ -201,13 +201,13 @@ void endpoint_hold(struct endpoint *l, bool held)
 	destination_hold(&l->to, held);
 }
 
-static bool is_behind(const struct endpoint *l)
+static bool has_new_terms(const struct endpoint *l)
 {
 	return atomic_load_explicit(&l->version, memory_order_acquire) !=
 	       l->terms_taken;
 }
 
-static void take_terms(struct endpoint *l, cr_ns now)
+static void take_learn_terms(struct endpoint *l, cr_ns now)
 {
 	struct learn_terms terms;
 
@@ -224,8 +224,8 @@ static void take_terms(struct endpoint *l, cr_ns now)
 static void set_destination(struct endpoint *l, cr_ns now)
 {
 	destination_set(&l->to, learn_to(&l->learn));
-	while (is_behind(l)) {
-		take_terms(l, now);
+	while (has_new_terms(l)) {
+		take_learn_terms(l, now);
 		destination_set(&l->to, learn_to(&l->learn));
 	}
 }
@@ -235,8 +235,8 @@ unsigned endpoint_hear(struct endpoint *l, const struct learn_arrival *p,
 {
 	unsigned result;
 
-	if (is_behind(l)) {
-		take_terms(l, now);
+	if (has_new_terms(l)) {
+		take_learn_terms(l, now);
 		set_destination(l, now);
 	}
 	result = learn_packet(&l->learn, p, now);

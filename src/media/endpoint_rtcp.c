@@ -21,7 +21,7 @@
 
 enum { PARTY, LISTENER, NPEERS };
 
-static void count(atomic_ullong *counter, unsigned long long n)
+static void count_rtcp(atomic_ullong *counter, unsigned long long n)
 {
 	unsigned long long old =
 		atomic_load_explicit(counter, memory_order_relaxed);
@@ -184,7 +184,7 @@ static void report_far(const struct endpoint_rtcp *r,
 }
 
 /* The receiver, or who has the endpoint after it. */
-static void tell(struct endpoint_rtcp *r)
+static void report_session(struct endpoint_rtcp *r)
 {
 	const struct rtcp_session *s = &r->session;
 	struct endpoint_rtcp_info info = {
@@ -226,7 +226,7 @@ void endpoint_rtcp_report(struct endpoint *l, bool last,
 	struct endpoint_rtcp *r = l->rtcp;
 
 	if (last && endpoint_polls_ended(l))
-		tell(r);
+		report_session(r);
 	(void)pthread_mutex_lock(&r->lock);
 	*out = r->info;
 	(void)pthread_mutex_unlock(&r->lock);
@@ -309,14 +309,15 @@ static bool destination_to(struct endpoint *l, unsigned i,
 /* --- what comes --- */
 
 /* What is new in the far side's reports, since @before. */
-static void sum_up(struct endpoint_rtcp *r, const struct feedback *before)
+static void sum_up_reports(struct endpoint_rtcp *r,
+			   const struct feedback *before)
 {
 	const struct feedback *f = &r->session.far;
 
 	if (!r->sums || f->reports == before->reports)
 		return;
-	count(&r->sums->reports, f->reports - before->reports);
-	count(&r->sums->lost_256, f->fraction.sum - before->fraction.sum);
+	count_rtcp(&r->sums->reports, f->reports - before->reports);
+	count_rtcp(&r->sums->lost_256, f->fraction.sum - before->fraction.sum);
 	histogram_add(&r->sums->jitter,
 		      of_ticks(f->jitter.last, r->session.cfg.rate_out));
 	if (f->rtt.n != before->rtt.n)
@@ -343,7 +344,7 @@ enum endpoint_rtcp_result endpoint_rtcp_packet(struct endpoint *l,
 	before = r->session.far;
 	if (rtcp_heard(&r->session, in->data, in->bytes, in->arrival))
 		return ENDPOINT_RTCP_REFUSED;
-	sum_up(r, &before);
+	sum_up_reports(r, &before);
 	r->peer[i].from = *in->from;
 	r->peer[i].mux = mux;
 	return ENDPOINT_RTCP_HEARD;
@@ -351,8 +352,8 @@ enum endpoint_rtcp_result endpoint_rtcp_packet(struct endpoint *l,
 
 /* --- what goes --- */
 
-static void send_to(struct endpoint_rtcp *r, int fd, const uint8_t *data,
-		    size_t n, const struct sockaddr_storage *to)
+static void send_rtcp_to(struct endpoint_rtcp *r, int fd, const uint8_t *data,
+			 size_t n, const struct sockaddr_storage *to)
 {
 	if (sendto(fd, data, n, MSG_DONTWAIT, (const struct sockaddr *)to,
 		   address_length(to)) < 0) {
@@ -361,7 +362,7 @@ static void send_to(struct endpoint_rtcp *r, int fd, const uint8_t *data,
 	}
 	r->sent++;
 	if (r->sums)
-		count(&r->sums->sent, 1);
+		count_rtcp(&r->sums->sent, 1);
 }
 
 struct destinations {
@@ -379,11 +380,11 @@ static void find_destinations(struct endpoint *l, struct destinations *d)
 			d->n++;
 }
 
-static void send_all(struct endpoint_rtcp *r, const struct destinations *d,
-		     const uint8_t *data, size_t n)
+static void send_to_peers(struct endpoint_rtcp *r, const struct destinations *d,
+			  const uint8_t *data, size_t n)
 {
 	for (unsigned i = 0; i < d->n && n; i++)
-		send_to(r, d->fd[i], data, n, &d->to[i]);
+		send_rtcp_to(r, d->fd[i], data, n, &d->to[i]);
 }
 
 cr_ns endpoint_rtcp_poll(struct endpoint *l, cr_ns now)
@@ -393,14 +394,14 @@ cr_ns endpoint_rtcp_poll(struct endpoint *l, cr_ns now)
 	struct destinations d;
 
 	if (now >= r->report_at)
-		tell(r);
+		report_session(r);
 	if (now < rtcp_due(&r->session))
 		return cr_ns_min(rtcp_due(&r->session), r->report_at);
 	take_use(r);
 	find_destinations(l, &d);
 	if (!d.n)
 		return cr_ns_min(now + NOBODY, r->report_at);
-	send_all(
+	send_to_peers(
 		r, &d, data,
 		rtcp_build(&r->session, data, now, clock_read(CLOCK_REALTIME)));
 	if (r->report_at == CR_NEVER)
@@ -419,7 +420,7 @@ void endpoint_rtcp_bye(struct endpoint *l, cr_ns now)
 	r->sums = NULL; /* its receiver's */
 	take_use(r);
 	find_destinations(l, &d);
-	send_all(r, &d, data,
-		 rtcp_bye(&r->session, data, now, clock_read(CLOCK_REALTIME),
-			  NULL));
+	send_to_peers(r, &d, data,
+		      rtcp_bye(&r->session, data, now,
+			       clock_read(CLOCK_REALTIME), NULL));
 }

@@ -51,7 +51,7 @@ struct meta {
 	_Atomic cr_ns arrival, eligible, deadline;
 	_Atomic uint32_t rtp_ts;
 	_Atomic uint16_t rtp_seq, bytes;
-	_Atomic uint32_t kind; /* see kind_of() */
+	_Atomic uint32_t kind; /* see pack_kind() */
 	_Atomic uint16_t units;
 	_Atomic uint32_t waited;
 };
@@ -107,7 +107,7 @@ static uint8_t *bytes_of(const struct frame_ring *r, unsigned index)
 }
 
 /* One word of what needs few bits. */
-static uint32_t kind_of(const struct cr_frame_meta *m)
+static uint32_t pack_kind(const struct cr_frame_meta *m)
 {
 	unsigned marker = m->marker != 0, decode_only = m->decode_only != 0;
 
@@ -136,7 +136,7 @@ static void meta_store(struct meta *m, const struct cr_frame_meta *from)
 	atomic_store_explicit(&m->rtp_ts, from->rtp_ts, mo);
 	atomic_store_explicit(&m->rtp_seq, from->rtp_seq, mo);
 	atomic_store_explicit(&m->bytes, from->bytes, mo);
-	atomic_store_explicit(&m->kind, kind_of(from), mo);
+	atomic_store_explicit(&m->kind, pack_kind(from), mo);
 	atomic_store_explicit(&m->units, from->units, mo);
 	atomic_store_explicit(&m->waited, from->waited, mo);
 }
@@ -157,7 +157,7 @@ static void meta_load(struct meta *m, uint64_t seq, struct cr_frame_meta *to)
 	to->waited = atomic_load_explicit(&m->waited, mo);
 }
 
-static size_t round_up(size_t bytes)
+static size_t round_up_lines(size_t bytes)
 {
 	return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
@@ -173,8 +173,8 @@ static void ring_init(struct frame_ring *r)
 
 struct frame_ring *frame_ring_new(unsigned slots, size_t frame_bytes)
 {
-	size_t words = round_up(slots * sizeof(_Atomic uint64_t));
-	size_t stride = round_up(sizeof(struct meta) + frame_bytes);
+	size_t words = round_up_lines(slots * sizeof(_Atomic uint64_t));
+	size_t stride = round_up_lines(sizeof(struct meta) + frame_bytes);
 	size_t total = sizeof(struct frame_ring) + words + (slots + 2) * stride;
 	struct frame_ring *r;
 

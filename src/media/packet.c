@@ -40,7 +40,7 @@ struct kind {
 	uint32_t clock; /* of events, Hz */
 };
 
-static struct kind kind_of(struct call *c, uint8_t pt)
+static struct kind packet_kind_of(struct call *c, uint8_t pt)
 {
 	const struct aux_types t = call_aux(c);
 	struct kind k = { .what = aux_what(t, pt),
@@ -57,7 +57,7 @@ static bool is_known(struct kind k)
 	return k.codec >= 0 || k.what != FRAME_RING_SPEECH;
 }
 
-static bool fits(struct call *c, const struct rtp_packet *p, struct kind k)
+static bool fits_call(struct call *c, const struct rtp_packet *p, struct kind k)
 {
 	if (!is_known(k)) {
 		call_count(&c->count.wrong_pt, 1);
@@ -71,7 +71,7 @@ static bool fits(struct call *c, const struct rtp_packet *p, struct kind k)
 }
 
 /* Has it its turn yet, by its number? */
-static bool in_order(struct call *c, uint16_t seq)
+static bool is_packet_in_order(struct call *c, uint16_t seq)
 {
 	switch (rtp_source_update(&c->seen, seq)) {
 	case RTP_RESTART:
@@ -162,7 +162,8 @@ static void count_frame(struct call *c, const struct receive_stage_frame *f)
 }
 
 /* How much it would be missed. Of what is to be kept nobody asks. */
-static uint8_t rate(struct call *c, const struct receive_stage_frame *f)
+static uint8_t rate_importance(struct call *c,
+			       const struct receive_stage_frame *f)
 {
 	switch (f->what) {
 	case FRAME_RING_SPEECH:
@@ -213,7 +214,7 @@ void packet_push(void *call, const struct receive_stage_frame *f)
 	if (c->buffers)
 		meta.rtp_seq = c->numbered += cr_frame_takes_time(&meta);
 	if (c->cfg.shed == SHED_QUIET)
-		meta.importance = rate(c, f);
+		meta.importance = rate_importance(c, f);
 	/* the first packet counts, even if no worker ever sees it; the ring's
 	 * first push hands this to the worker */
 	if (!c->first_seen && !c->cfg.ts_first_known)
@@ -299,7 +300,7 @@ static void let_in(struct call *c, struct receive_stage *f,
 	call_take_receive_stage(c, f);
 	if (receive_stage_buffers(f)) /* only counts: it sorts them in */
 		(void)rtp_source_update(&c->seen, p->seq);
-	else if (!in_order(c, p->seq))
+	else if (!is_packet_in_order(c, p->seq))
 		return;
 	in.restart = c->restart;
 	c->restart = false;
@@ -309,18 +310,18 @@ static void let_in(struct call *c, struct receive_stage *f,
 }
 
 /* Of a call of this receiver: one thread has its "rx" part. */
-static struct call *take(struct packet_path *path, struct call *c,
-			 const struct rtp_packet *p, cr_ns arrival)
+static struct call *take_for_call(struct packet_path *path, struct call *c,
+				  const struct rtp_packet *p, cr_ns arrival)
 {
-	struct kind k = kind_of(c, p->pt);
+	struct kind k = packet_kind_of(c, p->pt);
 	struct receive_stage *f = call_receive_stage(c);
 
-	if (!fits(c, p, k))
+	if (!fits_call(c, p, k))
 		return NULL;
 	c->trace = path->trace;
 	if (__builtin_expect(f != NULL, 0))
 		let_in(c, f, p, k, arrival);
-	else if (in_order(c, p->seq))
+	else if (is_packet_in_order(c, p->seq))
 		push_packet(c, p, (uint8_t)k.codec, arrival);
 	return released(c);
 }
@@ -335,7 +336,7 @@ static struct call *take_shared(struct packet_path *path, struct call *c,
 		call_count(&c->count.wrong_source, 1);
 		return NULL;
 	}
-	return take(path, c, p, in->arrival);
+	return take_for_call(path, c, p, in->arrival);
 }
 
 /* At the port of @endpoint: whoever that believes to be its party. */
@@ -349,7 +350,7 @@ static struct call *take_at_endpoint(struct packet_path *path,
 		.from = in->from,
 		.ssrc = p->ssrc,
 		.seq = p->seq,
-		.valid = !c || is_known(kind_of(c, p->pt)),
+		.valid = !c || is_known(packet_kind_of(c, p->pt)),
 	};
 	unsigned heard;
 
@@ -380,7 +381,7 @@ static struct call *take_at_endpoint(struct packet_path *path,
 		rtp_source_again(&c->seen);
 		c->restart = true;
 	}
-	return take(path, c, p, in->arrival);
+	return take_for_call(path, c, p, in->arrival);
 }
 
 /* The call with the SSRC of @p; one with a port of its own is not reachable

@@ -48,7 +48,7 @@ struct receive_stage {
 	cr_ns tick_at;	/* CR_NEVER: none */
 };
 
-static void gone(void *arg, const struct jitter_output *packet);
+static void pass_discarded(void *arg, const struct jitter_output *packet);
 
 static int open_jitter(struct receive_stage *f, struct cr_err *e)
 {
@@ -64,7 +64,7 @@ static int open_jitter(struct receive_stage *f, struct cr_err *e)
 		.slots = slots > JITTER_SLOTS_MAX ? JITTER_SLOTS_MAX
 						  : (unsigned)slots,
 		.slot_bytes = f->cfg.slot_bytes,
-		.gone = gone,
+		.gone = pass_discarded,
 		.arg = f,
 	};
 
@@ -196,7 +196,7 @@ static struct extent extent_of(const struct receive_stage *f,
 /* --- time --- */
 
 /* What @units of the receive stage's time are to the codec that speaks. */
-static uint32_t in_codec(const struct receive_stage *f, uint32_t units)
+static uint32_t units_of_codec(const struct receive_stage *f, uint32_t units)
 {
 	uint32_t clock = f->codecs[f->number].clock;
 
@@ -208,14 +208,15 @@ static uint32_t in_codec(const struct receive_stage *f, uint32_t units)
 /* The timestamp, to that codec, of what is at @place. */
 static uint32_t ts_of(const struct receive_stage *f, uint32_t place)
 {
-	return f->ts + in_codec(f, place - f->place);
+	return f->ts + units_of_codec(f, place - f->place);
 }
 
 /* --- frames --- */
 
 /* At @place and its own timestamp; or later, where silence was filled. */
-static void emit(struct receive_stage *f, struct receive_stage_frame *frame,
-		 uint32_t place, const struct extent *x)
+static void hand_out_frame(struct receive_stage *f,
+			   struct receive_stage_frame *frame, uint32_t place,
+			   const struct extent *x)
 {
 	struct silence_place to;
 
@@ -224,17 +225,17 @@ static void emit(struct receive_stage *f, struct receive_stage_frame *frame,
 			silence_restart(&f->silence);
 		to = silence_packet(&f->silence, place, x->units, x->silent,
 				    frame->at);
-		frame->ts += in_codec(f, to.ts - place);
+		frame->ts += units_of_codec(f, to.ts - place);
 		frame->decode_only = to.decode_only;
 		if (frame->what == FRAME_RING_NOISE && !to.decode_only)
-			frame->units = (uint16_t)in_codec(f, x->units);
+			frame->units = (uint16_t)units_of_codec(f, x->units);
 	}
 	f->cfg.emit(f->cfg.arg, frame);
 }
 
 /* Nothing of the party: it takes no part in what was restarted. */
-static void make(struct receive_stage *f, enum cr_frame_what what, uint32_t ts,
-		 uint32_t units, cr_ns at)
+static void make_frame(struct receive_stage *f, enum cr_frame_what what,
+		       uint32_t ts, uint32_t units, cr_ns at)
 {
 	const struct receive_stage_frame frame = {
 		.what = what,
@@ -263,7 +264,7 @@ static void emit_event(struct receive_stage *f,
 }
 
 /* Which codec, or of events which clock: in EVENT_KHZ. */
-static uint8_t number_of(const struct receive_stage_arrival *in)
+static uint8_t codec_number_of(const struct receive_stage_arrival *in)
 {
 	return in->what == FRAME_RING_EVENT
 		       ? (uint8_t)(in->codec.clock / 1000 / EVENT_KHZ)
@@ -289,7 +290,7 @@ static void emit_packet(struct receive_stage *f,
 	}
 	f->ts = frame->ts;
 	f->place = place;
-	emit(f, frame, place, x);
+	hand_out_frame(f, frame, place, x);
 }
 
 /* --- the jitter buffer --- */
@@ -297,11 +298,11 @@ static void emit_packet(struct receive_stage *f,
 /* Its tags: what a packet is, and of which codec or clock. */
 static uint8_t tag_of(const struct receive_stage_arrival *in)
 {
-	return (uint8_t)((unsigned)in->what << 4 | number_of(in));
+	return (uint8_t)((unsigned)in->what << 4 | codec_number_of(in));
 }
 
-static void play(struct receive_stage *f, const struct jitter_output *o,
-		 cr_ns now)
+static void play_out_packet(struct receive_stage *f,
+			    const struct jitter_output *o, cr_ns now)
 {
 	struct receive_stage_frame frame = {
 		.what = (enum cr_frame_what)(o->tag >> 4),
@@ -326,24 +327,24 @@ static void play(struct receive_stage *f, const struct jitter_output *o,
 }
 
 /* An event is too old to wait, but not lost. */
-static void gone(void *arg, const struct jitter_output *packet)
+static void pass_discarded(void *arg, const struct jitter_output *packet)
 {
 	struct receive_stage *f = arg;
 
 	if (packet->aux)
-		play(f, packet, f->now);
+		play_out_packet(f, packet, f->now);
 	else
 		f->cfg.gone(f->cfg.arg);
 }
 
-static void conceal(struct receive_stage *f, const struct jitter_output *o,
-		    cr_ns now)
+static void conceal_missing(struct receive_stage *f,
+			    const struct jitter_output *o, cr_ns now)
 {
 	struct receive_stage_frame frame = {
 		.what = FRAME_RING_LOST,
 		.ts = ts_of(f, o->ts),
 		.seq = f->seq,
-		.units = (uint16_t)in_codec(f, o->duration),
+		.units = (uint16_t)units_of_codec(f, o->duration),
 		.at = now,
 	};
 
@@ -352,19 +353,20 @@ static void conceal(struct receive_stage *f, const struct jitter_output *o,
 		frame.payload = o->payload;
 		frame.bytes = o->bytes;
 	}
-	emit(f, &frame, o->ts, &(struct extent){ .units = o->duration });
+	hand_out_frame(f, &frame, o->ts,
+		       &(struct extent){ .units = o->duration });
 }
 
-static void drain(struct receive_stage *f, cr_ns now)
+static void drain_jitter(struct receive_stage *f, cr_ns now)
 {
 	struct jitter_output o;
 	enum jitter_next next;
 
 	while ((next = jitter_next(f->jitter, now, &o)) != JITTER_NOTHING)
 		if (next == JITTER_PLAY)
-			play(f, &o, now);
+			play_out_packet(f, &o, now);
 		else if (next == JITTER_CONCEAL)
-			conceal(f, &o, now);
+			conceal_missing(f, &o, now);
 }
 
 /* --- packets --- */
@@ -416,9 +418,9 @@ static enum jitter_put buffer(struct receive_stage *f,
 	return jitter_put(f->jitter, &put);
 }
 
-static void pass(struct receive_stage *f,
-		 const struct receive_stage_arrival *in, uint32_t place,
-		 const struct extent *x)
+static void pass_through(struct receive_stage *f,
+			 const struct receive_stage_arrival *in, uint32_t place,
+			 const struct extent *x)
 {
 	struct receive_stage_frame frame = {
 		.what = in->what,
@@ -430,7 +432,7 @@ static void pass(struct receive_stage *f,
 		.at = in->at,
 	};
 
-	emit_packet(f, &frame, number_of(in), place, x);
+	emit_packet(f, &frame, codec_number_of(in), place, x);
 }
 
 /* A buffer tells by itself which packet is the first that comes out. */
@@ -486,15 +488,15 @@ enum jitter_put receive_stage_packet(struct receive_stage *f,
 	if (put >= 0)
 		learn_length(f, in, x.units);
 	if (f->jitter)
-		drain(f, in->at);
+		drain_jitter(f, in->at);
 	else
-		pass(f, in, place, &x);
+		pass_through(f, in, place, &x);
 	return put;
 }
 
 static void tick(struct receive_stage *f, cr_ns now)
 {
-	make(f, FRAME_RING_TICK, 0, 0, now);
+	make_frame(f, FRAME_RING_TICK, 0, 0, now);
 	f->tick_at = --f->ticks ? now + TICK_END : CR_NEVER;
 }
 
@@ -503,11 +505,11 @@ void receive_stage_poll(struct receive_stage *f, cr_ns now)
 	uint32_t ts;
 
 	if (f->jitter)
-		drain(f, now);
+		drain_jitter(f, now);
 	if (silence_due(&f->silence) <= now &&
 	    silence_next(&f->silence, now, &ts))
-		make(f, FRAME_RING_SILENCE, ts_of(f, ts),
-		     in_codec(f, f->cfg.step), now);
+		make_frame(f, FRAME_RING_SILENCE, ts_of(f, ts),
+			   units_of_codec(f, f->cfg.step), now);
 	if (f->tick_at <= now)
 		tick(f, now);
 }

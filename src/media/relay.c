@@ -75,7 +75,7 @@ static void be_one_stream(struct relay *r)
 }
 
 /* What the relay knows of the sequence is the call's then. */
-static bool may_begin(struct relay *r, const struct rtp_packet *p)
+static bool may_begin_relay(struct relay *r, const struct rtp_packet *p)
 {
 	struct call *c = call_behind(r);
 
@@ -101,8 +101,9 @@ enum relay_handover relay_handover_of(struct relay *r,
 		return share == RELAY_NONE || needs_call(r, p)
 			       ? RELAY_HANDOVER_END
 			       : RELAY_HANDOVER_RELAY;
-	return share != RELAY_NONE && may_begin(r, p) ? RELAY_HANDOVER_BEGIN
-						      : RELAY_HANDOVER_CALL;
+	return share != RELAY_NONE && may_begin_relay(r, p)
+		       ? RELAY_HANDOVER_BEGIN
+		       : RELAY_HANDOVER_CALL;
 }
 
 /* --- numbers --- */
@@ -624,7 +625,7 @@ static void put_outgoing(struct relay_burst *out, const struct passing *t,
 		relay_flush(out);
 }
 
-static void pass_on(struct relay_burst *out, const struct passing *t)
+static void pass_packet_on(struct relay_burst *out, const struct passing *t)
 {
 	struct relay *r = t->relay;
 	struct rtp_packet to;
@@ -669,7 +670,7 @@ static void take_passing(struct relay_burst *out, struct endpoint *endpoint,
 		relay_handover_renumber(t->relay, t->rtp, now);
 	if (endpoint->rtcp)
 		endpoint_rtcp_rtp(endpoint, t->rtp, is_timed(t), now);
-	pass_on(out, t);
+	pass_packet_on(out, t);
 }
 
 bool relay_take(struct relay_burst *out, struct endpoint *endpoint,

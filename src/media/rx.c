@@ -308,8 +308,8 @@ static unsigned take_handed(struct rx *rx)
 	return n;
 }
 
-static void hand_over(struct packet_path *path, unsigned receiver,
-		      const struct intake_packet *in)
+static void hand_packet_over(struct packet_path *path, unsigned receiver,
+			     const struct intake_packet *in)
 {
 	struct rx *rx = (void *)((char *)path - offsetof(struct rx, path));
 
@@ -355,7 +355,7 @@ static void take_timers(struct rx *rx, cr_ns now)
  * Returns how many packets; fewer than TAKEN_MAX: the turn is over. The box
  * comes after the sockets: inlet_next() takes in the wake-ups for what was put
  * there before. */
-static unsigned take_some(struct rx *rx, cr_ns now)
+static unsigned take_packets(struct rx *rx, cr_ns now)
 {
 	struct inlet_packet p;
 	unsigned n = 0;
@@ -411,14 +411,14 @@ static bool is_stopping(const struct rx *rx)
 }
 
 /* All that there is; the turn began at @now. Returns how many packets. */
-static unsigned take_turn(struct rx *rx, cr_ns now)
+static unsigned poll_sockets(struct rx *rx, cr_ns now)
 {
 	unsigned n = 0, some;
 
 	do {
 		if (n)
 			now = clock_now();
-		some = take_some(rx, now);
+		some = take_packets(rx, now);
 		n += some;
 	} while (some >= TAKEN_MAX && !is_stopping(rx));
 	return n;
@@ -456,7 +456,7 @@ static void *rx_main(void *arg)
 	rcu_register_thread();
 	while (!is_stopping(rx) && (rc = wait_for_work(rx)) >= 0) {
 		cr_ns began = clock_now();
-		unsigned packets = take_turn(rx, began);
+		unsigned packets = poll_sockets(rx, began);
 
 		if (packets && !is_stopping(rx))
 			pause_after(rx, packets, began);
@@ -514,7 +514,7 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	memset(rx, 0, sizeof(*rx));
 	rx->cfg = *cfg;
 	rx->path.receiver = cfg->number;
-	rx->path.hand_over = hand_over;
+	rx->path.hand_over = hand_packet_over;
 	rx->path.table = cfg->table;
 	rx->path.trace = cfg->trace;
 	wheel_init(&rx->wheel, clock_now());
@@ -751,7 +751,7 @@ unsigned receivers_of_ssrc(const struct receivers *r, uint32_t ssrc)
 	return ssrc % r->nfd;
 }
 
-static unsigned least_of(const struct receivers *r, unsigned n)
+static unsigned least_busy_of(const struct receivers *r, unsigned n)
 {
 	unsigned least = 0;
 
@@ -763,12 +763,12 @@ static unsigned least_of(const struct receivers *r, unsigned n)
 
 unsigned receivers_least_shared(const struct receivers *r)
 {
-	return least_of(r, r->nfd);
+	return least_busy_of(r, r->nfd);
 }
 
 unsigned receivers_least(const struct receivers *r)
 {
-	return least_of(r, r->count);
+	return least_busy_of(r, r->count);
 }
 
 void receivers_add(struct receivers *r, const struct call *c)

@@ -149,8 +149,8 @@ static void resume_after(struct call *c, uint32_t ts)
 }
 
 /* Of the output's stream; @ts from its beginning on. */
-static struct rtp_header header_of(const struct call *c, uint8_t pt,
-				   bool marker, uint32_t ts)
+static struct rtp_header make_header(const struct call *c, uint8_t pt,
+				     bool marker, uint32_t ts)
 {
 	return (struct rtp_header){
 		.pt = pt,
@@ -171,7 +171,7 @@ static void post_speech(void *arg, const struct pipeline_packet *p)
 
 	if (__builtin_expect(c->resume.pending, 0))
 		resume_after(c, p->ts);
-	header = header_of(c, p->pt, p->marker, p->ts);
+	header = make_header(c, p->pt, p->marker, p->ts);
 	t->coded = clock_now();
 	if (p->silent)
 		return;
@@ -288,7 +288,7 @@ static void post_events(struct transcode *t,
 	for (unsigned i = 0; i < out->n; i++) {
 		const struct telephone_event_packet *p = &out->packets[i];
 		const struct rtp_header header =
-			header_of(c, pt, p->marker, p->ts);
+			make_header(c, pt, p->marker, p->ts);
 
 		memcpy(payload, p->payload, sizeof(p->payload));
 		post_packet(t, &header, payload, sizeof(p->payload),
@@ -436,8 +436,8 @@ static int transcode_frame(struct transcode *t, const struct pipeline_input *in,
 
 /* --- turns --- */
 
-static void count_delay(struct transcode_worker *w,
-			const struct transcode_unsent *unsent)
+static void count_send_delay(struct transcode_worker *w,
+			     const struct transcode_unsent *unsent)
 {
 	struct call *c = unsent->call;
 	const struct cr_trace_job *job = &unsent->record.job;
@@ -505,7 +505,7 @@ static void finish_unsent(struct transcode_worker *w,
 	job->sent = unsent->packets ? sent->at : 0;
 	count_packets(c, unsent);
 	if (job->outcome == CR_OUT_DONE) {
-		count_delay(w, unsent);
+		count_send_delay(w, unsent);
 		if (job->sent && unsent->speech)
 			count_send_jitter(w, c, job);
 		call_count(&c->count.done, 1);

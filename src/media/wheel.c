@@ -72,7 +72,7 @@ static void take_off(struct wheel *w, struct wheel_entry *e)
 }
 
 /* Where a timer of @tick belongs. */
-static unsigned place_of(const struct wheel *w, int64_t tick)
+static unsigned place_of_tick(const struct wheel *w, int64_t tick)
 {
 	int64_t block = w->now / BLOCK, blocks = tick / BLOCK - block;
 
@@ -116,27 +116,28 @@ static int64_t next_tick(const struct wheel *w)
 /* --- time --- */
 
 /* All of the slot @place go where they belong now. */
-static void move_on(struct wheel *w, unsigned place)
+static void rehang_slot(struct wheel *w, unsigned place)
 {
 	struct wheel_list *list = list_at(w, place);
 	struct wheel_entry *e;
 
 	while ((e = TAILQ_FIRST(list))) {
 		take_off(w, e);
-		hang(w, e, place_of(w, e->tick));
+		hang(w, e, place_of_tick(w, e->tick));
 	}
 }
 
-static void advance(struct wheel *w, int64_t to)
+static void advance_wheel(struct wheel *w, int64_t to)
 {
 	int64_t tick;
 
 	while ((tick = next_tick(w)) <= to) {
 		w->now = tick;
 		if (tick % BLOCK == 0)
-			move_on(w, PLACE_SLOTS + WHEEL_SLOTS +
-					   (unsigned)(tick / BLOCK % BLOCK));
-		move_on(w, PLACE_SLOTS + (unsigned)(tick % BLOCK));
+			rehang_slot(w,
+				    PLACE_SLOTS + WHEEL_SLOTS +
+					    (unsigned)(tick / BLOCK % BLOCK));
+		rehang_slot(w, PLACE_SLOTS + (unsigned)(tick % BLOCK));
 	}
 	if (to > w->now)
 		w->now = to;
@@ -153,7 +154,7 @@ static void publish(struct wheel *w)
 
 /* --- API --- */
 
-static int64_t tick_of(cr_ns due)
+static int64_t tick_of_due(cr_ns due)
 {
 	return due / WHEEL_TICK + (due % WHEEL_TICK > 0);
 }
@@ -167,8 +168,8 @@ bool wheel_arm(struct wheel *w, struct wheel_entry *e, cr_ns due)
 	before = wheel_due(w);
 	take_off(w, e);
 	if (due != CR_NEVER && !e->closed) {
-		e->tick = tick_of(due);
-		hang(w, e, place_of(w, e->tick));
+		e->tick = tick_of_due(due);
+		hang(w, e, place_of_tick(w, e->tick));
 	}
 	publish(w);
 	earlier = wheel_due(w) < before;
@@ -197,7 +198,7 @@ unsigned wheel_take(struct wheel *w, cr_ns now, struct wheel_entry **out,
 	unsigned taken = 0;
 
 	(void)pthread_mutex_lock(&w->lock);
-	advance(w, now / WHEEL_TICK);
+	advance_wheel(w, now / WHEEL_TICK);
 	while (taken < n && (e = TAILQ_FIRST(&w->ready))) {
 		take_off(w, e);
 		out[taken++] = e;

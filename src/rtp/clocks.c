@@ -29,7 +29,7 @@ void clocks_again(struct clocks *c)
 }
 
 /* @units of @from in those of @to; exact where these are the same. */
-static uint32_t scale(int32_t units, uint32_t from, uint32_t to)
+static uint32_t scale_units(int32_t units, uint32_t from, uint32_t to)
 {
 	return (uint32_t)((int64_t)units * to / from);
 }
@@ -37,7 +37,8 @@ static uint32_t scale(int32_t units, uint32_t from, uint32_t to)
 static uint32_t place_in(const struct clocks *c, const struct clocks_span *s,
 			 uint32_t ts)
 {
-	return s->place + scale((int32_t)(ts - s->ts), s->clock, c->clock);
+	return s->place +
+	       scale_units((int32_t)(ts - s->ts), s->clock, c->clock);
 }
 
 static int packets_behind(const struct clocks *c, const struct clocks_packet *p)
@@ -116,7 +117,8 @@ uint32_t clocks_place(const struct clocks *c, const struct clocks_packet *p)
 }
 
 /* By whole seconds, so that nothing is rounded. */
-static void move_on(const struct clocks *c, struct clocks_span *s, uint32_t ts)
+static void move_span_on(const struct clocks *c, struct clocks_span *s,
+			 uint32_t ts)
 {
 	/* Every payload type has a clock: it is not 0.
 	 * NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
@@ -139,7 +141,7 @@ void clocks_take(struct clocks *c, const struct clocks_packet *p,
 		memmove(s + 1, s, (CLOCKS_SPANS - 1) * sizeof(*s));
 		*s = (struct clocks_span){ p->clock, p->ts, place };
 	}
-	move_on(c, s, p->ts);
+	move_span_on(c, s, p->ts);
 	c->newest = *p;
 	c->place = place;
 }

@@ -55,14 +55,14 @@ size_t comfort_noise_build(uint8_t *buf, const struct comfort_noise *noise)
 	return 1 + order;
 }
 
-static float coefficient(uint8_t index)
+static float reflection_of(uint8_t index)
 {
 	unsigned n = index < RESERVED ? index : RESERVED - 1;
 
 	return 258.0f * ((float)n - (float)ZERO) / 32768;
 }
 
-static uint8_t index_of(float k)
+static uint8_t reflection_index(float k)
 {
 	float n = roundf(k * 32768 / 258) + (float)ZERO;
 
@@ -84,7 +84,7 @@ void comfort_noise_set(struct comfort_noise_generator *g,
 
 	/* The filter makes white noise louder by 1 / product(1 - k^2). */
 	for (unsigned i = 0; i < order; i++) {
-		g->k[i] = coefficient(noise->reflection[i]);
+		g->k[i] = reflection_of(noise->reflection[i]);
 		power *= 1 - g->k[i] * g->k[i];
 	}
 	memset(g->state + order, 0,
@@ -112,7 +112,7 @@ static float white(uint64_t *random)
 /* Far beyond full scale: what a filter may ring up to. */
 #define RING_MAX 1e7f
 
-static float limit(float x, float most)
+static float limit_magnitude(float x, float most)
 {
 	return fminf(fmaxf(x, -most), most);
 }
@@ -123,7 +123,7 @@ static float limit(float x, float most)
 static float lattice(struct comfort_noise_generator *g, float x)
 {
 	for (unsigned m = g->order; m-- > 0;) {
-		x = limit(x - g->k[m] * g->state[m], RING_MAX);
+		x = limit_magnitude(x - g->k[m] * g->state[m], RING_MAX);
 		g->state[m + 1] = g->state[m] + g->k[m] * x;
 	}
 	g->state[0] = x;
@@ -187,5 +187,5 @@ void comfort_noise_measure(const int16_t *pcm, size_t n, unsigned order,
 	out->order = (uint8_t)order;
 	reflections(r, order, k);
 	for (unsigned i = 0; i < order; i++)
-		out->reflection[i] = index_of((float)k[i]);
+		out->reflection[i] = reflection_index((float)k[i]);
 }

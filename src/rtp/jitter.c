@@ -452,7 +452,7 @@ static void set_duration(struct jitter *j, uint32_t units)
 }
 
 /* Of the buffer's time. */
-static uint32_t place_of(const struct jitter_input *in)
+static uint32_t place_of_input(const struct jitter_input *in)
 {
 	return in->rtp->ts + in->shift;
 }
@@ -461,7 +461,7 @@ static uint32_t place_of(const struct jitter_input *in)
 static void begin_source(struct jitter *j, const struct jitter_input *in,
 			 uint64_t seq)
 {
-	timeline_begin(&j->line, j->cfg.clock, place_of(in), in->arrival);
+	timeline_begin(&j->line, j->cfg.clock, place_of_input(in), in->arrival);
 	playout_begin(&j->playout, 0, in->arrival);
 	set_duration(j, (uint32_t)(FIRST_DURATION * j->cfg.clock / CR_SEC));
 	j->step = 0;
@@ -470,18 +470,19 @@ static void begin_source(struct jitter *j, const struct jitter_input *in,
 	j->started = true;
 }
 
-static bool is_idle(const struct jitter *j)
+static bool is_buffer_idle(const struct jitter *j)
 {
 	return !j->head.playing && !jitter_slots_speak(&j->slots);
 }
 
 /* Neither of these is a slow or a fast packet. Where the timestamp goes on and
  * the sequence goes back, or the other way, one of them is not what it was. */
-static bool is_far(const struct jitter *j, cr_ns transit, int64_t ts,
-		   uint64_t seq)
+static bool is_far_off(const struct jitter *j, cr_ns transit, int64_t ts,
+		       uint64_t seq)
 {
 	cr_ns behind = transit - j->playout.floor;
-	cr_ns early = is_idle(j) ? FAR_LATE : cr_ns_max(FAR_EARLY, j->cfg.most);
+	cr_ns early = is_buffer_idle(j) ? FAR_LATE
+					: cr_ns_max(FAR_EARLY, j->cfg.most);
 
 	return behind > FAR_LATE || behind < -early ||
 	       (seq > j->last && ts < j->line.newest) ||
@@ -499,16 +500,16 @@ static bool is_proved(struct jitter *j, uint16_t seq, cr_ns transit)
 	return proved;
 }
 
-static bool is_behind(const struct jitter *j, uint64_t seq)
+static bool is_behind_head(const struct jitter *j, uint64_t seq)
 {
 	return j->head.counted && seq <= j->head.seq;
 }
 
-static bool is_over(const struct jitter *j, uint64_t seq, int64_t ts)
+static bool is_turn_over(const struct jitter *j, uint64_t seq, int64_t ts)
 {
 	const struct head *h = &j->head;
 
-	return is_behind(j, seq) || (h->any && ts <= h->over) ||
+	return is_behind_head(j, seq) || (h->any && ts <= h->over) ||
 	       jitter_slots_behind(&j->slots, seq);
 }
 
@@ -526,14 +527,14 @@ static void note_transit(struct jitter *j, const struct jitter_input *in,
 {
 	struct playout *p = &j->playout;
 
-	if (is_idle(j) && (transit > p->floor + j->cfg.most ||
-			   transit < p->floor - FAR_EARLY))
+	if (is_buffer_idle(j) && (transit > p->floor + j->cfg.most ||
+				  transit < p->floor - FAR_EARLY))
 		playout_begin(p, transit, in->arrival);
 	else
 		playout_add(p, transit, in->arrival,
-			    is_idle(j)	 ? PLAYOUT_PAUSES
-			    : in->silent ? PLAYOUT_SILENT
-					 : PLAYOUT_SPEAKS);
+			    is_buffer_idle(j) ? PLAYOUT_PAUSES
+			    : in->silent      ? PLAYOUT_SILENT
+					      : PLAYOUT_SPEAKS);
 }
 
 /* A packet's time is what it says itself. Or else the distance of two, if it is
@@ -570,7 +571,7 @@ static void learn_speech(struct jitter *j, const struct jitter_input *in,
 /* Dropped are the oldest, for room, and what is older than the largest delay:
  * it was held up, and came all at once. That the next packet is waited for may
  * take @each more. */
-static bool make_room(struct jitter *j, uint64_t seq, cr_ns at, cr_ns each)
+static bool drop_for_room(struct jitter *j, uint64_t seq, cr_ns at, cr_ns each)
 {
 	cr_ns most = j->cfg.most + each;
 	const struct jitter_slot *oldest;
@@ -597,7 +598,7 @@ static cr_ns latest_before(const struct jitter *j, uint64_t seq)
 static cr_ns latest_wait(const struct jitter *j, const struct jitter_input *in,
 			 uint64_t seq)
 {
-	bool now = in->aux && (!j->started || is_behind(j, seq));
+	bool now = in->aux && (!j->started || is_behind_head(j, seq));
 
 	return now ? 0 : j->cfg.most;
 }
@@ -644,17 +645,17 @@ static enum jitter_put take_jitter_aux(struct jitter *j,
 				       const struct jitter_input *in,
 				       uint64_t seq)
 {
-	int64_t ts = place_of(in);
+	int64_t ts = place_of_input(in);
 	cr_ns at = in->arrival;
 	bool dropped;
 
 	if (jitter_slots_behind(&j->slots, seq))
 		return refuse_packet(j, JITTER_LATE);
 	if (j->started) {
-		ts = timeline_extend(&j->line, place_of(in));
+		ts = timeline_extend(&j->line, place_of_input(in));
 		at = timeline_at(&j->line, place_between(j, seq, ts));
 	}
-	dropped = make_room(j, seq, at, j->duration_ns);
+	dropped = drop_for_room(j, seq, at, j->duration_ns);
 	keep_packet(j, in, seq, ts, at);
 	return dropped ? JITTER_OVERFLOW : JITTER_TAKEN;
 }
@@ -673,11 +674,11 @@ static enum jitter_put take_first(struct jitter *j,
 
 	if (in->aux)
 		return take_jitter_aux(j, in, seq);
-	if (is_behind(j, seq))
+	if (is_behind_head(j, seq))
 		return refuse_packet(j, JITTER_LATE);
 	begin_source(j, in, seq);
-	learn_duration(j, in, seq, place_of(in));
-	keep_packet(j, in, seq, place_of(in), in->arrival);
+	learn_duration(j, in, seq, place_of_input(in));
+	keep_packet(j, in, seq, place_of_input(in), in->arrival);
 	return JITTER_TAKEN;
 }
 
@@ -705,26 +706,26 @@ static enum jitter_put refuse_number(struct jitter *j)
 static enum jitter_put take_speech(struct jitter *j,
 				   const struct jitter_input *in, uint64_t seq)
 {
-	int64_t ts = timeline_extend(&j->line, place_of(in));
+	int64_t ts = timeline_extend(&j->line, place_of_input(in));
 	cr_ns at = timeline_at(&j->line, ts);
 	cr_ns transit = in->arrival - at, each = j->duration_ns;
 	bool dropped;
 
-	if (is_far(j, transit, ts, seq)) {
-		if (is_proved(j, in->rtp->seq, transit) || is_idle(j))
+	if (is_far_off(j, transit, ts, seq)) {
+		if (is_proved(j, in->rtp->seq, transit) || is_buffer_idle(j))
 			return restart_source(j, in);
 		return refuse_number(j);
 	}
 	j->proof.waits = false;
 	learn_speech(j, in, seq, ts);
-	if (is_over(j, seq, ts)) {
+	if (is_turn_over(j, seq, ts)) {
 		note_transit(j, in, transit);
 		return refuse_packet(j, JITTER_LATE);
 	}
 	if (!is_in_order(j, seq, ts))
 		return refuse_number(j);
 	note_transit(j, in, transit);
-	dropped = make_room(j, seq, at, cr_ns_max(each, j->duration_ns));
+	dropped = drop_for_room(j, seq, at, cr_ns_max(each, j->duration_ns));
 	keep_packet(j, in, seq, ts, at);
 	return dropped ? JITTER_OVERFLOW : JITTER_TAKEN;
 }
@@ -892,7 +893,7 @@ static bool is_missing(const struct jitter *j, const struct jitter_slot *s)
 
 /* Whether @s, the oldest packet, comes next: or else there is time in front of
  * it. A lost packet may have been a bit shorter. */
-static bool is_next(const struct jitter *j, const struct jitter_slot *s)
+static bool is_next_slot(const struct jitter *j, const struct jitter_slot *s)
 {
 	int64_t room = j->duration;
 
@@ -922,7 +923,7 @@ static cr_ns due_of_gap(const struct jitter *j)
 /* Whether time in front of @speech, the oldest packet of that, is next. */
 static bool is_gap(const struct jitter *j, const struct jitter_slot *speech)
 {
-	return j->head.playing && !(speech && is_next(j, speech));
+	return j->head.playing && !(speech && is_next_slot(j, speech));
 }
 
 /* Of @s, which is the oldest packet, and no speech. */

@@ -27,7 +27,7 @@ struct newcomer {
 };
 
 /* One thread writes. */
-static void count(atomic_ullong *counter)
+static void count_learned(atomic_ullong *counter)
 {
 	unsigned long long n =
 		atomic_load_explicit(counter, memory_order_relaxed);
@@ -41,7 +41,8 @@ static unsigned long long heard_so_far(const struct learn *l)
 	return atomic_load_explicit(&l->accepted, memory_order_relaxed);
 }
 
-static uint8_t rank_of(const struct learn *l, const struct sockaddr_storage *a)
+static uint8_t rank_of_address(const struct learn *l,
+			       const struct sockaddr_storage *a)
 {
 	if (address_equal(a, &l->terms.told))
 		return RANK_SIGNALLED;
@@ -63,7 +64,7 @@ static bool is_former(const struct learn *l, const struct newcomer *n)
 	return address_equal(n->p->from, &l->former);
 }
 
-static bool is_silent(const struct learn *l, cr_ns now)
+static bool is_source_silent(const struct learn *l, cr_ns now)
 {
 	return now - (l->proven ? l->heard : l->since) > l->terms.silence;
 }
@@ -72,7 +73,7 @@ static bool is_silent(const struct learn *l, cr_ns now)
 static bool is_absent(const struct learn *l, cr_ns now)
 {
 	if (l->on_notice || !l->proven)
-		return l->on_notice || is_silent(l, now);
+		return l->on_notice || is_source_silent(l, now);
 	return now - l->heard > l->terms.absence;
 }
 
@@ -90,7 +91,8 @@ static bool is_expected(const struct learn *l, cr_ns now)
 }
 
 /* Does it go on with what the current source sent, from elsewhere? */
-static bool goes_on(const struct learn *l, const struct learn_arrival *p)
+static bool goes_on_with_source(const struct learn *l,
+				const struct learn_arrival *p)
 {
 	uint16_t ahead = (uint16_t)(p->seq - l->seq);
 
@@ -101,7 +103,7 @@ static bool goes_on(const struct learn *l, const struct learn_arrival *p)
 static bool is_open(const struct learn *l, const struct newcomer *n)
 {
 	if (n->rank > l->rank || is_former(l, n) ||
-	    (is_silent(l, n->now) && goes_on(l, n->p)) ||
+	    (is_source_silent(l, n->now) && goes_on_with_source(l, n->p)) ||
 	    (is_contested(l, n->now) && n->rank == l->rank))
 		return true;
 	return is_absent(l, n->now) &&
@@ -111,14 +113,14 @@ static bool is_open(const struct learn *l, const struct newcomer *n)
 /* Does this packet alone make it the current source? */
 static bool one_is_enough(const struct learn *l, const struct newcomer *n)
 {
-	bool silent = l->known && is_silent(l, n->now);
+	bool silent = l->known && is_source_silent(l, n->now);
 
 	if (!l->known)
 		return true;
 	if (n->here)
 		return l->proven && silent;
 	return (silent || l->on_notice) &&
-	       (n->rank > l->rank || goes_on(l, n->p));
+	       (n->rank > l->rank || goes_on_with_source(l, n->p));
 }
 
 static uint32_t slot_at(cr_ns now)
@@ -132,7 +134,7 @@ static void vote(uint32_t *votes, uint32_t *slot, uint32_t now)
 	*slot = now;
 }
 
-static void settle(struct learn *l)
+static void settle_source(struct learn *l)
 {
 	bool heard = l->votes >= LEARN_LEAD || l->rank == RANK_SIGNALLED;
 
@@ -310,7 +312,7 @@ static void contest_swap(struct learn *l, struct learn_rival *r)
 
 /* What changes with the newcomer, compared with the source that was heard last,
  * and with where answers went. */
-static unsigned changes(struct learn *l, const struct newcomer *n)
+static unsigned changes_of(struct learn *l, const struct newcomer *n)
 {
 	bool first = !heard_so_far(l);
 	bool ssrc = first ? !l->terms.ssrc_signalled : n->p->ssrc != l->ssrc;
@@ -318,16 +320,17 @@ static unsigned changes(struct learn *l, const struct newcomer *n)
 		  !same_exactly(learn_to(l), n->p->from);
 
 	if (!first && ssrc)
-		count(&l->ssrc_changes);
+		count_learned(&l->ssrc_changes);
 	if (!first && !address_equal(&l->at, n->p->from))
-		count(&l->address_changes);
+		count_learned(&l->address_changes);
 	return (ssrc ? LEARN_NEW_SSRC : 0u) | (to ? LEARN_NEW_ADDRESS : 0u);
 }
 
 /* Another address is the current one. It leads at once if it did before, or
  * has the SSRC of one that leads; which may return, unless another one is
  * expected or vouched for. */
-static void hand_over(struct learn *l, const struct newcomer *n, bool proven)
+static void replace_source(struct learn *l, const struct newcomer *n,
+			   bool proven)
 {
 	bool back = l->known && is_former(l, n);
 	bool better = n->rank > l->rank && n->rank < RANK_SIGNALLED;
@@ -348,10 +351,10 @@ static void hand_over(struct learn *l, const struct newcomer *n, bool proven)
 
 /* Make the newcomer the current source; @r: its place, if it has proved
  * itself. */
-static unsigned take(struct learn *l, const struct newcomer *n,
-		     struct learn_rival *r)
+static unsigned take_newcomer(struct learn *l, const struct newcomer *n,
+			      struct learn_rival *r)
 {
-	unsigned result = changes(l, n);
+	unsigned result = changes_of(l, n);
 	bool won = r && !n->here && n->rank == l->rank && !is_former(l, n) &&
 		   !is_absent(l, n->now); /* the contest: it goes on */
 
@@ -361,7 +364,7 @@ static unsigned take(struct learn *l, const struct newcomer *n,
 		contest_swap(l, r);
 		move_to(l, n, true);
 	} else if (!n->here) {
-		hand_over(l, n, r);
+		replace_source(l, n, r);
 	}
 	l->proven = l->proven || r;
 	l->known = true;
@@ -370,12 +373,12 @@ static unsigned take(struct learn *l, const struct newcomer *n,
 	l->seq = n->p->seq;
 	l->run = r ? LEARN_PROOF : 1;
 	l->since = l->heard = n->now;
-	settle(l);
+	settle_source(l);
 	return result;
 }
 
 /* A packet of another source than the current one. */
-static unsigned judge(struct learn *l, const struct newcomer *n)
+static unsigned judge_newcomer(struct learn *l, const struct newcomer *n)
 {
 	struct learn_rival *r;
 
@@ -388,10 +391,10 @@ static unsigned judge(struct learn *l, const struct newcomer *n)
 	if (!n->p->valid)
 		return n->here ? LEARN_FOREIGN_SSRC : LEARN_WAITING;
 	if (one_is_enough(l, n))
-		return take(l, n, NULL);
+		return take_newcomer(l, n, NULL);
 	r = rival_note(l, n);
 	if (r && r->run == LEARN_PROOF && proof_is_enough(l, n, r))
-		return take(l, n, r);
+		return take_newcomer(l, n, r);
 	return is_replaced(l, n) ? LEARN_FOREIGN_SSRC : LEARN_WAITING;
 }
 
@@ -408,7 +411,8 @@ static void prove(struct learn *l, uint16_t seq)
 }
 
 /* A packet of the current source, about which something is still open. */
-static unsigned own(struct learn *l, const struct learn_arrival *p, cr_ns now)
+static unsigned judge_own(struct learn *l, const struct learn_arrival *p,
+			  cr_ns now)
 {
 	bool over = now - l->opened > l->terms.window;
 	unsigned result = LEARN_ACCEPTED;
@@ -426,7 +430,7 @@ static unsigned own(struct learn *l, const struct learn_arrival *p, cr_ns now)
 	}
 	l->contested = l->contested && !over;
 	l->heard = now;
-	settle(l);
+	settle_source(l);
 	return result;
 }
 
@@ -453,15 +457,15 @@ unsigned learn_any_packet(struct learn *l, const struct learn_arrival *p,
 	n.here = l->known && address_equal(&l->at, p->from);
 	if (n.here && p->valid && l->votes < LEARN_LEAD) {
 		vote(&l->votes, &l->slot, slot_at(now));
-		settle(l);
+		settle_source(l);
 	}
 	if (n.here && p->ssrc == l->ssrc) {
-		result = own(l, p, now);
+		result = judge_own(l, p, now);
 	} else {
-		n.rank = n.here ? l->rank : rank_of(l, p->from);
-		result = judge(l, &n);
+		n.rank = n.here ? l->rank : rank_of_address(l, p->from);
+		result = judge_newcomer(l, &n);
 	}
-	count(counter_of(l, result));
+	count_learned(counter_of(l, result));
 	return result;
 }
 
@@ -515,12 +519,12 @@ void learn_again(struct learn *l, const struct learn_terms *terms, cr_ns now)
 		l->terms.host = before.host;
 	if (!l->known)
 		return;
-	l->rank = rank_of(l, &l->at);
+	l->rank = rank_of_address(l, &l->at);
 	l->known = !shut_to(l, l->rank) &&
 		   (!terms->ssrc_signalled || l->ssrc == terms->ssrc);
 	if (told)
 		expect(l, first, same, now);
-	settle(l);
+	settle_source(l);
 	l->settled = l->settled && l->known;
 }
 

@@ -16,8 +16,8 @@ static unsigned what_of(enum payload_type_kind kind, unsigned index)
 }
 
 /* What a type stands for, for people. */
-static void say(const struct payload_types *t, unsigned what, char *buf,
-		size_t size)
+static void describe_type(const struct payload_types *t, unsigned what,
+			  char *buf, size_t size)
 {
 	if (payload_type_kind(what) == PAYLOAD_TYPE_SPEECH)
 		(void)snprintf(buf, size, "codec %u of the list",
@@ -47,7 +47,7 @@ static int check_type(const struct payload_types *t, unsigned pt,
 			       pt);
 	if (!t->what[pt])
 		return 0;
-	say(t, t->what[pt], meaning, sizeof(meaning));
+	describe_type(t, t->what[pt], meaning, sizeof(meaning));
 	return cr_fail(e, -EEXIST,
 		       "payload type %u is given twice: it is %s already", pt,
 		       meaning);
@@ -142,13 +142,13 @@ int payload_types_of_noise(const struct payload_types *t, unsigned clock)
 
 #define PACKETS_MASK ((UINT64_C(1) << 56) - 1)
 
-static uint64_t get(const _Atomic uint64_t *n)
+static uint64_t get_unknown(const _Atomic uint64_t *n)
 {
 	return atomic_load_explicit(n, memory_order_relaxed);
 }
 
 /* One thread writes. */
-static void put(_Atomic uint64_t *n, uint64_t v)
+static void put_unknown(_Atomic uint64_t *n, uint64_t v)
 {
 	atomic_store_explicit(n, v, memory_order_relaxed);
 }
@@ -156,16 +156,16 @@ static void put(_Atomic uint64_t *n, uint64_t v)
 void payload_unknown_count(struct payload_unknown *u, uint8_t pt)
 {
 	for (unsigned i = 0; i < PAYLOAD_UNKNOWN_TYPES; i++) {
-		uint64_t n = get(&u->type[i]);
+		uint64_t n = get_unknown(&u->type[i]);
 
 		if (!n)
 			n = (uint64_t)(1u + (pt & 127u)) << 56;
 		if (n >> 56 == 1u + (pt & 127u)) {
-			put(&u->type[i], n + 1);
+			put_unknown(&u->type[i], n + 1);
 			return;
 		}
 	}
-	put(&u->others, get(&u->others) + 1);
+	put_unknown(&u->others, get_unknown(&u->others) + 1);
 }
 
 uint64_t payload_unknown_type(const struct payload_unknown *u, unsigned i,
@@ -175,19 +175,19 @@ uint64_t payload_unknown_type(const struct payload_unknown *u, unsigned i,
 
 	if (i >= PAYLOAD_UNKNOWN_TYPES) {
 		*pt = 255;
-		return get(&u->others);
+		return get_unknown(&u->others);
 	}
-	n = get(&u->type[i]);
+	n = get_unknown(&u->type[i]);
 	*pt = (uint8_t)((n >> 56) - 1);
 	return n & PACKETS_MASK;
 }
 
 uint64_t payload_unknown_sum(const struct payload_unknown *u)
 {
-	uint64_t sum = get(&u->others);
+	uint64_t sum = get_unknown(&u->others);
 
 	for (unsigned i = 0; i < PAYLOAD_UNKNOWN_TYPES; i++)
-		sum += get(&u->type[i]) & PACKETS_MASK;
+		sum += get_unknown(&u->type[i]) & PACKETS_MASK;
 	return sum;
 }
 

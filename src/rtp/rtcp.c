@@ -22,7 +22,7 @@
 #define SSRC_BYTES 4u
 
 /* Octets of the packet at @p, header included. */
-static size_t packet_bytes(const uint8_t *p)
+static size_t rtcp_packet_bytes(const uint8_t *p)
 {
 	return HEADER_BYTES * (1u + rtp_get16(p + 2));
 }
@@ -111,7 +111,7 @@ static int check_packet(const uint8_t *p, size_t n, size_t *bytes)
 		return RTCP_BAD_VERSION;
 	if (p[1] < 192 || p[1] > 223)
 		return RTCP_BAD_TYPE;
-	length = packet_bytes(p);
+	length = rtcp_packet_bytes(p);
 	if (length > n)
 		return RTCP_LENGTH_OVERRUN;
 	padding = padding_bytes(p, length);
@@ -140,7 +140,7 @@ int rtcp_open(struct rtcp_reader *r, const uint8_t *p, size_t n)
 
 /* --- reading --- */
 
-static struct rtcp_sender read_sender(const uint8_t *p)
+static struct rtcp_sender read_sender_info(const uint8_t *p)
 {
 	return (struct rtcp_sender){
 		.ntp = (uint64_t)rtp_get32(p) << 32 | rtp_get32(p + 4),
@@ -157,14 +157,14 @@ bool rtcp_next(struct rtcp_reader *r, struct rtcp_packet *out)
 
 	if (!r->left)
 		return false;
-	bytes = packet_bytes(p);
+	bytes = rtcp_packet_bytes(p);
 	*out = (struct rtcp_packet){ .type = p[1], .count = p[0] & COUNT };
 	if (out->type == RTCP_SR || out->type == RTCP_RR) {
 		out->ssrc = rtp_get32(p + HEADER_BYTES);
 		skip = SSRC_BYTES;
 	}
 	if (out->type == RTCP_SR) {
-		out->sender = read_sender(p + HEADER_BYTES + SSRC_BYTES);
+		out->sender = read_sender_info(p + HEADER_BYTES + SSRC_BYTES);
 		skip += SENDER_BYTES;
 	}
 	out->body = p + HEADER_BYTES + skip;

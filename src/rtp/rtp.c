@@ -75,7 +75,7 @@ size_t rtp_build(uint8_t *buf, const struct rtp_header *h)
 }
 
 /* A run of numbers begins at the extended number @ext. */
-static void begin(struct rtp_source *s, uint64_t ext)
+static void begin_sequence(struct rtp_source *s, uint64_t ext)
 {
 	s->ext = ext;
 	s->base = ext;
@@ -119,7 +119,7 @@ static enum rtp_arrival jump(struct rtp_source *s, uint16_t seq)
 		return RTP_STRAY;
 	}
 	s->past += s->ext - s->base + 1;
-	begin(s, ((s->ext >> 16) + 1) << 16 | seq);
+	begin_sequence(s, ((s->ext >> 16) + 1) << 16 | seq);
 	return RTP_RESTART;
 }
 
@@ -135,7 +135,7 @@ enum rtp_arrival rtp_source_update(struct rtp_source *s, uint16_t seq)
 
 	if (!s->started) {
 		/* One cycle up: numbers before the first one stay positive. */
-		begin(s, UINT64_C(1) << 16 | seq);
+		begin_sequence(s, UINT64_C(1) << 16 | seq);
 		return RTP_NEW;
 	}
 	if (delta && delta < MAX_DROPOUT)

@@ -35,7 +35,7 @@ static uint32_t far(const struct silence *s)
 
 /* Where @ts belongs: not before what was sent, and no further behind its place
  * than that takes. */
-static uint32_t place(struct silence *s, uint32_t ts)
+static uint32_t place_timestamp(struct silence *s, uint32_t ts)
 {
 	uint32_t at = ts + s->shift + s->moved;
 	int32_t hole = (int32_t)(at - s->end);
@@ -67,7 +67,7 @@ struct silence_place silence_packet(struct silence *s, uint32_t ts,
 		s->end = p.ts;
 	p.decode_only = silent && s->end - p.ts - 1 < far(s);
 	if (!p.decode_only) {
-		p.ts = place(s, ts);
+		p.ts = place_timestamp(s, ts);
 		s->end = p.ts + units;
 	}
 	s->known = true;

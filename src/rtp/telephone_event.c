@@ -89,15 +89,16 @@ static bool takes(const struct telephone_event_set *set, uint8_t code)
 
 /* @length of the input in the output's clock. Something is never nothing: a
  * duration of 0 means another kind of event. */
-static uint64_t scale(const struct telephone_event_relay *r, uint64_t length)
+static uint64_t scale_length(const struct telephone_event_relay *r,
+			     uint64_t length)
 {
 	uint64_t out = length * r->clock_out / r->clock_in;
 
 	return out || !length ? out : 1;
 }
 
-static void put(struct telephone_event_relay *r, uint64_t duration, bool end,
-		struct telephone_event_burst *out)
+static void put_event_packet(struct telephone_event_relay *r, uint64_t duration,
+			     bool end, struct telephone_event_burst *out)
 {
 	const struct telephone_event event = {
 		.code = r->code,
@@ -122,14 +123,14 @@ static void put(struct telephone_event_relay *r, uint64_t duration, bool end,
 static uint64_t put_segments(struct telephone_event_relay *r,
 			     struct telephone_event_burst *out)
 {
-	uint64_t length = scale(r, r->length_in);
+	uint64_t length = scale_length(r, r->length_in);
 
 	while (length - r->before_out > SEGMENT) {
 		bool last = length - r->before_out <= 2 * SEGMENT;
 		unsigned times = last ? ENDS : 1;
 
 		for (unsigned i = 0; i < times; i++)
-			put(r, SEGMENT, false, out);
+			put_event_packet(r, SEGMENT, false, out);
 		r->counts.made += times;
 		r->before_out += SEGMENT;
 		r->ts_out += SEGMENT;
@@ -140,18 +141,18 @@ static uint64_t put_segments(struct telephone_event_relay *r,
 static void put_update(struct telephone_event_relay *r,
 		       struct telephone_event_burst *out)
 {
-	put(r, put_segments(r, out), false, out);
+	put_event_packet(r, put_segments(r, out), false, out);
 }
 
 static void put_end(struct telephone_event_relay *r, cr_ns now,
 		    struct telephone_event_burst *out)
 {
-	put(r, put_segments(r, out), true, out);
+	put_event_packet(r, put_segments(r, out), true, out);
 	r->ends_left--;
 	r->next_end = cr_ns_add(now, r->cfg.interval);
 }
 
-static void stop(struct telephone_event_relay *r)
+static void stop_event(struct telephone_event_relay *r)
 {
 	r->active = false;
 	r->ends_left = ENDS;
@@ -159,11 +160,11 @@ static void stop(struct telephone_event_relay *r)
 }
 
 /* Another event is about to begin: all that this one still needs. */
-static void finish(struct telephone_event_relay *r, cr_ns now,
-		   struct telephone_event_burst *out)
+static void finish_event(struct telephone_event_relay *r, cr_ns now,
+			 struct telephone_event_burst *out)
 {
 	if (r->active) {
-		stop(r);
+		stop_event(r);
 		r->counts.cut_short++;
 	}
 	while (r->ends_left) {
@@ -172,7 +173,8 @@ static void finish(struct telephone_event_relay *r, cr_ns now,
 	}
 }
 
-static void begin(struct telephone_event_relay *r, uint32_t ts, uint32_t ts_out)
+static void begin_event(struct telephone_event_relay *r, uint32_t ts,
+			uint32_t ts_out)
 {
 	/* Rising, even where two starts are less than a unit of the output
 	 * apart, or the stream's timestamps begin anew. */
@@ -213,9 +215,9 @@ static bool is_next_segment(const struct telephone_event_relay *r, uint32_t ts,
 	       ts - r->ts_in == SEGMENT;
 }
 
-static void update(struct telephone_event_relay *r, cr_ns now,
-		   const struct telephone_event *event,
-		   struct telephone_event_burst *out)
+static void update_event(struct telephone_event_relay *r, cr_ns now,
+			 const struct telephone_event *event,
+			 struct telephone_event_burst *out)
 {
 	uint64_t length = r->before_in + event->duration;
 	bool longer = length > r->length_in;
@@ -225,7 +227,7 @@ static void update(struct telephone_event_relay *r, cr_ns now,
 	if (longer)
 		r->length_in = length;
 	if (event->end) {
-		stop(r);
+		stop_event(r);
 		put_end(r, now, out);
 	} else if (longer || !r->marked) {
 		put_update(r, out);
@@ -271,8 +273,8 @@ static void record(struct telephone_event_relay *r, cr_ns now,
 		r->ts_in = ts;
 		r->before_in += SEGMENT;
 	} else if (!r->known || ts != r->ts_in) {
-		finish(r, now, out);
-		begin(r, ts, ts_out);
+		finish_event(r, now, out);
+		begin_event(r, ts, ts_out);
 		r->code = event->code;
 	} else if (event->code != r->code) {
 		/* Two codes with one timestamp: the first one counts. */
@@ -280,7 +282,7 @@ static void record(struct telephone_event_relay *r, cr_ns now,
 		return;
 	}
 	if (r->active)
-		update(r, now, event, out);
+		update_event(r, now, event, out);
 	else
 		again(r, now, event, out);
 }
@@ -308,7 +310,8 @@ void telephone_event_relay_packet(struct telephone_event_relay *r, cr_ns now,
 						    i * TELEPHONE_EVENT_BYTES,
 					    TELEPHONE_EVENT_BYTES, &event);
 		record(r, now, &event, in->ts + after,
-		       in->ts_out + (uint32_t)scale(r, after), in->marker, out);
+		       in->ts_out + (uint32_t)scale_length(r, after),
+		       in->marker, out);
 		/* They follow each other without a gap (2.5.1.5). */
 		after += event.duration;
 	}
@@ -328,7 +331,7 @@ void telephone_event_relay_poll(struct telephone_event_relay *r, cr_ns now,
 	if (now < telephone_event_relay_due(r))
 		return;
 	if (r->active) {
-		stop(r);
+		stop_event(r);
 		r->starved = true;
 		r->counts.timed_out++;
 	}
@@ -342,7 +345,7 @@ void telephone_event_relay_restart(struct telephone_event_relay *r,
 				   struct telephone_event_burst *out)
 {
 	out->n = 0;
-	finish(r, r->heard, out);
+	finish_event(r, r->heard, out);
 	r->known = false;
 	r->starved = false;
 }

@@ -217,7 +217,7 @@ struct post {
 	} control[BURST_PACKETS]; /* of trains, by piece */
 };
 
-static struct burst_packet *head_of(const struct post *p, unsigned piece)
+static struct burst_packet *head_of_piece(const struct post *p, unsigned piece)
 {
 	return &p->burst->packet[p->piece[piece].first];
 }
@@ -234,7 +234,7 @@ static void divide_burst(struct post *p, struct burst *o)
 static void couple_piece(struct post *p, unsigned piece)
 {
 	struct msghdr *msg = &p->msg[piece].msg_hdr;
-	uint16_t size = (uint16_t)head_of(p, piece)->bytes;
+	uint16_t size = (uint16_t)head_of_piece(p, piece)->bytes;
 	struct cmsghdr *c;
 
 	msg->msg_control = &p->control[piece];
@@ -251,7 +251,7 @@ static void couple_piece(struct post *p, unsigned piece)
 static void write_message(struct post *p, unsigned piece)
 {
 	const struct piece *it = &p->piece[piece];
-	struct burst_packet *head = head_of(p, piece);
+	struct burst_packet *head = head_of_piece(p, piece);
 
 	for (unsigned i = 0; i < it->n; i++)
 		p->iov[it->first + i] =
@@ -271,7 +271,7 @@ static void write_message(struct post *p, unsigned piece)
  * the socket was full. */
 static void refuse_piece(struct post *p, unsigned piece, int err)
 {
-	struct burst_packet *head = head_of(p, piece);
+	struct burst_packet *head = head_of_piece(p, piece);
 	bool full = err == EAGAIN || err == ENOBUFS;
 
 	if (p->piece[piece].n == 1) {
@@ -289,7 +289,8 @@ static unsigned of_one_socket(const struct post *p, unsigned at)
 {
 	unsigned n = 1;
 
-	while (at + n < p->n && head_of(p, at + n)->fd == head_of(p, at)->fd)
+	while (at + n < p->n &&
+	       head_of_piece(p, at + n)->fd == head_of_piece(p, at)->fd)
 		n++;
 	return n;
 }
@@ -298,11 +299,11 @@ static unsigned of_one_socket(const struct post *p, unsigned at)
  * why only if it is the first. */
 static void send_by_socket(struct post *p, unsigned at, unsigned n)
 {
-	int fd = head_of(p, at)->fd;
+	int fd = head_of_piece(p, at)->fd;
 	unsigned end = at + n;
 
 	if (n == 1 && p->piece[at].n == 1) {
-		send_one(head_of(p, at)); /* cheaper */
+		send_one(head_of_piece(p, at)); /* cheaper */
 		return;
 	}
 	for (unsigned i = at; i < end; i++)
@@ -321,10 +322,10 @@ static void send_by_socket(struct post *p, unsigned at, unsigned n)
 /* Whether @piece is for the peer of a train from @at on. */
 static bool behind_train(const struct post *p, unsigned at, unsigned piece)
 {
-	const struct burst_packet *b = head_of(p, piece);
+	const struct burst_packet *b = head_of_piece(p, piece);
 
 	for (unsigned i = at; i < piece; i++) {
-		const struct burst_packet *a = head_of(p, i);
+		const struct burst_packet *a = head_of_piece(p, i);
 
 		if (p->piece[i].n > 1 && a->fd == b->fd &&
 		    (a->to == b->to || address_equal(a->to, b->to)))
@@ -343,7 +344,7 @@ static unsigned send_by_ring(struct post *p, unsigned at)
 	unsigned n, done;
 
 	for (n = 0; at + n < p->n && !behind_train(p, at, at + n); n++) {
-		const struct burst_packet *b = head_of(p, at + n);
+		const struct burst_packet *b = head_of_piece(p, at + n);
 
 		if (p->piece[at + n].n == 1) {
 			send_ring_put(o->ring, b->fd, b->data, b->bytes, b->to);

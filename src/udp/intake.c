@@ -25,8 +25,8 @@ void control_clock_read(struct control_clock *clock)
 	clock->skew = clock_read(CLOCK_REALTIME) - clock->now;
 }
 
-static cr_ns read_arrival(const struct cmsghdr *c,
-			  const struct control_clock *clock)
+static cr_ns read_kernel_time(const struct cmsghdr *c,
+			      const struct control_clock *clock)
 {
 	struct timespec t;
 
@@ -53,7 +53,7 @@ void control_read(const struct msghdr *m, const struct control_clock *clock,
 	     c = CMSG_NXTHDR(&all, c)) {
 		if (c->cmsg_level == SOL_SOCKET &&
 		    c->cmsg_type == SCM_TIMESTAMPNS)
-			out->arrival = read_arrival(c, clock);
+			out->arrival = read_kernel_time(c, clock);
 		else if (c->cmsg_level == SOL_SOCKET &&
 			 c->cmsg_type == SO_RXQ_OVFL)
 			memcpy(&out->drops, CMSG_DATA(c), sizeof(out->drops));

@@ -118,7 +118,7 @@ static int try_ring(struct trial *t)
 	return rc;
 }
 
-static const char *explain(int rc)
+static const char *explain_refusal(int rc)
 {
 	switch (rc) {
 	case -ENOSYS:
@@ -155,7 +155,7 @@ bool udp_io_uring(struct cr_err *why)
 		free(t.buffers);
 	}
 	if (rc)
-		(void)cr_fail(why, rc, "io_uring: %s", explain(rc));
+		(void)cr_fail(why, rc, "io_uring: %s", explain_refusal(rc));
 	return !rc;
 }
 

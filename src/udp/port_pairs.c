@@ -18,7 +18,7 @@
 
 /* --- free pairs --- */
 
-static int read_port(const char *text, const char **end, uint16_t *port)
+static int read_range_end(const char *text, const char **end, uint16_t *port)
 {
 	char *after;
 	unsigned long n = strtoul(text, &after, 10);
@@ -47,8 +47,8 @@ int port_range_parse(struct port_range *out, const char *text, struct cr_err *e)
 	struct port_range r;
 	const char *at;
 
-	if (read_port(text, &at, &r.from) || *at != '-' ||
-	    read_port(at + 1, &at, &r.to) || *at)
+	if (read_range_end(text, &at, &r.from) || *at != '-' ||
+	    read_range_end(at + 1, &at, &r.to) || *at)
 		return cr_fail(e, -EINVAL,
 			       "must be two ports from 1 to 65535, such as "
 			       "30000-40000");
@@ -220,8 +220,8 @@ void port_pairs_info(struct port_pairs *p, struct port_pairs_info *out)
 
 /* --- sockets --- */
 
-static int open_port(const struct port_pairs *p, unsigned port,
-		     struct cr_err *e)
+static int open_port_socket(const struct port_pairs *p, unsigned port,
+			    struct cr_err *e)
 {
 	struct sockaddr_storage at = p->cfg.local;
 	int fd;
@@ -234,7 +234,7 @@ static int open_port(const struct port_pairs *p, unsigned port,
 	return fd;
 }
 
-static void close_both(struct port_pair *pair)
+static void close_port_sockets(struct port_pair *pair)
 {
 	if (pair->rtp >= 0)
 		(void)close(pair->rtp);
@@ -249,15 +249,15 @@ static int open_pair(const struct port_pairs *p, unsigned port, bool rtcp,
 {
 	struct port_pair pair = { .rtcp = -1, .port = port };
 
-	pair.rtp = open_port(p, port, e);
+	pair.rtp = open_port_socket(p, port, e);
 	if (pair.rtp < 0)
 		return pair.rtp;
 	if (rtcp) {
-		pair.rtcp = open_port(p, port + 1, e);
+		pair.rtcp = open_port_socket(p, port + 1, e);
 		if (pair.rtcp < 0) {
 			int err = pair.rtcp;
 
-			close_both(&pair);
+			close_port_sockets(&pair);
 			return err;
 		}
 	}
@@ -309,7 +309,7 @@ static int open_any(const struct port_pairs *p, unsigned *port,
 {
 	struct sockaddr_storage at;
 	socklen_t len = sizeof(at);
-	int err, fd = open_port(p, 0, e);
+	int err, fd = open_port_socket(p, 0, e);
 
 	if (fd < 0)
 		return fd;
@@ -346,7 +346,7 @@ static int open_free_pair(const struct port_pairs *p, struct port_pair *out,
 
 		if (fd < 0)
 			return fd;
-		other = open_port(p, port ^ 1u, e);
+		other = open_port_socket(p, port ^ 1u, e);
 		if (other < 0)
 			(void)close(fd);
 		else if (port & 1u)
@@ -376,6 +376,6 @@ void port_pair_close(struct port_pairs *p, struct port_pair *pair)
 
 	if (pair->rtp < 0)
 		return;
-	close_both(pair);
+	close_port_sockets(pair);
 	give_port(p, port, false);
 }

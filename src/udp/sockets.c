@@ -18,7 +18,8 @@ struct sockets_place {
 	uint32_t next; /* of the free ones, plus one; who adds */
 };
 
-static struct sockets_place *place_at(const struct sockets *s, uint32_t index)
+static struct sockets_place *socket_place_at(const struct sockets *s,
+					     uint32_t index)
 {
 	/* acquire, pairs with fresh() */
 	struct sockets_place *chunk = atomic_load_explicit(
@@ -44,17 +45,18 @@ static struct sockets_place *fresh(struct sockets *s, uint32_t *index)
 				      memory_order_release);
 	}
 	*index = s->used++;
-	return place_at(s, *index);
+	return socket_place_at(s, *index);
 }
 
-static struct sockets_place *take(struct sockets *s, uint32_t *index)
+static struct sockets_place *take_socket_place(struct sockets *s,
+					       uint32_t *index)
 {
 	struct sockets_place *p;
 
 	if (!s->free)
 		return fresh(s, index);
 	*index = s->free - 1;
-	p = place_at(s, *index);
+	p = socket_place_at(s, *index);
 	s->free = p->next;
 	return p;
 }
@@ -63,7 +65,7 @@ int sockets_add(struct sockets *s, const struct sockets_entry *entry,
 		uint64_t *key)
 {
 	uint32_t index;
-	struct sockets_place *p = take(s, &index);
+	struct sockets_place *p = take_socket_place(s, &index);
 	unsigned generation;
 
 	if (!p)
@@ -83,7 +85,7 @@ int sockets_add(struct sockets *s, const struct sockets_entry *entry,
 void sockets_del(struct sockets *s, uint64_t key)
 {
 	uint32_t index = (uint32_t)key;
-	struct sockets_place *p = place_at(s, index);
+	struct sockets_place *p = socket_place_at(s, index);
 	unsigned generation = (unsigned)(key >> 32);
 
 	CR_ASSERT(atomic_load_explicit(&p->generation, memory_order_relaxed) ==
@@ -97,7 +99,7 @@ void sockets_del(struct sockets *s, uint64_t key)
 bool sockets_find(const struct sockets *s, uint64_t key,
 		  struct sockets_entry *entry)
 {
-	const struct sockets_place *p = place_at(s, (uint32_t)key);
+	const struct sockets_place *p = socket_place_at(s, (uint32_t)key);
 	unsigned generation = (unsigned)(key >> 32);
 
 	if (atomic_load_explicit(&p->generation, memory_order_acquire) !=
