@@ -27,7 +27,7 @@
 #include "media/wheel.h"
 #include "rtp/learn.h"
 #include "rtp/payload_types.h"
-#include "udp/sockets.h"
+#include "udp/inlet.h"
 
 /* --- where packets go to --- */
 

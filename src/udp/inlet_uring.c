@@ -33,7 +33,6 @@
 #include "udp/inlet.h"
 #include "udp/inlet_ops.h"
 #include "udp/intake.h"
-#include "udp/sockets.h"
 
 /** A name of any family we have; the control data behind it must be aligned. */
 #define RECEIVE_NAME_BYTES 32u

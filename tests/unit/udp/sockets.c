@@ -4,7 +4,7 @@
  * when the place has another socket by then.
  */
 #include "cmocka_cr.h"
-#include "udp/sockets.h"
+#include "udp/inlet.h"
 
 static struct sockets s;
 
