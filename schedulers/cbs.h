@@ -25,15 +25,15 @@
 #include "cr/sched.h"
 #include "schedulers/be_share.h"
 #include "schedulers/deadline_admit.h"
-#include "schedulers/places.h"
+#include "schedulers/key_queue.h"
 
-/** Here begin the places of best effort, in virtual time: behind all servers.
+/** Here begin the keys of best effort, in virtual time: behind all servers.
  */
 #define CBS_BEHIND (INT64_C(1) << 62)
 
 /** First in the task's private memory. */
 struct cbs_task {
-	struct place place; /* first: see places.h */
+	struct keyed keyed; /* first: see key_queue.h */
 	union {
 		struct {
 			cr_ns budget, period; /* Q, T; 0 < Q <= T; constant  */
@@ -53,7 +53,7 @@ _Static_assert(sizeof(struct cbs_task) <= CR_TASK_PRIV, "room in a task");
 /** First in the run queue's private memory. */
 struct cbs_rq {
 	struct deadline_rq admitted; /* first: see deadline_admit.h */
-	struct places ready, throttled;
+	struct key_queue ready, throttled;
 	unsigned nthrottled;
 	struct be_share share;
 };

@@ -117,8 +117,8 @@ static void make_ready(struct cbs_rq *q, struct cr_task *t)
 {
 	struct cbs_task *x = server_of(t);
 
-	x->place.at = cr_ns_min(x->deadline, CBS_BEHIND - 1);
-	places_insert(&q->ready, t);
+	x->keyed.key = cr_ns_min(x->deadline, CBS_BEHIND - 1);
+	key_queue_insert(&q->ready, t);
 }
 
 /* It waits with what was left, if that was less than a ns takes: in its next
@@ -129,15 +129,15 @@ static void throttle(struct cr_rq *rq, struct cr_task *t, cr_ns until)
 
 	x->left = cr_ns_min(x->left, x->budget * CR_PPM);
 	x->throttled = true;
-	x->place.at = until;
-	places_insert(&rq_of(rq)->throttled, t);
+	x->keyed.key = until;
+	key_queue_insert(&rq_of(rq)->throttled, t);
 	rq_of(rq)->nthrottled++;
 	cbs_arm(rq, until);
 }
 
 static void unthrottle(struct cbs_rq *q, struct cr_task *t)
 {
-	places_remove(&q->throttled, t);
+	key_queue_remove(&q->throttled, t);
 	q->nthrottled--;
 	server_of(t)->throttled = false;
 }
@@ -157,10 +157,10 @@ static void displace(struct cr_rq *rq, const struct cr_task *t, cr_ns now)
 			continue;
 		if (!r && ++idle >= waiting)
 			return;
-		if (r && (!last || place_before(last, r, now)))
+		if (r && (!last || key_before(last, r, now)))
 			last = r;
 	}
-	if (last && place_before(t, last, now))
+	if (last && key_before(t, last, now))
 		cr_cpus_add(&rq->kick, (unsigned)last->cpu);
 }
 
@@ -169,8 +169,8 @@ static void wait_be(struct cbs_rq *q, struct cr_task *t, enum cr_enq why)
 	struct cbs_task *x = server_of(t);
 
 	if (why != CR_ENQ_REQUEUE)
-		x->place.at = CBS_BEHIND + be_share_start(&q->share, &x->flow);
-	places_insert(&q->ready, t);
+		x->keyed.key = CBS_BEHIND + be_share_start(&q->share, &x->flow);
+	key_queue_insert(&q->ready, t);
 }
 
 void cbs_wait(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
@@ -200,23 +200,23 @@ void cbs_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	if (server_of(t)->throttled)
 		unthrottle(rq_of(rq), t);
 	else
-		places_remove(&rq_of(rq)->ready, t);
+		key_queue_remove(&rq_of(rq)->ready, t);
 }
 
 static void arm_renewal(struct cr_rq *rq)
 {
-	struct place *x = RB_MIN(places, &rq_of(rq)->throttled);
+	struct keyed *x = RB_MIN(key_queue, &rq_of(rq)->throttled);
 
 	if (x)
-		cbs_arm(rq, x->at);
+		cbs_arm(rq, x->key);
 }
 
 void cbs_tick(struct cr_rq *rq, cr_ns now)
 {
 	struct cbs_rq *q = rq_of(rq);
-	struct place *x;
+	struct keyed *x;
 
-	while ((x = RB_MIN(places, &q->throttled)) && x->at <= now) {
+	while ((x = RB_MIN(key_queue, &q->throttled)) && x->key <= now) {
 		struct cr_task *t = cr_task_of(x);
 
 		unthrottle(q, t);
@@ -229,7 +229,7 @@ void cbs_tick(struct cr_rq *rq, cr_ns now)
 struct cr_task *cbs_take(struct cr_rq *rq, unsigned cpu)
 {
 	struct cbs_rq *q = rq_of(rq);
-	struct cr_task *t = places_take(rq, &q->ready, cpu);
+	struct cr_task *t = key_queue_pick(rq, &q->ready, cpu);
 
 	if (!t) {
 		arm_renewal(rq);
@@ -281,12 +281,12 @@ void cbs_promise(const struct cr_task *t, struct cr_promise *p)
 }
 
 /* Members of @queue; -1: something is wrong there. */
-static int count(struct places *queue, bool throttled)
+static int count(struct key_queue *queue, bool throttled)
 {
-	struct place *x;
+	struct keyed *x;
 	int n = 0;
 
-	RB_FOREACH (x, places, queue) {
+	RB_FOREACH (x, key_queue, queue) {
 		struct cbs_task *s = server_of(cr_task_of(x));
 
 		if (s->throttled != throttled || (!s->be && s->left <= 0))
@@ -304,6 +304,6 @@ bool cbs_check(const struct cr_rq *rq)
 
 	return ready >= 0 && throttled == (int)q->nthrottled &&
 	       (unsigned)(ready + throttled) == rq->nqueued &&
-	       places_check(&q->ready, (unsigned)ready) &&
-	       places_check(&q->throttled, (unsigned)throttled);
+	       key_queue_check(&q->ready, (unsigned)ready) &&
+	       key_queue_check(&q->throttled, (unsigned)throttled);
 }

@@ -255,7 +255,7 @@ static void dbp_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 	if (why != CR_ENQ_REQUEUE)
 		see_frame(t);
 	if (t->cls != CR_BE) {
-		x->place = drops_place(x->place, x->lost, t, why);
+		x->place = drops_key(x->place, x->lost, t, why);
 		count_overdue(t, now);
 	} else if (why != CR_ENQ_REQUEUE) {
 		x->distance = BEHIND;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Places by deadline where frames are dropped.
+ * Keys by deadline where frames are dropped.
  *
- * A dropped frame gives up its place: its task is ordered by the next one. But
- * a task that lost two in a row keeps the place of the second, until a frame
+ * A dropped frame gives up its key: its task is ordered by the next one. But
+ * a task that lost two in a row keeps the key of the second, until a frame
  * of it is done. By the rule alone it would go behind frames as old as the age
  * limit, meet that limit again a period later, and so on: in lasting overload
  * the same calls would lose every frame.
@@ -13,7 +13,7 @@
 
 #include "cr/sched.h"
 
-/** So many drops without a frame done, and a task keeps its place. */
+/** So many drops without a frame done, and a task keeps its key. */
 #define DROPS_IN_A_ROW 2u
 
 /** Count in *@drops, a task's, that it left its CPU for @why. */
@@ -25,15 +25,15 @@ static inline void drops_count(unsigned *drops, enum cr_stop why)
 		*drops = 0;
 }
 
-/** The place of @t, which had @place and @drops, now that it is queued for
+/** The key of @t, which had @key and @drops, now that it is queued for
  * @why. */
-static inline cr_ns drops_place(cr_ns place, unsigned drops,
-				const struct cr_task *t, enum cr_enq why)
+static inline cr_ns drops_key(cr_ns key, unsigned drops,
+			      const struct cr_task *t, enum cr_enq why)
 {
 	if (why == CR_ENQ_REQUEUE)
-		return place;
+		return key;
 	if (why == CR_ENQ_NEXT && drops >= DROPS_IN_A_ROW)
-		return cr_ns_min(place, t->job.deadline);
+		return cr_ns_min(key, t->job.deadline);
 	return t->job.deadline;
 }
 

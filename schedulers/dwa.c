@@ -140,7 +140,7 @@ static cr_ns rank_of(const struct cr_rq *rq, const struct cr_task *t,
 	 * little fast would put a call ever further back */
 	if (CR_RQ(rq, struct dwa_rq)->levels.together && rq->sched->preemptible)
 		return rank_by_rate(t, why, now);
-	return drops_place(x->place.rank, x->lost, t, why);
+	return drops_key(x->place.rank, x->lost, t, why);
 }
 
 /* What a job of @t may take before it goes behind; CR_NEVER: all it wants. */

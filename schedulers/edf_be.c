@@ -15,7 +15,7 @@
  * room. Bad: a decision costs more, and calls lose their head start over best
  * effort: what they may send is taken for what they do send.
  *
- * A dropped frame gives up its place, until a task lost two in a row (drops.h).
+ * A dropped frame gives up its key, until a task lost two in a row (drops.h).
  *
  * Live mode: no frame is cut, so a longer frame of anybody may block.
  *
@@ -25,11 +25,11 @@
 #include "schedulers/be_server.h"
 #include "schedulers/deadline_admit.h"
 #include "schedulers/drops.h"
-#include "schedulers/places.h"
+#include "schedulers/key_queue.h"
 #include "schedulers/policies.h"
 
 struct served_task {
-	struct place place; /* first: see places.h */
+	struct keyed keyed; /* first: see key_queue.h */
 	unsigned lost;	    /* frames dropped since one was done */
 	bool rest;	    /* residual_del() needs it */
 	union be_part part; /* best effort: among its like */
@@ -40,7 +40,7 @@ _Static_assert(sizeof(struct served_task) <= CR_TASK_PRIV, "room in a task");
 
 struct served_rq {
 	struct deadline_rq admitted; /* first: see deadline_admit.h */
-	struct places queue;
+	struct key_queue queue;
 	struct served_task *front; /* best effort with a deadline: in the
 				    * queue, or running */
 	struct be_queue waiting;   /* the others of best effort */
@@ -195,16 +195,16 @@ static struct cr_task *promote(struct cr_rq *rq, cr_ns now)
 	refresh(rq);
 	e->front = task_of(p);
 	t = cr_task_of(e->front);
-	e->front->place.at =
+	e->front->keyed.key =
 		be_server_promise(&e->server, t->job.arrival, cr_task_worst(t));
-	places_insert(&e->queue, t);
+	key_queue_insert(&e->queue, t);
 	return t;
 }
 
 /* @t's job, which had the deadline, leaves; it may not have run at all. */
 static void leave_front(struct served_rq *e, const struct cr_task *t)
 {
-	if (!t->job.ran && e->front->place.at != CR_NEVER)
+	if (!t->job.ran && e->front->keyed.key != CR_NEVER)
 		be_server_refund(&e->server);
 	e->front = NULL;
 }
@@ -217,14 +217,14 @@ static void enqueue_best_effort(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	struct served_task *x = CR_TASK(t, struct served_task);
 
 	if (x == e->front) { /* preempted */
-		places_insert(&e->queue, t);
+		key_queue_insert(&e->queue, t);
 		return;
 	}
 	be_queue_put(&e->waiting, &x->part, t, now);
 	/* else pick() does, when all that come now are there */
 	t = rq->cpu[0].running ? promote(rq, now) : NULL;
 	if (t)
-		cr_kick_worst(rq, t, place_before, now);
+		cr_kick_worst(rq, t, key_before, now);
 }
 
 static void served_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
@@ -239,10 +239,10 @@ static void served_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 		enqueue_best_effort(rq, t, now);
 		return;
 	}
-	x->place.at = drops_place(x->place.at, x->lost, t, why);
-	places_insert(&e->queue, t);
+	x->keyed.key = drops_key(x->keyed.key, x->lost, t, why);
+	key_queue_insert(&e->queue, t);
 	if (why != CR_ENQ_REQUEUE)
-		cr_kick_worst(rq, t, place_before, now);
+		cr_kick_worst(rq, t, key_before, now);
 }
 
 static void served_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
@@ -255,7 +255,7 @@ static void served_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 		be_queue_remove(&e->waiting, &x->part);
 		return;
 	}
-	places_remove(&e->queue, t);
+	key_queue_remove(&e->queue, t);
 	if (x != e->front)
 		return;
 	be_queue_done(&e->waiting, &x->part, t);
@@ -267,7 +267,7 @@ static struct cr_task *served_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	struct cr_task *t;
 
 	(void)promote(rq, now);
-	t = places_take(rq, &CR_RQ(rq, struct served_rq)->queue, cpu);
+	t = key_queue_pick(rq, &CR_RQ(rq, struct served_rq)->queue, cpu);
 	if (t)
 		t->slice = CR_NEVER;
 	return t;
@@ -305,7 +305,7 @@ static unsigned served_explain(const struct cr_task *t, struct cr_kv *kv,
 		t->rq ? CR_RQ(t->rq, struct served_rq) : NULL;
 	bool front = e && x == e->front;
 	const struct cr_kv all[] = {
-		{ "deadline_ns", front ? x->place.at : t->job.deadline },
+		{ "deadline_ns", front ? x->keyed.key : t->job.deadline },
 		{ "density_ppm", x->admitted.util },
 	};
 
@@ -335,15 +335,15 @@ static bool check_waiting(struct served_rq *e)
 static bool served_check(const struct cr_rq *rq)
 {
 	struct served_rq *e = CR_RQ(rq, struct served_rq);
-	struct place *p;
+	struct keyed *p;
 	int64_t util = 0;
 
-	RB_FOREACH (p, places, &e->queue)
+	RB_FOREACH (p, key_queue, &e->queue)
 		util += CR_TASK(cr_task_of(p), struct served_task)
 				->admitted.util;
 	return check_waiting(e) && util <= e->admitted.util &&
-	       places_check(&e->queue,
-			    rq->nqueued - be_queue_length(&e->waiting)) &&
+	       key_queue_check(&e->queue,
+			       rq->nqueued - be_queue_length(&e->waiting)) &&
 	       be_server_check(&e->server);
 }
 

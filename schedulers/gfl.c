@@ -36,14 +36,14 @@
 #include "schedulers/be_share.h"
 #include "schedulers/deadline_admit.h"
 #include "schedulers/drops.h"
-#include "schedulers/places.h"
+#include "schedulers/key_queue.h"
 #include "schedulers/policies.h"
 
-/* Here begin the places of best effort, in virtual time: behind all points. */
+/* Here begin the keys of best effort, in virtual time: behind all points. */
 #define BEHIND (INT64_C(1) << 62)
 
 struct gfl_task {
-	struct place place;  /* first: see places.h */
+	struct keyed keyed;  /* first: see key_queue.h */
 	unsigned lost;	     /* frames dropped since one was done */
 	struct be_flow flow; /* best effort: what it has had */
 	struct deadline_task admitted;
@@ -53,7 +53,7 @@ _Static_assert(sizeof(struct gfl_task) <= CR_TASK_PRIV, "room in a task");
 
 struct gfl_rq {
 	struct deadline_rq admitted; /* first: see deadline_admit.h */
-	struct places queue;
+	struct key_queue queue;
 	struct be_share share;
 };
 
@@ -95,7 +95,7 @@ static cr_ns point_of(const struct cr_task *t, enum cr_enq why)
 	const struct gfl_task *x = CR_TASK_CONST(t, struct gfl_task);
 	cr_ns by = earlier(t);
 
-	return drops_place(x->place.at + by, x->lost, t, why) - by;
+	return drops_key(x->keyed.key + by, x->lost, t, why) - by;
 }
 
 static void gfl_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
@@ -105,29 +105,29 @@ static void gfl_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 	struct gfl_task *x = CR_TASK(t, struct gfl_task);
 
 	if (t->job.deadline < BEHIND)
-		x->place.at = point_of(t, why);
+		x->keyed.key = point_of(t, why);
 	else if (why != CR_ENQ_REQUEUE)
-		x->place.at = BEHIND + be_share_start(&g->share, &x->flow);
-	places_insert(&g->queue, t);
+		x->keyed.key = BEHIND + be_share_start(&g->share, &x->flow);
+	key_queue_insert(&g->queue, t);
 	if (why != CR_ENQ_REQUEUE)
-		cr_kick_worst(rq, t, place_before, now);
+		cr_kick_worst(rq, t, key_before, now);
 }
 
 static void gfl_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	(void)now;
-	places_remove(&CR_RQ(rq, struct gfl_rq)->queue, t);
+	key_queue_remove(&CR_RQ(rq, struct gfl_rq)->queue, t);
 }
 
 static struct cr_task *gfl_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
 	struct gfl_rq *g = CR_RQ(rq, struct gfl_rq);
-	struct cr_task *t = places_take(rq, &g->queue, cpu);
+	struct cr_task *t = key_queue_pick(rq, &g->queue, cpu);
 
 	(void)now;
 	if (!t)
 		return NULL;
-	if (CR_TASK(t, struct gfl_task)->place.at >= BEHIND)
+	if (CR_TASK(t, struct gfl_task)->keyed.key >= BEHIND)
 		be_share_serve(&g->share, &CR_TASK(t, struct gfl_task)->flow);
 	t->slice = CR_NEVER;
 	return t;
@@ -140,7 +140,7 @@ static void gfl_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 
 	(void)rq, (void)cpu, (void)ran, (void)now;
 	drops_count(&x->lost, why);
-	if (x->place.at >= BEHIND &&
+	if (x->keyed.key >= BEHIND &&
 	    (why == CR_STOP_DONE || why == CR_STOP_DROP))
 		be_share_done(&x->flow, t->weight, t->job.ran);
 }
@@ -161,18 +161,19 @@ static unsigned gfl_explain(const struct cr_task *t, struct cr_kv *kv,
 static bool gfl_check(const struct cr_rq *rq)
 {
 	struct gfl_rq *g = CR_RQ(rq, struct gfl_rq);
-	struct place *p;
+	struct keyed *p;
 	int64_t util = 0;
 
-	RB_FOREACH (p, places, &g->queue) {
+	RB_FOREACH (p, key_queue, &g->queue) {
 		const struct cr_task *t = cr_task_of(p);
 		const struct gfl_task *x = CR_TASK_CONST(t, struct gfl_task);
 
 		util += x->admitted.util;
-		if (p->at < BEHIND && p->at > t->job.deadline - earlier(t))
+		if (p->key < BEHIND && p->key > t->job.deadline - earlier(t))
 			return false;
 	}
-	return util <= g->admitted.util && places_check(&g->queue, rq->nqueued);
+	return util <= g->admitted.util &&
+	       key_queue_check(&g->queue, rq->nqueued);
 }
 
 const struct cr_sched_ops cr_sched_gfl = {

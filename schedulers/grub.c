@@ -62,11 +62,11 @@ static const struct cr_opt grub_options[] = {
 enum grub_state { INACTIVE, CONTENDING, NON_CONTENDING };
 
 struct grub_rq {
-	struct cbs_rq servers; /* first: see cbs.h                        */
-	struct places leaving; /* NON_CONTENDING, by virtual time          */
-	int64_t active;	       /* sum of the bandwidths of the active      */
-	cr_ns settled;	       /* charged up to here                       */
-	struct cr_task *runs;  /* on its budget; NULL: nobody is           */
+	struct cbs_rq servers;	  /* first: see cbs.h                        */
+	struct key_queue leaving; /* NON_CONTENDING, by virtual time          */
+	int64_t active;		  /* sum of the bandwidths of the active      */
+	cr_ns settled;		  /* charged up to here                       */
+	struct cr_task *runs;	  /* on its budget; NULL: nobody is           */
 };
 
 static struct grub_rq *rq_of(const struct cr_rq *rq)
@@ -105,7 +105,7 @@ static void retire(struct grub_rq *g, struct cr_task *t)
 	struct cbs_task *x = server_of(t);
 
 	if (x->state == NON_CONTENDING)
-		places_remove(&g->leaving, t);
+		key_queue_remove(&g->leaving, t);
 	if (x->state != INACTIVE)
 		g->active -= bandwidth_of(t);
 	x->state = INACTIVE;
@@ -117,7 +117,7 @@ static void contend(struct grub_rq *g, struct cr_task *t)
 	struct cbs_task *x = server_of(t);
 
 	if (x->state == NON_CONTENDING)
-		places_remove(&g->leaving, t);
+		key_queue_remove(&g->leaving, t);
 	else if (x->state == INACTIVE)
 		g->active += bandwidth_of(t);
 	x->state = CONTENDING;
@@ -144,8 +144,8 @@ static void rest(struct grub_rq *g, struct cr_task *t, cr_ns now)
 		return;
 	}
 	x->state = NON_CONTENDING;
-	x->place.at = virtual_time(t);
-	places_insert(&g->leaving, t);
+	x->keyed.key = virtual_time(t);
+	key_queue_insert(&g->leaving, t);
 }
 
 static void pass(struct cr_rq *rq, cr_ns until)
@@ -161,10 +161,10 @@ static void pass(struct cr_rq *rq, cr_ns until)
 static void settle(struct cr_rq *rq, cr_ns now)
 {
 	struct grub_rq *g = rq_of(rq);
-	struct place *x;
+	struct keyed *x;
 
-	while ((x = RB_MIN(places, &g->leaving)) && x->at <= now) {
-		pass(rq, x->at);
+	while ((x = RB_MIN(key_queue, &g->leaving)) && x->key <= now) {
+		pass(rq, x->key);
 		retire(g, cr_task_of(x));
 	}
 	pass(rq, now);
@@ -293,12 +293,12 @@ static unsigned grub_explain(const struct cr_task *t, struct cr_kv *kv,
 }
 
 /* The bandwidths of a queue whose tasks are all in @state; -1: one is not. */
-static int64_t sum_of(struct places *queue, enum grub_state state)
+static int64_t sum_of(struct key_queue *queue, enum grub_state state)
 {
-	struct place *x;
+	struct keyed *x;
 	int64_t sum = 0;
 
-	RB_FOREACH (x, places, queue) {
+	RB_FOREACH (x, key_queue, queue) {
 		struct cr_task *t = cr_task_of(x);
 
 		if (server_of(t)->be)

@@ -25,21 +25,21 @@
  */
 #include "schedulers/deadline_admit.h"
 #include "schedulers/drops.h"
-#include "schedulers/places.h"
+#include "schedulers/key_queue.h"
 #include "schedulers/policies.h"
 
 /* Here begin the places of best effort: behind all deadlines. */
 #define BEHIND (INT64_C(1) << 62)
 
 struct srpt_task {
-	struct place place; /* first: see places.h; best effort: its rest */
+	struct keyed keyed; /* first: see key_queue.h; best effort: its rest */
 	unsigned lost;	    /* frames dropped since one was done */
 	struct deadline_task admitted;
 };
 
 struct srpt_rq {
 	struct deadline_rq admitted; /* first: see deadline_admit.h */
-	struct places queue;
+	struct key_queue queue;
 };
 
 static const struct cr_opt srpt_options[] = {
@@ -58,7 +58,7 @@ static cr_ns standing(const struct cr_task *t, cr_ns now)
 {
 	if (t->cls == CR_BE)
 		return BEHIND + rest_of(t, now);
-	return CR_TASK_CONST(t, struct srpt_task)->place.at;
+	return CR_TASK_CONST(t, struct srpt_task)->keyed.key;
 }
 
 static bool srpt_before(const struct cr_task *a, const struct cr_task *b,
@@ -89,10 +89,10 @@ static void srpt_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 	struct srpt_task *x = CR_TASK(t, struct srpt_task);
 
 	if (t->cls == CR_BE)
-		x->place.at = standing(t, now);
+		x->keyed.key = standing(t, now);
 	else
-		x->place.at = drops_place(x->place.at, x->lost, t, why);
-	places_insert(&CR_RQ(rq, struct srpt_rq)->queue, t);
+		x->keyed.key = drops_key(x->keyed.key, x->lost, t, why);
+	key_queue_insert(&CR_RQ(rq, struct srpt_rq)->queue, t);
 	if (why != CR_ENQ_REQUEUE)
 		cr_kick_worst(rq, t, srpt_before, now);
 }
@@ -100,13 +100,13 @@ static void srpt_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 static void srpt_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	(void)now;
-	places_remove(&CR_RQ(rq, struct srpt_rq)->queue, t);
+	key_queue_remove(&CR_RQ(rq, struct srpt_rq)->queue, t);
 }
 
 static struct cr_task *srpt_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
 	struct cr_task *t =
-		places_take(rq, &CR_RQ(rq, struct srpt_rq)->queue, cpu);
+		key_queue_pick(rq, &CR_RQ(rq, struct srpt_rq)->queue, cpu);
 
 	(void)now;
 	if (t)
@@ -139,17 +139,18 @@ static unsigned srpt_explain(const struct cr_task *t, struct cr_kv *kv,
 static bool srpt_check(const struct cr_rq *rq)
 {
 	struct srpt_rq *q = CR_RQ(rq, struct srpt_rq);
-	struct place *x;
+	struct keyed *x;
 	int64_t util = 0;
 
-	RB_FOREACH (x, places, &q->queue) {
+	RB_FOREACH (x, key_queue, &q->queue) {
 		const struct cr_task *t = cr_task_of(x);
 
-		if (x->at != standing(t, 0))
+		if (x->key != standing(t, 0))
 			return false;
 		util += CR_TASK_CONST(t, struct srpt_task)->admitted.util;
 	}
-	return util <= q->admitted.util && places_check(&q->queue, rq->nqueued);
+	return util <= q->admitted.util &&
+	       key_queue_check(&q->queue, rq->nqueued);
 }
 
 const struct cr_sched_ops cr_sched_srpt = {

@@ -97,7 +97,127 @@
 #include "cr/time.h"
 
 /** Raised with every incompatible change of this header. */
-#define CR_SCHED_ABI 5u
+#define CR_SCHED_ABI 6u
+
+struct cr_rq;
+struct cr_task;
+struct cr_sched;
+struct cr_verdict;
+struct cr_kv;
+struct cr_promise;
+
+/** Why a task is enqueued. */
+enum cr_enq {
+	CR_ENQ_RELEASE, /**< the task slept; a frame woke it           */
+	CR_ENQ_NEXT,	/**< it did not sleep: its next frame waited   */
+	CR_ENQ_REQUEUE, /**< same job, after stop(SLICE|PREEMPT)       */
+	CR_ENQ_MIGRATE	/**< same job; other rq, policy or parameters  */
+};
+
+/** Why a task left its CPU. */
+enum cr_stop {
+	CR_STOP_DONE,	/**< job complete                               */
+	CR_STOP_DROP,	/**< job abandoned (frame dropped, expired, gone) */
+	CR_STOP_SLICE,	/**< task->slice used up (simulator only)       */
+	CR_STOP_PREEMPT /**< policy kicked this CPU (simulator only)    */
+};
+
+enum {
+	CR_F_SLICED = 1, /**< needs preemption to differ from its base order */
+	CR_F_GUARANTEE =
+		2,	 /**< an admitted CR_HARD task is never late (in sim) */
+	CR_F_IDLES = 4,	 /**< not work-conserving: pick() may leave CPUs idle */
+	CR_F_ONE_CPU = 8 /**< only for run queues of one CPU: is not started
+			      on others */
+};
+
+/**
+ * struct cr_sched_ops - a scheduling policy
+ *
+ * enqueue, dequeue, pick and stop are needed; any other may be NULL.
+ */
+struct cr_sched_ops {
+	uint32_t abi;		 /**< CR_SCHED_ABI */
+	uint32_t flags;		 /**< CR_F_* */
+	const char *name, *help; /**< "edf", one line; neither is empty */
+	size_t rq_size,
+		task_size; /**< private bytes; task_size <= CR_TASK_PRIV */
+	size_t opts_size;
+	/** NULL with opts_size 0; else every row's int64_t lies within
+	 * opts_size, aligned. */
+	const struct cr_opt *opts;
+
+	/* --- needed --- */
+
+	/** @t has a job to run. May set kick bits of CPUs it should displace;
+	 * idle CPUs are kicked by the core. */
+	void (*enqueue)(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
+			cr_ns now);
+
+	/** Take back a queued @t (cancel, drop, migrate). Must find it. */
+	void (*dequeue)(struct cr_rq *rq, struct cr_task *t, cr_ns now);
+
+	/**
+	 * Remove and return the task cpu[@cpu] runs next, with its slice set.
+	 * NULL: leave the CPU idle; with tasks queued that is legal only if
+	 * next_tick is armed. Must not return a task that may not run there
+	 * (cr_may_run()), nor, where the policy may preempt, a slice <= 0.
+	 */
+	struct cr_task *(*pick)(struct cr_rq *rq, unsigned cpu, cr_ns now);
+
+	/** @t left cpu[@cpu] after @ran ns of service this time. */
+	void (*stop)(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
+		     cr_ns ran, enum cr_stop why, cr_ns now);
+
+	/* --- may be NULL --- */
+
+	/** Set up @rq->priv. Return 0 or -errno (the policy is not started). */
+	int (*rq_init)(struct cr_rq *rq);
+
+	/**
+	 * May @t join, and where? Called with every rq locked; must not change
+	 * any state: sums over admitted tasks are kept in @rq->priv by
+	 * task_add() and task_del(), in the policy's own rounding. Fill @v.
+	 * Return an rq index, or -ENOSPC (would break a guarantee), or -EINVAL
+	 * (task model not supported). NULL: worst fit by load_ppm, refused
+	 * above the engine's capacity bound.
+	 */
+	int (*admit)(const struct cr_sched *s, const struct cr_task *t,
+		     struct cr_verdict *v);
+
+	/** @t joins or leaves @rq; nothing of it is queued there. Where the
+	 * policy or the task's parameters have changed, it may be running as
+	 * it joins (see above). */
+	void (*task_add)(struct cr_rq *rq, struct cr_task *t, cr_ns now);
+	void (*task_del)(struct cr_rq *rq, struct cr_task *t, cr_ns now);
+
+	/** now >= next_tick, which the core reset to CR_NEVER before. A new one
+	 * must be later than the one that was due. */
+	void (*tick)(struct cr_rq *rq, cr_ns now);
+
+	/** Both locked; take one queued task off @from for idle cpu[@cpu] of
+	 * @to, or NULL. The task stays in @to: sums that task_add() made are
+	 * moved here. The core then enqueues it there (MIGRATE). */
+	struct cr_task *(*steal)(struct cr_rq *from, struct cr_rq *to,
+				 unsigned cpu, cr_ns now);
+
+	/** Fill @kv with up to @max numbers about @t, which is added; return
+	 * how many. For people: nothing is decided by them. Its run queue is
+	 * locked, as for promise(). */
+	unsigned (*explain)(const struct cr_task *t, struct cr_kv *kv,
+			    unsigned max);
+
+	/** What holds of @t, hard or soft and added, as of now: fill @p, which
+	 * starts as CR_PROMISE_NOTHING without a rule, and give a rule in any
+	 * case. This binds: users are told of it and size their play-out
+	 * buffers by it. Beside explain()'s numbers they see in_time: 1 where
+	 * the bound is 0. NULL: this policy promises nothing. */
+	void (*promise)(const struct cr_task *t, struct cr_promise *p);
+
+	/** Debug builds: do the invariants hold? Run after each callback. */
+	bool (*check)(const struct cr_rq *rq);
+};
+
 /** Most CPUs (live workers or simulated processors) of one engine. */
 #define CR_MAX_CPUS 256u
 /** Room for a policy's private state in every task, bytes. */
@@ -139,22 +259,6 @@ enum cr_class {
 #define CR_NCLASSES 3u
 
 enum cr_state { CR_IDLE, CR_QUEUED, CR_RUNNING };
-
-/** Why a task is enqueued. */
-enum cr_enq {
-	CR_ENQ_RELEASE, /**< the task slept; a frame woke it           */
-	CR_ENQ_NEXT,	/**< it did not sleep: its next frame waited   */
-	CR_ENQ_REQUEUE, /**< same job, after stop(SLICE|PREEMPT)       */
-	CR_ENQ_MIGRATE	/**< same job; other rq, policy or parameters  */
-};
-
-/** Why a task left its CPU. */
-enum cr_stop {
-	CR_STOP_DONE,	/**< job complete                               */
-	CR_STOP_DROP,	/**< job abandoned (frame dropped, expired, gone) */
-	CR_STOP_SLICE,	/**< task->slice used up (simulator only)       */
-	CR_STOP_PREEMPT /**< policy kicked this CPU (simulator only)    */
-};
 
 /** What one job costs, in CPU time. */
 struct cr_cost {
@@ -201,8 +305,6 @@ struct cr_job {
 	bool must_keep; /**< not to be given up, however quiet it is: a digit,
 			 or what tells of a loss                         */
 };
-
-struct cr_rq;
 
 /** A recurring source of jobs: one direction of one call. Its costs are
  * at most CR_TASK_LONGEST, its period and deadline a day. */
@@ -318,17 +420,6 @@ struct cr_verdict {
 		*rule; /**< static text: the test applied, e.g. "sum U <= M" */
 };
 
-enum {
-	CR_F_SLICED = 1, /**< needs preemption to differ from its base order */
-	CR_F_GUARANTEE =
-		2,	 /**< an admitted CR_HARD task is never late (in sim) */
-	CR_F_IDLES = 4,	 /**< not work-conserving: pick() may leave CPUs idle */
-	CR_F_ONE_CPU = 8 /**< only for run queues of one CPU: is not started
-			      on others */
-};
-
-struct cr_sched_ops;
-
 /** A policy in use. */
 struct cr_sched {
 	const struct cr_sched_ops *ops;
@@ -336,89 +427,6 @@ struct cr_sched {
 	struct cr_rq *rq; /**< [nrq] */
 	bool preemptible; /**< false: slices and kicks wait for the job's end */
 	const void *opts; /**< parsed per ops->opts; NULL when there are none */
-};
-
-/**
- * struct cr_sched_ops - a scheduling policy
- *
- * enqueue, dequeue, pick and stop are mandatory; any other may be NULL.
- */
-struct cr_sched_ops {
-	uint32_t abi;		 /**< CR_SCHED_ABI */
-	uint32_t flags;		 /**< CR_F_* */
-	const char *name, *help; /**< "edf", one line; neither is empty */
-	size_t rq_size,
-		task_size; /**< private bytes; task_size <= CR_TASK_PRIV */
-	size_t opts_size;
-	/** NULL with opts_size 0; else every row's int64_t lies within
-	 * opts_size, aligned. */
-	const struct cr_opt *opts;
-
-	/** Set up @rq->priv. Return 0 or -errno (the policy is not started). */
-	int (*rq_init)(struct cr_rq *rq);
-
-	/**
-	 * May @t join, and where? Called with every rq locked; must not change
-	 * any state: sums over admitted tasks are kept in @rq->priv by
-	 * task_add() and task_del(), in the policy's own rounding. Fill @v.
-	 * Return an rq index, or -ENOSPC (would break a guarantee), or -EINVAL
-	 * (task model not supported). NULL: worst fit by load_ppm, refused
-	 * above the engine's capacity bound.
-	 */
-	int (*admit)(const struct cr_sched *s, const struct cr_task *t,
-		     struct cr_verdict *v);
-
-	/** @t joins or leaves @rq; nothing of it is queued there. Where the
-	 * policy or the task's parameters have changed, it may be running as
-	 * it joins (see above). */
-	void (*task_add)(struct cr_rq *rq, struct cr_task *t, cr_ns now);
-	void (*task_del)(struct cr_rq *rq, struct cr_task *t, cr_ns now);
-
-	/** @t has a job to run. May set kick bits of CPUs it should displace;
-	 * idle CPUs are kicked by the core. */
-	void (*enqueue)(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
-			cr_ns now);
-
-	/** Take back a queued @t (cancel, drop, migrate). Must find it. */
-	void (*dequeue)(struct cr_rq *rq, struct cr_task *t, cr_ns now);
-
-	/**
-	 * Remove and return the task cpu[@cpu] runs next, with its slice set.
-	 * NULL: leave the CPU idle; with tasks queued that is legal only if
-	 * next_tick is armed. Must not return a task that may not run there
-	 * (cr_may_run()), nor, where the policy may preempt, a slice <= 0.
-	 */
-	struct cr_task *(*pick)(struct cr_rq *rq, unsigned cpu, cr_ns now);
-
-	/** @t left cpu[@cpu] after @ran ns of service this time. */
-	void (*stop)(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
-		     cr_ns ran, enum cr_stop why, cr_ns now);
-
-	/** now >= next_tick, which the core reset to CR_NEVER before. A new one
-	 * must be later than the one that was due. */
-	void (*tick)(struct cr_rq *rq, cr_ns now);
-
-	/** Both locked; take one queued task off @from for idle cpu[@cpu] of
-	 * @to, or NULL. The task stays in @to: sums that task_add() made are
-	 * moved here. The core then enqueues it there (MIGRATE). */
-	struct cr_task *(*steal)(struct cr_rq *from, struct cr_rq *to,
-				 unsigned cpu, cr_ns now);
-
-	/** Fill @kv with up to @max numbers about @t, which is added; return
-	 * how many. For people: nothing is decided by them. Its run queue is
-	 * locked, as for promise(). */
-	unsigned (*explain)(const struct cr_task *t, struct cr_kv *kv,
-			    unsigned max);
-
-	/** What holds of @t, hard or soft and added, as of now: fill @p, which
-	 * starts as CR_PROMISE_NOTHING without a rule, and give a rule in any
-	 * case. This binds: users are told of it and size their play-out
-	 * buffers by it. Beside explain()'s numbers they see in_time: 1 where
-	 * the bound is 0. NULL: this policy promises nothing. */
-	void (*promise)(const struct cr_task *t, struct cr_promise *p);
-
-	/** Debug builds: do the invariants hold? Run after each callback. */
-	bool (*check)(const struct cr_rq *rq);
 };
 
 /** Private areas; T must match task_size / rq_size. */

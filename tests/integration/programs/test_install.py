@@ -72,7 +72,7 @@ def test_what_a_schedulers_page_tells_to_read_is_there(installed):
     named = {name for name in re.findall(
         r"`((?:[\w-]+/)*(?:\w+\.(?:c|h|md)|CMakeLists\.txt))`", text)
         if not name.startswith("tests/")}
-    assert named >= {"edf.c", "places.h", "registry.c", "red.c", "promise.h",
+    assert named >= {"edf.c", "key_queue.h", "registry.c", "red.c", "promise.h",
                      "examples/lifo.c", "include/cr/sched.h", "list.h"}
     places = (doc / "schedulers", doc, installed.prefix,
               installed.prefix / "include" / "cr")
