@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/divisor.h"
 #include "base/units.h"
 #include "campaign/campaign.h"
 #include "campaign/random.h"
@@ -165,7 +166,7 @@ struct maker {
  * Where call number @n begins within its frame period: multiples of the golden
  * ratio, so that any number of calls is spread evenly.
  */
-static cr_ns draw_phase(uint64_t n, uint64_t seed, cr_ns ptime)
+static cr_ns phase_of_call(uint64_t n, uint64_t seed, cr_ns ptime)
 {
 	uint64_t turn = n * UINT64_C(0x9e3779b97f4a7c15) + seed;
 
@@ -203,7 +204,7 @@ static cr_ns holding_time(const struct campaign_hold *h, struct random *r)
 }
 
 /* @t * @num / @den, rounded down, for ppm: no product overflows. */
-static cr_ns scale_count(cr_ns t, int64_t num, int64_t den)
+static cr_ns scale_time(cr_ns t, int64_t num, int64_t den)
 {
 	return t / den * num + t % den * num / den;
 }
@@ -213,7 +214,7 @@ cr_ns plan_frame_time(const struct plan_call *call, cr_ns ptime, uint64_t frame)
 	cr_ns spoken = (cr_ns)frame * ptime;
 
 	if (call->drift)
-		spoken = scale_count(spoken, CR_PPM, CR_PPM + call->drift);
+		spoken = scale_time(spoken, CR_PPM, CR_PPM + call->drift);
 	return call->start + spoken;
 }
 
@@ -233,7 +234,7 @@ static uint64_t frames_of(const struct maker *m, const struct campaign_flow *f,
 	cr_ns end = cr_ns_min(cr_ns_add(c->start, hold), m->o->duration);
 	cr_ns time = cr_ns_max(end - c->start, 0);
 
-	return (uint64_t)(scale_count(time, CR_PPM + c->drift, CR_PPM) /
+	return (uint64_t)(scale_time(time, CR_PPM + c->drift, CR_PPM) /
 			  f->ptime);
 }
 
@@ -263,7 +264,7 @@ static struct plan_call make_planned_call(const struct maker *m, unsigned flow,
 
 	/* the textbook's tasks begin together unless told otherwise */
 	if (!f->synthetic)
-		made.start += draw_phase(n, m->o->seed, f->ptime);
+		made.start += phase_of_call(n, m->o->seed, f->ptime);
 	made.drift = drift_of(&f->drift, made.seed);
 	made.frames = frames_of(m, f, &made, hold);
 	return made;
@@ -656,7 +657,7 @@ static void release_held(struct plan_stream *s)
 /* Number @p, of frame s->frame, and send it on its way through the network.
  * Every packet draws the same number of random values, whatever becomes of it.
  */
-static void put_copy(struct plan_stream *s, struct plan_packet p)
+static void put_numbered(struct plan_stream *s, struct plan_packet p)
 {
 	const struct campaign_network *n = &s->flow->network;
 	bool hold, copy;
@@ -694,7 +695,7 @@ static void put_speech_packet(struct plan_stream *s)
 	if (s->silent && s->silent(s->silent_arg, s->frame))
 		s->marker = true;
 	else
-		put_copy(s, (struct plan_packet){ .frame = s->frame });
+		put_numbered(s, (struct plan_packet){ .frame = s->frame });
 }
 
 /* What a party sends in frame s->frame: a digit, speech or noise. */
@@ -708,7 +709,7 @@ static void put_party(struct plan_stream *s)
 	s->marker |= party_changes(s);
 	n = party_says(s, said);
 	for (unsigned i = 0; i < n; i++)
-		put_copy(s, said[i]);
+		put_numbered(s, said[i]);
 	if (!n && !s->pausing)
 		put_speech_packet(s);
 }
@@ -750,7 +751,7 @@ bool plan_stream_next(struct plan_stream *s, struct plan_packet *out)
 	return true;
 }
 
-static void mix_seed(uint64_t *hash, uint64_t value)
+static void mix_value(uint64_t *hash, uint64_t value)
 {
 	for (unsigned i = 0; i < 8; i++) {
 		*hash ^= value & 0xff;
@@ -761,9 +762,9 @@ static void mix_seed(uint64_t *hash, uint64_t value)
 
 static void mix_party(uint64_t *hash, const struct plan_packet *k)
 {
-	mix_seed(hash, (uint64_t)k->kind << 40 | (uint64_t)k->ssrc << 24 |
-			       (uint64_t)k->port << 8 | k->digit);
-	mix_seed(hash, (uint64_t)k->duration << 1 | k->end);
+	mix_value(hash, (uint64_t)k->kind << 40 | (uint64_t)k->ssrc << 24 |
+				(uint64_t)k->port << 8 | k->digit);
+	mix_value(hash, (uint64_t)k->duration << 1 | k->end);
 }
 
 uint64_t plan_hash(const struct plan *p)
@@ -773,17 +774,84 @@ uint64_t plan_hash(const struct plan *p)
 	struct plan_stream s;
 
 	for (size_t i = 0; i < p->count; i++) {
-		mix_seed(&hash, p->calls[i].flow);
-		mix_seed(&hash, p->calls[i].index);
+		mix_value(&hash, p->calls[i].flow);
+		mix_value(&hash, p->calls[i].index);
 		plan_stream_init(&s, p, &p->calls[i]);
 		while (plan_stream_next(&s, &k)) {
-			mix_seed(&hash, (uint64_t)k.at);
-			mix_seed(&hash, k.frame);
-			mix_seed(&hash, k.seq << 3 | (unsigned)k.marker << 2 |
-						(unsigned)k.lost << 1 | k.copy);
+			mix_value(&hash, (uint64_t)k.at);
+			mix_value(&hash, k.frame);
+			mix_value(&hash, k.seq << 3 | (unsigned)k.marker << 2 |
+						 (unsigned)k.lost << 1 |
+						 k.copy);
 			if (p->calls[i].conversation)
 				mix_party(&hash, &k);
 		}
 	}
 	return hash;
+}
+
+/* --- segments of speech, and calls' ways through them --- */
+
+#define SEGMENT_MIN CR_SEC
+#define SEGMENT_MAX (10 * CR_SEC)
+#define POOL_BYTES (16u << 20) /* PCM needs no codec time: as many as fit */
+#define CODED_SEGMENTS 64u
+#define MIN_SEGMENTS 16u
+#define MAX_SEGMENTS 256u
+
+/* PCM without a codec is that of a telephone. */
+static unsigned source_rate_of(const struct campaign_endpoint *in)
+{
+	return in->codec ? campaign_endpoint_rate(in) : 8000;
+}
+
+/* Of a packet, headers aside. */
+static size_t source_packet_bytes(const struct campaign_flow *f)
+{
+	const struct cr_codec *codec = f->in.codec;
+
+	if (!codec || codec->any_length)
+		return (size_t)(f->ptime * source_rate_of(&f->in) / CR_SEC) * 2;
+	return codec->frame_max ? codec->frame_max
+				: codec->modes[f->in.cfg.mode].bytes;
+}
+
+struct segments segments_of(const struct campaign_flow *f, cr_ns duration)
+{
+	cr_ns time = cr_ns_max(cr_ns_min(duration, SEGMENT_MAX), SEGMENT_MIN);
+	bool coded = f->in.codec && !f->in.codec->any_length;
+	struct segments s = { .frames = (unsigned)(time / f->ptime) };
+	size_t bytes = source_packet_bytes(f) * s.frames;
+
+	s.count = (unsigned)(POOL_BYTES / (bytes ? bytes : 1));
+	if (s.count < MIN_SEGMENTS)
+		s.count = MIN_SEGMENTS;
+	if (s.count > MAX_SEGMENTS)
+		s.count = MAX_SEGMENTS;
+	if (coded && s.count > CODED_SEGMENTS)
+		s.count = CODED_SEGMENTS;
+	return s;
+}
+
+void segment_walk_init(struct segment_walk *w, struct segments in,
+		       uint64_t seed)
+{
+	struct random r = random_fork(seed, 3);
+
+	w->in = in;
+	w->first = random_next(&r) % in.count;
+	w->offset = random_next(&r) % in.frames;
+	/* a step without common divisor visits every segment */
+	do
+		w->step = 1 + random_next(&r) % (in.count - 1);
+	while (common_divisor(w->step, in.count) != 1);
+}
+
+size_t segment_at(const struct segment_walk *w, uint64_t frame)
+{
+	uint64_t pos = w->offset + frame;
+	uint64_t segment =
+		(w->first + pos / w->in.frames * w->step) % w->in.count;
+
+	return (size_t)(segment * w->in.frames + pos % w->in.frames);
 }

@@ -55,16 +55,6 @@ struct cost_rows {
 };
 
 /**
- * Measure @codec under @cfg. Returns 0 and fills *@out; -EINVAL (the codec
- * refuses @cfg, or plan->corpus has another sample rate), -ENOMEM, -ECANCELED
- * (plan->stop), with @e.
- * Any thread; several at once disturb each other's caches.
- */
-int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
-		 const struct cost_plan *plan, struct cost_pair *out,
-		 struct cr_err *e);
-
-/**
  * The same within about 20 ms of CPU time, for admission: means are good to a
  * few percent, p99 is little more than the largest. @corpus may be NULL, @stop
  * too (see struct cost_plan).

@@ -14,8 +14,7 @@
 
 #include "base/clock.h"
 #include "feeder/source.h"
-#include "run/folder.h"
-#include "run/json.h"
+#include "run/run.h"
 #include "speech/wav.h"
 
 #define BLOCK 1600u /* samples */

@@ -11,7 +11,7 @@
 
 #include "feeder/source.h"
 #include "media/payload.h"
-#include "run/folder.h"
+#include "run/run.h"
 #include "speech/wav.h"
 
 #define MAX_FRAMES (UINT64_C(1) << 24) /* 93 hours of 20 ms */

@@ -14,8 +14,7 @@
 #include "base/units.h"
 #include "feeder/dump.h"
 #include "feeder/talk.h"
-#include "run/folder.h"
-#include "run/json.h"
+#include "run/run.h"
 
 /* --- the account of conversations: as JSON, and its faults for people --- */
 
@@ -294,7 +293,7 @@ json_t *output_json(const struct output *o)
 	return j;
 }
 
-static double json_ms(cr_ns t)
+static double as_ms(cr_ns t)
 {
 	return (double)t / 1e6;
 }
@@ -317,7 +316,7 @@ static void write_counts(FILE *f, const json_t *counts)
 	(void)fputc('\n', f);
 }
 
-static uint64_t get_text(const atomic_uint_fast64_t *counter)
+static uint64_t load_counter(const atomic_uint_fast64_t *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -340,17 +339,16 @@ static void write_call(FILE *f, const struct feeder_call *c)
 		      c->flow->in.codec->name, c->flow->out.codec->name,
 		      mode_of(&c->flow->in), mode_of(&c->flow->out),
 		      (double)c->plan->start / 1e9, c->plan->drift,
-		      get_text(&m->sent), get_text(&m->received), match_lost(m),
-		      get_text(&m->late), get_text(&m->duplicates),
-		      get_text(&m->reordered), get_text(&m->withheld),
-		      get_text(&m->missed));
-	(void)fprintf(f, ",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f",
-		      json_ms(histogram_mean(d)),
-		      json_ms(histogram_quantile(d, 500000)),
-		      json_ms(histogram_quantile(d, 990000)),
-		      json_ms(histogram_quantile(d, 999000)),
-		      json_ms(histogram_max(d)), json_ms(histogram_mean(j)),
-		      json_ms(histogram_quantile(j, 990000)));
+		      load_counter(&m->sent), load_counter(&m->received),
+		      match_lost(m), load_counter(&m->late),
+		      load_counter(&m->duplicates), load_counter(&m->reordered),
+		      load_counter(&m->withheld), load_counter(&m->missed));
+	(void)fprintf(
+		f, ",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f",
+		as_ms(histogram_mean(d)), as_ms(histogram_quantile(d, 500000)),
+		as_ms(histogram_quantile(d, 990000)),
+		as_ms(histogram_quantile(d, 999000)), as_ms(histogram_max(d)),
+		as_ms(histogram_mean(j)), as_ms(histogram_quantile(j, 990000)));
 	write_counts(f, c->counts);
 }
 

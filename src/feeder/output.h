@@ -7,7 +7,7 @@
 #define FEEDER_OUTPUT_H
 
 #include "feeder/session.h"
-#include "run/verdict.h"
+#include "run/run.h"
 
 /** Everything that is written down of a run. */
 struct output {

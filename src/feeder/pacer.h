@@ -9,7 +9,7 @@
 #define FEEDER_PACER_H
 
 #include "cr/error.h"
-#include "feeder/call.h"
+#include "feeder/talk.h"
 #include "udp/io.h"
 
 /** How long a due packet may wait for others to share its system call. */

@@ -11,7 +11,7 @@
 #define FEEDER_RECEIVER_H
 
 #include "cr/error.h"
-#include "feeder/call.h"
+#include "feeder/talk.h"
 #include "udp/io.h"
 
 struct receiver;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "campaign/campaign.h"
-#include "campaign/segments.h"
+#include "campaign/plan.h"
 #include "cr/error.h"
 #include "speech/speech.h"
 

@@ -191,8 +191,8 @@ static int listen_at_port(struct session *s, struct phone *p, uint64_t tag,
 	return rc;
 }
 
-static bool talk_is_whole(const json_t *o, const char *key, int64_t max,
-			  int64_t *out)
+static bool read_whole(const json_t *o, const char *key, int64_t max,
+		       int64_t *out)
 {
 	const json_t *v = json_object_get(o, key);
 
@@ -213,19 +213,19 @@ static bool read_parties(struct talk *t, const json_t *r, int64_t pt[2])
 		const json_t *p = json_object_get(r, sides[i]);
 		const char *rtp = json_string_value(json_object_get(p, "rtp"));
 
-		if (!talk_is_whole(p, "call", INT64_MAX, &t->side[i]->id) ||
-		    !talk_is_whole(p, "pt", 127, &pt[i]) || !rtp ||
+		if (!read_whole(p, "call", INT64_MAX, &t->side[i]->id) ||
+		    !read_whole(p, "pt", 127, &pt[i]) || !rtp ||
 		    address_parse(rtp, &t->side[i]->to))
 			return false;
 		if (!t->relay &&
-		    !talk_is_whole(p, "out_ssrc", UINT32_MAX, &ssrc[i]))
+		    !read_whole(p, "out_ssrc", UINT32_MAX, &ssrc[i]))
 			return false;
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		t->side[i]->ssrc_out = (uint32_t)ssrc[!i];
 		t->side[i]->from = t->side[!i]->to;
 	}
-	return talk_is_whole(r, "conversation", INT64_MAX, &t->id);
+	return read_whole(r, "conversation", INT64_MAX, &t->id);
 }
 
 static int make_side(struct session *s, struct feeder_call *c, uint8_t pt,

@@ -1,13 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A conversation as the feeder plays it: two calls, one for each direction.
- * Main thread.
+ * One call as the feeder plays it, and a conversation: two calls, one for each
+ * direction.
+ *
+ * Threads: the main thread makes them, hands a call to the receiver (by SSRC)
+ * and then to the pacer, and reads its counters; what is below "constant" does
+ * not change once it is handed over. A conversation is the main thread's.
  */
 #ifndef FEEDER_TALK_H
 #define FEEDER_TALK_H
 
+#include <jansson.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+
+#include "campaign/plan.h"
 #include "feeder/balance.h"
-#include "feeder/call.h"
+#include "feeder/heard.h"
+#include "feeder/match.h"
+#include "feeder/phone.h"
+#include "feeder/ports.h"
+#include "feeder/source.h"
+
+struct dump;
+struct talk;
+
+/*
+ * PLANNED -> STARTING -> ACTIVE -> STOPPING -> ENDED
+ *                    \-> REFUSED
+ *
+ * A direction of a conversation is a call, too, with a talk: it
+ * has a phone that sends from ports of its own, and what comes of it is heard
+ * at the other direction's. Its counters in match are of speech.
+ */
+enum feeder_call_state {
+	CALL_PLANNED,
+	CALL_STARTING, /**< call.start is on its way                       */
+	CALL_ACTIVE,
+	CALL_STOPPING, /**< call.stop is on its way                        */
+	CALL_ENDED,
+	CALL_REFUSED
+};
+
+struct feeder_call {
+	/* main */
+	enum feeder_call_state state;
+	int64_t id;	    /**< the daemon's number of the call */
+	cr_ns stop_at;	    /**< absolute; 0: not yet known */
+	json_t *counts;	    /**< the daemon's counters, owned; NULL: not told */
+	struct port port;   /**< of its own, or none       */
+	struct port caller; /**< by NG: what it sends from */
+	char address[PORT_TEXT]; /**< by NG: of port       */
+	struct talk *talk;	 /**< NULL: a call             */
+
+	/* constant */
+	const struct plan_call *plan;
+	const struct campaign_flow *flow;
+	uint32_t ssrc, ts_first, ts_units;
+	uint8_t pt;
+	uint8_t pt_out; /**< by NG */
+	bool by_port;	/**< all speech at its port is its, whatever the SSRC */
+	int fd;		/**< to send from; borrowed until done */
+	struct sockaddr_storage to,
+		from; /**< of a talk, and by NG: whence answers come */
+	uint32_t ssrc_out;
+	struct match *match; /**< owned */
+	struct phone *phone; /**< of a talk, owned: pacer */
+	struct heard *heard; /**< of a talk, owned: receiver */
+	struct dump *dump;   /**< owned; NULL: not dumped; receiver writes */
+	cr_ns playout;	     /**< what comes later is not dumped           */
+	/** Of its flow: so many speak, by plan->index. NULL: all. */
+	const atomic_uint *speakers;
+
+	/* pacer */
+	struct source_voice voice;
+	struct plan_stream stream;
+	struct plan_packet next;
+	uint16_t seq_first; /**< less what it did not send, being silent   */
+	bool was_silent;    /**< what it says next begins a talk spurt     */
+	atomic_bool done;   /**< last packet sent; release, pairs with main */
+};
+
+/*
+ * A conversation as the feeder plays it: two calls, one for each direction.
+ * Main thread.
+ */
 
 struct talk {
 	struct feeder_call *side[2]; /**< what a says; what b says           */

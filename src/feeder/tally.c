@@ -6,8 +6,7 @@
 
 #include "feeder/talk.h"
 
-#include "run/json.h"
-#include "run/verdict.h"
+#include "run/run.h"
 
 static uint64_t read_count(const atomic_uint_fast64_t *counter)
 {

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "feeder/call.h"
+#include "feeder/talk.h"
 
 /** Counts of one flow, or of all; name, help. */
 #define TALLY_COUNTS(X)                                                        \

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "base/options.h"
-#include "run/json.h"
-#include "sim/declared.h"
+#include "run/run.h"
+#include "sim/arrival.h"
 
 static int refuse_flow(const struct campaign *c, const struct campaign_flow *f,
 		       const char *why, struct cr_err *e)

@@ -13,7 +13,7 @@
 #include "analysis/hsb.h"
 #include "campaign/campaign.h"
 #include "schedulers/edf_hsb_opts.h"
-#include "sim/models.h"
+#include "sim/simulation.h"
 
 struct analysis {
 	const struct campaign *campaign;

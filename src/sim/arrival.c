@@ -13,7 +13,8 @@ static cr_ns draw_between(const struct campaign_range *x, struct random *r)
 	return x->least + random_time(r, x->most - x->least - 1);
 }
 
-cr_ns envelope_largest(const struct campaign_flow *f)
+/* The longest job that the cost model of @f allows. */
+static cr_ns envelope_largest(const struct campaign_flow *f)
 {
 	return f->cost.kind == COST_CONSTANT ? f->cost.mean : f->cost.max;
 }
@@ -266,4 +267,93 @@ bool arrival_done(struct arrival *a, cr_ns came, cr_ns now)
 
 	a->closed = cr_ns_max(next, now);
 	return now > next;
+}
+
+/*
+ * Costs and contracts from the campaign: what the flow says, what its models of
+ * cost and arrival say, and what is measured, in this order.
+ */
+
+/* Best effort has none, but a task has. */
+static cr_ns flow_deadline(const struct campaign_flow *f)
+{
+	return f->terms.cls == CR_BE ? f->ptime : f->terms.deadline;
+}
+
+struct release_cfg declared_release(const struct campaign_flow *f)
+{
+	struct release_cfg r = {
+		.kind = (enum release_kind)f->release.kind,
+		.period = f->ptime,
+		.rel_deadline = flow_deadline(f),
+		.x = (unsigned)f->release.x,
+		.y = f->release.y,
+		.burst = (unsigned)f->release.burst,
+	};
+
+	contract_release(&f->terms.contract, f->release_named, &r);
+	return r;
+}
+
+/* Rounded up, as far as a contract counts. */
+static uint32_t divide_up(int64_t a, int64_t b)
+{
+	return (uint32_t)cr_ns_min((a + b - 1) / b, UINT32_MAX);
+}
+
+/* What a flow of work by a TSpec promises, in jobs of the largest size. */
+static struct cr_contract envelope_contract(const struct campaign_flow *f)
+{
+	const struct campaign_arrival *m = &f->arrival;
+	cr_ns largest = envelope_largest(f);
+
+	return (struct cr_contract){
+		.jobs = 1,
+		.per = cr_ns_max(largest * CR_PPM / m->rate_ppm, 1),
+		.burst = divide_up(m->depth, largest) - 1,
+		.peak_jobs_per_sec =
+			divide_up(m->peak_ppm * (CR_SEC / CR_PPM), largest),
+		.largest = largest,
+	};
+}
+
+/* A cost that is bounded by the campaign is declared by that; of others
+ * schedulers have the estimate alone. */
+static cr_ns largest_of(const struct campaign_flow *f)
+{
+	if (f->terms.contract.worst)
+		return f->terms.contract.worst;
+	return f->cost.max < CAMPAIGN_COST_MAX ? f->cost.max : 0;
+}
+
+static struct cr_contract flow_contract(const struct campaign_flow *f)
+{
+	const struct release_cfg r = declared_release(f);
+	struct cr_contract c = contract_promise(&f->terms.contract, &r);
+
+	c.largest = largest_of(f);
+	if (f->terms.contract.rate_ppm)
+		return c;
+	if (f->arrival.kind == ARRIVAL_ENVELOPE)
+		return envelope_contract(f);
+	if (f->arrival.kind == ARRIVAL_TSPEC) {
+		c.jobs = 1;
+		c.per = CR_SEC * CR_PPM / f->arrival.rate_ppm;
+		c.burst = (uint32_t)f->arrival.bucket - 1;
+		c.peak_jobs_per_sec = divide_up(f->arrival.peak_ppm, CR_PPM);
+	}
+	return c;
+}
+
+struct core_terms declare(const struct campaign_flow *f,
+			  const struct cost_model *m)
+{
+	return (struct core_terms){
+		.cls = f->terms.cls,
+		.rel_deadline = flow_deadline(f),
+		.cost = contract_cost(&f->terms.contract, &m->estimate),
+		.nice = f->terms.nice,
+		.weight = f->terms.weight,
+		.contract = flow_contract(f),
+	};
 }

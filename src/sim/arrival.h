@@ -13,6 +13,7 @@
 #include "campaign/campaign.h"
 #include "campaign/plan.h"
 #include "campaign/random.h"
+#include "engine/core.h"
 #include "sim/cost_model.h"
 #include "sim/replay.h"
 
@@ -31,18 +32,6 @@ struct envelope {
 void envelope_init(struct envelope *e, const struct campaign_flow *f,
 		   const struct cost_model *cost, struct cost_source draws,
 		   cr_ns start);
-
-/** The longest job that the cost model of @f allows. */
-cr_ns envelope_largest(const struct campaign_flow *f);
-
-/*
- * When the jobs of one call come: the plan's packets, or one of the models of
- * campaigns/README.md. Random numbers are the call's own, so that a call's
- * jobs do not depend on what other calls or the scheduler do; only "closed"
- * looks at when jobs end.
- *
- * Thread rule: one thread.
- */
 
 /** One job to come. */
 struct arrival_job {
@@ -86,5 +75,17 @@ bool arrival_next(struct arrival *a, struct arrival_job *out);
 /** Of the closed model: the job that came at @came ended at @now. True: it was
  * late for the next period, which begins at once. */
 bool arrival_done(struct arrival *a, cr_ns came, cr_ns now);
+
+/*
+ * What is declared to schedulers of a flow's calls. As in the daemon, what a
+ * contract declares goes before what is known of the costs.
+ */
+
+/** Of @f, whose costs are @m's. */
+struct core_terms declare(const struct campaign_flow *f,
+			  const struct cost_model *m);
+
+/** The release model of @f's calls. */
+struct release_cfg declared_release(const struct campaign_flow *f);
 
 #endif

@@ -25,14 +25,6 @@ struct cost_values {
 	size_t count, room;
 };
 
-/*
- * What jobs cost. A model belongs to a flow and is shared by its calls; each
- * call draws with random numbers of its own. Integer arithmetic throughout:
- * the same seed gives the same costs on every machine.
- *
- * Thread rule: constant after cost_model_open(); any thread.
- */
-
 /** A job that never ends: longer than any campaign, and safe to add to. */
 #define COST_MODEL_ENDLESS (INT64_C(1) << 61)
 /** Measured: decoding, conversion, encoding. */

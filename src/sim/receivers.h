@@ -59,21 +59,6 @@ struct receiver_stats receiver_stats(const struct receiver *r, cr_ns now);
 void receiver_stats_merge(struct receiver_stats *to,
 			  const struct receiver_stats *from);
 
-/*
- * The receivers of a simulated machine, between the network and the run queues.
- * Calls are dealt out to them: the call number modulo the number of receivers.
- * A packet becomes a job when its receiver has done with it; its arrival, from
- * which delay and deadline count, stays when it came.
- *
- * When packets come depends on nothing that the machine does, and what a
- * receiver does depends on nothing else. So receivers go ahead of the run
- * queues: receivers_run() works out when each packet will have been received
- * and puts it into its call's inbox, and then sim_run() takes it from there.
- *
- * Thread rule: one thread, which may have others work for it; the result does
- * not depend on how many.
- */
-
 struct receivers;
 
 /** As many as @p says (at least one), for call numbers up to @calls. 0 and

@@ -14,7 +14,6 @@
 #include <stdio.h>
 
 #include "campaign/plan.h"
-#include "sim/models.h"
 #include "sim/replay.h"
 #include "sim/simulation.h"
 

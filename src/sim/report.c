@@ -12,8 +12,7 @@
 
 #include "base/units.h"
 #include "codecs/kernels/kernels.h"
-#include "run/folder.h"
-#include "run/json.h"
+#include "run/run.h"
 #include "schedulers/registry.h"
 
 static const char *const preempt_names[] = { "frame", "quantum", "full" };

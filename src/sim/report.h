@@ -10,8 +10,7 @@
 
 #include <jansson.h>
 
-#include "run/folder.h"
-#include "run/verdict.h"
+#include "run/run.h"
 #include "sim/simulation.h"
 
 /** Everything that is told about a run. */

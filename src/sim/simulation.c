@@ -12,9 +12,88 @@
 
 #include "base/assert.h"
 #include "base/pages.h"
+#include "campaign/plan.h"
 #include "schedulers/registry.h"
 #include "sim/receivers.h"
 #include "sim/workload.h"
+
+static int allocate_models(struct sim_models *m, const struct campaign *c,
+			   struct cr_err *e)
+{
+	m->costs = calloc(c->flow_count, sizeof(*m->costs));
+	m->replays = calloc(c->flow_count, sizeof(*m->replays));
+	m->voices = calloc(c->flow_count, sizeof(*m->voices));
+	m->counts = calloc(c->flow_count, sizeof(*m->counts));
+	if (!m->costs || !m->replays || !m->voices || !m->counts)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int open_model_files(struct sim_models *m, const struct campaign *c,
+			    const struct sim_terms *terms, struct cr_err *e)
+{
+	char path[4096];
+	int rc = cost_models_open(m->costs, c, e);
+
+	for (unsigned f = 0; f < c->flow_count && !rc; f++) {
+		const char *file = c->flows[f].arrival.file;
+
+		rc = voice_model_open(&m->voices[f],
+				      &(struct voice_cfg){ c, &c->flows[f],
+							   terms->seed,
+							   terms->duration },
+				      e);
+		if (file && !rc)
+			rc = replay_open(&m->replays[f],
+					 cost_model_path(path, sizeof(path),
+							 c->path, file),
+					 e);
+	}
+	return rc;
+}
+
+/* Calls of each flow: what load means follows from the cost. */
+static int find_load_counts(struct sim_models *m, const struct campaign *c,
+			    int64_t cpus, struct cr_err *e)
+{
+	double *share = calloc(c->flow_count, sizeof(*share));
+	int rc;
+
+	if (!share)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	for (unsigned f = 0; f < c->flow_count; f++)
+		if (campaign_needs_share(c, f))
+			share[f] = (double)m->costs[f].estimate.mean /
+				   (double)c->flows[f].ptime;
+	rc = campaign_counts(c, share, (double)cpus, 1, m->counts, e);
+	free(share);
+	return rc;
+}
+
+int sim_models_open(struct sim_models *m, const struct campaign *c,
+		    const struct sim_terms *terms, struct cr_err *e)
+{
+	int rc = allocate_models(m, c, e);
+
+	if (!rc)
+		rc = open_model_files(m, c, terms, e);
+	return rc ? rc : find_load_counts(m, c, terms->cpus, e);
+}
+
+void sim_models_close(struct sim_models *m, const struct campaign *c)
+{
+	if (m->costs)
+		cost_models_close(m->costs, c);
+	for (unsigned f = 0; m->replays && f < c->flow_count; f++)
+		replay_close(&m->replays[f]);
+	for (unsigned f = 0; m->voices && f < c->flow_count; f++)
+		voice_model_close(&m->voices[f]);
+	free(m->voices);
+	free(m->costs);
+	free(m->replays);
+	free(m->counts);
+	*m = (struct sim_models){ 0 };
+}
 
 /* Calls join and leave on this grid. */
 #define STEP (10 * CR_MS)
@@ -52,7 +131,7 @@ struct leaver {
 	uint32_t call;
 };
 
-static int by_time(const void *a, const void *b)
+static int compare_leave_times(const void *a, const void *b)
 {
 	const struct leaver *x = a, *y = b;
 
@@ -79,7 +158,7 @@ static int find_leavers(struct simulation *s)
 		    at < s->cfg->duration)
 			l[n++] = (struct leaver){ at, (uint32_t)i };
 	}
-	qsort(l, n, sizeof(*l), by_time);
+	qsort(l, n, sizeof(*l), compare_leave_times);
 	for (size_t i = 0; i < n; i++)
 		s->leavers[i] = l[i].call;
 	s->nleavers = n;
@@ -104,8 +183,8 @@ static void leave_calls(struct simulation *s, cr_ns now)
 
 /* --- joining --- */
 
-static void refuse(struct simulation *s, size_t i, int code,
-		   const struct cr_verdict *v)
+static void refuse_sim_call(struct simulation *s, size_t i, int code,
+			    const struct cr_verdict *v)
 {
 	struct simulation_result *r = s->result;
 
@@ -135,7 +214,7 @@ static int join_calls(struct simulation *s, cr_ns until)
 		if (rc == -ENOMEM)
 			return rc;
 		if (rc)
-			refuse(s, s->joined, rc, &v);
+			refuse_sim_call(s, s->joined, rc, &v);
 		else
 			stats->admitted++;
 	}
@@ -144,7 +223,7 @@ static int join_calls(struct simulation *s, cr_ns until)
 
 /* --- from begin to end --- */
 
-static bool go_on(struct simulation *s, cr_ns now)
+static bool report_sim_progress(struct simulation *s, cr_ns now)
 {
 	const struct simulation_progress p = {
 		.now = now,
@@ -228,12 +307,12 @@ static int switch_schedulers(struct simulation *s, cr_ns now, struct cr_err *e)
 
 /* What ends at the very end of the campaign still counts: time goes on for
  * one ns more, in which nothing arrives. */
-static int play(struct simulation *s, struct cr_err *e)
+static int play_campaign(struct simulation *s, struct cr_err *e)
 {
 	cr_ns end = s->cfg->duration, now = 0;
 	int rc = 0;
 
-	while (now < end && !rc && go_on(s, now) &&
+	while (now < end && !rc && report_sim_progress(s, now) &&
 	       (!s->w.fault.count || meet_fault(s))) {
 		leave_calls(s, now);
 		rc = switch_schedulers(s, now, e);
@@ -253,7 +332,7 @@ static int play(struct simulation *s, struct cr_err *e)
 	return rc;
 }
 
-static void conclude(struct simulation *s)
+static void conclude_simulation(struct simulation *s)
 {
 	struct simulation_result *r = s->result;
 
@@ -305,7 +384,7 @@ static struct sim_config config_of(struct simulation *s)
 	return cfg;
 }
 
-static int allocate(struct simulation *s)
+static int allocate_simulation(struct simulation *s)
 {
 	const struct plan *p = s->cfg->plan;
 	struct simulation_result *r = s->result;
@@ -332,7 +411,7 @@ static int open_receivers(struct simulation *s)
 	return receivers_open(&s->w.receivers, p, s->cfg->plan->count);
 }
 
-static int open_all(struct simulation *s, struct cr_err *e)
+static int open_simulation(struct simulation *s, struct cr_err *e)
 {
 	const struct plan *p = s->cfg->plan;
 	struct sim_config cfg = config_of(s);
@@ -350,7 +429,8 @@ static int open_all(struct simulation *s, struct cr_err *e)
 				  .trace = s->cfg->trace,
 				  .end = s->cfg->duration,
 				  .fault_lock = PTHREAD_MUTEX_INITIALIZER };
-	if (workload_open(&s->w, s->sim) || allocate(s) || open_receivers(s))
+	if (workload_open(&s->w, s->sim) || allocate_simulation(s) ||
+	    open_receivers(s))
 		return cr_fail(e, -ENOMEM, "out of memory for %zu calls",
 			       p->count);
 	return 0;
@@ -361,11 +441,11 @@ int simulation_run(const struct simulation_cfg *cfg,
 {
 	struct simulation_result r = { 0 };
 	struct simulation s = { .cfg = cfg, .result = &r };
-	int rc = open_all(&s, e);
+	int rc = open_simulation(&s, e);
 
 	if (!rc) {
-		rc = play(&s, e);
-		conclude(&s);
+		rc = play_campaign(&s, e);
+		conclude_simulation(&s);
 	}
 	workload_close(&s.w);
 	receivers_close(s.w.receivers);

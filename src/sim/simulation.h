@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A campaign in virtual time under one scheduler: plan and platform in,
+ * A campaign in virtual time under one scheduler: plan, models and platform in,
  * statistics and a trace out. Prints nothing.
  *
  * Calls join up to 10 ms before their first job, in the order of the plan, and
@@ -10,18 +10,42 @@
  * that run queue at once, in the others then.
  *
  * Thread rule: one thread, which may have others work for it; the result does
- * not depend on how many.
+ * not depend on how many. Models are constant after sim_models_open().
  */
 #ifndef SIM_SIMULATION_H
 #define SIM_SIMULATION_H
 
 #include "campaign/plan.h"
-#include "sim/sim.h"
 #include "observe/trace_file.h"
 #include "sim/cost_model.h"
 #include "sim/receivers.h"
-#include "sim/workload.h"
+#include "sim/sim.h"
 #include "sim/voice.h"
+#include "sim/workload.h"
+
+/** Zero is closed. */
+struct sim_models {
+	struct cost_model *costs;   /**< [flow_count]                      */
+	struct replay *replays;	    /**< [flow_count] empty: no trace      */
+	struct voice_model *voices; /**< [flow_count]                    */
+	uint64_t *counts;	    /**< [flow_count] calls, for the plan  */
+};
+
+/** What the command line may say in the place of @c. */
+struct sim_terms {
+	int64_t cpus;
+	uint64_t seed;
+	cr_ns duration;
+};
+
+/**
+ * The models of @c, which must outlive them. 0, or with @e:
+ * -ENOMEM, -E2BIG (a load of too many calls), what a file is not; either way
+ * sim_models_close().
+ */
+int sim_models_open(struct sim_models *m, const struct campaign *c,
+		    const struct sim_terms *terms, struct cr_err *e);
+void sim_models_close(struct sim_models *m, const struct campaign *c);
 
 /** How it goes, every 200 ms of virtual time or oftener. */
 struct simulation_progress {

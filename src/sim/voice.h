@@ -14,7 +14,7 @@
 
 #include "campaign/campaign.h"
 #include "campaign/random.h"
-#include "campaign/segments.h"
+#include "campaign/plan.h"
 #include "speech/speech.h"
 
 /** Of a flow. Zero is closed: nothing is known. */

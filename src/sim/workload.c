@@ -15,9 +15,8 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "run/json.h"
-#include "run/verdict.h"
-#include "sim/declared.h"
+#include "run/run.h"
+#include "sim/arrival.h"
 #include "sim/receivers.h"
 
 /* Sums over jobs and what they come to. */

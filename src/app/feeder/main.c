@@ -23,8 +23,7 @@
 #include "feeder/output.h"
 #include "feeder/session.h"
 #include "protocol/key.h"
-#include "run/folder.h"
-#include "run/json.h"
+#include "run/run.h"
 
 struct feeder_progress {
 	FILE *out;

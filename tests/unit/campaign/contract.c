@@ -9,7 +9,7 @@
 #include "feeder/session_impl.h"
 #include "node/call_check.h"
 #include "protocol/params.h"
-#include "sim/declared.h"
+#include "sim/arrival.h"
 
 #define TOP "duration: 10s\nflows:\n  - count: 1\n"
 #define ENDPOINTS "    in: {codec: pcmu}\n    out: {codec: amr}\n"

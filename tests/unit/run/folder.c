@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cmocka_cr.h"
-#include "run/folder.h"
+#include "run/run.h"
 #include "scratch.h"
 
 struct keyed {

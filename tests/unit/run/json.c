@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "run/json.h"
+#include "run/run.h"
 
 static const char text[] =
 	"duration: 1s\n"

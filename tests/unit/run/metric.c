@@ -3,7 +3,7 @@
  * Metrics from counts: what rounding may hide and what it may not.
  */
 #include "cmocka_cr.h"
-#include "run/verdict.h"
+#include "run/run.h"
 
 static struct histogram delay, jitter;
 

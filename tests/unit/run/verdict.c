@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "run/verdict.h"
+#include "run/run.h"
 
 #define FLOWS 2
 

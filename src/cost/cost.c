@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measuring one codec in one mode, and conversion of the sampling rate.
+ * Measuring one codec in one mode, conversion of the sampling rate, and the
+ * matrix of all codecs.
  *
  * Every frame is timed. States take turns, so each finds the caches as the
  * others left them.
@@ -8,10 +9,13 @@
 #include "cost/cost.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "codecs/kernels/kernels.h"
 #include "codecs/opening.h"
 #include "cost/synth.h"
 #include "cr/sched.h"
@@ -251,7 +255,7 @@ static int bench_init(struct bench *b, struct cr_err *e)
 	return open_streams(b, e);
 }
 
-static struct cost_result result_of(const struct bench *b, struct times *t)
+static struct cost_result bench_result(const struct bench *b, struct times *t)
 {
 	struct cost_result r = {
 		.cost = times_cost(t),
@@ -271,9 +275,16 @@ static int fail_run(const struct bench *b, int why, struct cr_err *e)
 					 : "does not encode");
 }
 
-int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
-		 const struct cost_plan *plan, struct cost_pair *out,
-		 struct cr_err *e)
+/*
+ * Measure @codec under @cfg. Returns 0 and fills *@out; -EINVAL (the codec
+ * refuses @cfg, or plan->corpus has another sample rate), -ENOMEM, -ECANCELED
+ * (plan->stop), with @e.
+ * Any thread; several at once disturb each other's caches.
+ */
+static int cost_measure(const struct cr_codec *codec,
+			const struct cr_codec_cfg *cfg,
+			const struct cost_plan *plan, struct cost_pair *out,
+			struct cr_err *e)
 {
 	struct bench b = { .codec = codec, .cfg = cfg, .plan = plan };
 	int ret = bench_init(&b, e);
@@ -284,8 +295,8 @@ int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
 			(void)fail_run(&b, ret, e);
 	}
 	if (!ret) {
-		out->enc = result_of(&b, &b.enc);
-		out->dec = result_of(&b, &b.dec);
+		out->enc = bench_result(&b, &b.enc);
+		out->dec = bench_result(&b, &b.dec);
 	}
 	bench_fini(&b);
 	return ret;
@@ -345,10 +356,10 @@ int cost_measure_rows(const struct cr_codec *codec,
 			(void)fail_run(&b, ret, e);
 	}
 	if (!ret) {
-		out->first.enc = result_of(&b, &b.enc);
-		out->first.dec = result_of(&b, &b.dec);
-		out->later.enc = result_of(&b, &later.enc);
-		out->later.dec = result_of(&b, &later.dec);
+		out->first.enc = bench_result(&b, &b.enc);
+		out->first.dec = bench_result(&b, &b.dec);
+		out->later.enc = bench_result(&b, &later.enc);
+		out->later.dec = bench_result(&b, &later.dec);
 	}
 	times_fini(&later.enc);
 	times_fini(&later.dec);
@@ -357,7 +368,7 @@ int cost_measure_rows(const struct cr_codec *codec,
 }
 
 /* The mean without a twentieth at each end, in units of ns / 1024. */
-static cr_ns trim_times(const struct cost_result *r)
+static cr_ns trimmed_mean(const struct cost_result *r)
 {
 	const unsigned cut = COST_QUANTILES / 20;
 	cr_ns sum = 0;
@@ -369,10 +380,10 @@ static cr_ns trim_times(const struct cost_result *r)
 
 /* What a first frame costs where a later one costs @warm; that is set to what
  * they cost here if it is 0. */
-static cr_ns is_beside(cr_ns *warm, const struct cost_result *first,
-		       const struct cost_result *later)
+static cr_ns first_frame_cost(cr_ns *warm, const struct cost_result *first,
+			      const struct cost_result *later)
 {
-	cr_ns cold = trim_times(first), base = trim_times(later);
+	cr_ns cold = trimmed_mean(first), base = trimmed_mean(later);
 
 	if (!*warm)
 		*warm = base / 1024;
@@ -402,10 +413,10 @@ int cost_measure_curve(const struct cr_codec *codec,
 		ret = cost_measure_rows(codec, cfg, &p, &rows, e);
 		if (ret)
 			break;
-		c.enc[i] =
-			is_beside(&c.enc[0], &rows.first.enc, &rows.later.enc);
-		c.dec[i] =
-			is_beside(&c.dec[0], &rows.first.dec, &rows.later.dec);
+		c.enc[i] = first_frame_cost(&c.enc[0], &rows.first.enc,
+					    &rows.later.enc);
+		c.dec[i] = first_frame_cost(&c.dec[0], &rows.first.dec,
+					    &rows.later.dec);
 		c.points = i + 1;
 	}
 	if (!ret)
@@ -482,4 +493,309 @@ int cost_resample(unsigned from, unsigned to, struct cost_result *out,
 		resample_close(states[i]);
 	times_fini(&t);
 	return ret;
+}
+
+/* --- the cost matrix: all codecs --- */
+
+/* CPU time of the whole table unless asked otherwise, seconds. */
+static const double default_seconds = 10;
+/* Of it for the curves. */
+static const double curves_share = 0.4;
+/* Calls whose cores make a weight of the thesis. */
+static const double weight_calls = 12e6;
+
+/* Both directions of one codec, mode and sample rate. */
+/* The sampling rates of speech, Hz. */
+static const unsigned rates[] = { 8000, 16000, 48000 };
+
+enum { RATES = sizeof(rates) / sizeof(rates[0]) };
+
+struct row {
+	const struct cr_codec *codec;
+	unsigned mode, sample_rate;
+	bool compared; /* stock is set */
+	struct cost_pair cost, stock;
+};
+
+/* Conversions between sampling rates, Hz. */
+static const struct {
+	unsigned from, to;
+	const char *name; /* of "to" */
+} conversions[] = {
+	{ 8000, 16000, "16000" },  { 8000, 48000, "48000" },
+	{ 16000, 48000, "48000" }, { 16000, 8000, "8000" },
+	{ 48000, 8000, "8000" },   { 48000, 16000, "16000" },
+};
+
+enum { CONVERSIONS = sizeof(conversions) / sizeof(conversions[0]) };
+
+/* Of a codec at its own rate, in its default mode. */
+struct curve_row {
+	const struct cr_codec *codec;
+	struct cost_curve curve;
+};
+
+struct cost_table {
+	bool synthetic[RATES];
+	struct row *rows;
+	size_t n;
+	struct curve_row *curves;
+	size_t ncurves;
+	struct cost_result resampling[CONVERSIONS];
+};
+
+/* Calls that one core serves at most. */
+static double calls_per_core(const struct cost_result *r)
+{
+	return (double)r->frame / (double)(r->cost.mean ? r->cost.mean : 1);
+}
+
+/* Cores for 12 million simultaneous calls: the weight of the thesis, 6.1. */
+static double thesis_weight(const struct cost_result *r)
+{
+	return weight_calls * (double)r->cost.mean / (double)r->frame;
+}
+
+/* Which of rates[] @rate is; the highest, if none. */
+static unsigned rank_of_rate(unsigned rate)
+{
+	unsigned i = 0;
+
+	while (i < RATES - 1 && rates[i] != rate)
+		i++;
+	return i;
+}
+
+/* Write the rows of @c to @rows, or only count them when that is NULL. */
+static size_t rows_of(const struct cr_codec *c, struct row *rows)
+{
+	size_t n = 0;
+
+	const unsigned own[] = { c->sample_rate, 0 };
+
+	for (const unsigned *rate = c->rates ? c->rates : own; *rate; rate++) {
+		for (unsigned mode = 0; mode < c->nmodes; mode++) {
+			if (rows)
+				rows[n] = (struct row){ .codec = c,
+							.mode = mode,
+							.sample_rate = *rate };
+			n++;
+		}
+	}
+	return n;
+}
+
+/* "spin" costs what one asks for; a codec of one direction has no row. */
+static bool is_listed(const struct cr_codec *c)
+{
+	return !c->declares_cost && c->encoder_open && c->decoder_open;
+}
+
+static int list_rows(struct cost_table *t)
+{
+	size_t n = 0, ncurves = 0;
+
+	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
+		n += is_listed(*c) ? rows_of(*c, NULL) : 0;
+		ncurves += is_listed(*c);
+	}
+	t->rows = calloc(n, sizeof(*t->rows));
+	t->curves = calloc(ncurves, sizeof(*t->curves));
+	if (!t->rows || !t->curves)
+		return -ENOMEM;
+	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
+		if (!is_listed(*c))
+			continue;
+		t->n += rows_of(*c, t->rows + t->n);
+		t->curves[t->ncurves++].codec = *c;
+	}
+	return 0;
+}
+
+/* The library's own functions, then ours, half the time each. */
+static int measure_both(struct row *r, const struct cr_codec_cfg *cfg,
+			struct cost_plan plan, struct cr_err *e)
+{
+	enum cr_kernels ours = cr_kernels_active();
+	int ret;
+
+	plan.budget = (plan.budget + 1) / 2;
+	(void)cr_kernels_choose(CR_KERNELS_STOCK, NULL);
+	ret = cost_measure(r->codec, cfg, &plan, &r->stock, e);
+	(void)cr_kernels_choose(ours, NULL);
+	r->compared = true;
+	return ret ? ret : cost_measure(r->codec, cfg, &plan, &r->cost, e);
+}
+
+static int measure_row(struct row *r, const struct cost_plan *plan,
+		       struct cr_err *e)
+{
+	const struct cr_codec_cfg cfg = { .mode = r->mode,
+					  .sample_rate = r->sample_rate };
+
+	if (r->codec->kernels && cr_kernels_active() != CR_KERNELS_STOCK)
+		return measure_both(r, &cfg, *plan, e);
+	return cost_measure(r->codec, &cfg, plan, &r->cost, e);
+}
+
+static int measure_rows(struct cost_table *t,
+			struct speech_corpus *corpus[RATES], cr_ns budget,
+			struct cr_err *e)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < t->n; i++) {
+		struct row *r = &t->rows[i];
+		struct cost_plan plan = {
+			.budget = budget,
+			.corpus = corpus[rank_of_rate(r->sample_rate)],
+		};
+
+		ret = measure_row(r, &plan, e);
+	}
+	return ret;
+}
+
+static int measure_curves(struct cost_table *t,
+			  struct speech_corpus *corpus[RATES], cr_ns budget,
+			  struct cr_err *e)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < t->ncurves; i++) {
+		struct curve_row *r = &t->curves[i];
+		const struct cr_codec_cfg cfg = {
+			.mode = r->codec->default_mode,
+			.sample_rate = r->codec->sample_rate,
+		};
+		const struct cost_plan plan = {
+			.budget = budget,
+			.corpus = corpus[rank_of_rate(cfg.sample_rate)],
+		};
+
+		ret = cost_measure_curve(r->codec, &cfg, &plan, &r->curve, e);
+	}
+	return ret;
+}
+
+/* @share of @seconds for each of @n. */
+static cr_ns share_of_budget(double seconds, double share, size_t n)
+{
+	cr_ns budget = (cr_ns)(fmin(seconds, 1e6) * 1e9 * share / (double)n);
+
+	return cr_ns_max(budget, 1);
+}
+
+int cost_table_open(struct cost_table **out, double seconds, struct cr_err *e)
+{
+	struct speech_corpus *corpus[RATES] = { NULL };
+	struct cost_table *t = calloc(1, sizeof(*t));
+	int ret;
+
+	if (!t || list_rows(t)) {
+		cost_table_close(t);
+		return cr_fail(e, -ENOMEM, "cost: out of memory");
+	}
+	if (!(seconds > 0))
+		seconds = default_seconds;
+	/* Without recordings the table is synthetic, and says so. */
+	for (unsigned i = 0; i < RATES; i++)
+		t->synthetic[i] =
+			speech_open(&corpus[i], rates[i], NULL, NULL) != 0;
+	ret = measure_rows(t, corpus,
+			   share_of_budget(seconds, 1 - curves_share, t->n), e);
+	if (!ret)
+		ret = measure_curves(
+			t, corpus,
+			share_of_budget(seconds, curves_share, t->ncurves), e);
+	for (unsigned i = 0; i < RATES; i++)
+		speech_close(corpus[i]);
+	for (unsigned i = 0; !ret && i < CONVERSIONS; i++)
+		ret = cost_resample(conversions[i].from, conversions[i].to,
+				    &t->resampling[i], e);
+	if (ret) {
+		cost_table_close(t);
+		return ret;
+	}
+	*out = t;
+	return 0;
+}
+
+void cost_table_close(struct cost_table *t)
+{
+	if (!t)
+		return;
+	free(t->rows);
+	free(t->curves);
+	free(t);
+}
+
+bool cost_is_recorded(const struct cost_table *t, bool wide)
+{
+	return !t->synthetic[wide];
+}
+
+size_t cost_curves(const struct cost_table *t)
+{
+	return t->ncurves;
+}
+
+struct cost_curve_line cost_curve_line(const struct cost_table *t, size_t i)
+{
+	const struct curve_row *r = &t->curves[i];
+
+	return (struct cost_curve_line){
+		.codec = r->codec->name,
+		.mode = r->codec->modes[r->codec->default_mode].name,
+		.sample_rate = r->codec->sample_rate,
+		.curve = &r->curve,
+	};
+}
+
+size_t cost_lines(const struct cost_table *t)
+{
+	return 2 * t->n + CONVERSIONS;
+}
+
+static struct cost_line conversion_line(const struct cost_table *t, size_t i)
+{
+	bool up = conversions[i].to > conversions[i].from;
+
+	return (struct cost_line){
+		.codec = "resample",
+		.mode = conversions[i].name,
+		.sample_rate = conversions[i].from,
+		.direction = up ? "up" : "down",
+		.result = &t->resampling[i],
+	};
+}
+
+/* Codecs, encoding before decoding, then resampling up and down. */
+static struct cost_line row_line(const struct cost_table *t, size_t i)
+{
+	const struct row *r = &t->rows[i / 2];
+	const struct cost_pair *stock = &r->stock;
+	bool second = i % 2;
+
+	if (i >= 2 * t->n)
+		return conversion_line(t, i - 2 * t->n);
+	return (struct cost_line){
+		.codec = r->codec->name,
+		.mode = r->codec->modes[r->mode].name,
+		.sample_rate = r->sample_rate,
+		.direction = second ? "decode" : "encode",
+		.result = second ? &r->cost.dec : &r->cost.enc,
+		.stock = !r->compared ? NULL
+			 : second     ? &stock->dec
+				      : &stock->enc,
+	};
+}
+
+struct cost_line cost_line(const struct cost_table *t, size_t i)
+{
+	struct cost_line l = row_line(t, i);
+
+	l.calls_per_core = calls_per_core(l.result);
+	l.weight = thesis_weight(l.result);
+	return l;
 }

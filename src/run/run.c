@@ -1,15 +1,153 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * The JSON that every run.json has, the files of a run, and verdicts.
+ */
+#include "run/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/units.h"
+
+void run_put(json_t *o, const char *key, json_t *value)
+{
+	(void)json_object_set_new(o, key, value);
+}
+
+void run_put_int(json_t *o, const char *key, int64_t value)
+{
+	run_put(o, key, json_integer(value));
+}
+
+static json_t *text_or_null(const char *s)
+{
+	json_t *v = json_string(s);
+
+	return v ? v : json_null();
+}
+
+void run_put_text(json_t *o, const char *key, const char *s)
+{
+	run_put(o, key, text_or_null(s));
+}
+
+static json_t *texts_json(int n, char *const *texts)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < n; i++)
+		(void)json_array_append_new(list, text_or_null(texts[i]));
+	return list;
+}
+
+json_t *run_head_json(const struct run_head *h)
+{
+	json_t *o = json_object(), *campaign = json_object();
+
+	run_put_text(o, "program", h->program);
+	run_put_text(o, "version", CR_VERSION);
+	run_put(o, "command", texts_json(h->argc, h->argv));
+	run_put_text(campaign, "path", h->campaign->path);
+	run_put_text(campaign, "text", h->campaign->text);
+	if (h->campaign->setting_count)
+		run_put(campaign, "set",
+			texts_json((int)h->campaign->setting_count,
+				   h->campaign->settings));
+	run_put(o, "campaign", campaign);
+	run_put_int(o, "seed", (int64_t)h->seed);
+	run_put_int(o, "duration_ns", h->duration);
+	return o;
+}
+
+json_t *run_histogram_json(const struct histogram *h)
+{
+	struct histogram_summary s;
+
+	histogram_summarise(h, &s);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "count",
+			 (json_int_t)s.count, "mean_ns", (json_int_t)s.mean,
+			 "p50_ns", (json_int_t)s.p50, "p90_ns",
+			 (json_int_t)s.p90, "p99_ns", (json_int_t)s.p99,
+			 "p999_ns", (json_int_t)s.p999, "max_ns",
+			 (json_int_t)s.max);
+}
+
+void run_json_print(const json_t *j, FILE *f)
+{
+	if (!j)
+		return;
+	(void)json_dumpf(j, f, JSON_INDENT(1));
+	(void)fputc('\n', f);
+}
+
+/* --- files, written through stdio: one check at the end sees any error on
+ * the way --- */
+
+int run_folder_make(const char *dir, struct cr_err *e)
+{
+	struct stat is;
+
+	if (mkdir(dir, 0777) == 0)
+		return 0;
+	if (errno == ENOENT)
+		return cr_fail(e, -ENOENT,
+			       "%s: the folder that it is to be in is not "
+			       "there; make that first (mkdir -p)",
+			       dir);
+	if (errno != EEXIST || stat(dir, &is))
+		return cr_fail(e, -errno, "%s: %s", dir, strerror(errno));
+	if (!S_ISDIR(is.st_mode))
+		return cr_fail(e, -ENOTDIR,
+			       "%s: is there and no folder; name another", dir);
+	return 0;
+}
+
+int run_file_open(struct run_file *file, const char *dir, const char *name,
+		  struct cr_err *e)
+{
+	int n = snprintf(file->path, sizeof(file->path), "%s/%s", dir, name);
+
+	if (n < 0 || (size_t)n >= sizeof(file->path))
+		return cr_fail(e, -ENAMETOOLONG, "%s/%s: %s", dir, name,
+			       strerror(ENAMETOOLONG));
+	file->f = fopen(file->path, "w");
+	return file->f ? 0
+		       : cr_fail(e, -errno, "%s: %s", file->path,
+				 strerror(errno));
+}
+
+int run_file_close(struct run_file *file, struct cr_err *e)
+{
+	int bad = ferror(file->f);
+
+	bad |= fclose(file->f);
+	file->f = NULL;
+	return bad ? cr_fail(e, -EIO, "%s: cannot be written (disk full?)",
+			     file->path)
+		   : 0;
+}
+
+int run_folder_write(const char *dir, const json_t *j, struct cr_err *e)
+{
+	struct run_file file;
+	int rc;
+
+	if (!j)
+		return cr_fail(e, -ENOMEM, "%s/run.json: out of memory", dir);
+	rc = run_file_open(&file, dir, "run.json", e);
+	if (rc)
+		return rc;
+	run_json_print(j, file.f);
+	return run_file_close(&file, e);
+}
+
+/*
  * Metrics, which are shares in parts per million and quantiles of histograms,
  * and expectations against them. Who measured the run says what each metric
  * is; whether it is good enough is campaign_expect_met()'s.
  */
-#include "run/verdict.h"
-
-#include <errno.h>
-#include <stdlib.h>
-
-#include "base/units.h"
 
 static int64_t rounded_up(struct run_share s)
 {
@@ -134,7 +272,7 @@ json_t *verdicts_json(const struct verdicts *v)
 	return list;
 }
 
-static void print_one(const struct verdict *v, const char *path, FILE *f)
+static void print_verdict(const struct verdict *v, const char *path, FILE *f)
 {
 	char value[UNITS_TEXT];
 
@@ -153,7 +291,7 @@ static void print_one(const struct verdict *v, const char *path, FILE *f)
 void verdicts_print(const struct verdicts *v, const char *path, FILE *f)
 {
 	for (unsigned i = 0; i < v->count; i++)
-		print_one(&v->item[i], path, f);
+		print_verdict(&v->item[i], path, f);
 }
 
 void verdicts_fini(struct verdicts *v)
