@@ -413,14 +413,6 @@ void call_take_receive_stage(struct call *c, struct receive_stage *f)
 					  &c->fill, memory_order_relaxed));
 }
 
-/* What the ring has dropped takes no logical time, so it needs no limit. */
-static int init_served(struct call *c, struct release_cfg release,
-		       struct cr_err *e)
-{
-	release.ahead_max = 0;
-	return release_init(&c->served, &release, e);
-}
-
 /* Packets of 20 ms of any codec at up to 16 kHz fit; so do those of 60 ms, but
  * for linear PCM. */
 #define SLOT_BYTES_MIN 640u
@@ -480,7 +472,7 @@ static int open_flows(struct call *c, const struct call_cfg *cfg,
 int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 {
 	struct call *c = aligned_alloc(CACHE_LINE, sizeof(*c));
-	const struct release_cfg release = release_of(cfg);
+	struct release_cfg release = release_of(cfg);
 	int err;
 
 	if (!c)
@@ -507,8 +499,11 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	atomic_init(&c->terms.best_effort, cfg->terms.cls == CR_BE);
 	atomic_init(&c->terms.period, cfg->release.period);
 	err = release_init(&c->release, &release, e);
+	/* what the ring has dropped takes no logical time, so it needs no
+	 * limit */
+	release.ahead_max = 0;
 	if (!err)
-		err = init_served(c, release, e);
+		err = release_init(&c->served, &release, e);
 	if (!err)
 		err = open_media(c, cfg, e);
 	if (err) {

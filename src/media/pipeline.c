@@ -126,11 +126,6 @@ static bool has_mode(uint64_t w, unsigned mode)
 	return mode < modes && (!set || set >> mode & 1);
 }
 
-static enum payload_kind word_kind(uint64_t w)
-{
-	return (enum payload_kind)(w >> 32 & 255u);
-}
-
 static uint64_t encoder_now(const struct pipeline *p)
 {
 	return atomic_load_explicit(&p->encoder_word, memory_order_relaxed);
@@ -141,7 +136,8 @@ static void ask_mode(struct pipeline *p, int kind, unsigned mode)
 {
 	uint64_t w = encoder_now(p);
 
-	while ((kind < 0 || (int)word_kind(w) == kind) && has_mode(w, mode) &&
+	while ((kind < 0 || (int)(w >> 32 & 255u) == kind) &&
+	       has_mode(w, mode) &&
 	       !atomic_compare_exchange_weak_explicit(
 		       &p->encoder_word, &w, (w & ~UINT64_C(255)) | mode,
 		       memory_order_relaxed, memory_order_relaxed))

@@ -321,12 +321,6 @@ static void hand_packet_over(struct packet_path *path, unsigned receiver,
 	rx->handed |= UINT64_C(1) << receiver;
 }
 
-static void report_others(struct rx *rx)
-{
-	for (; rx->handed; rx->handed &= rx->handed - 1)
-		handover_wake(rx->cfg.box[__builtin_ctzll(rx->handed)]);
-}
-
 /* Whatever it answers, there is a tick between two calls: an endpoint that is
  * behind does not keep the others waiting. */
 static void poll_endpoint(struct rx *rx, struct endpoint *l, cr_ns now)
@@ -372,8 +366,8 @@ static unsigned take_packets(struct rx *rx, cr_ns now)
 	release_pending(rx);
 	relay_flush(&rx->relays);
 	rcu_read_end();
-	if (rx->handed)
-		report_others(rx);
+	for (; rx->handed; rx->handed &= rx->handed - 1)
+		handover_wake(rx->cfg.box[__builtin_ctzll(rx->handed)]);
 	return n;
 }
 

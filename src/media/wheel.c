@@ -154,11 +154,6 @@ static void publish(struct wheel *w)
 
 /* --- API --- */
 
-static int64_t tick_of_due(cr_ns due)
-{
-	return due / WHEEL_TICK + (due % WHEEL_TICK > 0);
-}
-
 bool wheel_arm(struct wheel *w, struct wheel_entry *e, cr_ns due)
 {
 	cr_ns before;
@@ -168,7 +163,7 @@ bool wheel_arm(struct wheel *w, struct wheel_entry *e, cr_ns due)
 	before = wheel_due(w);
 	take_off(w, e);
 	if (due != CR_NEVER && !e->closed) {
-		e->tick = tick_of_due(due);
+		e->tick = due / WHEEL_TICK + (due % WHEEL_TICK > 0);
 		hang(w, e, place_of_tick(w, e->tick));
 	}
 	publish(w);

@@ -28,17 +28,12 @@ void clocks_again(struct clocks *c)
 		c->span[i].clock = 0;
 }
 
-/* @units of @from in those of @to; exact where these are the same. */
-static uint32_t scale_units(int32_t units, uint32_t from, uint32_t to)
-{
-	return (uint32_t)((int64_t)units * to / from);
-}
-
 static uint32_t place_in(const struct clocks *c, const struct clocks_span *s,
 			 uint32_t ts)
 {
+	/* exact where the clocks are the same */
 	return s->place +
-	       scale_units((int32_t)(ts - s->ts), s->clock, c->clock);
+	       (uint32_t)((int64_t)(int32_t)(ts - s->ts) * c->clock / s->clock);
 }
 
 static int packets_behind(const struct clocks *c, const struct clocks_packet *p)

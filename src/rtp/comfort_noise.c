@@ -112,18 +112,14 @@ static float white(uint64_t *random)
 /* Far beyond full scale: what a filter may ring up to. */
 #define RING_MAX 1e7f
 
-static float limit_magnitude(float x, float most)
-{
-	return fminf(fmaxf(x, -most), most);
-}
-
 /* One sample through 1 / A(z), in lattice form: stable for any |k| < 1, also
  * while coefficients change. state[m] is the backward error of order m. Twelve
  * coefficients near 1 amplify what others have left there beyond any number. */
 static float lattice(struct comfort_noise_generator *g, float x)
 {
 	for (unsigned m = g->order; m-- > 0;) {
-		x = limit_magnitude(x - g->k[m] * g->state[m], RING_MAX);
+		x -= g->k[m] * g->state[m];
+		x = fminf(fmaxf(x, -RING_MAX), RING_MAX);
 		g->state[m + 1] = g->state[m] + g->k[m] * x;
 	}
 	g->state[0] = x;

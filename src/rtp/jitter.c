@@ -103,7 +103,7 @@ static inline void timeline_advance(struct timeline *t, int64_t ts)
 struct jitter_slot {
 	uint64_t seq; /**< extended                                       */
 	int64_t ts;   /**< extended; rises with @seq                      */
-	cr_ns at;     /**< what @ts stands for, see rtp/timeline.h         */
+	cr_ns at;     /**< what @ts stands for, see struct timeline */
 	cr_ns arrival;
 	cr_ns latest; /**< to be played by then; rises with @seq, too       */
 	uint32_t duration; /**< units of the clock; 0: not known             */
@@ -143,12 +143,6 @@ static inline struct jitter_slot *jitter_slots_oldest(
 	const struct jitter_slots *s)
 {
 	return s->used ? jitter_slot_of(s, s->oldest) : NULL;
-}
-
-/** Whether speech waits. */
-static inline bool jitter_slots_speak(const struct jitter_slots *s)
-{
-	return s->used & ~s->aux;
 }
 
 /** Whether @seq has a place, without one for an older packet in its way. */
@@ -472,7 +466,7 @@ static void begin_source(struct jitter *j, const struct jitter_input *in,
 
 static bool is_buffer_idle(const struct jitter *j)
 {
-	return !j->head.playing && !jitter_slots_speak(&j->slots);
+	return !j->head.playing && !(j->slots.used & ~j->slots.aux);
 }
 
 /* Neither of these is a slow or a fast packet. Where the timestamp goes on and

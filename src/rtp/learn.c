@@ -143,12 +143,6 @@ static void settle_source(struct learn *l)
 	l->settled = l->proven && !l->on_notice && heard;
 }
 
-static void forget_rivals(struct learn *l)
-{
-	for (unsigned i = 0; i < LEARN_RIVALS; i++)
-		l->rival[i].run = 0;
-}
-
 /* Another address is the current one: what it did before, and what another SSRC
  * of the address before did, counts anew or as any other's. */
 static void move_to(struct learn *l, const struct newcomer *n, bool swapped)
@@ -499,7 +493,8 @@ static void expect(struct learn *l, bool first, bool same, cr_ns now)
 		l->leads = false;
 		contest_open(l, now);
 	} else if (!first && !same && l->rank != RANK_SIGNALLED) {
-		forget_rivals(l);
+		for (unsigned i = 0; i < LEARN_RIVALS; i++)
+			l->rival[i].run = 0;
 		l->on_notice = true;
 		l->contested = l->repeated = false;
 		l->opened = now;

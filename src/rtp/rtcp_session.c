@@ -367,14 +367,6 @@ int rtcp_session_set_rates(struct rtcp_session *s, uint32_t in, uint32_t out)
 
 /* --- what comes --- */
 
-/* Of a source that we do not hear, we could report nothing. */
-static void hear_sender(struct rtcp_session *s, const struct rtcp_packet *p,
-			cr_ns now)
-{
-	if (!s->heard.source.started || p->ssrc == s->heard.ssrc)
-		reception_sender(&s->heard, p->ssrc, p->sender.ntp, now);
-}
-
 static void hear_reports(struct rtcp_session *s, const struct rtcp_packet *p,
 			 cr_ns now)
 {
@@ -404,8 +396,11 @@ static void hear_part(struct rtcp_session *s, const struct rtcp_packet *p,
 			s->collisions++;
 			return;
 		}
-		if (p->type == RTCP_SR)
-			hear_sender(s, p, now);
+		/* of a source that we do not hear, we could report nothing */
+		if (p->type == RTCP_SR &&
+		    (!s->heard.source.started || p->ssrc == s->heard.ssrc))
+			reception_sender(&s->heard, p->ssrc, p->sender.ntp,
+					 now);
 		hear_reports(s, p, now);
 		return;
 	case RTCP_BYE:

@@ -138,12 +138,6 @@ static uint64_t put_segments(struct telephone_event_relay *r,
 	return length - r->before_out;
 }
 
-static void put_update(struct telephone_event_relay *r,
-		       struct telephone_event_burst *out)
-{
-	put_event_packet(r, put_segments(r, out), false, out);
-}
-
 static void put_end(struct telephone_event_relay *r, cr_ns now,
 		    struct telephone_event_burst *out)
 {
@@ -230,7 +224,7 @@ static void update_event(struct telephone_event_relay *r, cr_ns now,
 		stop_event(r);
 		put_end(r, now, out);
 	} else if (longer || !r->marked) {
-		put_update(r, out);
+		put_event_packet(r, put_segments(r, out), false, out);
 	} else {
 		r->counts.repeated += length == r->length_in;
 		r->counts.late += length < r->length_in;

@@ -193,13 +193,6 @@ static bool receive_ring_del(struct receive_ring *r, uint64_t key)
 	return first;
 }
 
-static void receive_ring_wake(struct receive_ring *r)
-{
-	uint64_t one = 1;
-
-	(void)!write(r->wake, &one, sizeof(one));
-}
-
 /* --- requests --- */
 
 /* What a system call on the ring has returned. Want of memory passes, unless it
@@ -376,12 +369,6 @@ static bool brings_packet(const struct io_uring_cqe *c)
 	return (c->flags & IORING_CQE_F_BUFFER) != 0;
 }
 
-static void count_run(struct receive_ring *r, uint64_t key)
-{
-	r->run = key == r->run_key ? r->run + 1 : 1;
-	r->run_key = key;
-}
-
 /** Done with it; its buffer is still the caller's. */
 static void receive_ring_done(struct receive_ring *r,
 			      const struct io_uring_cqe *c)
@@ -389,8 +376,10 @@ static void receive_ring_done(struct receive_ring *r,
 	const struct io_uring_cqe done = *c;
 
 	io_uring_cq_advance(&r->ring, 1);
-	if (done.flags & IORING_CQE_F_BUFFER)
-		count_run(r, done.user_data);
+	if (done.flags & IORING_CQE_F_BUFFER) {
+		r->run = done.user_data == r->run_key ? r->run + 1 : 1;
+		r->run_key = done.user_data;
+	}
 	if (!(done.flags & IORING_CQE_F_MORE))
 		end_request(r, done.user_data, done.res);
 }
@@ -735,12 +724,6 @@ static bool next_of_uring(struct inlet *in, struct inlet_packet *p)
 	}
 }
 
-/* The buffer, as from_buffer() and who takes the packet read it. */
-static void fetch_slot(const struct receive_slot *slot)
-{
-	cache_fetch(slot, offsetof(struct receive_slot, data) + CACHE_LINE);
-}
-
 static uint64_t tag_ahead(struct inlet *in, unsigned n)
 {
 	struct inlet_uring *u = inlet_uring_of(in);
@@ -749,7 +732,9 @@ static uint64_t tag_ahead(struct inlet *in, unsigned n)
 
 	if (!c || !(c->flags & IORING_CQE_F_BUFFER))
 		return 0;
-	fetch_slot(&u->ring.slot[c->flags >> IORING_CQE_BUFFER_SHIFT]);
+	/* as from_buffer() and who takes the packet read it */
+	cache_fetch(&u->ring.slot[c->flags >> IORING_CQE_BUFFER_SHIFT],
+		    offsetof(struct receive_slot, data) + CACHE_LINE);
 	return receive_ring_find(&u->ring, c->user_data, &entry) ? entry.tag
 								 : 0;
 }
@@ -778,7 +763,9 @@ static void leave_uring(struct inlet *in)
 
 static void wake_uring(struct inlet *in)
 {
-	receive_ring_wake(&inlet_uring_of(in)->ring);
+	uint64_t one = 1;
+
+	(void)!write(inlet_uring_of(in)->ring.wake, &one, sizeof(one));
 }
 
 static int add_uring(struct inlet *in, int fd, uint64_t tag,

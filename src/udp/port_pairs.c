@@ -200,13 +200,6 @@ static void give_port(struct port_pairs *p, unsigned port, bool passed_over)
 	(void)pthread_mutex_unlock(&p->lock);
 }
 
-static void count_use(struct port_pairs *p)
-{
-	(void)pthread_mutex_lock(&p->lock);
-	p->used++;
-	(void)pthread_mutex_unlock(&p->lock);
-}
-
 void port_pairs_info(struct port_pairs *p, struct port_pairs_info *out)
 {
 	(void)pthread_mutex_lock(&p->lock);
@@ -365,9 +358,12 @@ int port_pair_open(struct port_pairs *p, bool rtcp, struct port_pair *out,
 	if (p->cfg.range.from)
 		return open_of_range(p, rtcp, out, e);
 	err = rtcp ? open_free_pair(p, out, e) : open_free(p, out, e);
-	if (!err)
-		count_use(p);
-	return err;
+	if (err)
+		return err;
+	(void)pthread_mutex_lock(&p->lock);
+	p->used++;
+	(void)pthread_mutex_unlock(&p->lock);
+	return 0;
 }
 
 void port_pair_close(struct port_pairs *p, struct port_pair *pair)

@@ -225,8 +225,9 @@ static void silence_that_is_told_of_is_filled(void **state)
 
 	(void)state;
 	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'amr', 'octet_align': true, 'fill':"
-			  " 'told'}, 'port': 'own', 'out': {'codec': 'pcmu'}}");
+	nc = rig_call(
+		&r, "{'in': {'codec': 'amr', 'octet_align': true, 'fill':"
+		    " 'signalled'}, 'port': 'own', 'out': {'codec': 'pcmu'}}");
 	s = rig_sender(&r, nc, NB);
 	rig_send(&s, speech, sizeof(speech));
 	last = receive(&r, buf);
@@ -339,8 +340,9 @@ static void noise_is_heard_where_it_cannot_be_told(void **state)
 	(void)state;
 	assert_int_equal(pcma->decoder_open(&decoder, &cfg, NULL), 0);
 	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'noise': 13, 'fill': "
-			  "'told'}, 'port': 'own', 'out': {'codec': 'pcma'}}");
+	nc = rig_call(&r,
+		      "{'in': {'codec': 'pcmu', 'noise': 13, 'fill': "
+		      "'signalled'}, 'port': 'own', 'out': {'codec': 'pcma'}}");
 	s = rig_sender(&r, nc, NB);
 	send_aux(&s, NOISE, false, payload, bytes);
 	for (unsigned i = 0; i < 10; i++) {
