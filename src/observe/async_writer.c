@@ -1,23 +1,201 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * A thread that writes for others, as the log's and those of lines: their
+ * reader or their disk may stall, and neither they nor the end of the process
+ * must wait for that.
+ *
  * Two buffers: one is filled under the lock, while the thread writes the other.
  *
  *     put            swapped           written
  *   ------> filling ---------> writing --------> empty: may be filled again
  *      |
  *      +--> no room: dropped; gap() says so before the next that has room
+ *
+ * Handlers of the signals that end a process by a fault write what is left, as
+ * far as it can be written at once. They use only what signal-safety(7) allows,
+ * and end the process by the same signal.
  */
-#define _GNU_SOURCE /* pthread_setname_np() */
+#define _GNU_SOURCE
 #include "observe/async_writer.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "observe/log_crash.h"
-#include "observe/cancellable_write.h"
+
+/* For a thread that is told to end in the middle of a write. */
+#define JOIN_LIMIT (200 * CR_MS)
+
+/*
+ * The calling thread cannot be cancelled from now on, but in
+ * cancellable_write().
+ */
+static void cancellable_write_begin(void)
+{
+	int state;
+
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+}
+
+/* AddressSanitizer's, where it is linked in. */
+void __asan_handle_no_return(void) __attribute__((weak));
+
+/* The frames of a thread that is cancelled do not return: what is marked of
+ * them must not be taken for that of functions that come there later. */
+static void forget_frames(void *arg)
+{
+	(void)arg;
+	if (__asan_handle_no_return)
+		__asan_handle_no_return();
+}
+
+static ssize_t write_or_end(int fd, const char *text, size_t n)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	ssize_t k;
+	int state, err;
+
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+	k = write(fd, text, n);
+	err = errno;
+	if (k < 0 && err == EAGAIN) /* it was opened so, or made so */
+		(void)poll(&p, 1, -1);
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	errno = err;
+	return k;
+}
+
+ssize_t cancellable_write(int fd, const char *text, size_t n)
+{
+	ssize_t k;
+
+	pthread_cleanup_push(forget_frames, NULL);
+	k = write_or_end(fd, text, n);
+	pthread_cleanup_pop(0);
+	return k;
+}
+
+/* A write that does not return ends, unless the kernel does not let it. */
+static bool end_it(pthread_t thread)
+{
+	cr_ns limit = clock_read(CLOCK_REALTIME) + JOIN_LIMIT;
+	const struct timespec end = { .tv_sec = (time_t)(limit / CR_SEC),
+				      .tv_nsec = (long)(limit % CR_SEC) };
+
+	(void)pthread_cancel(thread);
+	return !pthread_timedjoin_np(thread, NULL, &end);
+}
+
+/*
+ * Join @thread: one that has @ended, or is told to in the middle of a write.
+ * False: the kernel does not let it end; it is left behind with what it uses.
+ */
+static bool cancellable_write_join(pthread_t thread, bool ended)
+{
+	if (ended ? !pthread_join(thread, NULL) : end_it(thread))
+		return true;
+	(void)pthread_detach(thread);
+	return false;
+}
+
+enum {
+	PATIENCE_MS = 100 /* for a write that is under way, and for a reader */
+};
+
+static const int faults[] = { SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE };
+
+enum { FAULTS = sizeof(faults) / sizeof(faults[0]) };
+
+static _Atomic(void (*)(void)) last_words;
+static atomic_bool crashed, busy;
+
+/* Sequentially consistent, as crashed and busy cross: either the writer sees
+ * that all is over, or the handler sees the writer. */
+void log_crash_enter(void)
+{
+	atomic_store(&busy, true);
+	if (!atomic_load(&crashed))
+		return;
+	atomic_store(&busy, false);
+	for (;;)
+		(void)pause();
+}
+
+void log_crash_leave(void)
+{
+	atomic_store(&busy, false);
+}
+
+bool log_crash_write(int fd, const char *text, size_t n)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	while (n) {
+		ssize_t k;
+
+		if (poll(&p, 1, PATIENCE_MS) <= 0)
+			return false;
+		k = write(fd, text, n);
+		if (k < 0 && errno != EINTR && errno != EAGAIN)
+			return false;
+		text += k > 0 ? k : 0;
+		n -= k > 0 ? (size_t)k : 0;
+	}
+	return true;
+}
+
+static void on_fault(int number)
+{
+	const struct timespec ms = { 0, 1000000 };
+	void (*write_out)(void) = atomic_exchange(&last_words, NULL);
+
+	if (write_out) {
+		atomic_store(&crashed, true);
+		for (unsigned i = 0; i < PATIENCE_MS && atomic_load(&busy); i++)
+			(void)nanosleep(&ms, NULL);
+		write_out();
+	}
+	(void)raise(number); /* by default now, when this returns */
+}
+
+static void install(void)
+{
+	struct sigaction a = { .sa_handler = on_fault,
+			       .sa_flags = (int)SA_RESETHAND };
+	struct sigaction is;
+
+	(void)sigemptyset(&a.sa_mask);
+	for (unsigned i = 0; i < FAULTS; i++)
+		if (!sigaction(faults[i], NULL, &is) &&
+		    is.sa_handler == SIG_DFL)
+			(void)sigaction(faults[i], &a, NULL);
+}
+
+void log_crash_catch(void (*write)(void))
+{
+	atomic_store(&busy, false);
+	atomic_store(&last_words, write);
+	if (write)
+		install();
+}
+
+/* All signals but those of faults. */
+static void log_crash_others(sigset_t *set)
+{
+	(void)sigfillset(set);
+	for (unsigned i = 0; i < FAULTS; i++)
+		(void)sigdelset(set, faults[i]);
+}
 
 enum { STACK = 256 << 10 };
 

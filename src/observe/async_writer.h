@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cr/time.h"
 
@@ -140,5 +141,22 @@ enum async_writer_end async_writer_stop(struct async_writer *s, cr_ns limit);
  * ends. */
 const char *async_writer_rest(const struct async_writer *s, unsigned which,
 			      size_t *n);
+
+/** Call @write in the handlers of these signals, once; NULL: nothing. Signals
+ * that have a handler already are left to it. */
+void log_crash_catch(void (*write)(void));
+
+/** Around each write of the log's thread: in a crash it does not go on with
+ * what the handler writes. */
+void log_crash_enter(void);
+void log_crash_leave(void);
+
+/** For @write: all @n octets, without waiting for a reader that stalls. */
+bool log_crash_write(int fd, const char *text, size_t n);
+
+/** As write(2), after which EINTR and EAGAIN mean to try again: where @fd is
+ * full, this has waited, even if @fd does not block. The calling thread, which
+ * holds no lock, can be cancelled here. */
+ssize_t cancellable_write(int fd, const char *text, size_t n);
 
 #endif

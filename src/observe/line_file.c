@@ -17,7 +17,6 @@
 #include "base/thread.h"
 #include "observe/log.h"
 #include "observe/async_writer.h"
-#include "observe/cancellable_write.h"
 
 /* From a file that cannot be opened again to the next try. */
 #define TRY_EACH CR_SEC

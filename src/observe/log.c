@@ -1,20 +1,379 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process's log: where it goes, and the rate limit.
+ * The process's log: where it goes, the rate limit, the journal, and the thread
+ * that writes.
+ *
+ * The reader of the log may stall: then lines wait for the async_writer, and
+ * when there is no room they are dropped and counted. Nobody who has a line
+ * waits for its reader. When lines flow again, a line in the place of those
+ * that are missing says how many they were ("log-dropped lines=N"). A process
+ * that is ended by SIGABRT, SIGSEGV, SIGBUS, SIGILL or SIGFPE writes what
+ * waits, as far as it can be written at once. The buffers are static: a crash
+ * finds them, and a thread that is stuck in a write at the end of the process
+ * may go on reading.
  */
+#define _GNU_SOURCE
 #include "observe/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "observe/log_journal.h"
+#include "base/thread.h"
+#include "cr/error.h"
+#include "observe/async_writer.h"
 #include "observe/log_line.h"
-#include "observe/log_writer.h"
+
+/** Where the journal listens. */
+#define LOG_JOURNAL_SOCKET "/run/systemd/journal/socket"
+
+/* Where the journal listens; set before threads start. */
+static struct sockaddr_un journal;
+
+/*
+ * Does what is written to @fd go to the journal, as JOURNAL_STREAM says (see
+ * systemd.exec(5))?
+ */
+static bool log_journal_has(int fd)
+{
+	const char *text = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat is;
+
+	/* What does not fit is not ours: NOLINTNEXTLINE(cert-err34-c) */
+	return text && sscanf(text, "%llu:%llu", &device, &inode) == 2 &&
+	       !fstat(fd, &is) && is.st_dev == device && is.st_ino == inode;
+}
+
+/*
+ * The journal listens at a new socket: connect @fd, of log_journal_open(), to
+ * that. False: there is none. Any thread.
+ */
+static bool log_journal_again(int fd)
+{
+	return !connect(fd, (const struct sockaddr *)&journal, sizeof(journal));
+}
+
+/*
+ * A socket that is connected to @path (NULL: LOG_JOURNAL_SOCKET), and waits as
+ * long as the journal stalls; or -errno with @e. While no other thread logs.
+ */
+static int log_journal_open(const char *path, struct cr_err *e)
+{
+	int fd, err;
+
+	path = path ? path : LOG_JOURNAL_SOCKET;
+	if (strlen(path) >= sizeof(journal.sun_path))
+		return cr_fail(e, -ENAMETOOLONG, "%s: no socket has that name",
+			       path);
+	journal = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	memcpy(journal.sun_path, path, strlen(path) + 1);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && log_journal_again(fd))
+		return fd;
+	err = errno;
+	if (fd >= 0)
+		(void)close(fd);
+	return cr_fail(e, -err, "%s: there is no journal: %s", path,
+		       strerror(err));
+}
+
+enum {
+	BUFFER = 1 << 20, /* far more than one start or overload says */
+	CHUNK = PIPE_BUF, /* not mixed with what others write to a pipe */
+};
+
+/* For a thread that is told to end. */
+#define END_LIMIT (200 * CR_MS)
+
+static char buffers[2][BUFFER];
+
+static struct {
+	struct async_writer async_writer;
+	struct log_style style; /* the same while it is open */
+	atomic_bool open;
+
+	/* the thread's */
+	atomic_int fd;
+	bool torn; /* the end of a line could not be written */
+
+	/* Comes before that of the async_writer. */
+	pthread_mutex_t lock;
+	int next; /* descriptor, under the lock; -1: none */
+} w = { .fd = -1, .next = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* --- filling --- */
+
+static size_t report_gap(void *arg, uint64_t lost, char *to, size_t room)
+{
+	struct log_line l;
+
+	(void)arg;
+	log_line_begin(&l, &w.style, LOG_WARN, "log-dropped");
+	log_line_add(&l, "lines=%" PRIu64 " why=\"its reader was too slow\"",
+		     lost);
+	log_line_end(&l);
+	if (l.len > room)
+		return 0;
+	memcpy(to, l.text, l.len);
+	return l.len;
+}
+
+/* Put a whole entry; any thread, waits for copying only. */
+static void log_writer_put(const char *line, size_t bytes)
+{
+	(void)async_writer_put(&w.async_writer, line, bytes, "");
+}
+
+/* What is put from now on goes to @fd, which is taken over. Any thread. */
+static void log_writer_switch(int fd)
+{
+	(void)pthread_mutex_lock(&w.lock);
+	if (w.next >= 0) /* of an earlier call, not yet used */
+		(void)close(w.next);
+	w.next = fd;
+	async_writer_reopen(&w.async_writer);
+	(void)pthread_mutex_unlock(&w.lock);
+}
+
+/* --- the thread --- */
+
+/* Octets of the first entry of the @n, or @n. */
+static size_t first_of(const char *text, size_t n)
+{
+	const char *ending = log_line_ending(w.style.format);
+	size_t len = strlen(ending);
+	const char *at = memmem(text, n, ending, len);
+
+	return at ? (size_t)(at - text) + len : n;
+}
+
+static uint64_t count_entries(const char *text, size_t n)
+{
+	uint64_t entries = 0;
+
+	while (n) {
+		size_t first = first_of(text, n);
+
+		text += first;
+		n -= first;
+		entries++;
+	}
+	return entries;
+}
+
+/* What of the @n octets goes together: the journal takes an entry at a time,
+ * others as many whole lines as there are. */
+static size_t chunk_of(const char *text, size_t n)
+{
+	const char *last;
+
+	if (w.style.format == LOG_JOURNAL)
+		return first_of(text, n);
+	last = n > CHUNK ? memrchr(text, '\n', CHUNK) : NULL;
+	return last ? (size_t)(last - text) + 1 : n;
+}
+
+/* The journal, whose socket may be made anew; the kernel says the second once
+ * it has said the first. */
+static bool is_gone(int err)
+{
+	return w.style.format == LOG_JOURNAL &&
+	       (err == ECONNREFUSED || err == ENOTCONN);
+}
+
+static ssize_t write_some(int fd, const char *text, size_t n)
+{
+	ssize_t k;
+	int err;
+
+	log_crash_enter();
+	k = cancellable_write(fd, text, n);
+	err = errno;
+	if (k < 0 && is_gone(err) && log_journal_again(fd))
+		err = EAGAIN;
+	errno = err;
+	return k;
+}
+
+/* What cannot be written is skipped and counted. */
+static void write_entries(void *arg, const char *entries, size_t n)
+{
+	int fd = atomic_load_explicit(&w.fd, memory_order_relaxed);
+	uint64_t failed = 0, all = count_entries(entries, n);
+
+	(void)arg;
+	for (size_t done = 0, took; done < n; done += took) {
+		size_t m = chunk_of(entries + done, n - done);
+		ssize_t k = w.torn ? write_some(fd, "\n", 1)
+				   : write_some(fd, entries + done, m);
+
+		took = 0;
+		if (k < 0 && errno != EINTR && errno != EAGAIN) {
+			failed += count_entries(entries + done, m);
+			w.torn |= done && entries[done - 1] != '\n';
+			took = m;
+		} else if (k > 0 && w.torn) {
+			w.torn = false;
+		} else if (k > 0) {
+			took = (size_t)k;
+		}
+		async_writer_took(&w.async_writer, took);
+		log_crash_leave();
+	}
+	async_writer_count(&w.async_writer, all - failed, failed);
+}
+
+static int take_next(void)
+{
+	int fd;
+
+	(void)pthread_mutex_lock(&w.lock);
+	fd = w.next;
+	w.next = -1;
+	(void)pthread_mutex_unlock(&w.lock);
+	return fd;
+}
+
+static cr_ns change_writer(void *arg, bool asked)
+{
+	int fd = take_next(), old;
+
+	(void)arg;
+	(void)asked;
+	if (fd < 0) /* an earlier turn has taken it */
+		return CR_NEVER;
+	old = atomic_exchange_explicit(&w.fd, fd, memory_order_relaxed);
+	w.torn = false;
+	if (old != STDERR_FILENO)
+		(void)close(old);
+	return CR_NEVER;
+}
+
+/* --- a crash: in the handler of its signal --- */
+
+static void write_what_waits(void)
+{
+	int fd = atomic_load_explicit(&w.fd, memory_order_relaxed);
+
+	for (unsigned i = 0; i < 2; i++) {
+		size_t left, n;
+		const char *at = async_writer_rest(&w.async_writer, i, &left);
+
+		for (; left; at += n, left -= n) {
+			n = chunk_of(at, left);
+			if (!log_crash_write(fd, at, n))
+				return;
+		}
+	}
+}
+
+/* --- others --- */
+
+static const struct async_writer_owner owner = {
+	.thread = "cr-log",
+	.write = write_entries,
+	.turn = change_writer,
+	.gap = report_gap,
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void begin_async_writer(void)
+{
+	async_writer_init(&w.async_writer, &owner, NULL, buffers[0], buffers[1],
+			  BUFFER);
+}
+
+static void close_fd(void)
+{
+	int fd = atomic_exchange_explicit(&w.fd, -1, memory_order_relaxed);
+
+	if (fd >= 0 && fd != STDERR_FILENO)
+		(void)close(fd);
+}
+
+/*
+ * Start the thread, which writes to @fd (borrowed if it is stderr, else taken
+ * over, also on failure) what is put, in @style, as its own entries are. 0, or
+ * -errno with @e.
+ */
+static int log_writer_open(int fd, const struct log_style *style,
+			   struct cr_err *e)
+{
+	int err;
+
+	(void)pthread_once(&once, begin_async_writer);
+	atomic_store_explicit(&w.fd, fd, memory_order_relaxed);
+	w.style = *style;
+	w.torn = false;
+	w.next = -1;
+	err = async_writer_start(&w.async_writer);
+	if (err) {
+		close_fd();
+		return thread_fail(e, err, "the log");
+	}
+	atomic_store_explicit(&w.open, true, memory_order_release);
+	log_crash_catch(write_what_waits);
+	return 0;
+}
+
+/* Is there one? Otherwise the line is its maker's to write. */
+static bool log_writer_is_open(void)
+{
+	return atomic_load_explicit(&w.open, memory_order_acquire);
+}
+
+/*
+ * Wait until all that was put is written, for @limit at most. False: it is
+ * not. Any thread but the writer's.
+ */
+static bool log_writer_flush(cr_ns limit)
+{
+	return async_writer_flush(&w.async_writer, limit);
+}
+
+/*
+ * Flush with @limit, then end the thread, even one that is stuck in a write:
+ * the rest is dropped. While nobody puts. Nothing if there is none.
+ */
+static void log_writer_close(cr_ns limit)
+{
+	if (!log_writer_is_open())
+		return;
+	(void)log_writer_flush(limit);
+	if (async_writer_stop(&w.async_writer, END_LIMIT) != ASYNC_WRITER_LEFT)
+		close_fd();
+	log_crash_catch(NULL);
+	atomic_store_explicit(&w.open, false, memory_order_release);
+}
+
+/* Adds what it knows. Any thread. */
+static void log_writer_stats(struct log_stats *out)
+{
+	struct async_writer_counts c;
+
+	if (!log_writer_is_open())
+		return;
+	async_writer_counts(&w.async_writer, &c);
+	out->written = c.written;
+	out->dropped = c.dropped;
+	out->failed = c.failed;
+}
 
 enum {
 	DEFAULT_PER_SECOND = 10,
@@ -173,7 +532,7 @@ static bool site_may_write(struct log_site *site)
 	return false;
 }
 
-static void put(const struct log_line *l)
+static void put_line(const struct log_line *l)
 {
 	if (log_writer_is_open())
 		log_writer_put(l->text, l->len);
@@ -197,7 +556,7 @@ void log_write_va(struct log_site *site, enum log_level level,
 		log_line_add(&l, "suppressed=%u", suppressed);
 	log_line_add_va(&l, fmt, ap);
 	log_line_end(&l);
-	put(&l);
+	put_line(&l);
 }
 
 void log_write(struct log_site *site, enum log_level level, const char *event,

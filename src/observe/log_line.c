@@ -1,16 +1,315 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An entry of the log, of whatever format: how it looks, other files say.
+ * An entry of the log: its values, and how they look in each format.
+ *
+ * A format and its arguments are walked together:
+ *
+ *     found=%s why="%s" %s
+ *     `---´ key         `-- without a key
+ *           `-- to the next blank, or of what is in quotation marks all
+ *
+ * As a line of text; the journal's message is one without its beginning and
+ * end:
+ *
+ *     2024-05-01T12:00:00.123Z warn  admit-refused call=7 why="no room"
+ *
+ * A value is a word, or stands in quotation marks. A word is of printable ASCII
+ * and has no blank, quotation mark or backslash. In quotation marks there is no
+ * quotation mark (it becomes '), and a backslash is doubled: so both who knows
+ * escapes and who does not find the end where it is, whatever a peer has said.
+ *
+ * As a JSON object (RFC 8259): always a whole one, whatever octets values have
+ * and however long they are.
+ *
+ *     {"time":"...","level":"warn","event":"admit-refused","call":7}
+ *
+ * As an entry of systemd's journal, by its native protocol, which systemd
+ * documents as stable (JOURNAL_NATIVE_PROTOCOL) and which needs no library: a
+ * datagram of FIELD=value lines for each entry.
+ *
+ *     PRIORITY=4
+ *     SYSLOG_IDENTIFIER=codec-runner
+ *     CR_EVENT=admit-refused
+ *     CR_CALL=7
+ *     MESSAGE=admit-refused call=7
+ *
+ * No value has a line break, so none needs the binary form; journalctl shows
+ * what is no UTF-8 as numbers, so none has such octets either.
  */
+#define _GNU_SOURCE
 #include "observe/log_line.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/disarm.h"
+#include "base/utf8.h"
 
-void log_line_time(char buf[LOG_TIME_MAX])
+/** A value that is longer is cut. */
+enum { LOG_VALUE_MAX = 1024 };
+
+struct log_value {
+	const char *key; /**< "text" of what has none: not ended by a NUL */
+	size_t key_len;
+	const char *text; /**< any octets, without quotation marks */
+	size_t len;
+	bool named;  /**< it has a key of its own */
+	bool quoted; /**< in quotation marks */
+	bool cut;    /**< it was longer */
+	bool number; /**< @text is one of JSON's, made by a conversion */
+};
+
+enum { LOG_TIME_MAX = 96 };
+
+#define KEY_SIGNS                                                              \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+#define DIGITS "0123456789"
+
+enum { SPEC_MAX = 32 };
+
+struct walk {
+	const char *at; /* in the format */
+	va_list ap;
+	bool lost; /* an argument that cannot be read, nor those behind it */
+	bool cut;  /* the value */
+	size_t len;
+	char text[LOG_VALUE_MAX];
+};
+
+/* --- one conversion --- */
+
+/* "%-8.3lf" taken apart. */
+struct spec {
+	char flags[SPEC_MAX]; /* width and precision, too */
+	char size[3];
+	char what;
+};
+
+static size_t span(const char *text, const char *set, char *to, size_t room)
+{
+	size_t n = strspn(text, set);
+
+	if (n >= room)
+		return 0;
+	memcpy(to, text, n);
+	to[n] = '\0';
+	return n;
+}
+
+/* Takes it out of the format. */
+static struct spec take_spec(struct walk *w)
+{
+	struct spec s = { .what = '\0' };
+	const char *p = w->at + 1;
+
+	p += span(p, "-+ #.*" DIGITS, s.flags, sizeof(s.flags) - 4);
+	p += span(p, "hlzjt", s.size, sizeof(s.size));
+	s.what = *p;
+	w->at = p + (*p != '\0');
+	return s;
+}
+
+/* An '*' becomes the number that it stands for. */
+static void fill_star(struct walk *w, struct spec *s)
+{
+	char *star = strchr(s->flags, '*'), rest[SPEC_MAX];
+	size_t room;
+
+	if (!star)
+		return;
+	room = sizeof(s->flags) - 4 - (size_t)(star - s->flags);
+	memcpy(rest, star + 1, strlen(star + 1) + 1);
+	(void)snprintf(star, room, "%d%s", va_arg(w->ap, int), rest);
+}
+
+static intmax_t signed_of(struct walk *w, const char *size)
+{
+	if (!strcmp(size, "ll"))
+		return va_arg(w->ap, long long);
+	if (!strcmp(size, "l"))
+		return va_arg(w->ap, long);
+	if (!strcmp(size, "z") || !strcmp(size, "t"))
+		return va_arg(w->ap, ptrdiff_t);
+	if (!strcmp(size, "j"))
+		return va_arg(w->ap, intmax_t);
+	return va_arg(w->ap, int);
+}
+
+static uintmax_t unsigned_of(struct walk *w, const char *size)
+{
+	if (!strcmp(size, "ll"))
+		return va_arg(w->ap, unsigned long long);
+	if (!strcmp(size, "l"))
+		return va_arg(w->ap, unsigned long);
+	if (!strcmp(size, "z") || !strcmp(size, "t"))
+		return va_arg(w->ap, size_t);
+	if (!strcmp(size, "j"))
+		return va_arg(w->ap, uintmax_t);
+	return va_arg(w->ap, unsigned);
+}
+
+/* The argument of @s as text; -1: it is of no kind that is known here. */
+static int print_argument(struct walk *w, const struct spec *s, char *to,
+			  size_t room)
+{
+	char fmt[SPEC_MAX + 8];
+	bool whole = strchr("diuoxX", s->what) != NULL;
+
+	if (!s->what || (*s->size && !whole))
+		return -1;
+	(void)snprintf(fmt, sizeof(fmt), "%%%s%s%c", s->flags, whole ? "j" : "",
+		       s->what);
+	if (s->what == 'd' || s->what == 'i')
+		return snprintf(to, room, fmt, signed_of(w, s->size));
+	if (whole)
+		return snprintf(to, room, fmt, unsigned_of(w, s->size));
+	if (strchr("aAeEfFgG", s->what))
+		return snprintf(to, room, fmt, va_arg(w->ap, double));
+	if (s->what == 'c')
+		return snprintf(to, room, fmt, va_arg(w->ap, int));
+	if (s->what == 's')
+		return snprintf(to, room, fmt, va_arg(w->ap, const char *));
+	return s->what == 'p' ? snprintf(to, room, fmt, va_arg(w->ap, void *))
+			      : -1;
+}
+
+/* --- a value --- */
+
+static void put_value_text(struct walk *w, const char *text, size_t n)
+{
+	size_t room = sizeof(w->text) - w->len;
+
+	w->cut |= n > room;
+	n = n < room ? n : room;
+	memcpy(w->text + w->len, text, n);
+	w->len += n;
+}
+
+/* Returns what kind it was: the letter of its conversion. */
+static char put_conversion(struct walk *w)
+{
+	const char *from = w->at;
+	char text[LOG_VALUE_MAX + 1];
+	struct spec s = take_spec(w);
+	int n;
+
+	if (s.what == '%') {
+		put_value_text(w, "%", 1);
+		return '%';
+	}
+	fill_star(w, &s);
+	fill_star(w, &s);
+	n = print_argument(w, &s, text, sizeof(text));
+	if (n < 0) {
+		w->lost = true;
+		put_value_text(w, from, (size_t)(w->at - from));
+		return '\0';
+	}
+	w->cut |= (size_t)n >= sizeof(text);
+	put_value_text(w, text,
+		       (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+	return s.what;
+}
+
+/* Is that a number as JSON writes it (RFC 8259, 6)? */
+static bool is_number(const char *text, size_t n)
+{
+	char copy[64], *p = copy;
+	size_t digits;
+
+	if (!n || n >= sizeof(copy))
+		return false;
+	memcpy(copy, text, n);
+	copy[n] = '\0';
+	p += *p == '-';
+	digits = strspn(p, DIGITS);
+	if (!digits || (digits > 1 && *p == '0'))
+		return false;
+	p += digits;
+	if (*p == '.') {
+		digits = strspn(++p, DIGITS);
+		p += digits;
+		if (!digits)
+			return false;
+	}
+	return !*p;
+}
+
+/* Up to @end, or to the end of the format. */
+static void take_value(struct walk *w, char end, struct log_value *v)
+{
+	char last = '\0';
+	unsigned parts = 0;
+
+	w->len = 0;
+	w->cut = false;
+	while (*w->at && *w->at != end) {
+		parts++;
+		if (*w->at == '%' && !w->lost) {
+			last = put_conversion(w);
+			continue;
+		}
+		put_value_text(w, w->at, 1);
+		w->at++;
+	}
+	v->text = w->text;
+	v->len = w->len;
+	v->cut = w->cut;
+	v->number = end == ' ' && parts == 1 && last && strchr("diufF", last) &&
+		    is_number(w->text, w->len);
+}
+
+static void take_pair(struct walk *w, struct log_value *v)
+{
+	size_t n = strspn(w->at, KEY_SIGNS);
+	bool quoted;
+
+	*v = (struct log_value){ .key = "text", .key_len = 4 };
+	v->named = n && w->at[n] == '=';
+	if (v->named) {
+		v->key = w->at;
+		v->key_len = n;
+		w->at += n + 1;
+	}
+	quoted = *w->at == '"';
+	w->at += quoted;
+	take_value(w, quoted ? '"' : ' ', v);
+	w->at += quoted && *w->at == '"';
+	v->quoted = quoted;
+}
+
+/*
+ * Call @each for every value of @fmt. Conversions of printf(3) with what C11
+ * has, but for %n, %ls, %lc and %Lf; behind one of these the rest of @fmt is
+ * taken as it is written.
+ */
+static void log_values_va(const char *fmt, va_list ap,
+			  void (*each)(void *arg, const struct log_value *v),
+			  void *arg)
+{
+	struct walk w = { .at = fmt };
+
+	va_copy(w.ap, ap);
+	while (*(w.at += strspn(w.at, " "))) {
+		struct log_value v;
+
+		take_pair(&w, &v);
+		/* log_plain() has none */
+		if (v.len || v.named)
+			each(arg, &v);
+	}
+	va_end(w.ap);
+}
+
+/* "2024-05-01T12:00:00.123Z" of now, into @buf. */
+static void log_line_time(char buf[LOG_TIME_MAX])
 {
 	cr_ns now = clock_read(CLOCK_REALTIME);
 	time_t seconds = (time_t)(now / CR_SEC);
@@ -22,7 +321,12 @@ void log_line_time(char buf[LOG_TIME_MAX])
 		       tm.tm_min, tm.tm_sec, (int)(now % CR_SEC / CR_MS));
 }
 
-bool log_line_put(struct log_line *l, const char *text, size_t n, size_t spare)
+/*
+ * Append all of @text, if @l has room for it and for @spare octets more; else
+ * nothing.
+ */
+static bool log_line_put(struct log_line *l, const char *text, size_t n,
+			 size_t spare)
 {
 	if (n + spare > sizeof(l->text) - l->len)
 		return false;
@@ -30,6 +334,327 @@ bool log_line_put(struct log_line *l, const char *text, size_t n, size_t spare)
 	l->len += n;
 	return true;
 }
+
+/* What may yet have to follow: the end of a text, and that something is cut. */
+#define TEXT_CUT " cut=true"
+#define TEXT_SPARE (sizeof("\"" TEXT_CUT "\n") - 1)
+
+static const char *const level_words[] = { "error", "warn ", "info ", "debug" };
+static const char *const level_colours[] = { "\033[31m", "\033[33m", "",
+					     "\033[2m" };
+
+/* Append all of @text, if there is room for @spare octets more; else nothing.
+ */
+static bool put_or_cut(struct log_line *l, const char *text, size_t n,
+		       size_t spare)
+{
+	bool message = l->style.format == LOG_JOURNAL;
+	char *to = message ? l->message : l->text;
+	size_t *len = message ? &l->message_len : &l->len;
+
+	if (n + spare > LOG_TEXT_MAX - *len)
+		return false;
+	memcpy(to + *len, text, n);
+	*len += n;
+	return true;
+}
+
+static void put_text_string(struct log_line *l, const char *text)
+{
+	(void)put_or_cut(l, text, strlen(text), TEXT_SPARE);
+}
+
+/* A line of text, or the journal's message. */
+static void log_text_begin(struct log_line *l, enum log_level level,
+			   const char *event)
+{
+	bool colour = l->style.colour;
+	char head[LOG_TIME_MAX + 32], time[LOG_TIME_MAX];
+
+	if (l->style.format != LOG_JOURNAL) {
+		log_line_time(time);
+		(void)snprintf(head, sizeof(head), "%s %s%s%s ", time,
+			       colour ? level_colours[level] : "",
+			       level_words[level], colour ? "\033[0m" : "");
+		put_text_string(l, head);
+	}
+	put_text_string(l, event);
+}
+
+static bool is_word(const struct log_value *v)
+{
+	for (size_t i = 0; i < v->len; i++)
+		if (v->text[i] <= ' ' || v->text[i] > '~' ||
+		    v->text[i] == '"' || v->text[i] == '\\')
+			return false;
+	return v->len;
+}
+
+/* One character, harmless; false: no room. */
+static bool put_text_character(struct log_line *l, const char *text, size_t n,
+			       size_t *octets)
+{
+	if (!disarm_is_harmless(text, n, octets))
+		return put_or_cut(l, "?", 1, TEXT_SPARE);
+	if (*text == '"')
+		return put_or_cut(l, "'", 1, TEXT_SPARE);
+	if (*text == '\\')
+		return put_or_cut(l, "\\\\", 2, TEXT_SPARE);
+	return put_or_cut(l, text, *octets, TEXT_SPARE);
+}
+
+static void put_quoted(struct log_line *l, const char *text, size_t n)
+{
+	size_t octets;
+
+	(void)put_or_cut(l, "\"", 1, 0);
+	for (; n; text += octets, n -= octets)
+		if (!put_text_character(l, text, n, &octets)) {
+			l->cut = true;
+			break;
+		}
+	(void)put_or_cut(l, "\"", 1, 0);
+}
+
+static void log_text_value(void *line, const struct log_value *v)
+{
+	struct log_line *l = line;
+
+	l->cut |= v->cut;
+	if (!put_or_cut(l, "", 0,
+			v->key_len + sizeof(" =\"\"") - 1 + TEXT_SPARE)) {
+		l->cut = true;
+		return;
+	}
+	(void)put_or_cut(l, " ", 1, 0);
+	(void)put_or_cut(l, v->key, v->key_len, 0);
+	(void)put_or_cut(l, "=", 1, 0);
+	if (v->quoted || !is_word(v) ||
+	    !put_or_cut(l, v->text, v->len, TEXT_SPARE))
+		put_quoted(l, v->text, v->len);
+}
+
+static void log_text_end(struct log_line *l)
+{
+	if (l->cut)
+		(void)put_or_cut(l, TEXT_CUT, sizeof(TEXT_CUT) - 1, 0);
+	if (l->style.format != LOG_JOURNAL)
+		(void)put_or_cut(l, "\n", 1, 0);
+}
+
+/* What may yet have to follow: the end of a text, and that it was cut. */
+#define JSON_CUT ",\"cut\":true"
+#define JSON_SPARE (sizeof("\"" JSON_CUT "}\n") - 1)
+
+/* In place of what is no character: U+FFFD. */
+#define JSON_NO_CHARACTER "\\ufffd"
+
+static bool put_json_string(struct log_line *l, const char *text)
+{
+	return log_line_put(l, text, strlen(text), JSON_SPARE);
+}
+
+/* One character, or octet that is none; returns its octets, 0: no room. */
+static size_t put_json_character(struct log_line *l, const char *text, size_t n)
+{
+	size_t octets;
+	bool harmless = disarm_is_harmless(text, n, &octets);
+	char escape[8];
+
+	if (!utf8_length(text, n))
+		return put_json_string(l, JSON_NO_CHARACTER);
+	if (*text == '"' || *text == '\\')
+		(void)snprintf(escape, sizeof(escape), "\\%c", *text);
+	else if (!harmless)
+		(void)snprintf(escape, sizeof(escape), "\\u%04x",
+			       utf8_code(text, octets) & 0xffff);
+	else
+		return log_line_put(l, text, octets, JSON_SPARE) ? octets : 0;
+	return put_json_string(l, escape) ? octets : 0;
+}
+
+static void put_json_text(struct log_line *l, const char *text, size_t n)
+{
+	(void)log_line_put(l, "\"", 1, 0);
+	while (n) {
+		size_t octets = put_json_character(l, text, n);
+
+		if (!octets) {
+			l->cut = true;
+			break;
+		}
+		text += octets;
+		n -= octets;
+	}
+	(void)log_line_put(l, "\"", 1, 0);
+}
+
+/* ',"key":' with room for two quotation marks; false: there is none. */
+static bool put_json_key(struct log_line *l, const char *key, size_t n)
+{
+	size_t need = n + sizeof(",\"\":\"\"") - 1;
+
+	if (!log_line_put(l, "", 0, need + JSON_SPARE)) {
+		l->cut = true;
+		return false;
+	}
+	if (l->text[l->len - 1] != '{')
+		(void)log_line_put(l, ",", 1, 0);
+	(void)log_line_put(l, "\"", 1, 0);
+	(void)log_line_put(l, key, n, 0);
+	(void)log_line_put(l, "\":", 2, 0);
+	return true;
+}
+
+static void put_json_member(struct log_line *l, const char *key,
+			    const char *text)
+{
+	if (put_json_key(l, key, strlen(key)))
+		put_json_text(l, text, strlen(text));
+}
+
+/* One JSON object a line. */
+static void log_json_begin(struct log_line *l, enum log_level level,
+			   const char *event)
+{
+	char time[LOG_TIME_MAX];
+
+	log_line_time(time);
+	(void)log_line_put(l, "{", 1, 0);
+	put_json_member(l, "time", time);
+	put_json_member(l, "level", log_level_names[level]);
+	put_json_member(l, "event", event);
+}
+
+static void log_json_value(void *line, const struct log_value *v)
+{
+	struct log_line *l = line;
+
+	l->cut |= v->cut;
+	if (!put_json_key(l, v->key, v->key_len))
+		return;
+	if (v->number && log_line_put(l, v->text, v->len, JSON_SPARE))
+		return;
+	put_json_text(l, v->text, v->len);
+}
+
+static void log_json_end(struct log_line *l)
+{
+	if (l->cut)
+		(void)log_line_put(l, JSON_CUT, sizeof(JSON_CUT) - 1, 0);
+	(void)log_line_put(l, "}\n", 2, 0);
+}
+
+/* Of a field's name, as the journal takes it; ours begin with a prefix, so that
+ * none is another one's. */
+#define JOURNAL_PREFIX "CR_"
+enum { NAME_MAX_LEN = 64 };
+
+/* What has to follow the fields, beside the message's own text. */
+#define JOURNAL_MESSAGE "MESSAGE="
+
+/* In place of what is no character: U+FFFD. */
+#define JOURNAL_NO_CHARACTER "\xef\xbf\xbd"
+
+static const char priorities[] = { '3', '4', '6', '7' }; /* of syslog(3) */
+
+/* --- an entry --- */
+
+/* Room for the message, which is behind the fields. */
+static size_t journal_spare(void)
+{
+	return sizeof(JOURNAL_MESSAGE) + LOG_TEXT_MAX + sizeof("\n\n");
+}
+
+/* One character, harmless, if @l has room for @more behind it. */
+static size_t put_journal_character(struct log_line *l, const char *text,
+				    size_t n, size_t more)
+{
+	size_t octets;
+	bool harmless = disarm_is_harmless(text, n, &octets);
+
+	if (!utf8_length(text, n))
+		return log_line_put(l, JOURNAL_NO_CHARACTER,
+				    sizeof(JOURNAL_NO_CHARACTER) - 1, more);
+	if (!log_line_put(l, harmless ? text : "?", harmless ? octets : 1,
+			  more))
+		return 0;
+	return octets;
+}
+
+static void put_journal_text(struct log_line *l, const char *text, size_t n,
+			     size_t more)
+{
+	size_t octets = 1;
+
+	for (; n && octets; text += octets, n -= octets)
+		octets = put_journal_character(l, text, n, more);
+}
+
+/* "needs-restart" as "CR_NEEDS_RESTART". */
+static size_t journal_name_of(char name[NAME_MAX_LEN], const char *key,
+			      size_t n)
+{
+	size_t len = sizeof(JOURNAL_PREFIX) - 1;
+
+	memcpy(name, JOURNAL_PREFIX, len);
+	for (size_t i = 0; i < n && len < NAME_MAX_LEN; i++) {
+		char c = key[i];
+
+		if (c >= 'a' && c <= 'z')
+			c = (char)(c - 'a' + 'A');
+		else if (c == '-')
+			c = '_';
+		name[len++] = c;
+	}
+	return len;
+}
+
+static void put_journal_field(struct log_line *l, const char *key,
+			      size_t key_len, const char *text, size_t len)
+{
+	char name[NAME_MAX_LEN];
+	size_t n = journal_name_of(name, key, key_len);
+	size_t end = journal_spare() + sizeof("\n");
+
+	if (!log_line_put(l, "", 0, n + sizeof("=") + end))
+		return;
+	(void)log_line_put(l, name, n, 0);
+	(void)log_line_put(l, "=", 1, 0);
+	put_journal_text(l, text, len, end);
+	(void)log_line_put(l, "\n", 1, 0);
+}
+
+/* Fields of the journal's native protocol. */
+static void log_journal_begin(struct log_line *l, enum log_level level,
+			      const char *event)
+{
+	char text[320];
+	int n = snprintf(text, sizeof(text),
+			 "PRIORITY=%c\nSYSLOG_IDENTIFIER=%.255s\n",
+			 priorities[level], program_invocation_short_name);
+
+	(void)log_line_put(l, text, (size_t)n, journal_spare());
+	put_journal_field(l, "event", sizeof("event") - 1, event,
+			  strlen(event));
+	log_text_begin(l, level, event);
+}
+
+static void log_journal_value(void *line, const struct log_value *v)
+{
+	put_journal_field(line, v->key, v->key_len, v->text, v->len);
+	log_text_value(line, v);
+}
+
+static void log_journal_end(struct log_line *l)
+{
+	log_text_end(l);
+	(void)log_line_put(l, JOURNAL_MESSAGE, sizeof(JOURNAL_MESSAGE) - 1, 0);
+	put_journal_text(l, l->message, l->message_len, sizeof("\n\n"));
+	(void)log_line_put(l, "\n\n", 2, 0);
+}
+
+/* --- the way to it --- */
 
 void log_line_begin(struct log_line *l, const struct log_style *style,
 		    enum log_level level, const char *event)

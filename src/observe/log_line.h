@@ -10,7 +10,6 @@
 #include <stdarg.h>
 
 #include "observe/log.h"
-#include "observe/log_values.h"
 
 /** Longest entry with its end, so that a pipe takes it in one piece, and
  * longest text in one; what does not fit is cut. */
@@ -46,33 +45,5 @@ void log_line_end(struct log_line *l);
 
 /** What each entry of @format ends with, and no entry has before its end. */
 const char *log_line_ending(enum log_format format);
-
-/* --- for the formats --- */
-
-/** Append all of @text, if @l has room for it and for @spare octets more; else
- * nothing. */
-bool log_line_put(struct log_line *l, const char *text, size_t n, size_t spare);
-
-/** "2024-05-01T12:00:00.123Z" of now, into @buf. */
-enum { LOG_TIME_MAX = 96 };
-void log_line_time(char buf[LOG_TIME_MAX]);
-
-/** A line of text, or the journal's message (log_text.c). */
-void log_text_begin(struct log_line *l, enum log_level level,
-		    const char *event);
-void log_text_value(void *line, const struct log_value *v);
-void log_text_end(struct log_line *l);
-
-/** One JSON object a line (log_json.c). */
-void log_json_begin(struct log_line *l, enum log_level level,
-		    const char *event);
-void log_json_value(void *line, const struct log_value *v);
-void log_json_end(struct log_line *l);
-
-/** Fields of the journal's native protocol (log_journal.c). */
-void log_journal_begin(struct log_line *l, enum log_level level,
-		       const char *event);
-void log_journal_value(void *line, const struct log_value *v);
-void log_journal_end(struct log_line *l);
 
 #endif

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "observe/trace_read.h"
+#include "observe/trace_file.h"
 
 static int by_arrival(const void *a, const void *b)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "observe/trace_read.h"
+#include "observe/trace_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cmocka_cr.h"
-#include "observe/trace_read.h"
+#include "observe/trace_file.h"
 #include "rig.h"
 #include "engine/kernel_scheds.h"
 #include "scratch.h"

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "observe/trace_read.h"
+#include "observe/trace_file.h"
 #include "rig.h"
 #include "scratch.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "observe/trace_read.h"
+#include "observe/trace_file.h"
 #include "rig.h"
 #include "scratch.h"
 #include "schedulers/policies.h"

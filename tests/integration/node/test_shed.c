@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "observe/trace_read.h"
+#include "observe/trace_file.h"
 #include "rig.h"
 #include "scratch.h"
 

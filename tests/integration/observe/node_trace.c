@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "cmocka_cr.h"
-#include "observe/trace_read.h"
+#include "observe/trace_file.h"
 #include "rig.h"
 #include "scratch.h"
 

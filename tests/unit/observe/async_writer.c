@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "observe/async_writer.h"
-#include "observe/cancellable_write.h"
 #include "patience.h"
 
 enum { SIZE = 8, NO_TIME = 1 };

@@ -17,7 +17,6 @@
 #include "cmocka_cr.h"
 #include "observe/trace.h"
 #include "observe/trace_file.h"
-#include "observe/trace_read.h"
 #include "scratch.h"
 
 enum { PRODUCERS = 4, PUTS = 200000 };
