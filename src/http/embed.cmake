@@ -4,5 +4,5 @@ file(READ ${IN} hex HEX)
 string(REGEX REPLACE "(..)" "0x\\1," octets "${hex}")
 string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)"
        "\\1\n" octets "${octets}")
-file(WRITE ${OUT} "#include \"http/page.h\"\n\n"
+file(WRITE ${OUT} "extern const char http_page[];\n\n"
      "const char http_page[] = {\n${octets}0x00\n};\n")

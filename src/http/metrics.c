@@ -1,17 +1,167 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics out of the tables of stats: those rows that have one.
+ * Metrics out of the tables of stats (those rows that have one), of the HTTP
+ * server itself (its connections), and of the NG service (what came, what
+ * became of it, how calls ended), in the text format of Prometheus (0.0.4). One
+ * thread at a time for each @out, to which they append; where there is no
+ * memory, the text lacks something.
  */
 #include "http/metrics.h"
 
+#include <event2/buffer.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/descriptors.h"
 #include "base/memory.h"
-#include "http/metrics_text.h"
 #include "protocol/results.h"
+
+/** How all of ours are named, for printf(). */
+#define METRICS_NAME "codec_runner_%s"
+
+/* What @name is, before its series. @type: "counter", "gauge", "histogram". */
+static void metrics_head(struct evbuffer *out, const char *name,
+			 const char *type, const char *help)
+{
+	(void)evbuffer_add_printf(out,
+				  "# HELP " METRICS_NAME " %s\n"
+				  "# TYPE " METRICS_NAME " %s\n",
+				  name, help, name, type);
+}
+
+/* A metric of one series, with its head. */
+static void metrics_alone(struct evbuffer *out, const char *name,
+			  const char *type, const char *help, uint64_t value)
+{
+	metrics_head(out, name, type, help);
+	(void)evbuffer_add_printf(out, METRICS_NAME " %" PRIu64 "\n", name,
+				  value);
+}
+
+/* A metric of one series of the process, with its head: process_@name. */
+static void metrics_process(struct evbuffer *out, const char *name,
+			    const char *type, const char *help, double value)
+{
+	(void)evbuffer_add_printf(out,
+				  "# HELP process_%s %s\n"
+				  "# TYPE process_%s %s\n"
+				  "process_%s %.15g\n",
+				  name, help, name, type, name, value);
+}
+
+/* A series of @name, whose @label @is this. */
+static void metrics_labelled(struct evbuffer *out, const char *name,
+			     const char *label, const char *is, uint64_t value)
+{
+	(void)evbuffer_add_printf(out, METRICS_NAME "{%s=\"%s\"} %" PRIu64 "\n",
+				  name, label, is, value);
+}
+
+void metrics_write_http(struct evbuffer *out, const struct gate_stats *s)
+{
+	metrics_alone(out, "http_connections", "gauge",
+		      "Connections of HTTP, now.", s->open);
+	metrics_alone(out, "http_accepted_total", "counter",
+		      "Connections of HTTP that were accepted.", s->came);
+	metrics_alone(
+		out, "http_full_total", "counter",
+		"Times that there were as many connections as there may be.",
+		s->full);
+	metrics_alone(
+		out, "http_cut_total", "counter",
+		"Connections that were ended as others waited for a place.",
+		s->cut);
+	metrics_alone(out, "http_paused_total", "counter",
+		      "Times that there was no descriptor to accept with.",
+		      s->paused);
+}
+
+static void write_calls(struct evbuffer *out, const struct ng_service_stats *s)
+{
+	const struct ng_counts *c = &s->count;
+	static const char ended[] = "ng_dialogs_ended_total";
+
+	metrics_alone(out, "ng_calls", "gauge", "Calls by NG.", s->calls);
+	metrics_alone(out, "ng_lines", "gauge",
+		      "Media lines that they may have.", s->lines);
+	metrics_alone(out, "ng_dialogs_total", "counter",
+		      "Dialogs that were begun.", c->dialogs);
+	metrics_head(out, ended, "counter",
+		     "Dialogs by why they ended; calls that were silent or not "
+		     "answered.");
+	metrics_labelled(out, ended, "why", "deleted", c->deleted);
+	metrics_labelled(out, ended, "why", "silent", c->silent);
+	metrics_labelled(out, ended, "why", "unanswered", c->unanswered);
+}
+
+static void write_requests(struct evbuffer *out, const struct ng_counts *c)
+{
+	static const char asked[] = "ng_requests_total",
+			  no[] = "ng_refused_total";
+
+	metrics_head(out, asked, "counter",
+		     "Requests that were read, by command.");
+	for (unsigned i = 0; i < NG_COMMANDS; i++)
+		metrics_labelled(out, asked, "command", ng_command_names[i],
+				 c->asked[i]);
+	metrics_head(out, no, "counter", "Requests that were refused.");
+	metrics_labelled(out, no, "why", "error", c->errors);
+	metrics_labelled(out, no, "why", "load_limit", c->load_limits);
+}
+
+static void write_messages(struct evbuffer *out,
+			   const struct ng_listener_stats *l)
+{
+	static const char came[] = "ng_messages_total",
+			  went[] = "ng_answers_total";
+
+	metrics_alone(out, "ng_denied_total", "counter",
+		      "Datagrams and connections of hosts that may not ask.",
+		      l->denied);
+	metrics_head(out, came, "counter",
+		     "Messages that came, by what they were.");
+	metrics_labelled(out, came, "outcome", "limited", l->limited);
+	metrics_labelled(out, came, "outcome", "malformed", l->malformed);
+	metrics_labelled(out, came, "outcome", "repeated", l->repeated);
+	metrics_labelled(out, came, "outcome", "ignored", l->ignored);
+	metrics_labelled(out, came, "outcome", "overloaded", l->overloaded);
+	metrics_labelled(out, came, "outcome", "asked", l->asked);
+	metrics_head(out, went, "counter", "Answers to what was asked.");
+	metrics_labelled(out, went, "outcome", "sent", l->answered);
+	metrics_labelled(out, went, "outcome", "unsent", l->unsent);
+	metrics_labelled(out, went, "outcome", "unwanted", l->unwanted);
+	metrics_alone(out, "ng_dropped_total", "counter",
+		      "Datagrams that the kernel has dropped.", l->dropped);
+	metrics_alone(out, "ng_waiting", "gauge",
+		      "Requests that wait for answers.", l->waiting);
+}
+
+static void write_connections(struct evbuffer *out,
+			      const struct ng_listener_stats *l)
+{
+	static const char all[] = "ng_connections_total";
+
+	metrics_alone(out, "ng_open_connections", "gauge",
+		      "Connections by TCP.", l->connections);
+	metrics_head(out, all, "counter",
+		     "Connections by what became of them.");
+	metrics_labelled(out, all, "outcome", "accepted", l->accepted);
+	metrics_labelled(out, all, "outcome", "refused", l->refused);
+	metrics_labelled(out, all, "outcome", "cut", l->cut);
+}
+
+void metrics_write_ng(struct evbuffer *out, const struct ng_service *sv)
+{
+	struct ng_service_stats s;
+
+	ng_service_stats(sv, &s);
+	write_calls(out, &s);
+	write_requests(out, &s.count);
+	write_messages(out, &s.listener);
+	write_connections(out, &s.listener);
+}
 
 #define NS 1e-9
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * SCTP by usrsctp over UDP (RFC 6951), in its owner's libevent thread: the
- * transport's sockets, timers, input and output. Its notifications are turned
- * into events by sctp_user_events.c, addresses are kept by sctp_user_peers.c.
+ * transport's sockets, timers, input and output; data and notifications of the
+ * stack become transport events. Addresses are kept by sctp_user_peers.c.
+ * Includes <usrsctp.h>: <netinet/sctp.h> must not be seen here.
  *
  * usrsctp never sees the UDP socket: packets go in by usrsctp_conninput() and
  * come out by conn_output(), with slots of sctp_user_peers.c as AF_CONN
  * addresses.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -16,11 +18,268 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <usrsctp.h>
 
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "transport/sctp_user.h"
+#include "transport/sctp_user_peers.h"
+
+enum { USER_BUCKETS = 256 };
+
+/** One association that came up; holds its peer. */
+struct user_assoc {
+	sctp_assoc_t id;
+	struct user_peer *peer;
+	LIST_ENTRY(user_assoc) chain;
+};
+
+LIST_HEAD(user_chain, user_assoc);
+
+struct user {
+	struct transport t; /**< first */
+	struct transport_config cfg;
+	struct address local; /**< of the UDP socket */
+	int fd;
+	struct socket *so;
+	struct event *readable, *tick;
+	struct user_peer *server; /**< of a client */
+	struct silence silence;
+	cr_ns earliest; /**< heard before this: lost. Never later than the
+			     silence allows */
+
+	bool ready;	  /**< usrsctp has something for us          */
+	bool refused;	  /**< a send got -EAGAIN: say ROOM          */
+	bool udp_refused; /**< ICMP: nothing at the server's port    */
+	bool connecting;  /**< neither UP nor CANT_START so far      */
+	bool failed;	  /**< CANT_START was said                   */
+	bool delivering;  /**< in the event callback                 */
+	bool closed;	  /**< closed there: freed afterwards        */
+
+	struct user_chain assocs[USER_BUCKETS];
+	_Alignas(16) unsigned char buffer[65536]; /**< a datagram, or a part of
+						       a message */
+};
+
+static void say(struct user *u, const struct transport_event *ev)
+{
+	if (!u->closed)
+		u->cfg.event(u->cfg.arg, ev);
+}
+
+static struct user_assoc *assoc_find(struct user *u, sctp_assoc_t id)
+{
+	struct user_assoc *a;
+
+	LIST_FOREACH(a, &u->assocs[id % USER_BUCKETS], chain)
+	{
+		if (a->id == id)
+			return a;
+	}
+	return NULL;
+}
+
+/* NULL: no memory, or the peer's slot has been given to somebody else. */
+static struct user_assoc *assoc_add(struct user *u, sctp_assoc_t id)
+{
+	struct user_assoc *a = calloc(1, sizeof(*a));
+	struct sockaddr *list = NULL;
+	struct user_peer *p = NULL;
+
+	if (a && usrsctp_getpaddrs(u->so, id, &list) > 0) {
+		p = peers_at(
+			(unsigned)(uintptr_t)((struct sockaddr_conn *)(void *)
+						      list)
+				->sconn_addr);
+		usrsctp_freepaddrs(list);
+	}
+	if (!p || p->owner != u) {
+		free(a);
+		return NULL;
+	}
+	a->id = id;
+	a->peer = p;
+	peers_hold(p);
+	LIST_INSERT_HEAD(&u->assocs[id % USER_BUCKETS], a, chain);
+	return a;
+}
+
+static void assoc_del(struct user_assoc *a)
+{
+	LIST_REMOVE(a, chain);
+	if (a->peer->held)
+		peers_release(a->peer);
+	free(a);
+}
+
+/* Forget all associations, silently. */
+static void user_free_assocs(struct user *u)
+{
+	for (unsigned i = 0; i < USER_BUCKETS; i++) {
+		struct user_assoc *a;
+
+		while ((a = LIST_FIRST(&u->assocs[i]))) {
+			LIST_REMOVE(a, chain);
+			free(a);
+		}
+	}
+}
+
+static void assoc_up(struct user *u, sctp_assoc_t id,
+		     enum transport_event_kind kind)
+{
+	struct transport_event ev = { .kind = kind, .assoc = id };
+	struct user_assoc *a = assoc_find(u, id);
+	char peer[80];
+
+	if (!a)
+		a = assoc_add(u, id);
+	if (!a) {
+		u->t.ops->abort(&u->t, id);
+		return;
+	}
+	u->connecting = false;
+	peer_address_text(&a->peer->addr, peer, sizeof(peer));
+	ev.peer = peer;
+	say(u, &ev);
+}
+
+static void assoc_gone(struct user *u, sctp_assoc_t id,
+		       enum transport_event_kind kind, const char *reason)
+{
+	const struct transport_event ev = { .kind = kind,
+					    .assoc = id,
+					    .reason = reason };
+	struct user_assoc *a = assoc_find(u, id);
+
+	if (!a)
+		return;
+	assoc_del(a);
+	say(u, &ev);
+}
+
+static void cant_start(struct user *u, const char *reason)
+{
+	const struct transport_event ev = { .kind = TRANSPORT_CANT_START,
+					    .reason = reason };
+
+	if (!u->connecting)
+		return;
+	u->connecting = false;
+	u->failed = true;
+	say(u, &ev);
+}
+
+static void assoc_change(struct user *u, const struct sctp_assoc_change *c)
+{
+	switch (c->sac_state) {
+	case SCTP_COMM_UP:
+		assoc_up(u, c->sac_assoc_id, TRANSPORT_UP);
+		break;
+	case SCTP_RESTART:
+		assoc_up(u, c->sac_assoc_id, TRANSPORT_RESTART);
+		break;
+	case SCTP_SHUTDOWN_COMP:
+		assoc_gone(u, c->sac_assoc_id, TRANSPORT_SHUTDOWN, NULL);
+		break;
+	case SCTP_COMM_LOST:
+		assoc_gone(u, c->sac_assoc_id, TRANSPORT_LOST,
+			   c->sac_length > sizeof(*c)
+				   ? "aborted by the peer"
+				   : "no answer from the peer");
+		cant_start(u, "refused by the server");
+		break;
+	case SCTP_CANT_STR_ASSOC:
+		cant_start(u, c->sac_length > sizeof(*c)
+				      ? "nothing listens at the SCTP port"
+				      : "no answer from the server");
+		break;
+	default:
+		break;
+	}
+}
+
+/* Take one message, part or notification; false: there was none. */
+static bool receive(struct user *u)
+{
+	struct transport_event ev = { .kind = TRANSPORT_DATA };
+	struct sctp_rcvinfo info = { 0 };
+	socklen_t info_bytes = sizeof(info), from_bytes = 0;
+	unsigned type = 0;
+	int flags = 0;
+	ssize_t n =
+		usrsctp_recvv(u->so, u->buffer, sizeof(u->buffer), NULL,
+			      &from_bytes, &info, &info_bytes, &type, &flags);
+	const union sctp_notification *note = (const void *)u->buffer;
+
+	if (n <= 0)
+		return false;
+	if (flags & MSG_NOTIFICATION) {
+		if (note->sn_header.sn_type == SCTP_ASSOC_CHANGE && !u->failed)
+			assoc_change(u, &note->sn_assoc_change);
+		return true;
+	}
+	if (!assoc_find(u, info.rcv_assoc_id))
+		return true;
+	ev.assoc = info.rcv_assoc_id;
+	ev.stream = info.rcv_sid;
+	ev.ppid = ntohl(info.rcv_ppid);
+	ev.data = u->buffer;
+	ev.bytes = (size_t)n;
+	ev.end = flags & MSG_EOR;
+	say(u, &ev);
+	return true;
+}
+
+static struct user_assoc *find_silent(struct user *u)
+{
+	for (unsigned i = 0; i < USER_BUCKETS; i++) {
+		struct user_assoc *a;
+
+		LIST_FOREACH(a, &u->assocs[i], chain)
+		{
+			if (a->peer->heard < u->earliest)
+				return a;
+		}
+	}
+	return NULL;
+}
+
+/* The owner may close us, or any association, when it hears of one. */
+static void give_up_silent(struct user *u)
+{
+	struct user_assoc *a;
+
+	while (!u->closed && (a = find_silent(u))) {
+		u->t.ops->abort(&u->t, a->id);
+		assoc_gone(u, a->id, TRANSPORT_LOST, "no answer from the peer");
+	}
+}
+
+/* Hand everything usrsctp holds to the owner. May free @u. */
+static void user_deliver(struct user *u)
+{
+	const struct transport_event room = { .kind = TRANSPORT_ROOM };
+
+	u->delivering = true;
+	while (u->ready && !u->closed) {
+		u->ready = false;
+		while (!u->closed && receive(u))
+			;
+	}
+	give_up_silent(u);
+	if (u->udp_refused) {
+		u->udp_refused = false;
+		cant_start(u, "nothing listens at the UDP port");
+	}
+	if (u->refused) {
+		u->refused = false;
+		say(u, &room);
+	}
+	u->delivering = false;
+	if (u->closed)
+		free(u);
+}
 
 /* Datagrams taken before the owner hears of them. */
 enum { INPUT_BATCH = 64 };

@@ -1,12 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the back-end and passes calls on to it. Knows none of them.
+ * Chooses the back-end and passes calls on to it; knows none of them. And what
+ * back-ends need: addresses of IPv4 and IPv6 (resolve, print, find the local
+ * one; no SCTP), and settings for peers that may be silent.
  */
+#include "transport/ops.h"
+
 #include <errno.h>
+#include <netdb.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/address.h"
-#include "transport/ops.h"
+#include "cr/time.h"
+#include "transport/transport.h"
+
+int peer_address_resolve(struct address *a, const char *host, uint16_t port,
+			 struct cr_err *e)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *list = NULL;
+	char service[8];
+	int rc;
+
+	(void)snprintf(service, sizeof(service), "%u", (unsigned)port);
+	rc = getaddrinfo(host, service, &hints, &list);
+	if (rc)
+		return cr_fail(e, -EINVAL, "%s: %s", host,
+			       rc == EAI_SYSTEM ? strerror(errno)
+						: gai_strerror(rc));
+	*a = (struct address){ .len = list->ai_addrlen };
+	memcpy(&a->sa, list->ai_addr, list->ai_addrlen);
+	freeaddrinfo(list);
+	return 0;
+}
+
+int peer_address_towards(struct address *a, const struct address *to,
+			 struct cr_err *e)
+{
+	struct address found = { .len = sizeof(found.sa) }, probe = *to;
+	int fd = socket(to->sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int rc = 0;
+
+	if (fd < 0)
+		return cr_fail(e, -errno, "UDP socket: %s", strerror(errno));
+	if (!address_port(&probe.sa))
+		address_set_port(&probe.sa, TRANSPORT_UDP_PORT);
+	if (connect(fd, (const struct sockaddr *)&probe.sa, probe.len) ||
+	    getsockname(fd, (struct sockaddr *)&found.sa, &found.len))
+		rc = cr_fail(e, -errno, "no way to the server: %s",
+			     strerror(errno));
+	(void)close(fd);
+	if (rc)
+		return rc;
+	address_set_port(&found.sa, 0);
+	*a = found;
+	return 0;
+}
+
+void peer_address_host(const struct address *a, char *buf, size_t size)
+{
+	if (getnameinfo((const struct sockaddr *)&a->sa, a->len, buf,
+			(socklen_t)size, NULL, 0, NI_NUMERICHOST))
+		(void)snprintf(buf, size, "?");
+}
+
+void peer_address_text(const struct address *a, char *buf, size_t size)
+{
+	char host[64];
+
+	peer_address_host(a, host, sizeof(host));
+	(void)snprintf(buf, size,
+		       a->sa.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
+		       address_port(&a->sa));
+}
+
+enum {
+	HEARTBEATS = 8, /* of a living peer within the limit, or more */
+	HEARTBEAT_MAX_MS = 1000,
+	/* Time-outs of data and of heartbeats both count as retransmissions;
+	 * the shortest are 200 ms, but each doubles the next up to 2 s. */
+	RETRANSMISSIONS_A_SECOND = 4,
+	RETRANSMISSIONS_FIRST = 10,
+};
+
+struct silence silence_for(cr_ns limit)
+{
+	struct silence s = { .limit = limit ? limit : TRANSPORT_PEER_TIMEOUT };
+	cr_ns beat;
+
+	s.limit = cr_ns_min(cr_ns_max(s.limit, TRANSPORT_PEER_TIMEOUT_MIN),
+			    TRANSPORT_PEER_TIMEOUT_MAX);
+	beat = s.limit / HEARTBEATS / CR_MS;
+	s.heartbeat_ms = (unsigned)cr_ns_min(beat, HEARTBEAT_MAX_MS);
+	s.retransmissions =
+		(uint16_t)(RETRANSMISSIONS_FIRST +
+			   RETRANSMISSIONS_A_SECOND * s.limit / CR_SEC);
+	return s;
+}
 
 int transport_addr_unix(struct transport_addr *a, const char *path)
 {

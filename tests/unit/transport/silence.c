@@ -3,10 +3,9 @@
  * How long a peer may be silent: time in which we were stopped ourselves does
  * not count, and SCTP's own count never ends before.
  */
-#include "transport/silence.h"
+#include "transport/ops.h"
 
 #include "cmocka_cr.h"
-#include "transport/ops.h"
 
 static void time_passes_in_steps(void **state)
 {
