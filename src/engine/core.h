@@ -172,7 +172,7 @@ void core_add(struct core *c, struct core_task *t, unsigned rq, cr_ns now);
  * behind it is shed as CR_OUT_CANCELLED. Lock of its rq held. */
 void core_del(struct core *c, struct core_task *t, cr_ns now);
 
-/* --- other terms for a task that is added (core_change.c) --- */
+/* --- other terms for a task that is added --- */
 
 /** What schedulers know of a task that can change while it is added. */
 struct core_terms {

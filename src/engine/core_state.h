@@ -112,15 +112,6 @@ void core_blame(struct core *c, struct cr_rq *rq, const struct core_flaw *flaw,
 		cr_ns now);
 
 /** Parse options and allocate private memory. -EINVAL, -ENOMEM with @e. */
-int core_policy_init(struct core_policy *p, unsigned nrq,
-		     const struct cr_sched_ops *ops, const char *opts,
-		     struct cr_err *e);
-void core_policy_fini(struct core_policy *p, unsigned nrq);
-
-/** Make @p the policy in use and call its rq_init(). 0, or with @e its -errno,
- * or -EINVAL: it is not for run queues like these. */
-int core_policy_start(struct core *c, const struct core_policy *p,
-		      struct cr_err *e);
 
 /** Hand @t over to the policy of @rq: private memory cleared, task_add(). */
 void core_join(struct core *c, struct core_task *t, struct cr_rq *rq,

@@ -28,7 +28,6 @@
 #include "base/options.h"
 #include "base/thread.h"
 #include "engine/core_state.h"
-#include "engine/live_ops.h"
 #include "engine/live_state.h"
 
 /* Codecs need little; a thousand threads shall not need 8 MB each. */

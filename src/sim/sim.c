@@ -479,7 +479,7 @@ int sim_change(struct sim *s, struct sim_task *t, const struct core_terms *to,
 /*
  * Run queues under a policy that steals: their events are merged, so that at
  * every instant all of them are at the same time, and idle CPUs are offered
- * what waits elsewhere. Live workers do the same (engine/live_worker.c), each
+ * what waits elsewhere. Live workers do the same (engine/live_workers.c), each
  * when it finds nothing to do.
  */
 

@@ -12,7 +12,7 @@
 #include "cmocka_cr.h"
 #include "observe/trace_file.h"
 #include "rig.h"
-#include "engine/kernel_scheds.h"
+#include "engine/scheduler.h"
 #include "scratch.h"
 
 enum { CALLS = 12, FRAMES = 10, ROUNDS = 5, NB = 160 };
