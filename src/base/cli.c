@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parsing of command lines by a table of rows. Printing of help and man page
- * is in cli_help.c and cli_man.c.
+ * Command lines by a table of rows: parsing; the --help text, wrapped to 80
+ * columns; and the man page (troff with the man macros; pages under docs/man
+ * come from here, so that they agree with the program), with what all manual
+ * pages are made of.
  */
 #include "base/cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -282,8 +287,8 @@ int cli_set(const struct cli_opt *o, const char *text, struct cr_err *e)
 }
 
 /* @o is on the command line, with or (NULL) without an argument. */
-static int take(const struct cli *c, const struct cli_opt *o, const char *text,
-		bool *given, struct cr_err *e)
+static int take_value(const struct cli *c, const struct cli_opt *o,
+		      const char *text, bool *given, struct cr_err *e)
 {
 	bool *seen = given ? &given[o - c->opts] : NULL;
 
@@ -318,10 +323,10 @@ static int take_next(const struct cli *c, const struct table *t, int val,
 			       argv[optind - 1]);
 	if (val == '?')
 		return unknown_option(t, argv, e);
-	return take(c, row_of(c, val), optarg, given, e);
+	return take_value(c, row_of(c, val), optarg, given, e);
 }
 
-static int tell(const struct cli_faults *to, const struct cr_err *e)
+static int report_fault(const struct cli_faults *to, const struct cr_err *e)
 {
 	to->add(to->arg, e->text);
 	return -EINVAL;
@@ -340,10 +345,10 @@ int cli_take(const struct cli *c, int argc, char **argv, bool *given,
 	while ((val = next_option(&t, argc, argv)) != -1) {
 		unknown |= val == '?';
 		if (take_next(c, &t, val, argv, given, &e))
-			rc = tell(faults, &e);
+			rc = report_fault(faults, &e);
 	}
 	if (!unknown && check_operands(c, argc, argv, &e) < 0)
-		rc = tell(faults, &e);
+		rc = report_fault(faults, &e);
 	return rc ? rc : optind;
 }
 
@@ -396,7 +401,8 @@ int cli_parse_or_exit(const struct cli *c, int argc, char **argv)
 	exit(2);
 }
 
-const char *cli_argument(const struct cli_opt *o, char *buf, size_t size)
+/* The word for @o's argument ("N", "TIME", "a|b|c"); NULL: takes none. */
+static const char *cli_argument(const struct cli_opt *o, char *buf, size_t size)
 {
 	static const char *const words[] = {
 		[CLI_STRING] = "TEXT", [CLI_LIST] = "TEXT",   [CLI_INT] = "N",
@@ -417,7 +423,11 @@ const char *cli_argument(const struct cli_opt *o, char *buf, size_t size)
 	return buf;
 }
 
-const char *cli_default(const struct cli_opt *o, char *buf, size_t size)
+/*
+ * The row's default as text: dflt, or the variable's present value. Returns
+ * @buf, empty when nothing is worth showing. For cli_help() and cli_man().
+ */
+static const char *cli_default(const struct cli_opt *o, char *buf, size_t size)
 {
 	buf[0] = '\0';
 	if (o->dflt)
@@ -451,4 +461,327 @@ const char *cli_value(const struct cli_opt *o, unsigned i, char *buf)
 		break;
 	}
 	abort();
+}
+
+/* Print @len bytes of @text so that troff takes them literally. */
+static void troff_bytes(FILE *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (!i && (text[i] == '.' || text[i] == '\''))
+			(void)fputs("\\&", out);
+		if (text[i] == '\\')
+			(void)fputs("\\e", out);
+		else if (text[i] == '-')
+			(void)fputs("\\-", out);
+		else
+			(void)fputc(text[i], out);
+	}
+}
+
+void troff_text(FILE *out, const char *text)
+{
+	troff_bytes(out, text, strlen(text));
+}
+
+void troff_title(FILE *out, const char *name)
+{
+	(void)fprintf(out, ".TH ");
+	for (; *name; name++)
+		(void)fputc(toupper((unsigned char)*name), out);
+}
+
+void troff_paragraphs(FILE *out, const char *text)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		if (len) {
+			(void)fprintf(out, ".PP\n");
+			troff_bytes(out, text, len);
+			(void)fprintf(out, "\n");
+		}
+		text += len;
+		text += *text == '\n';
+	}
+}
+
+void troff_help(FILE *out, const struct cli_opt *o)
+{
+	char dflt[128];
+
+	troff_text(out, o->help);
+	if (*cli_default(o, dflt, sizeof(dflt))) {
+		(void)fprintf(out, " (default: ");
+		troff_text(out, dflt);
+		(void)fprintf(out, ")");
+	}
+	(void)fprintf(out, "\n");
+}
+
+void troff_section(FILE *out, const char *heading)
+{
+	(void)fprintf(out, ".SS ");
+	troff_text(out, heading);
+	(void)fprintf(out, "\n");
+}
+
+static void put_synopsis(FILE *out, const struct cli *c)
+{
+	const char *line = c->synopsis;
+
+	(void)fprintf(out, ".SH SYNOPSIS\n");
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+
+		(void)fprintf(out, ".B ");
+		troff_text(out, c->program);
+		(void)fprintf(out, "\n");
+		troff_bytes(out, line, len);
+		(void)fprintf(out, "\n");
+		line += len;
+		if (*line == '\n') {
+			(void)fprintf(out, ".br\n");
+			line++;
+		}
+	}
+}
+
+static void put_man_option(FILE *out, const struct cli_opt *o)
+{
+	char arg[256];
+	const char *word = cli_argument(o, arg, sizeof(arg));
+
+	(void)fprintf(out, ".TP\n");
+	if (o->letter)
+		(void)fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
+	(void)fprintf(out, "\\fB\\-\\-");
+	troff_text(out, o->name);
+	(void)fprintf(out, "\\fR");
+	if (word) {
+		(void)fprintf(out, "=\\fI");
+		troff_text(out, word);
+		(void)fprintf(out, "\\fR");
+	}
+	(void)fprintf(out, "\n");
+	troff_help(out, o);
+}
+
+static void put_man_options(FILE *out, const struct cli_opt *o)
+{
+	(void)fprintf(out, ".SH OPTIONS\n");
+	for (; o->name || o->help; o++) {
+		if (o->kind == CLI_SECTION) {
+			troff_section(out, o->help);
+		} else if (o->name && o->help) {
+			put_man_option(out, o);
+		}
+	}
+	(void)fprintf(out, ".SS General\n"
+			   ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\n"
+			   "Print a summary of the options and exit.\n"
+			   ".TP\n\\fB\\-\\-version\\fR\n"
+			   "Print the version and exit.\n");
+}
+
+static void put_man_lines(FILE *out, const char *title,
+			  const struct cli_line *line)
+{
+	if (!line)
+		return;
+	(void)fprintf(out, ".SH %s\n", title);
+	for (; line->left; line++) {
+		(void)fprintf(out, ".TP\n.B ");
+		troff_text(out, line->left);
+		(void)fprintf(out, "\n");
+		troff_text(out, line->right);
+		(void)fprintf(out, "\n");
+	}
+}
+
+static void put_man_examples(FILE *out, const struct cli_line *line)
+{
+	if (!line)
+		return;
+	(void)fprintf(out, ".SH EXAMPLES\n");
+	for (; line->left; line++) {
+		(void)fprintf(out, ".PP\n");
+		troff_text(out, line->right);
+		(void)fprintf(out, "\n.PP\n.nf\n.RS\n");
+		troff_text(out, line->left);
+		(void)fprintf(out, "\n.RE\n.fi\n");
+	}
+}
+
+void cli_man(const struct cli *c, FILE *out)
+{
+	troff_title(out, c->program);
+	(void)fprintf(out, " 1 \"\" \"codec-runner %s\" \"User Commands\"\n",
+		      CR_VERSION);
+	(void)fprintf(out, ".SH NAME\n");
+	troff_text(out, c->program);
+	(void)fprintf(out, " \\- ");
+	troff_text(out, c->summary);
+	(void)fprintf(out, "\n");
+	put_synopsis(out, c);
+	(void)fprintf(out, ".SH DESCRIPTION\n");
+	troff_paragraphs(out, c->text ? c->text : c->summary);
+	put_man_lines(out, "OPERANDS", c->operands);
+	put_man_options(out, c->opts);
+	put_man_examples(out, c->examples);
+	put_man_lines(out, "EXIT STATUS", c->exits);
+	if (c->see_also) {
+		(void)fprintf(out, ".SH SEE ALSO\n");
+		troff_text(out, c->see_also);
+		(void)fprintf(out, "\n");
+	}
+}
+
+enum { COLUMNS = 80, HELP_COLUMN = 28 };
+
+/* Where the next character goes, and where new lines begin. */
+struct page {
+	FILE *out;
+	int column, indent;
+};
+
+static void new_line(struct page *p)
+{
+	(void)fputc('\n', p->out);
+	p->column = 0;
+}
+
+static void pad_to(struct page *p, int column)
+{
+	for (; p->column < column; p->column++)
+		(void)fputc(' ', p->out);
+}
+
+/* Prints one word, on a new line when it does not fit any more. */
+static void put_word(struct page *p, const char *word, int len)
+{
+	if (p->column > p->indent && p->column + 1 + len > COLUMNS)
+		new_line(p);
+	if (p->column > p->indent)
+		p->column += fprintf(p->out, " ");
+	pad_to(p, p->indent);
+	p->column += fprintf(p->out, "%.*s", len, word);
+}
+
+/* Prints @text in words; '\n' in it ends a line. */
+static void put_text(struct page *p, const char *text)
+{
+	while (*text) {
+		int len = (int)strcspn(text, " \n");
+
+		if (len)
+			put_word(p, text, len);
+		text += len;
+		if (*text == '\n')
+			new_line(p);
+		text += *text != '\0';
+	}
+}
+
+static void put_pair(struct page *p, const char *left, const char *right)
+{
+	p->indent = HELP_COLUMN;
+	p->column = fprintf(p->out, "  %s", left);
+	if (p->column >= HELP_COLUMN)
+		new_line(p);
+	pad_to(p, HELP_COLUMN);
+	put_text(p, right);
+	new_line(p);
+}
+
+static void put_help_option(struct page *p, const struct cli_opt *o)
+{
+	char left[128], arg[256], dflt[128], right[1024];
+	const char *word = cli_argument(o, arg, sizeof(arg));
+
+	(void)cli_default(o, dflt, sizeof(dflt));
+	(void)snprintf(left, sizeof(left), "%c%c%c --%s%s%.*s",
+		       o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+		       o->letter ? ',' : ' ', o->name, word ? "=" : "", 80,
+		       word ? word : "");
+	(void)snprintf(right, sizeof(right), "%s%s%s%s", o->help,
+		       *dflt ? " (default: " : "", dflt, *dflt ? ")" : "");
+	put_pair(p, left, right);
+}
+
+static void put_help_options(struct page *p, const struct cli_opt *o)
+{
+	if (o->kind != CLI_SECTION)
+		(void)fprintf(p->out, "\nOptions:\n");
+	for (; o->name || o->help; o++) {
+		if (o->kind == CLI_SECTION)
+			(void)fprintf(p->out, "\n%s:\n", o->help);
+		else if (o->help)
+			put_help_option(p, o);
+	}
+	(void)fprintf(p->out, "\nGeneral:\n");
+	put_pair(p, "-h, --help", "print this text and exit");
+	put_pair(p, "    --version", "print the version and exit");
+}
+
+static void put_help_lines(struct page *p, const char *title,
+			   const struct cli_line *line)
+{
+	if (!line)
+		return;
+	(void)fprintf(p->out, "\n%s:\n", title);
+	for (; line->left; line++)
+		put_pair(p, line->left, line->right);
+}
+
+static void put_help_examples(struct page *p, const struct cli_line *line)
+{
+	if (!line)
+		return;
+	(void)fprintf(p->out, "\nExamples:\n");
+	for (; line->left; line++) {
+		(void)fprintf(p->out, "  %s\n", line->left);
+		p->column = 0;
+		p->indent = 6;
+		put_text(p, line->right);
+		new_line(p);
+	}
+}
+
+static void put_usage(struct page *p, const struct cli *c)
+{
+	const char *line = c->synopsis;
+
+	for (int first = 1; *line; first = 0) {
+		int len = (int)strcspn(line, "\n");
+
+		(void)fprintf(p->out, "%s %s %.*s\n",
+			      first ? "Usage:" : "  or: ", c->program, len,
+			      line);
+		line += len;
+		line += *line == '\n';
+	}
+}
+
+void cli_help(const struct cli *c, FILE *out)
+{
+	struct page p = { .out = out };
+	char summary[256];
+
+	put_usage(&p, c);
+	(void)fprintf(out, "\n");
+	(void)snprintf(summary, sizeof(summary), "%s", c->summary);
+	/* In the man page it follows a dash: there it begins small. */
+	summary[0] = (char)toupper((unsigned char)summary[0]);
+	put_text(&p, summary);
+	(void)fprintf(out, ".\n");
+	p.column = 0;
+	if (c->text) {
+		(void)fprintf(out, "\n");
+		put_text(&p, c->text);
+		new_line(&p);
+	}
+	put_help_lines(&p, "Operands", c->operands);
+	put_help_options(&p, c->opts);
+	put_help_examples(&p, c->examples);
+	put_help_lines(&p, "Exit codes", c->exits);
 }

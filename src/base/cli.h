@@ -166,13 +166,22 @@ void cli_help(const struct cli *c, FILE *out);
 /** Print the man page (troff, man macros, section 1). */
 void cli_man(const struct cli *c, FILE *out);
 
-/**
- * The row's default as text: dflt, or the variable's present value. Returns
- * @buf, empty when nothing is worth showing. For cli_help() and cli_man().
- */
-const char *cli_default(const struct cli_opt *o, char *buf, size_t size);
+/* --- manual pages: troff with the man macros. One thread at a time for each
+ * @out; who has printed all asks cli_written() whether it arrived. --- */
 
-/** The word for @o's argument ("N", "TIME", "a|b|c"); NULL: takes none. */
-const char *cli_argument(const struct cli_opt *o, char *buf, size_t size);
+/** Print @text so that troff takes it literally. */
+void troff_text(FILE *out, const char *text);
+
+/** The begin of a page, to be gone on with: .TH and @name in capitals. */
+void troff_title(FILE *out, const char *name);
+
+/** A paragraph for each line of @text that is not empty. */
+void troff_paragraphs(FILE *out, const char *text);
+
+/** What @o does, and its default. */
+void troff_help(FILE *out, const struct cli_opt *o);
+
+/** The heading of a group of options. */
+void troff_section(FILE *out, const char *heading);
 
 #endif

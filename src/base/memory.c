@@ -1,20 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The limits of memory, and what of them is used.
+ * The limits of memory, and what of them is used; and anonymous mappings for
+ * very much of the same: the kernel is asked for huge pages (Linux's THP), and
+ * may say no.
  */
+#define _GNU_SOURCE
 #include "base/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/sanitized.h"
+
+void *pages_map(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	(void)madvise(p, size, MADV_HUGEPAGE);
+	return p;
+}
+
+void pages_unmap(void *p, size_t size)
+{
+	if (p)
+		(void)munmap(p, size);
+}
 
 #define KEPT_BYTES (16 << 20)
 #define STATM "/proc/self/statm"

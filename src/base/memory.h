@@ -51,4 +51,10 @@ bool memory_for_json(size_t bytes);
  * anybody can take its descriptors. A child has to do it for itself. */
 void memory_keep(void);
 
+/** @size > 0 bytes, zeroed, aligned to a page. NULL: no memory. */
+void *pages_map(size_t size);
+
+/** Give @p of @size bytes back. NULL is fine. */
+void pages_unmap(void *p, size_t size);
+
 #endif

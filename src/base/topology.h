@@ -1,11 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which CPUs share what, as Linux tells in /sys/devices/system/cpu.
+ * Lists of CPU numbers, "1,4-7", and the ones this process may use; and which
+ * CPUs share what, as Linux tells in /sys/devices/system/cpu.
  */
 #ifndef BASE_TOPOLOGY_H
 #define BASE_TOPOLOGY_H
 
-#include "base/cpu_list.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cr/error.h"
+
+#define CPU_LIST_MAX 256u
+
+/** CPU numbers as the operating system counts, in the order given. */
+struct cpu_list {
+	unsigned cpu[CPU_LIST_MAX];
+	unsigned count;
+};
+
+/** Read "1,4-7". 0, or -EINVAL with @e (syntax, twice the same, too many). */
+int cpu_list_parse(struct cpu_list *list, const char *text, struct cr_err *e);
+
+/** Write "1,4-7" into @buf: each once, rising. What does not fit is cut off. */
+void cpu_list_text(const struct cpu_list *list, char *buf, size_t size);
+
+/** Is each of @list one of @allowed, what this process may use? 0, or -EINVAL
+ * with @e, which names both. */
+int cpu_list_within(const struct cpu_list *list, const struct cpu_list *allowed,
+		    struct cr_err *e);
+
+/** Is @cpu one of @list? */
+bool cpu_list_has(const struct cpu_list *list, unsigned cpu);
+
+/** The CPUs that this thread may run on, rising. */
+void cpu_list_allowed(struct cpu_list *list);
+
+/** From now on this thread, and those it starts without CPUs of their own, run
+ * where they may now but for the CPUs of @list; where they may now if nothing
+ * would be left. */
+void cpu_list_avoid(const struct cpu_list *list);
 
 /** Where Linux has it. */
 #define TOPOLOGY_ROOT "/sys/devices/system/cpu"

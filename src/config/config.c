@@ -18,7 +18,7 @@
 #include "base/assert.h"
 #include "base/disarm.h"
 #include "base/nearest.h"
-#include "base/troff.h"
+#include "base/cli.h"
 #include "base/utf8.h"
 
 void config_faults_add(struct config_faults *f, const char *fmt, ...)

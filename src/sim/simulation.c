@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/memory.h"
 #include "base/pages.h"
 #include "campaign/plan.h"
 #include "schedulers/registry.h"

@@ -38,7 +38,7 @@
 #include "app/runner/values.h"
 #include "base/address.h"
 #include "base/clock.h"
-#include "base/cpu_list.h"
+#include "base/topology.h"
 #include "base/descriptors.h"
 #include "base/memory.h"
 #include "base/own_hosts.h"

@@ -29,7 +29,7 @@
 #include "app/runner/options.h"
 #include "base/address.h"
 #include "base/clock.h"
-#include "base/cpu_list.h"
+#include "base/topology.h"
 #include "base/descriptors.h"
 #include "base/options.h"
 #include "base/rcu.h"

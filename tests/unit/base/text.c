@@ -8,7 +8,7 @@
 #include <sched.h>
 
 #include "base/address.h"
-#include "base/cpu_list.h"
+#include "base/topology.h"
 #include "cmocka_cr.h"
 
 static void addresses_survive_the_round_trip(void **state)
