@@ -20,13 +20,6 @@ enum format_kind format_kind(const struct sdp_format *f);
 
 bool format_is_amr(const struct sdp_format *f); /**< or AMR-WB */
 
-/** What parameters say of how packets of @f are written: of AMR's; 0 of others.
- * Formats with a negative one are like no other. */
-int format_layout(const struct sdp_format *f);
-
-/** Do both mean the same speech, but for their layouts? */
-bool format_same_name(const struct sdp_format *a, const struct sdp_format *b);
-
 /** Do both mean the same speech? Packets of one are packets of the other. */
 bool format_same(const struct sdp_format *a, const struct sdp_format *b);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One connection: octets to requests, and answers back.
+ * NG by TCP: who may connect, and connections: octets to requests, and answers
+ * back.
  *
  *           what comes is no NG                all answers are out
  *   open ------------------------> leaving -------------------------> bye
@@ -14,15 +15,18 @@
  * are to come, and answers that the peer has to read. Nobody is closed within
  * the work on its messages: it is marked as dead.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "ng/framing.h"
 #include "ng/listener_impl.h"
 #include "observe/log.h"
@@ -53,12 +57,13 @@ struct ng_connection {
 	bool busy; /* a turn is on */
 };
 
-const struct sockaddr_storage *connection_from(const struct ng_connection *c)
+static const struct sockaddr_storage *connection_from(
+	const struct ng_connection *c)
 {
 	return &c->origin.from;
 }
 
-struct ng_connection *connection_next(const struct ng_connection *c)
+static struct ng_connection *connection_next(const struct ng_connection *c)
 {
 	return TAILQ_NEXT(c, link);
 }
@@ -90,7 +95,7 @@ static void forget_asked(struct ng_connection *c)
 	}
 }
 
-void connection_close(struct ng_connection *c)
+static void connection_close(struct ng_connection *c)
 {
 	struct ng_listener *l = c->listener;
 
@@ -157,7 +162,7 @@ static bool find(struct ng_connection *c)
 	return c->whole;
 }
 
-static void take(struct ng_connection *c)
+static void take_octets(struct ng_connection *c)
 {
 	struct evbuffer *in = bufferevent_get_input(c->io);
 
@@ -193,7 +198,7 @@ static void take_some(struct ng_connection *c)
 			in_time(c->again, wait);
 			return;
 		}
-		take(c);
+		take_octets(c);
 	}
 }
 
@@ -260,7 +265,7 @@ static void count_rest(struct ng_connection *c)
 			      "its connection ends within it");
 }
 
-static void settle(struct ng_connection *c)
+static void settle_connection(struct ng_connection *c)
 {
 	if (c->leaving && at_rest(c) && !c->bye)
 		say_bye(c);
@@ -284,7 +289,7 @@ static void turn(struct ng_connection *c)
 	c->busy = true;
 	take_some(c);
 	c->busy = false;
-	settle(c);
+	settle_connection(c);
 }
 
 /* --- answers --- */
@@ -366,12 +371,12 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 	if (c->due == DUE_BYE)
 		c->dead = true;
 	cut(c, why[c->due]);
-	settle(c);
+	settle_connection(c);
 }
 
 /* --- its begin --- */
 
-static int start(struct ng_connection *c, int fd)
+static int start_connection(struct ng_connection *c, int fd)
 {
 	const struct ng_limits *limits = &c->listener->limits;
 	struct event_base *base = c->listener->cfg.base;
@@ -394,8 +399,9 @@ static int start(struct ng_connection *c, int fd)
 	return bufferevent_enable(c->io, EV_READ | EV_WRITE) ? -ENOMEM : 0;
 }
 
-void connection_open(struct ng_listener *l, int fd,
-		     const struct sockaddr_storage *from)
+/* Takes @fd over. Out of memory: closes it. */
+static void connection_open(struct ng_listener *l, int fd,
+			    const struct sockaddr_storage *from)
 {
 	struct ng_connection *c = calloc(1, sizeof(*c));
 
@@ -408,11 +414,164 @@ void connection_open(struct ng_listener *l, int fd,
 	c->origin = (struct ng_origin){ .from = *from, .connection = c };
 	TAILQ_INSERT_TAIL(&l->connections, c, link);
 	l->count.connections++;
-	if (start(c, fd)) {
+	if (start_connection(c, fd)) {
 		l->count.refused++;
 		connection_close(c);
 		return;
 	}
 	l->count.accepted++;
 	watch(c);
+}
+
+enum {
+	ACCEPTS = 16,	/* at a time: those who are in have their turn */
+	PAUSE_MS = 100, /* when there is no descriptor to accept with  */
+	BACKLOG = 128
+};
+
+static bool may_connect(const struct ng_listener *l,
+			const struct sockaddr_storage *from)
+{
+	const struct ng_connection *c;
+	unsigned n = 0;
+
+	for (c = TAILQ_FIRST(&l->connections); c; c = connection_next(c))
+		n += address_same_host(connection_from(c), from);
+	return l->count.connections < l->limits.connections &&
+	       n < l->limits.of_host;
+}
+
+static void refuse(struct ng_listener *l, int fd,
+		   const struct sockaddr_storage *from)
+{
+	char text[64];
+
+	l->count.refused++;
+	log_event(LOG_WARN, "ng-refused", "from=%s connections=%u",
+		  address_text(from, text, sizeof(text)), l->count.connections);
+	(void)close(fd);
+}
+
+static void welcome(struct ng_listener *l, int fd,
+		    const struct sockaddr_storage *from)
+{
+	const int on = 1;
+
+	if (!ng_listener_admits(l, from)) {
+		(void)close(fd);
+		return;
+	}
+	if (!may_connect(l, from)) {
+		refuse(l, fd, from);
+		return;
+	}
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	connection_open(l, fd, from);
+}
+
+/* EMFILE and the like: it would come again at once. Who wants to connect waits
+ * in the kernel meanwhile. */
+static void accept_later(struct ng_listener *l)
+{
+	const struct timeval pause = { .tv_usec = PAUSE_MS * 1000 };
+
+	(void)evtimer_add(l->accept_again, &pause);
+}
+
+static void pause_accepting(struct ng_listener *l, int err)
+{
+	log_event(LOG_WARN, "ng-accept", "why=\"%s\"", strerror(err));
+	(void)event_del(l->acceptable);
+	accept_later(l);
+}
+
+/* False: there is nobody to accept, or nothing to do it with. */
+static bool accept_one(struct ng_listener *l)
+{
+	struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
+	socklen_t n = sizeof(from);
+	int fd = accept4(l->tcp, (struct sockaddr *)&from, &n,
+			 SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd >= 0) {
+		welcome(l, fd, &from);
+		return true;
+	}
+	if (errno == ECONNABORTED || errno == EINTR)
+		return true;
+	if (errno != EAGAIN)
+		pause_accepting(l, errno);
+	return false;
+}
+
+static void on_acceptable(evutil_socket_t fd, short what, void *arg)
+{
+	struct ng_listener *l = arg;
+
+	(void)fd, (void)what;
+	for (unsigned i = 0; i < ACCEPTS; i++)
+		if (!accept_one(l))
+			break;
+}
+
+static void on_accept_again(evutil_socket_t fd, short what, void *arg)
+{
+	struct ng_listener *l = arg;
+
+	(void)fd, (void)what;
+	if (event_add(l->acceptable, NULL))
+		accept_later(l);
+}
+
+static int listen_at(int fd, const struct sockaddr_storage *local,
+		     struct cr_err *e)
+{
+	const int on = 1;
+	char text[64];
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (!bind(fd, (const struct sockaddr *)local, address_length(local)) &&
+	    !listen(fd, BACKLOG))
+		return 0;
+	return cr_fail(e, -errno, "TCP socket: %s: %s",
+		       address_text(local, text, sizeof(text)),
+		       strerror(errno));
+}
+
+int connections_open(struct ng_listener *l, struct cr_err *e)
+{
+	int rc;
+
+	l->tcp = socket(l->local.ss_family,
+			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (l->tcp < 0 && (errno == EMFILE || errno == ENFILE))
+		return descriptors_fail(e, -errno, "TCP socket");
+	/* analyzer: connections_close() closes it */
+	if (l->tcp < 0)
+		return cr_fail(e, -errno, "TCP socket: %s", strerror(errno));
+	rc = listen_at(l->tcp, &l->local, e);
+	if (rc)
+		return rc;
+	l->acceptable = event_new(l->cfg.base, l->tcp, EV_READ | EV_PERSIST,
+				  on_acceptable, l);
+	l->accept_again = evtimer_new(l->cfg.base, on_accept_again, l);
+	if (!l->acceptable || !l->accept_again ||
+	    event_add(l->acceptable, NULL))
+		return cr_fail(e, -ENOMEM, "out of memory");
+	return 0;
+}
+
+void connections_close(struct ng_listener *l)
+{
+	while (!TAILQ_EMPTY(&l->connections))
+		connection_close(TAILQ_FIRST(&l->connections));
+	if (l->acceptable)
+		event_free(l->acceptable);
+	if (l->accept_again)
+		event_free(l->accept_again);
+	l->acceptable = l->accept_again = NULL;
+	if (l->tcp >= 0)
+		(void)close(l->tcp);
+	l->tcp = -1;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the listener share: listener.c (requests and answers),
- * datagrams.c (UDP), connections.c (TCP: accepting), connection.c (one of
- * them).
+ * What listener.c (requests and answers, UDP) and connection.c (TCP) share.
  */
 #ifndef NG_LISTENER_IMPL_H
 #define NG_LISTENER_IMPL_H
@@ -66,26 +64,10 @@ void ng_listener_take(struct ng_listener *l, const struct ng_origin *o,
 void ng_listener_malformed(struct ng_listener *l, const struct ng_origin *o,
 			   const struct ng_message *m, const char *why);
 
-/* datagrams.c */
-int datagrams_open(struct ng_listener *l, struct cr_err *e);
-void datagrams_close(struct datagrams *d); /**< NULL is fine */
-/** 0 or -errno. */
-int datagrams_send(struct datagrams *d, const struct ng_origin *to,
-		   const char *text, size_t bytes);
-/** Datagrams that the kernel has dropped. */
-uint64_t datagrams_dropped(const struct datagrams *d);
-
-/* connections.c */
+/* connection.c */
 int connections_open(struct ng_listener *l, struct cr_err *e);
 void connections_close(struct ng_listener *l);
 
-/* connection.c */
-/** Takes @fd over. Out of memory: closes it. */
-void connection_open(struct ng_listener *l, int fd,
-		     const struct sockaddr_storage *from);
-void connection_close(struct ng_connection *c);
-const struct sockaddr_storage *connection_from(const struct ng_connection *c);
-struct ng_connection *connection_next(const struct ng_connection *c);
 /** It has asked: an answer will come. */
 void connection_asked(struct ng_connection *c);
 /** That answer has come; it was sent before this. */

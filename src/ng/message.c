@@ -1,13 +1,309 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages of NG, their encodings (JSON; bencode, of BitTorrent's dictionaries,
+ * BEP 3), and words of an answer: what a message quotes of a request may be no
+ * UTF-8, or may have been cut in the middle of a character, and such is no
+ * JSON.
+ *
+ *   d7:command4:pinge   {"command": "ping"}
+ *
+ * Strings are any octets: JSON values that are made here need not be UTF-8.
+ * Keys need not be sorted, as proxies do not sort them. Pure but for memory.
+ */
 #include "ng/message.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "ng/bencode.h"
-#include "ng/text.h"
+#include "cr/error.h"
+
+json_t *ng_text(const char *text)
+{
+	json_t *as_it_is = json_string(text), *ascii;
+	char *copy = as_it_is ? NULL : strdup(text);
+
+	if (!copy)
+		return as_it_is;
+	for (char *p = copy; *p; p++)
+		if ((unsigned char)*p >= 0x80)
+			*p = '?';
+	ascii = json_string(copy);
+	free(copy);
+	return ascii;
+}
+
+json_t *ng_result(const char *result, const char *key, const char *text)
+{
+	return json_pack("{s:s, s:o}", "result", result, key, ng_text(text));
+}
+
+/* --- reading --- */
+
+struct reader {
+	const char *begin, *p, *end;
+	unsigned depth;
+	struct cr_err *e;
+};
+
+static json_t *fail(const struct reader *r, const char *what)
+{
+	(void)cr_fail(r->e, -EINVAL, "bencode, octet %td: %s", r->p - r->begin,
+		      what);
+	return NULL;
+}
+
+static json_t *no_memory(const struct reader *r)
+{
+	(void)cr_fail(r->e, -ENOMEM, "out of memory for a message");
+	return NULL;
+}
+
+static bool at(const struct reader *r, char c)
+{
+	return r->p < r->end && *r->p == c;
+}
+
+static bool at_digit(const struct reader *r)
+{
+	return r->p < r->end && *r->p >= '0' && *r->p <= '9';
+}
+
+/* Digits up to @stop, which is passed over. Not too many for 64 bits. */
+static bool read_digits(struct reader *r, char stop, int64_t *out)
+{
+	const char *from = r->p;
+	int64_t n = 0;
+
+	while (at_digit(r)) {
+		if (__builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, *r->p - '0', &n))
+			return false;
+		r->p++;
+	}
+	if (r->p == from || (*from == '0' && r->p > from + 1) || !at(r, stop))
+		return false;
+	r->p++;
+	*out = n;
+	return true;
+}
+
+static json_t *read_integer(struct reader *r)
+{
+	bool minus;
+	int64_t n;
+
+	r->p++;
+	minus = at(r, '-');
+	r->p += minus;
+	if (!read_digits(r, 'e', &n) || (minus && !n))
+		return fail(r, "a number is as in i20e or i-3e");
+	return json_integer(minus ? -n : n);
+}
+
+static bool read_octets(struct reader *r, const char **octets, size_t *bytes)
+{
+	int64_t n;
+
+	if (!read_digits(r, ':', &n) || n > r->end - r->p)
+		return false;
+	*octets = r->p;
+	*bytes = (size_t)n;
+	r->p += n;
+	return true;
+}
+
+static json_t *read_string(struct reader *r)
+{
+	const char *octets;
+	size_t bytes;
+
+	if (!read_octets(r, &octets, &bytes))
+		return fail(r, "a string is as in 4:ping, and not longer than "
+			       "what follows");
+	return json_stringn_nocheck(octets, bytes);
+}
+
+static json_t *read_value(struct reader *r);
+
+static json_t *read_list(struct reader *r)
+{
+	json_t *list = json_array();
+
+	r->p++;
+	while (list && !at(r, 'e')) {
+		json_t *item = read_value(r);
+
+		if (!item || json_array_append_new(list, item)) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	r->p += list != NULL;
+	return list;
+}
+
+/* One key and its value into @o. */
+static bool read_member(struct reader *r, json_t *o)
+{
+	char key[256];
+	const char *octets;
+	size_t bytes;
+	json_t *value;
+
+	if (!at_digit(r) || !read_octets(r, &octets, &bytes) ||
+	    bytes >= sizeof(key) || memchr(octets, 0, bytes))
+		return fail(r, "a key is a string of up to 255 octets, none "
+			       "of them 0");
+	memcpy(key, octets, bytes);
+	key[bytes] = '\0';
+	if (json_object_get(o, key))
+		return fail(r, "a key that was there already");
+	value = read_value(r);
+	return value && !json_object_set_new_nocheck(o, key, value);
+}
+
+static json_t *read_dictionary(struct reader *r)
+{
+	json_t *o = json_object();
+
+	r->p++;
+	while (o && !at(r, 'e'))
+		if (!read_member(r, o)) {
+			json_decref(o);
+			return NULL;
+		}
+	r->p += o != NULL;
+	return o;
+}
+
+static json_t *read_any(struct reader *r)
+{
+	if (at(r, 'd'))
+		return read_dictionary(r);
+	if (at(r, 'l'))
+		return read_list(r);
+	if (at(r, 'i'))
+		return read_integer(r);
+	if (at_digit(r))
+		return read_string(r);
+	return fail(r, r->p < r->end ? "neither d, l, i nor a length"
+				     : "it ends too early");
+}
+
+static json_t *read_value(struct reader *r)
+{
+	json_t *value;
+
+	if (r->depth == BENCODE_DEPTH_MAX)
+		return fail(r, "too many lists and dictionaries within each "
+			       "other");
+	r->depth++;
+	value = read_any(r);
+	r->depth--;
+	return value;
+}
+
+json_t *bencode_read(const char *text, size_t bytes, struct cr_err *e)
+{
+	struct cr_err why = { "" };
+	struct reader r = {
+		.begin = text, .p = text, .end = text + bytes, .e = &why
+	};
+	json_t *value = read_value(&r);
+
+	if (!value && !why.text[0])
+		(void)no_memory(&r);
+	if (value && r.p < r.end) {
+		json_decref(value);
+		value = fail(&r, "more behind its end");
+	}
+	if (!value)
+		(void)cr_fail(e, -EINVAL, "%s", why.text);
+	return value;
+}
+
+/* --- writing --- */
+
+struct writer {
+	char *p, *end;
+	long err; /* 0, -ENOSPC or -EINVAL */
+};
+
+static void put_octets(struct writer *w, const char *octets, size_t bytes)
+{
+	if (w->err || (size_t)(w->end - w->p) < bytes) {
+		w->err = w->err ? w->err : -ENOSPC;
+		return;
+	}
+	memcpy(w->p, octets, bytes);
+	w->p += bytes;
+}
+
+static void put_string(struct writer *w, const char *octets, size_t bytes)
+{
+	char length[24];
+	int n = snprintf(length, sizeof(length), "%zu:", bytes);
+
+	put_octets(w, length, (size_t)n);
+	put_octets(w, octets, bytes);
+}
+
+static void put_integer(struct writer *w, int64_t value)
+{
+	char text[24];
+	int n = snprintf(text, sizeof(text), "i%" PRId64 "e", value);
+
+	put_octets(w, text, (size_t)n);
+}
+
+static void put_value(struct writer *w, const json_t *value)
+{
+	const char *key;
+	json_t *of;
+	size_t i;
+
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		put_octets(w, "d", 1);
+		json_object_foreach ((json_t *)value, key, of) {
+			put_string(w, key, strlen(key));
+			put_value(w, of);
+		}
+		put_octets(w, "e", 1);
+		return;
+	case JSON_ARRAY:
+		put_octets(w, "l", 1);
+		json_array_foreach (value, i, of)
+			put_value(w, of);
+		put_octets(w, "e", 1);
+		return;
+	case JSON_STRING:
+		put_string(w, json_string_value(value),
+			   json_string_length(value));
+		return;
+	case JSON_INTEGER:
+		put_integer(w, json_integer_value(value));
+		return;
+	default:
+		w->err = w->err ? w->err : -EINVAL;
+		return;
+	}
+}
+
+long bencode_write(const json_t *value, char *text, size_t size)
+{
+	struct writer w = { .p = text, .end = text + size };
+
+	put_value(&w, value);
+	return w.err ? w.err : (long)(w.p - text);
+}
 
 /* Printable, so that it can stand in a log. */
 static int read_cookie(struct ng_message *out, const char *text, size_t bytes,

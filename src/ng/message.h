@@ -36,4 +36,23 @@ void ng_message_free(struct ng_message *m);
 long ng_message_write(const struct ng_message *request, const json_t *body,
 		      char *text, size_t size);
 
+/** Dictionaries and lists within each other; more are refused. */
+#define BENCODE_DEPTH_MAX 16u
+
+/** @text as JSON; what is no ASCII becomes '?' where it is no UTF-8. NULL: out
+ * of memory. */
+json_t *ng_text(const char *text);
+
+/** {"result": @result, @key: @text}; NULL: out of memory. */
+json_t *ng_result(const char *result, const char *key, const char *text);
+
+/** The value of all the @bytes at @text, or NULL with @e: no bencode, deeper
+ * than BENCODE_DEPTH_MAX, a key twice, an octet 0 in a key, more behind the
+ * value, or out of memory. */
+json_t *bencode_read(const char *text, size_t bytes, struct cr_err *e);
+
+/** Write @value to @text[@size]. Returns its length, -ENOSPC: it is longer, or
+ * -EINVAL: bencode has no such value (null, true, reals). */
+long bencode_write(const json_t *value, char *text, size_t size);
+
 #endif

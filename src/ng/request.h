@@ -101,4 +101,14 @@ const char *ng_key_name(const char *text);
 /** Something that is wished for cannot be done: the first one is told. */
 void ng_request_warn(struct ng_request *r, const char *text);
 
+/** Deeper brackets are refused. */
+#define RTPP_FLAGS_DEPTH_MAX 4u
+
+/** Add to @body, a request, what the words of @text are: flags to its list
+ * "flags", which may be missing, and keys; members to lists that are there, in
+ * place of other values. But "via-branch", which names in such a text what the
+ * proxy is to look for, counts only where nothing else says it. 0, or with @e:
+ * -EINVAL (brackets), -ENOMEM. */
+int rtpp_flags_read(json_t *body, const char *text, struct cr_err *e);
+
 #endif

@@ -21,7 +21,7 @@
 #include "base/networks.h"
 #include "ng/listener.h"
 #include "ng/request.h"
-#include "ng/host_quota.h"
+#include "ng/dialog.h"
 
 struct ng_service;
 struct service;

@@ -2,12 +2,11 @@
 /*
  * The insides of the NG service, shared by its own files only:
  *
- *   service.c   requests and their answers, waits, time
- *   commands.c  what is done for one
+ *   service.c   requests and their answers, waits, time; commands beside offers
  *   offer.c     what is passed on of an offer, and the endpoints for it
  *   answer.c    what both sides have settled on, and their conversations
- *   lines.c     what offers and answers have in common
- *   tell.c      what is told of calls
+ *   terms.c     what offers and answers have in common
+ *   report.c    what is told of calls
  */
 #ifndef NG_SERVICE_IMPL_H
 #define NG_SERVICE_IMPL_H
@@ -73,11 +72,6 @@ int ng_answer_to(const struct ng_work *w, struct cr_err *e);
 struct offering *ng_offering_new(void);
 struct answering *ng_answering_new(void);
 
-/** Offers and answers of the call @call_id that wait for costs, and that a
- * delete of @whom means, are refused. Were there any? */
-bool ng_forget_waits(struct ng_service *sv, const char *call_id,
-		     const struct ng_dialog_key *key);
-
 /** Somebody has said something of @call: it lives. */
 void ng_call_signalled(struct ng_call *call);
 
@@ -90,9 +84,6 @@ bool ng_end_oldest(struct ng_service *sv, const struct ng_dialog *d);
  * endpoints that only it has. */
 void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
 		   enum node_end why, const struct node_who *who);
-/** End all dialogs of @call, and it. */
-void ng_end_call(struct ng_service *sv, struct ng_call *call,
-		 enum node_end why);
 /** What was promised to line @i of @d is not any more. */
 void ng_release(struct ng_service *sv, struct ng_stream *s);
 

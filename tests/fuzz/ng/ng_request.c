@@ -9,7 +9,6 @@
 #include "base/assert.h"
 #include "ng/message.h"
 #include "ng/request.h"
-#include "ng/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

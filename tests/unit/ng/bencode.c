@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "json_text.h"
-#include "ng/bencode.h"
+#include "ng/message.h"
 
 static void assert_is(const char *text, const char *json)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "json_text.h"
-#include "ng/rtpp_flags.h"
+#include "ng/request.h"
 
 static void words_are_flags_and_keys(void **state)
 {

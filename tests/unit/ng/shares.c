@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/address.h"
-#include "ng/host_quota.h"
+#include "ng/dialog.h"
 
 static struct ng_host_quota s;
 static struct ng_due a, b, c;
