@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
+#include "cr/error.h"
+
 /** Write @a as text; "?" when it is neither IPv4 nor IPv6. Returns @buf. */
 const char *address_text(const struct sockaddr_storage *a, char *buf,
 			 size_t size);
@@ -58,5 +60,32 @@ struct in6_addr address_mapped(const struct sockaddr_storage *a);
 /** Its port in host order. */
 unsigned address_port(const struct sockaddr_storage *a);
 void address_set_port(struct sockaddr_storage *a, unsigned port);
+
+/* --- hosts and networks: who may ask, where may be sent to --- */
+
+/** More in one list are refused. */
+#define NETWORKS_MAX 64u
+
+struct network {
+	struct in6_addr host; /**< IPv4 is mapped, address_mapped()      */
+	unsigned bits;	      /**< of it that its hosts have in common */
+};
+
+struct networks {
+	unsigned n;
+	struct network network[NETWORKS_MAX];
+};
+
+/** Read "ADDRESS[/BITS],...": "192.0.2.7,198.51.100.0/24,2001:db8::/32".
+ * Without bits it is one host. 0; -EINVAL with @e: one of them is no such
+ * thing, or there are too many. */
+int networks_read(struct networks *g, const char *text, struct cr_err *e);
+
+/** Is @host in @net? */
+bool network_has(const struct network *net, const struct in6_addr *host);
+
+/** Is @from one of them, or in one of them? */
+bool networks_has(const struct networks *g,
+		  const struct sockaddr_storage *from);
 
 #endif

@@ -401,8 +401,7 @@ int cli_parse_or_exit(const struct cli *c, int argc, char **argv)
 	exit(2);
 }
 
-/* The word for @o's argument ("N", "TIME", "a|b|c"); NULL: takes none. */
-static const char *cli_argument(const struct cli_opt *o, char *buf, size_t size)
+const char *cli_argument(const struct cli_opt *o, char *buf, size_t size)
 {
 	static const char *const words[] = {
 		[CLI_STRING] = "TEXT", [CLI_LIST] = "TEXT",   [CLI_INT] = "N",
@@ -423,11 +422,7 @@ static const char *cli_argument(const struct cli_opt *o, char *buf, size_t size)
 	return buf;
 }
 
-/*
- * The row's default as text: dflt, or the variable's present value. Returns
- * @buf, empty when nothing is worth showing. For cli_help() and cli_man().
- */
-static const char *cli_default(const struct cli_opt *o, char *buf, size_t size)
+const char *cli_default(const struct cli_opt *o, char *buf, size_t size)
 {
 	buf[0] = '\0';
 	if (o->dflt)

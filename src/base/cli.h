@@ -166,6 +166,15 @@ void cli_help(const struct cli *c, FILE *out);
 /** Print the man page (troff, man macros, section 1). */
 void cli_man(const struct cli *c, FILE *out);
 
+/**
+ * The row's default as text: dflt, or the variable's present value. Returns
+ * @buf, empty when nothing is worth showing. For help and manual pages.
+ */
+const char *cli_default(const struct cli_opt *o, char *buf, size_t size);
+
+/** The word for @o's argument ("N", "TIME", "a|b|c"); NULL: takes none. */
+const char *cli_argument(const struct cli_opt *o, char *buf, size_t size);
+
 /* --- manual pages: troff with the man macros. One thread at a time for each
  * @out; who has printed all asks cli_written() whether it arrived. --- */
 

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/address.h"
-#include "base/networks.h"
 #include "base/rcu.h"
 
 #define HOST_BITS 128u

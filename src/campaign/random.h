@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/splitmix.h"
+#include "base/random.h"
 #include "cr/time.h"
 
 struct random {

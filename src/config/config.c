@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "base/disarm.h"
 #include "base/nearest.h"
 #include "base/cli.h"
 #include "base/utf8.h"

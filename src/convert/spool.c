@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/disarm.h"
+#include "base/utf8.h"
 
 #define TEMPORARY ".codec-runner-convert-"
 
@@ -86,7 +86,7 @@ void spool_close(struct spool *s)
 
 /* The reason that @name is none, or NULL. Names with a dot in front are
  * refused too: so are ".", "..", and our temporaries. Control characters and
- * their like (base/disarm.h) would get at the terminal of whoever lists the
+ * their like (base/utf8.h) would get at the terminal of whoever lists the
  * conversions. */
 static const char *bad_name(const char *name)
 {

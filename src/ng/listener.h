@@ -30,7 +30,7 @@
 
 #include "cr/error.h"
 #include "cr/time.h"
-#include "base/networks.h"
+#include "base/address.h"
 
 struct ng_listener;
 /** A request that waits for its answer. */

@@ -18,7 +18,7 @@
 
 #include "cr/error.h"
 #include "cr/time.h"
-#include "base/networks.h"
+#include "base/address.h"
 #include "ng/listener.h"
 #include "ng/request.h"
 #include "ng/dialog.h"

@@ -115,7 +115,7 @@ __attribute__((format(printf, 4, 0))) void log_write_va(struct log_site *site,
  * The format says what is a value: what stands between "key=" and the next
  * blank, or in quotation marks behind it; "text" is the key of what has none.
  * What the arguments have in them is part of a value and no more: see
- * base/disarm.h for what becomes '?', or is escaped in JSON. "time", "level",
+ * base/utf8.h for what becomes '?', or is escaped in JSON. "time", "level",
  * "event", "suppressed" and "cut" are no keys of a caller.
  */
 #define log_event(level, event, ...)                                           \

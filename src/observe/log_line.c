@@ -49,7 +49,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/disarm.h"
 #include "base/utf8.h"
 
 /** A value that is longer is cut. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/disarm.h"
+#include "base/utf8.h"
 #include "codecs/kernels/kernels.h"
 #include "observe/log.h"
 #include "protocol/field.h"

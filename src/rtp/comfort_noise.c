@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/splitmix.h"
+#include "base/random.h"
 
 /* RMS of 0 dBov: a square wave between the limits (RFC 3389, 3). */
 #define FULL_SCALE 32767.0f

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "base/splitmix.h"
+#include "base/random.h"
 
 /* --- when --- */
 

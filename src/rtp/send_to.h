@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-#include "base/networks.h"
+#include "base/address.h"
 #include "base/own_hosts.h"
 
 /* Of SCTP, of --ng and of --http. */

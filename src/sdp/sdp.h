@@ -133,7 +133,4 @@ struct sdp_out {
 long sdp_write(const struct sdp *sdp, const struct sdp_out *out, char *text,
 	       size_t size, struct cr_err *e);
 
-/** "sendrecv" */
-const char *sdp_mode_name(enum sdp_mode mode);
-
 #endif

@@ -20,7 +20,7 @@
 #include <strings.h>
 
 #include "base/utf8.h"
-#include "sdp/sdp_impl.h"
+#include "sdp/sdp_screen.h"
 
 /** Where a line stands. */
 struct sdp_place {

@@ -12,7 +12,6 @@
 
 #include "base/assert.h"
 #include "base/memory.h"
-#include "base/pages.h"
 #include "campaign/plan.h"
 #include "schedulers/registry.h"
 #include "sim/receivers.h"

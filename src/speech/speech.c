@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 
 #include "base/divisor.h"
-#include "base/splitmix.h"
+#include "base/random.h"
 #include "cr/error.h"
 #include "resample/resample.h"
 #include "speech/wav.h"

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "base/splitmix.h"
+#include "base/random.h"
 
 #define BLOCK_NS (10 * CR_MS)
 /* Blocks below this RMS (-50 dB of full scale) are quiet. */

@@ -13,7 +13,7 @@
 
 #include "base/address.h"
 #include "base/assert.h"
-#include "base/splitmix.h"
+#include "base/random.h"
 #include "udp/socket.h"
 
 /* --- free pairs --- */

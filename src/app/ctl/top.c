@@ -18,7 +18,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "app/ctl/page.h"
 #include "app/ctl/show.h"
 #include "base/cli.h"
 #include "node/info.h"

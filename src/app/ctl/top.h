@@ -31,7 +31,7 @@ struct ctl_top {
 /** Show it until a signal or q ends it. Returns an exit code. */
 int ctl_top(struct ctl_top *t);
 
-/** Write a page of it, lines with marks (page.h). @keys: what keys do, or NULL:
+/** Write a page of it, lines with marks (show.h). @keys: what keys do, or NULL:
  * none are read. */
 void ctl_top_page(const json_t *stats, const json_t *top, const char *keys,
 		  FILE *out);

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/ctl/page.h"
 #include "app/ctl/show.h"
 #include "base/cli.h"
 #include "protocol/tables/call.h"

@@ -14,7 +14,6 @@
 #include "app/runner/options.h"
 #include "base/address.h"
 #include "base/cli.h"
-#include "base/networks.h"
 #include "base/units.h"
 #include "codecs/kernels/kernels.h"
 #include "codecs/plugin.h"

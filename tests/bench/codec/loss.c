@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/cli.h"
-#include "base/splitmix.h"
+#include "base/random.h"
 #include "cr/codec.h"
 #include "speech/speech.h"
 

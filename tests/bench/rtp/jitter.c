@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "base/splitmix.h"
+#include "base/random.h"
 #include "rtp/jitter.h"
 
 #define ROUNDS 10u

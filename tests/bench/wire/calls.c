@@ -17,7 +17,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
-#include "base/splitmix.h"
+#include "base/random.h"
 #include "rtp/rtp.h"
 #include "udp/intake.h"
 #include "udp/socket.h"

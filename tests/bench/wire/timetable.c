@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/splitmix.h"
+#include "base/random.h"
 
 /* When a call's packets are due, after the beginning of a period. */
 struct timetable_turn {

@@ -10,7 +10,7 @@
 #include "base/address.h"
 #include "base/assert.h"
 #include "sdp/sdp.h"
-#include "sdp/sdp_impl.h"
+#include "sdp/sdp_screen.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/disarm.h"
+#include "base/utf8.h"
 
 static void expect(const char *text, const char *want)
 {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/address.h"
-#include "base/networks.h"
 
 static bool may(const char *list, const char *who)
 {
