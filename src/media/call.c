@@ -121,8 +121,6 @@ void call_set_types(struct call *c, struct call_types *t, uint8_t first)
 
 /* --- payload types beside speech --- */
 
-/* --- types --- */
-
 static bool is_speech_type(const struct call_cfg *cfg, uint8_t pt)
 {
 	for (unsigned i = 0; cfg->codecs && i < cfg->codecs->n; i++)
@@ -606,7 +604,7 @@ void call_fetch_for_release(const struct call *c)
 }
 
 /* The same for the turn that begins now: see transcode.c. */
-static void fetch_for_turn(const struct call *c)
+static void fetch_for_transcode(const struct call *c)
 {
 	cache_fetch(&c->pending, sizeof(c->pending));
 	cache_fetch(&c->pipeline, offsetof(struct call, count) -
@@ -658,7 +656,7 @@ bool call_claim(struct core_task *t, uint64_t seq)
 	c->claimed = frame_ring_claim(c->ring, seq, &c->meta);
 	if (!c->claimed)
 		return false;
-	fetch_for_turn(c);
+	fetch_for_transcode(c);
 	c->uncounted = c->meta.arrival;
 	return true;
 }

@@ -162,7 +162,7 @@ unsigned pipeline_mode(const struct pipeline *p)
 
 /* Whether a frame at @at may have another mode than the one before. Which ones
  * may is for us to choose (RFC 4867, 8.1): the first may. */
-static bool may_turn(const struct pipeline_output *o, int64_t at)
+static bool may_change_mode(const struct pipeline_output *o, int64_t at)
 {
 	return !o->side.payload.mode_second ||
 	       (at - o->turned) / (int64_t)o->frame % 2 == 0;
@@ -187,7 +187,7 @@ static unsigned pipeline_mode_next(struct pipeline *p, int64_t at)
 
 	/* else it is about the next output already */
 	if (w >> SERIAL_SHIFT != o->serial || wanted == o->mode ||
-	    !may_turn(o, at))
+	    !may_change_mode(o, at))
 		return o->mode;
 	o->mode = o->side.payload.mode_next ? next_mode(w, o->mode, wanted)
 					    : wanted;

@@ -303,8 +303,6 @@ void relay_handover_join(struct call *c, const struct rtp_packet *p, bool fresh,
 			    : length_of(&step, CALL_RESUME_CLOCK));
 }
 
-/* --- the relay --- */
-
 /* Comfort noise has a type of its own (RFC 3551, table 4). */
 #define NOISE_PT 13u
 

@@ -11,17 +11,17 @@
  * A relay is no task of the engine, and no worker knows of it. It counts as a
  * call does (media/counters.h): at rest
  *
- *   packets_in = relayed = packets_out + send_failed + nowhere + held
+ *   packets_in = relayed = packets_out + send_failed + no_destination + held
  *
- * Turns. Parties that speak the same may come to differ, and the other way
+ * Handover. Parties that speak the same may come to differ, and the other way
  * round (a re-INVITE). So a relay may *stand for* a call: one of both has the
  * party's packets. Control says which it wants, the receiver changes over
  * (relay_handover_of()):
  *
  *   relay -> call   at the next packet, also one that the endpoint then refuses
  *   call -> relay   at a packet of the codec that is relayed, which the
- * endpoint has accepted, when the call is at rest: every frame before has been
- * sent, and no digit goes on
+ *                   endpoint has accepted, when the call is at rest: every
+ *                   frame before has been sent, and no digit goes on
  *
  * To who listens it is one stream: SSRC, sequence numbers and timestamps go on.
  * So from the first call on, these are mapped, too: a constant is added. What
@@ -33,8 +33,10 @@
  * Three threads meet here:
  *   control   makes it, says what is wanted, reads its counters
  *   rx        the receiver of its incoming endpoint: everything under "rx", and
- * the counters others    write the way of its outgoing endpoint Reclaim: its
- * endpoints out of the receivers -> RCU grace period -> relay_free().
+ *             the counters
+ *   others    write the destination of its outgoing endpoint
+ * Reclaim: its endpoints out of the receivers -> RCU grace period ->
+ * relay_free().
  */
 #ifndef MEDIA_RELAY_H
 #define MEDIA_RELAY_H

@@ -34,7 +34,7 @@ static inline struct transcode_unsent *transcode_in_progress(
 /* Has the frame of @c a number in which gaps show? Behind a jitter buffer,
  * which has told already of those that never came, all that takes time; else
  * what has come by RTP. */
-static inline bool turn_is_numbered(const struct call *c)
+static inline bool frame_is_numbered(const struct call *c)
 {
 	return c->buffers ? cr_frame_takes_time(&c->meta)
 			  : c->meta.what == FRAME_RING_SPEECH ||
@@ -401,7 +401,7 @@ static int transcode_frame(struct transcode *t, const struct pipeline_input *in,
 	if (__builtin_expect(digits != NULL, 0) &&
 	    c->meta.what != FRAME_RING_EVENT)
 		tick_digits(t, digits);
-	if (turn_is_numbered(c))
+	if (frame_is_numbered(c))
 		bridge_gap_before(t, in);
 	else
 		follow_input(c);
@@ -479,7 +479,7 @@ static void count_packets(struct call *c, const struct transcode_unsent *unsent)
 }
 
 /* A turn's last touch of the call. */
-static void end_turn_of(struct call *c)
+static void end_transcode_of(struct call *c)
 {
 	/* release, pairs with call_unposted() */
 	atomic_fetch_sub_explicit(&c->pending, 1, memory_order_release);
@@ -519,7 +519,7 @@ static void finish_unsent(struct transcode_worker *w,
 			   1);
 	}
 	trace_put(trace, &unsent->record);
-	end_turn_of(c);
+	end_transcode_of(c);
 }
 
 static bool any_metered(const struct transcode_worker *w)
@@ -669,7 +669,7 @@ static void take_destination(struct call *c)
 static bool must_flush(const struct transcode_worker *w, cr_ns now)
 {
 	return !w->batching || w->nunsent == TRANSCODE_BATCH ||
-	       now - w->oldest >= TURN_WAIT;
+	       now - w->oldest >= TRANSCODE_WAIT;
 }
 
 static enum cr_outcome outcome_of(int err, bool expired)
@@ -740,7 +740,7 @@ void transcode_run(struct transcode_worker *w, struct call *c,
 	transcode_enter_codec(w);
 	err = transcode_frame(&t, &in, run->expired);
 	if (!transcode_leave_codec(w)) {
-		end_turn_of(c);
+		end_transcode_of(c);
 		return;
 	}
 	if (!err && !t.excess && c->meta.what == FRAME_RING_SPEECH)
@@ -762,7 +762,7 @@ static void count_shed(struct call *c)
 	if (!c->shed.pause)
 		return;
 	call_count(&c->count.pauses, 1);
-	c->pauses = (uint16_t)(c->pauses + turn_is_numbered(c));
+	c->pauses = (uint16_t)(c->pauses + frame_is_numbered(c));
 	c->resting = true;
 	c->rested = 0;
 	pipeline_begin_spurt(c->pipeline);
@@ -807,7 +807,7 @@ bool transcode_take(struct transcode_worker *w)
 		return false; /* it, or who flushes, is at the packets */
 	take = w->state == TRANSCODE_IN_CODEC;
 	if (take)
-		w->state = TURN_TAKEN;
+		w->state = TRANSCODE_TAKEN;
 	(void)pthread_mutex_unlock(&w->lock);
 	return take;
 }
@@ -830,7 +830,7 @@ void transcode_rescue(struct transcode_worker *w, struct call *stuck,
 		      struct trace_ring *trace)
 {
 	(void)pthread_mutex_lock(&w->lock);
-	CR_ASSERT(w->state == TURN_TAKEN);
+	CR_ASSERT(w->state == TRANSCODE_TAKEN);
 	if (stuck) {
 		w->overflow += transcode_send_all(w); /* its own, too */
 		CR_ASSERT(transcode_in_progress(w)->call == stuck);

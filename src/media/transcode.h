@@ -7,13 +7,13 @@
  * Sending packets together saves most of the cost of system calls, so packets
  * may wait for those of the next turns. They leave
  *
- *   by the worker     when TRANSCODE_BATCH turns have gathered or TURN_WAIT has
- *                     passed, and when the engine says that there is nothing
- *                     else to do (transcode_flush());
- *   by control        when the engine says that calls are about to move to
- *                     other workers (transcode_batching()), that a call has
- * gone (transcode_flush_for()), or that the worker is stuck
- *                     (transcode_rescue()).
+ *   by the worker   when TRANSCODE_BATCH turns have gathered or
+ *                   TRANSCODE_WAIT has passed, and when the engine says that
+ *                   there is nothing else to do (transcode_flush());
+ *   by control      when the engine says that calls are about to move to
+ *                   other workers (transcode_batching()), that a call has gone
+ *                   (transcode_flush_for()), or that the worker is stuck
+ *                   (transcode_rescue()).
  *
  * Waiting keeps a call's order only while one worker serves it, so it is for
  * run queues of one worker whose policy does not steal; elsewhere every turn
@@ -153,7 +153,7 @@ static inline cr_ns transcode_cost_end(cr_ns begun, cr_ns picking, cr_ns clock)
 /** Most turns whose packets wait together. */
 #define TRANSCODE_BATCH BURST_PACKETS
 /** No packet waits longer than this and the turn in progress. */
-#define TURN_WAIT (250 * CR_US)
+#define TRANSCODE_WAIT (250 * CR_US)
 
 /** A turn that is over but for its packets. */
 struct transcode_unsent {
@@ -168,7 +168,7 @@ struct transcode_unsent {
 };
 
 /** Where the worker is, see above. */
-enum transcode_state { TURN_AT_WORK, TRANSCODE_IN_CODEC, TURN_TAKEN };
+enum transcode_state { TRANSCODE_AT_WORK, TRANSCODE_IN_CODEC, TRANSCODE_TAKEN };
 
 /** What a worker brings along. One per worker. Zero, transcode_init(), fill in.
  */
@@ -251,7 +251,7 @@ static inline bool transcode_leave_codec(struct transcode_worker *w)
 	(void)pthread_mutex_lock(&w->lock);
 	mine = w->state == TRANSCODE_IN_CODEC;
 	if (mine)
-		w->state = TURN_AT_WORK;
+		w->state = TRANSCODE_AT_WORK;
 	else
 		(void)pthread_mutex_unlock(&w->lock);
 	return mine;

@@ -42,7 +42,7 @@ void node_context_for(void *arg, struct recovery_context *seat, unsigned place,
 
 	w->fd = n->fd[place % n->nfd]; /* any has the address */
 	w->trace = trace_ring(n->trace, place);
-	w->state = TURN_AT_WORK;
+	w->state = TRANSCODE_AT_WORK;
 	w->batching = was && was->turn.batching;
 }
 

@@ -499,7 +499,7 @@ static bool is_behind_head(const struct jitter *j, uint64_t seq)
 	return j->head.counted && seq <= j->head.seq;
 }
 
-static bool is_turn_over(const struct jitter *j, uint64_t seq, int64_t ts)
+static bool is_seq_over(const struct jitter *j, uint64_t seq, int64_t ts)
 {
 	const struct head *h = &j->head;
 
@@ -712,7 +712,7 @@ static enum jitter_put take_speech(struct jitter *j,
 	}
 	j->proof.waits = false;
 	learn_speech(j, in, seq, ts);
-	if (is_turn_over(j, seq, ts)) {
+	if (is_seq_over(j, seq, ts)) {
 		note_transit(j, in, transit);
 		return refuse_packet(j, JITTER_LATE);
 	}
@@ -772,8 +772,6 @@ enum jitter_put jitter_put(struct jitter *j, const struct jitter_input *in)
 	}
 	return refuse_packet(j, JITTER_STRAY);
 }
-
-/* --- open, close, what is played --- */
 
 const char *const jitter_kinds[] = { "off", "fixed", "adaptive", NULL };
 

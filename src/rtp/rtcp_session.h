@@ -6,14 +6,14 @@
  * How an endpoint uses it. The endpoint has a struct rtcp_session and a struct
  * rtcp_sent.
  *
- *   endpoint begins       rtcp_session_init()
+ *   endpoint begins  rtcp_session_init()
  *   packet, accepted rtcp_heard_rtp(); its answer tells new from duplicate
  *   packet sent      rtcp_sent_rtp()
  *   RTCP, accepted   rtcp_heard(): what came to port + 1, or
  *                    to the RTP port, where rtp_is_rtcp() says so
  *   timer            at rtcp_due() or later: rtcp_build(), send if there is
  *                    something, set the timer to rtcp_due() again
- *   endpoint ends         rtcp_bye(), send if there is something
+ *   endpoint ends    rtcp_bye(), send if there is something
  *
  * Which addresses and SSRCs may speak is the endpoint's business: nothing is
  * checked here. An SSRC that changes is followed.
@@ -22,8 +22,7 @@
  * which is for whoever sends: one thread at a time, perhaps another one. So the
  * two structs are apart; each belongs on a cache line of its owner. No call
  * allocates, asks for the time or makes a system call. Times @now are
- * monotonic,
- * @wall is ns since 1970.
+ * monotonic, @wall is ns since 1970.
  */
 #ifndef RTP_RTCP_SESSION_H
 #define RTP_RTCP_SESSION_H

@@ -361,7 +361,7 @@ static void find_stolen_turns(struct finding *g, unsigned flow, cr_ns *scratch)
 		/* its packets wait no longer than that for other turns; more
 		 * was stolen from those */
 		j->rest = cr_ns_max(j->rest,
-				    -TURN_WAIT - STOLEN_MEDIANS * median);
+				    -TRANSCODE_WAIT - STOLEN_MEDIANS * median);
 		if (j->cost <= STOLEN_MEDIANS * median)
 			continue;
 		add_stolen(g->r, j->worker, j->pick,

@@ -108,7 +108,7 @@ static inline bool receive_ring_full(const struct receive_ring *r)
 
 /* Orders carried out in a turn: ten thousand calls that start at once must not
  * keep packets waiting. */
-#define ORDERS_TURN 1024u
+#define ORDERS_MAX 1024u
 /* How often the kernel may be out of memory in a row, a millisecond apart. */
 #define TRIES 1000u
 /* A socket that has filled more than this part of the buffers in a row when
@@ -285,7 +285,7 @@ static bool carry_out(struct receive_ring *r)
 	if (!atomic_load_explicit(&r->ordered, memory_order_acquire))
 		return false;
 	pthread_mutex_lock(&r->lock);
-	n = r->count < ORDERS_TURN ? r->count : ORDERS_TURN;
+	n = r->count < ORDERS_MAX ? r->count : ORDERS_MAX;
 	for (unsigned i = 0; i < n; i++)
 		prepare_request(r, r->order[r->first + i]);
 	submit_all(r);
