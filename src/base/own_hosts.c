@@ -98,7 +98,7 @@ static void add_broadcast(struct host_list *l, struct in6_addr host,
 	l->broadcasts[l->nbroadcasts++] = host;
 }
 
-static void add(struct host_list *l, const struct ifaddrs *i)
+static void add_host(struct host_list *l, const struct ifaddrs *i)
 {
 	struct sockaddr_storage a = from_kernel(i->ifa_addr);
 	struct sockaddr_storage mask = from_kernel(i->ifa_netmask);
@@ -132,7 +132,7 @@ static struct host_list *list_of(const struct ifaddrs *all)
 		return NULL;
 	}
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next)
-		add(l, i);
+		add_host(l, i);
 	qsort(l->hosts, l->nhosts, sizeof(*l->hosts), compare);
 	qsort(l->broadcasts, l->nbroadcasts, sizeof(*l->broadcasts), compare);
 	return l;

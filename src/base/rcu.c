@@ -54,7 +54,7 @@ static void gather(void)
 }
 
 /* Lock held. NULL: there will be no more. */
-static struct rcu_later *take(void)
+static struct rcu_later *take_later(void)
 {
 	struct rcu_later *list;
 
@@ -87,7 +87,7 @@ static void *run(void *arg)
 	(void)arg;
 	rcu_register_thread();
 	(void)pthread_mutex_lock(&rcu.lock);
-	while ((list = take())) {
+	while ((list = take_later())) {
 		uint64_t n;
 
 		(void)pthread_mutex_unlock(&rcu.lock);

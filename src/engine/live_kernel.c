@@ -141,7 +141,7 @@ static void wait(sem_t *sem)
 }
 
 /* The task leaves the core, and what waits is cancelled. */
-static void let_go(struct live_server *s)
+static void release_server(struct live_server *s)
 {
 	struct live_rq *q = live_lock_home(s->live, s->task);
 
@@ -179,7 +179,7 @@ static void *serve(void *arg)
 		count(&place_of(s->live)->wakeups);
 		serve_all(s);
 	}
-	let_go(s);
+	release_server(s);
 	if (client->worker_down)
 		client->worker_down(client->arg, s->number);
 	give_back(s);
@@ -255,7 +255,7 @@ static void return_number(struct live_servers *all, unsigned number)
 }
 
 /* Wait until the thread has what it asks the kernel for. */
-static int start(struct live_server *s)
+static int start_server(struct live_server *s)
 {
 	int rc = create(s->live, &s->thread, serve, s);
 
@@ -313,7 +313,7 @@ static int added(struct live *l, struct live_task *t, struct cr_verdict *v)
 	s = server_new(l, t);
 	if (s)
 		s->number = number;
-	rc = s ? start(s) : -ENOMEM;
+	rc = s ? start_server(s) : -ENOMEM;
 	if (!rc)
 		return 0;
 	return_number(all, number);
@@ -439,9 +439,9 @@ static void close_servers(struct live *l)
 
 /* --- what stays as it was started --- */
 
-static int change(struct live *l, struct live_task *t,
-		  const struct core_terms *to, unsigned flags,
-		  struct cr_verdict *v)
+static int change_server_task(struct live *l, struct live_task *t,
+			      const struct core_terms *to, unsigned flags,
+			      struct cr_verdict *v)
 {
 	(void)l, (void)t, (void)to, (void)flags;
 	v->rule = "scheduled by the kernel: only as it was started";
@@ -488,7 +488,7 @@ const struct live_ops live_kernel_ops = {
 	.added = added,
 	.remove = remove_task,
 	.release = release,
-	.change = change,
+	.change = change_server_task,
 	.switch_to = switch_to,
 	.tune = tune,
 	.name = name,

@@ -119,7 +119,7 @@ static unsigned answered_ptime(const struct answering *a, unsigned i)
 }
 
 /* What who offered is told of the line. */
-static int tell(struct answering *a, unsigned i, struct cr_err *e)
+static int report_line(struct answering *a, unsigned i, struct cr_err *e)
 {
 	const struct sdp_line *offer = sdp_line(a->d->offer, i);
 	const struct sdp_line *answer = sdp_line(a->sdp, i);
@@ -162,7 +162,7 @@ static int prepare(struct answering *a, unsigned i, struct cr_err *e)
 			       &codec_map_abilities, e);
 
 	if (!err)
-		err = tell(a, i, e);
+		err = report_line(a, i, e);
 	if (!err)
 		err = terms(a, i, l->to, e);
 	if (err)
@@ -305,7 +305,7 @@ static void keep(struct answering *a, char *answer)
 	ng_dialog_ring(a->w->service, d, false);
 }
 
-static int take(struct answering *a, struct cr_err *e)
+static int apply_answer(struct answering *a, struct cr_err *e)
 {
 	const struct ng_request *r = a->w->request;
 	char *copy = strdup(r->sdp);
@@ -342,7 +342,7 @@ static int answer(struct answering *a, struct cr_err *e)
 	if (!err)
 		err = ng_draft_write(a->sdp, &a->text, r, to, &draft, e);
 	if (!err)
-		err = take(a, e);
+		err = apply_answer(a, e);
 	if (err)
 		ng_draft_drop(&draft);
 	else

@@ -87,8 +87,8 @@ bool codec_spec_is(const struct codec_spec *spec, const struct sdp_format *f)
 
 /* --- all of them --- */
 
-static int add(struct codec_rules *r, enum codec_rule rule, const char *text,
-	       struct cr_err *e)
+static int add_codec_rule(struct codec_rules *r, enum codec_rule rule,
+			  const char *text, struct cr_err *e)
 {
 	if (ng_is_named(text, "all")) {
 		r->all[rule] = true;
@@ -114,7 +114,7 @@ static int read_list(struct codec_rules *r, enum codec_rule rule,
 	int err = 0;
 
 	if (json_is_string(list))
-		return add(r, rule, json_string_value(list), e);
+		return add_codec_rule(r, rule, json_string_value(list), e);
 	if (list && !json_is_array(list))
 		return cr_fail(e, -EINVAL, "codec %s: is a list of codecs",
 			       codec_rule_names[rule]);
@@ -123,7 +123,7 @@ static int read_list(struct codec_rules *r, enum codec_rule rule,
 			return cr_fail(e, -EINVAL,
 				       "codec %s: is a list of codecs",
 				       codec_rule_names[rule]);
-		err = add(r, rule, json_string_value(item), e);
+		err = add_codec_rule(r, rule, json_string_value(item), e);
 		if (err)
 			return err;
 	}
@@ -175,7 +175,7 @@ static int read_flag(struct codec_rules *r, const char *flag, struct cr_err *e)
 	enum codec_rule rule;
 	const char *codec = behind_rule(flag, &rule);
 
-	return codec ? add(r, rule, codec, e) : 0;
+	return codec ? add_codec_rule(r, rule, codec, e) : 0;
 }
 
 int codec_rules_read(struct codec_rules *out, const json_t *request,

@@ -37,7 +37,7 @@ static enum framing_state cookie(struct framing *f, char c)
 	return FRAMING_COOKIE;
 }
 
-static enum framing_state begin(struct framing *f, char c)
+static enum framing_state begin_dictionary(struct framing *f, char c)
 {
 	f->depth = 1;
 	if (c == '{')
@@ -123,7 +123,7 @@ static enum framing_state next(struct framing *f, char c)
 	case FRAMING_COOKIE:
 		return cookie(f, c);
 	case FRAMING_BEGIN:
-		return begin(f, c);
+		return begin_dictionary(f, c);
 	case FRAMING_ITEM:
 		return item(f, c);
 	case FRAMING_INTEGER:

@@ -449,7 +449,7 @@ static int weigh_line(struct offering *o, unsigned i, struct cr_err *e)
 }
 
 /* What the offer before was promised: this one comes in its place. */
-static void let_go(struct offering *o)
+static void release_promises(struct offering *o)
 {
 	o->weighed = true;
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
@@ -462,7 +462,7 @@ static int weigh(struct offering *o, struct cr_err *e)
 {
 	int err = 0;
 
-	let_go(o);
+	release_promises(o);
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++)
 		if (o->list[i])
 			err = weigh_line(o, i, e);

@@ -24,7 +24,7 @@ struct totals {
 	json_t *ssrc;
 };
 
-static void add(struct sums *to, const struct sums *of)
+static void add_sums(struct sums *to, const struct sums *of)
 {
 	to->packets += of->packets;
 	to->bytes += of->bytes;
@@ -277,8 +277,8 @@ static json_t *reported_media(struct ng_service *sv, const struct ng_dialog *d,
 		node_call_info(from, &stream);
 	rtp = sums_of(&about, from ? &stream : NULL);
 	rtcp = sums_of_rtcp(&about);
-	add(&total->rtp, &rtp);
-	add(&total->rtcp, &rtcp);
+	add_sums(&total->rtp, &rtp);
+	add_sums(&total->rtcp, &rtcp);
 	report_ssrc(&about, from, endpoint, total->ssrc);
 	port = ng_endpoint_local(sv->node, endpoint, &local)
 		       ? address_port(&local)

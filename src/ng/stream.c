@@ -145,9 +145,9 @@ static int report_party(struct node *n, uint32_t endpoint,
 	return conversation_change_party(p, to, plan, e);
 }
 
-static int begin(struct node *n, struct ng_dialog *d, unsigned i,
-		 const struct party_change to[2],
-		 struct conversation_plan *plan, struct cr_err *e)
+static int begin_conversation(struct node *n, struct ng_dialog *d, unsigned i,
+			      const struct party_change to[2],
+			      struct conversation_plan *plan, struct cr_err *e)
 {
 	struct conversation_request r = { .party = { nothing, nothing },
 					  .label = d->call->id };
@@ -178,7 +178,7 @@ int ng_stream_settle(struct node *n, struct ng_dialog *d, unsigned i,
 	struct conversation *c = conversation_of(n, &d->stream[i]);
 
 	return c ? conversation_change(c, to, plan, e)
-		 : begin(n, d, i, to, plan, e);
+		 : begin_conversation(n, d, i, to, plan, e);
 }
 
 int ng_stream_begin_early(struct node *n, struct ng_dialog *d, unsigned i,

@@ -220,8 +220,8 @@ bool ng_is_named(const char *text, const char *name)
 	return end && !*end;
 }
 
-static bool take(struct ng_request *r, const struct ng_word *words,
-		 const char *text)
+static bool take_ng_word(struct ng_request *r, const struct ng_word *words,
+			 const char *text)
 {
 	for (; words->name; words++)
 		if (!*words->name || ng_is_named(text, words->name)) {
@@ -247,13 +247,13 @@ bool ng_word_take(struct ng_request *r, const struct ng_word *words,
 		{ "T38-", fax_words },
 	};
 
-	if (take(r, words, text))
+	if (take_ng_word(r, words, text))
 		return true;
 	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++) {
 		const char *rest = ng_behind(text, list[i].name);
 
 		if (words == ng_flag_words && rest)
-			return take(r, list[i].words, rest);
+			return take_ng_word(r, list[i].words, rest);
 	}
 	return false;
 }

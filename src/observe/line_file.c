@@ -221,7 +221,7 @@ static void free_all(struct lines *l)
 	free(l);
 }
 
-static int start(struct lines *l, const char *path, struct cr_err *e)
+static int start_line_file(struct lines *l, const char *path, struct cr_err *e)
 {
 	int err;
 
@@ -247,7 +247,7 @@ int lines_open(struct lines **out, const char *path, size_t bytes,
 	l->buffers = calloc(2, bytes);
 	async_writer_init(&l->async_writer, &owner, l, l->buffers,
 			  l->buffers ? l->buffers + bytes : NULL, bytes);
-	err = start(l, path, e);
+	err = start_line_file(l, path, e);
 	if (err) {
 		free_all(l);
 		return err;
