@@ -189,8 +189,8 @@ static void *serve(void *arg)
 /* --- starting and ending one --- */
 
 /* On the CPUs of the engine. */
-static int create(const struct live *l, pthread_t *thread,
-		  void *(*function)(void *), struct live_server *s)
+static int server_create(const struct live *l, pthread_t *thread,
+			 void *(*function)(void *), struct live_server *s)
 {
 	pthread_attr_t attr;
 	cpu_set_t cpus;
@@ -257,7 +257,7 @@ static void return_number(struct live_servers *all, unsigned number)
 /* Wait until the thread has what it asks the kernel for. */
 static int start_server(struct live_server *s)
 {
-	int rc = create(s->live, &s->thread, serve, s);
+	int rc = server_create(s->live, &s->thread, serve, s);
 
 	if (rc)
 		return rc;
@@ -297,7 +297,8 @@ static const char *rule_of(int rc)
 	}
 }
 
-static int added(struct live *l, struct live_task *t, struct cr_verdict *v)
+static int server_added(struct live *l, struct live_task *t,
+			struct cr_verdict *v)
 {
 	struct live_servers *all = l->servers;
 	struct live_server *s;
@@ -323,7 +324,7 @@ static int added(struct live *l, struct live_task *t, struct cr_verdict *v)
 	return rc == -EBUSY || rc == -EAGAIN ? -ENOSPC : -EINVAL;
 }
 
-static void remove_task(struct live *l, struct live_task *t)
+static void server_remove_task(struct live *l, struct live_task *t)
 {
 	struct live_server *s = t->server;
 
@@ -335,7 +336,8 @@ static void remove_task(struct live *l, struct live_task *t)
 	(void)pthread_mutex_unlock(&l->servers->lock);
 }
 
-static void release(struct live *l, struct live_task *const *tasks, unsigned n)
+static void server_release(struct live *l, struct live_task *const *tasks,
+			   unsigned n)
 {
 	(void)l;
 	for (unsigned i = 0; i < n; i++)
@@ -363,7 +365,7 @@ static int check_privilege(struct live *l, struct cr_err *e)
 							l->servers->option,
 							&typical) };
 	pthread_t thread;
-	int rc = create(l, &thread, try_it, &s);
+	int rc = server_create(l, &thread, try_it, &s);
 
 	if (rc)
 		return thread_fail(e, rc, "calls");
@@ -411,7 +413,7 @@ static int open_servers(struct live *l, struct cr_err *warn, struct cr_err *e)
 	return rc ? rc : check_privilege(l, e);
 }
 
-static void stop(struct live *l)
+static void server_stop(struct live *l)
 {
 	struct live_servers *all = l->servers;
 
@@ -448,13 +450,13 @@ static int change_server_task(struct live *l, struct live_task *t,
 	return -EINVAL;
 }
 
-static int switch_to(struct live *l, const struct scheduler *to,
-		     struct cr_err *e)
+static int server_switch_to(struct live *l, const struct scheduler *to,
+			    struct cr_err *e)
 {
 	return live_refuse_switch(l, scheduler_name(to), e);
 }
 
-static int tune(struct live *l, const char *opts, struct cr_err *e)
+static int server_tune(struct live *l, const char *opts, struct cr_err *e)
 {
 	int64_t option;
 	int rc = kernel_sched_parse(l->cfg.kernel, opts, &option, e);
@@ -467,12 +469,12 @@ static const char *name(struct live *l)
 	return l->cfg.kernel->name;
 }
 
-static void format_opts(struct live *l, char *buf, size_t size)
+static void server_format_opts(struct live *l, char *buf, size_t size)
 {
 	options_format(l->cfg.kernel->opts, &l->servers->option, buf, size);
 }
 
-static bool tasks_stay(struct live *l)
+static bool server_tasks_stay(struct live *l)
 {
 	(void)l;
 	return false;
@@ -483,15 +485,15 @@ const struct live_ops live_kernel_ops = {
 		    .thread_per_task = true,
 		    .kernel_priorities = true },
 	.open = open_servers,
-	.stop = stop,
+	.stop = server_stop,
 	.close = close_servers,
-	.added = added,
-	.remove = remove_task,
-	.release = release,
+	.added = server_added,
+	.remove = server_remove_task,
+	.release = server_release,
 	.change = change_server_task,
-	.switch_to = switch_to,
-	.tune = tune,
+	.switch_to = server_switch_to,
+	.tune = server_tune,
 	.name = name,
-	.format_opts = format_opts,
-	.tasks_stay = tasks_stay,
+	.format_opts = server_format_opts,
+	.tasks_stay = server_tasks_stay,
 };

@@ -490,7 +490,7 @@ static void *live_work(void *thread)
 
 /* --- threads --- */
 
-static int create(struct live_thread *th)
+static int workers_create(struct live_thread *th)
 {
 	const struct live_worker *w = th->place;
 	pthread_attr_t attr;
@@ -518,7 +518,7 @@ int live_start_thread(struct live_worker *w, struct cr_err *e)
 		return cr_fail(e, -ENOMEM, "out of memory for worker %u",
 			       w->cpu);
 	th->place = w;
-	rc = create(th);
+	rc = workers_create(th);
 	if (!rc) {
 		(void)pthread_getcpuclockid(th->id, &th->cpu_clock);
 		w->thread = th;
@@ -576,7 +576,7 @@ static int open_workers(struct live *l, struct cr_err *warn, struct cr_err *e)
 	return rc;
 }
 
-static void stop(struct live *l)
+static void workers_stop(struct live *l)
 {
 	for (unsigned i = 0; i < l->nrq; i++) {
 		(void)pthread_mutex_lock(&l->rq[i].lock);
@@ -607,13 +607,14 @@ static void close_workers(struct live *l)
 /* --- tasks --- */
 
 /* Workers find it when it is released. */
-static int added(struct live *l, struct live_task *t, struct cr_verdict *v)
+static int workers_added(struct live *l, struct live_task *t,
+			 struct cr_verdict *v)
 {
 	(void)l, (void)t, (void)v;
 	return 0;
 }
 
-static void remove_task(struct live *l, struct live_task *t)
+static void workers_remove_task(struct live *l, struct live_task *t)
 {
 	struct live_rq *q = live_lock_home(l, t);
 	bool held = t->core.task.state == CR_RUNNING || t->detached;
@@ -654,7 +655,8 @@ static uint64_t release_one_rq(struct live *l, struct live_task *const *tasks,
 	return todo;
 }
 
-static void release(struct live *l, struct live_task *const *tasks, unsigned n)
+static void workers_release(struct live *l, struct live_task *const *tasks,
+			    unsigned n)
 {
 	for (unsigned done = 0; done < n; done += 64) {
 		unsigned part = n - done < 64 ? n - done : 64;
@@ -747,8 +749,8 @@ static bool moves_tasks(const struct cr_sched_ops *ops)
 	return ops->admit || ops->steal;
 }
 
-static int switch_to(struct live *l, const struct scheduler *to,
-		     struct cr_err *e)
+static int workers_switch_to(struct live *l, const struct scheduler *to,
+			     struct cr_err *e)
 {
 	struct core_switch *sw;
 	cr_ns now;
@@ -770,7 +772,7 @@ static int switch_to(struct live *l, const struct scheduler *to,
 	return rc;
 }
 
-static int tune(struct live *l, const char *opts, struct cr_err *e)
+static int workers_tune(struct live *l, const char *opts, struct cr_err *e)
 {
 	/* the control thread alone replaces the policy: no lock to read it */
 	const struct cr_sched *s = core_sched(l->core);
@@ -811,7 +813,7 @@ static const char *name(struct live *l)
 	return policy(l)->name;
 }
 
-static void format_opts(struct live *l, char *buf, size_t size)
+static void workers_format_opts(struct live *l, char *buf, size_t size)
 {
 	(void)pthread_mutex_lock(&l->rq[0].lock);
 	options_format(core_sched(l->core)->ops->opts,
@@ -819,7 +821,7 @@ static void format_opts(struct live *l, char *buf, size_t size)
 	(void)pthread_mutex_unlock(&l->rq[0].lock);
 }
 
-static bool tasks_stay(struct live *l)
+static bool workers_tasks_stay(struct live *l)
 {
 	unsigned ncpu = l->cfg.core.ncpu;
 
@@ -843,15 +845,15 @@ int live_recover(struct live *l, struct cr_err *e)
 const struct live_ops live_workers_ops = {
 	.driver = { .name = "workers", .watched = true, .shares = true },
 	.open = open_workers,
-	.stop = stop,
+	.stop = workers_stop,
 	.close = close_workers,
-	.added = added,
-	.remove = remove_task,
-	.release = release,
+	.added = workers_added,
+	.remove = workers_remove_task,
+	.release = workers_release,
 	.change = change_task,
-	.switch_to = switch_to,
-	.tune = tune,
+	.switch_to = workers_switch_to,
+	.tune = workers_tune,
 	.name = name,
-	.format_opts = format_opts,
-	.tasks_stay = tasks_stay,
+	.format_opts = workers_format_opts,
+	.tasks_stay = workers_tasks_stay,
 };

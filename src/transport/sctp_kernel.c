@@ -65,7 +65,7 @@ static int set(const struct kernel *k, int option, const void *value,
 	return setsockopt(k->fd, IPPROTO_SCTP, option, value, (socklen_t)size);
 }
 
-static int set_timing(const struct kernel *k)
+static int kernel_set_timing(const struct kernel *k)
 {
 	const struct silence *silence = &k->silence;
 	const struct sctp_rtoinfo rto = { .srto_initial = TIMING_RTO_INITIAL_MS,
@@ -93,7 +93,7 @@ static int set_timing(const struct kernel *k)
 	       set(k, SCTP_PEER_ADDR_PARAMS, &path, sizeof(path));
 }
 
-static int set_options(const struct kernel *k)
+static int kernel_set_options(const struct kernel *k)
 {
 	const int on = 1, buffer = (int)TRANSPORT_MESSAGE_MAX;
 	/* A message longer than the receive window would wait for its own end
@@ -120,7 +120,8 @@ static int set_options(const struct kernel *k)
 	       set(k, SCTP_RECVRCVINFO, &on, sizeof(on)) ||
 	       set(k, SCTP_FRAGMENT_INTERLEAVE, &on, sizeof(on)) ||
 	       set(k, SCTP_PARTIAL_DELIVERY_POINT, &part, sizeof(part)) ||
-	       set(k, SCTP_EVENTS, &events, sizeof(events)) || set_timing(k);
+	       set(k, SCTP_EVENTS, &events, sizeof(events)) ||
+	       kernel_set_timing(k);
 }
 
 static int learn_message_max(struct kernel *k)
@@ -156,7 +157,7 @@ static int kernel_socket(struct kernel *k, int family, struct cr_err *e)
 		return cr_fail(e, rc, "no SCTP in this kernel: %s",
 			       strerror(errno));
 	}
-	if (set_options(k) || learn_message_max(k)) {
+	if (kernel_set_options(k) || learn_message_max(k)) {
 		rc = -errno;
 		return cr_fail(e, rc, "SCTP socket options: %s",
 			       strerror(errno));
@@ -200,7 +201,7 @@ static int kernel_encapsulate(struct kernel *k, uint16_t udp_port,
 /* At each association within the silence that it is allowed. */
 enum { LOOKS = 20 };
 
-static void say(struct kernel *k, const struct transport_event *ev)
+static void kernel_say(struct kernel *k, const struct transport_event *ev)
 {
 	if (!k->closed)
 		k->cfg.event(k->cfg.arg, ev);
@@ -248,8 +249,8 @@ static void peer_text(const struct kernel *k, sctp_assoc_t id, char *buf,
 	peer_address_text(&a, buf, size);
 }
 
-static void assoc_up(struct kernel *k, sctp_assoc_t id,
-		     enum transport_event_kind kind)
+static void kernel_assoc_up(struct kernel *k, sctp_assoc_t id,
+			    enum transport_event_kind kind)
 {
 	struct transport_event ev = { .kind = kind, .assoc = (uint32_t)id };
 	struct kernel_assoc *a = kernel_find(k, id);
@@ -270,11 +271,12 @@ static void assoc_up(struct kernel *k, sctp_assoc_t id,
 	k->connecting = false;
 	peer_text(k, id, peer, sizeof(peer));
 	ev.peer = peer;
-	say(k, &ev);
+	kernel_say(k, &ev);
 }
 
-static void assoc_gone(struct kernel *k, sctp_assoc_t id,
-		       enum transport_event_kind kind, const char *reason)
+static void kernel_assoc_gone(struct kernel *k, sctp_assoc_t id,
+			      enum transport_event_kind kind,
+			      const char *reason)
 {
 	const struct transport_event ev = { .kind = kind,
 					    .assoc = (uint32_t)id,
@@ -285,10 +287,10 @@ static void assoc_gone(struct kernel *k, sctp_assoc_t id,
 		return;
 	LIST_REMOVE(a, chain);
 	free(a);
-	say(k, &ev);
+	kernel_say(k, &ev);
 }
 
-static void cant_start(struct kernel *k, const char *reason)
+static void kernel_cant_start(struct kernel *k, const char *reason)
 {
 	const struct transport_event ev = { .kind = TRANSPORT_CANT_START,
 					    .reason = reason };
@@ -296,31 +298,33 @@ static void cant_start(struct kernel *k, const char *reason)
 	if (!k->connecting)
 		return;
 	k->connecting = false;
-	say(k, &ev);
+	kernel_say(k, &ev);
 }
 
-static void assoc_change(struct kernel *k, const struct sctp_assoc_change *c)
+static void kernel_assoc_change(struct kernel *k,
+				const struct sctp_assoc_change *c)
 {
 	switch (c->sac_state) {
 	case SCTP_COMM_UP:
-		assoc_up(k, c->sac_assoc_id, TRANSPORT_UP);
+		kernel_assoc_up(k, c->sac_assoc_id, TRANSPORT_UP);
 		break;
 	case SCTP_RESTART:
-		assoc_up(k, c->sac_assoc_id, TRANSPORT_RESTART);
+		kernel_assoc_up(k, c->sac_assoc_id, TRANSPORT_RESTART);
 		break;
 	case SCTP_SHUTDOWN_COMP:
-		assoc_gone(k, c->sac_assoc_id, TRANSPORT_SHUTDOWN, NULL);
+		kernel_assoc_gone(k, c->sac_assoc_id, TRANSPORT_SHUTDOWN, NULL);
 		break;
 	case SCTP_COMM_LOST:
-		assoc_gone(k, c->sac_assoc_id, TRANSPORT_LOST,
-			   c->sac_length > sizeof(*c)
-				   ? "aborted by the peer"
-				   : "no answer from the peer");
-		cant_start(k, "refused by the server");
+		kernel_assoc_gone(k, c->sac_assoc_id, TRANSPORT_LOST,
+				  c->sac_length > sizeof(*c)
+					  ? "aborted by the peer"
+					  : "no answer from the peer");
+		kernel_cant_start(k, "refused by the server");
 		break;
 	case SCTP_CANT_STR_ASSOC:
-		cant_start(k, c->sac_error ? "nothing listens at the SCTP port"
-					   : "no answer from the server");
+		kernel_cant_start(
+			k, c->sac_error ? "nothing listens at the SCTP port"
+					: "no answer from the server");
 		break;
 	default:
 		break;
@@ -332,7 +336,7 @@ static void notification(struct kernel *k, const union sctp_notification *note)
 	struct kernel_assoc *a;
 
 	if (note->sn_header.sn_type == SCTP_ASSOC_CHANGE)
-		assoc_change(k, &note->sn_assoc_change);
+		kernel_assoc_change(k, &note->sn_assoc_change);
 	if (note->sn_header.sn_type != SCTP_SENDER_DRY_EVENT)
 		return;
 	a = kernel_find(k, note->sn_sender_dry_event.sender_dry_assoc_id);
@@ -341,7 +345,7 @@ static void notification(struct kernel *k, const union sctp_notification *note)
 }
 
 /* Take one message, part or notification; false: there was none. */
-static bool receive(struct kernel *k)
+static bool kernel_receive(struct kernel *k)
 {
 	struct transport_event ev = { .kind = TRANSPORT_DATA };
 	struct iovec iov = { .iov_base = k->buffer,
@@ -367,7 +371,7 @@ static bool receive(struct kernel *k)
 	ev.data = k->buffer;
 	ev.bytes = (size_t)n;
 	ev.end = flags & MSG_EOR;
-	say(k, &ev);
+	kernel_say(k, &ev);
 	return true;
 }
 
@@ -391,7 +395,7 @@ static void listen_for(struct kernel *k, struct kernel_assoc *a)
 	a->packets = s.sas_ipackets;
 }
 
-static struct kernel_assoc *find_silent(struct kernel *k)
+static struct kernel_assoc *kernel_find_silent(struct kernel *k)
 {
 	for (unsigned i = 0; i < KERNEL_BUCKETS; i++) {
 		struct kernel_assoc *a;
@@ -407,14 +411,15 @@ static struct kernel_assoc *find_silent(struct kernel *k)
 }
 
 /* The owner may close us, or any association, when it hears of one. */
-static void give_up_silent(struct kernel *k)
+static void kernel_give_up_silent(struct kernel *k)
 {
 	struct kernel_assoc *a;
 
 	(void)awake_look(&k->awake, clock_now(), 2 * kernel_look_every(k));
-	while (!k->closed && (a = find_silent(k))) {
+	while (!k->closed && (a = kernel_find_silent(k))) {
 		k->t.ops->abort(&k->t, (uint32_t)a->id);
-		assoc_gone(k, a->id, TRANSPORT_LOST, "no answer from the peer");
+		kernel_assoc_gone(k, a->id, TRANSPORT_LOST,
+				  "no answer from the peer");
 	}
 }
 
@@ -424,15 +429,15 @@ static void kernel_deliver(struct kernel *k)
 	const struct transport_event room = { .kind = TRANSPORT_ROOM };
 
 	k->delivering = true;
-	while (!k->closed && receive(k))
+	while (!k->closed && kernel_receive(k))
 		;
 	if (k->looking) {
 		k->looking = false;
-		give_up_silent(k);
+		kernel_give_up_silent(k);
 	}
 	if (k->refused) {
 		k->refused = false;
-		say(k, &room);
+		kernel_say(k, &room);
 	}
 	k->delivering = false;
 	if (k->closed)
@@ -441,7 +446,7 @@ static void kernel_deliver(struct kernel *k)
 
 enum { BACKLOG = 64 };
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+static void kernel_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
@@ -456,7 +461,7 @@ static void on_retry(evutil_socket_t fd, short what, void *arg)
 	kernel_deliver(arg);
 }
 
-static void on_look(evutil_socket_t fd, short what, void *arg)
+static void kernel_on_look(evutil_socket_t fd, short what, void *arg)
 {
 	struct kernel *k = arg;
 
@@ -466,16 +471,16 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 	kernel_deliver(k);
 }
 
-static int watch(struct kernel *k, struct cr_err *e)
+static int kernel_watch(struct kernel *k, struct cr_err *e)
 {
 	/* analyzer: kernel_close() closes k->fd */
 	cr_ns every = kernel_look_every(k);
 	const struct timeval tv = { every / CR_SEC, every % CR_SEC / CR_US };
 
 	k->readable = event_new(k->cfg.base, k->fd, EV_READ | EV_PERSIST,
-				on_readable, k);
+				kernel_on_readable, k);
 	k->retry = evtimer_new(k->cfg.base, on_retry, k);
-	k->look = event_new(k->cfg.base, -1, EV_PERSIST, on_look, k);
+	k->look = event_new(k->cfg.base, -1, EV_PERSIST, kernel_on_look, k);
 	if (!k->readable || !k->retry || !k->look ||
 	    event_add(k->readable, NULL) || event_add(k->look, &tv))
 		return cr_fail(e, -ENOMEM, "out of memory");
@@ -563,7 +568,7 @@ static int kernel_listen(struct transport *t, struct cr_err *e)
 	if (!rc && listen(k->fd, BACKLOG))
 		rc = cr_fail(e, -errno, "listen on SCTP %s: %s", name,
 			     strerror(errno));
-	return rc ? rc : watch(k, e);
+	return rc ? rc : kernel_watch(k, e);
 }
 
 static int kernel_connect(struct transport *t, const struct transport_addr *to,
@@ -585,7 +590,7 @@ static int kernel_connect(struct transport *t, const struct transport_addr *to,
 	if (!rc)
 		rc = kernel_encapsulate(k, to->udp_port, e);
 	if (!rc)
-		rc = watch(k, e);
+		rc = kernel_watch(k, e);
 	if (rc)
 		return rc;
 	k->connecting = true;
@@ -597,8 +602,9 @@ static int kernel_connect(struct transport *t, const struct transport_addr *to,
 
 /* Not sctp_sendv(), which forgets its flags: a message to an association that
  * has just gone would be a SIGPIPE (RFC 6458 section 5.3.4). */
-static int transmit(const struct kernel *k, const struct sctp_sndinfo *info,
-		    const void *data, size_t bytes)
+static int kernel_transmit(const struct kernel *k,
+			   const struct sctp_sndinfo *info, const void *data,
+			   size_t bytes)
 {
 	_Alignas(struct cmsghdr) unsigned char
 		control[CMSG_SPACE(sizeof(struct sctp_sndinfo))] = { 0 };
@@ -634,7 +640,7 @@ static int kernel_send(struct transport *t, uint32_t assoc, uint16_t stream,
 		k->refused = true; /* ROOM when it is dry */
 		return -EAGAIN;
 	}
-	rc = transmit(k, &info, data, bytes);
+	rc = kernel_transmit(k, &info, data, bytes);
 	if (rc == -EAGAIN || rc == -ENOBUFS) {
 		k->refused = true;
 		(void)evtimer_add(k->retry, &soon);
@@ -650,7 +656,7 @@ static void kernel_abort(struct transport *t, uint32_t assoc)
 	struct sctp_sndinfo info = { .snd_flags = SCTP_ABORT,
 				     .snd_assoc_id = (sctp_assoc_t)assoc };
 
-	(void)transmit((struct kernel *)t, &info, NULL, 0);
+	(void)kernel_transmit((struct kernel *)t, &info, NULL, 0);
 }
 
 static int kernel_shutdown(struct transport *t, uint32_t assoc)
@@ -658,7 +664,7 @@ static int kernel_shutdown(struct transport *t, uint32_t assoc)
 	struct sctp_sndinfo info = { .snd_flags = SCTP_EOF,
 				     .snd_assoc_id = (sctp_assoc_t)assoc };
 
-	return transmit((struct kernel *)t, &info, NULL, 0);
+	return kernel_transmit((struct kernel *)t, &info, NULL, 0);
 }
 
 static size_t kernel_message_max(const struct transport *t)

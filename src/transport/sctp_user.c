@@ -61,7 +61,7 @@ struct user {
 						       a message */
 };
 
-static void say(struct user *u, const struct transport_event *ev)
+static void user_say(struct user *u, const struct transport_event *ev)
 {
 	if (!u->closed)
 		u->cfg.event(u->cfg.arg, ev);
@@ -125,8 +125,8 @@ static void user_free_assocs(struct user *u)
 	}
 }
 
-static void assoc_up(struct user *u, sctp_assoc_t id,
-		     enum transport_event_kind kind)
+static void user_assoc_up(struct user *u, sctp_assoc_t id,
+			  enum transport_event_kind kind)
 {
 	struct transport_event ev = { .kind = kind, .assoc = id };
 	struct user_assoc *a = assoc_find(u, id);
@@ -141,11 +141,11 @@ static void assoc_up(struct user *u, sctp_assoc_t id,
 	u->connecting = false;
 	peer_address_text(&a->peer->addr, peer, sizeof(peer));
 	ev.peer = peer;
-	say(u, &ev);
+	user_say(u, &ev);
 }
 
-static void assoc_gone(struct user *u, sctp_assoc_t id,
-		       enum transport_event_kind kind, const char *reason)
+static void user_assoc_gone(struct user *u, sctp_assoc_t id,
+			    enum transport_event_kind kind, const char *reason)
 {
 	const struct transport_event ev = { .kind = kind,
 					    .assoc = id,
@@ -155,10 +155,10 @@ static void assoc_gone(struct user *u, sctp_assoc_t id,
 	if (!a)
 		return;
 	assoc_del(a);
-	say(u, &ev);
+	user_say(u, &ev);
 }
 
-static void cant_start(struct user *u, const char *reason)
+static void user_cant_start(struct user *u, const char *reason)
 {
 	const struct transport_event ev = { .kind = TRANSPORT_CANT_START,
 					    .reason = reason };
@@ -167,32 +167,32 @@ static void cant_start(struct user *u, const char *reason)
 		return;
 	u->connecting = false;
 	u->failed = true;
-	say(u, &ev);
+	user_say(u, &ev);
 }
 
-static void assoc_change(struct user *u, const struct sctp_assoc_change *c)
+static void user_assoc_change(struct user *u, const struct sctp_assoc_change *c)
 {
 	switch (c->sac_state) {
 	case SCTP_COMM_UP:
-		assoc_up(u, c->sac_assoc_id, TRANSPORT_UP);
+		user_assoc_up(u, c->sac_assoc_id, TRANSPORT_UP);
 		break;
 	case SCTP_RESTART:
-		assoc_up(u, c->sac_assoc_id, TRANSPORT_RESTART);
+		user_assoc_up(u, c->sac_assoc_id, TRANSPORT_RESTART);
 		break;
 	case SCTP_SHUTDOWN_COMP:
-		assoc_gone(u, c->sac_assoc_id, TRANSPORT_SHUTDOWN, NULL);
+		user_assoc_gone(u, c->sac_assoc_id, TRANSPORT_SHUTDOWN, NULL);
 		break;
 	case SCTP_COMM_LOST:
-		assoc_gone(u, c->sac_assoc_id, TRANSPORT_LOST,
-			   c->sac_length > sizeof(*c)
-				   ? "aborted by the peer"
-				   : "no answer from the peer");
-		cant_start(u, "refused by the server");
+		user_assoc_gone(u, c->sac_assoc_id, TRANSPORT_LOST,
+				c->sac_length > sizeof(*c)
+					? "aborted by the peer"
+					: "no answer from the peer");
+		user_cant_start(u, "refused by the server");
 		break;
 	case SCTP_CANT_STR_ASSOC:
-		cant_start(u, c->sac_length > sizeof(*c)
-				      ? "nothing listens at the SCTP port"
-				      : "no answer from the server");
+		user_cant_start(u, c->sac_length > sizeof(*c)
+					   ? "nothing listens at the SCTP port"
+					   : "no answer from the server");
 		break;
 	default:
 		break;
@@ -200,7 +200,7 @@ static void assoc_change(struct user *u, const struct sctp_assoc_change *c)
 }
 
 /* Take one message, part or notification; false: there was none. */
-static bool receive(struct user *u)
+static bool user_receive(struct user *u)
 {
 	struct transport_event ev = { .kind = TRANSPORT_DATA };
 	struct sctp_rcvinfo info = { 0 };
@@ -216,7 +216,7 @@ static bool receive(struct user *u)
 		return false;
 	if (flags & MSG_NOTIFICATION) {
 		if (note->sn_header.sn_type == SCTP_ASSOC_CHANGE && !u->failed)
-			assoc_change(u, &note->sn_assoc_change);
+			user_assoc_change(u, &note->sn_assoc_change);
 		return true;
 	}
 	if (!assoc_find(u, info.rcv_assoc_id))
@@ -227,11 +227,11 @@ static bool receive(struct user *u)
 	ev.data = u->buffer;
 	ev.bytes = (size_t)n;
 	ev.end = flags & MSG_EOR;
-	say(u, &ev);
+	user_say(u, &ev);
 	return true;
 }
 
-static struct user_assoc *find_silent(struct user *u)
+static struct user_assoc *user_find_silent(struct user *u)
 {
 	for (unsigned i = 0; i < USER_BUCKETS; i++) {
 		struct user_assoc *a;
@@ -246,13 +246,14 @@ static struct user_assoc *find_silent(struct user *u)
 }
 
 /* The owner may close us, or any association, when it hears of one. */
-static void give_up_silent(struct user *u)
+static void user_give_up_silent(struct user *u)
 {
 	struct user_assoc *a;
 
-	while (!u->closed && (a = find_silent(u))) {
+	while (!u->closed && (a = user_find_silent(u))) {
 		u->t.ops->abort(&u->t, a->id);
-		assoc_gone(u, a->id, TRANSPORT_LOST, "no answer from the peer");
+		user_assoc_gone(u, a->id, TRANSPORT_LOST,
+				"no answer from the peer");
 	}
 }
 
@@ -264,17 +265,17 @@ static void user_deliver(struct user *u)
 	u->delivering = true;
 	while (u->ready && !u->closed) {
 		u->ready = false;
-		while (!u->closed && receive(u))
+		while (!u->closed && user_receive(u))
 			;
 	}
-	give_up_silent(u);
+	user_give_up_silent(u);
 	if (u->udp_refused) {
 		u->udp_refused = false;
-		cant_start(u, "nothing listens at the UDP port");
+		user_cant_start(u, "nothing listens at the UDP port");
 	}
 	if (u->refused) {
 		u->refused = false;
-		say(u, &room);
+		user_say(u, &room);
 	}
 	u->delivering = false;
 	if (u->closed)
@@ -370,7 +371,7 @@ static int set_option(struct socket *so, int option, const void *value,
 				  (socklen_t)size);
 }
 
-static int set_timing(struct socket *so, const struct silence *silence)
+static int user_set_timing(struct socket *so, const struct silence *silence)
 {
 	const struct sctp_rtoinfo rto = { .srto_initial = TIMING_RTO_INITIAL_MS,
 					  .srto_max = TIMING_RTO_MAX_MS,
@@ -397,7 +398,7 @@ static int set_timing(struct socket *so, const struct silence *silence)
 	       set_option(so, SCTP_INITMSG, &init, sizeof(init));
 }
 
-static int set_options(struct socket *so, const struct silence *silence)
+static int user_set_options(struct socket *so, const struct silence *silence)
 {
 	const int on = 1, buffer = (int)TRANSPORT_MESSAGE_MAX, interleave = 1;
 	const struct linger kill = { .l_onoff = 1, .l_linger = 0 };
@@ -415,7 +416,7 @@ static int set_options(struct socket *so, const struct silence *silence)
 	       set_option(so, SCTP_FRAGMENT_INTERLEAVE, &interleave,
 			  sizeof(interleave)) ||
 	       set_option(so, SCTP_EVENT, &event, sizeof(event)) ||
-	       set_timing(so, silence);
+	       user_set_timing(so, silence);
 }
 
 /* The first packet of a new address must be an INIT (RFC 9260 section 5.1):
@@ -436,7 +437,7 @@ static struct user_peer *sender(struct user *u, const struct address *from,
 	return p;
 }
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+static void user_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct user *u = arg;
 
@@ -466,7 +467,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 }
 
 /* A heartbeat's time-out raises no upcall, so look for events ourselves. */
-static void on_tick(evutil_socket_t fd, short what, void *arg)
+static void user_on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct user *u = arg;
 
@@ -503,7 +504,7 @@ static int open_udp(struct user *u, const struct address *local,
 			       strerror(errno));
 	}
 	u->readable = event_new(u->cfg.base, u->fd, EV_READ | EV_PERSIST,
-				on_readable, u);
+				user_on_readable, u);
 	if (!u->readable || event_add(u->readable, NULL))
 		return cr_fail(e, -ENOMEM, "out of memory");
 	return 0;
@@ -522,13 +523,13 @@ static int open_sctp(struct user *u, struct cr_err *e)
 	if (!u->so)
 		return cr_fail(e, -errno, "usrsctp socket: %s",
 			       strerror(errno));
-	if (set_options(u->so, &u->silence))
+	if (user_set_options(u->so, &u->silence))
 		return cr_fail(e, -errno, "usrsctp options: %s",
 			       strerror(errno));
 	if (usrsctp_set_upcall(u->so, upcall, u))
 		return cr_fail(e, -errno, "usrsctp upcall: %s",
 			       strerror(errno));
-	u->tick = event_new(u->cfg.base, -1, EV_PERSIST, on_tick, u);
+	u->tick = event_new(u->cfg.base, -1, EV_PERSIST, user_on_tick, u);
 	if (!u->tick || event_add(u->tick, &tick))
 		return cr_fail(e, -ENOMEM, "out of memory");
 	return 0;

@@ -159,7 +159,7 @@ static void end_of_file(struct unix_conn *c)
 
 /* Also made active by a failed write, which must not end @c by itself: what the
  * peer said before comes first. */
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+static void unix_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct unix_conn *c = arg;
 	struct unix_socket *u = c->owner;
@@ -264,7 +264,7 @@ static int unix_conn_open(struct unix_socket *u, int fd, const char *peer)
 	ev.assoc = c->id = ++u->last_id;
 	LIST_INSERT_HEAD(chain_of(u, c->id), c, link);
 	c->readable = event_new(u->cfg.base, fd, EV_READ | EV_PERSIST,
-				on_readable, c);
+				unix_on_readable, c);
 	c->writable = event_new(u->cfg.base, fd, EV_WRITE, on_writable, c);
 	if (!c->readable || !c->writable || event_add(c->readable, NULL)) {
 		unix_conn_close(c);
@@ -387,7 +387,7 @@ static void name_peer(int fd, char *buf, size_t size)
 }
 
 /* False: there is nobody to accept, or nothing to do it with. */
-static bool accept_one(struct unix_socket *u)
+static bool unix_accept_one(struct unix_socket *u)
 {
 	char peer[64];
 	int fd = accept4(u->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -405,7 +405,7 @@ static bool accept_one(struct unix_socket *u)
 	return false;
 }
 
-static void on_acceptable(evutil_socket_t fd, short what, void *arg)
+static void unix_on_acceptable(evutil_socket_t fd, short what, void *arg)
 {
 	struct unix_socket *u = arg;
 
@@ -413,12 +413,12 @@ static void on_acceptable(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	unix_enter(u);
 	for (unsigned i = 0; i < ACCEPTS && !u->closed; i++)
-		if (!accept_one(u))
+		if (!unix_accept_one(u))
 			break;
 	unix_leave(u);
 }
 
-static void on_accept_again(evutil_socket_t fd, short what, void *arg)
+static void unix_on_accept_again(evutil_socket_t fd, short what, void *arg)
 {
 	struct unix_socket *u = arg;
 
@@ -487,14 +487,14 @@ static int unix_listen(struct transport *t, struct cr_err *e)
 	if (rc)
 		return rc;
 	u->acceptable = event_new(u->cfg.base, u->fd, EV_READ | EV_PERSIST,
-				  on_acceptable, u);
-	u->again = evtimer_new(u->cfg.base, on_accept_again, u);
+				  unix_on_acceptable, u);
+	u->again = evtimer_new(u->cfg.base, unix_on_accept_again, u);
 	if (!u->acceptable || !u->again || event_add(u->acceptable, NULL))
 		return cr_fail(e, -ENOMEM, "out of memory");
 	return 0;
 }
 
-static void cant_start(struct unix_socket *u, int err)
+static void unix_cant_start(struct unix_socket *u, int err)
 {
 	char reason[200];
 	const struct transport_event ev = { .kind = TRANSPORT_CANT_START,
@@ -550,7 +550,7 @@ static void on_connect(evutil_socket_t fd, short what, void *arg)
 	if (err == EAGAIN && u->attempts++ < ATTEMPTS_MAX)
 		pause_for(u, RETRY_MS);
 	else if (err)
-		cant_start(u, err);
+		unix_cant_start(u, err);
 	unix_leave(u);
 }
 
