@@ -130,7 +130,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)event_base_loopbreak(w->f->base);
 }
 
-static const char *text(const struct following *w, const char *key)
+static const char *conversion_text(const struct following *w, const char *key)
 {
 	const char *s = json_string_value(json_object_get(w->last, key));
 
@@ -139,7 +139,7 @@ static const char *text(const struct following *w, const char *key)
 
 static bool is_over(const struct following *w)
 {
-	const char *state = text(w, "state");
+	const char *state = conversion_text(w, "state");
 
 	return !strcmp(state, "done") || !strcmp(state, "failed") ||
 	       !strcmp(state, "cancelled");
@@ -150,8 +150,8 @@ static void show_conversion(const struct following *w)
 	if (!w->terminal)
 		return;
 	(void)fprintf(
-		stderr, "\r\033[K%s: %s %.0f %%", text(w, "out"),
-		text(w, "state"),
+		stderr, "\r\033[K%s: %s %.0f %%", conversion_text(w, "out"),
+		conversion_text(w, "state"),
 		100 * json_number_value(json_object_get(w->last, "progress")));
 	if (is_over(w))
 		(void)fputc('\n', stderr);
@@ -243,12 +243,13 @@ static int ctl_follow(const struct ctl_follow *f, json_t *params,
 		return rc;
 	show_conversion(&w);
 	rc = follow_with_signals(&w);
-	if (!rc && strcmp(text(&w, "state"), "done")) {
+	if (!rc && strcmp(conversion_text(&w, "state"), "done")) {
 		(void)fprintf(stderr, "codec-ctl: conversion %lld: %s%s%s\n",
 			      (long long)json_integer_value(
 				      json_object_get(w.last, "conversion")),
-			      text(&w, "state"), *text(&w, "why") ? ": " : "",
-			      text(&w, "why"));
+			      conversion_text(&w, "state"),
+			      *conversion_text(&w, "why") ? ": " : "",
+			      conversion_text(&w, "why"));
 		rc = FAILED;
 	}
 	if (rc)

@@ -299,13 +299,6 @@ void ctl_show(const json_t *result, FILE *out)
 
 enum { HEAD = 12 }; /* width of the first column */
 
-static const char *text(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "-";
-}
-
 static json_int_t number(const json_t *o, const char *key)
 {
 	return json_integer_value(json_object_get(o, key));
@@ -388,7 +381,7 @@ static void print_policy(const json_t *call, FILE *out)
 	const char *key;
 
 	(void)fprintf(out, "%-*s %s\n", HEAD, "scheduler",
-		      text(call, "scheduler"));
+		      ctl_text(call, "scheduler"));
 	if (!json_object_size(policy))
 		(void)fputs("  has no numbers of its own for a call\n", out);
 	json_object_foreach (policy, key, v)
@@ -402,9 +395,9 @@ static void print_side(const json_t *call, const char *side, const char *ssrc,
 	const json_t *s = json_object_get(call, side);
 
 	(void)fprintf(out, "%-*s %s %s, PT %lld, SSRC %lld, %s %s\n", HEAD,
-		      side, text(s, "codec"), text(s, "mode"),
+		      side, ctl_text(s, "codec"), ctl_text(s, "mode"),
 		      (long long)number(s, "pt"), (long long)number(call, ssrc),
-		      word, text(call, address));
+		      word, ctl_text(call, address));
 }
 
 static void print_counters(const json_t *count, const char *head,
@@ -438,14 +431,14 @@ static void print_bound(const json_t *call, FILE *out)
 
 	if (json_is_null(b))
 		(void)fprintf(out, "%-*s none: %s\n", HEAD, "bound",
-			      text(call, "bound_why"));
+			      ctl_text(call, "bound_why"));
 	if (!json_is_object(b))
 		return;
 	(void)fprintf(out, "%-*s late by %.3f ms, play-out buffer %.3f ms\n",
 		      HEAD, "bound",
 		      json_number_value(json_object_get(b, "lateness_ms")),
 		      json_number_value(json_object_get(b, "buffer_ms")));
-	(void)fprintf(out, "%*s %s\n", HEAD, "", text(b, "rule"));
+	(void)fprintf(out, "%*s %s\n", HEAD, "", ctl_text(b, "rule"));
 }
 
 /* "mean_us" and 70 as "mean 70 us". */
@@ -499,11 +492,6 @@ static void print_admitted(const json_t *call, FILE *out)
 		      (long long)number(call, "nice"));
 }
 
-static double real(const json_t *o, const char *key)
-{
-	return json_number_value(json_object_get(o, key));
-}
-
 /* What RTCP says of who is heard, and of who listens. */
 static void print_rtcp(const json_t *call, FILE *out)
 {
@@ -515,7 +503,7 @@ static void print_rtcp(const json_t *call, FILE *out)
 	(void)fprintf(out, "%-*s %lld received, %lld lost, jitter %.3f ms\n",
 		      HEAD, "rtcp in", (long long)number(rtcp, "received"),
 		      (long long)number(rtcp, "lost"),
-		      real(rtcp, "jitter_us") / 1e3);
+		      ctl_real(rtcp, "jitter_us") / 1e3);
 	if (!number(far, "reports")) {
 		(void)fprintf(out, "%-*s no report yet\n", HEAD, "rtcp out");
 		return;
@@ -523,9 +511,9 @@ static void print_rtcp(const json_t *call, FILE *out)
 	(void)fprintf(out,
 		      "%-*s %.2f %% lost, jitter %.3f ms, round trip %.3f ms, "
 		      "by %lld reports\n",
-		      HEAD, "rtcp out", real(far, "lost_mean") * 100,
-		      real(far, "jitter_us") / 1e3,
-		      real(far, "rtt_mean_us") / 1e3,
+		      HEAD, "rtcp out", ctl_real(far, "lost_mean") * 100,
+		      ctl_real(far, "jitter_us") / 1e3,
+		      ctl_real(far, "rtt_mean_us") / 1e3,
 		      (long long)number(far, "reports"));
 }
 
@@ -540,8 +528,8 @@ void ctl_view_call(const json_t *call, FILE *out)
 	const json_t *count = json_object_get(call, "count");
 
 	(void)fprintf(out, "%-*s %lld, %s, %s, up %.1f s\n", HEAD, "call",
-		      (long long)number(call, "call"), text(call, "class"),
-		      text(call, "transcoding"),
+		      (long long)number(call, "call"), ctl_text(call, "class"),
+		      ctl_text(call, "transcoding"),
 		      json_number_value(json_object_get(call, "age_s")));
 	print_side(call, "in", "ssrc", "at", "rtp", out);
 	print_side(call, "out", "out_ssrc", "to", "to", out);
@@ -564,12 +552,13 @@ static void print_scheduler(const json_t *s, FILE *out)
 	const json_t *o;
 	size_t i;
 
-	(void)fprintf(out, "%-*s %s\n", HEAD, text(s, "name"), text(s, "help"));
+	(void)fprintf(out, "%-*s %s\n", HEAD, ctl_text(s, "name"),
+		      ctl_text(s, "help"));
 	json_array_foreach (json_object_get(s, "options"), i, o)
-		(void)fprintf(out, "%*s %s\n", HEAD, "", text(o, "help"));
+		(void)fprintf(out, "%*s %s\n", HEAD, "", ctl_text(o, "help"));
 	if (json_object_get(s, "admission"))
 		(void)fprintf(out, "%*s admits by: %s\n", HEAD, "",
-			      text(s, "admission"));
+			      ctl_text(s, "admission"));
 }
 
 void ctl_view_schedulers(const json_t *result, FILE *out)
@@ -577,20 +566,20 @@ void ctl_view_schedulers(const json_t *result, FILE *out)
 	const json_t *s;
 	size_t i;
 
-	(void)fprintf(out, "in use: %s\n\n", text(result, "scheduler"));
+	(void)fprintf(out, "in use: %s\n\n", ctl_text(result, "scheduler"));
 	json_array_foreach (json_object_get(result, "schedulers"), i, s)
 		print_scheduler(s, out);
 }
 
 void ctl_view_scheduler(const json_t *result, FILE *out)
 {
-	const char *spec = text(result, "scheduler");
+	const char *spec = ctl_text(result, "scheduler");
 	size_t n = strcspn(spec, ","), i;
 	const json_t *s;
 
 	(void)fprintf(out, "scheduler: %s\n", spec);
 	json_array_foreach (json_object_get(result, "schedulers"), i, s)
-		if (strlen(text(s, "name")) == n &&
-		    !strncmp(text(s, "name"), spec, n))
+		if (strlen(ctl_text(s, "name")) == n &&
+		    !strncmp(ctl_text(s, "name"), spec, n))
 			print_scheduler(s, out);
 }

@@ -11,6 +11,20 @@
 
 #include "protocol/field.h"
 
+/** The text at @key of @o, "-" where there is none. */
+static inline const char *ctl_text(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "-";
+}
+
+/** The number at @key of @o, 0 where there is none. */
+static inline double ctl_real(const json_t *o, const char *key)
+{
+	return json_number_value(json_object_get(o, key));
+}
+
 /** One column of a table: where the value is in each row's object. */
 struct ctl_column {
 	const char *path; /**< "out.codec"; absent: "-"; NULL ends the table */

@@ -50,33 +50,21 @@ static const struct digits {
 	{ "delay_max_ms", 1000 }, { "age_s", 1 },
 };
 
-static double real(const json_t *o, const char *key)
-{
-	return json_number_value(json_object_get(o, key));
-}
-
-static const char *text(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "-";
-}
-
 static void put_head(const json_t *stats, const json_t *top, const char *keys,
 		     FILE *out)
 {
 	(void)fprintf(out,
 		      "%s  %.0f calls  load %.2f of %.2f (measured %.2f)  "
 		      "lost since the start: %.0f  up %.0f s%s\n",
-		      text(stats, "scheduler"), real(top, "calls"),
-		      real(stats, "load"), real(stats, "bound"),
-		      real(stats, "measured_load"), real(stats, "lost"),
-		      real(stats, "uptime_s"),
+		      ctl_text(stats, "scheduler"), ctl_real(top, "calls"),
+		      ctl_real(stats, "load"), ctl_real(stats, "bound"),
+		      ctl_real(stats, "measured_load"), ctl_real(stats, "lost"),
+		      ctl_real(stats, "uptime_s"),
 		      json_is_true(json_object_get(stats, "draining"))
 			      ? "  draining"
 			      : "");
-	(void)fprintf(out, "by %s, over %.1f s%s%s\n\n", text(top, "sort"),
-		      real(top, "window_s"), keys ? "   keys: " : "",
+	(void)fprintf(out, "by %s, over %.1f s%s%s\n\n", ctl_text(top, "sort"),
+		      ctl_real(top, "window_s"), keys ? "   keys: " : "",
 		      keys ? keys : "");
 }
 
@@ -87,7 +75,7 @@ static json_t *rounded(json_t *row)
 
 	for (size_t i = 0; i < sizeof(digits) / sizeof(*digits); i++) {
 		const struct digits *d = &digits[i];
-		double x = real(row, d->key) * d->scale + 0.5;
+		double x = ctl_real(row, d->key) * d->scale + 0.5;
 
 		if (json_object_get(row, d->key))
 			(void)json_object_set_new(
@@ -99,9 +87,10 @@ static json_t *rounded(json_t *row)
 
 static enum ctl_mark mark_of(const json_t *row)
 {
-	if (real(row, "lost_per_s") > 0)
+	if (ctl_real(row, "lost_per_s") > 0)
 		return CTL_BAD;
-	return real(row, "missing_per_s") > 0 || real(row, "late_per_s") > 0
+	return ctl_real(row, "missing_per_s") > 0 ||
+			       ctl_real(row, "late_per_s") > 0
 		       ? CTL_WARN
 		       : 0;
 }

@@ -73,18 +73,6 @@ void ctl_sample_free(struct ctl_sample *s)
 	*s = (struct ctl_sample){ 0 };
 }
 
-static double real(const json_t *o, const char *key)
-{
-	return json_number_value(json_object_get(o, key));
-}
-
-static const char *text(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "-";
-}
-
 static double per_second(double difference, double seconds)
 {
 	return seconds > 0 ? difference / seconds : 0;
@@ -109,9 +97,10 @@ static void print_delay(const json_t *delay, FILE *out)
 	(void)fprintf(out,
 		      "delay since the start: p50 %.3f ms, p99 %.3f ms, p99.9 "
 		      "%.3f ms, max %.3f ms\n",
-		      real(delay, "p50_ns") / 1e6, real(delay, "p99_ns") / 1e6,
-		      real(delay, "p999_ns") / 1e6,
-		      real(delay, "max_ns") / 1e6);
+		      ctl_real(delay, "p50_ns") / 1e6,
+		      ctl_real(delay, "p99_ns") / 1e6,
+		      ctl_real(delay, "p999_ns") / 1e6,
+		      ctl_real(delay, "max_ns") / 1e6);
 }
 
 static void print_totals(const json_t *before, const json_t *now,
@@ -122,28 +111,31 @@ static void print_totals(const json_t *before, const json_t *now,
 		     *faults = json_object_get(now, "scheduler_faults");
 	double per = seconds > 0 ? 1 / seconds : 0;
 
-	(void)fprintf(
-		out,
-		"%s  %.0f calls  load %.2f of %.2f (measured %.2f)  "
-		"queued %.0f  up %.0f s%s\n",
-		text(now, "scheduler"), real(now, "calls"), real(now, "load"),
-		real(now, "bound"), real(now, "measured_load"),
-		real(now, "queued"), real(now, "uptime_s"),
-		json_is_true(json_object_get(now, "draining")) ? "  draining"
-							       : "");
+	(void)fprintf(out,
+		      "%s  %.0f calls  load %.2f of %.2f (measured %.2f)  "
+		      "queued %.0f  up %.0f s%s\n",
+		      ctl_text(now, "scheduler"), ctl_real(now, "calls"),
+		      ctl_real(now, "load"), ctl_real(now, "bound"),
+		      ctl_real(now, "measured_load"), ctl_real(now, "queued"),
+		      ctl_real(now, "uptime_s"),
+		      json_is_true(json_object_get(now, "draining"))
+			      ? "  draining"
+			      : "");
 	(void)fprintf(out,
 		      "frames/s: in %.1f  done %.1f  late %.1f  lost %.1f   "
 		      "since the start: in %.0f  late %.0f  lost %.0f\n",
-		      (real(n, "packets_in") - real(b, "packets_in")) * per,
-		      (real(n, "done") - real(b, "done")) * per,
-		      (real(n, "late") - real(b, "late")) * per,
-		      (real(now, "lost") - real(before, "lost")) * per,
-		      real(n, "packets_in"), real(n, "late"),
-		      real(now, "lost"));
+		      (ctl_real(n, "packets_in") - ctl_real(b, "packets_in")) *
+			      per,
+		      (ctl_real(n, "done") - ctl_real(b, "done")) * per,
+		      (ctl_real(n, "late") - ctl_real(b, "late")) * per,
+		      (ctl_real(now, "lost") - ctl_real(before, "lost")) * per,
+		      ctl_real(n, "packets_in"), ctl_real(n, "late"),
+		      ctl_real(now, "lost"));
 	print_delay(json_object_get(now, "delay"), out);
-	if (real(faults, "count") > 0)
+	if (ctl_real(faults, "count") > 0)
 		(void)fprintf(out, "scheduler faults: %.0f, last: %s\n",
-			      real(faults, "count"), text(faults, "last"));
+			      ctl_real(faults, "count"),
+			      ctl_text(faults, "last"));
 }
 
 /* --- workers --- */
@@ -159,22 +151,24 @@ static void print_workers(const json_t *before, const json_t *now,
 		const json_t *b = json_array_get(old, i);
 
 		(void)json_array_append_new(
-			rows,
-			json_pack(
-				"{s:i,s:o,s:o,s:o,s:o}", "worker", (int)i,
-				"busy",
-				rate((real(w, "busy_ns") - real(b, "busy_ns")) /
-					     1e7,
-				     seconds),
-				"jobs",
-				rate(real(w, "jobs") - real(b, "jobs"),
-				     seconds),
-				"wakeups",
-				rate(real(w, "wakeups") - real(b, "wakeups"),
-				     seconds),
-				"steals",
-				rate(real(w, "steals") - real(b, "steals"),
-				     seconds)));
+			rows, json_pack("{s:i,s:o,s:o,s:o,s:o}", "worker",
+					(int)i, "busy",
+					rate((ctl_real(w, "busy_ns") -
+					      ctl_real(b, "busy_ns")) /
+						     1e7,
+					     seconds),
+					"jobs",
+					rate(ctl_real(w, "jobs") -
+						     ctl_real(b, "jobs"),
+					     seconds),
+					"wakeups",
+					rate(ctl_real(w, "wakeups") -
+						     ctl_real(b, "wakeups"),
+					     seconds),
+					"steals",
+					rate(ctl_real(w, "steals") -
+						     ctl_real(b, "steals"),
+					     seconds)));
 	}
 	(void)fputc('\n', out);
 	ctl_table(rows, worker_columns, out);
@@ -187,7 +181,8 @@ static void side(const json_t *call, const char *which, char *buf, size_t size)
 {
 	const json_t *s = json_object_get(call, which);
 
-	(void)snprintf(buf, size, "%s/%s", text(s, "codec"), text(s, "mode"));
+	(void)snprintf(buf, size, "%s/%s", ctl_text(s, "codec"),
+		       ctl_text(s, "mode"));
 }
 
 /* Calls by their number, to find those of the sample before. */
@@ -198,7 +193,7 @@ static json_t *index_of(const json_t *calls)
 	size_t i;
 
 	json_array_foreach (calls, i, c) {
-		(void)snprintf(key, sizeof(key), "%.0f", real(c, "call"));
+		(void)snprintf(key, sizeof(key), "%.0f", ctl_real(c, "call"));
 		(void)json_object_set(by, key, c);
 	}
 	return by;
@@ -210,28 +205,32 @@ static json_t *row_of(const json_t *call, const json_t *index, double seconds)
 	const json_t *n = json_object_get(call, "count"), *old, *b;
 	char key[32], in[64], out[64];
 
-	(void)snprintf(key, sizeof(key), "%.0f", real(call, "call"));
+	(void)snprintf(key, sizeof(key), "%.0f", ctl_real(call, "call"));
 	old = json_object_get(index, key);
 	b = json_object_get(old, "count");
 	side(call, "in", in, sizeof(in));
 	side(call, "out", out, sizeof(out));
 	return json_pack(
 		"{s:I,s:s,s:s,s:s,s:i,s:f,s:f,s:f,s:f,s:I,s:I,s:I,s:f}", "call",
-		(json_int_t)real(call, "call"), "class", text(call, "class"),
-		"in", in, "out", out, "calls", 1, "in_s",
-		per_second(real(n, "packets_in") - real(b, "packets_in"),
+		(json_int_t)ctl_real(call, "call"), "class",
+		ctl_text(call, "class"), "in", in, "out", out, "calls", 1,
+		"in_s",
+		per_second(ctl_real(n, "packets_in") -
+				   ctl_real(b, "packets_in"),
 			   seconds),
 		"out_s",
-		per_second(real(n, "packets_out") - real(b, "packets_out"),
+		per_second(ctl_real(n, "packets_out") -
+				   ctl_real(b, "packets_out"),
 			   seconds),
 		"lost_s",
-		per_second(real(call, "lost") - real(old, "lost"), seconds),
+		per_second(ctl_real(call, "lost") - ctl_real(old, "lost"),
+			   seconds),
 		"late_s",
-		per_second(real(n, "late") - real(b, "late"), seconds), "lost",
-		(json_int_t)real(call, "lost"), "late",
-		(json_int_t)real(n, "late"), "packets_in",
-		(json_int_t)real(n, "packets_in"), "delay_ms",
-		real(n, "delay_max_ns") / 1e6);
+		per_second(ctl_real(n, "late") - ctl_real(b, "late"), seconds),
+		"lost", (json_int_t)ctl_real(call, "lost"), "late",
+		(json_int_t)ctl_real(n, "late"), "packets_in",
+		(json_int_t)ctl_real(n, "packets_in"), "delay_ms",
+		ctl_real(n, "delay_max_ns") / 1e6);
 }
 
 /* Add the row of one call to that of its group. */
@@ -239,10 +238,11 @@ static void add_to(json_t *group, const json_t *row)
 {
 	(void)json_object_set_new(
 		group, "calls",
-		json_integer((json_int_t)real(group, "calls") + 1));
+		json_integer((json_int_t)ctl_real(group, "calls") + 1));
 	for (const char *const *r = rates; *r; r++)
 		(void)json_object_set_new(
-			group, *r, json_real(real(group, *r) + real(row, *r)));
+			group, *r,
+			json_real(ctl_real(group, *r) + ctl_real(row, *r)));
 }
 
 /* @rows are not needed again. */
@@ -255,7 +255,7 @@ static void print_rows(json_t *rows, const struct ctl_column *columns,
 	json_array_foreach (rows, i, row)
 		for (const char *const *r = rates; *r; r++)
 			(void)json_object_set_new(row, *r,
-						  rounded(real(row, *r)));
+						  rounded(ctl_real(row, *r)));
 	(void)fputc('\n', out);
 	ctl_table(rows, columns, out);
 }
@@ -270,8 +270,9 @@ static void print_groups(const json_t *rows, FILE *out)
 		char key[256];
 		json_t *group;
 
-		(void)snprintf(key, sizeof(key), "%s %s %s", text(row, "class"),
-			       text(row, "in"), text(row, "out"));
+		(void)snprintf(key, sizeof(key), "%s %s %s",
+			       ctl_text(row, "class"), ctl_text(row, "in"),
+			       ctl_text(row, "out"));
 		group = json_object_get(by, key);
 		if (group) {
 			add_to(group, row);
@@ -289,9 +290,9 @@ static void print_groups(const json_t *rows, FILE *out)
 static int more_lost(const void *x, const void *y)
 {
 	const json_t *a = *(json_t *const *)x, *b = *(json_t *const *)y;
-	double now = real(b, "lost_s") - real(a, "lost_s");
-	double all = real(b, "lost") - real(a, "lost");
-	double id = real(a, "call") - real(b, "call");
+	double now = ctl_real(b, "lost_s") - ctl_real(a, "lost_s");
+	double all = ctl_real(b, "lost") - ctl_real(a, "lost");
+	double id = ctl_real(a, "call") - ctl_real(b, "call");
 	double first = now != 0 ? now : all != 0 ? all : id;
 
 	return (first > 0) - (first < 0);
@@ -308,7 +309,7 @@ static void print_top(const json_t *rows, FILE *out)
 	if (sorted)
 		qsort(sorted, n, sizeof(json_t *), more_lost);
 	for (size_t i = 0; sorted && i < n && i < TOP; i++)
-		if (real(sorted[i], "lost") > 0)
+		if (ctl_real(sorted[i], "lost") > 0)
 			(void)json_array_append(list, sorted[i]);
 	if (json_array_size(list))
 		print_rows(list, top_columns, out);
@@ -319,8 +320,8 @@ static void print_top(const json_t *rows, FILE *out)
 void ctl_watch_page(const struct ctl_sample *before,
 		    const struct ctl_sample *now, FILE *out)
 {
-	double seconds =
-		real(now->stats, "uptime_s") - real(before->stats, "uptime_s");
+	double seconds = ctl_real(now->stats, "uptime_s") -
+			 ctl_real(before->stats, "uptime_s");
 	json_t *index = index_of(before->calls), *rows = json_array();
 	const json_t *call;
 	size_t i;
