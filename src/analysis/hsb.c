@@ -30,7 +30,7 @@ static double budget_of(const struct hsb_flow *f)
 	return f->budget;
 }
 
-static double share_of(const struct hsb_flow *f)
+static double share_of_flow(const struct hsb_flow *f)
 {
 	return f->budget / f->period;
 }
@@ -79,8 +79,8 @@ static double sum_of_largest(const struct hsb_system *s,
 	return sum;
 }
 
-static double largest(const struct hsb_system *s,
-		      double (*value)(const struct hsb_flow *f))
+static double largest_sum(const struct hsb_system *s,
+			  double (*value)(const struct hsb_flow *f))
 {
 	return sum_of_largest(s, value, 1);
 }
@@ -137,7 +137,7 @@ static double be_share(const struct hsb_system *s)
 }
 
 /* Constraint 3's limit; one CPU needs none, for EDF is then optimal. */
-static double share_limit(const struct hsb_system *s, double capacity)
+static double limit_of_shares(const struct hsb_system *s, double capacity)
 {
 	return s->ncpu > 1 ? capacity / (2.0 * s->ncpu - 2) : INFINITY;
 }
@@ -155,7 +155,7 @@ double hsb_budgets(struct hsb_system *s, double epsilon)
 	if (sum <= 0)
 		return INFINITY;
 	factor = fmin((capacity - be_share(s)) / sum,
-		      (share_limit(s, capacity) - epsilon) / most);
+		      (limit_of_shares(s, capacity) - epsilon) / most);
 	for (size_t i = 0; i < s->nsoft; i++)
 		s->soft[i].budget = fmin(s->soft[i].mean * fmax(factor, 0),
 					 s->soft[i].period);
@@ -176,24 +176,24 @@ struct hsb_best_effort hsb_best_effort_of(const struct hsb_opts *o,
 
 /* --- constraints and bounds --- */
 
-static struct hsb_constraint at_most(double value, double limit)
+static struct hsb_constraint limit_constraint(double value, double limit)
 {
 	/* sums of shares that are full to the last digit */
 	return (struct hsb_constraint){ value, limit,
 					value <= limit * (1 + 1e-9) };
 }
 
-static struct hsb_constraint below(double value, double limit)
+static struct hsb_constraint strict_constraint(double value, double limit)
 {
 	return (struct hsb_constraint){ value, limit, value < limit };
 }
 
-static double reserved(const struct hsb_system *s, double capacity)
+static double reserved_share(const struct hsb_system *s, double capacity)
 {
 	double sum = s->ncpu - capacity + be_share(s);
 
 	for (size_t i = 0; i < s->nsoft; i++)
-		sum += (double)s->soft[i].count * share_of(&s->soft[i]);
+		sum += (double)s->soft[i].count * share_of_flow(&s->soft[i]);
 	return sum;
 }
 
@@ -215,7 +215,7 @@ static struct hsb_constraint means_fit(const struct hsb_system *s)
 /* Ours, for frames that are not cut. Each CPU may be in the middle of one when
  * it is wanted, and its hard tasks make up for one; and each server may have
  * overrun its budget by a frame, which it pays back later. */
-static double uncut(const struct hsb_system *s)
+static double uncut_delay(const struct hsb_system *s)
 {
 	double sum = (2.0 * s->ncpu + (double)s->be.servers) * s->frame;
 
@@ -234,10 +234,10 @@ double hsb_server_tardiness(const struct hsb_system *s,
 	for (unsigned j = 0; j < s->ncpu; j++)
 		yw += (1 - r->partition.util[j]) * r->partition.demand[j];
 	above = sum_of_largest(s, budget_of, s->ncpu - 1) + 2 * yw +
-		(m - 1) * largest(s, budget_of) + uncut(s) -
+		(m - 1) * largest_sum(s, budget_of) + uncut_delay(s) -
 		r->capacity * budget;
-	rest = r->capacity - (m - 1) * largest(s, share_of) -
-	       sum_of_largest(s, share_of, s->ncpu - 1);
+	rest = r->capacity - (m - 1) * largest_sum(s, share_of_flow) -
+	       sum_of_largest(s, share_of_flow, s->ncpu - 1);
 	return budget + above / rest;
 }
 
@@ -249,10 +249,11 @@ struct hsb_report hsb_analyse(const struct hsb_system *s)
 
 	for (unsigned j = 0; j < s->ncpu; j++)
 		fullest = fmax(fullest, r.partition.load[j]);
-	r.constraint[0] = at_most(fullest, 1);
-	r.constraint[1] = at_most(reserved(s, r.capacity), s->ncpu);
-	r.constraint[2] =
-		below(largest(s, share_of), share_limit(s, r.capacity));
+	r.constraint[0] = limit_constraint(fullest, 1);
+	r.constraint[1] =
+		limit_constraint(reserved_share(s, r.capacity), s->ncpu);
+	r.constraint[2] = strict_constraint(largest_sum(s, share_of_flow),
+					    limit_of_shares(s, r.capacity));
 	r.constraint[3] = means_fit(s);
 	r.schedulable = r.constraint[0].met && r.constraint[1].met &&
 			r.constraint[2].met && r.constraint[3].met;

@@ -56,7 +56,8 @@ static const char *path_of(const struct spot *at, char *buf)
 }
 
 /* "file:", and the line if it has any. */
-static const char *place(const struct campaign_file *f, size_t line, char *buf)
+static const char *format_place(const struct campaign_file *f, size_t line,
+				char *buf)
 {
 	if (f->setting)
 		(void)snprintf(buf, PLACE, "%s:", f->name);
@@ -76,10 +77,10 @@ __attribute__((format(printf, 2, 3))) static int fail(const struct reader *r,
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	return cr_fail(r->file->err, -EINVAL, "%s %s",
-		       place(r->file, line_of(r), where), text);
+		       format_place(r->file, line_of(r), where), text);
 }
 
-static int no_memory(const struct reader *r)
+static int no_memory_to_read(const struct reader *r)
 {
 	return cr_fail(r->file->err, -ENOMEM, "%s: out of memory",
 		       r->file->name);
@@ -91,14 +92,14 @@ static int bad_yaml(const struct reader *r)
 	char where[PLACE];
 
 	if (p->error == YAML_MEMORY_ERROR)
-		return no_memory(r);
+		return no_memory_to_read(r);
 	return cr_fail(r->file->err, -EINVAL, "%s not YAML: %s%s%s",
-		       place(r->file, p->problem_mark.line + 1, where),
+		       format_place(r->file, p->problem_mark.line + 1, where),
 		       p->problem ? p->problem : "unreadable",
 		       p->context ? ", " : "", p->context ? p->context : "");
 }
 
-static int next(struct reader *r)
+static int next_event(struct reader *r)
 {
 	yaml_event_delete(&r->event);
 	memset(&r->event, 0, sizeof(r->event));
@@ -118,8 +119,8 @@ static const char *kind_name(yaml_event_type_t type)
 }
 
 /* Must the current event begin what is expected of @at? */
-static int check_kind(const struct reader *r, const struct spot *at,
-		      yaml_event_type_t needed)
+static int check_key_kind(const struct reader *r, const struct spot *at,
+			  yaml_event_type_t needed)
 {
 	char path[SECTION_PATH];
 
@@ -133,7 +134,7 @@ static int check_kind(const struct reader *r, const struct spot *at,
 }
 
 /* Texts end at their NUL everywhere else. */
-static int read_text(struct reader *r, const struct spot *at, struct value *v)
+static int read_scalar(struct reader *r, const struct spot *at, struct value *v)
 {
 	const char *text = (const char *)r->event.data.scalar.value;
 	size_t n = r->event.data.scalar.length;
@@ -142,14 +143,16 @@ static int read_text(struct reader *r, const struct spot *at, struct value *v)
 	if (n > MAX_BYTES || memchr(text, '\0', n))
 		return fail(r, "%s: unusable text", path_of(at, path));
 	v->text = strdup(text);
-	return v->text ? 0 : no_memory(r);
+	return v->text ? 0 : no_memory_to_read(r);
 }
 
 static int read_section(struct reader *r, struct section *s);
-static int read_list(struct reader *r, const struct spot *at, struct value *v);
+static int read_sequence(struct reader *r, const struct spot *at,
+			 struct value *v);
 
 /* The current event begins the value of @at. */
-static int read_value(struct reader *r, const struct spot *at, struct value *v)
+static int read_key_value(struct reader *r, const struct spot *at,
+			  struct value *v)
 {
 	bool sections = at->key->kind == KEY_SECTIONS;
 	bool list = (sections || at->key->kind == KEY_LIST) && at->entry < 0;
@@ -160,14 +163,14 @@ static int read_value(struct reader *r, const struct spot *at, struct value *v)
 		needed = YAML_SEQUENCE_START_EVENT;
 	else if (sections || at->key->kind == KEY_SECTION)
 		needed = YAML_MAPPING_START_EVENT;
-	rc = check_kind(r, at, needed);
+	rc = check_key_kind(r, at, needed);
 	if (rc)
 		return rc;
 	v->line = line_of(r);
 	v->from = r->file;
 	if (list)
-		return read_list(r, at, v);
-	return v->below ? read_section(r, v->below) : read_text(r, at, v);
+		return read_sequence(r, at, v);
+	return v->below ? read_section(r, v->below) : read_scalar(r, at, v);
 }
 
 static int add_entry(struct reader *r, const struct spot *at, struct value *v)
@@ -176,23 +179,25 @@ static int add_entry(struct reader *r, const struct spot *at, struct value *v)
 		realloc(v->entries, (v->count + 1) * sizeof(*grown));
 
 	if (!grown)
-		return no_memory(r);
+		return no_memory_to_read(r);
 	v->entries = grown;
 	grown += v->count++;
 	memset(grown, 0, sizeof(*grown));
 	if (at->key->kind == KEY_SECTIONS)
 		grown->below = section_new(r->file, at->in, at->key, at->entry);
-	return at->key->kind == KEY_LIST || grown->below ? 0 : no_memory(r);
+	return at->key->kind == KEY_LIST || grown->below ? 0
+							 : no_memory_to_read(r);
 }
 
-static int read_list(struct reader *r, const struct spot *at, struct value *v)
+static int read_sequence(struct reader *r, const struct spot *at,
+			 struct value *v)
 {
 	struct spot entry = *at;
 	char path[SECTION_PATH], where[PLACE];
 	int rc;
 
 	for (;;) {
-		rc = next(r);
+		rc = next_event(r);
 		if (rc)
 			return rc;
 		if (r->event.type == YAML_SEQUENCE_END_EVENT)
@@ -203,19 +208,20 @@ static int read_list(struct reader *r, const struct spot *at, struct value *v)
 		entry.entry = (int)v->count;
 		rc = add_entry(r, &entry, v);
 		if (!rc)
-			rc = read_value(r, &entry, &v->entries[entry.entry]);
+			rc = read_key_value(r, &entry,
+					    &v->entries[entry.entry]);
 		if (rc)
 			return rc;
 	}
 	if (!v->count)
 		return cr_fail(r->file->err, -EINVAL, "%s %s: needs at least 1",
-			       place(r->file, v->line, where),
+			       format_place(r->file, v->line, where),
 			       path_of(at, path));
 	return 0;
 }
 
 /* "flows[0]: ", "" for the whole file. */
-static const char *prefix(const struct section *s, char *buf)
+static const char *format_prefix(const struct section *s, char *buf)
 {
 	size_t n = strlen(section_path(s, buf));
 
@@ -229,8 +235,8 @@ static int unknown_key(const struct reader *r, const struct section *s,
 {
 	char hint[300], path[SECTION_PATH];
 
-	return fail(r, "%sunknown key '%.64s'; %s", prefix(s, path), name,
-		    section_key_hint(s, name, hint, sizeof(hint)));
+	return fail(r, "%sunknown key '%.64s'; %s", format_prefix(s, path),
+		    name, section_key_hint(s, name, hint, sizeof(hint)));
 }
 
 /* The current event is a key. */
@@ -242,13 +248,15 @@ static int find_key(const struct reader *r, const struct section *s,
 	unsigned i = 0;
 
 	if (r->event.type != YAML_SCALAR_EVENT)
-		return fail(r, "%sa key must be a word", prefix(s, path));
+		return fail(r, "%sa key must be a word",
+			    format_prefix(s, path));
 	while (s->keys[i].opt.name && strcmp(s->keys[i].opt.name, name) != 0)
 		i++;
 	if (!s->keys[i].opt.name)
 		return unknown_key(r, s, name);
 	if (s->values[i].line)
-		return fail(r, "%s'%s' given twice", prefix(s, path), name);
+		return fail(r, "%s'%s' given twice", format_prefix(s, path),
+			    name);
 	*index = i;
 	return 0;
 }
@@ -263,17 +271,17 @@ static int read_section(struct reader *r, struct section *s)
 	s->line = line_of(r);
 	s->file = r->file;
 	for (;;) {
-		rc = next(r);
+		rc = next_event(r);
 		if (rc)
 			return rc;
 		if (r->event.type == YAML_MAPPING_END_EVENT)
 			return section_check_complete(s);
 		rc = find_key(r, s, &i);
 		if (!rc)
-			rc = next(r);
+			rc = next_event(r);
 		at.key = &s->keys[i];
 		if (!rc)
-			rc = read_value(r, &at, &s->values[i]);
+			rc = read_key_value(r, &at, &s->values[i]);
 		if (rc)
 			return rc;
 	}
@@ -282,29 +290,29 @@ static int read_section(struct reader *r, struct section *s)
 /* The end of the one document. */
 static int read_end(struct reader *r, const char *what)
 {
-	int rc = next(r); /* document end */
+	int rc = next_event(r); /* document end */
 
 	if (!rc)
-		rc = next(r);
+		rc = next_event(r);
 	if (!rc && r->event.type != YAML_STREAM_END_EVENT)
 		return fail(r, "a second document; one %s", what);
 	return rc;
 }
 
-static int read_file(struct reader *r, struct section *top)
+static int read_whole_file(struct reader *r, struct section *top)
 {
 	static const struct spot file;
-	int rc = next(r); /* stream start */
+	int rc = next_event(r); /* stream start */
 
 	if (!rc)
-		rc = next(r); /* document start, or the end */
+		rc = next_event(r); /* document start, or the end */
 	if (!rc && r->event.type == YAML_STREAM_END_EVENT)
 		return cr_fail(r->file->err, -EINVAL, "%s:1: the file is empty",
 			       r->file->name);
 	if (!rc)
-		rc = next(r);
+		rc = next_event(r);
 	if (!rc)
-		rc = check_kind(r, &file, YAML_MAPPING_START_EVENT);
+		rc = check_key_kind(r, &file, YAML_MAPPING_START_EVENT);
 	if (!rc)
 		rc = read_section(r, top);
 	return rc ? rc : read_end(r, "campaign a file");
@@ -315,7 +323,7 @@ static int open_reader(struct reader *r, const struct campaign_file *f,
 {
 	*r = (struct reader){ .file = f };
 	if (!yaml_parser_initialize(&r->parser))
-		return no_memory(r);
+		return no_memory_to_read(r);
 	yaml_parser_set_input_string(&r->parser, (const unsigned char *)text,
 				     bytes);
 	return 0;
@@ -332,13 +340,13 @@ int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
 {
 	struct section *s = section_new(f, NULL, NULL, -1);
 	struct reader r = { .file = f };
-	int rc = s ? open_reader(&r, f, text, bytes) : no_memory(&r);
+	int rc = s ? open_reader(&r, f, text, bytes) : no_memory_to_read(&r);
 
 	if (rc) {
 		section_free(s);
 		return rc;
 	}
-	rc = read_file(&r, s);
+	rc = read_whole_file(&r, s);
 	close_reader(&r);
 	if (rc)
 		section_free(s);
@@ -357,15 +365,15 @@ int section_parse_value(const struct campaign_file *f, const char *text,
 
 	if (rc)
 		return rc;
-	rc = next(&r); /* stream start */
+	rc = next_event(&r); /* stream start */
 	if (!rc)
-		rc = next(&r); /* document start, or the end */
+		rc = next_event(&r); /* document start, or the end */
 	if (!rc && r.event.type == YAML_STREAM_END_EVENT)
 		rc = fail(&r, "no value");
 	if (!rc)
-		rc = next(&r);
+		rc = next_event(&r);
 	if (!rc)
-		rc = read_value(&r, &at, v);
+		rc = read_key_value(&r, &at, v);
 	if (!rc)
 		rc = read_end(&r, "value a setting");
 	close_reader(&r);

@@ -16,7 +16,7 @@
 
 enum { STEPS = 1 << LEARNER_STEP_BITS };
 
-static unsigned bucket_of(uint32_t ns)
+static unsigned cost_bucket_of(uint32_t ns)
 {
 	unsigned top;
 
@@ -28,7 +28,7 @@ static unsigned bucket_of(uint32_t ns)
 }
 
 /* The middle of bucket @i. */
-static cr_ns value_of(unsigned i)
+static cr_ns bucket_middle(unsigned i)
 {
 	unsigned octave = i / STEPS; /* 0: the linear part */
 	unsigned shift =
@@ -40,7 +40,7 @@ static cr_ns value_of(unsigned i)
 
 /* An eighth above the limit: scaling for every frame would cost more than the
  * frame's own place in the histogram. */
-static void forget(struct cost_learner *l)
+static void fade_counts(struct cost_learner *l)
 {
 	const double memory = LEARNER_MEMORY;
 	double keep = memory / l->total;
@@ -53,21 +53,21 @@ static void forget(struct cost_learner *l)
 	l->deviation *= keep;
 }
 
-static void add(struct cost_learner *l, uint32_t ns)
+static void add_cost(struct cost_learner *l, uint32_t ns)
 {
 	double off = ns - l->mean;
 
 	l->total += 1;
 	l->mean += off / l->total;
 	l->deviation += off * (ns - l->mean);
-	l->weight[bucket_of(ns)] += 1;
+	l->weight[cost_bucket_of(ns)] += 1;
 }
 
 void cost_learner_add(struct cost_learner *l, const uint32_t *ns, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		forget(l);
-		add(l, ns[i]);
+		fade_counts(l);
+		add_cost(l, ns[i]);
 	}
 	l->frames += n;
 }
@@ -84,7 +84,7 @@ static cr_ns p99_of(const struct cost_learner *l)
 		if (seen >= all * (P99 - ROUNDING))
 			break;
 	}
-	return value_of(i);
+	return bucket_middle(i);
 }
 
 bool cost_learner_cost(const struct cost_learner *l, struct cr_cost *cost)

@@ -10,7 +10,7 @@ static const double two_pi = 6.283185307179586;
 /* Distance of the resonators' poles from the unit circle, Hz. */
 static const double bandwidth = 90;
 
-static uint32_t draw(struct synth *s)
+static uint32_t draw_bits(struct synth *s)
 {
 	/* Knuth's MMIX generator; the upper bits are the good ones. */
 	s->random = s->random * UINT64_C(6364136223846793005) +
@@ -18,29 +18,29 @@ static uint32_t draw(struct synth *s)
 	return (uint32_t)(s->random >> 32);
 }
 
-static double between(struct synth *s, double low, double high)
+static double draw_within(struct synth *s, double low, double high)
 {
-	return low + (high - low) * draw(s) / 4294967296.0;
+	return low + (high - low) * draw_bits(s) / 4294967296.0;
 }
 
 void synth_init(struct synth *s, unsigned rate, uint64_t seed)
 {
 	*s = (struct synth){ .rate = rate, .random = seed };
-	(void)draw(s);
+	(void)draw_bits(s);
 }
 
 static void next_sound(struct synth *s)
 {
-	s->sound = draw(s) % 8;
-	s->left = (size_t)(between(s, 0.06, 0.3) * s->rate);
-	s->pitch = between(s, 90, 220);
-	s->formant[0] = between(s, 250, 800);
-	s->formant[1] = between(s, 900, 2800);
+	s->sound = draw_bits(s) % 8;
+	s->left = (size_t)(draw_within(s, 0.06, 0.3) * s->rate);
+	s->pitch = draw_within(s, 90, 220);
+	s->formant[0] = draw_within(s, 250, 800);
+	s->formant[1] = draw_within(s, 900, 2800);
 }
 
-static double excite(struct synth *s)
+static double excite_sound(struct synth *s)
 {
-	double noise = between(s, -1, 1);
+	double noise = draw_within(s, -1, 1);
 
 	if (s->sound == 0)
 		return noise * 0.002;
@@ -54,7 +54,7 @@ static double excite(struct synth *s)
 	return 6;
 }
 
-static double resonate(double in, double *tap, double hz, double rate)
+static double resonate_at(double in, double *tap, double hz, double rate)
 {
 	double radius = exp(-two_pi / 2 * bandwidth / rate);
 	double out = in * (1 - radius) +
@@ -74,9 +74,9 @@ void synth_read(struct synth *s, int16_t *pcm, size_t n)
 		if (!s->left)
 			next_sound(s);
 		s->left--;
-		in = excite(s);
-		out = resonate(in, s->tap[0], s->formant[0], s->rate) +
-		      0.5 * resonate(in, s->tap[1], s->formant[1], s->rate);
+		in = excite_sound(s);
+		out = resonate_at(in, s->tap[0], s->formant[0], s->rate) +
+		      0.5 * resonate_at(in, s->tap[1], s->formant[1], s->rate);
 		pcm[i] = (int16_t)(fmax(-1, fmin(1, out * 2)) * 32000);
 	}
 }

@@ -31,7 +31,7 @@ __attribute__((format(printf, 2, 3))) static void fault(struct balance *b,
 	va_end(ap);
 }
 
-static uint64_t sum_of(const struct part *p, unsigned n)
+static uint64_t sum_parts(const struct part *p, unsigned n)
 {
 	uint64_t sum = 0;
 
@@ -41,8 +41,8 @@ static uint64_t sum_of(const struct part *p, unsigned n)
 }
 
 /* "done 490, expired 2": those that are not 0. */
-static const char *list(const struct part *p, unsigned n, char *buf,
-			size_t size)
+static const char *list_counts(const struct part *p, unsigned n, char *buf,
+			       size_t size)
 {
 	size_t at = 0;
 
@@ -59,7 +59,7 @@ static const char *list(const struct part *p, unsigned n, char *buf,
 static void must_be(struct balance *b, const char *what, uint64_t whole,
 		    const struct part *p, unsigned n)
 {
-	uint64_t sum = sum_of(p, n);
+	uint64_t sum = sum_parts(p, n);
 	char text[160];
 
 	if (sum == whole)
@@ -69,7 +69,7 @@ static void must_be(struct balance *b, const char *what, uint64_t whole,
 	      ": %" PRIu64 " %s (%s)",
 	      whole, what, sum, sum < whole ? whole - sum : sum - whole,
 	      sum < whole ? "are missing" : "too many",
-	      list(p, n, text, sizeof(text)));
+	      list_counts(p, n, text, sizeof(text)));
 }
 
 #define MUST_BE(b, what, whole, parts)                                         \
@@ -159,10 +159,10 @@ static void judge_numbers(const struct balance_side *s, struct balance *b)
 			     s->daemon[CALL_COUNTER_lost] + s->drops;
 	char text[160];
 
-	if (sum_of(wrong, sizeof(wrong) / sizeof(wrong[0])))
+	if (sum_parts(wrong, sizeof(wrong) / sizeof(wrong[0])))
 		fault(b, "the other party was sent what is wrong: %s",
-		      list(wrong, sizeof(wrong) / sizeof(wrong[0]), text,
-			   sizeof(text)));
+		      list_counts(wrong, sizeof(wrong) / sizeof(wrong[0]), text,
+				  sizeof(text)));
 	if (s->told && gaps > explained)
 		fault(b,
 		      "the other party misses %" PRIu64 " numbers, but only "
@@ -171,7 +171,7 @@ static void judge_numbers(const struct balance_side *s, struct balance *b)
 }
 
 /* Of what was sent in a digit's clock, in the other's. */
-static uint32_t scaled(const struct balance_side *s, uint32_t units)
+static uint32_t scale_to_clock_out(const struct balance_side *s, uint32_t units)
 {
 	return (uint32_t)((uint64_t)units * s->clock_out / s->phone->clock);
 }
@@ -180,7 +180,7 @@ static bool is_as_sent(const struct balance_side *s,
 		       const struct phone_digit *sent,
 		       const struct heard_digit *came)
 {
-	uint32_t want = scaled(s, sent->duration);
+	uint32_t want = scale_to_clock_out(s, sent->duration);
 
 	return came->ends && came->duration + 1 >= want &&
 	       came->duration <= want + 1;

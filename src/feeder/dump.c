@@ -45,7 +45,7 @@ struct dump *dump_new(const struct campaign_endpoint *out, unsigned samples)
 	return d;
 }
 
-static bool make_room(struct dump *d, uint64_t index)
+static bool make_frame_room(struct dump *d, uint64_t index)
 {
 	uint64_t room = d->room ? d->room : 256;
 	struct kept *grown;
@@ -68,7 +68,7 @@ void dump_put(struct dump *d, uint64_t index, const uint8_t *payload,
 {
 	struct kept *k;
 
-	if (index >= MAX_FRAMES || !make_room(d, index))
+	if (index >= MAX_FRAMES || !make_frame_room(d, index))
 		return;
 	k = &d->frames[index];
 	if (k->data)
@@ -123,7 +123,7 @@ static void write_g723(const struct dump *d, FILE *f)
 			(void)fputc(G723_UNTRANSMITTED, f);
 }
 
-static void put_le(uint8_t *p, uint32_t value, unsigned bytes)
+static void write_le(uint8_t *p, uint32_t value, unsigned bytes)
 {
 	for (unsigned i = 0; i < bytes; i++)
 		p[i] = (uint8_t)(value >> (8 * i));
@@ -131,7 +131,8 @@ static void put_le(uint8_t *p, uint32_t value, unsigned bytes)
 
 /* What a listener makes of frame @i: the decoder conceals lost ones; of PCM
  * codecs they are silence. */
-static void decode(const struct dump *d, void *dec, uint64_t i, int16_t *pcm)
+static void decode_or_conceal(const struct dump *d, void *dec, uint64_t i,
+			      int16_t *pcm)
 {
 	const struct cr_codec *c = d->endpoint.codec;
 	struct cr_frame frame;
@@ -157,16 +158,16 @@ static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
 	wav_header(head, d->payload.sample_rate, d->count * d->samples);
 	(void)fwrite(head, 1, sizeof(head), f);
 	for (uint64_t i = 0; i < d->count; i++) {
-		decode(d, dec, i, pcm);
+		decode_or_conceal(d, dec, i, pcm);
 		for (unsigned k = 0; k < d->samples; k++)
-			put_le(raw + 2 * k, (uint16_t)pcm[k], 2);
+			write_le(raw + 2 * k, (uint16_t)pcm[k], 2);
 		(void)fwrite(raw, 2, d->samples, f);
 	}
 	c->decoder_close(dec);
 	return 0;
 }
 
-static const char *ending(enum payload_kind kind)
+static const char *ending_of(enum payload_kind kind)
 {
 	static const char *const names[PAYLOAD_NKINDS] = {
 		[PAYLOAD_AMR] = "amr",
@@ -185,7 +186,7 @@ int dump_write(const struct dump *d, const char *dir, const char *name,
 	int rc, closed;
 
 	(void)snprintf(full, sizeof(full), "%s.%s", name,
-		       ending(d->payload.kind));
+		       ending_of(d->payload.kind));
 	rc = run_file_open(&file, dir, full, e);
 	if (rc)
 		return rc;

@@ -46,14 +46,15 @@ struct pacer {
 };
 
 /* Earlier packet first; ties by the plan's order, so that it is total. */
-static bool before(const struct feeder_call *a, const struct feeder_call *b)
+static bool sends_before(const struct feeder_call *a,
+			 const struct feeder_call *b)
 {
 	if (a->next.at != b->next.at)
 		return a->next.at < b->next.at;
 	return a->plan < b->plan;
 }
 
-static void sift_down(struct pacer *p, size_t i)
+static void sift_call_down(struct pacer *p, size_t i)
 {
 	struct feeder_call *c = p->heap[i];
 
@@ -63,9 +64,9 @@ static void sift_down(struct pacer *p, size_t i)
 		if (kid >= p->count)
 			break;
 		if (kid + 1 < p->count &&
-		    before(p->heap[kid + 1], p->heap[kid]))
+		    sends_before(p->heap[kid + 1], p->heap[kid]))
 			kid++;
-		if (!before(p->heap[kid], c))
+		if (!sends_before(p->heap[kid], c))
 			break;
 		p->heap[i] = p->heap[kid];
 		i = kid;
@@ -73,11 +74,11 @@ static void sift_down(struct pacer *p, size_t i)
 	p->heap[i] = c;
 }
 
-static void push(struct pacer *p, struct feeder_call *c)
+static void push_call(struct pacer *p, struct feeder_call *c)
 {
 	size_t i = p->count++;
 
-	while (i && before(c, p->heap[(i - 1) / 2])) {
+	while (i && sends_before(c, p->heap[(i - 1) / 2])) {
 		p->heap[i] = p->heap[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
@@ -91,7 +92,7 @@ static bool is_silent(const struct feeder_call *c)
 		       atomic_load_explicit(c->speakers, memory_order_relaxed);
 }
 
-static void finish(struct feeder_call *c)
+static void finish_call(struct feeder_call *c)
 {
 	atomic_store_explicit(&c->done, true, memory_order_release);
 }
@@ -101,7 +102,7 @@ static void take_in(struct pacer *p, struct feeder_call *c, cr_ns now)
 {
 	while (plan_stream_next(&c->stream, &c->next)) {
 		if (c->next.at >= now) {
-			push(p, c);
+			push_call(p, c);
 			return;
 		}
 		if (is_silent(c))
@@ -111,7 +112,7 @@ static void take_in(struct pacer *p, struct feeder_call *c, cr_ns now)
 		if (c->phone)
 			c->phone->count.missed++;
 	}
-	finish(c);
+	finish_call(c);
 }
 
 static void read_inbox(struct pacer *p)
@@ -125,7 +126,7 @@ static void read_inbox(struct pacer *p)
 	(void)pthread_mutex_unlock(&p->lock);
 }
 
-static void account(struct pacer *p, const struct outgoing *o, cr_ns now)
+static void account_sent(struct pacer *p, const struct outgoing *o, cr_ns now)
 {
 	cr_ns behind = now - p->cfg.epoch - o->packet.at;
 
@@ -151,7 +152,7 @@ static void count_failed(struct pacer *p, struct feeder_call *c)
 
 /* Frames count as sent before the kernel has them: the answer may be faster
  * than the return from the system call. */
-static void flush(struct pacer *p)
+static void flush_outgoing(struct pacer *p)
 {
 	unsigned n = p->burst.count;
 	cr_ns now = clock_now();
@@ -159,7 +160,7 @@ static void flush(struct pacer *p)
 	if (!n)
 		return;
 	for (unsigned i = 0; i < n; i++)
-		account(p, &p->out[i], now);
+		account_sent(p, &p->out[i], now);
 	burst_send(&p->burst);
 	for (unsigned i = 0; i < n; i++)
 		if (p->burst.packet[i].failed)
@@ -176,12 +177,12 @@ static void advance_first(struct pacer *p)
 	struct feeder_call *c = p->heap[0];
 
 	if (!plan_stream_next(&c->stream, &c->next)) {
-		flush(p);
-		finish(c);
+		flush_outgoing(p);
+		finish_call(c);
 		p->heap[0] = p->heap[--p->count];
 	}
 	if (p->count)
-		sift_down(p, 0);
+		sift_call_down(p, 0);
 }
 
 static struct rtp_header header_of(const struct feeder_call *c)
@@ -227,7 +228,7 @@ static void put_packet(struct pacer *p, struct feeder_call *c)
 	c->was_silent = false;
 }
 
-static void withhold(struct feeder_call *c)
+static void withhold_packet(struct feeder_call *c)
 {
 	if (c->next.kind == PLAN_SPEECH)
 		match_count(&c->match->withheld, 1);
@@ -238,13 +239,13 @@ static void withhold(struct feeder_call *c)
 /* As in a pause: the time stamps go on, the sequence numbers do not. */
 static void keep_silent(struct feeder_call *c)
 {
-	withhold(c);
+	withhold_packet(c);
 	c->seq_first -= !c->next.copy;
 	c->was_silent = true;
 }
 
 /* Everything that is due at @now, relative to the epoch. */
-static void send_due(struct pacer *p, cr_ns now)
+static void send_due_packets(struct pacer *p, cr_ns now)
 {
 	while (p->count && p->heap[0]->next.at <= now) {
 		struct feeder_call *c = p->heap[0];
@@ -252,24 +253,24 @@ static void send_due(struct pacer *p, cr_ns now)
 		if (is_silent(c))
 			keep_silent(c);
 		else if (c->next.lost)
-			withhold(c);
+			withhold_packet(c);
 		else
 			put_packet(p, c);
 		advance_first(p);
 		if (burst_full(&p->burst))
-			flush(p);
+			flush_outgoing(p);
 	}
-	flush(p);
+	flush_outgoing(p);
 }
 
-static void sleep_until(cr_ns t)
+static void sleep_until_due(cr_ns t)
 {
 	struct timespec ts = { .tv_sec = t / CR_SEC, .tv_nsec = t % CR_SEC };
 
 	(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
-static void *run(void *arg)
+static void *run_pacer(void *arg)
 {
 	struct pacer *p = arg;
 
@@ -284,12 +285,12 @@ static void *run(void *arg)
 						     p->heap[0]->next.at +
 						     PACER_SLACK);
 		if (due > now)
-			sleep_until(due);
-		send_due(p, clock_now() - p->cfg.epoch);
+			sleep_until_due(due);
+		send_due_packets(p, clock_now() - p->cfg.epoch);
 	}
 	read_inbox(p);
 	for (size_t i = 0; i < p->count; i++)
-		finish(p->heap[i]);
+		finish_call(p->heap[i]);
 	p->count = 0;
 	p->stats.cpu = clock_thread_cpu();
 	return NULL;
@@ -308,8 +309,9 @@ int pacer_open(struct pacer **out, const struct pacer_cfg *cfg,
 	(void)pthread_mutex_init(&p->lock, NULL);
 	p->inbox = calloc(cfg->calls + 1, sizeof(struct feeder_call *));
 	p->heap = calloc(cfg->calls + 1, sizeof(struct feeder_call *));
-	rc = p->inbox && p->heap ? thread_start(&p->thread, run, p, cfg->cpu)
-				 : -ENOMEM;
+	rc = p->inbox && p->heap
+		     ? thread_start(&p->thread, run_pacer, p, cfg->cpu)
+		     : -ENOMEM;
 	if (rc) {
 		pacer_close(p);
 		return cr_fail(e, rc, "pacing thread: %s", strerror(-rc));

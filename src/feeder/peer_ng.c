@@ -46,7 +46,7 @@ struct peer_ng {
 
 /* --- questions --- */
 
-static void send_text(const struct peer_ng *p, const struct question *q)
+static void send_question(const struct peer_ng *p, const struct question *q)
 {
 	/* what is lost is sent again */
 	(void)!send(p->fd, q->text, q->bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -59,11 +59,11 @@ static void ask_now(struct peer_ng *p, struct question *q, cr_ns now)
 		p->under_way++;
 	}
 	q->again = now + PEER_NG_AGAIN;
-	send_text(p, q);
+	send_question(p, q);
 }
 
 /* Those whose turn it is. */
-static void go_on(struct peer_ng *p)
+static void send_waiting(struct peer_ng *p)
 {
 	cr_ns now = clock_now();
 
@@ -85,8 +85,8 @@ static void unlink_question(struct peer_ng *p, struct question **link)
 }
 
 /* The end of *@link; it may ask more. */
-static void end(struct peer_ng *p, struct question **link, const json_t *answer,
-		const char *why)
+static void end_question(struct peer_ng *p, struct question **link,
+			 const json_t *answer, const char *why)
 {
 	struct question *q = *link;
 
@@ -95,7 +95,7 @@ static void end(struct peer_ng *p, struct question **link, const json_t *answer,
 	free(q);
 }
 
-static struct question **find(struct peer_ng *p, const char *cookie)
+static struct question **find_question(struct peer_ng *p, const char *cookie)
 {
 	struct question **link = &p->first;
 
@@ -104,7 +104,7 @@ static struct question **find(struct peer_ng *p, const char *cookie)
 	return *link ? link : NULL;
 }
 
-static struct question *make(struct peer_ng *p, const json_t *body)
+static struct question *make_question(struct peer_ng *p, const json_t *body)
 {
 	struct ng_message m = { .encoding = NG_BENCODE };
 	static char text[NG_BYTES_MAX];
@@ -133,7 +133,7 @@ int peer_ng_ask(struct peer_ng *p, json_t *body, peer_ng_reply_fn *reply,
 	struct question *q;
 
 	errno = ENOMEM;
-	q = body ? make(p, body) : NULL;
+	q = body ? make_question(p, body) : NULL;
 	json_decref(body);
 	if (!q)
 		return -errno;
@@ -142,7 +142,7 @@ int peer_ng_ask(struct peer_ng *p, json_t *body, peer_ng_reply_fn *reply,
 	*p->last = q;
 	p->last = &q->next;
 	p->pending++;
-	go_on(p);
+	send_waiting(p);
 	return 0;
 }
 
@@ -158,29 +158,29 @@ unsigned peer_ng_pending(const struct peer_ng *p)
 
 /* --- answers --- */
 
-static void take(struct peer_ng *p, const char *text, size_t bytes)
+static void take_reply(struct peer_ng *p, const char *text, size_t bytes)
 {
 	struct question **link;
 	struct ng_message m;
 	struct cr_err why = { "" };
 	int rc = ng_message_read(&m, text, bytes, &why);
 
-	link = m.cookie[0] ? find(p, m.cookie) : NULL;
+	link = m.cookie[0] ? find_question(p, m.cookie) : NULL;
 	if (link && rc)
-		end(p, link, NULL, why.text);
+		end_question(p, link, NULL, why.text);
 	else if (link)
-		end(p, link, m.body, NULL);
+		end_question(p, link, m.body, NULL);
 	ng_message_free(&m);
 }
 
 /* Nobody listens there: those who asked need not wait. */
-static void nobody(struct peer_ng *p, const char *why)
+static void fail_unreached(struct peer_ng *p, const char *why)
 {
 	while (p->first && p->first->asked)
-		end(p, &p->first, NULL, why);
+		end_question(p, &p->first, NULL, why);
 }
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+static void on_ng_readable(evutil_socket_t fd, short what, void *arg)
 {
 	static char text[NG_BYTES_MAX + 1];
 	struct peer_ng *p = arg;
@@ -188,13 +188,13 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	while ((n = recv((int)fd, text, sizeof(text), MSG_DONTWAIT)) >= 0)
-		take(p, text, (size_t)n);
+		take_reply(p, text, (size_t)n);
 	if (errno == ECONNREFUSED)
-		nobody(p, strerror(ECONNREFUSED));
-	go_on(p);
+		fail_unreached(p, strerror(ECONNREFUSED));
+	send_waiting(p);
 }
 
-static struct question **overdue(struct peer_ng *p, cr_ns now)
+static struct question **find_overdue(struct peer_ng *p, cr_ns now)
 {
 	struct question **link = &p->first;
 
@@ -213,7 +213,7 @@ static void on_seen(void *arg, const json_t *answer, const char *why)
 		p->watch.reply(p->watch.arg, answer, why);
 }
 
-static void look(struct peer_ng *p, cr_ns now)
+static void look_at_questions(struct peer_ng *p, cr_ns now)
 {
 	if (!p->watch.reply || p->watch.asked || now < p->watch.due)
 		return;
@@ -222,20 +222,20 @@ static void look(struct peer_ng *p, cr_ns now)
 				      on_seen, p);
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *arg)
+static void on_ng_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct peer_ng *p = arg;
 	struct question **link;
 	cr_ns now = clock_now();
 
 	(void)fd, (void)what;
-	while ((link = overdue(p, now)))
-		end(p, link, NULL, "no answer");
+	while ((link = find_overdue(p, now)))
+		end_question(p, link, NULL, "no answer");
 	for (struct question *q = p->first; q; q = q->next)
 		if (q->asked && q->again <= now)
 			ask_now(p, q, now);
-	look(p, now);
-	go_on(p);
+	look_at_questions(p, now);
+	send_waiting(p);
 }
 
 void peer_ng_watch(struct peer_ng *p, cr_ns every, peer_ng_reply_fn *reply,
@@ -296,8 +296,9 @@ int peer_ng_open(struct peer_ng **out, struct event_base *base,
 		peer_ng_close(p);
 		return cr_fail(e, rc, "random numbers: %s", strerror(-rc));
 	}
-	p->readable = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, p);
-	p->tick = event_new(base, -1, EV_PERSIST, on_tick, p);
+	p->readable =
+		event_new(base, fd, EV_READ | EV_PERSIST, on_ng_readable, p);
+	p->tick = event_new(base, -1, EV_PERSIST, on_ng_tick, p);
 	if (!p->readable || !p->tick || event_add(p->readable, NULL) ||
 	    event_add(p->tick, &tick)) {
 		peer_ng_close(p);
@@ -343,7 +344,7 @@ void peer_ng_give_up(struct peer_ng *p)
 {
 	p->watch.reply = NULL;
 	while (p->first)
-		end(p, &p->first, NULL, "closed");
+		end_question(p, &p->first, NULL, "closed");
 }
 
 void peer_ng_settle(struct peer_ng *p, cr_ns patience)

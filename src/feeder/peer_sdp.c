@@ -11,20 +11,20 @@
 
 #define DYNAMIC_PT 96u /* RFC 3551, 6: the first that is dynamic */
 
-static bool is(const struct campaign_endpoint *endpoint, const char *name)
+static bool is_codec(const struct campaign_endpoint *endpoint, const char *name)
 {
 	return !strcasecmp(endpoint->codec->rtp_name, name);
 }
 
 static bool is_amr(const struct campaign_endpoint *endpoint)
 {
-	return is(endpoint, "AMR") || is(endpoint, "AMR-WB");
+	return is_codec(endpoint, "AMR") || is_codec(endpoint, "AMR-WB");
 }
 
 /* RFC 7587, 4.1: always said to have two. */
-static unsigned channels_of(const struct campaign_endpoint *endpoint)
+static unsigned rtpmap_channels(const struct campaign_endpoint *endpoint)
 {
-	return is(endpoint, "opus") ? 2 : 1;
+	return is_codec(endpoint, "opus") ? 2 : 1;
 }
 
 static unsigned clock_of(const struct campaign_endpoint *endpoint)
@@ -79,9 +79,9 @@ unsigned peer_sdp_pt(const struct campaign_endpoint *endpoint)
 
 /* Format parameters by the RFC of the codec, "" for none; @is between a name
  * and its value. */
-static void parameters(char *text, size_t size,
-		       const struct campaign_endpoint *endpoint,
-		       const char *is_sign)
+static void write_parameters(char *text, size_t size,
+			     const struct campaign_endpoint *endpoint,
+			     const char *is_sign)
 {
 	text[0] = '\0';
 	if (is_amr(endpoint)) /* RFC 4867, 8.1: the mode is the set's only one
@@ -91,11 +91,11 @@ static void parameters(char *text, size_t size,
 			       endpoint->octet_align ? ";octet-align" : "",
 			       endpoint->octet_align ? is_sign : "",
 			       endpoint->octet_align ? "1" : "");
-	else if (is(endpoint, "opus") &&
+	else if (is_codec(endpoint, "opus") &&
 		 endpoint->cfg.sample_rate) /* RFC 7587, 6.1 */
 		(void)snprintf(text, size, "maxplaybackrate%s%u", is_sign,
 			       endpoint->cfg.sample_rate);
-	else if (is(endpoint, "G729")) /* RFC 4856, 2.1.9 */
+	else if (is_codec(endpoint, "G729")) /* RFC 4856, 2.1.9 */
 		(void)snprintf(text, size, "annexb%sno", is_sign);
 }
 
@@ -109,13 +109,13 @@ int peer_sdp_write(char text[PEER_SDP_BYTES],
 
 	if (address_parse(address, &at))
 		return -EINVAL;
-	parameters(fmtp, sizeof(fmtp), endpoint, "=");
+	write_parameters(fmtp, sizeof(fmtp), endpoint, "=");
 	if (fmtp[0])
 		(void)snprintf(parameter, sizeof(parameter), "a=fmtp:%u %s\r\n",
 			       pt, fmtp);
-	if (channels_of(endpoint) > 1)
+	if (rtpmap_channels(endpoint) > 1)
 		(void)snprintf(channels, sizeof(channels), "/%u",
-			       channels_of(endpoint));
+			       rtpmap_channels(endpoint));
 	(void)address_host_text(&at, host, sizeof(host));
 	/* one port for RTP and RTCP: the next one may be another call's */
 	n = snprintf(text, PEER_SDP_BYTES,
@@ -136,7 +136,7 @@ void peer_sdp_codec(char *text, size_t size,
 {
 	char fmtp[96], rate[16] = "";
 
-	parameters(fmtp, sizeof(fmtp), endpoint, "--");
+	write_parameters(fmtp, sizeof(fmtp), endpoint, "--");
 	if (endpoint->codec->nmodes > 1)
 		(void)snprintf(
 			rate, sizeof(rate), "/%u",
@@ -144,16 +144,16 @@ void peer_sdp_codec(char *text, size_t size,
 	if (fmtp[0] && !rate[0])
 		(void)snprintf(rate, sizeof(rate), "/");
 	(void)snprintf(text, size, "%s/%u/%u%s%s%s", endpoint->codec->rtp_name,
-		       clock_of(endpoint), channels_of(endpoint), rate,
+		       clock_of(endpoint), rtpmap_channels(endpoint), rate,
 		       fmtp[0] ? "//" : "", fmtp);
 }
 
 /* --- theirs --- */
 
-static int read_line(const struct sdp_line *line,
-		     const struct campaign_endpoint *endpoint,
-		     struct sockaddr_storage *at, unsigned *pt,
-		     struct cr_err *e)
+static int read_sdp_line(const struct sdp_line *line,
+			 const struct campaign_endpoint *endpoint,
+			 struct sockaddr_storage *at, unsigned *pt,
+			 struct cr_err *e)
 {
 	const struct sdp_format *f = line->formats;
 
@@ -185,7 +185,7 @@ int peer_sdp_read(const char *text, const struct campaign_endpoint *endpoint,
 
 		if (!line->audio || line->refused || !line->rtp.ss_family)
 			continue;
-		rc = read_line(line, endpoint, at, pt, e);
+		rc = read_sdp_line(line, endpoint, at, pt, e);
 		break;
 	}
 	sdp_free(sdp);

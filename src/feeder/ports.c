@@ -72,7 +72,7 @@ int ports_check(enum campaign_ports layout, size_t calls, bool may_share,
 }
 
 /* What a person can do about it, beside what udp_socket() says. */
-static int explain(int err, bool may_share, struct cr_err *e)
+static int explain_socket(int err, bool may_share, struct cr_err *e)
 {
 	struct cr_err why = *e;
 
@@ -90,7 +90,7 @@ int ports_give(struct ports *p, struct port *port, char address[PORT_TEXT],
 		rc = open_port(p, port, address, e);
 	else
 		(void)snprintf(address, PORT_TEXT, "%s", p->address);
-	return rc ? explain(rc, true, e) : 0;
+	return rc ? explain_socket(rc, true, e) : 0;
 }
 
 int ports_give_own(struct ports *p, struct port *port, char address[PORT_TEXT],
@@ -98,7 +98,7 @@ int ports_give_own(struct ports *p, struct port *port, char address[PORT_TEXT],
 {
 	int rc = open_port(p, port, address, e);
 
-	return rc ? explain(rc, false, e) : 0;
+	return rc ? explain_socket(rc, false, e) : 0;
 }
 
 int ports_listen(struct ports *p, struct port *port, uint64_t tag,

@@ -30,14 +30,14 @@ struct receiver {
 	struct receiver_stats stats;
 };
 
-static size_t place_of(const struct receiver *r, uint32_t ssrc)
+static size_t hash_place(const struct receiver *r, uint32_t ssrc)
 {
 	return (size_t)(ssrc * UINT32_C(0x9e3779b1)) & r->mask;
 }
 
-static struct feeder_call *find(const struct receiver *r, uint32_t ssrc)
+static struct feeder_call *find_by_ssrc(const struct receiver *r, uint32_t ssrc)
 {
-	for (size_t i = place_of(r, ssrc);; i = (i + 1) & r->mask) {
+	for (size_t i = hash_place(r, ssrc);; i = (i + 1) & r->mask) {
 		struct feeder_call *c = atomic_load_explicit(
 			&r->table[i], memory_order_acquire);
 
@@ -48,9 +48,9 @@ static struct feeder_call *find(const struct receiver *r, uint32_t ssrc)
 
 int receiver_add(struct receiver *r, struct feeder_call *call)
 {
-	size_t i = place_of(r, call->ssrc_out);
+	size_t i = hash_place(r, call->ssrc_out);
 
-	if (find(r, call->ssrc_out))
+	if (find_by_ssrc(r, call->ssrc_out))
 		return -EEXIST;
 	while (atomic_load_explicit(&r->table[i], memory_order_relaxed))
 		i = (i + 1) & r->mask;
@@ -59,8 +59,9 @@ int receiver_add(struct receiver *r, struct feeder_call *call)
 }
 
 /* Of a conversation: its port says whose it is, whatever its SSRC. */
-static void hear(struct receiver *r, struct feeder_call *c,
-		 const struct rtp_packet *p, const struct intake_packet *in)
+static void hear_packet(struct receiver *r, struct feeder_call *c,
+			const struct rtp_packet *p,
+			const struct intake_packet *in)
 {
 	uint64_t index;
 
@@ -97,10 +98,10 @@ static void take_own(struct receiver *r, struct feeder_call *c,
 }
 
 /* Of calls: their SSRCs say whose it is. */
-static void take_call(struct receiver *r, const struct intake_packet *in,
-		      const struct rtp_packet *p, uint64_t tag)
+static void admit_call(struct receiver *r, const struct intake_packet *in,
+		       const struct rtp_packet *p, uint64_t tag)
 {
-	struct feeder_call *c = find(r, p->ssrc);
+	struct feeder_call *c = find_by_ssrc(r, p->ssrc);
 
 	if (!c) {
 		r->stats.unknown_ssrc++;
@@ -115,8 +116,8 @@ static void take_call(struct receiver *r, const struct intake_packet *in,
 	match_packet(c, p, in->arrival);
 }
 
-static void take(struct receiver *r, const struct intake_packet *in,
-		 uint64_t tag)
+static void take_answer(struct receiver *r, const struct intake_packet *in,
+			uint64_t tag)
 {
 	struct feeder_call *owner = (void *)(uintptr_t)tag;
 	struct rtp_packet p;
@@ -128,15 +129,15 @@ static void take(struct receiver *r, const struct intake_packet *in,
 	else if (rc)
 		r->stats.malformed++;
 	else if (tag != RECEIVER_ANY_CALL && owner->heard)
-		hear(r, owner, &p, in);
+		hear_packet(r, owner, &p, in);
 	else if (tag != RECEIVER_ANY_CALL && owner->by_port)
 		take_own(r, owner, &p, in);
 	else
-		take_call(r, in, &p, tag);
+		admit_call(r, in, &p, tag);
 }
 
 /* All there is. False: that was nothing. */
-static bool turn(struct receiver *r)
+static bool poll_receiver(struct receiver *r)
 {
 	struct inlet_packet p;
 	bool any = false;
@@ -144,7 +145,7 @@ static bool turn(struct receiver *r)
 	(void)inlet_wait(r->in, 0);
 	while (inlet_next(r->in, &p)) {
 		if (p.tag != INLET_GONE) /* its call is over */
-			take(r, &p.packet, p.tag);
+			take_answer(r, &p.packet, p.tag);
 		any = true;
 	}
 	/* release, pairs with receiver_turns() */
@@ -152,16 +153,16 @@ static bool turn(struct receiver *r)
 	return any;
 }
 
-static void *run(void *arg)
+static void *run_receiver(void *arg)
 {
 	struct receiver *r = arg;
 	const struct timespec nap = { .tv_nsec = NAP };
 
 	while (!thread_told_to_stop(&r->thread)) {
-		(void)turn(r);
+		(void)poll_receiver(r);
 		(void)nanosleep(&nap, NULL);
 	}
-	while (turn(r))
+	while (poll_receiver(r))
 		;
 	r->stats.cpu = clock_thread_cpu();
 	return NULL;
@@ -185,7 +186,8 @@ int receiver_open(struct receiver **out, size_t calls, int cpu, enum udp_io io,
 		receiver_close(r);
 		return rc;
 	}
-	rc = r->table ? thread_start(&r->thread, run, r, cpu) : -ENOMEM;
+	rc = r->table ? thread_start(&r->thread, run_receiver, r, cpu)
+		      : -ENOMEM;
 	if (rc) {
 		receiver_close(r);
 		return cr_fail(e, rc, "receiving thread: %s", strerror(-rc));

@@ -43,7 +43,7 @@ static unsigned down_of(const struct resample *r)
 	return r->to < r->from ? r->from / r->to : 1;
 }
 
-static bool known(unsigned rate)
+static bool is_known_rate(unsigned rate)
 {
 	return rate == 8000 || rate == 16000 || rate == 48000;
 }
@@ -54,7 +54,7 @@ int resample_open(struct resample **out, unsigned from, unsigned to,
 	struct resample *r;
 	int err = 0;
 
-	if (from == to || !known(from) || !known(to))
+	if (from == to || !is_known_rate(from) || !is_known_rate(to))
 		return cr_fail(e, -EINVAL,
 			       "resample: %u to %u Hz; only between 8000, "
 			       "16000 and 48000",

@@ -42,8 +42,8 @@ static bool same_scheduler(const char *recorded, const char *scheduler)
 
 /* What became of the frames when @scheduler was at work as it was in the live
  * run; else in all of the time. */
-static const struct replayed_job *played(const struct recording *r,
-					 const char *scheduler)
+static const struct replayed_job *replayed_of(const struct recording *r,
+					      const char *scheduler)
 {
 	return scheduler && r->own ? r->own : r->replayed.job;
 }
@@ -73,7 +73,7 @@ static bool is_compared(const struct recording *r, size_t i,
 	const struct recording_stretch *s;
 
 	if (j->outcome == CR_OUT_CANCELLED ||
-	    played(r, scheduler)[i].outcome == CR_OUT_CANCELLED)
+	    replayed_of(r, scheduler)[i].outcome == CR_OUT_CANCELLED)
 		return false;
 	s = stretch_at(r, j->at);
 	return s && j->at < s->to &&
@@ -95,7 +95,7 @@ static struct became sum_frames(const struct recording *r,
 
 	for (size_t i = 0; delay && i < r->replay.njobs; i++) {
 		const struct replay_job *j = &r->replay.job[i];
-		const struct replayed_job *now = &played(r, scheduler)[i];
+		const struct replayed_job *now = &replayed_of(r, scheduler)[i];
 
 		if (!is_compared(r, i, scheduler))
 			continue;
@@ -160,7 +160,7 @@ static double same_picks(const struct recording *r, const char *scheduler)
 
 	for (size_t i = 0; p && last && i < r->replay.njobs; i++) {
 		const struct replay_job *j = &r->replay.job[i];
-		cr_ns again = played(r, scheduler)[i].pick;
+		cr_ns again = replayed_of(r, scheduler)[i].pick;
 
 		if (!is_compared(r, i, scheduler))
 			continue;

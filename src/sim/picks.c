@@ -69,7 +69,7 @@ struct audit {
 
 /* --- a call's frames --- */
 
-static struct audited_call *call_of(struct core_task *t)
+static struct audited_call *pick_call_of(struct core_task *t)
 {
 	return (struct audited_call *)(void *)((unsigned char *)t -
 					       offsetof(struct audited_call,
@@ -101,9 +101,9 @@ static bool overwritten_by(const struct audited_call *c, cr_ns now)
 	       c->end - c->next > ring && came_at(j + ring) <= now;
 }
 
-static bool peek(struct core_task *t, struct cr_job *job)
+static bool peek_recorded(struct core_task *t, struct cr_job *job)
 {
-	struct audited_call *c = call_of(t);
+	struct audited_call *c = pick_call_of(t);
 	const struct replay_job *j;
 
 	for (; c->next < c->end; c->next++) {
@@ -127,16 +127,17 @@ static bool peek(struct core_task *t, struct cr_job *job)
 	return true;
 }
 
-static bool claim(struct core_task *t, uint64_t seq)
+static bool claim_recorded(struct core_task *t, uint64_t seq)
 {
-	struct audited_call *c = call_of(t);
+	struct audited_call *c = pick_call_of(t);
 
 	c->next = seq + 1;
 	return &c->a->r->replay.job[seq] == c->a->wanted &&
 	       replay_is_turn(c->a->wanted);
 }
 
-static const struct core_backlog backlog = { .peek = peek, .claim = claim };
+static const struct core_backlog backlog = { .peek = peek_recorded,
+					     .claim = claim_recorded };
 
 /* --- the scheduler under audit --- */
 
@@ -268,7 +269,7 @@ static bool is_audited(const struct audit *a)
 	return a->audited[a->current].real != &follow;
 }
 
-static void end_turn(struct audit *a, const struct replay_job *j)
+static void end_recorded_turn(struct audit *a, const struct replay_job *j)
 {
 	const struct cr_task *now = a->rq->cpu[j->worker].running;
 	cr_ns plausible = meter_plausible(&a->call[j->call].task.task.cost);
@@ -284,7 +285,7 @@ static void end_turn(struct audit *a, const struct replay_job *j)
 	(void)core_again(a->core, t, a->now);
 }
 
-static void begin_turn(struct audit *a, const struct replay_job *j)
+static void begin_recorded_turn(struct audit *a, const struct replay_job *j)
 {
 	struct audited_call *c = &a->call[j->call];
 	const struct cr_task *before = a->rq->cpu[j->worker].running;
@@ -292,7 +293,7 @@ static void begin_turn(struct audit *a, const struct replay_job *j)
 	bool asked = is_audited(a);
 
 	if (before) /* times of other workers may overlap */
-		end_turn(a, job_of(a, before));
+		end_recorded_turn(a, job_of(a, before));
 	if (c->task.task.state == CR_IDLE)
 		(void)core_release(a->core, &c->task, a->now);
 	a->wanted = j;
@@ -308,7 +309,7 @@ static void begin_turn(struct audit *a, const struct replay_job *j)
 
 /* Without an audit alone: a scheduler under audit gives frames up by its own
  * picks. */
-static void give_up(struct audit *a, const struct replay_job *j)
+static void give_up_picks(struct audit *a, const struct replay_job *j)
 {
 	int cpu = 0;
 
@@ -348,8 +349,8 @@ static void join_call(struct audit *a, size_t i)
 	core_add(a->core, &k->task, 0, a->now);
 }
 
-static int switch_to(struct audit *a, const struct cr_sched_ops *ops,
-		     const char *opts, struct cr_err *e)
+static int switch_asked_to(struct audit *a, const struct cr_sched_ops *ops,
+			   const char *opts, struct cr_err *e)
 {
 	struct audited *to = &a->audited[!a->current];
 	size_t size = a->r->replay.ncalls * ops->task_size + ops->rq_size + 1;
@@ -381,33 +382,34 @@ static int handle_event(struct audit *a, const struct event *ev,
 	a->now = ev->at;
 	switch (ev->kind) {
 	case TURN_ENDS:
-		end_turn(a, j);
+		end_recorded_turn(a, j);
 		break;
 	case CALL_JOINS:
 		join_call(a, ev->index);
 		break;
 	case SWITCHES:
-		return switch_to(a, a->r->switches[ev->index].ops,
-				 a->r->switches[ev->index].opts, e);
+		return switch_asked_to(a, a->r->switches[ev->index].ops,
+				       a->r->switches[ev->index].opts, e);
 	case FRAME_COMES:
 		if (a->call[j->call].task.task.state == CR_IDLE)
 			(void)core_release(a->core, &a->call[j->call].task,
 					   a->now);
 		break;
 	case GIVEN_UP:
-		give_up(a, j);
+		give_up_picks(a, j);
 		break;
 	case TURN_BEGINS:
-		begin_turn(a, j);
+		begin_recorded_turn(a, j);
 		break;
 	}
-	return a->looks_left || !is_audited(a) ? 0
-					       : switch_to(a, &follow, "", e);
+	return a->looks_left || !is_audited(a)
+		       ? 0
+		       : switch_asked_to(a, &follow, "", e);
 }
 
 /* --- all of them --- */
 
-static int by_time(const void *x, const void *y)
+static int compare_pick_times(const void *x, const void *y)
 {
 	const struct event *a = x, *b = y;
 
@@ -450,7 +452,7 @@ static void list_events(struct audit *a)
 			put_event(a, j->pick + j->held, TURN_ENDS, i);
 		}
 	}
-	qsort(a->event, a->nevents, sizeof(*a->event), by_time);
+	qsort(a->event, a->nevents, sizeof(*a->event), compare_pick_times);
 }
 
 static int open_audit(struct audit *a, struct cr_err *e)

@@ -30,7 +30,7 @@ struct play_buffer {
 	void *arg;
 };
 
-static struct load load_of(const uint8_t *payload)
+static struct load load_from(const uint8_t *payload)
 {
 	struct load l;
 
@@ -38,10 +38,10 @@ static struct load load_of(const uint8_t *payload)
 	return l;
 }
 
-static void gone(void *arg, const struct jitter_output *packet)
+static void drop_unplayed(void *arg, const struct jitter_output *packet)
 {
 	const struct play_buffer *b = arg;
-	struct load l = load_of(packet->payload);
+	struct load l = load_from(packet->payload);
 
 	b->gone(b->arg, &(struct play_frame){ .frame = l.frame,
 					      .arrival = l.arrival,
@@ -59,7 +59,7 @@ int play_buffer_open(struct play_buffer **out, const struct campaign_flow *f,
 		.clock = CLOCK,
 		.slots = campaign_buffer_slots(c, f->ptime),
 		.slot_bytes = sizeof(struct load),
-		.gone = gone,
+		.gone = drop_unplayed,
 	};
 	struct play_buffer *b;
 	int rc;
@@ -92,7 +92,7 @@ void play_buffer_close(struct play_buffer *b)
 }
 
 /* Rounded to the clock, without adding up. */
-static uint32_t timestamp(const struct play_buffer *b, uint64_t frame)
+static uint32_t timestamp_of(const struct play_buffer *b, uint64_t frame)
 {
 	__int128 t = (__int128)frame * b->ptime;
 
@@ -105,7 +105,7 @@ bool play_buffer_put(struct play_buffer *b, uint64_t frame, uint64_t seq,
 	const struct load l = { frame, arrival, now };
 	const struct rtp_packet p = {
 		.seq = (uint16_t)seq,
-		.ts = timestamp(b, frame),
+		.ts = timestamp_of(b, frame),
 		.payload = (const uint8_t *)&l,
 		.payload_bytes = sizeof(l),
 	};
@@ -136,7 +136,7 @@ bool play_buffer_next(struct play_buffer *b, cr_ns now, struct play_frame *f)
 					  .concealed = true };
 		return true;
 	}
-	l = load_of(out.payload);
+	l = load_from(out.payload);
 	*f = (struct play_frame){ .frame = l.frame,
 				  .arrival = l.arrival,
 				  .waited = now - l.received };

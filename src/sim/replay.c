@@ -9,7 +9,7 @@
 
 #include "observe/trace_file.h"
 
-static int by_arrival(const void *a, const void *b)
+static int compare_arrivals(const void *a, const void *b)
 {
 	const struct replay_job *x = a, *y = b;
 
@@ -26,7 +26,7 @@ static int by_call(const void *a, const void *b)
 
 	if (x->call != y->call)
 		return x->call < y->call ? -1 : 1;
-	return by_arrival(a, b);
+	return compare_arrivals(a, b);
 }
 
 static int add_job(struct replay *r, size_t *room,
@@ -88,7 +88,7 @@ struct numbering {
 	size_t order;
 };
 
-static int by_id(const void *a, const void *b)
+static int compare_ids(const void *a, const void *b)
 {
 	const struct numbering *x = a, *y = b;
 
@@ -107,11 +107,11 @@ static int number_calls(struct replay *r)
 			heads[calls++] = r->job[i];
 	r->id = malloc(r->njobs * sizeof(*r->id));
 	if (heads && n && r->id) {
-		qsort(heads, calls, sizeof(*heads), by_arrival);
+		qsort(heads, calls, sizeof(*heads), compare_arrivals);
 		for (size_t i = 0; i < calls; i++)
 			n[i] = (struct numbering){ r->id[i] = heads[i].call,
 						   i };
-		qsort(n, calls, sizeof(*n), by_id);
+		qsort(n, calls, sizeof(*n), compare_ids);
 		for (size_t i = 0, k = 0; i < r->njobs; i++) {
 			while (n[k].call != r->job[i].call)
 				k++;
@@ -143,7 +143,7 @@ static void shift_stamp(cr_ns *t, cr_ns by)
 	*t = *t ? *t - by : CR_NEVER;
 }
 
-static void shift(struct replay_job *j, cr_ns by)
+static void shift_times(struct replay_job *j, cr_ns by)
 {
 	j->at -= by;
 	shift_stamp(&j->release, by);
@@ -154,13 +154,13 @@ static void shift(struct replay_job *j, cr_ns by)
 		shift_stamp(&j->deadline, by);
 }
 
-static int arrange(struct replay *r)
+static int arrange_jobs(struct replay *r)
 {
 	r->begin = CR_NEVER;
 	for (size_t i = 0; i < r->njobs; i++)
 		r->begin = cr_ns_min(r->begin, r->job[i].at);
 	for (size_t i = 0; i < r->njobs; i++)
-		shift(&r->job[i], r->begin);
+		shift_times(&r->job[i], r->begin);
 	qsort(r->job, r->njobs, sizeof(*r->job), by_call);
 	if (number_calls(r))
 		return -ENOMEM;
@@ -202,7 +202,7 @@ int replay_read(struct replay *r, const char *path,
 	trace_reader_close(t);
 	if (!rc && !r->njobs)
 		rc = cr_fail(e, -ENODATA, "%s: no job in this trace", path);
-	else if (!rc && arrange(r))
+	else if (!rc && arrange_jobs(r))
 		rc = cr_fail(e, -ENOMEM, "out of memory");
 	if (rc)
 		replay_close(r);

@@ -55,7 +55,7 @@ static int open_corpus(struct voice_model *m, const struct voice_cfg *cfg,
 }
 
 /* At 8 kHz: that of PCMU and PCMA. */
-static size_t packet_samples(const struct campaign_flow *f)
+static size_t samples_of_packet(const struct campaign_flow *f)
 {
 	cr_ns n = f->ptime * (cr_ns)RATE / CR_SEC;
 
@@ -74,7 +74,7 @@ static uint8_t level_of_pcm(const int16_t *pcm, size_t n)
 static void rate_segment(struct voice_model *m, unsigned i)
 {
 	uint8_t *levels = m->levels + (size_t)i * m->in.frames;
-	size_t n = packet_samples(m->flow);
+	size_t n = samples_of_packet(m->flow);
 	bool turns = m->flow->voice.kind == VOICE_TURNS;
 	struct speech_talker t;
 	struct speech_reader r;
@@ -144,7 +144,7 @@ void voice_init(struct voice *v, const struct voice_model *m, uint64_t seed)
 
 /* A level of @db below that of a full-scale square wave, which is a factor of
  * two below the loudest step: 4 steps are 3.01 dB. */
-static uint8_t level_of(int64_t db)
+static uint8_t importance_of_db(int64_t db)
 {
 	int64_t level = CR_IMPORTANCE_LOUDEST - 3 - db * 1329 / 1000;
 
@@ -166,7 +166,7 @@ static void take_turns(struct voice *v)
 	v->turn = v->next + (frames ? frames : 1);
 }
 
-static uint8_t talk(struct voice *v)
+static uint8_t rate_talk(struct voice *v)
 {
 	const struct campaign_voice *cfg = &v->model->flow->voice;
 	int64_t db;
@@ -178,7 +178,7 @@ static uint8_t talk(struct voice *v)
 	else
 		db = cfg->noise - PAUSE_SPREAD +
 		     random_time(&v->random, (cr_ns)2 * PAUSE_SPREAD);
-	return level_of(db > 0 ? db : 0);
+	return importance_of_db(db > 0 ? db : 0);
 }
 
 uint8_t voice_at(struct voice *v, uint64_t frame)
@@ -186,7 +186,7 @@ uint8_t voice_at(struct voice *v, uint64_t frame)
 	if (v->model->levels)
 		return v->model->levels[segment_at(&v->walk, frame)];
 	while (v->next <= frame) {
-		v->latest = talk(v);
+		v->latest = rate_talk(v);
 		v->next++;
 	}
 	return v->latest;

@@ -26,7 +26,7 @@ static unsigned rms_of(unsigned dbov)
 }
 
 /* Nearly normal: the sum of four even numbers, of an RMS of 37837. */
-static int32_t noise(struct speech_talker *t)
+static int32_t draw_noise(struct speech_talker *t)
 {
 	uint64_t x = splitmix64(&t->room);
 	int64_t sum = -2 * (int64_t)UINT16_MAX;
@@ -36,7 +36,7 @@ static int32_t noise(struct speech_talker *t)
 	return (int32_t)(sum * t->rms / (37837 * 256));
 }
 
-static int16_t mixed(int32_t a, int32_t b)
+static int16_t mix_samples(int32_t a, int32_t b)
 {
 	int32_t sum = a + b;
 
@@ -54,7 +54,7 @@ static uint64_t blocks_of(struct speech_talker *t, const struct speech_span *s)
 	return n ? n : 1;
 }
 
-static void begin_turn(struct speech_talker *t)
+static void begin_spurt_turn(struct speech_talker *t)
 {
 	t->talking = !t->talking;
 	t->left =
@@ -62,7 +62,7 @@ static void begin_turn(struct speech_talker *t)
 	t->first = true;
 }
 
-static bool is_quiet(const struct speech_talker *t)
+static bool is_quiet_block(const struct speech_talker *t)
 {
 	uint64_t sum = 0;
 
@@ -76,12 +76,12 @@ static void read_words(struct speech_talker *t)
 {
 	do {
 		speech_read(&t->reader, t->block, t->size);
-		t->quiet = is_quiet(t) ? t->quiet + 1 : 0;
+		t->quiet = is_quiet_block(t) ? t->quiet + 1 : 0;
 	} while (t->quiet > QUIET_BLOCKS);
 }
 
 /* Words that begin or end in the middle of a sound would click. */
-static void fade(struct speech_talker *t, bool in)
+static void fade_block(struct speech_talker *t, bool in)
 {
 	for (unsigned i = 0; i < t->size; i++) {
 		int32_t share = (int32_t)(in ? i : t->size - 1 - i);
@@ -90,21 +90,21 @@ static void fade(struct speech_talker *t, bool in)
 	}
 }
 
-static void fill(struct speech_talker *t)
+static void fill_block(struct speech_talker *t)
 {
 	if (!t->left)
-		begin_turn(t);
+		begin_spurt_turn(t);
 	t->left--;
 	if (t->talking)
 		read_words(t);
 	else
 		memset(t->block, 0, sizeof(t->block));
 	if (t->first)
-		fade(t, true);
+		fade_block(t, true);
 	if (!t->left)
-		fade(t, false);
+		fade_block(t, false);
 	for (unsigned i = 0; i < t->size; i++)
-		t->block[i] = mixed(t->block[i], noise(t));
+		t->block[i] = mix_samples(t->block[i], draw_noise(t));
 	t->first = false;
 	t->pos = 0;
 }
@@ -127,7 +127,7 @@ void speech_talker_init(struct speech_talker *t,
 	t->size = t->pos = speech_rate(corpus) / 100;
 	/* so that in the mean as many talk as later on */
 	t->talking = splitmix64(&t->random) % (spurts + pauses) >= spurts;
-	begin_turn(t);
+	begin_spurt_turn(t);
 	t->left = 1 + splitmix64(&t->random) % t->left;
 }
 
@@ -137,7 +137,7 @@ void speech_talker_read(struct speech_talker *t, int16_t *pcm, size_t n)
 		size_t part = t->size - t->pos;
 
 		if (!part) {
-			fill(t);
+			fill_block(t);
 			continue;
 		}
 		if (part > n)
