@@ -20,7 +20,7 @@
 #include "ng/listener.h"
 #include "ng/service_impl.h"
 #include "ng/message.h"
-#include "node/cost_needs.h"
+#include "node/measuring.h"
 #include "observe/log.h"
 #include "protocol/service.h"
 #include "rpc/jsonrpc.h"

@@ -15,8 +15,7 @@
 #include "ng/codec_map.h"
 #include "ng/message.h"
 #include "ng/service_impl.h"
-#include "node/call_check_side.h"
-#include "node/packet_time.h"
+#include "node/call_check.h"
 
 void ng_warn(struct cr_err *warning, const char *fmt, ...)
 {

@@ -4,6 +4,10 @@
  * was left open is settled, and what contradicts itself is refused with the
  * member's name and the way out ("ptime: amr comes in frames of 20 ms").
  *
+ * Packet time is how much speech the packets have that we send (SDP's ptime).
+ * Frames of one codec have one length, and a packet has several; PCM has any;
+ * of Opus and its like a packet is one frame, of the lengths that it knows.
+ *
  * Pure: any thread.
  */
 #ifndef NODE_CALL_CHECK_H
@@ -11,7 +15,30 @@
 
 #include "cr/error.h"
 #include "media/call.h"
+#include "media/pipeline.h"
 #include "node/call_request.h"
+
+/** The side that @r asks for, without what follows from the other one and from
+ * the packets' length. 0, or -EINVAL with @e; @path is what stands before a
+ * member. */
+int call_check_side(struct pipeline_side *s, const struct call_side_request *r,
+		    const char *path, struct cr_err *e);
+
+/** Index of the mode of @codec called @name (NULL: its default) into *@mode.
+ * 0, or -EINVAL with @e; @path is what stands before the member "mode". */
+int call_check_mode(unsigned *mode, const struct cr_codec *codec,
+		    const char *name, const char *path, struct cr_err *e);
+
+/** Let packets of the output @s last @time. 0, or -EINVAL with @e and @s as it
+ * was: it cannot, and @e says what it can. @path is what stands before the
+ * member "ptime". */
+int packet_time_set(struct pipeline_side *s, cr_ns time, const char *path,
+		    struct cr_err *e);
+
+/** Nothing is asked of the output @s, and packets of the input last @time:
+ * those of the output last as long if it can have such frames, else a frame.
+ * @time: the codec may have it. */
+void packet_time_follow(struct pipeline_side *s, cr_ns time);
 
 /** What members are called where it was asked for, for messages. */
 struct call_names {

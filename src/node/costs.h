@@ -1,26 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a packet of each codec pair costs on this machine (mean, variance, 99th
- * percentile): reckoned from its parts (node/cost_part.h), then learned from
- * the calls that run. The book measures nothing: it says which part it has to
- * be told first.
+ * percentile): reckoned from its parts, then learned from the calls that run.
+ * The book measures nothing: it says which part it has to be told first.
  *
- * It never fills. An entry that no call has stays, with what was learned,
+ * A part is what is measured to know what a call costs: a codec in one mode,
+ * both directions, or conversion between two sampling rates. A call has two
+ * codecs and perhaps a conversion, so few parts make all pairs of codecs:
+ * codecs, modes and packet lengths are a few hundred, and that is all there
+ * ever are. Parts are pure but for cost_part_measure(), which takes CPU time;
+ * any thread.
+ *
+ * The book never fills. An entry that no call has stays, with what was learned,
  * until it is needed for another pair: then the one that was used longest ago
- * gives way, once there are COSTS_KEPT of them.
- *
- * Control thread.
+ * gives way, once there are COSTS_KEPT of them. Control thread.
  */
 #ifndef NODE_COSTS_H
 #define NODE_COSTS_H
 
+#include <stdatomic.h>
 #include <sys/queue.h>
 
 #include "cost/learner.h"
-#include "media/pipeline.h"
-#include "node/cost_part.h"
-#include "node/info.h"
 #include "cr/sched.h"
+#include "media/pipeline.h"
+#include "node/info.h"
+
+/** Most parts of a call. */
+enum { COST_PARTS = 3 };
+
+struct cost_part {
+	const struct cr_codec *codec; /**< NULL: conversion     */
+	struct cr_codec_cfg cfg;      /**< of the codec         */
+	unsigned from, to;	      /**< of the conversion, Hz */
+};
+
+/** What a frame of a part costs. */
+struct cost_value {
+	struct cr_cost enc, dec; /**< of a conversion: enc */
+	cr_ns frame;
+};
+
+bool cost_part_same(const struct cost_part *a, const struct cost_part *b);
+
+/** What @p says itself that it costs, as "spin" does. False: it has to be
+ * measured. */
+bool cost_part_declared(const struct cost_part *p, struct cost_value *out);
+
+/**
+ * Measure @p: some 20 ms of CPU time on this thread. -ECANCELED soon after
+ * *@stop is set (NULL: never); -EINVAL, -ENOMEM with @e: the codec refuses, or
+ * memory is short.
+ */
+int cost_part_measure(const struct cost_part *p, const atomic_bool *stop,
+		      struct cost_value *out, struct cr_err *e);
 
 enum {
 	/** Entries without calls; 3.5 KB each. */

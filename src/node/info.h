@@ -13,12 +13,34 @@
 
 #include "cr/sched.h"
 #include "engine/contract.h"
-#include "media/endpoint_rtcp.h"
 #include "media/counters.h"
-#include "node/bounds.h"
+#include "media/endpoint_rtcp.h"
 #include "node/interfaces.h"
 #include "observe/histogram.h"
 #include "rtp/payload_types.h"
+
+struct node_call;
+
+/*
+ * What can be promised about a call, given the calls that there are now: how
+ * late its frames can be, and the play-out buffer that makes up for it. The
+ * policy tells one of these:
+ *
+ *   lateness  no frame is later than this
+ *   servers   soft calls have a budget each: the bound is that of
+ *             analysis/hsb.h, with the servers that the policy tells
+ *   nothing   no bound, and why
+ */
+/** A promise. Times in ns. */
+struct bound {
+	const char *rule; /**< what says so; NULL: nothing is promised ... */
+	const char *why; /**< ... because                                     */
+	double tardiness; /**< behind the end of its server's period */
+	double lateness; /**< behind a frame's deadline                       */
+	double frames;	 /**< queue for what is late: equation (4), >= 1      */
+	double buffer;	 /**< from a frame's arrival to when it is there      */
+	double cost;	 /**< of frames that it is about; 0: of all           */
+};
 
 #define NODE_SPEC_MAX 320u
 #define NODE_ADDRESS_MAX 64u

@@ -7,7 +7,6 @@
  * value (DONE), control takes that (EMPTY).
  */
 #define _GNU_SOURCE /* gettid, pthread_cond_clockwait */
-
 #include "node/measuring.h"
 
 #include <errno.h>
@@ -70,7 +69,7 @@ static void destroy(struct measuring *m)
 
 /* False: there is no more, and @m is not the thread's any more. Else m->part
  * is the thread's. */
-static bool take(struct measuring *m)
+static bool take_part(struct measuring *m)
 {
 	bool more, left;
 
@@ -104,14 +103,14 @@ static void leave_value(struct measuring *m, int err,
 	(void)pthread_mutex_unlock(&m->lock);
 }
 
-static void *run(void *arg)
+static void *run_measuring(void *arg)
 {
 	struct measuring *m = arg;
 
 	/* calls come first: what is asked for here may wait */
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	thread_long_turns();
-	while (take(m)) {
+	while (take_part(m)) {
 		struct cost_value v = { 0 };
 		struct cr_err why = { "" };
 		int err = cost_part_measure(&m->part, &m->stop, &v, &why);
@@ -249,7 +248,7 @@ static void on_done(evutil_socket_t fd, short what, void *arg)
 }
 
 /* Where @w stands now: told, or it needs another part. */
-static void tell(struct measuring *m, struct node_cost_wait *w)
+static void report_ready(struct measuring *m, struct node_cost_wait *w)
 {
 	struct cost_part missing;
 	struct cost_entry *entry;
@@ -274,7 +273,7 @@ static void on_tell(evutil_socket_t fd, short what, void *arg)
 		return;
 	TAILQ_REMOVE(&m->ready, w, link);
 	soon(m);
-	tell(m, w);
+	report_ready(m, w);
 }
 
 unsigned measuring_count(const struct measuring *m)
@@ -291,7 +290,7 @@ static int open_parts(struct measuring *m, struct event_base *base,
 	m->tell = evtimer_new(base, on_tell, m);
 	if (!m->done || !m->tell)
 		return cr_fail(e, -ENOMEM, "out of memory for events");
-	err = thread_create(&m->thread, NULL, run, m);
+	err = thread_create(&m->thread, NULL, run_measuring, m);
 	return err ? thread_fail(e, err, "measuring costs") : 0;
 }
 
@@ -372,4 +371,56 @@ void measuring_close(struct measuring *m)
 	}
 	log_event(LOG_ERROR, "measuring-stuck", "codec=%s", codec);
 	(void)pthread_detach(thread);
+}
+
+/* Wait for the next; @c has one more. */
+static int wait_on(struct cost_needs *c, struct cr_err *e)
+{
+	const struct cost_need *need = &c->need[c->next++];
+
+	c->wait.media = need->media;
+	c->wait.period = need->period;
+	return node_cost_wait(c->node, &c->wait, e);
+}
+
+static void on_cost_known(void *arg, int err, const struct cr_err *why)
+{
+	struct cost_needs *c = arg;
+	struct cr_err e = { "" };
+
+	if (!err && c->next < c->n) {
+		err = wait_on(c, &e);
+		if (!err)
+			return;
+		why = &e;
+	}
+	c->done(c->arg, err, why);
+}
+
+/* All that @cfg needs. */
+static void add_need(struct cost_needs *c, const struct call_cfg *cfg)
+{
+	struct pipeline_cfg media[CALL_CODECS_MAX];
+	unsigned n = node_cost_media(cfg, media);
+
+	for (unsigned i = 0; i < n; i++)
+		c->need[c->n++] = (struct cost_need){
+			.media = media[i],
+			.period = cfg->release.period,
+		};
+}
+
+int cost_needs_begin(struct cost_needs *c, const struct call_cfg *cfg,
+		     unsigned n, struct cr_err *e)
+{
+	c->wait = (struct node_cost_wait){ .done = on_cost_known, .arg = c };
+	c->n = c->next = 0;
+	for (unsigned i = 0; i < n; i++)
+		add_need(c, &cfg[i]);
+	return wait_on(c, e);
+}
+
+void cost_needs_forget(struct cost_needs *c)
+{
+	node_cost_forget(c->node, &c->wait);
 }

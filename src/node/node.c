@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One transcoding node: making and unmaking it, the scheduler and the trace.
- * What the engine calls is in node_engine.c, calls are in node_call.c, figures
- * in node_stats.c.
+ * One transcoding node: making and unmaking it, what its engine calls, the
+ * scheduler, the trace, and what may change while it runs. Calls are in
+ * node_calls.c, figures in node_stats.c.
+ *
+ * What a worker's thread works with is a context: scratch memory, packets that
+ * wait, the trace ring of its place. Who has which is src/recovery's business.
+ * They are never freed while the node lives: the histograms in them count.
+ *
+ * The table of which CPUs do what is made once: threads stay where they are.
  */
 #include <errno.h>
 #include <sched.h>
@@ -12,9 +18,530 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "base/topology.h"
 #include "node/node_impl.h"
 #include "observe/log.h"
 #include "udp/socket.h"
+
+struct recovery_context *node_context_new(void *arg)
+{
+	const struct node *n = arg;
+	struct node_context *ctx = calloc(1, sizeof(*ctx));
+
+	if (!ctx)
+		return NULL;
+	transcode_init(&ctx->turn, n->send_io);
+	ctx->turn.table = n->table;
+	if (n->cfg.quota_burst)
+		ctx->turn.quota_burst = n->cfg.quota_burst;
+	return &ctx->seat;
+}
+
+void node_context_free(void *arg, struct recovery_context *seat)
+{
+	struct node_context *ctx = node_context_of(seat);
+
+	(void)arg;
+	transcode_fini(&ctx->turn);
+	free(ctx);
+}
+
+/* Whether its packets may wait is as it was; control alone writes that. */
+void node_context_for(void *arg, struct recovery_context *seat, unsigned place,
+		      const struct recovery_context *before)
+{
+	const struct node *n = arg;
+	const struct node_context *was = (const void *)before;
+	struct transcode_worker *w = &node_context_of(seat)->turn;
+
+	w->fd = n->fd[place % n->nfd]; /* any has the address */
+	w->trace = trace_ring(n->trace, place);
+	w->state = TRANSCODE_AT_WORK;
+	w->batching = was && was->turn.batching;
+}
+
+void node_histograms(const struct node *n, struct histogram *delay,
+		     struct histogram *jitter)
+{
+	memset(delay, 0, sizeof(*delay));
+	memset(jitter, 0, sizeof(*jitter));
+	for (unsigned i = 0; i < recovery_ncontexts(n->recovery); i++) {
+		struct recovery_context *seat = recovery_used(n->recovery, i);
+
+		if (!seat)
+			continue;
+		histogram_merge(delay, &node_context_of(seat)->turn.delay);
+		histogram_merge(jitter, &node_context_of(seat)->turn.jitter);
+	}
+}
+
+/* What this thread works with; NULL: it is no worker. */
+static _Thread_local struct node_context *me;
+
+static void worker_up(void *arg, unsigned worker)
+{
+	const struct node *n = arg;
+
+	me = node_context_of(recovery_sit(n->recovery, worker));
+	rcu_register_thread(); /* it looks up the calls that CMRs are for */
+}
+
+static void worker_down(void *arg, unsigned worker)
+{
+	(void)arg, (void)worker;
+	rcu_unregister_thread();
+	recovery_leave(&me->seat);
+}
+
+static bool is_conversion_core(struct core_task *t)
+{
+	return node_is_conversion(live_task_of(t));
+}
+
+static bool peek_frame(struct core_task *t, struct cr_job *job)
+{
+	return is_conversion_core(t) ? conversion_peek(t, job)
+				     : call_peek(t, job);
+}
+
+static bool claim_frame(struct core_task *t, uint64_t seq)
+{
+	return is_conversion_core(t) ? conversion_claim(t, seq)
+				     : call_claim(t, seq);
+}
+
+/* The calls' packets do not wait for a frame that no call waits for. */
+static void run_conversion(struct transcode_worker *w, struct conversion *cv,
+			   const struct live_run *run_)
+{
+	union cr_trace_record record;
+
+	transcode_flush(w);
+	memset(&record, 0, sizeof(record));
+	transcode_begin(w);
+	transcode_enter_codec(w);
+	conversion_run(cv, &w->scratch, run_, &record);
+	if (!transcode_leave_codec(w))
+		return;
+	transcode_end(w);
+	trace_put(w->trace, &record);
+}
+
+static void run_task(void *arg, struct live_task *lt,
+		     const struct live_run *run_)
+{
+	(void)arg;
+	if (node_is_conversion(lt))
+		run_conversion(&me->turn, conversion_of(lt), run_);
+	else
+		transcode_run(&me->turn, call_of(lt), run_);
+}
+
+static void worker_idle(void *arg, unsigned worker)
+{
+	(void)arg, (void)worker;
+	transcode_flush(&me->turn);
+}
+
+/* Only from a codec: anything else comes back by itself. */
+static bool may_detach(void *arg, struct live_task *lt, unsigned worker)
+{
+	(void)lt;
+	return transcode_take(&node_context_at(arg, worker)->turn);
+}
+
+/* A call on the thread of what is deferred, a conversion on control, as at
+ * their first attempt. */
+static void task_returned(void *arg, struct live_task *lt)
+{
+	if (node_is_conversion(lt))
+		converter_back(conversion_of(lt));
+	else
+		node_back(arg, lt);
+}
+
+/* --- packets that wait for each other (media/transcode.h) --- */
+
+static bool may_wait(const struct node *n)
+{
+	return !n->cfg.send_each && live_driver(n->live)->shares &&
+	       live_tasks_stay(n->live);
+}
+
+/* What may not wait any more leaves now; control. */
+static void set_batching(struct node *n, bool may)
+{
+	struct trace_ring *trace = trace_ring(n->trace, node_ring_control(n));
+
+	for (unsigned w = 0; w < n->nplaces; w++)
+		transcode_batching(&node_context_at(n, w)->turn, may, trace);
+}
+
+static void after_move(void *arg)
+{
+	struct node *n = arg;
+
+	set_batching(n, may_wait(n));
+}
+
+/* Where a call moves to, its packets would overtake those that wait. */
+static void before_move(void *arg)
+{
+	set_batching(arg, false);
+}
+
+void node_flush(struct node *n)
+{
+	struct trace_ring *trace = trace_ring(n->trace, node_ring_control(n));
+
+	for (unsigned w = 0; w < n->nplaces; w++)
+		transcode_flush_for(&node_context_at(n, w)->turn, trace);
+}
+
+static void task_gone(void *arg, struct live_task *lt)
+{
+	if (node_is_conversion(lt))
+		converter_gone(conversion_of(lt));
+	else
+		node_gone(arg, lt);
+}
+
+/* A worker sheds while it picks; the one thread of what is deferred cancels. A
+ * conversion's frames are never too old, and those of a cancelled one are
+ * nobody's loss. */
+static void note_shed(struct core_task *t, const struct cr_job *job,
+		      enum cr_outcome why, cr_ns now)
+{
+	struct call *c;
+	struct node_call *nc;
+	struct node *n;
+
+	if (is_conversion_core(t))
+		return;
+	c = call_of_core(t);
+	nc = c->owner;
+	n = nc->node;
+	transcode_shed(me ? me->turn.trace
+			  : trace_ring(n->trace, node_ring_reclaim(n)),
+		       c, job, why, now);
+}
+
+/** How many threads there will be, by the scheduler: n->nplaces. 0, or -errno
+ * with @e. */
+static int node_plan_engine(struct node *n, struct cr_err *e)
+{
+	unsigned most = n->cfg.max_calls + n->cfg.convert.running;
+	const struct live_driver *driver;
+	struct scheduler s;
+	int err = scheduler_find(n->cfg.scheduler, &s, e);
+
+	if (err)
+		return err;
+	driver = live_driver_for(&s);
+	n->nplaces = n->cfg.workers;
+	n->place_records = n->cfg.trace_records;
+	n->send_io = n->io;
+	if (driver->thread_per_task) {
+		n->nplaces = most < NODE_THREADS ? most : NODE_THREADS;
+		n->place_records = NODE_THREAD_RECORDS;
+		n->send_io = UDP_IO_EPOLL; /* one call, one socket */
+	}
+	if (!driver->watched)
+		n->cfg.watchdog = 0;
+	return 0;
+}
+
+/** What of @from the engine decides by, into @to. */
+static void node_rules(struct core_config *to, const struct node_config *from)
+{
+	to->admission = from->admission;
+	to->capacity_ppm = from->capacity_ppm;
+	to->shed = from->shed;
+	for (unsigned c = 0; c < CR_NCLASSES; c++) {
+		to->max_age[c] = from->max_age;
+		to->expired[c] = from->expired;
+	}
+}
+
+/** engine callback: the policy broke its contract; any thread. */
+static void node_faulty(void *arg, const struct core_fault *fault)
+{
+	struct node *n = arg;
+	char text[sizeof(n->fault)], said[sizeof(n->fault)];
+
+	core_fault_text(fault, text, sizeof(text));
+	core_fault_said(fault, said, sizeof(said));
+	log_event(LOG_ERROR, "scheduler-fault", CORE_FAULT_FIELDS,
+		  CORE_FAULT_VALUES(fault, said));
+	(void)pthread_mutex_lock(&n->gone_lock);
+	memcpy(n->fault, text, sizeof(text));
+	if (!n->fault_at)
+		n->fault_at = clock_now();
+	(void)pthread_mutex_unlock(&n->gone_lock);
+	event_active(n->fault_event, 0, 0);
+}
+
+/** Start the engine. 0, or -errno with @e; @warn: what was not granted. */
+static int node_open_engine(struct node *n, struct cr_err *warn,
+			    struct cr_err *e)
+{
+	const struct node_config *cfg = &n->cfg;
+	struct live_config live = {
+		.core = {
+			.ncpu = cfg->workers,
+			.cpus_per_rq = cfg->cpus_per_rq,
+			.rq_cpus = cfg->rq_cpus,
+			.nrq = cfg->nrq,
+		},
+		.pin = cfg->pin,
+		.poll = cfg->poll,
+		.rt_priority = cfg->realtime_workers ? NODE_WORKER_PRIORITY : 0,
+		.max_threads = n->nplaces,
+		.client = {
+			.backlog = { peek_frame, claim_frame, note_shed },
+			.run = run_task,
+			.gone = task_gone,
+			.idle = worker_idle,
+			.may_detach = may_detach,
+			.returned = task_returned,
+			.worker_up = worker_up,
+			.worker_down = worker_down,
+			.faulty = node_faulty,
+			.before_move = before_move,
+			.after_move = after_move,
+			.arg = n,
+		},
+	};
+	struct scheduler s;
+	int err = scheduler_find(cfg->scheduler, &s, e);
+
+	if (err)
+		return err;
+	live_choose(&live, &s);
+	node_rules(&live.core, cfg);
+	err = live_open(&n->live, &live, warn, e);
+	if (err)
+		return err;
+	recovery_of(n->recovery, n->live);
+	after_move(n);
+	return 0;
+}
+
+/* The table as it grows; its last row is not complete. */
+struct making {
+	struct node_places *places;
+	const struct topology *topology;
+	struct cpu_list cpus; /* of the last row */
+	bool failed;
+};
+
+static int cache_of(const struct topology *t, int cpu)
+{
+	const struct topology_cpu *c =
+		t && cpu >= 0 ? topology_find(t, (unsigned)cpu) : NULL;
+
+	return c ? (int)c->cache : -1;
+}
+
+static struct node_place_info *last_row(struct making *m)
+{
+	return m->places->n ? &m->places->row[m->places->n - 1] : NULL;
+}
+
+static void end_row(struct making *m)
+{
+	struct node_place_info *row = last_row(m);
+
+	if (row)
+		cpu_list_text(&m->cpus, row->cpus, sizeof(row->cpus));
+	m->cpus.count = 0;
+}
+
+static void begin_row(struct making *m, const struct node_place_info *like)
+{
+	struct node_places *p = m->places;
+	struct node_place_info *row;
+
+	end_row(m);
+	row = realloc(p->row, (p->n + 1) * sizeof(*row));
+	if (!row) {
+		m->failed = true;
+		return;
+	}
+	p->row = row;
+	row[p->n++] = *like;
+}
+
+/* Those of calls, where each has its own, come and go: their row has none. */
+static const char role_calls[] = "calls";
+
+/* Threads that are not pinned run where the control thread does. */
+static void add_place(struct making *m, const char *role, int cpu,
+		      int run_queue)
+{
+	const struct node_place_info like = {
+		.role = role,
+		.cache = cache_of(m->topology, cpu),
+		.run_queue = run_queue,
+	};
+	struct node_place_info *row = last_row(m);
+
+	if (!row || row->role != role || row->cache != like.cache ||
+	    row->run_queue != run_queue)
+		begin_row(m, &like);
+	if (m->failed)
+		return;
+	/* analyzer: without failure there is one now */
+	last_row(m)->threads += role != role_calls;
+	if (cpu < 0)
+		cpu_list_allowed(&m->cpus);
+	else if (!cpu_list_has(&m->cpus, (unsigned)cpu))
+		m->cpus.cpu[m->cpus.count++] = (unsigned)cpu;
+}
+
+static void add_workers(struct making *m, const struct node *n)
+{
+	const struct node_config *cfg = &n->cfg;
+	bool own = live_driver(n->live)->thread_per_task;
+	unsigned queue = 0, end = live_queue_cpus(n->live, 0);
+
+	for (unsigned i = 0; i < cfg->workers; i++) {
+		int cpu = cfg->pin ? (int)cfg->pin[i] : -1;
+
+		if (i == end)
+			end += live_queue_cpus(n->live, ++queue);
+		if (own)
+			add_place(m, role_calls, cpu, -1);
+		else
+			add_place(m, "worker", cpu, (int)queue);
+	}
+}
+
+/** Make n->places, once engine and receivers are there. 0, or -ENOMEM with @e.
+ */
+static int node_open_places(struct node *n, struct cr_err *e)
+{
+	const struct node_config *cfg = &n->cfg;
+	struct making m = { .places = &n->places, .topology = cfg->topology };
+
+	for (unsigned i = 0; i < cfg->receivers; i++)
+		add_place(&m, "receiver", cfg->rx_cpu ? cfg->rx_cpu[i] : -1,
+			  -1);
+	add_workers(&m, n);
+	add_place(&m, "control", -1, -1);
+	end_row(&m);
+	return m.failed ? cr_fail(e, -ENOMEM, "out of memory for the node") : 0;
+}
+
+const struct node_place_info *node_place(const struct node *n, unsigned i)
+{
+	return i < n->places.n ? &n->places.row[i] : NULL;
+}
+
+static bool rules_are_same(const struct node_config *a,
+			   const struct node_config *b)
+{
+	return a->admission == b->admission &&
+	       a->capacity_ppm == b->capacity_ppm && a->max_age == b->max_age &&
+	       a->expired == b->expired && a->shed.kind == b->shed.kind &&
+	       a->shed.wait == b->shed.wait;
+}
+
+static int change_rules(struct node *n, const struct node_config *to,
+			struct cr_err *e)
+{
+	struct core_config rules = { .ncpu = 0 };
+
+	if (rules_are_same(&n->cfg, to))
+		return 0;
+	node_rules(&rules, to);
+	if (live_set_rules(n->live, &rules))
+		return cr_fail(e, -ENOTSUP,
+			       "under %s, admission, capacity and what happens "
+			       "to old frames stay until a restart",
+			       live_scheduler(n->live));
+	n->cfg.admission = to->admission;
+	n->cfg.capacity_ppm = to->capacity_ppm;
+	n->cfg.max_age = to->max_age;
+	n->cfg.expired = to->expired;
+	n->cfg.shed = to->shed;
+	return 0;
+}
+
+static void change_conversions(struct node *n, const struct node_convert *to)
+{
+	const struct converter_config cfg = { .max = to->max,
+					      .running = to->running,
+					      .floor = to->floor };
+
+	if (n->converter)
+		converter_change(n->converter, &cfg);
+}
+
+int node_settings_change(struct node *n, const struct node_config *to,
+			 struct cr_err *e)
+{
+	int err = change_rules(n, to, e);
+
+	if (err)
+		return err;
+	n->cfg.ring_frames = to->ring_frames;
+	n->cfg.rtcp_interval = to->rtcp_interval;
+	n->cfg.max_calls = to->max_calls;
+	n->cfg.memory_reserve = to->memory_reserve;
+	change_conversions(n, &to->convert);
+	return 0;
+}
+
+static void trace_note(struct node *n, enum cr_trace_note_code code, cr_ns at,
+		       const char *text)
+{
+	union cr_trace_record r = {
+		.note = { .kind = CR_TRACE_NOTE,
+			  .code = (uint8_t)code,
+			  .worker = 0xffff,
+			  .at = at },
+	};
+
+	(void)snprintf(r.note.text, sizeof(r.note.text), "%.*s",
+		       (int)sizeof(r.note.text) - 1, text);
+	trace_put(trace_ring(n->trace, node_ring_control(n)), &r);
+}
+
+static void trace_switch(struct node *n, cr_ns at)
+{
+	char spec[sizeof(((struct cr_trace_note *)0)->text)];
+
+	node_scheduler(n, spec, sizeof(spec));
+	trace_note(n, CR_NOTE_SWITCHED, at, spec);
+}
+
+/** event callback: make the fallback the policy of all run queues, where it
+ * stands in for a broken one. */
+static void node_recover(evutil_socket_t fd, short what, void *arg)
+{
+	struct node *n = arg;
+	char text[sizeof(n->fault)];
+	struct cr_err e = { "" };
+	int rc = live_recover(n->live, &e);
+	cr_ns at;
+
+	(void)fd, (void)what;
+	(void)pthread_mutex_lock(&n->gone_lock);
+	memcpy(text, n->fault, sizeof(text));
+	at = n->fault_at;
+	n->fault_at = 0;
+	(void)pthread_mutex_unlock(&n->gone_lock);
+	if (rc < 0)
+		log_event(LOG_ERROR, "scheduler-stuck", "why=\"%s\"", e.text);
+	if (rc <= 0)
+		return;
+	log_event(LOG_WARN, "scheduler-replaced", "now=%s",
+		  live_scheduler(n->live));
+	/* from the first run queue on in which fifo stood in */
+	trace_note(n, CR_NOTE_FAULT, at, text);
+	trace_switch(n, at);
+}
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
@@ -339,29 +866,6 @@ void node_scheduler(const struct node *n, char *buf, size_t size)
 		buf[0] = '\0';
 }
 
-static void trace_note(struct node *n, enum cr_trace_note_code code, cr_ns at,
-		       const char *text)
-{
-	union cr_trace_record r = {
-		.note = { .kind = CR_TRACE_NOTE,
-			  .code = (uint8_t)code,
-			  .worker = 0xffff,
-			  .at = at },
-	};
-
-	(void)snprintf(r.note.text, sizeof(r.note.text), "%.*s",
-		       (int)sizeof(r.note.text) - 1, text);
-	trace_put(trace_ring(n->trace, node_ring_control(n)), &r);
-}
-
-static void trace_switch(struct node *n, cr_ns at)
-{
-	char spec[sizeof(((struct cr_trace_note *)0)->text)];
-
-	node_scheduler(n, spec, sizeof(spec));
-	trace_note(n, CR_NOTE_SWITCHED, at, spec);
-}
-
 int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e)
 {
 	struct scheduler to;
@@ -381,46 +885,4 @@ int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e)
 	if (!err)
 		trace_switch(n, live_switched_at(n->live));
 	return err;
-}
-
-void node_faulty(void *arg, const struct core_fault *fault)
-{
-	struct node *n = arg;
-	char text[sizeof(n->fault)], said[sizeof(n->fault)];
-
-	core_fault_text(fault, text, sizeof(text));
-	core_fault_said(fault, said, sizeof(said));
-	log_event(LOG_ERROR, "scheduler-fault", CORE_FAULT_FIELDS,
-		  CORE_FAULT_VALUES(fault, said));
-	(void)pthread_mutex_lock(&n->gone_lock);
-	memcpy(n->fault, text, sizeof(text));
-	if (!n->fault_at)
-		n->fault_at = clock_now();
-	(void)pthread_mutex_unlock(&n->gone_lock);
-	event_active(n->fault_event, 0, 0);
-}
-
-void node_recover(evutil_socket_t fd, short what, void *arg)
-{
-	struct node *n = arg;
-	char text[sizeof(n->fault)];
-	struct cr_err e = { "" };
-	int rc = live_recover(n->live, &e);
-	cr_ns at;
-
-	(void)fd, (void)what;
-	(void)pthread_mutex_lock(&n->gone_lock);
-	memcpy(text, n->fault, sizeof(text));
-	at = n->fault_at;
-	n->fault_at = 0;
-	(void)pthread_mutex_unlock(&n->gone_lock);
-	if (rc < 0)
-		log_event(LOG_ERROR, "scheduler-stuck", "why=\"%s\"", e.text);
-	if (rc <= 0)
-		return;
-	log_event(LOG_WARN, "scheduler-replaced", "now=%s",
-		  live_scheduler(n->live));
-	/* from the first run queue on in which fifo stood in */
-	trace_note(n, CR_NOTE_FAULT, at, text);
-	trace_switch(n, at);
 }

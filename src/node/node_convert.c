@@ -1,14 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A node's conversions: how they join the engine beside calls, and what it
- * tells about them.
+ * A node's conversions: from what is asked for to a configuration, how they
+ * join the engine beside calls, and what it tells about them.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "convert/conversion.h"
+#include "node/call_check.h"
+#include "node/convert_request.h"
 #include "node/node_impl.h"
+
+static int check_name(char *to, const char *name, const char *member,
+		      struct cr_err *e)
+{
+	if (!name)
+		return cr_fail(e, -EINVAL, "%s: is missing: %s", member,
+			       CONVERT_WHICH_FILE);
+	if (snprintf(to, SPOOL_NAME, "%s", name) >= (int)SPOOL_NAME)
+		return cr_fail(e, -EINVAL, "%s: is longer than %u octets",
+			       member, SPOOL_NAME - 1);
+	return 0;
+}
+
+/* What only some formats have is refused with others: it would be ignored. */
+static int check_options(struct conversion_cfg *cfg,
+			 const struct convert_request *r, struct cr_err *e)
+{
+	bool wav = cfg->to.kind == AUDIO_WAV;
+
+	if (r->rate && r->rate != 8000 && r->rate != 16000)
+		return cr_fail(e, -EINVAL, "rate: must be 8000 or 16000");
+	if (r->rate && !wav)
+		return cr_fail(e, -EINVAL, "rate: is for WAV output only");
+	if (wav && r->mode)
+		return cr_fail(e, -EINVAL, "mode: WAV output has none");
+	if (wav && r->dtx)
+		return cr_fail(e, -EINVAL, "dtx: WAV output has none");
+	cfg->to.rate = r->rate;
+	cfg->dtx = r->dtx;
+	cfg->overwrite = r->overwrite;
+	return call_check_mode(&cfg->mode, audio_codec(cfg->to.kind), r->mode,
+			       "", e);
+}
+
+int convert_check(struct conversion_cfg *out, const struct convert_request *r,
+		  struct cr_err *e)
+{
+	struct conversion_cfg cfg = { 0 };
+
+	if (check_name(cfg.in, r->in, "in", e) ||
+	    check_name(cfg.out, r->out, "out", e) ||
+	    audio_kind_of(cfg.out, &cfg.to.kind, e) ||
+	    check_options(&cfg, r, e))
+		return -EINVAL;
+	*out = cfg;
+	return 0;
+}
 
 /* A conversion that waits until its cost is known. */
 struct pricing {
@@ -17,7 +68,7 @@ struct pricing {
 	struct node_cost_wait wait;
 };
 
-static void priced(void *arg, int err, const struct cr_err *why)
+static void on_priced(void *arg, int err, const struct cr_err *why)
 {
 	struct pricing *p = arg;
 
@@ -37,7 +88,7 @@ static int begin_pricing(struct node *n, struct conversion *cv,
 			       .cv = cv,
 			       .wait = { .media = *media,
 					 .period = AUDIO_FRAME,
-					 .done = priced,
+					 .done = on_priced,
 					 .arg = p } };
 	if (node_cost_wait(n, &p->wait, e)) {
 		free(p);
@@ -47,7 +98,7 @@ static int begin_pricing(struct node *n, struct conversion *cv,
 	return cr_fail(e, -EAGAIN, "its cost is being measured");
 }
 
-static int price(void *arg, struct conversion *cv, struct cr_err *e)
+static int price_conversion(void *arg, struct conversion *cv, struct cr_err *e)
 {
 	struct node *n = arg;
 	struct pipeline_cfg media = { .pt_noise = 0 };
@@ -66,7 +117,7 @@ static int price(void *arg, struct conversion *cv, struct cr_err *e)
 	return err;
 }
 
-static void unprice(void *arg, struct conversion *cv)
+static void unprice_conversion(void *arg, struct conversion *cv)
 {
 	struct pricing *p = cv->pricing;
 
@@ -79,7 +130,7 @@ static void set_text(char *to, size_t size, const char *text)
 	(void)snprintf(to, size, "%s", text);
 }
 
-static void started(void *arg, const struct conversion *cv)
+static void on_started(void *arg, const struct conversion *cv)
 {
 	struct node *n = arg;
 	const struct cr_codec *in = audio_codec(cv->cfg.from.kind);
@@ -103,7 +154,7 @@ static void started(void *arg, const struct conversion *cv)
 	trace_put(trace_ring(n->trace, node_ring_control(n)), &r);
 }
 
-static void ended(void *arg, const struct conversion *cv)
+static void on_ended(void *arg, const struct conversion *cv)
 {
 	struct node *n = arg;
 
@@ -123,10 +174,10 @@ int node_open_converter(struct node *n, struct cr_err *e)
 		.max = c->max,
 		.running = c->running,
 		.floor = c->floor,
-		.price = price,
-		.unprice = unprice,
-		.started = started,
-		.ended = ended,
+		.price = price_conversion,
+		.unprice = unprice_conversion,
+		.started = on_started,
+		.ended = on_ended,
 		.arg = n,
 	};
 

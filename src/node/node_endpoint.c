@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Endpoints of a node.
+ * Endpoints of a node: its interfaces, their ports, and what is told of RTCP.
  */
 #include "node/node_endpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include <event2/util.h>
 
 #include "base/address.h"
 #include "base/clock.h"
@@ -17,6 +21,182 @@
 #include "media/endpoint_rtcp.h"
 #include "node/node_impl.h"
 #include "udp/socket.h"
+
+/* The shared socket's buffers are for all calls; a flood on one endpoint's port
+ * shall not take as much memory. */
+#define PORT_BUFFER (128 << 10)
+
+/* An address that is not there is told at the start, not by the first call. */
+static int try_interfaces(const struct interfaces *all, struct cr_err *e)
+{
+	for (unsigned i = 0; i < all->n; i++) {
+		struct sockaddr_storage at = all->one[i].cfg.local;
+		struct cr_err why;
+		int fd;
+
+		address_set_port(&at, 0);
+		fd = udp_socket_small(&at, PORT_BUFFER, &why);
+		if (fd < 0)
+			return cr_fail(e, fd, "interface %s: %.400s",
+				       all->one[i].cfg.name, why.text);
+		(void)close(fd);
+	}
+	return 0;
+}
+
+int node_open_interfaces(struct node *n, struct cr_err *e)
+{
+	const struct interface_cfg only = {
+		.name = INTERFACE_DEFAULT,
+		.local = n->cfg.rtp,
+		.advertised = n->cfg.rtp_advertised,
+	};
+	struct port_pairs_config each = {
+		.range = n->cfg.rtp_ports,
+		.tos = n->cfg.tos,
+		.bytes = PORT_BUFFER,
+	};
+	int err;
+
+	evutil_secure_rng_get_bytes(&each.seed, sizeof(each.seed));
+	if (n->cfg.ninterfaces)
+		err = interfaces_open(&n->interfaces, n->cfg.interfaces,
+				      n->cfg.ninterfaces, &each, e);
+	else
+		err = interfaces_open(&n->interfaces, &only, 1, &each, e);
+	return err ? err : try_interfaces(&n->interfaces, e);
+}
+
+void node_address(const struct node *n, char *buf, size_t size)
+{
+	struct sockaddr_storage a = { .ss_family = AF_UNSPEC };
+	socklen_t len = sizeof(a);
+
+	(void)getsockname(n->fd[0], (struct sockaddr *)&a, &len);
+	interface_text(&a, &n->cfg.rtp_advertised, address_port(&a), buf, size);
+}
+
+void node_call_address(const struct node_call *nc, char *buf, size_t size)
+{
+	const struct node_endpoint *in_endpoint = node_call_in_endpoint(nc);
+
+	if (in_endpoint)
+		node_endpoint_address(in_endpoint, buf, size);
+	else
+		node_address(nc->node, buf, size);
+}
+
+static const char *host_text(const struct sockaddr_storage *a,
+			     char buf[NODE_ADDRESS_MAX])
+{
+	return address_host_text(a, buf, NODE_ADDRESS_MAX);
+}
+
+bool node_interface(const struct node *n, unsigned i,
+		    struct node_interface_info *out)
+{
+	const struct interface_cfg *cfg;
+	struct port_pairs_info ports;
+
+	if (i >= n->interfaces.n)
+		return false;
+	cfg = &n->interfaces.one[i].cfg;
+	port_pairs_info(n->interfaces.one[i].ports, &ports);
+	*out = (struct node_interface_info){
+		.name = cfg->name,
+		.ports = ports.pairs,
+		.used = ports.used,
+		.available = ports.pairs ? ports.pairs - ports.used : 0,
+		.passed_over = ports.passed_over,
+	};
+	(void)host_text(&cfg->local, out->address);
+	(void)host_text(cfg->advertised.ss_family ? &cfg->advertised
+						  : &cfg->local,
+			out->advertised);
+	return true;
+}
+
+/* What a stream's listener reports is heard by the endpoint that it is sent
+ * from. */
+static void take_far(struct endpoint_rtcp_info *to,
+		     const struct endpoint_rtcp_info *far)
+{
+	to->reports = far->reports;
+	to->lost_share = far->lost_share;
+	to->lost_mean = far->lost_mean;
+	to->lost_total = far->lost_total;
+	to->far_jitter = far->far_jitter;
+	to->round_trips = far->round_trips;
+	to->rtt = far->rtt;
+	to->rtt_mean = far->rtt_mean;
+	to->rtt_min = far->rtt_min;
+	to->rtt_max = far->rtt_max;
+}
+
+void node_rtcp_report(struct endpoint *in_endpoint,
+		      struct endpoint *out_endpoint, bool last,
+		      struct node_rtcp_info *out)
+{
+	struct endpoint_rtcp_info far = { 0 };
+
+	*out = (struct node_rtcp_info){ 0 };
+	if (in_endpoint && in_endpoint->rtcp)
+		endpoint_rtcp_report(in_endpoint, last, &out->leads);
+	if (out_endpoint && out_endpoint->rtcp)
+		endpoint_rtcp_report(out_endpoint, last, &far);
+	take_far(&out->leads, &far);
+	if ((in_endpoint && in_endpoint->rtcp) ||
+	    (out_endpoint && out_endpoint->rtcp))
+		out->is = &out->leads;
+}
+
+void node_call_rtcp(const struct node_call *nc, bool last,
+		    struct node_rtcp_info *out)
+{
+	struct endpoint *endpoint[2] = { NULL, NULL };
+
+	if (nc->conversation)
+		conversation_rtcp(nc->conversation, nc, endpoint);
+	else if (nc->in_endpoint)
+		endpoint[0] = endpoint[1] = nc->in_endpoint->endpoint;
+	node_rtcp_report(endpoint[0], endpoint[1], last, out);
+}
+
+void node_rtcp_histograms(const struct node *n, struct histogram *round_trip,
+			  struct histogram *jitter)
+{
+	memset(round_trip, 0, sizeof(*round_trip));
+	memset(jitter, 0, sizeof(*jitter));
+	for (unsigned i = 0; i < receivers_count(n->receivers); i++) {
+		const struct endpoint_rtcp_sums *s =
+			rx_rtcp(receivers_at(n->receivers, i));
+
+		histogram_merge(round_trip, &s->round_trip);
+		histogram_merge(jitter, &s->jitter);
+	}
+}
+
+void node_rtcp_stats(const struct node *n, struct node_rtcp_stats *out)
+{
+	static struct histogram round_trip, jitter; /* 15 KiB each */
+
+	*out = (struct node_rtcp_stats){ 0 };
+	for (unsigned i = 0; i < receivers_count(n->receivers); i++) {
+		const struct endpoint_rtcp_sums *s =
+			rx_rtcp(receivers_at(n->receivers, i));
+
+		out->sent +=
+			atomic_load_explicit(&s->sent, memory_order_relaxed);
+		out->reports +=
+			atomic_load_explicit(&s->reports, memory_order_relaxed);
+		out->lost += (double)atomic_load_explicit(
+				     &s->lost_256, memory_order_relaxed) /
+			     256;
+	}
+	node_rtcp_histograms(n, &round_trip, &jitter);
+	histogram_summarise(&round_trip, &out->round_trip);
+	histogram_summarise(&jitter, &out->jitter);
+}
 
 /* Taken, unless that leaves too few for those who want to talk to the node:
  * these may have theirs already, so a descriptor's number tells nothing. */
@@ -71,7 +251,7 @@ void node_opened_all(struct node *n, unsigned kept)
 }
 
 /* The name comes first: packets may come before this returns. */
-static int join(struct node *n, struct endpoint *l, struct cr_err *e)
+static int join_receiver(struct node *n, struct endpoint *l, struct cr_err *e)
 {
 	int err = endpoints_add(&n->endpoints, l);
 
@@ -116,7 +296,7 @@ static int open_endpoint(struct node_endpoint *l,
 		return cr_fail(e, -ENOMEM, "out of memory for an endpoint");
 	if (rtcp && rtcp->mode != ENDPOINT_RTCP_OFF)
 		err = open_rtcp(l, rtcp, e);
-	return err ? err : join(l->node, l->endpoint, e);
+	return err ? err : join_receiver(l->node, l->endpoint, e);
 }
 
 /* On the thread of what is deferred: the receiver has let go of it. */
@@ -158,7 +338,7 @@ void node_endpoint_leave(struct node_endpoint *l)
 	endpoints_del(&l->node->endpoints, l->endpoint);
 }
 
-static unsigned long long value(const atomic_ullong *counter)
+static unsigned long long counter_value(const atomic_ullong *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -173,10 +353,10 @@ static void keep_counts(struct node_endpoint *l)
 		rx_count_rest(endpoint, NULL);
 	rx_count_rtcp_rest(endpoint);
 	atomic_fetch_add_explicit(&l->node->endpoint_drops,
-				  value(&endpoint->port_drops),
+				  counter_value(&endpoint->port_drops),
 				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&l->node->endpoint_unread,
-				  value(&endpoint->unread),
+				  counter_value(&endpoint->unread),
 				  memory_order_relaxed);
 }
 

@@ -105,7 +105,7 @@ static inline bool node_call_is_fed(const struct node_call *nc)
 /** What a live_task of the node is embedded in. */
 enum node_task { NODE_TASK_CALL, NODE_TASK_CONVERSION };
 
-/** What a thread at a worker's place works with (node_contexts.c). */
+/** What a thread at a worker's place works with. */
 struct node_context {
 	struct recovery_context seat; /**< first */
 	struct transcode_worker turn;
@@ -127,7 +127,7 @@ enum { NODE_WORKER_PRIORITY = 10, NODE_RX_PRIORITY = 20 };
  * and the records of such a thread's trace ring: it does 50 frames a second. */
 enum { NODE_THREADS = 2048, NODE_THREAD_RECORDS = 64 };
 
-/** The table of which CPUs do what (node_places.c); constant. */
+/** The table of which CPUs do what; constant. */
 struct node_places {
 	struct node_place_info *row;
 	unsigned n;
@@ -195,7 +195,6 @@ struct node {
 	cr_ns fault_at;	 /**< of the first not recovered from; so, too; 0 */
 };
 
-int node_call_cmp(struct node_call *a, struct node_call *b);
 RB_PROTOTYPE(node_tree, node_call, by_id, node_call_cmp)
 
 /* Trace rings have one writer each: the places' threads, the receivers, this
@@ -233,7 +232,7 @@ static inline struct node_context *node_context_at(const struct node *n,
 {
 	return node_context_of(recovery_context(n->recovery, worker));
 }
-/** recovery's callbacks for contexts (node_contexts.c). */
+/** recovery's callbacks for contexts. */
 struct recovery_context *node_context_new(void *arg);
 void node_context_free(void *arg, struct recovery_context *seat);
 void node_context_for(void *arg, struct recovery_context *seat, unsigned place,
@@ -248,7 +247,7 @@ void node_watch_end(struct node *n);
 void node_watch_returned(struct node *n, const struct node_call *nc);
 void node_watch_info(const struct node *n, struct node_watch_info *out);
 
-/* --- costs (node_cost.c) --- */
+/* --- costs --- */
 
 /** The book's entry for @cfg into *@out, for the moment; of the dearest of its
  * codecs. -EAGAIN with @e: a
@@ -258,12 +257,12 @@ int node_cost_of(struct node *n, const struct call_cfg *cfg,
 /** Have measured what @cfg needs and the book lacks; nobody waits. */
 void node_cost_ask(struct node *n, const struct call_cfg *cfg);
 
-/* --- ports (node_ports.c) --- */
+/* --- ports --- */
 
 /** Make the interfaces that the configuration names. 0, or -errno with @e. */
 int node_open_interfaces(struct node *n, struct cr_err *e);
 
-/* --- admission (node_admit.c) --- */
+/* --- admission --- */
 
 /** What the call @cfg, settled, is of a CPU on average, ppm. */
 int64_t node_load_of(const struct call_cfg *cfg);
@@ -285,9 +284,6 @@ void node_trace_call(const struct node_call *nc);
 /** Event: the disk has the trace that was ended. */
 void node_traced(evutil_socket_t fd, short what, void *arg);
 
-/** How many threads there will be, by the scheduler: n->nplaces. 0, or -errno
- * with @e. */
-int node_plan_engine(struct node *n, struct cr_err *e);
 /** An SSRC that nobody can guess. */
 uint32_t node_random_ssrc(void);
 /** What is known of RTCP of a stream that @in_endpoint hears and that goes out
@@ -304,7 +300,7 @@ void node_call_rtcp(const struct node_call *nc, bool last,
 void conversation_rtcp(const struct conversation *of,
 		       const struct node_call *nc,
 		       struct endpoint *endpoint[2]);
-/** Sums over all endpoints, into @out (node_rtcp.c). */
+/** Sums over all endpoints, into @out. */
 void node_rtcp_stats(const struct node *n, struct node_rtcp_stats *out);
 /** Is there room for @more calls under --max-calls? 0, or -ENOSPC with @e. */
 int node_refuse_full(struct node *n, unsigned more, struct cr_err *e);
@@ -328,8 +324,6 @@ static inline bool node_stream_needs_call(const struct call_cfg *stream,
 {
 	return !relays || relay_needs_call(stream);
 }
-/** It is out of the receivers: let it end. */
-void node_relay_leave(struct node_call *nc);
 /** Let the streams of a conversation go on as @to says, which differ from them
  * in codecs, and @relays, whether they are to be relays: both, or neither. As
  * conversation_change(). */
@@ -346,15 +340,8 @@ void node_call_become(struct node_call *nc, struct call *c,
 void node_call_unmake(struct node *n, struct call *c);
 /** Mode requests that one receives are the other one's to obey. */
 void node_join_pair(struct node_call *a, struct node_call *b);
-/** The engine goes by @to already: let the call and the book follow. */
-void node_call_take(struct node_call *nc, const struct call_cfg *to,
-		    struct cost_entry *cost);
 /** A copy of @from, NULL of NULL; or NULL for want of memory. */
 struct call_codecs *node_codecs_copy(const struct call_codecs *from);
-/** A new stream @nc, complete, is one of the node's. */
-void node_call_enter(struct node *n, struct node_call *nc);
-/** The last thread has let go of @nc. Any thread. */
-void node_call_gone(struct node_call *nc);
 /** The endpoint of @of that its stream @nc hears at. */
 const struct node_endpoint *conversation_in_endpoint(
 	const struct conversation *of, const struct node_call *nc);
@@ -396,13 +383,6 @@ void conversation_stream_ends(struct conversation *of, struct node_call *nc);
 void conversation_stream_gone(struct conversation *of,
 			      const struct node_call *nc);
 
-/** What of @from the engine decides by, into @to. */
-void node_rules(struct core_config *to, const struct node_config *from);
-/** Start the engine. 0, or -errno with @e; @warn: what was not granted. */
-int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e);
-/** Make n->places, once engine and receivers are there. 0, or -ENOMEM with @e.
- */
-int node_open_places(struct node *n, struct cr_err *e);
 /** Let all packets leave that wait at workers for others. */
 void node_flush(struct node *n);
 /** engine callback: the call's @lt has left; any thread. */
@@ -412,11 +392,6 @@ void node_back(void *arg, struct live_task *lt);
 /** Open the spool, if there is one. 0, or -errno with @e. */
 int node_open_converter(struct node *n, struct cr_err *e);
 
-/** engine callback: the policy broke its contract; any thread. */
-void node_faulty(void *arg, const struct core_fault *fault);
-/** event callback: make the fallback the policy of all run queues, where it
- * stands in for a broken one. */
-void node_recover(evutil_socket_t fd, short what, void *arg);
 /** event callback: finish the calls that have gone. */
 void node_reap(evutil_socket_t fd, short what, void *arg);
 /** The scheduler's books follow calls that cost less today than when they came,
@@ -426,8 +401,5 @@ void node_reap(evutil_socket_t fd, short what, void *arg);
 bool node_give_back(struct node *n, int64_t wanted);
 /** Tell the cost book what the calls have measured since the last time. */
 void node_learn(struct node *n);
-/** Meter only some of @nc's frames if the cost book knows its like. It has a
- * call. */
-void node_meter_less(struct node_call *nc);
 
 #endif

@@ -1,15 +1,230 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a node tells about itself.
+ * What a node tells about itself and its calls.
+ *
+ * Bounds of the calls: asked of the policy, or computed from what it says about
+ * servers. Nothing is kept, for every call that comes or goes changes the
+ * bounds of all.
+ *
+ * Which calls stand out: what each did between two samples of its counters.
+ * Samples are of all calls at once, whoever asks: many who ask take no more of
+ * them.
  */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analysis/hsb.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
-#include "node/bounds.h"
+#include "node/info.h"
 #include "node/node_impl.h"
 
-static unsigned long long relaxed(const atomic_ullong *counter)
+/* Calls that come one after the other are alike; of several kinds in turn, so
+ * many are recognised. */
+#define KINDS_IN_TURN 8u
+
+static const struct cr_task *task_of(const struct node_call *nc)
+{
+	return &nc->call->lt.core.task;
+}
+
+static struct cr_promise promise_of(struct node_call *nc)
+{
+	struct cr_promise p;
+
+	live_promise(nc->node->live, &nc->call->lt, &p);
+	return p;
+}
+
+static struct bound no_bound(const char *why)
+{
+	return (struct bound){ .why = why };
+}
+
+/* None of its frames is done later than the deadline and the promised bound. */
+static struct bound by_lateness(const struct node_call *nc,
+				const struct cr_promise *p)
+{
+	const struct cr_task *t = task_of(nc);
+
+	return (struct bound){
+		.rule = p->rule,
+		.tardiness = (double)p->bound,
+		.lateness = (double)p->bound,
+		.frames = fmax(1, ceil((double)p->bound / (double)t->period)),
+		.buffer = (double)t->rel_deadline + (double)p->bound,
+		.cost = (double)p->cost,
+	};
+}
+
+/* --- servers --- */
+
+/* The calls of one run queue, grouped, as the theory sees them. */
+struct crowd {
+	struct node_call *me;
+	size_t mine; /* which of soft[] */
+	struct hsb_flow *hard, *soft;
+	struct node_call **first; /* [nsoft]: one of each group, hard[]'s from
+				     the other end */
+	size_t room;
+	struct hsb_system system;
+};
+
+static bool are_alike(const struct cr_task *a, const struct cr_task *b)
+{
+	return a->period == b->period && a->rel_deadline == b->rel_deadline &&
+	       a->cost.mean == b->cost.mean && a->cost.p99 == b->cost.p99 &&
+	       a->cost.variance_ns2 == b->cost.variance_ns2 &&
+	       a->contract.largest == b->contract.largest;
+}
+
+static struct node_call **first_of(struct crowd *c, enum cr_class cls, size_t i)
+{
+	return &c->first[cls == CR_SOFT ? i : c->room - 1 - i];
+}
+
+/* The group among the last of @cls that @nc belongs to; @n: none of them. */
+static size_t group_of(struct crowd *c, const struct node_call *nc, size_t n)
+{
+	const struct cr_task *t = task_of(nc);
+	size_t oldest = n > KINDS_IN_TURN ? n - KINDS_IN_TURN : 0;
+
+	for (size_t i = n; i-- > oldest;)
+		if (are_alike(t, task_of(*first_of(c, t->cls, i))))
+			return i;
+	return n;
+}
+
+static struct hsb_flow flow_of(struct node_call *nc)
+{
+	const struct cr_task *t = task_of(nc);
+	bool soft = t->cls == CR_SOFT;
+
+	return (struct hsb_flow){
+		.period = (double)t->period,
+		.deadline = (double)t->rel_deadline,
+		.worst = (double)cr_task_worst(t),
+		.mean = (double)t->cost.mean,
+		.sd = sqrt((double)t->cost.variance_ns2),
+		.budget = soft ? (double)promise_of(nc).servers.budget : 0,
+	};
+}
+
+static void count_call(struct crowd *c, struct node_call *nc)
+{
+	enum cr_class cls = task_of(nc)->cls;
+	struct hsb_flow *flow = cls == CR_HARD ? c->hard : c->soft;
+	size_t *n = cls == CR_HARD ? &c->system.nhard : &c->system.nsoft;
+	size_t i = group_of(c, nc, *n);
+
+	if (i == *n) {
+		flow[i] = flow_of(nc);
+		*first_of(c, cls, i) = nc;
+		++*n;
+	}
+	flow[i].count++;
+	if (nc == c->me)
+		c->mine = i;
+}
+
+/* Those that have left their sockets are still in the engine for a moment, but
+ * send no more. */
+static void count_calls(struct crowd *c)
+{
+	const struct cr_rq *rq = task_of(c->me)->rq;
+	struct node_call *nc;
+
+	RB_FOREACH (nc, node_tree, &c->me->node->calls)
+		if (!nc->ending && !nc->relays && task_of(nc)->cls != CR_BE &&
+		    task_of(nc)->rq == rq)
+			count_call(c, nc);
+}
+
+static struct hsb_best_effort best_effort_of(const struct cr_servers *s)
+{
+	return (struct hsb_best_effort){
+		.servers = s->best_effort,
+		.period = (double)s->be_period,
+		.budget = (double)s->be_period * (double)s->be_share_ppm / 1e6,
+	};
+}
+
+static struct bound by_theory(struct crowd *c, const char *rule)
+{
+	const struct hsb_report r = hsb_analyse(&c->system);
+	const struct hsb_bound b = hsb_bound_of(&c->system, &r, c->mine);
+
+	if (!r.constraint[1].met)
+		return no_bound("more is reserved than there is: hard calls, "
+				"budgets and best effort's servers");
+	if (!r.constraint[2].met)
+		return no_bound("a server has too large a share of a CPU for "
+				"its run queue");
+	if (isinf(b.tardiness))
+		return no_bound("its budget is not above its mean cost");
+	return (struct bound){
+		.rule = rule,
+		.tardiness = b.tardiness,
+		.lateness = b.lateness,
+		.frames = b.frames,
+		.buffer = b.lateness + c->system.soft[c->mine].deadline,
+	};
+}
+
+static struct bound by_servers(struct node_call *nc, const struct cr_promise *p)
+{
+	struct node *n = nc->node;
+	const struct cr_rq *rq = task_of(nc)->rq;
+	struct crowd c = {
+		.me = nc,
+		.room = n->ncalls,
+		.hard = malloc(n->ncalls * sizeof(*c.hard)),
+		.soft = malloc(n->ncalls * sizeof(*c.soft)),
+		.first = malloc(n->ncalls * sizeof(*c.first)),
+		.system = { .ncpu = rq->ncpu,
+			    .be = best_effort_of(&p->servers),
+			    .frame = (double)p->servers.longest },
+	};
+	struct bound b = no_bound("out of memory");
+
+	if (c.hard && c.soft && c.first) {
+		c.system.hard = c.hard;
+		c.system.soft = c.soft;
+		count_calls(&c);
+		b = by_theory(&c, p->rule);
+	}
+	free(c.hard);
+	free(c.soft);
+	free(c.first);
+	return b;
+}
+
+/* --- which it is --- */
+
+/** What @nc can expect. Takes time in proportion to the calls where these have
+ * servers, next to none else. */
+static struct bound bound_of(struct node_call *nc)
+{
+	struct cr_promise p;
+
+	if (nc->ending)
+		return no_bound("it is ending");
+	if (nc->relays)
+		return no_bound("it is relayed, and not scheduled");
+	p = promise_of(nc);
+	switch (p.kind) {
+	case CR_PROMISE_LATENESS:
+		return by_lateness(nc, &p);
+	case CR_PROMISE_SERVERS:
+		return by_servers(nc, &p);
+	case CR_PROMISE_NOTHING:
+		break;
+	}
+	return no_bound(p.rule);
+}
+
+static unsigned long long load_relaxed(const atomic_ullong *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -25,8 +240,8 @@ static void sum_counters(struct node *n, struct node_totals *sum)
 #define PAST(name, label, help) sum->name = n->past[CALL_COUNTER_##name];
 	CALL_SUMS(PAST)
 #undef PAST
-	sum->port_drops += relaxed(&n->endpoint_drops);
-	sum->unread += relaxed(&n->endpoint_unread);
+	sum->port_drops += load_relaxed(&n->endpoint_drops);
+	sum->unread += load_relaxed(&n->endpoint_unread);
 	RB_FOREACH (nc, node_tree, &n->calls) {
 		node_call_counts(nc, count);
 #define ADD(name, label, help) sum->name += count[CALL_COUNTER_##name];
@@ -55,7 +270,7 @@ static void receiver_info(const struct node *n, unsigned i,
 	const struct rx *rx = receivers_at(n->receivers, i);
 	const struct packet_counters *count = rx_counters(rx);
 
-#define COPY(name, label, help) out->name = relaxed(&count->name);
+#define COPY(name, label, help) out->name = load_relaxed(&count->name);
 	PACKET_COUNTERS(COPY)
 #undef COPY
 	out->io = udp_io_names[rx_io(rx)];
@@ -134,7 +349,7 @@ static void codecs_info(struct node *n, struct node_stats *out)
 	}
 }
 
-static void times(struct node *n, struct node_stats *out)
+static void fill_times(struct node *n, struct node_stats *out)
 {
 	static struct histogram delay, jitter; /* 15 KiB each: no stack's */
 
@@ -143,7 +358,7 @@ static void times(struct node *n, struct node_stats *out)
 	histogram_summarise(&jitter, &out->jitter);
 }
 
-static void faults(struct node *n, uint64_t count, struct node_faults *out)
+static void fill_faults(struct node *n, uint64_t count, struct node_faults *out)
 {
 	out->count = count;
 	(void)pthread_mutex_lock(&n->gone_lock);
@@ -172,7 +387,7 @@ void node_stats(struct node *n, struct node_stats *out)
 		.nworkers = n->cfg.workers,
 	};
 	node_scheduler(n, out->scheduler, sizeof(out->scheduler));
-	faults(n, load.faults, &out->faults);
+	fill_faults(n, load.faults, &out->faults);
 	node_watch_info(n, &out->watchdog);
 	sum_counters(n, &out->totals);
 	out->lost = LOST_OF(&out->totals);
@@ -181,7 +396,7 @@ void node_stats(struct node *n, struct node_stats *out)
 	codecs_info(n, out);
 	for (unsigned w = 0; w < n->cfg.workers; w++)
 		worker_info(n, w, &out->workers[w]);
-	times(n, out);
+	fill_times(n, out);
 	node_rtcp_stats(n, &out->rtcp);
 }
 
@@ -230,7 +445,7 @@ static struct node_side_info side_info(const struct pipeline_side *s,
 	};
 }
 
-static struct node_admitted admitted(const struct call_cfg *cfg)
+static struct node_admitted admitted_of(const struct call_cfg *cfg)
 {
 	struct cr_task t = { 0 };
 	cr_ns demand;
@@ -246,7 +461,8 @@ static struct node_admitted admitted(const struct call_cfg *cfg)
 	};
 }
 
-static void counts(const struct node_call *nc, struct node_call_counts *out)
+static void fill_counts(const struct node_call *nc,
+			struct node_call_counts *out)
 {
 	unsigned long long count[CALL_NCOUNTERS];
 
@@ -265,7 +481,8 @@ static cr_ns max_age(const struct node_call *nc)
 	return limit == CR_NEVER ? 0 : limit;
 }
 
-static void settings(const struct node_call *nc, struct node_call_info *out)
+static void fill_settings(const struct node_call *nc,
+			  struct node_call_info *out)
 {
 	const struct call_cfg cfg = node_call_cfg(nc);
 	const struct node_endpoint *in_endpoint = node_call_in_endpoint(nc);
@@ -296,7 +513,7 @@ static void settings(const struct node_call *nc, struct node_call_info *out)
 static void as_task(struct node_call *nc, struct node_call_info *out)
 {
 	out->max_age = max_age(nc);
-	out->admitted = admitted(call_settings(nc->call));
+	out->admitted = admitted_of(call_settings(nc->call));
 	memcpy(out->transcoding, nc->cost->name, sizeof(out->transcoding));
 	out->cmr_over = nc->cmr_over;
 	out->waiting = frame_ring_waiting(nc->call->ring);
@@ -310,7 +527,7 @@ void node_call_info(struct node_call *nc, struct node_call_info *out)
 {
 	const struct node_call *other = node_call_pair(nc);
 
-	settings(nc, out);
+	fill_settings(nc, out);
 	if (nc->relays)
 		memcpy(out->transcoding, "relay", sizeof("relay"));
 	else
@@ -319,7 +536,7 @@ void node_call_info(struct node_call *nc, struct node_call_info *out)
 	out->age = out->now - nc->started;
 	out->bytes = (nc->relay ? sizeof(*nc->relay) : 0) +
 		     (nc->call ? call_bytes(nc->call) : 0);
-	counts(nc, &out->count);
+	fill_counts(nc, &out->count);
 	out->lost = LOST_OF(&out->count);
 	out->pair = other ? other->id : 0;
 	node_call_rtcp(nc, false, &out->rtcp);
@@ -345,4 +562,163 @@ void node_call_place(struct node_call *nc, struct node_call_place *out)
 		.bound = bound_of(nc),
 	};
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
+}
+
+/* Below that rates say little: 20 packets. Who asks every 500 ms, by a clock
+ * that has ticks, has another window each time. */
+#define WINDOW_MIN (400 * CR_MS)
+
+/* --- samples --- */
+
+static struct node_top_sample sample_call(const struct node_call *nc)
+{
+	unsigned long long c[CALL_NCOUNTERS];
+
+	node_call_counts(nc, c);
+	return (struct node_top_sample){
+		.in = c[CALL_COUNTER_packets_in],
+		.lost = c[CALL_COUNTER_overwritten] + c[CALL_COUNTER_expired] +
+			c[CALL_COUNTER_shed] + c[CALL_COUNTER_concealed],
+		.missing = c[CALL_COUNTER_missing],
+		.late = c[CALL_COUNTER_late],
+		.done = c[CALL_COUNTER_done],
+		.delay = c[CALL_COUNTER_delay_ns],
+		.busy = c[CALL_COUNTER_busy_ns],
+	};
+}
+
+static void sample_all(struct node *n)
+{
+	cr_ns now = clock_now();
+	struct node_call *nc;
+
+	if (n->top_at[1] && now - n->top_at[1] < WINDOW_MIN)
+		return;
+	n->top_at[0] = n->top_at[1] ? n->top_at[1] : n->started;
+	n->top_at[1] = now;
+	RB_FOREACH (nc, node_tree, &n->calls) {
+		nc->was = nc->is;
+		nc->is = sample_call(nc);
+	}
+}
+
+/* --- what they did --- */
+
+static cr_ns window_of(const struct node_call *nc)
+{
+	const struct node *n = nc->node;
+	cr_ns from = cr_ns_max(n->top_at[0], nc->started);
+
+	return cr_ns_max(n->top_at[1] - from, WINDOW_MIN);
+}
+
+void node_top_rates(const struct node_call *nc, struct node_top_rates *out)
+{
+	const struct node_top_sample *a = &nc->was, *b = &nc->is;
+	double ns = (double)window_of(nc), s = ns / 1e9;
+	unsigned long long done = b->done - a->done;
+
+	*out = (struct node_top_rates){
+		.in = (double)(b->in - a->in) / s,
+		.late = (double)(b->late - a->late) / s,
+		.lost = (double)(b->lost - a->lost) / s,
+		.missing = (double)(b->missing - a->missing) / s,
+		.load = (double)(b->busy - a->busy) / ns,
+		.delay = done ? (cr_ns)((b->delay - a->delay) / done) : 0,
+	};
+}
+
+static struct node_top entry_of(struct node_call *nc, enum node_top_key by)
+{
+	struct node_top_rates r;
+	double value[4];
+
+	node_top_rates(nc, &r);
+	value[NODE_TOP_LOSS] = r.lost;
+	value[NODE_TOP_MISSING] = r.missing;
+	value[NODE_TOP_COST] = r.load;
+	value[NODE_TOP_DELAY] = (double)r.delay;
+	return (struct node_top){ value[by], r.load, nc };
+}
+
+/* --- the first of them --- */
+
+/* Does @a come behind @b? */
+static bool is_behind(const struct node_top *a, const struct node_top *b)
+{
+	if (a->value < b->value || a->value > b->value)
+		return a->value < b->value;
+	if (a->load < b->load || a->load > b->load)
+		return a->load < b->load;
+	return a->call->id > b->call->id;
+}
+
+static int in_order(const void *x, const void *y)
+{
+	return is_behind(x, y) ? 1 : is_behind(y, x) ? -1 : 0;
+}
+
+static void swap_top(struct node_top *a, struct node_top *b)
+{
+	struct node_top t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+/* A heap, the last in order at its root: it makes room for who comes before. */
+static void rise_top(struct node_top *heap, unsigned i)
+{
+	for (; i && is_behind(&heap[i], &heap[(i - 1) / 2]); i = (i - 1) / 2)
+		swap_top(&heap[i], &heap[(i - 1) / 2]);
+}
+
+static void sink_top(struct node_top *heap, unsigned n)
+{
+	unsigned i = 0, child = 1;
+
+	while (child < n) {
+		if (child + 1 < n && is_behind(&heap[child + 1], &heap[child]))
+			child++;
+		if (!is_behind(&heap[child], &heap[i]))
+			return;
+		swap_top(&heap[child], &heap[i]);
+		i = child;
+		child = 2 * i + 1;
+	}
+}
+
+static unsigned put_top(struct node_top *heap, unsigned n, unsigned limit,
+			const struct node_top *e)
+{
+	if (n < limit) {
+		heap[n] = *e;
+		rise_top(heap, n);
+		return n + 1;
+	}
+	if (is_behind(&heap[0], e)) {
+		heap[0] = *e;
+		sink_top(heap, n);
+	}
+	return n;
+}
+
+unsigned node_top(struct node *n, enum node_top_key by, struct node_top *out,
+		  unsigned limit, cr_ns *window)
+{
+	struct node_call *nc;
+	unsigned found = 0;
+
+	sample_all(n);
+	RB_FOREACH (nc, node_tree, &n->calls) {
+		struct node_top e;
+
+		if (nc->ending || nc->started > n->top_at[1])
+			continue;
+		e = entry_of(nc, by);
+		found = put_top(out, found, limit, &e);
+	}
+	qsort(out, found, sizeof(*out), in_order);
+	*window = n->top_at[1] - n->top_at[0];
+	return found;
 }

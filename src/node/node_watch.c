@@ -78,7 +78,7 @@ static void report_stalled(struct node *n, const struct recovery_finding *f)
 	     f->state == CR_QUEUED ? "queued" : "asleep");
 }
 
-static void found(void *arg, const struct recovery_finding *f)
+static void on_finding(void *arg, const struct recovery_finding *f)
 {
 	struct node *n = arg;
 
@@ -106,8 +106,8 @@ static void found(void *arg, const struct recovery_finding *f)
 /* --- who hangs --- */
 
 /* The packets of other calls that the stuck thread had ready. */
-static void rescue(void *arg, struct recovery_context *stuck,
-		   struct live_task *task)
+static void rescue_packets(void *arg, struct recovery_context *stuck,
+			   struct live_task *task)
 {
 	struct node *n = arg;
 
@@ -128,7 +128,7 @@ static void end_call(struct node *n, struct node_call *nc)
 	nc->owner = NULL;
 }
 
-static void over(void *arg, struct live_task *task)
+static void on_task_over(void *arg, struct live_task *task)
 {
 	struct node *n = arg;
 
@@ -172,7 +172,7 @@ static void on_watch(evutil_socket_t fd, short what, void *arg)
 				      frames_done(nc->call));
 }
 
-static int begin(struct node *n)
+static int begin_watch(struct node *n)
 {
 	cr_ns each = recovery_interval(n->recovery);
 	const struct timeval t = { each / CR_SEC, each % CR_SEC / CR_US };
@@ -191,9 +191,9 @@ int node_open_recovery(struct node *n, struct cr_err *e)
 			.context_new = node_context_new,
 			.context_free = node_context_free,
 			.context_for = node_context_for,
-			.rescue = rescue,
-			.over = over,
-			.found = found,
+			.rescue = rescue_packets,
+			.over = on_task_over,
+			.found = on_finding,
 			.arg = n,
 		},
 	};
@@ -207,7 +207,7 @@ int node_open_watch(struct node *n, struct cr_err *e)
 	struct node_watch *w = &n->watch;
 
 	w->event = event_new(n->cfg.base, -1, EV_PERSIST, on_watch, n);
-	if (!w->event || (n->cfg.watchdog && begin(n)))
+	if (!w->event || (n->cfg.watchdog && begin_watch(n)))
 		return cr_fail(e, -ENOMEM, "out of memory for the watchdog");
 	return 0;
 }
@@ -227,7 +227,7 @@ void node_watch_end(struct node *n)
 	watched = recovery_interval(n->recovery);
 	recovery_end(n->recovery, END_LIMIT);
 	if (n->live && n->watch.event && !watched)
-		(void)begin(n);
+		(void)begin_watch(n);
 }
 
 bool node_advances(const struct node *n)

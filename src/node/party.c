@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parties of a node.
+ * Parties of a node, and what they speak, checked. Texts that a request names
+ * are replaced by those of the codecs, which stay.
  *
  *   opened -> heard -> left -> (a grace period, the last stream has gone) freed
  */
@@ -8,11 +9,121 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "node/call_check.h"
 #include "node/circle.h"
 #include "node/node_impl.h"
+
+/* Into @to, with texts that stay. */
+static int check_side(struct call_side_request *to,
+		      const struct call_side_request *from, const char *path,
+		      struct cr_err *e)
+{
+	struct pipeline_side side = { 0 };
+	int err = call_check_side(&side, from, path, e);
+
+	if (err)
+		return err;
+	*to = *from;
+	to->codec = side.codec->name;
+	if (from->mode)
+		to->mode = side.codec->modes[side.cfg.mode].name;
+	return 0;
+}
+
+static int check_also(struct party_codecs *to,
+		      const struct call_side_request *from, const char *path,
+		      struct cr_err *e)
+{
+	char inner[40];
+	int err = 0;
+
+	for (unsigned i = 0; i < to->nalso && !err; i++) {
+		(void)snprintf(inner, sizeof(inner), "%salso[%u].", path, i);
+		err = check_side(&to->also[i], &from[i], inner, e);
+	}
+	return err;
+}
+
+bool party_says_use(const struct call_side_request *r)
+{
+	return r->mode || r->pt >= 0 || r->rate || r->octet_align || r->dtx ||
+	       r->mode_set || r->mode_second || r->mode_next ||
+	       r->complexity >= 0 || r->fec || r->spin;
+}
+
+/* What is said of a codec that is not named. */
+static int check_named(const struct call_side_request *r, const char *path,
+		       struct cr_err *e)
+{
+	if (r->codec || !party_says_use(r))
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%scodec: is missing: what is said of a codec goes with "
+		       "its name",
+		       path);
+}
+
+/* Can its codec be sent in packets of that length? */
+static int check_packets(const struct party_codecs *codecs, const char *path,
+			 struct cr_err *e)
+{
+	struct pipeline_side side = { 0 };
+	int err;
+
+	if (!codecs->side.codec || !codecs->ptime)
+		return 0;
+	err = call_check_side(&side, &codecs->side, path, e);
+	return err ? err : packet_time_set(&side, codecs->ptime, path, e);
+}
+
+/* What is said with a codec, into @to. */
+static int check_named_ones(struct party_codecs *to,
+			    const struct party_codecs *said, const char *path,
+			    struct cr_err *e)
+{
+	struct party_codecs all = { .nalso = said->nalso,
+				    .passed = said->passed,
+				    .in_ptime = to->in_ptime };
+	int err = check_side(&all.side, &said->side, path, e);
+
+	if (!err)
+		err = check_also(&all, said->also, path, e);
+	if (!err)
+		*to = all;
+	return err;
+}
+
+/** What the party says, @said, into @to; of what it does not say, that stays.
+ * @path: before the members' names in @e: "a." 0, or -EINVAL with @e: @to is as
+ * it was. */
+static int party_codecs_take(struct party_codecs *to,
+			     const struct party_codecs *said, const char *path,
+			     struct cr_err *e)
+{
+	struct party_codecs all = *to;
+	int err = check_named(&said->side, path, e);
+
+	if (!err && said->nalso && !said->side.codec)
+		err = cr_fail(e, -EINVAL,
+			      "%scodec: is missing: what is also sent goes "
+			      "with it",
+			      path);
+	if (!err && said->side.codec)
+		err = check_named_ones(&all, said, path, e);
+	if (said->ptime)
+		all.ptime = said->ptime;
+	if (said->in_ptime)
+		all.in_ptime = said->in_ptime;
+	if (!err)
+		err = check_packets(&all, path, e);
+	if (!err)
+		*to = all;
+	return err;
+}
 
 /* Until a codec is known: that of most (RFC 3551). */
 #define RTP_CLOCK 8000u
@@ -325,7 +436,7 @@ void party_change(struct party *p, const struct party_terms *to)
 
 /* --- the end --- */
 
-static void leave(struct party *p)
+static void leave_party(struct party *p)
 {
 	if (!p->left)
 		node_endpoint_leave(p->endpoint);
@@ -343,7 +454,7 @@ static void free_later(struct party *p)
 static void close_now(struct party *p)
 {
 	p->owner = NULL;
-	leave(p);
+	leave_party(p);
 	if (!p->holders)
 		free_later(p);
 }
@@ -392,7 +503,7 @@ void party_leave(struct party *p)
 		endpoint_listen(p->endpoint->endpoint, NULL);
 		endpoint_relay(p->endpoint->endpoint, NULL);
 	} else {
-		leave(p);
+		leave_party(p);
 	}
 }
 

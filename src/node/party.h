@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parties of a node: the endpoint towards one (node/node_endpoint.h), and what
- * signalling said of it. Clients name a party by the id of its endpoint.
+ * signalling said of it, and what it speaks. Clients name a party by the id of
+ * its endpoint.
  *
  * A party that was opened by itself (endpoint.open) is heard from then on: its
  * address and SSRC are learned and its packets counted. A conversation may have
@@ -15,10 +16,24 @@
 
 #include <bsd/sys/tree.h>
 
+#include "cr/error.h"
 #include "node/conversation_request.h"
 #include "node/info.h"
 #include "node/node_endpoint.h"
-#include "node/party_codecs.h"
+
+/** What a party speaks. Texts are static. */
+struct party_codecs {
+	/** What it is sent, and may send; codec NULL: not said yet. */
+	struct call_side_request side;
+	struct call_side_request also[PARTY_ALSO_MAX]; /**< may send, too */
+	unsigned nalso;
+	struct passed_types passed; /**< as party_request's */
+	cr_ns ptime;	/**< of packets that it is sent; 0: not said */
+	cr_ns in_ptime; /**< of packets that it sends; 0: not said   */
+};
+
+/** Does @r say how a codec is used? */
+bool party_says_use(const struct call_side_request *r);
 
 struct conversation;
 struct node;

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "node/convert_check.h"
+#include "node/convert_request.h"
 #include "protocol/field.h"
 #include "protocol/params.h"
 #include "protocol/results.h"

@@ -14,7 +14,7 @@
 #include <sys/queue.h>
 
 #include "node/conversation.h"
-#include "node/cost_needs.h"
+#include "node/measuring.h"
 #include "protocol/field.h"
 #include "protocol/service.h"
 #include "protocol/tables/method.h"

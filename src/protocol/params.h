@@ -24,7 +24,7 @@ int call_change_params(struct call_change_request *r, const json_t *params,
 		       struct cr_err *e);
 
 /** 0, or -EINVAL with @e naming the member and the way out. What they mean
- * together is node/convert_check.h's to say. Texts are borrowed. */
+ * together is node/convert_request.h's to say. Texts are borrowed. */
 int convert_params(struct convert_request *out, const json_t *params,
 		   struct cr_err *e);
 

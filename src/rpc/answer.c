@@ -47,8 +47,6 @@ enum { SHORT_BYTES = 160 };
 
 static const char too_long[] = "reply too long: ask for a part (\"limit\")";
 
-static void rpc_count_error(struct rpc_server *s, int code);
-static void peer_refuse(struct peer *p, int code, const char *why);
 static void fair_queue_wake(struct peer *p);
 
 static size_t short_bytes(const json_t *id)
@@ -71,6 +69,33 @@ static size_t shortest_replies(const struct jsonrpc_doc *doc)
 			bytes += short_bytes(m.id);
 	}
 	return bytes;
+}
+
+/** One more error reply for the statistics. */
+static void rpc_count_error(struct rpc_server *s, int code)
+{
+	unsigned i = 0;
+
+	while (i < s->count.nerrors && i < RPC_ERROR_KINDS - 1 &&
+	       s->count.errors[i].code != code)
+		i++;
+	if (i == s->count.nerrors)
+		s->count.nerrors++;
+	s->count.errors[i].code = code;
+	s->count.errors[i].count++;
+}
+
+/** Answer a message that cannot be taken apart: an error without an id. */
+static void peer_refuse(struct peer *p, int code, const char *why)
+{
+	char *text = jsonrpc_text(jsonrpc_error(NULL, code, why, NULL));
+
+	rpc_count_error(p->server, code);
+	if (text)
+		peer_reply(p, text, strlen(text));
+	else
+		peer_unanswered(p);
+	free(text);
 }
 
 /** For the message @doc of @p, which @p lists. NULL: out of memory, or not even
@@ -248,20 +273,6 @@ struct rpc_later {
 
 /* Of a request's parameters: no object within one within one is looked into. */
 enum { DEPTH_MAX = 2 };
-
-/** One more error reply for the statistics. */
-static void rpc_count_error(struct rpc_server *s, int code)
-{
-	unsigned i = 0;
-
-	while (i < s->count.nerrors && i < RPC_ERROR_KINDS - 1 &&
-	       s->count.errors[i].code != code)
-		i++;
-	if (i == s->count.nerrors)
-		s->count.nerrors++;
-	s->count.errors[i].code = code;
-	s->count.errors[i].count++;
-}
 
 static const struct rpc_method *method_named(const struct rpc_server *s,
 					     const char *name)
@@ -514,19 +525,6 @@ void rpc_later_reply(struct rpc_later *later, json_t *result,
 	}
 	if (!s->asked)
 		peers_reap(s);
-}
-
-/** Answer a message that cannot be taken apart: an error without an id. */
-static void peer_refuse(struct peer *p, int code, const char *why)
-{
-	char *text = jsonrpc_text(jsonrpc_error(NULL, code, why, NULL));
-
-	rpc_count_error(p->server, code);
-	if (text)
-		peer_reply(p, text, strlen(text));
-	else
-		peer_unanswered(p);
-	free(text);
 }
 
 /** Run the next member of p->batch. After the last one there is none. */

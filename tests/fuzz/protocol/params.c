@@ -8,7 +8,8 @@
 
 #include "base/assert.h"
 #include "node/call_check.h"
-#include "node/convert_check.h"
+#include "convert/conversion.h"
+#include "node/convert_request.h"
 #include "protocol/params.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "node/packet_time.h"
+#include "node/call_check.h"
 #include "seed.h"
 #include "transcode_rig.h"
 

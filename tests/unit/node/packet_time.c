@@ -2,7 +2,7 @@
 /*
  * Which packets each codec can be sent in, and what they are made of.
  */
-#include "node/packet_time.h"
+#include "node/call_check.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,23 +1,371 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of a node: from the request to the table, and what is known of them.
+ * Calls of a node: from the request to the table, and to free memory.
  *
  *   refusals -> cost -> SSRCs -> (an endpoint) -> admission -> table
- * How they end: node_call_end.c.
+ *   out of the table -> grace period (rx lets go) -> out of the engine (a
+ *   worker lets go) -> node_gone() -> node_reap() on control's thread
+ *
+ * Streams of conversations that begin as relays:
+ *
+ *   start:  -> the endpoint's packets go to it
+ *   stop:   its endpoints out of the receivers -> grace period (rx lets go)
+ *           -> node_call_gone() -> node_reap() on the control thread
+ *
+ * A relay has no engine to leave. What a call has cost and counted stays with
+ * the node.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "base/random.h"
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "media/transcode.h"
 #include "node/circle.h"
 #include "node/node_impl.h"
 
-int node_call_cmp(struct node_call *a, struct node_call *b)
+unsigned node_cost_media(const struct call_cfg *cfg, struct pipeline_cfg *media)
+{
+	unsigned n = cfg->codecs ? cfg->codecs->n : 1;
+
+	for (unsigned i = 0; i < n; i++) {
+		media[i] = cfg->media;
+		if (i)
+			media[i].in = cfg->codecs->one[i];
+	}
+	return n;
+}
+
+int node_cost_of(struct node *n, const struct call_cfg *cfg,
+		 struct cost_entry **out, struct cr_err *e)
+{
+	struct pipeline_cfg media[CALL_CODECS_MAX];
+	unsigned count = node_cost_media(cfg, media), dearest = 0;
+	struct cost_part missing;
+	struct cost_entry *entry;
+	cr_ns most = 0;
+	int err = 0;
+
+	for (unsigned i = 0; i < count && !err; i++) {
+		err = costs_find(n->costs, &media[i], cfg->release.period,
+				 &entry, &missing, e);
+		if (err || entry->cost.mean <= most)
+			continue;
+		most = entry->cost.mean;
+		dearest = i;
+	}
+	if (!err) /* the one found last need not be there any more */
+		err = costs_find(n->costs, &media[dearest], cfg->release.period,
+				 out, &missing, e);
+	return err == -EAGAIN
+		       ? cr_fail(e, err, "its cost has to be measured first")
+		       : err;
+}
+
+void node_cost_ask(struct node *n, const struct call_cfg *cfg)
+{
+	struct cost_part missing;
+	struct cost_entry *entry;
+
+	if (costs_find(n->costs, &cfg->media, cfg->release.period, &entry,
+		       &missing, NULL) == -EAGAIN)
+		(void)measuring_ask(n->measuring, &missing, NULL, NULL);
+}
+
+int node_cost_wait(struct node *n, struct node_cost_wait *w, struct cr_err *e)
+{
+	return measuring_begin(n->measuring, w, e);
+}
+
+void node_cost_forget(struct node *n, struct node_cost_wait *w)
+{
+	measuring_forget(n->measuring, w);
+}
+
+int64_t node_load_of(const struct call_cfg *cfg)
+{
+	return cfg->declared.cost.mean * CR_PPM / cfg->release.period;
+}
+
+int node_admit_measured(struct node *n, int64_t need, struct cr_verdict *v)
+{
+	struct live_load load;
+	int64_t now = costs_load_ppm(n->costs);
+
+	live_load(n->live, &load);
+	if (!n->cfg.admission || need <= 0 || now + need <= load.bound_ppm)
+		return 0;
+	*v = (struct cr_verdict){ .need_ppm = need,
+				  .free_ppm = load.bound_ppm - now,
+				  .bound_ppm = load.bound_ppm,
+				  .rule = "measured load" };
+	return -ENOSPC;
+}
+
+int node_refuse(struct node *n, int err, const struct cr_verdict *v,
+		struct cr_err *e)
+{
+	if (err == -ENOMEM)
+		return cr_fail(e, err, "out of memory");
+	if (err != -ENOSPC)
+		return cr_fail(e, err,
+			       "the %s scheduler does not take this "
+			       "call (%s)",
+			       live_scheduler(n->live),
+			       v->rule ? v->rule : "its task model");
+	return cr_fail(
+		e, err,
+		"no-capacity: need %.4f, free %.4f of %.2f under %s (%s)",
+		(double)v->need_ppm / 1e6,
+		(double)(v->free_ppm > 0 ? v->free_ppm : 0) / 1e6,
+		(double)v->bound_ppm / 1e6, live_scheduler(n->live),
+		v->rule ? v->rule : "load");
+}
+
+/** A new stream @nc, complete, is one of the node's. */
+static void node_call_enter(struct node *n, struct node_call *nc)
+{
+	RB_INSERT(node_tree, &n->calls, nc);
+	n->ncalls++;
+	n->nrelays += nc->relays;
+	n->calls_started++;
+}
+
+int node_relay_start(struct node *n, struct call_cfg *cfg,
+		     struct conversation *of, struct node_call **out,
+		     struct cr_err *e)
+{
+	struct relay_types *types = relay_types_new(
+		cfg, call_aux_types(cfg, (struct aux_types){ 0 }));
+	struct node_call *nc = calloc(1, sizeof(*nc));
+
+	cfg->id = n->last_id + 1;
+	cfg->receiver = cfg->in_endpoint->cfg.receiver;
+	cfg->ring_frames = n->cfg.ring_frames;
+	if (nc && types)
+		nc->relay = relay_new(cfg, types);
+	if (!nc || !nc->relay) {
+		free(types);
+		free(nc);
+		return cr_fail(e, -ENOMEM, "out of memory for a relay");
+	}
+	nc->relays = true;
+	n->last_id++;
+	nc->id = cfg->id;
+	nc->node = n;
+	nc->started = clock_now();
+	nc->started_utc = clock_read(CLOCK_REALTIME);
+	nc->conversation = of;
+	nc->relay->owner = nc;
+	endpoint_relay(cfg->in_endpoint, nc->relay);
+	node_call_enter(n, nc);
+	*out = nc;
+	return 0;
+}
+
+/** The last thread has let go of @nc. Any thread. */
+static void node_call_gone(struct node_call *nc)
+{
+	struct node *n = nc->node;
+	bool first;
+
+	pthread_mutex_lock(&n->gone_lock);
+	first = !n->gone;
+	nc->next_gone = n->gone;
+	n->gone = nc;
+	pthread_mutex_unlock(&n->gone_lock);
+	if (first)
+		event_active(n->gone_event, EV_READ, 0);
+}
+
+/* On the thread of what is deferred: the receiver can no longer hold it. */
+static void relay_gone(struct rcu_later *head)
+{
+	rcu_deferred();
+	node_call_gone(caa_container_of(head, struct relay, rcu)->owner);
+}
+
+/** It is out of the receivers: let it end. */
+static void node_relay_leave(struct node_call *nc)
+{
+	rcu_defer(&nc->relay->rcu, relay_gone);
+}
+
+/* On the thread of what is deferred: rx can no longer hold the call, or a
+ * thread that was stuck has let go of it, which it had when this came first. */
+static void leave_engine(struct rcu_later *head)
+{
+	struct call *c = caa_container_of(head, struct call, rcu);
+	const struct node_call *nc;
+
+	rcu_deferred();
+	nc = c->owner;
+	live_remove(nc->node->live, &c->lt);
+}
+
+void node_back(void *arg, struct live_task *lt)
+{
+	struct call *c = call_of(lt);
+
+	(void)arg;
+	rcu_defer(&c->rcu, leave_engine);
+}
+
+void node_call_stop(struct node_call *nc, enum node_end why,
+		    const struct node_who *who)
+{
+	if (nc->ending)
+		return;
+	nc->ending = true;
+	nc->node->nending++;
+	nc->why = why;
+	if (who) {
+		nc->by = who->by;
+		(void)snprintf(nc->peer, sizeof(nc->peer), "%s",
+			       who->peer ? who->peer : "");
+	}
+	if (nc->conversation)
+		conversation_stream_ends(nc->conversation, nc);
+	else if (nc->in_endpoint)
+		node_endpoint_leave(nc->in_endpoint);
+	else
+		receivers_del(nc->node->receivers, nc->call);
+	if (!nc->call) {
+		node_relay_leave(nc);
+		return;
+	}
+	if (nc->cost)
+		nc->cost->calls--;
+	call_table_del(nc->node->table, nc->call);
+	rcu_defer(&nc->call->rcu, leave_engine);
+}
+
+void node_gone(void *arg, struct live_task *lt)
+{
+	struct call *c = call_of(lt);
+
+	(void)arg;
+	if (c->owner)
+		node_call_gone(c->owner);
+	else
+		call_free(c); /* node_call_unmake() */
+}
+
+static void add_counts(unsigned long long *to,
+		       const struct call_counters *count)
+{
+#define ADD(name, label, help)                                                 \
+	to[CALL_COUNTER_##name] +=                                             \
+		atomic_load_explicit(&count->name, memory_order_relaxed);
+	CALL_COUNTERS(ADD)
+#undef ADD
+}
+
+/* A relay has none of what cannot be added. */
+void node_call_counts(const struct node_call *nc, unsigned long long *out)
+{
+	memset(out, 0, CALL_NCOUNTERS * sizeof(*out));
+	if (nc->relay)
+		add_counts(out, &nc->relay->count);
+	if (nc->call)
+		add_counts(out, &nc->call->count);
+}
+
+static void keep_sums(struct node *n, const struct node_call *nc)
+{
+	unsigned long long count[CALL_NCOUNTERS];
+
+	node_call_counts(nc, count);
+	for (unsigned i = 0; i < CALL_NCOUNTERS; i++)
+		n->past[i] += count[i];
+}
+
+/** Meter only some of @nc's frames if the cost book knows its like. It has a
+ * call. */
+static void node_meter_less(struct node_call *nc)
+{
+	if (nc->cost->learner.frames >= LEARNER_MEMORY)
+		transcode_cost_settle(&nc->call->metered, nc->id);
+}
+
+/* Of a call that does more than RECENT_TIMES frames between two looks only the
+ * latest count. */
+static void learn_from(struct node_call *nc)
+{
+	uint32_t ns[RECENT_TIMES];
+
+	/* what several codecs take says nothing of one pair */
+	if (!nc->call || nc->codecs || nc->recoded)
+		return;
+	costs_learn(nc->cost, ns,
+		    recent_take(&nc->call->cost, &nc->learned, ns));
+	node_meter_less(nc);
+}
+
+void node_learn(struct node *n)
+{
+	struct node_call *nc;
+
+	RB_FOREACH (nc, node_tree, &n->calls)
+		learn_from(nc);
+	n->gave_nothing = false;
+}
+
+static void finish_gone(struct node *n, struct node_call *nc)
+{
+	struct endpoint *in_endpoint = node_call_settings(nc)->in_endpoint;
+
+	if (node_call_is_fed(
+		    nc)) /* an endpoint that goes on counts by itself */
+		rx_count_rest(in_endpoint, node_call_counters(nc));
+	if (nc->call)
+		call_count_rest(nc->call);
+	if (nc->hung)
+		node_watch_returned(n, nc);
+	else
+		node_notify_ended(n, nc);
+	keep_sums(n, nc);
+	learn_from(nc);
+	if (nc->cost)
+		costs_release(n->costs, nc->cost);
+	RB_REMOVE(node_tree, &n->calls, nc);
+	n->ncalls--;
+	n->nending -= !nc->hung;
+	n->nrelays -= nc->relays;
+	node_endpoint_free(nc->in_endpoint);
+	call_free(nc->call);
+	relay_free(nc->relay);
+	if (nc->conversation)
+		conversation_stream_gone(nc->conversation, nc);
+	free(nc->codecs);
+	free(nc);
+}
+
+void node_reap(evutil_socket_t fd, short what, void *arg)
+{
+	struct node *n = arg;
+	struct node_call *nc, *next;
+
+	(void)fd, (void)what;
+	pthread_mutex_lock(&n->gone_lock);
+	nc = n->gone;
+	n->gone = NULL;
+	pthread_mutex_unlock(&n->gone_lock);
+	for (; nc; nc = next) {
+		next = nc->next_gone;
+		if (nc->call && !call_unposted(nc->call))
+			node_flush(n); /* its last packets wait */
+		CR_ASSERT(!nc->call || call_unposted(nc->call));
+		finish_gone(n, nc);
+	}
+}
+
+static int node_call_cmp(struct node_call *a, struct node_call *b)
 {
 	uint32_t x = a->id, y = b->id;
 
@@ -148,7 +496,7 @@ static int add_task(struct node *n, struct node_call *nc, struct cr_verdict *v)
 }
 
 /* What can fail comes before what takes effect. */
-static int join(struct node *n, struct node_call *nc, struct cr_err *e)
+static int join_engine(struct node *n, struct node_call *nc, struct cr_err *e)
 {
 	struct endpoint *in_endpoint = call_settings(nc->call)->in_endpoint;
 	struct cr_verdict v = { 0 };
@@ -277,8 +625,9 @@ static int refuse_first(struct node *n, const struct call_cfg *cfg,
 }
 
 /* The call is complete: let it in. When that fails, it and @nc are freed. */
-static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
-		 const struct own_port *port, struct cr_err *e)
+static int enter_call(struct node *n, struct node_call *nc,
+		      struct call_cfg *cfg, const struct own_port *port,
+		      struct cr_err *e)
 {
 	int err = open_in_endpoint(nc, cfg, port, e);
 
@@ -294,7 +643,7 @@ static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
 		nc->id = cfg->id;
 		nc->call->owner = nc;
 		node_meter_less(nc);
-		err = join(n, nc, e);
+		err = join_engine(n, nc, e);
 	}
 	if (!err)
 		return 0;
@@ -306,19 +655,11 @@ static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
 	return err;
 }
 
-void node_call_enter(struct node *n, struct node_call *nc)
-{
-	RB_INSERT(node_tree, &n->calls, nc);
-	n->ncalls++;
-	n->nrelays += nc->relays;
-	n->calls_started++;
-}
-
 /* A call that nothing speaks against but admission: at @port, of its own; of
  * the conversation @of, whose endpoints @cfg has; or at the shared port. */
-static int begin(struct node *n, struct call_cfg *cfg,
-		 const struct own_port *port, struct conversation *of,
-		 struct node_call **out, struct cr_err *e)
+static int begin_call(struct node *n, struct call_cfg *cfg,
+		      const struct own_port *port, struct conversation *of,
+		      struct node_call **out, struct cr_err *e)
 {
 	struct cost_entry *cost;
 	struct node_call *nc;
@@ -343,7 +684,7 @@ static int begin(struct node *n, struct call_cfg *cfg,
 	choose_receiver(n, cfg, port != NULL);
 	choose_numbers(n, cfg);
 	cfg->id = ++n->last_id;
-	err = enter(n, nc, cfg, port, e);
+	err = enter_call(n, nc, cfg, port, e);
 	if (err)
 		return err;
 	if (cfg->pair)
@@ -376,14 +717,15 @@ int node_call_start(struct node *n, struct call_cfg *cfg,
 		err = interface_may_send(port->own ? &own.at->cfg : &shared,
 					 n->cfg.send_to, &cfg->to,
 					 "out.address", e);
-	return err ? err : begin(n, cfg, port->own ? &own : NULL, NULL, out, e);
+	return err ? err
+		   : begin_call(n, cfg, port->own ? &own : NULL, NULL, out, e);
 }
 
 int node_stream_start(struct node *n, struct call_cfg *cfg,
 		      struct conversation *of, struct node_call **out,
 		      struct cr_err *e)
 {
-	return begin(n, cfg, NULL, of, out, e);
+	return begin_call(n, cfg, NULL, of, out, e);
 }
 
 int node_call_make(struct node_call *nc, struct call_cfg *cfg,
