@@ -11,7 +11,7 @@
 #include <strings.h>
 
 #include "ng/codec_map.h"
-#include "node/conversation_request.h"
+#include "node/requests.h"
 #include "sdp/fmtp.h"
 
 enum { DYNAMIC_FIRST = 96, TYPES = 128 };

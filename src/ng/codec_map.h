@@ -10,7 +10,7 @@
 
 #include "cr/codec.h"
 #include "ng/codec_list.h"
-#include "node/call_request.h"
+#include "node/requests.h"
 
 /** What the codecs that are built in or loaded can do. */
 extern const struct codec_abilities codec_map_abilities;

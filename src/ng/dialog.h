@@ -29,7 +29,7 @@
 #include "cr/time.h"
 #include "ng/codec_list.h"
 #include "node/conversation.h"
-#include "node/record.h"
+#include "node/info.h"
 
 /* --- what each host that asks has of this node: media lines, each of which
  * takes two endpoints with their ports and descriptors, and memory for what was

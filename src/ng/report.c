@@ -12,7 +12,7 @@
 #include "ng/listener.h"
 #include "ng/service_impl.h"
 #include "node/party.h"
-#include "node/record.h"
+#include "node/info.h"
 
 struct sums {
 	unsigned long long packets, bytes, errors;

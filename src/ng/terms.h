@@ -9,7 +9,7 @@
 #define NG_TERMS_H
 
 #include "ng/codec_list.h"
-#include "node/conversation_request.h"
+#include "node/requests.h"
 
 struct ng_terms {
 	const struct sdp_line *line;	   /**< its own, of offer or answer   */

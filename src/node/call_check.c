@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "node/call_request.h"
+#include "node/requests.h"
 
 #define FIRST_DYNAMIC_PT 96
 

@@ -16,7 +16,7 @@
 #include "cr/error.h"
 #include "media/call.h"
 #include "media/pipeline.h"
-#include "node/call_request.h"
+#include "node/requests.h"
 
 /** The side that @r asks for, without what follows from the other one and from
  * the packets' length. 0, or -EINVAL with @e; @path is what stands before a

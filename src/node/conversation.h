@@ -12,7 +12,7 @@
 #define NODE_CONVERSATION_H
 
 #include "media/call.h"
-#include "node/conversation_request.h"
+#include "node/requests.h"
 #include "node/info.h"
 
 enum node_end;

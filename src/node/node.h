@@ -18,7 +18,6 @@
 #include "observe/trace.h"
 #include "node/info.h"
 #include "node/interfaces.h"
-#include "node/record.h"
 #include "udp/io.h"
 
 struct node;

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "convert/conversion.h"
 #include "node/call_check.h"
-#include "node/convert_request.h"
+#include "node/requests.h"
 #include "node/node_impl.h"
 
 static int check_name(char *to, const char *name, const char *member,

@@ -13,7 +13,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "node/node_impl.h"
-#include "node/record.h"
+#include "node/info.h"
 #include "observe/g107.h"
 #include "observe/log.h"
 

@@ -17,7 +17,7 @@
 #include <bsd/sys/tree.h>
 
 #include "cr/error.h"
-#include "node/conversation_request.h"
+#include "node/requests.h"
 #include "node/info.h"
 #include "node/node_endpoint.h"
 

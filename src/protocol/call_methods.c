@@ -10,7 +10,7 @@
 #include "node/call_check.h"
 #include "observe/log.h"
 #include "protocol/field.h"
-#include "protocol/params.h"
+#include "protocol/tables/call.h"
 #include "protocol/results.h"
 
 /* A refusal, unless the cost has to be known first: then @wait. */

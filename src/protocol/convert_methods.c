@@ -8,9 +8,10 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "node/convert_request.h"
+#include "node/requests.h"
 #include "protocol/field.h"
-#include "protocol/params.h"
+#include "protocol/tables/call.h"
+#include "protocol/tables/convert.h"
 #include "protocol/results.h"
 
 /* What is no other refusal is about a file. */

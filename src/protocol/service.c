@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "node/party.h"
-#include "node/record.h"
+#include "node/info.h"
 #include "observe/line_file.h"
 #include "observe/log.h"
 #include "protocol/field.h"

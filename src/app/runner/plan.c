@@ -37,7 +37,7 @@
 #include "node/call_check.h"
 #include "node/costs.h"
 #include "node/node.h"
-#include "protocol/params.h"
+#include "protocol/tables/call.h"
 #include "protocol/results.h"
 #include "protocol/field.h"
 #include "rtp/rtp.h"

@@ -5,6 +5,8 @@
  */
 #include "protocol/tables/call.h"
 
+#include <errno.h>
+
 #include "node/node.h"
 
 #include "engine/release.h"
@@ -813,3 +815,25 @@ const struct field record_fields[] = {
 		  "(NG: who called) to party b, and back" },
 	{ 0 },
 };
+
+int call_params(struct call_request *out, const json_t *params,
+		struct cr_err *e)
+{
+	*out = (struct call_request){ 0 };
+	field_defaults(call_start_fields, out);
+	return field_read(call_start_fields, params, out, e);
+}
+
+int call_change_params(struct call_change_request *r, const json_t *params,
+		       struct cr_err *e)
+{
+	int err = field_read(call_change_fields, params, r, e);
+
+	if (!err && json_object_size(params) < 2)
+		err = cr_fail(
+			e, -EINVAL,
+			"params: nothing to change: give class, "
+			"deadline, weight, nice, contract, ptime, out.mode or "
+			"out.ptime");
+	return err;
+}

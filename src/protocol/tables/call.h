@@ -5,9 +5,8 @@
 #ifndef PROTOCOL_TABLES_CALL_H
 #define PROTOCOL_TABLES_CALL_H
 
-#include "node/call_request.h"
+#include "node/requests.h"
 #include "node/info.h"
-#include "node/record.h"
 #include "protocol/field.h"
 
 /* --- parameters --- */
@@ -118,5 +117,15 @@ FIELD_TABLE_DECLARE(record_delay, struct record_delay);
 FIELD_TABLE_DECLARE(record_quality, struct record_quality);
 FIELD_TABLE_DECLARE(record_stream, struct record_stream);
 FIELD_TABLE_DECLARE(record, struct node_record);
+
+/** call.start's @params. 0, or -EINVAL with @e naming the member and the way
+ * out. */
+int call_params(struct call_request *out, const json_t *params,
+		struct cr_err *e);
+
+/** call.change's @params into @r, which has what goes now (see
+ * call_change_begin()). 0, or -EINVAL with @e as above. */
+int call_change_params(struct call_change_request *r, const json_t *params,
+		       struct cr_err *e);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef PROTOCOL_TABLES_CONVERSATION_H
 #define PROTOCOL_TABLES_CONVERSATION_H
 
-#include "node/conversation_request.h"
+#include "node/requests.h"
 #include "protocol/tables/call.h"
 
 /** endpoint.query, endpoint.close: which one. */

@@ -85,3 +85,10 @@ const struct field conversions_fields[] = {
 	  .help = "frames of conversions that have ended" },
 	{ 0 },
 };
+
+int convert_params(struct convert_request *out, const json_t *params,
+		   struct cr_err *e)
+{
+	field_defaults(convert_start_fields, out);
+	return field_read(convert_start_fields, params, out, e);
+}

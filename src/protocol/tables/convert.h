@@ -5,7 +5,7 @@
 #ifndef PROTOCOL_TABLES_CONVERT_H
 #define PROTOCOL_TABLES_CONVERT_H
 
-#include "node/convert_request.h"
+#include "node/requests.h"
 #include "node/info.h"
 #include "protocol/field.h"
 
@@ -23,5 +23,10 @@ FIELD_TABLE_DECLARE(convert_start, struct convert_request);
 FIELD_TABLE_DECLARE(conversion_reference, struct conversion_reference);
 FIELD_TABLE_DECLARE(conversion_info, struct node_conversion_info);
 FIELD_TABLE_DECLARE(convert_list, struct convert_list_result);
+
+/** 0, or -EINVAL with @e naming the member and the way out. What they mean
+ * together is convert_check()'s to say. Texts are borrowed. */
+int convert_params(struct convert_request *out, const json_t *params,
+		   struct cr_err *e);
 
 #endif

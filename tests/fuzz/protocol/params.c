@@ -9,8 +9,9 @@
 #include "base/assert.h"
 #include "node/call_check.h"
 #include "convert/conversion.h"
-#include "node/convert_request.h"
-#include "protocol/params.h"
+#include "node/requests.h"
+#include "protocol/tables/call.h"
+#include "protocol/tables/convert.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -22,7 +22,7 @@
 #include "json_text.h"
 #include "node/call_check.h"
 #include "patience.h"
-#include "protocol/params.h"
+#include "protocol/tables/call.h"
 #include "protocol/field.h"
 #include "protocol/tables/node.h"
 #include "udp/socket.h"

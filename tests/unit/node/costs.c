@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "node/call_request.h"
+#include "node/requests.h"
 #include "node/costs.h"
 
 #define PTIME (20 * CR_MS)

@@ -10,7 +10,7 @@
 
 #include "json_text.h"
 #include "node/call_check.h"
-#include "protocol/params.h"
+#include "protocol/tables/call.h"
 
 /* What was asked for, without its texts, and the call it becomes. */
 struct parsed {

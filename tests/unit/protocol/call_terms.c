@@ -10,7 +10,6 @@
 
 #include "json_text.h"
 #include "node/call_check.h"
-#include "protocol/params.h"
 #include "protocol/field.h"
 #include "protocol/tables/call.h"
 

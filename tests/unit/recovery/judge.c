@@ -6,7 +6,7 @@
  */
 #include "cmocka_cr.h"
 
-#include "recovery/judge.h"
+#include "recovery/recovery.h"
 
 /* A limit of 2 s: a look every half second. */
 enum { LOOKS = 4 };
