@@ -45,7 +45,7 @@ void config_faults_print(const struct config_faults *f, const char *program,
 		(void)fprintf(out, "%s: and %u more\n", program, f->more);
 }
 
-static const char *kind_of(mode_t mode)
+static const char *file_kind_name(mode_t mode)
 {
 	return S_ISDIR(mode)	? "a directory"
 	       : S_ISFIFO(mode) ? "a FIFO"
@@ -53,7 +53,7 @@ static const char *kind_of(mode_t mode)
 				: "a device";
 }
 
-static int check_kind(int fd, struct cr_err *e)
+static int check_file_kind(int fd, struct cr_err *e)
 {
 	struct stat is;
 
@@ -61,7 +61,7 @@ static int check_kind(int fd, struct cr_err *e)
 		return cr_fail(e, -errno, "%s", strerror(errno));
 	if (!S_ISREG(is.st_mode))
 		return cr_fail(e, -EINVAL, "is %s; needs a file",
-			       kind_of(is.st_mode));
+			       file_kind_name(is.st_mode));
 	if (is.st_mode & S_IWOTH)
 		return cr_fail(e, -EACCES,
 			       "everybody can write it (mode %03o), and so say "
@@ -71,8 +71,8 @@ static int check_kind(int fd, struct cr_err *e)
 }
 
 /* Up to @most bytes of @fd, whatever fstat() says: files of /proc say 0. */
-static int read_all(int fd, char *buf, size_t most, size_t *size,
-		    struct cr_err *e)
+static int read_config_bytes(int fd, char *buf, size_t most, size_t *size,
+			     struct cr_err *e)
 {
 	size_t n = 0;
 
@@ -91,7 +91,7 @@ static int read_all(int fd, char *buf, size_t most, size_t *size,
 	return 0;
 }
 
-static int read_text(int fd, char **text, size_t *size, struct cr_err *e)
+static int read_config_text(int fd, char **text, size_t *size, struct cr_err *e)
 {
 	char *buf = malloc(CONFIG_BYTES + 1);
 	size_t n = 0;
@@ -99,7 +99,7 @@ static int read_text(int fd, char **text, size_t *size, struct cr_err *e)
 
 	if (!buf)
 		return cr_fail(e, -ENOMEM, "out of memory");
-	err = read_all(fd, buf, CONFIG_BYTES + 1, &n, e);
+	err = read_config_bytes(fd, buf, CONFIG_BYTES + 1, &n, e);
 	if (!err && n > CONFIG_BYTES)
 		err = cr_fail(e, -EFBIG, "has more than %zu bytes",
 			      CONFIG_BYTES);
@@ -122,9 +122,9 @@ int config_text_read(const char *path, char **text, size_t *size,
 
 	if (fd < 0)
 		return cr_fail(e, -errno, "%s", strerror(errno));
-	err = check_kind(fd, e);
+	err = check_file_kind(fd, e);
 	if (!err)
-		err = read_text(fd, text, size, e);
+		err = read_config_text(fd, text, size, e);
 	(void)close(fd);
 	return err;
 }
@@ -132,7 +132,7 @@ int config_text_read(const char *path, char **text, size_t *size,
 /* Room for the name, " = " and quotation marks on a line with a value. */
 enum { BESIDE_VALUE = 64 };
 
-static bool is_blank(char c)
+static bool is_blank_char(char c)
 {
 	return c == ' ' || c == '\t';
 }
@@ -150,11 +150,11 @@ static size_t utf8_end(const char *text, size_t len)
 /* Cut blanks off both ends of @text, of @len bytes; it gets a NUL. */
 static char *trim_blanks(char *text, size_t len)
 {
-	while (len && is_blank(*text)) {
+	while (len && is_blank_char(*text)) {
 		text++;
 		len--;
 	}
-	while (len && is_blank(text[len - 1]))
+	while (len && is_blank_char(text[len - 1]))
 		len--;
 	text[len] = '\0';
 	return text;
@@ -292,8 +292,8 @@ bool config_needs_quotes(const char *value)
 {
 	size_t len = strlen(value);
 
-	return !len || *value == '"' || is_blank(*value) ||
-	       is_blank(value[len - 1]);
+	return !len || *value == '"' || is_blank_char(*value) ||
+	       is_blank_char(value[len - 1]);
 }
 
 bool config_can_hold(const char *value)
@@ -352,8 +352,8 @@ void config_blame(struct config *c, const char *name, unsigned i,
 		config_faults_add(&c->faults, "%s", text);
 }
 
-static int refuse_unknown(const struct cli *cli, const char *name,
-			  struct cr_err *e)
+static int refuse_unknown_option(const struct cli *cli, const char *name,
+				 struct cr_err *e)
 {
 	const char *names[CLI_MAX_OPTS + 1], *near;
 	size_t n = 0;
@@ -377,7 +377,7 @@ static int check_row(const struct cli *cli, const struct cli_opt *o,
 		return cr_fail(e, -EINVAL, "write it without dashes: %s",
 			       name + 2);
 	if (!o)
-		return refuse_unknown(cli, name, e);
+		return refuse_unknown_option(cli, name, e);
 	if (o->flags & CLI_COMMAND_LINE)
 		return cr_fail(e, -EINVAL,
 			       "%s belongs on the command line, not in a file",
@@ -405,7 +405,7 @@ static int take_line(struct config *c, unsigned line, const char *name,
 	return cli_set(o, value, e);
 }
 
-static void take_lines(struct config *c, size_t size)
+static void take_config_lines(struct config *c, size_t size)
 {
 	struct config_lines l = { .text = c->text, .size = size };
 	struct cr_err e = { "" };
@@ -420,7 +420,7 @@ static void take_lines(struct config *c, size_t size)
 	}
 }
 
-static void read_file(struct config *c, const char *path, bool must)
+static void read_config_file(struct config *c, const char *path, bool must)
 {
 	struct cr_err e = { "" };
 	size_t size = 0;
@@ -434,7 +434,7 @@ static void read_file(struct config *c, const char *path, bool must)
 	if (err)
 		config_faults_add(&c->faults, SHOWN ": %s", path, e.text);
 	else
-		take_lines(c, size);
+		take_config_lines(c, size);
 }
 
 /* --- the command line --- */
@@ -511,7 +511,7 @@ int config_read(struct config *c, const struct config_ask *ask)
 {
 	*c = (struct config){ .cli = ask->cli };
 	if (ask->path)
-		read_file(c, ask->path, ask->must);
+		read_config_file(c, ask->path, ask->must);
 	take_command_line(c, ask);
 	keep_values(c);
 	return c->faults.n ? -EINVAL : 0;
@@ -578,8 +578,8 @@ static void put_default(FILE *out, const struct cli_opt *o)
 		      default_of(o, buf, sizeof(buf)));
 }
 
-static int put_value(FILE *out, const char *name, const char *value,
-		     struct cr_err *e)
+static int print_value(FILE *out, const char *name, const char *value,
+		       struct cr_err *e)
 {
 	const char *mark = config_needs_quotes(value) ? "\"" : "";
 
@@ -622,7 +622,7 @@ static int put_row(FILE *out, const struct config *c, unsigned row,
 		if (!value)
 			break;
 		put_origin(out, c, row, i);
-		err = put_value(out, o->name, value, e);
+		err = print_value(out, o->name, value, e);
 		if (err)
 			return err;
 	}

@@ -126,7 +126,7 @@ static int audio_stored_bytes(enum audio_kind kind, uint8_t toc)
 /* Bring @need bytes at r->at into the buffer. Returns how many are there; less
  * only at the file's end; or -errno with @e. What the file has grown by since
  * it was opened is not there: headers were checked against its size then. */
-static ssize_t fetch(struct reader *r, size_t need, struct cr_err *e)
+static ssize_t fetch_bytes(struct reader *r, size_t need, struct cr_err *e)
 {
 	if (r->have >= need)
 		return (ssize_t)r->have;
@@ -161,7 +161,7 @@ static void read_bytes(struct reader *r, size_t bytes)
 static int open_wav(struct reader *r, struct cr_err *e)
 {
 	struct wav_info info;
-	ssize_t have = fetch(r, sizeof(r->buf), e);
+	ssize_t have = fetch_bytes(r, sizeof(r->buf), e);
 	int err = have < 0 ? (int)have
 			   : wav_parse_head(r->buf, (size_t)have, r->size,
 					    &info, e);
@@ -181,7 +181,7 @@ static int open_wav(struct reader *r, struct cr_err *e)
 
 static int open_stored(struct reader *r, struct cr_err *e)
 {
-	ssize_t have = fetch(r, 16, e);
+	ssize_t have = fetch_bytes(r, 16, e);
 	int magic = have < 0 ? (int)have
 			     : audio_magic_check(r->audio.kind, r->buf,
 						 (size_t)have, e);
@@ -210,7 +210,7 @@ static int next_wav(struct reader *r, uint8_t *payload, struct cr_err *e)
 {
 	size_t frame = 2 * (size_t)(r->audio.rate * AUDIO_FRAME / CR_SEC);
 	size_t n = r->end - r->at < frame ? (size_t)(r->end - r->at) : frame;
-	ssize_t have = fetch(r, n, e);
+	ssize_t have = fetch_bytes(r, n, e);
 
 	if (have < 0)
 		return (int)have;
@@ -227,7 +227,7 @@ static int next_wav(struct reader *r, uint8_t *payload, struct cr_err *e)
 
 static int next_stored(struct reader *r, uint8_t *payload, struct cr_err *e)
 {
-	ssize_t have = fetch(r, 1, e);
+	ssize_t have = fetch_bytes(r, 1, e);
 	uint8_t toc = r->buf[r->first];
 	int bytes;
 
@@ -243,7 +243,7 @@ static int next_stored(struct reader *r, uint8_t *payload, struct cr_err *e)
 			       ": %s has no frame type %u",
 			       r->at, audio_codec(r->audio.kind)->rtp_name,
 			       toc >> 3 & 15);
-	have = fetch(r, (size_t)bytes, e);
+	have = fetch_bytes(r, (size_t)bytes, e);
 	if (have < 0)
 		return (int)have;
 	if (have < bytes)

@@ -46,7 +46,7 @@ const char *conversion_state_name(enum conversion_state s)
 
 /* With a floor of N the conversion is a soft task of N frames a second, for
  * which admission reserves that much. */
-static void fill_task(struct conversion *cv)
+static void fill_conversion_task(struct conversion *cv)
 {
 	struct cr_task *t = &cv->lt.core.task;
 	unsigned floor = cv->cfg.floor;
@@ -78,7 +78,7 @@ int conversion_prepare(struct conversion *cv, struct cr_err *e)
 {
 	struct pipeline_cfg media = { .pt_noise = 0 }; /* a file has none */
 
-	fill_task(cv);
+	fill_conversion_task(cv);
 	audio_side(&media.in, &cv->cfg.from, 0);
 	audio_side(&media.out, &cv->cfg.to, cv->cfg.mode);
 	media.out.cfg.dtx = cv->cfg.dtx;
@@ -181,8 +181,9 @@ static void store_frame(void *arg, const struct pipeline_packet *p)
 				    c->out + c->out_used);
 }
 
-static struct cr_trace_job describe_job(const struct conversion *cv,
-					const struct live_run *run, cr_ns start)
+static struct cr_trace_job describe_conversion_job(const struct conversion *cv,
+						   const struct live_run *run,
+						   cr_ns start)
 {
 	const struct cr_job *job = &cv->lt.core.task.job;
 
@@ -225,7 +226,7 @@ void conversion_run(struct conversion *cv, struct pipeline_scratch *s,
 	size_t before = c->out_used;
 	int err;
 
-	record->job = describe_job(cv, run, start);
+	record->job = describe_conversion_job(cv, run, start);
 	err = pipeline_run(cv->pipeline, s, &in, store_frame, cv);
 	if (err)
 		atomic_store_explicit(&cv->refused, err, memory_order_relaxed);
@@ -283,7 +284,8 @@ static int open_input(struct conversion_io *io, struct conversion *cv)
 	return err;
 }
 
-static int open_files(struct conversion_io *io, struct conversion *cv)
+static int open_conversion_files(struct conversion_io *io,
+				 struct conversion *cv)
 {
 	struct conversion_file *f = malloc(sizeof(*f));
 	int err;
@@ -372,7 +374,7 @@ static int advance_files(struct conversion_io *io, struct conversion *cv)
 
 	if (!f) {
 		conversion_io_poke(io);
-		return open_files(io, cv);
+		return open_conversion_files(io, cv);
 	}
 	c = &cv->chunk[f->next];
 	/* acquire, pairs with hand_back() */
@@ -466,7 +468,7 @@ static void look_at_one(struct conversion_io *io)
 	look_at_files(io, cv);
 }
 
-static void serve_all(struct conversion_io *io)
+static void serve_conversions(struct conversion_io *io)
 {
 	struct conversion *cv, *next;
 
@@ -512,7 +514,7 @@ static void *run_io(void *arg)
 		if (!take_fresh(io))
 			break;
 		look_at_one(io);
-		serve_all(io);
+		serve_conversions(io);
 	} while (true);
 	CR_ASSERT(TAILQ_EMPTY(&io->running) && TAILQ_EMPTY(&io->asked));
 	return NULL;

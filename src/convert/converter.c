@@ -142,7 +142,7 @@ void converter_back(struct conversion *cv)
 
 /* --- the end --- */
 
-static void forget_oldest(struct converter *con)
+static void forget_oldest_conversion(struct converter *con)
 {
 	struct conversion *cv = TAILQ_FIRST(&con->kept);
 
@@ -171,7 +171,7 @@ static void end_conversion(struct converter *con, struct conversion *cv,
 	con->cfg.ended(con->cfg.arg, cv);
 	TAILQ_INSERT_TAIL(&con->kept, cv, order);
 	if (++con->nkept > CONVERSIONS_KEPT)
-		forget_oldest(con);
+		forget_oldest_conversion(con);
 }
 
 /* --- the beginning --- */
@@ -267,7 +267,7 @@ void converter_priced(struct converter *con, struct conversion *cv, int err,
 /* --- those that are asked for --- */
 
 /* Does another conversion make the file that @cv is to make? */
-static int check_alone(struct converter *con, struct conversion *cv)
+static int check_only_writer(struct converter *con, struct conversion *cv)
 {
 	struct conversion *other;
 
@@ -301,7 +301,7 @@ static void join_conversion(struct converter *con, struct conversion *cv)
 		err = cr_fail(&cv->why, -ESHUTDOWN,
 			      "this node ends: it takes no new conversions");
 	if (!err)
-		err = check_alone(con, cv);
+		err = check_only_writer(con, cv);
 	if (err) {
 		refuse_conversion(con, cv, err);
 		return;
@@ -407,7 +407,7 @@ void converter_close(struct converter *con)
 		return;
 	conversion_io_close(con->io);
 	while (con->nkept)
-		forget_oldest(con);
+		forget_oldest_conversion(con);
 	spool_close(&con->spool);
 	if (con->wake)
 		event_free(con->wake);

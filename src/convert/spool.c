@@ -110,7 +110,7 @@ static const char *bad_name(const char *name)
 	return NULL;
 }
 
-static int complain(const char *name, int err, struct cr_err *e)
+static int complain_spool(const char *name, int err, struct cr_err *e)
 {
 	if (err == -ELOOP || err == -EMLINK)
 		return cr_fail(e, -ELOOP, "%s: symbolic links are not followed",
@@ -127,8 +127,8 @@ static int complain(const char *name, int err, struct cr_err *e)
 
 /* The folder that @name lies in, as a descriptor of its own; *@last is the
  * file's name there. */
-static int walk(const struct spool *s, const char *name, const char **last,
-		struct cr_err *e)
+static int walk_folders(const struct spool *s, const char *name,
+			const char **last, struct cr_err *e)
 {
 	const char *why = bad_name(name), *slash;
 	char part[SPOOL_NAME];
@@ -149,11 +149,11 @@ static int walk(const struct spool *s, const char *name, const char **last,
 			next = -errno;
 		(void)close(dir);
 		if (next < 0)
-			return complain(name, next, e);
+			return complain_spool(name, next, e);
 		dir = next;
 		*last = slash + 1;
 	}
-	return dir < 0 ? complain(name, -errno, e) : dir;
+	return dir < 0 ? complain_spool(name, -errno, e) : dir;
 }
 
 /* To open a device or a pipe may have effects, so the file is looked at before.
@@ -197,14 +197,14 @@ int spool_read(const struct spool *s, const char *name, uint64_t *bytes,
 {
 	const char *last;
 	struct stat is;
-	int dir = walk(s, name, &last, e), fd, err;
+	int dir = walk_folders(s, name, &last, e), fd, err;
 
 	if (dir < 0)
 		return dir;
 	fd = open_regular(dir, last, &is);
 	(void)close(dir);
 	if (fd < 0)
-		return complain(name, fd, e);
+		return complain_spool(name, fd, e);
 	err = check_size(s, name, &is, e);
 	if (err) {
 		(void)close(fd);
@@ -219,7 +219,7 @@ int spool_check(const struct spool *s, const char *name, bool overwrite,
 {
 	const char *last;
 	struct stat is;
-	int dir = walk(s, name, &last, e), err = 0;
+	int dir = walk_folders(s, name, &last, e), err = 0;
 
 	if (dir < 0)
 		return dir;
@@ -234,7 +234,7 @@ int spool_check(const struct spool *s, const char *name, bool overwrite,
 				      "say overwrite",
 				      name);
 	} else if (errno != ENOENT) {
-		err = complain(name, -errno, e);
+		err = complain_spool(name, -errno, e);
 	}
 	(void)close(dir);
 	return err;
@@ -247,7 +247,7 @@ int spool_create(const struct spool *s, uint32_t id, struct cr_err *e)
 			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			0666);
 
-	return fd < 0 ? complain(t.name, -errno, e) : fd;
+	return fd < 0 ? complain_spool(t.name, -errno, e) : fd;
 }
 
 /* A link fails where a file is; a rename replaces it. Both are atomic. */
@@ -278,7 +278,7 @@ int spool_commit(const struct spool *s, uint32_t id, int fd, const char *name,
 {
 	struct temporary t = temporary(id);
 	const char *last;
-	int dir = walk(s, name, &last, e), err;
+	int dir = walk_folders(s, name, &last, e), err;
 
 	if (dir < 0)
 		return dir;
@@ -288,7 +288,7 @@ int spool_commit(const struct spool *s, uint32_t id, int fd, const char *name,
 	if (!err)
 		err = sync_folder(dir);
 	(void)close(dir);
-	return err ? complain(name, err, e) : 0;
+	return err ? complain_spool(name, err, e) : 0;
 }
 
 void spool_discard(const struct spool *s, uint32_t id)

@@ -59,8 +59,8 @@ int call_check_mode(unsigned *mode, const struct cr_codec *codec,
 		       nearest_hint(name, names, hint, sizeof(hint)));
 }
 
-static int check_rate(unsigned *out, const struct cr_codec *codec,
-		      unsigned rate, const char *path, struct cr_err *e)
+static int check_side_rate(unsigned *out, const struct cr_codec *codec,
+			   unsigned rate, const char *path, struct cr_err *e)
 {
 	char text[80];
 
@@ -75,7 +75,7 @@ static int check_rate(unsigned *out, const struct cr_codec *codec,
 }
 
 /* The best of @set that is not better than @wish; the least one if all are. */
-static unsigned best_mode(unsigned set, unsigned request)
+static unsigned best_mode_of(unsigned set, unsigned request)
 {
 	while (request && !(set >> request & 1u))
 		request--;
@@ -118,7 +118,7 @@ static int check_mode_set(struct pipeline_side *s,
 			       path, codec->name, codec->nmodes,
 			       codec->nmodes - 1);
 	if (!r->mode)
-		s->cfg.mode = best_mode(r->mode_set, s->cfg.mode);
+		s->cfg.mode = best_mode_of(r->mode_set, s->cfg.mode);
 	s->payload.mode_set = (uint16_t)r->mode_set;
 	return call_check_in_set(s, r->mode_set, path, e);
 }
@@ -132,7 +132,7 @@ int call_check_side(struct pipeline_side *s, const struct call_side_request *r,
 	    /* without failure there is one
 	     * NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
 	    call_check_mode(&s->cfg.mode, codec, r->mode, path, e) ||
-	    check_rate(&s->cfg.sample_rate, codec, r->rate, path, e))
+	    check_side_rate(&s->cfg.sample_rate, codec, r->rate, path, e))
 		return -EINVAL;
 	s->codec = codec;
 	if (!codec->tunable && (r->complexity >= 0 || r->fec))
@@ -158,9 +158,9 @@ const char *const call_class_names[] = { CALL_CLASS_NAMES };
 /* --- its two sides --- */
 
 /* A codec that runs at many rates spares a conversion. */
-static void follow_rate(struct pipeline_side *s,
-			const struct call_side_request *r,
-			const struct pipeline_side *other)
+static void follow_side_rate(struct pipeline_side *s,
+			     const struct call_side_request *r,
+			     const struct pipeline_side *other)
 {
 	unsigned rate = pipeline_side_rate(other);
 
@@ -205,8 +205,8 @@ static int check_sides(struct call_cfg *cfg, const struct call_request *r,
 	cfg->ts_first = cfg->ts_first_known ? (uint32_t)r->in.ts_first : 0;
 	if (call_check_side(&cfg->media.out, &r->out.side, names->out, e))
 		return -EINVAL;
-	follow_rate(&cfg->media.in, &r->in.side, &cfg->media.out);
-	follow_rate(&cfg->media.out, &r->out.side, &cfg->media.in);
+	follow_side_rate(&cfg->media.in, &r->in.side, &cfg->media.out);
+	follow_side_rate(&cfg->media.out, &r->out.side, &cfg->media.in);
 	cfg->pt_in = cfg->media.in.pt;
 	cfg->pt_out = cfg->media.out.pt;
 	cfg->to = r->out.address;
@@ -267,7 +267,7 @@ static int check_input(const struct pipeline_side *in, cr_ns ptime,
 /* Packets come every ptime: what the input's frames allow, and PCM follows the
  * other side's frames when nothing was said. Those of the output last as long,
  * or a frame. */
-static int check_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
+static int check_call_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
 {
 	struct pipeline_side *in = &cfg->media.in, *out = &cfg->media.out;
 	cr_ns ptime = asked ? asked : natural_ptime(cfg);
@@ -285,7 +285,7 @@ static int check_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
 static int check_times(struct call_cfg *cfg, const struct call_request *r,
 		       const struct call_names *names, struct cr_err *e)
 {
-	int err = check_ptime(cfg, r->ptime, e);
+	int err = check_call_ptime(cfg, r->ptime, e);
 
 	if (err || !r->out.ptime)
 		return err;
@@ -313,8 +313,8 @@ static int check_release(struct call_cfg *cfg,
 
 /* --- terms --- */
 
-static int check_terms(struct call_cfg *cfg, const struct task_terms *asked,
-		       struct cr_err *e)
+static int check_call_terms(struct call_cfg *cfg,
+			    const struct task_terms *asked, struct cr_err *e)
 {
 	const struct release_cfg *release = &cfg->release;
 	struct contract_flaw flaw;
@@ -464,7 +464,7 @@ int call_check_stream(struct call_cfg *out, const struct call_request *r,
 	if (check_sides(&cfg, r, names, e) || check_aux(&cfg, r, names, e) ||
 	    check_times(&cfg, r, names, e) ||
 	    check_release(&cfg, &r->release, &r->terms.contract, e) ||
-	    check_terms(&cfg, &r->terms, e))
+	    check_call_terms(&cfg, &r->terms, e))
 		return -EINVAL;
 	cfg.ssrc_in = r->ssrc;
 	cfg.pair = r->pair;
@@ -508,7 +508,8 @@ void call_change_begin(struct call_change_request *r,
 }
 
 /* What is as it was stays so: nobody may have asked for it. */
-static int check_packets(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
+static int check_packet_length(struct call_cfg *cfg, cr_ns asked,
+			       struct cr_err *e)
 {
 	struct pipeline_side *out = &cfg->media.out;
 
@@ -549,7 +550,8 @@ int call_check_change(struct call_cfg *cfg, const struct call_change_request *r,
 	     call_check_in_set(out, out->payload.mode_set, "out.", e)))
 		return -EINVAL;
 	if (change_period(&to, r->ptime, &terms, e) ||
-	    check_packets(&to, r->out_ptime, e) || check_terms(&to, &terms, e))
+	    check_packet_length(&to, r->out_ptime, e) ||
+	    check_call_terms(&to, &terms, e))
 		return -EINVAL;
 	*cfg = to;
 	return 0;

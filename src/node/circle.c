@@ -40,7 +40,7 @@ static const struct node_call *shared_call(const struct passing *at)
 	return NULL;
 }
 
-static const struct node_call *call_at(const struct passing *at)
+static const struct node_call *circle_call_at(const struct passing *at)
 {
 	struct node_call *nc;
 
@@ -75,10 +75,10 @@ static uint32_t ssrc_to(const struct party *p)
 }
 
 /* Follow it through whoever of ours hears it. False: nobody does. */
-static bool pass(struct passing *at)
+static bool pass_through(struct passing *at)
 {
 	const struct party *p = party_at(at);
-	const struct node_call *nc = p ? NULL : call_at(at);
+	const struct node_call *nc = p ? NULL : circle_call_at(at);
 
 	if (p && p->conversation) {
 		p = conversation_peer(p->conversation, p);
@@ -125,7 +125,7 @@ static bool goes_round(struct passing at,
 			return false;
 		if (is_back(&at, in_endpoint, ssrc))
 			return true;
-		if (!pass(&at))
+		if (!pass_through(&at))
 			return false;
 	}
 	return true;

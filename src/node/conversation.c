@@ -195,9 +195,10 @@ int conversation_check(struct call_cfg *stream,
 }
 
 /* What party @i may send, too, each as if it was what it sends. */
-static int check_also(struct call_codecs *codecs, const struct call_cfg *stream,
-		      const struct conversation_request *r, unsigned i,
-		      struct cr_err *e)
+static int check_also_streams(struct call_codecs *codecs,
+			      const struct call_cfg *stream,
+			      const struct conversation_request *r, unsigned i,
+			      struct cr_err *e)
 {
 	struct call_request one = stream_of(r, i);
 	struct call_names called = names[i];
@@ -305,7 +306,7 @@ int conversation_codecs(struct call_codecs *codecs, struct call_cfg *stream,
 		codecs[i].n = 1;
 		codecs[i].one[0] = stream[i].media.in;
 		codecs[i].passed = r->party[i].passed;
-		err = check_also(&codecs[i], &stream[i], r, i, e);
+		err = check_also_streams(&codecs[i], &stream[i], r, i, e);
 		if (codecs[i].n > 1 || codecs[i].passed.n)
 			stream[i].codecs = &codecs[i];
 	}
@@ -384,7 +385,7 @@ static void conversation_free(struct conversation *c)
 }
 
 /* The last stream has gone, a grace period after receivers have left. */
-static void release(struct conversation *c)
+static void release_conversation(struct conversation *c)
 {
 	party_release(c->party[0]);
 	party_release(c->party[1]);
@@ -393,7 +394,7 @@ static void release(struct conversation *c)
 
 /* One of two streams has begun: it ends as a call does, but nobody is told of
  * a call that was refused. */
-static void take_back(struct conversation *c)
+static void take_back_conversation(struct conversation *c)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (c->stream[i]) {
@@ -404,7 +405,7 @@ static void take_back(struct conversation *c)
 }
 
 /* It never had a stream: receivers may still have its endpoints. */
-static void give_up(struct conversation *c)
+static void give_up_conversation(struct conversation *c)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (c->party[i])
@@ -526,9 +527,9 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 	if (!err)
 		*out = c;
 	else if (has_streams(c))
-		take_back(c);
+		take_back_conversation(c);
 	else
-		give_up(c);
+		give_up_conversation(c);
 	return err;
 }
 
@@ -650,7 +651,7 @@ void conversation_stream_gone(struct conversation *c,
 {
 	c->stream[conversation_number(c, nc)] = NULL;
 	if (!has_streams(c))
-		release(c);
+		release_conversation(c);
 }
 
 void conversation_stop(struct conversation *c, enum node_end why,

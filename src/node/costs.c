@@ -123,14 +123,14 @@ struct costs {
 	cr_ns send; /* CPU time of sending one packet on loopback */
 };
 
-static int by_value(const void *a, const void *b)
+static int by_send_cost(const void *a, const void *b)
 {
 	cr_ns x = *(const cr_ns *)a, y = *(const cr_ns *)b;
 
 	return (x > y) - (x < y);
 }
 
-static void close_both(int a, int b)
+static void close_send_pair(int a, int b)
 {
 	if (a >= 0)
 		(void)close(a);
@@ -153,7 +153,7 @@ static cr_ns measure_send(void)
 	to = udp_socket(&any, NULL);
 	if (from < 0 || to < 0 ||
 	    getsockname(to, (struct sockaddr *)&any, &len)) {
-		close_both(from, to);
+		close_send_pair(from, to);
 		return 0;
 	}
 	for (unsigned r = 0; r < SEND_ROUNDS; r++) {
@@ -164,8 +164,8 @@ static cr_ns measure_send(void)
 				     (struct sockaddr *)&any, len);
 		round[r] = clock_thread_cpu() - start;
 	}
-	close_both(from, to);
-	qsort(round, SEND_ROUNDS, sizeof(round[0]), by_value);
+	close_send_pair(from, to);
+	qsort(round, SEND_ROUNDS, sizeof(round[0]), by_send_cost);
 	return round[SEND_ROUNDS / 2] / SEND_PACKETS;
 }
 
@@ -181,7 +181,7 @@ struct costs *costs_new(void)
 	return c;
 }
 
-static void free_all(struct entries *list)
+static void free_entries(struct entries *list)
 {
 	struct cost_entry *e;
 
@@ -197,8 +197,8 @@ void costs_free(struct costs *c)
 
 	if (!c)
 		return;
-	free_all(&c->held);
-	free_all(&c->kept);
+	free_entries(&c->held);
+	free_entries(&c->kept);
 	while ((k = LIST_FIRST(&c->parts))) {
 		LIST_REMOVE(k, link);
 		free(k);
@@ -208,8 +208,8 @@ void costs_free(struct costs *c)
 
 /* --- parts --- */
 
-static const struct cost_value *value_of(const struct costs *c,
-					 const struct cost_part *part)
+static const struct cost_value *part_value(const struct costs *c,
+					   const struct cost_part *part)
 {
 	const struct known *k;
 
@@ -226,7 +226,7 @@ int costs_put(struct costs *c, const struct cost_part *part,
 {
 	struct known *k;
 
-	if (value_of(c, part))
+	if (part_value(c, part))
 		return 0;
 	k = malloc(sizeof(*k));
 	if (!k)
@@ -239,8 +239,8 @@ int costs_put(struct costs *c, const struct cost_part *part,
 
 /* A cost of as many @frame as @period holds, added to @sum. Where these are
  * not whole, some packets have one more than others. */
-static void add_frames(struct cr_cost *sum, const struct cr_cost *cost,
-		       cr_ns frame, cr_ns period)
+static void add_part_frames(struct cr_cost *sum, const struct cr_cost *cost,
+			    cr_ns frame, cr_ns period)
 {
 	double frames = (double)period / (double)frame;
 	double more = (double)(period % frame) / (double)frame;
@@ -266,19 +266,20 @@ static int reckon(const struct costs *c, const struct pipeline_cfg *media,
 	unsigned n = cost_parts(media, part);
 
 	*sum = (struct cr_cost){ 0 };
-	add_frames(sum, &send, pipeline_side_packet(&media->out), period);
+	add_part_frames(sum, &send, pipeline_side_packet(&media->out), period);
 	for (unsigned i = 0; i < n; i++) {
 		const struct cost_value *v;
 		struct cost_value declared;
 
 		v = cost_part_declared(&part[i], &declared)
 			    ? &declared
-			    : value_of(c, &part[i]);
+			    : part_value(c, &part[i]);
 		if (!v) {
 			*missing = part[i];
 			return -EAGAIN;
 		}
-		add_frames(sum, i == 0 ? &v->dec : &v->enc, v->frame, period);
+		add_part_frames(sum, i == 0 ? &v->dec : &v->enc, v->frame,
+				period);
 	}
 	return 0;
 }
@@ -337,7 +338,7 @@ static void pair_name(const struct pipeline_cfg *m, cr_ns period, char *buf,
 				       (double)CR_US);
 }
 
-static unsigned bucket_of(const char *name)
+static unsigned cost_bucket(const char *name)
 {
 	uint32_t hash = UINT32_C(2166136261); /* FNV-1a */
 
@@ -346,7 +347,7 @@ static unsigned bucket_of(const char *name)
 	return hash % BUCKETS;
 }
 
-static void forget_oldest(struct costs *c)
+static void forget_oldest_entry(struct costs *c)
 {
 	struct cost_entry *e = TAILQ_LAST(&c->kept, entries);
 
@@ -367,10 +368,10 @@ static struct cost_entry *entry_new(struct costs *c, const char *name,
 	e->cost = *cost;
 	e->measured = cost->mean;
 	e->period = period;
-	LIST_INSERT_HEAD(&c->bucket[bucket_of(name)], e, chain);
+	LIST_INSERT_HEAD(&c->bucket[cost_bucket(name)], e, chain);
 	TAILQ_INSERT_HEAD(&c->kept, e, link);
 	if (++c->nkept > COSTS_KEPT)
-		forget_oldest(c);
+		forget_oldest_entry(c);
 	/* One is kept, so this is not the oldest.
 	 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	return e;
@@ -385,7 +386,7 @@ int costs_find(struct costs *c, const struct pipeline_cfg *media, cr_ns period,
 	struct cr_cost cost;
 
 	pair_name(media, period, name, sizeof(name));
-	LIST_FOREACH(entry, &c->bucket[bucket_of(name)], chain)
+	LIST_FOREACH(entry, &c->bucket[cost_bucket(name)], chain)
 	{
 		if (!strcmp(entry->name, name))
 			break;
@@ -419,7 +420,7 @@ void costs_release(struct costs *c, struct cost_entry *entry)
 	TAILQ_INSERT_HEAD(&c->kept, entry, link);
 	c->nheld--;
 	if (++c->nkept > COSTS_KEPT)
-		forget_oldest(c);
+		forget_oldest_entry(c);
 }
 
 void costs_learn(struct cost_entry *entry, const uint32_t *ns, unsigned n)
@@ -445,7 +446,7 @@ unsigned costs_count(const struct costs *c)
 	return c->nheld + c->nkept;
 }
 
-static const struct cost_entry *shown(const struct costs *c, unsigned i)
+static const struct cost_entry *shown_entry(const struct costs *c, unsigned i)
 {
 	const struct cost_entry *e = TAILQ_FIRST(&c->held);
 
@@ -462,7 +463,7 @@ static const struct cost_entry *shown(const struct costs *c, unsigned i)
 
 bool costs_at(const struct costs *c, unsigned i, struct node_cost_info *out)
 {
-	const struct cost_entry *e = shown(c, i);
+	const struct cost_entry *e = shown_entry(c, i);
 
 	if (!e)
 		return false;

@@ -20,8 +20,8 @@ static const char *family_name(sa_family_t family)
 }
 
 /* Names stand in replies, metrics and on command lines. */
-static int read_name(const char *text, size_t n, char name[INTERFACE_NAME_MAX],
-		     struct cr_err *e)
+static int read_interface_name(const char *text, size_t n,
+			       char name[INTERFACE_NAME_MAX], struct cr_err *e)
 {
 	bool good = n > 0 && n < INTERFACE_NAME_MAX;
 
@@ -74,7 +74,7 @@ static int read_advertised(const char *text,
 
 /* Copy @text into @buf and cut it at "!". Returns what is behind; NULL: there
  * is none. */
-static const char *cut(const char *text, char buf[TEXT_MAX])
+static const char *cut_word(const char *text, char buf[TEXT_MAX])
 {
 	char *mark;
 
@@ -91,12 +91,13 @@ int interface_parse(struct interface_cfg *out, const char *text,
 	struct interface_cfg cfg = { .name = INTERFACE_DEFAULT };
 	const char *slash = strchr(text, '/'), *behind;
 	char buf[TEXT_MAX];
-	int err = slash ? read_name(text, (size_t)(slash - text), cfg.name, e)
+	int err = slash ? read_interface_name(text, (size_t)(slash - text),
+					      cfg.name, e)
 			: 0;
 
 	if (err)
 		return err;
-	behind = cut(slash ? slash + 1 : text, buf);
+	behind = cut_word(slash ? slash + 1 : text, buf);
 	if (address_parse_host(buf, &cfg.local))
 		return cr_fail(e, -EINVAL,
 			       "must be [NAME/]ADDRESS[!ADVERTISED] with "
@@ -113,7 +114,7 @@ int interface_parse_shared(struct sockaddr_storage *local,
 {
 	struct sockaddr_storage at, told;
 	char buf[TEXT_MAX];
-	const char *behind = cut(text, buf);
+	const char *behind = cut_word(text, buf);
 	int err;
 
 	if (address_parse(buf, &at))
@@ -141,8 +142,9 @@ void interface_text(const struct sockaddr_storage *local,
 
 /* --- all of them --- */
 
-static const struct interface *find(const struct interfaces *i,
-				    const char *name, sa_family_t family)
+static const struct interface *find_interface(const struct interfaces *i,
+					      const char *name,
+					      sa_family_t family)
 {
 	for (unsigned k = 0; k < i->n; k++) {
 		const struct interface_cfg *cfg = &i->one[k].cfg;
@@ -154,14 +156,14 @@ static const struct interface *find(const struct interfaces *i,
 	return NULL;
 }
 
-static int add(struct interfaces *i, const struct interface_cfg *cfg,
-	       const struct port_pairs_config *each, struct cr_err *e)
+static int add_interface(struct interfaces *i, const struct interface_cfg *cfg,
+			 const struct port_pairs_config *each, struct cr_err *e)
 {
 	struct port_pairs_config ports = *each;
 	struct interface *to = &i->one[i->n];
 	int err;
 
-	if (find(i, cfg->name, cfg->local.ss_family))
+	if (find_interface(i, cfg->name, cfg->local.ss_family))
 		return cr_fail(e, -EINVAL,
 			       "two interfaces called %s have an address of "
 			       "%s: give them different names",
@@ -184,7 +186,7 @@ int interfaces_open(struct interfaces *to, const struct interface_cfg *cfg,
 
 	to->n = 0;
 	for (unsigned k = 0; k < n && !err; k++)
-		err = add(to, &cfg[k], each, e);
+		err = add_interface(to, &cfg[k], each, e);
 	if (err)
 		interfaces_close(to);
 	return err;
@@ -203,7 +205,7 @@ static const char *names(const struct interfaces *i, char *buf, size_t size)
 
 	*buf = '\0';
 	for (unsigned k = 0; k < i->n && len < size; k++)
-		if (find(i, i->one[k].cfg.name, 0) == &i->one[k])
+		if (find_interface(i, i->one[k].cfg.name, 0) == &i->one[k])
 			len += (size_t)snprintf(buf + len, size - len, "%s%s",
 						len ? ", " : "",
 						i->one[k].cfg.name);
@@ -215,7 +217,8 @@ int interfaces_choose(struct interfaces *i,
 		      struct interface **out, struct cr_err *e)
 {
 	const sa_family_t family = request->to.ss_family;
-	const struct interface *found = find(i, request->name, family);
+	const struct interface *found =
+		find_interface(i, request->name, family);
 	char all[200];
 
 	if (found) {
@@ -227,7 +230,7 @@ int interfaces_choose(struct interfaces *i,
 			       "%s: this node has no %s address for calls "
 			       "(--interface)",
 			       request->to_path, family_name(family));
-	if (find(i, request->name, 0))
+	if (find_interface(i, request->name, 0))
 		return cr_fail(
 			e, -EINVAL, "%s: the interface %.40s has no %s address",
 			request->to_path, request->name, family_name(family));
@@ -239,8 +242,8 @@ int interfaces_choose(struct interfaces *i,
 
 /* --- where to --- */
 
-static bool same_host(const struct sockaddr_storage *a,
-		      const struct sockaddr_storage *b)
+static bool is_same_host(const struct sockaddr_storage *a,
+			 const struct sockaddr_storage *b)
 {
 	const struct in6_addr x = address_mapped(a), y = address_mapped(b);
 
@@ -253,8 +256,8 @@ bool interface_is_host(const struct interface_cfg *i,
 {
 	if (!a->ss_family)
 		return false;
-	if (same_host(a, &i->local) ||
-	    (i->advertised.ss_family && same_host(a, &i->advertised)))
+	if (is_same_host(a, &i->local) ||
+	    (i->advertised.ss_family && is_same_host(a, &i->advertised)))
 		return true;
 	/* what goes to any address goes to loopback */
 	return address_any(a) ||

@@ -69,7 +69,7 @@ static void destroy(struct measuring *m)
 
 /* False: there is no more, and @m is not the thread's any more. Else m->part
  * is the thread's. */
-static bool take_part(struct measuring *m)
+static bool take_wanted(struct measuring *m)
 {
 	bool more, left;
 
@@ -110,7 +110,7 @@ static void *run_measuring(void *arg)
 	/* calls come first: what is asked for here may wait */
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 	thread_long_turns();
-	while (take_part(m)) {
+	while (take_wanted(m)) {
 		struct cost_value v = { 0 };
 		struct cr_err why = { "" };
 		int err = cost_part_measure(&m->part, &m->stop, &v, &why);
@@ -123,7 +123,7 @@ static void *run_measuring(void *arg)
 /* --- control --- */
 
 /* Give the first job to the thread, if it has nothing to do. */
-static void hand_over(struct measuring *m)
+static void hand_part_over(struct measuring *m)
 {
 	const struct cost_job *job = TAILQ_FIRST(&m->jobs);
 
@@ -176,7 +176,7 @@ int measuring_ask(struct measuring *m, const struct cost_part *part,
 		w->err = 0;
 		TAILQ_INSERT_TAIL(&job->waits, w, link);
 	}
-	hand_over(m);
+	hand_part_over(m);
 	return 0;
 }
 
@@ -209,8 +209,8 @@ void measuring_forget(struct measuring *m, struct node_cost_wait *w)
 }
 
 /* All who waited for @job are ready: with the value in the book, or @err. */
-static void release(struct measuring *m, struct cost_job *job, int err,
-		    const struct cr_err *why)
+static void release_job(struct measuring *m, struct cost_job *job, int err,
+			const struct cr_err *why)
 {
 	struct node_cost_wait *w;
 
@@ -242,8 +242,8 @@ static void on_done(evutil_socket_t fd, short what, void *arg)
 	if (!err && costs_put(m->costs, &m->part, &v))
 		err = cr_fail(&why, -ENOMEM, "out of memory");
 	m->count++;
-	release(m, TAILQ_FIRST(&m->jobs), err, &why);
-	hand_over(m);
+	release_job(m, TAILQ_FIRST(&m->jobs), err, &why);
+	hand_part_over(m);
 	soon(m);
 }
 
@@ -281,8 +281,8 @@ unsigned measuring_count(const struct measuring *m)
 	return m->count;
 }
 
-static int open_parts(struct measuring *m, struct event_base *base,
-		      struct cr_err *e)
+static int open_measuring_parts(struct measuring *m, struct event_base *base,
+				struct cr_err *e)
 {
 	int err;
 
@@ -294,7 +294,7 @@ static int open_parts(struct measuring *m, struct event_base *base,
 	return err ? thread_fail(e, err, "measuring costs") : 0;
 }
 
-static void free_all(struct measuring *m)
+static void free_measuring(struct measuring *m)
 {
 	struct cost_job *job;
 
@@ -322,9 +322,9 @@ int measuring_open(struct measuring **out, struct event_base *base,
 	TAILQ_INIT(&m->ready);
 	(void)pthread_mutex_init(&m->lock, NULL);
 	(void)pthread_cond_init(&m->changed, NULL);
-	err = open_parts(m, base, e);
+	err = open_measuring_parts(m, base, e);
 	if (err) {
-		free_all(m);
+		free_measuring(m);
 		destroy(m);
 		return err;
 	}
@@ -343,7 +343,7 @@ static bool thread_ends(struct measuring *m)
 	until.tv_sec += PATIENCE_S;
 	(void)pthread_mutex_lock(&m->lock);
 	m->quit = true;
-	free_all(m);
+	free_measuring(m);
 	(void)pthread_cond_broadcast(&m->changed);
 	while (!m->gone && !pthread_cond_clockwait(&m->changed, &m->lock,
 						   CLOCK_MONOTONIC, &until))

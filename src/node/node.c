@@ -177,7 +177,7 @@ static void set_batching(struct node *n, bool may)
 		transcode_batching(&node_context_at(n, w)->turn, may, trace);
 }
 
-static void after_move(void *arg)
+static void after_task_move(void *arg)
 {
 	struct node *n = arg;
 
@@ -185,7 +185,7 @@ static void after_move(void *arg)
 }
 
 /* Where a call moves to, its packets would overtake those that wait. */
-static void before_move(void *arg)
+static void before_task_move(void *arg)
 {
 	set_batching(arg, false);
 }
@@ -307,8 +307,8 @@ static int node_open_engine(struct node *n, struct cr_err *warn,
 			.worker_up = worker_up,
 			.worker_down = worker_down,
 			.faulty = node_faulty,
-			.before_move = before_move,
-			.after_move = after_move,
+			.before_move = before_task_move,
+			.after_move = after_task_move,
 			.arg = n,
 		},
 	};
@@ -323,7 +323,7 @@ static int node_open_engine(struct node *n, struct cr_err *warn,
 	if (err)
 		return err;
 	recovery_of(n->recovery, n->live);
-	after_move(n);
+	after_task_move(n);
 	return 0;
 }
 
@@ -335,7 +335,7 @@ struct making {
 	bool failed;
 };
 
-static int cache_of(const struct topology *t, int cpu)
+static int place_cache(const struct topology *t, int cpu)
 {
 	const struct topology_cpu *c =
 		t && cpu >= 0 ? topology_find(t, (unsigned)cpu) : NULL;
@@ -348,7 +348,7 @@ static struct node_place_info *last_row(struct making *m)
 	return m->places->n ? &m->places->row[m->places->n - 1] : NULL;
 }
 
-static void end_row(struct making *m)
+static void end_place_row(struct making *m)
 {
 	struct node_place_info *row = last_row(m);
 
@@ -357,12 +357,13 @@ static void end_row(struct making *m)
 	m->cpus.count = 0;
 }
 
-static void begin_row(struct making *m, const struct node_place_info *like)
+static void begin_place_row(struct making *m,
+			    const struct node_place_info *like)
 {
 	struct node_places *p = m->places;
 	struct node_place_info *row;
 
-	end_row(m);
+	end_place_row(m);
 	row = realloc(p->row, (p->n + 1) * sizeof(*row));
 	if (!row) {
 		m->failed = true;
@@ -381,14 +382,14 @@ static void add_place(struct making *m, const char *role, int cpu,
 {
 	const struct node_place_info like = {
 		.role = role,
-		.cache = cache_of(m->topology, cpu),
+		.cache = place_cache(m->topology, cpu),
 		.run_queue = run_queue,
 	};
 	struct node_place_info *row = last_row(m);
 
 	if (!row || row->role != role || row->cache != like.cache ||
 	    row->run_queue != run_queue)
-		begin_row(m, &like);
+		begin_place_row(m, &like);
 	if (m->failed)
 		return;
 	/* analyzer: without failure there is one now */
@@ -429,7 +430,7 @@ static int node_open_places(struct node *n, struct cr_err *e)
 			  -1);
 	add_workers(&m, n);
 	add_place(&m, "control", -1, -1);
-	end_row(&m);
+	end_place_row(&m);
 	return m.failed ? cr_fail(e, -ENOMEM, "out of memory for the node") : 0;
 }
 
@@ -493,8 +494,8 @@ int node_settings_change(struct node *n, const struct node_config *to,
 	return 0;
 }
 
-static void trace_note(struct node *n, enum cr_trace_note_code code, cr_ns at,
-		       const char *text)
+static void trace_node_note(struct node *n, enum cr_trace_note_code code,
+			    cr_ns at, const char *text)
 {
 	union cr_trace_record r = {
 		.note = { .kind = CR_TRACE_NOTE,
@@ -513,7 +514,7 @@ static void trace_switch(struct node *n, cr_ns at)
 	char spec[sizeof(((struct cr_trace_note *)0)->text)];
 
 	node_scheduler(n, spec, sizeof(spec));
-	trace_note(n, CR_NOTE_SWITCHED, at, spec);
+	trace_node_note(n, CR_NOTE_SWITCHED, at, spec);
 }
 
 /** event callback: make the fallback the policy of all run queues, where it
@@ -539,11 +540,11 @@ static void node_recover(evutil_socket_t fd, short what, void *arg)
 	log_event(LOG_WARN, "scheduler-replaced", "now=%s",
 		  live_scheduler(n->live));
 	/* from the first run queue on in which fifo stood in */
-	trace_note(n, CR_NOTE_FAULT, at, text);
+	trace_node_note(n, CR_NOTE_FAULT, at, text);
 	trace_switch(n, at);
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *arg)
+static void on_node_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct node *n = arg;
 
@@ -576,7 +577,7 @@ static void receiver_failed(void *arg, unsigned receiver, int err)
 	event_active(n->deaf_event, 0, 0);
 }
 
-static int open_events(struct node *n, struct cr_err *e)
+static int open_node_events(struct node *n, struct cr_err *e)
 {
 	const struct timeval second = { 1, 0 };
 
@@ -584,7 +585,7 @@ static int open_events(struct node *n, struct cr_err *e)
 	n->fault_event = event_new(n->cfg.base, -1, 0, node_recover, n);
 	n->deaf_event = event_new(n->cfg.base, -1, 0, on_deaf, n);
 	n->traced_event = event_new(n->cfg.base, -1, 0, node_traced, n);
-	n->tick = event_new(n->cfg.base, -1, EV_PERSIST, on_tick, n);
+	n->tick = event_new(n->cfg.base, -1, EV_PERSIST, on_node_tick, n);
 	if (!n->gone_event || !n->fault_event || !n->deaf_event ||
 	    !n->traced_event || !n->tick || event_add(n->tick, &second))
 		return cr_fail(e, -ENOMEM, "out of memory for events");
@@ -660,7 +661,8 @@ static int open_rtp(struct node *n, struct cr_err *e)
 	return 0;
 }
 
-static int open_receivers(struct node *n, struct cr_err *warn, struct cr_err *e)
+static int open_node_receivers(struct node *n, struct cr_err *warn,
+			       struct cr_err *e)
 {
 	struct receivers_place place[NODE_RECEIVERS_MAX];
 	const struct receivers_config cfg = {
@@ -707,7 +709,8 @@ enum udp_io node_io(const struct node *n, const char **why)
 	return n->io;
 }
 
-static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
+static int open_node_parts(struct node *n, struct cr_err *warn,
+			   struct cr_err *e)
 {
 	int err = rcu_start(e);
 
@@ -732,13 +735,13 @@ static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 	if (!err)
 		err = node_open_recovery(n, e);
 	if (!err)
-		err = open_events(n, e);
+		err = open_node_events(n, e);
 	if (!err)
 		err = node_open_watch(n, e);
 	if (!err)
 		err = node_open_engine(n, warn, e);
 	if (!err)
-		err = open_receivers(n, warn, e);
+		err = open_node_receivers(n, warn, e);
 	if (!err)
 		err = node_open_places(n, e);
 	return err ? err : node_open_converter(n, e);
@@ -758,7 +761,7 @@ int node_open(struct node **out, const struct node_config *cfg,
 	n->started = clock_now();
 	n->started_utc = clock_read(CLOCK_REALTIME);
 	thread_lock_init(&n->gone_lock);
-	err = open_parts(n, warn, e);
+	err = open_node_parts(n, warn, e);
 	if (err) {
 		(void)node_close(n);
 		return err;

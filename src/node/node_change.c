@@ -192,7 +192,7 @@ static bool is_cheaper(const struct node_call *nc, struct call_cfg *to)
 }
 
 /* What @nc gives back, ppm of a CPU; negative: nobody does. */
-static int64_t give_back(struct node_call *nc, const struct call_cfg *to)
+static int64_t give_back_load(struct node_call *nc, const struct call_cfg *to)
 {
 	int64_t was = node_load_of(call_settings(nc->call));
 	struct cr_verdict v;
@@ -221,7 +221,7 @@ bool node_give_back(struct node *n, int64_t wanted)
 		n->gave_back = nc->id;
 		if (!is_cheaper(nc, &to))
 			continue;
-		one = give_back(nc, &to);
+		one = give_back_load(nc, &to);
 		if (one < 0)
 			break;
 		given += one;
@@ -348,7 +348,7 @@ struct call_codecs *node_codecs_copy(const struct call_codecs *from)
 	return to;
 }
 
-static void give_up(struct recode *r)
+static void give_up_recode(struct recode *r)
 {
 	struct call *c = r->fresh ? r->fresh : r->nc->call;
 
@@ -376,7 +376,7 @@ static int make_cost(struct recode *r, struct cr_err *e)
 	return 0;
 }
 
-static bool has_type(const struct call_codecs *all, uint8_t pt)
+static bool has_codec_type(const struct call_codecs *all, uint8_t pt)
 {
 	for (unsigned i = 0; i < all->n; i++)
 		if (all->one[i].pt == pt)
@@ -392,7 +392,7 @@ static struct call_codecs what_comes(const struct recode *r)
 	const struct pipeline_side *before = &r->was.media.in;
 
 	if (r->fresh && all.n < CALL_CODECS_MAX &&
-	    before->codec->decoder_open && !has_type(&all, before->pt))
+	    before->codec->decoder_open && !has_codec_type(&all, before->pt))
 		all.one[all.n++] = *before;
 	return all;
 }
@@ -407,7 +407,7 @@ static int make_codecs(struct recode *r, struct cr_err *e)
 }
 
 /* Whom its speech is to go through, if that is needed. */
-static int make_call(struct recode *r, struct cr_err *e)
+static int make_recoded_call(struct recode *r, struct cr_err *e)
 {
 	const struct pipeline_side *out = &r->to->media.out;
 	struct call_codecs all;
@@ -461,7 +461,7 @@ static int make_recode(struct recode *r, bool relays, struct cr_err *e)
 	/* a call that has no codec of it stays as it is */
 	if (!err &&
 	    (needed || (r->nc->call && r->to->media.in.codec->decoder_open)))
-		err = make_call(r, e);
+		err = make_recoded_call(r, e);
 	if (!err && relays)
 		err = make_relay(r, e);
 	return err;
@@ -489,7 +489,7 @@ static int admit_recode(struct recode *r, unsigned flags, struct cr_verdict *v)
 }
 
 /* It has been admitted, but the other one has not. */
-static void take_back(struct recode *r)
+static void take_back_recode(struct recode *r)
 {
 	struct node *n = r->nc->node;
 	struct cr_verdict v;
@@ -534,7 +534,7 @@ static int admit_both(struct recode r[2], struct cr_err *e)
 	err = admit_recode(&r[1], flags, &v);
 	if (err >= 0)
 		return 0;
-	take_back(&r[0]);
+	take_back_recode(&r[0]);
 	return node_refuse(n, err, &v, e);
 }
 
@@ -548,7 +548,7 @@ static void be_relay(struct node_call *nc, bool relays)
 }
 
 /* Its call goes by the new codecs. */
-static void take_codecs(struct recode *r)
+static void take_recoded_codecs(struct recode *r)
 {
 	struct node_call *nc = r->nc;
 
@@ -567,11 +567,11 @@ static void take_codecs(struct recode *r)
 		pipeline_change(nc->call->pipeline, r->output);
 }
 
-static void take_call(struct recode *r)
+static void take_recoded_call(struct recode *r)
 {
 	struct node_call *nc = r->nc;
 
-	take_codecs(r);
+	take_recoded_codecs(r);
 	if (!nc->relay)
 		return;
 	endpoint_listen(r->to->in_endpoint, nc->call);
@@ -587,7 +587,7 @@ static void take_relay(struct recode *r)
 	if (nc->call && !r->cost)
 		r->to->declared = call_settings(nc->call)->declared;
 	if (r->types)
-		take_codecs(r);
+		take_recoded_codecs(r);
 	if (r->fresh) {
 		endpoint_listen(r->to->in_endpoint, nc->call);
 		relay_stand_for(nc->relay, nc->call);
@@ -634,11 +634,11 @@ int node_streams_recode(struct node_call *const nc[2], struct call_cfg to[2],
 		err = admit_both(r, e);
 	for (unsigned i = 0; i < 2; i++) {
 		if (err)
-			give_up(&r[i]);
+			give_up_recode(&r[i]);
 		else if (relays)
 			take_relay(&r[i]);
 		else
-			take_call(&r[i]);
+			take_recoded_call(&r[i]);
 		if (r[i].cost)
 			costs_release(n->costs, r[i].cost);
 	}

@@ -68,7 +68,7 @@ struct pricing {
 	struct node_cost_wait wait;
 };
 
-static void on_priced(void *arg, int err, const struct cr_err *why)
+static void on_conversion_priced(void *arg, int err, const struct cr_err *why)
 {
 	struct pricing *p = arg;
 
@@ -88,7 +88,7 @@ static int begin_pricing(struct node *n, struct conversion *cv,
 			       .cv = cv,
 			       .wait = { .media = *media,
 					 .period = AUDIO_FRAME,
-					 .done = on_priced,
+					 .done = on_conversion_priced,
 					 .arg = p } };
 	if (node_cost_wait(n, &p->wait, e)) {
 		free(p);
@@ -130,7 +130,7 @@ static void set_text(char *to, size_t size, const char *text)
 	(void)snprintf(to, size, "%s", text);
 }
 
-static void on_started(void *arg, const struct conversion *cv)
+static void on_conversion_started(void *arg, const struct conversion *cv)
 {
 	struct node *n = arg;
 	const struct cr_codec *in = audio_codec(cv->cfg.from.kind);
@@ -154,7 +154,7 @@ static void on_started(void *arg, const struct conversion *cv)
 	trace_put(trace_ring(n->trace, node_ring_control(n)), &r);
 }
 
-static void on_ended(void *arg, const struct conversion *cv)
+static void on_conversion_ended(void *arg, const struct conversion *cv)
 {
 	struct node *n = arg;
 
@@ -176,8 +176,8 @@ int node_open_converter(struct node *n, struct cr_err *e)
 		.floor = c->floor,
 		.price = price_conversion,
 		.unprice = unprice_conversion,
-		.started = on_started,
-		.ended = on_ended,
+		.started = on_conversion_started,
+		.ended = on_conversion_ended,
 		.arg = n,
 	};
 

@@ -275,9 +275,10 @@ static int open_rtcp(struct node_endpoint *l,
 	return endpoint_rtcp_open(l->endpoint, &cfg, clock_now(), e);
 }
 
-static int open_endpoint(struct node_endpoint *l,
-			 const struct learn_terms *terms,
-			 const struct endpoint_rtcp_cfg *rtcp, struct cr_err *e)
+static int open_node_ports(struct node_endpoint *l,
+			   const struct learn_terms *terms,
+			   const struct endpoint_rtcp_cfg *rtcp,
+			   struct cr_err *e)
 {
 	struct endpoint_cfg cfg = {
 		.id = ++l->node->last_endpoint,
@@ -300,7 +301,7 @@ static int open_endpoint(struct node_endpoint *l,
 }
 
 /* On the thread of what is deferred: the receiver has let go of it. */
-static void free_later(struct rcu_later *head)
+static void free_endpoint_later(struct rcu_later *head)
 {
 	rcu_deferred();
 	node_endpoint_free(caa_container_of(head, struct node_endpoint, rcu));
@@ -319,9 +320,9 @@ int node_endpoint_open(struct node *n, struct interface *i,
 	l->node = n;
 	l->interface = i;
 	l->ports = (struct port_pair){ .rtp = -1, .rtcp = -1 };
-	err = open_endpoint(l, terms, rtcp, e);
+	err = open_node_ports(l, terms, rtcp, e);
 	if (err && l->endpoint) { /* its receiver may be at its timer */
-		rcu_defer(&l->rcu, free_later);
+		rcu_defer(&l->rcu, free_endpoint_later);
 		return err;
 	}
 	if (err) {
@@ -375,7 +376,7 @@ void node_endpoint_free(struct node_endpoint *l)
 
 void node_endpoint_free_later(struct node_endpoint *l)
 {
-	rcu_defer(&l->rcu, free_later);
+	rcu_defer(&l->rcu, free_endpoint_later);
 }
 
 void node_endpoint_discard(struct node_endpoint *l)

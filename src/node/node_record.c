@@ -30,7 +30,7 @@ static void utc_text(cr_ns utc, char buf[RECORD_TIME_MAX])
 		       (unsigned)(utc % CR_SEC / CR_MS));
 }
 
-static void changes(const struct learn *l, struct record_heard *to)
+static void fill_changes(const struct learn *l, struct record_heard *to)
 {
 	unsigned long long count[LEARN_NCOUNTERS];
 
@@ -39,9 +39,9 @@ static void changes(const struct learn *l, struct record_heard *to)
 	to->address_changes = count[LEARN_COUNTER_address_changes];
 }
 
-static void learned(const struct learn *l, struct record_heard *to)
+static void fill_learned(const struct learn *l, struct record_heard *to)
 {
-	changes(l, to);
+	fill_changes(l, to);
 	if (!l->known)
 		return;
 	to->ssrc = l->ssrc;
@@ -53,7 +53,7 @@ static void learned_so_far(const struct endpoint *l, struct record_heard *to)
 {
 	struct sockaddr_storage at;
 
-	changes(&l->learn, to);
+	fill_changes(&l->learn, to);
 	(void)destination_read(&l->to, &at);
 	if (at.ss_family)
 		to->source =
@@ -61,7 +61,7 @@ static void learned_so_far(const struct endpoint *l, struct record_heard *to)
 }
 
 /* The receiver has let go of the call. */
-static void heard(const struct node_call *nc, struct record_stream *out)
+static void fill_heard(const struct node_call *nc, struct record_stream *out)
 {
 	const struct node_endpoint *in_endpoint = node_call_in_endpoint(nc);
 	const struct rtp_source *seen = node_call_seen(nc);
@@ -75,14 +75,14 @@ static void heard(const struct node_call *nc, struct record_stream *out)
 	if (in_endpoint && !node_call_is_fed(nc))
 		learned_so_far(in_endpoint->endpoint, to);
 	else if (in_endpoint)
-		learned(&in_endpoint->endpoint->learn, to);
+		fill_learned(&in_endpoint->endpoint->learn, to);
 	else if (c && c->source_known)
 		to->source = address_text(&c->source, to->source_is,
 					  sizeof(to->source_is));
 	out->heard = to;
 }
 
-static void delay(const struct node_call *nc, struct record_stream *out)
+static void fill_delay(const struct node_call *nc, struct record_stream *out)
 {
 	cr_ns max = (cr_ns)out->info.count.delay_max_ns;
 	const struct sketch *s;
@@ -101,7 +101,7 @@ static void delay(const struct node_call *nc, struct record_stream *out)
 /* Of what the listener should have had: never came, came behind a newer one or
  * too late for the jitter buffer, was not transcoded in time, could not be
  * parsed. Pauses that were shed are silence to it, not loss. */
-static struct record_loss missed(const struct record_stream *r)
+static struct record_loss missed_loss(const struct record_stream *r)
 {
 	const struct node_call_counts *count = &r->info.count;
 	unsigned long long lost = r->heard->lost + count->reordered +
@@ -113,7 +113,8 @@ static struct record_loss missed(const struct record_stream *r)
 }
 
 /* 0..1. Counters of a call that was replaced begin anew. */
-static double share(struct record_loss now, const struct record_loss *since)
+static double loss_share(struct record_loss now,
+			 const struct record_loss *since)
 {
 	if (now.lost >= since->lost && now.expected > since->expected) {
 		now.lost -= since->lost;
@@ -133,7 +134,8 @@ static double buffered_ms(const struct record_stream *r)
 				 : 0;
 }
 
-static void quality(struct record_stream *r, const struct record_loss *since)
+static void fill_quality(struct record_stream *r,
+			 const struct record_loss *since)
 {
 	const struct node_side_info *in = &r->info.in, *out = &r->info.out;
 	struct record_quality *to = &r->quality_is;
@@ -149,7 +151,7 @@ static void quality(struct record_stream *r, const struct record_loss *since)
 		two = (struct g107_codec){ .bpl = one.bpl,
 					   .narrow = one.narrow,
 					   .wide = one.wide };
-	call.loss = share(missed(r), since);
+	call.loss = loss_share(missed_loss(r), since);
 	/* the longer packet of the two waits until its speech is there */
 	call.delay_ms =
 		(double)(cr_ns_max(r->info.ptime, out->ptime) + r->delay.p99) /
@@ -174,11 +176,11 @@ static void record_stream(struct node_call *nc, bool live,
 {
 	node_call_info(nc, &out->info);
 	if (!live && !nc->hung) {
-		heard(nc, out);
+		fill_heard(nc, out);
 		node_call_rtcp(nc, true, &out->info.rtcp);
 	}
-	delay(nc, out);
-	quality(out, &(const struct record_loss){ 0 });
+	fill_delay(nc, out);
+	fill_quality(out, &(const struct record_loss){ 0 });
 }
 
 bool node_call_quality(struct node_call *nc, const struct record_loss *since,
@@ -193,9 +195,9 @@ bool node_call_quality(struct node_call *nc, const struct record_loss *since,
 	r.heard_is.lost = seen->lost;
 	r.heard_is.expected = seen->received + seen->lost;
 	r.heard = &r.heard_is;
-	delay(nc, &r);
-	quality(&r, since);
-	*now = missed(&r);
+	fill_delay(nc, &r);
+	fill_quality(&r, since);
+	*now = missed_loss(&r);
 	if (r.quality)
 		*out = *r.quality;
 	return r.quality != NULL;
@@ -204,7 +206,7 @@ bool node_call_quality(struct node_call *nc, const struct record_loss *since,
 /* --- calls --- */
 
 /* All but the streams, of which @nc is one. */
-static void describe(const struct node_call *nc, struct node_record *out)
+static void describe_record(const struct node_call *nc, struct node_record *out)
 {
 	const struct node *n = nc->node;
 	const struct record_stream *last = &out->stream[out->nstreams - 1];
@@ -269,7 +271,7 @@ void node_record_ended(struct node_call *nc)
 	if (!r->stream[0].info.id || !r->stream[r->nstreams - 1].info.id)
 		return; /* the other one follows */
 	r->type = "end";
-	describe(nc, r);
+	describe_record(nc, r);
 	cfg->recorded(cfg->arg, r);
 	if (c)
 		*conversation_record(c) = NULL;
@@ -288,13 +290,13 @@ static void record_interim(struct node_call *nc)
 		record_stream(conversation_other(nc->conversation, nc), true,
 			      &r->stream[1]);
 	r->type = "interim";
-	describe(nc, r);
+	describe_record(nc, r);
 	cfg->recorded(cfg->arg, r);
 	free(r);
 }
 
 /* A conversation's first stream stands for both. */
-static bool is_due(const struct node_call *nc, cr_ns now, cr_ns each)
+static bool is_interim_due(const struct node_call *nc, cr_ns now, cr_ns each)
 {
 	return !nc->ending && !nc->untold &&
 	       (!nc->conversation ||
@@ -311,7 +313,7 @@ void node_records_interim(struct node *n, cr_ns each)
 	if (!n->cfg.recorded)
 		return;
 	RB_FOREACH (nc, node_tree, &n->calls) {
-		if (!is_due(nc, now, each))
+		if (!is_interim_due(nc, now, each))
 			continue;
 		nc->recorded = now;
 		record_interim(nc);

@@ -24,7 +24,7 @@
  * many are recognised. */
 #define KINDS_IN_TURN 8u
 
-static const struct cr_task *task_of(const struct node_call *nc)
+static const struct cr_task *task_of_call(const struct node_call *nc)
 {
 	return &nc->call->lt.core.task;
 }
@@ -46,7 +46,7 @@ static struct bound no_bound(const char *why)
 static struct bound by_lateness(const struct node_call *nc,
 				const struct cr_promise *p)
 {
-	const struct cr_task *t = task_of(nc);
+	const struct cr_task *t = task_of_call(nc);
 
 	return (struct bound){
 		.rule = p->rule,
@@ -79,26 +79,28 @@ static bool are_alike(const struct cr_task *a, const struct cr_task *b)
 	       a->contract.largest == b->contract.largest;
 }
 
-static struct node_call **first_of(struct crowd *c, enum cr_class cls, size_t i)
+static struct node_call **first_of_class(struct crowd *c, enum cr_class cls,
+					 size_t i)
 {
 	return &c->first[cls == CR_SOFT ? i : c->room - 1 - i];
 }
 
 /* The group among the last of @cls that @nc belongs to; @n: none of them. */
-static size_t group_of(struct crowd *c, const struct node_call *nc, size_t n)
+static size_t group_of_call(struct crowd *c, const struct node_call *nc,
+			    size_t n)
 {
-	const struct cr_task *t = task_of(nc);
+	const struct cr_task *t = task_of_call(nc);
 	size_t oldest = n > KINDS_IN_TURN ? n - KINDS_IN_TURN : 0;
 
 	for (size_t i = n; i-- > oldest;)
-		if (are_alike(t, task_of(*first_of(c, t->cls, i))))
+		if (are_alike(t, task_of_call(*first_of_class(c, t->cls, i))))
 			return i;
 	return n;
 }
 
-static struct hsb_flow flow_of(struct node_call *nc)
+static struct hsb_flow hsb_flow_of(struct node_call *nc)
 {
-	const struct cr_task *t = task_of(nc);
+	const struct cr_task *t = task_of_call(nc);
 	bool soft = t->cls == CR_SOFT;
 
 	return (struct hsb_flow){
@@ -113,14 +115,14 @@ static struct hsb_flow flow_of(struct node_call *nc)
 
 static void count_call(struct crowd *c, struct node_call *nc)
 {
-	enum cr_class cls = task_of(nc)->cls;
+	enum cr_class cls = task_of_call(nc)->cls;
 	struct hsb_flow *flow = cls == CR_HARD ? c->hard : c->soft;
 	size_t *n = cls == CR_HARD ? &c->system.nhard : &c->system.nsoft;
-	size_t i = group_of(c, nc, *n);
+	size_t i = group_of_call(c, nc, *n);
 
 	if (i == *n) {
-		flow[i] = flow_of(nc);
-		*first_of(c, cls, i) = nc;
+		flow[i] = hsb_flow_of(nc);
+		*first_of_class(c, cls, i) = nc;
 		++*n;
 	}
 	flow[i].count++;
@@ -132,12 +134,13 @@ static void count_call(struct crowd *c, struct node_call *nc)
  * send no more. */
 static void count_calls(struct crowd *c)
 {
-	const struct cr_rq *rq = task_of(c->me)->rq;
+	const struct cr_rq *rq = task_of_call(c->me)->rq;
 	struct node_call *nc;
 
 	RB_FOREACH (nc, node_tree, &c->me->node->calls)
-		if (!nc->ending && !nc->relays && task_of(nc)->cls != CR_BE &&
-		    task_of(nc)->rq == rq)
+		if (!nc->ending && !nc->relays &&
+		    task_of_call(nc)->cls != CR_BE &&
+		    task_of_call(nc)->rq == rq)
 			count_call(c, nc);
 }
 
@@ -175,7 +178,7 @@ static struct bound by_theory(struct crowd *c, const char *rule)
 static struct bound by_servers(struct node_call *nc, const struct cr_promise *p)
 {
 	struct node *n = nc->node;
-	const struct cr_rq *rq = task_of(nc)->rq;
+	const struct cr_rq *rq = task_of_call(nc)->rq;
 	struct crowd c = {
 		.me = nc,
 		.room = n->ncalls,
@@ -628,7 +631,7 @@ void node_top_rates(const struct node_call *nc, struct node_top_rates *out)
 	};
 }
 
-static struct node_top entry_of(struct node_call *nc, enum node_top_key by)
+static struct node_top top_entry_of(struct node_call *nc, enum node_top_key by)
 {
 	struct node_top_rates r;
 	double value[4];
@@ -644,7 +647,7 @@ static struct node_top entry_of(struct node_call *nc, enum node_top_key by)
 /* --- the first of them --- */
 
 /* Does @a come behind @b? */
-static bool is_behind(const struct node_top *a, const struct node_top *b)
+static bool is_behind_top(const struct node_top *a, const struct node_top *b)
 {
 	if (a->value < b->value || a->value > b->value)
 		return a->value < b->value;
@@ -653,9 +656,9 @@ static bool is_behind(const struct node_top *a, const struct node_top *b)
 	return a->call->id > b->call->id;
 }
 
-static int in_order(const void *x, const void *y)
+static int by_top_value(const void *x, const void *y)
 {
-	return is_behind(x, y) ? 1 : is_behind(y, x) ? -1 : 0;
+	return is_behind_top(x, y) ? 1 : is_behind_top(y, x) ? -1 : 0;
 }
 
 static void swap_top(struct node_top *a, struct node_top *b)
@@ -669,7 +672,8 @@ static void swap_top(struct node_top *a, struct node_top *b)
 /* A heap, the last in order at its root: it makes room for who comes before. */
 static void rise_top(struct node_top *heap, unsigned i)
 {
-	for (; i && is_behind(&heap[i], &heap[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i && is_behind_top(&heap[i], &heap[(i - 1) / 2]);
+	     i = (i - 1) / 2)
 		swap_top(&heap[i], &heap[(i - 1) / 2]);
 }
 
@@ -678,9 +682,10 @@ static void sink_top(struct node_top *heap, unsigned n)
 	unsigned i = 0, child = 1;
 
 	while (child < n) {
-		if (child + 1 < n && is_behind(&heap[child + 1], &heap[child]))
+		if (child + 1 < n &&
+		    is_behind_top(&heap[child + 1], &heap[child]))
 			child++;
-		if (!is_behind(&heap[child], &heap[i]))
+		if (!is_behind_top(&heap[child], &heap[i]))
 			return;
 		swap_top(&heap[child], &heap[i]);
 		i = child;
@@ -696,7 +701,7 @@ static unsigned put_top(struct node_top *heap, unsigned n, unsigned limit,
 		rise_top(heap, n);
 		return n + 1;
 	}
-	if (is_behind(&heap[0], e)) {
+	if (is_behind_top(&heap[0], e)) {
 		heap[0] = *e;
 		sink_top(heap, n);
 	}
@@ -715,10 +720,10 @@ unsigned node_top(struct node *n, enum node_top_key by, struct node_top *out,
 
 		if (nc->ending || nc->started > n->top_at[1])
 			continue;
-		e = entry_of(nc, by);
+		e = top_entry_of(nc, by);
 		found = put_top(out, found, limit, &e);
 	}
-	qsort(out, found, sizeof(*out), in_order);
+	qsort(out, found, sizeof(*out), by_top_value);
 	*window = n->top_at[1] - n->top_at[0];
 	return found;
 }

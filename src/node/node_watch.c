@@ -158,7 +158,7 @@ static uint64_t frames_done(const struct call *c)
 	       atomic_load_explicit(&k->malformed, memory_order_relaxed);
 }
 
-static void on_watch(evutil_socket_t fd, short what, void *arg)
+static void on_watch_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct node *n = arg;
 	struct node_call *nc;
@@ -206,7 +206,7 @@ int node_open_watch(struct node *n, struct cr_err *e)
 {
 	struct node_watch *w = &n->watch;
 
-	w->event = event_new(n->cfg.base, -1, EV_PERSIST, on_watch, n);
+	w->event = event_new(n->cfg.base, -1, EV_PERSIST, on_watch_tick, n);
 	if (!w->event || (n->cfg.watchdog && begin_watch(n)))
 		return cr_fail(e, -ENOMEM, "out of memory for the watchdog");
 	return 0;

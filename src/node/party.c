@@ -34,9 +34,9 @@ static int check_side(struct call_side_request *to,
 	return 0;
 }
 
-static int check_also(struct party_codecs *to,
-		      const struct call_side_request *from, const char *path,
-		      struct cr_err *e)
+static int check_party_also(struct party_codecs *to,
+			    const struct call_side_request *from,
+			    const char *path, struct cr_err *e)
 {
 	char inner[40];
 	int err = 0;
@@ -68,8 +68,8 @@ static int check_named(const struct call_side_request *r, const char *path,
 }
 
 /* Can its codec be sent in packets of that length? */
-static int check_packets(const struct party_codecs *codecs, const char *path,
-			 struct cr_err *e)
+static int check_party_packets(const struct party_codecs *codecs,
+			       const char *path, struct cr_err *e)
 {
 	struct pipeline_side side = { 0 };
 	int err;
@@ -91,7 +91,7 @@ static int check_named_ones(struct party_codecs *to,
 	int err = check_side(&all.side, &said->side, path, e);
 
 	if (!err)
-		err = check_also(&all, said->also, path, e);
+		err = check_party_also(&all, said->also, path, e);
 	if (!err)
 		*to = all;
 	return err;
@@ -119,7 +119,7 @@ static int party_codecs_take(struct party_codecs *to,
 	if (said->in_ptime)
 		all.in_ptime = said->in_ptime;
 	if (!err)
-		err = check_packets(&all, path, e);
+		err = check_party_packets(&all, path, e);
 	if (!err)
 		*to = all;
 	return err;
@@ -201,8 +201,9 @@ static sa_family_t family_of(const struct party_request *r)
 	return families[r->family];
 }
 
-static int open_endpoint(struct party *p, const struct party_request *r,
-			 const struct party_names *names, struct cr_err *e)
+static int open_party_endpoint(struct party *p, const struct party_request *r,
+			       const struct party_names *names,
+			       struct cr_err *e)
 {
 	struct interface_request request = {
 		.name = r->interface,
@@ -259,7 +260,7 @@ int party_open(struct node *n, const struct party_request *r,
 	p->out_ssrc = r->out_ssrc;
 	p->types = r->types;
 	p->reception = r->reception;
-	err = open_endpoint(p, r, names, e);
+	err = open_party_endpoint(p, r, names, e);
 	if (err) {
 		free(p);
 		return err;
@@ -339,9 +340,10 @@ void party_request_speaks(struct party_request *r,
 /* --- changes --- */
 
 /* By what terms it is heard from now on: @terms. */
-static int check_terms(const struct party *p, const struct party_change *to,
-		       const struct party_names *names,
-		       struct learn_terms *terms, struct cr_err *e)
+static int check_party_terms(const struct party *p,
+			     const struct party_change *to,
+			     const struct party_names *names,
+			     struct learn_terms *terms, struct cr_err *e)
 {
 	sa_family_t family = p->endpoint->interface->cfg.local.ss_family;
 
@@ -370,7 +372,7 @@ int party_check_change(struct party_terms *out, const struct party *p,
 				     .in_ptime = to->in_ptime };
 	const struct conversation *c = p->conversation;
 	const struct party *other = c ? conversation_peer(c, p) : NULL;
-	int err = check_terms(p, to, names, &out->learn, e);
+	int err = check_party_terms(p, to, names, &out->learn, e);
 
 	if (!err)
 		err = circle_check_party(p, other, &to->address, names, e);
@@ -444,7 +446,7 @@ static void leave_party(struct party *p)
 }
 
 /* Receivers may still have it. */
-static void free_later(struct party *p)
+static void free_party_later(struct party *p)
 {
 	RB_REMOVE(party_tree, &p->node->parties, p);
 	node_endpoint_free_later(p->endpoint);
@@ -456,7 +458,7 @@ static void close_now(struct party *p)
 	p->owner = NULL;
 	leave_party(p);
 	if (!p->holders)
-		free_later(p);
+		free_party_later(p);
 }
 
 int party_close(struct party *p, struct cr_err *e)
@@ -512,7 +514,7 @@ void party_release(struct party *p)
 	if (--p->holders || !p->left)
 		return;
 	if (p->opened) { /* it may have been left just now */
-		free_later(p);
+		free_party_later(p);
 		return;
 	}
 	RB_REMOVE(party_tree, &p->node->parties, p);
@@ -524,7 +526,7 @@ void party_discard(struct party *p)
 {
 	party_leave(p);
 	if (!--p->holders && p->left)
-		free_later(p);
+		free_party_later(p);
 }
 
 /* --- what others ask --- */

@@ -18,7 +18,7 @@ enum {
 	QUEUE_MAX = 32	/* likewise: see campaigns/scale                  */
 };
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned least_used(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
@@ -57,16 +57,16 @@ static unsigned count_receivers(const struct placement_request *request,
 	if (request->receivers)
 		return request->receivers;
 	if (request->rx)
-		return least(request->rx->count, NODE_RECEIVERS_MAX);
+		return least_used(request->rx->count, NODE_RECEIVERS_MAX);
 	if (request->pin)
-		n = least(per(request->pin->count, SERVED), rest->count);
+		n = least_used(per(request->pin->count, SERVED), rest->count);
 	else if (request->workers)
-		n = least(per(request->workers, SERVED),
-			  most(rest->count, request->workers) -
-				  request->workers);
+		n = least_used(per(request->workers, SERVED),
+			       most(rest->count, request->workers) -
+				       request->workers);
 	else
 		n = per(rest->count, SERVED + 1);
-	return most(1, least(n, NODE_RECEIVERS_MAX));
+	return most(1, least_used(n, NODE_RECEIVERS_MAX));
 }
 
 /* The cache whose share of @n is least served by what it has been given. */
@@ -104,8 +104,8 @@ static unsigned next_cpu(const struct topology *rest, unsigned cache,
 }
 
 /* @n CPUs of @rest, which has as many. */
-static void spread(const struct topology *rest, unsigned n,
-		   struct cpu_list *out)
+static void spread_threads(const struct topology *rest, unsigned n,
+			   struct cpu_list *out)
 {
 	unsigned size[CPU_LIST_MAX] = { 0 }, given[CPU_LIST_MAX] = { 0 };
 
@@ -139,8 +139,10 @@ static void choose_rx(const struct topology *t,
 		rx->cpu[rx->count++] = t->cpu[0].cpu;
 		return;
 	}
-	spread(rest,
-	       least(receivers, request->pin ? rest->count : t->count / 2), rx);
+	spread_threads(rest,
+		       least_used(receivers,
+				  request->pin ? rest->count : t->count / 2),
+		       rx);
 }
 
 /* --- workers --- */
@@ -174,15 +176,16 @@ static int choose_workers(struct placement *p, const struct topology *t,
 {
 	if (!request->pin_none)
 		return choose_pinned(p, t, request, rx, f);
-	p->workers = request->workers
-			     ? request->workers
-			     : most(t->count - least(rx->count, t->count), 1);
+	p->workers =
+		request->workers
+			? request->workers
+			: most(t->count - least_used(rx->count, t->count), 1);
 	return 0;
 }
 
 /* --- run queues --- */
 
-static unsigned cache_of(const struct topology *t, unsigned cpu)
+static unsigned cache_of_cpu(const struct topology *t, unsigned cpu)
 {
 	const struct topology_cpu *c = topology_find(t, cpu);
 
@@ -196,7 +199,7 @@ static void sort_by_cache(struct cpu_list *pin, const struct topology *t)
 
 	for (unsigned cache = 0; cache < t->caches; cache++)
 		for (unsigned i = 0; i < pin->count; i++)
-			if (cache_of(t, pin->cpu[i]) == cache)
+			if (cache_of_cpu(t, pin->cpu[i]) == cache)
 				sorted.cpu[sorted.count++] = pin->cpu[i];
 	CR_ASSERT(sorted.count == pin->count);
 	*pin = sorted;
@@ -218,8 +221,8 @@ static void queues_by_cache(struct placement *p, const struct topology *t)
 	sort_by_cache(&p->pin, t);
 	for (unsigned i = 0; i < p->workers; i++) {
 		bool ends = i + 1 == p->workers ||
-			    cache_of(t, p->pin.cpu[i]) !=
-				    cache_of(t, p->pin.cpu[i + 1]);
+			    cache_of_cpu(t, p->pin.cpu[i]) !=
+				    cache_of_cpu(t, p->pin.cpu[i + 1]);
 
 		n++;
 		if (ends && (n >= QUEUE_MIN || i + 1 == p->workers)) {
@@ -252,8 +255,8 @@ static int choose_queues(struct placement *p, const struct topology *t,
 			       "%u",
 			       each, p->workers);
 	}
-	for (unsigned left = p->workers; left; left -= least(each, left))
-		p->rq_cpus[p->nrq++] = least(each, left);
+	for (unsigned left = p->workers; left; left -= least_used(each, left))
+		p->rq_cpus[p->nrq++] = least_used(each, left);
 	return 0;
 }
 

@@ -27,9 +27,9 @@ struct start {
 	bool wait; /* for its cost */
 };
 
-static json_t *start_call(struct service *sv, struct session *s,
-			  const json_t *params, struct start *to,
-			  struct rpc_error *err)
+static json_t *start_call_now(struct service *sv, struct session *s,
+			      const json_t *params, struct start *to,
+			      struct rpc_error *err)
 {
 	const struct call_request *request = &to->request;
 	struct node_port_request port;
@@ -70,7 +70,7 @@ static json_t *start_call_again(struct service *sv, struct session *s,
 {
 	struct start to;
 
-	return start_call(sv, s, params, &to, err);
+	return start_call_now(sv, s, params, &to, err);
 }
 
 json_t *method_call_start(void *arg, struct rpc_peer *peer,
@@ -83,7 +83,7 @@ json_t *method_call_start(void *arg, struct rpc_peer *peer,
 
 	if (!s)
 		return request_refuse(err, RPC_CONFLICT);
-	result = start_call(sv, s, params, &to, err);
+	result = start_call_now(sv, s, params, &to, err);
 	/* a call that belongs to nobody does not end with who asks for it */
 	return to.wait ? deferred_begin(sv, peer, to.request.keep ? NULL : s,
 					params, &to.cfg, 1, start_call_again,

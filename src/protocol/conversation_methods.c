@@ -192,8 +192,9 @@ struct conversation_begun {
 	bool wait; /* for the costs */
 };
 
-static int read_start(struct node *n, struct conversation_begun *to,
-		      const json_t *params, struct cr_err *e)
+static int read_conversation_start(struct node *n,
+				   struct conversation_begun *to,
+				   const json_t *params, struct cr_err *e)
 {
 	int err;
 
@@ -230,7 +231,7 @@ static json_t *start_conversation_now(struct service *sv, struct session *s,
 			      "draining: this node takes no new calls");
 		return request_refuse(err, RPC_DRAINING);
 	}
-	ret = read_start(sv->node, to, params, &err->why);
+	ret = read_conversation_start(sv->node, to, params, &err->why);
 	if (!ret)
 		ret = conversation_start(sv->node, to->stream, &to->request, &c,
 					 &err->why);

@@ -202,21 +202,23 @@ static const void *inner_of(const struct field *f, const void *base)
 		       : field_at_const(f, base);
 }
 
-static void walk(const struct field *table, const void *base,
-		 const char *prefix, field_visit *visit, void *arg)
+static void walk_fields(const struct field *table, const void *base,
+			const char *prefix, field_visit *visit, void *arg)
 {
 	char path[PATH_MAX_BYTES], name[FIELD_NAME_MAX];
 
 	for (const struct field *f = table; f->name; f++) {
 		if (f->type == FIELD_INLINE) {
-			walk(f->members, inner_of(f, base), prefix, visit, arg);
+			walk_fields(f->members, inner_of(f, base), prefix,
+				    visit, arg);
 			continue;
 		}
 		(void)snprintf(path, sizeof(path), "%s%s%s", prefix,
 			       field_wire_name(f, name),
 			       f->type == FIELD_OBJECT ? "." : "");
 		if (f->type == FIELD_OBJECT)
-			walk(f->members, inner_of(f, base), path, visit, arg);
+			walk_fields(f->members, inner_of(f, base), path, visit,
+				    arg);
 		else
 			visit(arg, path, f, base);
 	}
@@ -225,7 +227,7 @@ static void walk(const struct field *table, const void *base,
 void field_walk(const struct field *table, const void *base, field_visit *visit,
 		void *arg)
 {
-	walk(table, base, "", visit, arg);
+	walk_fields(table, base, "", visit, arg);
 }
 
 enum { NAMES_MAX = 64 };
@@ -266,8 +268,8 @@ static unsigned add_names(const struct field *table, const char **names,
 	return n;
 }
 
-static int refuse_unknown(const struct field *table, const json_t *object,
-			  const struct place *at)
+static int refuse_unknown_member(const struct field *table,
+				 const json_t *object, const struct place *at)
 {
 	const char *names[NAMES_MAX + 1], *key;
 	char hint[300];
@@ -329,8 +331,8 @@ static int read_choice(const struct field *f, const json_t *v,
 		     nearest_hint(text, f->choices, hint, sizeof(hint)));
 }
 
-static int read_text(const struct field *f, const json_t *v,
-		     const struct place *at)
+static int read_field_text(const struct field *f, const json_t *v,
+			   const struct place *at)
 {
 	const char *text = json_string_value(v);
 
@@ -346,8 +348,8 @@ static int read_text(const struct field *f, const json_t *v,
 	return 0;
 }
 
-static int read_address(const struct field *f, const json_t *v,
-			const struct place *at)
+static int read_field_address(const struct field *f, const json_t *v,
+			      const struct place *at)
 {
 	const char *text = json_string_value(v);
 	struct sockaddr_storage a;
@@ -366,7 +368,7 @@ static int read_address(const struct field *f, const json_t *v,
 /* --- quantities --- */
 
 /* A number in the row's unit as the struct has it. */
-static int scaled(const struct field *f, const json_t *v, int64_t *out)
+static int read_scaled(const struct field *f, const json_t *v, int64_t *out)
 {
 	double scale =
 		f->type == FIELD_TIME ? (double)field_unit_ns(f->unit) : 1e6;
@@ -401,7 +403,7 @@ static int read_time(const struct field *f, const json_t *v, bool number,
 	double unit = (double)field_unit_ns(f->unit);
 	int64_t t;
 
-	if (number ? scaled(f, v, &t)
+	if (number ? read_scaled(f, v, &t)
 		   : !json_is_string(v) ||
 			     units_parse_time(json_string_value(v), &t))
 		return refuse_time(f, number, at);
@@ -413,12 +415,12 @@ static int read_time(const struct field *f, const json_t *v, bool number,
 	return 0;
 }
 
-static int read_rate(const struct field *f, const json_t *v, bool number,
-		     const struct place *at)
+static int read_field_rate(const struct field *f, const json_t *v, bool number,
+			   const struct place *at)
 {
 	int64_t rate;
 
-	if (!(number ? scaled(f, v, &rate)
+	if (!(number ? read_scaled(f, v, &rate)
 		     : !json_is_string(v) ||
 			       units_parse_rate(json_string_value(v), &rate)) &&
 	    rate >= FIELD_RATE_MIN && rate <= FIELD_RATE_MAX) {
@@ -443,14 +445,14 @@ static int read_object(const struct field *f, const json_t *v,
 	if (!json_is_object(v))
 		return wrong(at, f->name, "must be an object");
 	(void)snprintf(path, sizeof(path), "%s%s.", at->path, f->name);
-	if (refuse_unknown(f->members, v, &inner))
+	if (refuse_unknown_member(f->members, v, &inner))
 		return -EINVAL;
 	return read_members(f->members, v, &inner);
 }
 
 /* Up to as many as the row has room for. */
-static int read_list(const struct field *f, const json_t *v,
-		     const struct place *at)
+static int read_field_list(const struct field *f, const json_t *v,
+			   const struct place *at)
 {
 	char path[PATH_MAX_BYTES];
 	struct place inner = { path, field_at(f, at->base), at->e };
@@ -469,7 +471,7 @@ static int read_list(const struct field *f, const json_t *v,
 		if (!json_is_object(item))
 			return wrong(&inner, "", "must be an object");
 		field_defaults(f->members, inner.base);
-		if (refuse_unknown(f->members, item, &inner) ||
+		if (refuse_unknown_member(f->members, item, &inner) ||
 		    read_members(f->members, item, &inner))
 			return -EINVAL;
 		inner.base = (unsigned char *)inner.base + f->size;
@@ -479,8 +481,8 @@ static int read_list(const struct field *f, const json_t *v,
 }
 
 /* @number: @v is there by the name that ends in the unit. */
-static int read_value(const struct field *f, const json_t *v, bool number,
-		      const struct place *at)
+static int read_field_value(const struct field *f, const json_t *v, bool number,
+			    const struct place *at)
 {
 	switch (f->type) {
 	case FIELD_BOOL:
@@ -492,22 +494,22 @@ static int read_value(const struct field *f, const json_t *v, bool number,
 	case FIELD_TIME:
 		return read_time(f, v, number, at);
 	case FIELD_RATE:
-		return read_rate(f, v, number, at);
+		return read_field_rate(f, v, number, at);
 	case FIELD_ADDRESS:
-		return read_address(f, v, at);
+		return read_field_address(f, v, at);
 	case FIELD_OBJECT:
 		return read_object(f, v, at);
 	case FIELD_LIST:
-		return read_list(f, v, at);
+		return read_field_list(f, v, at);
 	case FIELD_FIXED:
 		return wrong(at, f->name, "%s", f->help);
 	default:
-		return read_text(f, v, at);
+		return read_field_text(f, v, at);
 	}
 }
 
-static int read_member(const struct field *f, const json_t *object,
-		       const struct place *at)
+static int read_field_member(const struct field *f, const json_t *object,
+			     const struct place *at)
 {
 	char wire[FIELD_NAME_MAX];
 	const json_t *v = json_object_get(object, f->name), *number = NULL;
@@ -523,7 +525,7 @@ static int read_member(const struct field *f, const json_t *object,
 		field_default(f, at->base);
 		return 0;
 	}
-	return read_value(f, v ? v : number, number != NULL, at);
+	return read_field_value(f, v ? v : number, number != NULL, at);
 }
 
 static int read_members(const struct field *table, const json_t *object,
@@ -534,7 +536,7 @@ static int read_members(const struct field *table, const json_t *object,
 					     at->e };
 		int err = f->type == FIELD_INLINE
 				  ? read_members(f->members, object, &inner)
-				  : read_member(f, object, at);
+				  : read_field_member(f, object, at);
 
 		if (err)
 			return err;
@@ -551,14 +553,14 @@ int field_read(const struct field *table, const json_t *object, void *out,
 		return 0;
 	if (!json_is_object(object))
 		return wrong(&at, "params", "must be an object");
-	if (refuse_unknown(table, object, &at))
+	if (refuse_unknown_member(table, object, &at))
 		return -EINVAL;
 	return read_members(table, object, &at);
 }
 
 /* --- what is missing --- */
 
-static bool is_there(const struct field *f, const void *base)
+static bool is_field_there(const struct field *f, const void *base)
 {
 	const struct sockaddr_storage *a;
 	const char *text;
@@ -593,7 +595,7 @@ static int complete(const struct field *table, const void *base,
 			err = complete(f->members, inner, path, e);
 		else if (f->type == FIELD_OBJECT)
 			err = complete(f->members, inner, deeper, e);
-		else if (f->required && !is_there(f, base))
+		else if (f->required && !is_field_there(f, base))
 			err = cr_fail(e, -EINVAL, "%s%s: is missing%s%s", path,
 				      f->name, *f->required ? ": " : "",
 				      f->required);
@@ -673,7 +675,7 @@ static json_t *object_json(const struct field *f, const void *base)
 	return inner ? field_write(f->members, inner) : json_null();
 }
 
-static unsigned count_of(const struct field *f, const void *base)
+static unsigned list_count(const struct field *f, const void *base)
 {
 	return *(const unsigned *)(const void *)((const unsigned char *)base +
 						 f->count);
@@ -707,7 +709,7 @@ static json_t *list_json(const struct field *f, const void *base)
 	if (f->store == FIELD_C_EACH)
 		return list_made(f, base);
 	all = json_array();
-	for (unsigned i = 0; i < count_of(f, base); i++)
+	for (unsigned i = 0; i < list_count(f, base); i++)
 		(void)json_array_append_new(
 			all, field_write(f->members, item_at(f, base, i)));
 	return all;
@@ -719,7 +721,7 @@ static json_t *map_json(const struct field *f, const void *base)
 	json_t *o = json_object();
 	char digits[24];
 
-	for (unsigned i = 0; i < count_of(f, base); i++) {
+	for (unsigned i = 0; i < list_count(f, base); i++) {
 		const void *pair = item_at(f, base, i);
 		const char *k = digits;
 
@@ -733,7 +735,7 @@ static json_t *map_json(const struct field *f, const void *base)
 	return o;
 }
 
-static json_t *value_of(const struct field *f, const void *base)
+static json_t *field_json(const struct field *f, const void *base)
 {
 	switch (f->type) {
 	case FIELD_BOOL:
@@ -776,7 +778,7 @@ static void write_members(json_t *o, const struct field *table,
 		}
 		if (f->flags & FIELD_OMIT_ZERO && !field_integer(f, base))
 			continue;
-		v = value_of(f, base);
+		v = field_json(f, base);
 		if (v)
 			(void)json_object_set_new(o, field_wire_name(f, name),
 						  v);

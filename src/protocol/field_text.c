@@ -51,7 +51,7 @@ static const char *simple_type(const struct field *f)
 	}
 }
 
-static const char *put(char *buf, size_t size, const char *text)
+static const char *put_field_text(char *buf, size_t size, const char *text)
 {
 	(void)snprintf(buf, size, "%s", text);
 	return buf;
@@ -61,13 +61,13 @@ const char *field_text_param(const struct field *f, char *buf, size_t size)
 {
 	switch (f->type) {
 	case FIELD_TIME:
-		return put(buf, size, "time, as \"20ms\"");
+		return put_field_text(buf, size, "time, as \"20ms\"");
 	case FIELD_RATE:
-		return put(buf, size, "rate, as \"50/s\"");
+		return put_field_text(buf, size, "rate, as \"50/s\"");
 	case FIELD_FIXED:
-		return put(buf, size, "refused");
+		return put_field_text(buf, size, "refused");
 	default:
-		return put(buf, size, simple_type(f));
+		return put_field_text(buf, size, simple_type(f));
 	}
 }
 
@@ -76,7 +76,7 @@ const char *field_text_result(const struct field *f, char *buf, size_t size)
 	const char *unit = unit_of(f), *type = simple_type(f);
 
 	if (f->type == FIELD_RATE)
-		return put(buf, size, "number per second");
+		return put_field_text(buf, size, "number per second");
 	if (f->type == FIELD_TIME)
 		type = f->flags & FIELD_ROUND ? "whole number" : "number";
 	if (f->type == FIELD_MAP)
@@ -86,7 +86,7 @@ const char *field_text_result(const struct field *f, char *buf, size_t size)
 			  f->type == FIELD_TIME))
 		(void)snprintf(buf, size, "%s of %s", type, unit);
 	else
-		(void)put(buf, size, type);
+		(void)put_field_text(buf, size, type);
 	return buf;
 }
 
@@ -128,7 +128,7 @@ const char *field_text_range(const struct field *f, char *buf, size_t size)
 static void default_number(const struct field *f, char *buf, size_t size)
 {
 	if (f->dflt < f->min || f->dflt > f->max)
-		(void)put(buf, size, "none");
+		(void)put_field_text(buf, size, "none");
 	else if (f->type == FIELD_TIME)
 		(void)snprintf(buf, size, "%.10g %s",
 			       (double)f->dflt / (double)field_unit_ns(f->unit),
@@ -141,15 +141,15 @@ const char *field_text_default(const struct field *f, char *buf, size_t size)
 {
 	buf[0] = '\0';
 	if (f->required)
-		return put(buf, size, "required");
+		return put_field_text(buf, size, "required");
 	if (f->without)
-		return put(buf, size, f->without);
+		return put_field_text(buf, size, f->without);
 	switch (f->type) {
 	case FIELD_BOOL:
-		return put(buf, size, f->dflt ? "true" : "false");
+		return put_field_text(buf, size, f->dflt ? "true" : "false");
 	case FIELD_CHOICE:
-		return put(buf, size,
-			   f->dflt < 0 ? "none" : f->choices[f->dflt]);
+		return put_field_text(
+			buf, size, f->dflt < 0 ? "none" : f->choices[f->dflt]);
 	case FIELD_INT:
 	case FIELD_TIME:
 		default_number(f, buf, size);
@@ -159,7 +159,7 @@ const char *field_text_default(const struct field *f, char *buf, size_t size)
 	case FIELD_FIXED:
 		return buf;
 	default:
-		return put(buf, size, "none");
+		return put_field_text(buf, size, "none");
 	}
 }
 

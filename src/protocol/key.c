@@ -62,8 +62,8 @@ static int check_file(int fd, const char *path, struct cr_err *e)
 }
 
 /* Its first line. */
-static int read_line(int fd, char key[KEY_SIZE], const char *path,
-		     struct cr_err *e)
+static int read_key_line(int fd, char key[KEY_SIZE], const char *path,
+			 struct cr_err *e)
 {
 	ssize_t n = read(fd, key, KEY_SIZE - 1);
 
@@ -81,8 +81,8 @@ static int read_line(int fd, char key[KEY_SIZE], const char *path,
 }
 
 /* -ENOENT: it is not there. */
-static int read_key(char key[KEY_SIZE], const char *path, bool serve,
-		    struct cr_err *e)
+static int read_key_file(char key[KEY_SIZE], const char *path, bool serve,
+			 struct cr_err *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	int err = 0;
@@ -92,12 +92,12 @@ static int read_key(char key[KEY_SIZE], const char *path, bool serve,
 	if (serve)
 		err = check_file(fd, path, e);
 	if (!err)
-		err = read_line(fd, key, path, e);
+		err = read_key_line(fd, key, path, e);
 	(void)close(fd);
 	return err;
 }
 
-static int write_line(int fd)
+static int write_key_line(int fd)
 {
 	char line[2 * RANDOM_OCTETS + 2];
 	uint8_t octet[RANDOM_OCTETS];
@@ -127,7 +127,7 @@ static int make_key(const char *path, struct cr_err *e)
 	if (fd < 0)
 		return cr_fail(e, -errno, "%s: %s", path, strerror(errno));
 	errno = 0;
-	err = write_line(fd);
+	err = write_key_line(fd);
 	if (!err && link(fresh, path) && errno != EEXIST)
 		err = -errno;
 	(void)close(fd);
@@ -146,11 +146,11 @@ int key_serve(char key[KEY_SIZE], const char *path, struct cr_err *e)
 			return err;
 		path = own;
 	}
-	err = read_key(key, path, true, e);
+	err = read_key_file(key, path, true, e);
 	if (err != -ENOENT)
 		return err;
 	err = make_key(path, e);
-	return err ? err : read_key(key, path, true, e);
+	return err ? err : read_key_file(key, path, true, e);
 }
 
 static bool is_here(const struct transport_addr *to)
@@ -171,10 +171,10 @@ int key_show(char key[KEY_SIZE], const char *path,
 	if (*to->path)
 		return 0;
 	if (path)
-		return read_key(key, path, false, e);
+		return read_key_file(key, path, false, e);
 	if (!is_here(to) || own_path(own, sizeof(own), false, NULL))
 		return 0;
-	err = read_key(key, own, false, e);
+	err = read_key_file(key, own, false, e);
 	return err == -ENOENT ? 0 : err;
 }
 

@@ -116,7 +116,7 @@ static bool scheduler_at(void *arg, unsigned i, void *item)
 
 const struct field_each describe_schedulers = { scheduler_at, NULL };
 
-static struct bound_result promise(const struct bound *b)
+static struct bound_result promise_of_bound(const struct bound *b)
 {
 	return (struct bound_result){ .bound = b->rule ? b : NULL,
 				      .why = b->rule ? NULL : b->why };
@@ -125,7 +125,7 @@ static struct bound_result promise(const struct bound *b)
 void result_call(struct node_call *nc, struct call_result *out)
 {
 	node_call_info(nc, &out->info);
-	out->bound = promise(&out->info.bound);
+	out->bound = promise_of_bound(&out->info.bound);
 }
 
 json_t *result_call_json(struct node_call *nc)
@@ -141,7 +141,7 @@ json_t *result_place_json(struct node_call *nc)
 	struct call_place_result r;
 
 	node_call_place(nc, &r.place);
-	r.bound = promise(&r.place.bound);
+	r.bound = promise_of_bound(&r.place.bound);
 	return field_write(call_place_result_fields, &r);
 }
 
@@ -156,7 +156,7 @@ void result_capacity(struct node *n, struct capacity_result *out)
 	out->costs = (struct field_each){ cost_at, n };
 }
 
-static bool place_at(void *arg, unsigned i, void *item)
+static bool place_row_at(void *arg, unsigned i, void *item)
 {
 	const struct node_place_info *row = node_place(arg, i);
 
@@ -167,7 +167,7 @@ static bool place_at(void *arg, unsigned i, void *item)
 
 struct field_each result_places(struct node *n)
 {
-	return (struct field_each){ place_at, n };
+	return (struct field_each){ place_row_at, n };
 }
 
 static bool interface_at(void *arg, unsigned i, void *item)

@@ -136,7 +136,7 @@ static bool has_endpoints(const struct session *s)
 	return party_of_owner(s->service->node, s);
 }
 
-static void close_endpoints(const struct session *s)
+static void close_session_endpoints(const struct session *s)
 {
 	struct party *p;
 
@@ -149,7 +149,7 @@ static void session_end(struct session *s)
 	s->over = true;
 	if (s->calls)
 		end_calls(s);
-	close_endpoints(s);
+	close_session_endpoints(s);
 	if (!s->calls)
 		session_free(s);
 }
@@ -418,7 +418,7 @@ static void report_congestion(struct service *sv, unsigned long long lost)
 			   field_write(congestion_fields, &tell));
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *arg)
+static void on_service_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct service *sv = arg;
 	unsigned long long lost = node_lost(sv->node);
@@ -432,7 +432,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	check_drained(sv);
 }
 
-static void deaf(void *arg)
+static void on_deaf_node(void *arg)
 {
 	struct service *sv = arg;
 
@@ -444,7 +444,7 @@ static int open_timers(struct service *sv, struct cr_err *e)
 {
 	const struct timeval second = { 1, 0 };
 
-	sv->tick = event_new(sv->cfg.base, -1, EV_PERSIST, on_tick, sv);
+	sv->tick = event_new(sv->cfg.base, -1, EV_PERSIST, on_service_tick, sv);
 	sv->limit = evtimer_new(sv->cfg.base, on_limit, sv);
 	if (!sv->tick || !sv->limit || event_add(sv->tick, &second))
 		return cr_fail(e, -ENOMEM, "out of memory for events");
@@ -496,7 +496,7 @@ int service_open(struct service **out, const struct service_config *cfg,
 	sv->cfg.node.ended = call_ended;
 	if (cfg->records)
 		sv->cfg.node.recorded = recorded;
-	sv->cfg.node.deaf = deaf;
+	sv->cfg.node.deaf = on_deaf_node;
 	sv->cfg.node.conversion_ended = conversion_ended;
 	sv->cfg.node.arg = sv;
 	LIST_INIT(&sv->sessions);

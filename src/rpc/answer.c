@@ -202,7 +202,7 @@ static void replies_refuse(struct replies *to, const json_t *id, int code,
 	replies_add(to, id, jsonrpc_error(id, code, message, details));
 }
 
-static void send_all(struct replies *to)
+static void send_replies(struct replies *to)
 {
 	if (!to->count)
 		return;
@@ -226,7 +226,7 @@ static void replies_settle(struct replies *to)
 		to->server->count.replies_lost += to->count;
 		peer_unanswered(p);
 	} else {
-		send_all(to);
+		send_replies(to);
 		if (to->bye && !p->gone)
 			peer_leave(p);
 	}
@@ -299,8 +299,8 @@ static json_t *refuse_method(const struct rpc_server *s, const char *name,
 }
 
 /* The peer leaves when it has its reply. */
-static json_t *say_bye(struct peer *p, const json_t *params,
-		       struct rpc_error *err)
+static json_t *answer_bye(struct peer *p, const json_t *params,
+			  struct rpc_error *err)
 {
 	if (json_object_size(params) || json_array_size(params)) {
 		err->code = RPC_INVALID_PARAMS;
@@ -393,7 +393,7 @@ static json_t *call_method(struct peer *p, const struct jsonrpc_message *m,
 
 	note_request(&s->noted, p, method, m->params);
 	if (!strcmp(m->method, "bye"))
-		return say_bye(p, m->params, err);
+		return answer_bye(p, m->params, err);
 	if (s->cfg.may && !s->cfg.may(s->cfg.arg, &p->pub, m->method, err))
 		return NULL;
 	if (!method)
@@ -428,7 +428,8 @@ static void add_reply(struct replies *to, const json_t *id, json_t *result,
 
 /* What is behind a reply that did not fit. Notifications, too: what they build
  * on may not have been run. */
-static void pass_over(struct replies *to, const struct jsonrpc_message *m)
+static void pass_over_message(struct replies *to,
+			      const struct jsonrpc_message *m)
 {
 	if (m->kind == JSONRPC_CALL || m->kind == JSONRPC_INVALID)
 		replies_refuse(to, m->id, RPC_NOT_RUN,
@@ -466,7 +467,7 @@ static void reply_to(struct peer *p, struct replies *to,
 	if (m->kind == JSONRPC_RESULT || m->kind == JSONRPC_ERROR)
 		return; /* we never ask */
 	if (to->full)
-		pass_over(to, m);
+		pass_over_message(to, m);
 	else if (m->kind == JSONRPC_INVALID)
 		replies_refuse(to, m->id, RPC_INVALID_REQUEST, m->why, NULL);
 	else
@@ -612,7 +613,7 @@ static size_t unsent_bytes(const struct peer *p)
 }
 
 /* May another message be begun? At most LATER_MAX look at the list. */
-static bool may_begin(const struct peer *p)
+static bool may_begin_message(const struct peer *p)
 {
 	return p->nlater < LATER_MAX &&
 	       (!p->nlater || unsent_bytes(p) < p->server->cfg.queue_max / 2);
@@ -621,7 +622,7 @@ static bool may_begin(const struct peer *p)
 /* It is heard again when nothing of it waits. */
 static void hold_peer(struct peer *p)
 {
-	bool held = !fair_queue_idle(p) || !may_begin(p);
+	bool held = !fair_queue_idle(p) || !may_begin_message(p);
 
 	if (p->held == held || p->left)
 		return;
@@ -636,7 +637,7 @@ static void line_up(struct peer *p)
 	const struct timeval now = { 0, 0 };
 
 	if (p->in_turn || p->gone || fair_queue_idle(p) ||
-	    (!p->batch.to && !may_begin(p)))
+	    (!p->batch.to && !may_begin_message(p)))
 		return;
 	/* a timer: an event made active would come before what can be read */
 	if (TAILQ_EMPTY(&s->turns))
@@ -697,7 +698,7 @@ static struct message *next_waiting(struct peer *p)
 
 void fair_queue_take(struct peer *p, const char *text, size_t bytes)
 {
-	if (fair_queue_idle(p) && may_begin(p))
+	if (fair_queue_idle(p) && may_begin_message(p))
 		begin_message(p, text, bytes);
 	else
 		keep_message(p, text, text ? bytes : 0);

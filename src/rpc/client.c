@@ -38,7 +38,7 @@ struct rpc_client {
 	TAILQ_HEAD(, pending) pending;
 	struct inbox in;
 	struct outbox out;
-	bool busy;	    /* in on_event() */
+	bool busy;	    /* in on_client_event() */
 	bool closed;	    /* there: free afterwards */
 	struct cr_err why;  /* it is down */
 	struct cr_err told; /* an error that answers no request */
@@ -171,7 +171,7 @@ static void handle(struct rpc_client *c, const struct transport_event *ev)
 	}
 }
 
-static void on_event(void *arg, const struct transport_event *ev)
+static void on_client_event(void *arg, const struct transport_event *ev)
 {
 	struct rpc_client *c = arg;
 
@@ -193,7 +193,7 @@ int rpc_client_open(struct rpc_client **c, const struct rpc_client_config *cfg,
 							       : cfg->kind,
 				       .local = cfg->from,
 				       .peer_timeout = cfg->peer_timeout,
-				       .event = on_event };
+				       .event = on_client_event };
 	int rc;
 
 	if (!n)
@@ -220,7 +220,7 @@ struct deadline {
 	bool late;
 };
 
-static void begin(struct deadline *d)
+static void begin_client(struct deadline *d)
 {
 	const struct timeval t = { d->limit / CR_SEC,
 				   d->limit % CR_SEC / CR_US };
@@ -231,14 +231,14 @@ static void begin(struct deadline *d)
 
 /* Far behind its time it tells that we were stopped: what was sent to us in
  * that time shall be heard first. */
-static void on_deadline(evutil_socket_t fd, short what, void *arg)
+static void on_ask_deadline(evutil_socket_t fd, short what, void *arg)
 {
 	struct deadline *d = arg;
 
 	(void)fd;
 	(void)what;
 	if (clock_now() - d->begun - d->limit > STALL)
-		begin(d);
+		begin_client(d);
 	else
 		d->late = true;
 }
@@ -250,10 +250,10 @@ static int run_until(struct rpc_client *c, const bool *done, unsigned ms)
 	struct deadline d = { .limit = ms * CR_MS };
 	int rc = 0;
 
-	d.event = evtimer_new(c->cfg.base, on_deadline, &d);
+	d.event = evtimer_new(c->cfg.base, on_ask_deadline, &d);
 	if (!d.event)
 		return -ENOMEM;
-	begin(&d);
+	begin_client(&d);
 	while (!rc && !*done && c->state != CLIENT_DOWN) {
 		if (d.late)
 			rc = -ETIMEDOUT;
@@ -274,7 +274,7 @@ void rpc_client_close(struct rpc_client *c)
 	fail_pending(c);
 	if (c->state == CLIENT_UP && !c->busy &&
 	    !transport_shutdown(c->transport, c->assoc)) {
-		c->busy = true; /* on_event() shall not free it */
+		c->busy = true; /* on_client_event() shall not free it */
 		(void)run_until(c, &never, CLOSE_DEADLINE_MS);
 		c->busy = false;
 	}
@@ -285,7 +285,7 @@ void rpc_client_close(struct rpc_client *c)
 		client_free(c);
 }
 
-static int transmit(struct rpc_client *c, json_t *message)
+static int transmit_text(struct rpc_client *c, json_t *message)
 {
 	char *text = jsonrpc_text(message);
 	size_t bytes = text ? strlen(text) : 0;
@@ -319,7 +319,7 @@ int rpc_client_call(struct rpc_client *c, const char *method, json_t *params,
 		return -ENOMEM;
 	}
 	*p = (struct pending){ .id = ++c->last_id, .reply = reply, .arg = arg };
-	rc = transmit(c, jsonrpc_request(method, params, p->id));
+	rc = transmit_text(c, jsonrpc_request(method, params, p->id));
 	if (rc) {
 		free(p);
 		return rc;
@@ -343,7 +343,7 @@ static void on_reply(void *arg, const json_t *result, const json_t *error)
 }
 
 /* The asker's frame goes away: its reply must not be written there. */
-static void forget(struct rpc_client *c, const void *arg)
+static void forget_request(struct rpc_client *c, const void *arg)
 {
 	struct pending *p;
 
@@ -366,7 +366,7 @@ int rpc_client_ask(struct rpc_client *c, const char *method, json_t *params,
 	if (!rc)
 		rc = run_until(c, &a.done, timeout_ms);
 	if (!a.done)
-		forget(c, &a);
+		forget_request(c, &a);
 	if (c->state == CLIENT_DOWN && !a.result) {
 		json_decref(a.error);
 		return cr_fail(e, -ECONNRESET, "%s", c->why.text);

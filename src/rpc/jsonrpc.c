@@ -138,7 +138,7 @@ enum {
 };
 
 /* The parser lets no text nest deeper than 2048. */
-static size_t weight(const json_t *v)
+static size_t json_weight(const json_t *v)
 {
 	size_t bytes = VALUE_WEIGHT, i;
 	const char *key;
@@ -147,11 +147,11 @@ static size_t weight(const json_t *v)
 	if (json_is_object(v)) {
 		bytes = OBJECT_WEIGHT;
 		json_object_foreach ((json_t *)(uintptr_t)v, key, in)
-			bytes += MEMBER_WEIGHT + strlen(key) + weight(in);
+			bytes += MEMBER_WEIGHT + strlen(key) + json_weight(in);
 	} else if (json_is_array(v)) {
 		bytes = ARRAY_WEIGHT;
 		json_array_foreach (v, i, in)
-			bytes += ELEMENT_WEIGHT + weight(in);
+			bytes += ELEMENT_WEIGHT + json_weight(in);
 	} else if (json_is_string(v)) {
 		bytes += VALUE_WEIGHT + json_string_length(v);
 	} else if (!json_is_number(v)) {
@@ -162,7 +162,7 @@ static size_t weight(const json_t *v)
 
 size_t jsonrpc_doc_weight(const struct jsonrpc_doc *doc)
 {
-	return weight(doc->root);
+	return json_weight(doc->root);
 }
 
 static struct jsonrpc_message invalid(struct jsonrpc_message m, const char *why)
@@ -172,8 +172,8 @@ static struct jsonrpc_message invalid(struct jsonrpc_message m, const char *why)
 	return m;
 }
 
-static struct jsonrpc_message request(struct jsonrpc_message m,
-				      const json_t *object)
+static struct jsonrpc_message request_of(struct jsonrpc_message m,
+					 const json_t *object)
 {
 	const json_t *method = json_object_get(object, "method");
 
@@ -225,7 +225,7 @@ struct jsonrpc_message jsonrpc_at(const struct jsonrpc_doc *doc, size_t i)
 	m.id = id;
 	if (!version || strcmp(version, "2.0") != 0)
 		return invalid(m, "Invalid Request: 'jsonrpc' must be \"2.0\"");
-	return json_object_get(object, "method") ? request(m, object)
+	return json_object_get(object, "method") ? request_of(m, object)
 						 : response(m, object);
 }
 

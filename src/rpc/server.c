@@ -275,8 +275,8 @@ static size_t peers_of(const struct listener *l, const char *host)
 
 /* Room for one more of @host by @l, if there is any or somebody makes it. Else
  * @why says of what there are too many. */
-static bool has_room(const struct listener *l, const char *host,
-		     struct cr_err *why)
+static bool has_peer_room(const struct listener *l, const char *host,
+			  struct cr_err *why)
 {
 	struct rpc_server *s = l->server;
 	size_t of = s->cfg.halves ? peers_of(l, host) : 0;
@@ -301,7 +301,7 @@ static bool has_room(const struct listener *l, const char *host,
 }
 
 /* Told why, if it listens: its association closes behind that. */
-static void transcode_away(const struct listener *l, uint32_t assoc,
+static void turn_peer_away(const struct listener *l, uint32_t assoc,
 			   const char *why)
 {
 	char *text =
@@ -315,7 +315,7 @@ static void transcode_away(const struct listener *l, uint32_t assoc,
 }
 
 /* RESTART keeps the association: the old peer is gone, a new one is up. */
-static void on_up(struct listener *l, const struct transport_event *ev)
+static void on_peer_up(struct listener *l, const struct transport_event *ev)
 {
 	struct rpc_server *s = l->server;
 	struct cr_err why = { 0 };
@@ -324,12 +324,12 @@ static void on_up(struct listener *l, const struct transport_event *ev)
 
 	name_host(ev->peer, host, sizeof(host));
 	if (s->closing) {
-		transcode_away(l, ev->assoc, "draining: this node ends");
+		turn_peer_away(l, ev->assoc, "draining: this node ends");
 		return;
 	}
-	if (!has_room(l, host, &why)) {
+	if (!has_peer_room(l, host, &why)) {
 		s->count.peers_refused++;
-		transcode_away(l, ev->assoc, why.text);
+		turn_peer_away(l, ev->assoc, why.text);
 		return;
 	}
 	p = calloc(1, sizeof(*p));
@@ -354,7 +354,7 @@ static void on_up(struct listener *l, const struct transport_event *ev)
 	p->socket = has_socket(p->transport);
 	s->nsockets += p->socket;
 	if (s->cfg.peer_up && !s->cfg.peer_up(s->cfg.arg, &p->pub)) {
-		transcode_away(l, p->assoc, "out of memory for a session");
+		turn_peer_away(l, p->assoc, "out of memory for a session");
 		mark_gone(p, "out of memory");
 	}
 	if (p->pub.stranger)
@@ -489,7 +489,7 @@ static void flush_peers(const struct listener *l)
 	}
 }
 
-static const char *reason_of(const struct peer *p, const char *reason)
+static const char *peer_reason(const struct peer *p, const char *reason)
 {
 	return p->said_bye ? "bye" : reason;
 }
@@ -497,7 +497,7 @@ static const char *reason_of(const struct peer *p, const char *reason)
 void peer_rested(struct peer *p)
 {
 	if (p->left && fair_queue_idle(p))
-		mark_gone(p, reason_of(p, "shutdown"));
+		mark_gone(p, peer_reason(p, "shutdown"));
 }
 
 /* Who closes in order has what it has said run, as if it had waited for it. */
@@ -517,16 +517,16 @@ static void on_lost(const struct listener *l, uint32_t assoc,
 	struct peer *p = find_peer(l, assoc);
 
 	if (p)
-		mark_gone(p, reason_of(p, reason));
+		mark_gone(p, peer_reason(p, reason));
 }
 
-static void on_event(void *arg, const struct transport_event *ev)
+static void on_server_event(void *arg, const struct transport_event *ev)
 {
 	struct listener *l = arg;
 
 	switch (ev->kind) {
 	case TRANSPORT_UP:
-		on_up(l, ev);
+		on_peer_up(l, ev);
 		break;
 	case TRANSPORT_DATA:
 		on_data(l, ev);
@@ -540,7 +540,7 @@ static void on_event(void *arg, const struct transport_event *ev)
 	case TRANSPORT_RESTART:
 		on_lost(l, ev->assoc, "restart");
 		peers_reap(l->server);
-		on_up(l, ev);
+		on_peer_up(l, ev);
 		break;
 	case TRANSPORT_SHUTDOWN:
 		on_left(l, ev->assoc);
@@ -564,7 +564,7 @@ int rpc_server_listen(struct rpc_server *s, enum transport_kind kind,
 					     .peer_timeout =
 						     s->cfg.peer_timeout,
 					     .arg = l,
-					     .event = on_event };
+					     .event = on_server_event };
 	int rc;
 
 	CR_ASSERT(s->nlisteners < RPC_LISTENERS);
@@ -619,7 +619,7 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 	return 0;
 }
 
-static void on_deadline(evutil_socket_t fd, short what, void *arg)
+static void on_close_deadline(evutil_socket_t fd, short what, void *arg)
 {
 	bool *late = arg;
 
@@ -633,7 +633,8 @@ static void close_gracefully(struct rpc_server *s)
 {
 	const struct timeval limit = { .tv_sec = CLOSE_DEADLINE_S };
 	bool late = false;
-	struct event *deadline = evtimer_new(s->cfg.base, on_deadline, &late);
+	struct event *deadline =
+		evtimer_new(s->cfg.base, on_close_deadline, &late);
 	struct peer *p;
 
 	/* whoever came now might ask for what is answered later */
@@ -641,7 +642,7 @@ static void close_gracefully(struct rpc_server *s)
 	TAILQ_FOREACH (p, &s->peers, all) {
 		fair_queue_drop(p);
 		if (p->left)
-			mark_gone(p, reason_of(p, "shutdown"));
+			mark_gone(p, peer_reason(p, "shutdown"));
 		else if (!p->leaving && !p->gone)
 			peer_leave(p);
 	}

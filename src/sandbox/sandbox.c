@@ -35,7 +35,7 @@ int filter_no_new_privileges(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 }
 
-static int number_of(const char *name)
+static int syscall_number(const char *name)
 {
 	return seccomp_syscall_resolve_name(name);
 }
@@ -46,7 +46,7 @@ static int add_rule(scmp_filter_ctx f, uint32_t answer,
 {
 	struct scmp_arg_cmp only[CALL_CONDITIONS + 1];
 	unsigned n = 0;
-	int nr = number_of(c->name);
+	int nr = syscall_number(c->name);
 
 	/* of another machine, or newer than the library */
 	if (nr == __NR_SCMP_ERROR)
@@ -74,7 +74,7 @@ static int end_by(scmp_filter_ctx f, const char *const *list)
 	int err = 0;
 
 	for (; *list && !err; list++) {
-		int nr = number_of(*list);
+		int nr = syscall_number(*list);
 
 		if (nr != __NR_SCMP_ERROR)
 			err = seccomp_rule_add(f, SCMP_ACT_KILL_PROCESS, nr, 0);
@@ -83,7 +83,7 @@ static int end_by(scmp_filter_ctx f, const char *const *list)
 }
 
 /* What an old kernel does not know it does without. */
-static int prepare(scmp_filter_ctx f, bool logs)
+static int prepare_filter(scmp_filter_ctx f, bool logs)
 {
 	(void)seccomp_attr_set(f, SCMP_FLTATR_API_SYSRAWRC, 1);
 	(void)seccomp_attr_set(f, SCMP_FLTATR_CTL_LOG, logs);
@@ -100,7 +100,7 @@ static int prepare(scmp_filter_ctx f, bool logs)
 static int refuse_quietly(const struct syscall_rule *list)
 {
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_ALLOW);
-	int err = f ? prepare(f, false) : -ENOMEM;
+	int err = f ? prepare_filter(f, false) : -ENOMEM;
 
 	for (; list->name && !err; list++)
 		err = add_rule(f, SCMP_ACT_ERRNO((uint16_t)list->err), list);
@@ -112,7 +112,7 @@ static int refuse_quietly(const struct syscall_rule *list)
 
 static int fill_filter(scmp_filter_ctx f, bool uring, bool strict)
 {
-	int err = prepare(f, true);
+	int err = prepare_filter(f, true);
 
 	if (!err)
 		err = allow_all(f, calls_needed);
