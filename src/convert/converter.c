@@ -152,8 +152,8 @@ static void forget_oldest_conversion(struct converter *con)
 	conversion_free(cv);
 }
 
-static void end_conversion(struct converter *con, struct conversion *cv,
-			   enum conversion_state how)
+static void finish_conversion(struct converter *con, struct conversion *cv,
+			      enum conversion_state how)
 {
 	uint64_t *const counts[] = {
 		[CONVERSION_DONE] = &con->count.done,
@@ -223,7 +223,7 @@ static void start_some(struct converter *con)
 			continue; /* until converter_priced() */
 		con->count.waiting--;
 		if (err) {
-			end_conversion(con, cv, CONVERSION_FAILED);
+			finish_conversion(con, cv, CONVERSION_FAILED);
 			continue;
 		}
 		cv->why.text[0] = '\0';
@@ -257,7 +257,7 @@ void converter_priced(struct converter *con, struct conversion *cv, int err,
 	if (err) {
 		cv->why = *why;
 		con->count.waiting--;
-		end_conversion(con, cv, CONVERSION_FAILED);
+		finish_conversion(con, cv, CONVERSION_FAILED);
 	} else {
 		enqueue(con, cv);
 	}
@@ -330,7 +330,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 	while ((cv = pop_conversion(con, &con->gone))) {
 		con->count.running--;
 		con->count.hung -= cv->hung;
-		end_conversion(con, cv, cv->result);
+		finish_conversion(con, cv, cv->result);
 	}
 	start_some(con);
 }
@@ -491,7 +491,7 @@ int converter_cancel(struct converter *con, struct conversion *cv)
 			TAILQ_REMOVE(&con->waiting, cv, order);
 		}
 		con->count.waiting--;
-		end_conversion(con, cv, CONVERSION_CANCELLED);
+		finish_conversion(con, cv, CONVERSION_CANCELLED);
 		return 0;
 	}
 	cv->state = CONVERSION_ENDING;

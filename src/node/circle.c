@@ -75,7 +75,7 @@ static uint32_t ssrc_to(const struct party *p)
 }
 
 /* Follow it through whoever of ours hears it. False: nobody does. */
-static bool pass_through(struct passing *at)
+static bool pass_through_call(struct passing *at)
 {
 	const struct party *p = party_at(at);
 	const struct node_call *nc = p ? NULL : circle_call_at(at);
@@ -125,7 +125,7 @@ static bool goes_round(struct passing at,
 			return false;
 		if (is_back(&at, in_endpoint, ssrc))
 			return true;
-		if (!pass_through(&at))
+		if (!pass_through_call(&at))
 			return false;
 	}
 	return true;

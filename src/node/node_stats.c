@@ -98,7 +98,7 @@ static size_t group_of_call(struct crowd *c, const struct node_call *nc,
 	return n;
 }
 
-static struct hsb_flow hsb_flow_of(struct node_call *nc)
+static struct hsb_flow flow_of_call(struct node_call *nc)
 {
 	const struct cr_task *t = task_of_call(nc);
 	bool soft = t->cls == CR_SOFT;
@@ -121,7 +121,7 @@ static void count_call(struct crowd *c, struct node_call *nc)
 	size_t i = group_of_call(c, nc, *n);
 
 	if (i == *n) {
-		flow[i] = hsb_flow_of(nc);
+		flow[i] = flow_of_call(nc);
 		*first_of_class(c, cls, i) = nc;
 		++*n;
 	}
