@@ -210,7 +210,7 @@ static void hand_back(struct conversion *cv, struct conversion_chunk *c)
 	cv->current ^= 1;
 	/* release, pairs with advance_files() */
 	atomic_store_explicit(&c->full, false, memory_order_release);
-	conversion_io_poke(cv->io);
+	conversion_io_wake(cv->io);
 }
 
 void conversion_run(struct conversion *cv, struct pipeline_scratch *s,
@@ -373,7 +373,7 @@ static int advance_files(struct conversion_io *io, struct conversion *cv)
 	int err;
 
 	if (!f) {
-		conversion_io_poke(io);
+		conversion_io_wake(io);
 		return open_conversion_files(io, cv);
 	}
 	c = &cv->chunk[f->next];
@@ -384,7 +384,7 @@ static int advance_files(struct conversion_io *io, struct conversion *cv)
 	if (!err && !f->ended)
 		err = fill_chunk(io, cv, c);
 	f->next ^= 1;
-	conversion_io_poke(io); /* and the other one */
+	conversion_io_wake(io); /* and the other one */
 	if (err || !f->ended || f->filled)
 		return err;
 	err = finish_output(io, cv);
@@ -464,7 +464,7 @@ static void look_at_one(struct conversion_io *io)
 	(void)pthread_mutex_unlock(&io->lock);
 	if (!cv)
 		return;
-	conversion_io_poke(io); /* and the next one */
+	conversion_io_wake(io); /* and the next one */
 	look_at_files(io, cv);
 }
 
@@ -494,7 +494,7 @@ static bool take_fresh(struct conversion_io *io)
 }
 
 /* One round answers all pokes so far. */
-static void wait_poke(struct conversion_io *io)
+static void wait_wake(struct conversion_io *io)
 {
 	while (sem_wait(&io->pokes) && errno == EINTR)
 		;
@@ -510,7 +510,7 @@ static void *run_io(void *arg)
 	thread_long_turns();
 	(void)pthread_setname_np(pthread_self(), "convert-io");
 	do {
-		wait_poke(io);
+		wait_wake(io);
 		if (!take_fresh(io))
 			break;
 		look_at_one(io);
@@ -552,7 +552,7 @@ void conversion_io_close(struct conversion_io *io)
 	(void)pthread_mutex_lock(&io->lock);
 	io->stopping = true;
 	(void)pthread_mutex_unlock(&io->lock);
-	conversion_io_poke(io);
+	conversion_io_wake(io);
 	(void)pthread_join(io->thread, NULL);
 	(void)pthread_mutex_destroy(&io->lock);
 	(void)sem_destroy(&io->pokes);
@@ -566,7 +566,7 @@ static void append_conversion(struct conversion_io *io,
 	(void)pthread_mutex_lock(&io->lock);
 	TAILQ_INSERT_TAIL(list, cv, link);
 	(void)pthread_mutex_unlock(&io->lock);
-	conversion_io_poke(io);
+	conversion_io_wake(io);
 }
 
 void conversion_io_look(struct conversion_io *io, struct conversion *cv)
@@ -579,7 +579,7 @@ void conversion_io_add(struct conversion_io *io, struct conversion *cv)
 	append_conversion(io, &io->fresh, cv);
 }
 
-void conversion_io_poke(struct conversion_io *io)
+void conversion_io_wake(struct conversion_io *io)
 {
 	(void)sem_post(&io->pokes);
 }

@@ -198,6 +198,6 @@ void conversion_io_add(struct conversion_io *io, struct conversion *cv);
 
 /** Look again: a chunk came back, or a conversion was cancelled. Any thread,
  * blocks nothing. */
-void conversion_io_poke(struct conversion_io *io);
+void conversion_io_wake(struct conversion_io *io);
 
 #endif

@@ -496,7 +496,7 @@ int converter_cancel(struct converter *con, struct conversion *cv)
 	}
 	cv->state = CONVERSION_ENDING;
 	atomic_store_explicit(&cv->cancel, true, memory_order_relaxed);
-	conversion_io_poke(con->io);
+	conversion_io_wake(con->io);
 	return 0;
 }
 

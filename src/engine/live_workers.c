@@ -402,7 +402,7 @@ static cr_ns idle_metered(struct live_thread *th)
 static struct core_task *next(struct live_thread *th, cr_ns *now)
 {
 	struct live_worker *w = th->place;
-	bool told = false;
+	bool reported = false;
 	struct core_task *t;
 
 	while (!(t = pick(w, *now))) {
@@ -418,11 +418,11 @@ static struct core_task *next(struct live_thread *th, cr_ns *now)
 			(void)pthread_mutex_unlock(&w->home->lock);
 			live_signal(w->live, w->home, &wakes);
 			(void)pthread_mutex_lock(&w->home->lock);
-		} else if (!told) {
+		} else if (!reported) {
 			(void)pthread_mutex_unlock(&w->home->lock);
 			before_idle(th);
 			(void)pthread_mutex_lock(&w->home->lock);
-			told = true; /* and look once more before waiting */
+			reported = true; /* and look once more before waiting */
 		} else {
 			*now = idle_metered(th);
 			continue;

@@ -163,7 +163,7 @@ static void judge_numbers(const struct balance_side *s, struct balance *b)
 		fault(b, "the other party was sent what is wrong: %s",
 		      list_counts(wrong, sizeof(wrong) / sizeof(wrong[0]), text,
 				  sizeof(text)));
-	if (s->told && gaps > explained)
+	if (s->reported && gaps > explained)
 		fault(b,
 		      "the other party misses %" PRIu64 " numbers, but only "
 		      "%" PRIu64 " packets were missing before",
@@ -218,7 +218,7 @@ static void judge_digits(const struct balance_side *s, struct balance *b)
 void balance_judge(const struct balance_side *s, struct balance *out)
 {
 	*out = (struct balance){ 0 };
-	if (s->told) {
+	if (s->reported) {
 		judge_way_in(s, out);
 		judge_way_out(s, out);
 	} else {

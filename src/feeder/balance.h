@@ -36,7 +36,7 @@ struct balance_side {
 	const struct heard *heard; /**< what the other one is sent      */
 	/** The daemon's counters of the stream, by enum call_counter. */
 	const uint64_t *daemon;
-	bool told;	    /**< the daemon did tell these              */
+	bool reported;	    /**< the daemon did tell these              */
 	uint64_t drops;	    /**< of the other one's sockets             */
 	unsigned clock_out; /**< of the timestamps of what comes, Hz    */
 	/** One packet out for each of speech in: equally long, and no codec

@@ -82,7 +82,7 @@ static json_t *talk_side_json(const struct talk *t, unsigned i)
 			 "daemon", c->counts, "heard", heard_json(c->heard),
 			 "digits_sent", (json_int_t)b->digits_sent,
 			 "digits_right", (json_int_t)b->digits_right, "party",
-			 json_object_get(t->told, i ? "b" : "a"), "faults",
+			 json_object_get(t->reported, i ? "b" : "a"), "faults",
 			 faults_json(b));
 }
 

@@ -752,7 +752,7 @@ static void free_calls(struct session *s)
 		free(s->calls[i].heard);
 	}
 	for (size_t i = 0; i < s->ntalks; i++)
-		json_decref(s->talks[i].told);
+		json_decref(s->talks[i].reported);
 	free(s->talks);
 	free(s->calls);
 }

@@ -394,8 +394,8 @@ static void on_talk_stopped(void *arg, const json_t *result,
 	struct talk_request *r = arg;
 
 	(void)error; /* it has ended already: as good */
-	json_decref(r->talk->told);
-	r->talk->told = json_incref((json_t *)result);
+	json_decref(r->talk->reported);
+	r->talk->reported = json_incref((json_t *)result);
 	free(r);
 }
 
@@ -512,7 +512,7 @@ static void judge_talk(const struct talk *t, unsigned i, struct balance *out)
 			.phone = c->phone,
 			.heard = c->heard,
 			.daemon = counts,
-			.told = c->counts != NULL,
+			.reported = c->counts != NULL,
 			.drops = t->side[!i]->phone->drops,
 			.clock_out = c->match->cfg.out_clock,
 			.one_to_one = !t->relay && is_one_to_one(c->flow),

@@ -94,7 +94,7 @@ struct talk {
 	unsigned ended;		     /**< streams of which call.ended told   */
 	cr_ns patience;		     /**< until then that is waited for      */
 	cr_ns close_at;		     /**< what is under way has come         */
-	json_t *told;		     /**< conversation.stop's, owned; NULL   */
+	json_t *reported;	     /**< conversation.stop's, owned; NULL   */
 	struct balance balance[2];   /**< of what each side says             */
 };
 

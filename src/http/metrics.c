@@ -190,7 +190,7 @@ struct series {
 struct all_series {
 	unsigned n;
 	struct series one[SERIES_MAX];
-	bool told[SERIES_MAX];
+	bool reported[SERIES_MAX];
 };
 
 /* Of a number: texts and histograms have another form. */
@@ -242,7 +242,7 @@ static void write_metric(struct evbuffer *out, struct all_series *all,
 
 		if (strcmp(m->name, name))
 			continue;
-		all->told[i] = true;
+		all->reported[i] = true;
 		(void)evbuffer_add_printf(out, METRICS_NAME "%s %.15g\n",
 					  m->name, m->labels ? m->labels : "",
 					  value_of(s->field, s->base));
@@ -256,7 +256,7 @@ static void write_numbers(struct evbuffer *out,
 
 	field_walk(stats_fields, stats, collect, &all);
 	for (unsigned i = 0; i < all.n; i++)
-		if (!all.told[i])
+		if (!all.reported[i])
 			write_metric(out, &all, all.one[i].field->metric->name);
 }
 

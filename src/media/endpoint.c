@@ -136,7 +136,7 @@ struct endpoint *endpoint_new(const struct endpoint_cfg *cfg)
 	l->terms = cfg->terms;
 	(void)pthread_mutex_init(&l->lock, NULL);
 	destination_init(&l->to);
-	destination_set(&l->to, &cfg->terms.told);
+	destination_set(&l->to, &cfg->terms.signalled);
 	learn_init(&l->learn, &cfg->terms);
 	l->poll_at = l->due[ENDPOINT_OWN] = l->due[ENDPOINT_RECEIVE_STAGE] =
 		CR_NEVER;
@@ -174,13 +174,14 @@ static bool moves(const struct endpoint *l, const struct learn_terms *terms)
 	const struct learn_terms *before = &l->cfg.terms;
 	struct sockaddr_storage now;
 
-	if (!terms->told.ss_family)
+	if (!terms->signalled.ss_family)
 		return false;
 	if (terms->mode == LEARN_STRICT || terms->mode == LEARN_ASYMMETRIC)
 		return true;
 	(void)destination_read(&l->to, &now);
-	return !now.ss_family || (before->told.ss_family &&
-				  !address_equal(&before->told, &terms->told));
+	return !now.ss_family ||
+	       (before->signalled.ss_family &&
+		!address_equal(&before->signalled, &terms->signalled));
 }
 
 void endpoint_again(struct endpoint *l, const struct learn_terms *terms)
@@ -191,7 +192,7 @@ void endpoint_again(struct endpoint *l, const struct learn_terms *terms)
 	atomic_fetch_add_explicit(&l->version, 1, memory_order_release);
 	/* before the receiver can have these terms, and learn more */
 	if (moves(l, terms))
-		destination_set(&l->to, &terms->told);
+		destination_set(&l->to, &terms->signalled);
 	(void)pthread_mutex_unlock(&l->lock);
 	l->cfg.terms = *terms;
 }

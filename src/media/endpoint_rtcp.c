@@ -64,7 +64,7 @@ int endpoint_rtcp_open(struct endpoint *l, const struct endpoint_rtcp_cfg *cfg,
 			       (double)cfg->interval / 1e9);
 	}
 	(void)pthread_mutex_init(&r->lock, NULL);
-	destination_init(&r->told);
+	destination_init(&r->signalled);
 	l->rtcp = r;
 	endpoint_rtcp_use(l, &cfg->use);
 	l->cfg.first_poll = rtcp_due(&r->session);
@@ -76,7 +76,7 @@ void endpoint_rtcp_close(struct endpoint *l)
 	if (!l->rtcp)
 		return;
 	(void)pthread_mutex_destroy(&l->rtcp->lock);
-	destination_fini(&l->rtcp->told);
+	destination_fini(&l->rtcp->signalled);
 	free(l->rtcp);
 	l->rtcp = NULL;
 }
@@ -110,11 +110,11 @@ static void take_mux(struct endpoint_rtcp *r)
 /* So did what came before another place was told. */
 static void take_told(struct endpoint_rtcp *r)
 {
-	struct sockaddr_storage told;
+	struct sockaddr_storage signalled;
 
-	if (!destination_changed(&r->told, r->reported_version))
+	if (!destination_changed(&r->signalled, r->reported_version))
 		return;
-	r->reported_version = destination_read(&r->told, &told);
+	r->reported_version = destination_read(&r->signalled, &signalled);
 	r->peer[PARTY].from.ss_family = AF_UNSPEC;
 }
 
@@ -139,9 +139,9 @@ void endpoint_rtcp_set_destination(struct endpoint *l,
 
 	if (!l->rtcp)
 		return;
-	(void)destination_read(&l->rtcp->told, &now);
+	(void)destination_read(&l->rtcp->signalled, &now);
 	if (!address_equal(&now, to))
-		destination_set(&l->rtcp->told, to);
+		destination_set(&l->rtcp->signalled, to);
 }
 
 void endpoint_rtcp_mux(struct endpoint *l, bool agreed)
@@ -245,14 +245,14 @@ static bool is_host_of(const struct endpoint *l, unsigned i,
 		       const struct sockaddr_storage *from)
 {
 	const struct learn *learn = &l->learn;
-	struct sockaddr_storage to, told;
+	struct sockaddr_storage to, signalled;
 
 	if (i == LISTENER)
 		return has_host(&l->rtcp->cfg.listener, from);
 	(void)destination_read(&l->to, &to);
-	(void)destination_read(&l->rtcp->told, &told);
-	return has_host(&to, from) || has_host(&told, from) ||
-	       has_host(&learn->terms.told, from) ||
+	(void)destination_read(&l->rtcp->signalled, &signalled);
+	return has_host(&to, from) || has_host(&signalled, from) ||
+	       has_host(&learn->terms.signalled, from) ||
 	       (learn->known && has_host(&learn->at, from));
 }
 
@@ -260,12 +260,12 @@ static bool is_host_of(const struct endpoint *l, unsigned i,
  * not, and what was told for RTCP is as wrong. */
 static bool is_as_told(struct endpoint *l, const struct sockaddr_storage *rtp)
 {
-	bool told;
+	bool signalled;
 
 	(void)pthread_mutex_lock(&l->lock);
-	told = has_host(&l->terms.told, rtp);
+	signalled = has_host(&l->terms.signalled, rtp);
 	(void)pthread_mutex_unlock(&l->lock);
-	return told;
+	return signalled;
 }
 
 /* Where signalling has told, if that is of use. */
@@ -273,7 +273,7 @@ static bool reported_destination(struct endpoint *l,
 				 const struct sockaddr_storage *rtp,
 				 struct sockaddr_storage *to)
 {
-	(void)destination_read(&l->rtcp->told, to);
+	(void)destination_read(&l->rtcp->signalled, to);
 	return to->ss_family && !l->rtcp->mux &&
 	       (!rtp->ss_family || is_as_told(l, rtp));
 }

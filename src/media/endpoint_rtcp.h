@@ -105,9 +105,9 @@ struct endpoint_rtcp {
 		struct sockaddr_storage from; /**< no family: from nowhere */
 		bool mux;
 	} peer[2];
-	bool mux;		   /**< it was agreed */
-	struct destination told;   /**< of the party's RTCP, by signalling */
-	unsigned reported_version; /**< of it, that is gone by             */
+	bool mux;		      /**< it was agreed */
+	struct destination signalled; /**< of the party's RTCP, by signalling */
+	unsigned reported_version;    /**< of it, that is gone by             */
 	struct endpoint_rtcp_sums *sums;
 	uint32_t drops;	 /**< of its port, counted so far        */
 	cr_ns report_at; /**< what is told then; CR_NEVER: nothing new */

@@ -752,18 +752,19 @@ static unsigned recover_lost(struct pipeline_run *r, unsigned n,
 	const struct pipeline_side *side = &r->p->cfg.in;
 	struct pipeline_scratch *s = r->s;
 	struct payload_iter it;
-	unsigned told;
+	unsigned signalled;
 
 	if (!next || next->codec != r->p->number || !side->codec->recover ||
 	    payload_open(&side->payload, next->payload, next->bytes, &it) ||
 	    !payload_next(&it, &s->frame) ||
 	    n > pipeline_side_samples(side, s->frame.data, s->frame.bytes))
 		return 0;
-	told = side->codec->recover(r->p->decoder, &s->frame, s->decoded);
-	if (told > n) /* what it told of the time before is there already */
-		memmove(s->decoded, s->decoded + told - n,
+	signalled = side->codec->recover(r->p->decoder, &s->frame, s->decoded);
+	if (signalled >
+	    n) /* what it told of the time before is there already */
+		memmove(s->decoded, s->decoded + signalled - n,
 			n * sizeof(s->decoded[0]));
-	return told < n ? told : n;
+	return signalled < n ? signalled : n;
 }
 
 /* Of a decoder, which makes as much as it likes: no more than @n samples. */

@@ -115,7 +115,7 @@ struct ng_side {
 	unsigned users; /**< dialogs that have it */
 	/** What it was sent last: "o=" has this version. */
 	uint64_t version;
-	char *told; /**< that, or NULL */
+	char *signalled; /**< that, or NULL */
 	cr_ns created;
 };
 

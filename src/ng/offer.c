@@ -400,8 +400,8 @@ static void find_best(const struct codec_list *list, struct codec_choice to[2])
 static int guess(struct offering *o, unsigned i, struct party_change to[2],
 		 struct cr_err *e)
 {
-	const unsigned told[] = { o->stream[i].ptime_back,
-				  o->stream[i].ptime_signalled };
+	const unsigned signalled[] = { o->stream[i].ptime_back,
+				       o->stream[i].ptime_signalled };
 	struct codec_choice choice[2] = { 0 };
 	int err = 0;
 
@@ -411,9 +411,9 @@ static int guess(struct offering *o, unsigned i, struct party_change to[2],
 		const struct ng_terms t = {
 			.line = sdp_line(o->sdp, i),
 			.choice = &choice[k],
-			.ptime = told[k],
-			.in_ptime = told[k],
-			.comes = told[!k],
+			.ptime = signalled[k],
+			.in_ptime = signalled[k],
+			.comes = signalled[!k],
 			.learn = -1,
 		};
 
@@ -606,13 +606,13 @@ static bool ports_run_short(const struct node *n)
 static int offer_or_displace(struct ng_dialog *d, const struct ng_work *w,
 			     struct cr_err *e)
 {
-	const struct cr_err told = *w->warning;
+	const struct cr_err signalled = *w->warning;
 	struct ng_service *sv = w->service;
 	int err = offer_in(d, w, e);
 
 	for (unsigned i = 0;
 	     i < DISPLACES && err == -ENOSPC && ng_end_oldest(sv, d); i++) {
-		*w->warning = told;
+		*w->warning = signalled;
 		err = offer_in(d, w, e);
 	}
 	if (err == -EMFILE || ports_run_short(sv->node))

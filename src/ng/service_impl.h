@@ -120,7 +120,7 @@ void ng_text_place(struct ng_text *t, struct node *n, const struct ng_side *to,
 /** A description that a side may be told. Zero is none. */
 struct ng_draft {
 	char *text;
-	char *told; /**< a copy to compare the next one with, or NULL */
+	char *signalled; /**< a copy to compare the next one with, or NULL */
 	uint64_t version;
 };
 

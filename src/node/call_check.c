@@ -175,17 +175,17 @@ static void follow_side_rate(struct pipeline_side *s,
 static int check_hears(struct learn_terms *hears, const struct call_request *r,
 		       const struct call_names *names, struct cr_err *e)
 {
-	bool told = r->in.source.ss_family != 0;
+	bool signalled = r->in.source.ss_family != 0;
 
 	*hears = (struct learn_terms){
 		.mode = r->in.learn >= 0 ? (enum learn_mode)r->in.learn
-			: told		 ? LEARN_STRICT
+			: signalled	 ? LEARN_STRICT
 					 : LEARN_IMMEDIATE,
-		.told = r->in.source,
+		.signalled = r->in.source,
 		.ssrc_signalled = r->ssrc != 0,
 		.ssrc = r->ssrc,
 	};
-	if (hears->mode == LEARN_STRICT && !told)
+	if (hears->mode == LEARN_STRICT && !signalled)
 		return cr_fail(e, -EINVAL,
 			       "%slearn: strict hears %s only, which is "
 			       "missing",
@@ -567,9 +567,9 @@ int call_check_change(struct call_cfg *cfg, const struct call_change_request *r,
 
 static void use_frames(struct pipeline_side *s, cr_ns frame, unsigned frames)
 {
-	bool told = s->codec->any_length || s->codec->lengths;
+	bool signalled = s->codec->any_length || s->codec->lengths;
 
-	s->cfg.samples = told ? samples_in(s, frame) : 0;
+	s->cfg.samples = signalled ? samples_in(s, frame) : 0;
 	s->payload.samples = s->cfg.samples;
 	s->frames = frames;
 }

@@ -132,16 +132,16 @@ static bool goes_round(struct passing at,
 }
 
 int circle_check_party(const struct party *p, const struct party *other,
-		       const struct sockaddr_storage *told,
+		       const struct sockaddr_storage *signalled,
 		       const struct party_names *names, struct cr_err *e)
 {
 	const struct party *at =
-		node_endpoint_is_at(p->endpoint, told) ? p : NULL;
+		node_endpoint_is_at(p->endpoint, signalled) ? p : NULL;
 	const struct passing first = { .node = p->node,
-				       .to = *told,
+				       .to = *signalled,
 				       .ssrc = ssrc_to(p) };
 
-	if (!at && other && node_endpoint_is_at(other->endpoint, told))
+	if (!at && other && node_endpoint_is_at(other->endpoint, signalled))
 		at = other;
 	if (at)
 		return cr_fail(e, -EINVAL,

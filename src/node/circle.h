@@ -18,7 +18,7 @@
 /** Do packets that go from @p to @told come back to @p's endpoint, or to
  * @other's, which it sends for (NULL: nobody's)? 0, or -EINVAL with @e. */
 int circle_check_party(const struct party *p, const struct party *other,
-		       const struct sockaddr_storage *told,
+		       const struct sockaddr_storage *signalled,
 		       const struct party_names *names, struct cr_err *e);
 
 /** Do packets of the call @cfg come back to where it is heard: at @in_endpoint,

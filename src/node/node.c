@@ -34,12 +34,12 @@ struct recovery_context *node_context_new(void *arg)
 	ctx->turn.table = n->table;
 	if (n->cfg.quota_burst)
 		ctx->turn.quota_burst = n->cfg.quota_burst;
-	return &ctx->seat;
+	return &ctx->slot;
 }
 
-void node_context_free(void *arg, struct recovery_context *seat)
+void node_context_free(void *arg, struct recovery_context *slot)
 {
-	struct node_context *ctx = node_context_of(seat);
+	struct node_context *ctx = node_context_of(slot);
 
 	(void)arg;
 	transcode_fini(&ctx->turn);
@@ -47,12 +47,12 @@ void node_context_free(void *arg, struct recovery_context *seat)
 }
 
 /* Whether its packets may wait is as it was; control alone writes that. */
-void node_context_for(void *arg, struct recovery_context *seat, unsigned place,
+void node_context_for(void *arg, struct recovery_context *slot, unsigned place,
 		      const struct recovery_context *before)
 {
 	const struct node *n = arg;
 	const struct node_context *was = (const void *)before;
-	struct transcode_worker *w = &node_context_of(seat)->turn;
+	struct transcode_worker *w = &node_context_of(slot)->turn;
 
 	w->fd = n->fd[place % n->nfd]; /* any has the address */
 	w->trace = trace_ring(n->trace, place);
@@ -66,12 +66,12 @@ void node_histograms(const struct node *n, struct histogram *delay,
 	memset(delay, 0, sizeof(*delay));
 	memset(jitter, 0, sizeof(*jitter));
 	for (unsigned i = 0; i < recovery_ncontexts(n->recovery); i++) {
-		struct recovery_context *seat = recovery_used(n->recovery, i);
+		struct recovery_context *slot = recovery_used(n->recovery, i);
 
-		if (!seat)
+		if (!slot)
 			continue;
-		histogram_merge(delay, &node_context_of(seat)->turn.delay);
-		histogram_merge(jitter, &node_context_of(seat)->turn.jitter);
+		histogram_merge(delay, &node_context_of(slot)->turn.delay);
+		histogram_merge(jitter, &node_context_of(slot)->turn.jitter);
 	}
 }
 
@@ -90,7 +90,7 @@ static void worker_down(void *arg, unsigned worker)
 {
 	(void)arg, (void)worker;
 	rcu_unregister_thread();
-	recovery_leave(&me->seat);
+	recovery_leave(&me->slot);
 }
 
 static bool is_conversion_core(struct core_task *t)

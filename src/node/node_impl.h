@@ -107,7 +107,7 @@ enum node_task { NODE_TASK_CALL, NODE_TASK_CONVERSION };
 
 /** What a thread at a worker's place works with. */
 struct node_context {
-	struct recovery_context seat; /**< first */
+	struct recovery_context slot; /**< first */
 	struct transcode_worker turn;
 };
 
@@ -234,8 +234,8 @@ static inline struct node_context *node_context_at(const struct node *n,
 }
 /** recovery's callbacks for contexts. */
 struct recovery_context *node_context_new(void *arg);
-void node_context_free(void *arg, struct recovery_context *seat);
-void node_context_for(void *arg, struct recovery_context *seat, unsigned place,
+void node_context_free(void *arg, struct recovery_context *slot);
+void node_context_for(void *arg, struct recovery_context *slot, unsigned place,
 		      const struct recovery_context *before);
 
 /** Start to watch, if the configuration says so. 0, or -errno with @e. */

@@ -141,7 +141,7 @@ RB_GENERATE(party_tree, party, by_id, party_cmp)
 static int check_learn(const struct learn_terms *t,
 		       const struct party_names *names, struct cr_err *e)
 {
-	if (t->mode != LEARN_STRICT || t->told.ss_family)
+	if (t->mode != LEARN_STRICT || t->signalled.ss_family)
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "%slearn: strict hears %s only, which is missing",
@@ -154,7 +154,7 @@ static struct learn_terms terms_of(const struct party_request *r)
 		.mode = r->learn >= 0	       ? (enum learn_mode)r->learn
 			: r->address.ss_family ? LEARN_DELAYED
 					       : LEARN_IMMEDIATE,
-		.told = r->address,
+		.signalled = r->address,
 		.ssrc_signalled = r->ssrc != 0,
 		.ssrc = r->ssrc,
 	};
@@ -314,7 +314,7 @@ void party_request_of(const struct party *p, struct party_request *r)
 
 	*r = (struct party_request){
 		.endpoint = r->endpoint,
-		.address = t->told,
+		.address = t->signalled,
 		.rtcp_address = p->rtcp,
 		.learn = (int)t->mode,
 		.ssrc = t->ssrc_signalled ? t->ssrc : 0,
@@ -354,7 +354,7 @@ static int check_party_terms(const struct party *p,
 				e, -EINVAL,
 				"%s: its endpoint is of the other IP family",
 				names->address);
-		terms->told = to->address;
+		terms->signalled = to->address;
 	}
 	if (to->learn >= 0)
 		terms->mode = (enum learn_mode)to->learn;
@@ -411,7 +411,7 @@ void party_change_of(const struct party *p, struct party_change *out)
 		.passed = p->codecs.passed,
 		.ptime = p->codecs.ptime,
 		.in_ptime = p->codecs.in_ptime,
-		.address = t->told,
+		.address = t->signalled,
 		.rtcp_address = p->rtcp,
 		.learn = (int)t->mode,
 		.events = (int)p->types.events,

@@ -146,7 +146,7 @@ static bool wait_for_room(struct lines *l, bool *turn)
 static void write_lines(void *arg, const char *text, size_t n)
 {
 	struct lines *l = arg;
-	bool full, told = false, turn = false;
+	bool full, reported = false, turn = false;
 	int err;
 
 	do {
@@ -161,12 +161,12 @@ static void write_lines(void *arg, const char *text, size_t n)
 		text += kept;
 		n -= kept;
 		full = n && is_full(l->fd, err);
-		if (full && !told)
+		if (full && !reported)
 			log_event(LOG_ERROR, "lines-wait",
 				  "path=\"%s\" lines=%llu why=\"%s\"", l->path,
 				  (unsigned long long)count_lines(text, n),
 				  strerror(-err));
-		told = full;
+		reported = full;
 	} while (full && wait_for_room(l, &turn));
 	if (turn)
 		async_writer_reopen(

@@ -303,12 +303,12 @@ static void start_worker(struct recovery *r, unsigned worker)
 	if (r->ending || !live_start_worker(r->live, worker, &e))
 		return;
 	r->counts.lost++;
-	if (!w->told)
+	if (!w->reported)
 		report_finding(
 			r, (struct recovery_finding){ .event = RECOVERY_VACANT,
 						      .worker = worker,
 						      .why = e.text });
-	w->told = true;
+	w->reported = true;
 }
 
 static void no_spare(struct recovery *r, unsigned worker, int err)
@@ -316,12 +316,12 @@ static void no_spare(struct recovery *r, unsigned worker, int err)
 	struct watch_worker *w = &r->worker[worker];
 
 	r->counts.lost++;
-	if (!w->told)
+	if (!w->reported)
 		report_finding(r, (struct recovery_finding){
 					  .event = RECOVERY_NO_SPARE,
 					  .worker = worker,
 					  .err = err });
-	w->told = true;
+	w->reported = true;
 }
 
 static void replace_worker(struct recovery *r, unsigned worker,

@@ -79,8 +79,8 @@ void watchdog_begin(struct watchdog *w, cr_ns now);
 /** What is remembered of a worker. Zero: nothing. */
 struct watch_worker {
 	cr_ns picked, age, cpu;
-	bool known; /**< age and cpu are of this job       */
-	bool told;  /**< the caller's, until its next job */
+	bool known;    /**< age and cpu are of this job       */
+	bool reported; /**< the caller's, until its next job */
 };
 
 /** Has it been in one job since the last look? @at_work: in the one that it

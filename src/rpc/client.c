@@ -38,10 +38,10 @@ struct rpc_client {
 	TAILQ_HEAD(, pending) pending;
 	struct inbox in;
 	struct outbox out;
-	bool busy;	    /* in on_client_event() */
-	bool closed;	    /* there: free afterwards */
-	struct cr_err why;  /* it is down */
-	struct cr_err told; /* an error that answers no request */
+	bool busy;		/* in on_client_event() */
+	bool closed;		/* there: free afterwards */
+	struct cr_err why;	/* it is down */
+	struct cr_err reported; /* an error that answers no request */
 };
 
 static void client_free(struct rpc_client *c)
@@ -84,7 +84,7 @@ static void complained(struct rpc_client *c, const json_t *error)
 	const char *text = json_string_value(json_object_get(error, "message"));
 
 	if (text)
-		(void)cr_fail(&c->told, 0, "%s", text);
+		(void)cr_fail(&c->reported, 0, "%s", text);
 }
 
 static void closed(struct rpc_client *c)
@@ -92,7 +92,7 @@ static void closed(struct rpc_client *c)
 	struct cr_err e;
 
 	(void)cr_fail(&e, 0, "closed by the server%s%s",
-		      *c->told.text ? ": " : "", c->told.text);
+		      *c->reported.text ? ": " : "", c->reported.text);
 	down(c, e.text);
 }
 

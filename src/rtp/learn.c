@@ -44,9 +44,9 @@ static unsigned long long heard_so_far(const struct learn *l)
 static uint8_t rank_of_address(const struct learn *l,
 			       const struct sockaddr_storage *a)
 {
-	if (address_equal(a, &l->terms.told))
+	if (address_equal(a, &l->terms.signalled))
 		return RANK_SIGNALLED;
-	if (address_same_host(a, &l->terms.told) ||
+	if (address_same_host(a, &l->terms.signalled) ||
 	    address_same_host(a, &l->terms.host))
 		return RANK_HOST;
 	return RANK_OTHER;
@@ -504,12 +504,13 @@ static void expect(struct learn *l, bool first, bool same, cr_ns now)
 void learn_again(struct learn *l, const struct learn_terms *terms, cr_ns now)
 {
 	const struct learn_terms before = l->terms;
-	bool told = terms->told.ss_family, first = !before.told.ss_family;
-	bool same = address_equal(&before.told, &terms->told);
+	bool signalled = terms->signalled.ss_family,
+	     first = !before.signalled.ss_family;
+	bool same = address_equal(&before.signalled, &terms->signalled);
 
 	l->terms = filled(terms);
-	if (!terms->told.ss_family)
-		l->terms.told = before.told;
+	if (!terms->signalled.ss_family)
+		l->terms.signalled = before.signalled;
 	if (!terms->host.ss_family)
 		l->terms.host = before.host;
 	if (!l->known)
@@ -517,7 +518,7 @@ void learn_again(struct learn *l, const struct learn_terms *terms, cr_ns now)
 	l->rank = rank_of_address(l, &l->at);
 	l->known = !shut_to(l, l->rank) &&
 		   (!terms->ssrc_signalled || l->ssrc == terms->ssrc);
-	if (told)
+	if (signalled)
 		expect(l, first, same, now);
 	settle_source(l);
 	l->settled = l->settled && l->known;
@@ -528,7 +529,7 @@ const struct sockaddr_storage *learn_to(const struct learn *l)
 	bool learned =
 		l->known && !l->on_notice && l->terms.mode != LEARN_ASYMMETRIC;
 
-	return learned ? &l->at : &l->terms.told;
+	return learned ? &l->at : &l->terms.signalled;
 }
 
 void learn_counts(const struct learn *l,

@@ -145,7 +145,7 @@ struct learn_terms {
 	enum learn_mode mode;
 	/** Where the party said it is; family 0: not known (strict then refuses
 	 * every packet). A hold by 0.0.0.0 or port 0 is not known, too. */
-	struct sockaddr_storage told;
+	struct sockaddr_storage signalled;
 	/** Where signalling itself came from, its port does not matter; family
 	 * 0: not known. */
 	struct sockaddr_storage host;

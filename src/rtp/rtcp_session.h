@@ -200,7 +200,8 @@ struct rtcp_session {
 	struct feedback far;	/**< what the far side says of us           */
 	struct rtcp_clock clock;
 	struct rtcp_session_config cfg;
-	uint32_t told[2]; /**< packets sent at the last report, and before  */
+	uint32_t signalled[2]; /**< packets sent at the last report, and before
+				*/
 	/* counters */
 	uint64_t packets_in;  /**< compound packets that were read          */
 	uint64_t octets_in;   /**< of them                                  */

@@ -23,7 +23,7 @@ void silence_set_step(struct silence *s, uint32_t step)
 
 void silence_restart(struct silence *s)
 {
-	s->known = s->told = s->away = s->filled = false;
+	s->known = s->signalled = s->away = s->filled = false;
 	s->moved = s->shift = 0;
 	s->due = CR_NEVER;
 }
@@ -71,7 +71,7 @@ struct silence_place silence_packet(struct silence *s, uint32_t ts,
 		s->end = p.ts + units;
 	}
 	s->known = true;
-	s->told = silent;
+	s->signalled = silent;
 	s->away = s->away && s->filled && !silent;
 	s->filled = false;
 	if (silent || s->away)
@@ -96,7 +96,7 @@ bool silence_next(struct silence *s, cr_ns now, uint32_t *ts)
 
 	if (now < s->due)
 		return false;
-	if (!s->told && !s->away)
+	if (!s->signalled && !s->away)
 		go_away(s);
 	s->filled = true;
 	missed = (now - s->due) / s->step_ns;

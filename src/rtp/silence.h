@@ -49,7 +49,7 @@ struct silence {
 	struct silence_cfg cfg;
 	cr_ns step_ns;
 	bool known;	/**< a packet has come                       */
-	bool told;	/**< the last one was silence                */
+	bool signalled; /**< the last one was silence                */
 	bool away;	/**< it is filled, though nobody told of it  */
 	bool filled;	/**< since the last packet                   */
 	uint32_t end;	/**< of what was sent, timestamp             */

@@ -275,17 +275,17 @@ static void trace_note(const struct simulation *s, enum cr_trace_note_code code,
 static bool meet_fault(struct simulation *s)
 {
 	const struct workload_fault *f = &s->w.fault;
-	struct simulation_fault *told = &s->result->fault;
+	struct simulation_fault *reported = &s->result->fault;
 
-	bool met = told->count > 0;
+	bool met = reported->count > 0;
 
-	told->count = f->count; /* another scheduler may break it, too */
+	reported->count = f->count; /* another scheduler may break it, too */
 	if (met)
 		return s->cfg->stand_in;
-	told->at = f->at;
-	core_fault_text(&f->what, told->text, sizeof(told->text));
+	reported->at = f->at;
+	core_fault_text(&f->what, reported->text, sizeof(reported->text));
 	if (s->cfg->trace) {
-		trace_note(s, CR_NOTE_FAULT, told->text);
+		trace_note(s, CR_NOTE_FAULT, reported->text);
 		trace_note(s, CR_NOTE_SWITCHED, cr_sched_fallback->name);
 	}
 	return s->cfg->stand_in;

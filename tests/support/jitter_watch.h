@@ -43,7 +43,7 @@ struct jitter_watch {
 	unsigned n;
 	struct watch_packet packet[WATCH_PACKETS];
 	enum watch_fate fate[WATCH_PACKETS];
-	enum jitter_put told[WATCH_PACKETS];
+	enum jitter_put reported[WATCH_PACKETS];
 	unsigned long long gone;
 	bool restart; /**< the next one played is the first of a source     */
 
@@ -322,7 +322,7 @@ static inline enum jitter_put watch_put(struct jitter_watch *w,
 	rtp.payload_bytes = watch_payload(payload, w->n);
 	w->packet[w->n] = *p;
 	what = jitter_put(w->j, &in);
-	w->told[w->n] = what;
+	w->reported[w->n] = what;
 	w->fate[w->n] = what < 0 ? WATCH_REFUSED : WATCH_WAITS;
 	w->n++;
 	if (what == JITTER_RESTART) {

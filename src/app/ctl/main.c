@@ -76,10 +76,10 @@ static const char *group_of(const char *path)
 
 /*
  * May we not connect to the socket at @path, by its rights or those of its
- * folder? Then @way is the way out, a sentence's end. Looks at files; any
+ * folder? Then @remedy is the way out, a sentence's end. Looks at files; any
  * thread that no other asks for groups meanwhile.
  */
-static bool denied_by(const char *path, char *way, size_t size)
+static bool denied_by(const char *path, char *remedy, size_t size)
 {
 	const char *group;
 	struct stat st;
@@ -87,18 +87,18 @@ static bool denied_by(const char *path, char *way, size_t size)
 	if (!access(path, W_OK) || errno != EACCES)
 		return false;
 	if (!stat(path, &st) && !S_ISSOCK(st.st_mode)) {
-		(void)snprintf(way, size, "it is no socket, name one (%s/...)",
-			       path);
+		(void)snprintf(remedy, size,
+			       "it is no socket, name one (%s/...)", path);
 		return true;
 	}
 	group = group_of(path);
 	if (group)
-		(void)snprintf(way, size,
+		(void)snprintf(remedy, size,
 			       "members of the group %s may: sudo usermod -aG "
 			       "%s $USER and log in again, or use sudo",
 			       group, group);
 	else
-		(void)snprintf(way, size, "use sudo");
+		(void)snprintf(remedy, size, "use sudo");
 	return true;
 }
 
@@ -395,17 +395,17 @@ static int complain(int code, const char *text)
 
 static int unreachable(const char *why)
 {
-	char way[200];
+	char remedy[200];
 
 	if (strncmp(to, "unix:", 5) != 0)
-		(void)snprintf(way, sizeof(way),
+		(void)snprintf(remedy, sizeof(remedy),
 			       "is codec-runner there, with UDP port %d for "
 			       "SCTP? See --to, --udp-port, --sctp",
 			       (int)udp_port);
-	else if (!denied_by(to + 5, way, sizeof(way)))
-		(void)snprintf(way, sizeof(way),
+	else if (!denied_by(to + 5, remedy, sizeof(remedy)))
+		(void)snprintf(remedy, sizeof(remedy),
 			       "is codec-runner there, with --control-socket?");
-	(void)fprintf(stderr, "codec-ctl: %s: %s; %s\n", to, why, way);
+	(void)fprintf(stderr, "codec-ctl: %s: %s; %s\n", to, why, remedy);
 	return EXIT_UNREACHABLE;
 }
 

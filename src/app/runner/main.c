@@ -66,7 +66,7 @@ struct manager {
 	const struct config_state *config; /**< set first */
 	struct service *service;
 	struct event *tick;
-	cr_ns each, told; /**< between ticks; when STATUS= was last */
+	cr_ns each, reported; /**< between ticks; when STATUS= was last */
 	bool stopping;
 };
 
@@ -205,7 +205,7 @@ static void report_status(struct manager *m)
 	struct node_stats s;
 
 	node_stats(service_node(m->service), &s);
-	m->told = clock_now();
+	m->reported = clock_now();
 	log_notified(
 		m,
 		notify_send(&m->notify,
@@ -238,7 +238,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	if (m->stopping)
 		return;
 	/* the nearest tick: one may be a little early */
-	if (clock_now() - m->told >= STATUS_EACH - m->each / 2)
+	if (clock_now() - m->reported >= STATUS_EACH - m->each / 2)
 		report_status(m);
 	if (m->notify.watchdog)
 		feed(m);

@@ -131,12 +131,13 @@ static FILE *fates_create(const char *folder)
 
 static enum fate next_fate(const struct job *j, uint64_t *random)
 {
-	int told;
+	int reported;
 
 	if (!j->fates)
 		return splitmix64(random) % 100 < j->percent ? LOST : CAME;
-	told = fgetc(j->fates);
-	return told == LOST || told == LEFT_OUT ? (enum fate)told : CAME;
+	reported = fgetc(j->fates);
+	return reported == LOST || reported == LEFT_OUT ? (enum fate)reported
+							: CAME;
 }
 
 /* Two decoders of the same frames: one gets them all. */

@@ -27,15 +27,15 @@ static struct sockaddr_storage place(unsigned i)
 	return a;
 }
 
-static struct learn_terms terms(unsigned mode, unsigned told)
+static struct learn_terms terms(unsigned mode, unsigned signalled)
 {
 	struct learn_terms t = { .mode = (enum learn_mode)(mode % LEARN_MODES),
 				 .host = place(2),
 				 .ssrc_signalled = mode & 4,
 				 .ssrc = 1 };
 
-	if (told < PLACES)
-		t.told = place(told);
+	if (signalled < PLACES)
+		t.signalled = place(signalled);
 	return t;
 }
 
@@ -70,9 +70,10 @@ static void packet(struct learn *l, const uint8_t *p, cr_ns now)
 	CR_ASSERT(l->known && l->ssrc == a.ssrc);
 	CR_ASSERT(!l->terms.ssrc_signalled || a.ssrc == l->terms.ssrc);
 	CR_ASSERT(l->terms.mode != LEARN_STRICT ||
-		  address_equal(&from, &l->terms.told));
+		  address_equal(&from, &l->terms.signalled));
 	if (l->terms.mode == LEARN_ASYMMETRIC)
-		CR_ASSERT(!memcmp(&l->terms.told, learn_to(l), sizeof(to)));
+		CR_ASSERT(
+			!memcmp(&l->terms.signalled, learn_to(l), sizeof(to)));
 	if (result & LEARN_NEW_ADDRESS)
 		CR_ASSERT(address_equal(learn_to(l), &from));
 	else

@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unsigned mode = size ? data[0] % 3u : 0;
 	unsigned home = size && mode != LEARN_STRICT ? data[0] / 3u % 3u : TOLD;
 	struct learn_terms t = { .mode = (enum learn_mode)mode,
-				 .told = place(TOLD) };
+				 .signalled = place(TOLD) };
 	struct play p = { .at = place(home), .ssrc = 7, .same = 2 };
 	cr_ns now = 0;
 

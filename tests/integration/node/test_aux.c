@@ -283,10 +283,10 @@ static void nothing_is_filled_that_nobody_asked_for(void **state)
 
 static void noise_is_noise_on_both_sides(void **state)
 {
-	const struct comfort_noise told = { .level = 55 };
+	const struct comfort_noise signalled = { .level = 55 };
 	struct comfort_noise heard;
 	uint8_t payload[COMFORT_NOISE_BYTES_MAX], buf[2048];
-	size_t bytes = comfort_noise_build(payload, &told);
+	size_t bytes = comfort_noise_build(payload, &signalled);
 	struct rtp_packet p;
 	struct rig_sender s;
 	struct node_call *nc;
@@ -325,10 +325,10 @@ static void noise_is_heard_where_it_cannot_be_told(void **state)
 {
 	const struct cr_codec *pcma = cr_codec_find("pcma");
 	const struct cr_codec_cfg cfg = { .samples = NB };
-	const struct comfort_noise told = { .level = 40 };
+	const struct comfort_noise signalled = { .level = 40 };
 	struct comfort_noise heard;
 	uint8_t payload[COMFORT_NOISE_BYTES_MAX], buf[2048];
-	size_t bytes = comfort_noise_build(payload, &told);
+	size_t bytes = comfort_noise_build(payload, &signalled);
 	struct cr_frame frame = { .kind = CR_FRAME_SPEECH, .bytes = NB };
 	int16_t pcm[NB];
 	struct rtp_packet p;

@@ -23,7 +23,7 @@ static const uint8_t silence[NB] = { 0xff };
 
 /* --- what the watchdog tells --- */
 
-static long long told(struct rig *r, const char *key)
+static long long signalled(struct rig *r, const char *key)
 {
 	json_t *o = rig_stats(r);
 	long long v = json_integer_value(
@@ -54,7 +54,7 @@ static bool tells(void *arg)
 {
 	const struct tell *t = arg;
 
-	return told(t->rig, t->key) == t->want;
+	return signalled(t->rig, t->key) == t->want;
 }
 
 static void wait_reported(struct rig *r, const char *key, long long want)
@@ -62,7 +62,7 @@ static void wait_reported(struct rig *r, const char *key, long long want)
 	struct tell t = { r, key, want };
 
 	if (!rig_wait(r, tells, &t))
-		fail_msg("%s is %lld, not %lld", key, told(r, key), want);
+		fail_msg("%s is %lld, not %lld", key, signalled(r, key), want);
 }
 
 /* A frame of @nc gets stuck, two wait behind it. */
@@ -98,7 +98,7 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 	traffic_flows(&t, 10 * CALLS);
 	nc = sticky_call(&r);
 	id = nc->call->cfg.id;
-	assert_int_equal(told(&r, "hung"), 0);
+	assert_int_equal(signalled(&r, "hung"), 0);
 	assert_string_equal(node_end_name(NODE_END_HUNG), "hung");
 	get_stuck(&r, nc);
 	wait_reported(&r, "hung", 1);
@@ -111,12 +111,12 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 	assert_null(node_call_find(r.node, id));
 	assert_true(node_call_hung(r.node, id));
 	assert_int_equal(node_calls(r.node), CALLS);
-	assert_int_equal(told(&r, "stuck_now"), 1);
+	assert_int_equal(signalled(&r, "stuck_now"), 1);
 
 	traffic_flows(&t, 50 * CALLS);
 	assert_int_equal(node_scheduler_set(r.node, "rr", NULL), 0);
 	traffic_flows(&t, 10 * CALLS);
-	assert_int_equal(told(&r, "returned"), 0);
+	assert_int_equal(signalled(&r, "returned"), 0);
 	atomic_store(&sticky_held, false);
 	wait_reported(&r, "returned", 1);
 	wait_reported(&r, "stuck_now", 0);
@@ -125,8 +125,9 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 	assert_int_equal(r.ended, 1); /* not a second time */
 	traffic_end(&t);
 	traffic_balance(&t);
-	assert_int_equal(told(&r, "hung"), 1);
-	assert_int_equal(told(&r, "stalled") + told(&r, "forgotten"), 0);
+	assert_int_equal(signalled(&r, "hung"), 1);
+	assert_int_equal(signalled(&r, "stalled") + signalled(&r, "forgotten"),
+			 0);
 	rig_close(&r);
 }
 
@@ -187,7 +188,7 @@ static void no_spare_is_said_and_nothing_done(void **state)
 			break;
 		(void)event_base_loop(r.base, EVLOOP_ONCE);
 	}
-	assert_int_equal(told(&r, "hung"), SPARES);
+	assert_int_equal(signalled(&r, "hung"), SPARES);
 	assert_int_equal(r.ended, SPARES);
 	assert_int_equal(node_calls(r.node), 1);
 	atomic_store(&sticky_held, false);
@@ -209,7 +210,7 @@ static bool has_done(void *arg)
 /* Frame after frame of the busy call, until somebody starves. */
 static bool starves(void *arg)
 {
-	if (told(arg, "starved"))
+	if (signalled(arg, "starved"))
 		return true;
 	atomic_fetch_add(&sticky_tickets, 1);
 	return false;
@@ -248,8 +249,8 @@ static void an_overload_is_no_stall(void **state)
 	assert_true(rig_wait(&r, has_done, idle));
 	assert_int_equal(atomic_load(&busy->call->count.done), FRAMES);
 	wait_reported(&r, "starved", 0);
-	assert_int_equal(told(&r, "stalled") + told(&r, "forgotten") +
-				 told(&r, "hung"),
+	assert_int_equal(signalled(&r, "stalled") + signalled(&r, "forgotten") +
+				 signalled(&r, "hung"),
 			 0);
 	atomic_store(&sticky_tickets, 0);
 	rig_end(&r, busy);
@@ -349,13 +350,13 @@ static void a_policy_that_forgets_is_replaced(void **state)
 		0);
 	wait_reported(&r, "forgotten", 1);
 	said(&r, "policy=saboteur");
-	assert_int_equal(told(&r, "stalled"), 1);
+	assert_int_equal(signalled(&r, "stalled"), 1);
 	traffic_flows(&t, 20 * CALLS);
 	node_scheduler(r.node, spec, sizeof(spec));
 	assert_string_equal(spec, "fifo,order=frame");
 	traffic_end(&t);
 	traffic_balance(&t);
-	assert_int_equal(told(&r, "hung"), 0);
+	assert_int_equal(signalled(&r, "hung"), 0);
 	rig_close(&r);
 }
 

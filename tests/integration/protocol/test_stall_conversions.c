@@ -69,12 +69,12 @@ static void expect(struct office *o, const char *method, const char *params,
 		   const char *state, const char *why)
 {
 	json_t *r = client_ask(&o->c, method, params);
-	const char *told = json_string_value(json_object_get(r, "why"));
+	const char *reported = json_string_value(json_object_get(r, "why"));
 
 	assert_string_equal(json_string_value(json_object_get(r, "state")),
 			    state);
-	if (strcmp(told ? told : "", why))
-		fail_msg("%s", told ? told : "not told why");
+	if (strcmp(reported ? reported : "", why))
+		fail_msg("%s", reported ? reported : "not told why");
 	json_decref(r);
 }
 

@@ -53,12 +53,12 @@ static void on_signal(evutil_socket_t fd, short what, void *arg)
 /* Say when a peer has gone, for scripts that wait for it. */
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
-	static unsigned told;
+	static unsigned reported;
 	const struct echo *s = arg;
 
 	(void)fd;
 	(void)what;
-	for (; told < s->gone; told++)
+	for (; reported < s->gone; reported++)
 		say("peer gone");
 }
 

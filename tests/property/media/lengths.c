@@ -531,14 +531,14 @@ static void what_was_lost_is_as_long_as_it_was(void **state)
 static void fall_silent(struct line *l, unsigned length)
 {
 	static const uint8_t level[1] = { 60 };
-	bool told = make_payload(l, length, true);
+	bool signalled = make_payload(l, length, true);
 
 	wait_for_turn(l);
-	if (!told) {
+	if (!signalled) {
 		l->rtp.payload = level;
 		l->rtp.payload_bytes = 1;
 	}
-	put(l, told ? FRAME_RING_SPEECH : FRAME_RING_NOISE, false);
+	put(l, signalled ? FRAME_RING_SPEECH : FRAME_RING_NOISE, false);
 }
 
 static void silence_is_a_packet_each_packet_time(void **state)

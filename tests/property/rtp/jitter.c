@@ -328,9 +328,10 @@ static void print(const struct run *r)
 
 		printf("%d/%d %12lld ns seq %5u ts %10u ssrc %08x duration "
 		       "%u%s%s%s\n",
-		       watch.told[i], watch.fate[i], (long long)p->at, p->seq,
-		       p->ts, p->ssrc, p->duration, p->silent ? " silent" : "",
-		       p->aux ? " beside" : "", r->step[i].calm ? " calm" : "");
+		       watch.reported[i], watch.fate[i], (long long)p->at,
+		       p->seq, p->ts, p->ssrc, p->duration,
+		       p->silent ? " silent" : "", p->aux ? " beside" : "",
+		       r->step[i].calm ? " calm" : "");
 	}
 }
 

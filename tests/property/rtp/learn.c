@@ -24,7 +24,7 @@ struct view {
 	struct learn learn;
 	const struct scene *run;
 	unsigned long long in, results[LEARN_WAITING + 1];
-	unsigned told;
+	unsigned signalled;
 	bool any;	    /* something was accepted */
 	uint32_t last_ssrc; /* of the last accepted packet */
 	unsigned last_place;
@@ -70,7 +70,7 @@ static bool fail_with(const char *what, bool ok, const char **why)
 /* Where answers go while @e is heard. */
 static unsigned answers(const struct view *v, const struct event *e)
 {
-	return v->run->mode == LEARN_ASYMMETRIC ? v->told : e->address;
+	return v->run->mode == LEARN_ASYMMETRIC ? v->signalled : e->address;
 }
 
 /* In = accepted + each kind of refusal; the flags say what has changed. */
@@ -119,7 +119,7 @@ static bool check_books(struct view *v, const struct event *e, unsigned result,
 static bool leads(const struct view *v)
 {
 	return v->followed >= LEARN_PROOF &&
-	       (v->slots >= LEARN_LEAD || v->last_place == v->told);
+	       (v->slots >= LEARN_LEAD || v->last_place == v->signalled);
 }
 
 /* Could attackers have been heard for long enough? */
@@ -135,8 +135,8 @@ static bool check_attacker(struct view *v, const struct event *e, bool ok,
 {
 	bool speaks = v->holds && e->at - v->party.at <= SPEAKS &&
 		      (!v->followed_rival || e->address != v->rival) &&
-		      scene_rank(e->address, v->told) <=
-			      scene_rank(v->party.address, v->told);
+		      scene_rank(e->address, v->signalled) <=
+			      scene_rank(v->party.address, v->signalled);
 
 	if (v->run->mode == LEARN_STRICT &&
 	    !fail_with("strict: a foreigner is heard", !ok, why))
@@ -144,13 +144,14 @@ static bool check_attacker(struct view *v, const struct event *e, bool ok,
 	if (!fail_with("taken over while the party speaks", !ok || !speaks,
 		       why))
 		return false;
-	return fail_with("a stranger follows the party that leads",
-			 !ok || !v->led || !v->party_was_last ||
-				 e->ssrc == v->last_ssrc ||
-				 e->at - v->offered <= LEARN_WINDOW ||
-				 scene_rank(e->address, v->told) >
-					 scene_rank(v->last_place, v->told),
-			 why);
+	return fail_with(
+		"a stranger follows the party that leads",
+		!ok || !v->led || !v->party_was_last ||
+			e->ssrc == v->last_ssrc ||
+			e->at - v->offered <= LEARN_WINDOW ||
+			scene_rank(e->address, v->signalled) >
+				scene_rank(v->last_place, v->signalled),
+		why);
 }
 
 /* Did all foreigners stop so long before @now that they are absent, and does
@@ -167,12 +168,12 @@ static bool foreigners_are_gone(const struct view *v, cr_ns now)
 /* May the party's packet be refused for its address? */
 static bool may_be_foreign(const struct view *v, const struct event *e)
 {
-	unsigned rank = scene_rank(e->address, v->told);
+	unsigned rank = scene_rank(e->address, v->signalled);
 
 	if (v->run->mode == LEARN_STRICT)
 		return rank < 2;
 	return v->any && e->address != v->last_place &&
-	       rank <= scene_rank(v->last_place, v->told) &&
+	       rank <= scene_rank(v->last_place, v->signalled) &&
 	       !foreigners_are_gone(v, e->at);
 }
 
@@ -180,7 +181,7 @@ static bool may_be_foreign(const struct view *v, const struct event *e)
  * may be lost. */
 static bool must_be_heard(const struct view *v, const struct event *e)
 {
-	unsigned rank = scene_rank(e->address, v->told);
+	unsigned rank = scene_rank(e->address, v->signalled);
 
 	if (!e->valid || (v->run->mode == LEARN_STRICT && rank < 2))
 		return false;
@@ -196,7 +197,7 @@ static bool must_be_heard(const struct view *v, const struct event *e)
 	 * changed its SSRC; or it led; or nobody is in its way, and it was
 	 * heard for longer */
 	return !v->any || e->address == v->last_place ||
-	       rank > scene_rank(v->last_place, v->told) ||
+	       rank > scene_rank(v->last_place, v->signalled) ||
 	       (v->led && e->address == v->led_at) ||
 	       (v->streak_slots > LEARN_LEAD &&
 		foreigners_are_gone(v, v->streak_from));
@@ -289,19 +290,19 @@ static bool check_party(struct view *v, const struct event *e, unsigned result,
 static void note_offer(struct view *v, const struct event *e)
 {
 	const struct learn_terms t = { .mode = v->run->mode,
-				       .told = scene_place[e->address],
+				       .signalled = scene_place[e->address],
 				       .host = scene_place[HOST] };
 
 	learn_again(&v->learn, &t, e->at);
 	v->offered = e->at;
-	if (v->told != e->address) {
+	if (v->signalled != e->address) {
 		v->led = false;
 		v->holds = false; /* it is expected to move */
 		v->streak = 0;
 		v->followed = 0;
 		v->noticed = v->any && v->last_place != e->address;
 	}
-	v->told = e->address;
+	v->signalled = e->address;
 }
 
 static void note_accepted(struct view *v, const struct event *e)
@@ -316,8 +317,8 @@ static void note_accepted(struct view *v, const struct event *e)
 		/* who followed who followed it, or was vouched for more */
 		if (v->lost && new)
 			v->led = false;
-		if (scene_rank(e->address, v->told) >
-		    scene_rank(v->led_at, v->told))
+		if (scene_rank(e->address, v->signalled) >
+		    scene_rank(v->led_at, v->signalled))
 			v->led = false;
 		v->lost = v->led || v->lost;
 		note_heard(v, e, new);
@@ -362,9 +363,11 @@ static bool step(struct view *v, const struct event *e, const char **why)
 /* Does all hold? *@why: what does not. */
 static bool holds(const struct scene *r, const char **why)
 {
-	struct view v = { .run = r, .told = TOLD, .offered = -CR_SEC * 60 };
+	struct view v = { .run = r,
+			  .signalled = TOLD,
+			  .offered = -CR_SEC * 60 };
 	const struct learn_terms t = { .mode = r->mode,
-				       .told = scene_place[TOLD],
+				       .signalled = scene_place[TOLD],
 				       .host = scene_place[HOST] };
 
 	learn_init(&v.learn, &t);

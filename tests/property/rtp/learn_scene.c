@@ -18,12 +18,12 @@ static const char *const texts[PLACES] = {
 	"198.51.100.6:1",
 };
 
-unsigned scene_rank(unsigned address, unsigned told)
+unsigned scene_rank(unsigned address, unsigned signalled)
 {
-	if (address == told)
+	if (address == signalled)
 		return 2;
 	return address == HOST || address == NEIGHBOUR ||
-	       (address == PORT && told == TOLD);
+	       (address == PORT && signalled == TOLD);
 }
 
 static void add(struct scene *r, const struct event *e)

@@ -45,7 +45,7 @@ struct scene {
 };
 
 /* How far signalling vouches for an address; for strange ones: 0. */
-unsigned scene_rank(unsigned address, unsigned told);
+unsigned scene_rank(unsigned address, unsigned signalled);
 
 /* A group's setup: the places. */
 int scene_setup(void **state);

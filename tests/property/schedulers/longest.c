@@ -178,7 +178,7 @@ static void servers_of_an_hour_are_kept(void **state)
 
 /* --- servers --- */
 
-static int64_t told(struct rig_task *r, const char *key)
+static int64_t reported(struct rig_task *r, const char *key)
 {
 	struct cr_kv kv[16];
 	unsigned n = core_explain(&r->st.core, kv, 16);
@@ -203,8 +203,8 @@ static void a_budget_of_an_hour_is_kept(void **state)
 			ops[i / 2], i % 2 ? "reserve=hard" : NULL, SIM_FULL, 1);
 		struct rig_task *r = rig_add_with(rig, LONGEST, LONGEST, hard);
 
-		assert_int_equal(told(r, "budget_ns"), LONGEST);
-		assert_int_equal(told(r, "budget_left_ns"), LONGEST);
+		assert_int_equal(reported(r, "budget_ns"), LONGEST);
+		assert_int_equal(reported(r, "budget_left_ns"), LONGEST);
 		sim_run(rig->sim, TURNS * LONGEST + 1);
 		assert_int_equal(r->done, TURNS);
 		assert_int_equal(r->missed, 0);

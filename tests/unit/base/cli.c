@@ -172,9 +172,9 @@ static void keep_lines(void *arg, const char *why)
 
 /* What cli_take() says of words, a line each; and what it returns. */
 static int take_all(const struct cli *c, int argc, char **argv, bool *given,
-		    char *told, size_t size)
+		    char *reported, size_t size)
 {
-	FILE *f = fmemopen(told, size, "w");
+	FILE *f = fmemopen(reported, size, "w");
 	const struct cli_faults faults = { keep_lines, f };
 	int first;
 
@@ -190,31 +190,34 @@ static void all_that_is_wrong_is_told(void **state)
 				    "b",     "-p0", "--load",
 				    "8",     "c",   "--output" };
 	static char bogus[] = "--bogus";
-	char *argv[11], told[1024] = "";
+	char *argv[11], reported[1024] = "";
 
 	(void)state;
 	for (unsigned i = 0; i < 9; i++)
 		argv[i] = words[i];
 	argv[9] = NULL;
 	v = start;
-	assert_int_equal(take_all(&cli, 9, argv, NULL, told, sizeof(told)),
-			 -EINVAL);
+	assert_int_equal(
+		take_all(&cli, 9, argv, NULL, reported, sizeof(reported)),
+		-EINVAL);
 	assert_string_equal(
-		told, "--limit: \"x\" is not a time with its unit such as 20ms "
-		      "or 1.5s\n"
-		      "--port: 0 is out of bounds (1 to 65535)\n"
-		      "option --output needs an argument\n"
-		      "unexpected operand \"c\"\n");
+		reported,
+		"--limit: \"x\" is not a time with its unit such as 20ms "
+		"or 1.5s\n"
+		"--port: 0 is out of bounds (1 to 65535)\n"
+		"option --output needs an argument\n"
+		"unexpected operand \"c\"\n");
 	assert_int_equal(v.load, 8000000); /* what is in order is taken */
 	/* what is behind it may be its value */
 	argv[0] = words[0];
 	argv[1] = bogus;
 	argv[2] = words[2];
 	argv[3] = NULL;
-	assert_int_equal(take_all(&cli, 3, argv, NULL, told, sizeof(told)),
-			 -EINVAL);
-	assert_non_null(strstr(told, "unknown option --bogus\n--limit: "));
-	assert_null(strstr(told, "operand"));
+	assert_int_equal(
+		take_all(&cli, 3, argv, NULL, reported, sizeof(reported)),
+		-EINVAL);
+	assert_non_null(strstr(reported, "unknown option --bogus\n--limit: "));
+	assert_null(strstr(reported, "operand"));
 }
 
 static const struct cli *with_file(void)
@@ -235,15 +238,16 @@ static void where_there_is_a_file_flags_have_a_word(void **state)
 	char *argv[] = { words[0], words[1], words[2], words[3],
 			 words[4], words[5], NULL };
 	bool given[CLI_MAX_OPTS] = { false };
-	char told[256];
+	char reported[256];
 
 	(void)state;
 	v = start;
 	v.verbose = true;
 	v.admission = false;
 	v.set = (struct cli_list){ .item = { "old", "older" }, .count = 2 };
-	assert_int_equal(
-		take_all(with_file(), 6, argv, given, told, sizeof(told)), 5);
+	assert_int_equal(take_all(with_file(), 6, argv, given, reported,
+				  sizeof(reported)),
+			 5);
 	assert_false(v.verbose);
 	assert_true(v.admission);
 	assert_int_equal(v.set.count, 1);
@@ -254,10 +258,11 @@ static void where_there_is_a_file_flags_have_a_word(void **state)
 					 rows[i].flag == &v.admission ||
 					 rows[i].list == &v.set);
 	(void)strcpy(words[2], "--verbose=yep");
-	assert_int_equal(
-		take_all(with_file(), 6, argv, given, told, sizeof(told)),
-		-EINVAL);
-	assert_non_null(strstr(told, "--verbose: \"yep\" is not yes or no"));
+	assert_int_equal(take_all(with_file(), 6, argv, given, reported,
+				  sizeof(reported)),
+			 -EINVAL);
+	assert_non_null(
+		strstr(reported, "--verbose: \"yep\" is not yes or no"));
 }
 
 static void a_value_is_peeked_at_whatever_else_is_wrong(void **state)

@@ -159,7 +159,7 @@ static bool has(const struct config_faults *f, const char *what)
 	return false;
 }
 
-static void told(const struct config *c, const char *what)
+static void reported(const struct config *c, const char *what)
 {
 	if (!has(&c->faults, what))
 		fail_msg("\"%s\" is not told, but \"%s\"", what,
@@ -180,16 +180,17 @@ static void all_faults_are_told_with_their_lines(void **state)
 			 -EINVAL);
 	(void)snprintf(at, sizeof(at), "%s:1: unknown option \"rnig\"; did ",
 		       path);
-	told(&c, at);
-	told(&c, "did you mean 'ring'?");
-	told(&c, ":2: --ring: 1 is out of bounds (2 to 4096)");
-	told(&c, ":3: --limit: \"20\" is not a time with its unit");
-	told(&c, ":5: --level: unknown value \"wran\"; did you mean 'warn'?");
-	told(&c, ":6: --poll: \"maybe\" is not yes or no");
-	told(&c, ":7: write it without dashes: poll");
-	told(&c, ":8: check belongs on the command line");
-	told(&c, ":9: ring is given twice: before that in line 2");
-	told(&c, "--level: unknown value \"infos\"");
+	reported(&c, at);
+	reported(&c, "did you mean 'ring'?");
+	reported(&c, ":2: --ring: 1 is out of bounds (2 to 4096)");
+	reported(&c, ":3: --limit: \"20\" is not a time with its unit");
+	reported(&c,
+		 ":5: --level: unknown value \"wran\"; did you mean 'warn'?");
+	reported(&c, ":6: --poll: \"maybe\" is not yes or no");
+	reported(&c, ":7: write it without dashes: poll");
+	reported(&c, ":8: check belongs on the command line");
+	reported(&c, ":9: ring is given twice: before that in line 2");
+	reported(&c, "--level: unknown value \"infos\"");
 	assert_int_equal(c.faults.n, 9);
 	assert_int_equal(c.faults.more, 0);
 	config_free(&c);
@@ -218,7 +219,7 @@ static void a_value_is_blamed_where_it_is(void **state)
 	config_blame(&c, "set", 1, "no");
 	config_blame(&c, "ring", 0, "no");
 	config_blame(&c, NULL, 0, "no \x1b two");
-	told(&c, ":3: --set: no");
+	reported(&c, ":3: --set: no");
 	assert_string_equal(c.faults.text[1].text, "--ring: no");
 	assert_string_equal(c.faults.text[2].text, "no ? two");
 	config_free(&c);
@@ -334,8 +335,8 @@ static void expect_no_file(const char *from, const char *why)
 
 	assert_int_equal(read_words(&c, from, none), -EINVAL);
 	assert_int_equal(c.faults.n, 1);
-	told(&c, from);
-	told(&c, why);
+	reported(&c, from);
+	reported(&c, why);
 	config_free(&c);
 }
 

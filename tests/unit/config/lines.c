@@ -32,10 +32,10 @@ static char *read_bytes(const char *bytes, size_t size)
 
 #define READ(text) read_bytes(text, sizeof(text) - 1)
 
-static void says(const char *told, const char *what)
+static void says(const char *reported, const char *what)
 {
-	if (!strstr(told, what))
-		fail_msg("\"%s\" is not in \"%s\"", what, told);
+	if (!strstr(reported, what))
+		fail_msg("\"%s\" is not in \"%s\"", what, reported);
 }
 
 static void names_and_values_have_no_blanks_around(void **state)
@@ -108,28 +108,29 @@ static void another_encoding_is_told_once(void **state)
 
 static void other_faults_leave_the_next_line_alone(void **state)
 {
-	const char *told = READ("poll\na =\n= 3\nb = \x1b[31m\nc = 3\n");
+	const char *reported = READ("poll\na =\n= 3\nb = \x1b[31m\nc = 3\n");
 
 	(void)state;
-	says(told, "1 !\"poll\" has no value: write name = value");
-	says(told, "2 !a has no value: leave the line out");
-	says(told, "3 !there is no name before the \"=\"\n");
-	says(told, "4 !a control character (0x1b)\n");
-	says(told, "5 c|3\n");
+	says(reported, "1 !\"poll\" has no value: write name = value");
+	says(reported, "2 !a has no value: leave the line out");
+	says(reported, "3 !there is no name before the \"=\"\n");
+	says(reported, "4 !a control character (0x1b)\n");
+	says(reported, "5 c|3\n");
 }
 
 static void a_long_line_is_not_repeated(void **state)
 {
 	size_t size = 1 << 20;
-	char *bytes = malloc(size), *told;
+	char *bytes = malloc(size), *reported;
 
 	(void)state;
 	assert_non_null(bytes);
 	memset(bytes, 'x', size);
 	memcpy(bytes + size - 7, "\na = 1\n", 7);
-	told = read_bytes(bytes, size);
+	reported = read_bytes(bytes, size);
 	assert_string_equal(
-		told, "1 !a line of 1048569 bytes; 4096 are the most\n2 a|1\n");
+		reported,
+		"1 !a line of 1048569 bytes; 4096 are the most\n2 a|1\n");
 	memset(bytes, ' ', size);
 	memcpy(bytes, "a = 1", 5);
 	bytes[4096] = '\n';

@@ -17,8 +17,8 @@ enum { N = 40, WORKERS = 4, ROUNDS = 30, FRAMES = 4, HONEST = 25 };
 
 struct rig {
 	struct live *live;
-	struct source *s; /* [N] */
-	atomic_uint told; /* calls of faulty() */
+	struct source *s;     /* [N] */
+	atomic_uint reported; /* calls of faulty() */
 };
 
 /* --- fifo for HONEST picks, then one of three faults --- */
@@ -91,7 +91,7 @@ static void faulty(void *arg, const struct core_fault *fault)
 
 	assert_string_equal(fault->policy, "bad");
 	assert_string_equal(fault->callback, "pick");
-	atomic_fetch_add(&g->told, 1);
+	atomic_fetch_add(&g->reported, 1);
 }
 
 static void open_rig(struct rig *g, unsigned cpus_per_rq)
@@ -162,15 +162,16 @@ static void goes_bad_on(unsigned cpus_per_rq)
 		assert_int_equal(live_switch(g.live, &ops, NULL, NULL), 0);
 		send_frames(&g);
 		wait_done(&g, k * FRAMES);
-		while (!atomic_load(&g.told)) /* N * FRAMES > HONEST * queues */
+		while (!atomic_load(
+			&g.reported)) /* N * FRAMES > HONEST * queues */
 			(void)sched_yield();
 		assert_int_equal(live_recover(g.live, NULL), 1);
 		assert_string_equal(live_scheduler(g.live), "fifo");
 		assert_int_equal(live_recover(g.live, NULL), 0);
 		live_load(g.live, &load);
-		while (atomic_load(&g.told) < load.faults)
+		while (atomic_load(&g.reported) < load.faults)
 			(void)sched_yield();
-		assert_int_equal(atomic_load(&g.told), load.faults);
+		assert_int_equal(atomic_load(&g.reported), load.faults);
 		assert_int_equal(load.queued, 0);
 	}
 	assert_true(load.faults >= ROUNDS);

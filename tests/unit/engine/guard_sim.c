@@ -8,7 +8,7 @@
 
 enum { HONEST = 7, SLOTS = 60 };
 
-static unsigned picks, told;
+static unsigned picks, reported;
 static cr_ns reported_at;
 static unsigned reported_rq;
 
@@ -21,7 +21,7 @@ static void note_fault(void *arg, const struct core_fault *f, cr_ns now)
 {
 	(void)arg;
 	assert_string_equal(f->policy, "stalling");
-	told++;
+	reported++;
 	reported_at = now;
 	reported_rq = f->rq;
 }
@@ -33,7 +33,7 @@ static struct cr_sched_ops stalling(void)
 	ops.name = "stalling";
 	ops.pick = stalling_pick;
 	ops.check = NULL;
-	picks = told = 0;
+	picks = reported = 0;
 	return ops;
 }
 
@@ -58,7 +58,7 @@ static void goes_on_as_fifo(unsigned ncpu, unsigned cpus_per_rq)
 	char bad[2][128], good[2][128];
 	struct sim_rig *rig = play(&ops, ncpu, cpus_per_rq, bad);
 
-	assert_int_equal(told, 1);
+	assert_int_equal(reported, 1);
 	assert_true(reported_at > 0 && reported_at < sim_now(rig->sim));
 	assert_ptr_equal(core_sched(sim_core(rig->sim))->ops, &cr_sched_fifo);
 	assert_false(core_replaced(sim_core(rig->sim)));
@@ -66,7 +66,7 @@ static void goes_on_as_fifo(unsigned ncpu, unsigned cpus_per_rq)
 	rig_free(play(&cr_sched_fifo, ncpu, cpus_per_rq, good));
 	for (unsigned c = 0; c < ncpu; c++)
 		assert_string_equal(bad[c], good[c]);
-	assert_int_equal(told, 1);
+	assert_int_equal(reported, 1);
 }
 
 static void the_schedule_is_fifos(void **state)

@@ -182,7 +182,7 @@ static struct balance judge(const char *party, const struct wrong *w)
 	balance_judge(&(struct balance_side){ .phone = r->phone,
 					      .heard = &r->heard,
 					      .daemon = r->daemon,
-					      .told = true,
+					      .reported = true,
 					      .clock_out = 8000 },
 		      &b);
 	drop(r);
@@ -282,7 +282,7 @@ static void a_partys_own_losses_are_not_the_daemons(void **state)
 	balance_judge(&(struct balance_side){ .phone = r->phone,
 					      .heard = &r->heard,
 					      .daemon = r->daemon,
-					      .told = true,
+					      .reported = true,
 					      .drops = 1,
 					      .clock_out = 8000 },
 		      &b);

@@ -62,7 +62,8 @@ static void answers_go_where_the_party_is(void **state)
 {
 	const struct endpoint_cfg cfg = { .terms = {
 						  .mode = LEARN_IMMEDIATE,
-						  .told = at("192.0.2.1:4000"),
+						  .signalled =
+							  at("192.0.2.1:4000"),
 					  } };
 	struct endpoint *l = endpoint_new(&cfg);
 
@@ -82,7 +83,7 @@ static void new_terms_hold_from_the_next_packet_on(void **state)
 	(void)state;
 	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 0)));
 	terms.mode = LEARN_STRICT;
-	terms.told = at("192.0.2.1:4000");
+	terms.signalled = at("192.0.2.1:4000");
 	endpoint_again(l, &terms);
 	assert_answers_to(l, "192.0.2.1:4000");
 	assert_int_equal(hear(l, "198.51.100.9:1024", 1),
@@ -97,7 +98,8 @@ static void a_repeated_address_moves_no_answers(void **state)
 {
 	const struct endpoint_cfg cfg = { .terms = {
 						  .mode = LEARN_IMMEDIATE,
-						  .told = at("192.0.2.1:4000"),
+						  .signalled =
+							  at("192.0.2.1:4000"),
 					  } };
 	struct endpoint *l = endpoint_new(&cfg);
 	struct learn_terms terms = cfg.terms;
@@ -111,11 +113,11 @@ static void a_repeated_address_moves_no_answers(void **state)
 	assert_answers_to(l, "198.51.100.9:1024");
 	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 1)));
 	assert_answers_to(l, "198.51.100.9:1024");
-	terms.told = at("192.0.2.1:4002");
+	terms.signalled = at("192.0.2.1:4002");
 	endpoint_again(l, &terms);
 	assert_answers_to(l, "192.0.2.1:4002");
 	terms.mode = LEARN_STRICT;
-	terms.told = at("192.0.2.1:4000");
+	terms.signalled = at("192.0.2.1:4000");
 	endpoint_again(l, &terms);
 	assert_answers_to(l, "192.0.2.1:4000");
 	endpoint_free(l);
@@ -130,7 +132,7 @@ static void a_first_address_moves_no_party_that_was_heard(void **state)
 	struct learn_terms terms = cfg.terms;
 
 	(void)state;
-	terms.told = at("192.0.2.1:4000");
+	terms.signalled = at("192.0.2.1:4000");
 	assert_true(learn_accepts(hear(heard, "198.51.100.9:1024", 0)));
 	endpoint_again(heard, &terms);
 	endpoint_again(no_listener, &terms);

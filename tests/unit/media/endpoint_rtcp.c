@@ -150,7 +150,7 @@ static bool has_come(int fd)
 static void only_the_partys_hosts_are_believed(void **state)
 {
 	const struct learn_terms terms = { .mode = LEARN_DELAYED,
-					   .told = at("127.0.0.1:4000") };
+					   .signalled = at("127.0.0.1:4000") };
 	const struct sockaddr_storage nat = at("127.0.0.3:777");
 	struct endpoint_rtcp_info info;
 	struct rig r;
@@ -240,16 +240,16 @@ static void reports_go_where_was_told(void **state)
 {
 	const struct sockaddr_storage nat = at("127.0.0.3:777");
 	const struct sockaddr_storage foreign = at("127.0.0.2:5000");
-	struct sockaddr_storage told, none = { 0 };
-	int reported_fd = open_at("127.0.0.1:0", &told);
+	struct sockaddr_storage signalled, none = { 0 };
+	int reported_fd = open_at("127.0.0.1:0", &signalled);
 	struct learn_terms terms = { .mode = LEARN_DELAYED };
 	struct rig r;
 
 	(void)state;
 	open_party(&r);
-	terms.told = r.rtp;
+	terms.signalled = r.rtp;
 	open_rig(&r, ENDPOINT_RTCP_PORT, &terms);
-	endpoint_rtcp_set_destination(r.endpoint, &told);
+	endpoint_rtcp_set_destination(r.endpoint, &signalled);
 	report(&r);
 	assert_true(has_come(reported_fd) && !has_come(r.rtcp_fd));
 	assert_int_equal(hear_from(&r, &r.rtp, true), ENDPOINT_RTCP_HEARD);
@@ -258,13 +258,13 @@ static void reports_go_where_was_told(void **state)
 	assert_int_equal(hear_from(&r, &r.rtcp, false), ENDPOINT_RTCP_HEARD);
 	report(&r); /* it is symmetric */
 	assert_true(has_come(r.rtcp_fd) && !has_come(reported_fd));
-	endpoint_rtcp_set_destination(r.endpoint, &told); /* nothing new */
+	endpoint_rtcp_set_destination(r.endpoint, &signalled); /* nothing new */
 	report(&r);
 	assert_true(has_come(r.rtcp_fd) && !has_come(reported_fd));
 	endpoint_rtcp_set_destination(r.endpoint,
 				      &foreign); /* another host of its own */
 	assert_int_equal(hear_from(&r, &foreign, false), ENDPOINT_RTCP_HEARD);
-	endpoint_rtcp_set_destination(r.endpoint, &told);
+	endpoint_rtcp_set_destination(r.endpoint, &signalled);
 	report(&r);
 	assert_true(has_come(reported_fd) && !has_come(r.rtcp_fd));
 	endpoint_rtcp_mux(r.endpoint, true);
@@ -274,7 +274,7 @@ static void reports_go_where_was_told(void **state)
 	endpoint_rtcp_set_destination(r.endpoint, &none);
 	report(&r);
 	assert_true(has_come(r.rtcp_fd) && !has_come(reported_fd));
-	endpoint_rtcp_set_destination(r.endpoint, &told);
+	endpoint_rtcp_set_destination(r.endpoint, &signalled);
 	say(&r, &nat, 1); /* it is behind NAT */
 	report(&r);
 	assert_false(has_come(reported_fd));

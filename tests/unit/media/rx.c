@@ -386,36 +386,38 @@ static void a_receiver_wakes_for_its_endpoints_timers(void **state)
 	rcu_unregister_thread();
 }
 
-static sem_t told;
+static sem_t signalled;
 static int reported_err;
 
 static void tell(void *arg, unsigned receiver, int err)
 {
-	assert_ptr_equal(arg, &told);
+	assert_ptr_equal(arg, &signalled);
 	assert_int_equal(receiver, 2);
 	reported_err = err;
-	(void)sem_post(&told);
+	(void)sem_post(&signalled);
 }
 
 static void a_receiver_that_cannot_go_on_says_so(void **state)
 {
-	struct rx_config cfg = {
-		.number = 2, .fd = -1, .cpu = -1, .failed = tell, .arg = &told
-	};
+	struct rx_config cfg = { .number = 2,
+				 .fd = -1,
+				 .cpu = -1,
+				 .failed = tell,
+				 .arg = &signalled };
 	struct cr_err warn = { "" }, e = { "" };
 	struct rx *rx;
 
 	(void)state;
-	(void)sem_init(&told, 0, 0);
+	(void)sem_init(&signalled, 0, 0);
 	atomic_store(&refusal, -EPERM);
 	assert_int_equal(rx_open(&rx, &cfg, &warn, &e), 0);
-	wait_for(&told);
+	wait_for(&signalled);
 	assert_int_equal(reported_err, -EPERM);
 	rx_close(rx);
 	atomic_store(&refusal, 0);
 	assert_int_equal(rx_open(&rx, &cfg, &warn, &e), 0);
 	rx_close(rx); /* to be stopped is no failure */
-	assert_int_equal(sem_trywait(&told), -1);
+	assert_int_equal(sem_trywait(&signalled), -1);
 }
 
 int main(void)

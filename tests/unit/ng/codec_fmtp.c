@@ -13,7 +13,7 @@ static struct sdp_format format(const char *name, const char *fmtp)
 static void each_answer_is_told_as_its_rfc_wants(void **state)
 {
 	static const struct {
-		const char *name, *offered, *answered, *told;
+		const char *name, *offered, *answered, *signalled;
 	} all[] = {
 		/* RFC 4867, 8.3.1: who offers a set gets that one; where none
 		 * was offered the answer may choose */
@@ -43,7 +43,8 @@ static void each_answer_is_told_as_its_rfc_wants(void **state)
 		const struct sdp_format b =
 			format(all[i].name, all[i].answered);
 
-		assert_string_equal(codec_fmtp_passed(&a, &b), all[i].told);
+		assert_string_equal(codec_fmtp_passed(&a, &b),
+				    all[i].signalled);
 	}
 }
 

@@ -10,7 +10,7 @@ struct said {
 	unsigned rate;
 	/* ms: what the proxy wants, what its line says, what the other one
 	 * sends */
-	unsigned told, ptime, maxptime, comes;
+	unsigned signalled, ptime, maxptime, comes;
 	bool apart;  /* from what the other one sends */
 	unsigned is; /* 0: as what it is made from */
 };
@@ -27,7 +27,7 @@ static unsigned packets(const struct said *s)
 	};
 	const struct ng_terms t = { .line = &line,
 				    .choice = &choice,
-				    .ptime = s->told,
+				    .ptime = s->signalled,
 				    .comes = s->comes,
 				    .apart = s->apart,
 				    .learn = -1 };

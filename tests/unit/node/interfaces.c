@@ -23,7 +23,7 @@ static struct interface_cfg parsed(const char *text)
 static void interfaces_are_read(void **state)
 {
 	static const struct {
-		const char *text, *name, *local, *told;
+		const char *text, *name, *local, *signalled;
 	} cases[] = {
 		{ "192.0.2.1", "default", "192.0.2.1:0", "192.0.2.1:7" },
 		{ "a/192.0.2.1", "a", "192.0.2.1:0", "192.0.2.1:7" },
@@ -46,7 +46,7 @@ static void interfaces_are_read(void **state)
 			cases[i].local);
 		interface_text(&cfg.local, &cfg.advertised, 7, text,
 			       sizeof(text));
-		assert_string_equal(text, cases[i].told);
+		assert_string_equal(text, cases[i].signalled);
 	}
 }
 
@@ -84,25 +84,27 @@ static void what_is_no_interface_is_refused(void **state)
 
 static void the_shared_address_needs_one_that_can_be_told(void **state)
 {
-	struct sockaddr_storage local, told;
+	struct sockaddr_storage local, signalled;
 	struct cr_err e = { "" };
 	char text[64];
 
 	(void)state;
 	assert_int_equal(
-		interface_parse_shared(&local, &told, "0.0.0.0:5004", &e),
+		interface_parse_shared(&local, &signalled, "0.0.0.0:5004", &e),
 		-EINVAL);
 	assert_non_null(strstr(e.text, "0.0.0.0!192.0.2.1"));
-	assert_int_equal(interface_parse_shared(&local, &told, "192.0.2.1", &e),
-			 -EINVAL);
-	assert_int_equal(interface_parse_shared(&local, &told,
+	assert_int_equal(
+		interface_parse_shared(&local, &signalled, "192.0.2.1", &e),
+		-EINVAL);
+	assert_int_equal(interface_parse_shared(&local, &signalled,
 						"0.0.0.0:5004!192.0.2.1", &e),
 			 0);
-	interface_text(&local, &told, address_port(&local), text, sizeof(text));
+	interface_text(&local, &signalled, address_port(&local), text,
+		       sizeof(text));
 	assert_string_equal(text, "192.0.2.1:5004");
-	assert_int_equal(interface_parse_shared(&local, &told, "[::1]:5", &e),
-			 0);
-	assert_int_equal(told.ss_family, 0);
+	assert_int_equal(
+		interface_parse_shared(&local, &signalled, "[::1]:5", &e), 0);
+	assert_int_equal(signalled.ss_family, 0);
 }
 
 static const struct port_pairs_config any_ports = { .bytes = 1 << 16 };

@@ -38,7 +38,7 @@ struct lab {
 	struct event_base *base;
 	struct costs *costs;
 	struct measuring *m;
-	unsigned told;
+	unsigned signalled;
 	int err;
 };
 
@@ -65,12 +65,12 @@ static void lab_close(struct lab *l)
 	event_base_free(l->base);
 }
 
-static void told(void *arg, int err, const struct cr_err *why)
+static void signalled(void *arg, int err, const struct cr_err *why)
 {
 	struct lab *l = arg;
 
 	(void)why;
-	l->told++;
+	l->signalled++;
 	l->err = err;
 }
 
@@ -82,7 +82,7 @@ static void begin(struct lab *l, struct node_cost_wait *w,
 	*w = (struct node_cost_wait){ .media = { .in = { .codec = in },
 						 .out = { .codec = out } },
 				      .period = PTIME,
-				      .done = told,
+				      .done = signalled,
 				      .arg = l };
 	w->media.in.cfg.samples = in->samples;
 	w->media.out.cfg.samples = out->samples;
@@ -95,7 +95,7 @@ static void wait_reported(struct lab *l, unsigned n)
 	const struct timeval soon = { 0, 2000 };
 	cr_ns end = clock_now() + PATIENCE;
 
-	while (l->told < n) {
+	while (l->signalled < n) {
 		assert_true(clock_now() < end);
 		(void)event_base_loopexit(l->base, &soon);
 		(void)event_base_dispatch(l->base);
@@ -121,7 +121,7 @@ static void two_share_one_measurement(void **state)
 	lab_open(&l);
 	begin(&l, &a, cr_codec_find("pcmu"), cr_codec_find("pcmu"));
 	begin(&l, &b, cr_codec_find("pcmu"), cr_codec_find("pcmu"));
-	assert_int_equal(l.told, 0);
+	assert_int_equal(l.signalled, 0);
 	wait_reported(&l, 2);
 	assert_int_equal(l.err, 0);
 	assert_int_equal(measuring_count(l.m), 1);
@@ -143,7 +143,7 @@ static void who_is_forgotten_is_not_told(void **state)
 	atomic_store(&held, false);
 	wait_reported(&l, 1);
 	lab_close(&l);
-	assert_int_equal(l.told, 1);
+	assert_int_equal(l.signalled, 1);
 }
 
 static void read_log(const char *path, char *text, size_t size)
@@ -173,7 +173,7 @@ static void a_codec_that_hangs_is_left_behind(void **state)
 	wait_count(&inside);
 	lab_close(&l);
 	log_close();
-	assert_int_equal(l.told, 0);
+	assert_int_equal(l.signalled, 0);
 	assert_int_equal(atomic_load(&returned), 0); /* it hangs still */
 	read_log(path, text, sizeof(text));
 	if (!strstr(text, "error measuring-stuck codec=blocking\n"))

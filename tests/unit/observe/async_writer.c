@@ -22,17 +22,17 @@ static struct {
 	char buffers[2][SIZE];
 	sem_t begun, go;
 	atomic_uint turns;
-	unsigned in_vain; /* turns that fail */
-	int fd;		  /* a pipe that nobody reads */
-	char told[128];	  /* the thread's */
+	unsigned in_vain;   /* turns that fail */
+	int fd;		    /* a pipe that nobody reads */
+	char reported[128]; /* the thread's */
 } t;
 
 static void tell(const char *text, size_t n)
 {
-	size_t len = strlen(t.told);
+	size_t len = strlen(t.reported);
 
-	(void)snprintf(t.told + len, sizeof(t.told) - len, "%.*s", (int)n,
-		       text);
+	(void)snprintf(t.reported + len, sizeof(t.reported) - len, "%.*s",
+		       (int)n, text);
 }
 
 static void write_it(void *arg, const char *text, size_t n)
@@ -111,12 +111,12 @@ static void let_go(unsigned writes)
 		assert_int_equal(sem_post(&t.go), 0);
 }
 
-static void end(const char *told)
+static void end(const char *reported)
 {
 	assert_int_equal(async_writer_stop(&t.async_writer, PATIENCE),
 			 ASYNC_WRITER_WRITTEN);
 	async_writer_fini(&t.async_writer);
-	assert_string_equal(t.told, told);
+	assert_string_equal(t.reported, reported);
 }
 
 static void texts_come_in_their_order(void **state)

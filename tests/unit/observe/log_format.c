@@ -207,11 +207,11 @@ static void what_is_suppressed_is_a_number(void **state)
 				   .level = LOG_INFO,
 				   .per_second = 1 };
 	struct cr_err e;
-	bool told = false;
+	bool reported = false;
 
 	(void)state;
 	assert_int_equal(log_open(&json, &e), 0);
-	while (!told) { /* until the next second */
+	while (!reported) { /* until the next second */
 		json_t *o;
 
 		for (unsigned i = 0; i < 2; i++)
@@ -219,7 +219,7 @@ static void what_is_suppressed_is_a_number(void **state)
 		assert_true(log_flush(PATIENCE));
 		if (!(o = json_load_file(path, JSON_DISABLE_EOF_CHECK, NULL)))
 			continue;
-		told = json_is_integer(json_object_get(o, "suppressed"));
+		reported = json_is_integer(json_object_get(o, "suppressed"));
 		json_decref(o);
 		assert_int_equal(truncate(path, 0), 0);
 	}

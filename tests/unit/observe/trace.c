@@ -235,17 +235,17 @@ static void a_file_that_exists_is_not_overwritten(void **state)
 	assert_string_equal(got, text);
 }
 
-struct told {
+struct reported {
 	unsigned times;
 	int err;
 };
 
 static void tell(void *arg, int err)
 {
-	struct told *told = arg;
+	struct reported *reported = arg;
 
-	told->times++;
-	told->err = err;
+	reported->times++;
+	reported->err = err;
 }
 
 static void no_room_for_the_header_is_an_error(void **state)
@@ -275,14 +275,14 @@ static void a_full_disk_is_told_once_and_every_record_counted(void **state)
 {
 	enum { ROOM = 100, N = 10000 };
 	uint64_t jobs[PRODUCERS] = { 0 }, noted = 0;
-	struct told told = { 0 };
+	struct reported reported = { 0 };
 	struct trace_totals totals;
 	struct trace *t = NULL;
 
 	(void)state;
 	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
 	assert_int_equal(trace_open(&t, 1, 2 * N), 0);
-	trace_on_error(t, tell, &told);
+	trace_on_error(t, tell, &reported);
 	assert_int_equal(trace_start(t, fx.path, fx.header, &fx.e), 0);
 	/* The last record has room for half of it only. */
 	limit_file_size((int64_t)sizeof(struct cr_trace_header) + 32 +
@@ -296,8 +296,8 @@ static void a_full_disk_is_told_once_and_every_record_counted(void **state)
 	limit_file_size(-1);
 	trace_close(t);
 
-	assert_int_equal(told.times, 1);
-	assert_int_equal(told.err, EFBIG);
+	assert_int_equal(reported.times, 1);
+	assert_int_equal(reported.err, EFBIG);
 	assert_int_equal(totals.error, EFBIG);
 	assert_int_equal(totals.written, ROOM);
 	assert_int_equal(totals.unwritten, N - ROOM);

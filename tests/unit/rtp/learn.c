@@ -131,12 +131,13 @@ static void what_is_not_valid_proves_nothing(void **state)
 		const struct step same = { 50, X, 7, (uint16_t)(4 + i), 'A' };
 		const struct step ssrc = { 50, X, 8, (uint16_t)(4 + i), 's' };
 		const struct step away = { 50, Y, 8, (uint16_t)(4 + i), 'a' };
-		const struct step told = { 50, TOLD, 8, (uint16_t)(i), 'w' };
+		const struct step signalled = { 50, TOLD, 8, (uint16_t)(i),
+						'w' };
 
 		assert_int_equal(feed(&l, &same, false), 'A');
 		assert_int_equal(feed(&l, &ssrc, false), 's');
 		assert_int_equal(feed(&l, &away, false), 'a');
-		assert_int_equal(feed(&l, &told, false), 'w');
+		assert_int_equal(feed(&l, &signalled, false), 'w');
 	}
 }
 
@@ -147,7 +148,7 @@ static void an_offer_that_repeats_the_address_takes_nothing(void **state)
 
 	(void)state;
 	learn_again(&l, &t, 50 * CR_MS);
-	t.told.ss_family = t.host.ss_family = 0; /* on hold */
+	t.signalled.ss_family = t.host.ss_family = 0; /* on hold */
 	learn_again(&l, &t, 51 * CR_MS);
 	assert_true(answers_go(&l, X));
 	PLAY(&l, { 52, Y, 8, 1, 'a' }, { 53, Y, 8, 2, 'a' },
@@ -163,7 +164,7 @@ static struct learn moved(enum learn_mode mode, unsigned from)
 	struct learn l = proven(mode, from);
 	struct learn_terms t = terms(mode);
 
-	t.told = at(MOVED);
+	t.signalled = at(MOVED);
 	learn_again(&l, &t, 50 * CR_MS);
 	assert_true(answers_go(&l, from == MOVED ? from : MOVED));
 	return l;
@@ -242,7 +243,7 @@ static void asymmetric_hears_all_and_learns_nothing(void **state)
 	assert_true(answers_go(&l, TOLD));
 	PLAY(&l, { 3000, Y, 7, 9, 'A' }); /* NAT gives it another port */
 	assert_true(answers_go(&l, TOLD));
-	t.told = at(MOVED);
+	t.signalled = at(MOVED);
 	learn_again(&l, &t, 3001 * CR_MS);
 	assert_true(answers_go(&l, MOVED));
 	PLAY(&l, { 3020, Y, 7, 10, 'A' }, { 6040, Y, 7, 11, 'A' },
@@ -286,8 +287,8 @@ static void a_senders_link_is_learned(void **state)
 	struct learn l;
 
 	(void)state;
-	assert_int_equal(address_parse("[fe80::1]:4000", &t.told), 0);
-	from = t.told;
+	assert_int_equal(address_parse("[fe80::1]:4000", &t.signalled), 0);
+	from = t.signalled;
 	((struct sockaddr_in6 *)(void *)&from)->sin6_scope_id = 3;
 	learn_init(&l, &t);
 	assert_int_equal(learn_packet(&l, &p, 0),

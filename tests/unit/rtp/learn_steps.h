@@ -88,7 +88,7 @@ static inline void play_steps(struct learn *l, const struct step *s, unsigned n)
 static inline struct learn_terms terms(enum learn_mode mode)
 {
 	return (struct learn_terms){ .mode = mode,
-				     .told = at(TOLD),
+				     .signalled = at(TOLD),
 				     .host = at(PROXY) };
 }
 

@@ -35,7 +35,7 @@ static struct core_task *join(struct steps *s, struct core *c,
 	return &t->core;
 }
 
-static int64_t told(const struct core_task *t, const char *key)
+static int64_t reported(const struct core_task *t, const char *key)
 {
 	struct cr_kv kv[16];
 	unsigned n = cr_sched_edf_hsb.explain(&t->task, kv, 16);
@@ -63,8 +63,8 @@ static void a_renewal_that_comes_late_begins_on_time(void **state)
 	assert_true(core_again(c, t, 2));
 	assert_null(core_pick(c, rq, 0, 2));
 	(void)core_tick(c, rq, 8);
-	assert_int_equal(told(t, "server_deadline_ns"), 10);
-	assert_int_equal(told(t, "budget_left_ns"), 2);
+	assert_int_equal(reported(t, "server_deadline_ns"), 10);
+	assert_int_equal(reported(t, "budget_left_ns"), 2);
 	core_del(c, t, 8);
 	core_close(c);
 }
@@ -81,7 +81,7 @@ static void a_hard_frame_wakes_its_own_cpu(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		t[i] = join(&s, c, CR_HARD, one, 1);
-		assert_int_equal(told(t[i], "home_cpu"), i);
+		assert_int_equal(reported(t[i], "home_cpu"), i);
 	}
 	assert_true(core_release(c, t[1], 0));
 	assert_true(cr_cpus_has(&rq->kick, 1));

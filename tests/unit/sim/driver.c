@@ -266,12 +266,12 @@ static void a_switch_counts_a_running_task_where_it_runs(void **state)
 static struct {
 	uint64_t others[16];
 	unsigned n;
-} told;
+} reported;
 
 static cr_ns cost_and_note(void *arg, struct sim_task *t)
 {
-	assert_true(told.n < 16);
-	told.others[told.n++] = t->others;
+	assert_true(reported.n < 16);
+	reported.others[reported.n++] = t->others;
 	return rig_cost(arg, t);
 }
 
@@ -279,9 +279,9 @@ static void check_reported(struct sim_rig *rig, const uint64_t *want,
 			   unsigned n)
 {
 	sim_run(rig->sim, 1000);
-	assert_int_equal(told.n, n);
+	assert_int_equal(reported.n, n);
 	for (unsigned i = 0; i < n; i++)
-		assert_int_equal(told.others[i], want[i]);
+		assert_int_equal(reported.others[i], want[i]);
 	rig_free(rig);
 }
 
@@ -293,7 +293,7 @@ static void turns_of_others_are_counted_from_the_last_own(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 1, 3);
 
 	(void)state;
-	told.n = 0;
+	reported.n = 0;
 	rig->cfg.client.cost = cost_and_note;
 	JOBS(rig, { 0, 5, 900 }, { 10, 5, 900 }, { 30, 5, 900 });
 	JOBS(rig, { 20, 5, 900 }, { 60, 5, 900 });
@@ -308,7 +308,7 @@ static void a_task_from_another_cpu_is_cold(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 2, 2);
 
 	(void)state;
-	told.n = 0;
+	reported.n = 0;
 	rig->cfg.client.cost = cost_and_note;
 	JOBS(rig, { 0, 5, 900 });
 	JOBS(rig, { 0, 5, 900 }, { 10, 5, 900 }, { 20, 5, 900 });

@@ -8,12 +8,12 @@
 #include "transport/lines.h"
 
 /* Lines as they were told, each closed by a bar. */
-struct told {
+struct reported {
 	char text[100];
 	bool begun;
 };
 
-static void feed(struct told *t, const char *text, size_t bytes)
+static void feed(struct reported *t, const char *text, size_t bytes)
 {
 	struct line_part part;
 
@@ -29,7 +29,7 @@ static void feed(struct told *t, const char *text, size_t bytes)
 
 static void lines_end_with_a_line_feed(void **state)
 {
-	struct told t = { "", false };
+	struct reported t = { "", false };
 
 	(void)state;
 	feed(&t, "one\ntwo\nthr", 11);
@@ -42,7 +42,7 @@ static void lines_end_with_a_line_feed(void **state)
 
 static void the_end_may_come_alone(void **state)
 {
-	struct told t = { "", false };
+	struct reported t = { "", false };
 
 	(void)state;
 	feed(&t, "one", 3);
@@ -53,7 +53,7 @@ static void the_end_may_come_alone(void **state)
 
 static void empty_lines_are_nothing(void **state)
 {
-	struct told t = { "", false };
+	struct reported t = { "", false };
 
 	(void)state;
 	feed(&t, "\n\none\n\n\ntwo\n\n", 13);
@@ -71,7 +71,7 @@ static void however_it_is_cut_the_lines_are_the_same(void **state)
 	(void)state;
 	for (size_t a = 0; a <= all; a++) {
 		for (size_t b = a; b <= all; b++) {
-			struct told t = { "", false };
+			struct reported t = { "", false };
 
 			feed(&t, text, a);
 			feed(&t, text + a, b - a);

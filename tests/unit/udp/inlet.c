@@ -38,7 +38,7 @@ static void what_comes_next_is_told_ahead(void **state)
 {
 	uint64_t first = 0, second = 0;
 	struct inlet_packet p;
-	unsigned told = 0, n = 0;
+	unsigned reported = 0, n = 0;
 
 	(void)state;
 	for (unsigned i = 1; i < PORTS; i++)
@@ -49,14 +49,14 @@ static void what_comes_next_is_told_ahead(void **state)
 			n += address_equal(p.packet.from, &peer_at);
 			if (first)
 				assert_int_equal(p.tag, first);
-			told += first != 0;
+			reported += first != 0;
 			first = inlet_ahead(in, 0);
 			if (second)
 				assert_int_equal(first, second);
 			second = inlet_ahead(in, 1);
 		}
 	}
-	assert_int_equal(told > 0, inlet_io(in) == UDP_IO_URING);
+	assert_int_equal(reported > 0, inlet_io(in) == UDP_IO_URING);
 }
 
 static void what_is_removed_is_not_heard(void **state)
