@@ -45,7 +45,7 @@ struct served_rq {
 				    * queue, or running */
 	struct be_queue waiting;   /* the others of best effort */
 	struct residual left;
-	bool stale; /* calls have changed since the server's curve */
+	bool outdated; /* calls have changed since the server's curve */
 	cr_ns stopped;
 	struct be_server server;
 };
@@ -124,7 +124,7 @@ static void served_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 
 	(void)now;
 	deadline_add(&e->admitted, t, &x->admitted);
-	e->stale = true;
+	e->outdated = true;
 	if (t->cls != CR_BE)
 		x->rest = residual_add(&e->left, t);
 }
@@ -136,7 +136,7 @@ static void served_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 
 	(void)now;
 	deadline_del(&e->admitted, t, &x->admitted);
-	e->stale = true;
+	e->outdated = true;
 	if (t->cls != CR_BE)
 		residual_del(&e->left, t, x->rest);
 	else
@@ -159,13 +159,13 @@ static void refresh(struct cr_rq *rq)
 {
 	struct served_rq *e = CR_RQ(rq, struct served_rq);
 
-	if (e->stale)
+	if (e->outdated)
 		be_server_curve(&e->server, &e->left,
 				rq->sched->preemptible
 					? 0
 					: deadline_longest(&e->admitted),
 				deadline_shortest_be(&e->admitted));
-	e->stale = false;
+	e->outdated = false;
 }
 
 /* Is it a best-effort job's turn to get a deadline? In the background it is
