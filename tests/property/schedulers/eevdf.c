@@ -228,7 +228,7 @@ static void on_several_cpus_nobody_is_heavier_than_one(void **state)
 {
 	static const struct crowd_property p = {
 		"on several CPUs shares follow the weights, capped at one CPU, "
-		"within 2 %",
+		"within 4 %",
 		crowd_draw_cpus, unfair_on_cpus
 	};
 
