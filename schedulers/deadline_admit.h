@@ -107,6 +107,10 @@ struct deadline_opts {
 	  .dflt = CR_PPM }
 /* clang-format on */
 
+/** The table of a policy that has no other option. */
+#define DEADLINE_OPTIONS                                                       \
+	((const struct cr_opt[]){ DEADLINE_OPT_BOUND, { .name = NULL } })
+
 /** The longest frame of anybody, and the shortest of the tasks of best effort,
  * each by its worst case; 0: there are none. */
 cr_ns deadline_longest(const struct deadline_rq *rq);

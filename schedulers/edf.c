@@ -22,11 +22,6 @@
  */
 #define BEHIND (INT64_C(1) << 62)
 
-static const struct cr_opt edf_options[] = {
-	DEADLINE_OPT_BOUND,
-	{ .name = NULL },
-};
-
 void edf_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	(void)now;
@@ -114,7 +109,6 @@ bool edf_check(const struct cr_rq *rq)
 
 const struct cr_sched_ops cr_sched_edf = {
 	EDF_OPS,
-	.opts = edf_options,
 	.name = "edf",
 	.help = "earliest deadline first",
 	.promise = deadline_promise,

@@ -37,9 +37,10 @@ bool edf_check(const struct cr_rq *rq);
 	.abi = CR_SCHED_ABI, .flags = CR_F_GUARANTEE,                          \
 	.rq_size = sizeof(struct edf_rq),                                      \
 	.task_size = sizeof(struct edf_task),                                  \
-	.opts_size = sizeof(struct deadline_opts), .admit = deadline_admit,    \
-	.task_add = edf_task_add, .task_del = edf_task_del,                    \
-	.enqueue = edf_enqueue, .dequeue = edf_dequeue, .pick = edf_pick,      \
-	.stop = edf_stop, .explain = edf_explain, .check = edf_check
+	.opts_size = sizeof(struct deadline_opts), .opts = DEADLINE_OPTIONS,   \
+	.admit = deadline_admit, .task_add = edf_task_add,                     \
+	.task_del = edf_task_del, .enqueue = edf_enqueue,                      \
+	.dequeue = edf_dequeue, .pick = edf_pick, .stop = edf_stop,            \
+	.explain = edf_explain, .check = edf_check
 
 #endif

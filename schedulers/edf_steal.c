@@ -12,11 +12,6 @@
 #include "schedulers/edf.h"
 #include "schedulers/policies.h"
 
-static const struct cr_opt steal_options[] = {
-	DEADLINE_OPT_BOUND,
-	{ .name = NULL },
-};
-
 /* Is what was promised to hard tasks kept if @t comes to @to? */
 static bool may_come(const struct cr_rq *to, const struct cr_task *t)
 {
@@ -57,7 +52,6 @@ static void edf_steal_promise(const struct cr_task *t, struct cr_promise *p)
 
 const struct cr_sched_ops cr_sched_edf_steal = {
 	EDF_OPS,
-	.opts = steal_options,
 	.name = "edf-steal",
 	.help = "edf on several run queues: idle CPUs take from the longest",
 	.steal = edf_steal,

@@ -57,11 +57,6 @@ struct gfl_rq {
 	struct be_share share;
 };
 
-static const struct cr_opt gfl_options[] = {
-	DEADLINE_OPT_BOUND,
-	{ .name = NULL },
-};
-
 static int gfl_rq_init(struct cr_rq *rq)
 {
 	CR_RQ(rq, struct gfl_rq)->admitted.to_start = rq->ncpu > 1;
@@ -184,7 +179,7 @@ const struct cr_sched_ops cr_sched_gfl = {
 	.rq_size = sizeof(struct gfl_rq),
 	.task_size = sizeof(struct gfl_task),
 	.opts_size = sizeof(struct deadline_opts),
-	.opts = gfl_options,
+	.opts = DEADLINE_OPTIONS,
 	.rq_init = gfl_rq_init,
 	.admit = deadline_admit,
 	.task_add = gfl_task_add,

@@ -42,11 +42,6 @@ struct srpt_rq {
 	struct key_queue queue;
 };
 
-static const struct cr_opt srpt_options[] = {
-	DEADLINE_OPT_BOUND,
-	{ .name = NULL },
-};
-
 /* What the job of @t still needs at @now. */
 static cr_ns rest_of(const struct cr_task *t, cr_ns now)
 {
@@ -162,7 +157,7 @@ const struct cr_sched_ops cr_sched_srpt = {
 	.rq_size = sizeof(struct srpt_rq),
 	.task_size = sizeof(struct srpt_task),
 	.opts_size = sizeof(struct deadline_opts),
-	.opts = srpt_options,
+	.opts = DEADLINE_OPTIONS,
 	.admit = deadline_admit,
 	.task_add = srpt_task_add,
 	.task_del = srpt_task_del,

@@ -171,9 +171,10 @@ static void judge_numbers(const struct balance_side *s, struct balance *b)
 }
 
 /* Of what was sent in a digit's clock, in the other's. */
-static uint32_t scale_to_clock_out(const struct balance_side *s, uint32_t units)
+static uint32_t scale_to_clock_out(const struct balance_side *s,
+				   uint32_t rtp_ticks)
 {
-	return (uint32_t)((uint64_t)units * s->clock_out / s->phone->clock);
+	return (uint32_t)((uint64_t)rtp_ticks * s->clock_out / s->phone->clock);
 }
 
 static bool is_as_sent(const struct balance_side *s,

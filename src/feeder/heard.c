@@ -84,8 +84,8 @@ static bool hear_speech(struct heard *h, const struct rtp_packet *p,
 	if (!count_time(h, p->ts))
 		return false;
 	h->count.jumps += !first && p->seq == (uint16_t)(h->seq + 1) &&
-			  p->ts - before > h->cfg.units;
-	*index = (p->ts - h->ts_first) / h->cfg.units;
+			  p->ts - before > h->cfg.rtp_ticks;
+	*index = (p->ts - h->ts_first) / h->cfg.rtp_ticks;
 	return true;
 }
 

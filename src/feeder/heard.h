@@ -48,8 +48,8 @@ struct heard_counts {
 struct heard_cfg {
 	uint32_t ssrc; /**< 0: it is relayed, so the other party's          */
 	int pt, pt_event, pt_noise;
-	uint32_t units; /**< timestamp units of one packet of speech        */
-	int64_t deaf;	/**< ppm of packets dropped unseen: a planted fault */
+	uint32_t rtp_ticks; /**< timestamp units of one packet of speech */
+	int64_t deaf; /**< ppm of packets dropped unseen: a planted fault */
 	uint64_t seed;
 };
 

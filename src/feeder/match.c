@@ -67,12 +67,12 @@ void times_write_header(FILE *f, cr_ns realtime_offset)
 }
 
 void times_write(const struct times *t, FILE *f, uint32_t call,
-		 uint32_t ts_first, uint32_t ts_units)
+		 uint32_t ts_first, uint32_t ts_ticks)
 {
 	for (uint64_t i = 0; i < t->count; i++) {
 		const struct times_record r = {
 			.call = call,
-			.rtp_ts = ts_first + (uint32_t)i * ts_units,
+			.rtp_ts = ts_first + (uint32_t)i * ts_ticks,
 			.sent = t->frames[i].sent,
 			.received = t->frames[i].received,
 		};
@@ -115,11 +115,11 @@ static uint64_t extend_timestamp(struct match *m, uint32_t ts)
 	return ext;
 }
 
-/* The input frame whose speech completes the output frame at @units. */
-static uint64_t input_frame(const struct match *m, uint64_t units)
+/* The input frame whose speech completes the output frame at @rtp_ticks. */
+static uint64_t input_frame(const struct match *m, uint64_t rtp_ticks)
 {
 	unsigned __int128 end =
-		(unsigned __int128)(units + m->cfg.out_units) * CR_SEC;
+		(unsigned __int128)(rtp_ticks + m->cfg.out_ticks) * CR_SEC;
 
 	return (uint64_t)((end - 1) / m->cfg.out_clock /
 			  (uint64_t)m->cfg.in_frame);
@@ -162,14 +162,14 @@ static void note_delay(struct match *m, cr_ns delay)
 static bool learn_base(struct match *m, const struct rtp_packet *p)
 {
 	uint64_t first = atomic_load_explicit(&m->first, memory_order_acquire);
-	uint64_t units;
+	uint64_t rtp_ticks;
 
 	if (!first)
 		return false;
-	units = (uint64_t)rtp_units((cr_ns)(first - 1) * m->cfg.in_frame,
-				    m->cfg.out_clock);
-	m->cfg.ts_base = p->ts - (uint32_t)units;
-	m->seq_last = SEQ_OFFSET + units / m->cfg.out_units;
+	rtp_ticks = (uint64_t)rtp_ticks_in((cr_ns)(first - 1) * m->cfg.in_frame,
+					   m->cfg.out_clock);
+	m->cfg.ts_base = p->ts - (uint32_t)rtp_ticks;
+	m->seq_last = SEQ_OFFSET + rtp_ticks / m->cfg.out_ticks;
 	m->seq = p->seq;
 	m->learned = true;
 	return true;
@@ -178,8 +178,8 @@ static bool learn_base(struct match *m, const struct rtp_packet *p)
 /* Does each packet sent bring one? */
 static bool one_to_one(const struct match *m)
 {
-	return rtp_units(m->cfg.in_frame, m->cfg.out_clock) ==
-	       (int64_t)m->cfg.out_units;
+	return rtp_ticks_in(m->cfg.in_frame, m->cfg.out_clock) ==
+	       (int64_t)m->cfg.out_ticks;
 }
 
 /* The timestamp that the sequence number of @p means, where that is the farther
@@ -197,7 +197,7 @@ static uint64_t farther_of(struct match *m, const struct rtp_packet *p,
 	}
 	if (number < SEQ_OFFSET)
 		return ts;
-	means = TS_OFFSET + (number - SEQ_OFFSET) * m->cfg.out_units;
+	means = TS_OFFSET + (number - SEQ_OFFSET) * m->cfg.out_ticks;
 	return means > ts ? means : ts;
 }
 
@@ -216,7 +216,7 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 	ts = extend_timestamp(m, p->ts);
 	if (m->cfg.learn && one_to_one(m))
 		ts = farther_of(m, p, ts);
-	out = (ts - TS_OFFSET) / m->cfg.out_units;
+	out = (ts - TS_OFFSET) / m->cfg.out_ticks;
 	frame = input_frame(m, ts - TS_OFFSET);
 
 	if (what == RTP_DUPLICATE || m->seen[out % MATCH_WINDOW] == out + 1) {
@@ -247,17 +247,17 @@ void match_heard(struct match *m, const struct rtp_packet *p, uint64_t index,
 		 cr_ns now)
 {
 	uint64_t first = atomic_load_explicit(&m->first, memory_order_acquire);
-	uint64_t units = index * m->cfg.out_units;
+	uint64_t rtp_ticks = index * m->cfg.out_ticks;
 	cr_ns sent;
 
 	match_count(&m->received, 1);
 	match_count(&m->octets_received, p->payload_bytes);
 	/* what fills silence answers nothing that was sent */
 	if (!first ||
-	    !frame_sent_at(m, first - 1 + input_frame(m, units), &sent))
+	    !frame_sent_at(m, first - 1 + input_frame(m, rtp_ticks), &sent))
 		return;
 	histogram_add(&m->delay, now - sent);
-	note_jitter(m, units, now);
+	note_jitter(m, rtp_ticks, now);
 }
 
 uint64_t match_expected(const struct match *m)
@@ -267,7 +267,7 @@ uint64_t match_expected(const struct match *m)
 		(unsigned __int128)sent * (uint64_t)m->cfg.in_frame;
 
 	return (uint64_t)(speech * m->cfg.out_clock / CR_SEC /
-			  m->cfg.out_units);
+			  m->cfg.out_ticks);
 }
 
 uint64_t match_lost(const struct match *m)

@@ -63,7 +63,7 @@ void times_write_header(FILE *f, cr_ns realtime_offset);
 /** Append the frames of a call. @ts_first: RTP timestamp of frame 0;
  * @ts_units: of one frame. Errors are the stream's. */
 void times_write(const struct times *t, FILE *f, uint32_t call,
-		 uint32_t ts_first, uint32_t ts_units);
+		 uint32_t ts_first, uint32_t ts_ticks);
 
 /** Frames that may be under way at once (10 s of 20 ms). */
 #define MATCH_WINDOW 512u
@@ -71,7 +71,7 @@ void times_write(const struct times *t, FILE *f, uint32_t call,
 struct match_cfg {
 	cr_ns in_frame;	    /**< speech in a packet sent, ns                */
 	unsigned out_clock; /**< Hz of output timestamps                    */
-	unsigned out_units; /**< timestamp units of one packet received     */
+	unsigned out_ticks; /**< timestamp units of one packet received     */
 	uint32_t ts_base;   /**< output timestamp of input frame 0          */
 	cr_ns deadline;	    /**< later frames are late; CR_NEVER: none      */
 	bool dtx;	    /**< silence is not sent: losses by sequence    */

@@ -397,7 +397,7 @@ int output_frames(const struct output *o, const char *dir, struct cr_err *e)
 
 		if (c->match && c->match->times)
 			times_write(c->match->times, file.f, (uint32_t)c->id,
-				    c->ts_first, c->ts_units);
+				    c->ts_first, c->ts_ticks);
 	}
 	return run_file_close(&file, e);
 }

@@ -193,7 +193,7 @@ static struct rtp_header header_of(const struct feeder_call *c)
 		.pt = c->pt,
 		.marker = c->next.marker || c->was_silent,
 		.seq = (uint16_t)(c->seq_first + c->next.seq),
-		.ts = c->ts_first + (uint32_t)c->next.frame * c->ts_units,
+		.ts = c->ts_first + (uint32_t)c->next.frame * c->ts_ticks,
 		.ssrc = c->ssrc,
 	};
 }

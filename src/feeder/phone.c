@@ -47,7 +47,7 @@ struct phone *phone_new(const struct campaign_flow *flow,
 	p->flow = flow;
 	p->seed = call->seed;
 	p->clock = cr_codec_clock(flow->in.codec, flow->in.cfg.sample_rate);
-	p->units = (uint32_t)(flow->ptime * p->clock / CR_SEC);
+	p->rtp_ticks = (uint32_t)(flow->ptime * p->clock / CR_SEC);
 	p->nports = count_ports(flow, call);
 	p->ports = calloc(p->nports, sizeof(*p->ports));
 	if (!p->ports) {
@@ -87,7 +87,7 @@ struct rtp_header phone_header(const struct phone *p,
 						  : p->flow->party.cn.pt),
 		.marker = k->marker,
 		.seq = (uint16_t)((numbers >> 32) + k->seq),
-		.ts = (uint32_t)(numbers + k->frame * p->units),
+		.ts = (uint32_t)(numbers + k->frame * p->rtp_ticks),
 		.ssrc = ssrc ? ssrc : 1,
 	};
 }

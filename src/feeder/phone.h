@@ -46,7 +46,7 @@ struct phone {
 	const struct campaign_flow *flow;
 	uint64_t seed;
 	unsigned clock;	    /**< of its timestamps, Hz                     */
-	uint32_t units;	    /**< of one packet of speech                   */
+	uint32_t rtp_ticks; /**< of one packet of speech                   */
 	uint8_t pt;	    /**< of speech                                 */
 	struct port *ports; /**< [nports], owned: one for each address     */
 	unsigned nports;

@@ -278,7 +278,7 @@ struct match_cfg session_match_cfg(const struct campaign_flow *f)
 	return (struct match_cfg){
 		.in_frame = f->ptime,
 		.out_clock = clock,
-		.out_units = (unsigned)(session_out_frame(f) * clock / CR_SEC),
+		.out_ticks = (unsigned)(session_out_frame(f) * clock / CR_SEC),
 		.deadline = f->terms.deadline,
 		.dtx = f->out.cfg.dtx,
 	};
@@ -376,7 +376,7 @@ static void session_call_start(struct session *s, struct feeder_call *c)
 	c->ts_first = (uint32_t)random_next(&r);
 	c->seq_first = (uint16_t)random_next(&r);
 	c->ssrc = (uint32_t)random_next(&r);
-	c->ts_units = (uint32_t)(c->flow->ptime * rtp_clock_of(in) / CR_SEC);
+	c->ts_ticks = (uint32_t)(c->flow->ptime * rtp_clock_of(in) / CR_SEC);
 	c->state = CALL_STARTING;
 	s->open++;
 	s->peer->start(s, c, address);

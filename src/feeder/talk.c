@@ -175,7 +175,7 @@ static void make_phone(struct feeder_call *c, uint8_t pt, uint8_t pt_out)
 			   .pt = pt_out,
 			   .pt_event = talk_agreed(talk_events_of(other)),
 			   .pt_noise = talk_agreed(talk_noise_of(other)),
-			   .units = c->match->cfg.out_units,
+			   .rtp_ticks = c->match->cfg.out_ticks,
 			   .deaf = other->flow->party.deaf,
 			   .seed = c->plan->seed,
 		   });

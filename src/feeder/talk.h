@@ -56,7 +56,7 @@ struct feeder_call {
 	/* constant */
 	const struct plan_call *plan;
 	const struct campaign_flow *flow;
-	uint32_t ssrc, ts_first, ts_units;
+	uint32_t ssrc, ts_first, ts_ticks;
 	uint8_t pt;
 	uint8_t pt_out; /**< by NG */
 	bool by_port;	/**< all speech at its port is its, whatever the SSRC */

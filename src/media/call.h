@@ -103,7 +103,7 @@ struct arrivals {
 static inline void arrivals_add(struct arrivals *a, cr_ns at, uint32_t rtp_ts,
 				uint32_t step, cr_ns period)
 {
-	int32_t units = (int32_t)(rtp_ts - a->rtp_ts);
+	int32_t rtp_ticks = (int32_t)(rtp_ts - a->rtp_ts);
 	cr_ns d = at - a->at, old;
 	bool first = !a->any;
 
@@ -112,7 +112,7 @@ static inline void arrivals_add(struct arrivals *a, cr_ns at, uint32_t rtp_ts,
 	a->any = true;
 	if (first || !step)
 		return;
-	d -= units * period / (cr_ns)step;
+	d -= rtp_ticks * period / (cr_ns)step;
 	d = d < 0 ? -d : d;
 	if (d >= CR_SEC)
 		return;
@@ -153,7 +153,7 @@ struct gap {
 	unsigned packets;
 	/** Their speech, in RTP's clock: behind the packet before, and up to
 	 * the one that has come, unless that one begins after a pause. */
-	uint32_t units;
+	uint32_t rtp_ticks;
 };
 
 /**
@@ -173,7 +173,7 @@ static inline struct gap gaps_packet(struct gaps *g, uint16_t seq, uint32_t ts,
 	if (gap.packets) {
 		uint32_t each = apart / (gap.packets + 1);
 
-		gap.units = gap.packets * (each < step ? each : step);
+		gap.rtp_ticks = gap.packets * (each < step ? each : step);
 	}
 	*g = (struct gaps){ .known = true, .seq = seq, .ts = ts };
 	return gap;

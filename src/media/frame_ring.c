@@ -52,7 +52,7 @@ struct meta {
 	_Atomic uint32_t rtp_ts;
 	_Atomic uint16_t rtp_seq, bytes;
 	_Atomic uint32_t kind; /* see pack_kind() */
-	_Atomic uint16_t units;
+	_Atomic uint16_t rtp_ticks;
 	_Atomic uint32_t waited;
 };
 
@@ -137,7 +137,7 @@ static void meta_store(struct meta *m, const struct cr_frame_meta *from)
 	atomic_store_explicit(&m->rtp_seq, from->rtp_seq, mo);
 	atomic_store_explicit(&m->bytes, from->bytes, mo);
 	atomic_store_explicit(&m->kind, pack_kind(from), mo);
-	atomic_store_explicit(&m->units, from->units, mo);
+	atomic_store_explicit(&m->rtp_ticks, from->rtp_ticks, mo);
 	atomic_store_explicit(&m->waited, from->waited, mo);
 }
 
@@ -153,7 +153,7 @@ static void meta_load(struct meta *m, uint64_t seq, struct cr_frame_meta *to)
 	to->rtp_seq = atomic_load_explicit(&m->rtp_seq, mo);
 	to->bytes = atomic_load_explicit(&m->bytes, mo);
 	set_kind(to, atomic_load_explicit(&m->kind, mo));
-	to->units = atomic_load_explicit(&m->units, mo);
+	to->rtp_ticks = atomic_load_explicit(&m->rtp_ticks, mo);
 	to->waited = atomic_load_explicit(&m->waited, mo);
 }
 

@@ -34,8 +34,8 @@ enum cr_frame_what {
 	FRAME_RING_NOISE,  /**< a payload of comfort noise (rtp/comfort_noise.h)
 			    */
 	FRAME_RING_EVENT,  /**< a payload of telephone events  */
-	FRAME_RING_LOST,   /**< made: nothing came for `units`   */
-	FRAME_RING_SILENCE, /**< made: nothing is being said for `units` */
+	FRAME_RING_LOST,   /**< made: nothing came for `rtp_ticks`   */
+	FRAME_RING_SILENCE, /**< made: nothing is being said for `rtp_ticks` */
 	FRAME_RING_TICK /**< made: time has passed                            */
 };
 
@@ -58,9 +58,9 @@ struct cr_frame_meta {
 	uint8_t codec; /**< of the input's codecs, 0..15                 */
 	uint8_t decode_only; /**< its time was filled: for the decoder only */
 	uint8_t importance;  /**< as cr/sched.h has it                      */
-	uint16_t units;	 /**< what was made: how long, in RTP's clock; EVENT:
-			      its clock, kHz */
-	uint32_t waited; /**< in a jitter buffer, before `arrival`, ns     */
+	uint16_t rtp_ticks; /**< what was made: how long, in RTP's clock; EVENT:
+			 its clock, kHz */
+	uint32_t waited;    /**< in a jitter buffer, before `arrival`, ns     */
 };
 
 /** Bytes of the packet that a frame is; 0: it was made, whatever it brings. */

@@ -208,7 +208,7 @@ void packet_push(void *call, const struct receive_stage_frame *f)
 		.what = (uint8_t)f->what,
 		.decode_only = f->decode_only,
 		.codec = c->codec_in,
-		.units = f->units,
+		.rtp_ticks = f->rtp_ticks,
 		.waited = (uint32_t)f->waited,
 	};
 	if (c->buffers)

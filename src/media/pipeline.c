@@ -810,15 +810,15 @@ void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
 	if (pipeline_ready(p, &in))
 		return;
 	r = pipeline_begin(p, s, &in, emit, arg);
-	pipeline_feed_lost(
-		&r,
-		(unsigned)((uint64_t)lost->units * p->in_rate / p->in_clock),
-		lost->next);
+	pipeline_feed_lost(&r,
+			   (unsigned)((uint64_t)lost->rtp_ticks * p->in_rate /
+				      p->in_clock),
+			   lost->next);
 }
 
-unsigned pipeline_packets(const struct pipeline *p, uint32_t units)
+unsigned pipeline_packets(const struct pipeline *p, uint32_t rtp_ticks)
 {
-	uint64_t samples = (uint64_t)units * p->out_rate / p->in_clock;
+	uint64_t samples = (uint64_t)rtp_ticks * p->out_rate / p->in_clock;
 	unsigned packet = p->frame * p->frames;
 
 	return (unsigned)((samples + packet - 1) / packet);
@@ -874,7 +874,7 @@ static struct comfort_noise describe_noise(const struct pipeline *p,
 	return noise;
 }
 
-static int64_t noise_units(const struct pipeline *p, cr_ns time)
+static int64_t noise_ticks(const struct pipeline *p, cr_ns time)
 {
 	return time * (int64_t)p->in_clock / CR_SEC;
 }
@@ -885,9 +885,9 @@ static bool is_noise_due(const struct pipeline *p, uint8_t level)
 	int64_t since = p->next - noise->at;
 
 	/* negative: time has begun anew since then */
-	if (!noise->sent || since < 0 || since >= noise_units(p, NOISE_EVERY))
+	if (!noise->sent || since < 0 || since >= noise_ticks(p, NOISE_EVERY))
 		return true;
-	return since >= noise_units(p, NOISE_SOONEST) &&
+	return since >= noise_ticks(p, NOISE_SOONEST) &&
 	       (level >= noise->level + NOISE_STEP_DB ||
 		noise->level >= level + NOISE_STEP_DB);
 }
@@ -935,10 +935,10 @@ static void pipeline_feed_quiet(struct pipeline_run *r, unsigned n, bool heard)
 }
 
 /* The pipeline is ready for it. */
-static void feed_silence(struct pipeline_run *r, uint32_t units)
+static void feed_silence(struct pipeline_run *r, uint32_t rtp_ticks)
 {
 	struct pipeline *p = r->p;
-	int64_t end = p->next + units;
+	int64_t end = p->next + rtp_ticks;
 
 	while (p->next < end) {
 		int64_t from = p->next;
@@ -952,7 +952,7 @@ static void feed_silence(struct pipeline_run *r, uint32_t units)
 }
 
 void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
-		      const struct pipeline_input *in, uint32_t units,
+		      const struct pipeline_input *in, uint32_t rtp_ticks,
 		      pipeline_emit *emit, void *arg)
 {
 	struct pipeline_run r;
@@ -960,11 +960,11 @@ void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
 	if (pipeline_ready(p, in))
 		return;
 	r = pipeline_begin(p, s, in, emit, arg);
-	feed_silence(&r, units);
+	feed_silence(&r, rtp_ticks);
 }
 
 int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
-		   const struct pipeline_input *noise, uint32_t units,
+		   const struct pipeline_input *noise, uint32_t rtp_ticks,
 		   pipeline_emit *emit, void *arg)
 {
 	const struct pipeline_input in = {
@@ -984,11 +984,11 @@ int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
 	if (p->in_rate != 8000)
 		p->noise.now.order = 0;
 	comfort_noise_set(&p->noise.generator, &p->noise.now);
-	if (!emit || (!units && !sends_noise(p)))
+	if (!emit || (!rtp_ticks && !sends_noise(p)))
 		return 0;
 	r = pipeline_begin(p, s, &in, emit, arg);
-	if (units)
-		feed_silence(&r, units);
+	if (rtp_ticks)
+		feed_silence(&r, rtp_ticks);
 	else
 		send_noise(&r, &p->noise.now);
 	return 0;

@@ -222,10 +222,10 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 
 /** What never came. */
 struct pipeline_lost {
-	uint32_t ts;	/**< RTP timestamp of its first sample       */
-	uint32_t units; /**< how long it is, in the input's RTP clock */
-	cr_ns arrival;	/**< when that was known                     */
-	uint8_t codec;	/**< which input it would have been          */
+	uint32_t ts;	    /**< RTP timestamp of its first sample       */
+	uint32_t rtp_ticks; /**< how long it is, in the input's RTP clock */
+	cr_ns arrival;	    /**< when that was known                     */
+	uint8_t codec;	    /**< which input it would have been          */
 	/** The packet behind it, which may know something of it (FEC) and is
 	 * to be run next; NULL: it has not come. */
 	const struct pipeline_input *next;
@@ -242,19 +242,20 @@ void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
 int pipeline_hear(struct pipeline *p, struct pipeline_scratch *s,
 		  const struct pipeline_input *in);
 
-/** The party is silent for @units of the input's RTP clock from @in->ts on, and
+/** The party is silent for @rtp_ticks of the input's RTP clock from @in->ts on,
+ * and
  * @in has no payload: the noise behind it, by its last SID or comfort noise,
  * encoded or described. */
 void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
-		      const struct pipeline_input *in, uint32_t units,
+		      const struct pipeline_input *in, uint32_t rtp_ticks,
 		      pipeline_emit *emit, void *arg);
 
 /** A packet of comfort noise has come: silence sounds like it from now on; the
- * first @units of it are @in's. It is passed on, if that is so and @units are
- * 0. @emit NULL: it came late, and is only learned. 0; -EINVAL when it is
- * malformed; PAYLOAD_BAD_TYPE as pipeline_run(). */
+ * first @rtp_ticks of it are @in's. It is passed on, if that is so and
+ * @rtp_ticks are 0. @emit NULL: it came late, and is only learned. 0; -EINVAL
+ * when it is malformed; PAYLOAD_BAD_TYPE as pipeline_run(). */
 int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
-		   const struct pipeline_input *in, uint32_t units,
+		   const struct pipeline_input *in, uint32_t rtp_ticks,
 		   pipeline_emit *emit, void *arg);
 
 /** Something that is not speech is to be sent: the frames that wait for their
@@ -267,9 +268,9 @@ void pipeline_flush(struct pipeline *p, struct pipeline_scratch *s,
  * as far as its arrival agrees. */
 uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in);
 
-/** How many packets of the output @units of the input's RTP clock make; a part
- * of one counts. */
-unsigned pipeline_packets(const struct pipeline *p, uint32_t units);
+/** How many packets of the output @rtp_ticks of the input's RTP clock make; a
+ * part of one counts. */
+unsigned pipeline_packets(const struct pipeline *p, uint32_t rtp_ticks);
 
 /** Ask the encoder for another mode from the next frame on; one that the
  * codec or the payload's mode_set does not have is ignored. Any thread. */

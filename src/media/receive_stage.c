@@ -142,7 +142,7 @@ unsigned receive_stage_waiting(const struct receive_stage *f)
 
 /* How long what is in a payload is, and whether it ends in silence. */
 struct extent {
-	uint32_t units;
+	uint32_t rtp_ticks;
 	bool silent;
 };
 
@@ -167,7 +167,7 @@ static struct extent extent_of_speech(const struct receive_stage *f,
 	if (payload_is_pcm(&side->payload) ||
 	    side->payload.kind == PAYLOAD_WHOLE) {
 		samples = pipeline_side_samples(side, payload, bytes);
-		x.units = units_of(f, codec, samples);
+		x.rtp_ticks = units_of(f, codec, samples);
 		x.silent = side->payload.kind == PAYLOAD_WHOLE &&
 			   bytes <= PAYLOAD_QUIET_BYTES;
 		return x;
@@ -175,7 +175,7 @@ static struct extent extent_of_speech(const struct receive_stage *f,
 	if (payload_open(&side->payload, payload, bytes, &it))
 		return x; /* nothing comes of it */
 	samples = it.info.nframes * pipeline_side_samples(side, NULL, 0);
-	x.units = units_of(f, codec, samples);
+	x.rtp_ticks = units_of(f, codec, samples);
 	while (payload_next(&it, &frame))
 		x.silent = frame.kind == CR_FRAME_SID ||
 			   frame.kind == CR_FRAME_NO_DATA;
@@ -189,20 +189,21 @@ static struct extent extent_of(const struct receive_stage *f,
 	if (in->what == FRAME_RING_SPEECH)
 		return extent_of_speech(f, &in->codec, in->rtp->payload,
 					(unsigned)in->rtp->payload_bytes);
-	return (struct extent){ .units = f->cfg.step,
+	return (struct extent){ .rtp_ticks = f->cfg.step,
 				.silent = in->what == FRAME_RING_NOISE };
 }
 
 /* --- time --- */
 
-/* What @units of the receive stage's time are to the codec that speaks. */
-static uint32_t units_of_codec(const struct receive_stage *f, uint32_t units)
+/* What @rtp_ticks of the receive stage's time are to the codec that speaks. */
+static uint32_t units_of_codec(const struct receive_stage *f,
+			       uint32_t rtp_ticks)
 {
 	uint32_t clock = f->codecs[f->number].clock;
 
 	if (!clock || clock == f->cfg.clock)
-		return units;
-	return (uint32_t)((int64_t)(int32_t)units * clock / f->cfg.clock);
+		return rtp_ticks;
+	return (uint32_t)((int64_t)(int32_t)rtp_ticks * clock / f->cfg.clock);
 }
 
 /* The timestamp, to that codec, of what is at @place. */
@@ -223,25 +224,26 @@ static void hand_out_frame(struct receive_stage *f,
 	if (f->cfg.terms.fill != RECEIVE_STAGE_FILL_NEVER) {
 		if (frame->restart)
 			silence_restart(&f->silence);
-		to = silence_packet(&f->silence, place, x->units, x->silent,
+		to = silence_packet(&f->silence, place, x->rtp_ticks, x->silent,
 				    frame->at);
 		frame->ts += units_of_codec(f, to.ts - place);
 		frame->decode_only = to.decode_only;
 		if (frame->what == FRAME_RING_NOISE && !to.decode_only)
-			frame->units = (uint16_t)units_of_codec(f, x->units);
+			frame->rtp_ticks =
+				(uint16_t)units_of_codec(f, x->rtp_ticks);
 	}
 	f->cfg.emit(f->cfg.arg, frame);
 }
 
 /* Nothing of the party: it takes no part in what was restarted. */
 static void make_frame(struct receive_stage *f, enum cr_frame_what what,
-		       uint32_t ts, uint32_t units, cr_ns at)
+		       uint32_t ts, uint32_t rtp_ticks, cr_ns at)
 {
 	const struct receive_stage_frame frame = {
 		.what = what,
 		.ts = ts,
 		.seq = f->seq,
-		.units = (uint16_t)units,
+		.rtp_ticks = (uint16_t)rtp_ticks,
 		.at = at,
 	};
 
@@ -280,7 +282,7 @@ static void emit_packet(struct receive_stage *f,
 	f->restart = false;
 	f->seq = frame->seq;
 	if (frame->what == FRAME_RING_EVENT) {
-		frame->units = number * EVENT_KHZ;
+		frame->rtp_ticks = number * EVENT_KHZ;
 		emit_event(f, frame);
 		return;
 	}
@@ -317,8 +319,8 @@ static void play_out_packet(struct receive_stage *f,
 	};
 
 	const struct extent x = {
-		.units = frame.what == FRAME_RING_SPEECH ? o->duration
-							 : f->cfg.step,
+		.rtp_ticks = frame.what == FRAME_RING_SPEECH ? o->duration
+							     : f->cfg.step,
 		.silent = o->silent,
 	};
 
@@ -344,7 +346,7 @@ static void conceal_missing(struct receive_stage *f,
 		.what = FRAME_RING_LOST,
 		.ts = ts_of(f, o->ts),
 		.seq = f->seq,
-		.units = (uint16_t)units_of_codec(f, o->duration),
+		.rtp_ticks = (uint16_t)units_of_codec(f, o->duration),
 		.at = now,
 	};
 
@@ -354,7 +356,7 @@ static void conceal_missing(struct receive_stage *f,
 		frame.bytes = o->bytes;
 	}
 	hand_out_frame(f, &frame, o->ts,
-		       &(struct extent){ .units = o->duration });
+		       &(struct extent){ .rtp_ticks = o->duration });
 }
 
 static void drain_jitter(struct receive_stage *f, cr_ns now)
@@ -408,7 +410,7 @@ static enum jitter_put buffer(struct receive_stage *f,
 	const struct jitter_input put = {
 		.rtp = in->rtp,
 		.arrival = in->at,
-		.duration = in->what == FRAME_RING_SPEECH ? x->units : 0,
+		.duration = in->what == FRAME_RING_SPEECH ? x->rtp_ticks : 0,
 		.silent = x->silent,
 		.aux = aux,
 		.tag = tag_of(in),
@@ -447,12 +449,14 @@ static void restart(struct receive_stage *f)
 
 /* The next one begins where it ends. */
 static void learn_length(struct receive_stage *f,
-			 const struct receive_stage_arrival *in, uint32_t units)
+			 const struct receive_stage_arrival *in,
+			 uint32_t rtp_ticks)
 {
-	if (in->what != FRAME_RING_SPEECH || !units || units == f->length)
+	if (in->what != FRAME_RING_SPEECH || !rtp_ticks ||
+	    rtp_ticks == f->length)
 		return;
-	f->length = units;
-	f->length_ns = (cr_ns)units * CR_SEC / f->cfg.clock;
+	f->length = rtp_ticks;
+	f->length_ns = (cr_ns)rtp_ticks * CR_SEC / f->cfg.clock;
 	clocks_set_step(&f->clocks, f->length_ns);
 }
 
@@ -486,7 +490,7 @@ enum jitter_put receive_stage_packet(struct receive_stage *f,
 	if (put >= 0 && in->what != FRAME_RING_EVENT)
 		clocks_take(&f->clocks, &p, place);
 	if (put >= 0)
-		learn_length(f, in, x.units);
+		learn_length(f, in, x.rtp_ticks);
 	if (f->jitter)
 		drain_jitter(f, in->at);
 	else

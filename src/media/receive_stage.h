@@ -77,10 +77,10 @@ struct receive_stage_frame {
 	unsigned bytes;
 	uint32_t ts;
 	uint16_t seq;
-	uint16_t units; /**< of what was made; EVENT: its clock, kHz */
-	uint16_t lost;	/**< packets in front of it that had not come in time */
-	cr_ns at;	/**< when it is: arrival, or play-out                */
-	cr_ns waited;	/**< before that, in the jitter buffer               */
+	uint16_t rtp_ticks; /**< of what was made; EVENT: its clock, kHz */
+	uint16_t lost; /**< packets in front of it that had not come in time */
+	cr_ns at;      /**< when it is: arrival, or play-out                */
+	cr_ns waited;  /**< before that, in the jitter buffer               */
 };
 
 struct receive_stage_cfg {

@@ -110,9 +110,9 @@ enum relay_handover relay_handover_of(struct relay *r,
 
 /* From the last packet that was sent to the next one. */
 struct step {
-	int32_t units;	/* as its sender counts them */
-	uint32_t clock; /* his; 0: they say nothing  */
-	cr_ns passed;	/* from arrival to arrival   */
+	int32_t rtp_ticks; /* as its sender counts them */
+	uint32_t clock;	   /* his; 0: they say nothing  */
+	cr_ns passed;	   /* from arrival to arrival   */
 	cr_ns frame;
 };
 
@@ -122,10 +122,10 @@ static uint64_t length_of(const struct step *s, uint32_t clock)
 {
 	cr_ns time = cr_ns_max(s->passed, 0);
 
-	if (s->clock && s->units > 0 &&
-	    s->units <= rtp_units(time + STEP_SLACK, s->clock))
-		return (uint64_t)s->units * clock / s->clock;
-	return (uint64_t)rtp_units(cr_ns_max(time, s->frame), clock);
+	if (s->clock && s->rtp_ticks > 0 &&
+	    s->rtp_ticks <= rtp_ticks_in(time + STEP_SLACK, s->clock))
+		return (uint64_t)s->rtp_ticks * clock / s->clock;
+	return (uint64_t)rtp_ticks_in(cr_ns_max(time, s->frame), clock);
 }
 
 /* How many numbers @seq is behind @last, as a sender counts that goes on; 1: it
@@ -198,7 +198,7 @@ static void follow_call(struct relay *r, const struct rtp_packet *p, bool fresh,
 {
 	const struct call *c = call_behind(r);
 	const struct step step = {
-		.units = (int32_t)(place_of_packet(c, p, now) - c->last.ts),
+		.rtp_ticks = (int32_t)(place_of_packet(c, p, now) - c->last.ts),
 		.clock = fresh ? 0
 			       : same_clock(c,
 					    relay_clock(relay_types(r), p->pt)),
@@ -263,7 +263,8 @@ static uint32_t clock_of_type(struct call *c, uint8_t pt)
 static bool is_same_event(const struct call *c, const struct rtp_packet *p,
 			  const struct step *step)
 {
-	return !step->units && aux_what(call_aux(c), p->pt) == FRAME_RING_EVENT;
+	return !step->rtp_ticks &&
+	       aux_what(call_aux(c), p->pt) == FRAME_RING_EVENT;
 }
 
 static void resume_call(struct call *c, const struct relay *r, uint64_t ahead)
@@ -282,7 +283,7 @@ void relay_handover_join(struct call *c, const struct rtp_packet *p, bool fresh,
 	uint16_t seq = (uint16_t)(p->seq + r->seq_more);
 	uint32_t clock = relay_clock(relay_types(r), r->sent.pt);
 	const struct step step = {
-		.units = (int32_t)(p->ts + r->ts_more - r->sent.ts),
+		.rtp_ticks = (int32_t)(p->ts + r->ts_more - r->sent.ts),
 		.clock = fresh || clock_of_type(c, p->pt) != clock ? 0 : clock,
 		.passed = now - r->sent.at,
 		.frame = call_period(c),

@@ -188,14 +188,14 @@ static void post_speech(void *arg, const struct pipeline_packet *p)
 
 /* So much of the input is missing: that shows in the numbers of what follows,
  * but not of what was there before. */
-static void skip_numbers(struct transcode *t, uint32_t units)
+static void skip_numbers(struct transcode *t, uint32_t rtp_ticks)
 {
 	struct call *c = t->call;
 
-	if (!units)
+	if (!rtp_ticks)
 		return;
 	pipeline_flush(c->pipeline, &t->worker->scratch, post_speech, t);
-	c->seq_out += (uint16_t)pipeline_packets(c->pipeline, units);
+	c->seq_out += (uint16_t)pipeline_packets(c->pipeline, rtp_ticks);
 }
 
 static void follow_input(struct call *c)
@@ -212,7 +212,7 @@ static void excuse_pauses(struct call *c, struct gap *gap)
 	c->pauses = 0;
 	if (!n)
 		return;
-	gap->units -= gap->units / gap->packets * n;
+	gap->rtp_ticks -= gap->rtp_ticks / gap->packets * n;
 	gap->packets -= n;
 }
 
@@ -238,11 +238,12 @@ static void bridge_gap_before(struct transcode *t,
 		return;
 	call_count(&c->count.missing, gap.packets);
 	lost = (struct pipeline_lost){
-		.ts = in->ts - gap.units,
-		.units = gap.units < most ? gap.units : most,
+		.ts = in->ts - gap.rtp_ticks,
+		.rtp_ticks = gap.rtp_ticks < most ? gap.rtp_ticks : most,
 		.arrival = in->arrival,
 		.codec = before,
-		.next = c->meta.what == FRAME_RING_SPEECH && gap.units <= most
+		.next = c->meta.what == FRAME_RING_SPEECH &&
+					gap.rtp_ticks <= most
 				? in
 				: NULL,
 	};
@@ -250,8 +251,8 @@ static void bridge_gap_before(struct transcode *t,
 		pipeline_lost(c->pipeline, &t->worker->scratch, &lost,
 			      post_speech, t);
 	else
-		lost.units = 0;
-	skip_numbers(t, gap.units - lost.units);
+		lost.rtp_ticks = 0;
+	skip_numbers(t, gap.rtp_ticks - lost.rtp_ticks);
 }
 
 /* The type that the other party knows them by; 0: it takes none. */
@@ -265,7 +266,7 @@ static uint8_t event_type(const struct call *c)
 static struct digits_clocks event_clocks(const struct call *c)
 {
 	return (struct digits_clocks){
-		.in = c->meta.units * 1000u,
+		.in = c->meta.rtp_ticks * 1000u,
 		.out = atomic_load_explicit(&c->event_out,
 					    memory_order_acquire) >>
 		       8,
@@ -390,7 +391,7 @@ static int transcode_frame(struct transcode *t, const struct pipeline_input *in,
 	struct digits *digits = call_digits(c);
 	const struct pipeline_lost lost = {
 		.ts = in->ts,
-		.units = c->meta.units,
+		.rtp_ticks = c->meta.rtp_ticks,
 		.arrival = in->arrival,
 		.codec = in->codec,
 		.next = in->bytes ? in : NULL,
@@ -415,7 +416,7 @@ static int transcode_frame(struct transcode *t, const struct pipeline_input *in,
 	case FRAME_RING_SPEECH:
 		return run_speech(t, in, expired);
 	case FRAME_RING_NOISE:
-		return pipeline_noise(c->pipeline, s, in, c->meta.units,
+		return pipeline_noise(c->pipeline, s, in, c->meta.rtp_ticks,
 				      c->meta.decode_only ? NULL : post_speech,
 				      t);
 	case FRAME_RING_EVENT:
@@ -425,8 +426,8 @@ static int transcode_frame(struct transcode *t, const struct pipeline_input *in,
 		pipeline_lost(c->pipeline, s, &lost, post_speech, t);
 		return 0;
 	case FRAME_RING_SILENCE:
-		pipeline_silence(c->pipeline, s, in, c->meta.units, post_speech,
-				 t);
+		pipeline_silence(c->pipeline, s, in, c->meta.rtp_ticks,
+				 post_speech, t);
 		return 0;
 	case FRAME_RING_TICK:
 		return 0;

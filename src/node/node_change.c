@@ -22,7 +22,7 @@
  *
  * What can fail comes before what takes effect. A relay that needs codecs gets
  * a call, which it keeps: if the parties speak the same again, that sleeps. Who
- * has the packets, the receiver settles (media/relay_handover.h).
+ * has the packets, the receiver settles (media/relay.h).
  */
 #include <errno.h>
 #include <inttypes.h>

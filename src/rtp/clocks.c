@@ -46,12 +46,12 @@ static int packets_behind(const struct clocks *c, const struct clocks_packet *p)
 static bool tells_of(const struct clocks *c, const struct clocks_packet *p,
 		     int n)
 {
-	int64_t units = (int32_t)(p->ts - c->newest.ts);
+	int64_t rtp_ticks = (int32_t)(p->ts - c->newest.ts);
 	int64_t old = c->step * c->span[0].clock / CR_SEC;
 	int64_t new = c->step * p->clock / CR_SEC;
 
 	for (int i = 1; i <= n && i <= TURNS_MAX; i++)
-		if (units == i * old + (n - i) * new)
+		if (rtp_ticks == i * old + (n - i) * new)
 			return true;
 	return false;
 }
@@ -78,7 +78,7 @@ static const struct clocks_span *span_of(const struct clocks *c,
 					 const struct clocks_packet *p)
 {
 	cr_ns ahead = -packets_behind(c, p) * c->step;
-	uint32_t about = c->place - (uint32_t)rtp_units(ahead, c->clock);
+	uint32_t about = c->place - (uint32_t)rtp_ticks_in(ahead, c->clock);
 	const struct clocks_span *best = NULL;
 	uint32_t off = UINT32_MAX;
 
@@ -108,7 +108,7 @@ uint32_t clocks_place(const struct clocks *c, const struct clocks_packet *p)
 		s = span_of(c, p);
 	if (s && s->clock == p->clock)
 		return place_in(c, s, p->ts);
-	return c->place + (uint32_t)rtp_units(time_behind(c, p), c->clock);
+	return c->place + (uint32_t)rtp_ticks_in(time_behind(c, p), c->clock);
 }
 
 /* By whole seconds, so that nothing is rounded. */

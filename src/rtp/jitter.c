@@ -63,10 +63,10 @@ static inline int64_t timeline_extend(const struct timeline *t, uint32_t ts)
 	return t->newest + (int32_t)(ts - (uint32_t)t->newest);
 }
 
-/** How long @units (less than 2^32) of the clock last, ns. */
-static inline cr_ns timeline_ns(const struct timeline *t, int64_t units)
+/** How long @rtp_ticks (less than 2^32) of the clock last, ns. */
+static inline cr_ns timeline_ns(const struct timeline *t, int64_t rtp_ticks)
 {
-	return units * CR_SEC / t->clock;
+	return rtp_ticks * CR_SEC / t->clock;
 }
 
 /** The time that the extended timestamp @ts, near to the newest, stands for. */
@@ -438,10 +438,10 @@ static enum jitter_put refuse_packet(struct jitter *j, enum jitter_put why)
 	return why;
 }
 
-static void set_duration(struct jitter *j, uint32_t units)
+static void set_duration(struct jitter *j, uint32_t rtp_ticks)
 {
-	j->duration = units;
-	j->duration_ns = timeline_ns(&j->line, units);
+	j->duration = rtp_ticks;
+	j->duration_ns = timeline_ns(&j->line, rtp_ticks);
 	playout_packets(&j->playout, j->duration_ns);
 }
 
@@ -985,30 +985,31 @@ static uint32_t to_conceal(const struct jitter *j,
 	const struct jitter_slot *s = jitter_slots_oldest(&j->slots);
 	const struct head *h = &j->head;
 	int64_t most = JITTER_CONCEAL_MAX * j->cfg.clock / CR_SEC;
-	int64_t units = j->duration;
+	int64_t rtp_ticks = j->duration;
 
 	if (!j->step || h->silent || (s && !is_missing(j, s)))
 		return 0;
-	if (speech && speech->ts - h->ts < units)
-		units = speech->ts - h->ts;
-	if (!h->concealed_ns && units > most)
-		units = most;
-	if (h->concealed_ns + timeline_ns(&j->line, units) > JITTER_CONCEAL_MAX)
+	if (speech && speech->ts - h->ts < rtp_ticks)
+		rtp_ticks = speech->ts - h->ts;
+	if (!h->concealed_ns && rtp_ticks > most)
+		rtp_ticks = most;
+	if (h->concealed_ns + timeline_ns(&j->line, rtp_ticks) >
+	    JITTER_CONCEAL_MAX)
 		return 0;
-	return (uint32_t)units;
+	return (uint32_t)rtp_ticks;
 }
 
-static enum jitter_next conceal_packet(struct jitter *j, uint32_t units)
+static enum jitter_next conceal_packet(struct jitter *j, uint32_t rtp_ticks)
 {
-	cr_ns time = timeline_ns(&j->line, units);
+	cr_ns time = timeline_ns(&j->line, rtp_ticks);
 	struct head *h = &j->head;
 
 	h->concealed++;
 	h->concealed_ns += time;
 	h->last_at = h->at;
 	h->last_due = due_of_gap(j);
-	h->over = h->ts + units / 2;
-	h->ts += units;
+	h->over = h->ts + rtp_ticks / 2;
+	h->ts += rtp_ticks;
 	h->at += time;
 	jitter_count(&j->count.concealed, 1);
 	return JITTER_CONCEAL;
@@ -1029,15 +1030,16 @@ static enum jitter_next bridge_gap(struct jitter *j, cr_ns now,
 				   const struct jitter_slot *speech,
 				   struct jitter_output *out)
 {
-	uint32_t units = to_conceal(j, speech);
+	uint32_t rtp_ticks = to_conceal(j, speech);
 
 	*out = (struct jitter_output){ 0 };
-	if (units && speech && speech->ts == j->head.ts + units)
+	if (rtp_ticks && speech && speech->ts == j->head.ts + rtp_ticks)
 		*out = jitter_packet(j, speech);
 	out->ts = (uint32_t)j->head.ts;
-	out->duration = units;
+	out->duration = rtp_ticks;
 	out->due = due_of_gap(j);
-	return units ? conceal_packet(j, units) : pause_playing(j, now, speech);
+	return rtp_ticks ? conceal_packet(j, rtp_ticks)
+			 : pause_playing(j, now, speech);
 }
 
 enum jitter_next jitter_next(struct jitter *j, cr_ns now,

@@ -449,8 +449,8 @@ static uint32_t timestamp_at(const struct rtcp_session *s, cr_ns now)
 	uint64_t last =
 		atomic_load_explicit(&s->cfg.sent->last, memory_order_relaxed);
 	/* the sender's clock may be read after ours */
-	int32_t units = (int32_t)((uint32_t)(now >> 10) - (uint32_t)last);
-	int64_t ticks = (int64_t)units * 1024 * (int64_t)s->cfg.rate_out;
+	int32_t rtp_ticks = (int32_t)((uint32_t)(now >> 10) - (uint32_t)last);
+	int64_t ticks = (int64_t)rtp_ticks * 1024 * (int64_t)s->cfg.rate_out;
 
 	return (uint32_t)(last >> 32) + (uint32_t)(ticks / CR_SEC);
 }

@@ -41,7 +41,7 @@ static inline bool rtp_is_rtcp(const uint8_t *p, size_t n)
 }
 
 /** @time, days of it, too, in units of a @clock, Hz. */
-static inline int64_t rtp_units(cr_ns time, uint32_t clock)
+static inline int64_t rtp_ticks_in(cr_ns time, uint32_t clock)
 {
 	return time / CR_SEC * clock + time % CR_SEC * clock / CR_SEC;
 }

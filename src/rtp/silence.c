@@ -4,9 +4,9 @@
  */
 #include "rtp/silence.h"
 
-static cr_ns ns_of(const struct silence *s, uint32_t units)
+static cr_ns ns_of(const struct silence *s, uint32_t rtp_ticks)
 {
-	return (cr_ns)units * CR_SEC / s->cfg.clock;
+	return (cr_ns)rtp_ticks * CR_SEC / s->cfg.clock;
 }
 
 void silence_init(struct silence *s, const struct silence_cfg *cfg)
@@ -59,7 +59,7 @@ static uint32_t place_timestamp(struct silence *s, uint32_t ts)
 }
 
 struct silence_place silence_packet(struct silence *s, uint32_t ts,
-				    uint32_t units, bool silent, cr_ns at)
+				    uint32_t rtp_ticks, bool silent, cr_ns at)
 {
 	struct silence_place p = { .ts = ts + s->shift + s->moved };
 
@@ -68,7 +68,7 @@ struct silence_place silence_packet(struct silence *s, uint32_t ts,
 	p.decode_only = silent && s->end - p.ts - 1 < far(s);
 	if (!p.decode_only) {
 		p.ts = place_timestamp(s, ts);
-		s->end = p.ts + units;
+		s->end = p.ts + rtp_ticks;
 	}
 	s->known = true;
 	s->signalled = silent;

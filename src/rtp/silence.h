@@ -70,10 +70,10 @@ void silence_init(struct silence *s, const struct silence_cfg *cfg);
 /** A ptime is @step units from now on. */
 void silence_set_step(struct silence *s, uint32_t step);
 
-/** A packet of @units from @ts on is sent on at @at; @silent: what comes behind
- * it is silence. */
+/** A packet of @rtp_ticks from @ts on is sent on at @at; @silent: what comes
+ * behind it is silence. */
 struct silence_place silence_packet(struct silence *s, uint32_t ts,
-				    uint32_t units, bool silent, cr_ns at);
+				    uint32_t rtp_ticks, bool silent, cr_ns at);
 
 /** The sender begins anew, with other timestamps. */
 void silence_restart(struct silence *s);

@@ -134,7 +134,7 @@ static inline enum cr_frame_what flow_what(enum flow_kind kind)
 /* Frames do not go back, and where silence is filled they do not overlap. */
 static inline void flow_order(struct receive_stage_watch *w,
 			      const struct receive_stage_frame *f,
-			      uint32_t units)
+			      uint32_t rtp_ticks)
 {
 	bool fills = w->cfg.terms.fill != RECEIVE_STAGE_FILL_NEVER;
 
@@ -145,7 +145,7 @@ static inline void flow_order(struct receive_stage_watch *w,
 	flow_broke(w, w->any && (int32_t)(f->ts - w->least) < 0,
 		   fills ? "frames do not overlap" : "timestamps rise");
 	w->any = true;
-	w->least = f->ts + (fills ? units : 1);
+	w->least = f->ts + (fills ? rtp_ticks : 1);
 }
 
 /* A lost frame may bring the packet behind it. */
@@ -175,7 +175,7 @@ static inline void flow_knows(struct receive_stage_watch *w,
 		   "what tells of lost ones is speech of that codec");
 	flow_broke(w,
 		   w->cfg.terms.fill == RECEIVE_STAGE_FILL_NEVER && !w->mixed &&
-			   p->ts != f->ts + f->units,
+			   p->ts != f->ts + f->rtp_ticks,
 		   "what tells of lost ones is right behind them");
 }
 
@@ -190,7 +190,7 @@ static inline void flow_made(struct receive_stage_watch *w,
 		w->ticks--;
 		return;
 	}
-	flow_broke(w, !f->units, "what is made has a length");
+	flow_broke(w, !f->rtp_ticks, "what is made has a length");
 	flow_broke(w, w->fresh, "nothing is made for who has not spoken");
 	flow_broke(w, f->what == FRAME_RING_LOST && !w->cfg.terms.jitter,
 		   "only a buffer tells what is lost");
@@ -198,7 +198,7 @@ static inline void flow_made(struct receive_stage_watch *w,
 		   f->what == FRAME_RING_SILENCE &&
 			   w->cfg.terms.fill == RECEIVE_STAGE_FILL_NEVER,
 		   "no silence that was not asked for");
-	flow_order(w, f, f->units);
+	flow_order(w, f, f->rtp_ticks);
 }
 
 /* The order of what comes out is that of its numbers. What was passed over does
@@ -221,7 +221,7 @@ static inline void flow_numbers(struct receive_stage_watch *w,
 }
 
 /* How long a packet of speech is, in its codec's clock. */
-static inline uint32_t flow_units(const struct receive_stage_watch *w,
+static inline uint32_t flow_ticks(const struct receive_stage_watch *w,
 				  const struct flow_packet *p,
 				  const struct receive_stage_frame *f)
 {
@@ -259,7 +259,7 @@ static inline void flow_played(struct receive_stage_watch *w, unsigned number,
 	}
 	if (p->kind != FLOW_NOISE)
 		w->codec = p->kind == FLOW_FOREIGN;
-	flow_order(w, f, flow_units(w, p, f));
+	flow_order(w, f, flow_ticks(w, p, f));
 }
 
 static inline void flow_emit(void *arg, const struct receive_stage_frame *f)

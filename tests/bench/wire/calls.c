@@ -73,7 +73,7 @@ int calls_open(struct calls *c, const struct load_options *opt,
 	c->intake = intake_open();
 	if (c->epoll < 0 || !c->call || !c->fds || !c->intake)
 		return cr_fail(e, -ENOMEM, "out of memory");
-	c->units = (uint32_t)(opt->every * opt->rate / CR_SEC);
+	c->rtp_ticks = (uint32_t)(opt->every * opt->rate / CR_SEC);
 	for (size_t i = 0; i < calls; i++)
 		c->call[i].seq = (uint16_t)splitmix64(&random);
 	rc = payloads_open(&c->payloads, opt->codec, (unsigned)opt->rate,
@@ -157,7 +157,8 @@ void calls_send(struct calls *c, unsigned i, cr_ns due)
 	const struct rtp_header h = { .pt = k->pt,
 				      .marker = !frame,
 				      .seq = (uint16_t)(k->seq + frame),
-				      .ts = CALLS_TS_FIRST + frame * c->units,
+				      .ts = CALLS_TS_FIRST +
+					    frame * c->rtp_ticks,
 				      .ssrc = k->ssrc };
 	const size_t bytes = c->payloads.bytes;
 	uint8_t packet[PACKET_BYTES];

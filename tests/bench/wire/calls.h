@@ -42,7 +42,7 @@ struct calls {
 	const struct load_options *opt;
 	struct call *call; /* opt->calls */
 	struct payloads payloads;
-	uint32_t units; /**< RTP timestamp units from packet to packet */
+	uint32_t rtp_ticks; /**< RTP timestamp units from packet to packet */
 	struct intake *intake;
 	int epoll;
 	int *fds;

@@ -449,15 +449,16 @@ static void expect_all(struct line *l)
 {
 	const struct pipeline_side *out = &l->cfg.media.out;
 	const uint32_t clock = pipeline_side_clock(out);
-	const uint32_t units = l->said * (clock / 1000) / HALF_MS;
+	const uint32_t rtp_ticks = l->said * (clock / 1000) / HALF_MS;
 	const uint32_t packet = (uint32_t)(l->packet * clock / CR_SEC);
 	const uint32_t conceal = l->g.c->buffers ? 60 * clock / 1000 : 0;
 	const struct call_counters *n = &l->g.c->count;
 	const uint32_t heard = l->next - l->first + packet;
 
 	/* behind the last packet a buffer conceals the next one */
-	if (!l->holes && heard > units && heard <= units + packet + conceal &&
-	    n->packets_in == l->sent && !n->malformed && !n->excess)
+	if (!l->holes && heard > rtp_ticks &&
+	    heard <= rtp_ticks + packet + conceal && n->packets_in == l->sent &&
+	    !n->malformed && !n->excess)
 		return;
 	fail_msg("of %u ms of %s, agreed %d, jitter %s, fill %d, "
 		 "%u of %u units are heard as %s of %d ms%s, %u packets are "
@@ -465,7 +466,7 @@ static void expect_all(struct line *l)
 		 l->said / HALF_MS, l->cfg.media.in.codec->name,
 		 (int)(l->cfg.release.period / CR_MS),
 		 jitter_kinds[l->cfg.receive_stage.jitter],
-		 (int)l->cfg.receive_stage.fill, l->next - l->first, units,
+		 (int)l->cfg.receive_stage.fill, l->next - l->first, rtp_ticks,
 		 out->codec->name, (int)(l->packet / CR_MS),
 		 l->holes ? ", with holes" : "", (unsigned)n->malformed,
 		 (unsigned)n->excess, (unsigned)n->synthesized,

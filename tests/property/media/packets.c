@@ -39,7 +39,7 @@ struct listener {
 	struct pipeline_side side; /* of what comes */
 	bool known;		   /* where the next packet belongs */
 	bool short_one;		   /* it may be, but once          */
-	uint32_t next, units;	   /* timestamp; heard             */
+	uint32_t next, rtp_ticks;  /* timestamp; heard             */
 	unsigned packets;
 	int16_t sample; /* the next of L16 */
 };
@@ -115,7 +115,7 @@ static void hear(void *arg, const struct pipeline_packet *p)
 	const struct pipeline_side *s = &l->side;
 	cr_ns frame = cr_codec_frame_ns(s->codec, &s->cfg);
 	unsigned n = look(l, p);
-	uint32_t units =
+	uint32_t rtp_ticks =
 		(uint32_t)(n * frame * (cr_ns)pipeline_side_clock(s) / CR_SEC);
 
 	if (l->known)
@@ -128,8 +128,8 @@ static void hear(void *arg, const struct pipeline_packet *p)
 		l->short_one = false;
 	}
 	l->known = true;
-	l->next = p->ts + units;
-	l->units += units;
+	l->next = p->ts + rtp_ticks;
+	l->rtp_ticks += rtp_ticks;
 	l->packets++;
 }
 
@@ -204,7 +204,7 @@ static void all_comes_out_in_full_packets(void **state)
 			l.side = output(i, one_of(i));
 			change(p, l.side);
 		}
-		out = (uint64_t)l.units * 8000 / clock;
+		out = (uint64_t)l.rtp_ticks * 8000 / clock;
 		assert_true(l.packets > STEPS / 20);
 		assert_true(out <= t.said && t.said - out < frame * MS);
 		pipeline_close(p);

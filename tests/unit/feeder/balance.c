@@ -61,7 +61,7 @@ static struct rig *make(const char *party)
 	heard_init(&r->heard, &(struct heard_cfg){ .pt = SPEECH,
 						   .pt_event = EVENT,
 						   .pt_noise = NOISE,
-						   .units = UNITS });
+						   .rtp_ticks = UNITS });
 	return r;
 }
 

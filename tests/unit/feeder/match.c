@@ -14,7 +14,7 @@ static struct match *make(uint32_t ts_base)
 {
 	const struct match_cfg cfg = { .in_frame = FRAME,
 				       .out_clock = 8000,
-				       .out_units = 160,
+				       .out_ticks = 160,
 				       .ts_base = ts_base,
 				       .deadline = 5 * CR_MS };
 	struct match *m = calloc(1, sizeof(*m));
@@ -27,7 +27,7 @@ static struct match *make(uint32_t ts_base)
 static bool back(struct match *m, unsigned frame, unsigned seq, cr_ns now)
 {
 	struct rtp_packet p = { .seq = (uint16_t)seq,
-				.ts = m->cfg.ts_base + frame * m->cfg.out_units,
+				.ts = m->cfg.ts_base + frame * m->cfg.out_ticks,
 				.payload_bytes = 32 };
 	uint64_t index = 12345;
 	bool is_new = match_received(m, &p, now, &index);
@@ -237,7 +237,7 @@ static void a_party_s_delay_is_counted_from_the_first_speech(void **state)
 	const struct rtp_packet p = { .payload_bytes = 32 };
 
 	(void)state;
-	m->cfg.out_units = 320;
+	m->cfg.out_ticks = 320;
 	match_heard(m, &p, 0, FRAME); /* nothing was sent: no delay */
 	assert_int_equal(histogram_count(&m->delay), 0);
 	for (unsigned i = 50; i < 90; i++) {

@@ -50,7 +50,7 @@ static void begin(struct rig *r, unsigned i)
 {
 	const struct match_cfg m = { .in_frame = 20 * CR_MS,
 				     .out_clock = 8000,
-				     .out_units = UNITS,
+				     .out_ticks = UNITS,
 				     .deadline = CR_NEVER };
 	struct feeder_call *c = &r->call[i];
 	struct cr_err e = { "" };

@@ -8,12 +8,12 @@
 #define STEP 160u
 
 static void expect(struct gaps *g, unsigned seq, uint32_t ts, unsigned packets,
-		   uint32_t units)
+		   uint32_t rtp_ticks)
 {
 	struct gap gap = gaps_packet(g, (uint16_t)seq, ts, STEP);
 
 	assert_int_equal(gap.packets, packets);
-	assert_int_equal(gap.units, units);
+	assert_int_equal(gap.rtp_ticks, rtp_ticks);
 }
 
 static void losses_are_counted_and_as_long_as_they_were(void **state)

@@ -334,7 +334,8 @@ static void what_is_lost_is_as_long_as_it_was(void **state)
 	struct pipeline_input in = { .payload = speech,
 				     .bytes = FRAME,
 				     .ts = 70 };
-	struct pipeline_lost lost = { .ts = 70 + FRAME, .units = 3 * FRAME };
+	struct pipeline_lost lost = { .ts = 70 + FRAME,
+				      .rtp_ticks = 3 * FRAME };
 	struct heard h = { 0 };
 	struct cr_err e = { "" };
 	struct pipeline *p;

@@ -57,7 +57,7 @@ static struct pipeline_side side(unsigned i)
 	return s;
 }
 
-static uint32_t units(unsigned i)
+static uint32_t rtp_ticks(unsigned i)
 {
 	const struct pipeline_side s = side(i);
 
@@ -121,7 +121,7 @@ static void say(struct pipeline *p, struct sender *s, unsigned codec,
 	s->next.bytes = s->bytes[codec];
 	s->next.arrival += PTIME;
 	assert_int_equal(pipeline_run(p, &scratch, &s->next, emit, h), 0);
-	s->next.ts += units(codec);
+	s->next.ts += rtp_ticks(codec);
 }
 
 /* Each codec behind each other one, towards each: one packet for each, which
@@ -147,7 +147,7 @@ static void inputs_change_at_any_packet(void **state)
 					if (n > 1 &&
 					    strncmp(codecs[to].name, "amr", 3))
 						assert_false(h.marker);
-					ts += units(to);
+					ts += rtp_ticks(to);
 				}
 		pipeline_close(p);
 	}
@@ -187,14 +187,14 @@ static void the_output_changes_between_two_packets(void **state)
 					assert_int_equal(h.packets, ++n);
 					assert_int_equal(h.pt, 96 + a);
 					assert_int_equal(h.ts, ts);
-					ts += units(a);
+					ts += rtp_ticks(a);
 				}
 				change_to(p, b);
 				say(p, &s, in, &h);
 				assert_int_equal(h.packets, ++n);
 				assert_int_equal(h.pt, 96 + b);
 				assert_int_equal(h.ts, ts);
-				ts += units(b);
+				ts += rtp_ticks(b);
 			}
 	pipeline_close(p);
 }

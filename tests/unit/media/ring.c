@@ -26,7 +26,7 @@ static bool push(struct frame_ring *r, uint8_t tag,
 		.what = tag % 6,
 		.codec = tag & 15,
 		.importance = (uint8_t)(255 - tag),
-		.units = (uint16_t)(65000 + tag),
+		.rtp_ticks = (uint16_t)(65000 + tag),
 		.waited = UINT32_MAX - tag,
 	};
 
@@ -50,7 +50,7 @@ static void assert_meta(const struct cr_frame_meta *m, uint64_t seq,
 	assert_int_equal(m->what, tag % 6);
 	assert_int_equal(m->codec, tag & 15);
 	assert_int_equal(m->importance, (uint8_t)(255 - tag));
-	assert_int_equal(m->units, (uint16_t)(65000 + tag));
+	assert_int_equal(m->rtp_ticks, (uint16_t)(65000 + tag));
 	assert_int_equal(m->waited, UINT32_MAX - tag);
 }
 

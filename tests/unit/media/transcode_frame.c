@@ -25,7 +25,7 @@ static void a_digit_ends_without_its_ticks(void **state)
 	cfg.clock_event_out = 8000;
 	assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
 	g.c->meta.what = FRAME_RING_EVENT;
-	g.c->meta.units = 8;
+	g.c->meta.rtp_ticks = 8;
 	g.c->claimed = begins;
 	g.c->meta.bytes = sizeof(begins);
 	turn(&g);
@@ -129,7 +129,7 @@ static void another_sender_ends_a_digit(void **state)
 		.what = FRAME_RING_EVENT,
 		.payload = begins,
 		.bytes = sizeof(begins),
-		.units = 8,
+		.rtp_ticks = 8,
 		.at = CR_SEC,
 	};
 	struct call_cfg cfg;
@@ -173,7 +173,7 @@ static void a_lost_frame_is_recovered_from_the_next(void **state)
 {
 	static struct cr_codec codec;
 	struct receive_stage_frame lost = { .what = FRAME_RING_LOST,
-					    .units = FRAME,
+					    .rtp_ticks = FRAME,
 					    .at = CR_SEC + 20 * CR_MS };
 	struct call_cfg cfg;
 	struct rig g;

@@ -83,7 +83,7 @@ static struct receive_stage_frame made(enum cr_frame_what what, unsigned n,
 	f.seq = 0; /* of the packet before, whichever that is */
 	f.payload = NULL;
 	f.bytes = 0;
-	f.units = what == FRAME_RING_TICK ? 0 : sizeof(payload);
+	f.rtp_ticks = what == FRAME_RING_TICK ? 0 : sizeof(payload);
 	return f;
 }
 
