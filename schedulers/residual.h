@@ -97,7 +97,7 @@ struct curve_request {
 	int64_t slope; /**< 0, and more than is below @e: the steepest there */
 };
 
-/** The line below @e that comes next to @wish. */
+/** The line below @e that comes next to @request. */
 void curve_line(const struct curve *e, const struct curve_request *request,
 		struct curve *line);
 

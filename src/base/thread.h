@@ -24,7 +24,7 @@ int thread_fail(struct cr_err *e, int err, const char *what);
 struct thread {
 	pthread_t id;
 	bool running;	  /**< of who starts and stops it             */
-	atomic_bool stop; /**< release, pairs with thread_told_to_stop() */
+	atomic_bool stop; /**< release, pairs with thread_must_stop() */
 };
 
 /** Start @run(@arg) with all signals blocked, pinned to @cpu unless it is -1.
@@ -35,7 +35,7 @@ int thread_start(struct thread *t, void *(*run)(void *), void *arg, int cpu);
 void thread_stop(struct thread *t);
 
 /** Shall @t end? That thread. */
-static inline bool thread_told_to_stop(const struct thread *t)
+static inline bool thread_must_stop(const struct thread *t)
 {
 	return atomic_load_explicit(&t->stop, memory_order_acquire);
 }

@@ -730,17 +730,11 @@ int check_flow_ptime(const struct section *s, struct campaign_flow *f)
 	return rc ? rc : set_samples(s, f->ptime, &f->out);
 }
 
-static unsigned endpoint_rate(const struct campaign_endpoint *endpoint)
-{
-	return endpoint->cfg.sample_rate ? endpoint->cfg.sample_rate
-					 : endpoint->codec->sample_rate;
-}
-
 /* As the daemon does when no rate is said. */
 void follow_other_rate(struct campaign_endpoint *endpoint,
 		       const struct campaign_endpoint *other)
 {
-	unsigned rate = endpoint_rate(other);
+	unsigned rate = campaign_endpoint_rate(other);
 
 	if (endpoint->codec->rate_follows && !endpoint->cfg.sample_rate &&
 	    cr_codec_has_rate(endpoint->codec, rate))

@@ -323,7 +323,8 @@ static const struct key party_keys[] = {
 	LOOSE("conceal", CR_OPT_BOOL, 0, 1,
 	      "the daemon conceals what is lost of its packets", KEY_VALUE),
 	LOOSE_WORD("fill", fills,
-		   "the daemon sends noise while it is silent: never, told (by "
+		   "the daemon sends noise while it is silent: never, "
+		   "signalled (by "
 		   "SID or CN), always; or as it does when nothing is said"),
 	LOOSE("deaf", CR_OPT_PPM, 0, CR_PPM,
 	      "a fault to be found: share of what it is sent that it drops "

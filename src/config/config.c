@@ -113,8 +113,15 @@ static int read_config_text(int fd, char **text, size_t *size, struct cr_err *e)
 	return 0;
 }
 
-int config_text_read(const char *path, char **text, size_t *size,
-		     struct cr_err *e)
+/*
+ * Read the file @path into *@text (the caller's; free()), which has @size bytes
+ * and a NUL behind them, and maybe others among them. 0; -ENOENT: there is
+ * none; or -errno: it cannot be read, is no regular file, or is larger than
+ * CONFIG_BYTES; with @e, which does not name it. Waits for the disk, and for
+ * nothing else: not for who may write to a FIFO.
+ */
+static int config_text_read(const char *path, char **text, size_t *size,
+			    struct cr_err *e)
 {
 	/* to open a FIFO waits for its writer, or not */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

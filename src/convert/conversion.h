@@ -106,7 +106,7 @@ struct conversion {
 	cr_ns submitted, started, ended;
 	uint64_t bytes; /**< of the input when it was looked at   */
 	char owner[17]; /**< session that asked                   */
-	TAILQ_ENTRY(conversion) owned; /**< owners.h's */
+	TAILQ_ENTRY(conversion) owned; /**< owner's */
 	struct conversion_asker asker;
 	void *set;     /**< struct converter                       */
 	void *pricing; /**< the user's; not NULL while its cost is measured */
@@ -168,8 +168,6 @@ bool conversion_claim(struct core_task *t, uint64_t seq);
  * that in @record. */
 void conversion_run(struct conversion *cv, struct pipeline_scratch *s,
 		    const struct live_run *run, union cr_trace_record *record);
-
-struct conversion_io;
 
 struct conversion_io_config {
 	const struct spool *spool; /**< must outlive it */

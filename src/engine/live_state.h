@@ -59,7 +59,7 @@ struct live_rq {
 	alignas(64) pthread_mutex_t lock;
 	/* under the lock */
 	struct cr_rq *rq;
-	struct cr_cpus idle; /**< rq->cpu[] indexes: idle, not yet poked    */
+	struct cr_cpus idle; /**< rq->cpu[] indexes: idle, not yet woken    */
 	int tick_waiter;     /**< idle index that waits for until; -1: none */
 	cr_ns until;	     /**< CR_NEVER without a keeper                 */
 	bool stopping;
@@ -106,8 +106,8 @@ struct live_worker {
 	_Atomic cr_ns past_cpu;	    /**< CPU time of those detached    */
 	pthread_cond_t wake;	    /**< with home->lock            */
 	/** Taken out of home->idle: look for work. Written under home->lock;
-	 * a polling worker reads it without (acquire, pairs with poke()). */
-	atomic_bool poked;
+	 * a polling worker reads it without (acquire, pairs with wake()). */
+	atomic_bool woken;
 	/* written by the thread at work, read by any thread (relaxed: only
 	 * counts) */
 	_Atomic cr_ns busy;

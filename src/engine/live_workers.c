@@ -10,7 +10,7 @@
  *        |                    | NULL                      | a job
  *        |                    v                           v
  *        |   idle: in q->idle, then steal, then wait    unlock, wake others,
- *        |                    | poked, or tick due      client.run()
+ *        |                    | woken, or tick due      client.run()
  *        +--------------------+---------------------------+
  *
  * Wake-ups: whoever changes a run queue takes as many workers out of q->idle
@@ -42,7 +42,7 @@ static struct live_worker *worker_of(struct live *l, const struct live_rq *q,
 
 static void wake(struct live_worker *w)
 {
-	atomic_store_explicit(&w->poked, true, memory_order_release);
+	atomic_store_explicit(&w->woken, true, memory_order_release);
 }
 
 static bool steals(const struct live *l)
@@ -296,9 +296,9 @@ static bool steal(struct live_worker *w)
 	return got;
 }
 
-static bool poked(const struct live_worker *w)
+static bool woken(const struct live_worker *w)
 {
-	return atomic_load_explicit(&w->poked, memory_order_acquire);
+	return atomic_load_explicit(&w->woken, memory_order_acquire);
 }
 
 /* Tell the core's other thread, and the memory bus, that this is a spin. */
@@ -312,7 +312,7 @@ static void relax(void)
 static void spin(struct live_worker *w, cr_ns until)
 {
 	(void)pthread_mutex_unlock(&w->home->lock);
-	while (!poked(w) && (until == CR_NEVER || clock_now() < until))
+	while (!woken(w) && (until == CR_NEVER || clock_now() < until))
 		relax();
 	(void)pthread_mutex_lock(&w->home->lock);
 }
@@ -322,7 +322,7 @@ static void sleep_until(struct live_worker *w, cr_ns until)
 	struct timespec at = { .tv_sec = until / CR_SEC,
 			       .tv_nsec = until % CR_SEC };
 
-	while (!poked(w) && (until == CR_NEVER || clock_now() < until)) {
+	while (!woken(w) && (until == CR_NEVER || clock_now() < until)) {
 		if (until == CR_NEVER)
 			(void)pthread_cond_wait(&w->wake, &w->home->lock);
 		else
@@ -331,7 +331,7 @@ static void sleep_until(struct live_worker *w, cr_ns until)
 	}
 }
 
-/* Wait until poked or, as the keeper, until the policy's tick is due. */
+/* Wait until woken or, as the keeper, until the policy's tick is due. */
 static void wait(struct live_worker *w)
 {
 	struct live_rq *q = w->home;
@@ -358,7 +358,7 @@ static void idle(struct live_worker *w)
 	struct live_rq *q = w->home;
 	bool got = false;
 
-	atomic_store_explicit(&w->poked, false, memory_order_relaxed);
+	atomic_store_explicit(&w->woken, false, memory_order_relaxed);
 	cr_cpus_add(&q->idle, w->index);
 	if (steals(w->live)) {
 		atomic_store_explicit(&q->n_idle, cpus_count(&q->idle),
@@ -587,7 +587,7 @@ static void workers_stop(struct live *l)
 		struct live_worker *w = &l->worker[i];
 
 		(void)pthread_mutex_lock(&w->home->lock);
-		atomic_store_explicit(&w->poked, true, memory_order_release);
+		atomic_store_explicit(&w->woken, true, memory_order_release);
 		(void)pthread_mutex_unlock(&w->home->lock);
 		(void)pthread_cond_signal(&w->wake);
 	}

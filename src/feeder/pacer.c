@@ -274,7 +274,7 @@ static void *run_pacer(void *arg)
 {
 	struct pacer *p = arg;
 
-	while (!thread_told_to_stop(&p->thread)) {
+	while (!thread_must_stop(&p->thread)) {
 		cr_ns now, due;
 
 		read_inbox(p);

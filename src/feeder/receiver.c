@@ -158,7 +158,7 @@ static void *run_receiver(void *arg)
 	struct receiver *r = arg;
 	const struct timespec nap = { .tv_nsec = NAP };
 
-	while (!thread_told_to_stop(&r->thread)) {
+	while (!thread_must_stop(&r->thread)) {
 		(void)poll_receiver(r);
 		(void)nanosleep(&nap, NULL);
 	}

@@ -5,11 +5,11 @@
  * or another socket's, was left by it.
  *
  *        accepted         before the next poll         descriptor closed
- *   none ---------> fresh ---------------------> guest ------------------> none
+ *   none ---------> fresh ---------------------> known ------------------> none
  *
  * While the socket is there, so is the bufferevent that evhttp reads and writes
- * it by: evhttp leaves both at once. Nobody else refers to a guest's for longer
- * than it takes to look at it, as that would keep libevent from forgetting a
+ * it by: evhttp leaves both at once. Nobody else refers to it for longer than
+ * it takes to look at it, as that would keep libevent from forgetting a
  * descriptor that evhttp closes.
  *
  * evhttp does not look whether the kernel watches what it waits for (no memory,
@@ -41,7 +41,7 @@ enum { PAUSE_MS = 100 };
 enum { WATCH_S = 1 };
 
 /* A connection. */
-struct acl_entry {
+struct connection {
 	int fd;
 	ino_t socket;
 	struct bufferevent *b; /* evhttp's: only if it is there */
@@ -54,11 +54,11 @@ struct gate {
 	struct evconnlistener *listener;
 	struct event *look;    /**< while it is shut */
 	struct event *arrived; /**< before the next poll: see who is fresh */
-	struct event *watch;   /**< while there are guests */
+	struct event *watch;   /**< while there are connections */
 	struct bufferevent **fresh;
 	unsigned nfresh;
-	struct acl_entry *acl_entry; /**< oldest first */
-	unsigned nguests;
+	struct connection *connection; /**< oldest first */
+	unsigned nconnections;
 	bool was_full;
 	struct gate_stats count;
 	LIST_ENTRY(gate) link;
@@ -70,7 +70,7 @@ static LIST_HEAD(, gate) all = LIST_HEAD_INITIALIZER(all);
 
 /* --- who is there --- */
 
-static bool is_there(const struct acl_entry *g)
+static bool is_there(const struct connection *g)
 {
 	struct stat st;
 
@@ -82,15 +82,15 @@ static void forget_gone(struct gate *g)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < g->nguests; i++)
-		if (is_there(&g->acl_entry[i]))
-			g->acl_entry[n++] = g->acl_entry[i];
-	g->nguests = n;
+	for (unsigned i = 0; i < g->nconnections; i++)
+		if (is_there(&g->connection[i]))
+			g->connection[n++] = g->connection[i];
+	g->nconnections = n;
 }
 
 static bool is_full(const struct gate *g)
 {
-	return g->nguests + g->nfresh >= g->cfg.most;
+	return g->nconnections + g->nfresh >= g->cfg.most;
 }
 
 static void shut(struct gate *g)
@@ -130,7 +130,7 @@ static short unwatched(struct bufferevent *b)
 
 /* By what evhttp does of a client that says nothing for too long. It works
  * where the end of a socket would not be seen. */
-static void end(const struct acl_entry *g)
+static void end(const struct connection *g)
 {
 	bufferevent_trigger_event(g->b, BEV_EVENT_TIMEOUT | BEV_EVENT_READING,
 				  0);
@@ -140,7 +140,7 @@ static void watch_later(struct gate *g)
 {
 	const struct timeval pause = { .tv_sec = WATCH_S };
 
-	if (g->nguests && !evtimer_pending(g->watch, NULL))
+	if (g->nconnections && !evtimer_pending(g->watch, NULL))
 		(void)event_add(g->watch, &pause);
 }
 
@@ -152,22 +152,22 @@ static void on_watch(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd, (void)what;
 	forget_gone(g);
-	for (unsigned i = 0; i < g->nguests; i++) {
-		short by = unwatched(g->acl_entry[i].b);
+	for (unsigned i = 0; i < g->nconnections; i++) {
+		short by = unwatched(g->connection[i].b);
 
-		if (by && bufferevent_enable(g->acl_entry[i].b, by))
-			end(&g->acl_entry[i]);
+		if (by && bufferevent_enable(g->connection[i].b, by))
+			end(&g->connection[i]);
 	}
 	watch_later(g);
 }
 
-static void cut(struct gate *g, const struct acl_entry *acl_entry)
+static void cut(struct gate *g, const struct connection *connection)
 {
-	cr_ns age = clock_now() - acl_entry->since;
+	cr_ns age = clock_now() - connection->since;
 	char peer[INET6_ADDRSTRLEN] = "?";
 
-	(void)inet_ntop(AF_INET6, &acl_entry->host, peer, sizeof(peer));
-	end(acl_entry);
+	(void)inet_ntop(AF_INET6, &connection->host, peer, sizeof(peer));
+	end(connection);
 	g->count.cut++;
 	log_event(LOG_WARN, "http-cut", "peer=%s age_s=%lld", peer,
 		  (long long)(age / CR_SEC));
@@ -182,20 +182,20 @@ static bool same_host(const struct in6_addr *a, const struct in6_addr *b)
 	return !memcmp(a, b, bytes);
 }
 
-static bool waits_for_answer(const struct acl_entry *acl_entry)
+static bool waits_for_answer(const struct connection *connection)
 {
-	return evbuffer_get_length(bufferevent_get_output(acl_entry->b));
+	return evbuffer_get_length(bufferevent_get_output(connection->b));
 }
 
 /* If there are too many of @host. */
 static void cut_one_of(struct gate *g, const struct in6_addr *host)
 {
-	const struct acl_entry *idle = NULL, *oldest = NULL;
+	const struct connection *idle = NULL, *oldest = NULL;
 	unsigned n = 0;
 
 	forget_gone(g);
-	for (unsigned i = 0; i < g->nguests; i++) {
-		const struct acl_entry *each = &g->acl_entry[i];
+	for (unsigned i = 0; i < g->nconnections; i++) {
+		const struct connection *each = &g->connection[i];
 
 		if (!same_host(&each->host, host))
 			continue;
@@ -225,7 +225,7 @@ static void greet(struct gate *g, struct bufferevent *b)
 	struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
 	socklen_t size = sizeof(from);
 	int fd = (int)bufferevent_getfd(b);
-	struct acl_entry fresh = { .fd = fd, .b = b, .since = clock_now() };
+	struct connection fresh = { .fd = fd, .b = b, .since = clock_now() };
 	struct stat st;
 
 	if (fd < 0 || !is_in_use(b) || fstat(fd, &st)) {
@@ -235,7 +235,7 @@ static void greet(struct gate *g, struct bufferevent *b)
 	(void)getpeername(fd, (struct sockaddr *)&from, &size);
 	fresh.socket = st.st_ino;
 	fresh.host = address_mapped(&from);
-	g->acl_entry[g->nguests++] = fresh;
+	g->connection[g->nconnections++] = fresh;
 	bufferevent_decref(b);
 	if (g->cfg.most_of_host)
 		cut_one_of(g, &fresh.host);
@@ -310,9 +310,9 @@ static bool somebody_waits(const struct gate *g)
 
 static void cut_oldest(struct gate *g)
 {
-	if (g->nguests && somebody_waits(g) &&
-	    clock_now() - g->acl_entry[0].since >= GATE_STAY_S * CR_SEC)
-		cut(g, &g->acl_entry[0]);
+	if (g->nconnections && somebody_waits(g) &&
+	    clock_now() - g->connection[0].since >= GATE_STAY_S * CR_SEC)
+		cut(g, &g->connection[0]);
 }
 
 static void on_look(evutil_socket_t fd, short what, void *arg)
@@ -345,9 +345,9 @@ int gate_open(struct gate **out, const struct gate_config *cfg,
 	g->arrived = evtimer_new(cfg->base, on_arrived, g);
 	g->watch = evtimer_new(cfg->base, on_watch, g);
 	g->fresh = calloc(cfg->most, sizeof(struct bufferevent *));
-	g->acl_entry = calloc(cfg->most, sizeof(*g->acl_entry));
+	g->connection = calloc(cfg->most, sizeof(*g->connection));
 	if (!g->look || !g->arrived || !g->watch || !g->fresh ||
-	    !g->acl_entry) {
+	    !g->connection) {
 		gate_close(g);
 		return cr_fail(e, -ENOMEM, "out of memory");
 	}
@@ -374,7 +374,7 @@ void gate_close(struct gate *g)
 	if (g->watch)
 		event_free(g->watch);
 	free(g->fresh);
-	free(g->acl_entry);
+	free(g->connection);
 	free(g);
 }
 
@@ -382,5 +382,5 @@ void gate_stats(struct gate *g, struct gate_stats *out)
 {
 	forget_gone(g);
 	*out = g->count;
-	out->open = g->nguests + g->nfresh;
+	out->open = g->nconnections + g->nfresh;
 }

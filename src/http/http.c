@@ -24,7 +24,6 @@
 #include "http/gate.h"
 #include "http/metrics.h"
 #include "observe/log.h"
-#include "protocol/service.h"
 #include "protocol/field.h"
 #include "protocol/field_text.h"
 #include "protocol/service.h"
@@ -40,7 +39,7 @@ struct history;
 /* page.html as a string, made at build time. */
 extern const char http_page[];
 
-static void history_close(struct history *h); /**< NULL is fine */
+static void history_close(struct history *h);
 
 struct sample {
 	cr_ns at; /* since the node began */

@@ -383,7 +383,7 @@ struct call {
 	/** What comes, by payload type: control's word to rx. The type that is
 	 * expected, and the number of its codec in the pipeline above it. */
 	atomic_uint speech;
-	/** What comes among it; stored behind @receive stage. */
+	/** What comes among it; stored behind @receive_stage. */
 	_Atomic(struct aux_types) aux;
 	_Atomic(struct call_types *) types; /**< all; NULL: there is one */
 	/** NULL: packets are frames. Control gives it one, which is rx's then

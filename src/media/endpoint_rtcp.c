@@ -107,14 +107,14 @@ static void take_mux(struct endpoint_rtcp *r)
 		r->peer[i].from.ss_family = AF_UNSPEC;
 }
 
-/* So did what came before another place was told. */
-static void take_told(struct endpoint_rtcp *r)
+/* So did what came before another place was signalled. */
+static void take_signalled(struct endpoint_rtcp *r)
 {
 	struct sockaddr_storage signalled;
 
-	if (!destination_changed(&r->signalled, r->reported_version))
+	if (!destination_changed(&r->signalled, r->signalled_version))
 		return;
-	r->reported_version = destination_read(&r->signalled, &signalled);
+	r->signalled_version = destination_read(&r->signalled, &signalled);
 	r->peer[PARTY].from.ss_family = AF_UNSPEC;
 }
 
@@ -129,7 +129,7 @@ static void take_use(struct endpoint_rtcp *r)
 	if (in != s->cfg.rate_in || out != s->cfg.rate_out)
 		(void)rtcp_session_set_rates(s, in, out);
 	take_mux(r);
-	take_told(r);
+	take_signalled(r);
 }
 
 void endpoint_rtcp_set_destination(struct endpoint *l,
@@ -256,9 +256,10 @@ static bool is_host_of(const struct endpoint *l, unsigned i,
 	       (learn->known && has_host(&learn->at, from));
 }
 
-/* Is @rtp, where the party is, at the host that was told? Behind NAT it is
- * not, and what was told for RTCP is as wrong. */
-static bool is_as_told(struct endpoint *l, const struct sockaddr_storage *rtp)
+/* Is @rtp, where the party is, at the host that was signalled? Behind NAT it is
+ * not, and what was signalled for RTCP is as wrong. */
+static bool is_as_signalled(struct endpoint *l,
+			    const struct sockaddr_storage *rtp)
 {
 	bool signalled;
 
@@ -268,14 +269,14 @@ static bool is_as_told(struct endpoint *l, const struct sockaddr_storage *rtp)
 	return signalled;
 }
 
-/* Where signalling has told, if that is of use. */
-static bool reported_destination(struct endpoint *l,
-				 const struct sockaddr_storage *rtp,
-				 struct sockaddr_storage *to)
+/* The signalled destination, if it is of use. */
+static bool signalled_destination(struct endpoint *l,
+				  const struct sockaddr_storage *rtp,
+				  struct sockaddr_storage *to)
 {
 	(void)destination_read(&l->rtcp->signalled, to);
 	return to->ss_family && !l->rtcp->mux &&
-	       (!rtp->ss_family || is_as_told(l, rtp));
+	       (!rtp->ss_family || is_as_signalled(l, rtp));
 }
 
 /* Where peer @i is reported to, and by which socket. False: nowhere yet. The
@@ -293,7 +294,7 @@ static bool destination_to(struct endpoint *l, unsigned i,
 	if (i == PARTY)
 		(void)destination_read(&l->to, &rtp);
 	if (i == PARTY && (!known || peer->mux) &&
-	    reported_destination(l, &rtp, to))
+	    signalled_destination(l, &rtp, to))
 		return true;
 	if (known) {
 		*to = peer->from;

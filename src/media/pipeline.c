@@ -739,7 +739,7 @@ static void pipeline_feed(struct pipeline_run *r, unsigned n)
 #define NOISE_SOONEST (100 * CR_MS)
 #define NOISE_EVERY (500 * CR_MS)
 /* The level of silence that nobody has described, -dBov: a quiet room. */
-#define NOISE_UNTOLD 70u
+#define NOISE_UNSIGNALLED 70u
 
 /* --- packets that never came --- */
 
@@ -752,19 +752,18 @@ static unsigned recover_lost(struct pipeline_run *r, unsigned n,
 	const struct pipeline_side *side = &r->p->cfg.in;
 	struct pipeline_scratch *s = r->s;
 	struct payload_iter it;
-	unsigned signalled;
+	unsigned recovered;
 
 	if (!next || next->codec != r->p->number || !side->codec->recover ||
 	    payload_open(&side->payload, next->payload, next->bytes, &it) ||
 	    !payload_next(&it, &s->frame) ||
 	    n > pipeline_side_samples(side, s->frame.data, s->frame.bytes))
 		return 0;
-	signalled = side->codec->recover(r->p->decoder, &s->frame, s->decoded);
-	if (signalled >
-	    n) /* what it told of the time before is there already */
-		memmove(s->decoded, s->decoded + signalled - n,
+	recovered = side->codec->recover(r->p->decoder, &s->frame, s->decoded);
+	if (recovered > n) /* the time before is there already */
+		memmove(s->decoded, s->decoded + recovered - n,
 			n * sizeof(s->decoded[0]));
-	return signalled < n ? signalled : n;
+	return recovered < n ? recovered : n;
 }
 
 /* Of a decoder, which makes as much as it likes: no more than @n samples. */
@@ -829,7 +828,7 @@ unsigned pipeline_packets(const struct pipeline *p, uint32_t rtp_ticks)
 /** Begin with silence that nobody has described. */
 static void pipeline_quiet_init(struct pipeline *p)
 {
-	p->noise.now = (struct comfort_noise){ .level = NOISE_UNTOLD };
+	p->noise.now = (struct comfort_noise){ .level = NOISE_UNSIGNALLED };
 	comfort_noise_start(&p->noise.generator, 1);
 	comfort_noise_set(&p->noise.generator, &p->noise.now);
 }

@@ -86,8 +86,18 @@ static bool may_begin_relay(struct relay *r, const struct rtp_packet *p)
 	return true;
 }
 
-enum relay_handover relay_handover_of(struct relay *r,
-				      const struct rtp_packet *p)
+/* Whose a packet is. */
+enum relay_handover {
+	RELAY_HANDOVER_RELAY, /* the relay's, as was the one before       */
+	RELAY_HANDOVER_CALL,  /* the call's, so, too                      */
+	RELAY_HANDOVER_BEGIN, /* the relay's, if its endpoint accepts it: then
+			       relay_handover_begin()                       */
+	RELAY_HANDOVER_END    /* the call's; relay_handover_end(), before its
+			   endpoint is asked                             */
+};
+
+static enum relay_handover relay_handover_of(struct relay *r,
+					     const struct rtp_packet *p)
 {
 	/* acquire: the call is complete, and listens */
 	unsigned share = atomic_load_explicit(&r->share, memory_order_acquire);
@@ -149,8 +159,10 @@ static void number_packet(struct relay *r, const struct rtp_packet *p,
 	r->ts_more = ts - p->ts;
 }
 
-void relay_handover_renumber(struct relay *r, const struct rtp_packet *p,
-			     cr_ns now)
+/* The sender is another one, whose first packet is @p: what is passed on goes
+ * on, if it is renumbered. */
+static void relay_handover_renumber(struct relay *r, const struct rtp_packet *p,
+				    cr_ns now)
 {
 	const struct step step = { .passed = now - r->sent.at,
 				   .frame = relay_types(r)->period };
@@ -159,7 +171,9 @@ void relay_handover_renumber(struct relay *r, const struct rtp_packet *p,
 		number_packet(r, p, 1, &step);
 }
 
-void relay_handover_resume(struct relay *r, const struct rtp_packet *p)
+/* The listener has been on hold, and @p is the first packet for it: its number
+ * follows that of what was sent last. */
+static void relay_handover_resume(struct relay *r, const struct rtp_packet *p)
 {
 	uint32_t ssrc;
 
@@ -215,8 +229,10 @@ static void follow_call(struct relay *r, const struct rtp_packet *p, bool fresh,
 		      &step);
 }
 
-void relay_handover_begin(struct relay *r, const struct rtp_packet *p,
-			  bool fresh, cr_ns now)
+/* The endpoint has accepted @p, which came at @now, and the relay has it.
+ * @fresh: of another sender than the one before. */
+static void relay_handover_begin(struct relay *r, const struct rtp_packet *p,
+				 bool fresh, cr_ns now)
 {
 	struct call *c = call_behind(r);
 
@@ -236,7 +252,8 @@ void relay_handover_begin(struct relay *r, const struct rtp_packet *p,
 	atomic_store_explicit(&r->on, true, memory_order_release);
 }
 
-void relay_handover_end(struct relay *r)
+/* The call has the packets from now on; what the relay has sent has left. */
+static void relay_handover_end(struct relay *r)
 {
 	struct call *c = call_behind(r);
 

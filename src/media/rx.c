@@ -275,7 +275,7 @@ static const struct endpoint *endpoint_ahead(const struct rx *rx, unsigned n)
 					: NULL;
 }
 
-/* Packets are of another call each, and what one needs hangs on each other: a
+/* Packets are of another call each, and what one needs hangs on each other: an
  * endpoint, what that feeds. So they are fetched into the cache one step for
  * each packet before. */
 static void fetch_ahead(const struct rx *rx)
@@ -536,7 +536,8 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	return 0;
 }
 
-void rx_stop(struct rx *rx)
+/* Stop and join: it hands over no more. */
+static void rx_stop(struct rx *rx)
 {
 	if (atomic_exchange_explicit(&rx->stop, true, memory_order_release))
 		return;
@@ -595,12 +596,14 @@ void rx_del_endpoint(struct rx *rx, struct endpoint *l)
 	endpoint_end_polls(l);
 }
 
-void rx_gather(struct rx *rx)
+/* Between these two, rx_add_endpoint() and rx_del_endpoint() wake it once
+ * (inlet_gather()). */
+static void rx_gather(struct rx *rx)
 {
 	inlet_gather(rx->in);
 }
 
-void rx_notify(struct rx *rx)
+static void rx_notify(struct rx *rx)
 {
 	inlet_notify(rx->in);
 }

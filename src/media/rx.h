@@ -146,9 +146,7 @@ struct rx_config {
  * (real-time priority); it stays empty otherwise. */
 int rx_open(struct rx **rx, const struct rx_config *cfg, struct cr_err *warn,
 	    struct cr_err *e);
-/** Stop and join: it hands over no more. */
-void rx_stop(struct rx *rx);
-/** Stop, if rx_stop() has not, and free. NULL is fine. */
+/** Stop and join, and free. NULL is fine. */
 void rx_close(struct rx *rx);
 
 /** Receive for @l, too, which has a name (endpoints_add()). Control thread.
@@ -156,10 +154,6 @@ void rx_close(struct rx *rx);
 int rx_add_endpoint(struct rx *rx, struct endpoint *l, struct cr_err *e);
 /** Stop that. The socket may be closed after a grace period. */
 void rx_del_endpoint(struct rx *rx, struct endpoint *l);
-/** Between these two, both of those wake it once (inlet_gather()). */
-void rx_gather(struct rx *rx);
-void rx_notify(struct rx *rx);
-
 /** Count what the port of @l still holds, and what it has dropped behind the
  * last packet that was taken: with @c, of its listener or relay, or with the
  * endpoint if that is NULL. A grace period after rx_del_endpoint(), when the

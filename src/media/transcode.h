@@ -139,8 +139,7 @@ static inline cr_ns transcode_cost_begin(void)
 }
 
 /** It is over, but for sending: what it took since transcode_cost_begin(),
- * where
- * @picking passed before that. More than 0. */
+ * where @picking passed before that. More than 0. */
 static inline cr_ns transcode_cost_end(cr_ns begun, cr_ns picking, cr_ns clock)
 {
 	cr_ns took = clock_thread_cpu() - begun - clock;

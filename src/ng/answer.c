@@ -107,7 +107,7 @@ static int terms(struct answering *a, unsigned i, struct party_change to[2],
 }
 
 /* What who offered is to send: what the other one is sent is its own matter
- * where the proxy wishes something of that. */
+ * where the proxy asks for something of that. */
 static unsigned answered_ptime(const struct answering *a, unsigned i)
 {
 	const struct ng_stream *s = &a->d->stream[i];

@@ -824,11 +824,11 @@ static void settle_events(const struct settling *s)
 	for (unsigned i = 0; i < s->offered->n; i++) {
 		const struct codec_item *it = &s->offered->item[i];
 		const struct sdp_format *f = &it->format;
-		bool signalled = is_passed(a, f);
+		bool known = is_passed(a, f);
 
 		for (unsigned k = 0; k < a->nevents; k++)
-			signalled |= a->events[k].pt == f->pt;
-		if (signalled && !it->added && format_kind(f) == FORMAT_EVENTS)
+			known |= a->events[k].pt == f->pt;
+		if (known && !it->added && format_kind(f) == FORMAT_EVENTS)
 			out->answer[out->nanswer++] = *f;
 	}
 }

@@ -354,7 +354,7 @@ static void side_free(struct ng_side *s)
 {
 	LIST_REMOVE(s, link);
 	free(s->tag);
-	free(s->signalled);
+	free(s->text);
 	free(s);
 }
 

@@ -115,7 +115,7 @@ struct ng_side {
 	unsigned users; /**< dialogs that have it */
 	/** What it was sent last: "o=" has this version. */
 	uint64_t version;
-	char *signalled; /**< that, or NULL */
+	char *text; /**< that, or NULL */
 	cr_ns created;
 };
 
@@ -134,7 +134,7 @@ struct ng_stream {
 	 * refused. */
 	struct codec_list *offered;
 	/** ms; 0: unsaid. Of packets to who offers and to the other one, as the
-	 * proxy wishes; and as the other one was told. */
+	 * proxy asks; and as the other one was told. */
 	unsigned ptime_back, ptime, ptime_signalled;
 	struct codec_spoken spoken[2]; /**< by the dialog's sides */
 	unsigned mux;		       /**< enum ng_mux_agreed, of the offer */
@@ -175,7 +175,7 @@ struct ng_call {
 	char *id;
 	LIST_HEAD(, ng_side) sides;
 	LIST_HEAD(, ng_dialog) dialogs;
-	cr_ns created, signalled; /**< realtime */
+	cr_ns created, last_signalled; /**< realtime */
 	/** Packets of its streams when somebody looked, and since when there
 	 * were no more; monotonic. */
 	unsigned long long packets;

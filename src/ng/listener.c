@@ -497,8 +497,8 @@ static int read_address(const char *text, struct sockaddr_storage *to,
 		       text);
 }
 
-/* Who may ask at @at: @wish, or (NULL) who is at loopback, as it is then. */
-static int choose_acl(struct networks *to, const struct networks *request,
+/* Who may ask at @at: @asked, or (NULL) who is at loopback, as it is then. */
+static int choose_acl(struct networks *to, const struct networks *asked,
 		      const struct sockaddr_storage *at, struct cr_err *e)
 {
 	struct networks local;
@@ -506,11 +506,11 @@ static int choose_acl(struct networks *to, const struct networks *request,
 
 	if (rc)
 		return rc;
-	if (!request && !networks_has(&local, at))
+	if (!asked && !networks_has(&local, at))
 		return cr_fail(e, -EINVAL,
 			       "NG has no password: at an address that is not "
 			       "loopback, say who may ask (--ng-allow)");
-	*to = request ? *request : local;
+	*to = asked ? *asked : local;
 	return 0;
 }
 

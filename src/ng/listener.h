@@ -72,7 +72,7 @@ struct ng_listener_config {
 	const struct ng_limits *limits; /**< NULL: the usual ones */
 };
 
-/** Can there be one at @address for @guests (as in ng_listener_config)? 0; or
+/** Can there be one at @address for @acl (as in ng_listener_config)? 0; or
  * -EINVAL with @e. Opens nothing. */
 int ng_listener_check(const char *address, const struct networks *acl,
 		      struct cr_err *e);

@@ -178,9 +178,9 @@ static int list_codecs(struct offering *o, unsigned i, const struct sdp_line *l,
 
 /* --- lines --- */
 
-/* Of packets to the other side, as the proxy wishes: of all, or of the codec
+/* Of packets to the other side, as the proxy asks: of all, or of the codec
  * that is best. 0: unsaid. */
-static unsigned wished_ptime(const struct offering *o, unsigned i)
+static unsigned requested_ptime(const struct offering *o, unsigned i)
 {
 	const struct codec_list *list = o->list[i];
 
@@ -214,19 +214,19 @@ static int pass_on(struct offering *o, unsigned i, const struct sdp_line *l,
 	const struct ng_request *r = o->w->request;
 	const struct ng_endpoint *far = &o->d->side[!o->by]->endpoint[i];
 	struct sdp_line_out *out = &o->text.line[i];
-	unsigned request = wished_ptime(o, i);
+	unsigned ptime = requested_ptime(o, i);
 
 	o->stream[i].mux = mux_of(r, l, far);
 	*out = (struct sdp_line_out){
 		.proto = r->proto ? r->proto : l->proto,
 		.mux = o->stream[i].mux & NG_MUX_FAR,
 		.mode = ng_terms_mode(l),
-		.ptime = request ? request : l->ptime,
+		.ptime = ptime ? ptime : l->ptime,
 		.formats = o->text.format[i],
 		.nformats = codec_shown(o->list[i], o->text.format[i]),
 	};
 	out->maxptime = l->maxptime >= out->ptime ? l->maxptime : 0;
-	o->stream[i].ptime = request;
+	o->stream[i].ptime = ptime;
 	o->stream[i].ptime_signalled = out->ptime;
 	o->stream[i].ptime_back = r->ptime_reverse;
 	if (!ng_endpoint_local(o->w->service->node, far, &out->rtp))
@@ -400,8 +400,8 @@ static void find_best(const struct codec_list *list, struct codec_choice to[2])
 static int guess(struct offering *o, unsigned i, struct party_change to[2],
 		 struct cr_err *e)
 {
-	const unsigned signalled[] = { o->stream[i].ptime_back,
-				       o->stream[i].ptime_signalled };
+	const unsigned ptime[] = { o->stream[i].ptime_back,
+				   o->stream[i].ptime_signalled };
 	struct codec_choice choice[2] = { 0 };
 	int err = 0;
 
@@ -411,9 +411,9 @@ static int guess(struct offering *o, unsigned i, struct party_change to[2],
 		const struct ng_terms t = {
 			.line = sdp_line(o->sdp, i),
 			.choice = &choice[k],
-			.ptime = signalled[k],
-			.in_ptime = signalled[k],
-			.comes = signalled[!k],
+			.ptime = ptime[k],
+			.in_ptime = ptime[k],
+			.comes = ptime[!k],
 			.learn = -1,
 		};
 
@@ -606,13 +606,13 @@ static bool ports_run_short(const struct node *n)
 static int offer_or_displace(struct ng_dialog *d, const struct ng_work *w,
 			     struct cr_err *e)
 {
-	const struct cr_err signalled = *w->warning;
+	const struct cr_err before = *w->warning;
 	struct ng_service *sv = w->service;
 	int err = offer_in(d, w, e);
 
 	for (unsigned i = 0;
 	     i < DISPLACES && err == -ENOSPC && ng_end_oldest(sv, d); i++) {
-		*w->warning = signalled;
+		*w->warning = before;
 		err = offer_in(d, w, e);
 	}
 	if (err == -EMFILE || ports_run_short(sv->node))

@@ -331,7 +331,7 @@ void ng_report_call(struct ng_service *sv, struct ng_call *call,
 	(void)json_object_set_new(reply, "created",
 				  json_integer(call->created / CR_SEC));
 	(void)json_object_set_new(reply, "last signal",
-				  json_integer(call->signalled / CR_SEC));
+				  json_integer(call->last_signalled / CR_SEC));
 	(void)json_object_set_new(reply, "tags", tags);
 	(void)json_object_set_new(reply, "totals",
 				  json_pack("{s:o, s:o}", "RTP",

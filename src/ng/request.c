@@ -785,7 +785,8 @@ static int spread(struct ng_request *r, json_t *body, struct cr_err *e)
 	return err;
 }
 
-/* Where its signalling came from is where the party is, if that is wished. */
+/* Where its signalling came from is where the party is, if that is asked for.
+ */
 static void read_source(struct ng_request *r, const json_t *body)
 {
 	const json_t *from = json_object_get(body, "received-from");

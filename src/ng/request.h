@@ -4,7 +4,7 @@
  * session description is to be changed on its way.
  *
  * Keys and flags are written with spaces, underscores or hyphens, in capitals
- * or not. What has no meaning here is named in @unknown, and what is wished for
+ * or not. What has no meaning here is named in @unknown, and what is asked for
  * and cannot be done, or cannot be understood, in @warning; neither is an
  * error: telephone systems send the same flags to any node. An error is what
  * leaves open which call it is about, or would have it unsecured.
@@ -98,7 +98,7 @@ int ng_request_read(struct ng_request *out, json_t *body, struct cr_err *e);
 /** The usual name of the key @text, or @text. */
 const char *ng_key_name(const char *text);
 
-/** Something that is wished for cannot be done: the first one is told. */
+/** Something that is asked for cannot be done: the first one is told. */
 void ng_request_warn(struct ng_request *r, const char *text);
 
 /** Deeper brackets are refused. */

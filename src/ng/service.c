@@ -36,7 +36,7 @@ enum { OLD = 16 };
 
 void ng_call_signalled(struct ng_call *call)
 {
-	call->signalled = clock_read(CLOCK_REALTIME);
+	call->last_signalled = clock_read(CLOCK_REALTIME);
 	call->silent = clock_now();
 }
 
@@ -272,7 +272,7 @@ struct ng_scratch {
 	struct answering *answering;
 };
 
-static void desk_free(struct ng_scratch *scratch)
+static void scratch_free(struct ng_scratch *scratch)
 {
 	if (!scratch)
 		return;
@@ -291,7 +291,7 @@ static struct ng_scratch *desk_new(void)
 	scratch->answering = ng_answering_new();
 	if (scratch->offering && scratch->answering)
 		return scratch;
-	desk_free(scratch);
+	scratch_free(scratch);
 	return NULL;
 }
 
@@ -530,7 +530,7 @@ static void retry_wait(struct ng_wait *wait)
 
 /*
  * Offers and answers of the call @call_id that wait for costs, and that a
- * delete of @whom means, are refused. Were there any?
+ * delete of @key means, are refused. Were there any?
  */
 static bool ng_forget_waits(struct ng_service *sv, const char *call_id,
 			    const struct ng_dialog_key *key)
@@ -731,7 +731,7 @@ void ng_service_close(struct ng_service *sv)
 		ng_end_call(sv, ng_call_first(&sv->calls), NODE_END_DRAINED);
 	if (sv->tick)
 		event_free(sv->tick);
-	desk_free(sv->scratch);
+	scratch_free(sv->scratch);
 	free(sv);
 }
 

@@ -65,7 +65,7 @@ struct ng_service_stats {
 /** 0, or -errno with @e. */
 int ng_service_open(struct ng_service **s, const struct ng_service_config *cfg,
 		    struct cr_err *e);
-/** Go on with guests, silence, patience and most of @to: calls that there are
+/** Go on with the acl, silence, patience and most of @to: calls that there are
  * go by them, too. 0; -EINVAL with @e, as ng_listener_admit(): nothing has
  * changed.
  */

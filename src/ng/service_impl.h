@@ -120,7 +120,7 @@ void ng_text_place(struct ng_text *t, struct node *n, const struct ng_side *to,
 /** A description that a side may be told. Zero is none. */
 struct ng_draft {
 	char *text;
-	char *signalled; /**< a copy to compare the next one with, or NULL */
+	char *copy; /**< to compare the next one with, or NULL */
 	uint64_t version;
 };
 
@@ -131,13 +131,12 @@ int ng_draft_write(const struct sdp *sdp, const struct ng_text *t,
 		   struct ng_draft *d, struct cr_err *e);
 /** It is what @to is told: until then its version is not spent, which rises by
  * one from each description to the next that is another one (RFC 3264, 8), or,
- * where the request wants that, to any. Returns the text, the
- * caller's. */
+ * where the request wants that, to any. Returns the text, the caller's. */
 char *ng_draft_report(struct ng_draft *d, struct ng_side *to);
 /** It is not wanted. */
 void ng_draft_drop(struct ng_draft *d);
 
-/** All that is known of the dialogs of @call that @whom means, into @reply. */
+/** All that is known of the dialogs of @call that @key means, into @reply. */
 void ng_report_call(struct ng_service *sv, struct ng_call *call,
 		    const struct ng_dialog_key *key, json_t *reply);
 /** How the parties of @call have sounded since the last time. */

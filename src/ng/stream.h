@@ -69,7 +69,7 @@ void ng_stream_name(struct node *n, const struct ng_dialog *d, unsigned i);
 bool ng_stream_now(struct node *n, const struct ng_stream *s,
 		   struct party_change now[2]);
 
-/** Would ng_stream_settle() end a conversation of another dialog, which has a
+/** Would ng_stream_settle() end a conversation of another dialog, which has an
  * endpoint of line @i of @d now? */
 bool ng_stream_takes(struct node *n, const struct ng_dialog *d, unsigned i);
 

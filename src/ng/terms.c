@@ -85,8 +85,8 @@ static int write_as(const struct sdp *sdp, struct sdp_out *out, bool rises,
 
 	out->version = to->version ? to->version : sdp_version(sdp);
 	n = sdp_write(sdp, out, text, size, e);
-	if (n >= 0 && out->own_version && to->signalled &&
-	    (rises || strcmp(to->signalled, text) != 0)) {
+	if (n >= 0 && out->own_version && to->text &&
+	    (rises || strcmp(to->text, text) != 0)) {
 		out->version++;
 		n = sdp_write(sdp, out, text, size, e);
 	}
@@ -96,7 +96,7 @@ static int write_as(const struct sdp *sdp, struct sdp_out *out, bool rises,
 void ng_draft_drop(struct ng_draft *d)
 {
 	free(d->text);
-	free(d->signalled);
+	free(d->copy);
 	*d = (struct ng_draft){ 0 };
 }
 
@@ -105,9 +105,9 @@ char *ng_draft_report(struct ng_draft *d, struct ng_side *to)
 	char *text = d->text;
 
 	to->version = d->version;
-	if (d->signalled) {
-		free(to->signalled);
-		to->signalled = d->signalled;
+	if (d->copy) {
+		free(to->text);
+		to->text = d->copy;
 	}
 	*d = (struct ng_draft){ 0 };
 	return text;
@@ -161,8 +161,8 @@ int ng_draft_write(const struct sdp *sdp, const struct ng_text *t,
 		return err == -ENOSPC ? -EMSGSIZE : err;
 	d->version = out.version;
 	d->text = strdup(buf);
-	d->signalled = r->version ? strdup(buf) : NULL;
-	if (d->text && (d->signalled || !r->version))
+	d->copy = r->version ? strdup(buf) : NULL;
+	if (d->text && (d->copy || !r->version))
 		return 0;
 	ng_draft_drop(d);
 	return cr_fail(e, -ENOMEM, "out of memory for an SDP");
@@ -208,7 +208,7 @@ enum sdp_mode ng_terms_mode(const struct sdp_line *line)
 			  : line->mode;
 }
 
-/* Can @side be sent in packets of @ms? A wish that its codec cannot have is
+/* Can @side be sent in packets of @ms? A request that its codec cannot have is
  * none. */
 static cr_ns packet_time(const struct call_side_request *side, unsigned ms)
 {

@@ -74,12 +74,12 @@ static int check_side_rate(unsigned *out, const struct cr_codec *codec,
 	return 0;
 }
 
-/* The best of @set that is not better than @wish; the least one if all are. */
-static unsigned best_mode_of(unsigned set, unsigned request)
+/* The best of @set that is not better than @mode; the least one if all are. */
+static unsigned best_mode_of(unsigned set, unsigned mode)
 {
-	while (request && !(set >> request & 1u))
-		request--;
-	return set >> request & 1u ? request : (unsigned)__builtin_ctz(set);
+	while (mode && !(set >> mode & 1u))
+		mode--;
+	return set >> mode & 1u ? mode : (unsigned)__builtin_ctz(set);
 }
 
 /** Is the mode of @s among @set, bit i: mode i, or @set 0? 0, or -EINVAL with
@@ -567,9 +567,9 @@ int call_check_change(struct call_cfg *cfg, const struct call_change_request *r,
 
 static void use_frames(struct pipeline_side *s, cr_ns frame, unsigned frames)
 {
-	bool signalled = s->codec->any_length || s->codec->lengths;
+	bool has_lengths = s->codec->any_length || s->codec->lengths;
 
-	s->cfg.samples = signalled ? samples_in(s, frame) : 0;
+	s->cfg.samples = has_lengths ? samples_in(s, frame) : 0;
 	s->payload.samples = s->cfg.samples;
 	s->frames = frames;
 }

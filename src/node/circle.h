@@ -15,7 +15,7 @@
 #include "media/call.h"
 #include "node/party.h"
 
-/** Do packets that go from @p to @told come back to @p's endpoint, or to
+/** Do packets that go from @p to @signalled come back to @p's endpoint, or to
  * @other's, which it sends for (NULL: nobody's)? 0, or -EINVAL with @e. */
 int circle_check_party(const struct party *p, const struct party *other,
 		       const struct sockaddr_storage *signalled,

@@ -112,7 +112,7 @@ int interface_parse_shared(struct sockaddr_storage *local,
 			   struct sockaddr_storage *advertised,
 			   const char *text, struct cr_err *e)
 {
-	struct sockaddr_storage at, signalled;
+	struct sockaddr_storage at, shown;
 	char buf[TEXT_MAX];
 	const char *behind = cut_word(text, buf);
 	int err;
@@ -121,11 +121,11 @@ int interface_parse_shared(struct sockaddr_storage *local,
 		return cr_fail(e, -EINVAL,
 			       "must be a numeric address with a port, such as "
 			       "127.0.0.1:40000 or [::1]:40000");
-	err = read_advertised(behind, &at, &signalled, e);
+	err = read_advertised(behind, &at, &shown, e);
 	if (err)
 		return err;
 	*local = at;
-	*advertised = signalled;
+	*advertised = shown;
 	return 0;
 }
 

@@ -70,7 +70,7 @@ struct interface_request {
 	const char *path, *to_path;
 };
 
-/** The one that @wish names and that can send to its address; the first of
+/** The one that @request names and that can send to its address; the first of
  * several. 0, or -EINVAL with @e. */
 int interfaces_choose(struct interfaces *i,
 		      const struct interface_request *request,

@@ -135,9 +135,8 @@ void node_opened_all(struct node *n, unsigned kept);
  * capacity_ppm, max_age, expired and shed.wait; of what begins later
  * ring_frames, rtcp_interval and shed.kind; max_calls, memory_reserve, and of
  * convert max, running and floor. What there is beyond new bounds stays. 0; or
- * -ENOTSUP with
- * @e: under a scheduler of the kernel the first ones stay as they are, and
- * nothing has changed.
+ * -ENOTSUP with @e: under a scheduler of the kernel the first ones stay as they
+ * are, and nothing has changed.
  */
 int node_settings_change(struct node *n, const struct node_config *to,
 			 struct cr_err *e);

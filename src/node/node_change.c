@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that change while they run.
+ * Calls that change while they run, their codecs among it.
  *
  * What control asks for (call.change) is admitted anew, or refused and nothing
  * has changed. What is more is reckoned by the costs of today: that frames have
@@ -14,8 +14,7 @@
  * (cmr_over), and the log says so. In the same round they follow relays that
  * have taken the packets of a call: from then on that costs nothing.
  *
- * Streams whose codecs change while they run, and that become relays by it, or
- * cease to be.
+ * A stream whose codecs change may become a relay by that, or cease to be one:
  *
  *   made: codecs, types, calls -> admitted: both streams -> taken, from the
  *   next packet on

@@ -269,8 +269,8 @@ void node_conversion_info(const struct conversion *cv,
 			  struct node_conversion_info *out)
 {
 	cr_ns until = conversion_is_over(cv->state) ? cv->ended : clock_now();
-	bool signalled = conversion_is_over(cv->state) ||
-			 cv->state == CONVERSION_WAITING;
+	bool has_why = conversion_is_over(cv->state) ||
+		       cv->state == CONVERSION_WAITING;
 
 	*out = (struct node_conversion_info){
 		.id = cv->cfg.id,
@@ -282,7 +282,7 @@ void node_conversion_info(const struct conversion *cv,
 		.progress = progress(cv),
 		.age = until - cv->submitted,
 		.running = cv->started ? until - cv->started : 0,
-		.why = signalled ? cv->why.text : "",
+		.why = has_why ? cv->why.text : "",
 	};
 	format_text(&cv->cfg.from, NULL, out->from, sizeof(out->from));
 	format_text(&cv->cfg.to, &cv->cfg, out->to, sizeof(out->to));

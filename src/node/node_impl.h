@@ -250,8 +250,7 @@ void node_watch_info(const struct node *n, struct node_watch_info *out);
 /* --- costs --- */
 
 /** The book's entry for @cfg into *@out, for the moment; of the dearest of its
- * codecs. -EAGAIN with @e: a
- * part of it is not known; -ENOMEM with @e. */
+ * codecs. -EAGAIN with @e: a part of it is not known; -ENOMEM with @e. */
 int node_cost_of(struct node *n, const struct call_cfg *cfg,
 		 struct cost_entry **out, struct cr_err *e);
 /** Have measured what @cfg needs and the book lacks; nobody waits. */
@@ -286,10 +285,9 @@ void node_traced(evutil_socket_t fd, short what, void *arg);
 
 /** An SSRC that nobody can guess. */
 uint32_t node_random_ssrc(void);
-/** What is known of RTCP of a stream that @in_endpoint hears and that goes out
- * at
- * @mouth, into @out, which must not be moved. @last: threads have let go of
- * both. Either may be NULL. */
+/** What is known of RTCP of a stream that @in_endpoint receives and
+ * @out_endpoint sends, into @out, which must not be moved. @last: threads have
+ * let go of both. Either may be NULL. */
 void node_rtcp_report(struct endpoint *in_endpoint,
 		      struct endpoint *out_endpoint, bool last,
 		      struct node_rtcp_info *out);

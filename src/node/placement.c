@@ -2,7 +2,8 @@
 /*
  * Which CPU does what.
  *
- *   wish --> how many receivers --> their CPUs --> the workers' --> run queues
+ *   request --> how many receivers --> their CPUs --> the workers' --> run
+ * queues
  */
 #include "node/placement.h"
 
@@ -272,10 +273,10 @@ static void cut_pin(struct placement_request *request, struct cpu_list *pin)
 }
 
 int placement_make(struct placement *out, const struct topology *t,
-		   const struct placement_request *wished,
+		   const struct placement_request *asked,
 		   struct placement_fault *f)
 {
-	struct placement_request cut = *wished;
+	struct placement_request cut = *asked;
 	const struct placement_request *request = &cut;
 	struct placement p = { 0 };
 	struct cpu_list rx, pin;

@@ -44,7 +44,7 @@ struct placement {
 	unsigned nrq;
 };
 
-/** What is wrong with a wish. */
+/** What is wrong with a request. */
 struct placement_fault {
 	const char *option; /**< the name of the one to blame: "workers" */
 	struct cr_err why;

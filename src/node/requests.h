@@ -90,8 +90,8 @@ struct call_reception_request {
 	enum call_loss loss;
 	int jitter;		      /**< enum jitter_kind */
 	cr_ns jitter_min, jitter_max; /**< of its delay; 0: the defaults      */
-	int fill; /**< enum receive_stage_fill; -1: told in conversations, else
-		   * never
+	int fill; /**< enum receive_stage_fill; -1: signalled in conversations,
+		   * else never
 		   */
 };
 

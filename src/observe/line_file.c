@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A async_writer that has a file.
+ * An async_writer that has a file.
  */
 #define _GNU_SOURCE /* memrchr() */
 #include "observe/line_file.h"

@@ -159,7 +159,7 @@ const char *field_string(const struct field *f, const void *base)
 	return f->store == FIELD_C_CHARS ? p : *(const char *const *)p;
 }
 
-void field_default(const struct field *f, void *base)
+static void field_default(const struct field *f, void *base)
 {
 	switch (f->store) {
 	case FIELD_C_TEXT:

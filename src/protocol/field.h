@@ -312,8 +312,6 @@ const char *field_string(const struct field *f, const void *base);
 /** Set all members that @table has in the struct at @base to their defaults:
  * what goes when nothing is given. */
 void field_defaults(const struct field *table, void *base);
-void field_default(const struct field *f, void *base); /**< of one */
-
 /** What field_walk() calls for every row but OBJECT and INLINE; @path is its
  * name in a result, from the outside in: "rx.cpu_ns". @base: of its struct. */
 typedef void field_visit(void *arg, const char *path, const struct field *f,

@@ -381,8 +381,6 @@ static void report_change(const struct rpc_server *s,
 		s->cfg.answered(s->cfg.arg, noted, result, err);
 }
 
-/* --- */
-
 /* The result of calling the owner's method, or NULL with @err. */
 static json_t *call_method(struct peer *p, const struct jsonrpc_message *m,
 			   struct rpc_error *err)

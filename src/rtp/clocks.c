@@ -59,16 +59,16 @@ static bool tells_of(const struct clocks *c, const struct clocks_packet *p,
 /* How far @p, of another clock, is behind the newest packet. */
 static cr_ns time_behind(const struct clocks *c, const struct clocks_packet *p)
 {
-	cr_ns signalled =
+	cr_ns stamps =
 		(int32_t)(p->ts - c->newest.ts) * CR_SEC / c->span[0].clock;
 	cr_ns numbers = packets_behind(c, p) * c->step;
 	cr_ns came = p->at - c->newest.at;
 
 	if (tells_of(c, p, packets_behind(c, p)))
 		return numbers;
-	if (signalled > 0 && llabs(signalled - came) <= CLOCKS_FAR &&
-	    llabs(signalled - came) < llabs(numbers - came))
-		return signalled;
+	if (stamps > 0 && llabs(stamps - came) <= CLOCKS_FAR &&
+	    llabs(stamps - came) < llabs(numbers - came))
+		return stamps;
 	return came - numbers <= CLOCKS_FAR ? numbers : came;
 }
 

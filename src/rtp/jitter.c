@@ -208,7 +208,7 @@ static void jitter_slots_neighbours(const struct jitter_slots *s, uint64_t seq,
 }
 
 /** The place of @seq, which does not wait, fits and is not behind: fill it and
- * its payload. @beside: it is no speech. */
+ * its payload. @aux: it is no speech. */
 static struct jitter_slot *jitter_slots_add(struct jitter_slots *s,
 					    uint64_t seq, bool aux)
 {
@@ -817,7 +817,8 @@ static unsigned stride_of(const struct jitter_cfg *c)
 	return (c->slot_bytes + 15) / 16 * 16;
 }
 
-size_t jitter_bytes(const struct jitter_cfg *c)
+/* Bytes of memory that a buffer of @cfg takes. */
+static size_t jitter_bytes(const struct jitter_cfg *c)
 {
 	size_t slots = jitter_power_of_two(c->slots);
 

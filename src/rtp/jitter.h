@@ -212,9 +212,6 @@ int jitter_open(struct jitter **j, const struct jitter_cfg *cfg,
 /** Free it. NULL is fine. */
 void jitter_close(struct jitter *j);
 
-/** Bytes of memory that a buffer of @cfg takes. */
-size_t jitter_bytes(const struct jitter_cfg *cfg);
-
 /**
  * Packet @in has arrived. A packet of another SSRC than the last one's is a
  * restart: which one is heard is the caller's choice. Arrivals may go back.

@@ -480,8 +480,8 @@ void learn_init(struct learn *l, const struct learn_terms *terms)
 	l->terms = filled(terms);
 }
 
-/* An offer has told where the party is: for the first time, or the same address
- * as before, or another one. */
+/* An offer has signalled where the party is: for the first time, or the same
+ * address as before, or another one. */
 static void expect(struct learn *l, bool first, bool same, cr_ns now)
 {
 	if (l->rank == RANK_SIGNALLED)

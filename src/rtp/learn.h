@@ -9,19 +9,19 @@
  * one that is heard. Others are refused, or tried as newcomers.
  *
  * Ranks. How far signalling vouches for an address:
- *   told     the address that signalling told as the party's
- *   host     another port of that host, or of the host that signalling itself
- *            came from (restricted latching, RFC 7362, 4)
- *   other    any other address
+ *   signalled  the party's address, as signalling has it
+ *   host       another port of that host, or of the host that signalling
+ *              itself came from (restricted latching, RFC 7362, 4)
+ *   other      any other address
  *
  * Modes.
- *   strict      only the told address is heard.
+ *   strict      only the signalled address is heard.
  *   immediate   the first valid packet tells.
  *   delayed     so, too. But for `window` after it an address of the same rank
  *               that was heard for longer replaces it, unless it leads. Longer
  *               means: in at least two more fifths of a second (LEARN_SLOT).
  *               Packets are not counted, or the fastest sender would win.
- *   asymmetric  is heard as delayed, but answers go to the told address.
+ *   asymmetric  is heard as delayed, but answers go to the signalled address.
  *
  * Proof. Three valid packets whose sequence numbers follow each other prove a
  * newcomer (RFC 3550, A.1 asks for two). The third is accepted. The two before
@@ -34,12 +34,13 @@
  * first packet, it is absent from then on until it does. So a stray first
  * packet keeps nobody out for longer than that.
  *
- * It *leads* when it has proved itself and is at the told address, or was heard
- * in LEARN_LEAD slots. From then on its address or its SSRC is what a newcomer
- * must have, however long it says nothing. Who was replaced while it led is the
- * *former* source: its address may return.
+ * It *leads* when it has proved itself and is at the signalled address, or was
+ * heard in LEARN_LEAD slots. From then on its address or its SSRC is what a
+ * newcomer must have, however long it says nothing. Who was replaced while it
+ * led is the *former* source: its address may return.
  *
- * What a newcomer needs (valid packets; strict: from the told address only):
+ * What a newcomer needs (valid packets; strict: from the signalled address
+ * only):
  *
  *   newcomer                     current speaks    silent       absent
  *   same address, other SSRC     proof             one packet*  one packet*
@@ -54,9 +55,9 @@
  *                                                               for longer
  *
  *   *   proof, if the current source has not proved itself: or a sprayer of
- *       random SSRCs that came first would keep the endpoint for ever. "Goes
- * on" needs a current source that has proved itself, too, and a number that is
- * at most 3000 ahead.
+ *       random SSRCs that came first would keep the endpoint for ever.
+ *       "Goes on" needs a current source that has proved itself, too, and a
+ *       number that is at most 3000 ahead.
  *   **  delayed, within the window, same rank: proof and heard for longer.
  *   *** proof, within `window` of an offer that repeats the party's address:
  *       behind NAT a phone that was on hold has another address afterwards, and
@@ -88,9 +89,9 @@
  *
  * Notice. A new offer that tells another address says that the party moves. If
  * the current source is not at that address, it is on notice: it is heard until
- * another one comes, as if it was absent, and answers go to the told address.
- * If nobody has come within `window`, it has its place again.
- * The first address that is told (that of an answer) takes from a source of
+ * another one comes, as if it was absent, and answers go to the signalled
+ * address. If nobody has come within `window`, it has its place again. The
+ * first address that is signalled (that of an answer) takes from a source of
  * another host that it leads: others may have been there before the party.
  *
  * Names and numbers are close to those of other servers: rtpengine's option
@@ -248,7 +249,7 @@ struct learn {
 	bool proven;	     /**< it has proved itself */
 	bool leads;	     /**< no stranger takes its place */
 	bool on_notice;	     /**< since @opened */
-	bool repeated;	     /**< its address was told again at @opened */
+	bool repeated;	     /**< its address was signalled again at @opened */
 	bool contested;	     /**< the window that began at @opened is open */
 	bool replaced_known; /**< there is @replaced */
 	uint32_t replaced;   /**< the SSRC that it had before */
@@ -272,8 +273,8 @@ void learn_init(struct learn *l, const struct learn_terms *terms);
  */
 void learn_again(struct learn *l, const struct learn_terms *terms, cr_ns now);
 
-/** Where answers go: to the current source, or to the told address; family 0:
- * not known yet. Valid until the next call. */
+/** Where answers go: to the current source, or to the signalled address; family
+ * 0: not known yet. Valid until the next call. */
 const struct sockaddr_storage *learn_to(const struct learn *l);
 
 /** Copy the counters. Any thread; each is exact, but they are not of the same

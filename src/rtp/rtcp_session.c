@@ -58,7 +58,8 @@ bool rtcp_clock_ready(struct rtcp_clock *c, cr_ns now)
 	return true;
 }
 
-void rtcp_clock_stop(struct rtcp_clock *c)
+/* No report is due any more. */
+static void rtcp_clock_stop(struct rtcp_clock *c)
 {
 	c->due = CR_NEVER;
 }
@@ -476,14 +477,14 @@ static void put_report(struct rtcp_session *s, struct rtcp_writer *w, cr_ns now,
 	const struct rtcp_sender us = make_sender(s, now, wall);
 	struct rtcp_report source;
 	unsigned n = reception_report(&s->heard, now, &source) ? 1 : 0;
-	bool sends = us.packets != s->signalled[1];
+	bool sends = us.packets != s->reported[1];
 
 	(void)rtcp_put_report(w, s->cfg.ssrc, sends ? &us : NULL, &source, n);
 	(void)rtcp_put_cname(w, s->cfg.ssrc, s->cfg.cname);
 	if (sends)
 		feedback_sr(&s->far, us.ntp, now);
-	s->signalled[1] = s->signalled[0];
-	s->signalled[0] = us.packets;
+	s->reported[1] = s->reported[0];
+	s->reported[0] = us.packets;
 	s->packets_out++;
 }
 

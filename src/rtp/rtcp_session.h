@@ -55,9 +55,6 @@ void rtcp_clock_init(struct rtcp_clock *c, uint64_t seed, cr_ns interval,
  * moved. */
 bool rtcp_clock_ready(struct rtcp_clock *c, cr_ns now);
 
-/** No report is due any more. */
-void rtcp_clock_stop(struct rtcp_clock *c);
-
 /* --- feedback --- */
 
 /*
@@ -200,8 +197,7 @@ struct rtcp_session {
 	struct feedback far;	/**< what the far side says of us           */
 	struct rtcp_clock clock;
 	struct rtcp_session_config cfg;
-	uint32_t signalled[2]; /**< packets sent at the last report, and before
-				*/
+	uint32_t reported[2]; /**< packets sent, at the last reports */
 	/* counters */
 	uint64_t packets_in;  /**< compound packets that were read          */
 	uint64_t octets_in;   /**< of them                                  */

@@ -23,7 +23,7 @@ void silence_set_step(struct silence *s, uint32_t step)
 
 void silence_restart(struct silence *s)
 {
-	s->known = s->signalled = s->away = s->filled = false;
+	s->known = s->was_silent = s->away = s->filled = false;
 	s->moved = s->shift = 0;
 	s->due = CR_NEVER;
 }
@@ -71,15 +71,15 @@ struct silence_place silence_packet(struct silence *s, uint32_t ts,
 		s->end = p.ts + rtp_ticks;
 	}
 	s->known = true;
-	s->signalled = silent;
+	s->was_silent = silent;
 	s->away = s->away && s->filled && !silent;
 	s->filled = false;
 	if (silent || s->away)
 		s->due = at + ns_of(s, s->end - p.ts) + s->step_ns / 2;
 	else
-		s->due = s->cfg.always
-				 ? at + ns_of(s, s->end - p.ts) + SILENCE_UNTOLD
-				 : CR_NEVER;
+		s->due = s->cfg.always ? at + ns_of(s, s->end - p.ts) +
+						 SILENCE_UNSIGNALLED
+				       : CR_NEVER;
 	return p;
 }
 
@@ -87,7 +87,7 @@ struct silence_place silence_packet(struct silence *s, uint32_t ts,
 static void go_away(struct silence *s)
 {
 	s->away = true;
-	s->end += (uint32_t)(SILENCE_UNTOLD / s->step_ns) * s->cfg.step;
+	s->end += (uint32_t)(SILENCE_UNSIGNALLED / s->step_ns) * s->cfg.step;
 }
 
 bool silence_next(struct silence *s, cr_ns now, uint32_t *ts)
@@ -96,7 +96,7 @@ bool silence_next(struct silence *s, cr_ns now, uint32_t *ts)
 
 	if (now < s->due)
 		return false;
-	if (!s->signalled && !s->away)
+	if (!s->was_silent && !s->away)
 		go_away(s);
 	s->filled = true;
 	missed = (now - s->due) / s->step_ns;

@@ -7,10 +7,10 @@
  * or very little. Those behind us may have no such thing, and wait for a frame
  * every ptime. A frame is due when the one behind the last packet should have
  * come, and half a ptime has passed: so a packet that is late by less comes
- * before it, and nothing is sent twice. With `always`, silence that nobody told
- * of is filled, too, from 60 ms on. A packet that comes alone meanwhile only
- * says what the noise is like (Opus sends one every 400 ms: RFC 7587, 3.1.3),
- * so there is no such hole behind it.
+ * before it, and nothing is sent twice. With `always`, silence that nobody
+ * signalled of is filled, too, from 60 ms on. A packet that comes alone
+ * meanwhile only says what the noise is like (Opus sends one every 400 ms: RFC
+ * 7587, 3.1.3), so there is no such hole behind it.
  *
  * *Timestamps* of frames and packets together never go back, and no two
  * overlap. Silence that comes when its time has been filled (SIDs from time to
@@ -34,28 +34,28 @@
 
 #include "cr/time.h"
 
-/** So long nothing must come before it is silence that nobody told of. */
-#define SILENCE_UNTOLD (60 * CR_MS)
+/** So long nothing must come before it is unsignalled silence. */
+#define SILENCE_UNSIGNALLED (60 * CR_MS)
 /** Speech is moved by no more than this. */
 #define SILENCE_FAR (2 * CR_SEC)
 
 struct silence_cfg {
 	uint32_t clock; /**< of RTP timestamps, Hz                     */
 	uint32_t step;	/**< a ptime in its units                      */
-	bool always;	/**< fill silence that nobody told of, too     */
+	bool always;	/**< fill unsignalled silence, too     */
 };
 
 struct silence {
 	struct silence_cfg cfg;
 	cr_ns step_ns;
-	bool known;	/**< a packet has come                       */
-	bool signalled; /**< the last one was silence                */
-	bool away;	/**< it is filled, though nobody told of it  */
-	bool filled;	/**< since the last packet                   */
-	uint32_t end;	/**< of what was sent, timestamp             */
-	uint32_t moved; /**< speech goes so much behind its timestamp */
-	uint32_t shift; /**< and so much further: its sender's time leapt */
-	cr_ns due;	/**< CR_NEVER: nothing is                    */
+	bool known;	 /**< a packet has come                       */
+	bool was_silent; /**< the last one was silence                */
+	bool away;	 /**< it is filled, though nobody signalled it */
+	bool filled;	 /**< since the last packet                   */
+	uint32_t end;	 /**< of what was sent, timestamp             */
+	uint32_t moved;	 /**< speech goes so much behind its timestamp */
+	uint32_t shift;	 /**< and so much further: its sender's time leapt */
+	cr_ns due;	 /**< CR_NEVER: nothing is                    */
 };
 
 /** Where a packet belongs. */

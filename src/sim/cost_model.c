@@ -157,12 +157,6 @@ static cr_ns cost_values_draw(const struct cost_values *v, struct random *r)
 /* CPU time for each codec; conversion takes about 20 ms. */
 #define BUDGET (200 * CR_MS)
 
-static unsigned endpoint_sample_rate(const struct campaign_endpoint *endpoint)
-{
-	return endpoint->cfg.sample_rate ? endpoint->cfg.sample_rate
-					 : endpoint->codec->sample_rate;
-}
-
 /* The costs of as many frames as a packet of @ptime holds. */
 static int add_quantiles(struct cost_values *v, const struct cost_result *r,
 			 cr_ns ptime, struct cr_err *e)
@@ -215,8 +209,8 @@ static int64_t warm_of(const struct cost_rows *in, const struct cost_rows *out,
 static int cost_model_measure(struct cost_model *m,
 			      const struct campaign_flow *f, struct cr_err *e)
 {
-	unsigned from = endpoint_sample_rate(&f->in),
-		 to = endpoint_sample_rate(&f->out);
+	unsigned from = campaign_endpoint_rate(&f->in),
+		 to = campaign_endpoint_rate(&f->out);
 	struct cost_rows in, out;
 	struct cost_result convert;
 	cr_ns converted = 0;

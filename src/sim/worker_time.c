@@ -13,7 +13,6 @@
 #include "campaign/random.h"
 #include "media/transcode.h"
 
-#define NO_WORKER UINT16_MAX
 /* Turns of a kind from which its median is believed. */
 #define ENOUGH 50u
 /* What a frame costs that was not worked on is drawn from so many turns. */

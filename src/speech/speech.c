@@ -22,6 +22,9 @@
 #include "cr/error.h"
 #include "resample/resample.h"
 #include "speech/wav.h"
+#ifdef CR_HAVE_AVCODEC
+#include "codecs/lav.h"
+#endif
 
 struct find_file {
 	char *path;
@@ -185,7 +188,6 @@ static void find_fini(struct find_list *list)
 /* --- loading --- */
 
 #ifdef CR_HAVE_AVCODEC
-#include "codecs/lav.h"
 
 static const unsigned g722_rate = 16000;
 /* No recordings of this rate are installed: those of 16 kHz are converted. */

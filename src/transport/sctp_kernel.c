@@ -446,15 +446,9 @@ static void kernel_deliver(struct kernel *k)
 
 enum { BACKLOG = 64 };
 
+/* Also by a timer: a one-to-many socket does not say for whom it can be
+ * written, so try again. */
 static void kernel_on_readable(evutil_socket_t fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	kernel_deliver(arg);
-}
-
-/* A one-to-many socket does not say for whom it can be written: try again. */
-static void on_retry(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
@@ -479,7 +473,7 @@ static int kernel_watch(struct kernel *k, struct cr_err *e)
 
 	k->readable = event_new(k->cfg.base, k->fd, EV_READ | EV_PERSIST,
 				kernel_on_readable, k);
-	k->retry = evtimer_new(k->cfg.base, on_retry, k);
+	k->retry = evtimer_new(k->cfg.base, kernel_on_readable, k);
 	k->look = event_new(k->cfg.base, -1, EV_PERSIST, kernel_on_look, k);
 	if (!k->readable || !k->retry || !k->look ||
 	    event_add(k->readable, NULL) || event_add(k->look, &tv))

@@ -87,8 +87,8 @@ void send_ring_put(struct send_ring *r, int fd, const void *data, size_t bytes,
 	io_uring_sqe_set_data64(s, r->asked++);
 }
 
-void send_ring_put_message(struct send_ring *r, int fd,
-			   const struct msghdr *msg)
+static void send_ring_put_message(struct send_ring *r, int fd,
+				  const struct msghdr *msg)
 {
 	struct io_uring_sqe *s = next_request(r);
 

@@ -84,8 +84,6 @@ static inline void burst_clear(struct burst *o)
  * Thread rule: one thread at a time, not always the same.
  */
 
-struct send_ring;
-
 /** A ring for up to @most requests at a time. NULL: no memory, no descriptor,
  * or a kernel that forbids it or does not have it (Linux 6.1). */
 struct send_ring *send_ring_open(unsigned most);
@@ -95,9 +93,6 @@ void send_ring_close(struct send_ring *r); /**< NULL is fine */
  * is read by send_ring_go(). There must be room. */
 void send_ring_put(struct send_ring *r, int fd, const void *data, size_t bytes,
 		   const struct sockaddr_storage *to);
-void send_ring_put_message(struct send_ring *r, int fd,
-			   const struct msghdr *msg);
-
 /** Do what was asked since the last time. Returns how many of the requests were
  * done, the first ones; result[i] is that of the i-th: what sendmsg() would
  * return, or -errno. If they are not all, the ring is broken: close it. Never

@@ -104,8 +104,7 @@ void port_pairs_free(struct port_pairs *p);
  *
  * Returns 0 and *@out; -EADDRINUSE: all are in use, and @e says which limit
  * that is and what to do; -EMFILE, -ENFILE: no descriptor; -errno otherwise,
- * all with
- * @e.
+ * all with @e.
  */
 int port_pair_open(struct port_pairs *p, bool rtcp, struct port_pair *out,
 		   struct cr_err *e);

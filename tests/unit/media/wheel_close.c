@@ -42,7 +42,7 @@ static void *receiver(void *arg)
 	struct wheel_entry *out[TAKEN];
 
 	rcu_register_thread();
-	while (!thread_told_to_stop(me)) {
+	while (!thread_must_stop(me)) {
 		cr_ns now = clock_now();
 		unsigned n;
 

@@ -165,8 +165,8 @@ static void silence_that_nobody_told_of(void **state)
 	(void)silence_packet(&never, 0, STEP, false, 0);
 	assert_int_equal(silence_due(&never), CR_NEVER);
 	(void)silence_packet(&s, 0, STEP, false, 0);
-	assert_int_equal(silence_due(&s), PTIME + SILENCE_UNTOLD);
-	assert_int_equal(fill(&s, PTIME + SILENCE_UNTOLD, &ts), 1);
+	assert_int_equal(silence_due(&s), PTIME + SILENCE_UNSIGNALLED);
+	assert_int_equal(fill(&s, PTIME + SILENCE_UNSIGNALLED, &ts), 1);
 	assert_int_equal(ts, 4 * STEP); /* three are lost */
 	assert_int_equal(fill(&s, 10 * PTIME, &ts), 6);
 	assert_int_equal(
@@ -196,7 +196,7 @@ static void a_packet_alone_does_not_end_silence(void **state)
 	}
 	for (unsigned end = at + 2; at < end; at++)
 		(void)silence_packet(&s, at * STEP, STEP, false, at * PTIME);
-	assert_int_equal(silence_due(&s), at * PTIME + SILENCE_UNTOLD);
+	assert_int_equal(silence_due(&s), at * PTIME + SILENCE_UNSIGNALLED);
 }
 
 static void another_sender_begins_anew(void **state)
