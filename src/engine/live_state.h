@@ -61,7 +61,7 @@ struct live_rq {
 	struct cr_rq *rq;
 	struct cr_cpus idle; /**< rq->cpu[] indexes: idle, not yet woken    */
 	int tick_waiter;     /**< idle index that waits for until; -1: none */
-	cr_ns until;	     /**< CR_NEVER without a keeper                 */
+	cr_ns until; /**< CR_NEVER without a tick waiter                 */
 	bool stopping;
 	/** For workers that steal and threads that wake them: written under the
 	 * lock, read without. Sequentially consistent: a thread that enqueues

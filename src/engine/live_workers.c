@@ -16,8 +16,8 @@
  * Wake-ups: whoever changes a run queue takes as many workers out of q->idle
  * as there is work for (live_settle), unlocks, then signals those. A worker
  * that is not in q->idle looks at the queue before it goes idle, under the
- * lock, so no wake-up is lost. One idle worker, the keeper, waits no longer
- * than the policy's next tick.
+ * lock, so no wake-up is lost. One idle worker, the tick waiter, waits no
+ * longer than the policy's next tick.
  *
  * What becomes of a thread that does not come back from run() is in
  * live_watch.h.
@@ -50,7 +50,7 @@ static bool steals(const struct live *l)
 	return l->nrq > 1 && core_sched(l->core)->ops->steal;
 }
 
-/* A tick before the keeper's time needs a new look at the clock. */
+/* A tick before the tick waiter's time needs a new look at the clock. */
 static void choose_tick_waiter(struct live_rq *q, struct cr_cpus *wake)
 {
 	int who = q->tick_waiter;
@@ -331,7 +331,7 @@ static void sleep_until(struct live_worker *w, cr_ns until)
 	}
 }
 
-/* Wait until woken or, as the keeper, until the policy's tick is due. */
+/* Wait until woken or, as the tick waiter, until the policy's tick is due. */
 static void wait(struct live_worker *w)
 {
 	struct live_rq *q = w->home;

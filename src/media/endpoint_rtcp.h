@@ -107,7 +107,7 @@ struct endpoint_rtcp {
 	} peer[2];
 	bool mux;		      /**< it was agreed */
 	struct destination signalled; /**< of the party's RTCP, by signalling */
-	unsigned signalled_version;    /**< of it, that is gone by             */
+	unsigned signalled_version;   /**< of it, that is gone by             */
 	struct endpoint_rtcp_sums *sums;
 	uint32_t drops;	 /**< of its port, counted so far        */
 	cr_ns report_at; /**< what is told then; CR_NEVER: nothing new */

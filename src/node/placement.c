@@ -2,8 +2,7 @@
 /*
  * Which CPU does what.
  *
- *   request --> how many receivers --> their CPUs --> the workers' --> run
- * queues
+ *   request --> number of receivers --> their CPUs --> the workers' --> queues
  */
 #include "node/placement.h"
 

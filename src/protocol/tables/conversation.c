@@ -150,7 +150,7 @@ const struct field endpoint_state_fields[] = {
 	  .help = "address that the party sends packets to, and that it is "
 		  "sent to from" },
 	{ ROW_ADDRESS(endpoint_state, "to", to),
-	  .help = "address that the party is sent to: told or learned" },
+	  .help = "address that the party is sent to: signalled or learned" },
 	{ ROW_BOOL(endpoint_state, "hold", hold),
 	  .help = "the party is on hold: nothing is sent to it but RTCP" },
 	{ ROW_TEXT(endpoint_state, "interface", interface),

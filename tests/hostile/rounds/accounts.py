@@ -61,19 +61,19 @@ def settle_to(node, sent):
 
 def check(node, sent, to_itself=False):
     """When no call is left: all adds up. Returns the stats. @to_itself: the node
-    may have been told to send its RTCP to itself; and a reply by NG to who has
-    gone goes to a port that may be one of the node's since, of RTP or of RTCP:
-    it is neither."""
+    may have been asked to send its RTCP to itself; and a reply by NG to who has
+    gone goes to a port that may be one of the node's since: malformed on a port
+    for RTP, and on one for RTCP counted as RTCP."""
     stats, sent = settle(node, sent)
-    told = {name: stats["totals"][name] for name in FRAMES}
-    more = stats["rtcp"]["sent"] + stats["rx"]["malformed"] + \
-        stats["rx"]["rtcp_refused"] if to_itself else 0
+    frames = {name: stats["totals"][name] for name in FRAMES}
+    more = stats["rx"]["malformed"] + stats["rx"]["rtcp"] if to_itself else 0
     if not sent <= known(stats) <= sent + more:
         raise Wrong(f"{sent} datagrams sent, {known(stats)} known: {stats}")
     if stats["rx"]["packets"] != total(stats, READ):
         raise Wrong(f"{stats['rx']['packets']} read, {total(stats, READ)} "
                     f"named: {stats}")
     of = stats["totals"]
-    if of["packets_in"] + of["synthesized"] != sum(told.values()):
-        raise Wrong(f"{of['packets_in']} + {of['made']} frames: {told}")
+    if of["packets_in"] + of["synthesized"] != sum(frames.values()):
+        raise Wrong(f"{of['packets_in']} + {of['synthesized']} frames: "
+                    f"{frames}")
     return stats
