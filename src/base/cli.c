@@ -10,7 +10,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,6 @@
 
 #include "base/assert.h"
 #include "base/nearest.h"
-#include "base/units.h"
 
 /* getopt_long()'s return values: a row is ROW_BASE + its index. */
 enum { ASK_HELP = 256, ASK_VERSION, ASK_MAN, ROW_BASE };
@@ -28,12 +26,12 @@ struct table {
 	char shorts[2 * CLI_MAX_OPTS + 4];
 };
 
-static bool takes_argument(const struct cli_opt *o)
+static bool takes_argument(const struct option_row *o)
 {
-	return o->kind >= CLI_STRING;
+	return o->kind != CR_OPT_BOOL;
 }
 
-static int argument_of(const struct cli *c, const struct cli_opt *o)
+static int argument_of(const struct cli *c, const struct option_row *o)
 {
 	if (takes_argument(o))
 		return required_argument;
@@ -46,10 +44,10 @@ static void build_table(const struct cli *c, struct table *t)
 
 	memset(t, 0, sizeof(*t));
 	t->shorts[s++] = ':'; /* tell a missing argument from a bad option */
-	for (int i = 0; !cli_is_end(&c->opts[i]); i++) {
-		const struct cli_opt *o = &c->opts[i];
+	for (int i = 0; !option_is_end(&c->opts[i]); i++) {
+		const struct option_row *o = &c->opts[i];
 
-		if (o->kind == CLI_SECTION)
+		if (o->kind == OPTION_SECTION)
 			continue;
 		CR_ASSERT(n < CLI_MAX_OPTS);
 		t->longs[n++] = (struct option){
@@ -69,14 +67,14 @@ static void build_table(const struct cli *c, struct table *t)
 	t->longs[n] = (struct option){ .name = "man", .val = ASK_MAN };
 }
 
-static const struct cli_opt *row_of(const struct cli *c, int val)
+static const struct option_row *row_of(const struct cli *c, int val)
 {
 	if (val >= ROW_BASE)
 		return &c->opts[val - ROW_BASE];
 	if (val >= ASK_HELP || val == 'h')
 		return NULL;
-	for (const struct cli_opt *o = c->opts; !cli_is_end(o); o++)
-		if (o->letter == val && o->kind != CLI_SECTION)
+	for (const struct option_row *o = c->opts; !option_is_end(o); o++)
+		if (o->letter == val && o->kind != OPTION_SECTION)
 			return o;
 	return NULL;
 }
@@ -152,7 +150,7 @@ const char *cli_peek(const struct cli *c, int argc, char **argv,
 	build_table(c, &t);
 	restart_getopt();
 	while ((val = next_option(&t, argc, copy)) != -1) {
-		const struct cli_opt *o =
+		const struct option_row *o =
 			val == '?' || val == ':' ? NULL : row_of(c, val);
 
 		if (o && !strcmp(o->name, name))
@@ -191,112 +189,27 @@ static int unknown_option(const struct table *t, char **argv, struct cr_err *e)
 		       near ? "'?" : "");
 }
 
-static const char *format_number(const struct cli_opt *o, int64_t v, char *buf,
-				 size_t size)
+int cli_give(const struct cli_target *to, const struct option_row *o,
+	     enum cli_source source, unsigned line, const char *text,
+	     struct cr_err *e)
 {
-	if (o->kind == CLI_TIME)
-		return units_format_time(v, buf, size);
-	if (o->kind == CLI_PPM)
-		return units_format_ppm(v, buf, size);
-	(void)snprintf(buf, size, "%" PRId64, v);
-	return buf;
-}
+	struct cli_given *g = &to->given[o - to->cli->opts];
+	struct cr_err why;
 
-static int parse_enum(const struct cli_opt *o, const char *text,
-		      struct cr_err *e)
-{
-	char hint[256];
-
-	for (int64_t i = 0; o->names[i]; i++) {
-		if (strcmp(text, o->names[i]))
-			continue;
-		*o->number = i;
-		return 0;
+	if (g->source != source) {
+		*g = (struct cli_given){ .source = source };
+		option_reset(o, to->vars);
 	}
-	return cr_fail(e, -EINVAL, "--%s: unknown value \"%s\"; %s", o->name,
-		       text, nearest_hint(text, o->names, hint, sizeof(hint)));
-}
-
-static int parse_number(const struct cli_opt *o, const char *text,
-			struct cr_err *e)
-{
-	static const char *const want[] = {
-		[CLI_INT] = "a whole number such as 42",
-		[CLI_TIME] = "a time with its unit such as 20ms or 1.5s",
-		[CLI_PPM] = "a share such as 97% or 0.97",
-	};
-	char lo[UNITS_TEXT], hi[UNITS_TEXT];
-	int64_t v;
-	int rc;
-
-	rc = o->kind == CLI_INT	   ? units_parse_int(text, &v)
-	     : o->kind == CLI_TIME ? units_parse_time(text, &v)
-				   : units_parse_ppm(text, &v);
-	if (rc)
-		return cr_fail(e, -EINVAL, "--%s: \"%s\" is not %s%s", o->name,
-			       text, want[o->kind],
-			       rc == -ERANGE ? " (too large)" : "");
-	if ((o->min || o->max) && (v < o->min || v > o->max))
-		return cr_fail(e, -EINVAL,
-			       "--%s: %s is out of bounds (%s to %s)", o->name,
-			       text, format_number(o, o->min, lo, sizeof(lo)),
-			       format_number(o, o->max, hi, sizeof(hi)));
-	*o->number = v;
+	if (o->kind != OPTION_LIST)
+		g->text.count = 0;
+	if (g->text.count == OPTION_LIST_MAX)
+		return cr_fail(e, -EINVAL, "--%s: given more than %u times",
+			       o->name, OPTION_LIST_MAX);
+	g->line[g->text.count] = line;
+	if (option_set(o, to->vars, text, &why))
+		return cr_fail(e, -EINVAL, "--%.500s", why.text);
+	g->text.item[g->text.count++] = text;
 	return 0;
-}
-
-static int parse_flag(const struct cli_opt *o, const char *text,
-		      struct cr_err *e)
-{
-	bool yes = !strcmp(text, "yes");
-
-	if (!yes && strcmp(text, "no"))
-		return cr_fail(e, -EINVAL, "--%s: \"%s\" is not yes or no",
-			       o->name, text);
-	*o->flag = yes == (o->kind == CLI_FLAG);
-	return 0;
-}
-
-int cli_set(const struct cli_opt *o, const char *text, struct cr_err *e)
-{
-	/* analyzer: the table has @o */
-	switch (o->kind) {
-	case CLI_FLAG:
-	case CLI_FLAG_OFF:
-		return parse_flag(o, text, e);
-	case CLI_STRING:
-		*o->text = text;
-		return 0;
-	case CLI_LIST:
-		if (o->list->count == CLI_MAX_LIST)
-			return cr_fail(e, -EINVAL,
-				       "--%s: given more than %u times",
-				       o->name, CLI_MAX_LIST);
-		o->list->item[o->list->count++] = text;
-		return 0;
-	case CLI_ENUM:
-		return parse_enum(o, text, e);
-	case CLI_INT:
-	case CLI_TIME:
-	case CLI_PPM:
-		return parse_number(o, text, e);
-	case CLI_SECTION:
-		break;
-	}
-	abort();
-}
-
-/* @o is on the command line, with or (NULL) without an argument. */
-static int take_value(const struct cli *c, const struct cli_opt *o,
-		      const char *text, bool *given, struct cr_err *e)
-{
-	bool *seen = given ? &given[o - c->opts] : NULL;
-
-	if (seen && !*seen && o->kind == CLI_LIST)
-		o->list->count = 0;
-	if (seen)
-		*seen = true;
-	return cli_set(o, text ? text : "yes", e);
 }
 
 static int check_operands(const struct cli *c, int argc, char **argv,
@@ -315,40 +228,38 @@ static int check_operands(const struct cli *c, int argc, char **argv,
 }
 
 /* What getopt_long() has found. */
-static int take_next(const struct cli *c, const struct table *t, int val,
-		     char **argv, bool *given, struct cr_err *e)
+static int take_next(const struct cli_target *to, const struct table *t,
+		     int val, char **argv, struct cr_err *e)
 {
 	if (val == ':')
 		return cr_fail(e, -EINVAL, "option %s needs an argument",
 			       argv[optind - 1]);
 	if (val == '?')
 		return unknown_option(t, argv, e);
-	return take_value(c, row_of(c, val), optarg, given, e);
+	return cli_give(to, row_of(to->cli, val), CLI_COMMAND_LINE, 0,
+			optarg ? optarg : "yes", e);
 }
 
-static int report_fault(const struct cli_faults *to, const struct cr_err *e)
-{
-	to->add(to->arg, e->text);
-	return -EINVAL;
-}
-
-int cli_take(const struct cli *c, int argc, char **argv, bool *given,
-	     const struct cli_faults *faults)
+int cli_take(const struct cli_target *to, int argc, char **argv)
 {
 	bool unknown = false;
 	struct cr_err e;
 	struct table t;
 	int val, rc = 0;
 
-	build_table(c, &t);
+	build_table(to->cli, &t);
 	restart_getopt();
 	while ((val = next_option(&t, argc, argv)) != -1) {
 		unknown |= val == '?';
-		if (take_next(c, &t, val, argv, given, &e))
-			rc = report_fault(faults, &e);
+		if (!take_next(to, &t, val, argv, &e))
+			continue;
+		to->fault(to->arg, e.text);
+		rc = -EINVAL;
 	}
-	if (!unknown && check_operands(c, argc, argv, &e) < 0)
-		rc = report_fault(faults, &e);
+	if (!unknown && check_operands(to->cli, argc, argv, &e) < 0) {
+		to->fault(to->arg, e.text);
+		rc = -EINVAL;
+	}
 	return rc ? rc : optind;
 }
 
@@ -362,12 +273,15 @@ static void keep_first(void *arg, const char *why)
 
 int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e)
 {
-	const struct cli_faults first = { keep_first, e };
+	static struct cli_given given[CLI_MAX_OPTS];
+	const struct cli_target to = { c, c->vars, given, keep_first, e };
 
 	if (cli_asked(c, argc, argv))
 		return 0;
 	e->text[0] = '\0';
-	return cli_take(c, argc, argv, NULL, &first);
+	memset(given, 0, sizeof(given));
+	options_reset(c->opts, c->vars);
+	return cli_take(&to, argc, argv);
 }
 
 int cli_written(void)
@@ -399,63 +313,6 @@ int cli_parse_or_exit(const struct cli *c, int argc, char **argv)
 	(void)fprintf(stderr, "%s: %s\nTry '%s --help'.\n", c->program, e.text,
 		      c->program);
 	exit(2);
-}
-
-const char *cli_argument(const struct cli_opt *o, char *buf, size_t size)
-{
-	static const char *const words[] = {
-		[CLI_STRING] = "TEXT", [CLI_LIST] = "TEXT",   [CLI_INT] = "N",
-		[CLI_TIME] = "TIME",   [CLI_PPM] = "PERCENT",
-	};
-	size_t len = 0;
-
-	if (!takes_argument(o))
-		return NULL;
-	if (o->arg || o->kind != CLI_ENUM) {
-		(void)snprintf(buf, size, "%s",
-			       o->arg ? o->arg : words[o->kind]);
-		return buf;
-	}
-	for (size_t i = 0; o->names[i] && len < size; i++)
-		len += (size_t)snprintf(buf + len, size - len, "%s%s",
-					i ? "|" : "", o->names[i]);
-	return buf;
-}
-
-const char *cli_default(const struct cli_opt *o, char *buf, size_t size)
-{
-	buf[0] = '\0';
-	if (o->dflt)
-		(void)snprintf(buf, size, "%s", o->dflt);
-	else if (o->kind == CLI_STRING && *o->text)
-		(void)snprintf(buf, size, "%s", *o->text);
-	else if (o->kind == CLI_ENUM)
-		(void)snprintf(buf, size, "%s", o->names[*o->number]);
-	else if (o->kind >= CLI_INT)
-		(void)format_number(o, *o->number, buf, size);
-	return buf;
-}
-
-const char *cli_value(const struct cli_opt *o, unsigned i, char *buf)
-{
-	switch (o->kind) {
-	case CLI_FLAG:
-	case CLI_FLAG_OFF:
-		return *o->flag == (o->kind == CLI_FLAG) ? "yes" : "no";
-	case CLI_STRING:
-		return *o->text;
-	case CLI_LIST:
-		return i < o->list->count ? o->list->item[i] : NULL;
-	case CLI_ENUM:
-		return o->names[*o->number];
-	case CLI_INT:
-	case CLI_TIME:
-	case CLI_PPM:
-		return format_number(o, *o->number, buf, CLI_VALUE);
-	case CLI_SECTION:
-		break;
-	}
-	abort();
 }
 
 /* Print @len bytes of @text so that troff takes them literally. */
@@ -500,12 +357,12 @@ void troff_paragraphs(FILE *out, const char *text)
 	}
 }
 
-void troff_help(FILE *out, const struct cli_opt *o)
+void troff_help(FILE *out, const struct option_row *o)
 {
 	char dflt[128];
 
 	troff_text(out, o->help);
-	if (*cli_default(o, dflt, sizeof(dflt))) {
+	if (takes_argument(o) && *option_default(o, dflt, sizeof(dflt))) {
 		(void)fprintf(out, " (default: ");
 		troff_text(out, dflt);
 		(void)fprintf(out, ")");
@@ -541,10 +398,9 @@ static void put_synopsis(FILE *out, const struct cli *c)
 	}
 }
 
-static void put_man_option(FILE *out, const struct cli_opt *o)
+static void put_man_option(FILE *out, const struct option_row *o)
 {
-	char arg[256];
-	const char *word = cli_argument(o, arg, sizeof(arg));
+	char word[256];
 
 	(void)fprintf(out, ".TP\n");
 	if (o->letter)
@@ -552,20 +408,20 @@ static void put_man_option(FILE *out, const struct cli_opt *o)
 	(void)fprintf(out, "\\fB\\-\\-");
 	troff_text(out, o->name);
 	(void)fprintf(out, "\\fR");
-	if (word) {
+	if (takes_argument(o)) {
 		(void)fprintf(out, "=\\fI");
-		troff_text(out, word);
+		troff_text(out, option_argument(o, word, sizeof(word)));
 		(void)fprintf(out, "\\fR");
 	}
 	(void)fprintf(out, "\n");
 	troff_help(out, o);
 }
 
-static void put_man_options(FILE *out, const struct cli_opt *o)
+static void put_man_options(FILE *out, const struct option_row *o)
 {
 	(void)fprintf(out, ".SH OPTIONS\n");
 	for (; o->name || o->help; o++) {
-		if (o->kind == CLI_SECTION) {
+		if (o->kind == OPTION_SECTION) {
 			troff_section(out, o->help);
 		} else if (o->name && o->help) {
 			put_man_option(out, o);
@@ -688,27 +544,29 @@ static void put_pair(struct page *p, const char *left, const char *right)
 	new_line(p);
 }
 
-static void put_help_option(struct page *p, const struct cli_opt *o)
+static void put_help_option(struct page *p, const struct option_row *o)
 {
-	char left[128], arg[256], dflt[128], right[1024];
-	const char *word = cli_argument(o, arg, sizeof(arg));
+	char left[128], word[256] = "", dflt[128] = "", right[1024];
 
-	(void)cli_default(o, dflt, sizeof(dflt));
+	if (takes_argument(o)) {
+		(void)option_argument(o, word, sizeof(word));
+		(void)option_default(o, dflt, sizeof(dflt));
+	}
 	(void)snprintf(left, sizeof(left), "%c%c%c --%s%s%.*s",
 		       o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
-		       o->letter ? ',' : ' ', o->name, word ? "=" : "", 80,
-		       word ? word : "");
+		       o->letter ? ',' : ' ', o->name, *word ? "=" : "", 80,
+		       word);
 	(void)snprintf(right, sizeof(right), "%s%s%s%s", o->help,
 		       *dflt ? " (default: " : "", dflt, *dflt ? ")" : "");
 	put_pair(p, left, right);
 }
 
-static void put_help_options(struct page *p, const struct cli_opt *o)
+static void put_help_options(struct page *p, const struct option_row *o)
 {
-	if (o->kind != CLI_SECTION)
+	if (o->kind != OPTION_SECTION)
 		(void)fprintf(p->out, "\nOptions:\n");
 	for (; o->name || o->help; o++) {
-		if (o->kind == CLI_SECTION)
+		if (o->kind == OPTION_SECTION)
 			(void)fprintf(p->out, "\n%s:\n", o->help);
 		else if (o->help)
 			put_help_option(p, o);

@@ -3,10 +3,10 @@
  * Command lines from one table: parsing, --help, --version and the man page
  * (hidden option --man) all come from the same rows.
  *
- * A program declares its variables with their defaults, points a const
- * struct cli at them and calls cli_parse() first thing in main(). Uses
- * getopt_long(3), so options and operands may be mixed, long names may be
- * shortened, and "--" ends the options. Main thread only.
+ * A program has a struct of variables, rows (base/options.h) that say what goes
+ * there, and a const struct cli with both, and calls cli_parse() first thing in
+ * main(). Uses getopt_long(3), so options and operands may be mixed, long names
+ * may be shortened, and "--" ends the options. Main thread only.
  */
 #ifndef BASE_CLI_H
 #define BASE_CLI_H
@@ -15,61 +15,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/options.h"
 #include "cr/error.h"
 
 /** Most options of one program. */
 #define CLI_MAX_OPTS 128u
-/** Most values of one CLI_LIST. */
-#define CLI_MAX_LIST 32u
-
-/** What an option takes, and which pointer of its row it writes. */
-enum cli_kind {
-	CLI_SECTION,  /**< no option: a heading; help is its text        */
-	CLI_FLAG,     /**< no argument; *flag becomes true               */
-	CLI_FLAG_OFF, /**< no argument; *flag becomes false ("--no-...") */
-	CLI_STRING,   /**< *text points into argv                        */
-	CLI_LIST,     /**< may be repeated; appended to *list            */
-	CLI_INT,      /**< "42"; *number                                 */
-	CLI_TIME,     /**< "20ms"; *number in ns                         */
-	CLI_PPM,      /**< "97%" or "0.97"; *number in ppm               */
-	CLI_ENUM      /**< one of names[]; *number is its index          */
-};
-
-/** What else holds of an option of a program that has a file of options. */
-enum {
-	CLI_COMMAND_LINE = 1, /**< it cannot stand in the file; of a
-				   section: nor any of its options     */
-	CLI_LIVE = 2	      /**< taken while it runs, when the file is read
-				   again                               */
-};
-
-/** The values of a repeatable option, in order. */
-struct cli_list {
-	const char *item[CLI_MAX_LIST];
-	unsigned count;
-};
-
-/** One row. Ends with a row whose name and help are NULL. */
-struct cli_opt {
-	enum cli_kind kind;
-	const char *name; /**< without the dashes; NULL in a CLI_SECTION  */
-	char letter;	  /**< 0: no short form                           */
-	const char *arg;  /**< "FILE"; NULL: a word that fits the kind    */
-	const char *help; /**< sentences; wrapped when printed; NULL: works
-			       but is not shown                           */
-	union {
-		bool *flag;
-		const char **text;
-		struct cli_list *list;
-		int64_t *number;
-	};
-	int64_t min, max;	  /**< inclusive; both 0: any               */
-	const char *const *names; /**< CLI_ENUM: NULL-terminated            */
-	const char *dflt; /**< shown as the default instead of the value the
-			       variable has when cli_parse() is called; ""
-			       shows none                                   */
-	unsigned flags;	  /**< CLI_COMMAND_LINE, CLI_LIVE                 */
-};
 
 /** A line of the examples or of the exit codes. Ends with a NULL left. */
 struct cli_line {
@@ -83,7 +33,8 @@ struct cli {
 	const char *summary;  /**< one line, no full stop: NAME of the man
 				   page                                   */
 	const char *text;     /**< paragraphs, '\n' between them; or NULL */
-	const struct cli_opt *opts;
+	const struct option_row *opts;
+	void *vars; /**< the struct that the rows' members are in        */
 	const struct cli_line *operands; /**< "CAMPAIGN", what it is; or NULL */
 	const struct cli_line *examples; /**< command, what it does; or NULL  */
 	const struct cli_line *exits;	 /**< "0", when; or NULL              */
@@ -96,7 +47,8 @@ struct cli {
 };
 
 /**
- * Parse @argv (getopt_long may reorder it) into the variables of @c's rows.
+ * Give the variables of @c's rows their defaults, then what @argv says
+ * (getopt_long may reorder it).
  *
  * Returns the index of the first operand (argc when there is none), 0 when
  * --help, --version or --man was asked for and has been printed to stdout, or
@@ -111,42 +63,43 @@ int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e);
  * with 1 if there is no memory to look at @argv. */
 bool cli_asked(const struct cli *c, int argc, char **argv);
 
-/** Who is told what is wrong with a command line. */
-struct cli_faults {
-	void (*add)(void *arg, const char *why);
+enum cli_source { CLI_DEFAULT, CLI_FILE, CLI_COMMAND_LINE };
+
+/** What was given for a row. */
+struct cli_given {
+	enum cli_source source;
+	struct option_list text;	/**< has one, but of an OPTION_LIST  */
+	unsigned line[OPTION_LIST_MAX]; /**< of a file, of each              */
+};
+
+/** Where values go to. */
+struct cli_target {
+	const struct cli *cli;
+	void *vars;		 /**< its rows' members             */
+	struct cli_given *given; /**< [CLI_MAX_OPTS], by row        */
+	/** Who is told what is wrong. */
+	void (*fault)(void *arg, const char *why);
 	void *arg;
 };
 
+/** Give row @o, no section, the value @text, which has to stay, from @source
+ * (and @line): in place of what it has from another one. 0, or -EINVAL with @e
+ * as cli_parse(). */
+int cli_give(const struct cli_target *to, const struct option_row *o,
+	     enum cli_source source, unsigned line, const char *text,
+	     struct cr_err *e);
+
 /**
- * The second half: as cli_parse(), without these questions, but all that is
- * wrong is told to @faults. @given, if it is not NULL, has an element for each
- * row: those that @argv names become true, and a list starts anew with the
- * first value that @argv has for it. Behind an option that is unknown, operands
- * are not counted: one may be its value.
+ * The second half of cli_parse(), without defaults: all that is wrong is a
+ * fault. Behind an option that is unknown, operands are not counted: one may be
+ * its value.
  */
-int cli_take(const struct cli *c, int argc, char **argv, bool *given,
-	     const struct cli_faults *faults);
+int cli_take(const struct cli_target *to, int argc, char **argv);
 
 /** The last value that @argv has for the option @name, which takes one, or
  * NULL. What else is wrong with @argv does not count. Changes nothing. */
 const char *cli_peek(const struct cli *c, int argc, char **argv,
 		     const char *name);
-
-/** Give @o, no section, the value @text, which has to stay; flags: yes or no,
- * of what the name says. 0, or -EINVAL with @e as cli_parse(). */
-int cli_set(const struct cli_opt *o, const char *text, struct cr_err *e);
-
-/** Value number @i of @o as text that cli_set() reads back, in @buf (of
- * CLI_VALUE bytes) or the variable's own; NULL: it has no such value. But for a
- * list, @i is 0. */
-#define CLI_VALUE 64u
-const char *cli_value(const struct cli_opt *o, unsigned i, char *buf);
-
-/** Is @o the row that ends a table? */
-static inline bool cli_is_end(const struct cli_opt *o)
-{
-	return !o->name && !o->help;
-}
 
 /** As cli_parse(), for the first line of main(): exits with 0 after help, and
  * with 2 after printing the error to stderr. Returns the first operand. */
@@ -166,15 +119,6 @@ void cli_help(const struct cli *c, FILE *out);
 /** Print the man page (troff, man macros, section 1). */
 void cli_man(const struct cli *c, FILE *out);
 
-/**
- * The row's default as text: dflt, or the variable's present value. Returns
- * @buf, empty when nothing is worth showing. For help and manual pages.
- */
-const char *cli_default(const struct cli_opt *o, char *buf, size_t size);
-
-/** The word for @o's argument ("N", "TIME", "a|b|c"); NULL: takes none. */
-const char *cli_argument(const struct cli_opt *o, char *buf, size_t size);
-
 /* --- manual pages: troff with the man macros. One thread at a time for each
  * @out; who has printed all asks cli_written() whether it arrived. --- */
 
@@ -188,7 +132,7 @@ void troff_title(FILE *out, const char *name);
 void troff_paragraphs(FILE *out, const char *text);
 
 /** What @o does, and its default. */
-void troff_help(FILE *out, const struct cli_opt *o);
+void troff_help(FILE *out, const struct option_row *o);
 
 /** The heading of a group of options. */
 void troff_section(FILE *out, const char *heading);

@@ -6,30 +6,299 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/nearest.h"
 #include "base/units.h"
 
-#define MAX_ROWS 64u /* of one table: the set of keys already seen */
-#define MAX_TEXT 96u /* of one key or value */
+#define MAX_ROWS 128u /* of one table */
+#define MAX_TEXT 96u  /* of one key or value of a policy */
 
 static const struct {
-	const char *name;
-	const char *form;
+	const char *argument, *form;
 } kinds[] = {
-	[CR_OPT_INT] = { "INT", "a whole number" },
+	[CR_OPT_INT] = { "N", "a whole number" },
 	[CR_OPT_TIME] = { "TIME", "a time with its unit (ns, us, ms, s)" },
-	[CR_OPT_PPM] = { "SHARE", "a share, such as 97% or 0.97" },
+	[CR_OPT_PPM] = { "SHARE", "a share, such as 97% or 0.97," },
 	[CR_OPT_BOOL] = { "yes|no", "yes or no" },
 	[CR_OPT_ENUM] = { "NAME", "a name" },
+	[OPTION_RATE] = { "RATE",
+			  "a number per second, such as 5/s or 0.5/s," },
+	[OPTION_TEXT] = { "TEXT", "a text" },
+	[OPTION_LIST] = { "TEXT", "a text" },
 };
 
-static int64_t *slot(const struct cr_opt *row, void *vals)
+const struct option_row *option_find(const struct option_row *rows,
+				     const char *name)
 {
-	return (int64_t *)(void *)((unsigned char *)vals + row->offset);
+	for (; !option_is_end(rows); rows++)
+		if (rows->name && !strcmp(rows->name, name))
+			return rows;
+	return NULL;
 }
+
+const char *option_hint(const struct option_row *rows, unsigned flags,
+			const char *name, char *buf, size_t size)
+{
+	const char *names[MAX_ROWS + 1];
+	unsigned n = 0;
+
+	for (; !option_is_end(rows) && n < MAX_ROWS; rows++)
+		if (rows->name && !(rows->flags & flags))
+			names[n++] = rows->name;
+	names[n] = NULL;
+	return nearest_hint(name, names, buf, size);
+}
+
+/* --- one value --- */
+
+static int index_of(const char *text, const char *const *names)
+{
+	for (int i = 0; names[i]; i++)
+		if (!strcmp(text, names[i]))
+			return i;
+	return -1;
+}
+
+static bool is_bounded(const struct option_row *row)
+{
+	return row->kind != CR_OPT_BOOL && row->kind != CR_OPT_ENUM &&
+	       (row->min || row->max);
+}
+
+/* What @text says, whether or not it is within bounds. */
+static bool read_number(const struct option_row *row, const char *text,
+			int64_t *out)
+{
+	static const char *const bools[] = { "no", "yes",   "off",
+					     "on", "false", "true",
+					     "0",  "1",	    NULL };
+	int at;
+
+	switch (row->kind) {
+	case CR_OPT_INT:
+		return !units_parse_int(text, out);
+	case CR_OPT_PPM:
+		return !units_parse_ppm(text, out);
+	case OPTION_RATE:
+		return !units_parse_rate(text, out);
+	case CR_OPT_TIME:
+		if (strcmp(text, "never") != 0)
+			return !units_parse_time(text, out);
+		*out = CR_NEVER;
+		return true;
+	case CR_OPT_BOOL:
+		at = index_of(text, bools);
+		*out = at % 2;
+		return at >= 0;
+	default:
+		at = index_of(text, row->names);
+		*out = at;
+		return at >= 0;
+	}
+}
+
+/* "needs auto, or a time with its unit (ns, us, ms, s) from 1ms to 1s". */
+static int refuse_number(const struct option_row *row, const char *text,
+			 struct cr_err *e)
+{
+	char words[128] = "", bounds[2 * MAX_TEXT + 16] = "", hint[256];
+	char lo[MAX_TEXT], hi[MAX_TEXT];
+
+	if (row->kind == CR_OPT_ENUM)
+		return cr_fail(
+			e, -EINVAL, "%s=%.64s: no such name; %s", row->name,
+			text,
+			nearest_hint(text, row->names, hint, sizeof(hint)));
+	for (const struct option_word *w = row->words; w && w->name; w++) {
+		size_t n = strlen(words);
+
+		(void)snprintf(words + n, sizeof(words) - n, "%s%s", w->name,
+			       w[1].name ? ", " : " or ");
+	}
+	if (is_bounded(row)) {
+		option_format(&row->opt, row->min, lo, sizeof(lo));
+		option_format(&row->opt, row->max, hi, sizeof(hi));
+		(void)snprintf(bounds, sizeof(bounds), " from %s to %s", lo,
+			       hi);
+	}
+	return cr_fail(e, -EINVAL, "%s=%.64s: needs %s%s%s%s", row->name, text,
+		       words, row->flags & OPTION_ZERO ? "0, or " : "",
+		       kinds[row->kind].form, bounds);
+}
+
+int option_parse(const struct option_row *row, const char *text, int64_t *out,
+		 struct cr_err *e)
+{
+	int64_t v;
+
+	for (const struct option_word *w = row->words; w && w->name; w++)
+		if (!strcmp(text, w->name)) {
+			*out = w->value;
+			return 0;
+		}
+	if (!read_number(row, text, &v) ||
+	    (is_bounded(row) && (v < row->min || v > row->max) &&
+	     (v || !(row->flags & OPTION_ZERO))))
+		return refuse_number(row, text, e);
+	*out = v;
+	return 0;
+}
+
+void option_put(const struct option_row *row, void *base, int64_t value)
+{
+	void *to = (unsigned char *)base + row->offset;
+
+	switch (row->bytes) {
+	case sizeof(int64_t):
+		*(int64_t *)to = value;
+		break;
+	case sizeof(int):
+		*(int *)to = (int)value;
+		break;
+	case sizeof(uint16_t):
+		*(uint16_t *)to = (uint16_t)value;
+		break;
+	case sizeof(bool):
+		*(bool *)to = value != (row->flags & OPTION_OFF);
+		break;
+	default:
+		break;
+	}
+}
+
+static void put_text(const struct option_row *row, void *base, const char *text)
+{
+	if (row->bytes && !row->read)
+		*(const char **)((void *)((unsigned char *)base +
+					  row->offset)) = text;
+}
+
+static struct option_list *list_at(const struct option_row *row, void *base)
+{
+	return row->bytes ? (void *)((unsigned char *)base + row->offset)
+			  : NULL;
+}
+
+int option_set(const struct option_row *row, void *base, const char *text,
+	       struct cr_err *e)
+{
+	struct option_list *list;
+	int64_t v;
+
+	if (row->kind == OPTION_TEXT) {
+		put_text(row, base, text);
+		return 0;
+	}
+	if (row->kind == OPTION_LIST) {
+		list = list_at(row, base);
+		if (list && list->count < OPTION_LIST_MAX)
+			list->item[list->count++] = text;
+		return 0;
+	}
+	if (option_parse(row, text, &v, e))
+		return -EINVAL;
+	option_put(row, base, v);
+	return 0;
+}
+
+static const char *default_text(const struct option_row *row)
+{
+	return row->without && *row->without ? row->without : NULL;
+}
+
+void option_reset(const struct option_row *row, void *base)
+{
+	if (row->kind == OPTION_TEXT)
+		put_text(row, base, default_text(row));
+	else if (row->kind != OPTION_LIST)
+		option_put(row, base, row->dflt);
+	else if (row->bytes)
+		list_at(row, base)->count = 0;
+}
+
+void options_reset(const struct option_row *rows, void *base)
+{
+	for (; !option_is_end(rows); rows++)
+		option_reset(rows, base);
+}
+
+/* --- as text --- */
+
+void option_format(const struct cr_opt *row, int64_t value, char *buf,
+		   size_t size)
+{
+	if (row->kind == CR_OPT_BOOL)
+		(void)snprintf(buf, size, "%s", value ? "yes" : "no");
+	else if (row->kind == CR_OPT_ENUM)
+		(void)snprintf(buf, size, "%s", row->names[value]);
+	else if (row->kind == CR_OPT_TIME)
+		(void)units_format_time(value, buf, size);
+	else if (row->kind == CR_OPT_PPM)
+		(void)units_format_ppm(value, buf, size);
+	else if ((int)row->kind == OPTION_RATE)
+		(void)units_format_rate(value, buf, size);
+	else
+		(void)snprintf(buf, size, "%" PRId64, value);
+}
+
+const char *option_text(const struct option_row *row, const char *text,
+			char *buf, size_t size)
+{
+	int64_t v;
+
+	if (row->kind >= OPTION_TEXT || row->words ||
+	    option_parse(row, text, &v, NULL))
+		return text;
+	option_format(&row->opt, v, buf, size);
+	return buf;
+}
+
+const char *option_default(const struct option_row *row, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (row->without)
+		(void)snprintf(buf, size, "%s", row->without);
+	else if (row->kind < OPTION_TEXT)
+		option_format(&row->opt, row->dflt, buf, size);
+	return buf;
+}
+
+const char *option_argument(const struct option_row *row, char *buf,
+			    size_t size)
+{
+	size_t len = 0;
+
+	if (row->arg || row->kind != CR_OPT_ENUM) {
+		(void)snprintf(buf, size, "%s",
+			       row->arg ? row->arg : kinds[row->kind].argument);
+		return buf;
+	}
+	for (size_t i = 0; row->names[i] && len < size; i++)
+		len += (size_t)snprintf(buf + len, size - len, "%s%s",
+					i ? "|" : "", row->names[i]);
+	return buf;
+}
+
+void option_describe(const struct cr_opt *opt, char *buf, size_t size)
+{
+	const struct option_row row = { .opt = *opt };
+	char bounds[256] = "", dflt[MAX_TEXT], lo[MAX_TEXT], hi[MAX_TEXT];
+
+	if (is_bounded(&row)) {
+		option_format(opt, opt->min, lo, sizeof(lo));
+		option_format(opt, opt->max, hi, sizeof(hi));
+		(void)snprintf(bounds, sizeof(bounds), "%s..%s", lo, hi);
+	} else if (opt->kind == CR_OPT_ENUM) {
+		(void)option_argument(&row, bounds, sizeof(bounds));
+	}
+	(void)snprintf(buf, size, "%s=%s  %s (%s%s%s)", opt->name,
+		       kinds[opt->kind].argument, opt->help, bounds,
+		       *bounds ? ", " : "",
+		       option_default(&row, dflt, sizeof(dflt)));
+}
+
+/* --- tables of policies --- */
 
 int64_t option_get(const struct cr_opt *row, const void *vals)
 {
@@ -37,82 +306,17 @@ int64_t option_get(const struct cr_opt *row, const void *vals)
 						row->offset);
 }
 
-static bool time_value(const char *text, int64_t *out)
+static void put_option(const struct cr_opt *opt, void *vals, int64_t value)
 {
-	if (strcmp(text, "never") == 0) {
-		*out = CR_NEVER;
-		return true;
-	}
-	return !units_parse_time(text, out);
-}
+	const struct option_row row = { .opt = *opt, .bytes = sizeof(value) };
 
-static bool bool_value(const char *text, int64_t *out)
-{
-	static const char *const words[] = { "no",    "yes",  "off", "on",
-					     "false", "true", "0",   "1" };
-
-	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(text, words[i]) == 0) {
-			*out = i % 2;
-			return true;
-		}
-	return false;
-}
-
-static int enum_value(const struct cr_opt *row, const char *text, int64_t *out,
-		      struct cr_err *e)
-{
-	char hint[256];
-
-	for (int64_t i = 0; row->names[i]; i++)
-		if (strcmp(text, row->names[i]) == 0) {
-			*out = i;
-			return 0;
-		}
-	return cr_fail(e, -EINVAL, "%s=%s: no such name; %s", row->name, text,
-		       nearest_hint(text, row->names, hint, sizeof(hint)));
-}
-
-static bool has_bounds(const struct cr_opt *row)
-{
-	return row->kind != CR_OPT_BOOL && row->kind != CR_OPT_ENUM;
-}
-
-int option_parse(const struct cr_opt *row, const char *text, int64_t *out,
-		 struct cr_err *e)
-{
-	char lo[MAX_TEXT], hi[MAX_TEXT];
-	int64_t v = 0;
-	bool ok;
-
-	if (row->kind == CR_OPT_ENUM)
-		return enum_value(row, text, out, e);
-	if (row->kind == CR_OPT_BOOL)
-		ok = bool_value(text, &v);
-	else if (row->kind == CR_OPT_TIME)
-		ok = time_value(text, &v);
-	else if (row->kind == CR_OPT_PPM)
-		ok = !units_parse_ppm(text, &v);
-	else
-		ok = !units_parse_int(text, &v);
-	if (!has_bounds(row)) {
-		if (!ok)
-			return cr_fail(e, -EINVAL, "%s=%s: needs %s", row->name,
-				       text, kinds[row->kind].form);
-	} else if (!ok || v < row->min || v > row->max) {
-		option_format(row, row->min, lo, sizeof(lo));
-		option_format(row, row->max, hi, sizeof(hi));
-		return cr_fail(e, -EINVAL, "%s=%s: needs %s from %s to %s",
-			       row->name, text, kinds[row->kind].form, lo, hi);
-	}
-	*out = v;
-	return 0;
+	option_put(&row, vals, value);
 }
 
 void options_defaults(const struct cr_opt *table, void *vals)
 {
 	for (; table && table->name; table++)
-		*slot(table, vals) = table->dflt;
+		put_option(table, vals, table->dflt);
 }
 
 static int unknown(const struct cr_opt *table, const char *key,
@@ -155,28 +359,29 @@ static int walk(const struct cr_opt *table, void *vals, const char *text,
 		bool write, struct cr_err *e)
 {
 	char key[MAX_TEXT], value[MAX_TEXT];
-	uint64_t seen = 0;
+	bool seen[MAX_ROWS] = { false };
 	int64_t v;
 	int rc;
 
 	while (*text) {
-		const struct cr_opt *row = table;
+		const struct cr_opt *opt = table;
 
 		rc = split(&text, key, value, e);
 		if (rc)
 			return rc;
-		while (row && row->name && strcmp(row->name, key) != 0)
-			row++;
-		if (!row || !row->name)
+		while (opt && opt->name && strcmp(opt->name, key) != 0)
+			opt++;
+		if (!opt || !opt->name)
 			return unknown(table, key, e);
-		if (seen >> (row - table) & 1)
+		if (seen[opt - table])
 			return cr_fail(e, -EINVAL, "%s is given twice", key);
-		seen |= UINT64_C(1) << (row - table);
-		rc = option_parse(row, value, &v, e);
+		seen[opt - table] = true;
+		rc = option_parse(&(struct option_row){ .opt = *opt }, value,
+				  &v, e);
 		if (rc)
 			return rc;
 		if (write)
-			*slot(row, vals) = v;
+			put_option(opt, vals, v);
 	}
 	return 0;
 }
@@ -194,21 +399,6 @@ int options_parse(const struct cr_opt *table, void *vals, const char *text,
 	return rc;
 }
 
-void option_format(const struct cr_opt *row, int64_t value, char *buf,
-		   size_t size)
-{
-	if (row->kind == CR_OPT_BOOL)
-		(void)snprintf(buf, size, "%s", value ? "yes" : "no");
-	else if (row->kind == CR_OPT_ENUM)
-		(void)snprintf(buf, size, "%s", row->names[value]);
-	else if (row->kind == CR_OPT_TIME)
-		(void)units_format_time(value, buf, size);
-	else if (row->kind == CR_OPT_PPM)
-		(void)units_format_ppm(value, buf, size);
-	else
-		(void)snprintf(buf, size, "%" PRId64, value);
-}
-
 void options_format(const struct cr_opt *table, const void *vals, char *buf,
 		    size_t size)
 {
@@ -223,34 +413,4 @@ void options_format(const struct cr_opt *table, const void *vals, char *buf,
 		(void)snprintf(buf + n, size - n, "%s%s=%s",
 			       row == table ? "" : ",", row->name, value);
 	}
-}
-
-/* What @row takes beyond what its kind says: "10us..1s, ", "edf|rm, ", "". */
-static void bounds_of(const struct cr_opt *row, char *buf, size_t size)
-{
-	char lo[MAX_TEXT], hi[MAX_TEXT];
-
-	buf[0] = '\0';
-	if (has_bounds(row)) {
-		option_format(row, row->min, lo, sizeof(lo));
-		option_format(row, row->max, hi, sizeof(hi));
-		(void)snprintf(buf, size, "%s..%s, ", lo, hi);
-	} else if (row->kind == CR_OPT_ENUM) {
-		for (const char *const *name = row->names; *name; name++) {
-			size_t n = strlen(buf);
-
-			(void)snprintf(buf + n, size - n, "%s%s", *name,
-				       name[1] ? "|" : ", ");
-		}
-	}
-}
-
-void option_describe(const struct cr_opt *row, char *buf, size_t size)
-{
-	char bounds[256], dflt[MAX_TEXT];
-
-	bounds_of(row, bounds, sizeof(bounds));
-	option_format(row, row->dflt, dflt, sizeof(dflt));
-	(void)snprintf(buf, size, "%s=%s  %s (%s%s)", row->name,
-		       kinds[row->kind].name, row->help, bounds, dflt);
 }

@@ -202,3 +202,8 @@ const char *units_format_ppm(int64_t ppm, char *buf, size_t size)
 {
 	return format_scaled(ppm, 10000, "%", buf, size);
 }
+
+const char *units_format_rate(int64_t rate, char *buf, size_t size)
+{
+	return format_scaled(rate, 1000000, "/s", buf, size);
+}

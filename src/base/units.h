@@ -46,4 +46,7 @@ const char *units_format_time(cr_ns t, char *buf, size_t size);
 /** Write @ppm as a percentage ("97%", "0.35%"). Returns @buf. */
 const char *units_format_ppm(int64_t ppm, char *buf, size_t size);
 
+/** Write @rate, per second * 10^6, as "50/s". Returns @buf. */
+const char *units_format_rate(int64_t rate, char *buf, size_t size);
+
 #endif

@@ -17,11 +17,10 @@
 
 /* --- expectations: "<= 0.1%" against a metric, read and judged --- */
 
-static const struct cr_opt *metric_row_of(enum campaign_metric m)
+static const struct option_row *metric_row_of(enum campaign_metric m)
 {
-	return m < NCALL_METRICS
-		       ? &expect_keys[m].opt
-		       : &conversions_expect_keys[m - NCALL_METRICS].opt;
+	return m < NCALL_METRICS ? &expect_keys[m]
+				 : &conversions_expect_keys[m - NCALL_METRICS];
 }
 
 const char *campaign_metric_name(enum campaign_metric m)
@@ -60,7 +59,7 @@ static const char *read_operator(const char *text, enum campaign_metric m,
 static int read_one(const struct section *s, enum campaign_metric m,
 		    const char *text, struct campaign_expect *x)
 {
-	const struct cr_opt *row = metric_row_of(m);
+	const struct option_row *row = metric_row_of(m);
 	const char *value = read_operator(text, m, x);
 	struct cr_err e;
 
@@ -79,7 +78,7 @@ int read_expect(const struct section *s, enum campaign_metric first,
 {
 	int rc = 0;
 
-	for (unsigned i = 0; s->keys[i].opt.name && !rc; i++)
+	for (unsigned i = 0; s->keys[i].name && !rc; i++)
 		if (s->values[i].text)
 			rc = read_one(s, first + i, s->values[i].text,
 				      &out[first + i]);
@@ -168,10 +167,10 @@ int campaign_check_run_queues(const struct campaign_platform *p,
 int campaign_set_run_queues(struct campaign_platform *p, const char *text,
 			    struct cr_err *e)
 {
-	struct cr_opt opt = { .name = "run-queues",
-			      .kind = CR_OPT_INT,
-			      .min = 1,
-			      .max = p->cpus };
+	struct option_row opt = { .name = "run-queues",
+				  .kind = CR_OPT_INT,
+				  .min = 1,
+				  .max = p->cpus };
 	struct campaign_platform with = *p;
 	int rc;
 
@@ -205,10 +204,10 @@ static int read_receivers(const struct section *s, struct campaign_receivers *r)
 
 static int read_max_age(const struct section *daemon, int64_t *out)
 {
-	const struct cr_opt opt = { .name = "max-age",
-				    .kind = CR_OPT_TIME,
-				    .min = CR_MS,
-				    .max = CR_NEVER };
+	const struct option_row opt = { .name = "max-age",
+					.kind = CR_OPT_TIME,
+					.min = CR_MS,
+					.max = CR_NEVER };
 	const char *text = section_text(daemon, "max-age");
 
 	*out = CR_NEVER;

@@ -198,7 +198,7 @@ static int read_flow_start(const struct section *s, struct campaign_flow *f)
 static int read_envelope_share(const struct section *s, const char *name,
 			       int64_t *ppm)
 {
-	const struct cr_opt opt = {
+	const struct option_row opt = {
 		.name = name, .kind = CR_OPT_PPM, .min = 1, .max = 100 * CR_PPM
 	};
 	const char *text = section_text(s, name);

@@ -18,7 +18,6 @@ _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 #define ROW(type, member, key, what, lo, hi, value, words, text)               \
 	{ .opt = { key, text, what, offsetof(struct type, member), lo, hi,     \
 		   value, words },                                             \
-	  .kind = KEY_VALUE,                                                   \
 	  .bytes = sizeof(((struct type *)0)->member) }
 #define INT(type, member, name, min, max, dflt, help)                          \
 	ROW(type, member, name, CR_OPT_INT, min, max, dflt, NULL, help)
@@ -30,35 +29,18 @@ _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 	ROW(type, member, name, CR_OPT_BOOL, 0, 1, dflt, NULL, help)
 #define WORD(type, member, name, names, dflt, help)                            \
 	ROW(type, member, name, CR_OPT_ENUM, 0, 0, dflt, names, help)
-#define TEXT(key, text)                                                        \
-	{ .opt = { .name = key, .help = text }, .kind = KEY_TEXT }
-#define LIST(key, text)                                                        \
-	{ .opt = { .name = key, .help = text }, .kind = KEY_LIST }
-#define SECTION(key, keys, text)                                               \
-	{ .opt = { .name = key, .help = text },                                \
-	  .kind = KEY_SECTION,                                                 \
-	  .below = keys }
-/* A value that code asks for, or whose bound an expectation is. */
-#define LOOSE(key, what, lo, hi, text, how)                                    \
-	{ .opt = { .name = key,                                                \
-		   .help = text,                                               \
-		   .kind = what,                                               \
-		   .min = lo,                                                  \
-		   .max = hi },                                                \
-	  .kind = how }
-#define LOOSE_WORD(key, words, text)                                           \
-	{ .opt = { .name = key,                                                \
-		   .help = text,                                               \
-		   .kind = CR_OPT_ENUM,                                        \
-		   .names = words },                                         \
-	  .kind = KEY_VALUE }
+/* What has no member: code asks for it. */
+#define LOOSE(key, what, text, ...)                                            \
+	{ .name = key, .help = text, .kind = what, __VA_ARGS__ }
 /* clang-format on */
-#define EXPECT_SHARE(key, text)                                                \
-	LOOSE(key, CR_OPT_PPM, 0, CR_PPM, text, KEY_BOUND)
-#define EXPECT_TIME(key, text) LOOSE(key, CR_OPT_TIME, 0, HOUR, text, KEY_BOUND)
+#define TEXT(key, text) LOOSE(key, OPTION_TEXT, text, .min = 0)
+#define LIST(key, text) LOOSE(key, OPTION_LIST, text, .min = 0)
+#define SECTION(key, keys, text) LOOSE(key, OPTION_SECTION, text, .below = keys)
+#define EXPECT_SHARE(key, text) LOOSE(key, CR_OPT_PPM, text, .max = CR_PPM)
+#define EXPECT_TIME(key, text) LOOSE(key, CR_OPT_TIME, text, .max = HOUR)
 #define END                                                                    \
 	{                                                                      \
-		.opt = {.name = NULL }                                         \
+		.name = NULL                                                   \
 	}
 
 static const char *const preempts[] = { "frame", "quantum", "full", NULL };
@@ -84,7 +66,7 @@ const char *const key_arrivals[] = { "plan",	 "periodic", "jittered",
 				     "envelope", NULL };
 
 #define T campaign_overhead
-static const struct key overhead_keys[] = {
+static const struct option_row overhead_keys[] = {
 	TIME(T, decision, "decision", 0, CR_SEC, 0,
 	     "one choice of the scheduler"),
 	TIME(T, context, "context", 0, CR_SEC, 0,
@@ -99,7 +81,7 @@ static const struct key overhead_keys[] = {
 #undef T
 
 #define T campaign_receivers
-static const struct key receivers_keys[] = {
+static const struct option_row receivers_keys[] = {
 	INT(T, count, "count", 0, CR_MAX_CPUS, 0, "0: received at no cost"),
 	TIME(T, cost, "cost", 0, CR_SEC, 0, "CPU time of a packet"),
 	TIME(T, wake, "wake", 0, CR_SEC, 0,
@@ -111,7 +93,7 @@ static const struct key receivers_keys[] = {
 #undef T
 
 #define T campaign_platform
-static const struct key platform_keys[] = {
+static const struct option_row platform_keys[] = {
 	INT(T, cpus, "cpus", 1, CR_MAX_CPUS, 1,
 	    "workers of the daemon, processors of the simulator"),
 	TEXT("run-queues", "global, partitioned, or a number (global)"),
@@ -125,7 +107,7 @@ static const struct key platform_keys[] = {
 		"simulator: who takes packets from the sockets"),
 	END
 };
-static const struct key daemon_keys[] = {
+static const struct option_row daemon_keys[] = {
 	FLAG(T, admission, "admission", 1,
 	     "refuse calls beyond the policy's bound"),
 	TEXT("max-age",
@@ -165,11 +147,11 @@ static const struct key daemon_keys[] = {
 	TIME(T, cfg.spin, "spin", CR_US, CR_SEC, 0,                            \
 	     "codec spin: CPU time of a frame")
 /* clang-format on */
-static const struct key endpoint_keys[] = { ENDPOINT_ROWS, END };
+static const struct option_row endpoint_keys[] = { ENDPOINT_ROWS, END };
 #undef T
 
 #define T campaign_release
-static const struct key release_keys[] = {
+static const struct option_row release_keys[] = {
 	WORD(T, kind, "model", releases, 0, "release model"),
 	INT(T, x, "x", 1, RELEASE_MAX_X, 0, "rate: jobs in every y"),
 	TIME(T, y, "y", CR_US, 10 * CR_SEC, 0,
@@ -181,7 +163,7 @@ static const struct key release_keys[] = {
 #undef T
 
 #define T contract
-static const struct key contract_keys[] = {
+static const struct option_row contract_keys[] = {
 	TEXT("rate", "jobs per second, 40/s (one per ptime)"),
 	INT(T, burst, "burst", 0, 1000, 0, "jobs beyond the rate"),
 	TEXT("peak", "jobs per second at any time, 500/s (no bound)"),
@@ -195,7 +177,7 @@ static const struct key contract_keys[] = {
 #undef T
 
 #define T campaign_start
-static const struct key start_keys[] = {
+static const struct option_row start_keys[] = {
 	TIME(T, at, "at", 0, 30 * DAY, 0,
 	     "the first call, from the campaign's begin"),
 	TIME(T, spread, "spread", 0, 30 * DAY, 0,
@@ -208,16 +190,17 @@ static const struct key start_keys[] = {
 #undef T
 
 #define T campaign_hold
-static const struct key hold_keys[] = { WORD(T, exponential, "model", holds, 0,
-					     "distribution of holding times"),
-					TIME(T, mean, "mean", CR_MS, 30 * DAY,
-					     CR_NEVER,
-					     "holding time (to the end)"),
-					END };
+static const struct option_row hold_keys[] = {
+	WORD(T, exponential, "model", holds, 0,
+	     "distribution of holding times"),
+	TIME(T, mean, "mean", CR_MS, 30 * DAY, CR_NEVER,
+	     "holding time (to the end)"),
+	END
+};
 #undef T
 
 #define T campaign_network
-static const struct key network_keys[] = {
+static const struct option_row network_keys[] = {
 	TIME(T, jitter, "jitter", 0, CR_SEC, 0,
 	     "delay, uniform from 0 to this; order is kept"),
 	SHARE(T, loss, "loss", 0, 990000, 0, "share lost"),
@@ -232,7 +215,7 @@ static const struct key network_keys[] = {
 #undef T
 
 #define T campaign_buffer
-static const struct key buffer_keys[] = {
+static const struct option_row buffer_keys[] = {
 	WORD(T, kind, "buffer", jitter_kinds, JITTER_OFF, "kind of buffer"),
 	TIME(T, least, "least", 0, JITTER_MOST_MAX, 20 * CR_MS,
 	     "adaptive: least delay"),
@@ -243,7 +226,7 @@ static const struct key buffer_keys[] = {
 #undef T
 
 #define T campaign_talk
-static const struct key talk_keys[] = {
+static const struct option_row talk_keys[] = {
 	TIME(T, spurt, "spurt", CR_MS, 600 * CR_SEC, 0, "mean talk spurt"),
 	TIME(T, pause, "pause", CR_MS, 600 * CR_SEC, 0,
 	     "mean pause; nothing is sent in it"),
@@ -252,7 +235,7 @@ static const struct key talk_keys[] = {
 #undef T
 
 #define T campaign_voice
-static const struct key voice_keys[] = {
+static const struct option_row voice_keys[] = {
 	WORD(T, kind, "model", key_voices, VOICE_UNKNOWN,
 	     "what is known of how loud frames are"),
 	TEXT("spurt", "talk: mean talk spurt (1.2s); turns: its length, or "
@@ -266,7 +249,7 @@ static const struct key voice_keys[] = {
 #undef T
 
 #define T campaign_dtmf
-static const struct key dtmf_keys[] = {
+static const struct option_row dtmf_keys[] = {
 	TEXT("digits", "0-9, *, #, A-D"),
 	TEXT("length",
 	     "of a digit, 40ms, or drawn evenly, 40ms..400ms (100ms)"),
@@ -281,7 +264,7 @@ static const struct key dtmf_keys[] = {
 #undef T
 
 #define T campaign_cn
-static const struct key cn_keys[] = {
+static const struct option_row cn_keys[] = {
 	INT(T, level, "level", 0, 127, 60, "of the noise, -dBov"),
 	TIME(T, interval, "interval", 20 * CR_MS, HOUR, 200 * CR_MS,
 	     "from a packet of a pause to the next one"),
@@ -296,7 +279,7 @@ static const struct key cn_keys[] = {
 		     "and then each time (once)")
 
 #define T campaign_ssrc_change
-static const struct key ssrc_change_keys[] = {
+static const struct option_row ssrc_change_keys[] = {
 	WHEN_ROWS,
 	WORD(T, numbering, "numbering", numberings, NUMBERING_RANDOM,
 	     "of packets and timestamps under the new SSRC"),
@@ -305,7 +288,7 @@ static const struct key ssrc_change_keys[] = {
 #undef T
 
 #define T campaign_address_change
-static const struct key address_change_keys[] = {
+static const struct option_row address_change_keys[] = {
 	WHEN_ROWS,
 	FLAG(T, signalled, "signalled", 0,
 	     "the daemon is told with conversation.change"),
@@ -314,22 +297,26 @@ static const struct key address_change_keys[] = {
 #undef T
 
 #define T campaign_endpoint
-static const struct key party_keys[] = {
+static const struct option_row party_keys[] = {
 	ENDPOINT_ROWS,
 	TEXT("drift", "its clock is so much fast: 50ppm, -100ppm..100ppm"),
-	LOOSE_WORD("address", addresses,
-		   "whether the daemon is told its address at the start"),
-	LOOSE_WORD("learn", learns, "how the daemon learns its address"),
-	LOOSE("conceal", CR_OPT_BOOL, 0, 1,
-	      "the daemon conceals what is lost of its packets", KEY_VALUE),
-	LOOSE_WORD("fill", fills,
-		   "the daemon sends noise while it is silent: never, "
-		   "signalled (by "
-		   "SID or CN), always; or as it does when nothing is said"),
-	LOOSE("deaf", CR_OPT_PPM, 0, CR_PPM,
+	LOOSE("address", CR_OPT_ENUM,
+	      "whether the daemon is told its address at the start",
+	      .names = addresses),
+	LOOSE("learn", CR_OPT_ENUM, "how the daemon learns its address",
+	      .names = learns),
+	LOOSE("conceal", CR_OPT_BOOL,
+	      "the daemon conceals what is lost of its packets", .min = 0,
+	      .max = 1),
+	LOOSE("fill", CR_OPT_ENUM,
+	      "the daemon sends noise while it is silent: never, "
+	      "signalled (by "
+	      "SID or CN), always; or as it does when nothing is said",
+	      .names = fills),
+	LOOSE("deaf", CR_OPT_PPM,
 	      "a fault to be found: share of what it is sent that it drops "
 	      "unseen",
-	      KEY_VALUE),
+	      .min = 0, .max = CR_PPM),
 	SECTION("network", network_keys, "what happens to its packets"),
 	SECTION("jitter", buffer_keys,
 		"the daemon's jitter buffer for its packets"),
@@ -345,7 +332,7 @@ static const struct key party_keys[] = {
 #undef T
 
 #define T campaign_cost
-static const struct key cost_keys[] = {
+static const struct option_row cost_keys[] = {
 	WORD(T, kind, "model", key_costs, 0, "cost model"),
 	TIME(T, mean, "mean", 1, LONG, 0, "CPU time of a job"),
 	TIME(T, sd, "sd", 0, LONG, 0, "standard deviation"),
@@ -362,7 +349,7 @@ static const struct key cost_keys[] = {
 #undef T
 
 #define T campaign_arrival
-static const struct key arrival_keys[] = {
+static const struct option_row arrival_keys[] = {
 	WORD(T, kind, "model", key_arrivals, 0, "arrival model"),
 	TIME(T, jitter, "jitter", 0, LONG, 0,
 	     "jittered: delay, uniform from 0 to this; order is kept"),
@@ -381,7 +368,7 @@ static const struct key arrival_keys[] = {
 };
 #undef T
 
-const struct key expect_keys[] = {
+const struct option_row expect_keys[] = {
 	[METRIC_LOSS] = EXPECT_SHARE(
 		"loss", "sent frames that never came back: <= 0.1%"),
 	[METRIC_LATE] = EXPECT_SHARE(
@@ -407,7 +394,7 @@ const struct key expect_keys[] = {
 };
 
 #define OF(metric) [-NCALL_METRICS + (metric)]
-const struct key conversions_expect_keys[] = {
+const struct option_row conversions_expect_keys[] = {
 	OF(METRIC_FINISHED) =
 		EXPECT_SHARE("finished", "conversions done: >= 100%"),
 	OF(METRIC_MEAN_TURNAROUND) = EXPECT_TIME(
@@ -418,7 +405,7 @@ const struct key conversions_expect_keys[] = {
 };
 
 #define T campaign_flow
-static const struct key flow_keys[] = {
+static const struct option_row flow_keys[] = {
 	TEXT("name", "of the flow, unique"),
 	INT(T, count, "count", 1, 1000000, 0, "calls"),
 	SHARE(T, load_ppm, "load", 1000, 100000000, 0,
@@ -430,11 +417,11 @@ static const struct key flow_keys[] = {
 	WORD(T, terms.cls, "class", classes, CR_SOFT, "service class"),
 	TIME(T, terms.deadline, "deadline", CR_US, 10 * CR_SEC, 0,
 	     "from arrival to answer (ptime, period)"),
-	LOOSE("period", CR_OPT_TIME, CR_US, CR_TASK_LONGEST,
-	      "synthetic flows: between two jobs", KEY_VALUE),
-	LOOSE("share", CR_OPT_PPM, 1, 100 * CR_PPM,
+	LOOSE("period", CR_OPT_TIME, "synthetic flows: between two jobs",
+	      .min = CR_US, .max = CR_TASK_LONGEST),
+	LOOSE("share", CR_OPT_PPM,
 	      "synthetic flows: constant cost as a share of the period",
-	      KEY_VALUE),
+	      .min = 1, .max = 100 * CR_PPM),
 	TEXT("drift",
 	     "each caller's clock is so much fast: 50ppm, -100ppm..100ppm"),
 	FLAG(T, party.relay, "relay", 1,
@@ -468,7 +455,7 @@ static const struct key flow_keys[] = {
 #undef T
 
 #define T campaign_conversions
-static const struct key conversions_keys[] = {
+static const struct option_row conversions_keys[] = {
 	INT(T, count, "count", 1, 10000, 0, "files"),
 	TIME(T, length, "length", CR_SEC, HOUR, 60 * CR_SEC,
 	     "speech in each file"),
@@ -483,7 +470,7 @@ static const struct key conversions_keys[] = {
 #undef T
 
 #define T campaign
-const struct key campaign_keys[] = {
+const struct option_row campaign_keys[] = {
 	INT(T, seed, "seed", 0, INT64_MAX, 1, "of every random choice"),
 	TIME(T, duration, "duration", CR_MS, 30 * DAY, 0,
 	     "length of the campaign"),
@@ -493,10 +480,8 @@ const struct key campaign_keys[] = {
 	SECTION("daemon", daemon_keys, "what the daemon is started with"),
 	LIST("schedulers",
 	     "policies to compare, with options: \"NAME,OPTION=VALUE\""),
-	{ .opt = { .name = "flows", .help = "calls" },
-	  .kind = KEY_SECTIONS,
-	  .needed = true,
-	  .below = flow_keys },
+	LOOSE("flows", OPTION_SECTIONS, "calls", .flags = OPTION_NEEDED,
+	      .below = flow_keys),
 	SECTION("conversions", conversions_keys,
 		"files that the daemon converts beside calls"),
 	SECTION("expect", expect_keys, "what must hold of all calls"),

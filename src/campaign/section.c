@@ -17,17 +17,15 @@
 #include "base/options.h"
 #include "campaign/campaign.h"
 
-#define MAX_KEYS 32u /* of one section */
-
 struct section *section_new(const struct campaign_file *file,
-			    const struct section *around, const struct key *key,
-			    int entry)
+			    const struct section *around,
+			    const struct option_row *key, int entry)
 {
-	const struct key *keys = key ? key->below : campaign_keys;
+	const struct option_row *keys = key ? key->below : campaign_keys;
 	struct section *s;
 	size_t n = 0;
 
-	while (keys[n].opt.name)
+	while (!option_is_end(&keys[n]))
 		n++;
 	s = calloc(1, sizeof(*s) + n * sizeof(s->values[0]));
 	if (!s)
@@ -38,7 +36,7 @@ struct section *section_new(const struct campaign_file *file,
 	s->key = key;
 	s->entry = entry;
 	for (size_t i = 0; i < n; i++) {
-		if (keys[i].kind != KEY_SECTION)
+		if (keys[i].kind != OPTION_SECTION)
 			continue;
 		s->values[i].below = section_new(file, s, &keys[i], -1);
 		if (!s->values[i].below) {
@@ -65,7 +63,7 @@ void section_free(struct section *s)
 {
 	if (!s)
 		return;
-	for (unsigned i = 0; s->keys[i].opt.name; i++)
+	for (unsigned i = 0; s->keys[i].name; i++)
 		section_free_value(&s->values[i]);
 	free(s);
 }
@@ -79,25 +77,24 @@ const char *section_path(const struct section *s, char *buf)
 		return buf;
 	n = strlen(section_path(s->around, buf));
 	n += (size_t)snprintf(buf + n, SECTION_PATH - n, "%s%s", n ? "." : "",
-			      s->key->opt.name);
+			      s->key->name);
 	if (s->entry >= 0)
 		(void)snprintf(buf + n, SECTION_PATH - n, "[%d]", s->entry);
 	return buf;
 }
 
-static unsigned key_index_of(const struct section *s, const char *name)
+static const struct option_row *key_of(const struct section *s,
+				       const char *name)
 {
-	unsigned i = 0;
+	const struct option_row *k = option_find(s->keys, name);
 
-	while (s->keys[i].opt.name && strcmp(s->keys[i].opt.name, name) != 0)
-		i++;
-	CR_ASSERT(s->keys[i].opt.name);
-	return i;
+	CR_ASSERT(k);
+	return k;
 }
 
 const struct value *section_get(const struct section *s, const char *name)
 {
-	return &s->values[key_index_of(s, name)];
+	return &s->values[key_of(s, name) - s->keys];
 }
 
 bool section_has(const struct section *s, const char *name)
@@ -112,8 +109,8 @@ const char *section_text(const struct section *s, const char *name)
 
 bool section_any(const struct section *s)
 {
-	for (unsigned i = 0; s->keys[i].opt.name; i++)
-		if (s->keys[i].kind == KEY_SECTION
+	for (unsigned i = 0; s->keys[i].name; i++)
+		if (s->keys[i].kind == OPTION_SECTION
 			    ? section_any(s->values[i].below)
 			    : s->values[i].line != 0)
 			return true;
@@ -185,63 +182,37 @@ int section_fail_entry(const struct section *s, const char *name, unsigned i,
 
 int section_check_complete(const struct section *s)
 {
-	for (unsigned i = 0; s->keys[i].opt.name; i++)
-		if (s->keys[i].needed && !s->values[i].line)
+	for (unsigned i = 0; s->keys[i].name; i++)
+		if (s->keys[i].flags & OPTION_NEEDED && !s->values[i].line)
 			return section_fail(s, NULL, "'%s' is missing",
-					    s->keys[i].opt.name);
+					    s->keys[i].name);
 	return 0;
-}
-
-const char *section_key_hint(const struct section *s, const char *name,
-			     char *buf, size_t size)
-{
-	const char *names[MAX_KEYS + 1] = { NULL };
-
-	for (unsigned i = 0; s->keys[i].opt.name && i < MAX_KEYS; i++)
-		names[i] = s->keys[i].opt.name;
-	return nearest_hint(name, names, buf, size);
-}
-
-/* Members are int64_t, or what else a struct of another module has. */
-static void put_number(const struct key *k, int64_t value, void *out)
-{
-	void *member = (unsigned char *)out + k->opt.offset;
-
-	if (k->bytes == sizeof(int64_t))
-		*(int64_t *)member = value;
-	else if (k->bytes == sizeof(unsigned))
-		*(unsigned *)member = (unsigned)value;
-	else if (k->bytes)
-		*(bool *)member = value != 0;
 }
 
 int section_values(const struct section *s, void *out)
 {
 	struct cr_err e;
-	int64_t v;
 
-	for (unsigned i = 0; s->keys[i].opt.name; i++) {
-		const struct key *k = &s->keys[i];
+	for (unsigned i = 0; s->keys[i].name; i++) {
+		const struct option_row *k = &s->keys[i];
 
-		if (k->kind != KEY_VALUE)
+		if (k->kind >= OPTION_TEXT)
 			continue;
-		v = k->opt.dflt;
+		option_reset(k, out);
 		if (s->values[i].text &&
-		    option_parse(&k->opt, s->values[i].text, &v, &e))
-			return section_fail(s, k->opt.name, "%.350s", e.text);
-		put_number(k, v, out);
+		    option_set(k, out, s->values[i].text, &e))
+			return section_fail(s, k->name, "%.350s", e.text);
 	}
 	return 0;
 }
 
 int64_t section_number(const struct section *s, const char *name)
 {
-	const struct key *k = &s->keys[key_index_of(s, name)];
+	const struct option_row *k = key_of(s, name);
 	const char *text = section_text(s, name);
-	int64_t v = k->opt.dflt;
+	int64_t v = k->dflt;
 
-	CR_ASSERT(k->kind == KEY_VALUE);
-	CR_ASSERT(!text || option_parse(&k->opt, text, &v, NULL) == 0);
+	CR_ASSERT(!text || option_parse(k, text, &v, NULL) == 0);
 	return v;
 }
 
@@ -362,7 +333,7 @@ static int no_memory_to_set(const struct walk *w)
 		       w->file->name);
 }
 
-static const struct key *set_key_of(const struct walk *w)
+static const struct option_row *set_key_of(const struct walk *w)
 {
 	return &w->in->keys[w->index];
 }
@@ -384,19 +355,18 @@ static int step_to_key(struct walk *w)
 {
 	size_t n = strcspn(w->path, ".[");
 	char name[65], hint[300], path[SECTION_PATH];
-	unsigned i = 0;
+	const struct option_row *k;
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)n, w->path);
-	while (w->in->keys[i].opt.name &&
-	       strcmp(w->in->keys[i].opt.name, name) != 0)
-		i++;
-	if (!w->in->keys[i].opt.name) {
+	k = option_find(w->in->keys, name);
+	if (!k) {
 		(void)section_path(w->in, path);
-		return fail(w, "%s%sunknown key '%s'; %s", path,
-			    *path ? ": " : "", name,
-			    section_key_hint(w->in, name, hint, sizeof(hint)));
+		return fail(
+			w, "%s%sunknown key '%s'; %s", path, *path ? ": " : "",
+			name,
+			option_hint(w->in->keys, 0, name, hint, sizeof(hint)));
 	}
-	w->index = i;
+	w->index = (unsigned)(k - w->in->keys);
 	w->entry = -1;
 	w->path += n;
 	return 0;
@@ -411,10 +381,10 @@ static int step_by_number(struct walk *w)
 
 	if (end == w->path + 1 || *end != ']')
 		return fail(w, "%s[: needs a number from 0, as in %s[0]",
-			    set_key_of(w)->opt.name, set_key_of(w)->opt.name);
+			    set_key_of(w)->name, set_key_of(w)->name);
 	if (i >= list->count)
 		return fail(w, "%s: has %u, counted from 0; there is no [%lu]",
-			    set_key_of(w)->opt.name, list->count, i);
+			    set_key_of(w)->name, list->count, i);
 	w->entry = (int)i;
 	w->path = end + 1;
 	return 0;
@@ -441,8 +411,8 @@ static int unknown_entry(const struct walk *w)
 		       (int)strcspn(w->path + 1, "."), w->path + 1);
 	for (unsigned i = 0; i < list->count && i < MAX_NAMES; i++)
 		names[i] = entry_name(list, i, made[i]);
-	return fail(w, "%s: there is no '%s'; %s", set_key_of(w)->opt.name,
-		    name, nearest_hint(name, names, hint, sizeof(hint)));
+	return fail(w, "%s: there is no '%s'; %s", set_key_of(w)->name, name,
+		    nearest_hint(name, names, hint, sizeof(hint)));
 }
 
 /* ".speech" of a list of sections. Names may have dots: the longest that
@@ -473,13 +443,13 @@ static int step_to_entry(struct walk *w)
 {
 	if (*w->path == '[')
 		return step_by_number(w);
-	return set_key_of(w)->kind == KEY_SECTIONS
+	return set_key_of(w)->kind == OPTION_SECTIONS
 		       ? step_by_name(w)
 		       : fail(w,
 			      "%s: is a list of "
 			      "values; there is "
 			      "nothing below it",
-			      set_key_of(w)->opt.name);
+			      set_key_of(w)->name);
 }
 
 /* Into the section where @w stands. What the file does not have begins here. */
@@ -489,7 +459,7 @@ static int step_into(struct walk *w)
 
 	if (!below || *w->path != '.')
 		return fail(w, "%s: there is nothing below it, such as '%.64s'",
-			    set_key_of(w)->opt.name, w->path);
+			    set_key_of(w)->name, w->path);
 	if (!below->line) {
 		below->file = w->file;
 		below->line = 1;
@@ -504,9 +474,10 @@ static int walk_along(struct walk *w)
 	int rc = step_to_key(w);
 
 	while (!rc && !at_end(w)) {
-		enum key_kind kind = set_key_of(w)->kind;
+		unsigned kind = set_key_of(w)->kind;
 
-		if ((kind == KEY_SECTIONS || kind == KEY_LIST) && w->entry < 0)
+		if ((kind == OPTION_SECTIONS || kind == OPTION_LIST) &&
+		    w->entry < 0)
 			rc = step_to_entry(w);
 		else
 			rc = step_into(w);

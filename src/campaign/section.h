@@ -17,33 +17,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/options.h"
 #include "campaign/campaign.h"
-#include "cr/error.h"
-#include "cr/option.h"
-
-enum key_kind {
-	KEY_VALUE,   /**< what its option row says                          */
-	KEY_TEXT,    /**< text that code reads; no default                  */
-	KEY_BOUND,   /**< "<= 1%": a bound of what its option row says      */
-	KEY_LIST,    /**< texts                                             */
-	KEY_SECTION, /**< keys below                                       */
-	KEY_SECTIONS /**< a list of sections                               */
-};
-
-struct key {
-	struct cr_opt opt; /**< name NULL ends a table */
-	enum key_kind kind;
-	unsigned bytes; /**< of the member at opt.offset; 0: it has none */
-	bool needed;
-	const struct key *below; /**< of KEY_SECTION, KEY_SECTIONS */
-};
 
 /** The whole file. */
-extern const struct key campaign_keys[];
+extern const struct option_row campaign_keys[];
 
 /** Its expectations, by enum campaign_metric: of calls [NCALL_METRICS], of
  * conversions [NMETRICS - NCALL_METRICS]. */
-extern const struct key expect_keys[], conversions_expect_keys[];
+extern const struct option_row expect_keys[], conversions_expect_keys[];
 
 /** Names of enum campaign_cost_kind and enum campaign_arrival_kind. */
 extern const char *const key_voices[];
@@ -63,9 +45,9 @@ struct campaign_file {
 /** What the file says to a key; line 0: nothing. */
 struct value {
 	const struct campaign_file *from;
-	unsigned line; /**< where it begins, from 1 */
-	char *text; /**< KEY_VALUE, KEY_TEXT, KEY_BOUND, entries of KEY_LIST */
-	struct section *below; /**< KEY_SECTION, entries of KEY_SECTIONS */
+	unsigned line;	       /**< where it begins, from 1 */
+	char *text;	       /**< of values, and of entries of OPTION_LIST */
+	struct section *below; /**< OPTION_SECTION, entries of _SECTIONS     */
 	struct value *entries; /**< of lists */
 	unsigned count;
 };
@@ -73,17 +55,18 @@ struct value {
 struct section {
 	const struct campaign_file *file; /**< where it begins */
 	const struct section *around;	  /**< NULL: the whole file */
-	const struct key *keys, *key; /**< its own, and its one in @around */
-	int entry;		      /**< of a list; -1: of none */
-	unsigned line;		      /**< 0: absent */
-	struct value values[];	      /**< by key */
+	const struct option_row *keys,
+		*key;	       /**< its own, and its one in @around */
+	int entry;	       /**< of a list; -1: of none */
+	unsigned line;	       /**< 0: absent */
+	struct value values[]; /**< by key */
 };
 
 /** An empty section with what is below it, to be freed by section_free(); NULL
  * when out of memory. @around and @key as in struct section. */
 struct section *section_new(const struct campaign_file *file,
-			    const struct section *around, const struct key *key,
-			    int entry);
+			    const struct section *around,
+			    const struct option_row *key, int entry);
 void section_free(struct section *s);
 
 /** Read @bytes of YAML at @text: 0 and *@top, the caller's; -EINVAL or -ENOMEM
@@ -99,7 +82,7 @@ int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
  * and goes with its section.
  */
 int section_parse_value(const struct campaign_file *f, const char *text,
-			const struct section *in, const struct key *key,
+			const struct section *in, const struct option_row *key,
 			int entry, struct value *v);
 
 /**
@@ -113,11 +96,6 @@ int section_set(struct section *top, const struct campaign_file *f,
 
 /** Is every key there that must be? 0, or -EINVAL with the error. */
 int section_check_complete(const struct section *s);
-
-/** "did you mean 'load'?", "known: ...": of the keys of @s, the nearest to
- * @name. Returns @buf. */
-const char *section_key_hint(const struct section *s, const char *name,
-			     char *buf, size_t size);
 
 /** "flows[2].network", "" for the whole file. Returns @buf[SECTION_PATH]. */
 const char *section_path(const struct section *s, char *buf);
@@ -138,11 +116,11 @@ const struct section *section_below(const struct section *s, const char *name);
 /** The line of key @name (NULL: of the section), or of what is around. */
 unsigned section_line(const struct section *s, const char *name);
 
-/** Put every KEY_VALUE that has a member into @out, the struct of this
+/** Put every value that has a member into @out, the struct of this
  * section, or its default, and check the others. -EINVAL with the error. */
 int section_values(const struct section *s, void *out);
 
-/** The number of a KEY_VALUE that section_values() has checked. */
+/** The number of a value that section_values() has checked. */
 int64_t section_number(const struct section *s, const char *name);
 
 /** "5/s" of key @name, if there: per second * 10^6 into @ppm. */

@@ -29,7 +29,7 @@ struct reader {
 /* A value to read: of @key in @in, or an entry of its list. */
 struct spot {
 	const struct section *in;
-	const struct key *key;
+	const struct option_row *key;
 	int entry; /* -1: none */
 };
 
@@ -49,7 +49,7 @@ static const char *path_of(const struct spot *at, char *buf)
 	}
 	n = strlen(section_path(at->in, buf));
 	n += (size_t)snprintf(buf + n, SECTION_PATH - n, "%s%s", n ? "." : "",
-			      at->key->opt.name);
+			      at->key->name);
 	if (at->entry >= 0)
 		(void)snprintf(buf + n, SECTION_PATH - n, "[%d]", at->entry);
 	return buf;
@@ -154,14 +154,14 @@ static int read_sequence(struct reader *r, const struct spot *at,
 static int read_key_value(struct reader *r, const struct spot *at,
 			  struct value *v)
 {
-	bool sections = at->key->kind == KEY_SECTIONS;
-	bool list = (sections || at->key->kind == KEY_LIST) && at->entry < 0;
+	bool sections = at->key->kind == OPTION_SECTIONS;
+	bool list = (sections || at->key->kind == OPTION_LIST) && at->entry < 0;
 	yaml_event_type_t needed = YAML_SCALAR_EVENT;
 	int rc;
 
 	if (list)
 		needed = YAML_SEQUENCE_START_EVENT;
-	else if (sections || at->key->kind == KEY_SECTION)
+	else if (sections || at->key->kind == OPTION_SECTION)
 		needed = YAML_MAPPING_START_EVENT;
 	rc = check_key_kind(r, at, needed);
 	if (rc)
@@ -183,10 +183,11 @@ static int add_entry(struct reader *r, const struct spot *at, struct value *v)
 	v->entries = grown;
 	grown += v->count++;
 	memset(grown, 0, sizeof(*grown));
-	if (at->key->kind == KEY_SECTIONS)
+	if (at->key->kind == OPTION_SECTIONS)
 		grown->below = section_new(r->file, at->in, at->key, at->entry);
-	return at->key->kind == KEY_LIST || grown->below ? 0
-							 : no_memory_to_read(r);
+	return at->key->kind == OPTION_LIST || grown->below
+		       ? 0
+		       : no_memory_to_read(r);
 }
 
 static int read_sequence(struct reader *r, const struct spot *at,
@@ -230,34 +231,26 @@ static const char *format_prefix(const struct section *s, char *buf)
 	return buf;
 }
 
-static int unknown_key(const struct reader *r, const struct section *s,
-		       const char *name)
-{
-	char hint[300], path[SECTION_PATH];
-
-	return fail(r, "%sunknown key '%.64s'; %s", format_prefix(s, path),
-		    name, section_key_hint(s, name, hint, sizeof(hint)));
-}
-
 /* The current event is a key. */
 static int find_key(const struct reader *r, const struct section *s,
 		    unsigned *index)
 {
 	const char *name = (const char *)r->event.data.scalar.value;
-	char path[SECTION_PATH];
-	unsigned i = 0;
+	char path[SECTION_PATH], hint[300];
+	const struct option_row *k;
 
 	if (r->event.type != YAML_SCALAR_EVENT)
 		return fail(r, "%sa key must be a word",
 			    format_prefix(s, path));
-	while (s->keys[i].opt.name && strcmp(s->keys[i].opt.name, name) != 0)
-		i++;
-	if (!s->keys[i].opt.name)
-		return unknown_key(r, s, name);
-	if (s->values[i].line)
+	k = option_find(s->keys, name);
+	if (!k)
+		return fail(r, "%sunknown key '%.64s'; %s",
+			    format_prefix(s, path), name,
+			    option_hint(s->keys, 0, name, hint, sizeof(hint)));
+	*index = (unsigned)(k - s->keys);
+	if (s->values[*index].line)
 		return fail(r, "%s'%s' given twice", format_prefix(s, path),
 			    name);
-	*index = i;
 	return 0;
 }
 
@@ -356,7 +349,7 @@ int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
 }
 
 int section_parse_value(const struct campaign_file *f, const char *text,
-			const struct section *in, const struct key *key,
+			const struct section *in, const struct option_row *key,
 			int entry, struct value *v)
 {
 	const struct spot at = { in, key, entry };

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "base/nearest.h"
 #include "base/cli.h"
 #include "base/utf8.h"
 
@@ -316,22 +315,23 @@ bool config_can_hold(const char *value)
 /* Longest path that a message shows. */
 #define SHOWN "%.200s"
 
-static const struct cli_opt *find_option(const struct cli *cli,
-					 const char *name)
+const struct option_row *config_row(const struct config *c, const char *name)
 {
-	const struct cli_opt *o = cli->opts;
-
-	while (!cli_is_end(o) && (!o->name || strcmp(o->name, name) != 0))
-		o++;
-	return cli_is_end(o) ? NULL : o;
-}
-
-unsigned config_row(const struct config *c, const char *name)
-{
-	const struct cli_opt *o = find_option(c->cli, name);
+	const struct option_row *o = option_find(c->cli->opts, name);
 
 	CR_ASSERT(o);
-	return (unsigned)(o - c->cli->opts);
+	return o;
+}
+
+static const struct cli_given *given_of(const struct config *c,
+					const struct option_row *o)
+{
+	return &c->given[o - c->cli->opts];
+}
+
+const struct cli_given *config_given(const struct config *c, const char *name)
+{
+	return given_of(c, config_row(c, name));
 }
 
 /* --- faults --- */
@@ -344,75 +344,51 @@ static void fault_line(struct config *c, unsigned line, const char *why)
 void config_blame(struct config *c, const char *name, unsigned i,
 		  const char *why)
 {
-	const struct config_origin *from;
+	const struct cli_given *from;
 	char text[sizeof(((struct cr_err *)0)->text)];
 
 	if (!name) {
 		config_faults_add(&c->faults, "%s", why);
 		return;
 	}
-	from = &c->origin[config_row(c, name)];
+	from = config_given(c, name);
 	(void)snprintf(text, sizeof(text), "--%s: %s", name, why);
-	if (from->source == CONFIG_FILE && i < from->count)
+	if (from->source == CLI_FILE && i < from->text.count)
 		fault_line(c, from->line[i], text);
 	else
 		config_faults_add(&c->faults, "%s", text);
 }
 
-static int refuse_unknown_option(const struct cli *cli, const char *name,
-				 struct cr_err *e)
-{
-	const char *names[CLI_MAX_OPTS + 1], *near;
-	size_t n = 0;
-
-	for (const struct cli_opt *o = cli->opts; !cli_is_end(o); o++)
-		if (o->name && !(o->flags & CLI_COMMAND_LINE))
-			names[n++] = o->name;
-	names[n] = NULL;
-	near = nearest_name(name, names);
-	return cr_fail(e, -EINVAL, "unknown option \"%.64s\"%s%s%s", name,
-		       near ? "; did you mean '" : "", near ? near : "",
-		       near ? "'?" : "");
-}
-
 /* --- the file --- */
 
-static int check_row(const struct cli *cli, const struct cli_opt *o,
-		     const char *name, struct cr_err *e)
+static int take_line(const struct cli_target *to, unsigned line,
+		     const char *name, const char *value, struct cr_err *e)
 {
-	if (!strncmp(name, "--", 2) && find_option(cli, name + 2))
+	const struct option_row *rows = to->cli->opts;
+	const struct option_row *o = option_find(rows, name);
+	const struct cli_given *had = o ? &to->given[o - rows] : NULL;
+	char hint[256];
+
+	if (!strncmp(name, "--", 2) && option_find(rows, name + 2))
 		return cr_fail(e, -EINVAL, "write it without dashes: %s",
 			       name + 2);
 	if (!o)
-		return refuse_unknown_option(cli, name, e);
-	if (o->flags & CLI_COMMAND_LINE)
+		return cr_fail(e, -EINVAL, "unknown option \"%.64s\"; %s", name,
+			       option_hint(rows, OPTION_COMMAND_LINE, name,
+					   hint, sizeof(hint)));
+	if (o->flags & OPTION_COMMAND_LINE)
 		return cr_fail(e, -EINVAL,
 			       "%s belongs on the command line, not in a file",
 			       name);
-	return 0;
-}
-
-static int take_line(struct config *c, unsigned line, const char *name,
-		     const char *value, struct cr_err *e)
-{
-	const struct cli_opt *o = find_option(c->cli, name);
-	struct config_origin *from;
-	int err = check_row(c->cli, o, name, e);
-
-	if (err)
-		return err;
-	from = &c->origin[o - c->cli->opts];
-	if (from->count && o->kind != CLI_LIST)
+	if (had->line[0] && o->kind != OPTION_LIST)
 		return cr_fail(e, -EINVAL,
 			       "%s is given twice: before that in line %u",
-			       name, from->line[0]);
-	from->source = CONFIG_FILE;
-	if (from->count < CLI_MAX_LIST)
-		from->line[from->count++] = line;
-	return cli_set(o, value, e);
+			       name, had->line[0]);
+	return cli_give(to, o, CLI_FILE, line, value, e);
 }
 
-static void take_config_lines(struct config *c, size_t size)
+static void take_config_lines(struct config *c, const struct cli_target *to,
+			      size_t size)
 {
 	struct config_lines l = { .text = c->text, .size = size };
 	struct cr_err e = { "" };
@@ -421,13 +397,14 @@ static void take_config_lines(struct config *c, size_t size)
 
 	while ((got = config_lines_next(&l, &name, &value, &e))) {
 		if (got > 0)
-			got = take_line(c, l.line, name, value, &e);
+			got = take_line(to, l.line, name, value, &e);
 		if (got)
 			fault_line(c, l.line, e.text);
 	}
 }
 
-static void read_config_file(struct config *c, const char *path, bool must)
+static void read_config_file(struct config *c, const struct cli_target *to,
+			     const char *path, bool must)
 {
 	struct cr_err e = { "" };
 	size_t size = 0;
@@ -441,93 +418,77 @@ static void read_config_file(struct config *c, const char *path, bool must)
 	if (err)
 		config_faults_add(&c->faults, SHOWN ": %s", path, e.text);
 	else
-		take_config_lines(c, size);
+		take_config_lines(c, to, size);
 }
 
-/* --- the command line --- */
+/* --- values --- */
+
+const char *config_text(const struct config *c, const struct option_row *o,
+			unsigned i, char *buf)
+{
+	const struct option_list *text = &given_of(c, o)->text;
+
+	if (i < text->count)
+		return option_text(o, text->item[i], buf, CONFIG_VALUE);
+	if (i || text->count || o->kind == OPTION_SECTION)
+		return NULL;
+	if (o->kind == OPTION_TEXT)
+		return o->without && *o->without ? o->without : NULL;
+	return *option_default(o, buf, CONFIG_VALUE) ? buf : NULL;
+}
+
+bool config_same(const struct config *a, const struct config *b,
+		 const struct option_row *o)
+{
+	for (unsigned i = 0;; i++) {
+		char ours[CONFIG_VALUE], other[CONFIG_VALUE];
+		const char *x = config_text(a, o, i, ours);
+		const char *y = config_text(b, o, i, other);
+
+		if (!x || !y)
+			return x == y;
+		if (strcmp(x, y) != 0)
+			return false;
+	}
+}
+
+/* What texts mean, once it is known which of them count. */
+static void read_texts(struct config *c, void *vars)
+{
+	char buf[CONFIG_VALUE];
+	struct cr_err e;
+
+	for (const struct option_row *o = c->cli->opts; !option_is_end(o);
+	     o++) {
+		const char *text = o->read ? config_text(c, o, 0, buf) : NULL;
+
+		if (text &&
+		    o->read(text, (unsigned char *)vars + o->offset, &e))
+			config_blame(c, o->name, 0, e.text);
+	}
+}
 
 static void add_fault(void *arg, const char *why)
 {
 	config_faults_add(arg, "%s", why);
 }
 
-static void take_command_line(struct config *c, const struct config_ask *ask)
-{
-	const struct cli_faults faults = { add_fault, &c->faults };
-	bool given[CLI_MAX_OPTS] = { false };
-
-	(void)cli_take(ask->cli, ask->argc, ask->argv, given, &faults);
-	for (unsigned i = 0; i < CLI_MAX_OPTS; i++)
-		if (given[i])
-			c->origin[i].source = CONFIG_COMMAND_LINE;
-}
-
-/* --- values --- */
-
-static void print_values(const struct cli_opt *o, FILE *out)
-{
-	char buf[CLI_VALUE];
-
-	for (unsigned i = 0; !i || o->kind == CLI_LIST; i++) {
-		const char *value = cli_value(o, i, buf);
-
-		if (!value)
-			break;
-		(void)fprintf(out, "%s%s", i ? "\n" : "", value);
-	}
-}
-
-/* "a\nb" of those of @o into *@text, or NULL: there is none. */
-static int text_of(const struct cli_opt *o, char **text)
-{
-	char buf[CLI_VALUE];
-	size_t size = 0;
-	bool failed;
-	FILE *f;
-
-	if (o->kind == CLI_SECTION || !cli_value(o, 0, buf))
-		return 0;
-	f = open_memstream(text, &size);
-	if (!f)
-		return -ENOMEM;
-	print_values(o, f);
-	failed = ferror(f);
-	return fclose(f) || failed ? -ENOMEM : 0;
-}
-
-static void keep_values(struct config *c)
-{
-	int err = 0;
-
-	for (unsigned i = 0; !cli_is_end(&c->cli->opts[i]); i++) {
-		CR_ASSERT(i < CLI_MAX_OPTS);
-		err |= text_of(&c->cli->opts[i], &c->value[i]);
-	}
-	if (err)
-		config_faults_add(&c->faults, "out of memory");
-}
-
-bool config_same(const struct config *a, const struct config *b, unsigned i)
-{
-	const char *x = a->value[i], *y = b->value[i];
-
-	return x && y ? !strcmp(x, y) : x == y;
-}
-
 int config_read(struct config *c, const struct config_ask *ask)
 {
+	const struct cli_target to = { ask->cli, ask->vars, c->given, add_fault,
+				       &c->faults };
+
 	*c = (struct config){ .cli = ask->cli };
+	options_reset(ask->cli->opts, ask->vars);
 	if (ask->path)
-		read_config_file(c, ask->path, ask->must);
-	take_command_line(c, ask);
-	keep_values(c);
+		read_config_file(c, &to, ask->path, ask->must);
+	(void)cli_take(&to, ask->argc, ask->argv);
+	read_texts(c, ask->vars);
 	return c->faults.n ? -EINVAL : 0;
 }
 
 void config_free(struct config *c)
 {
-	for (unsigned i = 0; i < CLI_MAX_OPTS; i++)
-		free(c->value[i]);
 	free(c->path);
 	free(c->text);
 	*c = (struct config){ .path = NULL };
@@ -535,9 +496,9 @@ void config_free(struct config *c)
 
 enum { COLUMNS = 78 };
 
-static bool in_file(const struct cli_opt *o)
+static bool in_file(const struct option_row *o)
 {
-	return o->kind != CLI_SECTION && !(o->flags & CLI_COMMAND_LINE) &&
+	return o->kind != OPTION_SECTION && !(o->flags & OPTION_COMMAND_LINE) &&
 	       o->help;
 }
 
@@ -561,28 +522,20 @@ static void put_comment(FILE *out, const char *text)
 	(void)fprintf(out, "\n");
 }
 
-static void put_section(FILE *out, const struct cli_opt *o)
+static void put_section(FILE *out, const struct option_row *o)
 {
-	if (!(o->flags & CLI_COMMAND_LINE))
+	if (!(o->flags & OPTION_COMMAND_LINE))
 		(void)fprintf(out, "\n# --- %s ---\n", o->help);
 }
 
-/* What stands for the value of @o, which has its default. */
-static const char *default_of(const struct cli_opt *o, char *buf, size_t size)
+static void put_default(FILE *out, const struct option_row *o)
 {
-	if (o->kind <= CLI_FLAG_OFF)
-		return cli_value(o, 0, buf);
-	if (*cli_default(o, buf, size))
-		return buf;
-	return cli_argument(o, buf, size);
-}
+	char text[256], argument[256];
 
-static void put_default(FILE *out, const struct cli_opt *o)
-{
-	char buf[256];
-
+	(void)option_default(o, text, sizeof(text));
 	(void)fprintf(out, "#%s = %s\n", o->name,
-		      default_of(o, buf, sizeof(buf)));
+		      *text ? text
+			    : option_argument(o, argument, sizeof(argument)));
 }
 
 static int print_value(FILE *out, const char *name, const char *value,
@@ -599,41 +552,25 @@ static int print_value(FILE *out, const char *name, const char *value,
 	return 0;
 }
 
-static void put_origin(FILE *out, const struct config *c, unsigned row,
-		       unsigned i)
+static int put_row(FILE *out, const struct config *c,
+		   const struct option_row *o, struct cr_err *e)
 {
-	const struct config_origin *from = &c->origin[row];
+	const struct cli_given *g = given_of(c, o);
+	char buf[CONFIG_VALUE];
+	int err = 0;
 
-	if (from->source == CONFIG_COMMAND_LINE)
-		(void)fprintf(out, "# command line\n");
-	else
-		(void)fprintf(out, "# %s:%u\n", c->path,
-			      i < from->count ? from->line[i] : 0);
-}
-
-static int put_row(FILE *out, const struct config *c, unsigned row,
-		   struct cr_err *e)
-{
-	const struct cli_opt *o = &c->cli->opts[row];
-	char buf[CLI_VALUE];
-
-	if (c->origin[row].source == CONFIG_DEFAULT) {
+	if (!g->text.count) {
 		(void)fprintf(out, "# default\n");
 		put_default(out, o);
-		return 0;
 	}
-	for (unsigned i = 0; !i || o->kind == CLI_LIST; i++) {
-		const char *value = cli_value(o, i, buf);
-		int err;
-
-		if (!value)
-			break;
-		put_origin(out, c, row, i);
-		err = print_value(out, o->name, value, e);
-		if (err)
-			return err;
+	for (unsigned i = 0; i < g->text.count && !err; i++) {
+		if (g->source == CLI_COMMAND_LINE)
+			(void)fprintf(out, "# command line\n");
+		else
+			(void)fprintf(out, "# %s:%u\n", c->path, g->line[i]);
+		err = print_value(out, o->name, config_text(c, o, i, buf), e);
 	}
-	return 0;
+	return err;
 }
 
 int config_print(const struct config *c, FILE *out, struct cr_err *e)
@@ -642,13 +579,12 @@ int config_print(const struct config *c, FILE *out, struct cr_err *e)
 
 	(void)fprintf(out, "# Options of %s(1), and where each is from.\n",
 		      c->cli->program);
-	for (unsigned i = 0; !err && !cli_is_end(&c->cli->opts[i]); i++) {
-		const struct cli_opt *o = &c->cli->opts[i];
-
-		if (o->kind == CLI_SECTION)
+	for (const struct option_row *o = c->cli->opts;
+	     !err && !option_is_end(o); o++) {
+		if (o->kind == OPTION_SECTION)
 			put_section(out, o);
 		else if (in_file(o))
-			err = put_row(out, c, i, e);
+			err = put_row(out, c, o, e);
 	}
 	return err;
 }
@@ -667,13 +603,13 @@ void config_print_example(const struct cli *cli, FILE *out)
 		"why. See %s.conf(5).",
 		cli->program, cli->program, cli->program, cli->program);
 	put_comment(out, text);
-	for (const struct cli_opt *o = cli->opts; !cli_is_end(o); o++) {
-		if (o->kind == CLI_SECTION)
+	for (const struct option_row *o = cli->opts; !option_is_end(o); o++) {
+		if (o->kind == OPTION_SECTION)
 			put_section(out, o);
 		if (!in_file(o))
 			continue;
 		(void)snprintf(text, sizeof(text), "%s%s", o->help,
-			       o->flags & CLI_LIVE
+			       o->flags & OPTION_LIVE
 				       ? "\nSIGHUP takes a new value."
 				       : "");
 		(void)fprintf(out, "\n");
@@ -733,16 +669,16 @@ static void page_format(FILE *out)
 		     "2.");
 }
 
-static void page_option(FILE *out, const struct cli_opt *o)
+static void page_option(FILE *out, const struct option_row *o)
 {
-	char arg[256];
-	const char *word = cli_argument(o, arg, sizeof(arg));
+	char word[256];
 
 	(void)fprintf(out, ".TP\n\\fB");
 	troff_text(out, o->name);
 	(void)fprintf(out, "\\fR = \\fI");
-	troff_text(out, word ? word : "yes|no");
-	(void)fprintf(out, "\\fR%s\n", o->flags & CLI_LIVE ? " (SIGHUP)" : "");
+	troff_text(out, option_argument(o, word, sizeof(word)));
+	(void)fprintf(out, "\\fR%s\n",
+		      o->flags & OPTION_LIVE ? " (SIGHUP)" : "");
 	troff_help(out, o);
 }
 
@@ -752,10 +688,10 @@ static void page_options(const struct cli *cli, FILE *out)
 	troff_paragraphs(out,
 			 "(SIGHUP) marks those of which a new value is taken "
 			 "while the program runs.");
-	for (const struct cli_opt *o = cli->opts; !cli_is_end(o); o++) {
-		if (!o->help || o->flags & CLI_COMMAND_LINE)
+	for (const struct option_row *o = cli->opts; !option_is_end(o); o++) {
+		if (!o->help || o->flags & OPTION_COMMAND_LINE)
 			continue;
-		if (o->kind != CLI_SECTION) {
+		if (o->kind != OPTION_SECTION) {
 			page_option(out, o);
 			continue;
 		}
@@ -773,8 +709,8 @@ static void page_again(const struct cli *cli, FILE *out)
 		     "it, the log says what and nothing changes. Otherwise "
 		     "these options take their new values:");
 	(void)fprintf(out, ".PP\n");
-	for (const struct cli_opt *o = cli->opts; !cli_is_end(o); o++) {
-		if (!(o->flags & CLI_LIVE))
+	for (const struct option_row *o = cli->opts; !option_is_end(o); o++) {
+		if (!(o->flags & OPTION_LIVE))
 			continue;
 		(void)fputs(before, out);
 		troff_text(out, o->name);

@@ -45,28 +45,18 @@ __attribute__((format(printf, 2, 3))) void config_faults_add(
 void config_faults_print(const struct config_faults *f, const char *program,
 			 FILE *out);
 
-enum config_source { CONFIG_DEFAULT, CONFIG_FILE, CONFIG_COMMAND_LINE };
-
-/** Where the values of a row come from. */
-struct config_origin {
-	enum config_source source;
-	unsigned line[CLI_MAX_LIST]; /**< of the file, of each value */
-	unsigned count;		     /**< of these                   */
-};
-
 struct config {
 	const struct cli *cli;
 	char *path; /**< of the file that was read; NULL: none          */
 	char *text; /**< of it: values of rows point into it            */
-	struct config_origin origin[CLI_MAX_OPTS];
-	/** What each row has: its values, a line each; NULL: none. */
-	char *value[CLI_MAX_OPTS];
+	struct cli_given given[CLI_MAX_OPTS]; /**< by row */
 	struct config_faults faults;
 };
 
 /** What is read. */
 struct config_ask {
 	const struct cli *cli; /**< cli_asked() has said no             */
+	void *vars;	       /**< in place of those of @cli           */
 	int argc;
 	char **argv;
 	const char *path; /**< of the file; NULL: none                  */
@@ -74,9 +64,10 @@ struct config_ask {
 };
 
 /**
- * Read what @ask says into the variables of its rows, which have their
- * defaults. 0; or -EINVAL: something is wrong, and @c->faults has all of it.
- * @c, if not: config_free() it when no value is used any more.
+ * Give the variables of @ask's rows their defaults, and then what it says; have
+ * texts that count read by .read of their rows. 0; or -EINVAL: something is
+ * wrong, and @c->faults has all of it. @c, if not: config_free() it when no
+ * value is used any more.
  */
 int config_read(struct config *c, const struct config_ask *ask);
 void config_free(struct config *c); /**< zero is fine */
@@ -86,11 +77,21 @@ void config_free(struct config *c); /**< zero is fine */
 void config_blame(struct config *c, const char *name, unsigned i,
 		  const char *why);
 
-/** Does row number @i have the same in both? */
-bool config_same(const struct config *a, const struct config *b, unsigned i);
+/** Text number @i of row @o: what was given or, if nothing, its default. NULL:
+ * there is none. In @buf, of CONFIG_VALUE bytes, or as it stands. */
+#define CONFIG_VALUE 64u
+const char *config_text(const struct config *c, const struct option_row *o,
+			unsigned i, char *buf);
 
-/** The row number of @name, which is there. */
-unsigned config_row(const struct config *c, const char *name);
+/** What was given for the option @name, which is there. */
+const struct cli_given *config_given(const struct config *c, const char *name);
+
+/** Does row @o have the same in both? */
+bool config_same(const struct config *a, const struct config *b,
+		 const struct option_row *o);
+
+/** The row of @name, which is there. */
+const struct option_row *config_row(const struct config *c, const char *name);
 
 /**
  * Write what the rows have as a file that says the same, with where each value
@@ -100,7 +101,7 @@ unsigned config_row(const struct config *c, const char *name);
 int config_print(const struct config *c, FILE *out, struct cr_err *e);
 
 /** Write a file with every option and its help as a comment, and the default.
- * Before anything is read. */
+ */
 void config_print_example(const struct cli *cli, FILE *out);
 
 /** Write the manual page (troff, section 5) of the file @path. */

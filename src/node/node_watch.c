@@ -24,53 +24,58 @@
 
 /* --- findings --- */
 
-/* @fields begin with LOG_WORD("found", ...): into the log, and as text, which
- * the statistics show as what was found last. */
-static void report_found(struct node *n, const struct log_field *fields)
-{
-	char *last = n->watch.last;
-	size_t size = sizeof(n->watch.last), len;
+#define FOUND "found="
 
-	log_list(LOG_ERROR, "watchdog", fields);
-	(void)snprintf(last, size, "%s ", fields->text);
-	len = strlen(last);
-	log_text(fields + 1, last + len, size - len);
+/* @fmt begins with FOUND: into the log, and without that what was found last.
+ */
+__attribute__((format(printf, 2, 3))) static void tell(struct node *n,
+						       const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_event_va(LOG_ERROR, "watchdog", fmt, ap);
+	va_end(ap);
+	va_start(ap, fmt);
+	(void)vsnprintf(n->watch.last, sizeof(n->watch.last),
+			fmt + sizeof(FOUND) - 1, ap);
+	va_end(ap);
 }
 
 static void report_stuck(struct node *n, const struct recovery_finding *f)
 {
-	const char *of = node_is_conversion(f->task) ? "conversion" : "call";
+	uint32_t id = f->task->core.task.id;
+	long long ms = (clock_now() - f->since) / CR_MS;
 
-	report_found(n, LOG_FIELDS(LOG_WORD("found", "worker-stuck"),
-				   LOG_INT("worker", f->worker),
-				   LOG_INT(of, f->task->core.task.id),
-				   LOG_INT("for_ms",
-					   (clock_now() - f->since) / CR_MS)));
+	if (node_is_conversion(f->task))
+		tell(n,
+		     FOUND "worker-stuck worker=%u conversion=%" PRIu32
+			   " for_ms=%lld",
+		     f->worker, id, ms);
+	else
+		tell(n,
+		     FOUND "worker-stuck worker=%u call=%" PRIu32
+			   " for_ms=%lld",
+		     f->worker, id, ms);
 }
 
 static void report_no_spare(struct node *n, const struct recovery_finding *f)
 {
-	char why[96];
-
-	(void)snprintf(why, sizeof(why), "%s: restart the node",
-		       f->err == -EAGAIN ? "too many threads are stuck"
-					 : strerror(-f->err));
-	report_found(n, LOG_FIELDS(LOG_WORD("found", "worker-stuck"),
-				   LOG_INT("worker", f->worker),
-				   LOG_WORD("replaced", "no"),
-				   LOG_STR("why", why)));
+	tell(n,
+	     FOUND "worker-stuck worker=%u replaced=no "
+		   "why=\"%s: restart the node\"",
+	     f->worker,
+	     f->err == -EAGAIN ? "too many threads are stuck"
+			       : strerror(-f->err));
 }
 
 static void report_stalled(struct node *n, const struct recovery_finding *f)
 {
 	const struct call *c = call_of(f->task);
-	const char *state = f->state == CR_QUEUED ? "queued" : "asleep";
 
-	report_found(n,
-		     LOG_FIELDS(LOG_WORD("found", "call-stalled"),
-				LOG_INT("call", c->cfg.id),
-				LOG_INT("waiting", frame_ring_waiting(c->ring)),
-				LOG_WORD("state", state)));
+	tell(n, FOUND "call-stalled call=%" PRIu32 " waiting=%u state=%s",
+	     c->cfg.id, frame_ring_waiting(c->ring),
+	     f->state == CR_QUEUED ? "queued" : "asleep");
 }
 
 static void on_finding(void *arg, const struct recovery_finding *f)
@@ -85,17 +90,15 @@ static void on_finding(void *arg, const struct recovery_finding *f)
 		report_no_spare(n, f);
 		break;
 	case RECOVERY_VACANT:
-		log_event(LOG_ERROR, "worker-vacant",
-			  LOG_INT("worker", f->worker), LOG_STR("why", f->why));
+		log_event(LOG_ERROR, "worker-vacant", "worker=%u why=\"%s\"",
+			  f->worker, f->why);
 		break;
 	case RECOVERY_STALLED:
 		report_stalled(n, f);
 		break;
 	case RECOVERY_FORGOTTEN:
-		report_found(n,
-			     LOG_FIELDS(LOG_WORD("found", "call-forgotten"),
-					LOG_INT("call", f->task->core.task.id),
-					LOG_WORD("policy", f->why)));
+		tell(n, FOUND "call-forgotten call=%" PRIu32 " policy=%s",
+		     f->task->core.task.id, f->why);
 		break;
 	}
 }
@@ -139,8 +142,7 @@ void node_watch_returned(struct node *n, const struct node_call *nc)
 {
 	n->nhung--;
 	n->watch.returned++;
-	log_event(LOG_WARN, "watchdog", LOG_WORD("returned", "call"),
-		  LOG_INT("call", nc->id));
+	log_event(LOG_WARN, "watchdog", "returned=call call=%" PRIu32, nc->id);
 }
 
 /* --- rounds --- */

@@ -263,61 +263,65 @@ enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE = 3 };
 
 enum { LIST_PAGE = 100 };
 
-static const char *to = "127.0.0.1:5555";
-static const char *key_file;
-static int64_t udp_port = TRANSPORT_UDP_PORT;
-static int64_t kind = TRANSPORT_AUTO;
-static int64_t peer_timeout = TRANSPORT_PEER_TIMEOUT;
-static int64_t timeout;
-static bool as_json, once, undo;
-static int64_t sort = -1, limit; /* -1: not given */
+static struct {
+	const char *to, *key_file;
+	int64_t udp_port, kind, peer_timeout, timeout, sort, limit;
+	bool as_json, once, undo;
+} opt;
 
 static const char *const sorts[] = { NODE_TOP_NAMES };
 static const char *const kinds[] = { "auto", "kernel", "user", NULL };
 
-static const struct cli_opt opts[] = {
-	{ CLI_STRING, "to", 't', "HOST[:PORT]|unix:PATH",
-	  "SCTP address of codec-runner, or its --control-socket.",
-	  .text = &to },
-	{ CLI_INT, "udp-port", 'u', "PORT",
-	  "UDP port that carries SCTP when the built-in stack is used.",
-	  .number = &udp_port, .min = 1, .max = 65535 },
-	{ CLI_ENUM, "sctp", 0, NULL,
-	  "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), or "
-	  "the first that works. It has to be the one that the server uses.",
-	  .number = &kind, .names = kinds },
-	{ CLI_STRING, "key", 0, "FILE",
-	  "The node's --control-key, which SCTP needs. Default, for nodes at "
-	  "loopback: ~/.codec-runner/control.key, which a daemon of the same "
-	  "user has made.",
-	  .text = &key_file, .dflt = "" },
-	{ CLI_FLAG, "json", 'j', NULL, "Print the result as JSON.",
-	  .flag = &as_json },
-	{ CLI_TIME, "peer-timeout", 0, NULL,
-	  "A server that is silent on SCTP for longer counts as lost.",
-	  .number = &peer_timeout, .min = TRANSPORT_PEER_TIMEOUT_MIN,
-	  .max = TRANSPORT_PEER_TIMEOUT_MAX },
-	{ CLI_TIME, "timeout", 0, NULL,
-	  "How long to wait for a reply. Default: 5 s more than "
-	  "--peer-timeout.",
-	  .number = &timeout, .min = CR_MS, .max = 2 * 3600 * CR_SEC,
-	  .dflt = "" },
-	{ CLI_ENUM, "sort", 's', NULL,
-	  "Of top: which calls come first. loss: who lose most frames for lack "
-	  "of CPU time; missing: of whom most packets do not come; cost: who "
-	  "take most time of workers; delay: whose frames take longest.",
-	  .number = &sort, .names = sorts, .dflt = "loss" },
-	{ CLI_INT, "limit", 0, "N",
-	  "Of top: how many calls. Default: as many as the terminal has lines, "
-	  "else 20.",
-	  .number = &limit, .min = 1, .max = PAGE_MAX, .dflt = "" },
-	{ CLI_FLAG, "once", 0, NULL,
-	  "Of top: one page, of the time from now to INTERVAL later.",
-	  .flag = &once },
-	{ CLI_FLAG, "undo", 0, NULL,
-	  "Of drain: take it back; the server accepts new calls again.",
-	  .flag = &undo },
-	{ 0 },
+#define AT(m) OPTION_AT(__typeof__(opt), m)
+
+static const struct option_row opts[] = {
+	OPT(OPTION_TEXT, "to", "HOST[:PORT]|unix:PATH",
+	    "SCTP address of codec-runner, or its --control-socket.",
+	    .letter = 't', AT(to), .without = "127.0.0.1:5555"),
+	OPT(CR_OPT_INT, "udp-port", "PORT",
+	    "UDP port that carries SCTP when the built-in stack is used.",
+	    .letter = 'u', AT(udp_port), .dflt = TRANSPORT_UDP_PORT, .min = 1,
+	    .max = 65535),
+	OPT(CR_OPT_ENUM, "sctp", NULL,
+	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
+	    "or "
+	    "the first that works. It has to be the one that the server uses.",
+	    AT(kind), .names = kinds),
+	OPT(OPTION_TEXT, "key", "FILE",
+	    "The node's --control-key, which SCTP needs. Default, for nodes at "
+	    "loopback: ~/.codec-runner/control.key, which a daemon of the same "
+	    "user has made.",
+	    AT(key_file), .without = ""),
+	OPT(CR_OPT_BOOL, "json", NULL, "Print the result as JSON.",
+	    .letter = 'j', AT(as_json)),
+	OPT(CR_OPT_TIME, "peer-timeout", NULL,
+	    "A server that is silent on SCTP for longer counts as lost.",
+	    AT(peer_timeout), .dflt = TRANSPORT_PEER_TIMEOUT,
+	    .min = TRANSPORT_PEER_TIMEOUT_MIN,
+	    .max = TRANSPORT_PEER_TIMEOUT_MAX),
+	OPT(CR_OPT_TIME, "timeout", NULL,
+	    "How long to wait for a reply. Default: 5 s more than "
+	    "--peer-timeout.",
+	    AT(timeout), .min = CR_MS, .max = 2 * 3600 * CR_SEC, .without = ""),
+	OPT(CR_OPT_ENUM, "sort", NULL,
+	    "Of top: which calls come first. loss: who lose most frames for "
+	    "lack "
+	    "of CPU time; missing: of whom most packets do not come; cost: who "
+	    "take most time of workers; delay: whose frames take longest.",
+	    .letter = 's', AT(sort), .dflt = -1, .names = sorts,
+	    .without = "loss"),
+	OPT(CR_OPT_INT, "limit", "N",
+	    "Of top: how many calls. Default: as many as the terminal has "
+	    "lines, "
+	    "else 20.",
+	    AT(limit), .min = 1, .max = PAGE_MAX, .without = ""),
+	OPT(CR_OPT_BOOL, "once", NULL,
+	    "Of top: one page, of the time from now to INTERVAL later.",
+	    AT(once)),
+	OPT(CR_OPT_BOOL, "undo", NULL,
+	    "Of drain: take it back; the server accepts new calls again.",
+	    AT(undo)),
+	{ .name = NULL },
 };
 
 static const struct cli_line examples[] = {
@@ -356,6 +360,7 @@ static struct cli cli = {
 	.synopsis = "[OPTION]... COMMAND [ARGUMENT]...",
 	.summary = "control and watch a codec-runner",
 	.opts = opts,
+	.vars = &opt,
 	.examples = examples,
 	.exits = exits,
 	.see_also = "codec-runner(1), codec-feeder(1)",
@@ -397,15 +402,15 @@ static int unreachable(const char *why)
 {
 	char remedy[200];
 
-	if (strncmp(to, "unix:", 5) != 0)
+	if (strncmp(opt.to, "unix:", 5) != 0)
 		(void)snprintf(remedy, sizeof(remedy),
 			       "is codec-runner there, with UDP port %d for "
 			       "SCTP? See --to, --udp-port, --sctp",
-			       (int)udp_port);
-	else if (!denied_by(to + 5, remedy, sizeof(remedy)))
+			       (int)opt.udp_port);
+	else if (!denied_by(opt.to + 5, remedy, sizeof(remedy)))
 		(void)snprintf(remedy, sizeof(remedy),
 			       "is codec-runner there, with --control-socket?");
-	(void)fprintf(stderr, "codec-ctl: %s: %s; %s\n", to, why, remedy);
+	(void)fprintf(stderr, "codec-ctl: %s: %s; %s\n", opt.to, why, remedy);
 	return EXIT_UNREACHABLE;
 }
 
@@ -413,7 +418,8 @@ static int unreachable(const char *why)
  */
 static unsigned patience_ms(void)
 {
-	return (unsigned)((timeout ? timeout : peer_timeout + 5 * CR_SEC) /
+	return (unsigned)((opt.timeout ? opt.timeout
+				       : opt.peer_timeout + 5 * CR_SEC) /
 			  CR_MS);
 }
 
@@ -515,7 +521,7 @@ static int ask_calls(struct rpc_client *c, json_t **result)
 
 static int show_result(const struct ctl_request *r, const json_t *result)
 {
-	if (as_json) {
+	if (opt.as_json) {
 		(void)json_dumpf(result, stdout,
 				 JSON_INDENT(2) | JSONRPC_REALS);
 		(void)putchar('\n');
@@ -539,7 +545,7 @@ static int run_watch(struct event_base *base, struct rpc_client *c,
 			       .ask_calls = ask_calls,
 			       .interval = r->interval,
 			       .times = r->times,
-			       .json = as_json };
+			       .json = opt.as_json };
 
 	return ctl_watch(&w);
 }
@@ -551,10 +557,11 @@ static int run_top(struct event_base *base, struct rpc_client *c,
 			     .client = c,
 			     .ask = ask,
 			     .interval = r->interval,
-			     .times = once ? 1 : r->times,
-			     .sort = sort < 0 ? NODE_TOP_LOSS : (int)sort,
-			     .limit = (unsigned)limit,
-			     .json = as_json };
+			     .times = opt.once ? 1 : r->times,
+			     .sort = opt.sort < 0 ? NODE_TOP_LOSS
+						  : (int)opt.sort,
+			     .limit = (unsigned)opt.limit,
+			     .json = opt.as_json };
 
 	return ctl_top(&t);
 }
@@ -565,9 +572,9 @@ static int run_top(struct event_base *base, struct rpc_client *c,
 static int read_to(struct transport_addr *a)
 {
 	char why[80];
-	int rc = transport_addr_parse(a, to);
+	int rc = transport_addr_parse(a, opt.to);
 
-	a->udp_port = (uint16_t)udp_port;
+	a->udp_port = (uint16_t)opt.udp_port;
 	(void)snprintf(why, sizeof(why),
 		       "--to: the path of a socket may have %zu bytes",
 		       TRANSPORT_PATH_MAX);
@@ -581,8 +588,8 @@ static int read_to(struct transport_addr *a)
 static int run(struct event_base *base, const struct ctl_request *r)
 {
 	struct rpc_client_config cfg = { .base = base,
-					 .kind = (enum transport_kind)kind,
-					 .peer_timeout = peer_timeout };
+					 .kind = (enum transport_kind)opt.kind,
+					 .peer_timeout = opt.peer_timeout };
 	struct rpc_client *c = NULL;
 	json_t *result = NULL;
 	char key[KEY_SIZE];
@@ -594,7 +601,7 @@ static int run(struct event_base *base, const struct ctl_request *r)
 		json_decref(r->params);
 		return rc;
 	}
-	if (key_show(key, key_file, &cfg.to, &e)) {
+	if (key_show(key, opt.key_file, &cfg.to, &e)) {
 		json_decref(r->params);
 		return complain(EXIT_USAGE, e.text);
 	}
@@ -644,10 +651,10 @@ static int parse_help(int argc, char **argv)
 /* An option of top would change nothing. Returns an exit code. */
 static int refuse_tops_own(const struct ctl_request *r)
 {
-	const char *given = once ? "once" : limit ? "limit" : NULL;
+	const char *given = opt.once ? "once" : opt.limit ? "limit" : NULL;
 	char why[64];
 
-	if (!given && sort >= 0)
+	if (!given && opt.sort >= 0)
 		given = "sort";
 	if (!given || r->top || r->print)
 		return 0;
@@ -659,7 +666,7 @@ static int refuse_tops_own(const struct ctl_request *r)
 /* What --undo makes of @r. Returns an exit code. */
 static int take_back(struct ctl_request *r)
 {
-	if (!undo)
+	if (!opt.undo)
 		return 0;
 	if (r->params || strcmp(r->method, "drain"))
 		return complain(EXIT_USAGE,

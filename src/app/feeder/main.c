@@ -285,22 +285,12 @@ enum print {
 
 static struct {
 	const char *to, *key, *ng, *peer, *out, *dump, *trace, *spool;
-	struct cli_list counts, plugins, settings;
+	struct option_list counts, plugins, settings;
 	int64_t udp_port, sctp, peer_timeout, cpu, seed, duration, scale,
 		playout, dump_calls, print;
 	int64_t ports, daemon_ports, io;
 	bool json, quiet, bye, schedule, frames, realtime, speakers;
-} raw = {
-	.to = "127.0.0.1",
-	.udp_port = TRANSPORT_UDP_PORT,
-	.peer_timeout = TRANSPORT_PEER_TIMEOUT,
-	.cpu = -1,
-	.ports = -1,
-	.daemon_ports = -1,
-	.seed = -1,
-	.scale = 1000000,
-	.bye = true,
-};
+} raw;
 
 static const char *const sctp_names[] = { "auto", "kernel", "user", NULL };
 static const char *const print_names[] = { "nothing",	  "daemon",
@@ -308,77 +298,74 @@ static const char *const print_names[] = { "nothing",	  "daemon",
 					   "conversions", "campaign",
 					   NULL };
 
-/* clang-format off */
-#define ROW(k, n, a, h, m, ...)                                                \
-	{ .kind = k, .name = n, .arg = a, .help = h, m, __VA_ARGS__ }
-/* clang-format on */
+#define AT(m) OPTION_AT(__typeof__(raw), m)
 
-static const struct cli_opt rows[] = {
-	ROW(CLI_SECTION, NULL, NULL, "Daemon", .flag = NULL),
-	ROW(CLI_STRING, "to", "HOST[:PORT]|unix:PATH",
+static const struct option_row rows[] = {
+	OPTION_HEADING("Daemon"),
+	OPT(OPTION_TEXT, "to", "HOST[:PORT]|unix:PATH",
 	    "Where codec-runner listens for control; PORT is the SCTP port "
 	    "(5555), PATH its --control-socket.",
-	    .text = &raw.to),
-	ROW(CLI_STRING, "key", "FILE",
+	    AT(to), .without = "127.0.0.1"),
+	OPT(OPTION_TEXT, "key", "FILE",
 	    "Its --control-key, which SCTP needs. Default, for daemons at "
 	    "loopback: ~/.codec-runner/control.key, which a daemon of the same "
 	    "user has made.",
-	    .text = &raw.key, .dflt = ""),
-	ROW(CLI_STRING, "ng", "ADDR:PORT",
+	    AT(key), .without = ""),
+	OPT(OPTION_TEXT, "ng", "ADDR:PORT",
 	    "Call a media proxy, which is driven by the NG protocol at this "
 	    "address, in place of codec-runner by its own. Every call is an "
 	    "offer and an answer, and has ports of its own (--ports own). "
 	    "Flows with a count are played, or with --count; there are no "
 	    "conversations, no conversions and no DTX.",
-	    .text = &raw.ng),
-	ROW(CLI_STRING, "peer-name", "NAME",
-	    "What reports call that proxy. Default: its address.",
-	    .text = &raw.peer),
-	ROW(CLI_INT, "udp-port", "PORT",
+	    AT(ng)),
+	OPT(OPTION_TEXT, "peer-name", "NAME",
+	    "What reports call that proxy. Default: its address.", AT(peer)),
+	OPT(CR_OPT_INT, "udp-port", "PORT",
 	    "UDP port of the daemon that carries SCTP when the built-in stack "
 	    "is used.",
-	    .number = &raw.udp_port, .min = 1, .max = 65535),
-	ROW(CLI_ENUM, "sctp", NULL,
+	    AT(udp_port), .dflt = TRANSPORT_UDP_PORT, .min = 1, .max = 65535),
+	OPT(CR_OPT_ENUM, "sctp", NULL,
 	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
 	    "or the first that works.",
-	    .number = &raw.sctp, .names = sctp_names),
-	ROW(CLI_TIME, "peer-timeout", NULL,
+	    AT(sctp), .names = sctp_names),
+	OPT(CR_OPT_TIME, "peer-timeout", NULL,
 	    "A daemon that is silent on SCTP for longer counts as lost; one "
 	    "that stalls for less does not end the run.",
-	    .number = &raw.peer_timeout, .min = TRANSPORT_PEER_TIMEOUT_MIN,
+	    AT(peer_timeout), .dflt = TRANSPORT_PEER_TIMEOUT,
+	    .min = TRANSPORT_PEER_TIMEOUT_MIN,
 	    .max = TRANSPORT_PEER_TIMEOUT_MAX),
-	ROW(CLI_STRING, "trace", "NAME",
+	OPT(OPTION_TEXT, "trace", "NAME",
 	    "Have the daemon write its trace to this file in its trace folder.",
-	    .text = &raw.trace),
-	ROW(CLI_STRING, "spool", "DIR",
+	    AT(trace)),
+	OPT(OPTION_TEXT, "spool", "DIR",
 	    "The daemon's spool folder, by its path on this machine. A "
 	    "campaign's conversions read and write there.",
-	    .text = &raw.spool),
-	ROW(CLI_FLAG_OFF, "no-bye", NULL,
+	    AT(spool)),
+	OPT(CR_OPT_BOOL, "no-bye", NULL,
 	    "Leave without saying bye: the daemon takes it for a lost client.",
-	    .flag = &raw.bye),
+	    AT(bye), .flags = OPTION_OFF),
 
-	ROW(CLI_SECTION, NULL, NULL, "Load", .flag = NULL),
-	ROW(CLI_LIST, "set", "KEY=VALUE",
+	OPTION_HEADING("Load"),
+	OPT(OPTION_LIST, "set", "KEY=VALUE",
 	    "Put this value in place of the campaign's, as codec-sim --set "
 	    "does: flows.speech.load=110%, flows[0].network.loss=2%. KEY= "
 	    "takes "
 	    "the key away. May be repeated. Where another option says the "
 	    "same, such as --duration, that one holds.",
-	    .list = &raw.settings),
-	ROW(CLI_INT, "seed", "N", "Use this in place of the campaign's seed.",
-	    .number = &raw.seed, .min = 0, .max = INT64_MAX, .dflt = ""),
-	ROW(CLI_TIME, "duration", NULL,
-	    "Use this in place of the campaign's duration.",
-	    .number = &raw.duration, .min = CR_MS, .max = 2592000 * CR_SEC,
-	    .dflt = ""),
-	ROW(CLI_PPM, "load-scale", "SHARE",
-	    "Multiply every flow's count and load.", .number = &raw.scale,
+	    AT(settings)),
+	OPT(CR_OPT_INT, "seed", "N",
+	    "Use this in place of the campaign's seed.", AT(seed), .dflt = -1,
+	    .min = 0, .max = INT64_MAX, .without = ""),
+	OPT(CR_OPT_TIME, "duration", NULL,
+	    "Use this in place of the campaign's duration.", AT(duration),
+	    .min = CR_MS, .max = 2592000 * CR_SEC, .without = ""),
+	OPT(CR_OPT_PPM, "load-scale", "SHARE",
+	    "Multiply every flow's count and load.", AT(scale), .dflt = 1000000,
 	    .min = 1000, .max = 100000000),
-	ROW(CLI_LIST, "count", "[FLOW=]N",
+	OPT(OPTION_LIST, "count", "[FLOW=]N",
 	    "Number of calls of this flow; without FLOW, of every flow.",
-	    .list = &raw.counts),
-	ROW(CLI_FLAG, "speakers", NULL,
+	    AT(counts)),
+	OPT(CR_OPT_BOOL, "speakers", NULL,
 	    "Read from standard input how many calls of each flow speak, in "
 	    "lines FLOW=N [FLOW=N]...: from then on the first N calls of the "
 	    "flow do, and the others, although they are up, send nothing "
@@ -387,74 +374,75 @@ static const struct cli_opt rows[] = {
 	    "ends. The line end ends the run. Each line that holds is answered "
 	    "by one on standard output: "
 	    "the time (CLOCK_MONOTONIC, ns), and the line.",
-	    .flag = &raw.speakers),
-	ROW(CLI_ENUM, "ports", NULL,
+	    AT(speakers)),
+	OPT(CR_OPT_ENUM, "ports", NULL,
 	    "UDP ports of calls, at both ends, in place of the campaign's "
 	    "ports: own gives each call one of its own, as real calls have, "
 	    "shared gives all the same.",
-	    .number = &raw.ports, .names = campaign_ports_names, .dflt = ""),
-	ROW(CLI_ENUM, "daemon-ports", NULL,
-	    "The same for the daemon's end alone.", .number = &raw.daemon_ports,
-	    .names = campaign_ports_names, .dflt = ""),
-	ROW(CLI_LIST, "codec", "FILE", CODEC_OPTION_HELP, .list = &raw.plugins),
-	ROW(CLI_ENUM, "io", NULL,
+	    AT(ports), .dflt = -1, .names = campaign_ports_names,
+	    .without = ""),
+	OPT(CR_OPT_ENUM, "daemon-ports", NULL,
+	    "The same for the daemon's end alone.", AT(daemon_ports),
+	    .dflt = -1, .names = campaign_ports_names, .without = ""),
+	OPT(OPTION_LIST, "codec", "FILE", CODEC_OPTION_HELP, AT(plugins)),
+	OPT(CR_OPT_ENUM, "io", NULL,
 	    "How to send and receive packets: by io_uring (Linux 6.1 or "
 	    "later), by epoll, recvmmsg and sendmmsg, or by the first that "
 	    "works.",
-	    .number = &raw.io, .names = udp_io_names),
-	ROW(CLI_INT, "cpu", "N",
-	    "Pin the sending and the receiving thread to this CPU.",
-	    .number = &raw.cpu, .min = 0, .max = 1023, .dflt = ""),
-	ROW(CLI_FLAG, "realtime", NULL,
+	    AT(io), .names = udp_io_names),
+	OPT(CR_OPT_INT, "cpu", "N",
+	    "Pin the sending and the receiving thread to this CPU.", AT(cpu),
+	    .dflt = -1, .min = 0, .max = 1023, .without = ""),
+	OPT(CR_OPT_BOOL, "realtime", NULL,
 	    "Run with real-time priority (needs CAP_SYS_NICE), so that this "
 	    "program keeps pace on CPUs that it shares with a busy daemon. "
 	    "With --print it fails if the priority is not granted.",
-	    .flag = &raw.realtime),
+	    AT(realtime)),
 
-	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
-	{ .kind = CLI_STRING,
+	OPTION_HEADING("What it tells"),
+	{ .kind = OPTION_TEXT,
 	  .name = "out",
 	  .letter = 'o',
 	  .arg = "DIR",
 	  .help = "Write run.json and calls.csv into this folder.",
-	  .text = &raw.out },
-	ROW(CLI_FLAG, "frames", NULL,
+	  AT(out) },
+	OPT(CR_OPT_BOOL, "frames", NULL,
 	    "With --out, also write frames.bin, which says when each frame "
 	    "was sent and when it came back.",
-	    .flag = &raw.frames),
-	ROW(CLI_STRING, "dump", "DIR",
+	    AT(frames)),
+	OPT(OPTION_TEXT, "dump", "DIR",
 	    "Write the speech of every call into this folder: what came back "
 	    "as .amr, .awb, .wav or .g723_1, the same decoded as .heard.wav, "
 	    "and what was sent as .src.wav.",
-	    .text = &raw.dump),
-	ROW(CLI_INT, "dump-calls", "N",
+	    AT(dump)),
+	OPT(CR_OPT_INT, "dump-calls", "N",
 	    "With --dump: only of the first N calls of each flow. 0: of all.",
-	    .number = &raw.dump_calls, .min = 0, .max = PLAN_CALLS_MAX),
-	ROW(CLI_TIME, "playout", NULL,
+	    AT(dump_calls), .min = 0, .max = PLAN_CALLS_MAX),
+	OPT(CR_OPT_TIME, "playout", NULL,
 	    "With --dump: how long a listener waits. Frames that come later "
 	    "than that after they were sent are not heard. 0: all are. (Not of "
 	    "conversations.)",
-	    .number = &raw.playout, .min = 0, .max = 10 * CR_SEC),
-	ROW(CLI_FLAG, "json", NULL, "Print run.json in place of the table.",
-	    .flag = &raw.json),
-	{ .kind = CLI_FLAG,
+	    AT(playout), .min = 0, .max = 10 * CR_SEC),
+	OPT(CR_OPT_BOOL, "json", NULL, "Print run.json in place of the table.",
+	    AT(json)),
+	{ .kind = CR_OPT_BOOL,
 	  .name = "quiet",
 	  .letter = 'q',
 	  .help = "Do not show the progress.",
-	  .flag = &raw.quiet },
-	ROW(CLI_FLAG, "print-schedule", NULL,
+	  AT(quiet) },
+	OPT(CR_OPT_BOOL, "print-schedule", NULL,
 	    "Print every packet of the plan and its hash, and send nothing. "
 	    "Flows with a load need --count.",
-	    .flag = &raw.schedule),
-	ROW(CLI_ENUM, "print", NULL,
+	    AT(schedule)),
+	OPT(CR_OPT_ENUM, "print", NULL,
 	    "Print something about the campaign, one item a line, and play "
 	    "nothing: the options that it asks of codec-runner (daemon), its "
 	    "schedulers, the number of calls that its loads mean on this "
 	    "daemon, as --count takes them (counts), the number of its "
 	    "conversions, or what campaigns/run asks of it, as JSON "
 	    "(campaign).",
-	    .number = &raw.print, .names = print_names),
-	{ .kind = CLI_SECTION },
+	    AT(print), .names = print_names),
+	{ .name = NULL },
 };
 
 static const struct cli_line operands[] = {
@@ -491,6 +479,7 @@ static const struct cli cli = {
 		"conversations it plays both parties, with the faults that the "
 		"campaign gives their packets, and accounts for every packet.",
 	.opts = rows,
+	.vars = &raw,
 	.operands = operands,
 	.examples = examples,
 	.exits = exits,

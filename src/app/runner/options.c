@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codec-runner's options: the table and its defaults, and their reading: once
- * at the start, and again. There is one set of variables, which reading fills
- * and rows_fill() makes sense of. Main thread.
+ * codec-runner's options: the table, which says where each value goes; what is
+ * more than a number; what options mean beside each other and on this machine.
+ * They are read once at the start, and again. Main thread.
  */
 #include "app/runner/options.h"
 
@@ -10,258 +10,326 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/codec_option.h"
-#include "app/runner/values.h"
-#include "codecs/kernels/kernels.h"
+#include "base/address.h"
+#include "codecs/plugin.h"
 #include "cr/sched.h"
+#include "engine/core.h"
+#include "media/rx.h"
+#include "node/node.h"
 #include "observe/log.h"
+#include "transport/transport.h"
+#include "udp/socket.h"
 
-/* What the table writes. */
-static struct raw raw = {
-	.rtp = "127.0.0.1:40000",
-	.control = "127.0.0.1:5555",
-	.scheduler = "edf",
-	.run_queues = "auto",
-	.coalesce = "auto",
-	.udp_port = 9899,
-	.ring = 8,
-	.max_age = "auto",
-	.shed = SHED_QUIET,
-	.shed_wait = "auto",
-	.capacity = 970000,
-	.watchdog = 2 * CR_SEC,
-	.trace_records = 65536,
-	.max_calls = 100000,
-	.memory_mib = 64,
-	.peer_timeout = TRANSPORT_PEER_TIMEOUT,
-	.rtcp_interval = 5 * CR_SEC,
-	.ng_silence = NG_SILENCE,
-	.ng_patience = NG_PATIENCE,
-	.ng_lines = NG_LINES,
-	.ng_host_lines = NG_HOST_LINES,
-	.ng_call_lines = NG_CALL_LINES,
-	.ng_host_offers = NG_HOST_OFFERS,
-	.grace = 5 * CR_SEC,
-	.drain_timeout = 10 * CR_SEC,
-	.http_connections = 64,
-	.log_level = 2,
-	.seconds = 10 * CR_SEC,
-	.max_conversions = 1000,
-	.conversions = 32,
-	.convert_mib = 1024,
-	.admission = true,
-};
+/* --- values that are more than a number --- */
+
+static int read_rtp(const char *text, void *to, struct cr_err *e)
+{
+	struct node_config *n = to;
+
+	return interface_parse_shared(&n->rtp, &n->rtp_advertised, text, e);
+}
+
+static int read_rtp_ports(const char *text, void *to, struct cr_err *e)
+{
+	return port_range_parse(to, text, e);
+}
+
+static int read_send_to(const char *text, void *to, struct cr_err *e)
+{
+	return send_to_init(to, text, e);
+}
+
+static int read_tos(const char *text, void *to, struct cr_err *e)
+{
+	return tos_parse(text, to, e);
+}
+
+/* "off": no host. */
+static int read_control(const char *text, void *to, struct cr_err *e)
+{
+	struct sockaddr_storage a;
+
+	if (!strcmp(text, "off"))
+		return 0;
+	if (address_parse(text, &a))
+		return cr_fail(e, -EINVAL,
+			       "must be a numeric address with a port, such "
+			       "as 127.0.0.1:5555, or off");
+	return transport_addr_parse(to, text)
+		       ? cr_fail(e, -EINVAL, "needs a port")
+		       : 0;
+}
+
+static int read_control_socket(const char *text, void *to, struct cr_err *e)
+{
+	if (!transport_addr_unix(to, text))
+		return 0;
+	return cr_fail(e, -EINVAL, "must be a path of 1 to %zu bytes",
+		       TRANSPORT_PATH_MAX);
+}
+
+static int read_http(const char *text, void *to, struct cr_err *e)
+{
+	struct sockaddr_storage a;
+
+	*(const char **)to = text;
+	if (!address_parse(text, &a))
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "must be a numeric address with a port, such as "
+		       "127.0.0.1:40000 or [::1]:40000");
+}
+
+static int read_node_name(const char *text, void *to, struct cr_err *e)
+{
+	size_t n = strlen(text);
+
+	*(const char **)to = text;
+	for (const char *c = text; *c; c++)
+		if (*c <= ' ' || *c > '~')
+			n = 0;
+	if (n && n < RECORD_NODE_MAX)
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "must be 1 to %u printable characters of ASCII, "
+		       "without blanks",
+		       RECORD_NODE_MAX - 1);
+}
+
+/* --- the table --- */
 
 static const char *const sctp_names[] = { "auto", "kernel", "user", NULL };
 static const char *const sandbox_names[] = { "on", "strict", "off", NULL };
 static const char *const expired_names[] = { "shed", "conceal", NULL };
 
+static const struct option_word coalesce_words[] = {
+	{ "auto", RX_COALESCE_AUTO }, { 0 }
+};
+static const struct option_word queue_words[] = {
+	{ "auto", PLACEMENT_QUEUES_AUTO },
+	{ "global", PLACEMENT_QUEUES_GLOBAL },
+	{ "partitioned", 1 },
+	{ 0 },
+};
+static const struct option_word age_words[] = {
+	{ "auto", CORE_AGE_AUTO }, { "none", 0 }, { "never", 0 }, { 0 }
+};
+static const struct option_word wait_words[] = { { "auto", 0 }, { 0 } };
+
 /* clang-format off */
-#define ROW(k, n, a, h, m, ...)                                                \
-	{ .kind = k, .name = n, .arg = a, .help = h, m, __VA_ARGS__ }
+#define AT(m) OPTION_AT(struct runner_options, m)
+#define NODE(m) AT(service.node.m)
+#define READ(m, f) .offset = offsetof(struct runner_options, m), .read = f
 /* clang-format on */
 
-static const struct cli_opt rows[] = {
-	ROW(CLI_SECTION, NULL, NULL, "Network", .flag = NULL),
-	ROW(CLI_STRING, "rtp", "ADDR:PORT[!ADVERTISED]",
+static const struct option_row rows[] = {
+	OPTION_HEADING("Network"),
+	OPT(OPTION_TEXT, "rtp", "ADDR:PORT[!ADVERTISED]",
 	    "UDP address that speech frames come to; port 0 takes any free "
 	    "one. ADVERTISED is the address that peers are told, if it is "
 	    "another one, as behind NAT.",
-	    .text = &raw.rtp),
-	ROW(CLI_LIST, "interface", "[NAME/]ADDR[!ADVERTISED]",
+	    READ(service.node, read_rtp), .without = "127.0.0.1:40000"),
+	OPT(OPTION_LIST, "interface", "[NAME/]ADDR[!ADVERTISED]",
 	    "Address for calls with ports of their own, which call.start asks "
 	    "for by NAME or by the family of its peer's address. Give it "
 	    "several times for IPv4 and IPv6 or for several networks. "
-	    "Default: the address of --rtp.",
-	    .list = &raw.interfaces),
-	ROW(CLI_STRING, "rtp-ports", "FROM-TO",
+	    "Default: the address of --rtp."),
+	OPT(OPTION_TEXT, "rtp-ports", "FROM-TO",
 	    "Range of these ports at each interface: a call has an even port "
 	    "for RTP and the odd one above it for RTCP. Default: any port that "
 	    "the kernel gives.",
-	    .text = &raw.rtp_ports),
-	ROW(CLI_STRING, "send-to", "ADDR[/BITS],...",
+	    READ(service.node.rtp_ports, read_rtp_ports)),
+	OPT(OPTION_TEXT, "send-to", "ADDR[/BITS],...",
 	    "Hosts and networks that parties may be at: packets go to no "
 	    "others. Default: everywhere but to multicast, reserved and "
 	    "link-local addresses, and to loopback only from there. The "
 	    "daemon's own control ports are never sent to.",
-	    .text = &raw.send_to),
-	ROW(CLI_TIME, "rtcp-interval", NULL,
+	    READ(send_to, read_send_to)),
+	OPT(CR_OPT_TIME, "rtcp-interval", NULL,
 	    "How often, on average, an endpoint that has RTCP reports to its "
 	    "party "
 	    "(RFC 3550, 6.2).",
-	    .number = &raw.rtcp_interval, .min = 100 * CR_MS,
-	    .max = 600 * CR_SEC, .flags = CLI_LIVE),
-	ROW(CLI_STRING, "tos", "NUMBER|NAME",
+	    NODE(rtcp_interval), .dflt = 5 * CR_SEC, .min = 100 * CR_MS,
+	    .max = 600 * CR_SEC, .flags = OPTION_LIVE),
+	OPT(OPTION_TEXT, "tos", "NUMBER|NAME",
 	    "Differentiated services field (TOS octet, IPv6 traffic class) of "
 	    "the packets sent: a number such as 184 or 0xb8, or the name of a "
 	    "DSCP such as EF or AF41. Default: 0.",
-	    .text = &raw.tos, .dflt = ""),
-	ROW(CLI_STRING, "control", "ADDR:PORT|off",
+	    READ(service.node.tos, read_tos)),
+	OPT(OPTION_TEXT, "control", "ADDR:PORT|off",
 	    "SCTP address of the control protocol. Its clients need the key. "
 	    "off: none, for nodes with --control-socket or --ng.",
-	    .text = &raw.control),
-	ROW(CLI_STRING, "control-key", "FILE",
+	    READ(service.listen, read_control), .without = "127.0.0.1:5555"),
+	OPT(OPTION_TEXT, "control-key", "FILE",
 	    "File whose first line is the key that SCTP clients have to show: "
 	    "who knows it may do everything. If it is not there, it is made. "
 	    "It must be root's or the user's that starts the daemon, and "
 	    "nobody but a group may read it. Default: ~/.codec-runner/"
 	    "control.key, where codec-ctl and codec-feeder of the same user "
 	    "find it.",
-	    .text = &raw.control_key, .dflt = ""),
-	ROW(CLI_ENUM, "sctp", NULL,
+	    AT(control_key)),
+	OPT(CR_OPT_ENUM, "sctp", NULL,
 	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
 	    "or the first that works.",
-	    .number = &raw.sctp, .names = sctp_names),
-	ROW(CLI_INT, "udp-port", "PORT",
+	    AT(service.transport), .names = sctp_names),
+	OPT(CR_OPT_INT, "udp-port", "PORT",
 	    "UDP port that carries SCTP when the built-in stack is used.",
-	    .number = &raw.udp_port, .min = 1, .max = 65535),
-	ROW(CLI_TIME, "peer-timeout", NULL,
+	    AT(service.listen.udp_port), .dflt = TRANSPORT_UDP_PORT, .min = 1,
+	    .max = 65535),
+	OPT(CR_OPT_TIME, "peer-timeout", NULL,
 	    "An SCTP client that is silent for longer counts as lost; one that "
 	    "stalls for less keeps its association. Clients have the same "
 	    "option.",
-	    .number = &raw.peer_timeout, .min = TRANSPORT_PEER_TIMEOUT_MIN,
+	    AT(service.peer_timeout), .dflt = TRANSPORT_PEER_TIMEOUT,
+	    .min = TRANSPORT_PEER_TIMEOUT_MIN,
 	    .max = TRANSPORT_PEER_TIMEOUT_MAX),
-	ROW(CLI_STRING, "control-socket", "PATH",
+	OPT(OPTION_TEXT, "control-socket", "PATH",
 	    "Accept the control protocol at this Unix socket, too, with one "
 	    "JSON object a line. Its mode is 0660: whoever may write to it "
 	    "may do everything.",
-	    .text = &raw.socket, .dflt = ""),
-	ROW(CLI_STRING, "ng", "[ADDR:]PORT",
+	    READ(service.listen_too, read_control_socket)),
+	OPT(OPTION_TEXT, "ng", "[ADDR:]PORT",
 	    "Take requests of the NG protocol, by which telephone systems "
 	    "(Kamailio, OpenSIPS and others) drive media proxies, at this "
 	    "address: UDP and TCP. A port alone is one of 127.0.0.1. It has no "
 	    "password: elsewhere than at loopback it needs --ng-allow, and a "
 	    "closed network.",
-	    .text = &raw.ng, .dflt = ""),
-	ROW(CLI_STRING, "ng-allow", "ADDR[/BITS],...",
+	    AT(ng.address)),
+	OPT(OPTION_TEXT, "ng-allow", "ADDR[/BITS],...",
 	    "Hosts and networks that may ask by NG; nothing of others is read. "
 	    "Default, at loopback: 127.0.0.0/8,::1.",
-	    .text = &raw.ng_allow, .dflt = "", .flags = CLI_LIVE),
-	ROW(CLI_TIME, "ng-silence", NULL,
+	    .flags = OPTION_LIVE),
+	OPT(CR_OPT_TIME, "ng-silence", NULL,
 	    "Calls of NG that were answered end when no packet has come for so "
 	    "long.",
-	    .number = &raw.ng_silence, .min = 100 * CR_MS,
-	    .max = 7 * 86400 * CR_SEC, .flags = CLI_LIVE),
-	ROW(CLI_TIME, "ng-patience", NULL,
+	    AT(ng.silence), .dflt = NG_SILENCE, .min = 100 * CR_MS,
+	    .max = 7 * 86400 * CR_SEC, .flags = OPTION_LIVE),
+	OPT(CR_OPT_TIME, "ng-patience", NULL,
 	    "Those that nobody has answered end after so long without a "
 	    "packet.",
-	    .number = &raw.ng_patience, .min = 100 * CR_MS,
-	    .max = 86400 * CR_SEC, .flags = CLI_LIVE),
-	ROW(CLI_INT, "ng-lines", "N",
+	    AT(ng.patience), .dflt = NG_PATIENCE, .min = 100 * CR_MS,
+	    .max = 86400 * CR_SEC, .flags = OPTION_LIVE),
+	OPT(CR_OPT_INT, "ng-lines", "N",
 	    "Media lines that all calls of NG may have. Each takes two ports "
 	    "and four descriptors. An offer beyond that is told the load "
 	    "limit.",
-	    .number = &raw.ng_lines, .min = 1, .max = 1000000,
-	    .flags = CLI_LIVE),
-	ROW(CLI_INT, "ng-host-lines", "N",
+	    AT(ng.most.lines), .dflt = NG_LINES, .min = 1, .max = 1000000,
+	    .flags = OPTION_LIVE),
+	OPT(CR_OPT_INT, "ng-host-lines", "N",
 	    "And those that one host may have asked for.",
-	    .number = &raw.ng_host_lines, .min = 1, .max = 1000000,
-	    .flags = CLI_LIVE),
-	ROW(CLI_INT, "ng-call-lines", "N",
+	    AT(ng.most.lines_of_host), .dflt = NG_HOST_LINES, .min = 1,
+	    .max = 1000000, .flags = OPTION_LIVE),
+	OPT(CR_OPT_INT, "ng-call-lines", "N",
 	    "And those of one call; more of a description are refused, and "
 	    "the others carried.",
-	    .number = &raw.ng_call_lines, .min = 1, .max = SDP_LINES_MAX,
-	    .flags = CLI_LIVE),
-	ROW(CLI_INT, "ng-host-offers", "N",
+	    AT(ng.most.lines_of_call), .dflt = NG_CALL_LINES, .min = 1,
+	    .max = SDP_LINES_MAX, .flags = OPTION_LIVE),
+	OPT(CR_OPT_INT, "ng-host-offers", "N",
 	    "Offers of one host that nobody has answered yet. Where these, "
 	    "ports or lines run short, those that nobody has answered for a "
 	    "sixteenth of --ng-patience end, the oldest first.",
-	    .number = &raw.ng_host_offers, .min = 1, .max = 1000000,
-	    .flags = CLI_LIVE),
-	ROW(CLI_STRING, "http", "ADDR:PORT",
+	    AT(ng.most.offers_of_host), .dflt = NG_HOST_OFFERS, .min = 1,
+	    .max = 1000000, .flags = OPTION_LIVE),
+	OPT(OPTION_TEXT, "http", "ADDR:PORT",
 	    "Serve a live view at this address: a page, /state and "
 	    "/history (JSON), /metrics (Prometheus), /healthz, /readyz. It "
 	    "has no password: use 127.0.0.1 or a network that you trust.",
-	    .text = &raw.http, .dflt = ""),
-	ROW(CLI_INT, "http-connections", "N",
+	    READ(http, read_http)),
+	OPT(CR_OPT_INT, "http-connections", "N",
 	    "Largest number of its connections at a time, at most a quarter of "
 	    "the descriptors that the process may have. Who is one more "
 	    "waits; who has been there for 5 s makes room.",
-	    .number = &raw.http_connections, .min = 1, .max = 10000),
-	ROW(CLI_FLAG, "http-control", NULL,
-	    "The page may switch the scheduler.", .flag = &raw.http_control,
-	    .flags = CLI_LIVE),
-	ROW(CLI_ENUM, "io", NULL,
+	    AT(http_connections), .dflt = 64, .min = 1, .max = 10000),
+	OPT(CR_OPT_BOOL, "http-control", NULL,
+	    "The page may switch the scheduler.", AT(http_control),
+	    .flags = OPTION_LIVE),
+	OPT(CR_OPT_ENUM, "io", NULL,
 	    "How to receive and send packets: by io_uring (Linux 6.1 or "
 	    "later), by epoll, recvmmsg and sendmmsg, or by the first that "
 	    "works.",
-	    .number = &raw.io, .names = udp_io_names),
-	ROW(CLI_STRING, "rx-coalesce", "auto|TIME",
+	    NODE(io), .names = udp_io_names),
+	OPT(CR_OPT_TIME, "rx-coalesce", "auto|TIME",
 	    "How long a receiver sleeps after it has taken all packets: "
 	    "fewer wake-ups, but up to that much more delay. 0s: it does not "
 	    "sleep. auto: it does not while its CPU has time to spare; the "
 	    "busier that CPU, the further apart its turns, up to 1.5 ms.",
-	    .text = &raw.coalesce),
+	    NODE(coalesce), .words = coalesce_words, .dflt = RX_COALESCE_AUTO,
+	    .min = 0, .max = 10 * CR_MS, .without = "auto"),
 
-	ROW(CLI_SECTION, NULL, NULL, "Scheduling", .flag = NULL),
-	{ .kind = CLI_STRING,
+	OPTION_HEADING("Scheduling"),
+	{ .kind = OPTION_TEXT,
 	  .name = "scheduler",
 	  .letter = 's',
 	  .arg = "NAME[,KEY=VALUE...]",
 	  .help = "Scheduling policy. It can also be the path of a shared "
 		  "object (./mine.so), or kernel:NAME, a scheduler of the "
 		  "kernel as a baseline. See --schedulers.",
-	  .text = &raw.scheduler,
-	  .flags = CLI_LIVE },
-	ROW(CLI_STRING, "plugin-dir", "DIR",
+	  NODE(scheduler),
+	  .without = "edf",
+	  .flags = OPTION_LIVE },
+	OPT(OPTION_TEXT, "plugin-dir", "DIR",
 	    "Folder from which clients may load policies by name (mine.so), "
 	    "with scheduler.set of the control protocol.",
-	    .text = &raw.plugin_dir, .flags = CLI_LIVE),
-	{ .kind = CLI_INT,
+	    AT(service.plugin_dir), .flags = OPTION_LIVE),
+	{ .kind = CR_OPT_INT,
 	  .name = "workers",
 	  .letter = 'w',
 	  .arg = "N",
 	  .help = "Number of worker threads. Default: one for each CPU of "
 		  "--pin, else one for each CPU but the receivers'.",
-	  .number = &raw.workers,
+	  AT(place.workers),
 	  .min = 1,
 	  .max = CR_MAX_CPUS,
-	  .dflt = "" },
-	ROW(CLI_STRING, "pin", "LIST",
+	  .without = "" },
+	OPT(OPTION_TEXT, "pin", "LIST",
 	    "CPUs that the workers are pinned to, such as 1,4-7; or none. The "
 	    "daemon's other threads keep off them. By default those threads "
 	    "have only the receivers' CPUs.",
-	    .text = &raw.pin, .dflt = ""),
-	{ .kind = CLI_INT,
+	    .without = ""),
+	{ .kind = CR_OPT_INT,
 	  .name = "receivers",
 	  .arg = "N",
 	  .help = "Number of receiver threads. Calls with ports of their own "
 		  "are dealt out to them, calls at the shared port by their "
 		  "SSRC. Default: one for each CPU of --rx-cpu, else one for "
 		  "every 8 workers.",
-	  .number = &raw.receivers,
+	  AT(place.receivers),
 	  .min = 1,
 	  .max = NODE_RECEIVERS_MAX,
-	  .dflt = "" },
-	ROW(CLI_STRING, "rx-cpu", "LIST",
+	  .without = "" },
+	OPT(OPTION_TEXT, "rx-cpu", "LIST",
 	    "CPUs that the receivers are pinned to, in turn: more receivers "
 	    "than CPUs share them. Or none. Default: CPUs that no worker has, "
 	    "spread over the caches.",
-	    .text = &raw.rx_cpu, .dflt = ""),
-	ROW(CLI_STRING, "run-queues", "DOMAINS",
+	    .without = ""),
+	OPT(CR_OPT_INT, "run-queues", "DOMAINS",
 	    "global: all workers share one run queue; partitioned: each has "
 	    "its own; a number: that many workers share one; auto: up to 8 "
 	    "workers share one; more, if they are pinned, have one for each "
 	    "last-level cache, for 4 to 32 workers.",
-	    .text = &raw.run_queues),
-	ROW(CLI_FLAG, "poll", NULL,
+	    AT(place.run_queues), .words = queue_words,
+	    .dflt = PLACEMENT_QUEUES_AUTO, .min = 1, .max = CR_MAX_CPUS,
+	    .without = "auto"),
+	OPT(CR_OPT_BOOL, "poll", NULL,
 	    "Idle workers spin instead of sleeping: less delay, but a busy "
 	    "CPU. Use it where nothing else runs on the workers' CPUs: a CPU "
 	    "that sleeps between frames may wake up at a lower clock frequency "
 	    "and keep it for milliseconds.",
-	    .flag = &raw.poll),
-	ROW(CLI_FLAG, "send-each", NULL,
+	    NODE(poll)),
+	OPT(CR_OPT_BOOL, "send-each", NULL,
 	    "Send every packet by itself at once. Otherwise a worker that has "
 	    "more to do gathers packets for up to 0.25 ms, which saves most of "
 	    "the cost of system calls. Workers that share a run queue never "
 	    "gather.",
-	    .flag = &raw.send_each),
-	ROW(CLI_FLAG, "realtime", NULL,
+	    NODE(send_each)),
+	OPT(CR_OPT_BOOL, "realtime", NULL,
 	    "Give the receivers real-time priority (needs CAP_SYS_NICE), so "
 	    "that workers cannot starve them.",
-	    .flag = &raw.realtime),
-	ROW(CLI_FLAG, "realtime-workers", NULL,
+	    NODE(realtime)),
+	OPT(CR_OPT_BOOL, "realtime-workers", NULL,
 	    "Give the workers real-time priority, too, below the receivers' "
 	    "(implies --realtime): programs without one do not delay frames "
 	    "then, while a node that needs a hundredth of a core can wait for "
@@ -270,49 +338,51 @@ static const struct cli_opt rows[] = {
 	    "its core to itself, but for some 50 ms of each second for which "
 	    "the kernel lets the rest run, and frames wait. Schedulers of the "
 	    "kernel have priorities of their own.",
-	    .flag = &raw.realtime_workers),
+	    NODE(realtime_workers)),
 
-	ROW(CLI_TIME, "watchdog", NULL,
+	OPT(CR_OPT_TIME, "watchdog", NULL,
 	    "If a call's frames wait for this time while a worker has nothing "
 	    "to do, the call is released again; if that does not help, fifo "
 	    "replaces the scheduler. If a worker is in one frame for this "
 	    "time, it is replaced, and the call is ended (reason \"hung\"). At "
 	    "least 100ms; 0: neither.",
-	    .number = &raw.watchdog, .min = 0, .max = 3600 * CR_SEC),
+	    NODE(watchdog), .dflt = 2 * CR_SEC, .flags = OPTION_ZERO,
+	    .min = 100 * CR_MS, .max = 3600 * CR_SEC),
 
-	ROW(CLI_SECTION, NULL, NULL, "Calls", .flag = NULL),
-	ROW(CLI_FLAG_OFF, "no-admission", NULL,
+	OPTION_HEADING("Calls"),
+	OPT(CR_OPT_BOOL, "no-admission", NULL,
 	    "Accept every call, even beyond the capacity (for overload "
 	    "experiments).",
-	    .flag = &raw.admission, .flags = CLI_LIVE),
-	ROW(CLI_PPM, "capacity", "SHARE",
-	    "Share of each worker that admission may fill.",
-	    .number = &raw.capacity, .min = 1, .max = CR_PPM,
-	    .flags = CLI_LIVE),
-	ROW(CLI_INT, "max-calls", "N", "Largest number of calls at a time.",
-	    .number = &raw.max_calls, .min = 1, .max = 10000000,
-	    .flags = CLI_LIVE),
-	ROW(CLI_INT, "memory-reserve", "MIB",
+	    NODE(admission), .flags = OPTION_OFF | OPTION_LIVE),
+	OPT(CR_OPT_PPM, "capacity", "SHARE",
+	    "Share of each worker that admission may fill.", NODE(capacity_ppm),
+	    .dflt = 970000, .min = 1, .max = CR_PPM, .flags = OPTION_LIVE),
+	OPT(CR_OPT_INT, "max-calls", "N", "Largest number of calls at a time.",
+	    NODE(max_calls), .dflt = 100000, .min = 1, .max = 10000000,
+	    .flags = OPTION_LIVE),
+	OPT(CR_OPT_INT, "memory-reserve", "MIB",
 	    "If limits of memory (RLIMIT_AS, RLIMIT_DATA) leave less than "
 	    "this, calls, endpoints and conversions are refused, so that those "
 	    "that there are can go on.",
-	    .number = &raw.memory_mib, .min = 0, .max = 1 << 20,
-	    .flags = CLI_LIVE),
-	ROW(CLI_INT, "ring", "FRAMES",
+	    NODE(memory_reserve), .dflt = 64, .min = 0, .max = 1 << 20,
+	    .flags = OPTION_LIVE),
+	OPT(CR_OPT_INT, "ring", "FRAMES",
 	    "Number of frames that may wait for each call. When they are "
 	    "that many, a new frame replaces the oldest.",
-	    .number = &raw.ring, .min = 2, .max = 4096, .flags = CLI_LIVE),
-	ROW(CLI_STRING, "max-age", "auto|none|TIME",
+	    NODE(ring_frames), .dflt = 8, .min = 2, .max = 4096,
+	    .flags = OPTION_LIVE),
+	OPT(CR_OPT_TIME, "max-age", "auto|none|TIME",
 	    "Frames that are older than this when their turn comes are not "
 	    "transcoded. auto: older than four times their call's deadline or "
 	    "packet time, 90 ms at most, and late; of best-effort calls, older "
 	    "than 90 ms. none or 0: there is no limit.",
-	    .text = &raw.max_age, .flags = CLI_LIVE),
-	ROW(CLI_ENUM, "expired", NULL,
+	    NODE(max_age), .words = age_words, .dflt = CORE_AGE_AUTO, .min = 0,
+	    .max = 60 * CR_SEC, .without = "auto", .flags = OPTION_LIVE),
+	OPT(CR_OPT_ENUM, "expired", NULL,
 	    "What happens to these frames: they are dropped, or replaced by "
 	    "NO_DATA or concealment.",
-	    .number = &raw.expired, .names = expired_names, .flags = CLI_LIVE),
-	ROW(CLI_ENUM, "shed", NULL,
+	    NODE(expired), .names = expired_names, .flags = OPTION_LIVE),
+	OPT(CR_OPT_ENUM, "shed", NULL,
 	    "Which frames are given up when there is more to do than time. "
 	    "age: those that are too old (--max-age), no others. pattern, "
 	    "quiet: from each call some before that, ever more the longer "
@@ -322,159 +392,158 @@ static const struct cli_opt rows[] = {
 	    "of others). Never digits, nor what conceals a lost packet. "
 	    "Nothing is given up while no frame of its class waits for "
 	    "--shed-wait.",
-	    .number = &raw.shed, .names = shed_names, .flags = CLI_LIVE),
-	ROW(CLI_STRING, "shed-wait", "auto|TIME",
+	    NODE(shed.kind), .dflt = SHED_QUIET, .names = shed_names,
+	    .flags = OPTION_LIVE),
+	OPT(CR_OPT_TIME, "shed-wait", "auto|TIME",
 	    "How long frames wait before --shed may give any up. auto: the "
 	    "longer of its call's packet time and deadline, of best-effort "
 	    "calls the packet time.",
-	    .text = &raw.shed_wait, .flags = CLI_LIVE),
-	ROW(CLI_LIST, "codec", "FILE", CODEC_OPTION_HELP, .list = &raw.plugins),
-	ROW(CLI_ENUM, "codec-kernels", NULL,
+	    NODE(shed.wait), .words = wait_words, .min = SHED_WAIT_MIN,
+	    .max = SHED_WAIT_MAX, .without = "auto", .flags = OPTION_LIVE),
+	OPT(OPTION_LIST, "codec", "FILE", CODEC_OPTION_HELP),
+	OPT(CR_OPT_ENUM, "codec-kernels", NULL,
 	    "Which functions work inside the codec libraries: the libraries' "
 	    "own (stock); ours for CPUs with AVX2, which are faster and give "
 	    "the same bits (avx2); or the fastest that the CPU can run (auto).",
-	    .number = &raw.kernels, .names = cr_kernels_names),
-	ROW(CLI_TIME, "grace", NULL,
+	    AT(kernels), .names = cr_kernels_names),
+	OPT(CR_OPT_TIME, "grace", NULL,
 	    "How long calls go on after the control connection of their "
 	    "client is lost. A client that is silent counts as lost after "
 	    "--peer-timeout.",
-	    .number = &raw.grace, .min = 0, .max = 3600 * CR_SEC,
-	    .flags = CLI_LIVE),
-	ROW(CLI_TIME, "drain-timeout", NULL,
+	    AT(service.grace), .dflt = 5 * CR_SEC, .min = 0,
+	    .max = 3600 * CR_SEC, .flags = OPTION_LIVE),
+	OPT(CR_OPT_TIME, "drain-timeout", NULL,
 	    "How long calls may go on after SIGTERM, SIGINT or drain of the "
 	    "control protocol. A second signal ends them at once.",
-	    .number = &raw.drain_timeout, .min = 0, .max = 86400 * CR_SEC,
-	    .flags = CLI_LIVE),
+	    AT(service.drain_limit), .dflt = 10 * CR_SEC, .min = 0,
+	    .max = 86400 * CR_SEC, .flags = OPTION_LIVE),
 
-	ROW(CLI_SECTION, NULL, NULL, "Conversions", .flag = NULL),
-	ROW(CLI_STRING, "spool", "DIR",
+	OPTION_HEADING("Conversions"),
+	OPT(OPTION_TEXT, "spool", "DIR",
 	    "Folder whose files clients may convert, with convert.start of the "
 	    "control protocol (codec-ctl convert). Conversions are "
 	    "best-effort work under the same scheduler. Only one daemon at a "
 	    "time can use a folder.",
-	    .text = &raw.spool),
-	ROW(CLI_INT, "max-conversions", "N",
+	    NODE(convert.dir)),
+	OPT(CR_OPT_INT, "max-conversions", "N",
 	    "Largest number of conversions that wait or run.",
-	    .number = &raw.max_conversions, .min = 1, .max = 100000,
-	    .flags = CLI_LIVE),
-	ROW(CLI_INT, "conversions", "N",
+	    NODE(convert.max), .dflt = 1000, .min = 1, .max = 100000,
+	    .flags = OPTION_LIVE),
+	OPT(CR_OPT_INT, "conversions", "N",
 	    "Largest number of conversions that run at a time. They have an "
 	    "eighth of the descriptors at most, two each.",
-	    .number = &raw.conversions, .min = 1, .max = 1024,
-	    .flags = CLI_LIVE),
-	ROW(CLI_INT, "convert-max-mib", "MIB",
-	    "Largest file that is converted.", .number = &raw.convert_mib,
-	    .min = 1, .max = 1 << 20),
-	ROW(CLI_INT, "convert-floor", "FRAMES",
+	    NODE(convert.running), .dflt = 32, .min = 1, .max = 1024,
+	    .flags = OPTION_LIVE),
+	OPT(CR_OPT_INT, "convert-max-mib", "MIB",
+	    "Largest file that is converted.", NODE(convert.max_bytes),
+	    .dflt = 1024, .min = 1, .max = 1 << 20),
+	OPT(CR_OPT_INT, "convert-floor", "FRAMES",
 	    "Frames a second that each running conversion gets even if calls "
 	    "want the CPU, under schedulers that go by deadlines. The "
 	    "conversion is admitted as a soft task of that rate, and waits "
 	    "until there is room. 0: conversions get what calls leave.",
-	    .number = &raw.convert_floor, .min = 0, .max = 1000,
-	    .flags = CLI_LIVE),
+	    NODE(convert.floor), .min = 0, .max = 1000, .flags = OPTION_LIVE),
 
-	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
-	ROW(CLI_STRING, "trace", "FILE", "Write a record of every frame.",
-	    .text = &raw.trace),
-	ROW(CLI_STRING, "trace-dir", "DIR",
+	OPTION_HEADING("What it tells"),
+	OPT(OPTION_TEXT, "trace", "FILE", "Write a record of every frame.",
+	    AT(trace)),
+	OPT(OPTION_TEXT, "trace-dir", "DIR",
 	    "Folder to which clients may write traces, with trace.start of the "
 	    "control protocol.",
-	    .text = &raw.trace_dir, .flags = CLI_LIVE),
-	ROW(CLI_FLAG, "overwrite", NULL, "Replace an existing trace file.",
-	    .flag = &raw.overwrite),
-	ROW(CLI_INT, "trace-records", "N",
+	    AT(service.trace_dir), .flags = OPTION_LIVE),
+	OPT(CR_OPT_BOOL, "overwrite", NULL, "Replace an existing trace file.",
+	    AT(trace_overwrite)),
+	OPT(CR_OPT_INT, "trace-records", "N",
 	    "Number of records that may wait in each thread for the writer of "
 	    "the trace.",
-	    .number = &raw.trace_records, .min = 1024, .max = 1 << 24),
-	ROW(CLI_STRING, "records", "FILE",
+	    NODE(trace_records), .dflt = 65536, .min = 1024, .max = 1 << 24),
+	OPT(OPTION_TEXT, "records", "FILE",
 	    "Append a line of JSON for each call that ends: parties, codecs, "
 	    "times, losses, delay, MOS, why it ended and on whose word. SIGHUP "
 	    "opens the file again, and that of --log-file.",
-	    .text = &raw.records),
-	ROW(CLI_TIME, "records-interim", NULL,
+	    AT(records)),
+	OPT(CR_OPT_TIME, "records-interim", NULL,
 	    "And a line for each call that goes on, within a second of its "
 	    "start and so often from then on: a crash loses no call, and this "
 	    "time of it at most. At least 1s; 0: none.",
-	    .number = &raw.records_interim, .min = 0, .max = 86400 * CR_SEC,
-	    .flags = CLI_LIVE),
-	ROW(CLI_STRING, "node-name", "NAME",
+	    AT(service.records_interim), .min = CR_SEC, .max = 86400 * CR_SEC,
+	    .flags = OPTION_ZERO | OPTION_LIVE),
+	OPT(OPTION_TEXT, "node-name", "NAME",
 	    "What records call this node. Default: the name of the host.",
-	    .text = &raw.node_name, .dflt = ""),
-	ROW(CLI_STRING, "log-file", "FILE", "Log there instead of stderr.",
-	    .text = &raw.log_file),
-	ROW(CLI_ENUM, "log-format", NULL,
+	    READ(service.node.name, read_node_name)),
+	OPT(OPTION_TEXT, "log-file", "FILE", "Log there instead of stderr.",
+	    AT(log_file)),
+	OPT(CR_OPT_ENUM, "log-format", NULL,
 	    "How entries of the log look. text: a line of key=value pairs; "
 	    "json: a JSON object a line; journal: an entry of systemd's "
 	    "journal, with a field for each pair (CR_EVENT, CR_CALL, ...), by "
 	    "its own socket. auto: journal, if stderr is the journal and there "
 	    "is no --log-file; else text.",
-	    .number = &raw.log_format, .names = log_format_names),
-	ROW(CLI_ENUM, "log-level", NULL, "How much to log.",
-	    .number = &raw.log_level, .names = log_level_names,
-	    .flags = CLI_LIVE),
-	ROW(CLI_FLAG, "schedulers", NULL,
+	    AT(log_format), .names = log_format_names),
+	OPT(CR_OPT_ENUM, "log-level", NULL, "How much to log.", AT(log_level),
+	    .dflt = LOG_INFO, .names = log_level_names, .flags = OPTION_LIVE),
+	OPT(CR_OPT_BOOL, "schedulers", NULL,
 	    "List the schedulers with their options, and exit.",
-	    .flag = &raw.schedulers, .flags = CLI_COMMAND_LINE),
-	ROW(CLI_FLAG, "codecs", NULL,
+	    AT(show_schedulers), .flags = OPTION_COMMAND_LINE),
+	OPT(CR_OPT_BOOL, "codecs", NULL,
 	    "Measure and list what a frame of each codec costs on this "
 	    "machine, and exit.",
-	    .flag = &raw.codecs, .flags = CLI_COMMAND_LINE),
-	ROW(CLI_TIME, "seconds", NULL, "Time that --codecs may take.",
-	    .number = &raw.seconds, .min = 100 * CR_MS, .max = 3600 * CR_SEC,
-	    .flags = CLI_COMMAND_LINE),
-	ROW(CLI_STRING, "plan", "MIX",
+	    AT(show_codecs), .flags = OPTION_COMMAND_LINE),
+	OPT(CR_OPT_TIME, "seconds", NULL, "Time that --codecs may take.",
+	    AT(seconds), .dflt = 10 * CR_SEC, .min = 100 * CR_MS,
+	    .max = 3600 * CR_SEC, .flags = OPTION_COMMAND_LINE),
+	OPT(OPTION_TEXT, "plan", "MIX",
 	    "Measure how many calls of a mix this machine carries, with the "
 	    "other options as they are, and exit. MIX is a list of "
 	    "A<->B for calls of both directions, or A->B for one, of codecs "
 	    "with their modes, and shares: \"pcma<->amr-wb, "
 	    "opus/24<->pcmu:30%\". Those without a share have the rest.",
-	    .text = &raw.plan, .flags = CLI_COMMAND_LINE),
-	ROW(CLI_FLAG, "json", NULL,
+	    AT(plan), .flags = OPTION_COMMAND_LINE),
+	OPT(CR_OPT_BOOL, "json", NULL,
 	    "Print what --codecs, --schedulers and --plan say as JSON.",
-	    .flag = &raw.json, .flags = CLI_COMMAND_LINE),
+	    AT(json), .flags = OPTION_COMMAND_LINE),
 
-	ROW(CLI_SECTION, NULL, NULL, "What it may do", .flag = NULL),
-	ROW(CLI_STRING, "user", "NAME",
+	OPTION_HEADING("What it may do"),
+	OPT(OPTION_TEXT, "user", "NAME",
 	    "Started by root, become this user, with its groups, before ports, "
 	    "sockets and files are opened, but for those of options and "
 	    "codecs. Of root's rights CAP_SYS_NICE is kept, if "
 	    "--realtime, --realtime-workers or a scheduler of the kernel needs "
 	    "it.",
-	    .text = &raw.user, .dflt = ""),
-	ROW(CLI_ENUM, "sandbox", NULL,
+	    .without = ""),
+	OPT(CR_OPT_ENUM, "sandbox", NULL,
 	    "on: system calls that the daemon does not need fail, and it ends "
 	    "at those that only somebody makes who has taken it over, such as "
 	    "to execute a program (seccomp). strict: it ends at all of them, "
 	    "which tests want. With --io epoll, those of io_uring are not "
 	    "needed.",
-	    .number = &raw.sandbox, .names = sandbox_names),
+	    AT(sandbox), .names = sandbox_names),
 
-	ROW(CLI_SECTION, NULL, NULL, "Configuration", .flag = NULL,
-	    .flags = CLI_COMMAND_LINE),
-	ROW(CLI_STRING, "config", "FILE|none",
+	OPTION_HEADING("Configuration", .flags = OPTION_COMMAND_LINE),
+	OPT(OPTION_TEXT, "config", "FILE|none",
 	    "Read options from this file, codec-runner.conf(5). "
 	    "Default: " RUNNER_CONFIG
 	    ", if it is there. What the command line has "
 	    "replaces what the file has; --NAME=no takes back a flag. SIGHUP "
 	    "reads the file again.",
-	    .text = &raw.config, .flags = CLI_COMMAND_LINE),
-	ROW(CLI_FLAG, "check-config", NULL,
+	    .flags = OPTION_COMMAND_LINE),
+	OPT(CR_OPT_BOOL, "check-config", NULL,
 	    "Say what is wrong with the file and the command line, and exit. "
 	    "No port and no file that they name is opened, but schedulers and "
 	    "codecs of shared objects are loaded.",
-	    .flag = &raw.check_config, .flags = CLI_COMMAND_LINE),
-	ROW(CLI_FLAG, "dump-config", NULL,
+	    AT(check), .flags = OPTION_COMMAND_LINE),
+	OPT(CR_OPT_BOOL, "dump-config", NULL,
 	    "Print the options that hold, each with where it is from, as a "
 	    "file that says the same, and exit.",
-	    .flag = &raw.dump_config, .flags = CLI_COMMAND_LINE),
-	ROW(CLI_FLAG, "example-config", NULL,
+	    AT(dump), .flags = OPTION_COMMAND_LINE),
+	OPT(CR_OPT_BOOL, "example-config", NULL,
 	    "Print a file with every option, its help and its default, all as "
 	    "comments, and exit.",
-	    .flag = &raw.example_config, .flags = CLI_COMMAND_LINE),
-	{ .kind = CLI_FLAG,
+	    AT(show_example), .flags = OPTION_COMMAND_LINE),
+	{ .kind = CR_OPT_BOOL,
 	  .name = "man-config",
-	  .flag = &raw.config_page,
-	  .flags = CLI_COMMAND_LINE },
+	  AT(show_page),
+	  .flags = OPTION_COMMAND_LINE },
 	{ .name = NULL },
 };
 
@@ -523,41 +592,6 @@ static const struct cli rows_cli = {
 	.has_file = true,
 };
 
-/* Give all variables their defaults. */
-static void rows_reset(void)
-{
-	static struct raw initial;
-	static bool known;
-
-	if (known)
-		raw = initial;
-	else
-		initial = raw;
-	known = true;
-}
-
-/* Is a page or an example to be shown? Into @o. */
-static void rows_asked(struct runner_options *o)
-{
-	o->show_example = raw.example_config;
-	o->show_page = raw.config_page;
-}
-
-/*
- * Have codecs, kernels and the user that they name. Once, before other threads
- * run; what is wrong: as above.
- */
-static void rows_load(struct runner_options *o)
-{
-	raw_load(&raw, o);
-}
-
-/* What they mean, into @o; what is wrong, into o->from.faults. */
-static void rows_fill(struct runner_options *o)
-{
-	raw_fill(&raw, o);
-}
-
 /* What was asked for at the start. */
 static struct config_ask asked;
 
@@ -572,14 +606,169 @@ static void choose_file(void)
 		asked.path = NULL;
 }
 
+/* --- beside each other, and on this machine --- */
+
+static const char *text_of(const struct runner_options *o, const char *option)
+{
+	return config_text(&o->from, config_row(&o->from, option), 0, NULL);
+}
+
+/* Value number @i of @option is wrong, if @err says so. */
+static void judge(struct runner_options *o, const char *option, unsigned i,
+		  int err, const struct cr_err *e)
+{
+	if (err)
+		config_blame(&o->from, option, i, e->text);
+}
+
+/* CPUs of --pin or --rx-cpu. NULL: not given, none, or wrong, which is told. */
+static const struct cpu_list *read_cpus(struct runner_options *o,
+					const char *option, bool *none,
+					struct cpu_list *list,
+					const struct cpu_list *allowed)
+{
+	const char *text = text_of(o, option);
+	struct cr_err e;
+
+	*none = text && !strcmp(text, "none");
+	if (!text || *none)
+		return NULL;
+	if (!cpu_list_parse(list, text, &e) &&
+	    !cpu_list_within(list, allowed, &e))
+		return list;
+	config_blame(&o->from, option, 0, e.text);
+	return NULL;
+}
+
+/* This thread gives CPUs up later, which is nothing to go by: first before it
+ * keeps off any. */
+static const struct cpu_list *allowed_at_start(void)
+{
+	static struct cpu_list allowed;
+
+	if (!allowed.count)
+		cpu_list_allowed(&allowed);
+	return &allowed;
+}
+
+static void place_threads(struct runner_options *o)
+{
+	const struct cpu_list *allowed = allowed_at_start();
+	struct node_config *node = &o->service.node;
+	const struct placement *p = &o->placement;
+	unsigned faults = o->from.faults.n;
+	struct cpu_list pin, rx;
+	struct placement_fault f;
+
+	o->place.pin = read_cpus(o, "pin", &o->place.pin_none, &pin, allowed);
+	o->place.rx = read_cpus(o, "rx-cpu", &o->place.rx_none, &rx, allowed);
+	if (o->from.faults.n != faults)
+		return;
+	topology_read(&o->topology, TOPOLOGY_ROOT, allowed);
+	if (placement_make(&o->placement, &o->topology, &o->place, &f)) {
+		config_blame(&o->from, f.option, 0, f.why.text);
+		return;
+	}
+	node->workers = p->workers;
+	node->pin = p->pin.count ? p->pin.cpu : NULL;
+	node->receivers = p->receivers;
+	node->rx_cpu = p->rx_cpu;
+	node->rq_cpus = p->rq_cpus;
+	node->nrq = p->nrq;
+	node->topology = &o->topology;
+}
+
+static void check_network(struct runner_options *o)
+{
+	struct node_config *n = &o->service.node;
+	const char *acl = text_of(o, "ng-allow");
+	const struct option_list *interfaces =
+		&config_given(&o->from, "interface")->text;
+	struct cr_err e;
+	int err = 0;
+
+	for (unsigned i = 0; i < interfaces->count; i++)
+		judge(o, "interface", i,
+		      interface_parse(&o->interfaces[i], interfaces->item[i],
+				      &e),
+		      &e);
+	n->interfaces = o->interfaces;
+	n->ninterfaces = interfaces->count;
+	if (!text_of(o, "send-to"))
+		(void)send_to_init(&o->send_to, NULL, &e);
+	n->send_to = &o->send_to;
+	(void)snprintf(o->control, sizeof(o->control), "%s",
+		       text_of(o, "control"));
+	if (acl)
+		err = networks_read(&o->acl, acl, &e);
+	judge(o, "ng-allow", 0, err, &e);
+	o->ng.acl = acl ? &o->acl : NULL;
+	if (o->ng.address && !err)
+		judge(o, "ng", 0,
+		      ng_listener_check(o->ng.address, o->ng.acl, &e), &e);
+}
+
+/* What is no value has left the default, which is in order: so all that is
+ * wrong is told at once. */
+static void check_together(struct runner_options *o)
+{
+	static char host[RECORD_NODE_MAX];
+	struct node_config *n = &o->service.node;
+	struct cr_err e;
+
+	check_network(o);
+	judge(o, "scheduler", 0, scheduler_check(n->scheduler, &e), &e);
+	place_threads(o);
+	n->realtime |= n->realtime_workers;
+	if (n->realtime_workers && runner_uses_kernel(o))
+		config_blame(&o->from, "realtime-workers", 0,
+			     "with a scheduler of the kernel calls have "
+			     "threads in place of workers; kernel:fifo and "
+			     "kernel:rr give those a priority");
+	n->memory_reserve <<= 20;
+	n->convert.max_bytes <<= 20;
+	if (!n->name) {
+		if (gethostname(host, sizeof(host) - 1) || !*host)
+			(void)snprintf(host, sizeof(host), "localhost");
+		n->name = host;
+	}
+	if (o->log_file && o->log_format == LOG_JOURNAL)
+		config_blame(&o->from, "log-format", 0,
+			     "is for the journal: leave log-file out, or take "
+			     "text or json");
+}
+
+/* Have codecs, kernels and the user that they name. Once, before other threads
+ * run. */
+static void load_parts(struct runner_options *o)
+{
+	const struct option_list *codecs =
+		&config_given(&o->from, "codec")->text;
+	const char *user = text_of(o, "user");
+	struct cr_err e;
+
+	if (user)
+		judge(o, "user", 0, user_find(&o->user, user, &e), &e);
+	for (unsigned i = 0; i < codecs->count; i++)
+		judge(o, "codec", i, codec_plugin_load(codecs->item[i], &e),
+		      &e);
+	judge(o, "codec-kernels", 0, cr_kernels_choose(o->kernels, &e), &e);
+}
+
+bool runner_uses_kernel(const struct runner_options *o)
+{
+	static const char kernel[] = "kernel:";
+
+	return !strncmp(o->service.node.scheduler, kernel, sizeof(kernel) - 1);
+}
+
+/* --- reading --- */
+
 static int read_options(struct runner_options *o)
 {
-	rows_reset();
+	asked.vars = o;
 	(void)config_read(&o->from, &asked);
-	rows_asked(o);
-	/* what is no value has left the default, which is in order: so that all
-	 * that is wrong is told at once */
-	rows_fill(o);
+	check_together(o);
 	return o->from.faults.n ? -EINVAL : 0;
 }
 
@@ -611,7 +800,6 @@ static void answer_of_table(const struct runner_options *o)
 {
 	if (!o->show_example && !o->show_page)
 		return;
-	rows_reset();
 	if (o->show_example)
 		config_print_example(&rows_cli, stdout);
 	else
@@ -644,7 +832,7 @@ void runner_options_parse(struct runner_options *o, int argc, char **argv)
 	err = read_options(o);
 	answer_of_table(o);
 	if (!err) {
-		rows_load(o);
+		load_parts(o);
 		err = (int)o->from.faults.n;
 	}
 	if (err)

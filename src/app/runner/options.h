@@ -6,6 +6,7 @@
 #define APP_RUNNER_OPTIONS_H
 
 #include "base/topology.h"
+#include "codecs/kernels/kernels.h"
 #include "config/config.h"
 #include "ng/service.h"
 #include "node/placement.h"
@@ -18,6 +19,7 @@ enum sandbox { SANDBOX_ON, SANDBOX_STRICT, SANDBOX_OFF };
 struct runner_options {
 	struct service_config service; /**< without event base and callbacks */
 	struct topology topology;
+	struct placement_request place; /**< what is asked of that */
 	struct placement placement;
 	struct interface_cfg interfaces[INTERFACES_MAX]; /**< the service's */
 	char control[96];	 /**< as given, for people */
@@ -34,8 +36,8 @@ struct runner_options {
 	const char *log_file;
 	struct user user; /**< no name: as it is */
 	enum sandbox sandbox;
+	enum cr_kernels kernels;
 	int64_t log_format, log_level;
-	int64_t drain_timeout;
 	bool show_codecs, show_schedulers, json;
 	int64_t seconds;  /**< ns that --codecs may take */
 	const char *plan; /**< a mix of calls, or NULL */
@@ -57,5 +59,9 @@ void runner_options_parse(struct runner_options *o, int argc, char **argv);
 int runner_options_again(struct runner_options *o);
 
 void runner_options_free(struct runner_options *o);
+
+/** Does --scheduler name one of the kernel's? They give priorities to threads
+ * of calls. */
+bool runner_uses_kernel(const struct runner_options *o);
 
 #endif

@@ -70,47 +70,27 @@ static void kernels_option_use(const char *program, enum cr_kernels want)
 #define UNSET INT64_C(-1)
 
 static struct {
-	struct cli_list schedulers;
+	struct option_list schedulers;
 	const char *run_queues, *out, *trace, *replay;
 	int64_t cpus, preempt, quantum, seed, duration;
 	int64_t decision, context, migration, release, lock;
 	int64_t receivers, receiver_cost, receiver_wake, receiver_waiting;
 	int64_t threads, kernels, shed, shed_wait;
-	struct cli_list plugins, settings;
+	struct option_list plugins, settings;
 	bool json, quiet, analyse, stand_in;
-} raw = {
-	.cpus = UNSET,
-	.preempt = UNSET,
-	.quantum = UNSET,
-	.seed = UNSET,
-	.duration = UNSET,
-	.decision = UNSET,
-	.context = UNSET,
-	.migration = UNSET,
-	.release = UNSET,
-	.lock = UNSET,
-	.receivers = UNSET,
-	.receiver_cost = UNSET,
-	.receiver_wake = UNSET,
-	.receiver_waiting = UNSET,
-	.threads = UNSET,
-	.shed = UNSET,
-	.shed_wait = UNSET,
-};
+} raw;
 
 static const char *const preempt_names[] = { "frame", "quantum", "full", NULL };
 
-/* clang-format off */
-#define ROW(k, n, a, h, m, ...)                                                \
-	{ .kind = k, .name = n, .arg = a, .help = h, m, __VA_ARGS__ }
-/* clang-format on */
 #define OVERHEAD(n, h, v)                                                      \
-	ROW(CLI_TIME, "overhead-" n, NULL, h, .number = &raw.v, .min = 0,      \
-	    .max = CR_SEC, .dflt = "")
+	OPT(CR_OPT_TIME, "overhead-" n, NULL, h, AT(v), .dflt = UNSET,         \
+	    .min = 0, .max = CR_SEC, .without = "")
 
-static const struct cli_opt rows[] = {
-	ROW(CLI_SECTION, NULL, NULL, "Scheduling", .flag = NULL),
-	{ .kind = CLI_LIST,
+#define AT(m) OPTION_AT(__typeof__(raw), m)
+
+static const struct option_row rows[] = {
+	OPTION_HEADING("Scheduling"),
+	{ .kind = OPTION_LIST,
 	  .name = "scheduler",
 	  .letter = 's',
 	  .arg = "NAME[,OPTION=VALUE]...",
@@ -120,37 +100,38 @@ static const struct cli_opt rows[] = {
 		  "the next one); each gets a run. codec-runner --schedulers "
 		  "lists all schedulers. A name "
 		  "with a slash is a shared object.",
-	  .list = &raw.schedulers },
-	ROW(CLI_FLAG, "stand-in", NULL,
+	  AT(schedulers) },
+	OPT(CR_OPT_BOOL, "stand-in", NULL,
 	    "When a scheduler breaks its contract, have fifo go on, as "
 	    "codec-runner does. The result is fifo's, and its name says after "
 	    "whom and since when. Without it, the run ends there, with exit "
 	    "code 1 and no result.",
-	    .flag = &raw.stand_in),
-	ROW(CLI_ENUM, "preempt", NULL,
+	    AT(stand_in)),
+	OPT(CR_OPT_ENUM, "preempt", NULL,
 	    "When a job can be interrupted: never, as in live mode (frame); "
 	    "on a grid of --quantum (quantum); at any moment (full).",
-	    .number = &raw.preempt, .names = preempt_names, .dflt = "frame"),
-	ROW(CLI_TIME, "quantum", NULL, "The grid for --preempt=quantum.",
-	    .number = &raw.quantum, .min = CR_US, .max = 10 * CR_SEC,
-	    .dflt = "1ms"),
-	ROW(CLI_ENUM, "shed", NULL,
+	    AT(preempt), .dflt = UNSET, .names = preempt_names,
+	    .without = "frame"),
+	OPT(CR_OPT_TIME, "quantum", NULL, "The grid for --preempt=quantum.",
+	    AT(quantum), .dflt = UNSET, .min = CR_US, .max = 10 * CR_SEC,
+	    .without = "1ms"),
+	OPT(CR_OPT_ENUM, "shed", NULL,
 	    "Which frames are given up in overload before they are too old, "
 	    "as codec-runner's --shed has it. How loud frames are is what the "
 	    "campaign says of their flow (voice).",
-	    .number = &raw.shed, .names = shed_names, .dflt = "age"),
-	ROW(CLI_TIME, "shed-wait", NULL,
+	    AT(shed), .dflt = UNSET, .names = shed_names, .without = "age"),
+	OPT(CR_OPT_TIME, "shed-wait", NULL,
 	    "How long a frame waits before --shed may give it up.",
-	    .number = &raw.shed_wait, .min = SHED_WAIT_MIN,
-	    .max = SHED_WAIT_MAX, .dflt = "auto"),
+	    AT(shed_wait), .dflt = UNSET, .min = SHED_WAIT_MIN,
+	    .max = SHED_WAIT_MAX, .without = "auto"),
 
-	ROW(CLI_SECTION, NULL, NULL, "Machine", .flag = NULL),
-	ROW(CLI_INT, "cpus", "N", "Number of CPUs.", .number = &raw.cpus,
-	    .min = 1, .max = CR_MAX_CPUS, .dflt = "1"),
-	ROW(CLI_STRING, "run-queues", "global|partitioned|N",
+	OPTION_HEADING("Machine"),
+	OPT(CR_OPT_INT, "cpus", "N", "Number of CPUs.", AT(cpus), .dflt = UNSET,
+	    .min = 1, .max = CR_MAX_CPUS, .without = "1"),
+	OPT(OPTION_TEXT, "run-queues", "global|partitioned|N",
 	    "One run queue for all CPUs (global), one for each (partitioned), "
 	    "or N of them.",
-	    .text = &raw.run_queues),
+	    AT(run_queues)),
 	OVERHEAD("decision", "CPU time of a scheduling decision.", decision),
 	OVERHEAD("context", "CPU time when a CPU goes over to another call.",
 		 context),
@@ -163,42 +144,43 @@ static const struct cli_opt rows[] = {
 		 "build/release/tests/bench/engine/bench_contention "
 		 "measures it.",
 		 lock),
-	ROW(CLI_INT, "receivers", "N",
+	OPT(CR_OPT_INT, "receivers", "N",
 	    "Number of receivers, each with a CPU beside --cpus. Calls are "
 	    "dealt out to them. A packet becomes a job when its receiver has "
 	    "done with it. With 0, it does so when it comes.",
-	    .number = &raw.receivers, .min = 0, .max = CR_MAX_CPUS,
-	    .dflt = "0"),
-	ROW(CLI_TIME, "receiver-cost", NULL,
-	    "CPU time that a receiver takes for a packet.",
-	    .number = &raw.receiver_cost, .min = 0, .max = CR_SEC, .dflt = "0"),
-	ROW(CLI_TIME, "receiver-wake", NULL,
+	    AT(receivers), .dflt = UNSET, .min = 0, .max = CR_MAX_CPUS,
+	    .without = "0"),
+	OPT(CR_OPT_TIME, "receiver-cost", NULL,
+	    "CPU time that a receiver takes for a packet.", AT(receiver_cost),
+	    .dflt = UNSET, .min = 0, .max = CR_SEC, .without = "0"),
+	OPT(CR_OPT_TIME, "receiver-wake", NULL,
 	    "CPU time that a receiver takes to wake up. It sleeps when there "
 	    "is no packet.",
-	    .number = &raw.receiver_wake, .min = 0, .max = CR_SEC, .dflt = "0"),
-	ROW(CLI_INT, "receiver-waiting", "N",
+	    AT(receiver_wake), .dflt = UNSET, .min = 0, .max = CR_SEC,
+	    .without = "0"),
+	OPT(CR_OPT_INT, "receiver-waiting", "N",
 	    "Packets that may wait for a receiver. Those that come when so "
 	    "many wait are dropped.",
-	    .number = &raw.receiver_waiting, .min = 1,
-	    .max = CAMPAIGN_WAITING_MAX, .dflt = "20000"),
-	ROW(CLI_LIST, "codec", "FILE", CODEC_OPTION_HELP, .list = &raw.plugins),
-	ROW(CLI_ENUM, "codec-kernels", NULL,
+	    AT(receiver_waiting), .dflt = UNSET, .min = 1,
+	    .max = CAMPAIGN_WAITING_MAX, .without = "20000"),
+	OPT(OPTION_LIST, "codec", "FILE", CODEC_OPTION_HELP, AT(plugins)),
+	OPT(CR_OPT_ENUM, "codec-kernels", NULL,
 	    "With which functions the cost of a flow with codecs is measured: "
 	    "the codec libraries' own (stock), ours for CPUs with AVX2 "
 	    "(avx2), or the fastest that the CPU can run (auto). See "
 	    "codec-runner(1).",
-	    .number = &raw.kernels, .names = cr_kernels_names),
+	    AT(kernels), .names = cr_kernels_names),
 
-	ROW(CLI_SECTION, NULL, NULL, "Load", .flag = NULL),
-	ROW(CLI_STRING, "replay", "FOLDER|TRACE",
+	OPTION_HEADING("Load"),
+	OPT(OPTION_TEXT, "replay", "FOLDER|TRACE",
 	    "In place of a campaign, play a recorded run: the arrivals, costs, "
 	    "classes, deadlines, weights and importance of its frames, as its "
 	    "trace has them, under its own schedulers or those of --scheduler, "
 	    "and compare. What its turns took beside the codecs is "
 	    "played, too, and printed; with --overhead-..., what these say in "
 	    "place of it. --set works as on a campaign that describes it.",
-	    .text = &raw.replay),
-	ROW(CLI_LIST, "set", "KEY=VALUE",
+	    AT(replay)),
+	OPT(OPTION_LIST, "set", "KEY=VALUE",
 	    "Put VALUE in place of what the campaign says to KEY, or where it "
 	    "says nothing. Dots part sections from keys, and a flow is told by "
 	    "its name or its number: platform.cpus=4, "
@@ -207,48 +189,50 @@ static const struct cli_opt rows[] = {
 	    "as the file is. KEY= takes the key away. May be repeated. "
 	    "Where another option says the same, such as --cpus, that one "
 	    "holds.",
-	    .list = &raw.settings),
-	ROW(CLI_INT, "seed", "N", "Use this in place of the campaign's seed.",
-	    .number = &raw.seed, .min = 0, .max = INT64_MAX, .dflt = ""),
-	ROW(CLI_TIME, "duration", NULL,
-	    "Use this in place of the campaign's duration.",
-	    .number = &raw.duration, .min = CR_MS, .max = 2592000 * CR_SEC,
-	    .dflt = ""),
+	    AT(settings)),
+	OPT(CR_OPT_INT, "seed", "N",
+	    "Use this in place of the campaign's seed.", AT(seed),
+	    .dflt = UNSET, .min = 0, .max = INT64_MAX, .without = ""),
+	OPT(CR_OPT_TIME, "duration", NULL,
+	    "Use this in place of the campaign's duration.", AT(duration),
+	    .dflt = UNSET, .min = CR_MS, .max = 2592000 * CR_SEC,
+	    .without = ""),
 
-	ROW(CLI_SECTION, NULL, NULL, "Speed", .flag = NULL),
-	ROW(CLI_INT, "jobs", "N",
+	OPTION_HEADING("Speed"),
+	OPT(CR_OPT_INT, "jobs", "N",
 	    "Number of threads that simulate. Default: one for each CPU that "
 	    "codec-sim may use. Each run queue is simulated by one thread, so "
 	    "more threads help only with several run queues. The result and "
 	    "the trace are the same with any number.",
-	    .number = &raw.threads, .min = 1, .max = CR_MAX_CPUS, .dflt = ""),
+	    AT(threads), .dflt = UNSET, .min = 1, .max = CR_MAX_CPUS,
+	    .without = ""),
 
-	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
-	{ .kind = CLI_STRING,
+	OPTION_HEADING("What it tells"),
+	{ .kind = OPTION_TEXT,
 	  .name = "out",
 	  .letter = 'o',
 	  .arg = "DIR",
 	  .help = "Write run.json, calls.csv and trace.bin into this folder. "
 		  "With several schedulers, each has a folder in it.",
-	  .text = &raw.out },
-	ROW(CLI_STRING, "trace", "FILE",
+	  AT(out) },
+	OPT(OPTION_TEXT, "trace", "FILE",
 	    "Write a trace of every job to this file; codec-report reads it.",
-	    .text = &raw.trace),
-	ROW(CLI_FLAG, "json", NULL, "Print run.json in place of the table.",
-	    .flag = &raw.json),
-	ROW(CLI_FLAG, "analyse", NULL,
+	    AT(trace)),
+	OPT(CR_OPT_BOOL, "json", NULL, "Print run.json in place of the table.",
+	    AT(json)),
+	OPT(CR_OPT_BOOL, "analyse", NULL,
 	    "Do not play the campaign, but print what is known beforehand "
 	    "about its calls under edf-hsb (with the options that the list of "
 	    "schedulers gives it): whether its constraints are met, the "
 	    "budgets, how late each call can be, and the play-out buffer that "
 	    "it needs. With --json it is JSON.",
-	    .flag = &raw.analyse),
-	{ .kind = CLI_FLAG,
+	    AT(analyse)),
+	{ .kind = CR_OPT_BOOL,
 	  .name = "quiet",
 	  .letter = 'q',
 	  .help = "No progress.",
-	  .flag = &raw.quiet },
-	{ .kind = CLI_SECTION },
+	  AT(quiet) },
+	{ .name = NULL },
 };
 
 static const struct cli_line operands[] = {
@@ -300,6 +284,7 @@ static const struct cli cli = {
 		"Flows may have codecs, and cost what the codecs cost on this "
 		"machine, or be synthetic: a period and a cost.",
 	.opts = rows,
+	.vars = &raw,
 	.operands = operands,
 	.examples = examples,
 	.exits = exits,
@@ -430,8 +415,8 @@ static int check_schedulers(const struct sim_settings *s, struct cr_err *e)
 
 /* "edf,rr,quantum=5ms" is edf, and rr with an option: what has no value is a
  * name. The texts are @list's for the process's life. */
-static int split_schedulers(const struct cli_list *given, struct cli_list *list,
-			    struct cr_err *e)
+static int split_schedulers(const struct option_list *given,
+			    struct option_list *list, struct cr_err *e)
 {
 	for (unsigned i = 0; i < given->count; i++) {
 		char *text = strdup(given->item[i]), *save = NULL;
@@ -444,10 +429,10 @@ static int split_schedulers(const struct cli_list *given, struct cli_list *list,
 				item[-1] = ','; /* it is the last one's */
 				continue;
 			}
-			if (list->count == CLI_MAX_LIST)
+			if (list->count == OPTION_LIST_MAX)
 				return cr_fail(e, -EINVAL,
 					       "more than %u schedulers",
-					       CLI_MAX_LIST);
+					       OPTION_LIST_MAX);
 			list->item[list->count++] = item;
 		}
 	}
@@ -458,7 +443,7 @@ static int set_schedulers(const struct campaign *c, struct sim_settings *s,
 			  struct cr_err *e)
 {
 	static const char *const fallback[] = { "edf" };
-	static struct cli_list named;
+	static struct option_list named;
 
 	s->schedulers = fallback;
 	s->nschedulers = 1;

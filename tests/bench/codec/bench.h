@@ -9,34 +9,34 @@
 
 #include "base/cli.h"
 
-/** The row of --states, of which there are *@count. */
+/** The row of --states, @usual of them, and @at: OPTION_AT(). */
 /* clang-format off */
-#define BENCH_ROW_STATES(count)                                                \
-	{ .kind = CLI_INT,                                                     \
+#define BENCH_ROW_STATES(at, usual)                                            \
+	{ .kind = CR_OPT_INT,                                                  \
 	  .name = "states",                                                    \
 	  .help = "Codec states.",                                             \
-	  .number = (count),                                                   \
+	  at, .dflt = (usual),                                                 \
 	  .min = 1,                                                            \
 	  .max = 100000 }
 
 /** The row of --seed. */
-#define BENCH_ROW_SEED(seed)                                                   \
-	{ .kind = CLI_INT,                                                     \
+#define BENCH_ROW_SEED(at)                                                     \
+	{ .kind = CR_OPT_INT,                                                  \
 	  .name = "seed",                                                      \
 	  .help = "Which speech.",                                             \
-	  .number = (seed),                                                    \
+	  at, .dflt = 1,                                                       \
 	  .min = 0,                                                            \
 	  .max = INT64_MAX }
 
-/** The row of --cpu, for bench_pin(); *@cpu must be -1 before: any. */
-#define BENCH_ROW_CPU(cpu)                                                     \
-	{ .kind = CLI_INT,                                                     \
+/** The row of --cpu, for bench_pin(): -1 if it is not given. */
+#define BENCH_ROW_CPU(at)                                                      \
+	{ .kind = CR_OPT_INT,                                                  \
 	  .name = "cpu",                                                       \
 	  .help = "CPU to pin to.",                                            \
-	  .number = (cpu),                                                     \
+	  at, .dflt = -1,                                                      \
 	  .min = 0,                                                            \
 	  .max = 4095,                                                         \
-	  .dflt = "" }
+	  .without = "" }
 /* clang-format on */
 
 /** Stay on @cpu, if it is not -1; ends @program with a message when that

@@ -33,39 +33,42 @@ static struct {
 	const char *mode;
 	int64_t codec, states, rounds, cpu, seed;
 	bool json, verify;
-} opt = { .states = 200, .rounds = 31, .cpu = -1, .seed = 1 };
+} opt;
 
 static const char *const codec_names[] = { "all", "amr", "amr-wb", NULL };
 
-static const struct cli_opt rows[] = {
-	{ .kind = CLI_ENUM,
+#define AT(m) OPTION_AT(__typeof__(opt), m)
+
+static const struct option_row rows[] = {
+	{ .kind = CR_OPT_ENUM,
 	  .name = "codec",
 	  .help = "Codec.",
-	  .number = &opt.codec,
+	  AT(codec),
 	  .names = codec_names },
-	{ .kind = CLI_STRING,
+	{ .kind = OPTION_TEXT,
 	  .name = "mode",
 	  .help = "This mode only; --verify also has random.",
-	  .text = &opt.mode,
-	  .dflt = "" },
-	BENCH_ROW_STATES(&opt.states),
-	{ .kind = CLI_INT,
+	  AT(mode),
+	  .without = "" },
+	BENCH_ROW_STATES(AT(states), 200),
+	{ .kind = CR_OPT_INT,
 	  .name = "rounds",
 	  .help = "Frames of each state.",
-	  .number = &opt.rounds,
+	  AT(rounds),
+	  .dflt = 31,
 	  .min = 1,
 	  .max = ROUNDS_MAX },
-	BENCH_ROW_CPU(&opt.cpu),
-	BENCH_ROW_SEED(&opt.seed),
-	{ .kind = CLI_FLAG,
+	BENCH_ROW_CPU(AT(cpu)),
+	BENCH_ROW_SEED(AT(seed)),
+	{ .kind = CR_OPT_BOOL,
 	  .name = "verify",
 	  .help = "Compare all frames of all recordings; exits with 1 when one "
 		  "differs.",
-	  .flag = &opt.verify },
-	{ .kind = CLI_FLAG,
+	  AT(verify) },
+	{ .kind = CR_OPT_BOOL,
 	  .name = "json",
 	  .help = "A JSON list of objects.",
-	  .flag = &opt.json },
+	  AT(json) },
 	{ .name = NULL },
 };
 
@@ -74,6 +77,7 @@ static const struct cli cli = {
 	.synopsis = "[OPTION]...",
 	.summary = "measure codec kernels against the installed libraries",
 	.opts = rows,
+	.vars = &opt,
 };
 
 /* A codec state of one library, and what it made last. */

@@ -38,33 +38,39 @@ static struct {
 	const char *codec, *mode;
 	int64_t states, repeats;
 	bool json;
-} opt = { .codec = "amr", .mode = "12.2", .states = 300, .repeats = 5 };
+} opt;
 
-static const struct cli_opt rows[] = {
-	{ .kind = CLI_STRING,
+#define AT(m) OPTION_AT(__typeof__(opt), m)
+
+static const struct option_row rows[] = {
+	{ .kind = OPTION_TEXT,
 	  .name = "codec",
 	  .help = "Codec.",
-	  .text = &opt.codec },
-	{ .kind = CLI_STRING,
+	  AT(codec),
+	  .without = "amr" },
+	{ .kind = OPTION_TEXT,
 	  .name = "mode",
 	  .help = "Its mode.",
-	  .text = &opt.mode },
-	{ .kind = CLI_INT,
+	  AT(mode),
+	  .without = "12.2" },
+	{ .kind = CR_OPT_INT,
 	  .name = "states",
 	  .help = "Calls of a CPU.",
-	  .number = &opt.states,
+	  AT(states),
+	  .dflt = 300,
 	  .min = 1,
 	  .max = 10000 },
-	{ .kind = CLI_INT,
+	{ .kind = CR_OPT_INT,
 	  .name = "repeats",
 	  .help = "Medians of so many.",
-	  .number = &opt.repeats,
+	  AT(repeats),
+	  .dflt = 5,
 	  .min = 1,
 	  .max = REPEATS },
-	{ .kind = CLI_FLAG,
+	{ .kind = CR_OPT_BOOL,
 	  .name = "json",
 	  .help = "One JSON object.",
-	  .flag = &opt.json },
+	  AT(json) },
 	{ .name = NULL },
 };
 
@@ -73,6 +79,7 @@ static const struct cli cli = {
 	.synopsis = "[OPTION]...",
 	.summary = "measure codec states that move between CPUs",
 	.opts = rows,
+	.vars = &opt,
 };
 
 struct bench {

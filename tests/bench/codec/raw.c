@@ -24,56 +24,56 @@ static struct {
 	const char *codec, *mode;
 	int64_t direction, states, seconds, cpu, kernels, p99, pcm;
 	int64_t seed;
-} opt = { .codec = "amr",
-	  .states = 200,
-	  .seconds = 3 * CR_SEC,
-	  .cpu = -1,
-	  .p99 = 10 * CR_MS,
-	  .seed = 1 };
+} opt;
 
 static const char *const directions[] = { "encode", "decode", NULL };
 static const char *const pcm_sides[] = { "none", "pcmu", "l16", NULL };
 
-static const struct cli_opt rows[] = {
-	{ .kind = CLI_STRING,
+#define AT(m) OPTION_AT(__typeof__(opt), m)
+
+static const struct option_row rows[] = {
+	{ .kind = OPTION_TEXT,
 	  .name = "codec",
 	  .help = "Codec.",
-	  .text = &opt.codec },
-	{ .kind = CLI_STRING,
+	  AT(codec),
+	  .without = "amr" },
+	{ .kind = OPTION_TEXT,
 	  .name = "mode",
 	  .help = "Its mode.",
-	  .text = &opt.mode,
-	  .dflt = "" },
-	{ .kind = CLI_ENUM,
+	  AT(mode),
+	  .without = "" },
+	{ .kind = CR_OPT_ENUM,
 	  .name = "direction",
 	  .help = "What to measure.",
-	  .number = &opt.direction,
+	  AT(direction),
 	  .names = directions },
-	BENCH_ROW_STATES(&opt.states),
-	{ .kind = CLI_TIME,
+	BENCH_ROW_STATES(AT(states), 200),
+	{ .kind = CR_OPT_TIME,
 	  .name = "seconds",
 	  .help = "How long.",
-	  .number = &opt.seconds,
+	  AT(seconds),
+	  .dflt = 3 * CR_SEC,
 	  .min = CR_MS,
 	  .max = 600 * CR_SEC },
-	{ .kind = CLI_TIME,
+	{ .kind = CR_OPT_TIME,
 	  .name = "p99",
 	  .help = "The delay that 99 % of the frames may have.",
-	  .number = &opt.p99,
+	  AT(p99),
+	  .dflt = 10 * CR_MS,
 	  .min = CR_US,
 	  .max = CR_SEC },
-	BENCH_ROW_SEED(&opt.seed),
-	{ .kind = CLI_ENUM,
+	BENCH_ROW_SEED(AT(seed)),
+	{ .kind = CR_OPT_ENUM,
 	  .name = "codec-kernels",
 	  .help = "As codec-runner's.",
-	  .number = &opt.kernels,
+	  AT(kernels),
 	  .names = cr_kernels_names },
-	{ .kind = CLI_ENUM,
+	{ .kind = CR_OPT_ENUM,
 	  .name = "pcm",
 	  .help = "The call's other side: its work counts, too.",
-	  .number = &opt.pcm,
+	  AT(pcm),
 	  .names = pcm_sides },
-	BENCH_ROW_CPU(&opt.cpu),
+	BENCH_ROW_CPU(AT(cpu)),
 	{ .name = NULL },
 };
 
@@ -82,6 +82,7 @@ static const struct cli cli = {
 	.synopsis = "[OPTION]...",
 	.summary = "measure a codec alone",
 	.opts = rows,
+	.vars = &opt,
 };
 
 _Noreturn static void die(const char *what, const struct cr_err *e)

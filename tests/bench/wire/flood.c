@@ -33,39 +33,44 @@
 static struct {
 	const char *to;
 	int64_t rate, tick, ssrc, pt, cpu;
-} opt = { .rate = 200000, .tick = 200 * CR_US, .ssrc = 1, .cpu = -1 };
+} opt;
 
-static const struct cli_opt rows[] = {
-	{ .kind = CLI_STRING,
+#define AT(m) OPTION_AT(__typeof__(opt), m)
+
+static const struct option_row rows[] = {
+	{ .kind = OPTION_TEXT,
 	  .name = "to",
 	  .arg = "ADDR:PORT",
 	  .help = "Where they go.",
-	  .text = &opt.to },
-	{ .kind = CLI_INT,
+	  AT(to) },
+	{ .kind = CR_OPT_INT,
 	  .name = "rate",
 	  .help = "Packets a second.",
-	  .number = &opt.rate,
+	  AT(rate),
+	  .dflt = 200000,
 	  .min = 1,
 	  .max = 10000000 },
-	{ .kind = CLI_TIME,
+	{ .kind = CR_OPT_TIME,
 	  .name = "tick",
 	  .help = "Packets due in this time are sent at one go.",
-	  .number = &opt.tick,
+	  AT(tick),
+	  .dflt = 200 * CR_US,
 	  .min = 10 * CR_US,
 	  .max = 100 * CR_MS },
-	{ .kind = CLI_INT,
+	{ .kind = CR_OPT_INT,
 	  .name = "ssrc",
 	  .help = "Their SSRC.",
-	  .number = &opt.ssrc,
+	  AT(ssrc),
+	  .dflt = 1,
 	  .min = 0,
 	  .max = UINT32_MAX },
-	{ .kind = CLI_INT,
+	{ .kind = CR_OPT_INT,
 	  .name = "pt",
 	  .help = "Their payload type.",
-	  .number = &opt.pt,
+	  AT(pt),
 	  .min = 0,
 	  .max = 127 },
-	BENCH_ROW_CPU(&opt.cpu),
+	BENCH_ROW_CPU(AT(cpu)),
 	{ .name = NULL },
 };
 
@@ -75,6 +80,7 @@ static const struct cli cli = {
 	.summary = "send more packets to a port than it asks for",
 	.text = "Sends until SIGTERM, then says what it has sent.",
 	.opts = rows,
+	.vars = &opt,
 };
 
 static atomic_bool stop;

@@ -8,71 +8,59 @@
 #include "bench.h"
 #include "cr/time.h"
 
-static struct load_options opt = {
-	.calls = 100,
-	.ptime = 20 * CR_MS,
-	.tick = 50 * CR_US,
-	.warm = CR_SEC,
-	.seconds = 5 * CR_SEC,
-	.linger = 500 * CR_MS,
-	.rate = 8000,
-	.out_clock = 8000,
-	.seed = 1,
-	.cpu = -1,
-	.at = "127.0.0.1",
-	.codec = "pcmu",
-};
+static struct load_options opt;
 
 static const char *const layouts[] = { "own", "shared", NULL };
 static const char *const phases[] = { "even", "random", NULL };
 static const char *const expects[] = { "any", "same", "pcma", NULL };
 
 /* clang-format off */
-#define ROW(k, n, h, m, ...)                                                   \
-	{ .kind = k, .name = n, .help = h, m, __VA_ARGS__ }
-#define TIME_ROW(n, h, m, least, most)                                         \
-	ROW(CLI_TIME, n, h, .number = m, .min = least, .max = most)
+#define TIME_ROW(n, h, m, d, least, most)                                         \
+	OPT(CR_OPT_TIME, n, NULL, h, AT(m), .dflt = d, .min = least, .max = most)
 /* clang-format on */
 
-static const struct cli_opt rows[] = {
-	ROW(CLI_INT, "calls", "Calls.", .number = &opt.calls, .min = 1,
-	    .max = 50000),
-	ROW(CLI_ENUM, "layout",
+#define AT(m) OPTION_AT(struct load_options, m)
+
+static const struct option_row rows[] = {
+	OPT(CR_OPT_INT, "calls", NULL, "Calls.", AT(calls), .dflt = 100,
+	    .min = 1, .max = 50000),
+	OPT(CR_OPT_ENUM, "layout", NULL,
 	    "own: each call sends from and receives at a port of its own; "
 	    "shared: all use one.",
-	    .number = &opt.layout, .names = layouts),
-	ROW(CLI_STRING, "at", "Address that they have.", .text = &opt.at),
-	ROW(CLI_ENUM, "phases",
+	    AT(layout), .names = layouts),
+	OPT(OPTION_TEXT, "at", NULL, "Address that they have.", AT(at),
+	    .without = "127.0.0.1"),
+	OPT(CR_OPT_ENUM, "phases", NULL,
 	    "When the calls begin within a frame: evenly spaced, or at random.",
-	    .number = &opt.phases, .names = phases),
-	TIME_ROW("ptime", "Speech in a packet.", &opt.ptime, 5 * CR_MS,
+	    AT(phases), .names = phases),
+	TIME_ROW("ptime", "Speech in a packet.", ptime, 20 * CR_MS, 5 * CR_MS,
 		 60 * CR_MS),
 	TIME_ROW("every",
 		 "Time between a call's packets; 0: what one has of speech.",
-		 &opt.every, 0, 60 * CR_SEC),
-	TIME_ROW("tick", "Packets due in this time are sent at one go.",
-		 &opt.tick, 10 * CR_US, 10 * CR_MS),
-	TIME_ROW("warm", "How long to send before anything counts.", &opt.warm,
-		 0, 3600 * CR_SEC),
-	TIME_ROW("seconds", "How long to measure.", &opt.seconds, CR_MS,
+		 every, 0, 0, 60 * CR_SEC),
+	TIME_ROW("tick", "Packets due in this time are sent at one go.", tick,
+		 50 * CR_US, 10 * CR_US, 10 * CR_MS),
+	TIME_ROW("warm", "How long to send before anything counts.", warm,
+		 CR_SEC, 0, 3600 * CR_SEC),
+	TIME_ROW("seconds", "How long to measure.", seconds, 5 * CR_SEC, CR_MS,
 		 3600 * CR_SEC),
-	TIME_ROW("linger", "How long to wait for the last answers.",
-		 &opt.linger, 0, 60 * CR_SEC),
-	ROW(CLI_STRING, "codec", "What is said: pcmu, pcma or l16.",
-	    .text = &opt.codec),
-	ROW(CLI_INT, "rate", "Its sampling rate, Hz.", .number = &opt.rate,
-	    .min = 8000, .max = 16000),
-	ROW(CLI_INT, "out-clock", "RTP clock rate of what comes back, Hz.",
-	    .number = &opt.out_clock, .min = 8000, .max = 48000),
-	ROW(CLI_ENUM, "expect",
+	TIME_ROW("linger", "How long to wait for the last answers.", linger,
+		 500 * CR_MS, 0, 60 * CR_SEC),
+	OPT(OPTION_TEXT, "codec", NULL, "What is said: pcmu, pcma or l16.",
+	    AT(codec), .without = "pcmu"),
+	OPT(CR_OPT_INT, "rate", NULL, "Its sampling rate, Hz.", AT(rate),
+	    .dflt = 8000, .min = 8000, .max = 16000),
+	OPT(CR_OPT_INT, "out-clock", NULL,
+	    "RTP clock rate of what comes back, Hz.", AT(out_clock),
+	    .dflt = 8000, .min = 8000, .max = 48000),
+	OPT(CR_OPT_ENUM, "expect", NULL,
 	    "What has to come back: any payload, the same, or the same speech "
 	    "in PCMA.",
-	    .number = &opt.expect, .names = expects),
-	BENCH_ROW_SEED(&opt.seed),
-	BENCH_ROW_CPU(&opt.cpu),
-	ROW(CLI_INT, "watch", "Process whose CPU time to measure.",
-	    .number = &opt.watch, .min = 0, .max = INT32_MAX, .arg = "PID",
-	    .dflt = ""),
+	    AT(expect), .names = expects),
+	BENCH_ROW_SEED(AT(seed)),
+	BENCH_ROW_CPU(AT(cpu)),
+	OPT(CR_OPT_INT, "watch", "PID", "Process whose CPU time to measure.",
+	    AT(watch), .min = 0, .max = INT32_MAX, .without = ""),
 	{ .name = NULL },
 };
 
@@ -100,6 +88,7 @@ static const struct cli cli = {
 		"comes later by as much (held_ns): no callers would send that "
 		"at one go.",
 	.opts = rows,
+	.vars = &opt,
 	.examples = examples,
 };
 

@@ -43,73 +43,71 @@ static struct {
 	int64_t io, sockets, wait, cpu;
 	const char *codec, *mode;
 	int64_t pcm, direction, states, kernels, seed;
-} opt = { .at = "127.0.0.1:0",
-	  .sockets = 1,
-	  .cpu = -1,
-	  .codec = "",
-	  .mode = "",
-	  .states = 1,
-	  .seed = 1 };
+} opt;
 
 enum { IO_MMSG, IO_URING };
 static const char *const ios[] = { "mmsg", "uring", NULL };
 static const char *const pcm_sides[] = { "pcmu", "l16", NULL };
 static const char *const directions[] = { "encode", "decode", NULL };
 
-static const struct cli_opt rows[] = {
-	{ .kind = CLI_ENUM,
+#define AT(m) OPTION_AT(__typeof__(opt), m)
+
+static const struct option_row rows[] = {
+	{ .kind = CR_OPT_ENUM,
 	  .name = "io",
 	  .help = "recvmmsg() and sendmmsg() on one socket, or io_uring on any "
 		  "number.",
-	  .number = &opt.io,
+	  AT(io),
 	  .names = ios },
-	{ .kind = CLI_INT,
+	{ .kind = CR_OPT_INT,
 	  .name = "sockets",
 	  .help = "Sockets, each with a port of its own.",
-	  .number = &opt.sockets,
+	  AT(sockets),
+	  .dflt = 1,
 	  .min = 1,
 	  .max = 60000 },
-	{ .kind = CLI_TIME,
+	{ .kind = CR_OPT_TIME,
 	  .name = "wait",
 	  .help = "How long packets may gather.",
-	  .number = &opt.wait,
+	  AT(wait),
 	  .min = 0,
 	  .max = 100 * CR_MS },
-	{ .kind = CLI_STRING,
+	{ .kind = OPTION_TEXT,
 	  .name = "codec",
 	  .help = "Put each packet through this codec; at most 16 are then "
 		  "taken at once.",
-	  .text = &opt.codec,
-	  .dflt = "none" },
-	{ .kind = CLI_STRING,
+	  AT(codec),
+	  .without = "" },
+	{ .kind = OPTION_TEXT,
 	  .name = "mode",
 	  .help = "Its mode.",
-	  .text = &opt.mode,
-	  .dflt = "" },
-	{ .kind = CLI_ENUM,
+	  AT(mode),
+	  .without = "" },
+	{ .kind = CR_OPT_ENUM,
 	  .name = "pcm",
 	  .help = "The other side, which the packets are of.",
-	  .number = &opt.pcm,
+	  AT(pcm),
 	  .names = pcm_sides },
-	{ .kind = CLI_ENUM,
+	{ .kind = CR_OPT_ENUM,
 	  .name = "direction",
 	  .help = "Encode the packets, or decode recorded speech instead.",
-	  .number = &opt.direction,
+	  AT(direction),
 	  .names = directions },
-	BENCH_ROW_STATES(&opt.states),
-	{ .kind = CLI_ENUM,
+	BENCH_ROW_STATES(AT(states), 1),
+	{ .kind = CR_OPT_ENUM,
 	  .name = "codec-kernels",
 	  .help = "As codec-runner's.",
-	  .number = &opt.kernels,
+	  AT(kernels),
 	  .names = cr_kernels_names },
-	BENCH_ROW_SEED(&opt.seed),
-	{ .kind = CLI_STRING,
+	BENCH_ROW_SEED(AT(seed)),
+	{ .kind = OPTION_TEXT,
 	  .name = "at",
 	  .arg = "ADDR:PORT",
 	  .help = "Address of the first socket; the next one has the next "
 		  "port. Port 0 takes any free ones.",
-	  .text = &opt.at },
-	BENCH_ROW_CPU(&opt.cpu),
+	  AT(at),
+	  .without = "127.0.0.1:0" },
+	BENCH_ROW_CPU(AT(cpu)),
 	{ .name = NULL },
 };
 
@@ -118,6 +116,7 @@ static const struct cli cli = {
 	.synopsis = "[OPTION]...",
 	.summary = "send packets back, and do nothing else",
 	.opts = rows,
+	.vars = &opt,
 };
 
 static atomic_bool stop;
@@ -227,7 +226,7 @@ static void open_coding(struct reflect *r)
 	struct cr_err e = { "unknown" };
 
 	r->batch = UINT_MAX;
-	if (!*opt.codec)
+	if (!opt.codec)
 		return;
 	if (cr_kernels_choose((enum cr_kernels)opt.kernels, &e) ||
 	    coding_open(&r->coding, &cfg, &e))

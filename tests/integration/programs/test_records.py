@@ -417,7 +417,7 @@ def test_interim_records_begin_and_end_with_a_new_file_of_options(
 
 
 @pytest.mark.parametrize("options,why", [
-    (["--records-interim", "10ms"], "--records-interim: must be 0, or from 1s"),
+    (["--records-interim", "10ms"], "--records-interim=10ms: needs 0, or a time with its unit (ns, us, ms, s) from 1s"),
     (["--node-name", "a b"], "--node-name: must be 1 to 64 printable"),
     (["--node-name", "a" * 65], "--node-name: must be 1 to 64 printable")])
 def test_what_cannot_be_is_told(options, why):

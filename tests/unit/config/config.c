@@ -14,34 +14,62 @@
 static struct values {
 	bool poll, admission, check;
 	const char *name;
-	struct cli_list set;
+	struct option_list set;
 	int64_t ring, limit, share, level;
 } v;
 
-static const struct values start = {
-	.admission = true, .ring = 8, .limit = 20000000, .share = 970000
-};
-
 static const char *const levels[] = { "error", "warn", "info", NULL };
 
-static const struct cli_opt rows[] = {
-	{ CLI_SECTION, .help = "Frames" },
-	{ CLI_INT, "ring", 'r', "FRAMES", .number = &v.ring, .min = 2,
-	  .max = 4096, .help = "frames that may wait" },
-	{ CLI_TIME, "limit", .number = &v.limit, .help = "longest wait",
-	  .flags = CLI_LIVE },
-	{ CLI_PPM, "share", .number = &v.share, .help = "share of a CPU" },
-	{ CLI_FLAG, "poll", .flag = &v.poll, .help = "spin" },
-	{ CLI_FLAG_OFF, "no-admission", .flag = &v.admission,
+#define AT(m) OPTION_AT(struct values, m)
+
+static const struct option_row rows[] = {
+	OPTION_HEADING("Frames"),
+	{ .kind = CR_OPT_INT,
+	  .name = "ring",
+	  .letter = 'r',
+	  .arg = "FRAMES",
+	  AT(ring),
+	  .dflt = 8,
+	  .min = 2,
+	  .max = 4096,
+	  .help = "frames that may wait" },
+	{ .kind = CR_OPT_TIME,
+	  .name = "limit",
+	  AT(limit),
+	  .dflt = 20000000,
+	  .help = "longest wait",
+	  .flags = OPTION_LIVE },
+	{ .kind = CR_OPT_PPM,
+	  .name = "share",
+	  AT(share),
+	  .dflt = 970000,
+	  .help = "share of a CPU" },
+	{ .kind = CR_OPT_BOOL, .name = "poll", AT(poll), .help = "spin" },
+	{ .kind = CR_OPT_BOOL,
+	  .name = "no-admission",
+	  AT(admission),
+	  .flags = OPTION_OFF,
 	  .help = "accept everything" },
-	{ CLI_SECTION, .help = "Words" },
-	{ CLI_STRING, "name", .text = &v.name, .help = "what it is called" },
-	{ CLI_LIST, "set", .list = &v.set, .help = "may be repeated" },
-	{ CLI_ENUM, "level", .number = &v.level, .names = levels,
+	OPTION_HEADING("Words"),
+	{ .kind = OPTION_TEXT,
+	  .name = "name",
+	  AT(name),
+	  .help = "what it is called" },
+	{ .kind = OPTION_LIST,
+	  .name = "set",
+	  AT(set),
+	  .help = "may be repeated" },
+	{ .kind = CR_OPT_ENUM,
+	  .name = "level",
+	  AT(level),
+	  .names = levels,
 	  .help = "how much" },
-	{ CLI_FLAG, "check", .flag = &v.check, .help = "say, and exit",
-	  .flags = CLI_COMMAND_LINE },
-	{ 0 },
+	{ .kind = CR_OPT_BOOL,
+	  .name = "check",
+	  AT(check),
+	  .help = "say, and exit",
+	  .flags = OPTION_COMMAND_LINE },
+	{ .name = NULL },
 };
 
 static const struct cli cli = {
@@ -49,6 +77,7 @@ static const struct cli cli = {
 	.synopsis = "",
 	.summary = "do a thing",
 	.opts = rows,
+	.vars = &v,
 	.has_file = true,
 };
 
@@ -76,11 +105,12 @@ static int read_words(struct config *c, const char *from,
 {
 	static char copy[8][64];
 	static char *argv[9];
-	struct config_ask ask = {
-		.cli = &cli, .argv = argv, .path = from, .must = true
-	};
+	struct config_ask ask = { .cli = &cli,
+				  .vars = &v,
+				  .argv = argv,
+				  .path = from,
+				  .must = true };
 
-	v = start;
 	for (; words[ask.argc]; ask.argc++) {
 		(void)snprintf(copy[ask.argc], sizeof(copy[0]), "%s",
 			       words[ask.argc]);
@@ -182,15 +212,14 @@ static void all_faults_are_told_with_their_lines(void **state)
 		       path);
 	reported(&c, at);
 	reported(&c, "did you mean 'ring'?");
-	reported(&c, ":2: --ring: 1 is out of bounds (2 to 4096)");
-	reported(&c, ":3: --limit: \"20\" is not a time with its unit");
-	reported(&c,
-		 ":5: --level: unknown value \"wran\"; did you mean 'warn'?");
-	reported(&c, ":6: --poll: \"maybe\" is not yes or no");
+	reported(&c, ":2: --ring=1: needs a whole number from 2 to 4096");
+	reported(&c, ":3: --limit=20: needs a time with its unit");
+	reported(&c, ":5: --level=wran: no such name; did you mean 'warn'?");
+	reported(&c, ":6: --poll=maybe: needs yes or no");
 	reported(&c, ":7: write it without dashes: poll");
 	reported(&c, ":8: check belongs on the command line");
 	reported(&c, ":9: ring is given twice: before that in line 2");
-	reported(&c, "--level: unknown value \"infos\"");
+	reported(&c, "--level=infos: no such name");
 	assert_int_equal(c.faults.n, 9);
 	assert_int_equal(c.faults.more, 0);
 	config_free(&c);
@@ -282,8 +311,8 @@ static void what_is_printed_says_the_same(void **state)
 	text = print(&c);
 	write_file(text, strlen(text));
 	assert_int_equal(read_words(&again, path, none), 0);
-	for (unsigned i = 0; !cli_is_end(&rows[i]); i++)
-		assert_true(config_same(&c, &again, i));
+	for (unsigned i = 0; !option_is_end(&rows[i]); i++)
+		assert_true(config_same(&c, &again, &rows[i]));
 	assert_string_equal(v.name, "\"x\"");
 	second = print(&again);
 	write_file(second, strlen(second));
@@ -363,13 +392,14 @@ static void what_is_no_file_is_told_and_nobody_waits(void **state)
 static void a_file_that_need_not_be_there_need_not(void **state)
 {
 	static char thing[] = "thing", *argv[] = { thing, NULL };
-	struct config_ask ask = {
-		.cli = &cli, .argc = 1, .argv = argv, .path = "/dev/null/x"
-	};
+	struct config_ask ask = { .cli = &cli,
+				  .vars = &v,
+				  .argc = 1,
+				  .argv = argv,
+				  .path = "/dev/null/x" };
 	struct config c;
 
 	(void)state;
-	v = start;
 	assert_int_equal(config_read(&c, &ask), 0);
 	assert_null(c.path);
 	config_free(&c);
@@ -385,7 +415,6 @@ static void the_example_has_every_option(void **state)
 
 	(void)state;
 	assert_non_null(f);
-	v = start;
 	config_print_example(&cli, f);
 	assert_int_equal(fclose(f), 0);
 	contains(text, "\n# longest wait\n# SIGHUP takes a new value.\n"

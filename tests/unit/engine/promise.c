@@ -20,8 +20,7 @@ static void promise(const struct cr_task *t, struct cr_promise *p)
 static unsigned two_numbers(const struct cr_task *t, struct cr_kv *kv,
 			    unsigned max)
 {
-	const struct cr_kv all[] = { { "id", t->id, CR_KV_COUNT },
-				     { "nine", 9, CR_KV_COUNT } };
+	const struct cr_kv all[] = { { "id", t->id }, { "nine", 9 } };
 
 	return CR_KV_COPY(kv, max, all);
 }
