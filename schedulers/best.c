@@ -281,11 +281,11 @@ static unsigned best_explain(const struct cr_task *t, struct cr_kv *kv,
 {
 	const struct best_task *x = CR_TASK_CONST(t, struct best_task);
 	const struct cr_kv all[] = {
-		{ "period_found_ns", x->period },
-		{ "confidence_16", x->confidence },
-		{ "deadline_found_ns", x->deadline },
-		{ "deadline_timer_ns", x->timer },
-		{ "turn_used_ns", x->used },
+		{ "period_found", x->period, CR_KV_NS },
+		{ "confidence_16", x->confidence, CR_KV_COUNT },
+		{ "deadline_found", x->deadline, CR_KV_CLOCK_NS },
+		{ "deadline_timer", x->timer, CR_KV_NS },
+		{ "turn_used", x->used, CR_KV_NS },
 	};
 
 	return CR_KV_COPY(kv, max, all);

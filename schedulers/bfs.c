@@ -254,9 +254,9 @@ static unsigned bfs_explain(const struct cr_task *t, struct cr_kv *kv,
 {
 	const struct bfs_task *x = CR_TASK_CONST(t, struct bfs_task);
 	const struct cr_kv all[] = {
-		{ "virtual_deadline_ns", x->deadline },
-		{ "offset_ns", offset_of(t->rq, t) },
-		{ "interval_used_ns", x->used },
+		{ "virtual_deadline", x->deadline, CR_KV_CLOCK_NS },
+		{ "offset", offset_of(t->rq, t), CR_KV_NS },
+		{ "interval_used", x->used, CR_KV_NS },
 	};
 
 	return CR_KV_COPY(kv, max, all);

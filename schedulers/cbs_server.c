@@ -253,15 +253,15 @@ unsigned cbs_explain(const struct cr_task *t, struct cr_kv *kv, unsigned max)
 {
 	const struct cbs_task *x = CR_TASK_CONST(t, struct cbs_task);
 	const struct cr_kv share[] = {
-		{ "start", x->be ? x->flow.start : 0 },
+		{ "start", x->be ? x->flow.start : 0, CR_KV_COUNT },
 	};
 	const struct cr_kv server[] = {
-		{ "server_deadline_ns", x->deadline },
-		{ "server_period_ns", x->period },
-		{ "budget_ns", x->budget },
-		{ "budget_left_ns", x->left / CR_PPM },
-		{ "throttled", x->throttled },
-		{ "density_ppm", x->admitted.util },
+		{ "server_deadline", x->deadline, CR_KV_CLOCK_NS },
+		{ "server_period", x->period, CR_KV_NS },
+		{ "budget", x->budget, CR_KV_NS },
+		{ "budget_left", x->left / CR_PPM, CR_KV_NS },
+		{ "throttled", x->throttled, CR_KV_COUNT },
+		{ "density", x->admitted.util, CR_KV_PPM },
 	};
 
 	return x->be ? CR_KV_COPY(kv, max, share) : CR_KV_COPY(kv, max, server);

@@ -269,10 +269,10 @@ static unsigned cfs_explain(const struct cr_task *t, struct cr_kv *kv,
 	const struct cfs_task *x = CR_TASK_CONST(t, struct cfs_task);
 	const struct cfs_rq *c = CR_RQ(t->rq, struct cfs_rq);
 	const struct cr_kv all[] = {
-		{ "vruntime_ns", (int64_t)x->vruntime },
-		{ "behind_ns", lead(c->least, x->vruntime) },
-		{ "weight", (int64_t)(x->weight >> 10) },
-		{ "slice_ns", t->slice },
+		{ "vruntime", (int64_t)x->vruntime, CR_KV_NS },
+		{ "behind", lead(c->least, x->vruntime), CR_KV_NS },
+		{ "weight", (int64_t)(x->weight >> 10), CR_KV_COUNT },
+		{ "slice", t->slice, CR_KV_NS },
 	};
 
 	return CR_KV_COPY(kv, max, all);

@@ -319,10 +319,11 @@ static unsigned dbp_explain(const struct cr_task *t, struct cr_kv *kv,
 	for (int64_t i = 0; i < o->k; i++)
 		met += (int64_t)(x->met >> i & 1);
 	const struct cr_kv all[] = {
-		{ "deadline_ns", t->job.deadline },
-		{ "distance", t->cls == CR_BE ? BEHIND : x->distance },
-		{ "in_time_of_last", met },
-		{ "overdue", x->overdue },
+		{ "deadline", t->job.deadline, CR_KV_CLOCK_NS },
+		{ "distance", t->cls == CR_BE ? BEHIND : x->distance,
+		  CR_KV_COUNT },
+		{ "in_time_of_last", met, CR_KV_COUNT },
+		{ "overdue", x->overdue, CR_KV_COUNT },
 	};
 
 	return CR_KV_COPY(kv, max, all);

@@ -204,10 +204,10 @@ static unsigned dwa_explain(const struct cr_task *t, struct cr_kv *kv,
 {
 	const struct dwa_task *x = CR_TASK_CONST(t, struct dwa_task);
 	const struct cr_kv all[] = {
-		{ "level", (int64_t)x->place.level },
-		{ "window_begin_ns", t->job.eligible },
-		{ "deadline_ns", t->job.deadline },
-		{ "density_ppm", x->admitted.util },
+		{ "level", (int64_t)x->place.level, CR_KV_COUNT },
+		{ "window_begin", t->job.eligible, CR_KV_CLOCK_NS },
+		{ "deadline", t->job.deadline, CR_KV_CLOCK_NS },
+		{ "density", x->admitted.util, CR_KV_PPM },
 	};
 
 	return CR_KV_COPY(kv, max, all);

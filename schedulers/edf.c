@@ -87,8 +87,8 @@ unsigned edf_explain(const struct cr_task *t, struct cr_kv *kv, unsigned max)
 {
 	const struct edf_task *x = CR_TASK_CONST(t, struct edf_task);
 	const struct cr_kv all[] = {
-		{ "deadline_ns", t->job.deadline },
-		{ "density_ppm", x->admitted.util },
+		{ "deadline", t->job.deadline, CR_KV_CLOCK_NS },
+		{ "density", x->admitted.util, CR_KV_PPM },
 	};
 
 	return CR_KV_COPY(kv, max, all);

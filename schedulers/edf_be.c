@@ -305,8 +305,9 @@ static unsigned served_explain(const struct cr_task *t, struct cr_kv *kv,
 		t->rq ? CR_RQ(t->rq, struct served_rq) : NULL;
 	bool front = e && x == e->front;
 	const struct cr_kv all[] = {
-		{ "deadline_ns", front ? x->keyed.key : t->job.deadline },
-		{ "density_ppm", x->admitted.util },
+		{ "deadline", front ? x->keyed.key : t->job.deadline,
+		  CR_KV_CLOCK_NS },
+		{ "density", x->admitted.util, CR_KV_PPM },
 	};
 
 	return CR_KV_COPY(kv, max, all);

@@ -10,13 +10,15 @@ unsigned hsb_explain(const struct cr_task *t, struct cr_kv *kv, unsigned max)
 {
 	const struct hsb_task *x = CR_TASK_CONST(t, struct hsb_task);
 	const struct cr_kv all[] = {
-		{ "util_ppm", x->util },
-		{ "server_deadline_ns", x->server.deadline },
-		{ "budget_ns", t->cls == CR_BE ? 0 : hsb_budget_of(t->rq, t) },
-		{ "budget_left_ns", x->server.left },
-		{ "given_away_ns", x->server.slack },
-		{ "home_cpu", t->cls == CR_HARD ? (int64_t)x->home : -1 },
-		{ "longest_frame_ns", hsb_longest(t->rq) },
+		{ "util", x->util, CR_KV_PPM },
+		{ "server_deadline", x->server.deadline, CR_KV_CLOCK_NS },
+		{ "budget", t->cls == CR_BE ? 0 : hsb_budget_of(t->rq, t),
+		  CR_KV_NS },
+		{ "budget_left", x->server.left, CR_KV_NS },
+		{ "given_away", x->server.slack, CR_KV_NS },
+		{ "home_cpu", t->cls == CR_HARD ? (int64_t)x->home : -1,
+		  CR_KV_COUNT },
+		{ "longest_frame", hsb_longest(t->rq), CR_KV_NS },
 	};
 
 	return CR_KV_COPY(kv, max, all);

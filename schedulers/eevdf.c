@@ -352,10 +352,11 @@ static unsigned eevdf_explain(const struct cr_task *t, struct cr_kv *kv,
 	const struct eevdf_rq *e = CR_RQ(t->rq, struct eevdf_rq);
 	int64_t lag = x->active ? lag_of(e, x) : x->lag;
 	const struct cr_kv all[] = {
-		{ "lag_ns", quotient(lag, (int64_t)NEUTRAL) },
-		{ "eligible", x->active && eevdf_is_eligible(x, e->now) },
-		{ "weight", (int64_t)(x->weight >> 10) },
-		{ "slice_ns", t->slice },
+		{ "lag", quotient(lag, (int64_t)NEUTRAL), CR_KV_NS },
+		{ "eligible", x->active && eevdf_is_eligible(x, e->now),
+		  CR_KV_COUNT },
+		{ "weight", (int64_t)(x->weight >> 10), CR_KV_COUNT },
+		{ "slice", t->slice, CR_KV_NS },
 	};
 
 	return CR_KV_COPY(kv, max, all);

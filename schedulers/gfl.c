@@ -145,9 +145,9 @@ static unsigned gfl_explain(const struct cr_task *t, struct cr_kv *kv,
 {
 	const struct gfl_task *x = CR_TASK_CONST(t, struct gfl_task);
 	const struct cr_kv all[] = {
-		{ "deadline_ns", t->job.deadline },
-		{ "earlier_by_ns", earlier(t) },
-		{ "density_ppm", x->admitted.util },
+		{ "deadline", t->job.deadline, CR_KV_CLOCK_NS },
+		{ "earlier_by", earlier(t), CR_KV_NS },
+		{ "density", x->admitted.util, CR_KV_PPM },
 	};
 
 	return CR_KV_COPY(kv, max, all);

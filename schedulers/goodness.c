@@ -342,9 +342,10 @@ static unsigned goodness_explain(const struct cr_task *t, struct cr_kv *kv,
 {
 	int64_t counter = counter_now(t);
 	const struct cr_kv all[] = {
-		{ "counter_ticks", counter },
-		{ "nice_ticks", nice_ticks(t) },
-		{ "goodness", counter ? counter + nice_ticks(t) : 0 },
+		{ "counter_ticks", counter, CR_KV_COUNT },
+		{ "nice_ticks", nice_ticks(t), CR_KV_COUNT },
+		{ "goodness", counter ? counter + nice_ticks(t) : 0,
+		  CR_KV_COUNT },
 	};
 
 	return CR_KV_COPY(kv, max, all);

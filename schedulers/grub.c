@@ -284,8 +284,8 @@ static unsigned grub_explain(const struct cr_task *t, struct cr_kv *kv,
 {
 	const struct cbs_task *x = CR_TASK_CONST(t, struct cbs_task);
 	const struct cr_kv own[] = {
-		{ "active", x->state != INACTIVE },
-		{ "active_sum_ppm", rq_of(t->rq)->active },
+		{ "active", x->state != INACTIVE, CR_KV_COUNT },
+		{ "active_sum", rq_of(t->rq)->active, CR_KV_PPM },
 	};
 	unsigned n = CR_KV_COPY(kv, max, own);
 

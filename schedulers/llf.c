@@ -378,9 +378,9 @@ static unsigned llf_explain(const struct cr_task *t, struct cr_kv *kv,
 {
 	const struct llf_task *x = CR_TASK_CONST(t, struct llf_task);
 	const struct cr_kv all[] = {
-		{ "deadline_ns", t->job.deadline },
-		{ "laxity_zero_at_ns", x->zero },
-		{ "density_ppm", x->admitted.util },
+		{ "deadline", t->job.deadline, CR_KV_CLOCK_NS },
+		{ "laxity_zero_at", x->zero, CR_KV_CLOCK_NS },
+		{ "density", x->admitted.util, CR_KV_PPM },
 	};
 
 	return CR_KV_COPY(kv, max, all);

@@ -342,14 +342,15 @@ static unsigned pfair_explain(const struct cr_task *t, struct cr_kv *kv,
 	const struct cr_rq *rq = t->rq;
 	bool weightless = t->cls == CR_BE;
 	const struct cr_kv all[] = {
-		{ "cost_quanta", weightless ? 0 : x->w.cost },
-		{ "period_quanta", weightless ? 0 : x->w.period },
-		{ "subtask", x->chain.subtask },
-		{ "window_begin_ns", slot_time(rq, x->begin) },
-		{ "window_end_ns", slot_time(rq, x->key.end) },
-		{ "b", x->key.overlap != 0 },
-		{ "group_deadline_ns", slot_time(rq, x->key.group) },
-		{ "held", x->held },
+		{ "cost_quanta", weightless ? 0 : x->w.cost, CR_KV_COUNT },
+		{ "period_quanta", weightless ? 0 : x->w.period, CR_KV_COUNT },
+		{ "subtask", x->chain.subtask, CR_KV_COUNT },
+		{ "window_begin", slot_time(rq, x->begin), CR_KV_CLOCK_NS },
+		{ "window_end", slot_time(rq, x->key.end), CR_KV_CLOCK_NS },
+		{ "b", x->key.overlap != 0, CR_KV_COUNT },
+		{ "group_deadline", slot_time(rq, x->key.group),
+		  CR_KV_CLOCK_NS },
+		{ "held", x->held, CR_KV_COUNT },
 	};
 
 	return CR_KV_COPY(kv, max, all);

@@ -271,10 +271,10 @@ static unsigned red_explain(const struct cr_task *t, struct cr_kv *kv,
 {
 	const struct red_task *x = CR_TASK_CONST(t, struct red_task);
 	const struct cr_kv all[] = {
-		{ "deadline_ns", t->job.deadline },
-		{ "rejected", x->where == RED_REJECTED },
-		{ "last_lost_at_ns", x->lost_at },
-		{ "density_ppm", x->admitted.util },
+		{ "deadline", t->job.deadline, CR_KV_CLOCK_NS },
+		{ "rejected", x->where == RED_REJECTED, CR_KV_COUNT },
+		{ "last_lost_at", x->lost_at, CR_KV_CLOCK_NS },
+		{ "density", x->admitted.util, CR_KV_PPM },
 	};
 
 	return CR_KV_COPY(kv, max, all);

@@ -125,10 +125,10 @@ static unsigned rm_explain(const struct cr_task *t, struct cr_kv *kv,
 {
 	const struct level_task *x = &CR_TASK_CONST(t, struct rm_task)->place;
 	const struct cr_kv all[] = {
-		{ "level", (int64_t)x->level },
-		{ t->cls == CR_BE ? "waits_since_at_ns" : "period_ns",
-		  x->rank },
-		{ "tested_cost_ns", rm_cost(t) },
+		{ "level", (int64_t)x->level, CR_KV_COUNT },
+		{ t->cls == CR_BE ? "waits_since" : "period", x->rank,
+		  t->cls == CR_BE ? CR_KV_CLOCK_NS : CR_KV_NS },
+		{ "tested_cost", rm_cost(t), CR_KV_NS },
 	};
 
 	return CR_KV_COPY(kv, max, all);

@@ -107,7 +107,8 @@ static unsigned rr_explain(const struct cr_task *t, struct cr_kv *kv,
 			   unsigned max)
 {
 	const struct cr_kv all[] = {
-		{ "turn_used_ns", CR_TASK_CONST(t, struct rr_task)->used },
+		{ "turn_used", CR_TASK_CONST(t, struct rr_task)->used,
+		  CR_KV_NS },
 	};
 
 	return CR_KV_COPY(kv, max, all);

@@ -264,12 +264,12 @@ static unsigned rsdl_explain(const struct cr_task *t, struct cr_kv *kv,
 	const struct rsdl_task *x = CR_TASK_CONST(t, struct rsdl_task);
 	unsigned level = level_of(t);
 	const struct cr_kv all[] = {
-		{ "level", level },
-		{ "base_level", x->stairs.base },
-		{ "quantum_left_ns", opts_of(t->rq)->quantum - x->used },
-		{ "level_spent_ns",
-		  spent_on(CR_RQ(t->rq, struct rsdl_rq), level) },
-		{ "rotation", (int64_t)x->stairs.round },
+		{ "level", level, CR_KV_COUNT },
+		{ "base_level", x->stairs.base, CR_KV_COUNT },
+		{ "quantum_left", opts_of(t->rq)->quantum - x->used, CR_KV_NS },
+		{ "level_spent", spent_on(CR_RQ(t->rq, struct rsdl_rq), level),
+		  CR_KV_NS },
+		{ "rotation", (int64_t)x->stairs.round, CR_KV_COUNT },
 	};
 
 	return CR_KV_COPY(kv, max, all);

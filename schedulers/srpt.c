@@ -121,9 +121,9 @@ static unsigned srpt_explain(const struct cr_task *t, struct cr_kv *kv,
 {
 	const struct srpt_task *x = CR_TASK_CONST(t, struct srpt_task);
 	const struct cr_kv all[] = {
-		{ "deadline_ns", t->job.deadline },
-		{ "rest_ns", cr_ns_max(t->job.cost - t->job.ran, 0) },
-		{ "density_ppm", x->admitted.util },
+		{ "deadline", t->job.deadline, CR_KV_CLOCK_NS },
+		{ "rest", cr_ns_max(t->job.cost - t->job.ran, 0), CR_KV_NS },
+		{ "density", x->admitted.util, CR_KV_PPM },
 	};
 
 	return CR_KV_COPY(kv, max, all);

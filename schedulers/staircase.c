@@ -191,11 +191,11 @@ static unsigned staircase_explain(const struct cr_task *t, struct cr_kv *kv,
 	const struct staircase_task *x =
 		CR_TASK_CONST(t, struct staircase_task);
 	const struct cr_kv all[] = {
-		{ "level", level_of(t) },
-		{ "base_level", x->stairs.base },
-		{ "first_level", x->stairs.base + x->depth },
-		{ "slices_left", round_of(t) - x->slices },
-		{ "slice_used_ns", x->used },
+		{ "level", level_of(t), CR_KV_COUNT },
+		{ "base_level", x->stairs.base, CR_KV_COUNT },
+		{ "first_level", x->stairs.base + x->depth, CR_KV_COUNT },
+		{ "slices_left", round_of(t) - x->slices, CR_KV_COUNT },
+		{ "slice_used", x->used, CR_KV_NS },
 	};
 
 	return CR_KV_COPY(kv, max, all);

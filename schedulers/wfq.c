@@ -124,8 +124,8 @@ static unsigned wfq_explain(const struct cr_task *t, struct cr_kv *kv,
 	int64_t lead =
 		f->in_service ? wfq_lead(f->finish, w->queue.virtual) : 0;
 	const struct cr_kv all[] = {
-		{ "to_finish_ns", lead / 256 },
-		{ "weight", (int64_t)(nice_weight(t) >> 10) },
+		{ "to_finish", lead / 256, CR_KV_NS },
+		{ "weight", (int64_t)(nice_weight(t) >> 10), CR_KV_COUNT },
 	};
 
 	return CR_KV_COPY(kv, max, all);

@@ -5,7 +5,7 @@ what came out, a short table, and which scheduler to choose. OUT/report.html has
 figures and tables, OUT/report.json every number.
 
 Schedulers take turns under live calls: one daemon, one feeder, and blocks of about
-a second, in random order in each of ten rounds; then an episode of each
+a second, in random order in each of ten rounds or more; then an episode of each
 (calm, overload, calm; in the table, not compared), if the campaign has an overload.
 Each round has as many calls as
 take the share of the workers' time that the campaign asks for, by what a frame cost
@@ -28,12 +28,12 @@ live, scale simulated), or else simulated by campaigns/simulate (best).
                       with itself
   --out DIR           run folders go there (out/CAMPAIGN)
   --rounds N          N rounds of all schedulers, each in an order of its own
-                      (10; separate runs: 1, and else into OUT/SCHEDULER/1 to
-                      N. The table then shows medians with intervals, and what
-                      noise could explain; codec-report --help,
-                      "repetitions", has the rule; 4 tell the least of
-                      separate runs; blocks of fewer than 6 rounds are not
-                      compared)
+                      (20 of two schedulers, 14 of three, 10 of more; separate
+                      runs: 1, and else into OUT/SCHEDULER/1 to N. The
+                      table then shows medians with intervals, and what noise
+                      could explain; codec-report --help, "repetitions", has
+                      the rule; 4 tell the least of separate runs; blocks of
+                      fewer than 6 rounds are not compared)
   --separate          play separate whole runs
   --find-capacity     search for the largest share of the campaign's load that
                       each scheduler carries without a lost frame and with a

@@ -97,7 +97,7 @@
 #include "cr/time.h"
 
 /** Raised with every incompatible change of this header. */
-#define CR_SCHED_ABI 6u
+#define CR_SCHED_ABI 7u
 
 struct cr_rq;
 struct cr_task;
@@ -371,12 +371,20 @@ struct cr_rq {
 	void *priv;
 };
 
-/** A number a policy shows about a task. By how @key ends, people see it as a
- * time (_ns), as a distance from now (deadline_ns, window_begin_ns,
- * window_end_ns, _at_ns), as a share (_ppm), or as it is. */
+/** What a number of explain() counts, and therefore how people see it. */
+enum cr_kv_unit {
+	CR_KV_COUNT,	/**< anything: as it is                         */
+	CR_KV_NS,	/**< a time; CR_NEVER: never                    */
+	CR_KV_CLOCK_NS, /**< a point in time, seen as a distance from now;
+			     0: none yet                                */
+	CR_KV_PPM	/**< a share                                    */
+};
+
+/** A number a policy shows about a task. */
 struct cr_kv {
-	const char *key;
+	const char *key; /**< lower case and _, without the unit */
 	int64_t value;
+	enum cr_kv_unit unit;
 };
 
 /** What a policy promises of a task. */

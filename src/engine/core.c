@@ -795,7 +795,8 @@ unsigned core_explain(const struct core_task *t, struct cr_kv *kv, unsigned max)
 	if (!ops->promise)
 		return n;
 	core_promise(t, &p);
-	kv[n++] = (struct cr_kv){ "in_time", p.kind == CR_PROMISE_LATENESS &&
-						     p.bound == 0 };
+	kv[n++] = (struct cr_kv){ "in_time",
+				  p.kind == CR_PROMISE_LATENESS && p.bound == 0,
+				  CR_KV_COUNT };
 	return n;
 }

@@ -345,14 +345,6 @@ void core_fault_text(const struct core_fault *f, char *buf, size_t size);
 /** Of that what the policy says about the task, "deadline=20": whoever logs a
  * fault has the rest as values. */
 void core_fault_said(const struct core_fault *f, char *buf, size_t size);
-/** A fault @f for log_event(); @said: core_fault_said()'s text. */
-#define CORE_FAULT_FIELDS                                                      \
-	"policy=%s callback=%s what=\"%s\" rq=%u cpu=%" PRId64                 \
-	" task=%" PRId64 " said=\"%s\""
-#define CORE_FAULT_VALUES(f, said)                                             \
-	(f)->policy, (f)->callback, (f)->what, (f)->rq, (f)->cpu, (f)->task,   \
-		(said)
-
 /** Does another stand in for the policy of some run queue? All locks held. */
 bool core_replaced(const struct core *c);
 

@@ -142,6 +142,20 @@ __attribute__((format(printf, 3, 4))) static void append(char *buf, size_t size,
 	va_end(ap);
 }
 
+/* As "deadline_ns=5 density_ppm=3488". */
+static void append_numbers(const struct core_fault *f, char *buf, size_t size)
+{
+	static const char *const units[] = { [CR_KV_COUNT] = "",
+					     [CR_KV_NS] = "_ns",
+					     [CR_KV_CLOCK_NS] = "_ns",
+					     [CR_KV_PPM] = "_ppm" };
+
+	for (unsigned i = 0; i < f->nkv; i++)
+		append(buf, size, "%s%s%s=%" PRId64, i ? " " : "", f->kv[i].key,
+		       f->kv[i].unit <= CR_KV_PPM ? units[f->kv[i].unit] : "",
+		       f->kv[i].value);
+}
+
 void core_fault_text(const struct core_fault *f, char *buf, size_t size)
 {
 	(void)snprintf(buf, size, "policy=%s callback=%s what=\"%s\" rq=%u",
@@ -150,16 +164,15 @@ void core_fault_text(const struct core_fault *f, char *buf, size_t size)
 		append(buf, size, " cpu=%" PRId64, f->cpu);
 	if (f->task >= 0)
 		append(buf, size, " task=%" PRId64, f->task);
-	for (unsigned i = 0; i < f->nkv; i++)
-		append(buf, size, " %s=%" PRId64, f->kv[i].key, f->kv[i].value);
+	if (f->nkv)
+		append(buf, size, " ");
+	append_numbers(f, buf, size);
 }
 
 void core_fault_said(const struct core_fault *f, char *buf, size_t size)
 {
 	buf[0] = '\0';
-	for (unsigned i = 0; i < f->nkv; i++)
-		append(buf, size, "%s%s=%" PRId64, i ? " " : "", f->kv[i].key,
-		       f->kv[i].value);
+	append_numbers(f, buf, size);
 }
 
 /* --- replacing --- */

@@ -497,7 +497,7 @@ static bool is_one_to_one(const struct campaign_flow *f)
 static void judge_talk(const struct talk *t, unsigned i, struct balance *out)
 {
 	static const char *const names[] = {
-#define NAME(name, label, help) #name,
+#define NAME(name, ...) #name,
 		CALL_COUNTERS(NAME)
 #undef NAME
 	};

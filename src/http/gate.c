@@ -111,7 +111,8 @@ static void shut_if_full(struct gate *g)
 	}
 	if (!g->was_full) {
 		g->count.full++;
-		log_event(LOG_WARN, "http-full", "connections=%u", g->cfg.most);
+		log_event(LOG_WARN, "http-full",
+			  LOG_INT("connections", g->cfg.most));
 	}
 	g->was_full = true;
 	shut(g);
@@ -169,8 +170,8 @@ static void cut(struct gate *g, const struct connection *connection)
 	(void)inet_ntop(AF_INET6, &connection->host, peer, sizeof(peer));
 	end(connection);
 	g->count.cut++;
-	log_event(LOG_WARN, "http-cut", "peer=%s age_s=%lld", peer,
-		  (long long)(age / CR_SEC));
+	log_event(LOG_WARN, "http-cut", LOG_WORD("peer", peer),
+		  LOG_INT("age_s", (age / CR_SEC)));
 }
 
 /* --- they come --- */

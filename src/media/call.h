@@ -269,7 +269,7 @@ struct rtcp_sent;
 struct relay;
 
 struct call_counters {
-#define CALL_MEMBER(name, label, help) atomic_ullong name;
+#define CALL_MEMBER(name, ...) atomic_ullong name;
 	_Alignas(CACHE_LINE) struct {
 		CALL_RX_COUNTERS(CALL_MEMBER)
 	};

@@ -15,7 +15,7 @@
 #include "udp/intake.h"
 
 struct packet_counters {
-#define PACKET_MEMBER(name, label, help) atomic_ullong name;
+#define PACKET_MEMBER(name, ...) atomic_ullong name;
 	PACKET_COUNTERS(PACKET_MEMBER)
 #undef PACKET_MEMBER
 };

@@ -119,8 +119,10 @@ static void cut(struct ng_connection *c, const char *why)
 		return;
 	c->dead = true;
 	c->listener->count.cut++;
-	log_event(LOG_INFO, "ng-cut", "from=%s why=\"%s\"",
-		  address_text(&c->origin.from, from, sizeof(from)), why);
+	log_event(LOG_INFO, "ng-cut",
+		  LOG_WORD("from",
+			   address_text(&c->origin.from, from, sizeof(from))),
+		  LOG_STR("why", why));
 }
 
 /* --- messages --- */
@@ -447,8 +449,9 @@ static void refuse(struct ng_listener *l, int fd,
 	char text[64];
 
 	l->count.refused++;
-	log_event(LOG_WARN, "ng-refused", "from=%s connections=%u",
-		  address_text(from, text, sizeof(text)), l->count.connections);
+	log_event(LOG_WARN, "ng-refused",
+		  LOG_WORD("from", address_text(from, text, sizeof(text))),
+		  LOG_INT("connections", l->count.connections));
 	(void)close(fd);
 }
 
@@ -481,7 +484,7 @@ static void accept_later(struct ng_listener *l)
 
 static void pause_accepting(struct ng_listener *l, int err)
 {
-	log_event(LOG_WARN, "ng-accept", "why=\"%s\"", strerror(err));
+	log_event(LOG_WARN, "ng-accept", LOG_STR("why", strerror(err)));
 	(void)event_del(l->acceptable);
 	accept_later(l);
 }

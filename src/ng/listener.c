@@ -104,9 +104,10 @@ static void take_datagram(struct datagrams *d, unsigned i, cr_ns now)
 
 		l->count.received++;
 		l->count.limited++;
-		log_event(LOG_WARN, "ng-limited", "from=%s per_second=%u",
-			  address_text(&o.from, from, sizeof(from)),
-			  l->limits.per_second);
+		log_event(LOG_WARN, "ng-limited",
+			  LOG_WORD("from",
+				   address_text(&o.from, from, sizeof(from))),
+			  LOG_INT("per_second", l->limits.per_second));
 		return;
 	}
 	read_at(&d->message[i].msg_hdr, &o.at);
@@ -124,8 +125,8 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	prepare(d);
 	n = recvmmsg(fd, d->message, BATCH, MSG_DONTWAIT, NULL);
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
-		log_event(LOG_ERROR, "ng-receive", "why=\"%s\"",
-			  strerror(errno));
+		log_event(LOG_ERROR, "ng-receive",
+			  LOG_STR("why", strerror(errno)));
 	for (int i = 0; i < n; i++)
 		take_datagram(d, (unsigned)i, now);
 }
@@ -184,7 +185,7 @@ static int datagrams_send(struct datagrams *d, const struct ng_origin *to,
 	if (sendmsg(d->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 		return 0;
 	/* who asked sends its request again, and has the answer then */
-	log_event(LOG_WARN, "ng-unsent", "why=\"%s\"", strerror(errno));
+	log_event(LOG_WARN, "ng-unsent", LOG_STR("why", strerror(errno)));
 	return -errno;
 }
 
@@ -299,8 +300,8 @@ static long write_answer(struct ng_listener *l, const struct ng_message *m,
 
 	if (n >= 0)
 		return n;
-	log_event(LOG_ERROR, "ng-no-answer", "cookie=%s why=\"%s\"", m->cookie,
-		  strerror((int)-n));
+	log_event(LOG_ERROR, "ng-no-answer", LOG_WORD("cookie", m->cookie),
+		  LOG_STR("why", strerror((int)-n)));
 	return write_error(l, m,
 			   n == -ENOSPC ? "the answer is too long for a message"
 			   : n == -EINVAL ? "the answer has no form in bencode"
@@ -363,8 +364,8 @@ bool ng_listener_admits(struct ng_listener *l,
 	if (networks_has(&l->acl, from))
 		return true;
 	l->count.denied++;
-	log_event(LOG_WARN, "ng-denied", "from=%s",
-		  address_text(from, text, sizeof(text)));
+	log_event(LOG_WARN, "ng-denied",
+		  LOG_WORD("from", address_text(from, text, sizeof(text))));
 	return false;
 }
 
@@ -375,8 +376,9 @@ void ng_listener_malformed(struct ng_listener *l, const struct ng_origin *o,
 	long n;
 
 	l->count.malformed++;
-	log_event(LOG_WARN, "ng-malformed", "from=%s cookie=%s why=\"%s\"",
-		  address_text(&o->from, from, sizeof(from)), m->cookie, why);
+	log_event(LOG_WARN, "ng-malformed",
+		  LOG_WORD("from", address_text(&o->from, from, sizeof(from))),
+		  LOG_WORD("cookie", m->cookie), LOG_STR("why", why));
 	if (!m->cookie[0])
 		return;
 	n = write_error(l, m, why);
@@ -399,7 +401,8 @@ static void overloaded(struct ng_listener *l, const struct ng_origin *o,
 	long n = write_answer(l, m, body);
 
 	l->count.overloaded++;
-	log_event(LOG_WARN, "ng-overloaded", "waiting=%u", l->count.waiting);
+	log_event(LOG_WARN, "ng-overloaded",
+		  LOG_INT("waiting", l->count.waiting));
 	json_decref(body);
 	if (n < 0)
 		return;
@@ -530,9 +533,10 @@ static void warn_if_open(const struct ng_listener *l)
 
 	if (choose_acl(&local, NULL, &l->local, NULL))
 		log_event(LOG_WARN, "ng-open",
-			  "address=%s why=\"NG has no password, and addresses "
-			  "can be forged: keep it in a closed network\"",
-			  l->cfg.address);
+			  LOG_WORD("address", l->cfg.address),
+			  LOG_STR("why",
+				  "NG has no password, and addresses can be "
+				  "forged: keep it in a closed network"));
 }
 
 int ng_listener_admit(struct ng_listener *l, const struct networks *acl,

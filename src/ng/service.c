@@ -82,9 +82,9 @@ bool ng_end_oldest(struct ng_service *sv, const struct ng_dialog *d)
 	}
 	if (!found)
 		return false;
-	log_event(LOG_WARN, "ng-displaced", "call=\"%s\" by=\"%s\" s=%lld",
-		  found->call->id, d->call->id,
-		  (long long)((clock_now() - found->offered) / CR_SEC));
+	log_event(LOG_WARN, "ng-displaced", LOG_STR("call", found->call->id),
+		  LOG_STR("by", d->call->id),
+		  LOG_INT("s", ((clock_now() - found->offered) / CR_SEC)));
 	sv->count.unanswered++;
 	ng_end_dialog(sv, found, NODE_END_SILENT, NULL);
 	return true;
@@ -311,7 +311,8 @@ static void note_unknown(struct ng_service *sv, const struct ng_request *r)
 			continue;
 		(void)snprintf(sv->unknown[sv->nunknown++], NG_UNKNOWN_BYTES,
 			       "%s", r->unknown[i]);
-		log_event(LOG_INFO, "ng-unknown", "what=\"%s\"", r->unknown[i]);
+		log_event(LOG_INFO, "ng-unknown",
+			  LOG_STR("what", r->unknown[i]));
 	}
 }
 
@@ -393,16 +394,17 @@ static json_t *refusal(struct ng_service *sv, const struct ng_request *r,
 {
 	if (r->command == NG_OFFER && is_full(err)) {
 		sv->count.load_limits++;
-		log_event(LOG_INFO, "ng-load-limit", "call=\"%s\" why=\"%s\"",
-			  r->call_id, why->text);
+		log_event(LOG_INFO, "ng-load-limit",
+			  LOG_STR("call", r->call_id),
+			  LOG_STR("why", why->text));
 		if (r->load_limit && !goes_on(sv, r->call_id))
 			return ng_result("load limit", "message", why->text);
 	} else {
 		sv->count.errors++;
 		log_event(LOG_INFO, "ng-refused",
-			  "command=%s call=\"%s\" why=\"%s\"",
-			  ng_command_names[r->command],
-			  r->call_id ? r->call_id : "", why->text);
+			  LOG_WORD("command", ng_command_names[r->command]),
+			  LOG_STR("call", r->call_id ? r->call_id : ""),
+			  LOG_STR("why", why->text));
 	}
 	return failed(why);
 }
@@ -611,9 +613,9 @@ static void look_at(struct ng_service *sv, struct ng_call *call, cr_ns now)
 		sv->count.silent++;
 	else
 		sv->count.unanswered++;
-	log_event(LOG_WARN, "ng-silent", "call=\"%s\" answered=%d s=%lld",
-		  call->id, answered,
-		  (long long)((now - call->silent) / CR_SEC));
+	log_event(LOG_WARN, "ng-silent", LOG_STR("call", call->id),
+		  LOG_INT("answered", answered),
+		  LOG_INT("s", ((now - call->silent) / CR_SEC)));
 	ng_end_call(sv, call, NODE_END_SILENT);
 }
 

@@ -66,7 +66,7 @@ struct node_admitted {
 };
 
 struct node_call_counts {
-#define NODE_COUNT(name, label, help) unsigned long long name;
+#define NODE_COUNT(name, ...) unsigned long long name;
 	CALL_COUNTERS(NODE_COUNT)
 #undef NODE_COUNT
 };
@@ -174,13 +174,13 @@ struct node_watch_info {
 };
 
 struct node_totals {
-#define NODE_COUNT(name, label, help) unsigned long long name;
+#define NODE_COUNT(name, ...) unsigned long long name;
 	CALL_SUMS(NODE_COUNT)
 #undef NODE_COUNT
 };
 
 struct node_rx_info {
-#define NODE_COUNT(name, label, help) unsigned long long name;
+#define NODE_COUNT(name, ...) unsigned long long name;
 	PACKET_COUNTERS(NODE_COUNT)
 #undef NODE_COUNT
 	const char *io; /**< "uring" or "epoll" */
@@ -189,7 +189,7 @@ struct node_rx_info {
 
 /** One of the receivers. */
 struct node_receiver_info {
-#define NODE_COUNT(name, label, help) unsigned long long name;
+#define NODE_COUNT(name, ...) unsigned long long name;
 	PACKET_COUNTERS(NODE_COUNT)
 #undef NODE_COUNT
 	const char *io; /**< "uring" or "epoll" */

@@ -369,7 +369,7 @@ void measuring_close(struct measuring *m)
 		destroy(m);
 		return;
 	}
-	log_event(LOG_ERROR, "measuring-stuck", "codec=%s", codec);
+	log_event(LOG_ERROR, "measuring-stuck", LOG_WORD("codec", codec));
 	(void)pthread_detach(thread);
 }
 

@@ -271,8 +271,12 @@ static void node_faulty(void *arg, const struct core_fault *fault)
 
 	core_fault_text(fault, text, sizeof(text));
 	core_fault_said(fault, said, sizeof(said));
-	log_event(LOG_ERROR, "scheduler-fault", CORE_FAULT_FIELDS,
-		  CORE_FAULT_VALUES(fault, said));
+	log_event(LOG_ERROR, "scheduler-fault",
+		  LOG_WORD("policy", fault->policy),
+		  LOG_WORD("callback", fault->callback),
+		  LOG_STR("what", fault->what), LOG_INT("rq", fault->rq),
+		  LOG_INT("cpu", fault->cpu), LOG_INT("task", fault->task),
+		  LOG_STR("said", said));
 	(void)pthread_mutex_lock(&n->gone_lock);
 	memcpy(n->fault, text, sizeof(text));
 	if (!n->fault_at)
@@ -534,11 +538,11 @@ static void node_recover(evutil_socket_t fd, short what, void *arg)
 	n->fault_at = 0;
 	(void)pthread_mutex_unlock(&n->gone_lock);
 	if (rc < 0)
-		log_event(LOG_ERROR, "scheduler-stuck", "why=\"%s\"", e.text);
+		log_event(LOG_ERROR, "scheduler-stuck", LOG_STR("why", e.text));
 	if (rc <= 0)
 		return;
-	log_event(LOG_WARN, "scheduler-replaced", "now=%s",
-		  live_scheduler(n->live));
+	log_event(LOG_WARN, "scheduler-replaced",
+		  LOG_WORD("now", live_scheduler(n->live)));
 	/* from the first run queue on in which fifo stood in */
 	trace_node_note(n, CR_NOTE_FAULT, at, text);
 	trace_switch(n, at);
@@ -569,11 +573,11 @@ static void receiver_failed(void *arg, unsigned receiver, int err)
 {
 	struct node *n = arg;
 
-	log_event(LOG_ERROR, "receiver-failed",
-		  "receiver=%u errno=%d why=\"receiving: %s; calls of this "
-		  "receiver hear nothing more. Start the daemon again, with "
-		  "--io epoll if this comes back\"",
-		  receiver, -err, strerror(-err));
+	log_event(LOG_ERROR, "receiver-failed", LOG_INT("receiver", receiver),
+		  LOG_INT("errno", -err), LOG_STR("receiving", strerror(-err)),
+		  LOG_STR("why", "calls of this receiver hear nothing more. "
+				 "Start the daemon again, with --io epoll if "
+				 "this comes back"));
 	event_active(n->deaf_event, 0, 0);
 }
 
@@ -596,7 +600,7 @@ static int open_node_events(struct node *n, struct cr_err *e)
 static void trace_failed(void *arg, int err)
 {
 	(void)arg;
-	log_event(LOG_ERROR, "trace-failed", "why=\"%s\"", strerror(err));
+	log_event(LOG_ERROR, "trace-failed", LOG_STR("why", strerror(err)));
 }
 
 /* On the drain thread, its last word. */
@@ -650,14 +654,15 @@ static int open_rtp(struct node *n, struct cr_err *e)
 				   n->fd, &warn, e);
 
 	if (*warn.text)
-		log_event(LOG_WARN, "port-not-shared", "why=\"%s\"", warn.text);
+		log_event(LOG_WARN, "port-not-shared",
+			  LOG_STR("why", warn.text));
 	if (nfd < 0)
 		return nfd;
 	n->nfd = (unsigned)nfd;
 	for (unsigned i = 0; i < n->nfd && n->cfg.tos; i++)
 		(void)tos_set(n->fd[i], n->cfg.rtp.ss_family, n->cfg.tos);
 	if (udp_socket_is_short(n->fd[0], &warn))
-		log_event(LOG_INFO, "small-buffer", "why=\"%s\"", warn.text);
+		log_event(LOG_INFO, "small-buffer", LOG_STR("why", warn.text));
 	return 0;
 }
 

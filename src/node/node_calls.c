@@ -259,7 +259,7 @@ void node_gone(void *arg, struct live_task *lt)
 static void add_counts(unsigned long long *to,
 		       const struct call_counters *count)
 {
-#define ADD(name, label, help)                                                 \
+#define ADD(name, ...)                                                         \
 	to[CALL_COUNTER_##name] +=                                             \
 		atomic_load_explicit(&count->name, memory_order_relaxed);
 	CALL_COUNTERS(ADD)

@@ -236,10 +236,11 @@ static void note_overload(struct node_call *nc, const struct call_cfg *to,
 			  const struct cr_verdict *v)
 {
 	nc->cmr_over++;
-	log_event(LOG_WARN, "cmr-over-capacity",
-		  "call=%" PRIu32 " mode=%s need=%.4f free=%.4f rule=\"%s\"",
-		  to->id, mode_name(to), (double)v->need_ppm / 1e6,
-		  (double)v->free_ppm / 1e6, v->rule ? v->rule : "load");
+	log_event(LOG_WARN, "cmr-over-capacity", LOG_INT("call", to->id),
+		  LOG_WORD("mode", mode_name(to)),
+		  LOG_REAL("need", (double)v->need_ppm / 1e6, 4),
+		  LOG_REAL("free", (double)v->free_ppm / 1e6, 4),
+		  LOG_STR("rule", v->rule ? v->rule : "load"));
 }
 
 static bool same_cost(const struct cr_cost *a, const struct cr_cost *b)

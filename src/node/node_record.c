@@ -246,8 +246,8 @@ static struct node_record *record_new(const struct node_call *nc)
 	if (r)
 		r->nstreams = nc->conversation ? 2 : 1;
 	else
-		log_event(LOG_WARN, "record-dropped",
-			  "call=%" PRIu32 " why=\"out of memory\"", nc->id);
+		log_event(LOG_WARN, "record-dropped", LOG_INT("call", nc->id),
+			  LOG_STR("why", "out of memory"));
 	return r;
 }
 

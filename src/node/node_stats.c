@@ -240,14 +240,14 @@ static void sum_counters(struct node *n, struct node_totals *sum)
 	unsigned long long count[CALL_NCOUNTERS];
 	struct node_call *nc;
 
-#define PAST(name, label, help) sum->name = n->past[CALL_COUNTER_##name];
+#define PAST(name, ...) sum->name = n->past[CALL_COUNTER_##name];
 	CALL_SUMS(PAST)
 #undef PAST
 	sum->port_drops += load_relaxed(&n->endpoint_drops);
 	sum->unread += load_relaxed(&n->endpoint_unread);
 	RB_FOREACH (nc, node_tree, &n->calls) {
 		node_call_counts(nc, count);
-#define ADD(name, label, help) sum->name += count[CALL_COUNTER_##name];
+#define ADD(name, ...) sum->name += count[CALL_COUNTER_##name];
 		CALL_SUMS(ADD)
 #undef ADD
 	}
@@ -273,7 +273,7 @@ static void receiver_info(const struct node *n, unsigned i,
 	const struct rx *rx = receivers_at(n->receivers, i);
 	const struct packet_counters *count = rx_counters(rx);
 
-#define COPY(name, label, help) out->name = load_relaxed(&count->name);
+#define COPY(name, ...) out->name = load_relaxed(&count->name);
 	PACKET_COUNTERS(COPY)
 #undef COPY
 	out->io = udp_io_names[rx_io(rx)];
@@ -290,7 +290,7 @@ static void receivers_info(const struct node *n, struct node_stats *out)
 		struct node_receiver_info *one = &out->receivers[i];
 
 		receiver_info(n, i, one);
-#define ADD(name, label, help) out->rx.name += one->name;
+#define ADD(name, ...) out->rx.name += one->name;
 		PACKET_COUNTERS(ADD)
 #undef ADD
 		out->rx.cpu += one->cpu;
@@ -470,7 +470,7 @@ static void fill_counts(const struct node_call *nc,
 	unsigned long long count[CALL_NCOUNTERS];
 
 	node_call_counts(nc, count);
-#define COPY(name, label, help) out->name = count[CALL_COUNTER_##name];
+#define COPY(name, ...) out->name = count[CALL_COUNTER_##name];
 	CALL_COUNTERS(COPY)
 #undef COPY
 }

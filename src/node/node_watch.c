@@ -24,58 +24,53 @@
 
 /* --- findings --- */
 
-#define FOUND "found="
-
-/* @fmt begins with FOUND: into the log, and without that what was found last.
- */
-__attribute__((format(printf, 2, 3))) static void tell(struct node *n,
-						       const char *fmt, ...)
+/* @fields begin with LOG_WORD("found", ...): into the log, and as text, which
+ * the statistics show as what was found last. */
+static void report_found(struct node *n, const struct log_field *fields)
 {
-	va_list ap;
+	char *last = n->watch.last;
+	size_t size = sizeof(n->watch.last), len;
 
-	va_start(ap, fmt);
-	log_event_va(LOG_ERROR, "watchdog", fmt, ap);
-	va_end(ap);
-	va_start(ap, fmt);
-	(void)vsnprintf(n->watch.last, sizeof(n->watch.last),
-			fmt + sizeof(FOUND) - 1, ap);
-	va_end(ap);
+	log_list(LOG_ERROR, "watchdog", fields);
+	(void)snprintf(last, size, "%s ", fields->text);
+	len = strlen(last);
+	log_text(fields + 1, last + len, size - len);
 }
 
 static void report_stuck(struct node *n, const struct recovery_finding *f)
 {
-	uint32_t id = f->task->core.task.id;
-	long long ms = (clock_now() - f->since) / CR_MS;
+	const char *of = node_is_conversion(f->task) ? "conversion" : "call";
 
-	if (node_is_conversion(f->task))
-		tell(n,
-		     FOUND "worker-stuck worker=%u conversion=%" PRIu32
-			   " for_ms=%lld",
-		     f->worker, id, ms);
-	else
-		tell(n,
-		     FOUND "worker-stuck worker=%u call=%" PRIu32
-			   " for_ms=%lld",
-		     f->worker, id, ms);
+	report_found(n, LOG_FIELDS(LOG_WORD("found", "worker-stuck"),
+				   LOG_INT("worker", f->worker),
+				   LOG_INT(of, f->task->core.task.id),
+				   LOG_INT("for_ms",
+					   (clock_now() - f->since) / CR_MS)));
 }
 
 static void report_no_spare(struct node *n, const struct recovery_finding *f)
 {
-	tell(n,
-	     FOUND "worker-stuck worker=%u replaced=no "
-		   "why=\"%s: restart the node\"",
-	     f->worker,
-	     f->err == -EAGAIN ? "too many threads are stuck"
-			       : strerror(-f->err));
+	char why[96];
+
+	(void)snprintf(why, sizeof(why), "%s: restart the node",
+		       f->err == -EAGAIN ? "too many threads are stuck"
+					 : strerror(-f->err));
+	report_found(n, LOG_FIELDS(LOG_WORD("found", "worker-stuck"),
+				   LOG_INT("worker", f->worker),
+				   LOG_WORD("replaced", "no"),
+				   LOG_STR("why", why)));
 }
 
 static void report_stalled(struct node *n, const struct recovery_finding *f)
 {
 	const struct call *c = call_of(f->task);
+	const char *state = f->state == CR_QUEUED ? "queued" : "asleep";
 
-	tell(n, FOUND "call-stalled call=%" PRIu32 " waiting=%u state=%s",
-	     c->cfg.id, frame_ring_waiting(c->ring),
-	     f->state == CR_QUEUED ? "queued" : "asleep");
+	report_found(n,
+		     LOG_FIELDS(LOG_WORD("found", "call-stalled"),
+				LOG_INT("call", c->cfg.id),
+				LOG_INT("waiting", frame_ring_waiting(c->ring)),
+				LOG_WORD("state", state)));
 }
 
 static void on_finding(void *arg, const struct recovery_finding *f)
@@ -90,15 +85,17 @@ static void on_finding(void *arg, const struct recovery_finding *f)
 		report_no_spare(n, f);
 		break;
 	case RECOVERY_VACANT:
-		log_event(LOG_ERROR, "worker-vacant", "worker=%u why=\"%s\"",
-			  f->worker, f->why);
+		log_event(LOG_ERROR, "worker-vacant",
+			  LOG_INT("worker", f->worker), LOG_STR("why", f->why));
 		break;
 	case RECOVERY_STALLED:
 		report_stalled(n, f);
 		break;
 	case RECOVERY_FORGOTTEN:
-		tell(n, FOUND "call-forgotten call=%" PRIu32 " policy=%s",
-		     f->task->core.task.id, f->why);
+		report_found(n,
+			     LOG_FIELDS(LOG_WORD("found", "call-forgotten"),
+					LOG_INT("call", f->task->core.task.id),
+					LOG_WORD("policy", f->why)));
 		break;
 	}
 }
@@ -142,7 +139,8 @@ void node_watch_returned(struct node *n, const struct node_call *nc)
 {
 	n->nhung--;
 	n->watch.returned++;
-	log_event(LOG_WARN, "watchdog", "returned=call call=%" PRIu32, nc->id);
+	log_event(LOG_WARN, "watchdog", LOG_WORD("returned", "call"),
+		  LOG_INT("call", nc->id));
 }
 
 /* --- rounds --- */

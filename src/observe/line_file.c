@@ -117,13 +117,13 @@ static cr_ns open_again(void *arg, bool asked)
 
 	if (fd < 0) {
 		if (asked)
-			log_event(LOG_ERROR, "not-reopened", "why=\"%s\"",
-				  e.text);
+			log_event(LOG_ERROR, "not-reopened",
+				  LOG_STR("why", e.text));
 		return clock_now() + TRY_EACH;
 	}
 	(void)close(l->fd);
 	l->fd = fd;
-	log_event(LOG_INFO, "reopened", "path=\"%s\"", l->path);
+	log_event(LOG_INFO, "reopened", LOG_STR("path", l->path));
 	(void)atomic_fetch_add_explicit(&l->reopened, 1, memory_order_relaxed);
 	return CR_NEVER;
 }
@@ -163,9 +163,9 @@ static void write_lines(void *arg, const char *text, size_t n)
 		full = n && is_full(l->fd, err);
 		if (full && !reported)
 			log_event(LOG_ERROR, "lines-wait",
-				  "path=\"%s\" lines=%llu why=\"%s\"", l->path,
-				  (unsigned long long)count_lines(text, n),
-				  strerror(-err));
+				  LOG_STR("path", l->path),
+				  LOG_INT("lines", count_lines(text, n)),
+				  LOG_STR("why", strerror(-err)));
 		reported = full;
 	} while (full && wait_for_room(l, &turn));
 	if (turn)
@@ -173,9 +173,9 @@ static void write_lines(void *arg, const char *text, size_t n)
 			&l->async_writer); /* it could not be opened yet */
 	if (!n)
 		return;
-	log_event(LOG_ERROR, "lines-lost", "path=\"%s\" lines=%llu why=\"%s\"",
-		  l->path, (unsigned long long)count_lines(text, n),
-		  strerror(-err));
+	log_event(LOG_ERROR, "lines-lost", LOG_STR("path", l->path),
+		  LOG_INT("lines", count_lines(text, n)),
+		  LOG_STR("why", strerror(-err)));
 	async_writer_count(&l->async_writer, 0, count_lines(text, n));
 }
 
@@ -264,11 +264,9 @@ void lines_close(struct lines *l, cr_ns limit)
 		return;
 	end = async_writer_stop(&l->async_writer, limit);
 	if (end != ASYNC_WRITER_WRITTEN)
-		log_event(
-			LOG_ERROR, "lines-lost",
-			"path=\"%s\" why=\"its disk or reader is stuck at the "
-			"end\"",
-			l->path);
+		log_event(LOG_ERROR, "lines-lost", LOG_STR("path", l->path),
+			  LOG_STR("why",
+				  "its disk or reader is stuck at the end"));
 	if (end != ASYNC_WRITER_LEFT)
 		free_all(l);
 }

@@ -20,7 +20,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -124,8 +123,8 @@ static size_t report_gap(void *arg, uint64_t lost, char *to, size_t room)
 
 	(void)arg;
 	log_line_begin(&l, &w.style, LOG_WARN, "log-dropped");
-	log_line_add(&l, "lines=%" PRIu64 " why=\"its reader was too slow\"",
-		     lost);
+	log_line_add(&l, LOG_FIELDS(LOG_INT("lines", lost),
+				    LOG_STR("why", "its reader was too slow")));
 	log_line_end(&l);
 	if (l.len > room)
 		return 0;
@@ -541,8 +540,8 @@ static void put_line(const struct log_line *l)
 		return;
 }
 
-void log_write_va(struct log_site *site, enum log_level level,
-		  const char *event, const char *fmt, va_list ap)
+void log_write(struct log_site *site, enum log_level level, const char *event,
+	       const struct log_field *fields)
 {
 	struct log_line l;
 	unsigned suppressed;
@@ -553,20 +552,10 @@ void log_write_va(struct log_site *site, enum log_level level,
 	suppressed = atomic_exchange_explicit(&site->suppressed, 0,
 					      memory_order_relaxed);
 	if (suppressed)
-		log_line_add(&l, "suppressed=%u", suppressed);
-	log_line_add_va(&l, fmt, ap);
+		log_line_add(&l, LOG_FIELDS(LOG_INT("suppressed", suppressed)));
+	log_line_add(&l, fields);
 	log_line_end(&l);
 	put_line(&l);
-}
-
-void log_write(struct log_site *site, enum log_level level, const char *event,
-	       const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	log_write_va(site, level, event, fmt, ap);
-	va_end(ap);
 }
 
 bool log_flush(cr_ns limit)

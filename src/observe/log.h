@@ -17,9 +17,9 @@
 #ifndef OBSERVE_LOG_H
 #define OBSERVE_LOG_H
 
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cr/error.h"
@@ -99,44 +99,73 @@ void log_set_level(enum log_level level);
 /** Would @level be written? */
 bool log_wants(enum log_level level);
 
-/** Write a line unless @site says too many. For log_event(). */
-__attribute__((format(printf, 4, 5))) void log_write(struct log_site *site,
-						     enum log_level level,
-						     const char *event,
-						     const char *fmt, ...);
-__attribute__((format(printf, 4, 0))) void log_write_va(struct log_site *site,
-							enum log_level level,
-							const char *event,
-							const char *fmt,
-							va_list ap);
+enum log_kind { LOG_KIND_WORD, LOG_KIND_STR, LOG_KIND_INT, LOG_KIND_REAL };
+
+/** A value of an event, made by the macros below. */
+struct log_field {
+	const char *key; /**< [A-Za-z0-9_-]+; NULL ends a list */
+	enum log_kind kind;
+	unsigned decimals; /**< of a REAL */
+	union {
+		const char *text;
+		int64_t number;
+		double real;
+	};
+};
+
+/** A text, in quotation marks where it is no single word. */
+#define LOG_WORD(k, v)                                                         \
+	{                                                                      \
+		.key = (k), .kind = LOG_KIND_WORD, .text = (v)                 \
+	}
+/** A text, always in quotation marks. */
+#define LOG_STR(k, v)                                                          \
+	{                                                                      \
+		.key = (k), .kind = LOG_KIND_STR, .text = (v)                  \
+	}
+/** A whole number. */
+#define LOG_INT(k, v)                                                          \
+	{                                                                      \
+		.key = (k), .kind = LOG_KIND_INT, .number = (int64_t)(v)       \
+	}
+/** A number with @d decimals. */
+#define LOG_REAL(k, v, d)                                                      \
+	{                                                                      \
+		.key = (k), .kind = LOG_KIND_REAL, .decimals = (d),            \
+		.real = (v)                                                    \
+	}
+
+/** A list of values for the functions that take one. */
+#define LOG_FIELDS(...) ((const struct log_field[]){ __VA_ARGS__, { NULL } })
+
+/** Write a line with @fields (NULL: none) unless @site says too many. For
+ * log_event(). */
+void log_write(struct log_site *site, enum log_level level, const char *event,
+	       const struct log_field *fields);
+
+/** Put @fields as a line of text has them, "call=7 why=\"no room\"", into @to.
+ * What does not fit is cut. Any thread. */
+void log_text(const struct log_field *fields, char *to, size_t size);
+
+/** An event with a list of values. */
+#define log_list(level, event, fields)                                         \
+	do {                                                                   \
+		static struct log_site log_site_;                              \
+                                                                               \
+		if (log_wants(level))                                          \
+			log_write(&log_site_, level, event, fields);           \
+	} while (0)
 
 /**
- * log_event(LOG_WARN, "admit-refused", "task=%u why=\"%s\"", id, why);
- * The format says what is a value: what stands between "key=" and the next
- * blank, or in quotation marks behind it; "text" is the key of what has none.
- * What the arguments have in them is part of a value and no more: see
- * base/utf8.h for what becomes '?', or is escaped in JSON. "time", "level",
- * "event", "suppressed" and "cut" are no keys of a caller.
+ * log_event(LOG_WARN, "admit-refused", LOG_INT("task", id), LOG_STR("why", e));
+ * What is in a text does no harm: see base/utf8.h for what becomes '?', or is
+ * escaped in JSON. "time", "level", "event", "suppressed" and "cut" are no keys
+ * of a caller.
  */
 #define log_event(level, event, ...)                                           \
-	do {                                                                   \
-		static struct log_site log_site_;                              \
-                                                                               \
-		if (log_wants(level))                                          \
-			log_write(&log_site_, level, event, __VA_ARGS__);      \
-	} while (0)
-
-/** The same for who has been given them; all that come by here have one rate
- * limit. */
-#define log_event_va(level, event, fmt, ap)                                    \
-	do {                                                                   \
-		static struct log_site log_site_;                              \
-                                                                               \
-		if (log_wants(level))                                          \
-			log_write_va(&log_site_, level, event, fmt, ap);       \
-	} while (0)
+	log_list(level, event, LOG_FIELDS(__VA_ARGS__))
 
 /** An event without values: log_plain(LOG_INFO, "drained"); */
-#define log_plain(level, event) log_event(level, event, "%s", "")
+#define log_plain(level, event) log_list(level, event, NULL)
 
 #endif

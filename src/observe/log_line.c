@@ -2,12 +2,6 @@
 /*
  * An entry of the log: its values, and how they look in each format.
  *
- * A format and its arguments are walked together:
- *
- *     found=%s why="%s" %s
- *     `---´ key         `-- without a key
- *           `-- to the next blank, or of what is in quotation marks all
- *
  * As a line of text; the journal's message is one without its beginning and
  * end:
  *
@@ -41,7 +35,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -54,257 +48,42 @@
 /** A value that is longer is cut. */
 enum { LOG_VALUE_MAX = 1024 };
 
-struct log_value {
-	const char *key; /**< "text" of what has none: not ended by a NUL */
-	size_t key_len;
-	const char *text; /**< any octets, without quotation marks */
-	size_t len;
-	bool named;  /**< it has a key of its own */
-	bool quoted; /**< in quotation marks */
-	bool cut;    /**< it was longer */
-	bool number; /**< @text is one of JSON's, made by a conversion */
-};
-
 enum { LOG_TIME_MAX = 96 };
 
-#define KEY_SIGNS                                                              \
-	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-#define DIGITS "0123456789"
-
-enum { SPEC_MAX = 32 };
-
-struct walk {
-	const char *at; /* in the format */
-	va_list ap;
-	bool lost; /* an argument that cannot be read, nor those behind it */
-	bool cut;  /* the value */
-	size_t len;
-	char text[LOG_VALUE_MAX];
+/* A field's value as text. */
+struct log_value {
+	const char *key, *text; /* any octets */
+	size_t key_len, len;
+	bool quoted; /* in quotation marks */
+	bool cut;    /* it was longer */
+	bool number; /* one that JSON has */
+	char digits[64];
 };
 
-/* --- one conversion --- */
-
-/* "%-8.3lf" taken apart. */
-struct spec {
-	char flags[SPEC_MAX]; /* width and precision, too */
-	char size[3];
-	char what;
-};
-
-static size_t span(const char *text, const char *set, char *to, size_t room)
+static void read_field(struct log_value *v, const struct log_field *f)
 {
-	size_t n = strspn(text, set);
-
-	if (n >= room)
-		return 0;
-	memcpy(to, text, n);
-	to[n] = '\0';
-	return n;
-}
-
-/* Takes it out of the format. */
-static struct spec take_spec(struct walk *w)
-{
-	struct spec s = { .what = '\0' };
-	const char *p = w->at + 1;
-
-	p += span(p, "-+ #.*" DIGITS, s.flags, sizeof(s.flags) - 4);
-	p += span(p, "hlzjt", s.size, sizeof(s.size));
-	s.what = *p;
-	w->at = p + (*p != '\0');
-	return s;
-}
-
-/* An '*' becomes the number that it stands for. */
-static void fill_star(struct walk *w, struct spec *s)
-{
-	char *star = strchr(s->flags, '*'), rest[SPEC_MAX];
-	size_t room;
-
-	if (!star)
-		return;
-	room = sizeof(s->flags) - 4 - (size_t)(star - s->flags);
-	memcpy(rest, star + 1, strlen(star + 1) + 1);
-	(void)snprintf(star, room, "%d%s", va_arg(w->ap, int), rest);
-}
-
-static intmax_t signed_of(struct walk *w, const char *size)
-{
-	if (!strcmp(size, "ll"))
-		return va_arg(w->ap, long long);
-	if (!strcmp(size, "l"))
-		return va_arg(w->ap, long);
-	if (!strcmp(size, "z") || !strcmp(size, "t"))
-		return va_arg(w->ap, ptrdiff_t);
-	if (!strcmp(size, "j"))
-		return va_arg(w->ap, intmax_t);
-	return va_arg(w->ap, int);
-}
-
-static uintmax_t unsigned_of(struct walk *w, const char *size)
-{
-	if (!strcmp(size, "ll"))
-		return va_arg(w->ap, unsigned long long);
-	if (!strcmp(size, "l"))
-		return va_arg(w->ap, unsigned long);
-	if (!strcmp(size, "z") || !strcmp(size, "t"))
-		return va_arg(w->ap, size_t);
-	if (!strcmp(size, "j"))
-		return va_arg(w->ap, uintmax_t);
-	return va_arg(w->ap, unsigned);
-}
-
-/* The argument of @s as text; -1: it is of no kind that is known here. */
-static int print_argument(struct walk *w, const struct spec *s, char *to,
-			  size_t room)
-{
-	char fmt[SPEC_MAX + 8];
-	bool whole = strchr("diuoxX", s->what) != NULL;
-
-	if (!s->what || (*s->size && !whole))
-		return -1;
-	(void)snprintf(fmt, sizeof(fmt), "%%%s%s%c", s->flags, whole ? "j" : "",
-		       s->what);
-	if (s->what == 'd' || s->what == 'i')
-		return snprintf(to, room, fmt, signed_of(w, s->size));
-	if (whole)
-		return snprintf(to, room, fmt, unsigned_of(w, s->size));
-	if (strchr("aAeEfFgG", s->what))
-		return snprintf(to, room, fmt, va_arg(w->ap, double));
-	if (s->what == 'c')
-		return snprintf(to, room, fmt, va_arg(w->ap, int));
-	if (s->what == 's')
-		return snprintf(to, room, fmt, va_arg(w->ap, const char *));
-	return s->what == 'p' ? snprintf(to, room, fmt, va_arg(w->ap, void *))
-			      : -1;
-}
-
-/* --- a value --- */
-
-static void put_value_text(struct walk *w, const char *text, size_t n)
-{
-	size_t room = sizeof(w->text) - w->len;
-
-	w->cut |= n > room;
-	n = n < room ? n : room;
-	memcpy(w->text + w->len, text, n);
-	w->len += n;
-}
-
-/* Returns what kind it was: the letter of its conversion. */
-static char put_conversion(struct walk *w)
-{
-	const char *from = w->at;
-	char text[LOG_VALUE_MAX + 1];
-	struct spec s = take_spec(w);
-	int n;
-
-	if (s.what == '%') {
-		put_value_text(w, "%", 1);
-		return '%';
+	*v = (struct log_value){ .key = f->key, .key_len = strlen(f->key) };
+	v->text = v->digits;
+	switch (f->kind) {
+	case LOG_KIND_WORD:
+	case LOG_KIND_STR:
+		v->text = f->text ? f->text : "";
+		v->quoted = f->kind == LOG_KIND_STR;
+		break;
+	case LOG_KIND_INT:
+		v->number = true;
+		(void)snprintf(v->digits, sizeof(v->digits), "%" PRId64,
+			       f->number);
+		break;
+	case LOG_KIND_REAL: /* JSON has neither infinite numbers nor NaN */
+		v->number = isfinite(f->real);
+		(void)snprintf(v->digits, sizeof(v->digits), "%.*f",
+			       (int)f->decimals, f->real);
+		break;
 	}
-	fill_star(w, &s);
-	fill_star(w, &s);
-	n = print_argument(w, &s, text, sizeof(text));
-	if (n < 0) {
-		w->lost = true;
-		put_value_text(w, from, (size_t)(w->at - from));
-		return '\0';
-	}
-	w->cut |= (size_t)n >= sizeof(text);
-	put_value_text(w, text,
-		       (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
-	return s.what;
-}
-
-/* Is that a number as JSON writes it (RFC 8259, 6)? */
-static bool is_number(const char *text, size_t n)
-{
-	char copy[64], *p = copy;
-	size_t digits;
-
-	if (!n || n >= sizeof(copy))
-		return false;
-	memcpy(copy, text, n);
-	copy[n] = '\0';
-	p += *p == '-';
-	digits = strspn(p, DIGITS);
-	if (!digits || (digits > 1 && *p == '0'))
-		return false;
-	p += digits;
-	if (*p == '.') {
-		digits = strspn(++p, DIGITS);
-		p += digits;
-		if (!digits)
-			return false;
-	}
-	return !*p;
-}
-
-/* Up to @end, or to the end of the format. */
-static void take_value(struct walk *w, char end, struct log_value *v)
-{
-	char last = '\0';
-	unsigned parts = 0;
-
-	w->len = 0;
-	w->cut = false;
-	while (*w->at && *w->at != end) {
-		parts++;
-		if (*w->at == '%' && !w->lost) {
-			last = put_conversion(w);
-			continue;
-		}
-		put_value_text(w, w->at, 1);
-		w->at++;
-	}
-	v->text = w->text;
-	v->len = w->len;
-	v->cut = w->cut;
-	v->number = end == ' ' && parts == 1 && last && strchr("diufF", last) &&
-		    is_number(w->text, w->len);
-}
-
-static void take_pair(struct walk *w, struct log_value *v)
-{
-	size_t n = strspn(w->at, KEY_SIGNS);
-	bool quoted;
-
-	*v = (struct log_value){ .key = "text", .key_len = 4 };
-	v->named = n && w->at[n] == '=';
-	if (v->named) {
-		v->key = w->at;
-		v->key_len = n;
-		w->at += n + 1;
-	}
-	quoted = *w->at == '"';
-	w->at += quoted;
-	take_value(w, quoted ? '"' : ' ', v);
-	w->at += quoted && *w->at == '"';
-	v->quoted = quoted;
-}
-
-/*
- * Call @each for every value of @fmt. Conversions of printf(3) with what C11
- * has, but for %n, %ls, %lc and %Lf; behind one of these the rest of @fmt is
- * taken as it is written.
- */
-static void log_values_va(const char *fmt, va_list ap,
-			  void (*each)(void *arg, const struct log_value *v),
-			  void *arg)
-{
-	struct walk w = { .at = fmt };
-
-	va_copy(w.ap, ap);
-	while (*(w.at += strspn(w.at, " "))) {
-		struct log_value v;
-
-		take_pair(&w, &v);
-		/* log_plain() has none */
-		if (v.len || v.named)
-			each(arg, &v);
-	}
-	va_end(w.ap);
+	v->len = strnlen(v->text, LOG_VALUE_MAX + 1);
+	v->cut = v->len > LOG_VALUE_MAX;
+	v->len -= v->cut;
 }
 
 /* "2024-05-01T12:00:00.123Z" of now, into @buf. */
@@ -415,10 +194,8 @@ static void put_quoted(struct log_line *l, const char *text, size_t n)
 	(void)put_or_cut(l, "\"", 1, 0);
 }
 
-static void log_text_value(void *line, const struct log_value *v)
+static void put_text_value(struct log_line *l, const struct log_value *v)
 {
-	struct log_line *l = line;
-
 	l->cut |= v->cut;
 	if (!put_or_cut(l, "", 0,
 			v->key_len + sizeof(" =\"\"") - 1 + TEXT_SPARE)) {
@@ -525,10 +302,8 @@ static void log_json_begin(struct log_line *l, enum log_level level,
 	put_json_member(l, "event", event);
 }
 
-static void log_json_value(void *line, const struct log_value *v)
+static void put_json_value(struct log_line *l, const struct log_value *v)
 {
-	struct log_line *l = line;
-
 	l->cut |= v->cut;
 	if (!put_json_key(l, v->key, v->key_len))
 		return;
@@ -639,10 +414,10 @@ static void log_journal_begin(struct log_line *l, enum log_level level,
 	log_text_begin(l, level, event);
 }
 
-static void log_journal_value(void *line, const struct log_value *v)
+static void put_journal_value(struct log_line *l, const struct log_value *v)
 {
-	put_journal_field(line, v->key, v->key_len, v->text, v->len);
-	log_text_value(line, v);
+	put_journal_field(l, v->key, v->key_len, v->text, v->len);
+	put_text_value(l, v);
 }
 
 static void log_journal_end(struct log_line *l)
@@ -653,7 +428,7 @@ static void log_journal_end(struct log_line *l)
 	(void)log_line_put(l, "\n\n", 2, 0);
 }
 
-/* --- the way to it --- */
+/* --- any of them --- */
 
 void log_line_begin(struct log_line *l, const struct log_style *style,
 		    enum log_level level, const char *event)
@@ -669,23 +444,19 @@ void log_line_begin(struct log_line *l, const struct log_style *style,
 		log_text_begin(l, level, event);
 }
 
-void log_line_add_va(struct log_line *l, const char *fmt, va_list ap)
+void log_line_add(struct log_line *l, const struct log_field *fields)
 {
-	if (l->style.format == LOG_JSON)
-		log_values_va(fmt, ap, log_json_value, l);
-	else if (l->style.format == LOG_JOURNAL)
-		log_values_va(fmt, ap, log_journal_value, l);
-	else
-		log_values_va(fmt, ap, log_text_value, l);
-}
+	struct log_value v;
 
-void log_line_add(struct log_line *l, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	log_line_add_va(l, fmt, ap);
-	va_end(ap);
+	for (; fields && fields->key; fields++) {
+		read_field(&v, fields);
+		if (l->style.format == LOG_JSON)
+			put_json_value(l, &v);
+		else if (l->style.format == LOG_JOURNAL)
+			put_journal_value(l, &v);
+		else
+			put_text_value(l, &v);
+	}
 }
 
 void log_line_end(struct log_line *l)
@@ -701,4 +472,13 @@ void log_line_end(struct log_line *l)
 const char *log_line_ending(enum log_format format)
 {
 	return format == LOG_JOURNAL ? "\n\n" : "\n";
+}
+
+void log_text(const struct log_field *fields, char *to, size_t size)
+{
+	struct log_line l = { .style = { .format = LOG_TEXT } };
+
+	log_line_add(&l, fields);
+	(void)snprintf(to, size, "%.*s", (int)l.len - (l.len > 0),
+		       l.text + (l.len > 0));
 }

@@ -7,8 +7,6 @@
 #ifndef OBSERVE_LOG_LINE_H
 #define OBSERVE_LOG_LINE_H
 
-#include <stdarg.h>
-
 #include "observe/log.h"
 
 /** Longest entry with its end, so that a pipe takes it in one piece, and
@@ -35,10 +33,9 @@ struct log_line {
 void log_line_begin(struct log_line *l, const struct log_style *style,
 		    enum log_level level, const char *event);
 
-/** " key=value ...": what is in a value does no harm. */
-__attribute__((format(printf, 2, 3))) void log_line_add(struct log_line *l,
-							const char *fmt, ...);
-void log_line_add_va(struct log_line *l, const char *fmt, va_list ap);
+/** " key=value ...": what is in a value does no harm. @fields: NULL for none.
+ */
+void log_line_add(struct log_line *l, const struct log_field *fields);
 
 /** Its end: log_line_ending(). */
 void log_line_end(struct log_line *l);

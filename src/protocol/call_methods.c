@@ -54,8 +54,8 @@ static json_t *start_call_now(struct service *sv, struct session *s,
 		ret = node_call_start(sv->node, &to->cfg, &port, &nc,
 				      &err->why);
 	if (request_code(ret) == RPC_NO_CAPACITY)
-		log_event(LOG_INFO, "admit-refused", "why=\"%s\"",
-			  err->why.text);
+		log_event(LOG_INFO, "admit-refused",
+			  LOG_STR("why", err->why.text));
 	if (ret)
 		return refuse_start(ret, &to->wait, err);
 	if (!request->keep) {
@@ -152,13 +152,12 @@ static json_t *change_call(struct service *sv, const json_t *params,
 	if (!ret)
 		ret = node_call_change(nc, to, ask.mode != NULL, &err->why);
 	if (request_code(ret) == RPC_NO_CAPACITY)
-		log_event(LOG_INFO, "change-refused",
-			  "call=%" PRIu32 " why=\"%s\"", ask.call,
-			  err->why.text);
+		log_event(LOG_INFO, "change-refused", LOG_INT("call", ask.call),
+			  LOG_STR("why", err->why.text));
 	if (ret)
 		return refuse_start(ret, wait, err);
-	log_event(LOG_INFO, "call-changed", "call=%" PRIu32 " class=%s",
-		  ask.call, call_class_names[to->terms.cls]);
+	log_event(LOG_INFO, "call-changed", LOG_INT("call", ask.call),
+		  LOG_WORD("class", call_class_names[to->terms.cls]));
 	return result_call_json(nc);
 }
 

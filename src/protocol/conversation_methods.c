@@ -236,8 +236,8 @@ static json_t *start_conversation_now(struct service *sv, struct session *s,
 		ret = conversation_start(sv->node, to->stream, &to->request, &c,
 					 &err->why);
 	if (request_code(ret) == RPC_NO_CAPACITY)
-		log_event(LOG_INFO, "admit-refused", "why=\"%s\"",
-			  err->why.text);
+		log_event(LOG_INFO, "admit-refused",
+			  LOG_STR("why", err->why.text));
 	to->wait = ret == -EAGAIN;
 	if (to->wait)
 		return NULL;

@@ -85,7 +85,9 @@ enum {
 	FIELD_NULL = 2,
 	/** A result has a TIME as a whole number of its unit, a REAL with four
 	 * decimals. */
-	FIELD_ROUND = 4
+	FIELD_ROUND = 4,
+	/** The unit of a result is what the member "unit" beside it says. */
+	FIELD_UNIT_BESIDE = 8
 };
 
 /** A list that is made while it is written. */
@@ -111,7 +113,8 @@ struct field {
 	enum field_store store;
 	unsigned flags;
 	/** TIME: "ns", "us", "ms" or "s", RATE: "per_s": the end of the
-	 * number's name. Others: for people. */
+	 * number's name. Others: for people; of an INT a unit of time, too; of
+	 * a REAL from 0 to 1 "share". */
 	const char *unit;
 	/** In the struct's unit. If min and max are both 0, there is no range.
 	 */

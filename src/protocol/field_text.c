@@ -13,20 +13,6 @@
 
 enum { PATH_MAX_BYTES = 200 };
 
-/* "ns" of an INT called "codec_ns": the rule of names holds for all. */
-static const char *unit_of(const struct field *f)
-{
-	static const char *const units[] = { "ns", "us", "ms", "s", NULL };
-	const char *end = strrchr(f->name, '_');
-
-	if (f->unit)
-		return f->unit;
-	for (const char *const *u = units; end && *u; u++)
-		if (!strcmp(end + 1, *u))
-			return *u;
-	return NULL;
-}
-
 static const char *simple_type(const struct field *f)
 {
 	switch (f->type) {
@@ -73,7 +59,7 @@ const char *field_text_param(const struct field *f, char *buf, size_t size)
 
 const char *field_text_result(const struct field *f, char *buf, size_t size)
 {
-	const char *unit = unit_of(f), *type = simple_type(f);
+	const char *type = simple_type(f);
 
 	if (f->type == FIELD_RATE)
 		return put_field_text(buf, size, "number per second");
@@ -82,9 +68,11 @@ const char *field_text_result(const struct field *f, char *buf, size_t size)
 	if (f->type == FIELD_MAP)
 		(void)snprintf(buf, size, "object: a %s for each %s",
 			       "whole number", f->members[0].name);
-	else if (unit && (f->type == FIELD_INT || f->type == FIELD_REAL ||
-			  f->type == FIELD_TIME))
-		(void)snprintf(buf, size, "%s of %s", type, unit);
+	else if (f->unit && !strcmp(f->unit, "share"))
+		(void)put_field_text(buf, size, "share, 0 to 1");
+	else if (f->unit && (f->type == FIELD_INT || f->type == FIELD_REAL ||
+			     f->type == FIELD_TIME))
+		(void)snprintf(buf, size, "%s of %s", type, f->unit);
 	else
 		(void)put_field_text(buf, size, type);
 	return buf;

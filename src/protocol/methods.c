@@ -230,7 +230,7 @@ static int log_scheduler(struct service *sv, int ret)
 	if (ret)
 		return ret;
 	node_scheduler(sv->node, spec, sizeof(spec));
-	log_event(LOG_INFO, "scheduler", "now=%s", spec);
+	log_event(LOG_INFO, "scheduler", LOG_WORD("now", spec));
 	return 0;
 }
 
@@ -289,8 +289,9 @@ static bool show_key(const struct service *sv, struct rpc_peer *peer,
 	peer->stranger = !key || !key_matches(sv->cfg.key, key);
 	if (!peer->stranger)
 		return true;
-	log_event(LOG_WARN, "denied", "peer=%s why=\"%s\"", peer->address,
-		  key ? "it has sent a wrong key" : "hello without a key");
+	log_event(LOG_WARN, "denied", LOG_WORD("peer", peer->address),
+		  LOG_STR("why", key ? "it has sent a wrong key"
+				     : "hello without a key"));
 	(void)cr_fail(&err->why, 0,
 		      key ? "key: it is not this node's; the right one is in "
 			    "the file of its --control-key"
@@ -319,8 +320,9 @@ json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 			      "grace time may be over");
 		return request_refuse(err, RPC_CONFLICT);
 	}
-	log_event(LOG_INFO, "hello", "peer=%s client=\"%.60s\" session=%llu",
-		  peer->address, ask.client ? ask.client : "", s->number);
+	log_event(LOG_INFO, "hello", LOG_WORD("peer", peer->address),
+		  LOG_STR("client", ask.client ? ask.client : ""),
+		  LOG_INT("session", s->number));
 	tell = (struct hello_result){
 		.program = "codec-runner",
 		.version = CR_VERSION,

@@ -37,8 +37,9 @@ static void records_put(struct lines *to, const struct node_record *r)
 	char *text = object ? json_dumps(object, JSONRPC_DUMP) : NULL;
 
 	if (!text || !lines_put(to, text))
-		log_event(LOG_WARN, "record-dropped", "id=\"%s\" why=\"%s\"",
-			  r->id, text ? "the disk is slow" : "out of memory");
+		log_event(LOG_WARN, "record-dropped", LOG_STR("id", r->id),
+			  LOG_STR("why",
+				  text ? "the disk is slow" : "out of memory"));
 	free(text);
 	json_decref(object);
 }
@@ -50,13 +51,17 @@ void audit_log(struct log_site *site, enum log_level level,
 		return;
 	if (a->why)
 		log_write(site, level, "audit",
-			  "who=\"%s\" did=\"%s\" what=\"%s\" result=refused "
-			  "why=\"%s\"",
-			  a->who, a->did, a->what, a->why);
+			  LOG_FIELDS(LOG_STR("who", a->who),
+				     LOG_STR("did", a->did),
+				     LOG_STR("what", a->what),
+				     LOG_WORD("result", "refused"),
+				     LOG_STR("why", a->why)));
 	else
 		log_write(site, level, "audit",
-			  "who=\"%s\" did=\"%s\" what=\"%s\" result=done",
-			  a->who, a->did, a->what);
+			  LOG_FIELDS(LOG_STR("who", a->who),
+				     LOG_STR("did", a->did),
+				     LOG_STR("what", a->what),
+				     LOG_WORD("result", "done")));
 }
 
 /* The number that what was made has got: it is in no parameter. */
@@ -159,15 +164,15 @@ static void on_grace(evutil_socket_t fd, short what, void *arg)
 	struct session *s = arg;
 
 	(void)fd, (void)what;
-	log_event(LOG_INFO, "session-over", "session=%llu calls=%u", s->number,
-		  s->calls);
+	log_event(LOG_INFO, "session-over", LOG_INT("session", s->number),
+		  LOG_INT("calls", s->calls));
 	session_end(s);
 }
 
 static bool refuse_peer(const struct rpc_peer *peer)
 {
-	log_event(LOG_ERROR, "peer-refused",
-		  "peer=%s why=\"out of memory for a session\"", peer->address);
+	log_event(LOG_ERROR, "peer-refused", LOG_WORD("peer", peer->address),
+		  LOG_STR("why", "out of memory for a session"));
 	return false;
 }
 
@@ -192,8 +197,8 @@ static bool peer_up(void *arg, struct rpc_peer *peer)
 	peer->stranger = sv->cfg.key && strcmp(peer->transport, "unix") != 0;
 	LIST_INSERT_HEAD(&sv->sessions, s, link);
 	peer->owner = s;
-	log_event(LOG_INFO, "peer-up", "peer=%s session=%llu", peer->address,
-		  s->number);
+	log_event(LOG_INFO, "peer-up", LOG_WORD("peer", peer->address),
+		  LOG_INT("session", s->number));
 	return true;
 }
 
@@ -242,8 +247,9 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 	/* who only asks need not say bye */
 	no_loss = bye || (idle && !strcmp(reason, "shutdown"));
 	log_event(no_loss ? LOG_INFO : LOG_WARN, "peer-gone",
-		  "peer=%s session=%llu reason=%s calls=%u", peer->address,
-		  s->number, reason, s->calls);
+		  LOG_WORD("peer", peer->address),
+		  LOG_INT("session", s->number), LOG_WORD("reason", reason),
+		  LOG_INT("calls", s->calls));
 	if (bye || idle)
 		session_end(s);
 	else
@@ -282,10 +288,11 @@ bool session_resume(struct session *to, const char *id)
 
 	if (!old || old == to)
 		return old;
-	log_event(LOG_INFO, "session-resumed",
-		  "session=%llu peer=%s instead=%llu from=%s calls=%u",
-		  old->number, to->peer->address, to->number,
-		  old->peer ? old->peer->address : "none", old->calls);
+	log_event(LOG_INFO, "session-resumed", LOG_INT("session", old->number),
+		  LOG_WORD("peer", to->peer->address),
+		  LOG_INT("instead", to->number),
+		  LOG_WORD("from", old->peer ? old->peer->address : "none"),
+		  LOG_INT("calls", old->calls));
 	if (old->peer)
 		old->peer->owner = NULL;
 	deferred_drop(sv, old, RPC_CONFLICT,
@@ -353,10 +360,10 @@ static void conversion_ended(void *arg, const struct conversion *cv)
 	struct session *s = session_named(arg, cv->owner);
 
 	log_event(cv->state == CONVERSION_FAILED ? LOG_WARN : LOG_INFO,
-		  "conversion-ended",
-		  "conversion=%u in=\"%s\" out=\"%s\" state=%s why=\"%s\"",
-		  cv->cfg.id, cv->cfg.in, cv->cfg.out,
-		  conversion_state_name(cv->state), cv->why.text);
+		  "conversion-ended", LOG_INT("conversion", cv->cfg.id),
+		  LOG_STR("in", cv->cfg.in), LOG_STR("out", cv->cfg.out),
+		  LOG_WORD("state", conversion_state_name(cv->state)),
+		  LOG_STR("why", cv->why.text));
 	if (s && s->peer)
 		rpc_notify(s->peer, "convert.ended",
 			   result_conversion_json(cv));
@@ -369,7 +376,8 @@ static void on_limit(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	if (sv->drained)
 		return;
-	log_event(LOG_WARN, "drain-limit", "calls=%u", node_calls(sv->node));
+	log_event(LOG_WARN, "drain-limit",
+		  LOG_INT("calls", node_calls(sv->node)));
 	sv->drained = true;
 	sv->cfg.drained(sv->cfg.arg);
 }
@@ -383,8 +391,8 @@ void service_drain(struct service *sv, cr_ns limit, bool final)
 	if (sv->draining && end >= sv->drain_end)
 		return;
 	sv->drain_end = end;
-	log_event(LOG_INFO, "drain", "calls=%u limit_ms=%lld",
-		  node_calls(sv->node), (long long)(limit / CR_MS));
+	log_event(LOG_INFO, "drain", LOG_INT("calls", node_calls(sv->node)),
+		  LOG_INT("limit_ms", (limit / CR_MS)));
 	sv->draining = true;
 	(void)evtimer_add(sv->limit, &t);
 	check_drained(sv);
@@ -400,8 +408,8 @@ int service_drain_cancel(struct service *sv, struct cr_err *e)
 		return 0;
 	sv->draining = false;
 	(void)evtimer_del(sv->limit);
-	log_event(LOG_INFO, "drain-cancelled", "calls=%u",
-		  node_calls(sv->node));
+	log_event(LOG_INFO, "drain-cancelled",
+		  LOG_INT("calls", node_calls(sv->node)));
 	return 0;
 }
 
@@ -410,7 +418,7 @@ static void report_congestion(struct service *sv, unsigned long long lost)
 	struct congestion tell = { .lost_per_s = lost };
 	struct session *s;
 
-	log_event(LOG_WARN, "congestion", "lost_per_s=%llu", lost);
+	log_event(LOG_WARN, "congestion", LOG_INT("lost_per_s", lost));
 	result_capacity(sv->node, &tell.capacity);
 	LIST_FOREACH(s, &sv->sessions, link)
 	if (s->peer && !s->peer->stranger)

@@ -3,10 +3,8 @@
  * Prints JSON for people. ctl_show() does not know what the members mean; the
  * views of results that deserve more do.
  *
- * The policy's numbers come as key and integer. A key that ends in _ns is a
- * time, in _ppm a share. A time of CR_NEVER is never; deadlines, the ends of
- * windows and what ends in _at_ns are points on the server's clock, shown as a
- * distance from now.
+ * The policy's numbers have a unit each. A time of CR_NEVER is never; points on
+ * the server's clock are shown as a distance from now.
  *
  * Pages on a terminal: from the upper left corner, each line cut to the width
  * and cleared to its end, so that nothing flickers or scrolls.
@@ -336,39 +334,28 @@ static void print_instant(json_int_t at, json_int_t now, FILE *out)
 		(void)fputs(" ago", out);
 }
 
-static bool is_instant(const char *key)
+/* A figure of a policy in its unit, see enum cr_kv_unit. */
+static void print_policy_number(const json_t *figure, json_int_t now, FILE *out)
 {
-	static const char *const ends[] = {
-		"deadline_ns",	   "deadline_found_ns",
-		"window_begin_ns", "window_end_ns",
-		"_at_ns",	   NULL
-	};
-	const char *const *e = ends;
-
-	while (*e && !ends_in(key, *e))
-		e++;
-	return *e;
-}
-
-static void print_policy_number(const char *key, json_int_t v, json_int_t now,
-				FILE *out)
-{
-	bool time = ends_in(key, "_ns"), share = ends_in(key, "_ppm");
-	size_t n = strlen(key) - (time ? 3 : share ? 4 : 0);
+	const char *unit = ctl_text(figure, "unit");
+	const char *name = ctl_text(figure, "name");
+	json_int_t v = number(figure, "value");
+	bool clock = !strcmp(unit, "clock_ns");
+	int n = (int)strlen(name);
 
 	(void)fputs("  ", out);
-	for (size_t i = 0; i < n; i++)
-		(void)fputc(key[i] == '_' ? ' ' : key[i], out);
-	(void)fprintf(out, "%*s", n < 20 ? (int)(20 - n) : 1, "");
-	if (time && v == CR_NEVER)
+	for (int i = 0; i < n; i++)
+		(void)fputc(name[i] == '_' ? ' ' : name[i], out);
+	(void)fprintf(out, "%*s", n < 20 ? 20 - n : 1, "");
+	if (v == CR_NEVER && (clock || !strcmp(unit, "ns")))
 		(void)fputs("never", out);
-	else if (time && is_instant(key) && v == 0)
+	else if (clock && v == 0)
 		(void)fputs("none yet", out);
-	else if (time && is_instant(key))
+	else if (clock)
 		print_instant(v, now, out);
-	else if (time)
+	else if (!strcmp(unit, "ns"))
 		print_time(v, out);
-	else if (share)
+	else if (!strcmp(unit, "ppm"))
 		(void)fprintf(out, "%.4f %%", (double)v / 1e4);
 	else
 		(void)fprintf(out, "%lld", (long long)v);
@@ -377,16 +364,15 @@ static void print_policy_number(const char *key, json_int_t v, json_int_t now,
 
 static void print_policy(const json_t *call, FILE *out)
 {
-	json_t *policy = json_object_get(call, "policy"), *v;
-	const char *key;
+	const json_t *policy = json_object_get(call, "policy"), *v;
+	size_t i;
 
 	(void)fprintf(out, "%-*s %s\n", HEAD, "scheduler",
 		      ctl_text(call, "scheduler"));
-	if (!json_object_size(policy))
+	if (!json_array_size(policy))
 		(void)fputs("  has no numbers of its own for a call\n", out);
-	json_object_foreach (policy, key, v)
-		print_policy_number(key, json_integer_value(v),
-				    number(call, "now_ns"), out);
+	json_array_foreach (policy, i, v)
+		print_policy_number(v, number(call, "now_ns"), out);
 }
 
 static void print_side(const json_t *call, const char *side, const char *ssrc,

@@ -123,8 +123,8 @@ static void report_of_writers(const char *path)
 	struct cr_err who = { "" };
 
 	if (path && trust_of_path(path, &who) != TRUST_OWN)
-		log_event(LOG_WARN, "writable-by-others",
-			  "path=\"%s\" why=\"%s\"", path, who.text);
+		log_event(LOG_WARN, "writable-by-others", LOG_STR("path", path),
+			  LOG_STR("why", who.text));
 }
 
 static void report_of_config(const struct runner_options *o)
@@ -135,24 +135,26 @@ static void report_of_config(const struct runner_options *o)
 	report_of_writers(o->service.plugin_dir);
 	if (path && access(path, R_OK))
 		log_event(LOG_WARN, "config-not-readable",
-			  "file=%s uid=%u why=\"%s: SIGHUP cannot read it "
-			  "again\"",
-			  path, (unsigned)geteuid(), strerror(errno));
+			  LOG_WORD("file", path), LOG_INT("uid", geteuid()),
+			  LOG_STR("error", strerror(errno)),
+			  LOG_STR("why", "SIGHUP cannot read it again"));
 }
 
 /* Log what is left. */
 static void rights_report(const struct rights *r,
 			  const struct runner_options *o)
 {
-	log_event(LOG_INFO, "rights", "uid=%u gid=%u sandbox=%s",
-		  (unsigned)geteuid(), (unsigned)getegid(),
-		  r->filtered ? "on" : "off");
+	log_event(LOG_INFO, "rights", LOG_INT("uid", geteuid()),
+		  LOG_INT("gid", getegid()),
+		  LOG_WORD("sandbox", r->filtered ? "on" : "off"));
 	if (o->sandbox != SANDBOX_OFF && !r->filtered)
-		log_event(LOG_WARN, "no-sandbox", "why=\"%s\"",
-			  r->why_not.text);
+		log_event(LOG_WARN, "no-sandbox",
+			  LOG_STR("why", r->why_not.text));
 	if (!geteuid())
-		log_event(LOG_WARN, "root",
-			  "why=\"--user gives rights up that are not needed\"");
+		log_event(
+			LOG_WARN, "root",
+			LOG_STR("why",
+				"--user gives rights up that are not needed"));
 	report_of_config(o);
 }
 
@@ -168,8 +170,8 @@ enum { FEEDS = 3 };
 static void log_notified(const struct manager *m, int err)
 {
 	if (m->open && err)
-		log_event(LOG_WARN, "manager-not-told", "why=\"%s\"",
-			  strerror(-err));
+		log_event(LOG_WARN, "manager-not-told",
+			  LOG_STR("why", strerror(-err)));
 }
 
 /* Read the environment. As notify_open(). */
@@ -309,9 +311,10 @@ static void refused(struct reread *r, const char *why)
 static void report_faults(const struct config_faults *f)
 {
 	for (unsigned i = 0; i < f->n; i++)
-		log_event(LOG_ERROR, "config-wrong", "why=\"%s\"",
-			  f->text[i].text);
-	log_event(LOG_ERROR, "config-not-taken", "faults=%u", f->n + f->more);
+		log_event(LOG_ERROR, "config-wrong",
+			  LOG_STR("why", f->text[i].text));
+	log_event(LOG_ERROR, "config-not-taken",
+		  LOG_INT("faults", f->n + f->more));
 }
 
 static bool changed(const struct reread *r, const struct runner_options *to,
@@ -383,16 +386,17 @@ static void report_changes(struct reread *r, const struct runner_options *to)
 		(void)shown(c, o, is, sizeof(is));
 		if (live)
 			log_event(LOG_INFO, "option-changed",
-				  "name=%s from=\"%s\" to=\"%s\"", o->name, was,
-				  is);
+				  LOG_WORD("name", o->name),
+				  LOG_STR("from", was), LOG_STR("to", is));
 		else
 			log_event(LOG_WARN, "needs-restart",
-				  "name=%s now=\"%s\" configured=\"%s\"",
-				  o->name, was, is);
+				  LOG_WORD("name", o->name),
+				  LOG_STR("now", was),
+				  LOG_STR("configured", is));
 	}
 	log_event(LOG_INFO, "config-read",
-		  "file=%s changed=%u needs-restart=%u",
-		  c->path ? c->path : "none", changes, stay);
+		  LOG_WORD("file", c->path ? c->path : "none"),
+		  LOG_INT("changed", changes), LOG_INT("needs-restart", stay));
 	r->state->taken = true;
 	r->state->needs_restart = stay;
 	r->state->why.text[0] = '\0';
@@ -421,7 +425,7 @@ static void reread_config(struct reread *r)
 	to = calloc(1, sizeof(*to));
 	if (!to) {
 		log_event(LOG_ERROR, "config-not-taken",
-			  "why=\"out of memory\"");
+			  LOG_STR("why", "out of memory"));
 		refused(r, "out of memory");
 		return;
 	}
@@ -513,7 +517,7 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
 	cr_ns limit = d->signals++ ? 0 : d->opt.service.drain_limit;
 
 	(void)what;
-	log_event(LOG_INFO, "signal", "number=%d", (int)sig);
+	log_event(LOG_INFO, "signal", LOG_INT("number", sig));
 	manager_stopping(&d->manager, limit);
 	service_drain(d->service, limit, true);
 }
@@ -527,14 +531,15 @@ static void reopen_log(struct daemon *d, bool asked)
 	int err = log_reopen(&e);
 
 	if (err && asked)
-		log_event(LOG_ERROR, "not-reopened", "why=\"%s\"", e.text);
+		log_event(LOG_ERROR, "not-reopened", LOG_STR("why", e.text));
 	if (err) {
 		(void)evtimer_add(d->again, &second);
 		return;
 	}
 	(void)evtimer_del(d->again);
 	if (d->opt.log_file)
-		log_event(LOG_INFO, "reopened", "path=\"%s\"", d->opt.log_file);
+		log_event(LOG_INFO, "reopened",
+			  LOG_STR("path", d->opt.log_file));
 }
 
 static void on_again(evutil_socket_t fd, short what, void *arg)
@@ -610,14 +615,16 @@ static void announce(struct daemon *d)
 	       kernels, *http ? " http=" : "", http, *ng ? " ng=" : "", ng,
 	       *socket ? " socket=" : "", socket);
 	(void)fflush(stdout);
-	log_event(LOG_INFO, "ready",
-		  "rtp=%s control=%s sctp=%s scheduler=%s kernels=%s io=%s",
-		  rtp, d->opt.control, sctp, spec, kernels, udp_io_names[io]);
+	log_event(LOG_INFO, "ready", LOG_WORD("rtp", rtp),
+		  LOG_WORD("control", d->opt.control), LOG_WORD("sctp", sctp),
+		  LOG_WORD("scheduler", spec), LOG_WORD("kernels", kernels),
+		  LOG_WORD("io", udp_io_names[io]));
 	if (d->ng)
-		log_event(LOG_INFO, "ng", "address=%s", ng);
+		log_event(LOG_INFO, "ng", LOG_WORD("address", ng));
 	if (*why)
-		log_event(LOG_INFO, "no-io-uring", "io=%s why=\"%s\"",
-			  udp_io_names[io], why);
+		log_event(LOG_INFO, "no-io-uring",
+			  LOG_WORD("io", udp_io_names[io]),
+			  LOG_STR("why", why));
 }
 
 /* The machine's addresses are others by now, or could not be read last time. */
@@ -632,7 +639,7 @@ static void on_hosts(evutil_socket_t fd, short what, void *arg)
 		(void)event_remove_timer(d->hosts);
 		return;
 	}
-	log_event(LOG_ERROR, "hosts-unread", "why=\"%s\"", e.text);
+	log_event(LOG_ERROR, "hosts-unread", LOG_STR("why", e.text));
 	(void)event_add(d->hosts, &second);
 }
 
@@ -740,7 +747,7 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 	if (!err)
 		err = service_open(&d->service, &d->opt.service, &warn, e);
 	if (*warn.text)
-		log_event(LOG_WARN, "not-granted", "why=\"%s\"", warn.text);
+		log_event(LOG_WARN, "not-granted", LOG_STR("why", warn.text));
 	if (!err && d->opt.trace)
 		err = node_trace_start(service_node(d->service), d->opt.trace,
 				       d->opt.trace_overwrite
@@ -762,10 +769,10 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 /* Threads cannot be killed; what they use cannot be freed. */
 _Noreturn static void leave_behind(void)
 {
-	log_event(LOG_ERROR, "exit",
-		  "code=%d why=\"a worker is stuck in a codec and was left "
-		  "behind; calls and trace are complete but for its own\"",
-		  EXIT_STUCK);
+	log_event(LOG_ERROR, "exit", LOG_INT("code", EXIT_STUCK),
+		  LOG_STR("why",
+			  "a worker is stuck in a codec and was left behind; "
+			  "calls and trace are complete but for its own"));
 	(void)log_flush(CR_SEC);
 	(void)fflush(NULL);
 	_exit(EXIT_STUCK);
@@ -813,9 +820,9 @@ static void raise_file_limit(void)
 
 	descriptors_raise();
 	log_event(LOG_INFO, "descriptors",
-		  "limit=%" PRIu64 " before=%" PRIu64
-		  " why=\"a call with a port of its own takes one\"",
-		  descriptors_limit(), before);
+		  LOG_INT("limit", descriptors_limit()),
+		  LOG_INT("before", before),
+		  LOG_STR("why", "a call with a port of its own takes one"));
 }
 
 /* Its own words, at the rate that ours have. */
@@ -825,7 +832,7 @@ static void libevent_says(int severity, const char *text)
 			       : severity == EVENT_LOG_WARN ? LOG_WARN
 							    : LOG_DEBUG;
 
-	log_event(level, "libevent", "says=\"%s\"", text);
+	log_event(level, "libevent", LOG_STR("says", text));
 }
 
 /* Of descriptors, the most that those have who connect. */
@@ -869,15 +876,16 @@ static int serve(struct daemon *d)
 		/* packets do not wait for calls that are set up */
 		thread_long_turns();
 		if (manager_ready(&d->manager, d->base, d->service))
-			log_event(LOG_ERROR, "manager", "why=\"%s\"",
-				  "out of memory: it will not be fed");
+			log_event(LOG_ERROR, "manager",
+				  LOG_STR("why",
+					  "out of memory: it will not be fed"));
 		(void)event_base_dispatch(d->base);
 		manager_stopping(&d->manager, 0);
 	}
 	stop(d);
 	rcu_stop();
 	rcu_unregister_thread();
-	log_event(LOG_INFO, "exit", "code=%d", d->exit_code);
+	log_event(LOG_INFO, "exit", LOG_INT("code", d->exit_code));
 	return d->exit_code;
 }
 
@@ -945,11 +953,11 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "codec-runner: %s\n", e.text);
 		return 1;
 	}
-	log_event(LOG_INFO, "config", "file=%s",
-		  d.opt.from.path ? d.opt.from.path : "none");
+	log_event(LOG_INFO, "config",
+		  LOG_WORD("file", d.opt.from.path ? d.opt.from.path : "none"));
 	rights_report(&rights, &d.opt);
 	if (*why.text)
-		log_event(LOG_WARN, "control-off", "why=\"%s\"", why.text);
+		log_event(LOG_WARN, "control-off", LOG_STR("why", why.text));
 	/* whoever reads the log may go away */
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* who asks to read files again means no end: not before the loop runs,

@@ -359,14 +359,24 @@ const struct field admitted_fields[] = {
 	{ 0 },
 };
 
-#define COUNT(n, head, h)                                                      \
-	{ ROW_INT(call_counts, #n, n), .label = (head), .help = (h) },
+#define COUNT(n, u, head, h)                                                   \
+	{ ROW_INT(call_counts, #n, n), .unit = (u), .label = (head),           \
+	  .help = (h) },
 
 const struct field call_counts_fields[] = { CALL_COUNTERS(COUNT){ 0 } };
 
+/* By enum cr_kv_unit. */
+static const char *const kv_units[] = { "count", "ns", "clock_ns", "ppm",
+					NULL };
+
 const struct field policy_number_fields[] = {
-	{ ROW_TEXT(policy_number, "key", key) },
-	{ ROW_INT(policy_number, "value", value) },
+	{ ROW_TEXT(policy_number, "name", key), .help = "name of the figure" },
+	{ ROW_INT(policy_number, "value", value), .flags = FIELD_UNIT_BESIDE,
+	  .help = "what it is now; a time of 9223372036854775807 is never" },
+	{ ROW_CHOICE(policy_number, "unit", unit, kv_units),
+	  .help = "what the value is; count: a number of something; ns: a "
+		  "time; clock_ns: a point in time, on the clock of now_ns; 0 "
+		  "if there is none yet; ppm: a share, in millionths" },
 	{ 0 },
 };
 
@@ -403,10 +413,10 @@ const struct field rtcp_far_fields[] = {
 	{ ROW_INT(rtcp_far, "reports", reports),
 	  .help = "reports so far; while there is none, the rest is 0" },
 	{ ROW_REAL(rtcp_far, "lost_share", lost_share), .flags = FIELD_ROUND,
-	  .help = "share of the packets that was lost, 0 to 1, by the last "
-		  "one" },
+	  .unit = "share",
+	  .help = "share of the packets that was lost, by the last one" },
 	{ ROW_REAL(rtcp_far, "lost_mean", lost_mean), .flags = FIELD_ROUND,
-	  .help = "the mean of that over all reports" },
+	  .unit = "share", .help = "the mean of that over all reports" },
 	{ ROW_INT(rtcp_far, "lost", lost_total), .unit = "packets",
 	  .help = "packets that were lost since the beginning; less than 0 if "
 		  "more came twice" },
@@ -515,7 +525,7 @@ const struct field call_info_fields[] = {
 	  .help = "memory that the call uses, not counting the codecs'" },
 	{ ROW_TEXT(call_info, "scheduler", scheduler),
 	  .help = "name of the scheduler" },
-	{ ROW_MAP(call_info, "policy", policy, npolicy, policy_number),
+	{ ROW_LIST(call_info, "policy", policy, npolicy, policy_number),
 	  .help = "the scheduler's own figures for the call" },
 	{ ROW_TEXT(call_info, "unknown", unknown),
 	  .help = "packets of payload types that nobody has agreed on: \"12 of "
@@ -713,7 +723,7 @@ const struct field record_quality_fields[] = {
 	  .help = "mean opinion score that R stands for, 1 to 4.5" },
 	{ ROW_BOOL(record_quality, "wideband", wideband),
 	  .help = "the scale is that of G.107.1" },
-	{ ROW_REAL(record_quality, "loss", loss),
+	{ ROW_REAL(record_quality, "loss", loss), .unit = "share",
 	  .help = "share of the packets that the listener lacks, taken as "
 		  "random and concealed: lost, behind a newer one, too late "
 		  "for "

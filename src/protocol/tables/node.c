@@ -443,13 +443,14 @@ static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
 				    NULL, 1e-9 },
 };
 
-#define TOTAL(n, head, h)                                                      \
-	{ ROW_INT(totals, #n, n), .label = (head), .help = (h),                \
+#define TOTAL(n, u, head, h)                                                   \
+	{ ROW_INT(totals, #n, n), .unit = (u), .label = (head), .help = (h),   \
 	  .metric = &total_metrics[CALL_COUNTER_##n] },
 
 const struct field totals_fields[] = { CALL_SUMS(TOTAL){ 0 } };
 
-#define PACKET(n, head, h) { ROW_INT(rx_info, #n, n), .help = (h) },
+#define PACKET(n, u, head, h)                                                  \
+	{ ROW_INT(rx_info, #n, n), .unit = (u), .help = (h) },
 
 const struct field rx_info_fields[] = {
 	PACKET_COUNTERS(PACKET){ ROW_TEXT(rx_info, "io", io),
@@ -483,8 +484,8 @@ static const struct field_metric packet_metrics[PACKET_NCOUNTERS] = {
 					  NULL, 0 },
 };
 
-#define RECEIVED(n, head, h)                                                   \
-	{ ROW_INT(receiver_info, #n, n), .help = (h),                          \
+#define RECEIVED(n, u, head, h)                                                \
+	{ ROW_INT(receiver_info, #n, n), .unit = (u), .help = (h),             \
 	  .metric = &packet_metrics[PACKET_COUNTER_##n] },
 
 const struct field receiver_info_fields[] = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sums of docs/operations.md: every datagram and every frame has become
+"""The sums of docs/operate.md: every datagram and every frame has become
 something that has a name."""
 import socket
 import struct

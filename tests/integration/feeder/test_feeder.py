@@ -372,9 +372,10 @@ def test_weight_and_nice_reach_the_scheduler(daemon, campaign):
     p = long_run(d, path)
     wait_for(lambda: len(d.ctl("list")["calls"]) == 2)
     calls = d.ctl("list")["calls"]
-    weights = sorted(c["policy"]["weight"] for c in calls)
-    assert weights == [1024, 3121 * 3072 // 1024]
-    heavy = next(c["call"] for c in calls if c["policy"]["weight"] != 1024)
+    weight = {c["call"]: number["value"] for c in calls
+              for number in c["policy"] if number["name"] == "weight"}
+    assert sorted(weight.values()) == [1024, 3121 * 3072 // 1024]
+    heavy = max(weight, key=weight.get)
     assert ["weight", "9363"] in shown(d, heavy)
     p.send_signal(signal.SIGINT)
     p.communicate(timeout=PATIENCE)

@@ -90,7 +90,7 @@ void rig_end(struct rig *r, struct node_call *nc);
 
 /** Index of a counter in last[]. */
 enum {
-#define RIG_INDEX(name, label, help) RIG_##name,
+#define RIG_INDEX(name, ...) RIG_##name,
 	CALL_COUNTERS(RIG_INDEX)
 #undef RIG_INDEX
 };

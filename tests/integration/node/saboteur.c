@@ -96,7 +96,7 @@ static unsigned explain(const struct cr_task *t, struct cr_kv *kv, unsigned max)
 {
 	if (!max)
 		return 0;
-	kv[0] = (struct cr_kv){ "alibi", (int64_t)t->id };
+	kv[0] = (struct cr_kv){ "alibi", (int64_t)t->id, CR_KV_COUNT };
 	return 1;
 }
 

@@ -42,7 +42,7 @@ expect 0 '^ *1  pcmu .*amr *12.2' list
 expect 0 '^out.mode: *12.2' call query 1
 expect 0 '^call  *1, soft, pcmu>amr/12.2@20ms' call 1
 expect 0 '^  density  *[0-9][0-9]*\.[0-9]* %' call 1
-expect 0 '"density_ppm": ' --json call 1
+expect 0 '"unit": "ppm"' --json call 1
 expect 0 '^WORKER  BUSY_%' watch 50ms 2
 expect 0 '^soft   pcmu/64  amr/12.2  *1 ' watch 50ms 1
 expect 0 '^{"uptime_s":' --json watch 50ms 1

@@ -17,7 +17,7 @@ def run(*words):
 
 
 def test_the_documentation_has_its_configuration():
-    text = (ROOT / "docs" / "operations.md").read_text()
+    text = (ROOT / "docs" / "operate.md").read_text()
     shown = "".join(f"    {line}\n" for line in
                     (CLUSTER / "nodes.cfg").read_text().splitlines())
     assert shown in text

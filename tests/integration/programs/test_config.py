@@ -210,7 +210,7 @@ def test_the_documentation_lists_what_is_taken():
     said = page.split(".SH READING AGAIN")[1].split(".PP\n")[2]
     names = sorted(said.strip().rstrip(".").split(",\n"))
     assert len(names) > 20
-    text = (ROOT / "docs" / "operations.md").read_text()
+    text = (ROOT / "docs" / "operate.md").read_text()
     table = text.split("| option | holds for |")[1].split("\n\n")[0]
     rows = [row.split("|")[1] for row in table.splitlines()[2:]]
     assert sorted(n for row in rows for n in re.findall("`(.*?)`", row)) == names

@@ -111,7 +111,7 @@ def test_a_client_more_than_there_may_be_is_refused(daemon, tmp_path):
     daemon("--control-socket", path)
     most, _ = numbers("clients")  # and an eighth of the descriptors
     most = min(most, resource.getrlimit(resource.RLIMIT_NOFILE)[1] // 8)
-    assert "| half of what its way has |" in PAGE  # they are all of one user
+    assert "| half of its transport's |" in PAGE  # they are all of one user
     most = (most + 1) // 2
     clients = [Control(path) for _ in range(most)]
     assert "result" in clients[-1].ask("hello", {})

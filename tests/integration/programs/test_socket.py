@@ -48,9 +48,9 @@ def start_refused(path):
 
 def test_the_documents_client_works(daemon, path, tmp_path):
     text = (ROOT / "docs" / "protocol.md").read_text()
-    (code,) = re.findall(r"^## A client in twenty lines$.*?^```python\n(.*?)^```",
+    (code,) = re.findall(r"^## A client in Python$.*?^```python\n(.*?)^```",
                          text, re.M | re.S)
-    assert len([s for s in code.splitlines() if s]) <= 20
+    assert len([s for s in code.splitlines() if s]) <= 15
     program = tmp_path / "client.py"
     program.write_text(code)
     d = daemon("--control-socket", str(path))
@@ -60,7 +60,7 @@ def test_the_documents_client_works(daemon, path, tmp_path):
     said = done.stdout.splitlines()
     assert re.fullmatch(r"codec-runner \d+\.\d+\.\d+", said[0])
     assert re.fullmatch(r"send RTP to 127\.0\.0\.1:\d+ with SSRC \d+", said[1])
-    assert all(s.startswith("told call.ended ") for s in said[2:])
+    assert len(said) == 2
     assert d.ctl("list")["calls"] == []
     d.log.seek(0)
     log = d.log.read()

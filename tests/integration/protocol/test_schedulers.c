@@ -49,22 +49,22 @@ static void the_scheduler_is_set_and_tuned_by_name(void **state)
 	desk_close(&d);
 }
 
-/* Each member is one of explain()'s keys, and all of them are there. */
+/* Each has a name, a value and a unit, and all of explain() are there. */
 static void shows_what_it_explains(struct client *c, const char *query,
 				   const struct cr_sched_ops *ops)
 {
 	json_t *o = client_ask(c, "call.query", query);
 	const json_t *policy = json_object_get(o, "policy"), *v;
-	const char *key;
+	size_t i;
 
 	assert_string_equal(json_string_value(json_object_get(o, "scheduler")),
 			    ops->name);
-	if ((json_object_size(policy) > 0) != (ops->explain != NULL))
-		fail_msg("%s: %u numbers", ops->name,
-			 (unsigned)json_object_size(policy));
-	json_object_foreach ((json_t *)policy, key, v) {
-		assert_true(json_is_integer(v));
-		assert_true(*key);
+	if ((json_array_size(policy) > 0) != (ops->explain != NULL))
+		fail_msg("%s: %zu numbers", ops->name, json_array_size(policy));
+	json_array_foreach (policy, i, v) {
+		assert_true(json_is_integer(json_object_get(v, "value")));
+		assert_true(json_string_length(json_object_get(v, "name")) > 0);
+		assert_true(json_string_length(json_object_get(v, "unit")) > 0);
 	}
 	assert_true(desk_number(o, "now_ns") > 0);
 	json_decref(o);

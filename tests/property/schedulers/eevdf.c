@@ -161,7 +161,7 @@ static bool lags_do_not_add_up(const struct crowd *c)
 		sim_run(rig->sim, sim_now(rig->sim) +
 					  crowd_between(&seed, 1, 10 * CR_MS));
 		for (unsigned i = 0; i < c->n; i++) {
-			int64_t lag = crowd_shown(rig, i, "lag_ns");
+			int64_t lag = crowd_shown(rig, i, "lag");
 
 			if (is_active(&rig->task[i])) {
 				sum += lag;

@@ -203,8 +203,8 @@ static void a_budget_of_an_hour_is_kept(void **state)
 			ops[i / 2], i % 2 ? "reserve=hard" : NULL, SIM_FULL, 1);
 		struct rig_task *r = rig_add_with(rig, LONGEST, LONGEST, hard);
 
-		assert_int_equal(reported(r, "budget_ns"), LONGEST);
-		assert_int_equal(reported(r, "budget_left_ns"), LONGEST);
+		assert_int_equal(reported(r, "budget"), LONGEST);
+		assert_int_equal(reported(r, "budget_left"), LONGEST);
 		sim_run(rig->sim, TURNS * LONGEST + 1);
 		assert_int_equal(r->done, TURNS);
 		assert_int_equal(r->missed, 0);

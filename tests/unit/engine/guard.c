@@ -89,7 +89,8 @@ static unsigned bad_explain(const struct cr_task *t, struct cr_kv *kv,
 			    unsigned max)
 {
 	for (unsigned i = 0; i < max; i++)
-		kv[i] = (struct cr_kv){ "mischief", 100 + (int64_t)t->id };
+		kv[i] = (struct cr_kv){ "mischief", 100 + (int64_t)t->id,
+					CR_KV_COUNT };
 	return 100; /* not even this is true */
 }
 

@@ -282,7 +282,7 @@ static void a_switch_under_a_running_frame(void **state)
 	atomic_store(&g.hold, 0);
 	wait_done(&g.s[0], 2);
 	assert_int_equal(live_explain(g.live, &g.s[0].task, kv, 4), 1);
-	assert_string_equal(kv[0].key, "turn_used_ns");
+	assert_string_equal(kv[0].key, "turn_used");
 	finish(&g);
 }
 

@@ -20,7 +20,8 @@ static void promise(const struct cr_task *t, struct cr_promise *p)
 static unsigned two_numbers(const struct cr_task *t, struct cr_kv *kv,
 			    unsigned max)
 {
-	const struct cr_kv all[] = { { "id", t->id }, { "nine", 9 } };
+	const struct cr_kv all[] = { { "id", t->id, CR_KV_COUNT },
+				     { "nine", 9, CR_KV_COUNT } };
 
 	return CR_KV_COPY(kv, max, all);
 }

@@ -79,11 +79,12 @@ static void an_event_is_one_line(void **state)
 {
 	(void)state;
 	open_log(LOG_INFO, 0);
-	log_event(LOG_WARN, "admit-refused", "task=%u why=%s", 12u, "util");
+	log_event(LOG_WARN, "admit-refused", LOG_INT("task", 12u),
+		  LOG_WORD("why", "util"));
 	log_plain(LOG_ERROR, "out-of-ports");
-	log_event(LOG_DEBUG, "noise", "n=%d", 1);
+	log_event(LOG_DEBUG, "noise", LOG_INT("n", 1));
 	log_set_level(LOG_DEBUG);
-	log_event(LOG_DEBUG, "noise", "n=%d", 2);
+	log_event(LOG_DEBUG, "noise", LOG_INT("n", 2));
 	assert_string_equal(read_log(), "warn  admit-refused task=12 why=util\n"
 					"error out-of-ports\n"
 					"debug noise n=2\n");
@@ -95,12 +96,12 @@ static void a_peer_cannot_forge_lines(void **state)
 
 	(void)state;
 	open_log(LOG_INFO, 0);
-	log_event(LOG_INFO, "peer", "name=%s", "x\nerror fire\033[31m");
+	log_event(LOG_INFO, "peer", LOG_WORD("name", "x\nerror fire\033[31m"));
 	assert_string_equal(read_log(),
 			    "info  peer name=\"x?error fire?[31m\"\n");
 	memset(longer, 'a', sizeof(longer));
 	longer[sizeof(longer) - 1] = '\0';
-	log_event(LOG_INFO, "peer", "name=%s", longer);
+	log_event(LOG_INFO, "peer", LOG_WORD("name", longer));
 	assert_true(strlen(read_log()) < 1200);
 	assert_non_null(strstr(read_log(), "aaa\" cut=true\n"));
 }
@@ -108,7 +109,7 @@ static void a_peer_cannot_forge_lines(void **state)
 static void flood(unsigned lines)
 {
 	for (unsigned i = 0; i < lines; i++)
-		log_event(LOG_INFO, "flood", "i=%u", i);
+		log_event(LOG_INFO, "flood", LOG_INT("i", i));
 }
 
 static void a_flood_is_suppressed_and_counted(void **state)
@@ -116,7 +117,7 @@ static void a_flood_is_suppressed_and_counted(void **state)
 	(void)state;
 	open_log(LOG_INFO, 2);
 	flood(100);
-	log_event(LOG_INFO, "other", "site=%d", 1);
+	log_event(LOG_INFO, "other", LOG_INT("site", 1));
 	now = CR_SEC;
 	flood(1);
 	now = 2 * CR_SEC;
@@ -131,7 +132,7 @@ static void a_flood_is_suppressed_and_counted(void **state)
 static void *log_lines(void *arg)
 {
 	for (unsigned i = 0; i < LINES; i++)
-		log_event(LOG_INFO, "line", "w=%s", (const char *)arg);
+		log_event(LOG_INFO, "line", LOG_WORD("w", (const char *)arg));
 	return NULL;
 }
 
@@ -234,7 +235,8 @@ static void who_logs_never_waits_for_who_reads(void **state)
 	memset(words, 'w', sizeof(words) - 1);
 	words[sizeof(words) - 1] = '\0';
 	for (unsigned i = 0; i < MANY; i++)
-		log_event(LOG_INFO, "many", "i=%u %s", i, words);
+		log_event(LOG_INFO, "many", LOG_INT("i", i),
+			  LOG_STR("text", words));
 	assert_false(log_flush(0));
 	/* all are there in order, or told where they are missing */
 	read_to(&r, MANY - 1);
@@ -247,7 +249,8 @@ static void who_logs_never_waits_for_who_reads(void **state)
 	assert_int_equal(stats.failed, 0);
 	assert_in_range(stats.written, r.lines + 1, r.lines + 10);
 	/* and it goes on */
-	log_event(LOG_INFO, "many", "i=%d again", MANY);
+	log_event(LOG_INFO, "many", LOG_INT("i", MANY),
+		  LOG_WORD("text", "again"));
 	read_to(&r, MANY);
 	(void)fclose(r.f);
 }

@@ -54,25 +54,27 @@ static char *read_text(void)
 static void a_peer_cannot_forge_fields(void **state)
 {
 	(void)state;
-	log_event(LOG_INFO, "hello", "peer=%s client=\"%s\" session=%u",
-		  "p q=1", "x\" session=0 why=\"forged", 7u);
+	log_event(LOG_INFO, "hello", LOG_WORD("peer", "p q=1"),
+		  LOG_STR("client", "x\" session=0 why=\"forged"),
+		  LOG_INT("session", 7u));
 	assert_string_equal(read_text(),
 			    "hello peer=\"p q=1\" "
 			    "client=\"x' session=0 why='forged\" session=7\n");
 	/* for who knows escapes: it is one itself, and escapes nothing */
-	log_event(LOG_INFO, "hello", "client=\"%s\" cookie=%s n=%d", "x\\",
-		  "\\\"", -1);
+	log_event(LOG_INFO, "hello", LOG_STR("client", "x\\"),
+		  LOG_WORD("cookie", "\\\""), LOG_INT("n", -1));
 	assert_string_equal(read_text(), "hello client=\"x\\\\\" "
 					 "cookie=\"\\\\'\" n=-1\n");
 	/* a command to terminals, as one octet, too; the direction turned */
-	log_event(LOG_INFO, "hello", "client=\"%s\" cookie=%s name=%s",
-		  "\xc2\x9b\x9b\x1b[31m", "a\xe2\x80\xae=b", "g\xc3\xb6t");
+	log_event(LOG_INFO, "hello", LOG_STR("client", "\xc2\x9b\x9b\x1b[31m"),
+		  LOG_WORD("cookie", "a\xe2\x80\xae=b"),
+		  LOG_WORD("name", "g\xc3\xb6t"));
 	assert_string_equal(read_text(), "hello client=\"???[31m\" "
 					 "cookie=\"a?=b\" "
 					 "name=\"g\xc3\xb6t\"\n");
-	log_event(LOG_INFO, "hello", "client=\"%s\" cookie=%s %s", "", "", "a");
-	assert_string_equal(read_text(),
-			    "hello client=\"\" cookie=\"\" text=a\n");
+	log_event(LOG_INFO, "hello", LOG_STR("client", ""),
+		  LOG_WORD("cookie", ""));
+	assert_string_equal(read_text(), "hello client=\"\" cookie=\"\"\n");
 }
 
 /* As a program reads it, with escapes or without. Takes key and value off the
@@ -133,8 +135,8 @@ static void any_value_is_one_field(void **state)
 			b[k] = (char)(1 + test_random(&s) % 255);
 		}
 		a[n] = b[n] = '\0';
-		log_event(LOG_INFO, "any", "a=%s b=\"%s\" n=%u c=\"%s\"", a, b,
-			  n, a);
+		log_event(LOG_INFO, "any", LOG_WORD("a", a), LOG_STR("b", b),
+			  LOG_INT("n", n), LOG_STR("c", a));
 		line = read_text();
 		expect_keys(line, true);
 		expect_keys(line, false);

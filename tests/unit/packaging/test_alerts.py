@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The alert rules in packaging/watch, by promtool: each alert fires in a story
 of its own, and none while a node is well. Each has a heading in
-docs/operations.md that says what to do."""
+docs/operate.md that says what to do."""
 import json
 import pathlib
 import re

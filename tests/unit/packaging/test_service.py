@@ -107,7 +107,7 @@ def test_by_hand_it_is_installed_as_the_docs_say(tmp_path):
     """Where a bare Debian has no more than these folders."""
     etc = tmp_path / "etc"
     (etc / "systemd/system").mkdir(parents=True)
-    docs = (ROOT / "docs/operations.md").read_text()
+    docs = (ROOT / "docs/install.md").read_text()
     commands, = re.findall(r"^    cd /usr/local/\S+/examples\n"
                            r"((?:    .+\n)+?)    systemd-sysusers ", docs, re.M)
     commands = commands.replace("/etc/", f"{etc}/")

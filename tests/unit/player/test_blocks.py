@@ -73,6 +73,16 @@ def test_each_round_has_each_scheduler_once_in_an_order_of_the_seed():
     assert drawn == blocks.orders(specs, 10, 7) != blocks.orders(specs, 10, 8)
 
 
+def test_fewer_schedulers_have_more_rounds_in_the_same_time():
+    assert [blocks.round_count("abcdefghij"[:n]) for n in (2, 3, 4, 6, 10)] \
+        == [20, 14, 10, 10, 10]
+    for n in (2, 3, 4, 6):
+        specs = "abcdef"[:n]
+        rounds = blocks.round_count(specs)
+        assert n * rounds * blocks.block_length(specs, rounds) \
+            == pytest.approx(blocks.ALL_ROUNDS)
+
+
 def test_many_blocks_are_short_and_few_are_long():
     assert blocks.block_length("abcde", 10) == 0.84
     assert blocks.block_length("abcdefghijklm", 10) == blocks.SHORTEST

@@ -40,7 +40,7 @@ static cr_ns deadline_of(const struct rig_task *r)
 	struct cr_kv kv[8];
 
 	assert_true(cr_sched_edf_be.explain(&r->st.core.task, kv, 8) > 0);
-	assert_string_equal(kv[0].key, "deadline_ns");
+	assert_string_equal(kv[0].key, "deadline");
 	return kv[0].value;
 }
 

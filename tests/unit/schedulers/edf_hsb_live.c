@@ -63,8 +63,8 @@ static void a_renewal_that_comes_late_begins_on_time(void **state)
 	assert_true(core_again(c, t, 2));
 	assert_null(core_pick(c, rq, 0, 2));
 	(void)core_tick(c, rq, 8);
-	assert_int_equal(reported(t, "server_deadline_ns"), 10);
-	assert_int_equal(reported(t, "budget_left_ns"), 2);
+	assert_int_equal(reported(t, "server_deadline"), 10);
+	assert_int_equal(reported(t, "budget_left"), 2);
 	core_del(c, t, 8);
 	core_close(c);
 }

@@ -136,8 +136,8 @@ static void cfs_never_puts_a_sleeper_back(void **state)
 
 	(void)state;
 	sim_run(rig->sim, 11 * CFS_SLOT + 1);
-	assert_int_equal(shown(b, &cr_sched_cfs, "vruntime_ns"), 6 * CFS_SLOT);
-	assert_int_equal(shown(b, &cr_sched_cfs, "behind_ns"), -CFS_SLOT);
+	assert_int_equal(shown(b, &cr_sched_cfs, "vruntime"), 6 * CFS_SLOT);
+	assert_int_equal(shown(b, &cr_sched_cfs, "behind"), -CFS_SLOT);
 	rig_free(rig);
 }
 
@@ -432,7 +432,7 @@ static void bfs_offsets_are_powers_of_eleven_tenths(void **state)
 		row[i] = (struct row){ i - 20, 1024, 0, CR_MS };
 	rig = rig_of(&cr_sched_bfs, NULL, 1, SIM_FULL, row, 40);
 	for (unsigned i = 0; i < 40; i++) {
-		int64_t o = shown(&rig->task[i], &cr_sched_bfs, "offset_ns");
+		int64_t o = shown(&rig->task[i], &cr_sched_bfs, "offset");
 
 		assert_true(llabs(o * 1000 - want) <= want / 1000000 + 1000);
 		want = want * 11 / 10;

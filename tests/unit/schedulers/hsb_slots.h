@@ -111,7 +111,7 @@ static inline cr_ns budget_of(struct rig_task *r)
 	unsigned n = cr_sched_edf_hsb.explain(&r->st.core.task, kv, 8);
 
 	for (unsigned i = 0; i < n; i++)
-		if (strcmp(kv[i].key, "budget_ns") == 0)
+		if (strcmp(kv[i].key, "budget") == 0)
 			return kv[i].value;
 	fail_msg("explain() does not tell the budget");
 	return 0;

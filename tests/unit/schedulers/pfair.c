@@ -380,7 +380,7 @@ static void the_window_is_explained(void **state)
 	assert_int_equal(cr_sched_pd2.explain(&r->st.core.task, kv, 16), 8);
 	assert_string_equal(kv[2].key, "subtask");
 	assert_int_equal(kv[2].value, 2);
-	assert_string_equal(kv[3].key, "window_begin_ns");
+	assert_string_equal(kv[3].key, "window_begin");
 	assert_int_equal(kv[3].value, CR_MS);
 	assert_int_equal(kv[4].value, 3 * CR_MS);
 	assert_int_equal(cr_sched_pd2.explain(&r->st.core.task, kv, 2), 2);

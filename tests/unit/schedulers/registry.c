@@ -59,7 +59,7 @@ static void what_is_no_policy_does_not_load(void **state)
 	check_error(PLUGINS "/bad_symbol.so", -ENOEXEC,
 		    "exports no 'cr_sched_plugin'");
 	check_error(PLUGINS "/bad_abi.so", -ENOEXEC,
-		    "was built for scheduler ABI 7, this program has 6");
+		    "was built for scheduler ABI 8, this program has 7");
 	check_error(PLUGINS "/bad_pick.so", -ENOEXEC,
 		    "enqueue, dequeue, pick and stop are mandatory");
 	check_error(PLUGINS "/bad_size.so", -ENOEXEC, "above CR_TASK_PRIV");

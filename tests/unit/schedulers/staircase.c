@@ -161,7 +161,7 @@ static void sleep_keeps_what_was_used(void **state)
 	(void)hog(rig, BOTTOM);
 	(void)hog(rig, BOTTOM);
 	sim_run(rig->sim, 2 * CR_MS);
-	assert_int_equal(shown(a, "slice_used_ns"), CR_MS / 4 * 3);
+	assert_int_equal(shown(a, "slice_used"), CR_MS / 4 * 3);
 	assert_int_equal(shown(a, "slices_left"), 3);
 	rig_free(rig);
 }
