@@ -1,58 +1,488 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codec-ctl's commands, each a function from its words to a request; words of a
- * command line as JSON ("out.codec=amr": which members are text even when they
- * look like numbers is in the protocol's tables); and "codec-ctl help", the
- * protocol's tables as text for a terminal, which needs no server. What the
- * methods mean is the daemon's matter. Pure.
+ * codec-ctl's commands. A method of the protocol is a command by its tables:
+ * its words are the parts of its name; what it requires stands in order; all
+ * else is KEY=VALUE ("out.codec=amr"; the tables say which members are text
+ * even when they look like numbers). A row here adds what the tables do not
+ * have: which parameters stand in order though they may be missing, columns,
+ * a text for people. What the methods mean is the daemon's matter. Pure.
  */
-#include "app/ctl/command.h"
+#define _GNU_SOURCE /* vasprintf */
+#include "app/ctl/ctl.h"
 
 #include <errno.h>
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/ctl/reference.h"
-#include "app/ctl/show.h"
+#include "base/assert.h"
 #include "base/nearest.h"
 #include "base/units.h"
-#include "cr/error.h"
-#include "protocol/field.h"
 #include "protocol/field_text.h"
-#include "protocol/tables/call.h"
-#include "protocol/tables/conversation.h"
-#include "protocol/tables/convert.h"
-#include "protocol/tables/method.h"
-#include "rpc/jsonrpc.h"
+#include "protocol/tables/node.h"
 
-enum { KEY_MAX = 256 };
+enum { KEY_MAX = 256, PLACES_MAX = 4, COMMANDS_MAX = 96, LINE = 200 };
 
-/* Is the member at @path text? A quantity is, by the name without a unit. */
-static bool is_text(const struct field *table, const char *path)
+/* --- rows --- */
+
+struct ctl_command {
+	const char *words;  /* NULL: those of the method's name; */
+	const char *brief;  /* a shorter name for the same */
+	const char *method; /* of the protocol, or one of those below */
+	const char *takes;  /* names of parameters in order, with ? where it
+			     * may be missing; NULL: those that are required */
+	const char *view;   /* see ctl_view(); NULL: ctl_show() */
+	const char *columns;
+	const char *help; /* sentences; NULL: the method's */
+	enum ctl_action action;
+};
+
+#define SCHEDULER_VIEW                                                         \
+	"[schedulers*{name:12} {help}\n"                                       \
+	"[options*             {help}\n]"                                      \
+	"[admission?             admits by: {admission}\n]]"
+
+static const char call_view[] =
+	"call         {call}, {class}, {transcoding}, up {age}\n"
+	"in           {in.codec} {in.mode}, PT {in.pt}, SSRC {ssrc}, at {rtp}\n"
+	"out          {out.codec} {out.mode}, PT {out.pt}, SSRC {out_ssrc}, to "
+	"{to}\n"
+	"contract     [contract.rate?rate {contract.rate}, ]"
+	"[contract.burst?burst {contract.burst}, ]"
+	"[contract.peak?peak {contract.peak}, ]"
+	"[contract.mean?mean {contract.mean}, ]"
+	"[contract.p99?p99 {contract.p99}, ]"
+	"[contract.worst?worst {contract.worst}, ]"
+	"{count.violations} beyond it\n"
+	"admitted     {admitted.load}, {admitted.cost} a frame, deadline "
+	"{deadline}[max_age?, max-age {max_age}], weight {weight}, nice "
+	"{nice}\n"
+	"frames       {count.done#} done, {count.late#} late, "
+	"{count.packets_in} in, {count.packets_out} out\n"
+	"lost         {count.overwritten#} overwritten, {count.expired#} "
+	"expired, {count.shed#} shed, {count.concealed#} concealed, "
+	"{count.malformed#} malformed, {count.send_failed#} not sent\n"
+	"times        {count.codec_ns/count.done} a frame in the codecs, "
+	"{count.delay_max_ns} the longest delay\n"
+	"[rtcp?rtcp in      {rtcp.received#} received, {rtcp.lost#} lost, "
+	"jitter {rtcp.jitter}\n]"
+	"[rtcp.far.reports?rtcp out     {rtcp.far.lost_mean} lost, jitter "
+	"{rtcp.far.jitter}, round trip {rtcp.far.rtt_mean}, by "
+	"{rtcp.far.reports} reports\n]"
+	"[!rtcp.far.reports?rtcp out     no report yet\n]"
+	"waiting      {waiting}\n"
+	"[bound?bound        late by {bound.lateness}, play-out buffer "
+	"{bound.buffer}\n             {bound.rule}\n]"
+	"[!bound?bound        none: {bound_why}\n]"
+	"scheduler    {scheduler}\n"
+	"[policy*  {name:19} {value}\n]"
+	"[!policy?  has no numbers of its own for a call\n]";
+
+static const struct ctl_command rows[] = {
+	{ .method = "schedulers",
+	  .view = "in use: {scheduler}\n\n" SCHEDULER_VIEW },
+	{ .words = "scheduler",
+	  .method = "schedulers",
+	  .takes = "",
+	  .view = "scheduler: {scheduler}\n" SCHEDULER_VIEW,
+	  .help = "Show the scheduler in use, and its options." },
+	{ .method = "scheduler.set", .brief = "scheduler" },
+	{ .method = "scheduler.tune", .brief = "tune" },
+	{ .method = "call.start",
+	  .help = "Start a call, and print where to send: in.codec=pcmu "
+		  "out.codec=amr out.address=192.0.2.7:4000." },
+	{ .method = "call.change",
+	  .brief = "change",
+	  .view = call_view,
+	  .help = "Change a running call. It has to pass the admission test "
+		  "again; if it is refused, nothing has changed. No frame is "
+		  "lost. null takes a member back: contract.worst=null." },
+	{ .words = "call",
+	  .method = "call.query",
+	  .view = call_view,
+	  .help = "Show one call to people: what it is, what it lost, and the "
+		  "scheduler's own numbers about it." },
+	{ .method = "call.list",
+	  .brief = "list",
+	  .columns = "call in.codec in.mode out.codec out.mode class age rtp "
+		     "to count.packets_in count.packets_out lost "
+		     "count.expired count.shed count.late" },
+	{ .method = "call.top", .columns = CTL_TOP_COLUMNS },
+	{ .method = "endpoint.list",
+	  .columns = "endpoint conversation codec mode rtp to hold packets "
+		     "wrong_source wrong_ssrc address_changes unknown" },
+	{ .method = "conversation.start",
+	  .help = "Start a conversation of two parties, and print where each "
+		  "sends to: a.codec=pcmu b.codec=amr "
+		  "b.address=192.0.2.7:4000; or a.endpoint=7, an open one." },
+	{ .method = "conversation.list",
+	  .columns = "conversation label relay a.call a.rtp a.to b.call b.rtp "
+		     "b.to" },
+	{ .method = "convert.start",
+	  .brief = "convert",
+	  .action = CTL_FOLLOW,
+	  .help = "Convert a file of the server's spool folder. Names are "
+		  "relative to that folder, and their endings (.wav, .amr, "
+		  ".awb) say what the files are. codec-ctl shows the progress "
+		  "and waits for the end; if you interrupt it, the conversion "
+		  "is cancelled." },
+	{ .method = "convert.list",
+	  .columns = "conversion state in out from to frames progress age "
+		     "running why" },
+	{ .method = "drain",
+	  .takes = "limit?",
+	  .help = "Accept no new calls, and exit when the last one has ended; "
+		  "those that go on at LIMIT are ended. With --undo, as drain "
+		  "cancel: take that back." },
+	{ .method = "watch", .takes = "interval? times?", .action = CTL_WATCH },
+	{ .method = "top", .takes = "interval? times?", .action = CTL_TOP },
+	{ .method = "raw", .takes = "request params?", .action = CTL_RAW },
+	{ .method = "help", .takes = "method? word?", .action = CTL_HELP },
+	{ .method = "reference", .takes = "records?", .action = CTL_REFERENCE },
+};
+
+/* What is no method of the protocol: only words are read by these. */
+#define INTERVAL(least)                                                        \
+	{                                                                      \
+		.name = "interval", .type = FIELD_TIME, .unit = "s",           \
+		.min = (least), .max = 3600 * CR_SEC, .dflt = CR_SEC,          \
+		.help = "time from one page to the next"                       \
+	}
+#define TIMES                                                                  \
+	{                                                                      \
+		.name = "times", .type = FIELD_INT, .min = 1,                  \
+		.max = UINT32_MAX, .without = "until it is interrupted",       \
+		.help = "number of pages"                                      \
+	}
+#define WORD(n, h)                                                             \
+	{                                                                      \
+		.name = (n), .type = FIELD_TEXT, .help = (h)                   \
+	}
+
+static const struct field watch_words[] = { INTERVAL(10 * CR_MS),
+					    TIMES,
+					    { 0 } };
+/* call.top looks little more often */
+static const struct field top_words[] = { INTERVAL(500 * CR_MS), TIMES, { 0 } };
+static const struct field raw_words[] = {
+	WORD("request", "a request as a JSON object, or the name of a method"),
+	WORD("params", "the method's parameters as JSON"),
+	{ 0 }
+};
+static const struct field help_words[] = {
+	WORD("method", "a method, a notification or a command"),
+	WORD("word", "the second word of a command"),
+	{ 0 }
+};
+static const struct field reference_words[] = {
+	WORD("records", "the word records: a JSON Schema of these"), { 0 }
+};
+
+static const struct method own_methods[] = {
+	{ "watch",
+	  "show a table of rates, anew every second or INTERVAL, until you "
+	  "interrupt it or TIMES times: totals, how busy the workers are, "
+	  "calls by class and codecs, and the calls that lose most frames. "
+	  "With --json it prints lines of JSON",
+	  watch_words, nothing_fields },
+	{ "top",
+	  "show the calls that stand out, anew every second or INTERVAL, until "
+	  "you interrupt it or TIMES times: frames lost, packets missing, "
+	  "workers' time and delay of each in that time. --sort says which "
+	  "come first, or the keys l, m, c and d; q quits. --once shows one "
+	  "page; with --json a page is a line of JSON, the result of call.top. "
+	  "The server chooses the calls, however many there are",
+	  top_words, nothing_fields },
+	{ "raw",
+	  "send a JSON-RPC request object, or a method and its parameters as "
+	  "JSON",
+	  raw_words, nothing_fields },
+	{ "help",
+	  "list the methods, or the parameters and the result of one. It needs "
+	  "no server. \"codec-ctl COMMAND --help\" does the same",
+	  help_words, nothing_fields },
+	{ "reference",
+	  "print the reference of the protocol in Markdown: the second part "
+	  "of docs/protocol-reference.md; or the JSON Schema of the lines of "
+	  "codec-runner --records: docs/records.schema.json",
+	  reference_words, nothing_fields },
+	{ 0 },
+};
+
+/* --- all commands --- */
+
+static struct ctl_command all[COMMANDS_MAX];
+static const struct method *method_of[COMMANDS_MAX];
+static unsigned nall;
+
+__attribute__((format(printf, 1, 2))) static char *text_of(const char *fmt, ...)
 {
-	const struct field *f = table ? field_find_path(table, path) : NULL;
-	const char *dot = strrchr(path, '.');
+	char *text = NULL;
+	va_list ap;
 
-	if (!f)
-		return false;
-	if (field_has_unit(f))
-		return !strcmp(f->name, dot ? dot + 1 : path);
-	return f->type == FIELD_TEXT || f->type == FIELD_CODEC ||
-	       f->type == FIELD_MODE || f->type == FIELD_CHOICE ||
-	       f->type == FIELD_ADDRESS;
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		abort();
+	va_end(ap);
+	return text;
 }
 
-/* NULL: it looks like JSON and is none. */
-static json_t *value_of(bool is_text, const char *text)
+/* @words and @help stay. */
+static void add_command(const struct ctl_command *c, const struct method *m,
+			const char *words, const char *help)
 {
+	CR_ASSERT(nall < COMMANDS_MAX);
+	method_of[nall] = m;
+	all[nall] = *c;
+	all[nall].words = words;
+	all[nall++].help = help;
+}
+
+/* "call.start" as "call start". */
+static char *words_of(const char *name)
+{
+	char *words = text_of("%s", name), *dot = strchr(words, '.');
+
+	if (dot)
+		*dot = ' ';
+	return words;
+}
+
+static void add_method(const struct method *m)
+{
+	const struct ctl_command none = { 0 }, *own = &none;
+	char *words = words_of(m->name);
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (strcmp(rows[i].method, m->name) != 0)
+			continue;
+		if (rows[i].words)
+			add_command(&rows[i], m, rows[i].words, rows[i].help);
+		else
+			own = &rows[i];
+	}
+	add_command(own, m, words,
+		    own->help ? own->help
+			      : text_of("%c%s.", m->help[0] - 'a' + 'A',
+					m->help + 1));
+	if (own->brief)
+		add_command(own, m, own->brief,
+			    text_of("Short for %s.", words));
+}
+
+/* Each method's; "bye" is how each command ends. */
+static void know_commands(void)
+{
+	if (nall)
+		return;
+	for (const struct method *m = methods; m->name; m++)
+		if (strcmp(m->name, "bye") != 0)
+			add_method(m);
+	for (const struct method *m = own_methods; m->name; m++)
+		add_method(m);
+}
+
+/* --- what a command takes --- */
+
+struct takes {
+	const struct field *place[PLACES_MAX]; /* in order */
+	unsigned n, least;
+	bool keys;   /* KEY=VALUE behind them ... */
+	bool needed; /* ... one at least          */
+	bool joined; /* further words are the last one's, with commas between */
+};
+
+static void add_required(struct takes *t, const struct field *table, bool inner)
+{
+	for (const struct field *f = table; f->name; f++) {
+		if (f->type == FIELD_INLINE || f->type == FIELD_OBJECT)
+			add_required(t, f->members,
+				     inner || f->type == FIELD_OBJECT);
+		else if (f->required && inner)
+			t->needed = true;
+		else if (f->required && t->n < PLACES_MAX)
+			t->place[t->n++] = f;
+	}
+	t->least = t->n;
+}
+
+static void add_named(struct takes *t, const struct field *table,
+		      const char *names)
+{
+	while (*names) {
+		char name[FIELD_NAME_MAX];
+		int n = (int)strcspn(names, "? ");
+
+		(void)snprintf(name, sizeof(name), "%.*s", n, names);
+		t->place[t->n] = field_find(table, name);
+		CR_ASSERT(t->place[t->n]);
+		t->n++;
+		if (names[n] != '?')
+			t->least = t->n;
+		names += (size_t)n + strspn(names + n, "? ");
+	}
+}
+
+static struct takes takes_of(const struct ctl_command *c)
+{
+	const struct field *table = method_of[c - all]->params;
+	struct takes t = { .n = 0 };
+	unsigned members = 0;
+
+	if (c->takes)
+		add_named(&t, table, c->takes);
+	else
+		add_required(&t, table, false);
+	for (const struct field *f = table; f->name; f++)
+		members++;
+	t.keys = members > t.n && !(c->takes && !*c->takes);
+	t.joined = !t.keys && t.n == 1 && t.least == 1 &&
+		   t.place[0]->type == FIELD_TEXT;
+	return t;
+}
+
+static bool do_fit(const struct takes *t, unsigned n)
+{
+	return n >= t->least + t->needed && (n <= t->n || t->keys || t->joined);
+}
+
+/* "ID", "[INTERVAL [TIMES]]", "IN OUT [KEY=VALUE...]" */
+static const char *usage_of(const struct ctl_command *c, char *buf, size_t size)
+{
+	const struct takes t = takes_of(c);
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (unsigned i = 0; i < t.n; i++) {
+		char name[FIELD_NAME_MAX];
+
+		(void)field_text_label(t.place[i], t.place[i]->name, name,
+				       sizeof(name));
+		used += (size_t)snprintf(
+			buf + used, size - used, "%s%s%s%s", used ? " " : "",
+			i < t.least ? "" : "[",
+			t.place[i]->type == FIELD_INT && t.place[i]->required
+				? "ID"
+				: name,
+			t.joined ? "[,KEY=VALUE...]" : "");
+	}
+	for (unsigned i = t.least; i < t.n; i++)
+		used += (size_t)snprintf(buf + used, size - used, "]");
+	if (t.keys)
+		(void)snprintf(buf + used, size - used,
+			       t.needed ? "%sKEY=VALUE..." : "%s[KEY=VALUE...]",
+			       used ? " " : "");
+	return buf;
+}
+
+const struct cli_line *ctl_commands(void)
+{
+	static struct cli_line lines[COMMANDS_MAX + 1];
+	static char left[COMMANDS_MAX][LINE];
+	char usage[LINE / 2];
+
+	know_commands();
+	for (unsigned i = 0; i < nall; i++) {
+		(void)usage_of(&all[i], usage, sizeof(usage));
+		(void)snprintf(left[i], sizeof(left[i]), "%s%s%s", all[i].words,
+			       *usage ? " " : "", usage);
+		lines[i] = (struct cli_line){ left[i], all[i].help };
+	}
+	return lines;
+}
+
+/* --- which command words name --- */
+
+/* How many of @words are the name of @c ("call start", or call.start as one);
+ * 0: it is another command. */
+static unsigned own_words(const struct ctl_command *c, const char *const *words,
+			  unsigned n)
+{
+	size_t first = strcspn(c->words, " ");
+	bool two = c->words[first] == ' ';
+
+	if (strncmp(words[0], c->words, first) != 0)
+		return 0;
+	if (two && words[0][first] == '.')
+		return !strcmp(words[0] + first + 1, c->words + first + 1);
+	if (words[0][first])
+		return 0;
+	if (!two)
+		return 1;
+	return n > 1 && !strcmp(words[1], c->words + first + 1) ? 2 : 0;
+}
+
+/* Does @word begin the names of commands of two words? */
+static bool is_group(const char *word)
+{
+	size_t n = strlen(word);
+
+	for (unsigned i = 0; i < nall; i++)
+		if (!strncmp(all[i].words, word, n) && all[i].words[n] == ' ')
+			return true;
+	return false;
+}
+
+static int refuse_command(const char *const *words, unsigned n,
+			  struct cr_err *e)
+{
+	const char *names[COMMANDS_MAX + 1] = { NULL };
+	char said[128], hint[900];
+	bool two = n > 1 && is_group(words[0]);
+
+	for (unsigned i = 0; i < nall; i++)
+		names[i] = all[i].words;
+	(void)snprintf(said, sizeof(said), "%s%s%s", words[0], two ? " " : "",
+		       two ? words[1] : "");
+	return cr_fail(e, -EINVAL, "unknown command '%.100s'; %s", said,
+		       nearest_hint(said, names, hint, sizeof(hint)));
+}
+
+/* The one with the longest name; of equal names one that takes as many words.
+ * NULL: there is none. "call 7" shows a call, "call stpo" is a slip. */
+static const struct ctl_command *find_command(const char *const *words,
+					      unsigned n, unsigned *own)
+{
+	const struct ctl_command *found = NULL;
+	struct takes t;
+
+	*own = 0;
+	for (const struct ctl_command *c = all; c < all + nall; c++) {
+		unsigned of = own_words(c, words, n);
+
+		if (!of || of < *own)
+			continue;
+		t = takes_of(c);
+		if (found && of == *own && !do_fit(&t, n - of))
+			continue;
+		found = c;
+		*own = of;
+	}
+	if (!found)
+		return NULL;
+	t = takes_of(found);
+	if (*own == 1 && n > 1 && t.n && t.place[0]->type == FIELD_INT &&
+	    is_group(words[0]) && (words[1][0] < '0' || words[1][0] > '9'))
+		return NULL;
+	return found;
+}
+
+/* --- words as JSON --- */
+
+/* NULL: it looks like JSON and is none. A quantity is text by the name without
+ * a unit; what no row is known of is what it looks like. */
+static json_t *value_of(const struct field *f, const char *key,
+			const char *text)
+{
+	const char *dot = strrchr(key, '.');
 	json_t *v;
 
 	if (!strcmp(text, "null"))
 		return json_null();
-	if (is_text)
+	if (f && (field_has_unit(f)
+			  ? !strcmp(f->name, dot ? dot + 1 : key)
+			  : f->type >= FIELD_TEXT && f->type <= FIELD_ADDRESS))
 		return json_string(text);
 	if (!strcmp(text, "yes") || !strcmp(text, "no"))
 		return json_boolean(text[0] == 'y');
@@ -66,9 +496,9 @@ static json_t *value_of(bool is_text, const char *text)
 static int put_member(json_t *object, char *path, json_t *v, const char *word,
 		      struct cr_err *e)
 {
-	char *dot = strchr(path, '.');
+	char *dot;
 
-	while (dot) {
+	while ((dot = strchr(path, '.'))) {
 		json_t *inner;
 
 		*dot = '\0';
@@ -85,7 +515,6 @@ static int put_member(json_t *object, char *path, json_t *v, const char *word,
 		}
 		object = inner;
 		path = dot + 1;
-		dot = strchr(path, '.');
 	}
 	if (!path[0] || json_object_get(object, path)) {
 		json_decref(v);
@@ -97,763 +526,241 @@ static int put_member(json_t *object, char *path, json_t *v, const char *word,
 	return json_object_set_new(object, path, v) ? -ENOMEM : 0;
 }
 
-static int put_word(json_t *object, const char *word, const struct field *table,
+/* KEY=VALUE, or the name of what is yes or no. */
+static int put_word(json_t *object, const char *word, const struct method *m,
 		    struct cr_err *e)
 {
-	const char *equals = strchr(word, '=');
-	size_t length = equals ? (size_t)(equals - word) : 0;
+	size_t length = strcspn(word, "=");
+	const struct field *f;
 	char key[KEY_MAX];
 	json_t *v;
 
-	if (!length || length >= sizeof(key))
-		return cr_fail(e, -EINVAL, "%.100s: should be KEY=VALUE", word);
-	memcpy(key, word, length);
-	key[length] = '\0';
-	v = value_of(is_text(table, key), equals + 1);
+	(void)snprintf(key, sizeof(key), "%.*s", (int)length, word);
+	f = *key ? field_find_path(m->params, key) : NULL;
+	if (!length || length >= sizeof(key) ||
+	    (!word[length] && !(f && f->type == FIELD_BOOL)))
+		return cr_fail(e, -EINVAL,
+			       "%.100s: should be KEY=VALUE; \"codec-ctl help "
+			       "%s\" lists the keys",
+			       word, m->name);
+	v = word[length] ? value_of(f, key, word + length + 1) : json_true();
 	if (!v)
 		return cr_fail(e, -EINVAL, "%.100s: the value is not JSON",
 			       word);
 	return put_member(object, key, v, word, e);
 }
 
-/*
- * An object from @n words KEY=VALUE; dots in KEY make objects within objects.
- *
- * A VALUE that looks like a number, true, false, yes, no, an object or an
- * array is one; the rest is text, and so is all that is text in @table, the
- * method's parameters (NULL: none is known): out.mode=12.2 is "12.2", ptime=20
- * is "20", ptime_ms=20 is 20. On success returns 0 and *@object is the
- * caller's; else -EINVAL with @e naming the word.
- */
-static int ctl_object(json_t **object, const char *const *word, unsigned n,
-		      const struct field *table, struct cr_err *e)
+/* Can @word be what stands in this place? */
+static int check_place(const struct ctl_command *c, const struct field *f,
+		       const char *word, struct cr_err *e)
 {
-	json_t *o = json_object();
+	char least[UNITS_TEXT], most[UNITS_TEXT];
+	int64_t v;
 
-	for (unsigned i = 0; i < n; i++) {
-		int rc = put_word(o, word[i], table, e);
-
-		if (rc) {
-			json_decref(o);
-			return rc;
-		}
-	}
-	*object = o;
-	return 0;
-}
-
-/* call.top looks little more often. */
-#define TOP_LEAST (500 * CR_MS)
-
-/*
- * KEY=VALUE words of a scheduler's options.
- *
- * KEY=VALUE words, joined by commas as the scheduler's options are written.
- */
-static int words_tune(struct ctl_request *r, const char *const *words,
-		      unsigned n, struct cr_err *e)
-{
-	char text[512] = "";
-	size_t used = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		int more = snprintf(text + used, sizeof(text) - used, "%s%s",
-				    i ? "," : "", words[i]);
-
-		used += (size_t)more;
-		if (used >= sizeof(text))
-			return cr_fail(e, -EINVAL, "tune: too many options");
-	}
-	r->params = json_pack("{s:s}", "options", text);
-	return 0;
-}
-
-/* NAME [overwrite] */
-static int words_trace_start(struct ctl_request *r, const char *const *words,
-			     unsigned n, struct cr_err *e)
-{
-	if (n > 1 && strcmp(words[1], "overwrite") != 0)
+	if (f->type == FIELD_TIME &&
+	    (units_parse_time(word, &v) || v < f->min || v > f->max))
+		return cr_fail(e, -EINVAL, "%s: '%s' is no time from %s to %s",
+			       c->words, word,
+			       units_format_time(f->min, least, sizeof(least)),
+			       units_format_time(f->max, most, sizeof(most)));
+	if (f->type == FIELD_INT &&
+	    (units_parse_int(word, &v) || v < f->min || v > f->max))
 		return cr_fail(e, -EINVAL,
-			       "trace start: '%s' is not "
-			       "'overwrite'",
-			       words[1]);
-	r->params =
-		json_pack("{s:s, s:b}", "name", words[0], "overwrite", n > 1);
-	return 0;
-}
-
-/* [INTERVAL [TIMES]] of @command, whose pages are @least apart. */
-static int repeat(struct ctl_request *r, const char *command, cr_ns least,
-		  const char *const *words, unsigned n, struct cr_err *e)
-{
-	char text[UNITS_TEXT];
-	int64_t times = 0;
-
-	r->interval = CR_SEC;
-	if (n > 0 && (units_parse_time(words[0], &r->interval) ||
-		      r->interval < least || r->interval > 3600 * CR_SEC))
-		return cr_fail(e, -EINVAL, "%s: '%s' is no time from %s to 1h",
-			       command, words[0],
-			       units_format_time(least, text, sizeof(text)));
-	if (n > 1 && (units_parse_int(words[1], &times) || times < 1 ||
-		      times > UINT32_MAX))
-		return cr_fail(e, -EINVAL, "%s: '%s' is no number of times",
-			       command, words[1]);
-	r->times = (unsigned)times;
-	return 0;
-}
-
-/* [INTERVAL [TIMES]] */
-static int words_watch(struct ctl_request *r, const char *const *words,
-		       unsigned n, struct cr_err *e)
-{
-	return repeat(r, "watch", 10 * CR_MS, words, n, e);
-}
-
-static int words_top(struct ctl_request *r, const char *const *words,
-		     unsigned n, struct cr_err *e)
-{
-	r->top = true;
-	return repeat(r, "top", TOP_LEAST, words, n, e);
-}
-
-/* [TIME] */
-static int words_drain(struct ctl_request *r, const char *const *words,
-		       unsigned n, struct cr_err *e)
-{
-	cr_ns limit;
-
-	if (n && units_parse_time(words[0], &limit))
-		return cr_fail(e, -EINVAL,
-			       "drain: '%s' is no time, such as 30s", words[0]);
-	if (n)
-		r->params = json_pack("{s:s}", "limit", words[0]);
-	return 0;
-}
-
-/*
- * REQUEST, or METHOD [PARAMS], as JSON.
- *
- * A whole request object, or a method and its parameters as JSON.
- */
-static int words_raw(struct ctl_request *r, const char *const *words,
-		     unsigned n, struct cr_err *e)
-{
-	const char *text = n > 1 ? words[1] : words[0];
-	const char *method = words[0];
-	json_error_t error;
-	json_t *o = NULL;
-
-	if (n > 1 || words[0][0] == '{') {
-		o = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-		if (!o)
-			return cr_fail(e, -EINVAL, "raw: column %d: %s",
-				       error.column, error.text);
-	}
-	if (o && n == 1) {
-		method = json_string_value(json_object_get(o, "method"));
-		r->params = json_incref(json_object_get(o, "params"));
-	} else {
-		r->params = json_incref(o);
-	}
-	if (method)
-		(void)snprintf(r->method, sizeof(r->method), "%s", method);
-	json_decref(o);
-	return method ? 0
-		      : cr_fail(e, -EINVAL,
-				"raw: the object has no \"method\"");
-}
-
-struct page {
-	FILE *out;
-	bool any;
-	const char *why; /* of what is refused */
-};
-
-static void print_methods(const struct method *m, FILE *out)
-{
-	for (; m->name; m++)
-		(void)fprintf(out, "  %-16s %s\n", m->name, m->help);
-}
-
-/* All methods, notifications and error codes, a line each. */
-static void ctl_help_all(FILE *out)
-{
-	(void)fputs("Methods; \"codec-ctl help METHOD\" tells their "
-		    "parameters and results:\n",
-		    out);
-	print_methods(methods, out);
-	(void)fputs("\nNotifications, which the server sends unasked:\n", out);
-	print_methods(notifications, out);
-	(void)fputs("\nErrors:\n", out);
-	for (const struct rpc_code_row *r = rpc_codes; r->name; r++)
-		(void)fprintf(out, "  %6d  %s: %s\n", r->code, r->name,
-			      r->help);
-}
-
-static void print_head(struct page *p, const char *path, const char *type,
-		       const char *range, const char *dflt)
-{
-	(void)fprintf(p->out, "  %-24s %s%s%s%s%s\n", path, type,
-		      *range ? "; " : "", range, *dflt ? "; " : "", dflt);
-	p->any = true;
-}
-
-static void print_param_text(struct page *p, const struct field *f,
-			     const char *path, const char *name)
-{
-	char type[FIELD_TEXT_MAX], range[FIELD_TEXT_MAX];
-	char without[FIELD_TEXT_MAX], dflt[FIELD_TEXT_MAX + 20];
-
-	(void)field_text_default(f, without, sizeof(without));
-	(void)snprintf(dflt, sizeof(dflt), "%s%s",
-		       *without && !f->required ? "default: " : "", without);
-	print_head(p, path, field_text_param(f, type, sizeof(type)),
-		   field_text_range(f, range, sizeof(range)), dflt);
-	if (field_has_unit(f))
-		(void)fprintf(p->out, "      or %s, a %s\n", name,
-			      field_text_result(f, type, sizeof(type)));
-	if (f->help)
-		(void)fprintf(p->out, "      %s\n", f->help);
-}
-
-static bool print_param(void *arg, const struct field *f, const char *path,
-			const char *name)
-{
-	if (f->type != FIELD_INLINE && f->type != FIELD_OBJECT &&
-	    f->type != FIELD_FIXED)
-		print_param_text(arg, f, path, name);
-	return true;
-}
-
-/* What is known, and refused, in a line of all names and one of the reason. */
-static bool print_refused(void *arg, const struct field *f, const char *path,
-			  const char *name)
-{
-	struct page *p = arg;
-
-	(void)name;
-	if (f->type != FIELD_FIXED)
-		return true;
-	(void)fprintf(p->out, "%s%s", p->why ? ", " : "  refused: ", path);
-	p->why = f->help;
-	return true;
-}
-
-static void print_params(const struct field *table, FILE *out)
-{
-	struct page p = { .out = out };
-
-	(void)fputs("\nParameters:\n", out);
-	field_report(table, print_param, &p);
-	if (!p.any)
-		(void)fputs("  none\n", out);
-	field_report(table, print_refused, &p);
-	if (p.why)
-		(void)fprintf(out, "\n      %s\n", p.why);
-}
-
-static bool print_result(void *arg, const struct field *f, const char *path,
-			 const char *name)
-{
-	struct page *p = arg;
-	char type[FIELD_TEXT_MAX];
-
-	(void)path;
-	if (f->type == FIELD_INLINE ||
-	    (f->type == FIELD_OBJECT && f->store != FIELD_C_POINTER))
-		return true;
-	print_head(p, name, field_text_result(f, type, sizeof(type)), "", "");
-	if (f->help)
-		(void)fprintf(p->out, "      %s\n", f->help);
-	return true;
-}
-
-static void print_members(const char *title, const struct field *table,
-			  FILE *out)
-{
-	struct page p = { .out = out };
-
-	(void)fprintf(out, "\n%s:\n", title);
-	field_report(table, print_result, &p);
-	if (!p.any)
-		(void)fputs("  none\n", out);
-}
-
-/* The parameters and the result of @m. */
-static void ctl_help_method(const struct method *m, FILE *out)
-{
-	(void)fprintf(out, "%s: %s\n", m->name, m->help);
-	if (m->result) {
-		print_params(m->params, out);
-		print_members("Result", m->result, out);
-	} else {
-		print_members("Members", m->params, out);
-	}
-}
-
-/* Words after the command's own, and what to do with them. */
-struct command {
-	const char *words; /* "call start" */
-	const char *method;
-	const char *usage; /* of the words that follow */
-	unsigned min, max;
-	int (*build)(struct ctl_request *r, const char *const *words,
-		     unsigned n, struct cr_err *e);
-	void (*view)(const json_t *result, FILE *out);
-	const char *help; /* sentences; NULL: the method's */
-};
-
-static int no_params(struct ctl_request *r, const char *const *words,
-		     unsigned n, struct cr_err *e)
-{
-	(void)r, (void)words, (void)n, (void)e;
+			       "%s: '%s' is no whole number from %lld to %lld",
+			       c->words, word, (long long)f->min,
+			       (long long)f->max);
 	return 0;
 }
 
 /* What is started has to outlive us, so it is kept unless the words say
  * otherwise. */
-static int start_request(struct ctl_request *r, const char *const *words,
-			 unsigned n, const struct field *fields,
-			 struct cr_err *e)
+static int put_words(const struct ctl_command *c, const char *const *words,
+		     unsigned n, json_t *params, struct cr_err *e)
 {
-	int rc = ctl_object(&r->params, words, n, fields, e);
+	const struct method *m = method_of[c - all];
+	const struct takes t = takes_of(c);
+	const struct field *keep;
+	char text[512] = "";
+	unsigned i;
+	int rc = 0;
 
-	if (!rc && !json_object_get(r->params, "keep"))
-		(void)json_object_set_new(r->params, "keep", json_true());
+	for (i = 0; !rc && i < n && i < t.n; i++) {
+		rc = check_place(c, t.place[i], words[i], e);
+		(void)json_object_set_new(
+			params, t.place[i]->name,
+			value_of(t.place[i], t.place[i]->name, words[i]));
+	}
+	for (; !rc && i < n && t.keys; i++)
+		rc = put_word(params, words[i], m, e);
+	for (unsigned k = 0; !rc && t.joined && k < n; k++) {
+		size_t used = strlen(text);
+
+		if (used + strlen(words[k]) + 2 > sizeof(text))
+			return cr_fail(e, -EINVAL, "%s: too many options",
+				       c->words);
+		(void)snprintf(text + used, sizeof(text) - used, "%s%s",
+			       k ? "," : "", words[k]);
+		(void)json_object_set_new(params, t.place[0]->name,
+					  json_string(text));
+	}
+	keep = field_find(m->params, "keep");
+	if (!rc && keep && keep->type == FIELD_BOOL &&
+	    !json_object_get(params, "keep"))
+		(void)json_object_set_new(params, "keep", json_true());
 	return rc;
 }
 
-static int call_start(struct ctl_request *r, const char *const *words,
+/* --- the commands that are no methods --- */
+
+/* A whole request object, or a method and its parameters. */
+static int read_raw(struct ctl_request *r, struct cr_err *e)
+{
+	json_t *words = r->params, *o = NULL;
+	const char *name = ctl_text(words, "request");
+	const char *params =
+		json_string_value(json_object_get(words, "params"));
+	json_error_t error;
+
+	if (params || *name == '{') {
+		o = json_loads(params ? params : name, JSON_REJECT_DUPLICATES,
+			       &error);
+		if (!o)
+			return cr_fail(e, -EINVAL, "raw: column %d: %s",
+				       error.column, error.text);
+	}
+	r->params = json_incref(params ? o : json_object_get(o, "params"));
+	if (o && !params)
+		name = json_string_value(json_object_get(o, "method"));
+	(void)snprintf(r->name, sizeof(r->name), "%s", name ? name : "");
+	r->method = method_find(r->name);
+	json_decref(o);
+	json_decref(words);
+	return *r->name ? 0
+			: cr_fail(e, -EINVAL,
+				  "raw: the object has no \"method\"");
+}
+
+/* A notification, or a command's method. */
+static int find_meant(struct ctl_request *r, const char *const *words,
 		      unsigned n, struct cr_err *e)
 {
-	return start_request(r, words, n, call_start_fields, e);
-}
+	const struct ctl_command *c;
+	unsigned own;
 
-static int call_top(struct ctl_request *r, const char *const *words, unsigned n,
-		    struct cr_err *e)
-{
-	return ctl_object(&r->params, words, n, call_top_fields, e);
-}
-
-static int conversation_start(struct ctl_request *r, const char *const *words,
-			      unsigned n, struct cr_err *e)
-{
-	return start_request(r, words, n, conversation_start_fields, e);
-}
-
-/* Files by name, then members of convert.start. */
-static int convert(struct ctl_request *r, const char *const *words, unsigned n,
-		   struct cr_err *e)
-{
-	int rc = ctl_object(&r->params, words + 2, n - 2, convert_start_fields,
-			    e);
-
-	if (rc)
-		return rc;
-	(void)json_object_set_new(r->params, "in", json_string(words[0]));
-	(void)json_object_set_new(r->params, "out", json_string(words[1]));
-	r->follow = true;
-	return 0;
-}
-
-static int number(struct ctl_request *r, const char *what, const char *word,
-		  struct cr_err *e)
-{
-	char *end;
-	long id;
-
-	errno = 0;
-	id = strtol(word, &end, 10);
-	if (errno || *end || end == word || id < 1)
-		return cr_fail(e, -EINVAL, "%s: not the number of a %s", word,
-			       what);
-	r->params = json_pack("{s:I}", what, (json_int_t)id);
-	return 0;
-}
-
-static int conversion_id(struct ctl_request *r, const char *const *words,
-			 unsigned n, struct cr_err *e)
-{
-	(void)n;
-	return number(r, "conversion", words[0], e);
-}
-
-static int call_id(struct ctl_request *r, const char *const *words, unsigned n,
-		   struct cr_err *e)
-{
-	(void)n;
-	return number(r, "call", words[0], e);
-}
-
-static int conversation_id(struct ctl_request *r, const char *const *words,
-			   unsigned n, struct cr_err *e)
-{
-	(void)n;
-	return number(r, "conversation", words[0], e);
-}
-
-static int endpoint_id(struct ctl_request *r, const char *const *words,
-		       unsigned n, struct cr_err *e)
-{
-	(void)n;
-	return number(r, "endpoint", words[0], e);
-}
-
-/* The number of a @what, then members of @fields. */
-static int change_of(struct ctl_request *r, const char *const *words,
-		     unsigned n, const char *what, const struct field *fields,
-		     struct cr_err *e)
-{
-	json_t *members;
-	int rc = ctl_object(&members, words + 1, n - 1, fields, e);
-
-	if (!rc) {
-		rc = number(r, what, words[0], e);
-		if (!rc)
-			(void)json_object_update(r->params, members);
-		json_decref(members);
-	}
-	return rc;
-}
-
-static int change_request(struct ctl_request *r, const char *const *words,
-			  unsigned n, struct cr_err *e)
-{
-	return change_of(r, words, n, "call", call_change_fields, e);
-}
-
-static int conversation_change(struct ctl_request *r, const char *const *words,
-			       unsigned n, struct cr_err *e)
-{
-	return change_of(r, words, n, "conversation",
-			 conversation_change_fields, e);
-}
-
-static int endpoint_open(struct ctl_request *r, const char *const *words,
-			 unsigned n, struct cr_err *e)
-{
-	return start_request(r, words, n, endpoint_open_fields, e);
-}
-
-static int endpoint_change(struct ctl_request *r, const char *const *words,
-			   unsigned n, struct cr_err *e)
-{
-	return change_of(r, words, n, "endpoint", endpoint_change_fields, e);
-}
-
-/* Without a name: which is in use? */
-static int scheduler(struct ctl_request *r, const char *const *words,
-		     unsigned n, struct cr_err *e)
-{
-	(void)e;
-	if (!n) {
-		(void)snprintf(r->method, sizeof(r->method), "schedulers");
-		r->view = ctl_view_scheduler;
+	r->method = NULL;
+	if (!n)
 		return 0;
-	}
-	r->params = json_pack("{s:s}", "scheduler", words[0]);
-	return 0;
-}
-
-static void print_help(const struct method *about, FILE *out)
-{
-	if (about)
-		ctl_help_method(about, out);
-	else
-		ctl_help_all(out);
-}
-
-static void print_reference(const struct method *about, FILE *out)
-{
-	(void)about;
-	ctl_reference(out);
-}
-
-static void print_schema(const struct method *about, FILE *out)
-{
-	(void)about;
-	ctl_reference_records(out);
-}
-
-static int reference(struct ctl_request *r, const char *const *words,
-		     unsigned n, struct cr_err *e)
-{
-	if (n && strcmp(words[0], "records") != 0)
-		return cr_fail(e, -EINVAL,
-			       "there is a reference of the protocol, and one "
-			       "of \"records\"; none of \"%s\"",
-			       words[0]);
-	r->print = n ? print_schema : print_reference;
-	return 0;
-}
-
-static int help(struct ctl_request *r, const char *const *words, unsigned n,
-		struct cr_err *e);
-
-/* Of commands that begin alike, the longer ones come first. */
-static const struct command commands[] = {
-	{ "hello", "hello", "", 0, 0, no_params, NULL, NULL },
-	{ "stats", "stats", "", 0, 0, no_params, NULL, NULL },
-	{ "codecs", "codecs", "", 0, 0, no_params, NULL, NULL },
-	{ "schedulers", "schedulers", "", 0, 0, no_params, ctl_view_schedulers,
-	  NULL },
-	{ "scheduler set", "scheduler.set", "NAME[,KEY=VALUE...]", 1, 1,
-	  scheduler, NULL, NULL },
-	{ "scheduler tune", "scheduler.tune", "KEY=VALUE...", 1, 64, words_tune,
-	  NULL, NULL },
-	{ "scheduler", "scheduler.set", "[NAME[,KEY=VALUE...]]", 0, 1,
-	  scheduler, NULL,
-	  "Short for scheduler set; without a name: the scheduler in use, and "
-	  "its options." },
-	{ "tune", "scheduler.tune", "KEY=VALUE...", 1, 64, words_tune, NULL,
-	  "Short for scheduler tune." },
-	{ "call start", "call.start", "KEY=VALUE...", 1, 64, call_start, NULL,
-	  "Start a call, and print where to send. Keys are the parameters of "
-	  "call.start, with dots for members: in.codec=pcmu, "
-	  "contract.rate=50/s; \"codec-ctl help call.start\" lists them all. "
-	  "The call goes on until call stop, unless keep=no." },
-	{ "call stop", "call.stop", "ID", 1, 1, call_id, NULL, NULL },
-	{ "call change", "call.change", "ID KEY=VALUE...", 2, 64,
-	  change_request, ctl_view_call,
-	  "Change a running call. It has to pass the admission test again; if "
-	  "it is refused, nothing has changed. No frame is lost. Keys: class, "
-	  "deadline, weight, nice, ptime, out.mode, out.ptime and members of "
-	  "contract, as for call start; null takes a member back: "
-	  "contract.worst=null." },
-	{ "call query", "call.query", "ID", 1, 1, call_id, NULL, NULL },
-	{ "call list", "call.list", "", 0, 0, no_params, NULL, "The calls." },
-	{ "call", "call.query", "ID", 1, 1, call_id, ctl_view_call,
-	  "Show one call to people: what it is, what it lost, and the "
-	  "scheduler's own numbers about it, with units." },
-	{ "change", "call.change", "ID KEY=VALUE...", 2, 64, change_request,
-	  ctl_view_call, "Short for call change." },
-	{ "list", "call.list", "", 0, 0, no_params, NULL,
-	  "Short for call list." },
-	{ "endpoint open", "endpoint.open", "[KEY=VALUE...]", 0, 64,
-	  endpoint_open, NULL,
-	  "Open an endpoint towards a party before it talks, and print where "
-	  "it "
-	  "sends to: codec=pcmu address=192.0.2.7:4000. The endpoint stays "
-	  "open "
-	  "until endpoint close, unless keep=no." },
-	{ "endpoint change", "endpoint.change", "ID KEY=VALUE...", 2, 64,
-	  endpoint_change, NULL,
-	  "Tell what is new of the party of an endpoint, also of a "
-	  "conversation's: "
-	  "address=192.0.2.7:4000, codec=pcma, hold=yes." },
-	{ "endpoint query", "endpoint.query", "ID", 1, 1, endpoint_id, NULL,
-	  NULL },
-	{ "endpoint list", "endpoint.list", "", 0, 0, no_params, NULL,
-	  "The endpoints." },
-	{ "endpoint close", "endpoint.close", "ID", 1, 1, endpoint_id, NULL,
-	  NULL },
-	{ "conversation start", "conversation.start", "KEY=VALUE...", 1, 64,
-	  conversation_start, NULL,
-	  "Start a conversation of two parties, and print where each sends "
-	  "to. Keys are the parameters of conversation.start, with dots for "
-	  "members: a.codec=pcmu, b.codec=amr, b.address=192.0.2.7:4000; or "
-	  "a.endpoint=7, an open one. It goes on until conversation stop, "
-	  "unless "
-	  "keep=no." },
-	{ "conversation change", "conversation.change", "ID KEY=VALUE...", 2,
-	  64, conversation_change, NULL,
-	  "Tell what is new of a party: a.address=192.0.2.7:4000, "
-	  "b.codec=pcma, a.hold=yes. What is not given stays as it is." },
-	{ "conversation query", "conversation.query", "ID", 1, 1,
-	  conversation_id, NULL, NULL },
-	{ "conversation list", "conversation.list", "", 0, 0, no_params, NULL,
-	  "The conversations." },
-	{ "conversation stop", "conversation.stop", "ID", 1, 1, conversation_id,
-	  NULL, NULL },
-	{ "convert start", "convert.start", "IN OUT [KEY=VALUE...]", 2, 64,
-	  convert, NULL,
-	  "Convert a file of the server's spool folder. Names are relative to "
-	  "that folder, and their endings (.wav, .amr, .awb) say what the "
-	  "files are. Keys: mode=12.2, dtx=yes, rate=16000 (of WAV), "
-	  "overwrite=yes. codec-ctl shows the progress and waits for the end; "
-	  "if you interrupt it, the conversion is cancelled." },
-	{ "convert query", "convert.query", "ID", 1, 1, conversion_id, NULL,
-	  NULL },
-	{ "convert cancel", "convert.cancel", "ID", 1, 1, conversion_id, NULL,
-	  NULL },
-	{ "convert list", "convert.list", "", 0, 0, no_params, NULL,
-	  "The conversions: waiting, running, and the last that ended." },
-	{ "convert", "convert.start", "IN OUT [KEY=VALUE...]", 2, 64, convert,
-	  NULL, "Short for convert start." },
-	{ "watch", "", "[INTERVAL [TIMES]]", 0, 2, words_watch, NULL,
-	  "Show a table of rates, anew every second or INTERVAL, until you "
-	  "interrupt it or TIMES times: totals, how busy the workers are, "
-	  "calls by class and codecs, and the calls that lose most frames. "
-	  "With --json it prints lines of JSON." },
-	{ "call top", "call.top", "[KEY=VALUE...]", 0, 64, call_top, NULL,
-	  NULL },
-	{ "top", "", "[INTERVAL [TIMES]]", 0, 2, words_top, NULL,
-	  "Show the calls that stand out, anew every second or INTERVAL, until "
-	  "you interrupt it or TIMES times: frames lost, packets missing, "
-	  "workers' time and delay of each in that time. --sort says which "
-	  "come first, or the keys l, m, c and d; q quits. --once shows one "
-	  "page; with --json a page is a line of JSON, the result of call.top. "
-	  "The server chooses the calls, however many there are." },
-	{ "trace start", "trace.start", "NAME [overwrite]", 1, 2,
-	  words_trace_start, NULL,
-	  "Write a trace file in the server's trace folder." },
-	{ "trace stop", "trace.stop", "", 0, 0, no_params, NULL, NULL },
-	{ "drain cancel", "drain.cancel", "", 0, 0, no_params, NULL, NULL },
-	{ "drain", "drain", "[TIME]", 0, 1, words_drain, NULL,
-	  "Accept no new calls, and exit when the last one has ended; those "
-	  "that go on at TIME are ended. With --undo, as drain cancel: take "
-	  "that back." },
-	{ "raw", "", "REQUEST | METHOD [PARAMS]", 1, 2, words_raw, NULL,
-	  "Send a JSON-RPC request object, or a method and its parameters as "
-	  "JSON." },
-	{ "help", "", "[METHOD]", 0, 64, help, NULL,
-	  "List the methods, or the parameters and the result of one. It needs "
-	  "no server. \"codec-ctl COMMAND --help\" does the same." },
-	{ "reference", "", "[records]", 0, 1, reference, NULL,
-	  "Print the reference of the protocol in Markdown: the second part "
-	  "of docs/protocol-reference.md; or the JSON Schema of the lines of "
-	  "codec-runner --records: docs/records.schema.json." },
-};
-
-enum {
-	NCOMMANDS = sizeof(commands) / sizeof(commands[0]),
-	LINE_MAX_BYTES = 64
-};
-
-/* "call.start" is "call start". */
-static bool is_dotted(const char *dotted, const char *words)
-{
-	for (; *dotted && *words; dotted++, words++)
-		if (*dotted != *words && (*dotted != '.' || *words != ' '))
-			return false;
-	return *dotted == *words;
-}
-
-/* How many of @words are the name of @c; 0: it is another command. */
-static unsigned own_words(const struct command *c, const char *const *words,
-			  unsigned n)
-{
-	size_t first = strcspn(c->words, " ");
-
-	if (c->words[first] && is_dotted(words[0], c->words))
-		return 1;
-	if (strlen(words[0]) != first || strncmp(c->words, words[0], first))
-		return 0;
-	if (c->words[first])
-		return n > 1 && !strcmp(c->words + first + 1, words[1]) ? 2 : 0;
-	/* "call 7", but "call stpo" is a slip */
-	if (!strcmp(c->words, "call"))
-		return n < 2 || (words[1][0] >= '0' && words[1][0] <= '9');
-	return 1;
-}
-
-/* --- help --- */
-
-static int unknown_method(const char *name, struct cr_err *e)
-{
-	const char *names[64] = { NULL };
-	char hint[400];
-	unsigned n = 0;
-
-	for (const struct method *m = methods; m->name && n < 63; m++)
-		names[n++] = m->name;
-	return cr_fail(e, -EINVAL, "help: unknown method '%.100s'; %s", name,
-		       nearest_hint(name, names, hint, sizeof(hint)));
-}
-
-/* A method, a notification, or a command with a method. */
-static const struct method *method_meant(const char *const *words, unsigned n)
-{
 	for (const struct method *m = notifications; m->name; m++)
 		if (!strcmp(m->name, words[0]))
-			return m;
-	for (unsigned i = 0; i < NCOMMANDS; i++)
-		if (own_words(&commands[i], words, n) && *commands[i].method)
-			return method_find(commands[i].method);
-	return method_find(words[0]);
+			r->method = m;
+	c = find_command(words, n, &own);
+	if (!r->method)
+		r->method = c ? method_of[c - all] : method_find(words[0]);
+	return r->method ? 0 : refuse_command(words, n, e);
 }
 
-static int help(struct ctl_request *r, const char *const *words, unsigned n,
-		struct cr_err *e)
+/* What the words of an own method mean. */
+static int read_own(struct ctl_request *r, const char *const *words, unsigned n,
+		    struct cr_err *e)
 {
-	r->print = print_help;
-	r->about = n ? method_meant(words, n) : NULL;
-	return n && !r->about ? unknown_method(words[0], e) : 0;
-}
-
-/* What the table says, as a sentence. */
-static const char *help_of(const struct command *c, char *buf, size_t size)
-{
-	const struct method *m = method_find(c->method);
-
-	if (c->help || !m)
-		return c->help;
-	(void)snprintf(buf, size, "%s.", m->help);
-	if (*buf >= 'a' && *buf <= 'z')
-		*buf = (char)(*buf - 'a' + 'A');
-	return buf;
-}
-
-const struct cli_line *ctl_commands(void)
-{
-	static struct cli_line lines[NCOMMANDS + 1];
-	static char left[NCOMMANDS][LINE_MAX_BYTES], right[NCOMMANDS][200];
-
-	for (unsigned i = 0; i < NCOMMANDS; i++) {
-		const struct command *c = &commands[i];
-
-		(void)snprintf(left[i], sizeof(left[i]), "%s%s%s", c->words,
-			       *c->usage ? " " : "", c->usage);
-		lines[i] =
-			(struct cli_line){ left[i], help_of(c, right[i],
-							    sizeof(right[i])) };
+	if (r->action == CTL_WATCH || r->action == CTL_TOP) {
+		r->interval = CR_SEC;
+		(void)units_parse_time(ctl_text(r->params, "interval"),
+				       &r->interval);
+		r->times = (unsigned)ctl_real(r->params, "times");
 	}
-	return lines;
-}
-
-/* --- */
-
-static int unknown(const char *words, struct cr_err *e)
-{
-	const char *names[NCOMMANDS + 1];
-	char hint[300];
-
-	for (unsigned i = 0; i < NCOMMANDS; i++)
-		names[i] = commands[i].words;
-	names[NCOMMANDS] = NULL;
-	return cr_fail(e, -EINVAL, "unknown command '%.100s'; %s", words,
-		       nearest_hint(words, names, hint, sizeof(hint)));
+	if (r->action == CTL_RAW)
+		return read_raw(r, e);
+	if (r->action == CTL_HELP)
+		return find_meant(r, words, n, e);
+	if (r->action != CTL_REFERENCE || !n)
+		return 0;
+	r->action = CTL_SCHEMA;
+	return !strcmp(words[0], "records")
+		       ? 0
+		       : cr_fail(e, -EINVAL,
+				 "there is a reference of the protocol, and "
+				 "one of \"records\"; none of \"%s\"",
+				 words[0]);
 }
 
 int ctl_request(struct ctl_request *r, const char *const *words, unsigned n,
 		struct cr_err *e)
 {
-	const struct command *c = commands;
-	char two[128];
-	unsigned own = 0, rest;
+	const struct ctl_command *c;
+	char usage[LINE];
+	struct takes t;
+	unsigned own;
 	int rc;
 
-	(void)snprintf(two, sizeof(two), "%s%s%s", words[0], n > 1 ? " " : "",
-		       n > 1 ? words[1] : "");
-	while (c < commands + NCOMMANDS && !(own = own_words(c, words, n)))
-		c++;
-	if (c == commands + NCOMMANDS)
-		return unknown(strcmp(words[0], "call") &&
-					       strcmp(words[0], "trace")
-				       ? words[0]
-				       : two,
-			       e);
-	rest = n - own;
-	if (rest < c->min || rest > c->max)
-		return cr_fail(e, -EINVAL, "usage: codec-ctl %s %s", c->words,
-			       c->usage);
-	*r = (struct ctl_request){ .view = c->view };
-	(void)snprintf(r->method, sizeof(r->method), "%s", c->method);
-	rc = c->build(r, words + own, rest, e);
-	if (rc) {
+	know_commands();
+	c = find_command(words, n, &own);
+	if (!c)
+		return refuse_command(words, n, e);
+	words += own;
+	n -= own;
+	t = takes_of(c);
+	if (!do_fit(&t, n))
+		return cr_fail(e, -EINVAL, "usage: codec-ctl %s%s%s", c->words,
+			       *usage_of(c, usage, sizeof(usage)) ? " " : "",
+			       usage);
+	*r = (struct ctl_request){ .action = c->action,
+				   .command = c,
+				   .method = method_of[c - all],
+				   .params = json_object() };
+	(void)snprintf(r->name, sizeof(r->name), "%s", r->method->name);
+	rc = put_words(c, words, n, r->params, e);
+	if (!rc)
+		rc = read_own(r, words, n, e);
+	if (rc || (json_is_object(r->params) && !json_object_size(r->params))) {
 		json_decref(r->params);
 		r->params = NULL;
 	}
 	return rc;
+}
+
+/* Of the schedulers of @result only the one in use. */
+static void keep_in_use(json_t *result)
+{
+	const char *spec = ctl_text(result, "scheduler");
+	json_t *list = json_object_get(result, "schedulers");
+	size_t n = strcspn(spec, ",");
+
+	for (size_t i = json_array_size(list); i-- > 0;) {
+		const char *name = ctl_text(json_array_get(list, i), "name");
+
+		if (strlen(name) != n || strncmp(name, spec, n) != 0)
+			(void)json_array_remove(list, i);
+	}
+}
+
+void ctl_print(const struct ctl_request *r, const json_t *result, FILE *out)
+{
+	json_t *copy = json_deep_copy(result);
+	const struct ctl_shown s = {
+		.table = r->method ? r->method->result : NULL,
+		.now = copy,
+		.clock = json_integer_value(json_object_get(result, "now_ns")),
+	};
+
+	if (r->command->takes && !*r->command->takes)
+		keep_in_use(copy);
+	if (r->command->view)
+		ctl_view(r->command->view, &s, out);
+	else
+		ctl_show(copy, s.table, r->command->columns, out);
+	json_decref(copy);
+}
+
+bool ctl_print_own(const struct ctl_request *r, FILE *out)
+{
+	if (r->action == CTL_HELP)
+		ctl_help(r->method, out);
+	else if (r->action == CTL_REFERENCE)
+		ctl_reference(out);
+	else if (r->action == CTL_SCHEMA)
+		ctl_reference_records(out);
+	else
+		return false;
+	return true;
 }

@@ -3,46 +3,25 @@
  * codec-ctl: the operator's command line over the control protocol. One
  * command, one connection; what it prints is made by the files beside this one.
  *
- * "codec-ctl convert" follows a conversion to its end by asking: that works
- * however the server's notifications fare. Who may not connect to a control
- * socket is told what can be done: the group that may is the socket's, or its
- * folder's, which keeps us from looking at the socket.
+ * An error of connecting to a control socket says what can be done: the group
+ * that may is the socket's, or its folder's, which keeps us from looking at the
+ * socket.
  */
+#include "app/ctl/ctl.h"
+
 #include <errno.h>
-#include <event2/event.h>
 #include <grp.h>
-#include <jansson.h>
 #include <limits.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/ctl/command.h"
-#include "app/ctl/show.h"
-#include "app/ctl/top.h"
-#include "app/ctl/watch.h"
-#include "base/cli.h"
-#include "cr/time.h"
 #include "protocol/key.h"
 #include "protocol/tables/call.h"
-#include "rpc/client.h"
 #include "rpc/jsonrpc.h"
 
-struct ctl_follow {
-	struct event_base *base;
-	struct rpc_client *client;
-	/** A request; returns an exit code, has said why; takes @params. */
-	int (*ask)(struct rpc_client *c, const char *method, json_t *params,
-		   json_t **result);
-};
-
-static int ctl_follow(const struct ctl_follow *f, json_t *params,
-		      json_t **result);
+enum { LIST_PAGE = 100 };
 
 static int look_at_folder(const char *path, struct stat *st)
 {
@@ -102,166 +81,7 @@ static bool denied_by(const char *path, char *remedy, size_t size)
 	return true;
 }
 
-#define ASK_EVERY (100 * CR_MS)
-
-enum { FAILED = 1, UNREACHABLE = 3 };
-
-struct following {
-	const struct ctl_follow *f;
-	json_t *last; /* as it was told last */
-	unsigned signals;
-	bool terminal, cancelled;
-};
-
-static void on_signal(evutil_socket_t sig, short what, void *arg)
-{
-	struct following *w = arg;
-
-	(void)sig, (void)what;
-	w->signals++;
-	(void)event_base_loopbreak(w->f->base);
-}
-
-static void on_timer(evutil_socket_t fd, short what, void *arg)
-{
-	struct following *w = arg;
-
-	(void)fd, (void)what;
-	(void)event_base_loopbreak(w->f->base);
-}
-
-static const char *conversion_text(const struct following *w, const char *key)
-{
-	const char *s = json_string_value(json_object_get(w->last, key));
-
-	return s ? s : "";
-}
-
-static bool is_over(const struct following *w)
-{
-	const char *state = conversion_text(w, "state");
-
-	return !strcmp(state, "done") || !strcmp(state, "failed") ||
-	       !strcmp(state, "cancelled");
-}
-
-static void show_conversion(const struct following *w)
-{
-	if (!w->terminal)
-		return;
-	(void)fprintf(
-		stderr, "\r\033[K%s: %s %.0f %%", conversion_text(w, "out"),
-		conversion_text(w, "state"),
-		100 * json_number_value(json_object_get(w->last, "progress")));
-	if (is_over(w))
-		(void)fputc('\n', stderr);
-	(void)fflush(stderr);
-}
-
-static json_t *reference(const struct following *w)
-{
-	return json_pack("{s:O}", "conversion",
-			 json_object_get(w->last, "conversion"));
-}
-
-/* The answer of @method about the conversion becomes what was told last. */
-static int ask_conversion(struct following *w, const char *method)
-{
-	json_t *now = NULL;
-	int rc = w->f->ask(w->f->client, method, reference(w), &now);
-
-	if (rc)
-		return rc;
-	json_decref(w->last);
-	w->last = now;
-	show_conversion(w);
-	return 0;
-}
-
-/* It may have ended meanwhile: then the refusal is no news. */
-static int cancel(struct following *w)
-{
-	int rc;
-
-	w->cancelled = true;
-	rc = ask_conversion(w, "convert.cancel");
-	return rc == UNREACHABLE ? rc : 0;
-}
-
-static int follow(struct following *w, struct event *timer)
-{
-	const struct timeval tv = { 0, ASK_EVERY / CR_US };
-	int rc = 0;
-
-	while (!rc && !is_over(w)) {
-		(void)evtimer_add(timer, &tv);
-		(void)event_base_dispatch(w->f->base);
-		(void)evtimer_del(timer);
-		if (w->signals > 1)
-			return FAILED;
-		rc = w->signals && !w->cancelled
-			     ? cancel(w)
-			     : ask_conversion(w, "convert.query");
-	}
-	return rc;
-}
-
-static int follow_with_signals(struct following *w)
-{
-	struct event_base *base = w->f->base;
-	struct event *timer = evtimer_new(base, on_timer, w);
-	struct event *interrupt = evsignal_new(base, SIGINT, on_signal, w);
-	struct event *terminate = evsignal_new(base, SIGTERM, on_signal, w);
-	int rc = UNREACHABLE;
-
-	if (timer && interrupt && terminate && !event_add(interrupt, NULL) &&
-	    !event_add(terminate, NULL))
-		rc = follow(w, timer);
-	if (timer)
-		event_free(timer);
-	if (interrupt)
-		event_free(interrupt);
-	if (terminate)
-		event_free(terminate);
-	return rc;
-}
-
-/*
- * Start it with @params (taken over) and wait. SIGINT and SIGTERM cancel the
- * conversion, and its end is waited for; a second one leaves at once. Progress
- * goes to stderr if that is a terminal. Returns an exit code: 0, and *@result
- * is the conversion as it ended, the caller's; 1 when it was refused, failed or
- * cancelled, said on stderr; or what ask() said.
- */
-static int ctl_follow(const struct ctl_follow *f, json_t *params,
-		      json_t **result)
-{
-	struct following w = { .f = f, .terminal = isatty(STDERR_FILENO) == 1 };
-	int rc = f->ask(f->client, "convert.start", params, &w.last);
-
-	if (rc)
-		return rc;
-	show_conversion(&w);
-	rc = follow_with_signals(&w);
-	if (!rc && strcmp(conversion_text(&w, "state"), "done")) {
-		(void)fprintf(stderr, "codec-ctl: conversion %lld: %s%s%s\n",
-			      (long long)json_integer_value(
-				      json_object_get(w.last, "conversion")),
-			      conversion_text(&w, "state"),
-			      *conversion_text(&w, "why") ? ": " : "",
-			      conversion_text(&w, "why"));
-		rc = FAILED;
-	}
-	if (rc)
-		json_decref(w.last);
-	else
-		*result = w.last;
-	return rc;
-}
-
-enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE = 3 };
-
-enum { LIST_PAGE = 100 };
+/* --- options --- */
 
 static struct {
 	const char *to, *key_file;
@@ -359,6 +179,12 @@ static struct cli cli = {
 	.program = "codec-ctl",
 	.synopsis = "[OPTION]... COMMAND [ARGUMENT]...",
 	.summary = "control and watch a codec-runner",
+	.text = "Every method of the protocol is a command: call.start is "
+		"call start. What it requires stands in order; all else is "
+		"KEY=VALUE, with dots for members of members: in.codec=pcmu, "
+		"contract.rate=50/s. The name alone of what is yes or no is "
+		"yes. codec-ctl help METHOD lists the keys. What is started "
+		"goes on until it is stopped, unless keep=no.",
 	.opts = opts,
 	.vars = &opt,
 	.examples = examples,
@@ -368,29 +194,7 @@ static struct cli cli = {
 	.max_args = -1,
 };
 
-/* clang-format off */
-#define COLUMN(path)                                                           \
-	{ path, NULL, call_result_fields, NULL, NULL }
-/* clang-format on */
-
-static const struct ctl_column call_columns[] = {
-	COLUMN("call"),
-	COLUMN("in.codec"),
-	COLUMN("in.mode"),
-	COLUMN("out.codec"),
-	COLUMN("out.mode"),
-	COLUMN("class"),
-	COLUMN("age_s"),
-	COLUMN("rtp"),
-	COLUMN("to"),
-	COLUMN("count.packets_in"),
-	COLUMN("count.packets_out"),
-	COLUMN("lost"),
-	COLUMN("count.expired"),
-	COLUMN("count.shed"),
-	COLUMN("count.late"),
-	{ 0 },
-};
+/* --- requests --- */
 
 static int complain(int code, const char *text)
 {
@@ -411,7 +215,7 @@ static int unreachable(const char *why)
 		(void)snprintf(remedy, sizeof(remedy),
 			       "is codec-runner there, with --control-socket?");
 	(void)fprintf(stderr, "codec-ctl: %s: %s; %s\n", opt.to, why, remedy);
-	return EXIT_UNREACHABLE;
+	return CTL_UNREACHABLE;
 }
 
 /* Longer than a server may stall: only the association tells that it is lost.
@@ -438,7 +242,7 @@ static int ask(struct rpc_client *c, const char *method, json_t *params,
 	if (rc)
 		(void)complain(0, why ? why : "refused");
 	json_decref(error);
-	return rc ? EXIT_REFUSED : 0;
+	return rc ? CTL_REFUSED : 0;
 }
 
 static int say_hello(struct rpc_client *c, const char *key)
@@ -463,60 +267,48 @@ static void say_bye(struct rpc_client *c)
 	json_decref(error);
 }
 
-/* What comes in pages: what is in them, and its id. */
-static const struct list {
-	const char *method, *many, *one;
-} lists[] = {
-	{ "call.list", "calls", "call" },
-	{ "endpoint.list", "endpoints", "endpoint" },
-	{ "conversation.list", "conversations", "conversation" },
-	{ "convert.list", "conversions", "conversion" },
-};
-
-/* The one that is asked for as a whole, or NULL. */
-static const struct list *list_of(const struct ctl_request *r)
+/* The list that @m answers page by page, or NULL. */
+static const struct field *paged_list(const struct method *m)
 {
-	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
-		if (!r->params && !strcmp(r->method, lists[i].method))
-			return &lists[i];
-	return NULL;
+	const struct field *f =
+		m && m->params == page_fields ? m->result : NULL;
+
+	while (f && f->name && f->type != FIELD_LIST)
+		f++;
+	return f && f->name ? f : NULL;
 }
 
-/* All pages of @list as one result. */
-static int ask_pages(struct rpc_client *c, const struct list *list,
+/* As ask(); a list that is asked for as a whole comes whole. */
+static int ask_whole(struct rpc_client *c, const char *method, json_t *params,
 		     json_t **result)
 {
-	json_t *all = json_array(), *page = NULL;
+	const struct field *list = paged_list(method_find(method)), *id;
+	json_t *all, *page = NULL, *last;
 	json_int_t after = 0;
-	int rc = 0;
 	bool more = true;
+	int rc = 0;
 
-	while (!rc && more) {
-		json_t *part, *last;
-
-		rc = ask(c, list->method,
+	if (!list || params)
+		return ask(c, method, params, result);
+	for (id = list->members; id->type == FIELD_INLINE;)
+		id = id->members;
+	for (all = json_array(); more; json_decref(page)) {
+		rc = ask(c, method,
 			 json_pack("{s:I, s:i}", "after", after, "limit",
 				   LIST_PAGE),
 			 &page);
 		if (rc)
 			break;
-		part = json_object_get(page, list->many);
-		last = json_array_get(part, json_array_size(part) - 1);
+		(void)json_array_extend(all, json_object_get(page, list->name));
+		last = json_array_get(all, json_array_size(all) - 1);
+		after = json_integer_value(json_object_get(last, id->name));
 		more = last && json_is_true(json_object_get(page, "more"));
-		after = json_integer_value(json_object_get(last, list->one));
-		(void)json_array_extend(all, part);
-		json_decref(page);
 	}
 	if (rc)
 		json_decref(all);
 	else
-		*result = json_pack("{s:o}", list->many, all);
+		*result = json_pack("{s:o}", list->name, all);
 	return rc;
-}
-
-static int ask_calls(struct rpc_client *c, json_t **result)
-{
-	return ask_pages(c, &lists[0], result);
 }
 
 static int show_result(const struct ctl_request *r, const json_t *result)
@@ -525,48 +317,11 @@ static int show_result(const struct ctl_request *r, const json_t *result)
 		(void)json_dumpf(result, stdout,
 				 JSON_INDENT(2) | JSONRPC_REALS);
 		(void)putchar('\n');
-	} else if (r->view) {
-		r->view(result, stdout);
-	} else if (!strcmp(r->method, "call.list")) {
-		ctl_table(json_object_get(result, "calls"), call_columns,
-			  stdout);
 	} else {
-		ctl_show(result, stdout);
+		ctl_print(r, result, stdout);
 	}
 	return cli_flush(cli.program);
 }
-
-static int run_watch(struct event_base *base, struct rpc_client *c,
-		     const struct ctl_request *r)
-{
-	struct ctl_watch w = { .base = base,
-			       .client = c,
-			       .ask = ask,
-			       .ask_calls = ask_calls,
-			       .interval = r->interval,
-			       .times = r->times,
-			       .json = opt.as_json };
-
-	return ctl_watch(&w);
-}
-
-static int run_top(struct event_base *base, struct rpc_client *c,
-		   const struct ctl_request *r)
-{
-	struct ctl_top t = { .base = base,
-			     .client = c,
-			     .ask = ask,
-			     .interval = r->interval,
-			     .times = opt.once ? 1 : r->times,
-			     .sort = opt.sort < 0 ? NODE_TOP_LOSS
-						  : (int)opt.sort,
-			     .limit = (unsigned)opt.limit,
-			     .json = opt.as_json };
-
-	return ctl_top(&t);
-}
-
-/* --- */
 
 /* Read --to. Returns an exit code. */
 static int read_to(struct transport_addr *a)
@@ -579,10 +334,42 @@ static int read_to(struct transport_addr *a)
 		       "--to: the path of a socket may have %zu bytes",
 		       TRANSPORT_PATH_MAX);
 	if (rc == -ENAMETOOLONG)
-		return complain(EXIT_USAGE, why);
-	return rc ? complain(EXIT_USAGE, "--to: should be HOST, HOST:PORT, "
-					 "[IPV6]:PORT or unix:PATH")
+		return complain(CTL_USAGE, why);
+	return rc ? complain(CTL_USAGE, "--to: should be HOST, HOST:PORT, "
+					"[IPV6]:PORT or unix:PATH")
 		  : 0;
+}
+
+/* Ask for @r, whose params are taken over, and show what comes. */
+static int run_asking(struct event_base *base, struct rpc_client *c,
+		      const struct ctl_request *r)
+{
+	struct ctl_live live = { .base = base,
+				 .client = c,
+				 .ask = ask_whole,
+				 .top = r->action == CTL_TOP,
+				 .json = opt.as_json,
+				 .interval = r->interval,
+				 .times = opt.once ? 1 : r->times,
+				 .sort = opt.sort < 0 ? NODE_TOP_LOSS
+						      : (int)opt.sort,
+				 .limit = (unsigned)opt.limit };
+	json_t *result = NULL;
+	bool pages = r->action == CTL_WATCH || r->action == CTL_TOP;
+	int rc;
+
+	if (pages)
+		rc = ctl_live(&live);
+	else if (r->action == CTL_FOLLOW)
+		rc = ctl_follow(&live, r->params, &result);
+	else
+		rc = ask_whole(c, r->name, r->params, &result);
+	if (rc != CTL_UNREACHABLE)
+		say_bye(c);
+	if (!rc && !pages)
+		rc = show_result(r, result);
+	json_decref(result);
+	return rc;
 }
 
 static int run(struct event_base *base, const struct ctl_request *r)
@@ -591,44 +378,21 @@ static int run(struct event_base *base, const struct ctl_request *r)
 					 .kind = (enum transport_kind)opt.kind,
 					 .peer_timeout = opt.peer_timeout };
 	struct rpc_client *c = NULL;
-	json_t *result = NULL;
 	char key[KEY_SIZE];
 	struct cr_err e = { 0 };
-	int rc;
+	int rc = read_to(&cfg.to);
 
-	rc = read_to(&cfg.to);
-	if (rc) {
-		json_decref(r->params);
-		return rc;
-	}
-	if (key_show(key, opt.key_file, &cfg.to, &e)) {
-		json_decref(r->params);
-		return complain(EXIT_USAGE, e.text);
-	}
-	if (rpc_client_open(&c, &cfg, &e)) {
-		json_decref(r->params);
-		return complain(EXIT_UNREACHABLE, e.text);
-	}
-	rc = *key ? say_hello(c, key) : 0;
+	if (!rc && key_show(key, opt.key_file, &cfg.to, &e))
+		rc = complain(CTL_USAGE, e.text);
+	if (!rc && rpc_client_open(&c, &cfg, &e))
+		rc = complain(CTL_UNREACHABLE, e.text);
+	if (!rc && *key)
+		rc = say_hello(c, key);
 	if (rc)
 		json_decref(r->params);
-	else if (r->top)
-		rc = run_top(base, c, r);
-	else if (r->interval)
-		rc = run_watch(base, c, r);
-	else if (list_of(r))
-		rc = ask_pages(c, list_of(r), &result);
-	else if (r->follow)
-		rc = ctl_follow(&(struct ctl_follow){ base, c, ask }, r->params,
-				&result);
 	else
-		rc = ask(c, r->method, r->params, &result);
-	if (rc != EXIT_UNREACHABLE)
-		say_bye(c);
+		rc = run_asking(base, c, r);
 	rpc_client_close(c);
-	if (!r->interval && result)
-		rc = rc ? rc : show_result(r, result);
-	json_decref(result);
 	return rc;
 }
 
@@ -656,11 +420,11 @@ static int refuse_tops_own(const struct ctl_request *r)
 
 	if (!given && opt.sort >= 0)
 		given = "sort";
-	if (!given || r->top || r->print)
+	if (!given || r->action == CTL_TOP || r->action == CTL_HELP)
 		return 0;
 	(void)snprintf(why, sizeof(why), "--%s goes with the command top only",
 		       given);
-	return complain(EXIT_USAGE, why);
+	return complain(CTL_USAGE, why);
 }
 
 /* What --undo makes of @r. Returns an exit code. */
@@ -668,11 +432,11 @@ static int take_back(struct ctl_request *r)
 {
 	if (!opt.undo)
 		return 0;
-	if (r->params || strcmp(r->method, "drain"))
-		return complain(EXIT_USAGE,
+	if (r->params || strcmp(r->name, "drain"))
+		return complain(CTL_USAGE,
 				"--undo goes with the command drain only, "
 				"without a time");
-	(void)snprintf(r->method, sizeof(r->method), "drain.cancel");
+	(void)snprintf(r->name, sizeof(r->name), "drain.cancel");
 	return 0;
 }
 
@@ -681,14 +445,12 @@ static int run_request(const struct ctl_request *r)
 	struct event_base *base;
 	int rc;
 
-	if (r->print) {
-		r->print(r->about, stdout);
+	if (ctl_print_own(r, stdout))
 		return cli_flush(cli.program);
-	}
 	base = event_base_new();
 	if (!base) {
 		json_decref(r->params);
-		return complain(EXIT_UNREACHABLE, "no event loop");
+		return complain(CTL_UNREACHABLE, "no event loop");
 	}
 	rc = run(base, r);
 	event_base_free(base);
@@ -709,7 +471,7 @@ int main(int argc, char **argv)
 	rc = ctl_request(&r, (const char *const *)argv + first,
 			 (unsigned)(argc - first), &e);
 	if (rc)
-		return complain(EXIT_USAGE, e.text);
+		return complain(CTL_USAGE, e.text);
 	rc = refuse_tops_own(&r);
 	if (!rc)
 		rc = take_back(&r);

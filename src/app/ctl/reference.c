@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The protocol's tables as Markdown, and that of records as a JSON Schema.
+ * The protocol's tables as help for a terminal, as Markdown, and that of
+ * records as a JSON Schema.
  */
-#include "app/ctl/reference.h"
+
+#include "app/ctl/ctl.h"
 
 #include <string.h>
 
-#include "protocol/field.h"
 #include "protocol/field_text.h"
 #include "protocol/tables/call.h"
-#include "protocol/tables/method.h"
 #include "protocol/tables/node.h"
 #include "rpc/jsonrpc.h"
 
+/* What is printed of a table of rows, in one of two ways. */
 struct part {
 	FILE *out;
-	const char *head;    /* of a table, until it has a row */
-	const char *refused; /* why, of the FIXED rows; NULL: none */
+	bool markdown;
+	const char *head;    /* before the first row, until there is one */
+	const char *refused; /* why, of the FIXED rows; NULL: none       */
 };
 
 /* "|" would end a cell. */
@@ -53,25 +55,62 @@ static void begin_row(struct part *p)
 	p->head = NULL;
 }
 
-/* --- parameters --- */
+/* --- rows --- */
 
+/* A parameter in a line or two at a terminal. */
 static void put_param(struct part *p, const struct field *f, const char *path,
 		      const char *name)
 {
-	char text[FIELD_TEXT_MAX];
+	char type[FIELD_TEXT_MAX], number[FIELD_TEXT_MAX];
+	char range[FIELD_TEXT_MAX], without[FIELD_TEXT_MAX];
 
 	begin_row(p);
-	(void)fprintf(p->out, "| `%s` | %s", path,
-		      field_text_param(f, text, sizeof(text)));
+	(void)field_text_param(f, type, sizeof(type));
+	(void)field_text_result(f, number, sizeof(number));
+	(void)field_text_range(f, range, sizeof(range));
+	(void)field_text_default(f, without, sizeof(without));
+	if (!p->markdown) {
+		(void)fprintf(p->out, "  %-24s %s%s%s%s%s\n", path, type,
+			      *range ? "; " : "", range,
+			      !*without	    ? ""
+			      : f->required ? "; "
+					    : "; default: ",
+			      without);
+		if (field_has_unit(f))
+			(void)fprintf(p->out, "      or %s, a %s\n", name,
+				      number);
+		return;
+	}
+	(void)fprintf(p->out, "| `%s` | %s", path, type);
 	if (field_has_unit(f))
-		(void)fprintf(p->out, "; or `%s`, a %s", name,
-			      field_text_result(f, text, sizeof(text)));
-	(void)fprintf(p->out, " | %s | ",
-		      field_text_range(f, text, sizeof(text)));
-	put_cell(field_text_default(f, text, sizeof(text)), p->out);
-	(void)fputs(" | ", p->out);
-	put_cell(f->help ? f->help : "", p->out);
-	(void)fputs(" |\n", p->out);
+		(void)fprintf(p->out, "; or `%s`, a %s", name, number);
+	(void)fprintf(p->out, " | %s | ", range);
+	put_cell(without, p->out);
+}
+
+static void put_type(struct part *p, const struct field *f)
+{
+	const struct object *o = f->members ? object_of(f->members) : NULL;
+	char text[FIELD_TEXT_MAX];
+
+	if (p->markdown && o) {
+		(void)fputs(f->type == FIELD_LIST ? "list of: " : "object: ",
+			    p->out);
+		put_link(o->name, p->out);
+	} else {
+		put_cell(field_text_result(f, text, sizeof(text)), p->out);
+	}
+}
+
+static void put_help(struct part *p, const char *help)
+{
+	if (p->markdown) {
+		(void)fputs(" | ", p->out);
+		put_cell(help ? help : "", p->out);
+		(void)fputs(" |\n", p->out);
+	} else if (help) {
+		(void)fprintf(p->out, "      %s\n", help);
+	}
 }
 
 static bool report_param(void *arg, const struct field *f, const char *path,
@@ -79,13 +118,16 @@ static bool report_param(void *arg, const struct field *f, const char *path,
 {
 	struct part *p = arg;
 
-	if (f->type == FIELD_FIXED)
+	if (f->type == FIELD_FIXED) {
 		p->refused = f->help;
-	else if (f->type != FIELD_INLINE && f->type != FIELD_OBJECT)
+	} else if (f->type != FIELD_INLINE && f->type != FIELD_OBJECT) {
 		put_param(p, f, path, name);
+		put_help(p, f->help);
+	}
 	return true;
 }
 
+/* All names in a line, and the reason. */
 static bool report_refused(void *arg, const struct field *f, const char *path,
 			   const char *name)
 {
@@ -93,51 +135,46 @@ static bool report_refused(void *arg, const struct field *f, const char *path,
 
 	(void)name;
 	if (f->type == FIELD_FIXED) {
-		(void)fprintf(p->out, "%s`%s`", p->head, path);
+		(void)fprintf(p->out, p->markdown ? "%s`%s`" : "%s%s", p->head,
+			      path);
 		p->head = ", ";
 	}
 	return true;
 }
 
-static void put_params(const struct field *table, FILE *out)
+static void put_params(const struct field *table, bool markdown, FILE *out)
 {
 	struct part p = { .out = out,
-			  .head = "\nParameters:\n\n| name | type | range | "
-				  "default | what it is |\n"
-				  "| --- | --- | --- | --- | --- |\n" };
+			  .markdown = markdown,
+			  .head = markdown ? "\nParameters:\n\n| name | type | "
+					     "range | default | what it is |\n"
+					     "| --- | --- | --- | --- | --- "
+					     "|\n"
+					   : "\nParameters:\n" };
 
 	field_report(table, report_param, &p);
 	if (p.head)
-		(void)fputs("\nParameters: none.\n", out);
+		(void)fputs(markdown ? "\nParameters: none.\n"
+				     : "\nParameters:\n  none\n",
+			    out);
 	if (!p.refused)
 		return;
-	p.head = "\nRefused: ";
+	p.head = markdown ? "\nRefused: " : "  refused: ";
 	field_report(table, report_refused, &p);
-	(void)fputs("; each ", out);
+	(void)fputs(markdown ? "; each " : "\n      ", out);
 	put_cell(p.refused, out);
-	(void)fputs(".\n", out);
+	(void)fputs(markdown ? ".\n" : "\n", out);
 }
 
-/* --- results --- */
-
-static void put_type(struct part *p, const struct field *f)
-{
-	const struct object *o = f->members ? object_of(f->members) : NULL;
-	char text[FIELD_TEXT_MAX];
-
-	if (!o) {
-		put_cell(field_text_result(f, text, sizeof(text)), p->out);
-		return;
-	}
-	(void)fputs(f->type == FIELD_LIST ? "list of: " : "object: ", p->out);
-	put_link(o->name, p->out);
-}
-
+/* A page names the objects that it tells of elsewhere; at a terminal all is
+ * told in place. */
 static bool report_result(void *arg, const struct field *f, const char *path,
 			  const char *name)
 {
 	struct part *p = arg;
-	const struct object *o = f->members ? object_of(f->members) : NULL;
+	const struct object *o =
+		p->markdown && f->members ? object_of(f->members) : NULL;
+	bool inside = f->type == FIELD_OBJECT && f->store != FIELD_C_POINTER;
 
 	(void)path;
 	if (f->type == FIELD_INLINE && o) {
@@ -145,45 +182,78 @@ static bool report_result(void *arg, const struct field *f, const char *path,
 		(void)fputs("| ... | | all that is in ", p->out);
 		put_link(o->name, p->out);
 		(void)fputs(" |\n", p->out);
-	} else if (f->type != FIELD_INLINE) {
+	} else if (f->type != FIELD_INLINE && (p->markdown || !inside)) {
 		begin_row(p);
-		(void)fprintf(p->out, "| `%s` | ", name);
+		(void)fprintf(p->out, p->markdown ? "| `%s` | " : "  %-24s ",
+			      name);
 		put_type(p, f);
-		(void)fputs(" | ", p->out);
-		put_cell(f->help ? f->help : "", p->out);
-		(void)fputs(" |\n", p->out);
+		if (!p->markdown)
+			(void)fputc('\n', p->out);
+		put_help(p, f->help);
 	}
 	return !o;
 }
 
-/* False: there is none. */
-static bool put_members(const char *title, const struct field *table, FILE *out)
+/* Members of a result, under @title. */
+static void put_members(const char *title, const struct field *table,
+			bool markdown, FILE *out)
 {
+	const struct object *o = markdown ? object_of(table) : NULL;
 	char head[120];
-	struct part p = { .out = out, .head = head };
+	struct part p = { .out = out, .markdown = markdown, .head = head };
 
-	(void)snprintf(head, sizeof(head),
-		       "\n%s| name | type | what it is |\n"
-		       "| --- | --- | --- |\n",
-		       title);
-	field_report(table, report_result, &p);
-	return !p.head;
-}
-
-static void put_result(const struct field *table, FILE *out)
-{
-	const struct object *o = object_of(table);
-
-	if (o) {
-		(void)fputs("\nResult: ", out);
+	if (o && *title) {
+		(void)fprintf(out, "\n%s: ", title);
 		put_link(o->name, out);
 		(void)fputs(".\n", out);
-	} else if (!put_members("Result:\n\n", table, out)) {
-		(void)fputs("\nResult: an empty object.\n", out);
+		return;
 	}
+	(void)snprintf(head, sizeof(head), "\n%s%s%s", title,
+		       !*title	  ? ""
+		       : markdown ? ":\n\n"
+				  : ":\n",
+		       markdown ? "| name | type | what it is |\n"
+				  "| --- | --- | --- |\n"
+				: "");
+	field_report(table, report_result, &p);
+	if (p.head)
+		(void)fprintf(out,
+			      markdown ? "\n%s: an empty object.\n"
+				       : "\n%s:\n  none\n",
+			      title);
 }
 
-/* --- chapters --- */
+/* --- at a terminal --- */
+
+static void list_methods(const struct method *m, FILE *out)
+{
+	for (; m->name; m++)
+		(void)fprintf(out, "  %-16s %s\n", m->name, m->help);
+}
+
+void ctl_help(const struct method *m, FILE *out)
+{
+	if (m) {
+		(void)fprintf(out, "%s: %s\n", m->name, m->help);
+		if (m->result)
+			put_params(m->params, false, out);
+		put_members(m->result ? "Result" : "Members",
+			    m->result ? m->result : m->params, false, out);
+		return;
+	}
+	(void)fputs("Methods; \"codec-ctl help METHOD\" tells their "
+		    "parameters and results:\n",
+		    out);
+	list_methods(methods, out);
+	(void)fputs("\nNotifications, which the server sends unasked:\n", out);
+	list_methods(notifications, out);
+	(void)fputs("\nErrors:\n", out);
+	for (const struct rpc_code_row *r = rpc_codes; r->name; r++)
+		(void)fprintf(out, "  %6d  %s: %s\n", r->code, r->name,
+			      r->help);
+}
+
+/* --- pages of docs --- */
 
 static void put_list(const struct method *m, FILE *out)
 {
@@ -194,47 +264,6 @@ static void put_list(const struct method *m, FILE *out)
 		(void)fputs(" | ", out);
 		put_cell(m->help, out);
 		(void)fputs(" |\n", out);
-	}
-}
-
-static void put_methods(FILE *out)
-{
-	(void)fputs("\n## Methods\n\n", out);
-	put_list(methods, out);
-	for (const struct method *m = methods; m->name; m++) {
-		(void)fprintf(out, "\n### %s\n\n", m->name);
-		put_sentence(m->help, out);
-		put_params(m->params, out);
-		put_result(m->result, out);
-	}
-}
-
-static void put_notifications(FILE *out)
-{
-	(void)fputs("\n## Notifications\n\nWhat a session is told unasked.\n",
-		    out);
-	for (const struct method *m = notifications; m->name; m++) {
-		const struct object *o = object_of(m->params);
-
-		(void)fprintf(out, "\n### %s\n\n", m->name);
-		put_sentence(m->help, out);
-		if (o) {
-			(void)fputs("\nMembers: ", out);
-			put_link(o->name, out);
-			(void)fputs(".\n", out);
-		} else {
-			(void)put_members("Members:\n\n", m->params, out);
-		}
-	}
-}
-
-static void put_objects(FILE *out)
-{
-	(void)fputs("\n## Objects\n\nWhat several results have in them.\n",
-		    out);
-	for (const struct object *o = objects; o->name; o++) {
-		(void)fprintf(out, "\n### %s\n\n%s\n", o->name, o->help);
-		(void)put_members("", o->members, out);
 	}
 }
 
@@ -256,21 +285,38 @@ static bool report_metric(void *arg, const struct field *f, const char *path,
 	return true;
 }
 
-static void put_metrics(FILE *out)
+void ctl_reference(FILE *out)
 {
-	struct part p = { .out = out };
+	struct part metrics = { .out = out, .markdown = true };
 
+	(void)fputs("\n## Methods\n\n", out);
+	put_list(methods, out);
+	for (const struct method *m = methods; m->name; m++) {
+		(void)fprintf(out, "\n### %s\n\n", m->name);
+		put_sentence(m->help, out);
+		put_params(m->params, true, out);
+		put_members("Result", m->result, true, out);
+	}
+	(void)fputs("\n## Notifications\n\nWhat a session is told unasked.\n",
+		    out);
+	for (const struct method *m = notifications; m->name; m++) {
+		(void)fprintf(out, "\n### %s\n\n", m->name);
+		put_sentence(m->help, out);
+		put_members("Members", m->params, true, out);
+	}
+	(void)fputs("\n## Objects\n\nWhat several results have in them.\n",
+		    out);
+	for (const struct object *o = objects; o->name; o++) {
+		(void)fprintf(out, "\n### %s\n\n%s\n", o->name, o->help);
+		put_members("", o->members, true, out);
+	}
 	(void)fputs("\n## Metrics\n\nWhat `/metrics` (`--http`) tells "
 		    "Prometheus, and where the result of [stats](#stats) has "
 		    "it. Times are in seconds there.\n\n"
 		    "| metric | type | in stats | what it is |\n"
 		    "| --- | --- | --- | --- |\n",
 		    out);
-	field_report(stats_fields, report_metric, &p);
-}
-
-static void put_errors(FILE *out)
-{
+	field_report(stats_fields, report_metric, &metrics);
 	(void)fputs("\n## Errors\n\n| code | name | when, and what to do |\n"
 		    "| --- | --- | --- |\n",
 		    out);
@@ -279,15 +325,6 @@ static void put_errors(FILE *out)
 		put_cell(r->help, out);
 		(void)fputs(" |\n", out);
 	}
-}
-
-void ctl_reference(FILE *out)
-{
-	put_methods(out);
-	put_notifications(out);
-	put_objects(out);
-	put_metrics(out);
-	put_errors(out);
 }
 
 /* --- JSON Schema --- */

@@ -1,39 +1,595 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints JSON for people. ctl_show() does not know what the members mean; the
- * views of results that deserve more do.
- *
- * The policy's numbers have a unit each. A time of CR_NEVER is never; points on
- * the server's clock are shown as a distance from now.
+ * Prints JSON for people, by the rows of the protocol's tables: values with
+ * their units, objects as lines, lists as tables, texts with values in them.
+ * What no row is known of, such as members of a newer server, is printed as it
+ * is.
  *
  * Pages on a terminal: from the upper left corner, each line cut to the width
  * and cleared to its end, so that nothing flickers or scrolls.
  */
-#include "app/ctl/show.h"
 
-#include <jansson.h>
-#include <stdbool.h>
+#include "app/ctl/ctl.h"
+
+#include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/cli.h"
+#include "base/assert.h"
 #include "base/utf8.h"
-#include "cr/time.h"
 #include "protocol/field_text.h"
 
-enum { COLUMNS = 80, LINES = 24 };
+enum { PATH_MAX_BYTES = 256, TEXT_MAX = 1024, CELL_MAX = 96, COLUMNS_MAX = 24 };
+
+/* --- where values are --- */
+
+/* The row at @path of @table, and in @wire the path by the names of the JSON. A
+ * path that a screen names is in its table. */
+static const struct field *find_row(const struct field *table, const char *path,
+				    char *wire, size_t size)
+{
+	size_t used = 0;
+
+	for (;;) {
+		char part[FIELD_NAME_MAX], name[FIELD_NAME_MAX];
+		int n = (int)strcspn(path, ".");
+		const struct field *f;
+
+		(void)snprintf(part, sizeof(part), "%.*s", n, path);
+		f = table ? field_find(table, part) : NULL;
+		CR_ASSERT(f || !table);
+		used += (size_t)snprintf(wire + used, size - used, "%s%s",
+					 used ? "." : "",
+					 f ? field_wire_name(f, name) : part);
+		CR_ASSERT(used < size);
+		if (!path[n])
+			return f;
+		table = f ? f->members : NULL;
+		path += n + 1;
+	}
+}
+
+/* The value at @wire of @o; @object, if not NULL, is what has it. */
+static const json_t *find_value(const json_t *o, const char *wire,
+				const json_t **object)
+{
+	char part[FIELD_NAME_MAX];
+	const char *dot;
+
+	while ((dot = strchr(wire, '.'))) {
+		(void)snprintf(part, sizeof(part), "%.*s", (int)(dot - wire),
+			       wire);
+		o = json_object_get(o, part);
+		wire = dot + 1;
+	}
+	if (object)
+		*object = o;
+	return json_object_get(o, wire);
+}
+
+double ctl_real(const json_t *o, const char *path)
+{
+	return json_number_value(find_value(o, path, NULL));
+}
+
+double ctl_growth(const struct ctl_shown *s, const char *path)
+{
+	return ctl_real(s->now, path) - ctl_real(s->before, path);
+}
+
+static double rate_of(const struct ctl_shown *s, const char *wire)
+{
+	return s->seconds > 0 ? ctl_growth(s, wire) / s->seconds : 0;
+}
+
+/* --- numbers in their units --- */
+
+/* How a bare number is shown: what it is multiplied by, the digits behind the
+ * point that are of use to people (-1: six in all), the end of its head. */
+struct shape {
+	const char *unit;
+	double by;
+	int digits;
+	const char *end;
+};
+
+/* "" where there is none. */
+static const char *unit_of(const struct field *f, const json_t *object)
+{
+	if (f && f->flags & FIELD_UNIT_BESIDE)
+		return ctl_text(object, "unit");
+	return f && f->unit ? f->unit : "";
+}
+
+static struct shape shape_of(const struct field *f, const char *unit, bool rate)
+{
+	static const struct shape shapes[] = {
+		{ "ns", 1.0 / CR_MS, 3, "_MS" },
+		{ "us", 1, 1, "_US" },
+		{ "ms", 1, 3, "_MS" },
+		{ "s", 1, 1, "_S" },
+		{ "share", 100, 2, "_%" },
+		{ "CPUs", 1, 4, "" },
+		{ "", 1, -1, "" },
+		{ NULL, 1, 1, "" },
+	};
+	const struct shape *s = shapes;
+
+	while (s->unit && strcmp(s->unit, unit) != 0)
+		s++;
+	if (rate && s - shapes < 4) /* of a time: the share */
+		return (struct shape){ unit, (double)field_unit_ns(unit) / 1e7,
+				       1, "_%" };
+	if (rate)
+		return (struct shape){ unit, 1, 1, "/S" };
+	if (f && f->type == FIELD_INT && s->by == 1)
+		return (struct shape){ unit, 1, 0, s->end };
+	return *s;
+}
+
+static void format_bare(double x, struct shape shape, char *buf, size_t size)
+{
+	char *end;
+
+	if (shape.digits < 0)
+		(void)snprintf(buf, size, "%.6g", x * shape.by);
+	else
+		(void)snprintf(buf, size, "%.*f", shape.digits, x * shape.by);
+	if (shape.digits <= 0 || !isfinite(x))
+		return;
+	for (end = buf + strlen(buf) - 1; *end == '0'; end--)
+		*end = '\0';
+	if (*end == '.')
+		*end = '\0';
+}
+
+/* Four digits in a unit that fits. */
+static void format_time(double ns, char *buf, size_t size)
+{
+	static const struct {
+		double least;
+		const char *unit;
+	} units[] = {
+		{ CR_SEC, "s" }, { CR_MS, "ms" }, { CR_US, "us" }, { 1, "ns" }
+	};
+	unsigned i = 0;
+
+	while (i < 3 && fabs(ns) < units[i].least)
+		i++;
+	ns /= units[i].least;
+	(void)snprintf(buf, size, fabs(ns) < 1000 ? "%.4g %s" : "%.0f %s", ns,
+		       units[i].unit);
+}
+
+static void format_quantity(double x, const struct field *f, const char *unit,
+			    json_int_t clock, char *buf, size_t size)
+{
+	bool at = !strcmp(unit, "clock_ns"), ns = !strcmp(unit, "ns");
+	char distance[40];
+	size_t used;
+
+	if ((at || ns) && x >= (double)CR_NEVER) {
+		(void)snprintf(buf, size, "never");
+	} else if (at) {
+		format_time(fabs(x - (double)clock), distance,
+			    sizeof(distance));
+		(void)snprintf(buf, size,
+			       x == 0		   ? "none yet"
+			       : x < (double)clock ? "%s ago"
+						   : "in %s",
+			       distance);
+	} else if (ns || !strcmp(unit, "us") || !strcmp(unit, "ms") ||
+		   !strcmp(unit, "s")) {
+		format_time(x * (double)field_unit_ns(unit), buf, size);
+	} else if (!strcmp(unit, "ppm")) {
+		(void)snprintf(buf, size, "%.4f %%", x / 1e4);
+	} else if (!strcmp(unit, "share")) {
+		(void)snprintf(buf, size, "%.4g %%", x * 100);
+	} else if (!strcmp(unit, "per_s")) {
+		(void)snprintf(buf, size, "%.6g/s", x);
+	} else {
+		format_bare(x, shape_of(f, unit, false), buf, size);
+		used = strlen(buf);
+		if (*unit && strcmp(unit, "count") != 0)
+			(void)snprintf(buf + used, size - used, " %s", unit);
+	}
+}
+
+/* --- values --- */
+
+/* @v, of the row @f (NULL: not known) and a member of @object. Of an array the
+ * names of its objects, or its scalars: "4.75, 5.15, 5.9". */
+static void format_value(const struct field *f, const json_t *object,
+			 const json_t *v, json_int_t clock, char *buf,
+			 size_t size)
+{
+	const char *unit = unit_of(f, object);
+	size_t used = 0;
+
+	if (json_is_string(v)) {
+		(void)snprintf(buf, size, "%s", json_string_value(v));
+		disarm(buf); /* a peer may have chosen it */
+	} else if (json_is_integer(v) && !*unit) {
+		(void)snprintf(buf, size, "%" JSON_INTEGER_FORMAT,
+			       json_integer_value(v));
+	} else if (json_is_number(v)) {
+		format_quantity(json_number_value(v), f, unit, clock, buf,
+				size);
+	} else if (json_is_boolean(v)) {
+		(void)snprintf(buf, size, json_is_true(v) ? "yes" : "no");
+	} else {
+		(void)snprintf(buf, size, "-");
+	}
+	for (size_t i = 0; i < json_array_size(v) && used < size; i++) {
+		const json_t *one = json_array_get(v, i);
+		const json_t *name = json_object_get(one, "name");
+		char text[CELL_MAX];
+
+		format_value(NULL, NULL, name ? name : one, 0, text,
+			     sizeof(text));
+		used += (size_t)snprintf(buf + used, size - used, "%s%s",
+					 i ? ", " : "", text);
+	}
+}
+
+/* --- texts with values in them --- */
+
+static const char *copy_path(const char *t, const char *ends, char *path)
+{
+	size_t n = strcspn(t, ends);
+
+	CR_ASSERT(n < PATH_MAX_BYTES);
+	memcpy(path, t, n);
+	path[n] = '\0';
+	return t + n;
+}
+
+/* {@t...}; returns what follows. */
+static const char *put_value(const char *t, const struct ctl_shown *s,
+			     FILE *out)
+{
+	char path[PATH_MAX_BYTES], by[PATH_MAX_BYTES], wire[PATH_MAX_BYTES];
+	char text[TEXT_MAX];
+	const json_t *object, *v;
+	const struct field *f;
+	const char *unit;
+
+	t = copy_path(t, "}#/:", path);
+	f = find_row(s->table, path, wire, sizeof(wire));
+	v = find_value(s->now, wire, &object);
+	unit = unit_of(f, object);
+	if (!strncmp(t, "/s}", 3)) {
+		format_bare(rate_of(s, wire), shape_of(f, unit, true), text,
+			    sizeof(text));
+		(void)strcat(text, "/s");
+	} else if (*t == '/') {
+		(void)copy_path(t + 1, "}", path);
+		(void)find_row(s->table, path, by, sizeof(by));
+		format_quantity(json_number_value(v) /
+					fmax(ctl_real(s->now, by), 1),
+				f, unit, s->clock, text, sizeof(text));
+	} else if (*t == '#' && json_is_number(v)) {
+		format_bare(json_number_value(v), shape_of(f, unit, false),
+			    text, sizeof(text));
+	} else {
+		format_value(f, object, v, s->clock, text, sizeof(text));
+	}
+	(void)fprintf(out, "%-*s", *t == ':' ? atoi(t + 1) : 0, text);
+	return strchr(t, '}') + 1;
+}
+
+static bool is_empty(const json_t *v)
+{
+	return json_is_null(v) || json_is_false(v) ||
+	       (json_is_number(v) && json_number_value(v) == 0) ||
+	       (json_is_string(v) && !json_string_length(v)) ||
+	       (json_is_array(v) && !json_array_size(v));
+}
+
+/* [@t...]; returns what follows. */
+static const char *put_part(const char *t, const struct ctl_shown *s, FILE *out)
+{
+	char path[PATH_MAX_BYTES], wire[PATH_MAX_BYTES];
+	bool inverse = *t == '!';
+	const struct field *f;
+	const json_t *v, *item;
+	size_t i;
+
+	t = copy_path(t + inverse, "?*", path);
+	f = find_row(s->table, path, wire, sizeof(wire));
+	v = find_value(s->now, wire, NULL);
+	if (*t++ == '?') {
+		if (v && is_empty(v) == inverse)
+			ctl_view(t, s, out);
+	} else {
+		json_array_foreach (v, i, item)
+			ctl_view(t,
+				 &(struct ctl_shown){ .table = f ? f->members
+								 : NULL,
+						      .now = item,
+						      .clock = s->clock },
+				 out);
+	}
+	for (unsigned deep = 1; deep; t++) {
+		CR_ASSERT(*t);
+		deep += *t == '[';
+		deep -= *t == ']';
+	}
+	return t;
+}
+
+/* To the end, or the ']' of the part that @t is in. */
+void ctl_view(const char *t, const struct ctl_shown *s, FILE *out)
+{
+	while (*t && *t != ']') {
+		if (*t == '{')
+			t = put_value(t + 1, s, out);
+		else if (*t == '[')
+			t = put_part(t + 1, s, out);
+		else
+			(void)fputc(*t++, out);
+	}
+}
+
+/* --- tables --- */
+
+struct column {
+	char head[CELL_MAX], path[CELL_MAX]; /* path: of the JSON */
+	const char *text; /* of ctl_view(); NULL: the value */
+	const struct field *row;
+	struct shape shape;
+	bool rate;
+	char mark; /* '!' or '?'; 0: none */
+	int width; /* less than 0: at the left */
+};
+
+/* One column from @word, which is written to and stays. */
+static void read_column(struct column *c, const struct field *table, char *word)
+{
+	char *end = word + strlen(word) - 1, *equals = strchr(word, '=');
+	bool known = table && *word != '#';
+	size_t used;
+
+	*c = (struct column){ .text = equals ? equals + 1 : NULL };
+	if (*end == '!' || *end == '?') {
+		c->mark = *end;
+		*end-- = '\0';
+	}
+	c->rate = !equals && end - word > 2 && !strcmp(end - 1, "/s");
+	if (c->rate)
+		end[-1] = '\0';
+	if (equals)
+		*equals = '\0';
+	word += *word == '#';
+	c->row = find_row(known ? table : NULL, word, c->path, sizeof(c->path));
+	c->shape = shape_of(c->row, unit_of(c->row, NULL), c->rate);
+	if (!known) {
+		(void)snprintf(c->head, sizeof(c->head), "%s", word);
+		return;
+	}
+	(void)field_text_label(table, word, c->head, sizeof(c->head));
+	used = strlen(c->head);
+	(void)snprintf(c->head + used, sizeof(c->head) - used, "%s",
+		       c->text ? "" : c->shape.end);
+}
+
+/* Is it a number, or none? */
+static bool format_cell(const struct column *c, const struct ctl_shown *s,
+			char *buf, size_t size)
+{
+	const json_t *object, *v = find_value(s->now, c->path, &object);
+	FILE *f = c->text ? fmemopen(buf, size, "w") : NULL;
+
+	if (f) {
+		ctl_view(c->text, s, f);
+		(void)fclose(f);
+		buf[size - 1] = '\0';
+		return false;
+	}
+	if (c->rate)
+		format_bare(rate_of(s, c->path), c->shape, buf, size);
+	else if (json_is_number(v) && *unit_of(c->row, object))
+		format_bare(json_number_value(v), c->shape, buf, size);
+	else
+		format_value(c->row, object, v, s->clock, buf, size);
+	return c->rate || json_is_number(v) || !v;
+}
+
+static enum ctl_mark mark_of(const struct column *c, unsigned n,
+			     const struct ctl_shown *row)
+{
+	enum ctl_mark mark = row ? CTL_PLAIN : CTL_HEAD;
+
+	for (; row && n; n--, c++) {
+		if (c->mark && ctl_real(row->now, c->path) > 0)
+			mark = c->mark == '!'	 ? CTL_BAD
+			       : mark != CTL_BAD ? CTL_WARN
+						 : mark;
+	}
+	return mark;
+}
+
+/* @row NULL: the heads. */
+static void put_row(const struct column *column, unsigned n,
+		    const struct ctl_shown *row, FILE *out)
+{
+	char text[CELL_MAX];
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct column *c = &column[i];
+		bool last = i + 1 == n;
+
+		if (row)
+			(void)format_cell(c, row, text, sizeof(text));
+		(void)fprintf(out, "%*s%s", last && c->width < 0 ? 0 : c->width,
+			      row ? text : c->head, last ? "\n" : "  ");
+	}
+}
+
+void ctl_table(const struct ctl_shown *rows, size_t nrows, const char *columns,
+	       bool marks, FILE *out)
+{
+	struct column column[COLUMNS_MAX];
+	char words[TEXT_MAX], text[CELL_MAX], *save = NULL;
+	unsigned n = 0;
+
+	(void)snprintf(words, sizeof(words), "%s", columns);
+	for (char *w = strtok_r(words, " ", &save); w && n < COLUMNS_MAX;
+	     w = strtok_r(NULL, " ", &save))
+		read_column(&column[n++], rows->table, w);
+	for (struct column *c = column; c < column + n; c++) {
+		bool numbers = true;
+
+		c->width = (int)strlen(c->head);
+		for (size_t i = 0; i < nrows; i++) {
+			int width;
+
+			numbers &= format_cell(c, &rows[i], text, sizeof(text));
+			width = (int)strlen(text);
+			c->width = width > c->width ? width : c->width;
+		}
+		c->width = numbers ? c->width : -c->width;
+	}
+	for (size_t i = 0; i <= nrows; i++) {
+		const struct ctl_shown *row = i ? &rows[i - 1] : NULL;
+
+		if (marks && mark_of(column, n, row))
+			(void)fputc((int)mark_of(column, n, row), out);
+		put_row(column, n, row, out);
+	}
+}
+
+struct ctl_shown *ctl_rows(const json_t *now, const json_t *before,
+			   const char *id, double seconds,
+			   const struct field *table)
+{
+	size_t n = json_array_size(now), k = 0;
+	struct ctl_shown *rows = calloc(n + 1, sizeof(*rows));
+
+	if (!rows)
+		abort();
+	for (size_t i = 0; i <= n; i++) {
+		const json_t *o = json_array_get(now, i), *old;
+
+		while (id && (old = json_array_get(before, k)) &&
+		       ctl_real(old, id) < ctl_real(o, id))
+			k++;
+		old = json_array_get(before, id ? k : i);
+		if (id && ctl_real(old, id) != ctl_real(o, id))
+			old = NULL;
+		rows[i] = (struct ctl_shown){ table, o, old, seconds, 0 };
+	}
+	return rows;
+}
+
+void ctl_list(const json_t *list, const struct field *table,
+	      const char *columns, bool marks, FILE *out)
+{
+	struct ctl_shown *rows = ctl_rows(list, NULL, NULL, 0, table);
+	char all[TEXT_MAX] = "";
+	size_t used = 0;
+	const char *key;
+	json_t *v;
+
+	/* all that the first one has and a cell can show */
+	json_object_foreach (json_array_get(list, 0), key, v) {
+		if (!json_is_object(v) && used < sizeof(all))
+			used += (size_t)snprintf(
+				all + used, sizeof(all) - used, "%s%s ",
+				table && !field_find(table, key) ? "#" : "",
+				key);
+	}
+	ctl_table(rows, json_array_size(list), columns ? columns : all, marks,
+		  out);
+	free(rows);
+}
+
+/* --- whole results --- */
+
+/* What show_members() is for: find the width of keys, print them, print
+ * tables. */
+enum pass { PASS_WIDTH, PASS_LINES, PASS_TABLES };
+
+struct showing {
+	FILE *out;
+	enum pass pass;
+	const char *columns; /* of the next table */
+	int width;
+	bool lone; /* there is nothing but one list */
+};
+
+static void show_table(struct showing *w, const struct field *f,
+		       const json_t *list, const char *path)
+{
+	if (!w->lone)
+		(void)fprintf(w->out, w->width ? "\n%s\n" : "%s\n", path);
+	ctl_list(list, f ? f->members : NULL, w->columns, false, w->out);
+	w->columns = NULL;
+}
+
+static void show_members(struct showing *w, const struct field *table,
+			 const json_t *object, const char *prefix)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach ((json_t *)(uintptr_t)object, key, v) {
+		const struct field *f = table ? field_find(table, key) : NULL;
+		char path[PATH_MAX_BYTES], text[TEXT_MAX];
+		int n = snprintf(path, sizeof(path), "%s%s%s", prefix,
+				 f ? f->name : key,
+				 json_is_object(v) ? "." : "");
+
+		if (json_is_object(v)) {
+			show_members(w,
+				     f && f->type == FIELD_OBJECT ? f->members
+								  : NULL,
+				     v, path);
+		} else if (json_is_object(json_array_get(v, 0)) ||
+			   (json_is_array(v) && w->columns)) {
+			if (w->pass == PASS_TABLES)
+				show_table(w, f, v, path);
+		} else if (w->pass == PASS_WIDTH) {
+			w->width = n > w->width ? n : w->width;
+		} else if (w->pass == PASS_LINES) {
+			format_value(f, object, v, 0, text, sizeof(text));
+			(void)fprintf(w->out, "%s:%*s %s\n", path, w->width - n,
+				      "", text);
+		}
+	}
+}
+
+void ctl_show(const json_t *result, const struct field *table,
+	      const char *columns, FILE *out)
+{
+	struct showing w = { .out = out,
+			     .columns = columns,
+			     .lone = json_object_size(result) == 1 };
+	char text[TEXT_MAX];
+
+	if (!json_is_object(result)) {
+		format_value(NULL, NULL, result, 0, text, sizeof(text));
+		(void)fprintf(out, "%s\n", text);
+		return;
+	}
+	for (w.pass = PASS_WIDTH; w.pass <= PASS_TABLES; w.pass++)
+		show_members(&w, table, result, "");
+}
+
+/* --- pages --- */
+
+enum { PAGE_COLUMNS = 80, PAGE_LINES = 24 };
 
 bool ctl_page_size(unsigned *lines, unsigned *columns)
 {
 	struct winsize w = { 0 };
 	bool is = isatty(STDOUT_FILENO) == 1;
 
-	*lines = LINES;
-	*columns = COLUMNS;
+	*lines = PAGE_LINES;
+	*columns = PAGE_COLUMNS;
 	if (is && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col &&
 	    w.ws_row) {
 		*lines = w.ws_row;
@@ -92,480 +648,4 @@ int ctl_page(const char *text, bool first)
 	else
 		to_file(text, first);
 	return cli_written();
-}
-
-enum { CELL_MAX = 96, COLUMNS_MAX = 24, PATH_MAX_BYTES = 256 };
-
-static void cell(const json_t *v, char *buf, size_t size);
-
-/* The names of an array's objects, or its scalars: "4.75, 5.15, 5.9". */
-static void join(const json_t *array, char *buf, size_t size)
-{
-	size_t used = 0;
-
-	buf[0] = '\0';
-	for (size_t i = 0; i < json_array_size(array) && used < size; i++) {
-		const json_t *v = json_array_get(array, i);
-		const json_t *name = json_object_get(v, "name");
-		char one[CELL_MAX];
-		int n;
-
-		cell(name ? name : v, one, sizeof(one));
-		n = snprintf(buf + used, size - used, i ? ", %s" : "%s", one);
-		used += n > 0 ? (size_t)n : 0;
-	}
-	if (!used)
-		(void)snprintf(buf, size, "-");
-}
-
-static void cell(const json_t *v, char *buf, size_t size)
-{
-	switch (v ? json_typeof(v) : JSON_NULL) {
-	case JSON_STRING:
-		(void)snprintf(buf, size, "%s", json_string_value(v));
-		disarm(buf); /* a peer may have chosen it */
-		break;
-	case JSON_INTEGER:
-		(void)snprintf(buf, size, "%" JSON_INTEGER_FORMAT,
-			       json_integer_value(v));
-		break;
-	case JSON_REAL:
-		(void)snprintf(buf, size, "%.6g", json_real_value(v));
-		break;
-	case JSON_TRUE:
-		(void)snprintf(buf, size, "yes");
-		break;
-	case JSON_FALSE:
-		(void)snprintf(buf, size, "no");
-		break;
-	case JSON_ARRAY:
-		join(v, buf, size);
-		break;
-	default:
-		(void)snprintf(buf, size, json_is_object(v) ? "{...}" : "-");
-		break;
-	}
-}
-
-static const json_t *at(const json_t *object, const char *path)
-{
-	char part[PATH_MAX_BYTES];
-	const char *dot;
-
-	while ((dot = strchr(path, '.'))) {
-		(void)snprintf(part, sizeof(part), "%.*s", (int)(dot - path),
-			       path);
-		object = json_object_get(object, part);
-		path = dot + 1;
-	}
-	return json_object_get(object, path);
-}
-
-static bool numeric(const json_t *rows, const char *path)
-{
-	for (size_t i = 0; i < json_array_size(rows); i++) {
-		const json_t *v = at(json_array_get(rows, i), path);
-
-		if (v && !json_is_number(v))
-			return false;
-	}
-	return true;
-}
-
-static void print_cell(const char *text, int width, bool right, bool last,
-		       FILE *out)
-{
-	if (last && !right)
-		(void)fprintf(out, "%s\n", text);
-	else
-		(void)fprintf(out, right ? "%*s%s" : "%-*s%s", width, text,
-			      last ? "\n" : "  ");
-}
-
-static const char *head_of(const struct ctl_column *c, char *buf, size_t size)
-{
-	size_t used;
-
-	if (c->head)
-		return c->head;
-	(void)field_text_label(c->table, c->member ? c->member : c->path, buf,
-			       size);
-	used = strlen(buf);
-	(void)snprintf(buf + used, size - used, "%s",
-		       c->suffix ? c->suffix : "");
-	return buf;
-}
-
-void ctl_table(const json_t *rows, const struct ctl_column *columns, FILE *out)
-{
-	size_t width[COLUMNS_MAX] = { 0 };
-	bool right[COLUMNS_MAX];
-	char text[CELL_MAX];
-	unsigned n = 0;
-
-	for (; columns[n].path && n < COLUMNS_MAX; n++) {
-		width[n] = strlen(head_of(&columns[n], text, sizeof(text)));
-		right[n] = numeric(rows, columns[n].path);
-		for (size_t i = 0; i < json_array_size(rows); i++) {
-			cell(at(json_array_get(rows, i), columns[n].path), text,
-			     sizeof(text));
-			if (strlen(text) > width[n])
-				width[n] = strlen(text);
-		}
-	}
-	for (unsigned c = 0; c < n; c++)
-		print_cell(head_of(&columns[c], text, sizeof(text)),
-			   (int)width[c], right[c], c + 1 == n, out);
-	for (size_t i = 0; i < json_array_size(rows); i++) {
-		for (unsigned c = 0; c < n; c++) {
-			cell(at(json_array_get(rows, i), columns[c].path), text,
-			     sizeof(text));
-			print_cell(text, (int)width[c], right[c], c + 1 == n,
-				   out);
-		}
-	}
-}
-
-/* One column for each member of the first row that fits into a cell. */
-static void table_of(const char *title, const json_t *rows, bool first_line,
-		     FILE *out)
-{
-	struct ctl_column columns[COLUMNS_MAX + 1] = { 0 };
-	json_t *first = json_array_get(rows, 0), *v;
-	const char *key;
-	unsigned n = 0;
-
-	json_object_foreach (first, key, v) {
-		if (!json_is_object(v) && n < COLUMNS_MAX)
-			columns[n++] =
-				(struct ctl_column){ .path = key, .head = key };
-	}
-	(void)fprintf(out, first_line ? "%s\n" : "\n%s\n", title);
-	ctl_table(rows, columns, out);
-}
-
-static bool is_table(const json_t *v)
-{
-	return json_is_object(json_array_get(v, 0));
-}
-
-/* What lines() is for: find the width of keys, print them, print tables. */
-enum pass { PASS_WIDTH, PASS_LINES, PASS_TABLES };
-
-static void lines(const json_t *object, const char *prefix, enum pass pass,
-		  int *width, FILE *out)
-{
-	const char *key;
-	json_t *v;
-
-	json_object_foreach ((json_t *)(uintptr_t)object, key, v) {
-		char path[PATH_MAX_BYTES], text[1024];
-
-		(void)snprintf(path, sizeof(path), "%s%s", prefix, key);
-		if (json_is_object(v)) {
-			(void)strncat(path, ".",
-				      sizeof(path) - strlen(path) - 1);
-			lines(v, path, pass, width, out);
-		} else if (is_table(v)) {
-			if (pass == PASS_TABLES)
-				table_of(path, v, !*width, out);
-		} else if (pass == PASS_WIDTH) {
-			if ((int)strlen(path) > *width)
-				*width = (int)strlen(path);
-		} else if (pass == PASS_LINES) {
-			cell(v, text, sizeof(text));
-			(void)fprintf(out, "%s:%*s %s\n", path,
-				      *width - (int)strlen(path), "", text);
-		}
-	}
-}
-
-void ctl_show(const json_t *result, FILE *out)
-{
-	char text[1024];
-	int width = 0;
-
-	if (!json_is_object(result)) {
-		cell(result, text, sizeof(text));
-		(void)fprintf(out, "%s\n", text);
-		return;
-	}
-	lines(result, "", PASS_WIDTH, &width, out);
-	lines(result, "", PASS_LINES, &width, out);
-	lines(result, "", PASS_TABLES, &width, out);
-}
-
-enum { HEAD = 12 }; /* width of the first column */
-
-static json_int_t number(const json_t *o, const char *key)
-{
-	return json_integer_value(json_object_get(o, key));
-}
-
-/* --- one call --- */
-
-static bool ends_in(const char *key, const char *end)
-{
-	size_t n = strlen(key), m = strlen(end);
-
-	return n >= m && !strcmp(key + n - m, end);
-}
-
-static void print_time(json_int_t ns, FILE *out)
-{
-	double t = (double)ns;
-
-	if (llabs(ns) < CR_US)
-		(void)fprintf(out, "%lld ns", (long long)ns);
-	else if (llabs(ns) < CR_MS)
-		(void)fprintf(out, "%.3f us", t / 1e3);
-	else if (llabs(ns) < CR_SEC)
-		(void)fprintf(out, "%.3f ms", t / 1e6);
-	else
-		(void)fprintf(out, "%.3f s", t / 1e9);
-}
-
-static void print_instant(json_int_t at, json_int_t now, FILE *out)
-{
-	if (at >= now)
-		(void)fputs("in ", out);
-	print_time(llabs(at - now), out);
-	if (at < now)
-		(void)fputs(" ago", out);
-}
-
-/* A figure of a policy in its unit, see enum cr_kv_unit. */
-static void print_policy_number(const json_t *figure, json_int_t now, FILE *out)
-{
-	const char *unit = ctl_text(figure, "unit");
-	const char *name = ctl_text(figure, "name");
-	json_int_t v = number(figure, "value");
-	bool clock = !strcmp(unit, "clock_ns");
-	int n = (int)strlen(name);
-
-	(void)fputs("  ", out);
-	for (int i = 0; i < n; i++)
-		(void)fputc(name[i] == '_' ? ' ' : name[i], out);
-	(void)fprintf(out, "%*s", n < 20 ? 20 - n : 1, "");
-	if (v == CR_NEVER && (clock || !strcmp(unit, "ns")))
-		(void)fputs("never", out);
-	else if (clock && v == 0)
-		(void)fputs("none yet", out);
-	else if (clock)
-		print_instant(v, now, out);
-	else if (!strcmp(unit, "ns"))
-		print_time(v, out);
-	else if (!strcmp(unit, "ppm"))
-		(void)fprintf(out, "%.4f %%", (double)v / 1e4);
-	else
-		(void)fprintf(out, "%lld", (long long)v);
-	(void)fputc('\n', out);
-}
-
-static void print_policy(const json_t *call, FILE *out)
-{
-	const json_t *policy = json_object_get(call, "policy"), *v;
-	size_t i;
-
-	(void)fprintf(out, "%-*s %s\n", HEAD, "scheduler",
-		      ctl_text(call, "scheduler"));
-	if (!json_array_size(policy))
-		(void)fputs("  has no numbers of its own for a call\n", out);
-	json_array_foreach (policy, i, v)
-		print_policy_number(v, number(call, "now_ns"), out);
-}
-
-static void print_side(const json_t *call, const char *side, const char *ssrc,
-		       const char *word, const char *address, FILE *out)
-{
-	const json_t *s = json_object_get(call, side);
-
-	(void)fprintf(out, "%-*s %s %s, PT %lld, SSRC %lld, %s %s\n", HEAD,
-		      side, ctl_text(s, "codec"), ctl_text(s, "mode"),
-		      (long long)number(s, "pt"), (long long)number(call, ssrc),
-		      word, ctl_text(call, address));
-}
-
-static void print_counters(const json_t *count, const char *head,
-			   const char *const *names, FILE *out)
-{
-	(void)fprintf(out, "%-*s", HEAD, head);
-	for (; *names; names++)
-		(void)fprintf(out, " %lld %s%s",
-			      (long long)number(count, *names), *names,
-			      names[1] ? "," : "");
-	(void)fputc('\n', out);
-}
-
-static void print_times(const json_t *count, FILE *out)
-{
-	json_int_t done = number(count, "done");
-
-	(void)fprintf(out, "%-*s ", HEAD, "times");
-	if (done) {
-		print_time(number(count, "codec_ns") / done, out);
-		(void)fputs(" a frame in the codecs, ", out);
-	}
-	print_time(number(count, "delay_max_ns"), out);
-	(void)fputs(" the longest delay\n", out);
-}
-
-/* What the server promises; older ones say nothing of it. */
-static void print_bound(const json_t *call, FILE *out)
-{
-	const json_t *b = json_object_get(call, "bound");
-
-	if (json_is_null(b))
-		(void)fprintf(out, "%-*s none: %s\n", HEAD, "bound",
-			      ctl_text(call, "bound_why"));
-	if (!json_is_object(b))
-		return;
-	(void)fprintf(out, "%-*s late by %.3f ms, play-out buffer %.3f ms\n",
-		      HEAD, "bound",
-		      json_number_value(json_object_get(b, "lateness_ms")),
-		      json_number_value(json_object_get(b, "buffer_ms")));
-	(void)fprintf(out, "%*s %s\n", HEAD, "", ctl_text(b, "rule"));
-}
-
-/* "mean_us" and 70 as "mean 70 us". */
-static void print_quantity(const char *key, const json_t *v, FILE *out)
-{
-	double x = json_number_value(v);
-	int n = (int)strlen(key);
-
-	if (ends_in(key, "_us"))
-		(void)fprintf(out, "%.*s %g us", n - 3, key, x);
-	else if (ends_in(key, "_per_s"))
-		(void)fprintf(out, "%.*s %g/s", n - 6, key, x);
-	else
-		(void)fprintf(out, "%s %g", key, x);
-}
-
-/* What it promised, and how often it broke that. */
-static void print_contract(const json_t *call, FILE *out)
-{
-	json_t *contract = json_object_get(call, "contract"), *v;
-	const json_t *count = json_object_get(call, "count");
-	const char *key, *comma = "";
-
-	(void)fprintf(out, "%-*s ", HEAD, "contract");
-	json_object_foreach (contract, key, v) {
-		(void)fputs(comma, out);
-		print_quantity(key, v, out);
-		comma = ", ";
-	}
-	(void)fprintf(out, "%s, %lld frames beyond it\n", *comma ? "" : "none",
-		      (long long)number(count, "violations"));
-}
-
-static void print_admitted(const json_t *call, FILE *out)
-{
-	const json_t *a = json_object_get(call, "admitted");
-	const json_t *age = json_object_get(call, "max_age_ms");
-	char max_age[32] = "none";
-
-	if (age)
-		(void)snprintf(max_age, sizeof(max_age), "%g ms",
-			       json_number_value(age));
-	(void)fprintf(out,
-		      "%-*s %.4f of a CPU, %.1f us a frame, deadline %g ms, "
-		      "max-age %s, weight %lld, nice %lld\n",
-		      HEAD, "admitted",
-		      json_number_value(json_object_get(a, "load")),
-		      json_number_value(json_object_get(a, "cost_us")),
-		      json_number_value(json_object_get(call, "deadline_ms")),
-		      max_age, (long long)number(call, "weight"),
-		      (long long)number(call, "nice"));
-}
-
-/* What RTCP says of who is heard, and of who listens. */
-static void print_rtcp(const json_t *call, FILE *out)
-{
-	const json_t *rtcp = json_object_get(call, "rtcp");
-	const json_t *far = json_object_get(rtcp, "far");
-
-	if (!json_is_object(rtcp))
-		return;
-	(void)fprintf(out, "%-*s %lld received, %lld lost, jitter %.3f ms\n",
-		      HEAD, "rtcp in", (long long)number(rtcp, "received"),
-		      (long long)number(rtcp, "lost"),
-		      ctl_real(rtcp, "jitter_us") / 1e3);
-	if (!number(far, "reports")) {
-		(void)fprintf(out, "%-*s no report yet\n", HEAD, "rtcp out");
-		return;
-	}
-	(void)fprintf(out,
-		      "%-*s %.2f %% lost, jitter %.3f ms, round trip %.3f ms, "
-		      "by %lld reports\n",
-		      HEAD, "rtcp out", ctl_real(far, "lost_mean") * 100,
-		      ctl_real(far, "jitter_us") / 1e3,
-		      ctl_real(far, "rtt_mean_us") / 1e3,
-		      (long long)number(far, "reports"));
-}
-
-void ctl_view_call(const json_t *call, FILE *out)
-{
-	static const char *const frames[] = { "done", "late", "packets_in",
-					      "packets_out", NULL };
-	static const char *const lost[] = { "overwritten", "expired",
-					    "shed",	   "concealed",
-					    "malformed",   "send_failed",
-					    NULL };
-	const json_t *count = json_object_get(call, "count");
-
-	(void)fprintf(out, "%-*s %lld, %s, %s, up %.1f s\n", HEAD, "call",
-		      (long long)number(call, "call"), ctl_text(call, "class"),
-		      ctl_text(call, "transcoding"),
-		      json_number_value(json_object_get(call, "age_s")));
-	print_side(call, "in", "ssrc", "at", "rtp", out);
-	print_side(call, "out", "out_ssrc", "to", "to", out);
-	print_contract(call, out);
-	print_admitted(call, out);
-	print_counters(count, "frames", frames, out);
-	print_counters(count, "lost", lost, out);
-	print_times(count, out);
-	print_rtcp(call, out);
-	(void)fprintf(out, "%-*s %lld frames\n", HEAD, "waiting",
-		      (long long)number(call, "waiting"));
-	print_bound(call, out);
-	print_policy(call, out);
-}
-
-/* --- schedulers --- */
-
-static void print_scheduler(const json_t *s, FILE *out)
-{
-	const json_t *o;
-	size_t i;
-
-	(void)fprintf(out, "%-*s %s\n", HEAD, ctl_text(s, "name"),
-		      ctl_text(s, "help"));
-	json_array_foreach (json_object_get(s, "options"), i, o)
-		(void)fprintf(out, "%*s %s\n", HEAD, "", ctl_text(o, "help"));
-	if (json_object_get(s, "admission"))
-		(void)fprintf(out, "%*s admits by: %s\n", HEAD, "",
-			      ctl_text(s, "admission"));
-}
-
-void ctl_view_schedulers(const json_t *result, FILE *out)
-{
-	const json_t *s;
-	size_t i;
-
-	(void)fprintf(out, "in use: %s\n\n", ctl_text(result, "scheduler"));
-	json_array_foreach (json_object_get(result, "schedulers"), i, s)
-		print_scheduler(s, out);
-}
-
-void ctl_view_scheduler(const json_t *result, FILE *out)
-{
-	const char *spec = ctl_text(result, "scheduler");
-	size_t n = strcspn(spec, ","), i;
-	const json_t *s;
-
-	(void)fprintf(out, "scheduler: %s\n", spec);
-	json_array_foreach (json_object_get(result, "schedulers"), i, s)
-		if (strlen(ctl_text(s, "name")) == n &&
-		    !strncmp(ctl_text(s, "name"), spec, n))
-			print_scheduler(s, out);
 }

@@ -52,7 +52,7 @@ expect 0 '^scheduler: *rr,quantum=2ms' scheduler rr,quantum=2ms
 expect 0 '^scheduler: *rr,quantum=5ms' tune quantum=5ms
 expect 0 '^scheduler: rr,quantum=5ms$' scheduler
 expect 0 '^  *quantum=TIME .*(1us..10s, 1ms)' scheduler
-expect 0 '^  turn used  *0 ns' call 1
+expect 0 '^  turn_used  *0 ns' call 1
 expect 0 '^scheduler: *fifo' scheduler fifo
 expect 0 'no numbers of its own' call 1
 expect 0 '^  *admits by: sum of cost' scheduler
@@ -79,11 +79,11 @@ expect 0 '^  call.start  *start a call' help
 expect 0 '^  deadline  *time, as "20ms"; 0.001..10000 ms; default: ptime' \
 	call start --help
 expect 0 '^### call.start' reference
-expect 2 "did you mean 'call.stop'" help call.stpo
+expect 2 "did you mean 'call stop'" help call.stpo
 expect 2 "did you mean 'call stop'" call stpo 1
 expect 2 'usage: codec-ctl call ID' call
 expect 2 'no time from 10ms' watch 1ms
-expect 2 'no number of times' watch 1s 0
+expect 2 'no whole number from 1' watch 1s 0
 expect 2 '--once goes with the command top only$' --once watch 50ms
 expect 2 '--limit goes with the command top only$' list --limit 5
 expect 2 '--sort goes with the command top only$' --sort loss stats

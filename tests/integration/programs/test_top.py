@@ -160,7 +160,7 @@ def test_wrong_words_are_refused(node):
     assert "did you mean 'loss'" in error["message"]
     assert "limit" in client.ask("call.top", {"limit": 201}
                                  )["error"]["message"]
-    assert "from 500ms to 1h" in d.ctl("top", "10ms", code=2)
+    assert "from 500ms to 3600s" in d.ctl("top", "10ms", code=2)
 
 
 def test_programs_have_it_as_lines_of_json(node, sock):

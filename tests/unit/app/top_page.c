@@ -3,7 +3,7 @@
  * The page of "codec-ctl top": rounded, with marks for who loses, and nothing
  * in it that a terminal acts on.
  */
-#include "app/ctl/top.h"
+#include "app/ctl/ctl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #include "json_text.h"
 
 #define STATS                                                                  \
-	"{'scheduler':'edf','load':0.5,'bound':0.97,'measured_load':0.4,"      \
+	"{'scheduler':'edf','calls':10000,'queued':2,'load':0.5,'bound':0.97," \
+	"'measured_load':0.4,"                                                 \
 	"'lost':8,'uptime_s':11.4,'draining':false}"
 #define CALL(id, rest)                                                         \
 	"{'call':" id ",'class':'soft','transcoding':'pcmu>amr/12.2@20ms',"    \
@@ -20,7 +21,7 @@
 
 static char *page_of(const char *calls, const char *keys)
 {
-	json_t *stats = json_text(STATS), *top;
+	struct ctl_sample s = { .stats = json_text(STATS) };
 	char *text = NULL;
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
@@ -30,11 +31,10 @@ static char *page_of(const char *calls, const char *keys)
 		       "{'calls':10000,'sort':'loss','window_s':1.04,"
 		       "'top':[%s]}",
 		       calls);
-	top = json_text(result);
-	ctl_top_page(stats, top, keys, f);
+	s.calls = json_text(result);
+	ctl_top_page(&s, keys, f);
 	assert_int_equal(fclose(f), 0);
-	json_decref(stats);
-	json_decref(top);
+	ctl_sample_free(&s);
 	return text;
 }
 
@@ -57,21 +57,23 @@ static void it_says_who_loses_first(void **state)
 	(void)state;
 	assert_string_equal(
 		text,
-		"edf  10000 calls  load 0.50 of 0.97 (measured 0.40)  lost "
-		"since the start: 8  up 11 s\n"
-		"by loss, over 1.0 s   keys: q quit\n"
+		"edf  10000 calls  load 0.5 of 0.97 CPUs (measured 0.4)  "
+		"queued "
+		"2  up 11.4 s\n"
+		"by loss, over 1.04 s   lost since the start: 8   keys: q "
+		"quit\n"
 		"\n"
 		"\001CALL  CLASS  IN/S  LOST/S  MISSING/S  LATE/S    LOAD  "
 		"DELAY_MS  MAX_DELAY_MS  WAITING  AGE_S  TRANSCODING         "
 		"TO              LABEL\n"
 		"\002   7  soft     50       2          1       0  0.0035    "
-		"80.123            90        3     12  pcmu>amr/12.2@20ms  "
+		"80.123            90        3   11.6  pcmu>amr/12.2@20ms  "
 		"192.0.2.7:4000  -\n"
 		"\003  12  soft     50       0        0.5       0  0.0035    "
-		"   0.2             1        0     12  pcmu>amr/12.2@20ms  "
+		"   0.2             1        0   11.6  pcmu>amr/12.2@20ms  "
 		"192.0.2.7:4000  a?[2J\n"
 		"   3  soft     50       0          0       0       0    "
-		"     0             0        0     12  pcmu>amr/12.2@20ms  "
+		"     0             0        0   11.6  pcmu>amr/12.2@20ms  "
 		"192.0.2.7:4000  -\n");
 	free(text);
 }
@@ -81,7 +83,9 @@ static void without_calls_there_is_a_head(void **state)
 	char *text = page_of("", NULL);
 
 	(void)state;
-	assert_non_null(strstr(text, "by loss, over 1.0 s\n\n\001CALL  "));
+	assert_non_null(strstr(text,
+			       "by loss, over 1.04 s   lost since the start: "
+			       "8\n\n\001CALL  "));
 	free(text);
 }
 
