@@ -20,14 +20,14 @@ set(CR_KERNELS_VERDICTS "${verdicts}" CACHE PATH
 mark_as_advanced(CR_KERNELS_VERDICTS)
 
 # In a check, compile @target with <immintrin.h> read once instead of by every
-# file, which is most of the time that they take; as another target has it, if
-# one is named.
+# file, which is most of the time that they take; as the first of other targets
+# has it, if there are some.
 function(cr_kernels_precompile target)
   if(NOT CR_KERNELS_IN_CHECK)
     return()
   endif()
   if(ARGN)
-    target_precompile_headers(${target} REUSE_FROM ${ARGN})
+    target_precompile_headers(${target} REUSE_FROM ${ARGV1})
   else()
     target_precompile_headers(${target} PRIVATE <immintrin.h>)
   endif()
@@ -38,15 +38,16 @@ endfunction()
 function(cr_exact_test name kind)
   cr_test(${name} ${kind} ${ARGN})
   set_property(TEST ${name} APPEND PROPERTY LABELS exact)
+  get_property(program DIRECTORY PROPERTY CR_PROGRAM_OF_${name})
   if(NOT TARGET exact)
     add_custom_target(exact)
-    set_property(TARGET exact PROPERTY FIRST_TEST ${name})
-    cr_kernels_precompile(${name})
-  else()
-    get_property(first TARGET exact PROPERTY FIRST_TEST)
-    cr_kernels_precompile(${name} ${first})
   endif()
-  add_dependencies(exact ${name})
+  get_property(programs TARGET exact PROPERTY PROGRAMS)
+  if(NOT program IN_LIST programs)
+    set_property(TARGET exact APPEND PROPERTY PROGRAMS ${program})
+    cr_kernels_precompile(${program} ${programs})
+    add_dependencies(exact ${program})
+  endif()
 endfunction()
 
 # Set @out to what a verdict about @archives (NAME=FILE...) holds for: the sums

@@ -195,8 +195,9 @@ static void every_setup_sees_sets_of_its_own(void **state)
 	assert_int_equal(different(&r), 2 * TRIES);
 }
 
-/* What a process of its own draws: this program, as "SELF print"; where it
- * cannot be started by itself (a cross build), by what it was started by. */
+/* What a process of its own draws: this program, as "SELF task_set print";
+ * where it cannot be started by itself (a cross build), by what it was started
+ * by. */
 static uint64_t drawn_with(const char *seed)
 {
 	char self[4096], command[4200], line[64];
@@ -207,7 +208,7 @@ static uint64_t drawn_with(const char *seed)
 	assert_true(n > 0);
 	self[n] = '\0';
 	(void)snprintf(command, sizeof(command),
-		       "%s ${CR_EMULATOR-} '%s' print", seed, self);
+		       "%s ${CR_EMULATOR-} '%s' task_set print", seed, self);
 	f = popen(command, "r");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f))
