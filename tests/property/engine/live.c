@@ -4,124 +4,59 @@
  * dropped or cancelled exactly once and in order, whatever the domains, the
  * policy, the way of idling, and whoever leaves or switches meanwhile.
  */
-#include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "cmocka_cr.h"
-#include "engine_source.h"
+#include "engine_fixture.h"
 #include "schedulers/policies.h"
 #include "schedulers/registry.h"
 #include "seed.h"
 
 enum { TASKS = 40, WORKERS = 4, FRAMES = 400 };
 
-struct rig {
-	struct live *live;
-	struct source *source;
-	unsigned spin; /* iterations of work per job */
-};
-
-static void run(void *arg, struct live_task *t, const struct live_run *r)
+static void open_on(struct engine_fixture *g, const struct cr_sched_ops *ops,
+		    unsigned cpus_per_rq, bool poll)
 {
-	struct rig *g = arg;
-	struct source *s = source_of(&t->core);
-	uint64_t seq = t->core.task.job.seq;
+	struct live_config cfg = engine_config(g, TASKS, ops, WORKERS);
 
-	/* one task never runs twice at once, and its frames are in order */
-	assert_int_equal(atomic_fetch_add(&s->running, 1), 0);
-	assert_true(seq + 1 > atomic_load(&s->last_seq));
-	assert_true(r->worker < WORKERS);
-	atomic_store(&s->last_seq, seq + 1);
-	for (unsigned i = 0; i < g->spin; i++)
-		__asm__ volatile("" ::: "memory");
-	if (r->expired)
-		atomic_fetch_add(&s->expired, 1);
-	atomic_fetch_add(&s->done, 1);
-	atomic_fetch_sub(&s->running, 1);
-}
-
-static void gone(void *arg, struct live_task *t)
-{
-	(void)arg;
-	atomic_store(&source_of(&t->core)->gone, 1);
-}
-
-static void rig_open(struct rig *g, const struct cr_sched_ops *ops,
-		     unsigned cpus_per_rq, bool poll)
-{
-	struct live_config cfg = {
-		.core = { .ops = ops,
-			  .ncpu = WORKERS,
-			  .cpus_per_rq = cpus_per_rq },
-		.poll = poll,
-		.client = { .backlog = source_backlog,
-			    .run = run,
-			    .gone = gone,
-			    .arg = g },
-	};
-	struct cr_err e = { "" };
-	struct cr_verdict v;
-
-	*g = (struct rig){ .spin = 200 };
-	g->source = calloc(TASKS, sizeof(*g->source));
-	assert_non_null(g->source);
-	assert_int_equal(live_open(&g->live, &cfg, NULL, &e), 0);
-	for (unsigned i = 0; i < TASKS; i++) {
-		source_init(&g->source[i], i, 8, WORKERS);
-		assert_int_equal(live_add(g->live, &g->source[i].task, &v), 0);
-	}
+	cfg.core.cpus_per_rq = cpus_per_rq;
+	cfg.poll = poll;
+	g->spin = 200;
+	for (unsigned i = 0; i < TASKS; i++)
+		g->s[i].room = 8; /* some are dropped */
+	engine_open(g, &cfg);
 }
 
 /* Push one frame to each of the sources that @mask lets through. */
-static void push_round(struct rig *g, unsigned step, unsigned first)
+static void push_round(struct engine_fixture *g, unsigned step, unsigned first)
 {
 	struct live_task *batch[TASKS];
 	unsigned n = 0;
 
 	for (unsigned i = first; i < TASKS; i += step) {
-		(void)source_push(&g->source[i], clock_now());
-		if (live_task_wake(&g->source[i].task))
-			batch[n++] = &g->source[i].task;
+		(void)source_push(&g->s[i], clock_now());
+		if (live_task_wake(&g->s[i].task))
+			batch[n++] = &g->s[i].task;
 	}
 	live_release(g->live, batch, n);
 }
 
 /* Until every frame pushed so far has ended. */
-static void wait_until_idle(struct rig *g)
+static void wait_until_idle(struct engine_fixture *g)
 {
 	for (unsigned i = 0; i < TASKS; i++) {
-		struct source *s = &g->source[i];
+		struct source *s = &g->s[i];
 
 		while (!s->gone && s->dropped + s->done < s->tail)
 			(void)sched_yield();
 	}
 }
 
-static void remove_all(struct rig *g)
-{
-	for (unsigned i = 0; i < TASKS; i++)
-		if (!g->source[i].gone)
-			live_remove(g->live, &g->source[i].task);
-	for (unsigned i = 0; i < TASKS; i++)
-		while (!g->source[i].gone)
-			(void)sched_yield();
-}
-
-static void rig_close(struct rig *g)
-{
-	remove_all(g);
-	live_close(g->live);
-	free(g->source);
-}
-
-static void check_counts(struct rig *g, uint64_t frames)
+static void check_counts(struct engine_fixture *g, uint64_t frames)
 {
 	uint64_t jobs = 0, done = 0;
 
 	for (unsigned i = 0; i < TASKS; i++) {
-		struct source *s = &g->source[i];
+		struct source *s = &g->s[i];
 
 		assert_int_equal(s->tail, frames);
 		assert_int_equal(s->head, s->tail);
@@ -144,14 +79,14 @@ static void check_counts(struct rig *g, uint64_t frames)
 static void every_frame_ends_once(const struct cr_sched_ops *ops,
 				  unsigned cpus_per_rq, bool poll)
 {
-	struct rig g;
+	struct engine_fixture g;
 
-	rig_open(&g, ops, cpus_per_rq, poll);
+	open_on(&g, ops, cpus_per_rq, poll);
 	for (unsigned f = 0; f < FRAMES; f++)
 		push_round(&g, 1, 0);
 	wait_until_idle(&g);
 	check_counts(&g, FRAMES);
-	rig_close(&g);
+	engine_close(&g);
 }
 
 static void every_frame_ends_once_in_every_domain(void **state)
@@ -176,10 +111,10 @@ static void polling_workers_do_the_same(void **state)
 /* Few frames, so that workers sleep and tasks fall asleep all the time. */
 static void no_wake_up_is_lost(void **state)
 {
-	struct rig g;
+	struct engine_fixture g;
 
 	(void)state;
-	rig_open(&g, &cr_sched_fifo, 0, false);
+	open_on(&g, &cr_sched_fifo, 0, false);
 	g.spin = 0;
 	for (unsigned f = 0; f < 3000; f++) {
 		push_round(&g, TASKS, f % TASKS);
@@ -188,8 +123,8 @@ static void no_wake_up_is_lost(void **state)
 	}
 	wait_until_idle(&g);
 	for (unsigned i = 0; i < TASKS; i++)
-		assert_int_equal(g.source[i].dropped + g.source[i].done, 75);
-	rig_close(&g);
+		assert_int_equal(g.s[i].dropped + g.s[i].done, 75);
+	engine_close(&g);
 }
 
 static struct cr_task *take_first(struct cr_rq *from, struct cr_rq *to,
@@ -204,9 +139,9 @@ static void steal_under(const struct cr_sched_ops *ops)
 {
 	struct live_worker_stats st;
 	uint64_t steals = 0;
-	struct rig g;
+	struct engine_fixture g;
 
-	rig_open(&g, ops, 1, false);
+	open_on(&g, ops, 1, false);
 	g.spin = 2000;
 	for (unsigned f = 0; f < FRAMES; f++)
 		push_round(&g, 1, 0);
@@ -217,7 +152,7 @@ static void steal_under(const struct cr_sched_ops *ops)
 		steals += st.steals;
 	}
 	assert_true(steals > 0);
-	rig_close(&g);
+	engine_close(&g);
 }
 
 static void idle_workers_steal(void **state)
@@ -233,11 +168,11 @@ static void idle_workers_steal(void **state)
 static void tasks_leave_under_load(void **state)
 {
 	uint64_t seed = test_seed();
-	struct rig g;
+	struct engine_fixture g;
 
 	(void)state;
 	for (unsigned domain = 0; domain < 3; domain++) {
-		rig_open(&g, &cr_sched_edf, domain, false);
+		open_on(&g, &cr_sched_edf, domain, false);
 		for (unsigned f = 0; f < FRAMES; f++) {
 			/* only even ones are released once odd ones go */
 			push_round(&g, f < 50 ? 1 : 2, 0);
@@ -245,17 +180,16 @@ static void tasks_leave_under_load(void **state)
 				unsigned i =
 					2 * test_below(&seed, TASKS / 2) + 1;
 
-				if (!g.source[i].task.leaving &&
-				    !g.source[i].gone)
-					live_remove(g.live, &g.source[i].task);
+				if (g.joined >> i & 1)
+					engine_remove(&g, i);
 			}
 		}
 		wait_until_idle(&g);
-		remove_all(&g);
+		engine_remove_all(&g);
 		for (unsigned i = 0; i < TASKS; i++)
-			assert_int_equal(source_accounted(&g.source[i]),
-					 g.source[i].tail);
-		rig_close(&g);
+			assert_int_equal(source_accounted(&g.s[i]),
+					 g.s[i].tail);
+		engine_close(&g);
 	}
 }
 
@@ -279,11 +213,11 @@ static void the_policy_changes_under_load(void **state)
 	const struct cr_sched_ops *ops;
 	struct cr_err e = { "" };
 	char opts[64];
-	struct rig g;
+	struct engine_fixture g;
 
 	(void)state;
 	for (unsigned domain = 0; domain < 3; domain++) {
-		rig_open(&g, &cr_sched_fifo, domain, false);
+		open_on(&g, &cr_sched_fifo, domain, false);
 		for (unsigned f = 0; f < FRAMES; f++) {
 			push_round(&g, 1, 0);
 			if (f % 4)
@@ -301,7 +235,7 @@ static void the_policy_changes_under_load(void **state)
 		assert_non_null(strstr(e.text, "scheduler rr: quantum=3:"));
 		wait_until_idle(&g);
 		check_counts(&g, FRAMES);
-		rig_close(&g);
+		engine_close(&g);
 	}
 }
 

@@ -4,39 +4,11 @@
  * itself, and that it is so. Under SCHED_OTHER, which everybody may use.
  */
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "cmocka_cr.h"
-#include "engine/live_watch.h"
-#include "engine_source.h"
+#include "engine_fixture.h"
 
 enum { WORKERS = 2, THREADS = 3 };
-
-struct rig {
-	struct live *live;
-	struct source s;
-	atomic_uint up; /* threads that have started */
-};
-
-static void run(void *arg, struct live_task *t, const struct live_run *r)
-{
-	(void)arg, (void)r;
-	(void)atomic_fetch_add(&source_of(&t->core)->done, 1);
-}
-
-static void gone(void *arg, struct live_task *t)
-{
-	(void)arg;
-	(void)atomic_fetch_add(&source_of(&t->core)->gone, 1);
-}
-
-static void up(void *arg, unsigned number)
-{
-	(void)number;
-	(void)atomic_fetch_add(&((struct rig *)arg)->up, 1);
-}
 
 static struct scheduler find(const char *spec)
 {
@@ -49,36 +21,15 @@ static struct scheduler find(const char *spec)
 }
 
 /* Under @spec, with a task that has joined and sleeps. */
-static void start(struct rig *g, const char *spec)
+static void start_under(struct engine_fixture *g, const char *spec)
 {
-	struct live_config cfg = {
-		.core = { .ncpu = WORKERS },
-		.max_threads = THREADS,
-		.client = { .backlog = source_backlog,
-			    .run = run,
-			    .gone = gone,
-			    .worker_up = up,
-			    .arg = g },
-	};
+	struct live_config cfg = engine_config(g, 1, NULL, WORKERS);
 	const struct scheduler s = find(spec);
-	struct cr_verdict v = { 0 };
-	struct cr_err e = { "" };
 
-	memset(g, 0, sizeof(*g));
+	cfg.max_threads = THREADS;
 	live_choose(&cfg, &s);
-	if (live_open(&g->live, &cfg, NULL, &e))
-		fail_msg("%s", e.text);
+	engine_open(g, &cfg);
 	assert_ptr_equal(live_driver(g->live), live_driver_for(&s));
-	source_init(&g->s, 1, SOURCE_SLOTS, WORKERS);
-	assert_int_equal(live_add(g->live, &g->s.task, &v), 0);
-}
-
-static void finish(struct rig *g)
-{
-	live_remove(g->live, &g->s.task);
-	while (!atomic_load(&g->s.gone))
-		(void)sched_yield();
-	live_close(g->live);
 }
 
 static void ours_have_workers_the_kernels_have_threads(void **state)
@@ -104,21 +55,16 @@ static void threads_are_as_the_driver_says(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
-		struct live_task *t;
 		bool per_task;
-		struct rig g;
+		struct engine_fixture g;
 
-		start(&g, specs[i]);
+		start_under(&g, specs[i]);
 		per_task = live_driver(g.live)->thread_per_task;
-		t = &g.s.task;
 		for (uint64_t k = 1; k <= 100; k++) {
-			(void)source_push(&g.s, clock_now());
-			if (live_task_wake(t))
-				live_release(g.live, &t, 1);
-			while (atomic_load(&g.s.done) < k)
-				(void)sched_yield();
+			engine_frame(&g, 0);
+			engine_wait_done(&g, 0, k);
 		}
-		finish(&g);
+		engine_close(&g);
 		assert_int_equal(g.up, per_task ? 1 : WORKERS);
 	}
 }
@@ -136,13 +82,13 @@ static void names_and_options_are_the_schedulers(void **state)
 	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[128];
-		struct rig g;
+		struct engine_fixture g;
 
-		start(&g, cases[i].spec);
+		start_under(&g, cases[i].spec);
 		assert_string_equal(live_scheduler(g.live), cases[i].name);
 		live_scheduler_opts(g.live, text, sizeof(text));
 		assert_string_equal(text, cases[i].opts);
-		finish(&g);
+		engine_close(&g);
 	}
 }
 
@@ -160,13 +106,13 @@ static void changes_are_as_the_driver_says(void **state)
 		struct core_config rules = { .capacity_ppm = CR_PPM / 4 };
 		struct live_load load;
 		struct cr_verdict v = { 0 };
-		struct rig g;
+		struct engine_fixture g;
 		bool can = i == 0;
 
-		start(&g, specs[i]);
-		assert_int_equal(live_change(g.live, &g.s.task, &to, 0, &v),
+		start_under(&g, specs[i]);
+		assert_int_equal(live_change(g.live, &g.s[0].task, &to, 0, &v),
 				 can ? 0 : -EINVAL);
-		assert_int_equal(g.s.task.core.task.rel_deadline == CR_SEC,
+		assert_int_equal(g.s[0].task.core.task.rel_deadline == CR_SEC,
 				 can);
 		if (!can)
 			assert_non_null(strstr(v.rule, "by the kernel"));
@@ -175,7 +121,7 @@ static void changes_are_as_the_driver_says(void **state)
 		live_load(g.live, &load);
 		assert_int_equal(load.bound_ppm,
 				 WORKERS * (can ? CR_PPM / 4 : CR_PPM));
-		finish(&g);
+		engine_close(&g);
 	}
 }
 
@@ -205,14 +151,14 @@ static void a_driver_is_for_the_whole_run(void **state)
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct scheduler to = find(cases[i].to);
 		struct cr_err e = { "" };
-		struct rig g;
+		struct engine_fixture g;
 
-		start(&g, cases[i].from);
+		start_under(&g, cases[i].from);
 		assert_int_equal(live_switch_to(g.live, &to, &e), cases[i].rc);
 		assert_non_null(strstr(e.text, cases[i].says));
 		assert_string_equal(live_scheduler(g.live),
 				    cases[i].rc ? cases[i].from : cases[i].to);
-		finish(&g);
+		engine_close(&g);
 	}
 }
 
@@ -220,15 +166,15 @@ static void only_workers_are_watched(void **state)
 {
 	struct live_task_look look;
 	struct cr_err e = { "" };
-	struct rig g;
+	struct engine_fixture g;
 
 	(void)state;
-	start(&g, "kernel:other");
+	start_under(&g, "kernel:other");
 	assert_false(live_driver(g.live)->watched);
-	live_look_task(g.live, &g.s.task, &look);
+	live_look_task(g.live, &g.s[0].task, &look);
 	assert_int_equal(look.state, CR_IDLE);
 	assert_int_equal(live_start_worker(g.live, 0, &e), 0);
-	finish(&g);
+	engine_close(&g);
 	assert_int_equal(g.up, 1); /* its own thread, and no worker */
 }
 
@@ -237,35 +183,34 @@ static void only_workers_are_watched(void **state)
 static void nobody_wakes_a_thread_of_the_kernels(void **state)
 {
 	struct live_task *t;
-	struct rig g;
+	struct engine_fixture g;
 
 	(void)state;
-	start(&g, "kernel:other");
-	t = &g.s.task;
-	(void)source_push(&g.s, clock_now());
+	start_under(&g, "kernel:other");
+	t = &g.s[0].task;
+	(void)source_push(&g.s[0], clock_now());
 	live_wake_again(g.live, t);
 	assert_false(live_blame_policy(g.live, t));
 	assert_int_equal(t->core.task.state, CR_IDLE);
 	assert_true(live_task_wake(t));
 	live_release(g.live, &t, 1);
-	while (!atomic_load(&g.s.done))
-		(void)sched_yield();
-	finish(&g);
+	engine_wait_done(&g, 0, 1);
+	engine_close(&g);
 }
 
 /* A thread that serves one task has nothing to send together. */
 static void tasks_stay_where_one_worker_serves(void **state)
 {
-	struct rig g;
+	struct engine_fixture g;
 
 	(void)state;
-	start(&g, "fifo"); /* two workers, one run queue */
+	start_under(&g, "fifo"); /* two workers, one run queue */
 	assert_false(live_tasks_stay(g.live));
-	finish(&g);
-	start(&g, "kernel:other");
+	engine_close(&g);
+	start_under(&g, "kernel:other");
 	assert_false(live_driver(g.live)->shares);
 	assert_false(live_tasks_stay(g.live));
-	finish(&g);
+	engine_close(&g);
 }
 
 /* A refusal goes by the name of what decides. */
@@ -273,13 +218,13 @@ static void refusals_name_the_scheduler(void **state)
 {
 	const struct cr_verdict v = { .need_ppm = 1, .rule = "a rule" };
 	char text[200];
-	struct rig g;
+	struct engine_fixture g;
 
 	(void)state;
-	start(&g, "kernel:other");
+	start_under(&g, "kernel:other");
 	live_refusal(g.live, -ENOSPC, &v, text, sizeof(text));
 	assert_non_null(strstr(text, "under kernel:other (a rule)"));
-	finish(&g);
+	engine_close(&g);
 }
 
 int main(void)

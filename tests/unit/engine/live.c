@@ -3,8 +3,10 @@
  * Corners of the live driver: ticks that only sleeping workers can honour, a
  * task that leaves while it runs, rules that change.
  */
-#include "live_rig.h"
+#include "engine_fixture.h"
 #include "schedulers/policies.h"
+
+enum { N = 4, ALL = 15 };
 
 /* --- a policy that holds all tasks but the first back until a tick --- */
 
@@ -77,18 +79,18 @@ static struct cr_sched_ops holding(void)
 static void frames_held_until(bool poll)
 {
 	struct cr_sched_ops ops = holding();
-	struct rig g;
-	struct live_config cfg = config(&g, &ops);
+	struct engine_fixture g;
+	struct live_config cfg = engine_config(&g, N, &ops, 2);
 
 	cfg.poll = poll;
-	start(&g, &cfg);
+	engine_open(&g, &cfg);
 	for (unsigned k = 1; k <= 20; k++) {
 		for (unsigned i = 0; i < N; i++)
-			frame(&g, i);
+			engine_frame(&g, i);
 		for (unsigned i = 0; i < N; i++)
-			wait_done(&g.s[i], k);
+			engine_wait_done(&g, i, k);
 	}
-	finish(&g);
+	engine_close(&g);
 }
 
 static void idle_workers_honour_ticks(void **state)
@@ -103,24 +105,24 @@ static void idle_workers_honour_ticks(void **state)
 static void a_busy_keeper_hands_over(void **state)
 {
 	struct cr_sched_ops ops = holding();
-	struct rig g;
-	struct live_config cfg = config(&g, &ops);
+	struct engine_fixture g;
+	struct live_config cfg = engine_config(&g, N, &ops, 2);
 
 	(void)state;
-	start(&g, &cfg);
+	engine_open(&g, &cfg);
 	for (uint64_t k = 1; k <= 50; k++) {
 		atomic_store(&g.hold, 1u << 0);
-		frame(&g, 1);
+		engine_frame(&g, 1);
 		/* any moment from before it is the keeper to after the tick */
 		for (cr_ns until = clock_now() + (cr_ns)k * 25 * CR_US;
 		     clock_now() < until;)
 			(void)sched_yield();
-		frame(&g, 0);
-		wait_done(&g.s[1], k);
+		engine_frame(&g, 0);
+		engine_wait_done(&g, 1, k);
 		atomic_store(&g.hold, 0);
-		wait_done(&g.s[0], k);
+		engine_wait_done(&g, 0, k);
 	}
-	finish(&g);
+	engine_close(&g);
 }
 
 /* --- the last moment --- */
@@ -143,16 +145,16 @@ static bool late_peek(struct core_task *t, struct cr_job *job)
 
 static void a_frame_at_the_last_moment_is_not_forgotten(void **state)
 {
-	struct rig g;
-	struct live_config cfg = config(&g, &cr_sched_fifo);
+	struct engine_fixture g;
+	struct live_config cfg = engine_config(&g, N, &cr_sched_fifo, 2);
 
 	(void)state;
 	cfg.client.backlog.peek = late_peek;
-	start(&g, &cfg);
+	engine_open(&g, &cfg);
 	atomic_store(&late_frames, 1);
-	frame(&g, 0);
-	wait_done(&g.s[0], 2);
-	finish(&g);
+	engine_frame(&g, 0);
+	engine_wait_done(&g, 0, 2);
+	engine_close(&g);
 }
 
 /* --- stealing --- */
@@ -164,142 +166,131 @@ static struct cr_task *take_first(struct cr_rq *from, struct cr_rq *to,
 	return cr_sched_fifo.pick(from, 0, now);
 }
 
-static void leave(struct rig *g, unsigned i)
-{
-	live_remove(g->live, &g->s[i].task);
-	while (!atomic_exchange(&g->s[i].gone, 0))
-		(void)sched_yield();
-}
-
 /* Two tasks of one queue: its only worker is held by the first one, so the
  * sleeping worker of the other queue has to be woken for the second. */
 static void a_sleeping_thief_is_woken(void **state)
 {
 	struct cr_sched_ops stealing = cr_sched_fifo;
 	struct live_worker_stats st[2];
-	struct rig g;
-	struct live_config cfg = config(&g, &stealing);
+	struct engine_fixture g;
+	struct live_config cfg = engine_config(&g, N, &stealing, 2);
 
 	(void)state;
 	stealing.steal = take_first;
 	cfg.core.cpus_per_rq = 1;
-	start(&g, &cfg); /* 0 and 2 are in one queue, 1 and 3 in the other */
+	/* 0 and 2 are in one queue, 1 and 3 in the other */
+	engine_open(&g, &cfg);
 	for (uint64_t k = 1; k <= 20; k++) {
 		atomic_store(&g.hold, ALL);
-		frame(&g, 0);
-		while (!g.s[0].running)
-			(void)sched_yield();
-		frame(&g, 2);
-		while (!g.s[2].running) /* held, too, on the other worker */
-			(void)sched_yield();
+		engine_frame(&g, 0);
+		engine_wait_running(&g, 0);
+		engine_frame(&g, 2);
+		engine_wait_running(&g, 2); /* held, too, on the other worker */
 		atomic_store(&g.hold, 0);
-		wait_done(&g.s[0], k);
-		wait_done(&g.s[2], k);
+		engine_wait_done(&g, 0, k);
+		engine_wait_done(&g, 2, k);
 		/* the stolen one has moved: back to where there is room */
-		leave(&g, 0);
-		leave(&g, 2);
-		join(&g, 0);
-		join(&g, 2);
+		engine_leave(&g, 0);
+		engine_leave(&g, 2);
+		engine_join(&g, 0);
+		engine_join(&g, 2);
 	}
 	for (unsigned w = 0; w < 2; w++)
 		live_worker_stats(g.live, w, &st[w]);
 	assert_true(st[0].steals + st[1].steals > 0);
-	finish(&g);
+	engine_close(&g);
 }
 
 /* --- leaving --- */
 
 static void a_running_task_finishes_its_frame_and_then_leaves(void **state)
 {
-	struct rig g;
-	struct live_config cfg = config(&g, &cr_sched_fifo);
+	struct engine_fixture g;
+	struct live_config cfg = engine_config(&g, N, &cr_sched_fifo, 2);
 
 	(void)state;
-	start(&g, &cfg);
+	engine_open(&g, &cfg);
 	atomic_store(&g.hold, ALL);
-	frame(&g, 0);
-	while (!g.s[0].running)
-		(void)sched_yield();
-	frame(&g, 0);
-	live_remove(g.live, &g.s[0].task);
+	engine_frame(&g, 0);
+	engine_wait_running(&g, 0);
+	engine_frame(&g, 0);
+	engine_remove(&g, 0);
 	assert_int_equal(g.s[0].gone, 0);
 	atomic_store(&g.hold, 0);
-	while (!g.s[0].gone)
-		(void)sched_yield();
+	engine_wait_gone(&g, 0);
 	assert_int_equal(g.s[0].done, 1);
 	assert_int_equal(g.s[0].shed[CR_OUT_CANCELLED], 1);
-	finish(&g);
+	engine_close(&g);
 }
 
 static void a_queued_task_leaves_at_once(void **state)
 {
 	struct live_load load;
-	struct rig g;
-	struct live_config cfg = config(&g, &cr_sched_rr);
+	struct engine_fixture g;
+	struct live_config cfg = engine_config(&g, N, &cr_sched_rr, 2);
 
 	(void)state;
-	start(&g, &cfg);
+	engine_open(&g, &cfg);
 	atomic_store(&g.hold, ALL);
-	frame(&g, 0);
-	frame(&g, 1);
+	engine_frame(&g, 0);
+	engine_frame(&g, 1);
 	while (!g.s[0].running || !g.s[1].running)
 		(void)sched_yield();
-	frame(&g, 2); /* both workers are busy */
-	frame(&g, 2);
+	engine_frame(&g, 2); /* both workers are busy */
+	engine_frame(&g, 2);
 	live_load(g.live, &load);
 	assert_int_equal(load.queued, 1);
 	assert_int_equal(load.tasks, N);
 	assert_int_equal(load.load_ppm, N * 5000);
 	assert_int_equal(load.bound_ppm, 2 * CR_PPM);
-	live_remove(g.live, &g.s[2].task);
+	engine_remove(&g, 2);
 	assert_int_equal(g.s[2].gone, 1);
 	assert_int_equal(g.s[2].shed[CR_OUT_CANCELLED], 2);
 	atomic_store(&g.hold, 0);
-	wait_done(&g.s[0], 1);
-	wait_done(&g.s[1], 1);
-	finish(&g);
+	engine_wait_done(&g, 0, 1);
+	engine_wait_done(&g, 1, 1);
+	engine_close(&g);
 }
 
 /* The new policy never picked the running task, and never hears of its stop. */
 static void a_switch_under_a_running_frame(void **state)
 {
 	struct cr_kv kv[4];
-	struct rig g;
-	struct live_config cfg = config(&g, &cr_sched_edf);
+	struct engine_fixture g;
+	struct live_config cfg = engine_config(&g, N, &cr_sched_edf, 2);
 	cr_ns before;
 
 	(void)state;
-	start(&g, &cfg);
+	engine_open(&g, &cfg);
 	atomic_store(&g.hold, ALL);
-	frame(&g, 0);
-	while (!g.s[0].running)
-		(void)sched_yield();
-	frame(&g, 0);
+	engine_frame(&g, 0);
+	engine_wait_running(&g, 0);
+	engine_frame(&g, 0);
 	before = clock_now();
 	assert_int_equal(live_switch(g.live, &cr_sched_rr, "quantum=2ms", NULL),
 			 0);
 	assert_in_range(live_switched_at(g.live), before, clock_now());
 	atomic_store(&g.hold, 0);
-	wait_done(&g.s[0], 2);
+	engine_wait_done(&g, 0, 2);
 	assert_int_equal(live_explain(g.live, &g.s[0].task, kv, 4), 1);
 	assert_string_equal(kv[0].key, "turn_used");
-	finish(&g);
+	engine_close(&g);
 }
 
 static void a_masked_task_wakes_the_worker_that_may_run_it(void **state)
 {
-	struct rig g;
-	struct live_config cfg = config(&g, &cr_sched_fifo);
+	struct engine_fixture g;
+	struct live_config cfg = engine_config(&g, N, &cr_sched_fifo, 2);
 
 	(void)state;
 	for (unsigned i = 0; i < N; i++)
 		cr_cpus_del(&g.s[i].task.core.task.cpus, 0);
-	start(&g, &cfg);
+	engine_open(&g, &cfg);
 	for (uint64_t k = 1; k <= 50; k++) {
-		frame(&g, 3);
-		wait_done(&g.s[3], k);
+		engine_frame(&g, 3);
+		engine_wait_done(&g, 3, k);
 	}
-	finish(&g);
+	engine_close(&g);
 }
 
 /* --- rules --- */
@@ -308,25 +299,25 @@ static void a_masked_task_wakes_the_worker_that_may_run_it(void **state)
 static void rules_change_while_workers_run(void **state)
 {
 	enum { ROUNDS = 200 };
-	struct rig g;
-	struct live_config cfg = config(&g, &cr_sched_fifo);
+	struct engine_fixture g;
+	struct live_config cfg = engine_config(&g, N, &cr_sched_fifo, 2);
 	struct core_config to = { .capacity_ppm = CR_PPM };
 	struct live_load load;
 
 	(void)state;
-	start(&g, &cfg);
+	engine_open(&g, &cfg);
 	for (unsigned i = 1; i <= ROUNDS; i++) {
 		for (unsigned j = 0; j < N; j++)
-			frame(&g, j);
+			engine_frame(&g, j);
 		to.capacity_ppm = CR_PPM / i;
 		to.max_age[CR_SOFT] = i % 2 ? 0 : 60 * CR_SEC;
 		assert_int_equal(live_set_rules(g.live, &to), 0);
 		live_load(g.live, &load);
 		assert_int_equal(load.bound_ppm, 2 * (CR_PPM / i));
 		for (unsigned j = 0; j < N; j++)
-			wait_done(&g.s[j], i);
+			engine_wait_done(&g, j, i);
 	}
-	finish(&g);
+	engine_close(&g);
 }
 
 int main(void)

@@ -6,29 +6,31 @@
 #include <errno.h>
 #include <string.h>
 
-#include "live_rig.h"
+#include "engine_fixture.h"
 #include "schedulers/policies.h"
+
+enum { N = 4 };
 
 static void a_full_engine_says_why(void **state)
 {
 	struct cr_verdict v;
 	char text[200];
-	struct rig g;
-	struct live_config cfg = config(&g, &cr_sched_fifo);
+	struct engine_fixture g;
+	struct live_config cfg = engine_config(&g, N, &cr_sched_fifo, 2);
 	struct source extra = { .room = 2 };
 	int rc;
 
 	(void)state;
 	cfg.core.admission = true;
 	cfg.core.capacity_ppm = 10000;
-	start(&g, &cfg); /* 4 * 0.005 on 2 * 0.01: full */
+	engine_open(&g, &cfg); /* 4 * 0.005 on 2 * 0.01: full */
 	source_init(&extra, 9, 2, 2);
 	rc = live_add(g.live, &extra.task, &v);
 	assert_int_equal(rc, -ENOSPC);
 	live_refusal(g.live, rc, &v, text, sizeof(text));
 	assert_non_null(strstr(text, "no-capacity: need 0.0050, free 0.0000 of "
 				     "0.02 under fifo"));
-	finish(&g);
+	engine_close(&g);
 }
 
 static void what_cannot_start_says_why(void **state)
@@ -36,8 +38,8 @@ static void what_cannot_start_says_why(void **state)
 	static const unsigned nowhere[2] = { 0, 1000000 };
 	struct live *l = NULL;
 	struct cr_err e = { "" };
-	struct rig g;
-	struct live_config cfg = config(&g, &cr_sched_fifo);
+	struct engine_fixture g;
+	struct live_config cfg = engine_config(&g, N, &cr_sched_fifo, 2);
 
 	(void)state;
 	cfg.pin = nowhere;
@@ -56,8 +58,8 @@ static void what_cannot_start_says_why(void **state)
 static void real_time_priority_is_not_needed(void **state)
 {
 	struct cr_err warn = { "" }, e = { "" };
-	struct rig g;
-	struct live_config cfg = config(&g, &cr_sched_fifo);
+	struct engine_fixture g;
+	struct live_config cfg = engine_config(&g, N, &cr_sched_fifo, 2);
 
 	(void)state;
 	cfg.core.ncpu = 1; /* leave a CPU to whoever runs this test */
@@ -72,15 +74,15 @@ static void real_time_priority_is_not_needed(void **state)
 
 static void every_worker_reports_for_work(void **state)
 {
-	struct rig g;
-	struct live_config cfg = config(&g, &cr_sched_fifo);
+	struct engine_fixture g;
+	struct live_config cfg = engine_config(&g, N, &cr_sched_fifo, 2);
 
 	(void)state;
-	start(&g, &cfg);
-	while (atomic_load(&g.workers) != 3)
+	engine_open(&g, &cfg);
+	while (atomic_load(&g.started) != 3)
 		(void)sched_yield();
 	assert_int_equal(live_nworkers(g.live), 2);
-	finish(&g);
+	engine_close(&g);
 }
 
 int main(void)
