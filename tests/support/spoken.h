@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings, frame by frame, as a codec's encoder has them.
+ * Recordings; and frame by frame, as a codec's encoder has them.
  */
 #ifndef TESTS_SPOKEN_H
 #define TESTS_SPOKEN_H
@@ -8,6 +8,20 @@
 #include "cmocka_cr.h"
 #include "cr/codec.h"
 #include "speech/speech.h"
+
+/** The recordings at 16 kHz, if that is @rate, else at 8: read once, for all
+ * tests of a file. */
+static inline const struct speech_corpus *recordings(unsigned rate)
+{
+	static struct speech_corpus *corpus[2];
+	unsigned wide = rate == 16000;
+	struct cr_err e = { "" };
+
+	if (!corpus[wide] &&
+	    speech_open(&corpus[wide], wide ? 16000 : 8000, NULL, &e))
+		fail_msg("%s", e.text);
+	return corpus[wide];
+}
 
 struct spoken {
 	const struct cr_codec *codec;

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/address.h"
-#include "cmocka_cr.h"
+#include "loopback.h"
 #include "media/packet.h"
 #include "media/transcode.h"
 
@@ -98,18 +97,6 @@ static inline void turn(struct rig *g)
 	g->c->meta.rtp_ts += sizeof(payload);
 }
 
-static inline int open_port(struct sockaddr_storage *at)
-{
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
-	socklen_t len = sizeof(*at);
-
-	assert_int_equal(address_parse("127.0.0.1:0", at), 0);
-	assert_int_equal(bind(fd, (struct sockaddr *)at, address_length(at)),
-			 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)at, &len), 0);
-	return fd;
-}
-
 /* --- frames as their receiver pushes them --- */
 
 /* Of packet @n of a sender that began with @first. */
@@ -152,8 +139,8 @@ static inline int rig_connect(struct rig *g)
 	struct sockaddr_storage at;
 	int peer;
 
-	g->c->fd = open_port(&at);
-	peer = open_port(&at);
+	g->c->fd = loopback_socket(&at);
+	peer = loopback_socket(&at);
 	destination_set(&g->c->own_destination, &at);
 	return peer;
 }

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "rig.h"
 
-#include "cmocka_cr.h"
+#include "loopback.h"
 
 #include <errno.h>
 #include <event2/thread.h>
@@ -17,7 +17,6 @@
 #include <unistd.h>
 #include <urcu.h>
 
-#include "base/address.h"
 #include "base/clock.h"
 #include "json_text.h"
 #include "node/call_check.h"
@@ -42,15 +41,6 @@ static void recorded(void *arg, const struct node_record *record)
 
 	r->recorded++;
 	r->record = *record;
-}
-
-static unsigned port_of(int fd)
-{
-	struct sockaddr_storage a;
-	socklen_t len = sizeof(a);
-
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &len), 0);
-	return address_port(&a);
 }
 
 /* Tests that do not care can be run with several. */
@@ -118,17 +108,16 @@ void rig_open(struct rig *r, const struct rig_options *o)
 		.arg = r,
 	};
 	struct cr_err warn = { "" }, e = { "" };
-	struct sockaddr_storage any;
+	struct sockaddr_storage at;
 
 	rig_enter();
 	memset(r, 0, sizeof(*r));
-	assert_int_equal(address_parse("127.0.0.1:0", &any), 0);
 	r->base = event_base_new();
-	r->fd = udp_socket(&any, &e);
-	assert_true(r->base && r->fd >= 0);
-	r->port = port_of(r->fd);
+	assert_non_null(r->base);
+	r->fd = loopback_socket(&at);
+	r->port = address_port(&at);
 	cfg.base = r->base;
-	cfg.rtp = any;
+	cfg.rtp = address_at("127.0.0.1:0");
 	if (node_open(&r->node, &cfg, &warn, &e))
 		fail_msg("node_open: %s", e.text);
 }
@@ -152,6 +141,17 @@ json_t *rig_stats(const struct rig *r)
 
 	node_stats(r->node, &stats);
 	return field_write(node_stats_fields, &stats);
+}
+
+unsigned long long rig_figure(const struct rig *r, const char *part,
+			      const char *name)
+{
+	json_t *o = rig_stats(r);
+	json_int_t n = json_integer_value(
+		json_object_get(json_object_get(o, part), name));
+
+	json_decref(o);
+	return (unsigned long long)n;
 }
 
 struct measured {
@@ -268,6 +268,14 @@ bool rig_receive(struct rig *r, uint8_t *buf, struct rtp_packet *p)
 		return false;
 	n = recv(r->fd, buf, 2048, 0);
 	return n > 0 && !rtp_parse(buf, (size_t)n, p);
+}
+
+struct rtp_packet rig_hear(struct rig *r, uint8_t *buf)
+{
+	struct rtp_packet p;
+
+	assert_true(rig_receive(r, buf, &p));
+	return p;
 }
 
 bool rig_wait(struct rig *r, bool (*done)(void *arg), void *arg)

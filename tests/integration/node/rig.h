@@ -54,6 +54,9 @@ void rig_close(struct rig *r);
 
 /** The node's figures, as stats tells them. */
 json_t *rig_stats(const struct rig *r);
+/** One of them: @name of @part. */
+unsigned long long rig_figure(const struct rig *r, const char *part,
+			      const char *name);
 
 /** Wait until it is known what a call with @cfg costs. 0, or -errno with @e. */
 int rig_measure(struct rig *r, const struct call_cfg *cfg, struct cr_err *e);
@@ -81,6 +84,8 @@ void rig_send(struct rig_sender *s, const void *payload, size_t bytes);
 /** Receive one packet; false: none came (patience.h). @buf: 2048 bytes, holds
  * what *@p points into. */
 bool rig_receive(struct rig *r, uint8_t *buf, struct rtp_packet *p);
+/** The same, where one has to come. */
+struct rtp_packet rig_hear(struct rig *r, uint8_t *buf);
 
 /** Let control-thread events happen until @done(@arg); false: in vain
  * (patience.h). */

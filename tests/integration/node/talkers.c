@@ -4,7 +4,7 @@
  */
 #include "talkers.h"
 
-#include "cmocka_cr.h"
+#include "loopback.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/address.h"
 #include "json_text.h"
 #include "patience.h"
 #include "protocol/field.h"
@@ -112,17 +111,11 @@ struct talker talker(const struct conversation *c, unsigned i, uint8_t pt)
 				      .ssrc = 0x80000000u + i,
 				      .seq = 65530,
 				      .ts = UINT32_MAX - 500 } };
-	socklen_t len = sizeof(p.at);
-	struct sockaddr_storage any;
 	struct node_party_info info;
-	struct cr_err e;
 
-	assert_int_equal(address_parse("127.0.0.1:0", &any), 0);
-	p.fd = udp_socket(&any, &e);
-	assert_true(p.fd >= 0);
-	assert_int_equal(getsockname(p.fd, (void *)&p.at, &len), 0);
+	p.fd = loopback_socket(&p.at);
 	conversation_party(c, i, &info);
-	assert_int_equal(address_parse(info.endpoint.address, &p.to), 0);
+	p.to = address_at(info.endpoint.address);
 	return p;
 }
 

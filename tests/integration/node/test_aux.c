@@ -43,14 +43,6 @@ static void send_event(struct rig_sender *s, uint8_t code, bool first, bool end,
 	send_aux(s, EVENTS, first, payload, sizeof(payload));
 }
 
-static struct rtp_packet receive(struct rig *r, uint8_t *buf)
-{
-	struct rtp_packet p;
-
-	assert_true(rig_receive(r, buf, &p));
-	return p;
-}
-
 /* --- digits --- */
 
 static struct telephone_event event_of(const struct rtp_packet *p)
@@ -82,13 +74,13 @@ static void a_digit_is_passed_on_alone(void **state)
 			  "'events': 96}}");
 	s = rig_sender(&r, nc, NB);
 	rig_send(&s, silence, NB);
-	p = receive(&r, buf);
+	p = rig_hear(&r, buf);
 	assert_int_equal(p.pt, 97);
 	speech = p.ts;
 	seq = p.seq;
 	for (unsigned i = 0; i < 3; i++) { /* begins, goes on twice */
 		send_event(&s, 5, !i, false, (uint16_t)((i + 1) * NB));
-		p = receive(&r, buf);
+		p = rig_hear(&r, buf);
 		assert_int_equal(p.marker, !i);
 		assert_int_equal(p.ts, speech + 2 * NB);
 		assert_int_equal(p.seq, (uint16_t)++seq);
@@ -101,14 +93,14 @@ static void a_digit_is_passed_on_alone(void **state)
 	}
 	send_event(&s, 5, false, true, 4 * NB); /* once: two are made here */
 	for (unsigned i = 0; i < 3; i++) {
-		p = receive(&r, buf);
+		p = rig_hear(&r, buf);
 		assert_true(event_of(&p).end);
 		assert_int_equal(event_of(&p).duration, 2 * 4 * NB);
 		assert_int_equal(p.seq, (uint16_t)++seq);
 	}
 	s.next.ts += 4 * NB;
 	rig_send(&s, silence, NB);
-	p = receive(&r, buf);
+	p = rig_hear(&r, buf);
 	assert_int_equal(p.pt, 97);
 	assert_int_equal(p.ts, speech + 2 * 5 * NB);
 	assert_int_equal(p.seq, (uint16_t)++seq);
@@ -138,10 +130,10 @@ static void a_digit_that_is_not_heard_of_ends(void **state)
 			  "'own', 'out': {'codec': 'pcma', 'events': 96}}");
 	s = rig_sender(&r, nc, NB);
 	send_event(&s, 11, true, false, NB);
-	p = receive(&r, buf);
+	p = rig_hear(&r, buf);
 	assert_false(event_of(&p).end);
 	for (unsigned i = 0; i < 3; i++) {
-		p = receive(&r, buf);
+		p = rig_hear(&r, buf);
 		assert_true(event_of(&p).end);
 		assert_int_equal(event_of(&p).code, 11);
 		assert_int_equal(event_of(&p).duration, NB);
@@ -176,7 +168,7 @@ static void a_digit_waits_behind_what_was_said(void **state)
 	s.next.ts += 3 * NB;
 	rig_send(&s, silence, NB);
 	for (unsigned i = 0; i < 5; i++) {
-		p = receive(&r, buf);
+		p = rig_hear(&r, buf);
 		assert_int_equal(p.pt, 8);
 		if (!i) {
 			first = p.ts;
@@ -185,14 +177,14 @@ static void a_digit_waits_behind_what_was_said(void **state)
 		assert_int_equal(p.ts, first + i * NB);
 	}
 	for (unsigned i = 0; i < 5; i++) {
-		p = receive(&r, buf);
+		p = rig_hear(&r, buf);
 		assert_int_equal(p.ts, first + 5 * NB);
 		assert_int_equal(event_of(&p).code, 7);
 		assert_int_equal(event_of(&p).end, i >= 2);
 		assert_int_equal(event_of(&p).duration,
 				 (i < 2 ? i + 1 : 3) * NB);
 	}
-	p = receive(&r, buf);
+	p = rig_hear(&r, buf);
 	assert_int_equal(p.pt, 8);
 	assert_int_equal(p.ts, first + 8 * NB);
 	assert_int_equal(p.seq, (uint16_t)(seq + 10));
@@ -230,10 +222,10 @@ static void silence_that_is_told_of_is_filled(void **state)
 		    " 'signalled'}, 'port': 'own', 'out': {'codec': 'pcmu'}}");
 	s = rig_sender(&r, nc, NB);
 	rig_send(&s, speech, sizeof(speech));
-	last = receive(&r, buf);
+	last = rig_hear(&r, buf);
 	rig_send(&s, sid, sizeof(sid));
 	for (unsigned i = 0; i < 20; i++) {
-		p = receive(&r, buf);
+		p = rig_hear(&r, buf);
 		assert_int_equal(p.pt, 0);
 		assert_int_equal(p.payload_bytes, NB);
 		assert_int_equal(p.seq, (uint16_t)(last.seq + 1));
@@ -245,7 +237,7 @@ static void silence_that_is_told_of_is_filled(void **state)
 	s.next.ts += 5 * NB; /* sooner than was filled */
 	for (unsigned i = 0; i < 4; i++) {
 		rig_send(&s, speech, sizeof(speech));
-		p = receive(&r, buf);
+		p = rig_hear(&r, buf);
 		assert_true(p.ts - last.ts >= NB && p.ts - last.ts < 8000);
 		last = p;
 	}
@@ -270,7 +262,7 @@ static void nothing_is_filled_that_nobody_asked_for(void **state)
 			  "'port': 'own', 'out': {'codec': 'pcmu'}}");
 	s = rig_sender(&r, nc, NB);
 	rig_send(&s, sid, sizeof(sid));
-	(void)receive(&r, buf);
+	(void)rig_hear(&r, buf);
 	for (end = clock_now() + 100 * CR_MS; clock_now() < end;)
 		;
 	rig_end(&r, nc);
@@ -299,9 +291,9 @@ static void noise_is_noise_on_both_sides(void **state)
 			  "'own', 'out': {'codec': 'pcma', 'noise': 13}}");
 	s = rig_sender(&r, nc, NB);
 	rig_send(&s, silence, NB);
-	ts = receive(&r, buf).ts;
+	ts = rig_hear(&r, buf).ts;
 	send_aux(&s, NOISE, false, payload, bytes);
-	p = receive(&r, buf);
+	p = rig_hear(&r, buf);
 	assert_int_equal(p.pt, NOISE);
 	assert_int_equal(p.ts, ts + NB);
 	assert_int_equal(
@@ -309,7 +301,7 @@ static void noise_is_noise_on_both_sides(void **state)
 	assert_int_equal(heard.level, 55);
 	s.next.ts += 50 * NB;
 	rig_send(&s, silence, NB);
-	p = receive(&r, buf);
+	p = rig_hear(&r, buf);
 	assert_int_equal(p.pt, 8);
 	assert_true(p.marker); /* speech again */
 	assert_int_equal(p.ts, ts + 51 * NB);
@@ -346,7 +338,7 @@ static void noise_is_heard_where_it_cannot_be_told(void **state)
 	s = rig_sender(&r, nc, NB);
 	send_aux(&s, NOISE, false, payload, bytes);
 	for (unsigned i = 0; i < 10; i++) {
-		p = receive(&r, buf);
+		p = rig_hear(&r, buf);
 		assert_int_equal(p.pt, 8);
 		assert_int_equal(p.payload_bytes, NB);
 		memcpy(frame.data, p.payload, NB);
@@ -376,12 +368,12 @@ static void unknown_types_are_told_by_number(void **state)
 			  "'own', 'out': {'codec': 'pcma'}}");
 	s = rig_sender(&r, nc, NB);
 	rig_send(&s, silence, NB);
-	(void)receive(&r, buf);
+	(void)rig_hear(&r, buf);
 	send_aux(&s, 96, false, silence, 10);
 	send_aux(&s, 13, false, silence, 10);
 	send_aux(&s, 96, false, silence, 10);
 	rig_send(&s, silence, NB);
-	(void)receive(&r, buf);
+	(void)rig_hear(&r, buf);
 	node_call_info(nc, &info);
 	assert_string_equal(info.unknown, "2 of type 96, 1 of type 13");
 	rig_end(&r, nc);

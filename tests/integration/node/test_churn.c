@@ -46,22 +46,6 @@ static bool all_gone(void *arg)
 	return node_calls(r->node) == 0;
 }
 
-static unsigned long long figure(const struct rig *r, const char *part,
-				 const char *name)
-{
-	json_t *o = rig_stats(r);
-	unsigned long long n = (unsigned long long)json_integer_value(
-		json_object_get(json_object_get(o, part), name));
-
-	json_decref(o);
-	return n;
-}
-
-static unsigned long long sum(const struct rig *r, const char *name)
-{
-	return figure(r, "totals", name);
-}
-
 struct sent {
 	struct rig *rig;
 	unsigned long long packets;
@@ -76,9 +60,10 @@ static bool all_is_counted(void *arg)
 {
 	const struct sent *s = arg;
 
-	return figure(s->rig, "rx", "packets") +
-		       figure(s->rig, "rx", "socket_drops") +
-		       sum(s->rig, "port_drops") + sum(s->rig, "unread") +
+	return rig_figure(s->rig, "rx", "packets") +
+		       rig_figure(s->rig, "rx", "socket_drops") +
+		       rig_figure(s->rig, "totals", "port_drops") +
+		       rig_figure(s->rig, "totals", "unread") +
 		       own_network_no_port() - s->no_port ==
 	       s->packets;
 }
@@ -101,10 +86,10 @@ static void assert_packets_balance(const struct rig *r)
 	unsigned long long n = 0;
 
 	for (unsigned i = 0; refused[i]; i++)
-		n += figure(r, "rx", refused[i]);
+		n += rig_figure(r, "rx", refused[i]);
 	for (unsigned i = 0; taken[i]; i++)
-		n += sum(r, taken[i]);
-	assert_int_equal(figure(r, "rx", "packets"), n);
+		n += rig_figure(r, "totals", taken[i]);
+	assert_int_equal(rig_figure(r, "rx", "packets"), n);
 }
 
 static void assert_all_is_counted(struct sent *s)
@@ -117,10 +102,13 @@ static void assert_all_is_counted(struct sent *s)
 
 static void assert_books_balance(struct rig *r)
 {
-	assert_int_equal(sum(r, "packets_in"),
-			 sum(r, "done") + sum(r, "overwritten") +
-				 sum(r, "expired") + sum(r, "concealed") +
-				 sum(r, "malformed") + sum(r, "cancelled"));
+	assert_int_equal(rig_figure(r, "totals", "packets_in"),
+			 rig_figure(r, "totals", "done") +
+				 rig_figure(r, "totals", "overwritten") +
+				 rig_figure(r, "totals", "expired") +
+				 rig_figure(r, "totals", "concealed") +
+				 rig_figure(r, "totals", "malformed") +
+				 rig_figure(r, "totals", "cancelled"));
 }
 
 static void churn(unsigned workers, const char *port)
@@ -163,7 +151,7 @@ static void churn(unsigned workers, const char *port)
 			node_call_stop(up[k], NODE_END_STOPPED, NULL);
 	assert_true(rig_wait(&r, all_gone, &r));
 	assert_int_equal(r.ended, STARTS);
-	assert_true(sum(&r, "done") > 0);
+	assert_true(rig_figure(&r, "totals", "done") > 0);
 	assert_books_balance(&r);
 	assert_all_is_counted(&sent);
 	rig_close(&r);
@@ -225,7 +213,7 @@ static bool all_done(void *arg)
 {
 	const struct done_wait *w = arg;
 
-	return sum(w->rig, "done") == w->frames;
+	return rig_figure(w->rig, "totals", "done") == w->frames;
 }
 
 static void the_scheduler_switches_under_load_without_loss(void **state)
@@ -261,7 +249,7 @@ static void the_scheduler_switches_under_load_without_loss(void **state)
 	/* the worker counts after it has sent */
 	all = (struct done_wait){ &r, sent };
 	assert_true(rig_wait(&r, all_done, &all));
-	assert_int_equal(sum(&r, "overwritten"), 0);
+	assert_int_equal(rig_figure(&r, "totals", "overwritten"), 0);
 	rig_close(&r);
 }
 
@@ -418,7 +406,7 @@ static void what_waits_at_a_port_at_its_end_is_counted(void **state)
 			rig_send(&s, silence, NB);
 	}
 	assert_true(rig_wait(&r, all_gone, &r));
-	assert_true(sum(&r, "unread") > 0);
+	assert_true(rig_figure(&r, "totals", "unread") > 0);
 	assert_all_is_counted(&sent);
 	rig_close(&r);
 }

@@ -4,7 +4,7 @@
  * calls come back nevertheless, each of them and in order, and every packet of
  * the flood is counted: it was seen, or it was dropped at that port.
  */
-#include "cmocka_cr.h"
+#include "loopback.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -13,7 +13,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/address.h"
 #include "base/clock.h"
 #include "rig.h"
 #include "udp/socket.h"
@@ -38,11 +37,8 @@ static void *flood(void *arg)
 	struct flood *f = arg;
 	struct rtp_header h = f->to.next;
 	uint8_t packet[RTP_HEADER_BYTES + NB] = { 0 };
-	struct sockaddr_storage any;
-	int fd;
+	int fd = loopback_socket(NULL);
 
-	(void)address_parse("127.0.0.1:0", &any);
-	fd = udp_socket(&any, NULL);
 	h.pt = 77;
 	(void)rtp_build(packet, &h);
 	while (!atomic_load(&f->stop))

@@ -10,14 +10,6 @@
 
 static const uint8_t silence[NB];
 
-static struct rtp_packet receive(struct rig *r, uint8_t *buf)
-{
-	struct rtp_packet p;
-
-	assert_true(rig_receive(r, buf, &p));
-	return p;
-}
-
 static void what_comes_in_disorder_leaves_in_order(void **state)
 {
 	static const unsigned order[] = { 0, 2, 1, 3, 5, 6, 4, 7 };
@@ -44,7 +36,7 @@ static void what_comes_in_disorder_leaves_in_order(void **state)
 		}
 	}
 	for (unsigned i = 0; i < 8; i++) {
-		p = receive(&r, buf);
+		p = rig_hear(&r, buf);
 		if (!i)
 			first = p.ts;
 		assert_int_equal(p.ts, first + i * NB);
@@ -83,7 +75,7 @@ static void what_never_comes_is_concealed_in_its_time(void **state)
 		rig_send(&s, silence, NB);
 	}
 	for (unsigned i = 0; i < 8; i++) {
-		p = receive(&r, buf);
+		p = rig_hear(&r, buf);
 		if (!i) {
 			first = p.ts;
 			seq = p.seq;
@@ -103,12 +95,7 @@ static void what_never_comes_is_concealed_in_its_time(void **state)
 
 static bool five_seen(void *arg)
 {
-	json_t *o = rig_stats(arg);
-	json_int_t n = json_integer_value(
-		json_object_get(json_object_get(o, "rx"), "packets"));
-
-	json_decref(o);
-	return n == 5;
+	return rig_figure(arg, "rx", "packets") == 5;
 }
 
 /* Its party has gone, and so has the call: what waited is counted. */

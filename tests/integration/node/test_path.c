@@ -11,27 +11,10 @@
 #include <opencore-amrnb/interf_enc.h>
 
 #include "rig.h"
-#include "speech/speech.h"
+#include "spoken.h"
 
 #define FRAMES 60u
 #define NB 160u
-
-static struct speech_corpus *speech;
-
-static int setup(void **state)
-{
-	struct cr_err e;
-
-	(void)state;
-	return speech_open(&speech, 8000, NULL, &e);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	speech_close(speech);
-	return 0;
-}
 
 /* The next frame of @reader as PCMU, and what PCMU makes of it. */
 static void pcmu_frame(struct speech_reader *reader, struct cr_frame *frame,
@@ -66,7 +49,7 @@ static void encode_through(struct rig *r, int mode, const char *name, int call)
 		       name);
 	nc = rig_call(r, json);
 	s = rig_sender(r, nc, NB);
-	speech_reader_init(&reader, speech, 7, (uint64_t)call);
+	speech_reader_init(&reader, recordings(8000), 7, (uint64_t)call);
 	for (unsigned i = 0; i < FRAMES; i++) {
 		struct cr_frame frame;
 		struct rtp_packet p;
@@ -120,7 +103,7 @@ static void amr_decoding_equals_the_librarys(void **state)
 
 	(void)state;
 	assert_int_equal(pcmu->encoder_open(&ulaw, &cfg, NULL), 0);
-	speech_reader_init(&reader, speech, 7, 99);
+	speech_reader_init(&reader, recordings(8000), 7, 99);
 	rig_open(&r, &(struct rig_options){ 0 });
 	nc = rig_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
 			  "'out': {'codec': 'pcmu'}}");
@@ -241,5 +224,5 @@ int main(void)
 		cmocka_unit_test(silence_on_the_wire_keeps_its_place),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

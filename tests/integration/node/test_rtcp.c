@@ -3,13 +3,12 @@
  * RTCP of a real node's endpoints: reports go out and come in, at a port of
  * their own or at RTP's, and nobody else's are believed.
  */
-#include "cmocka_cr.h"
+#include "loopback.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/address.h"
 #include "phones.h"
 #include "said.h"
 #include "talkers.h"
@@ -223,18 +222,6 @@ static size_t build_bye(uint8_t *buf)
 	return w.bytes;
 }
 
-/* Another host of this machine. */
-static int open_stranger(void)
-{
-	struct sockaddr_storage at;
-	int fd;
-
-	assert_int_equal(address_parse("127.0.0.2:0", &at), 0);
-	fd = udp_socket(&at, NULL);
-	assert_true(fd >= 0);
-	return fd;
-}
-
 /* Forged reports, BYEs of the party, garbage, and more than a packet. */
 static void flood(struct phones *t, int stranger)
 {
@@ -265,7 +252,7 @@ static bool flood_is_told(void *arg)
 
 static void what_is_hostile_is_counted_and_changes_nothing(void **state)
 {
-	int stranger = open_stranger();
+	int stranger = udp_socket_at("127.0.0.2:0", NULL);
 	struct endpoint_rtcp_info i;
 	struct node_stats s;
 	struct said full;

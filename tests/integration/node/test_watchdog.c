@@ -25,12 +25,7 @@ static const uint8_t silence[NB] = { 0xff };
 
 static long long signalled(struct rig *r, const char *key)
 {
-	json_t *o = rig_stats(r);
-	long long v = json_integer_value(
-		json_object_get(json_object_get(o, "watchdog"), key));
-
-	json_decref(o);
-	return v;
+	return (long long)rig_figure(r, "watchdog", key);
 }
 
 static void said(struct rig *r, const char *what)

@@ -3,14 +3,13 @@
  * A service on loopback and clients of it, in one process.
  */
 #define _GNU_SOURCE
-#include "cmocka_cr.h"
+#include "loopback.h"
 #include "desk.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/address.h"
 #include "base/clock.h"
 #include "json_text.h"
 #include "patience.h"
@@ -23,19 +22,6 @@
 static void drained(void *arg)
 {
 	((struct scratch *)arg)->drained++;
-}
-
-static void open_socket(struct rig *r)
-{
-	struct sockaddr_storage a;
-	socklen_t len = sizeof(a);
-	struct cr_err e;
-
-	assert_int_equal(address_parse("127.0.0.1:0", &a), 0);
-	r->fd = udp_socket(&a, &e);
-	assert_true(r->fd >= 0);
-	assert_int_equal(getsockname(r->fd, (struct sockaddr *)&a, &len), 0);
-	r->port = address_port(&a);
 }
 
 void desk_open(struct scratch *d, const struct desk_options *o)
@@ -72,6 +58,7 @@ void desk_open(struct scratch *d, const struct desk_options *o)
 		.arg = d,
 	};
 	struct cr_err warn = { "" }, e = { "" };
+	struct sockaddr_storage at;
 	char folder[SCRATCH_MAX];
 
 	rig_enter();
@@ -81,9 +68,10 @@ void desk_open(struct scratch *d, const struct desk_options *o)
 	cfg.listen_too = d->socket;
 	d->rig.base = event_base_new();
 	assert_non_null(d->rig.base);
-	open_socket(&d->rig);
+	d->rig.fd = loopback_socket(&at);
+	d->rig.port = address_port(&at);
 	cfg.base = d->rig.base;
-	assert_int_equal(address_parse("127.0.0.1:0", &cfg.node.rtp), 0);
+	cfg.node.rtp = address_at("127.0.0.1:0");
 	if (service_open(&d->service, &cfg, &warn, &e))
 		fail_msg("service_open: %s", e.text);
 	d->rig.node = service_node(d->service);

@@ -13,7 +13,7 @@
 #include "base/sanitized.h"
 #include "cmocka_cr.h"
 #include "cr/codec.h"
-#include "speech/speech.h"
+#include "spoken.h"
 
 static atomic_ulong allocations;
 
@@ -95,24 +95,19 @@ static unsigned long allowed(const char *codec)
 
 static void frames_allocate_nothing(void **state)
 {
-	struct speech_corpus *corpus[2] = { NULL, NULL };
-	struct cr_err e = { 0 };
-
 	(void)state;
 	if (SANITIZED)
 		skip();
-	if (speech_open(&corpus[0], 8000, NULL, &e) ||
-	    speech_open(&corpus[1], 16000, NULL, &e))
-		fail_msg("%s", e.text);
+	(void)recordings(8000);
+	(void)recordings(16000);
 	/* The counter counts at all. */
 	assert_true(atomic_load(&allocations) > 0);
 	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
 		bool lav = !strcmp((*c)->name, "g723_1");
 
 		for (unsigned mode = 0; mode < (*c)->nmodes; mode++) {
-			unsigned long n =
-				count(*c, mode, mode % 2,
-				      corpus[(*c)->sample_rate == 16000]);
+			unsigned long n = count(*c, mode, mode % 2,
+						recordings((*c)->sample_rate));
 
 			if (lav)
 				printf("%s: %.1f allocations a frame, there "
@@ -123,8 +118,6 @@ static void frames_allocate_nothing(void **state)
 					 (*c)->name, mode, n);
 		}
 	}
-	speech_close(corpus[0]);
-	speech_close(corpus[1]);
 }
 
 int main(void)

@@ -7,9 +7,8 @@
 #include <netinet/in.h>
 #include <sched.h>
 
-#include "base/address.h"
 #include "base/topology.h"
-#include "cmocka_cr.h"
+#include "loopback.h"
 
 static void addresses_survive_the_round_trip(void **state)
 {
@@ -134,18 +133,10 @@ static void a_bad_split_says_what_is_bad(void **state)
 	assert_int_equal(port, 7);
 }
 
-static struct sockaddr_storage parsed(const char *text)
-{
-	struct sockaddr_storage a;
-
-	assert_int_equal(address_parse(text, &a), 0);
-	return a;
-}
-
 static void a_port_is_set_and_read(void **state)
 {
-	struct sockaddr_storage v4 = parsed("10.1.2.3:4");
-	struct sockaddr_storage v6 = parsed("[::1]:5");
+	struct sockaddr_storage v4 = address_at("10.1.2.3:4");
+	struct sockaddr_storage v6 = address_at("[::1]:5");
 	char text[64];
 
 	(void)state;
@@ -174,13 +165,13 @@ static void equal_is_family_host_port_and_link(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 6; i++)
 		for (unsigned k = 0; k < 6; k++) {
-			a = parsed(all[i]);
-			b = parsed(all[k]);
+			a = address_at(all[i]);
+			b = address_at(all[k]);
 			assert_int_equal(address_equal(&a, &b), i == k);
 			assert_int_equal(address_same_host(&a, &b),
 					 host[i] == host[k]);
 		}
-	a = b = parsed("[fe80::1]:4");
+	a = b = address_at("[fe80::1]:4");
 	set_link(&a, 2);
 	assert_true(address_equal(&a, &b)); /* b says nothing of it */
 	set_link(&b, 3);

@@ -12,7 +12,7 @@
 
 #include "cmocka_cr.h"
 #include "cr/codec.h"
-#include "speech/speech.h"
+#include "spoken.h"
 
 enum {
 	FRAMES = 120,
@@ -74,28 +74,6 @@ static const struct direct wide = {
 	.dec_close = D_IF_exit,
 };
 
-/* Speech for the codec, at its sample rate; the tests share it. */
-static struct speech_corpus *corpus[2];
-
-static int load_speech(void **state)
-{
-	struct cr_err e = { 0 };
-
-	(void)state;
-	if (speech_open(&corpus[0], 8000, NULL, &e) ||
-	    speech_open(&corpus[1], 16000, NULL, &e))
-		fail_msg("%s", e.text);
-	return 0;
-}
-
-static int free_speech(void **state)
-{
-	(void)state;
-	speech_close(corpus[0]);
-	speech_close(corpus[1]);
-	return 0;
-}
-
 /* Codec and library, side by side. */
 struct rig {
 	const struct direct *direct;
@@ -112,8 +90,8 @@ static void rig_open(struct rig *r, const struct direct *d, bool dtx)
 
 	*r = (struct rig){ .direct = d, .dtx = dtx };
 	r->codec = cr_codec_find(d->name);
-	speech_reader_init(&r->reader, corpus[r->codec->sample_rate == 16000],
-			   7, dtx);
+	speech_reader_init(&r->reader, recordings(r->codec->sample_rate), 7,
+			   dtx);
 	assert_int_equal(r->codec->encoder_open(&r->enc, &cfg, NULL), 0);
 	assert_int_equal(r->codec->decoder_open(&r->dec, &cfg, NULL), 0);
 	r->lib_enc = d->enc_open(dtx);
@@ -361,5 +339,5 @@ int main(void)
 			before_the_first_speech_frame_there_is_silence),
 	};
 
-	return cmocka_run_group_tests(tests, load_speech, free_speech);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,23 +13,11 @@
 #include "codecs/conceal.h"
 #include "cr/codec.h"
 #include "seed.h"
-#include "speech/speech.h"
+#include "spoken.h"
 
 #define TWO_PI 6.283185307179586
 
 enum { VOICE = 16000 }; /* samples: 2 s at 8 kHz, 1 s at 16 */
-
-static struct speech_corpus *corpora[2]; /* 8 and 16 kHz */
-
-static const struct speech_corpus *corpus_of(unsigned rate)
-{
-	struct speech_corpus **c = &corpora[rate == 16000];
-	struct cr_err e = { 0 };
-
-	if (!*c && speech_open(c, rate, NULL, &e))
-		fail_msg("%s", e.text);
-	return *c;
-}
 
 /* A steady voice of @pitch Hz: harmonics that get fainter. */
 static void voice(int16_t *pcm, unsigned n, unsigned rate, double pitch)
@@ -233,7 +221,7 @@ static struct damage lose(const struct cr_codec *codec, unsigned percent)
 	assert_int_equal(codec->encoder_open(&enc, &cfg, NULL), 0);
 	assert_int_equal(codec->decoder_open(&whole, &cfg, NULL), 0);
 	assert_int_equal(codec->decoder_open(&dec, &cfg, NULL), 0);
-	speech_reader_init(&reader, corpus_of(codec->sample_rate), 1, percent);
+	speech_reader_init(&reader, recordings(codec->sample_rate), 1, percent);
 	for (unsigned i = 0; i < 1500; i++) {
 		bool lost = test_below(&seed, 100) < percent;
 		unsigned n;
@@ -312,10 +300,6 @@ int main(void)
 		cmocka_unit_test(predictors_go_on_in_a_loss),
 		cmocka_unit_test(speech_suffers_less_than_from_silence),
 	};
-	int failed =
-		cmocka_run_group_tests_name("concealment", tests, NULL, NULL);
 
-	speech_close(corpora[0]);
-	speech_close(corpora[1]);
-	return failed;
+	return cmocka_run_group_tests_name("concealment", tests, NULL, NULL);
 }

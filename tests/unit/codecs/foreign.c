@@ -8,7 +8,7 @@
 #include "cmocka_cr.h"
 #include "codecs/lav.h"
 #include "cr/codec.h"
-#include "speech/speech.h"
+#include "spoken.h"
 
 enum { FRAMES = 400 };
 
@@ -42,30 +42,9 @@ struct listeners {
 	struct lav *theirs;
 };
 
-static struct speech_corpus *corpus[2]; /* 8, 16 kHz */
-
-static int setup(void **state)
-{
-	struct cr_err e = { 0 };
-
-	(void)state;
-	if (speech_open(&corpus[0], 8000, NULL, &e) ||
-	    speech_open(&corpus[1], 16000, NULL, &e))
-		fail_msg("%s", e.text);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	speech_close(corpus[0]);
-	speech_close(corpus[1]);
-	return 0;
-}
-
 static void read_speech(struct speech_reader *r, const struct rival *x)
 {
-	speech_reader_init(r, corpus[x->rate == 16000], 5, 0);
+	speech_reader_init(r, recordings(x->rate), 5, 0);
 }
 
 static struct listeners listeners_open(const struct rival *x)
@@ -219,5 +198,5 @@ int main(void)
 		cmocka_unit_test(their_frames_are_heard_alike),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,26 +13,7 @@
 
 enum { SAMPLES = 240, FRAMES = 200 };
 
-static struct speech_corpus *corpus;
 static const struct cr_codec *codec;
-
-static int setup(void **state)
-{
-	struct cr_err e = { 0 };
-
-	(void)state;
-	codec = cr_codec_find("g723_1");
-	if (!codec || speech_open(&corpus, 8000, NULL, &e))
-		fail_msg("%s", e.text);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	speech_close(corpus);
-	return 0;
-}
 
 static AVCodecContext *library(const AVCodec *av)
 {
@@ -99,7 +80,7 @@ static void frames_and_sound_are_the_library_s(void **state)
 	(void)state;
 	lib_enc = library(avcodec_find_encoder_by_name("g723_1"));
 	lib_dec = library(avcodec_find_decoder_by_name("g723_1"));
-	spoken_open(&s, codec, &cfg, corpus, SAMPLES);
+	spoken_open(&s, codec, &cfg, recordings(8000), SAMPLES);
 	assert_int_equal(codec->decoder_open(&dec, &cfg, NULL), 0);
 	for (unsigned i = 0; i < FRAMES; i++) {
 		int16_t lib_heard[SAMPLES], heard[CR_FRAME_SAMPLES_MAX];
@@ -128,7 +109,7 @@ static int loudest_after_speech(struct cr_frame *f, unsigned n, bool last_only)
 	void *dec = NULL;
 	int top = 0;
 
-	spoken_open(&s, codec, &cfg, corpus, SAMPLES);
+	spoken_open(&s, codec, &cfg, recordings(8000), SAMPLES);
 	assert_int_equal(codec->decoder_open(&dec, &cfg, NULL), 0);
 	/* Speech in the middle of a word: no pause in front of the loss. */
 	do {
@@ -206,5 +187,6 @@ int main(void)
 		cmocka_unit_test(all_three_kinds_of_frames_are_heard),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	codec = cr_codec_find("g723_1");
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,26 +15,7 @@
 
 enum { FRAMES = 150 };
 
-static struct speech_corpus *corpus;
 static const struct cr_codec *codec;
-
-static int setup(void **state)
-{
-	struct cr_err e = { 0 };
-
-	(void)state;
-	codec = cr_codec_find("opus");
-	if (speech_open(&corpus, 16000, NULL, &e))
-		fail_msg("%s", e.text);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	speech_close(corpus);
-	return 0;
-}
 
 static void *encoder(const struct cr_codec_cfg *cfg)
 {
@@ -72,7 +53,7 @@ static void same_frames(const struct cr_codec_cfg *cfg, int complexity, int fec)
 	OpusEncoder *lib = library(complexity, fec);
 	struct spoken s;
 
-	spoken_open(&s, codec, cfg, corpus, 320);
+	spoken_open(&s, codec, cfg, recordings(16000), 320);
 	for (unsigned i = 0; i < FRAMES; i++) {
 		uint8_t data[1440];
 
@@ -171,7 +152,7 @@ static void a_lost_frame_is_recovered_from_the_next(void **state)
 	struct spoken s;
 
 	(void)state;
-	spoken_open(&s, codec, &cfg, corpus, 320);
+	spoken_open(&s, codec, &cfg, recordings(16000), 320);
 	spoken_next(&s);
 	for (unsigned i = 1; i < 4 * FRAMES; i++) {
 		int16_t said[CR_FRAME_SAMPLES_MAX];
@@ -251,5 +232,6 @@ int main(void)
 		cmocka_unit_test(broken_frames_are_concealed),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	codec = cr_codec_find("opus");
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,31 +15,11 @@
 #include "cr/codec.h"
 #include "scratch.h"
 #include "seed.h"
-#include "speech/speech.h"
+#include "spoken.h"
 
 enum { FRAMES = 100 };
 
-static struct speech_corpus *corpus[2]; /* 8, 16 kHz */
 static const char *const names[] = { "speex", "speex-wb" };
-
-static int setup(void **state)
-{
-	struct cr_err e = { 0 };
-
-	(void)state;
-	if (speech_open(&corpus[0], 8000, NULL, &e) ||
-	    speech_open(&corpus[1], 16000, NULL, &e))
-		fail_msg("%s", e.text);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	speech_close(corpus[0]);
-	speech_close(corpus[1]);
-	return 0;
-}
 
 /* Frames of mode @mode, and what is heard of them, are the library's at its
  * bit rate of that name. */
@@ -60,7 +40,7 @@ static void mode_is_the_library_s(unsigned wide, unsigned mode)
 	assert_int_equal(c->encoder_open(&enc, &cfg, NULL), 0);
 	assert_int_equal(c->decoder_open(&dec, &cfg, NULL), 0);
 	speex_bits_init(&bits);
-	speech_reader_init(&reader, corpus[wide], 3, mode);
+	speech_reader_init(&reader, recordings(wide ? 16000 : 8000), 3, mode);
 	for (unsigned i = 0; i < FRAMES; i++) {
 		int16_t pcm[320], heard[320], lib_heard[320];
 		char data[128];
@@ -262,5 +242,5 @@ int main(void)
 		cmocka_unit_test(nothing_that_comes_is_told_on_stderr),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

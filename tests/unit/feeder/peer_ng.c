@@ -9,8 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmocka_cr.h"
-#include "base/address.h"
+#include "loopback.h"
 #include "feeder/peer_ng.h"
 #include "ng/message.h"
 #include "udp/socket.h"
@@ -35,13 +34,9 @@ static int set_up(void **state)
 {
 	struct stage *t = calloc(1, sizeof(*t));
 	struct sockaddr_storage at;
-	socklen_t n = sizeof(at);
 	struct cr_err e;
 
-	assert_int_equal(address_parse("127.0.0.1:0", &at), 0);
-	t->proxy = udp_socket(&at, &e);
-	assert_true(t->proxy >= 0);
-	(void)getsockname(t->proxy, (struct sockaddr *)&at, &n);
+	t->proxy = loopback_socket(&at);
 	t->base = event_base_new();
 	assert_int_equal(peer_ng_open(&t->ng, t->base, &at, &e), 0);
 	*state = t;

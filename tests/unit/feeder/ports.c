@@ -12,9 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/address.h"
 #include "base/clock.h"
-#include "cmocka_cr.h"
+#include "loopback.h"
 #include "emulator.h"
 #include "feeder/ports.h"
 #include "feeder/receiver.h"
@@ -29,14 +28,6 @@ struct rig {
 	char address[CALLS][PORT_TEXT];
 	int peer; /* sends to the ports */
 };
-
-static struct sockaddr_storage local(void)
-{
-	struct sockaddr_storage a;
-
-	assert_int_equal(address_parse("127.0.0.1:0", &a), 0);
-	return a;
-}
 
 static void nap(void)
 {
@@ -71,12 +62,11 @@ static void begin(struct rig *r, unsigned i)
 static struct rig *rig_open(enum campaign_ports layout)
 {
 	struct rig *r = calloc(1, sizeof(*r));
-	struct sockaddr_storage a = local();
+	struct sockaddr_storage a = address_at("127.0.0.1:0");
 	struct cr_err e = { "" };
 
 	assert_non_null(r);
-	r->peer = socket(AF_INET, SOCK_DGRAM, 0);
-	assert_true(r->peer >= 0);
+	r->peer = loopback_socket(NULL);
 	if (ports_open(&r->ports, layout, &a, &e) ||
 	    receiver_open(&r->receiver, CALLS, -1, UDP_IO_AUTO, &e) ||
 	    ports_receive(&r->ports, r->receiver, &e))
@@ -103,9 +93,8 @@ static void answer(const struct rig *r, uint32_t ssrc, const char *address)
 {
 	const struct rtp_header h = { .pt = 8, .ssrc = ssrc };
 	uint8_t packet[RTP_HEADER_BYTES + UNITS] = { 0 };
-	struct sockaddr_storage to;
+	struct sockaddr_storage to = address_at(address);
 
-	assert_int_equal(address_parse(address, &to), 0);
 	(void)rtp_build(packet, &h);
 	assert_int_equal(sendto(r->peer, packet, sizeof(packet), 0,
 				(struct sockaddr *)&to, address_length(&to)),

@@ -3,21 +3,12 @@
  * An endpoint: names that do not outlive it, terms that its receiver takes at
  * the next packet, and answers that go where its party is.
  */
-#include "base/address.h"
-#include "cmocka_cr.h"
+#include "loopback.h"
 #include "media/endpoint.h"
-
-static struct sockaddr_storage at(const char *text)
-{
-	struct sockaddr_storage a;
-
-	assert_int_equal(address_parse(text, &a), 0);
-	return a;
-}
 
 static void assert_answers_to(const struct endpoint *l, const char *text)
 {
-	const struct sockaddr_storage want = at(text);
+	const struct sockaddr_storage want = address_at(text);
 	struct sockaddr_storage got;
 
 	(void)destination_read(&l->to, &got);
@@ -26,7 +17,7 @@ static void assert_answers_to(const struct endpoint *l, const char *text)
 
 static unsigned hear(struct endpoint *l, const char *from, uint16_t seq)
 {
-	const struct sockaddr_storage a = at(from);
+	const struct sockaddr_storage a = address_at(from);
 	const struct learn_arrival p = {
 		.from = &a, .ssrc = 1, .seq = seq, .valid = true
 	};
@@ -62,8 +53,8 @@ static void answers_go_where_the_party_is(void **state)
 {
 	const struct endpoint_cfg cfg = { .terms = {
 						  .mode = LEARN_IMMEDIATE,
-						  .signalled =
-							  at("192.0.2.1:4000"),
+						  .signalled = address_at(
+							  "192.0.2.1:4000"),
 					  } };
 	struct endpoint *l = endpoint_new(&cfg);
 
@@ -83,7 +74,7 @@ static void new_terms_hold_from_the_next_packet_on(void **state)
 	(void)state;
 	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 0)));
 	terms.mode = LEARN_STRICT;
-	terms.signalled = at("192.0.2.1:4000");
+	terms.signalled = address_at("192.0.2.1:4000");
 	endpoint_again(l, &terms);
 	assert_answers_to(l, "192.0.2.1:4000");
 	assert_int_equal(hear(l, "198.51.100.9:1024", 1),
@@ -98,8 +89,8 @@ static void a_repeated_address_moves_no_answers(void **state)
 {
 	const struct endpoint_cfg cfg = { .terms = {
 						  .mode = LEARN_IMMEDIATE,
-						  .signalled =
-							  at("192.0.2.1:4000"),
+						  .signalled = address_at(
+							  "192.0.2.1:4000"),
 					  } };
 	struct endpoint *l = endpoint_new(&cfg);
 	struct learn_terms terms = cfg.terms;
@@ -113,11 +104,11 @@ static void a_repeated_address_moves_no_answers(void **state)
 	assert_answers_to(l, "198.51.100.9:1024");
 	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 1)));
 	assert_answers_to(l, "198.51.100.9:1024");
-	terms.signalled = at("192.0.2.1:4002");
+	terms.signalled = address_at("192.0.2.1:4002");
 	endpoint_again(l, &terms);
 	assert_answers_to(l, "192.0.2.1:4002");
 	terms.mode = LEARN_STRICT;
-	terms.signalled = at("192.0.2.1:4000");
+	terms.signalled = address_at("192.0.2.1:4000");
 	endpoint_again(l, &terms);
 	assert_answers_to(l, "192.0.2.1:4000");
 	endpoint_free(l);
@@ -132,7 +123,7 @@ static void a_first_address_moves_no_party_that_was_heard(void **state)
 	struct learn_terms terms = cfg.terms;
 
 	(void)state;
-	terms.signalled = at("192.0.2.1:4000");
+	terms.signalled = address_at("192.0.2.1:4000");
 	assert_true(learn_accepts(hear(heard, "198.51.100.9:1024", 0)));
 	endpoint_again(heard, &terms);
 	endpoint_again(no_listener, &terms);

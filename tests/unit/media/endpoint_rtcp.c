@@ -7,33 +7,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/address.h"
-#include "cmocka_cr.h"
+#include "loopback.h"
 #include "media/endpoint_rtcp.h"
 #include "udp/socket.h"
 
 enum { OURS = 0x1111, PARTYS = 0x2222 };
 
 #define INTERVAL (100 * CR_MS)
-
-static struct sockaddr_storage at(const char *text)
-{
-	struct sockaddr_storage a;
-
-	assert_int_equal(address_parse(text, &a), 0);
-	return a;
-}
-
-static int open_at(const char *text, struct sockaddr_storage *where)
-{
-	struct sockaddr_storage a = at(text);
-	socklen_t len = sizeof(*where);
-	int fd = udp_socket(&a, NULL);
-
-	assert_true(fd >= 0);
-	assert_int_equal(getsockname(fd, (void *)where, &len), 0);
-	return fd;
-}
 
 /* An endpoint whose wheel nobody turns, and its party's sockets. */
 struct rig {
@@ -48,17 +28,16 @@ struct rig {
 static void open_party(struct rig *r)
 {
 	struct sockaddr_storage next;
-	char text[64];
 
 	do {
-		r->rtp_fd = open_at("127.0.0.1:0", &r->rtp);
+		r->rtp_fd = loopback_socket(&r->rtp);
 		next = r->rtp;
 		address_set_port(&next, address_port(&next) + 1);
 		r->rtcp_fd = udp_socket(&next, NULL);
 		if (r->rtcp_fd < 0)
 			(void)close(r->rtp_fd);
 	} while (r->rtcp_fd < 0);
-	r->rtcp = at(address_text(&next, text, sizeof(text)));
+	r->rtcp = next;
 }
 
 static void open_rig(struct rig *r, enum endpoint_rtcp_mode mode,
@@ -69,14 +48,13 @@ static void open_rig(struct rig *r, enum endpoint_rtcp_mode mode,
 					  .fd = -1,
 					  .use = { OURS, 8000, 8000 },
 					  .interval = INTERVAL };
-	struct sockaddr_storage any;
 	struct cr_err e = { "" };
 
 	r->now = 1000 * CR_SEC;
 	wheel_init(&r->wheel, r->now);
-	cfg.fd = open_at("127.0.0.1:0", &any);
+	cfg.fd = loopback_socket(NULL);
 	if (mode == ENDPOINT_RTCP_PORT)
-		rtcp.fd = open_at("127.0.0.1:0", &any);
+		rtcp.fd = loopback_socket(NULL);
 	r->endpoint = endpoint_new(&cfg);
 	assert_non_null(r->endpoint);
 	assert_int_equal(endpoint_rtcp_open(r->endpoint, &rtcp, r->now, &e), 0);
@@ -112,7 +90,7 @@ static enum endpoint_rtcp_result hear_from(struct rig *r,
 
 static enum endpoint_rtcp_result hear(struct rig *r, const char *from)
 {
-	const struct sockaddr_storage a = at(from);
+	const struct sockaddr_storage a = address_at(from);
 
 	return hear_from(r, &a, false);
 }
@@ -149,9 +127,10 @@ static bool has_come(int fd)
 
 static void only_the_partys_hosts_are_believed(void **state)
 {
-	const struct learn_terms terms = { .mode = LEARN_DELAYED,
-					   .signalled = at("127.0.0.1:4000") };
-	const struct sockaddr_storage nat = at("127.0.0.3:777");
+	const struct learn_terms terms = {
+		.mode = LEARN_DELAYED, .signalled = address_at("127.0.0.1:4000")
+	};
+	const struct sockaddr_storage nat = address_at("127.0.0.3:777");
 	struct endpoint_rtcp_info info;
 	struct rig r;
 
@@ -199,8 +178,8 @@ static void reports_follow_the_party(void **state)
 {
 	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
 	struct sockaddr_storage other, moved;
-	int other_fd = open_at("127.0.0.1:0", &other);
-	int moved_fd = open_at("127.0.0.2:0", &moved);
+	int other_fd = loopback_socket(&other);
+	int moved_fd = udp_socket_at("127.0.0.2:0", &moved);
 	struct sockaddr_storage moved_rtp = moved;
 	struct rig r;
 
@@ -238,10 +217,10 @@ static void reports_follow_the_party(void **state)
  * elsewhere. */
 static void reports_go_where_was_told(void **state)
 {
-	const struct sockaddr_storage nat = at("127.0.0.3:777");
-	const struct sockaddr_storage foreign = at("127.0.0.2:5000");
+	const struct sockaddr_storage nat = address_at("127.0.0.3:777");
+	const struct sockaddr_storage foreign = address_at("127.0.0.2:5000");
 	struct sockaddr_storage signalled, none = { 0 };
-	int reported_fd = open_at("127.0.0.1:0", &signalled);
+	int reported_fd = loopback_socket(&signalled);
 	struct learn_terms terms = { .mode = LEARN_DELAYED };
 	struct rig r;
 

@@ -19,26 +19,7 @@ enum {
 	PAUSE = 32,
 };
 
-static struct speech_corpus *corpus;
 static const struct cr_codec *amr;
-
-static int setup(void **state)
-{
-	struct cr_err e = { "" };
-
-	(void)state;
-	amr = cr_codec_find("amr");
-	if (speech_open(&corpus, 8000, NULL, &e))
-		fail_msg("%s", e.text);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	speech_close(corpus);
-	return 0;
-}
 
 /* What frames are taken for, and how loud they are. */
 struct course {
@@ -71,7 +52,7 @@ static void run(struct course *c, const char *mode, int noise)
 	int m = cr_codec_mode_find(amr, mode);
 	const struct cr_codec_cfg cfg = { .mode = (unsigned)m };
 
-	spoken_open(&s, amr, &cfg, corpus, FRAME);
+	spoken_open(&s, amr, &cfg, recordings(8000), FRAME);
 	assert_int_equal(amr->decoder_open(&dec, &cfg, NULL), 0);
 	assert_true(importance_amr_shows((unsigned)m));
 	for (unsigned i = 0; i < FRAMES; i++) {
@@ -273,6 +254,6 @@ int main(void)
 		cmocka_unit_test(a_frame_ago_is_all_that_counts),
 	};
 
-	return cmocka_run_group_tests_name("importance_amr", tests, setup,
-					   teardown);
+	amr = cr_codec_find("amr");
+	return cmocka_run_group_tests_name("importance_amr", tests, NULL, NULL);
 }

@@ -12,9 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/address.h"
 #include "base/clock.h"
-#include "cmocka_cr.h"
+#include "loopback.h"
 #include "media/call_table.h"
 #include "rtp/rtp.h"
 #include "media/rx.h"
@@ -105,17 +104,6 @@ struct rig {
 	int shared, peer;
 };
 
-static int open_socket(void)
-{
-	struct sockaddr_storage any;
-	int fd;
-
-	assert_int_equal(address_parse("127.0.0.1:0", &any), 0);
-	fd = udp_socket(&any, NULL);
-	assert_true(fd >= 0);
-	return fd;
-}
-
 static struct pipeline_side pcmu(void)
 {
 	struct pipeline_side s = { .codec = cr_codec_find("pcmu") };
@@ -161,8 +149,8 @@ static void open_rig(struct rig *r)
 	(void)sem_init(&awake, 0, 0);
 	r->table = call_table_new(1024);
 	assert_non_null(r->table);
-	r->shared = open_socket();
-	r->peer = open_socket();
+	r->shared = loopback_socket(NULL);
+	r->peer = loopback_socket(NULL);
 	cfg.fd = r->shared;
 	cfg.table = r->table;
 	cfg.endpoints = &r->endpoints;
@@ -170,7 +158,7 @@ static void open_rig(struct rig *r)
 	for (unsigned i = 0; i < CALLS; i++) {
 		r->endpoint[i] = endpoint_new(&(struct endpoint_cfg){
 			.id = i + 1,
-			.fd = open_socket(),
+			.fd = loopback_socket(NULL),
 			.terms.mode = LEARN_IMMEDIATE,
 		});
 		assert_non_null(r->endpoint[i]);
@@ -316,8 +304,8 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	(void)sem_init(&asleep, 0, 0);
 	(void)sem_init(&awake, 0, 0);
 	r.table = cfg.table = call_table_new(1024);
-	r.peer = open_socket();
-	r.shared = cfg.fd = open_socket();
+	r.peer = loopback_socket(NULL);
+	r.shared = cfg.fd = loopback_socket(NULL);
 	r.call[0] = new_call(0, NULL);
 	r.call[0]->cfg.receiver = MOST - 1;
 	assert_int_equal(call_table_add(r.table, r.call[0]), 0);
@@ -363,7 +351,7 @@ static void a_receiver_wakes_for_its_endpoints_timers(void **state)
 		cfg.io = ways[i];
 		assert_int_equal(rx_open(&rx, &cfg, &warn, &e), 0);
 		polled = endpoint_new(&(struct endpoint_cfg){
-			.fd = open_socket(),
+			.fd = loopback_socket(NULL),
 			.first_poll = clock_now() + 300 * CR_MS,
 		});
 		polled->key = 1;

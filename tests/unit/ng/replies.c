@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that come again. */
-#include "cmocka_cr.h"
+#include "loopback.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "ng/replies.h"
-
-static struct sockaddr_storage host(const char *text)
-{
-	struct sockaddr_storage a;
-
-	assert_int_equal(address_parse(text, &a), 0);
-	return a;
-}
 
 static enum ng_replies_is ask(struct ng_replies *r, const char *from,
 			      const char *cookie, cr_ns now, const char *is)
 {
-	const struct sockaddr_storage at = host(from);
+	const struct sockaddr_storage at = address_at(from);
 	const char *text;
 	size_t bytes;
 	enum ng_replies_is what =
@@ -36,7 +27,7 @@ static enum ng_replies_is ask(struct ng_replies *r, const char *from,
 static void answer(struct ng_replies *r, const char *from, const char *cookie,
 		   const char *text)
 {
-	const struct sockaddr_storage at = host(from);
+	const struct sockaddr_storage at = address_at(from);
 
 	ng_replies_put(r, &at, cookie, text, strlen(text));
 }

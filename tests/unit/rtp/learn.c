@@ -164,7 +164,7 @@ static struct learn moved(enum learn_mode mode, unsigned from)
 	struct learn l = proven(mode, from);
 	struct learn_terms t = terms(mode);
 
-	t.signalled = at(MOVED);
+	t.signalled = address_at(texts[MOVED]);
 	learn_again(&l, &t, 50 * CR_MS);
 	assert_true(answers_go(&l, from == MOVED ? from : MOVED));
 	return l;
@@ -243,7 +243,7 @@ static void asymmetric_hears_all_and_learns_nothing(void **state)
 	assert_true(answers_go(&l, TOLD));
 	PLAY(&l, { 3000, Y, 7, 9, 'A' }); /* NAT gives it another port */
 	assert_true(answers_go(&l, TOLD));
-	t.signalled = at(MOVED);
+	t.signalled = address_at(texts[MOVED]);
 	learn_again(&l, &t, 3001 * CR_MS);
 	assert_true(answers_go(&l, MOVED));
 	PLAY(&l, { 3020, Y, 7, 10, 'A' }, { 6040, Y, 7, 11, 'A' },

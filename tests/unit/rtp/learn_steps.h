@@ -5,7 +5,7 @@
 #ifndef TESTS_LEARN_STEPS_H
 #define TESTS_LEARN_STEPS_H
 
-#include "cmocka_cr.h"
+#include "loopback.h"
 #include "rtp/learn.h"
 
 /* Addresses: the one that is told, other ports of that host, another host
@@ -41,14 +41,6 @@ struct step {
 	char result;
 };
 
-static inline struct sockaddr_storage at(unsigned which)
-{
-	struct sockaddr_storage a;
-
-	assert_int_equal(address_parse(texts[which], &a), 0);
-	return a;
-}
-
 static inline char letter(unsigned result)
 {
 	return result <= LEARN_WAITING ? "ASDBasw"[result] : '?';
@@ -56,7 +48,7 @@ static inline char letter(unsigned result)
 
 static inline char feed(struct learn *l, const struct step *s, bool valid)
 {
-	const struct sockaddr_storage from = at(s->from);
+	const struct sockaddr_storage from = address_at(texts[s->from]);
 	const struct learn_arrival p = {
 		.from = &from, .ssrc = s->ssrc, .seq = s->seq, .valid = valid
 	};
@@ -88,8 +80,8 @@ static inline void play_steps(struct learn *l, const struct step *s, unsigned n)
 static inline struct learn_terms terms(enum learn_mode mode)
 {
 	return (struct learn_terms){ .mode = mode,
-				     .signalled = at(TOLD),
-				     .host = at(PROXY) };
+				     .signalled = address_at(texts[TOLD]),
+				     .host = address_at(texts[PROXY]) };
 }
 
 static inline struct learn begin(enum learn_mode mode)
@@ -103,7 +95,7 @@ static inline struct learn begin(enum learn_mode mode)
 
 static inline bool answers_go(const struct learn *l, unsigned to)
 {
-	const struct sockaddr_storage a = at(to);
+	const struct sockaddr_storage a = address_at(texts[to]);
 
 	return address_equal(learn_to(l), &a);
 }

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/address.h"
-#include "cmocka_cr.h"
+#include "loopback.h"
 #include "udp/burst.h"
 
 #define PEERS 2
@@ -18,22 +17,11 @@ static struct sockaddr_storage at[PEERS];
 
 static int setup(void **state)
 {
-	socklen_t len = sizeof(at[0]);
-
 	(void)state;
 	memset(&burst, 0, sizeof(burst));
-	from = socket(AF_INET, SOCK_DGRAM, 0);
-	for (int i = 0; i < PEERS; i++) {
-		assert_int_equal(address_parse("127.0.0.1:0", &at[i]), 0);
-		peer[i] = socket(AF_INET, SOCK_DGRAM, 0);
-		assert_int_equal(bind(peer[i], (struct sockaddr *)&at[i],
-				      address_length(&at[i])),
-				 0);
-		len = sizeof(at[i]);
-		assert_int_equal(
-			getsockname(peer[i], (struct sockaddr *)&at[i], &len),
-			0);
-	}
+	from = loopback_socket(NULL);
+	for (int i = 0; i < PEERS; i++)
+		peer[i] = loopback_socket(&at[i]);
 	return 0;
 }
 

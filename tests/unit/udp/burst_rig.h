@@ -11,8 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/address.h"
-#include "cmocka_cr.h"
+#include "loopback.h"
 #include "udp/burst.h"
 
 enum { SOCKETS = 8, PEERS = 3 };
@@ -35,13 +34,8 @@ static struct {
 static inline int rig_socket(struct sockaddr_storage *at)
 {
 	const int room = 1 << 20;
-	socklen_t len = sizeof(*at);
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	int fd = loopback_socket(at);
 
-	assert_int_equal(address_parse("127.0.0.1:0", at), 0);
-	assert_int_equal(bind(fd, (struct sockaddr *)at, address_length(at)),
-			 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)at, &len), 0);
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
 	return fd;
 }

@@ -5,7 +5,7 @@
  * are sockets again. And how they end.
  */
 #define _GNU_SOURCE
-#include "cmocka_cr.h"
+#include "loopback.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,23 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/address.h"
 #include "base/descriptors.h"
 #include "udp/socket.h"
 
 enum { FIRST = 50000, PORTS = 4, SKIPPED = 77 };
 
-static struct sockaddr_storage address(const char *text)
-{
-	struct sockaddr_storage a;
-
-	assert_int_equal(address_parse(text, &a), 0);
-	return a;
-}
-
 static void an_address_in_use_is_named(void **state)
 {
-	struct sockaddr_storage at = address("127.0.0.1:0");
+	struct sockaddr_storage at = address_at("127.0.0.1:0");
 	socklen_t len = sizeof(at);
 	char name[64];
 	struct cr_err e = { "" };
@@ -49,7 +40,7 @@ static void an_address_in_use_is_named(void **state)
 
 static void an_address_of_others_is_named(void **state)
 {
-	const struct sockaddr_storage at = address("192.0.2.1:5004");
+	const struct sockaddr_storage at = address_at("192.0.2.1:5004");
 	struct cr_err e = { "" };
 
 	(void)state;
@@ -60,7 +51,7 @@ static void an_address_of_others_is_named(void **state)
 /* Descriptors: the next one would be beyond the limit. */
 static void the_limit_of_descriptors_is_named(void **state)
 {
-	const struct sockaddr_storage at = address("127.0.0.1:0");
+	const struct sockaddr_storage at = address_at("127.0.0.1:0");
 	struct rlimit before, none;
 	struct cr_err e = { "" };
 	char limit[64];
@@ -110,7 +101,7 @@ static bool few_ports(void)
  * it returns is its exit code. */
 static int use_up_the_ports(void)
 {
-	const struct sockaddr_storage any = address("0.0.0.0:0");
+	const struct sockaddr_storage any = address_at("0.0.0.0:0");
 	struct cr_err e = { "" };
 	int fd[PORTS];
 
@@ -152,9 +143,9 @@ static void the_range_of_ports_is_named(void **state)
  * address as before, where it is bound to any. */
 static void a_socket_that_has_ended_still_sends(void **state)
 {
-	const struct sockaddr_storage any = address("0.0.0.0:0");
+	const struct sockaddr_storage any = address_at("0.0.0.0:0");
 	struct sockaddr_storage before = { 0 }, after = { 0 };
-	struct sockaddr_storage to = address("127.0.0.1:0");
+	struct sockaddr_storage to = address_at("127.0.0.1:0");
 	socklen_t size = sizeof(before);
 	int fd = udp_socket(&any, NULL), peer = udp_socket(&to, NULL);
 	char byte = 'x';
@@ -182,7 +173,7 @@ static void a_socket_that_has_ended_still_sends(void **state)
 /* Else it would be read for ever. */
 static void a_flooded_socket_turns_away_what_comes(void **state)
 {
-	struct sockaddr_storage to = address("127.0.0.1:0");
+	struct sockaddr_storage to = address_at("127.0.0.1:0");
 	socklen_t size = sizeof(to);
 	int fd = udp_socket(&to, NULL), peer = udp_socket(&to, NULL);
 	char byte = 'x';
@@ -204,7 +195,7 @@ static void a_flooded_socket_turns_away_what_comes(void **state)
 /* Without privileges it has what the administrator allows. */
 static void a_small_buffer_is_told_with_the_way_out(void **state)
 {
-	const struct sockaddr_storage at = address("127.0.0.1:0");
+	const struct sockaddr_storage at = address_at("127.0.0.1:0");
 	const int full = 8 << 20, small = 1 << 16;
 	struct cr_err why = { "" };
 	int fd = udp_socket(&at, NULL);

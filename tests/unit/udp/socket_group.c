@@ -10,8 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/address.h"
-#include "cmocka_cr.h"
+#include "loopback.h"
 #include "emulator.h"
 #include "udp/socket.h"
 
@@ -57,14 +56,6 @@ struct group {
 	struct sockaddr_storage at;
 };
 
-static struct sockaddr_storage any(void)
-{
-	struct sockaddr_storage a;
-
-	assert_int_equal(address_parse("127.0.0.1:0", &a), 0);
-	return a;
-}
-
 static struct sockaddr_storage local(int fd)
 {
 	struct sockaddr_storage a;
@@ -76,7 +67,7 @@ static struct sockaddr_storage local(int fd)
 
 static void open_group(struct group *g, unsigned n, struct cr_err *warn)
 {
-	struct sockaddr_storage a = any();
+	struct sockaddr_storage a = address_at("127.0.0.1:0");
 	struct cr_err e = { "" };
 	int got = udp_socket_group(&a, n, OFFSET, g->fd, warn, &e);
 
@@ -126,7 +117,7 @@ static void expect_at(const struct group *g, unsigned i)
 
 static void a_datagram_goes_where_its_number_says(void **state)
 {
-	struct sockaddr_storage a = any();
+	struct sockaddr_storage a = address_at("127.0.0.1:0");
 	struct cr_err warn = { "" };
 	int peer = udp_socket(&a, NULL);
 	struct group g;
@@ -182,7 +173,7 @@ static void the_address_is_refused_to_others(void **state)
 static void who_is_about_to_go_is_waited_for(void **state)
 {
 	struct cr_err warn = { "" }, e = { "" };
-	struct sockaddr_storage at = any();
+	struct sockaddr_storage at = address_at("127.0.0.1:0");
 	struct group g = { .n = 0 };
 
 	(void)state;
@@ -214,7 +205,7 @@ static void one_socket_shares_nothing(void **state)
 
 static void falls_back_without(int option)
 {
-	struct sockaddr_storage a = any();
+	struct sockaddr_storage a = address_at("127.0.0.1:0");
 	struct cr_err warn = { "" }, e = { "" };
 	int peer = udp_socket(&a, NULL);
 	struct group g;
