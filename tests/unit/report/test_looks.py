@@ -1,22 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How figures look: a sentence for each, colours, and charts of a few
-schedulers each, of the same scales and time."""
+"""How figures look: charts of a few schedulers each, of the same scales and time."""
 from conftest import MS, plain, stall, starve, steady
-
-
-def test_every_figure_has_one_sentence_for_one_column_and_for_two(sections):
-    from codec_report import figures
-    one = sections(*steady(spoil=stall))[0]
-    two = sections(*steady(spoil=starve))[0]
-    for chosen in ([one], [one, two]):
-        drawn = list(figures.draw([(f"s{i}", f"s{i}", figures.reduce(s.frames))
-                                   for i, s in enumerate(chosen)]))
-        assert len(drawn) == len(figures.FIGURES)
-        for d in drawn:
-            assert d.sentence.endswith(".") and ". " not in d.sentence
-            for axes in d.figure.axes:
-                assert axes.get_xlabel() or d.figure._supxlabel \
-                    or axes.get_shared_x_axes().get_siblings(axes)
 
 
 def test_many_schedulers_are_charts_of_a_few_each(frames):
@@ -62,47 +46,6 @@ def test_one_endless_tail_leaves_room_for_the_other_histograms():
     assert 1990 < width * reach[1] < 2200
     width, reach = jitter.scale({**panels, "slow": series(1900)})
     assert 1890 < width * reach[1] < 2050
-
-
-def test_a_scheduler_has_one_colour_wherever_it_is():
-    """By its name alone, plug-ins too; what shares a colour has another line
-    and marker."""
-    from codec_report.figures import style
-    alone = {name: style.looks([name])[0].name
-             for name in (*style.NAMES, "mine", "yours")}
-    for names in (list(alone), list(alone)[::-1], ["rr"] * 3 + ["mine"]):
-        found = style.looks(names)
-        assert [look.name for look in found] == [alone[n] for n in names]
-        assert len({(look.name, str(look.line)) for look in found}) == \
-            len(names)
-    demo = "fifo rr edf cfs bfs pd2 edf-hsb edf-be rtpengine kernel llf"
-    assert len({alone[name] for name in demo.split()}) == len(style.SERIES)
-
-
-def test_every_figure_has_a_scheduler_in_its_colour(sections):
-    """Lines, titles and labels of it; and nothing else has that colour."""
-    from matplotlib.colors import to_hex
-    from codec_report import figures
-    from codec_report.figures import style
-    made = [(name, name, figures.reduce(sections(*steady())[0].frames))
-            for name in ("bfs", "mine")]
-    colours = {style.LIGHT[name] for name in style.SERIES if name != "text"}
-    for drawn in figures.draw(made):
-        found = {}
-        for axes in drawn.figure.axes:
-            for thing in [*axes.lines, *axes.get_yticklabels(), axes.title,
-                          *axes.patches]:
-                told = thing.get_text() if hasattr(thing, "get_text") \
-                    else thing.get_label()
-                colour = thing.get_edgecolor() if thing in axes.patches \
-                    else thing.get_color()
-                colour = to_hex(colour)
-                if colour in colours:
-                    found.setdefault(colour, set()).add(
-                        told.split(",")[0] or axes.title.get_text())
-        assert found == {
-            look.colour: {name} for name, look in zip(
-                ("bfs", "mine"), style.looks(["bfs", "mine"]))}, drawn.name
 
 
 def test_all_charts_of_frames_show_the_same_time(write, codec_report,

@@ -2,9 +2,7 @@
 """The web page: well formed, self-contained, the same numbers as --json."""
 import contextlib
 import io
-import itertools
 import json
-import math
 import os
 import re
 from html.parser import HTMLParser
@@ -155,22 +153,6 @@ def test_the_rest_of_a_table_is_folded(page):
     assert len(more) == 3
 
 
-def test_the_verdict_is_what_a_page_begins_with(page):
-    text, _ = page
-    at = [text.index(words) for words in (
-        "<h1>", " calls for ", '<div class="verdict">', 'class="choose"',
-        "<table>", "What to see", '<h2 id="timeline">', '<h2 id="jitter">',
-        '<h2 id="tables">')]
-    assert at == sorted(at)
-
-
-def test_a_scheduler_has_its_colour_at_the_head_of_every_table(page):
-    text, _ = page
-    heads = re.findall(r"--(\w+)\)\"></span>(\w+)", text)
-    assert len(heads) == 2 * 7
-    assert len(set(heads)) == 2
-
-
 def test_the_page_needs_nothing_beside_itself(page):
     text, _ = page
     urls = set(re.findall(r"[a-z]+://[^\s\"'<)]*", text))
@@ -235,78 +217,10 @@ def test_figures_can_be_read_without_eyes(page):
     assert all("scope" in attrs for tag, attrs in parsed.tags if tag == "th")
 
 
-def test_colours_follow_the_reader_and_nothing_is_left_fixed(page):
-    text, _ = page
-    svg = "".join(re.findall(r"<svg.*?</svg>", text, re.S))
-    assert re.findall(r"#[0-9a-f]{6}\b", svg) == []
-    used = set(re.findall(r"var\(--([a-z0-9]+)\)", text))
-    for block in re.findall(r":root \{([^}]*)\}", text):
-        assert used <= set(re.findall(r"--([a-z0-9]+):", block))
-    assert "@media screen and (prefers-color-scheme: dark)" in text
-
-
 def test_names_from_the_file_stay_text(page):
     text, _ = page
     assert "<b>" not in text
     assert "rr,&lt;b&gt;&amp;" in text
-
-
-def luminance(colour):
-    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
-    parts = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4
-             for p in parts]
-    return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), parts))
-
-
-def test_every_colour_stands_out_from_its_background():
-    from codec_report.figures import style
-    for theme, colours in (("light", style.LIGHT), ("dark", style.DARK)):
-        back = luminance(style.BACKGROUND[theme])
-        for name, colour in colours.items():
-            low, high = sorted((back, luminance(colour)))
-            least = {"text": 7, "muted": 4.5, "grid": 1.2}.get(name, 3)
-            assert (high + 0.05) / (low + 0.05) >= least, (theme, name)
-
-
-#: Machado, Oliveira, Fernandes (2009), severity 1, of linear RGB.
-BLIND = {
-    "protanopia": ((.152286, 1.052583, -.204868),
-                   (.114503, .786281, .099216),
-                   (-.003882, -.048116, 1.051998)),
-    "deuteranopia": ((.367322, .860646, -.227968),
-                     (.280085, .672501, .047413),
-                     (-.011820, .042940, .968881)),
-    "tritanopia": ((1.255528, -.076749, -.178779),
-                   (-.078411, .930809, .147602),
-                   (.004733, .691367, .303900))}
-
-
-def lab(colour, matrix):
-    """CIE L*a*b* of a colour as it is seen through a matrix."""
-    rgb = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
-    rgb = [c / 12.92 if c <= .04045 else ((c + .055) / 1.055) ** 2.4
-           for c in rgb]
-    rgb = [min(max(sum(m * c for m, c in zip(row, rgb)), 0), 1)
-           for row in matrix]
-    xyz = [sum(m * c for m, c in zip(row, rgb)) / white for row, white in (
-        ((.4124, .3576, .1805), .9505), ((.2126, .7152, .0722), 1),
-        ((.0193, .1192, .9505), 1.089))]
-    x, y, z = (v ** (1 / 3) if v > .008856 else 7.787 * v + 16 / 116
-               for v in xyz)
-    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
-
-
-def test_nobody_takes_one_colour_for_another():
-    """Whatever colours one can see; line styles and markers say the same
-    again. 2.3 is what an eye just notices (CIE76)."""
-    from codec_report.figures import style
-    same = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
-    for theme in (style.LIGHT, style.DARK):
-        for eye, matrix in {**BLIND, "any": same}.items():
-            seen = {name: lab(theme[name], matrix) for name in style.SERIES}
-            for a, b in itertools.combinations(seen, 2):
-                apart = math.dist(seen[a], seen[b])
-                assert apart > 12, (eye, a, b, apart)
 
 
 def test_plots_are_files_of_both_kinds(drawn):
