@@ -2,6 +2,7 @@
 /*
  * Servers of cbs and grub: budgets and deadlines, and the queues over them.
  */
+#include "cr/promise.h"
 #include "schedulers/cbs.h"
 
 #include "schedulers/promise.h"

@@ -41,6 +41,7 @@
  * ones by the average. With classes=apart guaranteed ones against each other,
  * the others in what is left; with classes=together all in one sum.
  */
+#include "cr/promise.h"
 #include "schedulers/deadline_admit.h"
 #include "schedulers/drops.h"
 #include "schedulers/levels.h"

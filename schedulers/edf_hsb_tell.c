@@ -3,6 +3,7 @@
  * What edf-hsb tells: numbers about a task, what it promises, and whether its
  * invariants hold. Changes nothing.
  */
+#include "cr/promise.h"
 #include "schedulers/edf_hsb.h"
 #include "schedulers/promise.h"
 

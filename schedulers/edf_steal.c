@@ -9,6 +9,7 @@
  * they were admitted, only best effort comes to them, if it fits, and no soft
  * task is promised anything.
  */
+#include "cr/promise.h"
 #include "schedulers/edf.h"
 #include "schedulers/policies.h"
 

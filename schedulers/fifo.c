@@ -21,17 +21,11 @@
  * costs, so short-period codecs suffer with long-period ones, and cheap codecs
  * lose as much as the costly ones that fill the machine.
  *
- * Frames come in order, and so do the next frames of calls of one period: each
- * goes to the end of a lane, the one whose end it fits best. Those that fit
- * none (jitter, more kinds of calls than lanes, kept places) are in a tree.
- *
  * Live mode: the same, it never preempts.
  */
-#include "cr/list.h"
+#include "schedulers/lane_queue.h"
 #include "schedulers/policies.h"
-#include "cr/tree.h"
 
-enum { LANES = 2 };
 enum fifo_order { BY_FRAME, BY_CALL };
 
 struct fifo_opts {
@@ -39,18 +33,12 @@ struct fifo_opts {
 };
 
 struct fifo_task {
-	struct cr_list_node node; /* first: list.h sees a cr_list_node */
-	RB_ENTRY(fifo_task) entry;
-	cr_ns place;   /* arrival; or the number of the turn */
-	unsigned lane; /* or LANES: in the tree */
-	bool dropped;  /* the last frame was */
+	struct laned laned; /* place: arrival; or the number of the turn */
+	bool dropped;	    /* the last frame was */
 };
 
-RB_HEAD(fifo_tree, fifo_task);
-
 struct fifo_rq {
-	struct cr_list lane[LANES];
-	struct fifo_tree others;
+	struct lane_queue queue;
 	cr_ns turns;
 };
 
@@ -68,66 +56,10 @@ static const struct cr_opt fifo_options[] = {
 	{ .name = NULL },
 };
 
-static int fifo_cmp(struct fifo_task *x, struct fifo_task *y)
-{
-	const struct cr_task *a = cr_task_of(x), *b = cr_task_of(y);
-
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
-	if (a->job.release != b->job.release)
-		return a->job.release < b->job.release ? -1 : 1;
-	return cr_cmp(a->id, b->id);
-}
-
-CR_TREE(fifo_tree, fifo_task, entry, fifo_cmp)
-
-static struct fifo_task *of_node(struct cr_list_node *n)
-{
-	return (struct fifo_task *)(void *)n;
-}
-
-static bool is_before(struct fifo_task *x, struct fifo_task *y)
-{
-	return fifo_cmp(x, y) < 0;
-}
-
 static int fifo_rq_init(struct cr_rq *rq)
 {
-	for (unsigned i = 0; i < LANES; i++)
-		TAILQ_INIT(&CR_RQ(rq, struct fifo_rq)->lane[i]);
+	lane_queue_init(&CR_RQ(rq, struct fifo_rq)->queue);
 	return 0;
-}
-
-static cr_ns place_of(struct cr_rq *rq, const struct cr_task *t,
-		      enum cr_enq why)
-{
-	const struct fifo_task *f = CR_TASK_CONST(t, struct fifo_task);
-
-	if (why == CR_ENQ_REQUEUE || (why == CR_ENQ_NEXT && f->dropped))
-		return f->place;
-	if (CR_OPTS(rq, struct fifo_opts)->order == BY_FRAME)
-		return t->job.arrival;
-	return ++CR_RQ(rq, struct fifo_rq)->turns;
-}
-
-/* The lane that ends the least before @f, an empty one, or LANES. */
-static unsigned lane_for(struct fifo_rq *q, struct fifo_task *f)
-{
-	struct fifo_task *end = NULL;
-	unsigned lane = LANES;
-
-	for (unsigned i = 0; i < LANES; i++) {
-		struct cr_list_node *n = TAILQ_LAST(&q->lane[i], cr_list);
-
-		if (!n) {
-			lane = end ? lane : i;
-		} else if (is_before(of_node(n), f) &&
-			   (!end || is_before(end, of_node(n)))) {
-			end = of_node(n);
-			lane = i;
-		}
-	}
-	return lane;
 }
 
 static void fifo_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
@@ -135,56 +67,32 @@ static void fifo_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 {
 	struct fifo_rq *q = CR_RQ(rq, struct fifo_rq);
 	struct fifo_task *f = CR_TASK(t, struct fifo_task);
+	bool keeps_place =
+		why == CR_ENQ_REQUEUE || (why == CR_ENQ_NEXT && f->dropped);
 
 	(void)now;
-	f->place = place_of(rq, t, why);
-	f->lane = lane_for(q, f);
-	if (f->lane == LANES)
-		RB_INSERT(fifo_tree, &q->others, f);
-	else
-		TAILQ_INSERT_TAIL(&q->lane[f->lane], &f->node, link);
+	if (!keeps_place)
+		f->laned.place =
+			CR_OPTS(rq, struct fifo_opts)->order == BY_FRAME
+				? t->job.arrival
+				: ++q->turns;
+	lane_queue_insert(&q->queue, t);
 }
 
 static void fifo_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
-	struct fifo_rq *q = CR_RQ(rq, struct fifo_rq);
-	struct fifo_task *f = CR_TASK(t, struct fifo_task);
-
 	(void)now;
-	if (f->lane == LANES)
-		RB_REMOVE(fifo_tree, &q->others, f);
-	else
-		TAILQ_REMOVE(&q->lane[f->lane], &f->node, link);
-}
-
-/* The first of the tree that may run on cpu[@cpu], or NULL. */
-static struct fifo_task *first_other(struct cr_rq *rq, unsigned cpu)
-{
-	struct fifo_task *f;
-
-	RB_FOREACH (f, fifo_tree, &CR_RQ(rq, struct fifo_rq)->others)
-		if (cr_may_run(rq, cr_task_of(f), cpu))
-			return f;
-	return NULL;
+	lane_queue_remove(&CR_RQ(rq, struct fifo_rq)->queue, t);
 }
 
 static struct cr_task *fifo_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
-	struct fifo_rq *q = CR_RQ(rq, struct fifo_rq);
-	struct fifo_task *first = first_other(rq, cpu);
-	struct cr_task *t;
+	struct cr_task *t =
+		lane_queue_pick(rq, &CR_RQ(rq, struct fifo_rq)->queue, cpu);
 
-	for (unsigned i = 0; i < LANES; i++) {
-		t = cr_list_first(rq, &q->lane[i], cpu);
-		if (t &&
-		    (!first || is_before(CR_TASK(t, struct fifo_task), first)))
-			first = CR_TASK(t, struct fifo_task);
-	}
-	if (!first)
-		return NULL;
-	t = cr_task_of(first);
-	fifo_dequeue(rq, t, now);
-	t->slice = CR_NEVER;
+	(void)now;
+	if (t)
+		t->slice = CR_NEVER;
 	return t;
 }
 
@@ -195,46 +103,9 @@ static void fifo_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 	CR_TASK(t, struct fifo_task)->dropped = why == CR_STOP_DROP;
 }
 
-/* How many stand in lane @i; -1: not in order. */
-static int lane_check(struct fifo_rq *q, unsigned i)
-{
-	struct fifo_task *before = NULL;
-	struct cr_list_node *n;
-	int count = 0;
-
-	TAILQ_FOREACH (n, &q->lane[i], link) {
-		struct fifo_task *f = of_node(n);
-
-		if (f->lane != i || cr_task_of(f)->state != CR_QUEUED ||
-		    (before && !is_before(before, f)))
-			return -1;
-		before = f;
-		count++;
-	}
-	return count;
-}
-
 static bool fifo_check(const struct cr_rq *rq)
 {
-	struct fifo_rq *q = CR_RQ(rq, struct fifo_rq);
-	struct fifo_task *f, *before = NULL;
-	unsigned count = 0;
-
-	RB_FOREACH (f, fifo_tree, &q->others) {
-		if (f->lane != LANES || cr_task_of(f)->state != CR_QUEUED ||
-		    (before && !is_before(before, f)))
-			return false;
-		before = f;
-		count++;
-	}
-	for (unsigned i = 0; i < LANES; i++) {
-		int n = lane_check(q, i);
-
-		if (n < 0)
-			return false;
-		count += (unsigned)n;
-	}
-	return count == rq->nqueued;
+	return lane_queue_check(&CR_RQ(rq, struct fifo_rq)->queue, rq->nqueued);
 }
 
 const struct cr_sched_ops cr_sched_fifo = {

@@ -49,6 +49,7 @@
  * greedy rule leaves them no slack. So soft calls are promised nothing, and as
  * long as there is a hard one, nothing is reclaimed, and this is cbs.
  */
+#include "cr/promise.h"
 #include "schedulers/cbs.h"
 #include "schedulers/policies.h"
 

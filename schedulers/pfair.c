@@ -58,6 +58,7 @@
  */
 #include <errno.h>
 
+#include "cr/promise.h"
 #include "schedulers/pfair_queue.h"
 #include "schedulers/policies.h"
 

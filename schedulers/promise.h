@@ -5,6 +5,7 @@
 #ifndef SCHEDULERS_PROMISE_H
 #define SCHEDULERS_PROMISE_H
 
+#include "cr/promise.h"
 #include "cr/sched.h"
 
 /** Into @p: all jobs of @t are in time if the test says so, by the worst case

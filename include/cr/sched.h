@@ -37,44 +37,6 @@
  *    its task QUEUED and counted. pick(), steal() and dequeue() are the event,
  *    so while they run, the task is QUEUED and counted still.
  *
- * A task that admit() has refused for want of room may join nevertheless, in
- * any run queue of which its mask has a CPU: where no admission was asked for,
- * or a change was forced. So a policy has to live with sums above its bound,
- * and promise() has to look.
- *
- * A policy can be replaced under live tasks. The old one is not told: its
- * memory is discarded (it is pure, so there is nothing else to give back), and
- * kept untouched if the new one cannot take over. The new one sees, at one
- * instant, rq_init() for every rq, task_add() for every task, and
- * enqueue(MIGRATE) for the tasks that wait, longest-waiting job first. A frame
- * under way is finished in live mode: its CPU shows a running task that the
- * new policy was given by task_add() but did not pick, and it gets no stop()
- * for it; the next it hears of that task is enqueue() or task_del(). Changed
- * options are such a replacement by the policy itself.
- *
- * The parameters of a task can change while it has jobs: it leaves and joins
- * again at one instant. The policy sees dequeue(), or stop(DROP) if it runs,
- * task_del(), admit(), task_add() and, if its job waited, enqueue(MIGRATE). A
- * running one goes on: as in a replacement, its CPU shows a task that the
- * policy did not pick, and it gets no stop() for it. Where admit() refuses,
- * what the policy had in its memory before is put back.
- *
- * The core checks what a policy answers:
- *
- *   pick    a task of this engine that is QUEUED on this run queue, may run on
- *           this CPU and, where the policy may preempt, has a slice > 0; or
- *           NULL, if next_tick is set or nothing that waits may run there
- *   steal   a task that is QUEUED on @from and may run on this CPU; or NULL
- *   tick    next_tick is CR_NEVER, or later than the one that was due
- *   admit   a run queue of which the task's mask has a CPU, or -ENOSPC, or
- *           another error, which counts as -EINVAL; so does a wrong run queue
- *   check   true (debug builds, after every callback)
- *
- * And a live engine watches that no task waits for long while workers that it
- * may use have nothing to do. Where a policy breaks its contract a debug build
- * aborts; others log it with explain()'s numbers and let another policy take
- * its place, without losing a job.
- *
  * Every comparison of a policy must end in the task id: same input, same
  * schedule.
  *
@@ -217,6 +179,48 @@ struct cr_sched_ops {
 	/** Debug builds: do the invariants hold? Run after each callback. */
 	bool (*check)(const struct cr_rq *rq);
 };
+
+/*
+ * What else a policy meets:
+ *
+ * A task that admit() has refused for want of room may join nevertheless, in
+ * any run queue of which its mask has a CPU: where no admission was asked for,
+ * or a change was forced. So a policy has to live with sums above its bound,
+ * and promise() has to look.
+ *
+ * A policy can be replaced under live tasks. The old one is not told: its
+ * memory is discarded (it is pure, so there is nothing else to give back), and
+ * kept untouched if the new one cannot take over. The new one sees, at one
+ * instant, rq_init() for every rq, task_add() for every task, and
+ * enqueue(MIGRATE) for the tasks that wait, longest-waiting job first. A frame
+ * under way is finished in live mode: its CPU shows a running task that the
+ * new policy was given by task_add() but did not pick, and it gets no stop()
+ * for it; the next it hears of that task is enqueue() or task_del(). Changed
+ * options are such a replacement by the policy itself.
+ *
+ * The parameters of a task can change while it has jobs: it leaves and joins
+ * again at one instant. The policy sees dequeue(), or stop(DROP) if it runs,
+ * task_del(), admit(), task_add() and, if its job waited, enqueue(MIGRATE). A
+ * running one goes on: as in a replacement, its CPU shows a task that the
+ * policy did not pick, and it gets no stop() for it. Where admit() refuses,
+ * what the policy had in its memory before is put back.
+ *
+ * The core checks what a policy answers:
+ *
+ *   pick    a task of this engine that is QUEUED on this run queue, may run on
+ *           this CPU and, where the policy may preempt, has a slice > 0; or
+ *           NULL, if next_tick is set or nothing that waits may run there
+ *   steal   a task that is QUEUED on @from and may run on this CPU; or NULL
+ *   tick    next_tick is CR_NEVER, or later than the one that was due
+ *   admit   a run queue of which the task's mask has a CPU, or -ENOSPC, or
+ *           another error, which counts as -EINVAL; so does a wrong run queue
+ *   check   true (debug builds, after every callback)
+ *
+ * And a live engine watches that no task waits for long while workers that it
+ * may use have nothing to do. Where a policy breaks its contract a debug build
+ * aborts; others log it with explain()'s numbers and let another policy take
+ * its place, without losing a job.
+ */
 
 /** Most CPUs (live workers or simulated processors) of one engine. */
 #define CR_MAX_CPUS 256u
@@ -385,40 +389,6 @@ struct cr_kv {
 	const char *key; /**< lower case and _, without the unit */
 	int64_t value;
 	enum cr_kv_unit unit;
-};
-
-/** What a policy promises of a task. */
-enum cr_promise_kind {
-	CR_PROMISE_NOTHING,  /**< rule says why                             */
-	CR_PROMISE_LATENESS, /**< the latest that any job is done           */
-	CR_PROMISE_SERVERS   /**< budgets, and what follows from them       */
-};
-
-/**
- * The servers of a run queue: hard tasks on top, each on its CPU; below them
- * global EDF over a budget every period for each soft task, and some budgets
- * for best effort. From these and the tasks follows how late a soft job can be
- * on average (Kenna et al. 2011), which is too much arithmetic for a policy.
- */
-struct cr_servers {
-	cr_ns budget;	      /**< of the task's own, every task->period */
-	cr_ns longest;	      /**< job of anybody, if it is not cut      */
-	unsigned best_effort; /**< how many serve best effort            */
-	int64_t be_share_ppm; /**< budget / period of each of these      */
-	cr_ns be_period;
-};
-
-/** What holds of a task beside those that are there now, as long as none
- * exceeds what it is admitted by. */
-struct cr_promise {
-	enum cr_promise_kind kind;
-	/** Static text for people: the theorem or test that says so; or why
-	 * nothing is promised. */
-	const char *rule;
-	/** CR_PROMISE_LATENESS: no job that takes up to @cost ends later than
-	 * its deadline plus this, >= 0. 0: in time. */
-	cr_ns bound, cost;
-	struct cr_servers servers; /**< CR_PROMISE_SERVERS */
 };
 
 /** Why admit() said no (or how much room is left after a yes). */

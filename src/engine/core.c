@@ -26,6 +26,7 @@
  * can have changed (it is pure), so that of the task's run queue is put aside
  * before and put back, byte by byte; other run queues it cannot reach.
  */
+#include "cr/promise.h"
 #include "engine/core.h"
 
 #include <errno.h>

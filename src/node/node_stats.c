@@ -17,6 +17,7 @@
 #include "analysis/hsb.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "cr/promise.h"
 #include "node/info.h"
 #include "node/node_impl.h"
 

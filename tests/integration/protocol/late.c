@@ -4,6 +4,7 @@
  */
 #define cr_sched_plugin lifo_plugin
 #include "../../../schedulers/examples/lifo.c"
+#include "cr/promise.h"
 #undef cr_sched_plugin
 
 static void promise(const struct cr_task *t, struct cr_promise *p)

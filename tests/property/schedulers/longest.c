@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 
+#include "cr/promise.h"
 #include "schedulers/policies.h"
 #include "schedulers/registry.h"
 #include "sim_rig.h"

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "cr/promise.h"
 #include "schedulers/policies.h"
 #include "schedulers/registry.h"
 #include "task_set_rig.h"

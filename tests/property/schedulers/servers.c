@@ -3,6 +3,7 @@
  * cbs and grub: whatever some tasks do, the others get what their servers
  * promise.
  */
+#include "cr/promise.h"
 #include "schedulers/policies.h"
 #include "servers_rig.h"
 

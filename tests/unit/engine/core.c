@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core_rig.h"
+#include "cr/promise.h"
 #include "schedulers/policies.h"
 
 static void a_dropped_frame_changes_the_job_before_it_is_run(void **state)

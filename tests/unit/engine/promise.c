@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core_rig.h"
+#include "cr/promise.h"
 #include "schedulers/policies.h"
 
 static struct cr_promise said; /* by the policy below */
