@@ -181,12 +181,13 @@ json_t *method_schedulers(void *arg, struct rpc_peer *peer,
 			  const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
-	struct schedulers_result tell = { .schedulers = describe_schedulers };
+	struct schedulers_result tell = { 0 };
 
 	(void)peer;
 	if (!request_is_empty(params, err))
 		return NULL;
 	node_scheduler(sv->node, tell.scheduler, sizeof(tell.scheduler));
+	tell.schedulers = describe_schedulers(tell.scheduler);
 	return field_write(schedulers_fields, &tell);
 }
 
@@ -334,9 +335,9 @@ json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 		.io = udp_io_names[node_io(sv->node, &why)],
 		.draining = sv->draining,
 		.codecs = describe_codecs,
-		.schedulers = describe_schedulers,
 	};
 	node_scheduler(sv->node, tell.scheduler, sizeof(tell.scheduler));
+	tell.schedulers = describe_schedulers(tell.scheduler);
 	result_capacity(sv->node, &tell.capacity);
 	tell.places = result_places(sv->node);
 	tell.interfaces = result_interfaces(sv->node);

@@ -106,15 +106,21 @@ void describe_scheduler(const struct scheduler *s, struct scheduler_info *out)
 static bool scheduler_at(void *arg, unsigned i, void *item)
 {
 	const struct scheduler s = { .policy = cr_schedulers[i] };
+	struct scheduler_info *out = item;
+	const char *in_use = arg;
+	size_t n = strcspn(in_use, ",");
 
-	(void)arg;
 	if (!s.policy)
 		return false;
-	describe_scheduler(&s, item);
+	describe_scheduler(&s, out);
+	out->in_use = strlen(out->name) == n && !strncmp(out->name, in_use, n);
 	return true;
 }
 
-const struct field_each describe_schedulers = { scheduler_at, NULL };
+struct field_each describe_schedulers(const char *in_use)
+{
+	return (struct field_each){ scheduler_at, (void *)(uintptr_t)in_use };
+}
 
 static struct bound_result promise_of_bound(const struct bound *b)
 {

@@ -40,8 +40,9 @@ json_t *result_conversion_json(const struct conversion *cv);
 extern const struct field_each describe_codecs;
 
 /** The schedulers that a daemon can be switched to, without the kernel's
- * (struct scheduler_info). */
-extern const struct field_each describe_schedulers;
+ * (struct scheduler_info). @in_use: the one in use with its options; borrowed.
+ */
+struct field_each describe_schedulers(const char *in_use);
 
 /** Name, help, options, and the test that tasks are admitted by, as it says in
  * a verdict: the guard's where @s has none. */

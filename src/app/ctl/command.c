@@ -7,13 +7,11 @@
  * have: which parameters stand in order though they may be missing, columns,
  * a text for people. What the methods mean is the daemon's matter. Pure.
  */
-#define _GNU_SOURCE /* vasprintf */
 #include "app/ctl/ctl.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -26,12 +24,12 @@ enum { KEY_MAX = 256, PLACES_MAX = 4, COMMANDS_MAX = 96, LINE = 200 };
 
 /* --- rows --- */
 
-struct ctl_command {
-	const char *words;  /* NULL: those of the method's name; */
-	const char *brief;  /* a shorter name for the same */
+struct command_row {
 	const char *method; /* of the protocol, or one of those below */
-	const char *takes;  /* names of parameters in order, with ? where it
-			     * may be missing; NULL: those that are required */
+	const char *words;  /* NULL: those of the method's name */
+	const char *brief;  /* a shorter name for the same */
+	const char *takes;  /* parameters in order, though they may be
+			     * missing; NULL: those that are required */
 	const char *view;   /* see ctl_view(); NULL: ctl_show() */
 	const char *columns;
 	const char *help; /* sentences; NULL: the method's */
@@ -39,9 +37,8 @@ struct ctl_command {
 };
 
 #define SCHEDULER_VIEW                                                         \
-	"[schedulers*{name:12} {help}\n"                                       \
-	"[options*             {help}\n]"                                      \
-	"[admission?             admits by: {admission}\n]]"
+	"{name:12} {help}\n[options*             {help}\n]"                    \
+	"[admission?             admits by: {admission}\n]"
 
 static const char call_view[] =
 	"call         {call}, {class}, {transcoding}, up {age}\n"
@@ -79,13 +76,13 @@ static const char call_view[] =
 	"[policy*  {name:19} {value}\n]"
 	"[!policy?  has no numbers of its own for a call\n]";
 
-static const struct ctl_command rows[] = {
+static const struct command_row rows[] = {
 	{ .method = "schedulers",
-	  .view = "in use: {scheduler}\n\n" SCHEDULER_VIEW },
-	{ .words = "scheduler",
-	  .method = "schedulers",
-	  .takes = "",
-	  .view = "scheduler: {scheduler}\n" SCHEDULER_VIEW,
+	  .view = "in use: {scheduler}\n\n[schedulers*" SCHEDULER_VIEW "]" },
+	{ .method = "schedulers",
+	  .words = "scheduler",
+	  .view = "scheduler: {scheduler}\n"
+		  "[schedulers*[in_use?" SCHEDULER_VIEW "]]",
 	  .help = "Show the scheduler in use, and its options." },
 	{ .method = "scheduler.set", .brief = "scheduler" },
 	{ .method = "scheduler.tune", .brief = "tune" },
@@ -98,8 +95,8 @@ static const struct ctl_command rows[] = {
 	  .help = "Change a running call. It has to pass the admission test "
 		  "again; if it is refused, nothing has changed. No frame is "
 		  "lost. null takes a member back: contract.worst=null." },
-	{ .words = "call",
-	  .method = "call.query",
+	{ .method = "call.query",
+	  .words = "call",
 	  .view = call_view,
 	  .help = "Show one call to people: what it is, what it lost, and the "
 		  "scheduler's own numbers about it." },
@@ -131,15 +128,15 @@ static const struct ctl_command rows[] = {
 	  .columns = "conversion state in out from to frames progress age "
 		     "running why" },
 	{ .method = "drain",
-	  .takes = "limit?",
+	  .takes = "limit",
 	  .help = "Accept no new calls, and exit when the last one has ended; "
 		  "those that go on at LIMIT are ended. With --undo, as drain "
 		  "cancel: take that back." },
-	{ .method = "watch", .takes = "interval? times?", .action = CTL_WATCH },
-	{ .method = "top", .takes = "interval? times?", .action = CTL_TOP },
-	{ .method = "raw", .takes = "request params?", .action = CTL_RAW },
-	{ .method = "help", .takes = "method? word?", .action = CTL_HELP },
-	{ .method = "reference", .takes = "records?", .action = CTL_REFERENCE },
+	{ .method = "watch", .takes = "interval times", .action = CTL_WATCH },
+	{ .method = "top", .takes = "interval times", .action = CTL_TOP },
+	{ .method = "raw", .takes = "request params", .action = CTL_RAW },
+	{ .method = "help", .takes = "method word", .action = CTL_HELP },
+	{ .method = "reference", .takes = "records", .action = CTL_REFERENCE },
 };
 
 /* What is no method of the protocol: only words are read by these. */
@@ -155,9 +152,9 @@ static const struct ctl_command rows[] = {
 		.max = UINT32_MAX, .without = "until it is interrupted",       \
 		.help = "number of pages"                                      \
 	}
-#define WORD(n, h)                                                             \
+#define WORD(n, h, ...)                                                        \
 	{                                                                      \
-		.name = (n), .type = FIELD_TEXT, .help = (h)                   \
+		.name = (n), .type = FIELD_TEXT, .help = (h), __VA_ARGS__      \
 	}
 
 static const struct field watch_words[] = { INTERVAL(10 * CR_MS),
@@ -166,17 +163,19 @@ static const struct field watch_words[] = { INTERVAL(10 * CR_MS),
 /* call.top looks little more often */
 static const struct field top_words[] = { INTERVAL(500 * CR_MS), TIMES, { 0 } };
 static const struct field raw_words[] = {
-	WORD("request", "a request as a JSON object, or the name of a method"),
-	WORD("params", "the method's parameters as JSON"),
+	WORD("request", "a request as a JSON object, or the name of a method",
+	     .required = ""),
+	WORD("params", "the method's parameters as JSON", .dflt = 0),
 	{ 0 }
 };
 static const struct field help_words[] = {
-	WORD("method", "a method, a notification or a command"),
-	WORD("word", "the second word of a command"),
+	WORD("method", "a method, a notification or a command", .dflt = 0),
+	WORD("word", "the second word of a command", .dflt = 0),
 	{ 0 }
 };
 static const struct field reference_words[] = {
-	WORD("records", "the word records: a JSON Schema of these"), { 0 }
+	WORD("records", "the word records: a JSON Schema of these", .dflt = 0),
+	{ 0 }
 };
 
 static const struct method own_methods[] = {
@@ -212,47 +211,113 @@ static const struct method own_methods[] = {
 
 /* --- all commands --- */
 
+/* A command as its row and its method's tables make it. */
+struct ctl_command {
+	const struct command_row *row;
+	const struct method *method;
+	char words[40];
+	char usage[LINE], help[LINE * 4];
+	const struct field *place[PLACES_MAX]; /* words in order */
+	unsigned nplaces, least;
+	bool keys;   /* KEY=VALUE behind them ... */
+	bool needed; /* ... one at least          */
+	bool joined; /* further words are the last one's, with commas between */
+};
+
 static struct ctl_command all[COMMANDS_MAX];
-static const struct method *method_of[COMMANDS_MAX];
 static unsigned nall;
 
-__attribute__((format(printf, 1, 2))) static char *text_of(const char *fmt, ...)
+static void add_required(struct ctl_command *c, const struct field *table,
+			 bool inner)
 {
-	char *text = NULL;
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
-	va_end(ap);
-	return text;
+	for (const struct field *f = table; f->name; f++) {
+		if (f->type == FIELD_INLINE || f->type == FIELD_OBJECT)
+			add_required(c, f->members,
+				     inner || f->type == FIELD_OBJECT);
+		else if (f->required && inner)
+			c->needed = true;
+		else if (f->required && c->nplaces < PLACES_MAX)
+			c->place[c->nplaces++] = f;
+	}
+	c->least = c->nplaces;
 }
 
-/* @words and @help stay. */
-static void add_command(const struct ctl_command *c, const struct method *m,
+static void add_places(struct ctl_command *c)
+{
+	const struct field *table = c->method->params, *f;
+	const char *names = c->row->takes ? c->row->takes : "";
+	unsigned members = 0;
+
+	for (f = table; f->name; f++)
+		members++;
+	if (!*names)
+		add_required(c, table, false);
+	while (*names) {
+		char name[FIELD_NAME_MAX];
+
+		(void)snprintf(name, sizeof(name), "%.*s",
+			       (int)strcspn(names, " "), names);
+		names += strlen(name);
+		names += *names == ' ';
+		f = field_find(table, name);
+		CR_ASSERT(f && c->nplaces < PLACES_MAX);
+		c->place[c->nplaces++] = f;
+		c->least += f->required != NULL;
+	}
+	c->keys = members > c->nplaces;
+	c->joined = !c->keys && c->least == 1 && c->nplaces == 1 &&
+		    c->place[0]->type == FIELD_TEXT;
+}
+
+/* "ID", "[INTERVAL [TIMES]]", "IN OUT [KEY=VALUE...]" */
+static void describe_usage(struct ctl_command *c)
+{
+	FILE *out = fmemopen(c->usage, sizeof(c->usage), "w");
+
+	for (unsigned i = 0; out && i < c->nplaces; i++) {
+		const struct field *f = c->place[i];
+		char name[FIELD_NAME_MAX];
+
+		(void)field_text_label(f, f->name, name, sizeof(name));
+		(void)fprintf(out, " %s%s%s", i < c->least ? "" : "[",
+			      f->required && f->type == FIELD_INT ? "ID" : name,
+			      c->joined ? "[,KEY=VALUE...]" : "");
+	}
+	for (unsigned i = c->least; out && i < c->nplaces; i++)
+		(void)fputc(']', out);
+	if (out && c->keys)
+		(void)fputs(c->needed ? " KEY=VALUE..." : " [KEY=VALUE...]",
+			    out);
+	if (out)
+		(void)fclose(out);
+}
+
+/* @help: NULL: the method's, as a sentence. */
+static void add_command(const struct command_row *row, const struct method *m,
 			const char *words, const char *help)
 {
-	CR_ASSERT(nall < COMMANDS_MAX);
-	method_of[nall] = m;
-	all[nall] = *c;
-	all[nall].words = words;
-	all[nall++].help = help;
-}
+	struct ctl_command *c = &all[nall++];
+	char *dot;
 
-/* "call.start" as "call start". */
-static char *words_of(const char *name)
-{
-	char *words = text_of("%s", name), *dot = strchr(words, '.');
-
+	CR_ASSERT(nall <= COMMANDS_MAX);
+	*c = (struct ctl_command){ .row = row, .method = m };
+	(void)snprintf(c->words, sizeof(c->words), "%s", words);
+	(void)snprintf(c->help, sizeof(c->help), help ? "%s" : "%s.",
+		       help ? help : m->help);
+	if (!help)
+		c->help[0] = (char)toupper((unsigned char)c->help[0]);
+	dot = strchr(c->words, '.');
 	if (dot)
 		*dot = ' ';
-	return words;
+	add_places(c);
+	describe_usage(c);
 }
 
 static void add_method(const struct method *m)
 {
-	const struct ctl_command none = { 0 }, *own = &none;
-	char *words = words_of(m->name);
+	static const struct command_row none;
+	const struct command_row *own = &none;
+	char help[60];
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		if (strcmp(rows[i].method, m->name) != 0)
@@ -262,13 +327,12 @@ static void add_method(const struct method *m)
 		else
 			own = &rows[i];
 	}
-	add_command(own, m, words,
-		    own->help ? own->help
-			      : text_of("%c%s.", m->help[0] - 'a' + 'A',
-					m->help + 1));
-	if (own->brief)
-		add_command(own, m, own->brief,
-			    text_of("Short for %s.", words));
+	add_command(own, m, m->name, own->help);
+	if (!own->brief)
+		return;
+	(void)snprintf(help, sizeof(help), "Short for %s.",
+		       all[nall - 1].words);
+	add_command(own, m, own->brief, help);
 }
 
 /* Each method's; "bye" is how each command ends. */
@@ -283,113 +347,24 @@ static void know_commands(void)
 		add_method(m);
 }
 
-/* --- what a command takes --- */
-
-struct takes {
-	const struct field *place[PLACES_MAX]; /* in order */
-	unsigned n, least;
-	bool keys;   /* KEY=VALUE behind them ... */
-	bool needed; /* ... one at least          */
-	bool joined; /* further words are the last one's, with commas between */
-};
-
-static void add_required(struct takes *t, const struct field *table, bool inner)
-{
-	for (const struct field *f = table; f->name; f++) {
-		if (f->type == FIELD_INLINE || f->type == FIELD_OBJECT)
-			add_required(t, f->members,
-				     inner || f->type == FIELD_OBJECT);
-		else if (f->required && inner)
-			t->needed = true;
-		else if (f->required && t->n < PLACES_MAX)
-			t->place[t->n++] = f;
-	}
-	t->least = t->n;
-}
-
-static void add_named(struct takes *t, const struct field *table,
-		      const char *names)
-{
-	while (*names) {
-		char name[FIELD_NAME_MAX];
-		int n = (int)strcspn(names, "? ");
-
-		(void)snprintf(name, sizeof(name), "%.*s", n, names);
-		t->place[t->n] = field_find(table, name);
-		CR_ASSERT(t->place[t->n]);
-		t->n++;
-		if (names[n] != '?')
-			t->least = t->n;
-		names += (size_t)n + strspn(names + n, "? ");
-	}
-}
-
-static struct takes takes_of(const struct ctl_command *c)
-{
-	const struct field *table = method_of[c - all]->params;
-	struct takes t = { .n = 0 };
-	unsigned members = 0;
-
-	if (c->takes)
-		add_named(&t, table, c->takes);
-	else
-		add_required(&t, table, false);
-	for (const struct field *f = table; f->name; f++)
-		members++;
-	t.keys = members > t.n && !(c->takes && !*c->takes);
-	t.joined = !t.keys && t.n == 1 && t.least == 1 &&
-		   t.place[0]->type == FIELD_TEXT;
-	return t;
-}
-
-static bool do_fit(const struct takes *t, unsigned n)
-{
-	return n >= t->least + t->needed && (n <= t->n || t->keys || t->joined);
-}
-
-/* "ID", "[INTERVAL [TIMES]]", "IN OUT [KEY=VALUE...]" */
-static const char *usage_of(const struct ctl_command *c, char *buf, size_t size)
-{
-	const struct takes t = takes_of(c);
-	size_t used = 0;
-
-	buf[0] = '\0';
-	for (unsigned i = 0; i < t.n; i++) {
-		char name[FIELD_NAME_MAX];
-
-		(void)field_text_label(t.place[i], t.place[i]->name, name,
-				       sizeof(name));
-		used += (size_t)snprintf(
-			buf + used, size - used, "%s%s%s%s", used ? " " : "",
-			i < t.least ? "" : "[",
-			t.place[i]->type == FIELD_INT && t.place[i]->required
-				? "ID"
-				: name,
-			t.joined ? "[,KEY=VALUE...]" : "");
-	}
-	for (unsigned i = t.least; i < t.n; i++)
-		used += (size_t)snprintf(buf + used, size - used, "]");
-	if (t.keys)
-		(void)snprintf(buf + used, size - used,
-			       t.needed ? "%sKEY=VALUE..." : "%s[KEY=VALUE...]",
-			       used ? " " : "");
-	return buf;
-}
-
 const struct cli_line *ctl_commands(void)
 {
 	static struct cli_line lines[COMMANDS_MAX + 1];
-	static char left[COMMANDS_MAX][LINE];
-	char usage[LINE / 2];
+	static char left[COMMANDS_MAX][LINE + 40];
 
 	know_commands();
 	for (unsigned i = 0; i < nall; i++) {
-		(void)usage_of(&all[i], usage, sizeof(usage));
-		(void)snprintf(left[i], sizeof(left[i]), "%s%s%s", all[i].words,
-			       *usage ? " " : "", usage);
+		(void)snprintf(left[i], sizeof(left[i]), "%s%s", all[i].words,
+			       all[i].usage);
 		lines[i] = (struct cli_line){ left[i], all[i].help };
 	}
 	return lines;
+}
+
+static bool do_fit(const struct ctl_command *c, unsigned n)
+{
+	return n >= c->least + c->needed &&
+	       (n <= c->nplaces || c->keys || c->joined);
 }
 
 /* --- which command words name --- */
@@ -445,25 +420,20 @@ static const struct ctl_command *find_command(const char *const *words,
 					      unsigned n, unsigned *own)
 {
 	const struct ctl_command *found = NULL;
-	struct takes t;
 
 	*own = 0;
 	for (const struct ctl_command *c = all; c < all + nall; c++) {
 		unsigned of = own_words(c, words, n);
 
-		if (!of || of < *own)
-			continue;
-		t = takes_of(c);
-		if (found && of == *own && !do_fit(&t, n - of))
+		if (!of || of < *own ||
+		    (found && of == *own && !do_fit(c, n - of)))
 			continue;
 		found = c;
 		*own = of;
 	}
-	if (!found)
-		return NULL;
-	t = takes_of(found);
-	if (*own == 1 && n > 1 && t.n && t.place[0]->type == FIELD_INT &&
-	    is_group(words[0]) && (words[1][0] < '0' || words[1][0] > '9'))
+	if (found && *own == 1 && n > 1 && is_group(words[0]) &&
+	    found->nplaces && found->place[0]->type == FIELD_INT &&
+	    (words[1][0] < '0' || words[1][0] > '9'))
 		return NULL;
 	return found;
 }
@@ -496,34 +466,30 @@ static json_t *value_of(const struct field *f, const char *key,
 static int put_member(json_t *object, char *path, json_t *v, const char *word,
 		      struct cr_err *e)
 {
+	const char *why = NULL;
 	char *dot;
 
-	while ((dot = strchr(path, '.'))) {
+	for (; (dot = strchr(path, '.')); path = dot + 1) {
 		json_t *inner;
 
 		*dot = '\0';
 		inner = json_object_get(object, path);
-		if (!inner && path[0]) {
+		if (!inner) {
 			inner = json_object();
 			(void)json_object_set_new(object, path, inner);
 		}
-		if (!json_is_object(inner)) {
-			json_decref(v);
-			return cr_fail(e, -EINVAL,
-				       "%s: '%s' is not a group of members",
-				       word, path);
-		}
 		object = inner;
-		path = dot + 1;
 	}
-	if (!path[0] || json_object_get(object, path)) {
-		json_decref(v);
-		return cr_fail(e, -EINVAL,
-			       path[0] ? "%s: given twice"
-				       : "%s: a member without a name",
-			       word);
-	}
-	return json_object_set_new(object, path, v) ? -ENOMEM : 0;
+	if (!json_is_object(object))
+		why = "what is before the dot has a value";
+	else if (!*path)
+		why = "a member without a name";
+	else if (json_object_get(object, path))
+		why = "given twice";
+	else
+		return json_object_set_new(object, path, v) ? -ENOMEM : 0;
+	json_decref(v);
+	return cr_fail(e, -EINVAL, "%s: %s", word, why);
 }
 
 /* KEY=VALUE, or the name of what is yes or no. */
@@ -577,33 +543,26 @@ static int check_place(const struct ctl_command *c, const struct field *f,
 static int put_words(const struct ctl_command *c, const char *const *words,
 		     unsigned n, json_t *params, struct cr_err *e)
 {
-	const struct method *m = method_of[c - all];
-	const struct takes t = takes_of(c);
-	const struct field *keep;
-	char text[512] = "";
-	unsigned i;
+	const struct field *keep = field_find(c->method->params, "keep");
 	int rc = 0;
 
-	for (i = 0; !rc && i < n && i < t.n; i++) {
-		rc = check_place(c, t.place[i], words[i], e);
-		(void)json_object_set_new(
-			params, t.place[i]->name,
-			value_of(t.place[i], t.place[i]->name, words[i]));
-	}
-	for (; !rc && i < n && t.keys; i++)
-		rc = put_word(params, words[i], m, e);
-	for (unsigned k = 0; !rc && t.joined && k < n; k++) {
-		size_t used = strlen(text);
+	for (unsigned i = 0; !rc && i < n; i++) {
+		const struct field *f = c->place[i < c->nplaces ? i : 0];
 
-		if (used + strlen(words[k]) + 2 > sizeof(text))
-			return cr_fail(e, -EINVAL, "%s: too many options",
-				       c->words);
-		(void)snprintf(text + used, sizeof(text) - used, "%s%s",
-			       k ? "," : "", words[k]);
-		(void)json_object_set_new(params, t.place[0]->name,
-					  json_string(text));
+		if (i < c->nplaces) {
+			rc = check_place(c, f, words[i], e);
+			(void)json_object_set_new(
+				params, f->name,
+				value_of(f, f->name, words[i]));
+		} else if (c->joined) {
+			(void)json_object_set_new(
+				params, f->name,
+				json_sprintf("%s,%s", ctl_text(params, f->name),
+					     words[i]));
+		} else {
+			rc = put_word(params, words[i], c->method, e);
+		}
 	}
-	keep = field_find(m->params, "keep");
 	if (!rc && keep && keep->type == FIELD_BOOL &&
 	    !json_object_get(params, "keep"))
 		(void)json_object_set_new(params, "keep", json_true());
@@ -647,49 +606,49 @@ static int find_meant(struct ctl_request *r, const char *const *words,
 	const struct ctl_command *c;
 	unsigned own;
 
-	r->method = NULL;
-	if (!n)
-		return 0;
-	for (const struct method *m = notifications; m->name; m++)
+	r->method = n ? method_find(words[0]) : NULL;
+	for (const struct method *m = notifications; n && m->name; m++)
 		if (!strcmp(m->name, words[0]))
 			r->method = m;
-	c = find_command(words, n, &own);
-	if (!r->method)
-		r->method = c ? method_of[c - all] : method_find(words[0]);
-	return r->method ? 0 : refuse_command(words, n, e);
+	c = n && !r->method ? find_command(words, n, &own) : NULL;
+	if (c)
+		r->method = c->method;
+	return n && !r->method ? refuse_command(words, n, e) : 0;
 }
 
 /* What the words of an own method mean. */
 static int read_own(struct ctl_request *r, const char *const *words, unsigned n,
 		    struct cr_err *e)
 {
-	if (r->action == CTL_WATCH || r->action == CTL_TOP) {
+	switch (r->action) {
+	case CTL_WATCH:
+	case CTL_TOP:
 		r->interval = CR_SEC;
 		(void)units_parse_time(ctl_text(r->params, "interval"),
 				       &r->interval);
 		r->times = (unsigned)ctl_real(r->params, "times");
-	}
-	if (r->action == CTL_RAW)
-		return read_raw(r, e);
-	if (r->action == CTL_HELP)
-		return find_meant(r, words, n, e);
-	if (r->action != CTL_REFERENCE || !n)
 		return 0;
-	r->action = CTL_SCHEMA;
-	return !strcmp(words[0], "records")
-		       ? 0
-		       : cr_fail(e, -EINVAL,
-				 "there is a reference of the protocol, and "
-				 "one of \"records\"; none of \"%s\"",
-				 words[0]);
+	case CTL_RAW:
+		return read_raw(r, e);
+	case CTL_HELP:
+		return find_meant(r, words, n, e);
+	case CTL_REFERENCE:
+		r->action = n ? CTL_SCHEMA : CTL_REFERENCE;
+		if (n && strcmp(words[0], "records") != 0)
+			return cr_fail(e, -EINVAL,
+				       "there is a reference of the protocol, "
+				       "and one of \"records\"; none of \"%s\"",
+				       words[0]);
+		return 0;
+	default:
+		return 0;
+	}
 }
 
 int ctl_request(struct ctl_request *r, const char *const *words, unsigned n,
 		struct cr_err *e)
 {
 	const struct ctl_command *c;
-	char usage[LINE];
-	struct takes t;
 	unsigned own;
 	int rc;
 
@@ -699,14 +658,12 @@ int ctl_request(struct ctl_request *r, const char *const *words, unsigned n,
 		return refuse_command(words, n, e);
 	words += own;
 	n -= own;
-	t = takes_of(c);
-	if (!do_fit(&t, n))
-		return cr_fail(e, -EINVAL, "usage: codec-ctl %s%s%s", c->words,
-			       *usage_of(c, usage, sizeof(usage)) ? " " : "",
-			       usage);
-	*r = (struct ctl_request){ .action = c->action,
+	if (!do_fit(c, n))
+		return cr_fail(e, -EINVAL, "usage: codec-ctl %s%s", c->words,
+			       c->usage);
+	*r = (struct ctl_request){ .action = c->row->action,
 				   .command = c,
-				   .method = method_of[c - all],
+				   .method = c->method,
 				   .params = json_object() };
 	(void)snprintf(r->name, sizeof(r->name), "%s", r->method->name);
 	rc = put_words(c, words, n, r->params, e);
@@ -719,37 +676,19 @@ int ctl_request(struct ctl_request *r, const char *const *words, unsigned n,
 	return rc;
 }
 
-/* Of the schedulers of @result only the one in use. */
-static void keep_in_use(json_t *result)
-{
-	const char *spec = ctl_text(result, "scheduler");
-	json_t *list = json_object_get(result, "schedulers");
-	size_t n = strcspn(spec, ",");
-
-	for (size_t i = json_array_size(list); i-- > 0;) {
-		const char *name = ctl_text(json_array_get(list, i), "name");
-
-		if (strlen(name) != n || strncmp(name, spec, n) != 0)
-			(void)json_array_remove(list, i);
-	}
-}
-
 void ctl_print(const struct ctl_request *r, const json_t *result, FILE *out)
 {
-	json_t *copy = json_deep_copy(result);
+	const struct field *table = r->method ? r->method->result : NULL;
 	const struct ctl_shown s = {
-		.table = r->method ? r->method->result : NULL,
-		.now = copy,
+		.table = table,
+		.now = result,
 		.clock = json_integer_value(json_object_get(result, "now_ns")),
 	};
 
-	if (r->command->takes && !*r->command->takes)
-		keep_in_use(copy);
-	if (r->command->view)
-		ctl_view(r->command->view, &s, out);
+	if (r->command->row->view)
+		ctl_view(r->command->row->view, &s, out);
 	else
-		ctl_show(copy, s.table, r->command->columns, out);
-	json_decref(copy);
+		ctl_show(result, table, r->command->row->columns, out);
 }
 
 bool ctl_print_own(const struct ctl_request *r, FILE *out)

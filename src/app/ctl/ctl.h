@@ -212,8 +212,7 @@ void ctl_sample_free(struct ctl_sample *s);
 void ctl_watch_page(const struct ctl_sample *before,
 		    const struct ctl_sample *now, FILE *out);
 
-/** A page of top, lines with marks (show.h). @keys: what keys do, or NULL:
- * none are read. */
-void ctl_top_page(const struct ctl_sample *now, const char *keys, FILE *out);
+/** A page of top, lines with marks. @keys: are read, and are explained. */
+void ctl_top_page(const struct ctl_sample *now, bool keys, FILE *out);
 
 #endif

@@ -184,7 +184,7 @@ void ctl_watch_page(const struct ctl_sample *before,
 		  json_object_get(now->calls, "calls"), s.seconds, out);
 }
 
-void ctl_top_page(const struct ctl_sample *now, const char *keys, FILE *out)
+void ctl_top_page(const struct ctl_sample *now, bool keys, FILE *out)
 {
 	const struct ctl_shown stats = { .table = stats_fields,
 					 .now = now->stats };
@@ -194,8 +194,10 @@ void ctl_top_page(const struct ctl_sample *now, const char *keys, FILE *out)
 	ctl_view(NODE_VIEW, &stats, out);
 	ctl_view("by {sort}, over {window}", &top, out);
 	ctl_view("   lost since the start: {lost}", &stats, out);
-	(void)fprintf(out, "%s%s\n\n", keys ? "   keys: " : "",
-		      keys ? keys : "");
+	(void)fputs(keys ? "   keys: l loss, m missing, c cost, d delay, q "
+			   "quit\n\n"
+			 : "\n\n",
+		    out);
 	ctl_list(json_object_get(now->calls, "top"), call_top_entry_fields,
 		 CTL_TOP_COLUMNS, true, out);
 }
@@ -204,8 +206,6 @@ void ctl_top_page(const struct ctl_sample *now, const char *keys, FILE *out)
 
 static const char *const sorts[] = { NODE_TOP_NAMES };
 
-#define KEYS_TOP "l loss, m missing, c cost, d delay, q quit"
-
 /* Each but the last two would end the program by itself, too, but leave the
  * terminal as it is. */
 static const int signals[] = { SIGINT, SIGTERM, SIGQUIT,
@@ -213,7 +213,6 @@ static const int signals[] = { SIGINT, SIGTERM, SIGQUIT,
 
 enum {
 	NSIGNALS = sizeof(signals) / sizeof(*signals),
-	ENDING = NSIGNALS - 2,
 	TIMER = NSIGNALS,
 	KEY,
 	EVENTS
@@ -353,7 +352,7 @@ static int show_sample(struct waiting *w, const struct ctl_sample *before,
 	if (!f)
 		return -ENOMEM;
 	if (w->live->top)
-		ctl_top_page(now, w->keys ? KEYS_TOP : NULL, f);
+		ctl_top_page(now, w->keys, f);
 	else
 		ctl_watch_page(before, now, f);
 	rc = fclose(f) ? -ENOMEM : ctl_page(text, !w->shown);

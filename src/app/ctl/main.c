@@ -23,41 +23,29 @@
 
 enum { LIST_PAGE = 100 };
 
-static int look_at_folder(const char *path, struct stat *st)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX] = ".";
-
-	if (slash)
-		(void)snprintf(folder, sizeof(folder), "%.*s",
-			       (int)(slash - path) + 1, path);
-	return stat(folder, st);
-}
-
-/* The group whose members may connect, or NULL: no group that people join. */
+/* The group whose members may connect to the socket at @path, or NULL: no group
+ * that people join. */
 static const char *group_of(const char *path)
 {
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+	mode_t right = S_IWGRP;
 	const struct group *g;
 	struct stat st;
 
-	mode_t right = S_IWGRP;
-
+	(void)snprintf(folder, sizeof(folder), "%.*s",
+		       slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
 	if (stat(path, &st)) {
 		right = S_IXGRP;
-		if (errno != EACCES || look_at_folder(path, &st))
+		if (errno != EACCES || stat(folder, &st))
 			return NULL;
 	}
-	if (!st.st_gid || !(st.st_mode & right))
-		return NULL;
-	g = getgrgid(st.st_gid);
+	g = st.st_gid && st.st_mode & right ? getgrgid(st.st_gid) : NULL;
 	return g ? g->gr_name : NULL;
 }
 
-/*
- * May we not connect to the socket at @path, by its rights or those of its
- * folder? Then @remedy is the way out, a sentence's end. Looks at files; any
- * thread that no other asks for groups meanwhile.
- */
+/* Is the socket at @path closed to us by its rights or those of its folder?
+ * Then @remedy is the way out, a sentence's end. */
 static bool denied_by(const char *path, char *remedy, size_t size)
 {
 	const char *group;
@@ -65,13 +53,11 @@ static bool denied_by(const char *path, char *remedy, size_t size)
 
 	if (!access(path, W_OK) || errno != EACCES)
 		return false;
-	if (!stat(path, &st) && !S_ISSOCK(st.st_mode)) {
+	group = group_of(path);
+	if (!stat(path, &st) && !S_ISSOCK(st.st_mode))
 		(void)snprintf(remedy, size,
 			       "it is no socket, name one (%s/...)", path);
-		return true;
-	}
-	group = group_of(path);
-	if (group)
+	else if (group)
 		(void)snprintf(remedy, size,
 			       "members of the group %s may: sudo usermod -aG "
 			       "%s $USER and log in again, or use sudo",
@@ -124,16 +110,14 @@ static const struct option_row opts[] = {
 	    "--peer-timeout.",
 	    AT(timeout), .min = CR_MS, .max = 2 * 3600 * CR_SEC, .without = ""),
 	OPT(CR_OPT_ENUM, "sort", NULL,
-	    "Of top: which calls come first. loss: who lose most frames for "
-	    "lack "
-	    "of CPU time; missing: of whom most packets do not come; cost: who "
-	    "take most time of workers; delay: whose frames take longest.",
+	    "Of top: which calls come first: those that lose most frames for "
+	    "lack of CPU time, that miss most packets, that take most time of "
+	    "workers, or whose frames take longest.",
 	    .letter = 's', AT(sort), .dflt = -1, .names = sorts,
 	    .without = "loss"),
 	OPT(CR_OPT_INT, "limit", "N",
 	    "Of top: how many calls. Default: as many as the terminal has "
-	    "lines, "
-	    "else 20.",
+	    "lines, else 20.",
 	    AT(limit), .min = 1, .max = PAGE_MAX, .without = ""),
 	OPT(CR_OPT_BOOL, "once", NULL,
 	    "Of top: one page, of the time from now to INTERVAL later.",
@@ -267,29 +251,22 @@ static void say_bye(struct rpc_client *c)
 	json_decref(error);
 }
 
-/* The list that @m answers page by page, or NULL. */
-static const struct field *paged_list(const struct method *m)
-{
-	const struct field *f =
-		m && m->params == page_fields ? m->result : NULL;
-
-	while (f && f->name && f->type != FIELD_LIST)
-		f++;
-	return f && f->name ? f : NULL;
-}
-
-/* As ask(); a list that is asked for as a whole comes whole. */
+/* As ask(); but a list that its method answers page by page comes whole, where
+ * no params say which part. */
 static int ask_whole(struct rpc_client *c, const char *method, json_t *params,
 		     json_t **result)
 {
-	const struct field *list = paged_list(method_find(method)), *id;
+	const struct method *m = method_find(method);
+	const struct field *list = m ? m->result : NULL, *id;
 	json_t *all, *page = NULL, *last;
 	json_int_t after = 0;
 	bool more = true;
 	int rc = 0;
 
-	if (!list || params)
+	if (params || !m || m->params != page_fields)
 		return ask(c, method, params, result);
+	while (list->type != FIELD_LIST)
+		list++;
 	for (id = list->members; id->type == FIELD_INLINE;)
 		id = id->members;
 	for (all = json_array(); more; json_decref(page)) {
@@ -340,9 +317,9 @@ static int read_to(struct transport_addr *a)
 		  : 0;
 }
 
-/* Ask for @r, whose params are taken over, and show what comes. */
-static int run_asking(struct event_base *base, struct rpc_client *c,
-		      const struct ctl_request *r)
+/* What @r asks for; its params are taken over. Pages have no result. */
+static int ask_request(struct event_base *base, struct rpc_client *c,
+		       const struct ctl_request *r, json_t **result)
 {
 	struct ctl_live live = { .base = base,
 				 .client = c,
@@ -354,22 +331,12 @@ static int run_asking(struct event_base *base, struct rpc_client *c,
 				 .sort = opt.sort < 0 ? NODE_TOP_LOSS
 						      : (int)opt.sort,
 				 .limit = (unsigned)opt.limit };
-	json_t *result = NULL;
-	bool pages = r->action == CTL_WATCH || r->action == CTL_TOP;
-	int rc;
 
-	if (pages)
-		rc = ctl_live(&live);
-	else if (r->action == CTL_FOLLOW)
-		rc = ctl_follow(&live, r->params, &result);
-	else
-		rc = ask_whole(c, r->name, r->params, &result);
-	if (rc != CTL_UNREACHABLE)
-		say_bye(c);
-	if (!rc && !pages)
-		rc = show_result(r, result);
-	json_decref(result);
-	return rc;
+	if (r->interval)
+		return ctl_live(&live);
+	if (r->action == CTL_FOLLOW)
+		return ctl_follow(&live, r->params, result);
+	return ask_whole(c, r->name, r->params, result);
 }
 
 static int run(struct event_base *base, const struct ctl_request *r)
@@ -378,6 +345,7 @@ static int run(struct event_base *base, const struct ctl_request *r)
 					 .kind = (enum transport_kind)opt.kind,
 					 .peer_timeout = opt.peer_timeout };
 	struct rpc_client *c = NULL;
+	json_t *result = NULL;
 	char key[KEY_SIZE];
 	struct cr_err e = { 0 };
 	int rc = read_to(&cfg.to);
@@ -391,8 +359,13 @@ static int run(struct event_base *base, const struct ctl_request *r)
 	if (rc)
 		json_decref(r->params);
 	else
-		rc = run_asking(base, c, r);
+		rc = ask_request(base, c, r, &result);
+	if (c && rc != CTL_UNREACHABLE)
+		say_bye(c);
 	rpc_client_close(c);
+	if (!rc && result)
+		rc = show_result(r, result);
+	json_decref(result);
 	return rc;
 }
 

@@ -237,6 +237,8 @@ const struct field scheduler_info_fields[] = {
 	  .help = "description of the scheduler" },
 	{ ROW_TEXT(scheduler_info, "admission", admission),
 	  .help = "the test by which the scheduler admits calls" },
+	{ ROW_BOOL(scheduler_info, "in_use", in_use), .flags = FIELD_OMIT_ZERO,
+	  .help = "the scheduler is in use; missing of the others" },
 	{ ROW_EACH(scheduler_info, "options", options, option_info),
 	  .help = "the scheduler's options" },
 	{ 0 },

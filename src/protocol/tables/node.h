@@ -55,6 +55,7 @@ struct option_info {
 
 struct scheduler_info {
 	const char *name, *help, *admission;
+	bool in_use;
 	struct field_each options; /**< struct option_info */
 };
 

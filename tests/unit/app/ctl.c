@@ -208,7 +208,7 @@ static void mistakes_are_named(void **state)
 	refused("call start in", "KEY=VALUE");
 	refused("call start =x", "KEY=VALUE");
 	refused("call start a=1 a=2", "given twice");
-	refused("call start a=1 a.b=2", "'a'");
+	refused("call start a=1 a.b=2", "before the dot");
 	refused("call start a.=1", "without a name");
 	refused("call start release={x", "not JSON");
 	refused("raw {", "column");

@@ -145,7 +145,8 @@ static void only_the_scheduler_in_use_is_shown(void **state)
 		(const char *const[]){ "scheduler" }, 1,
 		"{\"scheduler\": \"rr,quantum=2ms\", \"schedulers\": "
 		"[{\"name\": \"r\", \"help\": \"no\", \"options\": []}, "
-		"{\"name\": \"rr\", \"help\": \"a ring\", \"admission\": "
+		"{\"name\": \"rr\", \"help\": \"a ring\", \"in_use\": true, "
+		"\"admission\": "
 		"\"sum\", \"options\": [{\"name\": \"quantum\", \"help\": "
 		"\"quantum=TIME  a turn\"}]}]}");
 
