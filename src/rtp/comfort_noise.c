@@ -138,15 +138,6 @@ void comfort_noise_generate(struct comfort_noise_generator *g, int16_t *pcm,
 	}
 }
 
-static void correlate(const int16_t *pcm, size_t n, unsigned order, double *r)
-{
-	for (unsigned lag = 0; lag <= order; lag++) {
-		r[lag] = 0;
-		for (size_t i = lag; i < n; i++)
-			r[lag] += (double)pcm[i] * pcm[i - lag];
-	}
-}
-
 /* Levinson and Durbin's recursion: @r[0..order] to @k[order]. */
 static void reflections(const double *r, unsigned order, double *k)
 {
@@ -173,7 +164,11 @@ void comfort_noise_measure(const int16_t *pcm, size_t n, unsigned order,
 
 	if (order > COMFORT_NOISE_ORDER_MAX)
 		order = COMFORT_NOISE_ORDER_MAX;
-	correlate(pcm, n, order, r);
+	for (unsigned lag = 0; lag <= order; lag++) {
+		r[lag] = 0;
+		for (size_t i = lag; i < n; i++)
+			r[lag] += (double)pcm[i] * pcm[i - lag];
+	}
 	*out = (struct comfort_noise){ .level = COMFORT_NOISE_SILENT };
 	if (!n || r[0] <= 0)
 		return;

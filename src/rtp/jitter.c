@@ -388,17 +388,6 @@ static void report_gone(struct jitter *j, const struct jitter_slot *s)
 		j->cfg.gone(j->cfg.arg, &packet);
 }
 
-static void drop_oldest(struct jitter *j, const struct jitter_slot *oldest)
-{
-	report_gone(j, oldest);
-	if (oldest->aux)
-		jitter_pass_aux(j, oldest);
-	else
-		jitter_pass(j, oldest);
-	jitter_slots_drop(&j->slots);
-	jitter_count(&j->count.overflow, 1);
-}
-
 static void discard_waiting(struct jitter *j)
 {
 	const struct jitter_slot *oldest;
@@ -451,19 +440,6 @@ static uint32_t place_of_input(const struct jitter_input *in)
 	return in->rtp->ts + in->shift;
 }
 
-/* A source begins with @in, played as soon as the delay allows. */
-static void begin_source(struct jitter *j, const struct jitter_input *in,
-			 uint64_t seq)
-{
-	timeline_begin(&j->line, j->cfg.clock, place_of_input(in), in->arrival);
-	playout_begin(&j->playout, 0, in->arrival);
-	set_duration(j, (uint32_t)(FIRST_DURATION * j->cfg.clock / CR_SEC));
-	j->step = 0;
-	j->last = seq;
-	j->last_silent = in->silent;
-	j->started = true;
-}
-
 static bool is_buffer_idle(const struct jitter *j)
 {
 	return !j->head.playing && !(j->slots.used & ~j->slots.aux);
@@ -497,14 +473,6 @@ static bool is_proved(struct jitter *j, uint16_t seq, cr_ns transit)
 static bool is_behind_head(const struct jitter *j, uint64_t seq)
 {
 	return j->head.counted && seq <= j->head.seq;
-}
-
-static bool is_seq_over(const struct jitter *j, uint64_t seq, int64_t ts)
-{
-	const struct head *h = &j->head;
-
-	return is_behind_head(j, seq) || (h->any && ts <= h->over) ||
-	       jitter_slots_behind(&j->slots, seq);
 }
 
 /* Timestamps must rise with sequence numbers. */
@@ -573,42 +541,35 @@ static bool drop_for_room(struct jitter *j, uint64_t seq, cr_ns at, cr_ns each)
 
 	while ((oldest = jitter_slots_oldest(&j->slots)) && oldest->seq < seq &&
 	       (!jitter_slots_fit(&j->slots, seq) || at - oldest->at > most)) {
-		drop_oldest(j, oldest);
+		report_gone(j, oldest);
+		if (oldest->aux)
+			jitter_pass_aux(j, oldest);
+		else
+			jitter_pass(j, oldest);
+		jitter_slots_drop(&j->slots);
+		jitter_count(&j->count.overflow, 1);
 		dropped = true;
 	}
 	return dropped;
 }
 
-/* When the packet behind @seq is to be played, if that has come already. */
-static cr_ns latest_before(const struct jitter *j, uint64_t seq)
-{
-	const struct jitter_slot *before, *after;
-
-	jitter_slots_neighbours(&j->slots, seq, true, &before, &after);
-	return after ? after->latest : CR_NEVER;
-}
-
-/* Its turn is not waited for if that is over, or not known. */
-static cr_ns latest_wait(const struct jitter *j, const struct jitter_input *in,
-			 uint64_t seq)
-{
-	bool now = in->aux && (!j->started || is_behind_head(j, seq));
-
-	return now ? 0 : j->cfg.most;
-}
-
 static void keep_packet(struct jitter *j, const struct jitter_input *in,
 			uint64_t seq, int64_t ts, cr_ns at)
 {
-	cr_ns before = latest_before(j, seq);
-	cr_ns latest = in->arrival + latest_wait(j, in, seq);
-	struct jitter_slot *s = jitter_slots_add(&j->slots, seq, in->aux);
+	/* its turn is not waited for if that is over, or not known */
+	bool now = in->aux && (!j->started || is_behind_head(j, seq));
 	const struct rtp_packet *p = in->rtp;
+	const struct jitter_slot *before, *after;
+	struct jitter_slot *s;
 
+	jitter_slots_neighbours(&j->slots, seq, true, &before, &after);
+	s = jitter_slots_add(&j->slots, seq, in->aux);
 	s->ts = ts;
 	s->at = at;
 	s->arrival = in->arrival;
-	s->latest = cr_ns_min(latest, before);
+	s->latest = in->arrival + (now ? 0 : j->cfg.most);
+	if (after)
+		s->latest = cr_ns_min(s->latest, after->latest);
 	s->duration = in->duration <= j->cfg.clock ? in->duration : 0;
 	s->shift = in->shift;
 	s->bytes = (uint16_t)p->payload_bytes;
@@ -670,7 +631,14 @@ static enum jitter_put take_first(struct jitter *j,
 		return take_jitter_aux(j, in, seq);
 	if (is_behind_head(j, seq))
 		return refuse_packet(j, JITTER_LATE);
-	begin_source(j, in, seq);
+	/* its source is played as soon as the delay allows */
+	timeline_begin(&j->line, j->cfg.clock, place_of_input(in), in->arrival);
+	playout_begin(&j->playout, 0, in->arrival);
+	set_duration(j, (uint32_t)(FIRST_DURATION * j->cfg.clock / CR_SEC));
+	j->step = 0;
+	j->last = seq;
+	j->last_silent = in->silent;
+	j->started = true;
 	learn_duration(j, in, seq, place_of_input(in));
 	keep_packet(j, in, seq, place_of_input(in), in->arrival);
 	return JITTER_TAKEN;
@@ -703,6 +671,7 @@ static enum jitter_put take_speech(struct jitter *j,
 	int64_t ts = timeline_extend(&j->line, place_of_input(in));
 	cr_ns at = timeline_at(&j->line, ts);
 	cr_ns transit = in->arrival - at, each = j->duration_ns;
+	const struct head *h = &j->head;
 	bool dropped;
 
 	if (is_far_off(j, transit, ts, seq)) {
@@ -712,7 +681,8 @@ static enum jitter_put take_speech(struct jitter *j,
 	}
 	j->proof.waits = false;
 	learn_speech(j, in, seq, ts);
-	if (is_seq_over(j, seq, ts)) {
+	if (is_behind_head(j, seq) || (h->any && ts <= h->over) ||
+	    jitter_slots_behind(&j->slots, seq)) {
 		note_transit(j, in, transit);
 		return refuse_packet(j, JITTER_LATE);
 	}
@@ -942,24 +912,19 @@ static cr_ns due_of_oldest(const struct jitter *j,
 			 due_for_room(j));
 }
 
-static unsigned missing_before(const struct jitter *j,
-			       const struct jitter_slot *s)
-{
-	const struct head *h = &j->head;
-
-	return h->counted && s->seq > h->seq ? (unsigned)(s->seq - h->seq - 1)
-					     : 0;
-}
-
 /* The oldest packet, @s. */
 static enum jitter_next play_packet(struct jitter *j,
 				    const struct jitter_slot *s, cr_ns now,
 				    cr_ns due, struct jitter_output *out)
 {
+	const struct head *h = &j->head;
+
 	*out = jitter_packet(j, s);
 	out->due = due;
 	out->restart = j->restarted;
-	out->missing = missing_before(j, s);
+	out->missing = h->counted && s->seq > h->seq
+			       ? (unsigned)(s->seq - h->seq - 1)
+			       : 0;
 	out->wait = cr_ns_max(now - s->arrival, 0);
 	j->restarted = false;
 	if (s->aux) {
@@ -1026,23 +991,6 @@ static enum jitter_next pause_playing(struct jitter *j, cr_ns now,
 	return JITTER_PAUSE;
 }
 
-/* Nothing has come for what is to be played now. */
-static enum jitter_next bridge_gap(struct jitter *j, cr_ns now,
-				   const struct jitter_slot *speech,
-				   struct jitter_output *out)
-{
-	uint32_t rtp_ticks = to_conceal(j, speech);
-
-	*out = (struct jitter_output){ 0 };
-	if (rtp_ticks && speech && speech->ts == j->head.ts + rtp_ticks)
-		*out = jitter_packet(j, speech);
-	out->ts = (uint32_t)j->head.ts;
-	out->duration = rtp_ticks;
-	out->due = due_of_gap(j);
-	return rtp_ticks ? conceal_packet(j, rtp_ticks)
-			 : pause_playing(j, now, speech);
-}
-
 enum jitter_next jitter_next(struct jitter *j, cr_ns now,
 			     struct jitter_output *out)
 {
@@ -1052,8 +1000,18 @@ enum jitter_next jitter_next(struct jitter *j, cr_ns now,
 
 	if (s && s->aux && due <= now)
 		return play_packet(j, s, now, due, out);
-	if (is_gap(j, speech) && due_of_gap(j) <= now)
-		return bridge_gap(j, now, speech, out);
+	if (is_gap(j, speech) && due_of_gap(j) <= now) {
+		uint32_t rtp_ticks = to_conceal(j, speech);
+
+		*out = (struct jitter_output){ 0 };
+		if (rtp_ticks && speech && speech->ts == j->head.ts + rtp_ticks)
+			*out = jitter_packet(j, speech);
+		out->ts = (uint32_t)j->head.ts;
+		out->duration = rtp_ticks;
+		out->due = due_of_gap(j);
+		return rtp_ticks ? conceal_packet(j, rtp_ticks)
+				 : pause_playing(j, now, speech);
+	}
 	return s && due <= now ? play_packet(j, s, now, due, out)
 			       : JITTER_NOTHING;
 }

@@ -15,25 +15,11 @@ static unsigned what_of(enum payload_type_kind kind, unsigned index)
 	return (unsigned)kind << 6 | index;
 }
 
-/* What a type stands for, for people. */
-static void describe_type(const struct payload_types *t, unsigned what,
-			  char *buf, size_t size)
-{
-	if (payload_type_kind(what) == PAYLOAD_TYPE_SPEECH)
-		(void)snprintf(buf, size, "codec %u of the list",
-			       payload_type_codec(what));
-	else
-		(void)snprintf(buf, size, "%s/%u",
-			       payload_type_kind(what) == PAYLOAD_TYPE_EVENT
-				       ? "telephone-event"
-				       : "CN",
-			       (unsigned)payload_type_hz(t, what));
-}
-
 static int check_type(const struct payload_types *t, unsigned pt,
 		      struct cr_err *e)
 {
 	char meaning[64];
+	unsigned what;
 
 	if (pt > 127)
 		return cr_fail(e, -ERANGE,
@@ -47,7 +33,16 @@ static int check_type(const struct payload_types *t, unsigned pt,
 			       pt);
 	if (!t->what[pt])
 		return 0;
-	describe_type(t, t->what[pt], meaning, sizeof(meaning));
+	what = t->what[pt];
+	if (payload_type_kind(what) == PAYLOAD_TYPE_SPEECH)
+		(void)snprintf(meaning, sizeof(meaning), "codec %u of the list",
+			       payload_type_codec(what));
+	else
+		(void)snprintf(meaning, sizeof(meaning), "%s/%u",
+			       payload_type_kind(what) == PAYLOAD_TYPE_EVENT
+				       ? "telephone-event"
+				       : "CN",
+			       (unsigned)payload_type_hz(t, what));
 	return cr_fail(e, -EEXIST,
 		       "payload type %u is given twice: it is %s already", pt,
 		       meaning);

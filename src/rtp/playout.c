@@ -94,39 +94,29 @@ static void window_add(struct playout *p, int64_t us)
 	p->floor = p->floor_us * CR_US;
 }
 
-/* n^2 times the variance is exact modulo 2^64, however large transits are: it
- * is less than that, for the window spreads over a few seconds at most. */
-static void find_spread(struct playout *p)
+/* --- the margin --- */
+
+static void adapt(struct playout *p, cr_ns transit, cr_ns passed,
+		  enum playout_speech speech)
 {
+	bool late = transit > p->offset;
 	uint64_t sum = (uint64_t)p->sum;
+	/* n^2 times the variance is exact modulo 2^64, however large transits
+	 * are: it is less than that, for the window spreads over a few seconds
+	 * at most */
 	uint64_t spread = p->n * p->squares - sum * sum;
+	cr_ns excess;
 
 	/* One has been added: NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
 	p->mean = p->sum * CR_US / p->n;
 	p->want = (cr_ns)(sqrt((double)spread) * 4 * CR_US / p->n);
-}
-
-/* --- the margin --- */
-
-static void shrink(struct playout *p, cr_ns passed, enum playout_speech speech)
-{
-	cr_ns excess = p->margin - p->want;
-
+	excess = p->margin - p->want;
 	if (excess <= 0 || speech == PLAYOUT_PAUSES)
 		p->margin = p->want;
 	else if (speech == PLAYOUT_SILENT)
 		p->margin -= cr_ns_min(excess, passed / 4);
 	else
 		p->margin -= excess * passed / SHRINK_TIME;
-}
-
-static void adapt(struct playout *p, cr_ns transit, cr_ns passed,
-		  enum playout_speech speech)
-{
-	bool late = transit > p->offset;
-
-	find_spread(p);
-	shrink(p, passed, speech);
 	if (late)
 		p->margin = cr_ns_max(p->margin, transit - p->mean);
 }

@@ -58,29 +58,6 @@ static size_t chunk_end(const uint8_t *p, size_t n, size_t at)
 	}
 }
 
-static int check_sdes(const uint8_t *p, size_t n, unsigned count)
-{
-	size_t at = 0;
-
-	for (unsigned i = 0; i < count; i++) {
-		at = chunk_end(p, n, at);
-		if (!at || at > n)
-			return RTCP_SDES_OVERRUN;
-	}
-	return RTCP_OK;
-}
-
-static int check_bye(const uint8_t *p, size_t n, unsigned count)
-{
-	size_t sources = count * SSRC_BYTES;
-
-	if (n < sources)
-		return RTCP_BYE_OVERRUN;
-	if (n > sources && n - sources - 1 < p[sources])
-		return RTCP_BYE_OVERRUN;
-	return RTCP_OK;
-}
-
 /* The packet at @p, @n bytes after its header. */
 static int check_body(const uint8_t *p, size_t n)
 {
@@ -91,10 +68,25 @@ static int check_body(const uint8_t *p, size_t n)
 		return check_report(n, count, SSRC_BYTES + SENDER_BYTES);
 	case RTCP_RR:
 		return check_report(n, count, SSRC_BYTES);
-	case RTCP_SDES:
-		return check_sdes(p + HEADER_BYTES, n, count);
-	case RTCP_BYE:
-		return check_bye(p + HEADER_BYTES, n, count);
+	case RTCP_SDES: {
+		size_t at = 0;
+
+		for (unsigned i = 0; i < count; i++) {
+			at = chunk_end(p + HEADER_BYTES, n, at);
+			if (!at || at > n)
+				return RTCP_SDES_OVERRUN;
+		}
+		return RTCP_OK;
+	}
+	case RTCP_BYE: {
+		size_t sources = count * SSRC_BYTES;
+
+		if (n < sources)
+			return RTCP_BYE_OVERRUN;
+		if (n > sources && n - sources - 1 < p[HEADER_BYTES + sources])
+			return RTCP_BYE_OVERRUN;
+		return RTCP_OK;
+	}
 	default:
 		return RTCP_OK;
 	}
@@ -256,15 +248,6 @@ static uint8_t *packet(struct rtcp_writer *w, enum rtcp_type type,
 	return p + HEADER_BYTES;
 }
 
-static void write_sender(uint8_t *p, const struct rtcp_sender *s)
-{
-	rtp_put32(p, (uint32_t)(s->ntp >> 32));
-	rtp_put32(p + 4, (uint32_t)s->ntp);
-	rtp_put32(p + 8, s->rtp_ts);
-	rtp_put32(p + 12, s->packets);
-	rtp_put32(p + 16, s->octets);
-}
-
 static void write_report(uint8_t *p, const struct rtcp_report *r)
 {
 	int32_t lost = r->lost;
@@ -298,7 +281,11 @@ int rtcp_put_report(struct rtcp_writer *w, uint32_t ssrc,
 	rtp_put32(p, ssrc);
 	p += SSRC_BYTES;
 	if (sender) {
-		write_sender(p, sender);
+		rtp_put32(p, (uint32_t)(sender->ntp >> 32));
+		rtp_put32(p + 4, (uint32_t)sender->ntp);
+		rtp_put32(p + 8, sender->rtp_ts);
+		rtp_put32(p + 12, sender->packets);
+		rtp_put32(p + 16, sender->octets);
 		p += SENDER_BYTES;
 	}
 	for (unsigned i = 0; i < n; i++)

@@ -58,12 +58,6 @@ bool rtcp_clock_ready(struct rtcp_clock *c, cr_ns now)
 	return true;
 }
 
-/* No report is due any more. */
-static void rtcp_clock_stop(struct rtcp_clock *c)
-{
-	c->due = CR_NEVER;
-}
-
 /* --- feedback --- */
 
 /* Some round DLSR to ms: on a short way more than the way took. */
@@ -194,28 +188,24 @@ static void count_jitter(struct reception *r, uint32_t ts, cr_ns now)
 		r->jitter += d - ((r->jitter + 8) >> 4);
 }
 
-/* Another source: keep what the whole session adds up. */
-static void begin_reception(struct reception *r, uint32_t ssrc)
-{
-	r->lost_before = reception_lost(r);
-	r->packets_before = reception_received(r);
-	r->sources++;
-	r->ssrc = ssrc;
-	r->source = (struct rtp_source){ 0 };
-	r->timed = false;
-	r->jitter = 0;
-	r->expected = 0;
-	r->received = 0;
-}
-
 enum rtp_arrival reception_packet(struct reception *r,
 				  const struct rtp_packet *p, bool timed,
 				  cr_ns now)
 {
 	enum rtp_arrival arrival;
 
-	if (!r->source.started || p->ssrc != r->ssrc)
-		begin_reception(r, p->ssrc);
+	if (!r->source.started || p->ssrc != r->ssrc) {
+		/* Another source: keep what the whole session adds up. */
+		r->lost_before = reception_lost(r);
+		r->packets_before = reception_received(r);
+		r->sources++;
+		r->ssrc = p->ssrc;
+		r->source = (struct rtp_source){ 0 };
+		r->timed = false;
+		r->jitter = 0;
+		r->expected = 0;
+		r->received = 0;
+	}
 	arrival = rtp_source_update(&r->source, p->seq);
 	if (arrival == RTP_RESTART)
 		r->timed = false;
@@ -230,12 +220,6 @@ void reception_sender(struct reception *r, uint32_t ssrc, uint64_t ntp,
 	r->sr_ssrc = ssrc;
 	r->lsr = (uint32_t)(ntp >> 16);
 	r->sr_at = now;
-}
-
-/* Packets that came, duplicates included, as RFC 3550 counts them. */
-static uint64_t packets_came(const struct reception *r)
-{
-	return r->source.received + r->source.duplicates;
 }
 
 /* 256 times @lost / @expected, within what an octet holds. */
@@ -269,7 +253,8 @@ static uint32_t highest(const struct rtp_source *s)
 
 bool reception_report(struct reception *r, cr_ns now, struct rtcp_report *out)
 {
-	uint64_t received = packets_came(r);
+	/* duplicates count as packets that came (RFC 3550) */
+	uint64_t received = r->source.received + r->source.duplicates;
 	int64_t lost = (int64_t)rtp_source_lost(&r->source) -
 		       (int64_t)r->source.duplicates;
 	uint64_t expected = received + (uint64_t)lost;
@@ -368,25 +353,6 @@ int rtcp_session_set_rates(struct rtcp_session *s, uint32_t in, uint32_t out)
 
 /* --- what comes --- */
 
-static void hear_reports(struct rtcp_session *s, const struct rtcp_packet *p,
-			 cr_ns now)
-{
-	for (unsigned i = 0; i < p->count; i++) {
-		struct rtcp_report r = rtcp_report_at(p, i);
-
-		if (r.ssrc == s->cfg.ssrc)
-			feedback_report(&s->far, &r, now);
-	}
-}
-
-static void hear_bye(struct rtcp_session *s, const struct rtcp_packet *p)
-{
-	for (unsigned i = 0; i < p->count; i++)
-		if (s->heard.source.started &&
-		    rtcp_bye_at(p, i) == s->heard.ssrc)
-			s->byes++;
-}
-
 static void hear_part(struct rtcp_session *s, const struct rtcp_packet *p,
 		      cr_ns now)
 {
@@ -402,10 +368,18 @@ static void hear_part(struct rtcp_session *s, const struct rtcp_packet *p,
 		    (!s->heard.source.started || p->ssrc == s->heard.ssrc))
 			reception_sender(&s->heard, p->ssrc, p->sender.ntp,
 					 now);
-		hear_reports(s, p, now);
+		for (unsigned i = 0; i < p->count; i++) {
+			struct rtcp_report r = rtcp_report_at(p, i);
+
+			if (r.ssrc == s->cfg.ssrc)
+				feedback_report(&s->far, &r, now);
+		}
 		return;
 	case RTCP_BYE:
-		hear_bye(s, p);
+		for (unsigned i = 0; i < p->count; i++)
+			if (s->heard.source.started &&
+			    rtcp_bye_at(p, i) == s->heard.ssrc)
+				s->byes++;
 		return;
 	default:
 		return;
@@ -456,25 +430,18 @@ static uint32_t timestamp_at(const struct rtcp_session *s, cr_ns now)
 	return (uint32_t)(last >> 32) + (uint32_t)(ticks / CR_SEC);
 }
 
-static struct rtcp_sender make_sender(const struct rtcp_session *s, cr_ns now,
-				      cr_ns wall)
-{
-	uint64_t total = sent_total(s);
-
-	return (struct rtcp_sender){
-		.ntp = rtcp_ntp(wall),
-		.rtp_ts = timestamp_at(s, now),
-		.packets = (uint32_t)(total >> 32),
-		.octets = (uint32_t)total,
-	};
-}
-
 /* SR if we have sent since the report before the last one (RFC 3550, 6.4), or
  * RR; and SDES. Never lacks room. */
 static void put_report(struct rtcp_session *s, struct rtcp_writer *w, cr_ns now,
 		       cr_ns wall)
 {
-	const struct rtcp_sender us = make_sender(s, now, wall);
+	uint64_t total = sent_total(s);
+	const struct rtcp_sender us = {
+		.ntp = rtcp_ntp(wall),
+		.rtp_ts = timestamp_at(s, now),
+		.packets = (uint32_t)(total >> 32),
+		.octets = (uint32_t)total,
+	};
 	struct rtcp_report source;
 	unsigned n = reception_report(&s->heard, now, &source) ? 1 : 0;
 	bool sends = us.packets != s->reported[1];
@@ -503,7 +470,7 @@ size_t rtcp_bye(struct rtcp_session *s, uint8_t *buf, cr_ns now, cr_ns wall,
 {
 	struct rtcp_writer w = { .buf = buf, .size = RTCP_BUILD_BYTES };
 
-	rtcp_clock_stop(&s->clock);
+	s->clock.due = CR_NEVER;
 	if (!s->packets_out && !sent_total(s))
 		return 0;
 	put_report(s, &w, now, wall);

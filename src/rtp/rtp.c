@@ -15,11 +15,17 @@
 #define FLAG_EXTENSION 0x10u
 #define CSRC_COUNT 0x0fu
 
-/* Length of everything before the payload, or a reason. */
-static int header_bytes(const uint8_t *p, size_t n, size_t *bytes)
+int rtp_parse(const uint8_t *p, size_t n, struct rtp_packet *out)
 {
-	size_t at = RTP_HEADER_BYTES + 4u * (p[0] & CSRC_COUNT);
+	size_t at, padding = 0;
 
+	if (n < RTP_HEADER_BYTES)
+		return RTP_TOO_SHORT;
+	if (p[0] >> 6 != 2)
+		return RTP_BAD_VERSION;
+	if (rtp_is_rtcp(p, n))
+		return RTP_IS_RTCP;
+	at = RTP_HEADER_BYTES + 4u * (p[0] & CSRC_COUNT);
 	if (at > n)
 		return RTP_CSRC_OVERRUN;
 	if (p[0] & FLAG_EXTENSION) {
@@ -29,24 +35,6 @@ static int header_bytes(const uint8_t *p, size_t n, size_t *bytes)
 		if (at > n)
 			return RTP_EXTENSION_OVERRUN;
 	}
-	*bytes = at;
-	return RTP_OK;
-}
-
-int rtp_parse(const uint8_t *p, size_t n, struct rtp_packet *out)
-{
-	size_t at, padding = 0;
-	int reason;
-
-	if (n < RTP_HEADER_BYTES)
-		return RTP_TOO_SHORT;
-	if (p[0] >> 6 != 2)
-		return RTP_BAD_VERSION;
-	if (rtp_is_rtcp(p, n))
-		return RTP_IS_RTCP;
-	reason = header_bytes(p, n, &at);
-	if (reason)
-		return reason;
 	if (p[0] & FLAG_PADDING) {
 		padding = p[n - 1];
 		if (!padding || padding > n - at)
@@ -85,15 +73,6 @@ static void begin_sequence(struct rtp_source *s, uint64_t ext)
 	s->received++;
 }
 
-static enum rtp_arrival ahead(struct rtp_source *s, unsigned by)
-{
-	s->ext += by;
-	s->window = by < WINDOW ? s->window << by | 1 : 1;
-	s->restart = 0;
-	s->received++;
-	return RTP_NEW;
-}
-
 static enum rtp_arrival behind(struct rtp_source *s, unsigned by)
 {
 	uint64_t bit = UINT64_C(1) << by;
@@ -111,18 +90,6 @@ static enum rtp_arrival behind(struct rtp_source *s, unsigned by)
 	return RTP_REORDERED;
 }
 
-static enum rtp_arrival jump(struct rtp_source *s, uint16_t seq)
-{
-	if (s->restart != 1u + seq) {
-		s->restart = 1u + (uint16_t)(seq + 1u);
-		s->strays++;
-		return RTP_STRAY;
-	}
-	s->past += s->ext - s->base + 1;
-	begin_sequence(s, ((s->ext >> 16) + 1) << 16 | seq);
-	return RTP_RESTART;
-}
-
 bool rtp_source_has_passed(const struct rtp_source *s, uint16_t seq)
 {
 	return s->started && (uint16_t)((uint16_t)s->ext - seq) < WINDOW;
@@ -138,11 +105,23 @@ enum rtp_arrival rtp_source_update(struct rtp_source *s, uint16_t seq)
 		begin_sequence(s, UINT64_C(1) << 16 | seq);
 		return RTP_NEW;
 	}
-	if (delta && delta < MAX_DROPOUT)
-		return ahead(s, delta);
+	if (delta && delta < MAX_DROPOUT) {
+		s->ext += delta;
+		s->window = delta < WINDOW ? s->window << delta | 1 : 1;
+		s->restart = 0;
+		s->received++;
+		return RTP_NEW;
+	}
 	if (back < WINDOW)
 		return behind(s, back);
-	return jump(s, seq);
+	if (s->restart != 1u + seq) {
+		s->restart = 1u + (uint16_t)(seq + 1u);
+		s->strays++;
+		return RTP_STRAY;
+	}
+	s->past += s->ext - s->base + 1;
+	begin_sequence(s, ((s->ext >> 16) + 1) << 16 | seq);
+	return RTP_RESTART;
 }
 
 void rtp_source_again(struct rtp_source *s)

@@ -83,21 +83,18 @@ struct silence_place silence_packet(struct silence *s, uint32_t ts,
 	return p;
 }
 
-/* Nobody told of it: what lies between is lost. */
-static void go_away(struct silence *s)
-{
-	s->away = true;
-	s->end += (uint32_t)(SILENCE_UNSIGNALLED / s->step_ns) * s->cfg.step;
-}
-
 bool silence_next(struct silence *s, cr_ns now, uint32_t *ts)
 {
 	cr_ns missed;
 
 	if (now < s->due)
 		return false;
-	if (!s->was_silent && !s->away)
-		go_away(s);
+	if (!s->was_silent && !s->away) {
+		/* nothing announced it: what lies between is lost */
+		s->away = true;
+		s->end += (uint32_t)(SILENCE_UNSIGNALLED / s->step_ns) *
+			  s->cfg.step;
+	}
 	s->filled = true;
 	missed = (now - s->due) / s->step_ns;
 	s->end += (uint32_t)missed * s->cfg.step;

@@ -233,21 +233,6 @@ static void update_event(struct telephone_event_relay *r, cr_ns now,
 	r->counts.relayed++;
 }
 
-/* A packet of an event whose end is known. */
-static void again(struct telephone_event_relay *r, cr_ns now,
-		  const struct telephone_event *event,
-		  struct telephone_event_burst *out)
-{
-	if (!event->end) {
-		r->counts.late++;
-	} else if (!r->ends_left) {
-		r->counts.repeated++;
-	} else {
-		put_end(r, now, out);
-		r->counts.relayed++;
-	}
-}
-
 /* One event of a packet, which began at @ts (@ts_out of the output). */
 static void record(struct telephone_event_relay *r, cr_ns now,
 		   const struct telephone_event *event, uint32_t ts,
@@ -275,10 +260,16 @@ static void record(struct telephone_event_relay *r, cr_ns now,
 		r->counts.late++;
 		return;
 	}
-	if (r->active)
+	if (r->active) {
 		update_event(r, now, event, out);
-	else
-		again(r, now, event, out);
+	} else if (!event->end) { /* the end is known already */
+		r->counts.late++;
+	} else if (!r->ends_left) {
+		r->counts.repeated++;
+	} else {
+		put_end(r, now, out);
+		r->counts.relayed++;
+	}
 }
 
 void telephone_event_relay_packet(struct telephone_event_relay *r, cr_ns now,
