@@ -87,15 +87,6 @@ void send_ring_put(struct send_ring *r, int fd, const void *data, size_t bytes,
 	io_uring_sqe_set_data64(s, r->asked++);
 }
 
-static void send_ring_put_message(struct send_ring *r, int fd,
-				  const struct msghdr *msg)
-{
-	struct io_uring_sqe *s = next_request(r);
-
-	io_uring_prep_sendmsg(s, fd, msg, FLAGS);
-	io_uring_sqe_set_data64(s, r->asked++);
-}
-
 /* How many requests the kernel takes. */
 static unsigned submit_ring(struct send_ring *r)
 {
@@ -345,13 +336,16 @@ static unsigned send_by_ring(struct post *p, unsigned at)
 
 	for (n = 0; at + n < p->n && !behind_train(p, at, at + n); n++) {
 		const struct burst_packet *b = head_of_piece(p, at + n);
+		struct io_uring_sqe *s;
 
 		if (p->piece[at + n].n == 1) {
 			send_ring_put(o->ring, b->fd, b->data, b->bytes, b->to);
 			continue;
 		}
 		write_message(p, at + n);
-		send_ring_put_message(o->ring, b->fd, &p->msg[at + n].msg_hdr);
+		s = next_request(o->ring);
+		io_uring_prep_sendmsg(s, b->fd, &p->msg[at + n].msg_hdr, FLAGS);
+		io_uring_sqe_set_data64(s, o->ring->asked++);
 	}
 	done = send_ring_go(o->ring, result);
 	for (unsigned i = 0; i < done; i++)

@@ -269,14 +269,6 @@ static int wait_epoll(struct inlet *in, cr_ns timeout)
 	return look_for_events(inlet_epoll_of(in), epoll_milliseconds(timeout));
 }
 
-/* What woke us is that somebody wants a look: told once. */
-static void take_wake(struct inlet_epoll *i)
-{
-	uint64_t count;
-
-	(void)!read(i->wake, &count, sizeof(count));
-}
-
 /* Another batch of the socket at hand. False: it has no more, or had enough. */
 static bool read_more(struct inlet_epoll *i)
 {
@@ -285,7 +277,9 @@ static bool read_more(struct inlet_epoll *i)
 	if (i->reading && (!intake_full(i->in) || !i->rounds))
 		return false;
 	if (key == KEY_WAKE) {
-		take_wake(i);
+		uint64_t count;
+
+		(void)!read(i->wake, &count, sizeof(count));
 		return false;
 	}
 	if (!sockets_find(&i->sockets, key, &i->socket) ||

@@ -166,33 +166,6 @@ static int add_locked(struct receive_ring *r, const struct sockets_entry *entry,
 	return push_order(r, *key);
 }
 
-/** Receive from, or with @poll watch, a socket. 0; 1: the receiving thread must
- * be woken, or it may wait for long; or -ENOMEM. */
-static int receive_ring_add(struct receive_ring *r,
-			    const struct sockets_entry *entry, bool poll,
-			    uint64_t *key)
-{
-	int rc;
-
-	pthread_mutex_lock(&r->lock);
-	rc = add_locked(r, entry, poll, key);
-	pthread_mutex_unlock(&r->lock);
-	return rc;
-}
-
-/** Must the receiving thread be woken? */
-static bool receive_ring_del(struct receive_ring *r, uint64_t key)
-{
-	bool first;
-
-	pthread_mutex_lock(&r->lock);
-	sockets_del(&r->sockets, key & ~RECEIVE_POLL);
-	r->live--;
-	first = push_order(r, key | KEY_CANCEL);
-	pthread_mutex_unlock(&r->lock);
-	return first;
-}
-
 /* --- requests --- */
 
 /* What a system call on the ring has returned. Want of memory passes, unless it
@@ -295,18 +268,6 @@ static bool carry_out(struct receive_ring *r)
 	atomic_store_explicit(&r->ordered, more, memory_order_relaxed);
 	pthread_mutex_unlock(&r->lock);
 	return more;
-}
-
-static void arm_wake(struct receive_ring *r)
-{
-	struct io_uring_sqe *s;
-
-	if (r->waking)
-		return;
-	s = next_sqe(r);
-	io_uring_prep_read(s, r->wake, &r->wakes, sizeof(r->wakes), 0);
-	io_uring_sqe_set_data64(s, KEY_WAKE);
-	r->waking = true;
 }
 
 /** Give a buffer back. */
@@ -442,6 +403,7 @@ static void wait_for_one(struct receive_ring *r, cr_ns timeout)
 static int receive_ring_wait(struct receive_ring *r, cr_ns timeout)
 {
 	bool more;
+	struct io_uring_sqe *s;
 
 	if (!r->err)
 		r->err = enable_ring(r);
@@ -449,7 +411,12 @@ static int receive_ring_wait(struct receive_ring *r, cr_ns timeout)
 		return r->err;
 	arm_again(r);
 	more = carry_out(r);
-	arm_wake(r);
+	if (!r->waking) {
+		s = next_sqe(r);
+		io_uring_prep_read(s, r->wake, &r->wakes, sizeof(r->wakes), 0);
+		io_uring_sqe_set_data64(s, KEY_WAKE);
+		r->waking = true;
+	}
 	/* liburing would only look at what is there */
 	if (!r->err && !io_uring_cq_ready(&r->ring))
 		wait_for_one(r, more ? 0 : timeout);
@@ -473,38 +440,7 @@ static bool forget_all(struct receive_ring *r, bool *last)
 	return any;
 }
 
-/* The end of the thread does not end its requests, and they keep the sockets.
- */
-static void receive_ring_leave(struct receive_ring *r)
-{
-	struct io_uring_sqe *s;
-	bool last = false;
-
-	if (!r->enabled || r->err) /* its end gives them up */
-		return;
-	s = next_sqe(r);
-	io_uring_prep_cancel64(
-		s, 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
-	io_uring_sqe_set_data64(s, KEY_CANCEL);
-	submit_all(r);
-	while (!r->err && (forget_all(r, &last) || !last))
-		;
-}
-
 /* --- its life --- */
-
-static void receive_ring_close(struct receive_ring *r)
-{
-	if (r->made)
-		io_uring_queue_exit(&r->ring);
-	if (r->wake >= 0)
-		(void)close(r->wake);
-	free(r->stock);
-	free(r->slot);
-	sockets_fini(&r->sockets);
-	pthread_mutex_destroy(&r->lock);
-	free(r->order);
-}
 
 /* The ring begins disabled: who enables it is its one submitter. */
 static int make_ring(struct receive_ring *r)
@@ -542,22 +478,6 @@ static int stock_up(struct receive_ring *r)
 	io_uring_buf_ring_advance(r->stock, (int)r->back);
 	r->back = 0;
 	return io_uring_register_buf_ring(&r->ring, &reg, 0);
-}
-
-/** 0 or -errno; receive_ring_close() in either case. */
-static int receive_ring_open(struct receive_ring *r,
-			     const struct receive_ring_sizes *sizes)
-{
-	int err;
-
-	r->sizes = *sizes;
-	r->form = (struct msghdr){ .msg_namelen = RECEIVE_NAME_BYTES,
-				   .msg_controllen = CONTROL_BYTES };
-	thread_lock_init(&r->lock); /* the receiver may have priority */
-	/* blocking: its read through the ring waits */
-	r->wake = eventfd(0, EFD_CLOEXEC);
-	err = r->wake < 0 ? -errno : make_ring(r);
-	return err ? err : stock_up(r);
 }
 
 /* --- the inlet --- */
@@ -758,7 +678,21 @@ static int wait_uring(struct inlet *in, cr_ns timeout)
 
 static void leave_uring(struct inlet *in)
 {
-	receive_ring_leave(&inlet_uring_of(in)->ring);
+	struct receive_ring *r = &inlet_uring_of(in)->ring;
+	struct io_uring_sqe *s;
+	bool last = false;
+
+	if (!r->enabled || r->err) /* its end gives them up */
+		return;
+	/* the end of the thread does not end its requests, and they keep the
+	 * sockets */
+	s = next_sqe(r);
+	io_uring_prep_cancel64(
+		s, 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
+	io_uring_sqe_set_data64(s, KEY_CANCEL);
+	submit_all(r);
+	while (!r->err && (forget_all(r, &last) || !last))
+		;
 }
 
 static void wake_uring(struct inlet *in)
@@ -773,12 +707,15 @@ static int add_uring(struct inlet *in, int fd, uint64_t tag,
 		     struct cr_err *e)
 {
 	const struct sockets_entry entry = { fd, tag };
+	struct receive_ring *r = &inlet_uring_of(in)->ring;
 	int rc;
 
 	if (traffic == INLET_MANY)
 		intake_take_trains(fd);
-	rc = receive_ring_add(&inlet_uring_of(in)->ring, &entry,
-			      traffic == INLET_MANY, key);
+	pthread_mutex_lock(&r->lock);
+	/* 1: the receiving thread must be woken, or it may wait for long */
+	rc = add_locked(r, &entry, traffic == INLET_MANY, key);
+	pthread_mutex_unlock(&r->lock);
 	if (rc < 0)
 		return cr_fail(e, rc, "out of memory for a socket");
 	if (rc)
@@ -788,7 +725,15 @@ static int add_uring(struct inlet *in, int fd, uint64_t tag,
 
 static void del_uring(struct inlet *in, uint64_t key)
 {
-	if (receive_ring_del(&inlet_uring_of(in)->ring, key))
+	struct receive_ring *r = &inlet_uring_of(in)->ring;
+	bool first;
+
+	pthread_mutex_lock(&r->lock);
+	sockets_del(&r->sockets, key & ~RECEIVE_POLL);
+	r->live--;
+	first = push_order(r, key | KEY_CANCEL);
+	pthread_mutex_unlock(&r->lock);
+	if (first)
 		inlet_wake_too(in);
 }
 
@@ -796,7 +741,15 @@ static void close_uring(struct inlet *in)
 {
 	struct inlet_uring *u = inlet_uring_of(in);
 
-	receive_ring_close(&u->ring);
+	if (u->ring.made)
+		io_uring_queue_exit(&u->ring.ring);
+	if (u->ring.wake >= 0)
+		(void)close(u->ring.wake);
+	free(u->ring.stock);
+	free(u->ring.slot);
+	sockets_fini(&u->ring.sockets);
+	pthread_mutex_destroy(&u->ring.lock);
+	free(u->ring.order);
 	intake_close(u->in);
 	free(u);
 }
@@ -811,7 +764,14 @@ int inlet_uring_open(struct inlet **out, const struct receive_ring_sizes *sizes,
 		return cr_fail(e, -ENOMEM, "out of memory for receiving");
 	u->inlet.ops = &inlet_uring_ops;
 	u->held = -1;
-	err = receive_ring_open(&u->ring, sizes);
+	u->ring.sizes = *sizes;
+	u->ring.form = (struct msghdr){ .msg_namelen = RECEIVE_NAME_BYTES,
+					.msg_controllen = CONTROL_BYTES };
+	thread_lock_init(&u->ring.lock); /* the receiver may have priority */
+	/* blocking: its read through the ring waits */
+	u->ring.wake = eventfd(0, EFD_CLOEXEC);
+	err = u->ring.wake < 0 ? -errno : make_ring(&u->ring);
+	err = err ? err : stock_up(&u->ring);
 	u->in = intake_open();
 	if (!err && !u->in)
 		err = -ENOMEM;

@@ -58,23 +58,6 @@ static void read_port_range(char *buf, size_t size)
 	(void)snprintf(buf, size, "%u-%u", from, to);
 }
 
-static int bind_fails(const struct sockaddr_storage *local, int err,
-		      struct cr_err *e)
-{
-	char at[64], range[32];
-
-	(void)address_text(local, at, sizeof(at));
-	if (err != EADDRINUSE || address_port(local))
-		return cr_fail(e, -err, "UDP socket: bind %s: %s", at,
-			       strerror(err));
-	read_port_range(range, sizeof(range));
-	return cr_fail(e, -err,
-		       "UDP socket: out of ports: all of %s are in use at %s; "
-		       "widen " PORT_RANGE " (sysctl "
-		       "net.ipv4.ip_local_port_range)",
-		       range, at);
-}
-
 /* What must be known before bind(). */
 enum { SHARED = 1, V6ONLY = 2 };
 
@@ -84,6 +67,7 @@ static int open_socket_at(const struct sockaddr_storage *local, unsigned how,
 	int on = 1, err;
 	int fd = socket(local->ss_family,
 			SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	char at[64], range[32];
 
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		return descriptors_fail(e, -errno, "UDP socket");
@@ -100,7 +84,16 @@ static int open_socket_at(const struct sockaddr_storage *local, unsigned how,
 		return fd;
 	err = errno;
 	(void)close(fd);
-	return bind_fails(local, err, e);
+	(void)address_text(local, at, sizeof(at));
+	if (err != EADDRINUSE || address_port(local))
+		return cr_fail(e, -err, "UDP socket: bind %s: %s", at,
+			       strerror(err));
+	read_port_range(range, sizeof(range));
+	return cr_fail(e, -err,
+		       "UDP socket: out of ports: all of %s are in use at %s; "
+		       "widen " PORT_RANGE " (sysctl "
+		       "net.ipv4.ip_local_port_range)",
+		       range, at);
 }
 
 static int open_large(const struct sockaddr_storage *local, unsigned how,
