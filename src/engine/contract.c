@@ -10,9 +10,8 @@
 
 #include "base/units.h"
 
-__attribute__((format(printf, 3, 4))) static int flaw(struct contract_flaw *f,
-						      const char *member,
-						      const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static int set_flaw(
+	struct contract_flaw *f, const char *member, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -24,40 +23,44 @@ __attribute__((format(printf, 3, 4))) static int flaw(struct contract_flaw *f,
 }
 
 /* The time of one job at @rate_ppm, > 0. */
-static cr_ns spacing(int64_t rate_ppm)
+static cr_ns job_spacing(int64_t rate_ppm)
 {
 	return cr_ns_max(CR_SEC * CR_PPM / rate_ppm, 1);
 }
 
-static double per_second(int64_t rate_ppm)
+static double jobs_per_second(int64_t rate_ppm)
 {
 	return (double)rate_ppm / (double)CR_PPM;
 }
 
-static int check_rate(const struct contract *k, cr_ns period,
-		      enum release_kind release, struct contract_flaw *f)
+static int check_job_rate(const struct contract *k, cr_ns period,
+			  enum release_kind release, struct contract_flaw *f)
 {
 	if (!k->rate_ppm && k->burst)
-		return flaw(f, "burst",
-			    "counts jobs beyond the rate: give rate, too");
+		return set_flaw(f, "burst",
+				"counts jobs beyond the rate: give rate, too");
 	if (!k->rate_ppm && k->peak_ppm)
-		return flaw(f, "peak",
-			    "bounds what a burst adds to the rate: give rate, "
-			    "too");
+		return set_flaw(
+			f, "peak",
+			"bounds what a burst adds to the rate: give rate, "
+			"too");
 	if (!k->rate_ppm)
 		return 0;
 	if (release == RELEASE_RATE)
-		return flaw(f, "rate",
-			    "release says it already, with x and y: leave one "
-			    "of them out");
-	if (spacing(k->rate_ppm) < period)
-		return flaw(f, "rate",
-			    "%g/s is more than one job a period (%g/s): lower "
-			    "it, or shorten the period",
-			    per_second(k->rate_ppm), 1e9 / (double)period);
+		return set_flaw(
+			f, "rate",
+			"release says it already, with x and y: leave one "
+			"of them out");
+	if (job_spacing(k->rate_ppm) < period)
+		return set_flaw(
+			f, "rate",
+			"%g/s is more than one job a period (%g/s): lower "
+			"it, or shorten the period",
+			jobs_per_second(k->rate_ppm), 1e9 / (double)period);
 	if (k->peak_ppm && k->peak_ppm < k->rate_ppm)
-		return flaw(f, "peak", "%g/s is below the rate of %g/s",
-			    per_second(k->peak_ppm), per_second(k->rate_ppm));
+		return set_flaw(f, "peak", "%g/s is below the rate of %g/s",
+				jobs_per_second(k->peak_ppm),
+				jobs_per_second(k->rate_ppm));
 	return 0;
 }
 
@@ -66,10 +69,10 @@ static int above(struct contract_flaw *f, const char *member, cr_ns value,
 {
 	char a[UNITS_TEXT], b[UNITS_TEXT];
 
-	return flaw(f, member, "%s is above the %s of %s: %s",
-		    units_format_time(value, a, sizeof(a)), limit,
-		    units_format_time(most, b, sizeof(b)),
-		    "lower the one or raise the other");
+	return set_flaw(f, member, "%s is above the %s of %s: %s",
+			units_format_time(value, a, sizeof(a)), limit,
+			units_format_time(most, b, sizeof(b)),
+			"lower the one or raise the other");
 }
 
 static int check_cost(const struct contract *k, struct contract_flaw *f)
@@ -94,12 +97,13 @@ static int check_fit(const struct task_terms *t, cr_ns period,
 	const char *which = k->worst ? "worst" : k->p99 ? "p99" : "mean";
 
 	if (t->cls == CR_HARD && worst > window)
-		return flaw(f, which,
-			    "%s is above the %s of %s that a hard call has for "
-			    "a job: lower it, or take class soft",
-			    units_format_time(worst, a, sizeof(a)),
-			    window == period ? "period" : "deadline",
-			    units_format_time(window, b, sizeof(b)));
+		return set_flaw(
+			f, which,
+			"%s is above the %s of %s that a hard call has for "
+			"a job: lower it, or take class soft",
+			units_format_time(worst, a, sizeof(a)),
+			window == period ? "period" : "deadline",
+			units_format_time(window, b, sizeof(b)));
 	if (t->cls != CR_BE && k->mean > period)
 		return above(f, "mean", k->mean, "period", period);
 	return 0;
@@ -108,16 +112,11 @@ static int check_fit(const struct task_terms *t, cr_ns period,
 int contract_check(const struct task_terms *t, cr_ns period,
 		   enum release_kind release, struct contract_flaw *f)
 {
-	int err = check_rate(&t->contract, period, release, f);
+	int err = check_job_rate(&t->contract, period, release, f);
 
 	if (!err)
 		err = check_cost(&t->contract, f);
 	return err ? err : check_fit(t, period, f);
-}
-
-static uint32_t jobs_up(int64_t ppm)
-{
-	return (uint32_t)cr_ns_min((ppm + CR_PPM - 1) / CR_PPM, UINT32_MAX);
 }
 
 struct cr_contract contract_promise(const struct contract *k,
@@ -133,15 +132,16 @@ struct cr_contract contract_promise(const struct contract *k,
 	if (!k->rate_ppm)
 		return c;
 	c.jobs = 1;
-	c.per = spacing(k->rate_ppm);
-	c.peak_jobs_per_sec = jobs_up(k->peak_ppm);
+	c.per = job_spacing(k->rate_ppm);
+	c.peak_jobs_per_sec = (uint32_t)cr_ns_min(
+		(k->peak_ppm + CR_PPM - 1) / CR_PPM, UINT32_MAX);
 	if (k->burst)
 		c.burst = (uint32_t)k->burst;
 	return c;
 }
 
 /* The least of those that are said, and @value. */
-static cr_ns at_most(cr_ns value, cr_ns a, cr_ns b)
+static cr_ns least_said(cr_ns value, cr_ns a, cr_ns b)
 {
 	value = a ? cr_ns_min(value, a) : value;
 	return b ? cr_ns_min(value, b) : value;
@@ -152,9 +152,9 @@ struct cr_cost contract_cost(const struct contract *k,
 {
 	struct cr_cost c = *measured;
 
-	c.mean = k->mean ? k->mean : at_most(c.mean, k->p99, k->worst);
+	c.mean = k->mean ? k->mean : least_said(c.mean, k->p99, k->worst);
 	c.p99 = k->p99 ? k->p99
-		       : cr_ns_max(at_most(c.p99, k->worst, 0), c.mean);
+		       : cr_ns_max(least_said(c.p99, k->worst, 0), c.mean);
 	if (k->worst && k->worst == c.mean)
 		c.variance_ns2 = 0;
 	return c;
@@ -169,7 +169,7 @@ void contract_release(const struct contract *k, bool named,
 		r->kind = RELEASE_LBAP;
 	if (r->kind != RELEASE_LBAP)
 		return;
-	r->spacing = spacing(k->rate_ppm);
+	r->spacing = job_spacing(k->rate_ppm);
 	if (k->burst || !named)
 		r->burst = (unsigned)k->burst;
 }

@@ -54,23 +54,20 @@ bool core_fetch(struct core_task *t, cr_ns now)
 	return true;
 }
 
-static void want(struct core_rq *a, const struct cr_cpus *cpus)
-{
-	a->fresh++;
-	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
-		a->fresh_cpus.word[i] |= cpus->word[i];
-}
-
 void core_enqueue(struct core *c, struct core_task *t, enum cr_enq why,
 		  cr_ns now)
 {
 	struct cr_rq *rq = t->task.rq;
+	struct core_rq *a;
 
 	CR_ASSERT(t->task.state == CR_IDLE);
 	t->task.state = CR_QUEUED;
 	rq->nqueued++;
 	rq->sched->ops->enqueue(rq, &t->task, why, now);
-	want(aux_of(c, rq), &t->task.cpus);
+	a = aux_of(c, rq);
+	a->fresh++;
+	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
+		a->fresh_cpus.word[i] |= t->task.cpus.word[i];
 	core_check(c, rq);
 }
 
@@ -92,7 +89,7 @@ void core_join(struct core *c, struct core_task *t, struct cr_rq *rq, cr_ns now)
 	core_check(c, rq);
 }
 
-static void part(struct core *c, struct core_task *t)
+static void part_from_queue(struct core *c, struct core_task *t)
 {
 	struct cr_rq *rq = t->task.rq;
 
@@ -114,21 +111,10 @@ void core_add(struct core *c, struct core_task *t, unsigned rq, cr_ns now)
 	core_join(c, t, &c->rq[rq], now);
 }
 
-static void shed(struct core_task *t, enum cr_outcome why, cr_ns now)
+static void shed_job(struct core_task *t, enum cr_outcome why, cr_ns now)
 {
 	if (t->backlog->shed)
 		t->backlog->shed(t, &t->task.job, why, now);
-}
-
-/* The frame of the job that was queued (maybe claimed and preempted before),
- * then all that wait behind it. */
-static void cancel_backlog(struct core_task *t, bool had_job, cr_ns now)
-{
-	if (had_job && t->claimed)
-		shed(t, CR_OUT_CANCELLED, now);
-	while (core_fetch(t, now))
-		if (t->backlog->claim(t, t->task.job.seq))
-			shed(t, CR_OUT_CANCELLED, now);
 }
 
 void core_del(struct core *c, struct core_task *t, cr_ns now)
@@ -144,10 +130,16 @@ void core_del(struct core *c, struct core_task *t, cr_ns now)
 		rq->nqueued--;
 		core_check(c, rq);
 	}
-	cancel_backlog(t, queued, now);
+	/* The frame of the job that was queued (maybe claimed and preempted
+	 * before), then all that wait behind it. */
+	if (queued && t->claimed)
+		shed_job(t, CR_OUT_CANCELLED, now);
+	while (core_fetch(t, now))
+		if (t->backlog->claim(t, t->task.job.seq))
+			shed_job(t, CR_OUT_CANCELLED, now);
 	if (rq->sched->ops->task_del)
 		rq->sched->ops->task_del(rq, &t->task, now);
-	part(c, t);
+	part_from_queue(c, t);
 	core_check(c, rq);
 	t->task.rq = NULL;
 	t->core = NULL;
@@ -290,15 +282,15 @@ static bool deal_with(struct core_rq *a, struct core_task *t,
 		break;
 	case CORE_OLD:
 		a->counts.expired++;
-		shed(t, CR_OUT_EXPIRED, now);
+		shed_job(t, CR_OUT_EXPIRED, now);
 		return false;
 	case CORE_SHED:
 		a->counts.shed++;
-		shed(t, CR_OUT_SHED, now);
+		shed_job(t, CR_OUT_SHED, now);
 		return false;
 	case CORE_GIVEN_UP:
 		a->counts.given_up++;
-		shed(t, CR_OUT_SHED, now);
+		shed_job(t, CR_OUT_SHED, now);
 		return false;
 	}
 	return true;
@@ -440,7 +432,7 @@ struct core_task *core_steal(struct core *c, struct cr_rq *from,
 	t = core_task_of(found);
 	from->nqueued--;
 	found->state = CR_IDLE;
-	part(c, t);
+	part_from_queue(c, t);
 	core_check(c, from);
 	found->rq = to;
 	atomic_store_explicit(&t->home, to->id, memory_order_relaxed);
@@ -501,17 +493,13 @@ struct core_change {
 	struct cr_cpus fresh_cpus;
 };
 
-static size_t larger(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
-
 int core_change_prepare(struct core_change **out, struct core *c, unsigned room,
 			unsigned flags)
 {
 	struct core_change *ch = calloc(1, sizeof(*ch));
-	size_t rq_size =
-		larger(c->policy.ops->rq_size, c->spare_policy.ops->rq_size);
+	size_t rq_size = c->policy.ops->rq_size > c->spare_policy.ops->rq_size
+				 ? c->policy.ops->rq_size
+				 : c->spare_policy.ops->rq_size;
 
 	if (!ch)
 		return -ENOMEM;
@@ -573,18 +561,7 @@ static void back_on_cpu(const struct core_change *ch, struct core_task *t,
 		rq->cpu[t->task.cpu] = ch->cpu;
 }
 
-/* All of @rq that changes; the rest is read without its lock. */
-static void back_in_rq(struct cr_rq *rq, const struct cr_rq *was)
-{
-	rq->sched = was->sched;
-	rq->priv = was->priv;
-	rq->nqueued = was->nqueued;
-	rq->load_ppm = was->load_ppm;
-	rq->next_tick = was->next_tick;
-	rq->kick = was->kick;
-}
-
-static void undo(struct core_change *ch, struct core_task *t)
+static void undo_change(struct core_change *ch, struct core_task *t)
 {
 	struct cr_rq *rq = t->task.rq;
 	struct core_rq *a = aux_of(ch->core, rq);
@@ -592,7 +569,13 @@ static void undo(struct core_change *ch, struct core_task *t)
 	const unsigned char *from = ch->task_priv;
 	struct core_task *other;
 
-	back_in_rq(rq, &ch->rq);
+	/* All of @rq that changes; the rest is read without its lock. */
+	rq->sched = ch->rq.sched;
+	rq->priv = ch->rq.priv;
+	rq->nqueued = ch->rq.nqueued;
+	rq->load_ppm = ch->rq.load_ppm;
+	rq->next_tick = ch->rq.next_tick;
+	rq->kick = ch->rq.kick;
 	a->fresh = ch->fresh;
 	a->fresh_cpus = ch->fresh_cpus;
 	back_on_cpu(ch, t, rq);
@@ -607,7 +590,7 @@ static void undo(struct core_change *ch, struct core_task *t)
 /* --- leaving and joining --- */
 
 /* The policy forgets @t, which stays in the core's list. */
-static void leave(struct core_change *ch, struct core_task *t, cr_ns now)
+static void leave_policy(struct core_change *ch, struct core_task *t, cr_ns now)
 {
 	struct cr_rq *rq = t->task.rq;
 	const struct cr_sched_ops *ops = rq->sched->ops;
@@ -718,8 +701,8 @@ bool core_asks_for_more(const struct core_terms *was,
 }
 
 /* Where it is, if it fits there, else anywhere; a running task cannot move. */
-static int admit(const struct core_change *ch, const struct core_task *t,
-		 const struct core_terms *to, struct cr_verdict *v)
+static int admit_change(const struct core_change *ch, const struct core_task *t,
+			const struct core_terms *to, struct cr_verdict *v)
 {
 	const struct cr_rq *home = t->task.rq;
 	struct cr_task as = { .id = t->task.id,
@@ -754,8 +737,8 @@ int core_change(struct core_change *ch, struct core_task *t,
 		c->aux[i].now = now;
 	}
 	save(ch, t);
-	leave(ch, t, now);
-	rc = admit(ch, t, to, v);
+	leave_policy(ch, t, now);
+	rc = admit_change(ch, t, to, v);
 	if (rc >= 0) {
 		rejoin(ch, t, to, (unsigned)rc, now);
 		return 0;
@@ -764,7 +747,7 @@ int core_change(struct core_change *ch, struct core_task *t,
 		rejoin(ch, t, to, home, now);
 		return 1;
 	}
-	undo(ch, t);
+	undo_change(ch, t);
 	return rc;
 }
 

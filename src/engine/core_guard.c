@@ -21,12 +21,7 @@
 #include "engine/core.h"
 #include "engine/core_state.h"
 
-static const struct core_task *own(const struct cr_task *t)
-{
-	return (const struct core_task *)(const void *)t;
-}
-
-_Static_assert(offsetof(struct core_task, task) == 0, "own()");
+_Static_assert(offsetof(struct core_task, task) == 0, "flaw_of()");
 
 /* What is wrong with handing out @t, which should wait on @rq. */
 static struct core_flaw flaw_of(const struct core *c, const struct cr_rq *rq,
@@ -34,7 +29,7 @@ static struct core_flaw flaw_of(const struct core *c, const struct cr_rq *rq,
 {
 	struct core_flaw f = { .task = t };
 
-	if (own(t)->core != c)
+	if (((const struct core_task *)(const void *)t)->core != c)
 		return (struct core_flaw){ .what = "no task of this engine" };
 	if (t->rq != rq)
 		f.what = "a task of another run queue";
@@ -131,8 +126,10 @@ bool core_take_fault(struct core *c, const struct cr_rq *rq,
 }
 
 /* Append to @buf, which is never overrun and always ends. */
-__attribute__((format(printf, 3, 4))) static void append(char *buf, size_t size,
-							 const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void append_flaw(char *buf,
+							      size_t size,
+							      const char *fmt,
+							      ...)
 {
 	size_t used = strlen(buf);
 	va_list ap;
@@ -151,9 +148,11 @@ static void append_numbers(const struct core_fault *f, char *buf, size_t size)
 					     [CR_KV_PPM] = "_ppm" };
 
 	for (unsigned i = 0; i < f->nkv; i++)
-		append(buf, size, "%s%s%s=%" PRId64, i ? " " : "", f->kv[i].key,
-		       f->kv[i].unit <= CR_KV_PPM ? units[f->kv[i].unit] : "",
-		       f->kv[i].value);
+		append_flaw(buf, size, "%s%s%s=%" PRId64, i ? " " : "",
+			    f->kv[i].key,
+			    f->kv[i].unit <= CR_KV_PPM ? units[f->kv[i].unit]
+						       : "",
+			    f->kv[i].value);
 }
 
 void core_fault_text(const struct core_fault *f, char *buf, size_t size)
@@ -161,11 +160,11 @@ void core_fault_text(const struct core_fault *f, char *buf, size_t size)
 	(void)snprintf(buf, size, "policy=%s callback=%s what=\"%s\" rq=%u",
 		       f->policy, f->callback, f->what, f->rq);
 	if (f->cpu >= 0)
-		append(buf, size, " cpu=%" PRId64, f->cpu);
+		append_flaw(buf, size, " cpu=%" PRId64, f->cpu);
 	if (f->task >= 0)
-		append(buf, size, " task=%" PRId64, f->task);
+		append_flaw(buf, size, " task=%" PRId64, f->task);
 	if (f->nkv)
-		append(buf, size, " ");
+		append_flaw(buf, size, " ");
 	append_numbers(f, buf, size);
 }
 
@@ -201,7 +200,7 @@ static void merge(struct core_tasks *into, struct core_tasks *other)
 }
 
 /* Longest waiting first; in place, for there is no memory to be had here. */
-static void sort(struct core_tasks *list, unsigned n)
+static void sort_by_wait(struct core_tasks *list, unsigned n)
 {
 	struct core_tasks half = TAILQ_HEAD_INITIALIZER(half);
 
@@ -213,8 +212,8 @@ static void sort(struct core_tasks *list, unsigned n)
 		TAILQ_REMOVE(list, t, link);
 		TAILQ_INSERT_TAIL(&half, t, link);
 	}
-	sort(&half, n / 2);
-	sort(list, n - n / 2);
+	sort_by_wait(&half, n / 2);
+	sort_by_wait(list, n - n / 2);
 	merge(list, &half);
 }
 
@@ -239,7 +238,7 @@ void core_stand_in(struct core *c, struct cr_rq *rq, cr_ns now)
 	struct core_task *t;
 
 	start_fallback(c, rq);
-	sort(&a->tasks, a->ntasks);
+	sort_by_wait(&a->tasks, a->ntasks);
 	TAILQ_FOREACH (t, &a->tasks, link) {
 		memset(t->task.priv, 0, ops->task_size);
 		t->foreign = t->task.state == CR_RUNNING;

@@ -574,27 +574,26 @@ static void empty_queues(struct core_switch *sw)
 	}
 }
 
-static void put_back_task(struct core *c, struct saved_task *s)
-{
-	if (s->joined)
-		leave_rq(c, s->t);
-	s->t->task.rq = s->rq;
-	atomic_store_explicit(&s->t->home, s->rq->id, memory_order_relaxed);
-	s->t->task.state = s->state;
-	s->t->foreign = s->foreign;
-	s->t->task.slice = s->slice;
-	memcpy(s->t->task.priv, s->priv, sizeof(s->priv));
-	TAILQ_INSERT_TAIL(&c->aux[s->rq->id].tasks, s->t, link);
-	c->aux[s->rq->id].ntasks++;
-	s->rq->load_ppm += s->t->load_ppm;
-}
-
 static void put_back(struct core_switch *sw)
 {
 	struct core *c = sw->core;
 
-	for (unsigned i = 0; i < sw->ntasks; i++)
-		put_back_task(c, &sw->task[i]);
+	for (unsigned i = 0; i < sw->ntasks; i++) {
+		struct saved_task *s = &sw->task[i];
+
+		if (s->joined)
+			leave_rq(c, s->t);
+		s->t->task.rq = s->rq;
+		atomic_store_explicit(&s->t->home, s->rq->id,
+				      memory_order_relaxed);
+		s->t->task.state = s->state;
+		s->t->foreign = s->foreign;
+		s->t->task.slice = s->slice;
+		memcpy(s->t->task.priv, s->priv, sizeof(s->priv));
+		TAILQ_INSERT_TAIL(&c->aux[s->rq->id].tasks, s->t, link);
+		c->aux[s->rq->id].ntasks++;
+		s->rq->load_ppm += s->t->load_ppm;
+	}
 	c->policy = sw->old;
 	c->sched.ops = sw->old.ops;
 	c->sched.opts = sw->old.opts;
@@ -642,7 +641,7 @@ static void sift_down(struct saved_task **heap, unsigned i, unsigned n)
 
 /* Heap sort: all locks are held here, and the C library's qsort() may call
  * malloc(). */
-static void sort(struct core_switch *sw)
+static void sort_saved(struct core_switch *sw)
 {
 	struct saved_task **a = sw->order;
 	unsigned n = sw->ntasks;
@@ -661,8 +660,8 @@ static void sort(struct core_switch *sw)
 }
 
 /* A task that runs stays where it is: that is where it must fit. */
-static int admit(const struct core *c, struct saved_task *s,
-		 struct cr_verdict *v)
+static int admit_saved(const struct core *c, struct saved_task *s,
+		       struct cr_verdict *v)
 {
 	struct cr_cpus all = s->t->task.cpus;
 	int rc;
@@ -674,8 +673,8 @@ static int admit(const struct core *c, struct saved_task *s,
 	return rc;
 }
 
-static int join(struct core_switch *sw, struct saved_task *s, cr_ns now,
-		struct cr_err *e)
+static int join_saved(struct core_switch *sw, struct saved_task *s, cr_ns now,
+		      struct cr_err *e)
 {
 	struct core *c = sw->core;
 	struct cr_verdict v;
@@ -684,7 +683,7 @@ static int join(struct core_switch *sw, struct saved_task *s, cr_ns now,
 
 	/* the guard's sums do not change: nobody needs to move for it */
 	if (c->sched.ops->admit)
-		rc = admit(c, s, &v);
+		rc = admit_saved(c, s, &v);
 	if (rc < 0) {
 		core_refusal(c, rc, &v, why, sizeof(why));
 		return cr_fail(e, rc, "task %u: %s", s->t->task.id, why);
@@ -703,7 +702,7 @@ static int take_over(struct core_switch *sw, cr_ns now, struct cr_err *e)
 	if (rc)
 		return rc;
 	for (unsigned i = 0; i < sw->ntasks && !rc; i++)
-		rc = join(sw, sw->order[i], now, e);
+		rc = join_saved(sw, sw->order[i], now, e);
 	for (unsigned i = 0; i < sw->ntasks && !rc; i++)
 		if (sw->order[i]->state == CR_QUEUED)
 			core_enqueue(c, sw->order[i]->t, CR_ENQ_MIGRATE, now);
@@ -729,7 +728,7 @@ int core_switch_commit(struct core_switch *sw, cr_ns now, struct cr_err *e)
 		save_rq(sw, i);
 	}
 	sw->old = c->policy;
-	sort(sw);
+	sort_saved(sw);
 	empty_queues(sw);
 	rc = take_over(sw, now, e);
 	if (rc)

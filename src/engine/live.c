@@ -200,7 +200,7 @@ unsigned live_queue_cpus(const struct live *l, unsigned queue)
 	return l->rq[queue].rq->ncpu;
 }
 
-static uint64_t read_count(const atomic_uint_fast64_t *counter)
+static uint64_t read_counter(const atomic_uint_fast64_t *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -215,11 +215,11 @@ void live_worker_stats(struct live *l, unsigned worker,
 		.cpu = atomic_load_explicit(&w->past_cpu,
 					    memory_order_relaxed) +
 		       (w->thread ? clock_read(w->thread->cpu_clock) : 0),
-		.jobs = read_count(&w->jobs),
-		.picks = read_count(&w->picks),
-		.drops = read_count(&w->drops),
-		.wakeups = read_count(&w->wakeups),
-		.steals = read_count(&w->steals),
+		.jobs = read_counter(&w->jobs),
+		.picks = read_counter(&w->picks),
+		.drops = read_counter(&w->drops),
+		.wakeups = read_counter(&w->wakeups),
+		.steals = read_counter(&w->steals),
 	};
 }
 
@@ -264,7 +264,8 @@ void live_look_task(struct live *l, struct live_task *t,
 }
 
 /* Of @w, under its home's lock. */
-static bool look_at(const struct live_worker *w, struct live_worker_look *look)
+static bool look_at_worker(const struct live_worker *w,
+			   struct live_worker_look *look)
 {
 	const struct cr_cpu *cpu = &w->home->rq->cpu[w->index];
 
@@ -282,7 +283,7 @@ bool live_look_worker(struct live *l, unsigned worker,
 	bool at_work;
 
 	(void)pthread_mutex_lock(&w->home->lock);
-	at_work = look_at(w, look);
+	at_work = look_at_worker(w, look);
 	(void)pthread_mutex_unlock(&w->home->lock);
 	return at_work;
 }
@@ -365,7 +366,7 @@ bool live_blame_policy(struct live *l, struct live_task *t)
 }
 
 /* Whether it loops or waits: the CPU is for who took its place. */
-static void lower(pthread_t thread)
+static void lower_thread(pthread_t thread)
 {
 	const struct sched_param none = { 0 };
 
@@ -397,7 +398,7 @@ bool live_detach(struct live *l, unsigned worker,
 	bool take;
 
 	(void)pthread_mutex_lock(&w->home->lock);
-	take = look_at(w, &now) && now.picked == look->picked &&
+	take = look_at_worker(w, &now) && now.picked == look->picked &&
 	       now.task == look->task &&
 	       (!client->may_detach ||
 		client->may_detach(client->arg, now.task, worker));
@@ -406,7 +407,7 @@ bool live_detach(struct live *l, unsigned worker,
 	settle_and_unlock(l, w->home);
 	if (!take)
 		return false;
-	lower(w->thread->id);
+	lower_thread(w->thread->id);
 	w->thread->next = l->detached;
 	l->detached = w->thread;
 	w->thread = NULL;
@@ -489,39 +490,11 @@ static bool claim(struct core_task *t, uint64_t seq)
 	return client_of(t)->claim(t, seq);
 }
 
-static void shed(struct core_task *t, const struct cr_job *job,
-		 enum cr_outcome why, cr_ns now)
+static void shed_of_client(struct core_task *t, const struct cr_job *job,
+			   enum cr_outcome why, cr_ns now)
 {
 	if (client_of(t)->shed)
 		client_of(t)->shed(t, job, why, now);
-}
-
-static void init_rq(struct live *l, unsigned i)
-{
-	struct live_rq *q = &l->rq[i];
-
-	/* a real-time receiver must not wait for a worker that the kernel has
-	 * taken off its CPU in the middle of a lock round */
-	thread_lock_init(&q->lock);
-	q->rq = core_rq(l->core, i);
-	q->tick_waiter = -1;
-	q->until = CR_NEVER;
-}
-
-static void init_worker(struct live *l, unsigned cpu)
-{
-	struct live_worker *w = &l->worker[cpu];
-	pthread_condattr_t attr;
-
-	w->live = l;
-	w->cpu = cpu;
-	w->home = &l->rq[core_rq_of(l->core, cpu)->id];
-	w->index = cpu - w->home->rq->first_cpu;
-	w->pin = l->cfg.pin ? (int)l->cfg.pin[cpu] : -1;
-	(void)pthread_condattr_init(&attr);
-	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&w->wake, &attr);
-	(void)pthread_condattr_destroy(&attr);
 }
 
 static const struct live_ops *ops_for(const struct kernel_sched *kernel)
@@ -546,10 +519,30 @@ static int start_all(struct live *l, struct cr_err *warn, struct cr_err *e)
 			       ncpu);
 	memset(l->rq, 0, l->nrq * sizeof(*l->rq));
 	memset(l->worker, 0, ncpu * sizeof(*l->worker));
-	for (unsigned i = 0; i < l->nrq; i++)
-		init_rq(l, i);
-	for (unsigned i = 0; i < ncpu; i++)
-		init_worker(l, i);
+	for (unsigned i = 0; i < l->nrq; i++) {
+		struct live_rq *q = &l->rq[i];
+
+		/* a real-time receiver must not wait for a worker that the
+		 * kernel has taken off its CPU in the middle of a lock round */
+		thread_lock_init(&q->lock);
+		q->rq = core_rq(l->core, i);
+		q->tick_waiter = -1;
+		q->until = CR_NEVER;
+	}
+	for (unsigned i = 0; i < ncpu; i++) {
+		struct live_worker *w = &l->worker[i];
+		pthread_condattr_t attr;
+
+		w->live = l;
+		w->cpu = i;
+		w->home = &l->rq[core_rq_of(l->core, i)->id];
+		w->index = i - w->home->rq->first_cpu;
+		w->pin = l->cfg.pin ? (int)l->cfg.pin[i] : -1;
+		(void)pthread_condattr_init(&attr);
+		(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+		(void)pthread_cond_init(&w->wake, &attr);
+		(void)pthread_condattr_destroy(&attr);
+	}
 	return l->ops->open(l, warn, e);
 }
 
@@ -564,7 +557,7 @@ int live_open(struct live **out, const struct live_config *cfg,
 	l->cfg = *cfg;
 	l->ops = ops_for(cfg->kernel);
 	l->cfg.core.preemptible = false;
-	l->backlog.core = (struct core_backlog){ peek, claim, shed };
+	l->backlog.core = (struct core_backlog){ peek, claim, shed_of_client };
 	l->backlog.client = cfg->client.backlog;
 	rc = core_open(&l->core, &l->cfg.core, clock_now(), e);
 	if (!rc)

@@ -64,19 +64,19 @@ struct live_servers {
 
 /* Where this thread is now. It may be moved at any moment: counters of a place
  * have many writers. */
-static struct live_worker *place_of(struct live *l)
+static struct live_worker *place_of_thread(struct live *l)
 {
 	int os = sched_getcpu();
 
 	return &l->worker[os >= 0 && os < OS_CPUS ? l->servers->place[os] : 0];
 }
 
-static void count(atomic_uint_fast64_t *counter)
+static void count_place(atomic_uint_fast64_t *counter)
 {
 	(void)atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-static void count_time(_Atomic cr_ns *counter, cr_ns t)
+static void count_place_time(_Atomic cr_ns *counter, cr_ns t)
 {
 	(void)atomic_fetch_add_explicit(counter, t, memory_order_relaxed);
 }
@@ -96,27 +96,13 @@ static bool next_frame(struct live_server *s, struct live_run *run)
 		run->expired = worth == CORE_CONCEAL;
 		if (worth == CORE_RUN || run->expired)
 			return true;
-		count(&place_of(s->live)->drops);
+		count_place(&place_of_thread(s->live)->drops);
 		t->backlog->shed(t, &t->task.job,
 				 worth == CORE_OLD ? CR_OUT_EXPIRED
 						   : CR_OUT_SHED,
 				 run->picked);
 	}
 	return false;
-}
-
-static void do_frame(struct live_server *s, struct live_run *run)
-{
-	const struct live_client *client = &s->live->cfg.client;
-	struct live_worker *w = place_of(s->live);
-
-	run->worker = w->cpu;
-	run->cpu = clock_thread_cpu();
-	client->run(client->arg, s->task, run);
-	count_time(&w->busy, clock_now() - run->picked);
-	count_time(&w->past_cpu, clock_thread_cpu() - run->cpu);
-	count(&w->jobs);
-	count(&w->picks);
 }
 
 static bool leaving(const struct live_server *s)
@@ -129,25 +115,24 @@ static void serve_all(struct live_server *s)
 	struct live_run run = { .charged = 0 };
 
 	while (!leaving(s) && next_frame(s, &run)) {
-		do_frame(s, &run);
+		const struct live_client *client = &s->live->cfg.client;
+		struct live_worker *w = place_of_thread(s->live);
+
+		run.worker = w->cpu;
+		run.cpu = clock_thread_cpu();
+		client->run(client->arg, s->task, &run);
+		count_place_time(&w->busy, clock_now() - run.picked);
+		count_place_time(&w->past_cpu, clock_thread_cpu() - run.cpu);
+		count_place(&w->jobs);
+		count_place(&w->picks);
 		(void)sched_yield();
 	}
 }
 
-static void wait(sem_t *sem)
+static void wait_semaphore(sem_t *sem)
 {
 	while (sem_wait(sem) && errno == EINTR)
 		;
-}
-
-/* The task leaves the core, and what waits is cancelled. */
-static void release_server(struct live_server *s)
-{
-	struct live_rq *q = live_lock_home(s->live, s->task);
-
-	core_del(s->live->core, &s->task->core, clock_now());
-	(void)pthread_mutex_unlock(&q->lock);
-	s->live->cfg.client.gone(s->live->cfg.client.arg, s->task);
 }
 
 static void give_back(struct live_server *s)
@@ -163,10 +148,11 @@ static void give_back(struct live_server *s)
 	(void)pthread_mutex_unlock(&all->lock);
 }
 
-static void *serve(void *arg)
+static void *serve_task(void *arg)
 {
 	struct live_server *s = arg;
 	const struct live_client *client = &s->live->cfg.client;
+	struct live_rq *q;
 
 	s->refused = kernel_apply(&s->attr, &s->why);
 	if (!s->refused && client->worker_up)
@@ -175,11 +161,15 @@ static void *serve(void *arg)
 	if (s->refused)
 		return NULL; /* who started us cleans up */
 	while (!leaving(s)) {
-		wait(&s->wake);
-		count(&place_of(s->live)->wakeups);
+		wait_semaphore(&s->wake);
+		count_place(&place_of_thread(s->live)->wakeups);
 		serve_all(s);
 	}
-	release_server(s);
+	/* The task leaves the core, and what waits is cancelled. */
+	q = live_lock_home(s->live, s->task);
+	core_del(s->live->core, &s->task->core, clock_now());
+	(void)pthread_mutex_unlock(&q->lock);
+	s->live->cfg.client.gone(s->live->cfg.client.arg, s->task);
 	if (client->worker_down)
 		client->worker_down(client->arg, s->number);
 	give_back(s);
@@ -257,11 +247,11 @@ static void return_number(struct live_servers *all, unsigned number)
 /* Wait until the thread has what it asks the kernel for. */
 static int start_server(struct live_server *s)
 {
-	int rc = server_create(s->live, &s->thread, serve, s);
+	int rc = server_create(s->live, &s->thread, serve_task, s);
 
 	if (rc)
 		return rc;
-	wait(&s->started);
+	wait_semaphore(&s->started);
 	if (s->refused)
 		(void)pthread_join(s->thread, NULL);
 	return s->refused;
@@ -282,7 +272,7 @@ static void reap(struct live_servers *all)
 	}
 }
 
-static const char *rule_of(int rc)
+static const char *refusal_rule(int rc)
 {
 	switch (rc) {
 	case -EBUSY:
@@ -320,7 +310,7 @@ static int server_added(struct live *l, struct live_task *t,
 	return_number(all, number);
 	if (s)
 		server_free(s);
-	v->rule = rule_of(rc);
+	v->rule = refusal_rule(rc);
 	return rc == -EBUSY || rc == -EAGAIN ? -ENOSPC : -EINVAL;
 }
 
@@ -464,7 +454,7 @@ static int server_tune(struct live *l, const char *opts, struct cr_err *e)
 	return rc ? rc : live_refuse_switch(l, l->cfg.kernel->name, e);
 }
 
-static const char *name(struct live *l)
+static const char *kernel_driver_name(struct live *l)
 {
 	return l->cfg.kernel->name;
 }
@@ -493,7 +483,7 @@ const struct live_ops live_kernel_ops = {
 	.change = change_server_task,
 	.switch_to = server_switch_to,
 	.tune = server_tune,
-	.name = name,
+	.name = kernel_driver_name,
 	.format_opts = server_format_opts,
 	.tasks_stay = server_tasks_stay,
 };

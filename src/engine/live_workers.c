@@ -19,7 +19,7 @@
  * lock, so no wake-up is lost. One idle worker, the tick waiter, waits no
  * longer than the policy's next tick.
  *
- * What becomes of a thread that does not come back from run() is in
+ * What becomes of a thread that does not come back from run_job() is in
  * live_watch.h.
  */
 #define _GNU_SOURCE
@@ -40,7 +40,7 @@ static struct live_worker *worker_of(struct live *l, const struct live_rq *q,
 	return &l->worker[q->rq->first_cpu + index];
 }
 
-static void wake(struct live_worker *w)
+static void wake_worker(struct live_worker *w)
 {
 	atomic_store_explicit(&w->woken, true, memory_order_release);
 }
@@ -72,7 +72,7 @@ static void settle_wakes(struct live *l, struct live_rq *q,
 		unsigned i = (unsigned)cpus_lowest(&left);
 
 		cr_cpus_del(&left, i);
-		wake(worker_of(l, q, i));
+		wake_worker(worker_of(l, q, i));
 	}
 	if (!steals(l)) {
 		w->surplus = 0;
@@ -100,7 +100,7 @@ static void wake_thieves(struct live *l, const struct live_rq *q, unsigned n)
 			atomic_store_explicit(&other->n_idle,
 					      cpus_count(&other->idle),
 					      memory_order_seq_cst);
-			wake(worker_of(l, other, (unsigned)who));
+			wake_worker(worker_of(l, other, (unsigned)who));
 			n--;
 		}
 		(void)pthread_mutex_unlock(&other->lock);
@@ -111,7 +111,8 @@ static void wake_thieves(struct live *l, const struct live_rq *q, unsigned n)
 }
 
 /* Whom the events so far want to pick; lock held. */
-static void collect(struct live *l, struct live_rq *q, struct live_wakes *w)
+static void collect_wakes(struct live *l, struct live_rq *q,
+			  struct live_wakes *w)
 {
 	w->cpus = (struct cr_cpus){ 0 };
 	w->surplus = core_wakes(l->core, q->rq, &q->idle, &w->cpus);
@@ -120,22 +121,9 @@ static void collect(struct live *l, struct live_rq *q, struct live_wakes *w)
 
 void live_settle(struct live *l, struct live_rq *q, struct live_wakes *w)
 {
-	collect(l, q, w);
+	collect_wakes(l, q, w);
 	choose_tick_waiter(q, &w->cpus);
 	settle_wakes(l, q, w);
-}
-
-static void report_fault(struct live *l, struct live_rq *q)
-{
-	const struct live_client *client = &l->cfg.client;
-	struct core_fault fault;
-	bool got;
-
-	(void)pthread_mutex_lock(&q->lock);
-	got = core_take_fault(l->core, q->rq, &fault);
-	(void)pthread_mutex_unlock(&q->lock);
-	if (got && client->faulty)
-		client->faulty(client->arg, &fault);
 }
 
 void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w)
@@ -149,8 +137,17 @@ void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w)
 	}
 	if (w->surplus)
 		wake_thieves(l, q, w->surplus);
-	if (w->faulty)
-		report_fault(l, q);
+	if (w->faulty) {
+		const struct live_client *client = &l->cfg.client;
+		struct core_fault fault;
+		bool got;
+
+		(void)pthread_mutex_lock(&q->lock);
+		got = core_take_fault(l->core, q->rq, &fault);
+		(void)pthread_mutex_unlock(&q->lock);
+		if (got && client->faulty)
+			client->faulty(client->arg, &fault);
+	}
 }
 
 /* --- one job --- */
@@ -194,7 +191,7 @@ static cr_ns service_of(struct live_thread *th, cr_ns took, cr_ns end)
 
 /* No lock held. Returns how long the job took; th->service is how much of that
  * it had the CPU. */
-static cr_ns run(struct live_thread *th, struct core_task *t, cr_ns picked)
+static cr_ns run_job(struct live_thread *th, struct core_task *t, cr_ns picked)
 {
 	const struct live_worker *w = th->place;
 	const struct live_client *client = &w->live->cfg.client;
@@ -211,8 +208,8 @@ static cr_ns run(struct live_thread *th, struct core_task *t, cr_ns picked)
 }
 
 /* Lock held. A task that is leaving is returned, out of the engine. */
-static struct live_task *finish(struct live_worker *w, cr_ns took,
-				cr_ns service, cr_ns now)
+static struct live_task *finish_job(struct live_worker *w, cr_ns took,
+				    cr_ns service, cr_ns now)
 {
 	struct core *c = w->live->core;
 	struct core_task *t =
@@ -258,8 +255,8 @@ static bool steal_from(struct live_worker *w, struct live_rq *from)
 
 /* The longest queue but @w's own and those in @asked; of equal ones the next
  * neighbour. NULL: nothing waits there. */
-static struct live_rq *longest(const struct live_worker *w,
-			       const struct cr_cpus *asked)
+static struct live_rq *longest_queue(const struct live_worker *w,
+				     const struct cr_cpus *asked)
 {
 	struct live *l = w->live;
 	struct live_rq *best = NULL;
@@ -286,7 +283,7 @@ static bool steal(struct live_worker *w)
 	bool got = false;
 
 	(void)pthread_mutex_unlock(&w->home->lock);
-	while (!got && (from = longest(w, &asked))) {
+	while (!got && (from = longest_queue(w, &asked))) {
 		got = steal_from(w, from);
 		cr_cpus_add(&asked, from->rq->id);
 	}
@@ -332,7 +329,7 @@ static void sleep_until(struct live_worker *w, cr_ns until)
 }
 
 /* Wait until woken or, as the tick waiter, until the policy's tick is due. */
-static void wait(struct live_worker *w)
+static void wait_for_work(struct live_worker *w)
 {
 	struct live_rq *q = w->home;
 	cr_ns until = CR_NEVER;
@@ -366,7 +363,7 @@ static void idle(struct live_worker *w)
 		got = steal(w);
 	}
 	if (!got && !q->stopping) {
-		wait(w);
+		wait_for_work(w);
 		add_count(&w->wakeups, 1);
 	}
 	cr_cpus_del(&q->idle, w->index);
@@ -399,7 +396,7 @@ static cr_ns idle_metered(struct live_thread *th)
 }
 
 /* Lock held. NULL: the engine stops. */
-static struct core_task *next(struct live_thread *th, cr_ns *now)
+static struct core_task *next_job(struct live_thread *th, cr_ns *now)
 {
 	struct live_worker *w = th->place;
 	bool reported = false;
@@ -412,7 +409,7 @@ static struct core_task *next(struct live_thread *th, cr_ns *now)
 			return NULL;
 		/* a tick may have found work for others; the next tick is
 		 * this worker's own to wait for */
-		collect(w->live, w->home, &wakes);
+		collect_wakes(w->live, w->home, &wakes);
 		settle_wakes(w->live, w->home, &wakes);
 		if (cpus_lowest(&wakes.cpus) >= 0 || wakes.faulty) {
 			(void)pthread_mutex_unlock(&w->home->lock);
@@ -433,7 +430,7 @@ static struct core_task *next(struct live_thread *th, cr_ns *now)
 }
 
 /* Until the engine stops (NULL), or until this thread has lost its place while
- * it was in run(): then the task it ran. */
+ * it was in run_job(): then the task it ran. */
 static struct core_task *work(struct live_thread *th)
 {
 	struct live_worker *w = th->place;
@@ -443,18 +440,18 @@ static struct core_task *work(struct live_thread *th)
 	struct core_task *t;
 	cr_ns now = clock_now(), took;
 
-	while ((t = next(th, &now))) {
+	while ((t = next_job(th, &now))) {
 		/* the task's terms may change while it runs */
 		th->plausible = meter_plausible(&t->task.cost);
 		live_settle(w->live, w->home, &wakes);
 		(void)pthread_mutex_unlock(&w->home->lock);
 		live_signal(w->live, w->home, &wakes);
-		took = run(th, t, now);
+		took = run_job(th, t, now);
 		(void)pthread_mutex_lock(&w->home->lock);
 		if (th->detached)
 			break;
 		now = clock_now();
-		gone = finish(w, took, th->service, now);
+		gone = finish_job(w, took, th->service, now);
 		if (!gone)
 			continue;
 		(void)pthread_mutex_unlock(&w->home->lock);
@@ -556,7 +553,7 @@ static void raise_priority(struct live *l, struct cr_err *warn)
 			      "without real-time priority, or sleep");
 }
 
-static int start_workers(struct live *l, struct cr_err *e)
+static int open_workers(struct live *l, struct cr_err *warn, struct cr_err *e)
 {
 	int rc = 0;
 
@@ -564,13 +561,6 @@ static int start_workers(struct live *l, struct cr_err *e)
 		rc = live_start_thread(&l->worker[i], e);
 		l->nworkers += !rc;
 	}
-	return rc;
-}
-
-static int open_workers(struct live *l, struct cr_err *warn, struct cr_err *e)
-{
-	int rc = start_workers(l, e);
-
 	if (!rc && l->cfg.rt_priority)
 		raise_priority(l, warn);
 	return rc;
@@ -743,12 +733,6 @@ static int change_task(struct live *l, struct live_task *t,
 	return rc;
 }
 
-/* Under others every task stays in its run queue. */
-static bool moves_tasks(const struct cr_sched_ops *ops)
-{
-	return ops->admit || ops->steal;
-}
-
 static int workers_switch_to(struct live *l, const struct scheduler *to,
 			     struct cr_err *e)
 {
@@ -760,7 +744,8 @@ static int workers_switch_to(struct live *l, const struct scheduler *to,
 				 to->opts, e);
 	if (rc)
 		return rc;
-	if (moves_tasks(to->policy))
+	/* Under others every task stays in its run queue. */
+	if (to->policy->admit || to->policy->steal)
 		before_move(l);
 	live_lock_all(l);
 	now = clock_now();
@@ -808,7 +793,7 @@ static const struct cr_sched_ops *policy(struct live *l)
 	return ops;
 }
 
-static const char *name(struct live *l)
+static const char *workers_driver_name(struct live *l)
 {
 	return policy(l)->name;
 }
@@ -853,7 +838,7 @@ const struct live_ops live_workers_ops = {
 	.change = change_task,
 	.switch_to = workers_switch_to,
 	.tune = workers_tune,
-	.name = name,
+	.name = workers_driver_name,
 	.format_opts = workers_format_opts,
 	.tasks_stay = workers_tasks_stay,
 };

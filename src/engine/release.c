@@ -62,7 +62,7 @@ void release_change(struct release *r, const struct release_cfg *cfg)
 }
 
 /* How far logical arrivals are apart, at least. */
-static cr_ns spacing(const struct release *r)
+static cr_ns arrival_spacing(const struct release *r)
 {
 	bool own = r->cfg.kind == RELEASE_LBAP && r->cfg.spacing;
 
@@ -74,7 +74,7 @@ static cr_ns spaced(const struct release *r, cr_ns arrival)
 {
 	if (!r->count)
 		return arrival;
-	return cr_ns_max(arrival, cr_ns_add(r->last, spacing(r)));
+	return cr_ns_max(arrival, cr_ns_add(r->last, arrival_spacing(r)));
 }
 
 /* The grid that the first arrival laid; a late frame counts from itself. */
@@ -124,9 +124,10 @@ static cr_ns rate_deadline(const struct release *r, cr_ns arrival)
 }
 
 /* Jobs ahead of their logical arrival, beyond what the burst allows? */
-static bool violates(const struct release *r, cr_ns arrival, cr_ns logical)
+static bool violates_burst(const struct release *r, cr_ns arrival,
+			   cr_ns logical)
 {
-	cr_ns apart = spacing(r);
+	cr_ns apart = arrival_spacing(r);
 
 	return (logical - arrival + apart - 1) / apart > (int64_t)r->cfg.burst;
 }
@@ -154,7 +155,7 @@ struct release_times release_arrival(struct release *r, cr_ns arrival)
 	cr_ns unheld = logical(r, arrival);
 	struct release_times t = times_of(r, arrival, unheld);
 
-	if (r->cfg.kind == RELEASE_LBAP && violates(r, arrival, unheld))
+	if (r->cfg.kind == RELEASE_LBAP && violates_burst(r, arrival, unheld))
 		r->violations++;
 	if (r->cfg.kind == RELEASE_RATE)
 		r->deadline[r->count % r->cfg.x] = t.deadline;

@@ -191,7 +191,8 @@ struct kernel_sched_attr {
 	uint64_t runtime, deadline, period;
 };
 
-static int refused(const struct kernel_attr *a, int err, struct cr_err *e)
+static int kernel_refused(const struct kernel_attr *a, int err,
+			  struct cr_err *e)
 {
 	if (err == EPERM && a->policy == SCHED_DEADLINE)
 		return cr_fail(e, -err,
@@ -226,7 +227,9 @@ int kernel_apply(const struct kernel_attr *a, struct cr_err *e)
 		.period = (uint64_t)a->period,
 	};
 
-	return syscall(SYS_sched_setattr, 0, &k, 0) ? refused(a, errno, e) : 0;
+	return syscall(SYS_sched_setattr, 0, &k, 0)
+		       ? kernel_refused(a, errno, e)
+		       : 0;
 }
 
 /* Of a name that may be found; longer ones are none of the kernel's. */
@@ -234,7 +237,7 @@ int kernel_apply(const struct kernel_attr *a, struct cr_err *e)
 /* Policies and the kernel's, and a NULL. */
 #define NAMES_MAX 64u
 
-static int unknown(const char *name, struct cr_err *e)
+static int unknown_scheduler(const char *name, struct cr_err *e)
 {
 	const char *names[NAMES_MAX] = { NULL };
 	unsigned n = 0;
@@ -267,7 +270,7 @@ int scheduler_find(const char *spec, struct scheduler *s, struct cr_err *e)
 	rc = cr_scheduler_find(spec, &found.policy, &found.opts, e);
 	if (!rc)
 		*s = found;
-	return rc == -ENOENT && is_short ? unknown(name, e) : rc;
+	return rc == -ENOENT && is_short ? unknown_scheduler(name, e) : rc;
 }
 
 int scheduler_check(const char *spec, struct cr_err *e)

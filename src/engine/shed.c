@@ -46,30 +46,14 @@ static unsigned bin_of(uint8_t importance)
 
 /* --- what a call sounds like --- */
 
-static void halve(struct shed_call *c)
-{
-	c->sum = 0;
-	for (unsigned i = 0; i < SHED_BINS; i++) {
-		c->seen[i] /= 2;
-		c->sum += c->seen[i];
-	}
-}
-
-/* The quietest of the loudest bins that together have a sixteenth. */
-static unsigned loudest(const struct shed_call *c)
+static void look_at_call(struct shed_call *c)
 {
 	uint32_t sum = 0;
-	unsigned i = SHED_BINS;
+	unsigned loud = SHED_BINS;
 
-	while (i > 0 && sum * LOUDEST < c->sum)
-		sum += c->seen[--i];
-	return i;
-}
-
-static void look(struct shed_call *c)
-{
-	unsigned loud = loudest(c);
-
+	/* the quietest of the loudest bins that together have a sixteenth */
+	while (loud > 0 && sum * LOUDEST < c->sum)
+		sum += c->seen[--loud];
 	c->since = 0;
 	c->held = (uint16_t)(c->held + LOOK);
 	if (loud < c->loud && c->held < FADE)
@@ -84,10 +68,15 @@ static void hear(struct shed_call *c, uint8_t importance)
 		return;
 	c->seen[bin_of(importance)] += SEEN_ONE;
 	c->sum += SEEN_ONE;
-	if (c->sum >= SEEN_MOST)
-		halve(c);
+	if (c->sum >= SEEN_MOST) {
+		c->sum = 0;
+		for (unsigned i = 0; i < SHED_BINS; i++) {
+			c->seen[i] /= 2;
+			c->sum += c->seen[i];
+		}
+	}
 	if (++c->since == LOOK)
-		look(c);
+		look_at_call(c);
 }
 
 /* Bins below this one are pauses. */
@@ -96,19 +85,14 @@ static unsigned floor_of(const struct shed_call *c)
 	return c->loud > SHED_PAUSE_BINS ? c->loud - SHED_PAUSE_BINS + 1u : 0;
 }
 
-static bool is_quiet(const struct shed_call *c, uint8_t importance)
-{
-	return importance == CR_IMPORTANCE_NOTHING ||
-	       (importance != CR_IMPORTANCE_UNKNOWN &&
-		bin_of(importance) < floor_of(c));
-}
-
 /* To a rule that does not listen, all is speech. */
 static bool is_pause(const struct shed_rule *r, const struct shed_call *c,
 		     const struct cr_job *job)
 {
 	return r->kind == SHED_QUIET && !job->must_keep &&
-	       is_quiet(c, job->importance);
+	       (job->importance == CR_IMPORTANCE_NOTHING ||
+		(job->importance != CR_IMPORTANCE_UNKNOWN &&
+		 bin_of(job->importance) < floor_of(c)));
 }
 
 /* --- what it has lost --- */
@@ -127,14 +111,6 @@ static void count_speech(struct shed_queue *q, struct shed_call *c, bool lost)
 		count_share(&q->lost, lost, LOST_QUEUE);
 }
 
-/* What was counted as heard is lost after all. */
-static void recount_speech(struct shed_queue *q, struct shed_call *c)
-{
-	c->lost += LOST_ONE / LOST_CALL;
-	if (q)
-		q->lost += LOST_ONE / LOST_QUEUE;
-}
-
 /* Frames in front of @seq that never came to be asked about: the call's buffer
  * was full. */
 static void count_gone(struct shed_queue *q, struct shed_call *c, uint64_t seq)
@@ -149,8 +125,8 @@ static void count_gone(struct shed_queue *q, struct shed_call *c, uint64_t seq)
 
 /* Twice as much of a call that has lost nothing, ever less of one that has lost
  * more than others. */
-static uint64_t spread(const struct shed_queue *q, const struct shed_call *c,
-		       uint64_t share)
+static uint64_t spread_loss(const struct shed_queue *q,
+			    const struct shed_call *c, uint64_t share)
 {
 	uint64_t all = q ? q->lost : 0, both = all + c->lost;
 
@@ -172,7 +148,7 @@ static uint64_t spread(const struct shed_queue *q, const struct shed_call *c,
 /* No wait is longer. */
 #define PARTS_MOST (5000u * SHED_ONE)
 
-static uint32_t parts_of(cr_ns t, cr_ns set)
+static uint32_t parts_of_set(cr_ns t, cr_ns set)
 {
 	if (t <= 0)
 		return 0;
@@ -186,12 +162,12 @@ static uint32_t parts_of(cr_ns t, cr_ns set)
 static uint32_t wait_of(struct shed_queue *q, enum cr_class cls, cr_ns waited,
 			cr_ns set, cr_ns now)
 {
-	uint32_t own = parts_of(waited, set), since, *wait;
+	uint32_t own = parts_of_set(waited, set), since, *wait;
 
 	if (!q)
 		return own;
 	wait = &q->late[cls].wait;
-	since = parts_of(now - q->late[cls].at, set);
+	since = parts_of_set(now - q->late[cls].at, set);
 	q->late[cls].at = now;
 	if (own > *wait)
 		*wait = own - *wait < 3 * since ? own : *wait + 3 * since;
@@ -201,7 +177,7 @@ static uint32_t wait_of(struct shed_queue *q, enum cr_class cls, cr_ns waited,
 }
 
 /* How far @wait is on the way from @from to @to. */
-static uint64_t part_of(uint32_t wait, uint32_t from, uint32_t to)
+static uint64_t part_of_range(uint32_t wait, uint32_t from, uint32_t to)
 {
 	if (wait <= from)
 		return 0;
@@ -244,14 +220,15 @@ static uint64_t share_to_shed(const struct shed_rule *r,
 			      uint32_t wait)
 {
 	if (r->kind == SHED_PATTERN)
-		return spread(q, c, part_of(wait, FROM, ALL));
+		return spread_loss(q, c, part_of_range(wait, FROM, ALL));
 	if (importance == CR_IMPORTANCE_UNKNOWN)
 		return 0;
 	if (c->pause)
 		return share_of_pause(c, bin_of(importance),
-				      part_of(wait, FROM, PAUSES));
-	return share_of_bin(c, floor_of(c), SHED_BINS, bin_of(importance),
-			    spread(q, c, part_of(wait, SPEECH, ALL)));
+				      part_of_range(wait, FROM, PAUSES));
+	return share_of_bin(
+		c, floor_of(c), SHED_BINS, bin_of(importance),
+		spread_loss(q, c, part_of_range(wait, SPEECH, ALL)));
 }
 
 /* --- the verdict --- */
@@ -337,8 +314,11 @@ void shed_lost(const struct shed_rule *r, struct shed_queue *q,
 		c->row++;
 	if (c->pause)
 		return;
-	if (asked)
-		recount_speech(q, c);
-	else
+	if (asked) {
+		c->lost += LOST_ONE / LOST_CALL;
+		if (q)
+			q->lost += LOST_ONE / LOST_QUEUE;
+	} else {
 		count_speech(q, c, true);
+	}
 }
