@@ -415,19 +415,6 @@ void call_take_receive_stage(struct call *c, struct receive_stage *f)
  * for linear PCM. */
 #define SLOT_BYTES_MIN 640u
 
-/* The largest payload of all that may come. */
-static size_t slot_bytes_of(const struct call_cfg *cfg)
-{
-	size_t most = largest_payload(&cfg->media.in);
-
-	for (unsigned i = 0; cfg->codecs && i < cfg->codecs->n; i++) {
-		size_t one = largest_payload(&cfg->codecs->one[i]);
-
-		most = one > most ? one : most;
-	}
-	return cfg->may_change && most < SLOT_BYTES_MIN ? SLOT_BYTES_MIN : most;
-}
-
 static int open_media(struct call *c, const struct call_cfg *cfg,
 		      struct cr_err *e)
 {
@@ -454,8 +441,17 @@ static int open_flows(struct call *c, const struct call_cfg *cfg,
 	const struct aux_types none = { 0 };
 	struct call_aux aux = { .types = call_aux_types(cfg, none) };
 	int err;
+	size_t most = largest_payload(&cfg->media.in);
 
-	c->slot_bytes = slot_bytes_of(cfg);
+	/* The largest payload of all that may come. */
+	for (unsigned i = 0; cfg->codecs && i < cfg->codecs->n; i++) {
+		size_t one = largest_payload(&cfg->codecs->one[i]);
+
+		most = one > most ? one : most;
+	}
+	c->slot_bytes = cfg->may_change && most < SLOT_BYTES_MIN
+				? SLOT_BYTES_MIN
+				: most;
 	if (c->slot_bytes < AUX_BYTES)
 		c->slot_bytes = AUX_BYTES;
 	err = call_aux_make(&aux, c, cfg, e);
@@ -620,15 +616,6 @@ static void fetch_for_transcode(const struct call *c)
 			    offsetof(struct call_counters, done));
 }
 
-/* What was shed takes no logical time from the frames behind it. */
-static void count_served_frame(struct call *c)
-{
-	if (c->uncounted == CR_NEVER)
-		return;
-	(void)release_arrival(&c->served, c->uncounted);
-	c->uncounted = CR_NEVER;
-}
-
 bool call_peek(struct core_task *t, struct cr_job *job)
 {
 	struct call *c = call_of_core(t);
@@ -637,7 +624,10 @@ bool call_peek(struct core_task *t, struct cr_job *job)
 
 	if (!frame_ring_peek(c->ring, &meta))
 		return false;
-	count_served_frame(c);
+	if (c->uncounted != CR_NEVER) {
+		(void)release_arrival(&c->served, c->uncounted);
+		c->uncounted = CR_NEVER;
+	}
 	take_release_terms(&c->terms, &c->served, &c->served_terms);
 	job->seq = meta.seq;
 	job->arrival = meta.arrival;
@@ -661,16 +651,12 @@ bool call_claim(struct core_task *t, uint64_t seq)
 	return true;
 }
 
-static bool is_amr_side(const struct pipeline_side *s)
-{
-	return s->payload.kind == PAYLOAD_AMR ||
-	       s->payload.kind == PAYLOAD_AMR_WB;
-}
-
 bool call_takes_cmr(const struct call_cfg *heard, const struct call_cfg *sent)
 {
 	const struct pipeline_side *in = &heard->media.in;
 	const struct pipeline_side *out = &sent->media.out;
 
-	return is_amr_side(in) && in->payload.kind == out->payload.kind;
+	return (in->payload.kind == PAYLOAD_AMR ||
+		in->payload.kind == PAYLOAD_AMR_WB) &&
+	       in->payload.kind == out->payload.kind;
 }

@@ -162,15 +162,6 @@ static size_t round_up_lines(size_t bytes)
 	return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 }
 
-/* Buffers 0..slots-1 start in the slots, then the spare, then the held one. */
-static void ring_init(struct frame_ring *r)
-{
-	for (unsigned i = 0; i < r->slots; i++)
-		atomic_init(&r->slot[i], word_make(0, 0, i));
-	r->spare = r->slots;
-	r->held = r->slots + 1;
-}
-
 struct frame_ring *frame_ring_new(unsigned slots, size_t frame_bytes)
 {
 	size_t words = round_up_lines(slots * sizeof(_Atomic uint64_t));
@@ -190,7 +181,12 @@ struct frame_ring *frame_ring_new(unsigned slots, size_t frame_bytes)
 	r->total = total;
 	r->slot = (_Atomic uint64_t *)(void *)(r + 1);
 	r->buffers = (uint8_t *)(r + 1) + words;
-	ring_init(r);
+	/* Buffers 0..slots-1 start in the slots, then the spare, then the held
+	 * one. */
+	for (unsigned i = 0; i < r->slots; i++)
+		atomic_init(&r->slot[i], word_make(0, 0, i));
+	r->spare = r->slots;
+	r->held = r->slots + 1;
 	return r;
 }
 
@@ -235,27 +231,23 @@ bool frame_ring_push(struct frame_ring *r, struct cr_frame_meta *meta,
 	return true;
 }
 
-/* The producer overwrote tail: what may still wait is the last @slots. */
-static void skip_lapped(struct frame_ring *r)
-{
-	uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
-
-	r->tail = head - r->slots;
-	r->tail_slot = (unsigned)(r->tail % r->slots);
-}
-
 /* The word of the oldest waiting frame, which is then at tail; 0: empty. */
 static uint64_t oldest(struct frame_ring *r)
 {
 	for (;;) {
 		uint64_t word = atomic_load_explicit(
 			&r->slot[r->tail_slot], memory_order_acquire); /* A */
+		uint64_t head;
 
 		if (!(word & FULL))
 			return 0;
 		if (word_seq(word) == r->tail)
 			return word;
-		skip_lapped(r);
+		/* The producer overwrote tail: what may still wait is the last
+		 * @slots. */
+		head = atomic_load_explicit(&r->head, memory_order_acquire);
+		r->tail = head - r->slots;
+		r->tail_slot = (unsigned)(r->tail % r->slots);
 	}
 }
 

@@ -292,30 +292,14 @@ static uint8_t of_frame(struct importance_amr *past,
 		       : CR_IMPORTANCE_UNKNOWN;
 }
 
-/* The loudest of them, if of all is known how loud they are. */
-static uint8_t of_frames(struct importance_amr *past,
-			 const struct payload_cfg *cfg, const uint8_t *p,
-			 size_t n)
+uint8_t importance_of(struct importance_amr *past,
+		      const struct payload_cfg *cfg, const uint8_t *p, size_t n)
 {
 	uint8_t loudest = CR_IMPORTANCE_NOTHING;
 	bool known = true;
 	struct payload_iter it;
 	struct cr_frame frame;
 
-	if (payload_open(cfg, p, n, &it))
-		return CR_IMPORTANCE_UNKNOWN;
-	while (payload_next(&it, &frame)) {
-		uint8_t one = of_frame(past, cfg, &frame);
-
-		known &= one != CR_IMPORTANCE_UNKNOWN;
-		loudest = one > loudest ? one : loudest;
-	}
-	return known ? loudest : CR_IMPORTANCE_UNKNOWN;
-}
-
-uint8_t importance_of(struct importance_amr *past,
-		      const struct payload_cfg *cfg, const uint8_t *p, size_t n)
-{
 	switch (cfg->kind) {
 	case PAYLOAD_PCMU:
 		return of_mean(sum_g711(ulaw_squares, ULAW_INVERT, p, n), n);
@@ -336,5 +320,14 @@ uint8_t importance_of(struct importance_amr *past,
 	case PAYLOAD_SPEEX:
 		break;
 	}
-	return of_frames(past, cfg, p, n);
+	/* The loudest of them, if of all is known how loud they are. */
+	if (payload_open(cfg, p, n, &it))
+		return CR_IMPORTANCE_UNKNOWN;
+	while (payload_next(&it, &frame)) {
+		uint8_t one = of_frame(past, cfg, &frame);
+
+		known &= one != CR_IMPORTANCE_UNKNOWN;
+		loudest = one > loudest ? one : loudest;
+	}
+	return known ? loudest : CR_IMPORTANCE_UNKNOWN;
 }

@@ -134,15 +134,10 @@ static struct release_times release_frame(struct call *c, cr_ns arrival)
 	return when;
 }
 
-static bool is_made(enum cr_frame_what what)
-{
-	return what == FRAME_RING_LOST || what == FRAME_RING_SILENCE ||
-	       what == FRAME_RING_TICK;
-}
-
 static void count_frame(struct call *c, const struct receive_stage_frame *f)
 {
-	if (is_made(f->what)) {
+	if (f->what == FRAME_RING_LOST || f->what == FRAME_RING_SILENCE ||
+	    f->what == FRAME_RING_TICK) {
 		call_count(&c->count.synthesized, 1);
 	} else {
 		call_count(&c->count.packets_in, 1);
@@ -257,32 +252,6 @@ static void push_packet(struct call *c, const struct rtp_packet *p,
 	packet_push(c, &frame);
 }
 
-static void count_refused_in_buffer(struct call *c, enum jitter_put why)
-{
-	if (why == JITTER_LATE)
-		call_count(&c->count.late_in, 1);
-	else if (why == JITTER_DUPLICATE)
-		call_count(&c->count.duplicates, 1);
-	else if (why == JITTER_STRAY)
-		call_count(&c->count.seq_jumps, 1);
-	else if (why == JITTER_TOO_BIG)
-		call_count(&c->count.too_big, 1);
-}
-
-static void report_codec(const struct call *c, uint8_t number,
-			 struct receive_stage_arrival *in)
-{
-	const struct pipeline_side *side =
-		pipeline_input_side(c->pipeline, number);
-
-	in->number = number;
-	in->codec = (struct receive_stage_codec){
-		.side = side,
-		.clock = pipeline_side_clock(side),
-		.rate = pipeline_side_rate(side),
-	};
-}
-
 /* Into its receive stage @f, from which frames may come at once. */
 static void let_in(struct call *c, struct receive_stage *f,
 		   const struct rtp_packet *p, struct kind k, cr_ns arrival)
@@ -292,11 +261,21 @@ static void let_in(struct call *c, struct receive_stage *f,
 		.rtp = p,
 		.at = arrival,
 	};
+	enum jitter_put why;
 
-	if (in.what == FRAME_RING_SPEECH)
-		report_codec(c, (uint8_t)k.codec, &in);
-	else
+	if (in.what == FRAME_RING_SPEECH) {
+		const struct pipeline_side *side =
+			pipeline_input_side(c->pipeline, (uint8_t)k.codec);
+
+		in.number = (uint8_t)k.codec;
+		in.codec = (struct receive_stage_codec){
+			.side = side,
+			.clock = pipeline_side_clock(side),
+			.rate = pipeline_side_rate(side),
+		};
+	} else {
 		in.codec.clock = k.clock;
+	}
 	call_take_receive_stage(c, f);
 	if (receive_stage_buffers(f)) /* only counts: it sorts them in */
 		(void)rtp_source_update(&c->seen, p->seq);
@@ -304,7 +283,15 @@ static void let_in(struct call *c, struct receive_stage *f,
 		return;
 	in.restart = c->restart;
 	c->restart = false;
-	count_refused_in_buffer(c, receive_stage_packet(f, &in));
+	why = receive_stage_packet(f, &in);
+	if (why == JITTER_LATE)
+		call_count(&c->count.late_in, 1);
+	else if (why == JITTER_DUPLICATE)
+		call_count(&c->count.duplicates, 1);
+	else if (why == JITTER_STRAY)
+		call_count(&c->count.seq_jumps, 1);
+	else if (why == JITTER_TOO_BIG)
+		call_count(&c->count.too_big, 1);
 	endpoint_wait(c->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
 		      receive_stage_due(f));
 }

@@ -538,13 +538,6 @@ static bool pipeline_has_no_data(const struct pipeline *p)
 	return kind == PAYLOAD_AMR || kind == PAYLOAD_AMR_WB;
 }
 
-/* Does our encoder decide where silence is? */
-static bool own_silence(const struct pipeline *p)
-{
-	return pipeline_has_no_data(p) ||
-	       (p->cfg.out.codec->dtx && p->cfg.out.cfg.dtx);
-}
-
 /* Does speech begin with this frame? */
 static bool begins_speech(struct pipeline *p, enum cr_frame_kind kind,
 			  bool silent)
@@ -568,7 +561,8 @@ static bool take_marker(struct pipeline *p, enum cr_frame_kind kind,
 	bool begins = begins_speech(p, kind, silent);
 	bool marked = p->marked;
 
-	if (own_silence(p))
+	if (pipeline_has_no_data(p) ||
+	    (p->cfg.out.codec->dtx && p->cfg.out.cfg.dtx))
 		return begins;
 	if (!silent)
 		p->marked = false;
@@ -825,14 +819,6 @@ unsigned pipeline_packets(const struct pipeline *p, uint32_t rtp_ticks)
 
 /* --- silence --- */
 
-/** Begin with silence that nobody has described. */
-static void pipeline_quiet_init(struct pipeline *p)
-{
-	p->noise.now = (struct comfort_noise){ .level = NOISE_UNSIGNALLED };
-	comfort_noise_start(&p->noise.generator, 1);
-	comfort_noise_set(&p->noise.generator, &p->noise.now);
-}
-
 /* Does the decoder make the noise, by what its SIDs said? */
 static bool decodes_silence(const struct pipeline *p)
 {
@@ -857,20 +843,6 @@ static unsigned make_silence(struct pipeline_run *r, unsigned n)
 static bool sends_noise(const struct pipeline *p)
 {
 	return p->cfg.pt_noise && !p->cfg.out.codec->dtx;
-}
-
-static struct comfort_noise describe_noise(const struct pipeline *p,
-					   const int16_t *pcm, unsigned n,
-					   bool heard)
-{
-	struct comfort_noise noise = p->noise.now;
-
-	/* only at 8 kHz are filters those of comfort noise (RFC 3389, 4) */
-	if (heard || decodes_silence(p))
-		comfort_noise_measure(pcm, n, 0, &noise);
-	else if (p->in_rate != 8000)
-		noise.order = 0;
-	return noise;
 }
 
 static int64_t noise_ticks(const struct pipeline *p, cr_ns time)
@@ -925,7 +897,12 @@ static void pipeline_feed_quiet(struct pipeline_run *r, unsigned n, bool heard)
 		return;
 	}
 	pipeline_flush(p, r->s, r->emit, r->arg);
-	noise = describe_noise(p, r->s->decoded, n, heard);
+	noise = p->noise.now;
+	/* only at 8 kHz are filters those of comfort noise (RFC 3389, 4) */
+	if (heard || decodes_silence(p))
+		comfort_noise_measure(r->s->decoded, n, 0, &noise);
+	else if (p->in_rate != 8000)
+		noise.order = 0;
 	if (is_noise_due(p, noise.level))
 		send_noise(r, &noise);
 	p->nleft = 0;
@@ -1114,7 +1091,10 @@ int pipeline_open(struct pipeline **out, const struct pipeline_cfg *cfg,
 	p->heard = CR_NEVER;
 	p->cfg.pt_noise = cfg->pt_noise;
 	atomic_init(&p->noise_word, cfg->pt_noise);
-	pipeline_quiet_init(p);
+	/* Begin with silence that nobody has described. */
+	p->noise.now = (struct comfort_noise){ .level = NOISE_UNSIGNALLED };
+	comfort_noise_start(&p->noise.generator, 1);
+	comfort_noise_set(&p->noise.generator, &p->noise.now);
 	err = open_sides(p, cfg, e);
 	if (err) {
 		pipeline_close(p);

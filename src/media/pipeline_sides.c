@@ -222,12 +222,6 @@ void pipeline_output_free(struct pipeline_output *o)
 	free(o);
 }
 
-/* Where rates are converted down, only whole samples come out. */
-static unsigned convertible(unsigned n, unsigned from, unsigned to)
-{
-	return from > to ? n - n % (from / to) : n;
-}
-
 unsigned pipeline_output_follow(struct pipeline_output *to,
 				struct pipeline_output *from, unsigned n)
 {
@@ -243,7 +237,7 @@ unsigned pipeline_output_follow(struct pipeline_output *to,
 		memcpy(to->left, from->left, n * sizeof(from->left[0]));
 		return n;
 	}
-	n = convertible(n, from->rate, to->rate);
+	n = from->rate > to->rate ? n - n % (from->rate / to->rate) : n;
 	if (!n || resample_open(&r, from->rate, to->rate, NULL))
 		return 0;
 	n = resample_run(r, from->left, n, to->left, CR_FRAME_SAMPLES_MAX);

@@ -250,21 +250,6 @@ static void make_frame(struct receive_stage *f, enum cr_frame_what what,
 	f->cfg.emit(f->cfg.arg, &frame);
 }
 
-/* It ends the silence of another sender, too, and not its own one's. */
-static void emit_event(struct receive_stage *f,
-		       struct receive_stage_frame *frame)
-{
-	struct telephone_event event;
-
-	if (frame->restart)
-		silence_restart(&f->silence);
-	if (telephone_event_parse(frame->payload, frame->bytes, &event))
-		event.end = true; /* the relay counts it */
-	f->ticks = TICKS;
-	f->tick_at = frame->at + (event.end ? TICK_END : TICK_OPEN);
-	f->cfg.emit(f->cfg.arg, frame);
-}
-
 /* Which codec, or of events which clock: in EVENT_KHZ. */
 static uint8_t codec_number_of(const struct receive_stage_arrival *in)
 {
@@ -282,8 +267,18 @@ static void emit_packet(struct receive_stage *f,
 	f->restart = false;
 	f->seq = frame->seq;
 	if (frame->what == FRAME_RING_EVENT) {
+		struct telephone_event event;
+
 		frame->rtp_ticks = number * EVENT_KHZ;
-		emit_event(f, frame);
+		/* It ends the silence of another sender, too, and not its own
+		 * one's. */
+		if (frame->restart)
+			silence_restart(&f->silence);
+		if (telephone_event_parse(frame->payload, frame->bytes, &event))
+			event.end = true; /* the relay counts it */
+		f->ticks = TICKS;
+		f->tick_at = frame->at + (event.end ? TICK_END : TICK_OPEN);
+		f->cfg.emit(f->cfg.arg, frame);
 		return;
 	}
 	if (frame->what == FRAME_RING_SPEECH) {
@@ -296,12 +291,6 @@ static void emit_packet(struct receive_stage *f,
 }
 
 /* --- the jitter buffer --- */
-
-/* Its tags: what a packet is, and of which codec or clock. */
-static uint8_t tag_of(const struct receive_stage_arrival *in)
-{
-	return (uint8_t)((unsigned)in->what << 4 | codec_number_of(in));
-}
 
 static void play_out_packet(struct receive_stage *f,
 			    const struct jitter_output *o, cr_ns now)
@@ -413,7 +402,8 @@ static enum jitter_put buffer(struct receive_stage *f,
 		.duration = in->what == FRAME_RING_SPEECH ? x->rtp_ticks : 0,
 		.silent = x->silent,
 		.aux = aux,
-		.tag = tag_of(in),
+		/* Its tags: what a packet is, and of which codec or clock. */
+		.tag = (uint8_t)((unsigned)in->what << 4 | codec_number_of(in)),
 		.shift = place - in->rtp->ts + (aux ? lasted(f, in) : 0),
 	};
 
@@ -447,19 +437,6 @@ static void restart(struct receive_stage *f)
 	clocks_again(&f->clocks);
 }
 
-/* The next one begins where it ends. */
-static void learn_length(struct receive_stage *f,
-			 const struct receive_stage_arrival *in,
-			 uint32_t rtp_ticks)
-{
-	if (in->what != FRAME_RING_SPEECH || !rtp_ticks ||
-	    rtp_ticks == f->length)
-		return;
-	f->length = rtp_ticks;
-	f->length_ns = (cr_ns)rtp_ticks * CR_SEC / f->cfg.clock;
-	clocks_set_step(&f->clocks, f->length_ns);
-}
-
 enum jitter_put receive_stage_packet(struct receive_stage *f,
 				     const struct receive_stage_arrival *in)
 {
@@ -489,19 +466,18 @@ enum jitter_put receive_stage_packet(struct receive_stage *f,
 		clocks_again(&f->clocks);
 	if (put >= 0 && in->what != FRAME_RING_EVENT)
 		clocks_take(&f->clocks, &p, place);
-	if (put >= 0)
-		learn_length(f, in, x.rtp_ticks);
+	if (put >= 0 && in->what == FRAME_RING_SPEECH && x.rtp_ticks &&
+	    x.rtp_ticks != f->length) {
+		/* the next one begins where it ends */
+		f->length = x.rtp_ticks;
+		f->length_ns = (cr_ns)x.rtp_ticks * CR_SEC / f->cfg.clock;
+		clocks_set_step(&f->clocks, f->length_ns);
+	}
 	if (f->jitter)
 		drain_jitter(f, in->at);
 	else
 		pass_through(f, in, place, &x);
 	return put;
-}
-
-static void tick(struct receive_stage *f, cr_ns now)
-{
-	make_frame(f, FRAME_RING_TICK, 0, 0, now);
-	f->tick_at = --f->ticks ? now + TICK_END : CR_NEVER;
 }
 
 void receive_stage_poll(struct receive_stage *f, cr_ns now)
@@ -514,8 +490,10 @@ void receive_stage_poll(struct receive_stage *f, cr_ns now)
 	    silence_next(&f->silence, now, &ts))
 		make_frame(f, FRAME_RING_SILENCE, ts_of(f, ts),
 			   units_of_codec(f, f->cfg.step), now);
-	if (f->tick_at <= now)
-		tick(f, now);
+	if (f->tick_at <= now) {
+		make_frame(f, FRAME_RING_TICK, 0, 0, now);
+		f->tick_at = --f->ticks ? now + TICK_END : CR_NEVER;
+	}
 }
 
 cr_ns receive_stage_due(const struct receive_stage *f)

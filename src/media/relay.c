@@ -46,32 +46,16 @@ static bool is_newest(const struct call *c, uint16_t seq)
 	return !c->seen.started || (int16_t)(seq - (uint16_t)c->seen.ext) > 0;
 }
 
-/* Would the call send an event of type @pt on? */
-static bool takes_event(const struct call *c, uint8_t pt)
-{
-	return aux_what(call_aux(c), pt) == FRAME_RING_EVENT &&
-	       (atomic_load_explicit(&c->event_out, memory_order_acquire) &
-		127u);
-}
-
 /* Can only the call make something of it? */
 static bool needs_call(struct relay *r, const struct rtp_packet *p)
 {
 	struct call *c = call_behind(r);
 
 	return c && relay_types(r)->type[p->pt] == RELAY_NO_TYPE &&
-	       (call_codec_of(c, p->pt) >= 0 || takes_event(c, p->pt));
-}
-
-/* What the call sends, too, is one stream with what is passed on. */
-static void be_one_stream(struct relay *r)
-{
-	const struct call *c = call_behind(r);
-
-	if (r->renumbers || !c)
-		return;
-	r->renumbers = true;
-	r->ssrc = c->cfg.ssrc_out;
+	       (call_codec_of(c, p->pt) >= 0 ||
+		(aux_what(call_aux(c), p->pt) == FRAME_RING_EVENT &&
+		 (atomic_load_explicit(&c->event_out, memory_order_acquire) &
+		  127u)));
 }
 
 /* What the relay knows of the sequence is the call's then. */
@@ -105,8 +89,16 @@ static enum relay_handover relay_handover_of(struct relay *r,
 
 	if (on && __builtin_expect(share == RELAY_ALL, 1))
 		return RELAY_HANDOVER_RELAY;
-	if (on && share == RELAY_SOME)
-		be_one_stream(r);
+	if (on && share == RELAY_SOME) {
+		const struct call *c = call_behind(r);
+
+		/* what the call sends, too, is one stream with what is
+		 * passed on */
+		if (!r->renumbers && c) {
+			r->renumbers = true;
+			r->ssrc = c->cfg.ssrc_out;
+		}
+	}
 	if (on)
 		return share == RELAY_NONE || needs_call(r, p)
 			       ? RELAY_HANDOVER_END
@@ -284,15 +276,6 @@ static bool is_same_event(const struct call *c, const struct rtp_packet *p,
 	       aux_what(call_aux(c), p->pt) == FRAME_RING_EVENT;
 }
 
-static void resume_call(struct call *c, const struct relay *r, uint64_t ahead)
-{
-	c->resume = (struct call_resume){
-		.pending = true,
-		.ts = r->sent.ts,
-		.ahead = ahead,
-	};
-}
-
 void relay_handover_join(struct call *c, const struct rtp_packet *p, bool fresh,
 			 cr_ns now)
 {
@@ -315,10 +298,13 @@ void relay_handover_join(struct call *c, const struct rtp_packet *p, bool fresh,
 	/* what was not sent to a listener on hold is no loss */
 	c->seq_out = (uint16_t)(r->sent.seq + follow_number(seq, r->sent.seq,
 							    fresh || r->held));
-	resume_call(c, r,
-		    !fresh && is_same_event(c, p, &step)
-			    ? 0
-			    : length_of(&step, CALL_RESUME_CLOCK));
+	c->resume = (struct call_resume){
+		.pending = true,
+		.ts = r->sent.ts,
+		.ahead = !fresh && is_same_event(c, p, &step)
+				 ? 0
+				 : length_of(&step, CALL_RESUME_CLOCK),
+	};
 }
 
 /* Comfort noise has a type of its own (RFC 3551, table 4). */
@@ -394,18 +380,12 @@ struct relay_types *relay_types_new(const struct call_cfg *cfg,
 	return t;
 }
 
-/* Does the other party know something else by number @out? */
-static bool is_taken(const struct relay_types *t, uint8_t out)
-{
-	return memchr(t->type, out, sizeof(t->type)) != NULL;
-}
-
 void relay_types_keep(struct relay_types *t, const struct relay_types *former)
 {
 	for (uint8_t pt = 0; pt < 128; pt++)
 		if (former->clock[pt] && t->type[pt] == RELAY_NO_TYPE &&
 		    aux_what(t->aux, pt) == FRAME_RING_SPEECH &&
-		    !is_taken(t, former->type[pt]))
+		    !memchr(t->type, former->type[pt], sizeof(t->type)))
 			t->type[pt] = former->type[pt];
 }
 
@@ -509,13 +489,6 @@ bool relay_sends_as(const struct relay *r, uint32_t *ssrc)
 
 /* --- the receiver --- */
 
-/* Of what the party has said that it sends. */
-static bool is_agreed(const struct relay_types *t, uint8_t pt)
-{
-	return t->clock[pt] || pt == NOISE_PT ||
-	       aux_what(t->aux, pt) != FRAME_RING_SPEECH;
-}
-
 /* A packet on its way. */
 struct passing {
 	struct relay *relay;
@@ -535,7 +508,9 @@ static bool accepts_packet(const struct passing *t, struct endpoint *endpoint,
 		.from = t->in->from,
 		.ssrc = p->ssrc,
 		.seq = p->seq,
-		.valid = is_agreed(t->types, p->pt),
+		/* Of what the party has said that it sends. */
+		.valid = t->types->clock[p->pt] || p->pt == NOISE_PT ||
+			 aux_what(t->types->aux, p->pt) != FRAME_RING_SPEECH,
 	};
 	unsigned heard = endpoint_hear(endpoint, &arrival, t->in->arrival);
 

@@ -119,15 +119,6 @@ void handover_owned(struct handover *h, struct inlet *in)
 	h->in = in;
 }
 
-static void copy_packet(struct handover_slot *s, const struct intake_packet *p)
-{
-	memcpy(s->data, p->data, p->bytes);
-	s->from = *p->from;
-	s->packet = *p;
-	s->packet.data = s->data;
-	s->packet.from = &s->from;
-}
-
 bool handover_put(struct handover *h, const struct intake_packet *p)
 {
 	unsigned head;
@@ -138,7 +129,13 @@ bool handover_put(struct handover *h, const struct intake_packet *p)
 	room = head - atomic_load_explicit(&h->tail, memory_order_acquire) <
 	       SLOTS;
 	if (room) {
-		copy_packet(&h->slot[head % SLOTS], p);
+		struct handover_slot *s = &h->slot[head % SLOTS];
+
+		memcpy(s->data, p->data, p->bytes);
+		s->from = *p->from;
+		s->packet = *p;
+		s->packet.data = s->data;
+		s->packet.from = &s->from;
 		atomic_store_explicit(&h->head, head + 1, memory_order_release);
 	}
 	(void)pthread_mutex_unlock(&h->lock);
@@ -428,24 +425,18 @@ static int wait_for_work(struct rx *rx)
 					  : cr_ns_max(due - clock_now(), 0));
 }
 
-static void name_thread(unsigned number)
-{
-	char name[16] = "cr-rx";
-
-	if (number)
-		(void)snprintf(name, sizeof(name), "cr-rx%u", number);
-	(void)pthread_setname_np(pthread_self(), name);
-}
-
 /* A turn without packets was a wake-up for something else, a timer perhaps: no
  * pause. What came during the pause makes inlet_wait() return at once, and when
  * nothing came it blocks. */
 static void *rx_main(void *arg)
 {
 	struct rx *rx = arg;
+	char name[16] = "cr-rx";
 	int rc = 0;
 
-	name_thread(rx->cfg.number);
+	if (rx->cfg.number)
+		(void)snprintf(name, sizeof(name), "cr-rx%u", rx->cfg.number);
+	(void)pthread_setname_np(pthread_self(), name);
 	(void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 	rcu_register_thread();
 	while (!is_stopping(rx) && (rc = wait_for_work(rx)) >= 0) {
@@ -596,18 +587,6 @@ void rx_del_endpoint(struct rx *rx, struct endpoint *l)
 	endpoint_end_polls(l);
 }
 
-/* Between these two, rx_add_endpoint() and rx_del_endpoint() wake it once
- * (inlet_gather()). */
-static void rx_gather(struct rx *rx)
-{
-	inlet_gather(rx->in);
-}
-
-static void rx_notify(struct rx *rx)
-{
-	inlet_notify(rx->in);
-}
-
 void rx_count_rest(struct endpoint *l, struct call_counters *c)
 {
 	call_count(c ? &c->unread : &l->unread, udp_socket_end(l->cfg.fd));
@@ -658,22 +637,6 @@ struct receivers {
 	} one[];
 };
 
-static int open_receiver(struct receivers *r,
-			 const struct receivers_config *cfg, unsigned i,
-			 struct cr_err *warn, struct cr_err *e)
-{
-	struct rx_config one = cfg->each;
-
-	one.number = i;
-	one.fd = i < cfg->nfd ? cfg->fd[i] : -1;
-	one.one_of_many = cfg->nfd > 1;
-	one.box = r->box;
-	one.trace = trace_ring(cfg->trace, cfg->first_ring + i);
-	one.cpu = cfg->place[i].cpu;
-	one.shares_cpu = cfg->place[i].shares_cpu;
-	return rx_open(&r->one[i].rx, &one, warn, e);
-}
-
 static int open_handover_boxes(struct receivers *r, unsigned n,
 			       struct cr_err *e)
 {
@@ -701,7 +664,16 @@ int receivers_open(struct receivers **out, const struct receivers_config *cfg,
 	if (cfg->nfd > 1)
 		err = open_handover_boxes(r, cfg->nfd, e);
 	for (unsigned i = 0; i < cfg->count && !err; i++) {
-		err = open_receiver(r, cfg, i, warn, e);
+		struct rx_config one = cfg->each;
+
+		one.number = i;
+		one.fd = i < cfg->nfd ? cfg->fd[i] : -1;
+		one.one_of_many = cfg->nfd > 1;
+		one.box = r->box;
+		one.trace = trace_ring(cfg->trace, cfg->first_ring + i);
+		one.cpu = cfg->place[i].cpu;
+		one.shares_cpu = cfg->place[i].shares_cpu;
+		err = rx_open(&r->one[i].rx, &one, warn, e);
 		if (!err)
 			r->count++;
 	}
@@ -800,11 +772,11 @@ void receivers_del_endpoint(struct receivers *r, struct endpoint *l)
 void receivers_gather(struct receivers *r)
 {
 	for (unsigned i = 0; i < r->count; i++)
-		rx_gather(r->one[i].rx);
+		inlet_gather(r->one[i].rx->in);
 }
 
 void receivers_notify(struct receivers *r)
 {
 	for (unsigned i = 0; i < r->count; i++)
-		rx_notify(r->one[i].rx);
+		inlet_notify(r->one[i].rx->in);
 }

@@ -255,32 +255,14 @@ static void bridge_gap_before(struct transcode *t,
 	skip_numbers(t, gap.rtp_ticks - lost.rtp_ticks);
 }
 
-/* The type that the other party knows them by; 0: it takes none. */
-static uint8_t event_type(const struct call *c)
-{
-	return (uint8_t)atomic_load_explicit(&c->event_out,
-					     memory_order_acquire);
-}
-
-/* Of the event that has come, and those that go. */
-static struct digits_clocks event_clocks(const struct call *c)
-{
-	return (struct digits_clocks){
-		.in = c->meta.rtp_ticks * 1000u,
-		.out = atomic_load_explicit(&c->event_out,
-					    memory_order_acquire) >>
-		       8,
-		.speech = pipeline_output_clock(c->pipeline),
-	};
-}
-
 /* Events on their way; nobody may want them any more. */
 static void post_events(struct transcode *t,
 			const struct telephone_event_burst *out)
 {
 	struct call *c = t->call;
 	uint8_t *payload = t->worker->scratch.packet + PIPELINE_HEADROOM;
-	uint8_t pt = event_type(c);
+	uint8_t pt = (uint8_t)atomic_load_explicit(&c->event_out,
+						   memory_order_acquire);
 
 	if (!pt)
 		return;
@@ -303,7 +285,14 @@ static void pass_event(struct transcode *t, const struct pipeline_input *in)
 {
 	struct call *c = t->call;
 	/* before the digits: who finds a clock finds them */
-	const struct digits_clocks clocks = event_clocks(c);
+	/* Of the event that has come, and those that go. */
+	const struct digits_clocks clocks = {
+		.in = c->meta.rtp_ticks * 1000u,
+		.out = atomic_load_explicit(&c->event_out,
+					    memory_order_acquire) >>
+		       8,
+		.speech = pipeline_output_clock(c->pipeline),
+	};
 	struct digits *digits = call_digits(c);
 	struct pipeline_input place = *in;
 	struct telephone_event_arrival event = {
@@ -461,16 +450,6 @@ static void count_send_delay(struct transcode_worker *w,
 			     job->rtp_ts, c->ts_step, c->period);
 }
 
-static void count_send_jitter(struct transcode_worker *w, struct call *c,
-			      const struct cr_trace_job *job)
-{
-	if (c->sent.at && job->rtp_ts - c->sent.rtp_ts == c->ts_step)
-		histogram_add(&w->jitter,
-			      llabs(job->sent - c->sent.at - c->period));
-	c->sent.at = job->sent;
-	c->sent.rtp_ts = job->rtp_ts;
-}
-
 static void count_packets(struct call *c, const struct transcode_unsent *unsent)
 {
 	call_count(&c->count.send_failed, unsent->failed);
@@ -507,8 +486,15 @@ static void finish_unsent(struct transcode_worker *w,
 	count_packets(c, unsent);
 	if (job->outcome == CR_OUT_DONE) {
 		count_send_delay(w, unsent);
-		if (job->sent && unsent->speech)
-			count_send_jitter(w, c, job);
+		if (job->sent && unsent->speech) {
+			if (c->sent.at &&
+			    job->rtp_ts - c->sent.rtp_ts == c->ts_step)
+				histogram_add(&w->jitter,
+					      llabs(job->sent - c->sent.at -
+						    c->period));
+			c->sent.at = job->sent;
+			c->sent.rtp_ts = job->rtp_ts;
+		}
 		call_count(&c->count.done, 1);
 		if (unsent->speech && unsent->cost)
 			recent_put(&c->cost, unsent->cost + sent->cpu);
@@ -680,16 +666,6 @@ static enum cr_outcome outcome_of(int err, bool expired)
 	return expired ? CR_OUT_CONCEALED : CR_OUT_DONE;
 }
 
-/* The kernel may have taken the CPU away meanwhile: nearly always from the
- * codec, where nearly all of the time goes. */
-static void count_away(struct cr_trace_job *job, const struct live_run *run)
-{
-	cr_ns away = job->end - job->pick - (clock_thread_cpu() - run->cpu);
-
-	job->away = cr_ns_max(away, 0);
-	job->codec_ns -= (uint32_t)cr_ns_min(job->away, job->codec_ns);
-}
-
 /* The turn is over, but for its packets. */
 static void close_unsent(struct transcode *t, const struct live_run *run,
 			 cr_ns start, int err)
@@ -708,8 +684,15 @@ static void close_unsent(struct transcode *t, const struct live_run *run,
 	job->end = t->coded;
 	job->codec_ns = (uint32_t)(t->coded - start - t->sending);
 	w->overflow += t->sending;
-	if (run->cpu)
-		count_away(job, run);
+	if (run->cpu) {
+		cr_ns away =
+			job->end - job->pick - (clock_thread_cpu() - run->cpu);
+
+		/* The kernel may have taken the CPU away meanwhile: nearly
+		 * always from the codec, where nearly all of the time goes. */
+		job->away = cr_ns_max(away, 0);
+		job->codec_ns -= (uint32_t)cr_ns_min(job->away, job->codec_ns);
+	}
 	if (!w->nunsent++)
 		w->oldest = t->coded;
 }
