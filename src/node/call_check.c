@@ -405,21 +405,6 @@ static int check_types(const struct pipeline_side *side,
 		       r->events == side->pt ? side->pt : r->noise);
 }
 
-/* All of it needs an endpoint, which has a timer. */
-static int check_endpoint(const struct call_cfg *cfg,
-			  const struct call_request *r, const char *path,
-			  struct cr_err *e)
-{
-	if (r->port == CALL_PORT_OWN ||
-	    !receive_stage_needed(&cfg->receive_stage))
-		return 0;
-	return cr_fail(e, -EINVAL, "%s%s: goes with port \"own\"", path,
-		       cfg->receive_stage.jitter != JITTER_OFF ? "jitter"
-		       : cfg->receive_stage.fill	       ? "fill"
-		       : cfg->receive_stage.events.n	       ? "events"
-							       : "noise");
-}
-
 static int check_aux(struct call_cfg *cfg, const struct call_request *r,
 		     const struct call_names *names, struct cr_err *e)
 {
@@ -445,7 +430,15 @@ static int check_aux(struct call_cfg *cfg, const struct call_request *r,
 		return -EINVAL;
 	cfg->pt_event_out = sent.one[0].pt;
 	cfg->clock_event_out = sent.one[0].clock;
-	return check_endpoint(cfg, r, names->in, e);
+	/* All of it needs an endpoint, which has a timer. */
+	if (r->port == CALL_PORT_OWN ||
+	    !receive_stage_needed(&cfg->receive_stage))
+		return 0;
+	return cr_fail(e, -EINVAL, "%s%s: goes with port \"own\"", names->in,
+		       cfg->receive_stage.jitter != JITTER_OFF ? "jitter"
+		       : cfg->receive_stage.fill	       ? "fill"
+		       : cfg->receive_stage.events.n	       ? "events"
+							       : "noise");
 }
 
 int call_check_stream(struct call_cfg *out, const struct call_request *r,

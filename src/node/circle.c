@@ -27,19 +27,6 @@ static bool is_shared(const struct passing *at)
 			       address_port(&i.local), 1);
 }
 
-static const struct node_call *shared_call(const struct passing *at)
-{
-	struct node_call *nc;
-
-	if (!at->ssrc || !is_shared(at))
-		return NULL;
-	RB_FOREACH (nc, node_tree, &at->node->calls)
-		if (!nc->relays && !node_call_in_endpoint(nc) &&
-		    node_call_settings(nc)->ssrc_in == at->ssrc)
-			return nc;
-	return NULL;
-}
-
 static const struct node_call *circle_call_at(const struct passing *at)
 {
 	struct node_call *nc;
@@ -48,7 +35,13 @@ static const struct node_call *circle_call_at(const struct passing *at)
 		if (nc->in_endpoint &&
 		    node_endpoint_is_at(nc->in_endpoint, &at->to))
 			return nc;
-	return shared_call(at);
+	if (!at->ssrc || !is_shared(at))
+		return NULL;
+	RB_FOREACH (nc, node_tree, &at->node->calls)
+		if (!nc->relays && !node_call_in_endpoint(nc) &&
+		    node_call_settings(nc)->ssrc_in == at->ssrc)
+			return nc;
+	return NULL;
 }
 
 static const struct party *party_at(const struct passing *at)

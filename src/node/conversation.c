@@ -360,15 +360,6 @@ static int have_endpoints(struct conversation *c,
 
 /* --- life --- */
 
-static void leave_endpoints(struct conversation *c)
-{
-	node_gather(c->node);
-	for (unsigned i = 0; i < 2; i++)
-		if (c->party[i])
-			party_leave(c->party[i]);
-	node_notify(c->node);
-}
-
 static bool has_streams(const struct conversation *c)
 {
 	return c->stream[0] || c->stream[1];
@@ -382,14 +373,6 @@ static void conversation_free(struct conversation *c)
 	free(c->tag[1]);
 	free(c->record);
 	free(c);
-}
-
-/* The last stream has gone, a grace period after receivers have left. */
-static void release_conversation(struct conversation *c)
-{
-	party_release(c->party[0]);
-	party_release(c->party[1]);
-	conversation_free(c);
 }
 
 /* One of two streams has begun: it ends as a call does, but nobody is told of
@@ -432,13 +415,6 @@ static struct conversation *conversation_new(
 	c->request = r->relay;
 	RB_INSERT(conversation_tree, &n->conversations, c);
 	return c;
-}
-
-static int start_stream(struct conversation *c, struct call_cfg *stream,
-			struct node_call **out, struct cr_err *e)
-{
-	return c->relays ? node_relay_start(c->node, stream, c, out, e)
-			 : node_stream_start(c->node, stream, c, out, e);
 }
 
 /** RTCP of both endpoints is about @stream[2] from now on. A relay tells the
@@ -488,7 +464,10 @@ static int start_streams(struct conversation *c, struct call_cfg *stream,
 		stream[i].tally = endpoint_rtcp_sent(stream[i].out_endpoint);
 		/* mode requests pass between the two */
 		stream[i].pair = i ? c->stream[0]->id : 0;
-		err = start_stream(c, &stream[i], &c->stream[i], e);
+		err = c->relays ? node_relay_start(c->node, &stream[i], c,
+						   &c->stream[i], e)
+				: node_stream_start(c->node, &stream[i], c,
+						    &c->stream[i], e);
 	}
 	return err ? err : add_calls(c, stream, e);
 }
@@ -641,7 +620,11 @@ void conversation_stream_ends(struct conversation *c, struct node_call *nc)
 	if (c->ending)
 		return;
 	c->ending = true;
-	leave_endpoints(c);
+	node_gather(c->node);
+	for (unsigned i = 0; i < 2; i++)
+		if (c->party[i])
+			party_leave(c->party[i]);
+	node_notify(c->node);
 	if (other)
 		node_call_stop(other, nc->why, &who);
 }
@@ -650,8 +633,13 @@ void conversation_stream_gone(struct conversation *c,
 			      const struct node_call *nc)
 {
 	c->stream[conversation_number(c, nc)] = NULL;
-	if (!has_streams(c))
-		release_conversation(c);
+	if (!has_streams(c)) {
+		/* The last stream has gone, a grace period after receivers have
+		 * left. */
+		party_release(c->party[0]);
+		party_release(c->party[1]);
+		conversation_free(c);
+	}
 }
 
 void conversation_stop(struct conversation *c, enum node_end why,
@@ -755,14 +743,6 @@ void conversation_party(const struct conversation *c, unsigned i,
 	party_endpoint_info(c->party[i], &out->endpoint);
 }
 
-/* A deadline at the end of the period stays there. */
-static void take_period(struct call_cfg *cfg, cr_ns period)
-{
-	if (cfg->terms.deadline == cfg->release.period)
-		cfg->terms.deadline = period;
-	cfg->release.period = period;
-}
-
 /* Stream @i goes on as @to, by what it is now. */
 static void continue_streams(const struct conversation *c, struct call_cfg *to,
 			     unsigned i, const struct call_cfg *asked,
@@ -774,7 +754,10 @@ static void continue_streams(const struct conversation *c, struct call_cfg *to,
 							 &asked->media.out);
 
 	*to = now;
-	take_period(to, asked->release.period);
+	/* a deadline at the end of the period stays there */
+	if (to->terms.deadline == to->release.period)
+		to->terms.deadline = asked->release.period;
+	to->release.period = asked->release.period;
 	to->media = asked->media;
 	to->pt_in = asked->pt_in;
 	to->pt_out = asked->pt_out;

@@ -90,19 +90,6 @@ static bool take_wanted(struct measuring *m)
 	return more;
 }
 
-static void leave_value(struct measuring *m, int err,
-			const struct cost_value *v, const struct cr_err *why)
-{
-	(void)pthread_mutex_lock(&m->lock);
-	m->err = err;
-	m->value = *v;
-	m->why = *why;
-	m->place = DONE;
-	if (!m->quit) /* else there may be no event any more */
-		event_active(m->done, 0, 0);
-	(void)pthread_mutex_unlock(&m->lock);
-}
-
 static void *run_measuring(void *arg)
 {
 	struct measuring *m = arg;
@@ -115,7 +102,14 @@ static void *run_measuring(void *arg)
 		struct cr_err why = { "" };
 		int err = cost_part_measure(&m->part, &m->stop, &v, &why);
 
-		leave_value(m, err, &v, &why);
+		(void)pthread_mutex_lock(&m->lock);
+		m->err = err;
+		m->value = v;
+		m->why = why;
+		m->place = DONE;
+		if (!m->quit) /* else there may be no event any more */
+			event_active(m->done, 0, 0);
+		(void)pthread_mutex_unlock(&m->lock);
 	}
 	return NULL;
 }
@@ -247,13 +241,20 @@ static void on_done(evutil_socket_t fd, short what, void *arg)
 	soon(m);
 }
 
-/* Where @w stands now: told, or it needs another part. */
-static void report_ready(struct measuring *m, struct node_cost_wait *w)
+static void on_tell(evutil_socket_t fd, short what, void *arg)
 {
+	struct measuring *m = arg;
+	struct node_cost_wait *w = TAILQ_FIRST(&m->ready);
 	struct cost_part missing;
 	struct cost_entry *entry;
-	int err = w->err;
+	int err;
 
+	(void)fd, (void)what;
+	if (!w)
+		return;
+	TAILQ_REMOVE(&m->ready, w, link);
+	soon(m);
+	err = w->err;
 	if (!err)
 		err = costs_find(m->costs, &w->media, w->period, &entry,
 				 &missing, &w->why);
@@ -261,19 +262,6 @@ static void report_ready(struct measuring *m, struct node_cost_wait *w)
 		err = measuring_ask(m, &missing, w, &w->why);
 	if (err || !w->job)
 		w->done(w->arg, err, &w->why);
-}
-
-static void on_tell(evutil_socket_t fd, short what, void *arg)
-{
-	struct measuring *m = arg;
-	struct node_cost_wait *w = TAILQ_FIRST(&m->ready);
-
-	(void)fd, (void)what;
-	if (!w)
-		return;
-	TAILQ_REMOVE(&m->ready, w, link);
-	soon(m);
-	report_ready(m, w);
 }
 
 unsigned measuring_count(const struct measuring *m)

@@ -162,12 +162,6 @@ static void task_returned(void *arg, struct live_task *lt)
 
 /* --- packets that wait for each other (media/transcode.h) --- */
 
-static bool may_wait(const struct node *n)
-{
-	return !n->cfg.send_each && live_driver(n->live)->shares &&
-	       live_tasks_stay(n->live);
-}
-
 /* What may not wait any more leaves now; control. */
 static void set_batching(struct node *n, bool may)
 {
@@ -181,7 +175,8 @@ static void after_task_move(void *arg)
 {
 	struct node *n = arg;
 
-	set_batching(n, may_wait(n));
+	set_batching(n, !n->cfg.send_each && live_driver(n->live)->shares &&
+				live_tasks_stay(n->live));
 }
 
 /* Where a call moves to, its packets would overtake those that wait. */
@@ -818,14 +813,6 @@ static void close_parts(struct node *n)
 	free(n);
 }
 
-/* Threads that were stuck have come back: so do their calls and conversions. */
-static void end_returned(struct node *n)
-{
-	converter_end_all(n->converter);
-	while (n->ncalls)
-		(void)event_base_loop(n->cfg.base, EVLOOP_ONCE);
-}
-
 void node_gather(struct node *n)
 {
 	receivers_gather(n->receivers);
@@ -852,7 +839,11 @@ int node_close(struct node *n)
 	err = live_stop(n->live);
 	if (err)
 		return err;
-	end_returned(n);
+	/* Threads that were stuck have come back: so do their calls and
+	 * conversions. */
+	converter_end_all(n->converter);
+	while (n->ncalls)
+		(void)event_base_loop(n->cfg.base, EVLOOP_ONCE);
 	rcu_done(); /* their endpoints */
 	live_close(n->live);
 	close_parts(n);

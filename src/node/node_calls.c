@@ -190,12 +190,6 @@ static void relay_gone(struct rcu_later *head)
 	node_call_gone(caa_container_of(head, struct relay, rcu)->owner);
 }
 
-/** It is out of the receivers: let it end. */
-static void node_relay_leave(struct node_call *nc)
-{
-	rcu_defer(&nc->relay->rcu, relay_gone);
-}
-
 /* On the thread of what is deferred: rx can no longer hold the call, or a
  * thread that was stuck has let go of it, which it had when this came first. */
 static void leave_engine(struct rcu_later *head)
@@ -236,7 +230,8 @@ void node_call_stop(struct node_call *nc, enum node_end why,
 	else
 		receivers_del(nc->node->receivers, nc->call);
 	if (!nc->call) {
-		node_relay_leave(nc);
+		/* It is out of the receivers: let it end. */
+		rcu_defer(&nc->relay->rcu, relay_gone);
 		return;
 	}
 	if (nc->cost)
@@ -276,15 +271,6 @@ void node_call_counts(const struct node_call *nc, unsigned long long *out)
 		add_counts(out, &nc->call->count);
 }
 
-static void keep_sums(struct node *n, const struct node_call *nc)
-{
-	unsigned long long count[CALL_NCOUNTERS];
-
-	node_call_counts(nc, count);
-	for (unsigned i = 0; i < CALL_NCOUNTERS; i++)
-		n->past[i] += count[i];
-}
-
 /** Meter only some of @nc's frames if the cost book knows its like. It has a
  * call. */
 static void node_meter_less(struct node_call *nc)
@@ -319,6 +305,7 @@ void node_learn(struct node *n)
 static void finish_gone(struct node *n, struct node_call *nc)
 {
 	struct endpoint *in_endpoint = node_call_settings(nc)->in_endpoint;
+	unsigned long long count[CALL_NCOUNTERS];
 
 	if (node_call_is_fed(
 		    nc)) /* an endpoint that goes on counts by itself */
@@ -329,7 +316,9 @@ static void finish_gone(struct node *n, struct node_call *nc)
 		node_watch_returned(n, nc);
 	else
 		node_notify_ended(n, nc);
-	keep_sums(n, nc);
+	node_call_counts(nc, count);
+	for (unsigned i = 0; i < CALL_NCOUNTERS; i++)
+		n->past[i] += count[i];
 	learn_from(nc);
 	if (nc->cost)
 		costs_release(n->costs, nc->cost);
@@ -444,18 +433,6 @@ static void choose_numbers(const struct node *n, struct call_cfg *cfg)
 	cfg->shed = n->cfg.shed.kind;
 }
 
-/* Of a call of its own. */
-static struct endpoint_rtcp_cfg rtcp_of(int mode, const struct call_cfg *cfg)
-{
-	return (struct endpoint_rtcp_cfg){
-		.mode = (enum endpoint_rtcp_mode)mode,
-		.fd = -1,
-		.use = { .ssrc = cfg->ssrc_out,
-			 .rate_in = pipeline_side_clock(&cfg->media.in),
-			 .rate_out = pipeline_side_clock(&cfg->media.out) },
-	};
-}
-
 /* A call's own port. */
 struct own_port {
 	struct interface *at;
@@ -471,7 +448,13 @@ static int open_in_endpoint(struct node_call *nc, struct call_cfg *cfg,
 
 	if (!port)
 		return 0;
-	rtcp = rtcp_of(port->rtcp, cfg);
+	rtcp = (struct endpoint_rtcp_cfg){
+		.mode = (enum endpoint_rtcp_mode)port->rtcp,
+		.fd = -1,
+		.use = { .ssrc = cfg->ssrc_out,
+			 .rate_in = pipeline_side_clock(&cfg->media.in),
+			 .rate_out = pipeline_side_clock(&cfg->media.out) },
+	};
 	rtcp.listener = cfg->to;
 	err = node_endpoint_open(nc->node, port->at, &cfg->hears, &rtcp,
 				 &nc->in_endpoint, e);

@@ -232,17 +232,6 @@ bool node_give_back(struct node *n, int64_t wanted)
 
 /* --- codec mode requests --- */
 
-static void note_overload(struct node_call *nc, const struct call_cfg *to,
-			  const struct cr_verdict *v)
-{
-	nc->cmr_over++;
-	log_event(LOG_WARN, "cmr-over-capacity", LOG_INT("call", to->id),
-		  LOG_WORD("mode", mode_name(to)),
-		  LOG_REAL("need", (double)v->need_ppm / 1e6, 4),
-		  LOG_REAL("free", (double)v->free_ppm / 1e6, 4),
-		  LOG_STR("rule", v->rule ? v->rule : "load"));
-}
-
 static bool same_cost(const struct cr_cost *a, const struct cr_cost *b)
 {
 	return a->mean == b->mean && a->p99 == b->p99 &&
@@ -270,8 +259,14 @@ static void follow_cost(struct node_call *nc, unsigned mode)
 		to.declared.cost = *was;
 	else if (rc < 0)
 		return;
-	if (rc > 0)
-		note_overload(nc, &to, &v);
+	if (rc > 0) {
+		nc->cmr_over++;
+		log_event(LOG_WARN, "cmr-over-capacity", LOG_INT("call", to.id),
+			  LOG_WORD("mode", mode_name(&to)),
+			  LOG_REAL("need", (double)v.need_ppm / 1e6, 4),
+			  LOG_REAL("free", (double)v.free_ppm / 1e6, 4),
+			  LOG_STR("rule", v.rule ? v.rule : "load"));
+	}
 	node_call_take(nc, &to, cost);
 }
 
@@ -445,19 +440,15 @@ static int make_relay(struct recode *r, struct cr_err *e)
 	return 0;
 }
 
-/* What comes among the speech of @nc now. */
-static struct aux_types aux_now(const struct node_call *nc)
-{
-	return nc->relays ? relay_types(nc->relay)->aux : call_aux(nc->call);
-}
-
 static int make_recode(struct recode *r, bool relays, struct cr_err *e)
 {
 	bool needed = node_stream_needs_call(r->to, relays);
 	int err = needed ? make_cost(r, e) : 0;
 
 	r->was = *node_call_settings(r->nc);
-	r->aux.types = call_aux_types(r->to, aux_now(r->nc));
+	r->aux.types = call_aux_types(
+		r->to, r->nc->relays ? relay_types(r->nc->relay)->aux
+				     : call_aux(r->nc->call));
 	/* a call that has no codec of it stays as it is */
 	if (!err &&
 	    (needed || (r->nc->call && r->to->media.in.codec->decoder_open)))

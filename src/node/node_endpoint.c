@@ -116,23 +116,6 @@ bool node_interface(const struct node *n, unsigned i,
 	return true;
 }
 
-/* What a stream's listener reports is heard by the endpoint that it is sent
- * from. */
-static void take_far(struct endpoint_rtcp_info *to,
-		     const struct endpoint_rtcp_info *far)
-{
-	to->reports = far->reports;
-	to->lost_share = far->lost_share;
-	to->lost_mean = far->lost_mean;
-	to->lost_total = far->lost_total;
-	to->far_jitter = far->far_jitter;
-	to->round_trips = far->round_trips;
-	to->rtt = far->rtt;
-	to->rtt_mean = far->rtt_mean;
-	to->rtt_min = far->rtt_min;
-	to->rtt_max = far->rtt_max;
-}
-
 void node_rtcp_report(struct endpoint *in_endpoint,
 		      struct endpoint *out_endpoint, bool last,
 		      struct node_rtcp_info *out)
@@ -144,7 +127,18 @@ void node_rtcp_report(struct endpoint *in_endpoint,
 		endpoint_rtcp_report(in_endpoint, last, &out->leads);
 	if (out_endpoint && out_endpoint->rtcp)
 		endpoint_rtcp_report(out_endpoint, last, &far);
-	take_far(&out->leads, &far);
+	/* What a stream's listener reports is heard by the endpoint that it is
+	 * sent from. */
+	out->leads.reports = far.reports;
+	out->leads.lost_share = far.lost_share;
+	out->leads.lost_mean = far.lost_mean;
+	out->leads.lost_total = far.lost_total;
+	out->leads.far_jitter = far.far_jitter;
+	out->leads.round_trips = far.round_trips;
+	out->leads.rtt = far.rtt;
+	out->leads.rtt_mean = far.rtt_mean;
+	out->leads.rtt_min = far.rtt_min;
+	out->leads.rtt_max = far.rtt_max;
 	if ((in_endpoint && in_endpoint->rtcp) ||
 	    (out_endpoint && out_endpoint->rtcp))
 		out->is = &out->leads;
@@ -213,16 +207,6 @@ static bool take_descriptors(struct node *n, unsigned some)
 	atomic_fetch_sub_explicit(&n->endpoint_descriptors, some,
 				  memory_order_relaxed);
 	return false;
-}
-
-static void close_ports(struct node_endpoint *l)
-{
-	unsigned had =
-		(l->ports.rtp >= 0 ? 1u : 0u) + (l->ports.rtcp >= 0 ? 1u : 0u);
-
-	port_pair_close(l->interface->ports, &l->ports);
-	atomic_fetch_sub_explicit(&l->node->endpoint_descriptors, had,
-				  memory_order_relaxed);
 }
 
 static int open_ports(struct node_endpoint *l, bool rtcp, struct cr_err *e)
@@ -363,13 +347,18 @@ static void keep_counts(struct node_endpoint *l)
 
 void node_endpoint_free(struct node_endpoint *l)
 {
+	unsigned had;
+
 	if (!l)
 		return;
 	if (l->endpoint) {
 		endpoint_rtcp_bye(l->endpoint, clock_now());
 		keep_counts(l);
 	}
-	close_ports(l);
+	had = (l->ports.rtp >= 0 ? 1u : 0u) + (l->ports.rtcp >= 0 ? 1u : 0u);
+	port_pair_close(l->interface->ports, &l->ports);
+	atomic_fetch_sub_explicit(&l->node->endpoint_descriptors, had,
+				  memory_order_relaxed);
 	endpoint_free(l->endpoint);
 	free(l);
 }

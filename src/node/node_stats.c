@@ -298,30 +298,6 @@ static void receivers_info(const struct node *n, struct node_stats *out)
 	}
 }
 
-static void worker_info(struct node *n, unsigned w,
-			struct node_worker_info *out)
-{
-	struct live_worker_stats s;
-
-	live_worker_stats(n->live, w, &s);
-	*out = (struct node_worker_info){
-		.busy = s.busy,
-		.cpu = s.cpu,
-		.jobs = s.jobs,
-		.picks = s.picks,
-		.drops = s.drops,
-		.wakeups = s.wakeups,
-		.steals = s.steals,
-	};
-}
-
-static void interfaces_info(const struct node *n, struct node_stats *out)
-{
-	out->ninterfaces = n->interfaces.n;
-	for (unsigned i = 0; i < out->ninterfaces; i++)
-		(void)node_interface(n, i, &out->interfaces[i]);
-}
-
 /* Its place in the table; others have the last one, which is not told. */
 static unsigned codec_number(const struct cr_codec *c)
 {
@@ -362,14 +338,6 @@ static void fill_times(struct node *n, struct node_stats *out)
 	histogram_summarise(&jitter, &out->jitter);
 }
 
-static void fill_faults(struct node *n, uint64_t count, struct node_faults *out)
-{
-	out->count = count;
-	(void)pthread_mutex_lock(&n->gone_lock);
-	memcpy(out->last, n->fault, sizeof(out->last));
-	(void)pthread_mutex_unlock(&n->gone_lock);
-}
-
 void node_stats(struct node *n, struct node_stats *out)
 {
 	struct live_load load;
@@ -391,15 +359,32 @@ void node_stats(struct node *n, struct node_stats *out)
 		.nworkers = n->cfg.workers,
 	};
 	node_scheduler(n, out->scheduler, sizeof(out->scheduler));
-	fill_faults(n, load.faults, &out->faults);
+	out->faults.count = load.faults;
+	(void)pthread_mutex_lock(&n->gone_lock);
+	memcpy(out->faults.last, n->fault, sizeof(out->faults.last));
+	(void)pthread_mutex_unlock(&n->gone_lock);
 	node_watch_info(n, &out->watchdog);
 	sum_counters(n, &out->totals);
 	out->lost = LOST_OF(&out->totals);
 	receivers_info(n, out);
-	interfaces_info(n, out);
+	out->ninterfaces = n->interfaces.n;
+	for (unsigned i = 0; i < out->ninterfaces; i++)
+		(void)node_interface(n, i, &out->interfaces[i]);
 	codecs_info(n, out);
-	for (unsigned w = 0; w < n->cfg.workers; w++)
-		worker_info(n, w, &out->workers[w]);
+	for (unsigned w = 0; w < n->cfg.workers; w++) {
+		struct live_worker_stats s;
+
+		live_worker_stats(n->live, w, &s);
+		out->workers[w] = (struct node_worker_info){
+			.busy = s.busy,
+			.cpu = s.cpu,
+			.jobs = s.jobs,
+			.picks = s.picks,
+			.drops = s.drops,
+			.wakeups = s.wakeups,
+			.steals = s.steals,
+		};
+	}
 	fill_times(n, out);
 	node_rtcp_stats(n, &out->rtcp);
 }
@@ -513,29 +498,26 @@ static void fill_settings(const struct node_call *nc,
 					   out->unknown, sizeof(out->unknown));
 }
 
-/* What only a task of the engine has. */
-static void as_task(struct node_call *nc, struct node_call_info *out)
-{
-	out->max_age = max_age(nc);
-	out->admitted = admitted_of(call_settings(nc->call));
-	memcpy(out->transcoding, nc->cost->name, sizeof(out->transcoding));
-	out->cmr_over = nc->cmr_over;
-	out->waiting = frame_ring_waiting(nc->call->ring);
-	out->scheduler = live_scheduler(nc->node->live);
-	if (!nc->ending)
-		out->npolicy = live_explain(nc->node->live, &nc->call->lt,
-					    out->policy, NODE_POLICY_MAX);
-}
-
 void node_call_info(struct node_call *nc, struct node_call_info *out)
 {
 	const struct node_call *other = node_call_pair(nc);
 
 	fill_settings(nc, out);
-	if (nc->relays)
+	if (nc->relays) {
 		memcpy(out->transcoding, "relay", sizeof("relay"));
-	else
-		as_task(nc, out);
+	} else {
+		out->max_age = max_age(nc);
+		out->admitted = admitted_of(call_settings(nc->call));
+		memcpy(out->transcoding, nc->cost->name,
+		       sizeof(out->transcoding));
+		out->cmr_over = nc->cmr_over;
+		out->waiting = frame_ring_waiting(nc->call->ring);
+		out->scheduler = live_scheduler(nc->node->live);
+		if (!nc->ending)
+			out->npolicy =
+				live_explain(nc->node->live, &nc->call->lt,
+					     out->policy, NODE_POLICY_MAX);
+	}
 	out->now = clock_now();
 	out->age = out->now - nc->started;
 	out->bytes = (nc->relay ? sizeof(*nc->relay) : 0) +
@@ -574,23 +556,6 @@ void node_call_place(struct node_call *nc, struct node_call_place *out)
 
 /* --- samples --- */
 
-static struct node_top_sample sample_call(const struct node_call *nc)
-{
-	unsigned long long c[CALL_NCOUNTERS];
-
-	node_call_counts(nc, c);
-	return (struct node_top_sample){
-		.in = c[CALL_COUNTER_packets_in],
-		.lost = c[CALL_COUNTER_overwritten] + c[CALL_COUNTER_expired] +
-			c[CALL_COUNTER_shed] + c[CALL_COUNTER_concealed],
-		.missing = c[CALL_COUNTER_missing],
-		.late = c[CALL_COUNTER_late],
-		.done = c[CALL_COUNTER_done],
-		.delay = c[CALL_COUNTER_delay_ns],
-		.busy = c[CALL_COUNTER_busy_ns],
-	};
-}
-
 static void sample_all(struct node *n)
 {
 	cr_ns now = clock_now();
@@ -601,8 +566,21 @@ static void sample_all(struct node *n)
 	n->top_at[0] = n->top_at[1] ? n->top_at[1] : n->started;
 	n->top_at[1] = now;
 	RB_FOREACH (nc, node_tree, &n->calls) {
+		unsigned long long c[CALL_NCOUNTERS];
+
 		nc->was = nc->is;
-		nc->is = sample_call(nc);
+		node_call_counts(nc, c);
+		nc->is = (struct node_top_sample){
+			.in = c[CALL_COUNTER_packets_in],
+			.lost = c[CALL_COUNTER_overwritten] +
+				c[CALL_COUNTER_expired] + c[CALL_COUNTER_shed] +
+				c[CALL_COUNTER_concealed],
+			.missing = c[CALL_COUNTER_missing],
+			.late = c[CALL_COUNTER_late],
+			.done = c[CALL_COUNTER_done],
+			.delay = c[CALL_COUNTER_delay_ns],
+			.busy = c[CALL_COUNTER_busy_ns],
+		};
 	}
 }
 
@@ -632,19 +610,6 @@ void node_top_rates(const struct node_call *nc, struct node_top_rates *out)
 	};
 }
 
-static struct node_top top_entry_of(struct node_call *nc, enum node_top_key by)
-{
-	struct node_top_rates r;
-	double value[4];
-
-	node_top_rates(nc, &r);
-	value[NODE_TOP_LOSS] = r.lost;
-	value[NODE_TOP_MISSING] = r.missing;
-	value[NODE_TOP_COST] = r.load;
-	value[NODE_TOP_DELAY] = (double)r.delay;
-	return (struct node_top){ value[by], r.load, nc };
-}
-
 /* --- the first of them --- */
 
 /* Does @a come behind @b? */
@@ -670,14 +635,6 @@ static void swap_top(struct node_top *a, struct node_top *b)
 	*b = t;
 }
 
-/* A heap, the last in order at its root: it makes room for who comes before. */
-static void rise_top(struct node_top *heap, unsigned i)
-{
-	for (; i && is_behind_top(&heap[i], &heap[(i - 1) / 2]);
-	     i = (i - 1) / 2)
-		swap_top(&heap[i], &heap[(i - 1) / 2]);
-}
-
 static void sink_top(struct node_top *heap, unsigned n)
 {
 	unsigned i = 0, child = 1;
@@ -699,7 +656,11 @@ static unsigned put_top(struct node_top *heap, unsigned n, unsigned limit,
 {
 	if (n < limit) {
 		heap[n] = *e;
-		rise_top(heap, n);
+		/* a heap, the last in order at its root, which makes room */
+		for (unsigned i = n;
+		     i && is_behind_top(&heap[i], &heap[(i - 1) / 2]);
+		     i = (i - 1) / 2)
+			swap_top(&heap[i], &heap[(i - 1) / 2]);
 		return n + 1;
 	}
 	if (is_behind_top(&heap[0], e)) {
@@ -718,10 +679,17 @@ unsigned node_top(struct node *n, enum node_top_key by, struct node_top *out,
 	sample_all(n);
 	RB_FOREACH (nc, node_tree, &n->calls) {
 		struct node_top e;
+		struct node_top_rates r;
+		double value[4];
 
 		if (nc->ending || nc->started > n->top_at[1])
 			continue;
-		e = top_entry_of(nc, by);
+		node_top_rates(nc, &r);
+		value[NODE_TOP_LOSS] = r.lost;
+		value[NODE_TOP_MISSING] = r.missing;
+		value[NODE_TOP_COST] = r.load;
+		value[NODE_TOP_DELAY] = (double)r.delay;
+		e = (struct node_top){ value[by], r.load, nc };
 		found = put_top(out, found, limit, &e);
 	}
 	qsort(out, found, sizeof(*out), by_top_value);

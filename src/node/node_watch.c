@@ -113,26 +113,24 @@ static void rescue_packets(void *arg, struct recovery_context *stuck,
 			 trace_ring(n->trace, node_ring_control(n)));
 }
 
-static void end_call(struct node *n, struct node_call *nc)
-{
-	nc->hung = true;
-	n->nhung++;
-	node_call_stop(nc, NODE_END_HUNG, NULL);
-	n->nending--;		 /* nobody knows when it is gone */
-	nc->why = NODE_END_HUNG; /* it may have been ending already */
-	nc->by = NODE_BY_NODE;
-	node_notify_ended(n, nc);
-	nc->owner = NULL;
-}
-
 static void on_task_over(void *arg, struct live_task *task)
 {
 	struct node *n = arg;
 
-	if (node_is_conversion(task))
+	if (node_is_conversion(task)) {
 		converter_hung(n->converter, conversion_of(task));
-	else
-		end_call(n, call_of(task)->owner);
+	} else {
+		struct node_call *nc = call_of(task)->owner;
+
+		nc->hung = true;
+		n->nhung++;
+		node_call_stop(nc, NODE_END_HUNG, NULL);
+		n->nending--;		 /* nobody knows when it is gone */
+		nc->why = NODE_END_HUNG; /* it may have been ending already */
+		nc->by = NODE_BY_NODE;
+		node_notify_ended(n, nc);
+		nc->owner = NULL;
+	}
 }
 
 void node_watch_returned(struct node *n, const struct node_call *nc)

@@ -148,18 +148,6 @@ static int check_learn(const struct learn_terms *t,
 		       names->path, names->address);
 }
 
-static struct learn_terms terms_of(const struct party_request *r)
-{
-	return (struct learn_terms){
-		.mode = r->learn >= 0	       ? (enum learn_mode)r->learn
-			: r->address.ss_family ? LEARN_DELAYED
-					       : LEARN_IMMEDIATE,
-		.signalled = r->address,
-		.ssrc_signalled = r->ssrc != 0,
-		.ssrc = r->ssrc,
-	};
-}
-
 static int check_rtcp_address(const struct sockaddr_storage *rtcp,
 			      const struct sockaddr_storage *address,
 			      const struct party_names *names, struct cr_err *e)
@@ -211,7 +199,14 @@ static int open_party_endpoint(struct party *p, const struct party_request *r,
 		.path = names->path,
 		.to_path = names->address,
 	};
-	const struct learn_terms terms = terms_of(r);
+	const struct learn_terms terms = {
+		.mode = r->learn >= 0	       ? (enum learn_mode)r->learn
+			: r->address.ss_family ? LEARN_DELAYED
+					       : LEARN_IMMEDIATE,
+		.signalled = r->address,
+		.ssrc_signalled = r->ssrc != 0,
+		.ssrc = r->ssrc,
+	};
 	/* its clocks and SSRC are a conversation's to say */
 	const struct endpoint_rtcp_cfg rtcp = {
 		.mode = r->rtcp < 0 ? ENDPOINT_RTCP_PORT

@@ -260,17 +260,6 @@ static int choose_queues(struct placement *p, const struct topology *t,
 	return 0;
 }
 
-/* CPUs of --pin beyond the number of workers are none of theirs. */
-static void cut_pin(struct placement_request *request, struct cpu_list *pin)
-{
-	if (!request->pin || !request->workers ||
-	    request->pin->count <= request->workers)
-		return;
-	*pin = *request->pin;
-	pin->count = request->workers;
-	request->pin = pin;
-}
-
 int placement_make(struct placement *out, const struct topology *t,
 		   const struct placement_request *asked,
 		   struct placement_fault *f)
@@ -282,7 +271,12 @@ int placement_make(struct placement *out, const struct topology *t,
 	struct topology rest;
 	int err;
 
-	cut_pin(&cut, &pin);
+	/* CPUs of --pin beyond the number of workers are none of theirs. */
+	if (cut.pin && cut.workers && cut.pin->count > cut.workers) {
+		pin = *cut.pin;
+		pin.count = cut.workers;
+		cut.pin = &pin;
+	}
 	unpinned(t, request, &rest);
 	p.receivers = count_receivers(request, &rest);
 	choose_rx(t, request, &rest, p.receivers, &rx);
