@@ -143,7 +143,7 @@ static int report_line(struct answering *a, unsigned i, struct cr_err *e)
 	return 0;
 }
 
-static void remember(struct codec_spoken *to, const struct sdp_format *f)
+static void remember_spoken(struct codec_spoken *to, const struct sdp_format *f)
 {
 	struct codec_spec *spec = &to->spec;
 
@@ -154,7 +154,7 @@ static void remember(struct codec_spoken *to, const struct sdp_format *f)
 	spec->channels = f->channels;
 }
 
-static int prepare(struct answering *a, unsigned i, struct cr_err *e)
+static int prepare_line(struct answering *a, unsigned i, struct cr_err *e)
 {
 	struct answered_line *l = &a->line[i];
 	int err = codec_settle(&a->settled, a->d->stream[i].offered,
@@ -167,8 +167,8 @@ static int prepare(struct answering *a, unsigned i, struct cr_err *e)
 		err = terms(a, i, l->to, e);
 	if (err)
 		return err;
-	remember(&l->spoken[a->to], &a->settled.party[0].speech);
-	remember(&l->spoken[!a->to], &a->settled.party[1].speech);
+	remember_spoken(&l->spoken[a->to], &a->settled.party[0].speech);
+	remember_spoken(&l->spoken[!a->to], &a->settled.party[1].speech);
 	a->carried[i] = true;
 	a->ncarried++;
 	return 0;
@@ -189,7 +189,7 @@ static int prepare_lines(struct answering *a, struct cr_err *e)
 	for (unsigned i = 0; i < n && !err; i++)
 		if (a->d->stream[i].offered &&
 		    ng_line_is_carried(sdp_line(a->sdp, i), i, a->w->warning))
-			err = prepare(a, i, e);
+			err = prepare_line(a, i, e);
 		else
 			a->text.line[i].refused = true;
 	return err;
@@ -225,7 +225,7 @@ static int weigh_lines(struct answering *a, struct cr_err *e)
 }
 
 /* Lines before @end go back to what they were. */
-static void undo(struct answering *a, unsigned end)
+static void undo_answer(struct answering *a, unsigned end)
 {
 	struct node *n = a->w->service->node;
 	struct cr_err e;
@@ -252,7 +252,7 @@ static int settle_lines(struct answering *a, struct cr_err *e)
 		l->ran = ng_stream_now(n, &a->d->stream[i], l->was);
 		err = ng_stream_settle(n, a->d, i, l->to, a->w->plan, e);
 		if (err)
-			undo(a, i);
+			undo_answer(a, i);
 	}
 	return err;
 }
@@ -270,7 +270,7 @@ static void agree_mux(struct answering *a, unsigned i)
 }
 
 /* All that can fail is done. */
-static void commit(struct answering *a)
+static void commit_answer(struct answering *a)
 {
 	unsigned n = sdp_lines(a->d->offer);
 
@@ -291,43 +291,37 @@ static void commit(struct answering *a)
 
 /* --- the whole --- */
 
-/* The newest answer stays, for those that are repeated; and what becomes of it,
- * once it is told. */
-static void keep(struct answering *a, char *answer)
-{
-	struct ng_dialog *d = a->d;
-
-	free(d->answer);
-	free(d->answered);
-	d->answer = answer;
-	d->answered = NULL;
-	d->known = true;
-	ng_dialog_ring(a->w->service, d, false);
-}
-
 static int apply_answer(struct answering *a, struct cr_err *e)
 {
 	const struct ng_request *r = a->w->request;
 	char *copy = strdup(r->sdp);
 	int err = copy ? weigh_lines(a, e)
 		       : cr_fail(e, -ENOMEM, "out of memory for an answer");
+	struct ng_dialog *d = a->d;
 
 	if (!err)
 		err = settle_lines(a, e);
 	if (!err && ng_dialog_tag(a->d, !a->to, r->to_tag)) {
-		undo(a, SDP_LINES_MAX);
+		undo_answer(a, SDP_LINES_MAX);
 		err = cr_fail(e, -ENOMEM, "out of memory for a tag");
 	}
 	if (err) {
 		free(copy);
 		return err;
 	}
-	commit(a);
-	keep(a, copy);
+	commit_answer(a);
+	/* The newest answer stays, for those that are repeated; and what
+	 * becomes of it, once it is told. */
+	free(d->answer);
+	free(d->answered);
+	d->answer = copy;
+	d->answered = NULL;
+	d->known = true;
+	ng_dialog_ring(a->w->service, d, false);
 	return 0;
 }
 
-static int answer(struct answering *a, struct cr_err *e)
+static int answer_offer(struct answering *a, struct cr_err *e)
 {
 	const struct ng_request *r = a->w->request;
 	struct ng_side *to = a->d->side[a->to];
@@ -379,7 +373,7 @@ static int answer_in(struct ng_dialog *d, const struct ng_work *w,
 	a->w = w;
 	a->d = d;
 	a->to = d->offerer;
-	err = answer(a, e);
+	err = answer_offer(a, e);
 	sdp_free(a->sdp);
 	return err;
 }

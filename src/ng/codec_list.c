@@ -151,7 +151,7 @@ static void put_as(struct offer *o, const struct sdp_format *f, enum fate fate)
 	i->bit_rate = set ? set->bit_rate : 0;
 }
 
-static bool is_there(const struct offer *o, const struct sdp_format *f)
+static bool shows_format(const struct offer *o, const struct sdp_format *f)
 {
 	for (unsigned i = 0; i < o->out->n; i++)
 		if (o->out->item[i].rank == (unsigned)(f - o->line->formats))
@@ -169,21 +169,10 @@ static void put_speech(struct offer *o, const struct codec_spec *spec,
 		enum fate fate = fate_of(o, f);
 
 		if (format_kind(f) == FORMAT_SPEECH && fate != FATE_GONE &&
-		    (fate == FATE_RESTORED) == restored && !is_there(o, f) &&
-		    (!spec || codec_spec_is(spec, f)))
+		    (fate == FATE_RESTORED) == restored &&
+		    !shows_format(o, f) && (!spec || codec_spec_is(spec, f)))
 			put_as(o, f, fate);
 	}
-}
-
-/* First what is to be first, then as it came. */
-static void put_offered(struct offer *o)
-{
-	const struct codec_spec *s;
-	unsigned k = 0;
-
-	while ((s = codec_rules_next(o->rules, CODEC_OFFER, &k)))
-		put_speech(o, s, false);
-	put_speech(o, NULL, false);
 }
 
 /* Has who offers anything that a codec could be made from? */
@@ -401,18 +390,6 @@ static void put_events(struct offer *o)
 	}
 }
 
-/* They can be shown, and not made. */
-static void check_kinds(struct offer *o)
-{
-	const struct codec_rules *r = o->rules;
-
-	for (unsigned k = 0; k < r->n; k++)
-		if (r->item[k].rule == CODEC_TRANSCODE &&
-		    spec_kind(&r->item[k].spec) != FORMAT_SPEECH &&
-		    !is_shown(o, &r->item[k].spec))
-			o->room->unmet[k] = CODEC_NO_SOURCE;
-}
-
 static bool adds(const struct codec_rules *r)
 {
 	unsigned k = 0;
@@ -422,19 +399,31 @@ static bool adds(const struct codec_rules *r)
 
 static void put_all(struct offer *o)
 {
+	const struct codec_rules *r = o->rules;
+	const struct codec_spec *s;
+	unsigned k = 0;
+
 	o->out->n = 0;
 	o->ignores = true;
 	o->ignores = has_source(o);
 	if (!o->ignores && has_source(o))
 		mark_unmet(o, CODEC_IGNORE, CODEC_NEEDED);
-	put_offered(o);
+	/* first what is to be first, then as it came */
+	while ((s = codec_rules_next(r, CODEC_OFFER, &k)))
+		put_speech(o, s, false);
+	put_speech(o, NULL, false);
 	add_transcoded(o);
 	add_spoken(o);
 	if (!codec_shows_speech(o->out))
 		return;
 	put_events(o);
 	put_kind(o, FORMAT_NOISE);
-	check_kinds(o);
+	/* They can be shown, and not made. */
+	for (k = 0; k < r->n; k++)
+		if (r->item[k].rule == CODEC_TRANSCODE &&
+		    spec_kind(&r->item[k].spec) != FORMAT_SPEECH &&
+		    !is_shown(o, &r->item[k].spec))
+			o->room->unmet[k] = CODEC_NO_SOURCE;
 }
 
 int codec_offer(struct codec_list *out, struct codec_room *room,
@@ -495,7 +484,7 @@ const struct codec_item *codec_own_speech(const struct codec_list *list,
 
 /* --- keeping one --- */
 
-static char *keep(char **to, const char *text)
+static char *keep_text(char **to, const char *text)
 {
 	size_t n = strlen(text) + 1;
 	char *at = *to;
@@ -522,8 +511,10 @@ struct codec_list *codec_list_copy(const struct codec_list *from)
 	p = (char *)(to->item + to->n);
 	for (unsigned i = 0; i < to->n; i++) {
 		to->item[i] = from->item[i];
-		to->item[i].format.name = keep(&p, from->item[i].format.name);
-		to->item[i].format.fmtp = keep(&p, from->item[i].format.fmtp);
+		to->item[i].format.name =
+			keep_text(&p, from->item[i].format.name);
+		to->item[i].format.fmtp =
+			keep_text(&p, from->item[i].format.fmtp);
 	}
 	return to;
 }
@@ -579,16 +570,6 @@ static const struct codec_item *find_offered(const struct settling *s,
 	return equal ? equal : same;
 }
 
-static void find_all_offered(struct settling *s)
-{
-	int layout[SDP_FORMATS_MAX];
-
-	for (unsigned i = 0; i < s->offered->n; i++)
-		layout[i] = format_layout(&s->offered->item[i].format);
-	for (unsigned i = 0; i < s->line->nformats; i++)
-		s->as[i] = find_offered(s, &s->line->formats[i], layout);
-}
-
 /* @f is one of the line. */
 static const struct codec_item *offered_as(const struct settling *s,
 					   const struct sdp_format *f)
@@ -622,7 +603,8 @@ static const struct sdp_format *answer_of(const struct settling *s,
 
 /* --- what is passed on --- */
 
-static void pass(struct codec_choice *c, const struct sdp_format *f, uint8_t as)
+static void pass_format(struct codec_choice *c, const struct sdp_format *f,
+			uint8_t as)
 {
 	struct passed_types *p = &c->passed;
 
@@ -645,9 +627,9 @@ static void list_passed(const struct settling *s, const struct codec_item *own)
 
 		if (!f || !codec_modes_agree(&it->format, f))
 			continue;
-		pass(&s->out->party[1], f, it->format.pt);
+		pass_format(&s->out->party[1], f, it->format.pt);
 		if (!s->single || it == own || format_kind(f) != FORMAT_SPEECH)
-			pass(&s->out->party[0], &it->format, f->pt);
+			pass_format(&s->out->party[0], &it->format, f->pt);
 	}
 }
 
@@ -878,9 +860,13 @@ int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 			      .single = single };
 	const struct codec_item *as, *own;
 	const struct sdp_format *b;
+	int layout[SDP_FORMATS_MAX];
 
 	memset(out, 0, sizeof(*out));
-	find_all_offered(&s);
+	for (unsigned i = 0; i < s.offered->n; i++)
+		layout[i] = format_layout(&s.offered->item[i].format);
+	for (unsigned i = 0; i < s.line->nformats; i++)
+		s.as[i] = find_offered(&s, &s.line->formats[i], layout);
 	b = first_answered(&s, &as);
 	if (!b)
 		return cr_fail(e, -ENOENT,

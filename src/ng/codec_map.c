@@ -55,26 +55,23 @@ const char *codec_fmtp_passed(const struct sdp_format *a,
 	return b->fmtp;
 }
 
-/* Parameters of Opus are about who says them (RFC 7587, 7): those of who
- * offered, said by us, would limit or promise what they do not mean. We speak
- * and hear one channel, and hear redundancy. */
-static const char *own_opus(const struct sdp_format *a)
+const char *codec_fmtp_own(const struct sdp_format *a)
 {
 	struct fmtp_opus opus;
 
+	if (strcasecmp(a->name, "opus"))
+		return a->fmtp;
+	/* Parameters of Opus are about who says them (RFC 7587, 7): those of
+	 * who offered, said by us, would limit or promise what they do not
+	 * mean. We speak and hear one channel, and hear redundancy. */
 	fmtp_opus_read(&opus, a->fmtp);
 	return opus.fec ? "useinbandfec=1" : "";
-}
-
-const char *codec_fmtp_own(const struct sdp_format *a)
-{
-	return strcasecmp(a->name, "opus") ? a->fmtp : own_opus(a);
 }
 
 /* --- which is which --- */
 
 /* RFC 7587, 4.1: always said to have two channels; the speech is one's. */
-static unsigned channels_of(const struct cr_codec *c)
+static unsigned codec_channels(const struct cr_codec *c)
 {
 	return !strcasecmp(c->rtp_name, "opus") ? 2 : 1;
 }
@@ -91,8 +88,8 @@ static bool runs_at(const struct cr_codec *c, unsigned clock, unsigned *rate)
 }
 
 /* By @name, and @clock if that is said. */
-static const struct cr_codec *find(const char *name, unsigned clock,
-				   unsigned *rate)
+static const struct cr_codec *find_codec(const char *name, unsigned clock,
+					 unsigned *rate)
 {
 	*rate = 0;
 	for (unsigned i = 0; cr_codecs[i]; i++) {
@@ -109,9 +106,9 @@ static const struct cr_codec *find(const char *name, unsigned clock,
 const struct cr_codec *codec_map_find(const struct sdp_format *f,
 				      unsigned *rate)
 {
-	const struct cr_codec *c = find(f->name, f->rate, rate);
+	const struct cr_codec *c = find_codec(f->name, f->rate, rate);
 
-	return c && f->channels == channels_of(c) ? c : NULL;
+	return c && f->channels == codec_channels(c) ? c : NULL;
 }
 
 static bool amr_is_able(const struct fmtp_amr *amr)
@@ -146,7 +143,7 @@ static bool is_about_others(const char *name)
 }
 
 /* Of a codec that is here, it is of a kind that is not. */
-static bool passes(const struct sdp_format *f)
+static bool passes_format(const struct sdp_format *f)
 {
 	unsigned rate;
 
@@ -159,21 +156,22 @@ static bool resolve(const struct codec_spec *spec, struct sdp_format *f,
 		    int *pt)
 {
 	unsigned rate;
-	const struct cr_codec *c = find(spec->name, spec->rate, &rate);
+	const struct cr_codec *c = find_codec(spec->name, spec->rate, &rate);
 
-	if (!c || (spec->channels && spec->channels != channels_of(c)))
+	if (!c || (spec->channels && spec->channels != codec_channels(c)))
 		return false;
 	*f = (struct sdp_format){
 		.name = c->rtp_name,
 		.rate = cr_codec_clock(c, rate),
-		.channels = channels_of(c),
+		.channels = codec_channels(c),
 		.fmtp = spec->fmtp,
 	};
 	*pt = c->static_pt;
 	return true;
 }
 
-const struct codec_abilities codec_map_abilities = { able, passes, resolve };
+const struct codec_abilities codec_map_abilities = { able, passes_format,
+						     resolve };
 
 /* --- how it is used --- */
 
@@ -240,7 +238,7 @@ int codec_map_side(struct call_side_request *out, const struct sdp_format *f,
 	unsigned rate;
 	const struct cr_codec *c = codec_map_find(f, &rate);
 
-	if (!c && passes(f)) {
+	if (!c && passes_format(f)) {
 		*out = (struct call_side_request){
 			.codec = cr_codec_relayed.name,
 			.pt = f->pt,

@@ -21,7 +21,7 @@ const char *const codec_rule_names[CODEC_RULES] = {
 /* --- one codec --- */
 
 /* Cut the next part of @*text, up to a slash. False: it does not fit. */
-static bool part(const char **text, char *out, size_t size)
+static bool take_part(const char **text, char *out, size_t size)
 {
 	size_t n = strcspn(*text, "/");
 
@@ -38,7 +38,7 @@ static bool number_part(const char **text, unsigned *out)
 	char digits[11], *end;
 	unsigned long n;
 
-	if (!part(text, digits, sizeof(digits)))
+	if (!take_part(text, digits, sizeof(digits)))
 		return false;
 	n = strtoul(digits, &end, 10);
 	*out = (unsigned)n;
@@ -65,10 +65,10 @@ int codec_spec_read(struct codec_spec *out, const char *text, struct cr_err *e)
 	const char *p = text;
 
 	memset(out, 0, sizeof(*out));
-	if (!part(&p, out->name, sizeof(out->name)) || !out->name[0] ||
+	if (!take_part(&p, out->name, sizeof(out->name)) || !out->name[0] ||
 	    !number_part(&p, &out->rate) || !number_part(&p, &out->channels) ||
 	    !number_part(&p, &out->bit_rate) || !number_part(&p, &out->ptime) ||
-	    !part(&p, out->fmtp, sizeof(out->fmtp)))
+	    !take_part(&p, out->fmtp, sizeof(out->fmtp)))
 		return cr_fail(e, -EINVAL,
 			       "codec %.60s: it is written as in "
 			       "AMR/8000/1/12200//mode-set--7",
@@ -106,8 +106,8 @@ static int add_codec_rule(struct codec_rules *r, enum codec_rule rule,
 	return codec_spec_read(&r->item[r->n++].spec, text, e);
 }
 
-static int read_list(struct codec_rules *r, enum codec_rule rule,
-		     const json_t *list, struct cr_err *e)
+static int read_rule_list(struct codec_rules *r, enum codec_rule rule,
+			  const json_t *list, struct cr_err *e)
 {
 	const json_t *item;
 	size_t i;
@@ -192,7 +192,7 @@ int codec_rules_read(struct codec_rules *out, const json_t *request,
 	memset(out, 0, offsetof(struct codec_rules, item));
 	json_object_foreach (codec, name, list)
 		if (!err && codec_rule_is_named(name, &rule))
-			err = read_list(out, rule, list, e);
+			err = read_rule_list(out, rule, list, e);
 	json_array_foreach (flags, n, flag)
 		if (!err && json_is_string(flag))
 			err = read_flag(out, json_string_value(flag), e);

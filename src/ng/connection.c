@@ -57,23 +57,12 @@ struct ng_connection {
 	bool busy; /* a turn is on */
 };
 
-static const struct sockaddr_storage *connection_from(
-	const struct ng_connection *c)
-{
-	return &c->origin.from;
-}
-
-static struct ng_connection *connection_next(const struct ng_connection *c)
-{
-	return TAILQ_NEXT(c, link);
-}
-
 static size_t unread(const struct ng_connection *c)
 {
 	return evbuffer_get_length(bufferevent_get_output(c->io));
 }
 
-static void in_time(struct event *timer, cr_ns ns)
+static void start_timer(struct event *timer, cr_ns ns)
 {
 	const struct timeval t = { .tv_sec = ns / CR_SEC,
 				   .tv_usec = (ns % CR_SEC + 999) / 1000 };
@@ -83,8 +72,9 @@ static void in_time(struct event *timer, cr_ns ns)
 
 /* --- its end --- */
 
-static void forget_asked(struct ng_connection *c)
+static void connection_close(struct ng_connection *c)
 {
+	struct ng_listener *l = c->listener;
 	struct ng_asked *a;
 
 	TAILQ_FOREACH (a, &c->listener->asked, link) {
@@ -93,13 +83,6 @@ static void forget_asked(struct ng_connection *c)
 		a->origin.connection = NULL;
 		a->gone = true;
 	}
-}
-
-static void connection_close(struct ng_connection *c)
-{
-	struct ng_listener *l = c->listener;
-
-	forget_asked(c);
 	TAILQ_REMOVE(&l->connections, c, link);
 	l->count.connections--;
 	if (c->again)
@@ -111,7 +94,7 @@ static void connection_close(struct ng_connection *c)
 	free(c);
 }
 
-static void cut(struct ng_connection *c, const char *why)
+static void cut_connection(struct ng_connection *c, const char *why)
 {
 	char from[64];
 
@@ -144,7 +127,7 @@ static void break_off(struct ng_connection *c, const char *text)
 }
 
 /* Is a whole message there? Blanks before it are gone then. */
-static bool find(struct ng_connection *c)
+static bool find_message(struct ng_connection *c)
 {
 	struct evbuffer *in = bufferevent_get_input(c->io);
 	size_t n = evbuffer_get_length(in), used;
@@ -164,22 +147,8 @@ static bool find(struct ng_connection *c)
 	return c->whole;
 }
 
-static void take_octets(struct ng_connection *c)
-{
-	struct evbuffer *in = bufferevent_get_input(c->io);
-
-	ng_listener_take(c->listener, &c->origin,
-			 (const char *)evbuffer_pullup(in, -1), c->looked);
-	(void)evbuffer_drain(in, c->looked);
-	c->looked = 0;
-	c->whole = false;
-	/* the next one has a time of its own */
-	c->due = DUE_NEVER;
-	(void)event_del(c->late);
-}
-
 /* Is there room for what another request brings? */
-static bool has_room(const struct ng_connection *c)
+static bool connection_has_room(const struct ng_connection *c)
 {
 	const struct ng_limits *limits = &c->listener->limits;
 
@@ -189,7 +158,9 @@ static bool has_room(const struct ng_connection *c)
 
 static void take_some(struct ng_connection *c)
 {
-	for (unsigned i = 0; has_room(c) && find(c); i++) {
+	struct evbuffer *in = bufferevent_get_input(c->io);
+
+	for (unsigned i = 0; connection_has_room(c) && find_message(c); i++) {
 		cr_ns wait =
 			i == TURN
 				? 1
@@ -197,10 +168,18 @@ static void take_some(struct ng_connection *c)
 						  &c->origin.from, clock_now());
 
 		if (wait) {
-			in_time(c->again, wait);
+			start_timer(c->again, wait);
 			return;
 		}
-		take_octets(c);
+		ng_listener_take(c->listener, &c->origin,
+				 (const char *)evbuffer_pullup(in, -1),
+				 c->looked);
+		(void)evbuffer_drain(in, c->looked);
+		c->looked = 0;
+		c->whole = false;
+		/* the next one has a time of its own */
+		c->due = DUE_NEVER;
+		(void)event_del(c->late);
 	}
 }
 
@@ -220,16 +199,16 @@ static void set_due(struct ng_connection *c, enum due due, cr_ns in)
 	if (due == DUE_NEVER)
 		(void)event_del(c->late);
 	else
-		in_time(c->late, in);
+		start_timer(c->late, in);
 }
 
-static void watch(struct ng_connection *c)
+static void watch_connection(struct ng_connection *c)
 {
 	const struct ng_limits *limits = &c->listener->limits;
 
 	if (c->bye)
 		set_due(c, DUE_BYE, LINGER_S * CR_SEC);
-	else if (!has_room(c) || c->whole)
+	else if (!connection_has_room(c) || c->whole)
 		set_due(c, DUE_NEVER, 0);
 	else if (c->looked)
 		set_due(c, DUE_HALF, limits->half);
@@ -237,23 +216,6 @@ static void watch(struct ng_connection *c)
 		set_due(c, DUE_IDLE, limits->idle);
 	else
 		set_due(c, DUE_NEVER, 0);
-}
-
-/* With something unread in it, a socket that is closed takes back what was
- * sent: so its peer has time to read. */
-static void say_bye(struct ng_connection *c)
-{
-	c->bye = true;
-	if (c->finished)
-		c->dead = true;
-	else
-		(void)shutdown(bufferevent_getfd(c->io), SHUT_WR);
-}
-
-/* The peer says no more, and has all that it has asked for. */
-static bool is_over(const struct ng_connection *c)
-{
-	return c->finished && !c->leaving && !c->whole && at_rest(c);
 }
 
 /* Half a message is all that is left. */
@@ -269,9 +231,18 @@ static void count_rest(struct ng_connection *c)
 
 static void settle_connection(struct ng_connection *c)
 {
-	if (c->leaving && at_rest(c) && !c->bye)
-		say_bye(c);
-	if (c->dead || is_over(c)) {
+	if (c->leaving && at_rest(c) && !c->bye) {
+		/* With something unread in it, a socket that is closed takes
+		 * back what was sent: so its peer has time to read. */
+		c->bye = true;
+		if (c->finished)
+			c->dead = true;
+		else
+			(void)shutdown(bufferevent_getfd(c->io), SHUT_WR);
+	}
+	/* The peer says no more, and has all that it has asked for. */
+	if (c->dead ||
+	    (c->finished && !c->leaving && !c->whole && at_rest(c))) {
 		if (!c->dead)
 			count_rest(c);
 		connection_close(c);
@@ -279,14 +250,15 @@ static void settle_connection(struct ng_connection *c)
 	}
 	if (c->leaving)
 		(void)evbuffer_drain(bufferevent_get_input(c->io), SIZE_MAX);
-	if (!c->finished && (c->leaving || (has_room(c) && !c->whole)))
+	if (!c->finished &&
+	    (c->leaving || (connection_has_room(c) && !c->whole)))
 		(void)bufferevent_enable(c->io, EV_READ);
 	else
 		(void)bufferevent_disable(c->io, EV_READ);
-	watch(c);
+	watch_connection(c);
 }
 
-static void turn(struct ng_connection *c)
+static void connection_turn(struct ng_connection *c)
 {
 	c->busy = true;
 	take_some(c);
@@ -305,7 +277,7 @@ void connection_answered(struct ng_connection *c)
 {
 	c->waiting--;
 	if (!c->busy)
-		in_time(c->again, 0);
+		start_timer(c->again, 0);
 }
 
 int connection_send(struct ng_connection *c, const char *text, size_t bytes)
@@ -313,9 +285,9 @@ int connection_send(struct ng_connection *c, const char *text, size_t bytes)
 	if (c->dead || c->bye)
 		return -EPIPE;
 	if (unread(c) + bytes > c->listener->limits.unread) {
-		cut(c, "it does not read its answers");
+		cut_connection(c, "it does not read its answers");
 		if (!c->busy)
-			in_time(c->again, 0);
+			start_timer(c->again, 0);
 		return -ENOBUFS;
 	}
 	return bufferevent_write(c->io, text, bytes) ? -ENOMEM : 0;
@@ -326,35 +298,35 @@ int connection_send(struct ng_connection *c, const char *text, size_t bytes)
 static void on_input(struct bufferevent *io, void *arg)
 {
 	(void)io;
-	turn(arg);
+	connection_turn(arg);
 }
 
 /* All answers are out. */
 static void on_output(struct bufferevent *io, void *arg)
 {
 	(void)io;
-	turn(arg);
+	connection_turn(arg);
 }
 
-static void on_again(evutil_socket_t fd, short what, void *arg)
+static void on_connection_again(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd, (void)what;
-	turn(arg);
+	connection_turn(arg);
 }
 
-static void on_event(struct bufferevent *io, short what, void *arg)
+static void on_connection_event(struct bufferevent *io, short what, void *arg)
 {
 	struct ng_connection *c = arg;
 
 	(void)io;
 	if (what & BEV_EVENT_TIMEOUT)
-		cut(c, "it does not read its answers");
+		cut_connection(c, "it does not read its answers");
 	else if (what & BEV_EVENT_ERROR)
 		c->dead = true;
 	c->finished = true;
 	if (c->bye)
 		c->dead = true;
-	turn(c);
+	connection_turn(c);
 }
 
 static void on_late(evutil_socket_t fd, short what, void *arg)
@@ -372,7 +344,7 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 		count_rest(c);
 	if (c->due == DUE_BYE)
 		c->dead = true;
-	cut(c, why[c->due]);
+	cut_connection(c, why[c->due]);
 	settle_connection(c);
 }
 
@@ -391,11 +363,11 @@ static int start_connection(struct ng_connection *c, int fd)
 		(void)close(fd);
 		return -ENOMEM;
 	}
-	c->again = evtimer_new(base, on_again, c);
+	c->again = evtimer_new(base, on_connection_again, c);
 	c->late = evtimer_new(base, on_late, c);
 	if (!c->again || !c->late)
 		return -ENOMEM;
-	bufferevent_setcb(c->io, on_input, on_output, on_event, c);
+	bufferevent_setcb(c->io, on_input, on_output, on_connection_event, c);
 	bufferevent_setwatermark(c->io, EV_READ, 0, INPUT_MAX);
 	bufferevent_set_timeouts(c->io, NULL, &stuck);
 	return bufferevent_enable(c->io, EV_READ | EV_WRITE) ? -ENOMEM : 0;
@@ -422,7 +394,7 @@ static void connection_open(struct ng_listener *l, int fd,
 		return;
 	}
 	l->count.accepted++;
-	watch(c);
+	watch_connection(c);
 }
 
 enum {
@@ -431,41 +403,29 @@ enum {
 	BACKLOG = 128
 };
 
-static bool may_connect(const struct ng_listener *l,
-			const struct sockaddr_storage *from)
-{
-	const struct ng_connection *c;
-	unsigned n = 0;
-
-	for (c = TAILQ_FIRST(&l->connections); c; c = connection_next(c))
-		n += address_same_host(connection_from(c), from);
-	return l->count.connections < l->limits.connections &&
-	       n < l->limits.of_host;
-}
-
-static void refuse(struct ng_listener *l, int fd,
-		   const struct sockaddr_storage *from)
-{
-	char text[64];
-
-	l->count.refused++;
-	log_event(LOG_WARN, "ng-refused",
-		  LOG_WORD("from", address_text(from, text, sizeof(text))),
-		  LOG_INT("connections", l->count.connections));
-	(void)close(fd);
-}
-
 static void welcome(struct ng_listener *l, int fd,
 		    const struct sockaddr_storage *from)
 {
 	const int on = 1;
+	const struct ng_connection *c;
+	unsigned n = 0;
 
 	if (!ng_listener_admits(l, from)) {
 		(void)close(fd);
 		return;
 	}
-	if (!may_connect(l, from)) {
-		refuse(l, fd, from);
+	TAILQ_FOREACH (c, &l->connections, link)
+		n += address_same_host(&c->origin.from, from);
+	if (l->count.connections >= l->limits.connections ||
+	    n >= l->limits.of_host) {
+		char text[64];
+
+		l->count.refused++;
+		log_event(LOG_WARN, "ng-refused",
+			  LOG_WORD("from",
+				   address_text(from, text, sizeof(text))),
+			  LOG_INT("connections", l->count.connections));
+		(void)close(fd);
 		return;
 	}
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -482,13 +442,6 @@ static void accept_later(struct ng_listener *l)
 	(void)evtimer_add(l->accept_again, &pause);
 }
 
-static void pause_accepting(struct ng_listener *l, int err)
-{
-	log_event(LOG_WARN, "ng-accept", LOG_STR("why", strerror(err)));
-	(void)event_del(l->acceptable);
-	accept_later(l);
-}
-
 /* False: there is nobody to accept, or nothing to do it with. */
 static bool accept_one(struct ng_listener *l)
 {
@@ -503,8 +456,12 @@ static bool accept_one(struct ng_listener *l)
 	}
 	if (errno == ECONNABORTED || errno == EINTR)
 		return true;
-	if (errno != EAGAIN)
-		pause_accepting(l, errno);
+	if (errno != EAGAIN) {
+		log_event(LOG_WARN, "ng-accept",
+			  LOG_STR("why", strerror(errno)));
+		(void)event_del(l->acceptable);
+		accept_later(l);
+	}
 	return false;
 }
 
@@ -527,8 +484,8 @@ static void on_accept_again(evutil_socket_t fd, short what, void *arg)
 		accept_later(l);
 }
 
-static int listen_at(int fd, const struct sockaddr_storage *local,
-		     struct cr_err *e)
+static int listen_for_connections(int fd, const struct sockaddr_storage *local,
+				  struct cr_err *e)
 {
 	const int on = 1;
 	char text[64];
@@ -553,7 +510,7 @@ int connections_open(struct ng_listener *l, struct cr_err *e)
 	/* analyzer: connections_close() closes it */
 	if (l->tcp < 0)
 		return cr_fail(e, -errno, "TCP socket: %s", strerror(errno));
-	rc = listen_at(l->tcp, &l->local, e);
+	rc = listen_for_connections(l->tcp, &l->local, e);
 	if (rc)
 		return rc;
 	l->acceptable = event_new(l->cfg.base, l->tcp, EV_READ | EV_PERSIST,

@@ -248,21 +248,6 @@ static struct ng_dialog *only_of(struct ng_call *call, const char *from)
 	return only;
 }
 
-/* The newest one that was answered and that @from is in: whoever was called in
- * it offers with a branch of its own; a new branch of the caller's is a fork.
- */
-static struct ng_dialog *answered_with(struct ng_call *call, const char *from,
-				       const char *branch)
-{
-	struct ng_dialog *d;
-
-	LIST_FOREACH(d, &call->dialogs, link)
-	if (d->known && (has_tag(d->side[1], from) ||
-			 (!branch && has_tag(d->side[0], from))))
-		return d;
-	return NULL;
-}
-
 struct ng_dialog *ng_dialog_of_offer(struct ng_call *call,
 				     const struct ng_dialog_key *w)
 {
@@ -271,7 +256,16 @@ struct ng_dialog *ng_dialog_of_offer(struct ng_call *call,
 	if (w->to)
 		return between(call, w->from, w->to);
 	d = at_branch(call, w->from, w->branch);
-	return d ? d : answered_with(call, w->from, w->branch);
+	if (d)
+		return d;
+	/* The newest one that was answered and that w->from is in: whoever was
+	 * called in it offers with a branch of its own; a new branch of the
+	 * caller's is a fork. */
+	LIST_FOREACH(d, &call->dialogs, link)
+	if (d->known && (has_tag(d->side[1], w->from) ||
+			 (!w->branch && has_tag(d->side[0], w->from))))
+		return d;
+	return NULL;
 }
 
 /* The branch's, whoever has answered there before: a request that was forked

@@ -12,7 +12,7 @@
 
 #include "ng/message.h"
 
-static enum framing_state lost(struct framing *f, const char *why)
+static enum framing_state lose_framing(struct framing *f, const char *why)
 {
 	f->why = why;
 	return FRAMING_LOST;
@@ -26,25 +26,6 @@ static bool digit(char c)
 static bool blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-static enum framing_state cookie(struct framing *f, char c)
-{
-	if (c == ' ' && f->bytes > 1)
-		return FRAMING_BEGIN;
-	if (c <= ' ' || c > '~' || f->bytes > NG_COOKIE_MAX)
-		return lost(f, "no cookie and space");
-	return FRAMING_COOKIE;
-}
-
-static enum framing_state begin_dictionary(struct framing *f, char c)
-{
-	f->depth = 1;
-	if (c == '{')
-		return FRAMING_JSON;
-	if (c == 'd')
-		return FRAMING_ITEM;
-	return lost(f, "no dictionary behind the cookie");
 }
 
 static enum framing_state end_one(struct framing *f, enum framing_state in)
@@ -68,28 +49,9 @@ static enum framing_state item(struct framing *f, char c)
 	case 'e':
 		return end_one(f, FRAMING_ITEM);
 	default:
-		return lost(f, "bencode: neither d, l, i, e nor a length");
+		return lose_framing(f,
+				    "bencode: neither d, l, i, e nor a length");
 	}
-}
-
-static enum framing_state integer(struct framing *f, char c)
-{
-	if (c == 'e')
-		return FRAMING_ITEM;
-	return c == '-' || digit(c) ? FRAMING_INTEGER
-				    : lost(f, "bencode: no number behind i");
-}
-
-static enum framing_state length(struct framing *f, char c)
-{
-	if (c == ':')
-		return f->left ? FRAMING_OCTETS : FRAMING_ITEM;
-	if (!digit(c))
-		return lost(f, "bencode: no colon behind a length");
-	f->left = f->left * 10 + (size_t)(c - '0');
-	return f->left <= NG_BYTES_MAX
-		       ? FRAMING_LENGTH
-		       : lost(f, "bencode: a string that is too long");
 }
 
 static enum framing_state json(struct framing *f, char c)
@@ -116,20 +78,43 @@ static enum framing_state string(char c)
 	return c == '\\' ? FRAMING_ESCAPE : FRAMING_STRING;
 }
 
-static enum framing_state next(struct framing *f, char c)
+static enum framing_state next_state(struct framing *f, char c)
 {
 	switch (f->state) {
 	case FRAMING_BEFORE:
 	case FRAMING_COOKIE:
-		return cookie(f, c);
+		if (c == ' ' && f->bytes > 1)
+			return FRAMING_BEGIN;
+		if (c <= ' ' || c > '~' || f->bytes > NG_COOKIE_MAX)
+			return lose_framing(f, "no cookie and space");
+		return FRAMING_COOKIE;
 	case FRAMING_BEGIN:
-		return begin_dictionary(f, c);
+		f->depth = 1;
+		if (c == '{')
+			return FRAMING_JSON;
+		if (c == 'd')
+			return FRAMING_ITEM;
+		return lose_framing(f, "no dictionary behind the cookie");
 	case FRAMING_ITEM:
 		return item(f, c);
 	case FRAMING_INTEGER:
-		return integer(f, c);
+		if (c == 'e')
+			return FRAMING_ITEM;
+		return c == '-' || digit(c)
+			       ? FRAMING_INTEGER
+			       : lose_framing(f, "bencode: no number behind i");
 	case FRAMING_LENGTH:
-		return length(f, c);
+		if (c == ':')
+			return f->left ? FRAMING_OCTETS : FRAMING_ITEM;
+		if (!digit(c))
+			return lose_framing(
+				f, "bencode: no colon behind a length");
+		f->left = f->left * 10 + (size_t)(c - '0');
+		return f->left <= NG_BYTES_MAX
+			       ? FRAMING_LENGTH
+			       : lose_framing(
+					 f,
+					 "bencode: a string that is too long");
 	case FRAMING_OCTETS:
 		return --f->left ? FRAMING_OCTETS : FRAMING_ITEM;
 	case FRAMING_JSON:
@@ -156,9 +141,10 @@ enum framing_is framing_feed(struct framing *f, const char *text, size_t bytes,
 		n++;
 	while (n < bytes && f->state < FRAMING_END) {
 		f->bytes++;
-		f->state = f->bytes > NG_BYTES_MAX
-				   ? lost(f, "a message that is too long")
-				   : next(f, text[n]);
+		f->state =
+			f->bytes > NG_BYTES_MAX
+				? lose_framing(f, "a message that is too long")
+				: next_state(f, text[n]);
 		n++;
 	}
 	*used = n;

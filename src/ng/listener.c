@@ -44,7 +44,7 @@ struct datagrams {
 
 /* --- in --- */
 
-static void prepare(struct datagrams *d)
+static void prepare_datagrams(struct datagrams *d)
 {
 	for (unsigned i = 0; i < BATCH; i++) {
 		d->part[i] = (struct iovec){ d->octets[i], DATAGRAM };
@@ -115,14 +115,14 @@ static void take_datagram(struct datagrams *d, unsigned i, cr_ns now)
 }
 
 /* One batch: the event comes again for what is left. */
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+static void on_datagrams(evutil_socket_t fd, short what, void *arg)
 {
 	struct datagrams *d = arg;
 	cr_ns now = clock_now();
 	int n;
 
 	(void)what;
-	prepare(d);
+	prepare_datagrams(d);
 	n = recvmmsg(fd, d->message, BATCH, MSG_DONTWAIT, NULL);
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		log_event(LOG_ERROR, "ng-receive",
@@ -191,12 +191,6 @@ static int datagrams_send(struct datagrams *d, const struct ng_origin *to,
 
 /* --- life --- */
 
-/* Datagrams that the kernel has dropped. */
-static uint64_t datagrams_dropped(const struct datagrams *d)
-{
-	return udp_socket_drops(d->fd);
-}
-
 static void report_addresses(int fd, int family)
 {
 	const int on = 1;
@@ -223,22 +217,10 @@ static int datagrams_open(struct ng_listener *l, struct cr_err *e)
 	report_addresses(d->fd, l->local.ss_family);
 	(void)getsockname(d->fd, (struct sockaddr *)&l->local, &n);
 	d->readable = event_new(l->cfg.base, d->fd, EV_READ | EV_PERSIST,
-				on_readable, d);
+				on_datagrams, d);
 	if (!d->readable || event_add(d->readable, NULL))
 		return cr_fail(e, -ENOMEM, "out of memory");
 	return 0;
-}
-
-/* NULL is fine. */
-static void datagrams_close(struct datagrams *d)
-{
-	if (!d)
-		return;
-	if (d->readable)
-		event_free(d->readable);
-	if (d->fd >= 0)
-		(void)close(d->fd);
-	free(d);
 }
 
 const struct ng_limits ng_limits_usual = {
@@ -308,32 +290,27 @@ static long write_answer(struct ng_listener *l, const struct ng_message *m,
 					  : "out of memory for the answer");
 }
 
-static void answer(struct ng_asked *a, const json_t *body)
-{
-	struct ng_listener *l = a->listener;
-	long n = write_answer(l, &a->request, body);
-
-	if (n >= 0 && !a->origin.connection && !a->gone)
-		ng_replies_put(l->replies, &a->origin.from, a->request.cookie,
-			       l->text, (size_t)n);
-	if (a->gone)
-		l->count.unwanted++;
-	else if (n < 0 || send_text(l, &a->origin, l->text, (size_t)n))
-		l->count.unsent++;
-	else
-		l->count.answered++;
-	if (a->origin.connection)
-		connection_answered(a->origin.connection);
-}
-
 void ng_answer(struct ng_asked *a, json_t *body)
 {
 	struct ng_listener *l = a->listener;
 
 	if (l) {
+		long n;
+
 		TAILQ_REMOVE(&l->asked, a, link);
 		l->count.waiting--;
-		answer(a, body);
+		n = write_answer(l, &a->request, body);
+		if (n >= 0 && !a->origin.connection && !a->gone)
+			ng_replies_put(l->replies, &a->origin.from,
+				       a->request.cookie, l->text, (size_t)n);
+		if (a->gone)
+			l->count.unwanted++;
+		else if (n < 0 || send_text(l, &a->origin, l->text, (size_t)n))
+			l->count.unsent++;
+		else
+			l->count.answered++;
+		if (a->origin.connection)
+			connection_answered(a->origin.connection);
 	}
 	json_decref(body);
 	free(a);
@@ -386,13 +363,6 @@ void ng_listener_malformed(struct ng_listener *l, const struct ng_origin *o,
 		(void)send_text(l, o, l->text, (size_t)n);
 }
 
-/* Two that answer each other's answers with errors would never end. */
-static bool is_answer(const struct ng_message *m)
-{
-	return json_object_get(m->body, "result") &&
-	       !json_object_get(m->body, "command");
-}
-
 static void overloaded(struct ng_listener *l, const struct ng_origin *o,
 		       const struct ng_message *m)
 {
@@ -412,8 +382,8 @@ static void overloaded(struct ng_listener *l, const struct ng_origin *o,
 	(void)send_text(l, o, l->text, (size_t)n);
 }
 
-static void ask(struct ng_listener *l, const struct ng_origin *o,
-		const struct ng_message *m)
+static void ask_service(struct ng_listener *l, const struct ng_origin *o,
+			const struct ng_message *m)
 {
 	struct ng_asked *a = l->count.waiting < l->limits.waiting
 				     ? calloc(1, sizeof(*a))
@@ -472,11 +442,13 @@ void ng_listener_take(struct ng_listener *l, const struct ng_origin *o,
 		ng_listener_malformed(l, o, &m, e.text);
 		return;
 	}
-	if (is_answer(&m)) {
+	/* Two that answer each other's answers with errors would never end. */
+	if (json_object_get(m.body, "result") &&
+	    !json_object_get(m.body, "command")) {
 		m.cookie[0] = '\0';
 		ng_listener_malformed(l, o, &m, "an answer, to no request");
 	} else if (!was_there(l, o, &m)) {
-		ask(l, o, &m);
+		ask_service(l, o, &m);
 	}
 	ng_message_free(&m);
 }
@@ -484,8 +456,8 @@ void ng_listener_take(struct ng_listener *l, const struct ng_origin *o,
 /* --- life --- */
 
 /* A port alone is one of loopback. */
-static int read_address(const char *text, struct sockaddr_storage *to,
-			struct cr_err *e)
+static int read_ng_address(const char *text, struct sockaddr_storage *to,
+			   struct cr_err *e)
 {
 	bool alone = *text && !text[strspn(text, "0123456789")];
 	char whole[64];
@@ -522,21 +494,9 @@ int ng_listener_check(const char *address, const struct networks *acl,
 {
 	struct sockaddr_storage at;
 	struct networks some;
-	int rc = read_address(address, &at, e);
+	int rc = read_ng_address(address, &at, e);
 
 	return rc ? rc : choose_acl(&some, acl, &at, e);
-}
-
-static void warn_if_open(const struct ng_listener *l)
-{
-	struct networks local;
-
-	if (choose_acl(&local, NULL, &l->local, NULL))
-		log_event(LOG_WARN, "ng-open",
-			  LOG_WORD("address", l->cfg.address),
-			  LOG_STR("why",
-				  "NG has no password, and addresses can be "
-				  "forged: keep it in a closed network"));
 }
 
 int ng_listener_admit(struct ng_listener *l, const struct networks *acl,
@@ -549,8 +509,17 @@ static int read_acl(struct ng_listener *l, struct cr_err *e)
 {
 	int rc = ng_listener_admit(l, l->cfg.acl, e);
 
-	if (!rc)
-		warn_if_open(l);
+	if (!rc) {
+		struct networks local;
+
+		if (choose_acl(&local, NULL, &l->local, NULL))
+			log_event(LOG_WARN, "ng-open",
+				  LOG_WORD("address", l->cfg.address),
+				  LOG_STR("why",
+					  "NG has no password, and addresses "
+					  "can be forged: keep it in a closed "
+					  "network"));
+	}
 	return rc;
 }
 
@@ -571,13 +540,19 @@ static int make(struct ng_listener *l, struct cr_err *e)
 
 static void close_sockets(struct ng_listener *l)
 {
+	struct datagrams *d = l->datagrams;
+
 	connections_close(l);
-	datagrams_close(l->datagrams);
+	if (d && d->readable)
+		event_free(d->readable);
+	if (d && d->fd >= 0)
+		(void)close(d->fd);
+	free(d);
 	l->datagrams = NULL;
 }
 
 /* Any port must be free for both: that of UDP may be taken by TCP. */
-static int listen_at(struct ng_listener *l, struct cr_err *e)
+static int listen_at_address(struct ng_listener *l, struct cr_err *e)
 {
 	const struct sockaddr_storage wanted = l->local;
 	int rc = -EADDRINUSE;
@@ -609,13 +584,13 @@ int ng_listener_open(struct ng_listener **out,
 	l->tcp = -1;
 	TAILQ_INIT(&l->asked);
 	TAILQ_INIT(&l->connections);
-	rc = read_address(cfg->address, &l->local, e);
+	rc = read_ng_address(cfg->address, &l->local, e);
 	if (!rc)
 		rc = read_acl(l, e);
 	if (!rc)
 		rc = make(l, e);
 	if (!rc)
-		rc = listen_at(l, e);
+		rc = listen_at_address(l, e);
 	if (rc) {
 		ng_listener_close(l);
 		return rc;
@@ -649,5 +624,5 @@ void ng_listener_stats(const struct ng_listener *l,
 		       struct ng_listener_stats *out)
 {
 	*out = l->count;
-	out->dropped = datagrams_dropped(l->datagrams);
+	out->dropped = udp_socket_drops(l->datagrams->fd);
 }

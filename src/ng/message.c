@@ -52,20 +52,14 @@ struct reader {
 	struct cr_err *e;
 };
 
-static json_t *fail(const struct reader *r, const char *what)
+static json_t *fail_reading(const struct reader *r, const char *what)
 {
 	(void)cr_fail(r->e, -EINVAL, "bencode, octet %td: %s", r->p - r->begin,
 		      what);
 	return NULL;
 }
 
-static json_t *no_memory(const struct reader *r)
-{
-	(void)cr_fail(r->e, -ENOMEM, "out of memory for a message");
-	return NULL;
-}
-
-static bool at(const struct reader *r, char c)
+static bool at_octet(const struct reader *r, char c)
 {
 	return r->p < r->end && *r->p == c;
 }
@@ -87,7 +81,8 @@ static bool read_digits(struct reader *r, char stop, int64_t *out)
 			return false;
 		r->p++;
 	}
-	if (r->p == from || (*from == '0' && r->p > from + 1) || !at(r, stop))
+	if (r->p == from || (*from == '0' && r->p > from + 1) ||
+	    !at_octet(r, stop))
 		return false;
 	r->p++;
 	*out = n;
@@ -100,10 +95,10 @@ static json_t *read_integer(struct reader *r)
 	int64_t n;
 
 	r->p++;
-	minus = at(r, '-');
+	minus = at_octet(r, '-');
 	r->p += minus;
 	if (!read_digits(r, 'e', &n) || (minus && !n))
-		return fail(r, "a number is as in i20e or i-3e");
+		return fail_reading(r, "a number is as in i20e or i-3e");
 	return json_integer(minus ? -n : n);
 }
 
@@ -125,29 +120,13 @@ static json_t *read_string(struct reader *r)
 	size_t bytes;
 
 	if (!read_octets(r, &octets, &bytes))
-		return fail(r, "a string is as in 4:ping, and not longer than "
-			       "what follows");
+		return fail_reading(
+			r, "a string is as in 4:ping, and not longer than "
+			   "what follows");
 	return json_stringn_nocheck(octets, bytes);
 }
 
 static json_t *read_value(struct reader *r);
-
-static json_t *read_list(struct reader *r)
-{
-	json_t *list = json_array();
-
-	r->p++;
-	while (list && !at(r, 'e')) {
-		json_t *item = read_value(r);
-
-		if (!item || json_array_append_new(list, item)) {
-			json_decref(list);
-			return NULL;
-		}
-	}
-	r->p += list != NULL;
-	return list;
-}
 
 /* One key and its value into @o. */
 static bool read_member(struct reader *r, json_t *o)
@@ -159,12 +138,13 @@ static bool read_member(struct reader *r, json_t *o)
 
 	if (!at_digit(r) || !read_octets(r, &octets, &bytes) ||
 	    bytes >= sizeof(key) || memchr(octets, 0, bytes))
-		return fail(r, "a key is a string of up to 255 octets, none "
-			       "of them 0");
+		return fail_reading(
+			r, "a key is a string of up to 255 octets, none "
+			   "of them 0");
 	memcpy(key, octets, bytes);
 	key[bytes] = '\0';
 	if (json_object_get(o, key))
-		return fail(r, "a key that was there already");
+		return fail_reading(r, "a key that was there already");
 	value = read_value(r);
 	return value && !json_object_set_new_nocheck(o, key, value);
 }
@@ -174,7 +154,7 @@ static json_t *read_dictionary(struct reader *r)
 	json_t *o = json_object();
 
 	r->p++;
-	while (o && !at(r, 'e'))
+	while (o && !at_octet(r, 'e'))
 		if (!read_member(r, o)) {
 			json_decref(o);
 			return NULL;
@@ -185,16 +165,29 @@ static json_t *read_dictionary(struct reader *r)
 
 static json_t *read_any(struct reader *r)
 {
-	if (at(r, 'd'))
+	if (at_octet(r, 'd'))
 		return read_dictionary(r);
-	if (at(r, 'l'))
-		return read_list(r);
-	if (at(r, 'i'))
+	if (at_octet(r, 'l')) {
+		json_t *list = json_array();
+
+		r->p++;
+		while (list && !at_octet(r, 'e')) {
+			json_t *item = read_value(r);
+
+			if (!item || json_array_append_new(list, item)) {
+				json_decref(list);
+				return NULL;
+			}
+		}
+		r->p += list != NULL;
+		return list;
+	}
+	if (at_octet(r, 'i'))
 		return read_integer(r);
 	if (at_digit(r))
 		return read_string(r);
-	return fail(r, r->p < r->end ? "neither d, l, i nor a length"
-				     : "it ends too early");
+	return fail_reading(r, r->p < r->end ? "neither d, l, i nor a length"
+					     : "it ends too early");
 }
 
 static json_t *read_value(struct reader *r)
@@ -202,8 +195,9 @@ static json_t *read_value(struct reader *r)
 	json_t *value;
 
 	if (r->depth == BENCODE_DEPTH_MAX)
-		return fail(r, "too many lists and dictionaries within each "
-			       "other");
+		return fail_reading(
+			r, "too many lists and dictionaries within each "
+			   "other");
 	r->depth++;
 	value = read_any(r);
 	r->depth--;
@@ -219,10 +213,10 @@ json_t *bencode_read(const char *text, size_t bytes, struct cr_err *e)
 	json_t *value = read_value(&r);
 
 	if (!value && !why.text[0])
-		(void)no_memory(&r);
+		(void)cr_fail(r.e, -ENOMEM, "out of memory for a message");
 	if (value && r.p < r.end) {
 		json_decref(value);
-		value = fail(&r, "more behind its end");
+		value = fail_reading(&r, "more behind its end");
 	}
 	if (!value)
 		(void)cr_fail(e, -EINVAL, "%s", why.text);
@@ -323,7 +317,8 @@ static int read_cookie(struct ng_message *out, const char *text, size_t bytes,
 	return (int)n + 1;
 }
 
-static json_t *read_json(const char *text, size_t bytes, struct cr_err *e)
+static json_t *read_json_message(const char *text, size_t bytes,
+				 struct cr_err *e)
 {
 	json_error_t why;
 	json_t *o;
@@ -356,7 +351,7 @@ int ng_message_read(struct ng_message *out, const char *text, size_t bytes,
 	text += n;
 	bytes -= (size_t)n;
 	out->encoding = bytes && *text == '{' ? NG_JSON : NG_BENCODE;
-	out->body = out->encoding == NG_JSON ? read_json(text, bytes, e)
+	out->body = out->encoding == NG_JSON ? read_json_message(text, bytes, e)
 					     : bencode_read(text, bytes, e);
 	if (!out->body)
 		return -EINVAL;

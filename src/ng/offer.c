@@ -261,7 +261,7 @@ static int carry(struct offering *o, unsigned i, struct cr_err *e)
 }
 
 /* A line that was carried before goes on. */
-static bool has_room(struct offering *o, unsigned i)
+static bool has_room_for_line(struct offering *o, unsigned i)
 {
 	unsigned most = o->w->service->shares.most.lines_of_call;
 
@@ -282,7 +282,7 @@ static int carry_lines(struct offering *o, struct cr_err *e)
 	for (unsigned i = 0; i < n && !err; i++) {
 		o->stream[i] = o->d->stream[i];
 		if (ng_line_is_carried(sdp_line(o->sdp, i), i, o->w->warning) &&
-		    has_room(o, i))
+		    has_room_for_line(o, i))
 			err = carry(o, i, e);
 		else
 			o->text.line[i].refused = true;
@@ -458,7 +458,7 @@ static void release_promises(struct offering *o)
 	}
 }
 
-static int weigh(struct offering *o, struct cr_err *e)
+static int weigh_offer(struct offering *o, struct cr_err *e)
 {
 	int err = 0;
 
@@ -470,7 +470,7 @@ static int weigh(struct offering *o, struct cr_err *e)
 }
 
 /* It was refused: what it would have needed is others' again. */
-static void take_back(struct offering *o)
+static void take_offer_back(struct offering *o)
 {
 	struct ng_service *sv = o->w->service;
 
@@ -497,15 +497,8 @@ static int take_room(struct offering *o, struct cr_err *e)
 				  o->w->request->sdp_bytes, e);
 }
 
-static void forget_answer(struct ng_dialog *d)
-{
-	free(d->answer);
-	free(d->answered);
-	d->answer = d->answered = NULL;
-}
-
 /* All went well: this is what an answer is to. */
-static void commit(struct offering *o)
+static void commit_offer(struct offering *o)
 {
 	const struct ng_request *r = o->w->request;
 	struct ng_dialog *d = o->d;
@@ -519,7 +512,9 @@ static void commit(struct offering *o)
 	d->offerer = o->by;
 	d->host = r->host;
 	d->learn = r->learn;
-	forget_answer(d);
+	free(d->answer);
+	free(d->answered);
+	d->answer = d->answered = NULL;
 	for (unsigned i = 0; i < n; i++) {
 		free(d->stream[i].offered);
 		d->stream[i].offered = o->list[i];
@@ -577,13 +572,13 @@ static int offer_in(struct ng_dialog *d, const struct ng_work *w,
 	if (!err)
 		err = carry_lines(o, e);
 	if (!err)
-		err = weigh(o, e);
+		err = weigh_offer(o, e);
 	if (!err)
 		err = write(o, e);
 	if (err)
-		take_back(o);
+		take_offer_back(o);
 	else
-		commit(o);
+		commit_offer(o);
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
 		free(o->list[i]);
 	sdp_free(o->sdp);

@@ -55,7 +55,7 @@ void rate_limit_free(struct rate_limit *a)
 	free(a);
 }
 
-static struct host *make_room(struct rate_limit *a)
+static struct host *make_host_room(struct rate_limit *a)
 {
 	struct host *h;
 
@@ -76,7 +76,7 @@ static struct host *host_of(struct rate_limit *a,
 	if (h) {
 		TAILQ_REMOVE(&a->uses, h, by_use);
 	} else {
-		h = make_room(a);
+		h = make_host_room(a);
 		*h = (struct host){ .address = key.address };
 		(void)RB_INSERT(host_tree, &a->tree, h);
 	}

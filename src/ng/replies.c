@@ -52,7 +52,7 @@ struct ng_replies *ng_replies_new(const struct ng_replies_cfg *cfg)
 	return r;
 }
 
-static void forget(struct ng_replies *r, struct reply *one)
+static void forget_reply(struct ng_replies *r, struct reply *one)
 {
 	(void)RB_REMOVE(reply_tree, &r->tree, one);
 	TAILQ_REMOVE(&r->ages, one, by_age);
@@ -67,12 +67,12 @@ void ng_replies_free(struct ng_replies *r)
 	if (!r)
 		return;
 	while (!TAILQ_EMPTY(&r->ages))
-		forget(r, TAILQ_FIRST(&r->ages));
+		forget_reply(r, TAILQ_FIRST(&r->ages));
 	free(r);
 }
 
 /* Room for @more octets. */
-static void make_room(struct ng_replies *r, cr_ns now, size_t more)
+static void make_reply_room(struct ng_replies *r, cr_ns now, size_t more)
 {
 	struct reply *oldest = TAILQ_FIRST(&r->ages);
 
@@ -80,7 +80,7 @@ static void make_room(struct ng_replies *r, cr_ns now, size_t more)
 	 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	while (oldest && (now - oldest->asked > r->cfg.life ||
 			  r->bytes + more > r->cfg.bytes_max)) {
-		forget(r, oldest);
+		forget_reply(r, oldest);
 		oldest = TAILQ_FIRST(&r->ages);
 	}
 }
@@ -95,9 +95,9 @@ static void set_key(struct reply *one, const struct sockaddr_storage *from,
 		       address_text(from, address, sizeof(address)));
 }
 
-static struct reply *find(struct ng_replies *r,
-			  const struct sockaddr_storage *from,
-			  const char *cookie)
+static struct reply *find_reply(struct ng_replies *r,
+				const struct sockaddr_storage *from,
+				const char *cookie)
 {
 	struct reply key;
 
@@ -112,8 +112,8 @@ enum ng_replies_is ng_replies_ask(struct ng_replies *r,
 {
 	struct reply *one;
 
-	make_room(r, now, sizeof(*one));
-	one = find(r, from, cookie);
+	make_reply_room(r, now, sizeof(*one));
+	one = find_reply(r, from, cookie);
 	if (one) {
 		*text = one->text;
 		*bytes = one->bytes;
@@ -134,21 +134,21 @@ enum ng_replies_is ng_replies_ask(struct ng_replies *r,
 void ng_replies_put(struct ng_replies *r, const struct sockaddr_storage *from,
 		    const char *cookie, const char *text, size_t bytes)
 {
-	struct reply *one = find(r, from, cookie);
+	struct reply *one = find_reply(r, from, cookie);
 	char *copy;
 
 	if (!one || one->text)
 		return;
 	copy = malloc(bytes ? bytes : 1);
 	if (!copy) { /* asked again, it is worked on again */
-		forget(r, one);
+		forget_reply(r, one);
 		return;
 	}
 	memcpy(copy, text, bytes);
 	one->text = copy;
 	one->bytes = bytes;
 	r->bytes += bytes;
-	make_room(r, one->asked, 0);
+	make_reply_room(r, one->asked, 0);
 }
 
 unsigned ng_replies_count(const struct ng_replies *r)

@@ -61,8 +61,8 @@ static struct node_call *stream_from(struct ng_service *sv,
 	return c ? conversation_stream(c, i) : NULL;
 }
 
-static struct sums sums_of(const struct node_endpoint_info *endpoint,
-			   const struct node_call_info *stream)
+static struct sums rtp_sums_of(const struct node_endpoint_info *endpoint,
+			       const struct node_call_info *stream)
 {
 	struct sums s = {
 		.packets = endpoint->packets,
@@ -77,15 +77,6 @@ static struct sums sums_of(const struct node_endpoint_info *endpoint,
 	return s;
 }
 
-static struct sums sums_of_rtcp(const struct node_endpoint_info *endpoint)
-{
-	const struct endpoint_rtcp_info *r = &endpoint->rtcp.leads;
-
-	return (struct sums){ .packets = r->packets_in,
-			      .bytes = r->octets_in,
-			      .errors = r->refused + r->foreign };
-}
-
 static json_int_t in(cr_ns t, cr_ns unit)
 {
 	return (json_int_t)((t + unit / 2) / unit);
@@ -98,9 +89,10 @@ enum { SAMPLE_PACKETS = 25 };
 
 /* What was heard of the party of @endpoint since @since. False: nobody knows.
  */
-static bool sample(const struct node_endpoint_info *endpoint,
-		   struct node_call *from, const struct record_loss *since,
-		   struct record_loss *now, struct ng_sample *out)
+static bool sample_endpoint(const struct node_endpoint_info *endpoint,
+			    struct node_call *from,
+			    const struct record_loss *since,
+			    struct record_loss *now, struct ng_sample *out)
 {
 	const struct endpoint_rtcp_info *near = &endpoint->rtcp.leads, *far;
 	struct node_call_info stream;
@@ -122,15 +114,15 @@ static bool sample(const struct node_endpoint_info *endpoint,
 	return true;
 }
 
-static void take_sample(const struct node_endpoint_info *endpoint,
-			struct node_call *from, struct ng_endpoint *to)
+static void take_quality_sample(const struct node_endpoint_info *endpoint,
+				struct node_call *from, struct ng_endpoint *to)
 {
 	struct ng_samples *s = to->sounds;
 	struct record_loss none = { 0 }, now;
 	struct ng_sample one;
 
 	if (!endpoint->rtcp.is || !endpoint->rtcp.leads.heard ||
-	    !sample(endpoint, from, s ? &s->until : &none, &now, &one))
+	    !sample_endpoint(endpoint, from, s ? &s->until : &none, &now, &one))
 		return;
 	if (s && now.expected >= s->until.expected &&
 	    now.expected - s->until.expected < SAMPLE_PACKETS)
@@ -175,11 +167,11 @@ static void report_ssrc(const struct node_endpoint_info *endpoint,
 	if (!endpoint->rtcp.is || !seen->heard)
 		return;
 	if (!of->sounds) /* a short call */
-		take_sample(endpoint, from, of);
+		take_quality_sample(endpoint, from, of);
 	(void)snprintf(ssrc, sizeof(ssrc), "%" PRIu32, seen->ssrc);
 	about = json_pack("{s:I}", "cumulative loss", (json_int_t)seen->lost);
 	(void)json_object_set_new(to, ssrc, about);
-	if (!of->sounds || !sample(endpoint, from, &none, &now, &all))
+	if (!of->sounds || !sample_endpoint(endpoint, from, &none, &now, &all))
 		return;
 	(void)json_object_set_new(
 		about, "average MOS",
@@ -205,7 +197,8 @@ static void sample_line(struct ng_service *sv, const struct ng_dialog *d,
 		if (!p)
 			continue;
 		party_endpoint_info(p, &about);
-		take_sample(&about, stream_from(sv, d, line, i), endpoint);
+		take_quality_sample(&about, stream_from(sv, d, line, i),
+				    endpoint);
 	}
 }
 
@@ -225,18 +218,6 @@ static json_t *reported_codec(const struct codec_spec *c)
 	return c->channels > 1
 		       ? json_sprintf("%s/%u/%u", c->name, c->rate, c->channels)
 		       : json_sprintf("%s/%u", c->name, c->rate);
-}
-
-/* How side @i speaks. */
-static void report_speech(json_t *media, const struct ng_stream *line,
-			  unsigned i, const struct node_call_info *stream)
-{
-	(void)json_array_append_new(
-		json_object_get(media, "flags"),
-		json_string(stream->relay ? "passthrough" : "transcoding"));
-	if (*line->spoken[i].spec.name)
-		(void)json_object_set_new(
-			media, "codec", reported_codec(&line->spoken[i].spec));
 }
 
 /* A port of @endpoint, of RTP or RTCP. */
@@ -269,14 +250,18 @@ static json_t *reported_media(struct ng_service *sv, const struct ng_dialog *d,
 	struct sums rtp, rtcp;
 	unsigned port;
 	json_t *media;
+	const struct endpoint_rtcp_info *r;
 
 	if (!p)
 		return NULL;
 	party_endpoint_info(p, &about);
 	if (from)
 		node_call_info(from, &stream);
-	rtp = sums_of(&about, from ? &stream : NULL);
-	rtcp = sums_of_rtcp(&about);
+	rtp = rtp_sums_of(&about, from ? &stream : NULL);
+	r = &about.rtcp.leads;
+	rtcp = (struct sums){ .packets = r->packets_in,
+			      .bytes = r->octets_in,
+			      .errors = r->refused + r->foreign };
 	add_sums(&total->rtp, &rtp);
 	add_sums(&total->rtcp, &rtcp);
 	report_ssrc(&about, from, endpoint, total->ssrc);
@@ -291,8 +276,17 @@ static json_t *reported_media(struct ng_service *sv, const struct ng_dialog *d,
 	if (endpoint->mux)
 		(void)json_array_append_new(json_object_get(media, "flags"),
 					    json_string("rtcp-mux"));
-	if (from)
-		report_speech(media, &d->stream[line], i, &stream);
+	if (from) {
+		(void)json_array_append_new(
+			json_object_get(media, "flags"),
+			json_string(stream.relay ? "passthrough"
+						 : "transcoding"));
+		if (*d->stream[line].spoken[i].spec.name)
+			(void)json_object_set_new(
+				media, "codec",
+				reported_codec(
+					&d->stream[line].spoken[i].spec));
+	}
 	return media;
 }
 

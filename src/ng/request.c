@@ -34,7 +34,7 @@ struct script {
 
 /* --- values --- */
 
-static json_t *word(struct script *s, const char *stops)
+static json_t *read_word(struct script *s, const char *stops)
 {
 	size_t n = strcspn(s->p, stops);
 	json_t *v = json_stringn_nocheck(s->p, n);
@@ -83,11 +83,14 @@ static int members(struct script *s, json_t *to)
 	return 0;
 }
 
-/* A list, or a dictionary if its first member has a key. */
-static json_t *bracket(struct script *s)
+static json_t *value(struct script *s, const char *stops)
 {
 	json_t *v;
 
+	if (*s->p != '[')
+		return read_word(s, stops);
+	s->p++;
+	/* A list, or a dictionary if its first member has a key. */
 	s->p += strspn(s->p, " ");
 	v = key_bytes(s->p, " ]") ? json_object() : json_array();
 	s->no_memory |= !v;
@@ -97,14 +100,6 @@ static json_t *bracket(struct script *s)
 	}
 	json_decref(v);
 	return NULL;
-}
-
-static json_t *value(struct script *s, const char *stops)
-{
-	if (*s->p != '[')
-		return word(s, stops);
-	s->p++;
-	return bracket(s);
 }
 
 /* --- what they are put into --- */
@@ -124,7 +119,8 @@ static bool is_list(const char *key)
 }
 
 /* @v, or its members, behind the others of the list @key of @to. */
-static void append(struct script *s, json_t *to, const char *key, json_t *v)
+static void append_value(struct script *s, json_t *to, const char *key,
+			 json_t *v)
 {
 	json_t *list = json_object_get(to, key);
 
@@ -157,14 +153,14 @@ static void put_codec(struct script *s, json_t *v)
 		return;
 	}
 	json_object_foreach (v, rule, rules)
-		append(s, to, rule, json_incref(rules));
+		append_value(s, to, rule, json_incref(rules));
 	json_decref(v);
 }
 
 static void put_key(struct script *s, const char *key, json_t *v)
 {
 	if (is_list(key))
-		append(s, s->body, key, v);
+		append_value(s, s->body, key, v);
 	else if (!strcmp(key, "codec"))
 		put_codec(s, v);
 	else if (!strcmp(key, "via-branch") && json_object_get(s->body, key))
@@ -237,7 +233,7 @@ static int take_codec(struct script *s, size_t n)
 	size_t i;
 
 	if (!n) {
-		put_key(s, "flags", word(s, " "));
+		put_key(s, "flags", read_word(s, " "));
 		return 0;
 	}
 	s->p += n + 1;
@@ -255,7 +251,7 @@ static int take_codec(struct script *s, size_t n)
 	return v ? 0 : -EINVAL;
 }
 
-static int take_word(struct script *s)
+static int take_flag_word(struct script *s)
 {
 	size_t n = key_bytes(s->p, " "), bytes = strcspn(s->p, " ");
 	json_t *key, *v;
@@ -271,7 +267,7 @@ static int take_word(struct script *s)
 			  ng_behind(s->p, "external");
 
 		put_key(s, at && bytes == 8 ? "direction" : "flags",
-			word(s, " "));
+			read_word(s, " "));
 		return 0;
 	}
 	key = json_stringn_nocheck(s->p, n);
@@ -292,7 +288,7 @@ int rtpp_flags_read(json_t *body, const char *text, struct cr_err *e)
 	int err = 0;
 
 	while (s.p += strspn(s.p, " "), *s.p && !err)
-		err = take_word(&s);
+		err = take_flag_word(&s);
 	put_transport(&s);
 	if (s.no_memory)
 		return cr_fail(e, -ENOMEM, "out of memory for flags");
@@ -315,8 +311,8 @@ void ng_request_warn(struct ng_request *r, const char *text)
 		(void)cr_fail(&r->warning, 0, "%s", text);
 }
 
-static void note_unknown(struct ng_request *r, const char *what,
-			 const char *name)
+static void note_unknown_word(struct ng_request *r, const char *what,
+			      const char *name)
 {
 	if (r->nunknown < NG_UNKNOWN_MAX)
 		(void)snprintf(r->unknown[r->nunknown++], NG_UNKNOWN_BYTES,
@@ -329,7 +325,7 @@ static void note_strange(struct ng_request *r, const char *key,
 {
 	struct cr_err e;
 
-	note_unknown(r, key, text);
+	note_unknown_word(r, key, text);
 	(void)cr_fail(&e, 0, "%.40s: there is no such rule of codecs", text);
 	if (!strcmp(key, "codec") || ng_behind(text, "codec"))
 		ng_request_warn(r, e.text);
@@ -337,7 +333,7 @@ static void note_strange(struct ng_request *r, const char *key,
 
 /* --- values --- */
 
-static int wrong(const char *key, const char *wants, struct cr_err *e)
+static int wrong_value(const char *key, const char *wants, struct cr_err *e)
 {
 	return cr_fail(e, -EINVAL, "%.40s: is no %s", key, wants);
 }
@@ -346,9 +342,9 @@ static int read_text(const char **out, const char *key, const json_t *v,
 		     struct cr_err *e)
 {
 	if (!json_is_string(v))
-		return wrong(key, "string", e);
+		return wrong_value(key, "string", e);
 	if (memchr(json_string_value(v), 0, json_string_length(v)))
-		return wrong(key, "text: it has an octet 0", e);
+		return wrong_value(key, "text: it has an octet 0", e);
 	*out = json_string_value(v);
 	return 0;
 }
@@ -373,7 +369,7 @@ static int read_number(unsigned *out, unsigned most, const char *key,
 	long long n = text ? strtoll(text, &end, 10) : json_integer_value(v);
 
 	if (text ? (!*text || *end) : !json_is_integer(v))
-		return wrong(key, "number", e);
+		return wrong_value(key, "number", e);
 	if (n < 0 || n > most)
 		return cr_fail(e, -EINVAL, "%.40s: is not between 0 and %u",
 			       key, most);
@@ -394,7 +390,7 @@ static void take_text(struct ng_request *r, const struct ng_word *words,
 
 		(void)snprintf(word, sizeof(word), "%.*s", (int)n, text);
 		if (n >= sizeof(word) || !ng_word_take(r, words, word))
-			note_unknown(r, key, word);
+			note_unknown_word(r, key, word);
 		text += n;
 	}
 }
@@ -416,7 +412,7 @@ static int take_words(struct ng_request *r, const struct ng_word *words,
 		if (read_text(&text, key, one, e))
 			return -EINVAL;
 		if (!ng_word_take(r, words, text))
-			note_unknown(r, key, text);
+			note_unknown_word(r, key, text);
 	}
 	return 0;
 }
@@ -459,7 +455,7 @@ static int read_sdp(struct ng_request *r, const char *key, const json_t *v,
 		    struct cr_err *e)
 {
 	if (!json_is_string(v))
-		return wrong(key, "string", e);
+		return wrong_value(key, "string", e);
 	r->sdp = json_string_value(v);
 	r->sdp_bytes = json_string_length(v);
 	return 0;
@@ -474,7 +470,7 @@ static int read_flags(struct ng_request *r, const char *key, const json_t *v,
 	size_t i;
 
 	if (!json_is_array(v))
-		return wrong(key, "list of flags", e);
+		return wrong_value(key, "list of flags", e);
 	json_array_foreach (v, i, one)
 		if (read_text(&text, key, one, e))
 			return -EINVAL;
@@ -492,7 +488,7 @@ static int read_codec(struct ng_request *r, const char *key, const json_t *v,
 	const char *name;
 
 	if (!json_is_object(v))
-		return wrong(key, "dictionary of rules", e);
+		return wrong_value(key, "dictionary of rules", e);
 	json_object_foreach ((json_t *)(uintptr_t)v, name, rules)
 		if (!codec_rule_is_named(name, &rule))
 			note_strange(r, key, name);
@@ -523,11 +519,11 @@ static int read_learning(struct ng_request *r, const char *key, const json_t *v,
 	return take_words(r, ng_learn_words, key, v, e);
 }
 
-static int read_direction(struct ng_request *r, const char *key,
-			  const json_t *v, struct cr_err *e)
+static int read_direction_words(struct ng_request *r, const char *key,
+				const json_t *v, struct cr_err *e)
 {
 	if (!json_is_array(v))
-		return wrong(key, "list of interfaces", e);
+		return wrong_value(key, "list of interfaces", e);
 	for (unsigned i = 0; i < 2 && i < json_array_size(v); i++)
 		if (read_name(&r->interface[i], key, json_array_get(v, i), e))
 			return -EINVAL;
@@ -554,7 +550,7 @@ static int read_family(struct ng_request *r, const char *key, const json_t *v,
 	if (read_text(&text, key, v, e))
 		return -EINVAL;
 	if (strcasecmp(text, "IP4") != 0 && strcasecmp(text, "IP6") != 0)
-		return wrong(key, "IP4 or IP6", e);
+		return wrong_value(key, "IP4 or IP6", e);
 	r->family = text[2] == '6' ? AF_INET6 : AF_INET;
 	return 0;
 }
@@ -569,7 +565,7 @@ static int read_media_address(struct ng_request *r, const char *key,
 	if (!address_parse_host(text, &r->shown) && !address_any(&r->shown))
 		return 0;
 	r->shown.ss_family = AF_UNSPEC;
-	return wrong(key, "IP address", e);
+	return wrong_value(key, "IP address", e);
 }
 
 /* Only RTP without keys is spoken here: who wants something else of that kind
@@ -594,7 +590,7 @@ static int read_proto(struct ng_request *r, const char *key, const json_t *v,
 				       key, text);
 	if (!r->proto && (!text || (!ng_is_named(text, "accept") &&
 				    !ng_is_named(text, "transparent"))))
-		note_unknown(r, key, text ? text : "that is no text");
+		note_unknown_word(r, key, text ? text : "that is no text");
 	return 0;
 }
 
@@ -616,8 +612,8 @@ static int read_record(struct ng_request *r, const char *key, const json_t *v,
 	return 0;
 }
 
-static int read_keys(struct ng_request *r, const char *key, const json_t *v,
-		     struct cr_err *e)
+static int read_members(struct ng_request *r, const char *key, const json_t *v,
+			struct cr_err *e)
 {
 	return take_words(r, ng_key_words, key, v, e);
 }
@@ -676,7 +672,7 @@ static const struct key keys[] = {
 	{ "replace", false, read_replace },
 	{ "supports", false, read_supports },
 	{ "rtcp-mux", false, read_mux },
-	{ "direction", false, read_direction },
+	{ "direction", false, read_direction_words },
 	{ "from-interface", false, read_from_interface },
 	{ "to-interface", false, read_to_interface },
 	{ "address-family", false, read_family },
@@ -686,9 +682,9 @@ static const struct key keys[] = {
 	{ "ptime-reverse", false, read_ptime_reverse },
 	{ "ICE", false, read_ice },
 	{ "record-call", false, read_record },
-	{ "SDES", false, read_keys },
-	{ "DTLS", false, read_keys },
-	{ "OSRTP", false, read_keys },
+	{ "SDES", false, read_members },
+	{ "DTLS", false, read_members },
+	{ "OSRTP", false, read_members },
 	{ "T.38", false, read_fax },
 	{ "T38", false, read_fax },
 	{ "sdp-attr", false, read_undone },
@@ -698,7 +694,7 @@ static const struct key keys[] = {
 	{ "limit", false, read_limit },
 	{ "codec", false, read_codec },	       /* and codec_rules_read() */
 	{ "received-from", false, pass_over }, /* read_source() */
-	{ "rtpp-flags", false, pass_over },    /* spread() */
+	{ "rtpp-flags", false, pass_over },    /* spread_flags() */
 	/* nothing waits before it is deleted */
 	{ "delete-delay", false, pass_over },
 	{ "sip-message-type", false, pass_over },
@@ -726,7 +722,7 @@ static int read_key(struct ng_request *r, const char *name, const json_t *v,
 		ng_request_warn(r, e->text);
 		return 0;
 	}
-	note_unknown(r, "key", name);
+	note_unknown_word(r, "key", name);
 	return 0;
 }
 
@@ -763,7 +759,7 @@ static bool has_usual_names(json_t *body)
 
 /* What is said by one text of flags, as keys and flags. Once: it is none of
  * @body then. */
-static int spread(struct ng_request *r, json_t *body, struct cr_err *e)
+static int spread_flags(struct ng_request *r, json_t *body, struct cr_err *e)
 {
 	static const char *const in[] = { "flags", "rtpp-flags" };
 	int err = 0;
@@ -850,7 +846,7 @@ int ng_request_read(struct ng_request *out, json_t *body, struct cr_err *e)
 	out->limit = LIST_LIMIT;
 	if (!has_usual_names(body) && name_keys(body))
 		return cr_fail(e, -ENOMEM, "out of memory for a request");
-	err = spread(out, body, e);
+	err = spread_flags(out, body, e);
 	if (!err)
 		err = read_command(&out->command, body, e);
 	json_object_foreach (body, name, v)

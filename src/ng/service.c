@@ -218,7 +218,7 @@ static int ping(const struct ng_work *w, struct cr_err *e)
 }
 
 /* One in a dialog that is there goes on. */
-static int offer(const struct ng_work *w, struct cr_err *e)
+static int serve_offer(const struct ng_work *w, struct cr_err *e)
 {
 	if (service_draining(w->service->cfg.service) &&
 	    !ng_call_find(&w->service->calls, w->request->call_id))
@@ -230,7 +230,7 @@ static int offer(const struct ng_work *w, struct cr_err *e)
 int (*const ng_commands[NG_COMMANDS])(const struct ng_work *w,
 				      struct cr_err *e) = {
 	[NG_PING] = ping,
-	[NG_OFFER] = offer,
+	[NG_OFFER] = serve_offer,
 	[NG_ANSWER] = ng_answer_to,
 	[NG_DELETE] = delete_,
 	[NG_QUERY] = query,
@@ -298,7 +298,7 @@ static struct ng_scratch *desk_new(void)
 /* --- answers --- */
 
 /* What is known of names that mean nothing here: once each. */
-static void note_unknown(struct ng_service *sv, const struct ng_request *r)
+static void count_unknown(struct ng_service *sv, const struct ng_request *r)
 {
 	for (unsigned i = 0; i < r->nunknown; i++) {
 		unsigned k = 0;
@@ -317,7 +317,7 @@ static void note_unknown(struct ng_service *sv, const struct ng_request *r)
 }
 
 /* For want of room, of whatever kind. */
-static bool is_full(int err)
+static bool is_out_of_room(int err)
 {
 	return err == -ENOSPC || err == -ENOMEM || err == -EMFILE ||
 	       err == -ENFILE || err == -EADDRINUSE;
@@ -339,7 +339,7 @@ static bool is_answered(const struct ng_call *call)
 }
 
 /* No other node can have a part of a call that goes on here. */
-static bool goes_on(struct ng_service *sv, const char *call_id)
+static bool call_goes_on(struct ng_service *sv, const char *call_id)
 {
 	const struct ng_call *call = ng_call_find(&sv->calls, call_id);
 
@@ -353,13 +353,6 @@ static void in_words(int err, struct cr_err *why)
 		(void)cr_fail(why, err, "%s", strerror(-err));
 }
 
-/* To ask, to list and to count changes nothing. */
-static bool changes(enum ng_command c)
-{
-	return c != NG_PING && c != NG_QUERY && c != NG_LIST &&
-	       c != NG_STATISTICS;
-}
-
 static const char *reason_of(const json_t *reply)
 {
 	const char *why =
@@ -371,13 +364,16 @@ static const char *reason_of(const json_t *reply)
 }
 
 /* Proxies have a log of what they do, too: these are for who looks closely. */
-static void audit(const struct ng_wait *wait, const struct ng_request *r,
-		  const char *why)
+static void audit_request(const struct ng_wait *wait,
+			  const struct ng_request *r, const char *why)
 {
 	static struct log_site sites[NG_COMMANDS];
 	char who[80], what[NG_NAME_MAX + 16];
 
-	if (!changes(r->command) || !log_wants(LOG_DEBUG))
+	/* To ask, to list and to count changes nothing. */
+	if (r->command == NG_PING || r->command == NG_QUERY ||
+	    r->command == NG_LIST || r->command == NG_STATISTICS ||
+	    !log_wants(LOG_DEBUG))
 		return;
 	(void)snprintf(who, sizeof(who), "ng:%s", ng_asked_from(wait->asked));
 	(void)snprintf(what, sizeof(what), "call=%s",
@@ -392,12 +388,12 @@ static void audit(const struct ng_wait *wait, const struct ng_request *r,
 static json_t *refusal(struct ng_service *sv, const struct ng_request *r,
 		       int err, const struct cr_err *why)
 {
-	if (r->command == NG_OFFER && is_full(err)) {
+	if (r->command == NG_OFFER && is_out_of_room(err)) {
 		sv->count.load_limits++;
 		log_event(LOG_INFO, "ng-load-limit",
 			  LOG_STR("call", r->call_id),
 			  LOG_STR("why", why->text));
-		if (r->load_limit && !goes_on(sv, r->call_id))
+		if (r->load_limit && !call_goes_on(sv, r->call_id))
 			return ng_result("load limit", "message", why->text);
 	} else {
 		sv->count.errors++;
@@ -443,15 +439,6 @@ static int do_command(struct ng_work *w, json_t **reply)
 	return err;
 }
 
-/* Whom it is about, for who deletes that meanwhile. */
-static void note_dialog_key(struct ng_wait *wait, const struct ng_request *r)
-{
-	wait->command = r->command;
-	wait->call_id = r->call_id;
-	wait->key =
-		(struct ng_dialog_key){ r->from_tag, r->to_tag, r->via_branch };
-}
-
 /* What @wait asks for. As do_command(). */
 static int work_on(struct ng_wait *wait, json_t **reply)
 {
@@ -476,13 +463,17 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 	}
 	if (!wait->times) {
 		sv->count.asked[r->command]++;
-		note_unknown(sv, r);
-		note_dialog_key(wait, r);
+		count_unknown(sv, r);
+		/* Whom it is about, for who deletes that meanwhile. */
+		wait->command = r->command;
+		wait->call_id = r->call_id;
+		wait->key = (struct ng_dialog_key){ r->from_tag, r->to_tag,
+						    r->via_branch };
 	}
 	node_gather(sv->node); /* up to four ports for each line */
 	err = do_command(&w, reply);
 	if (err != -EAGAIN)
-		audit(wait, r, err ? reason_of(*reply) : NULL);
+		audit_request(wait, r, err ? reason_of(*reply) : NULL);
 	node_notify(sv->node);
 	return err;
 }
@@ -563,7 +554,7 @@ static void known(void *arg, int err, const struct cr_err *why)
 		retry_wait(wait);
 }
 
-static void ask(void *arg, struct ng_asked *a, const json_t *body)
+static void answer_request(void *arg, struct ng_asked *a, const json_t *body)
 {
 	struct ng_service *sv = arg;
 	struct ng_wait *wait = calloc(1, sizeof(*wait));
@@ -597,7 +588,7 @@ unsigned ng_service_pending(const struct ng_service *sv)
 
 /* Who never hung up: no packet for long, or no answer, whatever is said before
  * that: it would be a call that is in no record. */
-static void look_at(struct ng_service *sv, struct ng_call *call, cr_ns now)
+static void look_at_call(struct ng_service *sv, struct ng_call *call, cr_ns now)
 {
 	unsigned long long packets = ng_call_packets(sv, call);
 	bool answered = is_answered(call);
@@ -619,7 +610,7 @@ static void look_at(struct ng_service *sv, struct ng_call *call, cr_ns now)
 	ng_end_call(sv, call, NODE_END_SILENT);
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *arg)
+static void on_service_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct ng_service *sv = arg;
 	struct ng_call *call = ng_call_first(&sv->calls), *next;
@@ -627,13 +618,14 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	for (; call; call = next) {
 		next = ng_call_next(call);
-		look_at(sv, call, clock_now());
+		look_at_call(sv, call, clock_now());
 	}
 }
 
 /* --- life --- */
 
-static void bound(struct ng_service *sv, const struct ng_service_config *cfg)
+static void bound_limits(struct ng_service *sv,
+			 const struct ng_service_config *cfg)
 {
 	struct ng_bounds *most = &sv->shares.most;
 
@@ -659,9 +651,9 @@ static int set_ticks(struct ng_service *sv)
 	return event_add(sv->tick, &tv);
 }
 
-static int start_ticks(struct ng_service *sv, struct cr_err *e)
+static int start_service_ticks(struct ng_service *sv, struct cr_err *e)
 {
-	sv->tick = event_new(sv->cfg.base, -1, EV_PERSIST, on_tick, sv);
+	sv->tick = event_new(sv->cfg.base, -1, EV_PERSIST, on_service_tick, sv);
 	return sv->tick && !set_ticks(sv)
 		       ? 0
 		       : cr_fail(e, -ENOMEM, "out of memory for events");
@@ -674,7 +666,7 @@ int ng_service_open(struct ng_service **out,
 	struct ng_listener_config listen = { .base = cfg->base,
 					     .address = cfg->address,
 					     .acl = cfg->acl,
-					     .ask = ask,
+					     .ask = answer_request,
 					     .arg = sv };
 	int err;
 
@@ -685,7 +677,7 @@ int ng_service_open(struct ng_service **out,
 		return cr_fail(e, -ENOMEM, "out of memory");
 	}
 	sv->cfg = *cfg;
-	bound(sv, cfg);
+	bound_limits(sv, cfg);
 	sv->node = service_node(cfg->service);
 	sv->started = clock_now();
 	LIST_INIT(&sv->waits);
@@ -693,7 +685,7 @@ int ng_service_open(struct ng_service **out,
 	RB_INIT(&sv->calls.tree);
 	err = ng_listener_open(&sv->listener, &listen, e);
 	if (!err)
-		err = start_ticks(sv, e);
+		err = start_service_ticks(sv, e);
 	if (err) {
 		ng_service_close(sv);
 		return err;
@@ -709,7 +701,7 @@ int ng_service_change(struct ng_service *sv, const struct ng_service_config *to,
 
 	if (err)
 		return err;
-	bound(sv, to);
+	bound_limits(sv, to);
 	/* a timer that is set has what it needs to be set again */
 	(void)set_ticks(sv);
 	return 0;

@@ -113,16 +113,6 @@ char *ng_draft_report(struct ng_draft *d, struct ng_side *to)
 	return text;
 }
 
-/* As @at, with its own port. */
-static void show_as(struct sockaddr_storage *rtp,
-		    const struct sockaddr_storage *at)
-{
-	unsigned port = address_port(rtp);
-
-	*rtp = *at;
-	address_set_port(rtp, port);
-}
-
 void ng_text_place(struct ng_text *t, struct node *n, const struct ng_side *to,
 		   const struct ng_request *r)
 {
@@ -140,8 +130,13 @@ void ng_text_place(struct ng_text *t, struct node *n, const struct ng_side *to,
 		if (t->line[i].refused)
 			t->line[i].rtp = at;
 	for (unsigned i = 0; i < SDP_LINES_MAX && r->shown.ss_family; i++)
-		if (t->line[i].rtp.ss_family)
-			show_as(&t->line[i].rtp, &r->shown);
+		if (t->line[i].rtp.ss_family) {
+			struct sockaddr_storage *rtp = &t->line[i].rtp;
+			unsigned port = address_port(rtp);
+
+			*rtp = r->shown;
+			address_set_port(rtp, port);
+		}
 }
 
 int ng_draft_write(const struct sdp *sdp, const struct ng_text *t,
@@ -223,7 +218,8 @@ static cr_ns packet_time(const struct call_side_request *side, unsigned ms)
 }
 
 /* As long as its codec can have them, and @most ms. */
-static cr_ns longest(const struct call_side_request *side, unsigned most)
+static cr_ns longest_packet_time(const struct call_side_request *side,
+				 unsigned most)
 {
 	cr_ns time = 0;
 
@@ -247,7 +243,7 @@ static cr_ns its_packet_time(const struct call_side_request *side,
 	if (!request && !most && t->apart)
 		request = USUAL;
 	return most && (request ? request : comes) > most
-		       ? longest(side, most)
+		       ? longest_packet_time(side, most)
 		       : packet_time(side, request);
 }
 
@@ -276,12 +272,6 @@ static void take_also(struct party_change *to, const struct codec_choice *c,
 		    codec_map_abilities.able(&c->also[i]) &&
 		    !codec_map_side(&to->also[to->nalso], &c->also[i], 0, &e))
 			to->nalso++;
-}
-
-/* As party_change has it: what was not agreed is none from now on. */
-static int type_or_none(int pt)
-{
-	return pt < 0 ? 0 : pt;
 }
 
 static void take_events(struct party_change *to, const struct codec_choice *c)
@@ -319,6 +309,6 @@ int ng_terms_change(struct party_change *to, const struct ng_terms *t,
 	to->learn = t->learn;
 	to->hold = !(ng_terms_mode(t->line) & SDP_RECVONLY);
 	take_events(to, t->choice);
-	to->noise = type_or_none(t->choice->noise);
+	to->noise = t->choice->noise < 0 ? 0 : t->choice->noise;
 	return 0;
 }
