@@ -701,8 +701,9 @@ bool core_asks_for_more(const struct core_terms *was,
 }
 
 /* Where it is, if it fits there, else anywhere; a running task cannot move. */
-static int admit_change(const struct core_change *ch, const struct core_task *t,
-			const struct core_terms *to, struct cr_verdict *v)
+static int admit_new_terms(const struct core_change *ch,
+			   const struct core_task *t,
+			   const struct core_terms *to, struct cr_verdict *v)
 {
 	const struct cr_rq *home = t->task.rq;
 	struct cr_task as = { .id = t->task.id,
@@ -738,7 +739,7 @@ int core_change(struct core_change *ch, struct core_task *t,
 	}
 	save(ch, t);
 	leave_policy(ch, t, now);
-	rc = admit_change(ch, t, to, v);
+	rc = admit_new_terms(ch, t, to, v);
 	if (rc >= 0) {
 		rejoin(ch, t, to, (unsigned)rc, now);
 		return 0;

@@ -264,8 +264,8 @@ void live_look_task(struct live *l, struct live_task *t,
 }
 
 /* Of @w, under its home's lock. */
-static bool look_at_worker(const struct live_worker *w,
-			   struct live_worker_look *look)
+static bool read_worker_look(const struct live_worker *w,
+			     struct live_worker_look *look)
 {
 	const struct cr_cpu *cpu = &w->home->rq->cpu[w->index];
 
@@ -283,7 +283,7 @@ bool live_look_worker(struct live *l, unsigned worker,
 	bool at_work;
 
 	(void)pthread_mutex_lock(&w->home->lock);
-	at_work = look_at_worker(w, look);
+	at_work = read_worker_look(w, look);
 	(void)pthread_mutex_unlock(&w->home->lock);
 	return at_work;
 }
@@ -398,7 +398,7 @@ bool live_detach(struct live *l, unsigned worker,
 	bool take;
 
 	(void)pthread_mutex_lock(&w->home->lock);
-	take = look_at_worker(w, &now) && now.picked == look->picked &&
+	take = read_worker_look(w, &now) && now.picked == look->picked &&
 	       now.task == look->task &&
 	       (!client->may_detach ||
 		client->may_detach(client->arg, now.task, worker));

@@ -329,7 +329,7 @@ static void sleep_until(struct live_worker *w, cr_ns until)
 }
 
 /* Wait until woken or, as the tick waiter, until the policy's tick is due. */
-static void wait_for_work(struct live_worker *w)
+static void wait_for_job(struct live_worker *w)
 {
 	struct live_rq *q = w->home;
 	cr_ns until = CR_NEVER;
@@ -363,7 +363,7 @@ static void idle(struct live_worker *w)
 		got = steal(w);
 	}
 	if (!got && !q->stopping) {
-		wait_for_work(w);
+		wait_for_job(w);
 		add_count(&w->wakeups, 1);
 	}
 	cr_cpus_del(&q->idle, w->index);
