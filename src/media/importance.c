@@ -82,7 +82,7 @@ static unsigned bits_at(const struct cr_frame *f, const uint8_t *at, unsigned n)
 }
 
 /* Straight between powers of two: no more than 0.3 dB off. */
-static uint64_t energy_of(int log)
+static uint64_t energy_of_log(int log)
 {
 	if (log < 0)
 		return 0;
@@ -128,7 +128,8 @@ static uint64_t excite_subframe(struct importance_amr *m, int correction,
 	uint64_t repeated =
 		m->energy * gain * gain / (ADAPTIVE_ONE * ADAPTIVE_ONE);
 
-	m->energy = energy_of(predict_correction(m) + correction) + repeated;
+	m->energy =
+		energy_of_log(predict_correction(m) + correction) + repeated;
 	if (m->energy > ENERGY_MOST)
 		m->energy = ENERGY_MOST;
 	push_correction(m, correction);

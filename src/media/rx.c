@@ -275,7 +275,7 @@ static const struct endpoint *endpoint_ahead(const struct rx *rx, unsigned n)
 /* Packets are of another call each, and what one needs hangs on each other: an
  * endpoint, what that feeds. So they are fetched into the cache one step for
  * each packet before. */
-static void fetch_ahead(const struct rx *rx)
+static void fetch_packets_ahead(const struct rx *rx)
 {
 	const struct endpoint *second = endpoint_ahead(rx, 1),
 			      *first = endpoint_ahead(rx, 0);
@@ -353,7 +353,7 @@ static unsigned take_packets(struct rx *rx, cr_ns now)
 
 	rcu_read_begin();
 	while (n < TAKEN_MAX && inlet_next(rx->in, &p)) {
-		fetch_ahead(rx);
+		fetch_packets_ahead(rx);
 		take_packet_of(rx, &p);
 		n++;
 	}
