@@ -52,7 +52,7 @@ static bool next_parameter(const char **fmtp, struct parameter *out)
 	return p > out->name;
 }
 
-static bool is_text(const char *text, size_t bytes, const char *is)
+static bool is_parameter_name(const char *text, size_t bytes, const char *is)
 {
 	return strlen(is) == bytes && !strncasecmp(text, is, bytes);
 }
@@ -62,7 +62,7 @@ const char *fmtp_find(const char *fmtp, const char *name, size_t *bytes)
 	struct parameter p;
 
 	while (next_parameter(&fmtp, &p))
-		if (is_text(p.name, p.name_bytes, name)) {
+		if (is_parameter_name(p.name, p.name_bytes, name)) {
 			*bytes = p.value_bytes;
 			return p.value;
 		}
@@ -70,7 +70,8 @@ const char *fmtp_find(const char *fmtp, const char *name, size_t *bytes)
 }
 
 /* @text[@bytes] is decimal digits, and no more than @max. */
-static bool number(const char *text, size_t bytes, unsigned max, unsigned *out)
+static bool parameter_number(const char *text, size_t bytes, unsigned max,
+			     unsigned *out)
 {
 	unsigned long n = 0;
 
@@ -91,7 +92,8 @@ unsigned fmtp_number(const char *fmtp, const char *name, unsigned absent)
 	const char *value = fmtp_find(fmtp, name, &bytes);
 	unsigned n;
 
-	return value && number(value, bytes, INT_MAX, &n) ? n : absent;
+	return value && parameter_number(value, bytes, INT_MAX, &n) ? n
+								    : absent;
 }
 
 static bool is_one(const char *fmtp, const char *name)
@@ -114,10 +116,10 @@ static bool next_range(const char **list, const char *end, unsigned max,
 	while (stop > p && strchr(blanks, stop[-1]))
 		stop--;
 	if (!dash)
-		return number(p, (size_t)(stop - p), max, from) &&
+		return parameter_number(p, (size_t)(stop - p), max, from) &&
 		       (*to = *from, true);
-	return number(p, (size_t)(dash - p), max, from) &&
-	       number(dash + 1, (size_t)(stop - dash - 1), max, to) &&
+	return parameter_number(p, (size_t)(dash - p), max, from) &&
+	       parameter_number(dash + 1, (size_t)(stop - dash - 1), max, to) &&
 	       *from <= *to;
 }
 

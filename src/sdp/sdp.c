@@ -42,7 +42,7 @@ static const char *attribute(const sdp_media_t *m, const char *name)
 	return a ? a->a_value : NULL;
 }
 
-static bool has(const sdp_media_t *m, const char *name)
+static bool has_attribute(const sdp_media_t *m, const char *name)
 {
 	return sdp_attribute_find2(m->m_attributes,
 				   m->m_session->sdp_attributes, name) != NULL;
@@ -196,16 +196,6 @@ static struct sdp_format format_unmapped(unsigned pt)
 					    .fmtp = "" };
 }
 
-static void leave_out_long(struct sdp_format *f, unsigned *n)
-{
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < *n; i++)
-		if (strlen(f[i].fmtp) <= SDP_FMTP_MAX)
-			f[kept++] = f[i];
-	*n = kept;
-}
-
 static unsigned count_formats(const sdp_media_t *m)
 {
 	unsigned n = 0;
@@ -224,6 +214,7 @@ static int read_formats(struct sdp *s, struct sdp_line *line,
 {
 	struct sdp_format *f = su_zalloc(
 		s->home, (isize_t)(count_formats(m) * sizeof(*f)) + 1);
+	unsigned kept = 0;
 
 	if (!f)
 		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
@@ -236,13 +227,16 @@ static int read_formats(struct sdp *s, struct sdp_line *line,
 			(unsigned)strtoul(l->l_text, NULL, 10) & 127u);
 	if (!m->m_rtpmaps)
 		read_mapped(s->home, f, line->nformats, m);
-	leave_out_long(f, &line->nformats);
+	for (unsigned i = 0; i < line->nformats; i++)
+		if (strlen(f[i].fmtp) <= SDP_FMTP_MAX)
+			f[kept++] = f[i];
+	line->nformats = kept;
 	return 0;
 }
 
 /* --- lines --- */
 
-static int read_line(struct sdp *s, sdp_media_t *m, struct cr_err *e)
+static int read_media_line(struct sdp *s, sdp_media_t *m, struct cr_err *e)
 {
 	struct sdp_line *line = &s->line[s->nlines];
 	enum sdp_transport transport = transport_of(m);
@@ -254,9 +248,10 @@ static int read_line(struct sdp *s, sdp_media_t *m, struct cr_err *e)
 		.proto = m->m_proto_name ? m->m_proto_name : "",
 		.audio = m->m_type == sdp_media_audio,
 		.refused = m->m_rejected || !m->m_port,
-		.mux = has(m, "rtcp-mux"),
-		.mux_only = has(m, "rtcp-mux-only"),
-		.ice = has(m, "candidate") || has(m, "ice-ufrag"),
+		.mux = has_attribute(m, "rtcp-mux"),
+		.mux_only = has_attribute(m, "rtcp-mux-only"),
+		.ice = has_attribute(m, "candidate") ||
+		       has_attribute(m, "ice-ufrag"),
 		.transport = transport,
 		.mode = (enum sdp_mode)m->m_mode,
 		.ptime = milliseconds(m, "ptime"),
@@ -276,7 +271,7 @@ static int read_session(struct sdp *s, struct cr_err *e)
 
 	for (m = s->session->sdp_media; m && !err; m = m->m_next) {
 		CR_ASSERT(s->nlines < SDP_LINES_MAX);
-		err = read_line(s, m, e);
+		err = read_media_line(s, m, e);
 	}
 	return err;
 }
@@ -318,8 +313,8 @@ static bool restore(struct sdp *s, const struct sdp_screened *from)
 	return ok;
 }
 
-static int parse(struct sdp *s, const char *text, size_t bytes,
-		 struct cr_err *e)
+static int parse_session(struct sdp *s, const char *text, size_t bytes,
+			 struct cr_err *e)
 {
 	struct sdp_screened screened;
 	int err = sdp_screen(s->home, text, bytes, &screened, e);
@@ -353,7 +348,7 @@ int sdp_read(struct sdp **sdp, const char *text, size_t bytes, struct cr_err *e)
 	s = su_home_new(sizeof(*s));
 	if (!s)
 		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
-	err = parse(s, text, bytes, e);
+	err = parse_session(s, text, bytes, e);
 	if (!err)
 		err = read_session(s, e);
 	if (err)
@@ -559,8 +554,8 @@ static void set_formats(struct writer *w, sdp_media_t *m,
 }
 
 /* @ours: its own "c=" is to be ours, too; @inherits: the session's is. */
-static void refuse(struct writer *w, sdp_media_t *m,
-		   const struct sockaddr_storage *ours, bool inherits)
+static void refuse_sdp(struct writer *w, sdp_media_t *m,
+		       const struct sockaddr_storage *ours, bool inherits)
 {
 	if (ours && m->m_connections)
 		m->m_connections = inherits ? NULL : connection_to(w, ours);
@@ -671,8 +666,8 @@ long sdp_write(const struct sdp *sdp, const struct sdp_out *out, char *text,
 		m = s->sdp_media;
 		for (unsigned i = 0; m; m = m->m_next, i++)
 			if (out->lines[i].refused)
-				refuse(&w, m, out->connection ? at : NULL,
-				       inherits);
+				refuse_sdp(&w, m, out->connection ? at : NULL,
+					   inherits);
 			else
 				set_line(&w, m, &out->lines[i],
 					 inherits ? at : NULL);

@@ -44,7 +44,7 @@ struct span {
 
 /* --- characters and words --- */
 
-static bool is_digit(unsigned char c)
+static bool is_screen_digit(unsigned char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -53,8 +53,8 @@ static bool is_digit(unsigned char c)
 static bool is_token(unsigned char c)
 {
 	return c == '!' || (c >= '#' && c <= '\'') || c == '*' || c == '+' ||
-	       c == '-' || c == '.' || is_digit(c) || (c >= 'A' && c <= 'Z') ||
-	       (c >= '^' && c <= '~');
+	       c == '-' || c == '.' || is_screen_digit(c) ||
+	       (c >= 'A' && c <= 'Z') || (c >= '^' && c <= '~');
 }
 
 static bool is_blank(unsigned char c)
@@ -63,7 +63,7 @@ static bool is_blank(unsigned char c)
 }
 
 /* non-ws-string */
-static bool is_word(unsigned char c)
+static bool is_screen_word(unsigned char c)
 {
 	return c > ' ' && c != 0x7f;
 }
@@ -105,12 +105,12 @@ static bool word(struct span *s, const char *word)
 }
 
 /* Digits, and no more than @max. */
-static bool number(struct span *s, uint64_t max)
+static bool screen_number(struct span *s, uint64_t max)
 {
 	const char *from = s->p;
 	uint64_t n = 0;
 
-	for (; s->p < s->end && is_digit((unsigned char)*s->p); s->p++) {
+	for (; s->p < s->end && is_screen_digit((unsigned char)*s->p); s->p++) {
 		n = n * 10 + (unsigned)(*s->p - '0');
 		if (n > max)
 			return false;
@@ -157,8 +157,9 @@ static bool is_origin(struct span s, struct sdp_place *at)
 	bool ip6;
 
 	(void)at;
-	return some(&s, is_word) && some(&s, is_blank) && some(&s, is_digit) &&
-	       some(&s, is_blank) && some(&s, is_digit) && some(&s, is_blank) &&
+	return some(&s, is_screen_word) && some(&s, is_blank) &&
+	       some(&s, is_screen_digit) && some(&s, is_blank) &&
+	       some(&s, is_screen_digit) && some(&s, is_blank) &&
 	       address(&s, &ip6) && done(&s);
 }
 
@@ -170,9 +171,9 @@ static bool is_connection(struct span s, struct sdp_place *at)
 	(void)at;
 	if (!address(&s, &ip6))
 		return false;
-	if (one(&s, '/') && !number(&s, UINT8_MAX))
+	if (one(&s, '/') && !screen_number(&s, UINT8_MAX))
 		return false;
-	if (!ip6 && one(&s, '/') && !number(&s, UINT16_MAX))
+	if (!ip6 && one(&s, '/') && !screen_number(&s, UINT16_MAX))
 		return false;
 	return done(&s);
 }
@@ -181,22 +182,23 @@ static bool is_connection(struct span s, struct sdp_place *at)
 static bool is_bandwidth(struct span s, struct sdp_place *at)
 {
 	(void)at;
-	return some(&s, is_token) && one(&s, ':') && number(&s, UINT32_MAX) &&
-	       done(&s);
+	return some(&s, is_token) && one(&s, ':') &&
+	       screen_number(&s, UINT32_MAX) && done(&s);
 }
 
 static bool is_time(struct span s, struct sdp_place *at)
 {
 	(void)at;
-	return number(&s, SECONDS_MAX) && some(&s, is_blank) &&
-	       number(&s, SECONDS_MAX) && done(&s);
+	return screen_number(&s, SECONDS_MAX) && some(&s, is_blank) &&
+	       screen_number(&s, SECONDS_MAX) && done(&s);
 }
 
 /* 7d */
 static bool typed_time(struct span *s)
 {
-	return number(s, SECONDS_MAX) && (one(s, 'd') || one(s, 'h') ||
-					  one(s, 'm') || one(s, 's') || true);
+	return screen_number(s, SECONDS_MAX) &&
+	       (one(s, 'd') || one(s, 'h') || one(s, 'm') || one(s, 's') ||
+		true);
 }
 
 /* 7d 1h 0 25h */
@@ -218,7 +220,7 @@ static bool is_zone(struct span s, struct sdp_place *at)
 {
 	(void)at;
 	do {
-		if (!number(&s, SECONDS_MAX) || !some(&s, is_blank))
+		if (!screen_number(&s, SECONDS_MAX) || !some(&s, is_blank))
 			return false;
 		(void)one(&s, '-');
 		if (!typed_time(&s))
@@ -254,7 +256,7 @@ static bool is_rtp(struct span last, bool alone)
 
 static bool format(struct span *s, const struct sdp_place *at)
 {
-	return at->rtp ? number(s, 127) : some(s, is_token);
+	return at->rtp ? screen_number(s, 127) : some(s, is_token);
 }
 
 /* What is refused anyway may have any. */
@@ -287,10 +289,11 @@ static bool is_media(struct span s, struct sdp_place *at)
 	if (!some(&s, is_token) || !some(&s, is_blank))
 		return false;
 	port = s;
-	if (!number(&s, UINT16_MAX) ||
-	    (one(&s, '/') && !number(&s, UINT16_MAX)) || !some(&s, is_blank))
+	if (!screen_number(&s, UINT16_MAX) ||
+	    (one(&s, '/') && !screen_number(&s, UINT16_MAX)) ||
+	    !some(&s, is_blank))
 		return false;
-	at->carried = word(&kind, "audio") && !number(&port, 0);
+	at->carried = word(&kind, "audio") && !screen_number(&port, 0);
 	proto = s.p;
 	do {
 		last = s.p;
@@ -307,9 +310,10 @@ static bool is_media(struct span s, struct sdp_place *at)
 static bool is_rtpmap(struct span s, struct sdp_place *at)
 {
 	(void)at;
-	return number(&s, 127) && some(&s, is_blank) && some(&s, is_token) &&
-	       one(&s, '/') && number(&s, UINT32_MAX) &&
-	       (!one(&s, '/') || number(&s, UINT8_MAX)) && done(&s);
+	return screen_number(&s, 127) && some(&s, is_blank) &&
+	       some(&s, is_token) && one(&s, '/') &&
+	       screen_number(&s, UINT32_MAX) &&
+	       (!one(&s, '/') || screen_number(&s, UINT8_MAX)) && done(&s);
 }
 
 /* 97 mode-set=7; its parameters may be missing. */
@@ -324,7 +328,7 @@ static bool is_rtcp(struct span s, struct sdp_place *at)
 	bool ip6;
 
 	(void)at;
-	return number(&s, UINT16_MAX) &&
+	return screen_number(&s, UINT16_MAX) &&
 	       (done(&s) ||
 		(some(&s, is_blank) && address(&s, &ip6) && done(&s)));
 }
@@ -333,8 +337,8 @@ static bool is_rtcp(struct span s, struct sdp_place *at)
 static bool is_ptime(struct span s, struct sdp_place *at)
 {
 	(void)at;
-	return number(&s, UINT32_MAX) &&
-	       (!one(&s, '.') || some(&s, is_digit)) && done(&s);
+	return screen_number(&s, UINT32_MAX) &&
+	       (!one(&s, '.') || some(&s, is_screen_digit)) && done(&s);
 }
 
 /* --- all of them --- */
@@ -421,23 +425,19 @@ struct screen {
 	struct cr_err *e;
 };
 
-static int wrong_octet(const struct screen *s, unsigned char c)
-{
-	return cr_fail(s->e, -EINVAL,
-		       "line %u of the SDP: it has the octet 0x%02x", s->line,
-		       c);
-}
-
 /* Texts may have tabs, and any character that is not of ASCII. */
 static int screen_octets(const struct screen *s, const char *p, const char *end)
 {
 	for (; p < end; p++)
 		if (utf8_is_control(*p))
-			return wrong_octet(s, (unsigned char)*p);
+			return cr_fail(
+				s->e, -EINVAL,
+				"line %u of the SDP: it has the octet 0x%02x",
+				s->line, (unsigned char)*p);
 	return 0;
 }
 
-static bool has(const char *letters, char letter)
+static bool screen_has(const char *letters, char letter)
 {
 	return strchr(letters, letter) != NULL;
 }
@@ -450,17 +450,18 @@ static int screen_order(struct screen *s, char letter)
 	if (!s->lines && letter != 'v')
 		return cr_fail(s->e, -EINVAL,
 			       "line %u of the SDP: the first is v=0", s->line);
-	if (!has(media ? "micbka" : "vosiuepcbtrzkam", letter))
+	if (!screen_has(media ? "micbka" : "vosiuepcbtrzkam", letter))
 		return cr_fail(s->e, -EINVAL, "line %u of the SDP: %c= %s",
 			       s->line, letter,
-			       has("vosiueptrz", letter)
+			       screen_has("vosiueptrz", letter)
 				       ? "belongs before the first m="
 				       : "is unknown");
-	if (has(media ? "ik" : "vosiuckz", letter) && (s->seen & BIT(letter)))
+	if (screen_has(media ? "ik" : "vosiuckz", letter) &&
+	    (s->seen & BIT(letter)))
 		return cr_fail(s->e, -EINVAL,
 			       "line %u of the SDP: it has %c= once more",
 			       s->line, letter);
-	if (has("rz", letter) && !(s->seen & BIT('t')))
+	if (screen_has("rz", letter) && !(s->seen & BIT('t')))
 		return cr_fail(s->e, -EINVAL,
 			       "line %u of the SDP: %c= belongs after t=",
 			       s->line, letter);
@@ -471,22 +472,6 @@ static int screen_order(struct screen *s, char letter)
 	if (letter == 't')
 		s->seen &= ~BIT('z'); /* each may have one */
 	s->seen = letter == 'm' ? 0 : s->seen | BIT(letter);
-	return 0;
-}
-
-static int screen_counts(const struct screen *s)
-{
-	if (s->lines > SDP_TEXT_LINES_MAX)
-		return cr_fail(s->e, -EINVAL, "the SDP has more than %u lines",
-			       SDP_TEXT_LINES_MAX);
-	if (s->place.media > SDP_LINES_MAX)
-		return cr_fail(s->e, -EINVAL,
-			       "line %u of the SDP: more than %u media lines",
-			       s->line, SDP_LINES_MAX);
-	if (s->place.formats > SDP_FORMATS_MAX)
-		return cr_fail(s->e, -EINVAL,
-			       "line %u of the SDP: more than %u payload types",
-			       s->line, SDP_FORMATS_MAX);
 	return 0;
 }
 
@@ -521,7 +506,18 @@ static int screen_line(struct screen *s, const char *p, const char *end,
 	if (err)
 		return err;
 	s->lines++;
-	return screen_counts(s);
+	if (s->lines > SDP_TEXT_LINES_MAX)
+		return cr_fail(s->e, -EINVAL, "the SDP has more than %u lines",
+			       SDP_TEXT_LINES_MAX);
+	if (s->place.media > SDP_LINES_MAX)
+		return cr_fail(s->e, -EINVAL,
+			       "line %u of the SDP: more than %u media lines",
+			       s->line, SDP_LINES_MAX);
+	if (s->place.formats > SDP_FORMATS_MAX)
+		return cr_fail(s->e, -EINVAL,
+			       "line %u of the SDP: more than %u payload types",
+			       s->line, SDP_FORMATS_MAX);
+	return 0;
 }
 
 static const char *without_blanks(const char *p, const char *end)
