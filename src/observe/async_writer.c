@@ -36,17 +36,6 @@
 /* For a thread that is told to end in the middle of a write. */
 #define JOIN_LIMIT (200 * CR_MS)
 
-/*
- * The calling thread cannot be cancelled from now on, but in
- * cancellable_write().
- */
-static void cancellable_write_begin(void)
-{
-	int state;
-
-	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-}
-
 /* AddressSanitizer's, where it is linked in. */
 void __asan_handle_no_return(void) __attribute__((weak));
 
@@ -94,18 +83,6 @@ static bool end_it(pthread_t thread)
 
 	(void)pthread_cancel(thread);
 	return !pthread_timedjoin_np(thread, NULL, &end);
-}
-
-/*
- * Join @thread: one that has @ended, or is told to in the middle of a write.
- * False: the kernel does not let it end; it is left behind with what it uses.
- */
-static bool cancellable_write_join(pthread_t thread, bool ended)
-{
-	if (ended ? !pthread_join(thread, NULL) : end_it(thread))
-		return true;
-	(void)pthread_detach(thread);
-	return false;
 }
 
 enum {
@@ -189,14 +166,6 @@ void log_crash_catch(void (*write)(void))
 		install();
 }
 
-/* All signals but those of faults. */
-static void log_crash_others(sigset_t *set)
-{
-	(void)sigfillset(set);
-	for (unsigned i = 0; i < FAULTS; i++)
-		(void)sigdelset(set, faults[i]);
-}
-
 enum { STACK = 256 << 10 };
 
 /* --- filling, under the lock --- */
@@ -224,8 +193,8 @@ static void grow(struct async_writer *s, struct async_writer_buffer *b,
 		(void)pthread_cond_signal(&s->wake);
 }
 
-static bool append(struct async_writer *s, const char *text, size_t n,
-		   const char *ending)
+static bool append_line(struct async_writer *s, const char *text, size_t n,
+			const char *ending)
 {
 	struct async_writer_buffer *b = filling(s);
 	size_t end = used(b), m = strlen(ending), room = s->size - end;
@@ -260,7 +229,7 @@ bool async_writer_put(struct async_writer *s, const char *text, size_t n,
 	bool room;
 
 	(void)pthread_mutex_lock(&s->lock);
-	room = append_gap(s) && append(s, text, n, ending);
+	room = append_gap(s) && append_line(s, text, n, ending);
 	if (!room) {
 		s->untold += s->owner->gap != NULL;
 		s->counts.dropped++;
@@ -293,29 +262,6 @@ static struct timespec timespec_of(cr_ns t)
 				  .tv_nsec = (long)(t % CR_SEC) };
 }
 
-/* Under the lock. */
-static void sleep_until_woken(struct async_writer *s)
-{
-	const struct timespec end = timespec_of(s->again);
-
-	(void)pthread_cond_broadcast(&s->idle);
-	if (s->again == CR_NEVER)
-		(void)pthread_cond_wait(&s->wake, &s->lock);
-	else
-		(void)pthread_cond_timedwait(&s->wake, &s->lock, &end);
-}
-
-/* It writes what was filled; the other one, empty, is filled from now on. */
-static void swap(struct async_writer *s)
-{
-	s->writing = filling(s);
-	s->busy = true;
-	s->turn = false;
-	atomic_store_explicit(&s->filling,
-			      s->writing == &s->buffer[0] ? 1u : 0u,
-			      memory_order_release);
-}
-
 static struct errand wait_for_errand(struct async_writer *s)
 {
 	struct errand todo;
@@ -326,8 +272,15 @@ static struct errand wait_for_errand(struct async_writer *s)
 	if (!used(filling(s)))
 		(void)append_gap(s);
 	while (!used(filling(s)) && !s->turn && !s->stopping &&
-	       clock_now() < s->again)
-		sleep_until_woken(s);
+	       clock_now() < s->again) {
+		const struct timespec end = timespec_of(s->again);
+
+		(void)pthread_cond_broadcast(&s->idle);
+		if (s->again == CR_NEVER)
+			(void)pthread_cond_wait(&s->wake, &s->lock);
+		else
+			(void)pthread_cond_timedwait(&s->wake, &s->lock, &end);
+	}
 	n = used(filling(s));
 	todo = (struct errand){
 		.before = s->turn ? s->before : n,
@@ -335,7 +288,14 @@ static struct errand wait_for_errand(struct async_writer *s)
 		.asked = s->turn,
 		.stop = s->stopping && !n,
 	};
-	swap(s);
+	/* It writes what was filled; the other one, empty, is filled from now
+	 * on. */
+	s->writing = filling(s);
+	s->busy = true;
+	s->turn = false;
+	atomic_store_explicit(&s->filling,
+			      s->writing == &s->buffer[0] ? 1u : 0u,
+			      memory_order_release);
 	(void)pthread_mutex_unlock(&s->lock);
 	return todo;
 }
@@ -385,8 +345,10 @@ static void *write_thread(void *arg)
 {
 	struct async_writer *s = arg;
 	struct errand todo;
+	int state;
 
-	cancellable_write_begin();
+	/* it can be cancelled in cancellable_write() only */
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	(void)pthread_setname_np(pthread_self(), s->owner->thread);
 	do {
 		todo = wait_for_errand(s);
@@ -448,7 +410,10 @@ static int start_thread(struct async_writer *s)
 	sigset_t most, old;
 	int err;
 
-	log_crash_others(&most);
+	/* All signals but those of faults. */
+	(void)sigfillset(&most);
+	for (unsigned i = 0; i < FAULTS; i++)
+		(void)sigdelset(&most, faults[i]);
 	(void)pthread_attr_init(&attr);
 	(void)pthread_attr_setstacksize(&attr, STACK);
 	(void)pthread_sigmask(SIG_BLOCK, &most, &old);
@@ -519,8 +484,12 @@ enum async_writer_end async_writer_stop(struct async_writer *s, cr_ns limit)
 	(void)pthread_cond_signal(&s->wake);
 	(void)pthread_mutex_unlock(&s->lock);
 	ended = wait_until(s, has_ended, limit);
-	if (!cancellable_write_join(s->thread, ended))
+	if (ended ? pthread_join(s->thread, NULL) : !end_it(s->thread)) {
+		/* the kernel does not let it end: it is left behind with what
+		 * it uses */
+		(void)pthread_detach(s->thread);
 		return ASYNC_WRITER_LEFT;
+	}
 	return ended ? ASYNC_WRITER_WRITTEN : ASYNC_WRITER_CUT;
 }
 

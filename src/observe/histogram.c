@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-static unsigned bucket_of(uint64_t v)
+static unsigned histogram_bucket(uint64_t v)
 {
 	unsigned top, shift;
 
@@ -23,7 +23,7 @@ static unsigned bucket_of(uint64_t v)
 }
 
 /* The middle of bucket @i. */
-static int64_t value_of(unsigned i)
+static int64_t value_of_bucket(unsigned i)
 {
 	unsigned shift;
 	uint64_t low;
@@ -35,7 +35,7 @@ static int64_t value_of(unsigned i)
 	return (int64_t)(low + (UINT64_C(1) << shift) / 2);
 }
 
-static uint64_t load(const atomic_uint_fast64_t *a)
+static uint64_t load_counter(const atomic_uint_fast64_t *a)
 {
 	return atomic_load_explicit(a, memory_order_relaxed);
 }
@@ -43,7 +43,7 @@ static uint64_t load(const atomic_uint_fast64_t *a)
 /* One writer: no read-modify-write needed. */
 static void bump(atomic_uint_fast64_t *a, uint64_t n)
 {
-	atomic_store_explicit(a, load(a) + n, memory_order_relaxed);
+	atomic_store_explicit(a, load_counter(a) + n, memory_order_relaxed);
 }
 
 static void raise_max(struct histogram *h, int64_t value)
@@ -56,7 +56,7 @@ void histogram_add(struct histogram *h, cr_ns value)
 {
 	uint64_t v = value < 0 ? 0 : (uint64_t)value;
 
-	bump(&h->bucket[bucket_of(v)], 1);
+	bump(&h->bucket[histogram_bucket(v)], 1);
 	bump(&h->sum, v);
 	raise_max(h, (int64_t)v);
 }
@@ -64,8 +64,8 @@ void histogram_add(struct histogram *h, cr_ns value)
 void histogram_merge(struct histogram *to, const struct histogram *from)
 {
 	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
-		bump(&to->bucket[i], load(&from->bucket[i]));
-	bump(&to->sum, load(&from->sum));
+		bump(&to->bucket[i], load_counter(&from->bucket[i]));
+	bump(&to->sum, load_counter(&from->sum));
 	raise_max(to, histogram_max(from));
 }
 
@@ -74,21 +74,22 @@ uint64_t histogram_count(const struct histogram *h)
 	uint64_t n = 0;
 
 	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
-		n += load(&h->bucket[i]);
+		n += load_counter(&h->bucket[i]);
 	return n;
 }
 
 uint64_t histogram_sum(const struct histogram *h)
 {
-	return load(&h->sum);
+	return load_counter(&h->sum);
 }
 
 uint64_t histogram_below(const struct histogram *h, cr_ns bound)
 {
 	uint64_t n = 0;
 
-	for (unsigned i = 0; i < HISTOGRAM_BUCKETS && value_of(i) <= bound; i++)
-		n += load(&h->bucket[i]);
+	for (unsigned i = 0;
+	     i < HISTOGRAM_BUCKETS && value_of_bucket(i) <= bound; i++)
+		n += load_counter(&h->bucket[i]);
 	return n;
 }
 
@@ -96,7 +97,7 @@ cr_ns histogram_mean(const struct histogram *h)
 {
 	uint64_t n = histogram_count(h);
 
-	return n ? (cr_ns)(load(&h->sum) / n) : 0;
+	return n ? (cr_ns)(load_counter(&h->sum) / n) : 0;
 }
 
 cr_ns histogram_max(const struct histogram *h)
@@ -105,7 +106,7 @@ cr_ns histogram_max(const struct histogram *h)
 }
 
 /* ceil(n * ppm / 1e6) without overflow. */
-static uint64_t rank_of(uint64_t n, uint32_t ppm)
+static uint64_t rank_of_share(uint64_t n, uint32_t ppm)
 {
 	const uint64_t million = 1000000;
 	uint64_t rank =
@@ -116,15 +117,15 @@ static uint64_t rank_of(uint64_t n, uint32_t ppm)
 
 cr_ns histogram_quantile(const struct histogram *h, uint32_t ppm)
 {
-	uint64_t n = histogram_count(h), rank = rank_of(n, ppm), seen = 0;
+	uint64_t n = histogram_count(h), rank = rank_of_share(n, ppm), seen = 0;
 
 	if (!n || rank >= n)
 		return histogram_max(h);
 	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
-		seen += load(&h->bucket[i]);
+		seen += load_counter(&h->bucket[i]);
 		/* The last bucket also holds what is longer than it. */
 		if (seen >= rank && i < HISTOGRAM_BUCKETS - 1)
-			return cr_ns_min(value_of(i), histogram_max(h));
+			return cr_ns_min(value_of_bucket(i), histogram_max(h));
 	}
 	return histogram_max(h);
 }

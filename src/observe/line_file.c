@@ -44,7 +44,7 @@ static void end_last_line(int fd)
 		return; /* the next write fails, too, and is told */
 }
 
-static int open_file(const char *path, struct cr_err *e)
+static int open_line_file(const char *path, struct cr_err *e)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 	int err = errno;
@@ -83,7 +83,7 @@ static size_t keep_whole_lines(int fd, const char *text, size_t n)
 
 /* Hand @n bytes, whole lines, to the kernel; @done: how many it has taken. 0 or
  * -errno. */
-static int write_out(int fd, const char *text, size_t n, size_t *done)
+static int write_out_lines(int fd, const char *text, size_t n, size_t *done)
 {
 	for (*done = 0; *done < n;) {
 		ssize_t k = cancellable_write(fd, text + *done, n - *done);
@@ -100,7 +100,7 @@ static int write_out(int fd, const char *text, size_t n, size_t *done)
 /* --- the thread --- */
 
 /* Somebody will make room on a disk, sooner or later. */
-static bool is_full(int fd, int err)
+static bool is_disk_full(int fd, int err)
 {
 	struct stat st;
 
@@ -109,11 +109,11 @@ static bool is_full(int fd, int err)
 }
 
 /* Open the file that has the name now. Returns when to try again. */
-static cr_ns open_again(void *arg, bool asked)
+static cr_ns reopen_line_file(void *arg, bool asked)
 {
 	struct lines *l = arg;
 	struct cr_err e;
-	int fd = open_file(l->path, &e);
+	int fd = open_line_file(l->path, &e);
 
 	if (fd < 0) {
 		if (asked)
@@ -137,7 +137,7 @@ static bool wait_for_room(struct lines *l, bool *turn)
 	bool asked = why == ASYNC_WRITER_REOPEN;
 
 	if (asked || *turn)
-		*turn = open_again(l, asked) != CR_NEVER;
+		*turn = reopen_line_file(l, asked) != CR_NEVER;
 	return why != ASYNC_WRITER_STOP;
 }
 
@@ -153,14 +153,14 @@ static void write_lines(void *arg, const char *text, size_t n)
 		size_t done, kept;
 		uint64_t written;
 
-		err = write_out(l->fd, text, n, &done);
+		err = write_out_lines(l->fd, text, n, &done);
 		kept = err ? keep_whole_lines(l->fd, text, done) : n;
 		written = count_lines(text, kept);
 		async_writer_count(&l->async_writer, written, 0);
 		async_writer_took(&l->async_writer, kept);
 		text += kept;
 		n -= kept;
-		full = n && is_full(l->fd, err);
+		full = n && is_disk_full(l->fd, err);
 		if (full && !reported)
 			log_event(LOG_ERROR, "lines-wait",
 				  LOG_STR("path", l->path),
@@ -184,7 +184,7 @@ static void write_lines(void *arg, const char *text, size_t n)
 static const struct async_writer_owner owner = {
 	.thread = "cr-lines",
 	.write = write_lines,
-	.turn = open_again,
+	.turn = reopen_line_file,
 };
 
 bool lines_put(struct lines *l, const char *text)
@@ -228,7 +228,7 @@ static int start_line_file(struct lines *l, const char *path, struct cr_err *e)
 	l->path = strdup(path);
 	if (!l->path || !l->buffers)
 		return cr_fail(e, -ENOMEM, "out of memory for %s", path);
-	l->fd = open_file(path, e);
+	l->fd = open_line_file(path, e);
 	if (l->fd < 0)
 		return l->fd;
 	err = async_writer_start(&l->async_writer);

@@ -138,17 +138,6 @@ static void log_writer_put(const char *line, size_t bytes)
 	(void)async_writer_put(&w.async_writer, line, bytes, "");
 }
 
-/* What is put from now on goes to @fd, which is taken over. Any thread. */
-static void log_writer_switch(int fd)
-{
-	(void)pthread_mutex_lock(&w.lock);
-	if (w.next >= 0) /* of an earlier call, not yet used */
-		(void)close(w.next);
-	w.next = fd;
-	async_writer_reopen(&w.async_writer);
-	(void)pthread_mutex_unlock(&w.lock);
-}
-
 /* --- the thread --- */
 
 /* Octets of the first entry of the @n, or @n. */
@@ -161,7 +150,7 @@ static size_t first_of(const char *text, size_t n)
 	return at ? (size_t)(at - text) + len : n;
 }
 
-static uint64_t count_entries(const char *text, size_t n)
+static uint64_t count_log_entries(const char *text, size_t n)
 {
 	uint64_t entries = 0;
 
@@ -187,14 +176,6 @@ static size_t chunk_of(const char *text, size_t n)
 	return last ? (size_t)(last - text) + 1 : n;
 }
 
-/* The journal, whose socket may be made anew; the kernel says the second once
- * it has said the first. */
-static bool is_gone(int err)
-{
-	return w.style.format == LOG_JOURNAL &&
-	       (err == ECONNREFUSED || err == ENOTCONN);
-}
-
 static ssize_t write_some(int fd, const char *text, size_t n)
 {
 	ssize_t k;
@@ -203,7 +184,10 @@ static ssize_t write_some(int fd, const char *text, size_t n)
 	log_crash_enter();
 	k = cancellable_write(fd, text, n);
 	err = errno;
-	if (k < 0 && is_gone(err) && log_journal_again(fd))
+	/* The journal, whose socket may be made anew; the kernel says the
+	 * second once it has said the first. */
+	if (k < 0 && w.style.format == LOG_JOURNAL &&
+	    (err == ECONNREFUSED || err == ENOTCONN) && log_journal_again(fd))
 		err = EAGAIN;
 	errno = err;
 	return k;
@@ -213,7 +197,7 @@ static ssize_t write_some(int fd, const char *text, size_t n)
 static void write_entries(void *arg, const char *entries, size_t n)
 {
 	int fd = atomic_load_explicit(&w.fd, memory_order_relaxed);
-	uint64_t failed = 0, all = count_entries(entries, n);
+	uint64_t failed = 0, all = count_log_entries(entries, n);
 
 	(void)arg;
 	for (size_t done = 0, took; done < n; done += took) {
@@ -223,7 +207,7 @@ static void write_entries(void *arg, const char *entries, size_t n)
 
 		took = 0;
 		if (k < 0 && errno != EINTR && errno != EAGAIN) {
-			failed += count_entries(entries + done, m);
+			failed += count_log_entries(entries + done, m);
 			w.torn |= done && entries[done - 1] != '\n';
 			took = m;
 		} else if (k > 0 && w.torn) {
@@ -237,7 +221,7 @@ static void write_entries(void *arg, const char *entries, size_t n)
 	async_writer_count(&w.async_writer, all - failed, failed);
 }
 
-static int take_next(void)
+static int take_next_fd(void)
 {
 	int fd;
 
@@ -250,7 +234,7 @@ static int take_next(void)
 
 static cr_ns change_writer(void *arg, bool asked)
 {
-	int fd = take_next(), old;
+	int fd = take_next_fd(), old;
 
 	(void)arg;
 	(void)asked;
@@ -361,19 +345,6 @@ static void log_writer_close(cr_ns limit)
 	atomic_store_explicit(&w.open, false, memory_order_release);
 }
 
-/* Adds what it knows. Any thread. */
-static void log_writer_stats(struct log_stats *out)
-{
-	struct async_writer_counts c;
-
-	if (!log_writer_is_open())
-		return;
-	async_writer_counts(&w.async_writer, &c);
-	out->written = c.written;
-	out->dropped = c.dropped;
-	out->failed = c.failed;
-}
-
 enum {
 	DEFAULT_PER_SECOND = 10,
 	FILE_MODE = 0640 /* it has addresses of parties, as records have */
@@ -413,7 +384,7 @@ static bool use_colour(const struct log_config *c, int fd)
 }
 
 /* What has no reader, as a pipe may have none, is an error, not a wait. */
-static int open_file(const char *path, struct cr_err *e)
+static int open_log_file(const char *path, struct cr_err *e)
 {
 	int fd = open(path,
 		      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK,
@@ -441,7 +412,7 @@ static int open_destination(const struct log_config *c, struct log_style *style,
 		style->format = LOG_JOURNAL;
 		return fd >= 0 ? fd : log_journal_open(c->journal, e);
 	}
-	fd = c->path ? open_file(c->path, e) : STDERR_FILENO;
+	fd = c->path ? open_log_file(c->path, e) : STDERR_FILENO;
 	style->colour =
 		style->format == LOG_TEXT && fd >= 0 && use_colour(c, fd);
 	return fd;
@@ -483,10 +454,15 @@ int log_reopen(struct cr_err *e)
 
 	if (!out.path)
 		return 0;
-	fd = open_file(out.path, e);
+	fd = open_log_file(out.path, e);
 	if (fd < 0)
 		return fd;
-	log_writer_switch(fd);
+	(void)pthread_mutex_lock(&w.lock);
+	if (w.next >= 0) /* of an earlier call, not yet used */
+		(void)close(w.next);
+	w.next = fd;
+	async_writer_reopen(&w.async_writer);
+	(void)pthread_mutex_unlock(&w.lock);
 	return 0;
 }
 
@@ -565,9 +541,16 @@ bool log_flush(cr_ns limit)
 
 void log_stats(struct log_stats *to)
 {
+	struct async_writer_counts c;
+
 	*to = (struct log_stats){
 		.suppressed = atomic_load_explicit(&suppressed_lines,
 						   memory_order_relaxed),
 	};
-	log_writer_stats(to);
+	if (!log_writer_is_open())
+		return;
+	async_writer_counts(&w.async_writer, &c);
+	to->written = c.written;
+	to->dropped = c.dropped;
+	to->failed = c.failed;
 }

@@ -18,7 +18,7 @@ enum { NOTIFY_MAX = 1024 };
 
 /* A path; or behind '@' a name of the abstract namespace, which begins with a
  * NUL there and has none at its end. */
-static int read_address(struct notify *n, const char *text)
+static int read_notify_address(struct notify *n, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -52,7 +52,7 @@ static cr_ns read_watchdog(const char *usec, const char *pid)
 
 static int open_socket(struct notify *n, const char *text)
 {
-	int err = read_address(n, text);
+	int err = read_notify_address(n, text);
 
 	if (err)
 		return err;

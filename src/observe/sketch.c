@@ -19,7 +19,7 @@ uint64_t sketch_total(const struct sketch *s)
 }
 
 /* Where bucket @i begins, ns. */
-static cr_ns begin_of(unsigned i)
+static cr_ns bucket_begin(unsigned i)
 {
 	if (!i)
 		return 0;
@@ -29,8 +29,9 @@ static cr_ns begin_of(unsigned i)
 /* The last bucket has no end: what is in it is told as its begin. */
 static cr_ns middle_of(unsigned i)
 {
-	return i + 1 < SKETCH_BUCKETS ? (begin_of(i) + begin_of(i + 1)) / 2
-				      : begin_of(i);
+	return i + 1 < SKETCH_BUCKETS
+		       ? (bucket_begin(i) + bucket_begin(i + 1)) / 2
+		       : bucket_begin(i);
 }
 
 cr_ns sketch_quantile(const struct sketch *s, uint32_t ppm)

@@ -26,7 +26,7 @@
 #include "base/utf8.h"
 
 /* @text in quotes; '?' for each byte that is no UTF-8. */
-static void put_quoted(FILE *f, const char *text)
+static void put_quoted_text(FILE *f, const char *text)
 {
 	size_t left = strlen(text), n;
 
@@ -45,33 +45,33 @@ static void put_quoted(FILE *f, const char *text)
 	(void)fputc('"', f);
 }
 
-static void put_member(FILE *f, const char *key, const char *text)
+static void put_header_member(FILE *f, const char *key, const char *text)
 {
 	(void)fprintf(f, "\"%s\":", key);
-	put_quoted(f, text);
+	put_quoted_text(f, text);
 	(void)fputc(',', f);
 }
 
-static void put_head(FILE *f, const struct trace_head *h)
+static void put_trace_head(FILE *f, const struct trace_head *h)
 {
 	struct utsname u = { 0 };
 
 	(void)uname(&u);
 	(void)fprintf(f, "{\"cpus_per_rq\":%u,\"live\":true,\"machine\":{",
 		      h->cpus_per_rq);
-	put_member(f, "arch", u.machine);
-	put_member(f, "kernel", u.release);
+	put_header_member(f, "arch", u.machine);
+	put_header_member(f, "kernel", u.release);
 	(void)fputs("\"node\":", f);
-	put_quoted(f, u.nodename);
+	put_quoted_text(f, u.nodename);
 	(void)fputs("},", f);
 	(void)fprintf(f, "\"max_age_ns\":%lld,", (long long)h->max_age);
-	put_member(f, "options", h->options);
-	put_member(f, "program", h->program);
+	put_header_member(f, "options", h->options);
+	put_header_member(f, "program", h->program);
 	(void)fprintf(f, "\"ring_frames\":%u,", h->ring_frames);
-	put_member(f, "scheduler", h->scheduler);
-	put_member(f, "shed", h->shed ? h->shed : "age");
+	put_header_member(f, "scheduler", h->scheduler);
+	put_header_member(f, "shed", h->shed ? h->shed : "age");
 	(void)fprintf(f, "\"shed_wait_ns\":%lld,", (long long)h->shed_wait);
-	put_member(f, "version", h->version);
+	put_header_member(f, "version", h->version);
 	(void)fprintf(f, "\"workers\":%u}", h->workers);
 }
 
@@ -84,7 +84,7 @@ char *trace_head_text(const struct trace_head *h)
 
 	if (!f)
 		return NULL;
-	put_head(f, h);
+	put_trace_head(f, h);
 	bad = ferror(f);
 	if (fclose(f) || bad) {
 		free(text);
@@ -136,21 +136,15 @@ struct trace {
 	bool stopping;
 };
 
-static uint_fast64_t power_of_two(unsigned n)
-{
-	uint_fast64_t size = 2;
-
-	while (size < n)
-		size *= 2;
-	return size;
-}
-
 int trace_resize(struct trace *t, unsigned i, unsigned records)
 {
 	struct trace_ring *r = trace_ring(t, i);
-	uint_fast64_t size = power_of_two(records);
-	void *slots = calloc(size, sizeof(*r->slot));
+	uint_fast64_t size = 2;
+	void *slots;
 
+	while (size < records)
+		size *= 2;
+	slots = calloc(size, sizeof(*r->slot));
 	if (!slots)
 		return -ENOMEM;
 	/* Touch the pages now: a producer must not fault them in. */

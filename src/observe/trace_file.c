@@ -42,8 +42,8 @@ static int no_file(const char *path, const char *what, struct cr_err *e)
 }
 
 /* What was opened, and not what was there a moment ago. */
-static int check(int fd, const char *path, enum trace_over over,
-		 struct cr_err *e)
+static int check_trace_file(int fd, const char *path, enum trace_over over,
+			    struct cr_err *e)
 {
 	struct stat st;
 
@@ -75,7 +75,7 @@ static int create(const char *path, enum trace_over over, struct cr_err *e)
 	int err = errno;
 
 	if (fd >= 0) {
-		err = check(fd, path, over, e);
+		err = check_trace_file(fd, path, over, e);
 		if (!err)
 			return fd;
 		(void)close(fd);
@@ -211,8 +211,8 @@ struct trace_reader {
 	bool truncated;
 };
 
-static int read_header(struct trace_reader *r, struct cr_trace_header *h,
-		       struct cr_err *e)
+static int read_trace_header(struct trace_reader *r, struct cr_trace_header *h,
+			     struct cr_err *e)
 {
 	if (fread(h, sizeof(*h), 1, r->f) != 1 ||
 	    memcmp(h->magic, CR_TRACE_MAGIC, sizeof(h->magic)))
@@ -269,7 +269,7 @@ int trace_reader_open_stream(struct trace_reader **out, FILE *f,
 	}
 	r->f = f;
 	r->name = strdup(name);
-	rc = r->name ? read_header(r, &h, e) : -ENOMEM;
+	rc = r->name ? read_trace_header(r, &h, e) : -ENOMEM;
 	if (!rc)
 		rc = read_json(r, h.json_bytes, e);
 	if (rc)
@@ -315,7 +315,7 @@ bool trace_reader_truncated(const struct trace_reader *r)
 	return r->truncated;
 }
 
-static bool ends(const char *text, size_t size)
+static bool trace_ends(const char *text, size_t size)
 {
 	return memchr(text, '\0', size) != NULL;
 }
@@ -330,14 +330,14 @@ static const char *complaint(const union cr_trace_record *rec)
 		return rec->job.outcome < CR_NOUTCOMES ? NULL
 						       : "unknown outcome";
 	case CR_TRACE_CALL:
-		if (!ends(c->codec_in, sizeof(c->codec_in)) ||
-		    !ends(c->codec_out, sizeof(c->codec_out)) ||
-		    !ends(c->mode_in, sizeof(c->mode_in)) ||
-		    !ends(c->mode_out, sizeof(c->mode_out)))
+		if (!trace_ends(c->codec_in, sizeof(c->codec_in)) ||
+		    !trace_ends(c->codec_out, sizeof(c->codec_out)) ||
+		    !trace_ends(c->mode_in, sizeof(c->mode_in)) ||
+		    !trace_ends(c->mode_out, sizeof(c->mode_out)))
 			return "a name does not end";
 		return NULL;
 	case CR_TRACE_NOTE:
-		return ends(rec->note.text, sizeof(rec->note.text))
+		return trace_ends(rec->note.text, sizeof(rec->note.text))
 			       ? NULL
 			       : "the text does not end";
 	default:
