@@ -202,15 +202,6 @@ static void replies_refuse(struct replies *to, const json_t *id, int code,
 	replies_add(to, id, jsonrpc_error(id, code, message, details));
 }
 
-static void send_replies(struct replies *to)
-{
-	if (!to->count)
-		return;
-	if (to->batch)
-		to->text[to->bytes++] = ']';
-	peer_reply(to->peer, to->text, to->bytes);
-}
-
 /** One that was pending is there. The last one sends them all, if the peer is
  * still there, and frees @to. A peer that would wait in vain for one that is
  * lost is cut off instead. */
@@ -226,7 +217,11 @@ static void replies_settle(struct replies *to)
 		to->server->count.replies_lost += to->count;
 		peer_unanswered(p);
 	} else {
-		send_replies(to);
+		if (to->count) {
+			if (to->batch)
+				to->text[to->bytes++] = ']';
+			peer_reply(to->peer, to->text, to->bytes);
+		}
 		if (to->bye && !p->gone)
 			peer_leave(p);
 	}
@@ -652,19 +647,14 @@ static void begin_message(struct peer *p, const char *text, size_t bytes)
 		answer_message(p, text, bytes);
 }
 
-/* Whether there is no end to what it says. A message counts as what it takes.
- */
-static bool too_much(struct peer *p, size_t bytes)
-{
-	p->waiting_bytes += sizeof(struct message) + bytes;
-	return p->waiting_bytes > p->server->cfg.queue_max;
-}
-
 static void keep_message(struct peer *p, const char *text, size_t bytes)
 {
 	struct message *m;
 
-	if (too_much(p, bytes)) {
+	/* Whether there is no end to what it says. A message counts as what it
+	 * takes. */
+	p->waiting_bytes += sizeof(struct message) + bytes;
+	if (p->waiting_bytes > p->server->cfg.queue_max) {
 		peer_kill(p, "flooding");
 		return;
 	}

@@ -61,15 +61,6 @@ static struct peer *heaviest_peer(const struct rpc_server *s)
 	return most;
 }
 
-/* It may be in the middle of a request: it is freed when that is done. */
-static void drop_crowding(struct peer *p)
-{
-	p->server->count.peers_crowded++;
-	peer_kill(p, "crowded");
-	weigh_peer(p);
-	fair_queue_reap_soon(p->server);
-}
-
 /** What all hold, bytes. */
 static size_t weight_of_all(struct rpc_server *s)
 {
@@ -89,15 +80,14 @@ void weight_look(struct peer *p)
 	if (s->weight <= s->cfg.total_max ||
 	    weight_of_all(s) <= s->cfg.total_max)
 		return;
-	while (s->weight > s->cfg.total_max && (each = heaviest_peer(s)))
-		drop_crowding(each);
-}
-
-/** @p is freed. */
-static void weight_forget(struct peer *p)
-{
-	p->server->weight -= p->weight;
-	p->weight = 0;
+	while (s->weight > s->cfg.total_max && (each = heaviest_peer(s))) {
+		/* It may be in the middle of a request: it is freed when that
+		 * is done. */
+		each->server->count.peers_crowded++;
+		peer_kill(each, "crowded");
+		weigh_peer(each);
+		fair_queue_reap_soon(each->server);
+	}
 }
 
 /*
@@ -113,16 +103,6 @@ static void room_enter(struct peer *p)
 {
 	p->heard = clock_now();
 	TAILQ_INSERT_TAIL(&p->server->peers, p, all);
-}
-
-/** A whole message of @p has come. */
-static void room_heard(struct peer *p)
-{
-	if (p->pub.stranger)
-		return;
-	TAILQ_REMOVE(&p->server->peers, p, all);
-	room_enter(p);
-	p->asked = true;
 }
 
 /** One more stranger is there: if there are too many, who came first goes. So
@@ -225,7 +205,8 @@ void peers_reap(struct rpc_server *s)
 		fair_queue_drop(p);
 		inbox_free(&p->in);
 		outbox_free(&p->out);
-		weight_forget(p);
+		p->server->weight -= p->weight;
+		p->weight = 0;
 		free(p);
 	}
 }
@@ -462,8 +443,11 @@ static void on_data(const struct listener *l, const struct transport_event *ev)
 	if (!p || p->leaving || p->said_bye)
 		return;
 	rc = inbox_add(&p->in, ev, p->server->cfg.message_max, &text, &bytes);
-	if (rc)
-		room_heard(p);
+	if (rc && !p->pub.stranger) { /* a whole message has come */
+		TAILQ_REMOVE(&p->server->peers, p, all);
+		room_enter(p);
+		p->asked = true;
+	}
 	if (rc < 0)
 		fair_queue_take(p, NULL, 0);
 	else if (rc > 0)
