@@ -219,19 +219,6 @@ static struct kernel_assoc *kernel_find(struct kernel *k, sctp_assoc_t id)
 	return NULL;
 }
 
-/* Forget all associations, silently. */
-static void kernel_free_assocs(struct kernel *k)
-{
-	for (unsigned i = 0; i < KERNEL_BUCKETS; i++) {
-		struct kernel_assoc *a;
-
-		while ((a = LIST_FIRST(&k->assocs[i]))) {
-			LIST_REMOVE(a, chain);
-			free(a);
-		}
-	}
-}
-
 /* The peer's first address; its port is the SCTP port. */
 static void peer_text(const struct kernel *k, sctp_assoc_t id, char *buf,
 		      size_t size)
@@ -410,19 +397,6 @@ static struct kernel_assoc *kernel_find_silent(struct kernel *k)
 	return NULL;
 }
 
-/* The owner may close us, or any association, when it hears of one. */
-static void kernel_give_up_silent(struct kernel *k)
-{
-	struct kernel_assoc *a;
-
-	(void)awake_look(&k->awake, clock_now(), 2 * kernel_look_every(k));
-	while (!k->closed && (a = kernel_find_silent(k))) {
-		k->t.ops->abort(&k->t, (uint32_t)a->id);
-		kernel_assoc_gone(k, a->id, TRANSPORT_LOST,
-				  "no answer from the peer");
-	}
-}
-
 /* Hand everything the socket holds to the owner. May free @k. */
 static void kernel_deliver(struct kernel *k)
 {
@@ -432,8 +406,18 @@ static void kernel_deliver(struct kernel *k)
 	while (!k->closed && kernel_receive(k))
 		;
 	if (k->looking) {
+		struct kernel_assoc *a;
+
 		k->looking = false;
-		kernel_give_up_silent(k);
+		/* The owner may close us, or any association, when it hears of
+		 * one. */
+		(void)awake_look(&k->awake, clock_now(),
+				 2 * kernel_look_every(k));
+		while (!k->closed && (a = kernel_find_silent(k))) {
+			k->t.ops->abort(&k->t, (uint32_t)a->id);
+			kernel_assoc_gone(k, a->id, TRANSPORT_LOST,
+					  "no answer from the peer");
+		}
 	}
 	if (k->refused) {
 		k->refused = false;
@@ -496,7 +480,15 @@ static void kernel_close(struct transport *t)
 	if (k->fd >= 0)
 		(void)close(k->fd); /* linger 0: aborts its associations */
 	k->fd = -1;
-	kernel_free_assocs(k);
+	/* Forget all associations, silently. */
+	for (unsigned i = 0; i < KERNEL_BUCKETS; i++) {
+		struct kernel_assoc *a;
+
+		while ((a = LIST_FIRST(&k->assocs[i]))) {
+			LIST_REMOVE(a, chain);
+			free(a);
+		}
+	}
 	if (!k->delivering)
 		free(k);
 }

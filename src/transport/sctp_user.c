@@ -104,27 +104,6 @@ static struct user_assoc *assoc_add(struct user *u, sctp_assoc_t id)
 	return a;
 }
 
-static void assoc_del(struct user_assoc *a)
-{
-	LIST_REMOVE(a, chain);
-	if (a->peer->held)
-		peers_release(a->peer);
-	free(a);
-}
-
-/* Forget all associations, silently. */
-static void user_free_assocs(struct user *u)
-{
-	for (unsigned i = 0; i < USER_BUCKETS; i++) {
-		struct user_assoc *a;
-
-		while ((a = LIST_FIRST(&u->assocs[i]))) {
-			LIST_REMOVE(a, chain);
-			free(a);
-		}
-	}
-}
-
 static void user_assoc_up(struct user *u, sctp_assoc_t id,
 			  enum transport_event_kind kind)
 {
@@ -154,7 +133,10 @@ static void user_assoc_gone(struct user *u, sctp_assoc_t id,
 
 	if (!a)
 		return;
-	assoc_del(a);
+	LIST_REMOVE(a, chain);
+	if (a->peer->held)
+		peers_release(a->peer);
+	free(a);
 	user_say(u, &ev);
 }
 
@@ -245,22 +227,11 @@ static struct user_assoc *user_find_silent(struct user *u)
 	return NULL;
 }
 
-/* The owner may close us, or any association, when it hears of one. */
-static void user_give_up_silent(struct user *u)
-{
-	struct user_assoc *a;
-
-	while (!u->closed && (a = user_find_silent(u))) {
-		u->t.ops->abort(&u->t, a->id);
-		user_assoc_gone(u, a->id, TRANSPORT_LOST,
-				"no answer from the peer");
-	}
-}
-
 /* Hand everything usrsctp holds to the owner. May free @u. */
 static void user_deliver(struct user *u)
 {
 	const struct transport_event room = { .kind = TRANSPORT_ROOM };
+	struct user_assoc *a;
 
 	u->delivering = true;
 	while (u->ready && !u->closed) {
@@ -268,7 +239,12 @@ static void user_deliver(struct user *u)
 		while (!u->closed && user_receive(u))
 			;
 	}
-	user_give_up_silent(u);
+	/* The owner may close us, or any association, when it hears of one. */
+	while (!u->closed && (a = user_find_silent(u))) {
+		u->t.ops->abort(&u->t, a->id);
+		user_assoc_gone(u, a->id, TRANSPORT_LOST,
+				"no answer from the peer");
+	}
 	if (u->udp_refused) {
 		u->udp_refused = false;
 		user_cant_start(u, "nothing listens at the UDP port");
@@ -552,7 +528,15 @@ static void user_close(struct transport *t)
 	if (u->fd >= 0)
 		(void)close(u->fd);
 	u->fd = -1;
-	user_free_assocs(u);
+	/* Forget all associations, silently. */
+	for (unsigned i = 0; i < USER_BUCKETS; i++) {
+		struct user_assoc *a;
+
+		while ((a = LIST_FIRST(&u->assocs[i]))) {
+			LIST_REMOVE(a, chain);
+			free(a);
+		}
+	}
 	if (!u->delivering)
 		free(u);
 }

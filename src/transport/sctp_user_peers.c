@@ -22,7 +22,7 @@ static struct peer_queue idle = TAILQ_HEAD_INITIALIZER(idle);
 static unsigned nidle;
 
 /* FNV-1a over address and port. */
-static struct peer_chain *bucket_of(const struct address *addr)
+static struct peer_chain *peer_bucket(const struct address *addr)
 {
 	const struct sockaddr_in6 *a6 = (const void *)&addr->sa;
 	const struct sockaddr_in *a4 = (const void *)&addr->sa;
@@ -40,7 +40,7 @@ struct user_peer *peers_find(const void *owner, const struct address *addr)
 {
 	struct user_peer *p;
 
-	LIST_FOREACH(p, bucket_of(addr), chain)
+	LIST_FOREACH(p, peer_bucket(addr), chain)
 	{
 		if (p->owner == owner && address_equal(&p->addr.sa, &addr->sa))
 			return p;
@@ -58,15 +58,6 @@ static void idle_del(struct user_peer *p)
 {
 	TAILQ_REMOVE(&idle, p, idle);
 	nidle--;
-}
-
-/* It shakes hands again: not the next one to lose its slot. */
-static void touch(struct user_peer *p)
-{
-	if (p->held)
-		return;
-	idle_del(p);
-	idle_add(p);
 }
 
 static struct user_peer *new_slot(void)
@@ -90,7 +81,11 @@ struct user_peer *peers_get(void *owner, const struct address *addr,
 
 	*fresh = false;
 	if (p) {
-		touch(p);
+		/* It shakes hands again: not the next one to lose its slot. */
+		if (!p->held) {
+			idle_del(p);
+			idle_add(p);
+		}
 		return p;
 	}
 	if (!reuse && used == PEERS_MAX)
@@ -105,7 +100,7 @@ struct user_peer *peers_get(void *owner, const struct address *addr,
 	*fresh = !reuse;
 	p->addr = *addr;
 	p->owner = owner;
-	LIST_INSERT_HEAD(bucket_of(addr), p, chain);
+	LIST_INSERT_HEAD(peer_bucket(addr), p, chain);
 	idle_add(p);
 	return p;
 }

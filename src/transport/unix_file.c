@@ -49,7 +49,7 @@ struct lock {
 
 /* Is the file that was locked still there by its name? Who has had it before
  * has removed it, and somebody else may have another one by now. */
-static bool is_there(const struct lock *l)
+static bool is_lock_there(const struct lock *l)
 {
 	struct stat ours, named;
 
@@ -111,16 +111,9 @@ static int lock(struct lock *l, const char *path, struct cr_err *e)
 	int rc;
 
 	(void)snprintf(l->path, sizeof(l->path), "%s" LOCK_SUFFIX, path);
-	while (!(rc = open_lock(l, path, e)) && !is_there(l))
+	while (!(rc = open_lock(l, path, e)) && !is_lock_there(l))
 		(void)close(l->fd);
 	return rc;
-}
-
-/* Nothing is left of it. */
-static void unlock(const struct lock *l)
-{
-	(void)unlink(l->path);
-	(void)close(l->fd);
 }
 
 /* How connecting to it ends: 0 or -errno. */
@@ -204,7 +197,9 @@ int unix_file_listen(int fd, const char *path, struct unix_file *mine,
 	rc = make_way(&at, e);
 	if (!rc)
 		rc = bind_file(fd, &at, mine, e);
-	unlock(&held);
+	/* Nothing is left of it. */
+	(void)unlink(held.path);
+	(void)close(held.fd);
 	return rc;
 }
 

@@ -113,8 +113,8 @@ static void unix_conn_close(struct unix_conn *c)
 	LIST_INSERT_HEAD(&u->gone, c, link); /* freed by unix_leave() */
 }
 
-static void end(struct unix_conn *c, enum transport_event_kind kind,
-		const char *reason)
+static void end_unix_conn(struct unix_conn *c, enum transport_event_kind kind,
+			  const char *reason)
 {
 	struct unix_socket *u = c->owner;
 	const struct transport_event ev = { .kind = kind,
@@ -125,7 +125,7 @@ static void end(struct unix_conn *c, enum transport_event_kind kind,
 	unix_say(u, &ev);
 }
 
-static void lines(struct unix_conn *c, const char *text, size_t bytes)
+static void unix_lines(struct unix_conn *c, const char *text, size_t bytes)
 {
 	struct line_part part;
 
@@ -149,7 +149,7 @@ static void end_of_file(struct unix_conn *c)
 	struct pollfd p = { .fd = c->fd };
 
 	if (c->broken || poll(&p, 1, 0) < 0 || p.revents & POLLHUP) {
-		end(c, TRANSPORT_SHUTDOWN, NULL);
+		end_unix_conn(c, TRANSPORT_SHUTDOWN, NULL);
 		return;
 	}
 	c->finished = true;
@@ -171,13 +171,13 @@ static void unix_on_readable(evutil_socket_t fd, short what, void *arg)
 	if (!c->finished)
 		n = recv(fd, u->buffer, sizeof(u->buffer), MSG_DONTWAIT);
 	if (n > 0)
-		lines(c, u->buffer, (size_t)n);
+		unix_lines(c, u->buffer, (size_t)n);
 	else if (n == 0)
 		end_of_file(c);
 	else if (errno != EAGAIN && errno != EINTR)
-		end(c, TRANSPORT_LOST, strerror(errno));
+		end_unix_conn(c, TRANSPORT_LOST, strerror(errno));
 	else if (c->broken)
-		end(c, TRANSPORT_LOST, strerror(c->broken));
+		end_unix_conn(c, TRANSPORT_LOST, strerror(c->broken));
 	if (c->fd >= 0 && c->broken)
 		event_active(c->readable, EV_READ, 0);
 	unix_leave(u);
@@ -212,17 +212,6 @@ static void send_rest(struct unix_conn *c)
 	c->rest = NULL;
 }
 
-/* With something unread in it, closing a socket is an error at its other end.
- */
-static void say_goodbye(struct unix_conn *c)
-{
-	for (unsigned i = 0; i < DRAIN_READS; i++)
-		if (recv(c->fd, c->owner->buffer, sizeof(c->owner->buffer),
-			 MSG_DONTWAIT) <= 0)
-			break;
-	end(c, TRANSPORT_SHUTDOWN, NULL);
-}
-
 static void on_writable(evutil_socket_t fd, short what, void *arg)
 {
 	const struct transport_event room = { .kind = TRANSPORT_ROOM };
@@ -238,7 +227,13 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 		if (event_add(c->writable, NULL))
 			write_failed(c, ENOMEM);
 	} else if (c->leaving) {
-		say_goodbye(c);
+		/* With something unread in it, closing a socket is an error at
+		 * its other end. */
+		for (unsigned i = 0; i < DRAIN_READS; i++)
+			if (recv(c->fd, c->owner->buffer,
+				 sizeof(c->owner->buffer), MSG_DONTWAIT) <= 0)
+				break;
+		end_unix_conn(c, TRANSPORT_SHUTDOWN, NULL);
 	} else if (c->refused) {
 		c->refused = false;
 		unix_say(u, &room);
@@ -314,23 +309,6 @@ static int unix_conn_send(struct unix_conn *c, const void *data, size_t bytes)
 	if ((size_t)n <= bytes && keep_rest(c, data, bytes, (size_t)n))
 		write_failed(c, ENOMEM); /* half a line: nothing can follow */
 	return c->broken ? -c->broken : 0;
-}
-
-static void unix_conn_shutdown(struct unix_conn *c)
-{
-	c->leaving = true;
-	if (!c->rest)
-		event_active(c->writable, EV_WRITE, 0);
-}
-
-static void unix_conn_hold(struct unix_conn *c, bool held)
-{
-	if (c->finished)
-		return;
-	if (held)
-		(void)event_del(c->readable);
-	else if (event_add(c->readable, NULL))
-		write_failed(c, ENOMEM); /* it would not be heard again */
 }
 
 enum {
@@ -598,7 +576,9 @@ static int unix_shutdown(struct transport *t, uint32_t assoc)
 
 	if (!c)
 		return -ENOTCONN;
-	unix_conn_shutdown(c);
+	c->leaving = true;
+	if (!c->rest)
+		event_active(c->writable, EV_WRITE, 0);
 	return 0;
 }
 
@@ -606,8 +586,12 @@ static void unix_hold(struct transport *t, uint32_t assoc, bool held)
 {
 	struct unix_conn *c = unix_conn_find((struct unix_socket *)t, assoc);
 
-	if (c)
-		unix_conn_hold(c, held);
+	if (!c || c->finished)
+		return;
+	if (held)
+		(void)event_del(c->readable);
+	else if (event_add(c->readable, NULL))
+		write_failed(c, ENOMEM); /* it would not be heard again */
 }
 
 static size_t unix_queued(struct transport *t, uint32_t assoc)
