@@ -44,25 +44,6 @@ const char *conversion_state_name(enum conversion_state s)
  * further away, so with this much what it is ahead by delays no call. */
 #define AHEAD_MAX (10 * CR_SEC)
 
-/* With a floor of N the conversion is a soft task of N frames a second, for
- * which admission reserves that much. */
-static void fill_conversion_task(struct conversion *cv)
-{
-	struct cr_task *t = &cv->lt.core.task;
-	unsigned floor = cv->cfg.floor;
-
-	t->id = cv->cfg.id;
-	t->period = floor ? CR_SEC / floor : NO_RATE;
-	core_set_terms(t, &(struct core_terms){
-				  .cls = floor ? CR_SOFT : CR_BE,
-				  .rel_deadline = t->period,
-				  .cost = cv->cfg.cost,
-				  .weight = 1024,
-			  });
-	memset(&t->cpus, 0xff, sizeof(t->cpus));
-	cv->lt.core.patient = true;
-}
-
 struct conversion *conversion_new(const struct conversion_cfg *cfg)
 {
 	struct conversion *cv = calloc(1, sizeof(*cv));
@@ -77,8 +58,21 @@ struct conversion *conversion_new(const struct conversion_cfg *cfg)
 int conversion_prepare(struct conversion *cv, struct cr_err *e)
 {
 	struct pipeline_cfg media = { .pt_noise = 0 }; /* a file has none */
+	struct cr_task *t = &cv->lt.core.task;
+	unsigned floor = cv->cfg.floor;
 
-	fill_conversion_task(cv);
+	/* With a floor of N the conversion is a soft task of N frames a second,
+	 * for which admission reserves that much. */
+	t->id = cv->cfg.id;
+	t->period = floor ? CR_SEC / floor : NO_RATE;
+	core_set_terms(t, &(struct core_terms){
+				  .cls = floor ? CR_SOFT : CR_BE,
+				  .rel_deadline = t->period,
+				  .cost = cv->cfg.cost,
+				  .weight = 1024,
+			  });
+	memset(&t->cpus, 0xff, sizeof(t->cpus));
+	cv->lt.core.patient = true;
 	audio_side(&media.in, &cv->cfg.from, 0);
 	audio_side(&media.out, &cv->cfg.to, cv->cfg.mode);
 	media.out.cfg.dtx = cv->cfg.dtx;
@@ -134,8 +128,8 @@ static cr_ns deadline_from(const struct conversion *cv, cr_ns eligible)
 }
 
 /* The frame to be claimed next: when it could begin. */
-static cr_ns eligible_at(const struct conversion *cv,
-			 const struct conversion_chunk *c)
+static cr_ns conversion_eligible_at(const struct conversion *cv,
+				    const struct conversion_chunk *c)
 {
 	return later(c->filled, cv->ready);
 }
@@ -150,7 +144,7 @@ bool conversion_peek(struct core_task *t, struct cr_job *job)
 	job->seq = cv->seq;
 	/* a chunk is no backlog: its frames come one after the other, or all
 	 * of them would go before a call's next one by arrival */
-	job->arrival = job->eligible = eligible_at(cv, c);
+	job->arrival = job->eligible = conversion_eligible_at(cv, c);
 	job->deadline = t->task.cls == CR_BE ? CR_NEVER
 					     : deadline_from(cv, job->eligible);
 	return true;
@@ -162,7 +156,7 @@ bool conversion_claim(struct core_task *t, uint64_t seq)
 	struct conversion_chunk *c = current_chunk(cv);
 
 	CR_ASSERT(c && seq == cv->seq);
-	cv->due = deadline_from(cv, eligible_at(cv, c));
+	cv->due = deadline_from(cv, conversion_eligible_at(cv, c));
 	cv->claimed = c->in + c->in_used;
 	cv->claimed_bytes = c->bytes[c->next++];
 	c->in_used += cv->claimed_bytes;
@@ -204,15 +198,6 @@ static struct cr_trace_job describe_conversion_job(const struct conversion *cv,
 	};
 }
 
-/* The chunk is the I/O thread's again. */
-static void hand_back(struct conversion *cv, struct conversion_chunk *c)
-{
-	cv->current ^= 1;
-	/* release, pairs with advance_files() */
-	atomic_store_explicit(&c->full, false, memory_order_release);
-	conversion_io_wake(cv->io);
-}
-
 void conversion_run(struct conversion *cv, struct pipeline_scratch *s,
 		    const struct live_run *run, union cr_trace_record *record)
 {
@@ -237,8 +222,13 @@ void conversion_run(struct conversion *cv, struct pipeline_scratch *s,
 	record->job.codec_ns = (uint32_t)(cv->ready - start);
 	cv->ts += (uint32_t)(cv->cfg.from.rate * AUDIO_FRAME / CR_SEC);
 	(void)atomic_fetch_add_explicit(&cv->frames, 1, memory_order_relaxed);
-	if (c->next == c->frames)
-		hand_back(cv, c);
+	if (c->next == c->frames) {
+		/* The chunk is the I/O thread's again. */
+		cv->current ^= 1;
+		/* release, pairs with advance_files() */
+		atomic_store_explicit(&c->full, false, memory_order_release);
+		conversion_io_wake(cv->io);
+	}
 }
 
 /* Calls' threads come first where they share a CPU with this one. */
@@ -391,25 +381,11 @@ static int advance_files(struct conversion_io *io, struct conversion *cv)
 	return err ? err : 1;
 }
 
-static void close_files(struct conversion_io *io, struct conversion *cv)
-{
-	struct conversion_file *f = cv->file;
-
-	if (f && f->in >= 0)
-		(void)close(f->in);
-	if (f && f->out >= 0) {
-		(void)close(f->out);
-		if (cv->result != CONVERSION_DONE)
-			spool_discard(io->cfg.spool, cv->cfg.id);
-	}
-	free(f);
-	cv->file = NULL;
-}
-
 /* True: that was the conversion's last. */
 static bool serve_conversion(struct conversion_io *io, struct conversion *cv)
 {
 	int rc;
+	struct conversion_file *f;
 
 	if (atomic_load_explicit(&cv->cancel, memory_order_relaxed)) {
 		cv->result = CONVERSION_CANCELLED;
@@ -419,7 +395,16 @@ static bool serve_conversion(struct conversion_io *io, struct conversion *cv)
 			return false;
 		cv->result = rc > 0 ? CONVERSION_DONE : CONVERSION_FAILED;
 	}
-	close_files(io, cv);
+	f = cv->file;
+	if (f && f->in >= 0)
+		(void)close(f->in);
+	if (f && f->out >= 0) {
+		(void)close(f->out);
+		if (cv->result != CONVERSION_DONE)
+			spool_discard(io->cfg.spool, cv->cfg.id);
+	}
+	free(f);
+	cv->file = NULL;
 	return true;
 }
 
@@ -442,15 +427,6 @@ static int look_at_input(struct conversion_io *io, struct conversion *cv)
 	return 0;
 }
 
-static void look_at_files(struct conversion_io *io, struct conversion *cv)
-{
-	cv->looked = look_at_input(io, cv);
-	if (!cv->looked)
-		cv->looked = spool_check(io->cfg.spool, cv->cfg.out,
-					 cv->cfg.overwrite, &cv->why);
-	io->cfg.looked(io->cfg.arg, cv);
-}
-
 /* --- the thread --- */
 
 static void look_at_one(struct conversion_io *io)
@@ -465,41 +441,11 @@ static void look_at_one(struct conversion_io *io)
 	if (!cv)
 		return;
 	conversion_io_wake(io); /* and the next one */
-	look_at_files(io, cv);
-}
-
-static void serve_conversions(struct conversion_io *io)
-{
-	struct conversion *cv, *next;
-
-	for (cv = TAILQ_FIRST(&io->running); cv; cv = next) {
-		next = TAILQ_NEXT(cv, link);
-		if (!serve_conversion(io, cv))
-			continue;
-		TAILQ_REMOVE(&io->running, cv, link);
-		io->cfg.over(io->cfg.arg, cv);
-	}
-}
-
-/* False: stop. */
-static bool take_fresh(struct conversion_io *io)
-{
-	bool stopping;
-
-	(void)pthread_mutex_lock(&io->lock);
-	TAILQ_CONCAT(&io->running, &io->fresh, link);
-	stopping = io->stopping;
-	(void)pthread_mutex_unlock(&io->lock);
-	return !stopping;
-}
-
-/* One round answers all pokes so far. */
-static void wait_wake(struct conversion_io *io)
-{
-	while (sem_wait(&io->pokes) && errno == EINTR)
-		;
-	while (!sem_trywait(&io->pokes))
-		;
+	cv->looked = look_at_input(io, cv);
+	if (!cv->looked)
+		cv->looked = spool_check(io->cfg.spool, cv->cfg.out,
+					 cv->cfg.overwrite, &cv->why);
+	io->cfg.looked(io->cfg.arg, cv);
 }
 
 static void *run_io(void *arg)
@@ -510,11 +456,28 @@ static void *run_io(void *arg)
 	thread_long_turns();
 	(void)pthread_setname_np(pthread_self(), "convert-io");
 	do {
-		wait_wake(io);
-		if (!take_fresh(io))
+		bool stopping;
+		struct conversion *cv, *next;
+
+		/* One round answers all pokes so far. */
+		while (sem_wait(&io->pokes) && errno == EINTR)
+			;
+		while (!sem_trywait(&io->pokes))
+			;
+		(void)pthread_mutex_lock(&io->lock);
+		TAILQ_CONCAT(&io->running, &io->fresh, link);
+		stopping = io->stopping;
+		(void)pthread_mutex_unlock(&io->lock);
+		if (stopping)
 			break;
 		look_at_one(io);
-		serve_conversions(io);
+		for (cv = TAILQ_FIRST(&io->running); cv; cv = next) {
+			next = TAILQ_NEXT(cv, link);
+			if (!serve_conversion(io, cv))
+				continue;
+			TAILQ_REMOVE(&io->running, cv, link);
+			io->cfg.over(io->cfg.arg, cv);
+		}
 	} while (true);
 	CR_ASSERT(TAILQ_EMPTY(&io->running) && TAILQ_EMPTY(&io->asked));
 	return NULL;

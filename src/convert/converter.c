@@ -26,14 +26,6 @@ static void set_owner(struct conversion *cv, const char *owner)
 	(void)snprintf(cv->owner, sizeof(cv->owner), "%s", owner);
 }
 
-/** Put @cv, of @owner, into @list. */
-static void owners_add(struct conversion_owners *list, struct conversion *cv,
-		       const char *owner)
-{
-	set_owner(cv, owner);
-	TAILQ_INSERT_TAIL(list, cv, owned);
-}
-
 /** Take it out: it is over, or refused. */
 static void owners_drop(struct conversion_owners *list, struct conversion *cv)
 {
@@ -176,12 +168,6 @@ static void finish_conversion(struct converter *con, struct conversion *cv,
 
 /* --- the beginning --- */
 
-/* Not even when nothing else runs. */
-static bool never_fits(int err, const struct cr_verdict *v)
-{
-	return err == -ENOSPC && v->bound_ppm > 0 && v->need_ppm > v->bound_ppm;
-}
-
 /* 0; -ENOSPC: not now; or -errno with cv->why. With cv->pricing it waits. */
 static int start_conversion(struct converter *con, struct conversion *cv)
 {
@@ -200,7 +186,10 @@ static int start_conversion(struct converter *con, struct conversion *cv)
 	live_refusal(con->cfg.live, err, &v, cv->why.text,
 		     sizeof(cv->why.text));
 	conversion_release(cv);
-	return never_fits(err, &v) ? -E2BIG : err;
+	/* Not even when nothing else runs. */
+	if (err == -ENOSPC && v.bound_ppm > 0 && v.need_ppm > v.bound_ppm)
+		return -E2BIG;
+	return err;
 }
 
 unsigned converter_descriptors(const struct converter *con)
@@ -235,20 +224,6 @@ static void start_some(struct converter *con)
 	}
 }
 
-/* Among those that wait, in the order in which they were asked for. */
-static void enqueue(struct converter *con, struct conversion *cv)
-{
-	struct conversion *next;
-
-	TAILQ_FOREACH (next, &con->waiting, order)
-		if (next->cfg.id > cv->cfg.id)
-			break;
-	if (next)
-		TAILQ_INSERT_BEFORE(next, cv, order);
-	else
-		TAILQ_INSERT_TAIL(&con->waiting, cv, order);
-}
-
 void converter_priced(struct converter *con, struct conversion *cv, int err,
 		      const struct cr_err *why)
 {
@@ -259,7 +234,17 @@ void converter_priced(struct converter *con, struct conversion *cv, int err,
 		con->count.waiting--;
 		finish_conversion(con, cv, CONVERSION_FAILED);
 	} else {
-		enqueue(con, cv);
+		struct conversion *next;
+
+		/* Among those that wait, in the order in which they were asked
+		 * for. */
+		TAILQ_FOREACH (next, &con->waiting, order)
+			if (next->cfg.id > cv->cfg.id)
+				break;
+		if (next)
+			TAILQ_INSERT_BEFORE(next, cv, order);
+		else
+			TAILQ_INSERT_TAIL(&con->waiting, cv, order);
 	}
 	start_some(con);
 }
@@ -281,16 +266,6 @@ static int check_only_writer(struct converter *con, struct conversion *cv)
 	return 0;
 }
 
-static void refuse_conversion(struct converter *con, struct conversion *cv,
-			      int err)
-{
-	con->count.waiting--;
-	con->count.refused++;
-	owners_drop(&con->owned, cv);
-	cv->asker.tell(cv->asker.arg, NULL, err, &cv->why);
-	conversion_free(cv);
-}
-
 /* Its files have been looked at: it waits from now on, or never was. */
 static void join_conversion(struct converter *con, struct conversion *cv)
 {
@@ -303,7 +278,11 @@ static void join_conversion(struct converter *con, struct conversion *cv)
 	if (!err)
 		err = check_only_writer(con, cv);
 	if (err) {
-		refuse_conversion(con, cv, err);
+		con->count.waiting--;
+		con->count.refused++;
+		owners_drop(&con->owned, cv);
+		cv->asker.tell(cv->asker.arg, NULL, err, &cv->why);
+		conversion_free(cv);
 		return;
 	}
 	if (to->kind != AUDIO_WAV)
@@ -472,7 +451,8 @@ int converter_submit(struct converter *con, const struct conversion_cfg *cfg,
 	}
 	cv->set = con;
 	cv->asker = *asker;
-	owners_add(&con->owned, cv, owner);
+	set_owner(cv, owner);
+	TAILQ_INSERT_TAIL(&con->owned, cv, owned);
 	con->count.waiting++;
 	conversion_io_look(con->io, cv);
 	return 0;
