@@ -63,16 +63,6 @@ bool watch_task_suspect(struct watch_task *c, bool waiting, uint64_t done)
 	return same;
 }
 
-static void remember_look(struct watch_task *c, const struct watch_look *look)
-{
-	c->known = true;
-	c->woken = false;
-	c->release = look->release;
-	c->state = look->state;
-	c->idles = look->idles;
-	c->age = c->starving = 0;
-}
-
 /* A queued task ages while somebody could have run it. A frame that is early
  * may be held back (see cr_sched_ops). */
 static void grow_old(struct watch_task *c, const struct watchdog *dog,
@@ -97,7 +87,12 @@ enum watch_finding watch_task(struct watch_task *c, const struct watchdog *dog,
 {
 	if (!c->known || look->release != c->release ||
 	    look->state != c->state || look->state == CR_RUNNING) {
-		remember_look(c, look);
+		c->known = true;
+		c->woken = false;
+		c->release = look->release;
+		c->state = look->state;
+		c->idles = look->idles;
+		c->age = c->starving = 0;
 		return WATCH_FINE;
 	}
 	grow_old(c, dog, look);
@@ -172,17 +167,6 @@ static int contexts_open(struct recovery *r)
 	return 0;
 }
 
-static void contexts_close(struct recovery *r)
-{
-	const struct recovery_client *client = &r->cfg.client;
-
-	for (unsigned i = 0; r->context && i < r->ncontexts; i++)
-		if (context(r, i))
-			client->context_free(client->arg, context(r, i));
-	free(r->context);
-	free(r->at);
-}
-
 /** A context that no thread has; -ENOMEM; -EAGAIN: all spares are taken. */
 static int contexts_spare(struct recovery *r)
 {
@@ -197,12 +181,6 @@ static int contexts_spare(struct recovery *r)
 		if (!context(r, i))
 			return make_context(r, i) ? -ENOMEM : (int)i;
 	return -EAGAIN;
-}
-
-/** Put context @i at @place, for the thread that starts next. */
-static void contexts_put(struct recovery *r, unsigned place, unsigned i)
-{
-	put_context(r, place, i, recovery_context(r, place));
 }
 
 struct recovery_context *recovery_context(const struct recovery *r,
@@ -259,9 +237,15 @@ int recovery_open(struct recovery **out, const struct recovery_config *cfg)
 
 void recovery_close(struct recovery *r)
 {
+	const struct recovery_client *client = &r->cfg.client;
+
 	if (!r)
 		return;
-	contexts_close(r);
+	for (unsigned i = 0; r->context && i < r->ncontexts; i++)
+		if (context(r, i))
+			client->context_free(client->arg, context(r, i));
+	free(r->context);
+	free(r->at);
 	free(r->worker);
 	free(r);
 }
@@ -345,7 +329,8 @@ static void replace_worker(struct recovery *r, unsigned worker,
 						     .since = look->picked });
 	client->rescue(client->arg, stuck, look->task);
 	if (!r->ending) {
-		contexts_put(r, worker, (unsigned)spare);
+		put_context(r, worker, (unsigned)spare,
+			    recovery_context(r, worker));
 		start_worker(r, worker);
 	}
 	client->over(client->arg, look->task);
@@ -393,16 +378,6 @@ static struct watch_look look_inside(const struct recovery *r,
 				    .idles = in.idles };
 }
 
-static void wake_again(struct recovery *r, struct live_task *t,
-		       enum cr_state state)
-{
-	report_finding(r, (struct recovery_finding){ .event = RECOVERY_STALLED,
-						     .task = t,
-						     .state = state });
-	r->counts.stalled++;
-	live_wake_again(r->live, t);
-}
-
 /* When the fallback has it already there is nobody else to try: the next round
  * finds it again. */
 static void blame_policy(struct recovery *r, struct live_task *t)
@@ -433,7 +408,12 @@ void recovery_task(struct recovery *r, struct watch_task *w,
 		r->counts.starved++;
 		break;
 	case WATCH_STALLED:
-		wake_again(r, t, look.state);
+		report_finding(
+			r, (struct recovery_finding){ .event = RECOVERY_STALLED,
+						      .task = t,
+						      .state = look.state });
+		r->counts.stalled++;
+		live_wake_again(r->live, t);
 		break;
 	case WATCH_FORGOTTEN:
 		blame_policy(r, t);
