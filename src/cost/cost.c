@@ -49,27 +49,21 @@ static int compare_durations(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The median of what an empty interval seems to take. */
-static cr_ns measure_clock(void)
+/* Returns 0 or -ENOMEM. Measures the clock, which takes a fraction of a ms. */
+static int times_init(struct times *t)
 {
 	cr_ns took[CLOCK_PAIRS];
 
+	*t = (struct times){ .ns = malloc(TIMES_MAX * sizeof(*t->ns)) };
+	if (!t->ns)
+		return -ENOMEM;
 	for (unsigned i = 0; i < CLOCK_PAIRS; i++) {
 		cr_ns start = clock_thread_cpu();
 
 		took[i] = clock_thread_cpu() - start;
 	}
 	qsort(took, CLOCK_PAIRS, sizeof(*took), compare_durations);
-	return took[CLOCK_PAIRS / 2];
-}
-
-/* Returns 0 or -ENOMEM. Measures the clock, which takes a fraction of a ms. */
-static int times_init(struct times *t)
-{
-	*t = (struct times){ .ns = malloc(TIMES_MAX * sizeof(*t->ns)) };
-	if (!t->ns)
-		return -ENOMEM;
-	t->clock_cost = measure_clock();
+	t->clock_cost = took[CLOCK_PAIRS / 2];
 	return 0;
 }
 
@@ -135,15 +129,6 @@ struct bench {
 	struct times enc, dec;
 };
 
-static void read_speech(const struct bench *b, struct stream *stream,
-			int16_t *pcm)
-{
-	if (b->plan->corpus)
-		speech_read(&stream->reader, pcm, b->samples);
-	else
-		synth_read(&stream->synth, pcm, b->samples);
-}
-
 /* One frame of one stream through both directions. */
 static int run_step(struct bench *b, struct stream *stream,
 		    struct cr_frame *frame)
@@ -152,7 +137,10 @@ static int run_step(struct bench *b, struct stream *stream,
 	cr_ns start;
 	int ret;
 
-	read_speech(b, stream, pcm);
+	if (b->plan->corpus)
+		speech_read(&stream->reader, pcm, b->samples);
+	else
+		synth_read(&stream->synth, pcm, b->samples);
 	start = clock_thread_cpu();
 	ret = b->codec->encode(stream->enc, b->cfg->mode, pcm, frame);
 	times_add(&b->enc, start);

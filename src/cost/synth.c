@@ -29,15 +29,6 @@ void synth_init(struct synth *s, unsigned rate, uint64_t seed)
 	(void)draw_bits(s);
 }
 
-static void next_sound(struct synth *s)
-{
-	s->sound = draw_bits(s) % 8;
-	s->left = (size_t)(draw_within(s, 0.06, 0.3) * s->rate);
-	s->pitch = draw_within(s, 90, 220);
-	s->formant[0] = draw_within(s, 250, 800);
-	s->formant[1] = draw_within(s, 900, 2800);
-}
-
 static double excite_sound(struct synth *s)
 {
 	double noise = draw_within(s, -1, 1);
@@ -71,8 +62,13 @@ void synth_read(struct synth *s, int16_t *pcm, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		double in, out;
 
-		if (!s->left)
-			next_sound(s);
+		if (!s->left) {
+			s->sound = draw_bits(s) % 8;
+			s->left = (size_t)(draw_within(s, 0.06, 0.3) * s->rate);
+			s->pitch = draw_within(s, 90, 220);
+			s->formant[0] = draw_within(s, 250, 800);
+			s->formant[1] = draw_within(s, 900, 2800);
+		}
 		s->left--;
 		in = excite_sound(s);
 		out = resonate_at(in, s->tap[0], s->formant[0], s->rate) +
