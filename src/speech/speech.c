@@ -176,15 +176,6 @@ static void find_sort(struct find_list *list)
 	list->n = kept;
 }
 
-/* Free everything; the list is empty then. */
-static void find_fini(struct find_list *list)
-{
-	for (size_t i = 0; i < list->n; i++)
-		free(list->files[i].path);
-	free(list->files);
-	*list = (struct find_list){ 0 };
-}
-
 /* --- loading --- */
 
 #ifdef CR_HAVE_AVCODEC
@@ -436,16 +427,6 @@ static int load_all(struct speech_corpus *corpus, const struct find_list *list,
 	return ret;
 }
 
-static int find_named(struct find_list *list, const char *const *patterns,
-		      struct cr_err *e)
-{
-	int ret = 0;
-
-	for (; !ret && *patterns; patterns++)
-		ret = find_add(list, *patterns, e);
-	return ret;
-}
-
 /* A default that is not installed is no error while another one is. */
 static int find_defaults(struct find_list *list, unsigned rate,
 			 struct cr_err *e)
@@ -493,7 +474,7 @@ int speech_open(struct speech_corpus **corpus, unsigned rate,
 {
 	struct find_list list = { 0 };
 	struct speech_corpus *c;
-	int ret;
+	int ret = 0;
 
 	if (rate != 8000 && rate != 16000 && rate != full_rate)
 		return cr_fail(e, -EINVAL,
@@ -502,14 +483,18 @@ int speech_open(struct speech_corpus **corpus, unsigned rate,
 	if (!c)
 		return cr_fail(e, -ENOMEM, "speech: out of memory");
 	c->rate = rate;
-	ret = patterns ? find_named(&list, patterns, e)
-		       : find_defaults(&list, rate, e);
+	if (!patterns)
+		ret = find_defaults(&list, rate, e);
+	for (size_t i = 0; patterns && !ret && patterns[i]; i++)
+		ret = find_add(&list, patterns[i], e);
 	find_sort(&list);
 	if (!ret)
 		ret = load_all(c, &list, e);
 	if (!ret && !c->n)
 		ret = nothing_found(rate, patterns, e);
-	find_fini(&list);
+	for (size_t i = 0; i < list.n; i++)
+		free(list.files[i].path);
+	free(list.files);
 	if (ret) {
 		speech_close(c);
 		return ret;

@@ -71,15 +71,6 @@ static bool is_quiet_block(const struct speech_talker *t)
 	return sum < (uint64_t)t->size * QUIET * QUIET;
 }
 
-/* A corpus has no clips without a loud block, so this comes to an end. */
-static void read_words(struct speech_talker *t)
-{
-	do {
-		speech_read(&t->reader, t->block, t->size);
-		t->quiet = is_quiet_block(t) ? t->quiet + 1 : 0;
-	} while (t->quiet > QUIET_BLOCKS);
-}
-
 /* Words that begin or end in the middle of a sound would click. */
 static void fade_block(struct speech_talker *t, bool in)
 {
@@ -95,10 +86,16 @@ static void fill_block(struct speech_talker *t)
 	if (!t->left)
 		begin_spurt_turn(t);
 	t->left--;
-	if (t->talking)
-		read_words(t);
-	else
+	if (t->talking) {
+		/* A corpus has no clips without a loud block, so this comes to
+		 * an end. */
+		do {
+			speech_read(&t->reader, t->block, t->size);
+			t->quiet = is_quiet_block(t) ? t->quiet + 1 : 0;
+		} while (t->quiet > QUIET_BLOCKS);
+	} else {
 		memset(t->block, 0, sizeof(t->block));
+	}
 	if (t->first)
 		fade_block(t, true);
 	if (!t->left)
