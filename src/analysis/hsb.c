@@ -35,19 +35,14 @@ static double share_of_flow(const struct hsb_flow *f)
 	return f->budget / f->period;
 }
 
-static struct hsb_flow be_flow(const struct hsb_system *s)
-{
-	return (struct hsb_flow){ .count = s->be.servers,
-				  .period = s->be.servers ? s->be.period : 1,
-				  .budget = s->be.servers ? s->be.budget : 0 };
-}
-
 /* The flow with the largest value below @under, ties summed up by count. */
 static double next_largest(const struct hsb_system *s,
 			   double (*value)(const struct hsb_flow *f),
 			   double under, double *count)
 {
-	struct hsb_flow be = be_flow(s);
+	struct hsb_flow be = { .count = s->be.servers,
+			       .period = s->be.servers ? s->be.period : 1,
+			       .budget = s->be.servers ? s->be.budget : 0 };
 	double most = -1;
 
 	*count = 0;
