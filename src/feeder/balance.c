@@ -170,18 +170,13 @@ static void judge_numbers(const struct balance_side *s, struct balance *b)
 		      gaps, explained);
 }
 
-/* Of what was sent in a digit's clock, in the other's. */
-static uint32_t scale_to_clock_out(const struct balance_side *s,
-				   uint32_t rtp_ticks)
-{
-	return (uint32_t)((uint64_t)rtp_ticks * s->clock_out / s->phone->clock);
-}
-
 static bool is_as_sent(const struct balance_side *s,
 		       const struct phone_digit *sent,
 		       const struct heard_digit *came)
 {
-	uint32_t want = scale_to_clock_out(s, sent->duration);
+	/* Of what was sent in a digit's clock, in the other's. */
+	uint32_t want = (uint32_t)((uint64_t)sent->duration * s->clock_out /
+				   s->phone->clock);
 
 	return came->ends && came->duration + 1 >= want &&
 	       came->duration <= want + 1;

@@ -38,17 +38,6 @@ static int file_path_of(const struct conversion_files *f, int64_t i, char *path)
 	return n < (int)RUN_PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-static bool put_samples(FILE *out, const int16_t *pcm, size_t n)
-{
-	uint8_t bytes[2 * BLOCK];
-
-	for (size_t i = 0; i < n; i++) {
-		bytes[2 * i] = (uint8_t)((uint16_t)pcm[i] & 0xff);
-		bytes[2 * i + 1] = (uint8_t)((uint16_t)pcm[i] >> 8);
-	}
-	return fwrite(bytes, 2, n, out) == n;
-}
-
 static bool write_speech(FILE *out, struct speech_reader *r, unsigned rate,
 			 uint64_t samples)
 {
@@ -60,9 +49,14 @@ static bool write_speech(FILE *out, struct speech_reader *r, unsigned rate,
 	ok = fwrite(header, sizeof(header), 1, out) == 1;
 	while (ok && samples) {
 		size_t n = samples < BLOCK ? (size_t)samples : BLOCK;
+		uint8_t bytes[2 * BLOCK];
 
 		speech_read(r, pcm, n);
-		ok = put_samples(out, pcm, n);
+		for (size_t i = 0; i < n; i++) {
+			bytes[2 * i] = (uint8_t)((uint16_t)pcm[i] & 0xff);
+			bytes[2 * i + 1] = (uint8_t)((uint16_t)pcm[i] >> 8);
+		}
+		ok = fwrite(bytes, 2, n, out) == n;
 		samples -= n;
 	}
 	return ok;

@@ -60,7 +60,7 @@ static bool is_in_digit(struct heard *h, uint32_t ts)
 }
 
 /* Whether the timestamp of speech or noise rises. */
-static bool count_time(struct heard *h, uint32_t ts)
+static bool count_heard_time(struct heard *h, uint32_t ts)
 {
 	bool rises = !h->speaking || (int32_t)(ts - h->ts) > 0;
 
@@ -81,7 +81,7 @@ static bool hear_speech(struct heard *h, const struct rtp_packet *p,
 	bool first = !h->speaking;
 
 	h->count.speech++;
-	if (!count_time(h, p->ts))
+	if (!count_heard_time(h, p->ts))
 		return false;
 	h->count.jumps += !first && p->seq == (uint16_t)(h->seq + 1) &&
 			  p->ts - before > h->cfg.rtp_ticks;
@@ -143,7 +143,7 @@ static void hear_noise(struct heard *h, const struct rtp_packet *p)
 	h->count.noise++;
 	h->count.malformed +=
 		comfort_noise_parse(p->payload, p->payload_bytes, &noise) != 0;
-	(void)count_time(h, p->ts);
+	(void)count_heard_time(h, p->ts);
 }
 
 bool heard_packet(struct heard *h, const struct rtp_packet *p, uint64_t *index)

@@ -44,18 +44,6 @@ void times_free(struct times *t)
 	free(t);
 }
 
-static void times_sent(struct times *t, uint64_t frame, cr_ns now)
-{
-	if (frame < t->count)
-		t->frames[frame].sent = now;
-}
-
-static void times_received(struct times *t, uint64_t frame, cr_ns now)
-{
-	if (frame < t->count)
-		t->frames[frame].received = now;
-}
-
 void times_write_header(FILE *f, cr_ns realtime_offset)
 {
 	const struct times_header h = { .magic = TIMES_MAGIC,
@@ -101,8 +89,8 @@ void match_sent(struct match *m, uint64_t frame, cr_ns now)
 		atomic_store_explicit(&m->first, frame + 1,
 				      memory_order_release);
 	match_count(&m->sent, 1);
-	if (m->times)
-		times_sent(m->times, frame, now);
+	if (m->times && frame < m->times->count)
+		m->times->frames[frame].sent = now;
 }
 
 static uint64_t extend_timestamp(struct match *m, uint32_t ts)
@@ -149,13 +137,6 @@ static void note_jitter(struct match *m, uint64_t ts, cr_ns now)
 	m->timed = true;
 	m->arrival = now;
 	m->arrival_ts = ts;
-}
-
-static void note_delay(struct match *m, cr_ns delay)
-{
-	histogram_add(&m->delay, delay);
-	if (delay > m->cfg.deadline)
-		match_count(&m->late, 1);
 }
 
 /* The base, by the first packet. False: nothing has been sent. */
@@ -234,10 +215,12 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 	match_count(&m->octets_received, p->payload_bytes);
 	atomic_store_explicit(&m->gaps, rtp_source_lost(&m->source),
 			      memory_order_relaxed);
-	if (m->times)
-		times_received(m->times, frame, now);
+	if (m->times && frame < m->times->count)
+		m->times->frames[frame].received = now;
 	m->latest = now - sent;
-	note_delay(m, m->latest);
+	histogram_add(&m->delay, m->latest);
+	if (m->latest > m->cfg.deadline)
+		match_count(&m->late, 1);
 	note_jitter(m, ts, now);
 	*index = out;
 	return true;

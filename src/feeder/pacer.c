@@ -142,14 +142,6 @@ static void account_sent(struct pacer *p, const struct outgoing *o, cr_ns now)
 		match_sent(o->call->match, o->packet.frame, now);
 }
 
-/* The kernel had no room: it is lost. */
-static void count_failed(struct pacer *p, struct feeder_call *c)
-{
-	p->stats.failed++;
-	if (c->phone)
-		c->phone->count.failed++;
-}
-
 /* Frames count as sent before the kernel has them: the answer may be faster
  * than the return from the system call. */
 static void flush_outgoing(struct pacer *p)
@@ -163,8 +155,12 @@ static void flush_outgoing(struct pacer *p)
 		account_sent(p, &p->out[i], now);
 	burst_send(&p->burst);
 	for (unsigned i = 0; i < n; i++)
-		if (p->burst.packet[i].failed)
-			count_failed(p, p->out[i].call);
+		if (p->burst.packet[i].failed) {
+			/* The kernel had no room: it is lost. */
+			p->stats.failed++;
+			if (p->out[i].call->phone)
+				p->out[i].call->phone->count.failed++;
+		}
 	burst_clear(&p->burst);
 	p->stats.batches++;
 	p->stats.packets += n;
@@ -263,13 +259,6 @@ static void send_due_packets(struct pacer *p, cr_ns now)
 	flush_outgoing(p);
 }
 
-static void sleep_until_due(cr_ns t)
-{
-	struct timespec ts = { .tv_sec = t / CR_SEC, .tv_nsec = t % CR_SEC };
-
-	(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-}
-
 static void *run_pacer(void *arg)
 {
 	struct pacer *p = arg;
@@ -284,8 +273,13 @@ static void *run_pacer(void *arg)
 			due = cr_ns_min(due, p->cfg.epoch +
 						     p->heap[0]->next.at +
 						     PACER_SLACK);
-		if (due > now)
-			sleep_until_due(due);
+		if (due > now) {
+			struct timespec ts = { .tv_sec = due / CR_SEC,
+					       .tv_nsec = due % CR_SEC };
+
+			(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME,
+					      &ts, NULL);
+		}
 		send_due_packets(p, clock_now() - p->cfg.epoch);
 	}
 	read_inbox(p);

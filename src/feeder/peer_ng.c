@@ -46,12 +46,6 @@ struct peer_ng {
 
 /* --- questions --- */
 
-static void send_question(const struct peer_ng *p, const struct question *q)
-{
-	/* what is lost is sent again */
-	(void)!send(p->fd, q->text, q->bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 static void ask_now(struct peer_ng *p, struct question *q, cr_ns now)
 {
 	if (!q->asked) {
@@ -59,7 +53,8 @@ static void ask_now(struct peer_ng *p, struct question *q, cr_ns now)
 		p->under_way++;
 	}
 	q->again = now + PEER_NG_AGAIN;
-	send_question(p, q);
+	/* what is lost is sent again */
+	(void)!send(p->fd, q->text, q->bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 /* Those whose turn it is. */
@@ -173,13 +168,6 @@ static void take_reply(struct peer_ng *p, const char *text, size_t bytes)
 	ng_message_free(&m);
 }
 
-/* Nobody listens there: those who asked need not wait. */
-static void fail_unreached(struct peer_ng *p, const char *why)
-{
-	while (p->first && p->first->asked)
-		end_question(p, &p->first, NULL, why);
-}
-
 static void on_ng_readable(evutil_socket_t fd, short what, void *arg)
 {
 	static char text[NG_BYTES_MAX + 1];
@@ -189,8 +177,12 @@ static void on_ng_readable(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	while ((n = recv((int)fd, text, sizeof(text), MSG_DONTWAIT)) >= 0)
 		take_reply(p, text, (size_t)n);
-	if (errno == ECONNREFUSED)
-		fail_unreached(p, strerror(ECONNREFUSED));
+	if (errno == ECONNREFUSED) {
+		/* nobody listens there: those who asked need not wait */
+		while (p->first && p->first->asked)
+			end_question(p, &p->first, NULL,
+				     strerror(ECONNREFUSED));
+	}
 	send_waiting(p);
 }
 
@@ -213,15 +205,6 @@ static void on_seen(void *arg, const json_t *answer, const char *why)
 		p->watch.reply(p->watch.arg, answer, why);
 }
 
-static void look_at_questions(struct peer_ng *p, cr_ns now)
-{
-	if (!p->watch.reply || p->watch.asked || now < p->watch.due)
-		return;
-	p->watch.due = now + p->watch.every;
-	p->watch.asked = !peer_ng_ask(p, json_pack("{s:s}", "command", "ping"),
-				      on_seen, p);
-}
-
 static void on_ng_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct peer_ng *p = arg;
@@ -234,7 +217,11 @@ static void on_ng_tick(evutil_socket_t fd, short what, void *arg)
 	for (struct question *q = p->first; q; q = q->next)
 		if (q->asked && q->again <= now)
 			ask_now(p, q, now);
-	look_at_questions(p, now);
+	if (p->watch.reply && !p->watch.asked && now >= p->watch.due) {
+		p->watch.due = now + p->watch.every;
+		p->watch.asked = !peer_ng_ask(
+			p, json_pack("{s:s}", "command", "ping"), on_seen, p);
+	}
 	send_waiting(p);
 }
 

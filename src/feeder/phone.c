@@ -92,7 +92,8 @@ struct rtp_header phone_header(const struct phone *p,
 	};
 }
 
-static uint16_t duration_of(const struct phone *p, const struct plan_packet *k)
+static uint16_t duration_of_digit(const struct phone *p,
+				  const struct plan_packet *k)
 {
 	return (uint16_t)(k->duration * p->clock / CR_SEC);
 }
@@ -119,24 +120,16 @@ size_t phone_payload(const struct phone *p, const struct plan_packet *k,
 		.code = code_of(p, k),
 		.end = k->end,
 		.volume = (uint8_t)party->dtmf.volume,
-		.duration = duration_of(p, k),
+		.duration = duration_of_digit(p, k),
 	};
 	return telephone_event_build(buf, &event);
 }
 
-static void count_digit(struct phone *p, const struct plan_packet *k)
-{
-	struct phone_digit *d = &p->digits[k->digit];
-	uint32_t duration = duration_of(p, k);
-
-	d->packets++;
-	d->ended |= k->end;
-	if (duration > d->duration)
-		d->duration = duration;
-}
-
 void phone_count(struct phone *p, const struct plan_packet *k)
 {
+	struct phone_digit *d;
+	uint32_t duration;
+
 	p->count.copies += k->copy;
 	p->count.held += k->held;
 	switch (k->kind) {
@@ -145,7 +138,12 @@ void phone_count(struct phone *p, const struct plan_packet *k)
 		break;
 	case PLAN_EVENT:
 		p->count.sent_events++;
-		count_digit(p, k);
+		d = &p->digits[k->digit];
+		duration = duration_of_digit(p, k);
+		d->packets++;
+		d->ended |= k->end;
+		if (duration > d->duration)
+			d->duration = duration;
 		break;
 	case PLAN_NOISE:
 		p->count.sent_noise++;

@@ -174,17 +174,6 @@ static int open_conversions(struct session *s, struct cr_err *e)
 	return conversions_open(&s->conversions, &cfg, e);
 }
 
-/* Can as many calls be up at once as the plan has? */
-static int check_ports(struct session *s, struct cr_err *e)
-{
-	size_t most;
-	int rc = plan_most_up(&s->plan, SESSION_LEAD, SESSION_DRAIN, &most);
-
-	return rc ? cr_fail(e, rc, "out of memory")
-		  : ports_check(s->cfg.ports, s->cfg.ng ? 2 * most : most,
-				!s->cfg.ng, e);
-}
-
 /* The plan's conversations: of each, both directions. */
 static int make_talks(struct session *s, struct cr_err *e)
 {
@@ -245,6 +234,7 @@ static int session_size(struct session *s, struct cr_err *e)
 static int session_prepare(struct session *s, struct cr_err *e)
 {
 	int rc = open_sources(s, e);
+	size_t most;
 
 	if (!rc)
 		rc = open_conversions(s, e);
@@ -252,7 +242,12 @@ static int session_prepare(struct session *s, struct cr_err *e)
 		rc = session_size(s, e);
 	if (!rc)
 		rc = make_session_plan(s, e);
-	return rc ? rc : check_ports(s, e);
+	if (rc)
+		return rc;
+	rc = plan_most_up(&s->plan, SESSION_LEAD, SESSION_DRAIN, &most);
+	return rc ? cr_fail(e, rc, "out of memory")
+		  : ports_check(s->cfg.ports, s->cfg.ng ? 2 * most : most,
+				!s->cfg.ng, e);
 }
 
 /* --- one call, whoever is called: what it needs on our side, and its states;
@@ -380,13 +375,6 @@ static void session_call_start(struct session *s, struct feeder_call *c)
 	c->state = CALL_STARTING;
 	s->open++;
 	s->peer->start(s, c, address);
-}
-
-/* Have it ended. */
-static void session_call_stop(struct session *s, struct feeder_call *c)
-{
-	c->state = CALL_STOPPING;
-	s->peer->stop(s, c);
 }
 
 void session_call_over(struct session *s, struct feeder_call *c)
@@ -526,22 +514,6 @@ static void on_interrupt(evutil_socket_t number, short what, void *arg)
 	pacer_stop(s->pacer);
 }
 
-/* Calls are asked for in order of their start, a little before it. */
-static void start_calls(struct session *s, cr_ns now)
-{
-	while (!s->interrupted && !s->failed && s->next_start < s->plan.count) {
-		struct feeder_call *c = &s->calls[s->next_start];
-
-		if (s->epoch + c->plan->start - SESSION_LEAD > now)
-			break;
-		s->next_start++;
-		if (!c->talk)
-			session_call_start(s, c);
-		else if (c->state == CALL_PLANNED) /* else with the other */
-			session_talk_start(s, c->talk);
-	}
-}
-
 static void stop_calls(struct session *s, cr_ns now)
 {
 	for (size_t i = 0; i < s->next_start && !s->failed; i++) {
@@ -554,8 +526,10 @@ static void stop_calls(struct session *s, cr_ns now)
 			continue;
 		if (!c->stop_at)
 			c->stop_at = now + SESSION_DRAIN;
-		if (c->stop_at <= now)
-			session_call_stop(s, c);
+		if (c->stop_at <= now) {
+			c->state = CALL_STOPPING;
+			s->peer->stop(s, c);
+		}
 	}
 }
 
@@ -575,20 +549,6 @@ static void start_conversions(struct session *s, cr_ns now)
 		conversions_cancel(v);
 }
 
-static void count_frames(const struct session *s, struct session_progress *p)
-{
-	for (size_t i = 0; i < s->next_start; i++) {
-		const struct match *m = s->calls[i].match;
-
-		if (!m)
-			continue;
-		p->sent += atomic_load_explicit(&m->sent, memory_order_relaxed);
-		p->received += atomic_load_explicit(&m->received,
-						    memory_order_relaxed);
-		p->lost += match_lost(m);
-	}
-}
-
 static void report_progress(struct session *s, cr_ns now)
 {
 	struct session_progress p = { .phase = "calling",
@@ -598,14 +558,17 @@ static void report_progress(struct session *s, cr_ns now)
 	if (!s->cfg.progress)
 		return;
 	p.left = cr_ns_max(s->epoch + s->cfg.duration - now, 0);
-	count_frames(s, &p);
-	session_show(s, &p);
-}
+	for (size_t i = 0; i < s->next_start; i++) {
+		const struct match *m = s->calls[i].match;
 
-static bool run_is_over(const struct session *s)
-{
-	return !s->open && (s->interrupted || s->next_start == s->plan.count) &&
-	       (!s->conversions || conversions_over(s->conversions));
+		if (!m)
+			continue;
+		p.sent += atomic_load_explicit(&m->sent, memory_order_relaxed);
+		p.received += atomic_load_explicit(&m->received,
+						   memory_order_relaxed);
+		p.lost += match_lost(m);
+	}
+	session_show(s, &p);
 }
 
 static void on_session_tick(evutil_socket_t fd, short what, void *arg)
@@ -614,13 +577,25 @@ static void on_session_tick(evutil_socket_t fd, short what, void *arg)
 	cr_ns now = clock_now();
 
 	(void)fd, (void)what;
-	start_calls(s, now);
+	/* Calls are asked for in order of their start, a little before it. */
+	while (!s->interrupted && !s->failed && s->next_start < s->plan.count) {
+		struct feeder_call *c = &s->calls[s->next_start];
+
+		if (s->epoch + c->plan->start - SESSION_LEAD > now)
+			break;
+		s->next_start++;
+		if (!c->talk)
+			session_call_start(s, c);
+		else if (c->state == CALL_PLANNED) /* else with the other */
+			session_talk_start(s, c->talk);
+	}
 	stop_calls(s, now);
 	session_talks_go_on(s, now);
 	ports_tidy(&s->ports);
 	start_conversions(s, now);
 	report_progress(s, now);
-	if (run_is_over(s))
+	if (!s->open && (s->interrupted || s->next_start == s->plan.count) &&
+	    (!s->conversions || conversions_over(s->conversions)))
 		(void)event_base_loopbreak(s->base);
 }
 
@@ -683,15 +658,6 @@ static void close_call_ports(struct session *s)
 	ports_close(&s->ports);
 }
 
-static void sum_up_run(struct session *s)
-{
-	session_talks_judge(s);
-	for (size_t i = 0; i < s->plan.count; i++)
-		tally_call(&s->flows[s->calls[i].plan->flow], &s->calls[i]);
-	for (unsigned f = 0; f < s->cfg.campaign->flow_count; f++)
-		tally_merge(s->total, &s->flows[f]);
-}
-
 int session_play(struct session *s, struct cr_err *e)
 {
 	int rc = s->peer->begin(s, e);
@@ -709,7 +675,11 @@ int session_play(struct session *s, struct cr_err *e)
 		receiver_stop(s->receiver);
 	s->cpu = clock_read(CLOCK_PROCESS_CPUTIME_ID) - s->cpu_before;
 	close_call_ports(s);
-	sum_up_run(s);
+	session_talks_judge(s);
+	for (size_t i = 0; i < s->plan.count; i++)
+		tally_call(&s->flows[s->calls[i].plan->flow], &s->calls[i]);
+	for (unsigned f = 0; f < s->cfg.campaign->flow_count; f++)
+		tally_merge(s->total, &s->flows[f]);
 	if (!rc && !s->failed)
 		s->peer->leave(s);
 	return s->failed && !rc ? cr_fail(e, s->failed, "%s", s->why.text) : rc;

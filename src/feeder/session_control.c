@@ -50,20 +50,6 @@ static void on_notified(void *arg, const char *method, const json_t *params)
 		session_talk_ended(s, params);
 }
 
-static int connect_daemon(struct session *s, struct cr_err *e)
-{
-	struct rpc_client_config cfg = { .base = s->base,
-					 .to = s->cfg.to,
-					 .kind = s->cfg.kind,
-					 .peer_timeout = s->cfg.peer_timeout,
-					 .arg = s,
-					 .up = on_up,
-					 .down = on_down,
-					 .notified = on_notified };
-
-	return rpc_client_open(&s->rpc, &cfg, e);
-}
-
 /* Ask and wait. 0 with *@result owned by the caller, or -errno with @e (may
  * be NULL); a refusal is -EPROTO. Takes over @params. */
 static int session_ask(struct session *s, const char *method, json_t *params,
@@ -152,7 +138,15 @@ static int check_spool(struct session *s, struct cr_err *e)
 static int greet_daemon(struct session *s, struct cr_err *e)
 {
 	const char *key = s->cfg.key && *s->cfg.key ? s->cfg.key : NULL;
-	int rc = connect_daemon(s, e);
+	struct rpc_client_config cfg = { .base = s->base,
+					 .to = s->cfg.to,
+					 .kind = s->cfg.kind,
+					 .peer_timeout = s->cfg.peer_timeout,
+					 .arg = s,
+					 .up = on_up,
+					 .down = on_down,
+					 .notified = on_notified };
+	int rc = rpc_client_open(&s->rpc, &cfg, e);
 
 	if (!rc)
 		rc = session_ask(s, "hello",

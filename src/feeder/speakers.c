@@ -70,7 +70,7 @@ static int unknown_flow(const struct speakers *s, const char *name,
 }
 
 /* "FLOW=N" */
-static int take_word(struct speakers *s, char *word, struct cr_err *e)
+static int take_speaker_word(struct speakers *s, char *word, struct cr_err *e)
 {
 	char *digits = strchr(word, '='), *rest;
 	unsigned long long n;
@@ -101,7 +101,7 @@ int speakers_take_line(struct speakers *s, const char *line, struct cr_err *e)
 						   memory_order_relaxed);
 	for (char *w = strtok_r(words, " \t\r", &save); w && !rc;
 	     w = strtok_r(NULL, " \t\r", &save))
-		rc = take_word(s, w, e);
+		rc = take_speaker_word(s, w, e);
 	for (unsigned i = 0; i < s->nflows && !rc; i++)
 		atomic_store_explicit(&s->limit[i], s->asked[i],
 				      memory_order_relaxed);
@@ -119,7 +119,7 @@ static void give_up(struct speakers *s, int err, const char *why)
 }
 
 /* Whether to go on. */
-static bool take_next(struct speakers *s, const char *line)
+static bool take_next_speaker(struct speakers *s, const char *line)
 {
 	struct cr_err e = { "" };
 	int rc;
@@ -145,7 +145,7 @@ static void take_lines(struct speakers *s)
 
 	while ((end = strchr(from, '\n')) != NULL) {
 		*end = '\0';
-		if (!take_next(s, from))
+		if (!take_next_speaker(s, from))
 			return;
 		from = end + 1;
 	}
@@ -157,7 +157,7 @@ static void take_lines(struct speakers *s)
 	give_up(s, -EINVAL, "it is too long");
 }
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+static void on_speaker_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct speakers *s = arg;
 	ssize_t n =
@@ -169,7 +169,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	if (n <= 0) { /* who speaks goes on to */
 		(void)event_del(s->readable);
 		if (s->filled)
-			(void)take_next(s, s->text);
+			(void)take_next_speaker(s, s->text);
 		return;
 	}
 	s->filled += (size_t)n;
@@ -185,7 +185,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 int speakers_read(struct speakers *s, struct event_base *base, struct cr_err *e)
 {
 	s->readable = event_new(base, s->cfg.fd, EV_READ | EV_PERSIST,
-				on_readable, s);
+				on_speaker_readable, s);
 	if (!s->readable)
 		return cr_fail(e, -ENOMEM, "out of memory for events");
 	if (event_add(s->readable, NULL))

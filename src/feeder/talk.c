@@ -163,24 +163,6 @@ static int talk_agreed(int pt)
 	return pt ? pt : -1;
 }
 
-/* The phone of @c, and what is heard of it at the other one. */
-static void make_phone(struct feeder_call *c, uint8_t pt, uint8_t pt_out)
-{
-	const struct feeder_call *other = talk_other(c);
-
-	c->phone->pt = pt;
-	heard_init(c->heard,
-		   &(struct heard_cfg){
-			   .ssrc = c->ssrc_out,
-			   .pt = pt_out,
-			   .pt_event = talk_agreed(talk_events_of(other)),
-			   .pt_noise = talk_agreed(talk_noise_of(other)),
-			   .rtp_ticks = c->match->cfg.out_ticks,
-			   .deaf = other->flow->party.deaf,
-			   .seed = c->plan->seed,
-		   });
-}
-
 static int listen_at_port(struct session *s, struct phone *p, uint64_t tag,
 			  struct cr_err *e)
 {
@@ -233,11 +215,22 @@ static int make_side(struct session *s, struct feeder_call *c, uint8_t pt,
 {
 	const struct match_cfg m = session_match_cfg(c->flow);
 	int rc = session_make_parts(s, c, &m);
+	const struct feeder_call *other = talk_other(c);
 
 	c->heard = calloc(1, sizeof(*c->heard));
 	if (rc || !c->heard)
 		return -ENOMEM;
-	make_phone(c, pt, pt_out);
+	c->phone->pt = pt;
+	heard_init(c->heard,
+		   &(struct heard_cfg){
+			   .ssrc = c->ssrc_out,
+			   .pt = pt_out,
+			   .pt_event = talk_agreed(talk_events_of(other)),
+			   .pt_noise = talk_agreed(talk_noise_of(other)),
+			   .rtp_ticks = c->match->cfg.out_ticks,
+			   .deaf = other->flow->party.deaf,
+			   .seed = c->plan->seed,
+		   });
 	return 0;
 }
 
@@ -353,16 +346,22 @@ static void on_changed(void *arg, const json_t *result, const json_t *error)
 	free(r);
 }
 
-/* The party of @c will soon go on from its port @n. */
-static void signal_address(struct session *s, struct talk *t,
-			   struct feeder_call *c, unsigned n)
+static void signal_due(struct session *s, struct talk *t, struct feeder_call *c,
+		       cr_ns now)
 {
+	struct phone *p = c->phone;
+	unsigned next = p->signalled + 1;
 	struct sockaddr_storage at;
 	socklen_t size = sizeof(at);
 	char text[PORT_TEXT];
 	int rc;
 
-	(void)getsockname(c->phone->ports[n].fd, (struct sockaddr *)&at, &size);
+	if (!c->flow->party.port.signalled || next >= p->nports ||
+	    s->epoch + phone_moves(c->flow, c->plan, next) - SIGNAL_LEAD > now)
+		return;
+	p->signalled = next;
+	(void)getsockname(c->phone->ports[next].fd, (struct sockaddr *)&at,
+			  &size);
 	(void)address_text(&at, text, sizeof(text));
 	rc = talk_request(
 		s, t, "conversation.change",
@@ -371,19 +370,6 @@ static void signal_address(struct session *s, struct talk *t,
 		on_changed);
 	if (rc)
 		fail_talk(s, t, rc, strerror(-rc));
-}
-
-static void signal_due(struct session *s, struct talk *t, struct feeder_call *c,
-		       cr_ns now)
-{
-	struct phone *p = c->phone;
-	unsigned next = p->signalled + 1;
-
-	if (!c->flow->party.port.signalled || next >= p->nports ||
-	    s->epoch + phone_moves(c->flow, c->plan, next) - SIGNAL_LEAD > now)
-		return;
-	p->signalled = next;
-	signal_address(s, t, c, next);
 }
 
 /* --- stop --- */
@@ -397,19 +383,6 @@ static void on_talk_stopped(void *arg, const json_t *result,
 	json_decref(r->talk->reported);
 	r->talk->reported = json_incref((json_t *)result);
 	free(r);
-}
-
-static void stop_talk(struct session *s, struct talk *t, cr_ns now)
-{
-	int rc;
-
-	t->side[0]->state = t->side[1]->state = CALL_STOPPING;
-	t->patience = now + s->cfg.peer_timeout + PATIENCE;
-	rc = talk_request(s, t, "conversation.stop",
-			  json_pack("{s:I}", "conversation", (json_int_t)t->id),
-			  on_talk_stopped);
-	if (rc)
-		fail_talk(s, t, rc, strerror(-rc));
 }
 
 static bool is_through(const struct talk *t)
@@ -427,8 +400,18 @@ static void stop_when_through(struct session *s, struct talk *t, cr_ns now)
 		return;
 	if (!t->side[0]->stop_at)
 		t->side[0]->stop_at = now + SESSION_DRAIN;
-	if (t->side[0]->stop_at <= now)
-		stop_talk(s, t, now);
+	if (t->side[0]->stop_at <= now) {
+		int rc;
+
+		t->side[0]->state = t->side[1]->state = CALL_STOPPING;
+		t->patience = now + s->cfg.peer_timeout + PATIENCE;
+		rc = talk_request(
+			s, t, "conversation.stop",
+			json_pack("{s:I}", "conversation", (json_int_t)t->id),
+			on_talk_stopped);
+		if (rc)
+			fail_talk(s, t, rc, strerror(-rc));
+	}
 }
 
 void session_talk_ended(struct session *s, const json_t *params)

@@ -8,42 +8,31 @@
 
 #include "run/run.h"
 
-static uint64_t read_count(const atomic_uint_fast64_t *counter)
+static uint64_t read_tally_counter(const atomic_uint_fast64_t *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
 static void add_frames(struct tally *t, const struct match *m)
 {
-	t->sent += read_count(&m->sent);
-	t->withheld += read_count(&m->withheld);
-	t->copies += read_count(&m->copies);
-	t->missed += read_count(&m->missed);
-	t->received += read_count(&m->received);
-	t->late += read_count(&m->late);
-	t->duplicates += read_count(&m->duplicates);
-	t->reordered += read_count(&m->reordered);
-	t->unmatched += read_count(&m->unmatched);
-	t->octets_sent += read_count(&m->octets_sent);
-	t->octets_received += read_count(&m->octets_received);
+	t->sent += read_tally_counter(&m->sent);
+	t->withheld += read_tally_counter(&m->withheld);
+	t->copies += read_tally_counter(&m->copies);
+	t->missed += read_tally_counter(&m->missed);
+	t->received += read_tally_counter(&m->received);
+	t->late += read_tally_counter(&m->late);
+	t->duplicates += read_tally_counter(&m->duplicates);
+	t->reordered += read_tally_counter(&m->reordered);
+	t->unmatched += read_tally_counter(&m->unmatched);
+	t->octets_sent += read_tally_counter(&m->octets_sent);
+	t->octets_received += read_tally_counter(&m->octets_received);
 	t->lost += match_lost(m);
 	/* with DTX, silence is not expected: what came and what is missing */
-	t->expected += m->cfg.dtx ? read_count(&m->received) + match_lost(m)
-				  : match_expected(m);
+	t->expected +=
+		m->cfg.dtx ? read_tally_counter(&m->received) + match_lost(m)
+			   : match_expected(m);
 	histogram_merge(&t->delay, &m->delay);
 	histogram_merge(&t->jitter, &m->jitter);
-}
-
-static void add_talk(struct tally *t, const struct feeder_call *c)
-{
-	const struct balance *b = &c->talk->balance[c->flow->party.side];
-
-	t->duplicates += c->heard->count.repeated;
-	t->reordered += c->heard->count.overtaken;
-	t->unmatched += c->heard->count.restarts + c->heard->count.foreign;
-	t->digits_sent += b->digits_sent;
-	t->digits_right += b->digits_right;
-	t->faults += b->count;
 }
 
 void tally_call(struct tally *t, const struct feeder_call *c)
@@ -53,8 +42,18 @@ void tally_call(struct tally *t, const struct feeder_call *c)
 	t->admitted += c->match != NULL;
 	if (c->match)
 		add_frames(t, c->match);
-	if (c->heard)
-		add_talk(t, c);
+	if (c->heard) {
+		const struct balance *b =
+			&c->talk->balance[c->flow->party.side];
+
+		t->duplicates += c->heard->count.repeated;
+		t->reordered += c->heard->count.overtaken;
+		t->unmatched +=
+			c->heard->count.restarts + c->heard->count.foreign;
+		t->digits_sent += b->digits_sent;
+		t->digits_right += b->digits_right;
+		t->faults += b->count;
+	}
 }
 
 void tally_merge(struct tally *to, const struct tally *from)

@@ -15,13 +15,6 @@
 #include "run/run.h"
 #include "sim/arrival.h"
 
-static int refuse_flow(const struct campaign *c, const struct campaign_flow *f,
-		       const char *why, struct cr_err *e)
-{
-	return cr_fail(e, -EINVAL, "%s:%u: flow %s cannot be analysed: %s",
-		       c->path, f->line, f->name, why);
-}
-
 static int64_t jitter_of(const struct campaign_flow *f)
 {
 	if (f->arrival.kind == ARRIVAL_JITTERED)
@@ -92,7 +85,9 @@ static int take_flows(struct analysis *a, struct cr_err *e)
 			continue;
 		why = obstacle_of(f, count);
 		if (why)
-			return refuse_flow(c, f, why, e);
+			return cr_fail(e, -EINVAL,
+				       "%s:%u: flow %s cannot be analysed: %s",
+				       c->path, f->line, f->name, why);
 		flow = hsb_flow_of(f, &a->models->costs[i], count);
 		if (f->terms.cls == CR_HARD)
 			a->hard[a->system.nhard++] = flow;
@@ -171,24 +166,6 @@ static const char *format_ms(double ns, char *buf, size_t size)
 	return buf;
 }
 
-static void constraint_lines(const struct hsb_report *r, FILE *f)
-{
-	for (unsigned i = 0; i < 4; i++) {
-		const struct hsb_constraint *c = &r->constraint[i];
-
-		if (isinf(c->limit))
-			(void)fprintf(f,
-				      "met    %u: %s: %.4f, no limit on one "
-				      "CPU\n",
-				      i + 1, constraints[i].text, c->value);
-		else
-			(void)fprintf(f, "%s %u: %s: %.4f %s %.4f\n",
-				      c->met ? "met   " : "BROKEN", i + 1,
-				      constraints[i].text, c->value,
-				      constraints[i].relation, c->limit);
-	}
-}
-
 static void hard_line(const struct campaign_flow *flow,
 		      const struct hsb_flow *h, bool met, FILE *f)
 {
@@ -247,7 +224,20 @@ void analysis_table(const struct analysis *a, FILE *f)
 	(void)fprintf(f, "%s on %u CPUs: %s\n", HSB_POLICY, a->system.ncpu,
 		      a->report.schedulable ? "schedulable"
 					    : "NOT schedulable");
-	constraint_lines(&a->report, f);
+	for (unsigned i = 0; i < 4; i++) {
+		const struct hsb_constraint *c = &a->report.constraint[i];
+
+		if (isinf(c->limit))
+			(void)fprintf(f,
+				      "met    %u: %s: %.4f, no limit on one "
+				      "CPU\n",
+				      i + 1, constraints[i].text, c->value);
+		else
+			(void)fprintf(f, "%s %u: %s: %.4f %s %.4f\n",
+				      c->met ? "met   " : "BROKEN", i + 1,
+				      constraints[i].text, c->value,
+				      constraints[i].relation, c->limit);
+	}
 	(void)fprintf(f,
 		      "best effort: %" PRIu64 " servers of %.3f ms every "
 		      "%.3f ms, %.3f CPUs\n",
@@ -296,16 +286,6 @@ static json_t *analysed_flow_json(const struct campaign_flow *flow,
 	return o;
 }
 
-static void put_bound(json_t *o, const struct hsb_bound *b)
-{
-	run_put(o, "server_tardiness_ns", real_or_null(b->deterministic));
-	run_put(o, "stochastic_tardiness_ns", real_or_null(b->stochastic));
-	run_put(o, "tardiness_ns", real_or_null(b->tardiness));
-	run_put(o, "lateness_ns", real_or_null(b->lateness));
-	run_put(o, "buffer_frames", real_or_null(b->frames));
-	run_put(o, "buffer_ns", real_or_null(b->buffer));
-}
-
 static json_t *analysed_flows_json(const struct analysis *a)
 {
 	const struct campaign *c = a->campaign;
@@ -325,7 +305,14 @@ static json_t *analysed_flows_json(const struct analysis *a)
 				hsb_bound_of(&a->system, &a->report, soft);
 
 			o = analysed_flow_json(flow, &a->soft[soft++]);
-			put_bound(o, &b);
+			run_put(o, "server_tardiness_ns",
+				real_or_null(b.deterministic));
+			run_put(o, "stochastic_tardiness_ns",
+				real_or_null(b.stochastic));
+			run_put(o, "tardiness_ns", real_or_null(b.tardiness));
+			run_put(o, "lateness_ns", real_or_null(b.lateness));
+			run_put(o, "buffer_frames", real_or_null(b.frames));
+			run_put(o, "buffer_ns", real_or_null(b.buffer));
 		}
 		(void)json_array_append_new(list, o);
 	}

@@ -207,13 +207,6 @@ static cr_ns by_tspec(struct arrival *a)
 	return a->last + wait;
 }
 
-static cr_ns at_random(struct arrival *a)
-{
-	if (!a->next)
-		return a->start;
-	return a->last + random_exponential(&a->random, a->flow->ptime);
-}
-
 static cr_ns time_of_next(struct arrival *a)
 {
 	switch (a->kind) {
@@ -221,7 +214,9 @@ static cr_ns time_of_next(struct arrival *a)
 		return snap_to_grid(a) +
 		       random_time(&a->random, a->flow->arrival.jitter);
 	case ARRIVAL_POISSON:
-		return at_random(a);
+		if (!a->next)
+			return a->start;
+		return a->last + random_exponential(&a->random, a->flow->ptime);
 	case ARRIVAL_BURSTY:
 		return in_burst(a);
 	case ARRIVAL_TSPEC:

@@ -267,17 +267,6 @@ static cr_ns draw_parts(const struct cost_model *m, struct random *r)
 	return sum;
 }
 
-/* Jobs that were not worked on count as the estimate says. */
-static cr_ns draw_trace(const struct cost_model *m, struct cost_source *s)
-{
-	const struct replay_job *job;
-	size_t n;
-
-	job = replay_call(&m->replay, s->call, &n);
-	job += s->next++ % n;
-	return job->cost ? job->cost : m->estimate.mean;
-}
-
 static cr_ns draw_unbounded(const struct cost_model *m, struct cost_source *s)
 {
 	const struct campaign_cost *c = m->cfg;
@@ -292,8 +281,15 @@ static cr_ns draw_unbounded(const struct cost_model *m, struct cost_source *s)
 		return draw_lognormal(m, r);
 	case COST_EXPONENTIAL:
 		return random_exponential(r, c->mean);
-	case COST_TRACE:
-		return draw_trace(m, s);
+	case COST_TRACE: {
+		const struct replay_job *job;
+		size_t n;
+
+		/* Jobs that were not worked on count as the estimate says. */
+		job = replay_call(&m->replay, s->call, &n);
+		job += s->next++ % n;
+		return job->cost ? job->cost : m->estimate.mean;
+	}
 	case COST_MEASURED:
 	case COST_HISTOGRAM:
 		return draw_parts(m, r);

@@ -411,23 +411,19 @@ void event_row_take_within(struct event_row *r, uint32_t owner)
 	}
 }
 
-/* Back to where there is room on both sides. */
-static void go_back(struct event_row *r)
-{
-	uint32_t n = r->behind - r->head;
-
-	memmove(&r->event[r->owners], &r->event[r->head],
-		(n + 1) * sizeof(*r->event));
-	r->head = r->owners;
-	r->behind = r->owners + n;
-}
-
 void event_row_put_within(struct event_row *r, struct event e)
 {
 	uint32_t i;
 
-	if (r->behind == r->room - 1)
-		go_back(r);
+	if (r->behind == r->room - 1) {
+		uint32_t n = r->behind - r->head;
+
+		/* Back to where there is room on both sides. */
+		memmove(&r->event[r->owners], &r->event[r->head],
+			(n + 1) * sizeof(*r->event));
+		r->head = r->owners;
+		r->behind = r->owners + n;
+	}
 	i = index_in_row(r, e);
 	if (i == r->behind) {
 		r->event[++r->behind].at = CR_NEVER;

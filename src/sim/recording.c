@@ -40,7 +40,7 @@ int recording_no_memory(struct cr_err *e)
 
 /* --- reading --- */
 
-static int read_header(void *arg, const char *text, struct cr_err *e)
+static int read_recording_header(void *arg, const char *text, struct cr_err *e)
 {
 	struct reading *g = arg;
 	json_error_t why;
@@ -91,15 +91,6 @@ static int add_stretch(struct recording *r, const char *scheduler, cr_ns from,
 	return 0;
 }
 
-static int read_note(struct recording *r, const struct cr_trace_note *n,
-		     struct cr_err *e)
-{
-	r->lost += n->code == CR_NOTE_LOST ? n->count : 0;
-	r->changes += n->code == CR_NOTE_CHANGED;
-	return n->code == CR_NOTE_SWITCHED ? add_stretch(r, n->text, n->at, e)
-					   : 0;
-}
-
 static int read_other(void *arg, const union cr_trace_record *record,
 		      struct cr_err *e)
 {
@@ -107,7 +98,13 @@ static int read_other(void *arg, const union cr_trace_record *record,
 
 	if (record->kind == CR_TRACE_CALL)
 		return keep_call(g, &record->call, e);
-	return read_note(g->r, &record->note, e);
+	g->r->lost +=
+		record->note.code == CR_NOTE_LOST ? record->note.count : 0;
+	g->r->changes += record->note.code == CR_NOTE_CHANGED;
+	return record->note.code == CR_NOTE_SWITCHED
+		       ? add_stretch(g->r, record->note.text, record->note.at,
+				     e)
+		       : 0;
 }
 
 static const char *header_text(const struct reading *g, const char *key,
@@ -244,7 +241,8 @@ static int check_workers(struct reading *g, struct cr_err *e)
 static int read_all(struct reading *g, const char *path, struct cr_err *e)
 {
 	struct recording *r = g->r;
-	const struct replay_listener l = { read_header, read_other, g };
+	const struct replay_listener l = { read_recording_header, read_other,
+					   g };
 	bool folder = find_trace(r, path);
 	struct recording_stretch *first;
 	int rc = add_stretch(r, "", 0, e);
@@ -437,7 +435,7 @@ static cr_ns period_of(const struct cr_trace_call *c)
 	return c->cls == CR_BE ? 20 * CR_MS : cr_ns_max(c->rel_deadline, CR_US);
 }
 
-static cr_ns duration_of(const struct recording *r)
+static cr_ns recording_duration(const struct recording *r)
 {
 	cr_ns last = 0;
 
@@ -458,7 +456,7 @@ static void put_platform(const struct reading *g, FILE *f)
 	(void)fprintf(f,
 		      "duration: %" PRId64 "ns\nplatform:\n  cpus: %" PRId64
 		      "\n  run-queues: %" PRId64 "\n",
-		      duration_of(g->r), workers,
+		      recording_duration(g->r), workers,
 		      per_rq ? (workers + per_rq - 1) / per_rq : 1);
 	if (g->own_overheads && g->r->overheads.context)
 		(void)fprintf(f, "  overhead: {context: %" PRId64 "ns}\n",
@@ -598,9 +596,12 @@ static int make_plan(struct reading *g, struct cr_err *e)
 	return 0;
 }
 
-/* The part of the calls from @from on, @n of them. */
-static struct replay part_of(const struct recording *r, size_t from, size_t n)
+/* Declared is what was declared then, if the trace has it. */
+static void set_flow_models(struct recording *r, unsigned flow, size_t from,
+			    size_t n)
 {
+	struct cost_model *m = &r->models.costs[flow];
+	const struct cr_trace_call *c = &r->call[from];
 	struct replay p = r->replay;
 
 	p.first += from;
@@ -608,17 +609,7 @@ static struct replay part_of(const struct recording *r, size_t from, size_t n)
 	p.ncalls = n;
 	p.recorded = &r->call[from];
 	p.borrowed = true;
-	return p;
-}
-
-/* Declared is what was declared then, if the trace has it. */
-static void set_flow_models(struct recording *r, unsigned flow, size_t from,
-			    size_t n)
-{
-	struct cost_model *m = &r->models.costs[flow];
-	const struct cr_trace_call *c = &r->call[from];
-
-	r->models.replays[flow] = part_of(r, from, n);
+	r->models.replays[flow] = p;
 	cost_model_replay(m, &r->campaign->flows[flow],
 			  &r->models.replays[flow]);
 	if (c->cost_mean <= 0)

@@ -254,12 +254,17 @@ static void write_call_row(FILE *f, const struct sim_report *r, size_t i)
 		c->unbuffered, c->violations, c->unreceived);
 }
 
-static int write_calls_csv(const struct sim_report *r, const char *dir,
-			   struct cr_err *e)
+int sim_report_write(const struct sim_report *r, const char *dir,
+		     struct cr_err *e)
 {
+	json_t *j = sim_report_json(r);
+	int rc = run_folder_write(dir, j, e);
 	struct run_file file;
-	int rc = run_file_open(&file, dir, "calls.csv", e);
 
+	json_decref(j);
+	if (rc)
+		return rc;
+	rc = run_file_open(&file, dir, "calls.csv", e);
 	if (rc)
 		return rc;
 	(void)fprintf(file.f,
@@ -271,16 +276,6 @@ static int write_calls_csv(const struct sim_report *r, const char *dir,
 		if (r->result->calls[i].admitted)
 			write_call_row(file.f, r, i);
 	return run_file_close(&file, e);
-}
-
-int sim_report_write(const struct sim_report *r, const char *dir,
-		     struct cr_err *e)
-{
-	json_t *j = sim_report_json(r);
-	int rc = run_folder_write(dir, j, e);
-
-	json_decref(j);
-	return rc ? rc : write_calls_csv(r, dir, e);
 }
 
 /* What a scheduler's options may be told with in a file name. */

@@ -101,15 +101,6 @@ static void forget_task(struct sim *s, struct sim_rq *q, struct sim_task *t)
 	s->cfg.client.gone(s->cfg.client.arg, t);
 }
 
-static void complete_job(struct sim *s, struct sim_rq *q, unsigned cpu,
-			 struct sim_task *t)
-{
-	const struct sim_client *client = &s->cfg.client;
-
-	t->started = false;
-	client->done(client->arg, t, q->rq->first_cpu + cpu, q->now);
-}
-
 /* The turn of cpu[@cpu] ends; the task is kept to be enqueued again. */
 static void stop_turn(struct sim *s, struct sim_rq *q, unsigned cpu,
 		      enum cr_stop why)
@@ -129,7 +120,10 @@ static void stop_turn(struct sim *s, struct sim_rq *q, unsigned cpu,
 	c->stats.overhead += ran - served;
 	t->left -= served;
 	if (why == CR_STOP_DONE) {
-		complete_job(s, q, cpu, t);
+		const struct sim_client *client = &s->cfg.client;
+
+		t->started = false;
+		client->done(client->arg, t, q->rq->first_cpu + cpu, q->now);
 	} else {
 		t->splits++;
 		c->stats.preemptions++;
@@ -176,7 +170,7 @@ static void enqueue_stopped(struct sim *s, struct sim_rq *q)
  * of a task's lines as long as if nobody had asked for them. Always inline:
  * gcc takes a function that only prefetches for one without effect and drops
  * the call. */
-__attribute__((always_inline)) static inline void fetch_ahead(
+__attribute__((always_inline)) static inline void fetch_events_ahead(
 	const struct sim *s, const struct sim_rq *q)
 {
 	uint32_t slot = event_queue_peek(&q->arrivals, AHEAD);
@@ -202,7 +196,7 @@ static void arrive_due(struct sim *s, struct sim_rq *q)
 		struct sim_task *t = q->task[slot];
 		cr_ns next;
 
-		fetch_ahead(s, q);
+		fetch_events_ahead(s, q);
 		next = client->arrive(client->arg, t, q->now);
 		CR_ASSERT(next > q->now);
 		event_queue_set(&q->arrivals, slot, next, q->now);
@@ -317,34 +311,19 @@ static void dispatch_task(struct sim *s, struct sim_rq *q, unsigned cpu,
 	event_row_put(&q->ends, cpu, end_of_turn(s, q, t, overhead));
 }
 
-static void pick_on_cpu(struct sim *s, struct sim_rq *q, unsigned cpu)
-{
-	struct core_task *t = core_pick(s->core, q->rq, cpu, q->now);
-
-	if (t)
-		dispatch_task(s, q, cpu, sim_task_of(t));
-}
-
 /* Idle CPUs of @q pick. */
 static void sim_pick(struct sim *s, struct sim_rq *q)
 {
 	for (unsigned i = 0; q->rq->nqueued && i < CR_MAX_CPUS / 64; i++)
 		for (uint64_t left = q->idle.word[i]; left && q->rq->nqueued;
-		     left &= left - 1)
-			pick_on_cpu(s, q,
-				    i * 64 + (unsigned)__builtin_ctzll(left));
-}
+		     left &= left - 1) {
+			unsigned cpu = i * 64 + (unsigned)__builtin_ctzll(left);
+			struct core_task *t =
+				core_pick(s->core, q->rq, cpu, q->now);
 
-/* The policy broke its contract: the fallback may have work for CPUs it left
- * idle. */
-static void recover_fault(struct sim *s, struct sim_rq *q)
-{
-	const struct sim_client *client = &s->cfg.client;
-	struct core_fault fault;
-
-	if (core_take_fault(s->core, q->rq, &fault) && client->faulty)
-		client->faulty(client->arg, &fault, q->now);
-	sim_pick(s, q);
+			if (t)
+				dispatch_task(s, q, cpu, sim_task_of(t));
+		}
 }
 
 /* All that happens in @q at q->now. */
@@ -363,8 +342,16 @@ static void sim_instant(struct sim *s, struct sim_rq *q)
 		preempt_displaced(s, q);
 	if (q->rq->nqueued)
 		sim_pick(s, q);
-	if (core_faulty(s->core, q->rq))
-		recover_fault(s, q);
+	if (core_faulty(s->core, q->rq)) {
+		const struct sim_client *client = &s->cfg.client;
+		struct core_fault fault;
+
+		/* The policy broke its contract: the fallback may have work for
+		 * CPUs it left idle. */
+		if (core_take_fault(s->core, q->rq, &fault) && client->faulty)
+			client->faulty(client->arg, &fault, q->now);
+		sim_pick(s, q);
+	}
 }
 
 /* --- what the client sees --- */
@@ -660,10 +647,14 @@ static int rq_init(struct sim *s, unsigned i, cr_ns now)
 	return q->todo ? event_row_open(&q->ends, q->rq->ncpu) : -ENOMEM;
 }
 
-static int rqs_init(struct sim *s)
+static int open_core(struct sim *s, struct cr_err *e)
 {
+	unsigned threads = s->cfg.threads ? s->cfg.threads : 1;
 	int rc;
 
+	rc = core_open(&s->core, &s->cfg.core, s->now, e);
+	if (rc)
+		return rc;
 	s->nrq = core_nrq(s->core);
 	s->rq = alloc_lines(s->nrq * sizeof(*s->rq));
 	s->cpus = alloc_lines(s->cfg.core.ncpu * sizeof(*s->cpus));
@@ -674,18 +665,6 @@ static int rqs_init(struct sim *s)
 		rc = event_heap_grow(&s->next, s->nrq);
 	if (!rc)
 		share_out_parts(s);
-	return rc;
-}
-
-static int open_core(struct sim *s, struct cr_err *e)
-{
-	unsigned threads = s->cfg.threads ? s->cfg.threads : 1;
-	int rc;
-
-	rc = core_open(&s->core, &s->cfg.core, s->now, e);
-	if (rc)
-		return rc;
-	rc = rqs_init(s);
 	if (rc)
 		return cr_fail(e, rc, "out of memory for the simulator");
 	rc = pool_open(&s->pool, threads < s->nparts ? threads : s->nparts);

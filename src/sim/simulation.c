@@ -52,32 +52,27 @@ static int open_model_files(struct sim_models *m, const struct campaign *c,
 	return rc;
 }
 
-/* Calls of each flow: what load means follows from the cost. */
-static int find_load_counts(struct sim_models *m, const struct campaign *c,
-			    int64_t cpus, struct cr_err *e)
+int sim_models_open(struct sim_models *m, const struct campaign *c,
+		    const struct sim_terms *terms, struct cr_err *e)
 {
-	double *share = calloc(c->flow_count, sizeof(*share));
-	int rc;
+	int rc = allocate_models(m, c, e);
+	double *share;
 
+	if (!rc)
+		rc = open_model_files(m, c, terms, e);
+	if (rc)
+		return rc;
+	/* Calls of each flow: what load means follows from the cost. */
+	share = calloc(c->flow_count, sizeof(*share));
 	if (!share)
 		return cr_fail(e, -ENOMEM, "out of memory");
 	for (unsigned f = 0; f < c->flow_count; f++)
 		if (campaign_needs_share(c, f))
 			share[f] = (double)m->costs[f].estimate.mean /
 				   (double)c->flows[f].ptime;
-	rc = campaign_counts(c, share, (double)cpus, 1, m->counts, e);
+	rc = campaign_counts(c, share, (double)terms->cpus, 1, m->counts, e);
 	free(share);
 	return rc;
-}
-
-int sim_models_open(struct sim_models *m, const struct campaign *c,
-		    const struct sim_terms *terms, struct cr_err *e)
-{
-	int rc = allocate_models(m, c, e);
-
-	if (!rc)
-		rc = open_model_files(m, c, terms, e);
-	return rc ? rc : find_load_counts(m, c, terms->cpus, e);
 }
 
 void sim_models_close(struct sim_models *m, const struct campaign *c)

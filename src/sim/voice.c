@@ -166,27 +166,22 @@ static void take_turns(struct voice *v)
 	v->turn = v->next + (frames ? frames : 1);
 }
 
-static uint8_t rate_talk(struct voice *v)
-{
-	const struct campaign_voice *cfg = &v->model->flow->voice;
-	int64_t db;
-
-	take_turns(v);
-	if (v->talking)
-		db = cfg->level - SPURT_ABOVE +
-		     random_time(&v->random, SPURT_ABOVE + SPURT_BELOW);
-	else
-		db = cfg->noise - PAUSE_SPREAD +
-		     random_time(&v->random, (cr_ns)2 * PAUSE_SPREAD);
-	return importance_of_db(db > 0 ? db : 0);
-}
-
 uint8_t voice_at(struct voice *v, uint64_t frame)
 {
 	if (v->model->levels)
 		return v->model->levels[segment_at(&v->walk, frame)];
 	while (v->next <= frame) {
-		v->latest = rate_talk(v);
+		const struct campaign_voice *cfg = &v->model->flow->voice;
+		int64_t db;
+
+		take_turns(v);
+		if (v->talking)
+			db = cfg->level - SPURT_ABOVE +
+			     random_time(&v->random, SPURT_ABOVE + SPURT_BELOW);
+		else
+			db = cfg->noise - PAUSE_SPREAD +
+			     random_time(&v->random, (cr_ns)2 * PAUSE_SPREAD);
+		v->latest = importance_of_db(db > 0 ? db : 0);
 		v->next++;
 	}
 	return v->latest;

@@ -209,8 +209,9 @@ static int find_received(struct finding *g, struct cr_err *e)
 
 /* Had @c been picked or given up when the worker picked @j after @prev? What
  * was given up meanwhile was too late for that, too. */
-static bool is_over(const struct replay_job *c, const struct replay_job *prev,
-		    const struct replay_job *j)
+static bool turn_is_over(const struct replay_job *c,
+			 const struct replay_job *prev,
+			 const struct replay_job *j)
 {
 	if (c->at + LONGEST < j->pick)
 		return true;
@@ -232,12 +233,12 @@ static cr_ns waited_since(const struct finding *g,
 	if (prev && first <= prev->end)
 		return first;
 	while (*begin < p->njobs && g->coming[*begin]->at < first &&
-	       is_over(g->coming[*begin], prev, j))
+	       turn_is_over(g->coming[*begin], prev, j))
 		++*begin;
 	for (size_t i = *begin; i < p->njobs && g->coming[i]->at < first; i++) {
 		const struct replay_job *c = g->coming[i];
 
-		if (!is_over(c, prev, j))
+		if (!turn_is_over(c, prev, j))
 			first = cr_ns_min(first, c->at + c->received);
 	}
 	return first;

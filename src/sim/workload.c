@@ -130,17 +130,6 @@ static void put_record(struct sim_call *c, const struct cr_job *job,
 	workload_trace(c->part, &record);
 }
 
-/* @job of @c, which @waited in a jitter buffer, will not be done: @why. */
-static void call_trace_undone(struct sim_call *c, const struct cr_job *job,
-			      cr_ns waited, enum cr_outcome why, cr_ns now)
-{
-	put_record(c, job,
-		   (struct cr_trace_job){ .outcome = (uint8_t)why,
-					  .buffered_ns = (uint32_t)waited,
-					  .worker = UINT16_MAX,
-					  .pick = trace_stamp(now) });
-}
-
 /* Of a turn that was recorded as a whole, its codecs' part. */
 static cr_ns codec_part_of(const struct sim_call *c, const struct cr_job *job)
 {
@@ -269,8 +258,16 @@ static void outcome_undone(struct sim_call *c, const struct cr_job *job,
 	note_replayed(
 		c, job,
 		(struct replayed_job){ CR_NEVER, CR_NEVER, (uint8_t)why });
-	if (c->part->w->trace)
-		call_trace_undone(c, job, waited, why, now);
+	if (c->part->w->trace) {
+		/* @job of @c, which @waited in a jitter buffer, will not be
+		 * done: @why. */
+		put_record(
+			c, job,
+			(struct cr_trace_job){ .outcome = (uint8_t)why,
+					       .buffered_ns = (uint32_t)waited,
+					       .worker = UINT16_MAX,
+					       .pick = trace_stamp(now) });
+	}
 }
 
 static cr_ns abs_difference(cr_ns a, cr_ns b)
@@ -362,16 +359,6 @@ static void describe_first(struct sim_call *c, const struct backlog_entry *e,
 		job->importance = replay_of(c, e->frame)->importance;
 }
 
-/* The oldest of a full backlog. */
-static void count_overwritten(struct sim_call *c, const struct backlog_entry *e,
-			      cr_ns now)
-{
-	struct cr_job lost = { 0 };
-
-	describe_first(c, e, &lost);
-	outcome_undone(c, &lost, backlog_waited(e), CR_OUT_OVERWRITTEN, now);
-}
-
 static void job_comes(struct sim_call *c, const struct arrival_job *j,
 		      cr_ns waited, cr_ns now)
 {
@@ -390,8 +377,13 @@ static void job_comes(struct sim_call *c, const struct arrival_job *j,
 	c->part->failed |= rc < 0;
 	c->stats->jobs += rc >= 0;
 	c->sum.jobs += rc >= 0;
-	if (rc > 0)
-		count_overwritten(c, &dropped, now);
+	if (rc > 0) {
+		struct cr_job lost = { 0 };
+
+		describe_first(c, &dropped, &lost);
+		outcome_undone(c, &lost, backlog_waited(&dropped),
+			       CR_OUT_OVERWRITTEN, now);
+	}
 }
 
 cr_ns workload_look_ahead(struct sim_call *c)
@@ -532,15 +524,6 @@ static cr_ns arrive_at_call(void *arg, struct sim_task *t, cr_ns now)
 
 /* --- the backlog as the core sees it --- */
 
-/* What was shed takes no logical time from the jobs behind it. */
-static void count_served_job(struct sim_call *c)
-{
-	if (c->uncounted == CR_NEVER)
-		return;
-	(void)release_arrival(c->served, c->uncounted);
-	c->uncounted = CR_NEVER;
-}
-
 static bool peek_backlog(struct core_task *t, struct cr_job *job)
 {
 	struct sim_call *c = sim_call_of(t);
@@ -552,7 +535,10 @@ static bool peek_backlog(struct core_task *t, struct cr_job *job)
 	describe_first(c, e, job);
 	if (!c->served)
 		return true;
-	count_served_job(c);
+	if (c->uncounted != CR_NEVER) {
+		(void)release_arrival(c->served, c->uncounted);
+		c->uncounted = CR_NEVER;
+	}
 	when = release_next(c->served, e->arrival);
 	job->eligible = when.eligible;
 	if (c->flow->terms.cls != CR_BE)
