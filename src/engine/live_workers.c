@@ -19,7 +19,7 @@
  * lock, so no wake-up is lost. One idle worker, the tick waiter, waits no
  * longer than the policy's next tick.
  *
- * What becomes of a thread that does not come back from run_job() is in
+ * What becomes of a thread that does not come back from run() is in
  * live_watch.h.
  */
 #define _GNU_SOURCE
