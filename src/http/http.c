@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Routes, and what keeps other sites out; and the last minutes of a node for
- * who opens the live page: a ring of HISTORY_SAMPLES samples, one every
- * HISTORY_STEP, and the timer that takes them. The event base's thread.
+ * Routes, and what keeps other sites out; who may connect; and the last minutes
+ * of a node for whoever opens the live page: a ring of HISTORY_SAMPLES samples,
+ * one every HISTORY_STEP, and the timer that takes them. The event base's
+ * thread.
+ *
+ * GNU libmicrohttpd reads requests and sends answers: it watches connections by
+ * an epoll descriptor of its own, which the event base watches. It does not
+ * accept them: of a host that has too many it would refuse the newest one, not
+ * close the oldest one, and without descriptors it would spin.
  */
 #include "http/http.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <event2/buffer.h>
 #include <event2/event.h>
-#include <event2/http.h>
-#include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
 #include <jansson.h>
+#include <limits.h>
+#include <microhttpd.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/queue.h>
 
 #include "base/address.h"
+#include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/memory.h"
-#include "http/gate.h"
 #include "http/metrics.h"
 #include "observe/log.h"
 #include "protocol/field.h"
@@ -34,12 +42,8 @@
 enum { HISTORY_SAMPLES = 150 };
 #define HISTORY_STEP (2 * CR_SEC)
 
-struct history;
-
 /* page.html as a string, made at build time. */
 extern const char http_page[];
-
-static void history_close(struct history *h);
 
 struct sample {
 	cr_ns at; /* since the node began */
@@ -48,13 +52,44 @@ struct sample {
 	double busy;
 };
 
-struct history {
-	struct service *service;
-	struct event *timer;
-	cr_ns at, busy; /* of the sample before */
-	unsigned count; /* ever taken */
-	struct sample ring[HISTORY_SAMPLES];
+/* Of a connection: a request, and what was read of the next ones. */
+#define HEADERS_MAX 16384
+#define BODY_MAX 4096
+#define TIMEOUT_S 10
+/* Connections that a host may have, where a quarter of all is less: pages in a
+ * browser, or a proxy that has asked for many. */
+enum { OF_HOST_LEAST = 16 };
+/* How long a connection may stay while others wait for its place. */
+enum { STAY_S = 5 };
+/* Until it is looked again whether there is room, or a descriptor. */
+enum { PAUSE_MS = 100 };
+
+/* A connection: allocated and freed by on_connection(). */
+struct connection {
+	TAILQ_ENTRY(connection) link;
+	int fd; /* the server's */
+	struct sockaddr_storage from;
+	struct in6_addr host;
+	cr_ns since;
+	bool asked; /* it waits for an answer */
 };
+
+struct http {
+	struct http_config cfg;
+	struct MHD_Daemon *server;
+	struct evconnlistener *listener;
+	struct event *ready; /* the server has something to do */
+	struct event *look;  /* pending while nobody is accepted */
+	TAILQ_HEAD(, connection) connections; /* oldest first */
+	unsigned most, most_of_host;
+	struct http_stats count;
+	struct event *sample;
+	cr_ns sampled, busy; /* of the sample before */
+	unsigned nsamples;   /* ever taken */
+	struct sample samples[HISTORY_SAMPLES];
+};
+
+/* --- the last minutes --- */
 
 static cr_ns busy_of(const struct node_stats *s)
 {
@@ -65,161 +100,97 @@ static cr_ns busy_of(const struct node_stats *s)
 	return sum;
 }
 
-static void take_sample(evutil_socket_t fd, short what, void *arg)
+static void sample_node(evutil_socket_t fd, short what, void *arg)
 {
 	static struct node_stats s; /* no stack's */
-	struct history *h = arg;
+	struct http *h = arg;
 	cr_ns busy, passed;
 
 	(void)fd, (void)what;
-	node_stats(service_node(h->service), &s);
+	node_stats(service_node(h->cfg.service), &s);
 	busy = busy_of(&s);
-	passed = (s.uptime - h->at) * s.nworkers;
-	h->ring[h->count++ % HISTORY_SAMPLES] = (struct sample){
+	passed = (s.uptime - h->sampled) * s.nworkers;
+	h->samples[h->nsamples++ % HISTORY_SAMPLES] = (struct sample){
 		.at = s.uptime,
 		.calls = s.calls,
 		.lost = s.lost,
 		.busy = passed > 0 ? (double)(busy - h->busy) / (double)passed
 				   : 0,
 	};
-	h->at = s.uptime;
+	h->sampled = s.uptime;
 	h->busy = busy;
 }
 
-/* Begin to take samples of @service, which outlives it. 0; -ENOMEM. */
-static int history_open(struct history **out, struct event_base *base,
-			struct service *service)
-{
-	const struct timeval step = { HISTORY_STEP / CR_SEC, 0 };
-	struct history *h = calloc(1, sizeof(*h));
+/* --- answers --- */
 
-	if (!h)
-		return -ENOMEM;
-	h->service = service;
-	h->timer = event_new(base, -1, EV_PERSIST, take_sample, h);
-	if (!h->timer || event_add(h->timer, &step)) {
-		history_close(h);
-		return -ENOMEM;
-	}
-	*out = h;
-	return 0;
-}
-
-static void history_close(struct history *h)
-{
-	if (!h)
-		return;
-	if (h->timer)
-		event_free(h->timer);
-	free(h);
-}
-
-/*
- * The samples, oldest first: objects with "at" (seconds since the start),
- * "calls", "lost" (frames since the start), "busy" (share of all workers since
- * the sample before, 0 to 1). NULL: no memory.
- */
-static json_t *history_json(const struct history *h)
-{
-	unsigned n = h->count < HISTORY_SAMPLES ? h->count : HISTORY_SAMPLES;
-	json_t *list = json_array();
-
-	for (unsigned i = h->count - n; i != h->count; i++) {
-		const struct sample *s = &h->ring[i % HISTORY_SAMPLES];
-
-		(void)json_array_append_new(
-			list, json_pack("{s:f,s:I,s:I,s:f}", "at",
-					(double)s->at / 1e9, "calls",
-					(json_int_t)s->calls, "lost",
-					(json_int_t)s->lost, "busy",
-					s->busy < 1 ? s->busy : 1.0));
-	}
-	return list;
-}
-
-/* Nothing that is asked here is longer. */
-#define HEADERS_MAX 16384
-#define BODY_MAX 4096
-#define TIMEOUT_S 10
-/* Of a connection that asks on before it is answered. */
-#define UNREAD_MAX (HEADERS_MAX + BODY_MAX)
-/* Connections that a host may have, where a quarter of all is less: pages in a
- * browser, or a proxy that has asked for many. */
-enum { OF_HOST_LEAST = 16 };
-
-struct http {
-	struct http_config cfg;
-	struct evhttp *server;
-	struct evhttp_bound_socket *bound;
-	struct gate *gate;
-	struct history *history;
+/* A request while it is read and answered. */
+struct request {
+	struct http *http;
+	struct MHD_Connection *mhd;
+	struct connection *connection;
+	size_t bytes;
+	char body[BODY_MAX];
 };
 
-/* HEAD has the length of what GET would get (RFC 9110, section 9.3.2). */
-static void report_length(struct evkeyvalq *out, const struct evbuffer *body)
+static const char *find_header(const struct request *q, const char *name)
 {
-	char text[24];
-
-	(void)snprintf(text, sizeof(text), "%zu",
-		       body ? evbuffer_get_length(body) : 0);
-	(void)evhttp_add_header(out, "Content-Length", text);
+	return MHD_lookup_connection_value(q->mhd, MHD_HEADER_KIND, name);
 }
 
-static void answer(struct evhttp_request *req, int code, const char *type,
-		   struct evbuffer *body)
+static enum MHD_Result answer_text(struct request *q, unsigned code,
+				   const char *type, const char *text)
 {
-	struct evkeyvalq *out = evhttp_request_get_output_headers(req);
-	bool head = evhttp_request_get_command(req) == EVHTTP_REQ_HEAD;
+	static const char *const headers[][2] = {
+		{ "Cache-Control", "no-store" },
+		{ "X-Content-Type-Options", "nosniff" },
+		{ "X-Frame-Options", "DENY" },
+		{ "Content-Security-Policy",
+		  "default-src 'none'; style-src 'unsafe-inline'; "
+		  "script-src 'unsafe-inline'; connect-src 'self'" },
+	};
+	struct MHD_Response *r = MHD_create_response_from_buffer(
+		strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY);
+	enum MHD_Result done;
 
-	if (head)
-		report_length(out, body);
-	(void)evhttp_add_header(out, "Content-Type", type);
-	(void)evhttp_add_header(out, "Cache-Control", "no-store");
-	(void)evhttp_add_header(out, "X-Content-Type-Options", "nosniff");
-	(void)evhttp_add_header(out, "X-Frame-Options", "DENY");
-	/* libevent would send it whatever was asked */
-	evhttp_send_reply(req, code, NULL, head ? NULL : body);
-}
-
-static void answer_text(struct evhttp_request *req, int code, const char *type,
-			const char *text)
-{
-	struct evbuffer *body = evbuffer_new();
-
-	if (body)
-		(void)evbuffer_add(body, text, strlen(text));
-	answer(req, body ? code : HTTP_INTERNAL, type, body);
-	if (body)
-		evbuffer_free(body);
+	if (!r)
+		return MHD_NO;
+	done = MHD_add_response_header(r, "Content-Type", type);
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
+		if (done == MHD_YES)
+			done = MHD_add_response_header(r, headers[i][0],
+						       headers[i][1]);
+	if (done == MHD_YES)
+		done = MHD_queue_response(q->mhd, code, r);
+	MHD_destroy_response(r);
+	return done;
 }
 
 /* Takes over @o. */
-static void answer_json(struct evhttp_request *req, int code, json_t *o)
+static enum MHD_Result answer_json(struct request *q, unsigned code, json_t *o)
 {
 	char *text = o ? json_dumps(o, JSONRPC_DUMP) : NULL;
+	enum MHD_Result done;
 
 	json_decref(o);
-	answer_text(req, text ? code : HTTP_INTERNAL, "application/json",
-		    text ? text : "{\"error\": \"out of memory\"}");
+	done = answer_text(q, text ? code : MHD_HTTP_INTERNAL_SERVER_ERROR,
+			   "application/json",
+			   text ? text : "{\"error\": \"out of memory\"}");
 	free(text);
+	return done;
 }
 
-static void refuse(struct evhttp_request *req, int code, const char *why)
+static enum MHD_Result answer_refusal(struct request *q, unsigned code,
+				      const char *why)
 {
-	answer_json(req, code, json_pack("{s:s}", "error", why));
+	return answer_json(q, code, json_pack("{s:s}", "error", why));
 }
 
-/* --- what is told --- */
+/* --- what can be read --- */
 
-static void get_page(struct http *h, struct evhttp_request *req)
+static enum MHD_Result get_page(struct request *q)
 {
-	(void)h;
-	(void)evhttp_add_header(
-		evhttp_request_get_output_headers(req),
-		"Content-Security-Policy",
-		"default-src 'none'; style-src 'unsafe-inline'; "
-		"script-src 'unsafe-inline'; connect-src 'self'");
-	answer_text(req, HTTP_OK, "text/html; charset=utf-8", http_page);
+	return answer_text(q, MHD_HTTP_OK, "text/html; charset=utf-8",
+			   http_page);
 }
 
 static json_t *cumulated(const struct histogram *h)
@@ -290,85 +261,97 @@ static json_t *figures_json(void)
 	return list;
 }
 
-static void get_state(struct http *h, struct evhttp_request *req)
+static enum MHD_Result get_state(struct request *q)
 {
+	const struct http *h = q->http;
 	struct node *n = service_node(h->cfg.service);
 	struct node_stats stats;
 
 	node_stats(n, &stats);
-	answer_json(req, HTTP_OK,
-		    json_pack("{s:s,s:b,s:b,s:o,s:o,s:o,s:o}", "version",
-			      CR_VERSION, "control", (int)h->cfg.control,
-			      "draining", (int)service_draining(h->cfg.service),
-			      "schedulers", scheduler_names(), "figures",
-			      figures_json(), "stats",
-			      field_write(node_stats_fields, &stats),
-			      "histograms", histograms_json(n)));
+	return answer_json(q, MHD_HTTP_OK,
+			   json_pack("{s:s,s:b,s:b,s:o,s:o,s:o,s:o}", "version",
+				     CR_VERSION, "control", (int)h->cfg.control,
+				     "draining",
+				     (int)service_draining(h->cfg.service),
+				     "schedulers", scheduler_names(), "figures",
+				     figures_json(), "stats",
+				     field_write(node_stats_fields, &stats),
+				     "histograms", histograms_json(n)));
 }
 
-static void get_history(struct http *h, struct evhttp_request *req)
+/* The samples, oldest first; "at" is seconds since the start, "lost" frames
+ * since then, "busy" the share of all workers since the sample before. */
+static enum MHD_Result get_history(struct request *q)
 {
-	answer_json(req, HTTP_OK, history_json(h->history));
+	const struct http *h = q->http;
+	unsigned n =
+		h->nsamples < HISTORY_SAMPLES ? h->nsamples : HISTORY_SAMPLES;
+	json_t *list = json_array();
+
+	for (unsigned i = h->nsamples - n; i != h->nsamples; i++) {
+		const struct sample *s = &h->samples[i % HISTORY_SAMPLES];
+
+		(void)json_array_append_new(
+			list, json_pack("{s:f,s:I,s:I,s:f}", "at",
+					(double)s->at / 1e9, "calls",
+					(json_int_t)s->calls, "lost",
+					(json_int_t)s->lost, "busy",
+					s->busy < 1 ? s->busy : 1.0));
+	}
+	return answer_json(q, MHD_HTTP_OK, list);
 }
 
-static void get_metrics(struct http *h, struct evhttp_request *req)
+static enum MHD_Result get_metrics(struct request *q)
 {
-	struct evbuffer *body = evbuffer_new();
-	struct gate_stats gate;
+	const struct http *h = q->http;
+	enum MHD_Result done;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	bool whole = out;
 
-	gate_stats(h->gate, &gate);
-	if (body)
-		metrics_write(body, h->cfg.service);
-	if (body)
-		metrics_write_http(body, &gate);
-	if (body && h->cfg.ng)
-		metrics_write_ng(body, h->cfg.ng);
-	answer(req, body ? HTTP_OK : HTTP_INTERNAL,
-	       "text/plain; version=0.0.4; charset=utf-8", body);
-	if (body)
-		evbuffer_free(body);
+	if (out) {
+		metrics_write(out, h->cfg.service);
+		metrics_write_http(out, &h->count);
+		if (h->cfg.ng)
+			metrics_write_ng(out, h->cfg.ng);
+		whole = !ferror(out);
+		/* it has no error where there is no memory for @text */
+		whole = !fclose(out) && text && whole;
+	}
+	done = whole ? answer_text(q, MHD_HTTP_OK,
+				   "text/plain; version=0.0.4; charset=utf-8",
+				   text)
+		     : answer_refusal(q, MHD_HTTP_INTERNAL_SERVER_ERROR,
+				      "out of memory");
+	free(text);
+	return done;
 }
 
-static void get_healthz(struct http *h, struct evhttp_request *req)
+static enum MHD_Result get_healthz(struct request *q)
 {
-	(void)h;
-	answer_text(req, HTTP_OK, "text/plain", "ok\n");
+	return answer_text(q, MHD_HTTP_OK, "text/plain", "ok\n");
 }
 
-static void get_readyz(struct http *h, struct evhttp_request *req)
+static enum MHD_Result get_readyz(struct request *q)
 {
-	bool draining = service_draining(h->cfg.service);
+	bool draining = service_draining(q->http->cfg.service);
 
-	answer_text(req, draining ? HTTP_SERVUNAVAIL : HTTP_OK, "text/plain",
-		    draining ? "draining\n" : "ok\n");
+	return answer_text(
+		q, draining ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
+		"text/plain", draining ? "draining\n" : "ok\n");
 }
 
 /* --- what can be changed --- */
 
-static json_t *body_of(struct evhttp_request *req)
-{
-	struct evbuffer *in = evhttp_request_get_input_buffer(req);
-	size_t n = evbuffer_get_length(in);
-	const unsigned char *text = evbuffer_pullup(in, -1);
-
-	return text && memory_for_json(n)
-		       ? json_loadb((const char *)text, n,
-				    JSON_REJECT_DUPLICATES, NULL)
-		       : NULL;
-}
-
-static void audit(struct evhttp_request *req, const char *what, const char *why)
+static void audit_post(const struct request *q, const char *what,
+		       const char *why)
 {
 	static struct log_site sites[2]; /* done, refused: as audit_method() */
-	char *host = NULL, who[80];
-	ev_uint16_t port = 0;
+	char at[64], who[80];
 
-	evhttp_connection_get_peer(evhttp_request_get_connection(req), &host,
-				   &port);
-	(void)snprintf(who, sizeof(who),
-		       host && strchr(host, ':') ? "http:[%s]:%u"
-						 : "http:%s:%u",
-		       host ? host : "?", (unsigned)port);
+	(void)snprintf(who, sizeof(who), "http:%s",
+		       address_text(&q->connection->from, at, sizeof(at)));
 	audit_log(&sites[why != NULL], LOG_INFO,
 		  &(struct audit){ .who = who,
 				   .did = "POST /scheduler",
@@ -376,39 +359,45 @@ static void audit(struct evhttp_request *req, const char *what, const char *why)
 				   .why = why });
 }
 
-static void post_scheduler(struct http *h, struct evhttp_request *req)
+static enum MHD_Result post_scheduler(struct request *q)
 {
-	json_t *params = body_of(req);
+	struct service *service = q->http->cfg.service;
+	json_t *params = memory_for_json(q->bytes)
+				 ? json_loadb(q->body, q->bytes,
+					      JSON_REJECT_DUPLICATES, NULL)
+				 : NULL;
 	const char *spec =
 		json_string_value(json_object_get(params, "scheduler"));
 	char now[320];
 	struct cr_err e = { "" };
+	enum MHD_Result done;
 	int err;
 
 	if (!spec) {
-		refuse(req, HTTP_BADREQUEST,
-		       "needs a JSON object {\"scheduler\": NAME}");
 		json_decref(params);
-		return;
+		return answer_refusal(
+			q, MHD_HTTP_BAD_REQUEST,
+			"needs a JSON object {\"scheduler\": NAME}");
 	}
-	err = service_scheduler_set(h->cfg.service, spec, &e);
-	audit(req, spec, err ? e.text : NULL);
+	err = service_scheduler_set(service, spec, &e);
+	audit_post(q, spec, err ? e.text : NULL);
 	if (err) {
-		refuse(req, 409, e.text);
+		done = answer_refusal(q, MHD_HTTP_CONFLICT, e.text);
 	} else {
-		node_scheduler(service_node(h->cfg.service), now, sizeof(now));
-		answer_json(req, HTTP_OK, json_pack("{s:s}", "scheduler", now));
+		node_scheduler(service_node(service), now, sizeof(now));
+		done = answer_json(q, MHD_HTTP_OK,
+				   json_pack("{s:s}", "scheduler", now));
 	}
 	json_decref(params);
+	return done;
 }
 
 /* --- who may ask --- */
 
 /* Is the host of the request an address, or localhost? */
-static bool host_is_plain(struct evhttp_request *req)
+static bool host_is_plain(const struct request *q)
 {
-	const char *host = evhttp_find_header(
-		evhttp_request_get_input_headers(req), "Host");
+	const char *host = find_header(q, "Host");
 	char name[80];
 	unsigned char bits[16];
 	int port;
@@ -419,10 +408,9 @@ static bool host_is_plain(struct evhttp_request *req)
 		inet_pton(AF_INET6, name, bits) == 1);
 }
 
-static bool is_json(struct evhttp_request *req)
+static bool is_json(const struct request *q)
 {
-	const char *type = evhttp_find_header(
-		evhttp_request_get_input_headers(req), "Content-Type");
+	const char *type = find_header(q, "Content-Type");
 	static const char json[] = "application/json";
 
 	return type && strncmp(type, json, sizeof(json) - 1) == 0 &&
@@ -431,23 +419,22 @@ static bool is_json(struct evhttp_request *req)
 
 /* Browsers say of what site the page is that posts. Who says nothing of it
  * has to say what no page of another site can without being allowed to. */
-static bool is_own_site(struct evhttp_request *req)
+static bool is_own_site(const struct request *q)
 {
-	const struct evkeyvalq *in = evhttp_request_get_input_headers(req);
-	const char *origin = evhttp_find_header(in, "Origin");
-	const char *host = evhttp_find_header(in, "Host");
+	const char *origin = find_header(q, "Origin");
 	static const char scheme[] = "://";
 	const char *site = origin ? strstr(origin, scheme) : NULL;
 
 	if (!origin)
-		return evhttp_find_header(in, "X-Codec-Runner");
-	return site && !strcasecmp(site + sizeof(scheme) - 1, host);
+		return find_header(q, "X-Codec-Runner");
+	return site &&
+	       !strcasecmp(site + sizeof(scheme) - 1, find_header(q, "Host"));
 }
 
 struct route {
 	const char *path;
-	void (*get)(struct http *h, struct evhttp_request *req);
-	void (*post)(struct http *h, struct evhttp_request *req);
+	enum MHD_Result (*get)(struct request *q);
+	enum MHD_Result (*post)(struct request *q);
 };
 
 static const struct route routes[] = {
@@ -460,10 +447,13 @@ static const struct route routes[] = {
 	{ "/scheduler", NULL, post_scheduler },
 };
 
-static const struct route *route_of(struct evhttp_request *req)
+/* A proxy may ask for the whole address (RFC 9112, section 3.2.2). */
+static const struct route *find_route(const char *url)
 {
-	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
-	const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
+	static const char scheme[] = "http://";
+	const char *path = strncasecmp(url, scheme, sizeof(scheme) - 1)
+				   ? url
+				   : strchr(url + sizeof(scheme) - 1, '/');
 
 	for (size_t i = 0; path && i < sizeof(routes) / sizeof(routes[0]); i++)
 		if (strcmp(path, routes[i].path) == 0)
@@ -471,83 +461,318 @@ static const struct route *route_of(struct evhttp_request *req)
 	return NULL;
 }
 
-static void on_post(struct http *h, struct evhttp_request *req,
-		    const struct route *r)
+static enum MHD_Result answer_post(struct request *q, const struct route *r)
 {
-	if (!r->post)
-		refuse(req, HTTP_BADMETHOD, "this can only be read");
-	else if (!h->cfg.control)
-		refuse(req, 403,
-		       "this node was started without --http-control");
-	else if (!is_json(req))
-		refuse(req, 415, "needs Content-Type: application/json");
-	else if (!is_own_site(req)) {
-		audit(req, "", "another site's, or nobody's");
-		refuse(req, 403,
-		       "it comes from another site, or from none: programs "
-		       "that are no browsers say \"X-Codec-Runner: 1\"");
-	} else
-		r->post(h, req);
+	if (!q->http->cfg.control)
+		return answer_refusal(
+			q, MHD_HTTP_FORBIDDEN,
+			"this node was started without --http-control");
+	if (!is_json(q))
+		return answer_refusal(q, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE,
+				      "needs Content-Type: application/json");
+	if (is_own_site(q))
+		return r->post(q);
+	audit_post(q, "", "another site's, or nobody's");
+	return answer_refusal(
+		q, MHD_HTTP_FORBIDDEN,
+		"it comes from another site, or from none: programs that "
+		"are no browsers say \"X-Codec-Runner: 1\"");
 }
 
-static void on_request(struct evhttp_request *req, void *arg)
+static enum MHD_Result answer_request(struct request *q, const char *method,
+				      const char *url)
+{
+	const struct route *r = find_route(url);
+
+	if (!host_is_plain(q))
+		return answer_refusal(
+			q, MHD_HTTP_FORBIDDEN,
+			"ask for it by address or as localhost, not by "
+			"another name");
+	if (!r)
+		return answer_refusal(
+			q, MHD_HTTP_NOT_FOUND,
+			"there are /, /state, /history, /metrics, "
+			"/healthz and /readyz");
+	if (r->post && strcmp(method, "POST") == 0)
+		return answer_post(q, r);
+	if (r->get &&
+	    (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0))
+		return r->get(q);
+	return answer_refusal(q, MHD_HTTP_METHOD_NOT_ALLOWED,
+			      r->get ? "this can only be read"
+				     : "this takes POST only");
+}
+
+/* Called for the headers of a request, then for parts of its body, then to
+ * answer it. */
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd,
+				  const char *url, const char *method,
+				  const char *version, const char *part,
+				  size_t *bytes, void **context)
+{
+	struct connection *c =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+			->socket_context;
+	struct request *q = *context;
+	const char *length;
+
+	(void)version;
+	if (!c) /* it is about to be closed */
+		return MHD_NO;
+	if (!q) {
+		q = *context = calloc(1, sizeof(*q));
+		if (!q)
+			return MHD_NO;
+		q->http = arg;
+		q->mhd = mhd;
+		q->connection = c;
+		c->asked = true;
+		/* an answer now ends the connection, and no body is read */
+		length = find_header(q, "Content-Length");
+		return length && strtoull(length, NULL, 10) > BODY_MAX
+			       ? answer_refusal(q, MHD_HTTP_CONTENT_TOO_LARGE,
+						"the body is too long")
+			       : MHD_YES;
+	}
+	if (!*bytes)
+		return answer_request(q, method, url);
+	if (*bytes > sizeof(q->body) - q->bytes) /* chunks */
+		return MHD_NO;
+	memcpy(q->body + q->bytes, part, *bytes);
+	q->bytes += *bytes;
+	*bytes = 0;
+	return MHD_YES;
+}
+
+static void on_completed(void *arg, struct MHD_Connection *mhd, void **context,
+			 enum MHD_RequestTerminationCode why)
+{
+	struct request *q = *context;
+
+	(void)arg, (void)mhd, (void)why;
+	if (q)
+		q->connection->asked = false;
+	free(q);
+	*context = NULL;
+}
+
+/* --- who may connect --- */
+
+static void run_mhd(struct http *h)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	(void)MHD_run(h->server);
+	if (MHD_get_timeout(h->server, &ms) == MHD_YES)
+		(void)event_add(
+			h->ready,
+			&(struct timeval){
+				.tv_sec = (time_t)(ms / 1000),
+				.tv_usec = (suseconds_t)(ms % 1000 * 1000) });
+	else
+		(void)event_remove_timer(h->ready);
+}
+
+static void on_ready(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	run_mhd(arg);
+}
+
+static struct connection *note_connection(struct http *h,
+					  struct MHD_Connection *mhd)
+{
+	int fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)
+			 ->connect_fd;
+	const struct sockaddr *from =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+			->client_addr;
+	struct connection *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		(void)shutdown(fd, SHUT_RDWR);
+		return NULL;
+	}
+	c->fd = fd;
+	memcpy(&c->from, from,
+	       from->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					   : sizeof(struct sockaddr_in));
+	c->host = address_mapped(&c->from);
+	c->since = clock_now();
+	TAILQ_INSERT_TAIL(&h->connections, c, link);
+	h->count.open++;
+	return c;
+}
+
+/* It has begun, or ended. */
+static void on_connection(void *arg, struct MHD_Connection *mhd, void **context,
+			  enum MHD_ConnectionNotificationCode what)
 {
 	struct http *h = arg;
-	const struct route *r = route_of(req);
+	struct connection *c = *context;
 
-	if (!host_is_plain(req))
-		refuse(req, 403,
-		       "ask for it by address or as localhost, not by another "
-		       "name");
-	else if (!r)
-		refuse(req, HTTP_NOTFOUND,
-		       "there are /, /state, /history, /metrics, /healthz and "
-		       "/readyz");
-	else if (evhttp_request_get_command(req) == EVHTTP_REQ_POST)
-		on_post(h, req, r);
-	else if (r->get)
-		r->get(h, req);
-	else
-		refuse(req, HTTP_BADMETHOD, "this takes POST only");
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		*context = note_connection(h, mhd);
+	} else if (c) {
+		TAILQ_REMOVE(&h->connections, c, link);
+		h->count.open--;
+		free(c);
+		if (evtimer_pending(h->look, NULL))
+			event_active(h->look, EV_TIMEOUT, 0);
+	}
+}
+
+/* The server sees the end of a socket, whatever it waits for there. */
+static void cut_connection(struct http *h, const struct connection *c)
+{
+	cr_ns age = clock_now() - c->since;
+	char peer[INET6_ADDRSTRLEN] = "?";
+
+	(void)inet_ntop(AF_INET6, &c->host, peer, sizeof(peer));
+	h->count.cut++;
+	log_event(LOG_WARN, "http-cut", LOG_WORD("peer", peer),
+		  LOG_INT("age_s", age / CR_SEC));
+	(void)shutdown(c->fd, SHUT_RDWR);
+	run_mhd(h);
+}
+
+static bool same_host(const struct in6_addr *a, const struct in6_addr *b)
+{
+	size_t bytes = IN6_IS_ADDR_V4MAPPED(a) ? 16 : 8;
+
+	return !memcmp(a, b, bytes);
+}
+
+/* Close a connection of @host if it has as many as it may have: its oldest one,
+ * first one that waits for no answer. */
+static void bound_host(struct http *h, const struct in6_addr *host)
+{
+	const struct connection *least = NULL, *c;
+	unsigned n = 0;
+
+	TAILQ_FOREACH (c, &h->connections, link) {
+		if (!same_host(&c->host, host))
+			continue;
+		n++;
+		if (!least || (least->asked && !c->asked))
+			least = c;
+	}
+	if (least && n >= h->most_of_host)
+		cut_connection(h, least);
+}
+
+/* Those that come wait in the kernel. */
+static void await_room(struct http *h)
+{
+	const struct timeval pause = { .tv_usec = PAUSE_MS * 1000 };
+
+	(void)evconnlistener_disable(h->listener);
+	(void)event_add(h->look, &pause);
+}
+
+static void on_accept(struct evconnlistener *listener, evutil_socket_t fd,
+		      struct sockaddr *from, int size, void *arg)
+{
+	struct http *h = arg;
+	struct sockaddr_storage at = { 0 };
+	struct in6_addr host;
+
+	(void)listener;
+	memcpy(&at, from, (size_t)size);
+	host = address_mapped(&at);
+	h->count.came++;
+	bound_host(h, &host);
+	/* closes it where it cannot be watched */
+	(void)MHD_add_connection(h->server, fd, from, (socklen_t)size);
+	run_mhd(h);
+	if (h->count.open < h->most)
+		return;
+	h->count.full++;
+	log_event(LOG_WARN, "http-full", LOG_INT("connections", h->most));
+	await_room(h);
+}
+
+/* EMFILE and the like: it would come again at once. */
+static void on_no_accept(struct evconnlistener *listener, void *arg)
+{
+	struct http *h = arg;
+
+	(void)listener;
+	h->count.paused++;
+	await_room(h);
+}
+
+static bool somebody_waits(const struct http *h)
+{
+	struct pollfd p = { .fd = (int)evconnlistener_get_fd(h->listener),
+			    .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct http *h = arg;
+	const struct connection *oldest = TAILQ_FIRST(&h->connections);
+
+	(void)fd, (void)what;
+	if (h->count.open >= h->most && somebody_waits(h) &&
+	    clock_now() - oldest->since >= STAY_S * CR_SEC)
+		cut_connection(h, oldest);
+	if (h->count.open >= h->most || evconnlistener_enable(h->listener))
+		await_room(h);
 }
 
 /* --- life --- */
 
-static int listen_at(struct http *h, const char *address, struct cr_err *e)
+static int listen_http(struct http *h, const char *address, struct cr_err *e)
 {
+	const unsigned flags = LEV_OPT_REUSEABLE | LEV_OPT_CLOSE_ON_EXEC |
+			       LEV_OPT_CLOSE_ON_FREE;
 	struct sockaddr_storage a;
-	char host[80];
-	int port;
 
-	if (address_parse(address, &a) ||
-	    address_split(address, host, sizeof(host), &port))
+	if (address_parse(address, &a))
 		return cr_fail(e, -EINVAL,
 			       "--http %s: needs an address with a port, such "
 			       "as 127.0.0.1:8080",
 			       address);
 	errno = 0;
-	h->bound = evhttp_bind_socket_with_handle(h->server, host,
-						  (ev_uint16_t)port);
-	if (!h->bound)
+	h->listener = evconnlistener_new_bind(h->cfg.base, on_accept, h, flags,
+					      -1, (struct sockaddr *)&a,
+					      (int)address_length(&a));
+	if (!h->listener)
 		return cr_fail(e, errno ? -errno : -EIO, "--http %s: %s",
 			       address, strerror(errno ? errno : EIO));
+	evconnlistener_set_error_cb(h->listener, on_no_accept);
 	return 0;
 }
 
-static int open_gate(struct http *h, struct cr_err *e)
+/* Connections are counted here: at a limit of its own libmicrohttpd 0.9.75 may
+ * wait for ever. */
+static int start_mhd(struct http *h)
 {
-	unsigned most = descriptors_for_web(h->cfg.connections);
-	const struct gate_config cfg = {
-		.base = h->cfg.base,
-		.server = h->server,
-		.bound = h->bound,
-		.most = most,
-		.most_of_host =
-			most / 4 > OF_HOST_LEAST ? most / 4 : OF_HOST_LEAST,
-		.unread = UNREAD_MAX,
-	};
+	const struct timeval step = { HISTORY_STEP / CR_SEC, 0 };
+	const union MHD_DaemonInfo *epoll;
 
-	return gate_open(&h->gate, &cfg, e);
+	h->server = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
+		on_request, h, MHD_OPTION_CONNECTION_LIMIT, UINT_MAX,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_END);
+	if (!h->server)
+		return -ENOMEM;
+	epoll = MHD_get_daemon_info(h->server, MHD_DAEMON_INFO_EPOLL_FD);
+	h->ready = event_new(h->cfg.base, epoll->epoll_fd, EV_READ | EV_PERSIST,
+			     on_ready, h);
+	h->look = evtimer_new(h->cfg.base, on_look, h);
+	h->sample = event_new(h->cfg.base, -1, EV_PERSIST, sample_node, h);
+	if (!h->ready || !h->look || !h->sample || event_add(h->ready, NULL) ||
+	    event_add(h->sample, &step))
+		return -ENOMEM;
+	return 0;
 }
 
 int http_open(struct http **out, const struct http_config *cfg,
@@ -559,21 +784,12 @@ int http_open(struct http **out, const struct http_config *cfg,
 	if (!h)
 		return cr_fail(e, -ENOMEM, "out of memory");
 	h->cfg = *cfg;
-	h->server = evhttp_new(cfg->base);
-	if (!h->server) {
-		http_close(h);
-		return cr_fail(e, -ENOMEM, "out of memory");
-	}
-	evhttp_set_allowed_methods(h->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD |
-						      EVHTTP_REQ_POST);
-	evhttp_set_max_headers_size(h->server, HEADERS_MAX);
-	evhttp_set_max_body_size(h->server, BODY_MAX);
-	evhttp_set_timeout(h->server, TIMEOUT_S);
-	evhttp_set_gencb(h->server, on_request, h);
-	rc = listen_at(h, cfg->address, e);
-	if (!rc)
-		rc = open_gate(h, e);
-	if (!rc && history_open(&h->history, cfg->base, cfg->service))
+	h->most = descriptors_for_web(cfg->connections);
+	h->most_of_host =
+		h->most / 4 > OF_HOST_LEAST ? h->most / 4 : OF_HOST_LEAST;
+	TAILQ_INIT(&h->connections);
+	rc = listen_http(h, cfg->address, e);
+	if (!rc && start_mhd(h))
 		rc = cr_fail(e, -ENOMEM, "out of memory");
 	if (rc) {
 		http_close(h);
@@ -587,10 +803,16 @@ void http_close(struct http *h)
 {
 	if (!h)
 		return;
-	history_close(h->history);
-	gate_close(h->gate);
+	if (h->listener)
+		evconnlistener_free(h->listener);
+	if (h->ready) /* before the descriptor that it watches */
+		event_free(h->ready);
 	if (h->server)
-		evhttp_free(h->server);
+		MHD_stop_daemon(h->server);
+	if (h->look)
+		event_free(h->look);
+	if (h->sample)
+		event_free(h->sample);
 	free(h);
 }
 
@@ -604,7 +826,7 @@ void http_local(const struct http *h, char *buf, size_t size)
 	struct sockaddr_storage a = { .ss_family = AF_UNSPEC };
 	socklen_t n = sizeof(a);
 
-	(void)getsockname((int)evhttp_bound_socket_get_fd(h->bound),
+	(void)getsockname((int)evconnlistener_get_fd(h->listener),
 			  (struct sockaddr *)&a, &n);
 	(void)address_text(&a, buf, size);
 }

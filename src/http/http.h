@@ -14,7 +14,11 @@
  * an address or "localhost" (no name that somebody can point here), and a POST
  * must say that it is JSON, which no form of another site can.
  *
- * Connections have a limit; see gate.h.
+ * There are so many connections at a time at most; one more waits in the
+ * kernel. A host (one /64 of IPv6) may have a quarter of these, and at least
+ * 16: for one more its oldest is closed. If somebody waits, and the oldest
+ * connection of all is older than 5 s, that one is closed, too: nobody keeps
+ * others out by holding on. Without a descriptor to accept with, it pauses.
  *
  * Thread rule: the event base's thread.
  */

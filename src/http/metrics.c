@@ -3,12 +3,10 @@
  * Metrics out of the tables of stats (those rows that have one), of the HTTP
  * server itself (its connections), and of the NG service (what came, what
  * became of it, how calls ended), in the text format of Prometheus (0.0.4). One
- * thread at a time for each @out, to which they append; where there is no
- * memory, the text lacks something.
+ * thread at a time for each @out, to which they append.
  */
 #include "http/metrics.h"
 
-#include <event2/buffer.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <string.h>
@@ -22,44 +20,43 @@
 #define METRICS_NAME "codec_runner_%s"
 
 /* What @name is, before its series. @type: "counter", "gauge", "histogram". */
-static void metrics_head(struct evbuffer *out, const char *name,
-			 const char *type, const char *help)
+static void metrics_head(FILE *out, const char *name, const char *type,
+			 const char *help)
 {
-	(void)evbuffer_add_printf(out,
-				  "# HELP " METRICS_NAME " %s\n"
-				  "# TYPE " METRICS_NAME " %s\n",
-				  name, help, name, type);
+	(void)fprintf(out,
+		      "# HELP " METRICS_NAME " %s\n"
+		      "# TYPE " METRICS_NAME " %s\n",
+		      name, help, name, type);
 }
 
 /* A metric of one series, with its head. */
-static void metrics_alone(struct evbuffer *out, const char *name,
-			  const char *type, const char *help, uint64_t value)
+static void metrics_alone(FILE *out, const char *name, const char *type,
+			  const char *help, uint64_t value)
 {
 	metrics_head(out, name, type, help);
-	(void)evbuffer_add_printf(out, METRICS_NAME " %" PRIu64 "\n", name,
-				  value);
+	(void)fprintf(out, METRICS_NAME " %" PRIu64 "\n", name, value);
 }
 
 /* A metric of one series of the process, with its head: process_@name. */
-static void metrics_process(struct evbuffer *out, const char *name,
-			    const char *type, const char *help, double value)
+static void metrics_process(FILE *out, const char *name, const char *type,
+			    const char *help, double value)
 {
-	(void)evbuffer_add_printf(out,
-				  "# HELP process_%s %s\n"
-				  "# TYPE process_%s %s\n"
-				  "process_%s %.15g\n",
-				  name, help, name, type, name, value);
+	(void)fprintf(out,
+		      "# HELP process_%s %s\n"
+		      "# TYPE process_%s %s\n"
+		      "process_%s %.15g\n",
+		      name, help, name, type, name, value);
 }
 
 /* A series of @name, whose @label @is this. */
-static void metrics_labelled(struct evbuffer *out, const char *name,
-			     const char *label, const char *is, uint64_t value)
+static void metrics_labelled(FILE *out, const char *name, const char *label,
+			     const char *is, uint64_t value)
 {
-	(void)evbuffer_add_printf(out, METRICS_NAME "{%s=\"%s\"} %" PRIu64 "\n",
-				  name, label, is, value);
+	(void)fprintf(out, METRICS_NAME "{%s=\"%s\"} %" PRIu64 "\n", name,
+		      label, is, value);
 }
 
-void metrics_write_http(struct evbuffer *out, const struct gate_stats *s)
+void metrics_write_http(FILE *out, const struct http_stats *s)
 {
 	metrics_alone(out, "http_connections", "gauge",
 		      "Connections of HTTP, now.", s->open);
@@ -78,7 +75,7 @@ void metrics_write_http(struct evbuffer *out, const struct gate_stats *s)
 		      s->paused);
 }
 
-static void write_calls(struct evbuffer *out, const struct ng_service_stats *s)
+static void write_calls(FILE *out, const struct ng_service_stats *s)
 {
 	const struct ng_counts *c = &s->count;
 	static const char ended[] = "ng_dialogs_ended_total";
@@ -96,7 +93,7 @@ static void write_calls(struct evbuffer *out, const struct ng_service_stats *s)
 	metrics_labelled(out, ended, "why", "unanswered", c->unanswered);
 }
 
-static void write_requests(struct evbuffer *out, const struct ng_counts *c)
+static void write_requests(FILE *out, const struct ng_counts *c)
 {
 	static const char asked[] = "ng_requests_total",
 			  no[] = "ng_refused_total";
@@ -111,8 +108,7 @@ static void write_requests(struct evbuffer *out, const struct ng_counts *c)
 	metrics_labelled(out, no, "why", "load_limit", c->load_limits);
 }
 
-static void write_messages(struct evbuffer *out,
-			   const struct ng_listener_stats *l)
+static void write_messages(FILE *out, const struct ng_listener_stats *l)
 {
 	static const char came[] = "ng_messages_total",
 			  went[] = "ng_answers_total";
@@ -138,8 +134,7 @@ static void write_messages(struct evbuffer *out,
 		      "Requests that wait for answers.", l->waiting);
 }
 
-static void write_connections(struct evbuffer *out,
-			      const struct ng_listener_stats *l)
+static void write_connections(FILE *out, const struct ng_listener_stats *l)
 {
 	static const char all[] = "ng_connections_total";
 
@@ -152,7 +147,7 @@ static void write_connections(struct evbuffer *out,
 	metrics_labelled(out, all, "outcome", "cut", l->cut);
 }
 
-void metrics_write_ng(struct evbuffer *out, const struct ng_service *sv)
+void metrics_write_ng(FILE *out, const struct ng_service *sv)
 {
 	struct ng_service_stats s;
 
@@ -211,7 +206,7 @@ static double value_of(const struct field *f, const void *base)
 }
 
 /* One of the rows of a metric has the help. */
-static void head(struct evbuffer *out, const struct field_metric *m)
+static void head(FILE *out, const struct field_metric *m)
 {
 	if (m->help)
 		metrics_head(out, m->name, m->type, m->help);
@@ -230,8 +225,7 @@ static void collect(void *arg, const char *path, const struct field *f,
 }
 
 /* The series of one metric, of which one has the help, follow each other. */
-static void write_metric(struct evbuffer *out, struct all_series *all,
-			 const char *name)
+static void write_metric(FILE *out, struct all_series *all, const char *name)
 {
 	for (unsigned i = 0; i < all->n; i++)
 		if (!strcmp(all->one[i].field->metric->name, name))
@@ -243,14 +237,13 @@ static void write_metric(struct evbuffer *out, struct all_series *all,
 		if (strcmp(m->name, name))
 			continue;
 		all->reported[i] = true;
-		(void)evbuffer_add_printf(out, METRICS_NAME "%s %.15g\n",
-					  m->name, m->labels ? m->labels : "",
-					  value_of(s->field, s->base));
+		(void)fprintf(out, METRICS_NAME "%s %.15g\n", m->name,
+			      m->labels ? m->labels : "",
+			      value_of(s->field, s->base));
 	}
 }
 
-static void write_numbers(struct evbuffer *out,
-			  const struct stats_result *stats)
+static void write_numbers(FILE *out, const struct stats_result *stats)
 {
 	struct all_series all = { 0 };
 
@@ -269,7 +262,7 @@ struct threads {
 	unsigned n;
 };
 
-static void write_threads(struct evbuffer *out, const struct threads *t)
+static void write_threads(FILE *out, const struct threads *t)
 {
 	for (const struct field *f = t->fields; f->name; f++) {
 		const struct field_metric *m = metric_of(f);
@@ -278,16 +271,14 @@ static void write_threads(struct evbuffer *out, const struct threads *t)
 			continue;
 		head(out, m);
 		for (unsigned i = 0; i < t->n; i++)
-			(void)evbuffer_add_printf(
-				out, METRICS_NAME "{%s=\"%u\"} %.15g\n",
-				m->name, t->kind, i,
-				value_of(f,
-					 (const char *)t->first + i * t->size));
+			(void)fprintf(out, METRICS_NAME "{%s=\"%u\"} %.15g\n",
+				      m->name, t->kind, i,
+				      value_of(f, (const char *)t->first +
+							  i * t->size));
 	}
 }
 
-static void write_all_threads(struct evbuffer *out,
-			      const struct node_stats *stats)
+static void write_all_threads(FILE *out, const struct node_stats *stats)
 {
 	write_threads(out, &(struct threads){ receiver_info_fields, "receiver",
 					      stats->receivers,
@@ -305,8 +296,7 @@ static bool tells(const struct field *f, const struct node_interface_info *i)
 	return i->ports || strcmp(f->name, "available") != 0;
 }
 
-static void write_interfaces(struct evbuffer *out,
-			     const struct node_stats *stats)
+static void write_interfaces(FILE *out, const struct node_stats *stats)
 {
 	for (const struct field *f = interface_info_fields; f->name; f++) {
 		const struct field_metric *m = metric_of(f);
@@ -315,18 +305,17 @@ static void write_interfaces(struct evbuffer *out,
 			continue;
 		head(out, m);
 		for (unsigned i = 0; i < stats->ninterfaces; i++)
-			(void)evbuffer_add_printf(
-				out,
-				METRICS_NAME
-				"{interface=\"%s\",address=\"%s\"} "
-				"%.15g\n",
-				m->name, stats->interfaces[i].name,
-				stats->interfaces[i].address,
-				value_of(f, &stats->interfaces[i]));
+			(void)fprintf(out,
+				      METRICS_NAME
+				      "{interface=\"%s\",address=\"%s\"} "
+				      "%.15g\n",
+				      m->name, stats->interfaces[i].name,
+				      stats->interfaces[i].address,
+				      value_of(f, &stats->interfaces[i]));
 	}
 }
 
-static void write_codecs(struct evbuffer *out, const struct node_stats *stats)
+static void write_codecs(FILE *out, const struct node_stats *stats)
 {
 	for (const struct field *f = codec_calls_fields; f->name; f++) {
 		const struct field_metric *m = metric_of(f);
@@ -335,10 +324,10 @@ static void write_codecs(struct evbuffer *out, const struct node_stats *stats)
 			continue;
 		head(out, m);
 		for (unsigned i = 0; i < stats->ncodecs; i++)
-			(void)evbuffer_add_printf(
-				out, METRICS_NAME "{codec=\"%s\"} %.15g\n",
-				m->name, stats->codecs[i].name,
-				value_of(f, &stats->codecs[i]));
+			(void)fprintf(out,
+				      METRICS_NAME "{codec=\"%s\"} %.15g\n",
+				      m->name, stats->codecs[i].name,
+				      value_of(f, &stats->codecs[i]));
 	}
 }
 
@@ -346,7 +335,7 @@ static void write_codecs(struct evbuffer *out, const struct node_stats *stats)
 
 /* By the names that the exporters of all languages use. What cannot be seen is
  * left out. */
-static void write_process(struct evbuffer *out, const struct node_stats *stats)
+static void write_process(FILE *out, const struct node_stats *stats)
 {
 	uint64_t resident, addresses, descriptors;
 	uint64_t most = descriptors_limit();
@@ -371,7 +360,7 @@ static void write_process(struct evbuffer *out, const struct node_stats *stats)
 				"Descriptors that it may have.", (double)most);
 }
 
-static void write_histogram(struct evbuffer *out, const char *member,
+static void write_histogram(FILE *out, const char *member,
 			    const struct histogram *h)
 {
 	const struct field_metric *m =
@@ -382,30 +371,30 @@ static void write_histogram(struct evbuffer *out, const char *member,
 	metrics_cumulate(h, below);
 	head(out, m);
 	for (unsigned i = 0; i < METRICS_BOUNDS; i++)
-		(void)evbuffer_add_printf(
+		(void)fprintf(
 			out, METRICS_NAME "_bucket{le=\"%g\"} %" PRIu64 "\n",
 			m->name, (double)metrics_bounds[i] * NS, below[i]);
-	(void)evbuffer_add_printf(
-		out,
-		METRICS_NAME "_bucket{le=\"+Inf\"} %" PRIu64 "\n" METRICS_NAME
-			     "_sum %.9f\n" METRICS_NAME "_count %" PRIu64 "\n",
-		m->name, all, m->name, (double)histogram_sum(h) * NS, m->name,
-		all);
+	(void)fprintf(out,
+		      METRICS_NAME "_bucket{le=\"+Inf\"} %" PRIu64
+				   "\n" METRICS_NAME "_sum %.9f\n" METRICS_NAME
+				   "_count %" PRIu64 "\n",
+		      m->name, all, m->name, (double)histogram_sum(h) * NS,
+		      m->name, all);
 }
 
 /* The policy's name only: its options may be anything. */
-static void write_info(struct evbuffer *out, const char *spec)
+static void write_info(FILE *out, const char *spec)
 {
 	const struct field_metric *m =
 		field_find(node_stats_fields, "scheduler")->metric;
 
 	head(out, m);
-	(void)evbuffer_add_printf(
-		out, METRICS_NAME "{version=\"%s\",scheduler=\"%.*s\"} 1\n",
-		m->name, CR_VERSION, (int)strcspn(spec, ",\"\\"), spec);
+	(void)fprintf(out,
+		      METRICS_NAME "{version=\"%s\",scheduler=\"%.*s\"} 1\n",
+		      m->name, CR_VERSION, (int)strcspn(spec, ",\"\\"), spec);
 }
 
-void metrics_write(struct evbuffer *out, struct service *sv)
+void metrics_write(FILE *out, struct service *sv)
 {
 	static struct histogram delay, jitter; /* 15 KiB each */
 	struct node *n = service_node(sv);

@@ -6,9 +6,8 @@
 #ifndef HTTP_METRICS_H
 #define HTTP_METRICS_H
 
-#include <event2/buffer.h>
+#include <stdio.h>
 
-#include "http/gate.h"
 #include "ng/service.h"
 #include "observe/histogram.h"
 #include "protocol/service.h"
@@ -22,12 +21,21 @@ void metrics_cumulate(const struct histogram *h,
 		      uint64_t below[METRICS_BOUNDS]);
 
 /** Append everything about @sv and its node to @out. */
-void metrics_write(struct evbuffer *out, struct service *sv);
+void metrics_write(FILE *out, struct service *sv);
 
 /** And about the NG service @s. */
-void metrics_write_ng(struct evbuffer *out, const struct ng_service *s);
+void metrics_write_ng(FILE *out, const struct ng_service *s);
 
-/** And about who asks for that. */
-void metrics_write_http(struct evbuffer *out, const struct gate_stats *s);
+/** Connections of the HTTP server. */
+struct http_stats {
+	unsigned open;	 /**< now                                      */
+	uint64_t came;	 /**< were accepted                            */
+	uint64_t full;	 /**< times that there were as many as may be  */
+	uint64_t cut;	 /**< were closed to make room for others      */
+	uint64_t paused; /**< times that there was no descriptor       */
+};
+
+/** And about those. */
+void metrics_write_http(FILE *out, const struct http_stats *s);
 
 #endif

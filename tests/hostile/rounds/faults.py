@@ -42,8 +42,7 @@ def attack(scene):
     """All phases and kinds in turn, so far as there is time."""
     seam = scene.seam
     asker = Asker(scene.node)
-    cursors = [Cursor(name, kind) for name, phase in PHASES.items()
-               for kind in COUNTED + ENDLESS if kind not in phase.spared]
+    cursors = [Cursor(name, kind) for name in PHASES for kind in COUNTED + ENDLESS]
     scene.rng.shuffle(cursors)
     told = {"attempts": 0, "whole": 0}
     end = time.monotonic() + scene.seconds

@@ -22,11 +22,10 @@ SCHEDULERS = ("fifo", "edf", "cfs", "edf-hsb", "wfq", "bfs")
 
 class Phase:
     """@prepare(asker) returns what act() needs; @act(asker, it) is what may fail,
-    a reply of JSON-RPC or None; @undo(asker, it) makes it as it was. @spared:
-    kinds of things that do not fail in it."""
+    a reply of JSON-RPC or None; @undo(asker, it) makes it as it was."""
 
-    def __init__(self, prepare, act, undo=None, spared=()):
-        self.prepare, self.act, self.spared = prepare, act, spared
+    def __init__(self, prepare, act, undo=None):
+        self.prepare, self.act = prepare, act
         self.undo = undo or (lambda asker, what: None)
 
 
@@ -311,7 +310,6 @@ PHASES = {
     "convert": Phase(file, convert, no_conversion),
     "cancel": Phase(file, cancel, no_conversion),
     "connect": Phase(lambda asker: None, connect),
-    # libevent's HTTP server crashes without memory, by evhttp_request_new()
-    "page": Phase(lambda asker: None, page, spared=("memory",)),
+    "page": Phase(lambda asker: None, page),
     "ng": Phase(a_name, ng, forget),
 }

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 static const char *const OURS[] = {
-	"libjansson", "libevent", "liburcu",	"liburing",
-	"libbsd",     "libopus",  "libspandsp", "libgsm",
+	"libjansson", "libevent", "libmicrohttpd", "liburcu", "liburing",
+	"libbsd",     "libopus",  "libspandsp",	   "libgsm",
 };
 
 /* A library's function that ends the program where it gets no memory:

@@ -267,6 +267,17 @@ def test_web_connections_have_a_limit(daemon, tmp_path):
     d.logged(" http-full connections=8\n")
 
 
+def reads_on(sock):
+    """The other end has not closed it."""
+    sock.setblocking(False)
+    try:
+        return sock.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionResetError:
+        return False
+
+
 def test_who_holds_on_to_the_web_makes_room(daemon):
     """All places are taken by clients that are never silent for long."""
     web = free_port(socket.SOCK_STREAM)
@@ -280,6 +291,7 @@ def test_who_holds_on_to_the_web_makes_room(daemon):
                 one.send(b"G")
     answer = asking.makefile().read()
     assert "\ncodec_runner_http_cut_total 1\n" in answer
+    assert not reads_on(holding[0]) and reads_on(holding[1])
     assert d.ctl("stats")["calls"] == 0
 
 
