@@ -79,7 +79,8 @@ static bool read_number(const struct option_row *row, const char *text,
 	case CR_OPT_INT:
 		return !units_parse_int(text, out);
 	case CR_OPT_PPM:
-		return !units_parse_ppm(text, out);
+		return (strpbrk(text, "%p") || !(row->flags & OPTION_UNIT)) &&
+		       !units_parse_ppm(text, out);
 	case OPTION_RATE:
 		return !units_parse_rate(text, out);
 	case CR_OPT_TIME:
@@ -122,26 +123,65 @@ static int refuse_number(const struct option_row *row, const char *text,
 		(void)snprintf(bounds, sizeof(bounds), " from %s to %s", lo,
 			       hi);
 	}
-	return cr_fail(e, -EINVAL, "%s=%.64s: needs %s%s%s%s", row->name, text,
-		       words, row->flags & OPTION_ZERO ? "0, or " : "",
-		       kinds[row->kind].form, bounds);
+	return cr_fail(e, -EINVAL, "%s=%.64s: needs %s%s%s%s%s", row->name,
+		       text, words, row->flags & OPTION_ZERO ? "0, or " : "",
+		       kinds[row->kind].form,
+		       row->flags & OPTION_RANGE ? " or two, A..B," : "",
+		       bounds);
+}
+
+static bool number_fits(const struct option_row *row, const char *text,
+			int64_t *out)
+{
+	if (!read_number(row, text, out))
+		return false;
+	return !is_bounded(row) || (*out >= row->min && *out <= row->max) ||
+	       (!*out && row->flags & OPTION_ZERO);
+}
+
+unsigned option_series(const struct option_row *row, const char *text,
+		       int64_t *out, unsigned most)
+{
+	for (unsigned n = 0; n < most; n++) {
+		const char *dots = strstr(text, "..");
+		size_t length = dots ? (size_t)(dots - text) : strlen(text);
+		char one[UNITS_TEXT];
+
+		if (length >= sizeof(one))
+			return 0;
+		memcpy(one, text, length);
+		one[length] = '\0';
+		if (!number_fits(row, one, &out[n]))
+			return 0;
+		if (!dots)
+			return n + 1;
+		text = dots + 2;
+	}
+	return 0;
 }
 
 int option_parse(const struct option_row *row, const char *text, int64_t *out,
 		 struct cr_err *e)
 {
-	int64_t v;
+	int64_t v[2];
+	unsigned n;
 
 	for (const struct option_word *w = row->words; w && w->name; w++)
 		if (!strcmp(text, w->name)) {
 			*out = w->value;
 			return 0;
 		}
-	if (!read_number(row, text, &v) ||
-	    (is_bounded(row) && (v < row->min || v > row->max) &&
-	     (v || !(row->flags & OPTION_ZERO))))
+	if (row->flags & OPTION_RANGE) {
+		n = option_series(row, text, v, 2);
+		if (!n || v[n - 1] < v[0])
+			return refuse_number(row, text, e);
+		out[0] = v[0];
+		out[1] = v[n - 1];
+		return 0;
+	}
+	if (!number_fits(row, text, v))
 		return refuse_number(row, text, e);
-	*out = v;
+	*out = v[0];
 	return 0;
 }
 
@@ -167,6 +207,15 @@ void option_put(const struct option_row *row, void *base, int64_t value)
 	}
 }
 
+static void put_numbers(const struct option_row *row, void *base,
+			const int64_t *v)
+{
+	if (!(row->flags & OPTION_RANGE))
+		option_put(row, base, *v);
+	else if (row->bytes)
+		memcpy((unsigned char *)base + row->offset, v, 2 * sizeof(*v));
+}
+
 static void put_text(const struct option_row *row, void *base, const char *text)
 {
 	if (row->bytes && !row->read)
@@ -184,7 +233,7 @@ int option_set(const struct option_row *row, void *base, const char *text,
 	       struct cr_err *e)
 {
 	struct option_list *list;
-	int64_t v;
+	int64_t v[2];
 
 	if (row->kind == OPTION_TEXT) {
 		put_text(row, base, text);
@@ -196,9 +245,9 @@ int option_set(const struct option_row *row, void *base, const char *text,
 			list->item[list->count++] = text;
 		return 0;
 	}
-	if (option_parse(row, text, &v, e))
+	if (option_parse(row, text, v, e))
 		return -EINVAL;
-	option_put(row, base, v);
+	put_numbers(row, base, v);
 	return 0;
 }
 
@@ -212,7 +261,8 @@ void option_reset(const struct option_row *row, void *base)
 	if (row->kind == OPTION_TEXT)
 		put_text(row, base, default_text(row));
 	else if (row->kind != OPTION_LIST)
-		option_put(row, base, row->dflt);
+		put_numbers(row, base,
+			    (const int64_t[]){ row->dflt, row->dflt });
 	else if (row->bytes)
 		list_at(row, base)->count = 0;
 }
@@ -248,7 +298,7 @@ const char *option_text(const struct option_row *row, const char *text,
 	int64_t v;
 
 	if (row->kind >= OPTION_TEXT || row->words ||
-	    option_parse(row, text, &v, NULL))
+	    row->flags & OPTION_RANGE || option_parse(row, text, &v, NULL))
 		return text;
 	option_format(&row->opt, v, buf, size);
 	return buf;

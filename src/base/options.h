@@ -34,7 +34,10 @@ enum {
 	OPTION_NEEDED = 4,	 /**< a key that must be there           */
 	OPTION_COMMAND_LINE = 8, /**< cannot stand in a file of options; of a
 				      section: nor any of its options    */
-	OPTION_LIVE = 16	 /**< taken when the file is read again  */
+	OPTION_LIVE = 16,	 /**< taken when the file is read again  */
+	OPTION_UNIT = 32, /**< a PPM that needs its unit: 90%, not 0.9      */
+	OPTION_RANGE = 64 /**< a number, or two: "1ms..2ms", of which the
+			    second is not below the first; two of int64_t */
 };
 
 /** Most values of one OPTION_LIST. */
@@ -113,8 +116,13 @@ const struct option_row *option_find(const struct option_row *rows,
 const char *option_hint(const struct option_row *rows, unsigned flags,
 			const char *name, char *buf, size_t size);
 
-/** One number: *@out is @text as @row means it; -EINVAL with @e, which begins
- * with "name=text: ". */
+/** Up to @most numbers with two dots between ("20%..110%..20%"). Returns how
+ * many; 0: one cannot be read, or they are too many, and @out is of no use. */
+unsigned option_series(const struct option_row *row, const char *text,
+		       int64_t *out, unsigned most);
+
+/** One number (of an OPTION_RANGE, two): *@out is @text as @row means it;
+ * -EINVAL with @e, which begins with "name=text: ". */
 int option_parse(const struct option_row *row, const char *text, int64_t *out,
 		 struct cr_err *e);
 

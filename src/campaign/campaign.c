@@ -167,22 +167,20 @@ int campaign_check_run_queues(const struct campaign_platform *p,
 int campaign_set_run_queues(struct campaign_platform *p, const char *text,
 			    struct cr_err *e)
 {
-	struct option_row opt = { .name = "run-queues",
-				  .kind = CR_OPT_INT,
-				  .min = 1,
-				  .max = p->cpus };
+	const struct option_word words[] = { { "global", 1 },
+					     { "partitioned", p->cpus },
+					     { 0 } };
+	const struct option_row row = { .name = "run-queues",
+					.kind = CR_OPT_INT,
+					.min = 1,
+					.max = p->cpus,
+					.words = words };
 	struct campaign_platform with = *p;
-	int rc;
+	int rc = option_parse(&row, text, &with.run_queues, e);
 
 	with.partitioned = strcmp(text, "partitioned") == 0;
-	with.run_queues = with.partitioned ? p->cpus : 1;
-	if (!with.partitioned && strcmp(text, "global") != 0 &&
-	    option_parse(&opt, text, &with.run_queues, NULL))
-		return cr_fail(e, -EINVAL,
-			       "run-queues=%.64s: needs global, partitioned or "
-			       "a number from 1 to cpus (%lld)",
-			       text, (long long)p->cpus);
-	rc = campaign_check_run_queues(&with, e);
+	if (!rc)
+		rc = campaign_check_run_queues(&with, e);
 	if (!rc)
 		*p = with;
 	return rc;
@@ -202,27 +200,6 @@ static int read_receivers(const struct section *s, struct campaign_receivers *r)
 	return rc;
 }
 
-static int read_max_age(const struct section *daemon, int64_t *out)
-{
-	const struct option_row opt = { .name = "max-age",
-					.kind = CR_OPT_TIME,
-					.min = CR_MS,
-					.max = CR_NEVER };
-	const char *text = section_text(daemon, "max-age");
-
-	*out = CR_NEVER;
-	if (!text)
-		return 0;
-	if (!strcmp(text, "auto"))
-		*out = CAMPAIGN_AGE_AUTO;
-	else if (strcmp(text, "none") && option_parse(&opt, text, out, NULL))
-		return section_fail(daemon, "max-age",
-				    "max-age=%.64s: needs none, auto or a "
-				    "time of 1ms or more",
-				    text);
-	return 0;
-}
-
 static int read_platform(const struct section *top, struct campaign_platform *p)
 {
 	const struct section *s = section_below(top, "platform");
@@ -237,8 +214,6 @@ static int read_platform(const struct section *top, struct campaign_platform *p)
 				    &p->receivers);
 	if (!rc)
 		rc = section_values(section_below(top, "daemon"), p);
-	if (!rc)
-		rc = read_max_age(section_below(top, "daemon"), &p->max_age);
 	if (rc)
 		return rc;
 	if (campaign_set_run_queues(p, rqs ? rqs : "global", &e))
@@ -348,8 +323,7 @@ static int read_flows(const struct section *top, struct campaign *c)
 
 	c->flows = calloc(2 * (size_t)v->count, sizeof(*c->flows));
 	if (!c->flows)
-		return cr_fail(top->file->err, -ENOMEM, "%s: out of memory",
-			       c->path);
+		return campaign_no_memory(top->file);
 	for (unsigned i = 0; i < v->count && !rc; i++) {
 		const struct section *s = v->entries[i].below;
 		unsigned at = c->flow_count;

@@ -97,9 +97,8 @@ struct campaign_buffer {
 	int64_t least, most; /**< of its delay, ns                          */
 };
 
-/** How much faster than ours the callers' clocks run, ppm: each by a value of
- * its own, evenly from least to most. */
-struct campaign_drift {
+/** A time or, of clocks, ppm: evenly from least to most; both 0: none. */
+struct campaign_range {
 	int64_t least, most;
 };
 
@@ -128,16 +127,18 @@ struct campaign_voice {
 
 /** Digits of one conversation. */
 #define CAMPAIGN_DIGITS_MAX 64u
+/** The longest of them: its duration has 16 bits at 8 kHz. */
+#define CAMPAIGN_DIGIT_MAX (8 * CR_SEC)
 
 /** Digits that a party dials, as telephone events (RFC 4733) in place of
  * speech. */
 struct campaign_dtmf {
 	char digits[CAMPAIGN_DIGITS_MAX + 1]; /**< "": none                 */
-	cr_ns shortest, longest; /**< of a digit: evenly from, to           */
-	int64_t at;		 /**< of the first one, from the call's begin */
-	int64_t interval;	 /**< from one digit's end to the next one  */
-	int64_t volume;		 /**< -dBm0, 0..63                          */
-	int64_t pt;		 /**< payload type                          */
+	struct campaign_range length; /**< of a digit                      */
+	int64_t at;	  /**< of the first one, from the call's begin */
+	int64_t interval; /**< from one digit's end to the next one  */
+	int64_t volume;	  /**< -dBm0, 0..63                          */
+	int64_t pt;	  /**< payload type                          */
 };
 
 /** Comfort noise (RFC 3389) in the pauses of a party's talk. */
@@ -232,11 +233,6 @@ enum campaign_arrival_kind {
 	ARRIVAL_ENVELOPE /**< work as early as the TSpec allows, in bursts  */
 };
 
-/** A time, evenly from least to most; both 0: none. */
-struct campaign_range {
-	cr_ns least, most;
-};
-
 struct campaign_arrival {
 	int64_t kind;		       /**< enum campaign_arrival_kind        */
 	int64_t jitter;		       /**< ns                                */
@@ -305,7 +301,8 @@ struct campaign_flow {
 	struct campaign_buffer buffer;
 	struct campaign_talk talk;
 	struct campaign_voice voice;
-	struct campaign_drift drift;
+	/** How much faster than ours the callers' clocks run. */
+	struct campaign_range drift;
 	/** A conversation is two flows, one behind the other: what a says to b,
 	 * and back. That of b is like that of a (or what that is like). */
 	struct campaign_party party;

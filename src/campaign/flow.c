@@ -8,7 +8,6 @@
 
 #include "base/nearest.h"
 #include "base/options.h"
-#include "base/units.h"
 #include "campaign/parts.h"
 #include "rtp/jitter.h"
 
@@ -75,10 +74,6 @@ static int read_contract(const struct section *s, struct campaign_flow *f)
 	struct contract_flaw flaw;
 	int rc = section_values(k, to);
 
-	if (!rc)
-		rc = section_rate(k, "rate", &to->rate_ppm);
-	if (!rc)
-		rc = section_rate(k, "peak", &to->peak_ppm);
 	if (rc)
 		return rc;
 	if (section_has(k, "burst") &&
@@ -95,48 +90,34 @@ static int read_contract(const struct section *s, struct campaign_flow *f)
 
 /* --- when calls begin, and how long they last --- */
 
-/* Of what keeps count calls up, ppm. */
-#define SHARE_MIN INT64_C(1000)
-#define SHARE_MAX (100 * CR_PPM)
-
-/* Bounds of one rate, and whether it may be none. */
-static bool rates_fit(const struct campaign_poisson *p)
-{
-	const int64_t least = p->of_hold ? SHARE_MIN : CAMPAIGN_RATE_MIN;
-	const int64_t most = p->of_hold ? SHARE_MAX : CAMPAIGN_RATE_MAX;
-	bool some = false;
-
-	for (unsigned i = 0; i < p->rates; i++) {
-		bool none = p->rate[i] == 0;
-
-		if (!none && (p->rate[i] < least || p->rate[i] > most))
-			return false;
-		some |= !none;
-	}
-	return some;
-}
-
-/* With its unit: 5 would be 500 %, and who writes it means 5/s. */
-static int parse_share(const char *text, int64_t *out)
-{
-	return strpbrk(text, "%p") ? units_parse_ppm(text, out) : -EINVAL;
-}
-
-/* "5/s", "90%", "20%..110%..20%". */
+/* "5/s", "90%", "20%..110%..20%"; with the unit of a share, as 5 would be
+ * 500 %, and 5/s is meant. */
 static int read_poisson(const struct section *s, struct campaign_poisson *p)
 {
+	static const struct option_row rate = {
+		.kind = OPTION_RATE,
+		.flags = OPTION_ZERO,
+		.min = CAMPAIGN_RATE_MIN,
+		.max = CAMPAIGN_RATE_MAX,
+	};
+	static const struct option_row share = {
+		.kind = CR_OPT_PPM,
+		.flags = OPTION_ZERO | OPTION_UNIT,
+		.min = CR_PPM / 1000,
+		.max = 100 * CR_PPM,
+	};
 	const char *text = section_text(s, "poisson");
+	bool some = false;
 
 	if (!text)
 		return 0;
-	p->rates =
-		section_series(text, units_parse_rate, p->rate, CAMPAIGN_RATES);
-	if (!p->rates) {
-		p->of_hold = true;
-		p->rates = section_series(text, parse_share, p->rate,
-					  CAMPAIGN_RATES);
-	}
-	if (rates_fit(p))
+	p->rates = option_series(&rate, text, p->rate, CAMPAIGN_RATES);
+	p->of_hold = !p->rates;
+	if (p->of_hold)
+		p->rates = option_series(&share, text, p->rate, CAMPAIGN_RATES);
+	for (unsigned i = 0; i < p->rates; i++)
+		some |= p->rate[i] != 0;
+	if (some)
 		return 0;
 	return section_fail(
 		s, "poisson",
@@ -190,44 +171,7 @@ static int read_flow_start(const struct section *s, struct campaign_flow *f)
 	return rc ? rc : read_hold(section_below(s, "hold"), &f->hold);
 }
 
-/*
- * The arrival model "envelope": shares of the CPU, a depth, ranges of times,
- * checked against the flow's costs.
- */
-
-static int read_envelope_share(const struct section *s, const char *name,
-			       int64_t *ppm)
-{
-	const struct option_row opt = {
-		.name = name, .kind = CR_OPT_PPM, .min = 1, .max = 100 * CR_PPM
-	};
-	const char *text = section_text(s, name);
-	struct cr_err e;
-
-	if (!text || option_parse(&opt, text, ppm, &e) == 0)
-		return 0;
-	return section_fail(s, name, "%.300s", e.text);
-}
-
-/* "50ms..100ms", or one time. */
-static int read_range(const struct section *s, const char *name,
-		      struct campaign_range *out)
-{
-	const char *text = section_text(s, name);
-	cr_ns at[2];
-	unsigned n;
-
-	if (!text)
-		return 0;
-	n = section_series(text, units_parse_time, at, 2);
-	if (!n || at[0] < 1 || at[n - 1] < at[0] || at[n - 1] > 1000 * CR_SEC)
-		return section_fail(s, name,
-				    "%s=%.64s: needs a time or two, such as "
-				    "50ms..100ms, up to 1000s",
-				    name, text);
-	*out = (struct campaign_range){ at[0], at[n - 1] };
-	return 0;
-}
+/* --- the arrival model "envelope", checked against the flow's costs --- */
 
 /* A job that never fits into its bucket would never come. */
 static int check_jobs(const struct section *s, const struct section *arrival,
@@ -252,22 +196,31 @@ static int check_jobs(const struct section *s, const struct section *arrival,
 	return 0;
 }
 
+/* Rate and peak of arrivals, as numbers of @kind. */
+static int read_rates(const struct section *s, unsigned kind, int64_t least,
+		      int64_t most, struct campaign_arrival *a)
+{
+	struct option_row row = {
+		.name = "rate", .kind = kind, .min = least, .max = most
+	};
+	int rc = section_number_as(s, &row, &a->rate_ppm);
+
+	row.name = "peak";
+	if (!rc)
+		rc = section_number_as(s, &row, &a->peak_ppm);
+	if (!rc && a->peak_ppm && a->peak_ppm < a->rate_ppm)
+		return section_fail(s, "peak", "peak is below the rate");
+	return rc;
+}
+
 /* What only the arrival model "envelope" has, of flow @s whose cost is in
  * @f. */
 static int read_envelope(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *arrival = section_below(s, "arrival");
 	struct campaign_arrival *a = &f->arrival;
-	int rc = read_envelope_share(arrival, "rate", &a->rate_ppm);
+	int rc = read_rates(arrival, CR_OPT_PPM, 1, 100 * CR_PPM, a);
 
-	if (!rc)
-		rc = read_envelope_share(arrival, "peak", &a->peak_ppm);
-	if (!rc && a->peak_ppm && a->peak_ppm < a->rate_ppm)
-		return section_fail(arrival, "peak", "peak is below the rate");
-	if (!rc)
-		rc = read_range(arrival, "on", &a->on);
-	if (!rc)
-		rc = read_range(arrival, "off", &a->off);
 	if (!rc && section_has(arrival, "on") != section_has(arrival, "off"))
 		return section_fail(arrival, "model",
 				    "on and off belong together");
@@ -281,7 +234,6 @@ static int read_envelope(const struct section *s, struct campaign_flow *f)
 
 /* Of a talker: a turn is whole blocks of speech/talk_spurts.c. */
 #define TURN_MIN (10 * CR_MS)
-#define TURN_MAX (600 * CR_SEC)
 
 /* A key that is there must belong to the model, one that is missing not. */
 struct key_check {
@@ -406,20 +358,6 @@ static int check_arrival(const struct section *s,
 	return check_keys(s, key_arrivals[a->kind], keys);
 }
 
-static int read_tspec(const struct section *s, cr_ns period,
-		      struct campaign_arrival *a)
-{
-	int rc;
-
-	a->rate_ppm = CR_PPM * CR_SEC / period;
-	rc = section_rate(s, "rate", &a->rate_ppm);
-	if (!rc)
-		rc = section_rate(s, "peak", &a->peak_ppm);
-	if (!rc && a->peak_ppm && a->peak_ppm < a->rate_ppm)
-		return section_fail(s, "peak", "peak is below the rate");
-	return rc;
-}
-
 /* The plan's network, talk and clock models make arrivals of their own. */
 static int check_arrival_alone(const struct section *s)
 {
@@ -454,8 +392,11 @@ static int read_arrival(const struct section *s, struct campaign_flow *f)
 		return section_fail(s, NULL,
 				    "needs in and out (codecs), or period (a "
 				    "flow for the simulator)");
-	if (a->kind == ARRIVAL_TSPEC)
-		rc = read_tspec(arrival, f->ptime, a);
+	if (a->kind == ARRIVAL_TSPEC) {
+		a->rate_ppm = CR_PPM * CR_SEC / f->ptime;
+		rc = read_rates(arrival, OPTION_RATE, CAMPAIGN_RATE_MIN,
+				CAMPAIGN_RATE_MAX, a);
+	}
 	if (a->kind == ARRIVAL_BURSTY &&
 	    a->spacing * (a->burst - 1) >= f->ptime * a->burst)
 		return section_fail(arrival, "spacing",
@@ -478,59 +419,33 @@ static int check_loop(const struct section *s, struct campaign_flow *f)
 	return 0;
 }
 
-/* A length of a talker's turns: a time, or a range of it if @most; what is
- * there already is the default. */
-static int read_turn(const struct section *s, const char *name, cr_ns *least,
-		     cr_ns *most)
+/* A length of talk, or of turns, which is whole blocks of
+ * speech/talk_spurts.c; what is there already is the default. */
+static int read_turn(const struct section *s, const char *name, bool turns,
+		     struct speech_span *to)
 {
-	const char *text = section_text(s, name);
-	cr_ns at[2];
-	unsigned n;
+	const struct campaign_range at = section_range(s, name);
 
-	if (!text)
+	if (!section_has(s, name))
 		return 0;
-	n = section_series(text, units_parse_time, at, most ? 2 : 1);
-	if (!n || at[0] < (most ? TURN_MIN : CR_MS) || at[n - 1] < at[0] ||
-	    at[n - 1] > TURN_MAX)
+	if (turns && at.least < TURN_MIN)
+		return section_fail(s, name, "%s: of turns, at least 10ms",
+				    name);
+	if (!turns && at.least != at.most)
 		return section_fail(s, name,
-				    "%s=%.64s: needs a time%s, from %s to "
-				    "600s",
-				    name, text,
-				    most ? ", or a range of it, such as "
-					   "700ms..1800ms"
-					 : " such as 1.2s",
-				    most ? "10ms" : "1ms");
-	*least = at[0];
-	if (most)
-		*most = at[n - 1];
+				    "%s: model=talk has a mean, such as 1.2s",
+				    name);
+	*to = (struct speech_span){ at.least, at.most };
 	return 0;
-}
-
-static int read_turns(const struct section *s, struct campaign_voice *v)
-{
-	struct talk_spurts *t = &v->turns;
-	int rc;
-
-	*t = (struct talk_spurts){ { 700 * CR_MS, 1800 * CR_MS },
-				   { 600 * CR_MS, 1600 * CR_MS },
-				   (unsigned)v->noise };
-	rc = read_turn(s, "spurt", &t->spurt.least, &t->spurt.most);
-	return rc ? rc : read_turn(s, "pause", &t->pause.least, &t->pause.most);
-}
-
-static int read_talk_model(const struct section *s, struct campaign_voice *v)
-{
-	int rc;
-
-	v->spurt = v->pause = 1200 * CR_MS;
-	rc = read_turn(s, "spurt", &v->spurt, NULL);
-	return rc ? rc : read_turn(s, "pause", &v->pause, NULL);
 }
 
 static int read_voice(const struct section *s, struct campaign_voice *v)
 {
 	int rc = section_values(s, v);
 	bool talk = v->kind == VOICE_TALK, turns = v->kind == VOICE_TURNS;
+	struct talk_spurts t = { { 700 * CR_MS, 1800 * CR_MS },
+				 { 600 * CR_MS, 1600 * CR_MS },
+				 (unsigned)v->noise };
 	const struct key_check keys[] = {
 		{ "spurt", talk || turns, false },
 		{ "pause", talk || turns, false },
@@ -541,10 +456,17 @@ static int read_voice(const struct section *s, struct campaign_voice *v)
 
 	if (!rc)
 		rc = check_keys(s, key_voices[v->kind], keys);
-	if (!rc && turns)
-		rc = read_turns(s, v);
-	if (!rc && talk)
-		rc = read_talk_model(s, v);
+	if (rc || !(talk || turns))
+		return rc;
+	if (talk)
+		t.spurt.least = t.pause.least = 1200 * CR_MS;
+	rc = read_turn(s, "spurt", turns, &t.spurt);
+	if (!rc)
+		rc = read_turn(s, "pause", turns, &t.pause);
+	if (turns)
+		v->turns = t;
+	v->spurt = t.spurt.least;
+	v->pause = t.pause.least;
 	return rc;
 }
 
@@ -575,8 +497,6 @@ int read_models(const struct section *s, struct campaign_flow *f)
 /* --- the whole flow --- */
 
 #define MAX_NAMES 64u
-/* ppm; crystals are within 100 */
-#define DRIFT_MAX (CR_PPM / 10)
 
 int read_flow_name(const struct section *s, unsigned i, char *out)
 {
@@ -796,27 +716,6 @@ static int read_talk(const struct section *s, struct campaign_talk *t)
 	return rc;
 }
 
-/* "50ppm", or a range. */
-static int read_drift(const struct section *s, struct campaign_drift *d)
-{
-	const char *text = section_text(s, "drift");
-	int64_t at[2];
-	unsigned n;
-
-	if (!text)
-		return 0;
-	n = section_series(text, units_parse_ppm, at, 2);
-	if (!n || at[0] < -DRIFT_MAX || at[n - 1] < at[0] ||
-	    at[n - 1] > DRIFT_MAX)
-		return section_fail(s, "drift",
-				    "drift=%.64s: needs how fast the clock is, "
-				    "or a range of it, such as 50ppm or "
-				    "-100ppm..100ppm, from -10%% to 10%%",
-				    text);
-	*d = (struct campaign_drift){ at[0], at[n - 1] };
-	return 0;
-}
-
 static int check_count(const struct section *s, bool synthetic)
 {
 	bool count = section_has(s, "count"), load = section_has(s, "load");
@@ -905,7 +804,8 @@ int read_flow_sender(const struct section *s, struct campaign_flow *f)
 		rc = read_buffer(section_below(s, "jitter"), f);
 	if (!rc)
 		rc = read_talk(section_below(s, "talk"), &f->talk);
-	return rc ? rc : read_drift(s, &f->drift);
+	f->drift = section_range(s, "drift");
+	return rc;
 }
 
 int read_flow(const struct section *s, unsigned i, struct campaign_flow *f)

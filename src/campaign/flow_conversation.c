@@ -6,12 +6,8 @@
  */
 #include <string.h>
 
-#include "base/units.h"
 #include "campaign/parts.h"
 
-#define DIGIT_MIN (40 * CR_MS)
-#define DIGIT_MAX (8 * CR_SEC) /* its duration has 16 bits at 8 kHz */
-#define DIGIT_LENGTH (100 * CR_MS)
 #define CN_STATIC 13
 #define CLOCK_STATIC 8000u
 
@@ -47,23 +43,6 @@ static int refuse_keys(const struct section *s)
 
 /* --- digits and noise --- */
 
-static int read_length(const struct section *s, struct campaign_dtmf *d)
-{
-	const char *text = section_text(s, "length");
-	int64_t at[2] = { DIGIT_LENGTH, DIGIT_LENGTH };
-	unsigned n = text ? section_series(text, units_parse_time, at, 2) : 1;
-
-	if (!n || at[0] < DIGIT_MIN || at[n - 1] < at[0] ||
-	    at[n - 1] > DIGIT_MAX)
-		return section_fail(s, "length",
-				    "length=%.64s: needs a time, or a range of "
-				    "it, such as 40ms..400ms, from 40ms to 8s",
-				    text);
-	d->shortest = at[0];
-	d->longest = at[n - 1];
-	return 0;
-}
-
 static int read_dtmf(const struct section *s, struct campaign_dtmf *d)
 {
 	static const char valid[] = "0123456789*#ABCD";
@@ -81,7 +60,7 @@ static int read_dtmf(const struct section *s, struct campaign_dtmf *d)
 				    "A-D",
 				    text, CAMPAIGN_DIGITS_MAX);
 	memcpy(d->digits, text, n + 1);
-	return read_length(s, d);
+	return 0;
 }
 
 static unsigned endpoint_clock(const struct campaign_endpoint *endpoint)

@@ -33,6 +33,14 @@ _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 #define LOOSE(key, what, text, ...)                                            \
 	{ .name = key, .help = text, .kind = what, __VA_ARGS__ }
 /* clang-format on */
+#define RATE(type, member, key, text)                                          \
+	LOOSE(key, OPTION_RATE, text, OPTION_AT(struct type, member),          \
+	      .min = CAMPAIGN_RATE_MIN, .max = CAMPAIGN_RATE_MAX)
+/* One, or a range of it. */
+#define SPAN(lo, hi) .flags = OPTION_RANGE, .min = (lo), .max = (hi)
+/* Crystals are within 100 ppm. */
+#define DRIFT(text)                                                            \
+	LOOSE("drift", CR_OPT_PPM, text, SPAN(-CR_PPM / 10, CR_PPM / 10))
 #define TEXT(key, text) LOOSE(key, OPTION_TEXT, text, .min = 0)
 #define LIST(key, text) LOOSE(key, OPTION_LIST, text, .min = 0)
 #define SECTION(key, keys, text) LOOSE(key, OPTION_SECTION, text, .below = keys)
@@ -55,6 +63,9 @@ static const char *const fills[] = { "auto", "never", "signalled", "always",
 static const char *const learns[] = { "auto", "strict", "immediate", "delayed",
 				      NULL };
 static const char *const holds[] = { "constant", "exponential", NULL };
+static const struct option_word ages[] = { { "none", CR_NEVER },
+					   { "auto", CAMPAIGN_AGE_AUTO },
+					   { 0 } };
 const char *const key_voices[] = { "unknown", "talk", "recordings", "turns",
 				   NULL };
 const char *const key_costs[] = { "measured",  "constant",    "normal",
@@ -110,9 +121,11 @@ static const struct option_row platform_keys[] = {
 static const struct option_row daemon_keys[] = {
 	FLAG(T, admission, "admission", 1,
 	     "refuse calls beyond the policy's bound"),
-	TEXT("max-age",
-	     "shed frames older than this: none, auto (by their deadlines, as "
-	     "the daemon does by default), or a time (none)"),
+	LOOSE("max-age", CR_OPT_TIME,
+	      "shed frames older than this: none, auto (by their deadlines, as "
+	      "the daemon does by default), or a time (none)",
+	      OPTION_AT(struct T, max_age), .min = CR_MS, .max = CR_NEVER,
+	      .dflt = CR_NEVER, .words = ages),
 	WORD(T, shed, "shed", shed_names, SHED_AGE,
 	     "frames that are given up in overload: by age alone, so that "
 	     "the scheduler decides; an even pattern of each call's; or the "
@@ -164,9 +177,10 @@ static const struct option_row release_keys[] = {
 
 #define T contract
 static const struct option_row contract_keys[] = {
-	TEXT("rate", "jobs per second, 40/s (one per ptime)"),
+	RATE(T, rate_ppm, "rate", "jobs per second, 40/s (one per ptime)"),
 	INT(T, burst, "burst", 0, 1000, 0, "jobs beyond the rate"),
-	TEXT("peak", "jobs per second at any time, 500/s (no bound)"),
+	RATE(T, peak_ppm, "peak",
+	     "jobs per second at any time, 500/s (no bound)"),
 	TIME(T, mean, "mean", 1, LONG, 0,
 	     "declared CPU time of a job (measured)"),
 	TIME(T, p99, "p99", 1, LONG, 0,
@@ -238,10 +252,14 @@ static const struct option_row talk_keys[] = {
 static const struct option_row voice_keys[] = {
 	WORD(T, kind, "model", key_voices, VOICE_UNKNOWN,
 	     "what is known of how loud frames are"),
-	TEXT("spurt", "talk: mean talk spurt (1.2s); turns: its length, or "
-		      "drawn evenly (700ms..1800ms)"),
-	TEXT("pause", "noise is sent in it. talk: its mean (1.2s); turns: its "
-		      "length, or drawn evenly (600ms..1600ms)"),
+	LOOSE("spurt", CR_OPT_TIME,
+	      "talk: mean talk spurt (1.2s); turns: its length, or drawn "
+	      "evenly (700ms..1800ms)",
+	      SPAN(CR_MS, 600 * CR_SEC)),
+	LOOSE("pause", CR_OPT_TIME,
+	      "noise is sent in it. talk: its mean (1.2s); turns: its length, "
+	      "or drawn evenly (600ms..1600ms)",
+	      SPAN(CR_MS, 600 * CR_SEC)),
 	INT(T, level, "level", 6, 90, 26, "talk: of spurts, -dBov"),
 	INT(T, noise, "noise", 2, 90, 65, "talk, turns: of pauses, -dBov"),
 	END
@@ -251,8 +269,10 @@ static const struct option_row voice_keys[] = {
 #define T campaign_dtmf
 static const struct option_row dtmf_keys[] = {
 	TEXT("digits", "0-9, *, #, A-D"),
-	TEXT("length",
-	     "of a digit, 40ms, or drawn evenly, 40ms..400ms (100ms)"),
+	LOOSE("length", CR_OPT_TIME,
+	      "of a digit, 40ms, or drawn evenly, 40ms..400ms (100ms)",
+	      OPTION_AT(struct T, length), SPAN(40 * CR_MS, CAMPAIGN_DIGIT_MAX),
+	      .dflt = 100 * CR_MS),
 	TIME(T, at, "at", 0, 30 * DAY, CR_SEC,
 	     "the first digit, from the call's begin"),
 	TIME(T, interval, "interval", 20 * CR_MS, HOUR, 100 * CR_MS,
@@ -299,7 +319,7 @@ static const struct option_row address_change_keys[] = {
 #define T campaign_endpoint
 static const struct option_row party_keys[] = {
 	ENDPOINT_ROWS,
-	TEXT("drift", "its clock is so much fast: 50ppm, -100ppm..100ppm"),
+	DRIFT("its clock is so much fast: 50ppm, -100ppm..100ppm"),
 	LOOSE("address", CR_OPT_ENUM,
 	      "whether the daemon is told its address at the start",
 	      .names = addresses),
@@ -361,8 +381,11 @@ static const struct option_row arrival_keys[] = {
 	TEXT("peak", "tspec, envelope: the most at any time (no bound)"),
 	INT(T, bucket, "bucket", 1, 1000000, 1, "tspec: jobs beyond the rate"),
 	TIME(T, depth, "depth", 1, LONG, 0, "envelope: work beyond the rate"),
-	TEXT("on", "envelope: a burst lasts, 50ms..100ms (no pauses)"),
-	TEXT("off", "envelope: a pause lasts, 10ms..20ms"),
+	LOOSE("on", CR_OPT_TIME,
+	      "envelope: a burst lasts, 50ms..100ms (no pauses)",
+	      OPTION_AT(struct T, on), SPAN(1, LONG)),
+	LOOSE("off", CR_OPT_TIME, "envelope: a pause lasts, 10ms..20ms",
+	      OPTION_AT(struct T, off), SPAN(1, LONG)),
 	TEXT("file", "trace"),
 	END
 };
@@ -422,8 +445,7 @@ static const struct option_row flow_keys[] = {
 	LOOSE("share", CR_OPT_PPM,
 	      "synthetic flows: constant cost as a share of the period",
 	      .min = 1, .max = 100 * CR_PPM),
-	TEXT("drift",
-	     "each caller's clock is so much fast: 50ppm, -100ppm..100ppm"),
+	DRIFT("each caller's clock is so much fast: 50ppm, -100ppm..100ppm"),
 	FLAG(T, party.relay, "relay", 1,
 	     "conversations: without a codec, where both parties speak the "
 	     "same"),

@@ -220,7 +220,7 @@ cr_ns plan_frame_time(const struct plan_call *call, cr_ns ptime, uint64_t frame)
 
 /* Of the caller's clock; drawn apart, so that calls with and without it are
  * otherwise the same. */
-static int64_t drift_of(const struct campaign_drift *d, uint64_t seed)
+static int64_t drift_of(const struct campaign_range *d, uint64_t seed)
 {
 	struct random r = random_fork(seed, 5);
 
@@ -504,8 +504,9 @@ static void begin_party_digit(struct plan_stream *s)
 {
 	const struct campaign_dtmf *d = &s->flow->party.dtmf;
 	struct plan_party *p = &s->party;
-	cr_ns length = d->shortest +
-		       random_time(&p->lengths, d->longest - d->shortest);
+	cr_ns length =
+		d->length.least +
+		random_time(&p->lengths, d->length.most - d->length.least);
 
 	p->dialling = true;
 	p->digit_first = s->frame;

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "base/assert.h"
 #include "base/nearest.h"
 #include "base/options.h"
@@ -122,62 +121,71 @@ const struct section *section_below(const struct section *s, const char *name)
 	return section_get(s, name)->below;
 }
 
-/* Where something is said. */
-struct place {
-	const struct campaign_file *file;
-	unsigned line;
-};
+int campaign_fail(const struct campaign_file *f, unsigned line, const char *fmt,
+		  ...)
+{
+	char text[450];
+	va_list ap;
 
-static struct place value_place_of(const struct section *s, const char *name)
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (f->setting)
+		return cr_fail(f->err, -EINVAL, "%s: %s", f->name, text);
+	return cr_fail(f->err, -EINVAL, "%s:%u: %s", f->name, line, text);
+}
+
+int campaign_no_memory(const struct campaign_file *f)
+{
+	return cr_fail(f->err, -ENOMEM, "%s: out of memory", f->name);
+}
+
+/* Where key @name of @s, or what is around it, is said: *@file and the line. */
+static unsigned place_of(const struct section *s, const char *name,
+			 const struct campaign_file **file)
 {
 	if (name && section_has(s, name)) {
-		const struct value *v = section_get(s, name);
-
-		return (struct place){ v->from, v->line };
+		*file = section_get(s, name)->from;
+		return section_get(s, name)->line;
 	}
 	while (!s->line && s->around)
 		s = s->around;
-	return (struct place){ s->file, s->line };
-}
-
-static int fail_at(struct place at, const char *path, const char *text)
-{
-	const char *colon = *path ? ": " : "";
-
-	if (at.file->setting)
-		return cr_fail(at.file->err, -EINVAL, "%s: %s%s%s",
-			       at.file->name, path, colon, text);
-	return cr_fail(at.file->err, -EINVAL, "%s:%u: %s%s%s", at.file->name,
-		       at.line, path, colon, text);
+	*file = s->file;
+	return s->line;
 }
 
 unsigned section_line(const struct section *s, const char *name)
 {
-	return value_place_of(s, name).line;
+	const struct campaign_file *file;
+
+	return place_of(s, name, &file);
 }
 
 int section_fail(const struct section *s, const char *name, const char *fmt,
 		 ...)
 {
 	char path[SECTION_PATH], text[400];
+	const struct campaign_file *file;
+	unsigned line = place_of(s, name, &file);
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return fail_at(value_place_of(s, name), section_path(s, path), text);
+	(void)section_path(s, path);
+	return campaign_fail(file, line, "%s%s%s", path, *path ? ": " : "",
+			     text);
 }
 
 int section_fail_entry(const struct section *s, const char *name, unsigned i,
 		       const char *text)
 {
-	char path[SECTION_PATH];
 	const struct value *v = &section_get(s, name)->entries[i];
-	size_t n = strlen(section_path(s, path));
+	char path[SECTION_PATH];
 
-	(void)snprintf(path + n, sizeof(path) - n, "%s%s[%u]", n ? "." : "",
-		       name, i);
-	return fail_at((struct place){ v->from, v->line }, path, text);
+	(void)section_path(s, path);
+	return campaign_fail(v->from, v->line, "%s%s%s[%u]: %s", path,
+			     *path ? "." : "", name, i, text);
 }
 
 int section_check_complete(const struct section *s)
@@ -206,14 +214,30 @@ int section_values(const struct section *s, void *out)
 	return 0;
 }
 
-int64_t section_number(const struct section *s, const char *name)
+struct campaign_range section_range(const struct section *s, const char *name)
 {
 	const struct option_row *k = key_of(s, name);
 	const char *text = section_text(s, name);
-	int64_t v = k->dflt;
+	int64_t v[2] = { k->dflt, k->dflt };
 
-	CR_ASSERT(!text || option_parse(k, text, &v, NULL) == 0);
-	return v;
+	CR_ASSERT(!text || option_parse(k, text, v, NULL) == 0);
+	return (struct campaign_range){ v[0], v[1] };
+}
+
+int64_t section_number(const struct section *s, const char *name)
+{
+	return section_range(s, name).least;
+}
+
+int section_number_as(const struct section *s, const struct option_row *row,
+		      int64_t *out)
+{
+	const char *text = section_text(s, row->name);
+	struct cr_err e;
+
+	if (!text || !option_parse(row, text, out, &e))
+		return 0;
+	return section_fail(s, row->name, "%.350s", e.text);
 }
 
 static int copy_text(const struct section *s, const char *text, char **out)
@@ -221,8 +245,7 @@ static int copy_text(const struct section *s, const char *text, char **out)
 	char *made = strdup(text);
 
 	if (!made)
-		return cr_fail(s->file->err, -ENOMEM, "%s: out of memory",
-			       s->file->name);
+		return campaign_no_memory(s->file);
 	*out = made;
 	return 0;
 }
@@ -244,54 +267,12 @@ int section_copy_list(const struct section *s, const char *name, char ***out,
 		return 0;
 	*out = calloc(v->count, sizeof(**out));
 	if (!*out)
-		return cr_fail(s->file->err, -ENOMEM, "%s: out of memory",
-			       s->file->name);
+		return campaign_no_memory(s->file);
 	for (unsigned i = 0; i < v->count && !rc; i++) {
 		rc = copy_text(s, v->entries[i].text, &(*out)[i]);
 		*count += !rc;
 	}
 	return rc;
-}
-
-/* --- values that are more than one number --- */
-
-int section_rate(const struct section *s, const char *name, int64_t *ppm)
-{
-	const char *text = section_text(s, name);
-	int64_t rate;
-
-	if (!text)
-		return 0;
-	if (units_parse_rate(text, &rate) || rate < CAMPAIGN_RATE_MIN ||
-	    rate > CAMPAIGN_RATE_MAX)
-		return section_fail(s, name,
-				    "%s=%.64s: needs a number per second, such "
-				    "as 5/s or 0.5/s, from 0.001/s to "
-				    "100000/s",
-				    name, text);
-	*ppm = rate;
-	return 0;
-}
-
-unsigned section_series(const char *text, series_parse_fn *parse, int64_t *out,
-			unsigned most)
-{
-	for (unsigned n = 0; n < most; n++) {
-		const char *dots = strstr(text, "..");
-		size_t length = dots ? (size_t)(dots - text) : strlen(text);
-		char one[UNITS_TEXT];
-
-		if (length >= sizeof(one))
-			return 0;
-		memcpy(one, text, length);
-		one[length] = '\0';
-		if (parse(one, &out[n]))
-			return 0;
-		if (!dots)
-			return n + 1;
-		text = dots + 2;
-	}
-	return 0;
 }
 
 /*
@@ -302,71 +283,34 @@ unsigned section_series(const char *text, series_parse_fn *parse, int64_t *out,
  * judged where the file's own values are.
  */
 
-#define MAX_NAMES 64u
+#define MAX_NAMES 256u /* of a list: as yaml.c has it */
 
-/* A walk along the path of a setting. */
+/* Where a setting stands: a key of a section, or an entry of its list. */
 struct walk {
 	const struct campaign_file *file; /* the setting's */
 	const char *path;		  /* what is left of it */
-	const char *value;
-	/* where it stands: a key of a section, or an entry of its list */
 	struct section *in;
-	unsigned index;
+	const struct option_row *key;
+	struct value *value;
 	int entry; /* -1: none */
 };
-
-__attribute__((format(printf, 2, 3))) static int fail(const struct walk *w,
-						      const char *fmt, ...)
-{
-	char text[400];
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return cr_fail(w->file->err, -EINVAL, "%s: %s", w->file->name, text);
-}
-
-static int no_memory_to_set(const struct walk *w)
-{
-	return cr_fail(w->file->err, -ENOMEM, "%s: out of memory",
-		       w->file->name);
-}
-
-static const struct option_row *set_key_of(const struct walk *w)
-{
-	return &w->in->keys[w->index];
-}
-
-static struct value *set_value_of(const struct walk *w)
-{
-	struct value *v = &w->in->values[w->index];
-
-	return w->entry < 0 ? v : &v->entries[w->entry];
-}
-
-static bool at_end(const struct walk *w)
-{
-	return !*w->path;
-}
 
 /* The path begins with a key of @w->in; step on it. */
 static int step_to_key(struct walk *w)
 {
 	size_t n = strcspn(w->path, ".[");
 	char name[65], hint[300], path[SECTION_PATH];
-	const struct option_row *k;
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)n, w->path);
-	k = option_find(w->in->keys, name);
-	if (!k) {
+	w->key = option_find(w->in->keys, name);
+	if (!w->key) {
 		(void)section_path(w->in, path);
-		return fail(
-			w, "%s%sunknown key '%s'; %s", path, *path ? ": " : "",
-			name,
+		return campaign_fail(
+			w->file, 0, "%s%sunknown key '%s'; %s", path,
+			*path ? ": " : "", name,
 			option_hint(w->in->keys, 0, name, hint, sizeof(hint)));
 	}
-	w->index = (unsigned)(k - w->in->keys);
+	w->value = &w->in->values[w->key - w->in->keys];
 	w->entry = -1;
 	w->path += n;
 	return 0;
@@ -375,162 +319,145 @@ static int step_to_key(struct walk *w)
 /* "[2]" of a list. */
 static int step_by_number(struct walk *w)
 {
-	const struct value *list = set_value_of(w);
+	const char *name = w->key->name;
 	char *end;
 	unsigned long i = strtoul(w->path + 1, &end, 10);
 
 	if (end == w->path + 1 || *end != ']')
-		return fail(w, "%s[: needs a number from 0, as in %s[0]",
-			    set_key_of(w)->name, set_key_of(w)->name);
-	if (i >= list->count)
-		return fail(w, "%s: has %u, counted from 0; there is no [%lu]",
-			    set_key_of(w)->name, list->count, i);
+		return campaign_fail(w->file, 0,
+				     "%s[: needs a number from 0, as in %s[0]",
+				     name, name);
+	if (i >= w->value->count)
+		return campaign_fail(
+			w->file, 0,
+			"%s: has %u, counted from 0; there is no [%lu]", name,
+			w->value->count, i);
 	w->entry = (int)i;
 	w->path = end + 1;
 	return 0;
 }
 
-/* The name of entry @i of a list of sections, as reports have it. */
-static const char *entry_name(const struct value *list, unsigned i, char *buf)
-{
-	const char *given = section_text(list->entries[i].below, "name");
-
-	if (given)
-		return given;
-	(void)snprintf(buf, CAMPAIGN_NAME_MAX, "flow%u", i + 1);
-	return buf;
-}
-
-static int unknown_entry(const struct walk *w)
-{
-	const struct value *list = set_value_of(w);
-	char made[MAX_NAMES][CAMPAIGN_NAME_MAX], name[65], hint[300];
-	const char *names[MAX_NAMES + 1] = { NULL };
-
-	(void)snprintf(name, sizeof(name), "%.*s",
-		       (int)strcspn(w->path + 1, "."), w->path + 1);
-	for (unsigned i = 0; i < list->count && i < MAX_NAMES; i++)
-		names[i] = entry_name(list, i, made[i]);
-	return fail(w, "%s: there is no '%s'; %s", set_key_of(w)->name, name,
-		    nearest_hint(name, names, hint, sizeof(hint)));
-}
-
-/* ".speech" of a list of sections. Names may have dots: the longest that
- * fits. */
+/* ".speech" of a list of sections, as reports name them. Names may have dots:
+ * the longest that fits. */
 static int step_by_name(struct walk *w)
 {
-	const struct value *list = set_value_of(w);
-	char made[CAMPAIGN_NAME_MAX];
+	char made[MAX_NAMES][CAMPAIGN_NAME_MAX], name[65], hint[300];
+	const char *names[MAX_NAMES + 1] = { NULL };
 	size_t longest = 0;
 
-	for (unsigned i = 0; i < list->count; i++) {
-		const char *name = entry_name(list, i, made);
-		size_t n = strlen(name);
+	for (unsigned i = 0; i < w->value->count && i < MAX_NAMES; i++) {
+		const char *given =
+			section_text(w->value->entries[i].below, "name");
+		size_t n;
 
-		if (n <= longest || strncmp(w->path + 1, name, n) != 0 ||
+		(void)snprintf(made[i], sizeof(made[i]), "flow%u", i + 1);
+		names[i] = given ? given : made[i];
+		n = strlen(names[i]);
+		if (n <= longest || strncmp(w->path + 1, names[i], n) != 0 ||
 		    (w->path[1 + n] && w->path[1 + n] != '.'))
 			continue;
 		longest = n;
 		w->entry = (int)i;
 	}
-	if (!longest)
-		return unknown_entry(w);
+	if (!longest) {
+		(void)snprintf(name, sizeof(name), "%.*s",
+			       (int)strcspn(w->path + 1, "."), w->path + 1);
+		return campaign_fail(
+			w->file, 0, "%s: there is no '%s'; %s", w->key->name,
+			name, nearest_hint(name, names, hint, sizeof(hint)));
+	}
 	w->path += 1 + longest;
 	return 0;
 }
 
 static int step_to_entry(struct walk *w)
 {
+	int rc;
+
 	if (*w->path == '[')
-		return step_by_number(w);
-	return set_key_of(w)->kind == OPTION_SECTIONS
-		       ? step_by_name(w)
-		       : fail(w,
-			      "%s: is a list of "
-			      "values; there is "
-			      "nothing below it",
-			      set_key_of(w)->name);
+		rc = step_by_number(w);
+	else if (w->key->kind == OPTION_SECTIONS)
+		rc = step_by_name(w);
+	else
+		rc = campaign_fail(
+			w->file, 0,
+			"%s: is a list of values; there is nothing below it",
+			w->key->name);
+	if (!rc)
+		w->value = &w->value->entries[w->entry];
+	return rc;
 }
 
-/* Into the section where @w stands. What the file does not have begins here. */
-static int step_into(struct walk *w)
-{
-	struct section *below = set_value_of(w)->below;
-
-	if (!below || *w->path != '.')
-		return fail(w, "%s: there is nothing below it, such as '%.64s'",
-			    set_key_of(w)->name, w->path);
-	if (!below->line) {
-		below->file = w->file;
-		below->line = 1;
-	}
-	w->in = below;
-	w->path++;
-	return step_to_key(w);
-}
-
+/* To the end of the path. What the file does not have begins on the way. */
 static int walk_along(struct walk *w)
 {
 	int rc = step_to_key(w);
 
-	while (!rc && !at_end(w)) {
-		unsigned kind = set_key_of(w)->kind;
+	while (!rc && *w->path) {
+		struct section *below = w->value->below;
 
-		if ((kind == OPTION_SECTIONS || kind == OPTION_LIST) &&
-		    w->entry < 0)
+		if (w->entry < 0 && (w->key->kind == OPTION_SECTIONS ||
+				     w->key->kind == OPTION_LIST)) {
 			rc = step_to_entry(w);
-		else
-			rc = step_into(w);
+			continue;
+		}
+		if (!below || *w->path != '.')
+			return campaign_fail(
+				w->file, 0,
+				"%s: there is nothing below it, such as "
+				"'%.64s'",
+				w->key->name, w->path);
+		if (!below->line) {
+			below->file = w->file;
+			below->line = 1;
+		}
+		w->in = below;
+		w->path++;
+		rc = step_to_key(w);
 	}
 	return rc;
 }
 
-/* Nothing is said to the key any more. */
-static int clear_value(const struct walk *w)
+static int put_set_value(const struct walk *w, const char *text)
 {
-	struct value *v = set_value_of(w);
+	struct value *v = w->value;
 	bool section = v->below != NULL;
 
+	if (!*text && w->entry >= 0)
+		return campaign_fail(
+			w->file, 0,
+			"an entry of a list cannot be taken away; write "
+			"the whole list");
 	section_free_value(v);
-	if (!section)
-		return 0;
-	v->below = section_new(w->file, w->in, set_key_of(w), w->entry);
-	return v->below ? 0 : no_memory_to_set(w);
-}
-
-static int put_set_value(const struct walk *w)
-{
-	int rc;
-
-	if (!*w->value && w->entry >= 0)
-		return fail(w, "an entry of a list cannot be taken away; write "
-			       "the whole list");
-	rc = clear_value(w);
-	if (rc || !*w->value)
-		return rc;
-	return section_parse_value(w->file, w->value, w->in, set_key_of(w),
-				   w->entry, set_value_of(w));
+	if (section) {
+		v->below = section_new(w->file, w->in, w->key, w->entry);
+		if (!v->below)
+			return campaign_no_memory(w->file);
+	}
+	return *text ? section_parse_value(w->file, text, w->in, w->key,
+					   w->entry, v)
+		     : 0;
 }
 
 int section_set(struct section *top, const struct campaign_file *f,
 		const char *setting)
 {
 	const char *equals = strchr(setting, '=');
-	struct walk w = { .file = f, .in = top, .entry = -1 };
+	struct walk w = { .file = f, .in = top };
 	char *path;
 	int rc;
 
 	if (!equals || equals == setting)
-		return fail(&w, "needs KEY=VALUE, such as "
-				"flows.speech.load=110%%");
+		return campaign_fail(f, 0,
+				     "needs KEY=VALUE, such as "
+				     "flows.speech.load=110%%");
 	path = strndup(setting, (size_t)(equals - setting));
 	if (!path)
-		return no_memory_to_set(&w);
+		return campaign_no_memory(f);
 	w.path = path;
-	w.value = equals + 1;
 	rc = walk_along(&w);
 	if (!rc)
-		rc = put_set_value(&w);
+		rc = put_set_value(&w, equals + 1);
 	free(path);
 	return rc;
 }

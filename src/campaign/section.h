@@ -62,6 +62,12 @@ struct section {
 	struct value values[]; /**< by key */
 };
 
+/** "file:line: message", or "--set KEY=VALUE: message". Returns -EINVAL. */
+__attribute__((format(printf, 3, 4))) int campaign_fail(
+	const struct campaign_file *f, unsigned line, const char *fmt, ...);
+/** The message that says so. Returns -ENOMEM. */
+int campaign_no_memory(const struct campaign_file *f);
+
 /** An empty section with what is below it, to be freed by section_free(); NULL
  * when out of memory. @around and @key as in struct section. */
 struct section *section_new(const struct campaign_file *file,
@@ -120,20 +126,15 @@ unsigned section_line(const struct section *s, const char *name);
  * section, or its default, and check the others. -EINVAL with the error. */
 int section_values(const struct section *s, void *out);
 
-/** The number of a value that section_values() has checked. */
+/** The number, or two of an OPTION_RANGE, of a value that section_values() has
+ * checked. */
 int64_t section_number(const struct section *s, const char *name);
+struct campaign_range section_range(const struct section *s, const char *name);
 
-/** "5/s" of key @name, if there: per second * 10^6 into @ppm. */
-int section_rate(const struct section *s, const char *name, int64_t *ppm);
-
-/** Reads one value; 0 or -errno, as those of base/units.h. */
-typedef int series_parse_fn(const char *text, int64_t *out);
-
-/** A value, or several with two dots between ("1ms..2ms"), into @out[@most].
- * Returns how many; 0: one cannot be read, or they are too many, and @out is of
- * no use. */
-unsigned section_series(const char *text, series_parse_fn *parse, int64_t *out,
-			unsigned most);
+/** What the file says to the key called as @row, as @row means it, into @out,
+ * which stays if it says nothing. -EINVAL with the error. */
+int section_number_as(const struct section *s, const struct option_row *row,
+		      int64_t *out);
 
 /** Copies of the text or the texts of @name, the caller's; what is written
  * grows with them, so that half of a list can be freed. 0, -ENOMEM. */

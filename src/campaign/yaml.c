@@ -8,7 +8,6 @@
  * value cannot bring a message of its own.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -17,7 +16,6 @@
 
 #define MAX_ENTRIES 256u
 #define MAX_BYTES 1024u /* of a text */
-#define PLACE 480u	/* room for a place, cut if need be */
 
 struct reader {
 	const struct campaign_file *file;
@@ -55,48 +53,16 @@ static const char *path_of(const struct spot *at, char *buf)
 	return buf;
 }
 
-/* "file:", and the line if it has any. */
-static const char *format_place(const struct campaign_file *f, size_t line,
-				char *buf)
-{
-	if (f->setting)
-		(void)snprintf(buf, PLACE, "%s:", f->name);
-	else
-		(void)snprintf(buf, PLACE, "%s:%zu:", f->name, line);
-	return buf;
-}
-
-/* "file:line: " of the current event, and the message. */
-__attribute__((format(printf, 2, 3))) static int fail(const struct reader *r,
-						      const char *fmt, ...)
-{
-	char text[450], where[PLACE];
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return cr_fail(r->file->err, -EINVAL, "%s %s",
-		       format_place(r->file, line_of(r), where), text);
-}
-
-static int no_memory_to_read(const struct reader *r)
-{
-	return cr_fail(r->file->err, -ENOMEM, "%s: out of memory",
-		       r->file->name);
-}
-
 static int bad_yaml(const struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
-	char where[PLACE];
 
 	if (p->error == YAML_MEMORY_ERROR)
-		return no_memory_to_read(r);
-	return cr_fail(r->file->err, -EINVAL, "%s not YAML: %s%s%s",
-		       format_place(r->file, p->problem_mark.line + 1, where),
-		       p->problem ? p->problem : "unreadable",
-		       p->context ? ", " : "", p->context ? p->context : "");
+		return campaign_no_memory(r->file);
+	return campaign_fail(
+		r->file, (unsigned)p->problem_mark.line + 1, "not YAML: %s%s%s",
+		p->problem ? p->problem : "unreadable", p->context ? ", " : "",
+		p->context ? p->context : "");
 }
 
 static int next_event(struct reader *r)
@@ -106,8 +72,10 @@ static int next_event(struct reader *r)
 	if (!yaml_parser_parse(&r->parser, &r->event))
 		return bad_yaml(r);
 	if (r->event.type == YAML_ALIAS_EVENT)
-		return fail(r, "aliases (*name) are not supported; write the "
-			       "values out");
+		return campaign_fail(
+			r->file, line_of(r),
+			"aliases (*name) are not supported; write the "
+			"values out");
 	return 0;
 }
 
@@ -126,11 +94,11 @@ static int check_key_kind(const struct reader *r, const struct spot *at,
 
 	if (r->event.type == needed)
 		return 0;
-	return fail(r, "%s: needs %s%s, not %s", path_of(at, path),
-		    kind_name(needed),
-		    needed == YAML_MAPPING_START_EVENT ? " (key: value lines)"
-						       : "",
-		    kind_name(r->event.type));
+	return campaign_fail(
+		r->file, line_of(r), "%s: needs %s%s, not %s",
+		path_of(at, path), kind_name(needed),
+		needed == YAML_MAPPING_START_EVENT ? " (key: value lines)" : "",
+		kind_name(r->event.type));
 }
 
 /* Texts end at their NUL everywhere else. */
@@ -141,9 +109,10 @@ static int read_scalar(struct reader *r, const struct spot *at, struct value *v)
 	char path[SECTION_PATH];
 
 	if (n > MAX_BYTES || memchr(text, '\0', n))
-		return fail(r, "%s: unusable text", path_of(at, path));
+		return campaign_fail(r->file, line_of(r), "%s: unusable text",
+				     path_of(at, path));
 	v->text = strdup(text);
-	return v->text ? 0 : no_memory_to_read(r);
+	return v->text ? 0 : campaign_no_memory(r->file);
 }
 
 static int read_section(struct reader *r, struct section *s);
@@ -179,7 +148,7 @@ static int add_entry(struct reader *r, const struct spot *at, struct value *v)
 		realloc(v->entries, (v->count + 1) * sizeof(*grown));
 
 	if (!grown)
-		return no_memory_to_read(r);
+		return campaign_no_memory(r->file);
 	v->entries = grown;
 	grown += v->count++;
 	memset(grown, 0, sizeof(*grown));
@@ -187,14 +156,14 @@ static int add_entry(struct reader *r, const struct spot *at, struct value *v)
 		grown->below = section_new(r->file, at->in, at->key, at->entry);
 	return at->key->kind == OPTION_LIST || grown->below
 		       ? 0
-		       : no_memory_to_read(r);
+		       : campaign_no_memory(r->file);
 }
 
 static int read_sequence(struct reader *r, const struct spot *at,
 			 struct value *v)
 {
 	struct spot entry = *at;
-	char path[SECTION_PATH], where[PLACE];
+	char path[SECTION_PATH];
 	int rc;
 
 	for (;;) {
@@ -204,8 +173,9 @@ static int read_sequence(struct reader *r, const struct spot *at,
 		if (r->event.type == YAML_SEQUENCE_END_EVENT)
 			break;
 		if (v->count >= MAX_ENTRIES)
-			return fail(r, "%s: more than %u entries",
-				    path_of(at, path), MAX_ENTRIES);
+			return campaign_fail(r->file, line_of(r),
+					     "%s: more than %u entries",
+					     path_of(at, path), MAX_ENTRIES);
 		entry.entry = (int)v->count;
 		rc = add_entry(r, &entry, v);
 		if (!rc)
@@ -215,9 +185,8 @@ static int read_sequence(struct reader *r, const struct spot *at,
 			return rc;
 	}
 	if (!v->count)
-		return cr_fail(r->file->err, -EINVAL, "%s %s: needs at least 1",
-			       format_place(r->file, v->line, where),
-			       path_of(at, path));
+		return campaign_fail(r->file, v->line, "%s: needs at least 1",
+				     path_of(at, path));
 	return 0;
 }
 
@@ -240,17 +209,19 @@ static int find_key(const struct reader *r, const struct section *s,
 	const struct option_row *k;
 
 	if (r->event.type != YAML_SCALAR_EVENT)
-		return fail(r, "%sa key must be a word",
-			    format_prefix(s, path));
+		return campaign_fail(r->file, line_of(r),
+				     "%sa key must be a word",
+				     format_prefix(s, path));
 	k = option_find(s->keys, name);
 	if (!k)
-		return fail(r, "%sunknown key '%.64s'; %s",
-			    format_prefix(s, path), name,
-			    option_hint(s->keys, 0, name, hint, sizeof(hint)));
+		return campaign_fail(
+			r->file, line_of(r), "%sunknown key '%.64s'; %s",
+			format_prefix(s, path), name,
+			option_hint(s->keys, 0, name, hint, sizeof(hint)));
 	*index = (unsigned)(k - s->keys);
 	if (s->values[*index].line)
-		return fail(r, "%s'%s' given twice", format_prefix(s, path),
-			    name);
+		return campaign_fail(r->file, line_of(r), "%s'%s' given twice",
+				     format_prefix(s, path), name);
 	return 0;
 }
 
@@ -288,7 +259,8 @@ static int read_end(struct reader *r, const char *what)
 	if (!rc)
 		rc = next_event(r);
 	if (!rc && r->event.type != YAML_STREAM_END_EVENT)
-		return fail(r, "a second document; one %s", what);
+		return campaign_fail(r->file, line_of(r),
+				     "a second document; one %s", what);
 	return rc;
 }
 
@@ -300,8 +272,7 @@ static int read_whole_file(struct reader *r, struct section *top)
 	if (!rc)
 		rc = next_event(r); /* document start, or the end */
 	if (!rc && r->event.type == YAML_STREAM_END_EVENT)
-		return cr_fail(r->file->err, -EINVAL, "%s:1: the file is empty",
-			       r->file->name);
+		return campaign_fail(r->file, 1, "the file is empty");
 	if (!rc)
 		rc = next_event(r);
 	if (!rc)
@@ -316,7 +287,7 @@ static int open_reader(struct reader *r, const struct campaign_file *f,
 {
 	*r = (struct reader){ .file = f };
 	if (!yaml_parser_initialize(&r->parser))
-		return no_memory_to_read(r);
+		return campaign_no_memory(r->file);
 	yaml_parser_set_input_string(&r->parser, (const unsigned char *)text,
 				     bytes);
 	return 0;
@@ -333,7 +304,7 @@ int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
 {
 	struct section *s = section_new(f, NULL, NULL, -1);
 	struct reader r = { .file = f };
-	int rc = s ? open_reader(&r, f, text, bytes) : no_memory_to_read(&r);
+	int rc = s ? open_reader(&r, f, text, bytes) : campaign_no_memory(f);
 
 	if (rc) {
 		section_free(s);
@@ -362,7 +333,7 @@ int section_parse_value(const struct campaign_file *f, const char *text,
 	if (!rc)
 		rc = next_event(&r); /* document start, or the end */
 	if (!rc && r.event.type == YAML_STREAM_END_EVENT)
-		rc = fail(&r, "no value");
+		rc = campaign_fail(r.file, line_of(&r), "no value");
 	if (!rc)
 		rc = next_event(&r);
 	if (!rc)

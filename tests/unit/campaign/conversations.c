@@ -86,7 +86,7 @@ static const struct {
 	  "digits=12E: needs 1 to 64 of 0-9, *, #, A-D" },
 	{ PARTY(PCMU "      dtmf: {digits: \"\"}\n"), "digits=: needs" },
 	{ PARTY(PCMU "      dtmf: {digits: 12, length: 39ms}\n"),
-	  "c.yaml:7: flows[0].a.dtmf: length=39ms: needs a time, or a range" },
+	  "c.yaml:7: flows[0].a.dtmf: length=39ms: needs a time" },
 	{ PARTY(PCMU "      dtmf: {digits: 12, length: 90ms..50ms}\n"),
 	  "length=90ms..50ms: needs" },
 	{ PARTY(PCMU "      dtmf: {digits: 12, length: 9s}\n"),
@@ -200,8 +200,8 @@ static void what_a_party_does_has_defaults(void **state)
 	assert_int_equal(a->address, ADDRESS_KNOWN);
 	assert_int_equal(a->learn, CAMPAIGN_LEARN_AUTO);
 	assert_string_equal(b->dtmf.digits, "0*#D");
-	assert_int_equal(b->dtmf.shortest, 100 * CR_MS);
-	assert_int_equal(b->dtmf.longest, 100 * CR_MS);
+	assert_int_equal(b->dtmf.length.least, 100 * CR_MS);
+	assert_int_equal(b->dtmf.length.most, 100 * CR_MS);
 	assert_int_equal(b->dtmf.at, CR_SEC);
 	assert_int_equal(b->dtmf.interval, 100 * CR_MS);
 	assert_int_equal(b->dtmf.volume, 10);

@@ -89,7 +89,8 @@ static const struct {
 	{ OK_TOP "platform: {cpus: 10, run-queues: 6}\n" OK_FLOW,
 	  "run-queues=6: 10 CPUs make 5 run queues of 2, or 10 of 1" },
 	{ OK_TOP "platform: {cpus: 2, run-queues: 3}\n" OK_FLOW,
-	  "run-queues=3: needs global, partitioned or a number from 1 to" },
+	  "run-queues=3: needs global, partitioned or a whole number from 1 "
+	  "to" },
 	{ OK_TOP "platform:\n  receivers: {cost: 2us}\n" OK_FLOW,
 	  "c.yaml:4: platform.receivers: 'count' is missing" },
 	{ OK_TOP "platform: {receivers: {count: 257}}\n" OK_FLOW,
@@ -156,9 +157,11 @@ static const struct {
 	  "c.yaml:12: flows[1].start: poisson: a share is of what keeps count "
 	  "calls up, but flow a has neither count nor load" },
 	{ OK_TOP OK_FLOW "    drift: fast\n",
-	  "c.yaml:7: flows[0]: drift=fast: needs how fast the clock is" },
+	  "c.yaml:7: flows[0]: drift=fast: needs a share, such as 97% or 0.97, "
+	  "or two, A..B," },
 	{ OK_TOP OK_FLOW "    drift: 50\n",
-	  "such as 50ppm or -100ppm..100ppm, from -10% to 10%" },
+	  "drift=50: needs a share, such as 97% or 0.97, or two, A..B, "
+	  "from -10% to 10%" },
 	{ OK_TOP OK_FLOW "    drift: 5ppm..-5ppm\n",
 	  "drift=5ppm..-5ppm: needs" },
 	{ OK_TOP OK_FLOW "    drift: 0..5ppm..9ppm\n", "drift=0..5ppm..9ppm" },
@@ -190,12 +193,12 @@ static const struct {
 	{ OK_TOP OK_FLOW "    voice: {model: turns, level: 30}\n",
 	  "level does not belong to model=turns" },
 	{ OK_TOP OK_FLOW "    voice: {model: turns, spurt: 2s..1s}\n",
-	  "c.yaml:7: flows[0].voice: spurt=2s..1s: needs a time, or a range of "
-	  "it, such as 700ms..1800ms, from 10ms to 600s" },
+	  "c.yaml:7: flows[0].voice: spurt=2s..1s: needs a time with its unit "
+	  "(ns, us, ms, s) or two, A..B, from 1ms to 600s" },
 	{ OK_TOP OK_FLOW "    voice: {model: turns, pause: 0}\n",
 	  "pause=0: needs" },
 	{ OK_TOP OK_FLOW "    voice: {model: talk, spurt: 1s..2s}\n",
-	  "spurt=1s..2s: needs a time such as 1.2s, from 1ms to 600s" },
+	  "spurt: model=talk has a mean, such as 1.2s" },
 	{ OK_TOP OK_FLOW "    release: {model: rate}\n", "needs x" },
 	{ OK_TOP OK_FLOW "    release: {x: 3}\n", "belong to model=rate" },
 	{ OK_TOP OK_FLOW "    release: {burst: 3}\n", "belongs to model=lbap" },
@@ -236,9 +239,9 @@ static const struct {
 	{ ENVELOPE("depth: 1ms, on: 2ms", "max: 1ms"),
 	  "on and off belong together" },
 	{ ENVELOPE("depth: 1ms, on: 3ms..2ms, off: 1ms", "max: 1ms"),
-	  "on=3ms..2ms: needs a time or two" },
+	  "on=3ms..2ms: needs a time" },
 	{ ENVELOPE("depth: 1ms, on: 3ms.., off: 1ms", "max: 1ms"),
-	  "on=3ms..: needs a time or two" },
+	  "on=3ms..: needs a time" },
 	{ ENVELOPE("depth: 1ms, peak: 3%", "max: 1ms"),
 	  "peak is below the rate" },
 	{ ENVELOPE("depth: 1ms, peak: 30/s", "max: 1ms"), "peak=30/s" },

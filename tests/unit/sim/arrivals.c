@@ -77,7 +77,7 @@ static void a_clock_that_drifts_bends_the_grid(void **state)
 		      3 * CR_MS, 4);
 
 	(void)state;
-	flow.drift = (struct campaign_drift){ -60000, 250000 };
+	flow.drift = (struct campaign_range){ -60000, 250000 };
 	call.drift = 250000;
 	arrival_init(&a, &plan, &call, NULL, &stream);
 	assert_int_equal(a.kind, ARRIVAL_PLAN);
