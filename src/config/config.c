@@ -63,8 +63,8 @@ static int check_file_kind(int fd, struct cr_err *e)
 			       file_kind_name(is.st_mode));
 	if (is.st_mode & S_IWOTH)
 		return cr_fail(e, -EACCES,
-			       "everybody can write it (mode %03o), and so say "
-			       "what this program does: chmod o-w",
+			       "everybody can write it (mode %03o), and so "
+			       "control this program: chmod o-w",
 			       (unsigned)is.st_mode & 07777);
 	return 0;
 }
@@ -595,12 +595,11 @@ void config_print_example(const struct cli *cli, FILE *out)
 
 	(void)snprintf(
 		text, sizeof(text),
-		"Options of %s(1), one a line: name = value. What is "
-		"shown are the defaults, or a word for what a value is "
-		"like where there is none.\n"
-		"A command line replaces what is here. %s --check-config "
-		"tells what is wrong, %s --dump-config what holds and "
-		"why. See %s.conf(5).",
+		"Options of %s(1), one a line: name = value. The values are "
+		"the defaults, or a word for the kind of value where there is "
+		"none.\nThe command line replaces these values. %s "
+		"--check-config prints errors, %s --dump-config the effective "
+		"options and their origins. See %s.conf(5).",
 		cli->program, cli->program, cli->program, cli->program);
 	put_comment(out, text);
 	for (const struct option_row *o = cli->opts; !option_is_end(o); o++) {
@@ -640,17 +639,15 @@ static void page_format(FILE *out)
 			   "name = value\n"
 			   "name = \"value\"\n"
 			   ".RE\n.fi\n");
+	troff_paragraphs(out,
+			 "Names are those of the options without the dashes, "
+			 "in full. Flags are yes or no: no-admission = yes. "
+			 "Options that may be given several times have a line "
+			 "for each value; others have one.");
 	troff_paragraphs(
-		out, "Names are those of the options without the dashes, in "
-		     "full. Flags are yes or no: no-admission = yes. Options "
-		     "that may be given several times have a line each; others "
-		     "have one.");
-	troff_paragraphs(
-		out,
-		"A comment is a line of its own, so values may have a "
-		"\"#\". Blanks at the ends of a value do not count, unless "
-		"it is in quotation marks; between these all is taken as "
-		"it is.");
+		out, "A comment is a line of its own, so values may have a "
+		     "\"#\". Blanks at the ends of a value are ignored, unless "
+		     "it is in quotation marks, which keep all characters.");
 	(void)snprintf(
 		text, sizeof(text),
 		"The text is UTF-8, with or without a byte order mark; "
@@ -659,14 +656,13 @@ static void page_format(FILE *out)
 		"FIFO, no device.",
 		CONFIG_LINE, CONFIG_BYTES);
 	troff_paragraphs(out, text);
+	troff_paragraphs(out, "The command line replaces the file's values, "
+			      "and all of them for an option that may be given "
+			      "several times. There --NAME=no unsets a flag.");
 	troff_paragraphs(
-		out, "The command line replaces what the file has; of an "
-		     "option that may be given several times, all of it. There "
-		     "--NAME=no takes back a flag.");
-	troff_paragraphs(
-		out, "If anything is wrong, nothing of the file is used: each "
-		     "fault is told with its line, and the program ends with "
-		     "2.");
+		out,
+		"If anything is wrong, nothing of the file is used: each error "
+		"is printed with its line, and the program ends with 2.");
 }
 
 static void page_option(FILE *out, const struct option_row *o)
@@ -685,9 +681,8 @@ static void page_option(FILE *out, const struct option_row *o)
 static void page_options(const struct cli *cli, FILE *out)
 {
 	(void)fprintf(out, ".SH OPTIONS\n");
-	troff_paragraphs(out,
-			 "(SIGHUP) marks those of which a new value is taken "
-			 "while the program runs.");
+	troff_paragraphs(out, "(SIGHUP) marks options whose new values take "
+			      "effect while the program runs.");
 	for (const struct option_row *o = cli->opts; !option_is_end(o); o++) {
 		if (!o->help || o->flags & OPTION_COMMAND_LINE)
 			continue;
@@ -706,8 +701,8 @@ static void page_again(const struct cli *cli, FILE *out)
 	(void)fprintf(out, ".SH READING AGAIN\n");
 	troff_paragraphs(
 		out, "SIGHUP reads the file again. If anything is wrong with "
-		     "it, the log says what and nothing changes. Otherwise "
-		     "these options take their new values:");
+		     "it, the log has the errors, and nothing changes. "
+		     "Otherwise these options take their new values:");
 	(void)fprintf(out, ".PP\n");
 	for (const struct option_row *o = cli->opts; !option_is_end(o); o++) {
 		if (!(o->flags & OPTION_LIVE))
@@ -718,9 +713,9 @@ static void page_again(const struct cli *cli, FILE *out)
 	}
 	(void)fprintf(out, ".\n");
 	troff_paragraphs(
-		out, "Of all others the log says that they need a restart, as "
-		     "long as the file has another value than the running "
-		     "program. What the command line has given stays.");
+		out,
+		"All others need a restart, as the log says while the file and "
+		"the running program differ. Values of the command line stay.");
 }
 
 void config_print_page(const struct cli *cli, const char *path, FILE *out)
@@ -728,11 +723,10 @@ void config_print_page(const struct cli *cli, const char *path, FILE *out)
 	page_head(cli, out);
 	(void)fprintf(out, ".SH DESCRIPTION\n");
 	troff_paragraphs(
-		out, "The program reads this file when it starts, if it is "
-		     "there; --config names another one, which has to be "
-		     "there, or none. --check-config says whether it is in "
-		     "order, --dump-config what holds and where each value is "
-		     "from.");
+		out, "The program reads this file at its start, if it exists; "
+		     "--config names another one, which must exist, or none. "
+		     "--check-config prints its errors, --dump-config the "
+		     "effective options and the origin of each.");
 	page_format(out);
 	page_options(cli, out);
 	page_again(cli, out);

@@ -116,15 +116,14 @@ static void write_messages(FILE *out, const struct ng_listener_stats *l)
 	metrics_alone(out, "ng_denied_total", "counter",
 		      "Datagrams and connections of hosts that may not ask.",
 		      l->denied);
-	metrics_head(out, came, "counter",
-		     "Messages that came, by what they were.");
+	metrics_head(out, came, "counter", "Messages received, by kind.");
 	metrics_labelled(out, came, "outcome", "limited", l->limited);
 	metrics_labelled(out, came, "outcome", "malformed", l->malformed);
 	metrics_labelled(out, came, "outcome", "repeated", l->repeated);
 	metrics_labelled(out, came, "outcome", "ignored", l->ignored);
 	metrics_labelled(out, came, "outcome", "overloaded", l->overloaded);
 	metrics_labelled(out, came, "outcome", "asked", l->asked);
-	metrics_head(out, went, "counter", "Answers to what was asked.");
+	metrics_head(out, went, "counter", "Answers, by outcome.");
 	metrics_labelled(out, went, "outcome", "sent", l->answered);
 	metrics_labelled(out, went, "outcome", "unsent", l->unsent);
 	metrics_labelled(out, went, "outcome", "unwanted", l->unwanted);
@@ -140,8 +139,7 @@ static void write_connections(FILE *out, const struct ng_listener_stats *l)
 
 	metrics_alone(out, "ng_open_connections", "gauge",
 		      "Connections by TCP.", l->connections);
-	metrics_head(out, all, "counter",
-		     "Connections by what became of them.");
+	metrics_head(out, all, "counter", "Connections by outcome.");
 	metrics_labelled(out, all, "outcome", "accepted", l->accepted);
 	metrics_labelled(out, all, "outcome", "refused", l->refused);
 	metrics_labelled(out, all, "outcome", "cut", l->cut);

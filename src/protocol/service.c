@@ -242,7 +242,8 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 	peer->owner = NULL;
 	s->peer = NULL;
 	(void)snprintf(s->last, sizeof(s->last), "%s", peer->address);
-	deferred_drop(sv, s, RPC_CONNECTION_LOST, "who has asked has gone");
+	deferred_drop(sv, s, RPC_CONNECTION_LOST,
+		      "the client has disconnected");
 	s->why = bye ? NODE_END_BYE : NODE_END_LOST;
 	/* who only asks need not say bye */
 	no_loss = bye || (idle && !strcmp(reason, "shutdown"));
@@ -401,9 +402,9 @@ void service_drain(struct service *sv, cr_ns limit, bool final)
 int service_drain_cancel(struct service *sv, struct cr_err *e)
 {
 	if (sv->final || sv->drained)
-		return cr_fail(e, -EBUSY,
-			       "this node ends: it has drained, or a signal "
-			       "said so");
+		return cr_fail(
+			e, -EBUSY,
+			"this node ends: it has drained, or got a signal");
 	if (!sv->draining)
 		return 0;
 	sv->draining = false;

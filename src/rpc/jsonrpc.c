@@ -22,9 +22,8 @@ const struct rpc_code_row rpc_codes[] = {
 	  "there is no such method; the message gives the nearest "
 	  "name" },
 	{ RPC_INVALID_PARAMS, "Invalid params",
-	  "a parameter is missing, unknown, out of range or "
-	  "contradicts another; the message names it and says "
-	  "what to do" },
+	  "a parameter is missing, unknown, out of range or contradicts "
+	  "another; the message names it and the remedy" },
 	{ RPC_INTERNAL, "Internal error",
 	  "the node has a fault, or no memory for a result; the log says "
 	  "which" },

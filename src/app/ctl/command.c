@@ -98,8 +98,8 @@ static const struct command_row rows[] = {
 	{ .method = "call.query",
 	  .words = "call",
 	  .view = call_view,
-	  .help = "Show one call to people: what it is, what it lost, and the "
-		  "scheduler's own numbers about it." },
+	  .help = "Show one call to people: its parameters, its losses, and "
+		  "the scheduler's numbers about it." },
 	{ .method = "call.list",
 	  .brief = "list",
 	  .columns = "call in.codec in.mode out.codec out.mode class age rtp "
@@ -130,8 +130,8 @@ static const struct command_row rows[] = {
 	{ .method = "drain",
 	  .takes = "limit",
 	  .help = "Accept no new calls, and exit when the last one has ended; "
-		  "those that go on at LIMIT are ended. With --undo, as drain "
-		  "cancel: take that back." },
+		  "calls that last longer than LIMIT are ended. With --undo, "
+		  "as drain cancel: take that back." },
 	{ .method = "watch", .takes = "interval times", .action = CTL_WATCH },
 	{ .method = "top", .takes = "interval times", .action = CTL_TOP },
 	{ .method = "raw", .takes = "request params", .action = CTL_RAW },
@@ -180,18 +180,18 @@ static const struct field reference_words[] = {
 
 static const struct method own_methods[] = {
 	{ "watch",
-	  "show a table of rates, anew every second or INTERVAL, until you "
-	  "interrupt it or TIMES times: totals, how busy the workers are, "
-	  "calls by class and codecs, and the calls that lose most frames. "
-	  "With --json it prints lines of JSON",
+	  "show a table of rates, every second or INTERVAL, until you "
+	  "interrupt it or TIMES times: totals, the workers' load, calls by "
+	  "class and codecs, and the calls that lose most frames. With --json "
+	  "it prints lines of JSON",
 	  watch_words, nothing_fields },
 	{ "top",
-	  "show the calls that stand out, anew every second or INTERVAL, until "
-	  "you interrupt it or TIMES times: frames lost, packets missing, "
-	  "workers' time and delay of each in that time. --sort says which "
-	  "come first, or the keys l, m, c and d; q quits. --once shows one "
-	  "page; with --json a page is a line of JSON, the result of call.top. "
-	  "The server chooses the calls, however many there are",
+	  "show the calls that stand out, every second or INTERVAL, until you "
+	  "interrupt it or TIMES times: frames lost, packets missing, workers' "
+	  "time and delay of each in that time. --sort or the keys l, m, c and "
+	  "d set the order; q quits. --once shows one page; with --json a page "
+	  "is a line of JSON, the result of call.top. The server chooses the "
+	  "calls, however many there are",
 	  top_words, nothing_fields },
 	{ "raw",
 	  "send a JSON-RPC request object, or a method and its parameters as "

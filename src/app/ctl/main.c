@@ -130,7 +130,7 @@ static const struct option_row opts[] = {
 
 static const struct cli_line examples[] = {
 	{ "codec-ctl list", "show the calls" },
-	{ "codec-ctl watch 2s", "show rates, anew every two seconds" },
+	{ "codec-ctl watch 2s", "show rates, every two seconds" },
 	{ "codec-ctl top --sort cost", "show the calls that cost most" },
 	{ "codec-ctl call start in.codec=pcmu out.codec=amr out.mode=12.2 "
 	  "out.address=127.0.0.1:5004",
@@ -150,9 +150,8 @@ static const struct cli_line examples[] = {
 
 static const struct cli_line exits[] = {
 	{ "0", "done" },
-	{ "1",
-	  "the server refused, a conversion failed or was cancelled, or what "
-	  "was printed is lost; the reason is on stderr" },
+	{ "1", "the server refused, a conversion failed or was cancelled, or "
+	       "output was lost; the reason is on stderr" },
 	{ "2", "wrong usage" },
 	{ "3", "cannot connect, or no reply in time" },
 	{ 0 },
@@ -163,12 +162,13 @@ static struct cli cli = {
 	.program = "codec-ctl",
 	.synopsis = "[OPTION]... COMMAND [ARGUMENT]...",
 	.summary = "control and watch a codec-runner",
-	.text = "Every method of the protocol is a command: call.start is "
-		"call start. What it requires stands in order; all else is "
-		"KEY=VALUE, with dots for members of members: in.codec=pcmu, "
-		"contract.rate=50/s. The name alone of what is yes or no is "
-		"yes. codec-ctl help METHOD lists the keys. What is started "
-		"goes on until it is stopped, unless keep=no.",
+	.text = "Every method of the protocol is a command: call.start is call "
+		"start. Required parameters come first, in order; all others "
+		"are KEY=VALUE, with dots for members of members: "
+		"in.codec=pcmu, contract.rate=50/s. A flag's name alone means "
+		"yes. codec-ctl help METHOD lists the keys. Calls, endpoints "
+		"and conversations last until they are stopped, unless "
+		"keep=no.",
 	.opts = opts,
 	.vars = &opt,
 	.examples = examples,

@@ -241,11 +241,12 @@ void ctl_help(const struct method *m, FILE *out)
 			    m->result ? m->result : m->params, false, out);
 		return;
 	}
-	(void)fputs("Methods; \"codec-ctl help METHOD\" tells their "
-		    "parameters and results:\n",
+	(void)fputs("Methods; \"codec-ctl help METHOD\" shows their parameters "
+		    "and results:\n",
 		    out);
 	list_methods(methods, out);
-	(void)fputs("\nNotifications, which the server sends unasked:\n", out);
+	(void)fputs("\nNotifications, which the server sends by itself:\n",
+		    out);
 	list_methods(notifications, out);
 	(void)fputs("\nErrors:\n", out);
 	for (const struct rpc_code_row *r = rpc_codes; r->name; r++)
@@ -297,24 +298,23 @@ void ctl_reference(FILE *out)
 		put_params(m->params, true, out);
 		put_members("Result", m->result, true, out);
 	}
-	(void)fputs("\n## Notifications\n\nWhat a session is told unasked.\n",
+	(void)fputs("\n## Notifications\n\nMessages that the node sends to a "
+		    "session by itself.\n",
 		    out);
 	for (const struct method *m = notifications; m->name; m++) {
 		(void)fprintf(out, "\n### %s\n\n", m->name);
 		put_sentence(m->help, out);
 		put_members("Members", m->params, true, out);
 	}
-	(void)fputs("\n## Objects\n\nWhat several results have in them.\n",
-		    out);
+	(void)fputs("\n## Objects\n\nParts of several results.\n", out);
 	for (const struct object *o = objects; o->name; o++) {
 		(void)fprintf(out, "\n### %s\n\n%s\n", o->name, o->help);
 		put_members("", o->members, true, out);
 	}
-	(void)fputs("\n## Metrics\n\nWhat `/metrics` (`--http`) tells "
-		    "Prometheus, and where the result of [stats](#stats) has "
-		    "it. Times are in seconds there.\n\n"
-		    "| metric | type | in stats | what it is |\n"
-		    "| --- | --- | --- | --- |\n",
+	(void)fputs("\n## Metrics\n\nThe metrics of `/metrics` (`--http`) for "
+		    "Prometheus, and their places in the result of "
+		    "[stats](#stats). Times are in seconds.\n\n| metric | type "
+		    "| in stats | what it is |\n| --- | --- | --- | --- |\n",
 		    out);
 	field_report(stats_fields, report_metric, &metrics);
 	(void)fputs("\n## Errors\n\n| code | name | when, and what to do |\n"

@@ -303,23 +303,22 @@ static const char *const print_names[] = { "nothing",	  "daemon",
 static const struct option_row rows[] = {
 	OPTION_HEADING("Daemon"),
 	OPT(OPTION_TEXT, "to", "HOST[:PORT]|unix:PATH",
-	    "Where codec-runner listens for control; PORT is the SCTP port "
-	    "(5555), PATH its --control-socket.",
+	    "codec-runner's control address; PORT is the SCTP port (5555), "
+	    "PATH its --control-socket.",
 	    AT(to), .without = "127.0.0.1"),
 	OPT(OPTION_TEXT, "key", "FILE",
-	    "Its --control-key, which SCTP needs. Default, for daemons at "
+	    "Its --control-key, which SCTP needs. Default, for daemons on "
 	    "loopback: ~/.codec-runner/control.key, which a daemon of the same "
-	    "user has made.",
+	    "user has created.",
 	    AT(key), .without = ""),
 	OPT(OPTION_TEXT, "ng", "ADDR:PORT",
-	    "Call a media proxy, which is driven by the NG protocol at this "
-	    "address, in place of codec-runner by its own. Every call is an "
-	    "offer and an answer, and has ports of its own (--ports own). "
-	    "Flows with a count are played, or with --count; there are no "
-	    "conversations, no conversions and no DTX.",
+	    "Call a media proxy, by the NG protocol at this address, instead "
+	    "of codec-runner. Every call is an offer and an answer, and has "
+	    "ports of its own (--ports own). Flows need a count, or --count; "
+	    "there are no conversations, no conversions and no DTX.",
 	    AT(ng)),
 	OPT(OPTION_TEXT, "peer-name", "NAME",
-	    "What reports call that proxy. Default: its address.", AT(peer)),
+	    "That proxy's name in reports. Default: its address.", AT(peer)),
 	OPT(CR_OPT_INT, "udp-port", "PORT",
 	    "UDP port of the daemon that carries SCTP when the built-in stack "
 	    "is used.",
@@ -335,23 +334,22 @@ static const struct option_row rows[] = {
 	    .min = TRANSPORT_PEER_TIMEOUT_MIN,
 	    .max = TRANSPORT_PEER_TIMEOUT_MAX),
 	OPT(OPTION_TEXT, "trace", "NAME",
-	    "Have the daemon write its trace to this file in its trace folder.",
+	    "Make the daemon write its trace to this file in its trace folder.",
 	    AT(trace)),
 	OPT(OPTION_TEXT, "spool", "DIR",
 	    "The daemon's spool folder, by its path on this machine. A "
 	    "campaign's conversions read and write there.",
 	    AT(spool)),
 	OPT(CR_OPT_BOOL, "no-bye", NULL,
-	    "Leave without saying bye: the daemon takes it for a lost client.",
+	    "Disconnect without bye: for the daemon the client is lost.",
 	    AT(bye), .flags = OPTION_OFF),
 
 	OPTION_HEADING("Load"),
 	OPT(OPTION_LIST, "set", "KEY=VALUE",
-	    "Put this value in place of the campaign's, as codec-sim --set "
-	    "does: flows.speech.load=110%, flows[0].network.loss=2%. KEY= "
-	    "takes "
-	    "the key away. May be repeated. Where another option says the "
-	    "same, such as --duration, that one holds.",
+	    "Replace a value of the campaign, as codec-sim --set does: "
+	    "flows.speech.load=110%, flows[0].network.loss=2%. KEY= removes "
+	    "the key. May be repeated. Other options, such as --duration, take "
+	    "precedence.",
 	    AT(settings)),
 	OPT(CR_OPT_INT, "seed", "N",
 	    "Use this in place of the campaign's seed.", AT(seed), .dflt = -1,
@@ -369,14 +367,14 @@ static const struct option_row rows[] = {
 	    "Read from standard input how many calls of each flow speak, in "
 	    "lines FLOW=N [FLOW=N]...: from then on the first N calls of the "
 	    "flow do, and the others, although they are up, send nothing "
-	    "(withheld). Nobody speaks before the first line; a flow that a "
-	    "line does not name stays as it is, and so do all when the input "
-	    "ends. The line end ends the run. Each line that holds is answered "
-	    "by one on standard output: "
-	    "the time (CLOCK_MONOTONIC, ns), and the line.",
+	    "(withheld). No call speaks before the first line; a flow that a "
+	    "line does not name stays unchanged, and so do all when the input "
+	    "ends. The line end ends the run. Each valid line is answered by "
+	    "one on standard output: the time (CLOCK_MONOTONIC, ns), and the "
+	    "line.",
 	    AT(speakers)),
 	OPT(CR_OPT_ENUM, "ports", NULL,
-	    "UDP ports of calls, at both ends, in place of the campaign's "
+	    "UDP ports of calls, at both ends, instead of the campaign's "
 	    "ports: own gives each call one of its own, as real calls have, "
 	    "shared gives all the same.",
 	    AT(ports), .dflt = -1, .names = campaign_ports_names,
@@ -399,7 +397,7 @@ static const struct option_row rows[] = {
 	    "With --print it fails if the priority is not granted.",
 	    AT(realtime)),
 
-	OPTION_HEADING("What it tells"),
+	OPTION_HEADING("Output"),
 	{ .kind = OPTION_TEXT,
 	  .name = "out",
 	  .letter = 'o',
@@ -407,20 +405,20 @@ static const struct option_row rows[] = {
 	  .help = "Write run.json and calls.csv into this folder.",
 	  AT(out) },
 	OPT(CR_OPT_BOOL, "frames", NULL,
-	    "With --out, also write frames.bin, which says when each frame "
-	    "was sent and when it came back.",
+	    "With --out, also write frames.bin, with the times at which each "
+	    "frame was sent and came back.",
 	    AT(frames)),
 	OPT(OPTION_TEXT, "dump", "DIR",
-	    "Write the speech of every call into this folder: what came back "
-	    "as .amr, .awb, .wav or .g723_1, the same decoded as .heard.wav, "
-	    "and what was sent as .src.wav.",
+	    "Write the speech of every call into this folder: the received "
+	    "speech as .amr, .awb, .wav or .g723_1, the same decoded as "
+	    ".heard.wav, and the sent speech as .src.wav.",
 	    AT(dump)),
 	OPT(CR_OPT_INT, "dump-calls", "N",
 	    "With --dump: only of the first N calls of each flow. 0: of all.",
 	    AT(dump_calls), .min = 0, .max = PLAN_CALLS_MAX),
 	OPT(CR_OPT_TIME, "playout", NULL,
 	    "With --dump: how long a listener waits. Frames that come later "
-	    "than that after they were sent are not heard. 0: all are. (Not of "
+	    "than that after they were sent are left out. 0: none is. (Not of "
 	    "conversations.)",
 	    AT(playout), .min = 0, .max = 10 * CR_SEC),
 	OPT(CR_OPT_BOOL, "json", NULL, "Print run.json in place of the table.",
@@ -436,11 +434,10 @@ static const struct option_row rows[] = {
 	    AT(schedule)),
 	OPT(CR_OPT_ENUM, "print", NULL,
 	    "Print something about the campaign, one item a line, and play "
-	    "nothing: the options that it asks of codec-runner (daemon), its "
-	    "schedulers, the number of calls that its loads mean on this "
-	    "daemon, as --count takes them (counts), the number of its "
-	    "conversions, or what campaigns/run asks of it, as JSON "
-	    "(campaign).",
+	    "nothing: its options for codec-runner (daemon), its schedulers, "
+	    "the numbers of calls of its loads on this daemon, as --count "
+	    "takes them (counts), the number of its conversions, or "
+	    "campaigns/run's view of it, as JSON (campaign).",
 	    AT(print), .names = print_names),
 	{ .name = NULL },
 };
@@ -471,13 +468,13 @@ static const struct cli cli = {
 	.program = "codec-feeder",
 	.synopsis = "[OPTION]... CAMPAIGN",
 	.summary = "play a campaign of speech calls against codec-runner",
-	.text = "Starts each call of the campaign when its time has come, "
-		"sends RTP of real speech paced by absolute time, receives "
-		"the transcoded speech, matches it to what was sent, and says "
-		"what was lost, late and how long it took. The same campaign "
-		"and seed send the same packets at the same times. Of "
-		"conversations it plays both parties, with the faults that the "
-		"campaign gives their packets, and accounts for every packet.",
+	.text = "Starts each call of the campaign at its time, sends RTP of "
+		"real speech paced by absolute time, receives the transcoded "
+		"speech, matches it with the sent speech, and reports losses, "
+		"late frames and delays. The same campaign and seed send the "
+		"same packets at the same times. Of conversations it plays "
+		"both parties, with the campaign's faults of their packets, "
+		"and accounts for every packet.",
 	.opts = rows,
 	.vars = &raw,
 	.operands = operands,

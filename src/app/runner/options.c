@@ -128,25 +128,25 @@ static const struct option_word wait_words[] = { { "auto", 0 }, { 0 } };
 static const struct option_row rows[] = {
 	OPTION_HEADING("Network"),
 	OPT(OPTION_TEXT, "rtp", "ADDR:PORT[!ADVERTISED]",
-	    "UDP address that speech frames come to; port 0 takes any free "
-	    "one. ADVERTISED is the address that peers are told, if it is "
-	    "another one, as behind NAT.",
+	    "UDP address that receives speech; port 0 takes any free one. "
+	    "ADVERTISED is the address that peers see, if it differs, as "
+	    "behind NAT.",
 	    READ(service.node, read_rtp), .without = "127.0.0.1:40000"),
 	OPT(OPTION_LIST, "interface", "[NAME/]ADDR[!ADVERTISED]",
-	    "Address for calls with ports of their own, which call.start asks "
-	    "for by NAME or by the family of its peer's address. Give it "
-	    "several times for IPv4 and IPv6 or for several networks. "
-	    "Default: the address of --rtp."),
+	    "Address for calls with ports of their own, which call.start "
+	    "chooses by NAME or by the family of its peer's address. Repeat it "
+	    "for IPv4 and IPv6 or for several networks. Default: the address "
+	    "of --rtp."),
 	OPT(OPTION_TEXT, "rtp-ports", "FROM-TO",
 	    "Range of these ports at each interface: a call has an even port "
-	    "for RTP and the odd one above it for RTCP. Default: any port that "
-	    "the kernel gives.",
+	    "for RTP and the odd one above it for RTCP. Default: ports from "
+	    "the kernel.",
 	    READ(service.node.rtp_ports, read_rtp_ports)),
 	OPT(OPTION_TEXT, "send-to", "ADDR[/BITS],...",
 	    "Hosts and networks that parties may be at: packets go to no "
-	    "others. Default: everywhere but to multicast, reserved and "
-	    "link-local addresses, and to loopback only from there. The "
-	    "daemon's own control ports are never sent to.",
+	    "others. Default: all but multicast, reserved and link-local "
+	    "addresses; loopback only from loopback. The daemon never sends to "
+	    "its own control ports.",
 	    READ(send_to, read_send_to)),
 	OPT(CR_OPT_TIME, "rtcp-interval", NULL,
 	    "How often, on average, an endpoint that has RTCP reports to its "
@@ -164,12 +164,12 @@ static const struct option_row rows[] = {
 	    "off: none, for nodes with --control-socket or --ng.",
 	    READ(service.listen, read_control), .without = "127.0.0.1:5555"),
 	OPT(OPTION_TEXT, "control-key", "FILE",
-	    "File whose first line is the key that SCTP clients have to show: "
-	    "who knows it may do everything. If it is not there, it is made. "
-	    "It must be root's or the user's that starts the daemon, and "
-	    "nobody but a group may read it. Default: ~/.codec-runner/"
-	    "control.key, where codec-ctl and codec-feeder of the same user "
-	    "find it.",
+	    "File with the key of SCTP clients in its first line; a client "
+	    "with the key may do everything. A missing file is created. It "
+	    "must belong to root or to the user that starts the daemon, and be "
+	    "readable by these and a group only. Default: "
+	    "~/.codec-runner/control.key, where codec-ctl and codec-feeder of "
+	    "the same user find it.",
 	    AT(control_key)),
 	OPT(CR_OPT_ENUM, "sctp", NULL,
 	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
@@ -188,49 +188,47 @@ static const struct option_row rows[] = {
 	    .max = TRANSPORT_PEER_TIMEOUT_MAX),
 	OPT(OPTION_TEXT, "control-socket", "PATH",
 	    "Accept the control protocol at this Unix socket, too, with one "
-	    "JSON object a line. Its mode is 0660: whoever may write to it "
-	    "may do everything.",
+	    "JSON object a line. Its mode is 0660: all clients that may write "
+	    "to it may do everything.",
 	    READ(service.listen_too, read_control_socket)),
 	OPT(OPTION_TEXT, "ng", "[ADDR:]PORT",
 	    "Take requests of the NG protocol, by which telephone systems "
 	    "(Kamailio, OpenSIPS and others) drive media proxies, at this "
 	    "address: UDP and TCP. A port alone is one of 127.0.0.1. It has no "
-	    "password: elsewhere than at loopback it needs --ng-allow, and a "
+	    "password: elsewhere than on loopback it needs --ng-allow, and a "
 	    "closed network.",
 	    AT(ng.address)),
 	OPT(OPTION_TEXT, "ng-allow", "ADDR[/BITS],...",
-	    "Hosts and networks that may ask by NG; nothing of others is read. "
-	    "Default, at loopback: 127.0.0.0/8,::1.",
+	    "Hosts and networks that may send NG requests; nothing is read "
+	    "from others. Default, on loopback: 127.0.0.0/8,::1.",
 	    .flags = OPTION_LIVE),
 	OPT(CR_OPT_TIME, "ng-silence", NULL,
-	    "Calls of NG that were answered end when no packet has come for so "
-	    "long.",
+	    "Answered calls of NG end after this time without a packet.",
 	    AT(ng.silence), .dflt = NG_SILENCE, .min = 100 * CR_MS,
 	    .max = 7 * 86400 * CR_SEC, .flags = OPTION_LIVE),
 	OPT(CR_OPT_TIME, "ng-patience", NULL,
-	    "Those that nobody has answered end after so long without a "
-	    "packet.",
+	    "Unanswered calls of NG end after this time, even if packets come.",
 	    AT(ng.patience), .dflt = NG_PATIENCE, .min = 100 * CR_MS,
 	    .max = 86400 * CR_SEC, .flags = OPTION_LIVE),
 	OPT(CR_OPT_INT, "ng-lines", "N",
-	    "Media lines that all calls of NG may have. Each takes two ports "
-	    "and four descriptors. An offer beyond that is told the load "
+	    "Largest number of media lines of all NG calls. Each takes two "
+	    "ports and four descriptors. An offer beyond that gets the load "
 	    "limit.",
 	    AT(ng.most.lines), .dflt = NG_LINES, .min = 1, .max = 1000000,
 	    .flags = OPTION_LIVE),
 	OPT(CR_OPT_INT, "ng-host-lines", "N",
-	    "And those that one host may have asked for.",
-	    AT(ng.most.lines_of_host), .dflt = NG_HOST_LINES, .min = 1,
-	    .max = 1000000, .flags = OPTION_LIVE),
+	    "Largest number of those of one host.", AT(ng.most.lines_of_host),
+	    .dflt = NG_HOST_LINES, .min = 1, .max = 1000000,
+	    .flags = OPTION_LIVE),
 	OPT(CR_OPT_INT, "ng-call-lines", "N",
-	    "And those of one call; more of a description are refused, and "
-	    "the others carried.",
+	    "Largest number of those of one call; further ones of a "
+	    "description are refused.",
 	    AT(ng.most.lines_of_call), .dflt = NG_CALL_LINES, .min = 1,
 	    .max = SDP_LINES_MAX, .flags = OPTION_LIVE),
 	OPT(CR_OPT_INT, "ng-host-offers", "N",
-	    "Offers of one host that nobody has answered yet. Where these, "
-	    "ports or lines run short, those that nobody has answered for a "
-	    "sixteenth of --ng-patience end, the oldest first.",
+	    "Largest number of unanswered offers of one host. Where these, "
+	    "ports or lines run short, offers end that have been unanswered "
+	    "for a sixteenth of --ng-patience, the oldest first.",
 	    AT(ng.most.offers_of_host), .dflt = NG_HOST_OFFERS, .min = 1,
 	    .max = 1000000, .flags = OPTION_LIVE),
 	OPT(OPTION_TEXT, "http", "ADDR:PORT",
@@ -240,8 +238,8 @@ static const struct option_row rows[] = {
 	    READ(http, read_http)),
 	OPT(CR_OPT_INT, "http-connections", "N",
 	    "Largest number of its connections at a time, at most a quarter of "
-	    "the descriptors that the process may have. Who is one more "
-	    "waits; who has been there for 5 s makes room.",
+	    "the process's descriptors. Another one waits; a connection that "
+	    "is 5 s old is closed for it.",
 	    AT(http_connections), .dflt = 64, .min = 1, .max = 10000),
 	OPT(CR_OPT_BOOL, "http-control", NULL,
 	    "The page may switch the scheduler.", AT(http_control),
@@ -252,10 +250,10 @@ static const struct option_row rows[] = {
 	    "works.",
 	    NODE(io), .names = udp_io_names),
 	OPT(CR_OPT_TIME, "rx-coalesce", "auto|TIME",
-	    "How long a receiver sleeps after it has taken all packets: "
-	    "fewer wake-ups, but up to that much more delay. 0s: it does not "
-	    "sleep. auto: it does not while its CPU has time to spare; the "
-	    "busier that CPU, the further apart its turns, up to 1.5 ms.",
+	    "How long a receiver sleeps after it has taken all packets: fewer "
+	    "wake-ups, but up to that much more delay. 0s: it does not sleep. "
+	    "auto: it does not while its CPU has time to spare; the busier "
+	    "that CPU, the further apart its polls, up to 1.5 ms.",
 	    NODE(coalesce), .words = coalesce_words, .dflt = RX_COALESCE_AUTO,
 	    .min = 0, .max = 10 * CR_MS, .without = "auto"),
 
@@ -286,16 +284,16 @@ static const struct option_row rows[] = {
 	  .without = "" },
 	OPT(OPTION_TEXT, "pin", "LIST",
 	    "CPUs that the workers are pinned to, such as 1,4-7; or none. The "
-	    "daemon's other threads keep off them. By default those threads "
+	    "daemon's other threads do not run there. By default those threads "
 	    "have only the receivers' CPUs.",
 	    .without = ""),
 	{ .kind = CR_OPT_INT,
 	  .name = "receivers",
 	  .arg = "N",
-	  .help = "Number of receiver threads. Calls with ports of their own "
-		  "are dealt out to them, calls at the shared port by their "
-		  "SSRC. Default: one for each CPU of --rx-cpu, else one for "
-		  "every 8 workers.",
+	  .help = "Number of receiver threads. They share calls with ports of "
+		  "their own in turn, calls at the shared port by their SSRC. "
+		  "Default: one for each CPU of --rx-cpu, else one for every 8 "
+		  "workers.",
 	  AT(place.receivers),
 	  .min = 1,
 	  .max = NODE_RECEIVERS_MAX,
@@ -320,9 +318,9 @@ static const struct option_row rows[] = {
 	    "and keep it for milliseconds.",
 	    NODE(poll)),
 	OPT(CR_OPT_BOOL, "send-each", NULL,
-	    "Send every packet by itself at once. Otherwise a worker that has "
-	    "more to do gathers packets for up to 0.25 ms, which saves most of "
-	    "the cost of system calls. Workers that share a run queue never "
+	    "Send every packet by itself at once. Otherwise a worker with more "
+	    "work gathers packets for up to 0.25 ms, which saves most of the "
+	    "cost of system calls. Workers that share a run queue never "
 	    "gather.",
 	    NODE(send_each)),
 	OPT(CR_OPT_BOOL, "realtime", NULL,
@@ -331,13 +329,13 @@ static const struct option_row rows[] = {
 	    NODE(realtime)),
 	OPT(CR_OPT_BOOL, "realtime-workers", NULL,
 	    "Give the workers real-time priority, too, below the receivers' "
-	    "(implies --realtime): programs without one do not delay frames "
-	    "then, while a node that needs a hundredth of a core can wait for "
-	    "tenths of a second on a busy machine. Leave a core to everything "
-	    "else: a worker that is never done (overload, conversions) has "
-	    "its core to itself, but for some 50 ms of each second for which "
-	    "the kernel lets the rest run, and frames wait. Schedulers of the "
-	    "kernel have priorities of their own.",
+	    "(implies --realtime), so that programs without one do not delay "
+	    "frames; otherwise a node that needs a hundredth of a core can "
+	    "wait for tenths of a second on a busy machine. Leave a core to "
+	    "everything else: a worker that never rests (overload, "
+	    "conversions) has its core to itself, except for some 50 ms of "
+	    "each second in which the kernel runs other threads, and frames "
+	    "wait. Schedulers of the kernel have priorities of their own.",
 	    NODE(realtime_workers)),
 
 	OPT(CR_OPT_TIME, "watchdog", NULL,
@@ -362,13 +360,13 @@ static const struct option_row rows[] = {
 	    .flags = OPTION_LIVE),
 	OPT(CR_OPT_INT, "memory-reserve", "MIB",
 	    "If limits of memory (RLIMIT_AS, RLIMIT_DATA) leave less than "
-	    "this, calls, endpoints and conversions are refused, so that those "
-	    "that there are can go on.",
+	    "this, new calls, endpoints and conversions are refused, so that "
+	    "present ones can continue.",
 	    NODE(memory_reserve), .dflt = 64, .min = 0, .max = 1 << 20,
 	    .flags = OPTION_LIVE),
 	OPT(CR_OPT_INT, "ring", "FRAMES",
-	    "Number of frames that may wait for each call. When they are "
-	    "that many, a new frame replaces the oldest.",
+	    "Number of frames that may wait for each call. Beyond it, a new "
+	    "frame replaces the oldest.",
 	    NODE(ring_frames), .dflt = 8, .min = 2, .max = 4096,
 	    .flags = OPTION_LIVE),
 	OPT(CR_OPT_TIME, "max-age", "auto|none|TIME",
@@ -379,32 +377,31 @@ static const struct option_row rows[] = {
 	    NODE(max_age), .words = age_words, .dflt = CORE_AGE_AUTO, .min = 0,
 	    .max = 60 * CR_SEC, .without = "auto", .flags = OPTION_LIVE),
 	OPT(CR_OPT_ENUM, "expired", NULL,
-	    "What happens to these frames: they are dropped, or replaced by "
-	    "NO_DATA or concealment.",
+	    "How these frames are handled: dropped, or replaced by NO_DATA or "
+	    "concealment.",
 	    NODE(expired), .names = expired_names, .flags = OPTION_LIVE),
 	OPT(CR_OPT_ENUM, "shed", NULL,
-	    "Which frames are given up when there is more to do than time. "
-	    "age: those that are too old (--max-age), no others. pattern, "
-	    "quiet: from each call some before that, ever more the longer "
-	    "frames wait, so that none waits long: evenly spaced ones; or "
-	    "pauses first, then the quietest speech, as far as a payload "
-	    "shows it (PCMU, PCMA, L16, AMR 12.2 and 7.95; SID and the like "
-	    "of others). Never digits, nor what conceals a lost packet. "
-	    "Nothing is given up while no frame of its class waits for "
-	    "--shed-wait.",
+	    "Which frames are dropped in overload. age: those that are too old "
+	    "(--max-age), no others. pattern, quiet: some of each call before "
+	    "that, ever more the longer frames wait, so that none waits long: "
+	    "evenly spaced ones; or pauses first, then the quietest speech, as "
+	    "far as a payload shows it (PCMU, PCMA, L16, AMR 12.2 and 7.95; "
+	    "SID and the like of others). Never digits, nor frames that "
+	    "conceal a lost packet. Nothing is dropped while no frame of its "
+	    "class waits for --shed-wait.",
 	    NODE(shed.kind), .dflt = SHED_QUIET, .names = shed_names,
 	    .flags = OPTION_LIVE),
 	OPT(CR_OPT_TIME, "shed-wait", "auto|TIME",
-	    "How long frames wait before --shed may give any up. auto: the "
-	    "longer of its call's packet time and deadline, of best-effort "
-	    "calls the packet time.",
+	    "How long frames wait before --shed may drop any. auto: the longer "
+	    "of its call's packet time and deadline, of best-effort calls the "
+	    "packet time.",
 	    NODE(shed.wait), .words = wait_words, .min = SHED_WAIT_MIN,
 	    .max = SHED_WAIT_MAX, .without = "auto", .flags = OPTION_LIVE),
 	OPT(OPTION_LIST, "codec", "FILE", CODEC_OPTION_HELP),
 	OPT(CR_OPT_ENUM, "codec-kernels", NULL,
-	    "Which functions work inside the codec libraries: the libraries' "
-	    "own (stock); ours for CPUs with AVX2, which are faster and give "
-	    "the same bits (avx2); or the fastest that the CPU can run (auto).",
+	    "Functions inside the codec libraries: the libraries' own (stock); "
+	    "ours for CPUs with AVX2, which are faster, with bit-identical "
+	    "output (avx2); or the fastest that the CPU can run (auto).",
 	    AT(kernels), .names = cr_kernels_names),
 	OPT(CR_OPT_TIME, "grace", NULL,
 	    "How long calls go on after the control connection of their "
@@ -439,12 +436,12 @@ static const struct option_row rows[] = {
 	    .dflt = 1024, .min = 1, .max = 1 << 20),
 	OPT(CR_OPT_INT, "convert-floor", "FRAMES",
 	    "Frames a second that each running conversion gets even if calls "
-	    "want the CPU, under schedulers that go by deadlines. The "
-	    "conversion is admitted as a soft task of that rate, and waits "
-	    "until there is room. 0: conversions get what calls leave.",
+	    "need the CPU, under schedulers with deadlines. The conversion is "
+	    "admitted as a soft task of that rate, and waits until there is "
+	    "room. 0: conversions get the calls' spare time.",
 	    NODE(convert.floor), .min = 0, .max = 1000, .flags = OPTION_LIVE),
 
-	OPTION_HEADING("What it tells"),
+	OPTION_HEADING("Output"),
 	OPT(OPTION_TEXT, "trace", "FILE", "Write a record of every frame.",
 	    AT(trace)),
 	OPT(OPTION_TEXT, "trace-dir", "DIR",
@@ -459,17 +456,17 @@ static const struct option_row rows[] = {
 	    NODE(trace_records), .dflt = 65536, .min = 1024, .max = 1 << 24),
 	OPT(OPTION_TEXT, "records", "FILE",
 	    "Append a line of JSON for each call that ends: parties, codecs, "
-	    "times, losses, delay, MOS, why it ended and on whose word. SIGHUP "
-	    "opens the file again, and that of --log-file.",
+	    "times, losses, delay, MOS, the reason of its end and who ended "
+	    "it. SIGHUP opens the file again, and that of --log-file.",
 	    AT(records)),
 	OPT(CR_OPT_TIME, "records-interim", NULL,
-	    "And a line for each call that goes on, within a second of its "
-	    "start and so often from then on: a crash loses no call, and this "
-	    "time of it at most. At least 1s; 0: none.",
+	    "Also append a line for each running call, within a second of its "
+	    "start and at this interval: a crash loses no call, and this time "
+	    "of it at most. At least 1s; 0: none.",
 	    AT(service.records_interim), .min = CR_SEC, .max = 86400 * CR_SEC,
 	    .flags = OPTION_ZERO | OPTION_LIVE),
 	OPT(OPTION_TEXT, "node-name", "NAME",
-	    "What records call this node. Default: the name of the host.",
+	    "This node's name in records. Default: the name of the host.",
 	    READ(service.node.name, read_node_name)),
 	OPT(OPTION_TEXT, "log-file", "FILE", "Log there instead of stderr.",
 	    AT(log_file)),
@@ -486,7 +483,7 @@ static const struct option_row rows[] = {
 	    "List the schedulers with their options, and exit.",
 	    AT(show_schedulers), .flags = OPTION_COMMAND_LINE),
 	OPT(CR_OPT_BOOL, "codecs", NULL,
-	    "Measure and list what a frame of each codec costs on this "
+	    "Measure and list the cost of a frame of each codec on this "
 	    "machine, and exit.",
 	    AT(show_codecs), .flags = OPTION_COMMAND_LINE),
 	OPT(CR_OPT_TIME, "seconds", NULL, "Time that --codecs may take.",
@@ -494,47 +491,44 @@ static const struct option_row rows[] = {
 	    .max = 3600 * CR_SEC, .flags = OPTION_COMMAND_LINE),
 	OPT(OPTION_TEXT, "plan", "MIX",
 	    "Measure how many calls of a mix this machine carries, with the "
-	    "other options as they are, and exit. MIX is a list of "
-	    "A<->B for calls of both directions, or A->B for one, of codecs "
-	    "with their modes, and shares: \"pcma<->amr-wb, "
-	    "opus/24<->pcmu:30%\". Those without a share have the rest.",
+	    "other options as given, and exit. MIX is a list of A<->B for "
+	    "calls of both directions, or A->B for one, of codecs with their "
+	    "modes, and shares: \"pcma<->amr-wb, opus/24<->pcmu:30%\". Calls "
+	    "without a share have the rest.",
 	    AT(plan), .flags = OPTION_COMMAND_LINE),
 	OPT(CR_OPT_BOOL, "json", NULL,
-	    "Print what --codecs, --schedulers and --plan say as JSON.",
+	    "Print the output of --codecs, --schedulers and --plan as JSON.",
 	    AT(json), .flags = OPTION_COMMAND_LINE),
 
-	OPTION_HEADING("What it may do"),
+	OPTION_HEADING("Rights"),
 	OPT(OPTION_TEXT, "user", "NAME",
 	    "Started by root, become this user, with its groups, before ports, "
-	    "sockets and files are opened, but for those of options and "
-	    "codecs. Of root's rights CAP_SYS_NICE is kept, if "
-	    "--realtime, --realtime-workers or a scheduler of the kernel needs "
-	    "it.",
+	    "sockets and files are opened, except those of options and codecs. "
+	    "CAP_SYS_NICE is kept if --realtime, --realtime-workers or a "
+	    "scheduler of the kernel needs it.",
 	    .without = ""),
 	OPT(CR_OPT_ENUM, "sandbox", NULL,
-	    "on: system calls that the daemon does not need fail, and it ends "
-	    "at those that only somebody makes who has taken it over, such as "
-	    "to execute a program (seccomp). strict: it ends at all of them, "
-	    "which tests want. With --io epoll, those of io_uring are not "
-	    "needed.",
+	    "on: system calls that the daemon does not need fail, and those of "
+	    "an intruder, such as executing a program, end it (seccomp). "
+	    "strict: all of them end it, for tests. With --io epoll, those of "
+	    "io_uring are not needed.",
 	    AT(sandbox), .names = sandbox_names),
 
 	OPTION_HEADING("Configuration", .flags = OPTION_COMMAND_LINE),
 	OPT(OPTION_TEXT, "config", "FILE|none",
 	    "Read options from this file, codec-runner.conf(5). "
 	    "Default: " RUNNER_CONFIG
-	    ", if it is there. What the command line has "
-	    "replaces what the file has; --NAME=no takes back a flag. SIGHUP "
-	    "reads the file again.",
+	    ", if it exists. The command line replaces the file's values; "
+	    "--NAME=no unsets a flag. SIGHUP reads the file again.",
 	    .flags = OPTION_COMMAND_LINE),
 	OPT(CR_OPT_BOOL, "check-config", NULL,
-	    "Say what is wrong with the file and the command line, and exit. "
-	    "No port and no file that they name is opened, but schedulers and "
+	    "Print the errors of the file and the command line, and exit. No "
+	    "port and no file that they name is opened, but schedulers and "
 	    "codecs of shared objects are loaded.",
 	    AT(check), .flags = OPTION_COMMAND_LINE),
 	OPT(CR_OPT_BOOL, "dump-config", NULL,
-	    "Print the options that hold, each with where it is from, as a "
-	    "file that says the same, and exit.",
+	    "Print the effective options, each with its origin, as such a "
+	    "file, and exit.",
 	    AT(dump), .flags = OPTION_COMMAND_LINE),
 	OPT(CR_OPT_BOOL, "example-config", NULL,
 	    "Print a file with every option, its help and its default, all as "
@@ -556,8 +550,8 @@ static const struct cli_line examples[] = {
 	{ "codec-runner --control-socket /run/codec-runner.sock",
 	  "let local programs in any language control the daemon" },
 	{ "codec-runner --config ./node.conf --check-config",
-	  "say what is wrong with a file of options" },
-	{ "codec-runner --codecs", "show what codecs cost on this machine" },
+	  "print the errors of a file of options" },
+	{ "codec-runner --codecs", "show the codecs' costs on this machine" },
 	{ "codec-runner --plan 'pcma<->amr-wb, opus<->pcmu:30%'",
 	  "how many such calls this machine carries" },
 	{ NULL, NULL },
@@ -567,8 +561,7 @@ static const struct cli_line exits[] = {
 	{ "0", "drained after SIGTERM or SIGINT, traces flushed" },
 	{ "1", "could not start: address in use, no memory, no such file; or a "
 	       "receiver failed" },
-	{ "2", "wrong option, or a file of options that is wrong or not "
-	       "there" },
+	{ "2", "wrong option, or a wrong or missing file of options" },
 	{ "3", "as 0, but a thread was stuck in a codec and was left behind" },
 	{ NULL, NULL },
 };

@@ -94,17 +94,17 @@ static const struct option_row rows[] = {
 	  .name = "scheduler",
 	  .letter = 's',
 	  .arg = "NAME[,OPTION=VALUE]...",
-	  .help = "Scheduler, in place of those that the campaign lists (edf "
-		  "if it lists none). Repeat it for several, or put commas "
-		  "between them (edf,rr,quantum=5ms,bfs: what has no = begins "
-		  "the next one); each gets a run. codec-runner --schedulers "
-		  "lists all schedulers. A name "
-		  "with a slash is a shared object.",
+	  .help = "Scheduler, instead of those that the campaign lists (edf if "
+		  "it lists none). Repeat it for several, or put commas "
+		  "between them (edf,rr,quantum=5ms,bfs: a word without = "
+		  "begins the next one); each gets a run. codec-runner "
+		  "--schedulers lists all schedulers. A name with a slash is a "
+		  "shared object.",
 	  AT(schedulers) },
 	OPT(CR_OPT_BOOL, "stand-in", NULL,
-	    "When a scheduler breaks its contract, have fifo go on, as "
-	    "codec-runner does. The result is fifo's, and its name says after "
-	    "whom and since when. Without it, the run ends there, with exit "
+	    "When a scheduler breaks its contract, continue with fifo, as "
+	    "codec-runner does. The result is fifo's, and its name has the "
+	    "scheduler and the time. Without it, the run ends there, with exit "
 	    "code 1 and no result.",
 	    AT(stand_in)),
 	OPT(CR_OPT_ENUM, "preempt", NULL,
@@ -116,14 +116,14 @@ static const struct option_row rows[] = {
 	    AT(quantum), .dflt = UNSET, .min = CR_US, .max = 10 * CR_SEC,
 	    .without = "1ms"),
 	OPT(CR_OPT_ENUM, "shed", NULL,
-	    "Which frames are given up in overload before they are too old, "
-	    "as codec-runner's --shed has it. How loud frames are is what the "
-	    "campaign says of their flow (voice).",
+	    "Which frames are dropped in overload before they are too old, as "
+	    "codec-runner's --shed. The campaign's flow sets their loudness "
+	    "(voice).",
 	    AT(shed), .dflt = UNSET, .names = shed_names, .without = "age"),
 	OPT(CR_OPT_TIME, "shed-wait", NULL,
-	    "How long a frame waits before --shed may give it up.",
-	    AT(shed_wait), .dflt = UNSET, .min = SHED_WAIT_MIN,
-	    .max = SHED_WAIT_MAX, .without = "auto"),
+	    "How long a frame waits before --shed may drop it.", AT(shed_wait),
+	    .dflt = UNSET, .min = SHED_WAIT_MIN, .max = SHED_WAIT_MAX,
+	    .without = "auto"),
 
 	OPTION_HEADING("Machine"),
 	OPT(CR_OPT_INT, "cpus", "N", "Number of CPUs.", AT(cpus), .dflt = UNSET,
@@ -133,21 +133,21 @@ static const struct option_row rows[] = {
 	    "or N of them.",
 	    AT(run_queues)),
 	OVERHEAD("decision", "CPU time of a scheduling decision.", decision),
-	OVERHEAD("context", "CPU time when a CPU goes over to another call.",
+	OVERHEAD("context", "CPU time when a CPU changes to another call.",
 		 context),
 	OVERHEAD("migration", "CPU time when a call comes from another CPU.",
 		 migration),
 	OVERHEAD("release", "CPU time when a job becomes ready.", release),
 	OVERHEAD("lock",
 		 "How long a scheduling decision holds its run queue's lock. "
-		 "Other CPUs that want the lock wait. "
-		 "build/release/tests/bench/engine/bench_contention "
-		 "measures it.",
+		 "Other CPUs wait for it. "
+		 "build/release/tests/bench/engine/bench_contention measures "
+		 "it.",
 		 lock),
 	OPT(CR_OPT_INT, "receivers", "N",
-	    "Number of receivers, each with a CPU beside --cpus. Calls are "
-	    "dealt out to them. A packet becomes a job when its receiver has "
-	    "done with it. With 0, it does so when it comes.",
+	    "Number of receivers, each with a CPU beside --cpus, which share "
+	    "the calls in turn. A packet becomes a job when its receiver has "
+	    "finished with it; with 0, when it comes.",
 	    AT(receivers), .dflt = UNSET, .min = 0, .max = CR_MAX_CPUS,
 	    .without = "0"),
 	OPT(CR_OPT_TIME, "receiver-cost", NULL,
@@ -159,36 +159,32 @@ static const struct option_row rows[] = {
 	    AT(receiver_wake), .dflt = UNSET, .min = 0, .max = CR_SEC,
 	    .without = "0"),
 	OPT(CR_OPT_INT, "receiver-waiting", "N",
-	    "Packets that may wait for a receiver. Those that come when so "
-	    "many wait are dropped.",
+	    "Packets that may wait for a receiver. Further ones are dropped.",
 	    AT(receiver_waiting), .dflt = UNSET, .min = 1,
 	    .max = CAMPAIGN_WAITING_MAX, .without = "20000"),
 	OPT(OPTION_LIST, "codec", "FILE", CODEC_OPTION_HELP, AT(plugins)),
 	OPT(CR_OPT_ENUM, "codec-kernels", NULL,
-	    "With which functions the cost of a flow with codecs is measured: "
-	    "the codec libraries' own (stock), ours for CPUs with AVX2 "
-	    "(avx2), or the fastest that the CPU can run (auto). See "
-	    "codec-runner(1).",
+	    "Functions with which the cost of a flow with codecs is measured: "
+	    "the codec libraries' own (stock), ours for CPUs with AVX2 (avx2), "
+	    "or the fastest that the CPU can run (auto). See codec-runner(1).",
 	    AT(kernels), .names = cr_kernels_names),
 
 	OPTION_HEADING("Load"),
 	OPT(OPTION_TEXT, "replay", "FOLDER|TRACE",
-	    "In place of a campaign, play a recorded run: the arrivals, costs, "
+	    "Instead of a campaign, play a recorded run: the arrivals, costs, "
 	    "classes, deadlines, weights and importance of its frames, as its "
 	    "trace has them, under its own schedulers or those of --scheduler, "
-	    "and compare. What its turns took beside the codecs is "
-	    "played, too, and printed; with --overhead-..., what these say in "
-	    "place of it. --set works as on a campaign that describes it.",
+	    "and compare. Its turns' time outside the codecs is played, too, "
+	    "and printed; --overhead-... replaces it. --set works as on a "
+	    "campaign that describes it.",
 	    AT(replay)),
 	OPT(OPTION_LIST, "set", "KEY=VALUE",
-	    "Put VALUE in place of what the campaign says to KEY, or where it "
-	    "says nothing. Dots part sections from keys, and a flow is told by "
-	    "its name or its number: platform.cpus=4, "
+	    "Set KEY of the campaign to VALUE. Dots separate sections from "
+	    "keys, and a flow has its name or its number: platform.cpus=4, "
 	    "flows.speech.load=110%, flows[0].network.loss=2%. VALUE is "
 	    "written as in the file, so a list is [fifo,edf], and is checked "
-	    "as the file is. KEY= takes the key away. May be repeated. "
-	    "Where another option says the same, such as --cpus, that one "
-	    "holds.",
+	    "like the file. KEY= removes the key. May be repeated. Other "
+	    "options, such as --cpus, take precedence.",
 	    AT(settings)),
 	OPT(CR_OPT_INT, "seed", "N",
 	    "Use this in place of the campaign's seed.", AT(seed),
@@ -207,7 +203,7 @@ static const struct option_row rows[] = {
 	    AT(threads), .dflt = UNSET, .min = 1, .max = CR_MAX_CPUS,
 	    .without = ""),
 
-	OPTION_HEADING("What it tells"),
+	OPTION_HEADING("Output"),
 	{ .kind = OPTION_TEXT,
 	  .name = "out",
 	  .letter = 'o',
@@ -221,11 +217,11 @@ static const struct option_row rows[] = {
 	OPT(CR_OPT_BOOL, "json", NULL, "Print run.json in place of the table.",
 	    AT(json)),
 	OPT(CR_OPT_BOOL, "analyse", NULL,
-	    "Do not play the campaign, but print what is known beforehand "
-	    "about its calls under edf-hsb (with the options that the list of "
-	    "schedulers gives it): whether its constraints are met, the "
-	    "budgets, how late each call can be, and the play-out buffer that "
-	    "it needs. With --json it is JSON.",
+	    "Do not play the campaign, but print the analysis of its calls "
+	    "under edf-hsb (with the options of the list of schedulers): "
+	    "whether its constraints are met, the budgets, the bound on each "
+	    "call's lateness, and the play-out buffer that it needs. With "
+	    "--json it is JSON.",
 	    AT(analyse)),
 	{ .kind = CR_OPT_BOOL,
 	  .name = "quiet",
@@ -256,7 +252,7 @@ static const struct cli_line examples[] = {
 	  "platform.cpus=4",
 	  "The campaign, but for some values." },
 	{ "codec-sim --replay out/demo/fifo -s edf,rr,bfs",
-	  "What edf, rr and bfs would have made of a live run." },
+	  "A live run's load under edf, rr and bfs." },
 	{ "codec-sim calls.yaml --analyse -s edf-hsb,be-share=20%",
 	  "Deadlines, budgets and buffers by analysis." },
 	{ NULL, NULL }
@@ -276,13 +272,13 @@ static const struct cli cli = {
 	.program = "codec-sim",
 	.synopsis = "[OPTION]... CAMPAIGN|--replay=FOLDER",
 	.summary = "play a campaign in virtual time",
-	.text = "Plays the calls of a campaign on a machine of any number of "
-		"CPUs that exists only as numbers, under the very schedulers "
-		"that codec-runner uses, and says what was late, lost and how "
-		"long it took. The same campaign, seed and options give the "
-		"same trace, byte for byte, unless costs are measured.\n"
-		"Flows may have codecs, and cost what the codecs cost on this "
-		"machine, or be synthetic: a period and a cost.",
+	.text = "Plays the calls of a campaign on a simulated machine of any "
+		"number of CPUs, under the same schedulers as codec-runner, "
+		"and reports late and lost frames and delays. The same "
+		"campaign, seed and options give the same trace, byte for "
+		"byte, unless costs are measured.\nFlows may have codecs, with "
+		"their measured cost on this machine, or be synthetic: a "
+		"period and a cost.",
 	.opts = rows,
 	.vars = &raw,
 	.operands = operands,

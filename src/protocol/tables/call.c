@@ -93,8 +93,8 @@ const struct field call_side_fields[] = {
 const struct field call_types_fields[] = {
 	{ ROW_INT(call_types, "events", events), .max = 127, .without = "none",
 	  .help = "RTP payload type of telephone events (RFC 4733), such as "
-		  "DTMF; they are passed on if both sides have one, and speech "
-		  "is not heard meanwhile" },
+		  "DTMF; they are passed on, in place of speech, if both sides "
+		  "have one" },
 	{ ROW_INT(call_types, "events_clock", events_clock), .min = 8000,
 	  .max = 48000, .unit = "Hz", .without = "the codec's",
 	  .help = "clock of the durations of events, as the rtpmap of their "
@@ -108,10 +108,10 @@ const struct field call_types_fields[] = {
 
 const struct field call_reception_fields[] = {
 	{ ROW_CHOICE(call_reception, "loss", loss, losses),
-	  .help = "packets that never came; number: they show in the sequence "
-		  "numbers of what is sent on, and whoever hears that conceals "
-		  "them; conceal: the decoder does, up to 60 ms. A jitter "
-		  "buffer always conceals" },
+	  .help = "lost packets; number: they leave gaps in the output's "
+		  "sequence numbers, and its receiver conceals them; conceal: "
+		  "the decoder does, up to 60 ms. A jitter buffer always "
+		  "conceals" },
 	{ ROW_CHOICE(call_reception, "jitter", jitter, jitters),
 	  .help = "jitter buffer; off: packets are frames as they come, and "
 		  "one behind a newer one is dropped; fixed: each waits for "
@@ -127,27 +127,26 @@ const struct field call_reception_fields[] = {
 		  "packet waits for the next one to come" },
 	{ ROW_CHOICE(call_reception, "fill", fill, fills), .dflt = -1,
 	  .without = "signalled in a conversation, never in a call",
-	  .help = "send noise every ptime while the sender is silent; told: "
-		  "when it says so by SID or comfort noise; always: also when "
+	  .help = "send noise every ptime while the sender is silent; "
+		  "signalled: after SID or comfort noise; always: also when "
 		  "nothing has come for 60 ms. A codec with silence of its own "
-		  "makes SIDs of it" },
+		  "sends SIDs instead" },
 	{ 0 },
 };
 
 const struct field call_in_fields[] = {
 	{ ROW_INLINE(call_in, side, call_side) },
-	{ ROW_ADDRESS(call_in, "source", source), .without = "who sends first",
+	{ ROW_ADDRESS(call_in, "source", source), .without = "the first sender",
 	  .help = "address that packets come from; packets from other "
 		  "addresses are refused" },
 	{ ROW_CHOICE(call_in, "learn", learn, learns), .dflt = -1,
 	  .without = "strict where source is given, else immediate",
-	  .help = "at a port of its own: who is taken for the sender; strict: "
+	  .help = "at a port of its own: how the sender is chosen; strict: "
 		  "only source; immediate: the first one; delayed: of several "
 		  "in the first 3 s the one heard for longest, as with "
 		  "asymmetric. Each may change its SSRC; none takes the call "
-		  "over while another speaks, and who was heard for a second "
-		  "is followed by nobody but a sender with its SSRC and "
-		  "numbers" },
+		  "over while another speaks, and only a sender with the same "
+		  "SSRC and numbers replaces one that was heard for a second" },
 	{ ROW_INT(call_in, "ts_first", ts_first), .max = UINT32_MAX, .dflt = -1,
 	  .without = "that of the first packet",
 	  .help = "RTP timestamp of the input at which the output's "
@@ -204,8 +203,8 @@ const struct field call_terms_fields[] = {
 	{ ROW_INT(call_terms, "nice", nice), .min = -20, .max = 19,
 	  .help = "share of the CPU as a nice value, see nice(1)" },
 	{ ROW_OBJECT(call_terms, "contract", contract, contract),
-	  .help = "what the call promises; declared values are used in "
-		  "place of measured ones" },
+	  .help = "the call's promises; declared values are used in place of "
+		  "measured ones" },
 	{ 0 },
 };
 
@@ -224,16 +223,15 @@ const struct field call_start_fields[] = {
 	  .help = "use the RTP port that the node's calls share, or a port "
 		  "of the call's own" },
 	{ ROW_TEXT(call_start, "interface", interface),
-	  .without = "the first whose address is of the family of "
-		     "out.address",
+	  .without = "the first with an address of out.address's family",
 	  .help = "name of the interface, as hello lists them, that a port of "
 		  "the call's own is opened at" },
 	{ ROW_CHOICE(call_start, "rtcp", rtcp, rtcps),
-	  .help = "RTCP with who sends and with who is at out.address, at a "
-		  "port of the call's own: on the port above it, or mux: on "
-		  "the same one (RFC 5761)" },
+	  .help = "RTCP with the sender and with out.address, at a port of the "
+		  "call's own: on the port above it, or mux: on the same one "
+		  "(RFC 5761)" },
 	{ ROW_INT(call_start, "ssrc", ssrc), .min = 1, .max = UINT32_MAX,
-	  .without = "a random one; at a port of its own, what the sender has",
+	  .without = "a random one; at a port of its own, the sender's",
 	  .help = "SSRC of the packets that the node receives" },
 	{ ROW_INT(call_start, "pair", pair), .min = 1, .max = UINT32_MAX,
 	  .help = "id of the call in the other direction; codec mode "
@@ -307,12 +305,10 @@ const struct field page_fields[] = {
 
 const struct field call_top_fields[] = {
 	{ ROW_CHOICE(call_top, "sort", sort, tops),
-	  .help = "which calls come first; loss: who lose most frames for lack "
-		  "of time; missing: of whom most packets do not come, or are "
-		  "dropped; cost: who take most time of workers; delay: whose "
-		  "frames take longest through the node. Of equal ones first "
-		  "who cost "
-		  "more" },
+	  .help = "which calls come first; loss: most frames lost for lack of "
+		  "time; missing: most packets missing or dropped; cost: most "
+		  "time of workers; delay: longest time of frames through the "
+		  "node. Among equal ones, the higher cost" },
 	{ ROW_INT(call_top, "limit", limit), .min = 1, .max = PAGE_MAX,
 	  .dflt = 20, .help = "largest number of calls in the reply" },
 	{ 0 },
@@ -372,11 +368,11 @@ static const char *const kv_units[] = { "count", "ns", "clock_ns", "ppm",
 const struct field policy_number_fields[] = {
 	{ ROW_TEXT(policy_number, "name", key), .help = "name of the figure" },
 	{ ROW_INT(policy_number, "value", value), .flags = FIELD_UNIT_BESIDE,
-	  .help = "what it is now; a time of 9223372036854775807 is never" },
+	  .help = "the present value; a time of 9223372036854775807 is never" },
 	{ ROW_CHOICE(policy_number, "unit", unit, kv_units),
-	  .help = "what the value is; count: a number of something; ns: a "
-		  "time; clock_ns: a point in time, on the clock of now_ns; 0 "
-		  "if there is none yet; ppm: a share, in millionths" },
+	  .help = "the value's unit; count: a number of something; ns: a time; "
+		  "clock_ns: a point in time, on the clock of now_ns; 0 if "
+		  "there is none yet; ppm: a share, in millionths" },
 	{ 0 },
 };
 
@@ -454,11 +450,11 @@ const struct field rtcp_info_fields[] = {
 	{ ROW_INT(rtcp_info, "foreign", foreign),
 	  .help = "RTCP packets from a host that is not the party's" },
 	{ ROW_INT(rtcp_info, "byes", byes),
-	  .help = "times that the party said BYE, which ends nothing here" },
+	  .help = "BYEs of the party, which end nothing here" },
 	{ ROW_INT(rtcp_info, "unsent", unsent),
 	  .help = "RTCP packets that the socket refused" },
 	{ ROW_WHOLE(rtcp_info, "far", rtcp_far),
-	  .help = "what the far side reports of the packets that it is sent" },
+	  .help = "the far side's reports on the packets that it is sent" },
 	{ 0 },
 };
 
@@ -466,8 +462,8 @@ const struct field call_info_fields[] = {
 	{ ROW_INT(call_info, "call", id), .label = "CALL",
 	  .help = "id of the call" },
 	{ ROW_BOOL(call_info, "relay", relay),
-	  .help = "its packets are passed on without a codec; what only "
-		  "scheduled calls have is 0 or missing" },
+	  .help = "its packets are passed on without a codec; values of "
+		  "scheduled calls are 0 or missing" },
 	{ ROW_OBJECT(call_info, "in", in, side_info), .label = "IN",
 	  .help = "the input" },
 	{ ROW_OBJECT(call_info, "out", out, side_info), .label = "OUT",
@@ -477,8 +473,7 @@ const struct field call_info_fields[] = {
 	{ ROW_TIME(call_info, "age", age, "s"), .label = "AGE",
 	  .help = "time since the call was started" },
 	{ ROW_TEXT(call_info, "rtp", rtp), .label = "RTP",
-	  .help = "address that the call receives packets at, as peers are "
-		  "told" },
+	  .help = "advertised address that the call receives packets at" },
 	{ ROW_TEXT(call_info, "interface", interface),
 	  .help = "interface that the call's own port is at; if missing, it "
 		  "uses the shared port" },
@@ -497,17 +492,16 @@ const struct field call_info_fields[] = {
 		  "sent" },
 	{ ROW_TIME(call_info, "max_age", max_age, "ms"),
 	  .flags = FIELD_OMIT_ZERO,
-	  .help = "age at which a packet whose turn comes is not transcoded "
-		  "any more (--max-age); if missing, there is none" },
+	  .help = "age from which a packet is not transcoded any more "
+		  "(--max-age); if missing, there is none" },
 	{ ROW_INT(call_info, "weight", terms.weight),
 	  .help = "share of the CPU" },
 	{ ROW_INT(call_info, "nice", terms.nice),
 	  .help = "share of the CPU as a nice value, see nice(1)" },
 	{ ROW_OBJECT(call_info, "contract", terms.contract, contract),
-	  .help = "what the call promised; it can be sent back as a "
-		  "parameter" },
+	  .help = "the call's promises; they can be sent back as a parameter" },
 	{ ROW_OBJECT(call_info, "admitted", admitted, admitted),
-	  .help = "what admission counts for the call" },
+	  .help = "admission's figures for the call" },
 	{ ROW_INT(call_info, "cmr_over", cmr_over),
 	  .help = "number of mode requests from the peer that exceeded the "
 		  "capacity" },
@@ -531,8 +525,8 @@ const struct field call_info_fields[] = {
 	  .help = "packets of payload types that nobody has agreed on: \"12 of "
 		  "type 96, 3 of type 101\"" },
 	{ ROW_POINTER(call_info, "rtcp", rtcp.is, rtcp_info),
-	  .help = "RTCP with who is heard; far: with who is sent to. null if "
-		  "there is none" },
+	  .help = "RTCP with the sender; far: with the receiver. null if there "
+		  "is none" },
 	{ ROW_TIME(call_info, "now", now, "ns"),
 	  .help = "the node's clock now; the scheduler's times are on this "
 		  "clock" },
@@ -608,8 +602,8 @@ const struct field call_top_entry_fields[] = {
 	{ ROW_INT(call_top_entry, "call", info.id), .label = "CALL",
 	  .help = "id of the call" },
 	{ ROW_TEXT(call_top_entry, "label", info.label), .label = "LABEL",
-	  .help = "what the client of its conversation calls it; missing if "
-		  "it has no name" },
+	  .help = "label that its conversation's client gave; missing without "
+		  "one" },
 	{ ROW_CHOICE(call_top_entry, "class", info.terms.cls, classes),
 	  .label = "CLASS", .help = "how strict the deadline is" },
 	{ ROW_TEXT(call_top_entry, "transcoding", info.transcoding),
@@ -647,9 +641,9 @@ const struct field call_top_entry_fields[] = {
 
 const struct field call_top_result_fields[] = {
 	{ ROW_INT(call_top_result, "calls", calls),
-	  .help = "number of calls, of which these are the first" },
+	  .help = "number of calls; the list has the first of them" },
 	{ ROW_TEXT(call_top_result, "sort", sort),
-	  .help = "what they are sorted by" },
+	  .help = "the order of the list" },
 	{ ROW_TIME(call_top_result, "window", window, "s"),
 	  .help = "the time that rates and averages are of: between the last "
 		  "two looks at all calls. A request looks if the last look is "
@@ -670,7 +664,7 @@ const struct field record_in_fields[] = {
 	{ ROW_INT(record_in, "ssrc", info.ssrc), .flags = FIELD_OMIT_ZERO,
 	  .help = "SSRC that was named or chosen at the start" },
 	{ ROW_TEXT(record_in, "rtp", info.rtp),
-	  .help = "address that the peer was told to send to" },
+	  .help = "advertised address for the peer's packets" },
 	{ 0 },
 };
 
@@ -753,11 +747,11 @@ const struct field record_stream_fields[] = {
 	{ ROW_WHOLE(record_stream, "in", record_in), .help = "the input" },
 	{ ROW_WHOLE(record_stream, "out", record_out), .help = "the output" },
 	{ ROW_POINTER(record_stream, "heard", heard, record_heard),
-	  .help = "what came from the network; null while it goes on, or if a "
-		  "thread is stuck in it" },
+	  .help = "reception from the network; null while the call goes on, or "
+		  "if a thread is stuck in it" },
 	{ ROW_POINTER(record_stream, "rtcp", info.rtcp.is, rtcp_info),
-	  .help = "RTCP with who was heard; far: with who was sent to. null if "
-		  "there was none" },
+	  .help = "RTCP with the sender; far: with the receiver. null if there "
+		  "was none" },
 	{ ROW_OBJECT(record_stream, "count", info.count, call_counts),
 	  .help = "counters" },
 	{ ROW_INT(record_stream, "lost", info.lost), .unit = "frames",
@@ -766,8 +760,8 @@ const struct field record_stream_fields[] = {
 	{ ROW_OBJECT(record_stream, "delay", delay, record_delay),
 	  .help = "time from a frame's arrival to its being sent" },
 	{ ROW_POINTER(record_stream, "quality", quality, record_quality),
-	  .help = "what it was like, by the E-model; null while it goes on, or "
-		  "if there is no published value for its codecs with such a "
+	  .help = "quality by the E-model; null while the call goes on, or if "
+		  "there is no published value for its codecs with such a "
 		  "loss" },
 	{ 0 },
 };
@@ -778,7 +772,7 @@ const struct field record_fields[] = {
 		  "since 1970), and the number of the first of its streams. No "
 		  "other call has it; all records of this one do" },
 	{ ROW_TEXT(record, "type", type), .choices = types, .required = "",
-	  .help = "end: the call is over; interim: it goes on "
+	  .help = "end: the call is over; interim: it continues "
 		  "(--records-interim), and a later record replaces this one" },
 	{ ROW_TEXT(record, "node", node), .required = "",
 	  .help = "name of the node (--node-name)" },
@@ -792,12 +786,10 @@ const struct field record_fields[] = {
 	  .help = "of a call by itself: id of the call that it was paired "
 		  "with; that one has a record of its own" },
 	{ ROW_TEXT(record, "label", label),
-	  .help = "what its conversation was told to be called; of a call of "
-		  "NG the call-id" },
+	  .help = "label of its conversation; of a call of NG the call-id" },
 	{ ROW_TEXT(record, "from_tag", tag[0]),
-	  .help = "NG: the tag of who called" },
-	{ ROW_TEXT(record, "to_tag", tag[1]),
-	  .help = "NG: the tag of who was called" },
+	  .help = "NG: the caller's tag" },
+	{ ROW_TEXT(record, "to_tag", tag[1]), .help = "NG: the callee's tag" },
 	{ ROW_INT(record, "line", line), .flags = FIELD_OMIT_ZERO,
 	  .help = "NG: which media line of the descriptions it is, from 1: "
 		  "each has a record; they have label, from_tag and to_tag in "
@@ -810,19 +802,19 @@ const struct field record_fields[] = {
 	{ ROW_TIME(record, "duration", duration, "ms"), .flags = FIELD_ROUND,
 	  .help = "time between the two, by a clock that is not set" },
 	{ ROW_TEXT(record, "reason", why), .choices = ends,
-	  .help = "why it ended. stopped: somebody asked for that; lost: its "
-		  "client was lost for longer than --grace; bye: its client "
-		  "left; drained: the node ended; hung: a codec did not come "
-		  "back; silent: no packet came for too long (NG). Missing "
-		  "while it goes on" },
+	  .help = "why it ended. stopped: by a request; lost: its client was "
+		  "lost for longer than --grace; bye: its client left; "
+		  "drained: the node ended; hung: a codec did not return; "
+		  "silent: no packet came for too long (NG). Missing while it "
+		  "continues" },
 	{ ROW_TEXT(record, "by", by), .choices = whose,
-	  .help = "on whose word: the client's (JSON-RPC), the proxy's (NG), "
-		  "or the node's own" },
+	  .help = "who ended it: the client (JSON-RPC), the proxy (NG), or the "
+		  "node" },
 	{ ROW_TEXT(record, "peer", peer),
 	  .help = "address of that client or proxy" },
 	{ ROW_LIST(record, "streams", stream, nstreams, record_stream),
-	  .help = "a call by itself has one; a conversation two: from party a "
-		  "(NG: who called) to party b, and back" },
+	  .help = "a single call has one; a conversation two: from party a "
+		  "(NG: the caller) to party b, and back" },
 	{ 0 },
 };
 

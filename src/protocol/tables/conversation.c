@@ -9,8 +9,9 @@ static const char *const rtcps[] = { CALL_RTCP_NAMES };
 static const char *const families[] = { PARTY_FAMILY_NAMES };
 
 #define ALSO                                                                   \
-	.help = "further codecs that the party may send at any time, told by " \
-		"their payload types; it is sent codec"
+	.help = "further codecs that the party may send at any time, by "      \
+		"their "                                                       \
+		"payload types; the node sends it codec"
 
 const struct field party_side_fields[] = {
 	{ ROW_CODEC(party_side, "codec", codec),
@@ -36,19 +37,19 @@ const struct field party_endpoint_fields[] = {
 	  .help = "duration of the speech in a packet that the party sends" },
 	{ ROW_ADDRESS(party_endpoint, "address", address),
 	  .without = "learned from its packets",
-	  .help = "where the party is, as signalling says" },
+	  .help = "the party's signalled address" },
 	{ ROW_ADDRESS(party_endpoint, "rtcp_address", rtcp_address),
 	  .without = "one port above address",
 	  .help = "where the party has its RTCP (SDP: a=rtcp, RFC 3605), if "
 		  "not where its RTP is" },
 	{ ROW_CHOICE(party_endpoint, "learn", learn, learns), .dflt = -1,
 	  .without = "delayed where address is given, else immediate",
-	  .help = "who is taken for the party, and answered; strict: only "
-		  "address; immediate: who sends first; delayed: of several "
-		  "in the first 3 s the one heard for longest; asymmetric: "
-		  "heard as delayed, but answers go to address. Who was heard "
-		  "for a second is followed by nobody but a sender with its "
-		  "SSRC and numbers, or after endpoint.change" },
+	  .help = "how the party is chosen; strict: only address; immediate: "
+		  "the first sender; delayed: of several in the first 3 s the "
+		  "one heard for longest; asymmetric: as delayed, but answers "
+		  "go to address. Only a sender with the same SSRC and "
+		  "numbers, or endpoint.change, replaces one that was heard "
+		  "for a second" },
 	{ ROW_INT(party_endpoint, "ssrc", ssrc), .min = 1, .max = UINT32_MAX,
 	  .without = "learned from its packets",
 	  .help = "the only SSRC that it may send with" },
@@ -58,16 +59,16 @@ const struct field party_endpoint_fields[] = {
 	  .help = "SSRC of the packets that the node sends to it" },
 	{ ROW_CHOICE(party_endpoint, "rtcp", rtcp, rtcps), .dflt = -1,
 	  .without = "port",
-	  .help = "RTCP with the party: on the port above that of RTP, or "
-		  "mux: on the same one (RFC 5761); one that uses the same one "
-		  "unasked is heard and answered there" },
+	  .help = "RTCP with the party: on the port above that of RTP, or mux: "
+		  "on the same one (RFC 5761); a party that uses the same one "
+		  "without agreement is answered there" },
 	{ ROW_INLINE(party_endpoint, types, call_types) },
 	{ ROW_INLINE(party_endpoint, reception, call_reception) },
 	{ ROW_BOOL(party_endpoint, "hold", hold),
-	  .help = "the party is sent nothing (SDP: sendonly, inactive); it is "
-		  "heard, and RTCP goes on" },
+	  .help = "the party is sent nothing (SDP: sendonly, inactive); its "
+		  "packets are received, and RTCP continues" },
 	{ ROW_TEXT(party_endpoint, "interface", interface),
-	  .without = "the first whose address is of the family of address",
+	  .without = "the first with an address of address's family",
 	  .help = "name of the interface, as hello lists them, that its "
 		  "endpoint "
 		  "is opened at" },
@@ -102,7 +103,7 @@ const struct field party_change_fields[] = {
 	  .help = "where the party has its RTCP now; see endpoint.open" },
 	{ ROW_CHOICE(party_change, "learn", learn, learns), .dflt = -1,
 	  .without = "as it is",
-	  .help = "who is taken for the party; see endpoint.open" },
+	  .help = "how the party is chosen; see endpoint.open" },
 	{ ROW_INLINE(party_change, side, party_side) },
 	{ ROW_LIST(party_change, "also", also, nalso, call_side),
 	  .max = PARTY_ALSO_MAX, ALSO },
@@ -182,17 +183,15 @@ const struct field endpoint_info_fields[] = {
 	  .help = "id of the conversation that has the endpoint, if there is "
 		  "one" },
 	{ ROW_TEXT(endpoint_info, "codec", codec), .flags = FIELD_NULL,
-	  .help = "name of the codec; null: not told yet" },
-	{ ROW_TEXT(endpoint_info, "mode", mode),
-	  .help = "bit rate, if it was told" },
+	  .help = "name of the codec; null: not known yet" },
+	{ ROW_TEXT(endpoint_info, "mode", mode), .help = "bit rate, if known" },
 	{ ROW_TIME(endpoint_info, "ptime", ptime, "ms"),
 	  .flags = FIELD_OMIT_ZERO,
-	  .help = "duration of the speech in a packet that the party is sent, "
-		  "if it was told" },
+	  .help = "duration of the speech in a packet to the party, if known" },
 	{ ROW_TIME(endpoint_info, "in_ptime", in_ptime, "ms"),
 	  .flags = FIELD_OMIT_ZERO,
-	  .help = "duration of the speech in a packet that the party sends, if "
-		  "it was told" },
+	  .help = "duration of the speech in a packet from the party, if "
+		  "known" },
 	{ 0 },
 };
 
@@ -211,9 +210,8 @@ static const char *const relays[] = { RELAY_REQUEST_NAMES };
 const struct field party_fields[] = {
 	{ ROW_INT(party, "endpoint", endpoint), .min = 1, .max = UINT32_MAX,
 	  .without = "an endpoint is opened, and closed with the conversation",
-	  .help = "id of an open endpoint (endpoint.open); what follows is not "
-		  "given "
-		  "then" },
+	  .help = "id of an open endpoint (endpoint.open), instead of the "
+		  "following members" },
 	{ ROW_SHARED(party, party_endpoint) },
 	{ 0 },
 };
@@ -232,10 +230,10 @@ const struct field conversation_start_fields[] = {
 	{ ROW_CHOICE(conversation_start, "relay", relay, relays),
 	  .help = "auto: where both parties have the same codec, mode, rate "
 		  "and payload format, and neither names out_ssrc or a loss to "
-		  "conceal, packets are passed on as they are, but for the "
-		  "payload type: without a codec, a deadline or a worker; so "
-		  "it is whenever they come to have that in mid-call; "
-		  "never: they are decoded and encoded anew" },
+		  "conceal, packets are passed on unchanged except for the "
+		  "payload type: without a codec, a deadline or a worker, also "
+		  "from a change during the call on; never: they are decoded "
+		  "and encoded again" },
 	{ ROW_TEXT(conversation_start, "label", label), .without = "none",
 	  .help = "any text, by which you know it: in queries and records" },
 	{ ROW_BOOL(conversation_start, "keep", keep),
@@ -267,7 +265,7 @@ const struct field party_info_fields[] = {
 	  .help = "id of the stream from this party, as call.query takes it" },
 	{ ROW_INLINE(party_info, endpoint, endpoint_state) },
 	{ ROW_INT(party_info, "pt", pt),
-	  .help = "payload type of what it sends and receives" },
+	  .help = "payload type in both directions" },
 	{ ROW_INT(party_info, "out_ssrc", out_ssrc), .flags = FIELD_OMIT_ZERO,
 	  .help = "SSRC of the packets that the node sends to it; if missing, "
 		  "the other party's" },
@@ -281,7 +279,7 @@ const struct field conversation_info_fields[] = {
 	{ ROW_INT(conversation_info, "conversation", id),
 	  .help = "id of the conversation" },
 	{ ROW_TEXT(conversation_info, "label", label),
-	  .help = "what it was told to be called; or null" },
+	  .help = "its label; or null" },
 	{ ROW_BOOL(conversation_info, "relay", relay),
 	  .help = "packets are passed on without a codec" },
 	{ ROW_OBJECT(conversation_info, "a", party[0], party_info),

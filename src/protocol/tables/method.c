@@ -31,7 +31,7 @@ const struct method notifications[] = {
 	  .help = "a call of this session has ended",
 	  .params = call_ended_fields },
 	{ .name = "convert.ended",
-	  .help = "a conversion that this session asked for has ended",
+	  .help = "a conversion of this session has ended",
 	  .params = conversion_info_fields },
 	{ .name = "congestion",
 	  .help = "in the last second, frames were lost for lack of "
@@ -44,14 +44,11 @@ const struct object objects[] = {
 	{ "call", "A call: its parameters and its counters.",
 	  call_result_fields },
 	{ "conversion", "A conversion of a file.", conversion_info_fields },
-	{ "capacity",
-	  "What the node can carry, and how much of that is in use.",
-	  capacity_fields },
+	{ "capacity", "The node's capacity, and its use.", capacity_fields },
 	{ "codec", "A codec.", codec_info_fields },
 	{ "record",
-	  "A call that is over, or that goes on: a line of the file that "
-	  "--records names. A call ends when its last packet has been sent; "
-	  "then the line is appended.",
+	  "A finished or running call: a line of the file of --records. A call "
+	  "ends when its last packet has been sent; then the line is appended.",
 	  record_fields },
 	{ "scheduler", "A scheduler.", scheduler_info_fields },
 	{ 0 },

@@ -21,27 +21,25 @@
 	  "end a call; returns its counters")                                  \
 	X(call_change, "call.change", CHANGES, call_change, call_result,       \
 	  "change the terms of a running call, which is then admitted "        \
-	  "anew; what is not given stays as it is, null sets the default")     \
+	  "again; other terms stay unchanged, null sets the default")          \
 	X(call_query, "call.query", READS, call_reference, call_result,        \
 	  "return one call's parameters and counters")                         \
 	X(call_list, "call.list", READS, page, call_list,                      \
 	  "list the calls, page by page")                                      \
 	X(call_top, "call.top", READS, call_top, call_top_result,              \
-	  "return the calls that lose, cost or wait most, with what they did " \
-	  "lately")                                                            \
+	  "return the calls that lose, cost or wait most, with their latest "  \
+	  "figures")                                                           \
 	X(endpoint_open, "endpoint.open", CHANGES, endpoint_open,              \
 	  endpoint_info,                                                       \
 	  "open an endpoint towards a party before it talks; returns the "     \
-	  "address "                                                           \
-	  "to send to. The party is learned and its packets are counted from " \
-	  "then on")                                                           \
+	  "address to send to. From then on the party is learned and its "     \
+	  "packets are counted")                                               \
 	X(endpoint_change, "endpoint.change", CHANGES, endpoint_change,        \
 	  endpoint_info,                                                       \
-	  "tell what is new of the party of an endpoint, also of a "           \
-	  "conversation's; "                                                   \
-	  "what is not given stays as it is")                                  \
+	  "change the party of an endpoint, also of a conversation's; other "  \
+	  "members stay unchanged")                                            \
 	X(endpoint_query, "endpoint.query", READS, endpoint_reference,         \
-	  endpoint_info, "return what is known of the party of an endpoint")   \
+	  endpoint_info, "return the known facts about an endpoint's party")   \
 	X(endpoint_list, "endpoint.list", READS, page, endpoint_list,          \
 	  "list the endpoints, those of conversations, too, page by page")     \
 	X(endpoint_close, "endpoint.close", CHANGES, endpoint_reference,       \
@@ -53,12 +51,12 @@
 	  "returns the address that each sends to")                            \
 	X(conversation_change, "conversation.change", CHANGES,                 \
 	  conversation_change, conversation_info,                              \
-	  "tell where a party is now, and its codecs, hold and so on; "        \
-	  "what is not given stays as it is")                                  \
+	  "change a party's address, codecs, hold and so on; other members "   \
+	  "stay unchanged")                                                    \
 	X(conversation_query, "conversation.query", READS,                     \
 	  conversation_reference, conversation_info,                           \
-	  "return what is known of both parties, and the ids of the calls "    \
-	  "that carry their speech")                                           \
+	  "return the known facts about both parties, and the ids of the "     \
+	  "calls that carry their speech")                                     \
 	X(conversation_list, "conversation.list", READS, page,                 \
 	  conversation_list, "list the conversations, page by page")           \
 	X(conversation_stop, "conversation.stop", CHANGES,                     \
@@ -87,11 +85,11 @@
 	X(trace_stop, "trace.stop", CHANGES, nothing, trace_result,            \
 	  "stop the trace; the reply comes when the disk has its file")        \
 	X(drain, "drain", CHANGES, drain, drain_result,                        \
-	  "accept no new calls, and exit when the last one has ended; those "  \
-	  "that go on at the limit are ended")                                 \
+	  "accept no new calls, and exit when the last one has ended; calls "  \
+	  "that last longer than the limit are ended")                         \
 	X(drain_cancel, "drain.cancel", CHANGES, nothing, drain_result,        \
-	  "take a drain back: accept new calls again, and go on. Not of a "    \
-	  "node that a signal has told to end")
+	  "take a drain back: accept new calls again. Impossible after a "     \
+	  "signal to end")
 
 struct method {
 	const char *name, *help;
@@ -101,7 +99,7 @@ struct method {
 /** All, "bye" too; ends with name NULL. */
 extern const struct method methods[];
 
-/** What the node tells unasked; params only. Ends with name NULL. */
+/** What the node sends by itself; params only. Ends with name NULL. */
 extern const struct method notifications[];
 
 /** What several results have in them. */

@@ -41,10 +41,10 @@ const struct field cost_info_fields[] = {
 	{ ROW_TIME(cost_info, "p99", p99, "us"),
 	  .help = "CPU time that 99 of 100 packets do not exceed" },
 	{ ROW_TEXT(cost_info, "source", source),
-	  .help = "where these figures are from: \"measured\" (codecs alone, "
-		  "when the transcoding was asked for first), or \"learned\" "
-		  "(from frames of calls); either is CPU time of a thread, "
-		  "which no other program adds to" },
+	  .help = "the figures' source: \"measured\" (codecs alone, at the "
+		  "first request for the transcoding), or \"learned\" (from "
+		  "frames of calls); either is CPU time of a thread, which no "
+		  "other program adds to" },
 	{ ROW_TIME(cost_info, "measured", measured, "us"),
 	  .help = "average CPU time of a packet as it was measured first" },
 	{ ROW_INT(cost_info, "learned_frames", learned_frames),
@@ -77,15 +77,15 @@ const struct field capacity_fields[] = {
 	{ ROW_BOOL(capacity, "admission", capacity.admission),
 	  .help = "calls are refused when there is no capacity for them" },
 	{ ROW_EACH(capacity, "costs", costs, cost_info),
-	  .help = "what packets cost on this machine, by kind of "
-		  "transcoding: first the kinds that calls have now, "
-		  "then those used last; at most 32" },
+	  .help = "the costs of packets on this machine, by kind of "
+		  "transcoding: first the kinds of present calls, then those "
+		  "used last; at most 32" },
 	{ 0 },
 };
 
 const struct field place_fields[] = {
 	{ ROW_TEXT(place, "role", role),
-	  .help = "what the threads are: receiver, worker or control (all "
+	  .help = "the threads' role: receiver, worker or control (all "
 		  "others); calls: with kernel:NAME each call has a thread" },
 	{ ROW_INT(place, "threads", threads),
 	  .help = "number of these threads; 0 for calls" },
@@ -105,7 +105,7 @@ const struct field interface_place_fields[] = {
 	{ ROW_TEXT(interface_place, "address", address),
 	  .help = "local address, without a port" },
 	{ ROW_TEXT(interface_place, "advertised", advertised),
-	  .help = "address that peers are told" },
+	  .help = "advertised address" },
 	{ 0 },
 };
 
@@ -123,7 +123,7 @@ const struct field hello_result_fields[] = {
 	{ ROW_TEXT(hello_result, "scheduler", scheduler),
 	  .help = "the scheduler in use, with its options" },
 	{ ROW_TEXT(hello_result, "transport", transport),
-	  .help = "what carries the protocol: kernel or user (the two SCTP "
+	  .help = "transport of the protocol: kernel or user (the two SCTP "
 		  "stacks), or unix" },
 	{ ROW_TEXT(hello_result, "kernels", kernels),
 	  .help = "the codec kernels in use: functions that replace the "
@@ -140,7 +140,7 @@ const struct field hello_result_fields[] = {
 	{ ROW_OBJECT(hello_result, "capacity", capacity, capacity),
 	  .help = "the node's capacity" },
 	{ ROW_EACH(hello_result, "places", places, place),
-	  .help = "which CPUs do what" },
+	  .help = "the CPUs of the threads" },
 	{ ROW_EACH(hello_result, "interfaces", interfaces, interface_place),
 	  .help = "addresses for calls with ports of their own" },
 	{ 0 },
@@ -165,7 +165,7 @@ const struct field congestion_fields[] = {
 static const struct field_metric records_metric[] = {
 	{ .name = "records_total",
 	  .type = "counter",
-	  .help = "Records of calls by what became of them.",
+	  .help = "Records of calls by outcome.",
 	  .labels = "{outcome=\"written\"}" },
 	{ .name = "records_total", .labels = "{outcome=\"dropped\"}" },
 	{ .name = "records_total", .labels = "{outcome=\"failed\"}" },
@@ -326,7 +326,7 @@ const struct field faults_fields[] = {
 	  COUNTER("scheduler_faults_total",
 		  "Times that a scheduler broke its contract") },
 	{ ROW_TEXT(faults, "last", last),
-	  .help = "what the scheduler did wrong last" },
+	  .help = "the scheduler's last fault" },
 	{ 0 },
 };
 
@@ -347,19 +347,19 @@ const struct field watch_info_fields[] = {
 	{ ROW_INT(watch_info, "stalled", stalled),
 	  .help = "calls that had not been woken",
 	  FOUND("stalled", .type = "counter",
-		.help = "What the watchdog found: calls that were not woken, "
+		.help = "Findings of the watchdog: calls that were not woken, "
 			"that the scheduler forgot, whose worker was stuck.") },
 	{ ROW_INT(watch_info, "forgotten", forgotten),
 	  .help = "calls that the scheduler forgot", FOUND("forgotten") },
 	{ ROW_INT(watch_info, "hung", hung),
 	  .help = "calls whose worker was stuck", FOUND("hung") },
 	{ ROW_INT(watch_info, "returned", returned),
-	  .help = "those of the hung calls whose thread came back later" },
+	  .help = "hung calls whose thread returned later" },
 	{ ROW_INT(watch_info, "stuck_now", stuck_now),
 	  GAUGE("stuck_threads",
 		"Threads that do not come back from a codec") },
 	{ ROW_TEXT(watch_info, "last", last),
-	  .help = "what the watchdog found last" },
+	  .help = "the watchdog's last finding" },
 	{ 0 },
 };
 
@@ -370,13 +370,13 @@ const struct field watch_info_fields[] = {
 /* What of the counters Prometheus hears; what has no name, it does not. */
 static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
 	[CALL_COUNTER_done] = { OUTCOME("done"), .type = "counter",
-				.help = "Frames by what became of them." },
+				.help = "Frames by outcome." },
 	[CALL_COUNTER_overwritten] = { OUTCOME("overwritten") },
 	[CALL_COUNTER_expired] = { OUTCOME("expired") },
 	[CALL_COUNTER_shed] = { OUTCOME("shed") },
 	[CALL_COUNTER_pauses] = { "frames_pause_total", "counter",
 				  "Frames shed in pauses: the output's numbers "
-				  "go on without them.",
+				  "continue without them.",
 				  NULL, 0 },
 	[CALL_COUNTER_given_up] = { "frames_given_up_total", "counter",
 				    "Frames shed because the scheduler gave "
@@ -506,7 +506,7 @@ const struct field interface_info_fields[] = {
 	{ ROW_TEXT(interface_info, "address", address),
 	  .help = "local address, without a port" },
 	{ ROW_TEXT(interface_info, "advertised", advertised),
-	  .help = "address that peers are told" },
+	  .help = "advertised address" },
 	{ ROW_INT(interface_info, "ports", ports), .unit = "pairs",
 	  .help = "pairs of ports in the range (--rtp-ports); 0 if there is "
 		  "no range, and calls have any ports" },
@@ -584,7 +584,7 @@ const struct field rtcp_stats_fields[] = {
 	  COUNTER("rtcp_sent_total", "RTCP reports sent") },
 	{ ROW_INT(rtcp_stats, "reports", reports),
 	  COUNTER("rtcp_reports_total",
-		  "Reports of far sides on what the node sends") },
+		  "Reports of far sides on the node's packets") },
 	{ ROW_REAL(rtcp_stats, "lost", lost),
 	  COUNTER("rtcp_reported_loss_total",
 		  "Shares of packets lost, 0 to 1, of these reports, added "
@@ -644,14 +644,13 @@ const struct field rpc_stats_fields[] = {
 	  .help = "peers turned away because there were too many",
 	  .metric = &cut_peers[2] },
 	{ ROW_INT(rpc_stats, "peers_silent", peers_silent),
-	  .help = "peers without calls, endpoints and conversions disconnected "
-		  "because there were too many, and they had said nothing for "
-		  "longest",
+	  .help = "peers without calls, endpoints and conversions, "
+		  "disconnected as the most silent ones of too many",
 	  .metric = &cut_peers[3] },
 	{ ROW_INT(rpc_stats, "queued", queued), .unit = "bytes",
 	  GAUGE("control_queued_bytes",
-		"What waits for clients that do not read, or of clients to be "
-		"run; batches and messages that are not complete, too") },
+		"Data that waits for clients that do not read, or requests "
+		"that wait to be run; incomplete batches and messages, too") },
 	{ ROW_MAP(rpc_stats, "errors", errors, nerrors, rpc_error),
 	  .help = "number of errors, by code" },
 	{ 0 },
@@ -669,9 +668,9 @@ const struct field log_stats_fields[] = {
 	{ ROW_INT(log_stats, "written", written), .unit = "lines",
 	  .help = "written",
 	  LOG_LINES("written", .type = "counter",
-		    .help = "Lines of the log by what became of them.") },
+		    .help = "Lines of the log by outcome.") },
 	{ ROW_INT(log_stats, "dropped", dropped), .unit = "lines",
-	  .help = "dropped because whoever reads them was too slow",
+	  .help = "dropped because their reader was too slow",
 	  LOG_LINES("dropped") },
 	{ ROW_INT(log_stats, "failed", failed), .unit = "lines",
 	  .help = "that could not be written: a full disk, no reader",
@@ -698,8 +697,7 @@ const struct field node_stats_fields[] = {
 	{ ROW_INT(node_stats, "calls", calls), .label = "CALLS",
 	  GAUGE("calls", "Calls that are up") },
 	{ ROW_INT(node_stats, "relays", relays),
-	  GAUGE("relays", "Calls of these whose packets are passed on without "
-			  "a codec") },
+	  GAUGE("relays", "Calls of these that are relayed without a codec") },
 	{ ROW_INT(node_stats, "calls_started", calls_started),
 	  COUNTER("calls_started_total", "Calls that were started") },
 	{ ROW_INT(node_stats, "calls_refused", calls_refused),
@@ -721,7 +719,7 @@ const struct field node_stats_fields[] = {
 	{ ROW_OBJECT(node_stats, "scheduler_faults", faults, faults),
 	  .help = "how the scheduler broke its contract" },
 	{ ROW_OBJECT(node_stats, "watchdog", watchdog, watch_info),
-	  .help = "what the watchdog found" },
+	  .help = "the watchdog's findings" },
 	{ ROW_OBJECT(node_stats, "totals", totals, totals),
 	  .help = "counters of all calls, past and present" },
 	{ ROW_INT(node_stats, "lost", lost), .label = "LOST",
@@ -731,16 +729,16 @@ const struct field node_stats_fields[] = {
 	  .help = "the sums of the receivers" },
 	{ ROW_LIST(node_stats, "receivers", receivers, nreceivers,
 		   receiver_info),
-	  .help = "the receivers; the SSRC modulo their number tells which one "
-		  "has a call at the shared port, unless the log says "
+	  .help = "the receivers; the SSRC modulo their number is the receiver "
+		  "of a call at the shared port, unless the log says "
 		  "port-not-shared: then the first has all" },
 	{ ROW_LIST(node_stats, "interfaces", interfaces, ninterfaces,
 		   interface_info),
 	  .help = "addresses for calls with ports of their own, and these "
 		  "ports" },
 	{ ROW_LIST(node_stats, "codecs", codecs, ncodecs, codec_calls),
-	  .help = "calls by what they receive and send; a conversation is "
-		  "two" },
+	  .help = "calls by the codecs that they receive and send; a "
+		  "conversation is two" },
 	{ ROW_TIME(node_stats, "cpu", cpu, "ns"),
 	  COUNTER("cpu_seconds_total", "CPU time of the process") },
 	{ ROW_LIST(node_stats, "workers", workers, nworkers, worker_info),
@@ -762,8 +760,8 @@ const struct field config_state_fields[] = {
 	  .help = "the file of options; null if there was none at the start" },
 	{ ROW_BOOL(config_state, "taken", taken),
 	  GAUGE("config_taken",
-		"1: what was read last holds, but for options that need a "
-		"restart; 0: it was wrong, and all is as it was") },
+		"1: the file that was read last holds, except options that "
+		"need a restart; 0: it was wrong, and nothing has changed") },
 	{ ROW_INT(config_state, "read", read),
 	  COUNTER("config_reads_total",
 		  "Times that the options were read again (SIGHUP)") },
@@ -775,7 +773,7 @@ const struct field config_state_fields[] = {
 	  GAUGE("config_needs_restart",
 		"Options whose new values need a restart") },
 	{ ROW_TEXT(config_state, "why", why.text),
-	  .help = "what was wrong the last time, if anything was" },
+	  .help = "the error of the last reading, if any" },
 	{ 0 },
 };
 
@@ -790,7 +788,7 @@ const struct field stats_fields[] = {
 	{ ROW_POINTER(stats, "records", records, lines_stats),
 	  .help = "records of calls (--records); null if none are written" },
 	{ ROW_POINTER(stats, "config", config, config_state),
-	  .help = "what became of the file of options" },
+	  .help = "the state of the file of options" },
 	{ ROW_OBJECT(stats, "control", control, rpc_stats),
 	  .help = "counters of the control protocol" },
 	{ ROW_OBJECT(stats, "log", log, log_stats),
@@ -798,6 +796,6 @@ const struct field stats_fields[] = {
 	{ ROW_OBJECT(stats, "capacity", capacity, capacity),
 	  .help = "the node's capacity" },
 	{ ROW_EACH(stats, "places", places, place),
-	  .help = "which CPUs do what" },
+	  .help = "the CPUs of the threads" },
 	{ 0 },
 };
