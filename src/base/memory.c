@@ -143,7 +143,7 @@ uint64_t memory_left(void)
 	return room().left;
 }
 
-int memory_spared(uint64_t reserve, struct cr_err *e)
+int memory_check_reserve(uint64_t reserve, struct cr_err *e)
 {
 	const struct room r = room();
 

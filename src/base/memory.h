@@ -5,8 +5,8 @@
  *
  * Some libraries do not survive malloc() without success: usrsctp, opencore-amr
  * and vo-amrwbenc, speex among them. So there is a reserve that nothing new is
- * begun with (memory_spared()), and before such a library is let allocate it is
- * seen that it could (memory_there()).
+ * begun with (memory_check_reserve()), and before such a library is let
+ * allocate it is seen that it could (memory_there()).
  *
  * Thread rule: any thread.
  */
@@ -34,7 +34,7 @@ int memory_used(uint64_t *resident, uint64_t *addresses);
 
 /** Do the limits leave @reserve bytes? 0; or -ENOMEM with @e, which says which
  * limit, and how to raise it; or what cannot be seen. */
-int memory_spared(uint64_t reserve, struct cr_err *e);
+int memory_check_reserve(uint64_t reserve, struct cr_err *e);
 
 /** Would malloc() give @bytes now? Then nothing is taken. Of @bytes up to
  * MEMORY_FOR_LIBRARY it asks the system only now and then. */

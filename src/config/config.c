@@ -136,7 +136,7 @@ static int config_text_read(const char *path, char **text, size_t *size,
 }
 
 /* Room for the name, " = " and quotation marks on a line with a value. */
-enum { BESIDE_VALUE = 64 };
+enum { LINE_SPARE = 64 };
 
 static bool is_blank_char(char c)
 {
@@ -309,7 +309,7 @@ bool config_can_hold(const char *value)
 	for (size_t i = 0; i < len; i++)
 		if (utf8_is_control(value[i]))
 			return false;
-	return len <= CONFIG_LINE - BESIDE_VALUE && utf8_end(value, len) == len;
+	return len <= CONFIG_LINE - LINE_SPARE && utf8_end(value, len) == len;
 }
 
 /* Longest path that a message shows. */

@@ -75,7 +75,7 @@ static void must_be(struct balance *b, const char *what, uint64_t whole,
 #define MUST_BE(b, what, whole, parts)                                         \
 	must_be(b, what, whole, parts, sizeof(parts) / sizeof((parts)[0]))
 
-static void judge_way_in(const struct balance_side *s, struct balance *b)
+static void judge_received(const struct balance_side *s, struct balance *b)
 {
 	const struct part in[] = {
 		COUNTER(packets_in), COUNTER(duplicates), COUNTER(reordered),
@@ -107,7 +107,7 @@ static void judge_way_in(const struct balance_side *s, struct balance *b)
 			frames);
 }
 
-static void judge_way_out(const struct balance_side *s, struct balance *b)
+static void judge_sent(const struct balance_side *s, struct balance *b)
 {
 	const uint64_t *d = s->daemon;
 	uint64_t out = d[CALL_COUNTER_packets_out];
@@ -215,8 +215,8 @@ void balance_judge(const struct balance_side *s, struct balance *out)
 {
 	*out = (struct balance){ 0 };
 	if (s->reported) {
-		judge_way_in(s, out);
-		judge_way_out(s, out);
+		judge_received(s, out);
+		judge_sent(s, out);
 	} else {
 		fault(out, "the daemon did not tell what it counted");
 	}

@@ -33,7 +33,7 @@ struct peer_ng {
 	int fd;
 	struct event *readable, *tick;
 	struct question *first, **last;
-	unsigned pending, under_way;
+	unsigned pending, in_flight;
 	uint64_t serial;
 	char tag[17];
 	struct {
@@ -50,7 +50,7 @@ static void ask_now(struct peer_ng *p, struct question *q, cr_ns now)
 {
 	if (!q->asked) {
 		q->asked = now;
-		p->under_way++;
+		p->in_flight++;
 	}
 	q->again = now + PEER_NG_AGAIN;
 	/* what is lost is sent again */
@@ -62,7 +62,7 @@ static void send_waiting(struct peer_ng *p)
 {
 	cr_ns now = clock_now();
 
-	for (struct question *q = p->first; q && p->under_way < PEER_NG_WINDOW;
+	for (struct question *q = p->first; q && p->in_flight < PEER_NG_WINDOW;
 	     q = q->next)
 		if (!q->asked)
 			ask_now(p, q, now);
@@ -76,7 +76,7 @@ static void unlink_question(struct peer_ng *p, struct question **link)
 	if (p->last == &q->next)
 		p->last = link;
 	p->pending--;
-	p->under_way -= q->asked != 0;
+	p->in_flight -= q->asked != 0;
 }
 
 /* The end of *@link; it may ask more. */

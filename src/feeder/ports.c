@@ -51,7 +51,7 @@ int ports_receive(struct ports *p, struct receiver *r, struct cr_err *e)
 			       &p->common.key, e);
 }
 
-static const char *way_out(bool may_share)
+static const char *remedy_for(bool may_share)
 {
 	return may_share ? "use --ports shared" : "have fewer calls at once";
 }
@@ -68,7 +68,7 @@ int ports_check(enum campaign_ports layout, size_t calls, bool may_share,
 		       "need %llu file descriptors, and this process may have "
 		       "%llu: raise the limit (ulimit -Hn, ulimit -n), or %s",
 		       calls, (unsigned long long)calls + OTHERS,
-		       (unsigned long long)limit, way_out(may_share));
+		       (unsigned long long)limit, remedy_for(may_share));
 }
 
 /* What a person can do about it, beside what udp_socket() says. */
@@ -78,7 +78,8 @@ static int explain_socket(int err, bool may_share, struct cr_err *e)
 
 	if (err != -EMFILE && err != -ENFILE && err != -EADDRINUSE)
 		return err;
-	return cr_fail(e, err, "%.400s; or %s", why.text, way_out(may_share));
+	return cr_fail(e, err, "%.400s; or %s", why.text,
+		       remedy_for(may_share));
 }
 
 int ports_give(struct ports *p, struct port *port, char address[PORT_TEXT],

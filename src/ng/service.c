@@ -281,7 +281,7 @@ static void scratch_free(struct ng_scratch *scratch)
 	free(scratch);
 }
 
-static struct ng_scratch *desk_new(void)
+static struct ng_scratch *scratch_new(void)
 {
 	struct ng_scratch *scratch = malloc(sizeof(*scratch));
 
@@ -671,7 +671,7 @@ int ng_service_open(struct ng_service **out,
 	int err;
 
 	if (sv)
-		sv->scratch = desk_new();
+		sv->scratch = scratch_new();
 	if (!sv || !sv->scratch) {
 		free(sv);
 		return cr_fail(e, -ENOMEM, "out of memory");

@@ -572,7 +572,7 @@ int node_refuse_short(const struct node *n, struct cr_err *e)
 {
 	struct cr_err why;
 
-	if (!memory_spared(n->cfg.memory_reserve, &why))
+	if (!memory_check_reserve(n->cfg.memory_reserve, &why))
 		return 0;
 	return cr_fail(e, -ENOSPC, "no-capacity: %s", why.text);
 }

@@ -177,7 +177,7 @@ static void field_default(const struct field *f, void *base)
 	case FIELD_C_ARRAY:
 		*(unsigned *)(void *)((unsigned char *)base + f->count) = 0;
 		break;
-	case FIELD_NOWHERE:
+	case FIELD_NO_STORE:
 	case FIELD_C_POINTER:
 	case FIELD_C_EACH:
 		break; /* of results only */

@@ -60,7 +60,7 @@ enum field_type {
 
 /** What the C member is; found by the macros. */
 enum field_store {
-	FIELD_NOWHERE,
+	FIELD_NO_STORE,
 	FIELD_C_BOOL,
 	FIELD_C_U8,
 	FIELD_C_U16,

@@ -44,7 +44,7 @@ static bool is_own(const struct send_to *s, const struct sockaddr_storage *to)
 }
 
 /* 0.0.0.0/8 is this host, whatever else it says. */
-static bool is_nowhere(const struct sockaddr_storage *to)
+static bool is_unspecified(const struct sockaddr_storage *to)
 {
 	const struct in6_addr host = address_mapped(to);
 
@@ -57,7 +57,7 @@ const char *send_to_refuses(const struct send_to *s,
 {
 	if (!s || (to->ss_family != AF_INET && to->ss_family != AF_INET6))
 		return NULL;
-	if (is_nowhere(to))
+	if (is_unspecified(to))
 		return "is no address that can be sent to";
 	if (is_own(s, to))
 		return "is a port by which this daemon is driven";

@@ -30,7 +30,7 @@ enum {
 
 struct kernel_assoc {
 	sctp_assoc_t id;
-	size_t under_way; /**< bytes given to the kernel since it was dry */
+	size_t in_flight; /**< bytes given to the kernel since it was dry */
 	uint64_t packets; /**< that came, at the last look                */
 	cr_ns heard;	  /**< k->awake.now when there were more         */
 	LIST_ENTRY(kernel_assoc) chain;
@@ -253,7 +253,7 @@ static void kernel_assoc_up(struct kernel *k, sctp_assoc_t id,
 		LIST_INSERT_HEAD(&k->assocs[(uint32_t)id % KERNEL_BUCKETS], a,
 				 chain);
 	}
-	a->under_way = 0;
+	a->in_flight = 0;
 	a->heard = k->awake.now;
 	k->connecting = false;
 	peer_text(k, id, peer, sizeof(peer));
@@ -328,7 +328,7 @@ static void notification(struct kernel *k, const union sctp_notification *note)
 		return;
 	a = kernel_find(k, note->sn_sender_dry_event.sender_dry_assoc_id);
 	if (a)
-		a->under_way = 0;
+		a->in_flight = 0;
 }
 
 /* Take one message, part or notification; false: there was none. */
@@ -622,7 +622,7 @@ static int kernel_send(struct transport *t, uint32_t assoc, uint16_t stream,
 
 	if (!a)
 		return -ENOTCONN;
-	if (a->under_way && a->under_way + bytes > KERNEL_BUDGET) {
+	if (a->in_flight && a->in_flight + bytes > KERNEL_BUDGET) {
 		k->refused = true; /* ROOM when it is dry */
 		return -EAGAIN;
 	}
@@ -633,7 +633,7 @@ static int kernel_send(struct transport *t, uint32_t assoc, uint16_t stream,
 		return -EAGAIN;
 	}
 	if (!rc)
-		a->under_way += bytes;
+		a->in_flight += bytes;
 	return rc;
 }
 

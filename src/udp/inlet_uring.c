@@ -72,9 +72,9 @@ struct receive_ring {
 	bool made, enabled;
 	int err;	/* it has failed: -errno, see inlet_wait() */
 	unsigned tries; /* for want of memory, in a row */
-	struct io_uring_sqe nowhere; /* what a ring that failed is asked for */
-	bool waking;		     /* a read of `wake` is armed, */
-	uint64_t wakes;		     /* which writes this */
+	struct io_uring_sqe unwanted; /* what a ring that failed is asked for */
+	bool waking;		      /* a read of `wake` is armed, */
+	uint64_t wakes;		      /* which writes this */
 	struct msghdr form;
 	struct io_uring_buf_ring *stock;
 	struct receive_slot *slot;
@@ -203,7 +203,7 @@ static struct io_uring_sqe *next_sqe(struct receive_ring *r)
 		submit_all(r);
 		s = io_uring_get_sqe(&r->ring);
 	}
-	return s ? s : &r->nowhere;
+	return s ? s : &r->unwanted;
 }
 
 /* The lock is held until the request is submitted. */

@@ -77,10 +77,10 @@ static bool miscounts(const struct rig_task *r, cr_ns now)
 						     r->st.core.task.period) +
 						  1
 					: 0;
-	uint64_t under_way = r->claimed - r->done;
+	uint64_t in_flight = r->claimed - r->done;
 
 	return r->arrived != came || r->done > r->claimed ||
-	       r->claimed > r->arrived || under_way > 1;
+	       r->claimed > r->arrived || in_flight > 1;
 }
 
 static cr_ns service(const struct sim_rig *rig)

@@ -31,12 +31,13 @@ static int in_child(int (*what)(void))
 
 static int without_a_limit(void)
 {
-	if (memory_left() != UINT64_MAX || memory_spared(UINT64_MAX, NULL))
+	if (memory_left() != UINT64_MAX ||
+	    memory_check_reserve(UINT64_MAX, NULL))
 		return 1;
 	return memory_there(MEMORY_FOR_LIBRARY) ? 0 : 2;
 }
 
-static int limited(int resource, const char *name, const char *way_out)
+static int limited(int resource, const char *name, const char *remedy)
 {
 	const struct rlimit most = { 100 * MIB, RLIM_INFINITY };
 	struct cr_err e = { "" };
@@ -47,11 +48,11 @@ static int limited(int resource, const char *name, const char *way_out)
 	left = memory_left();
 	if (left == 0 || left >= 100 * MIB)
 		return 2;
-	if (memory_spared(left / 2, &e) || *e.text)
+	if (memory_check_reserve(left / 2, &e) || *e.text)
 		return 3;
-	if (memory_spared(left + MIB, &e) != -ENOMEM)
+	if (memory_check_reserve(left + MIB, &e) != -ENOMEM)
 		return 4;
-	if (!strstr(e.text, name) || !strstr(e.text, way_out) ||
+	if (!strstr(e.text, name) || !strstr(e.text, remedy) ||
 	    !strstr(e.text, "--memory-reserve"))
 		return 5;
 	return 0;
@@ -73,7 +74,7 @@ static int to_the_end(void)
 
 	if (setrlimit(RLIMIT_AS, &none))
 		return 1;
-	if (memory_left() != 0 || memory_spared(0, NULL))
+	if (memory_left() != 0 || memory_check_reserve(0, NULL))
 		return 2;
 	return memory_there(MEMORY_FOR_LIBRARY) ? 3 : 0;
 }
@@ -98,9 +99,9 @@ static int kept_one(void)
 	left = memory_left();
 	if (left == 0 || left >= 100 * MIB)
 		return 2;
-	if (memory_spared(left / 2, &e) || *e.text)
+	if (memory_check_reserve(left / 2, &e) || *e.text)
 		return 3;
-	if (memory_spared(left + MIB, &e) != -ENOMEM)
+	if (memory_check_reserve(left + MIB, &e) != -ENOMEM)
 		return 4;
 	return strstr(e.text, "(RLIMIT_DATA)") ? 0 : 5;
 }
@@ -111,12 +112,12 @@ static int has_none(void)
 
 	if (limit_to(100 * MIB, 0))
 		return 1;
-	if (memory_left() || memory_spared(1, &e) != -ENOMEM)
+	if (memory_left() || memory_check_reserve(1, &e) != -ENOMEM)
 		return 2;
 	if (!strstr(e.text, "statm: Too many open files") ||
 	    !strstr(e.text, "--memory-reserve 0"))
 		return 3;
-	return memory_spared(0, NULL) ? 4 : 0;
+	return memory_check_reserve(0, NULL) ? 4 : 0;
 }
 
 static void what_is_left_needs_no_descriptor_that_others_took(void **state)

@@ -235,7 +235,7 @@ static void times_have_units_or_names_that_have_them(void **state)
 static void a_wrong_member_is_named_with_the_way_out(void **state)
 {
 	static const struct {
-		const char *json, *where, *way_out;
+		const char *json, *where, *remedy;
 	} wrong[] = {
 		{ "[]", "params", "object" },
 		{ "{}", "in.codec", "missing" },
@@ -301,9 +301,9 @@ static void a_wrong_member_is_named_with_the_way_out(void **state)
 
 		assert_int_equal(parse(wrong[i].json, &r, &e), -22);
 		if (!strstr(e.text, wrong[i].where) ||
-		    !strstr(e.text, wrong[i].way_out))
+		    !strstr(e.text, wrong[i].remedy))
 			fail_msg("%s: '%s' lacks '%s' or '%s'", wrong[i].json,
-				 e.text, wrong[i].where, wrong[i].way_out);
+				 e.text, wrong[i].where, wrong[i].remedy);
 	}
 }
 

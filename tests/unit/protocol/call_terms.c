@@ -94,7 +94,7 @@ static void an_lbap_says_its_burst_in_either_place(void **state)
 static void a_contradiction_is_named_with_the_way_out(void **state)
 {
 	static const struct {
-		const char *members, *where, *way_out;
+		const char *members, *where, *remedy;
 	} wrong[] = {
 		{ "'contract': {'burst': 1},", "contract.burst", "give rate" },
 		{ "'contract': {'peak': '9/s'},", "contract.peak",
@@ -145,10 +145,10 @@ static void a_contradiction_is_named_with_the_way_out(void **state)
 
 		assert_int_equal(start(wrong[i].members, &cfg, &e), -22);
 		if (!strstr(e.text, wrong[i].where) ||
-		    !strstr(e.text, wrong[i].way_out))
+		    !strstr(e.text, wrong[i].remedy))
 			fail_msg("%s: '%s' lacks '%s' or '%s'",
 				 wrong[i].members, e.text, wrong[i].where,
-				 wrong[i].way_out);
+				 wrong[i].remedy);
 	}
 }
 
