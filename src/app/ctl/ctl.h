@@ -53,6 +53,7 @@ double ctl_growth(const struct ctl_shown *s, const char *path);
  *   {path}       the value with its unit, "-" where there is none
  *   {path:12}    the same, padded
  *   {path#}      without the unit
+ *   {path|}      for a cell of Markdown
  *   {path/s}     how much of a counter a second
  *   {path/path}  the quotient, in the unit of the first
  *   [path?text]  text only where the value is there and not 0, false or empty

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The protocol's tables as help for a terminal, as Markdown, and that of
- * records as a JSON Schema.
+ * The protocol's tables as help for a terminal and as Markdown: what is said of
+ * their rows as JSON, shown by two texts (ctl_view()); and that of records as a
+ * JSON Schema.
  */
-
 #include "app/ctl/ctl.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "protocol/field_text.h"
@@ -13,318 +14,241 @@
 #include "protocol/tables/node.h"
 #include "rpc/jsonrpc.h"
 
-/* What is printed of a table of rows, in one of two ways. */
-struct part {
-	FILE *out;
+/* --- texts --- */
+
+#define PARAM_LINES                                                            \
+	"  {name:24} {type}[range?; {range}][required?; required]"             \
+	"[default?; default: {default}]\n"                                     \
+	"[or?      or {or}, a {number}\n][help?      {help}\n]"
+
+static const char help_view[] =
+	"{name}: {help}\n"
+	"[asks?\nParameters:\n[!params?  none\n][params*" PARAM_LINES "]"
+	"[why?  refused: {refused}\n      {why}\n]]"
+	"\n{title}:\n[!members?  none\n]"
+	"[members*  {name:24} {type}\n[help?      {help}\n]]";
+
+static const char list_view[] =
+	"Methods; \"codec-ctl help METHOD\" shows their parameters and "
+	"results:\n[methods*  {name:16} {help}\n]"
+	"\nNotifications, which the server sends by itself:\n"
+	"[notifications*  {name:16} {help}\n]"
+	"\nErrors:\n[errors*  {code:6}  {name}: {help}\n]";
+
+#define MEMBER_ROWS                                                            \
+	"| name | type | what it is |\n| --- | --- | --- |\n"                  \
+	"[members*[inline?| ... | | all that is in {inline} |\n]"              \
+	"[!inline?| `{name}` | {type|} | {help|} |\n]]"
+
+#define METHOD_PAGE                                                            \
+	"\n### {name}\n\n{sentence}\n[asks?"                                   \
+	"[!params?\nParameters: none.\n][params?\nParameters:\n\n"             \
+	"| name | type | range | default | what it is |\n"                     \
+	"| --- | --- | --- | --- | --- |\n]"                                   \
+	"[params*| `{name}` | {type}[or?; or `{or}`, a {number}] | {range} "   \
+	"| [required?required]{default|} | {help|} |\n]"                       \
+	"[why?\nRefused: {refused}; each {why|}.\n]]"                          \
+	"[object?\n{title}: {object}.\n][!object?"                             \
+	"[!members?\n{title}: an empty object.\n]"                             \
+	"[members?\n{title}:\n\n" MEMBER_ROWS "]]"
+
+static const char reference_view[] =
+	"\n## Methods\n\n| name | what it is |\n| --- | --- |\n"
+	"[methods*| {link} | {help|} |\n][methods*" METHOD_PAGE "]"
+	"\n## Notifications\n\nMessages that the node sends to a "
+	"session by itself.\n"
+	"[notifications*" METHOD_PAGE "]"
+	"\n## Objects\n\nParts of several results.\n"
+	"[objects*\n### {name}\n\n{help}\n\n" MEMBER_ROWS "]"
+	"\n## Metrics\n\nThe metrics of `/metrics` (`--http`) for Prometheus, "
+	"and their places in the result of {stats}. Times are in seconds.\n\n"
+	"| metric | type | in stats | what it is |\n"
+	"| --- | --- | --- | --- |\n"
+	"[metrics*| `codec_runner_{name}{labels}` | {type} | `{path}` | "
+	"{help|} |\n]"
+	"\n## Errors\n\n| code | name | when, and what to do |\n"
+	"| --- | --- | --- |\n[errors*| {code} | {name} | {help|} |\n]";
+
+/* --- what is said of rows --- */
+
+struct listing {
+	json_t *params, *members, *metrics;
+	char refused[FIELD_TEXT_MAX * 4]; /* names */
+	const char *why;		  /* they are refused */
+	const char *type;		  /* of a metric with several rows */
 	bool markdown;
-	const char *head;    /* before the first row, until there is one */
-	const char *refused; /* why, of the FIXED rows; NULL: none       */
 };
 
-/* "|" would end a cell. */
-static void put_cell(const char *text, FILE *out)
+/* To a heading: "call.start" is #callstart. */
+static const char *link_of(const char *name, char *buf, size_t size)
 {
-	for (; *text; text++) {
-		if (*text == '|')
-			(void)fputc('\\', out);
-		(void)fputc(*text, out);
-	}
-}
+	size_t used = (size_t)snprintf(buf, size, "[%s](#", name);
 
-/* The name of a heading in an address: "call.start" is #callstart. */
-static void put_link(const char *name, FILE *out)
-{
-	(void)fprintf(out, "[%s](#", name);
-	for (; *name; name++)
+	for (; *name && used + 2 < size; name++)
 		if (*name != '.')
-			(void)fputc(*name, out);
-	(void)fputc(')', out);
+			buf[used++] = *name;
+	(void)snprintf(buf + used, size - used, ")");
+	return buf;
 }
 
-static void put_sentence(const char *text, FILE *out)
-{
-	if (*text >= 'a' && *text <= 'z')
-		(void)fputc(*text++ - 'a' + 'A', out);
-	(void)fprintf(out, "%s.\n", text);
-}
-
-static void begin_row(struct part *p)
-{
-	if (p->head)
-		(void)fputs(p->head, p->out);
-	p->head = NULL;
-}
-
-/* --- rows --- */
-
-/* A parameter in a line or two at a terminal. */
-static void put_param(struct part *p, const struct field *f, const char *path,
+static bool add_param(void *arg, const struct field *f, const char *path,
 		      const char *name)
 {
 	char type[FIELD_TEXT_MAX], number[FIELD_TEXT_MAX];
 	char range[FIELD_TEXT_MAX], without[FIELD_TEXT_MAX];
-
-	begin_row(p);
-	(void)field_text_param(f, type, sizeof(type));
-	(void)field_text_result(f, number, sizeof(number));
-	(void)field_text_range(f, range, sizeof(range));
-	(void)field_text_default(f, without, sizeof(without));
-	if (!p->markdown) {
-		(void)fprintf(p->out, "  %-24s %s%s%s%s%s\n", path, type,
-			      *range ? "; " : "", range,
-			      !*without	    ? ""
-			      : f->required ? "; "
-					    : "; default: ",
-			      without);
-		if (field_has_unit(f))
-			(void)fprintf(p->out, "      or %s, a %s\n", name,
-				      number);
-		return;
-	}
-	(void)fprintf(p->out, "| `%s` | %s", path, type);
-	if (field_has_unit(f))
-		(void)fprintf(p->out, "; or `%s`, a %s", name, number);
-	(void)fprintf(p->out, " | %s | ", range);
-	put_cell(without, p->out);
-}
-
-static void put_type(struct part *p, const struct field *f)
-{
-	const struct object *o = f->members ? object_of(f->members) : NULL;
-	char text[FIELD_TEXT_MAX];
-
-	if (p->markdown && o) {
-		(void)fputs(f->type == FIELD_LIST ? "list of: " : "object: ",
-			    p->out);
-		put_link(o->name, p->out);
-	} else {
-		put_cell(field_text_result(f, text, sizeof(text)), p->out);
-	}
-}
-
-static void put_help(struct part *p, const char *help)
-{
-	if (p->markdown) {
-		(void)fputs(" | ", p->out);
-		put_cell(help ? help : "", p->out);
-		(void)fputs(" |\n", p->out);
-	} else if (help) {
-		(void)fprintf(p->out, "      %s\n", help);
-	}
-}
-
-static bool report_param(void *arg, const struct field *f, const char *path,
-			 const char *name)
-{
-	struct part *p = arg;
+	struct listing *l = arg;
+	size_t used = strlen(l->refused);
 
 	if (f->type == FIELD_FIXED) {
-		p->refused = f->help;
-	} else if (f->type != FIELD_INLINE && f->type != FIELD_OBJECT) {
-		put_param(p, f, path, name);
-		put_help(p, f->help);
+		l->why = f->help;
+		(void)snprintf(l->refused + used, sizeof(l->refused) - used,
+			       l->markdown ? "%s`%s`" : "%s%s",
+			       used ? ", " : "", path);
 	}
+	if (f->type == FIELD_FIXED || f->type == FIELD_INLINE ||
+	    f->type == FIELD_OBJECT)
+		return true;
+	(void)json_array_append_new(
+		l->params,
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s}", "name",
+			  path, "type", field_text_param(f, type, sizeof(type)),
+			  "or", field_has_unit(f) ? name : "", "number",
+			  field_text_result(f, number, sizeof(number)), "range",
+			  field_text_range(f, range, sizeof(range)), "required",
+			  f->required != NULL, "default",
+			  f->required ? ""
+				      : field_text_default(f, without,
+							   sizeof(without)),
+			  "help", f->help ? f->help : ""));
 	return true;
 }
 
-/* All names in a line, and the reason. */
-static bool report_refused(void *arg, const struct field *f, const char *path,
-			   const char *name)
+/* A page links to the objects that it has elsewhere; at a terminal all is in
+ * place. */
+static bool add_member(void *arg, const struct field *f, const char *path,
+		       const char *name)
 {
-	struct part *p = arg;
-
-	(void)name;
-	if (f->type == FIELD_FIXED) {
-		(void)fprintf(p->out, p->markdown ? "%s`%s`" : "%s%s", p->head,
-			      path);
-		p->head = ", ";
-	}
-	return true;
-}
-
-static void put_params(const struct field *table, bool markdown, FILE *out)
-{
-	struct part p = { .out = out,
-			  .markdown = markdown,
-			  .head = markdown ? "\nParameters:\n\n| name | type | "
-					     "range | default | what it is |\n"
-					     "| --- | --- | --- | --- | --- "
-					     "|\n"
-					   : "\nParameters:\n" };
-
-	field_report(table, report_param, &p);
-	if (p.head)
-		(void)fputs(markdown ? "\nParameters: none.\n"
-				     : "\nParameters:\n  none\n",
-			    out);
-	if (!p.refused)
-		return;
-	p.head = markdown ? "\nRefused: " : "  refused: ";
-	field_report(table, report_refused, &p);
-	(void)fputs(markdown ? "; each " : "\n      ", out);
-	put_cell(p.refused, out);
-	(void)fputs(markdown ? ".\n" : "\n", out);
-}
-
-/* A page names the objects that it tells of elsewhere; at a terminal all is
- * told in place. */
-static bool report_result(void *arg, const struct field *f, const char *path,
-			  const char *name)
-{
-	struct part *p = arg;
+	char type[FIELD_TEXT_MAX], link[FIELD_TEXT_MAX] = "";
+	struct listing *l = arg;
 	const struct object *o =
-		p->markdown && f->members ? object_of(f->members) : NULL;
-	bool inside = f->type == FIELD_OBJECT && f->store != FIELD_C_POINTER;
+		l->markdown && f->members ? object_of(f->members) : NULL;
+	bool within = f->type == FIELD_INLINE;
 
 	(void)path;
-	if (f->type == FIELD_INLINE && o) {
-		begin_row(p);
-		(void)fputs("| ... | | all that is in ", p->out);
-		put_link(o->name, p->out);
-		(void)fputs(" |\n", p->out);
-	} else if (f->type != FIELD_INLINE && (p->markdown || !inside)) {
-		begin_row(p);
-		(void)fprintf(p->out, p->markdown ? "| `%s` | " : "  %-24s ",
-			      name);
-		put_type(p, f);
-		if (!p->markdown)
-			(void)fputc('\n', p->out);
-		put_help(p, f->help);
-	}
+	(void)field_text_result(f, type, sizeof(type));
+	if (o)
+		(void)link_of(o->name, link, sizeof(link));
+	if (o && !within)
+		(void)snprintf(type, sizeof(type), "%s: %s",
+			       f->type == FIELD_LIST ? "list of" : "object",
+			       link);
+	if (within ? !o
+		   : !l->markdown && f->type == FIELD_OBJECT &&
+			     f->store != FIELD_C_POINTER)
+		return true;
+	(void)json_array_append_new(l->members,
+				    json_pack("{s:s, s:s, s:s, s:s}", "name",
+					      name, "type", type, "inline",
+					      within ? link : "", "help",
+					      f->help ? f->help : ""));
 	return !o;
 }
 
-/* Members of a result, under @title. */
-static void put_members(const char *title, const struct field *table,
-			bool markdown, FILE *out)
+static bool add_metric(void *arg, const struct field *f, const char *path,
+		       const char *name)
 {
-	const struct object *o = markdown ? object_of(table) : NULL;
-	char head[120];
-	struct part p = { .out = out, .markdown = markdown, .head = head };
-
-	if (o && *title) {
-		(void)fprintf(out, "\n%s: ", title);
-		put_link(o->name, out);
-		(void)fputs(".\n", out);
-		return;
-	}
-	(void)snprintf(head, sizeof(head), "\n%s%s%s", title,
-		       !*title	  ? ""
-		       : markdown ? ":\n\n"
-				  : ":\n",
-		       markdown ? "| name | type | what it is |\n"
-				  "| --- | --- | --- |\n"
-				: "");
-	field_report(table, report_result, &p);
-	if (p.head)
-		(void)fprintf(out,
-			      markdown ? "\n%s: an empty object.\n"
-				       : "\n%s:\n  none\n",
-			      title);
-}
-
-/* --- at a terminal --- */
-
-static void list_methods(const struct method *m, FILE *out)
-{
-	for (; m->name; m++)
-		(void)fprintf(out, "  %-16s %s\n", m->name, m->help);
-}
-
-void ctl_help(const struct method *m, FILE *out)
-{
-	if (m) {
-		(void)fprintf(out, "%s: %s\n", m->name, m->help);
-		if (m->result)
-			put_params(m->params, false, out);
-		put_members(m->result ? "Result" : "Members",
-			    m->result ? m->result : m->params, false, out);
-		return;
-	}
-	(void)fputs("Methods; \"codec-ctl help METHOD\" shows their parameters "
-		    "and results:\n",
-		    out);
-	list_methods(methods, out);
-	(void)fputs("\nNotifications, which the server sends by itself:\n",
-		    out);
-	list_methods(notifications, out);
-	(void)fputs("\nErrors:\n", out);
-	for (const struct rpc_code_row *r = rpc_codes; r->name; r++)
-		(void)fprintf(out, "  %6d  %s: %s\n", r->code, r->name,
-			      r->help);
-}
-
-/* --- pages of docs --- */
-
-static void put_list(const struct method *m, FILE *out)
-{
-	(void)fputs("| name | what it is |\n| --- | --- |\n", out);
-	for (; m->name; m++) {
-		(void)fputs("| ", out);
-		put_link(m->name, out);
-		(void)fputs(" | ", out);
-		put_cell(m->help, out);
-		(void)fputs(" |\n", out);
-	}
-}
-
-static bool report_metric(void *arg, const struct field *f, const char *path,
-			  const char *name)
-{
-	static const char *type = "counter";
-	struct part *p = arg;
 	const struct field_metric *m = f->metric;
+	struct listing *l = arg;
 
 	(void)path;
 	if (!m || !m->name)
 		return true;
-	type = m->type ? m->type : type;
-	(void)fprintf(p->out, "| `codec_runner_%s%s` | %s | `%s` | ", m->name,
-		      m->labels ? m->labels : "", type, name);
-	put_cell(f->help ? f->help : m->help, p->out);
-	(void)fputs(" |\n", p->out);
+	l->type = m->type ? m->type : l->type;
+	(void)json_array_append_new(
+		l->metrics,
+		json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", m->name,
+			  "labels", m->labels ? m->labels : "", "type", l->type,
+			  "path", name, "help", f->help ? f->help : m->help));
 	return true;
+}
+
+static json_t *describe_method(const struct method *m, bool markdown)
+{
+	struct listing l = { .params = json_array(),
+			     .members = json_array(),
+			     .markdown = markdown };
+	const struct field *members = m->result ? m->result : m->params;
+	const struct object *o = markdown ? object_of(members) : NULL;
+	char link[FIELD_TEXT_MAX], object[FIELD_TEXT_MAX] = "";
+
+	field_report(m->params, add_param, &l);
+	field_report(members, add_member, &l);
+	if (o)
+		(void)link_of(o->name, object, sizeof(object));
+	return json_pack(
+		"{s:s, s:s, s:s, s:o, s:b, s:o, s:s, s:s, s:s, s:s, "
+		"s:o}",
+		"name", m->name, "link", link_of(m->name, link, sizeof(link)),
+		"help", m->help, "sentence",
+		json_sprintf("%c%s.", toupper((unsigned char)m->help[0]),
+			     m->help + 1),
+		"asks", m->result != NULL, "params", l.params, "refused",
+		l.refused, "why", l.why ? l.why : "", "title",
+		m->result ? "Result" : "Members", "object", object, "members",
+		l.members);
+}
+
+static json_t *describe_methods(const struct method *m, bool markdown)
+{
+	json_t *list = json_array();
+
+	for (; m->name; m++)
+		(void)json_array_append_new(list, describe_method(m, markdown));
+	return list;
+}
+
+static void put_all(const char *view, bool markdown, FILE *out)
+{
+	struct listing l = { .metrics = json_array(), .markdown = markdown };
+	json_t *about = json_array(), *errors = json_array(), *all;
+	char stats[FIELD_TEXT_MAX];
+
+	field_report(stats_fields, add_metric, &l);
+	for (const struct object *o = objects; o->name; o++) {
+		l.members = json_array();
+		field_report(o->members, add_member, &l);
+		(void)json_array_append_new(about,
+					    json_pack("{s:s, s:s, s:o}", "name",
+						      o->name, "help", o->help,
+						      "members", l.members));
+	}
+	for (const struct rpc_code_row *r = rpc_codes; r->name; r++)
+		(void)json_array_append_new(
+			errors, json_pack("{s:i, s:s, s:s}", "code", r->code,
+					  "name", r->name, "help", r->help));
+	all = json_pack("{s:o, s:o, s:o, s:o, s:o, s:s}", "methods",
+			describe_methods(methods, markdown), "notifications",
+			describe_methods(notifications, markdown), "objects",
+			about, "metrics", l.metrics, "errors", errors, "stats",
+			link_of("stats", stats, sizeof(stats)));
+	ctl_view(view, &(struct ctl_shown){ .now = all }, out);
+	json_decref(all);
+}
+
+void ctl_help(const struct method *m, FILE *out)
+{
+	json_t *about = m ? describe_method(m, false) : NULL;
+
+	if (m)
+		ctl_view(help_view, &(struct ctl_shown){ .now = about }, out);
+	else
+		put_all(list_view, false, out);
+	json_decref(about);
 }
 
 void ctl_reference(FILE *out)
 {
-	struct part metrics = { .out = out, .markdown = true };
-
-	(void)fputs("\n## Methods\n\n", out);
-	put_list(methods, out);
-	for (const struct method *m = methods; m->name; m++) {
-		(void)fprintf(out, "\n### %s\n\n", m->name);
-		put_sentence(m->help, out);
-		put_params(m->params, true, out);
-		put_members("Result", m->result, true, out);
-	}
-	(void)fputs("\n## Notifications\n\nMessages that the node sends to a "
-		    "session by itself.\n",
-		    out);
-	for (const struct method *m = notifications; m->name; m++) {
-		(void)fprintf(out, "\n### %s\n\n", m->name);
-		put_sentence(m->help, out);
-		put_members("Members", m->params, true, out);
-	}
-	(void)fputs("\n## Objects\n\nParts of several results.\n", out);
-	for (const struct object *o = objects; o->name; o++) {
-		(void)fprintf(out, "\n### %s\n\n%s\n", o->name, o->help);
-		put_members("", o->members, true, out);
-	}
-	(void)fputs("\n## Metrics\n\nThe metrics of `/metrics` (`--http`) for "
-		    "Prometheus, and their places in the result of "
-		    "[stats](#stats). Times are in seconds.\n\n| metric | type "
-		    "| in stats | what it is |\n| --- | --- | --- | --- |\n",
-		    out);
-	field_report(stats_fields, report_metric, &metrics);
-	(void)fputs("\n## Errors\n\n| code | name | when, and what to do |\n"
-		    "| --- | --- | --- |\n",
-		    out);
-	for (const struct rpc_code_row *r = rpc_codes; r->name; r++) {
-		(void)fprintf(out, "| %d | %s | ", r->code, r->name);
-		put_cell(r->help, out);
-		(void)fputs(" |\n", out);
-	}
+	put_all(reference_view, true, out);
 }
 
 /* --- JSON Schema --- */

@@ -257,7 +257,7 @@ static const char *put_value(const char *t, const struct ctl_shown *s,
 	const struct field *f;
 	const char *unit;
 
-	t = copy_path(t, "}#/:", path);
+	t = copy_path(t, "}#/:|", path);
 	f = find_row(s->table, path, wire, sizeof(wire));
 	v = find_value(s->now, wire, &object);
 	unit = unit_of(f, object);
@@ -277,7 +277,10 @@ static const char *put_value(const char *t, const struct ctl_shown *s,
 	} else {
 		format_value(f, object, v, s->clock, text, sizeof(text));
 	}
-	(void)fprintf(out, "%-*s", *t == ':' ? atoi(t + 1) : 0, text);
+	for (const char *p = text; *t == '|' && *p; p++)
+		(void)fprintf(out, *p == '|' ? "\\|" : "%c", *p);
+	if (*t != '|')
+		(void)fprintf(out, "%-*s", *t == ':' ? atoi(t + 1) : 0, text);
 	return strchr(t, '}') + 1;
 }
 
