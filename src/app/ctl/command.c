@@ -140,42 +140,36 @@ static const struct command_row rows[] = {
 };
 
 /* What is no method of the protocol: only words are read by these. */
-#define INTERVAL(least)                                                        \
-	{                                                                      \
-		.name = "interval", .type = FIELD_TIME, .unit = "s",           \
-		.min = (least), .max = 3600 * CR_SEC, .dflt = CR_SEC,          \
-		.help = "time from one page to the next"                       \
-	}
+#define WORD(n, h) .name = (n), .type = FIELD_TEXT, .help = (h)
+#define INTERVAL                                                               \
+	.name = "interval", .type = FIELD_TIME, .unit = "s",                   \
+	.max = 3600 * CR_SEC, .dflt = CR_SEC,                                  \
+	.help = "time from one page to the next"
 #define TIMES                                                                  \
-	{                                                                      \
-		.name = "times", .type = FIELD_INT, .min = 1,                  \
-		.max = UINT32_MAX, .without = "until it is interrupted",       \
-		.help = "number of pages"                                      \
-	}
-#define WORD(n, h, ...)                                                        \
-	{                                                                      \
-		.name = (n), .type = FIELD_TEXT, .help = (h), __VA_ARGS__      \
-	}
+	.name = "times", .type = FIELD_INT, .min = 1, .max = UINT32_MAX,       \
+	.without = "until it is interrupted", .help = "number of pages"
 
-static const struct field watch_words[] = { INTERVAL(10 * CR_MS),
-					    TIMES,
+/* call.top looks little more often than top may. */
+static const struct field watch_words[] = { { INTERVAL, .min = 10 * CR_MS },
+					    { TIMES },
 					    { 0 } };
-/* call.top looks little more often */
-static const struct field top_words[] = { INTERVAL(500 * CR_MS), TIMES, { 0 } };
+static const struct field top_words[] = { { INTERVAL, .min = 500 * CR_MS },
+					  { TIMES },
+					  { 0 } };
 static const struct field raw_words[] = {
-	WORD("request", "a request as a JSON object, or the name of a method",
-	     .required = ""),
-	WORD("params", "the method's parameters as JSON", .dflt = 0),
-	{ 0 }
+	{ WORD("request", "a request as a JSON object, or a method's name"),
+	  .required = "" },
+	{ WORD("params", "the method's parameters as JSON") },
+	{ 0 },
 };
 static const struct field help_words[] = {
-	WORD("method", "a method, a notification or a command", .dflt = 0),
-	WORD("word", "the second word of a command", .dflt = 0),
-	{ 0 }
+	{ WORD("method", "a method, a notification or a command") },
+	{ WORD("word", "the second word of a command") },
+	{ 0 },
 };
 static const struct field reference_words[] = {
-	WORD("records", "the word records: a JSON Schema of these", .dflt = 0),
-	{ 0 }
+	{ WORD("records", "the word records: a JSON Schema of these") },
+	{ 0 },
 };
 
 static const struct method own_methods[] = {
@@ -369,25 +363,6 @@ static bool do_fit(const struct ctl_command *c, unsigned n)
 
 /* --- which command words name --- */
 
-/* How many of @words are the name of @c ("call start", or call.start as one);
- * 0: it is another command. */
-static unsigned own_words(const struct ctl_command *c, const char *const *words,
-			  unsigned n)
-{
-	size_t first = strcspn(c->words, " ");
-	bool two = c->words[first] == ' ';
-
-	if (strncmp(words[0], c->words, first) != 0)
-		return 0;
-	if (two && words[0][first] == '.')
-		return !strcmp(words[0] + first + 1, c->words + first + 1);
-	if (words[0][first])
-		return 0;
-	if (!two)
-		return 1;
-	return n > 1 && !strcmp(words[1], c->words + first + 1) ? 2 : 0;
-}
-
 /* Does @word begin the names of commands of two words? */
 static bool is_group(const char *word)
 {
@@ -403,8 +378,8 @@ static int refuse_command(const char *const *words, unsigned n,
 			  struct cr_err *e)
 {
 	const char *names[COMMANDS_MAX + 1] = { NULL };
-	char said[128], hint[900];
 	bool two = n > 1 && is_group(words[0]);
+	char said[128], hint[900];
 
 	for (unsigned i = 0; i < nall; i++)
 		names[i] = all[i].words;
@@ -414,16 +389,25 @@ static int refuse_command(const char *const *words, unsigned n,
 		       nearest_hint(said, names, hint, sizeof(hint)));
 }
 
-/* The one with the longest name; of equal names one that takes as many words.
- * NULL: there is none. "call 7" shows a call, "call stpo" is a slip. */
+/* The command that @words begin with ("call start", or call.start as one), and
+ * in @own how many of them name it. Of two of a name, the one that takes the
+ * rest. NULL: there is none; "call 7" shows a call, "call stpo" is a slip. */
 static const struct ctl_command *find_command(const char *const *words,
 					      unsigned n, unsigned *own)
 {
 	const struct ctl_command *found = NULL;
+	char one[128], two[128];
 
+	(void)snprintf(one, sizeof(one), "%s", words[0]);
+	(void)snprintf(two, sizeof(two), "%s %s", words[0],
+		       n > 1 ? words[1] : "");
+	if (strchr(one, '.'))
+		*strchr(one, '.') = ' ';
 	*own = 0;
 	for (const struct ctl_command *c = all; c < all + nall; c++) {
-		unsigned of = own_words(c, words, n);
+		unsigned of = !strcmp(c->words, two)   ? 2
+			      : !strcmp(c->words, one) ? 1
+						       : 0;
 
 		if (!of || of < *own ||
 		    (found && of == *own && !do_fit(c, n - of)))
@@ -433,7 +417,7 @@ static const struct ctl_command *find_command(const char *const *words,
 	}
 	if (found && *own == 1 && n > 1 && is_group(words[0]) &&
 	    found->nplaces && found->place[0]->type == FIELD_INT &&
-	    (words[1][0] < '0' || words[1][0] > '9'))
+	    !isdigit((unsigned char)words[1][0]))
 		return NULL;
 	return found;
 }

@@ -253,90 +253,79 @@ void ctl_reference(FILE *out)
 
 /* --- JSON Schema --- */
 
-static json_t *schema_of_table(const struct field *table);
-
-/* Texts that a result leaves out where there is none. */
-static bool may_lack(const struct field *f)
-{
-	return f->flags & FIELD_OMIT_ZERO ||
-	       (f->store == FIELD_C_TEXT && !f->required &&
-		!(f->flags & FIELD_NULL));
-}
-
-static const char *schema_type(const struct field *f)
-{
-	bool whole =
-		f->flags & FIELD_ROUND || !strcmp(f->unit ? f->unit : "", "ns");
-
-	switch (f->type) {
-	case FIELD_BOOL:
-		return "boolean";
-	case FIELD_INT:
-		return "integer";
-	case FIELD_TIME:
-		return whole ? "integer" : "number";
-	case FIELD_REAL:
-	case FIELD_RATE:
-		return "number";
-	case FIELD_LIST:
-		return "array";
-	default:
-		return "string";
-	}
-}
+static void add_schema(json_t *o, const struct field *table);
 
 static json_t *schema_of_field(const struct field *f)
 {
-	bool object = f->type == FIELD_OBJECT || f->type == FIELD_MAP;
-	bool may_null = f->flags & FIELD_NULL || f->store == FIELD_C_POINTER;
-	json_t *o = object ? schema_of_table(f->members) : json_object();
-	const char *type = object ? "object" : schema_type(f);
-	json_t *choices = f->choices ? json_array() : NULL;
+	static const char *const types[] = {
+		[FIELD_BOOL] = "boolean",  [FIELD_INT] = "integer",
+		[FIELD_REAL] = "number",   [FIELD_TIME] = "number",
+		[FIELD_RATE] = "number",   [FIELD_LIST] = "array",
+		[FIELD_OBJECT] = "object", [FIELD_MAP] = "object",
+		[FIELD_FIXED] = NULL,
+	};
+	bool whole = f->type == FIELD_TIME &&
+		     (f->flags & FIELD_ROUND || !strcmp(f->unit, "ns"));
+	const char *type = whole	    ? "integer"
+			   : types[f->type] ? types[f->type]
+					    : "string";
+	json_t *o = json_object(), *choices = json_array(), *items;
 
+	if (f->type == FIELD_OBJECT || f->type == FIELD_MAP)
+		add_schema(o, f->members);
 	(void)json_object_set_new(o, "type",
-				  may_null ? json_pack("[s, s]", type, "null")
-					   : json_string(type));
-	for (unsigned i = 0; choices && f->choices[i]; i++)
+				  f->flags & FIELD_NULL ||
+						  f->store == FIELD_C_POINTER
+					  ? json_pack("[s, s]", type, "null")
+					  : json_string(type));
+	for (unsigned i = 0; f->choices && f->choices[i]; i++)
 		(void)json_array_append_new(choices,
 					    json_string(f->choices[i]));
-	if (choices)
-		(void)json_object_set_new(o, "enum", choices);
-	if (f->type == FIELD_LIST)
-		(void)json_object_set_new(o, "items",
-					  schema_of_table(f->members));
+	if (f->choices)
+		(void)json_object_set(o, "enum", choices);
+	json_decref(choices);
+	if (f->type == FIELD_LIST) {
+		items = json_object();
+		add_schema(items, f->members);
+		(void)json_object_set_new(o, "items", items);
+	}
 	if (f->help)
 		(void)json_object_set_new(o, "description",
 					  json_string(f->help));
 	return o;
 }
 
-static void schema_members(const struct field *table, json_t *properties,
-			   json_t *required)
+/* A result leaves out texts and numbers where there is none. */
+static void add_members(json_t *properties, json_t *required,
+			const struct field *table)
 {
-	char wire[FIELD_NAME_MAX];
-
 	for (const struct field *f = table; f->name; f++) {
-		const char *name = field_wire_name(f, wire);
+		char wire[FIELD_NAME_MAX];
+		bool lacks = f->store == FIELD_C_TEXT && !f->required &&
+			     !(f->flags & FIELD_NULL);
 
 		if (f->type == FIELD_INLINE) {
-			schema_members(f->members, properties, required);
+			add_members(properties, required, f->members);
 			continue;
 		}
-		(void)json_object_set_new(properties, name, schema_of_field(f));
-		if (!may_lack(f))
-			(void)json_array_append_new(required,
-						    json_string(name));
+		(void)json_object_set_new(properties, field_wire_name(f, wire),
+					  schema_of_field(f));
+		if (!lacks && !(f->flags & FIELD_OMIT_ZERO))
+			(void)json_array_append_new(
+				required,
+				json_string(field_wire_name(f, wire)));
 	}
 }
 
-static json_t *schema_of_table(const struct field *table)
+static void add_schema(json_t *o, const struct field *table)
 {
 	json_t *properties = json_object(), *required = json_array();
 
-	schema_members(table, properties, required);
-	return json_pack("{s:s, s:o, s:o, s:b}", "type", "object", "properties",
-			 properties, "required", required,
-			 "additionalProperties", 0);
+	add_members(properties, required, table);
+	(void)json_object_set_new(o, "type", json_string("object"));
+	(void)json_object_set_new(o, "properties", properties);
+	(void)json_object_set_new(o, "required", required);
+	(void)json_object_set_new(o, "additionalProperties", json_false());
 }
 
 void ctl_reference_records(FILE *out)
@@ -345,11 +334,9 @@ void ctl_reference_records(FILE *out)
 		json_pack("{s:s, s:s}", "$schema",
 			  "https://json-schema.org/draft/2020-12/schema",
 			  "title", "A line of codec-runner --records");
-	json_t *table = schema_of_table(record_fields);
 
-	(void)json_object_update(schema, table);
+	add_schema(schema, record_fields);
 	(void)json_dumpf(schema, out, JSON_INDENT(1));
 	(void)fputc('\n', out);
-	json_decref(table);
 	json_decref(schema);
 }

@@ -22,7 +22,7 @@
 #include "base/utf8.h"
 #include "protocol/field_text.h"
 
-enum { PATH_MAX_BYTES = 256, TEXT_MAX = 1024, CELL_MAX = 96, COLUMNS_MAX = 24 };
+enum { PATH_MAX_BYTES = 256, TEXT_MAX = 4096, CELL_MAX = 96, COLUMNS_MAX = 24 };
 
 /* --- where values are --- */
 
