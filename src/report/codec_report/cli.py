@@ -19,14 +19,13 @@ from codec_report.run import (FILES, Window, base_name, load_run,
 DESCRIPTION = """\
 Compare schedulers by the traces of runs.
 
-RUN is a trace file (of codec-runner or codec-sim) or a folder that holds
-trace.bin and, from codec-feeder, run.json and calls.csv; parts that are
-missing are noted. A folder of such folders means all of them. A verdict comes
-first: what was played, what came out, phase by phase, and which scheduler to
-choose; then a short table. Every scheduler of every run becomes a column. A
-run whose scheduler was switched becomes a column per scheduler, however often
-it was switched; one that was repeated (a folder of runs 1, 2, ...) a column of medians, and the best of a
-row is marked.
+RUN is a trace file (of codec-runner or codec-sim) or a folder with trace.bin
+and, from codec-feeder, run.json and calls.csv; missing parts are noted. A
+folder of such folders means all of them. A verdict comes first: the campaign,
+the results phase by phase, and the scheduler to choose; then a short table.
+Every scheduler of every run has a column. A run with several schedulers has a
+column for each, however often they were switched; a repeated run (a folder of
+runs 1, 2, ...) has a column of medians, and the best of a row is marked.
 """
 
 EXAMPLES = """\
@@ -131,17 +130,17 @@ def _parser():
     parser.add_argument("runs", metavar="RUN", nargs="+",
                         help="trace file, run folder, or folder of run folders")
     parser.add_argument("--by", choices=("codec", "class", "flow"),
-                        default="codec", help="what makes a table: codec pair "
-                        "(the default), service class, or flow of the "
+                        default="codec", help="the rows of a table: codec pairs "
+                        "(the default), service classes, or flows of the "
                         "campaign (needs calls.csv)")
     parser.add_argument("--since", metavar="TIME", type=seconds, default=0.0,
-                        help="leave out what arrived before, counted from the "
+                        help="leave out earlier arrivals, counted from the "
                         "first arrival of the run")
     parser.add_argument("--until", metavar="TIME", type=seconds,
-                        default=float("inf"), help="leave out what arrived "
+                        default=float("inf"), help="leave out arrivals "
                         "from then on")
     parser.add_argument("--warm-up", metavar="TIME", type=seconds,
-                        default=0.0, help="leave out so much after the start "
+                        default=0.0, help="leave out this time after the start "
                         "and after each switch of the scheduler (default: 0)")
     parser.add_argument("--playout", metavar="TIME", type=seconds,
                         default=0.06, help="the listeners' play-out buffer, "
@@ -163,25 +162,25 @@ def _parser():
                       help="print CSV, a line per run, scheduler and group")
     form.add_argument("--jobs", choices=("csv",), help="print the job table "
                       "of real-time tools, a line per frame")
-    form.add_argument("--calls", choices=("csv",), help="print what the "
-                      "E-model says, a line per call")
-    parser.add_argument("--data", metavar="FILE", help="write what --json "
-                        "prints there")
+    form.add_argument("--calls", choices=("csv",), help="print the "
+                      "E-model's results, a line per call")
+    parser.add_argument("--data", metavar="FILE", help="write the output of "
+                        "--json there")
     parser.add_argument("--html", metavar="FILE", help="write a web page with "
                         "figures and the tables there; needs matplotlib")
     parser.add_argument("--plots", metavar="DIR", help="write the figures "
                         "there, each as SVG and as PNG; needs matplotlib")
     parser.add_argument("--format", metavar="LIST", type=formats, help="of "
                         "--plots: " + ", ".join(svg.FORMATS) + "; a PDF has "
-                        "its fonts inside (default: svg,png)")
+                        "embedded fonts (default: svg,png)")
     parser.add_argument("--width", metavar="WIDTH", type=width, help="of "
                         "--plots, as 88mm, a column of many papers: text has 8 "
                         "points there (default: a page's figures)")
-    parser.add_argument("--labels", metavar="LABEL=TEXT;...", help="what "
-                        "columns are called in --plots, as "
+    parser.add_argument("--labels", metavar="LABEL=TEXT;...", help="names of "
+                        "columns in --plots, as "
                         "'rr,quantum=1ms=RR;fifo=FIFO'")
     parser.add_argument("--gantt", metavar="FROM..TO", type=time_window,
-                        help="what their chart of single frames shows, from "
+                        help="window of their chart of single frames, from "
                         "the first arrival, as 9.8s..9.86s (default: around "
                         "the worst moment of a campaign's first run)")
     parser.add_argument("--perfetto", metavar="FILE", help="write a trace for "

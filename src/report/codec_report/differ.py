@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which differences between columns are worth a word.
 
-Two columns differ in a phase when what they differ by matters and noise does
-not explain it. It matters from a tenth of the larger share on, and 0.1 % of
-the frames; from 10 ms of delay on, which a listener may hear, and a quarter of
-it (without speech: 1 ms); from 0.1 of MOS on. What noise explains:
+Two columns differ in a phase when the difference matters and noise does not
+explain it. It matters from a tenth of the larger share on, and 0.1 % of the
+frames; from 10 ms of delay on, which a listener may hear, and a quarter of it
+(without speech: 1 ms); from 0.1 of MOS on. The test for noise:
 
-four runs each, or more  the permutation test of "repetitions" tells, p <= 0.05
+four runs each, or more  the permutation test of "repetitions", p <= 0.05
 two or three             all runs of one must be beyond all of the other, and
                          the calls must differ as below
 one                      the interval of the difference, 95 %, over the calls:
                          of a share as the ratio of two sums over calls
                          (Cochran, Sampling Techniques, 6.3), not narrower than
-                         were each frame a call; of MOS, of means over calls.
-                         What another run would give it cannot know
+                         with each frame as a call; of MOS, of means over
+                         calls. It cannot predict another run
 
-Of a p99 delay, and of conversions, the calls tell nothing: below four runs it
+For a p99 delay, and for conversions, calls are no samples: below four runs it
 is enough that the difference matters and that the runs do not overlap. In one
-run each a few late frames may be all of it: play four before a delay decides.
+run each, a few late frames may cause it: play four before a delay decides.
 """
 import numpy as np
 

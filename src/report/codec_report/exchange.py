@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other programs write, as campaigns and traces, and back.
+"""Files of other programs as campaigns and traces, and back.
 
---import FILE RUN makes RUN of FILE; what FILE is, its name's end says.
+--import FILE RUN makes RUN of FILE; the end of FILE's name is its format.
 
 .csv     a table of jobs, a line each, becomes a folder with a trace, which
          codec-sim --replay plays. The first line names the columns, in any
@@ -15,23 +15,23 @@
            class      hard, soft or best-effort (soft)
            weight, nice       of the call (1024, 0)
            importance         of the job, 1 to 255 (0: not known)
-           codec_in, codec_out  what the call is named by
+           codec_in, codec_out  the names of the call's codecs
 .pcap, .pcapng  the streams of RTP in a capture become a campaign: a flow for
          each codec and packet time, with as many calls as there were streams,
-         their start, length and loss. It takes tshark, which also reads the
-         payload types that SDP in the capture gives meaning to; what stays
-         unknown, or is no speech, is left out and noted. What the calls are
-         transcoded to is not in a capture: it is AMR 12.2, or PCMU from AMR.
+         their start, length and loss. It needs tshark, which also reads payload
+         types from SDP in the capture; streams that stay unknown, or are no
+         speech, are left out and noted. A capture does not show the output of
+         a call: it is AMR 12.2, or PCMU from AMR.
 .json    a workload of rt-app becomes a campaign of flows without codecs: a
          task with run or runtime and a timer is a periodic flow, with sleep in
          place of the timer a closed one, without both a loop. SCHED_DEADLINE
          is hard, SCHED_IDLE and loops are best-effort, the others soft with
-         the period as deadline. What a campaign cannot say is refused.
+         the period as deadline. Features that a campaign lacks are refused.
 
 --export FILE.json RUN writes the flows without codecs of the campaign RUN as
-a workload of rt-app: hard ones under SCHED_DEADLINE, with what a job costs as
+a workload of rt-app: hard ones under SCHED_DEADLINE, with a job's cost as
 their runtime, soft ones under SCHED_OTHER with their niceness, best-effort
-ones under SCHED_IDLE. It takes the Python package yaml (python3-yaml).
+ones under SCHED_IDLE. It needs the Python package yaml (python3-yaml).
 """
 import csv
 import json

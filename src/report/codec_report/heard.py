@@ -2,13 +2,14 @@
 """Something to hear: one call of a run, twice through the same overload.
 
 campaigns/run plays it with --shed quiet, the daemon's default, and with --shed
-age, and leaves shed-quiet.wav and shed-age.wav beside the run folder. heard.json
-in that folder has the call's number and both times. --html lets one hear the two.
-Their score is PESQ, beside what was said (said-KIND.wav), if the Python package
-pesq is there; else the MOS of the E-model, by the trace, for the call's speech:
-its pauses are left out, lost or not. They are frames with nothing in them, and
-those 24 dB below its loudest sixteenth, as for --shed quiet. Where the trace does
-not say how loud frames are, as from AMR 4.75, all are speech.
+age, and leaves shed-quiet.wav and shed-age.wav beside the run folder.
+heard.json in that folder has the call's number and both times. --html has a
+player for the two. Their score is PESQ, against the original speech
+(said-KIND.wav), if the Python package pesq is installed; else the MOS of the
+E-model, by the trace, for the call's speech without its pauses, lost or not.
+Pauses are frames without content, and those 24 dB below its loudest sixteenth,
+as for --shed quiet. If the trace does not have the frames' loudness, as from
+AMR 4.75, all are speech.
 """
 import base64
 import os

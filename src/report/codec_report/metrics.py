@@ -30,25 +30,25 @@ call loss    per call: lost / (lost + done), over the calls with either.
              Jain's index over these shares (Jain, Chiu, Hawe 1984):
              (sum x)^2 / (n sum x^2) is 1 when all calls lose alike and 1/n
              when one call bears all; not defined without losses.
-arrivals behind  how much later than its RTP timestamp asks for a frame
-             arrived, counted from that frame of its call that was least so.
-             Beyond the jitter of a network it says that the sender did not
-             keep pace: there was less load than planned, and losses of such
-             runs compare to nothing.
+arrivals behind  how much later than by its RTP timestamp a frame arrived,
+             counted from the least late frame of its call. Beyond the jitter
+             of a network it shows that the sender did not keep pace: there
+             was less load than planned, and losses of such runs are not
+             comparable.
 busy share   time a job had its worker (picked to coded, less what it was
              interrupted in the simulator) per worker and second; sending,
              which several jobs may share, is not in it.
 codec share  part of that inside decode and encode.
-rows         what frames cost by whether their call had the turn before: see
-             "rows" below.
-feeder       what codec-feeder counted: frames sent to the daemon, received
+rows         the cost of frames, by whether their call had the turn before:
+             see "rows" below.
+feeder       codec-feeder's counts: frames sent to the daemon, received
              back, lost, late; delay from send to receive and jitter of the
              frames that came back, over all calls and of the worst call.
 delay in     where a frame's time goes: see "delay" below.
-E-model      what it would sound like: see "E-model" below.
-PESQ         what it did sound like: see "PESQ" below.
-conversions  files that codec-feeder let the daemon convert beside the calls,
-             and how many were done before the campaign's end; turnaround is
+E-model      estimated quality: see "E-model" below.
+PESQ         quality of the recorded speech: see "PESQ" below.
+conversions  files that the daemon converted beside the calls, and how many
+             were done before the campaign's end; turnaround is
              from submission to end, of those; speed is the speech converted,
              of unfinished ones too, per time from the submission to the end
              of the last. They are a group of their own, and have no jitter.

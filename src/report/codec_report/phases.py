@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The phases of a run: calm, overload or peak, after.
 
-They come from the load, not from what a scheduler made of it, so that all
-columns of a campaign have the same: those of its first run with a trace. A
-frame asks for the mean time that a worker had a frame of its call (none counts
-for more than ten times the median); what the frames that arrive in 100 ms ask
-for, over the workers' time, is the demand, smoothed over half a second (or two
-periods, if these are longer).
+They depend on the load, not on a scheduler's handling of it, so all columns of
+a campaign have the same: those of its first run with a trace. A frame needs
+the mean time that a worker had a frame of its call (none counts for more than
+ten times the median). The demand is the time that the frames arriving in 100
+ms need, over the workers' time, smoothed over half a second (or two periods,
+if these are longer).
 
 overload     the demand is above 100 %. Two overloads with less than a second
              between them are one.
 peak         where there is no overload: the load is in the upper half of its
              range, in one piece after a calmer time, and that range is wide (a
-             quarter of the load or more). Who needs more time for a frame, as
-             another program may, can be overloaded then.
-calm, after  what is before the first, and the rest.
+             quarter of the load or more). A column that needs more time for a
+             frame, such as another program, can be overloaded then.
+calm, after  the time before the first, and the rest.
 
 A phase shorter than half a second belongs to its neighbour; a run shorter than
-four times what is smoothed over is one phase. frames.bin gives the phases of a
+four times the smoothing time is one phase. frames.bin gives the phases of a
 campaign that has no trace, without a demand. Conversions are left out, and so
 is the time that --since, --until and --warm-up leave out.
 

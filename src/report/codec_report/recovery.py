@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long an overload is felt when it is over, as the feeder saw it.
+"""The time until an overload has no effect any more, as the feeder saw it.
 
-From frames.bin, so it is known of whoever was called. The overload is over
-when the last of the calls that end early has sent its last frame: more than a
-second before the last frame of the run. From then on, frames are cut into
-slices of 100 ms by when they were sent. A slice is bad when more than 1 % of
-its frames were lost or took longer than 10 ms. The recovery ends where five
-slices in a row are not bad; or, where there are no such five, with the run. It
-is not known of a run in which no call ends early, or of which less than half a
-second is left then; nor of a group whose own calls have ended by then.
+From frames.bin, so it is known for every program that was called. The overload
+is over when the last of the calls that end early has sent its last frame: more
+than a second before the last frame of the run. From then on, frames are cut
+into slices of 100 ms by their sending times. A slice is bad when more than 1 %
+of its frames were lost or took longer than 10 ms. The recovery ends where five
+slices in a row are not bad, or else with the run. It is not known of a run
+without a call that ends early, or with less than half a second left then; nor
+of a group whose own calls have ended by then.
 """
 import numpy as np
 

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdict: what was compared, what came out, phase by phase, and which
-scheduler to choose.
+"""The verdict: the campaign, the results phase by phase, and the scheduler to
+choose.
 
-By phase, columns are compared by the frames they lose; where nobody loses one,
+By phase, columns are compared by the frames they lose; if none loses a frame,
 by the deadlines they miss. "Equal" are columns that do not differ ("What
-differs" below). The choice leaves out who starves single calls, where others
-do not; of the rest it takes those that are equal to the best, by losses,
-missed deadlines, delay and MOS, each first in the overload, then after it,
-then before it; at last by the conversions. What is not known of a column, as
-the MOS of a codec without a model, does not count against it. A column that
-was not there in all phases is not chosen; where fewer than two were, nothing
-is. A run whose sender did not keep pace, or that was not played to its end, is
-left out, and so is one in which a scheduler broke its contract; where a column
-has no other, nothing is chosen. Nor where all columns
-of a live campaign lose much at a load that leaves time to spare: something else
-had the CPU then. Nor where the demand, by what turns took in each column's own
-trace, differs by more than a tenth between live columns in a phase where one is
-above 100 %: separate runs did not meet the same load then, because the machine's
-speed drifts, others had the CPU, or one makes frames cheaper. Only an
-interleaved comparison tells these apart. Each column shows its own demand, and
-what must be lost at it, 1 - 1/demand.
+differs" below). The choice leaves out columns that starve single calls, if
+others do not; of the rest it takes those that are equal to the best, by
+losses, missed deadlines, delay and MOS, each first in the overload, then after
+it, then before it; at last by the conversions. An unknown value, such as the
+MOS of a codec without a model, does not count against a column. A column that
+did not run in all phases is not chosen; with fewer than two that did, nothing
+is. Runs with a sender that did not keep pace, with an early end, or with a
+scheduler that broke its contract are left out; if a column has no other,
+nothing is chosen. Nor is anything chosen if all columns of a live campaign
+lose much at a load that leaves spare time: another program had the CPU then.
+Nor if the demand, by the turns in each column's own trace, differs by more
+than a tenth between live columns in a phase where one is above 100 %: separate
+runs then had different loads, because the machine's speed drifts, other
+programs had the CPU, or one column makes frames cheaper. Only an interleaved
+comparison can separate these. Each column shows its own demand, and the loss
+that it makes unavoidable, 1 - 1/demand.
 """
 import numpy as np
 
