@@ -217,11 +217,11 @@ static const struct option_row rows[] = {
 	    AT(ng.most.lines), .dflt = NG_LINES, .min = 1, .max = 1000000,
 	    .flags = OPTION_LIVE),
 	OPT(CR_OPT_INT, "ng-host-lines", "N",
-	    "Largest number of those of one host.", AT(ng.most.lines_of_host),
-	    .dflt = NG_HOST_LINES, .min = 1, .max = 1000000,
-	    .flags = OPTION_LIVE),
+	    "Largest number of media lines of one host's calls.",
+	    AT(ng.most.lines_of_host), .dflt = NG_HOST_LINES, .min = 1,
+	    .max = 1000000, .flags = OPTION_LIVE),
 	OPT(CR_OPT_INT, "ng-call-lines", "N",
-	    "Largest number of those of one call; further ones of a "
+	    "Largest number of media lines of one call; further ones of a "
 	    "description are refused.",
 	    AT(ng.most.lines_of_call), .dflt = NG_CALL_LINES, .min = 1,
 	    .max = SDP_LINES_MAX, .flags = OPTION_LIVE),
