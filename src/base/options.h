@@ -81,6 +81,9 @@ struct option_row {
 	const struct option_word *words; /**< of a number; or NULL         */
 	option_read *read;		 /**< of a TEXT; or NULL           */
 	const struct option_row *below;	 /**< of sections                  */
+	/** Of the table's first row, the values (bits) with which this one may
+	 * be given, 0: all; and with which it must be. */
+	unsigned models, needed_by;
 };
 
 _Static_assert(sizeof(enum cr_opt_kind) == sizeof(unsigned) &&

@@ -191,27 +191,16 @@ int campaign_set_run_queues(struct campaign_platform *p, const char *text,
 #define MAX_FILE (1u << 20)
 #define SETTING_PLACE 200u /* a longer setting is cut in messages */
 
-static int read_receivers(const struct section *s, struct campaign_receivers *r)
-{
-	int rc = section_values(s, r);
-
-	if (!rc && section_any(s) && !section_has(s, "count"))
-		rc = section_fail(s, NULL, "'count' is missing");
-	return rc;
-}
-
 static int read_platform(const struct section *top, struct campaign_platform *p)
 {
 	const struct section *s = section_below(top, "platform");
 	const char *rqs = section_text(s, "run-queues");
 	struct cr_err e;
+	const struct section *receivers = section_below(s, "receivers");
 	int rc = section_values(s, p);
 
-	if (!rc)
-		rc = section_values(section_below(s, "overhead"), &p->overhead);
-	if (!rc)
-		rc = read_receivers(section_below(s, "receivers"),
-				    &p->receivers);
+	if (!rc && section_any(receivers) && !section_has(receivers, "count"))
+		rc = section_fail(receivers, NULL, "'count' is missing");
 	if (!rc)
 		rc = section_values(section_below(top, "daemon"), p);
 	if (rc)

@@ -35,18 +35,10 @@ static int read_buffer(const struct section *s, struct campaign_flow *f)
 	const cr_ns room = (JITTER_SLOTS_MAX - MORE_SLOTS) * f->ptime;
 	int rc = section_values(s, b);
 
-	if (rc)
+	if (!rc)
+		rc = section_check_model(s, b->kind);
+	if (rc || b->kind == JITTER_OFF)
 		return rc;
-	if (b->kind != JITTER_ADAPTIVE && section_has(s, "least"))
-		return section_fail(s, "least",
-				    "least belongs to buffer=adaptive");
-	if (b->kind == JITTER_OFF) {
-		if (section_has(s, "most"))
-			return section_fail(s, "most",
-					    "most needs buffer=fixed or "
-					    "adaptive");
-		return 0;
-	}
 	if (f->arrival.kind != ARRIVAL_PLAN)
 		return section_fail(s, "buffer",
 				    "a jitter buffer belongs to arrival: "
@@ -70,12 +62,8 @@ static int read_buffer(const struct section *s, struct campaign_flow *f)
 static int read_contract(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *k = section_below(s, "contract");
-	struct contract *to = &f->terms.contract;
 	struct contract_flaw flaw;
-	int rc = section_values(k, to);
 
-	if (rc)
-		return rc;
 	if (section_has(k, "burst") &&
 	    section_has(section_below(s, "release"), "burst"))
 		return section_fail(k, "burst",
@@ -144,22 +132,12 @@ static int check_of_hold(const struct section *flow, const struct section *s)
 	return 0;
 }
 
-static int read_hold(const struct section *s, struct campaign_hold *h)
-{
-	int rc = section_values(s, h);
-
-	if (!rc && section_has(s, "model") && !section_has(s, "mean"))
-		return section_fail(s, "model", "'mean' is missing");
-	return rc;
-}
-
 static int read_flow_start(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *start = section_below(s, "start");
-	int rc = section_values(start, &f->start);
+	const struct section *hold = section_below(s, "hold");
+	int rc = read_poisson(start, &f->start.poisson);
 
-	if (!rc)
-		rc = read_poisson(start, &f->start.poisson);
 	if (rc)
 		return rc;
 	if (f->start.poisson.rates > 1 && !f->start.spread)
@@ -168,7 +146,9 @@ static int read_flow_start(const struct section *s, struct campaign_flow *f)
 				    "takes");
 	if (f->start.poisson.of_hold)
 		rc = check_of_hold(s, start);
-	return rc ? rc : read_hold(section_below(s, "hold"), &f->hold);
+	if (!rc && section_has(hold, "model") && !section_has(hold, "mean"))
+		return section_fail(hold, "model", "'mean' is missing");
+	return rc;
 }
 
 /* --- the arrival model "envelope", checked against the flow's costs --- */
@@ -235,51 +215,14 @@ static int read_envelope(const struct section *s, struct campaign_flow *f)
 /* Of a talker: a turn is whole blocks of speech/talk_spurts.c. */
 #define TURN_MIN (10 * CR_MS)
 
-/* A key that is there must belong to the model, one that is missing not. */
-struct key_check {
-	const char *name;
-	bool belongs, needed;
-};
-
-static int check_keys(const struct section *s, const char *model,
-		      const struct key_check *k)
-{
-	for (; k->name; k++) {
-		bool has = section_has(s, k->name);
-
-		if (has && !k->belongs)
-			return section_fail(s, k->name,
-					    "%s does not belong to model=%s",
-					    k->name, model);
-		if (!has && k->needed)
-			return section_fail(s, "model", "model=%s needs '%s'",
-					    model, k->name);
-	}
-	return 0;
-}
-
 static int check_flow_cost(const struct section *s,
 			   const struct campaign_cost *c)
 {
-	bool drawn = c->kind == COST_NORMAL || c->kind == COST_LOGNORMAL ||
-		     c->kind == COST_EXPONENTIAL;
-	bool mean = drawn || c->kind == COST_CONSTANT;
-	bool sd = c->kind == COST_NORMAL || c->kind == COST_LOGNORMAL;
-	bool file = c->kind == COST_HISTOGRAM || c->kind == COST_TRACE;
-	const struct key_check keys[] = {
-		{ "mean", mean, mean },
-		{ "sd", sd, sd },
-		{ "min", c->kind != COST_CONSTANT, false },
-		{ "max", c->kind != COST_CONSTANT, false },
-		{ "file", file, file },
-		{ NULL, false, false },
-	};
-	int rc = check_keys(s, key_costs[c->kind], keys);
+	int rc = section_check_model(s, c->kind);
 
 	if (!rc && section_has(s, "half-life") && !c->warm &&
 	    c->kind != COST_MEASURED)
 		return section_fail(s, "half-life", "half-life needs warm");
-
 	if (!rc && c->sd > 1000 * c->mean)
 		return section_fail(s, "sd",
 				    "sd is more than 1000 times the mean");
@@ -316,10 +259,8 @@ static int read_share(const struct section *s, struct campaign_flow *f)
 static int read_cost(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *cost = section_below(s, "cost");
-	int rc = section_values(cost, &f->cost);
+	int rc;
 
-	if (rc)
-		return rc;
 	if (section_has(s, "share"))
 		return read_share(s, f);
 	if (!section_has(cost, "model") && section_has(cost, "mean"))
@@ -331,31 +272,6 @@ static int read_cost(const struct section *s, struct campaign_flow *f)
 				    "share)");
 	rc = check_flow_cost(cost, &f->cost);
 	return rc ? rc : section_copy(cost, "file", &f->cost.file);
-}
-
-static int check_arrival(const struct section *s,
-			 const struct campaign_arrival *a)
-{
-	bool bursty = a->kind == ARRIVAL_BURSTY;
-	bool jittered = a->kind == ARRIVAL_JITTERED;
-	bool tspec = a->kind == ARRIVAL_TSPEC;
-	bool trace = a->kind == ARRIVAL_TRACE;
-	bool envelope = a->kind == ARRIVAL_ENVELOPE;
-	const struct key_check keys[] = {
-		{ "jitter", jittered, jittered },
-		{ "burst", bursty, bursty },
-		{ "spacing", bursty, false },
-		{ "rate", tspec || envelope, envelope },
-		{ "peak", tspec || envelope, false },
-		{ "bucket", tspec, false },
-		{ "depth", envelope, envelope },
-		{ "on", envelope, false },
-		{ "off", envelope, false },
-		{ "file", trace, trace },
-		{ NULL, false, false },
-	};
-
-	return check_keys(s, key_arrivals[a->kind], keys);
 }
 
 /* The plan's network, talk and clock models make arrivals of their own. */
@@ -378,10 +294,8 @@ static int read_arrival(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *arrival = section_below(s, "arrival");
 	struct campaign_arrival *a = &f->arrival;
-	int rc = section_values(arrival, a);
+	int rc = section_check_model(arrival, a->kind);
 
-	if (!rc)
-		rc = check_arrival(arrival, a);
 	if (!rc && a->kind != ARRIVAL_PLAN)
 		rc = check_arrival_alone(s);
 	if (rc)
@@ -441,21 +355,12 @@ static int read_turn(const struct section *s, const char *name, bool turns,
 
 static int read_voice(const struct section *s, struct campaign_voice *v)
 {
-	int rc = section_values(s, v);
+	int rc = section_check_model(s, v->kind);
 	bool talk = v->kind == VOICE_TALK, turns = v->kind == VOICE_TURNS;
 	struct talk_spurts t = { { 700 * CR_MS, 1800 * CR_MS },
 				 { 600 * CR_MS, 1600 * CR_MS },
 				 (unsigned)v->noise };
-	const struct key_check keys[] = {
-		{ "spurt", talk || turns, false },
-		{ "pause", talk || turns, false },
-		{ "level", talk, false },
-		{ "noise", talk || turns, false },
-		{ NULL, false, false },
-	};
 
-	if (!rc)
-		rc = check_keys(s, key_voices[v->kind], keys);
 	if (rc || !(talk || turns))
 		return rc;
 	if (talk)
@@ -673,26 +578,6 @@ static int check_directions(const struct section *s,
 	return 0;
 }
 
-static int read_release(const struct section *s, struct campaign_flow *f)
-{
-	const struct section *r = section_below(s, "release");
-	int rc = section_values(r, &f->release);
-	bool x = section_has(r, "x"), y = section_has(r, "y");
-
-	if (rc)
-		return rc;
-	f->release_named = section_has(r, "model");
-	if (f->release.kind == RELEASE_RATE && (!x || !y))
-		return section_fail(r, "model",
-				    "model=rate needs x (jobs) and y (time)");
-	if (f->release.kind != RELEASE_RATE && (x || y))
-		return section_fail(r, x ? "x" : "y",
-				    "x and y belong to model=rate");
-	if (f->release.kind != RELEASE_LBAP && section_has(r, "burst"))
-		return section_fail(r, "burst", "burst belongs to model=lbap");
-	return 0;
-}
-
 static int read_flow_network(const struct section *s,
 			     struct campaign_network *n)
 {
@@ -780,11 +665,13 @@ static int read_flow_endpoints(const struct section *s, struct campaign_flow *f)
 
 int read_terms(const struct section *s, struct campaign_flow *f)
 {
+	const struct section *release = section_below(s, "release");
 	int rc;
 
 	if (!f->terms.deadline)
 		f->terms.deadline = f->terms.cls == CR_BE ? CR_NEVER : f->ptime;
-	rc = read_release(s, f);
+	f->release_named = section_has(release, "model");
+	rc = section_check_model(release, f->release.kind);
 	if (!rc)
 		rc = read_contract(s, f);
 	if (!rc)

@@ -15,14 +15,14 @@ _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 
 /* A value in @member of struct @type: name, bounds, default, help. */
 /* clang-format off */
-#define ROW(type, member, key, what, lo, hi, value, words, text)               \
+#define ROW(type, member, key, what, lo, hi, value, words, text, ...)          \
 	{ .opt = { key, text, what, offsetof(struct type, member), lo, hi,     \
 		   value, words },                                             \
-	  .bytes = sizeof(((struct type *)0)->member) }
-#define INT(type, member, name, min, max, dflt, help)                          \
-	ROW(type, member, name, CR_OPT_INT, min, max, dflt, NULL, help)
-#define TIME(type, member, name, min, max, dflt, help)                         \
-	ROW(type, member, name, CR_OPT_TIME, min, max, dflt, NULL, help)
+	  .bytes = sizeof(((struct type *)0)->member), __VA_ARGS__ }
+#define INT(type, member, name, min, max, dflt, ...)                           \
+	ROW(type, member, name, CR_OPT_INT, min, max, dflt, NULL, __VA_ARGS__)
+#define TIME(type, member, name, min, max, dflt, ...)                          \
+	ROW(type, member, name, CR_OPT_TIME, min, max, dflt, NULL, __VA_ARGS__)
 #define SHARE(type, member, name, min, max, dflt, help)                        \
 	ROW(type, member, name, CR_OPT_PPM, min, max, dflt, NULL, help)
 #define FLAG(type, member, name, dflt, help)                                   \
@@ -41,9 +41,17 @@ _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 /* Crystals are within 100 ppm. */
 #define DRIFT(text)                                                            \
 	LOOSE("drift", CR_OPT_PPM, text, SPAN(-CR_PPM / 10, CR_PPM / 10))
-#define TEXT(key, text) LOOSE(key, OPTION_TEXT, text, .min = 0)
+#define TEXT(key, ...) LOOSE(key, OPTION_TEXT, __VA_ARGS__, .min = 0)
 #define LIST(key, text) LOOSE(key, OPTION_LIST, text, .min = 0)
 #define SECTION(key, keys, text) LOOSE(key, OPTION_SECTION, text, .below = keys)
+/* One whose values are those of a member, as a section of @type. */
+#define PART(type, member, key, keys, text)                                    \
+	LOOSE(key, OPTION_SECTION, text, OPTION_AT(struct type, member),       \
+	      .below = keys)
+/* Keys of some models only; needed by some. */
+#define OF(model) (1u << (model))
+#define ONLY(set) .models = (set)
+#define EACH(set) .models = (set), .needed_by = (set)
 #define EXPECT_SHARE(key, text) LOOSE(key, CR_OPT_PPM, text, .max = CR_PPM)
 #define EXPECT_TIME(key, text) LOOSE(key, CR_OPT_TIME, text, .max = HOUR)
 #define END                                                                    \
@@ -66,15 +74,15 @@ static const char *const holds[] = { "constant", "exponential", NULL };
 static const struct option_word ages[] = { { "none", CR_NEVER },
 					   { "auto", CAMPAIGN_AGE_AUTO },
 					   { 0 } };
-const char *const key_voices[] = { "unknown", "talk", "recordings", "turns",
-				   NULL };
-const char *const key_costs[] = { "measured",  "constant",    "normal",
-				  "lognormal", "exponential", "histogram",
-				  "trace",     NULL };
-const char *const key_arrivals[] = { "plan",	 "periodic", "jittered",
-				     "poisson",	 "bursty",   "closed",
-				     "loop",	 "tspec",    "trace",
-				     "envelope", NULL };
+static const char *const voices[] = { "unknown", "talk", "recordings", "turns",
+				      NULL };
+static const char *const costs[] = { "measured",  "constant",	 "normal",
+				     "lognormal", "exponential", "histogram",
+				     "trace",	  NULL };
+static const char *const arrivals[] = { "plan",	    "periodic", "jittered",
+					"poisson",  "bursty",	"closed",
+					"loop",	    "tspec",	"trace",
+					"envelope", NULL };
 
 #define T campaign_overhead
 static const struct option_row overhead_keys[] = {
@@ -112,10 +120,10 @@ static const struct option_row platform_keys[] = {
 	     "simulator: when a job can be interrupted"),
 	TIME(T, quantum, "quantum", CR_US, 10 * CR_SEC, CR_MS,
 	     "simulator: grid of preempt: quantum"),
-	SECTION("overhead", overhead_keys,
-		"simulator: CPU time that the machine takes for itself"),
-	SECTION("receivers", receivers_keys,
-		"simulator: who takes packets from the sockets"),
+	PART(T, overhead, "overhead", overhead_keys,
+	     "simulator: CPU time that the machine takes for itself"),
+	PART(T, receivers, "receivers", receivers_keys,
+	     "simulator: who takes packets from the sockets"),
 	END
 };
 static const struct option_row daemon_keys[] = {
@@ -166,11 +174,12 @@ static const struct option_row endpoint_keys[] = { ENDPOINT_ROWS, END };
 #define T campaign_release
 static const struct option_row release_keys[] = {
 	WORD(T, kind, "model", releases, 0, "release model"),
-	INT(T, x, "x", 1, RELEASE_MAX_X, 0, "rate: jobs in every y"),
+	INT(T, x, "x", 1, RELEASE_MAX_X, 0, "rate: jobs in every y",
+	    EACH(OF(RELEASE_RATE))),
 	TIME(T, y, "y", CR_US, 10 * CR_SEC, 0,
-	     "rate: time in which x jobs come"),
+	     "rate: time in which x jobs come", EACH(OF(RELEASE_RATE))),
 	INT(T, burst, "burst", 1, 1000, 0,
-	    "lbap: jobs that may come ahead of time"),
+	    "lbap: jobs that may come ahead of time", ONLY(OF(RELEASE_LBAP))),
 	END
 };
 #undef T
@@ -232,9 +241,10 @@ static const struct option_row network_keys[] = {
 static const struct option_row buffer_keys[] = {
 	WORD(T, kind, "buffer", jitter_kinds, JITTER_OFF, "kind of buffer"),
 	TIME(T, least, "least", 0, JITTER_MOST_MAX, 20 * CR_MS,
-	     "adaptive: least delay"),
+	     "adaptive: least delay", ONLY(OF(JITTER_ADAPTIVE))),
 	TIME(T, most, "most", JITTER_MOST_MIN, JITTER_MOST_MAX, 200 * CR_MS,
-	     "adaptive: largest delay; fixed: the delay"),
+	     "adaptive: largest delay; fixed: the delay",
+	     ONLY(OF(JITTER_FIXED) | OF(JITTER_ADAPTIVE))),
 	END
 };
 #undef T
@@ -250,18 +260,22 @@ static const struct option_row talk_keys[] = {
 
 #define T campaign_voice
 static const struct option_row voice_keys[] = {
-	WORD(T, kind, "model", key_voices, VOICE_UNKNOWN,
+	WORD(T, kind, "model", voices, VOICE_UNKNOWN,
 	     "what is known of how loud frames are"),
 	LOOSE("spurt", CR_OPT_TIME,
 	      "talk: mean talk spurt (1.2s); turns: its length, or drawn "
 	      "evenly (700ms..1800ms)",
-	      SPAN(CR_MS, 600 * CR_SEC)),
+	      SPAN(CR_MS, 600 * CR_SEC),
+	      ONLY(OF(VOICE_TALK) | OF(VOICE_TURNS))),
 	LOOSE("pause", CR_OPT_TIME,
 	      "noise is sent in it. talk: its mean (1.2s); turns: its length, "
 	      "or drawn evenly (600ms..1600ms)",
-	      SPAN(CR_MS, 600 * CR_SEC)),
-	INT(T, level, "level", 6, 90, 26, "talk: of spurts, -dBov"),
-	INT(T, noise, "noise", 2, 90, 65, "talk, turns: of pauses, -dBov"),
+	      SPAN(CR_MS, 600 * CR_SEC),
+	      ONLY(OF(VOICE_TALK) | OF(VOICE_TURNS))),
+	INT(T, level, "level", 6, 90, 26, "talk: of spurts, -dBov",
+	    ONLY(OF(VOICE_TALK))),
+	INT(T, noise, "noise", 2, 90, 65, "talk, turns: of pauses, -dBov",
+	    ONLY(OF(VOICE_TALK) | OF(VOICE_TURNS))),
 	END
 };
 #undef T
@@ -353,40 +367,56 @@ static const struct option_row party_keys[] = {
 
 #define T campaign_cost
 static const struct option_row cost_keys[] = {
-	WORD(T, kind, "model", key_costs, 0, "cost model"),
-	TIME(T, mean, "mean", 1, LONG, 0, "CPU time of a job"),
-	TIME(T, sd, "sd", 0, LONG, 0, "standard deviation"),
-	TIME(T, min, "min", 1, LONG, 1, "smaller costs are set to this"),
+	WORD(T, kind, "model", costs, 0, "cost model"),
+	TIME(T, mean, "mean", 1, LONG, 0, "CPU time of a job",
+	     EACH(OF(COST_CONSTANT) | OF(COST_NORMAL) | OF(COST_LOGNORMAL) |
+		  OF(COST_EXPONENTIAL))),
+	TIME(T, sd, "sd", 0, LONG, 0, "standard deviation",
+	     EACH(OF(COST_NORMAL) | OF(COST_LOGNORMAL))),
+	TIME(T, min, "min", 1, LONG, 1, "smaller costs are set to this",
+	     ONLY(~OF(COST_CONSTANT))),
 	TIME(T, max, "max", 1, CAMPAIGN_COST_MAX, CAMPAIGN_COST_MAX,
-	     "larger costs are set to this; declared as the worst case"),
+	     "larger costs are set to this; declared as the worst case",
+	     ONLY(~OF(COST_CONSTANT))),
 	SHARE(T, warm, "warm", CR_PPM / 100, CR_PPM, 0,
 	      "cost of a job that follows one of its call on its CPU"),
 	INT(T, half_life, "half-life", 1, 1000000, 16,
 	    "turns of other calls that leave half of that gain"),
-	TEXT("file", "histogram or trace"),
+	TEXT("file", "histogram or trace",
+	     EACH(OF(COST_HISTOGRAM) | OF(COST_TRACE))),
 	END
 };
 #undef T
 
 #define T campaign_arrival
 static const struct option_row arrival_keys[] = {
-	WORD(T, kind, "model", key_arrivals, 0, "arrival model"),
+	WORD(T, kind, "model", arrivals, 0, "arrival model"),
 	TIME(T, jitter, "jitter", 0, LONG, 0,
-	     "jittered: delay, uniform from 0 to this; order is kept"),
-	INT(T, burst, "burst", 1, 100000, 0, "bursty: jobs in a burst"),
+	     "jittered: delay, uniform from 0 to this; order is kept",
+	     EACH(OF(ARRIVAL_JITTERED))),
+	INT(T, burst, "burst", 1, 100000, 0, "bursty: jobs in a burst",
+	    EACH(OF(ARRIVAL_BURSTY))),
 	TIME(T, spacing, "spacing", 0, LONG, 0,
-	     "bursty: between jobs of a burst"),
-	TEXT("rate", "tspec: jobs per second, 50/s (one per period); envelope: "
-		     "share of the CPU, 48%"),
-	TEXT("peak", "tspec, envelope: the most at any time (no bound)"),
-	INT(T, bucket, "bucket", 1, 1000000, 1, "tspec: jobs beyond the rate"),
-	TIME(T, depth, "depth", 1, LONG, 0, "envelope: work beyond the rate"),
+	     "bursty: between jobs of a burst", ONLY(OF(ARRIVAL_BURSTY))),
+	TEXT("rate",
+	     "tspec: jobs per second, 50/s (one per period); envelope: "
+	     "share of the CPU, 48%",
+	     ONLY(OF(ARRIVAL_TSPEC) | OF(ARRIVAL_ENVELOPE)),
+	     .needed_by = OF(ARRIVAL_ENVELOPE)),
+	TEXT("peak", "tspec, envelope: the most at any time (no bound)",
+	     ONLY(OF(ARRIVAL_TSPEC) | OF(ARRIVAL_ENVELOPE))),
+	INT(T, bucket, "bucket", 1, 1000000, 1, "tspec: jobs beyond the rate",
+	    ONLY(OF(ARRIVAL_TSPEC))),
+	TIME(T, depth, "depth", 1, LONG, 0, "envelope: work beyond the rate",
+	     EACH(OF(ARRIVAL_ENVELOPE))),
 	LOOSE("on", CR_OPT_TIME,
 	      "envelope: a burst lasts, 50ms..100ms (no pauses)",
-	      OPTION_AT(struct T, on), SPAN(1, LONG)),
+	      OPTION_AT(struct T, on), SPAN(1, LONG),
+	      ONLY(OF(ARRIVAL_ENVELOPE))),
 	LOOSE("off", CR_OPT_TIME, "envelope: a pause lasts, 10ms..20ms",
-	      OPTION_AT(struct T, off), SPAN(1, LONG)),
-	TEXT("file", "trace"),
+	      OPTION_AT(struct T, off), SPAN(1, LONG),
+	      ONLY(OF(ARRIVAL_ENVELOPE))),
+	TEXT("file", "trace", EACH(OF(ARRIVAL_TRACE))),
 	END
 };
 #undef T
@@ -416,15 +446,15 @@ const struct option_row expect_keys[] = {
 	[NCALL_METRICS] = END,
 };
 
-#define OF(metric) [-NCALL_METRICS + (metric)]
+#define LATER(metric) [-NCALL_METRICS + (metric)]
 const struct option_row conversions_expect_keys[] = {
-	OF(METRIC_FINISHED) =
+	LATER(METRIC_FINISHED) =
 		EXPECT_SHARE("finished", "conversions done: >= 100%"),
-	OF(METRIC_MEAN_TURNAROUND) = EXPECT_TIME(
+	LATER(METRIC_MEAN_TURNAROUND) = EXPECT_TIME(
 		"mean-turnaround", "submission to end, of those done: <= 10s"),
-	OF(METRIC_MAX_TURNAROUND) =
+	LATER(METRIC_MAX_TURNAROUND) =
 		EXPECT_TIME("max-turnaround", "the longest of them: <= 20s"),
-	OF(NMETRICS) = END,
+	LATER(NMETRICS) = END,
 };
 
 #define T campaign_flow
@@ -460,17 +490,17 @@ static const struct option_row flow_keys[] = {
 		"in place of in and out: a conversation's party"),
 	SECTION("b", party_keys, "the other one"),
 	LIST("input", "WAV files, folders, globs (installed recordings)"),
-	SECTION("release", release_keys, "how frames become jobs"),
-	SECTION("contract", contract_keys,
-		"what each call promises and declares"),
-	SECTION("start", start_keys, "when calls begin"),
-	SECTION("hold", hold_keys, "how long they last"),
+	PART(T, release, "release", release_keys, "how frames become jobs"),
+	PART(T, terms.contract, "contract", contract_keys,
+	     "what each call promises and declares"),
+	PART(T, start, "start", start_keys, "when calls begin"),
+	PART(T, hold, "hold", hold_keys, "how long they last"),
 	SECTION("network", network_keys, "what happens to packets"),
 	SECTION("jitter", buffer_keys, "simulator: jitter buffer"),
 	SECTION("talk", talk_keys, "talk spurts"),
-	SECTION("voice", voice_keys, "what is said, and how loud it is"),
-	SECTION("cost", cost_keys, "simulator: what jobs cost"),
-	SECTION("arrival", arrival_keys, "simulator: when jobs come"),
+	PART(T, voice, "voice", voice_keys, "what is said, and how loud it is"),
+	PART(T, cost, "cost", cost_keys, "simulator: what jobs cost"),
+	PART(T, arrival, "arrival", arrival_keys, "simulator: when jobs come"),
 	SECTION("expect", expect_keys, "what must hold of these calls"),
 	END
 };

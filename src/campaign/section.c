@@ -204,12 +204,35 @@ int section_values(const struct section *s, void *out)
 	for (unsigned i = 0; s->keys[i].name; i++) {
 		const struct option_row *k = &s->keys[i];
 
+		if (k->kind == OPTION_SECTION && k->bytes &&
+		    section_values(s->values[i].below,
+				   (unsigned char *)out + k->offset))
+			return -EINVAL;
 		if (k->kind >= OPTION_TEXT)
 			continue;
 		option_reset(k, out);
 		if (s->values[i].text &&
 		    option_set(k, out, s->values[i].text, &e))
 			return section_fail(s, k->name, "%.350s", e.text);
+	}
+	return 0;
+}
+
+int section_check_model(const struct section *s, int64_t model)
+{
+	const char *name = s->keys[0].name, *word = s->keys[0].names[model];
+
+	for (unsigned i = 0; s->keys[i].name; i++) {
+		const struct option_row *k = &s->keys[i];
+		bool has = s->values[i].line != 0;
+
+		if (has && k->models && !(k->models >> model & 1))
+			return section_fail(s, k->name,
+					    "%s does not belong to %s=%s",
+					    k->name, name, word);
+		if (!has && k->needed_by >> model & 1)
+			return section_fail(s, name, "%s=%s needs '%s'", name,
+					    word, k->name);
 	}
 	return 0;
 }

@@ -27,10 +27,6 @@ extern const struct option_row campaign_keys[];
  * conversions [NMETRICS - NCALL_METRICS]. */
 extern const struct option_row expect_keys[], conversions_expect_keys[];
 
-/** Names of enum campaign_cost_kind and enum campaign_arrival_kind. */
-extern const char *const key_voices[];
-extern const char *const key_costs[], *const key_arrivals[];
-
 /** Room for any section_path(). */
 #define SECTION_PATH 96u
 
@@ -122,9 +118,14 @@ const struct section *section_below(const struct section *s, const char *name);
 /** The line of key @name (NULL: of the section), or of what is around. */
 unsigned section_line(const struct section *s, const char *name);
 
-/** Put every value that has a member into @out, the struct of this
- * section, or its default, and check the others. -EINVAL with the error. */
+/** Put every value that has a member, here and below, into @out, the struct of
+ * this section, or its default, and check the others. -EINVAL with the error.
+ */
 int section_values(const struct section *s, void *out);
+
+/** Do the keys that are there go with value @model of the first one, and are
+ * those there that it needs? 0, or -EINVAL with the error. */
+int section_check_model(const struct section *s, int64_t model);
 
 /** The number, or two of an OPTION_RANGE, of a value that section_values() has
  * checked. */
