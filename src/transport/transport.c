@@ -98,6 +98,8 @@ struct silence silence_for(cr_ns limit)
 	return s;
 }
 
+const char *const transport_kind_names[] = { "auto", "kernel", "user", NULL };
+
 int transport_addr_unix(struct transport_addr *a, const char *path)
 {
 	size_t bytes = strlen(path);

@@ -44,6 +44,9 @@ enum transport_kind {
 	TRANSPORT_UNIX
 };
 
+/** Names of those that are SCTP, NULL-terminated, for option tables. */
+extern const char *const transport_kind_names[];
+
 /** Where to listen or connect. */
 struct transport_addr {
 	char host[64];	    /**< numeric or name; "127.0.0.1", "::1"          */

@@ -76,7 +76,6 @@ static struct {
 } opt;
 
 static const char *const sorts[] = { NODE_TOP_NAMES };
-static const char *const kinds[] = { "auto", "kernel", "user", NULL };
 
 #define AT(m) OPTION_AT(__typeof__(opt), m)
 
@@ -92,7 +91,7 @@ static const struct option_row opts[] = {
 	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
 	    "or "
 	    "the first that works. It has to be the one that the server uses.",
-	    AT(kind), .names = kinds),
+	    AT(kind), .names = transport_kind_names),
 	OPT(OPTION_TEXT, "key", "FILE",
 	    "The node's --control-key, which SCTP needs. Default, for nodes at "
 	    "loopback: ~/.codec-runner/control.key, which a daemon of the same "

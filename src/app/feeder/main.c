@@ -284,15 +284,13 @@ enum print {
 };
 
 static struct {
-	const char *to, *key, *ng, *peer, *out, *dump, *trace, *spool;
+	const char *to, *key, *out, *dump;
 	struct option_list counts, plugins, settings;
-	int64_t udp_port, sctp, peer_timeout, cpu, seed, duration, scale,
-		playout, dump_calls, print;
-	int64_t ports, daemon_ports, io;
-	bool json, quiet, bye, schedule, frames, realtime, speakers;
+	int64_t seed, print, ports, daemon_ports;
+	bool json, quiet, schedule, frames, realtime, speakers;
+	struct session_cfg cfg;
 } raw;
 
-static const char *const sctp_names[] = { "auto", "kernel", "user", NULL };
 static const char *const print_names[] = { "nothing",	  "daemon",
 					   "schedulers",  "counts",
 					   "conversions", "campaign",
@@ -316,33 +314,35 @@ static const struct option_row rows[] = {
 	    "of codec-runner. Every call is an offer and an answer, and has "
 	    "ports of its own (--ports own). Flows need a count, or --count; "
 	    "there are no conversations, no conversions and no DTX.",
-	    AT(ng)),
+	    AT(cfg.ng)),
 	OPT(OPTION_TEXT, "peer-name", "NAME",
-	    "That proxy's name in reports. Default: its address.", AT(peer)),
+	    "That proxy's name in reports. Default: its address.",
+	    AT(cfg.peer)),
 	OPT(CR_OPT_INT, "udp-port", "PORT",
 	    "UDP port of the daemon that carries SCTP when the built-in stack "
 	    "is used.",
-	    AT(udp_port), .dflt = TRANSPORT_UDP_PORT, .min = 1, .max = 65535),
+	    AT(cfg.to.udp_port), .dflt = TRANSPORT_UDP_PORT, .min = 1,
+	    .max = 65535),
 	OPT(CR_OPT_ENUM, "sctp", NULL,
 	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
 	    "or the first that works.",
-	    AT(sctp), .names = sctp_names),
+	    AT(cfg.kind), .names = transport_kind_names),
 	OPT(CR_OPT_TIME, "peer-timeout", NULL,
 	    "A daemon that is silent on SCTP for longer counts as lost; one "
 	    "that stalls for less does not end the run.",
-	    AT(peer_timeout), .dflt = TRANSPORT_PEER_TIMEOUT,
+	    AT(cfg.peer_timeout), .dflt = TRANSPORT_PEER_TIMEOUT,
 	    .min = TRANSPORT_PEER_TIMEOUT_MIN,
 	    .max = TRANSPORT_PEER_TIMEOUT_MAX),
 	OPT(OPTION_TEXT, "trace", "NAME",
 	    "Make the daemon write its trace to this file in its trace folder.",
-	    AT(trace)),
+	    AT(cfg.trace)),
 	OPT(OPTION_TEXT, "spool", "DIR",
 	    "The daemon's spool folder, by its path on this machine. A "
 	    "campaign's conversions read and write there.",
-	    AT(spool)),
+	    AT(cfg.spool)),
 	OPT(CR_OPT_BOOL, "no-bye", NULL,
 	    "Disconnect without bye: for the daemon the client is lost.",
-	    AT(bye), .flags = OPTION_OFF),
+	    AT(cfg.bye), .flags = OPTION_OFF),
 
 	OPTION_HEADING("Load"),
 	OPT(OPTION_LIST, "set", "KEY=VALUE",
@@ -355,11 +355,11 @@ static const struct option_row rows[] = {
 	    "Use this in place of the campaign's seed.", AT(seed), .dflt = -1,
 	    .min = 0, .max = INT64_MAX, .without = ""),
 	OPT(CR_OPT_TIME, "duration", NULL,
-	    "Use this in place of the campaign's duration.", AT(duration),
+	    "Use this in place of the campaign's duration.", AT(cfg.duration),
 	    .min = CR_MS, .max = 2592000 * CR_SEC, .without = ""),
 	OPT(CR_OPT_PPM, "load-scale", "SHARE",
-	    "Multiply every flow's count and load.", AT(scale), .dflt = 1000000,
-	    .min = 1000, .max = 100000000),
+	    "Multiply every flow's count and load.", AT(cfg.scale_ppm),
+	    .dflt = 1000000, .min = 1000, .max = 100000000),
 	OPT(OPTION_LIST, "count", "[FLOW=]N",
 	    "Number of calls of this flow; without FLOW, of every flow.",
 	    AT(counts)),
@@ -387,10 +387,10 @@ static const struct option_row rows[] = {
 	    "How to send and receive packets: by io_uring (Linux 6.1 or "
 	    "later), by epoll, recvmmsg and sendmmsg, or by the first that "
 	    "works.",
-	    AT(io), .names = udp_io_names),
+	    AT(cfg.io), .names = udp_io_names),
 	OPT(CR_OPT_INT, "cpu", "N",
-	    "Pin the sending and the receiving thread to this CPU.", AT(cpu),
-	    .dflt = -1, .min = 0, .max = 1023, .without = ""),
+	    "Pin the sending and the receiving thread to this CPU.",
+	    AT(cfg.cpu), .dflt = -1, .min = 0, .max = 1023, .without = ""),
 	OPT(CR_OPT_BOOL, "realtime", NULL,
 	    "Run with real-time priority (needs CAP_SYS_NICE), so that this "
 	    "program keeps pace on CPUs that it shares with a busy daemon. "
@@ -415,12 +415,12 @@ static const struct option_row rows[] = {
 	    AT(dump)),
 	OPT(CR_OPT_INT, "dump-calls", "N",
 	    "With --dump: only of the first N calls of each flow. 0: of all.",
-	    AT(dump_calls), .min = 0, .max = PLAN_CALLS_MAX),
+	    AT(cfg.dump_calls), .min = 0, .max = PLAN_CALLS_MAX),
 	OPT(CR_OPT_TIME, "playout", NULL,
 	    "With --dump: how long a listener waits. Frames that come later "
 	    "than that after they were sent are left out. 0: none is. (Not of "
 	    "conversations.)",
-	    AT(playout), .min = 0, .max = 10 * CR_SEC),
+	    AT(cfg.playout), .min = 0, .max = 10 * CR_SEC),
 	OPT(CR_OPT_BOOL, "json", NULL, "Print run.json in place of the table.",
 	    AT(json)),
 	{ .kind = CR_OPT_BOOL,
@@ -496,12 +496,12 @@ static int read_ng(struct transport_addr *to, struct cr_err *e)
 	struct sockaddr_storage at;
 	int port;
 
-	if (address_parse(raw.ng, &at) || !address_port(&at) ||
-	    address_split(raw.ng, to->host, sizeof(to->host), &port))
+	if (address_parse(raw.cfg.ng, &at) || !address_port(&at) ||
+	    address_split(raw.cfg.ng, to->host, sizeof(to->host), &port))
 		return cr_fail(e, -EINVAL,
 			       "--ng %s: needs ADDR:PORT, such as "
 			       "127.0.0.1:22222",
-			       raw.ng);
+			       raw.cfg.ng);
 	return 0;
 }
 
@@ -510,7 +510,6 @@ static int read_to(struct transport_addr *to, char key[KEY_SIZE],
 {
 	int rc = transport_addr_parse(to, raw.to);
 
-	to->udp_port = (uint16_t)raw.udp_port;
 	if (!rc && *to->path) /* the same machine: its RTP is there, too */
 		(void)snprintf(to->host, sizeof(to->host), "127.0.0.1");
 	if (rc == -ERANGE)
@@ -661,15 +660,15 @@ static int outrank(struct cr_err *e)
 
 static int check_played(const struct campaign *c, struct cr_err *e)
 {
-	if (raw.dump_calls && !raw.dump)
+	if (raw.cfg.dump_calls && !raw.dump)
 		return cr_fail(e, -EINVAL,
 			       "--dump-calls says what --dump keeps: needs "
 			       "--dump DIR");
-	if (raw.playout && !raw.dump)
+	if (raw.cfg.playout && !raw.dump)
 		return cr_fail(e, -EINVAL,
 			       "--playout says what --dump keeps: needs --dump "
 			       "DIR");
-	if (!c->conversions.count || raw.spool)
+	if (!c->conversions.count || raw.cfg.spool)
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "%s:%u: conversions need --spool DIR, the daemon's "
@@ -699,33 +698,21 @@ static void answer_speakers(void *arg, cr_ns now, const char *line)
 
 static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 {
-	struct session_cfg cfg = {
-		.campaign = c,
-		.ng = raw.ng,
-		.peer = raw.peer,
-		.kind = (enum transport_kind)raw.sctp,
-		.peer_timeout = raw.peer_timeout,
-		.seed = (uint64_t)(raw.seed < 0 ? c->seed : raw.seed),
-		.duration = raw.duration ? raw.duration : c->duration,
-		.scale_ppm = raw.scale,
-		.counts = counts,
-		.cpu = (int)raw.cpu,
-		.io = (enum udp_io)raw.io,
-		.dump = raw.dump != NULL,
-		.dump_calls = (unsigned)raw.dump_calls,
-		.playout = raw.playout,
-		.times = raw.out && raw.frames,
-		.bye = raw.bye,
-		.trace = raw.trace,
-		.spool = raw.spool,
-		.speakers = raw.speakers ? answer_speakers : NULL,
-	};
+	struct session_cfg cfg = raw.cfg;
 	char key[KEY_SIZE] = "";
 	struct cr_err e;
 
 	choose_ports(c, &cfg);
+	cfg.campaign = c;
+	cfg.counts = counts;
 	cfg.key = key;
-	if ((raw.ng ? read_ng(&cfg.to, &e) : read_to(&cfg.to, key, &e)) ||
+	cfg.seed = (uint64_t)(raw.seed < 0 ? c->seed : raw.seed);
+	if (!cfg.duration)
+		cfg.duration = c->duration;
+	cfg.dump = raw.dump != NULL;
+	cfg.times = raw.out && raw.frames;
+	cfg.speakers = raw.speakers ? answer_speakers : NULL;
+	if ((raw.cfg.ng ? read_ng(&cfg.to, &e) : read_to(&cfg.to, key, &e)) ||
 	    read_counts(c, counts, &e) || outrank(&e))
 		return complain(EXIT_USAGE, &e);
 	if (raw.print == PRINT_DAEMON)

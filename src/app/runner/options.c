@@ -101,7 +101,6 @@ static int read_node_name(const char *text, void *to, struct cr_err *e)
 
 /* --- the table --- */
 
-static const char *const sctp_names[] = { "auto", "kernel", "user", NULL };
 static const char *const sandbox_names[] = { "on", "strict", "off", NULL };
 static const char *const expired_names[] = { "shed", "conceal", NULL };
 
@@ -174,7 +173,7 @@ static const struct option_row rows[] = {
 	OPT(CR_OPT_ENUM, "sctp", NULL,
 	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
 	    "or the first that works.",
-	    AT(service.transport), .names = sctp_names),
+	    AT(service.transport), .names = transport_kind_names),
 	OPT(CR_OPT_INT, "udp-port", "PORT",
 	    "UDP port that carries SCTP when the built-in stack is used.",
 	    AT(service.listen.udp_port), .dflt = TRANSPORT_UDP_PORT, .min = 1,

@@ -70,21 +70,19 @@ static void kernels_option_use(const char *program, enum cr_kernels want)
 #define UNSET INT64_C(-1)
 
 static struct {
-	struct option_list schedulers;
-	const char *run_queues, *out, *trace, *replay;
-	int64_t cpus, preempt, quantum, seed, duration;
-	int64_t decision, context, migration, release, lock;
-	int64_t receivers, receiver_cost, receiver_wake, receiver_waiting;
-	int64_t threads, kernels, shed, shed_wait;
-	struct option_list plugins, settings;
-	bool json, quiet, analyse, stand_in;
+	struct sim_options o; /**< texts and flags */
+	struct option_list schedulers, plugins, settings;
+	const char *run_queues;
+	int64_t seed, duration, threads, kernels;
+	/** Members that rows have: UNSET, or in place of the campaign's. */
+	struct campaign_platform platform;
 } raw;
 
 static const char *const preempt_names[] = { "frame", "quantum", "full", NULL };
 
 #define OVERHEAD(n, h, v)                                                      \
-	OPT(CR_OPT_TIME, "overhead-" n, NULL, h, AT(v), .dflt = UNSET,         \
-	    .min = 0, .max = CR_SEC, .without = "")
+	OPT(CR_OPT_TIME, "overhead-" n, NULL, h, AT(platform.overhead.v),      \
+	    .dflt = UNSET, .min = 0, .max = CR_SEC, .without = "")
 
 #define AT(m) OPTION_AT(__typeof__(raw), m)
 
@@ -106,28 +104,29 @@ static const struct option_row rows[] = {
 	    "codec-runner does. The result is fifo's, and its name has the "
 	    "scheduler and the time. Without it, the run ends there, with exit "
 	    "code 1 and no result.",
-	    AT(stand_in)),
+	    AT(o.stand_in)),
 	OPT(CR_OPT_ENUM, "preempt", NULL,
 	    "When a job can be interrupted: never, as in live mode (frame); "
 	    "on a grid of --quantum (quantum); at any moment (full).",
-	    AT(preempt), .dflt = UNSET, .names = preempt_names,
+	    AT(platform.preempt), .dflt = UNSET, .names = preempt_names,
 	    .without = "frame"),
 	OPT(CR_OPT_TIME, "quantum", NULL, "The grid for --preempt=quantum.",
-	    AT(quantum), .dflt = UNSET, .min = CR_US, .max = 10 * CR_SEC,
-	    .without = "1ms"),
+	    AT(platform.quantum), .dflt = UNSET, .min = CR_US,
+	    .max = 10 * CR_SEC, .without = "1ms"),
 	OPT(CR_OPT_ENUM, "shed", NULL,
 	    "Which frames are dropped in overload before they are too old, as "
 	    "codec-runner's --shed. The campaign's flow sets their loudness "
 	    "(voice).",
-	    AT(shed), .dflt = UNSET, .names = shed_names, .without = "age"),
+	    AT(platform.shed), .dflt = UNSET, .names = shed_names,
+	    .without = "age"),
 	OPT(CR_OPT_TIME, "shed-wait", NULL,
-	    "How long a frame waits before --shed may drop it.", AT(shed_wait),
-	    .dflt = UNSET, .min = SHED_WAIT_MIN, .max = SHED_WAIT_MAX,
-	    .without = "auto"),
+	    "How long a frame waits before --shed may drop it.",
+	    AT(platform.shed_wait), .dflt = UNSET, .min = SHED_WAIT_MIN,
+	    .max = SHED_WAIT_MAX, .without = "auto"),
 
 	OPTION_HEADING("Machine"),
-	OPT(CR_OPT_INT, "cpus", "N", "Number of CPUs.", AT(cpus), .dflt = UNSET,
-	    .min = 1, .max = CR_MAX_CPUS, .without = "1"),
+	OPT(CR_OPT_INT, "cpus", "N", "Number of CPUs.", AT(platform.cpus),
+	    .dflt = UNSET, .min = 1, .max = CR_MAX_CPUS, .without = "1"),
 	OPT(OPTION_TEXT, "run-queues", "global|partitioned|N",
 	    "One run queue for all CPUs (global), one for each (partitioned), "
 	    "or N of them.",
@@ -148,19 +147,20 @@ static const struct option_row rows[] = {
 	    "Number of receivers, each with a CPU beside --cpus, which share "
 	    "the calls in turn. A packet becomes a job when its receiver has "
 	    "finished with it; with 0, when it comes.",
-	    AT(receivers), .dflt = UNSET, .min = 0, .max = CR_MAX_CPUS,
-	    .without = "0"),
+	    AT(platform.receivers.count), .dflt = UNSET, .min = 0,
+	    .max = CR_MAX_CPUS, .without = "0"),
 	OPT(CR_OPT_TIME, "receiver-cost", NULL,
-	    "CPU time that a receiver takes for a packet.", AT(receiver_cost),
-	    .dflt = UNSET, .min = 0, .max = CR_SEC, .without = "0"),
+	    "CPU time that a receiver takes for a packet.",
+	    AT(platform.receivers.cost), .dflt = UNSET, .min = 0, .max = CR_SEC,
+	    .without = "0"),
 	OPT(CR_OPT_TIME, "receiver-wake", NULL,
 	    "CPU time that a receiver takes to wake up. It sleeps when there "
 	    "is no packet.",
-	    AT(receiver_wake), .dflt = UNSET, .min = 0, .max = CR_SEC,
+	    AT(platform.receivers.wake), .dflt = UNSET, .min = 0, .max = CR_SEC,
 	    .without = "0"),
 	OPT(CR_OPT_INT, "receiver-waiting", "N",
 	    "Packets that may wait for a receiver. Further ones are dropped.",
-	    AT(receiver_waiting), .dflt = UNSET, .min = 1,
+	    AT(platform.receivers.waiting), .dflt = UNSET, .min = 1,
 	    .max = CAMPAIGN_WAITING_MAX, .without = "20000"),
 	OPT(OPTION_LIST, "codec", "FILE", CODEC_OPTION_HELP, AT(plugins)),
 	OPT(CR_OPT_ENUM, "codec-kernels", NULL,
@@ -177,7 +177,7 @@ static const struct option_row rows[] = {
 	    "and compare. Its turns' time outside the codecs is played, too, "
 	    "and printed; --overhead-... replaces it. --set works as on a "
 	    "campaign that describes it.",
-	    AT(replay)),
+	    AT(o.replay)),
 	OPT(OPTION_LIST, "set", "KEY=VALUE",
 	    "Set KEY of the campaign to VALUE. Dots separate sections from "
 	    "keys, and a flow has its name or its number: platform.cpus=4, "
@@ -210,24 +210,24 @@ static const struct option_row rows[] = {
 	  .arg = "DIR",
 	  .help = "Write run.json, calls.csv and trace.bin into this folder. "
 		  "With several schedulers, each has a folder in it.",
-	  AT(out) },
+	  AT(o.out) },
 	OPT(OPTION_TEXT, "trace", "FILE",
 	    "Write a trace of every job to this file; codec-report reads it.",
-	    AT(trace)),
+	    AT(o.trace)),
 	OPT(CR_OPT_BOOL, "json", NULL, "Print run.json in place of the table.",
-	    AT(json)),
+	    AT(o.json)),
 	OPT(CR_OPT_BOOL, "analyse", NULL,
 	    "Do not play the campaign, but print the analysis of its calls "
 	    "under edf-hsb (with the options of the list of schedulers): "
 	    "whether its constraints are met, the budgets, the bound on each "
 	    "call's lateness, and the play-out buffer that it needs. With "
 	    "--json it is JSON.",
-	    AT(analyse)),
+	    AT(o.analyse)),
 	{ .kind = CR_OPT_BOOL,
 	  .name = "quiet",
 	  .letter = 'q',
 	  .help = "No progress.",
-	  AT(quiet) },
+	  AT(o.quiet) },
 	{ .name = NULL },
 };
 
@@ -309,8 +309,9 @@ static int set_run_queues(struct campaign_platform *p, struct cr_err *e)
 static int check_receivers(const struct campaign *c,
 			   const struct campaign_platform *p, struct cr_err *e)
 {
-	bool given = raw.receiver_cost != UNSET || raw.receiver_wake != UNSET ||
-		     raw.receiver_waiting != UNSET;
+	bool given = raw.platform.receivers.cost != UNSET ||
+		     raw.platform.receivers.wake != UNSET ||
+		     raw.platform.receivers.waiting != UNSET;
 
 	if (!p->receivers.count)
 		return given ? cr_fail(e, -EINVAL,
@@ -351,21 +352,17 @@ static int set_platform(const struct campaign *c, struct campaign_platform *p,
 			struct cr_err *e)
 {
 	*p = c->platform;
-	override(&p->cpus, raw.cpus);
-	override(&p->preempt, raw.preempt);
-	override(&p->quantum, raw.quantum);
-	override(&p->shed, raw.shed);
-	override(&p->shed_wait, raw.shed_wait);
-	override(&p->overhead.decision, raw.decision);
-	override(&p->overhead.context, raw.context);
-	override(&p->overhead.migration, raw.migration);
-	override(&p->overhead.release, raw.release);
-	override(&p->overhead.lock, raw.lock);
-	override(&p->receivers.count, raw.receivers);
-	override(&p->receivers.cost, raw.receiver_cost);
-	override(&p->receivers.wake, raw.receiver_wake);
-	override(&p->receivers.waiting, raw.receiver_waiting);
-	if (raw.quantum != UNSET && p->preempt != SIM_QUANTUM)
+	for (const struct option_row *o = rows; !option_is_end(o); o++) {
+		size_t at = o->offset - offsetof(__typeof__(raw), platform);
+		int64_t given;
+
+		if (at >= sizeof(*p))
+			continue;
+		memcpy(&given, (const char *)&raw.platform + at, sizeof(given));
+		if (given != UNSET)
+			memcpy((char *)p + at, &given, sizeof(given));
+	}
+	if (raw.platform.quantum != UNSET && p->preempt != SIM_QUANTUM)
 		return cr_fail(e, -EINVAL,
 			       "--quantum has no effect without --preempt "
 			       "quantum");
@@ -377,7 +374,7 @@ static int check_folders(const struct sim_settings *s, struct cr_err *e)
 {
 	char a[RUN_PATH_MAX], b[RUN_PATH_MAX];
 
-	for (unsigned i = 0; raw.out && i < s->nschedulers; i++)
+	for (unsigned i = 0; raw.o.out && i < s->nschedulers; i++)
 		for (unsigned k = 0; k < i; k++) {
 			sim_folder_name(s->schedulers[k], a);
 			sim_folder_name(s->schedulers[i], b);
@@ -452,7 +449,7 @@ static int set_schedulers(const struct campaign *c, struct sim_settings *s,
 		s->schedulers = (const char *const *)c->schedulers;
 		s->nschedulers = c->scheduler_count;
 	}
-	if (raw.trace && s->nschedulers > 1)
+	if (raw.o.trace && s->nschedulers > 1)
 		return cr_fail(e, -EINVAL,
 			       "--trace with %u schedulers: use --out",
 			       s->nschedulers);
@@ -494,35 +491,29 @@ static void sim_options_parse(struct sim_options *o, int argc, char **argv)
 {
 	int first = cli_parse_or_exit(&cli, argc, argv);
 
-	if (!raw.replay == (first == argc)) {
-		(void)fprintf(stderr,
-			      "codec-sim: %s\nTry 'codec-sim --help'.\n",
-			      raw.replay ? "--replay takes the place of a "
-					   "campaign: leave one of them out"
-					 : "CAMPAIGN is missing: the file of a "
-					   "campaign, or --replay");
+	if (!raw.o.replay == (first == argc)) {
+		(void)fprintf(
+			stderr, "codec-sim: %s\nTry 'codec-sim --help'.\n",
+			raw.o.replay ? "--replay takes the place of a "
+				       "campaign: leave one of them out"
+				     : "CAMPAIGN is missing: the file of a "
+				       "campaign, or --replay");
 		exit(2);
 	}
 	codec_option_use("codec-sim", &raw.plugins);
 	kernels_option_use("codec-sim", (enum cr_kernels)raw.kernels);
-	*o = (struct sim_options){
-		.campaign = raw.replay ? NULL : argv[first],
-		.replay = raw.replay,
-		.replay_overheads = raw.decision == UNSET &&
-				    raw.context == UNSET &&
-				    raw.migration == UNSET &&
-				    raw.release == UNSET && raw.lock == UNSET,
-		.seed = raw.seed == UNSET ? 1 : (uint64_t)raw.seed,
-		.settings = { raw.settings.item, raw.settings.count },
-		.out = raw.out,
-		.trace = raw.trace,
-		.json = raw.json,
-		.quiet = raw.quiet,
-		.analyse = raw.analyse,
-		.stand_in = raw.stand_in,
-		.threads = raw.threads == UNSET ? usable_cpus()
-						: (unsigned)raw.threads,
-	};
+	*o = raw.o;
+	o->campaign = o->replay ? NULL : argv[first];
+	o->replay_overheads = raw.platform.overhead.decision == UNSET &&
+			      raw.platform.overhead.context == UNSET &&
+			      raw.platform.overhead.migration == UNSET &&
+			      raw.platform.overhead.release == UNSET &&
+			      raw.platform.overhead.lock == UNSET;
+	o->seed = raw.seed == UNSET ? 1 : (uint64_t)raw.seed;
+	o->settings = (struct campaign_settings){ raw.settings.item,
+						  raw.settings.count };
+	o->threads =
+		raw.threads == UNSET ? usable_cpus() : (unsigned)raw.threads;
 }
 
 /* Exit codes; codec-sim --help tells them. */
