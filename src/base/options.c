@@ -185,26 +185,47 @@ int option_parse(const struct option_row *row, const char *text, int64_t *out,
 	return 0;
 }
 
-void option_put(const struct option_row *row, void *base, int64_t value)
+int64_t integer_get(const void *at, size_t bytes, bool with_sign)
 {
-	void *to = (unsigned char *)base + row->offset;
-
-	switch (row->bytes) {
+	switch (bytes) {
 	case sizeof(int64_t):
-		*(int64_t *)to = value;
+		return *(const int64_t *)at;
+	case sizeof(int):
+		return with_sign ? (int64_t) * (const int *)at
+				 : (int64_t) * (const unsigned *)at;
+	case sizeof(uint16_t):
+		return with_sign ? (int64_t) * (const int16_t *)at
+				 : (int64_t) * (const uint16_t *)at;
+	default:
+		return with_sign ? (int64_t) * (const int8_t *)at
+				 : (int64_t) * (const uint8_t *)at;
+	}
+}
+
+void integer_put(void *at, size_t bytes, int64_t value)
+{
+	switch (bytes) {
+	case sizeof(int64_t):
+		*(int64_t *)at = value;
 		break;
 	case sizeof(int):
-		*(int *)to = (int)value;
+		*(int *)at = (int)value;
 		break;
 	case sizeof(uint16_t):
-		*(uint16_t *)to = (uint16_t)value;
-		break;
-	case sizeof(bool):
-		*(bool *)to = value != (row->flags & OPTION_OFF);
+		*(uint16_t *)at = (uint16_t)value;
 		break;
 	default:
-		break;
+		*(uint8_t *)at = (uint8_t)value;
 	}
+}
+
+void option_put(const struct option_row *row, void *base, int64_t value)
+{
+	if (row->flags & OPTION_OFF)
+		value = !value;
+	if (row->bytes)
+		integer_put((unsigned char *)base + row->offset, row->bytes,
+			    value);
 }
 
 static void put_numbers(const struct option_row *row, void *base,

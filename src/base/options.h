@@ -129,6 +129,11 @@ unsigned option_series(const struct option_row *row, const char *text,
 int option_parse(const struct option_row *row, const char *text, int64_t *out,
 		 struct cr_err *e);
 
+/** The integer or bool of @bytes at @at: read (up to 4 bytes, with a sign or
+ * without), written. */
+int64_t integer_get(const void *at, size_t bytes, bool with_sign);
+void integer_put(void *at, size_t bytes, int64_t value);
+
 /** Put @value, or what @text says (which has to stay), into the member that
  * @row has in the struct at @base, if it has one. 0, or -EINVAL with @e. */
 void option_put(const struct option_row *row, void *base, int64_t value);

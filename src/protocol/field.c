@@ -16,6 +16,7 @@
 #include "base/address.h"
 #include "base/assert.h"
 #include "base/nearest.h"
+#include "base/options.h"
 #include "base/units.h"
 #include "base/utf8.h"
 
@@ -88,57 +89,20 @@ int64_t field_integer(const struct field *f, const void *base)
 {
 	const void *p = field_at_const(f, base);
 
-	switch (f->store) {
-	case FIELD_C_BOOL:
-		return *(const bool *)p;
-	case FIELD_C_U8:
-		return *(const uint8_t *)p;
-	case FIELD_C_U16:
-		return *(const uint16_t *)p;
-	case FIELD_C_U32:
-		return *(const uint32_t *)p;
-	case FIELD_C_I32:
-		return *(const int *)p;
-	case FIELD_C_U64:
-		return (int64_t)(*(const uint64_t *)p);
-	case FIELD_C_I64:
-		return *(const int64_t *)p;
-	default:
-		CR_ASSERT(f->store == FIELD_C_DOUBLE);
+	if (f->store == FIELD_C_DOUBLE)
 		return (int64_t)(*(const double *)p);
-	}
+	CR_ASSERT(f->store == FIELD_C_SIGNED || f->store == FIELD_C_UNSIGNED);
+	return integer_get(p, f->size, f->store == FIELD_C_SIGNED);
 }
 
 static void field_set_integer(const struct field *f, void *base, int64_t value)
 {
 	void *p = field_at(f, base);
 
-	switch (f->store) {
-	case FIELD_C_BOOL:
-		*(bool *)p = value != 0;
-		break;
-	case FIELD_C_U8:
-		*(uint8_t *)p = (uint8_t)value;
-		break;
-	case FIELD_C_U16:
-		*(uint16_t *)p = (uint16_t)value;
-		break;
-	case FIELD_C_U32:
-		*(uint32_t *)p = (uint32_t)value;
-		break;
-	case FIELD_C_I32:
-		*(int *)p = (int)value;
-		break;
-	case FIELD_C_U64:
-		*(uint64_t *)p = (uint64_t)value;
-		break;
-	case FIELD_C_I64:
-		*(int64_t *)p = value;
-		break;
-	default:
-		CR_ASSERT(f->store == FIELD_C_DOUBLE);
+	if (f->store == FIELD_C_DOUBLE)
 		*(double *)p = (double)value;
-	}
+	else
+		integer_put(p, f->size, value);
 }
 
 double field_number(const struct field *f, const void *base)

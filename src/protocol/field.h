@@ -61,13 +61,8 @@ enum field_type {
 /** What the C member is; found by the macros. */
 enum field_store {
 	FIELD_NO_STORE,
-	FIELD_C_BOOL,
-	FIELD_C_U8,
-	FIELD_C_U16,
-	FIELD_C_U32,
-	FIELD_C_U64,
-	FIELD_C_I32,
-	FIELD_C_I64,
+	FIELD_C_UNSIGNED, /**< bool, too */
+	FIELD_C_SIGNED,
 	FIELD_C_DOUBLE,
 	FIELD_C_TEXT,  /**< const char *; NULL: none */
 	FIELD_C_CHARS, /**< char[]                   */
@@ -148,14 +143,14 @@ struct field {
 /* clang-format off */
 #define FIELD_STORE_INT(x)                                                     \
 	_Generic((x),                                                          \
-		uint8_t: FIELD_C_U8,                                           \
-		uint16_t: FIELD_C_U16,                                         \
-		uint32_t: FIELD_C_U32,                                         \
-		unsigned long: FIELD_C_U64,                                    \
-		unsigned long long: FIELD_C_U64,                               \
-		int: FIELD_C_I32,                                              \
-		long: FIELD_C_I64,                                             \
-		long long: FIELD_C_I64,                                        \
+		uint8_t: FIELD_C_UNSIGNED,                                     \
+		uint16_t: FIELD_C_UNSIGNED,                                    \
+		uint32_t: FIELD_C_UNSIGNED,                                    \
+		unsigned long: FIELD_C_UNSIGNED,                               \
+		unsigned long long: FIELD_C_UNSIGNED,                          \
+		int: FIELD_C_SIGNED,                                           \
+		long: FIELD_C_SIGNED,                                          \
+		long long: FIELD_C_SIGNED,                                     \
 		double: FIELD_C_DOUBLE)
 
 #define FIELD_STORE_TEXT(x)                                                    \
@@ -169,8 +164,8 @@ struct field {
 #define ROW_BOOL(table, n, m)                                                  \
 	.name = (n), .type = FIELD_BOOL, FIELD_AT(table, m),                   \
 	.store = _Generic(FIELD_MEMBER(table, m),                              \
-		bool: FIELD_C_BOOL,                                            \
-		int: FIELD_C_I32)
+		bool: FIELD_C_UNSIGNED,                                        \
+		int: FIELD_C_SIGNED)
 
 #define ROW_INT(table, n, m)                                                   \
 	.name = (n), .type = FIELD_INT, FIELD_AT(table, m),                    \
@@ -193,14 +188,14 @@ struct field {
 	.name = (n), .type = FIELD_CHOICE, .choices = (names),                 \
 	FIELD_AT(table, m),                                                    \
 	.store = _Generic(FIELD_MEMBER(table, m),                              \
-		uint32_t: FIELD_C_U32,                                         \
-		int: FIELD_C_I32)
+		uint32_t: FIELD_C_UNSIGNED,                                    \
+		int: FIELD_C_SIGNED)
 
 #define ROW_QUANTITY(kind, table, n, m, u)                                     \
 	.name = (n), .type = (kind), .unit = (u), FIELD_AT(table, m),          \
 	.store = _Generic(FIELD_MEMBER(table, m),                              \
-		int64_t: FIELD_C_I64,                                          \
-		unsigned long long: FIELD_C_U64,                               \
+		int64_t: FIELD_C_SIGNED,                                       \
+		unsigned long long: FIELD_C_UNSIGNED,                          \
 		double: FIELD_C_DOUBLE)
 
 /** A time in ns; @u: the unit that it is told in. */
