@@ -15,16 +15,16 @@
 enum { FRAMES = 2400 };
 
 /* An encoder, and two decoders that hear the same. */
-struct rig {
+struct decoder_pair {
 	enum library_codec codec;
 	uint64_t seed;
 	struct sound sound;
 	void *enc, *ours, *stock;
 };
 
-static void rig_open(struct rig *r, enum library_codec codec)
+static void pair_open(struct decoder_pair *r, enum library_codec codec)
 {
-	*r = (struct rig){ .codec = codec, .seed = test_seed() };
+	*r = (struct decoder_pair){ .codec = codec, .seed = test_seed() };
 	sound_init(&r->sound, library_facts[codec].sample_rate, corpus[codec],
 		   test_seed());
 	r->enc = library_encoder(library_installed(codec), false);
@@ -32,14 +32,14 @@ static void rig_open(struct rig *r, enum library_codec codec)
 	r->stock = library_decoder(library_installed(codec));
 }
 
-static void rig_close(struct rig *r)
+static void pair_close(struct decoder_pair *r)
 {
 	library_encoder_close(library_installed(r->codec), r->enc);
 	library_decoder_close(library_linked(r->codec), r->ours);
 	library_decoder_close(library_installed(r->codec), r->stock);
 }
 
-static void same_sound(struct rig *r, const uint8_t *frame)
+static void same_sound(struct decoder_pair *r, const uint8_t *frame)
 {
 	int16_t ours[LIBRARY_SAMPLES_MAX], stock[LIBRARY_SAMPLES_MAX];
 	size_t size = library_facts[r->codec].samples * sizeof(*ours);
@@ -50,7 +50,7 @@ static void same_sound(struct rig *r, const uint8_t *frame)
 }
 
 /* A frame of some sound in some mode; returns its bytes. */
-static unsigned encode(struct rig *r, uint8_t *frame)
+static unsigned encode(struct decoder_pair *r, uint8_t *frame)
 {
 	unsigned modes = library_facts[r->codec].modes;
 	int16_t pcm[LIBRARY_SAMPLES_MAX];
@@ -64,14 +64,14 @@ static unsigned encode(struct rig *r, uint8_t *frame)
 static void sound_frames(enum library_codec codec)
 {
 	uint8_t frame[LIBRARY_FRAME_MAX];
-	struct rig r;
+	struct decoder_pair r;
 
-	rig_open(&r, codec);
+	pair_open(&r, codec);
 	for (unsigned n = 0; n < TEST_TRIES(FRAMES); n++) {
 		(void)encode(&r, frame);
 		same_sound(&r, frame);
 	}
-	rig_close(&r);
+	pair_close(&r);
 }
 
 static void what_is_encoded_sounds_as_the_librarys(void **state)
@@ -86,9 +86,9 @@ static void what_is_encoded_sounds_as_the_librarys(void **state)
 static void damaged_frames(enum library_codec codec)
 {
 	uint8_t frame[LIBRARY_FRAME_MAX];
-	struct rig r;
+	struct decoder_pair r;
 
-	rig_open(&r, codec);
+	pair_open(&r, codec);
 	for (unsigned n = 0; n < TEST_TRIES(FRAMES); n++) {
 		unsigned bytes = encode(&r, frame);
 		bool much = n / 100 % 2;
@@ -99,7 +99,7 @@ static void damaged_frames(enum library_codec codec)
 			frame[1] ^= (uint8_t)(1u << test_below(&r.seed, 8));
 		same_sound(&r, frame);
 	}
-	rig_close(&r);
+	pair_close(&r);
 }
 
 static void so_do_damaged_frames(void **state)
@@ -110,7 +110,7 @@ static void so_do_damaged_frames(void **state)
 }
 
 /* Any bits, as a frame of any type. */
-static void random_frame(struct rig *r, bool started, uint8_t *frame)
+static void random_frame(struct decoder_pair *r, bool started, uint8_t *frame)
 {
 	unsigned type =
 		library_frame_type(r->codec, test_below(&r->seed, 16), started);
@@ -123,15 +123,15 @@ static void random_frame(struct rig *r, bool started, uint8_t *frame)
 static void any_frames(enum library_codec codec)
 {
 	uint8_t frame[LIBRARY_FRAME_MAX];
-	struct rig r;
+	struct decoder_pair r;
 
 	for (unsigned call = 0; call < TEST_TRIES(FRAMES / 200); call++) {
-		rig_open(&r, codec);
+		pair_open(&r, codec);
 		for (unsigned n = 0; n < 200; n++) {
 			random_frame(&r, n > 0, frame);
 			same_sound(&r, frame);
 		}
-		rig_close(&r);
+		pair_close(&r);
 	}
 }
 

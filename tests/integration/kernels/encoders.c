@@ -18,29 +18,30 @@ enum {
 };
 
 /* Two encoders that hear the same. */
-struct rig {
+struct encoder_pair {
 	enum library_codec codec;
 	bool dtx;
 	struct sound sound;
 	void *ours, *stock;
 };
 
-static void rig_open(struct rig *r, enum library_codec codec, bool dtx)
+static void pair_open(struct encoder_pair *r, enum library_codec codec,
+		      bool dtx)
 {
-	*r = (struct rig){ .codec = codec, .dtx = dtx };
+	*r = (struct encoder_pair){ .codec = codec, .dtx = dtx };
 	sound_init(&r->sound, library_facts[codec].sample_rate, corpus[codec],
 		   test_seed());
 	r->ours = library_encoder(library_linked(codec), dtx);
 	r->stock = library_encoder(library_installed(codec), dtx);
 }
 
-static void rig_close(struct rig *r)
+static void pair_close(struct encoder_pair *r)
 {
 	library_encoder_close(library_linked(r->codec), r->ours);
 	library_encoder_close(library_installed(r->codec), r->stock);
 }
 
-static void rig_step(struct rig *r, unsigned mode)
+static void pair_step(struct encoder_pair *r, unsigned mode)
 {
 	uint8_t ours[LIBRARY_FRAME_MAX], stock[LIBRARY_FRAME_MAX];
 	int16_t pcm[LIBRARY_SAMPLES_MAX];
@@ -58,12 +59,12 @@ static void rig_step(struct rig *r, unsigned mode)
 static void all_modes(enum library_codec codec)
 {
 	for (unsigned i = 0; i < 2 * library_facts[codec].modes; i++) {
-		struct rig r;
+		struct encoder_pair r;
 
-		rig_open(&r, codec, i % 2);
+		pair_open(&r, codec, i % 2);
 		for (unsigned n = 0; n < TEST_TRIES(FRAMES); n++)
-			rig_step(&r, i / 2);
-		rig_close(&r);
+			pair_step(&r, i / 2);
+		pair_close(&r);
 	}
 }
 
@@ -83,20 +84,20 @@ static void amr_wb_frames_are_the_librarys_in_every_mode(void **state)
 static void switch_all(enum library_codec codec)
 {
 	uint64_t seed = test_seed();
-	struct rig r;
+	struct encoder_pair r;
 
-	rig_open(&r, codec, false);
+	pair_open(&r, codec, false);
 	for (unsigned n = 0; n < TEST_TRIES(SWITCHED); n++) {
 		enum cr_kernels next = (enum cr_kernels)test_below(&seed, 2);
 
 		assert_int_equal(cr_kernels_choose(next, NULL), 0);
-		rig_step(&r, test_below(&seed, library_facts[codec].modes));
+		pair_step(&r, test_below(&seed, library_facts[codec].modes));
 		if (test_below(&seed, 500))
 			continue;
-		rig_close(&r);
-		rig_open(&r, codec, test_below(&seed, 2));
+		pair_close(&r);
+		pair_open(&r, codec, test_below(&seed, 2));
 	}
-	rig_close(&r);
+	pair_close(&r);
 	assert_int_equal(cr_kernels_choose(CR_KERNELS_AUTO, NULL), 0);
 }
 

@@ -31,7 +31,7 @@ void phones_open(struct phones *t, const char *rtcp, const char *codec)
 	char json[200], text[NODE_ADDRESS_MAX] = "";
 
 	memset(t, 0, sizeof(*t));
-	rig_open(&t->rig, &(struct rig_options){ .workers = 1 });
+	fixture_open(&t->rig, &(struct fixture_options){ .workers = 1 });
 	t->rig.node->cfg.rtcp_interval = 100 * CR_MS;
 	phone_open(&t->phone[0], 0);
 	phone_open(&t->phone[1], strcmp(codec, "pcmu") ? 8 : 0);
@@ -54,7 +54,7 @@ void phones_close(struct phones *t)
 {
 	phone_close(&t->phone[0]);
 	phone_close(&t->phone[1]);
-	rig_close(&t->rig);
+	fixture_close(&t->rig);
 }
 
 void phones_send(struct phones *t, int fd, const void *data, size_t n,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rig's node with a conversation of two phones that speak RTCP, too: each has
- * a port and the one above it.
+ * A fixture's node with a conversation of two phones that speak RTCP, too: each
+ * has a port and the one above it.
  */
 #ifndef TESTS_NODE_PHONES_H
 #define TESTS_NODE_PHONES_H
 
-#include "rig.h"
+#include "node_fixture.h"
 #include "udp/port_pairs.h"
 
 enum { OCTETS = 160, PARTY_SSRC = 0xabcd };
@@ -20,7 +20,7 @@ struct phone {
 
 /** Party A is the first one. */
 struct phones {
-	struct rig rig;
+	struct node_fixture rig;
 	struct conversation *c;
 	struct phone phone[2];
 	unsigned long long sent; /**< datagrams to the node */

@@ -65,14 +65,14 @@ static struct call_cfg sticky_cfg(void)
 	return cfg;
 }
 
-struct node_call *sticky_call(struct rig *r)
+struct node_call *sticky_call(struct node_fixture *r)
 {
 	const struct node_port_request port = { .own = false };
 	struct call_cfg cfg = sticky_cfg();
 	struct node_call *nc = NULL;
 	struct cr_err e = { "" };
 
-	if (rig_measure(r, &cfg, &e) ||
+	if (fixture_measure(r, &cfg, &e) ||
 	    node_call_start(r->node, &cfg, &port, &nc, &e))
 		fail_msg("%s", e.text);
 	return nc;
@@ -84,7 +84,7 @@ static bool is_inside(void *arg)
 	return atomic_load(&sticky_inside) > 0;
 }
 
-void sticky_measure(struct rig *r, struct node_cost_wait *w)
+void sticky_measure(struct node_fixture *r, struct node_cost_wait *w)
 {
 	struct call_cfg cfg = sticky_cfg();
 	struct cr_err e = { "" };
@@ -92,5 +92,5 @@ void sticky_measure(struct rig *r, struct node_cost_wait *w)
 	w->media = cfg.media;
 	w->period = cfg.release.period;
 	assert_int_equal(node_cost_wait(r->node, w, &e), 0);
-	assert_true(rig_wait(r, is_inside, NULL));
+	assert_true(fixture_wait(r, is_inside, NULL));
 }

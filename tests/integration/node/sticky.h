@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "rig.h"
+#include "node_fixture.h"
 
 extern atomic_bool sticky_held;
 /** Frames that may come back nevertheless. */
@@ -19,10 +19,10 @@ extern atomic_uint sticky_inside, sticky_entered;
 const struct cr_codec *sticky_codec(void);
 
 /** A call from PCMU to it, its output to nobody. */
-struct node_call *sticky_call(struct rig *r);
+struct node_call *sticky_call(struct node_fixture *r);
 
 /** @w, with its done() and arg, waits for the cost of such a call. Returns when
  * the thread that measures is in the held encoder. */
-void sticky_measure(struct rig *r, struct node_cost_wait *w);
+void sticky_measure(struct node_fixture *r, struct node_cost_wait *w);
 
 #endif

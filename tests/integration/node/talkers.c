@@ -18,7 +18,7 @@
 #include "protocol/tables/conversation.h"
 #include "udp/socket.h"
 
-int talk_try(struct rig *r, const char *json, struct conversation **c,
+int talk_try(struct node_fixture *r, const char *json, struct conversation **c,
 	     struct cr_err *e)
 {
 	json_t *params = json_text(json);
@@ -33,14 +33,14 @@ int talk_try(struct rig *r, const char *json, struct conversation **c,
 	if (!err)
 		err = conversation_start(r->node, stream, &request, c, e);
 	for (unsigned i = 0; i < 2 && err == -EAGAIN; i++)
-		assert_int_equal(rig_measure(r, &stream[i], e), 0);
+		assert_int_equal(fixture_measure(r, &stream[i], e), 0);
 	if (err == -EAGAIN)
 		err = conversation_start(r->node, stream, &request, c, e);
 	json_decref(params);
 	return err;
 }
 
-struct conversation *talk_start(struct rig *r, const char *json)
+struct conversation *talk_start(struct node_fixture *r, const char *json)
 {
 	struct conversation *c = NULL;
 	struct cr_err e = { "" };
@@ -50,8 +50,8 @@ struct conversation *talk_start(struct rig *r, const char *json)
 	return c;
 }
 
-int talk_try_change(struct rig *r, struct conversation *c, const char *json,
-		    struct cr_err *e)
+int talk_try_change(struct node_fixture *r, struct conversation *c,
+		    const char *json, struct cr_err *e)
 {
 	struct conversation_change_request ask = { 0 };
 	struct conversation_plan plan;
@@ -65,12 +65,14 @@ int talk_try_change(struct rig *r, struct conversation *c, const char *json,
 		field_read(conversation_change_fields, params, &ask, e), 0);
 	while ((err = conversation_change(c, ask.party, &plan, e)) == -EAGAIN)
 		for (unsigned i = 0; i < 2; i++)
-			assert_int_equal(rig_measure(r, &plan.stream[i], e), 0);
+			assert_int_equal(fixture_measure(r, &plan.stream[i], e),
+					 0);
 	json_decref(params);
 	return err;
 }
 
-void talk_change(struct rig *r, struct conversation *c, const char *json)
+void talk_change(struct node_fixture *r, struct conversation *c,
+		 const char *json)
 {
 	struct cr_err e = { "" };
 
@@ -91,15 +93,15 @@ void talk_rests(const struct conversation *c)
 
 bool talk_is_over(void *arg)
 {
-	const struct rig *r = arg;
+	const struct node_fixture *r = arg;
 
 	return !r->node->ncalls && RB_EMPTY(&r->node->conversations);
 }
 
-void talk_stop(struct rig *r, struct conversation *c)
+void talk_stop(struct node_fixture *r, struct conversation *c)
 {
 	conversation_stop(c, NODE_END_STOPPED, NULL);
-	assert_true(rig_wait(r, talk_is_over, r));
+	assert_true(fixture_wait(r, talk_is_over, r));
 }
 
 /* --- parties --- */
@@ -180,7 +182,7 @@ void talkers_leave(struct talker p[2])
 /* --- sums --- */
 
 /* What came to ports of the node's relays: nothing else did. */
-void assert_relay_sums(struct rig *r, unsigned long long sent)
+void assert_relay_sums(struct node_fixture *r, unsigned long long sent)
 {
 	struct node_stats stats;
 	const struct node_totals *t = &stats.totals;

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations of a rig's node, and their parties as they are from outside:
- * each has a socket of its own.
+ * Conversations of a fixture's node, and their parties as they are from
+ * outside: each has a socket of its own.
  */
 #ifndef TESTS_NODE_TALKERS_H
 #define TESTS_NODE_TALKERS_H
 
-#include "rig.h"
+#include "node_fixture.h"
 
 /** Start a conversation from conversation.start's JSON (single quotes stand for
  * double ones). 0, or -errno with @e. */
-int talk_try(struct rig *r, const char *json, struct conversation **c,
+int talk_try(struct node_fixture *r, const char *json, struct conversation **c,
 	     struct cr_err *e);
 /** The same; fails the test when it is refused. */
-struct conversation *talk_start(struct rig *r, const char *json);
+struct conversation *talk_start(struct node_fixture *r, const char *json);
 /** Stop the only one, and wait until it has gone. */
-void talk_stop(struct rig *r, struct conversation *c);
+void talk_stop(struct node_fixture *r, struct conversation *c);
 /** conversation.change, when it is known what it costs. 0, or -errno with @e.
  */
-int talk_try_change(struct rig *r, struct conversation *c, const char *json,
-		    struct cr_err *e);
+int talk_try_change(struct node_fixture *r, struct conversation *c,
+		    const char *json, struct cr_err *e);
 /** The same; fails the test when it is refused. */
-void talk_change(struct rig *r, struct conversation *c, const char *json);
+void talk_change(struct node_fixture *r, struct conversation *c,
+		 const char *json);
 /** Wait until workers have let go of what was heard: a relay begins at the next
  * packet. */
 void talk_rests(const struct conversation *c);
-/** For rig_wait(): the rig has neither calls nor conversations. */
+/** For fixture_wait(): the fixture has neither calls nor conversations. */
 bool talk_is_over(void *rig);
 
 struct talker {
@@ -51,7 +52,7 @@ void talkers_leave(struct talker p[2]);
 
 /** @sent datagrams came to ports of the node's relays, and nothing else came:
  * each counts once, on its way in and on its way out. */
-void assert_relay_sums(struct rig *r, unsigned long long sent);
+void assert_relay_sums(struct node_fixture *r, unsigned long long sent);
 
 #define A_AND_B(a, b, more) "{'a': " a ", 'b': " b more "}"
 #define BOTH_PCMU A_AND_B("{'codec': 'pcmu'}", "{'codec': 'pcmu'}", "")

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "rig.h"
+#include "node_fixture.h"
 #include "rtp/comfort_noise.h"
 #include "rtp/telephone_event.h"
 
@@ -19,7 +19,7 @@
 static const uint8_t silence[NB];
 
 /* Another packet with what is among the speech; @ts stays. */
-static void send_aux(struct rig_sender *s, unsigned pt, bool marker,
+static void send_aux(struct fixture_sender *s, unsigned pt, bool marker,
 		     const void *payload, size_t bytes)
 {
 	uint32_t ts = s->next.ts;
@@ -27,14 +27,14 @@ static void send_aux(struct rig_sender *s, unsigned pt, bool marker,
 
 	s->next.pt = (uint8_t)pt;
 	s->next.marker = marker;
-	rig_send(s, payload, bytes);
+	fixture_send(s, payload, bytes);
 	s->next.pt = speech;
 	s->next.marker = false;
 	s->next.ts = ts;
 }
 
-static void send_event(struct rig_sender *s, uint8_t code, bool first, bool end,
-		       uint16_t duration)
+static void send_event(struct fixture_sender *s, uint8_t code, bool first,
+		       bool end, uint16_t duration)
 {
 	const struct telephone_event event = { code, end, 10, duration };
 	uint8_t payload[TELEPHONE_EVENT_BYTES];
@@ -60,27 +60,28 @@ static struct telephone_event event_of(const struct rtp_packet *p)
 static void a_digit_is_passed_on_alone(void **state)
 {
 	struct rtp_packet p;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	uint8_t buf[2048];
 	uint32_t speech;
 	uint16_t seq;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'events': 101}, 'port': "
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r,
+			  "{'in': {'codec': 'pcmu', 'events': 101}, 'port': "
 			  "'own', 'out': {'codec': 'amr-wb', 'pt': 97, "
 			  "'events': 96}}");
-	s = rig_sender(&r, nc, NB);
-	rig_send(&s, silence, NB);
-	p = rig_hear(&r, buf);
+	s = fixture_sender(&r, nc, NB);
+	fixture_send(&s, silence, NB);
+	p = fixture_hear(&r, buf);
 	assert_int_equal(p.pt, 97);
 	speech = p.ts;
 	seq = p.seq;
 	for (unsigned i = 0; i < 3; i++) { /* begins, goes on twice */
 		send_event(&s, 5, !i, false, (uint16_t)((i + 1) * NB));
-		p = rig_hear(&r, buf);
+		p = fixture_hear(&r, buf);
 		assert_int_equal(p.marker, !i);
 		assert_int_equal(p.ts, speech + 2 * NB);
 		assert_int_equal(p.seq, (uint16_t)++seq);
@@ -88,87 +89,89 @@ static void a_digit_is_passed_on_alone(void **state)
 		assert_int_equal(event_of(&p).duration, 2 * (i + 1) * NB);
 		assert_false(event_of(&p).end);
 		s.next.ts += i * NB;
-		rig_send(&s, silence, NB); /* the tone in the speech */
+		fixture_send(&s, silence, NB); /* the tone in the speech */
 		s.next.ts -= (i + 1) * NB;
 	}
 	send_event(&s, 5, false, true, 4 * NB); /* once: two are made here */
 	for (unsigned i = 0; i < 3; i++) {
-		p = rig_hear(&r, buf);
+		p = fixture_hear(&r, buf);
 		assert_true(event_of(&p).end);
 		assert_int_equal(event_of(&p).duration, 2 * 4 * NB);
 		assert_int_equal(p.seq, (uint16_t)++seq);
 	}
 	s.next.ts += 4 * NB;
-	rig_send(&s, silence, NB);
-	p = rig_hear(&r, buf);
+	fixture_send(&s, silence, NB);
+	p = fixture_hear(&r, buf);
 	assert_int_equal(p.pt, 97);
 	assert_int_equal(p.ts, speech + 2 * 5 * NB);
 	assert_int_equal(p.seq, (uint16_t)++seq);
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_events], 4);
-	assert_int_equal(r.last[RIG_events_out], 6);
-	assert_int_equal(r.last[RIG_muted], 3);
-	assert_int_equal(r.last[RIG_wrong_pt], 0);
-	assert_int_equal(r.last[RIG_packets_in], 9);
-	assert_int_equal(r.last[RIG_packets_in] + r.last[RIG_synthesized],
-			 r.last[RIG_done] + r.last[RIG_cancelled]);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_events], 4);
+	assert_int_equal(r.last[LAST_events_out], 6);
+	assert_int_equal(r.last[LAST_muted], 3);
+	assert_int_equal(r.last[LAST_wrong_pt], 0);
+	assert_int_equal(r.last[LAST_packets_in], 9);
+	assert_int_equal(r.last[LAST_packets_in] + r.last[LAST_synthesized],
+			 r.last[LAST_done] + r.last[LAST_cancelled]);
+	fixture_close(&r);
 }
 
 /* Its sender has gone in the middle: it is ended here. */
 static void a_digit_that_is_not_heard_of_ends(void **state)
 {
 	struct rtp_packet p;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	uint8_t buf[2048];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'events': 101}, 'port': "
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r,
+			  "{'in': {'codec': 'pcmu', 'events': 101}, 'port': "
 			  "'own', 'out': {'codec': 'pcma', 'events': 96}}");
-	s = rig_sender(&r, nc, NB);
+	s = fixture_sender(&r, nc, NB);
 	send_event(&s, 11, true, false, NB);
-	p = rig_hear(&r, buf);
+	p = fixture_hear(&r, buf);
 	assert_false(event_of(&p).end);
 	for (unsigned i = 0; i < 3; i++) {
-		p = rig_hear(&r, buf);
+		p = fixture_hear(&r, buf);
 		assert_true(event_of(&p).end);
 		assert_int_equal(event_of(&p).code, 11);
 		assert_int_equal(event_of(&p).duration, NB);
 	}
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_events_out], 4);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_events_out], 4);
+	fixture_close(&r);
 }
 
 /* What waits when a digit begins is heard before it. */
 static void a_digit_waits_behind_what_was_said(void **state)
 {
 	struct rtp_packet p;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	uint8_t buf[2048];
 	uint32_t first = 0;
 	uint16_t seq = 0;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'events': 101, 'jitter': "
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r,
+			  "{'in': {'codec': 'pcmu', 'events': 101, 'jitter': "
 			  "'fixed', 'jitter_max_ms': 500}, 'port': 'own', "
 			  "'out': {'codec': 'pcma', 'events': 96}}");
-	s = rig_sender(&r, nc, NB);
+	s = fixture_sender(&r, nc, NB);
 	for (unsigned i = 0; i < 5; i++)
-		rig_send(&s, silence, NB);
+		fixture_send(&s, silence, NB);
 	for (unsigned i = 0; i < 5; i++)
 		send_event(&s, 7, !i, i >= 2,
 			   (uint16_t)((i < 2 ? i + 1 : 3) * NB));
 	s.next.ts += 3 * NB;
-	rig_send(&s, silence, NB);
+	fixture_send(&s, silence, NB);
 	for (unsigned i = 0; i < 5; i++) {
-		p = rig_hear(&r, buf);
+		p = fixture_hear(&r, buf);
 		assert_int_equal(p.pt, 8);
 		if (!i) {
 			first = p.ts;
@@ -177,24 +180,24 @@ static void a_digit_waits_behind_what_was_said(void **state)
 		assert_int_equal(p.ts, first + i * NB);
 	}
 	for (unsigned i = 0; i < 5; i++) {
-		p = rig_hear(&r, buf);
+		p = fixture_hear(&r, buf);
 		assert_int_equal(p.ts, first + 5 * NB);
 		assert_int_equal(event_of(&p).code, 7);
 		assert_int_equal(event_of(&p).end, i >= 2);
 		assert_int_equal(event_of(&p).duration,
 				 (i < 2 ? i + 1 : 3) * NB);
 	}
-	p = rig_hear(&r, buf);
+	p = fixture_hear(&r, buf);
 	assert_int_equal(p.pt, 8);
 	assert_int_equal(p.ts, first + 8 * NB);
 	assert_int_equal(p.seq, (uint16_t)(seq + 10));
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_events], 5);
-	assert_int_equal(r.last[RIG_events_out], 5);
-	assert_int_equal(r.last[RIG_muted], 0);
-	assert_int_equal(r.last[RIG_packets_in], 11);
-	assert_int_equal(r.last[RIG_lost], 0);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_events], 5);
+	assert_int_equal(r.last[LAST_events_out], 5);
+	assert_int_equal(r.last[LAST_muted], 0);
+	assert_int_equal(r.last[LAST_packets_in], 11);
+	assert_int_equal(r.last[LAST_lost], 0);
+	fixture_close(&r);
 }
 
 /* --- silence --- */
@@ -210,22 +213,22 @@ static void silence_that_is_told_of_is_filled(void **state)
 {
 	static const uint8_t speech[14] = { 0xf0, 0 << 3 | 4 };
 	struct rtp_packet p, last;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	uint8_t buf[2048];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(
 		&r, "{'in': {'codec': 'amr', 'octet_align': true, 'fill':"
 		    " 'signalled'}, 'port': 'own', 'out': {'codec': 'pcmu'}}");
-	s = rig_sender(&r, nc, NB);
-	rig_send(&s, speech, sizeof(speech));
-	last = rig_hear(&r, buf);
-	rig_send(&s, sid, sizeof(sid));
+	s = fixture_sender(&r, nc, NB);
+	fixture_send(&s, speech, sizeof(speech));
+	last = fixture_hear(&r, buf);
+	fixture_send(&s, sid, sizeof(sid));
 	for (unsigned i = 0; i < 20; i++) {
-		p = rig_hear(&r, buf);
+		p = fixture_hear(&r, buf);
 		assert_int_equal(p.pt, 0);
 		assert_int_equal(p.payload_bytes, NB);
 		assert_int_equal(p.seq, (uint16_t)(last.seq + 1));
@@ -236,39 +239,39 @@ static void silence_that_is_told_of_is_filled(void **state)
 	}
 	s.next.ts += 5 * NB; /* sooner than was filled */
 	for (unsigned i = 0; i < 4; i++) {
-		rig_send(&s, speech, sizeof(speech));
-		p = rig_hear(&r, buf);
+		fixture_send(&s, speech, sizeof(speech));
+		p = fixture_hear(&r, buf);
 		assert_true(p.ts - last.ts >= NB && p.ts - last.ts < 8000);
 		last = p;
 	}
-	rig_end(&r, nc);
-	assert_true(r.last[RIG_silences] >= 19);
-	assert_int_equal(r.last[RIG_synthesized], r.last[RIG_silences]);
-	assert_int_equal(r.last[RIG_packets_in], 6);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_true(r.last[LAST_silences] >= 19);
+	assert_int_equal(r.last[LAST_synthesized], r.last[LAST_silences]);
+	assert_int_equal(r.last[LAST_packets_in], 6);
+	fixture_close(&r);
 }
 
 static void nothing_is_filled_that_nobody_asked_for(void **state)
 {
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	uint8_t buf[2048];
 	cr_ns end;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
-			  "'port': 'own', 'out': {'codec': 'pcmu'}}");
-	s = rig_sender(&r, nc, NB);
-	rig_send(&s, sid, sizeof(sid));
-	(void)rig_hear(&r, buf);
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
+			      "'port': 'own', 'out': {'codec': 'pcmu'}}");
+	s = fixture_sender(&r, nc, NB);
+	fixture_send(&s, sid, sizeof(sid));
+	(void)fixture_hear(&r, buf);
 	for (end = clock_now() + 100 * CR_MS; clock_now() < end;)
 		;
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_packets_out], 1);
-	assert_int_equal(r.last[RIG_synthesized], 0);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_packets_out], 1);
+	assert_int_equal(r.last[LAST_synthesized], 0);
+	fixture_close(&r);
 }
 
 /* --- comfort noise --- */
@@ -280,36 +283,36 @@ static void noise_is_noise_on_both_sides(void **state)
 	uint8_t payload[COMFORT_NOISE_BYTES_MAX], buf[2048];
 	size_t bytes = comfort_noise_build(payload, &signalled);
 	struct rtp_packet p;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	uint32_t ts;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'noise': 13}, 'port': "
-			  "'own', 'out': {'codec': 'pcma', 'noise': 13}}");
-	s = rig_sender(&r, nc, NB);
-	rig_send(&s, silence, NB);
-	ts = rig_hear(&r, buf).ts;
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'noise': 13}, 'port': "
+			      "'own', 'out': {'codec': 'pcma', 'noise': 13}}");
+	s = fixture_sender(&r, nc, NB);
+	fixture_send(&s, silence, NB);
+	ts = fixture_hear(&r, buf).ts;
 	send_aux(&s, NOISE, false, payload, bytes);
-	p = rig_hear(&r, buf);
+	p = fixture_hear(&r, buf);
 	assert_int_equal(p.pt, NOISE);
 	assert_int_equal(p.ts, ts + NB);
 	assert_int_equal(
 		comfort_noise_parse(p.payload, p.payload_bytes, &heard), 0);
 	assert_int_equal(heard.level, 55);
 	s.next.ts += 50 * NB;
-	rig_send(&s, silence, NB);
-	p = rig_hear(&r, buf);
+	fixture_send(&s, silence, NB);
+	p = fixture_hear(&r, buf);
 	assert_int_equal(p.pt, 8);
 	assert_true(p.marker); /* speech again */
 	assert_int_equal(p.ts, ts + 51 * NB);
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_cn_in], 1);
-	assert_int_equal(r.last[RIG_cn_out], 1);
-	assert_int_equal(r.last[RIG_missing], 0);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_cn_in], 1);
+	assert_int_equal(r.last[LAST_cn_out], 1);
+	assert_int_equal(r.last[LAST_missing], 0);
+	fixture_close(&r);
 }
 
 /* Whoever takes no comfort noise hears it, as loud as it was told. */
@@ -324,21 +327,21 @@ static void noise_is_heard_where_it_cannot_be_told(void **state)
 	struct cr_frame frame = { .kind = CR_FRAME_SPEECH, .bytes = NB };
 	int16_t pcm[NB];
 	struct rtp_packet p;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	void *decoder;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	assert_int_equal(pcma->decoder_open(&decoder, &cfg, NULL), 0);
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r,
-		      "{'in': {'codec': 'pcmu', 'noise': 13, 'fill': "
-		      "'signalled'}, 'port': 'own', 'out': {'codec': 'pcma'}}");
-	s = rig_sender(&r, nc, NB);
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(
+		&r, "{'in': {'codec': 'pcmu', 'noise': 13, 'fill': "
+		    "'signalled'}, 'port': 'own', 'out': {'codec': 'pcma'}}");
+	s = fixture_sender(&r, nc, NB);
 	send_aux(&s, NOISE, false, payload, bytes);
 	for (unsigned i = 0; i < 10; i++) {
-		p = rig_hear(&r, buf);
+		p = fixture_hear(&r, buf);
 		assert_int_equal(p.pt, 8);
 		assert_int_equal(p.payload_bytes, NB);
 		memcpy(frame.data, p.payload, NB);
@@ -347,8 +350,8 @@ static void noise_is_heard_where_it_cannot_be_told(void **state)
 	comfort_noise_measure(pcm, NB, 0, &heard);
 	assert_in_range(heard.level, 37, 43);
 	pcma->decoder_close(decoder);
-	rig_end(&r, nc);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	fixture_close(&r);
 }
 
 /* --- refusals --- */
@@ -357,45 +360,46 @@ static void noise_is_heard_where_it_cannot_be_told(void **state)
 static void unknown_types_are_told_by_number(void **state)
 {
 	struct node_call_info info;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	uint8_t buf[2048];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'events': 101}, 'port': "
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r,
+			  "{'in': {'codec': 'pcmu', 'events': 101}, 'port': "
 			  "'own', 'out': {'codec': 'pcma'}}");
-	s = rig_sender(&r, nc, NB);
-	rig_send(&s, silence, NB);
-	(void)rig_hear(&r, buf);
+	s = fixture_sender(&r, nc, NB);
+	fixture_send(&s, silence, NB);
+	(void)fixture_hear(&r, buf);
 	send_aux(&s, 96, false, silence, 10);
 	send_aux(&s, 13, false, silence, 10);
 	send_aux(&s, 96, false, silence, 10);
-	rig_send(&s, silence, NB);
-	(void)rig_hear(&r, buf);
+	fixture_send(&s, silence, NB);
+	(void)fixture_hear(&r, buf);
 	node_call_info(nc, &info);
 	assert_string_equal(info.unknown, "2 of type 96, 1 of type 13");
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_wrong_pt], 3);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_wrong_pt], 3);
+	fixture_close(&r);
 }
 
-static void refuse(struct rig *r, const char *json, const char *why)
+static void refuse(struct node_fixture *r, const char *json, const char *why)
 {
 	struct node_call *nc;
 	struct cr_err e;
 
-	assert_int_equal(rig_try(r, json, &nc, &e), -EINVAL);
+	assert_int_equal(fixture_try(r, json, &nc, &e), -EINVAL);
 	assert_string_equal(e.text, why);
 }
 
 static void what_does_not_go_together_is_refused(void **state)
 {
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
+	fixture_open(&r, &(struct fixture_options){ 0 });
 	refuse(&r,
 	       "{'in': {'codec': 'pcmu', 'jitter': 'adaptive'}, "
 	       "'out': {'codec': 'pcma'}}",
@@ -419,7 +423,7 @@ static void what_does_not_go_together_is_refused(void **state)
 	       "'out': {'codec': 'amr', 'pt': 101, 'events': 101}}",
 	       "out.events: payload type 101 stands for something else "
 	       "already");
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 int main(void)

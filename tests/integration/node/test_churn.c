@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "own_network.h"
-#include "rig.h"
+#include "node_fixture.h"
 
 #define NB 160u
 #define STARTS 10000u
@@ -31,7 +31,7 @@ static unsigned seed(void)
 	return n;
 }
 
-static void drain_socket(struct rig *r)
+static void drain_socket(struct node_fixture *r)
 {
 	uint8_t buf[2048];
 
@@ -41,13 +41,13 @@ static void drain_socket(struct rig *r)
 
 static bool all_gone(void *arg)
 {
-	struct rig *r = arg;
+	struct node_fixture *r = arg;
 
 	return node_calls(r->node) == 0;
 }
 
 struct sent {
-	struct rig *rig;
+	struct node_fixture *rig;
 	unsigned long long packets;
 	unsigned long long no_port; /* of others, before */
 };
@@ -60,17 +60,17 @@ static bool all_is_counted(void *arg)
 {
 	const struct sent *s = arg;
 
-	return rig_figure(s->rig, "rx", "packets") +
-		       rig_figure(s->rig, "rx", "socket_drops") +
-		       rig_figure(s->rig, "totals", "port_drops") +
-		       rig_figure(s->rig, "totals", "unread") +
+	return fixture_figure(s->rig, "rx", "packets") +
+		       fixture_figure(s->rig, "rx", "socket_drops") +
+		       fixture_figure(s->rig, "totals", "port_drops") +
+		       fixture_figure(s->rig, "totals", "unread") +
 		       own_network_no_port() - s->no_port ==
 	       s->packets;
 }
 
 /* Where a packet that the receivers saw went: into a call, or into the counter
  * that says why not. */
-static void assert_packets_balance(const struct rig *r)
+static void assert_packets_balance(const struct node_fixture *r)
 {
 	static const char *const refused[] = { "oversized",   "malformed",
 					       "rtcp",	      "unknown_ssrc",
@@ -86,29 +86,29 @@ static void assert_packets_balance(const struct rig *r)
 	unsigned long long n = 0;
 
 	for (unsigned i = 0; refused[i]; i++)
-		n += rig_figure(r, "rx", refused[i]);
+		n += fixture_figure(r, "rx", refused[i]);
 	for (unsigned i = 0; taken[i]; i++)
-		n += rig_figure(r, "totals", taken[i]);
-	assert_int_equal(rig_figure(r, "rx", "packets"), n);
+		n += fixture_figure(r, "totals", taken[i]);
+	assert_int_equal(fixture_figure(r, "rx", "packets"), n);
 }
 
 static void assert_all_is_counted(struct sent *s)
 {
 	if (!alone)
 		return;
-	assert_true(rig_wait(s->rig, all_is_counted, s));
+	assert_true(fixture_wait(s->rig, all_is_counted, s));
 	assert_packets_balance(s->rig);
 }
 
-static void assert_books_balance(struct rig *r)
+static void assert_books_balance(struct node_fixture *r)
 {
-	assert_int_equal(rig_figure(r, "totals", "packets_in"),
-			 rig_figure(r, "totals", "done") +
-				 rig_figure(r, "totals", "overwritten") +
-				 rig_figure(r, "totals", "expired") +
-				 rig_figure(r, "totals", "concealed") +
-				 rig_figure(r, "totals", "malformed") +
-				 rig_figure(r, "totals", "cancelled"));
+	assert_int_equal(fixture_figure(r, "totals", "packets_in"),
+			 fixture_figure(r, "totals", "done") +
+				 fixture_figure(r, "totals", "overwritten") +
+				 fixture_figure(r, "totals", "expired") +
+				 fixture_figure(r, "totals", "concealed") +
+				 fixture_figure(r, "totals", "malformed") +
+				 fixture_figure(r, "totals", "cancelled"));
 }
 
 static void churn(unsigned workers, const char *port)
@@ -116,31 +116,31 @@ static void churn(unsigned workers, const char *port)
 	char json[128];
 
 	struct node_call *up[UP] = { NULL };
-	struct rig_sender s[UP];
+	struct fixture_sender s[UP];
 	struct sent sent = { .no_port = own_network_no_port() };
-	struct rig r;
+	struct node_fixture r;
 
 	srand(seed());
 	(void)snprintf(json, sizeof(json),
 		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}, "
 		       "'port': '%s'}",
 		       port);
-	rig_open(&r, &(struct rig_options){ .workers = workers,
-					    .scheduler = "edf",
-					    .ring_frames = 4 });
+	fixture_open(&r, &(struct fixture_options){ .workers = workers,
+						    .scheduler = "edf",
+						    .ring_frames = 4 });
 	sent.rig = &r;
 	for (unsigned i = 0; i < STARTS; i++) {
 		unsigned k = (unsigned)rand() % UP;
 
 		if (up[k])
 			node_call_stop(up[k], NODE_END_STOPPED, NULL);
-		up[k] = rig_call(&r, json);
-		s[k] = rig_sender(&r, up[k], NB);
+		up[k] = fixture_call(&r, json);
+		s[k] = fixture_sender(&r, up[k], NB);
 		for (unsigned n = (unsigned)rand() % 8; n; n--) {
 			k = (unsigned)rand() % UP;
 			if (!up[k])
 				continue;
-			rig_send(&s[k], silence, NB);
+			fixture_send(&s[k], silence, NB);
 			sent.packets++;
 		}
 		drain_socket(&r);
@@ -149,12 +149,12 @@ static void churn(unsigned workers, const char *port)
 	for (unsigned k = 0; k < UP; k++)
 		if (up[k])
 			node_call_stop(up[k], NODE_END_STOPPED, NULL);
-	assert_true(rig_wait(&r, all_gone, &r));
+	assert_true(fixture_wait(&r, all_gone, &r));
 	assert_int_equal(r.ended, STARTS);
-	assert_true(rig_figure(&r, "totals", "done") > 0);
+	assert_true(fixture_figure(&r, "totals", "done") > 0);
 	assert_books_balance(&r);
 	assert_all_is_counted(&sent);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void ten_thousand_calls_start_and_stop_under_load(void **state)
@@ -179,33 +179,34 @@ static void the_same_where_packets_are_sent_together(void **state)
 /* The worker is inside a frame of 30 ms when the call is stopped. */
 static void a_call_stops_while_its_frame_is_being_encoded(void **state)
 {
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .workers = 1 });
+	fixture_open(&r, &(struct fixture_options){ .workers = 1 });
 	for (unsigned i = 0; i < 10; i++) {
-		nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
+		nc = fixture_call(&r,
+				  "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
 				  "'spin', 'spin': '30ms'}}");
-		s = rig_sender(&r, nc, NB);
+		s = fixture_sender(&r, nc, NB);
 		for (unsigned n = 0; n < 3; n++)
-			rig_send(&s, silence, NB);
+			fixture_send(&s, silence, NB);
 		while (frame_ring_waiting(nc->call->ring) == 0 &&
 		       !atomic_load_explicit(&nc->call->count.packets_in,
 					     memory_order_relaxed))
 			; /* until rx has seen the first one */
-		rig_end(&r, nc);
-		assert_true(r.last[RIG_done] <= 3);
-		assert_int_equal(r.last[RIG_packets_in],
-				 r.last[RIG_done] + r.last[RIG_cancelled]);
+		fixture_end(&r, nc);
+		assert_true(r.last[LAST_done] <= 3);
+		assert_int_equal(r.last[LAST_packets_in],
+				 r.last[LAST_done] + r.last[LAST_cancelled]);
 	}
 	assert_books_balance(&r);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 struct done_wait {
-	struct rig *rig;
+	struct node_fixture *rig;
 	unsigned frames;
 };
 
@@ -213,108 +214,111 @@ static bool all_done(void *arg)
 {
 	const struct done_wait *w = arg;
 
-	return rig_figure(w->rig, "totals", "done") == w->frames;
+	return fixture_figure(w->rig, "totals", "done") == w->frames;
 }
 
 static void the_scheduler_switches_under_load_without_loss(void **state)
 {
 	static const char *const specs[] = { "fifo", "rr,quantum=1ms", "edf" };
 	struct node_call *up[UP];
-	struct rig_sender s[UP];
+	struct fixture_sender s[UP];
 	struct cr_err e = { "" };
 	unsigned sent = 0, got = 0;
 	struct done_wait all;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .ring_frames = 64 });
+	fixture_open(&r, &(struct fixture_options){ .ring_frames = 64 });
 	for (unsigned k = 0; k < UP; k++) {
-		up[k] = rig_call(&r, "{'in': {'codec': 'pcmu'}, "
-				     "'out': {'codec': 'pcma'}}");
-		s[k] = rig_sender(&r, up[k], NB);
+		up[k] = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
+					 "'out': {'codec': 'pcma'}}");
+		s[k] = fixture_sender(&r, up[k], NB);
 	}
 	for (unsigned round = 0; round < 60; round++) {
 		for (unsigned k = 0; k < UP; k++, sent++)
-			rig_send(&s[k], silence, NB);
+			fixture_send(&s[k], silence, NB);
 		if (node_scheduler_set(r.node, specs[round % 3], &e))
 			fail_msg("%s", e.text);
 		for (unsigned k = 0; k < UP; k++, got++) {
 			uint8_t buf[2048];
 			struct rtp_packet p;
 
-			assert_true(rig_receive(&r, buf, &p));
+			assert_true(fixture_receive(&r, buf, &p));
 		}
 	}
 	assert_int_equal(got, sent);
 	/* the worker counts after it has sent */
 	all = (struct done_wait){ &r, sent };
-	assert_true(rig_wait(&r, all_done, &all));
-	assert_int_equal(rig_figure(&r, "totals", "overwritten"), 0);
-	rig_close(&r);
+	assert_true(fixture_wait(&r, all_done, &all));
+	assert_int_equal(fixture_figure(&r, "totals", "overwritten"), 0);
+	fixture_close(&r);
 }
 
 /* A full ring loses its oldest frames, and says so exactly. */
 static void overload_drops_the_oldest_and_counts_each(void **state)
 {
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .workers = 1, .ring_frames = 4 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, "
-			  "'out': {'codec': 'spin', 'spin': '20ms'}}");
-	s = rig_sender(&r, nc, NB);
+	fixture_open(&r, &(struct fixture_options){ .workers = 1,
+						    .ring_frames = 4 });
+	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
+			      "'out': {'codec': 'spin', 'spin': '20ms'}}");
+	s = fixture_sender(&r, nc, NB);
 	for (unsigned i = 0; i < 100; i++)
-		rig_send(&s, silence, NB);
+		fixture_send(&s, silence, NB);
 	for (bool more = true; more;) {
 		uint8_t buf[2048];
 		struct rtp_packet p;
 
-		assert_true(rig_receive(&r, buf, &p));
+		assert_true(fixture_receive(&r, buf, &p));
 		more = p.ts - nc->call->cfg.ts_out != 99 * NB;
 	}
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_packets_in], 100);
-	assert_int_equal(r.last[RIG_done] + r.last[RIG_overwritten], 100);
-	assert_true(r.last[RIG_overwritten] > 0);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_packets_in], 100);
+	assert_int_equal(r.last[LAST_done] + r.last[LAST_overwritten], 100);
+	assert_true(r.last[LAST_overwritten] > 0);
+	fixture_close(&r);
 }
 
 static void old_frames_are_replaced_by_no_data(void **state)
 {
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	unsigned speech = 0, no_data = 0;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .workers = 1,
-					    .ring_frames = 32,
-					    .max_age = 1,
-					    .expired = CORE_EXPIRED_CONCEAL });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', "
+	fixture_open(&r, &(struct fixture_options){
+				 .workers = 1,
+				 .ring_frames = 32,
+				 .max_age = 1,
+				 .expired = CORE_EXPIRED_CONCEAL });
+	nc = fixture_call(&r,
+			  "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', "
 			  "'octet_align': true}}");
-	s = rig_sender(&r, nc, NB);
+	s = fixture_sender(&r, nc, NB);
 	for (unsigned i = 0; i < 20; i++)
-		rig_send(&s, silence, NB);
+		fixture_send(&s, silence, NB);
 	for (unsigned i = 0; i < 20; i++) {
 		uint8_t buf[2048];
 		struct rtp_packet p;
 
-		assert_true(rig_receive(&r, buf, &p));
+		assert_true(fixture_receive(&r, buf, &p));
 		assert_int_equal(p.ts - nc->call->cfg.ts_out, i * NB);
 		if (p.payload_bytes == 2) /* CMR and a ToC that says 15 */
 			no_data += p.payload[1] >> 3 == 15;
 		else
 			speech++;
 	}
-	rig_end(&r, nc);
+	fixture_end(&r, nc);
 	/* every frame is older than 1 ns when its turn comes */
 	assert_int_equal(no_data, 20);
 	assert_int_equal(speech, 0);
-	assert_int_equal(r.last[RIG_concealed], 20);
-	rig_close(&r);
+	assert_int_equal(r.last[LAST_concealed], 20);
+	fixture_close(&r);
 }
 
 static void calls_beyond_the_capacity_are_refused_with_a_reason(void **state)
@@ -322,22 +326,23 @@ static void calls_beyond_the_capacity_are_refused_with_a_reason(void **state)
 	struct node_call *nc;
 	struct cr_err e = { "" };
 	unsigned n = 0;
-	struct rig r;
+	struct node_fixture r;
 	int err;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .admission = true, .workers = 1 });
-	while (!(err = rig_try(&r,
-			       "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
-			       "'spin', 'spin': '5ms'}}",
-			       &nc, &e)))
+	fixture_open(&r, &(struct fixture_options){ .admission = true,
+						    .workers = 1 });
+	while (!(err = fixture_try(&r,
+				   "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
+				   "'spin', 'spin': '5ms'}}",
+				   &nc, &e)))
 		n++;
 	assert_int_equal(err, -28); /* -ENOSPC */
 	/* 20 ms / 5 ms and a little beside: three fit into 0.97 */
 	assert_int_equal(n, 3);
 	assert_non_null(strstr(e.text, "no-capacity: need 0.25"));
 	assert_non_null(strstr(e.text, "under fifo"));
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* The lowest free descriptor: the next one to be opened. */
@@ -367,20 +372,21 @@ static void a_refused_call_has_its_port_until_the_receiver_lets_go(void **state)
 				   "'out': {'codec': 'spin', 'spin': '12ms'}}";
 	struct cr_err e = { "" };
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 	int port;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .admission = true, .workers = 1 });
-	assert_int_equal(rig_try(&r, call, &nc, &e), 0);
+	fixture_open(&r, &(struct fixture_options){ .admission = true,
+						    .workers = 1 });
+	assert_int_equal(fixture_try(&r, call, &nc, &e), 0);
 	port = next_descriptor();
 	rcu_read_begin(); /* as a receiver in its turn */
-	assert_int_equal(rig_try(&r, call, &nc, &e), -ENOSPC);
+	assert_int_equal(fixture_try(&r, call, &nc, &e), -ENOSPC);
 	assert_true(is_socket(port));
 	rcu_read_end();
 	rcu_done();
 	assert_false(is_socket(port));
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* What was sent before the call was stopped is in its counters or in those of
@@ -389,26 +395,26 @@ static void what_waits_at_a_port_at_its_end_is_counted(void **state)
 {
 	enum { CALLS = 50, EACH = 20 };
 	struct sent sent = { .no_port = own_network_no_port() };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .workers = 1 });
+	fixture_open(&r, &(struct fixture_options){ .workers = 1 });
 	sent.rig = &r;
 	for (unsigned i = 0; i < CALLS; i++) {
-		struct node_call *nc =
-			rig_call(&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
-				     "'out': {'codec': 'pcma'}}");
-		struct rig_sender s = rig_sender(&r, nc, NB);
+		struct node_call *nc = fixture_call(
+			&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
+			    "'out': {'codec': 'pcma'}}");
+		struct fixture_sender s = fixture_sender(&r, nc, NB);
 
 		node_call_stop(nc, NODE_END_STOPPED, NULL);
 		/* its socket is there until this thread looks at events */
 		for (unsigned n = 0; n < EACH; n++, sent.packets++)
-			rig_send(&s, silence, NB);
+			fixture_send(&s, silence, NB);
 	}
-	assert_true(rig_wait(&r, all_gone, &r));
-	assert_true(rig_figure(&r, "totals", "unread") > 0);
+	assert_true(fixture_wait(&r, all_gone, &r));
+	assert_true(fixture_figure(&r, "totals", "unread") > 0);
 	assert_all_is_counted(&sent);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "rig.h"
+#include "node_fixture.h"
 
 #define NB 160u
 #define NO_DATA (15u << 3 | 4u)
@@ -25,25 +25,26 @@ static unsigned long long requests(const struct node_call *nc)
 
 /* What the peer hears, AMR, and what it sends, asking for modes. */
 struct talk {
-	struct rig *rig;
+	struct node_fixture *rig;
 	struct node_call *from, *to;
-	struct rig_sender amr, pcmu;
+	struct fixture_sender amr, pcmu;
 };
 
-static struct talk open_talk(struct rig *r)
+static struct talk open_talk(struct node_fixture *r)
 {
 	struct talk t = { .rig = r };
 	char json[200];
 
-	t.from = rig_call(r, "{'in': {'codec': 'amr', 'octet_align': true}, "
-			     "'out': {'codec': 'pcmu'}}");
+	t.from =
+		fixture_call(r, "{'in': {'codec': 'amr', 'octet_align': true}, "
+				"'out': {'codec': 'pcmu'}}");
 	(void)snprintf(json, sizeof(json),
 		       "{'pair': %u, 'in': {'codec': 'pcmu'}, 'out': {'codec': "
 		       "'amr', 'mode': '12.2', 'octet_align': true}}",
 		       t.from->call->cfg.id);
-	t.to = rig_call(r, json);
-	t.amr = rig_sender(r, t.from, NB);
-	t.pcmu = rig_sender(r, t.to, NB);
+	t.to = fixture_call(r, json);
+	t.amr = fixture_sender(r, t.from, NB);
+	t.pcmu = fixture_sender(r, t.to, NB);
 	return t;
 }
 
@@ -64,8 +65,8 @@ static void ask(struct talk *t, unsigned cmr)
 	const uint8_t payload[] = { (uint8_t)(cmr << 4), NO_DATA };
 	struct wait w = { t->from, requests(t->from) + 1 };
 
-	rig_send(&t->amr, payload, sizeof(payload));
-	assert_true(rig_wait(t->rig, asked, &w));
+	fixture_send(&t->amr, payload, sizeof(payload));
+	assert_true(fixture_wait(t->rig, asked, &w));
 }
 
 /* Frame type of the next frame that call @to sends. */
@@ -74,9 +75,9 @@ static unsigned hear(struct talk *t)
 	struct rtp_packet p;
 	uint8_t buf[2048];
 
-	rig_send(&t->pcmu, silence, NB);
+	fixture_send(&t->pcmu, silence, NB);
 	do
-		assert_true(rig_receive(t->rig, buf, &p));
+		assert_true(fixture_receive(t->rig, buf, &p));
 	while (p.ssrc != t->to->call->cfg.ssrc_out);
 	return p.payload[1] >> 3 & 0xf;
 }
@@ -84,10 +85,10 @@ static unsigned hear(struct talk *t)
 static void a_request_changes_the_other_directions_mode(void **state)
 {
 	struct talk t;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
+	fixture_open(&r, &(struct fixture_options){ 0 });
 	t = open_talk(&r);
 	assert_int_equal(hear(&t), 7);
 	for (unsigned mode = 0; mode < 8; mode++) {
@@ -99,7 +100,7 @@ static void a_request_changes_the_other_directions_mode(void **state)
 	assert_int_equal(hear(&t), 3); /* it stays */
 	assert_int_equal(requests(t.from), 9);
 	assert_int_equal(requests(t.to), 0);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void no_request_and_reserved_ones_change_nothing(void **state)
@@ -107,41 +108,41 @@ static void no_request_and_reserved_ones_change_nothing(void **state)
 	static const uint8_t none[] = { 0xf0, NO_DATA },
 			     reserved[] = { 0x90, NO_DATA };
 	struct talk t;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .workers = 1 });
+	fixture_open(&r, &(struct fixture_options){ .workers = 1 });
 	t = open_talk(&r);
-	rig_send(&t.amr, none, sizeof(none));
-	rig_send(&t.amr, reserved, sizeof(reserved));
+	fixture_send(&t.amr, none, sizeof(none));
+	fixture_send(&t.amr, reserved, sizeof(reserved));
 	assert_int_equal(hear(&t), 7);
-	rig_end(&r, t.from);
-	assert_int_equal(r.last[RIG_cmr], 0);
-	assert_int_equal(r.last[RIG_malformed], 0);
-	rig_close(&r);
+	fixture_end(&r, t.from);
+	assert_int_equal(r.last[LAST_cmr], 0);
+	assert_int_equal(r.last[LAST_malformed], 0);
+	fixture_close(&r);
 }
 
 static void a_request_for_a_call_that_has_ended_is_counted_only(void **state)
 {
 	struct talk t;
-	struct rig r;
+	struct node_fixture r;
 	char json[200];
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
+	fixture_open(&r, &(struct fixture_options){ 0 });
 	t = open_talk(&r);
 	(void)snprintf(json, sizeof(json),
 		       "{'ssrc': %u, 'in': {'codec': 'pcmu'}, 'out': {'codec': "
 		       "'amr', 'octet_align': true}}",
 		       t.to->call->cfg.ssrc_in);
-	rig_end(&r, t.to);
+	fixture_end(&r, t.to);
 	ask(&t, 0);
 	/* another call has the name of the one that ended, but not its id */
-	t.to = rig_call(&r, json);
-	t.pcmu = rig_sender(&r, t.to, NB);
+	t.to = fixture_call(&r, json);
+	t.pcmu = fixture_sender(&r, t.to, NB);
 	ask(&t, 0);
 	assert_int_equal(hear(&t), 7);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void a_wrong_pair_is_refused_with_a_reason(void **state)
@@ -165,22 +166,22 @@ static void a_wrong_pair_is_refused_with_a_reason(void **state)
 		  -EINVAL, "pair" },
 	};
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
+	fixture_open(&r, &(struct fixture_options){ 0 });
 	(void)open_talk(&r);
-	(void)rig_call(&r,
-		       "{'in': {'codec': 'amr'}, 'out': {'codec': 'pcmu'}}");
+	(void)fixture_call(
+		&r, "{'in': {'codec': 'amr'}, 'out': {'codec': 'pcmu'}}");
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct cr_err e = { "" };
 
-		assert_int_equal(rig_try(&r, wrong[i].json, &nc, &e),
+		assert_int_equal(fixture_try(&r, wrong[i].json, &nc, &e),
 				 wrong[i].code);
 		assert_non_null(strstr(e.text, wrong[i].why));
 	}
 	assert_int_equal(node_calls(r.node), 3);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* Sanitizers look on. */
@@ -190,12 +191,12 @@ static void pairs_come_and_go_while_requests_pour_in(void **state)
 	unsigned seed = text ? (unsigned)atoi(text) : 1;
 	struct talk t[8];
 	bool up[8] = { false };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	printf("CR_SEED=%u\n", seed);
 	srand(seed);
-	rig_open(&r, &(struct rig_options){ .scheduler = "fifo" });
+	fixture_open(&r, &(struct fixture_options){ .scheduler = "fifo" });
 	for (unsigned i = 0; i < 4000; i++) {
 		unsigned k = (unsigned)rand() % 8;
 		const uint8_t payload[] = { (uint8_t)(i % 8 << 4), NO_DATA };
@@ -205,12 +206,12 @@ static void pairs_come_and_go_while_requests_pour_in(void **state)
 			t[k] = open_talk(&r);
 			up[k] = true;
 		}
-		rig_send(&t[k].amr, payload, sizeof(payload));
-		rig_send(&t[k].pcmu, silence, NB);
+		fixture_send(&t[k].amr, payload, sizeof(payload));
+		fixture_send(&t[k].pcmu, silence, NB);
 		if (rand() % 4 == 0) {
 			/* the one that is asked, and the one that asks */
 			node_call_stop(t[k].to, NODE_END_STOPPED, NULL);
-			rig_send(&t[k].amr, payload, sizeof(payload));
+			fixture_send(&t[k].amr, payload, sizeof(payload));
 			node_call_stop(t[k].from, NODE_END_STOPPED, NULL);
 			up[k] = false;
 		}
@@ -218,7 +219,7 @@ static void pairs_come_and_go_while_requests_pour_in(void **state)
 			;
 		(void)event_base_loop(r.base, EVLOOP_NONBLOCK);
 	}
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* --- the books --- */
@@ -239,7 +240,7 @@ static void must_enter(struct talk *t, const char *mode)
 {
 	struct entered w = { t->to, mode };
 
-	assert_true(rig_wait(t->rig, entered, &w));
+	assert_true(fixture_wait(t->rig, entered, &w));
 }
 
 static void a_request_beyond_the_capacity_is_obeyed_and_noted(void **state)
@@ -249,54 +250,55 @@ static void a_request_beyond_the_capacity_is_obeyed_and_noted(void **state)
 	struct node_call *dear, *none = NULL;
 	struct cr_err e = { "" };
 	struct talk t;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .admission = true,
-					    .scheduler = "edf",
-					    .workers = 1 });
+	fixture_open(&r, &(struct fixture_options){ .admission = true,
+						    .scheduler = "edf",
+						    .workers = 1 });
 	t = open_talk(&r);
 	/* as if that mode had turned out to take nearly all of a CPU */
-	dear = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', "
+	dear = fixture_call(&r,
+			    "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', "
 			    "'mode': '4.75', 'octet_align': true}, 'contract': "
 			    "{'mean': '1us', 'p99': '1us'}}");
 	dear->cost->cost.mean = dear->cost->cost.p99 = 19 * CR_MS;
-	rig_end(&r, dear);
+	fixture_end(&r, dear);
 	ask(&t, 0);
 	must_enter(&t, "amr/4.75");
 	assert_int_equal(hear(&t), 0);
 	assert_int_equal(t.to->cmr_over, 1);
 	assert_int_equal(t.to->call->cfg.declared.cost.mean, 19 * CR_MS);
-	assert_int_equal(rig_try(&r, any, &none, &e), -ENOSPC);
+	assert_int_equal(fixture_try(&r, any, &none, &e), -ENOSPC);
 	ask(&t, 7);
 	must_enter(&t, "amr/12.2");
 	assert_int_equal(t.to->cmr_over, 1);
-	assert_int_equal(rig_try(&r, any, &none, &e), 0);
-	rig_close(&r);
+	assert_int_equal(fixture_try(&r, any, &none, &e), 0);
+	fixture_close(&r);
 }
 
 /* Whatever the mode: the call counts as what it declared. */
 static void a_declared_cost_holds_in_every_mode(void **state)
 {
 	struct talk t;
-	struct rig r;
+	struct node_fixture r;
 	char json[300];
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .admission = true });
+	fixture_open(&r, &(struct fixture_options){ .admission = true });
 	t = open_talk(&r);
-	rig_end(&r, t.to);
+	fixture_end(&r, t.to);
 	(void)snprintf(json, sizeof(json),
 		       "{'pair': %u, 'contract': {'mean': '2ms', 'p99': '2ms', "
 		       "'worst': '2ms'}, 'in': {'codec': 'pcmu'}, 'out': "
 		       "{'codec': 'amr', 'octet_align': true}}",
 		       t.from->call->cfg.id);
-	t.to = rig_call(&r, json);
-	t.pcmu = rig_sender(&r, t.to, NB);
+	t.to = fixture_call(&r, json);
+	t.pcmu = fixture_sender(&r, t.to, NB);
 	ask(&t, 3);
 	must_enter(&t, "amr/6.7");
 	assert_int_equal(t.to->call->cfg.declared.cost.mean, 2 * CR_MS);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* The peer asks for another mode while control works on a change, which began
@@ -306,10 +308,10 @@ static void a_request_during_a_change_is_not_undone(void **state)
 	struct call_cfg to;
 	struct cr_err e = { "" };
 	struct talk t;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
+	fixture_open(&r, &(struct fixture_options){ 0 });
 	t = open_talk(&r);
 	to = t.to->call->cfg;
 	to.terms.weight = 7;
@@ -320,10 +322,10 @@ static void a_request_during_a_change_is_not_undone(void **state)
 	assert_int_equal(hear(&t), 3);
 	to = t.to->call->cfg;
 	to.media.out.cfg.mode = 5;
-	assert_int_equal(rig_measure(&r, &to, &e), 0);
+	assert_int_equal(fixture_measure(&r, &to, &e), 0);
 	assert_int_equal(node_call_change(t.to, &to, true, &e), 0);
 	assert_int_equal(hear(&t), 5);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 int main(void)

@@ -17,8 +17,8 @@
 /* Start one of the parties PCMU and PCMA; of a hard class in which each packet
  * takes up to @worst us of 20 ms. @codec: what A's speech is encoded by, if not
  * PCMA's. */
-static int start_with(struct rig *r, const struct cr_codec *codec, int worst,
-		      struct conversation **c, struct cr_err *e)
+static int start_with(struct node_fixture *r, const struct cr_codec *codec,
+		      int worst, struct conversation **c, struct cr_err *e)
 {
 	json_t *params = json_pack("{s{ss}s{ss}sss{si}}", "a", "codec", "pcmu",
 				   "b", "codec", "pcma", "class", "hard",
@@ -35,14 +35,14 @@ static int start_with(struct rig *r, const struct cr_codec *codec, int worst,
 	if (codec)
 		stream[0].media.out.codec = codec;
 	for (unsigned i = 0; i < 2 && !err; i++)
-		err = rig_measure(r, &stream[i], e);
+		err = fixture_measure(r, &stream[i], e);
 	if (!err)
 		err = conversation_start(r->node, stream, &request, c, e);
 	json_decref(params);
 	return err;
 }
 
-static int start(struct rig *r, int worst, struct conversation **c,
+static int start(struct node_fixture *r, int worst, struct conversation **c,
 		 struct cr_err *e)
 {
 	return start_with(r, NULL, worst, c, e);
@@ -50,17 +50,17 @@ static int start(struct rig *r, int worst, struct conversation **c,
 
 static bool has_no_calls(void *arg)
 {
-	const struct rig *r = arg;
+	const struct node_fixture *r = arg;
 
 	return !r->node->ncalls && RB_EMPTY(&r->node->conversations);
 }
 
 /* It was refused, and the only thing left is that. */
-static void assert_refused_without_trace(struct rig *r)
+static void assert_refused_without_trace(struct node_fixture *r)
 {
 	struct node_stats stats;
 
-	assert_true(rig_wait(r, has_no_calls, r));
+	assert_true(fixture_wait(r, has_no_calls, r));
 	rcu_done(); /* the endpoints, if there was no stream */
 	node_stats(r->node, &stats);
 	assert_int_equal(stats.calls_started, 0);
@@ -73,13 +73,13 @@ static void assert_refused_without_trace(struct rig *r)
 
 static void one_place_is_not_enough(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct conversation *c;
 	struct cr_err e = { "" };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	r.node->cfg.max_calls = 1;
 	assert_int_equal(start(&r, 100, &c, &e), -ENOSPC);
 	assert_non_null(strstr(e.text, "--max-calls"));
@@ -88,28 +88,28 @@ static void one_place_is_not_enough(void **state)
 	assert_int_equal(start(&r, 100, &c, &e), 0);
 	assert_int_equal(node_calls(r.node), 2);
 	conversation_stop(c, NODE_END_STOPPED, NULL);
-	assert_true(rig_wait(&r, has_no_calls, &r));
+	assert_true(fixture_wait(&r, has_no_calls, &r));
 	assert_int_equal(r.ended, 2);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* There is room for one of the streams. */
 static void half_a_conversation_is_none(void **state)
 {
-	const struct rig_options o = { .scheduler = "edf",
-				       .workers = 1,
-				       .admission = true };
+	const struct fixture_options o = { .scheduler = "edf",
+					   .workers = 1,
+					   .admission = true };
 	struct conversation *c;
 	struct cr_err e = { "" };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	assert_int_equal(start(&r, 8000, &c, &e), -ENOSPC);
 	assert_int_equal(r.node->last_id, 2); /* it is the second one */
 	assert_refused_without_trace(&r);
 	assert_int_equal(start(&r, 5000, &c, &e), 0);
-	rig_close(&r);
+	fixture_close(&r);
 	assert_int_equal(r.ended, 2);
 	assert_int_equal(r.recorded, 1); /* none of what was refused */
 	assert_int_equal(r.record.nstreams, 2);
@@ -119,7 +119,7 @@ static void half_a_conversation_is_none(void **state)
 
 static bool has_one_call(void *arg)
 {
-	const struct rig *r = arg;
+	const struct node_fixture *r = arg;
 
 	return r->node->ncalls == 1;
 }
@@ -127,21 +127,22 @@ static bool has_one_call(void *arg)
 /* Both streams end; what the stuck thread has stays until it comes back. */
 static void a_stream_that_hangs_ends_both(void **state)
 {
-	const struct rig_options o = { .workers = 1, .watchdog = 100 * CR_MS };
+	const struct fixture_options o = { .workers = 1,
+					   .watchdog = 100 * CR_MS };
 	const uint8_t silence[160] = { 0xff };
 	struct port_pairs_info ports;
 	struct conversation *c;
 	struct cr_err e = { "" };
-	struct rig_sender s;
-	struct rig r;
+	struct fixture_sender s;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	assert_int_equal(start_with(&r, sticky_codec(), 100, &c, &e), 0);
 	atomic_store(&sticky_held, true);
-	s = rig_sender(&r, conversation_stream(c, 0), sizeof(silence));
-	rig_send(&s, silence, sizeof(silence));
-	assert_true(rig_wait(&r, has_one_call, &r));
+	s = fixture_sender(&r, conversation_stream(c, 0), sizeof(silence));
+	fixture_send(&s, silence, sizeof(silence));
+	assert_true(fixture_wait(&r, has_one_call, &r));
 	assert_int_equal(r.ended, 2);
 	assert_int_equal(r.why, NODE_END_HUNG);
 	assert_int_equal(r.recorded, 1); /* of both */
@@ -154,17 +155,17 @@ static void a_stream_that_hangs_ends_both(void **state)
 	port_pairs_info(r.node->interfaces.one[0].ports, &ports);
 	assert_int_equal(ports.used, 2);
 	atomic_store(&sticky_held, false);
-	assert_true(rig_wait(&r, has_no_calls, &r));
+	assert_true(fixture_wait(&r, has_no_calls, &r));
 	assert_int_equal(r.ended, 2);
 	assert_int_equal(r.recorded, 1);
 	port_pairs_info(r.node->interfaces.one[0].ports, &ports);
 	assert_int_equal(ports.used, 0);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 enum { ROUNDS = 40, FRAMES = 25 };
 
-static bool has_new_terms(struct conversation *c, struct rig *r)
+static bool has_new_terms(struct conversation *c, struct node_fixture *r)
 {
 	struct conversation_plan plan;
 	struct party_change to[2] = { 0 };
@@ -182,32 +183,32 @@ static bool has_new_terms(struct conversation *c, struct rig *r)
 /* Both parties speak while it ends: every packet counts once. */
 static void packets_at_the_end_count_once(void **state)
 {
-	const struct rig_options o = { .workers = 2 };
+	const struct fixture_options o = { .workers = 2 };
 	const uint8_t silence[160] = { 0xff };
 	struct node_stats stats;
 	unsigned long long there;
 	struct cr_err e = { "" };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct conversation *c;
-		struct rig_sender s[2];
+		struct fixture_sender s[2];
 
 		assert_int_equal(start(&r, 100, &c, &e), 0);
 		for (unsigned k = 0; k < 2; k++)
-			s[k] = rig_sender(&r, conversation_stream(c, k),
-					  sizeof(silence));
+			s[k] = fixture_sender(&r, conversation_stream(c, k),
+					      sizeof(silence));
 		for (unsigned n = 0; n < 2 * FRAMES; n++) {
-			rig_send(&s[n % 2], silence, sizeof(silence));
+			fixture_send(&s[n % 2], silence, sizeof(silence));
 			if (n == FRAMES)
 				assert_true(has_new_terms(c, &r));
 		}
 		conversation_stop(c, NODE_END_STOPPED, NULL);
 		for (unsigned n = 0; n < 2 * FRAMES; n++)
-			rig_send(&s[n % 2], silence, sizeof(silence));
-		assert_true(rig_wait(&r, has_no_calls, &r));
+			fixture_send(&s[n % 2], silence, sizeof(silence));
+		assert_true(fixture_wait(&r, has_no_calls, &r));
 	}
 	node_stats(r.node, &stats);
 	there = stats.rx.packets + stats.totals.port_drops +
@@ -225,7 +226,7 @@ static void packets_at_the_end_count_once(void **state)
 				 stats.totals.malformed +
 				 stats.totals.cancelled);
 	assert_int_equal(r.ended, 2 * ROUNDS);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 enum { SENT = 2000 }; /* more than a port holds */
@@ -234,16 +235,16 @@ enum { SENT = 2000 }; /* more than a port holds */
 static void what_no_call_has_counted_is_in_the_sums(void **state)
 {
 	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct sockaddr_storage to;
 	struct node_stats stats;
 	struct node_endpoint *l;
 	char text[64];
 	struct cr_err e = { "" };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	assert_int_equal(node_endpoint_open(r.node, &r.node->interfaces.one[0],
 					    &terms, NULL, &l, &e),
 			 0);
@@ -262,7 +263,7 @@ static void what_no_call_has_counted_is_in_the_sums(void **state)
 	assert_int_equal(stats.rx.packets + stats.totals.unread +
 				 stats.totals.port_drops,
 			 SENT);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 int main(void)

@@ -20,14 +20,14 @@ enum { CALLS = 200 };
 
 static bool is_fifo(void *arg)
 {
-	struct rig *r = arg;
+	struct node_fixture *r = arg;
 	char spec[320];
 
 	node_scheduler(r->node, spec, sizeof(spec));
 	return !strcmp(spec, "fifo,order=frame");
 }
 
-static void set(struct rig *r, const char *mischief)
+static void set(struct node_fixture *r, const char *mischief)
 {
 	char spec[4096];
 	struct cr_err e = { "" };
@@ -39,9 +39,9 @@ static void set(struct rig *r, const char *mischief)
 }
 
 /* What stats tell about faults: how many, and the last one. */
-static unsigned faults(struct rig *r, char *last, size_t size)
+static unsigned faults(struct node_fixture *r, char *last, size_t size)
 {
-	json_t *o = rig_stats(r);
+	json_t *o = fixture_stats(r);
 	const json_t *f = json_object_get(o, "scheduler_faults");
 	unsigned n = (unsigned)json_integer_value(json_object_get(f, "count"));
 
@@ -86,9 +86,9 @@ static void sabotage(unsigned workers, unsigned cpus_per_rq)
 		{ "sleeper", "what=\"a task that " },
 		{ "twice", "what=\"a task that " },
 	};
-	const struct rig_options o = { .scheduler = "edf",
-				       .workers = workers,
-				       .cpus_per_rq = cpus_per_rq };
+	const struct fixture_options o = { .scheduler = "edf",
+					   .workers = workers,
+					   .cpus_per_rq = cpus_per_rq };
 	unsigned nrq = cpus_per_rq ? workers / cpus_per_rq : 1, before = 0;
 	char last[512], path[SCRATCH_MAX];
 	const struct log_config log = { .level = LOG_ERROR,
@@ -96,10 +96,10 @@ static void sabotage(unsigned workers, unsigned cpus_per_rq)
 					.path = scratch_file(path) };
 	struct traffic t;
 	struct cr_err e;
-	struct rig r;
+	struct node_fixture r;
 
 	assert_int_equal(log_open(&log, &e), 0);
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	assert_int_equal(faults(&r, last, sizeof(last)), 0);
 	assert_string_equal(last, "");
 	traffic_begin(&t, &r, CALLS);
@@ -107,7 +107,7 @@ static void sabotage(unsigned workers, unsigned cpus_per_rq)
 		unsigned n;
 
 		set(&r, acts[i].mischief);
-		assert_true(rig_wait(&r, is_fifo, &r));
+		assert_true(fixture_wait(&r, is_fifo, &r));
 		traffic_flows(&t, CALLS);
 		n = faults(&r, last, sizeof(last));
 		assert_in_range(n, before + 1, before + nrq);
@@ -119,7 +119,7 @@ static void sabotage(unsigned workers, unsigned cpus_per_rq)
 	}
 	traffic_end(&t);
 	traffic_balance(&t);
-	rig_close(&r);
+	fixture_close(&r);
 	log_close();
 	expect_log(path, before);
 }

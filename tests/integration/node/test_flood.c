@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "rig.h"
+#include "node_fixture.h"
 #include "udp/socket.h"
 
 #define NB 160u
@@ -25,7 +25,7 @@
 static const uint8_t silence[NB] = { 0xff };
 
 struct flood {
-	struct rig_sender to;
+	struct fixture_sender to;
 	pthread_t thread;
 	atomic_bool stop;
 	atomic_uint sent;
@@ -51,7 +51,8 @@ static void *flood(void *arg)
 }
 
 /* Its answers have the SSRC @number. */
-static struct node_call *call(struct rig *r, const char *port, unsigned number)
+static struct node_call *call(struct node_fixture *r, const char *port,
+			      unsigned number)
 {
 	char json[128];
 
@@ -59,11 +60,12 @@ static struct node_call *call(struct rig *r, const char *port, unsigned number)
 		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma', "
 		       "'ssrc': %u}, 'port': '%s'}",
 		       number, port);
-	return rig_call(r, json);
+	return fixture_call(r, json);
 }
 
 /* Small, so that it overflows. */
-static void begin_flood(struct flood *f, struct rig *r, struct node_call *nc)
+static void begin_flood(struct flood *f, struct node_fixture *r,
+			struct node_call *nc)
 {
 	int bytes = 65536;
 
@@ -71,7 +73,7 @@ static void begin_flood(struct flood *f, struct rig *r, struct node_call *nc)
 				    SOL_SOCKET, SO_RCVBUF, &bytes,
 				    sizeof(bytes)),
 			 0);
-	*f = (struct flood){ .to = rig_sender(r, nc, NB) };
+	*f = (struct flood){ .to = fixture_sender(r, nc, NB) };
 	assert_int_equal(pthread_create(&f->thread, NULL, flood, f), 0);
 }
 
@@ -90,18 +92,18 @@ static void end_flood(struct flood *f, int fd)
 
 /* Two packets for each of the calls 1 to @n, and the answers: each is the next
  * of its call, whose last one is @last[]. */
-static void a_round(struct rig *r, struct rig_sender *s, unsigned n,
-		    struct rtp_packet *last)
+static void a_round(struct node_fixture *r, struct fixture_sender *s,
+		    unsigned n, struct rtp_packet *last)
 {
 	uint8_t buf[2048];
 	struct rtp_packet p;
 
 	for (unsigned i = 0; i < 2 * n; i++)
-		rig_send(&s[i % n], silence, NB);
+		fixture_send(&s[i % n], silence, NB);
 	for (unsigned i = 0; i < 2 * n; i++) {
 		struct rtp_packet *l;
 
-		assert_true(rig_receive(r, buf, &p));
+		assert_true(fixture_receive(r, buf, &p));
 		assert_in_range(p.ssrc, 1, n);
 		assert_int_equal(p.payload_bytes, NB);
 		l = &last[p.ssrc - 1];
@@ -117,39 +119,40 @@ static void flood_one_of_many(enum udp_io io)
 {
 	struct node_call *flooded, *nc[2 * OWN];
 	struct rtp_packet heard[2 * OWN] = { { .ssrc = 0 } }, p;
-	struct rig_sender s[2 * OWN], last;
+	struct fixture_sender s[2 * OWN], last;
 	uint8_t buf[2048];
 	unsigned rounds = 0;
 	struct flood f;
-	struct rig r;
+	struct node_fixture r;
 
-	rig_open(&r, &(struct rig_options){ .io = io, .ring_frames = 64 });
+	fixture_open(&r,
+		     &(struct fixture_options){ .io = io, .ring_frames = 64 });
 	flooded = call(&r, "own", 2 * OWN + 1);
 	for (unsigned i = 0; i < 2 * OWN; i++) {
 		nc[i] = call(&r, i % 2 ? "own" : "shared", i + 1);
-		s[i] = rig_sender(&r, nc[i], NB);
+		s[i] = fixture_sender(&r, nc[i], NB);
 	}
 	begin_flood(&f, &r, flooded);
 	for (; rounds < ROUNDS || atomic_load(&f.sent) < FLOOD; rounds++)
 		a_round(&r, s, 2 * OWN, heard);
 	end_flood(&f, flooded->call->cfg.in_endpoint->cfg.fd);
-	last = rig_sender(&r, flooded, NB); /* carries the count of drops */
-	rig_send(&last, silence, NB);
-	assert_true(rig_receive(&r, buf, &p));
+	last = fixture_sender(&r, flooded, NB); /* carries the count of drops */
+	fixture_send(&last, silence, NB);
+	assert_true(fixture_receive(&r, buf, &p));
 
-	rig_end(&r, flooded);
-	assert_int_equal(r.last[RIG_done], 1);
-	assert_true(r.last[RIG_port_drops] > 0);
-	assert_int_equal(r.last[RIG_wrong_pt] + r.last[RIG_port_drops],
+	fixture_end(&r, flooded);
+	assert_int_equal(r.last[LAST_done], 1);
+	assert_true(r.last[LAST_port_drops] > 0);
+	assert_int_equal(r.last[LAST_wrong_pt] + r.last[LAST_port_drops],
 			 atomic_load(&f.sent));
 	for (unsigned i = 0; i < 2 * OWN; i++) {
-		rig_end(&r, nc[i]);
-		assert_int_equal(r.last[RIG_done], 2 * rounds);
-		assert_int_equal(r.last[RIG_packets_in], 2 * rounds);
-		assert_int_equal(r.last[RIG_packets_out], 2 * rounds);
-		assert_int_equal(r.last[RIG_port_drops], 0);
+		fixture_end(&r, nc[i]);
+		assert_int_equal(r.last[LAST_done], 2 * rounds);
+		assert_int_equal(r.last[LAST_packets_in], 2 * rounds);
+		assert_int_equal(r.last[LAST_packets_out], 2 * rounds);
+		assert_int_equal(r.last[LAST_port_drops], 0);
 	}
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void with_epoll(void **state)
@@ -166,7 +169,7 @@ static void with_what_is_best_here(void **state)
 
 static bool all_gone(void *arg)
 {
-	const struct rig *r = arg;
+	const struct node_fixture *r = arg;
 
 	return node_calls(r->node) == 0;
 }
@@ -174,22 +177,22 @@ static bool all_gone(void *arg)
 /* Nothing comes behind the flood that could tell of them. */
 static void what_a_port_drops_at_its_end_is_counted(void **state)
 {
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .workers = 1 });
+	fixture_open(&r, &(struct fixture_options){ .workers = 1 });
 	nc = call(&r, "own", 1);
-	s = rig_sender(&r, nc, NB);
+	s = fixture_sender(&r, nc, NB);
 	node_call_stop(nc, NODE_END_STOPPED, NULL);
 	/* its socket is there until this thread looks at events */
 	for (unsigned i = 0; i < 5000; i++)
-		rig_send(&s, silence, NB);
-	assert_true(rig_wait(&r, all_gone, &r));
-	assert_true(r.last[RIG_port_drops] > 0);
-	assert_true(r.last[RIG_port_drops] < 5000);
-	rig_close(&r);
+		fixture_send(&s, silence, NB);
+	assert_true(fixture_wait(&r, all_gone, &r));
+	assert_true(r.last[LAST_port_drops] > 0);
+	assert_true(r.last[LAST_port_drops] < 5000);
+	fixture_close(&r);
 }
 
 /* Speech of the call's type comes as fast as it can be sent and taken: what
@@ -198,32 +201,32 @@ static void of_speech_no_more_is_sent_than_time_passes(void **state)
 {
 	enum { LOTS = 3000 }; /* a minute */
 	const cr_ns packet = 20 * CR_MS;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	cr_ns begun, took;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .paced = true });
+	fixture_open(&r, &(struct fixture_options){ .paced = true });
 	nc = call(&r, "shared", 1);
-	s = rig_sender(&r, nc, NB);
+	s = fixture_sender(&r, nc, NB);
 	begun = clock_now();
 	for (unsigned i = 0; i < LOTS; i++) {
-		rig_send(&s, silence, NB);
+		fixture_send(&s, silence, NB);
 		while (atomic_load(&nc->call->count.done) +
 			       atomic_load(&nc->call->count.overwritten) <=
 		       i)
 			(void)sched_yield();
 	}
 	took = clock_now() - begun;
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_done] + r.last[RIG_overwritten], LOTS);
-	assert_int_equal(r.last[RIG_packets_out] + r.last[RIG_excess],
-			 r.last[RIG_done]);
-	assert_true((cr_ns)r.last[RIG_packets_out] * (packet - packet / 32) <=
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_done] + r.last[LAST_overwritten], LOTS);
+	assert_int_equal(r.last[LAST_packets_out] + r.last[LAST_excess],
+			 r.last[LAST_done]);
+	assert_true((cr_ns)r.last[LAST_packets_out] * (packet - packet / 32) <=
 		    took + 2 * CR_SEC);
-	assert_true(r.last[RIG_packets_out] >= 100);
-	rig_close(&r);
+	assert_true(r.last[LAST_packets_out] >= 100);
+	fixture_close(&r);
 }
 
 int main(void)

@@ -22,7 +22,7 @@ static const struct {
 	unsigned b;
 } shapes[] = { { BOTH_PCMU, 0 }, { TRANSCODED, 8 } };
 
-static const struct rig_options options = { .workers = 1 };
+static const struct fixture_options options = { .workers = 1 };
 
 static void wait_held(struct turning *t, unsigned long long n)
 {
@@ -172,7 +172,7 @@ static void a_shape_changes_when_hold_ends(void **state)
 
 static bool has_silence(void *arg)
 {
-	const struct rig *r = arg;
+	const struct node_fixture *r = arg;
 	struct node_stats stats;
 
 	node_stats(r->node, &stats);
@@ -201,7 +201,7 @@ static void silence_is_not_filled_for_who_is_on_hold(void **state)
 	n = comfort_noise_build(packet + RTP_HEADER_BYTES, &noise);
 	talker_send(&t.p[0], packet, RTP_HEADER_BYTES + n);
 	t.sent++;
-	assert_true(rig_wait(&t.rig, has_silence, &t.rig));
+	assert_true(fixture_wait(&t.rig, has_silence, &t.rig));
 	assert_true(talker_hears_nothing(&t.p[1]));
 	turning_close(&t);
 }
@@ -222,7 +222,7 @@ static void who_is_on_hold_is_learned(void **state)
 	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		memset(&t, 0, sizeof(t));
-		rig_open(&t.rig, &options);
+		fixture_open(&t.rig, &options);
 		t.c = talk_start(&t.rig, json[k]);
 		t.pt[1] = k ? 8 : 0;
 		for (unsigned i = 0; i < 2; i++)
@@ -256,7 +256,7 @@ static void reports_go_on(void **state)
 	struct turning t = { .pt = { 0, 0 } };
 
 	(void)state;
-	rig_open(&t.rig, &options);
+	fixture_open(&t.rig, &options);
 	t.rig.node->cfg.rtcp_interval = 100 * CR_MS;
 	t.c = talk_start(&t.rig, A_AND_B("{'codec': 'pcmu'}",
 					 "{'codec': 'pcmu', 'rtcp': 'mux', "
@@ -270,7 +270,7 @@ static void reports_go_on(void **state)
 	assert_int_equal(buf[1], RTCP_RR);
 	talk_stop(&t.rig, t.c);
 	talkers_leave(t.p);
-	rig_close(&t.rig);
+	fixture_close(&t.rig);
 }
 
 int main(void)

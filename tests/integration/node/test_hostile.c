@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "node/node_impl.h"
-#include "rig.h"
+#include "node_fixture.h"
 #include "udp/burst.h"
 #include "udp/socket.h"
 
@@ -20,52 +20,52 @@
 static const uint8_t silence[1600] = { 0xff };
 
 /* Send and see it come back: a barrier behind everything sent before. */
-static void pass(struct rig_sender *s)
+static void pass(struct fixture_sender *s)
 {
 	uint8_t buf[2048];
 	struct rtp_packet p;
 
-	rig_send(s, silence, NB);
-	assert_true(rig_receive(s->rig, buf, &p));
+	fixture_send(s, silence, NB);
+	assert_true(fixture_receive(s->rig, buf, &p));
 }
 
-static struct node_call *plain_call(struct rig *r)
+static struct node_call *plain_call(struct node_fixture *r)
 {
-	return rig_call(r, "{'in': {'codec': 'pcmu'}, "
-			   "'out': {'codec': 'pcma'}}");
+	return fixture_call(r, "{'in': {'codec': 'pcmu'}, "
+			       "'out': {'codec': 'pcma'}}");
 }
 
 static void every_unwanted_packet_is_counted_once(void **state)
 {
 	static const uint8_t huge[4000] = { 0x80 };
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
+	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = plain_call(&r);
-	s = rig_sender(&r, nc, NB);
+	s = fixture_sender(&r, nc, NB);
 	pass(&s);
 
 	s.next.pt = 77; /* another payload type */
-	rig_send(&s, silence, NB);
+	fixture_send(&s, silence, NB);
 	s.next.pt = 0;
 	s.next.seq--;
 	pass(&s);
 
 	s.next.seq--; /* a duplicate */
-	rig_send(&s, silence, NB);
+	fixture_send(&s, silence, NB);
 	s.next.seq += 3; /* three lost; then one of them comes after all */
 	pass(&s);
 	s.next.seq -= 3;
-	rig_send(&s, silence, NB);
+	fixture_send(&s, silence, NB);
 	s.next.seq += 2;
-	rig_send(&s, silence, sizeof(silence)); /* 200 ms in one packet */
+	fixture_send(&s, silence, sizeof(silence)); /* 200 ms in one packet */
 	pass(&s);
 
 	s.next.ssrc ^= 1; /* nobody's */
-	rig_send(&s, silence, NB);
+	fixture_send(&s, silence, NB);
 	s.next.ssrc ^= 1;
 	pass(&s);
 
@@ -76,17 +76,17 @@ static void every_unwanted_packet_is_counted_once(void **state)
 			 sizeof(huge));
 	pass(&s);
 
-	assert_int_equal(rig_figure(&r, "rx", "unknown_ssrc"), 1);
-	assert_int_equal(rig_figure(&r, "rx", "oversized"), 1);
-	assert_int_equal(rig_figure(&r, "rx", "socket_drops"), 0);
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_wrong_pt], 1);
-	assert_int_equal(r.last[RIG_duplicates], 1);
-	assert_int_equal(r.last[RIG_reordered], 1);
-	assert_int_equal(r.last[RIG_too_big], 1);
-	assert_int_equal(r.last[RIG_done], 6);
-	assert_int_equal(r.last[RIG_packets_in], 6);
-	rig_close(&r);
+	assert_int_equal(fixture_figure(&r, "rx", "unknown_ssrc"), 1);
+	assert_int_equal(fixture_figure(&r, "rx", "oversized"), 1);
+	assert_int_equal(fixture_figure(&r, "rx", "socket_drops"), 0);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_wrong_pt], 1);
+	assert_int_equal(r.last[LAST_duplicates], 1);
+	assert_int_equal(r.last[LAST_reordered], 1);
+	assert_int_equal(r.last[LAST_too_big], 1);
+	assert_int_equal(r.last[LAST_done], 6);
+	assert_int_equal(r.last[LAST_packets_in], 6);
+	fixture_close(&r);
 }
 
 /* The call @media takes a packet of @largest octets, and refuses those that
@@ -95,24 +95,25 @@ static void limit_is(const char *media, unsigned largest, unsigned tried)
 {
 	static const uint8_t zero[1922];
 	unsigned more = 0;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	struct rtp_packet p;
 	uint8_t buf[2048];
-	struct rig r;
+	struct node_fixture r;
 
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, media);
-	s = rig_sender(&r, nc, 3 * NB);
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r, media);
+	s = fixture_sender(&r, nc, 3 * NB);
 	while (largest + more < tried)
-		rig_send(&s, zero, largest + ++more);
-	rig_send(&s, zero, largest);
-	assert_true(rig_receive(&r, buf, &p)); /* it came behind the others */
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_too_big], more);
-	assert_int_equal(r.last[RIG_packets_in], 1);
-	assert_int_equal(r.last[RIG_malformed], 0);
-	rig_close(&r);
+		fixture_send(&s, zero, largest + ++more);
+	fixture_send(&s, zero, largest);
+	assert_true(
+		fixture_receive(&r, buf, &p)); /* it came behind the others */
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_too_big], more);
+	assert_int_equal(r.last[LAST_packets_in], 1);
+	assert_int_equal(r.last[LAST_malformed], 0);
+	fixture_close(&r);
 }
 
 static void a_packet_has_60_ms_of_samples_at_most(void **state)
@@ -131,16 +132,16 @@ static void a_train_is_as_good_as_its_packets(void **state)
 {
 	static struct burst train;
 	const unsigned n = 8;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	struct rtp_packet p;
 	uint8_t buf[2048];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .ring_frames = 16 });
+	fixture_open(&r, &(struct fixture_options){ .ring_frames = 16 });
 	nc = plain_call(&r);
-	s = rig_sender(&r, nc, NB);
+	s = fixture_sender(&r, nc, NB);
 	pass(&s);
 	for (unsigned i = 0; i < 2 * n; i++) {
 		struct rtp_header h = s.next;
@@ -155,12 +156,12 @@ static void a_train_is_as_good_as_its_packets(void **state)
 	burst_send(&train);
 	assert_false(train.plain);
 	for (unsigned i = 0; i < n; i++)
-		assert_true(rig_receive(&r, buf, &p));
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_done], 1 + n);
-	assert_int_equal(rig_figure(&r, "rx", "unknown_ssrc"), n);
-	assert_int_equal(rig_figure(&r, "rx", "packets"), 1 + 2 * n);
-	rig_close(&r);
+		assert_true(fixture_receive(&r, buf, &p));
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_done], 1 + n);
+	assert_int_equal(fixture_figure(&r, "rx", "unknown_ssrc"), n);
+	assert_int_equal(fixture_figure(&r, "rx", "packets"), 1 + 2 * n);
+	fixture_close(&r);
 }
 
 /* Every packet was seen or was dropped, and each drop counts once however
@@ -169,113 +170,113 @@ static void what_the_full_socket_dropped_is_counted(void **state)
 {
 	int least = 1, enough = 1 << 20; /* least: the kernel makes it so */
 	unsigned long long sent = 0, drops, seen;
-	struct rig_sender s, stranger;
+	struct fixture_sender s, stranger;
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
+	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = plain_call(&r);
-	stranger = s = rig_sender(&r, nc, NB);
+	stranger = s = fixture_sender(&r, nc, NB);
 	stranger.next.ssrc ^= 1;
 	for (unsigned round = 0; round < 10; round++, sent += 502) {
 		(void)setsockopt(r.node->fd[0], SOL_SOCKET, SO_RCVBUF, &least,
 				 sizeof(least));
 		for (unsigned i = 0; i < 500; i++)
-			rig_send(&stranger, silence, NB);
+			fixture_send(&stranger, silence, NB);
 		(void)setsockopt(r.node->fd[0], SOL_SOCKET, SO_RCVBUF, &enough,
 				 sizeof(enough));
 		pass(&s); /* carries the count */
 		pass(&s); /* the batch with the first is done */
 	}
-	drops = rig_figure(&r, "rx", "socket_drops");
-	seen = rig_figure(&r, "rx", "packets");
+	drops = fixture_figure(&r, "rx", "socket_drops");
+	seen = fixture_figure(&r, "rx", "packets");
 	assert_true(drops > 0);
 	assert_int_equal(drops + seen, sent);
-	rig_end(&r, nc);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	fixture_close(&r);
 }
 
 static void a_foreign_sender_is_not_heard(void **state)
 {
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 	int own;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
+	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = plain_call(&r);
-	s = rig_sender(&r, nc, NB);
+	s = fixture_sender(&r, nc, NB);
 	pass(&s); /* the first sender is the call's */
 	own = r.fd;
 	r.fd = loopback_socket(NULL);
-	rig_send(&s, silence, NB);
+	fixture_send(&s, silence, NB);
 	(void)close(r.fd);
 	r.fd = own;
 	pass(&s);
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_wrong_source], 1);
-	assert_int_equal(r.last[RIG_done], 2);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_wrong_source], 1);
+	assert_int_equal(r.last[LAST_done], 2);
+	fixture_close(&r);
 }
 
 static void a_call_with_its_own_port_hears_only_that(void **state)
 {
-	struct rig_sender s, shared;
+	struct fixture_sender s, shared;
 	struct node_call *nc, *other;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
-			  "'out': {'codec': 'pcma'}}");
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
+			      "'out': {'codec': 'pcma'}}");
 	other = plain_call(&r);
-	s = rig_sender(&r, nc, NB);
-	shared = rig_sender(&r, other, NB);
+	s = fixture_sender(&r, nc, NB);
+	shared = fixture_sender(&r, other, NB);
 	assert_int_not_equal(address_port(&s.to), address_port(&shared.to));
 	pass(&s);
 	pass(&shared);
 	shared.next.ssrc = s.next.ssrc; /* right call, wrong port */
-	rig_send(&shared, silence, NB);
+	fixture_send(&shared, silence, NB);
 	shared.next.ssrc = other->call->cfg.ssrc_in;
 	pass(&shared);
-	assert_int_equal(rig_figure(&r, "rx", "unknown_ssrc"), 1);
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_done], 1);
-	rig_close(&r);
+	assert_int_equal(fixture_figure(&r, "rx", "unknown_ssrc"), 1);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_done], 1);
+	fixture_close(&r);
 }
 
 static void malformed_payloads_are_counted_and_the_call_lives(void **state)
 {
 	static const uint8_t reserved[] = { 0xf0, 13 << 3 | 4, 0, 0 };
 	uint8_t good[14] = { 0xf0, 0 << 3 | 4 };
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	struct rtp_packet p;
 	uint8_t buf[2048];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
-			  "'out': {'codec': 'pcmu'}}");
-	s = rig_sender(&r, nc, NB);
-	rig_send(&s, reserved, sizeof(reserved));
-	rig_send(&s, good, 1); /* ends in the table */
-	rig_send(&s, good, 9); /* ends in the frame */
-	rig_send(&s, good, sizeof(good));
-	assert_true(rig_receive(&r, buf, &p));
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
+			      "'out': {'codec': 'pcmu'}}");
+	s = fixture_sender(&r, nc, NB);
+	fixture_send(&s, reserved, sizeof(reserved));
+	fixture_send(&s, good, 1); /* ends in the table */
+	fixture_send(&s, good, 9); /* ends in the frame */
+	fixture_send(&s, good, sizeof(good));
+	assert_true(fixture_receive(&r, buf, &p));
 	assert_int_equal(p.payload_bytes, NB);
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_malformed], 3);
-	assert_int_equal(r.last[RIG_done], 1);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_malformed], 3);
+	assert_int_equal(r.last[LAST_done], 1);
+	fixture_close(&r);
 }
 
 /* A call, and how many packets were sent to its node. */
 struct flow {
-	struct rig *rig;
+	struct node_fixture *rig;
 	const struct node_call *nc;
 	unsigned long long sent, done;
 };
@@ -284,7 +285,7 @@ static bool all_seen(void *arg)
 {
 	const struct flow *f = arg;
 
-	return rig_figure(f->rig, "rx", "packets") == f->sent;
+	return fixture_figure(f->rig, "rx", "packets") == f->sent;
 }
 
 static bool more_done(void *arg)
@@ -298,17 +299,17 @@ static void garbage_on_the_port_changes_nothing(void **state)
 {
 	const char *text = getenv("CR_SEED");
 	unsigned seed = text ? (unsigned)atoi(text) : 1;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	struct flow flow;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	printf("CR_SEED=%u\n", seed);
 	srand(seed);
-	rig_open(&r, &(struct rig_options){ 0 });
+	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = plain_call(&r);
-	s = rig_sender(&r, nc, NB);
+	s = fixture_sender(&r, nc, NB);
 	flow = (struct flow){ .rig = &r, .nc = nc };
 	for (unsigned i = 0; i < 2000; i++) {
 		uint8_t noise[300];
@@ -316,7 +317,7 @@ static void garbage_on_the_port_changes_nothing(void **state)
 
 		/* no more than any socket holds */
 		if (flow.sent % 100 == 0)
-			assert_true(rig_wait(&r, all_seen, &flow));
+			assert_true(fixture_wait(&r, all_seen, &flow));
 		for (size_t k = 0; k < n; k++)
 			noise[k] = (uint8_t)rand();
 		if (n > 12 && i % 2) { /* looks like our RTP */
@@ -331,20 +332,20 @@ static void garbage_on_the_port_changes_nothing(void **state)
 			     address_length(&s.to));
 		flow.sent++;
 	}
-	assert_true(rig_wait(&r, all_seen, &flow));
+	assert_true(fixture_wait(&r, all_seen, &flow));
 	flow.done = atomic_load(&nc->call->count.done);
 	s.next.seq = 1; /* two in a row: the sender began anew */
-	rig_send(&s, silence, NB);
-	rig_send(&s, silence, NB);
-	rig_send(&s, silence, NB);
+	fixture_send(&s, silence, NB);
+	fixture_send(&s, silence, NB);
+	fixture_send(&s, silence, NB);
 	/* or what waits is cancelled */
-	assert_true(rig_wait(&r, more_done, &flow));
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_packets_in],
-			 r.last[RIG_done] + r.last[RIG_malformed] +
-				 r.last[RIG_overwritten] +
-				 r.last[RIG_cancelled]);
-	rig_close(&r);
+	assert_true(fixture_wait(&r, more_done, &flow));
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_packets_in],
+			 r.last[LAST_done] + r.last[LAST_malformed] +
+				 r.last[LAST_overwritten] +
+				 r.last[LAST_cancelled]);
+	fixture_close(&r);
 }
 
 int main(void)

@@ -30,7 +30,7 @@ static uint32_t next_of(const struct expected *x, uint32_t id)
 
 /* --- endpoints --- */
 
-static struct party *open_endpoint(struct rig *r)
+static struct party *open_endpoint(struct node_fixture *r)
 {
 	static const struct party_names names = { "", "address" };
 	const struct party_request request = {
@@ -48,7 +48,7 @@ static struct party *open_endpoint(struct rig *r)
 	return p;
 }
 
-static void endpoint_comes(struct rig *r, struct expected *x)
+static void endpoint_comes(struct node_fixture *r, struct expected *x)
 {
 	struct party *p = open_endpoint(r);
 
@@ -65,7 +65,7 @@ static void endpoint_goes(struct expected *x, uint32_t id)
 	x->at[id] = NULL;
 }
 
-static void assert_endpoint(struct rig *r, const struct expected *x,
+static void assert_endpoint(struct node_fixture *r, const struct expected *x,
 			    uint32_t id)
 {
 	const struct party *after = party_after(r->node, id);
@@ -77,14 +77,14 @@ static void assert_endpoint(struct rig *r, const struct expected *x,
 
 static void endpoints_are_found_and_in_order(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	static struct expected x;
 	uint64_t seed = test_seed();
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	descriptors_raise();
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	for (unsigned i = 0; i < TURNS; i++) {
 		if (x.last < ENDPOINTS && !test_below(&seed, 4))
 			endpoint_comes(&r, &x);
@@ -97,7 +97,7 @@ static void endpoints_are_found_and_in_order(void **state)
 	for (uint32_t id = 0; (id = next_of(&x, id));)
 		endpoint_goes(&x, id);
 	assert_null(party_after(r.node, 0));
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* --- conversations --- */
@@ -108,7 +108,8 @@ static void talk_goes(struct expected *x, uint32_t id)
 	x->at[id] = NULL;
 }
 
-static void assert_talk(struct rig *r, const struct expected *x, uint32_t id)
+static void assert_talk(struct node_fixture *r, const struct expected *x,
+			uint32_t id)
 {
 	const struct conversation *after = conversation_after(r->node, id);
 
@@ -120,14 +121,14 @@ static void assert_talk(struct rig *r, const struct expected *x, uint32_t id)
 /* Those that are ending are found no more. */
 static void conversations_are_found_and_in_order(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	static struct expected x;
 	uint64_t seed = test_seed();
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	descriptors_raise();
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	while (x.last < TALKS) {
 		struct conversation *c = talk_start(&r, BOTH_PCMU);
 		uint32_t id;
@@ -144,8 +145,8 @@ static void conversations_are_found_and_in_order(void **state)
 		talk_goes(&x, id);
 		assert_talk(&r, &x, id);
 	}
-	assert_true(rig_wait(&r, talk_is_over, &r));
-	rig_close(&r);
+	assert_true(fixture_wait(&r, talk_is_over, &r));
+	fixture_close(&r);
 }
 
 int main(void)

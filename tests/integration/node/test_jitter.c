@@ -4,7 +4,7 @@
  */
 #include "cmocka_cr.h"
 
-#include "rig.h"
+#include "node_fixture.h"
 
 #define NB 160u
 
@@ -14,68 +14,68 @@ static void what_comes_in_disorder_leaves_in_order(void **state)
 {
 	static const unsigned order[] = { 0, 2, 1, 3, 5, 6, 4, 7 };
 	struct rtp_packet p;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	uint8_t buf[2048];
 	uint32_t first = 0;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
-			  "'jitter_max_ms': 500}, 'port': 'own', "
-			  "'out': {'codec': 'pcma'}}");
-	s = rig_sender(&r, nc, NB);
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
+			      "'jitter_max_ms': 500}, 'port': 'own', "
+			      "'out': {'codec': 'pcma'}}");
+	s = fixture_sender(&r, nc, NB);
 	{
 		const struct rtp_header begin = s.next;
 
 		for (unsigned i = 0; i < 8; i++) {
 			s.next.seq = (uint16_t)(begin.seq + order[i]);
 			s.next.ts = begin.ts + order[i] * NB;
-			rig_send(&s, silence, NB);
+			fixture_send(&s, silence, NB);
 		}
 	}
 	for (unsigned i = 0; i < 8; i++) {
-		p = rig_hear(&r, buf);
+		p = fixture_hear(&r, buf);
 		if (!i)
 			first = p.ts;
 		assert_int_equal(p.ts, first + i * NB);
 	}
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_packets_in], 8);
-	assert_int_equal(r.last[RIG_late_in], 0);
-	assert_int_equal(r.last[RIG_reordered], 0);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_packets_in], 8);
+	assert_int_equal(r.last[LAST_late_in], 0);
+	assert_int_equal(r.last[LAST_reordered], 0);
 	/* all but the first few have waited */
-	assert_true(r.last[RIG_buffered_ns] > 8ull * 300 * CR_MS);
-	rig_close(&r);
+	assert_true(r.last[LAST_buffered_ns] > 8ull * 300 * CR_MS);
+	fixture_close(&r);
 }
 
 static void what_never_comes_is_concealed_in_its_time(void **state)
 {
 	struct rtp_packet p;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	uint8_t buf[2048];
 	uint32_t first = 0;
 	uint16_t seq = 0;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
-			  "'jitter_max_ms': 300}, 'port': 'own', "
-			  "'out': {'codec': 'pcma'}}");
-	s = rig_sender(&r, nc, NB);
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
+			      "'jitter_max_ms': 300}, 'port': 'own', "
+			      "'out': {'codec': 'pcma'}}");
+	s = fixture_sender(&r, nc, NB);
 	for (unsigned i = 0; i < 8; i++) {
 		if (i == 3 || i == 4) {
 			s.next.seq++;
 			s.next.ts += NB;
 			continue;
 		}
-		rig_send(&s, silence, NB);
+		fixture_send(&s, silence, NB);
 	}
 	for (unsigned i = 0; i < 8; i++) {
-		p = rig_hear(&r, buf);
+		p = fixture_hear(&r, buf);
 		if (!i) {
 			first = p.ts;
 			seq = p.seq;
@@ -86,37 +86,38 @@ static void what_never_comes_is_concealed_in_its_time(void **state)
 	/* what the record says of the network */
 	assert_int_equal(rtp_source_lost(&nc->call->seen), 2);
 	assert_int_equal(nc->call->seen.received, 6);
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_packets_in], 6);
-	assert_int_equal(r.last[RIG_lost], 2);
-	assert_true(r.last[RIG_synthesized] >= 2); /* and behind the last one */
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_packets_in], 6);
+	assert_int_equal(r.last[LAST_lost], 2);
+	assert_true(r.last[LAST_synthesized] >=
+		    2); /* and behind the last one */
+	fixture_close(&r);
 }
 
 static bool five_seen(void *arg)
 {
-	return rig_figure(arg, "rx", "packets") == 5;
+	return fixture_figure(arg, "rx", "packets") == 5;
 }
 
 /* Its party has gone, and so has the call: what waited is counted. */
 static void what_still_waits_is_counted(void **state)
 {
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
-			  "'jitter_max_ms': 1000}, 'port': 'own', "
-			  "'out': {'codec': 'pcma'}}");
-	s = rig_sender(&r, nc, NB);
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
+			      "'jitter_max_ms': 1000}, 'port': 'own', "
+			      "'out': {'codec': 'pcma'}}");
+	s = fixture_sender(&r, nc, NB);
 	for (unsigned i = 0; i < 5; i++)
-		rig_send(&s, silence, NB);
-	assert_true(rig_wait(&r, five_seen, &r));
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_packets_in] + r.last[RIG_overflowed], 5);
-	rig_close(&r);
+		fixture_send(&s, silence, NB);
+	assert_true(fixture_wait(&r, five_seen, &r));
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_packets_in] + r.last[LAST_overflowed], 5);
+	fixture_close(&r);
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 
 #include "cmocka_cr.h"
 #include "observe/trace_file.h"
-#include "rig.h"
+#include "node_fixture.h"
 #include "engine/scheduler.h"
 #include "scratch.h"
 
@@ -23,22 +23,23 @@ static bool allowed(const char *scheduler)
 }
 
 /* A frame of each call, and what comes back, in whatever order. */
-static void one_round(struct rig *r, struct rig_sender *s, unsigned *back)
+static void one_round(struct node_fixture *r, struct fixture_sender *s,
+		      unsigned *back)
 {
 	static const uint8_t silence[NB];
 	uint8_t buf[2048];
 	struct rtp_packet p;
 
 	for (unsigned c = 0; c < CALLS; c++)
-		rig_send(&s[c], silence, sizeof(silence));
+		fixture_send(&s[c], silence, sizeof(silence));
 	for (unsigned c = 0; c < CALLS; c++) {
-		assert_true(rig_receive(r, buf, &p));
+		assert_true(fixture_receive(r, buf, &p));
 		for (unsigned k = 0; k < CALLS; k++)
 			back[k] += p.ssrc == s[k].next.ssrc + 1;
 	}
 }
 
-static struct node_call *start(struct rig *r, unsigned c)
+static struct node_call *start(struct node_fixture *r, unsigned c)
 {
 	char json[300];
 
@@ -46,7 +47,7 @@ static struct node_call *start(struct rig *r, unsigned c)
 		       "{'in': {'codec': 'pcmu'}, 'ssrc': %u, 'out': {'codec': "
 		       "'%s', 'ssrc': %u}}",
 		       1000 + 10 * c, c % 2 ? "amr" : "pcma", 1001 + 10 * c);
-	return rig_call(r, json);
+	return fixture_call(r, json);
 }
 
 static unsigned count_jobs(const char *path)
@@ -72,34 +73,34 @@ static unsigned count_jobs(const char *path)
 static void play(const char *scheduler)
 {
 	struct node_call *nc[CALLS];
-	struct rig_sender s[CALLS];
+	struct fixture_sender s[CALLS];
 	unsigned back[CALLS] = { 0 };
 	char path[SCRATCH_MAX];
 	struct cr_err e = { "" };
 	struct trace_totals totals;
-	struct rig r;
+	struct node_fixture r;
 
-	rig_open(&r, &(struct rig_options){ .scheduler = scheduler,
-					    .workers = 1,
-					    .ring_frames = 64 });
+	fixture_open(&r, &(struct fixture_options){ .scheduler = scheduler,
+						    .workers = 1,
+						    .ring_frames = 64 });
 	if (node_trace_start(r.node, scratch_file(path), TRACE_OVER_ANY, &e))
 		fail_msg("%s", e.text);
 	for (unsigned c = 0; c < CALLS; c++) {
 		nc[c] = start(&r, c);
-		s[c] = rig_sender(&r, nc[c], NB);
+		s[c] = fixture_sender(&r, nc[c], NB);
 	}
 	for (unsigned i = 0; i < FRAMES; i++)
 		one_round(&r, s, back);
 	for (unsigned c = 0; c < CALLS; c++) {
 		assert_int_equal(back[c], FRAMES);
-		rig_end(&r, nc[c]);
-		assert_int_equal(r.last[RIG_done], FRAMES);
-		assert_int_equal(r.last[RIG_packets_out], FRAMES);
+		fixture_end(&r, nc[c]);
+		assert_int_equal(r.last[LAST_done], FRAMES);
+		assert_int_equal(r.last[LAST_packets_out], FRAMES);
 	}
 	assert_int_equal(node_trace_stop(r.node, &totals), 0);
 	assert_int_equal(totals.lost, 0);
 	assert_int_equal(count_jobs(path), CALLS * FRAMES);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void every_frame_comes_back(void **state)
@@ -114,19 +115,19 @@ static void every_frame_comes_back(void **state)
 static void calls_come_and_go(void **state)
 {
 	struct node_call *nc[CALLS];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .scheduler = "kernel:other",
-					    .workers = 1 });
+	fixture_open(&r, &(struct fixture_options){ .scheduler = "kernel:other",
+						    .workers = 1 });
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (unsigned c = 0; c < CALLS; c++)
 			nc[c] = start(&r, c);
 		for (unsigned c = 0; c < CALLS; c++)
-			rig_end(&r, nc[c]);
+			fixture_end(&r, nc[c]);
 	}
 	assert_int_equal(r.ended, ROUNDS * CALLS);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* There are no workers: each call has a thread. */
@@ -134,13 +135,13 @@ static void the_places_name_no_workers(void **state)
 {
 	static const char *const roles[] = { "receiver", "calls", "control" };
 	const struct node_place_info *p;
-	struct rig r;
+	struct node_fixture r;
 	unsigned n = 0;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .scheduler = "kernel:other",
-					    .receivers = 1,
-					    .workers = 2 });
+	fixture_open(&r, &(struct fixture_options){ .scheduler = "kernel:other",
+						    .receivers = 1,
+						    .workers = 2 });
 	for (; (p = node_place(r.node, n)); n++) {
 		assert_true(n < 3);
 		assert_string_equal(p->role, roles[n]);
@@ -148,25 +149,26 @@ static void the_places_name_no_workers(void **state)
 		assert_int_equal(p->run_queue, -1);
 	}
 	assert_int_equal(n, 3);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void it_cannot_be_left_for_ours(void **state)
 {
 	struct cr_err e = { "" };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .scheduler = "kernel:other",
-					    .workers = 1 });
+	fixture_open(&r, &(struct fixture_options){ .scheduler = "kernel:other",
+						    .workers = 1 });
 	assert_int_equal(node_scheduler_set(r.node, "edf", &e), -ENOTSUP);
 	assert_non_null(strstr(e.text, "only by a new start"));
 	assert_int_equal(node_scheduler_tune(r.node, "a=1", &e), -EINVAL);
-	rig_close(&r);
-	rig_open(&r, &(struct rig_options){ .scheduler = "edf", .workers = 1 });
+	fixture_close(&r);
+	fixture_open(&r, &(struct fixture_options){ .scheduler = "edf",
+						    .workers = 1 });
 	assert_int_equal(node_scheduler_set(r.node, "kernel:other", &e),
 			 -ENOTSUP);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 int main(void)

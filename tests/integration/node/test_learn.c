@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "media/transcode.h"
-#include "rig.h"
+#include "node_fixture.h"
 
 enum { NB = 160 };
 
@@ -17,7 +17,7 @@ static const uint8_t silence[NB] = { 0xff };
 
 #define CALL "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr'}}"
 
-static void look(struct rig *r)
+static void look(struct node_fixture *r)
 {
 	struct node_stats stats;
 
@@ -25,21 +25,21 @@ static void look(struct rig *r)
 }
 
 /* With a look often enough to miss none. */
-static void echo(struct rig_sender *s, unsigned n)
+static void echo(struct fixture_sender *s, unsigned n)
 {
 	struct rtp_packet p;
 	uint8_t buf[2048];
 
 	while (n--) {
-		rig_send(s, silence, NB);
-		assert_true(rig_receive(s->rig, buf, &p));
+		fixture_send(s, silence, NB);
+		assert_true(fixture_receive(s->rig, buf, &p));
 		if (n % 16 == 0)
 			look(s->rig);
 	}
 }
 
 struct book {
-	struct rig *rig;
+	struct node_fixture *rig;
 	unsigned want;
 	struct node_cost_info row;
 };
@@ -55,11 +55,12 @@ static bool has_learned(void *arg)
 	return b->row.learned_frames >= b->want;
 }
 
-static void learned(struct rig *r, unsigned want, const struct cr_cost *cost)
+static void learned(struct node_fixture *r, unsigned want,
+		    const struct cr_cost *cost)
 {
 	struct book b = { .rig = r, .want = want };
 
-	assert_true(rig_wait(r, has_learned, &b));
+	assert_true(fixture_wait(r, has_learned, &b));
 	assert_string_equal(b.row.transcoding, "pcmu>amr/12.2@20ms");
 	assert_int_equal(b.row.learned_frames, want);
 	assert_int_equal(b.row.mean, cost->mean);
@@ -69,17 +70,17 @@ static void learned(struct rig *r, unsigned want, const struct cr_cost *cost)
 
 static void new_calls_are_admitted_with_what_was_learned(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct cr_cost first, now;
 	struct node_call *nc;
-	struct rig_sender s;
-	struct rig r;
+	struct fixture_sender s;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
-	nc = rig_call(&r, CALL);
+	fixture_open(&r, &o);
+	nc = fixture_call(&r, CALL);
 	first = nc->cost->cost;
-	s = rig_sender(&r, nc, NB);
+	s = fixture_sender(&r, nc, NB);
 	echo(&s, LEARNER_ENOUGH - 1);
 	learned(&r, LEARNER_ENOUGH - 1, &first); /* the start measurement */
 	echo(&s, 1);
@@ -89,81 +90,81 @@ static void new_calls_are_admitted_with_what_was_learned(void **state)
 	learned(&r, LEARNER_ENOUGH, &now);
 	assert_memory_equal(&nc->call->lt.core.task.cost, &first,
 			    sizeof(first));
-	rig_end(&r, nc);
+	fixture_end(&r, nc);
 
-	nc = rig_call(&r, CALL);
+	nc = fixture_call(&r, CALL);
 	assert_memory_equal(&nc->call->lt.core.task.cost, &now, sizeof(now));
-	rig_end(&r, nc);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	fixture_close(&r);
 }
 
 /* Nobody looks while they run: what a call has left is learned at its end. */
 static void short_calls_count(void **state)
 {
-	const struct rig_options o = { .workers = 2 };
-	struct rig r;
+	const struct fixture_options o = { .workers = 2 };
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	for (unsigned i = 1; i <= 5; i++) {
-		struct node_call *nc = rig_call(&r, CALL);
-		struct rig_sender s = rig_sender(&r, nc, NB);
+		struct node_call *nc = fixture_call(&r, CALL);
+		struct fixture_sender s = fixture_sender(&r, nc, NB);
 		const struct cost_entry *cost = nc->cost;
 
 		echo(&s, 7);
-		rig_end(&r, nc);
+		fixture_end(&r, nc);
 		assert_int_equal(cost->learner.frames, 7 * i);
 	}
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* Once much is known, one frame in 16 is enough. */
 static void calls_of_a_known_kind_are_metered_now_and_then(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct node_call *nc;
 	struct cost_entry *cost;
-	struct rig_sender s;
-	struct rig r;
+	struct fixture_sender s;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
-	nc = rig_call(&r, CALL);
+	fixture_open(&r, &o);
+	nc = fixture_call(&r, CALL);
 	cost = nc->cost;
-	rig_end(&r, nc);
+	fixture_end(&r, nc);
 	cost->learner.frames = LEARNER_MEMORY;
-	nc = rig_call(&r, CALL);
-	s = rig_sender(&r, nc, NB);
+	nc = fixture_call(&r, CALL);
+	s = fixture_sender(&r, nc, NB);
 	echo(&s, 4 * TRANSCODE_COST_EVERY);
-	rig_end(&r, nc);
+	fixture_end(&r, nc);
 	assert_int_equal(cost->learner.frames, LEARNER_MEMORY + 4);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* Those that began when little was known need no longer teach either. */
 static void calls_are_metered_less_once_their_kind_is_known(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct node_call *nc;
 	struct cost_entry *cost;
-	struct rig_sender s;
-	struct rig r;
+	struct fixture_sender s;
+	struct node_fixture r;
 	struct book b = { .rig = &r, .want = 10 };
 
 	(void)state;
-	rig_open(&r, &o);
-	nc = rig_call(&r, CALL);
+	fixture_open(&r, &o);
+	nc = fixture_call(&r, CALL);
 	cost = nc->cost;
-	s = rig_sender(&r, nc, NB);
+	s = fixture_sender(&r, nc, NB);
 	echo(&s, 10);
-	assert_true(rig_wait(&r, has_learned, &b));
+	assert_true(fixture_wait(&r, has_learned, &b));
 	assert_int_equal(cost->learner.frames, 10);
 	cost->learner.frames = LEARNER_MEMORY;
 	look(&r);
 	echo(&s, 4 * TRANSCODE_COST_EVERY);
-	rig_end(&r, nc);
+	fixture_end(&r, nc);
 	assert_int_equal(cost->learner.frames, LEARNER_MEMORY + 4);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* The book says so, as it does beside a busy neighbour or before it has learned
@@ -173,11 +174,11 @@ static void pretend(struct cost_entry *entry, cr_ns mean)
 	entry->cost = (struct cr_cost){ .mean = mean, .p99 = mean };
 }
 
-static bool takes_one_more(struct rig *r, struct node_call **nc)
+static bool takes_one_more(struct node_fixture *r, struct node_call **nc)
 {
 	struct cr_err e = { "" };
 
-	return !rig_try(r, CALL, nc, &e);
+	return !fixture_try(r, CALL, nc, &e);
 }
 
 static cr_ns booked(const struct node_call *nc)
@@ -187,14 +188,14 @@ static cr_ns booked(const struct node_call *nc)
 
 static void what_calls_turn_out_not_to_need_is_for_others(void **state)
 {
-	const struct rig_options o = { .workers = 1, .admission = true };
+	const struct fixture_options o = { .workers = 1, .admission = true };
 	struct node_call *dear[2], *nc[4], *none;
 	struct cost_entry *entry;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
-	nc[0] = rig_call(&r, CALL);
+	fixture_open(&r, &o);
+	nc[0] = fixture_call(&r, CALL);
 	entry = nc[0]->cost;
 	pretend(entry, 6 * CR_MS); /* of 20 */
 	for (unsigned i = 0; i < 2; i++)
@@ -220,10 +221,10 @@ static void what_calls_turn_out_not_to_need_is_for_others(void **state)
 	for (unsigned i = 1; i < 4; i++)
 		assert_int_equal(booked(nc[i]), 3 * CR_MS);
 	for (unsigned i = 0; i < 4; i++)
-		rig_end(&r, nc[i]);
+		fixture_end(&r, nc[i]);
 	for (unsigned i = 0; i < 2; i++)
-		rig_end(&r, dear[i]);
-	rig_close(&r);
+		fixture_end(&r, dear[i]);
+	fixture_close(&r);
 }
 
 int main(void)

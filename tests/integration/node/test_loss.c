@@ -5,7 +5,7 @@
  */
 #include "cmocka_cr.h"
 
-#include "rig.h"
+#include "node_fixture.h"
 
 #define NB 160u
 
@@ -14,11 +14,11 @@ static const uint8_t silence[NB];
 /* Packets of which every one with a 1 in @came comes; one at a time, so that
  * none is lost otherwise. Returns how many come out; the last one's header is
  * in @last. */
-static unsigned pass(struct rig *r, struct node_call *nc, const char *came,
-		     unsigned concealed, struct rtp_packet *first,
-		     struct rtp_packet *last)
+static unsigned pass(struct node_fixture *r, struct node_call *nc,
+		     const char *came, unsigned concealed,
+		     struct rtp_packet *first, struct rtp_packet *last)
 {
-	struct rig_sender s = rig_sender(r, nc, NB);
+	struct fixture_sender s = fixture_sender(r, nc, NB);
 	uint8_t buf[2048];
 	unsigned out = 0;
 
@@ -32,9 +32,9 @@ static unsigned pass(struct rig *r, struct node_call *nc, const char *came,
 		}
 		if (out && came[-1] == '0')
 			expect += concealed;
-		rig_send(&s, silence, NB);
+		fixture_send(&s, silence, NB);
 		for (; expect; expect--, out++) {
-			assert_true(rig_receive(r, buf, last));
+			assert_true(fixture_receive(r, buf, last));
 			if (!out)
 				*first = *last;
 		}
@@ -46,20 +46,20 @@ static void losses_show_in_the_numbers(void **state)
 {
 	struct rtp_packet first, last;
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, "
-			  "'out': {'codec': 'pcma'}}");
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
+			      "'out': {'codec': 'pcma'}}");
 	assert_int_equal(pass(&r, nc, "1101100011", 0, &first, &last), 6);
 	assert_int_equal((uint16_t)(last.seq - first.seq), 9);
 	assert_int_equal(last.ts - first.ts, 9 * NB);
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_missing], 4);
-	assert_int_equal(r.last[RIG_done], 6);
-	assert_int_equal(r.last[RIG_packets_out], 6);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_missing], 4);
+	assert_int_equal(r.last[LAST_done], 6);
+	assert_int_equal(r.last[LAST_packets_out], 6);
+	fixture_close(&r);
 }
 
 /* Packets of 30 ms. */
@@ -67,58 +67,58 @@ static void losses_show_in_packets_of_the_output(void **state)
 {
 	struct rtp_packet first, last;
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, "
-			  "'out': {'codec': 'g723_1'}, 'ptime_ms': 30}");
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
+			      "'out': {'codec': 'g723_1'}, 'ptime_ms': 30}");
 	assert_non_null(nc);
 	{
-		struct rig_sender s = rig_sender(&r, nc, 240);
+		struct fixture_sender s = fixture_sender(&r, nc, 240);
 		static const uint8_t frame[240];
 		uint8_t buf[2048];
 
-		rig_send(&s, frame, 240);
-		assert_true(rig_receive(&r, buf, &first));
+		fixture_send(&s, frame, 240);
+		assert_true(fixture_receive(&r, buf, &first));
 		s.next.seq += 2;
 		s.next.ts += 2 * 240;
-		rig_send(&s, frame, 240);
-		assert_true(rig_receive(&r, buf, &last));
+		fixture_send(&s, frame, 240);
+		assert_true(fixture_receive(&r, buf, &last));
 	}
 	assert_int_equal((uint16_t)(last.seq - first.seq), 3);
 	assert_int_equal(last.ts - first.ts, 3 * 240);
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_missing], 2);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_missing], 2);
+	fixture_close(&r);
 }
 
 static void losses_are_concealed_up_to_60_ms(void **state)
 {
 	struct rtp_packet first, last;
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'loss': 'conceal'}, "
-			  "'out': {'codec': 'pcma'}}");
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'loss': 'conceal'}, "
+			      "'out': {'codec': 'pcma'}}");
 	assert_int_equal(pass(&r, nc, "11011", 1, &first, &last), 5);
 	assert_int_equal((uint16_t)(last.seq - first.seq), 4);
 	assert_int_equal(last.ts - first.ts, 4 * NB);
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_missing], 1);
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'loss': 'conceal'}, "
-			  "'out': {'codec': 'pcma'}}");
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_missing], 1);
+	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'loss': 'conceal'}, "
+			      "'out': {'codec': 'pcma'}}");
 	/* of five, two show */
 	assert_int_equal(pass(&r, nc, "11000001", 3, &first, &last), 6);
 	assert_int_equal((uint16_t)(last.seq - first.seq), 7);
 	assert_int_equal(last.ts - first.ts, 7 * NB);
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_missing], 5);
-	assert_int_equal(r.last[RIG_done], 3);
-	assert_int_equal(r.last[RIG_packets_out], 6);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_missing], 5);
+	assert_int_equal(r.last[LAST_done], 3);
+	assert_int_equal(r.last[LAST_packets_out], 6);
+	fixture_close(&r);
 }
 
 int main(void)

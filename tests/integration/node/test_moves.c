@@ -18,9 +18,9 @@ static const uint8_t silence[NB] = { 0xff };
 /* A call whose frames block, and others behind it on the same worker; the other
  * worker has none. */
 struct stage {
-	struct rig rig;
+	struct node_fixture rig;
 	struct node_call *sticky, *behind[CALLS];
-	struct rig_sender to_sticky, to[CALLS];
+	struct fixture_sender to_sticky, to[CALLS];
 	unsigned nsticky, nsent; /* frames sent to it, and to each other */
 	uint32_t ssrc[CALLS];	 /* of what comes back */
 	uint16_t next[CALLS];	 /* sequence number that must come */
@@ -40,11 +40,11 @@ static void populate(struct stage *s)
 
 	while (n < CALLS) {
 		struct node_call *nc =
-			rig_call(&s->rig, "{'in': {'codec': 'pcmu'}, "
-					  "'out': {'codec': 'pcma'}}");
+			fixture_call(&s->rig, "{'in': {'codec': 'pcmu'}, "
+					      "'out': {'codec': 'pcma'}}");
 
 		if (home(nc) == home(s->sticky)) {
-			s->to[n] = rig_sender(&s->rig, nc, NB);
+			s->to[n] = fixture_sender(&s->rig, nc, NB);
 			s->ssrc[n] = nc->call->cfg.ssrc_out;
 			s->behind[n++] = nc;
 		} else {
@@ -53,31 +53,31 @@ static void populate(struct stage *s)
 		}
 	}
 	while (nothers--)
-		rig_end(&s->rig, other[nothers]);
+		fixture_end(&s->rig, other[nothers]);
 }
 
 static void open_stage(struct stage *s, bool admission)
 {
-	const struct rig_options o = { .scheduler = "edf",
-				       .workers = 2,
-				       .cpus_per_rq = 1,
-				       .admission = admission };
+	const struct fixture_options o = { .scheduler = "edf",
+					   .workers = 2,
+					   .cpus_per_rq = 1,
+					   .admission = admission };
 
 	memset(s, 0, sizeof(*s));
 	atomic_store(&sticky_held, false);
 	atomic_store(&sticky_tickets, 0);
-	rig_open(&s->rig, &o);
+	fixture_open(&s->rig, &o);
 	s->sticky = sticky_call(&s->rig);
-	s->to_sticky = rig_sender(&s->rig, s->sticky, NB);
+	s->to_sticky = fixture_sender(&s->rig, s->sticky, NB);
 	populate(s);
 }
 
 static void close_stage(struct stage *s)
 {
-	rig_end(&s->rig, s->sticky);
+	fixture_end(&s->rig, s->sticky);
 	for (unsigned i = 0; i < CALLS; i++)
-		rig_end(&s->rig, s->behind[i]);
-	rig_close(&s->rig);
+		fixture_end(&s->rig, s->behind[i]);
+	fixture_close(&s->rig);
 }
 
 static void wait_received(const struct node_call *nc, unsigned n)
@@ -90,14 +90,14 @@ static void send_all(struct stage *s)
 {
 	s->nsent++;
 	for (unsigned i = 0; i < CALLS; i++)
-		rig_send(&s->to[i], silence, NB);
+		fixture_send(&s->to[i], silence, NB);
 	for (unsigned i = 0; i < CALLS; i++)
 		wait_received(s->behind[i], s->nsent);
 }
 
 static void send_sticky(struct stage *s)
 {
-	rig_send(&s->to_sticky, silence, NB);
+	fixture_send(&s->to_sticky, silence, NB);
 	wait_received(s->sticky, ++s->nsticky);
 }
 
@@ -110,7 +110,7 @@ static void hear(struct stage *s, unsigned n)
 	for (unsigned k = 0; k < n * CALLS; k++) {
 		unsigned i = 0;
 
-		assert_true(rig_receive(&s->rig, buf, &p));
+		assert_true(fixture_receive(&s->rig, buf, &p));
 		while (i < CALLS && s->ssrc[i] != p.ssrc)
 			i++;
 		assert_in_range(i, 0, CALLS - 1);
@@ -253,16 +253,16 @@ static void who_goes_has_its_packets_sent(void **state)
 	(void)state;
 	open_stage(&s, false);
 	hold_back(&s);
-	rig_end(&s.rig, s.behind[0]);
-	assert_int_equal(s.rig.last[RIG_packets_out], s.nsent);
+	fixture_end(&s.rig, s.behind[0]);
+	assert_int_equal(s.rig.last[LAST_packets_out], s.nsent);
 	for (unsigned i = 1; i < CALLS; i++)
 		assert_int_equal(atomic_load(&s.behind[i]->call->pending), 0);
 	hear(&s, 1);
 	atomic_store(&sticky_held, false);
-	rig_end(&s.rig, s.sticky);
+	fixture_end(&s.rig, s.sticky);
 	for (unsigned i = 1; i < CALLS; i++)
-		rig_end(&s.rig, s.behind[i]);
-	rig_close(&s.rig);
+		fixture_end(&s.rig, s.behind[i]);
+	fixture_close(&s.rig);
 }
 
 static cr_ns longest_frame(const struct stage *s)

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "observe/trace_file.h"
-#include "rig.h"
+#include "node_fixture.h"
 #include "scratch.h"
 
 #define NB 160u
@@ -28,9 +28,9 @@
 static const uint8_t silence[NB] = { 0xff };
 
 struct crowd {
-	struct rig rig;
+	struct node_fixture rig;
 	struct node_call *call[CALLS];
-	struct rig_sender sender[CALLS];
+	struct fixture_sender sender[CALLS];
 	unsigned sent[CALLS];
 };
 
@@ -54,13 +54,14 @@ static void open_crowd(struct crowd *c, const char *scheduler, cr_ns max_age,
 		       "{'in': {'codec': 'pcmu'}, "
 		       "'out': {'codec': 'spin', 'spin': '%s'}}",
 		       spin);
-	rig_open(&c->rig, &(struct rig_options){ .workers = 1,
-						 .ring_frames = RING,
-						 .max_age = max_age,
-						 .scheduler = scheduler });
+	fixture_open(&c->rig,
+		     &(struct fixture_options){ .workers = 1,
+						.ring_frames = RING,
+						.max_age = max_age,
+						.scheduler = scheduler });
 	for (unsigned i = 0; i < CALLS; i++) {
-		c->call[i] = rig_call(&c->rig, call);
-		c->sender[i] = rig_sender(&c->rig, c->call[i], NB);
+		c->call[i] = fixture_call(&c->rig, call);
+		c->sender[i] = fixture_sender(&c->rig, c->call[i], NB);
 	}
 }
 
@@ -86,7 +87,7 @@ static void overload(struct crowd *c, unsigned rounds)
 	for (unsigned k = 0; k < rounds * CALLS; k++) {
 		while (!may_follow(c, k))
 			(void)sched_yield();
-		rig_send(&c->sender[k % CALLS], silence, NB);
+		fixture_send(&c->sender[k % CALLS], silence, NB);
 		c->sent[k % CALLS]++;
 	}
 }
@@ -139,17 +140,17 @@ static void calm(struct crowd *c)
 		before[i] = get(&c->call[i]->call->count.done);
 	for (unsigned k = 0; k < CALM; k++) {
 		for (unsigned i = 0; i < CALLS; i++) {
-			rig_send(&c->sender[i], silence, NB);
+			fixture_send(&c->sender[i], silence, NB);
 			c->sent[i]++;
 		}
 		for (unsigned i = 0; i < CALLS; i++) {
 			uint8_t buf[2048];
 			struct rtp_packet p;
 
-			assert_true(rig_receive(&c->rig, buf, &p));
+			assert_true(fixture_receive(&c->rig, buf, &p));
 		}
 	}
-	assert_true(rig_wait(&c->rig, settled, c));
+	assert_true(fixture_wait(&c->rig, settled, c));
 	for (unsigned i = 0; i < CALLS; i++)
 		assert_int_equal(get(&c->call[i]->call->count.done) - before[i],
 				 CALM);
@@ -176,7 +177,7 @@ static void read_trace(struct crowd *c, const char *path,
 	struct trace_reader *r = NULL;
 	struct cr_err e = { "" };
 
-	assert_true(rig_wait(&c->rig, settled, c));
+	assert_true(fixture_wait(&c->rig, settled, c));
 	assert_int_equal(node_trace_stop(c->rig.node, &totals), 0);
 	if (trace_reader_open(&r, path, &e))
 		fail_msg("%s", e.text);
@@ -230,7 +231,7 @@ static void survive(const char *scheduler)
 	assert_true(w.n > 0);
 	assert_true(w.longest <= 2 * RING * CALLS);
 	calm(&c);
-	rig_close(&c.rig);
+	fixture_close(&c.rig);
 }
 
 struct ages {
@@ -267,7 +268,7 @@ static void age_is_bounded(const char *scheduler)
 		      n.expired);
 	assert_true(n.done > 0);
 	assert_true(n.expired > 0);
-	rig_close(&c.rig);
+	fixture_close(&c.rig);
 }
 
 static void age_is_bounded_by_the_deadline(void **state)

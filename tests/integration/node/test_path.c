@@ -10,7 +10,7 @@
 #include <opencore-amrnb/interf_dec.h>
 #include <opencore-amrnb/interf_enc.h>
 
-#include "rig.h"
+#include "node_fixture.h"
 #include "spoken.h"
 
 #define FRAMES 60u
@@ -35,10 +35,11 @@ static void pcmu_frame(struct speech_reader *reader, struct cr_frame *frame,
 }
 
 /* One frame at a time, so that nothing is dropped however slow we are. */
-static void encode_through(struct rig *r, int mode, const char *name, int call)
+static void encode_through(struct node_fixture *r, int mode, const char *name,
+			   int call)
 {
 	struct speech_reader reader;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
 	void *lib = Encoder_Interface_init(0);
 	char json[200];
@@ -47,8 +48,8 @@ static void encode_through(struct rig *r, int mode, const char *name, int call)
 		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', "
 		       "'mode': '%s', 'octet_align': true}}",
 		       name);
-	nc = rig_call(r, json);
-	s = rig_sender(r, nc, NB);
+	nc = fixture_call(r, json);
+	s = fixture_sender(r, nc, NB);
 	speech_reader_init(&reader, recordings(8000), 7, (uint64_t)call);
 	for (unsigned i = 0; i < FRAMES; i++) {
 		struct cr_frame frame;
@@ -60,8 +61,8 @@ static void encode_through(struct rig *r, int mode, const char *name, int call)
 		pcmu_frame(&reader, &frame, pcm);
 		bytes = Encoder_Interface_Encode(lib, (enum Mode)mode, pcm,
 						 expect, 0);
-		rig_send(&s, frame.data, frame.bytes);
-		assert_true(rig_receive(r, buf, &p));
+		fixture_send(&s, frame.data, frame.bytes);
+		assert_true(fixture_receive(r, buf, &p));
 		/* octet-aligned: CMR octet, then the storage format's frame */
 		assert_int_equal(p.payload_bytes, bytes + 1);
 		assert_int_equal(p.payload[0], 0xf0);
@@ -71,23 +72,23 @@ static void encode_through(struct rig *r, int mode, const char *name, int call)
 		assert_int_equal(p.seq, (uint16_t)(nc->call->cfg.seq_out + i));
 	}
 	Encoder_Interface_exit(lib);
-	rig_end(r, nc);
-	assert_int_equal(r->last[RIG_done], FRAMES);
-	assert_int_equal(r->last[RIG_packets_out], FRAMES);
-	assert_int_equal(r->last[RIG_overwritten], 0);
+	fixture_end(r, nc);
+	assert_int_equal(r->last[LAST_done], FRAMES);
+	assert_int_equal(r->last[LAST_packets_out], FRAMES);
+	assert_int_equal(r->last[LAST_overwritten], 0);
 }
 
 static void amr_encoding_equals_the_librarys_in_every_mode(void **state)
 {
 	static const char *const modes[] = { "4.75", "5.15", "5.90", "6.70",
 					     "7.40", "7.95", "10.2", "12.2" };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
+	fixture_open(&r, &(struct fixture_options){ 0 });
 	for (int m = 0; m < 8; m++)
 		encode_through(&r, m, modes[m], m);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void amr_decoding_equals_the_librarys(void **state)
@@ -97,17 +98,17 @@ static void amr_decoding_equals_the_librarys(void **state)
 	void *enc = Encoder_Interface_init(0), *dec = Decoder_Interface_init();
 	void *ulaw;
 	struct speech_reader reader;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	assert_int_equal(pcmu->encoder_open(&ulaw, &cfg, NULL), 0);
 	speech_reader_init(&reader, recordings(8000), 7, 99);
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
-			  "'out': {'codec': 'pcmu'}}");
-	s = rig_sender(&r, nc, NB);
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
+			      "'out': {'codec': 'pcmu'}}");
+	s = fixture_sender(&r, nc, NB);
 	for (unsigned i = 0; i < FRAMES; i++) {
 		uint8_t payload[64] = { 0xf0 }, buf[2048];
 		struct cr_frame expect;
@@ -119,98 +120,99 @@ static void amr_decoding_equals_the_librarys(void **state)
 		n = Encoder_Interface_Encode(enc, MR122, pcm, payload + 1, 0);
 		Decoder_Interface_Decode(dec, payload + 1, pcm, 0);
 		assert_int_equal(pcmu->encode(ulaw, 0, pcm, &expect), 0);
-		rig_send(&s, payload, (size_t)n + 1);
-		assert_true(rig_receive(&r, buf, &p));
+		fixture_send(&s, payload, (size_t)n + 1);
+		assert_true(fixture_receive(&r, buf, &p));
 		assert_int_equal(p.payload_bytes, NB);
 		assert_memory_equal(p.payload, expect.data, NB);
 	}
 	Encoder_Interface_exit(enc);
 	Decoder_Interface_exit(dec);
 	pcmu->encoder_close(ulaw);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* Three 20 ms packets make two 30 ms ones, and time stays right. */
 static void frames_are_cut_anew_for_other_frame_lengths(void **state)
 {
 	static const uint8_t silence[NB] = { 0xff };
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	if (!cr_codec_find("g723_1"))
 		skip();
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'ptime_ms': 20, "
-			  "'out': {'codec': 'g723_1'}}");
-	s = rig_sender(&r, nc, NB);
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, 'ptime_ms': 20, "
+			      "'out': {'codec': 'g723_1'}}");
+	s = fixture_sender(&r, nc, NB);
 	for (unsigned i = 0; i < 12; i++) {
 		uint8_t buf[2048];
 		struct rtp_packet p;
 
-		rig_send(&s, silence, NB);
+		fixture_send(&s, silence, NB);
 		if (i % 3 == 0)
 			continue; /* 160 of 240 samples */
-		assert_true(rig_receive(&r, buf, &p));
+		assert_true(fixture_receive(&r, buf, &p));
 		assert_int_equal(p.payload_bytes, 24);
 		assert_int_equal(p.ts - nc->call->cfg.ts_out,
 				 (i / 3 * 2 + i % 3 - 1) * 240);
 	}
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_done], 12);
-	assert_int_equal(r.last[RIG_packets_out], 8);
-	rig_close(&r);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_done], 12);
+	assert_int_equal(r.last[LAST_packets_out], 8);
+	fixture_close(&r);
 }
 
 static void rates_convert_and_clocks_follow(void **state)
 {
 	static const uint8_t silence[NB] = { 0xff };
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(&r,
+			  "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
 			  "'amr-wb', 'mode': '12.65', 'octet_align': true}}");
-	s = rig_sender(&r, nc, NB);
+	s = fixture_sender(&r, nc, NB);
 	for (unsigned i = 0; i < 10; i++) {
 		uint8_t buf[2048];
 		struct rtp_packet p;
 
-		rig_send(&s, silence, NB);
-		assert_true(rig_receive(&r, buf, &p));
+		fixture_send(&s, silence, NB);
+		assert_true(fixture_receive(&r, buf, &p));
 		assert_int_equal(p.payload_bytes, 34); /* RFC 4867 12.65 */
 		assert_int_equal(p.ts - nc->call->cfg.ts_out, i * 320);
 	}
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* A gap in the input's timestamps is a gap in the output's. */
 static void silence_on_the_wire_keeps_its_place(void **state)
 {
 	static const uint8_t silence[NB] = { 0xff };
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct node_call *nc;
-	struct rig r;
+	struct node_fixture r;
 	uint8_t buf[2048];
 	struct rtp_packet p;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r,
-		      "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}}");
-	s = rig_sender(&r, nc, NB);
-	rig_send(&s, silence, NB);
-	assert_true(rig_receive(&r, buf, &p));
+	fixture_open(&r, &(struct fixture_options){ 0 });
+	nc = fixture_call(
+		&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}}");
+	s = fixture_sender(&r, nc, NB);
+	fixture_send(&s, silence, NB);
+	assert_true(fixture_receive(&r, buf, &p));
 	s.next.ts += 50 * NB;
 	s.next.marker = true;
-	rig_send(&s, silence, NB);
-	assert_true(rig_receive(&r, buf, &p));
+	fixture_send(&s, silence, NB);
+	assert_true(fixture_receive(&r, buf, &p));
 	assert_int_equal(p.ts - nc->call->cfg.ts_out, 51 * NB);
 	assert_true(p.marker);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 int main(void)

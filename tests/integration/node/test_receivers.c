@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rig.h"
+#include "node_fixture.h"
 #include "traffic.h"
 #include "udp/burst.h"
 
@@ -39,16 +39,16 @@ static const uint8_t silence[NB] = { 0xff };
 
 struct load {
 	struct node_call *call[CALLS];
-	struct rig_sender sender[CALLS];
+	struct fixture_sender sender[CALLS];
 	unsigned came[CALLS]; /* packets that came back */
 };
 
 static struct load load;
 
-static unsigned long long figure(struct rig *r, unsigned receiver,
+static unsigned long long figure(struct node_fixture *r, unsigned receiver,
 				 const char *name)
 {
-	json_t *o = rig_stats(r);
+	json_t *o = fixture_stats(r);
 	json_t *list = json_object_get(o, "receivers");
 	unsigned long long n;
 
@@ -65,7 +65,7 @@ static const struct call_cfg *settings(unsigned i)
 }
 
 /* Every fourth one brings its SSRC. */
-static void start(struct rig *r, unsigned i, bool own_port)
+static void start(struct node_fixture *r, unsigned i, bool own_port)
 {
 	static uint32_t next = 7;
 	char json[160], ssrc[32] = "";
@@ -76,8 +76,8 @@ static void start(struct rig *r, unsigned i, bool own_port)
 		       "{'in': {'codec': 'pcmu'}%s, 'port': '%s', "
 		       "'out': {'codec': 'pcma'}}",
 		       ssrc, own_port ? "own" : "shared");
-	load.call[i] = rig_call(r, json);
-	load.sender[i] = rig_sender(r, load.call[i], NB);
+	load.call[i] = fixture_call(r, json);
+	load.sender[i] = fixture_sender(r, load.call[i], NB);
 	load.came[i] = 0;
 }
 
@@ -92,17 +92,17 @@ static unsigned who(uint32_t ssrc_out)
 }
 
 /* One packet of each call, and all of them back, each the next of its call. */
-static void one_round(struct rig *r)
+static void one_round(struct node_fixture *r)
 {
 	struct rtp_packet p;
 	uint8_t buf[2048];
 
 	for (unsigned i = 0; i < CALLS; i++)
-		rig_send(&load.sender[i], silence, NB);
+		fixture_send(&load.sender[i], silence, NB);
 	for (unsigned n = 0; n < CALLS; n++) {
 		unsigned i;
 
-		assert_true(rig_receive(r, buf, &p));
+		assert_true(fixture_receive(r, buf, &p));
 		i = who(p.ssrc);
 		assert_int_equal(
 			p.seq, (uint16_t)(settings(i)->seq_out + load.came[i]));
@@ -111,21 +111,21 @@ static void one_round(struct rig *r)
 	}
 }
 
-static void start_all(struct rig *r, bool own_port)
+static void start_all(struct node_fixture *r, bool own_port)
 {
-	rig_open(r, &(struct rig_options){ .receivers = RECEIVERS });
+	fixture_open(r, &(struct fixture_options){ .receivers = RECEIVERS });
 	assert_int_equal(r->node->nfd, RECEIVERS);
 	for (unsigned i = 0; i < CALLS; i++)
 		start(r, i, own_port);
 }
 
 /* Some calls end, with all their frames done, and others take their places. */
-static void replace_some(struct rig *r, unsigned round, bool own_port)
+static void replace_some(struct node_fixture *r, unsigned round, bool own_port)
 {
 	for (unsigned i = round % 5; i < CALLS; i += 5) {
-		rig_end(r, load.call[i]);
-		assert_int_equal(r->last[RIG_packets_in], load.came[i]);
-		assert_int_equal(r->last[RIG_done], load.came[i]);
+		fixture_end(r, load.call[i]);
+		assert_int_equal(r->last[LAST_packets_in], load.came[i]);
+		assert_int_equal(r->last[LAST_done], load.came[i]);
 		start(r, i, own_port);
 	}
 }
@@ -133,7 +133,7 @@ static void replace_some(struct rig *r, unsigned round, bool own_port)
 static void the_ssrc_tells_the_receiver_of_the_shared_port(void **state)
 {
 	unsigned long long sent[RECEIVERS] = { 0 };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	start_all(&r, false);
@@ -150,16 +150,16 @@ static void the_ssrc_tells_the_receiver_of_the_shared_port(void **state)
 	}
 	for (unsigned i = 0; i < RECEIVERS; i++)
 		assert_int_equal(figure(&r, i, "packets"), sent[i]);
-	assert_int_equal(rig_figure(&r, "rx", "packets"), ROUNDS * CALLS);
-	assert_int_equal(rig_figure(&r, "rx", "unknown_ssrc"), 0);
-	assert_int_equal(rig_figure(&r, "totals", "packets_in"),
+	assert_int_equal(fixture_figure(&r, "rx", "packets"), ROUNDS * CALLS);
+	assert_int_equal(fixture_figure(&r, "rx", "unknown_ssrc"), 0);
+	assert_int_equal(fixture_figure(&r, "totals", "packets_in"),
 			 ROUNDS * CALLS);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void own_ports_are_dealt_out_evenly(void **state)
 {
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	start_all(&r, true);
@@ -170,42 +170,42 @@ static void own_ports_are_dealt_out_evenly(void **state)
 		one_round(&r);
 		replace_some(&r, round, true);
 	}
-	assert_int_equal(rig_figure(&r, "rx", "packets"), ROUNDS * CALLS);
-	assert_int_equal(rig_figure(&r, "rx", "unknown_ssrc"), 0);
+	assert_int_equal(fixture_figure(&r, "rx", "packets"), ROUNDS * CALLS);
+	assert_int_equal(fixture_figure(&r, "rx", "unknown_ssrc"), 0);
 	/* all that one has end; the next calls are its */
 	for (unsigned i = 0; i < CALLS; i++)
 		if (settings(i)->receiver == 1)
 			node_call_stop(load.call[i], NODE_END_STOPPED, NULL);
 	assert_int_equal(figure(&r, 1, "calls"), 0);
 	for (unsigned i = 0; i < CALLS / RECEIVERS; i++) {
-		struct node_call *nc =
-			rig_call(&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
-				     "'out': {'codec': 'pcma'}}");
+		struct node_call *nc = fixture_call(
+			&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
+			    "'out': {'codec': 'pcma'}}");
 
 		assert_int_equal(call_settings(nc->call)->receiver, 1);
 	}
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* An SSRC that the node chooses is one of a receiver that has fewest calls. */
 static void chosen_ssrcs_fill_the_receivers_evenly(void **state)
 {
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .receivers = RECEIVERS });
+	fixture_open(&r, &(struct fixture_options){ .receivers = RECEIVERS });
 	for (unsigned i = 0; i < CALLS; i++)
-		(void)rig_call(&r, "{'in': {'codec': 'pcmu'}, "
-				   "'out': {'codec': 'pcma'}}");
+		(void)fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
+				       "'out': {'codec': 'pcma'}}");
 	for (unsigned i = 0; i < RECEIVERS; i++)
 		assert_int_equal(figure(&r, i, "calls"), CALLS / RECEIVERS);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void what_has_no_ssrc_is_told_by_the_first(void **state)
 {
 	struct sockaddr_storage to;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	start_all(&r, false);
@@ -216,8 +216,8 @@ static void what_has_no_ssrc_is_told_by_the_first(void **state)
 				 n);
 	one_round(&r);
 	assert_int_equal(figure(&r, 0, "malformed"), 11);
-	assert_int_equal(rig_figure(&r, "rx", "malformed"), 11);
-	rig_close(&r);
+	assert_int_equal(fixture_figure(&r, "rx", "malformed"), 11);
+	fixture_close(&r);
 }
 
 /* The kernel gives a train to the receiver of its first packet. */
@@ -226,7 +226,7 @@ static void a_train_is_sorted(void **state)
 	static struct burst train;
 	struct rtp_packet p;
 	uint8_t buf[2048];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	start_all(&r, false);
@@ -248,30 +248,30 @@ static void a_train_is_sorted(void **state)
 		for (unsigned n = 0; n < CALLS; n++) {
 			unsigned i;
 
-			assert_true(rig_receive(&r, buf, &p));
+			assert_true(fixture_receive(&r, buf, &p));
 			i = who(p.ssrc);
 			assert_int_equal(p.ts, settings(i)->ts_out +
 						       NB * load.came[i]++);
 		}
 	}
-	assert_true(rig_figure(&r, "rx", "handed_over") > 0);
-	assert_int_equal(rig_figure(&r, "rx", "handover_drops"), 0);
-	assert_int_equal(rig_figure(&r, "rx", "unknown_ssrc"), 0);
-	assert_int_equal(rig_figure(&r, "rx", "packets"), ROUNDS * CALLS);
-	assert_int_equal(rig_figure(&r, "totals", "packets_in"),
+	assert_true(fixture_figure(&r, "rx", "handed_over") > 0);
+	assert_int_equal(fixture_figure(&r, "rx", "handover_drops"), 0);
+	assert_int_equal(fixture_figure(&r, "rx", "unknown_ssrc"), 0);
+	assert_int_equal(fixture_figure(&r, "rx", "packets"), ROUNDS * CALLS);
+	assert_int_equal(fixture_figure(&r, "totals", "packets_in"),
 			 ROUNDS * CALLS);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* The first has the shared port; calls with ports of their own are dealt out
  * so that all have the same. */
 static void where_the_kernel_cannot_choose_the_first_has_the_port(void **state)
 {
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	no_choice = true;
-	rig_open(&r, &(struct rig_options){ .receivers = RECEIVERS });
+	fixture_open(&r, &(struct fixture_options){ .receivers = RECEIVERS });
 	no_choice = false;
 	assert_int_equal(r.node->nfd, 1);
 	for (unsigned i = 0; i < CALLS; i++)
@@ -285,20 +285,20 @@ static void where_the_kernel_cannot_choose_the_first_has_the_port(void **state)
 		assert_int_equal(figure(&r, i, "packets"),
 				 ROUNDS * CALLS / RECEIVERS);
 	}
-	assert_int_equal(rig_figure(&r, "totals", "packets_in"),
+	assert_int_equal(fixture_figure(&r, "totals", "packets_in"),
 			 ROUNDS * CALLS);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void terms_change_under_load(void **state)
 {
 	struct cr_err e = { "" };
 	struct traffic t;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &(struct rig_options){ .receivers = RECEIVERS,
-					    .scheduler = "edf" });
+	fixture_open(&r, &(struct fixture_options){ .receivers = RECEIVERS,
+						    .scheduler = "edf" });
 	traffic_begin(&t, &r, 30);
 	for (unsigned round = 0; round < 60; round++) {
 		struct node_call *nc = t.call[round % 30];
@@ -311,27 +311,27 @@ static void terms_change_under_load(void **state)
 	}
 	traffic_end(&t);
 	traffic_balance(&t);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* The node ends while packets still come to all receivers. */
 static void all_calls_end_with_their_packets_counted(void **state)
 {
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	start_all(&r, true);
 	for (unsigned n = 0; n < 4 * CALLS; n++)
-		rig_send(&load.sender[n % CALLS], silence, NB);
+		fixture_send(&load.sender[n % CALLS], silence, NB);
 	node_end_calls(r.node);
 	assert_int_equal(r.ended, CALLS);
-	assert_int_equal(rig_figure(&r, "totals", "packets_in"),
-			 rig_figure(&r, "totals", "done") +
-				 rig_figure(&r, "totals", "overwritten") +
-				 rig_figure(&r, "totals", "cancelled"));
+	assert_int_equal(fixture_figure(&r, "totals", "packets_in"),
+			 fixture_figure(&r, "totals", "done") +
+				 fixture_figure(&r, "totals", "overwritten") +
+				 fixture_figure(&r, "totals", "cancelled"));
 	for (unsigned i = 0; i < RECEIVERS; i++)
 		assert_int_equal(figure(&r, i, "calls"), 0);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 int main(void)

@@ -12,12 +12,12 @@
 
 #include "protocol/field.h"
 #include "protocol/tables/conversation.h"
-#include "rig.h"
+#include "node_fixture.h"
 
 enum { PACKETS = 12 };
 
 /* All that both streams need. */
-static int measure(struct rig *r, const struct call_cfg *stream,
+static int measure(struct node_fixture *r, const struct call_cfg *stream,
 		   struct cr_err *e)
 {
 	struct pipeline_cfg media[CALL_CODECS_MAX];
@@ -30,15 +30,15 @@ static int measure(struct rig *r, const struct call_cfg *stream,
 		one.codecs = NULL;
 		for (unsigned k = 0; k < n && !err; k++) {
 			one.media = media[k];
-			err = rig_measure(r, &one, e);
+			err = fixture_measure(r, &one, e);
 		}
 	}
 	return err;
 }
 
 /* Start one from JSON in which single quotes stand for double ones. */
-static int start(struct rig *r, const char *json, struct conversation **c,
-		 struct cr_err *e)
+static int start(struct node_fixture *r, const char *json,
+		 struct conversation **c, struct cr_err *e)
 {
 	struct conversation_request request = { 0 };
 	struct call_codecs codecs[2];
@@ -66,7 +66,7 @@ static int start(struct rig *r, const char *json, struct conversation **c,
 }
 
 /* Party @i speaks @codec from now on; when what it costs is known. */
-static int takes(struct rig *r, struct conversation *c, unsigned i,
+static int takes(struct node_fixture *r, struct conversation *c, unsigned i,
 		 const struct call_side_request *how, struct cr_err *e)
 {
 	struct conversation_plan plan;
@@ -81,7 +81,7 @@ static int takes(struct rig *r, struct conversation *c, unsigned i,
 	return err;
 }
 
-static int speaks(struct rig *r, struct conversation *c, unsigned i,
+static int speaks(struct node_fixture *r, struct conversation *c, unsigned i,
 		  const char *codec, int pt, struct cr_err *e)
 {
 	struct call_side_request how;
@@ -141,12 +141,12 @@ static unsigned units_of(int pt)
 
 /* The next packet is of type @pt and follows the one before; @at_once, if its
  * sender made no pause. */
-static void hears(struct rig *r, struct line *l, int pt, bool at_once)
+static void hears(struct node_fixture *r, struct line *l, int pt, bool at_once)
 {
 	uint8_t buf[2048];
 	struct rtp_packet p;
 
-	assert_true(rig_receive(r, buf, &p));
+	assert_true(fixture_receive(r, buf, &p));
 	assert_int_equal(p.pt, pt);
 	if (l->any) {
 		assert_int_equal(p.seq, (uint16_t)(l->seq + 1));
@@ -158,8 +158,8 @@ static void hears(struct rig *r, struct line *l, int pt, bool at_once)
 	*l = (struct line){ true, p.seq, p.ts, p.ssrc };
 }
 
-static void says(struct rig *r, struct rig_sender *s, const char *codec, int pt,
-		 struct line *other, int heard)
+static void says(struct node_fixture *r, struct fixture_sender *s,
+		 const char *codec, int pt, struct line *other, int heard)
 {
 	uint8_t packet[1024];
 	size_t n = packet_of(codec, packet, sizeof(packet));
@@ -167,23 +167,23 @@ static void says(struct rig *r, struct rig_sender *s, const char *codec, int pt,
 	s->next.pt = (uint8_t)pt;
 	s->step = step_of(codec);
 	for (unsigned i = 0; i < PACKETS; i++) {
-		rig_send(s, packet, n);
+		fixture_send(s, packet, n);
 		hears(r, other, heard, i);
 	}
 }
 
 static bool has_no_calls(void *arg)
 {
-	const struct rig *r = arg;
+	const struct node_fixture *r = arg;
 
 	return !r->node->ncalls && RB_EMPTY(&r->node->conversations);
 }
 
-static void end(struct rig *r, struct conversation *c)
+static void end(struct node_fixture *r, struct conversation *c)
 {
 	conversation_stop(c, NODE_END_STOPPED, NULL);
-	assert_true(rig_wait(r, has_no_calls, r));
-	rig_close(r);
+	assert_true(fixture_wait(r, has_no_calls, r));
+	fixture_close(r);
 }
 
 static bool was_heard(void *arg)
@@ -195,11 +195,11 @@ static bool was_heard(void *arg)
 }
 
 /* Its endpoint knows where it is, before anybody speaks to it. */
-static void introduce(struct rig *r, struct rig_sender *s,
+static void introduce(struct node_fixture *r, struct fixture_sender *s,
 		      struct node_call *stream)
 {
-	rig_send(s, "hello", 5);
-	assert_true(rig_wait(r, was_heard, stream));
+	fixture_send(s, "hello", 5);
+	assert_true(fixture_wait(r, was_heard, stream));
 }
 
 /* Each party through all codecs while both speak. */
@@ -211,22 +211,22 @@ static void codecs_change_and_no_frame_is_lost(void **state)
 	} through[] = { { "amr", 96 },	  { "g722", 9 },  { "opus", 97 },
 			{ "pcmu", 0 },	  { "opus", 97 }, { "g722", 9 },
 			{ "amr-wb", 98 }, { "amr", 99 },  { "pcmu", 0 } };
-	const struct rig_options o = { .workers = 2 };
-	struct rig_sender a, b;
+	const struct fixture_options o = { .workers = 2 };
+	struct fixture_sender a, b;
 	struct conversation *c;
 	struct line at_a = { 0 }, at_b = { 0 };
 	struct cr_err e = { "" };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	assert_int_equal(start(&r,
 			       "{'a': {'codec': 'pcmu'}, "
 			       "'b': {'codec': 'pcma'}}",
 			       &c, &e),
 			 0);
-	a = rig_sender(&r, conversation_stream(c, 0), 160);
-	b = rig_sender(&r, conversation_stream(c, 1), 160);
+	a = fixture_sender(&r, conversation_stream(c, 0), 160);
+	b = fixture_sender(&r, conversation_stream(c, 1), 160);
 	/* B is known; A is not: it hears nothing */
 	introduce(&r, &b, conversation_stream(c, 1));
 	says(&r, &a, "pcmu", 0, &at_b, 8);
@@ -248,20 +248,20 @@ static void codecs_change_and_no_frame_is_lost(void **state)
 	says(&r, &b, "l16", 101, &at_a, 0);
 	end(&r, c);
 	assert_int_equal(r.ended, 2);
-	assert_int_equal(r.last[RIG_wrong_pt], 0);
+	assert_int_equal(r.last[LAST_wrong_pt], 0);
 }
 
 static void what_may_come_is_told_by_its_type(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
-	struct rig_sender a, b;
+	const struct fixture_options o = { .workers = 1 };
+	struct fixture_sender a, b;
 	struct conversation *c;
 	struct line at_b = { 0 }, at_a = { 0 };
 	struct cr_err e = { "" };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	assert_int_equal(start(&r,
 			       "{'a': {'codec': 'pcmu', 'also': ["
 			       "{'codec': 'amr', 'pt': 96}, {'codec': 'g722'}, "
@@ -269,8 +269,8 @@ static void what_may_come_is_told_by_its_type(void **state)
 			       "'b': {'codec': 'pcma'}}",
 			       &c, &e),
 			 0);
-	a = rig_sender(&r, conversation_stream(c, 0), 160);
-	b = rig_sender(&r, conversation_stream(c, 1), 160);
+	a = fixture_sender(&r, conversation_stream(c, 0), 160);
+	b = fixture_sender(&r, conversation_stream(c, 1), 160);
 	introduce(&r, &b, conversation_stream(c, 1));
 	for (unsigned i = 0; i < 4; i++) {
 		says(&r, &a, "opus", 111, &at_b, 8);
@@ -284,26 +284,26 @@ static void what_may_come_is_told_by_its_type(void **state)
 
 static void what_is_refused_leaves_all_as_it_was(void **state)
 {
-	const struct rig_options o = { .scheduler = "edf",
-				       .workers = 1,
-				       .admission = true };
-	struct rig_sender a, b;
+	const struct fixture_options o = { .scheduler = "edf",
+					   .workers = 1,
+					   .admission = true };
+	struct fixture_sender a, b;
 	struct conversation *c;
 	struct line at_b = { 0 }, at_a = { 0 };
 	struct call_cfg before[2], after[2];
 	struct call_side_request how;
 	struct cr_err e = { "" };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	assert_int_equal(start(&r,
 			       "{'a': {'codec': 'pcmu'}, 'b': {'codec': "
 			       "'pcma'}, 'class': 'hard'}",
 			       &c, &e),
 			 0);
-	a = rig_sender(&r, conversation_stream(c, 0), 160);
-	b = rig_sender(&r, conversation_stream(c, 1), 160);
+	a = fixture_sender(&r, conversation_stream(c, 0), 160);
+	b = fixture_sender(&r, conversation_stream(c, 1), 160);
 	introduce(&r, &b, conversation_stream(c, 1));
 	for (unsigned i = 0; i < 2; i++)
 		before[i] = node_call_cfg(conversation_stream(c, i));
@@ -334,8 +334,8 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 enum { FLOOD = 6000, CHANGES = 20 };
 
 struct flood {
-	struct rig *rig;
-	struct rig_sender s[2];
+	struct node_fixture *rig;
+	struct fixture_sender s[2];
 	unsigned sent;
 	atomic_bool go, enough;
 };
@@ -348,11 +348,11 @@ static void *flood(void *arg)
 	struct flood *f = arg;
 
 	for (unsigned n = 0; n < FLOOD || !atomic_load(&f->enough); n++) {
-		struct rig_sender *s = &f->s[n % 2];
+		struct fixture_sender *s = &f->s[n % 2];
 		struct timespec pause = { 0, 20000 };
 
 		s->next.pt = types[n / 6 % 4];
-		rig_send(s, speech, s->next.pt == 96 ? 320 : 160);
+		fixture_send(s, speech, s->next.pt == 96 ? 320 : 160);
 		f->sent++;
 		(void)nanosleep(&pause, NULL);
 	}
@@ -363,7 +363,7 @@ static void *flood(void *arg)
 /* Workers have done what has come. */
 static bool is_idle(void *arg)
 {
-	const struct rig *r = arg;
+	const struct node_fixture *r = arg;
 	struct node_stats stats;
 
 	node_stats(r->node, &stats);
@@ -383,17 +383,17 @@ static void a_flood_of_changes(void **state)
 		int pt;
 	} codecs[] = { { "pcmu", 0 }, { "pcma", 8 }, { "g722", 9 },
 		       { "l16", 96 }, { "amr", 97 }, { "opus", 98 } };
-	const struct rig_options o = { .workers = 2, .ring_frames = 64 };
+	const struct fixture_options o = { .workers = 2, .ring_frames = 64 };
 	struct flood f = { .go = true };
 	struct conversation *c;
 	struct node_stats stats;
 	struct cr_err e = { "" };
 	pthread_t thread;
-	struct rig r;
+	struct node_fixture r;
 	unsigned changes = 0;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	assert_int_equal(start(&r,
 			       "{'a': {'codec': 'pcmu'}, "
 			       "'b': {'codec': 'pcma'}}",
@@ -401,7 +401,7 @@ static void a_flood_of_changes(void **state)
 			 0);
 	f.rig = &r;
 	for (unsigned i = 0; i < 2; i++)
-		f.s[i] = rig_sender(&r, conversation_stream(c, i), 160);
+		f.s[i] = fixture_sender(&r, conversation_stream(c, i), 160);
 	assert_int_equal(pthread_create(&thread, NULL, flood, &f), 0);
 	for (; atomic_load(&f.go); changes++) {
 		unsigned k = changes * 7 % 6;
@@ -413,9 +413,9 @@ static void a_flood_of_changes(void **state)
 			atomic_store(&f.enough, true);
 	}
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_true(rig_wait(&r, is_idle, &r));
+	assert_true(fixture_wait(&r, is_idle, &r));
 	conversation_stop(c, NODE_END_STOPPED, NULL);
-	assert_true(rig_wait(&r, has_no_calls, &r));
+	assert_true(fixture_wait(&r, has_no_calls, &r));
 	node_stats(r.node, &stats);
 	assert_int_equal(stats.rx.packets + stats.totals.port_drops +
 				 stats.totals.unread,
@@ -431,7 +431,7 @@ static void a_flood_of_changes(void **state)
 			 stats.totals.done + stats.totals.overwritten +
 				 stats.totals.expired + stats.totals.concealed +
 				 stats.totals.cancelled + stats.totals.relayed);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 int main(void)

@@ -56,12 +56,12 @@ static void what_is_the_same_is_relayed(void **state)
 			  ""),
 		  false },
 	};
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct node_stats stats;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		struct conversation *c = talk_start(&r, row[i].json);
 
@@ -72,7 +72,7 @@ static void what_is_the_same_is_relayed(void **state)
 		assert_int_equal(stats.relays, row[i].relays ? 2 : 0);
 		talk_stop(&r, c);
 	}
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 #define GREEDY(more)                                                           \
@@ -83,18 +83,18 @@ static void what_is_the_same_is_relayed(void **state)
  */
 static void no_worker_hears_of_it(void **state)
 {
-	const struct rig_options o = { .workers = 1,
-				       .scheduler = "edf",
-				       .admission = true,
-				       .receivers = 1 };
+	const struct fixture_options o = { .workers = 1,
+					   .scheduler = "edf",
+					   .admission = true,
+					   .receivers = 1 };
 	struct conversation *c;
 	struct node_call_info info;
 	struct node_stats stats;
 	struct cr_err e = { "" };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	assert_int_equal(talk_try(&r, GREEDY(", 'relay': 'never'"), &c, &e),
 			 -ENOSPC);
 	c = talk_start(&r, GREEDY(""));
@@ -110,29 +110,29 @@ static void no_worker_hears_of_it(void **state)
 	r.node->cfg.max_calls = 3;
 	assert_int_equal(talk_try(&r, BOTH_PCMU, &c, &e), -ENOSPC);
 	assert_non_null(strstr(e.text, "--max-calls"));
-	rig_close(&r);
+	fixture_close(&r);
 	assert_int_equal(r.ended, 2);
 }
 
 /* It has no terms to change. */
 static void its_terms_do_not_change(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct conversation *c;
 	struct node_call *nc;
 	struct call_cfg to;
 	struct cr_err e = { "" };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	c = talk_start(&r, A_AND_B("{'codec': 'amr'}", "{'codec': 'amr'}", ""));
 	nc = conversation_stream(c, 0);
 	to = node_call_cfg(nc);
 	assert_int_equal(node_call_change(nc, &to, true, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "is relayed"));
 	talk_stop(&r, c);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* --- packets --- */
@@ -161,14 +161,14 @@ enum { RICH = 200 };
 /* But for the type, which is that of the other side. */
 static void packets_go_on_as_they_came(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	uint8_t sent[2048], heard[2048];
 	struct conversation *c;
 	struct talker p[2];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	c = talk_start(&r, A_AND_B("{'codec': 'amr', 'pt': 97}",
 				   "{'codec': 'amr', 'pt': 112}", ""));
 	p[0] = talker(c, 0, 97);
@@ -188,22 +188,22 @@ static void packets_go_on_as_they_came(void **state)
 	talk_stop(&r, c);
 	assert_relay_sums(&r, 2 + RICH);
 	talkers_leave(p);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* The receiver at the end sorts, or does not. */
 static void disorder_is_passed_on(void **state)
 {
 	static const uint16_t order[] = { 5, 4, 4, 9, 6, 5, 30000, 7 };
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct conversation *c;
 	struct talker p[2];
 	struct rtp_packet h;
 	uint8_t buf[2048];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	c = talk_start(&r, BOTH_PCMU);
 	p[0] = talker(c, 0, 0);
 	p[1] = talker(c, 1, 0);
@@ -222,7 +222,7 @@ static void disorder_is_passed_on(void **state)
 	talk_stop(&r, c);
 	assert_relay_sums(&r, 2 + sizeof(order) / sizeof(order[0]));
 	talkers_leave(p);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* One numbering for both: events, noise and whatever else they have agreed on.
@@ -240,13 +240,13 @@ static void other_types_need_one_numbering(void **state)
 		  { 97, 101 },
 		  false },
 	};
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct node_stats stats;
 	unsigned long long sent = 0, other = 0;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	for (unsigned i = 0; i < 2; i++) {
 		struct conversation *c = talk_start(&r, row[i].json);
 		const uint8_t type[] = { 101, 127, 13 };
@@ -277,7 +277,7 @@ static void other_types_need_one_numbering(void **state)
 	assert_int_equal(stats.totals.relayed_other, other);
 	assert_int_equal(stats.totals.wrong_pt, 2);
 	assert_relay_sums(&r, sent);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 #define CROSSED(more)                                                          \
@@ -291,15 +291,15 @@ static void named_types_are_mapped(void **state)
 {
 	static const uint8_t type[2][3] = { { 96, 101, 110 },
 					    { 110, 96, 101 } };
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct conversation *c;
 	struct talker p[2];
 	struct rtp_packet h;
 	uint8_t buf[2048];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	c = talk_start(&r, CROSSED(", 'jitter': 'fixed'"));
 	assert_false(conversation_relays(c));
 	talk_stop(&r, c);
@@ -318,7 +318,7 @@ static void named_types_are_mapped(void **state)
 	talk_stop(&r, c);
 	assert_relay_sums(&r, 2 + 6);
 	talkers_leave(p);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 int main(void)

@@ -19,7 +19,7 @@ enum { MOVES = 30, BETWEEN = 10 };
  * other, those sent later at the new one. */
 static void a_change_of_address_loses_nothing(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct conversation_plan plan;
 	struct party_change to[2] = { 0 };
 	struct conversation *c;
@@ -27,10 +27,10 @@ static void a_change_of_address_loses_nothing(void **state)
 	uint8_t buf[2048];
 	unsigned heard = 0;
 	struct cr_err e = { "" };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	for (unsigned i = 0; i < 2; i++)
 		field_defaults(party_change_fields, &to[i]);
 	c = talk_start(&r, BOTH_PCMU);
@@ -59,7 +59,7 @@ static void a_change_of_address_loses_nothing(void **state)
 	assert_relay_sums(&r, 2 + MOVES * (BETWEEN + 1));
 	(void)close(other.fd);
 	talkers_leave(p);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 enum { SPRAYERS = 4, SPRAYED = 300 };
@@ -68,16 +68,16 @@ enum { SPRAYERS = 4, SPRAYED = 300 };
  * with SSRCs of their own and with copied ones. */
 static void sprayers_take_nothing_over(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct talker p[2], evil[SPRAYERS];
 	struct conversation *c;
 	struct node_stats stats;
 	struct rtp_packet h;
 	uint8_t buf[2048];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	c = talk_start(&r, BOTH_PCMU);
 	for (unsigned i = 0; i < 2; i++)
 		p[i] = talker(c, i, 0);
@@ -112,20 +112,20 @@ static void sprayers_take_nothing_over(void **state)
 	for (unsigned i = 0; i < SPRAYERS; i++)
 		(void)close(evil[i].fd);
 	talkers_leave(p);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* Nobody is known at the other end. */
 static void nowhere_is_counted(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct conversation *c;
 	struct node_stats stats;
 	struct talker p[2];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	c = talk_start(&r, BOTH_PCMU);
 	p[0] = talker(c, 0, 0);
 	p[1] = talker(c, 1, 0);
@@ -138,20 +138,20 @@ static void nowhere_is_counted(void **state)
 	talk_stop(&r, c);
 	assert_relay_sums(&r, 5);
 	talkers_leave(p);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* The kernel lets nobody send to all. */
 static void what_the_socket_refuses_is_counted(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct conversation *c;
 	struct node_stats stats;
 	struct talker p;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	c = talk_start(&r, A_AND_B("{'codec': 'pcmu'}",
 				   "{'codec': 'pcmu', 'address': "
 				   "'255.255.255.255:9'}",
@@ -170,7 +170,7 @@ static void what_the_socket_refuses_is_counted(void **state)
 	assert_int_equal(stats.totals.send_failed, stats.totals.relayed);
 	assert_relay_sums(&r, 200);
 	(void)close(p.fd);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 enum { ROUNDS = 40, FRAMES = 100 };
@@ -178,11 +178,11 @@ enum { ROUNDS = 40, FRAMES = 100 };
 /* Both parties speak while it ends: every packet counts once. */
 static void packets_at_the_end_count_once(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
-	struct rig r;
+	const struct fixture_options o = { .workers = 1 };
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct conversation *c = talk_start(&r, BOTH_PCMU);
 		struct talker p[2] = { talker(c, 0, 0), talker(c, 1, 0) };
@@ -192,12 +192,12 @@ static void packets_at_the_end_count_once(void **state)
 		conversation_stop(c, NODE_END_STOPPED, NULL);
 		for (unsigned n = 0; n < 2 * FRAMES; n++)
 			talker_speak(&p[n % 2], 1);
-		assert_true(rig_wait(&r, talk_is_over, &r));
+		assert_true(fixture_wait(&r, talk_is_over, &r));
 		talkers_leave(p);
 	}
 	assert_relay_sums(&r, ROUNDS * 4 * FRAMES);
 	assert_int_equal(r.ended, 2 * ROUNDS);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 int main(void)

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "observe/trace_file.h"
-#include "rig.h"
+#include "node_fixture.h"
 #include "scratch.h"
 #include "schedulers/policies.h"
 #include "schedulers/registry.h"
@@ -73,19 +73,19 @@ static void sleep_until(cr_ns t)
 
 /* Calls of unequal cost, in all three quarters of a worker, each at its own
  * point of the 20 ms, in bunches so that there is something to choose. */
-static void play(struct rig *r, struct node_call *const *calls)
+static void play(struct node_fixture *r, struct node_call *const *calls)
 {
 	static const uint8_t silence[NB] = { 0xff };
-	struct rig_sender s[CALLS];
+	struct fixture_sender s[CALLS];
 	cr_ns begin = clock_now();
 	uint8_t buf[2048];
 
 	for (unsigned c = 0; c < CALLS; c++)
-		s[c] = rig_sender(r, calls[c], NB);
+		s[c] = fixture_sender(r, calls[c], NB);
 	for (unsigned k = 0; k < JOBS; k++) {
 		if (k % 6 == 0)
 			sleep_until(begin + k * PTIME / CALLS);
-		rig_send(&s[(k * 7) % CALLS], silence, NB);
+		fixture_send(&s[(k * 7) % CALLS], silence, NB);
 		while (recv(r->fd, buf, sizeof(buf), MSG_DONTWAIT) > 0)
 			;
 	}
@@ -96,12 +96,13 @@ static void live(struct seen *s, const char *scheduler)
 	char path[SCRATCH_MAX], json[256];
 	struct node_call *calls[CALLS];
 	struct cr_err e = { "" };
-	struct rig r;
+	struct node_fixture r;
 
 	(void)scratch_file(path);
-	rig_open(&r, &(struct rig_options){ .scheduler = scheduler,
-					    .workers = 1,
-					    .ring_frames = 2 * ROUNDS });
+	fixture_open(&r,
+		     &(struct fixture_options){ .scheduler = scheduler,
+						.workers = 1,
+						.ring_frames = 2 * ROUNDS });
 	if (node_trace_start(r.node, path, TRACE_OVER_ANY, &e))
 		fail_msg("%s", e.text);
 	for (unsigned c = 0; c < CALLS; c++) {
@@ -109,7 +110,7 @@ static void live(struct seen *s, const char *scheduler)
 			       "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
 			       "'spin', 'spin': '%uus'}, 'deadline': '%ums'}",
 			       200 + 40 * c, 5 + 13 * c % 40);
-		calls[c] = rig_call(&r, json);
+		calls[c] = fixture_call(&r, json);
 		s->task[c] = calls[c]->call->lt.core.task;
 	}
 	play(&r, calls);
@@ -121,10 +122,10 @@ static void live(struct seen *s, const char *scheduler)
 						    memory_order_relaxed);
 			sleep_until(clock_now() + CR_MS);
 		}
-		rig_end(&r, calls[c]);
+		fixture_end(&r, calls[c]);
 	}
 	assert_int_equal(node_trace_stop(r.node, NULL), 0);
-	rig_close(&r);
+	fixture_close(&r);
 	read_trace(s, path);
 }
 

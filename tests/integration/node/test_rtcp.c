@@ -47,7 +47,7 @@ static void assert_far_is_known(struct phones *t)
 	struct endpoint_rtcp_info i;
 	struct node_call_info info;
 
-	assert_true(rig_wait(&t->rig, far_reported, t));
+	assert_true(fixture_wait(&t->rig, far_reported, t));
 	i = phones_rtcp(t, 0);
 	assert_int_equal(i.reports, 1);
 	assert_true(i.lost_share == 0.25 && i.lost_mean == 0.25);
@@ -107,7 +107,7 @@ static void assert_both_report(struct phones *t, int fd, bool rtcp_port)
 	assert_int_equal(s.sender.octets, OCTETS);
 	assert_int_equal(address_port(&s.from),
 			 address_port(&t->phone[0].endpoint) + rtcp_port);
-	assert_true(rig_wait(&t->rig, all_received, t));
+	assert_true(fixture_wait(&t->rig, all_received, t));
 	/* the tenth is the last one */
 	assert_int_equal(phones_rtcp(t, 0).lost, 9);
 	phones_send(t, fd, data, build_report(t, s.sender.ntp, data),
@@ -200,7 +200,7 @@ static void without_it_rtcp_is_counted_only(void **state)
 	phones_say(&t, 0, 4);
 	phones_send(&t, t.phone[0].at.rtp, data, build_report(&t, 0, data),
 		    t.phone[0].endpoint, false);
-	assert_true(rig_wait(&t.rig, all_counted, &t));
+	assert_true(fixture_wait(&t.rig, all_counted, &t));
 	conversation_party(t.c, 0, &info);
 	assert_null(info.endpoint.rtcp.is);
 	node_stats(t.rig.node, &s);
@@ -240,7 +240,7 @@ static void flood(struct phones *t, int stranger)
 				    a->endpoint, true);
 		/* no more at a time than a port holds */
 		if (i % 50 == 49)
-			assert_true(rig_wait(&t->rig, all_counted, t));
+			assert_true(fixture_wait(&t->rig, all_counted, t));
 	}
 }
 
@@ -262,9 +262,9 @@ static void what_is_hostile_is_counted_and_changes_nothing(void **state)
 	begin(&t, NULL);
 	phones_say(&t, 1, 1);
 	phones_say(&t, 0, 2);
-	assert_true(rig_wait(&t.rig, all_counted, &t));
+	assert_true(fixture_wait(&t.rig, all_counted, &t));
 	flood(&t, stranger);
-	assert_true(rig_wait(&t.rig, flood_is_told, &t));
+	assert_true(fixture_wait(&t.rig, flood_is_told, &t));
 	i = phones_rtcp(&t, 0);
 	assert_int_equal(i.foreign, 2 * FLOOD);
 	assert_int_equal(i.byes, FLOOD);
@@ -279,7 +279,7 @@ static void what_is_hostile_is_counted_and_changes_nothing(void **state)
 	assert_int_equal(s.rx.oversized, FLOOD / 100);
 	/* it is heard and answered as before */
 	phones_say(&t, 0, 2);
-	assert_true(rig_wait(&t.rig, all_counted, &t));
+	assert_true(fixture_wait(&t.rig, all_counted, &t));
 	full = said_full(t.phone[0].at.rtcp);
 	assert_int_equal(address_port(&full.from),
 			 address_port(&t.phone[0].endpoint) + 1);
@@ -302,7 +302,7 @@ static void what_a_closed_port_had_is_counted(void **state)
 	for (unsigned i = 0; i < FLOOD; i++)
 		phones_send(&t, t.phone[0].at.rtcp, data, n,
 			    t.phone[0].endpoint, true);
-	assert_true(rig_wait(&t.rig, talk_is_over, &t.rig));
+	assert_true(fixture_wait(&t.rig, talk_is_over, &t.rig));
 	assert_sums(&t);
 	phones_close(&t);
 }
@@ -327,12 +327,12 @@ static void a_relay_reports_for_who_is_relayed(void **state)
 	assert_int_equal(s.ssrc, 0xb);
 	assert_int_equal(s.sender.packets, 2);
 	assert_int_equal(s.report.ssrc, PARTY_SSRC);
-	assert_true(rig_wait(&t.rig, all_received, &t));
+	assert_true(fixture_wait(&t.rig, all_received, &t));
 	assert_int_equal(phones_rtcp(&t, 0).lost, 9);
 	assert_int_equal(rtcp_put_report(&w, PARTY_SSRC, NULL, &report, 1), 0);
 	phones_send(&t, t.phone[0].at.rtcp, data, w.bytes, t.phone[0].endpoint,
 		    true);
-	assert_true(rig_wait(&t.rig, far_reported, &t));
+	assert_true(fixture_wait(&t.rig, far_reported, &t));
 	assert_true(phones_rtcp(&t, 0).lost_share == 0.5);
 	talk_stop(&t.rig, t.c);
 	assert_sums(&t);
@@ -359,14 +359,14 @@ static void a_one_way_calls_listener_reports_too(void **state)
 	char json[200];
 
 	(void)state;
-	rig_open(&t.rig, &(struct rig_options){ .workers = 1 });
+	fixture_open(&t.rig, &(struct fixture_options){ .workers = 1 });
 	t.rig.node->cfg.rtcp_interval = 100 * CR_MS;
 	phone_open(&t.phone[0], 0);
 	(void)snprintf(json, sizeof(json),
 		       "{'in':{'codec':'pcmu'},'port':'own','rtcp':'port',"
 		       "'out':{'codec':'pcma','address':'127.0.0.1:%u'}}",
 		       t.phone[0].at.port);
-	nc = rig_call(&t.rig, json);
+	nc = fixture_call(&t.rig, json);
 	node_call_address(nc, json, sizeof(json));
 	assert_int_equal(address_parse(json, &t.phone[0].endpoint), 0);
 	/* nobody was heard: the listener is reported to nevertheless */
@@ -375,16 +375,16 @@ static void a_one_way_calls_listener_reports_too(void **state)
 	assert_int_equal(rtcp_put_report(&w, 1, NULL, &report, 1), 0);
 	phones_send(&t, t.phone[0].at.rtcp, data, w.bytes, t.phone[0].endpoint,
 		    true);
-	assert_true(rig_wait(&t.rig, listener_reported, nc));
-	rig_end(&t.rig, nc);
-	assert_int_equal(rig_try(&t.rig,
-				 "{'in':{'codec':'pcmu'},'rtcp':'port',"
-				 "'out':{'codec':'pcma'}}",
-				 &nc, &e),
+	assert_true(fixture_wait(&t.rig, listener_reported, nc));
+	fixture_end(&t.rig, nc);
+	assert_int_equal(fixture_try(&t.rig,
+				     "{'in':{'codec':'pcmu'},'rtcp':'port',"
+				     "'out':{'codec':'pcma'}}",
+				     &nc, &e),
 			 -EINVAL);
 	assert_non_null(strstr(e.text, "rtcp: "));
 	phone_close(&t.phone[0]);
-	rig_close(&t.rig);
+	fixture_close(&t.rig);
 }
 
 int main(void)

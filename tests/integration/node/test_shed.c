@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "observe/trace_file.h"
-#include "rig.h"
+#include "node_fixture.h"
 #include "scratch.h"
 
 #define NB 160u
@@ -41,9 +41,9 @@ struct fates {
 };
 
 struct crowd {
-	struct rig rig;
+	struct node_fixture rig;
 	struct node_call *call[CALLS];
-	struct rig_sender sender[CALLS];
+	struct fixture_sender sender[CALLS];
 	struct heard heard[CALLS];
 	struct fates fates[CALLS];
 	unsigned sent;
@@ -68,16 +68,17 @@ static void open_crowd(struct crowd *c, struct shed_rule rule)
 	struct cr_err e = { "" };
 
 	memset(c, 0, sizeof(*c));
-	rig_open(&c->rig, &(struct rig_options){ .workers = 1,
-						 .ring_frames = 8,
-						 .max_age = CORE_AGE_AUTO,
-						 .shed = rule,
-						 .scheduler = "fifo" });
+	fixture_open(&c->rig,
+		     &(struct fixture_options){ .workers = 1,
+						.ring_frames = 8,
+						.max_age = CORE_AGE_AUTO,
+						.shed = rule,
+						.scheduler = "fifo" });
 	for (unsigned i = 0; i < CALLS; i++) {
-		c->call[i] = rig_call(
+		c->call[i] = fixture_call(
 			&c->rig, "{'in': {'codec': 'pcmu'}, "
 				 "'out': {'codec': 'spin', 'spin': '0.7ms'}}");
-		c->sender[i] = rig_sender(&c->rig, c->call[i], NB);
+		c->sender[i] = fixture_sender(&c->rig, c->call[i], NB);
 	}
 	if (node_trace_start(c->rig.node, scratch_file(c->trace),
 			     TRACE_OVER_ANY, &e))
@@ -152,7 +153,7 @@ static void overload(struct crowd *c)
 		while (!may_follow(c))
 			(void)sched_yield();
 		memset(payload, code_of(i, n / CALLS), sizeof(payload));
-		rig_send(&c->sender[i], payload, NB);
+		fixture_send(&c->sender[i], payload, NB);
 		c->sent++;
 	}
 }
@@ -220,7 +221,7 @@ static void close_crowd(struct crowd *c)
 {
 	struct trace_totals totals;
 
-	assert_true(rig_wait(&c->rig, settled, c));
+	assert_true(fixture_wait(&c->rig, settled, c));
 	assert_int_equal(node_trace_stop(c->rig.node, &totals), 0);
 	read_trace(c);
 }
@@ -326,7 +327,7 @@ static void pauses_go_before_speech(void **state)
 	assert_true(pauses > 100);
 	assert_true(shed - pauses < pauses / 2);
 	assert_in_range(longest, 1, SHED_ROW_PAUSE);
-	rig_close(&c.rig);
+	fixture_close(&c.rig);
 }
 
 /* Nobody waits for a minute. */
@@ -344,7 +345,7 @@ static void none_goes_that_has_not_waited(void **state)
 		assert_counts(&c, i, assert_heard(&c, i));
 		assert_int_equal(c.fates[i].of[CR_OUT_SHED], 0);
 	}
-	rig_close(&c.rig);
+	fixture_close(&c.rig);
 }
 
 int main(void)

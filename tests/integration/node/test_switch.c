@@ -53,15 +53,15 @@ static bool is_tried(unsigned i, unsigned j)
 /* Every ordered pair: there and back between each one and all after it. */
 static void switch_under_load(unsigned workers, unsigned cpus_per_rq)
 {
-	const struct rig_options o = { .scheduler = cr_schedulers[0]->name,
-				       .workers = workers,
-				       .cpus_per_rq = cpus_per_rq };
+	const struct fixture_options o = { .scheduler = cr_schedulers[0]->name,
+					   .workers = workers,
+					   .cpus_per_rq = cpus_per_rq };
 	const struct cr_sched_ops *list[MOST];
 	unsigned switches = 0, n = who_starts(cpus_per_rq, list);
 	struct traffic t;
-	struct rig r;
+	struct node_fixture r;
 
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	traffic_begin(&t, &r, CALLS);
 	for (unsigned i = 0; i < n; i++) {
 		go_to(&t, list[i]);
@@ -78,7 +78,7 @@ static void switch_under_load(unsigned workers, unsigned cpus_per_rq)
 	traffic_balance(&t);
 	assert_in_range(switches, n * (n - 1) / (is_tried(0, 2) ? 1 : 4),
 			n * (n - 1));
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void between_any_two_on_one_run_queue(void **state)

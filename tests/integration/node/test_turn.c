@@ -16,7 +16,7 @@
 
 static bool costs_nothing(void *arg)
 {
-	const struct rig *r = arg;
+	const struct node_fixture *r = arg;
 	struct node_stats stats;
 
 	node_stats(r->node, &stats);
@@ -26,7 +26,7 @@ static bool costs_nothing(void *arg)
 /* To PCMA at one end, to PCMU at both, and so on; the ids stay. */
 static void a_conversation_changes_shape(void **state)
 {
-	const struct rig_options o = { .workers = 1, .scheduler = "edf" };
+	const struct fixture_options o = { .workers = 1, .scheduler = "edf" };
 	struct node_call_info info;
 	struct node_stats stats;
 	struct turning t;
@@ -65,7 +65,8 @@ static void a_conversation_changes_shape(void **state)
 		assert_int_equal(info.count.done, 5 * (i + 1));
 		assert_int_equal(info.count.relayed, 1 + 5 * (i + 2));
 		if (i % 2) /* a call that sleeps, or not yet */
-			assert_true(rig_wait(&t.rig, costs_nothing, &t.rig));
+			assert_true(
+				fixture_wait(&t.rig, costs_nothing, &t.rig));
 	}
 	turning_close(&t);
 	assert_int_equal(t.rig.ended, 2);
@@ -74,7 +75,7 @@ static void a_conversation_changes_shape(void **state)
 /* Where it has begun with a codec. */
 static void a_call_becomes_a_relay(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct turning t;
 
 	(void)state;
@@ -98,7 +99,7 @@ static void a_call_becomes_a_relay(void **state)
  * fro: what is not the same any more is transcoded, the rest passed on. */
 static void what_is_on_its_way_is_not_lost(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct node_stats stats;
 	struct turning t;
 
@@ -123,7 +124,7 @@ static void what_is_on_its_way_is_not_lost(void **state)
 	t.pt[1] = 0;
 	turning_say_both(&t, 3);
 	/* and then nobody reckons with it any more */
-	assert_true(rig_wait(&t.rig, costs_nothing, &t.rig));
+	assert_true(fixture_wait(&t.rig, costs_nothing, &t.rig));
 	t.p[1].next.pt = 8;
 	talker_speak(&t.p[1], 0xd5);
 	t.sent++;
@@ -138,7 +139,7 @@ static void what_is_on_its_way_is_not_lost(void **state)
 /* Losses of the sender show in both shapes, and at the turns. */
 static void what_is_missing_shows(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct turning t;
 
 	(void)state;
@@ -166,7 +167,7 @@ static void what_is_missing_shows(void **state)
  * Its first two packets prove it. */
 static void another_sender_goes_on(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct turning t;
 	struct rtp_packet p;
 	uint8_t buf[2048];
@@ -214,7 +215,7 @@ static void clocks_change(void **state)
 		{ "{'b': {'codec': 'pcma'}}", 8 },
 		{ "{'b': {'codec': 'pcmu'}}", 0 },
 	};
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct turning t;
 
 	(void)state;
@@ -250,9 +251,9 @@ static void clocks_change(void **state)
  * refusals leaves no trace. */
 static void what_is_refused_leaves_all_as_it_was(void **state)
 {
-	const struct rig_options o = { .workers = 1,
-				       .scheduler = "edf",
-				       .admission = true };
+	const struct fixture_options o = { .workers = 1,
+					   .scheduler = "edf",
+					   .admission = true };
 	struct cr_err e = { "" };
 	struct node_stats stats;
 	struct turning t;
@@ -292,7 +293,7 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 		talk_change(&t.rig, t.c, "{'b': {'codec': 'pcmu'}}");
 		t.pt[1] = 0;
 		turning_say_both(&t, 2);
-		assert_true(rig_wait(&t.rig, costs_nothing, &t.rig));
+		assert_true(fixture_wait(&t.rig, costs_nothing, &t.rig));
 	}
 	turning_close(&t);
 }
@@ -346,7 +347,7 @@ static void a_packet_time_outlives_turns(void **state)
 		  "'20ms'}}",
 		  20, 8, false },
 	};
-	const struct rig_options o = { .workers = 1, .scheduler = "edf" };
+	const struct fixture_options o = { .workers = 1, .scheduler = "edf" };
 	struct turning t;
 
 	(void)state;
@@ -358,7 +359,8 @@ static void a_packet_time_outlives_turns(void **state)
 		talk_rests(t.c);
 		assert_declared(&t, row[i].relay, row[i].ms);
 		if (i == 3) /* the call sleeps */
-			assert_true(rig_wait(&t.rig, costs_nothing, &t.rig));
+			assert_true(
+				fixture_wait(&t.rig, costs_nothing, &t.rig));
 	}
 	turning_close(&t);
 }
@@ -374,11 +376,11 @@ static void never_is_never(void **state)
 		A_AND_B("{'codec': 'pcmu', 'out_ssrc': 7}", "{'codec': 'pcma'}",
 			""),
 	};
-	const struct rig_options o = { .workers = 1 };
-	struct rig r;
+	const struct fixture_options o = { .workers = 1 };
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	for (unsigned i = 0; i < 3; i++) {
 		struct conversation *c = talk_start(&r, both[i]);
 
@@ -386,19 +388,19 @@ static void never_is_never(void **state)
 		assert_false(conversation_relays(c));
 		talk_stop(&r, c);
 	}
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* Nobody was heard, or nobody is where to: there are no numbers to go on from.
  */
 static void silence_changes_too(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
+	const struct fixture_options o = { .workers = 1 };
 	struct node_stats stats;
 	struct turning t = { .pt = { 0, 0 } };
 
 	(void)state;
-	rig_open(&t.rig, &o);
+	fixture_open(&t.rig, &o);
 	t.c = talk_start(&t.rig, BOTH_PCMU);
 	for (unsigned i = 0; i < 2; i++)
 		t.p[i] = talker(t.c, i, 0);

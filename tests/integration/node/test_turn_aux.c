@@ -17,7 +17,7 @@
 		"{'codec': '" b "', 'events': 101}", "")
 
 struct talk {
-	struct rig rig;
+	struct node_fixture rig;
 	struct conversation *c;
 	struct talker p[2];
 };
@@ -25,7 +25,7 @@ struct talk {
 static void talk_open(struct talk *t, const char *json, uint8_t b)
 {
 	memset(t, 0, sizeof(*t));
-	rig_open(&t->rig, &(struct rig_options){ .workers = 1 });
+	fixture_open(&t->rig, &(struct fixture_options){ .workers = 1 });
 	t->c = talk_start(&t->rig, json);
 	t->p[0] = talker(t->c, 0, 0);
 	t->p[1] = talker(t->c, 1, b);
@@ -36,7 +36,7 @@ static void talk_close(struct talk *t)
 {
 	talk_stop(&t->rig, t->c);
 	talkers_leave(t->p);
-	rig_close(&t->rig);
+	fixture_close(&t->rig);
 }
 
 /* --- what is said --- */

@@ -64,7 +64,7 @@ static unsigned heard_in_order(const struct talker *t)
 static void a_flood_of_turns(void **state)
 {
 	static const char *const codecs[] = { "pcmu", "pcma", "pcmu", "g722" };
-	const struct rig_options o = { .workers = 2, .ring_frames = 64 };
+	const struct fixture_options o = { .workers = 2, .ring_frames = 64 };
 	struct flood f = { .go = true };
 	unsigned turns = 0, heard = 0;
 	struct node_stats stats;
@@ -95,17 +95,17 @@ static void a_flood_of_turns(void **state)
 	node_stats(t.rig.node, &stats);
 	assert_true(stats.totals.relayed && stats.totals.done && heard);
 	talkers_leave(t.p);
-	rig_close(&t.rig);
+	fixture_close(&t.rig);
 }
 
 /* Conversations that end in the middle of it. */
 static void it_ends_in_mid_turn(void **state)
 {
-	const struct rig_options o = { .workers = 1 };
-	struct rig r;
+	const struct fixture_options o = { .workers = 1 };
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	for (unsigned i = 0; i < 40; i++) {
 		struct conversation *c = talk_start(&r, BOTH_PCMU);
 		struct talker p[2] = { talker(c, 0, 0), talker(c, 1, 0) };
@@ -123,7 +123,7 @@ static void it_ends_in_mid_turn(void **state)
 		talkers_leave(p);
 	}
 	assert_int_equal(r.ended, 80);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 int main(void)

@@ -21,7 +21,7 @@
 #define TRANSCODED(a, b)                                                       \
 	A_AND_B("{'codec': 'pcmu'" a "}", "{'codec': 'pcma'" b "}", "")
 
-static const struct rig_options options = { .workers = 1 };
+static const struct fixture_options options = { .workers = 1 };
 
 /* Of each shape: without types, and with events at both ends. */
 static const struct {
@@ -39,7 +39,7 @@ static void types_close(struct turning *t)
 	talk_stop(&t->rig, t->c);
 	turning_came(t);
 	talkers_leave(t->p);
-	rig_close(&t->rig);
+	fixture_close(&t->rig);
 }
 
 static void send_as(struct turning *t, unsigned i, unsigned pt,

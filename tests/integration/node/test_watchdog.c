@@ -23,14 +23,14 @@ static const uint8_t silence[NB] = { 0xff };
 
 /* --- what the watchdog tells --- */
 
-static long long signalled(struct rig *r, const char *key)
+static long long signalled(struct node_fixture *r, const char *key)
 {
-	return (long long)rig_figure(r, "watchdog", key);
+	return (long long)fixture_figure(r, "watchdog", key);
 }
 
-static void said(struct rig *r, const char *what)
+static void said(struct node_fixture *r, const char *what)
 {
-	json_t *o = rig_stats(r);
+	json_t *o = fixture_stats(r);
 	const char *last = json_string_value(
 		json_object_get(json_object_get(o, "watchdog"), "last"));
 
@@ -40,7 +40,7 @@ static void said(struct rig *r, const char *what)
 }
 
 struct tell {
-	struct rig *rig;
+	struct node_fixture *rig;
 	const char *key;
 	long long want;
 };
@@ -52,25 +52,26 @@ static bool tells(void *arg)
 	return signalled(t->rig, t->key) == t->want;
 }
 
-static void wait_reported(struct rig *r, const char *key, long long want)
+static void wait_reported(struct node_fixture *r, const char *key,
+			  long long want)
 {
 	struct tell t = { r, key, want };
 
-	if (!rig_wait(r, tells, &t))
+	if (!fixture_wait(r, tells, &t))
 		fail_msg("%s is %lld, not %lld", key, signalled(r, key), want);
 }
 
 /* A frame of @nc gets stuck, two wait behind it. */
-static void get_stuck(struct rig *r, struct node_call *nc)
+static void get_stuck(struct node_fixture *r, struct node_call *nc)
 {
-	struct rig_sender s = rig_sender(r, nc, NB);
+	struct fixture_sender s = fixture_sender(r, nc, NB);
 
 	atomic_store(&sticky_held, true);
-	rig_send(&s, silence, NB);
+	fixture_send(&s, silence, NB);
 	while (!atomic_load(&sticky_inside))
 		(void)sched_yield();
-	rig_send(&s, silence, NB);
-	rig_send(&s, silence, NB);
+	fixture_send(&s, silence, NB);
+	fixture_send(&s, silence, NB);
 	while (atomic_load(&nc->call->count.packets_in) < 3)
 		(void)sched_yield();
 }
@@ -79,16 +80,16 @@ static void get_stuck(struct rig *r, struct node_call *nc)
 
 static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 {
-	const struct rig_options o = { .scheduler = "edf",
-				       .workers = workers,
-				       .cpus_per_rq = cpus_per_rq,
-				       .watchdog = LIMIT };
+	const struct fixture_options o = { .scheduler = "edf",
+					   .workers = workers,
+					   .cpus_per_rq = cpus_per_rq,
+					   .watchdog = LIMIT };
 	struct node_call *nc;
 	struct traffic t;
-	struct rig r;
+	struct node_fixture r;
 	uint32_t id;
 
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	traffic_begin(&t, &r, CALLS);
 	traffic_flows(&t, 10 * CALLS);
 	nc = sticky_call(&r);
@@ -100,9 +101,9 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 	said(&r, "worker-stuck worker=");
 	assert_int_equal(r.ended, 1);
 	assert_int_equal(r.why, NODE_END_HUNG);
-	assert_int_equal(r.last[RIG_packets_in], 3);
-	assert_int_equal(r.last[RIG_done], 0);
-	assert_int_equal(r.last[RIG_cancelled], 1); /* two still wait */
+	assert_int_equal(r.last[LAST_packets_in], 3);
+	assert_int_equal(r.last[LAST_done], 0);
+	assert_int_equal(r.last[LAST_cancelled], 1); /* two still wait */
 	assert_null(node_call_find(r.node, id));
 	assert_true(node_call_hung(r.node, id));
 	assert_int_equal(node_calls(r.node), CALLS);
@@ -123,7 +124,7 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 	assert_int_equal(signalled(&r, "hung"), 1);
 	assert_int_equal(signalled(&r, "stalled") + signalled(&r, "forgotten"),
 			 0);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void others_lose_nothing_with_one_worker(void **state)
@@ -147,17 +148,18 @@ static void others_lose_nothing_with_a_queue_each(void **state)
 enum { SPARES = 8 };
 
 /* One after another gets stuck, more than the node has to spare. */
-static void get_all_stuck(struct rig *r, struct node_call *nc[SPARES + 1])
+static void get_all_stuck(struct node_fixture *r,
+			  struct node_call *nc[SPARES + 1])
 {
-	rig_open(r, &(struct rig_options){ .workers = 1,
-					   .watchdog = 100 * CR_MS });
+	fixture_open(r, &(struct fixture_options){ .workers = 1,
+						   .watchdog = 100 * CR_MS });
 	for (unsigned i = 0; i <= SPARES; i++)
 		nc[i] = sticky_call(r); /* which tries the codec */
 	atomic_store(&sticky_held, true);
 	for (unsigned i = 0; i <= SPARES; i++) {
-		struct rig_sender s = rig_sender(r, nc[i], NB);
+		struct fixture_sender s = fixture_sender(r, nc[i], NB);
 
-		rig_send(&s, silence, NB);
+		fixture_send(&s, silence, NB);
 		if (i < SPARES)
 			wait_reported(r, "hung", i + 1);
 	}
@@ -168,12 +170,12 @@ static void get_all_stuck(struct rig *r, struct node_call *nc[SPARES + 1])
 static void no_spare_is_said_and_nothing_done(void **state)
 {
 	struct node_call *nc[SPARES + 1];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	get_all_stuck(&r, nc);
 	for (;;) {
-		json_t *j = rig_stats(&r);
+		json_t *j = fixture_stats(&r);
 		const char *last = json_string_value(json_object_get(
 			json_object_get(j, "watchdog"), "last"));
 		bool done = strstr(last, "replaced=no") != NULL;
@@ -188,9 +190,9 @@ static void no_spare_is_said_and_nothing_done(void **state)
 	assert_int_equal(node_calls(r.node), 1);
 	atomic_store(&sticky_held, false);
 	wait_reported(&r, "stuck_now", 0);
-	rig_end(&r, nc[SPARES]);
-	assert_int_equal(r.last[RIG_done], 1);
-	rig_close(&r);
+	fixture_end(&r, nc[SPARES]);
+	assert_int_equal(r.last[LAST_done], 1);
+	fixture_close(&r);
 }
 
 /* --- work that rightly waits --- */
@@ -216,53 +218,53 @@ static bool starves(void *arg)
 static void an_overload_is_no_stall(void **state)
 {
 	enum { FRAMES = 1000 };
-	const struct rig_options o = { .scheduler = "edf",
-				       .workers = 1,
-				       .ring_frames = FRAMES,
-				       .watchdog = LIMIT };
+	const struct fixture_options o = { .scheduler = "edf",
+					   .workers = 1,
+					   .ring_frames = FRAMES,
+					   .watchdog = LIMIT };
 	struct node_call *busy, *idle;
-	struct rig_sender s, low;
-	struct rig r;
+	struct fixture_sender s, low;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	busy = sticky_call(&r);
-	idle = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
-			    "'pcma'}, 'class': 'best-effort'}");
-	s = rig_sender(&r, busy, NB);
-	low = rig_sender(&r, idle, NB);
+	idle = fixture_call(&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
+				"'pcma'}, 'class': 'best-effort'}");
+	s = fixture_sender(&r, busy, NB);
+	low = fixture_sender(&r, idle, NB);
 	atomic_store(&sticky_held, true);
 	for (uint64_t i = 0; i < FRAMES; i++) {
-		rig_send(&s, silence, NB);
+		fixture_send(&s, silence, NB);
 		while (atomic_load(&busy->call->count.packets_in) <= i)
 			(void)sched_yield();
 	}
-	rig_send(&low, silence, NB);
-	assert_true(rig_wait(&r, starves, &r));
+	fixture_send(&low, silence, NB);
+	assert_true(fixture_wait(&r, starves, &r));
 	assert_int_equal(atomic_load(&idle->call->count.done), 0);
 	atomic_store(&sticky_held, false);
-	assert_true(rig_wait(&r, has_done, idle));
+	assert_true(fixture_wait(&r, has_done, idle));
 	assert_int_equal(atomic_load(&busy->call->count.done), FRAMES);
 	wait_reported(&r, "starved", 0);
 	assert_int_equal(signalled(&r, "stalled") + signalled(&r, "forgotten") +
 				 signalled(&r, "hung"),
 			 0);
 	atomic_store(&sticky_tickets, 0);
-	rig_end(&r, busy);
-	rig_end(&r, idle);
-	rig_close(&r);
+	fixture_end(&r, busy);
+	fixture_end(&r, idle);
+	fixture_close(&r);
 }
 
 /* --- the end --- */
 
 static void the_end_does_not_wait(void **state)
 {
-	const struct rig_options o = { .workers = 2, .watchdog = LIMIT };
+	const struct fixture_options o = { .workers = 2, .watchdog = LIMIT };
 	struct traffic t;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	traffic_begin(&t, &r, CALLS);
 	get_stuck(&r, sticky_call(&r));
 	traffic_end(&t);
@@ -276,13 +278,13 @@ static void the_end_does_not_wait(void **state)
 	assert_int_equal(r.ended, CALLS + 1);
 	free(t.call);
 	free(t.sender);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void nor_for_more_than_can_be_replaced(void **state)
 {
 	struct node_call *nc[SPARES + 1];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	get_all_stuck(&r, nc);
@@ -292,52 +294,52 @@ static void nor_for_more_than_can_be_replaced(void **state)
 	while (node_close(r.node))
 		(void)sched_yield();
 	r.node = NULL;
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 /* --- stalled calls --- */
 
 static void a_call_that_was_not_woken_is(void **state)
 {
-	const struct rig_options o = { .workers = 2, .watchdog = LIMIT };
+	const struct fixture_options o = { .workers = 2, .watchdog = LIMIT };
 	struct rtp_packet p;
 	struct node_call *nc;
-	struct rig_sender s;
+	struct fixture_sender s;
 	uint8_t buf[2048];
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, "
-			  "'out': {'codec': 'pcma'}}");
-	s = rig_sender(&r, nc, NB);
+	fixture_open(&r, &o);
+	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
+			      "'out': {'codec': 'pcma'}}");
+	s = fixture_sender(&r, nc, NB);
 	/* the receiver believes that somebody has released it */
 	atomic_store(&nc->call->lt.active, true);
-	rig_send(&s, silence, NB);
+	fixture_send(&s, silence, NB);
 	wait_reported(&r, "stalled", 1);
 	said(&r, "call-stalled call=1 waiting=1 state=asleep");
-	assert_true(rig_receive(&r, buf, &p));
+	assert_true(fixture_receive(&r, buf, &p));
 	for (unsigned i = 0; i < 50; i++) { /* and now as ever */
-		rig_send(&s, silence, NB);
-		assert_true(rig_receive(&r, buf, &p));
+		fixture_send(&s, silence, NB);
+		assert_true(fixture_receive(&r, buf, &p));
 	}
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_done], 51);
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_done], 51);
 	assert_int_equal(r.why, NODE_END_STOPPED);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 #ifndef CR_DEBUG /* debug builds abort, see core_guard.c */
 
 static void a_policy_that_forgets_is_replaced(void **state)
 {
-	const struct rig_options o = { .workers = 2, .watchdog = LIMIT };
+	const struct fixture_options o = { .workers = 2, .watchdog = LIMIT };
 	char spec[320];
 	struct traffic t;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	traffic_begin(&t, &r, CALLS);
 	assert_int_equal(
 		node_scheduler_set(r.node,
@@ -352,7 +354,7 @@ static void a_policy_that_forgets_is_replaced(void **state)
 	traffic_end(&t);
 	traffic_balance(&t);
 	assert_int_equal(signalled(&r, "hung"), 0);
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
-#include "rig.h"
+#include "node_fixture.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103 /* linux/udp.h, since 4.18 */
@@ -32,7 +32,7 @@ static const cr_ns skew = CR_MS;
 
 /* One datagram for the network, FRAMES packets that have the same time of
  * arrival for whoever receives them. */
-static void send_at_once(struct rig_sender *s)
+static void send_at_once(struct fixture_sender *s)
 {
 	uint8_t all[FRAMES * PACKET] = { 0 };
 	int size = PACKET;
@@ -60,35 +60,35 @@ static void send_at_once(struct rig_sender *s)
 static unsigned long long play(const char *scheduler, const char *release,
 			       cr_ns *came)
 {
-	struct rig_options o = { .scheduler = scheduler, .workers = 1 };
-	struct rig_sender s;
+	struct fixture_options o = { .scheduler = scheduler, .workers = 1 };
+	struct fixture_sender s;
 	struct node_call *nc;
 	struct rtp_packet p;
-	struct rig r;
+	struct node_fixture r;
 	uint8_t buf[2048];
 	char json[200];
 	uint16_t first = 0;
 	cr_ns sent;
 
-	rig_open(&r, &o);
+	fixture_open(&r, &o);
 	(void)snprintf(json, sizeof(json),
 		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}, "
 		       "'release': %s}",
 		       release);
-	nc = rig_call(&r, json);
-	s = rig_sender(&r, nc, NB);
+	nc = fixture_call(&r, json);
+	s = fixture_sender(&r, nc, NB);
 	sent = clock_now();
 	send_at_once(&s);
 	for (unsigned i = 0; i < FRAMES; i++) {
-		assert_true(rig_receive(&r, buf, &p));
+		assert_true(fixture_receive(&r, buf, &p));
 		came[i] = clock_now() - sent;
 		first = i ? first : p.seq;
 		assert_int_equal((uint16_t)(p.seq - first), i);
 	}
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_done], FRAMES);
-	rig_close(&r);
-	return r.last[RIG_violations];
+	fixture_end(&r, nc);
+	assert_int_equal(r.last[LAST_done], FRAMES);
+	fixture_close(&r);
+	return r.last[LAST_violations];
 }
 
 static void early_frames_are_held_until_their_logical_arrival(void **state)
@@ -125,31 +125,32 @@ static bool settled(void *arg)
 static void a_call_goes_on_after_a_burst(void **state)
 {
 	enum { LATER = 20 };
-	struct rig_options o = { .scheduler = "dwa,workahead=hold",
-				 .workers = 1 };
+	struct fixture_options o = { .scheduler = "dwa,workahead=hold",
+				     .workers = 1 };
 	const struct timespec pause = { .tv_nsec = period };
 	const uint8_t payload[NB] = { 0 };
 	struct fate fate;
 	struct node_call *nc;
-	struct rig_sender s;
-	struct rig r;
+	struct fixture_sender s;
+	struct node_fixture r;
 
 	(void)state;
-	rig_open(&r, &o);
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}, "
+	fixture_open(&r, &o);
+	nc = fixture_call(&r,
+			  "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}, "
 			  "'release': {'model': 'lbap'}}");
-	s = rig_sender(&r, nc, NB);
+	s = fixture_sender(&r, nc, NB);
 	for (unsigned i = 0; i < 4; i++)
 		send_at_once(&s);
 	for (unsigned i = 0; i < LATER; i++) {
 		(void)nanosleep(&pause, NULL);
-		rig_send(&s, payload, NB);
+		fixture_send(&s, payload, NB);
 	}
 	fate = (struct fate){ nc, 4 * FRAMES + LATER };
-	assert_true(rig_wait(&r, settled, &fate));
-	rig_end(&r, nc);
-	assert_true(r.last[RIG_done] >= LATER - 2);
-	rig_close(&r);
+	assert_true(fixture_wait(&r, settled, &fate));
+	fixture_end(&r, nc);
+	assert_true(r.last[LAST_done] >= LATER - 2);
+	fixture_close(&r);
 }
 
 static void a_contract_that_is_kept_has_no_violations(void **state)

@@ -21,9 +21,9 @@ static void *flow(void *arg)
 
 	while (!atomic_load(&t->stop)) {
 		for (unsigned i = 0; i < t->ncalls; i++)
-			rig_send(&t->sender[i], silence, NB);
+			fixture_send(&t->sender[i], silence, NB);
 		for (unsigned i = 0; i < t->ncalls; i++) {
-			if (!rig_receive(t->rig, buf, &p)) {
+			if (!fixture_receive(t->rig, buf, &p)) {
 				atomic_store(&t->stuck, true);
 				return NULL;
 			}
@@ -34,7 +34,7 @@ static void *flow(void *arg)
 	return NULL;
 }
 
-void traffic_begin(struct traffic *t, struct rig *r, unsigned ncalls)
+void traffic_begin(struct traffic *t, struct node_fixture *r, unsigned ncalls)
 {
 	*t = (struct traffic){ .rig = r, .ncalls = ncalls };
 	t->call = calloc(ncalls, sizeof(struct node_call *));
@@ -43,10 +43,10 @@ void traffic_begin(struct traffic *t, struct rig *r, unsigned ncalls)
 	for (unsigned i = 0; i < ncalls; i++) {
 		/* late enough for a sanitizer on a busy machine: red gives up
 		 * what cannot be in time */
-		t->call[i] = rig_call(r, "{'in': {'codec': 'pcmu'}, "
-					 "'out': {'codec': 'pcma'}, "
-					 "'deadline': '10s'}");
-		t->sender[i] = rig_sender(r, t->call[i], NB);
+		t->call[i] = fixture_call(r, "{'in': {'codec': 'pcmu'}, "
+					     "'out': {'codec': 'pcma'}, "
+					     "'deadline': '10s'}");
+		t->sender[i] = fixture_sender(r, t->call[i], NB);
 	}
 	assert_int_equal(pthread_create(&t->thread, NULL, flow, t), 0);
 }
@@ -77,13 +77,13 @@ void traffic_balance(struct traffic *t)
 	const unsigned long long *last = t->rig->last;
 
 	for (unsigned i = 0; i < t->ncalls; i++) {
-		rig_end(t->rig, t->call[i]);
-		assert_int_equal(last[RIG_packets_in], t->rounds);
-		assert_int_equal(last[RIG_done], t->rounds);
-		assert_int_equal(last[RIG_packets_out], t->rounds);
-		assert_int_equal(last[RIG_overwritten] + last[RIG_expired] +
-					 last[RIG_concealed] +
-					 last[RIG_cancelled],
+		fixture_end(t->rig, t->call[i]);
+		assert_int_equal(last[LAST_packets_in], t->rounds);
+		assert_int_equal(last[LAST_done], t->rounds);
+		assert_int_equal(last[LAST_packets_out], t->rounds);
+		assert_int_equal(last[LAST_overwritten] + last[LAST_expired] +
+					 last[LAST_concealed] +
+					 last[LAST_cancelled],
 				 0);
 	}
 	free(t->call);

@@ -10,13 +10,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "rig.h"
+#include "node_fixture.h"
 
 struct traffic {
-	struct rig *rig;
+	struct node_fixture *rig;
 	unsigned ncalls;
-	struct node_call **call;   /**< [ncalls] */
-	struct rig_sender *sender; /**< [ncalls] */
+	struct node_call **call;       /**< [ncalls] */
+	struct fixture_sender *sender; /**< [ncalls] */
 	pthread_t thread;
 	atomic_bool stop, stuck;
 	atomic_uint came; /**< packets that came back */
@@ -24,7 +24,7 @@ struct traffic {
 };
 
 /** Start @ncalls calls PCMU to PCMA and their frames. */
-void traffic_begin(struct traffic *t, struct rig *r, unsigned ncalls);
+void traffic_begin(struct traffic *t, struct node_fixture *r, unsigned ncalls);
 /** Wait until @n more frames have come back; fails the test when stuck. */
 void traffic_flows(struct traffic *t, unsigned n);
 /** Stop; the calls stay. Every frame sent has come back then, or the test has

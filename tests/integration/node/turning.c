@@ -44,11 +44,11 @@ void turning_say_both(struct turning *t, unsigned n)
 	}
 }
 
-void turning_open(struct turning *t, const struct rig_options *o,
+void turning_open(struct turning *t, const struct fixture_options *o,
 		  const char *json, unsigned a, unsigned b)
 {
 	memset(t, 0, sizeof(*t));
-	rig_open(&t->rig, o);
+	fixture_open(&t->rig, o);
 	t->c = talk_start(&t->rig, json);
 	t->pt[0] = a;
 	t->pt[1] = b;
@@ -91,5 +91,5 @@ void turning_close(struct turning *t)
 	talk_stop(&t->rig, t->c);
 	turning_sums(t);
 	talkers_leave(t->p);
-	rig_close(&t->rig);
+	fixture_close(&t->rig);
 }

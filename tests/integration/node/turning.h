@@ -19,7 +19,7 @@ struct line {
 };
 
 struct turning {
-	struct rig rig;
+	struct node_fixture rig;
 	struct conversation *c;
 	struct talker p[2];
 	struct line line[2]; /**< what each hears */
@@ -29,7 +29,7 @@ struct turning {
 
 /** Party A sends, and is sent, packets of type @a, B of @b. Both have spoken
  * once, so that their addresses are known. */
-void turning_open(struct turning *t, const struct rig_options *o,
+void turning_open(struct turning *t, const struct fixture_options *o,
 		  const char *json, unsigned a, unsigned b);
 /** The conversation ends; all sums are exact. */
 void turning_close(struct turning *t);

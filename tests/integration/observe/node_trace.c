@@ -11,7 +11,7 @@
 
 #include "cmocka_cr.h"
 #include "observe/trace_file.h"
-#include "rig.h"
+#include "node_fixture.h"
 #include "scratch.h"
 
 enum { CALLS = 3, FRAMES = 50, NB = 160 };
@@ -86,41 +86,41 @@ static void see_file(struct seen *s, const char *path)
 }
 
 /* One frame of every call at a time, so that nothing is dropped. */
-static void send_frames(struct rig *r, struct node_call *const *calls)
+static void send_frames(struct node_fixture *r, struct node_call *const *calls)
 {
-	struct rig_sender s[CALLS];
+	struct fixture_sender s[CALLS];
 	uint8_t payload[NB], buf[2048];
 	struct rtp_packet p;
 
 	for (unsigned c = 0; c < CALLS; c++)
-		s[c] = rig_sender(r, calls[c], NB);
+		s[c] = fixture_sender(r, calls[c], NB);
 	for (unsigned i = 0; i < FRAMES; i++) {
 		memset(payload, (int)i, sizeof(payload));
 		for (unsigned c = 0; c < CALLS; c++)
-			rig_send(&s[c], payload, sizeof(payload));
+			fixture_send(&s[c], payload, sizeof(payload));
 		for (unsigned c = 0; c < CALLS; c++)
-			assert_true(rig_receive(r, buf, &p));
+			assert_true(fixture_receive(r, buf, &p));
 	}
 }
 
-static void trace_through(struct rig *r, const char *path)
+static void trace_through(struct node_fixture *r, const char *path)
 {
 	struct node_call *calls[CALLS];
 	struct cr_err e = { "" };
 	struct trace_totals totals;
 
 	/* One call is there when the trace starts, the others come later. */
-	calls[0] = rig_call(r, "{'in': {'codec': 'pcmu'}, "
-			       "'out': {'codec': 'amr', 'mode': '12.2'}}");
+	calls[0] = fixture_call(r, "{'in': {'codec': 'pcmu'}, "
+				   "'out': {'codec': 'amr', 'mode': '12.2'}}");
 	if (node_trace_start(r->node, path, TRACE_OVER_ANY, &e))
 		fail_msg("%s", e.text);
 	for (unsigned c = 1; c < CALLS; c++)
-		calls[c] = rig_call(r, "{'in': {'codec': 'pcmu'}, 'out': "
-				       "{'codec': 'amr', 'mode': '12.2'}}");
+		calls[c] = fixture_call(r, "{'in': {'codec': 'pcmu'}, 'out': "
+					   "{'codec': 'amr', 'mode': '12.2'}}");
 	send_frames(r, calls);
 	for (unsigned c = 0; c < CALLS; c++) {
-		rig_end(r, calls[c]);
-		assert_int_equal(r->last[RIG_done], FRAMES);
+		fixture_end(r, calls[c]);
+		assert_int_equal(r->last[LAST_done], FRAMES);
 	}
 	assert_int_equal(node_trace_stop(r->node, &totals), 0);
 	assert_int_equal(totals.lost, 0);
@@ -131,13 +131,14 @@ static void the_trace_agrees_with_the_counters(void **state)
 	const char *keep = getenv("CR_KEEP_TRACE"); /* to look at one */
 	char path[SCRATCH_MAX];
 	struct seen seen;
-	struct rig r;
+	struct node_fixture r;
 
 	(void)state;
 	(void)scratch_file(path);
-	rig_open(&r, &(struct rig_options){ .scheduler = "edf", .workers = 2 });
+	fixture_open(&r, &(struct fixture_options){ .scheduler = "edf",
+						    .workers = 2 });
 	trace_through(&r, path);
-	rig_close(&r);
+	fixture_close(&r);
 
 	see_file(&seen, path);
 	assert_int_equal(seen.calls, CALLS);

@@ -61,7 +61,7 @@ void desk_open(struct scratch *d, const struct desk_options *o)
 	struct sockaddr_storage at;
 	char folder[SCRATCH_MAX];
 
-	rig_enter();
+	fixture_enter();
 	*d = (struct scratch){ 0 };
 	(void)snprintf(d->socket.path, sizeof(d->socket.path), "%.90s/control",
 		       scratch_folder(folder));
@@ -83,29 +83,29 @@ void desk_close(struct scratch *d)
 	service_close(d->service);
 	event_base_free(d->rig.base);
 	(void)close(d->rig.fd);
-	rig_leave();
+	fixture_leave();
 }
 
-struct rig_sender desk_sender(struct scratch *d, unsigned id)
+struct fixture_sender desk_sender(struct scratch *d, unsigned id)
 {
-	return rig_sender(&d->rig, node_call_find(d->rig.node, id), FRAME);
+	return fixture_sender(&d->rig, node_call_find(d->rig.node, id), FRAME);
 }
 
-void desk_send(struct rig_sender *s)
+void desk_send(struct fixture_sender *s)
 {
 	static const uint8_t silence[FRAME] = { 0xff };
 
-	rig_send(s, silence, FRAME);
+	fixture_send(s, silence, FRAME);
 }
 
-void desk_echo(struct rig_sender *s, unsigned n)
+void desk_echo(struct fixture_sender *s, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		uint8_t buf[2048];
 		struct rtp_packet p;
 
 		desk_send(s);
-		assert_true(rig_receive(s->rig, buf, &p));
+		assert_true(fixture_receive(s->rig, buf, &p));
 	}
 }
 

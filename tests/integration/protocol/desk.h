@@ -7,14 +7,14 @@
 #define TESTS_PROTOCOL_DESK_H
 
 #include "rpc/client.h"
-#include "rig.h"
+#include "node_fixture.h"
 #include "protocol/service.h"
 
 struct scratch {
 	struct service *service;
 	struct transport_addr at;     /**< where control listens            */
 	struct transport_addr socket; /**< and its Unix socket            */
-	struct rig rig;		      /**< its node, the peer's UDP socket  */
+	struct node_fixture rig;      /**< its node, the peer's UDP socket  */
 	unsigned drained;
 };
 
@@ -41,11 +41,11 @@ void desk_wait_for(struct scratch *d, const unsigned *counter, unsigned n);
 void desk_wait_calls(struct scratch *d, unsigned n);
 
 /** Who speaks in the call @id, which takes 20 ms frames of PCMU. */
-struct rig_sender desk_sender(struct scratch *d, unsigned id);
+struct fixture_sender desk_sender(struct scratch *d, unsigned id);
 /** Send one frame of silence. */
-void desk_send(struct rig_sender *s);
+void desk_send(struct fixture_sender *s);
 /** Send @n, and wait each time for what becomes of it. */
-void desk_echo(struct rig_sender *s, unsigned n);
+void desk_echo(struct fixture_sender *s, unsigned n);
 
 /** One association and what it was told. */
 struct client {

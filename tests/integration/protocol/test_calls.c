@@ -15,7 +15,7 @@
 
 static void a_call_starts_is_queried_and_stops(void **state)
 {
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct client c;
 	struct scratch d;
 	char json[64];

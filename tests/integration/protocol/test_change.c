@@ -120,7 +120,7 @@ static void change_all(struct load *l, unsigned round)
 
 static void no_frame_is_lost_under(const char *scheduler, unsigned workers)
 {
-	struct rig_sender s[CALLS];
+	struct fixture_sender s[CALLS];
 	struct client c;
 	struct scratch d;
 	struct load l = { &d, &c, { 0 }, 0 };
@@ -204,7 +204,7 @@ static void a_refused_change_changes_nothing(void **state)
 {
 	struct client c;
 	struct scratch d;
-	struct rig_sender s;
+	struct fixture_sender s;
 	unsigned id;
 	json_t *before, *after, *o;
 
@@ -376,7 +376,7 @@ static void violations_are_counted_by_the_contract_in_force(void **state)
 	struct client c;
 	struct scratch d;
 	struct load l = { &d, &c, { 0 }, 5 };
-	struct rig_sender s;
+	struct fixture_sender s;
 	json_t *o;
 
 	(void)state;
@@ -405,19 +405,19 @@ static void violations_are_counted_by_the_contract_in_force(void **state)
 }
 
 /* Frame type of the AMR that the call's next frame becomes. */
-static unsigned mode_heard(struct rig_sender *s)
+static unsigned mode_heard(struct fixture_sender *s)
 {
 	struct rtp_packet p;
 	uint8_t buf[2048];
 
 	desk_send(s);
-	assert_true(rig_receive(s->rig, buf, &p));
+	assert_true(fixture_receive(s->rig, buf, &p));
 	return p.payload[1] >> 3 & 0xf;
 }
 
 static void the_encoder_and_the_books_follow_a_new_mode(void **state)
 {
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct client c;
 	struct scratch d;
 	unsigned id;

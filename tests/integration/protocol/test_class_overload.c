@@ -36,7 +36,7 @@ struct crowd {
 	unsigned long long until; /* of work: the round is over */
 	cr_ns next;		  /* not before */
 	unsigned id[CALLS];
-	struct rig_sender sender[CALLS];
+	struct fixture_sender sender[CALLS];
 };
 
 static void start(struct crowd *c, const char *cls, unsigned calls)
@@ -52,7 +52,7 @@ static void start(struct crowd *c, const char *cls, unsigned calls)
 		json_t *o = client_ask(&c->client, "call.start", json);
 
 		c->id[c->n] = (unsigned)desk_number(o, "call");
-		c->sender[c->n] = rig_sender(
+		c->sender[c->n] = fixture_sender(
 			&c->scratch.rig,
 			node_call_find(c->scratch.rig.node, c->id[c->n]),
 			SAMPLES);
@@ -127,7 +127,7 @@ static void overload(struct crowd *c)
 
 	while (c->rounds < LEAST || lost(c, c->above, c->n) < ENOUGH) {
 		for (unsigned i = 0; i < c->n; i++)
-			rig_send(&c->sender[i], silence, SAMPLES);
+			fixture_send(&c->sender[i], silence, SAMPLES);
 		c->rounds++;
 		c->until = work(c) + DO;
 		c->next = clock_now() + PTIME;

@@ -253,7 +253,7 @@ static void every_scheduler_finishes_conversions(void **state)
 static void calls_and_conversions_share_a_worker(void **state)
 {
 	struct test_spool sp;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct client c;
 	struct scratch d;
 	char json[64];
@@ -377,11 +377,11 @@ static unsigned done_before_conversion(unsigned floor, unsigned frames)
 	for (unsigned i = 0; i < CALLS; i++)
 		id[i] = start_slow(&c);
 	for (unsigned i = 0; i < CALLS; i++) {
-		struct rig_sender s = rig_sender(
+		struct fixture_sender s = fixture_sender(
 			&d.rig, node_call_find(d.rig.node, id[i]), FRAME);
 
 		for (unsigned k = 0; k < EACH; k++)
-			rig_send(&s, (uint8_t[2 * FRAME]){ 0 }, 2 * FRAME);
+			fixture_send(&s, (uint8_t[2 * FRAME]){ 0 }, 2 * FRAME);
 	}
 	wait_packets(&c, id, CALLS, EACH);
 	convert(&c, "{'in': 'a.wav', 'out': 'a.amr'}");

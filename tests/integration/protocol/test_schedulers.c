@@ -72,7 +72,7 @@ static void shows_what_it_explains(struct client *c, const char *query,
 
 static void a_query_shows_every_policys_own_numbers(void **state)
 {
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct client c;
 	struct scratch d;
 	char query[64], set[64];

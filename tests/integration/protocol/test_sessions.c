@@ -316,7 +316,7 @@ static void a_session_that_is_over_cannot_be_taken_over(void **state)
 
 static void the_end_of_a_call_is_told_with_its_last_figures(void **state)
 {
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct client c;
 	struct scratch d;
 	unsigned id;
@@ -343,7 +343,7 @@ static void the_end_of_a_call_is_told_with_its_last_figures(void **state)
 static void overload_is_told_to_every_session_with_the_key(void **state)
 {
 	struct client c, other, stranger;
-	struct rig_sender s;
+	struct fixture_sender s;
 	struct scratch d;
 
 	(void)state;

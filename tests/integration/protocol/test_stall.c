@@ -27,7 +27,7 @@ struct office {
 	struct asker a;
 	struct client b;
 	unsigned call; /* of b's */
-	struct rig_sender speaker;
+	struct fixture_sender speaker;
 };
 
 static void open_asker(struct office *o)

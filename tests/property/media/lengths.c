@@ -10,7 +10,7 @@
 
 #include "node/call_check.h"
 #include "seed.h"
-#include "transcode_rig.h"
+#include "transcode_fixture.h"
 
 enum {
 	RUNS = 6, /* of each codec */
@@ -40,7 +40,7 @@ static unsigned below(unsigned n)
 /* --- who is heard, and who hears --- */
 
 struct line {
-	struct rig g;
+	struct transcode_fixture g;
 	struct call_cfg cfg;
 	struct receive_stage *f; /* NULL: as at the shared port */
 	int peer;
@@ -158,8 +158,6 @@ static void open_receive_stage(struct line *l)
 /* What is said is @in, its terms are set. */
 static void open_line(struct line *l, const struct pipeline_side *in)
 {
-	struct cr_err e = { "" };
-
 	l->cfg.id = 1;
 	l->cfg.media.in = *in;
 	l->cfg.release.kind = RELEASE_SPORADIC;
@@ -173,13 +171,10 @@ static void open_line(struct line *l, const struct pipeline_side *in)
 	l->now = CR_SEC;
 	l->rtp.ts = (uint32_t)test_random(&seed);
 	l->rtp.seq = (uint16_t)test_random(&seed);
-	rig_open(&l->g);
+	fixture_open_with(&l->g, l->cfg);
+	l->cfg = l->g.c->cfg;
 	l->g.w->quota_burst = QUOTA_BURST;
-	call_free(l->g.c);
-	call_settle(&l->cfg, &(struct cr_cost){ 0 });
-	if (call_new(&l->g.c, &l->cfg, &e))
-		fail_msg("%s", e.text);
-	l->peer = rig_connect(&l->g);
+	l->peer = fixture_connect(&l->g);
 	if (receive_stage_needed(&l->cfg.receive_stage))
 		open_receive_stage(l);
 }
@@ -187,7 +182,7 @@ static void open_line(struct line *l, const struct pipeline_side *in)
 static void close_line(struct line *l)
 {
 	receive_stage_close(l->f);
-	rig_end(&l->g, l->peer);
+	fixture_end(&l->g, l->peer);
 }
 
 /* --- what is heard --- */
@@ -248,7 +243,7 @@ static void listen_to(struct line *l)
 static void serve(struct line *l)
 {
 	while (frame_ring_waiting(l->g.c->ring)) {
-		rig_serve(&l->g);
+		fixture_serve(&l->g);
 		listen_to(l);
 	}
 }

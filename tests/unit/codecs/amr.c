@@ -75,7 +75,7 @@ static const struct direct wide = {
 };
 
 /* Codec and library, side by side. */
-struct rig {
+struct beside_library {
 	const struct direct *direct;
 	const struct cr_codec *codec;
 	bool dtx;
@@ -84,11 +84,12 @@ struct rig {
 	unsigned counts[4]; /* by kind */
 };
 
-static void rig_open(struct rig *r, const struct direct *d, bool dtx)
+static void codec_and_library_open(struct beside_library *r,
+				   const struct direct *d, bool dtx)
 {
 	struct cr_codec_cfg cfg = { .dtx = dtx };
 
-	*r = (struct rig){ .direct = d, .dtx = dtx };
+	*r = (struct beside_library){ .direct = d, .dtx = dtx };
 	r->codec = cr_codec_find(d->name);
 	speech_reader_init(&r->reader, recordings(r->codec->sample_rate), 7,
 			   dtx);
@@ -98,7 +99,7 @@ static void rig_open(struct rig *r, const struct direct *d, bool dtx)
 	r->lib_dec = d->dec_open();
 }
 
-static void rig_close(struct rig *r)
+static void codec_and_library_close(struct beside_library *r)
 {
 	r->codec->encoder_close(r->enc);
 	r->codec->decoder_close(r->dec);
@@ -107,7 +108,7 @@ static void rig_close(struct rig *r)
 }
 
 /* @f must be what the library made: @lib[@bytes], ToC first. */
-static void same_frame(const struct rig *r, const struct cr_frame *f,
+static void same_frame(const struct beside_library *r, const struct cr_frame *f,
 		       const uint8_t *lib, int bytes)
 {
 	unsigned type = lib[0] >> 3 & 0xf;
@@ -128,8 +129,8 @@ static void same_frame(const struct rig *r, const struct cr_frame *f,
 }
 
 /* One frame through both, there and back. */
-static struct cr_frame rig_step(struct rig *r, unsigned mode,
-				const int16_t *pcm)
+static struct cr_frame codec_and_library_step(struct beside_library *r,
+					      unsigned mode, const int16_t *pcm)
 {
 	size_t size = r->codec->samples * sizeof(*pcm);
 	int16_t before[SAMPLES_MAX], own[SAMPLES_MAX];
@@ -159,17 +160,17 @@ static void all_modes(const struct direct *d, bool dtx)
 
 	for (unsigned mode = 0; mode < nmodes; mode++) {
 		int16_t pcm[SAMPLES_MAX];
-		struct rig r;
+		struct beside_library r;
 
-		rig_open(&r, d, dtx);
+		codec_and_library_open(&r, d, dtx);
 		for (unsigned i = 0; i < FRAMES; i++) {
 			speech_read(&r.reader, pcm, r.codec->samples);
-			(void)rig_step(&r, mode, pcm);
+			(void)codec_and_library_step(&r, mode, pcm);
 		}
 		assert_true(r.counts[CR_FRAME_SPEECH] > 0);
 		if (!dtx)
 			assert_int_equal(r.counts[CR_FRAME_SPEECH], FRAMES);
-		rig_close(&r);
+		codec_and_library_close(&r);
 	}
 }
 
@@ -190,16 +191,17 @@ static void all_amr_wb_modes_are_bit_exact(void **state)
 static void switch_modes(const struct direct *d)
 {
 	int16_t pcm[SAMPLES_MAX];
-	struct rig r;
+	struct beside_library r;
 
-	rig_open(&r, d, false);
+	codec_and_library_open(&r, d, false);
 	for (unsigned i = 0; i < 2 * FRAMES; i++) {
 		unsigned mode = (5 * i + i / 7) % r.codec->nmodes;
 
 		speech_read(&r.reader, pcm, r.codec->samples);
-		assert_int_equal(rig_step(&r, mode, pcm).mode, mode);
+		assert_int_equal(codec_and_library_step(&r, mode, pcm).mode,
+				 mode);
 	}
-	rig_close(&r);
+	codec_and_library_close(&r);
 }
 
 static void the_mode_may_change_with_every_frame(void **state)
@@ -213,15 +215,15 @@ static void a_mode_beyond_the_last_is_refused(void **state)
 {
 	int16_t pcm[SAMPLES_MAX] = { 0 };
 	struct cr_frame f = { 0 };
-	struct rig r;
+	struct beside_library r;
 
 	(void)state;
-	rig_open(&r, &narrow, false);
+	codec_and_library_open(&r, &narrow, false);
 	assert_true(r.codec->encode(r.enc, 8, pcm, &f) < 0);
-	rig_close(&r);
-	rig_open(&r, &wide, false);
+	codec_and_library_close(&r);
+	codec_and_library_open(&r, &wide, false);
 	assert_true(r.codec->encode(r.enc, 9, pcm, &f) < 0);
-	rig_close(&r);
+	codec_and_library_close(&r);
 }
 
 /* Kinds of @n frames after speech has turned into silence, from the first SID
@@ -231,23 +233,24 @@ static void silence_pattern(const struct direct *d, char *text, unsigned n)
 	static const char letters[] = { '.', 'S', 'N', '?' };
 	int16_t pcm[SAMPLES_MAX];
 	unsigned len = 0;
-	struct rig r;
+	struct beside_library r;
 
-	rig_open(&r, d, true);
+	codec_and_library_open(&r, d, true);
 	for (unsigned i = 0; i < TALK; i++) {
 		speech_read(&r.reader, pcm, r.codec->samples);
-		(void)rig_step(&r, r.codec->default_mode, pcm);
+		(void)codec_and_library_step(&r, r.codec->default_mode, pcm);
 	}
 	memset(pcm, 0, sizeof(pcm));
 	for (unsigned i = 0; i < 200 && len < n; i++) {
 		enum cr_frame_kind kind =
-			rig_step(&r, r.codec->default_mode, pcm).kind;
+			codec_and_library_step(&r, r.codec->default_mode, pcm)
+				.kind;
 
 		if (len || kind == CR_FRAME_SID)
 			text[len++] = letters[kind];
 	}
 	text[len] = '\0';
-	rig_close(&r);
+	codec_and_library_close(&r);
 }
 
 static void silence_is_sid_first_then_an_update_every_eight(void **state)
@@ -269,12 +272,12 @@ static void conceal(const struct direct *d, unsigned repeated)
 	int16_t heard[CR_FRAME_SAMPLES_MAX];
 	struct cr_frame bad;
 	uint8_t lost[64] = { 15 << 3 | 4 }, last[64];
-	struct rig r;
+	struct beside_library r;
 
-	rig_open(&r, d, false);
+	codec_and_library_open(&r, d, false);
 	for (unsigned i = 0; i < TALK; i++) {
 		speech_read(&r.reader, pcm, r.codec->samples);
-		bad = rig_step(&r, r.codec->default_mode, pcm);
+		bad = codec_and_library_step(&r, r.codec->default_mode, pcm);
 	}
 	last[0] = (uint8_t)(bad.mode << 3 | 4);
 	memcpy(last + 1, bad.data, bad.bytes);
@@ -289,7 +292,7 @@ static void conceal(const struct direct *d, unsigned repeated)
 		assert_memory_equal(heard, lib_heard,
 				    r.codec->samples * sizeof(*heard));
 	}
-	rig_close(&r);
+	codec_and_library_close(&r);
 }
 
 static void bad_frames_are_concealed(void **state)
@@ -305,11 +308,11 @@ static void before_the_first_speech_frame_there_is_silence(void **state)
 	static const int16_t zeros[SAMPLES_MAX];
 	struct cr_frame f = { .kind = CR_FRAME_SID, .bytes = 5 };
 	int16_t heard[CR_FRAME_SAMPLES_MAX];
-	struct rig r;
+	struct beside_library r;
 
 	(void)state;
 	memset(f.data, 0x5a, 5);
-	rig_open(&r, &wide, false);
+	codec_and_library_open(&r, &wide, false);
 	for (unsigned i = 0; i < 9; i++) {
 		f.kind = (enum cr_frame_kind)(CR_FRAME_SID + i % 3);
 		assert_int_equal(r.codec->decode(r.dec, &f, heard), 320);
@@ -320,9 +323,9 @@ static void before_the_first_speech_frame_there_is_silence(void **state)
 		int16_t pcm[SAMPLES_MAX];
 
 		speech_read(&r.reader, pcm, r.codec->samples);
-		(void)rig_step(&r, 2, pcm);
+		(void)codec_and_library_step(&r, 2, pcm);
 	}
-	rig_close(&r);
+	codec_and_library_close(&r);
 }
 
 int main(void)

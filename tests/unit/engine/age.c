@@ -3,7 +3,7 @@
  * Frames that are too old when their turn comes: by a limit, by the default
  * limit, which follows the deadline, or because the policy says so.
  */
-#include "core_rig.h"
+#include "core_fixture.h"
 #include "schedulers/policies.h"
 
 static void old_frames_are_shed_and_counted(void **state)
@@ -11,10 +11,10 @@ static void old_frames_are_shed_and_counted(void **state)
 	struct core_config cfg = { .ops = &cr_sched_fifo,
 				   .ncpu = 1,
 				   .max_age = { [CR_SOFT] = 30 } };
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, cfg);
+	open_core_joined(&g, cfg);
 	(void)frame(&g, 0, 0);
 	(void)frame(&g, 0, 20);
 	(void)frame(&g, 1, 25);
@@ -30,7 +30,7 @@ static void old_frames_are_shed_and_counted(void **state)
 	assert_int_equal(g.s[1].shed[CR_OUT_EXPIRED], 1);
 	assert_int_equal(g.s[1].task.core.task.state, CR_IDLE);
 	assert_int_equal(core_rq(g.core, 0)->nqueued, 0);
-	close_rig(&g, 100);
+	close_core(&g, 100);
 }
 
 static const struct core_config by_deadline = {
@@ -43,11 +43,11 @@ static const struct core_config by_deadline = {
 static bool is_run_at(cr_ns age, enum cr_class cls, cr_ns deadline,
 		      cr_ns period)
 {
-	struct rig g;
+	struct core_fixture g;
 	struct cr_task *t;
 	bool run;
 
-	open_with(&g, by_deadline);
+	open_core(&g, by_deadline);
 	t = &g.s[0].task.core.task;
 	t->cls = cls;
 	t->period = period;
@@ -58,7 +58,7 @@ static bool is_run_at(cr_ns age, enum cr_class cls, cr_ns deadline,
 	assert_int_equal(g.s[0].shed[CR_OUT_EXPIRED], !run);
 	if (run)
 		(void)stop(&g, 0, age);
-	close_rig(&g, age);
+	close_core(&g, age);
 	return run;
 }
 
@@ -96,10 +96,10 @@ static void by_default_the_limit_follows_the_deadline(void **state)
 /* As if its sender were ahead by @rel_deadline: it is not late before that. */
 static void by_default_what_came_ahead_of_time_is_not_old(void **state)
 {
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_with(&g, by_deadline);
+	open_core(&g, by_deadline);
 	g.s[0].rel_deadline = 130 * CR_MS;
 	join(&g, 0);
 	(void)frame(&g, 0, 0);
@@ -108,21 +108,21 @@ static void by_default_what_came_ahead_of_time_is_not_old(void **state)
 	assert_true(stop(&g, 0, 130 * CR_MS + 2));
 	assert_int_equal(pick(&g, 0, 130 * CR_MS + 2), -1);
 	assert_int_equal(g.s[0].shed[CR_OUT_EXPIRED], 1);
-	close_rig(&g, 200 * CR_MS);
+	close_core(&g, 200 * CR_MS);
 }
 
 static void by_default_conversions_are_never_old(void **state)
 {
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_with(&g, by_deadline);
+	open_core(&g, by_deadline);
 	g.s[0].task.core.patient = true;
 	join(&g, 0);
 	(void)frame(&g, 0, 0);
 	assert_int_equal(pick(&g, 0, 60 * CR_SEC), 0);
 	(void)stop(&g, 0, 60 * CR_SEC);
-	close_rig(&g, 60 * CR_SEC);
+	close_core(&g, 60 * CR_SEC);
 }
 
 static void old_frames_are_handed_out_marked_to_conceal(void **state)
@@ -132,10 +132,10 @@ static void old_frames_are_handed_out_marked_to_conceal(void **state)
 				   .max_age = { [CR_SOFT] = 30 },
 				   .expired = {
 					   [CR_SOFT] = CORE_EXPIRED_CONCEAL } };
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, cfg);
+	open_core_joined(&g, cfg);
 	(void)frame(&g, 0, 0);
 	(void)frame(&g, 0, 20);
 	assert_int_equal(pick(&g, 0, 50), 0);
@@ -145,7 +145,7 @@ static void old_frames_are_handed_out_marked_to_conceal(void **state)
 	assert_false(g.s[0].task.core.expired);
 	(void)stop(&g, 0, 51);
 	assert_int_equal(core_counts(g.core, core_rq(g.core, 0)).concealed, 1);
-	close_rig(&g, 51);
+	close_core(&g, 51);
 }
 
 static struct cr_task *give_up_all(struct cr_rq *rq, unsigned cpu, cr_ns now)
@@ -169,11 +169,11 @@ static void what_a_policy_gives_up_is_shed(void **state)
 		.expired = { [CR_SOFT] = CORE_EXPIRED_CONCEAL },
 	};
 	struct core_counts n;
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
 	ops.pick = give_up_all;
-	open_with(&g, cfg);
+	open_core(&g, cfg);
 	g.s[1].must_keep = true;
 	g.s[2].task.core.patient = true;
 	for (unsigned i = 0; i < 3; i++)
@@ -193,7 +193,7 @@ static void what_a_policy_gives_up_is_shed(void **state)
 	assert_int_equal(n.given_up, 2);
 	assert_int_equal(n.expired + n.shed + n.concealed, 0);
 	assert_int_equal(n.picks, 2);
-	close_rig(&g, 130);
+	close_core(&g, 130);
 }
 
 int main(void)

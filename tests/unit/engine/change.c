@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "core_rig.h"
+#include "core_fixture.h"
 #include "schedulers/policies.h"
 
 static struct core_terms soft(cr_ns mean)
@@ -18,7 +18,7 @@ static struct core_terms soft(cr_ns mean)
 	};
 }
 
-static int change(struct rig *g, unsigned i, unsigned flags,
+static int change(struct core_fixture *g, unsigned i, unsigned flags,
 		  struct core_terms to, struct cr_verdict *v)
 {
 	struct core_change *ch;
@@ -30,7 +30,7 @@ static int change(struct rig *g, unsigned i, unsigned flags,
 	return rc;
 }
 
-static const struct cr_task *task(const struct rig *g, unsigned i)
+static const struct cr_task *task(const struct core_fixture *g, unsigned i)
 {
 	return &g->s[i].task.core.task;
 }
@@ -42,11 +42,11 @@ static const struct core_config partitioned = {
 static void a_task_stays_where_it_fits_and_moves_where_it_does_not(void **state)
 {
 	struct cr_verdict v;
-	struct rig g;
+	struct core_fixture g;
 	unsigned home;
 
 	(void)state;
-	open_all(&g, partitioned);
+	open_core_joined(&g, partitioned);
 	home = task(&g, 0)->rq->id;
 	assert_int_equal(change(&g, 0, 0, soft(8 * CR_MS), &v), 0);
 	assert_int_equal(task(&g, 0)->rq->id, home);
@@ -65,17 +65,17 @@ static void a_task_stays_where_it_fits_and_moves_where_it_does_not(void **state)
 		assert_int_equal(core_rq(g.core, !home)->nqueued, 1);
 		break;
 	}
-	close_rig(&g, CR_MS);
+	close_core(&g, CR_MS);
 }
 
 static void what_runs_goes_on_where_it_runs(void **state)
 {
 	struct cr_verdict v;
-	struct rig g;
+	struct core_fixture g;
 	unsigned home = 0;
 
 	(void)state;
-	open_all(&g, partitioned);
+	open_core_joined(&g, partitioned);
 	for (unsigned i = 0; i < N; i++)
 		if (task(&g, i)->rq->id == 0)
 			home = i;
@@ -94,7 +94,7 @@ static void what_runs_goes_on_where_it_runs(void **state)
 	assert_int_equal(pick(&g, 0, 2 * CR_MS), home);
 	assert_int_equal(task(&g, home)->job.cost, CR_MS);
 	(void)stop(&g, 0, 3 * CR_MS);
-	close_rig(&g, 3 * CR_MS);
+	close_core(&g, 3 * CR_MS);
 }
 
 static unsigned stops[4];
@@ -114,11 +114,11 @@ static void the_policy_hears_of_a_running_task_what_the_contract_says(
 {
 	struct cr_sched_ops ops = cr_sched_fifo;
 	struct cr_verdict v;
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
 	ops.stop = count_stop;
-	open_all(&g, (struct core_config){ .ops = &ops, .ncpu = 1 });
+	open_core_joined(&g, (struct core_config){ .ops = &ops, .ncpu = 1 });
 	assert_true(frame(&g, 0, CR_MS));
 	assert_int_equal(pick(&g, 0, CR_MS), 0);
 	assert_int_equal(change(&g, 0, 0, soft(CR_MS), &v), 0);
@@ -130,17 +130,17 @@ static void the_policy_hears_of_a_running_task_what_the_contract_says(
 	assert_int_equal(pick(&g, 0, 2 * CR_MS), 0);
 	(void)stop(&g, 0, 3 * CR_MS);
 	assert_int_equal(stops[CR_STOP_DONE], 1);
-	close_rig(&g, 3 * CR_MS);
+	close_core(&g, 3 * CR_MS);
 }
 
 static void a_job_that_waits_goes_by_the_new_class(void **state)
 {
 	struct core_terms be = soft(CR_MS), again = soft(CR_MS);
 	struct cr_verdict v;
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, partitioned);
+	open_core_joined(&g, partitioned);
 	assert_true(frame(&g, 0, CR_MS));
 	assert_int_equal(task(&g, 0)->job.deadline, 21 * CR_MS);
 	be.cls = CR_BE;
@@ -149,17 +149,17 @@ static void a_job_that_waits_goes_by_the_new_class(void **state)
 	again.rel_deadline = 7 * CR_MS;
 	assert_int_equal(change(&g, 0, 0, again, &v), 0);
 	assert_int_equal(task(&g, 0)->job.deadline, 8 * CR_MS);
-	close_rig(&g, CR_MS);
+	close_core(&g, CR_MS);
 }
 
 static void a_job_that_waits_goes_by_the_new_deadline(void **state)
 {
 	struct core_terms to = soft(CR_MS);
 	struct cr_verdict v;
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, partitioned);
+	open_core_joined(&g, partitioned);
 	assert_true(frame(&g, 0, CR_MS));
 	assert_int_equal(task(&g, 0)->job.deadline, 21 * CR_MS);
 	to.rel_deadline = 7 * CR_MS;
@@ -170,7 +170,7 @@ static void a_job_that_waits_goes_by_the_new_deadline(void **state)
 	to.rel_deadline = 9 * CR_MS;
 	assert_int_equal(change(&g, 0, 0, to, &v), 0);
 	assert_int_equal(task(&g, 0)->job.deadline, 30 * CR_MS);
-	close_rig(&g, CR_MS);
+	close_core(&g, CR_MS);
 }
 
 /* What a task takes is reckoned by it. */
@@ -178,11 +178,11 @@ static void a_period_may_change(void **state)
 {
 	struct core_terms to = soft(6 * CR_MS);
 	struct cr_verdict v;
-	struct rig g;
+	struct core_fixture g;
 	unsigned home;
 
 	(void)state;
-	open_all(&g, partitioned);
+	open_core_joined(&g, partitioned);
 	home = task(&g, 0)->rq->id;
 	assert_int_equal(change(&g, 0, 0, to, &v), 0);
 	assert_int_equal(task(&g, 0)->period, 20 * CR_MS);
@@ -194,7 +194,7 @@ static void a_period_may_change(void **state)
 	to.period = to.rel_deadline = 5 * CR_MS;
 	assert_int_equal(change(&g, 0, 0, to, &v), -ENOSPC);
 	assert_int_equal(task(&g, 0)->period, 60 * CR_MS);
-	close_rig(&g, CR_MS);
+	close_core(&g, CR_MS);
 }
 
 /* Where more is promised than there is (force, or a cost that rose), a change
@@ -203,10 +203,10 @@ static void who_asks_for_no_more_is_never_refused(void **state)
 {
 	struct core_terms to = soft(30 * CR_MS);
 	struct cr_verdict v;
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, partitioned);
+	open_core_joined(&g, partitioned);
 	assert_int_equal(change(&g, 0, 0, to, &v), -ENOSPC);
 	assert_int_equal(change(&g, 0, CORE_CHANGE_FORCE, to, &v), 1);
 	assert_true(v.need_ppm > v.free_ppm);
@@ -221,7 +221,7 @@ static void who_asks_for_no_more_is_never_refused(void **state)
 	to.rel_deadline = 19 * CR_MS;
 	assert_int_equal(change(&g, 0, 0, to, &v), -ENOSPC);
 	assert_int_equal(task(&g, 0)->rel_deadline, 20 * CR_MS);
-	close_rig(&g, CR_MS);
+	close_core(&g, CR_MS);
 }
 
 /* A policy's test may read the contract; what it refuses there is no less
@@ -235,10 +235,10 @@ static void more_jobs_are_more(void **state)
 	struct core_terms to = soft(30 * CR_MS);
 	struct cr_contract more[5];
 	struct cr_verdict v;
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, partitioned);
+	open_core_joined(&g, partitioned);
 	to.contract = was;
 	assert_int_equal(change(&g, 0, CORE_CHANGE_FORCE, to, &v), 1);
 	for (unsigned i = 0; i < 5; i++)
@@ -258,17 +258,18 @@ static void more_jobs_are_more(void **state)
 					    .burst = 1,
 					    .peak_jobs_per_sec = 99 };
 	assert_int_equal(change(&g, 0, 0, to, &v), 0);
-	close_rig(&g, CR_MS);
+	close_core(&g, CR_MS);
 }
 
 static void the_sums_are_those_of_the_new_terms(void **state)
 {
 	struct core_terms hard = soft(2 * CR_MS);
 	struct cr_verdict v;
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, (struct core_config){ .ops = &cr_sched_fifo, .ncpu = 1 });
+	open_core_joined(
+		&g, (struct core_config){ .ops = &cr_sched_fifo, .ncpu = 1 });
 	assert_int_equal(core_rq(g.core, 0)->load_ppm, N * 5000);
 	assert_int_equal(change(&g, 0, 0, hard, &v), 0);
 	assert_int_equal(core_rq(g.core, 0)->load_ppm, (N - 1) * 5000 + 100000);
@@ -277,7 +278,7 @@ static void the_sums_are_those_of_the_new_terms(void **state)
 	assert_int_equal(change(&g, 0, 0, hard, &v), 0);
 	assert_int_equal(core_rq(g.core, 0)->load_ppm, (N - 1) * 5000 + 200000);
 	assert_int_equal(core_ntasks(g.core, core_rq(g.core, 0)), N);
-	close_rig(&g, CR_MS);
+	close_core(&g, CR_MS);
 }
 
 int main(void)

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core_rig.h"
+#include "core_fixture.h"
 #include "cr/promise.h"
 #include "schedulers/policies.h"
 
@@ -14,10 +14,10 @@ static void a_dropped_frame_changes_the_job_before_it_is_run(void **state)
 {
 	struct core_config cfg = { .ops = &cr_sched_edf, .ncpu = 1 };
 	struct core_counts n;
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, cfg);
+	open_core_joined(&g, cfg);
 	assert_true(frame(&g, 0, 0));	      /* deadline 20 ms */
 	assert_true(frame(&g, 1, 5 * CR_MS)); /* deadline 25 ms */
 	/* two more for task 0: its ring holds 2, the first one goes; the job
@@ -37,16 +37,16 @@ static void a_dropped_frame_changes_the_job_before_it_is_run(void **state)
 	assert_int_equal(pick(&g, 0, 10 * CR_MS), 0);
 	assert_false(stop(&g, 0, 11 * CR_MS));
 	assert_int_equal(pick(&g, 0, 11 * CR_MS), -1);
-	close_rig(&g, 11 * CR_MS);
+	close_core(&g, 11 * CR_MS);
 }
 
 static void under_fifo_a_dropped_frame_does_not_cost_the_place(void **state)
 {
 	struct core_config cfg = { .ops = &cr_sched_fifo, .ncpu = 1 };
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, cfg);
+	open_core_joined(&g, cfg);
 	(void)frame(&g, 0, 0);
 	(void)frame(&g, 1, 1);
 	(void)frame(&g, 0, 2);
@@ -55,17 +55,17 @@ static void under_fifo_a_dropped_frame_does_not_cost_the_place(void **state)
 	assert_int_equal(pick(&g, 0, 4), 0);
 	assert_int_equal(g.s[0].task.core.task.job.seq, 1);
 	(void)stop(&g, 0, 5);
-	close_rig(&g, 6);
+	close_core(&g, 6);
 }
 
 /* But it is the place of one frame: the next goes by its own arrival. */
 static void under_fifo_the_place_of_a_dropped_frame_is_for_one(void **state)
 {
 	struct core_config cfg = { .ops = &cr_sched_fifo, .ncpu = 1 };
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, cfg);
+	open_core_joined(&g, cfg);
 	(void)frame(&g, 0, 0);
 	(void)frame(&g, 0, 10);
 	(void)frame(&g, 1, 15);
@@ -77,7 +77,7 @@ static void under_fifo_the_place_of_a_dropped_frame_is_for_one(void **state)
 	(void)stop(&g, 0, 23);
 	assert_int_equal(pick(&g, 0, 23), 0);
 	assert_false(stop(&g, 0, 24));
-	close_rig(&g, 25);
+	close_core(&g, 25);
 }
 
 /* What woke it came later than what the others wait with. */
@@ -91,9 +91,9 @@ static void under_fifo_a_drop_before_sleep_gives_no_place(void **state)
 					   .opts = order[i],
 					   .ncpu = 1,
 					   .max_age = { [CR_SOFT] = 30 } };
-		struct rig g;
+		struct core_fixture g;
 
-		open_all(&g, cfg);
+		open_core_joined(&g, cfg);
 		(void)frame(&g, 0, 0);
 		assert_int_equal(pick(&g, 0, 40), -1);
 		assert_int_equal(g.s[0].shed[CR_OUT_EXPIRED], 1);
@@ -103,17 +103,17 @@ static void under_fifo_a_drop_before_sleep_gives_no_place(void **state)
 		(void)stop(&g, 0, 53);
 		assert_int_equal(pick(&g, 0, 53), 0);
 		(void)stop(&g, 0, 54);
-		close_rig(&g, 55);
+		close_core(&g, 55);
 	}
 }
 
 static void a_leaving_task_cancels_all_its_frames(void **state)
 {
 	struct core_config cfg = { .ops = &cr_sched_rr, .ncpu = 1 };
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, cfg);
+	open_core_joined(&g, cfg);
 	(void)frame(&g, 0, 0);
 	(void)frame(&g, 0, 1);
 	(void)frame(&g, 1, 2);
@@ -122,7 +122,7 @@ static void a_leaving_task_cancels_all_its_frames(void **state)
 	assert_int_equal(pick(&g, 0, 4), 1);
 	(void)stop(&g, 0, 5);
 	assert_int_equal(pick(&g, 0, 5), -1);
-	close_rig(&g, 6);
+	close_core(&g, 6);
 }
 
 /* The simulator's preemption: same job, its frame is claimed only once. */
@@ -132,10 +132,10 @@ static void a_preempted_job_comes_back_whole(void **state)
 				   .ncpu = 1,
 				   .preemptible = true };
 	struct core_task *t;
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, cfg);
+	open_core_joined(&g, cfg);
 	(void)frame(&g, 0, 100);
 	assert_int_equal(pick(&g, 0, 100), 0);
 	g.s[1].rel_deadline = 10; /* earlier than that of task 0 */
@@ -153,7 +153,7 @@ static void a_preempted_job_comes_back_whole(void **state)
 	assert_true(core_again(g.core, t, 120));
 	core_del(g.core, t, 121);
 	assert_int_equal(g.s[0].shed[CR_OUT_CANCELLED], 1);
-	close_rig(&g, 121);
+	close_core(&g, 121);
 }
 
 static void domains_share_out_the_cpus(void **state)
@@ -168,9 +168,9 @@ static void domains_share_out_the_cpus(void **state)
 		struct core_config cfg = { .ops = &cr_sched_fifo,
 					   .ncpu = want[i].ncpu,
 					   .cpus_per_rq = want[i].per_rq };
-		struct rig g;
+		struct core_fixture g;
 
-		open_with(&g, cfg);
+		open_core(&g, cfg);
 		assert_int_equal(core_nrq(g.core), want[i].nrq);
 		assert_int_equal(core_rq(g.core, want[i].nrq - 1)->ncpu,
 				 want[i].last);
@@ -180,7 +180,7 @@ static void domains_share_out_the_cpus(void **state)
 			assert_true(c >= rq->first_cpu &&
 				    c < rq->first_cpu + rq->ncpu);
 		}
-		close_rig(&g, 0);
+		close_core(&g, 0);
 	}
 }
 
@@ -192,10 +192,10 @@ static void run_queues_may_differ_in_size(void **state)
 				   .cpus_per_rq = 5, /* of no weight then */
 				   .rq_cpus = size,
 				   .nrq = 4 };
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_with(&g, cfg);
+	open_core(&g, cfg);
 	assert_int_equal(core_nrq(g.core), 4);
 	for (unsigned q = 0, cpu = 0; q < 4; q++) {
 		assert_int_equal(core_rq(g.core, q)->ncpu, size[q]);
@@ -204,7 +204,7 @@ static void run_queues_may_differ_in_size(void **state)
 			assert_ptr_equal(core_rq_of(g.core, cpu++),
 					 core_rq(g.core, q));
 	}
-	close_rig(&g, 0);
+	close_core(&g, 0);
 }
 
 static void impossible_engines_are_refused(void **state)
@@ -246,10 +246,10 @@ static void the_guard_fills_the_emptiest_queue_up_to_its_capacity(void **state)
 	struct cr_verdict v;
 	struct cr_task *t;
 	char text[200];
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_with(&g, cfg);
+	open_core(&g, cfg);
 	for (unsigned i = 0; i < N; i++)
 		g.s[i].task.core.task.cost.mean = 4 * CR_MS; /* 0.2 */
 	for (unsigned i = 0; i < 4; i++) {
@@ -278,7 +278,7 @@ static void the_guard_fills_the_emptiest_queue_up_to_its_capacity(void **state)
 	assert_int_equal(core_admit(g.core, t, &v), -ENOSPC);
 	cr_cpus_del(&t->cpus, 0);
 	assert_int_equal(core_admit(g.core, t, &v), -EINVAL);
-	close_rig(&g, 0);
+	close_core(&g, 0);
 }
 
 static void without_admission_only_nonsense_is_refused(void **state)
@@ -287,10 +287,10 @@ static void without_admission_only_nonsense_is_refused(void **state)
 				   .ncpu = 2,
 				   .cpus_per_rq = 1 };
 	struct cr_verdict v;
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_with(&g, cfg);
+	open_core(&g, cfg);
 	for (unsigned i = 0; i < N; i++) {
 		g.s[i].task.core.task.cost.mean = 30 * CR_MS; /* 1.5 each */
 		join(&g, i);
@@ -307,7 +307,7 @@ static void without_admission_only_nonsense_is_refused(void **state)
 	assert_int_equal(core_admit(g.core, &g.s[0].task.core.task, &v),
 			 -EINVAL);
 	assert_string_equal(v.rule, "relative deadline > 0, up to a day");
-	close_rig(&g, 0);
+	close_core(&g, 0);
 }
 
 /* Others schedule: tasks are admitted, wait idle, and leave. */
@@ -320,10 +320,10 @@ static void without_a_policy_the_books_are_kept(void **state)
 	struct cr_verdict v;
 	struct cr_kv kv[4];
 	char text[200];
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_with(&g, cfg);
+	open_core(&g, cfg);
 	for (unsigned i = 0; i < N; i++)
 		g.s[i].task.core.task.cost.mean = 4 * CR_MS; /* 0.2 */
 	join(&g, 0);
@@ -343,7 +343,7 @@ static void without_a_policy_the_books_are_kept(void **state)
 	assert_int_equal(g.s[0].shed[CR_OUT_CANCELLED], 2);
 	assert_int_equal(core_rq(g.core, 0)->load_ppm, 200000);
 	join(&g, 2);
-	close_rig(&g, 0);
+	close_core(&g, 0);
 }
 
 /* As a configuration that is read again has it. */
@@ -356,10 +356,10 @@ static void rules_change_for_tasks_that_are_there(void **state)
 	struct core_config to = { .capacity_ppm = CR_PPM / 2,
 				  .expired = { [CR_SOFT] =
 						       CORE_EXPIRED_CONCEAL } };
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, cfg);
+	open_core_joined(&g, cfg);
 	assert_int_equal(core_bound_ppm(g.core), CR_PPM);
 	(void)frame(&g, 0, 0);
 	core_set_rules(g.core, &to);
@@ -375,7 +375,7 @@ static void rules_change_for_tasks_that_are_there(void **state)
 	assert_int_equal(pick(&g, 0, 1040), 1);
 	assert_true(g.s[1].task.core.expired);
 	(void)stop(&g, 0, 1041);
-	close_rig(&g, 1042);
+	close_core(&g, 1042);
 }
 
 int main(void)

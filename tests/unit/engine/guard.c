@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core_rig.h"
+#include "core_fixture.h"
 #include "schedulers/policies.h"
 
 enum sabotage {
@@ -109,7 +109,7 @@ static struct cr_sched_ops bad(void)
 
 /* --- a run --- */
 
-static unsigned busy(struct rig *g)
+static unsigned busy(struct core_fixture *g)
 {
 	unsigned n = 0;
 
@@ -122,7 +122,7 @@ static unsigned busy(struct rig *g)
 	return n;
 }
 
-static void pick_all(struct rig *g, cr_ns now)
+static void pick_all(struct core_fixture *g, cr_ns now)
 {
 	for (unsigned i = 0; i < core_nrq(g->core); i++) {
 		struct cr_rq *rq = core_rq(g->core, i);
@@ -134,7 +134,7 @@ static void pick_all(struct rig *g, cr_ns now)
 	}
 }
 
-static void stop_all(struct rig *g, cr_ns now)
+static void stop_all(struct core_fixture *g, cr_ns now)
 {
 	for (unsigned i = 0; i < core_nrq(g->core); i++) {
 		struct cr_rq *rq = core_rq(g->core, i);
@@ -152,7 +152,7 @@ static void stop_all(struct rig *g, cr_ns now)
 }
 
 /* FRAMES for every task but the idler, then run until nothing moves. */
-static void run(struct rig *g)
+static void run(struct core_fixture *g)
 {
 	cr_ns now = 0;
 
@@ -163,7 +163,7 @@ static void run(struct rig *g)
 		stop_all(g, now);
 }
 
-static void lay_trap(struct rig *g, enum sabotage what)
+static void lay_trap(struct core_fixture *g, enum sabotage what)
 {
 	static struct core_task forged;
 	struct cr_rq *rq = core_rq(g->core, 0);
@@ -183,7 +183,7 @@ static void lay_trap(struct rig *g, enum sabotage what)
 		plan.prey = &g->s[IDLER - 1].task.core.task;
 }
 
-static void open_bad(struct rig *g, const struct cr_sched_ops *ops,
+static void open_bad(struct core_fixture *g, const struct cr_sched_ops *ops,
 		     enum sabotage what, bool lenient)
 {
 	struct core_config cfg = { .ops = ops,
@@ -192,7 +192,7 @@ static void open_bad(struct rig *g, const struct cr_sched_ops *ops,
 				   .preemptible = what == NO_SLICE,
 				   .lenient = lenient };
 
-	open_with(g, cfg);
+	open_core(g, cfg);
 	if (what == WRONG_CPU)
 		cr_cpus_del(&g->s[IDLER - 1].task.core.task.cpus, 1);
 	for (unsigned i = 0; i < N; i++)
@@ -200,7 +200,7 @@ static void open_bad(struct rig *g, const struct cr_sched_ops *ops,
 	lay_trap(g, what);
 }
 
-static uint64_t count_faults(struct rig *g)
+static uint64_t count_faults(struct core_fixture *g)
 {
 	uint64_t n = 0;
 
@@ -210,7 +210,7 @@ static uint64_t count_faults(struct rig *g)
 }
 
 /* The text of the only fault there is. */
-static void take_fault(struct rig *g, char *text, size_t size)
+static void take_fault(struct core_fixture *g, char *text, size_t size)
 {
 	struct core_fault f;
 	unsigned found = 0;
@@ -230,7 +230,7 @@ static void take_fault(struct rig *g, char *text, size_t size)
 	assert_int_equal(found, 1);
 }
 
-static void to_fifo(struct rig *g, cr_ns now)
+static void to_fifo(struct core_fixture *g, cr_ns now)
 {
 	struct core_switch *sw;
 
@@ -244,7 +244,7 @@ static void to_fifo(struct rig *g, cr_ns now)
 static void is_caught(enum sabotage what, const char *says)
 {
 	const struct cr_sched_ops ops = bad();
-	struct rig g;
+	struct core_fixture g;
 	char text[512];
 
 	open_bad(&g, &ops, what, true);
@@ -264,7 +264,7 @@ static void is_caught(enum sabotage what, const char *says)
 	pick_all(&g, 1002);
 	stop_all(&g, 1003);
 	assert_int_equal(g.s[0].done, FRAMES + 1);
-	close_rig(&g, 1004);
+	close_core(&g, 1004);
 }
 
 static void every_broken_promise_is_caught_and_no_job_lost(void **state)
@@ -289,7 +289,7 @@ static void every_broken_promise_is_caught_and_no_job_lost(void **state)
 static void an_honest_policy_is_left_alone(void **state)
 {
 	const struct cr_sched_ops ops = bad();
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
 	open_bad(&g, &ops, HONEST, false);
@@ -299,7 +299,7 @@ static void an_honest_policy_is_left_alone(void **state)
 	assert_int_equal(count_faults(&g), 0);
 	assert_false(core_replaced(g.core));
 	assert_int_equal(plan.picks, IDLER * FRAMES);
-	close_rig(&g, 1000);
+	close_core(&g, 1000);
 }
 
 /* fifo goes on with the longest waiting, whatever order they joined in. */
@@ -308,10 +308,10 @@ static void the_longest_waiting_goes_first_then(void **state)
 	static const unsigned order[N] = { 3, 1, 4, 0, 2, 5 };
 	const struct cr_sched_ops ops = bad();
 	struct core_config cfg = { .ops = &ops, .ncpu = 1, .lenient = true };
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, cfg);
+	open_core_joined(&g, cfg);
 	plan.what = STALL;
 	plan.picks = STRIKE;
 	for (unsigned k = 0; k < N; k++)
@@ -321,7 +321,7 @@ static void the_longest_waiting_goes_first_then(void **state)
 		(void)stop(&g, 0, 10 + k);
 	}
 	assert_int_equal(count_faults(&g), 1);
-	close_rig(&g, 100);
+	close_core(&g, 100);
 }
 
 /* --- stealing --- */
@@ -341,11 +341,11 @@ static void a_thief_that_takes_what_is_not_there_is_caught(void **state)
 	};
 	struct cr_rq *rq[2];
 	char text[512];
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
 	ops.steal = steal_prey;
-	open_all(&g, cfg);
+	open_core_joined(&g, cfg);
 	lay_trap(&g, HONEST); /* the prey sleeps */
 	for (unsigned i = 0; i < 2; i++)
 		rq[i] = core_rq(g.core, i);
@@ -363,7 +363,7 @@ static void a_thief_that_takes_what_is_not_there_is_caught(void **state)
 	(void)stop(&g, 0, 6);
 	assert_int_equal(pick(&g, 0, 7), 2);
 	(void)stop(&g, 0, 8);
-	close_rig(&g, 100);
+	close_core(&g, 100);
 }
 
 /* --- admission --- */
@@ -380,15 +380,15 @@ static void a_policy_that_admits_to_nowhere_admits_nobody(void **state)
 	struct cr_sched_ops ops = bad();
 	struct core_config cfg = { .ops = &ops, .ncpu = 2 };
 	struct cr_verdict v;
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
 	ops.admit = admit_nowhere;
-	open_with(&g, cfg);
+	open_core(&g, cfg);
 	assert_int_equal(core_admit(g.core, &g.s[0].task.core.task, &v),
 			 -EINVAL);
 	assert_non_null(strstr(v.rule, "admit() names none"));
-	close_rig(&g, 0);
+	close_core(&g, 0);
 }
 
 /* --- a switch while fifo stands in --- */
@@ -404,7 +404,7 @@ static void a_switch_that_fails_leaves_fifo_at_work(void **state)
 	const struct cr_sched_ops ops = bad();
 	struct cr_sched_ops refusing = cr_sched_fifo;
 	struct core_switch *sw;
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
 	refusing.rq_init = never_starts;
@@ -423,7 +423,7 @@ static void a_switch_that_fails_leaves_fifo_at_work(void **state)
 		stop_all(&g, now);
 	for (unsigned i = 0; i < IDLER; i++)
 		assert_int_equal(g.s[i].done, 1);
-	close_rig(&g, 100);
+	close_core(&g, 100);
 }
 
 /* --- debug builds --- */
@@ -432,7 +432,7 @@ static void a_switch_that_fails_leaves_fifo_at_work(void **state)
 _Noreturn static void strict_child(int fd)
 {
 	const struct cr_sched_ops ops = bad();
-	struct rig g;
+	struct core_fixture g;
 
 	(void)signal(SIGABRT, SIG_DFL);
 	(void)dup2(fd, STDERR_FILENO);

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "core_rig.h"
+#include "core_fixture.h"
 #include "cr/promise.h"
 #include "schedulers/policies.h"
 
@@ -27,10 +27,10 @@ static unsigned two_numbers(const struct cr_task *t, struct cr_kv *kv,
 	return CR_KV_COPY(kv, max, all);
 }
 
-static void open_one(struct rig *g, const struct cr_sched_ops *ops,
+static void open_one(struct core_fixture *g, const struct cr_sched_ops *ops,
 		     enum cr_class cls)
 {
-	open_with(g, (struct core_config){ .ops = ops, .ncpu = 1 });
+	open_core(g, (struct core_config){ .ops = ops, .ncpu = 1 });
 	g->s[3].task.core.task.cls = cls;
 	join(g, 3);
 }
@@ -38,11 +38,11 @@ static void open_one(struct rig *g, const struct cr_sched_ops *ops,
 static struct cr_promise ask(const struct cr_sched_ops *ops, enum cr_class cls)
 {
 	struct cr_promise p;
-	struct rig g;
+	struct core_fixture g;
 
 	open_one(&g, ops, cls);
 	core_promise(&g.s[3].task.core, &p);
-	close_rig(&g, 0);
+	close_core(&g, 0);
 	return p;
 }
 
@@ -85,12 +85,12 @@ static void there_is_always_a_reason(void **state)
 static int64_t in_time(const struct cr_sched_ops *ops)
 {
 	struct cr_kv kv[8];
-	struct rig g;
+	struct core_fixture g;
 	unsigned n;
 
 	open_one(&g, ops, CR_SOFT);
 	n = core_explain(&g.s[3].task.core, kv, 8);
-	close_rig(&g, 0);
+	close_core(&g, 0);
 	assert_int_equal(n, 3);
 	assert_string_equal(kv[0].key, "id");
 	assert_int_equal(kv[0].value, 3);
@@ -102,13 +102,13 @@ static void who_promises_shows_whether_it_is_in_time(void **state)
 {
 	struct cr_sched_ops ops = cr_sched_fifo;
 	struct cr_kv kv[8];
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
 	ops.explain = two_numbers;
 	open_one(&g, &ops, CR_SOFT);
 	assert_int_equal(core_explain(&g.s[3].task.core, kv, 8), 2);
-	close_rig(&g, 0);
+	close_core(&g, 0);
 	ops.promise = promise;
 	said = (struct cr_promise){ .kind = CR_PROMISE_LATENESS, .rule = "r" };
 	assert_int_equal(in_time(&ops), 1);
@@ -123,7 +123,7 @@ static void numbers_stay_within_their_room(void **state)
 {
 	struct cr_sched_ops ops = cr_sched_fifo;
 	struct cr_kv kv[4];
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
 	ops.explain = two_numbers;
@@ -137,7 +137,7 @@ static void numbers_stay_within_their_room(void **state)
 		for (unsigned i = max; i < 4; i++)
 			assert_null(kv[i].key);
 	}
-	close_rig(&g, 0);
+	close_core(&g, 0);
 }
 
 int main(void)

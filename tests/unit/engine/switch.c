@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core_rig.h"
+#include "core_fixture.h"
 #include "schedulers/policies.h"
 
-static int switch_to(struct rig *g, const struct cr_sched_ops *ops,
+static int switch_to(struct core_fixture *g, const struct cr_sched_ops *ops,
 		     const char *opts, cr_ns now, struct cr_err *e)
 {
 	struct core_switch *sw;
@@ -26,10 +26,10 @@ static void a_switch_keeps_every_waiting_job_in_order(void **state)
 	static const unsigned order[N] = { 3, 1, 4, 0, 2, 5 };
 	struct core_config cfg = { .ops = &cr_sched_edf, .ncpu = 1 };
 	struct cr_err e = { "" };
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_all(&g, cfg);
+	open_core_joined(&g, cfg);
 	for (unsigned k = 0; k < N; k++) {
 		/* later released, earlier due */
 		g.s[order[k]].rel_deadline = 1000 - 100 * (cr_ns)k;
@@ -45,7 +45,7 @@ static void a_switch_keeps_every_waiting_job_in_order(void **state)
 		(void)stop(&g, 0, 14 + i);
 	}
 	assert_int_equal(pick(&g, 0, 30), -1);
-	close_rig(&g, 30);
+	close_core(&g, 30);
 }
 
 static int never_starts(struct cr_rq *rq)
@@ -71,13 +71,13 @@ static void a_refused_switch_changes_nothing(void **state)
 	struct cr_sched_ops bad_init = cr_sched_fifo, picky = cr_sched_rr;
 	struct cr_err e = { "" };
 	struct core_switch *sw;
-	struct rig g, twin;
+	struct core_fixture g, twin;
 
 	(void)state;
 	bad_init.rq_init = never_starts;
 	picky.admit = not_the_last;
-	open_all(&g, cfg);
-	open_all(&twin, cfg);
+	open_core_joined(&g, cfg);
+	open_core_joined(&twin, cfg);
 	for (unsigned i = 0; i < N; i++) {
 		g.s[i].rel_deadline = twin.s[i].rel_deadline =
 			1000 - 100 * (cr_ns)i;
@@ -108,8 +108,8 @@ static void a_refused_switch_changes_nothing(void **state)
 		}
 		assert_int_equal(pick(&g, 0, now), pick(&twin, 0, now));
 	}
-	close_rig(&g, 30);
-	close_rig(&twin, 30);
+	close_core(&g, 30);
+	close_core(&twin, 30);
 }
 
 /* --- a policy that knows whom it picked --- */
@@ -147,13 +147,13 @@ static void a_policy_hears_no_stop_of_what_it_did_not_pick(void **state)
 	struct cr_sched_ops hearing = cr_sched_fifo;
 	struct cr_err e = { "" };
 	struct core_task *t;
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
 	hearing.pick = hearing_pick;
 	hearing.stop = hearing_stop;
 	hearing.enqueue = hearing_enqueue;
-	open_all(&g, cfg);
+	open_core_joined(&g, cfg);
 	(void)frame(&g, 0, 0);
 	assert_int_equal(pick(&g, 0, 1), 0);
 	assert_int_equal(switch_to(&g, &hearing, NULL, 2, &e), 0);
@@ -168,7 +168,7 @@ static void a_policy_hears_no_stop_of_what_it_did_not_pick(void **state)
 	assert_int_equal(heard.stopped, 1);
 	assert_true(core_again(g.core, t, 5));
 	assert_int_equal(heard.last_why, CR_ENQ_REQUEUE);
-	close_rig(&g, 6);
+	close_core(&g, 6);
 }
 
 static void edf_refuses_what_fifo_took(void **state)
@@ -177,10 +177,10 @@ static void edf_refuses_what_fifo_took(void **state)
 				   .ncpu = 1,
 				   .admission = true };
 	struct cr_err e = { "" };
-	struct rig g;
+	struct core_fixture g;
 
 	(void)state;
-	open_with(&g, cfg);
+	open_core(&g, cfg);
 	for (unsigned i = 0; i < 5; i++) {
 		g.s[i].task.core.task.cost.mean = 4 * CR_MS;
 		join(&g, i); /* 5 * 0.2: all of the CPU, no room to block */
@@ -188,7 +188,7 @@ static void edf_refuses_what_fifo_took(void **state)
 	assert_int_equal(switch_to(&g, &cr_sched_edf, NULL, 1, &e), -ENOSPC);
 	assert_non_null(strstr(e.text, "no-capacity: need 0.2000, free "));
 	assert_ptr_equal(core_sched(g.core)->ops, &cr_sched_fifo);
-	close_rig(&g, 2);
+	close_core(&g, 2);
 }
 
 int main(void)

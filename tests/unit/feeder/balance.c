@@ -16,7 +16,7 @@
 #define UNITS 160u
 
 /* One direction, PCMU at 8 kHz on both sides, and what went through it. */
-struct rig {
+struct direction {
 	struct campaign *c;
 	struct plan plan;
 	struct phone *phone;
@@ -37,10 +37,10 @@ struct wrong {
 	char double_digit; /* comes again after its end                    */
 };
 
-static struct rig *make(const char *party)
+static struct direction *make(const char *party)
 {
 	static const uint64_t counts[] = { 1, 1 };
-	struct rig *r = calloc(1, sizeof(*r));
+	struct direction *r = calloc(1, sizeof(*r));
 	struct plan_options o = { 5, 4 * CR_SEC, counts };
 	struct cr_err e = { "" };
 	char text[512];
@@ -65,7 +65,7 @@ static struct rig *make(const char *party)
 	return r;
 }
 
-static void drop(struct rig *r)
+static void drop(struct direction *r)
 {
 	phone_free(r->phone);
 	plan_fini(&r->plan);
@@ -73,8 +73,8 @@ static void drop(struct rig *r)
 	free(r);
 }
 
-static void hear(struct rig *r, struct rtp_header h, const uint8_t *payload,
-		 size_t bytes)
+static void hear(struct direction *r, struct rtp_header h,
+		 const uint8_t *payload, size_t bytes)
 {
 	const struct rtp_packet p = { .pt = h.pt,
 				      .marker = h.marker,
@@ -89,7 +89,7 @@ static void hear(struct rig *r, struct rtp_header h, const uint8_t *payload,
 }
 
 /* Packet number @n of speech, or another one, comes to the daemon. */
-static void pass_on(struct rig *r, const struct plan_packet *k,
+static void pass_on(struct direction *r, const struct plan_packet *k,
 		    const struct wrong *w, unsigned n)
 {
 	struct rtp_header h = phone_header(r->phone, k);
@@ -119,7 +119,7 @@ static void pass_on(struct rig *r, const struct plan_packet *k,
 }
 
 /* Speech that the daemon makes while a digit is dialled. */
-static void speak_in(struct rig *r, const struct plan_packet *k)
+static void speak_in(struct direction *r, const struct plan_packet *k)
 {
 	struct rtp_header h = phone_header(r->phone, k);
 
@@ -133,7 +133,7 @@ static void speak_in(struct rig *r, const struct plan_packet *k)
 	r->seq++;
 }
 
-static void play(struct rig *r, const struct wrong *w)
+static void play(struct direction *r, const struct wrong *w)
 {
 	struct plan_stream s;
 	struct plan_packet k;
@@ -175,7 +175,7 @@ static void play(struct rig *r, const struct wrong *w)
 /* What is said of party @party if @w goes wrong. */
 static struct balance judge(const char *party, const struct wrong *w)
 {
-	struct rig *r = make(party);
+	struct direction *r = make(party);
 	struct balance b;
 
 	play(r, w);
@@ -255,7 +255,7 @@ static void every_fault_is_named(void **state)
 
 static void silence_of_the_daemon_is_a_fault(void **state)
 {
-	struct rig *r = make("");
+	struct direction *r = make("");
 	struct balance b;
 
 	(void)state;
@@ -274,7 +274,7 @@ static void silence_of_the_daemon_is_a_fault(void **state)
 /* Only what its ports' buffers dropped is its own. */
 static void a_partys_own_losses_are_not_the_daemons(void **state)
 {
-	struct rig *r = make("");
+	struct direction *r = make("");
 	struct balance b;
 
 	(void)state;
@@ -299,7 +299,7 @@ static void numbers_change_with_the_ssrc(void **state)
 		char party[96];
 		struct plan_packet k = { .seq = 70, .frame = 70 };
 		struct rtp_header a, b;
-		struct rig *r;
+		struct direction *r;
 
 		(void)snprintf(party, sizeof(party),
 			       "      ssrc-change: {at: 1s, numbering: %s}\n",

@@ -21,7 +21,7 @@
 
 enum { CALLS = 100, UNITS = 160 };
 
-struct rig {
+struct ports_fixture {
 	struct ports ports;
 	struct receiver *receiver;
 	struct feeder_call call[CALLS];
@@ -37,7 +37,7 @@ static void nap(void)
 }
 
 /* A call that has sent its frame 0; SSRCs are from 1. */
-static void begin(struct rig *r, unsigned i)
+static void begin(struct ports_fixture *r, unsigned i)
 {
 	const struct match_cfg m = { .in_frame = 20 * CR_MS,
 				     .out_clock = 8000,
@@ -59,9 +59,9 @@ static void begin(struct rig *r, unsigned i)
 	c->fd = ports_fd(&r->ports, &c->port);
 }
 
-static struct rig *rig_open(enum campaign_ports layout)
+static struct ports_fixture *open_ports(enum campaign_ports layout)
 {
-	struct rig *r = calloc(1, sizeof(*r));
+	struct ports_fixture *r = calloc(1, sizeof(*r));
 	struct sockaddr_storage a = address_at("127.0.0.1:0");
 	struct cr_err e = { "" };
 
@@ -76,7 +76,7 @@ static struct rig *rig_open(enum campaign_ports layout)
 	return r;
 }
 
-static void rig_close(struct rig *r)
+static void close_ports(struct ports_fixture *r)
 {
 	receiver_close(r->receiver);
 	for (unsigned i = 0; i < CALLS; i++) {
@@ -89,7 +89,8 @@ static void rig_close(struct rig *r)
 }
 
 /* The answer to frame 0 of the call with this SSRC, to this address. */
-static void answer(const struct rig *r, uint32_t ssrc, const char *address)
+static void answer(const struct ports_fixture *r, uint32_t ssrc,
+		   const char *address)
 {
 	const struct rtp_header h = { .pt = 8, .ssrc = ssrc };
 	uint8_t packet[RTP_HEADER_BYTES + UNITS] = { 0 };
@@ -101,7 +102,7 @@ static void answer(const struct rig *r, uint32_t ssrc, const char *address)
 			 sizeof(packet));
 }
 
-static uint64_t received(const struct rig *r, unsigned i)
+static uint64_t received(const struct ports_fixture *r, unsigned i)
 {
 	return atomic_load_explicit(&r->call[i].match->received,
 				    memory_order_relaxed);
@@ -109,7 +110,8 @@ static uint64_t received(const struct rig *r, unsigned i)
 
 static void ports_are_as_the_layout_says(void **state)
 {
-	struct rig *own = rig_open(PORTS_OWN), *one = rig_open(PORTS_SHARED);
+	struct ports_fixture *own = open_ports(PORTS_OWN),
+			     *one = open_ports(PORTS_SHARED);
 
 	(void)state;
 	for (unsigned i = 0; i < CALLS; i++) {
@@ -121,13 +123,13 @@ static void ports_are_as_the_layout_says(void **state)
 			assert_int_not_equal(own->call[i].fd, own->call[k].fd);
 		}
 	}
-	rig_close(own);
-	rig_close(one);
+	close_ports(own);
+	close_ports(one);
 }
 
 static void answers_are_counted_at_their_own_port_only(void **state)
 {
-	struct rig *r = rig_open(PORTS_OWN);
+	struct ports_fixture *r = open_ports(PORTS_OWN);
 	struct receiver_stats s;
 
 	(void)state;
@@ -145,12 +147,12 @@ static void answers_are_counted_at_their_own_port_only(void **state)
 	assert_int_equal(s.asymmetric, CALLS);
 	for (unsigned i = 0; i < CALLS; i++)
 		assert_int_equal(received(r, i), 1);
-	rig_close(r);
+	close_ports(r);
 }
 
 static void one_port_takes_the_answers_to_all(void **state)
 {
-	struct rig *r = rig_open(PORTS_SHARED);
+	struct ports_fixture *r = open_ports(PORTS_SHARED);
 	struct sockaddr_storage at;
 	socklen_t n = sizeof(at);
 	struct receiver_stats s;
@@ -169,12 +171,12 @@ static void one_port_takes_the_answers_to_all(void **state)
 	assert_int_equal(s.asymmetric, 1); /* call 0 sends elsewhere */
 	for (unsigned i = 0; i < CALLS; i++)
 		assert_int_equal(received(r, i), 1);
-	rig_close(r);
+	close_ports(r);
 }
 
 static void what_is_given_back_is_closed_and_used_again(void **state)
 {
-	struct rig *r = rig_open(PORTS_OWN);
+	struct ports_fixture *r = open_ports(PORTS_OWN);
 	cr_ns end = clock_now() + PATIENCE;
 	struct port again = { .fd = -1 };
 	char address[PORT_TEXT];
@@ -201,14 +203,14 @@ static void what_is_given_back_is_closed_and_used_again(void **state)
 	answer(r, 2, r->address[1]);
 	receiver_stop(r->receiver);
 	assert_int_equal(received(r, 1), 1);
-	rig_close(r);
+	close_ports(r);
 }
 
 /* What a socket had no room for is counted when it is closed, also when nothing
  * has come after it. */
 static void drops_are_those_of_the_sockets(void **state)
 {
-	struct rig *r = rig_open(PORTS_OWN);
+	struct ports_fixture *r = open_ports(PORTS_OWN);
 	struct port port = { .fd = -1 };
 	char address[PORT_TEXT];
 	uint8_t packet[2048];
@@ -230,14 +232,14 @@ static void drops_are_those_of_the_sockets(void **state)
 	assert_int_equal(r->ports.drops, 0);
 	ports_drop(&r->ports, &port);
 	assert_int_equal(r->ports.drops, 100 - kept);
-	rig_close(r);
+	close_ports(r);
 }
 
 static void the_limit_of_descriptors_is_named(void **state)
 {
 	struct rlimit was, is;
 	struct cr_err e = { "" };
-	struct rig *r = rig_open(PORTS_OWN);
+	struct ports_fixture *r = open_ports(PORTS_OWN);
 	struct port port = { .fd = -1 };
 	char address[PORT_TEXT];
 
@@ -259,7 +261,7 @@ static void the_limit_of_descriptors_is_named(void **state)
 	assert_non_null(strstr(e.text, "have fewer calls at once"));
 	assert_int_equal(ports_check(PORTS_SHARED, 39, true, &e), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
-	rig_close(r);
+	close_ports(r);
 }
 
 int main(void)

@@ -16,7 +16,7 @@ enum { OURS = 0x1111, PARTYS = 0x2222 };
 #define INTERVAL (100 * CR_MS)
 
 /* An endpoint whose wheel nobody turns, and its party's sockets. */
-struct rig {
+struct endpoint_fixture {
 	struct wheel wheel;
 	struct endpoint *endpoint;
 	struct sockaddr_storage rtp, rtcp; /* of the party */
@@ -25,7 +25,7 @@ struct rig {
 };
 
 /* The party's sockets are at neighbouring ports. */
-static void open_party(struct rig *r)
+static void open_party(struct endpoint_fixture *r)
 {
 	struct sockaddr_storage next;
 
@@ -40,8 +40,9 @@ static void open_party(struct rig *r)
 	r->rtcp = next;
 }
 
-static void open_rig(struct rig *r, enum endpoint_rtcp_mode mode,
-		     const struct learn_terms *terms)
+static void open_endpoint(struct endpoint_fixture *r,
+			  enum endpoint_rtcp_mode mode,
+			  const struct learn_terms *terms)
 {
 	struct endpoint_cfg cfg = { .terms = *terms };
 	struct endpoint_rtcp_cfg rtcp = { .mode = mode,
@@ -61,7 +62,7 @@ static void open_rig(struct rig *r, enum endpoint_rtcp_mode mode,
 	(void)endpoint_begin_polls(r->endpoint, &r->wheel);
 }
 
-static void close_rig(struct rig *r)
+static void close_endpoint(struct endpoint_fixture *r)
 {
 	(void)close(r->endpoint->cfg.fd);
 	if (r->endpoint->rtcp->cfg.fd >= 0)
@@ -73,7 +74,7 @@ static void close_rig(struct rig *r)
 	wheel_fini(&r->wheel);
 }
 
-static enum endpoint_rtcp_result hear_from(struct rig *r,
+static enum endpoint_rtcp_result hear_from(struct endpoint_fixture *r,
 					   const struct sockaddr_storage *from,
 					   bool mux)
 {
@@ -88,14 +89,15 @@ static enum endpoint_rtcp_result hear_from(struct rig *r,
 	return endpoint_rtcp_packet(r->endpoint, &in, mux);
 }
 
-static enum endpoint_rtcp_result hear(struct rig *r, const char *from)
+static enum endpoint_rtcp_result hear(struct endpoint_fixture *r,
+				      const char *from)
 {
 	const struct sockaddr_storage a = address_at(from);
 
 	return hear_from(r, &a, false);
 }
 
-static void say(struct rig *r, const struct sockaddr_storage *from,
+static void say(struct endpoint_fixture *r, const struct sockaddr_storage *from,
 		uint16_t seq)
 {
 	const struct learn_arrival p = {
@@ -106,7 +108,7 @@ static void say(struct rig *r, const struct sockaddr_storage *from,
 }
 
 /* Poll until a report has gone. */
-static void report(struct rig *r)
+static void report(struct endpoint_fixture *r)
 {
 	struct endpoint_rtcp *rtcp = r->endpoint->rtcp;
 	uint64_t before = rtcp->sent + rtcp->unsent;
@@ -132,11 +134,11 @@ static void only_the_partys_hosts_are_believed(void **state)
 	};
 	const struct sockaddr_storage nat = address_at("127.0.0.3:777");
 	struct endpoint_rtcp_info info;
-	struct rig r;
+	struct endpoint_fixture r;
 
 	(void)state;
 	open_party(&r);
-	open_rig(&r, ENDPOINT_RTCP_PORT, &terms);
+	open_endpoint(&r, ENDPOINT_RTCP_PORT, &terms);
 	assert_int_equal(hear(&r, "127.0.0.1:9999"), ENDPOINT_RTCP_HEARD);
 	assert_int_equal(hear(&r, "127.0.0.2:4001"), ENDPOINT_RTCP_FOREIGN);
 	assert_int_equal(hear(&r, "127.0.0.3:778"), ENDPOINT_RTCP_FOREIGN);
@@ -148,17 +150,17 @@ static void only_the_partys_hosts_are_believed(void **state)
 	endpoint_rtcp_report(r.endpoint, true, &info);
 	assert_int_equal(info.foreign, 3);
 	assert_int_equal(info.packets_in, 3);
-	close_rig(&r);
+	close_endpoint(&r);
 }
 
 static void nobody_is_believed_before_the_party_is_known(void **state)
 {
 	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
-	struct rig r;
+	struct endpoint_fixture r;
 
 	(void)state;
 	open_party(&r);
-	open_rig(&r, ENDPOINT_RTCP_PORT, &terms);
+	open_endpoint(&r, ENDPOINT_RTCP_PORT, &terms);
 	assert_int_equal(hear(&r, "127.0.0.1:9999"), ENDPOINT_RTCP_FOREIGN);
 	/* nor is anybody sent anything, but looked for in a while */
 	for (unsigned i = 0; i < 50; i++) {
@@ -171,7 +173,7 @@ static void nobody_is_believed_before_the_party_is_known(void **state)
 	say(&r, &r.rtp, 1);
 	report(&r);
 	assert_true(has_come(r.rtcp_fd));
-	close_rig(&r);
+	close_endpoint(&r);
 }
 
 static void reports_follow_the_party(void **state)
@@ -181,11 +183,11 @@ static void reports_follow_the_party(void **state)
 	int other_fd = loopback_socket(&other);
 	int moved_fd = udp_socket_at("127.0.0.2:0", &moved);
 	struct sockaddr_storage moved_rtp = moved;
-	struct rig r;
+	struct endpoint_fixture r;
 
 	(void)state;
 	open_party(&r);
-	open_rig(&r, ENDPOINT_RTCP_PORT, &terms);
+	open_endpoint(&r, ENDPOINT_RTCP_PORT, &terms);
 	say(&r, &r.rtp, 1);
 	report(&r); /* the port above RTP's */
 	assert_true(has_come(r.rtcp_fd) && !has_come(r.rtp_fd));
@@ -210,7 +212,7 @@ static void reports_follow_the_party(void **state)
 	assert_true(has_come(moved_fd) && !has_come(r.rtp_fd));
 	(void)close(other_fd);
 	(void)close(moved_fd);
-	close_rig(&r);
+	close_endpoint(&r);
 }
 
 /* Signalling has told a port; the party may be elsewhere, or send from
@@ -222,12 +224,12 @@ static void reports_go_where_was_told(void **state)
 	struct sockaddr_storage signalled, none = { 0 };
 	int reported_fd = loopback_socket(&signalled);
 	struct learn_terms terms = { .mode = LEARN_DELAYED };
-	struct rig r;
+	struct endpoint_fixture r;
 
 	(void)state;
 	open_party(&r);
 	terms.signalled = r.rtp;
-	open_rig(&r, ENDPOINT_RTCP_PORT, &terms);
+	open_endpoint(&r, ENDPOINT_RTCP_PORT, &terms);
 	endpoint_rtcp_set_destination(r.endpoint, &signalled);
 	report(&r);
 	assert_true(has_come(reported_fd) && !has_come(r.rtcp_fd));
@@ -258,23 +260,23 @@ static void reports_go_where_was_told(void **state)
 	report(&r);
 	assert_false(has_come(reported_fd));
 	(void)close(reported_fd);
-	close_rig(&r);
+	close_endpoint(&r);
 }
 
 static void a_bye_goes_to_who_was_reported_to(void **state)
 {
 	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
-	struct rig r;
+	struct endpoint_fixture r;
 
 	(void)state;
 	open_party(&r);
-	open_rig(&r, ENDPOINT_RTCP_MUX, &terms);
+	open_endpoint(&r, ENDPOINT_RTCP_MUX, &terms);
 	say(&r, &r.rtp, 1);
 	endpoint_rtcp_bye(r.endpoint, r.now);
 	assert_false(has_come(r.rtp_fd)); /* it never heard of us */
-	close_rig(&r);
+	close_endpoint(&r);
 	open_party(&r);
-	open_rig(&r, ENDPOINT_RTCP_MUX, &terms);
+	open_endpoint(&r, ENDPOINT_RTCP_MUX, &terms);
 	say(&r, &r.rtp, 1);
 	report(&r);
 	assert_true(has_come(r.rtp_fd));
@@ -282,7 +284,7 @@ static void a_bye_goes_to_who_was_reported_to(void **state)
 	assert_true(has_come(r.rtp_fd) && !has_come(r.rtp_fd));
 	assert_int_equal(endpoint_rtcp_poll(r.endpoint, r.now + CR_SEC),
 			 CR_NEVER);
-	close_rig(&r);
+	close_endpoint(&r);
 }
 
 /* Counts begin anew with another sender, as they are of an SSRC. */
@@ -290,11 +292,11 @@ static void a_relays_sender_is_ours(void **state)
 {
 	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
 	struct rtp_packet p = { .ssrc = 7, .payload_bytes = 100 };
-	struct rig r;
+	struct endpoint_fixture r;
 
 	(void)state;
 	open_party(&r);
-	open_rig(&r, ENDPOINT_RTCP_MUX, &terms);
+	open_endpoint(&r, ENDPOINT_RTCP_MUX, &terms);
 	for (unsigned i = 0; i < 3; i++)
 		endpoint_rtcp_passed_on(r.endpoint, &p, r.now);
 	assert_int_equal(atomic_load(&r.endpoint->rtcp->stream.total),
@@ -306,7 +308,7 @@ static void a_relays_sender_is_ours(void **state)
 	say(&r, &r.rtp, 1);
 	report(&r);
 	assert_int_equal(r.endpoint->rtcp->session.cfg.ssrc, 8);
-	close_rig(&r);
+	close_endpoint(&r);
 }
 
 int main(void)

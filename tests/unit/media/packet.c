@@ -9,29 +9,19 @@
 #include "media/packet.h"
 #include "media/relay.h"
 #include "rtp/comfort_noise.h"
-#include "transcode_rig.h"
+#include "transcode_fixture.h"
 
 #define NOISE_PT 13u
 
 static struct call *call_at(struct endpoint *in_endpoint)
 {
-	struct call_cfg cfg = {
-		.id = 1,
-		.media = { .in = side("pcmu"), .out = side("pcma") },
-		.release = { .kind = RELEASE_SPORADIC, .period = 20 * CR_MS },
-		.terms.deadline = 20 * CR_MS,
-		.ring_frames = 8,
-		.in_endpoint = in_endpoint,
-		.receive_stage = { .fill = RECEIVE_STAGE_FILL_SIGNALLED,
-				   .pt_noise = NOISE_PT },
-	};
-	struct cr_err e = { "" };
-	struct call *c;
+	struct call_cfg cfg = plain_call();
 
-	call_settle(&cfg, &(struct cr_cost){ 0 });
-	if (call_new(&c, &cfg, &e))
-		fail_msg("%s", e.text);
-	return c;
+	cfg.release.period = cfg.terms.deadline = 20 * CR_MS;
+	cfg.in_endpoint = in_endpoint;
+	cfg.receive_stage.fill = RECEIVE_STAGE_FILL_SIGNALLED;
+	cfg.receive_stage.pt_noise = NOISE_PT;
+	return new_call(cfg);
 }
 
 /* The party is silent, and says so. */

@@ -13,14 +13,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "loopback.h"
 #include "media/call_table.h"
 #include "rtp/rtp.h"
 #include "media/rx.h"
 #include "patience.h"
+#include "transcode_fixture.h"
 #include "udp/socket.h"
 
-enum { CALLS = 300, FRAME = 160, PT = 0, OTHER_PT = 8 };
+enum { CALLS = 300, PT = 0, OTHER_PT = 8 };
 
 static sem_t asleep, awake;
 
@@ -95,7 +95,7 @@ static void wait_for(sem_t *s)
 	assert_int_equal(sem_timedwait(s, &end), 0);
 }
 
-struct rig {
+struct rx_fixture {
 	struct call_table *table;
 	struct endpoints endpoints;
 	struct rx *rx;
@@ -104,42 +104,20 @@ struct rig {
 	int shared, peer;
 };
 
-static struct pipeline_side pcmu(void)
-{
-	struct pipeline_side s = { .codec = cr_codec_find("pcmu") };
-
-	s.cfg.sample_rate = 8000;
-	s.cfg.samples = FRAME;
-	s.payload.kind = payload_kind_find("pcmu");
-	s.payload.sample_rate = 8000;
-	s.payload.samples = FRAME;
-	return s;
-}
-
 /* Without an endpoint it is heard at the shared port. */
-static struct call *new_call(unsigned number, struct endpoint *in_endpoint)
+static struct call *call_at(unsigned number, struct endpoint *in_endpoint)
 {
-	struct call_cfg cfg = {
-		.id = number + 1,
-		.ssrc_in = number + 1,
-		.media = { .in = pcmu(), .out = pcmu() },
-		.release = { .kind = RELEASE_SPORADIC, .period = 20 * CR_MS },
-		.terms.deadline = 20 * CR_MS,
-		.pt_in = PT,
-		.in_endpoint = in_endpoint,
-		.ring_frames = 8,
-	};
-	struct cr_err e = { "" };
-	struct call *c;
+	struct call_cfg cfg = plain_call();
 
-	cfg.to.ss_family = AF_INET;
-	call_settle(&cfg, &(struct cr_cost){ 0 });
-	if (call_new(&c, &cfg, &e))
-		fail_msg("%s", e.text);
-	return c;
+	cfg.id = cfg.ssrc_in = number + 1;
+	cfg.media.out = side("pcmu");
+	cfg.release.period = cfg.terms.deadline = 20 * CR_MS;
+	cfg.pt_in = PT;
+	cfg.in_endpoint = in_endpoint;
+	return new_call(cfg);
 }
 
-static void open_rig(struct rig *r)
+static void open_rx(struct rx_fixture *r)
 {
 	struct rx_config cfg = { .coalesce = CR_MS, .cpu = -1 };
 	struct cr_err warn = { "" }, e = { "" };
@@ -162,7 +140,7 @@ static void open_rig(struct rig *r)
 			.terms.mode = LEARN_IMMEDIATE,
 		});
 		assert_non_null(r->endpoint[i]);
-		r->call[i] = new_call(i, r->endpoint[i]);
+		r->call[i] = call_at(i, r->endpoint[i]);
 		assert_int_equal(endpoints_add(&r->endpoints, r->endpoint[i]),
 				 0);
 		endpoint_listen(r->endpoint[i], r->call[i]);
@@ -170,7 +148,7 @@ static void open_rig(struct rig *r)
 	}
 }
 
-static void close_rig(struct rig *r)
+static void close_rx(struct rx_fixture *r)
 {
 	(void)sem_post(&awake);
 	rx_close(r->rx);
@@ -187,7 +165,7 @@ static void close_rig(struct rig *r)
 }
 
 /* A packet that its call counts and drops: no engine is needed. */
-static void send_to(struct rig *r, int fd, uint32_t ssrc)
+static void send_to(struct rx_fixture *r, int fd, uint32_t ssrc)
 {
 	struct rtp_header h = { .pt = OTHER_PT, .ssrc = ssrc };
 	struct sockaddr_storage at;
@@ -201,7 +179,7 @@ static void send_to(struct rig *r, int fd, uint32_t ssrc)
 }
 
 /* A busy kernel delivers after sendto() has returned. */
-static void wait_for_packets(const struct rig *r)
+static void wait_for_packets(const struct rx_fixture *r)
 {
 	for (unsigned i = 0; i < CALLS; i++) {
 		struct pollfd ready = { .fd = r->endpoint[i]->cfg.fd,
@@ -211,7 +189,7 @@ static void wait_for_packets(const struct rig *r)
 	}
 }
 
-static unsigned served(const struct rig *r)
+static unsigned served(const struct rx_fixture *r)
 {
 	unsigned n = 0;
 
@@ -222,10 +200,10 @@ static unsigned served(const struct rig *r)
 
 static void a_turn_serves_all_ports_that_are_ready(void **state)
 {
-	struct rig r = { 0 };
+	struct rx_fixture r = { 0 };
 
 	(void)state;
-	open_rig(&r);
+	open_rx(&r);
 	send_to(&r, r.shared, 999999);
 	wait_for(&asleep);
 	assert_int_equal(atomic_load(&rx_counters(r.rx)->unknown_ssrc), 1);
@@ -236,7 +214,7 @@ static void a_turn_serves_all_ports_that_are_ready(void **state)
 	(void)sem_post(&awake);
 	wait_for(&asleep);
 	assert_int_equal(served(&r), CALLS);
-	close_rig(&r);
+	close_rx(&r);
 }
 
 enum { MOST = 64 }; /* receivers */
@@ -296,7 +274,7 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 {
 	struct rx_config cfg = { .coalesce = CR_MS, .cpu = -1 };
 	struct cr_err warn = { "" }, e = { "" };
-	struct rig r = { 0 };
+	struct rx_fixture r = { 0 };
 	struct inlet *in;
 
 	(void)state;
@@ -306,7 +284,7 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	r.table = cfg.table = call_table_new(1024);
 	r.peer = loopback_socket(NULL);
 	r.shared = cfg.fd = loopback_socket(NULL);
-	r.call[0] = new_call(0, NULL);
+	r.call[0] = call_at(0, NULL);
 	r.call[0]->cfg.receiver = MOST - 1;
 	assert_int_equal(call_table_add(r.table, r.call[0]), 0);
 	box[0] = handover_new();

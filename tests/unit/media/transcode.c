@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "media/transcode.h"
-#include "transcode_rig.h"
+#include "transcode_fixture.h"
 
 /* What another program takes at every look. */
 static cr_ns thief;
@@ -37,10 +37,10 @@ static cr_ns beside_the_codec(struct call *c)
  * the socket (there is none) refuses them is no matter. */
 static void sending_within_a_turn_is_its_calls_time(void **state)
 {
-	struct rig g;
+	struct transcode_fixture g;
 
 	(void)state;
-	rig_open(&g);
+	fixture_open(&g);
 	for (int i = 0; i < TURNS; i++)
 		turn(&g);
 	assert_int_equal(g.w->nunsent, TURNS);
@@ -48,16 +48,16 @@ static void sending_within_a_turn_is_its_calls_time(void **state)
 	assert_int_equal(g.c->count.send_failed, TURNS * FRAMES);
 	/* each turn's share is rounded down */
 	assert_in_range(beside_the_codec(g.c), 2 * TICK - TURNS, 2 * TICK);
-	rig_close(&g);
+	fixture_close(&g);
 }
 
 /* What waits while a codec is at work leaves by others, who do not wait. */
 static void packets_leave_while_a_codec_is_at_work(void **state)
 {
-	struct rig g;
+	struct transcode_fixture g;
 
 	(void)state;
-	rig_open(&g);
+	fixture_open(&g);
 	turn(&g);
 	turn(&g);
 	assert_false(call_unposted(g.c));
@@ -73,15 +73,15 @@ static void packets_leave_while_a_codec_is_at_work(void **state)
 	assert_int_equal(g.w->nunsent, 1);
 	transcode_flush(g.w);
 	assert_int_equal(g.c->count.done, 3);
-	rig_close(&g);
+	fixture_close(&g);
 }
 
 static void without_batching_every_turn_sends(void **state)
 {
-	struct rig g;
+	struct transcode_fixture g;
 
 	(void)state;
-	rig_open(&g);
+	fixture_open(&g);
 	turn(&g);
 	transcode_batching(g.w, false, g.other); /* what waits leaves */
 	assert_true(call_unposted(g.c));
@@ -94,15 +94,15 @@ static void without_batching_every_turn_sends(void **state)
 	turn(&g);
 	assert_false(call_unposted(g.c));
 	transcode_flush(g.w);
-	rig_close(&g);
+	fixture_close(&g);
 }
 
 static void packets_are_taken_from_a_codec_alone(void **state)
 {
-	struct rig g;
+	struct transcode_fixture g;
 
 	(void)state;
-	rig_open(&g);
+	fixture_open(&g);
 	turn(&g);
 	assert_false(transcode_take(g.w)); /* between turns */
 	transcode_begin(g.w);
@@ -113,7 +113,7 @@ static void packets_are_taken_from_a_codec_alone(void **state)
 	transcode_rescue(g.w, NULL, g.other);
 	assert_int_equal(g.c->count.done, 1);
 	assert_false(transcode_leave_codec(g.w));
-	rig_close(&g);
+	fixture_close(&g);
 }
 
 /* A frame that is shed takes no logical time: the next one has its place. */
@@ -123,10 +123,10 @@ static void what_is_shed_takes_no_time_from_what_is_served(void **state)
 	struct cr_frame_meta meta = { .arrival = CR_SEC }, dropped;
 	struct core_task *t;
 	struct cr_job job;
-	struct rig g;
+	struct transcode_fixture g;
 
 	(void)state;
-	rig_open(&g);
+	fixture_open(&g);
 	t = &g.c->lt.core;
 	for (unsigned i = 0; i < 3; i++)
 		assert_false(frame_ring_push(g.c->ring, &meta, &dropped));
@@ -140,12 +140,12 @@ static void what_is_shed_takes_no_time_from_what_is_served(void **state)
 	assert_true(call_peek(t, &job));
 	assert_int_equal(job.eligible, CR_SEC + period);
 	assert_int_equal(job.deadline, CR_SEC + 2 * period);
-	rig_close(&g);
+	fixture_close(&g);
 }
 
 /* What a call's metered frames took, on average; how many there were. */
-static unsigned metered(struct rig *g, unsigned turns, unsigned *seen,
-			cr_ns *mean)
+static unsigned metered(struct transcode_fixture *g, unsigned turns,
+			unsigned *seen, cr_ns *mean)
 {
 	uint32_t ns[RECENT_TIMES];
 	unsigned n = 0;
@@ -169,10 +169,10 @@ static void a_busy_neighbour_makes_no_frame_dearer(void **state)
 {
 	cr_ns alone, beside, after;
 	unsigned seen = 0;
-	struct rig g;
+	struct transcode_fixture g;
 
 	(void)state;
-	rig_open(&g);
+	fixture_open(&g);
 	assert_int_equal(metered(&g, 100, &seen, &alone), 100);
 	assert_in_range(alone, 1, TRANSCODE_COST_PICK + 20 * TICK);
 	thief = 3 * CR_MS;
@@ -182,26 +182,27 @@ static void a_busy_neighbour_makes_no_frame_dearer(void **state)
 	/* the time between pick and turn is bounded: here it is all there is */
 	assert_in_range(beside, alone - 2 * TICK, alone + 2 * TICK);
 	assert_int_equal(after, alone);
-	rig_close(&g);
+	fixture_close(&g);
 }
 
 static void later_frames_are_metered_now_and_then(void **state)
 {
 	unsigned seen = 0;
-	struct rig g;
+	struct transcode_fixture g;
 	cr_ns mean;
 
 	(void)state;
-	rig_open(&g);
+	fixture_open(&g);
 	assert_int_equal(metered(&g, TRANSCODE_COST_FIRST, &seen, &mean),
 			 TRANSCODE_COST_FIRST);
 	assert_int_equal(metered(&g, 10 * TRANSCODE_COST_EVERY, &seen, &mean),
 			 10);
-	rig_close(&g);
+	fixture_close(&g);
 }
 
 /* Turns, one after the other. */
-static unsigned metered_in_a_row(struct rig *g, unsigned turns, unsigned *seen)
+static unsigned metered_in_a_row(struct transcode_fixture *g, unsigned turns,
+				 unsigned *seen)
 {
 	uint32_t ns[RECENT_TIMES];
 
@@ -211,7 +212,7 @@ static unsigned metered_in_a_row(struct rig *g, unsigned turns, unsigned *seen)
 	return recent_take(&g->c->cost, seen, ns);
 }
 
-static void another_call(struct rig *g)
+static void another_call(struct transcode_fixture *g)
 {
 	(void)transcode_row_next(&g->w->row, g->c->cfg.id + 1);
 }
@@ -219,10 +220,10 @@ static void another_call(struct rig *g)
 static void of_a_row_the_first_frame_is_metered(void **state)
 {
 	unsigned seen = 0;
-	struct rig g;
+	struct transcode_fixture g;
 
 	(void)state;
-	rig_open(&g);
+	fixture_open(&g);
 	/* no other call has emptied the caches */
 	assert_int_equal(metered_in_a_row(&g, 5, &seen), 5);
 	for (unsigned i = 0; i < 5; i++) {
@@ -235,7 +236,7 @@ static void of_a_row_the_first_frame_is_metered(void **state)
 	another_call(&g);
 	assert_int_equal(metered_in_a_row(&g, TRANSCODE_COST_ROW + 3, &seen),
 			 1 + 3);
-	rig_close(&g);
+	fixture_close(&g);
 }
 
 /* Calls with ports of their own, to a peer of their own each. */
@@ -243,7 +244,7 @@ enum { CALLS = 6, NO_PORT = 2, ROUNDS = 3 };
 
 static void *flush_for(void *arg)
 {
-	struct rig *g = arg;
+	struct transcode_fixture *g = arg;
 
 	transcode_flush_for(g->w, g->other);
 	return NULL;
@@ -267,15 +268,15 @@ static void calls_with_ports_of_their_own_leave_together(void **state)
 	struct call *calls[CALLS];
 	int peer[CALLS];
 	struct sockaddr_storage at;
-	struct rig g;
+	struct transcode_fixture g;
 	pthread_t other;
 
 	(void)state;
-	rig_open(&g);
+	fixture_open(&g);
 	calls[0] = g.c;
 	for (unsigned i = 0; i < CALLS; i++) {
 		if (i)
-			calls[i] = new_call();
+			calls[i] = new_call(plain_call());
 		calls[i]->fd = i == NO_PORT ? 1 << 20 : loopback_socket(&at);
 		peer[i] = loopback_socket(&at);
 		destination_set(&calls[i]->own_destination, &at);
@@ -302,7 +303,7 @@ static void calls_with_ports_of_their_own_leave_together(void **state)
 			call_free(calls[i]);
 	}
 	g.c = calls[0];
-	rig_close(&g);
+	fixture_close(&g);
 }
 
 int main(void)

@@ -5,25 +5,22 @@
  */
 #include <string.h>
 
-#include "transcode_rig.h"
+#include "transcode_fixture.h"
 
 /* A digit begins, and neither its end nor its ticks ever reach a worker, for
  * the ring was full: speech is heard again when it has timed out. */
 static void a_digit_ends_without_its_ticks(void **state)
 {
 	static const uint8_t begins[TELEPHONE_EVENT_BYTES] = { 5, 10, 0, 160 };
-	struct call_cfg cfg;
-	struct rig g;
+	struct call_cfg cfg = plain_call();
+	struct transcode_fixture g;
 
 	(void)state;
-	rig_open(&g);
-	cfg = g.c->cfg;
-	call_free(g.c);
 	cfg.receive_stage.events =
 		(struct telephone_event_types){ 1, { { 101, 8000 } } };
 	cfg.pt_event_out = 96;
 	cfg.clock_event_out = 8000;
-	assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
+	fixture_open_with(&g, cfg);
 	g.c->meta.what = FRAME_RING_EVENT;
 	g.c->meta.rtp_ticks = 8;
 	g.c->claimed = begins;
@@ -40,7 +37,7 @@ static void a_digit_ends_without_its_ticks(void **state)
 	assert_int_equal(g.c->count.events_out, 1 + 3);
 	/* 300 ms, of 600 */
 	assert_in_range(g.c->count.muted, 4 * FRAMES, 6 * FRAMES);
-	rig_close(&g);
+	fixture_close(&g);
 }
 
 /* --- senders --- */
@@ -50,25 +47,25 @@ static void a_digit_ends_without_its_ticks(void **state)
 static void another_sender_shows_in_each_of_its_frames(void **state)
 {
 	const cr_ns period = FRAMES * 20 * CR_MS;
-	struct rig g;
+	struct transcode_fixture g;
 	int peer;
 
 	(void)state;
-	peer = rig_begin(&g);
-	rig_push(&g, speech_of(1000, 0, CR_SEC), false);
-	rig_serve(&g);
-	assert_int_equal(rig_hear(peer).ts, 0);
+	peer = fixture_begin(&g);
+	fixture_push(&g, speech_of(1000, 0, CR_SEC), false);
+	fixture_serve(&g);
+	assert_int_equal(fixture_hear(peer).ts, 0);
 	for (unsigned i = 0; i < 8 + 1; i++)
-		rig_push(&g,
-			 speech_of(2000000000, i, CR_SEC + (i + 1) * period),
-			 !i);
+		fixture_push(
+			&g, speech_of(2000000000, i, CR_SEC + (i + 1) * period),
+			!i);
 	assert_int_equal(g.c->count.overwritten, 1);
-	rig_serve(&g);
-	assert_int_equal(rig_hear(peer).ts, 2 * sizeof(payload));
-	rig_serve(&g);
-	assert_int_equal(rig_hear(peer).ts, 3 * sizeof(payload));
+	fixture_serve(&g);
+	assert_int_equal(fixture_hear(peer).ts, 2 * sizeof(payload));
+	fixture_serve(&g);
+	assert_int_equal(fixture_hear(peer).ts, 3 * sizeof(payload));
 	assert_int_equal(g.c->count.missing, 0);
-	rig_end(&g, peer);
+	fixture_end(&g, peer);
 }
 
 /* --- what the engine is told --- */
@@ -84,20 +81,20 @@ static void some_frames_are_vital(void **state)
 	};
 	struct receive_stage_frame f = speech_of(1000, 0, CR_SEC);
 	struct cr_job job = { 0 };
-	struct rig g;
+	struct transcode_fixture g;
 
 	(void)state;
-	rig_open(&g);
+	fixture_open(&g);
 	for (unsigned i = 0; i < 2 * sizeof(must_keep) / sizeof(must_keep[0]);
 	     i++) {
 		f.what = (enum cr_frame_what)(i / 2);
 		f.decode_only = i % 2;
-		rig_push(&g, f, false);
+		fixture_push(&g, f, false);
 		assert_true(call_peek(&g.c->lt.core, &job));
 		assert_int_equal(job.must_keep, must_keep[i / 2] || i % 2);
 		assert_true(call_claim(&g.c->lt.core, job.seq));
 	}
-	rig_close(&g);
+	fixture_close(&g);
 }
 
 /* What takes no time of the speech, such as a digit's ticks, shortens none. */
@@ -105,20 +102,20 @@ static void a_pause_is_counted_from_speech(void **state)
 {
 	const struct receive_stage_frame tick = { .what = FRAME_RING_TICK,
 						  .at = CR_SEC + 150 * CR_MS };
-	struct rig g;
+	struct transcode_fixture g;
 	int peer;
 
 	(void)state;
-	peer = rig_begin(&g);
-	rig_push(&g, speech_of(1000, 0, CR_SEC), false);
-	rig_push(&g, tick, false);
-	rig_push(&g, speech_of(2000000000, 0, CR_SEC + 200 * CR_MS), true);
-	rig_serve(&g);
-	assert_int_equal(rig_hear(peer).ts, 0);
-	rig_serve(&g);
-	rig_serve(&g);
-	assert_int_equal(rig_hear(peer).ts, 1600);
-	rig_end(&g, peer);
+	peer = fixture_begin(&g);
+	fixture_push(&g, speech_of(1000, 0, CR_SEC), false);
+	fixture_push(&g, tick, false);
+	fixture_push(&g, speech_of(2000000000, 0, CR_SEC + 200 * CR_MS), true);
+	fixture_serve(&g);
+	assert_int_equal(fixture_hear(peer).ts, 0);
+	fixture_serve(&g);
+	fixture_serve(&g);
+	assert_int_equal(fixture_hear(peer).ts, 1600);
+	fixture_end(&g, peer);
 }
 
 /* And is heard at once. */
@@ -132,26 +129,23 @@ static void another_sender_ends_a_digit(void **state)
 		.rtp_ticks = 8,
 		.at = CR_SEC,
 	};
-	struct call_cfg cfg;
-	struct rig g;
+	struct call_cfg cfg = plain_call();
+	struct transcode_fixture g;
 
 	(void)state;
-	rig_open(&g);
-	cfg = g.c->cfg;
-	call_free(g.c);
 	cfg.receive_stage.events =
 		(struct telephone_event_types){ 1, { { 101, 8000 } } };
 	cfg.pt_event_out = 96;
 	cfg.clock_event_out = 8000;
-	assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
-	rig_push(&g, event, false);
-	rig_push(&g, speech_of(2000000000, 0, CR_SEC + 100 * CR_MS), true);
-	rig_serve(&g);
+	fixture_open_with(&g, cfg);
+	fixture_push(&g, event, false);
+	fixture_push(&g, speech_of(2000000000, 0, CR_SEC + 100 * CR_MS), true);
+	fixture_serve(&g);
 	assert_int_equal(g.c->count.events_out, 1);
-	rig_serve(&g);
+	fixture_serve(&g);
 	assert_int_equal(g.c->count.events_out, 1 + 3);
 	assert_int_equal(g.c->count.muted, 0);
-	rig_close(&g);
+	fixture_close(&g);
 }
 
 /* --- what a lost frame brings --- */
@@ -175,32 +169,29 @@ static void a_lost_frame_is_recovered_from_the_next(void **state)
 	struct receive_stage_frame lost = { .what = FRAME_RING_LOST,
 					    .rtp_ticks = FRAME,
 					    .at = CR_SEC + 20 * CR_MS };
-	struct call_cfg cfg;
-	struct rig g;
+	struct call_cfg cfg = plain_call();
+	struct transcode_fixture g;
 
 	(void)state;
 	codec = *cr_codec_find("pcmu");
 	codec.recover = recover;
-	rig_open(&g);
-	cfg = g.c->cfg;
-	call_free(g.c);
 	cfg.media.in.codec = &codec;
-	assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
-	rig_push(&g, speech_of(1000, 0, CR_SEC), false);
-	rig_serve(&g);
+	fixture_open_with(&g, cfg);
+	fixture_push(&g, speech_of(1000, 0, CR_SEC), false);
+	fixture_serve(&g);
 	for (unsigned i = 0; i < 2; i++) {
 		lost.ts = 1000 + sizeof(payload) + i * FRAME;
 		lost.payload = payload;
 		lost.bytes = i * FRAME;
-		rig_push(&g, lost, false);
-		rig_serve(&g);
+		fixture_push(&g, lost, false);
+		fixture_serve(&g);
 		assert_int_equal(recovered, i);
 	}
 	assert_int_equal(recovered_bytes, FRAME);
 	assert_int_equal(g.c->count.send_failed, FRAMES + 2);
 	assert_int_equal(g.c->count.synthesized, 2);
 	assert_int_equal(g.c->count.octets_in, sizeof(payload));
-	rig_close(&g);
+	fixture_close(&g);
 }
 
 /* --- more than time passes --- */
@@ -234,7 +225,7 @@ static void what_is_too_much_costs_no_codec_time(void **state)
 	static struct cr_codec codec;
 	struct call_cfg cfg;
 	unsigned before;
-	struct rig g;
+	struct transcode_fixture g;
 
 	(void)state;
 	real = cr_codec_find("pcmu");
@@ -242,14 +233,12 @@ static void what_is_too_much_costs_no_codec_time(void **state)
 	codec.encode = count_encode;
 	codec.decode = count_decode;
 	for (unsigned i = 0; i < 4; i++) {
-		rig_open(&g);
-		g.w->quota_burst = QUOTA_BURST;
-		cfg = g.c->cfg;
-		call_free(g.c);
+		cfg = plain_call();
 		cfg.media.in.codec = cfg.media.out.codec = &codec;
 		cfg.conceal = i & 1;
 		cfg.to.ss_family = i & 2 ? AF_INET : AF_UNSPEC;
-		assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
+		fixture_open_with(&g, cfg);
+		g.w->quota_burst = QUOTA_BURST;
 		g.c->meta.what = FRAME_RING_SPEECH;
 		g.c->claimed = payload;
 		g.c->meta.bytes = sizeof(payload);
@@ -271,7 +260,7 @@ static void what_is_too_much_costs_no_codec_time(void **state)
 		turn(&g);
 		transcode_flush(g.w);
 		assert_true(coded > before);
-		rig_close(&g);
+		fixture_close(&g);
 	}
 }
 

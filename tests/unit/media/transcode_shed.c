@@ -5,10 +5,11 @@
  */
 #include <string.h>
 
-#include "transcode_rig.h"
+#include "transcode_fixture.h"
 
 /* Drop the oldest frame, in a @pause or in speech. */
-static void rig_drop(struct rig *g, enum cr_outcome why, bool pause)
+static void fixture_drop(struct transcode_fixture *g, enum cr_outcome why,
+			 bool pause)
 {
 	struct core_task *t = &g->c->lt.core;
 	struct cr_job job = { 0 };
@@ -19,16 +20,16 @@ static void rig_drop(struct rig *g, enum cr_outcome why, bool pause)
 	transcode_shed(g->w->trace, g->c, &job, why, job.arrival);
 }
 
-static void rig_shed(struct rig *g, bool pause)
+static void fixture_shed(struct transcode_fixture *g, bool pause)
 {
-	rig_drop(g, CR_OUT_SHED, pause);
+	fixture_drop(g, CR_OUT_SHED, pause);
 }
 
 /* Run the oldest frame, which is one of a @pause or not. */
-static void rig_serve_as(struct rig *g, bool pause)
+static void fixture_serve_as(struct transcode_fixture *g, bool pause)
 {
 	g->c->shed.pause = pause;
-	rig_serve(g);
+	fixture_serve(g);
 }
 
 /* Numbers go on as if the party had sent nothing, time does not, and what comes
@@ -37,30 +38,31 @@ static void a_shed_pause_is_no_gap_and_shed_speech_is(void **state)
 {
 	const cr_ns period = FRAMES * 20 * CR_MS;
 	struct rtp_packet first, p;
-	struct rig g;
+	struct transcode_fixture g;
 	int peer;
 
 	(void)state;
-	peer = rig_begin(&g);
+	peer = fixture_begin(&g);
 	for (unsigned i = 0; i < 7; i++)
-		rig_push(&g, speech_of(1000, i, CR_SEC + i * period), false);
-	rig_serve(&g);
-	first = rig_hear(peer);
-	rig_shed(&g, true);
-	rig_shed(&g, true);
-	rig_serve(&g);
-	p = rig_hear(peer);
+		fixture_push(&g, speech_of(1000, i, CR_SEC + i * period),
+			     false);
+	fixture_serve(&g);
+	first = fixture_hear(peer);
+	fixture_shed(&g, true);
+	fixture_shed(&g, true);
+	fixture_serve(&g);
+	p = fixture_hear(peer);
 	assert_int_equal((uint16_t)(p.seq - first.seq), FRAMES);
 	assert_int_equal(p.ts - first.ts, 3 * sizeof(payload));
 	assert_true(p.marker);
 	assert_int_equal(g.c->count.missing, 0);
 	/* that one the policy did not want */
 	g.c->lt.core.task.give_up = true;
-	rig_shed(&g, false);
+	fixture_shed(&g, false);
 	g.c->lt.core.task.give_up = false;
-	rig_shed(&g, true);
-	rig_serve(&g);
-	p = rig_hear(peer);
+	fixture_shed(&g, true);
+	fixture_serve(&g);
+	p = fixture_hear(peer);
 	/* one of them is missing: as many packets as it would have been */
 	assert_int_equal((uint16_t)(p.seq - first.seq), 3 * FRAMES);
 	assert_int_equal(p.ts - first.ts, 6 * sizeof(payload));
@@ -68,7 +70,7 @@ static void a_shed_pause_is_no_gap_and_shed_speech_is(void **state)
 	assert_int_equal(g.c->count.shed, 4);
 	assert_int_equal(g.c->count.pauses, 3);
 	assert_int_equal(g.c->count.given_up, 1);
-	rig_end(&g, peer);
+	fixture_end(&g, peer);
 }
 
 /* --- behind a jitter buffer --- */
@@ -87,15 +89,16 @@ static struct receive_stage_frame made(enum cr_frame_what what, unsigned n,
 	return f;
 }
 
-static void push_made(struct rig *g, enum cr_frame_what what, unsigned n)
+static void push_made(struct transcode_fixture *g, enum cr_frame_what what,
+		      unsigned n)
 {
-	rig_push(g, made(what, n, CR_SEC + n * FRAMES * 20 * CR_MS), false);
+	fixture_push(g, made(what, n, CR_SEC + n * FRAMES * 20 * CR_MS), false);
 }
 
-static void push_speech(struct rig *g, unsigned n)
+static void push_speech(struct transcode_fixture *g, unsigned n)
 {
-	rig_push(g, speech_of(1000, n, CR_SEC + n * FRAMES * 20 * CR_MS),
-		 false);
+	fixture_push(g, speech_of(1000, n, CR_SEC + n * FRAMES * 20 * CR_MS),
+		     false);
 }
 
 /* Of the time of packet @n, with the number of packet @number. */
@@ -121,33 +124,33 @@ static void assert_at(const struct rtp_packet *p,
 static void behind_a_jitter_buffer_gaps_show_as_well(void **state)
 {
 	struct rtp_packet first, p;
-	struct rig g;
+	struct transcode_fixture g;
 	int peer;
 
 	(void)state;
-	peer = rig_begin(&g);
+	peer = fixture_begin(&g);
 	g.c->buffers = true;
 	for (unsigned i = 0; i < 4; i++)
 		push_speech(&g, i);
-	rig_serve(&g);
-	first = rig_hear(peer);
-	rig_shed(&g, true);
-	rig_shed(&g, true);
-	rig_serve(&g);
-	p = rig_hear(peer);
+	fixture_serve(&g);
+	first = fixture_hear(peer);
+	fixture_shed(&g, true);
+	fixture_shed(&g, true);
+	fixture_serve(&g);
+	p = fixture_hear(peer);
 	assert_at(&p, &first, 1, 3);
 	assert_true(p.marker);
 	/* packet 4 was lost on the way, and a tick comes between */
 	push_made(&g, FRAME_RING_LOST, 4);
 	push_made(&g, FRAME_RING_TICK, 5);
 	push_speech(&g, 5);
-	rig_serve(&g);
-	p = rig_hear(peer);
+	fixture_serve(&g);
+	p = fixture_hear(peer);
 	assert_at(&p, &first, 2, 4);
 	assert_false(p.marker);
-	rig_serve(&g);
-	rig_serve(&g);
-	p = rig_hear(peer);
+	fixture_serve(&g);
+	fixture_serve(&g);
+	p = fixture_hear(peer);
 	assert_at(&p, &first, 3, 5);
 	assert_int_equal(g.c->count.missing, 0);
 	/* of two that are given up, one is a pause; a late tick is neither */
@@ -155,46 +158,46 @@ static void behind_a_jitter_buffer_gaps_show_as_well(void **state)
 	push_made(&g, FRAME_RING_TICK, 7);
 	push_speech(&g, 7);
 	push_speech(&g, 8);
-	rig_shed(&g, false);
-	rig_drop(&g, CR_OUT_EXPIRED, false);
-	rig_shed(&g, true);
-	rig_serve(&g);
-	p = rig_hear(peer);
+	fixture_shed(&g, false);
+	fixture_drop(&g, CR_OUT_EXPIRED, false);
+	fixture_shed(&g, true);
+	fixture_serve(&g);
+	p = fixture_hear(peer);
 	assert_at(&p, &first, 5, 8);
 	assert_int_equal(g.c->count.missing, 1);
 	/* nine in eight places: 9 is pushed out */
 	for (unsigned i = 9; i < 18; i++)
 		push_speech(&g, i);
-	rig_serve(&g);
-	p = rig_hear(peer);
+	fixture_serve(&g);
+	p = fixture_hear(peer);
 	assert_at(&p, &first, 7, 10);
 	assert_false(p.marker);
 	assert_int_equal(g.c->count.missing, 2);
 	assert_int_equal(g.c->count.overwritten, 1);
-	rig_end(&g, peer);
+	fixture_end(&g, peer);
 }
 
 /* Without a buffer: silence that is filled in has no number of its own. */
 static void after_silence_that_is_given_up_speech_begins(void **state)
 {
 	struct rtp_packet first, p;
-	struct rig g;
+	struct transcode_fixture g;
 	int peer;
 
 	(void)state;
-	peer = rig_begin(&g);
+	peer = fixture_begin(&g);
 	push_speech(&g, 0);
-	rig_serve(&g);
-	first = rig_hear(peer);
+	fixture_serve(&g);
+	first = fixture_hear(peer);
 	push_made(&g, FRAME_RING_SILENCE, 1);
-	rig_shed(&g, true);
-	rig_push(&g, after(2, 1), false);
-	rig_serve(&g);
-	p = rig_hear(peer);
+	fixture_shed(&g, true);
+	fixture_push(&g, after(2, 1), false);
+	fixture_serve(&g);
+	p = fixture_hear(peer);
 	assert_at(&p, &first, 1, 2);
 	assert_true(p.marker);
 	assert_int_equal(g.c->count.missing, 0);
-	rig_end(&g, peer);
+	fixture_end(&g, peer);
 }
 
 /* What takes no time is nobody's speech: for the decoder only, too late; and a
@@ -204,33 +207,33 @@ static void behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap(
 {
 	struct receive_stage_frame learnt;
 	struct rtp_packet first, p;
-	struct rig g;
+	struct transcode_fixture g;
 	int peer;
 
 	(void)state;
-	peer = rig_begin(&g);
+	peer = fixture_begin(&g);
 	g.c->buffers = true;
 	push_speech(&g, 0);
-	rig_serve(&g);
-	first = rig_hear(peer);
+	fixture_serve(&g);
+	first = fixture_hear(peer);
 	learnt = made(FRAME_RING_SILENCE, 0, CR_SEC);
 	learnt.decode_only = true;
-	rig_push(&g, learnt, false);
+	fixture_push(&g, learnt, false);
 	push_speech(&g, 1);
-	rig_drop(&g, CR_OUT_EXPIRED, false);
-	rig_serve(&g);
-	p = rig_hear(peer);
+	fixture_drop(&g, CR_OUT_EXPIRED, false);
+	fixture_serve(&g);
+	p = fixture_hear(peer);
 	assert_at(&p, &first, 1, 1);
 	/* nine in eight places */
 	push_made(&g, FRAME_RING_TICK, 2);
 	for (unsigned i = 2; i < 10; i++)
 		push_speech(&g, i);
 	assert_int_equal(g.c->count.overwritten, 1);
-	rig_serve(&g);
-	p = rig_hear(peer);
+	fixture_serve(&g);
+	p = fixture_hear(peer);
 	assert_at(&p, &first, 2, 2);
 	assert_int_equal(g.c->count.missing, 0);
-	rig_end(&g, peer);
+	fixture_end(&g, peer);
 }
 
 /* --- noise for who takes it --- */
@@ -247,7 +250,7 @@ static struct receive_stage_frame soft_of(unsigned n)
 }
 
 /* Packets that @peer has; the first of them is *@p. */
-static unsigned rig_count(int peer, struct rtp_packet *p)
+static unsigned fixture_count(int peer, struct rtp_packet *p)
 {
 	static uint8_t buf[BURST_BYTES];
 	uint8_t more[BURST_BYTES];
@@ -263,16 +266,13 @@ static unsigned rig_count(int peer, struct rtp_packet *p)
 }
 
 /* The listener knows comfort noise. */
-static int begin_with_noise(struct rig *g)
+static int begin_with_noise(struct transcode_fixture *g)
 {
-	struct call_cfg cfg;
+	struct call_cfg cfg = plain_call();
 
-	rig_open(g);
-	cfg = g->c->cfg;
-	call_free(g->c);
 	cfg.pt_noise_out = 13;
-	assert_int_equal(call_new(&g->c, &cfg, NULL), 0);
-	return rig_connect(g);
+	fixture_open_with(g, cfg);
+	return fixture_connect(g);
 }
 
 /* A party that knows comfort noise is told what a pause sounds like of which
@@ -280,42 +280,42 @@ static int begin_with_noise(struct rig *g)
 static void what_is_heard_of_a_shed_pause_leaves_as_noise(void **state)
 {
 	struct rtp_packet first, p;
-	struct rig g;
+	struct transcode_fixture g;
 	int peer;
 
 	(void)state;
 	peer = begin_with_noise(&g);
 	push_speech(&g, 0);
 	for (unsigned i = 1; i < 7; i++)
-		rig_push(&g, soft_of(i), false);
+		fixture_push(&g, soft_of(i), false);
 	push_speech(&g, 7);
-	rig_serve_as(&g, false);
-	assert_int_equal(rig_count(peer, &first), FRAMES);
+	fixture_serve_as(&g, false);
+	assert_int_equal(fixture_count(peer, &first), FRAMES);
 	/* as long as none is given up, all are heard as they are */
-	rig_serve_as(&g, true);
-	assert_int_equal(rig_count(peer, &p), FRAMES);
-	rig_shed(&g, true);
-	rig_serve_as(&g, true);
-	assert_int_equal(rig_count(peer, &p), 1);
+	fixture_serve_as(&g, true);
+	assert_int_equal(fixture_count(peer, &p), FRAMES);
+	fixture_shed(&g, true);
+	fixture_serve_as(&g, true);
+	assert_int_equal(fixture_count(peer, &p), 1);
 	assert_int_equal(p.pt, 13);
 	assert_at(&p, &first, 2, 3);
 	assert_int_equal(p.payload_bytes, 1);
 	assert_in_range(p.payload[0], 50, 53);
 	/* it goes on as it was */
-	rig_serve_as(&g, true);
-	assert_int_equal(rig_count(peer, &p), 0);
-	rig_shed(&g, true);
-	rig_serve_as(&g, true);
-	assert_int_equal(rig_count(peer, &p), 0);
-	rig_serve_as(&g, false);
-	assert_int_equal(rig_count(peer, &p), FRAMES);
+	fixture_serve_as(&g, true);
+	assert_int_equal(fixture_count(peer, &p), 0);
+	fixture_shed(&g, true);
+	fixture_serve_as(&g, true);
+	assert_int_equal(fixture_count(peer, &p), 0);
+	fixture_serve_as(&g, false);
+	assert_int_equal(fixture_count(peer, &p), FRAMES);
 	assert_int_equal(p.pt, first.pt);
 	assert_true(p.marker);
 	assert_int_equal((uint16_t)(p.seq - first.seq), 2 * FRAMES + 1);
 	assert_int_equal(p.ts - first.ts, 7 * sizeof(payload));
 	assert_int_equal(g.c->count.cn_out, 1);
 	assert_int_equal(g.c->count.missing, 0);
-	rig_end(&g, peer);
+	fixture_end(&g, peer);
 }
 
 /* The pause goes on. As long as any of eight frames is given up, what is heard
@@ -323,42 +323,42 @@ static void what_is_heard_of_a_shed_pause_leaves_as_noise(void **state)
 static void noise_ends_with_the_overload(void **state)
 {
 	struct rtp_packet first, p;
-	struct rig g;
+	struct transcode_fixture g;
 	unsigned n = 0;
 	int peer;
 
 	(void)state;
 	peer = begin_with_noise(&g);
 	push_speech(&g, n++);
-	rig_serve_as(&g, false);
-	assert_int_equal(rig_count(peer, &first), FRAMES);
+	fixture_serve_as(&g, false);
+	assert_int_equal(fixture_count(peer, &first), FRAMES);
 	for (unsigned i = 0; i < 2; i++) {
-		rig_push(&g, soft_of(n++), false);
-		rig_shed(&g, true);
+		fixture_push(&g, soft_of(n++), false);
+		fixture_shed(&g, true);
 		for (unsigned k = 0; k < SHED_ROW_PAUSE; k++) {
-			rig_push(&g, soft_of(n++), false);
-			rig_serve_as(&g, true);
-			if (rig_count(peer, &p))
+			fixture_push(&g, soft_of(n++), false);
+			fixture_serve_as(&g, true);
+			if (fixture_count(peer, &p))
 				assert_int_equal(p.pt, 13);
 		}
 	}
 	for (unsigned i = 0; i < 2; i++) {
-		rig_push(&g, soft_of(n++), false);
-		rig_serve_as(&g, true);
-		assert_int_equal(rig_count(peer, &p), FRAMES);
+		fixture_push(&g, soft_of(n++), false);
+		fixture_serve_as(&g, true);
+		assert_int_equal(fixture_count(peer, &p), FRAMES);
 		assert_int_equal(p.pt, first.pt);
 		assert_int_equal(p.ts - first.ts, (n - 1) * sizeof(payload));
 		assert_int_equal(p.marker, !i); /* a talk spurt begins */
 	}
 	/* and so it is when some are given up again */
-	rig_push(&g, soft_of(n++), false);
-	rig_shed(&g, true);
-	rig_push(&g, soft_of(n++), false);
-	rig_serve_as(&g, true);
-	assert_int_equal(rig_count(peer, &p), 1);
+	fixture_push(&g, soft_of(n++), false);
+	fixture_shed(&g, true);
+	fixture_push(&g, soft_of(n++), false);
+	fixture_serve_as(&g, true);
+	assert_int_equal(fixture_count(peer, &p), 1);
 	assert_int_equal(p.pt, 13);
 	assert_int_equal(g.c->count.missing, 0);
-	rig_end(&g, peer);
+	fixture_end(&g, peer);
 }
 
 int main(void)

@@ -2,7 +2,7 @@
 /*
  * Telephone events: every rule that the relay keeps, one by one.
  */
-#include "telephone_event_rig.h"
+#include "telephone_event_fixture.h"
 
 #include <errno.h>
 
@@ -51,11 +51,11 @@ static void the_first_packet_is_lost(void **state)
 	(void)state;
 	start(8000, 8000);
 	come(320, false, 7, false, 320);
-	assert_true(telephone_event_relay_active(&rig.relay));
+	assert_true(telephone_event_relay_active(&relayed.relay));
 	come(320, false, 7, true, 800);
-	assert_false(telephone_event_relay_active(&rig.relay));
+	assert_false(telephone_event_relay_active(&relayed.relay));
 	pass(100);
-	assert_int_equal(rig.n, 4);
+	assert_int_equal(relayed.n, 4);
 	expect(0, BASE_OUT + 320, true, 7, false, 320);
 	for (unsigned i = 1; i < 4; i++)
 		expect(i, BASE_OUT + 320, false, 7, true, 800);
@@ -68,7 +68,7 @@ static void only_one_end_of_it_comes(void **state)
 	start(8000, 8000);
 	come(320, false, 7, true, 800);
 	pass(100);
-	assert_int_equal(rig.n, 3);
+	assert_int_equal(relayed.n, 3);
 	for (unsigned i = 0; i < 3; i++)
 		expect(i, BASE_OUT + 320, !i, 7, true, 800);
 	sums();
@@ -82,22 +82,22 @@ static void an_end_that_is_never_seen(void **state)
 	pass(20);
 	come(0, false, 3, false, 320);
 	pass(299);
-	assert_true(telephone_event_relay_active(&rig.relay));
-	assert_int_equal(rig.n, 2);
+	assert_true(telephone_event_relay_active(&relayed.relay));
+	assert_int_equal(relayed.n, 2);
 	pass(1);
-	assert_false(telephone_event_relay_active(&rig.relay));
+	assert_false(telephone_event_relay_active(&relayed.relay));
 	pass(100);
-	assert_int_equal(rig.n, 5);
+	assert_int_equal(relayed.n, 5);
 	for (unsigned i = 2; i < 5; i++)
 		expect(i, BASE_OUT, false, 3, true, 320);
 	/* What comes after all is no second digit, end or not. */
 	come(0, false, 3, false, 3200);
 	come(0, false, 3, true, 3360);
 	pass(1000);
-	assert_int_equal(rig.n, 5);
-	assert_int_equal(rig.relay.counts.timed_out, 1);
-	assert_int_equal(rig.relay.counts.late, 1);
-	assert_int_equal(rig.relay.counts.repeated, 1);
+	assert_int_equal(relayed.n, 5);
+	assert_int_equal(relayed.relay.counts.timed_out, 1);
+	assert_int_equal(relayed.relay.counts.late, 1);
+	assert_int_equal(relayed.relay.counts.repeated, 1);
 	sums();
 }
 
@@ -107,12 +107,12 @@ static void the_next_digit_ends_one_whose_ends_are_lost(void **state)
 	start(8000, 8000);
 	come(0, true, 3, false, 400);
 	come(1600, true, 3, false, 160);
-	assert_int_equal(rig.n, 5);
+	assert_int_equal(relayed.n, 5);
 	for (unsigned i = 1; i < 4; i++)
 		expect(i, BASE_OUT, false, 3, true, 400);
 	expect(4, BASE_OUT + 1600, true, 3, false, 160);
-	assert_int_equal(rig.relay.counts.begun, 2);
-	assert_int_equal(rig.relay.counts.cut_short, 1);
+	assert_int_equal(relayed.relay.counts.begun, 2);
+	assert_int_equal(relayed.relay.counts.cut_short, 1);
 	sums();
 }
 
@@ -130,10 +130,10 @@ static void late_and_repeated_packets_say_nothing(void **state)
 		come(1600, false, 4, true, 640);
 	come(1600, false, 4, false, 560);
 	pass(1000);
-	assert_int_equal(rig.n, 5);
-	assert_int_equal(rig.relay.counts.begun, 1);
-	assert_int_equal(rig.relay.counts.late, 4);
-	assert_int_equal(rig.relay.counts.repeated, 3);
+	assert_int_equal(relayed.n, 5);
+	assert_int_equal(relayed.relay.counts.begun, 1);
+	assert_int_equal(relayed.relay.counts.late, 4);
+	assert_int_equal(relayed.relay.counts.repeated, 3);
 	sums();
 }
 
@@ -141,7 +141,7 @@ static void late_and_repeated_packets_say_nothing(void **state)
  * 2.5.1.3 wants. All packets of one in @lose are lost, but the last. */
 static void long_event(unsigned seconds, unsigned lose)
 {
-	unsigned clock = rig.relay.cfg.clock_in, step = clock / 50;
+	unsigned clock = relayed.relay.cfg.clock_in, step = clock / 50;
 	uint64_t total = (uint64_t)seconds * clock, before = 0;
 
 	for (uint64_t at = step; at <= total; at += step) {
@@ -166,14 +166,14 @@ static void one_event_of(uint64_t total)
 	uint16_t last = 0;
 	unsigned ends = 0, full = 0;
 
-	for (unsigned i = 0; i < rig.n; i++) {
+	for (unsigned i = 0; i < relayed.n; i++) {
 		struct telephone_event e;
 
-		(void)telephone_event_parse(rig.sent[i].payload, 4, &e);
-		assert_int_equal(rig.sent[i].marker, !i);
-		if (rig.sent[i].ts != ts) {
+		(void)telephone_event_parse(relayed.sent[i].payload, 4, &e);
+		assert_int_equal(relayed.sent[i].marker, !i);
+		if (relayed.sent[i].ts != ts) {
 			assert_in_range(full, 3, 4);
-			assert_int_equal(rig.sent[i].ts, ts + 0xffff);
+			assert_int_equal(relayed.sent[i].ts, ts + 0xffff);
 			ts += 0xffff;
 			full = 0;
 			last = 0;
@@ -182,12 +182,12 @@ static void one_event_of(uint64_t total)
 		last = e.duration;
 		full += last == 0xffff;
 		ends += e.end;
-		assert_int_equal(e.end, i + 3 >= rig.n);
+		assert_int_equal(e.end, i + 3 >= relayed.n);
 	}
 	assert_int_equal(ends, 3);
 	assert_int_equal(ts - BASE_OUT + last, total);
-	assert_int_equal(rig.relay.counts.begun, 1);
-	assert_int_equal(rig.relay.counts.timed_out, 0);
+	assert_int_equal(relayed.relay.counts.begun, 1);
+	assert_int_equal(relayed.relay.counts.timed_out, 0);
 	sums();
 }
 
@@ -218,11 +218,11 @@ static void a_long_event_goes_on_after_it_was_given_up(void **state)
 	come(2 * 0xffff, false, 9, false, 160);
 	come(2 * 0xffff, false, 9, true, 320);
 	pass(1000);
-	assert_int_equal(rig.n, 4);
-	assert_int_equal(rig.relay.counts.begun, 1);
+	assert_int_equal(relayed.n, 4);
+	assert_int_equal(relayed.relay.counts.begun, 1);
 	/* A marker says that it is another event. */
 	come(3 * 0xffff, true, 9, false, 160);
-	assert_int_equal(rig.relay.counts.begun, 2);
+	assert_int_equal(relayed.relay.counts.begun, 2);
 	sums();
 }
 
@@ -235,13 +235,13 @@ static void several_events_in_a_packet(void **state)
 	(void)state;
 	start(8000, 16000);
 	come_bytes(800, true, packed, sizeof(packed));
-	assert_int_equal(rig.n, 7);
+	assert_int_equal(relayed.n, 7);
 	for (unsigned i = 0; i < 3; i++) {
 		expect(i, BASE_OUT + 1600, !i, 1, true, 800);
 		expect(3 + i, BASE_OUT + 2400, !i, 2, true, 800);
 	}
 	expect(6, BASE_OUT + 3200, true, 2, false, 320);
-	assert_true(telephone_event_relay_active(&rig.relay));
+	assert_true(telephone_event_relay_active(&relayed.relay));
 	sums();
 }
 
@@ -254,14 +254,14 @@ static void hostile_payloads_are_counted(void **state)
 	come_bytes(0, true, bytes, 0);
 	come_bytes(0, true, bytes, 3);
 	come_bytes(0, true, bytes, 1499);
-	assert_int_equal(rig.n, 0);
-	assert_int_equal(rig.relay.counts.malformed, 3);
+	assert_int_equal(relayed.n, 0);
+	assert_int_equal(relayed.relay.counts.malformed, 3);
 	memset(bytes, 0xff, sizeof(bytes));
 	come_bytes(0, true, bytes, 1500);
-	assert_int_equal(rig.n, 0);
-	assert_int_equal(rig.relay.counts.unwanted, 4);
-	assert_int_equal(rig.relay.counts.excess, 371);
-	assert_int_equal(rig.relay.counts.packets, 4);
+	assert_int_equal(relayed.n, 0);
+	assert_int_equal(relayed.relay.counts.unwanted, 4);
+	assert_int_equal(relayed.relay.counts.excess, 371);
+	assert_int_equal(relayed.relay.counts.packets, 4);
 	sums();
 }
 
@@ -277,11 +277,11 @@ static void a_burst_has_an_end(void **state)
 		memcpy(packed + 4 * i, longest, 4);
 	start(8000, 48000);
 	come(0, true, 5, false, 1);
-	rig.n = 0;
+	relayed.n = 0;
 	come_bytes(0xffff, false, packed, 16);
-	assert_int_equal(rig.relay.counts.begun, 1);
-	assert_true(rig.n > 30);
-	assert_true(rig.n <= TELEPHONE_EVENT_BURST_MAX);
+	assert_int_equal(relayed.relay.counts.begun, 1);
+	assert_true(relayed.n > 30);
+	assert_true(relayed.n <= TELEPHONE_EVENT_BURST_MAX);
 	start(8000, 48000);
 	come_bytes(77, true, packed, 16);
 	come_bytes(77777777, true, packed, 16);
@@ -294,11 +294,11 @@ static void codes_that_the_party_does_not_take(void **state)
 	start(8000, 8000);
 	come(0, true, 16, false, 160);
 	come(800, true, 255, true, 160);
-	assert_int_equal(rig.n, 0);
-	assert_int_equal(rig.relay.counts.unwanted, 2);
-	rig.relay.cfg.takes.codes[0] |= 1u << 16;
+	assert_int_equal(relayed.n, 0);
+	assert_int_equal(relayed.relay.counts.unwanted, 2);
+	relayed.relay.cfg.takes.codes[0] |= 1u << 16;
 	come(1600, true, 16, false, 160);
-	assert_int_equal(rig.n, 1);
+	assert_int_equal(relayed.n, 1);
 	sums();
 }
 
@@ -309,20 +309,20 @@ static void another_sender_takes_over(void **state)
 	(void)state;
 	start(8000, 8000);
 	come(50000, true, 6, false, 160);
-	telephone_event_relay_restart(&rig.relay, &burst);
+	telephone_event_relay_restart(&relayed.relay, &burst);
 	take(&burst);
-	assert_false(telephone_event_relay_active(&rig.relay));
-	assert_int_equal(rig.n, 4);
+	assert_false(telephone_event_relay_active(&relayed.relay));
+	assert_int_equal(relayed.n, 4);
 	for (unsigned i = 1; i < 4; i++)
 		expect(i, BASE_OUT + 50000, false, 6, true, 160);
 	/* Timestamps that were late for the old sender are not for this one;
 	 * those of the output go on. */
 	come(49000, true, 6, false, 160);
-	assert_int_equal(rig.n, 5);
+	assert_int_equal(relayed.n, 5);
 	expect(4, BASE_OUT + 50001, true, 6, false, 160);
-	telephone_event_relay_restart(&rig.relay, &burst);
+	telephone_event_relay_restart(&relayed.relay, &burst);
 	take(&burst);
-	telephone_event_relay_restart(&rig.relay, &burst);
+	telephone_event_relay_restart(&relayed.relay, &burst);
 	assert_int_equal(burst.n, 0);
 	sums();
 }
@@ -331,14 +331,14 @@ static void timestamps_wrap(void **state)
 {
 	(void)state;
 	start(8000, 8000);
-	rig.base_in = UINT32_MAX - 99;
+	relayed.base_in = UINT32_MAX - 99;
 	come(UINT32_MAX - 99, true, 1, false, 160);
 	come(UINT32_MAX - 99, false, 1, true, 400);
 	come(700, true, 1, true, 400);
 	pass(100);
-	assert_int_equal(rig.relay.counts.begun, 2);
+	assert_int_equal(relayed.relay.counts.begun, 2);
 	expect(4, BASE_OUT + 800, true, 1, true, 400);
-	assert_int_equal(rig.n, 7);
+	assert_int_equal(relayed.n, 7);
 	sums();
 }
 
@@ -348,16 +348,16 @@ static void the_senders_clock_jumps_back(void **state)
 	start(8000, 8000);
 	come(10000000, true, 1, true, 400);
 	come(10000000 - 40000, true, 2, true, 400); /* 5 s: late */
-	assert_int_equal(rig.relay.counts.begun, 1);
+	assert_int_equal(relayed.relay.counts.begun, 1);
 	come(10000000 - 40001, true, 2, true, 400);
-	assert_int_equal(rig.relay.counts.begun, 2);
+	assert_int_equal(relayed.relay.counts.begun, 2);
 	/* A little back is late, too, but not after 5 s of nothing. */
 	pass(5000);
 	come(10000000 - 40002, true, 3, true, 400);
-	assert_int_equal(rig.relay.counts.begun, 2);
+	assert_int_equal(relayed.relay.counts.begun, 2);
 	pass(1);
 	come(10000000 - 40002, true, 3, true, 400);
-	assert_int_equal(rig.relay.counts.begun, 3);
+	assert_int_equal(relayed.relay.counts.begun, 3);
 	sums();
 }
 

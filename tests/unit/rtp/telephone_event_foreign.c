@@ -2,7 +2,7 @@
 /*
  * Telephone events of foreign programs, as they send them, through the relay.
  */
-#include "telephone_event_rig.h"
+#include "telephone_event_fixture.h"
 
 #include <stdio.h>
 
@@ -86,7 +86,7 @@ static void replay(const char *const *hex, unsigned ms)
 		assert_int_equal(rtp_parse(bytes, from_hex(hex[i], bytes), &p),
 				 RTP_OK);
 		if (!i)
-			rig.base_in = p.ts;
+			relayed.base_in = p.ts;
 		come_bytes(p.ts, p.marker, p.payload, p.payload_bytes);
 		pass(ms);
 	}
@@ -97,13 +97,13 @@ static void sipp_is_relayed(void **state)
 	(void)state;
 	start(8000, 8000);
 	replay(sipp, 0);
-	assert_int_equal(rig.n, 10);
+	assert_int_equal(relayed.n, 10);
 	for (unsigned i = 0; i < 7; i++)
 		expect(i, BASE_OUT, !i, 1, false, (uint16_t)(320 * i));
 	for (unsigned i = 7; i < 10; i++)
 		expect(i, BASE_OUT, false, 1, true, 2240);
-	assert_int_equal(rig.relay.counts.made, 0);
-	assert_int_equal(telephone_event_relay_due(&rig.relay), CR_NEVER);
+	assert_int_equal(relayed.relay.counts.made, 0);
+	assert_int_equal(telephone_event_relay_due(&relayed.relay), CR_NEVER);
 	sums();
 }
 
@@ -117,10 +117,10 @@ static void sipp_whose_ends_are_duplicates_by_number(void **state)
 	start(8000, 16000);
 	replay(first_end, 20);
 	pass(100);
-	assert_int_equal(rig.n, 10);
+	assert_int_equal(relayed.n, 10);
 	for (unsigned i = 7; i < 10; i++)
 		expect(i, BASE_OUT, false, 1, true, 4480);
-	assert_int_equal(rig.relay.counts.made, 2);
+	assert_int_equal(relayed.relay.counts.made, 2);
 	sums();
 }
 
@@ -130,7 +130,7 @@ static void gstreamer_sends_one_end_and_three_go(void **state)
 	start(8000, 48000);
 	replay(gst_8000, 40);
 	pass(100);
-	assert_int_equal(rig.n, 20);
+	assert_int_equal(relayed.n, 20);
 	for (unsigned digit = 0; digit < 2; digit++) {
 		uint32_t ts = BASE_OUT + digit * (0x2ab7 - 0x1cf7) * 6;
 
@@ -140,9 +140,9 @@ static void gstreamer_sends_one_end_and_three_go(void **state)
 		for (unsigned i = 7; i < 10; i++)
 			expect(10 * digit + i, ts, false, 5, true, 15360);
 	}
-	assert_int_equal(rig.relay.counts.begun, 2);
-	assert_int_equal(rig.relay.counts.made, 4);
-	assert_int_equal(rig.relay.counts.timed_out, 0);
+	assert_int_equal(relayed.relay.counts.begun, 2);
+	assert_int_equal(relayed.relay.counts.made, 4);
+	assert_int_equal(relayed.relay.counts.timed_out, 0);
 	sums();
 }
 
@@ -151,13 +151,13 @@ static void gstreamer_with_redundancy_to_another_clock(void **state)
 	(void)state;
 	start(16000, 8000);
 	replay(gst_16000, 0);
-	assert_int_equal(rig.n, 10);
+	assert_int_equal(relayed.n, 10);
 	for (unsigned i = 0; i < 7; i++)
 		expect(i, BASE_OUT, !i, 5, false, (uint16_t)(320 * (i + 1)));
 	for (unsigned i = 7; i < 10; i++)
 		expect(i, BASE_OUT, false, 5, true, 2560);
 	/* The first update came three times, and says the same each time. */
-	assert_int_equal(rig.relay.counts.repeated, 2);
+	assert_int_equal(relayed.relay.counts.repeated, 2);
 	sums();
 }
 

@@ -47,20 +47,20 @@ static bool claim(struct core_task *t, uint64_t seq)
 
 static const struct core_backlog backlog = { peek, claim, NULL };
 
-struct rig {
+struct served_call {
 	struct core *core;
 	struct cr_rq *rq;
 	struct call call;
 };
 
-static void open_rig(struct rig *g, const char *opts)
+static void open_under(struct served_call *g, const char *opts)
 {
 	struct core_config cfg = { .ops = &cr_sched_dbp,
 				   .opts = opts,
 				   .ncpu = 1 };
 	struct cr_task *t = &g->call.core.task;
 
-	*g = (struct rig){ .core = NULL };
+	*g = (struct served_call){ .core = NULL };
 	t->id = 1;
 	t->cls = CR_SOFT;
 	t->period = t->rel_deadline = PERIOD;
@@ -72,13 +72,13 @@ static void open_rig(struct rig *g, const char *opts)
 	core_add(g->core, &g->call.core, 0, 0);
 }
 
-static void close_rig(struct rig *g)
+static void close_under(struct served_call *g)
 {
 	core_del(g->core, &g->call.core, INT64_C(1) << 40);
 	core_close(g->core);
 }
 
-static int64_t shown(const struct rig *g, const char *key)
+static int64_t shown(const struct served_call *g, const char *key)
 {
 	struct cr_kv kv[8];
 	unsigned n = cr_sched_dbp.explain(&g->call.core.task, kv, 8);
@@ -90,7 +90,7 @@ static int64_t shown(const struct rig *g, const char *key)
 	return 0;
 }
 
-static void is_queued(struct rig *g, uint64_t seq, bool gone)
+static void is_queued(struct served_call *g, uint64_t seq, bool gone)
 {
 	struct call *c = &g->call;
 
@@ -99,13 +99,13 @@ static void is_queued(struct rig *g, uint64_t seq, bool gone)
 	c->gone[c->n++] = gone;
 }
 
-static void release(struct rig *g, cr_ns now)
+static void release(struct served_call *g, cr_ns now)
 {
 	assert_true(core_release(g->core, &g->call.core, now));
 }
 
 /* Served from @now on: whatever is left of its frames goes on waiting. */
-static void serve(struct rig *g, cr_ns now)
+static void serve(struct served_call *g, cr_ns now)
 {
 	struct core_task *t = core_pick(g->core, g->rq, 0, now);
 
@@ -116,23 +116,23 @@ static void serve(struct rig *g, cr_ns now)
 
 static void a_call_begins_as_if_it_had_missed_nothing(void **state)
 {
-	struct rig g;
+	struct served_call g;
 
 	(void)state;
-	open_rig(&g, "m=3,k=5,grace=20ns");
+	open_under(&g, "m=3,k=5,grace=20ns");
 	is_queued(&g, 0, false);
 	release(&g, 0);
 	assert_int_equal(shown(&g, "distance"), 3);
 	assert_int_equal(shown(&g, "in_time_of_last"), 5);
-	close_rig(&g);
+	close_under(&g);
 }
 
 static void frames_done_in_time_keep_the_distance(void **state)
 {
-	struct rig g;
+	struct served_call g;
 
 	(void)state;
-	open_rig(&g, "m=3,k=5,grace=20ns");
+	open_under(&g, "m=3,k=5,grace=20ns");
 	for (uint64_t i = 0; i < 4; i++) {
 		is_queued(&g, i, false);
 		release(&g, (cr_ns)i * PERIOD + GRACE);
@@ -141,31 +141,31 @@ static void frames_done_in_time_keep_the_distance(void **state)
 	is_queued(&g, 4, false);
 	release(&g, 5 * PERIOD);
 	assert_int_equal(shown(&g, "distance"), 3);
-	close_rig(&g);
+	close_under(&g);
 }
 
 /* A nanosecond later is too late. */
 static void frames_done_too_late_are_missed(void **state)
 {
-	struct rig g;
+	struct served_call g;
 
 	(void)state;
-	open_rig(&g, "m=3,k=5,grace=20ns");
+	open_under(&g, "m=3,k=5,grace=20ns");
 	is_queued(&g, 0, false);
 	is_queued(&g, 1, false);
 	release(&g, 0);
 	serve(&g, PERIOD + GRACE - COST + 1);
 	assert_int_equal(shown(&g, "in_time_of_last"), 4);
 	assert_int_equal(shown(&g, "distance"), 2);
-	close_rig(&g);
+	close_under(&g);
 }
 
 static void dropped_frames_are_missed(void **state)
 {
-	struct rig g;
+	struct served_call g;
 
 	(void)state;
-	open_rig(&g, "m=3,k=5,grace=20ns");
+	open_under(&g, "m=3,k=5,grace=20ns");
 	is_queued(&g, 0, true);
 	is_queued(&g, 1, true);
 	is_queued(&g, 2, false);
@@ -174,46 +174,46 @@ static void dropped_frames_are_missed(void **state)
 	serve(&g, 50); /* the third: 1 1 1 0 0 1 */
 	assert_int_equal(shown(&g, "in_time_of_last"), 3);
 	assert_int_equal(shown(&g, "distance"), 1);
-	close_rig(&g);
+	close_under(&g);
 }
 
 /* 1 and 2 were overwritten in the call's buffer while 0 was served. */
 static void gaps_in_the_numbers_are_missed(void **state)
 {
-	struct rig g;
+	struct served_call g;
 
 	(void)state;
-	open_rig(&g, "m=3,k=5,grace=20ns");
+	open_under(&g, "m=3,k=5,grace=20ns");
 	is_queued(&g, 0, false);
 	is_queued(&g, 3, false);
 	release(&g, 0);
 	serve(&g, 50); /* 1 1 1 1 1 0 0 */
 	assert_int_equal(shown(&g, "in_time_of_last"), 3);
 	assert_int_equal(shown(&g, "distance"), 1);
-	close_rig(&g);
+	close_under(&g);
 }
 
 /* Of numbers before the first frame it sees it knows nothing. */
 static void a_call_may_begin_with_any_number(void **state)
 {
-	struct rig g;
+	struct served_call g;
 
 	(void)state;
-	open_rig(&g, "m=3,k=5,grace=20ns");
+	open_under(&g, "m=3,k=5,grace=20ns");
 	is_queued(&g, 1000, false);
 	release(&g, 1000 * PERIOD);
 	assert_int_equal(shown(&g, "distance"), 3);
-	close_rig(&g);
+	close_under(&g);
 }
 
 /* Frame 0 is picked by another call's time: it waits until 2 periods after its
  * last moment, by which 0, 1 and 2 are missed. */
 static void frames_that_wait_are_missed_as_time_goes_by(void **state)
 {
-	struct rig g;
+	struct served_call g;
 
 	(void)state;
-	open_rig(&g, "m=3,k=5,grace=20ns");
+	open_under(&g, "m=3,k=5,grace=20ns");
 	is_queued(&g, 0, false);
 	release(&g, PERIOD + GRACE - 1);
 	assert_int_equal(shown(&g, "distance"), 3);
@@ -226,19 +226,19 @@ static void frames_that_wait_are_missed_as_time_goes_by(void **state)
 			     3 * PERIOD + GRACE);
 	assert_int_equal(shown(&g, "overdue"), 3);
 	assert_int_equal(shown(&g, "distance"), 0);
-	close_rig(&g);
+	close_under(&g);
 }
 
 static void more_of_fewer_is_all(void **state)
 {
-	struct rig g;
+	struct served_call g;
 
 	(void)state;
-	open_rig(&g, "m=9,k=5");
+	open_under(&g, "m=9,k=5");
 	is_queued(&g, 0, false);
 	release(&g, 0);
 	assert_int_equal(shown(&g, "distance"), 1);
-	close_rig(&g);
+	close_under(&g);
 }
 
 int main(void)

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "burst_rig.h"
+#include "burst_fixture.h"
 #include "forbid.h"
 #include "seed.h"
 
@@ -24,8 +24,8 @@ static int setup(void **state)
 {
 	const enum udp_io *io = *state;
 
-	rig_open(*io);
-	assert_int_equal(burst_uring(&rig.burst),
+	fixture_open(*io);
+	assert_int_equal(burst_uring(&fixture.burst),
 			 *io != UDP_IO_EPOLL && udp_io_uring(NULL));
 	return 0;
 }
@@ -33,7 +33,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	rig_close();
+	fixture_close();
 	return 0;
 }
 
@@ -42,8 +42,8 @@ static void a_packet_of_each_socket(void **state)
 	(void)state;
 	for (unsigned n = 1; n <= BURST_PACKETS; n++) {
 		for (unsigned i = 0; i < n; i++)
-			rig_put(i % SOCKETS, i % PEERS, 172);
-		rig_send();
+			fixture_put(i % SOCKETS, i % PEERS, 172);
+		fixture_send();
 	}
 }
 
@@ -51,8 +51,8 @@ static void one_socket_to_many_peers(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < BURST_PACKETS; i++)
-		rig_put(3, i % PEERS, 172);
-	rig_send();
+		fixture_put(3, i % PEERS, 172);
+	fixture_send();
 }
 
 /* The first, the last, several in a row, all. */
@@ -63,15 +63,16 @@ static void refused_ones_are_marked_and_the_others_leave(void **state)
 	};
 
 	(void)state;
-	for (unsigned why = 0; why < RIG_REFUSALS; why++)
+	for (unsigned why = 0; why < REFUSALS; why++)
 		for (unsigned k = 0; k < sizeof(refused) / 8; k++) {
 			for (unsigned i = 0; i < BURST_PACKETS; i++)
 				if (refused[k] >> i & 1)
-					rig_put_refused(why, i % SOCKETS,
-							40 + i);
+					fixture_put_refused(why, i % SOCKETS,
+							    40 + i);
 				else
-					rig_put(i % SOCKETS, i % PEERS, 40 + i);
-			rig_send();
+					fixture_put(i % SOCKETS, i % PEERS,
+						    40 + i);
+			fixture_send();
 		}
 }
 
@@ -80,10 +81,10 @@ static void refused_ones_between_those_of_one_socket(void **state)
 	(void)state;
 	for (unsigned i = 0; i < BURST_PACKETS; i++)
 		if (i % 5 == 2)
-			rig_put_refused(RIG_BROADCAST, 0, 100);
+			fixture_put_refused(REFUSED_BROADCAST, 0, 100);
 		else
-			rig_put(0, i % PEERS, 100);
-	rig_send();
+			fixture_put(0, i % PEERS, 100);
+	fixture_send();
 }
 
 /* Half of them like the one before, so that there are trains. */
@@ -95,13 +96,13 @@ static void put_any(uint64_t *seed)
 	if (test_below(seed, 2)) {
 		from = test_below(seed, SOCKETS);
 		to = test_below(seed, PEERS);
-		why = test_below(seed, 6 * RIG_REFUSALS);
+		why = test_below(seed, 6 * REFUSALS);
 		bytes = test_below(seed, 5);
 	}
-	if (why < RIG_REFUSALS)
-		rig_put_refused(why, from, sizes[bytes]);
+	if (why < REFUSALS)
+		fixture_put_refused(why, from, sizes[bytes]);
 	else
-		rig_put(from, to, sizes[bytes]);
+		fixture_put(from, to, sizes[bytes]);
 }
 
 static void any_mixture_keeps_its_order(void **state)
@@ -112,9 +113,9 @@ static void any_mixture_keeps_its_order(void **state)
 	for (unsigned try = TEST_TRIES(2000); try; try--) {
 		for (unsigned n = test_below(&seed, BURST_PACKETS + 1); n; n--)
 			put_any(&seed);
-		rig_send();
+		fixture_send();
 	}
-	assert_false(rig.burst.plain);
+	assert_false(fixture.burst.plain);
 }
 
 /* As a worker does whose burst overflows. */
@@ -124,15 +125,15 @@ static void more_packets_than_fit(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 5 * BURST_PACKETS / 2; i++) {
-		if (burst_full(&rig.burst)) {
+		if (burst_full(&fixture.burst)) {
 			bursts++;
-			rig_send();
+			fixture_send();
 		}
-		rig_put(i % SOCKETS, 0, 172);
+		fixture_put(i % SOCKETS, 0, 172);
 	}
 	assert_int_equal(bursts, 2);
-	assert_int_equal(rig.burst.count, BURST_PACKETS / 2);
-	rig_send();
+	assert_int_equal(fixture.burst.count, BURST_PACKETS / 2);
+	fixture_send();
 }
 
 /* A peer that takes trains whole sees what was one. */
@@ -140,8 +141,9 @@ static void expect_octets(unsigned to, size_t octets)
 {
 	uint8_t data[BURST_PACKETS * 200];
 
-	assert_int_equal(recv(rig.peer[to], data, sizeof(data), MSG_DONTWAIT),
-			 octets);
+	assert_int_equal(
+		recv(fixture.peer[to], data, sizeof(data), MSG_DONTWAIT),
+		octets);
 }
 
 static void only_equal_neighbours_are_a_train(void **state)
@@ -150,26 +152,26 @@ static void only_equal_neighbours_are_a_train(void **state)
 
 	(void)state;
 	for (int i = 0; i < PEERS; i++)
-		assert_int_equal(setsockopt(rig.peer[i], SOL_UDP, UDP_GRO, &on,
-					    sizeof(on)),
+		assert_int_equal(setsockopt(fixture.peer[i], SOL_UDP, UDP_GRO,
+					    &on, sizeof(on)),
 				 0);
-	rig_put(0, 0, 100);
-	rig_put(0, 0, 100);
-	rig_put(0, 0, 100); /* three */
-	rig_put(0, 0, 99);  /* another size */
-	rig_put(1, 0, 99);  /* another socket */
-	rig_put(1, 1, 99);  /* another peer */
-	rig_put(2, 1, 99);
-	rig_put(2, 1, 99); /* two */
-	rig_put(1, 1, 99); /* not neighbours */
-	burst_send(&rig.burst);
+	fixture_put(0, 0, 100);
+	fixture_put(0, 0, 100);
+	fixture_put(0, 0, 100); /* three */
+	fixture_put(0, 0, 99);	/* another size */
+	fixture_put(1, 0, 99);	/* another socket */
+	fixture_put(1, 1, 99);	/* another peer */
+	fixture_put(2, 1, 99);
+	fixture_put(2, 1, 99); /* two */
+	fixture_put(1, 1, 99); /* not neighbours */
+	burst_send(&fixture.burst);
 	expect_octets(0, 300);
 	expect_octets(0, 99);
 	expect_octets(0, 99);
 	expect_octets(1, 99);
 	expect_octets(1, 198);
 	expect_octets(1, 99);
-	rig_expect_no_more();
+	fixture_expect_no_more();
 }
 
 /* An address has as many octets as its family wants. */
@@ -194,9 +196,9 @@ static void both_families_leave_together(void **state)
 			getsockname(fd[i], (struct sockaddr *)&at[i], &len), 0);
 	}
 	for (uint8_t i = 0; i < 8; i++)
-		burst_put(&rig.burst, fd[i % 2], &at[i % 2], 0, &i, 1);
-	burst_send(&rig.burst);
-	burst_clear(&rig.burst);
+		burst_put(&fixture.burst, fd[i % 2], &at[i % 2], 0, &i, 1);
+	burst_send(&fixture.burst);
+	burst_clear(&fixture.burst);
 	for (uint8_t i = 0, got; i < 8; i++) {
 		assert_int_equal(recv(fd[i % 2], &got, 1, MSG_DONTWAIT), 1);
 		assert_int_equal(got, i);
@@ -211,23 +213,23 @@ static void a_train_that_is_refused_does_not_fall_behind(void **state)
 	const int on = 1;
 
 	(void)state;
-	assert_int_equal(setsockopt(rig.from[1], SOL_SOCKET, SO_NO_CHECK, &on,
-				    sizeof(on)),
+	assert_int_equal(setsockopt(fixture.from[1], SOL_SOCKET, SO_NO_CHECK,
+				    &on, sizeof(on)),
 			 0);
 	for (unsigned round = 0; round < 2; round++) {
-		rig_put(0, 1, 100);
+		fixture_put(0, 1, 100);
 		for (unsigned i = 0; i < 3; i++)
-			rig_put(1, 0, 100);
-		rig_put(1, 0, 50); /* stays behind the train */
-		rig_put(2, 0, 100);
-		rig_put(2, 0, 100);
-		rig_put(1, 0, 100);
-		rig_put(1, 0, 100); /* a second train */
-		rig_put(1, 0, 50);
-		rig_put(3, 1, 100);
-		assert_int_equal(rig.burst.plain, round);
-		rig_send();
-		assert_true(rig.burst.plain);
+			fixture_put(1, 0, 100);
+		fixture_put(1, 0, 50); /* stays behind the train */
+		fixture_put(2, 0, 100);
+		fixture_put(2, 0, 100);
+		fixture_put(1, 0, 100);
+		fixture_put(1, 0, 100); /* a second train */
+		fixture_put(1, 0, 50);
+		fixture_put(3, 1, 100);
+		assert_int_equal(fixture.burst.plain, round);
+		fixture_send();
+		assert_true(fixture.burst.plain);
 	}
 }
 
@@ -237,9 +239,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *send_for_another(void *arg)
 {
 	(void)arg;
-	rig_stay();
+	fixture_stay();
 	(void)pthread_mutex_lock(&lock);
-	burst_send(&rig.burst);
+	burst_send(&fixture.burst);
 	(void)pthread_mutex_unlock(&lock);
 	return NULL;
 }
@@ -253,16 +255,16 @@ static void another_thread_sends(void **state)
 
 		(void)pthread_mutex_lock(&lock);
 		for (unsigned i = 0; i < BURST_PACKETS; i++)
-			rig_put(i % SOCKETS, i % PEERS, 60 + round);
+			fixture_put(i % SOCKETS, i % PEERS, 60 + round);
 		(void)pthread_mutex_unlock(&lock);
 		assert_int_equal(
 			pthread_create(&other, NULL, send_for_another, NULL),
 			0);
 		assert_int_equal(pthread_join(other, NULL), 0);
-		rig_check();
+		fixture_check();
 		for (unsigned i = 0; i < BURST_PACKETS; i++)
-			rig_put(i % SOCKETS, i % PEERS, 61 + round);
-		rig_send();
+			fixture_put(i % SOCKETS, i % PEERS, 61 + round);
+		fixture_send();
 	}
 }
 
@@ -276,11 +278,11 @@ static void *put_and_send(void *arg)
 	for (unsigned i = 0; i < TURNS; i++) {
 		(void)pthread_mutex_lock(&lock);
 		for (unsigned k = 0; k < 4; k++)
-			rig_put(k, 0, 60);
-		burst_send(&rig.burst);
+			fixture_put(k, 0, 60);
+		burst_send(&fixture.burst);
 		for (unsigned k = 0; k < 4; k++)
-			*sent += !rig.burst.packet[k].failed;
-		burst_clear(&rig.burst);
+			*sent += !fixture.burst.packet[k].failed;
+		burst_clear(&fixture.burst);
 		(void)pthread_mutex_unlock(&lock);
 	}
 	return NULL;
@@ -298,7 +300,7 @@ static void threads_take_turns(void **state)
 	assert_int_equal(pthread_join(other, NULL), 0);
 	assert_int_equal(sent[0], 4 * TURNS);
 	assert_int_equal(sent[1], 4 * TURNS);
-	assert_int_equal(burst_uring(&rig.burst),
+	assert_int_equal(burst_uring(&fixture.burst),
 			 **(enum udp_io **)state == UDP_IO_URING &&
 				 udp_io_uring(NULL));
 }
@@ -322,8 +324,8 @@ static void in_child(void (*test)(void))
 static bool all_arrived(void)
 {
 	for (unsigned i = 0; i < BURST_PACKETS; i++)
-		rig_put(i % SOCKETS, i % PEERS, 80);
-	rig_send();
+		fixture_put(i % SOCKETS, i % PEERS, 80);
+	fixture_send();
 	return true;
 }
 
@@ -331,17 +333,17 @@ static void no_ring_at_all(void)
 {
 	if (!test_forbid(SYS_io_uring_setup, EPERM))
 		return;
-	rig_open(UDP_IO_URING);
-	if (burst_uring(&rig.burst) || !all_arrived())
+	fixture_open(UDP_IO_URING);
+	if (burst_uring(&fixture.burst) || !all_arrived())
 		_exit(1);
 }
 
 static void a_ring_that_breaks(void)
 {
-	rig_open(UDP_IO_AUTO);
+	fixture_open(UDP_IO_AUTO);
 	if (!all_arrived() || !test_forbid(SYS_io_uring_enter, EPERM))
 		return;
-	if (!all_arrived() || burst_uring(&rig.burst) || !all_arrived())
+	if (!all_arrived() || burst_uring(&fixture.burst) || !all_arrived())
 		_exit(1);
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "emulator.h"
-#include "inlet_rig.h"
+#include "inlet_fixture.h"
 #include "patience.h"
 #include "udp/socket.h"
 

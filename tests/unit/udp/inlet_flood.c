@@ -4,7 +4,7 @@
  * their turn, and a turn ends.
  */
 #include "base/descriptors.h"
-#include "inlet_rig.h"
+#include "inlet_fixture.h"
 
 /* A socket that gets more than it may give in a turn loses nothing. */
 static void a_flood_comes_out_over_turns(void **state)

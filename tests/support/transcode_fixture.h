@@ -2,8 +2,8 @@
 /*
  * A worker and its calls, for tests of turns.
  */
-#ifndef TESTS_TRANSCODE_RIG_H
-#define TESTS_TRANSCODE_RIG_H
+#ifndef TESTS_TRANSCODE_FIXTURE_H
+#define TESTS_TRANSCODE_FIXTURE_H
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -34,20 +34,25 @@ static inline struct pipeline_side side(const char *codec)
 	return s;
 }
 
-static inline struct call *new_call(void)
+/** PCMU to PCMA, for a test to change before new_call(). */
+static inline struct call_cfg plain_call(void)
 {
-	struct call_cfg cfg = {
+	return (struct call_cfg){
 		.id = 1,
 		.media = { .in = side("pcmu"), .out = side("pcma") },
 		.release = { .kind = RELEASE_SPORADIC,
 			     .period = FRAMES * 20 * CR_MS },
 		.terms.deadline = FRAMES * 20 * CR_MS,
 		.ring_frames = 8,
+		.to.ss_family = AF_INET,
 	};
+}
+
+static inline struct call *new_call(struct call_cfg cfg)
+{
 	struct cr_err e = { "" };
 	struct call *c;
 
-	cfg.to.ss_family = AF_INET;
 	call_settle(&cfg, &(struct cr_cost){ 0 });
 	if (call_new(&c, &cfg, &e))
 		fail_msg("%s", e.text);
@@ -55,7 +60,7 @@ static inline struct call *new_call(void)
 }
 
 /* A worker, a call of its, and two trace rings: its own and another's. */
-struct rig {
+struct transcode_fixture {
 	struct transcode_worker *w;
 	struct trace *trace;
 	struct trace_ring *other;
@@ -64,10 +69,11 @@ struct rig {
 
 static const uint8_t payload[FRAMES * FRAME];
 
-static inline void rig_open(struct rig *g)
+static inline void fixture_open_with(struct transcode_fixture *g,
+				     struct call_cfg cfg)
 {
 	g->w = calloc(1, sizeof(*g->w));
-	g->c = new_call();
+	g->c = new_call(cfg);
 	assert_non_null(g->w);
 	assert_int_equal(trace_open(&g->trace, 2, 2), 0);
 	transcode_init(g->w, UDP_IO_AUTO);
@@ -80,7 +86,12 @@ static inline void rig_open(struct rig *g)
 	g->c->meta.bytes = sizeof(payload);
 }
 
-static inline void rig_close(struct rig *g)
+static inline void fixture_open(struct transcode_fixture *g)
+{
+	fixture_open_with(g, plain_call());
+}
+
+static inline void fixture_close(struct transcode_fixture *g)
 {
 	assert_true(call_unposted(g->c));
 	call_free(g->c);
@@ -89,7 +100,7 @@ static inline void rig_close(struct rig *g)
 	free(g->w);
 }
 
-static inline void turn(struct rig *g)
+static inline void turn(struct transcode_fixture *g)
 {
 	const struct live_run run = { .picked = 0 };
 
@@ -113,8 +124,8 @@ static inline struct receive_stage_frame speech_of(uint32_t first, unsigned n,
 	};
 }
 
-static inline void rig_push(struct rig *g, struct receive_stage_frame f,
-			    bool restart)
+static inline void fixture_push(struct transcode_fixture *g,
+				struct receive_stage_frame f, bool restart)
 {
 	f.restart = restart;
 	g->c->trace = g->other;
@@ -122,7 +133,7 @@ static inline void rig_push(struct rig *g, struct receive_stage_frame f,
 }
 
 /* Run the oldest frame. */
-static inline void rig_serve(struct rig *g)
+static inline void fixture_serve(struct transcode_fixture *g)
 {
 	const struct live_run run = { .picked = 0 };
 	struct cr_job job;
@@ -134,7 +145,7 @@ static inline void rig_serve(struct rig *g)
 }
 
 /* Who hears the call: the socket. */
-static inline int rig_connect(struct rig *g)
+static inline int fixture_connect(struct transcode_fixture *g)
 {
 	struct sockaddr_storage at;
 	int peer;
@@ -145,24 +156,24 @@ static inline int rig_connect(struct rig *g)
 	return peer;
 }
 
-static inline int rig_begin(struct rig *g)
+static inline int fixture_begin(struct transcode_fixture *g)
 {
-	rig_open(g);
-	return rig_connect(g);
+	fixture_open(g);
+	return fixture_connect(g);
 }
 
 /* What still waits is run. */
-static inline void rig_end(struct rig *g, int peer)
+static inline void fixture_end(struct transcode_fixture *g, int peer)
 {
 	while (frame_ring_waiting(g->c->ring))
-		rig_serve(g);
+		fixture_serve(g);
 	(void)close(peer);
 	(void)close(g->c->fd);
-	rig_close(g);
+	fixture_close(g);
 }
 
 /* The first packet that @peer has; all others go. */
-static inline struct rtp_packet rig_hear(int peer)
+static inline struct rtp_packet fixture_hear(int peer)
 {
 	uint8_t buf[BURST_BYTES];
 	struct rtp_packet p;

@@ -3,8 +3,8 @@
  * An inlet with many ports, one of which has many peers, and one peer of them
  * all; by epoll, by io_uring, and by an io_uring with hardly any room.
  */
-#ifndef TESTS_UNIT_UDP_INLET_RIG_H
-#define TESTS_UNIT_UDP_INLET_RIG_H
+#ifndef TESTS_UNIT_UDP_INLET_FIXTURE_H
+#define TESTS_UNIT_UDP_INLET_FIXTURE_H
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /*
  * A core over a handful of test sources, driven by hand.
  */
-#ifndef TESTS_UNIT_ENGINE_CORE_RIG_H
-#define TESTS_UNIT_ENGINE_CORE_RIG_H
+#ifndef TESTS_UNIT_ENGINE_CORE_FIXTURE_H
+#define TESTS_UNIT_ENGINE_CORE_FIXTURE_H
 
 #include <stdlib.h>
 
@@ -13,12 +13,12 @@
 
 enum { N = 6 };
 
-struct rig {
+struct core_fixture {
 	struct core *core;
 	struct source *s; /* [N] */
 };
 
-static inline void open_with(struct rig *g, struct core_config cfg)
+static inline void open_core(struct core_fixture *g, struct core_config cfg)
 {
 	struct cr_err e = { "" };
 
@@ -32,7 +32,7 @@ static inline void open_with(struct rig *g, struct core_config cfg)
 	}
 }
 
-static inline void join(struct rig *g, unsigned i)
+static inline void join(struct core_fixture *g, unsigned i)
 {
 	struct cr_verdict v;
 	int rq = core_admit(g->core, &g->s[i].task.core.task, &v);
@@ -41,14 +41,15 @@ static inline void join(struct rig *g, unsigned i)
 	core_add(g->core, &g->s[i].task.core, (unsigned)rq, 0);
 }
 
-static inline void open_all(struct rig *g, struct core_config cfg)
+static inline void open_core_joined(struct core_fixture *g,
+				    struct core_config cfg)
 {
-	open_with(g, cfg);
+	open_core(g, cfg);
 	for (unsigned i = 0; i < N; i++)
 		join(g, i);
 }
 
-static inline void close_rig(struct rig *g, cr_ns now)
+static inline void close_core(struct core_fixture *g, cr_ns now)
 {
 	for (unsigned i = 0; i < N; i++)
 		if (g->s[i].task.core.task.rq)
@@ -57,7 +58,7 @@ static inline void close_rig(struct rig *g, cr_ns now)
 	free(g->s);
 }
 
-static inline bool frame(struct rig *g, unsigned i, cr_ns now)
+static inline bool frame(struct core_fixture *g, unsigned i, cr_ns now)
 {
 	(void)source_push(&g->s[i], now);
 	if (g->s[i].task.core.task.state != CR_IDLE)
@@ -66,14 +67,14 @@ static inline bool frame(struct rig *g, unsigned i, cr_ns now)
 }
 
 /* Pick on @cpu of the first run queue; -1: nothing. */
-static inline int pick(struct rig *g, unsigned cpu, cr_ns now)
+static inline int pick(struct core_fixture *g, unsigned cpu, cr_ns now)
 {
 	struct core_task *t = core_pick(g->core, core_rq(g->core, 0), cpu, now);
 
 	return t ? (int)t->task.id : -1;
 }
 
-static inline bool stop(struct rig *g, unsigned cpu, cr_ns now)
+static inline bool stop(struct core_fixture *g, unsigned cpu, cr_ns now)
 {
 	struct core_task *t = core_stop(g->core, core_rq(g->core, 0), cpu, 1,
 					CR_STOP_DONE, now);

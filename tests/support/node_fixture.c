@@ -3,7 +3,7 @@
  * A node on loopback and a peer's UDP socket, in one process.
  */
 #define _GNU_SOURCE
-#include "rig.h"
+#include "node_fixture.h"
 
 #include "loopback.h"
 
@@ -28,7 +28,7 @@
 
 static void ended(void *arg, struct node_call *nc)
 {
-	struct rig *r = arg;
+	struct node_fixture *r = arg;
 
 	r->ended++;
 	r->why = nc->why;
@@ -37,14 +37,14 @@ static void ended(void *arg, struct node_call *nc)
 
 static void recorded(void *arg, const struct node_record *record)
 {
-	struct rig *r = arg;
+	struct node_fixture *r = arg;
 
 	r->recorded++;
 	r->record = *record;
 }
 
 /* Tests that do not care can be run with several. */
-static unsigned receivers_of(const struct rig_options *o)
+static unsigned receivers_of(const struct fixture_options *o)
 {
 	const char *text = getenv("CR_RECEIVERS");
 
@@ -54,7 +54,7 @@ static unsigned receivers_of(const struct rig_options *o)
 }
 
 /* The same with ways to receive and send. */
-static enum udp_io io_of(const struct rig_options *o)
+static enum udp_io io_of(const struct fixture_options *o)
 {
 	const char *text = getenv("CR_IO");
 
@@ -63,10 +63,10 @@ static enum udp_io io_of(const struct rig_options *o)
 	return strcmp(text, "epoll") ? UDP_IO_AUTO : UDP_IO_EPOLL;
 }
 
-/* Set between rig_enter() and rig_leave(). */
+/* Set between fixture_enter() and fixture_leave(). */
 static bool is_entered;
 
-void rig_enter(void)
+void fixture_enter(void)
 {
 	if (is_entered) {
 		print_message("not run: the node of a failed test is open\n");
@@ -77,14 +77,14 @@ void rig_enter(void)
 	rcu_register_thread();
 }
 
-void rig_leave(void)
+void fixture_leave(void)
 {
 	rcu_done();
 	rcu_unregister_thread();
 	is_entered = false;
 }
 
-void rig_open(struct rig *r, const struct rig_options *o)
+void fixture_open(struct node_fixture *r, const struct fixture_options *o)
 {
 	struct node_config cfg = {
 		.workers = o->workers ? o->workers : 2,
@@ -110,7 +110,7 @@ void rig_open(struct rig *r, const struct rig_options *o)
 	struct cr_err warn = { "" }, e = { "" };
 	struct sockaddr_storage at;
 
-	rig_enter();
+	fixture_enter();
 	memset(r, 0, sizeof(*r));
 	r->base = event_base_new();
 	assert_non_null(r->base);
@@ -122,7 +122,7 @@ void rig_open(struct rig *r, const struct rig_options *o)
 		fail_msg("node_open: %s", e.text);
 }
 
-void rig_close(struct rig *r)
+void fixture_close(struct node_fixture *r)
 {
 	int err;
 
@@ -132,10 +132,10 @@ void rig_close(struct rig *r)
 	assert_int_equal(err, 0);
 	event_base_free(r->base);
 	(void)close(r->fd);
-	rig_leave();
+	fixture_leave();
 }
 
-json_t *rig_stats(const struct rig *r)
+json_t *fixture_stats(const struct node_fixture *r)
 {
 	struct node_stats stats;
 
@@ -143,10 +143,10 @@ json_t *rig_stats(const struct rig *r)
 	return field_write(node_stats_fields, &stats);
 }
 
-unsigned long long rig_figure(const struct rig *r, const char *part,
-			      const char *name)
+unsigned long long fixture_figure(const struct node_fixture *r,
+				  const char *part, const char *name)
 {
-	json_t *o = rig_stats(r);
+	json_t *o = fixture_stats(r);
 	json_int_t n = json_integer_value(
 		json_object_get(json_object_get(o, part), name));
 
@@ -174,7 +174,8 @@ static bool is_measured(void *arg)
 	return m->done;
 }
 
-int rig_measure(struct rig *r, const struct call_cfg *cfg, struct cr_err *e)
+int fixture_measure(struct node_fixture *r, const struct call_cfg *cfg,
+		    struct cr_err *e)
 {
 	struct measured m = { 0 };
 	struct node_cost_wait w = { .media = cfg->media,
@@ -187,13 +188,13 @@ int rig_measure(struct rig *r, const struct call_cfg *cfg, struct cr_err *e)
 	if (err != -EAGAIN)
 		return err;
 	assert_int_equal(node_cost_wait(r->node, &w, e), 0);
-	assert_true(rig_wait(r, is_measured, &m));
+	assert_true(fixture_wait(r, is_measured, &m));
 	*e = m.why;
 	return m.err;
 }
 
-int rig_try(struct rig *r, const char *json, struct node_call **nc,
-	    struct cr_err *e)
+int fixture_try(struct node_fixture *r, const char *json, struct node_call **nc,
+		struct cr_err *e)
 {
 	struct node_port_request port;
 	struct call_request request;
@@ -210,7 +211,7 @@ int rig_try(struct rig *r, const char *json, struct node_call **nc,
 	if (!err)
 		err = call_check(&cfg, &request, e);
 	if (!err)
-		err = rig_measure(r, &cfg, e);
+		err = fixture_measure(r, &cfg, e);
 	port = (struct node_port_request){
 		.own = request.port == CALL_PORT_OWN,
 		.interface = request.interface,
@@ -222,19 +223,20 @@ int rig_try(struct rig *r, const char *json, struct node_call **nc,
 	return err;
 }
 
-struct node_call *rig_call(struct rig *r, const char *json)
+struct node_call *fixture_call(struct node_fixture *r, const char *json)
 {
 	struct node_call *nc = NULL;
 	struct cr_err e = { "" };
 
-	if (rig_try(r, json, &nc, &e))
+	if (fixture_try(r, json, &nc, &e))
 		fail_msg("call: %s", e.text);
 	return nc;
 }
 
-struct rig_sender rig_sender(struct rig *r, struct node_call *nc, unsigned step)
+struct fixture_sender fixture_sender(struct node_fixture *r,
+				     struct node_call *nc, unsigned step)
 {
-	struct rig_sender s = { .rig = r, .step = step };
+	struct fixture_sender s = { .rig = r, .step = step };
 	char text[64];
 
 	node_call_address(nc, text, sizeof(text));
@@ -246,7 +248,7 @@ struct rig_sender rig_sender(struct rig *r, struct node_call *nc, unsigned step)
 	return s;
 }
 
-void rig_send(struct rig_sender *s, const void *payload, size_t bytes)
+void fixture_send(struct fixture_sender *s, const void *payload, size_t bytes)
 {
 	uint8_t packet[2048];
 
@@ -259,7 +261,7 @@ void rig_send(struct rig_sender *s, const void *payload, size_t bytes)
 	s->next.ts += s->step;
 }
 
-bool rig_receive(struct rig *r, uint8_t *buf, struct rtp_packet *p)
+bool fixture_receive(struct node_fixture *r, uint8_t *buf, struct rtp_packet *p)
 {
 	struct pollfd pfd = { .fd = r->fd, .events = POLLIN };
 	ssize_t n;
@@ -270,15 +272,15 @@ bool rig_receive(struct rig *r, uint8_t *buf, struct rtp_packet *p)
 	return n > 0 && !rtp_parse(buf, (size_t)n, p);
 }
 
-struct rtp_packet rig_hear(struct rig *r, uint8_t *buf)
+struct rtp_packet fixture_hear(struct node_fixture *r, uint8_t *buf)
 {
 	struct rtp_packet p;
 
-	assert_true(rig_receive(r, buf, &p));
+	assert_true(fixture_receive(r, buf, &p));
 	return p;
 }
 
-bool rig_wait(struct rig *r, bool (*done)(void *arg), void *arg)
+bool fixture_wait(struct node_fixture *r, bool (*done)(void *arg), void *arg)
 {
 	cr_ns end = clock_now() + PATIENCE;
 	const struct timeval soon = { 0, 2000 };
@@ -293,7 +295,7 @@ bool rig_wait(struct rig *r, bool (*done)(void *arg), void *arg)
 }
 
 struct end_wait {
-	struct rig *rig;
+	struct node_fixture *rig;
 	unsigned before;
 };
 
@@ -304,10 +306,10 @@ static bool one_more_ended(void *arg)
 	return w->rig->ended > w->before;
 }
 
-void rig_end(struct rig *r, struct node_call *nc)
+void fixture_end(struct node_fixture *r, struct node_call *nc)
 {
 	struct end_wait w = { r, r->ended };
 
 	node_call_stop(nc, NODE_END_STOPPED, NULL);
-	assert_true(rig_wait(r, one_more_ended, &w));
+	assert_true(fixture_wait(r, one_more_ended, &w));
 }

@@ -3,8 +3,8 @@
  * A relay of telephone events for tests: time passes, packets come, and what
  * was sent is kept.
  */
-#ifndef TESTS_TELEPHONE_EVENT_RIG_H
-#define TESTS_TELEPHONE_EVENT_RIG_H
+#ifndef TESTS_TELEPHONE_EVENT_FIXTURE_H
+#define TESTS_TELEPHONE_EVENT_FIXTURE_H
 
 #include "cmocka_cr.h"
 
@@ -16,7 +16,7 @@
 #define BASE_OUT 1000000u
 
 /* A relay with all that it sent. */
-struct rig {
+struct relay_fixture {
 	struct telephone_event_relay relay;
 	struct telephone_event_packet sent[4096];
 	unsigned n;
@@ -24,38 +24,38 @@ struct rig {
 	uint32_t base_in;
 };
 
-static struct rig rig;
+static struct relay_fixture relayed;
 
 static inline void start(unsigned clock_in, unsigned clock_out)
 {
 	const struct telephone_event_cfg cfg =
 		telephone_event_defaults(clock_in, clock_out);
 
-	memset(&rig, 0, sizeof(rig));
-	assert_int_equal(telephone_event_relay_init(&rig.relay, &cfg), 0);
+	memset(&relayed, 0, sizeof(relayed));
+	assert_int_equal(telephone_event_relay_init(&relayed.relay, &cfg), 0);
 }
 
 static inline void take(const struct telephone_event_burst *burst)
 {
 	assert_true(burst->n <= TELEPHONE_EVENT_BURST_MAX);
-	assert_true(rig.n + burst->n <= 4096);
-	memcpy(rig.sent + rig.n, burst->packets,
+	assert_true(relayed.n + burst->n <= 4096);
+	memcpy(relayed.sent + relayed.n, burst->packets,
 	       burst->n * sizeof(burst->packets[0]));
-	rig.n += burst->n;
+	relayed.n += burst->n;
 }
 
 /* @ms pass; the relay is polled each time that it wants to be. */
 static inline void pass(unsigned ms)
 {
-	cr_ns until = rig.now + ms * CR_MS;
+	cr_ns until = relayed.now + ms * CR_MS;
 	struct telephone_event_burst burst;
 
-	while (telephone_event_relay_due(&rig.relay) <= until) {
-		rig.now = telephone_event_relay_due(&rig.relay);
-		telephone_event_relay_poll(&rig.relay, rig.now, &burst);
+	while (telephone_event_relay_due(&relayed.relay) <= until) {
+		relayed.now = telephone_event_relay_due(&relayed.relay);
+		telephone_event_relay_poll(&relayed.relay, relayed.now, &burst);
 		take(&burst);
 	}
-	rig.now = until;
+	relayed.now = until;
 }
 
 static inline void come_bytes(uint32_t ts, bool marker, const uint8_t *payload,
@@ -66,13 +66,14 @@ static inline void come_bytes(uint32_t ts, bool marker, const uint8_t *payload,
 		.bytes = bytes,
 		.ts = ts,
 		.marker = marker,
-		.ts_out = BASE_OUT + (uint32_t)((uint64_t)(ts - rig.base_in) *
-						rig.relay.cfg.clock_out /
-						rig.relay.cfg.clock_in),
+		.ts_out =
+			BASE_OUT + (uint32_t)((uint64_t)(ts - relayed.base_in) *
+					      relayed.relay.cfg.clock_out /
+					      relayed.relay.cfg.clock_in),
 	};
 	struct telephone_event_burst burst;
 
-	telephone_event_relay_packet(&rig.relay, rig.now, &in, &burst);
+	telephone_event_relay_packet(&relayed.relay, relayed.now, &in, &burst);
 	take(&burst);
 }
 
@@ -94,10 +95,11 @@ static inline void expect(unsigned i, uint32_t ts, bool marker, uint8_t code,
 {
 	struct telephone_event e;
 
-	assert_true(i < rig.n);
-	assert_int_equal(telephone_event_parse(rig.sent[i].payload, 4, &e), 0);
-	assert_int_equal(rig.sent[i].ts, ts);
-	assert_int_equal(rig.sent[i].marker, marker);
+	assert_true(i < relayed.n);
+	assert_int_equal(telephone_event_parse(relayed.sent[i].payload, 4, &e),
+			 0);
+	assert_int_equal(relayed.sent[i].ts, ts);
+	assert_int_equal(relayed.sent[i].marker, marker);
 	assert_int_equal(e.code, code);
 	assert_int_equal(e.end, end);
 	assert_int_equal(e.duration, duration);
@@ -106,12 +108,12 @@ static inline void expect(unsigned i, uint32_t ts, bool marker, uint8_t code,
 /* Everything that came is accounted for, and so is everything that went. */
 static inline void sums(void)
 {
-	const struct telephone_event_counts *c = &rig.relay.counts;
+	const struct telephone_event_counts *c = &relayed.relay.counts;
 
 	assert_int_equal(c->records,
 			 c->relayed + c->repeated + c->late + c->unwanted);
-	assert_int_equal(rig.n, c->relayed + c->made);
-	assert_int_equal(c->begun, c->ended + rig.relay.active);
+	assert_int_equal(relayed.n, c->relayed + c->made);
+	assert_int_equal(c->begun, c->ended + relayed.relay.active);
 }
 
 #endif

@@ -3,8 +3,8 @@
  * A node on loopback and a peer's UDP socket, in one process: what the tests
  * of the frame path stand on. One thread (the test's) is the control thread.
  */
-#ifndef TESTS_NODE_RIG_H
-#define TESTS_NODE_RIG_H
+#ifndef TESTS_NODE_FIXTURE_H
+#define TESTS_NODE_FIXTURE_H
 
 #include <jansson.h>
 
@@ -12,7 +12,7 @@
 #include "media/rx.h"
 #include "node/node_impl.h"
 
-struct rig {
+struct node_fixture {
 	struct event_base *base;
 	struct node *node;
 	int fd;	       /**< the peer's socket */
@@ -27,8 +27,8 @@ struct rig {
 	struct node_record record;
 };
 
-/** What a rig may differ in; zero takes the defaults. */
-struct rig_options {
+/** What a fixture may differ in; zero takes the defaults. */
+struct fixture_options {
 	const char *scheduler;
 	unsigned workers, ring_frames, cpus_per_rq;
 	unsigned receivers; /**< 0: CR_RECEIVERS of the environment, else 1 */
@@ -46,58 +46,60 @@ struct rig_options {
 /** Register this thread for the one node that a test may have open; leave when
  * it is closed. A test that failed has left its own open: those behind it are
  * skipped. */
-void rig_enter(void);
-void rig_leave(void);
+void fixture_enter(void);
+void fixture_leave(void);
 
-void rig_open(struct rig *r, const struct rig_options *o);
-void rig_close(struct rig *r);
+void fixture_open(struct node_fixture *r, const struct fixture_options *o);
+void fixture_close(struct node_fixture *r);
 
 /** The node's figures, as stats tells them. */
-json_t *rig_stats(const struct rig *r);
+json_t *fixture_stats(const struct node_fixture *r);
 /** One of them: @name of @part. */
-unsigned long long rig_figure(const struct rig *r, const char *part,
-			      const char *name);
+unsigned long long fixture_figure(const struct node_fixture *r,
+				  const char *part, const char *name);
 
 /** Wait until it is known what a call with @cfg costs. 0, or -errno with @e. */
-int rig_measure(struct rig *r, const struct call_cfg *cfg, struct cr_err *e);
+int fixture_measure(struct node_fixture *r, const struct call_cfg *cfg,
+		    struct cr_err *e);
 
 /** Start a call from call.start's JSON (single quotes stand for double ones),
- * output to the rig's socket unless it says otherwise. Fails the test when it
- * is refused. */
-struct node_call *rig_call(struct rig *r, const char *json);
+ * output to the fixture's socket unless it says otherwise. Fails the test when
+ * it is refused. */
+struct node_call *fixture_call(struct node_fixture *r, const char *json);
 /** The same, but returns the error code; *@nc only with 0. */
-int rig_try(struct rig *r, const char *json, struct node_call **nc,
-	    struct cr_err *e);
+int fixture_try(struct node_fixture *r, const char *json, struct node_call **nc,
+		struct cr_err *e);
 
-/** A sender of RTP for one call, from the rig's socket. */
-struct rig_sender {
-	struct rig *rig;
+/** A sender of RTP for one call, from the fixture's socket. */
+struct fixture_sender {
+	struct node_fixture *rig;
 	struct sockaddr_storage to;
 	struct rtp_header next;
 	unsigned step; /**< timestamp units per packet */
 };
-struct rig_sender rig_sender(struct rig *r, struct node_call *nc,
-			     unsigned step);
+struct fixture_sender fixture_sender(struct node_fixture *r,
+				     struct node_call *nc, unsigned step);
 /** Send one payload; the header advances. */
-void rig_send(struct rig_sender *s, const void *payload, size_t bytes);
+void fixture_send(struct fixture_sender *s, const void *payload, size_t bytes);
 
 /** Receive one packet; false: none came (patience.h). @buf: 2048 bytes, holds
  * what *@p points into. */
-bool rig_receive(struct rig *r, uint8_t *buf, struct rtp_packet *p);
+bool fixture_receive(struct node_fixture *r, uint8_t *buf,
+		     struct rtp_packet *p);
 /** The same, where one has to come. */
-struct rtp_packet rig_hear(struct rig *r, uint8_t *buf);
+struct rtp_packet fixture_hear(struct node_fixture *r, uint8_t *buf);
 
 /** Let control-thread events happen until @done(@arg); false: in vain
  * (patience.h). */
-bool rig_wait(struct rig *r, bool (*done)(void *arg), void *arg);
+bool fixture_wait(struct node_fixture *r, bool (*done)(void *arg), void *arg);
 /** Stop @nc and wait until it has gone; its counters are in r->last. */
-void rig_end(struct rig *r, struct node_call *nc);
+void fixture_end(struct node_fixture *r, struct node_call *nc);
 
 /** Index of a counter in last[]. */
 enum {
-#define RIG_INDEX(name, ...) RIG_##name,
-	CALL_COUNTERS(RIG_INDEX)
-#undef RIG_INDEX
+#define LAST_INDEX(name, ...) LAST_##name,
+	CALL_COUNTERS(LAST_INDEX)
+#undef LAST_INDEX
 };
 
 #endif
