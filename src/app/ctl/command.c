@@ -634,6 +634,7 @@ int ctl_request(struct ctl_request *r, const char *const *words, unsigned n,
 {
 	const struct ctl_command *c;
 	unsigned own;
+	bool asks;
 	int rc;
 
 	know_commands();
@@ -653,7 +654,9 @@ int ctl_request(struct ctl_request *r, const char *const *words, unsigned n,
 	rc = put_words(c, words, n, r->params, e);
 	if (!rc)
 		rc = read_own(r, words, n, e);
-	if (rc || (json_is_object(r->params) && !json_object_size(r->params))) {
+	asks = r->action <= CTL_RAW; /* else the words have done their work */
+	if (rc || !asks ||
+	    (json_is_object(r->params) && !json_object_size(r->params))) {
 		json_decref(r->params);
 		r->params = NULL;
 	}

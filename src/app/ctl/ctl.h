@@ -121,14 +121,14 @@ int ctl_page(const char *text, bool first);
 
 /** What is done with the words. */
 enum ctl_action {
-	CTL_ASK,       /**< one request                                    */
+	CTL_ASK,       /**< one request                                     */
 	CTL_FOLLOW,    /**< the same; then wait until the conversion is over */
-	CTL_WATCH,     /**< pages, anew every interval                     */
-	CTL_TOP,       /**< the same, of the calls that stand out          */
-	CTL_RAW,       /**< one request, as it was typed                   */
-	CTL_HELP,      /**< no request: what is known of a method          */
-	CTL_REFERENCE, /**< no request: the reference                      */
-	CTL_SCHEMA     /**< no request: that of records                    */
+	CTL_RAW,       /**< one request, as it was typed                    */
+	CTL_WATCH,     /**< pages, anew every interval                      */
+	CTL_TOP,       /**< the same, of the calls that stand out           */
+	CTL_HELP,      /**< no request: what is known of a method           */
+	CTL_REFERENCE, /**< no request: the reference                       */
+	CTL_SCHEMA     /**< no request: that of records                     */
 };
 
 struct ctl_command;

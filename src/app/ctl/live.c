@@ -62,33 +62,19 @@ static void put_workers(const struct ctl_shown *stats, FILE *out)
 	free(rows);
 }
 
-/* Add a call to its group, which has the sums of what calls have grown by. */
-static void add_to_group(json_t *group, const struct ctl_shown *call)
+static void add_up(json_t *sums, const char *key, double more)
 {
-	static const char *const counts[] = { "packets_in", "packets_out",
-					      "late" };
-	json_t *to = json_object_get(group, "count");
-
-	(void)json_object_set_new(
-		group, "CALLS",
-		json_integer(1 + (json_int_t)ctl_real(group, "CALLS")));
-	(void)json_object_set_new(
-		group, "lost",
-		json_real(ctl_real(group, "lost") + ctl_growth(call, "lost")));
-	for (unsigned i = 0; i < 3; i++) {
-		char path[32];
-
-		(void)snprintf(path, sizeof(path), "count.%s", counts[i]);
-		(void)json_object_set_new(to, counts[i],
-					  json_real(ctl_real(group, path) +
-						    ctl_growth(call, path)));
-	}
+	(void)json_object_set_new(sums, key,
+				  json_real(ctl_real(sums, key) + more));
 }
 
-/* @n calls added up by class and codecs. */
+/* What @n calls have grown by, added up by class and codecs. */
 static void put_groups(const struct ctl_shown *calls, size_t n, FILE *out)
 {
-	json_t *by = json_object(), *list = json_array(), *group;
+	static const char *const counts[] = { "count.packets_in",
+					      "count.packets_out",
+					      "count.late" };
+	json_t *by = json_object(), *list = json_array(), *group, *count;
 	struct ctl_shown *rows;
 
 	for (size_t i = 0; i < n; i++) {
@@ -109,7 +95,12 @@ static void put_groups(const struct ctl_shown *calls, size_t n, FILE *out)
 			(void)json_object_set_new(by, name, group);
 			(void)json_array_append(list, group);
 		}
-		add_to_group(group, &calls[i]);
+		count = json_object_get(group, "count");
+		add_up(group, "CALLS", 1);
+		add_up(group, "lost", ctl_growth(&calls[i], "lost"));
+		for (unsigned k = 0; k < 3; k++)
+			add_up(count, counts[k] + sizeof("count"),
+			       ctl_growth(&calls[i], counts[k]));
 	}
 	rows = ctl_rows(list, NULL, NULL, calls->seconds, call_result_fields);
 	(void)fputc('\n', out);

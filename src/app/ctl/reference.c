@@ -128,7 +128,7 @@ static bool add_param(void *arg, const struct field *f, const char *path,
 static bool add_member(void *arg, const struct field *f, const char *path,
 		       const char *name)
 {
-	char type[FIELD_TEXT_MAX], link[FIELD_TEXT_MAX] = "";
+	char type[FIELD_TEXT_MAX + 20], link[FIELD_TEXT_MAX] = "";
 	struct listing *l = arg;
 	const struct object *o =
 		l->markdown && f->members ? object_of(f->members) : NULL;

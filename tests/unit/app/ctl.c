@@ -143,6 +143,52 @@ static void every_method_has_the_command_of_its_name(void **state)
 	}
 }
 
+/* Of an empty result, and of lists with an empty object in them. */
+static void print_empty(const struct ctl_request *r)
+{
+	json_t *result = json_object();
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	for (const struct field *m = r->method->result; m->name; m++)
+		if (m->type == FIELD_LIST)
+			(void)json_object_set_new(result, m->name,
+						  json_pack("[{}]"));
+	ctl_print(r, result, f);
+	(void)fclose(f);
+	free(text);
+	json_decref(result);
+}
+
+/* A path that is in no table would abort. */
+static void screens_name_rows_of_tables(void **state)
+{
+	static const char *const rests[] = { "", " 7", " 7 nice=1", " a=1",
+					     " a b" };
+	const struct cli_line *c = ctl_commands();
+	unsigned shown = 0;
+
+	(void)state;
+	for (; c->left; c++)
+		for (unsigned i = 0; i < 5; i++) {
+			struct ctl_request r = { 0 };
+			char line[80];
+			int words =
+				(int)strcspn(c->left, "[ABCDEFGHIKLMNOPRST");
+
+			(void)snprintf(line, sizeof(line), "%.*s%s", words,
+				       c->left, rests[i]);
+			if (request(&r, line, NULL))
+				continue;
+			if (r.action == CTL_ASK)
+				print_empty(&r);
+			shown += r.action == CTL_ASK;
+			json_decref(r.params);
+		}
+	assert_true(shown > 30);
+}
+
 static char *helped(const char *line)
 {
 	struct ctl_request r;
@@ -238,6 +284,7 @@ int main(void)
 		cmocka_unit_test(commands_become_requests),
 		cmocka_unit_test(members_are_nested_and_typed),
 		cmocka_unit_test(every_method_has_the_command_of_its_name),
+		cmocka_unit_test(screens_name_rows_of_tables),
 		cmocka_unit_test(help_comes_from_the_tables),
 		cmocka_unit_test(mistakes_are_named),
 		cmocka_unit_test(watch_takes_how_often_and_how_many_times),

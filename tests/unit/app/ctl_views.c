@@ -289,6 +289,30 @@ static void results_are_aligned(void **state)
 	free(text);
 }
 
+/* Without tables: values as they are. */
+static void texts_have_values_and_parts(void **state)
+{
+	json_t *o = json_loads("{\"n\": 6, \"by\": 4, \"no\": 0, \"to\": "
+			       "{\"text\": \"a|b\"}, \"list\": [{\"x\": 1}, "
+			       "{\"x\": 2}], \"none\": []}",
+			       0, NULL);
+	const struct ctl_shown s = { .now = o, .seconds = 2 };
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	(void)state;
+	ctl_view("{n} {n/by} {n/s} {to.text} {to.text|} {to.text:4}. {gone}; "
+		 "[n?yes ][!n?no ][no?yes ][!no?no ][gone?yes ][!gone?no ]"
+		 "[list*<{x}[x?!]>][none*never][!none?empty]",
+		 &s, f);
+	(void)fclose(f);
+	assert_string_equal(text, "6 1.5 3/s a|b a\\|b a|b . -; yes no "
+				  "<1!><2!>empty");
+	free(text);
+	json_decref(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -299,6 +323,7 @@ int main(void)
 		cmocka_unit_test(watch_shows_rates_groups_and_who_loses),
 		cmocka_unit_test(watch_does_not_round_before_it_sums),
 		cmocka_unit_test(results_are_aligned),
+		cmocka_unit_test(texts_have_values_and_parts),
 	};
 
 	return cmocka_run_group_tests_name("ctl_views", tests, NULL, NULL);
