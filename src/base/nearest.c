@@ -89,6 +89,12 @@ const char *nearest_hint(const char *word, const char *const *names, char *buf,
 	(void)snprintf(buf, size, "known:");
 	for (const char *const *n = names; *n; n++) {
 		used = strlen(buf);
+		/* whole names, and that there are more */
+		if (n != names && n[1] &&
+		    used + strlen(*n) + sizeof(", , ...") > size) {
+			(void)snprintf(buf + used, size - used, ", ...");
+			break;
+		}
 		(void)snprintf(buf + used, size - used, "%s %s",
 			       n == names ? "" : ",", *n);
 	}

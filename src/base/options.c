@@ -187,105 +187,78 @@ int option_parse(const struct option_row *row, const char *text, int64_t *out,
 
 int64_t integer_get(const void *at, size_t bytes, bool with_sign)
 {
-	switch (bytes) {
-	case sizeof(int64_t):
+	if (bytes == sizeof(int64_t))
 		return *(const int64_t *)at;
-	case sizeof(int):
-		return with_sign ? (int64_t) * (const int *)at
-				 : (int64_t) * (const unsigned *)at;
-	case sizeof(uint16_t):
-		return with_sign ? (int64_t) * (const int16_t *)at
-				 : (int64_t) * (const uint16_t *)at;
-	default:
-		return with_sign ? (int64_t) * (const int8_t *)at
-				 : (int64_t) * (const uint8_t *)at;
-	}
+	if (bytes == sizeof(int) && with_sign)
+		return *(const int *)at;
+	if (bytes == sizeof(unsigned))
+		return *(const unsigned *)at;
+	return bytes == sizeof(uint16_t) ? *(const uint16_t *)at
+					 : *(const uint8_t *)at;
 }
 
 void integer_put(void *at, size_t bytes, int64_t value)
 {
-	switch (bytes) {
-	case sizeof(int64_t):
+	if (bytes == sizeof(int64_t))
 		*(int64_t *)at = value;
-		break;
-	case sizeof(int):
+	else if (bytes == sizeof(int))
 		*(int *)at = (int)value;
-		break;
-	case sizeof(uint16_t):
+	else if (bytes == sizeof(uint16_t))
 		*(uint16_t *)at = (uint16_t)value;
-		break;
-	default:
+	else
 		*(uint8_t *)at = (uint8_t)value;
-	}
 }
 
-void option_put(const struct option_row *row, void *base, int64_t value)
+/* The member of @row in the struct at @base; NULL: it has none. */
+static void *member_of(const struct option_row *row, void *base)
 {
-	if (row->flags & OPTION_OFF)
-		value = !value;
-	if (row->bytes)
-		integer_put((unsigned char *)base + row->offset, row->bytes,
-			    value);
+	return row->bytes ? (unsigned char *)base + row->offset : NULL;
 }
 
 static void put_numbers(const struct option_row *row, void *base,
-			const int64_t *v)
+			const int64_t v[2])
 {
-	if (!(row->flags & OPTION_RANGE))
-		option_put(row, base, *v);
-	else if (row->bytes)
-		memcpy((unsigned char *)base + row->offset, v, 2 * sizeof(*v));
-}
+	void *at = member_of(row, base);
 
-static void put_text(const struct option_row *row, void *base, const char *text)
-{
-	if (row->bytes && !row->read)
-		*(const char **)((void *)((unsigned char *)base +
-					  row->offset)) = text;
-}
-
-static struct option_list *list_at(const struct option_row *row, void *base)
-{
-	return row->bytes ? (void *)((unsigned char *)base + row->offset)
-			  : NULL;
+	if (at && row->flags & OPTION_RANGE)
+		memcpy(at, v, 2 * sizeof(*v));
+	else if (at)
+		integer_put(at, row->bytes, row->flags & OPTION_OFF ? !*v : *v);
 }
 
 int option_set(const struct option_row *row, void *base, const char *text,
 	       struct cr_err *e)
 {
-	struct option_list *list;
-	int64_t v[2];
+	void *at = member_of(row, base);
+	struct option_list *list = at;
+	int64_t v[2] = { 0, 0 };
 
 	if (row->kind == OPTION_TEXT) {
-		put_text(row, base, text);
-		return 0;
-	}
-	if (row->kind == OPTION_LIST) {
-		list = list_at(row, base);
-		if (list && list->count < OPTION_LIST_MAX)
+		if (at)
+			*(const char **)at = text;
+	} else if (row->kind == OPTION_LIST) {
+		if (at && list->count < OPTION_LIST_MAX)
 			list->item[list->count++] = text;
-		return 0;
+	} else {
+		if (option_parse(row, text, v, e))
+			return -EINVAL;
+		put_numbers(row, base, v);
 	}
-	if (option_parse(row, text, v, e))
-		return -EINVAL;
-	put_numbers(row, base, v);
 	return 0;
-}
-
-static const char *default_text(const struct option_row *row)
-{
-	return row->without && *row->without ? row->without : NULL;
 }
 
 void option_reset(const struct option_row *row, void *base)
 {
-	if (row->kind == OPTION_TEXT)
-		put_text(row, base, default_text(row));
-	else if (row->kind != OPTION_LIST)
+	void *at = member_of(row, base);
+
+	if (row->kind == OPTION_LIST && at)
+		((struct option_list *)at)->count = 0;
+	else if (row->kind == OPTION_TEXT && at)
+		*(const char **)at =
+			row->without && *row->without ? row->without : NULL;
+	else if (row->kind < OPTION_TEXT)
 		put_numbers(row, base,
 			    (const int64_t[]){ row->dflt, row->dflt });
-	else if (row->bytes)
-		list_at(row, base)->count = 0;
 }
 
 void options_reset(const struct option_row *rows, void *base)
@@ -379,9 +352,7 @@ int64_t option_get(const struct cr_opt *row, const void *vals)
 
 static void put_option(const struct cr_opt *opt, void *vals, int64_t value)
 {
-	const struct option_row row = { .opt = *opt, .bytes = sizeof(value) };
-
-	option_put(&row, vals, value);
+	integer_put((unsigned char *)vals + opt->offset, sizeof(value), value);
 }
 
 void options_defaults(const struct cr_opt *table, void *vals)

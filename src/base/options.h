@@ -129,14 +129,13 @@ unsigned option_series(const struct option_row *row, const char *text,
 int option_parse(const struct option_row *row, const char *text, int64_t *out,
 		 struct cr_err *e);
 
-/** The integer or bool of @bytes at @at: read (up to 4 bytes, with a sign or
- * without), written. */
+/** The integer or bool of @bytes at @at: read, one of an int's size with its
+ * sign or as unsigned, smaller ones as unsigned; written. */
 int64_t integer_get(const void *at, size_t bytes, bool with_sign);
 void integer_put(void *at, size_t bytes, int64_t value);
 
-/** Put @value, or what @text says (which has to stay), into the member that
- * @row has in the struct at @base, if it has one. 0, or -EINVAL with @e. */
-void option_put(const struct option_row *row, void *base, int64_t value);
+/** Put what @text says (which has to stay) into the member that @row has in the
+ * struct at @base, if it has one. 0, or -EINVAL with @e. */
 int option_set(const struct option_row *row, void *base, const char *text,
 	       struct cr_err *e);
 

@@ -264,58 +264,51 @@ static int read_end(struct reader *r, const char *what)
 	return rc;
 }
 
-static int read_whole_file(struct reader *r, struct section *top)
+/* Read the one document of @text, which is a value as read_key_value() takes
+ * it, or (no @at->in) the file: the section @v->below. */
+static int read_document(const struct campaign_file *f, const char *text,
+			 size_t bytes, const struct spot *at, struct value *v)
 {
-	static const struct spot file;
-	int rc = next_event(r); /* stream start */
+	struct reader r = { .file = f };
+	int rc;
 
-	if (!rc)
-		rc = next_event(r); /* document start, or the end */
-	if (!rc && r->event.type == YAML_STREAM_END_EVENT)
-		return campaign_fail(r->file, 1, "the file is empty");
-	if (!rc)
-		rc = next_event(r);
-	if (!rc)
-		rc = check_key_kind(r, &file, YAML_MAPPING_START_EVENT);
-	if (!rc)
-		rc = read_section(r, top);
-	return rc ? rc : read_end(r, "campaign a file");
-}
-
-static int open_reader(struct reader *r, const struct campaign_file *f,
-		       const char *text, size_t bytes)
-{
-	*r = (struct reader){ .file = f };
-	if (!yaml_parser_initialize(&r->parser))
-		return campaign_no_memory(r->file);
-	yaml_parser_set_input_string(&r->parser, (const unsigned char *)text,
+	if (!yaml_parser_initialize(&r.parser))
+		return campaign_no_memory(f);
+	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text,
 				     bytes);
-	return 0;
-}
-
-static void close_reader(struct reader *r)
-{
-	yaml_event_delete(&r->event);
-	yaml_parser_delete(&r->parser);
+	rc = next_event(&r); /* stream start */
+	if (!rc)
+		rc = next_event(&r); /* document start, or the end */
+	if (!rc && r.event.type == YAML_STREAM_END_EVENT)
+		rc = campaign_fail(f, 1,
+				   at->in ? "no value" : "the file is empty");
+	if (!rc)
+		rc = next_event(&r);
+	if (!rc && !at->in)
+		rc = check_key_kind(&r, at, YAML_MAPPING_START_EVENT);
+	if (!rc)
+		rc = at->in ? read_key_value(&r, at, v)
+			    : read_section(&r, v->below);
+	if (!rc)
+		rc = read_end(&r,
+			      at->in ? "value a setting" : "campaign a file");
+	yaml_event_delete(&r.event);
+	yaml_parser_delete(&r.parser);
+	return rc;
 }
 
 int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
 		  struct section **top)
 {
-	struct section *s = section_new(f, NULL, NULL, -1);
-	struct reader r = { .file = f };
-	int rc = s ? open_reader(&r, f, text, bytes) : campaign_no_memory(f);
+	static const struct spot file;
+	struct value v = { .below = section_new(f, NULL, NULL, -1) };
+	int rc = v.below ? read_document(f, text, bytes, &file, &v)
+			 : campaign_no_memory(f);
 
-	if (rc) {
-		section_free(s);
-		return rc;
-	}
-	rc = read_whole_file(&r, s);
-	close_reader(&r);
 	if (rc)
-		section_free(s);
+		section_free(v.below);
 	else
-		*top = s;
+		*top = v.below;
 	return rc;
 }
 
@@ -324,22 +317,6 @@ int section_parse_value(const struct campaign_file *f, const char *text,
 			int entry, struct value *v)
 {
 	const struct spot at = { in, key, entry };
-	struct reader r;
-	int rc = open_reader(&r, f, text, strlen(text));
 
-	if (rc)
-		return rc;
-	rc = next_event(&r); /* stream start */
-	if (!rc)
-		rc = next_event(&r); /* document start, or the end */
-	if (!rc && r.event.type == YAML_STREAM_END_EVENT)
-		rc = campaign_fail(r.file, line_of(&r), "no value");
-	if (!rc)
-		rc = next_event(&r);
-	if (!rc)
-		rc = read_key_value(&r, &at, v);
-	if (!rc)
-		rc = read_end(&r, "value a setting");
-	close_reader(&r);
-	return rc;
+	return read_document(f, text, strlen(text), &at, v);
 }

@@ -650,14 +650,15 @@ static void place_threads(struct runner_options *o)
 	const struct placement *p = &o->placement;
 	unsigned faults = o->from.faults.n;
 	struct cpu_list pin, rx;
+	struct placement_request request = o->place;
 	struct placement_fault f;
 
-	o->place.pin = read_cpus(o, "pin", &o->place.pin_none, &pin, allowed);
-	o->place.rx = read_cpus(o, "rx-cpu", &o->place.rx_none, &rx, allowed);
+	request.pin = read_cpus(o, "pin", &request.pin_none, &pin, allowed);
+	request.rx = read_cpus(o, "rx-cpu", &request.rx_none, &rx, allowed);
 	if (o->from.faults.n != faults)
 		return;
 	topology_read(&o->topology, TOPOLOGY_ROOT, allowed);
-	if (placement_make(&o->placement, &o->topology, &o->place, &f)) {
+	if (placement_make(&o->placement, &o->topology, &request, &f)) {
 		config_blame(&o->from, f.option, 0, f.why.text);
 		return;
 	}

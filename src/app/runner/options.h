@@ -19,7 +19,7 @@ enum sandbox { SANDBOX_ON, SANDBOX_STRICT, SANDBOX_OFF };
 struct runner_options {
 	struct service_config service; /**< without event base and callbacks */
 	struct topology topology;
-	struct placement_request place; /**< what is asked of that */
+	struct placement_request place; /**< workers, receivers, run queues */
 	struct placement placement;
 	struct interface_cfg interfaces[INTERFACES_MAX]; /**< the service's */
 	char control[96];	 /**< as given, for people */
