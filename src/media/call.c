@@ -194,23 +194,6 @@ static void count_discarded(void *call)
 	call_count(&c->count.overflowed, 1);
 }
 
-static int make_receive_stage(struct receive_stage **out, struct call *c,
-			      const struct call_cfg *to, struct cr_err *e)
-{
-	const unsigned clock = pipeline_side_clock(&to->media.in);
-	const struct receive_stage_cfg cfg = {
-		.terms = to->receive_stage,
-		.clock = clock,
-		.step = (uint32_t)(to->release.period * (cr_ns)clock / CR_SEC),
-		.slot_bytes = (unsigned)c->slot_bytes,
-		.emit = packet_push,
-		.gone = count_discarded,
-		.arg = c,
-	};
-
-	return receive_stage_open(out, &cfg, e);
-}
-
 static int make_digits(struct digits **out, const struct call_cfg *to,
 		       struct cr_err *e)
 {
@@ -237,8 +220,21 @@ int call_aux_make(struct call_aux *b, struct call *c, const struct call_cfg *to,
 	b->receive_stage = NULL;
 	b->digits = NULL;
 	if (!call_receive_stage(c) && to->in_endpoint &&
-	    receive_stage_needed(&to->receive_stage))
-		err = make_receive_stage(&b->receive_stage, c, to, e);
+	    receive_stage_needed(&to->receive_stage)) {
+		const unsigned clock = pipeline_side_clock(&to->media.in);
+		const struct receive_stage_cfg cfg = {
+			.terms = to->receive_stage,
+			.clock = clock,
+			.step = (uint32_t)(to->release.period * (cr_ns)clock /
+					   CR_SEC),
+			.slot_bytes = (unsigned)c->slot_bytes,
+			.emit = packet_push,
+			.gone = count_discarded,
+			.arg = c,
+		};
+
+		err = receive_stage_open(&b->receive_stage, &cfg, e);
+	}
 	if (!err && !call_digits(c) && to->receive_stage.events.n &&
 	    to->pt_event_out)
 		err = make_digits(&b->digits, to, e);

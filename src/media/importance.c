@@ -108,19 +108,6 @@ static int predict_correction(const struct importance_amr *m)
 	return MEAN + sum / 64;
 }
 
-/* Its own corrections are the best guess of those before it. */
-static void begin_corrections(struct importance_amr *m, const int *correction)
-{
-	int sum = 0;
-
-	for (unsigned i = 0; i < SUBFRAMES; i++)
-		sum += correction[i];
-	for (unsigned i = 0; i < SUBFRAMES; i++)
-		push_correction(m, sum / (int)SUBFRAMES);
-	m->energy = 0;
-	m->known = true;
-}
-
 /* The excitation of a subframe: what is new, and what is repeated. */
 static uint64_t excite_subframe(struct importance_amr *m, int correction,
 				unsigned gain)
@@ -178,8 +165,17 @@ uint8_t importance_amr(struct importance_amr *m, const struct cr_frame *f)
 	for (unsigned i = 0; i < SUBFRAMES; i++)
 		correction[i] =
 			corrections[bits_at(f, at->fixed[i], FIXED_BITS)];
-	if (!m->known)
-		begin_corrections(m, correction);
+	if (!m->known) {
+		int sum = 0;
+
+		/* Its own corrections are the best guess of those before it. */
+		for (unsigned i = 0; i < SUBFRAMES; i++)
+			sum += correction[i];
+		for (unsigned i = 0; i < SUBFRAMES; i++)
+			push_correction(m, sum / (int)SUBFRAMES);
+		m->energy = 0;
+		m->known = true;
+	}
 	for (unsigned i = 0; i < SUBFRAMES; i++) {
 		unsigned gain = adaptive_gains[bits_at(f, at->adaptive[i],
 						       ADAPTIVE_BITS)];

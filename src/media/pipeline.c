@@ -504,14 +504,6 @@ static void restart_time(struct pipeline *p, const struct pipeline_input *in)
 	p->nleft = 0;
 }
 
-/* @at, or where what has come at @arrival is if that is a second before. */
-static int64_t as_it_came(const struct pipeline *p, cr_ns arrival, int64_t at)
-{
-	int64_t came = after_restart(p, arrival);
-
-	return at - came > p->in_clock ? came : at;
-}
-
 uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in)
 {
 	int64_t at;
@@ -523,8 +515,13 @@ uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in)
 	if (p->heard == CR_NEVER)
 		p->heard = in->arrival;
 	at = after_step(p, (int32_t)(in->ts - p->last_ts));
-	if (in->apart)
-		at = as_it_came(p, in->arrival, at);
+	if (in->apart) {
+		int64_t came = after_restart(p, in->arrival);
+
+		/* not more than a second before it came */
+		if (at - came > p->in_clock)
+			at = came;
+	}
 	return p->zero + (uint32_t)(at * p->out_clock / p->in_clock);
 }
 

@@ -410,23 +410,6 @@ static enum jitter_put buffer(struct receive_stage *f,
 	return jitter_put(f->jitter, &put);
 }
 
-static void pass_through(struct receive_stage *f,
-			 const struct receive_stage_arrival *in, uint32_t place,
-			 const struct extent *x)
-{
-	struct receive_stage_frame frame = {
-		.what = in->what,
-		.marker = in->rtp->marker,
-		.payload = in->rtp->payload,
-		.bytes = (unsigned)in->rtp->payload_bytes,
-		.ts = in->rtp->ts,
-		.seq = in->rtp->seq,
-		.at = in->at,
-	};
-
-	emit_packet(f, &frame, codec_number_of(in), place, x);
-}
-
 /* A buffer tells by itself which packet is the first that comes out. */
 static void restart(struct receive_stage *f)
 {
@@ -473,10 +456,21 @@ enum jitter_put receive_stage_packet(struct receive_stage *f,
 		f->length_ns = (cr_ns)x.rtp_ticks * CR_SEC / f->cfg.clock;
 		clocks_set_step(&f->clocks, f->length_ns);
 	}
-	if (f->jitter)
+	if (f->jitter) {
 		drain_jitter(f, in->at);
-	else
-		pass_through(f, in, place, &x);
+	} else {
+		struct receive_stage_frame frame = {
+			.what = in->what,
+			.marker = in->rtp->marker,
+			.payload = in->rtp->payload,
+			.bytes = (unsigned)in->rtp->payload_bytes,
+			.ts = in->rtp->ts,
+			.seq = in->rtp->seq,
+			.at = in->at,
+		};
+
+		emit_packet(f, &frame, codec_number_of(in), place, &x);
+	}
 	return put;
 }
 

@@ -637,20 +637,6 @@ struct receivers {
 	} one[];
 };
 
-static int open_handover_boxes(struct receivers *r, unsigned n,
-			       struct cr_err *e)
-{
-	r->box = calloc(n, sizeof(struct handover *));
-	for (; r->box && r->nbox < n; r->nbox++) {
-		r->box[r->nbox] = handover_new();
-		if (!r->box[r->nbox])
-			break;
-	}
-	return r->nbox == n
-		       ? 0
-		       : cr_fail(e, -ENOMEM, "out of memory for receivers");
-}
-
 int receivers_open(struct receivers **out, const struct receivers_config *cfg,
 		   struct cr_err *warn, struct cr_err *e)
 {
@@ -661,8 +647,18 @@ int receivers_open(struct receivers **out, const struct receivers_config *cfg,
 	if (!r)
 		return cr_fail(e, -ENOMEM, "out of memory for receivers");
 	r->nfd = cfg->nfd;
-	if (cfg->nfd > 1)
-		err = open_handover_boxes(r, cfg->nfd, e);
+	if (cfg->nfd > 1) {
+		r->box = calloc(cfg->nfd, sizeof(struct handover *));
+		for (; r->box && r->nbox < cfg->nfd; r->nbox++) {
+			r->box[r->nbox] = handover_new();
+			if (!r->box[r->nbox])
+				break;
+		}
+		err = r->nbox == cfg->nfd
+			      ? 0
+			      : cr_fail(e, -ENOMEM,
+					"out of memory for receivers");
+	}
 	for (unsigned i = 0; i < cfg->count && !err; i++) {
 		struct rx_config one = cfg->each;
 
