@@ -292,21 +292,6 @@ static unsigned count_queues(const struct core_config *cfg)
 	return cfg->rq_cpus ? cfg->nrq : (cfg->ncpu + per_rq - 1) / per_rq;
 }
 
-static void share_out_cpus(struct core *c, unsigned largest, cr_ns now)
-{
-	unsigned first = 0;
-
-	for (unsigned i = 0; i < c->sched.nrq; i++) {
-		c->rq[i].id = i;
-		c->rq[i].first_cpu = first;
-		c->rq[i].ncpu = queue_cpus(&c->cfg, i);
-		c->rq[i].cpu = &c->cpu[i * cpu_slots(largest)];
-		c->aux[i].now = now;
-		TAILQ_INIT(&c->aux[i].tasks);
-		first += c->rq[i].ncpu;
-	}
-}
-
 static int check_queues(const struct core_config *cfg, struct cr_err *e)
 {
 	unsigned sum = 0;
@@ -342,7 +327,7 @@ static int check_config(const struct core_config *cfg, struct cr_err *e)
 
 static int alloc_queues(struct core *c, cr_ns now)
 {
-	unsigned nrq = count_queues(&c->cfg), largest = 0;
+	unsigned nrq = count_queues(&c->cfg), largest = 0, first = 0;
 
 	for (unsigned i = 0; i < nrq; i++)
 		if (queue_cpus(&c->cfg, i) > largest)
@@ -355,7 +340,15 @@ static int alloc_queues(struct core *c, cr_ns now)
 	c->sched.rq = c->rq;
 	c->sched.nrq = nrq;
 	c->sched.preemptible = c->cfg.preemptible;
-	share_out_cpus(c, largest, now);
+	for (unsigned i = 0; i < c->sched.nrq; i++) {
+		c->rq[i].id = i;
+		c->rq[i].first_cpu = first;
+		c->rq[i].ncpu = queue_cpus(&c->cfg, i);
+		c->rq[i].cpu = &c->cpu[i * cpu_slots(largest)];
+		c->aux[i].now = now;
+		TAILQ_INIT(&c->aux[i].tasks);
+		first += c->rq[i].ncpu;
+	}
 	return 0;
 }
 
