@@ -280,23 +280,6 @@ static bool conversation_may_relay(const struct call_cfg *stream,
 		 same_events(stream)));
 }
 
-/* What this node has no codec of can be nothing else. */
-static int check_relayed(const struct call_cfg *stream,
-			 const struct conversation_request *r, struct cr_err *e)
-{
-	for (unsigned i = 0; i < 2; i++)
-		if (stream[i].media.in.codec == &cr_codec_relayed &&
-		    (!conversation_may_relay(stream, r) ||
-		     relay_needs_call(&stream[0]) ||
-		     relay_needs_call(&stream[1])))
-			return cr_fail(e, -EINVAL,
-				       "%scodec: %s: both parties are to have "
-				       "it, with one rate, and nothing else is "
-				       "to be asked of either",
-				       names[i].in, cr_codec_relayed.name);
-	return 0;
-}
-
 int conversation_codecs(struct call_codecs *codecs, struct call_cfg *stream,
 			const struct conversation_request *r, struct cr_err *e)
 {
@@ -310,7 +293,19 @@ int conversation_codecs(struct call_codecs *codecs, struct call_cfg *stream,
 		if (codecs[i].n > 1 || codecs[i].passed.n)
 			stream[i].codecs = &codecs[i];
 	}
-	return err ? err : check_relayed(stream, r, e);
+	if (err)
+		return err;
+	for (unsigned i = 0; i < 2; i++)
+		if (stream[i].media.in.codec == &cr_codec_relayed &&
+		    (!conversation_may_relay(stream, r) ||
+		     relay_needs_call(&stream[0]) ||
+		     relay_needs_call(&stream[1])))
+			return cr_fail(e, -EINVAL,
+				       "%scodec: %s: both parties are to have "
+				       "it, with one rate, and nothing else is "
+				       "to be asked of either",
+				       names[i].in, cr_codec_relayed.name);
+	return 0;
 }
 
 static int conversation_cmp(struct conversation *a, struct conversation *b)

@@ -468,16 +468,6 @@ static int open_in_endpoint(struct node_call *nc, struct call_cfg *cfg,
 	return 0;
 }
 
-/* To the engine; if need be after others have given back. */
-static int add_task(struct node *n, struct node_call *nc, struct cr_verdict *v)
-{
-	int err = live_add(n->live, &nc->call->lt, v);
-
-	if (err == -ENOSPC && node_give_back(n, v->need_ppm - v->free_ppm))
-		err = live_add(n->live, &nc->call->lt, v);
-	return err;
-}
-
 /* What can fail comes before what takes effect. */
 static int join_engine(struct node *n, struct node_call *nc, struct cr_err *e)
 {
@@ -486,8 +476,13 @@ static int join_engine(struct node *n, struct node_call *nc, struct cr_err *e)
 	int err;
 
 	err = node_admit_measured(n, node_load_of(call_settings(nc->call)), &v);
-	if (!err)
-		err = add_task(n, nc, &v);
+	if (!err) {
+		/* To the engine; if need be after others have given back. */
+		err = live_add(n->live, &nc->call->lt, &v);
+		if (err == -ENOSPC &&
+		    node_give_back(n, v.need_ppm - v.free_ppm))
+			err = live_add(n->live, &nc->call->lt, &v);
+	}
 	if (err) {
 		n->calls_refused++;
 		return node_refuse(n, err, &v, e);
