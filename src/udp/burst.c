@@ -213,14 +213,6 @@ static struct burst_packet *head_of_piece(const struct post *p, unsigned piece)
 	return &p->burst->packet[p->piece[piece].first];
 }
 
-static void divide_burst(struct post *p, struct burst *o)
-{
-	p->burst = o;
-	p->n = 0;
-	for (unsigned i = 0; i < o->count; i += p->piece[p->n++].n)
-		p->piece[p->n] = (struct piece){ i, run_length(o, i) };
-}
-
 /* The size of its packets tells the kernel that a message is a train. */
 static void couple_piece(struct post *p, unsigned piece)
 {
@@ -364,7 +356,10 @@ void burst_send(struct burst *o)
 	struct post p;
 	unsigned n;
 
-	divide_burst(&p, o);
+	p.burst = o;
+	p.n = 0;
+	for (unsigned i = 0; i < o->count; i += p.piece[p.n++].n)
+		p.piece[p.n] = (struct piece){ i, run_length(o, i) };
 	for (unsigned i = 0; i < p.n; i += n) {
 		n = of_one_socket(&p, i);
 		if (o->ring && n < p.n - i && p.n - i >= RING_LEAST)
