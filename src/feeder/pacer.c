@@ -232,26 +232,23 @@ static void withhold_packet(struct feeder_call *c)
 		c->phone->count.withheld++;
 }
 
-/* As in a pause: the time stamps go on, the sequence numbers do not. */
-static void keep_silent(struct feeder_call *c)
-{
-	withhold_packet(c);
-	c->seq_first -= !c->next.copy;
-	c->was_silent = true;
-}
-
 /* Everything that is due at @now, relative to the epoch. */
 static void send_due_packets(struct pacer *p, cr_ns now)
 {
 	while (p->count && p->heap[0]->next.at <= now) {
 		struct feeder_call *c = p->heap[0];
 
-		if (is_silent(c))
-			keep_silent(c);
-		else if (c->next.lost)
+		if (is_silent(c)) {
+			/* as in a pause: the time stamps go on, the sequence
+			 * numbers do not */
 			withhold_packet(c);
-		else
+			c->seq_first -= !c->next.copy;
+			c->was_silent = true;
+		} else if (c->next.lost) {
+			withhold_packet(c);
+		} else {
 			put_packet(p, c);
+		}
 		advance_first(p);
 		if (burst_full(&p->burst))
 			flush_outgoing(p);

@@ -97,15 +97,6 @@ static int terms_of_answerer(struct answering *a, unsigned i,
 	return ng_terms_change(to, &t, e);
 }
 
-/* What the parties are from now on: @to, in the order of sides. */
-static int terms(struct answering *a, unsigned i, struct party_change to[2],
-		 struct cr_err *e)
-{
-	int err = terms_of_offerer(a, i, &to[a->to], e);
-
-	return err ? err : terms_of_answerer(a, i, &to[!a->to], e);
-}
-
 /* What who offered is to send: what the other one is sent is its own matter
  * where the proxy asks for something of that. */
 static unsigned answered_ptime(const struct answering *a, unsigned i)
@@ -164,7 +155,9 @@ static int prepare_line(struct answering *a, unsigned i, struct cr_err *e)
 	if (!err)
 		err = report_line(a, i, e);
 	if (!err)
-		err = terms(a, i, l->to, e);
+		err = terms_of_offerer(a, i, &l->to[a->to], e);
+	if (!err)
+		err = terms_of_answerer(a, i, &l->to[!a->to], e);
 	if (err)
 		return err;
 	remember_spoken(&l->spoken[a->to], &a->settled.party[0].speech);
@@ -363,21 +356,6 @@ static bool is_repeated(struct ng_service *sv, const struct ng_dialog *d,
 	       !strcmp(d->answer, r->sdp) && still_talks(sv, d);
 }
 
-static int answer_in(struct ng_dialog *d, const struct ng_work *w,
-		     struct cr_err *e)
-{
-	struct answering *a = w->answering;
-	int err;
-
-	memset(a, 0, offsetof(struct answering, text.format));
-	a->w = w;
-	a->d = d;
-	a->to = d->offerer;
-	err = answer_offer(a, e);
-	sdp_free(a->sdp);
-	return err;
-}
-
 struct answering *ng_answering_new(void)
 {
 	return malloc(sizeof(struct answering));
@@ -403,8 +381,16 @@ int ng_answer_to(const struct ng_work *w, struct cr_err *e)
 					 "an answer to"
 				       : "there is no offer that this is an "
 					 "answer to");
-	if (!is_repeated(w->service, d, r))
-		err = answer_in(d, w, e);
+	if (!is_repeated(w->service, d, r)) {
+		struct answering *a = w->answering;
+
+		memset(a, 0, offsetof(struct answering, text.format));
+		a->w = w;
+		a->d = d;
+		a->to = d->offerer;
+		err = answer_offer(a, e);
+		sdp_free(a->sdp);
+	}
 	/* who asks again is told then */
 	if (!err && json_object_set_new(w->reply, "sdp",
 					json_string_nocheck(d->answered)))

@@ -683,20 +683,6 @@ static void list_offerers(const struct settling *s,
 	}
 }
 
-static void list_answerers(const struct settling *s,
-			   const struct sdp_format *first)
-{
-	struct codec_choice *c = &s->out->party[1];
-
-	for (unsigned i = 0; i < s->line->nformats; i++) {
-		const struct sdp_format *f = &s->line->formats[i];
-
-		if (f != first && format_kind(f) == FORMAT_SPEECH &&
-		    offered_as(s, f))
-			c->also[c->nalso++] = *f;
-	}
-}
-
 /* --- telephone events --- */
 
 /* Has @c speech of that clock (0: any) that goes through a codec? */
@@ -861,6 +847,7 @@ int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 	const struct codec_item *as, *own;
 	const struct sdp_format *b;
 	int layout[SDP_FORMATS_MAX];
+	struct codec_choice *c = &out->party[1];
 
 	memset(out, 0, sizeof(*out));
 	for (unsigned i = 0; i < s.offered->n; i++)
@@ -885,7 +872,13 @@ int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 	if (!out->transcoded)
 		list_passed(&s, own);
 	list_offerers(&s, own);
-	list_answerers(&s, b);
+	for (unsigned i = 0; i < s.line->nformats; i++) {
+		const struct sdp_format *f = &s.line->formats[i];
+
+		if (f != b && format_kind(f) == FORMAT_SPEECH &&
+		    offered_as(&s, f))
+			c->also[c->nalso++] = *f;
+	}
 	settle_events(&s);
 	settle_noise(&s);
 	return 0;

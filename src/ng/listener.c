@@ -44,21 +44,6 @@ struct datagrams {
 
 /* --- in --- */
 
-static void prepare_datagrams(struct datagrams *d)
-{
-	for (unsigned i = 0; i < BATCH; i++) {
-		d->part[i] = (struct iovec){ d->octets[i], DATAGRAM };
-		d->message[i].msg_hdr = (struct msghdr){
-			.msg_name = &d->from[i],
-			.msg_namelen = sizeof(d->from[i]),
-			.msg_iov = &d->part[i],
-			.msg_iovlen = 1,
-			.msg_control = &d->control[i],
-			.msg_controllen = sizeof(d->control[i]),
-		};
-	}
-}
-
 /* Which of our addresses the kernel says it came to. */
 static void read_at(struct msghdr *m, struct sockaddr_storage *at)
 {
@@ -122,7 +107,17 @@ static void on_datagrams(evutil_socket_t fd, short what, void *arg)
 	int n;
 
 	(void)what;
-	prepare_datagrams(d);
+	for (unsigned i = 0; i < BATCH; i++) {
+		d->part[i] = (struct iovec){ d->octets[i], DATAGRAM };
+		d->message[i].msg_hdr = (struct msghdr){
+			.msg_name = &d->from[i],
+			.msg_namelen = sizeof(d->from[i]),
+			.msg_iov = &d->part[i],
+			.msg_iovlen = 1,
+			.msg_control = &d->control[i],
+			.msg_controllen = sizeof(d->control[i]),
+		};
+	}
 	n = recvmmsg(fd, d->message, BATCH, MSG_DONTWAIT, NULL);
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		log_event(LOG_ERROR, "ng-receive",

@@ -72,15 +72,6 @@ static const char *wanted_interface(const struct offering *o, unsigned i)
 	return like;
 }
 
-static void warn_interfaces(const struct offering *o)
-{
-	for (unsigned i = 0; i < 2; i++)
-		if (o->w->request->interface[i] && !wanted_interface(o, i))
-			ng_warn(o->w->warning,
-				"direction: no interface is called %.40s",
-				o->w->request->interface[i]);
-}
-
 static int open_offerers_endpoint(struct offering *o, unsigned i,
 				  const struct sdp_line *l, struct cr_err *e)
 {
@@ -448,36 +439,19 @@ static int weigh_line(struct offering *o, unsigned i, struct cr_err *e)
 	return err ? err : weigh_early(o, i, e);
 }
 
-/* What the offer before was promised: this one comes in its place. */
-static void release_promises(struct offering *o)
+static int weigh_offer(struct offering *o, struct cr_err *e)
 {
+	int err = 0;
+
 	o->weighed = true;
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
 		o->before[i] = o->d->stream[i].promised;
 		ng_release(o->w->service, &o->d->stream[i]);
 	}
-}
-
-static int weigh_offer(struct offering *o, struct cr_err *e)
-{
-	int err = 0;
-
-	release_promises(o);
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++)
 		if (o->list[i])
 			err = weigh_line(o, i, e);
 	return err;
-}
-
-/* It was refused: what it would have needed is others' again. */
-static void take_offer_back(struct offering *o)
-{
-	struct ng_service *sv = o->w->service;
-
-	for (unsigned i = 0; i < SDP_LINES_MAX && o->weighed; i++) {
-		ng_release(sv, &o->d->stream[i]);
-		promise(sv, &o->d->stream[i], &o->before[i]);
-	}
 }
 
 /* --- the whole --- */
@@ -568,17 +542,29 @@ static int offer_in(struct ng_dialog *d, const struct ng_work *w,
 			      sdp_lines(o->sdp), d->nlines);
 	if (!err)
 		err = take_room(o, e);
-	warn_interfaces(o);
+	for (unsigned i = 0; i < 2; i++)
+		if (o->w->request->interface[i] && !wanted_interface(o, i))
+			ng_warn(o->w->warning,
+				"direction: no interface is called %.40s",
+				o->w->request->interface[i]);
 	if (!err)
 		err = carry_lines(o, e);
 	if (!err)
 		err = weigh_offer(o, e);
 	if (!err)
 		err = write(o, e);
-	if (err)
-		take_offer_back(o);
-	else
+	if (err) {
+		struct ng_service *sv = o->w->service;
+
+		/* It was refused: what it would have needed is others' again.
+		 */
+		for (unsigned i = 0; i < SDP_LINES_MAX && o->weighed; i++) {
+			ng_release(sv, &o->d->stream[i]);
+			promise(sv, &o->d->stream[i], &o->before[i]);
+		}
+	} else {
 		commit_offer(o);
+	}
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
 		free(o->list[i]);
 	sdp_free(o->sdp);

@@ -274,18 +274,6 @@ static void take_also(struct party_change *to, const struct codec_choice *c,
 			to->nalso++;
 }
 
-static void take_events(struct party_change *to, const struct codec_choice *c)
-{
-	if (!c->nevents)
-		return;
-	to->events = c->events[0].pt;
-	to->events_clock = c->events[0].rate;
-	for (unsigned i = 1; i < c->nevents; i++) {
-		to->more.one[to->more.n].pt = c->events[i].pt;
-		to->more.one[to->more.n++].clock = c->events[i].rate;
-	}
-}
-
 int ng_terms_change(struct party_change *to, const struct ng_terms *t,
 		    struct cr_err *e)
 {
@@ -308,7 +296,15 @@ int ng_terms_change(struct party_change *to, const struct ng_terms *t,
 	to->rtcp_address = ng_terms_rtcp_address(t->line, &t->host);
 	to->learn = t->learn;
 	to->hold = !(ng_terms_mode(t->line) & SDP_RECVONLY);
-	take_events(to, t->choice);
+	if (t->choice->nevents) {
+		to->events = t->choice->events[0].pt;
+		to->events_clock = t->choice->events[0].rate;
+		for (unsigned i = 1; i < t->choice->nevents; i++) {
+			to->more.one[to->more.n].pt = t->choice->events[i].pt;
+			to->more.one[to->more.n++].clock =
+				t->choice->events[i].rate;
+		}
+	}
 	to->noise = t->choice->noise < 0 ? 0 : t->choice->noise;
 	return 0;
 }

@@ -132,12 +132,6 @@ static size_t report_gap(void *arg, uint64_t lost, char *to, size_t room)
 	return l.len;
 }
 
-/* Put a whole entry; any thread, waits for copying only. */
-static void log_writer_put(const char *line, size_t bytes)
-{
-	(void)async_writer_put(&w.async_writer, line, bytes, "");
-}
-
 /* --- the thread --- */
 
 /* Octets of the first entry of the @n, or @n. */
@@ -510,7 +504,7 @@ static bool site_may_write(struct log_site *site)
 static void put_line(const struct log_line *l)
 {
 	if (log_writer_is_open())
-		log_writer_put(l->text, l->len);
+		(void)async_writer_put(&w.async_writer, l->text, l->len, "");
 	/* A log that cannot be written is nobody's to report to. */
 	else if (write(STDERR_FILENO, l->text, l->len) < 0)
 		return;

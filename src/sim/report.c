@@ -278,22 +278,17 @@ int sim_report_write(const struct sim_report *r, const char *dir,
 	return run_file_close(&file, e);
 }
 
-/* What a scheduler's options may be told with in a file name. */
-static bool is_plain(char c)
-{
-	return strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123"
-		      "456789=._-",
-		      c) != NULL;
-}
-
 /* campaigns/player/names.py has the same rule. */
 void sim_folder_name(const char *scheduler, char name[RUN_PATH_MAX])
 {
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789=._-";
+
 	(void)snprintf(name, RUN_PATH_MAX, "%s",
 		       scheduler + strspn(scheduler, "./"));
-	for (char *s = name; *s; s++)
-		if (!is_plain(*s))
-			*s = '_';
+	for (char *s = name; *(s += strspn(s, plain));)
+		*s = '_';
 }
 
 int sim_folder_make(const char *out, const char *scheduler,

@@ -270,11 +270,6 @@ static void outcome_undone(struct sim_call *c, const struct cr_job *job,
 	}
 }
 
-static cr_ns abs_difference(cr_ns a, cr_ns b)
-{
-	return a > b ? a - b : b - a;
-}
-
 static void count_job_delay(struct sim_call *c, const struct cr_job *job,
 			    cr_ns now)
 {
@@ -311,8 +306,8 @@ static void outcome_done(struct sim_call *c, const struct cr_job *job,
 	note_replayed(c, job,
 		      (struct replayed_job){ c->st.first, now, CR_OUT_DONE });
 	if (c->worked && job->seq == c->last_frame + 1)
-		histogram_add(&s->jitter, abs_difference(now - c->last_end,
-							 c->flow->ptime));
+		histogram_add(&s->jitter,
+			      llabs(now - c->last_end - c->flow->ptime));
 	c->worked = true;
 	c->last_end = now;
 	c->last_frame = job->seq;
@@ -876,13 +871,6 @@ void workload_close(struct workload *w)
 	w->part = NULL;
 }
 
-static void write_records(const struct workload *w, struct workload_part *p)
-{
-	for (size_t i = 0; i < p->records; i++)
-		trace_file_put(w->trace, &p->record[i]);
-	p->records = 0;
-}
-
 int workload_run(struct workload *w, cr_ns until)
 {
 	bool failed = false;
@@ -894,8 +882,12 @@ int workload_run(struct workload *w, cr_ns until)
 	sim_run(w->sim, until);
 	w->running = false;
 	for (unsigned i = 0; i < n; i++) {
-		write_records(w, &w->part[i]);
-		failed |= w->part[i].failed;
+		struct workload_part *p = &w->part[i];
+
+		for (size_t k = 0; k < p->records; k++)
+			trace_file_put(w->trace, &p->record[k]);
+		p->records = 0;
+		failed |= p->failed;
 	}
 	return failed ? -ENOMEM : 0;
 }
