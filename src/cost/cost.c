@@ -187,27 +187,6 @@ static int run_rounds(struct bench *b)
 	return ret;
 }
 
-static int open_streams(struct bench *b, struct cr_err *e)
-{
-	int ret = 0;
-
-	for (unsigned i = 0; !ret && i < b->nstreams; i++) {
-		struct stream *stream = &b->streams[i];
-		uint64_t seed = b->plan->seed;
-
-		if (b->plan->corpus)
-			speech_reader_init(&stream->reader, b->plan->corpus,
-					   seed, i);
-		else
-			synth_init(&stream->synth, b->rate, seed + i);
-		ret = codec_open_encoder(b->codec, &stream->enc, b->cfg, e);
-		if (!ret)
-			ret = codec_open_decoder(b->codec, &stream->dec, b->cfg,
-						 e);
-	}
-	return ret;
-}
-
 static void bench_fini(struct bench *b)
 {
 	for (unsigned i = 0; b->streams && i < b->nstreams; i++) {
@@ -221,6 +200,8 @@ static void bench_fini(struct bench *b)
 
 static int bench_init(struct bench *b, struct cr_err *e)
 {
+	int ret = 0;
+
 	b->rate = b->cfg->sample_rate ? b->cfg->sample_rate
 				      : b->codec->sample_rate;
 	b->samples = (unsigned)(cr_codec_frame_ns(b->codec, b->cfg) * b->rate /
@@ -240,7 +221,21 @@ static int bench_init(struct bench *b, struct cr_err *e)
 	b->streams = calloc(b->nstreams, sizeof(*b->streams));
 	if (!b->streams || times_init(&b->enc) || times_init(&b->dec))
 		return cr_fail(e, -ENOMEM, "cost: out of memory");
-	return open_streams(b, e);
+	for (unsigned i = 0; !ret && i < b->nstreams; i++) {
+		struct stream *stream = &b->streams[i];
+		uint64_t seed = b->plan->seed;
+
+		if (b->plan->corpus)
+			speech_reader_init(&stream->reader, b->plan->corpus,
+					   seed, i);
+		else
+			synth_init(&stream->synth, b->rate, seed + i);
+		ret = codec_open_encoder(b->codec, &stream->enc, b->cfg, e);
+		if (!ret)
+			ret = codec_open_decoder(b->codec, &stream->dec, b->cfg,
+						 e);
+	}
+	return ret;
 }
 
 static struct cost_result bench_result(const struct bench *b, struct times *t)

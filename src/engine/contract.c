@@ -86,16 +86,22 @@ static int check_cost(const struct contract *k, struct contract_flaw *f)
 	return 0;
 }
 
-/* One job at a time: what takes longer than its time is late for ever. */
-static int check_fit(const struct task_terms *t, cr_ns period,
-		     struct contract_flaw *f)
+int contract_check(const struct task_terms *t, cr_ns period,
+		   enum release_kind release, struct contract_flaw *f)
 {
 	const struct contract *k = &t->contract;
 	cr_ns window = cr_ns_min(period, t->deadline);
 	cr_ns worst = cr_ns_max(k->worst, cr_ns_max(k->p99, k->mean));
-	char a[UNITS_TEXT], b[UNITS_TEXT];
 	const char *which = k->worst ? "worst" : k->p99 ? "p99" : "mean";
+	char a[UNITS_TEXT], b[UNITS_TEXT];
+	int err = check_job_rate(k, period, release, f);
 
+	if (!err)
+		err = check_cost(k, f);
+	if (err)
+		return err;
+	/* One job at a time: what takes longer than its time is late for ever.
+	 */
 	if (t->cls == CR_HARD && worst > window)
 		return set_flaw(
 			f, which,
@@ -107,16 +113,6 @@ static int check_fit(const struct task_terms *t, cr_ns period,
 	if (t->cls != CR_BE && k->mean > period)
 		return above(f, "mean", k->mean, "period", period);
 	return 0;
-}
-
-int contract_check(const struct task_terms *t, cr_ns period,
-		   enum release_kind release, struct contract_flaw *f)
-{
-	int err = check_job_rate(&t->contract, period, release, f);
-
-	if (!err)
-		err = check_cost(&t->contract, f);
-	return err ? err : check_fit(t, period, f);
 }
 
 struct cr_contract contract_promise(const struct contract *k,

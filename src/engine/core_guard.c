@@ -85,29 +85,6 @@ struct core_flaw core_steal_flaw(const struct core *c, const struct cr_rq *from,
 
 /* --- telling --- */
 
-static void note(struct core *c, const struct cr_rq *rq,
-		 const struct core_flaw *flaw)
-{
-	const struct cr_sched_ops *ops = rq->sched->ops;
-	struct core_rq *a = aux_of(c, rq);
-	struct core_fault *f = &a->fault;
-
-	*f = (struct core_fault){
-		.policy = ops->name,
-		.callback = flaw->callback,
-		.what = flaw->what,
-		.rq = rq->id,
-		.cpu = flaw->cpu < 0 ? -1 : (int64_t)rq->first_cpu + flaw->cpu,
-		.task = flaw->task ? (int64_t)flaw->task->id : -1,
-	};
-	if (flaw->task && ops->explain)
-		f->nkv = ops->explain(flaw->task, f->kv, CORE_FAULT_KV);
-	if (f->nkv > CORE_FAULT_KV)
-		f->nkv = CORE_FAULT_KV;
-	a->untold = true;
-	a->counts.faults++;
-}
-
 bool core_faulty(const struct core *c, const struct cr_rq *rq)
 {
 	return aux_of(c, rq)->untold;
@@ -267,11 +244,27 @@ void core_blame(struct core *c, struct cr_rq *rq, const struct core_flaw *flaw,
 		cr_ns now)
 {
 	char text[512];
+	const struct cr_sched_ops *ops = rq->sched->ops;
+	struct core_rq *a = aux_of(c, rq);
+	struct core_fault *f = &a->fault;
 
 	CR_ASSERT(rq->sched != &c->spare); /* it keeps its contract */
-	note(c, rq, flaw);
+	*f = (struct core_fault){
+		.policy = ops->name,
+		.callback = flaw->callback,
+		.what = flaw->what,
+		.rq = rq->id,
+		.cpu = flaw->cpu < 0 ? -1 : (int64_t)rq->first_cpu + flaw->cpu,
+		.task = flaw->task ? (int64_t)flaw->task->id : -1,
+	};
+	if (flaw->task && ops->explain)
+		f->nkv = ops->explain(flaw->task, f->kv, CORE_FAULT_KV);
+	if (f->nkv > CORE_FAULT_KV)
+		f->nkv = CORE_FAULT_KV;
+	a->untold = true;
+	a->counts.faults++;
 	if (must_abort(c)) {
-		core_fault_text(&aux_of(c, rq)->fault, text, sizeof(text));
+		core_fault_text(f, text, sizeof(text));
 		(void)fprintf(stderr, "broken contract: %s\n", text);
 		abort();
 	}

@@ -221,31 +221,6 @@ static int core_policy_init(struct core_policy *p, unsigned nrq,
 	return 0;
 }
 
-/* rq_init() for all run queues, or what is wrong with @ops there. */
-static int init_queues(struct core *c, const struct cr_sched_ops *ops,
-		       struct cr_err *e)
-{
-	int rc = 0;
-
-	for (unsigned i = 0; i < c->sched.nrq && !rc; i++) {
-		struct cr_rq *rq = &c->rq[i];
-
-		if (ops->flags & CR_F_ONE_CPU && rq->ncpu > 1)
-			return cr_fail(e, -EINVAL,
-				       "scheduler %s is for run queues of one "
-				       "CPU, not of %u: take as many run "
-				       "queues as CPUs",
-				       ops->name, rq->ncpu);
-		if (ops->rq_init)
-			rc = ops->rq_init(rq);
-	}
-	return rc ? cr_fail(e, rc,
-			    "scheduler %s does not start on run queues of %u "
-			    "CPUs: %s",
-			    ops->name, c->rq[0].ncpu, strerror(-rc))
-		  : 0;
-}
-
 /*
  * Make @p the policy in use and call its rq_init(). 0, or with @e its -errno,
  * or -EINVAL: it is not for run queues like these.
@@ -253,6 +228,8 @@ static int init_queues(struct core *c, const struct cr_sched_ops *ops,
 static int core_policy_start(struct core *c, const struct core_policy *p,
 			     struct cr_err *e)
 {
+	int rc = 0;
+
 	c->policy = *p;
 	c->sched.ops = p->ops;
 	c->sched.opts = p->opts;
@@ -262,7 +239,24 @@ static int core_policy_start(struct core *c, const struct core_policy *p,
 		c->rq[i].next_tick = CR_NEVER;
 		c->rq[i].kick = (struct cr_cpus){ 0 };
 	}
-	return init_queues(c, p->ops, e);
+	/* rq_init() for all run queues, or what is wrong with p->ops there. */
+	for (unsigned i = 0; i < c->sched.nrq && !rc; i++) {
+		struct cr_rq *rq = &c->rq[i];
+
+		if (p->ops->flags & CR_F_ONE_CPU && rq->ncpu > 1)
+			return cr_fail(e, -EINVAL,
+				       "scheduler %s is for run queues of one "
+				       "CPU, not of %u: take as many run "
+				       "queues as CPUs",
+				       p->ops->name, rq->ncpu);
+		if (p->ops->rq_init)
+			rc = p->ops->rq_init(rq);
+	}
+	return rc ? cr_fail(e, rc,
+			    "scheduler %s does not start on run queues of %u "
+			    "CPUs: %s",
+			    p->ops->name, c->rq[0].ncpu, strerror(-rc))
+		  : 0;
 }
 
 /* Room for the CPUs of a run queue: whole cache lines, for what follows is
@@ -292,10 +286,19 @@ static unsigned count_queues(const struct core_config *cfg)
 	return cfg->rq_cpus ? cfg->nrq : (cfg->ncpu + per_rq - 1) / per_rq;
 }
 
-static int check_queues(const struct core_config *cfg, struct cr_err *e)
+static int check_config(const struct core_config *cfg, struct cr_err *e)
 {
 	unsigned sum = 0;
 
+	if (cfg->ncpu < 1 || cfg->ncpu > CR_MAX_CPUS)
+		return cr_fail(e, -EINVAL, "%u CPUs: give 1 to %u", cfg->ncpu,
+			       CR_MAX_CPUS);
+	if (cfg->cpus_per_rq > cfg->ncpu)
+		return cr_fail(e, -EINVAL,
+			       "%u CPUs per run queue, but there are only %u",
+			       cfg->cpus_per_rq, cfg->ncpu);
+	if (cfg->capacity_ppm < 0)
+		return cr_fail(e, -EINVAL, "capacity is negative");
 	if (!cfg->rq_cpus)
 		return 0;
 	for (unsigned i = 0; i < cfg->nrq; i++) {
@@ -309,20 +312,6 @@ static int check_queues(const struct core_config *cfg, struct cr_err *e)
 			       "run queues for %u CPUs, but there are %u", sum,
 			       cfg->ncpu);
 	return 0;
-}
-
-static int check_config(const struct core_config *cfg, struct cr_err *e)
-{
-	if (cfg->ncpu < 1 || cfg->ncpu > CR_MAX_CPUS)
-		return cr_fail(e, -EINVAL, "%u CPUs: give 1 to %u", cfg->ncpu,
-			       CR_MAX_CPUS);
-	if (cfg->cpus_per_rq > cfg->ncpu)
-		return cr_fail(e, -EINVAL,
-			       "%u CPUs per run queue, but there are only %u",
-			       cfg->cpus_per_rq, cfg->ncpu);
-	if (cfg->capacity_ppm < 0)
-		return cr_fail(e, -EINVAL, "capacity is negative");
-	return check_queues(cfg, e);
 }
 
 static int alloc_queues(struct core *c, cr_ns now)

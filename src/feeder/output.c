@@ -352,12 +352,16 @@ static void write_call(FILE *f, const struct feeder_call *c)
 	write_counts(f, c->counts);
 }
 
-static int write_call_rows(const struct output *o, const char *dir,
-			   struct cr_err *e)
+int output_run(const struct output *o, const char *dir, struct cr_err *e)
 {
+	json_t *j = output_json(o);
+	int rc = run_folder_write(dir, j, e);
 	struct run_file file;
-	int rc = run_file_open(&file, dir, "calls.csv", e);
 
+	json_decref(j);
+	if (rc)
+		return rc;
+	rc = run_file_open(&file, dir, "calls.csv", e);
 	if (rc)
 		return rc;
 	(void)fprintf(file.f,
@@ -373,15 +377,6 @@ static int write_call_rows(const struct output *o, const char *dir,
 		if (o->result->calls[i].match)
 			write_call(file.f, &o->result->calls[i]);
 	return run_file_close(&file, e);
-}
-
-int output_run(const struct output *o, const char *dir, struct cr_err *e)
-{
-	json_t *j = output_json(o);
-	int rc = run_folder_write(dir, j, e);
-
-	json_decref(j);
-	return rc ? rc : write_call_rows(o, dir, e);
 }
 
 int output_frames(const struct output *o, const char *dir, struct cr_err *e)
@@ -532,9 +527,24 @@ static void print_conversions(const struct conversions *v, FILE *f)
 	(void)fputc('\n', f);
 }
 
-/* Things that spoil a measurement, and whose fault they are. */
-static void print_warnings(const struct session_result *r, FILE *f)
+void output_table(const struct output *o, FILE *f)
 {
+	const struct session_result *r = o->result;
+	const struct campaign *c = o->cfg->campaign;
+
+	(void)fprintf(f, "%-14s %6s %6s %9s %9s %8s %8s %8s %8s %8s %8s %8s\n",
+		      "flow", "calls", "refus.", "sent", "received", "lost",
+		      "late", "p50 ms", "p99 ms", "p99.9", "max ms",
+		      "jit. p99");
+	for (unsigned i = 0; i < c->flow_count; i++)
+		print_flow_line(f, c->flows[i].name, &r->flows[i]);
+	if (c->flow_count > 1)
+		print_flow_line(f, "all", r->total);
+	if (r->conversions)
+		print_conversions(r->conversions, f);
+	output_talks_print(o, f);
+	verdicts_print(&o->verdicts, c->path, f);
+	/* Things that spoil a measurement, and whose fault they are. */
 	if (r->refusal[0])
 		(void)fprintf(f, "refused: %s\n", r->refusal);
 	if (r->total->missed)
@@ -557,24 +567,4 @@ static void print_warnings(const struct session_result *r, FILE *f)
 			      "%" PRIu64 " packets refused by the feeder's own "
 			      "socket\n",
 			      r->pacer.failed);
-}
-
-void output_table(const struct output *o, FILE *f)
-{
-	const struct session_result *r = o->result;
-	const struct campaign *c = o->cfg->campaign;
-
-	(void)fprintf(f, "%-14s %6s %6s %9s %9s %8s %8s %8s %8s %8s %8s %8s\n",
-		      "flow", "calls", "refus.", "sent", "received", "lost",
-		      "late", "p50 ms", "p99 ms", "p99.9", "max ms",
-		      "jit. p99");
-	for (unsigned i = 0; i < c->flow_count; i++)
-		print_flow_line(f, c->flows[i].name, &r->flows[i]);
-	if (c->flow_count > 1)
-		print_flow_line(f, "all", r->total);
-	if (r->conversions)
-		print_conversions(r->conversions, f);
-	output_talks_print(o, f);
-	verdicts_print(&o->verdicts, c->path, f);
-	print_warnings(r, f);
 }

@@ -121,28 +121,6 @@ static int open_common_port(struct session *s, struct cr_err *e)
 
 /* ---- loads ---- */
 
-static int find_flow_counts(struct session *s, struct cr_err *e)
-{
-	const struct campaign *c = s->cfg.campaign;
-	double *share = calloc(c->flow_count, sizeof(*share));
-	double workers = 1;
-	int rc = share ? 0 : cr_fail(e, -ENOMEM, "out of memory");
-
-	if (!rc && s->cfg.counts)
-		memcpy(s->counts, s->cfg.counts,
-		       c->flow_count * sizeof(*s->counts));
-	for (unsigned f = 0; f < c->flow_count && !rc; f++)
-		if (!s->counts[f] && campaign_needs_share(c, f))
-			rc = s->peer->take_of(s, &c->flows[f], &share[f],
-					      &workers, e);
-	if (!rc)
-		rc = campaign_counts(c, share, workers,
-				     (double)s->cfg.scale_ppm / CR_PPM,
-				     s->counts, e);
-	free(share);
-	return rc;
-}
-
 /* ---- conversions ---- */
 
 static void on_file(void *arg, unsigned done, unsigned total)
@@ -174,28 +152,6 @@ static int open_conversions(struct session *s, struct cr_err *e)
 	return conversions_open(&s->conversions, &cfg, e);
 }
 
-/* The plan's conversations: of each, both directions. */
-static int make_talks(struct session *s, struct cr_err *e)
-{
-	for (size_t i = 0; i < s->plan.count; i++)
-		if (s->plan.calls[i].conversation > s->ntalks)
-			s->ntalks = (size_t)s->plan.calls[i].conversation;
-	s->talks = calloc(s->ntalks + 1, sizeof(*s->talks));
-	if (!s->talks) {
-		s->ntalks = 0;
-		return cr_fail(e, -ENOMEM, "out of memory for conversations");
-	}
-	for (size_t i = 0; i < s->plan.count; i++) {
-		struct feeder_call *c = &s->calls[i];
-
-		if (!c->plan->conversation)
-			continue;
-		c->talk = &s->talks[c->plan->conversation - 1];
-		c->talk->side[c->flow->party.side] = c;
-	}
-	return 0;
-}
-
 static int make_session_plan(struct session *s, struct cr_err *e)
 {
 	struct plan_options o = { .seed = s->cfg.seed,
@@ -216,17 +172,51 @@ static int make_session_plan(struct session *s, struct cr_err *e)
 		s->calls[i].flow =
 			&s->cfg.campaign->flows[s->plan.calls[i].flow];
 	}
-	return make_talks(s, e);
+	for (size_t i = 0; i < s->plan.count; i++)
+		if (s->plan.calls[i].conversation > s->ntalks)
+			s->ntalks = (size_t)s->plan.calls[i].conversation;
+	s->talks = calloc(s->ntalks + 1, sizeof(*s->talks));
+	if (!s->talks) {
+		s->ntalks = 0;
+		return cr_fail(e, -ENOMEM, "out of memory for conversations");
+	}
+	for (size_t i = 0; i < s->plan.count; i++) {
+		struct feeder_call *c = &s->calls[i];
+
+		if (!c->plan->conversation)
+			continue;
+		c->talk = &s->talks[c->plan->conversation - 1];
+		c->talk->side[c->flow->party.side] = c;
+	}
+	return 0;
 }
 
 /* The part of it that asks the daemon: how many calls each flow means. */
 static int session_size(struct session *s, struct cr_err *e)
 {
+	const struct campaign *c = s->cfg.campaign;
+	double *share, workers = 1;
 	int rc = open_common_port(s, e);
 
 	if (!rc)
 		rc = s->peer->greet(s, e);
-	return rc ? rc : find_flow_counts(s, e);
+	if (rc)
+		return rc;
+	share = calloc(c->flow_count, sizeof(*share));
+	rc = share ? 0 : cr_fail(e, -ENOMEM, "out of memory");
+	if (!rc && s->cfg.counts)
+		memcpy(s->counts, s->cfg.counts,
+		       c->flow_count * sizeof(*s->counts));
+	for (unsigned f = 0; f < c->flow_count && !rc; f++)
+		if (!s->counts[f] && campaign_needs_share(c, f))
+			rc = s->peer->take_of(s, &c->flows[f], &share[f],
+					      &workers, e);
+	if (!rc)
+		rc = campaign_counts(c, share, workers,
+				     (double)s->cfg.scale_ppm / CR_PPM,
+				     s->counts, e);
+	free(share);
+	return rc;
 }
 
 /* What takes long comes first: an association whose packets nobody reads is

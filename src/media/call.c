@@ -150,34 +150,27 @@ static bool is_event(const struct aux_types *t, uint8_t pt)
 	return aux_event(*t, pt) < TELEPHONE_EVENT_TYPES;
 }
 
-/* Types of events: those of @cfg, then those of @was. None of these, if none
- * are wanted any more. */
-static void list_event_types(struct aux_types *now, const struct call_cfg *cfg,
-			     const struct aux_types *was)
-{
-	const struct telephone_event_types *t = &cfg->receive_stage.events;
-	unsigned n = 0;
-
-	for (; n < t->n; n++) {
-		now->event[n] = t->one[n].pt;
-		now->khz[n] = (uint8_t)(t->one[n].clock / 1000);
-	}
-	for (unsigned i = 0; t->n && i < TELEPHONE_EVENT_TYPES; i++) {
-		uint8_t pt = unless_taken(was->event[i], cfg);
-
-		if (!pt || is_event(now, pt) || n == TELEPHONE_EVENT_TYPES)
-			continue;
-		now->event[n] = pt;
-		now->khz[n++] = was->khz[i];
-	}
-}
-
 struct aux_types call_aux_types(const struct call_cfg *cfg,
 				struct aux_types was)
 {
 	struct aux_types now = { .noise = cfg->receive_stage.pt_noise };
+	const struct telephone_event_types *t = &cfg->receive_stage.events;
+	unsigned n = 0;
 
-	list_event_types(&now, cfg, &was);
+	/* Types of events: those of @cfg, then those of @was. None of these, if
+	 * none are wanted any more. */
+	for (; n < t->n; n++) {
+		now.event[n] = t->one[n].pt;
+		now.khz[n] = (uint8_t)(t->one[n].clock / 1000);
+	}
+	for (unsigned i = 0; t->n && i < TELEPHONE_EVENT_TYPES; i++) {
+		uint8_t pt = unless_taken(was.event[i], cfg);
+
+		if (!pt || is_event(&now, pt) || n == TELEPHONE_EVENT_TYPES)
+			continue;
+		now.event[n] = pt;
+		now.khz[n++] = was.khz[i];
+	}
 	now.former_noise = unless_taken(
 		former_of(now.noise, was.noise, was.former_noise), cfg);
 	if (is_event(&now, now.former_noise))

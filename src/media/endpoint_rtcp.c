@@ -163,26 +163,6 @@ static cr_ns of_ticks(uint64_t ticks, uint32_t rate)
 	return (cr_ns)(ticks * (uint64_t)CR_SEC / rate);
 }
 
-static void report_far(const struct endpoint_rtcp *r,
-		       struct endpoint_rtcp_info *to)
-{
-	const struct feedback *f = &r->session.far;
-	uint32_t rate = r->session.cfg.rate_out;
-
-	to->reports = f->reports;
-	to->lost_share = (double)f->fraction.last / 256;
-	to->lost_mean = f->fraction.n ? (double)f->fraction.sum / 256 /
-						(double)f->fraction.n
-				      : 0;
-	to->lost_total = f->lost;
-	to->far_jitter = of_ticks(f->jitter.last, rate);
-	to->round_trips = f->rtt.n;
-	to->rtt = (cr_ns)f->rtt.last;
-	to->rtt_mean = (cr_ns)feedback_mean(&f->rtt);
-	to->rtt_min = (cr_ns)f->rtt.min;
-	to->rtt_max = (cr_ns)f->rtt.max;
-}
-
 /* The receiver, or who has the endpoint after it. */
 static void report_session(struct endpoint_rtcp *r)
 {
@@ -200,10 +180,23 @@ static void report_session(struct endpoint_rtcp *r)
 		.byes = s->byes,
 		.unsent = r->unsent,
 	};
+	const struct feedback *f = &r->session.far;
+	uint32_t rate = r->session.cfg.rate_out;
 
 	for (unsigned i = 0; i < RTCP_NREASONS; i++)
 		info.refused += s->refused[i];
-	report_far(r, &info);
+	info.reports = f->reports;
+	info.lost_share = (double)f->fraction.last / 256;
+	info.lost_mean = f->fraction.n ? (double)f->fraction.sum / 256 /
+						 (double)f->fraction.n
+				       : 0;
+	info.lost_total = f->lost;
+	info.far_jitter = of_ticks(f->jitter.last, rate);
+	info.round_trips = f->rtt.n;
+	info.rtt = (cr_ns)f->rtt.last;
+	info.rtt_mean = (cr_ns)feedback_mean(&f->rtt);
+	info.rtt_min = (cr_ns)f->rtt.min;
+	info.rtt_max = (cr_ns)f->rtt.max;
 	(void)pthread_mutex_lock(&r->lock);
 	r->info = info;
 	(void)pthread_mutex_unlock(&r->lock);

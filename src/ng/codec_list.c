@@ -740,27 +740,6 @@ static bool can_code(const struct settling *s)
 	       s->can->able(&s->out->party[1].speech);
 }
 
-/* Of who offered: those that are passed on, those at the clocks of speech that
- * is not, or else any one. */
-static void list_offerers_events(const struct settling *s)
-{
-	struct codec_choice *c = &s->out->party[0];
-	bool codes = can_code(s);
-
-	for (unsigned round = 0; round < 2 && !c->nevents; round++)
-		for (unsigned i = 0; i < s->offered->n; i++) {
-			const struct codec_item *it = &s->offered->item[i];
-			const struct sdp_format *f = &it->format;
-
-			if (it->added || (round && c->nevents))
-				continue;
-			if (is_passed(c, f) ||
-			    (codes && (round || has_coded(c, f->rate))))
-				add_events(c, f);
-		}
-	put_best_first(c);
-}
-
 /* Of who answers, which may send all that it has said. But for one that has
  * been offered beside a codec that was refused nothing needs a codec. */
 static void list_answerers_events(const struct settling *s)
@@ -784,8 +763,22 @@ static void settle_events(const struct settling *s)
 {
 	struct codec_settled *out = s->out;
 	struct codec_choice *a = &out->party[0], *b = &out->party[1];
+	bool codes = can_code(s);
 
-	list_offerers_events(s);
+	/* Of who offered: those that are passed on, those at the clocks of
+	 * speech that is not, or else any one. */
+	for (unsigned round = 0; round < 2 && !a->nevents; round++)
+		for (unsigned i = 0; i < s->offered->n; i++) {
+			const struct codec_item *it = &s->offered->item[i];
+			const struct sdp_format *f = &it->format;
+
+			if (it->added || (round && a->nevents))
+				continue;
+			if (is_passed(a, f) ||
+			    (codes && (round || has_coded(a, f->rate))))
+				add_events(a, f);
+		}
+	put_best_first(a);
 	list_answerers_events(s);
 	if (!a->nevents || !b->nevents)
 		a->nevents = b->nevents = 0;

@@ -320,13 +320,20 @@ int measuring_open(struct measuring **out, struct event_base *base,
 	return 0;
 }
 
-/* Wait until the thread has ended, but not for ever. False: it is left behind,
- * with @m. */
-static bool thread_ends(struct measuring *m)
+void measuring_close(struct measuring *m)
 {
+	const char *codec;
+	pthread_t thread;
 	struct timespec until;
 	bool gone;
 
+	if (!m)
+		return;
+	codec = m->part.codec ? m->part.codec->name : "resample";
+	thread = m->thread;
+	atomic_store_explicit(&m->stop, true, memory_order_relaxed);
+	/* wait until the thread has ended, but not for ever: it is left behind
+	 * then, with @m */
 	(void)clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += PATIENCE_S;
 	(void)pthread_mutex_lock(&m->lock);
@@ -339,20 +346,7 @@ static bool thread_ends(struct measuring *m)
 	gone = m->gone;
 	m->left = !gone;
 	(void)pthread_mutex_unlock(&m->lock);
-	return gone;
-}
-
-void measuring_close(struct measuring *m)
-{
-	const char *codec;
-	pthread_t thread;
-
-	if (!m)
-		return;
-	codec = m->part.codec ? m->part.codec->name : "resample";
-	thread = m->thread;
-	atomic_store_explicit(&m->stop, true, memory_order_relaxed);
-	if (thread_ends(m)) {
+	if (gone) {
 		(void)pthread_join(thread, NULL);
 		destroy(m);
 		return;

@@ -192,19 +192,6 @@ static unsigned cache_of_cpu(const struct topology *t, unsigned cpu)
 	return c ? c->cache : 0;
 }
 
-/* Workers of a cache together, otherwise in the order they have. */
-static void sort_by_cache(struct cpu_list *pin, const struct topology *t)
-{
-	struct cpu_list sorted = { .count = 0 };
-
-	for (unsigned cache = 0; cache < t->caches; cache++)
-		for (unsigned i = 0; i < pin->count; i++)
-			if (cache_of_cpu(t, pin->cpu[i]) == cache)
-				sorted.cpu[sorted.count++] = pin->cpu[i];
-	CR_ASSERT(sorted.count == pin->count);
-	*pin = sorted;
-}
-
 /* @n workers, in equal parts or nearly, of @most_each at most. */
 static void add_queues(struct placement *p, unsigned n, unsigned most_each)
 {
@@ -217,8 +204,15 @@ static void add_queues(struct placement *p, unsigned n, unsigned most_each)
 static void queues_by_cache(struct placement *p, const struct topology *t)
 {
 	unsigned n = 0;
+	struct cpu_list sorted = { .count = 0 };
 
-	sort_by_cache(&p->pin, t);
+	/* Workers of a cache together, otherwise in the order they have. */
+	for (unsigned cache = 0; cache < t->caches; cache++)
+		for (unsigned i = 0; i < p->pin.count; i++)
+			if (cache_of_cpu(t, p->pin.cpu[i]) == cache)
+				sorted.cpu[sorted.count++] = p->pin.cpu[i];
+	CR_ASSERT(sorted.count == p->pin.count);
+	p->pin = sorted;
 	for (unsigned i = 0; i < p->workers; i++) {
 		bool ends = i + 1 == p->workers ||
 			    cache_of_cpu(t, p->pin.cpu[i]) !=

@@ -403,13 +403,18 @@ void async_writer_fini(struct async_writer *s)
 	(void)pthread_mutex_destroy(&s->lock);
 }
 
-/* 0 or -errno. */
-static int start_thread(struct async_writer *s)
+int async_writer_start(struct async_writer *s)
 {
 	pthread_attr_t attr;
 	sigset_t most, old;
 	int err;
 
+	s->again = CR_NEVER;
+	s->busy = s->turn = s->stopping = s->ended = false;
+	s->untold = 0;
+	s->counts = (struct async_writer_counts){ 0 };
+	empty(&s->buffer[0]);
+	empty(&s->buffer[1]);
 	/* All signals but those of faults. */
 	(void)sigfillset(&most);
 	for (unsigned i = 0; i < FAULTS; i++)
@@ -421,17 +426,6 @@ static int start_thread(struct async_writer *s)
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	(void)pthread_attr_destroy(&attr);
 	return -err;
-}
-
-int async_writer_start(struct async_writer *s)
-{
-	s->again = CR_NEVER;
-	s->busy = s->turn = s->stopping = s->ended = false;
-	s->untold = 0;
-	s->counts = (struct async_writer_counts){ 0 };
-	empty(&s->buffer[0]);
-	empty(&s->buffer[1]);
-	return start_thread(s);
 }
 
 void async_writer_counts(struct async_writer *s,

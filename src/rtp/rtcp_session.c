@@ -96,12 +96,15 @@ static cr_ns from_short(uint32_t t)
 	return (cr_ns)(((uint64_t)t * (CR_SEC >> 9)) >> 7);
 }
 
-static void round_trip(struct feedback *f, const struct rtcp_report *r,
-		       cr_ns now)
+void feedback_report(struct feedback *f, const struct rtcp_report *r, cr_ns now)
 {
-	cr_ns at = r->lsr ? sr_sent_at(f, r->lsr) : CR_NEVER;
-	cr_ns rtt;
+	cr_ns at = r->lsr ? sr_sent_at(f, r->lsr) : CR_NEVER, rtt;
 
+	f->reports++;
+	f->lost = r->lost;
+	f->highest = r->highest;
+	span_add(&f->fraction, r->fraction);
+	span_add(&f->jitter, r->jitter);
 	if (!r->lsr)
 		return;
 	if (at == CR_NEVER) {
@@ -114,16 +117,6 @@ static void round_trip(struct feedback *f, const struct rtcp_report *r,
 		return;
 	}
 	span_add(&f->rtt, (uint64_t)cr_ns_max(rtt, 0));
-}
-
-void feedback_report(struct feedback *f, const struct rtcp_report *r, cr_ns now)
-{
-	f->reports++;
-	f->lost = r->lost;
-	f->highest = r->highest;
-	span_add(&f->fraction, r->fraction);
-	span_add(&f->jitter, r->jitter);
-	round_trip(f, r, now);
 }
 
 uint64_t feedback_mean(const struct feedback_span *s)

@@ -125,32 +125,13 @@ static bool next_range(const char **list, const char *end, unsigned max,
 
 /* --- AMR --- */
 
-static int read_mode_set(struct fmtp_amr *out, const char *fmtp, unsigned modes,
-			 struct cr_err *e)
-{
-	size_t bytes;
-	const char *list = fmtp_find(fmtp, "mode-set", &bytes);
-	const char *end = list ? list + bytes : NULL;
-	const char *p = list;
-	unsigned mode, same;
-
-	out->mode_set = 0;
-	while (p < end) {
-		if (!next_range(&p, end, modes - 1, false, &mode, &same))
-			return cr_fail(e, -EINVAL,
-				       "mode-set=%.*s: modes are numbers from "
-				       "0 to %u, with commas",
-				       (int)(bytes < 40 ? bytes : 40), list,
-				       modes - 1);
-		out->mode_set = (uint16_t)(out->mode_set | 1u << mode);
-	}
-	return 0;
-}
-
 int fmtp_amr_read(struct fmtp_amr *out, const char *fmtp, unsigned modes,
 		  struct cr_err *e)
 {
 	size_t bytes;
+	const char *list = fmtp_find(fmtp, "mode-set", &bytes), *p = list;
+	const char *end = list ? list + bytes : NULL;
+	unsigned mode, same;
 
 	*out = (struct fmtp_amr){
 		.crc = is_one(fmtp, "crc"),
@@ -167,7 +148,16 @@ int fmtp_amr_read(struct fmtp_amr *out, const char *fmtp, unsigned modes,
 	/* each of these implies it (RFC 4867, 8.1) */
 	out->octet_align = is_one(fmtp, "octet-align") || out->crc ||
 			   out->robust_sorting || out->interleaving;
-	return read_mode_set(out, fmtp, modes, e);
+	while (p < end) {
+		if (!next_range(&p, end, modes - 1, false, &mode, &same))
+			return cr_fail(e, -EINVAL,
+				       "mode-set=%.*s: modes are numbers from "
+				       "0 to %u, with commas",
+				       (int)(end - list < 40 ? end - list : 40),
+				       list, modes - 1);
+		out->mode_set = (uint16_t)(out->mode_set | 1u << mode);
+	}
+	return 0;
 }
 
 int fmtp_amr_layout(const struct fmtp_amr *amr)

@@ -482,21 +482,6 @@ static int open_audit(struct audit *a, struct cr_err *e)
 	return rc;
 }
 
-static void close_audit(struct audit *a)
-{
-	for (unsigned w = 0; a->core && w < a->rq->ncpu; w++)
-		if (a->rq->cpu[w].running)
-			(void)core_stop(a->core, a->rq, w, 0, CR_STOP_DONE,
-					a->now);
-	for (size_t i = 0; a->core && i < a->r->replay.ncalls; i++)
-		if (a->call[i].joined)
-			core_del(a->core, &a->call[i].task, a->now);
-	core_close(a->core);
-	free(a->call);
-	free(a->event);
-	free(a->saved);
-}
-
 int picks_ask(struct recording *r, struct cr_err *e)
 {
 	struct audit a = { .r = r };
@@ -511,7 +496,17 @@ int picks_ask(struct recording *r, struct cr_err *e)
 		list_events(&a);
 	for (size_t i = 0; i < a.nevents && !rc; i++)
 		rc = handle_event(&a, &a.event[i], e);
-	close_audit(&a);
+	for (unsigned w = 0; a.core && w < a.rq->ncpu; w++)
+		if (a.rq->cpu[w].running)
+			(void)core_stop(a.core, a.rq, w, 0, CR_STOP_DONE,
+					a.now);
+	for (size_t i = 0; a.core && i < a.r->replay.ncalls; i++)
+		if (a.call[i].joined)
+			core_del(a.core, &a.call[i].task, a.now);
+	core_close(a.core);
+	free(a.call);
+	free(a.event);
+	free(a.saved);
 	if (rc) {
 		free(r->answer);
 		r->answer = NULL;

@@ -59,11 +59,17 @@ static json_t *platform_json(const struct campaign_platform *p)
 	return o;
 }
 
-static json_t *trace_header(const struct sim_report *r)
+int sim_trace_open(const struct sim_report *r, const char *path,
+		   struct trace_file *t, struct cr_err *e)
 {
 	const struct campaign_platform *p = &r->cfg->platform;
-	json_t *o = json_object();
+	char *text;
+	json_t *o;
+	int rc = trace_file_create(t, path, TRACE_OVER_PIPE, e);
 
+	if (rc)
+		return rc;
+	o = json_object();
 	run_put_text(o, "program", "codec-sim");
 	run_put_text(o, "version", CR_VERSION);
 	run_put_text(o, "scheduler", r->cfg->ops->name);
@@ -80,23 +86,10 @@ static json_t *trace_header(const struct sim_report *r)
 	run_put_int(o, "cpus_per_rq", campaign_cpus_per_rq(p));
 	run_put(o, "platform", platform_json(p));
 	run_put(o, "live", json_false());
-	return o;
-}
-
-int sim_trace_open(const struct sim_report *r, const char *path,
-		   struct trace_file *t, struct cr_err *e)
-{
-	json_t *head;
-	char *text;
-	int rc = trace_file_create(t, path, TRACE_OVER_PIPE, e);
-
-	if (rc)
-		return rc;
-	head = trace_header(r);
-	text = json_dumps(head, JSON_COMPACT | JSON_SORT_KEYS);
+	text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
 	rc = trace_file_header(t, text, 0, e);
 	free(text);
-	json_decref(head);
+	json_decref(o);
 	if (rc)
 		trace_file_close(t);
 	return rc;

@@ -135,32 +135,6 @@ static int compare_leave_times(const void *a, const void *b)
 	return x->call < y->call ? -1 : x->call > y->call;
 }
 
-/* Calls of flows with holding times that are over before the campaign is, in
- * the order of leaving. */
-static int find_leavers(struct simulation *s)
-{
-	const struct plan *p = s->cfg->plan;
-	struct leaver *l = calloc(p->count, sizeof(*l));
-	size_t n = 0;
-
-	if (!l)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->count; i++) {
-		const struct plan_call *c = &p->calls[i];
-		cr_ns at = leave_time(c, p);
-
-		if (p->campaign->flows[c->flow].hold.mean != CR_NEVER &&
-		    at < s->cfg->duration)
-			l[n++] = (struct leaver){ at, (uint32_t)i };
-	}
-	qsort(l, n, sizeof(*l), compare_leave_times);
-	for (size_t i = 0; i < n; i++)
-		s->leavers[i] = l[i].call;
-	s->nleavers = n;
-	free(l);
-	return 0;
-}
-
 static void leave_calls(struct simulation *s, cr_ns now)
 {
 	const struct plan *p = s->cfg->plan;
@@ -383,6 +357,8 @@ static int allocate_simulation(struct simulation *s)
 {
 	const struct plan *p = s->cfg->plan;
 	struct simulation_result *r = s->result;
+	struct leaver *l;
+	size_t n = 0;
 
 	s->calls = pages_map(p->count * sizeof(*s->calls));
 	s->models = pages_map(p->count * sizeof(*s->models));
@@ -393,7 +369,25 @@ static int allocate_simulation(struct simulation *s)
 	if (!s->calls || !s->models || !s->leavers || !r->calls || !r->flows ||
 	    !r->total)
 		return -ENOMEM;
-	return find_leavers(s);
+	/* Calls of flows with holding times that are over before the campaign
+	 * is, in the order of leaving. */
+	l = calloc(p->count, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->count; i++) {
+		const struct plan_call *c = &p->calls[i];
+		cr_ns at = leave_time(c, p);
+
+		if (p->campaign->flows[c->flow].hold.mean != CR_NEVER &&
+		    at < s->cfg->duration)
+			l[n++] = (struct leaver){ at, (uint32_t)i };
+	}
+	qsort(l, n, sizeof(*l), compare_leave_times);
+	for (size_t i = 0; i < n; i++)
+		s->leavers[i] = l[i].call;
+	s->nleavers = n;
+	free(l);
+	return 0;
 }
 
 static int open_receivers(struct simulation *s)

@@ -291,29 +291,6 @@ static void count_job_delay(struct sim_call *c, const struct cr_job *job,
 		histogram_add(&s->buffered, c->waited);
 }
 
-/* @job of @c, the claimed one, is done. */
-static void outcome_done(struct sim_call *c, const struct cr_job *job,
-			 cr_ns now)
-{
-	struct flow_stats *s = c->stats;
-
-	s->done++;
-	c->sum.done++;
-	s->moves += c->st.moves;
-	s->splits += c->st.splits;
-	s->service += c->total;
-	count_job_delay(c, job, now);
-	note_replayed(c, job,
-		      (struct replayed_job){ c->st.first, now, CR_OUT_DONE });
-	if (c->worked && job->seq == c->last_frame + 1)
-		histogram_add(&s->jitter,
-			      llabs(now - c->last_end - c->flow->ptime));
-	c->worked = true;
-	c->last_end = now;
-	c->last_frame = job->seq;
-	c->part->jobs++;
-}
-
 /* Frames that may wait in a flow with codecs: codec-runner's default. */
 #define LIVE_RING 8u
 
@@ -623,9 +600,24 @@ static void finish_job(void *arg, struct sim_task *t, unsigned cpu, cr_ns now)
 	struct sim_call *c = sim_call_of(&t->core);
 	const struct cr_job *job = &t->core.task.job;
 	cr_ns sent = sent_when(c, job, now);
+	struct flow_stats *s = c->stats;
 
 	(void)arg;
-	outcome_done(c, job, sent);
+	s->done++;
+	c->sum.done++;
+	s->moves += c->st.moves;
+	s->splits += c->st.splits;
+	s->service += c->total;
+	count_job_delay(c, job, sent);
+	note_replayed(c, job,
+		      (struct replayed_job){ c->st.first, sent, CR_OUT_DONE });
+	if (c->worked && job->seq == c->last_frame + 1)
+		histogram_add(&s->jitter,
+			      llabs(sent - c->last_end - c->flow->ptime));
+	c->worked = true;
+	c->last_end = sent;
+	c->last_frame = job->seq;
+	c->part->jobs++;
 	if (c->part->w->trace)
 		call_trace_done(c, job, cpu, sent);
 	if (c->flow->arrival.kind == ARRIVAL_CLOSED)
