@@ -19,7 +19,6 @@ static inline int kernels_needed(void **state)
 {
 	struct cr_err e = { "" };
 
-	(void)state;
 	if (!cr_kernels_choose(CR_KERNELS_AVX2, &e))
 		return 0;
 	(void)printf("skipped: %s\n", e.text);

@@ -76,7 +76,6 @@ static void sound_frames(enum library_codec codec)
 
 static void what_is_encoded_sounds_as_the_librarys(void **state)
 {
-	(void)state;
 	sound_frames(LIBRARY_AMR);
 	sound_frames(LIBRARY_AMR_WB);
 }
@@ -104,7 +103,6 @@ static void damaged_frames(enum library_codec codec)
 
 static void so_do_damaged_frames(void **state)
 {
-	(void)state;
 	damaged_frames(LIBRARY_AMR);
 	damaged_frames(LIBRARY_AMR_WB);
 }
@@ -137,7 +135,6 @@ static void any_frames(enum library_codec codec)
 
 static void so_do_any_bits(void **state)
 {
-	(void)state;
 	any_frames(LIBRARY_AMR);
 	any_frames(LIBRARY_AMR_WB);
 }

@@ -70,13 +70,11 @@ static void all_modes(enum library_codec codec)
 
 static void amr_frames_are_the_librarys_in_every_mode(void **state)
 {
-	(void)state;
 	all_modes(LIBRARY_AMR);
 }
 
 static void amr_wb_frames_are_the_librarys_in_every_mode(void **state)
 {
-	(void)state;
 	all_modes(LIBRARY_AMR_WB);
 }
 
@@ -103,7 +101,6 @@ static void switch_all(enum library_codec codec)
 
 static void mode_and_kernels_may_change_with_every_frame(void **state)
 {
-	(void)state;
 	switch_all(LIBRARY_AMR);
 	switch_all(LIBRARY_AMR_WB);
 }

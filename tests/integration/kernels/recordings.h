@@ -32,7 +32,6 @@ static inline int load_speech(void **state)
 /** A group's teardown. */
 static inline int free_speech(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < LIBRARY_CODECS; i++)
 		speech_close(corpus[i]);
 	return 0;

@@ -67,7 +67,6 @@ static void a_digit_is_passed_on_alone(void **state)
 	uint16_t seq;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r,
 			  "{'in': {'codec': 'pcmu', 'events': 101}, 'port': "
@@ -125,7 +124,6 @@ static void a_digit_that_is_not_heard_of_ends(void **state)
 	uint8_t buf[2048];
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r,
 			  "{'in': {'codec': 'pcmu', 'events': 101}, 'port': "
@@ -156,7 +154,6 @@ static void a_digit_waits_behind_what_was_said(void **state)
 	uint16_t seq = 0;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r,
 			  "{'in': {'codec': 'pcmu', 'events': 101, 'jitter': "
@@ -218,7 +215,6 @@ static void silence_that_is_told_of_is_filled(void **state)
 	uint8_t buf[2048];
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(
 		&r, "{'in': {'codec': 'amr', 'octet_align': true, 'fill':"
@@ -259,7 +255,6 @@ static void nothing_is_filled_that_nobody_asked_for(void **state)
 	cr_ns end;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
 			      "'port': 'own', 'out': {'codec': 'pcmu'}}");
@@ -288,7 +283,6 @@ static void noise_is_noise_on_both_sides(void **state)
 	uint32_t ts;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'noise': 13}, 'port': "
 			      "'own', 'out': {'codec': 'pcma', 'noise': 13}}");
@@ -332,7 +326,6 @@ static void noise_is_heard_where_it_cannot_be_told(void **state)
 	void *decoder;
 	struct node_fixture r;
 
-	(void)state;
 	assert_int_equal(pcma->decoder_open(&decoder, &cfg, NULL), 0);
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(
@@ -365,7 +358,6 @@ static void unknown_types_are_told_by_number(void **state)
 	uint8_t buf[2048];
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r,
 			  "{'in': {'codec': 'pcmu', 'events': 101}, 'port': "
@@ -398,7 +390,6 @@ static void what_does_not_go_together_is_refused(void **state)
 {
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	refuse(&r,
 	       "{'in': {'codec': 'pcmu', 'jitter': 'adaptive'}, "

@@ -159,20 +159,17 @@ static void churn(unsigned workers, const char *port)
 
 static void ten_thousand_calls_start_and_stop_under_load(void **state)
 {
-	(void)state;
 	churn(2, "shared");
 }
 
 static void ten_thousand_ports_open_and_close_under_load(void **state)
 {
-	(void)state;
 	churn(2, "own");
 }
 
 /* One worker gathers packets: calls end while theirs still wait. */
 static void the_same_where_packets_are_sent_together(void **state)
 {
-	(void)state;
 	churn(1, "shared");
 }
 
@@ -183,7 +180,6 @@ static void a_call_stops_while_its_frame_is_being_encoded(void **state)
 	struct node_call *nc;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .workers = 1 });
 	for (unsigned i = 0; i < 10; i++) {
 		nc = fixture_call(&r,
@@ -227,7 +223,6 @@ static void the_scheduler_switches_under_load_without_loss(void **state)
 	struct done_wait all;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .ring_frames = 64 });
 	for (unsigned k = 0; k < UP; k++) {
 		up[k] = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
@@ -261,7 +256,6 @@ static void overload_drops_the_oldest_and_counts_each(void **state)
 	struct node_call *nc;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .workers = 1,
 						    .ring_frames = 4 });
 	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
@@ -290,7 +284,6 @@ static void old_frames_are_replaced_by_no_data(void **state)
 	unsigned speech = 0, no_data = 0;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){
 				 .workers = 1,
 				 .ring_frames = 32,
@@ -329,7 +322,6 @@ static void calls_beyond_the_capacity_are_refused_with_a_reason(void **state)
 	struct node_fixture r;
 	int err;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .admission = true,
 						    .workers = 1 });
 	while (!(err = fixture_try(&r,
@@ -375,7 +367,6 @@ static void a_refused_call_has_its_port_until_the_receiver_lets_go(void **state)
 	struct node_fixture r;
 	int port;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .admission = true,
 						    .workers = 1 });
 	assert_int_equal(fixture_try(&r, call, &nc, &e), 0);
@@ -397,7 +388,6 @@ static void what_waits_at_a_port_at_its_end_is_counted(void **state)
 	struct sent sent = { .no_port = own_network_no_port() };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .workers = 1 });
 	sent.rig = &r;
 	for (unsigned i = 0; i < CALLS; i++) {

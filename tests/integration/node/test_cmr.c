@@ -87,7 +87,6 @@ static void a_request_changes_the_other_directions_mode(void **state)
 	struct talk t;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	t = open_talk(&r);
 	assert_int_equal(hear(&t), 7);
@@ -110,7 +109,6 @@ static void no_request_and_reserved_ones_change_nothing(void **state)
 	struct talk t;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .workers = 1 });
 	t = open_talk(&r);
 	fixture_send(&t.amr, none, sizeof(none));
@@ -128,7 +126,6 @@ static void a_request_for_a_call_that_has_ended_is_counted_only(void **state)
 	struct node_fixture r;
 	char json[200];
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	t = open_talk(&r);
 	(void)snprintf(json, sizeof(json),
@@ -168,7 +165,6 @@ static void a_wrong_pair_is_refused_with_a_reason(void **state)
 	struct node_call *nc;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	(void)open_talk(&r);
 	(void)fixture_call(
@@ -193,7 +189,6 @@ static void pairs_come_and_go_while_requests_pour_in(void **state)
 	bool up[8] = { false };
 	struct node_fixture r;
 
-	(void)state;
 	printf("CR_SEED=%u\n", seed);
 	srand(seed);
 	fixture_open(&r, &(struct fixture_options){ .scheduler = "fifo" });
@@ -252,7 +247,6 @@ static void a_request_beyond_the_capacity_is_obeyed_and_noted(void **state)
 	struct talk t;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .admission = true,
 						    .scheduler = "edf",
 						    .workers = 1 });
@@ -284,7 +278,6 @@ static void a_declared_cost_holds_in_every_mode(void **state)
 	struct node_fixture r;
 	char json[300];
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .admission = true });
 	t = open_talk(&r);
 	fixture_end(&r, t.to);
@@ -310,7 +303,6 @@ static void a_request_during_a_change_is_not_undone(void **state)
 	struct talk t;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	t = open_talk(&r);
 	to = t.to->call->cfg;

@@ -78,7 +78,6 @@ static void one_place_is_not_enough(void **state)
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	r.node->cfg.max_calls = 1;
 	assert_int_equal(start(&r, 100, &c, &e), -ENOSPC);
@@ -103,7 +102,6 @@ static void half_a_conversation_is_none(void **state)
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	assert_int_equal(start(&r, 8000, &c, &e), -ENOSPC);
 	assert_int_equal(r.node->last_id, 2); /* it is the second one */
@@ -136,7 +134,6 @@ static void a_stream_that_hangs_ends_both(void **state)
 	struct fixture_sender s;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	assert_int_equal(start_with(&r, sticky_codec(), 100, &c, &e), 0);
 	atomic_store(&sticky_held, true);
@@ -190,7 +187,6 @@ static void packets_at_the_end_count_once(void **state)
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct conversation *c;
@@ -243,7 +239,6 @@ static void what_no_call_has_counted_is_in_the_sums(void **state)
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	assert_int_equal(node_endpoint_open(r.node, &r.node->interfaces.one[0],
 					    &terms, NULL, &l, &e),

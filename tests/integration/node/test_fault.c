@@ -131,7 +131,6 @@ static void a_debug_build_aborts(void **state)
 	pid_t pid = fork();
 	int status;
 
-	(void)state;
 	if (!pid) {
 		(void)signal(SIGABRT, SIG_DFL);
 		sabotage(1, 0);
@@ -146,14 +145,12 @@ static void a_debug_build_aborts(void **state)
 
 static void no_frame_is_lost_with_one_run_queue(void **state)
 {
-	(void)state;
 	sabotage(1, 0);
 	sabotage(2, 0);
 }
 
 static void no_frame_is_lost_with_several(void **state)
 {
-	(void)state;
 	sabotage(2, 1);
 }
 

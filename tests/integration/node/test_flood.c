@@ -157,13 +157,11 @@ static void flood_one_of_many(enum udp_io io)
 
 static void with_epoll(void **state)
 {
-	(void)state;
 	flood_one_of_many(UDP_IO_EPOLL);
 }
 
 static void with_what_is_best_here(void **state)
 {
-	(void)state;
 	flood_one_of_many(UDP_IO_AUTO);
 }
 
@@ -181,7 +179,6 @@ static void what_a_port_drops_at_its_end_is_counted(void **state)
 	struct node_call *nc;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .workers = 1 });
 	nc = call(&r, "own", 1);
 	s = fixture_sender(&r, nc, NB);
@@ -206,7 +203,6 @@ static void of_speech_no_more_is_sent_than_time_passes(void **state)
 	cr_ns begun, took;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .paced = true });
 	nc = call(&r, "shared", 1);
 	s = fixture_sender(&r, nc, NB);

@@ -74,7 +74,6 @@ static void who_is_on_hold_is_sent_nothing(void **state)
 	static const unsigned missed[] = { 5, 1, 4000 };
 	struct turning t;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		unsigned long long held = 0;
 
@@ -100,7 +99,6 @@ static void both_may_be_on_hold(void **state)
 {
 	struct turning t;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		turning_open(&t, &options, shapes[k].json, 0, shapes[k].b);
 		turning_say_both(&t, 2);
@@ -128,7 +126,6 @@ static void shapes_change_on_hold(void **state)
 	unsigned long long held = 0;
 	struct turning t;
 
-	(void)state;
 	turning_open(&t, &options, BOTH_PCMU, 0, 0);
 	turning_say_both(&t, 3);
 	for (unsigned i = 0; i < 6; i++) {
@@ -154,7 +151,6 @@ static void a_shape_changes_when_hold_ends(void **state)
 	unsigned long long held = 0;
 	struct turning t;
 
-	(void)state;
 	turning_open(&t, &options, BOTH_PCMU, 0, 0);
 	turning_say_both(&t, 3);
 	for (unsigned i = 0; i < 4; i++) {
@@ -188,7 +184,6 @@ static void silence_is_not_filled_for_who_is_on_hold(void **state)
 	struct turning t;
 	size_t n;
 
-	(void)state;
 	turning_open(&t, &options,
 		     A_AND_B("{'codec': 'pcmu', 'noise': 13}",
 			     "{'codec': 'pcma'}", ""),
@@ -219,7 +214,6 @@ static void who_is_on_hold_is_learned(void **state)
 	struct talker evil;
 	struct turning t;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		memset(&t, 0, sizeof(t));
 		fixture_open(&t.rig, &options);
@@ -255,7 +249,6 @@ static void reports_go_on(void **state)
 	uint8_t buf[2048];
 	struct turning t = { .pt = { 0, 0 } };
 
-	(void)state;
 	fixture_open(&t.rig, &options);
 	t.rig.node->cfg.rtcp_interval = 100 * CR_MS;
 	t.c = talk_start(&t.rig, A_AND_B("{'codec': 'pcmu'}",

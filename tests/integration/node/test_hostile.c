@@ -42,7 +42,6 @@ static void every_unwanted_packet_is_counted_once(void **state)
 	struct node_call *nc;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = plain_call(&r);
 	s = fixture_sender(&r, nc, NB);
@@ -118,7 +117,6 @@ static void limit_is(const char *media, unsigned largest, unsigned tried)
 
 static void a_packet_has_60_ms_of_samples_at_most(void **state)
 {
-	(void)state;
 	limit_is("{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}}", 480,
 		 481);
 	limit_is("{'in': {'codec': 'l16', 'rate': 16000}, "
@@ -138,7 +136,6 @@ static void a_train_is_as_good_as_its_packets(void **state)
 	uint8_t buf[2048];
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .ring_frames = 16 });
 	nc = plain_call(&r);
 	s = fixture_sender(&r, nc, NB);
@@ -174,7 +171,6 @@ static void what_the_full_socket_dropped_is_counted(void **state)
 	struct node_call *nc;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = plain_call(&r);
 	stranger = s = fixture_sender(&r, nc, NB);
@@ -204,7 +200,6 @@ static void a_foreign_sender_is_not_heard(void **state)
 	struct node_fixture r;
 	int own;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = plain_call(&r);
 	s = fixture_sender(&r, nc, NB);
@@ -227,7 +222,6 @@ static void a_call_with_its_own_port_hears_only_that(void **state)
 	struct node_call *nc, *other;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
 			      "'out': {'codec': 'pcma'}}");
@@ -257,7 +251,6 @@ static void malformed_payloads_are_counted_and_the_call_lives(void **state)
 	uint8_t buf[2048];
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
 			      "'out': {'codec': 'pcmu'}}");
@@ -304,7 +297,6 @@ static void garbage_on_the_port_changes_nothing(void **state)
 	struct flow flow;
 	struct node_fixture r;
 
-	(void)state;
 	printf("CR_SEED=%u\n", seed);
 	srand(seed);
 	fixture_open(&r, &(struct fixture_options){ 0 });

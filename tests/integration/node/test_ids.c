@@ -82,7 +82,6 @@ static void endpoints_are_found_and_in_order(void **state)
 	uint64_t seed = test_seed();
 	struct node_fixture r;
 
-	(void)state;
 	descriptors_raise();
 	fixture_open(&r, &o);
 	for (unsigned i = 0; i < TURNS; i++) {
@@ -126,7 +125,6 @@ static void conversations_are_found_and_in_order(void **state)
 	uint64_t seed = test_seed();
 	struct node_fixture r;
 
-	(void)state;
 	descriptors_raise();
 	fixture_open(&r, &o);
 	while (x.last < TALKS) {

@@ -20,7 +20,6 @@ static void what_comes_in_disorder_leaves_in_order(void **state)
 	uint32_t first = 0;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
 			      "'jitter_max_ms': 500}, 'port': 'own', "
@@ -60,7 +59,6 @@ static void what_never_comes_is_concealed_in_its_time(void **state)
 	uint16_t seq = 0;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
 			      "'jitter_max_ms': 300}, 'port': 'own', "
@@ -106,7 +104,6 @@ static void what_still_waits_is_counted(void **state)
 	struct node_call *nc;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
 			      "'jitter_max_ms': 1000}, 'port': 'own', "

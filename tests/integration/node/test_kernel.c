@@ -105,7 +105,6 @@ static void play(const char *scheduler)
 
 static void every_frame_comes_back(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; kernel_scheds[i]; i++)
 		if (allowed(kernel_scheds[i]->name))
 			play(kernel_scheds[i]->name);
@@ -117,7 +116,6 @@ static void calls_come_and_go(void **state)
 	struct node_call *nc[CALLS];
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .scheduler = "kernel:other",
 						    .workers = 1 });
 	for (unsigned round = 0; round < ROUNDS; round++) {
@@ -138,7 +136,6 @@ static void the_places_name_no_workers(void **state)
 	struct node_fixture r;
 	unsigned n = 0;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .scheduler = "kernel:other",
 						    .receivers = 1,
 						    .workers = 2 });
@@ -157,7 +154,6 @@ static void it_cannot_be_left_for_ours(void **state)
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .scheduler = "kernel:other",
 						    .workers = 1 });
 	assert_int_equal(node_scheduler_set(r.node, "edf", &e), -ENOTSUP);

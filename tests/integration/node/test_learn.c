@@ -76,7 +76,6 @@ static void new_calls_are_admitted_with_what_was_learned(void **state)
 	struct fixture_sender s;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	nc = fixture_call(&r, CALL);
 	first = nc->cost->cost;
@@ -104,7 +103,6 @@ static void short_calls_count(void **state)
 	const struct fixture_options o = { .workers = 2 };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	for (unsigned i = 1; i <= 5; i++) {
 		struct node_call *nc = fixture_call(&r, CALL);
@@ -127,7 +125,6 @@ static void calls_of_a_known_kind_are_metered_now_and_then(void **state)
 	struct fixture_sender s;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	nc = fixture_call(&r, CALL);
 	cost = nc->cost;
@@ -151,7 +148,6 @@ static void calls_are_metered_less_once_their_kind_is_known(void **state)
 	struct node_fixture r;
 	struct book b = { .rig = &r, .want = 10 };
 
-	(void)state;
 	fixture_open(&r, &o);
 	nc = fixture_call(&r, CALL);
 	cost = nc->cost;
@@ -193,7 +189,6 @@ static void what_calls_turn_out_not_to_need_is_for_others(void **state)
 	struct cost_entry *entry;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	nc[0] = fixture_call(&r, CALL);
 	entry = nc[0]->cost;

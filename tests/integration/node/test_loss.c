@@ -48,7 +48,6 @@ static void losses_show_in_the_numbers(void **state)
 	struct node_call *nc;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
 			      "'out': {'codec': 'pcma'}}");
@@ -69,7 +68,6 @@ static void losses_show_in_packets_of_the_output(void **state)
 	struct node_call *nc;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
 			      "'out': {'codec': 'g723_1'}, 'ptime_ms': 30}");
@@ -99,7 +97,6 @@ static void losses_are_concealed_up_to_60_ms(void **state)
 	struct node_call *nc;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'loss': 'conceal'}, "
 			      "'out': {'codec': 'pcma'}}");

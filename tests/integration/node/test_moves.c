@@ -193,7 +193,6 @@ static void a_switch_lets_them_leave_first(void **state)
 	struct cr_err e;
 	struct stage s;
 
-	(void)state;
 	open_stage(&s, false);
 	hold_back(&s);
 	if (node_scheduler_set(s.rig.node, "edf", &e))
@@ -212,7 +211,6 @@ static void so_does_other_tuning(void **state)
 	struct cr_err e = { "" };
 	struct stage s;
 
-	(void)state;
 	open_stage(&s, false);
 	hold_back(&s);
 	assert_int_equal(node_scheduler_tune(s.rig.node, "bound=0.9", &e), 0);
@@ -228,7 +226,6 @@ static void a_switch_that_moves_nobody_sends_nothing(void **state)
 	struct cr_err e = { "" };
 	struct stage s;
 
-	(void)state;
 	open_stage(&s, false);
 	hold_back(&s);
 	assert_int_equal(node_scheduler_set(s.rig.node, "fifo", &e), 0);
@@ -250,7 +247,6 @@ static void who_goes_has_its_packets_sent(void **state)
 {
 	struct stage s;
 
-	(void)state;
 	open_stage(&s, false);
 	hold_back(&s);
 	fixture_end(&s.rig, s.behind[0]);
@@ -291,7 +287,6 @@ static void a_change_lets_them_leave_first(void **state)
 	struct cr_err e = { "" };
 	struct stage s;
 
-	(void)state;
 	open_stage(&s, true);
 	assert_int_equal(demand(&s, 0, &e), 0);
 	hold_back(&s);
@@ -310,7 +305,6 @@ static void nothing_leaves_where_it_fits(void **state)
 	struct cr_err e = { "" };
 	struct stage s;
 
-	(void)state;
 	open_stage(&s, true);
 	hold_back(&s);
 	assert_int_equal(demand(&s, 0, &e), 0);

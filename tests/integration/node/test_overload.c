@@ -275,26 +275,22 @@ static void age_is_bounded_by_the_deadline(void **state)
 {
 	static const char *const schedulers[] = { "fifo", "rr", "edf" };
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		age_is_bounded(schedulers[i]);
 }
 
 static void overload_passes_under_fifo(void **state)
 {
-	(void)state;
 	survive("fifo");
 }
 
 static void overload_passes_under_rr(void **state)
 {
-	(void)state;
 	survive("rr");
 }
 
 static void overload_passes_under_edf(void **state)
 {
-	(void)state;
 	survive("edf");
 }
 

@@ -84,7 +84,6 @@ static void amr_encoding_equals_the_librarys_in_every_mode(void **state)
 					     "7.40", "7.95", "10.2", "12.2" };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	for (int m = 0; m < 8; m++)
 		encode_through(&r, m, modes[m], m);
@@ -102,7 +101,6 @@ static void amr_decoding_equals_the_librarys(void **state)
 	struct node_call *nc;
 	struct node_fixture r;
 
-	(void)state;
 	assert_int_equal(pcmu->encoder_open(&ulaw, &cfg, NULL), 0);
 	speech_reader_init(&reader, recordings(8000), 7, 99);
 	fixture_open(&r, &(struct fixture_options){ 0 });
@@ -139,7 +137,6 @@ static void frames_are_cut_anew_for_other_frame_lengths(void **state)
 	struct node_call *nc;
 	struct node_fixture r;
 
-	(void)state;
 	if (!cr_codec_find("g723_1"))
 		skip();
 	fixture_open(&r, &(struct fixture_options){ 0 });
@@ -171,7 +168,6 @@ static void rates_convert_and_clocks_follow(void **state)
 	struct node_call *nc;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(&r,
 			  "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
@@ -199,7 +195,6 @@ static void silence_on_the_wire_keeps_its_place(void **state)
 	uint8_t buf[2048];
 	struct rtp_packet p;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	nc = fixture_call(
 		&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}}");

@@ -135,7 +135,6 @@ static void the_ssrc_tells_the_receiver_of_the_shared_port(void **state)
 	unsigned long long sent[RECEIVERS] = { 0 };
 	struct node_fixture r;
 
-	(void)state;
 	start_all(&r, false);
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (unsigned i = 0; i < CALLS; i++) {
@@ -161,7 +160,6 @@ static void own_ports_are_dealt_out_evenly(void **state)
 {
 	struct node_fixture r;
 
-	(void)state;
 	start_all(&r, true);
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (unsigned i = 0; i < RECEIVERS; i++)
@@ -192,7 +190,6 @@ static void chosen_ssrcs_fill_the_receivers_evenly(void **state)
 {
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .receivers = RECEIVERS });
 	for (unsigned i = 0; i < CALLS; i++)
 		(void)fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
@@ -207,7 +204,6 @@ static void what_has_no_ssrc_is_told_by_the_first(void **state)
 	struct sockaddr_storage to;
 	struct node_fixture r;
 
-	(void)state;
 	start_all(&r, false);
 	to = load.sender[0].to;
 	for (unsigned n = 1; n < 12; n++)
@@ -228,7 +224,6 @@ static void a_train_is_sorted(void **state)
 	uint8_t buf[2048];
 	struct node_fixture r;
 
-	(void)state;
 	start_all(&r, false);
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		for (unsigned i = 0; i < CALLS; i++) {
@@ -269,7 +264,6 @@ static void where_the_kernel_cannot_choose_the_first_has_the_port(void **state)
 {
 	struct node_fixture r;
 
-	(void)state;
 	no_choice = true;
 	fixture_open(&r, &(struct fixture_options){ .receivers = RECEIVERS });
 	no_choice = false;
@@ -296,7 +290,6 @@ static void terms_change_under_load(void **state)
 	struct traffic t;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &(struct fixture_options){ .receivers = RECEIVERS,
 						    .scheduler = "edf" });
 	traffic_begin(&t, &r, 30);
@@ -319,7 +312,6 @@ static void all_calls_end_with_their_packets_counted(void **state)
 {
 	struct node_fixture r;
 
-	(void)state;
 	start_all(&r, true);
 	for (unsigned n = 0; n < 4 * CALLS; n++)
 		fixture_send(&load.sender[n % CALLS], silence, NB);

@@ -218,7 +218,6 @@ static void codecs_change_and_no_frame_is_lost(void **state)
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	assert_int_equal(start(&r,
 			       "{'a': {'codec': 'pcmu'}, "
@@ -260,7 +259,6 @@ static void what_may_come_is_told_by_its_type(void **state)
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	assert_int_equal(start(&r,
 			       "{'a': {'codec': 'pcmu', 'also': ["
@@ -295,7 +293,6 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	assert_int_equal(start(&r,
 			       "{'a': {'codec': 'pcmu'}, 'b': {'codec': "
@@ -392,7 +389,6 @@ static void a_flood_of_changes(void **state)
 	struct node_fixture r;
 	unsigned changes = 0;
 
-	(void)state;
 	fixture_open(&r, &o);
 	assert_int_equal(start(&r,
 			       "{'a': {'codec': 'pcmu'}, "

@@ -60,7 +60,6 @@ static void what_is_the_same_is_relayed(void **state)
 	struct node_stats stats;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		struct conversation *c = talk_start(&r, row[i].json);
@@ -93,7 +92,6 @@ static void no_worker_hears_of_it(void **state)
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	assert_int_equal(talk_try(&r, GREEDY(", 'relay': 'never'"), &c, &e),
 			 -ENOSPC);
@@ -124,7 +122,6 @@ static void its_terms_do_not_change(void **state)
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	c = talk_start(&r, A_AND_B("{'codec': 'amr'}", "{'codec': 'amr'}", ""));
 	nc = conversation_stream(c, 0);
@@ -167,7 +164,6 @@ static void packets_go_on_as_they_came(void **state)
 	struct talker p[2];
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	c = talk_start(&r, A_AND_B("{'codec': 'amr', 'pt': 97}",
 				   "{'codec': 'amr', 'pt': 112}", ""));
@@ -202,7 +198,6 @@ static void disorder_is_passed_on(void **state)
 	uint8_t buf[2048];
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	c = talk_start(&r, BOTH_PCMU);
 	p[0] = talker(c, 0, 0);
@@ -245,7 +240,6 @@ static void other_types_need_one_numbering(void **state)
 	unsigned long long sent = 0, other = 0;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	for (unsigned i = 0; i < 2; i++) {
 		struct conversation *c = talk_start(&r, row[i].json);
@@ -298,7 +292,6 @@ static void named_types_are_mapped(void **state)
 	uint8_t buf[2048];
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	c = talk_start(&r, CROSSED(", 'jitter': 'fixed'"));
 	assert_false(conversation_relays(c));

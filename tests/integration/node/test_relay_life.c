@@ -29,7 +29,6 @@ static void a_change_of_address_loses_nothing(void **state)
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	for (unsigned i = 0; i < 2; i++)
 		field_defaults(party_change_fields, &to[i]);
@@ -76,7 +75,6 @@ static void sprayers_take_nothing_over(void **state)
 	uint8_t buf[2048];
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	c = talk_start(&r, BOTH_PCMU);
 	for (unsigned i = 0; i < 2; i++)
@@ -124,7 +122,6 @@ static void nowhere_is_counted(void **state)
 	struct talker p[2];
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	c = talk_start(&r, BOTH_PCMU);
 	p[0] = talker(c, 0, 0);
@@ -150,7 +147,6 @@ static void what_the_socket_refuses_is_counted(void **state)
 	struct talker p;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	c = talk_start(&r, A_AND_B("{'codec': 'pcmu'}",
 				   "{'codec': 'pcmu', 'address': "
@@ -181,7 +177,6 @@ static void packets_at_the_end_count_once(void **state)
 	const struct fixture_options o = { .workers = 1 };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		struct conversation *c = talk_start(&r, BOTH_PCMU);

@@ -316,7 +316,6 @@ static void the_simulator_picks_as_the_live_engine_did(void **state)
 {
 	static struct seen s;
 
-	(void)state;
 	for (unsigned i = 0; cr_schedulers[i]; i++) {
 		/* gives up what cannot be in time any more: how much that is
 		 * depends on the machine, and not all jobs are done */
@@ -334,7 +333,6 @@ static void another_policy_picks_otherwise(void **state)
 {
 	static struct seen s;
 
-	(void)state;
 	live(&s, "fifo");
 	simulate(&s, &cr_sched_edf);
 	assert_true(equal_picks(&s) < JOBS);

@@ -135,7 +135,6 @@ static void reports_go_and_come_at_the_next_port(void **state)
 {
 	struct phones t;
 
-	(void)state;
 	begin(&t, NULL);
 	assert_both_report(&t, t.phone[0].at.rtcp, true);
 	assert_bye(&t, t.phone[0].at.rtcp);
@@ -146,7 +145,6 @@ static void reports_go_and_come_with_rtp(void **state)
 {
 	struct phones t;
 
-	(void)state;
 	begin(&t, "mux");
 	assert_both_report(&t, t.phone[0].at.rtp, false);
 	assert_bye(&t, t.phone[0].at.rtp);
@@ -159,7 +157,6 @@ static void who_multiplexes_unasked_is_answered_so(void **state)
 	uint8_t data[256];
 	struct phones t;
 
-	(void)state;
 	begin(&t, "port");
 	phones_say(&t, 0, 1);
 	assert_int_equal(said_port(t.phone[0].at.rtcp),
@@ -195,7 +192,6 @@ static void without_it_rtcp_is_counted_only(void **state)
 	uint8_t data[256];
 	struct phones t;
 
-	(void)state;
 	begin(&t, "off");
 	phones_say(&t, 0, 4);
 	phones_send(&t, t.phone[0].at.rtp, data, build_report(&t, 0, data),
@@ -258,7 +254,6 @@ static void what_is_hostile_is_counted_and_changes_nothing(void **state)
 	struct said full;
 	struct phones t;
 
-	(void)state;
 	begin(&t, NULL);
 	phones_say(&t, 1, 1);
 	phones_say(&t, 0, 2);
@@ -295,7 +290,6 @@ static void what_a_closed_port_had_is_counted(void **state)
 	struct phones t;
 	size_t n;
 
-	(void)state;
 	begin(&t, NULL);
 	n = build_report(&t, 0, data);
 	conversation_stop(t.c, NODE_END_STOPPED, NULL);
@@ -317,7 +311,6 @@ static void a_relay_reports_for_who_is_relayed(void **state)
 	struct phones t;
 	struct said s;
 
-	(void)state;
 	phones_open(&t, NULL, "pcmu");
 	assert_true(conversation_relays(t.c));
 	t.phone[1].next.ssrc = 0xb;
@@ -358,7 +351,6 @@ static void a_one_way_calls_listener_reports_too(void **state)
 	struct rtcp_report report = { .fraction = 128 };
 	char json[200];
 
-	(void)state;
 	fixture_open(&t.rig, &(struct fixture_options){ .workers = 1 });
 	t.rig.node->cfg.rtcp_interval = 100 * CR_MS;
 	phone_open(&t.phone[0], 0);

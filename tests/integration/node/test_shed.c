@@ -303,7 +303,6 @@ static void pauses_go_before_speech(void **state)
 	struct node_stats stats;
 	static struct crowd c;
 
-	(void)state;
 	open_crowd(&c, rule);
 	overload(&c);
 	close_crowd(&c);
@@ -337,7 +336,6 @@ static void none_goes_that_has_not_waited(void **state)
 					.wait = SHED_WAIT_MAX };
 	static struct crowd c;
 
-	(void)state;
 	open_crowd(&c, rule);
 	overload(&c);
 	close_crowd(&c);

@@ -83,13 +83,11 @@ static void switch_under_load(unsigned workers, unsigned cpus_per_rq)
 
 static void between_any_two_on_one_run_queue(void **state)
 {
-	(void)state;
 	switch_under_load(2, 0);
 }
 
 static void between_any_two_on_a_run_queue_per_worker(void **state)
 {
-	(void)state;
 	switch_under_load(3, 1);
 }
 

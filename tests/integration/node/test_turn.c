@@ -32,7 +32,6 @@ static void a_conversation_changes_shape(void **state)
 	struct turning t;
 	uint32_t id;
 
-	(void)state;
 	turning_open(&t, &o, BOTH_PCMU, 0, 0);
 	id = node_call_id(conversation_stream(t.c, 0));
 	turning_say_both(&t, 5);
@@ -78,7 +77,6 @@ static void a_call_becomes_a_relay(void **state)
 	const struct fixture_options o = { .workers = 1 };
 	struct turning t;
 
-	(void)state;
 	turning_open(&t, &o,
 		     A_AND_B("{'codec': 'pcmu'}", "{'codec': 'pcma'}", ""), 0,
 		     8);
@@ -103,7 +101,6 @@ static void what_is_on_its_way_is_not_lost(void **state)
 	struct node_stats stats;
 	struct turning t;
 
-	(void)state;
 	turning_open(&t, &o, BOTH_PCMU, 0, 0);
 	turning_say_both(&t, 3);
 	talk_change(&t.rig, t.c, "{'b': {'codec': 'pcma'}}");
@@ -142,7 +139,6 @@ static void what_is_missing_shows(void **state)
 	const struct fixture_options o = { .workers = 1 };
 	struct turning t;
 
-	(void)state;
 	turning_open(&t, &o, BOTH_PCMU, 0, 0);
 	turning_say_both(&t, 2);
 	for (unsigned i = 0; i < 8; i++) {
@@ -172,7 +168,6 @@ static void another_sender_goes_on(void **state)
 	struct rtp_packet p;
 	uint8_t buf[2048];
 
-	(void)state;
 	turning_open(&t, &o,
 		     A_AND_B("{'codec': 'pcmu'}", "{'codec': 'pcma'}", ""), 0,
 		     8);
@@ -218,7 +213,6 @@ static void clocks_change(void **state)
 	const struct fixture_options o = { .workers = 1 };
 	struct turning t;
 
-	(void)state;
 	turning_open(&t, &o, BOTH_PCMU, 0, 0);
 	turning_say_both(&t, 3);
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
@@ -258,7 +252,6 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 	struct node_stats stats;
 	struct turning t;
 
-	(void)state;
 	turning_open(&t, &o, BOTH_PCMU, 0, 0);
 	turning_say_both(&t, 2);
 	for (unsigned k = 0; k < 2; k++) {
@@ -350,7 +343,6 @@ static void a_packet_time_outlives_turns(void **state)
 	const struct fixture_options o = { .workers = 1, .scheduler = "edf" };
 	struct turning t;
 
-	(void)state;
 	turning_open(&t, &o, A_AND_B(PCMU_20, PCMU_20, ""), 0, 0);
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		talk_change(&t.rig, t.c, row[i].json);
@@ -379,7 +371,6 @@ static void never_is_never(void **state)
 	const struct fixture_options o = { .workers = 1 };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	for (unsigned i = 0; i < 3; i++) {
 		struct conversation *c = talk_start(&r, both[i]);
@@ -399,7 +390,6 @@ static void silence_changes_too(void **state)
 	struct node_stats stats;
 	struct turning t = { .pt = { 0, 0 } };
 
-	(void)state;
 	fixture_open(&t.rig, &o);
 	t.c = talk_start(&t.rig, BOTH_PCMU);
 	for (unsigned i = 0; i < 2; i++)

@@ -95,7 +95,6 @@ static void a_digit_is_one_across_a_turn(void **state)
 	uint16_t seq;
 	uint32_t ts;
 
-	(void)state;
 	talk_open(&t, RELAYED("pcmu"), 0);
 	talker_speak(&t.p[0], 0xd5);
 	hear(&t, &h);
@@ -132,7 +131,6 @@ static void a_digit_ends_before_a_turn(void **state)
 	struct talk t;
 	uint32_t ts;
 
-	(void)state;
 	talk_open(&t, RELAYED("pcma"), 8);
 	talker_speak(&t.p[0], 0xd5);
 	hear(&t, &h);
@@ -178,7 +176,6 @@ static void numbers_begin_anew_at_a_turn(void **state)
 	uint32_t ts, ssrc;
 	uint16_t seq;
 
-	(void)state;
 	talk_open(&t, BOTH_PCMU, 0);
 	talker_speak(&t.p[0], 0xd5);
 	hear(&t, &h);

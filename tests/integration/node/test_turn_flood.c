@@ -71,7 +71,6 @@ static void a_flood_of_turns(void **state)
 	struct turning t;
 	pthread_t thread;
 
-	(void)state;
 	turning_open(&t, &o, BOTH_PCMU, 0, 0);
 	f.t = &t;
 	assert_int_equal(pthread_create(&thread, NULL, flood, &f), 0);
@@ -104,7 +103,6 @@ static void it_ends_in_mid_turn(void **state)
 	const struct fixture_options o = { .workers = 1 };
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	for (unsigned i = 0; i < 40; i++) {
 		struct conversation *c = talk_start(&r, BOTH_PCMU);

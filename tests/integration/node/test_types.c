@@ -130,7 +130,6 @@ static void events_are_numbered_anew(void **state)
 {
 	struct turning t;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		turning_open(&t, &options, shapes[k].events, 0, shapes[k].b);
 		turning_say_both(&t, 2);
@@ -167,7 +166,6 @@ static void events_are_dropped_and_come_back(void **state)
 {
 	struct turning t;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		turning_open(&t, &options, shapes[k].events, 0, shapes[k].b);
 		turning_say_both(&t, 2);
@@ -193,7 +191,6 @@ static void events_are_added(void **state)
 {
 	struct turning t;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		turning_open(&t, &options, shapes[k].bare, 0, shapes[k].b);
 		turning_say_both(&t, 2);
@@ -215,7 +212,6 @@ static void one_end_takes_none(void **state)
 	struct node_stats stats;
 	struct turning t;
 
-	(void)state;
 	turning_open(&t, &options, shapes[0].events, 0, 100);
 	turning_say_both(&t, 2);
 	talk_change(&t.rig, t.c, "{'b': {'events': 0}}");
@@ -254,7 +250,6 @@ static void types_change_with_the_shape(void **state)
 {
 	struct turning t;
 
-	(void)state;
 	turning_open(&t, &options, shapes[0].bare, 0, 100);
 	turning_say_both(&t, 2);
 	for (unsigned i = 0; i < 3; i++) {
@@ -329,7 +324,6 @@ static void noise_is_numbered_anew_and_dropped(void **state)
 	unsigned long long before;
 	struct turning t;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		turning_open(&t, &options, shapes[k].bare, 0, shapes[k].b);
 		turning_say_both(&t, 2);
@@ -369,7 +363,6 @@ static void what_is_refused_leaves_types_as_they_were(void **state)
 	struct cr_err e = { "" };
 	struct turning t;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		turning_open(&t, &options, shapes[k].events, 0, shapes[k].b);
 		turning_say_both(&t, 2);

@@ -129,19 +129,16 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 
 static void others_lose_nothing_with_one_worker(void **state)
 {
-	(void)state;
 	others_lose_nothing(1, 0);
 }
 
 static void others_lose_nothing_with_two(void **state)
 {
-	(void)state;
 	others_lose_nothing(2, 0);
 }
 
 static void others_lose_nothing_with_a_queue_each(void **state)
 {
-	(void)state;
 	others_lose_nothing(2, 1);
 }
 
@@ -172,7 +169,6 @@ static void no_spare_is_said_and_nothing_done(void **state)
 	struct node_call *nc[SPARES + 1];
 	struct node_fixture r;
 
-	(void)state;
 	get_all_stuck(&r, nc);
 	for (;;) {
 		json_t *j = fixture_stats(&r);
@@ -226,7 +222,6 @@ static void an_overload_is_no_stall(void **state)
 	struct fixture_sender s, low;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	busy = sticky_call(&r);
 	idle = fixture_call(&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
@@ -263,7 +258,6 @@ static void the_end_does_not_wait(void **state)
 	struct traffic t;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	traffic_begin(&t, &r, CALLS);
 	get_stuck(&r, sticky_call(&r));
@@ -286,7 +280,6 @@ static void nor_for_more_than_can_be_replaced(void **state)
 	struct node_call *nc[SPARES + 1];
 	struct node_fixture r;
 
-	(void)state;
 	get_all_stuck(&r, nc);
 	assert_int_equal(node_close(r.node), -EBUSY);
 	assert_int_equal(r.ended, SPARES + 1);
@@ -308,7 +301,6 @@ static void a_call_that_was_not_woken_is(void **state)
 	uint8_t buf[2048];
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	nc = fixture_call(&r, "{'in': {'codec': 'pcmu'}, "
 			      "'out': {'codec': 'pcma'}}");
@@ -338,7 +330,6 @@ static void a_policy_that_forgets_is_replaced(void **state)
 	struct traffic t;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	traffic_begin(&t, &r, CALLS);
 	assert_int_equal(

@@ -97,7 +97,6 @@ static void early_frames_are_held_until_their_logical_arrival(void **state)
 					    "rm,workahead=hold" };
 	cr_ns came[FRAMES];
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(
 			play(held[i], "{'model': 'lbap', 'burst': 2}", came),
@@ -134,7 +133,6 @@ static void a_call_goes_on_after_a_burst(void **state)
 	struct fixture_sender s;
 	struct node_fixture r;
 
-	(void)state;
 	fixture_open(&r, &o);
 	nc = fixture_call(&r,
 			  "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}, "
@@ -157,7 +155,6 @@ static void a_contract_that_is_kept_has_no_violations(void **state)
 {
 	cr_ns came[FRAMES];
 
-	(void)state;
 	assert_int_equal(play("dwa", "{'model': 'lbap', 'burst': 4}", came), 0);
 	assert_int_equal(play("dwa", "{'model': 'sporadic'}", came), 0);
 }

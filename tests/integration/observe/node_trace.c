@@ -133,7 +133,6 @@ static void the_trace_agrees_with_the_counters(void **state)
 	struct seen seen;
 	struct node_fixture r;
 
-	(void)state;
 	(void)scratch_file(path);
 	fixture_open(&r, &(struct fixture_options){ .scheduler = "edf",
 						    .workers = 2 });

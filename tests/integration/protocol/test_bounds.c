@@ -115,7 +115,6 @@ static void each_scheduler_promises_what_its_test_shows(void **state)
 		{ "cfs", "soft", false, "promises nothing" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		struct client c;
 		struct scratch d;
@@ -145,7 +144,6 @@ static void who_is_in_time_needs_its_deadline_of_buffer(void **state)
 	struct scratch d;
 	json_t *o;
 
-	(void)state;
 	open_both(&d, &c, "edf", 1);
 	o = start(&c, "{'class': 'hard', 'deadline': '15ms', " SPIN "}");
 	assert_true(bound_ms(o, "lateness_ms") == 0);
@@ -165,7 +163,6 @@ static void a_promised_lateness_is_added_to_the_buffer(void **state)
 	struct scratch d;
 	json_t *o;
 
-	(void)state;
 	open_both(&d, &c, LATE_PLUGIN, 1);
 	o = start(&c, "{'class': 'hard', 'deadline': '15ms', " SPIN "}");
 	assert_string_equal(bound_text(o, "rule"), "late by a constant");
@@ -183,7 +180,6 @@ static void a_promise_ends_with_too_many_calls(void **state)
 {
 	static const char *const schedulers[] = { "edf", "edf-hsb" };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct client c;
 		struct scratch d;
@@ -283,7 +279,6 @@ static void under_edf_hsb_it_is_that_of_the_theory(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	open_both(&d, &c, "edf-hsb,be-servers=3,be-share=20%,be-period=20ms",
 		  2);
 	for (unsigned i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -307,7 +302,6 @@ static void a_bound_is_as_of_now(void **state)
 	double alone, beside;
 	json_t *o;
 
-	(void)state;
 	open_both(&d, &c, "edf-hsb", 2);
 	o = start(&c, "{" PCMU "}");
 	alone = bound_ms(o, "tardiness_ms");
@@ -358,7 +352,6 @@ static void a_thousand_calls_with_bounds_start_without_waiting(void **state)
 	struct scratch d;
 	cr_ns begin;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .scheduler = "edf-hsb" });
 	client_open(&c, &d, NULL);
 	begin = clock_now();

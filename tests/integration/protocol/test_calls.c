@@ -22,7 +22,6 @@ static void a_call_starts_is_queried_and_stops(void **state)
 	unsigned id;
 	json_t *o;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	id = client_start(&c, "'class': 'hard',");
@@ -49,7 +48,6 @@ static void a_bad_reference_to_a_call_is_explained(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	for (unsigned i = 0; i < 2; i++) {
@@ -97,7 +95,6 @@ static void a_bad_call_is_refused_and_leaves_nothing(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
@@ -113,7 +110,6 @@ static void an_ssrc_in_use_is_a_conflict(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	(void)client_start(&c, "'ssrc': 4711,");
@@ -135,7 +131,6 @@ static void admission_refuses_with_figures(void **state)
 	struct scratch d;
 	json_t *o;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .admission = true });
 	client_open(&c, &d, NULL);
 	/* the third would leave no room for a frame that cannot be
@@ -161,7 +156,6 @@ static void the_most_calls_are_a_limit_too(void **state)
 	struct scratch d;
 	json_t *o;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .max_calls = 2 });
 	client_open(&c, &d, NULL);
 	(void)client_start(&c, "");
@@ -198,7 +192,6 @@ static void a_codec_without_memory_is_no_capacity(void **state)
 	struct scratch d;
 	json_t *o;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .max_calls = 3 });
 	client_open(&c, &d, NULL);
 	(void)client_start(&c, ""); /* its cost is known now */
@@ -225,7 +218,6 @@ static void a_list_of_500_comes_page_by_page(void **state)
 	char json[64];
 	bool more = true;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	for (unsigned i = 0; i < 500; i++)
@@ -281,7 +273,6 @@ static void a_thousand_calls_start_without_waiting(void **state)
 	char json[200];
 	cr_ns begin;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	(void)snprintf(json, sizeof(json),

@@ -162,7 +162,6 @@ static void a_change_under_load_loses_no_frame(void **state)
 	static const char *const schedulers[] = { "edf", "dwa", "edf-hsb",
 						  "cfs", "pd2", "rm" };
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++)
 		no_frame_is_lost_under(schedulers[i], 1 + i % 2);
 }
@@ -176,7 +175,6 @@ static void class_and_declared_cost_decide_what_a_call_counts_as(void **state)
 	unsigned id;
 	json_t *o;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .admission = true });
 	client_open(&c, &d, NULL);
 	id = client_start(&c, "'contract': {'mean': '1ms', 'worst': '3ms'},");
@@ -208,7 +206,6 @@ static void a_refused_change_changes_nothing(void **state)
 	unsigned id;
 	json_t *before, *after, *o;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .admission = true });
 	client_open(&c, &d, NULL);
 	(void)client_start(&c, "'contract': {'mean': '9ms', 'p99': '9ms'},");
@@ -248,7 +245,6 @@ static void a_declared_cost_is_admitted_not_the_measured_one(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .admission = true });
 	client_open(&c, &d, NULL);
 	client_refused(&c, "call.start",
@@ -280,7 +276,6 @@ static void what_turned_out_dearer_is_not_asked_for(void **state)
 	struct scratch d;
 	unsigned id;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .admission = true });
 	client_open(&c, &d, NULL);
 	id = client_start(&c, "");
@@ -303,7 +298,6 @@ static void a_declared_cost_is_not_asked_for_again(void **state)
 	struct scratch d;
 	unsigned id, other;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .admission = true });
 	client_open(&c, &d, NULL);
 	id = client_start(&c, "'contract': {'mean': '6ms', 'p99': '6ms'},");
@@ -342,7 +336,6 @@ static void a_bad_change_says_the_way_out(void **state)
 	struct scratch d;
 	unsigned id;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	id = client_start(&c, "");
@@ -379,7 +372,6 @@ static void violations_are_counted_by_the_contract_in_force(void **state)
 	struct fixture_sender s;
 	json_t *o;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	l.id[0] = client_start(&c, "'contract': {'rate': '0.01/s', 'burst': "
@@ -424,7 +416,6 @@ static void the_encoder_and_the_books_follow_a_new_mode(void **state)
 	char json[300];
 	json_t *o;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	(void)snprintf(json, sizeof(json),

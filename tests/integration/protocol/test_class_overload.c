@@ -214,7 +214,6 @@ static void soft_in_overload_never_harms_hard(void **state)
 	 * depends on the machine */
 	static const char *const promise[] = { "rm", "dwa" };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(promise) / sizeof(promise[0]); i++)
 		assert_int_equal(hard_loses(promise[i]), 0);
 }
@@ -226,7 +225,6 @@ static void best_effort_in_overload_never_harms_calls(void **state)
 		"llf", "rm",	 "dwa",	      "edf-hsb",
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(promise) / sizeof(promise[0]); i++)
 		assert_int_equal(calls_lose(promise[i]), 0);
 }
@@ -234,7 +232,6 @@ static void best_effort_in_overload_never_harms_calls(void **state)
 /* Who promises nothing does harm: so this load is one that would show it. */
 static void without_classes_all_are_harmed(void **state)
 {
-	(void)state;
 	assert_true(hard_loses("fifo") > 0);
 	assert_true(calls_lose("fifo") > 0);
 }

@@ -74,7 +74,6 @@ static void a_conversion_is_cancelled_in_every_state(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
 	test_spool_wav(&sp, "s.wav", 16000, 320, 1);
@@ -122,7 +121,6 @@ static void few_descriptors_let_few_run(void **state)
 	struct scratch d;
 	json_t *o;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
@@ -172,7 +170,6 @@ static void files_change_while_conversions_wait(void **state)
 	uint8_t *mine;
 	size_t n;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "long.wav", 16000, LONG, 1);
 	test_spool_wav(&sp, "s.wav", 16000, 320, 1);
@@ -209,7 +206,6 @@ static void a_folder_that_becomes_a_link_is_not_followed(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_make(&other);
 	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
@@ -239,7 +235,6 @@ static void a_full_disk_leaves_nothing(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	(void)signal(SIGXFSZ, SIG_IGN);
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, 2000 * 320, 1);
@@ -265,7 +260,6 @@ static void cancels_at_any_moment_leave_nothing(void **state)
 	struct scratch d;
 	char params[80];
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
 	desk_open(&d,
@@ -290,7 +284,6 @@ static void the_nodes_end_cancels_all(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
 	desk_open(&d,
@@ -316,7 +309,6 @@ static void a_conversion_outlives_its_session(void **state)
 	struct scratch d;
 	json_t *o;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, 320 * 300, 1);
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .grace = 1 });
@@ -346,7 +338,6 @@ static void who_takes_a_session_over_hears_of_its_conversions(void **state)
 	struct scratch d;
 	char json[60];
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_endless(&sp, "a.wav");
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
@@ -375,7 +366,6 @@ static void who_takes_a_session_over_keeps_its_own_conversions(void **state)
 	struct scratch d;
 	char json[60];
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_endless(&sp, "a.wav");
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
@@ -404,7 +394,6 @@ static void what_can_never_have_room_fails(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, 320, 1);
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir,
@@ -428,7 +417,6 @@ static void opening_removes_what_a_crash_left(void **state)
 	struct spool first, second;
 	struct cr_err e;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_write(&sp, ".codec-runner-convert-7", "half", 4);
 	test_spool_write(&sp, "a.amr", "mine", 4);

@@ -89,7 +89,6 @@ static void a_disk_that_does_not_answer_holds_nobody(void **state)
 	struct scratch d;
 	int hold;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "slow.wav", 8000, 1600, 1);
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
@@ -125,7 +124,6 @@ static void who_is_lost_while_files_are_looked_at_is_waited_for(void **state)
 	struct scratch d;
 	int hold;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "slow.wav", 8000, 1600, 1);
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
@@ -159,7 +157,6 @@ static void of_two_asked_for_at_once_one_makes_the_file(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_endless(&sp, "endless.wav");
 	test_spool_wav(&sp, "a.wav", 8000, 1600, 1);
@@ -186,7 +183,6 @@ static void who_does_not_wait_has_a_conversion(void **state)
 	json_t *o;
 	long long done;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 8000, 1600, 1);
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir });

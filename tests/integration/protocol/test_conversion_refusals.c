@@ -169,7 +169,6 @@ static void a_bad_conversion_is_refused_and_leaves_nothing(void **state)
 	unsigned before;
 	json_t *o;
 
-	(void)state;
 	test_spool_make(&sp);
 	furnish(&sp);
 	before = test_spool_count(&sp);
@@ -199,7 +198,6 @@ static void without_a_spool_there_are_no_conversions(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	client_refused(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.amr'}",
@@ -228,7 +226,6 @@ static void a_file_broken_in_the_middle_fails_and_leaves_nothing(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	test_spool_make(&sp);
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
 	client_open(&c, &d, NULL);
@@ -305,7 +302,6 @@ static void ten_thousand_conversions_get_an_answer_each(void **state)
 	unsigned taken;
 	json_t *o;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 8000, 160, 1);
 	test_spool_endless(&sp, "endless.wav");

@@ -71,7 +71,6 @@ static void a_wav_file_becomes_the_librarys_own_amr(void **state)
 	char params[128];
 	size_t n;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 8000, samples, 1);
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
@@ -107,7 +106,6 @@ static void an_amr_file_becomes_what_the_library_decodes(void **state)
 	void *dec = Decoder_Interface_init();
 	size_t bytes, n;
 
-	(void)state;
 	test_spool_make(&sp);
 	bytes = library_amr(amr, FRAMES * FRAME, MR102);
 	test_spool_write(&sp, "a.amr", amr, bytes);
@@ -145,7 +143,6 @@ static void a_wide_wav_file_becomes_the_codecs_own_awb(void **state)
 	size_t n, at = 9;
 	void *enc;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, FRAMES * WIDE, 7);
 	test_speech(pcm, FRAMES * WIDE, 7);
@@ -180,7 +177,6 @@ static void every_format_becomes_every_other(void **state)
 	struct scratch d;
 	char params[160];
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "n.wav", 8000, FRAMES * FRAME, 1);
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
@@ -221,7 +217,6 @@ static void every_scheduler_finishes_conversions(void **state)
 	char params[160];
 	size_t n, bytes;
 
-	(void)state;
 	bytes = library_amr(expected, FRAMES * FRAME, MR122);
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 8000, FRAMES * FRAME, 1);
@@ -261,7 +256,6 @@ static void calls_and_conversions_share_a_worker(void **state)
 	json_t *o;
 	unsigned id;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_endless(&sp, "a.wav");
 	desk_open(&d,
@@ -292,7 +286,6 @@ static void a_floor_reserves_capacity(void **state)
 	struct scratch d;
 	json_t *o;
 
-	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, 4000 * WIDE, 1);
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir,
@@ -398,7 +391,6 @@ static unsigned done_before_conversion(unsigned floor, unsigned frames)
  * here shorter than the calls'. */
 static void a_floor_is_kept_when_calls_want_the_cpu(void **state)
 {
-	(void)state;
 	assert_int_equal(done_before_conversion(0, 10), 60);
 	assert_true(done_before_conversion(50, 10) < 60);
 }
@@ -407,7 +399,6 @@ static void a_floor_is_kept_when_calls_want_the_cpu(void **state)
  * second is ten frames, and what is behind them waits for the calls. */
 static void a_floor_is_no_more_when_calls_want_the_cpu(void **state)
 {
-	(void)state;
 	assert_int_equal(done_before_conversion(1, 40), 60);
 }
 

@@ -92,7 +92,6 @@ static void a_connection_that_cannot_be_watched_is_closed(void **state)
 {
 	struct web w;
 
-	(void)state;
 	web_open(&w, 4);
 	unwatched = 1;
 	assert_false(is_answered(&w, ask(&w)));
@@ -107,7 +106,6 @@ static void it_accepts_again_when_it_can(void **state)
 	struct web w;
 	int fd;
 
-	(void)state;
 	web_open(&w, 1);
 	fd = connect_to(&w);
 	watched = 1; /* the connection; what accepts is not */

@@ -20,7 +20,6 @@ static void hello_tells_who_is_there(void **state)
 	struct scratch d;
 	json_t *o;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .scheduler = "rr,quantum=2ms" });
 	client_open(&c, &d, NULL);
 	o = client_ask(&c, "hello", "{'client': 'test'}");
@@ -63,7 +62,6 @@ static void a_trace_goes_into_its_folder_only(void **state)
 	struct scratch d;
 	json_t *o;
 
-	(void)state;
 	(void)scratch_folder(dir);
 	desk_open(&d, &(struct desk_options){ .trace_dir = dir });
 	client_open(&c, &d, NULL);
@@ -105,7 +103,6 @@ static void a_trace_is_not_written_through_a_link(void **state)
 	struct stat st;
 	struct scratch d;
 
-	(void)state;
 	(void)snprintf(link, sizeof(link), "%s/link", scratch_folder(dir));
 	(void)scratch_file(to);
 	assert_int_equal(truncate(to, 8), 0);
@@ -130,7 +127,6 @@ static void a_trace_that_cannot_be_written_is_a_bad_file(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	(void)snprintf(pipe, sizeof(pipe), "%s/pipe", scratch_folder(dir));
 	assert_int_equal(mkfifo(pipe, 0600), 0);
 	desk_open(&d, &(struct desk_options){ .trace_dir = dir });
@@ -155,7 +151,6 @@ static void a_trace_without_what_it_takes_is_no_capacity(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d,
 		  &(struct desk_options){ .trace_dir = scratch_folder(dir) });
 	client_open(&c, &d, NULL);
@@ -176,7 +171,6 @@ static void without_a_folder_there_is_no_trace(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	client_refused(&c, "trace.start", "{'name': 'run.trace'}",
@@ -191,7 +185,6 @@ static void figures_come_from_stats_and_codecs(void **state)
 	struct scratch d;
 	json_t *o;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	o = client_ask(&c, "stats", NULL);
@@ -263,7 +256,6 @@ static void no_method_takes_what_it_does_not_know(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	(void)scratch_folder(dir);
 	desk_open(&d, &(struct desk_options){ .trace_dir = dir });
 	client_open(&c, &d, NULL);

@@ -17,7 +17,6 @@ static void the_scheduler_is_set_and_tuned_by_name(void **state)
 	struct scratch d;
 	json_t *o;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .scheduler = "fifo" });
 	client_open(&c, &d, NULL);
 	o = client_ask(&c, "scheduler.set", "{'scheduler': 'rr,quantum=3ms'}");
@@ -78,7 +77,6 @@ static void a_query_shows_every_policys_own_numbers(void **state)
 	char query[64], set[64];
 	unsigned id, explained = 0;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	id = client_start(&c, "");
@@ -104,7 +102,6 @@ static void every_scheduler_says_how_it_admits(void **state)
 	json_t *o, *list, *s;
 	size_t i;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	o = client_ask(&c, "schedulers", NULL);
@@ -134,7 +131,6 @@ static void peers_cannot_make_the_node_load_any_file(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	client_refused(&c, "scheduler.set", "{'scheduler': './evil.so'}",

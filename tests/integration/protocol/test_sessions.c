@@ -55,7 +55,6 @@ static void who_finds_no_memory_for_a_session_is_told_so(void **state)
 	struct down down = { 0 };
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	for (unsigned i = 0; i < 2; i++) {
 		const struct rpc_client_config cfg = { .base = d.rig.base,
@@ -88,7 +87,6 @@ static void a_bye_ends_the_sessions_calls(void **state)
 	struct client c, other;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	client_open(&other, &d, NULL);
@@ -108,7 +106,6 @@ static void a_lost_clients_calls_end_when_grace_is_over(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .grace = SOON });
 	client_open(&c, &d, NULL);
 	(void)client_start(&c, "");
@@ -176,7 +173,6 @@ static void a_killed_clients_calls_end_too(void **state)
 	struct scratch d;
 	pid_t pid;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .grace = SOON });
 	client_open(&watcher, &d, NULL);
 	pid = spawn_peer(&d, "{\"in\": {\"codec\": \"pcmu\"}, \"out\": "
@@ -199,7 +195,6 @@ static void a_session_is_taken_over_within_its_grace_time(void **state)
 	unsigned id;
 	json_t *o;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	id = client_start(&c, "");
@@ -235,7 +230,6 @@ static void a_session_is_taken_over_by_another_transport(void **state)
 	struct client c, next, back;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	says_hello_by(&c, "user");
@@ -261,7 +255,6 @@ static void a_unix_clients_calls_end_when_grace_is_over(void **state)
 	struct client c, other;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .grace = SOON });
 	client_open_unix(&c, &d, NULL);
 	client_open_unix(&other, &d, NULL);
@@ -282,7 +275,6 @@ static void a_session_is_taken_over_from_a_dead_association(void **state)
 	struct client c, next;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	(void)client_start(&c, "");
@@ -301,7 +293,6 @@ static void a_session_that_is_over_cannot_be_taken_over(void **state)
 	struct scratch d;
 	char json[64];
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .grace = SOON });
 	client_open(&c, &d, NULL);
 	(void)client_start(&c, "");
@@ -321,7 +312,6 @@ static void the_end_of_a_call_is_told_with_its_last_figures(void **state)
 	struct scratch d;
 	unsigned id;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	id = client_start(&c, "");
@@ -346,7 +336,6 @@ static void overload_is_told_to_every_session_with_the_key(void **state)
 	struct fixture_sender s;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ .ring_frames = 2 });
 	client_open(&c, &d, NULL);
 	client_open(&other, &d, NULL);
@@ -377,7 +366,6 @@ static void a_draining_node_takes_no_call_and_waits_for_the_last(void **state)
 	struct scratch d;
 	json_t *o;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	(void)client_start(&c, "");
@@ -402,7 +390,6 @@ static void a_drain_that_is_taken_back_has_no_limit_any_more(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	(void)client_start(&c, "");
@@ -430,7 +417,6 @@ static void an_idle_node_has_drained_at_once(void **state)
 {
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	service_drain(d.service, CR_SEC, false);
 	assert_int_equal(d.drained, 1);
@@ -442,7 +428,6 @@ static void a_second_drain_only_shortens_the_limit(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	(void)client_start(&c, "");
@@ -460,7 +445,6 @@ static void closing_tells_the_owners(void **state)
 	struct client c;
 	struct scratch d;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	(void)client_start(&c, "");

@@ -154,7 +154,6 @@ static void a_batch_of_starts_holds_nobody_up(void **state)
 	struct office o;
 	unsigned rounds = 0;
 
-	(void)state;
 	add_pairs(batch, MOST);
 	open_office(&o);
 	say(&o, batch);
@@ -184,7 +183,6 @@ static void spin_is_never_run(void **state)
 	struct office o;
 	unsigned before;
 
-	(void)state;
 	open_office(&o);
 	before = measured(&o);
 	for (int i = 0; i < MOST; i++)
@@ -202,7 +200,6 @@ static void those_who_need_the_same_share_it(void **state)
 	struct office o;
 	unsigned before;
 
-	(void)state;
 	open_office(&o);
 	before = measured(&o);
 	for (int i = 0; i < 10; i++)
@@ -223,7 +220,6 @@ static void refusals_come_first(void **state)
 	json_t *bad = start_amr(2);
 	struct office o;
 
-	(void)state;
 	(void)json_object_set_new(json_object_get(bad, "params"), "pair",
 				  json_integer(77));
 	open_office(&o);
@@ -241,7 +237,6 @@ static void who_has_gone_starts_no_call(void **state)
 	json_t *kept = start_amr(2);
 	struct office o;
 
-	(void)state;
 	(void)json_object_set_new(json_object_get(kept, "params"), "keep",
 				  json_true());
 	open_office(&o);
@@ -262,7 +257,6 @@ static void bye_lets_no_call_begin(void **state)
 {
 	struct office o;
 
-	(void)state;
 	open_office(&o);
 	say(&o, start_amr(1));
 	say(&o, request(2, "bye", json_object()));
@@ -278,7 +272,6 @@ static void bye_in_the_same_batch_waits_for_the_call(void **state)
 {
 	struct office o;
 
-	(void)state;
 	open_office(&o);
 	say(&o, json_pack("[o, o]", start_amr(1),
 			  request(2, "bye", json_object())));
@@ -293,7 +286,6 @@ static void a_drain_meanwhile_refuses(void **state)
 {
 	struct office o;
 
-	(void)state;
 	open_office(&o);
 	say(&o, json_pack("[o, o]", start_amr(1),
 			  request(2, "drain", json_object())));
@@ -308,7 +300,6 @@ static void a_service_closes_while_it_measures(void **state)
 	json_t *batch = json_array();
 	struct office o;
 
-	(void)state;
 	add_pairs(batch, MOST);
 	open_office(&o);
 	say(&o, batch);
@@ -401,7 +392,6 @@ static void a_service_closes_on_who_does_not_read(void **state)
 	unsigned n;
 	int fd;
 
-	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	hello = client_ask(&c, "hello", NULL);
@@ -431,7 +421,6 @@ static void a_call_that_ends_is_not_changed(void **state)
 	struct office o;
 	unsigned id, i = 2;
 
-	(void)state;
 	open_office(&o);
 	say(&o, start_amr(1));
 	id = started(hear(&o, 0));
@@ -453,7 +442,6 @@ static void a_change_of_mode_waits_for_its_cost(void **state)
 	const json_t *r;
 	unsigned id;
 
-	(void)state;
 	open_office(&o);
 	say(&o, start_amr(1));
 	id = started(hear(&o, 0));

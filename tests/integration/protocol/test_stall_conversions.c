@@ -92,7 +92,6 @@ static void what_a_conversion_costs_is_measured_beside_control(void **state)
 {
 	struct office o;
 
-	(void)state;
 	open_office(&o);
 	client_do(&o.c, "convert.start", "{'in': 'a.wav', 'out': 'a.amr'}");
 	client_do(&o.c, "convert.start", "{'in': 'a.wav', 'out': 'b.amr'}");
@@ -110,7 +109,6 @@ static void one_that_waits_for_its_cost_lets_others_go_first(void **state)
 {
 	struct office o;
 
-	(void)state;
 	open_office(&o);
 	client_do(&o.c, "convert.start", "{'in': 'a.wav', 'out': '1.amr'}");
 	desk_wait_for(&o.d, &o.c.conversions_ended, 1);
@@ -143,7 +141,6 @@ static void a_drain_waits_for_those_that_wait_for_their_cost(void **state)
 {
 	struct office o;
 
-	(void)state;
 	open_office(&o);
 	block(&o);
 	client_do(&o.c, "convert.start", "{'in': 'b.wav', 'out': '1.awb'}");
@@ -163,7 +160,6 @@ static void a_node_ends_while_a_measurement_hangs(void **state)
 {
 	struct office o;
 
-	(void)state;
 	open_office(&o);
 	block(&o);
 	client_do(&o.c, "convert.start", "{'in': 'b.wav', 'out': '1.awb'}");

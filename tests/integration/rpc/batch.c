@@ -75,7 +75,6 @@ static void a_reply_is_cut_off_while_it_is_made(void **state)
 	unsigned fit = 0;
 	struct world w;
 
-	(void)state;
 	open_world(&w);
 	all = answer_to(&w, text, 0);
 	assert_int_equal(json_array_size(all), MOST);
@@ -114,7 +113,6 @@ static void what_is_behind_is_not_run(void **state)
 	const json_t *all;
 	struct world w;
 
-	(void)state;
 	open_world(&w);
 	all = answer_to(&w, text, 0);
 	assert_int_equal(json_array_size(all), 4);
@@ -135,7 +133,6 @@ static void what_comes_later_has_its_room(void **state)
 	const json_t *all;
 	struct world w;
 
-	(void)state;
 	open_world(&w);
 	asker_say(&w.a, "[" REQUEST("later", "[]", "1") "," REQUEST(
 				"list", "{\"count\":20000}",
@@ -170,7 +167,6 @@ static void every_id_comes_back(void **state)
 	const json_t *back;
 	struct world w;
 
-	(void)state;
 	memset(id, '\x01', ID); /* six octets each */
 	id[ID] = '\0';
 	for (unsigned i = 0; i < N; i++) {
@@ -219,7 +215,6 @@ static void others_are_served_between_its_members(void **state)
 	struct asker b;
 	struct world w;
 
-	(void)state;
 	open_world(&w);
 	open_asker(&w, &b);
 	asker_say(&w.a, text);
@@ -238,7 +233,6 @@ static void batches_take_turns(void **state)
 	struct asker b;
 	struct world w;
 
-	(void)state;
 	open_world(&w);
 	open_asker(&w, &b);
 	asker_say(&w.a, text);
@@ -257,7 +251,6 @@ static void what_a_peer_says_is_run_in_order(void **state)
 	char *text = asker_batch(20, "echo", "[]");
 	struct world w;
 
-	(void)state;
 	open_world(&w);
 	asker_say(&w.a, text);
 	asker_say(&w.a, REQUEST("list", "{\"count\":1}", "100"));
@@ -278,7 +271,6 @@ static void who_closes_in_order_has_all_of_it_run(void **state)
 	char *text = asker_batch(MOST, "list", "{\"count\":1}");
 	struct world w;
 
-	(void)state;
 	open_world(&w);
 	asker_say(&w.a, text);
 	asker_say(&w.a, REQUEST("list", "{\"count\":1}", "1"));
@@ -298,7 +290,6 @@ static void who_is_lost_has_no_more_of_it_run(void **state)
 	struct world w;
 	char *text;
 
-	(void)state;
 	if (echo_kind == TRANSPORT_UNIX)
 		skip();
 	text = asker_batch(MOST, "list", "{\"count\":1}");
@@ -325,7 +316,6 @@ static void a_server_closes_in_the_middle_of_a_batch(void **state)
 	char *text = asker_batch(MOST, "list", "{\"count\":1}");
 	struct world w;
 
-	(void)state;
 	open_world(&w);
 	asker_say(&w.a, text);
 	asker_say(&w.a, REQUEST("list", "{\"count\":1}", "1"));
@@ -347,7 +337,6 @@ static void what_waits_behind_a_batch_is_bounded(void **state)
 	char *text = malloc(LONG + 1);
 	struct world w;
 
-	(void)state;
 	memset(text, ' ', LONG);
 	text[LONG] = '\0';
 	memcpy(text, "{}", 2);
@@ -384,7 +373,6 @@ static void a_batch_counts_until_it_is_answered(void **state)
 	char *text = asker_batch(MOST, "list", "{\"count\":10}");
 	struct world w;
 
-	(void)state;
 	open_world(&w);
 	assert_int_equal(queued(&w), 0);
 	asker_say(&w.a, text);
@@ -412,7 +400,6 @@ static void of_many_unfinished_batches_the_worst_are_let_go(void **state)
 	struct cr_err e = { 0 };
 	struct world w = { .base = event_base_new() };
 
-	(void)state;
 	if (echo_open_within(&w.server, w.base, echo_kind, &at, TOTAL, &e))
 		fail_msg("%s", e.text);
 	rpc_server_local(w.server.server, &w.at);
@@ -446,7 +433,6 @@ static void replies_to_come_are_bounded(void **state)
 	char *text = asker_batch(MOST, "later", "[]");
 	struct world w;
 
-	(void)state;
 	open_world(&w);
 	asker_say(&w.a, text);
 	asker_say(&w.a, REQUEST("later", "[]", "300"));

@@ -121,7 +121,6 @@ static void a_killed_client_is_missed(void **state)
 	uint64_t id;
 	pid_t pid;
 
-	(void)state;
 	open_world(&w);
 	pid = spawn(&w, "hold", 0, 0);
 	assert_true(echo_wait(w.base, &w.server.up, 2));
@@ -152,7 +151,6 @@ static void a_client_back_on_its_ports_is_a_restart(void **state)
 	struct world w;
 	pid_t pid;
 
-	(void)state;
 	if (echo_kind == TRANSPORT_UNIX)
 		skip();
 	open_world(&w);
@@ -174,7 +172,6 @@ static void who_does_not_read_is_let_go(void **state)
 	pid_t pid;
 	json_t *stats;
 
-	(void)state;
 	open_world(&w);
 	pid = spawn(&w, "stop", 0, 0);
 	assert_true(echo_wait(w.base, &w.server.gone, 1));
@@ -196,7 +193,6 @@ static void notifications_to_a_deaf_peer_are_dropped(void **state)
 	struct world w;
 	json_t *stats;
 
-	(void)state;
 	memset(text, 'n', BYTES);
 	open_world(&w);
 	for (unsigned i = 0; i < NOTES; i++)
@@ -287,7 +283,6 @@ static void malformed_messages_get_error_replies(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	open_world(&w);
 	open_raw(&r, &w);
 	for (unsigned i = 0; i < ngarbage; i++)
@@ -326,7 +321,6 @@ static void random_packets_are_ignored(void **state)
 	struct world w;
 	int fd = -1;
 
-	(void)state;
 	if (echo_kind == TRANSPORT_UNIX)
 		skip(); /* see unix.c */
 	print_message("CR_SEED=%u\n", rnd);

@@ -79,7 +79,6 @@ static void others_are_answered_meanwhile(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	say(&p, REQUEST("later", "1"));
 	say(&p, REQUEST("later", "\"two\""));
@@ -102,7 +101,6 @@ static void a_batch_waits_for_its_own(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	say(&p, "[" REQUEST("later", "1") "," REQUEST("echo", "2") "," REQUEST(
 			"later", "3") "," NOTE("later") "]");
@@ -126,7 +124,6 @@ static void a_notification_is_not_answered(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	say(&p, NOTE("later"));
 	say(&p, REQUEST("echo", "1"));
@@ -144,7 +141,6 @@ static void who_has_gone_is_not_told(void **state)
 	struct pair p;
 	struct rpc_stats count;
 
-	(void)state;
 	open_pair(&p);
 	say(&p, "[" REQUEST("later", "1") "," REQUEST("later", "2") "]");
 	say(&p, REQUEST("echo", "3"));
@@ -163,7 +159,6 @@ static void bye_waits_for_the_rest_of_its_batch(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	say(&p, REQUEST("echo", "0"));
 	assert_true(echo_wait(p.base, &p.replies, 1));
@@ -186,7 +181,6 @@ static void later_may_be_at_once(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p);
 	say(&p, REQUEST("at-once", "1"));
 	assert_true(echo_wait(p.base, &p.replies, 1));

@@ -116,7 +116,6 @@ static void thousand_requests_get_their_replies_in_order(void **state)
 	struct pair p;
 	cr_ns begin;
 
-	(void)state;
 	open_pair(&p, "127.0.0.1");
 	begin = clock_now();
 	for (unsigned i = 0; i < REQUESTS; i++)
@@ -153,7 +152,6 @@ static void it_works_over_ipv6(void **state)
 	json_t *result, *error = NULL;
 	struct pair p;
 
-	(void)state;
 	if (echo_kind == TRANSPORT_UNIX)
 		skip();
 	open_pair(&p, "::1");
@@ -169,7 +167,6 @@ static void notifications_come_in_order(void **state)
 	json_t *result, *error = NULL;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, "127.0.0.1");
 	result = ask(&p, "notify", json_pack("{s:i}", "count", 500), &error);
 	assert_non_null(result);
@@ -184,7 +181,6 @@ static void a_refusal_carries_code_reason_and_data(void **state)
 	json_t *error = NULL;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, "127.0.0.1");
 	assert_null(ask(&p, "fail", NULL, &error));
 	assert_int_equal(json_integer_value(json_object_get(error, "code")),
@@ -207,7 +203,6 @@ static void a_list_of_ten_thousand_arrives_whole(void **state)
 	json_t *result, *error = NULL;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, "127.0.0.1");
 	result = ask(&p, "list", json_pack("{s:i}", "count", ITEMS), &error);
 	assert_int_equal(json_array_size(result), ITEMS);
@@ -226,7 +221,6 @@ static void a_reply_too_long_to_send_is_an_error(void **state)
 	json_t *result, *error = NULL;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, "127.0.0.1");
 	assert_null(
 		ask(&p, "list", json_pack("{s:i}", "count", 30000), &error));
@@ -245,7 +239,6 @@ static void a_request_longer_than_allowed_is_refused(void **state)
 	char *text = calloc(1, 200001);
 	struct pair p;
 
-	(void)state;
 	memset(text, 'x', 200000);
 	open_pair(&p, "127.0.0.1");
 	/* The reply has no id, so it answers nothing; the next one does. */
@@ -272,7 +265,6 @@ static void bye_ends_the_association_by_its_name(void **state)
 	json_t *result, *error = NULL;
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, "127.0.0.1");
 	result = ask(&p, "bye", NULL, &error);
 	assert_true(json_is_object(result));
@@ -290,7 +282,6 @@ static void a_closing_server_fails_what_is_pending(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	open_pair(&p, "127.0.0.1");
 	assert_true(echo_wait(p.base, &p.up, 1));
 	assert_true(echo_wait(p.base, &p.server.up, 1));
@@ -326,7 +317,6 @@ static void who_may_have_vanished_makes_room(void **state)
 	struct rpc_client *more;
 	struct pair p;
 
-	(void)state;
 	open_full(&p, 1);
 	assert_int_equal(rpc_client_call(p.client, "echo",
 					 json_pack("{s:i}", "i", 0),
@@ -348,7 +338,6 @@ static void who_is_turned_away_is_told_why(void **state)
 	struct rpc_client *more;
 	struct pair p;
 
-	(void)state;
 	open_full(&p, 3600 * CR_SEC);
 	more = connect_to(&p, &p.at);
 	assert_true(echo_wait(p.base, &p.down, 1));
@@ -363,7 +352,6 @@ static void nobody_at_the_socket_is_said_soon(void **state)
 {
 	struct pair p;
 
-	(void)state;
 	if (echo_kind != TRANSPORT_UNIX)
 		skip();
 	open_pair(&p, "");
@@ -382,7 +370,6 @@ static void nobody_at_the_port_is_said_soon(void **state)
 	struct rpc_client *c;
 	struct pair p;
 
-	(void)state;
 	if (echo_kind == TRANSPORT_UNIX)
 		skip();
 	open_pair(&p, "127.0.0.1");
@@ -411,7 +398,6 @@ static void many_clients_come_and_go(void **state)
 	struct pair p;
 	bool all_up;
 
-	(void)state;
 	open_pair(&p, "127.0.0.1");
 	for (unsigned r = 0; r < ROUNDS; r++) {
 		for (unsigned i = 0; i < CLIENTS; i++)

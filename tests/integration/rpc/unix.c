@@ -23,7 +23,6 @@ static void a_peer_is_named_by_its_process_and_user(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	world_open(&w);
 	raw_open(&r, &w);
 	assert_true(echo_wait(w.base, &w.server.up, 1));
@@ -40,7 +39,6 @@ static void lines_are_answered_by_lines_in_order(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	world_open(&w);
 	raw_open(&r, &w);
 	raw_say(&r, &w, "\n" ECHO("1") "\n\n" ECHO("\"two\"") ECHO("3"));
@@ -59,7 +57,6 @@ static void a_batch_is_one_line(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	world_open(&w);
 	raw_open(&r, &w);
 	raw_say(&r, &w, notes);
@@ -76,7 +73,6 @@ static void an_octet_at_a_time_is_a_line_too(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	world_open(&w);
 	raw_open(&r, &w);
 	for (size_t i = 0; i < sizeof(text) - 1; i++)
@@ -93,7 +89,6 @@ static void half_a_line_is_never_a_message(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	world_open(&w);
 	raw_open(&r, &w);
 	raw_say(&r, &w, ECHO("1") "{\"jsonrpc\":\"2.0\",\"method\":\"echo\"}");
@@ -112,7 +107,6 @@ static void a_line_too_long_is_refused(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	memset(text, ' ', BYTES);
 	world_open(&w);
 	raw_open(&r, &w);
@@ -144,7 +138,6 @@ static void what_is_not_json_is_a_parse_error(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	world_open(&w);
 	raw_open(&r, &w);
 	for (unsigned i = 0; i < n; i++) {
@@ -169,7 +162,6 @@ static void random_octets_hurt_nobody_else(void **state)
 	struct raw bystander, r;
 	struct world w;
 
-	(void)state;
 	print_message("CR_SEED=%u\n", rnd);
 	world_open(&w);
 	raw_open(&bystander, &w);
@@ -199,7 +191,6 @@ static void who_only_stops_asking_gets_all_replies(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	world_open(&w);
 	raw_open(&r, &w);
 	raw_say(&r, &w, ECHO("1") LATER LIST ECHO("2"));
@@ -223,7 +214,6 @@ static void who_asks_nothing_and_stops_is_let_go(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	world_open(&w);
 	raw_open(&r, &w);
 	assert_int_equal(shutdown(r.fd, SHUT_WR), 0);
@@ -238,7 +228,6 @@ static void who_will_not_read_at_all_is_let_go(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	world_open(&w);
 	raw_open(&r, &w);
 	assert_int_equal(shutdown(r.fd, SHUT_RD), 0);
@@ -254,7 +243,6 @@ static void who_asks_and_vanishes_leaves_nothing(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	world_open(&w);
 	raw_open(&r, &w);
 	raw_say(&r, &w, ECHO("1") LATER);
@@ -269,7 +257,6 @@ static void a_bye_is_answered_then_the_server_closes(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	world_open(&w);
 	raw_open(&r, &w);
 	raw_say(&r, &w,
@@ -295,7 +282,6 @@ static void peers_of_two_transports_are_told_apart(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	w = (struct world){ .base = event_base_new() };
 	w.at = echo_place("", 0);
 	if (echo_open(&w.server, w.base, TRANSPORT_USER, &sctp, RAW_QUEUE,
@@ -328,7 +314,6 @@ static void a_second_server_is_refused_the_first_goes_on(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	world_open(&w);
 	assert_int_equal(echo_open(&second, w.base, TRANSPORT_UNIX, &w.at,
 				   RAW_QUEUE, &e),

@@ -24,7 +24,6 @@ static void of_many_who_do_not_read_the_worst_is_let_go(void **state)
 	struct cr_err e = { 0 };
 	struct world w;
 
-	(void)state;
 	w = (struct world){ .base = event_base_new(), .at = echo_place("", 0) };
 	if (echo_open_within(&w.server, w.base, TRANSPORT_UNIX, &w.at, TOTAL,
 			     &e))
@@ -64,7 +63,6 @@ static void a_part_of_a_message_counts(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	memset(text, ' ', PART);
 	world_open(&w);
 	raw_open(&r, &w);
@@ -90,7 +88,6 @@ static void the_one_too_many_is_told_so(void **state)
 	int fd[MOST];
 	struct world w;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	many = files;
 	many.rlim_cur = 8 * MOST + 100; /* one in 8 is for them */
@@ -135,7 +132,6 @@ static void few_descriptors_are_not_for_clients_alone(void **state)
 	struct rlimit files, few;
 	struct world w;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	few = files;
 	few.rlim_cur = LIMIT;
@@ -191,7 +187,6 @@ static void the_silent_one_makes_room(void **state)
 	struct raw r[FEW], more[2];
 	struct world w;
 
-	(void)state;
 	open_few(&w, r, 1);
 	is_served(&r[0], &w);
 	w.server.busy_id = 2; /* r[1] */
@@ -221,7 +216,6 @@ static void who_was_just_heard_makes_no_room(void **state)
 	struct raw r[FEW], more;
 	struct world w;
 
-	(void)state;
 	open_few(&w, r, 3600 * CR_SEC);
 	raw_open(&more, &w);
 	raw_hear_end(&more, &w);
@@ -243,7 +237,6 @@ static void who_waits_for_a_reply_makes_no_room(void **state)
 	struct raw r[FEW], more;
 	struct world w;
 
-	(void)state;
 	open_few(&w, r, 1);
 	for (unsigned i = 0; i < FEW; i++)
 		raw_say(&r[i], &w,
@@ -275,7 +268,6 @@ static void a_user_leaves_places_to_others(void **state)
 	char want[80];
 	struct world w;
 
-	(void)state;
 	w = (struct world){ .base = event_base_new(), .at = echo_place("", 0) };
 	cfg.base = w.base;
 	cfg.listen = w.at;
@@ -323,7 +315,6 @@ static void sctp_leaves_places_to_the_socket(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	w = (struct world){ .base = event_base_new(), .at = echo_place("", 0) };
 	cfg.base = to.base = w.base;
 	to.arg = why;
@@ -364,7 +355,6 @@ static void a_host_of_ipv4_leaves_places_to_others(void **state)
 	struct cr_err e = { 0 };
 	struct world w;
 
-	(void)state;
 	w = (struct world){ .base = event_base_new() };
 	cfg.base = to.base = w.base;
 	to.arg = why;
@@ -398,7 +388,6 @@ static void strangers_take_no_place_of_others(void **state)
 	struct rpc_stats stats;
 	struct world w;
 
-	(void)state;
 	world_open(&w);
 	raw_open(&known, &w);
 	is_served(&known, &w);
@@ -442,7 +431,6 @@ static void without_descriptors_it_waits(void **state)
 	struct world w;
 	struct raw r;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	world_open(&w);
 	timer = evtimer_new(w.base, count_round, &over);

@@ -225,7 +225,6 @@ static void every_field_is_what_was_meant(void **state)
 	unsigned n = 0;
 	FILE *out;
 
-	(void)state;
 	begin_capture(scratch_file(path));
 	converse();
 	out = tshark(path, "-T fields -E separator='|' -E occurrence=f "

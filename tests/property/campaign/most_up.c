@@ -60,7 +60,6 @@ static void the_most_calls_that_are_up_at_once(void **state)
 	struct plan p;
 	size_t most;
 
-	(void)state;
 	if (campaign_parse(text, strlen(text), "c.yaml", &c, &e) ||
 	    plan_make(&p, c, &o, &e))
 		fail_msg("%s", e.text);

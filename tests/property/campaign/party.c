@@ -73,7 +73,6 @@ static void conversations_have_two_directions_and_one_life(void **state)
 		parse("    hold: {mean: 5s, model: exponential}\n");
 	struct plan p = make(c, 9);
 
-	(void)state;
 	assert_int_equal(p.count, 4);
 	for (size_t i = 0; i < p.count; i++) {
 		const struct plan_call *a = &p.calls[i];
@@ -109,7 +108,6 @@ static void every_digit_is_dialled_once_and_in_full(void **state)
 	cr_ns before = 0, shortest = CR_SEC, longest = 0;
 	uint64_t next = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < s->n; i++) {
 		const struct plan_packet *k = &s->k[i];
 
@@ -154,7 +152,6 @@ static void noise_comes_in_pauses_at_its_interval(void **state)
 	unsigned pauses = 0, repeats = 0;
 	bool pausing = false;
 
-	(void)state;
 	for (unsigned i = 0; i < s->n; i++) {
 		const struct plan_packet *k = &s->k[i];
 
@@ -185,7 +182,6 @@ static void changes_come_when_they_are_due(void **state)
 				   "      address-change: {at: 2s}\n",
 				   6);
 
-	(void)state;
 	assert_int_equal(s->n, 1500);
 	for (unsigned i = 0; i < s->n; i++) {
 		cr_ns t = (cr_ns)i * PTIME;
@@ -209,7 +205,6 @@ static void a_change_waits_for_the_digit(void **state)
 				   6);
 	unsigned first = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < s->n; i++)
 		if (s->k[i].kind == PLAN_EVENT)
 			assert_int_equal(s->k[i].ssrc + s->k[i].port, 0);
@@ -227,7 +222,6 @@ static void held_packets_are_overtaken_by_depth_others(void **state)
 		say("      network: {reorder: 4%, depth: 5}\n", 7);
 	unsigned held = 0;
 
-	(void)state;
 	assert_int_equal(s->n, 1500);
 	for (unsigned i = 0; i + 6 < s->n; i++) {
 		unsigned before = 0;
@@ -254,7 +248,6 @@ static void the_same_seed_gives_the_same_packets(void **state)
 	struct campaign *c = parse(all);
 	struct plan a = make(c, 3), b = make(c, 3), other = make(c, 4);
 
-	(void)state;
 	assert_true(plan_hash(&a) == plan_hash(&b));
 	assert_true(plan_hash(&a) != plan_hash(&other));
 	plan_fini(&a);

@@ -59,7 +59,6 @@ static void the_same_seed_gives_the_same_packets(void **state)
 {
 	struct campaign *a = parse(all_models), *b = parse(all_models);
 
-	(void)state;
 	assert_true(hash_of(a, 5) == hash_of(b, 5));
 	assert_true(hash_of(a, 5) != hash_of(a, 6));
 	campaign_free(a);
@@ -73,7 +72,6 @@ static void a_clean_stream_is_every_frame_on_time(void **state)
 	struct plan_stream s;
 	struct plan_packet k;
 
-	(void)state;
 	assert_int_equal(p.count, 3);
 	for (size_t i = 0; i < p.count; i++) {
 		uint64_t n = 0;
@@ -136,7 +134,6 @@ static void the_network_model_has_its_shares(void **state)
 	struct tally t = count_packets(&p);
 	double all = (double)t.numbers;
 
-	(void)state;
 	/* nothing appears or vanishes beside the model */
 	assert_int_equal(t.sent + t.lost, t.numbers);
 	/* 150,000 packets: bounds are five standard deviations and more */
@@ -160,7 +157,6 @@ static void pauses_leave_gaps_and_spurts_begin_marked(void **state)
 	struct plan_stream s;
 	struct plan_packet k;
 
-	(void)state;
 	for (size_t i = 0; i < p.count; i++) {
 		uint64_t last = 0, n = 0;
 
@@ -185,7 +181,6 @@ static void phases_are_spread_over_the_frame_period(void **state)
 	struct plan p = make(c, 77);
 	unsigned slot[20] = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < p.count; i++)
 		slot[p.calls[i].start / CR_MS]++;
 	for (unsigned i = 0; i < 20; i++)
@@ -204,7 +199,6 @@ static void calls_begin_and_end_when_they_should(void **state)
 	struct plan p = make(c, 4);
 	unsigned poisson = 0;
 
-	(void)state;
 	for (size_t i = 0; i < p.count; i++) {
 		const struct plan_call *k = &p.calls[i];
 
@@ -241,7 +235,6 @@ static void a_ramp_of_arrivals_follows_its_lines(void **state)
 				   "poisson: 0/s..20/s..10/s}\n");
 	struct plan p = make(c, 4);
 
-	(void)state;
 	assert_int_equal(begun(&p, 0, 10 * CR_SEC), 0);
 	/* five standard deviations */
 	assert_in_range(begun(&p, 10 * CR_SEC, 20 * CR_SEC), 15, 85);
@@ -266,7 +259,6 @@ static void shares_are_of_what_keeps_count_calls_up(void **state)
 	struct plan p;
 	uint64_t up[2] = { 0 };
 
-	(void)state;
 	c->flows[1].count = 300; /* as campaign_counts() would */
 	p = make(c, 6);
 	for (size_t i = 0; i < p.count; i++) {
@@ -289,7 +281,6 @@ static void a_share_of_no_calls_is_no_calls(void **state)
 		      "    hold: {mean: 2s}\n    start: {poisson: 50%}\n");
 	struct plan p = make(c, 6);
 
-	(void)state;
 	assert_int_equal(p.count, 1);
 	plan_fini(&p);
 	campaign_free(c);
@@ -306,7 +297,6 @@ static void a_share_has_the_bound_of_a_rate(void **state)
 	struct plan p = make(c, 6);
 	struct cr_err e = { "" };
 
-	(void)state;
 	plan_fini(&p);
 	assert_int_equal(plan_make(&p, c, &o, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "c.yaml:3: flow flow1: its share of "
@@ -349,7 +339,6 @@ static void a_fast_clock_brings_more_frames_a_slow_one_fewer(void **state)
 		{ "  - count: 3\n" ENDPOINTS, 550, 40 * CR_SEC },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct campaign *c = parse(cases[i].flow);
 		struct plan p = make(c, 1);
@@ -384,7 +373,6 @@ static void a_call_with_a_fast_clock_is_as_long_as_another(void **state)
 				   "    hold: {mean: 5s}\n    drift: 10%\n");
 	struct plan p = make(c, 1);
 
-	(void)state;
 	for (size_t i = 0; i < p.count; i++)
 		assert_int_equal(p.calls[i].frames, 275);
 	plan_fini(&p);
@@ -402,7 +390,6 @@ static void each_caller_has_a_clock_of_its_own(void **state)
 	struct plan p = make(c, 9), q = make(without, 9);
 	unsigned quarter[4] = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < p.count; i++) {
 		int64_t drift = p.calls[i].drift;
 
@@ -435,7 +422,6 @@ static void silent_frames_take_no_sequence_number(void **state)
 	struct plan_packet k;
 	uint64_t n = 0;
 
-	(void)state;
 	plan_stream_init(&s, &p, &p.calls[0]);
 	s.silent = every_third;
 	for (; plan_stream_next(&s, &k); n++) {

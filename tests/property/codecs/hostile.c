@@ -80,7 +80,6 @@ static void random_frames_are_decoded_or_concealed(void **state)
 	struct cr_codec_cfg cfg = { 0 };
 	static struct cr_frame f;
 
-	(void)state;
 	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
 		void *dec = NULL;
 
@@ -100,7 +99,6 @@ static void every_type_and_length_is_decoded_or_concealed(void **state)
 	struct cr_codec_cfg cfg = { 0 };
 	static struct cr_frame f;
 
-	(void)state;
 	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
 		void *dec = NULL;
 
@@ -125,7 +123,6 @@ static void lengths_around_the_limit_are_safe(void **state)
 	struct cr_codec_cfg cfg = { 0 };
 	static struct cr_frame f;
 
-	(void)state;
 	f.kind = CR_FRAME_SPEECH;
 	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
 		void *dec = NULL;

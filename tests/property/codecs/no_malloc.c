@@ -95,7 +95,6 @@ static unsigned long allowed(const char *codec)
 
 static void frames_allocate_nothing(void **state)
 {
-	(void)state;
 	if (SANITIZED)
 		skip();
 	(void)recordings(8000);

@@ -153,7 +153,6 @@ static void every_policy(void (*run)(const struct cr_sched_ops *ops,
 
 static void a_refused_change_leaves_the_schedule_as_it_was(void **state)
 {
-	(void)state;
 	every_policy(one_pair);
 }
 
@@ -208,7 +207,6 @@ static void one_world(const struct cr_sched_ops *ops, const struct kind *k,
 
 static void an_accepted_change_loses_no_job(void **state)
 {
-	(void)state;
 	every_policy(one_world);
 }
 

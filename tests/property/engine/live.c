@@ -93,7 +93,6 @@ static void every_frame_ends_once_in_every_domain(void **state)
 {
 	static const unsigned domains[] = { 0, 1, 2, 3 };
 
-	(void)state;
 	for (unsigned d = 0; d < 4; d++) {
 		every_frame_ends_once(&cr_sched_fifo, domains[d], false);
 		every_frame_ends_once(&cr_sched_rr, domains[d], false);
@@ -103,7 +102,6 @@ static void every_frame_ends_once_in_every_domain(void **state)
 
 static void polling_workers_do_the_same(void **state)
 {
-	(void)state;
 	every_frame_ends_once(&cr_sched_fifo, 0, true);
 	every_frame_ends_once(&cr_sched_edf, 1, true);
 }
@@ -113,7 +111,6 @@ static void no_wake_up_is_lost(void **state)
 {
 	struct engine_fixture g;
 
-	(void)state;
 	open_on(&g, &cr_sched_fifo, 0, false);
 	g.spin = 0;
 	for (unsigned f = 0; f < 3000; f++) {
@@ -159,7 +156,6 @@ static void idle_workers_steal(void **state)
 {
 	struct cr_sched_ops stealing = cr_sched_fifo;
 
-	(void)state;
 	stealing.steal = take_first;
 	steal_under(&stealing);
 	steal_under(&cr_sched_edf_steal);
@@ -170,7 +166,6 @@ static void tasks_leave_under_load(void **state)
 	uint64_t seed = test_seed();
 	struct engine_fixture g;
 
-	(void)state;
 	for (unsigned domain = 0; domain < 3; domain++) {
 		open_on(&g, &cr_sched_edf, domain, false);
 		for (unsigned f = 0; f < FRAMES; f++) {
@@ -215,7 +210,6 @@ static void the_policy_changes_under_load(void **state)
 	char opts[64];
 	struct engine_fixture g;
 
-	(void)state;
 	for (unsigned domain = 0; domain < 3; domain++) {
 		open_on(&g, &cr_sched_fifo, domain, false);
 		for (unsigned f = 0; f < FRAMES; f++) {

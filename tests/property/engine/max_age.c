@@ -216,7 +216,6 @@ static void what_is_given_up_has_waited_under_every_policy(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++)
 		for (unsigned kind = SHED_PATTERN; kind <= SHED_QUIET; kind++) {
 			struct load l = { .seed = test_random(&seed),
@@ -237,7 +236,6 @@ static void in_calm_nothing_changes_under_any_policy(void **state)
 {
 	uint64_t seed = test_seed(), before = given_up;
 
-	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++) {
 		struct load l = { .seed = test_random(&seed), .part = 64 };
 		uint64_t by_age = 0;
@@ -261,7 +259,6 @@ static void delay_is_bounded_under_every_policy(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++) {
 		uint64_t before = shed_of_all;
 

@@ -420,14 +420,12 @@ static void streams(bool switching)
 
 static void nothing_is_lost_under_any_policy(void **state)
 {
-	(void)state;
 	streams(false);
 	assert_true(stolen > 0);
 }
 
 static void nothing_is_lost_between_any_two_policies(void **state)
 {
-	(void)state;
 	streams(true);
 }
 

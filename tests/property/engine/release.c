@@ -30,7 +30,6 @@ static void bursts_get_the_deadlines_of_their_windows(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		unsigned x = 1 + test_below(&seed, RELEASE_MAX_X);
 		cr_ns y = between(&seed, 1, CR_SEC), d = between(&seed, 1, y);
@@ -68,7 +67,6 @@ static void lbap_is_the_least_that_keeps_the_rate(void **state)
 	uint64_t seed = test_seed();
 	cr_ns arrival[JOBS];
 
-	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		cr_ns period = between(&seed, 1, 1000), at = 0;
 		unsigned burst = test_below(&seed, 8);

@@ -233,7 +233,6 @@ static void check_pair(const struct side *in, const struct side *out)
 
 static void every_codec_becomes_every_other_in_its_time(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < nsides; i++)
 		for (unsigned k = 0; k < nsides; k++)
 			check_pair(&sides[i], &sides[k]);
@@ -246,7 +245,6 @@ static int setup(void **state)
 	struct speech_reader reader;
 	struct cr_err e = { "" };
 
-	(void)state;
 	if (speech_open(&corpus, RATE, NULL, &e))
 		fail_msg("%s", e.text);
 	speech_reader_init(&reader, corpus, 7, 0);

@@ -78,7 +78,6 @@ static void mode_travels(const struct cr_codec *c, unsigned mode)
 
 static void frames_of_every_codec_and_mode_travel(void **state)
 {
-	(void)state;
 	for (size_t i = 0; cr_codecs[i]; i++) {
 		const struct cr_codec *c = cr_codecs[i];
 

@@ -70,7 +70,6 @@ static struct pipeline_side side_of(const struct cr_codec *c, unsigned rate,
 
 static int find_sides(void **state)
 {
-	(void)state;
 	seed = test_seed();
 	for (unsigned i = 0; cr_codecs[i]; i++) {
 		const struct cr_codec *c = cr_codecs[i];
@@ -470,7 +469,6 @@ static void expect_all(struct line *l)
 
 static void what_was_said_comes_out_in_its_time(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(RUNS) * nsides; i++) {
 		const struct pipeline_side *in = &sides[i % nsides];
 		struct line l = { .known = false };
@@ -495,7 +493,6 @@ static void what_was_said_comes_out_in_its_time(void **state)
 /* Some packets never come: what stands for them is as long as they were. */
 static void what_was_lost_is_as_long_as_it_was(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(RUNS) * nsides; i++) {
 		const struct pipeline_side *in = &sides[i % nsides];
 		struct line l = { .cfg.conceal = true };
@@ -541,7 +538,6 @@ static void silence_is_a_packet_each_packet_time(void **state)
 {
 	enum { SILENT_S = 8 };
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(RUNS) * nsides; i++) {
 		const struct pipeline_side *in = &sides[i % nsides];
 		struct line l = { .cfg.receive_stage = any_terms(true) };
@@ -624,7 +620,6 @@ static void harm(struct line *l, unsigned flood)
 
 static void nobody_makes_more_than_a_packet_each_packet_time(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(RUNS) * nsides; i++) {
 		const unsigned flood = below(101);
 		struct line l = { .cfg = { .receive_stage = any_terms(true),

@@ -181,7 +181,6 @@ static void all_comes_out_in_full_packets(void **state)
 	static struct pipeline_scratch scratch;
 	static struct talker t;
 
-	(void)state;
 	seed = test_seed();
 	for (unsigned i = 0; i < NOUTPUTS; i++) {
 		struct pipeline_cfg cfg = { .in = input(),
@@ -253,7 +252,6 @@ static void gaps_and_changes_lose_nothing(void **state)
 	struct pipeline *p;
 	int16_t heard = 0;
 
-	(void)state;
 	seed = test_seed();
 	memset(&t, 0, sizeof(t));
 	spoken = listened = 0;

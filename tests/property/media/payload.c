@@ -194,7 +194,6 @@ static void what_was_packed_is_unpacked(void **state)
 {
 	uint64_t s = test_seed();
 
-	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		struct payload_cfg cfg = {
 			.kind = (enum payload_kind)(round % PAYLOAD_NKINDS),

@@ -282,7 +282,6 @@ static void promises_hold_under_any_packets(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(RUNS); i++) {
 		const char *broken;
 

@@ -182,7 +182,6 @@ static void codecs_by_turns_are_one_stream(void **state)
 	static struct run r;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(RUNS); i++) {
 		const char *broken;
 

@@ -28,7 +28,6 @@ static void all_of_them_in_order(void **state)
 	uint32_t out[RECENT_TIMES];
 	unsigned seen = 0;
 
-	(void)state;
 	assert_int_equal(recent_take(&r, &seen, out), 0);
 	for (uint32_t at = 0, n = 1; at < 10000; at += n, n = n % 63 + 1) {
 		put_range(&r, at, at + n);
@@ -45,7 +44,6 @@ static void of_too_many_the_newest(void **state)
 	uint32_t out[RECENT_TIMES];
 	unsigned seen = 0;
 
-	(void)state;
 	put_range(&r, 0, 1000);
 	assert_int_equal(recent_take(&r, &seen, out), RECENT_TIMES - 1);
 	for (uint32_t i = 0; i < RECENT_TIMES - 1; i++)
@@ -58,7 +56,6 @@ static void what_does_not_fit_is_cut(void **state)
 	uint32_t out[RECENT_TIMES];
 	unsigned seen = 0;
 
-	(void)state;
 	recent_put(&r, -1);
 	recent_put(&r, 3600 * CR_SEC);
 	assert_int_equal(recent_take(&r, &seen, out), 2);
@@ -72,7 +69,6 @@ static void the_count_wraps(void **state)
 	uint32_t out[RECENT_TIMES];
 	unsigned seen = UINT32_MAX - 2;
 
-	(void)state;
 	put_range(&r, 1, 6);
 	assert_int_equal(recent_take(&r, &seen, out), 5);
 	for (uint32_t i = 0; i < 5; i++)
@@ -101,7 +97,6 @@ static void each_at_most_once_under_the_writers_hands(void **state)
 	int64_t last = -1;
 	pthread_t writer;
 
-	(void)state;
 	assert_int_equal(pthread_create(&writer, NULL, write_all, &r), 0);
 	while (last < TIMES - 1) {
 		unsigned n = recent_take(&r, &seen, out);

@@ -168,7 +168,6 @@ static void the_ring_is_a_queue_that_drops_its_oldest(void **state)
 	uint64_t s = test_seed();
 	char ops[OPS_MAX + 1];
 
-	(void)state;
 	for (unsigned run = 0; run < RUNS; run++) {
 		unsigned slots = 2 + test_below(&s, 19);
 

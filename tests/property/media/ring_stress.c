@@ -222,25 +222,21 @@ static void run(const char *name, unsigned produce_spin, unsigned consume_spin)
 
 static void both_at_full_speed(void **state)
 {
-	(void)state;
 	run("full speed", 0, 0);
 }
 
 static void a_slow_consumer_loses_the_oldest_only(void **state)
 {
-	(void)state;
 	run("slow consumer", 0, 2000);
 }
 
 static void a_slow_producer_loses_little(void **state)
 {
-	(void)state;
 	run("slow producer", 100, 0);
 }
 
 static void speeds_that_change_lose_nothing_twice(void **state)
 {
-	(void)state;
 	run("changing", 60, 120);
 }
 
@@ -251,7 +247,6 @@ static void what_waits_at_the_end_is_counted(void **state)
 	uint64_t left = 0;
 	struct cr_frame_meta m;
 
-	(void)state;
 	t.ring = frame_ring_new(7, FRAME);
 	assert_non_null(t.ring);
 	assert_int_equal(pthread_barrier_init(&t.start, NULL, 1), 0);

@@ -286,7 +286,6 @@ static void books_are_what_the_node_has(void **state)
 	uint64_t seed = test_seed();
 	struct cr_err e = { "" };
 
-	(void)state;
 	if (ng_service_open(&sv, &cfg, &e))
 		fail_msg("%s", e.text);
 	for (unsigned i = 0; i < HOSTS; i++)
@@ -310,14 +309,12 @@ static void books_are_what_the_node_has(void **state)
 
 static int open_desk(void **state)
 {
-	(void)state;
 	desk_open(&scratch, &(struct desk_options){ .admission = true });
 	return 0;
 }
 
 static int close_desk(void **state)
 {
-	(void)state;
 	desk_close(&scratch);
 	return 0;
 }

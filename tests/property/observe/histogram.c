@@ -91,7 +91,6 @@ static void quantiles_are_those_of_the_samples(void **state)
 	static int64_t v[SAMPLES];
 	static struct histogram h, half, empty;
 
-	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		uint64_t sum = 0;
 
@@ -115,7 +114,6 @@ static void an_empty_histogram_is_all_zero(void **state)
 {
 	static struct histogram h;
 
-	(void)state;
 	assert_int_equal(histogram_quantile(&h, 500000), 0);
 	assert_int_equal(histogram_mean(&h), 0);
 	assert_int_equal(histogram_count(&h), 0);
@@ -126,7 +124,6 @@ static void the_ends_of_the_range_are_kept(void **state)
 {
 	static struct histogram h;
 
-	(void)state;
 	histogram_add(&h, -5);
 	assert_int_equal(histogram_quantile(&h, 1), 0);
 	histogram_add(&h, 200 * CR_SEC);
@@ -142,7 +139,6 @@ static void a_summary_has_the_quantiles(void **state)
 	static struct histogram h;
 	struct histogram_summary s;
 
-	(void)state;
 	for (int i = 1; i <= 100; i++)
 		histogram_add(&h, i);
 	histogram_summarise(&h, &s);

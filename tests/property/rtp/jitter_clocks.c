@@ -160,7 +160,6 @@ static void an_hour_at_100_ppm(void **state)
 			    .least = 5 * CR_MS,
 			    .most = 100 * CR_MS };
 
-	(void)state;
 	on_all_clocks(c, 100);
 	c.jitter = CR_MS;
 	on_all_clocks(c, 100);
@@ -178,7 +177,6 @@ static void a_minute_at_1_percent(void **state)
 			    .least = 5 * CR_MS,
 			    .most = 200 * CR_MS };
 
-	(void)state;
 	on_all_clocks(c, 10000);
 	c.jitter = CR_MS;
 	on_all_clocks(c, 10000);

@@ -412,7 +412,6 @@ static void the_party_is_heard_and_nobody_else(void **state)
 	unsigned runs = TEST_TRIES(RUNS);
 	const char *why = "";
 
-	(void)state;
 	for (unsigned i = 0; i < runs; i++) {
 		scene_make(&r, &s);
 		if (holds(&r, &why))

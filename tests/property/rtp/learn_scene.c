@@ -171,7 +171,6 @@ void scene_show(const struct scene *r)
 
 int scene_setup(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < PLACES; i++)
 		if (address_parse(texts[i], &scene_place[i]))
 			return -1;

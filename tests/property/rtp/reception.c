@@ -217,7 +217,6 @@ static void reports_tell_the_truth(void **state)
 {
 	unsigned tries = TEST_TRIES(2000);
 
-	(void)state;
 	for (unsigned i = 0; i < tries; i++) {
 		uint64_t seed = test_seed();
 		struct story s;
@@ -239,7 +238,6 @@ static void what_goes_wrong_is_shrunk(void **state)
 {
 	struct story s = { .rate = 8000 };
 
-	(void)state;
 	for (unsigned i = 0; i < 100; i++)
 		add(&s, i, i * 20 * CR_MS, false);
 	add(&s, 9, 99 * 20 * CR_MS, false);

@@ -55,7 +55,6 @@ static void words_are_of_one_packet(void **state)
 	pthread_t thread;
 	uint32_t last = 0;
 
-	(void)state;
 	assert_int_equal(rtcp_session_init(&session, &cfg, 0), 0);
 	assert_int_equal(pthread_create(&thread, NULL, send_all, &s), 0);
 	for (unsigned reports = 0; reports < TEST_TRIES(20000);) {

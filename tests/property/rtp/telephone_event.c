@@ -394,25 +394,21 @@ static void rounds(unsigned percent)
 
 static void over_a_good_network(void **state)
 {
-	(void)state;
 	rounds(0);
 }
 
 static void over_a_poor_network(void **state)
 {
-	(void)state;
 	rounds(5);
 }
 
 static void over_a_bad_network(void **state)
 {
-	(void)state;
 	rounds(30);
 }
 
 static void over_a_hopeless_network(void **state)
 {
-	(void)state;
 	rounds(80);
 }
 

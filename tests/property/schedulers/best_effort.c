@@ -161,7 +161,6 @@ static void no_call_is_late_for_any_best_effort_load(void **state)
 {
 	struct trial trial = { .preempt = SIM_FULL };
 
-	(void)state;
 	never_late(&trial);
 	for (unsigned i = 1; i < NRULES; i++)
 		assert_true(trial.wait[i] < trial.wait[0]);
@@ -172,7 +171,6 @@ static void nor_where_frames_are_not_cut(void **state)
 {
 	struct trial trial = { .preempt = SIM_FRAME };
 
-	(void)state;
 	never_late(&trial);
 	for (unsigned i = 1; i < NRULES; i++)
 		assert_true(trial.wait[i] < trial.wait[0]);
@@ -219,7 +217,6 @@ static void flows_share_by_weight(enum sim_preempt preempt, unsigned rule)
 
 static void best_effort_flows_share_by_weight(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < NRULES; i++) {
 		flows_share_by_weight(SIM_FULL, i);
 		flows_share_by_weight(SIM_FRAME, i);
@@ -237,7 +234,6 @@ static void a_job_does_not_wait_for_an_instant_without_calls(void **state)
 	static const cr_ns longest[NRULES] = { 7000, 2000, 2000, 2000,
 					       2000, 2000, 2000 };
 
-	(void)state;
 	for (unsigned i = 0; i < NRULES; i++) {
 		struct sim_rig *rig = rig_of(i, 2);
 		struct rig_task *r;
@@ -265,7 +261,6 @@ static void the_longest_frame_counts_where_frames_are_not_cut(void **state)
 	} want[] = { { SIM_FULL, 1500 }, { SIM_FRAME, 5500 } };
 	static const struct sim_job job[] = { { 0, 1500, CR_NEVER } };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct sim_rig *rig = rig_of(NRULES - 1, 2);
 		struct rig_task *r;
@@ -291,7 +286,6 @@ static void several_cpus_in_a_run_queue_are_refused(void **state)
 	struct cr_err e = { "" };
 	struct core *c;
 
-	(void)state;
 	assert_int_equal(core_open(&c, &cfg, 0, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "of one CPU, not of 2"));
 	cfg.cpus_per_rq = 1;

@@ -120,7 +120,6 @@ static void exact_deadlines_hold_and_no_earlier_one_does(void **state)
 	uint64_t seed = test_seed();
 	unsigned tried = 0;
 
-	(void)state;
 	for (unsigned round = 0; round < 10 * CASES && tried < CASES; round++) {
 		struct be_server s = { .rule = BE_EXACT };
 		struct sim_job *last;

@@ -108,7 +108,6 @@ static void at_balance_turns_come_every_offset(void **state)
 		balanced_crowd, off_its_offset
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 
@@ -149,7 +148,6 @@ static void a_thin_crowd_is_early_by_the_same_time(void **state)
 		thin_crowd, unequally_early
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 
@@ -182,7 +180,6 @@ static void a_dense_crowd_is_served_in_a_ring(void **state)
 		dense_crowd, not_a_ring
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 
@@ -228,7 +225,6 @@ static void lower_nice_never_gets_less(void **state)
 		any_crowd, upside_down_with_slices
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 
@@ -314,7 +310,6 @@ static void waiting_is_bounded(void **state)
 		restless_crowd, waits_too_long_with_slices
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 
@@ -330,7 +325,6 @@ static void without_preemption_a_frame_more_each(void **state)
 		waits_too_long_uncut
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 

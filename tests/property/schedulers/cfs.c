@@ -65,7 +65,6 @@ static void shares_follow_the_weights_within_a_slice(void **state)
 		unfair_with_slices
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 
@@ -83,7 +82,6 @@ static void without_preemption_shares_hold_within_a_frame(void **state)
 		crowd_draw_frames, unfair_without_cuts
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 
@@ -121,7 +119,6 @@ static void a_sleeper_gets_no_more_than_its_bonus(void **state)
 		crowd_draw_latecomer, sleeper_takes_too_much
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 
@@ -145,7 +142,6 @@ static void on_several_cpus_nobody_is_heavier_than_one(void **state)
 		crowd_draw_cpus, unfair_on_cpus
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 
@@ -166,7 +162,6 @@ static void shares_survive_the_wrap_of_virtual_runtime(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_cfs, NULL, 1, 3);
 	cr_ns hour = 3600 * CR_SEC;
 
-	(void)state;
 	rig->cfg.preempt = SIM_FRAME;
 	for (unsigned i = 0; i < 3; i++)
 		assert_non_null(rig_add_with(rig, hour, hour, be_light));

@@ -35,7 +35,6 @@ static void it_is_edf_as_long_as_nothing_is_missed(void **state)
 						     .full = true };
 	struct task_set_property p = { "dbp, one CPU, U = 1", misses, NULL };
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		char text[32];
 
@@ -166,7 +165,6 @@ static void no_window_is_violated_where_the_mandatory_part_fits(void **state)
 	uint64_t seed = test_seed();
 	unsigned overloads = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < SETS; i++) {
 		struct firm f = draw(&seed, i % 2);
 
@@ -183,7 +181,6 @@ static void with_one_call_more_some_window_is(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < SETS; i++) {
 		struct firm f = draw(&seed, true);
 
@@ -200,7 +197,6 @@ static void edf_has_no_such_memory(void **state)
 {
 	struct firm f = { .m = 2, .k = 3, .ncpu = 1, .slots = 2, .n = 3 };
 
-	(void)state;
 	play(&f, &cr_sched_dbp);
 	assert_int_equal(fewest(&f), 2);
 	play(&f, &cr_sched_edf);
@@ -301,7 +297,6 @@ static void edfs_losses_come_in_longer_runs(void **state)
 	uint64_t seed = test_seed(), squares[2] = { 0, 0 };
 	unsigned longer = 0, broken = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < SETS; i++) {
 		unsigned ncpu = 1 + test_below(&seed, 4);
 		unsigned n = 2 * (unsigned)set_between(&seed, 4, 8) * ncpu;
@@ -341,7 +336,6 @@ static void beyond_the_mandatory_part_fifo_is_better(void **state)
 	enum { CALLS_OF_TWO = 40 };
 	struct losses dbp, fifo;
 
-	(void)state;
 	ptimes[0] = 20;
 	ptimes[1] = 30;
 	for (unsigned k = 0; k < CALLS_OF_TWO; k++)

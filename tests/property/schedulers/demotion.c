@@ -96,7 +96,6 @@ static void who_overruns_harms_itself_alone(void **state)
 {
 	static const enum cr_class classes[] = { CR_SOFT, CR_HARD };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct trial t = { .opts = "classes=together",
 				   .cls = classes[i] };
@@ -114,7 +113,6 @@ static void apart_it_harms_the_others(void **state)
 	struct trial t = { .opts = "classes=apart", .cls = CR_SOFT };
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned k = 0; k < SETS; k++) {
 		struct task_set set = task_set_draw(&full, &seed);
 
@@ -131,7 +129,6 @@ static void a_closer_deadline_comes_first_whatever_the_class(void **state)
 					    "classes=apart" };
 	static const cr_ns response[] = { 10, 40 };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct sim_rig *rig = rig_new(&cr_sched_dwa, opts[i], 1, 2);
 

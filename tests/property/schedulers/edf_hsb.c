@@ -165,7 +165,6 @@ static const struct task_set_shape any_class = { .tasks = { 2, 12 },
 
 static void hard_tasks_are_never_late(void **state)
 {
-	(void)state;
 	holds("edf-hsb: no hard task is late", &any_class,
 	      (struct setting){ .base = SERVERS,
 				.preempt = SIM_FULL,
@@ -175,7 +174,6 @@ static void hard_tasks_are_never_late(void **state)
 /* Where frames are not cut nobody may take more than was said. */
 static void hard_tasks_are_never_late_for_whole_frames(void **state)
 {
-	(void)state;
 	holds("edf-hsb, whole frames: no hard task is late", &any_class,
 	      (struct setting){ .base = SERVERS,
 				.dress = dress_long_frames,
@@ -229,7 +227,6 @@ static void soft_tasks_within_their_budget_are_never_late(void **state)
 						    .hyper = 24000,
 						    .cls = CR_SOFT };
 
-	(void)state;
 	holds("edf-hsb: no soft task within its budget is late", &soft,
 	      (struct setting){ .base = SERVERS "budget=1,",
 				.preempt = SIM_FULL,
@@ -297,7 +294,6 @@ static bool bound_is_broken(struct sim_rig *rig, const struct setting *s)
 
 static void soft_tasks_keep_their_bound_below_hard_ones(void **state)
 {
-	(void)state;
 	holds("edf-hsb: tardiness is bounded as Theorem 2 has it", &any_class,
 	      (struct setting){ .base = SERVERS "budget=1,",
 				.factor = 1,
@@ -315,7 +311,6 @@ static void soft_tasks_keep_their_bound_beside_whole_frames(void **state)
 						    .hyper = 24000,
 						    .cls = CR_SOFT };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++)
 		holds("edf-hsb, whole frames: tardiness is bounded",
 		      i ? &many : &any_class,
@@ -346,7 +341,6 @@ static bool best_effort_starves(struct sim_rig *rig, const struct setting *s)
 
 static void best_effort_gets_its_servers_share(void **state)
 {
-	(void)state;
 	holds("edf-hsb: best effort gets its share", &any_class,
 	      (struct setting){ .base = SERVERS "budget=1,",
 				.factor = 1,

@@ -81,7 +81,6 @@ static void nobody_lags_by_more_than_a_slice(void **state)
 	static const struct crowd_property p = { "lags are within a slice",
 						 any_crowd, lags_with_slices };
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 
@@ -94,7 +93,6 @@ static void crowds_do_not_make_the_lag_larger(void **state)
 	struct sim_rig *rig;
 	cr_ns behind = 0;
 
-	(void)state;
 	c.c[0].nice = -19; /* some seventy times the weight of the others */
 	rig = crowd_rig(&c, &cr_sched_cfs, "latency=750us", SIM_FULL);
 	for (unsigned k = 0; k < 400; k++) {
@@ -123,7 +121,6 @@ static void uncut_nobody_is_ahead_by_more_than_a_slice_and_a_frame(void **state)
 		lags_without_cuts
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 
@@ -182,7 +179,6 @@ static void lags_add_up_to_nothing_whoever_sleeps(void **state)
 						 crowd_of_sleepers,
 						 lags_do_not_add_up };
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 
@@ -212,7 +208,6 @@ static void nobody_is_paid_for_having_slept(void **state)
 		latecomer_takes_too_much
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 
@@ -232,7 +227,6 @@ static void on_several_cpus_nobody_is_heavier_than_one(void **state)
 		crowd_draw_cpus, unfair_on_cpus
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 

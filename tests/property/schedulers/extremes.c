@@ -78,7 +78,6 @@ static void row_is_guarded(const struct cr_sched_ops *ops,
 
 static void nonsensical_options_are_refused_by_name(void **state)
 {
-	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++) {
 		const struct cr_sched_ops *ops = cr_schedulers[p];
 
@@ -115,7 +114,6 @@ static void options_at_their_bounds_serve(void **state)
 {
 	char opts[128], value[64];
 
-	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++) {
 		const struct cr_sched_ops *ops = cr_schedulers[p];
 
@@ -161,7 +159,6 @@ static void pfair_refuses_quanta_above_the_period(void **state)
 	static const char *const names[] = { "pf", "pd", "pd2" };
 	struct cr_verdict v;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		const struct cr_sched_ops *ops;
 		const char *opts;
@@ -179,7 +176,6 @@ static void pfair_refuses_quanta_above_the_period(void **state)
 
 static void no_task_is_no_work(void **state)
 {
-	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++) {
 		struct sim_rig *rig =
 			rig_new(cr_schedulers[p], NULL, CR_MAX_CPUS, 1);
@@ -201,7 +197,6 @@ static void one_task_on_256_cpus_is_in_time(void **state)
 {
 	static const unsigned domains[] = { 0, 1, 37 };
 
-	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++)
 		for (unsigned d = 0; d < 3; d++) {
 			struct sim_rig *rig =
@@ -227,7 +222,6 @@ static void costs_above_the_period_are_refused_with_figures(void **state)
 {
 	struct cr_verdict v;
 
-	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++) {
 		const struct cr_sched_ops *ops = cr_schedulers[p];
 
@@ -249,7 +243,6 @@ static void comes_now(struct rig_task *r)
 /* Without admission all they can get is a CPU, and they get all of it. */
 static void costs_above_the_period_fill_the_cpu(void **state)
 {
-	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++) {
 		struct sim_rig *rig = rig_new(cr_schedulers[p], NULL, 1, 2);
 		struct rig_task *r = rig_add(rig, PERIOD, 15 * CR_MS);
@@ -283,7 +276,6 @@ static void heaviest(struct rig_task *r)
 /* There is room for both: weights cost nobody a deadline. */
 static void the_ends_of_nice_and_weight_are_served(void **state)
 {
-	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++) {
 		struct sim_rig *rig = rig_new(cr_schedulers[p], NULL, 1, 2);
 

@@ -69,7 +69,6 @@ static void no_frame_waits_beyond_the_bound(void **state)
 	struct task_set_property p = { "fifo keeps its bound", breaks_the_bound,
 				       &with };
 
-	(void)state;
 	for (with.ncpu = 1; with.ncpu <= MOST_CPUS; with.ncpu++) {
 		struct task_set_shape shape = { .tasks = { with.ncpu,
 							   with.ncpu * 3 + 2 },
@@ -98,7 +97,6 @@ static void by_frames_the_bound_holds_beside_long_frames(void **state)
 	struct trial with = { .opts = "order=frame", .ncpu = 2 };
 	cr_ns some[TASK_SET_MAX], more[TASK_SET_MAX];
 
-	(void)state;
 	assert_false(breaks_the_bound(&uneven, &with));
 	play(&uneven, &with, LONG, some);
 	play(&uneven, &with, 10 * LONG, more);
@@ -112,7 +110,6 @@ static void by_calls_delay_grows_without_end(void **state)
 	struct trial with = { .opts = "order=call", .ncpu = 2 };
 	cr_ns some[TASK_SET_MAX], more[TASK_SET_MAX];
 
-	(void)state;
 	assert_true(breaks_the_bound(&uneven, &with));
 	play(&uneven, &with, LONG, some);
 	play(&uneven, &with, 10 * LONG, more);

@@ -124,7 +124,6 @@ static void no_job_is_later_than_the_bound(void **state)
 {
 	struct trial with = { .ops = &cr_sched_gfl, .points = fair };
 
-	(void)state;
 	try_on_1_to_8_cpus(&with, "gfl keeps its bound");
 }
 
@@ -133,7 +132,6 @@ static void edf_keeps_its_own_bound(void **state)
 {
 	struct trial with = { .ops = &cr_sched_edf, .points = by_deadline };
 
-	(void)state;
 	try_on_1_to_8_cpus(&with, "edf keeps its bound");
 }
 
@@ -164,7 +162,6 @@ static void the_bound_is_smaller_than_edfs(void **state)
 	struct task_set_property p = { "gfl's bound <= EDF's",
 				       edf_has_the_smaller_bound, &k };
 
-	(void)state;
 	for (k.ncpu = 2; k.ncpu <= MOST_CPUS; k.ncpu++) {
 		struct task_set_shape shape = full(k.ncpu);
 
@@ -178,7 +175,6 @@ static void all_tasks_have_the_same_bound(void **state)
 	struct task_set_shape shape = full(4);
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned k = 0; k < SETS; k++) {
 		struct task_set set = task_set_draw(&shape, &seed);
 		struct compliant c = exactly_fair(&set, 4);
@@ -205,7 +201,6 @@ static void dhalls_set_is_in_time(void **state)
 	};
 	struct sim_rig *rig = rig_new(&cr_sched_gfl, NULL, 2, 3);
 
-	(void)state;
 	(void)rig_add_set(rig, &dhall);
 	assert_int_equal(rig_late(rig, CR_SEC), 0);
 	rig_free(rig);

@@ -94,7 +94,6 @@ static const struct task_set_shape full_load = { .tasks = { 1, 12 },
 
 static void edf_meets_every_deadline_on_one_cpu_up_to_full_load(void **state)
 {
-	(void)state;
 	never_late("edf, one CPU, U = 1", &full_load,
 		   (struct setting){ .ops = &cr_sched_edf });
 }
@@ -105,7 +104,6 @@ static void llf_meets_every_deadline_on_one_cpu_up_to_full_load(void **state)
 					      "granularity=3ns",
 					      "granularity=20ns", NULL };
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		never_late("llf, one CPU, U = 1", &full_load,
 			   (struct setting){ .ops = &cr_sched_llf,
@@ -118,7 +116,6 @@ static void rm_meets_every_deadline_up_to_liu_and_laylands_bound(void **state)
 	static const int64_t bound[] = { 1000000, 828427, 779763,
 					 756828,  743491, 734772 };
 
-	(void)state;
 	for (unsigned n = 1; n <= 6; n++) {
 		struct task_set_shape shape = { .tasks = { n, n },
 						.util_ppm = bound[n - 1],
@@ -138,7 +135,6 @@ static void rm_meets_every_harmonic_deadline_up_to_full_load(void **state)
 						     .harmonic = true,
 						     .full = true };
 
-	(void)state;
 	never_late("rm, harmonic, U = 1", &shape,
 		   (struct setting){ .ops = &cr_sched_rm });
 }
@@ -195,7 +191,6 @@ static void rm_admits_exactly_what_is_in_time(void **state)
 	struct task_set_property exact = { "rm's exact test", exact_test_errs,
 					   NULL };
 
-	(void)state;
 	for (unsigned tight = 0; tight < 2; tight++)
 		for (shape.util_ppm = 700000; shape.util_ppm <= 1000000;
 		     shape.util_ppm += 100000) {
@@ -213,7 +208,6 @@ static void rms_bounds_admit_no_more_than_the_exact_test(void **state)
 	struct task_set_property p = { "liu-layland <= hyperbolic <= exact",
 				       bound_says_more, NULL };
 
-	(void)state;
 	task_set_try(SETS, &shape, &p);
 }
 
@@ -232,7 +226,6 @@ static void rm_beyond_its_bound_fails_where_the_paper_does(void **state)
 			     .preempt = SIM_FULL };
 	struct sim_rig *rig = rig_of(&s);
 
-	(void)state;
 	(void)rig_add_set(rig, &set);
 	sim_run(rig->sim, CR_SEC);
 	assert_int_equal(rig->task[0].response, 6486 * CR_MS / 10);
@@ -306,7 +299,6 @@ static void only_the_last_is_late(const struct cr_sched_ops *ops,
  * deadlines are equal and the lower number goes first. */
 static void dhalls_set_fails_under_edf_and_not_under_llf(void **state)
 {
-	(void)state;
 	only_the_last_is_late(&cr_sched_edf, &dhall, 1101 * CR_MS, 20,
 			      CR_MS / 2);
 	assert_int_equal(late_on_two(&cr_sched_llf, NULL, &dhall, CR_SEC), 0);
@@ -316,7 +308,6 @@ static void dhalls_set_fails_under_edf_and_not_under_llf(void **state)
  * ... ms, a millisecond late. */
 static void three_of_two_thirds_fail_under_fifo_and_not_under_llf(void **state)
 {
-	(void)state;
 	only_the_last_is_late(&cr_sched_fifo, &two_thirds, 301 * CR_MS + 1, 100,
 			      CR_MS);
 	only_the_last_is_late(&cr_sched_edf, &two_thirds, 301 * CR_MS + 1, 100,
@@ -382,25 +373,21 @@ static void admitted_means_in_time(const struct cr_sched_ops *ops,
 
 static void edf_is_never_late_with_a_hard_task_it_admitted(void **state)
 {
-	(void)state;
 	admitted_means_in_time(&cr_sched_edf, NULL);
 }
 
 static void gfl_is_never_late_with_a_hard_task_it_admitted(void **state)
 {
-	(void)state;
 	admitted_means_in_time(&cr_sched_gfl, NULL);
 }
 
 static void llf_is_never_late_with_a_hard_task_it_admitted(void **state)
 {
-	(void)state;
 	admitted_means_in_time(&cr_sched_llf, "granularity=7ns");
 }
 
 static void rm_is_never_late_with_a_hard_task_it_admitted(void **state)
 {
-	(void)state;
 	admitted_means_in_time(&cr_sched_rm, NULL);
 	admitted_means_in_time(&cr_sched_rm, "test=liu-layland");
 	admitted_means_in_time(&cr_sched_rm, "test=hyperbolic");

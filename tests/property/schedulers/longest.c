@@ -73,7 +73,6 @@ static void a_ns_more_is_refused(void **state)
 		"costs from 0 to an hour",
 	};
 
-	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++)
 		for (unsigned i = 0; i < 5; i++) {
 			struct core_config cfg = { .ops = cr_schedulers[p],
@@ -101,7 +100,6 @@ static void a_ns_more_is_refused(void **state)
 
 static void no_option_is_longer(void **state)
 {
-	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++)
 		for (const struct cr_opt *o = cr_schedulers[p]->opts;
 		     o && o->name; o++)
@@ -135,7 +133,6 @@ static struct sim_rig *served(const struct cr_sched_ops *ops, const char *opts,
 /* Some have a tick every ms, so this is the begin of the first turns only. */
 static void an_hour_is_begun(void **state)
 {
-	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++)
 		for (unsigned i = 0; i < 2; i++)
 			rig_finish(served(cr_schedulers[p], NULL,
@@ -167,7 +164,6 @@ static void servers_of_an_hour_are_kept(void **state)
 		"reserve=hard,margin=1000%",
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		for (unsigned k = 0; k < 2; k++) {
 			enum sim_preempt preempt = k ? SIM_FULL : SIM_FRAME;
@@ -198,7 +194,6 @@ static void a_budget_of_an_hour_is_kept(void **state)
 	static const struct cr_sched_ops *const ops[] = { &cr_sched_cbs,
 							  &cr_sched_grub };
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		struct sim_rig *rig = rig_for(
 			ops[i / 2], i % 2 ? "reserve=hard" : NULL, SIM_FULL, 1);
@@ -225,7 +220,6 @@ static void a_debt_of_an_hour_is_paid(void **state)
 	static const struct cr_sched_ops *const ops[] = { &cr_sched_cbs,
 							  &cr_sched_grub };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct sim_rig *rig = rig_for(ops[i], NULL, SIM_FRAME, 1);
 		struct rig_task *r = rig_add_jobs(rig, jobs, 3);
@@ -244,7 +238,6 @@ static void the_largest_loads_are_added_up(void **state)
 {
 	static const struct sim_job once[] = { { 0, 1, CR_NEVER } };
 
-	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++) {
 		struct sim_rig *rig =
 			rig_for(cr_schedulers[p], NULL, SIM_FULL, CROWD);

@@ -179,19 +179,16 @@ static void follows(struct rule rule)
  * that waited for its call's one before takes the CPU that this one leaves. */
 static void fifo_runs_the_frames_that_wait_longest(void **state)
 {
-	(void)state;
 	follows((struct rule){ .ops = &cr_sched_fifo, .before = by_arrival });
 }
 
 static void edf_runs_the_earliest_deadlines(void **state)
 {
-	(void)state;
 	follows((struct rule){ .ops = &cr_sched_edf, .before = by_deadline });
 }
 
 static void rm_runs_the_highest_priorities(void **state)
 {
-	(void)state;
 	follows((struct rule){ .ops = &cr_sched_rm,
 			       .before = by_class_and_period });
 }

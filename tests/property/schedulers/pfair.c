@@ -335,7 +335,6 @@ static void sets_that_need_every_tie_break_are_met(void **state)
 {
 	unsigned looked = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(knots) / sizeof(knots[0]); i++)
 		try_family(&knots[i],
 			   (struct world){ .ncpu = 4, .looked = &looked },
@@ -345,13 +344,11 @@ static void sets_that_need_every_tie_break_are_met(void **state)
 
 static void every_quantum_is_within_its_window(void **state)
 {
-	(void)state;
 	try_all((struct world){ .seed = 0 }, breaks_a_window);
 }
 
 static void late_and_early_jobs_keep_their_windows(void **state)
 {
-	(void)state;
 	try_all((struct world){ .seed = 1 }, breaks_a_window);
 }
 
@@ -392,7 +389,6 @@ static bool is_late(const struct task_set *set, void *arg)
  * nor for the best-effort task that runs in the gaps. */
 static void jobs_that_take_less_make_nobody_late(void **state)
 {
-	(void)state;
 	try_all((struct world){ .seed = 1 }, is_late);
 }
 

@@ -65,7 +65,6 @@ static bool is_tried(const struct cr_sched_ops *ops)
 
 static void all_that_promise_are_tried(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; cr_schedulers[i]; i++) {
 		const struct cr_sched_ops *ops = cr_schedulers[i];
 
@@ -200,7 +199,6 @@ static void try_all(struct setting *s,
 
 static void who_guarantees_is_never_late_with_a_hard_task(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < NSETTINGS; i++) {
 		struct setting s = settings[i];
 
@@ -217,7 +215,6 @@ static bool is_pfair(const struct cr_sched_ops *ops)
 
 static void no_job_is_later_than_was_promised(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < NSETTINGS; i++) {
 		struct setting s = settings[i];
 
@@ -234,7 +231,6 @@ static void the_bound_of_pfair_is_reached(void **state)
 {
 	static const struct sim_job job[] = { { 1, 3000, 3001 } };
 
-	(void)state;
 	for (unsigned i = 0; i < NSETTINGS; i++) {
 		const struct setting *s = &settings[i];
 		struct sim_rig *rig;
@@ -260,7 +256,6 @@ static void the_bound_of_pfair_is_reached(void **state)
 /* The quantum is 1 us, in ns. */
 static void a_quantum_to_spare_is_all_that_pfair_needs(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < NSETTINGS; i++) {
 		struct setting s = settings[i];
 

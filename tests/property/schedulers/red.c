@@ -56,7 +56,6 @@ static void up_to_full_load_it_is_edf(void **state)
 	struct task_set_property p = { "red is edf up to U = 1",
 				       differs_from_edf, NULL };
 
-	(void)state;
 	task_set_try(SETS, &shape, &p);
 }
 
@@ -154,7 +153,6 @@ static void of_jobs_by_deadline_most_are_in_time(void **state)
 	uint64_t seed = test_seed();
 	unsigned lost = 0;
 
-	(void)state;
 	for (unsigned k = 0; k < SETS; k++) {
 		struct jobs set = draw_jobs(&seed);
 		unsigned got, most = most_that_fit(&set);
@@ -188,7 +186,6 @@ static void of_jobs_in_any_order_nearly_most_are_in_time(void **state)
 	uint64_t seed = test_seed();
 	unsigned fewer = 0;
 
-	(void)state;
 	assert_int_equal(in_time(&one_less), 4);
 	assert_int_equal(most_that_fit(&one_less), 5);
 	for (unsigned k = 0; k < SETS; k++) {
@@ -301,7 +298,6 @@ static void in_overload_it_collects_more_than_edf(void **state)
 {
 	static const cr_ns one_period[] = { 60, 0 };
 
-	(void)state;
 	for (int64_t load = 1100000; load <= 2000000; load += 300000)
 		for (unsigned equal = 0; equal < 2; equal++) {
 			struct task_set_shape any = { .tasks = { 4, 16 },

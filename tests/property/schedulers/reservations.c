@@ -60,7 +60,6 @@ static void a_hard_reservation_is_the_budget_and_no_more(void **state)
 	struct task_set_property p = { name_of(&s), takes_more_than_its_budget,
 				       &s };
 
-	(void)state;
 	s.preempt = SIM_FULL;
 	task_set_try(SETS, &exactly_full, &p);
 }
@@ -91,7 +90,6 @@ static bool idles(const struct task_set *set, void *arg)
 
 static void with_soft_reservations_nobody_waits_for_an_idle_cpu(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < NSERVERS; i += 2) {
 		struct setting s = servers[i];
 		struct task_set_property p = { name_of(&s), idles, &s };
@@ -147,7 +145,6 @@ static void an_overrun_ends_no_later_under_grub_than_under_cbs(void **state)
 		  .hyper = HYPER },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++)
 		for (unsigned k = 0; k < 2; k++) {
 			struct versus v = { &servers[k], &servers[2 + k], 0 };

@@ -44,7 +44,6 @@ static bool tame_one_is_late(const struct task_set *set, void *arg)
 /* U = 1 exactly, on one CPU. */
 static void no_tame_task_is_late_whatever_the_wild_do(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < NSERVERS; i++) {
 		struct setting s = servers[i];
 		struct task_set_property p = { name_of(&s), tame_one_is_late,
@@ -64,7 +63,6 @@ static void under_edf_they_are_late(void **state)
 			     .preempt = SIM_FULL };
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned k = 0; k < SETS; k++) {
 		struct task_set set = task_set_draw(&exactly_full, &seed);
 
@@ -106,7 +104,6 @@ static const struct task_set_shape too_many = { .tasks = { 2, 12 },
 /* Frames are cut: the wild may take what they like. */
 static void a_promise_holds_whatever_others_do(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < NSERVERS; i++) {
 		struct setting s = servers[i];
 		struct task_set_property p = { name_of(&s), promise_is_broken,
@@ -125,7 +122,6 @@ static void a_promise_holds_whatever_others_do(void **state)
  * worst case, hard ones keep to it. */
 static void uncut_frames_harm_no_promise_up_to_the_worst_case(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < NSERVERS; i++) {
 		struct setting s = servers[i];
 		struct task_set_property p = { name_of(&s), promise_is_broken,
@@ -168,7 +164,6 @@ static bool differs_from_edf(const struct task_set *set, void *arg)
 
 static void within_their_budgets_tasks_run_as_under_edf(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < NSERVERS; i++) {
 		struct setting s = servers[i];
 		struct task_set_property p = { name_of(&s), differs_from_edf,

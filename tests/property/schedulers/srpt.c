@@ -147,7 +147,6 @@ static void srpt_is_as_good_as_the_best_of_all_schedules(void **state)
 	uint64_t seed = test_seed();
 	unsigned worse = 0;
 
-	(void)state;
 	for (unsigned k = 0; k < SETS; k++) {
 		struct jobs set = draw(&seed, FEW, 5);
 		cr_ns best = least_turnaround(&set);
@@ -166,7 +165,6 @@ static void no_other_policy_is_better(void **state)
 	uint64_t seed = test_seed();
 	unsigned others = 0;
 
-	(void)state;
 	while (cr_schedulers[others])
 		others++;
 	for (unsigned k = 0; k < SETS; k++) {

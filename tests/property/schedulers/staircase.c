@@ -117,13 +117,11 @@ static void try_shares(const struct cr_sched_ops *ops)
 
 static void staircase_shares_by_level(void **state)
 {
-	(void)state;
 	try_shares(&cr_sched_staircase);
 }
 
 static void rsdl_shares_by_level_while_none_closes(void **state)
 {
-	(void)state;
 	try_shares(&cr_sched_rsdl);
 }
 
@@ -159,7 +157,6 @@ static void rsdl_never_favours_the_lower(void **state)
 				       .arg = &s };
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++) {
 		s = draw_setup(&cr_sched_rsdl, &seed);
 		s.ncpu = 1;
@@ -213,7 +210,6 @@ static void rsdl_bounds_the_wait_at_the_bottom(void **state)
 	};
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++) {
 		s = draw_setup(&cr_sched_rsdl, &seed);
 		s.ncpu = 1;
@@ -274,7 +270,6 @@ static void nobody_starves(void **state)
 				       .arg = &s };
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++) {
 		s = draw_setup(i % 2 ? &cr_sched_rsdl : &cr_sched_staircase,
 			       &seed);

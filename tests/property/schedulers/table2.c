@@ -200,13 +200,11 @@ static void compare(struct subject subject)
 
 static void goodness_misses_what_linux_missed(void **state)
 {
-	(void)state;
 	compare((struct subject){ "goodness", 0, goodness_column, NULL });
 }
 
 static void best_misses_what_it_missed_in_the_paper(void **state)
 {
-	(void)state;
 	compare((struct subject){ "best", 0, best_column, NULL });
 }
 
@@ -214,7 +212,6 @@ static void best_misses_what_it_missed_in_the_paper(void **state)
  * third with 0.2 ms a context switch, 27 % in the paper. */
 static void rm_misses_what_it_missed_in_the_paper(void **state)
 {
-	(void)state;
 	compare((struct subject){ "rm", 200 * CR_US, rm_column, NULL });
 }
 
@@ -227,7 +224,6 @@ static void the_order_of_schedulers_and_tasks_is_kept(void **state)
 				     { .name = "best" } };
 	const char *opts;
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++)
 		assert_int_equal(cr_scheduler_find(subject[k].name,
 						   &subject[k].ops, &opts,

@@ -34,7 +34,6 @@ static void full_sets_have_exactly_the_load_asked_for(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned r = 0; r < ROUNDS; r++) {
 		int64_t m = 1 + test_below(&seed, 8);
 		struct task_set_shape shape = { .tasks = { 1, 20 },
@@ -53,7 +52,6 @@ static void sets_never_exceed_the_load_asked_for(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned r = 0; r < ROUNDS; r++) {
 		struct task_set_shape shape = {
 			.tasks = { 1, 20 },
@@ -77,7 +75,6 @@ static void harmonic_periods_divide_each_other(void **state)
 					.full = true };
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned r = 0; r < ROUNDS; r++) {
 		struct task_set set = task_set_draw(&shape, &seed);
 		cr_ns hyper = task_set_hyper(&set, 1000);
@@ -118,7 +115,6 @@ static void the_shrinker_ends_at_the_smallest_set(void **state)
 	struct task_set set = start;
 	char text[256];
 
-	(void)state;
 	assert_true(has_both(&set, NULL));
 	task_set_shrink(&set, &p);
 	assert_int_equal(set.n, 2);
@@ -176,7 +172,6 @@ static void a_thousand_tries_see_a_thousand_sets(void **state)
 	struct record r = { .n = 0 };
 	struct task_set_property p = { "", note, &r };
 
-	(void)state;
 	task_set_try(TRIES, &narrow, &p);
 	assert_int_equal(r.n, TRIES);
 	assert_int_equal(different(&r), TRIES);
@@ -188,7 +183,6 @@ static void every_setup_sees_sets_of_its_own(void **state)
 	struct record r = { .n = 0 };
 	struct task_set_property p = { "", note, &r };
 
-	(void)state;
 	for (unsigned i = 0; i < SETUPS; i++)
 		task_set_try(TRIES / SETUPS, &wide, &p);
 	task_set_try(TRIES, &wide, &p);
@@ -235,7 +229,6 @@ static void the_seed_repeats_a_process(void **state)
 {
 	uint64_t seven = drawn_with("CR_SEED=7");
 
-	(void)state;
 	assert_true(seven && seven == drawn_with("CR_SEED=7"));
 	assert_true(seven != drawn_with("CR_SEED=8"));
 	assert_true(drawn_with("unset CR_SEED;") !=

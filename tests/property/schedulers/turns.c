@@ -97,7 +97,6 @@ static void fifo_by_calls_starts_in_the_order_of_release(void **state)
 	struct task_set_property p = { "order=call: order equals release order",
 				       out_of_order, &ncpu };
 
-	(void)state;
 	for (ncpu = 1; ncpu <= 4; ncpu++)
 		for (unsigned half = 1; half <= 3; half++) {
 			struct task_set_shape shape = {
@@ -180,7 +179,6 @@ static void rr_gives_each_of_n_its_nth_within_a_quantum(void **state)
 		backlogged_crowd, unequal
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 
@@ -189,7 +187,6 @@ static void rr_is_as_fair_when_frames_end_at_once(void **state)
 {
 	struct crowd c = { .n = 3, .ncpu = 2 };
 
-	(void)state;
 	for (unsigned i = 0; i < c.n; i++)
 		c.c[i].frame = quantum_of(&c) / 2;
 	assert_false(unequal(&c));
@@ -258,7 +255,6 @@ static void rr_without_preemption_ends_turns_with_a_frame(void **state)
 		crowd_of_frames, turns_are_wrong
 	};
 
-	(void)state;
 	crowd_try(CROWDS, &p);
 }
 

@@ -220,7 +220,6 @@ static void within_a_frame_of_gps(const char *opts, enum sim_preempt preempt,
 
 static void no_frame_is_later_than_gps_and_the_longest_frame(void **state)
 {
-	(void)state;
 	within_a_frame_of_gps(NULL, SIM_FRAME, &cr_sched_wfq);
 }
 
@@ -232,7 +231,6 @@ static void costs_that_are_not_known_lift_the_bound(void **state)
 	unsigned beyond = 0;
 	double most = 0;
 
-	(void)state;
 	for (unsigned n = 0; n < CROWDS; n++) {
 		draw(&game, &seed);
 		for (unsigned i = 0; i < game.n; i++)
@@ -256,14 +254,12 @@ static void costs_that_are_not_known_lift_the_bound(void **state)
 /* It never interrupts a frame, so it makes no difference whether it may. */
 static void nor_is_one_where_frames_could_be_cut(void **state)
 {
-	(void)state;
 	within_a_frame_of_gps(NULL, SIM_FULL, &cr_sched_wfq);
 }
 
 /* Beside no call, the queue of edf-be is the same. */
 static void nor_is_one_of_edf_be_with_this_queue(void **state)
 {
-	(void)state;
 	within_a_frame_of_gps("rule=background,queue=wfq", SIM_FRAME,
 			      &cr_sched_edf_be);
 }
@@ -274,7 +270,6 @@ static void by_start_times_some_are_later(void **state)
 	uint64_t seed = test_seed();
 	unsigned later = 0;
 
-	(void)state;
 	for (unsigned n = 0; n < CROWDS; n++) {
 		draw(&game, &seed);
 		play_fluid(&game);
@@ -313,7 +308,6 @@ static void whoever_ends_first_in_gps_is_next(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned n = 0; n < CROWDS; n++) {
 		draw(&game, &seed);
 		play_fluid(&game);

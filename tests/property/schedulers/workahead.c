@@ -162,7 +162,6 @@ static void held_back_a_burst_changes_nothing(void **state)
 	static const struct cr_sched_ops *const ops[] = { &cr_sched_dwa,
 							  &cr_sched_rm };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++)
 		for (unsigned ncpu = 1; ncpu <= 3; ncpu++)
 			for (unsigned pre = 0; pre < 2; pre++)
@@ -179,7 +178,6 @@ static void run_last_a_burst_makes_nobody_later(void **state)
 	static const struct cr_sched_ops *const ops[] = { &cr_sched_dwa,
 							  &cr_sched_rm };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++)
 		for (unsigned ncpu = 1; ncpu <= 3; ncpu++)
 			never_delays((struct setting){ .ops = ops[i],
@@ -208,7 +206,6 @@ static unsigned delayed_by(const struct cr_sched_ops *ops)
 
 static void without_levels_a_burst_delays_others(void **state)
 {
-	(void)state;
 	assert_true(delayed_by(&cr_sched_edf) > SETS / 10);
 	assert_true(delayed_by(&cr_sched_fifo) > SETS / 10);
 	assert_int_equal(delayed_by(&cr_sched_dwa), 0);
@@ -258,7 +255,6 @@ static void admitted_means_in_time(struct setting s)
 
 static void an_admitted_hard_call_is_in_time_whoever_bursts(void **state)
 {
-	(void)state;
 	admitted_means_in_time((struct setting){ .ops = &cr_sched_dwa,
 						 .opts = "workahead=hold" });
 	admitted_means_in_time((struct setting){ .ops = &cr_sched_dwa,
@@ -304,7 +300,6 @@ static void hard_calls_do_not_feel_the_other_classes(void **state)
 	struct task_set_property p = { "hard calls feel nobody else",
 				       others_are_felt, &s };
 
-	(void)state;
 	for (s.ncpu = 1; s.ncpu <= 3; s.ncpu++) {
 		struct task_set_shape shape = crowd(s.ncpu);
 
@@ -331,7 +326,6 @@ static void lbap_is_the_law_of_all_windows(void **state)
 	enum { FRAMES = 200 };
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned round = 0; round < SETS; round++) {
 		unsigned burst = test_below(&seed, 6);
 		struct release_cfg cfg = { .kind = RELEASE_LBAP,

@@ -62,7 +62,6 @@ static void it_gives_what_a_search_gives(void **state)
 	struct event_queue q;
 	cr_ns now = 0;
 
-	(void)state;
 	event_queue_init(&q);
 	for (unsigned i = 0; i < 6; i++)
 		assert_int_equal(event_queue_expect(&q, expected[i]), 0);
@@ -102,7 +101,6 @@ static void periodic_events_run(void **state)
 	struct event_queue q;
 	cr_ns now = 0;
 
-	(void)state;
 	event_queue_init(&q);
 	assert_int_equal(event_queue_grow(&q, 3), 0);
 	assert_int_equal(event_queue_expect(&q, 20), 0);
@@ -127,7 +125,6 @@ static void a_row_gives_what_a_search_gives(void **state)
 	static const uint32_t sizes[] = { 1, 2, 3, 5, 64, 200, 256 };
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned n = 0; n < sizeof(sizes) / sizeof(sizes[0]); n++) {
 		struct model m = { .count = sizes[n] };
 		struct event_row r;

@@ -96,7 +96,6 @@ static void it_does_what_lindley_says(void **state)
 	static struct model m;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = TEST_TRIES(200); i; i--) {
 		struct receiver r = { .cfg = any_cfg(&seed) };
 		cr_ns at = (cr_ns)test_below(&seed, 2), last = 0;
@@ -120,7 +119,6 @@ static void it_is_never_busier_than_time(void **state)
 {
 	struct receiver r = { .cfg = { .cost = 10, .wake = 5, .most = 100 } };
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++)
 		(void)receiver_take(&r, 7);
 	assert_int_equal(receiver_stats(&r, 7).busy, 0);
@@ -156,7 +154,6 @@ static void a_poisson_stream_waits_as_theory_says(void **state)
 	} load[] = { { 20, 0.02 }, { 50, 0.02 }, { 80, 0.05 }, { 90, 0.09 } };
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		double rho = load[i].percent / 100.0;
 		double theory = rho / (2 * (1 - rho));

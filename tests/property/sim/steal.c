@@ -164,7 +164,6 @@ static void no_cpu_idles_while_somebody_waits(void **state)
 {
 	struct world w = { .ops = &cr_sched_edf_steal };
 
-	(void)state;
 	try_all(&w);
 	assert_int_equal(w.idle, 0);
 	assert_true(w.moved > SETS);
@@ -174,7 +173,6 @@ static void without_stealing_they_do(void **state)
 {
 	struct world w = { .ops = &cr_sched_edf };
 
-	(void)state;
 	try_all(&w);
 	assert_true(w.idle > SETS);
 	assert_int_equal(w.moved, 0);

@@ -65,7 +65,6 @@ static void is_near(const char *what, unsigned v, double got, double want,
  * row, where mean and budget are 0.28 ms apart, rounding shows most. */
 static void table_1_follows_from_theorems_2_and_3(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < ROWS; i++) {
 		const struct row *row = &table1[i];
 		struct hsb_report r;
@@ -90,7 +89,6 @@ static void table_1_follows_from_theorems_2_and_3(void **state)
  * has the budgets as printed, and the bounds are nearer still. */
 static void table_1_follows_from_the_rule(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < ROWS; i++) {
 		const struct row *row = &table1[i];
 		struct hsb_report r;
@@ -118,7 +116,6 @@ static void table_1_follows_from_the_rule(void **state)
 /* All but v = 18, where the authors lowered the budget by hand. */
 static void budgets_are_the_largest_feasible(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < ROWS; i++) {
 		const struct row *row = &table1[i];
 		double factor;
@@ -138,7 +135,6 @@ static void equation_3_needs_an_epsilon_of_0_795_ms(void **state)
 {
 	struct video x;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		double rounded;
 
@@ -158,7 +154,6 @@ static void of_23_videos_constraint_4_fails(void **state)
 	struct hsb_report r;
 	struct video x;
 
-	(void)state;
 	the_case_study(&x, 23);
 	assert_true(hsb_budgets(&x.system, 0) < 1);
 	r = hsb_analyse(&x.system);
@@ -182,7 +177,6 @@ static void the_example_has_budgets_of_20_ms(void **state)
 	struct hsb_report r;
 	struct video x;
 
-	(void)state;
 	the_example(&x);
 	(void)hsb_budgets(&x.system, 0.001);
 	assert_true(fabs(x.decode.budget - 20 * MS) < 1);
@@ -212,7 +206,6 @@ static void the_examples_508_8_ms_is_not_corollary_1(void **state)
 	struct hsb_bound b;
 	struct video x;
 
-	(void)state;
 	the_example(&x);
 	(void)hsb_budgets(&x.system, 0.001);
 	r = hsb_analyse(&x.system);
@@ -236,7 +229,6 @@ static void different_flows_get_the_same_factor(void **state)
 	struct hsb_report r;
 	double factor = hsb_budgets(&s, 0.02);
 
-	(void)state;
 	/* 2 / 0.9 by constraint 2, (1 - 0.02) / 0.3 by constraint 3 */
 	assert_true(fabs(factor - 2 / 0.9) < 1e-9);
 	assert_true(fabs(soft[0].budget - factor * 2 * MS) < 1);
@@ -261,7 +253,6 @@ static void the_largest_budgets_are_found_among_all_servers(void **state)
 	};
 	struct hsb_report r = hsb_analyse(&s);
 
-	(void)state;
 	/* B = 40 + 20 + 20, U = 0.2 + 0.2 + 0.1, c = 4, no hard tasks */
 	assert_true(fabs(hsb_server_tardiness(&s, &r, 40) - 40 -
 			 (80.0 + 3 * 40 - 4 * 40) /
@@ -289,7 +280,6 @@ static void the_printed_theorem_2_is_not_for_small_budgets(void **state)
 	struct hsb_report r = hsb_analyse(&s);
 	double w = 4, y = 0.5, c = 0.5;
 
-	(void)state;
 	assert_true(r.schedulable);
 	assert_true(1 + (2 * y * w + (1 - c - 1) * 100) / c < 0);
 	assert_true(fabs(hsb_bound_of(&s, &r, 0).deterministic - 8) < 1e-9);
@@ -302,7 +292,6 @@ static void edf_on_one_cpu_is_in_time(void **state)
 	struct hsb_system s = { .ncpu = 1, .soft = soft, .nsoft = 2 };
 	struct hsb_report r = hsb_analyse(&s);
 
-	(void)state;
 	assert_true(r.schedulable);
 	for (size_t i = 0; i < 2; i++)
 		assert_true(fabs(hsb_bound_of(&s, &r, i).tardiness) < 1e-9);
@@ -317,7 +306,6 @@ static void broken_constraints_are_named(void **state)
 	};
 	struct hsb_report r = hsb_analyse(&s);
 
-	(void)state;
 	assert_false(r.constraint[0].met); /* 6 / 5 on the first CPU */
 	assert_true(r.constraint[1].met);
 	assert_true(r.constraint[2].met); /* 0.54 of 1.1 / 2 */

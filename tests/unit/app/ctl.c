@@ -62,7 +62,6 @@ static void refused(const char *line, const char *hint)
 
 static void commands_become_requests(void **state)
 {
-	(void)state;
 	asks("hello", "hello", "null");
 	asks("call stop 7", "call.stop", "{\"call\": 7}");
 	asks("call query 7", "call.query", "{\"call\": 7}");
@@ -95,7 +94,6 @@ static void commands_become_requests(void **state)
 
 static void members_are_nested_and_typed(void **state)
 {
-	(void)state;
 	asks("call start in.codec=pcmu in.pt=0 out.mode=12.2 out.dtx=yes "
 	     "ptime=20 deadline_ms=20 ssrc=4294967295 port=own "
 	     "contract.rate=50/s contract.peak_per_s=60",
@@ -118,7 +116,6 @@ static void every_method_has_the_command_of_its_name(void **state)
 	static const char *const rests[] = { "", " 7", " 7 nice=1", " a=1",
 					     " a b" };
 
-	(void)state;
 	for (const struct method *m = methods; m->name; m++) {
 		char line[80], *dot;
 		unsigned found = 0;
@@ -169,7 +166,6 @@ static void screens_name_rows_of_tables(void **state)
 	const struct cli_line *c = ctl_commands();
 	unsigned shown = 0;
 
-	(void)state;
 	for (; c->left; c++)
 		for (unsigned i = 0; i < 5; i++) {
 			struct ctl_request r = { 0 };
@@ -215,7 +211,6 @@ static void tells(const char *line, const char *what)
 
 static void help_comes_from_the_tables(void **state)
 {
-	(void)state;
 	for (const struct method *m = methods; m->name; m++) {
 		char line[80];
 
@@ -233,7 +228,6 @@ static void help_comes_from_the_tables(void **state)
 
 static void mistakes_are_named(void **state)
 {
-	(void)state;
 	refused("helo", "did you mean 'hello'");
 	refused("call strat", "did you mean 'call start'");
 	refused("call stop", "usage: codec-ctl call stop ID");
@@ -267,7 +261,6 @@ static void watch_takes_how_often_and_how_many_times(void **state)
 	struct ctl_request r;
 	struct cr_err e = { 0 };
 
-	(void)state;
 	assert_int_equal(request(&r, "watch", &e), 0);
 	assert_int_equal(r.interval, CR_SEC);
 	assert_int_equal(r.times, 0);

@@ -72,7 +72,6 @@ static void a_call_shows_the_policys_numbers_with_units(void **state)
 		"1024, \"nice\": -3, "
 		"\"scheduler\": \"edf\", \"now_ns\": 9000000000, " POLICY "}");
 
-	(void)state;
 	assert_string_equal(
 		text,
 		"call         7, soft, a>b, up 2.5 s\n"
@@ -104,7 +103,6 @@ static void a_call_shows_what_is_promised_or_why_not(void **state)
 	char *text = view_call("{\"bound\": {\"rule\": \"so it is\", "
 			       "\"lateness_ms\": 1.25, \"buffer_ms\": 21.25}}");
 
-	(void)state;
 	assert_non_null(strstr(text, "\nbound        late by 1.25 ms, play-out "
 				     "buffer 21.25 ms\n             so it "
 				     "is\n"));
@@ -123,7 +121,6 @@ static void a_call_shows_what_both_sides_report(void **state)
 			  "\"lost_mean\": 0.125, \"jitter_us\": 250.0, "
 			  "\"rtt_mean_us\": 20500.0}}}");
 
-	(void)state;
 	assert_non_null(strstr(text, "\nrtcp in      300 received, 2 lost, "
 				     "jitter 1.5 ms\n"
 				     "rtcp out     12.5 % lost, jitter 250 "
@@ -150,7 +147,6 @@ static void only_the_scheduler_in_use_is_shown(void **state)
 		"\"sum\", \"options\": [{\"name\": \"quantum\", \"help\": "
 		"\"quantum=TIME  a turn\"}]}]}");
 
-	(void)state;
 	assert_string_equal(text, "scheduler: rr,quantum=2ms\n"
 				  "rr           a ring\n"
 				  "             quantum=TIME  a turn\n"
@@ -195,7 +191,6 @@ static void watch_shows_rates_groups_and_who_loses(void **state)
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
 
-	(void)state;
 	assert_true(a.stats && a.calls && b.stats && b.calls);
 	ctl_watch_page(&a, &b, f);
 	(void)fclose(f);
@@ -235,7 +230,6 @@ static void watch_does_not_round_before_it_sums(void **state)
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		at[i].stats = json_pack("{s:f}", "uptime_s", 30.0 * i);
 		at[i].calls = json_pack("{s:[]}", "calls");
@@ -275,7 +269,6 @@ static void results_are_aligned(void **state)
 			   "\"x\"}, {\"n\": 10, \"name\": \"long\"}], "
 			   "\"modes\": [{\"name\": \"4.75\"}]}");
 
-	(void)state;
 	assert_string_equal(text, "call:        1\n"
 				  "rtp.address: a:1\n"
 				  "on:          yes\n"
@@ -301,7 +294,6 @@ static void texts_have_values_and_parts(void **state)
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
 
-	(void)state;
 	ctl_view("{n} {n/by} {n/s} {to.text} {to.text|} {to.text:4}. {gone}; "
 		 "[n?yes ][!n?no ][no?yes ][!no?no ][gone?yes ][!gone?no ]"
 		 "[list*<{x}[x?!]>][none*never][!none?empty]",

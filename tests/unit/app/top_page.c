@@ -54,7 +54,6 @@ static void it_says_who_loses_first(void **state)
 {
 	char *text = page_of(rows, true);
 
-	(void)state;
 	assert_string_equal(
 		text,
 		"edf  10000 calls  load 0.5 of 0.97 CPUs (measured 0.4)  "
@@ -83,7 +82,6 @@ static void without_calls_there_is_a_head(void **state)
 {
 	char *text = page_of("", false);
 
-	(void)state;
 	assert_non_null(strstr(text,
 			       "by loss, over 1.04 s   lost since the start: "
 			       "8\n\n\001CALL  "));

@@ -122,7 +122,6 @@ static void every_kind_is_read_among_operands(void **state)
 			  "--colour=always", "--no-admission", "-ofile",
 			  "--set=x=1", "-s", "y=2", "--", "-b");
 
-	(void)state;
 	assert_int_equal(first, 12);
 	assert_true(v.verbose);
 	assert_false(v.admission);
@@ -140,7 +139,6 @@ static void what_is_not_given_keeps_its_default(void **state)
 {
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(PARSE("a"), 1);
 	assert_false(v.verbose);
 	assert_true(v.admission);
@@ -166,7 +164,6 @@ static void expect_error(const char *want, const char *const *words)
 
 static void errors_name_the_option_and_the_way_out(void **state)
 {
-	(void)state;
 	EXPECT_ERROR("unknown option --limt; did you mean '--limit'?",
 		     "--limt=3", "a");
 	EXPECT_ERROR("unknown option -x", "-vx", "a");
@@ -193,7 +190,6 @@ static void a_list_has_an_end(void **state)
 	struct cr_err e = { "" };
 	int argc = 2;
 
-	(void)state;
 	for (unsigned i = 0; i <= OPTION_LIST_MAX; i++)
 		argv[argc++] = set;
 	assert_int_equal(cli_parse(&cli, argc, argv, &e), -EINVAL);
@@ -231,7 +227,6 @@ static void all_that_is_wrong_is_told(void **state)
 	static char bogus[] = "--bogus";
 	char *argv[11], reported[1024] = "";
 
-	(void)state;
 	for (unsigned i = 0; i < 9; i++)
 		argv[i] = words[i];
 	argv[9] = NULL;
@@ -282,7 +277,6 @@ static void where_there_is_a_file_flags_have_a_word(void **state)
 	char reported[256];
 	struct cr_err e;
 
-	(void)state;
 	options_reset(rows, &v);
 	for (const struct option_row *o = rows; !option_is_end(o); o++)
 		if (o->kind == CR_OPT_BOOL)
@@ -319,7 +313,6 @@ static void a_value_is_peeked_at_whatever_else_is_wrong(void **state)
 				    "-p",    "--outp=y", "--",	  "-oz" };
 	char *argv[10];
 
-	(void)state;
 	for (unsigned i = 0; i < 9; i++)
 		argv[i] = words[i];
 	argv[9] = NULL;
@@ -342,7 +335,6 @@ static void a_value_as_text_sets_the_same(void **state)
 	};
 	char buf[64], again[64];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		const struct option_row *o = option_find(rows, texts[i][0]);
 		const char *text = option_text(o, texts[i][1], buf, 64);
@@ -368,7 +360,6 @@ static void help_shows_every_row_within_80_columns(void **state)
 {
 	char *text = print_with(cli_help);
 
-	(void)state;
 	assert_non_null(strstr(text, "-p, --port=PORT"));
 	assert_non_null(strstr(text, "(default: 5004)"));
 	assert_non_null(strstr(text, "(default: 20ms)"));
@@ -385,7 +376,6 @@ static void the_man_page_escapes_what_troff_would_take(void **state)
 {
 	char *text = print_with(cli_man);
 
-	(void)state;
 	assert_non_null(strstr(text, ".TH THING 1"));
 	assert_non_null(strstr(text, "\n\\&.A text"));
 	assert_non_null(strstr(text, "\\-second"));

@@ -46,7 +46,6 @@ static int without(unsigned closed)
 
 static void those_that_are_closed_are_no_file_of_ours(void **state)
 {
-	(void)state;
 	for (unsigned closed = 0; closed < 8; closed++) {
 		pid_t pid = fork();
 		int status;

@@ -21,7 +21,6 @@ static void expect(const char *text, const char *want)
 
 static void what_stands_there_stays(void **state)
 {
-	(void)state;
 	expect("", "");
 	expect("call=7 why=\"no room\" \\ ~", "call=7 why=\"no room\" \\ ~");
 	/* beside each range that does harm */
@@ -37,7 +36,6 @@ static void what_stands_there_stays(void **state)
 
 static void controls_do_not(void **state)
 {
-	(void)state;
 	for (char c = 1; c < ' '; c++)
 		expect((char[]){ 'a', c, 'b', '\0' }, "a?b");
 	expect("\x7f", "?");
@@ -47,7 +45,6 @@ static void controls_do_not(void **state)
 
 static void nor_what_turns_the_direction_or_ends_a_line(void **state)
 {
-	(void)state;
 	for (unsigned c = 0xa8; c <= 0xae; c++)
 		expect((char[]){ '\xe2', '\x80', (char)c, 'b', '\0' }, "?b");
 	for (unsigned c = 0xa6; c <= 0xa9; c++)
@@ -58,7 +55,6 @@ static void nor_what_turns_the_direction_or_ends_a_line(void **state)
 /* Terminals that know no UTF-8 take 0x9b alone for a command. */
 static void nor_what_is_no_character(void **state)
 {
-	(void)state;
 	expect("\x9b"
 	       "31m\xff\xc0\xaf\xed\xa0\x80",
 	       "?31m??????");

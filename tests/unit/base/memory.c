@@ -122,7 +122,6 @@ static int has_none(void)
 
 static void what_is_left_needs_no_descriptor_that_others_took(void **state)
 {
-	(void)state;
 	if (emulator_lacks("limits of memory"))
 		skip();
 	assert_int_equal(in_child(kept_one), 0);
@@ -131,7 +130,6 @@ static void what_is_left_needs_no_descriptor_that_others_took(void **state)
 
 static void what_limits_leave_is_known(void **state)
 {
-	(void)state;
 	assert_int_equal(in_child(without_a_limit), 0);
 	if (emulator_lacks("limits of memory"))
 		skip();
@@ -160,7 +158,6 @@ static int again_and_again(void)
 
 static void to_look_at_every_packet_maps_no_memory(void **state)
 {
-	(void)state;
 	assert_int_equal(in_child(again_and_again), 0);
 }
 

@@ -11,7 +11,6 @@ static const char *const names[] = { "fifo", "rr", "edf", "edf-hsb", NULL };
 
 static void a_slip_finds_the_name(void **state)
 {
-	(void)state;
 	assert_string_equal(nearest_name("fifi", names), "fifo");
 	assert_string_equal(nearest_name("ffio", names), "fifo");
 	assert_string_equal(nearest_name("EDF", names), "edf");
@@ -23,7 +22,6 @@ static void something_else_finds_nothing(void **state)
 {
 	char longer[200];
 
-	(void)state;
 	assert_null(nearest_name("quantum", names));
 	assert_null(nearest_name("", names));
 	memset(longer, 'e', sizeof(longer));
@@ -35,7 +33,6 @@ static void equally_near_names_give_the_first(void **state)
 {
 	static const char *const two[] = { "ab", "ac", NULL };
 
-	(void)state;
 	assert_string_equal(nearest_name("ad", two), "ab");
 }
 
@@ -43,7 +40,6 @@ static void the_hint_lists_all_when_nothing_is_near(void **state)
 {
 	char buf[64], tiny[12];
 
-	(void)state;
 	assert_string_equal(nearest_hint("efd", names, buf, sizeof(buf)),
 			    "did you mean 'edf'?");
 	assert_string_equal(nearest_hint("quantum", names, buf, sizeof(buf)),

@@ -48,7 +48,6 @@ static void check_text(const char *text, const char *want)
 
 static void values_are_read_exactly_and_written_back(void **state)
 {
-	(void)state;
 	check_text(NULL, "level=3,quantum=1ms,bound=97%,hold=no,mode=pfair");
 	check_text("", "level=3,quantum=1ms,bound=97%,hold=no,mode=pfair");
 	check_text(
@@ -80,7 +79,6 @@ static void check_error(const char *text, const char *says)
 
 static void errors_name_the_key_and_the_way_out(void **state)
 {
-	(void)state;
 	check_error("quantm=5ms",
 		    "no option 'quantm'; did you mean 'quantum'?");
 	check_error("xyzzy=1", "known: level, quantum, bound, hold, mode");
@@ -106,7 +104,6 @@ static void errors_name_the_key_and_the_way_out(void **state)
 
 static void one_bad_value_changes_nothing(void **state)
 {
-	(void)state;
 	check_error("level=7,quantum=2ms,hold=maybe", "hold=maybe");
 }
 
@@ -115,7 +112,6 @@ static void without_a_table_any_key_is_refused(void **state)
 	struct cr_err e;
 	char buf[8] = "x";
 
-	(void)state;
 	assert_int_equal(options_parse(NULL, NULL, "", &e), 0);
 	assert_int_equal(options_parse(NULL, NULL, "a=1", &e), -EINVAL);
 	assert_string_equal(e.text, "'a': there are no options here");
@@ -127,7 +123,6 @@ static void a_row_describes_itself(void **state)
 {
 	char buf[100];
 
-	(void)state;
 	option_describe(&table[1], buf, sizeof(buf));
 	assert_string_equal(buf, "quantum=TIME  one turn (10us..never, 1ms)");
 	option_describe(&table[3], buf, sizeof(buf));

@@ -22,7 +22,6 @@ static void fills_all_and_no_more(void **state)
 	static const size_t lengths[] = { 1, 2, 3, 24, 255, 256, 257, 1000 };
 	uint8_t buf[1001], seen[1001];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		size_t n = lengths[i];
 
@@ -60,7 +59,6 @@ static void nothing_comes_twice(void **state)
 {
 	static uint64_t n[10000];
 
-	(void)state;
 	for (size_t i = 0; i < 10000; i++)
 		random_fill(&n[i], sizeof(n[i]));
 	assert_all_differ(n, 10000);
@@ -82,7 +80,6 @@ static void threads_draw_apart(void **state)
 	static uint64_t n[THREADS * EACH];
 	pthread_t thread[THREADS];
 
-	(void)state;
 	for (unsigned i = 0; i < THREADS; i++)
 		assert_int_equal(
 			pthread_create(&thread[i], NULL, draw, &n[i * EACH]),

@@ -64,7 +64,6 @@ static void without_a_thread_it_says_so(void **state)
 {
 	struct cr_err e = { "" };
 
-	(void)state;
 	no_threads = true;
 	assert_int_equal(rcu_start(&e), -EAGAIN);
 	assert_non_null(strstr(e.text, "RLIMIT_NPROC"));
@@ -75,7 +74,6 @@ static void without_a_thread_it_says_so(void **state)
 
 static void all_is_done_in_order(void **state)
 {
-	(void)state;
 	assert_int_equal(rcu_start(NULL), 0);
 	no_threads = true;
 	assert_int_equal(rcu_start(NULL), 0); /* it runs already */
@@ -105,7 +103,6 @@ static void nothing_is_done_while_somebody_reads(void **state)
 {
 	pthread_t waits;
 
-	(void)state;
 	assert_int_equal(rcu_start(NULL), 0);
 	rcu_register_thread();
 	ran = 0;
@@ -140,7 +137,6 @@ static void the_wall_clock_holds_nothing_up(void **state)
 {
 	struct timespec end;
 
-	(void)state;
 	assert_int_equal(rcu_start(NULL), 0);
 	(void)sem_init(&happened, 0, 0);
 	atomic_store(&steps_back, true);

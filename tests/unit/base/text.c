@@ -17,7 +17,6 @@ static void addresses_survive_the_round_trip(void **state)
 	struct sockaddr_storage a;
 	char text[64];
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(address_parse(good[i], &a), 0);
 		assert_string_equal(address_text(&a, text, sizeof(text)),
@@ -42,7 +41,6 @@ static void what_is_no_address_is_refused(void **state)
 					   "127.0.0.1: 1" };
 	struct sockaddr_storage a;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(address_parse(bad[i], &a), -22);
 }
@@ -64,7 +62,6 @@ static void hosts_without_ports_are_addresses(void **state)
 	struct sockaddr_storage a;
 	char text[64];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
 		assert_int_equal(address_parse_host(good[i].text, &a), 0);
 		assert_string_equal(address_host_text(&a, text, sizeof(text)),
@@ -94,7 +91,6 @@ static void a_host_is_cut_from_its_port(void **state)
 	char host[16];
 	int port;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		assert_int_equal(
 			address_split(good[i].text, host, sizeof(host), &port),
@@ -120,7 +116,6 @@ static void a_bad_split_says_what_is_bad(void **state)
 	char host[16] = "kept";
 	int port = 7;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
 		assert_int_equal(
 			address_split(hosts[i], host, sizeof(host), &port),
@@ -139,7 +134,6 @@ static void a_port_is_set_and_read(void **state)
 	struct sockaddr_storage v6 = address_at("[::1]:5");
 	char text[64];
 
-	(void)state;
 	assert_int_equal(address_port(&v4), 4);
 	assert_int_equal(address_port(&v6), 5);
 	address_set_port(&v4, 65535);
@@ -162,7 +156,6 @@ static void equal_is_family_host_port_and_link(void **state)
 	static const int host[] = { 1, 2, 1, 3, 4, 3 };
 	struct sockaddr_storage a, b;
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++)
 		for (unsigned k = 0; k < 6; k++) {
 			a = address_at(all[i]);
@@ -185,7 +178,6 @@ static void cpu_lists_keep_their_order(void **state)
 {
 	struct cpu_list list;
 
-	(void)state;
 	assert_int_equal(cpu_list_parse(&list, "7,1-3,0", NULL), 0);
 	assert_int_equal(list.count, 5);
 	assert_int_equal(list.cpu[0], 7);
@@ -200,7 +192,6 @@ static void what_is_no_cpu_list_is_refused(void **state)
 	struct cpu_list list = { .count = 77 };
 	struct cr_err e;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(cpu_list_parse(&list, bad[i], &e), -22);
 	assert_int_equal(list.count, 77);
@@ -211,7 +202,6 @@ static void a_thread_avoids_cpus_while_others_are_left(void **state)
 	struct cpu_list all, avoid = { .count = 0 }, rest;
 	cpu_set_t before;
 
-	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
 	cpu_list_allowed(&all);
 	cpu_list_avoid(&avoid);

@@ -59,7 +59,6 @@ static void long_turns_are_not_inherited(void **state)
 {
 	struct attributes before = of_this_thread(), after, child;
 
-	(void)state;
 	thread_long_turns();
 	after = of_this_thread();
 	child = of_a_new_thread();
@@ -77,7 +76,6 @@ static void long_turns_are_not_inherited(void **state)
 /* Who is to come before others stays so, and so do the threads it starts. */
 static void a_niceness_below_zero_stays(void **state)
 {
-	(void)state;
 	if (setpriority(PRIO_PROCESS, 0, -5))
 		skip(); /* it takes a right */
 	thread_long_turns();
@@ -148,7 +146,6 @@ static void who_has_the_lock_gets_the_priority_of_who_waits(void **state)
 	struct waiter w = { .begun = false };
 	pthread_t t;
 
-	(void)state;
 	if (!kernel_can())
 		skip();
 	thread_lock_init(&w.lock);

@@ -21,7 +21,6 @@ static void expect(unsigned cpu, unsigned core, unsigned cache)
 
 static void one_cpu(void **state)
 {
-	(void)state;
 	scratch_folder(root);
 	machine_add(root, &(struct machine_cpu){ 0, "0", "0", "0", "0" });
 	machine_read(&t, root, "0");
@@ -33,7 +32,6 @@ static void one_cpu(void **state)
 
 static void eight_cpus_and_one_cache(void **state)
 {
-	(void)state;
 	scratch_folder(root);
 	for (unsigned i = 0; i < 8; i++) {
 		char own[8];
@@ -59,7 +57,6 @@ static void eight_cpus_and_one_cache(void **state)
  * Linux does: all first ones, then all second ones. */
 static void sockets_with_several_caches_and_siblings(void **state)
 {
-	(void)state;
 	scratch_folder(root);
 	for (unsigned i = 0; i < 64; i++) {
 		unsigned core = i % 32, cache = core / 8, socket = core / 16;
@@ -91,7 +88,6 @@ static void sockets_with_several_caches_and_siblings(void **state)
 
 static void cpus_of_which_nothing_is_said(void **state)
 {
-	(void)state;
 	scratch_folder(root);
 	/* 3 and 4 are offline, 7 is one of a virtual machine's without caches,
 	 * and the numbers have holes */
@@ -119,7 +115,6 @@ static void cpus_of_which_nothing_is_said(void **state)
 /* Where the last level is a core's own, CPUs have the package in common. */
 static void caches_of_one_core_each(void **state)
 {
-	(void)state;
 	scratch_folder(root);
 	for (unsigned i = 0; i < 8; i++) {
 		char own[8];
@@ -140,7 +135,6 @@ static void this_machine_has_as_many_cpus_as_it_says(void **state)
 {
 	struct cpu_list allowed;
 
-	(void)state;
 	cpu_list_allowed(&allowed);
 	topology_read(&t, TOPOLOGY_ROOT, &allowed);
 	assert_int_equal(t.count, allowed.count);
@@ -155,7 +149,6 @@ static void a_list_is_written_as_it_is_read(void **state)
 	struct cr_err e;
 	char text[32], few[6];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(same) / sizeof(*same); i++) {
 		assert_int_equal(cpu_list_parse(&list, same[i], &e), 0);
 		cpu_list_text(&list, text, sizeof(text));

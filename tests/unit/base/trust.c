@@ -21,7 +21,6 @@ static void all_modes_of_ours(void **state)
 	const gid_t group[] = { getegid() + 1, getegid(), 0 };
 	struct cr_err who;
 
-	(void)state;
 	for (unsigned i = 0; i < 3 * 01000; i++) {
 		unsigned mode = i % 01000;
 		struct stat st = { .st_mode = S_IFREG | mode,
@@ -44,7 +43,6 @@ static void another_users_is_nobodys_to_rely_on(void **state)
 	struct stat st = { .st_mode = S_IFREG | 0600, .st_uid = geteuid() + 1 };
 	struct cr_err who;
 
-	(void)state;
 	assert_int_equal(trust_of(&st, &who), TRUST_ANY);
 	assert_non_null(strstr(who.text, "it is user"));
 }
@@ -55,7 +53,6 @@ static void code_needs_a_file_and_a_folder_of_ours(void **state)
 	struct cr_err e;
 	FILE *f;
 
-	(void)state;
 	(void)snprintf(path, sizeof(path), "%s/x.so", scratch_folder(folder));
 	assert_int_equal(trust_code(path, &e), 0); /* dlopen() has words */
 	f = fopen(path, "w");

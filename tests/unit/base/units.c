@@ -27,7 +27,6 @@ static void times_are_exact(void **state)
 	};
 	cr_ns out;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		assert_int_equal(units_parse_time(good[i].text, &out), 0);
 		assert_int_equal(out, good[i].ns);
@@ -43,7 +42,6 @@ static void what_is_no_time_is_refused_and_nothing_is_written(void **state)
 	};
 	cr_ns out = 77;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(units_parse_time(bad[i], &out), -EINVAL);
 	assert_int_equal(units_parse_time("9223372036.854775808s", &out),
@@ -57,7 +55,6 @@ static void shares_are_exact(void **state)
 {
 	int64_t out = 77;
 
-	(void)state;
 	assert_int_equal(units_parse_ppm("97%", &out), 0);
 	assert_int_equal(out, 970000);
 	assert_int_equal(units_parse_ppm("0.97", &out), 0);
@@ -95,7 +92,6 @@ static void what_is_printed_is_read_back(void **state)
 	char buf[UNITS_TEXT];
 	cr_ns out;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		(void)units_format_time(values[i], buf, sizeof(buf));
 		assert_int_equal(units_parse_time(buf, &out), 0);

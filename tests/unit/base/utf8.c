@@ -40,7 +40,6 @@ static void all_characters_and_no_other_values_are_some(void **state)
 {
 	char text[4];
 
-	(void)state;
 	for (size_t n = 1; n <= 4; n++)
 		for (unsigned c = 0; c < values_in(n); c++) {
 			bool is = n == octets_of(c) && c <= LAST &&
@@ -58,7 +57,6 @@ static void octets_that_do_not_belong_together_are_none(void **state)
 {
 	char text[4];
 
-	(void)state;
 	for (unsigned c = 0x80; c <= LAST; c += 37) {
 		size_t n = octets_of(c);
 
@@ -83,7 +81,6 @@ static void a_control_character_is_one_but_a_tab(void **state)
 {
 	unsigned controls = 0;
 
-	(void)state;
 	for (int c = CHAR_MIN; c <= CHAR_MAX; c++)
 		controls += utf8_is_control((char)c);
 	assert_int_equal(controls, 32 - 1 + 1);

@@ -15,7 +15,6 @@ static cr_ns when;
 /* Frames 0, 1, ... that were sent at 1,000, 1,001, ... */
 static int reset(void **state)
 {
-	(void)state;
 	m = (struct match){ .base = UINT32_MAX - STEP,
 			    .based = true,
 			    .step = STEP };
@@ -44,7 +43,6 @@ static enum match_kind answer(uint32_t f)
 
 static void an_answer_names_its_frame_and_when_it_was_sent(void **state)
 {
-	(void)state;
 	send(5);
 	for (uint32_t f = 0; f < 5; f++) {
 		assert_int_equal(answer(f), MATCH_FRAME);
@@ -55,7 +53,6 @@ static void an_answer_names_its_frame_and_when_it_was_sent(void **state)
 
 static void a_lost_first_answer_does_not_shift_the_others(void **state)
 {
-	(void)state;
 	send(3);
 	assert_int_equal(answer(1), MATCH_FRAME);
 	assert_int_equal(frame, 1);
@@ -70,7 +67,6 @@ static enum match_kind answer_by_sequence(uint16_t seq)
 
 static void without_a_base_sequence_numbers_tell(void **state)
 {
-	(void)state;
 	m.based = false;
 	send(3);
 	assert_int_equal(answer_by_sequence(65535), MATCH_FRAME);
@@ -86,7 +82,6 @@ static void without_a_base_sequence_numbers_tell(void **state)
 
 static void sequence_numbers_come_round(void **state)
 {
-	(void)state;
 	m.based = false;
 	for (uint32_t f = 0; f < 200000; f++) {
 		send_one();
@@ -98,7 +93,6 @@ static void sequence_numbers_come_round(void **state)
 
 static void order_and_copies_are_told(void **state)
 {
-	(void)state;
 	send(4);
 	assert_int_equal(answer(0), MATCH_FRAME);
 	assert_int_equal(answer(2), MATCH_FRAME);
@@ -111,7 +105,6 @@ static void order_and_copies_are_told(void **state)
 
 static void what_answers_nothing_is_strange(void **state)
 {
-	(void)state;
 	send(2);
 	assert_int_equal(answer(2), MATCH_STRANGE); /* not sent yet */
 	assert_int_equal(match_answer(&m, 0, m.base + 1, &frame, &when),
@@ -123,7 +116,6 @@ static void what_answers_nothing_is_strange(void **state)
 
 static void a_frame_that_did_not_leave_cannot_be_answered(void **state)
 {
-	(void)state;
 	send(1);
 	match_unsent(&m);
 	assert_int_equal(answer(0), MATCH_DUPLICATE);
@@ -131,7 +123,6 @@ static void a_frame_that_did_not_leave_cannot_be_answered(void **state)
 
 static void a_sequence_number_that_jumps_is_told(void **state)
 {
-	(void)state;
 	send(3);
 	assert_int_equal(answer(0), MATCH_FRAME);
 	assert_int_equal(match_answer(&m, 9, m.base + STEP, &frame, &when),
@@ -144,7 +135,6 @@ static void a_sequence_number_that_jumps_is_told(void **state)
 
 static void an_answer_after_the_window_is_strange(void **state)
 {
-	(void)state;
 	send(MATCH_WINDOW + 1);
 	assert_int_equal(answer(0), MATCH_STRANGE);
 	assert_int_equal(answer(1), MATCH_FRAME);

@@ -19,7 +19,6 @@ static void all(cr_ns ns)
 /* Within 1 %: what is beyond the limit piles up slowly. */
 static void a_steady_core_is_filled(void **state)
 {
-	(void)state;
 	all(20 * CR_US);
 	assert_in_range(paced_calls(took, FRAMES, period, bound), 1000, 1010);
 	all(2 * CR_MS);
@@ -38,7 +37,6 @@ static unsigned with_a_stop(cr_ns stop)
 
 static void one_frame_in_a_hundred_may_be_late(void **state)
 {
-	(void)state;
 	assert_in_range(with_a_stop(11 * CR_MS), 950, 954); /* 20 ms / 21 us */
 	assert_in_range(with_a_stop(40 * CR_MS), 398, 402); /* 20 ms / 50 us */
 	assert_in_range(with_a_stop(310 * CR_MS), 62, 63);  /* 20 ms / 320 us */
@@ -49,7 +47,6 @@ static void speed_that_wanders_costs_calls(void **state)
 	cr_ns sum = 0;
 	unsigned calls, mean;
 
-	(void)state;
 	/* 50 ms fast, 50 ms slow */
 	for (int i = 0; i < FRAMES; i++) {
 		took[i] = (uint32_t)(i / 2500 % 2 ? 28 * CR_US : 20 * CR_US);
@@ -62,7 +59,6 @@ static void speed_that_wanders_costs_calls(void **state)
 
 static void not_even_one_call(void **state)
 {
-	(void)state;
 	all(30 * CR_MS);
 	assert_int_equal(paced_calls(took, FRAMES, period, bound), 0);
 	all(11 * CR_MS); /* keeps up, but every frame is late */

@@ -29,7 +29,6 @@ static void even_calls_are_spread_over_the_period(void **state)
 {
 	struct timetable t;
 
-	(void)state;
 	open_even(&t);
 	for (unsigned i = 0; i < 3 * CALLS; i++) {
 		assert_int_equal(timetable_due(&t), start + i * 2 * CR_MS);
@@ -45,7 +44,6 @@ static void random_calls_have_a_packet_in_each_period(void **state)
 	struct timetable t;
 	cr_ns before = start;
 
-	(void)state;
 	assert_int_equal(
 		timetable_open(&t, CALLS, every, patience, start, false, 7), 0);
 	for (unsigned i = 0; i < 5 * CALLS; i++) {
@@ -68,7 +66,6 @@ static void a_little_late_changes_nothing(void **state)
 {
 	struct timetable t;
 
-	(void)state;
 	open_even(&t);
 	timetable_hold(&t, start + CR_MS);
 	assert_int_equal(t.held, 0);
@@ -83,7 +80,6 @@ static void a_sender_that_was_away_makes_no_burst(void **state)
 	cr_ns now = start + 11 * CR_MS;
 	struct timetable t;
 
-	(void)state;
 	open_even(&t);
 	timetable_hold(&t, now);
 	assert_int_equal(t.held, 11 * CR_MS);

@@ -88,7 +88,6 @@ static void check(const struct campaign_flow *f)
 
 static void live_and_simulated_calls_have_the_same_contract(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < sizeof(flows) / sizeof(flows[0]); i++) {
 		struct campaign *c = NULL;
 		struct cr_err e = { "" };
@@ -115,7 +114,6 @@ static void a_contract_of_a_synthetic_flow_goes_before_its_models(void **state)
 	struct cr_err e = { "" };
 	struct core_terms declared;
 
-	(void)state;
 	if (campaign_parse(text, strlen(text), "c.yaml", &c, &e))
 		fail_msg("%s", e.text);
 	declared = declare(&c->flows[0], &m);

@@ -113,7 +113,6 @@ static const struct {
 
 static void mistakes_are_refused_with_place_and_reason(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		struct campaign *c = NULL;
 		struct cr_err e = { "" };
@@ -150,7 +149,6 @@ static void a_conversation_is_two_flows_of_as_many_calls(void **state)
 	uint64_t counts[4] = { 0 };
 	struct cr_err e;
 
-	(void)state;
 	assert_int_equal(c->flow_count, 4);
 	assert_string_equal(c->flows[0].name, "talk.a");
 	assert_string_equal(c->flows[1].name, "talk.b");
@@ -192,7 +190,6 @@ static void what_a_party_does_has_defaults(void **state)
 	const struct campaign_party *a = &c->flows[0].party;
 	const struct campaign_party *b = &c->flows[1].party;
 
-	(void)state;
 	assert_string_equal(c->flows[0].name, "flow1.a");
 	assert_int_equal(a->dtmf.digits[0], 0);
 	assert_int_equal(a->cn.given, 0);

@@ -46,7 +46,6 @@ static void expect(double share_a, double share_b, double cpus, double scale,
 
 static void those_alike_share_a_load(void **state)
 {
-	(void)state;
 	/* 0.9 / (0.01 + 0.02) */
 	expect(0.01, 0.02, 1, 1, (uint64_t[]){ 30, 30, 30, 30 });
 	expect(0.01, 0.02, 2, 1, (uint64_t[]){ 60, 60, 30, 30 });
@@ -64,7 +63,6 @@ static void what_was_said_is_kept(void **state)
 	struct campaign *c = parsed();
 	struct cr_err e;
 
-	(void)state;
 	assert_int_equal(campaign_counts(c, share, 1, 1, got, &e), 0);
 	assert_int_equal(got[0], 7);
 	assert_int_equal(got[1], 7);
@@ -77,7 +75,6 @@ static void only_loads_need_to_know_what_a_call_takes(void **state)
 {
 	struct campaign *c = parsed();
 
-	(void)state;
 	assert_true(campaign_needs_share(c, 0));
 	assert_true(campaign_needs_share(c, 1));
 	assert_false(campaign_needs_share(c, 2));
@@ -92,7 +89,6 @@ static void too_many_calls_are_refused(void **state)
 	struct campaign *c = parsed();
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(campaign_counts(c, share, 1, 1, got, &e), -E2BIG);
 	assert_non_null(strstr(e.text, "flow a: its load means more than"));
 	campaign_free(c);

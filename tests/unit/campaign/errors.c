@@ -290,7 +290,6 @@ static const struct {
 
 static void mistakes_are_refused_with_place_and_reason(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct campaign *c = NULL;
 		struct cr_err e = { "" };
@@ -313,7 +312,6 @@ static void a_missing_file_is_named(void **state)
 	struct campaign *c = NULL;
 	struct cr_err e;
 
-	(void)state;
 	assert_int_equal(campaign_load("/nonexistent/c.yaml", &c, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "/nonexistent/c.yaml: No such file"));
 	assert_true(campaign_load("/", &c, &e) < 0);

@@ -48,7 +48,6 @@ static void values_take_the_place_of_the_files(void **state)
 	struct campaign *c = WITH("flows.speech.load=110%", "platform.cpus=4",
 				  "seed=9", "flows.speech.network.loss=2%");
 
-	(void)state;
 	assert_string_equal(e.text, "");
 	assert_non_null(c);
 	assert_int_equal(c->flows[0].load_ppm, 1100000);
@@ -67,7 +66,6 @@ static void the_last_of_two_holds(void **state)
 	struct cr_err e;
 	struct campaign *c = WITH("platform.cpus=4", "platform.cpus=8");
 
-	(void)state;
 	assert_non_null(c);
 	assert_int_equal(c->platform.cpus, 8);
 	campaign_free(c);
@@ -80,7 +78,6 @@ static void what_the_file_does_not_have_is_made(void **state)
 		WITH("daemon.admission=off", "platform.overhead.context=3us",
 		     "flows.speech.start.at=2s");
 
-	(void)state;
 	assert_non_null(c);
 	assert_int_equal(c->platform.admission, 0);
 	assert_int_equal(c->platform.overhead.context, 3 * CR_US);
@@ -94,7 +91,6 @@ static void a_key_can_be_taken_away(void **state)
 	struct campaign *c = WITH("flows.speech.load=", "flows.speech.count=7",
 				  "flows.speech.network=");
 
-	(void)state;
 	assert_non_null(c);
 	assert_int_equal(c->flows[0].load_ppm, 0);
 	assert_int_equal(c->flows[0].count, 7);
@@ -109,7 +105,6 @@ static void flows_go_by_name_and_by_number(void **state)
 	struct campaign *c = WITH("flows.a.count=2", "flows.a.b.count=3",
 				  "flows.flow4.count=4", "flows[0].ptime=20ms");
 
-	(void)state;
 	assert_string_equal(e.text, "");
 	assert_non_null(c);
 	assert_int_equal(c->flows[0].ptime, 20 * CR_MS);
@@ -126,7 +121,6 @@ static void lists_and_sections_are_written_as_in_the_file(void **state)
 		"schedulers=[rr, \"rr,quantum=5ms\", cfs]", "schedulers[2]=bfs",
 		"flows.speech.network={jitter: 4ms}", "flows.speech.name=talk");
 
-	(void)state;
 	assert_string_equal(e.text, "");
 	assert_non_null(c);
 	assert_int_equal(c->scheduler_count, 3);
@@ -212,7 +206,6 @@ static const struct {
 
 static void mistakes_are_told_with_their_place(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
 		struct cr_err e;
 		struct campaign *c = WITH("seed=2", mistakes[i].setting);
@@ -233,7 +226,6 @@ static void a_long_setting_is_told_in_part(void **state)
 	size_t n = strlen(setting);
 	struct cr_err e;
 
-	(void)state;
 	memset(setting + n, '9', sizeof(setting) - n - 1);
 	setting[sizeof(setting) - 1] = '\0';
 	assert_null(WITH(setting));

@@ -27,7 +27,6 @@ static void defaults_are_as_documented(void **state)
 				   "    out: {codec: amr}\n");
 	const struct campaign_flow *f = &c->flows[0];
 
-	(void)state;
 	assert_int_equal(c->seed, 1);
 	assert_int_equal(c->duration, 10 * CR_SEC);
 	assert_int_equal(c->platform.cpus, 1);
@@ -57,7 +56,6 @@ static void receivers_are_as_told(void **state)
 	struct campaign *c;
 	char text[300];
 
-	(void)state;
 	(void)snprintf(text, sizeof(text),
 		       "duration: 1s\nplatform: {receivers: {count: 3, "
 		       "cost: 1500ns, wake: 4us, waiting: 77}}\n%s",
@@ -90,7 +88,6 @@ static void max_age_is_a_time_or_a_word(void **state)
 		     { "auto", CAMPAIGN_AGE_AUTO },
 		     { "1ms", CR_MS } };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char text[200];
 		struct campaign *c;
@@ -131,7 +128,6 @@ static void every_value_arrives(void **state)
 		"expect: {admitted: 100%}\n");
 	const struct campaign_flow *f = &c->flows[0];
 
-	(void)state;
 	assert_int_equal(c->platform.run_queues, 4);
 	assert_int_equal(c->platform.admission, 0);
 	assert_int_equal(c->platform.max_age, 80 * CR_MS);
@@ -181,7 +177,6 @@ static void ports_of_both_ends(void **state)
 		  PORTS_OWN },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[256];
 		struct campaign *c;
@@ -211,7 +206,6 @@ static void a_ramp_is_its_rates(void **state)
 	const struct campaign_start *a = &c->flows[0].start,
 				    *b = &c->flows[1].start;
 
-	(void)state;
 	assert_int_equal(a->spread, 9 * CR_SEC);
 	assert_true(a->poisson.of_hold);
 	assert_int_equal(a->poisson.rates, 3);
@@ -235,7 +229,6 @@ static void clocks_drift_by_one_value_or_a_range(void **state)
 		      { "-10%..0", -100000, 0 },
 		      { "0.001%", 10, 10 } };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct campaign *c;
 		char text[200];
@@ -262,7 +255,6 @@ static void conversions_arrive(void **state)
 	struct campaign *c;
 	char all[400];
 
-	(void)state;
 	(void)snprintf(all, sizeof(all), text, "");
 	c = parse(all);
 	v = &c->conversions;
@@ -297,7 +289,6 @@ static void expectations_judge_their_bound(void **state)
 {
 	struct campaign_expect le = { .bound = 10 }, lt = le, ge = le, gt = le;
 
-	(void)state;
 	lt.strict = gt.strict = true;
 	ge.at_least = gt.at_least = true;
 	assert_true(campaign_expect_met(&le, 10));
@@ -315,7 +306,6 @@ static void the_demo_campaign_loads(void **state)
 	struct campaign *c = NULL;
 	struct cr_err e = { "" };
 
-	(void)state;
 	if (campaign_load(CAMPAIGNS "/demo.yaml", &c, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(c->scheduler_count, 6);

@@ -176,14 +176,12 @@ static void all_modes(const struct direct *d, bool dtx)
 
 static void all_amr_modes_are_bit_exact(void **state)
 {
-	(void)state;
 	all_modes(&narrow, false);
 	all_modes(&narrow, true);
 }
 
 static void all_amr_wb_modes_are_bit_exact(void **state)
 {
-	(void)state;
 	all_modes(&wide, false);
 	all_modes(&wide, true);
 }
@@ -206,7 +204,6 @@ static void switch_modes(const struct direct *d)
 
 static void the_mode_may_change_with_every_frame(void **state)
 {
-	(void)state;
 	switch_modes(&narrow);
 	switch_modes(&wide);
 }
@@ -217,7 +214,6 @@ static void a_mode_beyond_the_last_is_refused(void **state)
 	struct cr_frame f = { 0 };
 	struct beside_library r;
 
-	(void)state;
 	codec_and_library_open(&r, &narrow, false);
 	assert_true(r.codec->encode(r.enc, 8, pcm, &f) < 0);
 	codec_and_library_close(&r);
@@ -257,7 +253,6 @@ static void silence_is_sid_first_then_an_update_every_eight(void **state)
 {
 	char text[64];
 
-	(void)state;
 	silence_pattern(&narrow, text, 20);
 	assert_string_equal(text, "SNNSNNNNNNNSNNNNNNNS");
 	silence_pattern(&wide, text, 20);
@@ -297,7 +292,6 @@ static void conceal(const struct direct *d, unsigned repeated)
 
 static void bad_frames_are_concealed(void **state)
 {
-	(void)state;
 	conceal(&narrow, 0);
 	conceal(&wide, 3);
 }
@@ -310,7 +304,6 @@ static void before_the_first_speech_frame_there_is_silence(void **state)
 	int16_t heard[CR_FRAME_SAMPLES_MAX];
 	struct beside_library r;
 
-	(void)state;
 	memset(f.data, 0x5a, 5);
 	codec_and_library_open(&r, &wide, false);
 	for (unsigned i = 0; i < 9; i++) {

@@ -15,7 +15,6 @@ static void speech_keeps_its_mode_and_octets(void **state)
 	uint8_t stored[32] = { 7 << 3 | 4, 1, 2 }, again[32] = { 0 };
 	struct cr_frame f;
 
-	(void)state;
 	stored[31] = 9;
 	amr_frame_load(&codec_amr, stored, 32, &f);
 	assert_int_equal(f.kind, CR_FRAME_SPEECH);
@@ -33,7 +32,6 @@ static void sid_follows_the_last_mode(void **state)
 		unsigned ft;
 	} each[] = { { &codec_amr, NB_SID }, { &codec_amr_wb, WB_SID } };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		uint8_t stored[6] = { 0, 1, 2, 3, 4, 5 }, again[6] = { 0 };
 		struct cr_frame f;
@@ -54,7 +52,6 @@ static void nothing_to_send_is_no_data(void **state)
 	const uint8_t nothing[] = { 15 << 3 | 4, 1 };
 	struct cr_frame f;
 
-	(void)state;
 	for (int bytes = 0; bytes <= 2; bytes++) {
 		memset(&f, 0xff, sizeof(f));
 		amr_frame_load(&codec_amr, nothing, bytes, &f);
@@ -75,7 +72,6 @@ static void what_is_no_whole_frame_is_the_other_type(void **state)
 		{ .kind = CR_FRAME_NO_DATA },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		uint8_t stored[2] = { 0, 0xaa };
 

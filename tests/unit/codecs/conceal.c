@@ -56,7 +56,6 @@ static void a_voice_goes_on(void **state)
 {
 	static int16_t pcm[VOICE], put[640];
 
-	(void)state;
 	for (unsigned rate = 8000; rate <= 16000; rate *= 2)
 		for (double pitch = 70; pitch < 390; pitch += 7) {
 			unsigned n = rate / 50;
@@ -79,7 +78,6 @@ static void it_fades_and_is_silent_after_60_ms(void **state)
 {
 	static int16_t pcm[VOICE], put[320];
 
-	(void)state;
 	for (unsigned rate = 8000; rate <= 16000; rate *= 2) {
 		unsigned n = rate / 50;
 		struct conceal c;
@@ -110,7 +108,6 @@ static void good_frames_are_not_touched(void **state)
 	static int16_t pcm[VOICE], copy[VOICE], put[160];
 	struct conceal c;
 
-	(void)state;
 	conceal_init(&c, 8000, 160);
 	voice(pcm, VOICE, 8000, 130);
 	memcpy(copy, pcm, sizeof(copy));
@@ -139,7 +136,6 @@ static void the_length_of_frames_does_not_matter(void **state)
 	static const unsigned lengths[] = { 1, 7, 80, 160, 800 };
 	static int16_t pcm[VOICE], first[VOICE], out[VOICE];
 
-	(void)state;
 	voice(pcm, VOICE, 8000, 90);
 	for (unsigned k = 0; k < 5; k++) {
 		unsigned n = lengths[k];
@@ -168,7 +164,6 @@ static void anything_is_survived(void **state)
 	int16_t pcm[CR_PCM_SAMPLES_MAX];
 	uint64_t s = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(200); i++) {
 		struct conceal c;
 
@@ -250,7 +245,6 @@ static void speech_suffers_less_than_from_silence(void **state)
 {
 	static const unsigned percents[] = { 1, 3, 5 };
 
-	(void)state;
 	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
 		if ((*c)->sample_rate > 16000 || (*c)->declares_cost)
 			continue;
@@ -280,7 +274,6 @@ static void predictors_go_on_in_a_loss(void **state)
 		double most;
 	} of[] = { { "g722", 0.6 }, { "g726-32", 1.8 } };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct damage d = lose(cr_codec_find(of[i].name), 3);
 

@@ -175,7 +175,6 @@ static void their_frames(const struct rival *x)
 
 static void our_frames_are_theirs_and_heard_alike(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < RIVALS; i++) {
 		unsigned equal = our_frames(&rivals[i]);
 
@@ -186,7 +185,6 @@ static void our_frames_are_theirs_and_heard_alike(void **state)
 
 static void their_frames_are_heard_alike(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < RIVALS; i++)
 		their_frames(&rivals[i]);
 }

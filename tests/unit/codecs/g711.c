@@ -62,7 +62,6 @@ static void every_a_law_sample_meets_its_interval(void **state)
 {
 	struct law l = a_law();
 
-	(void)state;
 	assert_int_equal(l.decision[INTERVALS], 32768);
 	for (int x = -32768; x <= 32767; x++) {
 		int code = interval(&l, x) | (x >= 0 ? 0x80 : 0);
@@ -75,7 +74,6 @@ static void every_u_law_sample_meets_its_interval(void **state)
 {
 	struct law l = u_law();
 
-	(void)state;
 	assert_int_equal(l.decision[INTERVALS], 8159 * 4);
 	for (int x = -32768; x <= 32767; x++) {
 		int code = (x >= 0 ? 0xff : 0x7f) - interval(&l, x);
@@ -88,7 +86,6 @@ static void every_code_gives_its_value(void **state)
 {
 	struct law a = a_law(), u = u_law();
 
-	(void)state;
 	for (int n = 0; n < INTERVALS; n++) {
 		assert_int_equal(alaw_decode((uint8_t)((n | 0x80) ^ 0x55)),
 				 a.value[n]);
@@ -100,7 +97,6 @@ static void every_code_gives_its_value(void **state)
 
 static void decoding_and_encoding_again_changes_no_code(void **state)
 {
-	(void)state;
 	for (int code = 0; code < 256; code++) {
 		assert_int_equal(alaw_encode(alaw_decode((uint8_t)code)), code);
 		/* u-law has two zeros; the negative one becomes positive. */

@@ -77,7 +77,6 @@ static void frames_and_sound_are_the_library_s(void **state)
 	struct spoken s;
 	void *dec = NULL;
 
-	(void)state;
 	lib_enc = library(avcodec_find_encoder_by_name("g723_1"));
 	lib_dec = library(avcodec_find_decoder_by_name("g723_1"));
 	spoken_open(&s, codec, &cfg, recordings(8000), SAMPLES);
@@ -132,7 +131,6 @@ static void lost_frames_are_extrapolated_then_silent(void **state)
 {
 	struct cr_frame lost = { .kind = CR_FRAME_BAD };
 
-	(void)state;
 	assert_true(loudest_after_speech(&lost, 1, true) > 0);
 	assert_true(loudest_after_speech(&lost, 2, true) > 0);
 	for (unsigned n = 3; n < 12; n++)
@@ -143,7 +141,6 @@ static void a_length_that_contradicts_the_rate_bits_is_a_loss(void **state)
 {
 	static const unsigned size_of[] = { 24, 20, 4 };
 
-	(void)state;
 	for (unsigned bytes = 0; bytes <= 30; bytes++) {
 		for (unsigned rate = 0; rate < 4; rate++) {
 			struct cr_frame f = { .kind = CR_FRAME_SPEECH,
@@ -165,7 +162,6 @@ static void all_three_kinds_of_frames_are_heard(void **state)
 	struct cr_frame low = { .kind = CR_FRAME_SPEECH, .bytes = 20 };
 	struct cr_frame sid = { .kind = CR_FRAME_SID, .bytes = 4 };
 
-	(void)state;
 	memset(low.data, 0x11, 20);
 	low.data[0] = 0x11;
 	memset(high.data, 0x10, 24);

@@ -13,7 +13,6 @@
 
 static void it_says_what_cmake_said(void **state)
 {
-	(void)state;
 	assert_string_equal(cr_kernels_missing(),
 			    "a \"reason\".\nWhat to do: x");
 }
@@ -22,7 +21,6 @@ static void it_has_the_librarys_own_only(void **state)
 {
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(cr_kernels_active(), CR_KERNELS_STOCK);
 	assert_int_equal(cr_kernels_choose(CR_KERNELS_AVX2, &e), -ENOTSUP);
 	assert_non_null(strstr(e.text, "built without them"));

@@ -71,7 +71,6 @@ static void frames_are_the_library_s_with_our_settings(void **state)
 {
 	struct cr_codec_cfg cfg = { .sample_rate = 16000, .mode = 3 };
 
-	(void)state;
 	same_frames(&cfg, 5, 0);
 	cfg.complexity = 1;
 	same_frames(&cfg, 0, 0);
@@ -90,7 +89,6 @@ static void settings_out_of_range_are_refused(void **state)
 	struct cr_err e = { "" };
 	void *enc;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(codec->encoder_open(&enc, &bad[i], &e),
 				 -EINVAL);
@@ -102,7 +100,6 @@ static void every_rate_hears_every_other_at_every_length(void **state)
 {
 	static const unsigned ms[] = { 5, 10, 20, 40, 60 };
 
-	(void)state;
 	for (unsigned i = 0; i < 3 * 3 * 5; i++) {
 		unsigned from = codec->rates[i % 3];
 		unsigned to = codec->rates[i / 3 % 3];
@@ -151,7 +148,6 @@ static void a_lost_frame_is_recovered_from_the_next(void **state)
 	double recovered = 0, guessed = 0;
 	struct spoken s;
 
-	(void)state;
 	spoken_open(&s, codec, &cfg, recordings(16000), 320);
 	spoken_next(&s);
 	for (unsigned i = 1; i < 4 * FRAMES; i++) {
@@ -188,7 +184,6 @@ static void silence_is_not_sent_with_dtx(void **state)
 	unsigned sent = 0;
 	void *enc;
 
-	(void)state;
 	enc = encoder(&cfg);
 	for (unsigned i = 0; i < 500; i++) {
 		struct cr_frame f;
@@ -207,7 +202,6 @@ static void broken_frames_are_concealed(void **state)
 	static int16_t pcm[CR_FRAME_SAMPLES_MAX];
 	void *dec = decoder(48000);
 
-	(void)state;
 	/* code 3 with 49 frames; code 1 of odd length; more than 120 ms */
 	memcpy(f.data, "\x7b\x31", 2);
 	f.bytes = 2;

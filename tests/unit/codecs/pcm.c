@@ -44,7 +44,6 @@ static void l16_is_in_network_byte_order(void **state)
 	int16_t pcm[CR_FRAME_SAMPLES_MAX] = { 0x1234, -2 };
 	struct cr_frame f = { 0 };
 
-	(void)state;
 	assert_int_equal(p.codec->encode(p.enc, 0, pcm, &f), 0);
 	assert_int_equal(f.kind, CR_FRAME_SPEECH);
 	assert_int_equal(f.bytes, 4);
@@ -73,7 +72,6 @@ static void any_length_goes_round(void **state)
 {
 	static const unsigned lengths[] = { 1, 80, 160, 240, 480, 960 };
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		round_trip("l16", 8000, lengths[i], true);
 		round_trip("l16", 16000, lengths[i], true);
@@ -103,7 +101,6 @@ static void every_sample(const char *name, uint8_t (*law)(int16_t))
 
 static void the_laws_hold_for_every_sample(void **state)
 {
-	(void)state;
 	every_sample("pcmu", ulaw_encode);
 	every_sample("pcma", alaw_encode);
 }
@@ -150,7 +147,6 @@ static void lost_frames_fade(const char *name)
 
 static void lost_frames_fade_in_every_codec(void **state)
 {
-	(void)state;
 	lost_frames_fade("l16");
 	lost_frames_fade("pcmu");
 	lost_frames_fade("pcma");
@@ -165,7 +161,6 @@ static void frames_carry_g711_codes(void **state)
 	int16_t pcm[160];
 	struct cr_frame f = { 0 };
 
-	(void)state;
 	ramp(pcm, 160);
 	assert_int_equal(u.codec->encode(u.enc, 0, pcm, &f), 0);
 	assert_int_equal(f.bytes, 160);
@@ -186,7 +181,6 @@ static void spin_takes_the_cpu_time_it_was_told(void **state)
 	struct cr_frame f = { 0 };
 	cr_ns start = clock_thread_cpu();
 
-	(void)state;
 	assert_int_equal(p.codec->encode(p.enc, 0, pcm, &f), 0);
 	assert_true(clock_thread_cpu() - start >= 2 * CR_MS);
 	start = clock_thread_cpu();

@@ -10,7 +10,6 @@
 
 static void every_codec_is_found_by_its_name(void **state)
 {
-	(void)state;
 	for (const struct cr_codec *const *c = cr_codecs; *c; c++)
 		assert_ptr_equal(cr_codec_find((*c)->name), *c);
 	assert_null(cr_codec_find("opusculum"));
@@ -25,7 +24,6 @@ static void every_codec_is_found_by_its_name(void **state)
 
 static void every_mode_is_found_by_its_name(void **state)
 {
-	(void)state;
 	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
 		for (unsigned i = 0; i < (*c)->nmodes; i++)
 			assert_int_equal(
@@ -44,7 +42,6 @@ static void a_frame_lasts_samples_over_rate(void **state)
 	struct cr_codec_cfg wide = { .sample_rate = 16000 };
 	struct cr_codec_cfg half = { .samples = 80 };
 
-	(void)state;
 	assert_int_equal(cr_codec_frame_ns(cr_codec_find("amr"), &plain),
 			 20 * CR_MS);
 	assert_int_equal(cr_codec_frame_ns(cr_codec_find("amr-wb"), &plain),
@@ -76,7 +73,6 @@ static void refused(const char *name, const struct cr_codec_cfg *cfg,
 
 static void what_a_codec_lacks_is_refused(void **state)
 {
-	(void)state;
 	refused("amr", &(struct cr_codec_cfg){ .mode = 8 }, "0..7");
 	refused("amr-wb", &(struct cr_codec_cfg){ .mode = 9 }, "0..8");
 	refused("amr", &(struct cr_codec_cfg){ .sample_rate = 16000 }, "8000");
@@ -91,7 +87,6 @@ static void what_a_codec_lacks_is_refused(void **state)
 
 static void closing_nothing_is_fine(void **state)
 {
-	(void)state;
 	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
 		(*c)->encoder_close(NULL);
 		(*c)->decoder_close(NULL);

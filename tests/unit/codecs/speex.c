@@ -75,7 +75,6 @@ static void mode_is_the_library_s(unsigned wide, unsigned mode)
 
 static void every_mode_is_the_library_s(void **state)
 {
-	(void)state;
 	for (unsigned wide = 0; wide < 2; wide++) {
 		const struct cr_codec *c = cr_codec_find(names[wide]);
 
@@ -89,7 +88,6 @@ static void silence_is_not_sent_with_dtx(void **state)
 	const struct cr_codec_cfg cfg = { .mode = 5, .dtx = true };
 	static const int16_t silence[320];
 
-	(void)state;
 	for (unsigned wide = 0; wide < 2; wide++) {
 		const struct cr_codec *c = cr_codec_find(names[wide]);
 		unsigned sent = 0;
@@ -130,7 +128,6 @@ static void what_is_no_frame_is_concealed(void **state)
 		{ { 0x06, 0x80 }, 2, SPEEX_BITS_BAD }, /* layer 5 */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 2 * sizeof(bad) / sizeof(bad[0]); i++) {
 		const struct cr_codec *c = cr_codec_find(names[i % 2]);
 		const struct cr_codec_cfg cfg = { 0 };
@@ -154,7 +151,6 @@ static void requests_belong_to_the_next_frame(void **state)
 	/* 0 1110, 0011, 0101; 0 0000: 18 bits */
 	static const uint8_t data[] = { 0x71, 0xa8, 0x1f };
 
-	(void)state;
 	assert_int_equal(speex_bits_frame(data, 0, 24), 18);
 	assert_int_equal(speex_bits_frame(data, 18, 24), SPEEX_BITS_END);
 }
@@ -169,7 +165,6 @@ static void messages_of_applications_are_skipped_as_the_library_does(
 	/* a layer where the library would look for a frame */
 	static const uint8_t bad[] = { 0x68, 0x80, 0x02, 0x00 };
 
-	(void)state;
 	assert_int_equal(speex_bits_frame(data, 0, 32), 27);
 	assert_int_equal(speex_bits_frame(bad, 0, 32), SPEEX_BITS_BAD);
 }
@@ -209,7 +204,6 @@ static void nothing_that_comes_is_told_on_stderr(void **state)
 	struct stat said;
 	int to = open(scratch_file(path), O_WRONLY), was = dup(2);
 
-	(void)state;
 	assert_true(to >= 0 && was >= 0 && dup2(to, 2) == 2);
 	for (unsigned wide = 0; wide < 2; wide++) {
 		const struct cr_codec *c = cr_codec_find(names[wide]);

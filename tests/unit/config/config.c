@@ -85,7 +85,6 @@ static char path[SCRATCH_MAX];
 
 static int setup(void **state)
 {
-	(void)state;
 	(void)scratch_file(path);
 	return 0;
 }
@@ -129,7 +128,6 @@ static void a_file_replaces_defaults(void **state)
 {
 	struct config c;
 
-	(void)state;
 	assert_int_equal(READ(&c,
 			      "ring = 9\nlimit = 1.5ms\nshare = 50%\n"
 			      "poll = yes\nno-admission = yes\nname = a b\n"
@@ -153,7 +151,6 @@ static void flags_say_no_too(void **state)
 {
 	struct config c;
 
-	(void)state;
 	assert_int_equal(READ(&c, "poll = no\nno-admission = no\n", "--"), 0);
 	assert_false(v.poll);
 	assert_true(v.admission);
@@ -164,7 +161,6 @@ static void the_command_line_replaces_the_file(void **state)
 {
 	struct config c;
 
-	(void)state;
 	assert_int_equal(READ(&c,
 			      "ring = 9\npoll = yes\nno-admission = yes\n"
 			      "set = x\nset = y\nlimit = 1s\n",
@@ -201,7 +197,6 @@ static void all_faults_are_told_with_their_lines(void **state)
 	struct config c;
 	char at[SCRATCH_MAX + 64];
 
-	(void)state;
 	assert_int_equal(READ(&c,
 			      "rnig = 9\nring = 1\nlimit = 20\n\n"
 			      "level = wran\npoll = maybe\n--poll = yes\n"
@@ -230,7 +225,6 @@ static void too_many_faults_are_counted(void **state)
 	char text[(CONFIG_FAULTS_MAX + 2) * 3 + 1] = "";
 	struct config c;
 
-	(void)state;
 	for (unsigned i = 0; i < CONFIG_FAULTS_MAX + 2; i++)
 		(void)strcat(text, "a=\n");
 	assert_int_equal(READ(&c, text, "--"), -EINVAL);
@@ -243,7 +237,6 @@ static void a_value_is_blamed_where_it_is(void **state)
 {
 	struct config c;
 
-	(void)state;
 	assert_int_equal(READ(&c, "set = x\n\nset = y\nring = 5\n", "-r9"), 0);
 	config_blame(&c, "set", 1, "no");
 	config_blame(&c, "ring", 0, "no");
@@ -278,7 +271,6 @@ static void what_holds_is_printed_with_where_it_is_from(void **state)
 	struct config c;
 	char *text, line[SCRATCH_MAX + 64];
 
-	(void)state;
 	assert_int_equal(READ(&c, "# x\nring = 9\nset = a\nset = b\n",
 			      "--name= x", "--poll"),
 			 0);
@@ -303,7 +295,6 @@ static void what_is_printed_says_the_same(void **state)
 	struct config c, again, third;
 	char *text, *second;
 
-	(void)state;
 	assert_int_equal(READ(&c,
 			      "ring = 9\nset = \"\"\nset = b#\nshare = 12.5%\n",
 			      "--name=\"x\"", "--no-admission"),
@@ -333,7 +324,6 @@ static void what_no_file_can_have_is_not_printed(void **state)
 	struct cr_err e = { "" };
 	FILE *f = fopen("/dev/null", "w");
 
-	(void)state;
 	assert_non_null(f);
 	assert_int_equal(READ(&c, "", "--name=a\nb"), 0);
 	assert_int_equal(config_print(&c, f, &e), -EINVAL);
@@ -346,7 +336,6 @@ static void changes_are_seen(void **state)
 {
 	struct config a, b;
 
-	(void)state;
 	assert_int_equal(READ(&a, "ring = 9\nset = x\n", "--"), 0);
 	assert_int_equal(
 		READ(&b, "ring = 9\nset = x\nset = y\nname = n\n", "--"), 0);
@@ -371,7 +360,6 @@ static void expect_no_file(const char *from, const char *why)
 
 static void what_is_no_file_is_told_and_nobody_waits(void **state)
 {
-	(void)state;
 	expect_no_file("/tmp", ": is a directory; needs a file");
 	expect_no_file("/dev/null", ": is a device; needs a file");
 	expect_no_file("/no/such/file", ": No such file or directory");
@@ -399,7 +387,6 @@ static void a_file_that_need_not_be_there_need_not(void **state)
 				  .path = "/dev/null/x" };
 	struct config c;
 
-	(void)state;
 	assert_int_equal(config_read(&c, &ask), 0);
 	assert_null(c.path);
 	config_free(&c);
@@ -413,7 +400,6 @@ static void the_example_has_every_option(void **state)
 	FILE *f = open_memstream(&text, &size);
 	unsigned options = 0;
 
-	(void)state;
 	assert_non_null(f);
 	config_print_example(&cli, f);
 	assert_int_equal(fclose(f), 0);

@@ -40,21 +40,18 @@ static void says(const char *reported, const char *what)
 
 static void names_and_values_have_no_blanks_around(void **state)
 {
-	(void)state;
 	assert_string_equal(READ("a=1\n  b  =\t two words \n"),
 			    "1 a|1\n2 b|two words\n");
 }
 
 static void comments_are_lines_and_values_have_any_sign(void **state)
 {
-	(void)state;
 	assert_string_equal(READ("# a = 1\n\n  # b\na = x # y=z\n"),
 			    "4 a|x # y=z\n");
 }
 
 static void quotation_marks_keep_blanks_and_nothing(void **state)
 {
-	(void)state;
 	assert_string_equal(READ("a = \" x \"\nb = \"\"\nc = \"x\"y\"\n"),
 			    "1 a| x \n2 b|\n3 c|x\"y\n");
 	says(READ("a = \"x\n"), "1 !a quotation mark is not closed");
@@ -64,7 +61,6 @@ static void quotation_marks_keep_blanks_and_nothing(void **state)
 
 static void lines_end_as_on_any_system(void **state)
 {
-	(void)state;
 	assert_string_equal(READ("a = 1\r\n\r\nb = 2\r\n"), "1 a|1\n3 b|2\n");
 	assert_string_equal(READ("a = 1\nb = 2"), "1 a|1\n2 b|2\n");
 	assert_string_equal(READ("a = 1\r"), "1 a|1\n");
@@ -74,7 +70,6 @@ static void lines_end_as_on_any_system(void **state)
 
 static void a_byte_order_mark_is_nothing_or_wrong(void **state)
 {
-	(void)state;
 	assert_string_equal(READ("\xef\xbb\xbf"
 				 "a = 1\n"),
 			    "1 a|1\n");
@@ -86,14 +81,12 @@ static void a_byte_order_mark_is_nothing_or_wrong(void **state)
 
 static void what_is_no_text_is_told_once(void **state)
 {
-	(void)state;
 	assert_string_equal(READ("a = 1\nb = \0\nc = 3\nd = \0\n"),
 			    "1 a|1\n2 !a NUL byte: this is no text file\n");
 }
 
 static void another_encoding_is_told_once(void **state)
 {
-	(void)state;
 	/* Latin-1 */
 	assert_string_equal(
 		READ("a = \xc3\xa4\nb = n\xe4he\nc = \xfc\nd = 1\n"),
@@ -110,7 +103,6 @@ static void other_faults_leave_the_next_line_alone(void **state)
 {
 	const char *reported = READ("poll\na =\n= 3\nb = \x1b[31m\nc = 3\n");
 
-	(void)state;
 	says(reported, "1 !\"poll\" has no value: write name = value");
 	says(reported, "2 !a has no value: leave the line out");
 	says(reported, "3 !there is no name before the \"=\"\n");
@@ -123,7 +115,6 @@ static void a_long_line_is_not_repeated(void **state)
 	size_t size = 1 << 20;
 	char *bytes = malloc(size), *reported;
 
-	(void)state;
 	assert_non_null(bytes);
 	memset(bytes, 'x', size);
 	memcpy(bytes + size - 7, "\na = 1\n", 7);

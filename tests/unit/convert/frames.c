@@ -15,7 +15,6 @@ static void a_frame_arrives_when_the_one_before_it_is_done(void **state)
 	struct core_task *t;
 	struct cr_job seen;
 
-	(void)state;
 	assert_non_null(cv);
 	t = &cv->lt.core;
 	cv->chunk = calloc(2, sizeof(*cv->chunk));

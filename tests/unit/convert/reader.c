@@ -67,7 +67,6 @@ static void check_types(enum audio_kind kind, const unsigned *bytes)
 
 static void every_frame_type_has_its_length(void **state)
 {
-	(void)state;
 	check_types(AUDIO_AMR, narrow);
 	check_types(AUDIO_AWB, wide);
 }
@@ -81,7 +80,6 @@ static void frames_cross_the_readers_buffer(void **state)
 	struct reader r;
 	int fd;
 
-	(void)state;
 	memcpy(file, "#!AMR\n", 6);
 	for (unsigned i = 0; i < FRAMES; i++) {
 		memset(file + 6 + 32 * i, (int)i, 32);
@@ -104,7 +102,6 @@ static void wav_samples_change_their_byte_order(void **state)
 	struct reader r;
 	int fd;
 
-	(void)state;
 	wav_header(file, 8000, 170);
 	for (unsigned i = 0; i < 340; i++)
 		file[WAV_HEADER_BYTES + i] = (uint8_t)(i + 1);
@@ -132,7 +129,6 @@ static void a_file_that_shrinks_is_an_error(void **state)
 	struct reader r;
 	int fd, n;
 
-	(void)state;
 	memcpy(amr, "#!AMR\n", 6);
 	for (unsigned i = 0; i < 1000; i++)
 		amr[6 + 32 * i] = 0x3c;
@@ -163,7 +159,6 @@ static void what_a_file_grew_by_is_not_read(void **state)
 	struct reader r;
 	int fd;
 
-	(void)state;
 	memcpy(amr, "#!AMR\n", 6);
 	for (unsigned i = 0; i < 3; i++)
 		amr[6 + 32 * i] = 0x3c;

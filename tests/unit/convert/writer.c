@@ -25,7 +25,6 @@ static void a_wav_header_tells_what_was_written(void **state)
 	struct cr_err e;
 	ssize_t n;
 
-	(void)state;
 	assert_int_equal(writer_open(&w, fd, &a, &e), 0);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(writer_put(&w, frame, sizeof(frame), &e), 0);
@@ -48,7 +47,6 @@ static void a_wav_file_does_not_grow_beyond_its_header(void **state)
 	struct writer w;
 	struct cr_err e;
 
-	(void)state;
 	assert_int_equal(writer_open(&w, fd, &a, &e), 0);
 	w.bytes = 2 * (uint64_t)WAV_SAMPLES_MAX - sizeof(frame);
 	/* a sparse file: nothing is really there before */
@@ -66,7 +64,6 @@ static void a_full_disk_is_said(void **state)
 	struct writer w;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(writer_open(&w, fd, &a, &e), -ENOSPC);
 	assert_non_null(strstr(e.text, "No space left"));
@@ -78,7 +75,6 @@ static void a_payload_loses_what_files_do_not_have(void **state)
 	const uint8_t amr[] = { 0xf0, 0x3c, 7, 8, 9 }, l16[] = { 1, 2, 3, 4 };
 	uint8_t frame[AUDIO_FRAME_MAX];
 
-	(void)state;
 	assert_int_equal(writer_frame(AUDIO_AMR, amr, 5, frame), 4);
 	assert_memory_equal(frame, amr + 1, 4);
 	assert_int_equal(writer_frame(AUDIO_WAV, l16, 4, frame), 4);

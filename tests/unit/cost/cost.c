@@ -21,7 +21,6 @@ static void spin_costs_what_it_burns(void **state)
 	struct cr_codec_cfg cfg = { .spin = 300 * CR_US };
 	struct cost_pair cost;
 
-	(void)state;
 	assert_int_equal(cost_quick(cr_codec_find("spin"), &cfg, NULL, NULL,
 				    &cost, NULL),
 			 0);
@@ -40,7 +39,6 @@ static void encoding_amr_costs_more_than_decoding_it(void **state)
 	struct cr_codec_cfg cfg = { 0 };
 	struct cost_pair cost;
 
-	(void)state;
 	assert_int_equal(
 		cost_quick(cr_codec_find("amr"), &cfg, NULL, NULL, &cost, NULL),
 		0);
@@ -55,7 +53,6 @@ static void rows_are_measured_side_by_side(void **state)
 	struct cr_codec_cfg cfg = { 0 };
 	struct cost_rows rows;
 
-	(void)state;
 	assert_int_equal(cost_measure_rows(cr_codec_find("gsm"), &cfg, &plan,
 					   &rows, NULL),
 			 0);
@@ -74,7 +71,6 @@ static void a_curve_has_the_points_there_is_time_for(void **state)
 	struct cr_codec_cfg cfg = { 0 };
 	struct cost_curve c;
 
-	(void)state;
 	assert_int_equal(
 		cost_measure_curve(cr_codec_find("amr"), &cfg, &plan, &c, NULL),
 		0);
@@ -89,7 +85,6 @@ static void resampling_is_measured_too(void **state)
 {
 	struct cost_result up = { 0 }, down = { 0 };
 
-	(void)state;
 	assert_int_equal(cost_resample(8000, 16000, &up, NULL), 0);
 	assert_int_equal(cost_resample(16000, 8000, &down, NULL), 0);
 	assert_true(up.cost.mean > 0 && down.cost.mean > 0);
@@ -103,7 +98,6 @@ static void what_cannot_be_measured_is_refused(void **state)
 	struct cost_pair cost = { .enc.frames = 7 };
 	struct cr_err e = { 0 };
 
-	(void)state;
 	assert_int_equal(
 		cost_quick(cr_codec_find("amr"), &bad, NULL, NULL, &cost, &e),
 		-EINVAL);
@@ -246,7 +240,6 @@ static void check_table(void)
 
 static void the_table_has_every_codec_mode_and_direction(void **state)
 {
-	(void)state;
 	check_table();
 	assert_int_equal(cr_kernels_choose(CR_KERNELS_STOCK, NULL), 0);
 	check_table();
@@ -260,7 +253,6 @@ static void synthetic_speech_is_seeded_and_loud(void **state)
 	struct synth a, b, c;
 	double sum = 0;
 
-	(void)state;
 	synth_init(&a, 16000, 1);
 	synth_init(&b, 16000, 1);
 	synth_init(&c, 16000, 2);

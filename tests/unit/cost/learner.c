@@ -44,7 +44,6 @@ static void nothing_is_said_of_few_frames(void **state)
 	struct cost_learner *l = fresh();
 	struct cr_cost c = { 1, 2, 3 };
 
-	(void)state;
 	add(l, LEARNER_ENOUGH - 1, 5000);
 	assert_false(cost_learner_cost(l, &c));
 	assert_int_equal(c.mean, 1);
@@ -61,7 +60,6 @@ static void nothing_is_said_of_few_frames(void **state)
 /* All frames alike: that is the mean and the percentile. */
 static void every_size_has_its_step(void **state)
 {
-	(void)state;
 	for (uint64_t ns = 400; ns <= UINT32_MAX; ns += ns / 3) {
 		struct cost_learner *l = fresh();
 
@@ -76,7 +74,6 @@ static void the_shortest_and_the_longest_are_kept(void **state)
 {
 	struct cost_learner *l = fresh(), *m = fresh();
 
-	(void)state;
 	add(l, LEARNER_ENOUGH, 0);
 	assert_int_equal(cost_of(l).mean, 0);
 	assert_in_range(cost_of(l).p99, 0, 8);
@@ -93,7 +90,6 @@ static void two_values(void **state)
 	struct cost_learner *l = fresh();
 	struct cr_cost c;
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++) {
 		add(l, 49, 100000);
 		add(l, 1, 400000);
@@ -111,7 +107,6 @@ static void the_rank_is_the_nearest(void **state)
 {
 	struct cost_learner *ten = fresh(), *eleven = fresh();
 
-	(void)state;
 	add(ten, 990, 100000);
 	add(ten, 10, 150000);
 	expect_p99(ten, 100000);
@@ -129,7 +124,6 @@ static void an_even_spread(void **state)
 	struct cost_learner *l = fresh();
 	struct cr_cost c;
 
-	(void)state;
 	for (uint32_t i = 0; i < 1000; i++)
 		add(l, 1, (1 + i * 617 % 1000) * 1000);
 	c = cost_of(l);
@@ -144,7 +138,6 @@ static void a_narrow_spread_far_up(void **state)
 {
 	struct cost_learner *l = fresh();
 
-	(void)state;
 	for (unsigned i = 0; i < 2000; i++) {
 		add(l, 1, 4000000000u - 10);
 		add(l, 1, 4000000000u + 10);
@@ -159,7 +152,6 @@ static void old_frames_are_forgotten(void **state)
 {
 	struct cost_learner *l = fresh();
 
-	(void)state;
 	add(l, 3 * LEARNER_MEMORY, 100000);
 	add(l, LEARNER_MEMORY, 200000);
 	/* 100 us weigh a third of all, give or take the eighth in which
@@ -179,7 +171,6 @@ static void the_percentile_comes_down_again(void **state)
 {
 	struct cost_learner *l = fresh();
 
-	(void)state;
 	add(l, 2 * LEARNER_MEMORY, 200000);
 	add(l, 4 * LEARNER_MEMORY, 100000);
 	expect_p99(l, 200000);
@@ -193,7 +184,6 @@ static void a_few_monsters_do_not_leave_p99_below_the_mean(void **state)
 	struct cost_learner *l = fresh();
 	struct cr_cost c;
 
-	(void)state;
 	add(l, 999, 1000);
 	add(l, 1, 4000000000u);
 	c = cost_of(l);

@@ -13,7 +13,6 @@ static void old_frames_are_shed_and_counted(void **state)
 				   .max_age = { [CR_SOFT] = 30 } };
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(&g, cfg);
 	(void)frame(&g, 0, 0);
 	(void)frame(&g, 0, 20);
@@ -76,7 +75,6 @@ static void by_default_the_limit_follows_the_deadline(void **state)
 		{ CR_BE, 20, 20, 90 },	   { CR_BE, 200, 10, 90 },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		cr_ns deadline = rows[i].deadline * CR_MS;
 		cr_ns period = rows[i].period * CR_MS;
@@ -98,7 +96,6 @@ static void by_default_what_came_ahead_of_time_is_not_old(void **state)
 {
 	struct core_fixture g;
 
-	(void)state;
 	open_core(&g, by_deadline);
 	g.s[0].rel_deadline = 130 * CR_MS;
 	join(&g, 0);
@@ -115,7 +112,6 @@ static void by_default_conversions_are_never_old(void **state)
 {
 	struct core_fixture g;
 
-	(void)state;
 	open_core(&g, by_deadline);
 	g.s[0].task.core.patient = true;
 	join(&g, 0);
@@ -134,7 +130,6 @@ static void old_frames_are_handed_out_marked_to_conceal(void **state)
 					   [CR_SOFT] = CORE_EXPIRED_CONCEAL } };
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(&g, cfg);
 	(void)frame(&g, 0, 0);
 	(void)frame(&g, 0, 20);
@@ -171,7 +166,6 @@ static void what_a_policy_gives_up_is_shed(void **state)
 	struct core_counts n;
 	struct core_fixture g;
 
-	(void)state;
 	ops.pick = give_up_all;
 	open_core(&g, cfg);
 	g.s[1].must_keep = true;

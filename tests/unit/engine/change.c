@@ -45,7 +45,6 @@ static void a_task_stays_where_it_fits_and_moves_where_it_does_not(void **state)
 	struct core_fixture g;
 	unsigned home;
 
-	(void)state;
 	open_core_joined(&g, partitioned);
 	home = task(&g, 0)->rq->id;
 	assert_int_equal(change(&g, 0, 0, soft(8 * CR_MS), &v), 0);
@@ -74,7 +73,6 @@ static void what_runs_goes_on_where_it_runs(void **state)
 	struct core_fixture g;
 	unsigned home = 0;
 
-	(void)state;
 	open_core_joined(&g, partitioned);
 	for (unsigned i = 0; i < N; i++)
 		if (task(&g, i)->rq->id == 0)
@@ -116,7 +114,6 @@ static void the_policy_hears_of_a_running_task_what_the_contract_says(
 	struct cr_verdict v;
 	struct core_fixture g;
 
-	(void)state;
 	ops.stop = count_stop;
 	open_core_joined(&g, (struct core_config){ .ops = &ops, .ncpu = 1 });
 	assert_true(frame(&g, 0, CR_MS));
@@ -139,7 +136,6 @@ static void a_job_that_waits_goes_by_the_new_class(void **state)
 	struct cr_verdict v;
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(&g, partitioned);
 	assert_true(frame(&g, 0, CR_MS));
 	assert_int_equal(task(&g, 0)->job.deadline, 21 * CR_MS);
@@ -158,7 +154,6 @@ static void a_job_that_waits_goes_by_the_new_deadline(void **state)
 	struct cr_verdict v;
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(&g, partitioned);
 	assert_true(frame(&g, 0, CR_MS));
 	assert_int_equal(task(&g, 0)->job.deadline, 21 * CR_MS);
@@ -181,7 +176,6 @@ static void a_period_may_change(void **state)
 	struct core_fixture g;
 	unsigned home;
 
-	(void)state;
 	open_core_joined(&g, partitioned);
 	home = task(&g, 0)->rq->id;
 	assert_int_equal(change(&g, 0, 0, to, &v), 0);
@@ -205,7 +199,6 @@ static void who_asks_for_no_more_is_never_refused(void **state)
 	struct cr_verdict v;
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(&g, partitioned);
 	assert_int_equal(change(&g, 0, 0, to, &v), -ENOSPC);
 	assert_int_equal(change(&g, 0, CORE_CHANGE_FORCE, to, &v), 1);
@@ -237,7 +230,6 @@ static void more_jobs_are_more(void **state)
 	struct cr_verdict v;
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(&g, partitioned);
 	to.contract = was;
 	assert_int_equal(change(&g, 0, CORE_CHANGE_FORCE, to, &v), 1);
@@ -267,7 +259,6 @@ static void the_sums_are_those_of_the_new_terms(void **state)
 	struct cr_verdict v;
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(
 		&g, (struct core_config){ .ops = &cr_sched_fifo, .ncpu = 1 });
 	assert_int_equal(core_rq(g.core, 0)->load_ppm, N * 5000);

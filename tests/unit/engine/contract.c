@@ -59,7 +59,6 @@ static void contradictions_name_the_member_and_the_way_out(void **state)
 	};
 	struct contract_flaw f;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		assert_int_equal(
 			check(&bad[i].k, bad[i].cls, bad[i].release, &f),
@@ -89,7 +88,6 @@ static void what_holds_together_is_taken(void **state)
 	};
 	struct contract_flaw f;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		if (check(&good[i].k, good[i].cls, RELEASE_SPORADIC, &f))
 			fail_msg("%u: %s: %s", i, f.member, f.text);
@@ -105,7 +103,6 @@ static void a_rate_makes_an_lbap_unless_a_model_was_named(void **state)
 	struct release_cfg r = plain;
 	struct cr_contract c;
 
-	(void)state;
 	contract_release(&none, false, &r);
 	assert_memory_equal(&r, &plain, sizeof(r));
 	c = contract_promise(&none, &r);
@@ -139,7 +136,6 @@ static void a_tspec_is_passed_on_whole(void **state)
 				       .period = 20 * CR_MS };
 	struct cr_contract c = contract_promise(&k, &r);
 
-	(void)state;
 	assert_int_equal(c.per, 20 * CR_MS);
 	assert_int_equal(c.burst, 4);
 	assert_int_equal(c.peak_jobs_per_sec, 501);
@@ -166,7 +162,6 @@ static void what_is_declared_goes_before_what_is_measured(void **state)
 		{ { .mean = 40, .worst = 40 }, { 40, 40, 0 } },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct cr_cost c = contract_cost(&rows[i].k, &measured);
 
@@ -204,7 +199,6 @@ static void hard_counts_by_the_worst_case_soft_by_the_mean(void **state)
 {
 	const struct cr_cost cost = { .mean = CR_MS, .p99 = 2 * CR_MS };
 
-	(void)state;
 	for (unsigned i = 0; cr_schedulers[i]; i++) {
 		const struct cr_sched_ops *ops = cr_schedulers[i];
 

@@ -16,7 +16,6 @@ static void a_dropped_frame_changes_the_job_before_it_is_run(void **state)
 	struct core_counts n;
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(&g, cfg);
 	assert_true(frame(&g, 0, 0));	      /* deadline 20 ms */
 	assert_true(frame(&g, 1, 5 * CR_MS)); /* deadline 25 ms */
@@ -45,7 +44,6 @@ static void under_fifo_a_dropped_frame_does_not_cost_the_place(void **state)
 	struct core_config cfg = { .ops = &cr_sched_fifo, .ncpu = 1 };
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(&g, cfg);
 	(void)frame(&g, 0, 0);
 	(void)frame(&g, 1, 1);
@@ -64,7 +62,6 @@ static void under_fifo_the_place_of_a_dropped_frame_is_for_one(void **state)
 	struct core_config cfg = { .ops = &cr_sched_fifo, .ncpu = 1 };
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(&g, cfg);
 	(void)frame(&g, 0, 0);
 	(void)frame(&g, 0, 10);
@@ -85,7 +82,6 @@ static void under_fifo_a_drop_before_sleep_gives_no_place(void **state)
 {
 	static const char *const order[] = { "order=frame", "order=call" };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct core_config cfg = { .ops = &cr_sched_fifo,
 					   .opts = order[i],
@@ -112,7 +108,6 @@ static void a_leaving_task_cancels_all_its_frames(void **state)
 	struct core_config cfg = { .ops = &cr_sched_rr, .ncpu = 1 };
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(&g, cfg);
 	(void)frame(&g, 0, 0);
 	(void)frame(&g, 0, 1);
@@ -134,7 +129,6 @@ static void a_preempted_job_comes_back_whole(void **state)
 	struct core_task *t;
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(&g, cfg);
 	(void)frame(&g, 0, 100);
 	assert_int_equal(pick(&g, 0, 100), 0);
@@ -163,7 +157,6 @@ static void domains_share_out_the_cpus(void **state)
 	} want[] = { { 4, 0, 1, 4 }, { 4, 1, 4, 1 }, { 4, 2, 2, 2 },
 		     { 5, 2, 3, 1 }, { 1, 1, 1, 1 }, { 7, 3, 3, 1 } };
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		struct core_config cfg = { .ops = &cr_sched_fifo,
 					   .ncpu = want[i].ncpu,
@@ -194,7 +187,6 @@ static void run_queues_may_differ_in_size(void **state)
 				   .nrq = 4 };
 	struct core_fixture g;
 
-	(void)state;
 	open_core(&g, cfg);
 	assert_int_equal(core_nrq(g.core), 4);
 	for (unsigned q = 0, cpu = 0; q < 4; q++) {
@@ -213,7 +205,6 @@ static void impossible_engines_are_refused(void **state)
 	struct core *c = NULL;
 	struct cr_err e;
 
-	(void)state;
 	assert_int_equal(core_open(&c, &cfg, 0, &e), -EINVAL);
 	assert_string_equal(e.text, "0 CPUs: give 1 to 256");
 	cfg.ncpu = 2;
@@ -248,7 +239,6 @@ static void the_guard_fills_the_emptiest_queue_up_to_its_capacity(void **state)
 	char text[200];
 	struct core_fixture g;
 
-	(void)state;
 	open_core(&g, cfg);
 	for (unsigned i = 0; i < N; i++)
 		g.s[i].task.core.task.cost.mean = 4 * CR_MS; /* 0.2 */
@@ -289,7 +279,6 @@ static void without_admission_only_nonsense_is_refused(void **state)
 	struct cr_verdict v;
 	struct core_fixture g;
 
-	(void)state;
 	open_core(&g, cfg);
 	for (unsigned i = 0; i < N; i++) {
 		g.s[i].task.core.task.cost.mean = 30 * CR_MS; /* 1.5 each */
@@ -322,7 +311,6 @@ static void without_a_policy_the_books_are_kept(void **state)
 	char text[200];
 	struct core_fixture g;
 
-	(void)state;
 	open_core(&g, cfg);
 	for (unsigned i = 0; i < N; i++)
 		g.s[i].task.core.task.cost.mean = 4 * CR_MS; /* 0.2 */
@@ -358,7 +346,6 @@ static void rules_change_for_tasks_that_are_there(void **state)
 						       CORE_EXPIRED_CONCEAL } };
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(&g, cfg);
 	assert_int_equal(core_bound_ppm(g.core), CR_PPM);
 	(void)frame(&g, 0, 0);

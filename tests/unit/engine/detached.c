@@ -97,13 +97,11 @@ static void others_go_on(unsigned workers)
 
 static void others_go_on_with_one_worker(void **state)
 {
-	(void)state;
 	others_go_on(1);
 }
 
 static void others_go_on_with_two_workers(void **state)
 {
-	(void)state;
 	others_go_on(2);
 }
 
@@ -111,7 +109,6 @@ static void who_comes_back_before_it_is_removed(void **state)
 {
 	struct engine_fixture g;
 
-	(void)state;
 	engine_start(&g, N, &cr_sched_fifo, 1);
 	take_the_place(&g);
 	atomic_store(&g.hold, 0);
@@ -134,7 +131,6 @@ static void who_was_to_leave_already(void **state)
 	unsigned worker;
 	struct engine_fixture g;
 
-	(void)state;
 	engine_start(&g, N, &cr_sched_fifo, 2);
 	look = get_stuck(&g, &worker);
 	engine_remove(&g, 0);
@@ -153,7 +149,6 @@ static void the_policy_may_change_meanwhile(void **state)
 {
 	struct engine_fixture g;
 
-	(void)state;
 	engine_start(&g, N, &cr_sched_edf, 1);
 	take_the_place(&g);
 	for (unsigned k = 1; k <= 10; k++) {
@@ -177,7 +172,6 @@ static void several_one_after_another(void **state)
 {
 	struct engine_fixture g;
 
-	(void)state;
 	engine_start(&g, N, &cr_sched_fifo, 1);
 	for (unsigned i = 0; i < N - 1; i++) {
 		struct live_worker_look look;
@@ -208,7 +202,6 @@ static void who_has_moved_on_keeps_the_place(void **state)
 	unsigned worker;
 	struct engine_fixture g;
 
-	(void)state;
 	engine_start(&g, N, &cr_sched_fifo, 1);
 	look = get_stuck(&g, &worker);
 	atomic_store(&g.keep, true); /* the client: it is about to return */
@@ -229,7 +222,6 @@ static void the_end_does_not_wait_for_the_lost(void **state)
 {
 	struct engine_fixture g;
 
-	(void)state;
 	engine_start(&g, N, &cr_sched_fifo, 2);
 	take_the_place(&g);
 	engine_remove(&g, 0);

@@ -34,7 +34,6 @@ static void start_under(struct engine_fixture *g, const char *spec)
 
 static void ours_have_workers_the_kernels_have_threads(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; cr_schedulers[i]; i++) {
 		const struct scheduler s = { .policy = cr_schedulers[i] };
 
@@ -53,7 +52,6 @@ static void threads_are_as_the_driver_says(void **state)
 {
 	static const char *const specs[] = { "fifo", "kernel:other" };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		bool per_task;
 		struct engine_fixture g;
@@ -79,7 +77,6 @@ static void names_and_options_are_the_schedulers(void **state)
 		{ "kernel:nice,scale=1", "kernel:nice", "scale=1" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[128];
 		struct engine_fixture g;
@@ -97,7 +94,6 @@ static void changes_are_as_the_driver_says(void **state)
 {
 	static const char *const specs[] = { "fifo", "kernel:other" };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct core_terms to = { .cls = CR_SOFT,
 					 .rel_deadline = CR_SEC,
@@ -147,7 +143,6 @@ static void a_driver_is_for_the_whole_run(void **state)
 		  -ENOTSUP },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct scheduler to = find(cases[i].to);
 		struct cr_err e = { "" };
@@ -168,7 +163,6 @@ static void only_workers_are_watched(void **state)
 	struct cr_err e = { "" };
 	struct engine_fixture g;
 
-	(void)state;
 	start_under(&g, "kernel:other");
 	assert_false(live_driver(g.live)->watched);
 	live_look_task(g.live, &g.s[0].task, &look);
@@ -185,7 +179,6 @@ static void nobody_wakes_a_thread_of_the_kernels(void **state)
 	struct live_task *t;
 	struct engine_fixture g;
 
-	(void)state;
 	start_under(&g, "kernel:other");
 	t = &g.s[0].task;
 	(void)source_push(&g.s[0], clock_now());
@@ -203,7 +196,6 @@ static void tasks_stay_where_one_worker_serves(void **state)
 {
 	struct engine_fixture g;
 
-	(void)state;
 	start_under(&g, "fifo"); /* two workers, one run queue */
 	assert_false(live_tasks_stay(g.live));
 	engine_close(&g);
@@ -220,7 +212,6 @@ static void refusals_name_the_scheduler(void **state)
 	char text[200];
 	struct engine_fixture g;
 
-	(void)state;
 	start_under(&g, "kernel:other");
 	live_refusal(g.live, -ENOSPC, &v, text, sizeof(text));
 	assert_non_null(strstr(text, "under kernel:other (a rule)"));

@@ -269,7 +269,6 @@ static void is_caught(enum sabotage what, const char *says)
 
 static void every_broken_promise_is_caught_and_no_job_lost(void **state)
 {
-	(void)state;
 	is_caught(TWICE, "policy=bad callback=pick what=\"a task that is "
 			 "running\" rq=0 cpu=1 task=2 mischief=102");
 	is_caught(LOSE, "callback=pick what=\"nothing, with a task waiting and "
@@ -291,7 +290,6 @@ static void an_honest_policy_is_left_alone(void **state)
 	const struct cr_sched_ops ops = bad();
 	struct core_fixture g;
 
-	(void)state;
 	open_bad(&g, &ops, HONEST, false);
 	run(&g);
 	for (unsigned i = 0; i < IDLER; i++)
@@ -310,7 +308,6 @@ static void the_longest_waiting_goes_first_then(void **state)
 	struct core_config cfg = { .ops = &ops, .ncpu = 1, .lenient = true };
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(&g, cfg);
 	plan.what = STALL;
 	plan.picks = STRIKE;
@@ -343,7 +340,6 @@ static void a_thief_that_takes_what_is_not_there_is_caught(void **state)
 	char text[512];
 	struct core_fixture g;
 
-	(void)state;
 	ops.steal = steal_prey;
 	open_core_joined(&g, cfg);
 	lay_trap(&g, HONEST); /* the prey sleeps */
@@ -382,7 +378,6 @@ static void a_policy_that_admits_to_nowhere_admits_nobody(void **state)
 	struct cr_verdict v;
 	struct core_fixture g;
 
-	(void)state;
 	ops.admit = admit_nowhere;
 	open_core(&g, cfg);
 	assert_int_equal(core_admit(g.core, &g.s[0].task.core.task, &v),
@@ -406,7 +401,6 @@ static void a_switch_that_fails_leaves_fifo_at_work(void **state)
 	struct core_switch *sw;
 	struct core_fixture g;
 
-	(void)state;
 	refusing.rq_init = never_starts;
 	open_bad(&g, &ops, STALL, true);
 	plan.picks = STRIKE;
@@ -447,7 +441,6 @@ static void a_debug_build_aborts_and_says_why(void **state)
 	int fd[2], status;
 	pid_t pid;
 
-	(void)state;
 	assert_int_equal(pipe(fd), 0);
 	pid = fork();
 	assert_true(pid >= 0);

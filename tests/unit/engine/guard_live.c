@@ -99,19 +99,16 @@ static void goes_bad_on(unsigned cpus_per_rq)
 
 static void one_run_queue_for_all_workers(void **state)
 {
-	(void)state;
 	goes_bad_on(0);
 }
 
 static void a_run_queue_for_two_workers_each(void **state)
 {
-	(void)state;
 	goes_bad_on(2);
 }
 
 static void a_run_queue_for_every_worker(void **state)
 {
-	(void)state;
 	goes_bad_on(1);
 }
 

@@ -71,7 +71,6 @@ static void goes_on_as_fifo(unsigned ncpu, unsigned cpus_per_rq)
 
 static void the_schedule_is_fifos(void **state)
 {
-	(void)state;
 	goes_on_as_fifo(1, 0);
 	goes_on_as_fifo(2, 0);
 }
@@ -79,7 +78,6 @@ static void the_schedule_is_fifos(void **state)
 /* The other run queue is switched, too, when its time has come as far. */
 static void the_schedule_is_fifos_on_every_run_queue(void **state)
 {
-	(void)state;
 	goes_on_as_fifo(2, 1);
 	assert_in_range(reported_rq, 0, 1);
 }
@@ -98,7 +96,6 @@ static void a_cpu_that_waited_for_a_tick_works_at_once(void **state)
 	struct cr_sched_ops ops = stalling();
 	struct sim_rig *rig;
 
-	(void)state;
 	ops.pick = waiting_pick;
 	rig = rig_new(&ops, NULL, 2, 2);
 	rig->cfg.core.lenient = true;

@@ -41,7 +41,6 @@ static void nice_follows_the_weight(void **state)
 		      { 3.0518, -5 }, { 1.1, 0 },   { 1.13, -1 },
 		      { 1e6, -20 },   { 1e-6, 19 }, { 0, 19 } };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		double neutral = 1024 / 12e6 * 1e12;
 		const struct cr_task t =
@@ -59,7 +58,6 @@ static void amr_of_the_thesis(void **state)
 {
 	const struct cr_task t = task(20 * CR_MS / 350, 20 * CR_MS);
 
-	(void)state;
 	assert_int_equal(attr_of("kernel:nice", &t).nice, -16);
 	assert_int_equal(attr_of("kernel:nice,scale=358400", &t).nice, 0);
 }
@@ -72,7 +70,6 @@ static void runtime_is_cost_and_overhead(void **state)
 	const struct cr_task heavy = task(19999 * CR_US, 20 * CR_MS);
 	struct kernel_attr a = attr_of("kernel:deadline", &t);
 
-	(void)state;
 	assert_int_equal(a.policy, SCHED_DEADLINE);
 	assert_int_equal(a.runtime, 65 * CR_US);
 	assert_int_equal(a.deadline, 20 * CR_MS);
@@ -89,7 +86,6 @@ static void real_time_calls_share_one_priority(void **state)
 {
 	const struct cr_task t = task(60 * CR_US, 20 * CR_MS);
 
-	(void)state;
 	assert_int_equal(attr_of("kernel:other", &t).policy, SCHED_OTHER);
 	assert_int_equal(attr_of("kernel:fifo", &t).policy, SCHED_FIFO);
 	assert_int_equal(attr_of("kernel:fifo", &t).priority, 10);
@@ -101,7 +97,6 @@ static void best_effort_gives_way_everywhere(void **state)
 {
 	struct cr_task t = task(60 * CR_US, 20 * CR_MS);
 
-	(void)state;
 	t.cls = CR_BE;
 	for (unsigned i = 0; kernel_scheds[i]; i++) {
 		const struct kernel_attr a =
@@ -117,7 +112,6 @@ static void ours_are_not_the_kernels(void **state)
 {
 	struct scheduler s;
 
-	(void)state;
 	for (unsigned i = 0; cr_schedulers[i]; i++) {
 		assert_null(kernel_sched_find(cr_schedulers[i]->name));
 		assert_int_equal(
@@ -147,7 +141,6 @@ static void refusals_name_the_way_out(void **state)
 		{ "kernel:deadline,overhed=1us", "overhead", -EINVAL },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct cr_err e = { "" };
 

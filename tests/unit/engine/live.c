@@ -95,7 +95,6 @@ static void frames_held_until(bool poll)
 
 static void idle_workers_honour_ticks(void **state)
 {
-	(void)state;
 	frames_held_until(false);
 	frames_held_until(true);
 }
@@ -108,7 +107,6 @@ static void a_busy_keeper_hands_over(void **state)
 	struct engine_fixture g;
 	struct live_config cfg = engine_config(&g, N, &ops, 2);
 
-	(void)state;
 	engine_open(&g, &cfg);
 	for (uint64_t k = 1; k <= 50; k++) {
 		atomic_store(&g.hold, 1u << 0);
@@ -148,7 +146,6 @@ static void a_frame_at_the_last_moment_is_not_forgotten(void **state)
 	struct engine_fixture g;
 	struct live_config cfg = engine_config(&g, N, &cr_sched_fifo, 2);
 
-	(void)state;
 	cfg.client.backlog.peek = late_peek;
 	engine_open(&g, &cfg);
 	atomic_store(&late_frames, 1);
@@ -175,7 +172,6 @@ static void a_sleeping_thief_is_woken(void **state)
 	struct engine_fixture g;
 	struct live_config cfg = engine_config(&g, N, &stealing, 2);
 
-	(void)state;
 	stealing.steal = take_first;
 	cfg.core.cpus_per_rq = 1;
 	/* 0 and 2 are in one queue, 1 and 3 in the other */
@@ -208,7 +204,6 @@ static void a_running_task_finishes_its_frame_and_then_leaves(void **state)
 	struct engine_fixture g;
 	struct live_config cfg = engine_config(&g, N, &cr_sched_fifo, 2);
 
-	(void)state;
 	engine_open(&g, &cfg);
 	atomic_store(&g.hold, ALL);
 	engine_frame(&g, 0);
@@ -229,7 +224,6 @@ static void a_queued_task_leaves_at_once(void **state)
 	struct engine_fixture g;
 	struct live_config cfg = engine_config(&g, N, &cr_sched_rr, 2);
 
-	(void)state;
 	engine_open(&g, &cfg);
 	atomic_store(&g.hold, ALL);
 	engine_frame(&g, 0);
@@ -260,7 +254,6 @@ static void a_switch_under_a_running_frame(void **state)
 	struct live_config cfg = engine_config(&g, N, &cr_sched_edf, 2);
 	cr_ns before;
 
-	(void)state;
 	engine_open(&g, &cfg);
 	atomic_store(&g.hold, ALL);
 	engine_frame(&g, 0);
@@ -282,7 +275,6 @@ static void a_masked_task_wakes_the_worker_that_may_run_it(void **state)
 	struct engine_fixture g;
 	struct live_config cfg = engine_config(&g, N, &cr_sched_fifo, 2);
 
-	(void)state;
 	for (unsigned i = 0; i < N; i++)
 		cr_cpus_del(&g.s[i].task.core.task.cpus, 0);
 	engine_open(&g, &cfg);
@@ -304,7 +296,6 @@ static void rules_change_while_workers_run(void **state)
 	struct core_config to = { .capacity_ppm = CR_PPM };
 	struct live_load load;
 
-	(void)state;
 	engine_open(&g, &cfg);
 	for (unsigned i = 1; i <= ROUNDS; i++) {
 		for (unsigned j = 0; j < N; j++)

@@ -20,7 +20,6 @@ static void a_full_engine_says_why(void **state)
 	struct source extra = { .room = 2 };
 	int rc;
 
-	(void)state;
 	cfg.core.admission = true;
 	cfg.core.capacity_ppm = 10000;
 	engine_open(&g, &cfg); /* 4 * 0.005 on 2 * 0.01: full */
@@ -41,7 +40,6 @@ static void what_cannot_start_says_why(void **state)
 	struct engine_fixture g;
 	struct live_config cfg = engine_config(&g, N, &cr_sched_fifo, 2);
 
-	(void)state;
 	cfg.pin = nowhere;
 	assert_true(live_open(&l, &cfg, NULL, &e) < 0);
 	assert_non_null(strstr(e.text, "worker 1 does not start on CPU "
@@ -61,7 +59,6 @@ static void real_time_priority_is_not_needed(void **state)
 	struct engine_fixture g;
 	struct live_config cfg = engine_config(&g, N, &cr_sched_fifo, 2);
 
-	(void)state;
 	cfg.core.ncpu = 1; /* leave a CPU to whoever runs this test */
 	cfg.rt_priority = 10;
 	cfg.poll = true;
@@ -77,7 +74,6 @@ static void every_worker_reports_for_work(void **state)
 	struct engine_fixture g;
 	struct live_config cfg = engine_config(&g, N, &cr_sched_fifo, 2);
 
-	(void)state;
 	engine_open(&g, &cfg);
 	while (atomic_load(&g.started) != 3)
 		(void)sched_yield();

@@ -29,7 +29,6 @@ static void time_away_is_no_service(void **state)
 {
 	struct meter m;
 
-	(void)state;
 	/* all of it was CPU time */
 	assert_int_equal(charged(500, 40, 600, 600), 500);
 	/* away for 300 of the 600 since the last reading */
@@ -47,7 +46,6 @@ static void time_away_is_no_service(void **state)
 
 static void plausible_is_a_multiple_of_the_worst_case(void **state)
 {
-	(void)state;
 	assert_int_equal(
 		meter_plausible(&(struct cr_cost){ .mean = 3, .p99 = 10 }), 40);
 	assert_int_equal(meter_plausible(&(struct cr_cost){ .mean = 3 }), 12);
@@ -133,7 +131,6 @@ static cr_ns charged_live(bool works, bool poll)
 
 static void a_job_is_charged_for_work_and_not_for_sleep(void **state)
 {
-	(void)state;
 	for (unsigned poll = 0; poll < 2; poll++) {
 		assert_int_equal(charged_live(false, poll), 4 * CR_MS);
 		assert_true(charged_live(true, poll) > 4 * CR_MS);

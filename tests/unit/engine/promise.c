@@ -51,7 +51,6 @@ static void a_promise_is_passed_on(void **state)
 	struct cr_sched_ops ops = cr_sched_fifo;
 	struct cr_promise p;
 
-	(void)state;
 	ops.promise = promise;
 	said = (struct cr_promise){ .kind = CR_PROMISE_LATENESS,
 				    .rule = "so it is",
@@ -69,7 +68,6 @@ static void there_is_always_a_reason(void **state)
 	struct cr_sched_ops ops = cr_sched_fifo;
 	struct cr_promise p;
 
-	(void)state;
 	p = ask(&ops, CR_HARD);
 	assert_int_equal(p.kind, CR_PROMISE_NOTHING);
 	assert_string_equal(p.rule, "this scheduler promises nothing");
@@ -104,7 +102,6 @@ static void who_promises_shows_whether_it_is_in_time(void **state)
 	struct cr_kv kv[8];
 	struct core_fixture g;
 
-	(void)state;
 	ops.explain = two_numbers;
 	open_one(&g, &ops, CR_SOFT);
 	assert_int_equal(core_explain(&g.s[3].task.core, kv, 8), 2);
@@ -125,7 +122,6 @@ static void numbers_stay_within_their_room(void **state)
 	struct cr_kv kv[4];
 	struct core_fixture g;
 
-	(void)state;
 	ops.explain = two_numbers;
 	ops.promise = promise;
 	said = (struct cr_promise){ .kind = CR_PROMISE_LATENESS, .rule = "r" };

@@ -48,7 +48,6 @@ static void rate_based_even_releases(void **state)
 		{ 8, 8, 14 }, { 10, 10, 16 }, { 12, 12, 18 }, { 14, 14, 20 },
 	};
 
-	(void)state;
 	CHECK(&rate, w, 0);
 }
 
@@ -77,7 +76,6 @@ static void rate_based_bursts(void **state)
 		{ 41, 41, 47 },
 	};
 
-	(void)state;
 	CHECK(&rate, w, 0);
 }
 
@@ -94,7 +92,6 @@ static void rate_based_short_deadlines(void **state)
 		{ 1, 1, 13 }, { 30, 30, 33 },
 	};
 
-	(void)state;
 	CHECK(&cfg, w, 0);
 }
 
@@ -119,7 +116,6 @@ static void lbap_smooths_to_the_rate(void **state)
 		{ 520, 520, 570 },
 	};
 
-	(void)state;
 	CHECK(&cfg, w, 2);
 }
 
@@ -135,7 +131,6 @@ static void sporadic_keeps_a_period_apart(void **state)
 		{ 200, 200, 220 },
 	};
 
-	(void)state;
 	CHECK(&cfg, w, 0);
 }
 
@@ -151,7 +146,6 @@ static void periodic_stays_on_its_grid(void **state)
 		{ 60, 67, 77 }, { 87, 87, 97 },
 	};
 
-	(void)state;
 	CHECK(&cfg, w, 0);
 }
 
@@ -170,7 +164,6 @@ static void a_period_may_change(void **state)
 	static const enum release_kind kinds[] = { RELEASE_PERIODIC,
 						   RELEASE_SPORADIC };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct release_cfg cfg = { .kind = kinds[i],
 					   .period = 20,
@@ -197,7 +190,6 @@ static void nonsense_is_refused(void **state)
 {
 	struct release_cfg c = rate;
 
-	(void)state;
 	c.period = 0;
 	check_refused(c, "rate: period > 0");
 	c = rate;
@@ -220,7 +212,6 @@ static void a_flood_is_forgotten(void **state)
 						   RELEASE_PERIODIC,
 						   RELEASE_LBAP, RELEASE_RATE };
 
-	(void)state;
 	for (unsigned k = 0; k < 4; k++) {
 		const struct release_cfg cfg = { .kind = kinds[k],
 						 .period = 20,
@@ -308,7 +299,6 @@ static void after_a_burst_a_held_call_goes_on(void **state)
 						   RELEASE_PERIODIC,
 						   RELEASE_LBAP };
 
-	(void)state;
 	for (unsigned k = 0; k < 3; k++) {
 		struct held h = held_open(kinds[k]);
 
@@ -328,7 +318,6 @@ static void a_fast_clock_costs_what_it_is_ahead(void **state)
 	struct held h = held_open(RELEASE_SPORADIC);
 	unsigned n = 24 * 3600 * 50;
 
-	(void)state;
 	for (cr_ns i = 0; i < n; i++)
 		held_push(&h, i * (PERIOD - 1));
 	assert_int_equal(h.lost, n / PERIOD - RING);
@@ -340,7 +329,6 @@ static void a_flood_is_served_at_its_rate(void **state)
 {
 	struct held h = held_open(RELEASE_LBAP);
 
-	(void)state;
 	for (cr_ns i = 0; i < 2000; i++)
 		held_push(&h, i * PERIOD / 2);
 	assert_int_equal(h.done, 1000);

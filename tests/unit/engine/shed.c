@@ -72,7 +72,6 @@ static void the_set_point_is_the_calls_own(void **state)
 	struct shed_rule r = { .kind = SHED_QUIET };
 	struct cr_task t = { .period = 20, .rel_deadline = 30 };
 
-	(void)state;
 	assert_int_equal(shed_set_point(&r, &t), 30);
 	t.rel_deadline = 10;
 	assert_int_equal(shed_set_point(&r, &t), 20);
@@ -87,7 +86,6 @@ static void without_a_wait_nothing_goes(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned kind = 0; kind < 3; kind++) {
 		struct one o = open_one((enum shed_kind)kind);
 
@@ -112,7 +110,6 @@ static void the_usual_wait_counts_for_all_of_a_class(void **state)
 	struct shed_queue q = { 0 };
 	const uint8_t nothing = CR_IMPORTANCE_NOTHING;
 
-	(void)state;
 	hard.task.cls = CR_HARD;
 	hard.call.pause = early.call.pause = true;
 	for (unsigned i = 0; i < 20; i++)
@@ -130,7 +127,6 @@ static void pauses_go_before_speech(void **state)
 	struct one o = open_one(SHED_QUIET);
 	char text[41];
 
-	(void)state;
 	talk(&o);
 	/* half of the way: every second frame of a pause, no speech */
 	assert_string_equal(course(&o, QUIET_LEVEL, S + S * 15 / 100, 10, text),
@@ -154,7 +150,6 @@ static void of_pauses_the_quietest_go(void **state)
 	struct one o = open_one(SHED_QUIET);
 	unsigned gone[2] = { 0 };
 
-	(void)state;
 	talk(&o);
 	for (unsigned i = 0; i < 3000; i++)
 		(void)ask(&o, NULL, pause[i % 3], 0);
@@ -178,7 +173,6 @@ static void a_pause_begins_with_a_frame_that_is_heard(void **state)
 {
 	struct one o = open_one(SHED_QUIET);
 
-	(void)state;
 	talk(&o);
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(
@@ -192,7 +186,6 @@ static void of_speech_the_quietest_goes(void **state)
 	unsigned gone[3] = { 0 };
 	static const uint8_t speech[] = { SOFT, VOICE, LOUD };
 
-	(void)state;
 	talk(&o);
 	/* half of the speech: all that is soft, half of the voice */
 	for (unsigned i = 0; i < 300; i++)
@@ -208,7 +201,6 @@ static void a_quiet_talker_is_heard_as_much(void **state)
 {
 	unsigned gone[2] = { 0 };
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		struct one o = open_one(SHED_QUIET);
 		uint64_t seed = 7;
@@ -231,7 +223,6 @@ static void some_of_what_is_lost_most_is_heard(void **state)
 	struct one o = open_one(SHED_QUIET);
 	char text[41];
 
-	(void)state;
 	talk(&o);
 	assert_string_equal(course(&o, SOFT, 10 * S, 9, text), "ssksskssk");
 	o = open_one(SHED_PATTERN);
@@ -243,7 +234,6 @@ static void a_pattern_is_even(void **state)
 	struct one o = open_one(SHED_PATTERN);
 	char text[41];
 
-	(void)state;
 	assert_string_equal(course(&o, LOUD, S + S / 4, 12, text),
 			    "kkkskkkskkks");
 	o = open_one(SHED_PATTERN);
@@ -258,7 +248,6 @@ static void what_is_equally_loud_goes_evenly_and_the_unknown_never(void **state)
 	struct one o = open_one(SHED_QUIET);
 	char text[41];
 
-	(void)state;
 	(void)course(&o, LOUD, 0, 40, text);
 	assert_string_equal(course(&o, LOUD, SPEECH_HALF, 10, text),
 			    "ksksksksks");
@@ -272,7 +261,6 @@ static void a_minute_of_listening_is_still_a_pause(void **state)
 {
 	struct one o = open_one(SHED_QUIET);
 
-	(void)state;
 	talk(&o);
 	for (unsigned i = 0; i < 3000; i++)
 		(void)ask(&o, NULL, QUIET_LEVEL, 0);
@@ -294,7 +282,6 @@ static void rows_are_bounded(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned kind = SHED_PATTERN; kind <= SHED_QUIET; kind++) {
 		struct one o = open_one((enum shed_kind)kind);
 		unsigned row = 0, gone = 0;
@@ -336,7 +323,6 @@ static void who_has_lost_more_loses_less(void **state)
 	struct one o[10];
 	unsigned gone[10] = { 0 };
 
-	(void)state;
 	for (unsigned c = 0; c < 10; c++)
 		o[c] = open_one(SHED_PATTERN);
 	for (unsigned i = 0; i < 200; i++)
@@ -362,7 +348,6 @@ static void who_has_lost_more_loses_less(void **state)
 /* A digit among speech that goes in twos; a file's frames. */
 static void what_must_not_go_stays_under_every_rule(void **state)
 {
-	(void)state;
 	for (unsigned kind = SHED_PATTERN; kind <= SHED_QUIET; kind++) {
 		struct one o = open_one((enum shed_kind)kind);
 		char text[41];
@@ -417,7 +402,6 @@ static void assert_same_loss(const struct shares *a, const struct shares *b)
 
 static void what_is_given_up_half_done_is_lost_once(void **state)
 {
-	(void)state;
 	for (unsigned kind = SHED_PATTERN; kind <= SHED_QUIET; kind++) {
 		struct shares at_once, half;
 
@@ -432,7 +416,6 @@ static void a_pattern_does_not_listen(void **state)
 {
 	struct shares pauses, speech;
 
-	(void)state;
 	pauses = lose_thirds(SHED_PATTERN, CR_IMPORTANCE_NOTHING, false);
 	speech = lose_thirds(SHED_PATTERN, LOUD, false);
 	assert_same_loss(&pauses, &speech);
@@ -448,7 +431,6 @@ static void what_is_no_speech_is_no_loss_of_it(void **state)
 {
 	struct shares s = { .o = open_one(SHED_PATTERN) };
 
-	(void)state;
 	s.o.task.job.must_keep = true;
 	s.o.call.row = 2;
 	for (unsigned i = 0; i < 20; i++) {

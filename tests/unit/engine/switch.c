@@ -28,7 +28,6 @@ static void a_switch_keeps_every_waiting_job_in_order(void **state)
 	struct cr_err e = { "" };
 	struct core_fixture g;
 
-	(void)state;
 	open_core_joined(&g, cfg);
 	for (unsigned k = 0; k < N; k++) {
 		/* later released, earlier due */
@@ -73,7 +72,6 @@ static void a_refused_switch_changes_nothing(void **state)
 	struct core_switch *sw;
 	struct core_fixture g, twin;
 
-	(void)state;
 	bad_init.rq_init = never_starts;
 	picky.admit = not_the_last;
 	open_core_joined(&g, cfg);
@@ -149,7 +147,6 @@ static void a_policy_hears_no_stop_of_what_it_did_not_pick(void **state)
 	struct core_task *t;
 	struct core_fixture g;
 
-	(void)state;
 	hearing.pick = hearing_pick;
 	hearing.stop = hearing_stop;
 	hearing.enqueue = hearing_enqueue;
@@ -179,7 +176,6 @@ static void edf_refuses_what_fifo_took(void **state)
 	struct cr_err e = { "" };
 	struct core_fixture g;
 
-	(void)state;
 	open_core(&g, cfg);
 	for (unsigned i = 0; i < 5; i++) {
 		g.s[i].task.core.task.cost.mean = 4 * CR_MS;

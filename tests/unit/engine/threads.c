@@ -71,7 +71,6 @@ static void frames_are_done_once_and_in_order(void **state)
 {
 	struct engine_fixture g;
 
-	(void)state;
 	assert_int_equal(open_under(&g, "kernel:other", NULL), 0);
 	all_frames_are_done(&g, FRAMES);
 	engine_close(&g);
@@ -84,7 +83,6 @@ static void under_the_others_too(void **state)
 					     "kernel:fifo", "kernel:deadline" };
 	struct engine_fixture g;
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		if (open_under(&g, specs[i], NULL))
 			continue; /* told: the privilege is not there */
@@ -98,7 +96,6 @@ static void what_waits_is_cancelled(void **state)
 {
 	struct engine_fixture g;
 
-	(void)state;
 	assert_int_equal(open_under(&g, "kernel:other", NULL), 0);
 	atomic_store(&g.hold, 1);
 	engine_join(&g, 0);
@@ -133,7 +130,6 @@ static void frames_grow_old(void **state)
 {
 	struct engine_fixture g;
 
-	(void)state;
 	old_frames_are_shed_or_marked(&g, CORE_EXPIRED_SHED);
 	assert_int_equal(g.s[0].shed[CR_OUT_EXPIRED], 1);
 	assert_int_equal(g.s[0].done, 1);
@@ -154,7 +150,6 @@ static void load_is_admitted_up_to_the_bound(void **state)
 	struct cr_verdict v = { 0 };
 	struct engine_fixture g;
 
-	(void)state;
 	assert_int_equal(open_under(&g, "kernel:other", &core), 0);
 	for (unsigned i = 0; i < TASKS; i++)
 		g.s[i].task.core.task.cost.mean = CR_MS;
@@ -175,7 +170,6 @@ static void threads_are_bounded(void **state)
 	struct source extra;
 	struct engine_fixture g;
 
-	(void)state;
 	assert_int_equal(open_under(&g, "kernel:other", NULL), 0);
 	memset(&extra, 0, sizeof(extra));
 	source_init(&extra, 99, 8, 1);
@@ -193,7 +187,6 @@ static void it_is_for_the_whole_run(void **state)
 	struct scheduler nice;
 	struct engine_fixture g;
 
-	(void)state;
 	assert_int_equal(scheduler_find("kernel:nice", &nice, &e), 0);
 	assert_int_equal(open_under(&g, "kernel:other", NULL), 0);
 	engine_join(&g, 0);

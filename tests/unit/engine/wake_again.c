@@ -35,7 +35,6 @@ static void a_task_that_nobody_released_is_woken(void **state)
 	struct live_task_look before, after;
 	struct engine_fixture g;
 
-	(void)state;
 	start_watched(&g, &cr_sched_fifo, 1);
 	engine_wait_idle(&g, 1);
 	live_look_task(g.live, &g.s[1].task, &before);
@@ -58,7 +57,6 @@ static void a_late_release_does_no_harm(void **state)
 	struct live_task *t;
 	struct engine_fixture g;
 
-	(void)state;
 	start_watched(&g, &cr_sched_fifo, 1);
 	t = &g.s[1].task;
 	for (uint64_t k = 0; k < FRAMES; k++) {
@@ -91,7 +89,6 @@ static void waking_who_sleeps_with_nothing_to_do(void **state)
 {
 	struct engine_fixture g;
 
-	(void)state;
 	start_watched(&g, &cr_sched_fifo, 2);
 	for (unsigned k = 0; k < FRAMES; k++)
 		live_wake_again(g.live, &g.s[k % N].task);
@@ -130,7 +127,6 @@ static void who_was_forgotten_runs_under_fifo(void **state)
 	struct live_task_look look, later;
 	struct engine_fixture g;
 
-	(void)state;
 	start_watched(&g, &ops, 2);
 	assert_false(live_blame_policy(g.live, &g.s[2].task)); /* of nothing */
 	engine_frame(&g, 2);
@@ -162,7 +158,6 @@ static void the_stand_in_is_not_blamed(void **state)
 	const struct cr_sched_ops ops = forgetful();
 	struct engine_fixture g;
 
-	(void)state;
 	start_watched(&g, &ops, 1);
 	engine_frame(&g, 2);
 	assert_true(live_blame_policy(g.live, &g.s[2].task));

@@ -199,7 +199,6 @@ static void no_fault_is_found_where_there_is_none(void **state)
 		 "      cn: {level: 40}\n"),
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(parties) / sizeof(parties[0]); i++) {
 		struct balance b = judge(parties[i], &(struct wrong){ 0 });
 
@@ -240,7 +239,6 @@ static void every_fault_is_named(void **state)
 		  "digit 2 came as number 3, where it was not dialled (12)" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct balance b = judge(cases[i].party, &cases[i].w);
 		bool said = false;
@@ -258,7 +256,6 @@ static void silence_of_the_daemon_is_a_fault(void **state)
 	struct direction *r = make("");
 	struct balance b;
 
-	(void)state;
 	play(r, &(struct wrong){ 0 });
 	balance_judge(&(struct balance_side){ .phone = r->phone,
 					      .heard = &r->heard,
@@ -277,7 +274,6 @@ static void a_partys_own_losses_are_not_the_daemons(void **state)
 	struct direction *r = make("");
 	struct balance b;
 
-	(void)state;
 	play(r, &(struct wrong){ .vanish = 100 });
 	balance_judge(&(struct balance_side){ .phone = r->phone,
 					      .heard = &r->heard,
@@ -294,7 +290,6 @@ static void numbers_change_with_the_ssrc(void **state)
 {
 	static const char *const how[] = { "random", "continue" };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		char party[96];
 		struct plan_packet k = { .seq = 70, .frame = 70 };

@@ -15,7 +15,6 @@ static char dir[SCRATCH_MAX];
 
 static int make_dir(void **state)
 {
-	(void)state;
 	(void)scratch_folder(dir);
 	return 0;
 }
@@ -55,7 +54,6 @@ static void amr_is_the_storage_format_with_no_data_for_losses(void **state)
 	struct dump *d = make("amr", 160, true);
 	struct cr_err e;
 
-	(void)state;
 	dump_put(d, 2, payload, sizeof(payload));
 	dump_put(d, 0, payload, sizeof(payload));
 	dump_put(d, 0, payload, 3); /* seen already: nothing changes */
@@ -75,7 +73,6 @@ static void wav_has_silence_for_losses(void **state)
 	struct dump *d = make("pcmu", 160, false);
 	struct cr_err e;
 
-	(void)state;
 	memset(payload, 0x00, sizeof(payload)); /* the most negative value */
 	dump_put(d, 0, payload, sizeof(payload));
 	dump_put(d, 2, payload, sizeof(payload));
@@ -98,7 +95,6 @@ static void lost_frames_are_concealed_in_what_is_heard(void **state)
 	unsigned heard = 0;
 	struct cr_err e;
 
-	(void)state;
 	assert_true(dump_coded(d));
 	memset(payload + 4, 0x5a, sizeof(payload) - 4);
 	dump_put(d, 0, payload, sizeof(payload));
@@ -117,7 +113,6 @@ static void a_folder_that_is_not_there_is_named(void **state)
 	struct dump *d = make("pcmu", 160, false);
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_true(dump_write(d, "/nonexistent", "x", &e) < 0);
 	assert_non_null(strstr(e.text, "/nonexistent/x.wav: No such file"));
 	dump_free(d);
@@ -130,7 +125,6 @@ static void a_full_disk_is_told(void **state)
 	uint8_t payload[33] = { 0xf0, 0x3c };
 	char path[SCRATCH_MAX + 16];
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct dump *d = make(codecs[i], 160, i == 1);
 		struct cr_err e = { "" };

@@ -42,7 +42,6 @@ static void every_frame_is_counted_once(void **state)
 	/* base near the end: timestamps and sequence numbers wrap */
 	struct match *m = make(UINT32_MAX - 1000);
 
-	(void)state;
 	for (unsigned i = 0; i < 1000; i++) {
 		match_sent(m, i, i * FRAME);
 		assert_true(back(m, i, 65000 + i, i * FRAME + CR_MS));
@@ -67,7 +66,6 @@ static void times_of_frames_are_kept_and_written(void **state)
 	} file;
 	FILE *f = tmpfile();
 
-	(void)state;
 	assert_non_null(f);
 	m->times = times_new(3);
 	for (unsigned i = 0; i < 4; i++) {
@@ -97,7 +95,6 @@ static void lost_late_and_reordered_are_told_apart(void **state)
 {
 	struct match *m = make(77);
 
-	(void)state;
 	for (unsigned i = 0; i < 10; i++)
 		match_sent(m, i, i * FRAME);
 	assert_true(back(m, 0, 0, CR_MS));
@@ -117,7 +114,6 @@ static void answers_to_nothing_are_strays(void **state)
 	struct rtp_packet before = { .seq = 1, .ts = 4000 };
 	uint64_t index;
 
-	(void)state;
 	match_sent(m, 0, 0);
 	assert_false(back(m, 3, 0, CR_MS)); /* not yet sent */
 	assert_false(match_received(m, &before, CR_MS, &index)); /* < base */
@@ -135,7 +131,6 @@ static void frames_of_other_lengths_match_what_completes_them(void **state)
 {
 	struct match *m = make(0);
 
-	(void)state;
 	m->cfg.in_frame = 30 * CR_MS;
 	for (unsigned i = 0; i < 4; i++)
 		match_sent(m, i, i * 30 * CR_MS);
@@ -153,7 +148,6 @@ static void silence_of_dtx_is_not_a_loss(void **state)
 {
 	struct match *m = make(0);
 
-	(void)state;
 	m->cfg.dtx = true;
 	for (unsigned i = 0; i < 100; i++)
 		match_sent(m, i, i * FRAME);
@@ -173,7 +167,6 @@ static void a_base_that_nobody_tells_is_learned(void **state)
 	struct rtp_packet p = { .payload_bytes = 32 };
 	uint64_t index;
 
-	(void)state;
 	m->cfg.learn = true;
 	p.ts = UINT32_MAX - 100; /* and they wrap */
 	p.seq = UINT16_MAX;
@@ -200,7 +193,6 @@ static void a_base_that_nobody_tells_is_learned(void **state)
  * in their sequence numbers; others the other way round. */
 static void a_gap_shows_in_one_of_both_numbers(void **state)
 {
-	(void)state;
 	for (unsigned kind = 0; kind < 2; kind++) {
 		struct match *m = make(0);
 		struct rtp_packet p = { .payload_bytes = 32,
@@ -236,7 +228,6 @@ static void a_party_s_delay_is_counted_from_the_first_speech(void **state)
 	struct match *m = make(0);
 	const struct rtp_packet p = { .payload_bytes = 32 };
 
-	(void)state;
 	m->cfg.out_ticks = 320;
 	match_heard(m, &p, 0, FRAME); /* nothing was sent: no delay */
 	assert_int_equal(histogram_count(&m->delay), 0);

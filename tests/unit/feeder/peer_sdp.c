@@ -25,7 +25,6 @@ static void a_party_is_described(void **state)
 	struct campaign_endpoint amr = endpoint("amr", "12.2");
 	char text[PEER_SDP_BYTES];
 
-	(void)state;
 	amr.octet_align = true;
 	assert_int_equal(
 		peer_sdp_write(text, &amr, 97, 20 * CR_MS, "127.0.0.1:40100"),
@@ -45,7 +44,6 @@ static void an_address_of_ipv6_is_said_to_be_one(void **state)
 	struct campaign_endpoint opus = endpoint("opus", NULL);
 	char text[PEER_SDP_BYTES];
 
-	(void)state;
 	assert_int_equal(
 		peer_sdp_write(text, &opus, 96, 20 * CR_MS, "[::1]:40100"), 0);
 	assert_non_null(strstr(text, "\r\nc=IN IP6 ::1\r\n"));
@@ -66,7 +64,6 @@ static void a_codec_is_asked_for_as_ng_has_it(void **state)
 	struct campaign_endpoint aligned = endpoint("amr", "12.2");
 	struct campaign_endpoint narrow = endpoint("opus", NULL);
 
-	(void)state;
 	aligned.octet_align = true;
 	narrow.cfg.sample_rate = 8000;
 	assert_codec(endpoint("pcma", NULL), "PCMA/8000/1");
@@ -93,7 +90,6 @@ static void a_peer_s_description_says_where_and_what(void **state)
 	char text[64];
 	unsigned pt = 0;
 
-	(void)state;
 	assert_int_equal(peer_sdp_read(HEAD "m=audio 20000 RTP/AVP 99 0\r\n"
 					    "c=IN IP4 127.0.0.9\r\n"
 					    "a=rtpmap:99 amr/8000\r\n",
@@ -119,7 +115,6 @@ static void assert_unread(const char *sdp, const char *says)
 
 static void what_is_not_what_was_asked_for_is_told(void **state)
 {
-	(void)state;
 	assert_unread("hello", "its description is none: ");
 	assert_unread(HEAD, "no line of audio");
 	assert_unread(HEAD "m=audio 0 RTP/AVP 96\r\na=rtpmap:96 AMR/8000\r\n",
@@ -145,7 +140,6 @@ static void what_ng_cannot_say_is_refused_by_name(void **state)
 				   .out = endpoint("opus", NULL) };
 	struct cr_err e;
 
-	(void)state;
 	assert_int_equal(peer_sdp_check(&f, &e), 0);
 	f.out.cfg.fec = 10;
 	assert_refused(&f, "flow talk: fec cannot be asked for by NG (opus)");

@@ -113,7 +113,6 @@ static void ports_are_as_the_layout_says(void **state)
 	struct ports_fixture *own = open_ports(PORTS_OWN),
 			     *one = open_ports(PORTS_SHARED);
 
-	(void)state;
 	for (unsigned i = 0; i < CALLS; i++) {
 		assert_string_equal(one->address[i], one->ports.address);
 		assert_int_equal(one->call[i].fd, one->ports.common.fd);
@@ -132,7 +131,6 @@ static void answers_are_counted_at_their_own_port_only(void **state)
 	struct ports_fixture *r = open_ports(PORTS_OWN);
 	struct receiver_stats s;
 
-	(void)state;
 	for (unsigned i = 0; i < CALLS; i++)
 		answer(r, i + 1, r->address[i]);
 	for (unsigned i = 0; i < CALLS; i++)
@@ -157,7 +155,6 @@ static void one_port_takes_the_answers_to_all(void **state)
 	socklen_t n = sizeof(at);
 	struct receiver_stats s;
 
-	(void)state;
 	answer(r, 1, r->ports.address); /* binds the peer */
 	assert_int_equal(getsockname(r->peer, (struct sockaddr *)&at, &n), 0);
 	for (unsigned i = 1; i < CALLS; i++) {
@@ -181,7 +178,6 @@ static void what_is_given_back_is_closed_and_used_again(void **state)
 	struct port again = { .fd = -1 };
 	char address[PORT_TEXT];
 
-	(void)state;
 	for (unsigned i = 0; i < CALLS; i += 2)
 		ports_take_back(&r->ports, &r->call[i].port);
 	while (r->ports.first) {
@@ -217,7 +213,6 @@ static void drops_are_those_of_the_sockets(void **state)
 	unsigned kept = 0;
 	int size = 4096;
 
-	(void)state;
 	if (emulator_lacks("SO_RXQ_OVFL"))
 		skip();
 	assert_int_equal(ports_give(&r->ports, &port, address, NULL), 0);
@@ -243,7 +238,6 @@ static void the_limit_of_descriptors_is_named(void **state)
 	struct port port = { .fd = -1 };
 	char address[PORT_TEXT];
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
 	is = was;
 	is.rlim_cur = 70; /* they are open already */

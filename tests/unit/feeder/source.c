@@ -27,7 +27,6 @@ static int write_speech(void **state)
 	unsigned n = 8 * 8000, noise = 1;
 	FILE *f;
 
-	(void)state;
 	f = fopen(scratch_file(wav), "wb");
 	if (!f)
 		return -1;
@@ -102,7 +101,6 @@ static void voices_differ_and_repeat_with_their_seed(void **state)
 	struct source *s = open_source(c, 3), *t = open_source(c, 3);
 	struct source_voice a, b, again;
 
-	(void)state;
 	source_voice_init(&a, s, 1);
 	source_voice_init(&b, s, 2);
 	source_voice_init(&again, t, 1);
@@ -127,7 +125,6 @@ static void a_packet_holds_one_frame_of_its_codec(void **state)
 		{ "{codec: amr, mode: 4.75}", 14 },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct campaign *c = parse(cases[i].in);
 		struct source *s = open_source(c, 1);
@@ -151,7 +148,6 @@ static void dtx_leaves_frames_out(void **state)
 	unsigned silent = 0, n = 5000;
 	struct source_voice v;
 
-	(void)state;
 	source_voice_init(&v, s, 4);
 	for (unsigned k = 0; k < n; k++)
 		silent += source_silent(&v, k);

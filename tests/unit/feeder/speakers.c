@@ -78,7 +78,6 @@ static void a_line_sets_the_flows_that_it_names(void **state)
 	struct speakers *s = speakers_new(&cfg);
 	struct cr_err e = { "" };
 
-	(void)state;
 	check_limits(s, 0, 0);
 	assert_int_equal(speakers_take_line(s, "steady=10 overload=7", &e), 0);
 	check_limits(s, 10, 7);
@@ -106,7 +105,6 @@ static void a_wrong_line_sets_nothing_and_says_what_is_wrong(void **state)
 	const struct speakers_cfg cfg = { .campaign = c };
 	struct speakers *s = speakers_new(&cfg);
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct cr_err e = { "" };
 
@@ -154,7 +152,6 @@ static void lines_come_by_a_pipe_and_its_end_changes_nothing(void **state)
 	static const char lines[] = "steady=3\noverload=4 steady=5\nsteady=6";
 	struct heard h;
 
-	(void)state;
 	pipe_through(lines, strlen(lines), &h, 6, 4);
 	assert_int_equal(h.err, 0);
 	assert_string_equal(h.set, "steady=3;overload=4 steady=5;steady=6;");
@@ -165,7 +162,6 @@ static void what_comes_behind_the_end_is_not_read(void **state)
 	static const char lines[] = "steady=3\nend\nsteady=5\n";
 	struct heard h;
 
-	(void)state;
 	pipe_through(lines, strlen(lines), &h, 3, 0);
 	assert_int_equal(h.ends, 1);
 	assert_int_equal(h.err, 0);
@@ -180,7 +176,6 @@ static void the_number_of_a_wrong_line_is_told_and_the_rest_is_not_read(
 	static char endless[10000];
 	struct heard h;
 
-	(void)state;
 	pipe_through(lines, strlen(lines), &h, 3, 0);
 	assert_int_equal(h.err, -EINVAL);
 	assert_string_equal(h.why,
@@ -201,7 +196,6 @@ static void a_file_is_no_pipe(void **state)
 	const struct speakers_cfg cfg = { .campaign = c, .fd = fileno(f) };
 	struct speakers *s = speakers_new(&cfg);
 
-	(void)state;
 	assert_int_equal(speakers_read(s, base, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "has to be a pipe"));
 	speakers_free(s);
@@ -222,7 +216,6 @@ static void any_first_calls_are_spread_over_the_packet_time(void **state)
 	struct cr_err e = { "" };
 	struct plan p;
 
-	(void)state;
 	assert_int_equal(plan_make(&p, c, &o, &e), 0);
 	for (unsigned flow = 0; flow < 2; flow++)
 		for (unsigned n = 10; n <= counts[flow]; n += 30) {

@@ -17,7 +17,6 @@ static void even_packets_have_none(void **state)
 {
 	struct arrivals a = { 0 };
 
-	(void)state;
 	assert_int_equal(arrivals_jitter(&a), 0);
 	for (unsigned i = 0; i < 100; i++) /* the timestamp wraps */
 		arrivals_add(&a, 7 * CR_SEC + i * PERIOD, i * STEP - 1000, STEP,
@@ -29,7 +28,6 @@ static void a_silence_is_no_jitter(void **state)
 {
 	struct arrivals a = { 0 };
 
-	(void)state;
 	arrivals_add(&a, CR_SEC, 1000, STEP, PERIOD);
 	arrivals_add(&a, CR_SEC + 500 * PERIOD, 1000 + 500 * STEP, STEP,
 		     PERIOD);
@@ -40,7 +38,6 @@ static void another_beginning_does_not_count(void **state)
 {
 	struct arrivals a = { 0 };
 
-	(void)state;
 	arrivals_add(&a, CR_SEC, 1000, STEP, PERIOD);
 	arrivals_add(&a, CR_SEC + PERIOD, 0x80000000u, STEP, PERIOD);
 	assert_int_equal(arrivals_jitter(&a), 0);
@@ -53,7 +50,6 @@ static void it_is_the_formula(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned try = 0; try < TEST_TRIES(100); try++) {
 		struct arrivals a = { 0 };
 		double jitter = 0, last = 0;

@@ -39,7 +39,6 @@ static struct call *find(uint32_t ssrc)
 
 static int setup(void **state)
 {
-	(void)state;
 	rcu_register_thread();
 	table = call_table_new(1024);
 	memset(&cache, 0, sizeof(cache));
@@ -48,7 +47,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	call_table_free(table);
 	rcu_unregister_thread();
 	return 0;
@@ -58,7 +56,6 @@ static void a_call_that_left_is_not_found(void **state)
 {
 	struct call *first = add(7), *second;
 
-	(void)state;
 	assert_ptr_equal(find(7), first);
 	assert_ptr_equal(find(7), first);
 	assert_null(find(8));
@@ -76,7 +73,6 @@ static void all_are_found_however_many(void **state)
 {
 	static struct call *call[CALLS];
 
-	(void)state;
 	for (uint32_t i = 0; i < CALLS; i++)
 		call[i] = add(i * 77 + 1);
 	for (unsigned round = 0; round < 2; round++)

@@ -44,7 +44,6 @@ static void an_address_is_never_torn(void **state)
 	unsigned version = 0, changes = 0;
 	struct destination w;
 
-	(void)state;
 	destination_init(&w);
 	for (unsigned i = 0; i < WRITERS; i++)
 		assert_int_equal(
@@ -75,7 +74,6 @@ static void nowhere_is_told_from_somewhere(void **state)
 	struct sockaddr_storage at, got;
 	struct destination w;
 
-	(void)state;
 	destination_init(&w);
 	assert_false(destination_changed(&w, 0));
 	assert_int_equal(destination_read(&w, &got), 0);
@@ -100,7 +98,6 @@ static void who_tries_does_not_wait(void **state)
 	bool held = false;
 	struct destination w;
 
-	(void)state;
 	destination_init(&w);
 	destination_set(&w, &a);
 	atomic_fetch_add(&w.version, 1); /* in the midst of another one */
@@ -123,7 +120,6 @@ static void a_way_that_is_held_leads_nowhere(void **state)
 	bool held = false;
 	struct destination w;
 
-	(void)state;
 	destination_init(&w);
 	destination_set(&w, &a);
 	assert_true(destination_try(&w, &version, &held, &got));

@@ -36,7 +36,6 @@ static void speech_of_an_event_is_muted(void **state)
 {
 	struct digits d;
 
-	(void)state;
 	assert_int_equal(digits_init(&d, &clocks), 0);
 	assert_false(digits_mute(&d, 0));
 	press(&d, UINT32_MAX - 400);
@@ -52,7 +51,6 @@ static void an_event_far_ahead_mutes_nothing(void **state)
 {
 	struct digits d;
 
-	(void)state;
 	assert_int_equal(digits_init(&d, &clocks), 0);
 	press(&d, INT32_MAX - LENGTH);
 	assert_false(digits_mute(&d, 1600));
@@ -63,7 +61,6 @@ static void each_clock_counts_in_its_own(void **state)
 {
 	static const unsigned hz[] = { 8000, 16000, 32000, 48000 };
 
-	(void)state;
 	for (unsigned i = 0; i < 4 * 4 * 4; i++) {
 		const struct digits_clocks now = { hz[i % 4], hz[i / 4 % 4],
 						   hz[i / 16] };

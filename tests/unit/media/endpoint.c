@@ -32,7 +32,6 @@ static void a_name_dies_with_its_endpoint(void **state)
 			*two;
 	uint64_t key;
 
-	(void)state;
 	assert_int_equal(endpoints_add(&endpoints, one), 0);
 	key = one->key;
 	assert_ptr_equal(endpoints_find(&endpoints, key), one);
@@ -58,7 +57,6 @@ static void answers_go_where_the_party_is(void **state)
 					  } };
 	struct endpoint *l = endpoint_new(&cfg);
 
-	(void)state;
 	assert_answers_to(l, "192.0.2.1:4000");
 	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 0)));
 	assert_answers_to(l, "198.51.100.9:1024");
@@ -71,7 +69,6 @@ static void new_terms_hold_from_the_next_packet_on(void **state)
 	struct endpoint *l = endpoint_new(&cfg);
 	struct learn_terms terms = cfg.terms;
 
-	(void)state;
 	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 0)));
 	terms.mode = LEARN_STRICT;
 	terms.signalled = address_at("192.0.2.1:4000");
@@ -95,7 +92,6 @@ static void a_repeated_address_moves_no_answers(void **state)
 	struct endpoint *l = endpoint_new(&cfg);
 	struct learn_terms terms = cfg.terms;
 
-	(void)state;
 	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 0)));
 	endpoint_again(l, &terms);
 	assert_answers_to(l, "198.51.100.9:1024");
@@ -122,7 +118,6 @@ static void a_first_address_moves_no_party_that_was_heard(void **state)
 			*no_listener = endpoint_new(&cfg);
 	struct learn_terms terms = cfg.terms;
 
-	(void)state;
 	terms.signalled = address_at("192.0.2.1:4000");
 	assert_true(learn_accepts(hear(heard, "198.51.100.9:1024", 0)));
 	endpoint_again(heard, &terms);

@@ -136,7 +136,6 @@ static void only_the_partys_hosts_are_believed(void **state)
 	struct endpoint_rtcp_info info;
 	struct endpoint_fixture r;
 
-	(void)state;
 	open_party(&r);
 	open_endpoint(&r, ENDPOINT_RTCP_PORT, &terms);
 	assert_int_equal(hear(&r, "127.0.0.1:9999"), ENDPOINT_RTCP_HEARD);
@@ -158,7 +157,6 @@ static void nobody_is_believed_before_the_party_is_known(void **state)
 	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
 	struct endpoint_fixture r;
 
-	(void)state;
 	open_party(&r);
 	open_endpoint(&r, ENDPOINT_RTCP_PORT, &terms);
 	assert_int_equal(hear(&r, "127.0.0.1:9999"), ENDPOINT_RTCP_FOREIGN);
@@ -185,7 +183,6 @@ static void reports_follow_the_party(void **state)
 	struct sockaddr_storage moved_rtp = moved;
 	struct endpoint_fixture r;
 
-	(void)state;
 	open_party(&r);
 	open_endpoint(&r, ENDPOINT_RTCP_PORT, &terms);
 	say(&r, &r.rtp, 1);
@@ -226,7 +223,6 @@ static void reports_go_where_was_told(void **state)
 	struct learn_terms terms = { .mode = LEARN_DELAYED };
 	struct endpoint_fixture r;
 
-	(void)state;
 	open_party(&r);
 	terms.signalled = r.rtp;
 	open_endpoint(&r, ENDPOINT_RTCP_PORT, &terms);
@@ -268,7 +264,6 @@ static void a_bye_goes_to_who_was_reported_to(void **state)
 	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
 	struct endpoint_fixture r;
 
-	(void)state;
 	open_party(&r);
 	open_endpoint(&r, ENDPOINT_RTCP_MUX, &terms);
 	say(&r, &r.rtp, 1);
@@ -294,7 +289,6 @@ static void a_relays_sender_is_ours(void **state)
 	struct rtp_packet p = { .ssrc = 7, .payload_bytes = 100 };
 	struct endpoint_fixture r;
 
-	(void)state;
 	open_party(&r);
 	open_endpoint(&r, ENDPOINT_RTCP_MUX, &terms);
 	for (unsigned i = 0; i < 3; i++)

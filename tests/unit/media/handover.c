@@ -54,7 +54,6 @@ static void a_full_box_refuses(void **state)
 {
 	unsigned expected[WRITERS] = { 0 };
 
-	(void)state;
 	box = handover_new();
 	assert_non_null(box);
 	assert_null(handover_first(box));
@@ -85,7 +84,6 @@ static void each_threads_packets_stay_in_order(void **state)
 	unsigned expected[WRITERS] = { 0 }, number[WRITERS];
 	pthread_t thread[WRITERS];
 
-	(void)state;
 	box = handover_new();
 	assert_non_null(box);
 	for (unsigned i = 0; i < WRITERS; i++) {

@@ -45,7 +45,6 @@ static void twice_the_energy_is_four_steps(void **state)
 		{ 1ull << 40, CR_IMPORTANCE_LOUDEST },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(golden) / sizeof(golden[0]); i++)
 		assert_int_equal(importance_of_square(golden[i].square),
 				 golden[i].is);
@@ -71,7 +70,6 @@ static void g711_is_as_loud_as_its_decoder_makes_it(void **state)
 	uint8_t u[FRAME], a[FRAME];
 	int16_t from_u[FRAME], from_a[FRAME];
 
-	(void)state;
 	for (unsigned code = 0; code < 256 + 500; code++) {
 		/* an odd length, too */
 		unsigned n = code < 256 ? 1 + code % 2
@@ -97,7 +95,6 @@ static void l16_is_as_loud_as_its_samples(void **state)
 	int16_t pcm[FRAME];
 	uint8_t wire[2 * FRAME];
 
-	(void)state;
 	for (unsigned k = 0; k < 300; k++) {
 		unsigned n = 1 + test_below(&seed, FRAME);
 		unsigned most = 1 + test_below(&seed, 65536);
@@ -117,7 +114,6 @@ static void zeros_are_nothing(void **state)
 {
 	uint8_t silence[FRAME];
 
-	(void)state;
 	memset(silence, 0xff, sizeof(silence));
 	assert_int_equal(rate(&ulaw, silence, FRAME), CR_IMPORTANCE_NOTHING);
 	memset(silence, 0, sizeof(silence));
@@ -147,7 +143,6 @@ static void codecs_that_say_it_say_nothing(void **state)
 	const struct payload_cfg g722 = { .kind = PAYLOAD_G722 };
 	static const uint8_t sid[4] = { 2 }, speech[24], any[FRAME];
 
-	(void)state;
 	assert_int_equal(of_amr(8), CR_IMPORTANCE_NOTHING);
 	assert_int_equal(of_amr(15), CR_IMPORTANCE_NOTHING);
 	/* 10.2 hides its gains, 12.2 does not */

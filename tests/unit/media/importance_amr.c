@@ -144,7 +144,6 @@ static void frames_are_as_loud_as_their_gains_say(void **state)
 	};
 	static struct course c;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(worlds) / sizeof(worlds[0]); i++) {
 		struct judged j;
 		double r;
@@ -170,7 +169,6 @@ static void any_bits_are_a_level(void **state)
 	struct cr_frame f = { .kind = CR_FRAME_SPEECH, .bytes = 31 };
 	uint8_t before = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 20000; i++) {
 		uint8_t level;
 
@@ -209,7 +207,6 @@ static void the_loudest_is_soon_forgotten(void **state)
 	struct cr_frame f = { .kind = CR_FRAME_SPEECH, .bytes = 31, .mode = 7 };
 	uint8_t level = CR_IMPORTANCE_LOUDEST;
 
-	(void)state;
 	memset(f.data, 0xff, 31);
 	for (unsigned i = 0; i < FRAMES; i++) {
 		assert_int_equal(importance_amr(&many, &f),
@@ -233,7 +230,6 @@ static void a_frame_ago_is_all_that_counts(void **state)
 	struct importance_amr one = { 0 }, other = { 0 };
 	struct cr_frame f = { .kind = CR_FRAME_SPEECH, .bytes = 31, .mode = 7 };
 
-	(void)state;
 	for (unsigned i = 0; i < 100; i++) {
 		for (unsigned k = 0; k < 31; k++)
 			f.data[k] = (uint8_t)test_below(&seed, 256);

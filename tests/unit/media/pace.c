@@ -27,7 +27,6 @@ static void the_gap_grows_with_the_load(void **state)
 {
 	cr_ns before = 0;
 
-	(void)state;
 	assert_int_equal(pace_gap(0), 0);
 	assert_int_equal(pace_gap(IDLE), 0);
 	assert_true(pace_gap(PPM / 2) > 0);
@@ -46,7 +45,6 @@ static void it_never_waits_while_the_cpu_has_time(void **state)
 	struct pace p = { 0 };
 	cr_ns now = 5 * CR_SEC, used = 77;
 
-	(void)state;
 	assert_int_equal(pace_wait(&p, 1, now, now), 0);
 	pace_look(&p, now, used);
 	assert_int_equal(p.gap, 0); /* one look tells nothing */
@@ -59,7 +57,6 @@ static void it_waits_when_the_cpu_is_scarce_and_turns_are_small(void **state)
 	struct pace p = { 0 };
 	cr_ns now = 5 * CR_SEC, used = 0;
 
-	(void)state;
 	pace_look(&p, now, used);
 	work(&p, &now, &used, PPM, 10);
 	assert_int_equal(p.gap, PACE_GAP_MAX);
@@ -76,7 +73,6 @@ static void after_a_silence_the_past_is_forgotten(void **state)
 	struct pace p = { 0 };
 	cr_ns now = 5 * CR_SEC, used = 0;
 
-	(void)state;
 	pace_look(&p, now, used);
 	work(&p, &now, &used, PPM, 10);
 	now += 60 * CR_SEC;

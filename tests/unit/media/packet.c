@@ -48,7 +48,6 @@ static void nothing_is_made_before_numbers_are_known(void **state)
 	struct call *c = call_at(&endpoint);
 	cr_ns at = CR_SEC;
 
-	(void)state;
 	wheel_init(&wheel, at);
 	(void)endpoint_begin_polls(&endpoint, &wheel);
 	endpoint_listen(&endpoint, c);

@@ -78,7 +78,6 @@ static void check_sizes(const struct payload_cfg *cfg, const uint8_t *size)
 
 static void amr_payload_sizes_are_those_of_rfc4867(void **state)
 {
-	(void)state;
 	check_sizes(&nb_be, nb_be_size);
 	check_sizes(&nb_oa, nb_oa_size);
 	check_sizes(&wb_be, wb_be_size);
@@ -99,7 +98,6 @@ static void bandwidth_efficient_bits_are_where_the_rfc_puts_them(void **state)
 	struct cr_frame f;
 	uint8_t back[14];
 
-	(void)state;
 	assert_int_equal(payload_open(&nb_be, be_475, sizeof(be_475), &it), 0);
 	assert_int_equal(it.info.cmr, 6);
 	assert_true(payload_next(&it, &f));
@@ -132,7 +130,6 @@ static void several_frames_share_one_table_and_one_padding(void **state)
 	struct cr_frame f[2];
 	uint8_t back[32];
 
-	(void)state;
 	assert_int_equal(payload_open(&nb_be, be_two, sizeof(be_two), &it), 0);
 	assert_int_equal(it.info.nframes, 2);
 	assert_true(payload_next(&it, &f[0]));
@@ -161,7 +158,6 @@ static void octet_aligned_ignores_reserved_and_padding_bits(void **state)
 	struct cr_frame f[3];
 	uint8_t back[26];
 
-	(void)state;
 	assert_int_equal(payload_open(&wb_oa, oa_three, sizeof(oa_three), &it),
 			 0);
 	assert_int_equal(it.info.cmr, 1);
@@ -191,7 +187,6 @@ static void a_cmr_we_cannot_follow_is_ignored(void **state)
 	struct payload_iter it;
 	uint8_t p[14];
 
-	(void)state;
 	set.mode_set = 1 << 0 | 1 << 7;
 	memcpy(p, be_475, sizeof(p));
 	for (unsigned cmr = 0; cmr < 16; cmr++) {
@@ -212,7 +207,6 @@ static void modes_outside_the_set_are_refused_both_ways(void **state)
 	struct cr_frame sid = { .kind = CR_FRAME_SID, .mode = 8, .bytes = 5 };
 	uint8_t buf[64];
 
-	(void)state;
 	set.mode_set = 1 << 2 | 1 << 4;
 	assert_int_equal(payload_open(&set, be_475, sizeof(be_475), &it),
 			 PAYLOAD_MODE_SET);
@@ -229,7 +223,6 @@ static void frames_that_do_not_fit_are_not_packed(void **state)
 	struct cr_frame f = { .kind = CR_FRAME_SPEECH, .mode = 7, .bytes = 31 };
 	uint8_t buf[64];
 
-	(void)state;
 	assert_int_equal(payload_pack(&nb_oa, 15, &f, 1, buf, 64), 33);
 	assert_int_equal(payload_pack(&nb_oa, 8, &f, 1, buf, 64), -EINVAL);
 	assert_int_equal(payload_pack(&wb_oa, 9, &f, 1, buf, 64), -EINVAL);
@@ -261,7 +254,6 @@ static void more_than_twelve_frames_are_refused(void **state)
 	struct payload_iter it = { .n = 4711 };
 	uint8_t p[16];
 
-	(void)state;
 	memset(p, 0xfc, sizeof(p)); /* F, NO_DATA, Q */
 	p[12] = 0x7c;
 	assert_int_equal(payload_open(&nb_oa, p, 13, &it), 0);
@@ -282,7 +274,6 @@ static void lost_wideband_speech_is_a_bad_frame(void **state)
 	struct payload_iter it;
 	struct cr_frame f;
 
-	(void)state;
 	assert_int_equal(payload_open(&wb_oa, p, 2, &it), 0);
 	assert_true(payload_next(&it, &f));
 	assert_int_equal(f.kind, CR_FRAME_BAD);
@@ -297,7 +288,6 @@ static void pcm_is_cut_into_frames(void **state)
 	struct payload_iter it;
 	struct cr_frame f[4];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(p); i++)
 		p[i] = (uint8_t)(i * 7);
 	assert_int_equal(payload_open(&cfg, p, sizeof(p), &it), 0);
@@ -322,7 +312,6 @@ static void pcm_without_a_length_is_one_bounded_frame(void **state)
 	const struct payload_cfg cut = { .kind = PAYLOAD_PCMA, .samples = 80 };
 	struct payload_iter it;
 
-	(void)state;
 	for (size_t n = 1; n <= CR_PCM_SAMPLES_MAX; n++) {
 		assert_int_equal(payload_open(&u, p, n, &it), 0);
 		assert_int_equal(it.info.nframes, 1);
@@ -342,7 +331,6 @@ static void g723_frames_tell_their_length(void **state)
 	struct payload_iter it;
 	struct cr_frame f[5];
 
-	(void)state;
 	memset(p, 0xf8, sizeof(p));
 	p[24] = 0x55;
 	p[44] = 0x02;
@@ -371,7 +359,6 @@ static void g723_packets_have_twelve_frames_at_most(void **state)
 	uint8_t p[13 * 4];
 	struct payload_iter it;
 
-	(void)state;
 	memset(p, 0x02, sizeof(p));
 	assert_int_equal(payload_open(&g723, p, sizeof(p) - 4, &it), 0);
 	assert_int_equal(it.info.nframes, PAYLOAD_FRAMES_MAX);
@@ -385,7 +372,6 @@ static void silence_without_a_sign_is_not_sent(void **state)
 				 { .kind = CR_FRAME_NO_DATA } };
 	uint8_t buf[64];
 
-	(void)state;
 	assert_int_equal(payload_pack(&g723, 15, f, 2, buf, 64), 0);
 	f[1] = (struct cr_frame){ .kind = CR_FRAME_SID,
 				  .bytes = 4,
@@ -399,7 +385,6 @@ static void silence_without_a_sign_is_not_sent(void **state)
 
 static void names_are_found_and_differ(void **state)
 {
-	(void)state;
 	assert_int_equal(payload_kind_find("amr"), PAYLOAD_AMR);
 	assert_int_equal(payload_kind_find("amr-wb"), PAYLOAD_AMR_WB);
 	assert_int_equal(payload_kind_find("pcmu"), PAYLOAD_PCMU);

@@ -50,7 +50,6 @@ static void timestamps_may_leap_for_ever(void **state)
 	const uint32_t leaps[] = { INT32_MAX, (uint32_t)INT32_MIN };
 	struct cr_err e = { "" };
 
-	(void)state;
 	for (unsigned way = 0; way < 2; way++) {
 		struct pipeline_input in = { .payload = silence,
 					     .bytes = FRAME };
@@ -75,7 +74,6 @@ static void a_mode_that_is_not_there_is_not_taken(void **state)
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
-	(void)state;
 	cfg.out.cfg.samples = cfg.out.payload.samples = 0;
 	cfg.out.cfg.mode = 7;
 	cfg.out.payload.mode_set = 1u << 7 | 1u << 2;
@@ -120,7 +118,6 @@ static void the_marker_survives_cutting(void **state)
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
-	(void)state;
 	cfg.out.cfg.samples = cfg.out.payload.samples = 0;
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	run_frame(p, &h, 0, true); /* on a packet that fills no frame */
@@ -143,7 +140,6 @@ static void speech_after_our_silence_is_marked(void **state)
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
-	(void)state;
 	cfg.out.cfg.samples = cfg.out.payload.samples = 0;
 	cfg.out.cfg.dtx = true;
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
@@ -171,7 +167,6 @@ static void a_new_sender_goes_on_in_time(void **state)
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
-	(void)state;
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
 	in.ts = 4000000000;
@@ -205,7 +200,6 @@ static void digits_of_a_new_sender_are_in_its_time(void **state)
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
-	(void)state;
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
 	in.ts = 2000000000;
@@ -230,7 +224,6 @@ static void noise_of_a_new_sender_is_in_its_time(void **state)
 				    .out = side("l16", 16000) };
 	struct cr_err e = { "" };
 
-	(void)state;
 	for (unsigned passed = 0; passed < 2; passed++) {
 		struct pipeline_input in = { .payload = speech,
 					     .bytes = FRAME };
@@ -266,7 +259,6 @@ static void noise_is_sent_after_any_leap(void **state)
 				    .pt_noise = 13 };
 	struct cr_err e = { "" };
 
-	(void)state;
 	/* 0: not again; 5 leaps are more ns than 63 bits hold (UBSan) */
 	for (unsigned leaps = 0; leaps < 12; leaps++) {
 		struct pipeline_input in = noise;
@@ -312,7 +304,6 @@ static void timestamps_never_go_back(void **state)
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
-	(void)state;
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	for (unsigned i = 0; i < 7; i++) {
 		in.ts = ts[i];
@@ -340,7 +331,6 @@ static void what_is_lost_is_as_long_as_it_was(void **state)
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
-	(void)state;
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	assert_int_equal(pipeline_packets(p, 3 * FRAME), 3);
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
@@ -364,7 +354,6 @@ static void what_is_too_old_is_as_long_as_it_was(void **state)
 	static const uint8_t speech[21] = { 3 << 3 }; /* RFC 6716, 3.1 */
 	static const char *const outputs[] = { "amr", "pcmu" };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct pipeline_input in = { .payload = speech,
 					     .bytes = sizeof(speech) };
@@ -422,7 +411,6 @@ static void modes_change_as_their_receiver_wants(void **state)
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
 					    .out = side("amr", 8000) };

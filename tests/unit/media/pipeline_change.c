@@ -130,7 +130,6 @@ static void inputs_change_at_any_packet(void **state)
 {
 	static struct sender s;
 
-	(void)state;
 	for (unsigned to = 0; to < NCODECS; to++) {
 		struct pipeline *p = open_with(&s, 0, to);
 		struct heard h = { 0 };
@@ -173,7 +172,6 @@ static void the_output_changes_between_two_packets(void **state)
 	uint32_t ts = 0;
 	unsigned n = 0;
 
-	(void)state;
 	for (unsigned in = 0; in < NCODECS; in++)
 		for (unsigned a = 0; a < NCODECS; a++)
 			for (unsigned b = 0; b < NCODECS; b++) {
@@ -211,7 +209,6 @@ static void what_was_left_over_comes_out_of_the_next(void **state)
 	struct cr_err e = { "" };
 	uint32_t last;
 
-	(void)state;
 	if (!out.codec)
 		skip();
 	assert_int_equal(payload_cfg_of(out.codec, &out.payload), 0);
@@ -236,7 +233,6 @@ static void a_mode_request_for_another_codec_is_none(void **state)
 	struct pipeline *p = open_with(&s, 0, 1);
 	struct heard h = { 0 };
 
-	(void)state;
 	pipeline_ask_mode(p, PAYLOAD_AMR_WB, 3);
 	assert_int_equal(pipeline_mode(p), 7);
 	pipeline_ask_mode(p, PAYLOAD_AMR, 3);
@@ -258,7 +254,6 @@ static void a_new_sender_has_a_decoder_without_a_past(void **state)
 	struct pipeline *fresh, *p = open_with(&s, 1, 5);
 	struct heard first = { 0 }, h = { 0 };
 
-	(void)state;
 	say(p, &s, 1, &first);
 	say(p, &s, 1, &h);
 	assert_memory_not_equal(h.bytes, first.bytes, first.n);
@@ -286,7 +281,6 @@ static void there_are_so_many_inputs_and_no_more(void **state)
 	struct pipeline_side more = side(5);
 	struct cr_err e = { "" };
 
-	(void)state;
 	for (unsigned i = NCODECS; i < PIPELINE_INPUTS; i++) {
 		more.cfg.spin = i; /* of no matter, but another one */
 		assert_int_equal(pipeline_add_input(p, &more, &e), i);

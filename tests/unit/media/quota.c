@@ -51,7 +51,6 @@ static void expect(cr_ns now, const struct step *step, unsigned n,
 /* Each packet counts for 19.375 ms of the 2 s. */
 static void two_seconds_may_be_sent_at_once(void **state)
 {
-	(void)state;
 	EXPECT(0, "103,1,1", { 200, 20 }, { 200, 20 }, { 200, 0 });
 	EXPECT(1000 * CR_SEC, "1,1,102,1", { 1, 20 }, { 1, 0 }, { 200, 20 },
 	       { 200, 0 });
@@ -61,7 +60,6 @@ static void the_burst_has_an_exact_end(void **state)
 {
 	struct quota q = { .until = CR_SEC + QUOTA_BURST - PACKET };
 
-	(void)state;
 	assert_true(quota_take(&q, QUOTA_BURST, CR_SEC, PACKET));
 	q.until = CR_SEC + QUOTA_BURST - PACKET + 1;
 	assert_false(quota_take(&q, QUOTA_BURST, CR_SEC, PACKET));
@@ -71,7 +69,6 @@ static void the_burst_has_an_exact_end(void **state)
 
 static void a_clock_that_goes_back_allows_no_more(void **state)
 {
-	(void)state;
 	EXPECT(1000 * CR_SEC, "103,0,0,2", { 200, -1000 }, { 200, 1000 },
 	       { 200, 40 }, { 200, 0 });
 	EXPECT(1000 * CR_SEC, "50,50,3", { 50, -10 }, { 50, 10 }, { 200, 0 });
@@ -79,7 +76,6 @@ static void a_clock_that_goes_back_allows_no_more(void **state)
 
 static void an_hour_of_silence_saves_nothing(void **state)
 {
-	(void)state;
 	EXPECT(0, "1,103,51,103", { 1, 3600 * 1000 }, { 200, 1000 },
 	       { 200, 2000 }, { 200, 0 });
 }
@@ -103,7 +99,6 @@ static void a_clock_may_be_three_percent_fast(void **state)
 	const unsigned day = 24 * 3600 * 50;
 	const cr_ns counted = PACKET - PACKET / QUOTA_DRIFT;
 
-	(void)state;
 	assert_int_equal(refuse(PACKET * 100 / 103, day), 0);
 	assert_int_equal(refuse(counted, day), 0);
 	assert_in_range(refuse(PACKET * 100 / 104, day), day / 138, day / 134);

@@ -136,7 +136,6 @@ static void press(cr_ns ms, unsigned seq, unsigned place, unsigned lasts)
 
 static void what_is_said_before_a_digit_is_heard_before_it(void **state)
 {
-	(void)state;
 	open_as(100);
 	say(0, 0, 0);
 	say(20, 1, 1);
@@ -155,7 +154,6 @@ static void what_is_said_before_a_digit_is_heard_before_it(void **state)
  * other, and what is in disorder is put into order. */
 static void a_digit_beside_speech_is_in_its_place(void **state)
 {
-	(void)state;
 	open_as(100);
 	say(0, 0, 0);
 	say(20, 1, 1);
@@ -174,7 +172,6 @@ static void a_digit_beside_speech_is_in_its_place(void **state)
  * what does not come is concealed before it. */
 static void a_digit_waits_for_what_may_yet_come(void **state)
 {
-	(void)state;
 	open_as(60);
 	say(0, 0, 0);
 	press(30, 2, 2, 0);
@@ -194,7 +191,6 @@ static void a_digit_waits_for_what_may_yet_come(void **state)
 
 static void a_digit_whose_turn_is_over_comes_at_once(void **state)
 {
-	(void)state;
 	open_as(40);
 	say(0, 0, 0);
 	say(40, 2, 1);
@@ -216,7 +212,6 @@ static void a_digit_is_not_lost_with_its_sender(void **state)
 					  .payload = payload,
 					  .payload_bytes = 40 };
 
-	(void)state;
 	open_as(100);
 	press(0, 0, 0, 1); /* nothing says when its turn is */
 	press(20, 1, 1, 1);
@@ -239,7 +234,6 @@ static void a_digit_is_not_lost_with_its_sender(void **state)
 
 static void a_lost_frame_brings_the_packet_behind_it(void **state)
 {
-	(void)state;
 	open_as(60);
 	say(0, 0, 0);
 	say(20, 1, 1);
@@ -254,7 +248,6 @@ static void a_lost_frame_brings_the_packet_behind_it(void **state)
 /* What comes too late brings nothing. */
 static void what_is_not_there_is_not_brought(void **state)
 {
-	(void)state;
 	open_as(40);
 	say(0, 0, 0);
 	say(20, 1, 1);
@@ -269,7 +262,6 @@ static void what_is_not_there_is_not_brought(void **state)
  * as anybody knows. Behind a pause the numbers say what was. */
 static void only_what_numbers_prove_is_lost(void **state)
 {
-	(void)state;
 	open_as(40);
 	say(0, 0, 0);
 	say(20, 1, 1);

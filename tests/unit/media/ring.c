@@ -59,7 +59,6 @@ static void an_empty_ring_gives_nothing(void **state)
 	struct frame_ring *r = frame_ring_new(2, FRAME);
 	struct cr_frame_meta m = { .seq = 77 };
 
-	(void)state;
 	assert_false(frame_ring_peek(r, &m));
 	assert_null(frame_ring_claim(r, 0, &m));
 	assert_int_equal(m.seq, 77);
@@ -75,7 +74,6 @@ static void frames_come_out_as_they_went_in(void **state)
 	struct cr_frame_meta m, lost;
 	uint8_t want[FRAME];
 
-	(void)state;
 	for (unsigned i = 0; i < 200; i++) {
 		const uint8_t *bytes;
 
@@ -101,7 +99,6 @@ static void a_full_ring_drops_its_oldest_and_says_which(void **state)
 	struct frame_ring *r = frame_ring_new(4, FRAME);
 	struct cr_frame_meta m, lost = { .seq = 77 };
 
-	(void)state;
 	for (uint8_t i = 0; i < 4; i++)
 		assert_false(push(r, i, &lost));
 	assert_int_equal(lost.seq, 77);
@@ -121,7 +118,6 @@ static void only_the_oldest_frame_can_be_claimed(void **state)
 	struct frame_ring *r = frame_ring_new(4, FRAME);
 	struct cr_frame_meta m, lost;
 
-	(void)state;
 	for (uint8_t i = 0; i < 6; i++)
 		(void)push(r, i, &lost);
 	assert_null(frame_ring_claim(r, 0, &m));
@@ -140,7 +136,6 @@ static void a_frame_lost_between_peek_and_claim_is_refused(void **state)
 	struct frame_ring *r = frame_ring_new(2, FRAME);
 	struct cr_frame_meta m, lost;
 
-	(void)state;
 	(void)push(r, 0, &lost);
 	(void)push(r, 1, &lost);
 	assert_true(frame_ring_peek(r, &m));
@@ -158,7 +153,6 @@ static void claimed_bytes_stay_while_the_producer_laps(void **state)
 	const uint8_t *bytes;
 	uint8_t want[FRAME];
 
-	(void)state;
 	(void)push(r, 0xaa, &lost);
 	bytes = frame_ring_claim(r, 0, &m);
 	assert_non_null(bytes);
@@ -174,7 +168,6 @@ static void claimed_bytes_stay_while_the_producer_laps(void **state)
 
 static void a_reserved_buffer_holds_a_whole_frame(void **state)
 {
-	(void)state;
 	for (size_t bytes = 1; bytes <= 130; bytes++) {
 		struct frame_ring *r = frame_ring_new(5, bytes);
 
@@ -203,7 +196,6 @@ static void memory_is_what_it_says(void **state)
 	struct frame_ring *amr = frame_ring_new(16, 64);
 	struct frame_ring *large = frame_ring_new(4096, 1932);
 
-	(void)state;
 	assert_true(frame_ring_bytes(small) < 1024);
 	assert_true(frame_ring_bytes(amr) < 4096);
 	assert_true(frame_ring_bytes(large) >= 4098 * 1932u);

@@ -202,7 +202,6 @@ static void a_turn_serves_all_ports_that_are_ready(void **state)
 {
 	struct rx_fixture r = { 0 };
 
-	(void)state;
 	open_rx(&r);
 	send_to(&r, r.shared, 999999);
 	wait_for(&asleep);
@@ -244,7 +243,6 @@ static void what_is_handed_over_during_a_turn_is_taken(void **state)
 	struct cr_err warn = { "" }, e = { "" };
 	struct rx *rx;
 
-	(void)state;
 	rcu_register_thread();
 	cfg.table = call_table_new(1024);
 	cfg.box = box;
@@ -277,7 +275,6 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	struct rx_fixture r = { 0 };
 	struct inlet *in;
 
-	(void)state;
 	rcu_register_thread();
 	(void)sem_init(&asleep, 0, 0);
 	(void)sem_init(&awake, 0, 0);
@@ -320,7 +317,6 @@ static void a_receiver_wakes_for_its_endpoints_timers(void **state)
 	struct cr_err warn = { "" }, e = { "" };
 	struct rx *rx;
 
-	(void)state;
 	rcu_register_thread();
 	(void)sem_init(&asleep, 0, 0);
 	for (unsigned i = 0; i < 2; i++) {
@@ -373,7 +369,6 @@ static void a_receiver_that_cannot_go_on_says_so(void **state)
 	struct cr_err warn = { "" }, e = { "" };
 	struct rx *rx;
 
-	(void)state;
 	(void)sem_init(&signalled, 0, 0);
 	atomic_store(&refusal, -EPERM);
 	assert_int_equal(rx_open(&rx, &cfg, &warn, &e), 0);

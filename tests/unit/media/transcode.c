@@ -39,7 +39,6 @@ static void sending_within_a_turn_is_its_calls_time(void **state)
 {
 	struct transcode_fixture g;
 
-	(void)state;
 	fixture_open(&g);
 	for (int i = 0; i < TURNS; i++)
 		turn(&g);
@@ -56,7 +55,6 @@ static void packets_leave_while_a_codec_is_at_work(void **state)
 {
 	struct transcode_fixture g;
 
-	(void)state;
 	fixture_open(&g);
 	turn(&g);
 	turn(&g);
@@ -80,7 +78,6 @@ static void without_batching_every_turn_sends(void **state)
 {
 	struct transcode_fixture g;
 
-	(void)state;
 	fixture_open(&g);
 	turn(&g);
 	transcode_batching(g.w, false, g.other); /* what waits leaves */
@@ -101,7 +98,6 @@ static void packets_are_taken_from_a_codec_alone(void **state)
 {
 	struct transcode_fixture g;
 
-	(void)state;
 	fixture_open(&g);
 	turn(&g);
 	assert_false(transcode_take(g.w)); /* between turns */
@@ -125,7 +121,6 @@ static void what_is_shed_takes_no_time_from_what_is_served(void **state)
 	struct cr_job job;
 	struct transcode_fixture g;
 
-	(void)state;
 	fixture_open(&g);
 	t = &g.c->lt.core;
 	for (unsigned i = 0; i < 3; i++)
@@ -171,7 +166,6 @@ static void a_busy_neighbour_makes_no_frame_dearer(void **state)
 	unsigned seen = 0;
 	struct transcode_fixture g;
 
-	(void)state;
 	fixture_open(&g);
 	assert_int_equal(metered(&g, 100, &seen, &alone), 100);
 	assert_in_range(alone, 1, TRANSCODE_COST_PICK + 20 * TICK);
@@ -191,7 +185,6 @@ static void later_frames_are_metered_now_and_then(void **state)
 	struct transcode_fixture g;
 	cr_ns mean;
 
-	(void)state;
 	fixture_open(&g);
 	assert_int_equal(metered(&g, TRANSCODE_COST_FIRST, &seen, &mean),
 			 TRANSCODE_COST_FIRST);
@@ -222,7 +215,6 @@ static void of_a_row_the_first_frame_is_metered(void **state)
 	unsigned seen = 0;
 	struct transcode_fixture g;
 
-	(void)state;
 	fixture_open(&g);
 	/* no other call has emptied the caches */
 	assert_int_equal(metered_in_a_row(&g, 5, &seen), 5);
@@ -271,7 +263,6 @@ static void calls_with_ports_of_their_own_leave_together(void **state)
 	struct transcode_fixture g;
 	pthread_t other;
 
-	(void)state;
 	fixture_open(&g);
 	calls[0] = g.c;
 	for (unsigned i = 0; i < CALLS; i++) {

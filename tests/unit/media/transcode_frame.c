@@ -15,7 +15,6 @@ static void a_digit_ends_without_its_ticks(void **state)
 	struct call_cfg cfg = plain_call();
 	struct transcode_fixture g;
 
-	(void)state;
 	cfg.receive_stage.events =
 		(struct telephone_event_types){ 1, { { 101, 8000 } } };
 	cfg.pt_event_out = 96;
@@ -50,7 +49,6 @@ static void another_sender_shows_in_each_of_its_frames(void **state)
 	struct transcode_fixture g;
 	int peer;
 
-	(void)state;
 	peer = fixture_begin(&g);
 	fixture_push(&g, speech_of(1000, 0, CR_SEC), false);
 	fixture_serve(&g);
@@ -83,7 +81,6 @@ static void some_frames_are_vital(void **state)
 	struct cr_job job = { 0 };
 	struct transcode_fixture g;
 
-	(void)state;
 	fixture_open(&g);
 	for (unsigned i = 0; i < 2 * sizeof(must_keep) / sizeof(must_keep[0]);
 	     i++) {
@@ -105,7 +102,6 @@ static void a_pause_is_counted_from_speech(void **state)
 	struct transcode_fixture g;
 	int peer;
 
-	(void)state;
 	peer = fixture_begin(&g);
 	fixture_push(&g, speech_of(1000, 0, CR_SEC), false);
 	fixture_push(&g, tick, false);
@@ -132,7 +128,6 @@ static void another_sender_ends_a_digit(void **state)
 	struct call_cfg cfg = plain_call();
 	struct transcode_fixture g;
 
-	(void)state;
 	cfg.receive_stage.events =
 		(struct telephone_event_types){ 1, { { 101, 8000 } } };
 	cfg.pt_event_out = 96;
@@ -172,7 +167,6 @@ static void a_lost_frame_is_recovered_from_the_next(void **state)
 	struct call_cfg cfg = plain_call();
 	struct transcode_fixture g;
 
-	(void)state;
 	codec = *cr_codec_find("pcmu");
 	codec.recover = recover;
 	cfg.media.in.codec = &codec;
@@ -227,7 +221,6 @@ static void what_is_too_much_costs_no_codec_time(void **state)
 	unsigned before;
 	struct transcode_fixture g;
 
-	(void)state;
 	real = cr_codec_find("pcmu");
 	codec = *real;
 	codec.encode = count_encode;

@@ -41,7 +41,6 @@ static void a_shed_pause_is_no_gap_and_shed_speech_is(void **state)
 	struct transcode_fixture g;
 	int peer;
 
-	(void)state;
 	peer = fixture_begin(&g);
 	for (unsigned i = 0; i < 7; i++)
 		fixture_push(&g, speech_of(1000, i, CR_SEC + i * period),
@@ -127,7 +126,6 @@ static void behind_a_jitter_buffer_gaps_show_as_well(void **state)
 	struct transcode_fixture g;
 	int peer;
 
-	(void)state;
 	peer = fixture_begin(&g);
 	g.c->buffers = true;
 	for (unsigned i = 0; i < 4; i++)
@@ -184,7 +182,6 @@ static void after_silence_that_is_given_up_speech_begins(void **state)
 	struct transcode_fixture g;
 	int peer;
 
-	(void)state;
 	peer = fixture_begin(&g);
 	push_speech(&g, 0);
 	fixture_serve(&g);
@@ -210,7 +207,6 @@ static void behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap(
 	struct transcode_fixture g;
 	int peer;
 
-	(void)state;
 	peer = fixture_begin(&g);
 	g.c->buffers = true;
 	push_speech(&g, 0);
@@ -283,7 +279,6 @@ static void what_is_heard_of_a_shed_pause_leaves_as_noise(void **state)
 	struct transcode_fixture g;
 	int peer;
 
-	(void)state;
 	peer = begin_with_noise(&g);
 	push_speech(&g, 0);
 	for (unsigned i = 1; i < 7; i++)
@@ -327,7 +322,6 @@ static void noise_ends_with_the_overload(void **state)
 	unsigned n = 0;
 	int peer;
 
-	(void)state;
 	peer = begin_with_noise(&g);
 	push_speech(&g, n++);
 	fixture_serve_as(&g, false);

@@ -19,7 +19,6 @@ static struct wheel_entry timer[MANY];
 
 static int begin(void **state)
 {
-	(void)state;
 	wheel_init(&wheel, BEGIN);
 	for (unsigned i = 0; i < MANY; i++)
 		timer[i] = (struct wheel_entry){ 0 };
@@ -28,7 +27,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	(void)state;
 	wheel_fini(&wheel);
 	return 0;
 }
@@ -55,7 +53,6 @@ static void assert_takes(cr_ns after, const int *want, unsigned n)
 
 static void timers_come_in_their_order(void **state)
 {
-	(void)state;
 	assert_int_equal(wheel_due(&wheel), CR_NEVER);
 	arm(0, 70 * CR_MS);
 	arm(1, 5 * CR_MS);
@@ -72,7 +69,6 @@ static void no_timer_is_early(void **state)
 {
 	const cr_ns whole = BEGIN / WHEEL_TICK * WHEEL_TICK;
 
-	(void)state;
 	(void)wheel_arm(&wheel, &timer[0], whole + 3 * CR_MS + 1);
 	(void)wheel_arm(&wheel, &timer[1], whole + 4 * CR_MS);
 	assert_int_equal(wheel_due(&wheel), whole + 4 * CR_MS);
@@ -82,7 +78,6 @@ static void no_timer_is_early(void **state)
 
 static void what_is_past_is_due_at_once(void **state)
 {
-	(void)state;
 	TAKES_NONE(50 * CR_MS);
 	arm(0, -CR_SEC);
 	arm(1, 20 * CR_MS);
@@ -92,7 +87,6 @@ static void what_is_past_is_due_at_once(void **state)
 
 static void a_timer_has_one_time(void **state)
 {
-	(void)state;
 	arm(0, 10 * CR_MS);
 	arm(1, 20 * CR_MS);
 	arm(0, 30 * CR_MS); /* later */
@@ -111,7 +105,6 @@ static void a_timer_has_one_time(void **state)
 /* Whoever waits for the next timer hears of an earlier one. */
 static void arming_tells_what_is_the_first(void **state)
 {
-	(void)state;
 	assert_true(wheel_arm(&wheel, &timer[0], BEGIN + 10 * CR_MS));
 	assert_false(wheel_arm(&wheel, &timer[1], BEGIN + 10 * CR_MS));
 	assert_false(wheel_arm(&wheel, &timer[2], BEGIN + 90 * CR_SEC));
@@ -121,7 +114,6 @@ static void arming_tells_what_is_the_first(void **state)
 
 static void a_closed_timer_is_never_armed_again(void **state)
 {
-	(void)state;
 	arm(0, 10 * CR_MS);
 	wheel_close(&wheel, &timer[0]);
 	assert_int_equal(wheel_due(&wheel), CR_NEVER);
@@ -140,7 +132,6 @@ static void far_timers_come_in_time(void **state)
 	struct wheel_entry *out;
 	unsigned looks = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 5; i++)
 		arm(4 - i, far[4 - i]);
 	for (unsigned i = 0; i < 5;) {
@@ -163,7 +154,6 @@ static void far_timers_come_in_time(void **state)
 /* Nobody looked for longer than the wheel reaches. */
 static void a_long_sleep_loses_nothing(void **state)
 {
-	(void)state;
 	arm(0, 100 * CR_SEC);
 	arm(1, 3 * CR_MS);
 	arm(2, 70 * CR_SEC);
@@ -178,7 +168,6 @@ static void some_at_a_time_are_all(void **state)
 	struct wheel_entry *out[7];
 	unsigned n, all = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 100; i++)
 		arm(i, (cr_ns)(i / 10) * CR_MS);
 	do {
@@ -247,7 +236,6 @@ static void ten_thousand_timers_are_as_many_by_themselves(void **state)
 	cr_ns now = BEGIN;
 	unsigned taken = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < MANY; i++)
 		arm_any(&seed, i, now);
 	for (unsigned step = 0; step < 4000; step++) {

@@ -83,7 +83,6 @@ static void nothing_is_taken_that_was_freed(void **state)
 	struct owner *living[LIVING];
 	struct thread t = { 0 };
 
-	(void)state;
 	assert_int_equal(rcu_start(NULL), 0);
 	rcu_register_thread();
 	wheel_init(&wheel, clock_now());

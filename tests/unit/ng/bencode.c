@@ -29,7 +29,6 @@ static void assert_is(const char *text, const char *json)
 
 static void values_are_read_and_written(void **state)
 {
-	(void)state;
 	assert_is("i0e", "0");
 	assert_is("i-42e", "-42");
 	assert_is("i9223372036854775807e", "9223372036854775807");
@@ -51,7 +50,6 @@ static void octets_of_a_string_may_be_any(void **state)
 	json_t *value = bencode_read(text, 6, &e);
 	char again[16];
 
-	(void)state;
 	assert_non_null(value);
 	assert_int_equal(json_string_length(value), 4);
 	assert_memory_equal(json_string_value(value), "\xff\0\r\n", 4);
@@ -83,7 +81,6 @@ static void what_is_none_is_told_with_its_place(void **state)
 		{ "i1ei2e", "octet 3: more behind its end" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct cr_err e = { "" };
 
@@ -100,7 +97,6 @@ static void depth_has_a_limit(void **state)
 	struct cr_err e = { "" };
 	json_t *value;
 
-	(void)state;
 	memset(text, 'l', BENCODE_DEPTH_MAX);
 	memset(text + BENCODE_DEPTH_MAX, 'e', BENCODE_DEPTH_MAX);
 	value = bencode_read(text, 2 * BENCODE_DEPTH_MAX, &e);
@@ -117,7 +113,6 @@ static void json_has_values_that_bencode_has_not(void **state)
 	char text[32];
 	json_t *o = json_pack("{s:b}", "a", 1);
 
-	(void)state;
 	assert_int_equal(bencode_write(o, text, sizeof(text)), -EINVAL);
 	json_decref(o);
 }

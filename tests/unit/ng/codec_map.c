@@ -36,7 +36,6 @@ static void names_rates_and_channels_tell_codecs_apart(void **state)
 		{ { 0, "", 0, 1, "" }, NULL, 0 },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		unsigned rate;
 		const struct cr_codec *c = codec_map_find(&all[i].f, &rate);
@@ -64,7 +63,6 @@ static void what_is_left_out_is_filled_in(void **state)
 	struct sdp_format f;
 	int pt;
 
-	(void)state;
 	assert_true(codec_map_abilities.resolve(&amr, &f, &pt));
 	assert_string_equal(f.name, "AMR");
 	assert_int_equal(f.rate, 8000);
@@ -97,7 +95,6 @@ static void amr_is_used_as_its_receiver_says(void **state)
 {
 	struct call_side_request s = side("AMR", 8000, 1, "", 0);
 
-	(void)state;
 	assert_string_equal(s.codec, "amr");
 	assert_string_equal(s.mode, "12.2");
 	assert_false(s.octet_align);
@@ -125,7 +122,6 @@ static void opus_is_used_as_its_receiver_says(void **state)
 {
 	struct call_side_request s = side("opus", 48000, 2, "", 0);
 
-	(void)state;
 	assert_false(s.dtx || s.fec || s.rate);
 	s = side("opus", 48000, 2,
 		 "usedtx=1; useinbandfec=1; maxplaybackrate=16000", 16000);
@@ -149,7 +145,6 @@ static void payloads_that_are_not_known_are_no_codec(void **state)
 					     "interleaving=30", "mode-set=8" };
 	struct sdp_format f = format("AMR", 8000, 1, "octet-align=1");
 
-	(void)state;
 	assert_true(codec_map_abilities.able(&f));
 	for (unsigned i = 0; i < 4; i++) {
 		f = format("AMR", 8000, 1, wrong[i]);
@@ -172,7 +167,6 @@ static void what_no_codec_is_known_of_is_passed_on(void **state)
 	struct call_side_request s;
 	struct cr_err e = { "" };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		assert_false(codec_map_abilities.able(&all[i]));
 		assert_true(codec_map_abilities.passes(&all[i]));
@@ -197,7 +191,6 @@ static void what_is_not_known_is_told_so(void **state)
 		{ { 96, "AMR", 8000, 1, "interleaving=30" }, "interleaving" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct call_side_request s;
 		struct cr_err e = { "" };

@@ -198,7 +198,6 @@ static void a_codec_is_hidden_or_put_first(void **state)
 		  "8 PCMA/8000, 101 telephone-event/8000 0-15" },
 	};
 
-	(void)state;
 	expect_shown(all, sizeof(all) / sizeof(*all));
 }
 
@@ -240,7 +239,6 @@ static void a_codec_is_added(void **state)
 		  "8 AMR/8000, 0 PCMU/8000, 96 PCMA/8000" },
 	};
 
-	(void)state;
 	expect_shown(all, sizeof(all) / sizeof(*all));
 }
 
@@ -268,7 +266,6 @@ static void the_order_is_that_of_the_rules(void **state)
 		  "0 PCMU/8000, 8 PCMA/8000, 96 opus/48000/2" },
 	};
 
-	(void)state;
 	expect_shown(all, sizeof(all) / sizeof(*all));
 }
 
@@ -319,7 +316,6 @@ static void events_and_noise_are_among_all(void **state)
 		  "0 PCMU/8000, 97 AMR/8000, 96 telephone-event/8000" },
 	};
 
-	(void)state;
 	expect_shown(all, sizeof(all) / sizeof(*all));
 }
 
@@ -348,7 +344,6 @@ static void what_the_node_lacks_is_passed_on(void **state)
 		{ "0 PCMU/8000, 13 CN/8000", "{}", "0 PCMU/8000, 13 CN/8000" },
 	};
 
-	(void)state;
 	expect_shown(all, sizeof(all) / sizeof(*all));
 }
 
@@ -368,7 +363,6 @@ static void one_of_two_of_a_name_is_meant(void **state)
 		  "96 AMR/8000" },
 	};
 
-	(void)state;
 	expect_shown(all, sizeof(all) / sizeof(*all));
 }
 
@@ -462,7 +456,6 @@ static void both_settle_on_the_least(void **state)
 		  false, false },
 	};
 
-	(void)state;
 	expect_agreed(all, sizeof(all) / sizeof(*all));
 }
 
@@ -494,7 +487,6 @@ static void both_settle_on_what_the_node_lacks(void **state)
 		  false, false },
 	};
 
-	(void)state;
 	expect_agreed(all, sizeof(all) / sizeof(*all));
 }
 
@@ -523,7 +515,6 @@ static void the_offerer_s_preference_and_rules_count(void **state)
 		  "8 PCMA, 0: 96 AMR, 0; -1--1; 8 PCMA/8000", false, true },
 	};
 
-	(void)state;
 	expect_agreed(all, sizeof(all) / sizeof(*all));
 }
 
@@ -562,7 +553,6 @@ static void each_side_keeps_its_numbers_and_parameters(void **state)
 		  false, false },
 	};
 
-	(void)state;
 	expect_agreed(all, sizeof(all) / sizeof(*all));
 }
 
@@ -581,7 +571,6 @@ static void other_modes_than_were_offered_need_a_codec(void **state)
 	};
 	static struct made m;
 
-	(void)state;
 	make(&m, MOBILE, "{}");
 	for (unsigned i = 0; i < 4; i++) {
 		struct codec_settled s;
@@ -611,7 +600,6 @@ static void who_has_nothing_in_common_is_told(void **state)
 	struct cr_err e;
 	struct line answer;
 
-	(void)state;
 	make(&m, MOBILE, "{}");
 	for (unsigned i = 0; i < 4; i++) {
 		line_of(&answer, wrong[i]);
@@ -671,7 +659,6 @@ static void a_rule_that_cannot_be_followed_is_named(void **state)
 	};
 	static struct made m;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		unsigned of_all = CODEC_MET;
 
@@ -750,7 +737,6 @@ static void what_was_spoken_is_offered_once(void **state)
 	struct sdp_format shown[SDP_FORMATS_MAX];
 	char text[512];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		make_after(&m, "8 PCMA/8000", all[i].rules, &all[i].spoken);
 		text_of(shown, codec_shown(&m.list, shown), text, sizeof(text));
@@ -767,7 +753,6 @@ static void bit_rates_go_with_their_codec(void **state)
 	struct cr_err e;
 	struct line answer;
 
-	(void)state;
 	make(&m, "96 AMR/8000",
 	     "{'codec':{'set':['AMR/8000/1/7400'],'mask':['all'],"
 	     "'transcode':['AMR-WB/16000/1/12650']}}");
@@ -787,7 +772,6 @@ static void a_codecs_name_has_parts(void **state)
 	struct codec_spec s;
 	struct cr_err e;
 
-	(void)state;
 	assert_int_equal(codec_spec_read(&s,
 					 "AMR/8000/1/12200/40/mode-set--7;"
 					 "octet-align--1/CMR-interval--500",
@@ -826,7 +810,6 @@ static void hostile_formats_are_settled_soon(void **state)
 	const struct codec_asked asked = { &line[0], &rules, &can, &spoken };
 	struct cr_err e;
 
-	(void)state;
 	for (unsigned i = 0; i < 2 * FORMATS; i++) {
 		char *text = fmtp[i / FORMATS][i % FORMATS];
 

@@ -19,7 +19,6 @@ static void count(void *arg, struct ng_side *s)
 
 static int fresh(void **state)
 {
-	(void)state;
 	RB_INIT(&calls.tree);
 	calls.n = 0;
 	gone = 0;
@@ -93,7 +92,6 @@ static void calls_are_found_by_their_ids(void **state)
 	static const char *const sorted[] = { "a", "ab", "b", "c" };
 	struct ng_call *c;
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		assert_non_null(ng_call_new(&calls, id[i]));
 	assert_int_equal(calls.n, 4);
@@ -112,7 +110,6 @@ static void a_call_with_one_answer(void **state)
 	struct ng_call *c = ng_call_new(&calls, "c");
 	struct ng_dialog *d;
 
-	(void)state;
 	assert_null(of_offer(c, "a", NULL, NULL));
 	d = offered(c, "a", NULL, NULL);
 	assert_ptr_equal(of_offer(c, "a", NULL, NULL), d); /* repeated */
@@ -153,7 +150,6 @@ static bool waits_for(const char *to, const char *from_tag, const char *to_tag,
 /* What "a" has asked, and what is deleted meanwhile. */
 static void a_delete_means_what_waits_if_the_tags_say_so(void **state)
 {
-	(void)state;
 	assert_true(waits_for(NULL, NULL, NULL, NULL));
 	assert_true(waits_for(NULL, "a", NULL, "1"));
 	assert_false(waits_for(NULL, "a", NULL, "2"));
@@ -174,7 +170,6 @@ static void branches(void **state)
 	struct ng_dialog *x = offered(c, "a", NULL, "x");
 	struct ng_dialog *y = offered(c, "a", NULL, "y");
 
-	(void)state;
 	assert_ptr_equal(x->side[0], y->side[0]);
 	assert_ptr_not_equal(x->side[1], y->side[1]);
 	assert_ptr_equal(of_offer(c, "a", NULL, "x"), x);
@@ -209,7 +204,6 @@ static void several_answers_at_one_branch(void **state)
 	struct ng_call *c = ng_call_new(&calls, "c");
 	struct ng_dialog *d = offered(c, "a", NULL, NULL);
 
-	(void)state;
 	answered(d, "b1");
 	assert_ptr_equal(of_answer(c, "a", "b2", NULL), d);
 	answered(d, "b2");
@@ -226,7 +220,6 @@ static void what_never_was_answered_is_deleted(void **state)
 	struct ng_call *c = ng_call_new(&calls, "c");
 	struct ng_dialog *d = offered(c, "a", NULL, NULL);
 
-	(void)state;
 	assert_true(meant(d, "a", "b", NULL));
 	assert_true(meant(d, "a", NULL, NULL));
 	assert_true(meant(d, "a", NULL, "branch")); /* it was not said before */
@@ -239,7 +232,6 @@ static void late_offers_have_both_tags(void **state)
 	struct ng_call *c = ng_call_new(&calls, "c");
 	struct ng_dialog *d = offered(c, "b", "a", NULL);
 
-	(void)state;
 	assert_string_equal(d->side[0]->tag, "b");
 	assert_string_equal(d->side[1]->tag, "a");
 	assert_ptr_equal(of_answer(c, "b", "a", NULL), d);

@@ -84,7 +84,6 @@ static void every_message_ends_where_its_dictionary_does(void **state)
 {
 	char out[300];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		for (size_t piece = 1; piece < 80; piece++) {
 			cut(rows[i].text, piece, out);
@@ -98,7 +97,6 @@ static void a_message_has_a_limit(void **state)
 	char *text = malloc(n + 1);
 	struct framing f = { .state = FRAMING_BEFORE };
 
-	(void)state;
 	assert_non_null(text);
 	memset(text, ' ', n + 1);
 	memcpy(text, "1 {", 3);

@@ -24,7 +24,6 @@ static struct client c, other;
 
 static void requests_follow_each_other(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_tcp(&c, &w, 0);
 	client_say(&c, &w, PING("1") "2 {\"command\":\"ping\"}\n" PING("3"));
@@ -41,7 +40,6 @@ static void octet_by_octet_is_the_same(void **state)
 {
 	static const char said[] = PING("1") " \r\n2 {\"command\":\"ping\"}";
 
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_tcp(&c, &w, 0);
 	for (size_t i = 0; i < sizeof(said) - 1; i++)
@@ -59,7 +57,6 @@ static void thousands_at_once_are_answered_in_order(void **state)
 	char *p = said, *q = heard;
 	struct ng_limits limits = ng_limits_usual;
 
-	(void)state;
 	limits.per_second = 1000000;
 	for (unsigned i = 0; i < MANY; i++) {
 		p += sprintf(p, "%u d7:command4:pinge", i);
@@ -81,7 +78,6 @@ static void who_asks_too_much_waits(void **state)
 	char *p = said, *q = heard;
 	struct ng_limits limits = ng_limits_usual;
 
-	(void)state;
 	limits.per_second = 100;
 	for (unsigned i = 0; i < MANY; i++) {
 		p += sprintf(p, "%u d7:command4:pinge", i);
@@ -98,7 +94,6 @@ static void who_asks_too_much_waits(void **state)
 
 static void malformed_messages_do_not_hurt_their_neighbours(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_tcp(&c, &w, 0);
 	client_say(&c, &w, "1 {\"command\"}" PING("2"));
@@ -112,7 +107,6 @@ static void malformed_messages_do_not_hurt_their_neighbours(void **state)
 
 static void what_cannot_be_told_apart_ends_the_connection(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_tcp(&c, &w, 0);
 	client_say(&c, &w, HOLD("1") "GET / HTTP/1.1\r\n\r\n" PING("2"));
@@ -133,7 +127,6 @@ static void a_message_that_is_too_long_is_an_error(void **state)
 {
 	static char text[100000];
 
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_tcp(&c, &w, 0);
 	memset(text, ' ', sizeof(text));
@@ -148,7 +141,6 @@ static void a_message_that_is_too_long_is_an_error(void **state)
 
 static void a_client_that_says_no_more_is_still_answered(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_tcp(&c, &w, 0);
 	client_say(&c, &w, HOLD("1") PING("2"));
@@ -167,7 +159,6 @@ static void a_client_that_says_no_more_is_still_answered(void **state)
 
 static void a_connection_that_ends_within_a_message_is_counted(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_tcp(&c, &w, 0);
 	client_say(&c, &w, PING("1") "2 d7:comm");
@@ -181,7 +172,6 @@ static void a_connection_that_ends_within_a_message_is_counted(void **state)
 
 static void an_answer_to_who_has_gone_is_dropped(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_tcp(&c, &w, 0);
 	client_say(&c, &w, HOLD("1") HOLD("2"));
@@ -203,7 +193,6 @@ static void an_answer_to_who_has_gone_is_dropped(void **state)
 
 static void it_closes_while_requests_of_connections_wait(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_tcp(&c, &w, 0);
 	client_say(&c, &w, HOLD("1") HOLD("2") "3 d");
@@ -222,7 +211,6 @@ static void who_does_not_read_is_not_read(void **state)
 	struct ng_limits limits = ng_limits_usual;
 	unsigned before;
 
-	(void)state;
 	limits.unread = 300000;
 	listening_open(&w, "127.0.0.1:0", &limits);
 	client_tcp(&c, &w, 4096);
@@ -255,7 +243,6 @@ static void who_leaves_too_much_unread_is_cut(void **state)
 {
 	struct ng_limits limits = ng_limits_usual;
 
-	(void)state;
 	limits.unread = 100000;
 	limits.half = CR_SEC; /* longer than it takes to say it */
 	listening_open(&w, "127.0.0.1:0", &limits);
@@ -274,7 +261,6 @@ static void a_connection_may_have_only_so_many_waiting(void **state)
 {
 	struct ng_limits limits = ng_limits_usual;
 
-	(void)state;
 	limits.of_connection = 2;
 	listening_open(&w, "127.0.0.1:0", &limits);
 	client_tcp(&c, &w, 0);
@@ -296,7 +282,6 @@ static void half_a_message_has_its_time_and_so_has_silence(void **state)
 {
 	struct ng_limits limits = ng_limits_usual;
 
-	(void)state;
 	limits.half = 20 * CR_MS;
 	listening_open(&w, "127.0.0.1:0", &limits);
 	client_tcp(&c, &w, 0);
@@ -333,7 +318,6 @@ static void the_next_half_has_a_time_of_its_own(void **state)
 	struct ng_limits limits = ng_limits_usual;
 	cr_ns end;
 
-	(void)state;
 	limits.half = 2 * CR_SEC;
 	limits.per_second = 1000000;
 	listening_open(&w, "127.0.0.1:0", &limits);
@@ -353,7 +337,6 @@ static void connections_have_a_limit(void **state)
 {
 	struct ng_limits limits = ng_limits_usual;
 
-	(void)state;
 	limits.of_host = 1;
 	listening_open(&w, "127.0.0.1:0", &limits);
 	client_tcp(&c, &w, 0);
@@ -380,7 +363,6 @@ static void without_descriptors_connections_wait(void **state)
 {
 	struct rlimit before, none;
 
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	client_tcp(&c, &w, 0);
@@ -402,7 +384,6 @@ static void and_when_it_can_be_watched(void **state)
 {
 	struct rlimit before, none;
 
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	client_tcp(&c, &w, 0);

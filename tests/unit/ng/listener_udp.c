@@ -19,7 +19,6 @@ static struct client c, other;
 
 static void both_encodings_are_answered_in_kind(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_udp(&c, &w);
 	client_say(&c, &w, PING("1_2"));
@@ -37,7 +36,6 @@ static void both_encodings_are_answered_in_kind(void **state)
 
 static void a_lost_answer_comes_again_and_the_work_is_done_once(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_udp(&c, &w);
 	client_udp(&other, &w);
@@ -58,7 +56,6 @@ static void a_lost_answer_comes_again_and_the_work_is_done_once(void **state)
 
 static void what_is_worked_on_is_answered_once(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_udp(&c, &w);
 	for (unsigned i = 0; i < 3; i++)
@@ -88,7 +85,6 @@ static const char *const malformed[][2] = {
 
 static void what_is_malformed_is_an_error_if_it_has_a_cookie(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_udp(&c, &w);
 	for (size_t i = 0; i < sizeof(malformed) / sizeof(*malformed); i++) {
@@ -119,7 +115,6 @@ static void what_is_malformed_is_an_error_if_it_has_a_cookie(void **state)
 
 static void an_empty_datagram_is_no_end(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_udp(&c, &w);
 	assert_int_equal(send(c.fd, "", 0, 0), 0);
@@ -132,7 +127,6 @@ static void an_empty_datagram_is_no_end(void **state)
 
 static void answers_that_cannot_be_said_are_errors(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_udp(&c, &w);
 	client_say(&c, &w, "1 d7:command4:nulle");
@@ -153,7 +147,6 @@ static void large_messages_go_both_ways(void **state)
 {
 	static char text[65507];
 
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_udp(&c, &w);
 	memset(text, ' ', sizeof(text));
@@ -176,7 +169,6 @@ static void who_sends_too_many_is_dropped_and_counted(void **state)
 	unsigned heard = 0;
 	char text[64];
 
-	(void)state;
 	limits.per_second = 1;
 	listening_open(&w, "127.0.0.1:0", &limits);
 	client_udp(&c, &w);
@@ -200,7 +192,6 @@ static void too_many_that_wait_are_refused_by_load_limit(void **state)
 {
 	struct ng_limits limits = ng_limits_usual;
 
-	(void)state;
 	limits.waiting = 2;
 	listening_open(&w, "127.0.0.1:0", &limits);
 	client_udp(&c, &w);
@@ -221,7 +212,6 @@ static void too_many_that_wait_are_refused_by_load_limit(void **state)
 
 static void who_has_gone_is_answered_into_the_void(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_udp(&c, &w);
 	client_say(&c, &w, HOLD("1"));
@@ -237,7 +227,6 @@ static void who_has_gone_is_answered_into_the_void(void **state)
 
 static void it_closes_while_requests_wait(void **state)
 {
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_udp(&c, &w);
 	client_say(&c, &w, HOLD("1"));
@@ -270,7 +259,6 @@ static void answer_from(const char *listens, const char *asked)
 
 static void the_answer_comes_from_where_it_was_asked(void **state)
 {
-	(void)state;
 	answer_from("0.0.0.0:0", "127.0.0.5:0");
 	answer_from("[::1]:0", "[::1]:0");
 	answer_from("[::]:0", "[::1]:0");
@@ -287,7 +275,6 @@ static void wrong_addresses_are_named(void **state)
 	char taken[64];
 	struct cr_err e;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		e.text[0] = '\0';
 		cfg.address = wrong[i];
@@ -311,7 +298,6 @@ static void who_may_ask_changes(void **state)
 	struct cr_err e = { "" };
 	uint64_t denied;
 
-	(void)state;
 	listening_open(&w, "127.0.0.1:0", NULL);
 	client_udp(&c, &w);
 	client_say(&c, &w, PING("1"));
@@ -336,7 +322,6 @@ static void what_could_not_listen_is_told_before(void **state)
 	struct networks some;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(networks_read(&some, "192.0.2.0/24", &e), 0);
 	assert_int_equal(ng_listener_check("22222", NULL, &e), 0);
 	assert_int_equal(ng_listener_check("[::1]:5", NULL, &e), 0);

@@ -34,7 +34,6 @@ static void assert_answer(const char *request, const char *is)
 
 static void an_answer_is_as_its_request(void **state)
 {
-	(void)state;
 	assert_answer("5323_1 d7:command4:pinge", "5323_1 d6:result4:ponge");
 	assert_answer("a/b-1 {\"command\": \"ping\"}",
 		      "a/b-1 {\"result\":\"pong\"}");
@@ -51,7 +50,6 @@ static void what_is_no_utf8_is_told_by_json(void **state)
 				 "n", 2);
 	long n;
 
-	(void)state;
 	assert_int_equal(read_text(&m, "1 {}", &e), 0);
 	n = ng_message_write(&m, body, text, sizeof(text) - 1);
 	assert_true(n > 0);
@@ -83,7 +81,6 @@ static void what_is_no_message_is_told_so(void **state)
 		{ "1 {} {}", "1", "JSON, octet" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct ng_message m;
 		struct cr_err e;
@@ -102,7 +99,6 @@ static void length_has_a_limit(void **state)
 	struct ng_message m;
 	struct cr_err e;
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	assert_int_equal(ng_message_read(&m, text, sizeof(text), &e), -EINVAL);
 	assert_non_null(strstr(e.text, "65507"));

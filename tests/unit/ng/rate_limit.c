@@ -29,7 +29,6 @@ static void a_burst_and_then_the_rate(void **state)
 {
 	struct rate_limit *a = open_rate_limit(8);
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(take(a, A, 0), 0);
 	assert_int_equal(take(a, A, 0), 100 * CR_MS);
@@ -47,7 +46,6 @@ static void hosts_are_apart_and_their_ports_are_not(void **state)
 {
 	struct rate_limit *a = open_rate_limit(8);
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(take(a, A, 0), 0);
 	assert_true(take(a, "192.0.2.1:1", 0) > 0);
@@ -63,7 +61,6 @@ static void strangers_do_not_wash_a_flooder_out(void **state)
 	struct rate_limit *a = open_rate_limit(4);
 	char from[32];
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(take(a, A, 0), 0);
 	for (unsigned i = 0; i < 1000; i++) {

@@ -48,7 +48,6 @@ static void work_is_done_once(void **state)
 {
 	struct ng_replies *r = open_replies(1 << 20);
 
-	(void)state;
 	assert_int_equal(ask(r, A, "1", 0, NULL), NG_REPLIES_NEW);
 	assert_int_equal(ask(r, A, "1", 1, NULL), NG_REPLIES_WORKING);
 	answer(r, A, "1", "pong");
@@ -66,7 +65,6 @@ static void cookies_are_of_their_sender(void **state)
 {
 	struct ng_replies *r = open_replies(1 << 20);
 
-	(void)state;
 	assert_int_equal(ask(r, A, "1", 0, NULL), NG_REPLIES_NEW);
 	assert_int_equal(ask(r, B, "1", 0, NULL), NG_REPLIES_NEW);
 	assert_int_equal(ask(r, "127.0.0.1:5001", "1", 0, NULL),
@@ -81,7 +79,6 @@ static void answers_are_forgotten_with_time(void **state)
 {
 	struct ng_replies *r = open_replies(1 << 20);
 
-	(void)state;
 	assert_int_equal(ask(r, A, "1", 0, NULL), NG_REPLIES_NEW);
 	answer(r, A, "1", "pong");
 	(void)ask(r, A, "1", 10, "pong");
@@ -96,7 +93,6 @@ static void memory_has_a_limit(void **state)
 	struct ng_replies *r = open_replies(20000);
 	char cookie[16], text[1000] = "";
 
-	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	for (unsigned i = 0; i < 1000; i++) {
 		(void)snprintf(cookie, sizeof(cookie), "%u", i);

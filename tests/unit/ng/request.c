@@ -47,7 +47,6 @@ static void what_a_proxy_says_is_read(void **state)
 		     "['IP4', '127.0.0.1'], " OFFER "}",
 		     &body);
 
-	(void)state;
 	assert_int_equal(r.command, NG_OFFER);
 	assert_string_equal(r.call_id, "c");
 	assert_string_equal(r.from_tag, "a");
@@ -77,7 +76,6 @@ static void flags_say_the_same(void **state)
 		"['single codec'], 'endpoint learning': 'off'",
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		char all[512];
 		json_t *body;
@@ -121,7 +119,6 @@ static void a_party_may_be_elsewhere(void **state)
 		  "10.0.0.1" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		char all[512], host[64];
 		json_t *body;
@@ -144,7 +141,6 @@ static void numbers(void **state)
 	struct ng_request r =
 		good("{" OFFER ", 'ptime': 40, 'ptime-reverse': '30'}", &body);
 
-	(void)state;
 	assert_int_equal(r.ptime, 40);
 	assert_int_equal(r.ptime_reverse, 30);
 	json_decref(body);
@@ -166,7 +162,6 @@ static void a_transport_is_named_or_the_others_is_accepted(void **state)
 		{ "transparent", NULL },  { "RTP/FOO", NULL },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		char all[512];
 		json_t *body;
@@ -232,7 +227,6 @@ static void what_cannot_be_done_is_warned_of(void **state)
 		  "" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		char all[512];
 		json_t *body;
@@ -265,7 +259,6 @@ static void rtcp_has_words_and_flags(void **state)
 		  NG_MUX_REQUIRE | NG_MUX_DEMUX },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		char all[512];
 		json_t *body;
@@ -331,7 +324,6 @@ static void a_request_is_the_same_however_it_is_written(void **state)
 					"'address-family': 'IP6', "
 					"'record-call': 'off'";
 
-	(void)state;
 	for (unsigned i = 0; i < 3 * sizeof(text) / sizeof(*text); i++) {
 		char all[1100], words[1024], host[64];
 		json_t *body;
@@ -388,7 +380,6 @@ static void what_is_unknown_is_named(void **state)
 		"key label",
 	};
 
-	(void)state;
 	assert_int_equal(r.nunknown, 7);
 	for (unsigned i = 0; i < 7; i++) {
 		unsigned k = 0;
@@ -428,7 +419,6 @@ static void what_is_wrong_is_refused_by_name(void **state)
 		{ "{" OFFER ", 'codec': {'mask': [7]}}", "codec" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		struct ng_request r;
 		struct cr_err e;
@@ -448,7 +438,6 @@ static void an_octet_0_is_no_text(void **state)
 	json_t *body = json_pack("{s:s, s:s#}", "command", "query", "call-id",
 				 "a\0b", 3);
 
-	(void)state;
 	assert_int_equal(ng_request_read(&r, body, &e), -22);
 	assert_non_null(strstr(e.text, "call-id"));
 	json_decref(body);
@@ -461,7 +450,6 @@ static void long_names_are_refused(void **state)
 	struct cr_err e;
 	json_t *body;
 
-	(void)state;
 	for (unsigned n = NG_NAME_MAX; n <= NG_NAME_MAX + 1; n++) {
 		memset(id, 'x', n);
 		id[n] = '\0';

@@ -74,7 +74,6 @@ static void words_are_flags_and_keys(void **state)
 		  "{'address-family': 'IP6', 'flags': ['x', 'y']}" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		json_t *body = json_text(row[i].body);
 		json_t *is = json_text(row[i].is);
@@ -97,7 +96,6 @@ static void wrong_brackets_are_refused(void **state)
 		"codec-mask=[", "a=[[[[[b]]]]]",
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		json_t *body = json_object();
 		struct cr_err e = { "" };

@@ -13,7 +13,6 @@ static struct cr_err e;
 
 static int fresh(void **state)
 {
-	(void)state;
 	s = (struct ng_host_quota){ .most = { 10, 7, 2, 4 } };
 	RB_INIT(&s.tree);
 	a = b = c = (struct ng_due){ 0 };
@@ -29,7 +28,6 @@ static void begin(struct ng_due *d, const char *host)
 
 static void a_host_has_its_bound_whatever_its_ports(void **state)
 {
-	(void)state;
 	begin(&a, "192.0.2.1:5000");
 	begin(&b, "192.0.2.1:6000");
 	assert_int_equal(ng_due_change(&s, &a, 4, 0, &e), 0);
@@ -49,7 +47,6 @@ static void a_host_has_its_bound_whatever_its_ports(void **state)
 
 static void all_hosts_have_theirs(void **state)
 {
-	(void)state;
 	begin(&a, "192.0.2.1:5000");
 	begin(&b, "[2001:db8::1]:5000");
 	begin(&c, "192.0.2.1:5000");
@@ -67,7 +64,6 @@ static void all_hosts_have_theirs(void **state)
 
 static void memory_is_bounded_with_the_lines(void **state)
 {
-	(void)state;
 	begin(&a, "192.0.2.1:5000");
 	begin(&b, "192.0.2.2:5000");
 	assert_int_equal(ng_due_change(&s, &a, 1, 7 * NG_LINE_OCTETS + 1, &e),
@@ -84,7 +80,6 @@ static void memory_is_bounded_with_the_lines(void **state)
 
 static void offers_of_a_host_ring_until_they_are_answered(void **state)
 {
-	(void)state;
 	begin(&a, "192.0.2.1:5000");
 	begin(&b, "192.0.2.1:6000");
 	begin(&c, "192.0.2.1:7000");

@@ -66,7 +66,6 @@ static void packets_are_never_too_long(void **state)
 		{ "AMR", 8000, 0, 25, 0, 0, false, 0 },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (packets(&all[i]) != all[i].is)
 			fail_msg("%u: %u, not %u", i, packets(&all[i]),

@@ -50,7 +50,6 @@ static void a_pair_is_the_sum_of_its_parts(void **state)
 	struct cost_entry *e;
 	cr_ns one, two;
 
-	(void)state;
 	assert_int_equal(costs_find(c, &ab, PTIME, &e, &missing, NULL),
 			 -EAGAIN);
 	assert_string_equal(missing.codec->name, "pcmu");
@@ -76,7 +75,6 @@ static void rates_that_differ_need_a_conversion(void **state)
 	struct cost_part missing;
 	struct cost_entry *e;
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(costs_find(c, &m, PTIME, &e, &missing, NULL),
 				 -EAGAIN);
@@ -97,7 +95,6 @@ static void spin_says_what_it_costs(void **state)
 	const struct pipeline_cfg m = media("spin", "spin", 100 * CR_MS);
 	struct costs *c = costs_new();
 
-	(void)state;
 	assert_true(found(c, &m)->cost.mean >= 100 * CR_MS);
 	assert_true(found(c, &m)->cost.mean < 101 * CR_MS);
 	costs_free(c);
@@ -109,7 +106,6 @@ static void it_never_fills(void **state)
 	struct cost_entry *held[HELD];
 	struct costs *c = costs_new();
 
-	(void)state;
 	for (unsigned i = 0; i < PAIRS; i++) {
 		const struct pipeline_cfg m = media("spin", "spin", i * CR_US);
 		struct cost_entry *e = found(c, &m);
@@ -138,7 +134,6 @@ static void the_one_used_longest_ago_gives_way(void **state)
 	const uint32_t ns[] = { 1, 2, 3 };
 	struct costs *c = costs_new();
 
-	(void)state;
 	costs_learn(found(c, &old), ns, 3);
 	costs_learn(found(c, &used), ns, 3);
 	for (unsigned i = 0; i < COSTS_KEPT - 2; i++) {
@@ -168,7 +163,6 @@ static void a_listing_is_short_and_begins_with_calls(void **state)
 	struct cost_entry *e = found(c, &first);
 	unsigned n = 0;
 
-	(void)state;
 	costs_hold(c, e);
 	e->calls++;
 	for (unsigned i = 0; i < 500; i++) {
@@ -196,7 +190,6 @@ static void a_sum_of_all_calls_fits(void **state)
 	struct costs *c = costs_new();
 	struct cost_entry *e = found(c, &m);
 
-	(void)state;
 	costs_hold(c, e);
 	e->calls = 1000000;
 	e->cost.mean = UINT32_MAX; /* the longest that is measured */

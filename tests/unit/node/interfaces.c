@@ -36,7 +36,6 @@ static void interfaces_are_read(void **state)
 	};
 	char text[64];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct interface_cfg cfg = parsed(cases[i].text);
 
@@ -72,7 +71,6 @@ static void what_is_no_interface_is_refused(void **state)
 	};
 	struct interface_cfg cfg = { .name = "kept" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		struct cr_err e = { "" };
 
@@ -88,7 +86,6 @@ static void the_shared_address_needs_one_that_can_be_told(void **state)
 	struct cr_err e = { "" };
 	char text[64];
 
-	(void)state;
 	assert_int_equal(
 		interface_parse_shared(&local, &signalled, "0.0.0.0:5004", &e),
 		-EINVAL);
@@ -140,7 +137,6 @@ static void the_first_that_fits_is_chosen(void **state)
 	struct interfaces i = three();
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(choose(&i, NULL, "127.0.0.1:9", &e), 0);
 	assert_int_equal(choose(&i, NULL, "[::1]:9", &e), 2);
 	assert_int_equal(choose(&i, "in", "127.0.0.1:9", &e), 0);
@@ -165,7 +161,6 @@ static void two_of_a_name_and_family_are_refused(void **state)
 	struct interfaces i = { .n = 0 };
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(interfaces_open(&i, cfg, 2, &any_ports, &e), 0);
 	interfaces_close(&i);
 	assert_int_equal(interfaces_open(&i, cfg, 3, &any_ports, &e), -EINVAL);

@@ -117,7 +117,6 @@ static void two_share_one_measurement(void **state)
 	struct node_cost_wait a, b;
 	struct lab l;
 
-	(void)state;
 	lab_open(&l);
 	begin(&l, &a, cr_codec_find("pcmu"), cr_codec_find("pcmu"));
 	begin(&l, &b, cr_codec_find("pcmu"), cr_codec_find("pcmu"));
@@ -133,7 +132,6 @@ static void who_is_forgotten_is_not_told(void **state)
 	struct node_cost_wait a, b;
 	struct lab l;
 
-	(void)state;
 	lab_open(&l);
 	atomic_store(&held, true);
 	begin(&l, &a, &blocking, &blocking);
@@ -163,7 +161,6 @@ static void a_codec_that_hangs_is_left_behind(void **state)
 	struct cr_err e;
 	struct lab l;
 
-	(void)state;
 	(void)scratch_file(path);
 	assert_int_equal(log_open(&config, &e), 0);
 	lab_open(&l);

@@ -38,7 +38,6 @@ static void each_codec_has_its_lengths(void **state)
 		{ "opus", { 5, 10, 20, 40, 60 } },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
 		const unsigned *next = expected[i].ms;
 
@@ -65,7 +64,6 @@ static void a_refusal_says_what_can_be(void **state)
 	struct pipeline_side s = side_of("amr"), was = s;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(packet_time_set(&s, 30 * CR_MS, "out.", &e), -EINVAL);
 	assert_string_equal(
 		e.text,
@@ -79,7 +77,6 @@ static void unasked_it_follows(void **state)
 	struct pipeline_side pcm = side_of("pcma"), amr = side_of("amr");
 	struct pipeline_side opus = side_of("opus");
 
-	(void)state;
 	packet_time_follow(&pcm, 30 * CR_MS);
 	assert_int_equal(pipeline_side_packet(&pcm), 30 * CR_MS);
 	packet_time_follow(&amr, 60 * CR_MS);

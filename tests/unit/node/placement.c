@@ -120,7 +120,6 @@ static void small_machines_have_one_receiver_and_one_run_queue(void **state)
 	struct topology one = machine(1, 1, 1), two = machine(1, 2, 1);
 	struct topology eight = machine(1, 8, 1), nine = machine(1, 9, 1);
 
-	(void)state;
 	expect(&one, (struct asked){ AUTO }, "-1 | 0");
 	expect(&two, (struct asked){ AUTO }, "0 | 1");
 	expect(&eight, (struct asked){ AUTO }, "0 | 1-7");
@@ -134,7 +133,6 @@ static void larger_ones_have_a_receiver_for_eight_workers(void **state)
 	struct placement p;
 	struct placement_fault f;
 
-	(void)state;
 	expect(&ten, (struct asked){ AUTO }, "0,1 | 2-9");
 	expect(&big, (struct asked){ AUTO }, "0,1,2,3,4,5,6,7 | 8-35 / 36-63");
 	assert_int_equal(make(&p, &most, &(struct asked){ AUTO }, &f), 0);
@@ -148,7 +146,6 @@ static void each_cache_has_its_receivers_and_its_run_queue(void **state)
 {
 	struct topology t = machine(4, 8, 2);
 
-	(void)state;
 	expect(&t, (struct asked){ AUTO },
 	       "0,8,16,24,32,40,48,56 | 1-7,33-39 / 9-15,41-47 / "
 	       "17-23,49-55 / 25-31,57-63");
@@ -166,7 +163,6 @@ static void caches_of_different_sizes(void **state)
 	static const unsigned size[] = { 12, 6, 2, 1 };
 	struct topology t = { .caches = 4 };
 
-	(void)state;
 	for (unsigned cache = 0; cache < 4; cache++)
 		for (unsigned i = 0; i < size[cache]; i++, t.count++)
 			t.cpu[t.count] = (struct topology_cpu){
@@ -188,7 +184,6 @@ static void what_the_user_says_holds(void **state)
 {
 	struct topology two = machine(1, 2, 1), t = machine(2, 8, 1);
 
-	(void)state;
 	expect(&two, (struct asked){ .pin = "0", AUTO }, "1 | 0");
 	expect(&two, (struct asked){ .rx = "1", AUTO }, "1 | 0");
 	expect(&two, (struct asked){ .rx = "none", AUTO }, "-1 | 1");
@@ -217,7 +212,6 @@ static void what_cannot_be_is_refused_by_its_name(void **state)
 {
 	struct topology two = machine(1, 2, 1);
 
-	(void)state;
 	refuse(&two, (struct asked){ .workers = 2, AUTO }, "workers");
 	refuse(&two, (struct asked){ .pin = "1", .workers = 2, AUTO },
 	       "workers");
@@ -232,7 +226,6 @@ static void no_cpu_is_given_twice(void **state)
 	unsigned tried = 0;
 	struct placement_fault f;
 
-	(void)state;
 	for (unsigned caches = 1; caches <= 9; caches++)
 		for (unsigned cores = 1; cores <= 14; cores++)
 			for (unsigned receivers = 0; receivers <= 20;

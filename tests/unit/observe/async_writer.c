@@ -121,7 +121,6 @@ static void end(const char *reported)
 
 static void texts_come_in_their_order(void **state)
 {
-	(void)state;
 	begin(&owner);
 	put_and_hold("a");
 	assert_true(put("b"));
@@ -135,7 +134,6 @@ static void texts_come_in_their_order(void **state)
 
 static void a_turn_stands_between_texts(void **state)
 {
-	(void)state;
 	begin(&owner);
 	put_and_hold("a");
 	assert_true(put("b"));
@@ -148,7 +146,6 @@ static void a_turn_stands_between_texts(void **state)
 /* What was put behind the first is not for the old place. */
 static void a_turn_that_is_due_stays_where_it_is(void **state)
 {
-	(void)state;
 	begin(&owner);
 	put_and_hold("a");
 	async_writer_reopen(&t.async_writer);
@@ -162,7 +159,6 @@ static void a_turn_that_is_due_stays_where_it_is(void **state)
 
 static void a_turn_in_vain_comes_again(void **state)
 {
-	(void)state;
 	begin(&owner);
 	t.in_vain = 2;
 	async_writer_reopen(&t.async_writer);
@@ -175,7 +171,6 @@ static void what_has_no_room_is_counted_and_told(void **state)
 {
 	struct async_writer_counts c;
 
-	(void)state;
 	begin(&owner);
 	put_and_hold("a");
 	assert_true(put("12345678"));
@@ -195,7 +190,6 @@ static void a_text_larger_than_all_has_no_room(void **state)
 {
 	struct async_writer_counts c;
 
-	(void)state;
 	begin(&silent);
 	assert_false(put("123456789"));
 	assert_false(async_writer_put(&t.async_writer, "12345678", 8, "9"));
@@ -212,7 +206,6 @@ static void a_thread_that_is_stuck_is_cut(void **state)
 	int ends[2];
 	size_t n;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	begin(&stuck);
 	t.fd = ends[1];

@@ -59,7 +59,6 @@ static void lines_are_whole_and_in_order(void **state)
 	struct lines *l = open_at(scratch_file(path), LINES_BUFFER);
 	FILE *f;
 
-	(void)state;
 	for (unsigned i = 0; i < LINES; i++) {
 		(void)snprintf(line, sizeof(line), "line %u", i);
 		assert_true(lines_put(l, line));
@@ -85,7 +84,6 @@ static void a_file_is_appended_to_and_private_when_it_is_new(void **state)
 	struct stat st;
 	FILE *f;
 
-	(void)state;
 	(void)snprintf(path, sizeof(path), "%s/new", scratch_folder(folder));
 	l = open_at(path, 100);
 	assert_true(lines_put(l, "one"));
@@ -109,7 +107,6 @@ static void reopening_follows_the_name(void **state)
 	struct lines_stats stats = { 0 };
 	struct lines *l;
 
-	(void)state;
 	(void)snprintf(path, sizeof(path), "%s/a", scratch_folder(folder));
 	(void)snprintf(old, sizeof(old), "%s/b", folder);
 	l = open_at(path, 1000);
@@ -158,7 +155,6 @@ static void a_slow_disk_costs_lines_and_no_time(void **state)
 	FILE *f;
 	int fd;
 
-	(void)state;
 	(void)snprintf(path, sizeof(path), "%s/p", scratch_folder(folder));
 	assert_int_equal(mkfifo(path, 0600), 0);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -215,7 +211,6 @@ static void a_full_disk_is_tried_again(void **state)
 	struct rlimit before;
 	struct lines *l = open_full(scratch_file(path), &before);
 
-	(void)state;
 	for (unsigned i = 0; i < MORE; i++)
 		(void)lines_put(l, "abcdefghi");
 	expect_text(path, "123456789\n123456789\n");
@@ -248,7 +243,6 @@ static void what_waits_for_a_full_disk_goes_to_a_new_file(void **state)
 	struct rlimit before;
 	struct lines *l = open_full(scratch_file(path), &before);
 
-	(void)state;
 	(void)snprintf(old, sizeof(old), "%s.1", path);
 	assert_int_equal(rename(path, old), 0);
 	lines_reopen(l);
@@ -270,7 +264,6 @@ static void a_file_on_a_full_disk_is_opened_again(void **state)
 	struct rlimit before;
 	struct lines *l = open_full(scratch_file(path), &before);
 
-	(void)state;
 	lines_reopen(l);
 	while (!stats.reopened) {
 		lines_stats(l, &stats);
@@ -296,7 +289,6 @@ static void a_full_disk_without_room_for_a_new_file_costs_no_line(void **state)
 	struct rlimit before;
 	struct lines *l;
 
-	(void)state;
 	(void)snprintf(path, sizeof(path), "%s/a", scratch_folder(folder));
 	(void)snprintf(away, sizeof(away), "%s.away", folder);
 	l = open_full(path, &before);
@@ -329,7 +321,6 @@ static void a_disk_that_stays_full_holds_no_end_up(void **state)
 	struct rlimit before;
 	struct lines *l = open_full(scratch_file(path), &before);
 
-	(void)state;
 	lines_close(l, CR_NEVER / 2);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	expect_text(path, "123456789\n123456789\n");
@@ -340,7 +331,6 @@ static void a_file_that_cannot_be_is_named(void **state)
 	struct lines *l;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(lines_open(&l, "/nowhere/at/all", 100, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "/nowhere/at/all"));
 }
@@ -359,7 +349,6 @@ static void threads_do_not_mix_their_lines(void **state)
 	pthread_t thread[4];
 	char *text;
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&thread[i], NULL, put_many, l),
 				 0);
@@ -385,7 +374,6 @@ static void a_reader_that_is_slow_costs_nothing_if_writes_do_not_block(
 	FILE *f;
 	int fd, its;
 
-	(void)state;
 	(void)scratch_file(path);
 	(void)unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -418,7 +406,6 @@ static void a_reader_that_stalls_costs_no_more_than_the_limit(void **state)
 	struct lines *l;
 	int fd;
 
-	(void)state;
 	(void)scratch_file(path);
 	(void)unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);

@@ -30,7 +30,6 @@ static cr_ns fake_clock(void)
 
 static int set_up(void **state)
 {
-	(void)state;
 	(void)scratch_file(path);
 	now = 0;
 	return 0;
@@ -38,7 +37,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	log_close();
 	return 0;
 }
@@ -77,7 +75,6 @@ static char *read_log(void)
 
 static void an_event_is_one_line(void **state)
 {
-	(void)state;
 	open_log(LOG_INFO, 0);
 	log_event(LOG_WARN, "admit-refused", LOG_INT("task", 12u),
 		  LOG_WORD("why", "util"));
@@ -94,7 +91,6 @@ static void a_peer_cannot_forge_lines(void **state)
 {
 	char longer[4000];
 
-	(void)state;
 	open_log(LOG_INFO, 0);
 	log_event(LOG_INFO, "peer", LOG_WORD("name", "x\nerror fire\033[31m"));
 	assert_string_equal(read_log(),
@@ -114,7 +110,6 @@ static void flood(unsigned lines)
 
 static void a_flood_is_suppressed_and_counted(void **state)
 {
-	(void)state;
 	open_log(LOG_INFO, 2);
 	flood(100);
 	log_event(LOG_INFO, "other", LOG_INT("site", 1));
@@ -145,7 +140,6 @@ static void lines_of_threads_do_not_mix(void **state)
 	char line[256];
 	FILE *f;
 
-	(void)state;
 	open_log(LOG_INFO, THREADS * LINES);
 	for (unsigned i = 0; i < THREADS; i++)
 		assert_int_equal(
@@ -231,7 +225,6 @@ static void who_logs_never_waits_for_who_reads(void **state)
 	struct log_stats stats;
 	char words[81];
 
-	(void)state;
 	memset(words, 'w', sizeof(words) - 1);
 	words[sizeof(words) - 1] = '\0';
 	for (unsigned i = 0; i < MANY; i++)
@@ -259,7 +252,6 @@ static void a_reader_that_stalls_does_not_keep_the_end(void **state)
 {
 	int fd = open_stalled(PLENTY);
 
-	(void)state;
 	flood(1000);
 	log_close();
 	(void)close(fd);
@@ -275,7 +267,6 @@ static void a_reader_that_goes_away_is_counted(void **state)
 	int fd = open_stalled(PLENTY);
 	struct log_stats stats;
 
-	(void)state;
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)close(fd);
 	flood(10);
@@ -307,7 +298,6 @@ static void what_was_logged_before_a_crash_is_there(void **state)
 	enum { LINES_BEFORE = 2000 };
 	static const int numbers[] = { SIGABRT, SIGBUS };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		pid_t pid = crash_with(numbers[i], LINES_BEFORE);
 		const char *at;
@@ -334,7 +324,6 @@ static void a_crash_does_not_wait_for_who_reads(void **state)
 	int fd = open_stalled(PLENTY), how;
 	pid_t pid;
 
-	(void)state;
 	log_close();
 	pid = crash_with(SIGABRT, 1000);
 	assert_int_equal(waitpid(pid, &how, 0), pid);
@@ -347,7 +336,6 @@ static void a_log_that_cannot_be_opened_is_an_error(void **state)
 	const struct log_config config = { .path = "/nowhere/log" };
 	struct cr_err e;
 
-	(void)state;
 	assert_int_equal(log_open(&config, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "/nowhere/log"));
 }
@@ -358,7 +346,6 @@ static void a_pipe_that_nobody_reads_is_an_error(void **state)
 	const struct log_config config = { .path = path };
 	struct cr_err e;
 
-	(void)state;
 	(void)unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	(void)alarm(PATIENCE_S);
@@ -374,7 +361,6 @@ static void a_log_that_was_moved_is_opened_again(void **state)
 	struct log_config config = { .level = LOG_INFO, .path = name };
 	struct cr_err e;
 
-	(void)state;
 	memcpy(name, path, sizeof(name));
 	assert_int_equal(log_open(&config, &e), 0);
 	memset(name, 0, sizeof(name)); /* whose it was need not keep it */
@@ -396,7 +382,6 @@ static void colours_are_only_used_when_asked_in_a_file(void **state)
 	struct log_config config = { .level = LOG_INFO, .path = path };
 	struct cr_err e;
 
-	(void)state;
 	assert_int_equal(log_open(&config, &e), 0);
 	log_plain(LOG_ERROR, "plain");
 	config.colour = LOG_COLOUR_ALWAYS;

@@ -27,14 +27,12 @@ static char path[SCRATCH_MAX];
 
 static int set_up(void **state)
 {
-	(void)state;
 	(void)scratch_file(path);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
 	log_close();
 	return 0;
 }
@@ -103,7 +101,6 @@ static void expect_json(const char *want)
 
 static void values_keep_their_kinds(void **state)
 {
-	(void)state;
 	open_json();
 	log_event(LOG_WARN, "admit-refused", LOG_INT("task", 7u),
 		  LOG_REAL("need", 0.25, 4), LOG_STR("why", "no room, or so"));
@@ -124,7 +121,6 @@ static void values_keep_their_kinds(void **state)
 
 static void what_is_empty_is_there(void **state)
 {
-	(void)state;
 	open_json();
 	/* what has one, and no value, is not left out */
 	log_event(LOG_INFO, "empty", LOG_WORD("te", ""), LOG_STR("t", ""));
@@ -137,7 +133,6 @@ static void a_peer_cannot_forge_members(void **state)
 {
 	json_t *o;
 
-	(void)state;
 	open_json();
 	log_event(LOG_INFO, "hello", LOG_WORD("peer", "p q=1"),
 		  LOG_STR("client",
@@ -168,7 +163,6 @@ static void any_value_makes_a_whole_object(void **state)
 	static char a[LONGEST + 1], b[LONGEST + 1];
 	uint64_t s = test_seed();
 
-	(void)state;
 	open_json();
 	for (unsigned i = 0; i < 2000; i++) {
 		unsigned n = (unsigned)(test_random(&s) % LONGEST);
@@ -201,7 +195,6 @@ static void what_is_suppressed_is_a_number(void **state)
 	struct cr_err e;
 	bool reported = false;
 
-	(void)state;
 	assert_int_equal(log_open(&json, &e), 0);
 	while (!reported) { /* until the next second */
 		json_t *o;
@@ -263,7 +256,6 @@ static void the_journal_has_a_field_for_each_value(void **state)
 	int fd = journal_at(path);
 	struct log_stats stats;
 
-	(void)state;
 	open_journal();
 	log_event(LOG_WARN, "admit-refused", LOG_INT("call", 7u),
 		  LOG_WORD("needs-restart", "x"), LOG_STR("why", "no room"));
@@ -298,7 +290,6 @@ static void an_entry_has_its_message_however_long_the_rest_is(void **state)
 	int fd = journal_at(path);
 	char a[1100];
 
-	(void)state;
 	memset(a, '\xff', sizeof(a) - 1);
 	a[sizeof(a) - 1] = '\0';
 	open_journal();
@@ -317,7 +308,6 @@ static void a_journal_that_was_made_anew_is_found(void **state)
 	int fd = journal_at(path);
 	struct log_stats stats;
 
-	(void)state;
 	open_journal();
 	log_plain(LOG_INFO, "first");
 	(void)next_entry(fd, '6');
@@ -340,7 +330,6 @@ static void without_a_journal_is_an_error(void **state)
 					    .journal = "/nowhere/journal" };
 	struct cr_err e;
 
-	(void)state;
 	assert_int_equal(log_open(&journal, &e), -ENOENT);
 	assert_non_null(strstr(e.text, "/nowhere/journal"));
 }
@@ -371,7 +360,6 @@ static void where_stderr_is_the_journal_its_fields_are_used(void **state)
 	struct log_config how = { .journal = scratch_file(socket) };
 	struct stat is;
 
-	(void)state;
 	assert_int_equal(fstat(STDERR_FILENO, &is), 0);
 	(void)snprintf(stream, sizeof(stream), "%ju:%ju", (uintmax_t)is.st_dev,
 		       (uintmax_t)is.st_ino);

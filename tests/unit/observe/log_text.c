@@ -24,13 +24,11 @@ static int set_up(void **state)
 					 .per_second = 1 << 20 };
 	struct cr_err e;
 
-	(void)state;
 	return log_open(&text, &e);
 }
 
 static int tear_down(void **state)
 {
-	(void)state;
 	log_close();
 	return 0;
 }
@@ -53,7 +51,6 @@ static char *read_text(void)
 
 static void a_peer_cannot_forge_fields(void **state)
 {
-	(void)state;
 	log_event(LOG_INFO, "hello", LOG_WORD("peer", "p q=1"),
 		  LOG_STR("client", "x\" session=0 why=\"forged"),
 		  LOG_INT("session", 7u));
@@ -125,7 +122,6 @@ static void any_value_is_one_field(void **state)
 	static const char signs[] = "\"\\ ='\n\x9b";
 	uint64_t s = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < 1000; i++) {
 		unsigned n = (unsigned)(test_random(&s) % LONGEST);
 		char *line;

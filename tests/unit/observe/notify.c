@@ -72,7 +72,6 @@ static void it_is_told_by_a_path(void **state)
 {
 	char name[SCRATCH_MAX + 16], folder[SCRATCH_MAX];
 
-	(void)state;
 	(void)snprintf(name, sizeof(name), "%s/notify", scratch_folder(folder));
 	report_by(name);
 }
@@ -81,7 +80,6 @@ static void and_by_an_abstract_name(void **state)
 {
 	char name[64];
 
-	(void)state;
 	(void)snprintf(name, sizeof(name), "@cr-notify-%d", (int)getpid());
 	report_by(name);
 }
@@ -94,7 +92,6 @@ static void the_longest_name_is_taken_and_no_longer_one(void **state)
 	struct cr_err e = { "" };
 	struct notify n;
 
-	(void)state;
 	memset(name, 'x', sizeof(name));
 	(void)snprintf(name, 16, "@%d", (int)getpid());
 	name[strlen(name)] = '-';
@@ -116,7 +113,6 @@ static void without_a_manager_nothing_is_done(void **state)
 	struct cr_err e = { "" };
 	struct notify n;
 
-	(void)state;
 	assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
 	assert_int_equal(setenv("WATCHDOG_USEC", "1000", 1), 0);
 	assert_int_equal(notify_open(&n, &e), 0);
@@ -151,7 +147,6 @@ static void the_watchdog_is_of_this_process_and_a_number(void **state)
 {
 	char pid[16];
 
-	(void)state;
 	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	assert_int_equal(watchdog_of("30000000", NULL), 30 * CR_SEC);
 	assert_int_equal(watchdog_of("30000000", pid), 30 * CR_SEC);
@@ -173,7 +168,6 @@ static void nobody_waits_for_a_manager_that_does_not_read(void **state)
 	struct notify n;
 	int fd, err;
 
-	(void)state;
 	(void)snprintf(name, sizeof(name), "@cr-deaf-%d", (int)getpid());
 	fd = manager(name);
 	assert_int_equal(setenv("NOTIFY_SOCKET", name, 1), 0);

@@ -17,7 +17,6 @@ static void buckets_follow_each_other(void **state)
 {
 	unsigned last = 0;
 
-	(void)state;
 	assert_int_equal(sketch_bucket(-1), 0);
 	assert_int_equal(sketch_bucket(0), 0);
 	assert_int_equal(sketch_bucket(FIRST - 1), 0);
@@ -37,7 +36,6 @@ static void an_empty_one_has_no_times(void **state)
 {
 	struct sketch s = { 0 };
 
-	(void)state;
 	assert_int_equal(sketch_total(&s), 0);
 	assert_int_equal(sketch_quantile(&s, 500000), 0);
 }
@@ -58,7 +56,6 @@ static void quantiles_are_within_an_eighth(void **state)
 	uint64_t seed = test_seed();
 	cr_ns t[TIMES];
 
-	(void)state;
 	for (unsigned try = 0; try < TEST_TRIES(100); try++) {
 		struct sketch s = { 0 };
 		unsigned n = 1 + test_below(&seed, TIMES);

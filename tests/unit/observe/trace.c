@@ -46,7 +46,6 @@ static int set_up(void **state)
 {
 	char dir[SCRATCH_MAX];
 
-	(void)state;
 	(void)snprintf(fx.path, sizeof(fx.path), "%s/t.bin",
 		       scratch_folder(dir));
 	fx.header = strdup(HEADER);
@@ -56,7 +55,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	free(fx.header);
 	return 0;
 }
@@ -82,7 +80,6 @@ static void records_come_back_as_they_were_put(void **state)
 	struct trace_totals totals;
 	struct trace *t = NULL;
 
-	(void)state;
 	memset(&note, 0, sizeof(note));
 	note.note = (struct cr_trace_note){ .kind = CR_TRACE_NOTE,
 					    .code = 1,
@@ -182,7 +179,6 @@ static void put_equals_written_plus_lost_with(unsigned ring_records)
 
 static void put_equals_written_plus_lost(void **state)
 {
-	(void)state;
 	put_equals_written_plus_lost_with(64); /* loses most */
 	assert_int_equal(unlink(fx.path), 0);
 	put_equals_written_plus_lost_with(2048); /* both */
@@ -196,7 +192,6 @@ static void starting_again_forgets_the_first_run(void **state)
 	struct trace_totals totals;
 	struct trace *t = NULL;
 
-	(void)state;
 	assert_int_equal(trace_open(&t, 2, 2), 0);
 	assert_int_equal(trace_stop(t, &totals), -EALREADY);
 	for (unsigned run = 0; run < 3; run++) {
@@ -218,7 +213,6 @@ static void a_file_that_exists_is_not_overwritten(void **state)
 	struct trace *t = NULL;
 	FILE *f = fopen(fx.path, "w");
 
-	(void)state;
 	assert_non_null(f);
 	assert_true(fputs(text, f) >= 0);
 	assert_int_equal(fclose(f), 0);
@@ -252,7 +246,6 @@ static void no_room_for_the_header_is_an_error(void **state)
 {
 	struct trace *t = NULL;
 
-	(void)state;
 	assert_int_equal(trace_open(&t, 1, 2), 0);
 	assert_int_equal(symlink("/dev/full", fx.path), 0);
 	trace_set_over(t, TRACE_OVER_ANY);
@@ -279,7 +272,6 @@ static void a_full_disk_is_told_once_and_every_record_counted(void **state)
 	struct trace_totals totals;
 	struct trace *t = NULL;
 
-	(void)state;
 	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
 	assert_int_equal(trace_open(&t, 1, 2 * N), 0);
 	trace_on_error(t, tell, &reported);
@@ -330,7 +322,6 @@ static void what_is_no_trace_is_refused_with_the_reason(void **state)
 	struct cr_trace_header h = { .record_bytes = 96, .json_bytes = 8 };
 	struct trace_reader *r = NULL;
 
-	(void)state;
 	memcpy(h.magic, CR_TRACE_MAGIC, sizeof(h.magic));
 	memcpy(file, &h, sizeof(h));
 	memcpy(file + sizeof(h), "[1,2,3] ", 8);
@@ -358,7 +349,6 @@ static void old_files_are_read(void **state)
 	union cr_trace_record rec = job(3, 7);
 	struct trace_reader *r = NULL;
 
-	(void)state;
 	memcpy(h.magic, CR_TRACE_MAGIC, sizeof(h.magic));
 	memcpy(file, &h, sizeof(h));
 	memcpy(file + sizeof(h), "{\"a\": 1}", 8);
@@ -400,7 +390,6 @@ static void a_bad_record_is_an_error_and_a_cut_one_the_end(void **state)
 	union cr_trace_record rec = job(1, 2), out = job(7, 7);
 	struct trace_reader *r = NULL;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		rec.kind = i == 0 ? 77 : i == 1 ? CR_TRACE_JOB : CR_TRACE_NOTE;
 		if (i == 1)
@@ -430,7 +419,6 @@ static void without_memory_no_file_is_touched(void **state)
 	struct trace_file f;
 	struct stat st;
 
-	(void)state;
 	for (unsigned there = 0; there < 2; there++) {
 		none_of = TRACE_FILE_BUFFER;
 		assert_int_equal(

@@ -48,7 +48,6 @@ static int set_up(void **state)
 {
 	char dir[SCRATCH_MAX];
 
-	(void)state;
 	(void)sem_init(&asked, 0, 0);
 	(void)sem_init(&let, 0, 0);
 	(void)sem_init(&fx.closed, 0, 0);
@@ -64,7 +63,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	trace_close(fx.t);
 	return 0;
 }
@@ -82,7 +80,6 @@ static void who_ends_it_does_not_wait_for_the_disk(void **state)
 {
 	struct trace_totals totals;
 
-	(void)state;
 	for (unsigned run = 0; run < 3; run++) {
 		assert_int_equal(trace_start(fx.t, fx.path, HEADER, &fx.e), 0);
 		put_one();
@@ -107,7 +104,6 @@ static void who_ends_it_does_not_wait_for_the_disk(void **state)
 
 static void to_close_is_to_stop(void **state)
 {
-	(void)state;
 	assert_int_equal(trace_start(fx.t, fx.path, HEADER, &fx.e), 0);
 	assert_int_equal(trace_end(fx.t), 0);
 	(void)sem_post(&let);
@@ -120,7 +116,6 @@ static void to_close_is_to_stop(void **state)
 /* Control would wait for the disk of a file that is removed anyway. */
 static void a_trace_that_does_not_begin_is_not_synced(void **state)
 {
-	(void)state;
 	(void)sem_post(&let); /* for who asks nevertheless */
 	assert_int_equal(trace_start(fx.t, fx.path, NULL, &fx.e), -ENOMEM);
 	assert_int_equal(syncs, 0);

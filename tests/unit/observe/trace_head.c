@@ -47,7 +47,6 @@ static void every_member_is_there(void **state)
 {
 	json_t *o = head_with("rr,quantum=2ms"), *machine;
 
-	(void)state;
 	assert_int_equal(json_object_size(o), 12);
 	assert_string_equal(text_of(o, "program"), "codec-runner");
 	assert_string_equal(text_of(o, "version"), "1.2");
@@ -86,7 +85,6 @@ static void text_comes_back_as_it_was(void **state)
 					     "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf",
 					     NULL };
 
-	(void)state;
 	for (unsigned i = 0; texts[i]; i++)
 		reads(texts[i], texts[i]);
 }
@@ -94,7 +92,6 @@ static void text_comes_back_as_it_was(void **state)
 /* Cut short, overlong, a surrogate, beyond Unicode. */
 static void what_is_no_utf8_is_marked(void **state)
 {
-	(void)state;
 	reads("a\xc3", "a?");
 	reads("\xe0\x80\x80", "???");
 	reads("\xed\xa0\x80", "???");
@@ -108,7 +105,6 @@ static void any_text_makes_json(void **state)
 	uint64_t seed = test_seed();
 	char text[12];
 
-	(void)state;
 	for (unsigned i = 0; i < 20000; i++) {
 		for (unsigned k = 0; k + 1 < sizeof(text); k++)
 			text[k] = (char)(test_below(&seed, 3)

@@ -47,7 +47,6 @@ static int set_up(void **state)
 {
 	char dir[SCRATCH_MAX];
 
-	(void)state;
 	swap = false;
 	(void)snprintf(fx.path, sizeof(fx.path), "%s/t.bin",
 		       scratch_folder(dir));
@@ -57,7 +56,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	(void)alarm(0);
 	trace_close(fx.t);
 	return 0;
@@ -74,7 +72,6 @@ static void refused(enum trace_over over, int err, const char *why)
 
 static void a_pipe_is_refused_at_once(void **state)
 {
-	(void)state;
 	assert_int_equal(mkfifo(fx.path, 0600), 0);
 	refused(TRACE_OVER_NOTHING, -EEXIST, "exists");
 	refused(TRACE_OVER_FILE, -ENXIO, "is a pipe");
@@ -85,7 +82,6 @@ static void a_pipe_that_is_read_is_refused(void **state)
 {
 	int fd;
 
-	(void)state;
 	assert_int_equal(mkfifo(fx.path, 0600), 0);
 	fd = open(fx.path, O_RDONLY | O_NONBLOCK);
 	assert_true(fd >= 0);
@@ -99,7 +95,6 @@ static void a_pipe_that_comes_at_the_last_moment_is_refused(void **state)
 	static const enum trace_over over[] = { TRACE_OVER_FILE,
 						TRACE_OVER_ANY };
 
-	(void)state;
 	swap = true;
 	for (unsigned i = 0; i < 2; i++) {
 		refused(over[i], -ENXIO, "is a pipe");
@@ -111,7 +106,6 @@ static void a_pipe_that_comes_at_the_last_moment_is_refused(void **state)
 /* A device is the choice of who starts the program, not of its clients. */
 static void a_device_is_no_file(void **state)
 {
-	(void)state;
 	(void)snprintf(fx.path, sizeof(fx.path), "/dev/null");
 	refused(TRACE_OVER_FILE, -ENXIO, "is a device");
 	trace_set_over(fx.t, TRACE_OVER_ANY);

@@ -37,7 +37,6 @@ static void defaults_are_what_sdp_would_mean(void **state)
 	struct parsed r;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(parse("{'in': {'codec': 'pcmu'}, 'out': {'codec': "
 			       "'amr', " TO "}}",
 			       &r, &e),
@@ -92,7 +91,6 @@ static void a_mode_is_one_of_the_set(void **state)
 	struct parsed r;
 	struct cr_err e;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		if (parse_amr(all[i].use, &r, &e))
 			fail_msg("%s: %s", all[i].use, e.text);
@@ -128,7 +126,6 @@ static void weight_and_nice_are_taken(void **state)
 	struct parsed r;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(parse("{'in': {'codec': 'pcmu'}, 'weight': 100000, "
 			       "'nice': -20, 'out': {'codec': 'pcma', " TO "}}",
 			       &r, &e),
@@ -142,7 +139,6 @@ static void pcm_follows_the_frame_of_the_other_side(void **state)
 	struct parsed r;
 	struct cr_err e = { "" };
 
-	(void)state;
 	if (!cr_codec_find("g723_1"))
 		skip();
 	assert_int_equal(parse("{'in': {'codec': 'pcma'}, 'out': {'codec': "
@@ -174,7 +170,6 @@ static void opus_follows_the_rate_of_the_other_side(void **state)
 		  48000, 960, 48000 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		struct parsed r;
 		struct cr_err e = { "" };
@@ -200,7 +195,6 @@ static void an_encoder_is_tuned_where_it_can_be(void **state)
 	struct parsed r;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(parse("{'in': {'codec': 'pcmu'}, 'ptime_ms': 60, "
 			       "'out': {'codec': 'opus', 'complexity': 0, "
 			       "'fec': 15, 'dtx': true, " TO "}}",
@@ -218,7 +212,6 @@ static void times_have_units_or_names_that_have_them(void **state)
 	struct parsed r;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(parse("{'in': {'codec': 'pcmu'}, 'out': {'codec': "
 			       "'pcma', " TO "}, 'ptime_ms': 10, 'deadline': "
 			       "'15ms', 'release': {'model': 'rate', 'x': 3, "
@@ -294,7 +287,6 @@ static void a_wrong_member_is_named_with_the_way_out(void **state)
 		  "nice", "-20..19" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct parsed r;
 		struct cr_err e = { "" };

@@ -52,7 +52,6 @@ static void a_contract_becomes_what_schedulers_know(void **state)
 	struct call_cfg cfg;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(
 		start("'contract': {'rate': '40/s', 'burst': 3, "
 		      "'peak_per_s': 400.5, 'mean': '80us', 'worst_us': 250},",
@@ -76,7 +75,6 @@ static void an_lbap_says_its_burst_in_either_place(void **state)
 	struct call_cfg cfg;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(
 		start("'release': {'model': 'lbap', 'burst': 4},", &cfg, &e),
 		0);
@@ -138,7 +136,6 @@ static void a_contradiction_is_named_with_the_way_out(void **state)
 		{ "'contract': {}, 'weight': 0,", "weight", "1..100000" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct call_cfg cfg;
 		struct cr_err e = { "" };
@@ -190,7 +187,6 @@ static void a_change_leaves_alone_what_it_does_not_name(void **state)
 	struct call_cfg cfg, before;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(start("'class': 'hard', 'deadline': '9ms', 'nice': 3, "
 			       "'contract': {'rate': '40/s', 'worst': '2ms'},",
 			       &cfg, &e),
@@ -222,7 +218,6 @@ static void a_refused_change_writes_nothing(void **state)
 	struct call_cfg cfg, before;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(start("'class': 'hard', 'contract': {'worst': '8ms'},",
 			       &cfg, &e),
 			 0);
@@ -244,7 +239,6 @@ static void what_is_said_can_be_sent_again(void **state)
 	char members[300], *text;
 	json_t *o;
 
-	(void)state;
 	assert_int_equal(start("'contract': {'rate': '33.3/s', 'burst': 3, "
 			       "'peak': '500/s', 'mean': '70us', 'p99': "
 			       "'90100ns', 'worst': '0.25ms'},",

@@ -110,7 +110,6 @@ static void what_is_given_goes_into_the_struct(void **state)
 	struct sample s;
 	struct cr_err e = { "" };
 
-	(void)state;
 	field_defaults(sample_fields, &s);
 	assert_int_equal(
 		read_text("{'weight': 7, 'keep': true, 'pt': 127, 'nice': -20, "
@@ -136,7 +135,6 @@ static void what_is_missing_stays_and_null_is_the_default(void **state)
 	struct sample s;
 	struct cr_err e = { "" };
 
-	(void)state;
 	field_defaults(sample_fields, &s);
 	assert_int_equal(s.basics.weight, 100);
 	assert_int_equal(s.ptime, 20 * CR_MS);
@@ -199,7 +197,6 @@ static void what_is_wrong_is_named_with_the_way_out(void **state)
 		{ "{'ssrc': 1}", "ssrc: cannot change" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct sample s = { 0 };
 		struct cr_err e = { "" };
@@ -216,7 +213,6 @@ static void what_is_required_must_be_there(void **state)
 	struct sample s = { 0 };
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(field_complete(sample_fields, &s, &e), -22);
 	assert_string_equal(e.text, "text: is missing: which text?");
 	s.text = "";
@@ -252,7 +248,6 @@ static void a_result_has_numbers_whose_names_end_in_their_unit(void **state)
 	char *text;
 	json_t *o;
 
-	(void)state;
 	o = field_write(sample_fields, &s);
 	text = json_dumps(o, JSON_COMPACT);
 	assert_string_equal(
@@ -293,7 +288,6 @@ static void a_walk_names_members_as_results_do(void **state)
 {
 	struct visits v = { "" };
 
-	(void)state;
 	field_walk(sample_fields, NULL, note, &v);
 	assert_string_equal(v.text, "weight pt nice ptime_ms contract.mean_us "
 				    "bound.mean_us delay_ns ");

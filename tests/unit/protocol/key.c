@@ -39,7 +39,6 @@ static void one_that_is_not_there_is_made_once(void **state)
 	char again[KEY_SIZE];
 	struct stat st;
 
-	(void)state;
 	name_file();
 	assert_int_equal(key_serve(key, path, &e), 0);
 	assert_int_equal(strlen(key), 64);
@@ -58,7 +57,6 @@ static void others_must_not_read_or_write_it(void **state)
 	static const mode_t bad[] = { 0604, 0602, 0601, 0620, 0666, 0777 };
 	static const mode_t good[] = { 0600, 0640, 0400, 0440 };
 
-	(void)state;
 	name_file();
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		write_file("0123456789abcdef\n", bad[i]);
@@ -74,7 +72,6 @@ static void others_must_not_read_or_write_it(void **state)
 
 static void it_must_be_roots_or_ours(void **state)
 {
-	(void)state;
 	if (geteuid())
 		skip();
 	name_file();
@@ -88,7 +85,6 @@ static void it_is_shown_at_loopback_only_or_when_named(void **state)
 {
 	struct transport_addr to = { .host = "192.0.2.1" };
 
-	(void)state;
 	name_file();
 	write_file("0123456789abcdef", 0600);
 	assert_int_equal(key_show(key, path, &to, &e), 0);
@@ -108,7 +104,6 @@ static void it_matches_itself_only(void **state)
 	static const char has[KEY_SIZE] = "0123456789abcdef";
 	static const char none[KEY_SIZE] = "";
 
-	(void)state;
 	assert_true(key_matches(has, "0123456789abcdef"));
 	assert_false(key_matches(has, ""));
 	assert_false(key_matches(has, "0123456789abcde"));

@@ -18,7 +18,6 @@ static struct watch_look look;
 
 static int setup(void **state)
 {
-	(void)state;
 	dog = (struct watchdog){ .limit = 2 * CR_SEC };
 	call = (struct watch_task){ 0 };
 	look = (struct watch_look){ .now = CR_SEC };
@@ -44,7 +43,6 @@ static void see(unsigned n, enum watch_finding want)
 
 static void looks_are_often_enough(void **state)
 {
-	(void)state;
 	assert_int_equal(watchdog_interval(2 * CR_SEC), EACH);
 	assert_int_equal(watchdog_interval(CR_MS), 10 * CR_MS);
 	assert_int_equal(watchdog_interval(3600 * CR_SEC), CR_SEC);
@@ -53,7 +51,6 @@ static void looks_are_often_enough(void **state)
 /* The first look counts frames, the second one remembers. */
 static void a_lost_wake_up_is_found_and_found_again(void **state)
 {
-	(void)state;
 	look.state = CR_IDLE;
 	see(2 + LOOKS - 1, WATCH_FINE);
 	see(1, WATCH_STALLED);
@@ -63,7 +60,6 @@ static void a_lost_wake_up_is_found_and_found_again(void **state)
 
 static void who_is_forgotten_is_woken_and_then_its_policy_blamed(void **state)
 {
-	(void)state;
 	look.state = CR_QUEUED;
 	look.idle = true;
 	see(2 + LOOKS - 1, WATCH_FINE);
@@ -78,7 +74,6 @@ static void who_is_forgotten_is_woken_and_then_its_policy_blamed(void **state)
 /* No worker is idle at any look, but each has been in between. */
 static void idle_moments_between_looks_count(void **state)
 {
-	(void)state;
 	look.state = CR_QUEUED;
 	see(2, WATCH_FINE);
 	for (unsigned i = 0; i < LOOKS; i++) {
@@ -90,7 +85,6 @@ static void idle_moments_between_looks_count(void **state)
 /* Best effort behind calls that fill every worker: an hour of it. */
 static void starving_is_no_stall(void **state)
 {
-	(void)state;
 	look.state = CR_QUEUED;
 	see(2 + LOOKS - 1, WATCH_FINE);
 	see(7200, WATCH_STARVED);
@@ -99,7 +93,6 @@ static void starving_is_no_stall(void **state)
 /* An overload with a pause in every three looks: never forgotten for long. */
 static void a_worker_must_be_idle_again_and_again(void **state)
 {
-	(void)state;
 	look.state = CR_QUEUED;
 	see(2, WATCH_FINE);
 	for (unsigned i = 0; i < 1000; i++) {
@@ -110,7 +103,6 @@ static void a_worker_must_be_idle_again_and_again(void **state)
 
 static void progress_begins_anew(void **state)
 {
-	(void)state;
 	look.state = CR_QUEUED;
 	look.idle = true;
 	for (uint64_t k = 1; k < 100; k++) {
@@ -122,7 +114,6 @@ static void progress_begins_anew(void **state)
 /* Its frames are overwritten before their turn, but it has turns. */
 static void a_turn_without_a_frame_is_progress(void **state)
 {
-	(void)state;
 	look.state = CR_QUEUED;
 	look.idle = true;
 	for (unsigned i = 0; i < 100; i++) {
@@ -133,7 +124,6 @@ static void a_turn_without_a_frame_is_progress(void **state)
 
 static void an_early_frame_may_be_held(void **state)
 {
-	(void)state;
 	look.state = CR_QUEUED;
 	look.idle = true;
 	look.eligible = look.now + 20 * EACH;
@@ -144,14 +134,12 @@ static void an_early_frame_may_be_held(void **state)
 
 static void who_runs_is_its_workers_matter(void **state)
 {
-	(void)state;
 	look.state = CR_RUNNING;
 	see(1000, WATCH_FINE);
 }
 
 static void nothing_waits(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 100; i++)
 		assert_false(watch_task_suspect(&call, false, 7));
 	assert_true(watch_task_suspect(&call, true, 7));
@@ -164,7 +152,6 @@ static void time_that_nobody_saw_does_not_count(void **state)
 {
 	struct watch_worker w = { 0 };
 
-	(void)state;
 	look.state = CR_IDLE;
 	see(2, WATCH_FINE);
 	assert_false(watch_worker_suspect(&w, true, 5));
@@ -203,7 +190,6 @@ static void a_worker_in_one_job_for_too_long(void **state)
 {
 	struct watch_worker w = { 0 };
 
-	(void)state;
 	for (unsigned i = 0; i < LOOKS; i++)
 		assert_false(at(&w, true, 77));
 	assert_true(at(&w, true, 77));
@@ -216,7 +202,6 @@ static void a_worker_that_goes_from_job_to_job(void **state)
 {
 	struct watch_worker w = { 0 };
 
-	(void)state;
 	for (cr_ns job = 1; job < 1000; job++)
 		for (unsigned i = 0; i < LOOKS; i++)
 			assert_false(at(&w, true, job));
@@ -230,7 +215,6 @@ static void who_loops_ages_by_the_time_that_it_loops(void **state)
 {
 	struct watch_worker w = { 0 };
 
-	(void)state;
 	assert_false(ran(&w, EACH));
 	for (unsigned i = 0; i < LOOKS - 1; i++)
 		assert_false(ran(&w, EACH));
@@ -243,7 +227,6 @@ static void who_waits_for_a_cpu_is_not_stuck(void **state)
 	struct watch_worker w = { 0 };
 	unsigned looks = 0;
 
-	(void)state;
 	assert_false(ran(&w, 0));
 	for (unsigned i = 0; i < 1000; i++)
 		assert_false(ran(&w, 0));

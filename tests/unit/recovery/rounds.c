@@ -159,7 +159,6 @@ static void nothing_is_found_where_all_advance(void **state)
 {
 	struct watched g;
 
-	(void)state;
 	start(&g, 1);
 	for (uint64_t k = 1; k <= 50; k++) {
 		for (unsigned i = 0; i < TASKS; i++)
@@ -182,7 +181,6 @@ static void a_stuck_worker_is_replaced_in_order(void **state)
 	struct recovery_context *first;
 	struct watched g;
 
-	(void)state;
 	start(&g, 1);
 	engine_frame(&g.engine, 1); /* its thread has started */
 	engine_wait_done(&g.engine, 1, 1);
@@ -217,7 +215,6 @@ static void without_a_spare_nothing_is_done(void **state)
 {
 	struct watched g;
 
-	(void)state;
 	start(&g, 1);
 	engine_get_stuck(&g.engine, 0);
 	rounds_until(&g, "over0");
@@ -242,7 +239,6 @@ static void a_task_that_nobody_woke_is_woken(void **state)
 {
 	struct watched g;
 
-	(void)state;
 	start(&g, 1);
 	engine_frame(&g.engine, 3);
 	engine_wait_done(&g.engine, 3, 1);

@@ -81,7 +81,6 @@ static void every_run_gives_exactly_its_time(void **state)
 	static const unsigned lengths[] = { 1, 40, 80, 160, 5, 320 };
 	int16_t out[6 * 640];
 
-	(void)state;
 	for (unsigned p = 0; p < NPAIRS; p++) {
 		unsigned from = pairs[p].from, to = pairs[p].to;
 		unsigned low = from < to ? from : to;
@@ -105,7 +104,6 @@ static void what_does_not_fit_is_not_begun(void **state)
 	struct resample *r = NULL;
 	int16_t out[320];
 
-	(void)state;
 	assert_int_equal(resample_open(&r, 8000, 16000, NULL), 0);
 	assert_int_equal(resample_run(r, in, 160, out, 319), 0);
 	assert_int_equal(resample_run(r, in, 160, out, 320), 320);
@@ -119,7 +117,6 @@ static void runs_may_have_any_length(void **state)
 	static const int16_t in[5760] = { 1000, -1000 };
 	static int16_t out[6 * 5760];
 
-	(void)state;
 	for (unsigned p = 0; p < NPAIRS; p++) {
 		uint64_t taken = 0, given = 0;
 		struct resample *r = NULL;
@@ -141,7 +138,6 @@ static void tones_keep_frequency_and_level(void **state)
 {
 	static const double tones[] = { 200, 500, 1000, 2000, 2500 };
 
-	(void)state;
 	for (unsigned i = 0; i < 5 * NPAIRS; i++) {
 		unsigned from = pairs[i / 5].from, to = pairs[i / 5].to;
 		double hz = tones[i % 5];
@@ -159,7 +155,6 @@ static void the_edge_of_the_band_loses_what_is_promised(void **state)
 	struct tone up = convert(8000, 16000, 3400);
 	struct tone down = convert(16000, 8000, 3400);
 
-	(void)state;
 	assert_true(level(&up, 16000, 3400, NULL) > -1.5);
 	assert_true(level(&down, 8000, 3400, NULL) > -3);
 }
@@ -168,7 +163,6 @@ static void what_is_above_the_band_does_not_fold_into_it(void **state)
 {
 	static const double tones[] = { 4400, 5000, 6000, 7000 };
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		struct tone down = convert(16000, 8000, tones[i]);
 
@@ -178,7 +172,6 @@ static void what_is_above_the_band_does_not_fold_into_it(void **state)
 
 static void the_delay_is_sixteen_samples_of_the_lower_rate(void **state)
 {
-	(void)state;
 	for (unsigned p = 0; p < NPAIRS; p++) {
 		unsigned from = pairs[p].from, to = pairs[p].to;
 		struct tone t = convert(from, to, 100);
@@ -195,7 +188,6 @@ static void other_rates_are_refused(void **state)
 	struct resample *r = NULL;
 	struct cr_err e = { 0 };
 
-	(void)state;
 	assert_int_equal(resample_open(&r, 8000, 8000, &e), -EINVAL);
 	assert_int_equal(resample_open(&r, 8000, 44100, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "44100"));

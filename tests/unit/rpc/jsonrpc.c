@@ -104,7 +104,6 @@ static void its_weight_is_what_it_takes(void **state)
 		"{\"jsonrpc\":\"2.0\",\"method\":\"hello\",\"id\":1}",
 	};
 
-	(void)state;
 	json_set_alloc_funcs(count_malloc, count_free);
 	for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		char *params = long_text(values[i]), *text;
@@ -133,7 +132,6 @@ static void calls_with_positional_parameters(void **state)
 		"[42, 23], \"id\": 1}");
 	struct jsonrpc_message m = jsonrpc_at(&doc, 0);
 
-	(void)state;
 	assert_int_equal(m.kind, JSONRPC_CALL);
 	assert_string_equal(m.method, "subtract");
 	assert_int_equal(json_integer_value(json_array_get(m.params, 0)), 42);
@@ -154,7 +152,6 @@ static void calls_with_named_parameters(void **state)
 		"{\"minuend\": 42, \"subtrahend\": 23}, \"id\": 4}");
 	struct jsonrpc_message m = jsonrpc_at(&doc, 0);
 
-	(void)state;
 	assert_int_equal(m.kind, JSONRPC_CALL);
 	assert_int_equal(
 		json_integer_value(json_object_get(m.params, "minuend")), 42);
@@ -163,7 +160,6 @@ static void calls_with_named_parameters(void **state)
 
 static void notifications(void **state)
 {
-	(void)state;
 	holds("{\"jsonrpc\": \"2.0\", \"method\": \"update\", \"params\": "
 	      "[1,2,3,4,5]}",
 	      "N");
@@ -176,7 +172,6 @@ static void call_of_a_method_that_is_not_there(void **state)
 {
 	json_t *id = json_string("1");
 
-	(void)state;
 	is_text(jsonrpc_error(id, RPC_NO_METHOD, "", NULL),
 		"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32601, "
 		"\"message\": \"Method not found\"}, \"id\": \"1\"}");
@@ -188,7 +183,6 @@ static void call_of_a_method_that_is_not_there(void **state)
 
 static void call_with_invalid_json(void **state)
 {
-	(void)state;
 	refused("{\"jsonrpc\": \"2.0\", \"method\": \"foobar, \"params\": "
 		"\"bar\", \"baz]",
 		RPC_PARSE_ERROR);
@@ -199,7 +193,6 @@ static void call_with_invalid_json(void **state)
 
 static void call_with_an_invalid_request_object(void **state)
 {
-	(void)state;
 	holds("{\"jsonrpc\": \"2.0\", \"method\": 1, \"params\": \"bar\"}",
 	      "I");
 	is_text(jsonrpc_error(NULL, RPC_INVALID_REQUEST, "", NULL),
@@ -209,7 +202,6 @@ static void call_with_an_invalid_request_object(void **state)
 
 static void batches(void **state)
 {
-	(void)state;
 	refused("[{\"jsonrpc\": \"2.0\", \"method\": \"sum\", \"params\": "
 		"[1,2,4], \"id\": \"1\"}, {\"jsonrpc\": \"2.0\", \"method\"]",
 		RPC_PARSE_ERROR);
@@ -240,7 +232,6 @@ static void a_batch_has_a_bound(void **state)
 	char text[2 * (JSONRPC_BATCH_MAX + 1) + 2] = "[";
 	struct jsonrpc_doc doc;
 
-	(void)state;
 	for (unsigned i = 0; i < JSONRPC_BATCH_MAX; i++)
 		(void)strcat(text, i ? ",1" : "1");
 	(void)strcat(text, "]");
@@ -254,7 +245,6 @@ static void a_batch_has_a_bound(void **state)
 
 static void ids_are_strings_numbers_or_null(void **state)
 {
-	(void)state;
 	holds("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":\"\"}", "C");
 	holds("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":1.5}", "C");
 	holds("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":null}", "C");
@@ -268,7 +258,6 @@ static void invalid_messages_keep_a_good_id(void **state)
 		parse("{\"jsonrpc\":\"1.0\",\"method\":\"m\",\"id\":7}");
 	struct jsonrpc_message m = jsonrpc_at(&doc, 0);
 
-	(void)state;
 	assert_int_equal(m.kind, JSONRPC_INVALID);
 	assert_int_equal(json_integer_value(m.id), 7);
 	assert_non_null(strstr(m.why, "2.0"));
@@ -277,7 +266,6 @@ static void invalid_messages_keep_a_good_id(void **state)
 
 static void responses_are_checked(void **state)
 {
-	(void)state;
 	holds("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":null}", "R");
 	holds("{\"jsonrpc\":\"2.0\",\"result\":1}", "I");
 	holds("{\"jsonrpc\":\"2.0\",\"id\":1}", "I");
@@ -290,7 +278,6 @@ static void responses_are_checked(void **state)
 
 static void a_key_given_twice_is_a_parse_error(void **state)
 {
-	(void)state;
 	refused("{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"method\":\"b\"}",
 		RPC_PARSE_ERROR);
 	refused("{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":"
@@ -305,7 +292,6 @@ static void nesting_has_a_bound(void **state)
 	enum { DEEP = 5000 };
 	char *text = calloc(1, DEEP + 1);
 
-	(void)state;
 	memset(text, '[', DEEP);
 	refused(text, RPC_PARSE_ERROR);
 	free(text);
@@ -313,7 +299,6 @@ static void nesting_has_a_bound(void **state)
 
 static void a_reason_cut_within_a_letter_is_replaced(void **state)
 {
-	(void)state;
 	is_text(jsonrpc_error(NULL, RPC_NO_CAPACITY, "caf\xc3", NULL),
 		"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": 1, \"message\": "
 		"\"No capacity\"}, \"id\": null}");
@@ -337,7 +322,6 @@ static void without_memory_nothing_is_read(void **state)
 	struct cr_err why = { 0 };
 	struct jsonrpc_doc doc;
 
-	(void)state;
 	if (SANITIZED)
 		skip(); /* its malloc() does not fail */
 	no_memory = true;
@@ -353,7 +337,6 @@ static void what_lacks_memory_is_noted(void **state)
 {
 	json_t *o;
 
-	(void)state;
 	jsonrpc_note_memory();
 	o = json_pack("{s:i}", "a", 1);
 	assert_false(jsonrpc_lacked());

@@ -32,7 +32,6 @@ static void one_clock_is_as_it_is(void **state)
 {
 	const struct clocks_packet p = { 4000000000, 8000, 5, 0 };
 
-	(void)state;
 	begin(8000);
 	assert_int_equal(clocks_place(&c, &p), 4000000000);
 	assert_int_equal(put(65535, 0, UINT32_MAX - 159, 8000), 0);
@@ -44,7 +43,6 @@ static void one_clock_is_as_it_is(void **state)
 /* RFC 7160, 4.2: what lies between two packets is in the first one's clock. */
 static void timestamps_go_on_in_the_clock_before(void **state)
 {
-	(void)state;
 	begin(8000);
 	assert_int_equal(put(1, 0, 1000, 8000), 0);
 	assert_int_equal(put(2, 20, 1160, 48000), 20);
@@ -58,7 +56,6 @@ static void timestamps_go_on_in_the_clock_before(void **state)
 
 static void each_clock_may_have_timestamps_of_its_own(void **state)
 {
-	(void)state;
 	begin(16000);
 	assert_int_equal(put(1, 0, 1000, 16000), 0);
 	assert_int_equal(put(2, 55, 3000000000, 8000), 20);
@@ -75,7 +72,6 @@ static void an_hour_is_an_hour(void **state)
 {
 	uint32_t ts = 4294000000;
 
-	(void)state;
 	begin(8000);
 	assert_int_equal(put(0, 0, ts, 44100), 0);
 	for (unsigned i = 1; i <= 50 * 3600; i++)
@@ -89,7 +85,6 @@ static void a_pause_may_last_for_days(void **state)
 	const struct clocks_packet p = { 5, 8000, 1,
 					 60 * 3600 * (cr_ns)CR_SEC };
 
-	(void)state;
 	begin(48000);
 	(void)put(0, 0, 1000, 48000);
 	assert_int_equal(clocks_place(&c, &p),
@@ -102,7 +97,6 @@ static void a_late_packet_may_say_any_time(void **state)
 	const struct clocks_packet p = { 840 + (UINT32_C(1) << 31), 8000, 4,
 					 25 * CR_MS };
 
-	(void)state;
 	begin(8000);
 	(void)put(5, 0, 1000, 8000);
 	(void)put(6, 20, 1160, 16000);
@@ -111,7 +105,6 @@ static void a_late_packet_may_say_any_time(void **state)
 
 static void another_sender_begins_anew(void **state)
 {
-	(void)state;
 	begin(8000);
 	(void)put(0, 0, 1000, 8000);
 	(void)put(1, 20, 1160, 16000);

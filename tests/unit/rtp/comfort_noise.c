@@ -69,7 +69,6 @@ static void a_payload_is_read_and_written(void **state)
 	uint8_t buf[COMFORT_NOISE_BYTES_MAX], many[64];
 	struct comfort_noise n;
 
-	(void)state;
 	assert_int_equal(
 		comfort_noise_parse(ffmpeg_low, sizeof(ffmpeg_low), &n), 0);
 	assert_int_equal(n.level, 43);
@@ -92,7 +91,6 @@ static void what_is_not_comfort_noise(void **state)
 	static const uint8_t first_bit[] = { 0x80 };
 	static const uint8_t reserved[] = { 60, 127, 255 };
 
-	(void)state;
 	assert_int_equal(comfort_noise_parse(first_bit, 0, &n), -EINVAL);
 	assert_int_equal(comfort_noise_parse(first_bit, 1, &n), -EINVAL);
 	assert_int_equal(comfort_noise_parse(reserved, 3, &n), -EINVAL);
@@ -104,7 +102,6 @@ static void what_is_built_is_in_range(void **state)
 	struct comfort_noise n = { .level = 200, .order = 200 }, again;
 	uint8_t buf[COMFORT_NOISE_BYTES_MAX];
 
-	(void)state;
 	memset(n.reflection, 255, sizeof(n.reflection));
 	assert_int_equal(comfort_noise_build(buf, &n), sizeof(buf));
 	assert_int_equal(comfort_noise_parse(buf, sizeof(buf), &again), 0);
@@ -113,7 +110,6 @@ static void what_is_built_is_in_range(void **state)
 
 static void the_level_is_exact_to_1_db(void **state)
 {
-	(void)state;
 	for (unsigned rate = 8000; rate <= RATE_MOST; rate *= 2)
 		for (unsigned level = 12; level <= 85; level++) {
 			const struct comfort_noise n = {
@@ -133,7 +129,6 @@ static void the_level_does_not_depend_on_the_spectrum(void **state)
 	static const double tilts[] = { 0.9, 0, -0.7 };
 	static const double levels[] = { -43.1, -50.4, -47.5 };
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct comfort_noise n, heard;
 		size_t samples;
@@ -159,7 +154,6 @@ static void one_seed_one_noise(void **state)
 	const struct comfort_noise n = { .level = 40 };
 	struct comfort_noise_generator g;
 
-	(void)state;
 	(void)make(&n, 8000, 7);
 	comfort_noise_start(&g, 7);
 	comfort_noise_set(&g, &n);
@@ -182,7 +176,6 @@ static void silence_is_silent(void **state)
 	struct comfort_noise_generator g = { 0 };
 	struct comfort_noise n = { .level = COMFORT_NOISE_SILENT };
 
-	(void)state;
 	memset(pcm, 1, sizeof(pcm));
 	comfort_noise_generate(&g, pcm, 8000);
 	for (unsigned i = 0; i < 8000; i++)
@@ -202,7 +195,6 @@ static void a_new_level_is_no_step(void **state)
 				   faint = { .level = 70 };
 	struct comfort_noise_generator g;
 
-	(void)state;
 	comfort_noise_start(&g, 3);
 	comfort_noise_set(&g, &loud);
 	comfort_noise_generate(&g, pcm, 16000);
@@ -220,7 +212,6 @@ static void the_worst_coefficients_are_stable(void **state)
 				   .order = COMFORT_NOISE_ORDER_MAX };
 	struct comfort_noise_generator g;
 
-	(void)state;
 	comfort_noise_start(&g, 5);
 	for (unsigned round = 0; round < 100; round++) {
 		for (unsigned i = 0; i < n.order; i++)
@@ -279,7 +270,6 @@ static void to_sid_and_back(const struct cr_codec *codec, unsigned level,
 
 static void amr_makes_sid_of_it(void **state)
 {
-	(void)state;
 	for (unsigned level = 50; level <= 70; level += 10) {
 		to_sid_and_back(cr_codec_find("amr"), level, 1);
 		to_sid_and_back(cr_codec_find("amr-wb"), level, 4);
@@ -329,7 +319,6 @@ static void ffmpeg_decodes_ours(void **state)
 {
 	struct comfort_noise n = { .level = 40, .order = 1 };
 
-	(void)state;
 	n.reflection[0] = 127 - 102; /* k = -0.8 */
 	ffmpeg_understands(&n, 0.8);
 	n.reflection[0] = 127 + 102;

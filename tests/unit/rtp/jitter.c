@@ -9,7 +9,6 @@
 
 static void packets_are_played_at_their_time(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 40);
 	assert_int_equal(put(0, 0), JITTER_TAKEN);
 	assert_int_equal(put(35, 1), JITTER_TAKEN);
@@ -22,7 +21,6 @@ static void packets_are_played_at_their_time(void **state)
 
 static void packets_are_sorted_into_their_place(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 60);
 	(void)put(0, 0);
 	(void)put(62, 3);
@@ -35,7 +33,6 @@ static void packets_are_sorted_into_their_place(void **state)
 
 static void what_came_first_may_be_behind_what_comes_next(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 60);
 	(void)put(40, 2);
 	assert_int_equal(put(50, 0), JITTER_TAKEN);
@@ -47,7 +44,6 @@ static void what_came_first_may_be_behind_what_comes_next(void **state)
 
 static void duplicates_and_late_packets_are_told(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 40);
 	(void)put(0, 0);
 	assert_int_equal(put(1, 0), JITTER_DUPLICATE);
@@ -66,7 +62,6 @@ static void a_late_caller_gets_the_same(void **state)
 {
 	struct jitter_output out;
 
-	(void)state;
 	open_as(JITTER_FIXED, 0, 40);
 	w.exact = false;
 	put_all(0, 2);
@@ -92,7 +87,6 @@ static void a_late_caller_gets_the_same(void **state)
 
 static void numbers_wrap(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 40);
 	for (unsigned i = 0; i < 4; i++)
 		(void)put_packet(20 * i,
@@ -120,7 +114,6 @@ static void at_most_60_ms_are_concealed(void **state)
 		{ 80, "2@200 c60@280 |@340" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		open_as(JITTER_FIXED, 0, 40);
 		ptime = rows[i].ptime;
@@ -137,7 +130,6 @@ static void at_most_60_ms_are_concealed(void **state)
 /* Else what comes next might be heard behind its place for ever. */
 static void nothing_is_concealed_before_a_packets_time_is_known(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 40);
 	(void)put(0, 0);
 	(void)put(130, 5);
@@ -149,7 +141,6 @@ static void nothing_is_concealed_before_a_packets_time_is_known(void **state)
 
 static void play_out_goes_on_behind_a_pause(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 40);
 	put_all(0, 2);
 	(void)until(400);
@@ -164,7 +155,6 @@ static void play_out_goes_on_behind_a_pause(void **state)
 /* 300 ms late for good: 60 ms are lost, and no more. */
 static void a_network_that_became_slower_is_found_again(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 40);
 	put_all(0, 2);
 	assert_int_equal(put(340, 2), JITTER_LATE);
@@ -180,7 +170,6 @@ static void a_network_that_became_slower_is_found_again(void **state)
 
 static void known_losses_are_concealed_and_pauses_are_not(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 100);
 	put_all(0, 2);
 	/* one lost; then 60 ms were not sent */
@@ -193,7 +182,6 @@ static void known_losses_are_concealed_and_pauses_are_not(void **state)
 
 static void what_follows_silence_is_not_missed(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 40);
 	put_all(0, 2);
 	(void)put_packet(40, (struct watch_packet){
@@ -212,7 +200,6 @@ static void a_packets_time_is_learned_or_told(void **state)
 {
 	struct jitter_output out;
 
-	(void)state;
 	open_as(JITTER_FIXED, 0, 40);
 	(void)put_packet(0, (struct watch_packet){ .duration = 240 });
 	(void)until(69);
@@ -235,7 +222,6 @@ static void a_packets_time_is_learned_or_told(void **state)
 
 static void the_oldest_is_played_when_there_is_no_more_room(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 1000);
 	put_all(0, 17);
 	assert_string_equal(until(320), "0@240 1@260 2@280 3@300 4@320");
@@ -249,7 +235,6 @@ static void the_oldest_is_played_when_there_is_no_more_room(void **state)
 
 static void the_oldest_goes_when_there_is_no_room(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 1000);
 	put_all(0, 10);
 	assert_int_equal(put(320, 16), JITTER_OVERFLOW);
@@ -263,7 +248,6 @@ static void the_oldest_goes_when_there_is_no_room(void **state)
  * goes, and the rest is not played in a burst. */
 static void what_was_held_up_is_not_played_in_a_burst(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 100);
 	put_all(0, 3);
 	(void)until(1000);
@@ -279,7 +263,6 @@ static void what_was_held_up_is_not_played_in_a_burst(void **state)
 
 static void another_source_is_a_restart(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 60);
 	put_all(0, 4);
 	assert_int_equal(
@@ -300,7 +283,6 @@ static void two_packets_far_off_are_a_restart(void **state)
 		{ .seq = 2, .ts = 99999999 },	 /* both */
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		struct watch_packet p = far_off[i];
 
@@ -321,7 +303,6 @@ static void two_packets_far_off_are_a_restart(void **state)
 /* Its number may yet come. */
 static void one_packet_far_off_leaves_no_trace(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 60);
 	put_all(0, 4);
 	assert_int_equal(
@@ -341,7 +322,6 @@ static void a_payload_that_has_no_place_is_refused(void **state)
 				      .payload_bytes = sizeof(big) };
 	const struct jitter_input in = { .rtp = &p };
 
-	(void)state;
 	open_as(JITTER_FIXED, 0, 60);
 	assert_int_equal(jitter_put(w.j, &in), JITTER_TOO_BIG);
 	assert_int_equal(COUNTED(too_big), 1);
@@ -350,7 +330,6 @@ static void a_payload_that_has_no_place_is_refused(void **state)
 
 static void reset_forgets_the_source(void **state)
 {
-	(void)state;
 	open_as(JITTER_FIXED, 0, 60);
 	put_all(0, 3);
 	jitter_reset(w.j);
@@ -368,7 +347,6 @@ static void off_tells_duplicates_and_late_packets(void **state)
 	const struct jitter_cfg cfg = { .kind = JITTER_OFF };
 	struct jitter_output out;
 
-	(void)state;
 	watch_open(&w, &cfg);
 	assert_int_equal(put(0, 10), JITTER_TAKEN);
 	assert_int_equal(put(20, 12), JITTER_TAKEN);
@@ -406,7 +384,6 @@ static void a_configuration_out_of_bounds_is_refused(void **state)
 					 .slot_bytes = 40 };
 	struct jitter_cfg c = good;
 
-	(void)state;
 	c.least = c.most + 1;
 	refused(c, "least=200000001: use 0 to most=200000000 ns");
 	c = good;

@@ -12,7 +12,6 @@ static cr_ns delay_ms(void)
 
 static void a_quiet_network_gets_the_least_delay(void **state)
 {
-	(void)state;
 	open_as(JITTER_ADAPTIVE, 10, 200);
 	put_all(0, 2);
 	assert_int_equal(delay_ms(), 19); /* it is not known yet */
@@ -25,7 +24,6 @@ static void a_quiet_network_gets_the_least_delay(void **state)
 /* Transits 0, 10, 0, 10: mean 5, sigma 5. */
 static void the_delay_is_mean_and_4_sigma(void **state)
 {
-	(void)state;
 	open_as(JITTER_ADAPTIVE, 0, 200);
 	for (unsigned i = 0; i < 600; i++)
 		assert_int_equal(put((cr_ns)i * 20 + i % 2 * 10, i),
@@ -51,7 +49,6 @@ static void after_a_late_packet(void)
 
 static void the_delay_grows_at_once_and_shrinks_slowly(void **state)
 {
-	(void)state;
 	after_a_late_packet();
 	put_all(600, 2000);
 	assert_int_equal(delay_ms(), 10);
@@ -69,7 +66,6 @@ static enum jitter_put put_later(unsigned sent, unsigned seq, bool silent)
 
 static void the_delay_shrinks_at_once_in_a_pause(void **state)
 {
-	(void)state;
 	after_a_late_packet();
 	assert_int_equal(put_later(620, 600, false), JITTER_TAKEN);
 	assert_int_equal(jitter_delay(w.j), 10 * CR_MS);
@@ -81,7 +77,6 @@ static void a_pause_is_not_shortened_below_nothing(void **state)
 {
 	struct jitter_output out;
 
-	(void)state;
 	after_a_late_packet();
 	/* 20 ms were not sent */
 	(void)put_later(601, 600, false);
@@ -96,7 +91,6 @@ static void a_pause_is_not_shortened_below_nothing(void **state)
 
 static void the_delay_shrinks_by_a_quarter_in_silence(void **state)
 {
-	(void)state;
 	after_a_late_packet();
 	for (unsigned i = 600; i < 604; i++)
 		assert_int_equal(put_later(i, i, true), JITTER_TAKEN);

@@ -12,7 +12,6 @@ static void the_first_packet_tells(void **state)
 {
 	struct learn l = begin(LEARN_IMMEDIATE);
 
-	(void)state;
 	assert_false(l.known);
 	assert_true(answers_go(&l, TOLD));
 	PLAY(&l, { 0, X, 7, 1, 'B' }, { 20, X, 7, 2, 'A' },
@@ -29,7 +28,6 @@ static void strict_hears_the_told_address_only(void **state)
 	struct learn_terms nobody = { .mode = LEARN_STRICT };
 	struct learn l = begin(LEARN_STRICT);
 
-	(void)state;
 	PLAY(&l, { 0, X, 7, 1, 'a' }, { 1, PORT, 7, 1, 'a' },
 	     { 2, TOLD, 7, 1, 'S' }, { 20, TOLD, 7, 2, 'A' },
 	     { 40, TOLD, 7, 3, 'A' }, { 90000, X, 7, 4, 'a' },
@@ -45,7 +43,6 @@ static void an_ssrc_that_is_told_is_the_only_one(void **state)
 	struct learn_terms t = terms(LEARN_IMMEDIATE);
 	struct learn l;
 
-	(void)state;
 	t.ssrc_signalled = true;
 	t.ssrc = 7;
 	learn_init(&l, &t);
@@ -61,7 +58,6 @@ static void another_ssrc_is_taken_with_its_third_packet(void **state)
 {
 	struct learn l = proven(LEARN_STRICT, TOLD);
 
-	(void)state;
 	PLAY(&l, { 60, TOLD, 8, 65535, 'w' }, { 80, TOLD, 8, 0, 'w' },
 	     { 100, TOLD, 8, 1, 'S' }, { 120, TOLD, 8, 2, 'A' });
 	/* a gap, a packet twice and one that is late */
@@ -78,7 +74,6 @@ static void of_two_ssrcs_at_once_the_newer_wins(void **state)
 {
 	struct learn l = proven(LEARN_STRICT, TOLD);
 
-	(void)state;
 	PLAY(&l, { 60, TOLD, 8, 1, 'w' }, { 61, TOLD, 7, 4, 'A' },
 	     { 80, TOLD, 8, 2, 'w' }, { 81, TOLD, 7, 5, 'A' },
 	     { 100, TOLD, 8, 3, 'S' });
@@ -94,7 +89,6 @@ static void after_a_silence_one_packet_is_enough(void **state)
 {
 	struct learn l = proven(LEARN_IMMEDIATE, X);
 
-	(void)state;
 	PLAY(&l, { 1040, X, 8, 1, 'w' }, { 1041, X, 9, 1, 'S' },
 	     { 2042, X, 7, 4, 'S' });
 	l = proven(LEARN_IMMEDIATE, X);
@@ -107,7 +101,6 @@ static void a_source_that_goes_on_elsewhere_is_followed(void **state)
 {
 	struct learn l = proven(LEARN_IMMEDIATE, X);
 
-	(void)state;
 	PLAY(&l, { 1040, Y, 7, 50, 'a' }, { 1041, Y, 7, 4 + 3000, 'a' },
 	     { 1042, Y, 7, 3, 'a' }, { 1060, Y, 7, 51, 'D' },
 	     { 1080, Y, 7, 52, 'A' }, { 1081, X, 7, 53, 'a' });
@@ -123,7 +116,6 @@ static void what_is_not_valid_proves_nothing(void **state)
 	struct learn l = begin(LEARN_IMMEDIATE);
 	const struct step first = { 0, X, 7, 1, 'w' };
 
-	(void)state;
 	assert_int_equal(feed(&l, &first, false), 'w');
 	assert_false(l.known);
 	l = proven(LEARN_IMMEDIATE, X);
@@ -146,7 +138,6 @@ static void an_offer_that_repeats_the_address_takes_nothing(void **state)
 	struct learn l = proven(LEARN_IMMEDIATE, X);
 	struct learn_terms t = terms(LEARN_IMMEDIATE);
 
-	(void)state;
 	learn_again(&l, &t, 50 * CR_MS);
 	t.signalled.ss_family = t.host.ss_family = 0; /* on hold */
 	learn_again(&l, &t, 51 * CR_MS);
@@ -174,7 +165,6 @@ static void an_offer_of_another_address_is_a_notice(void **state)
 {
 	struct learn l = moved(LEARN_IMMEDIATE, TOLD);
 
-	(void)state;
 	/* it is heard, until the other one comes */
 	PLAY(&l, { 60, TOLD, 7, 4, 'A' }, { 80, TOLD, 7, 5, 'A' });
 	assert_true(answers_go(&l, MOVED));
@@ -200,7 +190,6 @@ static void a_first_address_is_no_notice(void **state)
 	const struct learn_terms t = terms(LEARN_IMMEDIATE);
 	struct learn l;
 
-	(void)state;
 	learn_init(&l, &none);
 	assert_int_equal(learn_to(&l)->ss_family, 0);
 	PLAY(&l, { 0, X, 7, 1, 'B' }, { 20, X, 7, 2, 'A' },
@@ -216,7 +205,6 @@ static void it_settles(void **state)
 {
 	struct learn l = leading(LEARN_IMMEDIATE, X);
 
-	(void)state;
 	assert_true(l.settled);
 	l = leading(LEARN_DELAYED, X);
 	assert_true(l.settled);
@@ -238,7 +226,6 @@ static void asymmetric_hears_all_and_learns_nothing(void **state)
 	struct learn l = begin(LEARN_ASYMMETRIC);
 	struct learn_terms t = terms(LEARN_ASYMMETRIC);
 
-	(void)state;
 	lead(&l, X, 'S');
 	assert_true(answers_go(&l, TOLD));
 	PLAY(&l, { 3000, Y, 7, 9, 'A' }); /* NAT gives it another port */
@@ -262,7 +249,6 @@ static void times_can_be_chosen(void **state)
 	struct learn_terms t = terms(LEARN_IMMEDIATE);
 	struct learn l;
 
-	(void)state;
 	t.silence = 8 * CR_SEC;
 	learn_init(&l, &t);
 	PLAY(&l, { 0, X, 7, 1, 'B' }, { 20, X, 7, 2, 'A' },
@@ -286,7 +272,6 @@ static void a_senders_link_is_learned(void **state)
 	struct learn_arrival p = { .from = &from, .ssrc = 7, .valid = true };
 	struct learn l;
 
-	(void)state;
 	assert_int_equal(address_parse("[fe80::1]:4000", &t.signalled), 0);
 	from = t.signalled;
 	((struct sockaddr_in6 *)(void *)&from)->sin6_scope_id = 3;
@@ -305,7 +290,6 @@ static void a_senders_link_is_learned(void **state)
 
 static void a_packet_needs_one_cache_line(void **state)
 {
-	(void)state;
 	assert_true(offsetof(struct learn, at) + sizeof(struct sockaddr_in6) <=
 		    CACHE_LINE);
 }

@@ -8,7 +8,6 @@ static void others_are_refused_while_the_party_speaks(void **state)
 {
 	struct learn l = proven(LEARN_IMMEDIATE, X);
 
-	(void)state;
 	PLAY(&l, { 41, Y, 7, 4, 'a' }, { 42, Y, 7, 5, 'a' },
 	     { 43, Y, 7, 6, 'a' }, { 44, Y, 7, 7, 'a' }, { 240, X, 7, 4, 'A' },
 	     { 241, Y, 8, 1, 'a' }, { 242, Y, 8, 2, 'a' },
@@ -20,7 +19,6 @@ static void strangers_wait_for_an_absence_and_prove_themselves(void **state)
 {
 	struct learn l = proven(LEARN_IMMEDIATE, X);
 
-	(void)state;
 	PLAY(&l, { 5038, Y, 8, 1, 'a' }, { 5040, Y, 8, 2, 'a' },
 	     { 5041, Y, 8, 3, 'w' }, { 5042, Y, 8, 5, 'w' },
 	     { 5043, Y, 8, 6, 'w' }, { 5044, Y, 8, 7, 'w' },
@@ -36,7 +34,6 @@ static void a_stray_first_packet_keeps_nobody_out_for_long(void **state)
 {
 	struct learn l = begin(LEARN_IMMEDIATE);
 
-	(void)state;
 	PLAY(&l, { 0, X, 9, 1, 'B' }, { 20, Y, 7, 1, 'a' },
 	     { 1000, Y, 7, 50, 'a' }, { 1020, Y, 7, 51, 'w' },
 	     { 1040, Y, 7, 52, 'w' }, { 1060, Y, 7, 53, 'B' });
@@ -55,7 +52,6 @@ static void a_sprayer_that_came_first_is_given_up(void **state)
 {
 	struct learn l = begin(LEARN_IMMEDIATE);
 
-	(void)state;
 	PLAY(&l, { 0, X, 1, 1, 'B' });
 	for (unsigned i = 1; i <= 100; i++)
 		PLAY(&l, { i * 20, X, i + 1, (uint16_t)(i * 7919), 'w' });
@@ -75,7 +71,6 @@ static void a_higher_rank_wins_by_proof(void **state)
 {
 	struct learn l = proven(LEARN_DELAYED, X);
 
-	(void)state;
 	PLAY(&l, { 41, PROXY, 8, 1, 'w' }, { 42, X, 7, 4, 'A' },
 	     { 43, PROXY, 8, 2, 'w' }, { 44, X, 7, 5, 'A' },
 	     { 45, PROXY, 8, 3, 'B' }, { 46, X, 7, 6, 'a' },
@@ -89,7 +84,6 @@ static void delayed_hears_who_is_heard_longer(void **state)
 {
 	struct learn l = begin(LEARN_DELAYED);
 
-	(void)state;
 	PLAY(&l, { 0, X, 9, 1, 'B' }, { 20, X, 9, 2, 'A' },
 	     { 40, X, 9, 3, 'A' }, { 60, Y, 7, 1, 'w' }, { 80, Y, 7, 2, 'w' },
 	     { 100, Y, 7, 3, 'w' });
@@ -113,7 +107,6 @@ static void who_wins_a_contest_is_ahead_of_all(void **state)
 {
 	struct learn l = begin(LEARN_DELAYED);
 
-	(void)state;
 	PLAY(&l, { 0, X, 1, 1, 'B' }, { 10, Z, 3, 1, 'w' },
 	     { 210, Z, 3, 3, 'w' }, { 220, Y, 2, 1, 'w' },
 	     { 420, Y, 2, 5, 'w' }, { 430, Z, 3, 9, 'w' },
@@ -128,7 +121,6 @@ static void a_proof_goes_on_when_the_endpoint_is_taken(void **state)
 {
 	struct learn l = begin(LEARN_IMMEDIATE);
 
-	(void)state;
 	PLAY(&l, { 0, TOLD, 7, 1, 'S' }, { 780, TOLD, 8, 1, 'w' },
 	     { 7361, X, 9, 1, 'w' }, { 7370, X, 9, 2, 'w' },
 	     { 7374, TOLD, 8, 2, 'w' }, { 7379, X, 9, 3, 'B' },
@@ -139,7 +131,6 @@ static void after_the_window_longer_does_not_count(void **state)
 {
 	struct learn l = begin(LEARN_DELAYED);
 
-	(void)state;
 	PLAY(&l, { 0, X, 9, 1, 'B' }, { 900, X, 9, 2, 'A' },
 	     { 990, X, 9, 3, 'A' }, { 1800, X, 9, 4, 'A' },
 	     { 2700, X, 9, 5, 'A' }, { 2990, Y, 7, 1, 'w' },
@@ -155,7 +146,6 @@ static void strangers_never_follow_who_leads(void **state)
 	static const enum learn_mode modes[] = { LEARN_IMMEDIATE, LEARN_DELAYED,
 						 LEARN_ASYMMETRIC };
 
-	(void)state;
 	for (unsigned m = 0; m < 3; m++) {
 		struct learn l = leading(modes[m], X);
 		bool away = modes[m] == LEARN_ASYMMETRIC;
@@ -179,7 +169,6 @@ static void strangers_never_follow_the_told_address(void **state)
 {
 	struct learn l = proven(LEARN_DELAYED, TOLD);
 
-	(void)state;
 	for (unsigned i = 0; i < 200; i++)
 		PLAY(&l, { 50 + i * 200, PORT, 8, (uint16_t)i, 'a' },
 		     { 51 + i * 200, X, 9, (uint16_t)i, 'a' });
@@ -191,7 +180,6 @@ static void who_led_gets_its_place_back(void **state)
 {
 	struct learn l = leading(LEARN_IMMEDIATE, X);
 
-	(void)state;
 	PLAY(&l, { 5000, Y, 7, 9, 'D' });
 	for (unsigned i = 0; i < 20; i++)
 		PLAY(&l, { 5200 + i * 200, Y, 7, (uint16_t)(10 + i), 'A' });
@@ -207,7 +195,6 @@ static void an_offer_lets_who_was_absent_come_from_elsewhere(void **state)
 	const struct learn_terms t = terms(LEARN_IMMEDIATE);
 	struct learn l = leading(LEARN_IMMEDIATE, X);
 
-	(void)state;
 	learn_again(&l, &t, 3000 * CR_MS); /* it was heard just before */
 	PLAY(&l, { 3001, Y, 8, 1, 'a' }, { 3002, Y, 8, 2, 'a' },
 	     { 3003, Y, 8, 3, 'a' });
@@ -227,7 +214,6 @@ static void the_first_address_told_takes_the_lead(void **state)
 	const struct learn_terms t = terms(LEARN_IMMEDIATE);
 	struct learn l;
 
-	(void)state;
 	learn_init(&l, &none);
 	lead(&l, X, 'B');
 	learn_again(&l, &t, 2000 * CR_MS);
@@ -239,7 +225,6 @@ static void the_told_address_is_not_compared(void **state)
 {
 	struct learn l = proven(LEARN_DELAYED, TOLD);
 
-	(void)state;
 	for (unsigned i = 0; i < 10; i++)
 		PLAY(&l, { 100 + i * 300, TOLD, 7, (uint16_t)(4 + i), 'A' },
 		     { 101 + i * 300, X, 9, (uint16_t)(1 + i), 'a' },
@@ -251,7 +236,6 @@ static void a_flood_does_not_displace_higher_ranks(void **state)
 {
 	struct learn l = begin(LEARN_DELAYED);
 
-	(void)state;
 	PLAY(&l, { 0, X, 9, 1, 'B' });
 	for (unsigned i = 0; i < 3; i++)
 		PLAY(&l, { i, Y, 1, 1, 'w' }, { i, Z, 2, 1, 'w' },
@@ -288,7 +272,6 @@ static void a_proof_is_used_once(void **state)
 {
 	struct learn l = proven(LEARN_IMMEDIATE, X);
 
-	(void)state;
 	PLAY(&l, { 6000, Y, 8, 1, 'w' }, { 6001, Y, 8, 2, 'w' },
 	     { 6200, Y, 8, 3, 'B' }, { 12000, Z, 9, 1, 'w' },
 	     { 12001, Z, 9, 2, 'w' }, { 12200, Z, 9, 3, 'B' },
@@ -302,7 +285,6 @@ static void places_of_those_who_left_are_free(void **state)
 	static const unsigned turns[] = { X, Y, Z, V, W, HOST, MOVED, X, Y, Z };
 	struct learn l = begin(LEARN_IMMEDIATE);
 
-	(void)state;
 	PLAY(&l, { 0, W, 7, 1, 'B' }, { 20, W, 7, 2, 'A' },
 	     { 40, W, 7, 3, 'A' }, { 60, W, 8, 1, 'w' });
 	for (unsigned i = 0, t = 6000; i < 10; i++, t += 6000)
@@ -317,7 +299,6 @@ static void another_ssrc_costs_nothing_in_a_contest(void **state)
 {
 	struct learn l = proven(LEARN_DELAYED, X);
 
-	(void)state;
 	PLAY(&l, { 50, Y, 1, 1, 'w' });
 	for (unsigned i = 0, t = 200; i < 3; i++, t += 200)
 		PLAY(&l, { t, X, 8, (uint16_t)i, "wwS"[i] },

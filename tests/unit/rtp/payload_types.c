@@ -34,7 +34,6 @@ static void each_type_stands_for_what_was_said(void **state)
 	const struct payload_types t = phone();
 	unsigned named = 0;
 
-	(void)state;
 	for (uint8_t pt = 0; pt < 128; pt++)
 		named += kind_of(&t, pt) != PAYLOAD_TYPE_NOTHING;
 	assert_int_equal(named, 6);
@@ -58,7 +57,6 @@ static void the_way_back_finds_the_type(void **state)
 {
 	struct payload_types t = phone();
 
-	(void)state;
 	assert_int_equal(payload_types_of_speech(&t, 0), 0);
 	assert_int_equal(payload_types_of_speech(&t, 1), 8);
 	assert_int_equal(payload_types_of_speech(&t, 63), 127);
@@ -81,7 +79,6 @@ static void a_type_is_given_once(void **state)
 	const struct payload_types before = t;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(payload_types_add_speech(&t, 101, 2, &e), -EEXIST);
 	assert_string_equal(e.text, "payload type 101 is given twice: it is "
 				    "telephone-event/8000 already");
@@ -100,7 +97,6 @@ static void types_that_look_like_rtcp_are_refused(void **state)
 	uint8_t buf[RTP_HEADER_BYTES];
 	struct rtp_packet packet;
 
-	(void)state;
 	for (unsigned pt = 0; pt < 128; pt++) {
 		const struct rtp_header h = { .pt = (uint8_t)pt,
 					      .marker = true };
@@ -127,7 +123,6 @@ static void what_cannot_be_is_refused(void **state)
 	struct payload_types before;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(payload_types_add_event(&t, 110, 48000, NULL), 0);
 	assert_int_equal(payload_types_add_event(&t, 111, 32000, NULL), 0);
 	before = t;
@@ -156,7 +151,6 @@ static void unknown_types_are_counted_by_number(void **state)
 	char text[PAYLOAD_UNKNOWN_TEXT];
 	uint8_t pt = 0;
 
-	(void)state;
 	assert_string_equal(payload_unknown_text(&u, text, sizeof(text)), "");
 	assert_int_equal(payload_unknown_sum(&u), 0);
 	assert_int_equal(payload_unknown_type(&u, 0, &pt), 0);
@@ -179,7 +173,6 @@ static void too_many_types_are_counted_together(void **state)
 	char text[PAYLOAD_UNKNOWN_TEXT], small[16];
 	uint8_t pt;
 
-	(void)state;
 	for (unsigned round = 0; round < 3; round++)
 		for (unsigned i = 0; i < 128; i++)
 			payload_unknown_count(&u, (uint8_t)(127 - i));

@@ -34,7 +34,6 @@ static void a_report_tells_sequence_and_losses(void **state)
 	struct reception r;
 	struct rtcp_report out;
 
-	(void)state;
 	reception_init(&r, RATE);
 	for (unsigned seq = 65000; seq < 65100; seq++)
 		if (seq % 4)
@@ -62,7 +61,6 @@ static void nothing_heard_is_not_reported(void **state)
 	struct reception r;
 	struct rtcp_report out = { .ssrc = 5 };
 
-	(void)state;
 	reception_init(&r, RATE);
 	assert_false(reception_report(&r, 0, &out));
 	(void)hear(&r, 1, 0);
@@ -82,7 +80,6 @@ static void late_packets_take_losses_back(void **state)
 	struct reception r;
 	struct rtcp_report out;
 
-	(void)state;
 	reception_init(&r, RATE);
 	(void)hear(&r, 1, 0);
 	(void)hear(&r, 11, 0);
@@ -102,7 +99,6 @@ static void jitter_is_the_mean_deviation(void **state)
 {
 	struct reception r;
 
-	(void)state;
 	reception_init(&r, RATE);
 	for (unsigned seq = 0; seq < 1600; seq++)
 		(void)hear(&r, seq, seq % 2 ? 5 * CR_MS : 0);
@@ -115,7 +111,6 @@ static void timestamps_that_tell_no_time_do_not_count(void **state)
 {
 	struct reception r;
 
-	(void)state;
 	reception_init(&r, RATE);
 	(void)hear(&r, 0, 0);
 	for (unsigned seq = 1; seq < 50; seq++) {
@@ -135,7 +130,6 @@ static void a_clock_that_was_set_is_no_jitter(void **state)
 {
 	struct reception r;
 
-	(void)state;
 	reception_init(&r, RATE);
 	(void)hear(&r, 0, 0);
 	(void)hear(&r, 1, 9 * CR_SEC);
@@ -152,7 +146,6 @@ static void both_clocks_wrap(void **state)
 {
 	struct reception r;
 
-	(void)state;
 	reception_init(&r, RATE);
 	for (unsigned i = 0; i < 200; i++) {
 		/* 2^32 ticks are 536,870.912 s */
@@ -172,7 +165,6 @@ static void another_ssrc_begins_anew_and_totals_stay(void **state)
 	struct rtcp_report out;
 	struct rtp_packet p = { .ssrc = 7, .seq = 500 };
 
-	(void)state;
 	reception_init(&r, RATE);
 	reception_sender(&r, SOURCE, 0xeeae14c980000000, 0);
 	(void)hear(&r, 1, 0);
@@ -195,7 +187,6 @@ static void the_last_sr_is_told(void **state)
 	struct reception r;
 	struct rtcp_report out;
 
-	(void)state;
 	reception_init(&r, RATE);
 	(void)hear(&r, 1, 0);
 	reception_sender(&r, SOURCE, 0xeeae14c980000001, 10 * CR_SEC);
@@ -214,7 +205,6 @@ static void another_clock_keeps_the_jitters_time(void **state)
 	struct reception r;
 	cr_ns before;
 
-	(void)state;
 	reception_init(&r, RATE);
 	for (unsigned seq = 0; seq < 1000; seq++)
 		(void)hear(&r, seq, seq % 2 ? 5 * CR_MS : 0);
@@ -235,7 +225,6 @@ static void the_round_trip_is_what_the_far_side_did_not_keep(void **state)
 	struct feedback f = { 0 };
 	struct rtcp_report r = { .lsr = LSR, .dlsr = 65536 };
 
-	(void)state;
 	feedback_sr(&f, NTP, 50 * CR_SEC);
 	feedback_report(&f, &r, 51 * CR_SEC + 80 * CR_MS);
 	assert_int_equal(f.rtt.last, 80 * CR_MS);
@@ -255,7 +244,6 @@ static void answers_to_what_was_not_asked_do_not_count(void **state)
 	struct feedback f = { 0 };
 	struct rtcp_report r = { .dlsr = 65536 };
 
-	(void)state;
 	feedback_report(&f, &r, 51 * CR_SEC); /* has seen no SR */
 	assert_int_equal(f.odd, 0);
 	r.lsr = LSR;
@@ -274,7 +262,6 @@ static void the_newest_srs_may_be_answered(void **state)
 	struct feedback f = { 0 };
 	struct rtcp_report r = { .lsr = LSR };
 
-	(void)state;
 	for (uint64_t i = 0; i < FEEDBACK_SRS; i++)
 		feedback_sr(&f, NTP + (i << 32), 50 * CR_SEC);
 	feedback_report(&f, &r, 51 * CR_SEC);
@@ -293,7 +280,6 @@ static void what_the_far_side_told_is_kept(void **state)
 		{ .fraction = 0, .lost = -1, .highest = 199, .jitter = 100 },
 	};
 
-	(void)state;
 	assert_int_equal(feedback_mean(&f.jitter), 0);
 	feedback_report(&f, &r[0], 0);
 	feedback_report(&f, &r[1], 0);

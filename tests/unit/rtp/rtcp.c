@@ -44,7 +44,6 @@ static void a_compound_packet_is_read(void **state)
 	struct rtcp_packet p;
 	struct rtcp_report report;
 
-	(void)state;
 	assert_int_equal(rtcp_open(&r, full, ALL), 0);
 	assert_true(rtcp_next(&r, &p));
 	assert_int_equal(p.type, RTCP_SR);
@@ -90,7 +89,6 @@ static void items_and_reasons_are_read(void **state)
 	struct rtcp_packet p;
 	struct rtcp_text t;
 
-	(void)state;
 	assert_int_equal(rtcp_open(&r, full + SDES, ALL - SDES), 0);
 	assert_true(rtcp_next(&r, &p));
 	check_item(&p, &it, 0x11111111, RTCP_CNAME, "a@b");
@@ -116,7 +114,6 @@ static void chunks_without_items_are_passed(void **state)
 	struct rtcp_packet p;
 	struct rtcp_text t;
 
-	(void)state;
 	assert_int_equal(rtcp_open(&r, sdes, sizeof(sdes)), 0);
 	assert_true(rtcp_next(&r, &p));
 	check_item(&p, &it, 2, RTCP_CNAME, "");
@@ -144,7 +141,6 @@ static int open_changed(size_t from, size_t to, size_t at, uint8_t value)
 
 static void every_malformed_packet_has_its_reason(void **state)
 {
-	(void)state;
 	assert_int_equal(open_bytes(full, 0), RTCP_TOO_SHORT);
 	assert_int_equal(open_bytes(full, 3), RTCP_TOO_SHORT);
 	assert_int_equal(open_bytes(full, SDES + 3), RTCP_TOO_SHORT);
@@ -178,7 +174,6 @@ static void a_lone_receiver_needs_its_ssrc(void **state)
 {
 	static const uint8_t rr[] = { 0x80, 201, 0, 0 };
 
-	(void)state;
 	assert_int_equal(open_bytes(rr, sizeof(rr)), RTCP_SENDER_OVERRUN);
 }
 
@@ -192,7 +187,6 @@ static void types_unknown_are_handed_on(void **state)
 	struct rtcp_reader r;
 	struct rtcp_packet p;
 
-	(void)state;
 	assert_int_equal(rtcp_open(&r, xr, sizeof(xr)), 0);
 	assert_true(rtcp_next(&r, &p));
 	assert_int_equal(p.type, 207);
@@ -210,7 +204,6 @@ static void rtcp_is_told_from_rtp(void **state)
 	uint8_t p[RTP_HEADER_BYTES] = { 0x80 };
 	struct rtp_packet rtp;
 
-	(void)state;
 	assert_true(rtp_is_rtcp(full, ALL));
 	assert_false(rtp_is_rtcp(full, 1));
 	for (unsigned second = 0; second < 256; second++) {
@@ -253,7 +246,6 @@ static void built_packets_have_the_bits_of_rfc3550(void **state)
 	uint8_t buf[256];
 	struct rtcp_writer w = { .buf = buf, .size = sizeof(buf) };
 
-	(void)state;
 	assert_int_equal(rtcp_put_report(&w, 0x11111111, &us, reports, 2), 0);
 	assert_int_equal(w.bytes, SDES);
 	assert_memory_equal(buf, full, SDES);
@@ -272,7 +264,6 @@ static void every_text_reads_back(void **state)
 	uint8_t buf[1024];
 	char text[RTCP_TEXT_BYTES + 2] = "";
 
-	(void)state;
 	for (size_t n = 0; n <= RTCP_TEXT_BYTES; n++, text[n - 1] = 'x') {
 		struct rtcp_writer w = { .buf = buf, .size = sizeof(buf) };
 		struct rtcp_items it = { 0 };
@@ -304,7 +295,6 @@ static void what_does_not_fit_is_not_begun(void **state)
 	char text[RTCP_TEXT_BYTES + 2];
 	struct rtcp_writer w = { .buf = buf, .size = 7 };
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	text[RTCP_TEXT_BYTES + 1] = '\0';
 	assert_int_equal(rtcp_put_report(&w, 7, NULL, NULL, 0), -ENOSPC);
@@ -331,7 +321,6 @@ static void losses_end_at_24_bits(void **state)
 					   { INT32_MIN, -0x800000 } };
 	uint8_t buf[64];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
 		struct rtcp_report r = { .fraction = 255, .lost = lost[i][0] };
 		struct rtcp_writer w = { .buf = buf, .size = sizeof(buf) };

@@ -89,7 +89,6 @@ static void ffmpeg_reports_as_a_sender(void **state)
 	uint8_t buf[BYTES];
 	struct rtcp_packet p;
 
-	(void)state;
 	read_all(ffmpeg_sr, buf, &p, 1);
 	assert_int_equal(p.type, RTCP_SR);
 	assert_int_equal(p.count, 0);
@@ -106,7 +105,6 @@ static void gstreamer_reports_as_a_sender(void **state)
 	struct rtcp_packet p[2];
 	struct rtcp_report r;
 
-	(void)state;
 	read_all(gst_sr, buf, p, 2);
 	assert_int_equal(p[0].sender.octets, 1024);
 	check_texts(&p[1], 0x4dfd57c6, "alice.example");
@@ -127,7 +125,6 @@ static void gstreamer_reports_as_a_listener(void **state)
 	struct rtcp_packet p[2];
 	struct rtcp_report r;
 
-	(void)state;
 	read_all(gst_rr, buf, p, 2);
 	assert_int_equal(p[0].type, RTCP_RR);
 	r = rtcp_report_at(&p[0], 0);
@@ -143,7 +140,6 @@ static void gstreamer_says_bye(void **state)
 	struct rtcp_packet p[3];
 	struct rtcp_text t;
 
-	(void)state;
 	read_all(gst_bye, buf, p, 3);
 	assert_int_equal(p[0].sender.packets, 50);
 	assert_int_equal(p[2].type, RTCP_BYE);
@@ -166,7 +162,6 @@ static void a_session_learns_from_gstreamer(void **state)
 	struct rtcp_report r;
 	uint8_t buf[BYTES];
 
-	(void)state;
 	assert_int_equal(rtcp_session_init(&s, &cfg, 0), 0);
 	feedback_sr(&s.far, UINT64_C(0xeeae165040bf8fcd), 10 * CR_SEC);
 	(void)rtcp_heard_rtp(&s, &p, true, 10 * CR_SEC);

@@ -73,7 +73,6 @@ static void intervals_are_as_long_as_told(void **state)
 	cr_ns last = 0, sum = 0, least = CR_NEVER, most = 0;
 	enum { REPORTS = 100000 };
 
-	(void)state;
 	rtcp_clock_init(&c, test_seed(), RTCP_INTERVAL, 0);
 	for (unsigned i = 0; i <= REPORTS; i++) {
 		cr_ns now, gap;
@@ -102,7 +101,6 @@ static void a_report_is_never_early(void **state)
 {
 	struct rtcp_clock c;
 
-	(void)state;
 	rtcp_clock_init(&c, 1, RTCP_INTERVAL, BEGIN);
 	assert_false(rtcp_clock_ready(&c, c.due - 1));
 	/* late by more than any interval: no reconsideration delays it */
@@ -114,7 +112,6 @@ static void parties_do_not_report_in_step(void **state)
 {
 	struct rtcp_clock a, b;
 
-	(void)state;
 	rtcp_clock_init(&a, 1, RTCP_INTERVAL, BEGIN);
 	rtcp_clock_init(&b, 2, RTCP_INTERVAL, BEGIN);
 	assert_true(a.due != b.due);
@@ -126,7 +123,6 @@ static void without_an_interval_there_are_no_reports(void **state)
 {
 	struct rtcp_clock c;
 
-	(void)state;
 	rtcp_clock_init(&c, 1, 0, BEGIN);
 	assert_true(c.due == CR_NEVER);
 	assert_false(rtcp_clock_ready(&c, BEGIN + 3600 * CR_SEC));
@@ -140,7 +136,6 @@ static void who_has_not_sent_sends_rr(void **state)
 	struct rtcp_packet first;
 	cr_ns now;
 
-	(void)state;
 	party_init(&p, US, 1);
 	next_report(&p, &now);
 	first = first_packet(&p);
@@ -160,7 +155,6 @@ static void who_sends_sends_sr_for_two_intervals(void **state)
 	struct rtcp_packet first;
 	cr_ns now = BEGIN;
 
-	(void)state;
 	party_init(&p, US, 1);
 	for (unsigned i = 0; i < 3; i++)
 		rtcp_sent_rtp(&p.sent, 33, 1000 + i * 160, now);
@@ -192,7 +186,6 @@ static void a_cname_follows(void **state)
 	struct rtcp_text t;
 	cr_ns now;
 
-	(void)state;
 	party_init(&p, US, 1);
 	next_report(&p, &now);
 	assert_int_equal(rtcp_open(&r, p.buf, p.n), 0);
@@ -211,7 +204,6 @@ static void the_senders_words_wrap_each_by_itself(void **state)
 	struct rtcp_packet first;
 	cr_ns now;
 
-	(void)state;
 	party_init(&p, US, 1);
 	atomic_store(&p.sent.total, UINT64_C(0xfffffffffffffff0));
 	rtcp_sent_rtp(&p.sent, 0x20, 7, BEGIN);
@@ -224,7 +216,6 @@ static void the_senders_words_wrap_each_by_itself(void **state)
 
 static void ntp_is_of_1900(void **state)
 {
-	(void)state;
 	/* RFC 5905, figure 4: 1 Jan 1970 and the last second of 1999 */
 	assert_true(rtcp_ntp(0) == UINT64_C(2208988800) << 32);
 	assert_true(rtcp_ntp(946684799 * CR_SEC + CR_SEC / 2) ==
@@ -240,7 +231,6 @@ static void the_last_report_says_bye(void **state)
 	struct rtcp_packet packet;
 	struct rtcp_text t;
 
-	(void)state;
 	party_init(&p, US, 1);
 	rtcp_sent_rtp(&p.sent, 33, 0, BEGIN);
 	heard(&p, 1, BEGIN);
@@ -263,7 +253,6 @@ static void whom_nobody_knows_says_no_bye(void **state)
 {
 	struct party p;
 
-	(void)state;
 	party_init(&p, US, 1);
 	heard(&p, 1, BEGIN);
 	assert_int_equal(rtcp_bye(&p.s, p.buf, BEGIN, WALL, NULL), 0);
@@ -275,7 +264,6 @@ static void the_longest_report_fits(void **state)
 	struct party p;
 	char longest[RTCP_TEXT_BYTES + 1];
 
-	(void)state;
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	party_init(&p, US, 1);
@@ -295,7 +283,6 @@ static void two_parties_learn_of_each_other(void **state)
 	struct party a, b;
 	cr_ns now;
 
-	(void)state;
 	party_init(&a, US, 1);
 	party_init(&b, THEM, 2);
 	rtcp_sent_rtp(&a.sent, 160, 0, BEGIN);
@@ -328,7 +315,6 @@ static void reports_on_others_are_not_ours(void **state)
 	struct party p;
 	struct rtcp_writer w;
 
-	(void)state;
 	party_init(&p, US, 1);
 	w = (struct rtcp_writer){ .buf = p.buf, .size = sizeof(p.buf) };
 	assert_int_equal(rtcp_put_report(&w, THEM, NULL, &r, 1), 0);
@@ -342,7 +328,6 @@ static void who_has_our_ssrc_is_not_believed(void **state)
 	struct party p;
 	struct rtcp_writer w;
 
-	(void)state;
 	party_init(&p, US, 1);
 	w = (struct rtcp_writer){ .buf = p.buf, .size = sizeof(p.buf) };
 	assert_int_equal(rtcp_put_report(&w, US, NULL, &r, 1), 0);
@@ -356,7 +341,6 @@ static void a_byes_source_is_the_one_that_is_heard(void **state)
 	struct party p;
 	struct rtcp_writer w;
 
-	(void)state;
 	party_init(&p, US, 1);
 	heard(&p, 1, BEGIN);
 	w = (struct rtcp_writer){ .buf = p.buf, .size = sizeof(p.buf) };
@@ -375,7 +359,6 @@ static void what_is_malformed_is_counted_and_not_believed(void **state)
 	struct party p;
 	struct rtcp_writer w;
 
-	(void)state;
 	party_init(&p, US, 1);
 	memset(p.buf, 0, sizeof(p.buf));
 	w = (struct rtcp_writer){ .buf = p.buf, .size = sizeof(p.buf) };
@@ -396,7 +379,6 @@ static void a_strangers_sr_does_not_displace_the_sources(void **state)
 	struct party p;
 	struct rtcp_writer w;
 
-	(void)state;
 	party_init(&p, US, 1);
 	heard(&p, 1, BEGIN);
 	w = (struct rtcp_writer){ .buf = p.buf, .size = sizeof(p.buf) };
@@ -415,7 +397,6 @@ static void what_cannot_be_is_refused(void **state)
 					   .rate_out = 1000000 };
 	struct rtcp_session s;
 
-	(void)state;
 	assert_int_equal(rtcp_session_init(&s, &cfg, 0), 0);
 	assert_int_equal(rtcp_session_set_rates(&s, 8000, 0), -EINVAL);
 	assert_int_equal(rtcp_session_set_rates(&s, 1000001, 1), -EINVAL);
@@ -437,7 +418,6 @@ static void cnames_are_16_digits(void **state)
 	const uint64_t some[2] = { 1, UINT64_C(0x3f) << 42 };
 	char out[RTCP_CNAME_BYTES];
 
-	(void)state;
 	rtcp_cname(none, out);
 	assert_string_equal(out, "AAAAAAAAAAAAAAAA");
 	rtcp_cname(all, out);

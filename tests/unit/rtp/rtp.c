@@ -20,7 +20,6 @@ static void built_header_has_the_bits_of_rfc3550(void **state)
 				      .ssrc = 0x01020304 };
 	uint8_t got[RTP_HEADER_BYTES];
 
-	(void)state;
 	assert_int_equal(rtp_build(got, &h), RTP_HEADER_BYTES);
 	assert_memory_equal(got, want, sizeof(want));
 }
@@ -33,7 +32,6 @@ static void built_header_parses_back(void **state)
 	uint8_t buf[RTP_HEADER_BYTES + 3] = { 0 };
 	struct rtp_packet p;
 
-	(void)state;
 	(void)rtp_build(buf, &h);
 	assert_int_equal(rtp_parse(buf, sizeof(buf), &p), 0);
 	assert_int_equal(p.pt, 8);
@@ -57,7 +55,6 @@ static void csrc_extension_and_padding_are_taken_off(void **state)
 {
 	struct rtp_packet p;
 
-	(void)state;
 	assert_int_equal(rtp_parse(full, sizeof(full), &p), 0);
 	assert_true(p.marker);
 	assert_int_equal(p.pt, 0);
@@ -85,7 +82,6 @@ static void every_malformed_packet_has_its_reason(void **state)
 {
 	const size_t n = sizeof(full);
 
-	(void)state;
 	for (size_t i = 0; i < RTP_HEADER_BYTES; i++)
 		assert_int_equal(parse_changed(i, 0, 0xb2), RTP_TOO_SHORT);
 	for (size_t i = RTP_HEADER_BYTES; i < 20; i++)
@@ -112,7 +108,6 @@ static void sequence_wraps_and_extends(void **state)
 	struct rtp_source s = { 0 };
 	uint64_t first;
 
-	(void)state;
 	assert_int_equal(rtp_source_update(&s, 65000), RTP_NEW);
 	first = s.ext;
 	for (unsigned i = 1; i < 200000; i++)
@@ -127,7 +122,6 @@ static void gaps_count_as_lost_until_filled(void **state)
 {
 	struct rtp_source s = { 0 };
 
-	(void)state;
 	assert_int_equal(rtp_source_lost(&s), 0);
 	assert_int_equal(rtp_source_update(&s, 65534), RTP_NEW);
 	assert_int_equal(rtp_source_update(&s, 2), RTP_NEW);
@@ -142,7 +136,6 @@ static void duplicates_are_told_from_late_ones(void **state)
 {
 	struct rtp_source s = { 0 };
 
-	(void)state;
 	(void)rtp_source_update(&s, 100);
 	assert_int_equal(rtp_source_update(&s, 100), RTP_DUPLICATE);
 	(void)rtp_source_update(&s, 163);
@@ -161,7 +154,6 @@ static void one_before_the_first_is_late_not_negative(void **state)
 {
 	struct rtp_source s = { 0 };
 
-	(void)state;
 	(void)rtp_source_update(&s, 0);
 	assert_int_equal(rtp_source_update(&s, 65534), RTP_REORDERED);
 	assert_int_equal(rtp_source_lost(&s), 1);
@@ -174,7 +166,6 @@ static void two_strays_in_sequence_are_a_restart(void **state)
 	struct rtp_source s = { 0 };
 	uint64_t before;
 
-	(void)state;
 	(void)rtp_source_update(&s, 10);
 	(void)rtp_source_update(&s, 12);
 	before = s.ext;
@@ -191,7 +182,6 @@ static void another_ssrc_keeps_what_was_counted(void **state)
 {
 	struct rtp_source s = { 0 };
 
-	(void)state;
 	rtp_source_again(&s);
 	assert_int_equal(rtp_source_lost(&s), 0);
 	assert_int_equal(rtp_source_update(&s, 100), RTP_NEW);
@@ -209,7 +199,6 @@ static void a_lone_stray_does_not_disturb(void **state)
 {
 	struct rtp_source s = { 0 };
 
-	(void)state;
 	(void)rtp_source_update(&s, 10);
 	assert_int_equal(rtp_source_update(&s, 3010), RTP_STRAY);
 	assert_int_equal(rtp_source_update(&s, 11), RTP_NEW);
@@ -222,7 +211,6 @@ static void a_restart_across_the_wrap_is_seen(void **state)
 {
 	struct rtp_source s = { 0 };
 
-	(void)state;
 	(void)rtp_source_update(&s, 30000);
 	assert_int_equal(rtp_source_update(&s, 65535), RTP_STRAY);
 	assert_int_equal(rtp_source_update(&s, 0), RTP_RESTART);

@@ -30,7 +30,6 @@ static void speech_without_silence_needs_nothing(void **state)
 {
 	struct silence s = begin(false);
 
-	(void)state;
 	assert_int_equal(silence_due(&s), CR_NEVER);
 	for (unsigned i = 0; i < 3; i++) {
 		struct silence_place p =
@@ -50,7 +49,6 @@ static void between_sids_seven_frames_are_due(void **state)
 	struct silence s = begin(false);
 	uint32_t ts = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 5; i++) {
 		struct silence_place p = silence_packet(&s, i * 8 * STEP, STEP,
 							true, i * 8 * PTIME);
@@ -76,7 +74,6 @@ static void a_late_sid_is_covered(void **state)
 	struct silence_place p;
 	uint32_t ts = 0;
 
-	(void)state;
 	(void)silence_packet(&s, 0, STEP, true, 0);
 	assert_int_equal(fill(&s, 8 * PTIME + 50 * CR_MS, &ts), 10);
 	assert_int_equal(ts, 10 * STEP);
@@ -95,7 +92,6 @@ static void late_speech_is_moved_until_there_is_silence(void **state)
 	cr_ns late = 50 * CR_MS;
 	uint32_t ts = 0;
 
-	(void)state;
 	(void)silence_packet(&s, 0, STEP, true, 0);
 	assert_int_equal(fill(&s, 10 * PTIME + late, &ts), 12);
 	for (unsigned i = 10; i < 20; i++)
@@ -122,7 +118,6 @@ static void timestamps_that_leap_back_go_on(void **state)
 	struct silence_place p;
 	uint32_t ts = 0;
 
-	(void)state;
 	(void)silence_packet(&s, 4000000, STEP, false, 0);
 	p = silence_packet(&s, 1000, STEP, true, PTIME);
 	assert_false(p.decode_only);
@@ -147,7 +142,6 @@ static void whoever_comes_late_skips(void **state)
 	struct silence s = begin(false);
 	uint32_t ts = 0;
 
-	(void)state;
 	(void)silence_packet(&s, 0, STEP, true, 0);
 	/* a second later: one frame, that of the time it is */
 	assert_true(silence_next(&s, CR_SEC, &ts));
@@ -161,7 +155,6 @@ static void silence_that_nobody_told_of(void **state)
 	struct silence s = begin(true), never = begin(false);
 	uint32_t ts = 0;
 
-	(void)state;
 	(void)silence_packet(&never, 0, STEP, false, 0);
 	assert_int_equal(silence_due(&never), CR_NEVER);
 	(void)silence_packet(&s, 0, STEP, false, 0);
@@ -182,7 +175,6 @@ static void a_packet_alone_does_not_end_silence(void **state)
 	uint32_t ts = 0;
 	unsigned at;
 
-	(void)state;
 	(void)silence_packet(&s, 0, STEP, false, 0);
 	assert_int_equal(fill(&s, 20 * PTIME - 1, &ts),
 			 16); /* three are lost */
@@ -203,7 +195,6 @@ static void another_sender_begins_anew(void **state)
 {
 	struct silence s = begin(false);
 
-	(void)state;
 	(void)silence_packet(&s, 5000, STEP, true, 0);
 	silence_restart(&s);
 	assert_int_equal(silence_due(&s), CR_NEVER);

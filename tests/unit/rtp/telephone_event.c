@@ -12,7 +12,6 @@ static void a_payload_is_read_and_written(void **state)
 	struct telephone_event e;
 	uint8_t buf[4];
 
-	(void)state;
 	assert_int_equal(telephone_event_parse(star, 4, &e), 0);
 	assert_int_equal(e.code, 10);
 	assert_true(e.end);
@@ -38,7 +37,6 @@ static void only_clocks_of_telephony(void **state)
 	struct telephone_event_cfg cfg = telephone_event_defaults(8000, 48000);
 	struct telephone_event_relay r;
 
-	(void)state;
 	assert_int_equal(telephone_event_relay_init(&r, &cfg), 0);
 	cfg.clock_in = 0;
 	assert_int_equal(telephone_event_relay_init(&r, &cfg), -EINVAL);
@@ -48,7 +46,6 @@ static void only_clocks_of_telephony(void **state)
 
 static void the_first_packet_is_lost(void **state)
 {
-	(void)state;
 	start(8000, 8000);
 	come(320, false, 7, false, 320);
 	assert_true(telephone_event_relay_active(&relayed.relay));
@@ -64,7 +61,6 @@ static void the_first_packet_is_lost(void **state)
 
 static void only_one_end_of_it_comes(void **state)
 {
-	(void)state;
 	start(8000, 8000);
 	come(320, false, 7, true, 800);
 	pass(100);
@@ -76,7 +72,6 @@ static void only_one_end_of_it_comes(void **state)
 
 static void an_end_that_is_never_seen(void **state)
 {
-	(void)state;
 	start(8000, 8000);
 	come(0, true, 3, false, 160);
 	pass(20);
@@ -103,7 +98,6 @@ static void an_end_that_is_never_seen(void **state)
 
 static void the_next_digit_ends_one_whose_ends_are_lost(void **state)
 {
-	(void)state;
 	start(8000, 8000);
 	come(0, true, 3, false, 400);
 	come(1600, true, 3, false, 160);
@@ -118,7 +112,6 @@ static void the_next_digit_ends_one_whose_ends_are_lost(void **state)
 
 static void late_and_repeated_packets_say_nothing(void **state)
 {
-	(void)state;
 	start(8000, 8000);
 	come(1600, true, 4, false, 160);
 	come(1600, false, 4, false, 480);
@@ -195,7 +188,6 @@ static void long_events_are_cut_anew(void **state)
 {
 	static const unsigned clocks[] = { 8000, 16000, 48000 };
 
-	(void)state;
 	for (unsigned i = 0; i < 9; i++) {
 		unsigned out = clocks[i / 3];
 
@@ -210,7 +202,6 @@ static void long_events_are_cut_anew(void **state)
 
 static void a_long_event_goes_on_after_it_was_given_up(void **state)
 {
-	(void)state;
 	start(8000, 8000);
 	come(0, true, 9, false, 65000);
 	pass(1000);
@@ -232,7 +223,6 @@ static void several_events_in_a_packet(void **state)
 		1, 0x80, 0x01, 0x90, 2, 0x80, 0x01, 0x90, 2, 0x00, 0x00, 0xa0,
 	};
 
-	(void)state;
 	start(8000, 16000);
 	come_bytes(800, true, packed, sizeof(packed));
 	assert_int_equal(relayed.n, 7);
@@ -249,7 +239,6 @@ static void hostile_payloads_are_counted(void **state)
 {
 	static uint8_t bytes[1500];
 
-	(void)state;
 	start(8000, 8000);
 	come_bytes(0, true, bytes, 0);
 	come_bytes(0, true, bytes, 3);
@@ -272,7 +261,6 @@ static void a_burst_has_an_end(void **state)
 	static const uint8_t longest[] = { 5, 0, 0xff, 0xff };
 	uint8_t packed[16];
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		memcpy(packed + 4 * i, longest, 4);
 	start(8000, 48000);
@@ -290,7 +278,6 @@ static void a_burst_has_an_end(void **state)
 
 static void codes_that_the_party_does_not_take(void **state)
 {
-	(void)state;
 	start(8000, 8000);
 	come(0, true, 16, false, 160);
 	come(800, true, 255, true, 160);
@@ -306,7 +293,6 @@ static void another_sender_takes_over(void **state)
 {
 	struct telephone_event_burst burst;
 
-	(void)state;
 	start(8000, 8000);
 	come(50000, true, 6, false, 160);
 	telephone_event_relay_restart(&relayed.relay, &burst);
@@ -329,7 +315,6 @@ static void another_sender_takes_over(void **state)
 
 static void timestamps_wrap(void **state)
 {
-	(void)state;
 	start(8000, 8000);
 	relayed.base_in = UINT32_MAX - 99;
 	come(UINT32_MAX - 99, true, 1, false, 160);
@@ -344,7 +329,6 @@ static void timestamps_wrap(void **state)
 
 static void the_senders_clock_jumps_back(void **state)
 {
-	(void)state;
 	start(8000, 8000);
 	come(10000000, true, 1, true, 400);
 	come(10000000 - 40000, true, 2, true, 400); /* 5 s: late */

@@ -94,7 +94,6 @@ static void replay(const char *const *hex, unsigned ms)
 
 static void sipp_is_relayed(void **state)
 {
-	(void)state;
 	start(8000, 8000);
 	replay(sipp, 0);
 	assert_int_equal(relayed.n, 10);
@@ -111,7 +110,6 @@ static void sipp_whose_ends_are_duplicates_by_number(void **state)
 {
 	const char *first_end[9];
 
-	(void)state;
 	memcpy(first_end, sipp, 8 * sizeof(*sipp));
 	first_end[8] = NULL;
 	start(8000, 16000);
@@ -126,7 +124,6 @@ static void sipp_whose_ends_are_duplicates_by_number(void **state)
 
 static void gstreamer_sends_one_end_and_three_go(void **state)
 {
-	(void)state;
 	start(8000, 48000);
 	replay(gst_8000, 40);
 	pass(100);
@@ -148,7 +145,6 @@ static void gstreamer_sends_one_end_and_three_go(void **state)
 
 static void gstreamer_with_redundancy_to_another_clock(void **state)
 {
-	(void)state;
 	start(16000, 8000);
 	replay(gst_16000, 0);
 	assert_int_equal(relayed.n, 10);

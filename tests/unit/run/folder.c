@@ -158,7 +158,6 @@ static void a_path_too_long_is_told(void **state)
 	struct run_file file;
 	struct cr_err e;
 
-	(void)state;
 	memset(dir, '/', sizeof(dir));
 	memcpy(dir, "/tmp", 4);
 	dir[sizeof(dir) - 1] = '\0';

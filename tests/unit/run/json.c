@@ -25,7 +25,6 @@ static void the_head_says_what_was_run_and_how(void **state)
 	json_int_t seed, duration;
 	unsigned i = 0;
 
-	(void)state;
 	assert_int_equal(campaign_parse(text, strlen(text), "c.yaml", &c, &e),
 			 0);
 	o = run_head_json(
@@ -56,7 +55,6 @@ static void text_that_is_no_utf8_is_null(void **state)
 	json_t *o = json_object();
 	char *got;
 
-	(void)state;
 	run_put_text(o, "good", "a");
 	run_put_text(o, "bad", "\xff");
 	run_put_text(o, "none", NULL);
@@ -87,7 +85,6 @@ static void a_histogram_tells_its_quantiles(void **state)
 	json_int_t count, p50, max;
 	json_t *json;
 
-	(void)state;
 	for (int i = 1; i <= 100; i++)
 		histogram_add(&h, i);
 	json = run_histogram_json(&h);
@@ -104,7 +101,6 @@ static void printed_with_a_new_line_or_not_at_all(void **state)
 {
 	json_t *list = json_pack("[i]", 1);
 
-	(void)state;
 	expect_print(list, "[\n 1\n]\n");
 	expect_print(NULL, "");
 	json_decref(list);

@@ -16,7 +16,6 @@ static void each_share_has_its_metric(void **state)
 {
 	struct run_counts c = counts();
 
-	(void)state;
 	c.lost = (struct run_share){ 1, 4 };
 	c.late = (struct run_share){ 1, 5 };
 	c.missed = (struct run_share){ 1, 8 };
@@ -31,7 +30,6 @@ static void one_lost_is_never_nothing(void **state)
 {
 	struct run_counts c = counts();
 
-	(void)state;
 	c.lost = c.late = c.missed = (struct run_share){ 1, 1000000000 };
 	assert_int_equal(run_metric(&c, METRIC_LOSS), 1);
 	assert_int_equal(run_metric(&c, METRIC_LATE), 1);
@@ -42,7 +40,6 @@ static void one_refused_is_never_all(void **state)
 {
 	struct run_counts c = counts();
 
-	(void)state;
 	c.admitted = (struct run_share){ 99999999, 100000000 };
 	assert_int_equal(run_metric(&c, METRIC_ADMITTED), 999999);
 	c.admitted.part++;
@@ -53,7 +50,6 @@ static void nothing_of_nothing_is_nothing(void **state)
 {
 	struct run_counts c = counts();
 
-	(void)state;
 	for (unsigned m = 0; m <= METRIC_ADMITTED; m++)
 		assert_int_equal(run_metric(&c, (enum campaign_metric)m), 0);
 }
@@ -63,7 +59,6 @@ static void times_are_of_their_rank(void **state)
 {
 	struct run_counts c = counts();
 
-	(void)state;
 	for (cr_ns t = 1; t <= 100; t++) {
 		histogram_add(&delay, t);
 		histogram_add(&jitter, t + 7);

@@ -76,7 +76,6 @@ static void met_up_to_the_bound(void **state)
 	struct campaign *c = campaign_of(text);
 	struct verdicts v = judged(c, all_met());
 
-	(void)state;
 	assert_int_equal(v.count, 3);
 	assert_true(verdicts_met(&v));
 	verdicts_fini(&v);
@@ -89,7 +88,6 @@ static void one_missed_is_not_met(void **state)
 	struct outcome o = all_met();
 	struct verdicts v;
 
-	(void)state;
 	o.flow[0][METRIC_ADMITTED]--;
 	v = judged(c, o);
 	assert_false(verdicts_met(&v));
@@ -109,7 +107,6 @@ static void each_knows_its_flow_metric_and_value(void **state)
 	struct campaign *c = campaign_of(text);
 	struct verdicts v = judged(c, all_met());
 
-	(void)state;
 	assert_null(v.item[0].flow);
 	assert_int_equal(v.item[0].metric, METRIC_P99_DELAY);
 	assert_int_equal(v.item[0].value, 20 * CR_MS);
@@ -131,7 +128,6 @@ static void json_names_unit_and_expectation(void **state)
 	json_t *j;
 	char *got;
 
-	(void)state;
 	o.flow[0][METRIC_LOSS] = 10000;
 	v = judged(c, o);
 	j = verdicts_json(&v);
@@ -169,7 +165,6 @@ static void people_read_line_expectation_and_value(void **state)
 	struct verdicts v;
 	char *got;
 
-	(void)state;
 	o.whole[METRIC_P99_DELAY] = 20123456; /* told to the microsecond */
 	v = judged(c, o);
 	got = printed(&v);
@@ -194,7 +189,6 @@ static void conversions_are_judged_last(void **state)
 	struct verdicts v;
 	char *got;
 
-	(void)state;
 	o.conversions[METRIC_FINISHED] = 666666;
 	o.conversions[METRIC_MAX_TURNAROUND] = CR_SEC;
 	v = judged(c, o);
@@ -218,7 +212,6 @@ static void nothing_expected_is_met_and_silent(void **state)
 	json_t *j = verdicts_json(&v);
 	char *got = printed(&v);
 
-	(void)state;
 	assert_int_equal(v.count, 0);
 	assert_true(verdicts_met(&v));
 	assert_int_equal(json_array_size(j), 0);
@@ -234,7 +227,6 @@ static void freed_twice_is_fine(void **state)
 	struct campaign *c = campaign_of(text);
 	struct verdicts v = judged(c, all_met());
 
-	(void)state;
 	verdicts_fini(&v);
 	assert_int_equal(v.count, 0);
 	verdicts_fini(&v);

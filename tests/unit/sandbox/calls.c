@@ -31,7 +31,6 @@ static void test_names_are_those_of_system_calls(void **state)
 						     calls_refused };
 	unsigned n = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		for (const struct syscall_rule *c = lists[i]; c->name; c++, n++)
 			known(c->name);
@@ -46,7 +45,6 @@ static void test_names_are_those_of_system_calls(void **state)
 
 static void test_what_is_hostile_is_never_needed(void **state)
 {
-	(void)state;
 	for (const struct syscall_rule *c = calls_needed; c->name; c++)
 		assert_false(is_in(c->name, calls_hostile));
 	assert_true(is_in("execve", calls_hostile));
@@ -57,7 +55,6 @@ static void test_what_is_hostile_is_never_needed(void **state)
  * meaningless; a row twice is an oversight. */
 static void test_no_row_takes_back_another_ones_conditions(void **state)
 {
-	(void)state;
 	for (const struct syscall_rule *a = calls_needed; a->name; a++)
 		for (const struct syscall_rule *b = a + 1; b->name; b++) {
 			if (strcmp(a->name, b->name))
@@ -70,7 +67,6 @@ static void test_no_row_takes_back_another_ones_conditions(void **state)
 
 static void test_what_is_refused_has_an_answer(void **state)
 {
-	(void)state;
 	for (const struct syscall_rule *c = calls_refused; c->name; c++)
 		assert_true(c->err > 0);
 	for (const struct syscall_rule *c = calls_needed; c->name; c++)

@@ -35,7 +35,6 @@ static void tbs_is_the_published_rule_step_by_step(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned round = 0; round < 300; round++) {
 		struct residual r = { .nsums = 0 };
 		struct be_server s = { .rule = BE_TBS };
@@ -69,7 +68,6 @@ static void after_an_idle_instant_tbs_is_earlier_than_published(void **state)
 	struct be_server s = { .rule = BE_TBS }, kept;
 	struct cr_task call = call_of(100, 100, 50);
 
-	(void)state;
 	(void)residual_add(&r, &call);
 	be_server_curve(&s, &r, 0, 1);
 	assert_int_equal(be_server_promise(&s, 0, 5), 10);
@@ -88,7 +86,6 @@ static void tbs_is_a_line_through_the_origin(void **state)
 	struct cr_task call = call_of(100, 100, 55);
 	cr_ns before = 0;
 
-	(void)state;
 	(void)residual_add(&r, &call);
 	be_server_curve(&s, &r, 20, 10);
 	for (cr_ns w = 10; w < 40; w++) {
@@ -100,7 +97,6 @@ static void tbs_is_a_line_through_the_origin(void **state)
 /* The queue before the server may hand in a job that came before the last. */
 static void arrivals_do_not_go_back(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 5; i++) {
 		struct be_server a = { .rule = rules[i] }, b;
 		struct residual r = { .nsums = 0 };
@@ -125,7 +121,6 @@ static void line_is_the_papers_formula(void **state)
 	uint64_t seed = test_seed();
 	cr_ns at = 0, before = 0;
 
-	(void)state;
 	(void)residual_add(&r, &call);
 	be_server_curve(&s, &r, 20, 1);
 	/* from (20, 0) below (100, 30): 3/8; in the end E rises by 1/2 */
@@ -155,7 +150,6 @@ static void a_line_is_where_its_user_says_but_below_e(void **state)
 	struct residual r = { .nsums = 0 };
 	struct cr_task call = call_of(100, 100, 50);
 
-	(void)state;
 	(void)residual_add(&r, &call);
 	for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		struct be_server s = { .rule = BE_LINE,
@@ -191,7 +185,6 @@ static void exact_is_algorithm_1_and_no_deadline_can_be_earlier(void **state)
 	struct be_job job[JOBS];
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned round = 0; round < 200; round++) {
 		struct be_server s;
 
@@ -237,7 +230,6 @@ static void no_rule_promises_more_than_there_is(void **state)
 	struct be_job job[JOBS];
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned round = 0; round < 200; round++) {
 		draw_world(&w, &seed);
 		draw_jobs(&w, &seed, job);
@@ -263,7 +255,6 @@ static void deadlines_are_ordered_as_the_curves(void **state)
 	uint64_t seed = test_seed();
 	unsigned later = 0; /* without history than with it */
 
-	(void)state;
 	for (unsigned round = 0; round < 300; round++) {
 		struct be_server s[BE_EXACT + 1];
 
@@ -302,7 +293,6 @@ static void a_full_history_is_coarsened_against_best_effort(void **state)
 	struct curve e;
 	cr_ns at = 0, late = 0, worst = 0;
 
-	(void)state;
 	(void)residual_add(&r, &call);
 	residual_curve(&r, 0, &e);
 	be_server_curve(&s, &r, 0, 1);
@@ -335,7 +325,6 @@ static void two_line_approx_counts_all_work_before(void **state)
 	struct cr_task call = call_of(100, 100, 50);
 	cr_ns d[3];
 
-	(void)state;
 	(void)residual_add(&r, &call);
 	be_server_curve(&s, &r, 20, 20);
 	for (unsigned i = 0; i < 3; i++)
@@ -349,7 +338,6 @@ static void a_refund_and_a_reset_leave_no_trace(void **state)
 	struct be_job job[JOBS];
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned round = 0; round < 100; round++) {
 		draw_world(&w, &seed);
 		draw_jobs(&w, &seed, job);
@@ -382,7 +370,6 @@ static void a_refund_and_a_reset_leave_no_trace(void **state)
  * given back with a job that did not run. */
 static void overruns_are_taken_from_best_effort(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 5; i++) {
 		struct be_server a = { .rule = rules[i] }, b = a;
 		struct residual r = { .nsums = 0 };

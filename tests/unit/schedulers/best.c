@@ -18,7 +18,6 @@ static void the_period_is_a_weighted_mean_of_intervals(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_best, "w=1.0", 1, 1);
 	struct rig_task *r = rig_add_jobs(rig, uneven, 3);
 
-	(void)state;
 	sim_run(rig->sim, 50 * CR_MS);
 	assert_int_equal(shown(r, "period_found"), 0);
 	assert_int_equal(shown(r, "deadline_found"), 300 * CR_MS);
@@ -41,7 +40,6 @@ static void below_the_threshold_there_is_no_timer(void **state)
 		rig_new(&cr_sched_best, "w=1.0,threshold=10", 1, 1);
 	struct rig_task *r = rig_add_jobs(rig, uneven, 3);
 
-	(void)state;
 	sim_run(rig->sim, 150 * CR_MS);
 	assert_int_equal(shown(r, "deadline_timer"), 99 * CR_MS);
 	sim_run(rig->sim, 300 * CR_MS);
@@ -56,7 +54,6 @@ static void who_never_sleeps_is_put_behind_the_longest_period(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_best, NULL, 1, 1);
 	struct rig_task *r = add_loop(rig, NULL);
 
-	(void)state;
 	sim_run(rig->sim, 250 * CR_MS);
 	assert_int_equal(shown(r, "deadline_found"), 300 * CR_MS);
 	sim_run(rig->sim, 350 * CR_MS);
@@ -74,7 +71,6 @@ static void the_last_moments_of_a_quantum_are_not_disturbed(void **state)
 	const struct sim_job *job[] = { &early, &late };
 	const cr_ns response[] = { CR_MS, 6 * CR_MS };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct sim_rig *rig = rig_new(&cr_sched_best, NULL, 1, 2);
 		struct rig_task *r;
@@ -94,7 +90,6 @@ static void those_without_a_period_take_turns(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_best, NULL, 1, 2);
 	struct rig_task *a = add_loop(rig, NULL), *b = add_loop(rig, NULL);
 
-	(void)state;
 	sim_run(rig->sim, 60 * CR_SEC);
 	assert_int_equal(cr_task_ran(&a->st.core.task, 60 * CR_SEC),
 			 30 * CR_SEC);

@@ -118,7 +118,6 @@ static void a_call_begins_as_if_it_had_missed_nothing(void **state)
 {
 	struct served_call g;
 
-	(void)state;
 	open_under(&g, "m=3,k=5,grace=20ns");
 	is_queued(&g, 0, false);
 	release(&g, 0);
@@ -131,7 +130,6 @@ static void frames_done_in_time_keep_the_distance(void **state)
 {
 	struct served_call g;
 
-	(void)state;
 	open_under(&g, "m=3,k=5,grace=20ns");
 	for (uint64_t i = 0; i < 4; i++) {
 		is_queued(&g, i, false);
@@ -149,7 +147,6 @@ static void frames_done_too_late_are_missed(void **state)
 {
 	struct served_call g;
 
-	(void)state;
 	open_under(&g, "m=3,k=5,grace=20ns");
 	is_queued(&g, 0, false);
 	is_queued(&g, 1, false);
@@ -164,7 +161,6 @@ static void dropped_frames_are_missed(void **state)
 {
 	struct served_call g;
 
-	(void)state;
 	open_under(&g, "m=3,k=5,grace=20ns");
 	is_queued(&g, 0, true);
 	is_queued(&g, 1, true);
@@ -182,7 +178,6 @@ static void gaps_in_the_numbers_are_missed(void **state)
 {
 	struct served_call g;
 
-	(void)state;
 	open_under(&g, "m=3,k=5,grace=20ns");
 	is_queued(&g, 0, false);
 	is_queued(&g, 3, false);
@@ -198,7 +193,6 @@ static void a_call_may_begin_with_any_number(void **state)
 {
 	struct served_call g;
 
-	(void)state;
 	open_under(&g, "m=3,k=5,grace=20ns");
 	is_queued(&g, 1000, false);
 	release(&g, 1000 * PERIOD);
@@ -212,7 +206,6 @@ static void frames_that_wait_are_missed_as_time_goes_by(void **state)
 {
 	struct served_call g;
 
-	(void)state;
 	open_under(&g, "m=3,k=5,grace=20ns");
 	is_queued(&g, 0, false);
 	release(&g, PERIOD + GRACE - 1);
@@ -233,7 +226,6 @@ static void more_of_fewer_is_all(void **state)
 {
 	struct served_call g;
 
-	(void)state;
 	open_under(&g, "m=9,k=5");
 	is_queued(&g, 0, false);
 	release(&g, 0);

@@ -80,7 +80,6 @@ static void edf_decides_as_the_oracle_in_every_slot(void **state)
 	static char line[STEPS_SLOTS + 1];
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned round = 0; round < 1000; round++) {
 		struct oracle_task t[8] = { { 0 } };
 		unsigned n = 1 + test_below(&seed, 8);
@@ -117,7 +116,6 @@ static void edf_never_misses_on_one_cpu_up_to_full_load(void **state)
 	static struct step_job jobs[STEPS_TASKS][2 * HYPER];
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned round = 0; round < 1000; round++) {
 		struct steps *s = new_edf(1);
 		int room = HYPER; /* of the hyperperiod's slots */
@@ -201,7 +199,6 @@ static void admission_counts_the_longest_frame_of_anybody(void **state)
 	struct cr_verdict v;
 	struct shop s;
 
-	(void)state;
 	shop_open(&s, 1, 0, false);
 	/* 0.25 + 50/100 for its own longest frame */
 	assert_int_equal(ask(&s, CR_SOFT, 25, 100, &v), 0);
@@ -225,7 +222,6 @@ static void admission_rounds_against_the_task(void **state)
 	struct cr_verdict v;
 	struct shop s;
 
-	(void)state;
 	shop_open(&s, 1, 0, false);
 	assert_int_equal(ask(&s, CR_SOFT, 7, 30, &v), 0);
 	assert_int_equal(v.need_ppm, 233334);
@@ -238,7 +234,6 @@ static void preemptive_admission_has_no_blocking(void **state)
 	struct cr_verdict v;
 	struct shop s;
 
-	(void)state;
 	shop_open(&s, 1, 0, true);
 	assert_int_equal(ask(&s, CR_SOFT, 60, 100, &v), 0);
 	assert_int_equal(ask(&s, CR_BE, 1000, 100, &v), 0);
@@ -256,7 +251,6 @@ static void hard_tasks_count_in_full_and_fear_dhall(void **state)
 	struct cr_verdict v;
 	struct shop s;
 
-	(void)state;
 	shop_open(&s, 2, 0, true);
 	assert_int_equal(ask(&s, CR_HARD, 40, 100, &v), 0); /* p99: 0.8 */
 	assert_int_equal(v.need_ppm, 800000);
@@ -272,7 +266,6 @@ static void partitioned_queues_are_filled_evenly(void **state)
 	struct cr_verdict v;
 	struct shop s;
 
-	(void)state;
 	shop_open(&s, 2, 1, true);
 	assert_int_equal(ask(&s, CR_SOFT, 60, 100, &v), 0);
 	assert_int_equal(ask(&s, CR_SOFT, 30, 100, &v), 1);

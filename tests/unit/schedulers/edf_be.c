@@ -64,7 +64,6 @@ static void a_call_that_leaves_leaves_its_capacity(void **state)
 	struct sim_rig *rig = rig_of(&cr_sched_edf_be, "rule=exact");
 	struct rig_task *a = rig_add(rig, 10000, 5000), *first, *second;
 
-	(void)state;
 	assert_non_null(rig_add(rig, 10000, 3000));
 	first = be_job(rig, 0, 4000);
 	second = be_job(rig, 30000, 4000);
@@ -90,7 +89,6 @@ static void what_a_call_overruns_is_charged(void **state)
 	struct sim_rig *rig = rig_of(&cr_sched_edf_be, "rule=exact");
 	struct rig_task *job;
 
-	(void)state;
 	assert_non_null(rig_add_with(rig, 10000, 3000, takes_twice_its_cost));
 	assert_non_null(rig_add(rig, 10000, 2000));
 	job = be_job(rig, 7000, 3000);
@@ -106,7 +104,6 @@ static void a_job_that_never_ran_is_not_counted(void **state)
 	struct sim_rig *rig = rig_of(&cr_sched_edf_be, "rule=exact");
 	struct rig_task *gone, *job;
 
-	(void)state;
 	assert_non_null(rig_add_with(rig, 10000, 2000, tight));
 	gone = be_job(rig, 0, 4000);
 	job = be_job(rig, 1500, 1000);
@@ -131,7 +128,6 @@ static void an_idle_instant_ends_all_promises(void **state)
 	struct sim_rig *rig = rig_of(&cr_sched_edf_be, "rule=exact");
 	struct rig_task *job;
 
-	(void)state;
 	assert_non_null(rig_add_with(rig, 10000, 2000, tight_and_late));
 	(void)be_job(rig, 0, 6000);
 	job = be_job(rig, 6100, 1000);
@@ -148,7 +144,6 @@ static void who_comes_late_shares_from_then_on(void **state)
 	struct sim_job *const all[] = { early, late };
 	char line[1][128];
 
-	(void)state;
 	for (unsigned k = 0; k < 2; k++) {
 		struct rig_task *r =
 			rig_add_with(rig, CR_SEC, 100, best_effort);

@@ -14,7 +14,6 @@ static void a_budget_is_renewed_every_period(void **state)
 {
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
 
-	(void)state;
 	JOB(rig, NULL, 5, 2, 0, 5);
 	JOB(rig, NULL, 10, 3, 0, 3);
 	expect(rig, "AABBBAA...A....", NULL);
@@ -28,7 +27,6 @@ static void work_before_its_time_waits_for_the_renewal(void **state)
 						{ 1200, 200, 1700 } };
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
 
-	(void)state;
 	sends(rig, 5, 2, early, 3);
 	expect(rig, "AA...AA.....AA..", NULL);
 }
@@ -41,7 +39,6 @@ static void a_server_goes_on_with_the_next_job(void **state)
 						{ 0, 200, 1000 } };
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
 
-	(void)state;
 	sends(rig, 10, 4, burst, 3);
 	expect(rig, "AAAA......A....", NULL);
 }
@@ -55,7 +52,6 @@ static void what_overran_is_paid_back(void **state)
 					       { 1500, 100, 2000 } };
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
 
-	(void)state;
 	rig->cfg.preempt = SIM_FRAME;
 	sends(rig, 5, 2, more, 3);
 	expect(rig, "AAAAA.....A....A....", NULL);
@@ -68,7 +64,6 @@ static void best_effort_gets_its_servers_budget(void **state)
 {
 	struct sim_rig *rig = rig_on(NS "be-share=20%", 1);
 
-	(void)state;
 	(void)rig_add(rig, 5 * SLOT, 2 * SLOT);
 	JOB(rig, best_effort, 10, 1, 0, 20);
 	expect(rig, "AABB.AA...AABB.AA...", NULL);
@@ -82,7 +77,6 @@ static void best_effort_takes_turns(void **state)
 		"be-share=20%",
 		1);
 
-	(void)state;
 	JOB(rig, best_effort, 10, 1, 0, 5);
 	JOB(rig, best_effort, 10, 1, 0, 3);
 	JOB(rig, best_effort, 10, 1, 0, 1);
@@ -94,7 +88,6 @@ static void without_servers_best_effort_runs_in_the_background(void **state)
 {
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
 
-	(void)state;
 	(void)rig_add(rig, 5 * SLOT, 2 * SLOT);
 	JOB(rig, best_effort, 10, 1, 0, 20);
 	expect(rig, "AABBBAABBBAABBB", NULL);
@@ -107,7 +100,6 @@ static void slack_goes_before_ones_own_budget(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 1);
 
-	(void)state;
 	JOB(rig, NULL, 10, 4, 0, 1);
 	JOB(rig, NULL, 20, 2, 0, 8);
 	expect(rig, "ABBBBB..............BB..................B.", NULL);
@@ -119,7 +111,6 @@ static void slack_goes_first_to_who_has_no_budget(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 1);
 
-	(void)state;
 	JOB(rig, NULL, 10, 4, 3, 1);
 	JOB(rig, NULL, 20, 1, 0, 6);
 	JOB(rig, NULL, 30, 3, 4, 2);
@@ -130,7 +121,6 @@ static void slack_goes_to_best_effort(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=10%", 1);
 
-	(void)state;
 	JOB(rig, NULL, 10, 4, 0, 1);
 	JOB(rig, best_effort, 10, 1, 0, 10);
 	expect(rig, "ABBBB.....B.........B", NULL);
@@ -141,7 +131,6 @@ static void idleness_uses_slack_up(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 1);
 
-	(void)state;
 	JOB(rig, NULL, 10, 4, 0, 1);
 	JOB(rig, NULL, 20, 1, 3, 4);
 	expect(rig, "A..BB..................B...................B.", NULL);
@@ -152,7 +141,6 @@ static void slack_ends_with_its_period(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 1);
 
-	(void)state;
 	JOB(rig, NULL, 4, 2, 0, 1);
 	JOB(rig, NULL, 3, 2, 1, 2);
 	JOB(rig, NULL, 20, 1, 1, 3);
@@ -166,7 +154,6 @@ static void slack_displaces_by_its_deadline(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 2);
 
-	(void)state;
 	JOB(rig, NULL, 10, 4, 0, 2);
 	JOB(rig, NULL, 20, 1, 0, 4);
 	JOB(rig, NULL, 30, 9, 1, 5);
@@ -183,7 +170,6 @@ static void the_background_is_free_and_gives_way(void **state)
 					      { 1000, 200, 2000 } };
 	struct sim_rig *rig = rig_on("budget=1,reclaim=no,be-share=0", 1);
 
-	(void)state;
 	sends(rig, 10, 2, two, 2);
 	JOB(rig, NULL, 10, 3, 3, 2);
 	expect(rig, "AAABBAA...AA...", NULL);
@@ -197,7 +183,6 @@ static void the_background_is_for_soft_tasks_first(void **state)
 		       "be-share=10%",
 		       1);
 
-	(void)state;
 	JOB(rig, best_effort, 10, 1, 0, 20);
 	JOB(rig, NULL, 10, 2, 0, 6);
 	JOB(rig, NULL, 10, 1, 10, 1);
@@ -212,7 +197,6 @@ static void hard_tasks_stay_on_their_cpus(void **state)
 {
 	struct sim_rig *rig = rig_on(NS "be-share=0", 2);
 
-	(void)state;
 	(void)rig_add_with(rig, 10 * SLOT, 4 * SLOT, hard);
 	(void)rig_add_with(rig, 10 * SLOT, 6 * SLOT, hard);
 	(void)rig_add_with(rig, 10 * SLOT, 3 * SLOT, hard);
@@ -225,7 +209,6 @@ static void the_displaced_displace(void **state)
 {
 	struct sim_rig *rig = rig_on(NS "be-share=0", 2);
 
-	(void)state;
 	JOB(rig, hard, 10, 3, 2, 3);
 	JOB(rig, NULL, 20, 4, 0, 4);
 	JOB(rig, NULL, 40, 4, 0, 4);
@@ -238,7 +221,6 @@ static void hard_tasks_have_budgets_too(void **state)
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
 	struct rig_task *r = rig_add_with(rig, 4 * SLOT, 2 * SLOT, hard);
 
-	(void)state;
 	r->cost = 3 * SLOT;
 	(void)rig_add_with(rig, 8 * SLOT, 4 * SLOT, hard);
 	expect(rig, "AABBAABBAABBAABB", NULL);
@@ -251,7 +233,6 @@ static void constraint_1_is_of_every_cpu(void **state)
 	struct sim_rig *rig = market("be-share=0", 2);
 	struct cr_verdict v;
 
-	(void)state;
 	assert_non_null(rig_add_with(rig, 100, 60, hard));
 	assert_non_null(rig_add_with(rig, 100, 50, hard));
 	assert_int_equal(ask(rig, CR_HARD, 100, 50, &v), 0);
@@ -268,7 +249,6 @@ static void constraint_1_counts_the_longest_frame_in_live_mode(void **state)
 	struct sim_rig *rig = market("be-share=0", 1);
 	struct cr_verdict v;
 
-	(void)state;
 	rig->cfg.preempt = SIM_FRAME;
 	assert_non_null(rig_add(rig, 100, 10));
 	assert_int_equal(ask(rig, CR_HARD, 50, 41, &v), -ENOSPC);
@@ -286,7 +266,6 @@ static void constraint_2_is_of_all_cpus(void **state)
 	struct sim_rig *rig = market("be-share=10%", 1);
 	struct cr_verdict v;
 
-	(void)state;
 	assert_non_null(rig_add_with(rig, 100, 40, hard));
 	assert_int_equal(ask(rig, CR_SOFT, 100, 50, &v), 0);
 	assert_int_equal(v.free_ppm, 500000);
@@ -303,7 +282,6 @@ static void constraint_3_keeps_servers_small(void **state)
 	struct sim_rig *rig = market("be-share=10%,epsilon=1%", 4);
 	struct cr_verdict v;
 
-	(void)state;
 	assert_non_null(rig_add_with(rig, 100, 40, hard));
 	assert_int_equal(ask(rig, CR_SOFT, 100, 59, &v), 0);
 	assert_int_equal(ask(rig, CR_SOFT, 100, 60, &v), -ENOSPC);
@@ -323,7 +301,6 @@ static void constraint_4_wants_more_than_the_mean(void **state)
 	struct sim_rig *rig = market("budget=1,be-share=0", 1);
 	struct cr_verdict v;
 
-	(void)state;
 	assert_non_null(rig_add(rig, 100, 40));
 	assert_null(rig_add_with(rig, 100, 10, varies));
 	rig_free(rig);
@@ -350,7 +327,6 @@ static void budgets_are_those_of_table_1(void **state)
 		    { 20, 1665 }, { 21, 1566 }, { 22, 1477 } };
 	const cr_ns period = 41708333;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		struct sim_rig *rig =
 			rig_new(&cr_sched_edf_hsb, "epsilon=1.92%", 11, 64);
@@ -373,7 +349,6 @@ static void of_23_videos_the_last_is_refused(void **state)
 	const cr_ns period = 41708333;
 	struct sim_rig *rig = rig_new(&cr_sched_edf_hsb, NULL, 11, 64);
 
-	(void)state;
 	rig->cfg.core.admission = true;
 	for (unsigned v = 0; v < 22; v++) {
 		assert_non_null(rig_add_with(rig, period, 4 * CR_MS, hard));

@@ -26,7 +26,6 @@ static void hard_tasks_count_by_their_worst_case(void **state)
 	static const cr_ns left[] = { 80, 40, 30 };
 	struct cr_verdict v;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct sim_rig *rig = market("be-share=0", 1);
 
@@ -43,7 +42,6 @@ static void sums_are_rounded_against_the_task(void **state)
 {
 	struct sim_rig *rig = market("be-share=0", 1);
 
-	(void)state;
 	assert_non_null(rig_add_with(rig, 300, 100, hard));
 	assert_non_null(rig_add_with(rig, 300, 100, hard));
 	assert_null(rig_add_with(rig, 300, 100, hard));
@@ -62,7 +60,6 @@ static void a_close_deadline_counts_as_a_short_period(void **state)
 	struct sim_rig *rig = market("be-share=0", 1);
 	struct cr_verdict v;
 
-	(void)state;
 	assert_non_null(rig_add_with(rig, 100, 20, short_window));
 	assert_int_equal(ask(rig, CR_HARD, 100, 60, &v), 0);
 	assert_int_equal(ask(rig, CR_HARD, 100, 61, &v), -ENOSPC);
@@ -75,7 +72,6 @@ static void best_efforts_servers_have_to_be_small_too(void **state)
 	struct sim_rig *rig = market("be-servers=1,be-share=70%", 4);
 	struct cr_verdict v;
 
-	(void)state;
 	assert_int_equal(ask(rig, CR_SOFT, 100, 1, &v), -ENOSPC);
 	assert_non_null(strstr(v.rule, "(2 M - 2)"));
 	rig_free(rig);
@@ -86,7 +82,6 @@ static void the_emptier_run_queue_is_joined(void **state)
 	struct sim_rig *rig = market("be-share=0", 2);
 	struct cr_verdict v;
 
-	(void)state;
 	rig->cfg.core.cpus_per_rq = 1;
 	assert_non_null(rig_add_with(rig, 100, 60, hard));
 	assert_int_equal(ask(rig, CR_HARD, 100, 10, &v), 1);
@@ -105,7 +100,6 @@ static void who_leaves_gives_everything_back(void **state)
 	void (*const how[])(struct rig_task *) = { hard, NULL, varies };
 	struct cr_verdict v;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct sim_rig *rig = market("be-share=0", 1);
 		struct rig_task *r = rig_add_with(rig, 100, 60, how[i]);
@@ -127,7 +121,6 @@ static void a_budget_is_at_most_the_period(void **state)
 	struct sim_rig *rig = rig_on("be-share=0,budget=20", 1);
 	struct rig_task *r = rig_add(rig, 100, 10);
 
-	(void)state;
 	assert_int_equal(budget_of(r), 100);
 	rig_free(rig);
 }
@@ -139,7 +132,6 @@ static void without_admission_all_budgets_fall_short_alike(void **state)
 	struct rig_task *a = rig_add(rig, 100, 100);
 	struct rig_task *b = rig_add(rig, 1000, 1000);
 
-	(void)state;
 	assert_int_equal(budget_of(a), 50);
 	assert_int_equal(budget_of(b), 500);
 	rig_free(rig);
@@ -150,7 +142,6 @@ static void a_hard_budget_is_the_worst_case(void **state)
 	struct sim_rig *rig = rig_on("be-share=0", 1);
 	struct rig_task *r = rig_add_with(rig, 100, 20, spread);
 
-	(void)state;
 	assert_int_equal(budget_of(r), 60);
 	rig_free(rig);
 }
@@ -160,7 +151,6 @@ static void who_knows_no_cost_has_all_the_period(void **state)
 	struct sim_rig *rig = rig_on("be-share=0", 1);
 	struct rig_task *r = rig_add(rig, 100, 0);
 
-	(void)state;
 	assert_int_equal(budget_of(r), 100);
 	rig_free(rig);
 }

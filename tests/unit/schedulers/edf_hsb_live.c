@@ -56,7 +56,6 @@ static void a_renewal_that_comes_late_begins_on_time(void **state)
 	struct core_task *t = join(&s, c, CR_SOFT, two, 2);
 	struct cr_rq *rq = core_rq(c, 0);
 
-	(void)state;
 	assert_true(core_release(c, t, 0));
 	assert_ptr_equal(core_pick(c, rq, 0, 0), t);
 	assert_ptr_equal(core_stop(c, rq, 0, 2, CR_STOP_DONE, 2), t);
@@ -78,7 +77,6 @@ static void a_hard_frame_wakes_its_own_cpu(void **state)
 	struct core_task *t[2];
 	struct cr_rq *rq = core_rq(c, 0);
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		t[i] = join(&s, c, CR_HARD, one, 1);
 		assert_int_equal(reported(t[i], "home_cpu"), i);

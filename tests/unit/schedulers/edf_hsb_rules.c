@@ -18,7 +18,6 @@ static void a_debt_is_taken_from_the_next_budget(void **state)
 					       { 700, 100, 1200 } };
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
 
-	(void)state;
 	rig->cfg.preempt = SIM_FRAME;
 	sends(rig, 5, 2, more, 3);
 	expect(rig, "AAAAA.....A....A....", NULL);
@@ -30,7 +29,6 @@ static void a_budget_does_not_outlive_its_work(void **state)
 					      { 300, 100, 1300 } };
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
 
-	(void)state;
 	sends(rig, 10, 4, two, 2);
 	expect(rig, "A.........A.....", NULL);
 }
@@ -44,7 +42,6 @@ static void a_period_begins_when_the_last_one_ended(void **state)
 						{ 0, 200, 500 } };
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
 
-	(void)state;
 	sends(rig, 5, 2, three, 3);
 	JOB(rig, hard, 20, 4, 0, 4);
 	expect(rig, "BBBBAAAA..AA....", NULL);
@@ -58,7 +55,6 @@ static void who_has_more_work_keeps_its_budget(void **state)
 						{ 0, 200, 1000 } };
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 1);
 
-	(void)state;
 	sends(rig, 10, 4, burst, 3);
 	expect(rig, "AAAA......A.....", NULL);
 }
@@ -74,7 +70,6 @@ static void hard_tasks_go_by_their_jobs_deadlines(void **state)
 {
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
 
-	(void)state;
 	(void)rig_add_with(rig, 10 * SLOT, 2 * SLOT, hard);
 	(void)rig_add_with(rig, 20 * SLOT, 2 * SLOT, short_and_hard);
 	expect(rig, "BBAA......AA........BBAA", NULL);
@@ -87,7 +82,6 @@ static void best_effort_that_comes_late_has_one_budget(void **state)
 {
 	struct sim_rig *rig = rig_on(NS "be-share=20%", 1);
 
-	(void)state;
 	JOB(rig, best_effort, 10, 1, 25, 10);
 	expect(rig, ".........................AA........AA...", NULL);
 }
@@ -97,7 +91,6 @@ static void a_late_server_of_best_effort_begins_on_time(void **state)
 {
 	struct sim_rig *rig = rig_on(NS "be-share=20%", 1);
 
-	(void)state;
 	JOB(rig, hard, 30, 9, 0, 9);
 	JOB(rig, best_effort, 10, 1, 0, 20);
 	expect(rig, "AAAAAAAAABBBB.......BB...", NULL);
@@ -110,7 +103,6 @@ static void best_effort_pays_back_what_it_overran(void **state)
 	struct sim_rig *rig = rig_on(NS "be-share=20%", 1);
 	struct rig_task *r;
 
-	(void)state;
 	rig->cfg.preempt = SIM_FRAME;
 	r = rig_add_with(rig, 10 * SLOT, SLOT, best_effort);
 	r->job = two;
@@ -123,7 +115,6 @@ static void best_effort_gives_away_what_it_does_not_need(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=20%", 1);
 
-	(void)state;
 	JOB(rig, best_effort, 10, 1, 0, 1);
 	JOB(rig, NULL, 20, 1, 0, 3);
 	expect(rig, "ABB.................B", NULL);
@@ -134,7 +125,6 @@ static void who_uses_slack_keeps_its_server(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=20%", 1);
 
-	(void)state;
 	JOB(rig, NULL, 10, 4, 0, 1);
 	JOB(rig, best_effort, 10, 1, 0, 10);
 	JOB(rig, NULL, 7, 1, 2, 5);
@@ -151,7 +141,6 @@ static void the_latest_server_rests(void **state)
 		       1);
 	struct rig_task *c;
 
-	(void)state;
 	JOB(rig, hard, 30, 6, 0, 6);
 	JOB(rig, best_effort, 10, 1, 0, 10);
 	c = JOB(rig, best_effort, 10, 1, 3, 10);
@@ -168,7 +157,6 @@ static void best_effort_goes_by_its_servers_deadline(void **state)
 {
 	struct sim_rig *rig = rig_on(NS "be-share=20%", 1);
 
-	(void)state;
 	JOB(rig, best_effort, 10, 1, 0, 5);
 	JOB(rig, NULL, 20, 3, 0, 3);
 	expect(rig, "AABBB.....AA....", NULL);
@@ -179,7 +167,6 @@ static void a_server_of_best_effort_keeps_its_cpu(void **state)
 {
 	struct sim_rig *rig = rig_on(NS "be-share=50%", 1);
 
-	(void)state;
 	JOB(rig, best_effort, 10, 1, 0, 10);
 	JOB(rig, NULL, 30, 3, 1, 3);
 	expect(rig, "AAAAABBB..AAAAA.", NULL);
@@ -190,7 +177,6 @@ static void an_interrupted_turn_goes_on(void **state)
 {
 	struct sim_rig *rig = rig_on(NS "be-share=50%", 1);
 
-	(void)state;
 	JOB(rig, best_effort, 10, 1, 0, 8);
 	JOB(rig, best_effort, 10, 1, 0, 5);
 	JOB(rig, NULL, 5, 1, 2, 1);
@@ -201,7 +187,6 @@ static void hard_tasks_of_one_deadline_go_by_id(void **state)
 {
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
 
-	(void)state;
 	JOB(rig, hard, 9, 2, 1, 2);
 	JOB(rig, hard, 10, 4, 0, 4);
 	expect(rig, "BAABBB..", NULL);
@@ -211,7 +196,6 @@ static void soft_tasks_of_one_deadline_do_not_displace(void **state)
 {
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
 
-	(void)state;
 	JOB(rig, NULL, 9, 3, 1, 3);
 	JOB(rig, NULL, 10, 4, 0, 4);
 	expect(rig, "BBBBAAA.", NULL);
@@ -223,7 +207,6 @@ static void without_reclaiming_slack_is_nobodys(void **state)
 {
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
 
-	(void)state;
 	JOB(rig, NULL, 10, 4, 0, 1);
 	JOB(rig, NULL, 20, 2, 0, 8);
 	expect(rig, "ABB.................BB...", NULL);
@@ -234,7 +217,6 @@ static void slack_of_a_late_server_is_nobodys(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 1);
 
-	(void)state;
 	JOB(rig, hard, 30, 9, 0, 9);
 	JOB(rig, NULL, 10, 4, 0, 2);
 	JOB(rig, NULL, 20, 1, 0, 3);
@@ -246,7 +228,6 @@ static void slack_that_waits_ends_with_its_period(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 1);
 
-	(void)state;
 	JOB(rig, NULL, 4, 2, 0, 1);
 	JOB(rig, hard, 20, 4, 1, 4);
 	JOB(rig, NULL, 20, 1, 1, 3);
@@ -258,7 +239,6 @@ static void a_busy_cpu_uses_no_slack_up(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 1);
 
-	(void)state;
 	JOB(rig, NULL, 30, 4, 0, 1);
 	JOB(rig, NULL, 10, 5, 1, 5);
 	JOB(rig, NULL, 40, 1, 1, 4);
@@ -272,7 +252,6 @@ static void slack_goes_with_its_owner(void **state)
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 1);
 	struct rig_task *a = JOB(rig, NULL, 10, 4, 0, 1);
 
-	(void)state;
 	JOB(rig, NULL, 20, 1, 0, 2);
 	JOB(rig, NULL, 20, 1, 3, 3);
 	sim_run(rig->sim, 2 * SLOT);
@@ -286,7 +265,6 @@ static void slack_of_hard_tasks_is_nobodys(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 1);
 
-	(void)state;
 	JOB(rig, hard, 10, 4, 0, 1);
 	JOB(rig, NULL, 20, 1, 0, 4);
 	expect(rig, "AB..................B", NULL);
@@ -297,7 +275,6 @@ static void slack_goes_before_a_server_of_its_deadline(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 1);
 
-	(void)state;
 	JOB(rig, NULL, 10, 4, 0, 1);
 	JOB(rig, NULL, 10, 2, 0, 2);
 	JOB(rig, best_effort, 10, 1, 0, 3);
@@ -309,7 +286,6 @@ static void slack_is_used_until_its_deadline(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 1);
 
-	(void)state;
 	JOB(rig, hard, 30, 7, 0, 7);
 	JOB(rig, NULL, 10, 4, 0, 1);
 	JOB(rig, NULL, 20, 1, 0, 6);
@@ -322,7 +298,6 @@ static void slack_is_for_who_waits(void **state)
 {
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 2);
 
-	(void)state;
 	JOB(rig, NULL, 10, 4, 0, 1);
 	JOB(rig, NULL, 20, 2, 0, 6);
 	expect(rig, "A.BB................B", "BB...................");
@@ -333,7 +308,6 @@ static void slack_in_the_queue_goes_with_its_owner(void **state)
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 1);
 	struct rig_task *a = JOB(rig, NULL, 10, 4, 0, 1);
 
-	(void)state;
 	JOB(rig, hard, 20, 3, 1, 3);
 	JOB(rig, NULL, 20, 1, 1, 3);
 	sim_run(rig->sim, 2 * SLOT);
@@ -348,7 +322,6 @@ static void the_background_ends_with_a_new_budget(void **state)
 {
 	struct sim_rig *rig = rig_on("budget=1,reclaim=no,be-share=0", 1);
 
-	(void)state;
 	JOB(rig, NULL, 10, 2, 0, 20);
 	JOB(rig, NULL, 30, 5, 12, 5);
 	expect(rig, "AAAAAAAAAAAABBBBBAAAAA", NULL);
@@ -361,7 +334,6 @@ static void best_effort_leaves_the_background_for_its_server(void **state)
 		       "be-share=20%",
 		       1);
 
-	(void)state;
 	JOB(rig, best_effort, 10, 1, 0, 20);
 	JOB(rig, NULL, 30, 5, 12, 5);
 	expect(rig, "AAAAAAAAAAAABBBBBAAAAA", NULL);
@@ -374,7 +346,6 @@ static void the_background_uses_slack_up(void **state)
 {
 	struct sim_rig *rig = rig_on("budget=1,be-share=0", 2);
 
-	(void)state;
 	JOB(rig, NULL, 40, 1, 0, 20);
 	JOB(rig, NULL, 30, 10, 0, 2);
 	JOB(rig, NULL, 50, 1, 6, 10);

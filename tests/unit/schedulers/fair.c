@@ -64,7 +64,6 @@ static void trace(struct sim_rig *rig, cr_ns slot, const char *want)
 
 static void cfs_divides_the_latency_by_weight(void **state)
 {
-	(void)state;
 	trace(CFS({ 0, 1024, 0, ENDLESS }, { 0, 1024, 0, ENDLESS }), CFS_SLOT,
 	      "AAAABBBBAAAABBBB");
 	trace(CFS({ 0, 3072, 0, ENDLESS }, { 0, 1024, 0, ENDLESS }), CFS_SLOT,
@@ -74,7 +73,6 @@ static void cfs_divides_the_latency_by_weight(void **state)
 /* Nice 13 is worth 56 of 1024. */
 static void cfs_multiplies_nice_and_weight(void **state)
 {
-	(void)state;
 	trace(CFS({ 13, 1024, 0, ENDLESS }, { 0, 56, 0, ENDLESS }), CFS_SLOT,
 	      "AAAABBBBAAAABBBB");
 	trace(CFS({ 13, 3072, 0, ENDLESS }, { 0, 56, 0, ENDLESS }), CFS_SLOT,
@@ -85,7 +83,6 @@ static void cfs_keeps_the_granularity_in_a_crowd(void **state)
 {
 	struct row row[10];
 
-	(void)state;
 	for (unsigned i = 0; i < 10; i++)
 		row[i] = (struct row){ 0, 1024, 0, ENDLESS };
 	trace(rig_of(&cr_sched_cfs, NULL, 1, SIM_FULL, row, 10), CFS_SLOT,
@@ -96,7 +93,6 @@ static void cfs_keeps_the_granularity_in_a_crowd(void **state)
  * once, is level with A at slot 8, and the lower id goes on. */
 static void cfs_gives_a_sleeper_half_a_latency(void **state)
 {
-	(void)state;
 	trace(CFS({ 0, 1024, 0, ENDLESS }, { 0, 1024, 4 * CFS_SLOT, ENDLESS }),
 	      CFS_SLOT, "AAAABBBBAAAABBBBAAAA");
 }
@@ -104,7 +100,6 @@ static void cfs_gives_a_sleeper_half_a_latency(void **state)
 /* However long it slept: at slot 40 B still gets no more than 4. */
 static void cfs_does_not_pay_for_all_the_sleep(void **state)
 {
-	(void)state;
 	trace(CFS({ 0, 1024, 0, ENDLESS }, { 0, 1024, 40 * CFS_SLOT, ENDLESS }),
 	      CFS_SLOT,
 	      "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABBBBAAAABBBBAAAA");
@@ -134,7 +129,6 @@ static void cfs_never_puts_a_sleeper_back(void **state)
 	struct sim_rig *rig = CFS({ 0, 1024, 0, ENDLESS });
 	struct rig_task *b = rig_add_jobs(rig, naps, 2);
 
-	(void)state;
 	sim_run(rig->sim, 11 * CFS_SLOT + 1);
 	assert_int_equal(shown(b, &cr_sched_cfs, "vruntime"), 6 * CFS_SLOT);
 	assert_int_equal(shown(b, &cr_sched_cfs, "behind"), -CFS_SLOT);
@@ -155,7 +149,6 @@ static void cfs_without_preemption_shares_time(void **state)
 	};
 	struct sim_rig *rig = rig_new(&cr_sched_cfs, NULL, 1, 2);
 
-	(void)state;
 	rig->cfg.preempt = SIM_FRAME;
 	(void)rig_add_jobs(rig, heavy, 2);
 	(void)rig_add_jobs(rig, light, 6);
@@ -169,7 +162,6 @@ static void cfs_weights_are_those_of_linux(void **state)
 	struct sim_rig *rig;
 	int64_t last = 0;
 
-	(void)state;
 	for (int i = 0; i < 40; i++)
 		row[i] = (struct row){ i - 20, 1024, 0, CR_MS };
 	rig = rig_of(&cr_sched_cfs, NULL, 1, SIM_FULL, row, 40);
@@ -192,7 +184,6 @@ static void cfs_weights_are_those_of_linux(void **state)
  * A has to wait until V has come to its 1/3, which takes one of B's. */
 static void eevdf_serves_the_eligible_by_deadline(void **state)
 {
-	(void)state;
 	trace(EEVDF({ 0, 1024, 0, ENDLESS }, { 0, 1024, 0, ENDLESS }),
 	      EEVDF_SLOT, "ABABABAB");
 	trace(EEVDF({ 0, 3072, 0, ENDLESS }, { 0, 1024, 0, ENDLESS }),
@@ -203,7 +194,6 @@ static void eevdf_serves_the_eligible_by_deadline(void **state)
  * for the same, at 4.5 A has half a slice left: its deadline is earlier. */
 static void eevdf_pays_nothing_for_sleep(void **state)
 {
-	(void)state;
 	trace(EEVDF({ 0, 1024, 0, ENDLESS },
 		    { 0, 1024, 4 * EEVDF_SLOT, ENDLESS }),
 	      EEVDF_SLOT, "AAAAABABABAB");
@@ -216,7 +206,6 @@ static void eevdf_pays_nothing_for_sleep(void **state)
  * A's that is half done. After it B is ahead, and A has its half. */
 static void eevdf_displaces_for_an_earlier_deadline(void **state)
 {
-	(void)state;
 	trace(EEVDF({ 0, 1024, 0, ENDLESS },
 		    { 0, 4096, 4 * EEVDF_SLOT + EEVDF_SLOT / 2, ENDLESS }),
 	      EEVDF_SLOT / 2, "AAAAAAAAABBABBBBAABB");
@@ -244,7 +233,6 @@ static void wfq_serves_by_finish_times_of_the_fluid(void **state)
 	static struct sim_job burst[9];
 	struct sim_rig *rig = rig_new(&cr_sched_wfq, NULL, 1, 9);
 
-	(void)state;
 	for (unsigned k = 0; k < 9; k++)
 		burst[k] = (struct sim_job){ 0, WFQ_SLOT, CR_NEVER };
 	wfq_burst(rig, burst, 9, 8 * 1024);
@@ -259,7 +247,6 @@ static void wfq_shares_by_weight(void **state)
 	static struct sim_job burst[12];
 	struct sim_rig *rig = rig_new(&cr_sched_wfq, NULL, 1, 2);
 
-	(void)state;
 	for (unsigned k = 0; k < 12; k++)
 		burst[k] = (struct sim_job){ 0, WFQ_SLOT, CR_NEVER };
 	wfq_burst(rig, burst, 8, 2048);
@@ -274,7 +261,6 @@ static void wfq_gives_nothing_for_the_time_before(void **state)
 	static struct sim_job early[6], late[3];
 	struct sim_rig *rig = rig_new(&cr_sched_wfq, NULL, 1, 2);
 
-	(void)state;
 	for (unsigned k = 0; k < 6; k++)
 		early[k] = (struct sim_job){ 0, WFQ_SLOT, CR_NEVER };
 	for (unsigned k = 0; k < 3; k++)
@@ -294,7 +280,6 @@ static void wfq_charges_what_a_job_took(void **state)
 					      { 0, WFQ_SLOT, CR_NEVER } };
 	struct sim_rig *rig = rig_new(&cr_sched_wfq, NULL, 1, 2);
 
-	(void)state;
 	wfq_burst(rig, longer, 2, 1024);
 	wfq_burst(rig, two, 2, 1024);
 	trace(rig, WFQ_SLOT, "AAABBA.");
@@ -304,7 +289,6 @@ static void wfq_charges_what_a_job_took(void **state)
 
 static void bfs_alternates_equal_calls(void **state)
 {
-	(void)state;
 	trace(BFS({ 0, 1024, 0, ENDLESS }, { 0, 1024, 0, ENDLESS }), BFS_SLOT,
 	      "AABBAABBAABB");
 }
@@ -314,7 +298,6 @@ static void bfs_alternates_equal_calls(void **state)
  * the same as nice -20. */
 static void bfs_renews_deadlines_by_nice_and_weight(void **state)
 {
-	(void)state;
 	trace(BFS({ -20, 1024, 0, ENDLESS }, { 0, 1024, 0, ENDLESS }), BFS_SLOT,
 	      "AAAAAAAAAAAABBAAAAAAAAAAAABBAA");
 	trace(BFS({ 0, 6889, 0, ENDLESS }, { 0, 1024, 0, ENDLESS }), BFS_SLOT,
@@ -325,7 +308,6 @@ static void bfs_renews_deadlines_by_nice_and_weight(void **state)
  * ends at 99 ms both have passed, and B is found first. */
 static void bfs_takes_the_first_expired_of_the_list(void **state)
 {
-	(void)state;
 	trace(RIG(&cr_sched_bfs, NULL, SIM_FRAME, { 0, 1024, 0, 99 * CR_MS },
 		  { 5, 1024, 10 * CR_MS, 6 * CR_MS },
 		  { 0, 1024, 20 * CR_MS, 6 * CR_MS }),
@@ -335,7 +317,6 @@ static void bfs_takes_the_first_expired_of_the_list(void **state)
 /* The same when A ends at 30 ms, and none has passed. */
 static void bfs_takes_the_earliest_of_the_unexpired(void **state)
 {
-	(void)state;
 	trace(RIG(&cr_sched_bfs, NULL, SIM_FRAME, { 0, 1024, 0, 30 * CR_MS },
 		  { 5, 1024, 10 * CR_MS, 6 * CR_MS },
 		  { 0, 1024, 20 * CR_MS, 6 * CR_MS }),
@@ -367,7 +348,6 @@ static void bfs_finds_the_first_expired_that_may_run(void **state)
 	};
 	struct sim_rig *rig = rig_new(&cr_sched_bfs, NULL, 2, 5);
 
-	(void)state;
 	rig->cfg.preempt = SIM_FRAME;
 	dressing = row;
 	for (unsigned i = 0; i < 5; i++)
@@ -380,7 +360,6 @@ static void bfs_finds_the_first_expired_that_may_run(void **state)
  * the deadline it had and half an interval. */
 static void bfs_keeps_deadline_and_interval_over_preemption(void **state)
 {
-	(void)state;
 	trace(BFS({ 0, 1024, 0, ENDLESS }, { -20, 1024, 3 * CR_MS, 6 * CR_MS },
 		  { 0, 1024, 0, ENDLESS }),
 	      BFS_SLOT, "ABBCCACCAACCAA");
@@ -396,7 +375,6 @@ static void bfs_keeps_deadline_and_interval_over_sleep(void **state)
 	};
 	struct sim_rig *rig = rig_new(&cr_sched_bfs, NULL, 1, 2);
 
-	(void)state;
 	(void)rig_add_jobs(rig, naps, 2);
 	assert_non_null(rig_add(rig, 3600 * CR_SEC, 3600 * CR_SEC));
 	trace(rig, BFS_SLOT, "ABBABBAABBABB");
@@ -413,7 +391,6 @@ static void bfs_makes_one_turn_of_the_frames_of_an_interval(void **state)
 	};
 	struct sim_rig *rig = rig_new(&cr_sched_bfs, NULL, 1, 2);
 
-	(void)state;
 	rig->cfg.preempt = SIM_FRAME;
 	(void)rig_add_jobs(rig, frames, 4);
 	(void)rig_add_jobs(rig, frames, 4);
@@ -427,7 +404,6 @@ static void bfs_offsets_are_powers_of_eleven_tenths(void **state)
 	struct sim_rig *rig;
 	int64_t want = 6 * CR_MS * 1000;
 
-	(void)state;
 	for (int i = 0; i < 40; i++)
 		row[i] = (struct row){ i - 20, 1024, 0, CR_MS };
 	rig = rig_of(&cr_sched_bfs, NULL, 1, SIM_FULL, row, 40);

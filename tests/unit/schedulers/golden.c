@@ -36,7 +36,6 @@ static void fifo_serves_in_order_of_release(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_fifo, NULL, 1, true);
 
-	(void)state;
 	ADD(s, CR_SOFT, { 2, 2, 99 });
 	ADD(s, CR_SOFT, { 0, 4, 99 });
 	ADD(s, CR_SOFT, { 1, 1, 5 }, { 9, 1, 99 });
@@ -59,7 +58,6 @@ static struct steps *two_with_more_frames(const char *order)
 /* A call that was served comes back where its next frame has its place. */
 static void fifo_goes_by_the_arrival_of_frames(void **state)
 {
-	(void)state;
 	expect(two_with_more_frames(NULL), "AAAABBBBA.", NULL);
 	expect(two_with_more_frames("order=frame"), "AAAABBBBA.", NULL);
 }
@@ -69,7 +67,6 @@ static void fifo_by_calls_takes_one_frame_a_turn(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_fifo, "order=call", 1, true);
 
-	(void)state;
 	expect(two_with_more_frames("order=call"), "AAABBABBA.", NULL);
 	ADD(s, CR_SOFT, { 0, 1, 99 }, { 0, 1, 99 }, { 0, 1, 99 });
 	ADD(s, CR_SOFT, { 0, 3, 99 }, { 0, 3, 99 });
@@ -81,7 +78,6 @@ static void fifo_takes_turns_among_frames_of_one_instant(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_fifo, NULL, 1, true);
 
-	(void)state;
 	ADD(s, CR_SOFT, { 0, 1, 99 }, { 0, 1, 99 }, { 0, 1, 99 });
 	ADD(s, CR_SOFT, { 0, 3, 99 }, { 0, 3, 99 });
 	expect(s, "ABBBABBBA.", NULL);
@@ -97,7 +93,6 @@ static void fifo_merges_calls_of_many_periods(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_fifo, NULL, 1, true);
 
-	(void)state;
 	ADD(s, CR_SOFT, { 0, 9, 99 });
 	ADD(s, CR_SOFT, { 1, 1, 99 }, { 8, 1, 99 });
 	ADD(s, CR_SOFT, { 2, 1, 99 }, { 6, 1, 99 });
@@ -110,7 +105,6 @@ static void fifo_on_two_cpus(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_fifo, NULL, 2, true);
 
-	(void)state;
 	ADD(s, CR_SOFT, { 0, 3, 99 });
 	ADD(s, CR_SOFT, { 0, 1, 99 });
 	ADD(s, CR_SOFT, { 0, 2, 99 });
@@ -121,7 +115,6 @@ static void a_mask_is_kept(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_fifo, NULL, 2, true);
 
-	(void)state;
 	cr_cpus_del(&ADD(s, CR_SOFT, { 0, 2, 99 })->core.task.cpus, 0);
 	cr_cpus_del(&ADD(s, CR_SOFT, { 0, 2, 99 })->core.task.cpus, 0);
 	cr_cpus_del(&ADD(s, CR_SOFT, { 1, 1, 99 })->core.task.cpus, 1);
@@ -134,7 +127,6 @@ static void rr_turns_last_a_quantum(void **state)
 	struct steps *s = new_steps(&cr_sched_rr, "quantum=1us", 1, true);
 	char want[STEPS_SLOTS + 1] = "";
 
-	(void)state;
 	ADD(s, CR_SOFT, { 0, 1500, 9999 });
 	ADD(s, CR_SOFT, { 0, 1000, 9999 });
 	ADD(s, CR_SOFT, { 500, 700, 9999 });
@@ -153,7 +145,6 @@ static void rr_counts_all_frames_of_a_turn(void **state)
 	struct steps *s = new_steps(&cr_sched_rr, "quantum=1us", 1, true);
 	char want[STEPS_SLOTS + 1] = "";
 
-	(void)state;
 	ADD(s, CR_SOFT, { 0, 600, 9999 }, { 0, 600, 9999 });
 	ADD(s, CR_SOFT, { 0, 500, 9999 });
 	memset(want, 'A', 1000);
@@ -176,7 +167,6 @@ static void rr_without_preemption_shares_time(void **state)
 	struct steps *s = new_steps(&cr_sched_rr, "quantum=1us", 1, false);
 	char want[STEPS_SLOTS + 1] = "";
 
-	(void)state;
 	steps_add(s, CR_SOFT, cheap, 5);
 	steps_add(s, CR_SOFT, costly, 2);
 	/* three cheap ones reach the quantum at 1200, then one costly */
@@ -194,7 +184,6 @@ static void rr_divides_time_equally(void **state)
 	struct steps *s = new_steps(&cr_sched_rr, "quantum=1us", 1, true);
 	int got[3] = { 0, 0, 0 };
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		steps_add(s, CR_SOFT, endless, 1);
 	steps_run(s, 4000);
@@ -210,7 +199,6 @@ static void edf_runs_the_earliest_deadline_and_preempts(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_edf, NULL, 1, true);
 
-	(void)state;
 	ADD(s, CR_SOFT, { 0, 4, 20 });
 	ADD(s, CR_SOFT, { 1, 2, 10 });
 	ADD(s, CR_SOFT, { 2, 1, 15 }, { 3, 1, 5 });
@@ -222,7 +210,6 @@ static void edf_without_preemption_waits_for_the_frame(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_edf, NULL, 1, false);
 
-	(void)state;
 	ADD(s, CR_SOFT, { 0, 4, 20 });
 	ADD(s, CR_SOFT, { 1, 2, 10 });
 	ADD(s, CR_SOFT, { 2, 1, 9 });
@@ -233,7 +220,6 @@ static void edf_ties_go_to_the_smaller_id(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_edf, NULL, 1, true);
 
-	(void)state;
 	ADD(s, CR_SOFT, { 1, 1, 10 });
 	ADD(s, CR_SOFT, { 0, 3, 10 });
 	ADD(s, CR_SOFT, { 0, 1, 10 });
@@ -244,7 +230,6 @@ static void edf_puts_best_effort_last(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_edf, NULL, 1, true);
 
-	(void)state;
 	ADD(s, CR_BE, { 0, 3, 1 });
 	ADD(s, CR_SOFT, { 1, 2, 1000 });
 	ADD(s, CR_BE, { 0, 1, 1 });
@@ -255,7 +240,6 @@ static void edf_preempts_the_worst_of_two_cpus(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_edf, NULL, 2, true);
 
-	(void)state;
 	ADD(s, CR_SOFT, { 0, 3, 10 });
 	ADD(s, CR_SOFT, { 0, 3, 20 });
 	ADD(s, CR_SOFT, { 1, 2, 15 });
@@ -268,7 +252,6 @@ static void edf_misses_on_dhalls_set(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_edf, NULL, 2, true);
 
-	(void)state;
 	ADD(s, CR_SOFT, { 0, 2, 20 });
 	ADD(s, CR_SOFT, { 0, 2, 20 });
 	ADD(s, CR_SOFT, { 0, 20, 21 });
@@ -291,7 +274,6 @@ static void gfl_on_one_cpu_is_edf(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_gfl, NULL, 1, true);
 
-	(void)state;
 	ADD(s, CR_SOFT, { 0, 4, 20 });
 	ADD(s, CR_SOFT, { 1, 2, 10 });
 	ADD(s, CR_SOFT, { 2, 1, 15 }, { 3, 1, 5 });
@@ -305,7 +287,6 @@ static void gfl_serves_dhalls_set(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_gfl, NULL, 2, true);
 
-	(void)state;
 	ADD(s, CR_SOFT, { 0, 2, 20 });
 	ADD(s, CR_SOFT, { 0, 2, 20 });
 	ADD(s, CR_SOFT, { 0, 20, 21 });
@@ -318,7 +299,6 @@ static void gfl_preempts_by_points(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_gfl, NULL, 2, true);
 
-	(void)state;
 	ADD(s, CR_SOFT, { 0, 4, 19 });
 	ADD(s, CR_SOFT, { 1, 4, 20 });
 	ADD(s, CR_BE, { 0, 4, 20 });
@@ -350,7 +330,6 @@ static struct steps *dbp_calls(const char *opts, unsigned n, cr_ns slots)
 
 static void dbp_takes_turns_where_one_of_two_is_enough(void **state)
 {
-	(void)state;
 	expect(dbp_calls("m=1,k=2,grace=0ms", 2, 1), "AABBAABBAABB", NULL);
 	expect(dbp_calls("m=1,k=3,grace=0ms", 3, 1), "AABBCCAABBCC", NULL);
 }
@@ -360,7 +339,6 @@ static void dbp_takes_turns_where_one_of_two_is_enough(void **state)
  */
 static void dbp_loses_every_third_where_two_of_three_are_enough(void **state)
 {
-	(void)state;
 	expect(dbp_calls("m=2,k=3,grace=0ms", 3, 2), "AABBCCAABBCCAABBAACCBBCC",
 	       NULL);
 }
@@ -372,7 +350,6 @@ static void dbp_counts_frames_that_wait_too_long(void **state)
 	struct steps *s =
 		new_steps(&cr_sched_dbp, "m=2,k=3,grace=0ms", 1, false);
 
-	(void)state;
 	ADD(s, CR_SOFT, { 0, 6, 9 });
 	ADD(s, CR_SOFT, { 1, 1, 5 });
 	ADD(s, CR_SOFT, { 1, 1, 4 });
@@ -386,7 +363,6 @@ static void dbp_puts_best_effort_last(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_dbp, NULL, 1, true);
 
-	(void)state;
 	ADD(s, CR_BE, { 0, 3, 1 });
 	ADD(s, CR_SOFT, { 1, 2, 1000 });
 	ADD(s, CR_BE, { 0, 1, 1 });
@@ -435,13 +411,11 @@ static void leaves_nobody_without_service(const struct cr_sched_ops *ops,
 
 static void fifo_in_overload_leaves_nobody_without_service(void **state)
 {
-	(void)state;
 	leaves_nobody_without_service(&cr_sched_fifo, 0);
 }
 
 static void by_deadline_overload_leaves_nobody_without_service(void **state)
 {
-	(void)state;
 	leaves_nobody_without_service(&cr_sched_edf, 0);
 	leaves_nobody_without_service(&cr_sched_gfl, 0);
 	/* two more are lost until a call has failed as others have */

@@ -14,7 +14,6 @@ static void a_sleeper_gathers_up_to_twice_its_ticks(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_goodness, NULL, 1, 2);
 	struct rig_task *sleeper = rig_add_jobs(rig, &late, 1);
 
-	(void)state;
 	(void)add_loop(rig, NULL);
 	for (unsigned i = 0; i < 10; i++) {
 		sim_run(rig->sim, (2 * i + 1) * 100 * CR_MS);
@@ -35,7 +34,6 @@ static void shares_follow_niceness(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_goodness, NULL, 1, 2);
 	struct rig_task *a = add_loop(rig, NULL), *b;
 
-	(void)state;
 	b = add_loop(rig, half);
 	sim_run(rig->sim, 30 * CR_SEC);
 	assert_int_equal(cr_task_ran(&a->st.core.task, 30 * CR_SEC),
@@ -55,7 +53,6 @@ static void who_wakes_up_displaces_who_computes(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_goodness, NULL, 1, 2);
 	struct rig_task *r = rig_add_jobs(rig, jobs, 2);
 
-	(void)state;
 	(void)add_loop(rig, NULL);
 	sim_run(rig->sim, CR_SEC);
 	assert_int_equal(r->done, 2);

@@ -76,7 +76,6 @@ static void dwa_serves_four_levels_each_by_deadline(void **state)
 {
 	static const char *const ways[] = { "workahead=run", "workahead=hold" };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct sim_rig *rig = rig_on(&cr_sched_dwa, ways[i], 1);
 
@@ -94,7 +93,6 @@ static void dwa_runs_workahead_last(void **state)
 {
 	struct sim_rig *rig = rig_on(&cr_sched_dwa, NULL, 1);
 
-	(void)state;
 	ADD(rig, CR_SOFT, 4, { 0, 0, 2 }, { 0, 4, 2 }, { 0, 8, 2 });
 	ADD(rig, CR_BE, 50, { 3, 3, 3 });
 	/* best effort displaces it at 3, at 4 it is critical */
@@ -105,7 +103,6 @@ static void dwa_holds_workahead_back(void **state)
 {
 	struct sim_rig *rig = rig_on(&cr_sched_dwa, "workahead=hold", 1);
 
-	(void)state;
 	ADD(rig, CR_SOFT, 4, { 0, 0, 2 }, { 0, 4, 2 }, { 0, 8, 2 });
 	ADD(rig, CR_BE, 50, { 3, 3, 3 });
 	expect(rig, "AA.BAABBAA.");
@@ -115,7 +112,6 @@ static void dwa_orders_workahead_by_deadline(void **state)
 {
 	struct sim_rig *rig = rig_on(&cr_sched_dwa, NULL, 1);
 
-	(void)state;
 	ADD(rig, CR_SOFT, 10, { 0, 0, 1 }, { 0, 5, 1 });
 	ADD(rig, CR_HARD, 3, { 0, 0, 1 }, { 0, 7, 1 });
 	/* A's second is critical sooner, B's is due sooner */
@@ -127,7 +123,6 @@ static void one_held_back_wants_no_idle_cpu(void **state)
 	struct sim_rig *rig = rig_on(&cr_sched_dwa, "workahead=hold", 2);
 	char line[2][128];
 
-	(void)state;
 	ADD(rig, CR_SOFT, 20, { 0, 0, 4 });
 	ADD(rig, CR_SOFT, 4, { 0, 0, 1 }, { 0, 8, 1 });
 	ADD(rig, CR_SOFT, 5, { 2, 2, 1 });
@@ -147,7 +142,6 @@ static void rm_knows_workahead(void **state)
 	} way[] = { { "workahead=run", "ABBBAA...." },
 		    { "workahead=hold", "ABBBA...A." } };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct sim_rig *rig = rig_on(&cr_sched_rm, way[i].opts, 1);
 
@@ -222,7 +216,6 @@ static void dwa_admits_guaranteed_by_worst_case_statistical_by_average(
 	static const struct asked largest[] = { { CR_HARD, 100, 1, 50, 10 },
 						{ CR_HARD, 100, 1, 5, 11 } };
 
-	(void)state;
 	just_fits(both, 2, &soft[0], &soft[1]);
 	just_fits(both, 2, &hard[0], &hard[1]);
 	just_fits(both, 2, &largest[0], &largest[1]);
@@ -233,7 +226,6 @@ static void edf_counts_all_by_the_worst_case_beside_a_guarantee(void **state)
 {
 	struct sim_rig *rig = market(&cr_sched_edf, SIM_FULL);
 
-	(void)state;
 	assert_true(joins(rig, &both[0]));
 	assert_false(joins(rig, &both[1]));
 	rig_free(rig);
@@ -246,7 +238,6 @@ static void an_uncut_frame_of_any_class_counts_against_all(void **state)
 	static const struct asked more = { CR_BE, 1000, 61, 61, 0 };
 	struct sim_rig *rig = market(&cr_sched_dwa, SIM_FRAME);
 
-	(void)state;
 	assert_true(joins(rig, &call));
 	assert_false(joins(rig, &more));
 	assert_true(joins(rig, &fits));
@@ -281,7 +272,6 @@ static void the_papers_server_has_room_for_36_streams(void **state)
 {
 	char why[256];
 
-	(void)state;
 	assert_int_equal(streams(&cr_sched_rm, 910 * CR_US, why, sizeof(why)),
 			 36);
 	assert_string_equal(why, "no-capacity: need 0.0273, free 0.0172 of "

@@ -39,7 +39,6 @@ static void llf_lets_equals_take_turns_of_a_grain(void **state)
 {
 	struct sim_rig *rig = rig_on(&cr_sched_llf, "granularity=10ns", 1);
 
-	(void)state;
 	(void)rig_add(rig, 60, 20);
 	(void)rig_add(rig, 70, 40);
 	/* B; at 10 both have 3 slots, and A the earlier deadline */
@@ -50,7 +49,6 @@ static void rm_puts_class_before_period(void **state)
 {
 	struct sim_rig *rig = rig_on(&cr_sched_rm, NULL, 1);
 
-	(void)state;
 	(void)rig_add(rig, 40, 10);
 	(void)rig_add_with(rig, 100, 30, hard);
 	(void)rig_add_with(rig, 20, 10, best_effort);
@@ -98,7 +96,6 @@ static void each_test_draws_its_own_line(void **state)
 	};
 	struct cr_verdict v;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct sim_rig *rig = market(line[i].opts, SIM_FULL);
 
@@ -120,7 +117,6 @@ static void an_uncut_frame_counts_against_all_above(void **state)
 	struct sim_rig *rig = market(NULL, SIM_FRAME);
 	struct cr_verdict v;
 
-	(void)state;
 	assert_non_null(rig_add(rig, 100, 40));
 	assert_int_equal(ask(rig, 1000, 61, CR_BE, &v), 0);
 	assert_int_equal(ask(rig, 1000, 62, CR_BE, &v), -ENOSPC);
@@ -135,7 +131,6 @@ static void a_level_outlives_the_task_that_opened_it(void **state)
 	struct rig_task *r[3];
 	struct cr_verdict v;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		r[i] = rig_add(rig, 100, 30);
 	assert_int_equal(ask(rig, 200, 21, CR_SOFT, &v), -ENOSPC);

@@ -36,7 +36,6 @@ static void three_tasks_of_two_thirds_fill_two_cpus(void **state)
 {
 	char out[2][128];
 
-	(void)state;
 	for (unsigned f = 0; f < FAMILY; f++) {
 		struct sim_rig *rig = rig_new(family[f], PFAIR, 2, 3);
 
@@ -63,7 +62,6 @@ static void fifo_is_late_with_three_tasks_of_two_thirds(void **state)
 {
 	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 2, 3);
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		(void)rig_add(rig, 3 * CR_MS, 2 * CR_MS);
 	sim_run(rig->sim, 30 * CR_MS);
@@ -77,7 +75,6 @@ static void an_erfair_schedule_that_is_not_pfair(void **state)
 {
 	char out[2][128];
 
-	(void)state;
 	for (unsigned f = 0; f < FAMILY; f++) {
 		struct sim_rig *rig = rig_new(family[f], ERFAIR, 2, 6);
 
@@ -106,7 +103,6 @@ static void mixed_holds_those_that_are_nice(void **state)
 {
 	char out[2][128];
 
-	(void)state;
 	for (unsigned f = 0; f < FAMILY; f++) {
 		struct sim_rig *rig = rig_new(family[f], MIXED, 2, 6);
 
@@ -130,7 +126,6 @@ static void pfair_holds_what_erfair_runs(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_pd2, PFAIR, 2, 6);
 	char out[2][128];
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++)
 		(void)rig_add(rig, 4 * CR_MS, (i < 2 ? 2 : 1) * CR_MS);
 	rig_trace(rig, CR_MS, 2, out, 8);
@@ -172,26 +167,22 @@ static void and_one_for_the_gaps(struct sim_rig *rig)
 
 static void the_rest_of_a_slot_idles_in_pfair_mode(void **state)
 {
-	(void)state;
 	trace(PFAIR, SIM_FULL, two_that_leave_a_rest, "AAAABBBBAAA.BBBBAAAA");
 }
 
 static void the_rest_of_a_slot_is_a_gift_in_erfair_mode(void **state)
 {
-	(void)state;
 	trace(ERFAIR, SIM_FULL, two_that_leave_a_rest, "AAAABBBBAAABBBB.AAAA");
 }
 
 static void best_effort_takes_what_idles(void **state)
 {
-	(void)state;
 	trace(PFAIR, SIM_FULL, and_one_for_the_gaps, "AAAABBBBAAACBBBBAAAA");
 	trace(ERFAIR, SIM_FULL, and_one_for_the_gaps, "AAAABBBBAAABBBBCAAAA");
 }
 
 static void frames_are_not_cut_without_preemption(void **state)
 {
-	(void)state;
 	trace(PFAIR, SIM_FRAME, two_that_leave_a_rest, "AAAAAAABBBBBBBB.AAAA");
 }
 
@@ -200,7 +191,6 @@ static void who_breaks_his_promise_hurts_himself_alone(void **state)
 {
 	static const char *const mode[] = { PFAIR, ERFAIR };
 
-	(void)state;
 	for (unsigned k = 0; k < 2 * FAMILY; k++) {
 		struct sim_rig *rig = rig_new(family[k / 2], mode[k % 2], 1, 3);
 		struct rig_task *liar = rig_add(rig, 4 * CR_MS, CR_MS);
@@ -230,7 +220,6 @@ static void ticks_come_only_for_what_is_held(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_pd, PFAIR, 1, 1);
 	struct rig_task *r = rig_add(rig, 10 * CR_MS, 2 * CR_MS);
 
-	(void)state;
 	r->job = job;
 	r->njobs = 1;
 	sim_run(rig->sim, CR_US);
@@ -256,7 +245,6 @@ static void extremes_are_served(void **state)
 	struct rig_task *r = rig_add(rig, 24 * CR_TASK_LONGEST, CR_MS);
 	struct rig_task *one = rig_add(rig, CR_MS, CR_MS);
 
-	(void)state;
 	r->job = late;
 	r->njobs = 1;
 	sim_arrive_at(rig->sim, &r->st, late[0].at);
@@ -286,7 +274,6 @@ static void what_does_not_fit_is_refused(void **state)
 {
 	struct sim_rig *rig = rig_new(&cr_sched_pd2, PFAIR, 2, 8);
 
-	(void)state;
 	rig->cfg.core.admission = true;
 	/* masks, quanta above the period, costs above it in whole quanta */
 	assert_null(rig_add_with(rig, 4 * CR_MS, CR_MS, must_run_on_cpu_0));
@@ -308,7 +295,6 @@ static void who_leaves_gives_back_all_of_his_weight(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_pf, PFAIR, 1, 8);
 	struct rig_task *r;
 
-	(void)state;
 	rig->cfg.core.admission = true;
 	(void)rig_add(rig, 71 * CR_MS, 70 * CR_MS);
 	r = rig_add(rig, 142 * CR_MS, 1);
@@ -331,7 +317,6 @@ static void who_leaves_ahead_counts_until_his_window_is_over(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_pd2, PFAIR, 1, 8);
 	struct rig_task *r;
 
-	(void)state;
 	rig->cfg.core.admission = true;
 	r = rig_add(rig, 10 * CR_MS, CR_MS);
 	sim_run(rig->sim, CR_MS + 1);
@@ -354,7 +339,6 @@ static void a_heavy_one_counts_until_its_group_deadline(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_pd2, PFAIR, 1, 8);
 	struct rig_task *r;
 
-	(void)state;
 	rig->cfg.core.admission = true;
 	r = rig_add(rig, 3 * CR_MS, 2 * CR_MS);
 	r->cost = CR_MS; /* less than it said: it sleeps after a quantum */
@@ -375,7 +359,6 @@ static void the_window_is_explained(void **state)
 	struct rig_task *r = rig_add(rig, 3 * CR_MS, 2 * CR_MS);
 	struct cr_kv kv[16];
 
-	(void)state;
 	sim_run(rig->sim, CR_MS + CR_US); /* the second of two runs */
 	assert_int_equal(cr_sched_pd2.explain(&r->st.core.task, kv, 16), 8);
 	assert_string_equal(kv[2].key, "subtask");

@@ -26,7 +26,6 @@ static void first_windows_of_two_thirds(void **state)
 	struct pfair_weight w = { 2, 3 };
 	struct pfair_chain c = { 0, 1 };
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		expect_window(w, &c, want[i][0], want[i][1]);
 		assert_int_equal(pfair_overlap(w, c.subtask) != 0, want[i][2]);
@@ -46,7 +45,6 @@ static void windows_move_right_with_a_late_subtask(void **state)
 	struct pfair_weight w = { 2, 3 };
 	struct pfair_chain c = { 0, 1 };
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		pfair_delay(&c, w, want[i][0]);
 		expect_window(w, &c, want[i][1], want[i][2]);
@@ -59,7 +57,6 @@ static void a_pattern_that_is_over_is_not_resumed(void **state)
 	struct pfair_weight w = { 3, 10 };
 	struct pfair_chain c = { 20, 2 };
 
-	(void)state;
 	pfair_release(&c, w, 29); /* not over: goes on, late */
 	expect_window(w, &c, 29, 32);
 	pfair_release(&c, w, 35);
@@ -77,7 +74,6 @@ static void chains_do_not_overflow(void **state)
 	struct pfair_weight w = { 1, PFAIR_MAX_PERIOD };
 	struct pfair_chain c = { INT64_C(1) << 59, 1 };
 
-	(void)state;
 	pfair_advance(&c, w, INT64_MAX - 1);
 	assert_int_equal(c.base, PFAIR_LAST_SLOT);
 	pfair_advance(&c, w, 1);
@@ -99,7 +95,6 @@ static void group_deadlines_are_those_of_the_definition(void **state)
 {
 	bool bit;
 
-	(void)state;
 	for (int64_t p = 2; p <= 40; p++)
 		for (int64_t e = 1; e < p; e++)
 			for (int64_t i = 1; i <= e; i++) {
@@ -119,7 +114,6 @@ static void fast_comparison_equals_the_slow_one(void **state)
 {
 	unsigned decided = 0, alike = 0;
 
-	(void)state;
 	for (int64_t k = 0; k < 66 * 66; k++) {
 		struct pfair_weight w[2] = { { 0 } };
 		int64_t n[2] = { k / 66, k % 66 };
@@ -164,7 +158,6 @@ static struct pfair_share times(struct pfair_share s, unsigned n)
 
 static void shares_add_up_exactly(void **state)
 {
-	(void)state;
 	assert_true(same(times(pfair_share((struct pfair_weight){ 2, 3 }), 3),
 			 pfair_cpus(2)));
 	for (unsigned p = 1; p <= 70; p++)
@@ -185,7 +178,6 @@ static void other_shares_are_rounded_up_by_less_than_one_part(void **state)
 {
 	static const int64_t period[] = { 71, 142, 997, PFAIR_MAX_PERIOD };
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		struct pfair_weight w = { 1, period[i] };
 		struct pfair_share sum =

@@ -65,7 +65,6 @@ static void best_effort_alone_is_spread(void **state)
 {
 	const struct request some = { CR_BE, 100, ALL };
 
-	(void)state;
 	for (unsigned i = 0; i < EVERY_POLICY; i++) {
 		struct sim_rig *rig = market(policies[i], 1);
 
@@ -84,7 +83,6 @@ static void short_frames_are_not_kept_from_long_ones(void **state)
 	const struct request encode = { CR_SOFT, 200, ALL };
 	const struct request decode = { CR_SOFT, 50, ALL };
 
-	(void)state;
 	for (unsigned i = 0; i < POLICIES; i++) {
 		struct sim_rig *rig = market(policies[i], 1);
 
@@ -120,7 +118,6 @@ static void a_hard_task_may_run_on_all_cpus_of_its_queue(void **state)
 	const struct request bound[] = { { CR_HARD, 250, 1 },
 					 { CR_HARD, 300, 1 } };
 
-	(void)state;
 	for (unsigned i = 0; i < POLICIES; i++) {
 		struct sim_rig *rig = market(policies[i], 0);
 
@@ -144,7 +141,6 @@ static void so_may_who_can_make_it_late(void **state)
 	const struct request hard = { CR_HARD, 100, ALL };
 	const struct request bound = { CR_SOFT, 100, 2 };
 
-	(void)state;
 	for (unsigned i = 0; i < POLICIES; i++) {
 		bool by_class = i >= 2;
 		struct sim_rig *rig = market(policies[i], 0);

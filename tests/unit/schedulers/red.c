@@ -45,7 +45,6 @@ static void what_fits_runs_by_deadline(void **state)
 {
 	struct steps *s = new_steps(NULL);
 
-	(void)state;
 	add(s, 4, 1, JOBS({ 0, 4, 20 }));
 	add(s, 2, 9, JOBS({ 1, 2, 10 }));
 	add(s, 1, 1, JOBS({ 2, 1, 8 }));
@@ -57,7 +56,6 @@ static void who_gave_way_comes_back_when_there_is_slack(void **state)
 {
 	struct steps *s = new_steps(NULL);
 
-	(void)state;
 	add(s, 5, 9, JOBS({ 0, 1, 6 })); /* takes 1 */
 	add(s, 5, 1, JOBS({ 0, 5, 8 }));
 	expect(s, "ABBBBB.");
@@ -67,7 +65,6 @@ static void what_has_no_time_left_runs_when_nobody_else_wants_to(void **state)
 {
 	struct steps *s = new_steps(NULL);
 
-	(void)state;
 	add(s, 5, 9, JOBS({ 0, 5, 6 }));
 	add(s, 5, 1, JOBS({ 0, 5, 8 }));
 	expect(s, "AAAAABBBBB.");
@@ -78,7 +75,6 @@ static void what_has_no_time_left_is_dropped_for_others(void **state)
 {
 	struct steps *s = new_steps(NULL);
 
-	(void)state;
 	add(s, 5, 9, JOBS({ 0, 5, 6 }));
 	add(s, 5, 1, JOBS({ 0, 5, 8 }, { 7, 5, 20 }));
 	add(s, 5, 9, JOBS({ 4, 5, 12 }));
@@ -90,7 +86,6 @@ static void a_running_job_gives_way_to_a_more_valuable_one(void **state)
 {
 	struct steps *s = new_steps(NULL);
 
-	(void)state;
 	add(s, 10, 1, JOBS({ 0, 10, 10 }));
 	add(s, 9, 99, JOBS({ 2, 9, 12 }));
 	expect(s, "AABBBBBBBBBAAAAAAAA.");
@@ -108,7 +103,6 @@ static void without_preemption_who_runs_ends_first(void **state)
 {
 	struct steps *s = new_steps(NULL);
 
-	(void)state;
 	s->preemptible = false;
 	add(s, 10, 1, JOBS({ 0, 10, 10 }));
 	add(s, 9, 9, JOBS({ 2, 9, 30 }));
@@ -122,7 +116,6 @@ static void a_hard_job_can_lose_for_what_a_soft_one_has_had(void **state)
 {
 	struct steps *s = new_steps(NULL);
 
-	(void)state;
 	add(s, 5, 1, JOBS({ 0, 5, 10 }))->cls = CR_HARD;
 	add(s, 5, 1, JOBS({ 0, 5, 9 }));
 	add(s, 2, 1, JOBS({ 5, 2, 8 }))->cls = CR_HARD;
@@ -139,7 +132,6 @@ static void a_frame_or_its_time_is_of_value(void **state)
 {
 	struct steps *s = new_steps("value=frame");
 
-	(void)state;
 	add(s, 8, 2, JOBS({ 0, 8, 12 }));
 	add(s, 4, 2, JOBS({ 0, 4, 13 }));
 	add(s, 4, 2, JOBS({ 0, 4, 14 }));
@@ -155,7 +147,6 @@ static void a_tolerance_is_not_late(void **state)
 {
 	struct steps *s = new_steps("tolerance=4ns");
 
-	(void)state;
 	add(s, 5, 9, JOBS({ 0, 5, 6 }));
 	add(s, 5, 1, JOBS({ 0, 5, 8 }));
 	add(s, 5, 1, JOBS({ 4, 5, 12 }));
@@ -171,7 +162,6 @@ static void calls_of_equal_value_lose_in_turns(void **state)
 	static struct step_job job[CALLS][ROUNDS];
 	struct steps *s = new_steps(NULL);
 
-	(void)state;
 	for (unsigned i = 0; i < CALLS; i++) {
 		for (unsigned k = 0; k < ROUNDS; k++) {
 			cr_ns at = PERIOD * (cr_ns)k;

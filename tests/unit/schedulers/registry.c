@@ -13,7 +13,6 @@ static void built_in_ones_are_found_with_their_options(void **state)
 	const struct cr_sched_ops *ops = NULL;
 	const char *opts = NULL;
 
-	(void)state;
 	for (unsigned i = 0; cr_schedulers[i]; i++) {
 		assert_int_equal(cr_scheduler_find(cr_schedulers[i]->name, &ops,
 						   &opts, NULL),
@@ -44,7 +43,6 @@ static void unknown_names_get_the_nearest(void **state)
 {
 	char longer[2000];
 
-	(void)state;
 	check_error("efd", -ENOENT, "no scheduler 'efd'; did you mean 'edf'?");
 	check_error("", -ENOENT, "known: fifo, rr, edf");
 	memset(longer, 'x', sizeof(longer));
@@ -54,7 +52,6 @@ static void unknown_names_get_the_nearest(void **state)
 
 static void what_is_no_policy_does_not_load(void **state)
 {
-	(void)state;
 	check_error("./no-such.so", -ENOEXEC, "no-such.so");
 	check_error(PLUGINS "/bad_symbol.so", -ENOEXEC,
 		    "exports no 'cr_sched_plugin'");
@@ -75,7 +72,6 @@ static void the_example_loads_and_schedules(void **state)
 	const char *opts;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_non_null(s);
 	if (cr_scheduler_find(PLUGINS "/lifo.so,", &s->ops, &opts, &e))
 		fail_msg("%s", e.text);

@@ -14,7 +14,6 @@ static void the_exact_curve_is_the_residual_capacity(void **state)
 	static struct world w;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned round = 0; round < 300; round++) {
 		struct be_server s;
 
@@ -36,7 +35,6 @@ static void every_line_is_below_the_residual_capacity(void **state)
 	static struct world w;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned round = 0; round < 300; round++) {
 		draw_world(&w, &seed);
 		for (unsigned i = 0; i < 4; i++) {
@@ -67,7 +65,6 @@ static void calls_of_one_shape_are_one_sum_and_leave_nothing(void **state)
 	struct cr_task a = call_of(20, 20, 3), b = call_of(20, 20, 4);
 	struct cr_task c = call_of(20, 10, 5);
 
-	(void)state;
 	(void)residual_add(&r, &a);
 	(void)residual_add(&r, &b);
 	(void)residual_add(&r, &c);
@@ -89,7 +86,6 @@ static void the_rest_has_the_earliest_deadline_of_its_calls(void **state)
 	struct residual r = { .nsums = 0 };
 	struct curve e;
 
-	(void)state;
 	for (unsigned i = 0; i < RESIDUAL_SHAPES; i++) {
 		struct cr_task call = call_of(1000000, 100000 + i, 1);
 
@@ -115,7 +111,6 @@ static void shapes_beyond_the_table_only_take_capacity(void **state)
 	unsigned others = 0;
 	struct curve e;
 
-	(void)state;
 	for (unsigned i = 0; i < MANY; i++) {
 		call[i] = call_of(1000000, 1000 + 10 * i, 5 * (1 + i));
 		rest[i] = residual_add(&r, &call[i]);
@@ -144,7 +139,6 @@ static void calls_that_need_everything_leave_nothing(void **state)
 {
 	static const cr_ns costs[] = { 10, 11 };
 
-	(void)state;
 	for (unsigned c = 0; c < 2; c++)
 		for (unsigned i = 0; i < 5; i++) {
 			struct cr_task call = call_of(10, 10, costs[c]);

@@ -50,7 +50,6 @@ static void an_overrun_is_served_by_a_later_deadline(void **state)
 {
 	static const char *const reserve[] = { "reserve=soft", "reserve=hard" };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct steps *s = new_steps(&cr_sched_cbs, reserve[i], 1);
 
@@ -67,7 +66,6 @@ static void under_edf_the_overrun_harms_the_other(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_edf, NULL, 1);
 
-	(void)state;
 	add(s, CR_HARD, 4, 7, JOBS({ 0, 4, 7 }, { 7, 4, 14 }));
 	add(s, CR_SOFT, 3, 8, JOBS({ 3, 8, 11 }));
 	steps_run(s, 20);
@@ -88,7 +86,6 @@ static void a_hard_reservation_gives_no_more_than_the_budget(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_cbs, "reserve=hard", 1);
 
-	(void)state;
 	add(s, CR_SOFT, 2, 5, JOBS({ 0, 5, 5 }));
 	expect(s, "AA...AA...A...");
 	s = new_steps(&cr_sched_cbs, "reserve=soft", 1);
@@ -107,7 +104,6 @@ static void a_margin_makes_budgets_larger(void **state)
 	struct steps *s =
 		new_steps(&cr_sched_cbs, "reserve=hard,margin=50%", 1);
 
-	(void)state;
 	add(s, CR_SOFT, 2, 5, JOBS({ 0, 3, 5 }, { 1, 1, 6 }));
 	expect(s, "AAA..A....");
 }
@@ -130,7 +126,6 @@ static struct steps *linux_example(const struct cr_sched_ops *ops)
 
 static void grub_lends_what_a_blocked_task_leaves(void **state)
 {
-	(void)state;
 	expect(linux_example(&cr_sched_grub), "AABBBBBBAABBBBBB");
 	expect(linux_example(&cr_sched_cbs), "AABBBB..AABBBB..");
 }
@@ -147,7 +142,6 @@ static void under_grub_idle_time_is_not_paid_back(void **state)
 		{ &cr_sched_cbs, "BBBBBBBBAAAABBBB." },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct steps *s = new_steps(cases[i].ops, NULL, 1);
 
@@ -164,7 +158,6 @@ static void the_shortest_rest_of_best_effort_runs_first(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_srpt, NULL, 1);
 
-	(void)state;
 	add(s, CR_BE, 4, 1000, JOBS({ 0, 4, 0 }));
 	add(s, CR_BE, 1, 1000, JOBS({ 1, 1, 0 }));
 	add(s, CR_BE, 3, 1000, JOBS({ 2, 3, 0 }));
@@ -182,7 +175,6 @@ static void without_preemption_the_shortest_job_is_next(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_srpt, NULL, 1);
 
-	(void)state;
 	s->preemptible = false;
 	add(s, CR_BE, 4, 1000, JOBS({ 0, 4, 0 }));
 	add(s, CR_BE, 3, 1000, JOBS({ 1, 3, 0 }));

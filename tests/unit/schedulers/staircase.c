@@ -54,7 +54,6 @@ static void table_5_1_from_the_top(void **state)
 	struct sim_rig *rig = rig_new(STAIRCASE("5"), 1, TASKS);
 	struct rig_task *a = hog(rig, TOP);
 
-	(void)state;
 	expect_levels(a, "01234"
 			 "11234"
 			 "22234"
@@ -69,7 +68,6 @@ static void table_5_1_from_base_b(void **state)
 	struct sim_rig *rig = rig_new(STAIRCASE("5"), 1, TASKS);
 	struct rig_task *a = hog(rig, MIDDLE);
 
-	(void)state;
 	expect_levels(a, "234"
 			 "334"
 			 "444"
@@ -82,7 +80,6 @@ static void rounds_begin_for_all_at_once(void **state)
 {
 	struct sim_rig *rig = rig_new(STAIRCASE("3"), 1, TASKS);
 
-	(void)state;
 	(void)hog(rig, TOP);
 	(void)hog(rig, MIDDLE);
 	(void)hog(rig, BOTTOM);
@@ -100,7 +97,6 @@ static void a_higher_level_preempts(void **state)
 	struct sim_rig *rig = rig_new(STAIRCASE("5"), 1, TASKS);
 	char out[1][128];
 
-	(void)state;
 	(void)rig_add_jobs(rig, later, 1); /* A, nice 0 */
 	(void)hog(rig, MIDDLE);
 	/* B on levels 2, 3, 4; 3, 3: there A comes and has a whole slice, then
@@ -117,7 +113,6 @@ static void an_equal_level_waits_for_the_slice(void **state)
 	struct sim_rig *rig = rig_new(STAIRCASE("5"), 1, TASKS);
 	char out[1][128];
 
-	(void)state;
 	(void)rig_add_jobs(rig, later, 1);
 	(void)hog(rig, MIDDLE);
 	rig_trace(rig, CR_MS / 2, 1, out, 6);
@@ -138,7 +133,6 @@ static void light_again_is_high_again(void **state)
 	struct sim_rig *rig = rig_new(STAIRCASE("5"), 1, TASKS);
 	struct rig_task *a = rig_add_jobs(rig, jobs, 5);
 
-	(void)state;
 	for (unsigned i = 0; i < 5; i++) {
 		sim_run(rig->sim, (10 * i + 9) * CR_MS);
 		assert_int_equal(shown(a, "first_level"), want[i]);
@@ -157,7 +151,6 @@ static void sleep_keeps_what_was_used(void **state)
 	struct sim_rig *rig = rig_new(STAIRCASE("5"), 1, TASKS);
 	struct rig_task *a = rig_add_jobs(rig, naps, 3);
 
-	(void)state;
 	(void)hog(rig, BOTTOM);
 	(void)hog(rig, BOTTOM);
 	sim_run(rig->sim, 2 * CR_MS);
@@ -171,7 +164,6 @@ static void staircase_without_preemption_charges_whole_frames(void **state)
 {
 	struct sim_rig *rig = rig_new(STAIRCASE("5"), 1, TASKS);
 
-	(void)state;
 	rig->cfg.preempt = SIM_FRAME;
 	(void)rig_add_nice(rig, TOP, CR_MS / 4, 3 * CR_MS);
 	(void)rig_add_nice(rig, TOP, CR_MS / 4, CR_MS);
@@ -214,7 +206,6 @@ static void expect_shares(const struct cr_sched_ops *ops, const char *opts,
 /* "Shares ranging from 1:2 to 39:40" (5.3.1). */
 static void neighbours_share_from_1_2_to_39_40(void **state)
 {
-	(void)state;
 	for (unsigned left = 2; left <= 40; left++)
 		expect_shares(STAIRCASE("40"), left);
 }
@@ -226,7 +217,6 @@ static void rsdl_goes_down_a_level_each_quantum(void **state)
 	struct sim_rig *rig = rig_new(RSDL("5", "10ms"), 1, TASKS);
 	struct rig_task *a = hog(rig, MIDDLE);
 
-	(void)state;
 	expect_levels(a, "234"
 			 "234"
 			 "234");
@@ -239,7 +229,6 @@ static void a_closed_level_sends_all_down(void **state)
 {
 	struct sim_rig *rig = rig_new(RSDL("3", "2ms"), 1, TASKS);
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		(void)hog(rig, TOP);
 	expect(rig, "AB"
@@ -259,7 +248,6 @@ static void a_turn_goes_on_below_a_closed_level(void **state)
 	struct sim_rig *rig = rig_new(RSDL("2", "1500us"), 1, TASKS);
 	char out[1][128];
 
-	(void)state;
 	(void)hog(rig, TOP);
 	(void)hog(rig, TOP);
 	rig_trace(rig, CR_MS / 2, 1, out, 12);
@@ -292,14 +280,12 @@ static cr_ns wait_at_the_bottom(const struct cr_sched_ops *ops,
  * that had no turn on the last of these. */
 static void quotas_bound_the_wait_at_the_bottom(void **state)
 {
-	(void)state;
 	assert_int_equal(wait_at_the_bottom(STAIRCASE("4")), 30 * CR_MS);
 	assert_int_equal(wait_at_the_bottom(RSDL("4", "2ms")), 14 * CR_MS);
 }
 
 static void rsdl_neighbours_share_by_level(void **state)
 {
-	(void)state;
 	for (unsigned left = 2; left <= 40; left++)
 		expect_shares(RSDL("40", "10ms"), left);
 }
@@ -309,7 +295,6 @@ static void rsdl_without_preemption_charges_whole_frames(void **state)
 {
 	struct sim_rig *rig = rig_new(RSDL("5", "2ms"), 1, TASKS);
 
-	(void)state;
 	rig->cfg.preempt = SIM_FRAME;
 	(void)rig_add_nice(rig, TOP, CR_MS / 4, 3 * CR_MS);
 	(void)rig_add_nice(rig, TOP, CR_MS / 4, CR_MS);
@@ -339,7 +324,6 @@ static void expect_no_cpu_idle(const struct cr_sched_ops *ops, const char *opts)
 
 static void masks_let_a_call_run_ahead(void **state)
 {
-	(void)state;
 	expect_no_cpu_idle(STAIRCASE("3"));
 	expect_no_cpu_idle(RSDL("3", "2ms"));
 }

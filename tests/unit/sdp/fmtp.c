@@ -25,7 +25,6 @@ static void a_parameter_is_found_by_its_name(void **state)
 {
 	static const char text[] = "mode-set=0,2 ; Octet-Align = 1;crc;x=;;";
 
-	(void)state;
 	assert_value(text, "mode-set", "0,2");
 	assert_value(text, "octet-align", "1");
 	assert_value(text, "crc", "");
@@ -57,7 +56,6 @@ static void amr_is_read_by_its_rfc(void **state)
 	struct fmtp_amr a;
 	struct cr_err e;
 
-	(void)state;
 	assert_int_equal(fmtp_amr_read(&a, "", 8, &e), 0);
 	assert_false(a.octet_align);
 	assert_int_equal(a.mode_set, 0);
@@ -91,7 +89,6 @@ static void a_mode_that_is_none_is_refused(void **state)
 	struct fmtp_amr a;
 	struct cr_err e;
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
 		e.text[0] = '\0';
 		assert_int_equal(fmtp_amr_read(&a, wrong[i], 8, &e), -22);
@@ -106,7 +103,6 @@ static void payloads_of_amr_differ_by_what_changes_their_bits(void **state)
 	struct fmtp_amr a, b;
 	struct cr_err e;
 
-	(void)state;
 	assert_int_equal(fmtp_amr_read(&a, "mode-set=7", 8, &e), 0);
 	assert_int_equal(fmtp_amr_read(&b, "mode-set=0", 8, &e), 0);
 	assert_int_equal(fmtp_amr_layout(&a), fmtp_amr_layout(&b));
@@ -118,7 +114,6 @@ static void opus_says_what_it_receives(void **state)
 {
 	struct fmtp_opus o;
 
-	(void)state;
 	fmtp_opus_read(&o, "");
 	assert_int_equal(o.max_rate, 48000);
 	assert_false(o.stereo || o.fec || o.dtx || o.constant);
@@ -137,7 +132,6 @@ static void events_are_a_list_of_ranges(void **state)
 	struct fmtp_events f;
 	struct cr_err e;
 
-	(void)state;
 	assert_int_equal(fmtp_events_read(&f, "0-11, 66,70", &e), 0);
 	assert_true(fmtp_has_event(&f, 0) && fmtp_has_event(&f, 11));
 	assert_true(fmtp_has_event(&f, 66) && fmtp_has_event(&f, 70));
@@ -151,7 +145,6 @@ static void events_are_a_list_of_ranges(void **state)
 
 static void annex_b_is_on_unless_no(void **state)
 {
-	(void)state;
 	assert_true(fmtp_g729_annexb(""));
 	assert_true(fmtp_g729_annexb("annexb=yes"));
 	assert_false(fmtp_g729_annexb("annexb=no"));
@@ -195,7 +188,6 @@ static void what_is_not_said_is_as_usual(void **state)
 		{ "telephone-event", "0-15", "0-15", true },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (fmtp_has_all(all[i].codec, all[i].is, all[i].wanted) !=
 		    all[i].has)

@@ -136,7 +136,6 @@ static void what_phones_send_survives(void **state)
 		{ "msrp", 4 },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
 		assert_survives(all[i].name, all[i].lines);
 }
@@ -156,7 +155,6 @@ static void a_sloppy_phone_is_understood(void **state)
 	struct sdp *s = read_ok("sloppy", text, n);
 	const struct sdp_line *l = sdp_line(s, 0);
 
-	(void)state;
 	assert_true(sdp_version(s) == UINT64_C(1109162014219192));
 	assert_int_equal(l->transport, SDP_RTP);
 	assert_int_equal(l->mode, SDP_SENDONLY);
@@ -176,7 +174,6 @@ static void long_parameters_stay_whole(void **state)
 	struct sdp *s = read_ok("volte", text, n);
 	const struct sdp_line *l = sdp_line(s, 0);
 
-	(void)state;
 	assert_string_equal(sdp_format_of(l, 100)->fmtp,
 			    "mode-set=0,2,4,7; mode-change-period=2; "
 			    "mode-change-capability=2; "
@@ -194,7 +191,6 @@ static void a_name_of_a_blank_becomes_a_dash(void **state)
 	struct cr_err e;
 	char to[200];
 
-	(void)state;
 	assert_true(sdp_write(s, &(struct sdp_out){ 0 }, to, sizeof(to), &e) >
 		    0);
 	assert_string_equal(to, "v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\n"
@@ -252,7 +248,6 @@ static void a_wrong_line_is_named(void **state)
 		{ HEAD "m=audio\t4 RTP/AVP 0\n", "as in m=" },
 	};
 
-	(void)state;
 	assert_refused(all, sizeof(all) / sizeof(*all));
 }
 
@@ -280,7 +275,6 @@ static void a_wrong_attribute_is_named(void **state)
 		{ LINE "a=maxptime:20 ms\n", "as in a=maxptime:" },
 	};
 
-	(void)state;
 	assert_refused(all, sizeof(all) / sizeof(*all));
 }
 
@@ -296,7 +290,6 @@ static void a_wrong_octet_is_named(void **state)
 	struct cr_err e;
 	struct sdp *s;
 
-	(void)state;
 	assert_refused(all, sizeof(all) / sizeof(*all));
 	assert_int_equal(sdp_read(&s, LINE "a=x:\0y", sizeof(LINE) + 5, &e),
 			 -EINVAL);
@@ -326,7 +319,6 @@ static void a_wrong_order_is_named(void **state)
 		{ HEAD " a=x\n", "a line is a small letter" },
 	};
 
-	(void)state;
 	assert_refused(all, sizeof(all) / sizeof(*all));
 }
 
@@ -337,7 +329,6 @@ static void more_lines_of_text_than_it_holds_are_refused(void **state)
 	struct cr_err e;
 	struct sdp *s;
 
-	(void)state;
 	for (unsigned i = 2; i < SDP_TEXT_LINES_MAX; i++)
 		p += sprintf(p, "a=x\n\n");
 	sdp_free(read_ok("many", text, (size_t)(p - text)));

@@ -49,7 +49,6 @@ static void a_phones_offer_is_read(void **state)
 	struct sdp *s = read_ok(phone);
 	const struct sdp_line *l = sdp_line(s, 0);
 
-	(void)state;
 	assert_int_equal(sdp_lines(s), 1);
 	assert_int_equal(sdp_version(s), 7);
 	assert_true(l->audio && !l->refused && !l->held && !l->mux && !l->ice);
@@ -83,7 +82,6 @@ static void rtcp_is_where_it_says(void **state)
 				     "a=rtcp-mux\r\n"
 				     "m=audio 65535 RTP/AVP 0\r\n");
 
-	(void)state;
 	assert_int_equal(sdp_lines(s), 4);
 	assert_address(&sdp_line(s, 0)->rtp, "[2001:db8::1]:4000");
 	assert_address(&sdp_line(s, 0)->rtcp, "[2001:db8::1]:53020");
@@ -104,7 +102,6 @@ static void who_has_no_address_has_none(void **state)
 				     "c=IN IP4 0.0.0.0\r\n"
 				     "m=audio 0 RTP/AVP 0\r\n");
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(sdp_line(s, i)->rtp.ss_family, AF_UNSPEC);
 	assert_false(sdp_line(s, 0)->held);
@@ -128,7 +125,6 @@ static void transports_are_told_apart(void **state)
 	char text[400];
 	struct sdp *s;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		(void)snprintf(text, sizeof(text),
 			       SESSION "m=audio 4000 %s 8 96\r\n"
@@ -188,7 +184,6 @@ static void ours_replaces_what_is_of_the_transport(void **state)
 {
 	const struct sdp_line_out line = ours(30000);
 
-	(void)state;
 	assert_written(
 		phone,
 		&(struct sdp_out){
@@ -213,7 +208,6 @@ static void a_line_always_has_our_address(void **state)
 {
 	struct sdp_line_out line = ours(30000);
 
-	(void)state;
 	line.nformats = 1;
 	line.rtcp_port = 30000;
 	line.mux = true;
@@ -254,7 +248,6 @@ static void what_is_refused_keeps_its_place(void **state)
 					      ours(6),
 					      { .refused = true } };
 
-	(void)state;
 	assert_written(SESSION
 		       "a=group:BUNDLE 1 2\r\na=ice-lite\r\n"
 		       "m=video 5000 RTP/AVP 99\r\na=rtpmap:99 H264/90000\r\n"
@@ -285,7 +278,6 @@ static void what_is_none_of_ours_passes(void **state)
 	"b=TIAS:64000\r\nb=RS:0\r\nb=RR:800\r\nb=CT:5\r\nb=AS:6\r\nb=X-a:"     \
 	"7\r\n"
 
-	(void)state;
 	assert_written(HEAD "i=all of it\r\nc=IN IP4 192.0.2.1\r\n" BANDS
 			    "t=0 0\r\nk=prompt\r\n"
 			    "m=audio 4 RTP/AVP 0\r\ni=speech\r\n" BANDS
@@ -331,7 +323,6 @@ static void what_is_refused_has_no_address_of_theirs(void **state)
 		  "c=IN IP4 10.9.9.9\r\n" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		const struct sdp_out out = { .lines = lines,
 					     .origin = row[i].connection,
@@ -376,7 +367,6 @@ static void a_refused_line_may_be_wrong(void **state)
 				    "a=rtpmap:99 H264\r\n"
 				    "a=fmtp:255 x=y\r\na=ptime:soon\r\n";
 
-	(void)state;
 	for (unsigned i = 0; i < 2 * sizeof(row) / sizeof(*row); i++) {
 		struct sdp_line_out lines[] = { ours(6), { .refused = true } };
 		char text[1024], to[1024];
@@ -421,7 +411,6 @@ static void what_is_no_sdp_is_told_so(void **state)
 		SESSION "m=image 4 udptl t38 \"\r\n"
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct cr_err e = { "" };
 		struct sdp *s;
@@ -439,7 +428,6 @@ static void more_than_it_holds_is_refused(void **state)
 	struct sdp *s;
 	char *p = text;
 
-	(void)state;
 	memset(text, 'a', sizeof(text));
 	assert_int_equal(sdp_read(&s, text, sizeof(text), &e), -EINVAL);
 	assert_int_equal(sdp_read(&s, "v=0\0x", 5, &e), -EINVAL);
@@ -462,7 +450,6 @@ static void formats_with_endless_parameters_are_left_out(void **state)
 	static const char *const protos[] = { "RTP/AVP", "RTP/AVPF" };
 	char text[2048];
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		const struct sdp_line *l;
 		struct sdp *s;
@@ -493,7 +480,6 @@ static void what_does_not_fit_is_not_written(void **state)
 	char to[4096];
 	long n = sdp_write(s, &out, to, sizeof(to), &e);
 
-	(void)state;
 	assert_true(n > 0);
 	for (size_t size = 1; size <= (size_t)n; size++)
 		assert_int_equal(sdp_write(s, &out, to, size, &e), -ENOSPC);

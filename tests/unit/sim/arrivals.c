@@ -49,7 +49,6 @@ static void periodic_is_the_grid(void **state)
 		begin((struct campaign_arrival){ .kind = ARRIVAL_PERIODIC },
 		      3 * CR_MS, 4);
 
-	(void)state;
 	expect(&a, (const cr_ns[]){ 3, 13, 23, 33 }, 4);
 }
 
@@ -61,7 +60,6 @@ static void a_plan_without_network_is_the_grid(void **state)
 		      3 * CR_MS, 4);
 	struct arrival b;
 
-	(void)state;
 	flow.network.reorder = 1;
 	arrival_init(&b, &plan, &call, NULL, &stream);
 	assert_int_equal(a.kind, ARRIVAL_PERIODIC);
@@ -76,7 +74,6 @@ static void a_clock_that_drifts_bends_the_grid(void **state)
 		begin((struct campaign_arrival){ .kind = ARRIVAL_PLAN },
 		      3 * CR_MS, 4);
 
-	(void)state;
 	flow.drift = (struct campaign_range){ -60000, 250000 };
 	call.drift = 250000;
 	arrival_init(&a, &plan, &call, NULL, &stream);
@@ -92,7 +89,6 @@ static void bursts_have_length_and_spacing_and_the_nominal_rate(void **state)
 						 .spacing = 2 * CR_MS },
 		      CR_MS, 8);
 
-	(void)state;
 	expect(&a, (const cr_ns[]){ 1, 3, 5, 31, 33, 35, 61, 63 }, 8);
 }
 
@@ -105,7 +101,6 @@ static void jitter_is_bounded_and_keeps_order(void **state)
 	cr_ns last = 0, least = CR_NEVER, most = 0;
 	struct arrival_job j;
 
-	(void)state;
 	for (uint64_t i = 0; arrival_next(&a, &j); i++) {
 		cr_ns delay = j.at - (cr_ns)i * 10 * CR_MS;
 
@@ -129,7 +124,6 @@ static void poisson_has_the_nominal_rate_and_exponential_gaps(void **state)
 	cr_ns last = 0;
 	struct arrival_job j;
 
-	(void)state;
 	for (; arrival_next(&a, &j); jobs++) {
 		assert_true(j.at >= last && j.at < 100 * CR_SEC);
 		long_gaps += j.at - last > 10 * CR_MS;
@@ -191,7 +185,6 @@ static void tspec_is_never_exceeded_and_used_up(void **state)
 					      { 333, 334, 2 }, { 1, 0, 1000 },
 					      { 100, 100, 9 } };
 
-	(void)state;
 	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++)
 		check_tspec(&cases[c]);
 }
@@ -250,7 +243,6 @@ static void an_envelope_is_never_exceeded_and_used_up(void **state)
 {
 	static struct sent s;
 
-	(void)state;
 	send((struct campaign_range){ 0 }, (struct campaign_range){ 0 }, &s);
 	assert_int_equal(s.at[0], CR_MS);
 	for (unsigned k = 1; k < 300; k++) {
@@ -273,7 +265,6 @@ static void an_envelope_has_bursts_and_pauses(void **state)
 	unsigned pauses = 0;
 	cr_ns begin_of_burst;
 
-	(void)state;
 	send((struct campaign_range){ 5 * CR_MS, 7 * CR_MS },
 	     (struct campaign_range){ 20 * CR_MS, 30 * CR_MS }, &s);
 	begin_of_burst = s.at[0];
@@ -297,7 +288,6 @@ static void closed_waits_for_the_end_and_then_for_the_period(void **state)
 		(struct campaign_arrival){ .kind = ARRIVAL_CLOSED }, 0, 10);
 	struct arrival_job j;
 
-	(void)state;
 	assert_true(arrival_next(&a, &j));
 	assert_int_equal(j.at, 0);
 	assert_false(arrival_next(&a, &j));
@@ -320,7 +310,6 @@ static void a_loop_is_one_job(void **state)
 		begin((struct campaign_arrival){ .kind = ARRIVAL_LOOP },
 		      5 * CR_MS, 100);
 
-	(void)state;
 	expect(&a, (const cr_ns[]){ 5 }, 1);
 }
 
@@ -338,7 +327,6 @@ static void trace_arrivals_follow_the_trace(void **state)
 	struct arrival a = begin(
 		(struct campaign_arrival){ .kind = ARRIVAL_PLAN }, CR_MS, 100);
 
-	(void)state;
 	flow.arrival.kind = ARRIVAL_TRACE;
 	arrival_init(&a, &plan, &call, &trace, &stream);
 	expect(&a, (const cr_ns[]){ 1, 8 }, 2);

@@ -40,7 +40,6 @@ static void it_keeps_order_and_drops_the_oldest(void **state)
 {
 	static const uint32_t most[] = { 0, 1, 2, 3, 8, 100 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++)
 		against_a_model(most[i]);
 }

@@ -86,7 +86,6 @@ static void drawn_costs_have_mean_and_deviation(void **state)
 		{ COST_EXPONENTIAL, 70000, 70000, 1.42 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct campaign_flow f =
 			flow(cases[i].kind, cases[i].mean, cases[i].sd);
@@ -108,7 +107,6 @@ static void bounds_are_kept_and_reached(void **state)
 	static const int64_t kinds[] = { COST_NORMAL, COST_LOGNORMAL,
 					 COST_EXPONENTIAL };
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++) {
 		struct campaign_flow f = flow(kinds[i], 100000, 50000);
 		struct cost_model m;
@@ -129,7 +127,6 @@ static void a_normal_cost_is_never_below_one_nanosecond(void **state)
 	struct campaign_flow f = flow(COST_NORMAL, 10, 1000);
 	struct cost_model m = opened(&f, "c.yaml");
 
-	(void)state;
 	assert_int_equal(sample(&m).least, 1);
 	cost_model_close(&m);
 }
@@ -151,7 +148,6 @@ static void a_histogram_is_drawn_as_often_as_it_says(void **state)
 	struct cost_model m;
 	char path[SCRATCH_MAX], text[400];
 
-	(void)state;
 	f.cost.file = path;
 	(void)snprintf(text, sizeof(text),
 		       "# made up%300s\n10us 1\n\n20us 2 # twice\n30us\n",
@@ -188,7 +184,6 @@ static void bad_histograms_are_refused_with_their_line(void **state)
 	struct cr_err e;
 	char path[SCRATCH_MAX];
 
-	(void)state;
 	f.cost.file = path;
 	(void)scratch_file(path);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -208,7 +203,6 @@ static void files_are_named_from_the_campaigns_folder(void **state)
 {
 	char buf[100];
 
-	(void)state;
 	assert_string_equal(cost_model_path(buf, 100, "a/b/c.yaml", "d.txt"),
 			    "a/b/d.txt");
 	assert_string_equal(cost_model_path(buf, 100, "c.yaml", "d.txt"),
@@ -246,7 +240,6 @@ static void a_trace_is_played_again_call_by_call(void **state)
 	struct cost_model m;
 	char path[SCRATCH_MAX];
 
-	(void)state;
 	f.cost.file = path;
 	start_trace(&t, scratch_file(path));
 	put_job(&t, 5, 1, 2500, 11);
@@ -277,7 +270,6 @@ static void a_long_trace_is_estimated_from_all_of_it(void **state)
 	struct cost_model m;
 	char path[SCRATCH_MAX];
 
-	(void)state;
 	f.cost.file = path;
 	start_trace(&t, scratch_file(path));
 	for (uint32_t i = 0; i < 38000; i++)
@@ -300,7 +292,6 @@ static void a_job_after_one_of_its_call_costs_less(void **state)
 	struct campaign_flow f = flow(COST_CONSTANT, 70000, 0);
 	struct cost_model m;
 
-	(void)state;
 	f.cost.warm = 800000;
 	f.cost.half_life = 16;
 	m = opened(&f, "c.yaml");
@@ -318,7 +309,6 @@ static void without_locality_a_job_costs_the_same_after_any_other(void **state)
 	struct campaign_flow f = flow(COST_CONSTANT, 70000, 0);
 	struct cost_model m;
 
-	(void)state;
 	f.cost.half_life = 16;
 	m = opened(&f, "c.yaml");
 	assert_int_equal(after(&m, 0), 70000);
@@ -331,7 +321,6 @@ static void a_cost_lies_between_warm_and_cold_and_rises(void **state)
 {
 	struct random r = { 11 };
 
-	(void)state;
 	for (int i = 0; i < 2000; i++) {
 		struct campaign_flow f = flow(COST_CONSTANT, 1, 0);
 		cr_ns mean = 1 + (cr_ns)(random_next(&r) % CR_SEC), warm, last;
@@ -360,7 +349,6 @@ static void the_least_cost_holds_for_warm_jobs_too(void **state)
 	struct campaign_flow f = flow(COST_NORMAL, 70000, 1000);
 	struct cost_model m;
 
-	(void)state;
 	f.cost.min = 60000;
 	f.cost.warm = 500000;
 	f.cost.half_life = 16;

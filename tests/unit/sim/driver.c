@@ -45,7 +45,6 @@ static void a_kick_preempts_at_once(void **state)
 {
 	struct sim_rig *rig = two_tasks(SIM_FULL, 0);
 
-	(void)state;
 	expect(rig, 5, "AA..BBBBAAB.....AA..", NULL);
 	assert_int_equal(sim_cpu_stats(rig->sim, 0).preemptions, 1);
 	assert_int_equal(rig->task[1].response, 35);
@@ -56,7 +55,6 @@ static void a_frame_is_never_cut(void **state)
 {
 	struct sim_rig *rig = two_tasks(SIM_FRAME, 0);
 
-	(void)state;
 	expect(rig, 5, "AA..BBBBBAA.....AA..", NULL);
 	assert_int_equal(sim_cpu_stats(rig->sim, 0).preemptions, 0);
 	rig_free(rig);
@@ -68,7 +66,6 @@ static void a_quantum_is_a_grid(void **state)
 {
 	struct sim_rig *rig = rig_new(&cr_sched_edf, NULL, 1, 2);
 
-	(void)state;
 	rig->cfg.preempt = SIM_QUANTUM;
 	rig->cfg.quantum = 15;
 	rig_add(rig, 40, 10);
@@ -81,7 +78,6 @@ static void jobs_of_one_instant_are_seen_together(void **state)
 {
 	struct sim_rig *rig = rig_new(&cr_sched_edf, NULL, 1, 3);
 
-	(void)state;
 	/* the last one added has the earliest deadline */
 	JOBS(rig, { 0, 10, 90 });
 	JOBS(rig, { 0, 10, 80 });
@@ -94,7 +90,6 @@ static void two_cpus_share_a_queue(void **state)
 {
 	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 2, 3);
 
-	(void)state;
 	rig_add(rig, 60, 30);
 	rig_add(rig, 60, 20);
 	rig_add(rig, 60, 20);
@@ -106,7 +101,6 @@ static void partitions_do_not_share(void **state)
 {
 	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 2, 3);
 
-	(void)state;
 	rig->cfg.core.cpus_per_rq = 1;
 	rig_add(rig, 60, 30); /* 0.50 */
 	rig_add(rig, 60, 20); /* 0.33 */
@@ -119,7 +113,6 @@ static void a_slice_ends_a_turn(void **state)
 {
 	struct sim_rig *rig = rig_new(&cr_sched_rr, "quantum=1us", 1, 2);
 
-	(void)state;
 	rig_add(rig, 10000, 3000);
 	rig_add(rig, 10000, 1500);
 	expect(rig, 500, "AABBAABAA...........AABB", NULL);
@@ -134,7 +127,6 @@ static void overheads_lengthen_turns(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 1, 2);
 	struct rig_task *a;
 
-	(void)state;
 	rig->cfg.overhead = (struct sim_overhead){
 		.decision = 1, .context = 2, .migration = 8, .release = 4
 	};
@@ -152,7 +144,6 @@ static void a_move_is_charged(void **state)
 {
 	struct sim_rig *rig = rig_new(&cr_sched_edf, NULL, 2, 3);
 
-	(void)state;
 	rig->cfg.overhead.migration = 3;
 	JOBS(rig, { 0, 20, 900 });  /* CPU 1, displaced */
 	JOBS(rig, { 0, 15, 100 });  /* CPU 0 until 15 */
@@ -169,7 +160,6 @@ static void a_lock_is_held_by_one(void **state)
 {
 	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 3, 3);
 
-	(void)state;
 	rig->cfg.overhead.lock = 4;
 	for (unsigned i = 0; i < 3; i++)
 		rig_add(rig, 1000, 100);
@@ -185,7 +175,6 @@ static void a_task_leaves_after_its_frame(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 1, 2);
 	struct rig_task *a = rig_add(rig, 100, 30), *b = rig_add(rig, 100, 30);
 
-	(void)state;
 	sim_run(rig->sim, 10);
 	sim_remove(rig->sim, &a->st); /* runs */
 	sim_remove(rig->sim, &b->st); /* waits */
@@ -203,7 +192,6 @@ static void an_abandoned_task_leaves_its_cpu_to_others(void **state)
 {
 	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 1, 2);
 
-	(void)state;
 	JOBS(rig, { 0, 100, 200 });
 	JOBS(rig, { 10, 20, 200 });
 	expect(rig, 10, "AAAAA", NULL);
@@ -218,7 +206,6 @@ static void a_switch_keeps_every_job(void **state)
 	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 1, 3);
 	struct cr_err e;
 
-	(void)state;
 	JOBS(rig, { 0, 30, 90 });
 	JOBS(rig, { 0, 10, 80 });
 	JOBS(rig, { 0, 10, 70 });
@@ -242,7 +229,6 @@ static void a_switch_counts_a_running_task_where_it_runs(void **state)
 	struct rig_task *c;
 	struct cr_err e;
 
-	(void)state;
 	rig->cfg.preempt = SIM_FULL;
 	rig->cfg.core.cpus_per_rq = 2;
 	rig->cfg.core.admission = true;
@@ -292,7 +278,6 @@ static void turns_of_others_are_counted_from_the_last_own(void **state)
 					 SIM_COLD, 0, 3 };
 	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 1, 3);
 
-	(void)state;
 	reported.n = 0;
 	rig->cfg.client.cost = cost_and_note;
 	JOBS(rig, { 0, 5, 900 }, { 10, 5, 900 }, { 30, 5, 900 });
@@ -307,7 +292,6 @@ static void a_task_from_another_cpu_is_cold(void **state)
 	static const uint64_t want[] = { SIM_COLD, SIM_COLD, SIM_COLD, 0 };
 	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 2, 2);
 
-	(void)state;
 	reported.n = 0;
 	rig->cfg.client.cost = cost_and_note;
 	JOBS(rig, { 0, 5, 900 });
@@ -319,7 +303,6 @@ static void two_runs_are_one(void **state)
 {
 	struct sim_cpu_stats stats[2];
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct sim_rig *rig = rig_new(&cr_sched_edf, NULL, 2, 8);
 

@@ -15,7 +15,6 @@ static void alone_it_is_the_folder_given(void **state)
 	char out[SCRATCH_MAX], dir[RUN_PATH_MAX];
 	struct cr_err e;
 
-	(void)state;
 	(void)scratch_folder(out);
 	assert_int_equal(sim_folder_make(out, NULL, dir, &e), 0);
 	assert_string_equal(dir, out);
@@ -28,7 +27,6 @@ static void several_share_it_under_harmless_names(void **state)
 	char want[SCRATCH_MAX + 40];
 	struct cr_err e;
 
-	(void)state;
 	(void)snprintf(out, sizeof(out), "%s/o,p",
 		       scratch_folder(top)); /* kept as given */
 	(void)snprintf(want, sizeof(want), "%s/a-b.so_x=1.5ms", out);
@@ -49,7 +47,6 @@ static void no_folder_is_hidden_or_above(void **state)
 	};
 	char name[RUN_PATH_MAX];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		sim_folder_name(names[i][0], name);
 		assert_string_equal(name, names[i][1]);
@@ -61,7 +58,6 @@ static void a_name_too_long_is_told(void **state)
 	char out[RUN_PATH_MAX - 3], dir[RUN_PATH_MAX];
 	struct cr_err e;
 
-	(void)state;
 	memset(out, '/', sizeof(out));
 	out[sizeof(out) - 1] = '\0';
 	assert_int_equal(sim_folder_make(out, "edf", dir, &e), -ENAMETOOLONG);

@@ -35,7 +35,6 @@ static void every_piece_is_done_once_a_round(void **state)
 {
 	static const unsigned threads[] = { 1, 2, 7 };
 
-	(void)state;
 	for (unsigned t = 0; t < 3; t++) {
 		struct sums s = { .caller = pthread_self() };
 		struct pool *c;
@@ -55,7 +54,6 @@ static void a_pool_may_never_work(void **state)
 {
 	struct pool *c;
 
-	(void)state;
 	assert_int_equal(pool_open(&c, 4), 0);
 	pool_run(c, 0, add, NULL);
 	pool_close(c);

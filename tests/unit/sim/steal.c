@@ -49,7 +49,6 @@ static struct sim_rig *three_and_none(const struct cr_sched_ops *ops)
 
 static void the_latest_of_the_queue_is_taken(void **state)
 {
-	(void)state;
 	expect(three_and_none(&cr_sched_edf), "AACE..", "......");
 	expect(three_and_none(&cr_sched_edf_steal), "AA....", "EC....");
 }
@@ -59,7 +58,6 @@ static void who_was_taken_stays(void **state)
 {
 	struct sim_rig *rig = rig_of(&cr_sched_edf_steal, 2);
 
-	(void)state;
 	JOBS(rig, { 0, 10, 20 }, { 20, 10, 40 });
 	JOBS(rig, { LATER, 5, LATER + 5 });
 	JOBS(rig, { 0, 5, 30 }, { 20, 10, 50 });
@@ -73,7 +71,6 @@ static void the_longest_queue_is_asked_first(void **state)
 	struct sim_rig *rig = rig_of(&cr_sched_edf_steal, 3);
 	char line[3][128];
 
-	(void)state;
 	JOBS(rig, { 0, 20, 30 });
 	JOBS(rig, { 0, 20, 30 });
 	JOBS(rig, { 0, 5, 30 });
@@ -98,7 +95,6 @@ static void masks_are_kept(void **state)
 {
 	struct sim_rig *rig = rig_of(&cr_sched_edf_steal, 2);
 
-	(void)state;
 	assert_non_null(rig_add_with(rig, 100, 10, only_here));
 	assert_non_null(rig_add_with(rig, 100, 10, only_here));
 	expect(rig, "AABB..", "......");
@@ -114,7 +110,6 @@ static void hard_tasks_neither_go_nor_get_company(void **state)
 {
 	struct sim_rig *rig = rig_of(&cr_sched_edf_steal, 2);
 
-	(void)state;
 	assert_non_null(rig_add_with(rig, 100, 30, be_hard)); /* first */
 	assert_non_null(rig_add(rig, 100, 10));		      /* second */
 	assert_non_null(rig_add_with(rig, 100, 10, be_hard)); /* second */
@@ -129,7 +124,6 @@ static void a_move_is_a_migration(void **state)
 	struct sim_rig *rig = rig_of(&cr_sched_edf_steal, 2);
 	struct rig_task *c;
 
-	(void)state;
 	rig->cfg.overhead.migration = 5;
 	JOBS(rig, { 0, 5, 10 }, { 20, 20, 40 });
 	JOBS(rig, { 0, 15, 30 }, { LATER, 5, LATER + 5 });
@@ -149,7 +143,6 @@ static void who_stole_what_is_too_old_steals_again(void **state)
 {
 	struct sim_rig *rig = rig_of(&cr_sched_edf_steal, 2);
 
-	(void)state;
 	rig->cfg.core.max_age[CR_SOFT] = 18;
 	JOBS(rig, { 0, 30, 40 });
 	JOBS(rig, { 0, 20, 40 });
@@ -163,7 +156,6 @@ static void a_stealing_policy_can_be_switched_to(void **state)
 {
 	struct sim_rig *rig = three_and_none(&cr_sched_edf);
 
-	(void)state;
 	sim_run(rig->sim, 5);
 	assert_int_equal(sim_switch(rig->sim, &cr_sched_edf_steal, NULL, NULL),
 			 0);

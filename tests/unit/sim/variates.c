@@ -16,7 +16,6 @@
 
 static void exp_and_log_are_right_to_the_last_digits(void **state)
 {
-	(void)state;
 	for (int i = -20000; i <= 20000; i += 7) {
 		int64_t x = (int64_t)((double)i / 1000 * ONE);
 		double got = (double)fixed_exp(x), want = exp((double)x / ONE);
@@ -41,7 +40,6 @@ static void roots_are_rounded_down(void **state)
 		0, 1, FIXED_ONE, 2 * FIXED_ONE, 9 * FIXED_ONE, INT64_MAX
 	};
 
-	(void)state;
 	assert_int_equal(fixed_sqrt(9 * FIXED_ONE), 3 * FIXED_ONE);
 	for (size_t i = 0; i < sizeof(y) / sizeof(y[0]); i++) {
 		unsigned __int128 r = (unsigned __int128)fixed_sqrt(y[i]);
@@ -76,7 +74,6 @@ static void exponential_variates_have_their_moments(void **state)
 	struct moments m = { { 0 } };
 	uint64_t above3 = 0;
 
-	(void)state;
 	for (int i = 0; i < N; i++) {
 		double x = (double)random_exponential_q32(&r) / ONE;
 
@@ -96,7 +93,6 @@ static void normal_variates_have_their_moments(void **state)
 	struct moments m = { { 0 } };
 	uint64_t within = 0, beyond = 0;
 
-	(void)state;
 	for (int i = 0; i < N; i++) {
 		double x = (double)random_normal_q32(&r) / ONE;
 
@@ -117,7 +113,6 @@ static void the_first_variates_of_seed_1_stay_what_they_are(void **state)
 {
 	struct random e = { 1 }, n = { 1 };
 
-	(void)state;
 	assert_int_equal(random_exponential(&e, CR_MS), 566561);
 	assert_int_equal(random_normal_q32(&n), INT64_C(2433363436));
 }

@@ -42,7 +42,6 @@ static int make_campaigns(void **state)
 	FILE *f = fopen(scratch_file(wav), "wb");
 	unsigned noise = 1;
 
-	(void)state;
 	if (!f)
 		return -1;
 	wav_header(head, RATE, SECONDS * RATE);
@@ -62,7 +61,6 @@ static int make_campaigns(void **state)
 
 static int free_campaigns(void **state)
 {
-	(void)state;
 	campaign_free(campaign);
 	campaign_free(coded);
 	campaign_free(recorded);
@@ -119,13 +117,11 @@ static unsigned compare(const struct campaign *c)
 
 static void the_feeder_sends_what_the_simulator_rates(void **state)
 {
-	(void)state;
 	assert_in_range(compare(campaign), FRAMES, 2 * FRAMES);
 }
 
 static void recordings_are_sent_as_they_are_rated(void **state)
 {
-	(void)state;
 	(void)compare(recorded);
 }
 
@@ -135,7 +131,6 @@ static void coded_turns_come_in_the_feeders_order(void **state)
 	struct voice_model model;
 	struct source *source;
 
-	(void)state;
 	open_both(coded, &source, &model);
 	for (uint64_t call = 0; call < 3; call++) {
 		struct source_voice live;

@@ -61,7 +61,6 @@ static int make_files(void **state)
 {
 	char path[256];
 
-	(void)state;
 	(void)scratch_folder(folder);
 	path_of(path, sizeof(path), "sub");
 	assert_int_equal(mkdir(path, 0700), 0);
@@ -94,7 +93,6 @@ static void a_folder_is_read_in_order_without_what_is_useless(void **state)
 						"/sub/c.WAV", "/sub/d.wav" };
 	struct speech_corpus *corpus = open_folder(RATE);
 
-	(void)state;
 	assert_int_equal(speech_count(corpus), 4);
 	assert_int_equal(speech_samples(corpus), 4 * LONG + 6);
 	for (size_t i = 0; i < 4; i++) {
@@ -117,7 +115,6 @@ static void patterns_and_names_may_overlap(void **state)
 	const char *patterns[] = { pattern, name, folder, NULL };
 	struct speech_corpus *corpus = NULL;
 
-	(void)state;
 	path_of(pattern, sizeof(pattern), "[ab].wav");
 	path_of(name, sizeof(name), "a.wav");
 	assert_int_equal(speech_open(&corpus, RATE, patterns, NULL), 0);
@@ -145,7 +142,6 @@ static void refused(const char *name, int code, const char *word)
 
 static void what_cannot_be_read_is_named(void **state)
 {
-	(void)state;
 	refused("missing.wav", -ENOENT, "no such");
 	refused("*.mp3", -ENOENT, "no such");
 	refused("bad.riff", -EINVAL, "RIFF");
@@ -163,7 +159,6 @@ static void a_call_hears_the_same_again_and_others_differently(void **state)
 	int16_t first[1600], again[1600];
 	unsigned differ = 0;
 
-	(void)state;
 	for (uint64_t call = 0; call < 50; call++) {
 		struct speech_reader a, b, other;
 
@@ -186,7 +181,6 @@ static void a_call_meets_every_clip(void **state)
 {
 	struct speech_corpus *corpus = open_folder(RATE);
 
-	(void)state;
 	for (uint64_t call = 0; call < 20; call++) {
 		struct speech_reader r;
 		unsigned met = 0;
@@ -204,7 +198,6 @@ static void a_call_meets_every_clip(void **state)
 
 static void the_installed_recordings_are_found(void **state)
 {
-	(void)state;
 	for (unsigned rate = 8000; rate <= 16000; rate += 8000) {
 		struct speech_corpus *corpus = NULL;
 		struct cr_err e = { 0 };

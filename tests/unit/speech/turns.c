@@ -34,7 +34,6 @@ static int make_corpus(void **state)
 	uint8_t head[WAV_HEADER_BYTES];
 	FILE *f = fopen(wav, "wb");
 
-	(void)state;
 	if (!f)
 		return -1;
 	wav_header(head, RATE, N);
@@ -50,7 +49,6 @@ static int make_corpus(void **state)
 
 static int close_corpus(void **state)
 {
-	(void)state;
 	speech_close(corpus);
 	return 0;
 }
@@ -89,7 +87,6 @@ static void spurts_and_pauses_are_as_long_as_asked_for(void **state)
 	double *rms = listen(&conversation, 3), noise = 0;
 	unsigned quiet = 0, pauses = 0, blocks = 0;
 
-	(void)state;
 	assert_true(active(rms) > 0.35 && active(rms) < 0.55);
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		if (rms[i] <= 100) {
@@ -126,7 +123,6 @@ static void without_pauses_somebody_talks_all_the_time(void **state)
 	};
 	double *rms = listen(&steady, 0);
 
-	(void)state;
 	/* of a word's 400 ms and of 60 ms of silence */
 	assert_true(active(rms) > 0.85);
 	free(rms);
@@ -139,7 +135,6 @@ static void calls_differ_and_repeat_with_their_seed(void **state)
 	struct speech_talker t, again;
 	size_t at = 0;
 
-	(void)state;
 	speech_talker_init(&t, &conversation, corpus, 7, 1);
 	speech_talker_read(&t, a, N);
 	/* in pieces of any size */
@@ -163,7 +158,6 @@ static void some_begin_in_the_middle_of_a_pause(void **state)
 {
 	unsigned talking = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 1000; i++) {
 		struct speech_talker t;
 

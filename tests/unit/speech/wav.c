@@ -58,7 +58,6 @@ static void a_good_file_gives_its_samples(void **state)
 	int16_t pcm[SAMPLES];
 	struct wav_info info;
 
-	(void)state;
 	good(file);
 	put16(file + HEADER + 2 * 5, 0xfffe);
 	assert_int_equal(wav_parse(file, SIZE, &info, NULL), 0);
@@ -76,7 +75,6 @@ static void other_chunks_are_stepped_over(void **state)
 	uint8_t file[SIZE], longer[SIZE + 14];
 	struct wav_info info;
 
-	(void)state;
 	good(file);
 	memcpy(longer, file, 36);
 	/* 5 bytes and one of padding. */
@@ -92,7 +90,6 @@ static void a_streamed_file_has_what_is_there(void **state)
 	uint8_t file[SIZE];
 	struct wav_info info;
 
-	(void)state;
 	good(file);
 	put32(file + 40, UINT32_MAX);
 	assert_int_equal(wav_parse(file, SIZE, &info, NULL), 0);
@@ -108,7 +105,6 @@ static void a_file_cut_anywhere_is_refused(void **state)
 	struct wav_info info;
 	struct cr_err e;
 
-	(void)state;
 	good(file);
 	for (size_t size = 0; size < SIZE; size++)
 		assert_int_equal(wav_parse(file, size, &info, &e), -EINVAL);
@@ -122,7 +118,6 @@ static void other_formats_are_refused_by_name(void **state)
 {
 	uint8_t file[SIZE];
 
-	(void)state;
 	good(file);
 	put16(file + 22, 2);
 	refused(file, SIZE, "2 channels");
@@ -144,7 +139,6 @@ static void wrong_chunks_are_refused(void **state)
 {
 	uint8_t file[SIZE];
 
-	(void)state;
 	good(file);
 	put32(file + 16, 4);
 	refused(file, SIZE, "fmt chunk too short");

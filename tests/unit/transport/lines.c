@@ -31,7 +31,6 @@ static void lines_end_with_a_line_feed(void **state)
 {
 	struct reported t = { "", false };
 
-	(void)state;
 	feed(&t, "one\ntwo\nthr", 11);
 	assert_string_equal(t.text, "one|two|thr");
 	assert_true(t.begun);
@@ -44,7 +43,6 @@ static void the_end_may_come_alone(void **state)
 {
 	struct reported t = { "", false };
 
-	(void)state;
 	feed(&t, "one", 3);
 	feed(&t, "\n", 1);
 	assert_string_equal(t.text, "one|");
@@ -55,7 +53,6 @@ static void empty_lines_are_nothing(void **state)
 {
 	struct reported t = { "", false };
 
-	(void)state;
 	feed(&t, "\n\none\n\n\ntwo\n\n", 13);
 	feed(&t, "\n", 1);
 	assert_string_equal(t.text, "one|two|");
@@ -68,7 +65,6 @@ static void however_it_is_cut_the_lines_are_the_same(void **state)
 	static const char text[] = "\nab\n\nc\r\n\xff\xfe\nlonger line\nrest";
 	const size_t all = sizeof(text) - 1;
 
-	(void)state;
 	for (size_t a = 0; a <= all; a++) {
 		for (size_t b = a; b <= all; b++) {
 			struct reported t = { "", false };
@@ -90,7 +86,6 @@ static void a_nul_is_an_octet_like_others(void **state)
 	bool begun = false;
 	struct line_part part = { 0 };
 
-	(void)state;
 	assert_true(lines_next(&begun, &at, &left, &part));
 	assert_int_equal(part.bytes, 3);
 	assert_memory_equal(part.data, "a\0b", 3);

@@ -27,7 +27,6 @@ static void parts_are_put_together(void **state)
 	const char *text = NULL;
 	size_t bytes = 0;
 
-	(void)state;
 	assert_int_equal(add(&in, "abc", false, &text, &bytes), 0);
 	assert_int_equal(add(&in, "def", false, &text, &bytes), 0);
 	assert_int_equal(add(&in, "ghij", true, &text, &bytes), 1);
@@ -45,7 +44,6 @@ static void too_long_a_message_is_dropped_once(void **state)
 	const char *text = NULL;
 	size_t bytes = 0;
 
-	(void)state;
 	assert_int_equal(add(&in, "0123456789a", true, &text, &bytes),
 			 -EMSGSIZE);
 	assert_int_equal(add(&in, "01234567", false, &text, &bytes), 0);
@@ -62,7 +60,6 @@ static void waiting_bytes_are_counted(void **state)
 {
 	struct outbox out;
 
-	(void)state;
 	outbox_init(&out);
 	assert_true(outbox_empty(&out));
 	assert_int_equal(outbox_keep(&out, "abc", 3), 0);

@@ -33,7 +33,6 @@ static void an_address_keeps_its_slot(void **state)
 	struct address a = address(1);
 	struct user_peer *p = get(&one, 1);
 
-	(void)state;
 	assert_ptr_equal(get(&one, 1), p);
 	assert_ptr_equal(peers_find(&one, &a), p);
 	assert_ptr_equal(peers_at(p->slot), p);
@@ -50,7 +49,6 @@ static void a_flood_takes_few_slots_and_no_held_one(void **state)
 	struct user_peer *held = get(&me, 0), *p;
 	unsigned most = 0;
 
-	(void)state;
 	peers_hold(held);
 	for (unsigned n = 1; n < 50000; n++) {
 		p = get(&me, n);
@@ -71,7 +69,6 @@ static void an_address_that_comes_again_is_the_last_to_lose_its_slot(
 	int me;
 	struct user_peer *p = get(&me, 0);
 
-	(void)state;
 	for (unsigned n = 1; n < PEERS_IDLE_MAX; n++)
 		(void)get(&me, n);
 	assert_ptr_equal(get(&me, 0), p);
@@ -86,7 +83,6 @@ static void held_slots_end_at_the_limit(void **state)
 	int me;
 	struct user_peer *p;
 
-	(void)state;
 	for (unsigned n = 0; n < PEERS_MAX; n++) {
 		p = get(&me, n);
 		assert_non_null(p);

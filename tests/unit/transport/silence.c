@@ -11,7 +11,6 @@ static void time_passes_in_steps(void **state)
 {
 	struct awake a = { 0 };
 
-	(void)state;
 	assert_int_equal(awake_look(&a, 100 * CR_SEC, CR_SEC), 0);
 	assert_int_equal(awake_look(&a, 100 * CR_SEC + 7, CR_SEC), 7);
 	assert_int_equal(awake_look(&a, 101 * CR_SEC, CR_SEC), CR_SEC);
@@ -21,7 +20,6 @@ static void a_stall_of_ours_counts_one_step(void **state)
 {
 	struct awake a = { 0 };
 
-	(void)state;
 	(void)awake_look(&a, CR_SEC, CR_SEC);
 	assert_int_equal(awake_look(&a, 60 * CR_SEC, CR_SEC), CR_SEC);
 	assert_int_equal(awake_look(&a, 60 * CR_SEC + 5, CR_SEC), CR_SEC + 5);
@@ -30,14 +28,12 @@ static void a_stall_of_ours_counts_one_step(void **state)
 
 static void the_default_survives_half_a_minute(void **state)
 {
-	(void)state;
 	assert_int_equal(silence_for(0).limit, TRANSPORT_PEER_TIMEOUT);
 	assert_true(TRANSPORT_PEER_TIMEOUT >= 30 * CR_SEC + 5 * CR_SEC);
 }
 
 static void limits_are_bounded(void **state)
 {
-	(void)state;
 	assert_int_equal(silence_for(1).limit, TRANSPORT_PEER_TIMEOUT_MIN);
 	assert_int_equal(silence_for(CR_NEVER).limit,
 			 TRANSPORT_PEER_TIMEOUT_MAX);
@@ -70,7 +66,6 @@ static double given_up_after(const struct silence *s, double seconds)
 
 static void retransmissions_do_not_end_before(void **state)
 {
-	(void)state;
 	for (cr_ns t = TRANSPORT_PEER_TIMEOUT_MIN;
 	     t <= TRANSPORT_PEER_TIMEOUT_MAX; t += CR_SEC) {
 		struct silence s = silence_for(t);
@@ -82,7 +77,6 @@ static void retransmissions_do_not_end_before(void **state)
 
 static void a_living_peer_is_heard_several_times(void **state)
 {
-	(void)state;
 	for (cr_ns t = TRANSPORT_PEER_TIMEOUT_MIN;
 	     t <= TRANSPORT_PEER_TIMEOUT_MAX; t += CR_SEC) {
 		cr_ns beat = silence_for(t).heartbeat_ms * CR_MS;

@@ -12,7 +12,6 @@ static void the_port_may_be_left_out(void **state)
 {
 	struct transport_addr a = { .udp_port = 7 };
 
-	(void)state;
 	assert_int_equal(transport_addr_parse(&a, "node-1"), 0);
 	assert_string_equal(a.host, "node-1");
 	assert_int_equal(a.sctp_port, TRANSPORT_SCTP_PORT);
@@ -27,7 +26,6 @@ static void what_is_wrong_leaves_it_as_it_was(void **state)
 	struct transport_addr a = { .host = "kept", .sctp_port = 5 };
 	char name[sizeof(a.host) + 1] = "";
 
-	(void)state;
 	memset(name, 'n', sizeof(a.host));
 	assert_int_equal(transport_addr_parse(&a, name), -EINVAL);
 	assert_int_equal(transport_addr_parse(&a, ""), -EINVAL);
@@ -45,7 +43,6 @@ static void a_path_stands_behind_unix(void **state)
 	struct transport_addr a = { .host = "kept" };
 	char text[150] = "unix:";
 
-	(void)state;
 	assert_int_equal(transport_addr_parse(&a, "unix:/run/a:b"), 0);
 	assert_string_equal(a.path, "/run/a:b");
 	assert_string_equal(a.host, "kept");

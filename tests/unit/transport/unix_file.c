@@ -46,7 +46,6 @@ int __wrap_flock(int fd, int operation)
 
 static int make_folder(void **state)
 {
-	(void)state;
 	(void)snprintf(path, sizeof(path), "%.90s/control",
 		       scratch_folder(folder));
 	return 0;
@@ -55,7 +54,6 @@ static int make_folder(void **state)
 /* Nothing may be left in it. */
 static int remove_folder(void **state)
 {
-	(void)state;
 	return rmdir(folder);
 }
 
@@ -107,7 +105,6 @@ static void its_mode_is_0660_whatever_the_umask(void **state)
 	mode_t before = umask(0);
 	struct stat st;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
 		int fd;
 
@@ -126,7 +123,6 @@ static void what_a_dead_process_left_is_replaced(void **state)
 	struct unix_file dead, mine;
 	int fd;
 
-	(void)state;
 	(void)close(listening(&dead));
 	fd = listening(&mine);
 	connects();
@@ -139,7 +135,6 @@ static void a_living_one_is_not_replaced(void **state)
 	struct unix_file mine;
 	int fd;
 
-	(void)state;
 	fd = listening(&mine);
 	refused(-EADDRINUSE, "another process listens there");
 	connects();
@@ -152,7 +147,6 @@ static void a_socket_of_another_kind_is_not_replaced(void **state)
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_un at;
 
-	(void)state;
 	assert_int_equal(unix_address(&at, path, NULL), 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
 	refused(-EADDRINUSE, "another process listens there");
@@ -165,7 +159,6 @@ static void a_file_is_not_replaced(void **state)
 	struct stat st;
 	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
-	(void)state;
 	assert_int_equal(write(fd, "precious", 8), 8);
 	(void)close(fd);
 	refused(-EEXIST, "is not a socket");
@@ -179,7 +172,6 @@ static void a_link_is_not_followed(void **state)
 {
 	char target[SCRATCH_MAX + 10];
 
-	(void)state;
 	(void)snprintf(target, sizeof(target), "%s/target", folder);
 	assert_int_equal(symlink(target, path), 0);
 	refused(-EEXIST, "is not a socket");
@@ -192,7 +184,6 @@ static void only_our_own_file_is_removed(void **state)
 	struct unix_file old, mine, none = { 0 };
 	int first = listening(&old), second;
 
-	(void)state;
 	assert_int_equal(unlink(path), 0); /* somebody else did, and ... */
 	second = listening(&mine);	   /* ... took its place */
 	unix_file_remove(path, &old);
@@ -211,7 +202,6 @@ static void a_path_too_long_is_told_its_limit(void **state)
 	struct sockaddr_un to;
 	struct cr_err e = { "" };
 
-	(void)state;
 	memset(longer, 'p', sizeof(longer));
 	name = longer + sizeof(longer) - 109;
 	longer[sizeof(longer) - 1] = '\0';
@@ -227,7 +217,6 @@ static void a_missing_folder_is_named(void **state)
 {
 	char folderless[sizeof(path)];
 
-	(void)state;
 	(void)snprintf(folderless, sizeof(folderless), "%s", path);
 	(void)snprintf(path, sizeof(path), "%.80s/none/control", folder);
 	refused(-ENOENT, "No such file");
@@ -257,7 +246,6 @@ static void starters_take_turns(void **state)
 {
 	int fd = take_lock();
 
-	(void)state;
 	refused(-EADDRINUSE, "another process has locked");
 	assert_int_equal(access(lock_path(), F_OK), 0); /* it is not ours */
 	assert_int_equal(unlink(lock_path()), 0);
@@ -271,7 +259,6 @@ static void a_locked_folder_keeps_nobody_from_starting(void **state)
 	struct unix_file mine;
 	int ours;
 
-	(void)state;
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
 	ours = listening(&mine);
 	connects();
@@ -286,7 +273,6 @@ static void a_lock_that_was_left_is_taken_and_removed(void **state)
 	struct unix_file mine;
 	int fd;
 
-	(void)state;
 	(void)close(take_lock());
 	fd = listening(&mine);
 	assert_int_equal(access(lock_path(), F_OK), -1);
@@ -300,7 +286,6 @@ static void a_lock_whose_file_is_gone_is_none(void **state)
 	struct unix_file mine;
 	int fd;
 
-	(void)state;
 	remove_first = lock_path();
 	fd = listening(&mine);
 	assert_null(remove_first);
@@ -316,7 +301,6 @@ static void a_lock_is_no_link_and_nobody_else_opens_it(void **state)
 	char target[SCRATCH_MAX + 10];
 	mode_t before = umask(0);
 
-	(void)state;
 	(void)snprintf(target, sizeof(target), "%s/target", folder);
 	assert_int_equal(symlink(target, lock_path()), 0);
 	refused(-ELOOP, "cannot make");
@@ -337,7 +321,6 @@ static void a_file_of_a_wrapper_is_left_alone(void **state)
 	struct unix_file mine;
 	int theirs, fd;
 
-	(void)state;
 	(void)snprintf(name, sizeof(name), "%s.lock", path);
 	theirs = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(__real_flock(theirs, LOCK_EX | LOCK_NB), 0);
@@ -354,7 +337,6 @@ static void a_lock_with_something_in_it_is_not_ours(void **state)
 {
 	int fd = take_lock();
 
-	(void)state;
 	assert_int_equal(write(fd, "precious", 8), 8);
 	refused(-EEXIST, "is not ours");
 	(void)close(fd);
@@ -366,7 +348,6 @@ static void a_lock_of_another_user_is_not_ours(void **state)
 {
 	int fd;
 
-	(void)state;
 	if (geteuid())
 		skip(); /* we have no file of somebody else */
 	fd = take_lock();

@@ -17,7 +17,6 @@ static struct sockaddr_storage at[PEERS];
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(&burst, 0, sizeof(burst));
 	from = loopback_socket(NULL);
 	for (int i = 0; i < PEERS; i++)
@@ -27,7 +26,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	(void)close(from);
 	for (int i = 0; i < PEERS; i++)
 		(void)close(peer[i]);
@@ -74,7 +72,6 @@ static void send_all(void)
 
 static void equal_packets_to_one_peer(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < BURST_PACKETS; i++)
 		put(i, 0, 45);
 	assert_true(burst_full(&burst));
@@ -87,7 +84,6 @@ static void equal_packets_to_one_peer(void **state)
 /* Two trains: the kernel would refuse one. */
 static void more_octets_than_a_datagram_holds(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < BURST_PACKETS; i++)
 		put(i, 0, 1400);
 	send_all();
@@ -106,7 +102,6 @@ static void sizes_and_peers_in_any_mixture(void **state)
 		    { 0, 19 }, { 0, 45 }, { 1, 2048 }, { 1, 12 }, { 0, 45 } };
 	const unsigned n = sizeof(mix) / sizeof(mix[0]);
 
-	(void)state;
 	for (unsigned round = 0; round < 3; round++) {
 		for (unsigned i = 0; i < n; i++)
 			put(i, mix[i].to, mix[i].bytes);
@@ -119,7 +114,6 @@ static void sizes_and_peers_in_any_mixture(void **state)
 
 static void a_kernel_that_cannot_cut_gets_single_packets(void **state)
 {
-	(void)state;
 	burst.plain = true;
 	for (unsigned i = 0; i < 5; i++)
 		put(i, 0, 45);
@@ -133,7 +127,6 @@ static void a_refused_packet_is_marked_and_the_others_leave(void **state)
 {
 	struct sockaddr_storage nowhere = { .ss_family = AF_INET6 };
 
-	(void)state;
 	put(0, 0, 45);
 	burst_put(&burst, from, &nowhere, 1, (const uint8_t *)"x", 1);
 	put(2, 0, 45);
@@ -151,7 +144,6 @@ static void a_refused_train_says_nothing_about_the_kernel(void **state)
 {
 	struct sockaddr_storage nowhere = { .ss_family = AF_INET6 };
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		burst_put(&burst, from, &nowhere, i, (const uint8_t *)"x", 1);
 	burst_send(&burst);

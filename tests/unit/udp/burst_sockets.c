@@ -32,14 +32,12 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	fixture_close();
 	return 0;
 }
 
 static void a_packet_of_each_socket(void **state)
 {
-	(void)state;
 	for (unsigned n = 1; n <= BURST_PACKETS; n++) {
 		for (unsigned i = 0; i < n; i++)
 			fixture_put(i % SOCKETS, i % PEERS, 172);
@@ -49,7 +47,6 @@ static void a_packet_of_each_socket(void **state)
 
 static void one_socket_to_many_peers(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < BURST_PACKETS; i++)
 		fixture_put(3, i % PEERS, 172);
 	fixture_send();
@@ -62,7 +59,6 @@ static void refused_ones_are_marked_and_the_others_leave(void **state)
 		1, UINT64_C(1) << 63, 0xf0, 0x5555555555555555, ~0ul, ~1ul, 2, 0
 	};
 
-	(void)state;
 	for (unsigned why = 0; why < REFUSALS; why++)
 		for (unsigned k = 0; k < sizeof(refused) / 8; k++) {
 			for (unsigned i = 0; i < BURST_PACKETS; i++)
@@ -78,7 +74,6 @@ static void refused_ones_are_marked_and_the_others_leave(void **state)
 
 static void refused_ones_between_those_of_one_socket(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < BURST_PACKETS; i++)
 		if (i % 5 == 2)
 			fixture_put_refused(REFUSED_BROADCAST, 0, 100);
@@ -109,7 +104,6 @@ static void any_mixture_keeps_its_order(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned try = TEST_TRIES(2000); try; try--) {
 		for (unsigned n = test_below(&seed, BURST_PACKETS + 1); n; n--)
 			put_any(&seed);
@@ -123,7 +117,6 @@ static void more_packets_than_fit(void **state)
 {
 	unsigned bursts = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 5 * BURST_PACKETS / 2; i++) {
 		if (burst_full(&fixture.burst)) {
 			bursts++;
@@ -150,7 +143,6 @@ static void only_equal_neighbours_are_a_train(void **state)
 {
 	const int on = 1;
 
-	(void)state;
 	for (int i = 0; i < PEERS; i++)
 		assert_int_equal(setsockopt(fixture.peer[i], SOL_UDP, UDP_GRO,
 					    &on, sizeof(on)),
@@ -181,7 +173,6 @@ static void both_families_leave_together(void **state)
 	struct sockaddr_storage at[2];
 	int fd[2];
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		socklen_t len = sizeof(at[i]);
 
@@ -212,7 +203,6 @@ static void a_train_that_is_refused_does_not_fall_behind(void **state)
 {
 	const int on = 1;
 
-	(void)state;
 	assert_int_equal(setsockopt(fixture.from[1], SOL_SOCKET, SO_NO_CHECK,
 				    &on, sizeof(on)),
 			 0);
@@ -249,7 +239,6 @@ static void *send_for_another(void *arg)
 /* By a new thread each time, which has ended when the next one sends. */
 static void another_thread_sends(void **state)
 {
-	(void)state;
 	for (unsigned round = 0; round < 20; round++) {
 		pthread_t other;
 
@@ -293,7 +282,6 @@ static void threads_take_turns(void **state)
 	unsigned sent[2] = { 0, 0 };
 	pthread_t other;
 
-	(void)state;
 	assert_int_equal(pthread_create(&other, NULL, put_and_send, &sent[0]),
 			 0);
 	(void)put_and_send(&sent[1]);
@@ -349,7 +337,6 @@ static void a_ring_that_breaks(void)
 
 static void without_a_ring_packets_leave_as_well(void **state)
 {
-	(void)state;
 	in_child(no_ring_at_all);
 	in_child(a_ring_that_breaks);
 }

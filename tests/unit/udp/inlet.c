@@ -19,7 +19,6 @@ static void all_that_comes_comes_out_in_order(void **state)
 	static uint32_t sent[PORTS], next[PORTS];
 	unsigned total = 0;
 
-	(void)state;
 	for (unsigned round = 0; round < 10; round++) {
 		unsigned n = 0;
 
@@ -40,7 +39,6 @@ static void what_comes_next_is_told_ahead(void **state)
 	struct inlet_packet p;
 	unsigned reported = 0, n = 0;
 
-	(void)state;
 	for (unsigned i = 1; i < PORTS; i++)
 		send_to(i, 0);
 	while (n < PORTS - 1) {
@@ -63,7 +61,6 @@ static void what_is_removed_is_not_heard(void **state)
 {
 	uint32_t next[PORTS] = { 0 };
 
-	(void)state;
 	for (unsigned i = 1; i < PORTS; i += 2)
 		inlet_del(in, port[i].key);
 	(void)inlet_wait(in, 0); /* a way may need a look to learn of it */
@@ -81,7 +78,6 @@ static void what_is_removed_is_not_heard(void **state)
 
 static void a_wake_ends_the_wait(void **state)
 {
-	(void)state;
 	inlet_wake(in);
 	assert_true(inlet_wait(in, CR_NEVER) >= 0);
 	assert_false(next_packet(&(struct inlet_packet){ 0 }));
@@ -94,7 +90,6 @@ static void what_is_gathered_is_told_once(void **state)
 {
 	struct inlet_packet p;
 
-	(void)state;
 	inlet_gather(in);
 	inlet_notify(in);
 	assert_int_equal(inlet_wait(in, 0), 0);
@@ -114,7 +109,6 @@ static void what_is_gathered_is_heard(void **state)
 {
 	uint32_t next[PORTS] = { 0 };
 
-	(void)state;
 	inlet_gather(in);
 	for (unsigned i = 1; i < PORTS; i += 2)
 		inlet_del(in, port[i].key);
@@ -145,7 +139,6 @@ static void a_packet_of_any_length_is_a_packet(void **state)
 					5000, 0, 0,	      1500 };
 	struct inlet_packet p;
 
-	(void)state;
 	for (unsigned to = 0; to < 2; to++)
 		for (unsigned k = 0; k < sizeof(bytes) / sizeof(*bytes); k++) {
 			send_bytes(to, bytes[k]);
@@ -167,7 +160,6 @@ static void what_the_kernel_drops_is_told_exactly(void **state)
 	int small = 4096;
 	uint32_t drops = 0;
 
-	(void)state;
 	if (emulator_lacks("SO_RXQ_OVFL"))
 		skip();
 	for (unsigned i = 0; i < 2; i++) {
@@ -194,7 +186,6 @@ static void what_the_kernel_drops_is_told_exactly(void **state)
  * has learned of it. */
 static void a_removed_port_is_free_again(void **state)
 {
-	(void)state;
 	(void)inlet_wait(in, 0); /* it is being received from */
 	for (unsigned i = 0; i < PORTS; i++) {
 		int fd = -EADDRINUSE;
@@ -233,7 +224,6 @@ static void the_ports_are_free_when_the_receiver_has_left(void **state)
 	uint64_t key;
 	int fd;
 
-	(void)state;
 	for (unsigned i = 0; i < 50; i++) {
 		fd = loopback_socket(&at);
 		assert_int_equal(open_one(&other, NULL), 0);

@@ -176,7 +176,6 @@ static void with_epoll(void **state)
 {
 	struct inlet *in;
 
-	(void)state;
 	assert_int_equal(inlet_open(&in, UDP_IO_EPOLL, NULL), 0);
 	churn(in);
 }
@@ -186,7 +185,6 @@ static void with_io_uring(void **state)
 	struct cr_err e = { "" };
 	struct inlet *in;
 
-	(void)state;
 	if (inlet_open(&in, UDP_IO_URING, &e)) {
 		(void)printf("skipped: %s\n", e.text);
 		skip();
@@ -201,7 +199,6 @@ static void with_a_tiny_io_uring(void **state)
 	struct cr_err e = { "" };
 	struct inlet *in;
 
-	(void)state;
 	if (!udp_io_uring(&e)) {
 		(void)printf("skipped: %s\n", e.text);
 		skip();

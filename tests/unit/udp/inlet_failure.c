@@ -65,7 +65,6 @@ static int setup(void **state)
 {
 	uint64_t key;
 
-	(void)state;
 	refuse.submit = refuse.wait = 0;
 	refuse.times = UINT32_MAX;
 	fd = loopback_socket(&at);
@@ -75,7 +74,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	inlet_leave(in);
 	inlet_close(in);
 	return close(fd);
@@ -83,7 +81,6 @@ static int teardown(void **state)
 
 static void a_ring_that_is_refused_is_told(void **state)
 {
-	(void)state;
 	refuse.submit = -EPERM;
 	assert_int_equal(inlet_wait(in, CR_NEVER), -EPERM);
 	refuse.submit = 0; /* it is too late */
@@ -92,21 +89,18 @@ static void a_ring_that_is_refused_is_told(void **state)
 
 static void a_wait_that_is_refused_is_told(void **state)
 {
-	(void)state;
 	refuse.wait = -EPERM;
 	assert_int_equal(inlet_wait(in, CR_NEVER), -EPERM);
 }
 
 static void lost_completions_are_told(void **state)
 {
-	(void)state;
 	refuse.wait = -EBADR;
 	assert_int_equal(inlet_wait(in, CR_NEVER), -EBADR);
 }
 
 static void want_of_memory_that_lasts_is_told(void **state)
 {
-	(void)state;
 	refuse.submit = -EAGAIN;
 	assert_int_equal(inlet_wait(in, CR_NEVER), -EAGAIN);
 }
@@ -116,7 +110,6 @@ static void what_passes_is_not_told(void **state)
 	static const int passes[] = { -EAGAIN, -ENOMEM, -EBUSY, -EINTR };
 	struct inlet_packet p;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(passes) / sizeof(*passes); i++) {
 		refuse.submit = refuse.wait = passes[i];
 		refuse.times = 5;

@@ -88,25 +88,21 @@ static inline int open_tiny(struct inlet **i, struct cr_err *e)
 
 static inline int setup_epoll(void **state)
 {
-	(void)state;
 	return setup_with(open_epoll);
 }
 
 static inline int setup_uring(void **state)
 {
-	(void)state;
 	return setup_with(open_uring);
 }
 
 static inline int setup_tiny(void **state)
 {
-	(void)state;
 	return setup_with(open_tiny);
 }
 
 static inline int teardown(void **state)
 {
-	(void)state;
 	inlet_close(in);
 	for (unsigned i = 0; i < PORTS; i++)
 		(void)close(port[i].fd);

@@ -12,7 +12,6 @@ static void a_flood_comes_out_over_turns(void **state)
 	enum { FLOOD = 3000 };
 	uint32_t next[PORTS] = { 0 };
 
-	(void)state;
 	for (uint32_t k = 0; k < FLOOD; k++)
 		send_to(0, k); /* its buffer holds them: udp_socket() */
 	send_to(PORTS - 1, 0);
@@ -25,7 +24,6 @@ static void a_flood_does_not_keep_others_waiting(void **state)
 {
 	struct inlet_packet p;
 
-	(void)state;
 	for (unsigned flooded = 0; flooded < 2; flooded++)
 		for (uint32_t k = 0; k < 20; k++) {
 			unsigned to = 2 + k, other = 0;
@@ -52,7 +50,6 @@ static void a_flood_is_ahead_of_others_by_a_turn(void **state)
 	enum { FLOOD = 3000, TURN = 1024 };
 	struct inlet_packet p;
 
-	(void)state;
 	for (unsigned round = 0; round < 4; round++) {
 		unsigned flooded = round % 2, came = 0, others = 0;
 
@@ -85,7 +82,6 @@ static void a_turn_ends_though_no_socket_is_ever_empty(void **state)
 	struct inlet *many;
 	unsigned came = 0;
 
-	(void)state;
 	descriptors_raise();
 	assert_int_equal(inlet_uring_open(&many, &few_buffers, NULL), 0);
 	peer = loopback_socket(&peer_at);

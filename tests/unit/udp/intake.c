@@ -43,7 +43,6 @@ static void open_all(const char *host)
 
 static int setup(void **state)
 {
-	(void)state;
 	open_all("127.0.0.1:0");
 	assert_true(from >= 0 && to >= 0);
 	return 0;
@@ -51,14 +50,12 @@ static int setup(void **state)
 
 static int setup_v6(void **state)
 {
-	(void)state;
 	open_all("[::1]:0");
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	intake_close(in);
 	(void)close(from);
 	(void)close(to);
@@ -128,7 +125,6 @@ static void send_and_expect(void)
 
 static void datagrams_come_one_by_one(void **state)
 {
-	(void)state;
 	burst.plain = true;
 	send_and_expect();
 	send_and_expect();
@@ -136,7 +132,6 @@ static void datagrams_come_one_by_one(void **state)
 
 static void trains_are_taken_apart(void **state)
 {
-	(void)state;
 	intake_take_trains(to);
 	send_and_expect();
 	send_and_expect();
@@ -155,7 +150,6 @@ static void a_train_takes_one_place(void **state)
 	struct intake_packet p;
 	unsigned n = 0;
 
-	(void)state;
 	intake_take_trains(to);
 	for (unsigned i = 0; i < 200; i++)
 		put(i, 45);
@@ -175,7 +169,6 @@ static void a_full_batch_says_so(void **state)
 	struct intake_packet p;
 	unsigned n = 0;
 
-	(void)state;
 	burst.plain = true;
 	for (unsigned i = 0; i < 200; i++)
 		put(i, 45);
@@ -199,7 +192,6 @@ static void what_the_kernel_dropped_is_told(void **state)
 	unsigned n = 0, sent = 400;
 	uint32_t drops;
 
-	(void)state;
 	if (emulator_lacks("SO_RXQ_OVFL"))
 		skip();
 	assert_int_equal(

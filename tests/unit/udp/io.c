@@ -83,14 +83,12 @@ static void it_is_found_where_it_is(void **state)
 	struct cr_err why = { "" };
 	bool usable = udp_io_uring(&why);
 
-	(void)state;
 	assert_string_equal(expected() ? why.text : "", "");
 	assert_int_equal(usable, expected());
 }
 
 static void what_forbids_it_is_named(void **state)
 {
-	(void)state;
 	if (emulator_lacks("seccomp"))
 		skip();
 	assert_int_equal(answer(sandboxed, "seccomp"), REFUSED);
@@ -125,7 +123,6 @@ static int choose(enum udp_io asked, enum udp_io want, const char *word)
 
 static void a_sandbox_leaves_epoll(void **state)
 {
-	(void)state;
 	if (emulator_lacks("seccomp"))
 		skip();
 	assert_int_equal(choose(UDP_IO_AUTO, UDP_IO_EPOLL, "seccomp"), USABLE);
@@ -138,7 +135,6 @@ static void it_leaves_no_descriptor_behind(void **state)
 {
 	int before = dup(0), after;
 
-	(void)state;
 	(void)close(before);
 	for (int i = 0; i < 3; i++)
 		(void)udp_io_uring(NULL);

@@ -74,7 +74,6 @@ static void rtp_is_even_and_rtcp_is_above_it(void **state)
 	struct cr_err e = { "" };
 	bool seen[PAIRS] = { false };
 
-	(void)state;
 	for (unsigned i = 0; i < PAIRS; i++) {
 		bool rtcp = i % 2;
 
@@ -103,7 +102,6 @@ static void exhaustion_names_the_limit_and_the_way_out(void **state)
 	struct cr_err e = { "" };
 	char text[80];
 
-	(void)state;
 	for (unsigned i = 0; i < PAIRS; i++)
 		assert_int_equal(port_pair_open(p, false, &pair[i], &e), 0);
 	assert_int_equal(port_pair_open(p, false, &more, &e), -EADDRINUSE);
@@ -132,7 +130,6 @@ static void a_port_just_closed_rests(void **state)
 	struct cr_err e = { "" };
 	unsigned last[PAIRS - 1] = { 0 };
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++) {
 		assert_int_equal(port_pair_open(p, false, &pair, &e), 0);
 		for (unsigned k = 0; k < PAIRS - 1; k++)
@@ -152,7 +149,6 @@ static void ports_of_others_are_passed_over(void **state)
 	struct port_pair one, other;
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_true(even >= 0 && odd >= 0);
 	assert_int_equal(port_pair_open(p, true, &one, &e), 0);
 	assert_int_equal(one.port, first() + 22);
@@ -177,7 +173,6 @@ static void an_address_of_others_is_an_error_and_costs_no_port(void **state)
 	struct port_pair pair;
 	struct cr_err e = { "" };
 
-	(void)state;
 	for (unsigned i = 0; i < 3 * PAIRS; i++)
 		assert_int_equal(port_pair_open(p, true, &pair, &e),
 				 -EADDRNOTAVAIL);
@@ -191,7 +186,6 @@ static void without_a_range_the_kernel_chooses(void **state)
 	struct port_pair one, both[8];
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(port_pair_open(p, false, &one, &e), 0);
 	assert_int_equal(one.port, port_of(one.rtp));
 	assert_int_equal(one.rtcp, -1);
@@ -217,7 +211,6 @@ static void families_do_not_share_ports(void **state)
 	struct cr_err e = { "" };
 	int err = port_pair_open(v6, true, &six, &e);
 
-	(void)state;
 	if (err) {
 		print_message("no IPv6 here: %s\n", e.text);
 	} else {

@@ -44,7 +44,6 @@ static void a_range_has_the_pairs_that_fit_into_it(void **state)
 	};
 	char text[PORT_RANGE_TEXT];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct port_range r = range_of(cases[i].text);
 		struct port_pool p = pool_of(cases[i].text, 1);
@@ -79,7 +78,6 @@ static void what_is_no_range_is_refused(void **state)
 	};
 	struct port_range r = { 7, 8 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		struct cr_err e = { "" };
 
@@ -94,7 +92,6 @@ static void every_pair_is_taken_once(void **state)
 	struct port_pool p = pool_of("30000-30099", test_seed());
 	bool seen[PAIRS] = { false };
 
-	(void)state;
 	for (unsigned i = 0; i < PAIRS; i++) {
 		unsigned port = port_pool_take(&p);
 
@@ -118,7 +115,6 @@ static void the_order_is_the_seeds(void **state)
 			 c = pool_of("30000-30099", 2);
 	unsigned same = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < PAIRS; i++) {
 		unsigned port = port_pool_take(&a);
 
@@ -138,7 +134,6 @@ static void the_oldest_free_pair_is_next(void **state)
 	unsigned queue[PAIRS], taken[PAIRS], nfree = PAIRS, ntaken = 0;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	memset(queue, 0, sizeof(queue));
 	for (unsigned i = 0; i < PAIRS; i++)
 		queue[i] = port_pool_take(&p);

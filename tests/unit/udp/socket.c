@@ -29,7 +29,6 @@ static void an_address_in_use_is_named(void **state)
 	struct cr_err e = { "" };
 	int fd = udp_socket(&at, &e);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
 	(void)address_text(&at, name, sizeof(name));
@@ -43,7 +42,6 @@ static void an_address_of_others_is_named(void **state)
 	const struct sockaddr_storage at = address_at("192.0.2.1:5004");
 	struct cr_err e = { "" };
 
-	(void)state;
 	assert_int_equal(udp_socket(&at, &e), -EADDRNOTAVAIL);
 	assert_non_null(strstr(e.text, "192.0.2.1:5004"));
 }
@@ -57,7 +55,6 @@ static void the_limit_of_descriptors_is_named(void **state)
 	char limit[64];
 	int fd = udp_socket_small(&at, 1 << 17, &e);
 
-	(void)state;
 	assert_true(fd >= 0);
 	(void)close(fd);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -126,7 +123,6 @@ static void the_range_of_ports_is_named(void **state)
 	pid_t child = fork();
 	int status;
 
-	(void)state;
 	assert_true(child >= 0);
 	if (!child)
 		_exit(use_up_the_ports());
@@ -150,7 +146,6 @@ static void a_socket_that_has_ended_still_sends(void **state)
 	int fd = udp_socket(&any, NULL), peer = udp_socket(&to, NULL);
 	char byte = 'x';
 
-	(void)state;
 	assert_true(fd >= 0 && peer >= 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&before, &size), 0);
 	address_set_port(&to, address_port(&before));
@@ -178,7 +173,6 @@ static void a_flooded_socket_turns_away_what_comes(void **state)
 	int fd = udp_socket(&to, NULL), peer = udp_socket(&to, NULL);
 	char byte = 'x';
 
-	(void)state;
 	assert_true(fd >= 0 && peer >= 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&to, &size), 0);
 	for (unsigned i = 0; i < 100; i++)
@@ -200,7 +194,6 @@ static void a_small_buffer_is_told_with_the_way_out(void **state)
 	struct cr_err why = { "" };
 	int fd = udp_socket(&at, NULL);
 
-	(void)state;
 	assert_true(fd >= 0);
 	if (!setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &full, sizeof(full)))
 		assert_false(udp_socket_is_short(fd, &why));

@@ -122,7 +122,6 @@ static void a_datagram_goes_where_its_number_says(void **state)
 	int peer = udp_socket(&a, NULL);
 	struct group g;
 
-	(void)state;
 	if (emulator_lacks("SO_ATTACH_REUSEPORT_CBPF"))
 		skip();
 	open_group(&g, N, &warn);
@@ -156,7 +155,6 @@ static void the_address_is_refused_to_others(void **state)
 	struct cr_err warn = { "" }, e = { "" };
 	int fd[N];
 
-	(void)state;
 	for (unsigned n = 1; n <= N; n += N - 1) {
 		struct group g;
 
@@ -176,7 +174,6 @@ static void who_is_about_to_go_is_waited_for(void **state)
 	struct sockaddr_storage at = address_at("127.0.0.1:0");
 	struct group g = { .n = 0 };
 
-	(void)state;
 	if (emulator_lacks("SO_ATTACH_REUSEPORT_CBPF"))
 		skip();
 	holder.fd = udp_socket(&at, &e);
@@ -195,7 +192,6 @@ static void one_socket_shares_nothing(void **state)
 	struct cr_err warn = { "" }, e = { "" };
 	struct group g;
 
-	(void)state;
 	open_group(&g, 1, &warn);
 	assert_int_equal(g.n, 1);
 	assert_false(shares(g.fd[0]));
@@ -227,7 +223,6 @@ static void falls_back_without(int option)
 
 static void what_the_kernel_lacks_leaves_one_socket(void **state)
 {
-	(void)state;
 	falls_back_without(SO_ATTACH_REUSEPORT_CBPF);
 	falls_back_without(SO_REUSEPORT);
 }

@@ -32,7 +32,6 @@ static void a_removed_key_finds_nothing_ever_again(void **state)
 	struct sockets_entry entry;
 	uint64_t first = add(3, 30), second = add(4, 40), third;
 
-	(void)state;
 	assert_found(first, 3, 30);
 	sockets_del(&s, first);
 	assert_false(sockets_find(&s, first, &entry));
@@ -49,7 +48,6 @@ static void places_grow_and_are_used_again(void **state)
 	enum { MANY = 3 * SOCKETS_CHUNK + 1 };
 	static uint64_t key[MANY];
 
-	(void)state;
 	for (unsigned round = 0; round < 3; round++) {
 		for (unsigned i = 0; i < MANY; i++)
 			key[i] = add((int)i, i + round);

@@ -27,7 +27,6 @@ static void numbers_and_names_are_read(void **state)
 		{ "044", 44 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct cr_err e = { "" };
 		unsigned tos = 1;
@@ -44,7 +43,6 @@ static void what_is_neither_is_refused(void **state)
 					     "0x",   "4x",   "b8",  " 184" };
 	unsigned tos = 7;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		struct cr_err e = { "" };
 
@@ -60,7 +58,6 @@ static void a_dscp_in_place_of_the_octet_is_explained(void **state)
 	struct cr_err e = { "" };
 	unsigned tos;
 
-	(void)state;
 	assert_int_equal(tos_parse("46", &tos, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "write 184"));
 }
@@ -109,7 +106,6 @@ static unsigned arrives_with(const char *text, unsigned tos)
 
 static void packets_carry_it(void **state)
 {
-	(void)state;
 	assert_int_equal(arrives_with("127.0.0.1:0", 184), 184);
 	assert_int_equal(arrives_with("127.0.0.1:0", 0), 0);
 	assert_int_equal(arrives_with("[::1]:0", 136), 136);

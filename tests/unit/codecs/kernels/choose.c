@@ -19,14 +19,12 @@ static int cpu_has = 1; /* every feature, or none */
 
 static void a_program_starts_with_the_fastest(void **state)
 {
-	(void)state;
 	assert_int_equal(cr_kernels_active(), CR_KERNELS_AVX2);
 	assert_null(cr_kernels_missing());
 }
 
 static void the_choice_holds_until_the_next(void **state)
 {
-	(void)state;
 	assert_int_equal(cr_kernels_choose(CR_KERNELS_STOCK, NULL), 0);
 	assert_int_equal(cr_kernels_active(), CR_KERNELS_STOCK);
 	assert_int_equal(cr_kernels_choose(CR_KERNELS_AVX2, NULL), 0);
@@ -37,7 +35,6 @@ static void a_cpu_without_avx2_has_the_librarys_own(void **state)
 {
 	struct cr_err e = { "" };
 
-	(void)state;
 	cpu_has = 0;
 	assert_int_equal(cr_kernels_choose(CR_KERNELS_STOCK, NULL), 0);
 	assert_int_equal(cr_kernels_choose(CR_KERNELS_AVX2, &e), -ENOTSUP);

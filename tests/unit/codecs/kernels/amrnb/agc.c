@@ -46,7 +46,6 @@ static void gains_that_follow(void **state)
 	struct control ours, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int16_t n = fill(&seed, &ours);
 		int16_t factor = i % 4 ? 29491 : any_int16(&seed);
@@ -64,7 +63,6 @@ static void gains_at_once(void **state)
 	struct control ours, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int16_t n = fill(&seed, &ours);
 

@@ -19,7 +19,6 @@ static int32_t any_int32(uint64_t *seed)
 
 static void norms_of_all_short_numbers(void **state)
 {
-	(void)state;
 	for (int32_t v = INT16_MIN; v <= INT16_MAX; v++) {
 		assert_int_equal(norm_s((int16_t)v),
 				 STOCK(stock_norm_s((int16_t)v)));
@@ -34,7 +33,6 @@ static void norms_and_roots_of_long_ones(void **state)
 	uint64_t seed = test_seed();
 	int32_t overflow = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int32_t v = i < 6 ? edges[i] : any_int32(&seed);
 
@@ -59,7 +57,6 @@ static void quotients(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int16_t n[2];
 

@@ -40,7 +40,6 @@ static void the_frame_is_the_librarys(void **state)
 	uint64_t seed = test_seed();
 	static int16_t x[N], w[N];
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int16_t m = (int16_t)(i % 16 ? ORDER
 					     : (int)test_below(&seed, ORDER));

@@ -59,7 +59,6 @@ static void of_stable_filters(void **state)
 	uint64_t seed = test_seed();
 	int16_t a[ORDER + 1];
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		stable_filter(&seed, a);
 		compare(&seed, a);
@@ -71,7 +70,6 @@ static void of_any_filters(void **state)
 	uint64_t seed = test_seed();
 	int16_t a[ORDER + 1];
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		fill_int16(&seed, a, ORDER + 1);
 		compare(&seed, a);
@@ -84,7 +82,6 @@ static void without_exceptions(void **state)
 	int16_t a[ORDER + 1] = { 4096, 4096 }, lsp[ORDER], old[ORDER] = { 0 };
 	int32_t overflow = 0;
 
-	(void)state;
 	assert_int_equal(feclearexcept(FE_ALL_EXCEPT), 0);
 	Az_lsp(a, lsp, old, &overflow);
 	assert_int_equal(fetestexcept(FE_DIVBYZERO | FE_INVALID), 0);

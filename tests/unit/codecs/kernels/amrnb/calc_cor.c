@@ -36,7 +36,6 @@ static void the_open_loop_searches_are_the_librarys(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 2); i++) {
 		int16_t n = i % 2 ? 80 : 160;
 
@@ -48,7 +47,6 @@ static void so_are_any_lags_and_lengths(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int16_t n = (int16_t)(2 * test_below(&seed, LONGEST / 2 + 1));
 		int16_t lag = (int16_t)test_below(&seed, LAG_MAX + 1);

@@ -43,7 +43,6 @@ static void the_target_is_correlated_as_by_the_library(void **state)
 	int16_t h[SUBFRAME] = { 16384, 16384 };
 	int16_t x[SUBFRAME] = { INT16_MIN, INT16_MIN };
 
-	(void)state;
 	/* a sum of INT32_MIN, whose magnitude does not fit */
 	correlate(h, x, 1);
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
@@ -63,7 +62,6 @@ static void signs_and_peaks_are_the_librarys(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int16_t tracks = (int16_t)(4 + test_below(&seed, 2));
 		struct signs ours, stock;
@@ -104,7 +102,6 @@ static void the_response_is_correlated_as_by_the_library(void **state)
 	static const uint8_t all[TRACKS] = { 0x1f, 0x1f, 0x1f, 0x1f, 0x1f };
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 4); i++) {
 		int16_t h[SUBFRAME], sign[SUBFRAME], rr[SUBFRAME][SUBFRAME];
 		int32_t flag[3] = { 0, 0, 0 };
@@ -154,7 +151,6 @@ static void the_largest_places_are_the_librarys(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int16_t dn[SUBFRAME], dn2[SUBFRAME];
 		int16_t ours[SUBFRAME], stock[SUBFRAME];
@@ -184,7 +180,6 @@ static void sums_that_may_not_fit_are_refused(void **state)
 	uint64_t seed = test_seed();
 	int16_t dn[SUBFRAME];
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 4); i++) {
 		struct tracks4 by4;
 		struct tracks by5;

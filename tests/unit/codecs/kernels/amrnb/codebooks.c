@@ -136,37 +136,31 @@ static void same(search_fn *search)
 
 static void two_pulses_9_bits(void **state)
 {
-	(void)state;
 	same(search_2i40_9bits);
 }
 
 static void two_pulses_11_bits(void **state)
 {
-	(void)state;
 	same(search_2i40_11bits);
 }
 
 static void three_pulses(void **state)
 {
-	(void)state;
 	same(search_3i40_14bits);
 }
 
 static void four_pulses(void **state)
 {
-	(void)state;
 	same(search_4i40_17bits);
 }
 
 static void eight_pulses(void **state)
 {
-	(void)state;
 	same(search_8i40_31bits);
 }
 
 static void ten_pulses(void **state)
 {
-	(void)state;
 	same(search_10i40_35bits);
 }
 

@@ -35,7 +35,6 @@ static void a_subframe_is_the_librarys(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++)
 		compare(&seed, SUBFRAME);
 }
@@ -44,7 +43,6 @@ static void so_is_any_length(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 20); i++)
 		compare(&seed, (int16_t)test_below(&seed, LONGEST + 1));
 }

@@ -35,7 +35,6 @@ static int load_speech(void **state)
 
 static int free_speech(void **state)
 {
-	(void)state;
 	speech_close(corpus);
 	return 0;
 }
@@ -64,7 +63,6 @@ static void speech_takes_the_fast_way(void **state)
 {
 	bool rare = true;
 
-	(void)state;
 	for (unsigned i = 0; i < library_facts[LIBRARY_AMR].modes; i++)
 		transcode(i, false, FRAMES);
 	transcode(0, true, DTX_FRAMES);

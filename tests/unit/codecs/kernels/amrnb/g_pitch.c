@@ -47,7 +47,6 @@ static void all_subframes(void **state)
 	uint64_t seed = test_seed();
 	int16_t x[N], y[N];
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int mode = (int)test_below(&seed, MODES);
 		int16_t n = i % 64 ? N : 4 * (int16_t)test_below(&seed, N / 4);
@@ -69,7 +68,6 @@ static void sums_at_the_limits(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 10); i++) {
 		struct output ours = { 0 }, stock = { 0 };
 		int16_t x[N] = { 0 }, y[N] = { 0 };

@@ -88,7 +88,6 @@ static void joint_gains_are_the_librarys(void **state)
 	const void *tables[64]; /* room for what the library keeps there */
 	uint64_t seed = test_seed();
 
-	(void)state;
 	memset(tables, 0, sizeof(tables));
 	get_const_tbls(tables);
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
@@ -154,7 +153,6 @@ static void gains_of_two_subframes_are_the_librarys(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		struct two ours, stock;
 
@@ -184,7 +182,6 @@ static void energies_are_the_librarys(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(4 * TRIES); i++) {
 		int mode = (int)test_below(&seed, MODES);
 		struct energies ours, stock;

@@ -40,7 +40,6 @@ static void before_the_encoder(void **state)
 	static struct filter ours, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int16_t n = (int16_t)(i % 9 ? FRAME
 					    : (int)test_below(&seed, FRAME));
@@ -58,7 +57,6 @@ static void after_the_decoder(void **state)
 	static struct filter ours, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int16_t n = (int16_t)(i % 9 ? FRAME
 					    : (int)test_below(&seed, FRAME));

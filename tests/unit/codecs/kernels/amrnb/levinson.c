@@ -115,7 +115,6 @@ static void all_frames(void **state)
 	static struct call ours, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		fill(&seed, &ours);
 		if (i % 64 == 0)

@@ -18,7 +18,6 @@ static void the_filter_is_the_librarys(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int16_t lsp[ORDER], ours[ORDER + 1], stock[ORDER + 1];
 		int32_t overflow[2] = { 0 };

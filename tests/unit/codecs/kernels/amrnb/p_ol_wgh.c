@@ -60,7 +60,6 @@ static void the_lag_is_the_librarys(void **state)
 	struct search ours = { .state = { 40 } }, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int16_t half = (int16_t)(i % 2);
 		int dtx = (int)(i / 8 % 2);

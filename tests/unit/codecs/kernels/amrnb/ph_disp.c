@@ -64,7 +64,6 @@ static void the_excitation_is_the_librarys(void **state)
 	struct dispersion ours = { 0 }, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	get_const_tbls(tables);
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int mode = (int)(i / 8 % NMODES);

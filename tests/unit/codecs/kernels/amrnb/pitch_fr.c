@@ -69,7 +69,6 @@ static void all_modes_and_subframes(void **state)
 	uint64_t seed = test_seed();
 	static struct input in;
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int16_t at = (int16_t)(i % 4 * SUBFRAME);
 		int mode = (int)(i / 4 % NMODES);

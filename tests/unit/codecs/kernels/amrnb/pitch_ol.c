@@ -67,7 +67,6 @@ static void the_lag_is_the_librarys(void **state)
 	struct output ours, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		fill(&seed, &in);
 		search(1, &in, i, &ours);

@@ -41,7 +41,6 @@ static void a_subframe_is_the_librarys(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++)
 		compare(&seed, (int16_t)(17 + test_below(&seed, LAG_MAX - 16)),
 			SUBFRAME);
@@ -51,7 +50,6 @@ static void so_are_short_lags_and_any_length(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 20); i++)
 		compare(&seed, (int16_t)test_below(&seed, 40),
 			(int16_t)test_below(&seed, LONGEST + 1));

@@ -62,7 +62,6 @@ static void two_sets_are_the_librarys(void **state)
 	uint64_t seed = test_seed();
 	struct coder ours = { 0 }, stock;
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		fill(&seed, &ours, i);
 		stock = ours;
@@ -80,7 +79,6 @@ static void so_is_one_set_of_any_mode(void **state)
 	uint64_t seed = test_seed();
 	struct coder ours = { 0 }, stock;
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES * 2); i++) {
 		int mode = (int)test_below(&seed, NMODES);
 

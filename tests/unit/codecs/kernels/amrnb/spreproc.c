@@ -64,7 +64,6 @@ static void all_buffers_are_the_librarys(void **state)
 	static struct buffers ours, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int mode = (int)(i % NMODES);
 
@@ -82,7 +81,6 @@ static void so_they_are_where_its_limiter_is_odd(void **state)
 {
 	static struct buffers ours, stock;
 
-	(void)state;
 	for (int16_t off = -4; off <= 4; off++) {
 		memset(&ours, 0, sizeof(ours));
 		ours.a[0] = 4096;
@@ -104,7 +102,6 @@ static void weighted_filters(void **state)
 	int16_t ours[ORDER + 1], stock[ORDER + 1];
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		fill_int16(&seed, a, ORDER + 1);
 		fill_int16(&seed, gamma, ORDER);

@@ -53,7 +53,6 @@ static void a_subframe_is_the_librarys(void **state)
 	uint64_t seed = test_seed();
 	static struct input in;
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		fill(&seed, &in, SUBFRAME);
 		compare(&in, SUBFRAME, i & 1, i & 2);
@@ -66,7 +65,6 @@ static void so_is_any_length(void **state)
 	uint64_t seed = test_seed();
 	static struct input in;
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 20); i++) {
 		int n = ORDER + (int)test_below(&seed, LONGEST - ORDER + 1);
 
@@ -83,7 +81,6 @@ static void the_limiter_is_as_odd_as_the_librarys(void **state)
 					 0x08000000, -0x08001000 };
 	struct input in = { .a = { 1, -4096 } };
 
-	(void)state;
 	for (size_t e = 0; e < sizeof(edges) / sizeof(edges[0]); e++) {
 		int32_t before = edges[e] / 4096;
 

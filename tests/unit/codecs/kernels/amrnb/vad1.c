@@ -99,7 +99,6 @@ static void the_decision_is_the_librarys(void **state)
 	struct detector ours = { 0 };
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		fill(&seed, &ours, i);
 		compare(&ours);
@@ -112,7 +111,6 @@ static void so_it_is_where_an_overflow_is_missed(void **state)
 {
 	struct detector ours = { 0 };
 
-	(void)state;
 	for (int i = 0; i < BANDS; i++)
 		ours.state[NOISE + i] = 40;
 	/* silence has the levels that the last frame left */

@@ -62,7 +62,6 @@ static void it_is_the_librarys_for_likely_signals(void **state)
 	static struct codebook in;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		fill_likely(&seed, &in);
 		compare(&in, modes[i % 8]);
@@ -76,7 +75,6 @@ static void so_it_is_for_any(void **state)
 	static struct codebook in;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 5); i++) {
 		fill_int16(&seed, in.dn, SUBFRAME);
 		fill_int16(&seed, in.cn, SUBFRAME);
@@ -100,7 +98,6 @@ static void two_pulses_are_the_librarys(void **state)
 	static struct codebook in;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		if (i % 4) {
 			fill_likely(&seed, &in);

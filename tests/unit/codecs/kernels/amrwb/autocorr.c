@@ -23,7 +23,6 @@ static void autocorr_is_the_librarys(void **state)
 	int16_t x[WINDOW];
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 4); i++) {
 		struct halves ours, stock;
 

@@ -55,7 +55,6 @@ static void stable_predictors_are_the_librarys(void **state)
 	uint64_t seed = test_seed();
 	unsigned found = 0, tries = TEST_TRIES(TRIES);
 
-	(void)state;
 	for (unsigned i = 0; i < tries; i++) {
 		int16_t a[ORDER + 1];
 
@@ -69,7 +68,6 @@ static void so_are_any(void **state)
 {
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 2); i++) {
 		int16_t a[ORDER + 1];
 

@@ -23,7 +23,6 @@ static void convolve_is_the_librarys(void **state)
 	int16_t x[SUBFRAME], h[SUBFRAME], ours[SUBFRAME], stock[SUBFRAME];
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 4); i++) {
 		fill_int16(&seed, x, SUBFRAME);
 		fill_int16(&seed, h, SUBFRAME);
@@ -38,7 +37,6 @@ static void so_it_is_in_place(void **state)
 	int16_t x[SUBFRAME], ours[SUBFRAME], stock[SUBFRAME];
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 50); i++) {
 		fill_int16(&seed, x, SUBFRAME);
 		fill_int16(&seed, ours, SUBFRAME);
@@ -74,7 +72,6 @@ static void cor_h_x_is_the_librarys(void **state)
 	int16_t x[SUBFRAME], h[SUBFRAME], ours[SUBFRAME], stock[SUBFRAME];
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 10); i++) {
 		fill_int16(&seed, x, SUBFRAME);
 		fill_int16(&seed, h, SUBFRAME);

@@ -38,7 +38,6 @@ static void decim_12k8_is_the_librarys(void **state)
 	static struct signals in;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 5); i++) {
 		int16_t n = used[i % 4];
 

@@ -189,7 +189,6 @@ static unsigned talk_in_all_modes(void)
 /* While kernels are off, all that comes to them is the library's to do. */
 static void every_kernel_is_reached(void **state)
 {
-	(void)state;
 	assert_int_equal(cr_kernels_choose(CR_KERNELS_STOCK, NULL), 0);
 	(void)talk_in_all_modes();
 	assert_int_equal(cr_kernels_choose(CR_KERNELS_AVX2, NULL), 0);
@@ -202,7 +201,6 @@ static void speech_is_seldom_left_to_the_library(void **state)
 {
 	unsigned frames = talk_in_all_modes();
 
-	(void)state;
 	for (size_t i = 0; i < COUNTERS; i++)
 		if (*counters[i].fallbacks >
 		    MOST_OF_1000_FRAMES * frames / 1000 + AND_A_FEW)

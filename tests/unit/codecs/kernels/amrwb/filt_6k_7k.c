@@ -24,7 +24,6 @@ static void filt_6k_7k_is_the_librarys(void **state)
 	struct signals ours, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 4); i++) {
 		int16_t n = LONGEST;
 

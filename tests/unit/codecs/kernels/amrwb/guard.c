@@ -112,7 +112,6 @@ static void (*const kernels[])(struct guard *g) = {
 
 static void kernels_stay_within_their_arrays(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
 		guard_kernel(kernels[i], TEST_TRIES(TRIES));
 }
@@ -120,7 +119,6 @@ static void kernels_stay_within_their_arrays(void **state)
 /* The library's own functions, to show that what the arrays have is enough. */
 static void so_do_the_librarys_functions(void **state)
 {
-	(void)state;
 	cr_kernels_fast = false;
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
 		guard_kernel(kernels[i], TEST_TRIES(TRIES / 10));

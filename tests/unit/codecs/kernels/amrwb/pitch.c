@@ -46,7 +46,6 @@ static void pitch_fr4_is_the_librarys(void **state)
 	static struct input in;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 10); i++) {
 		int first = SHORTEST + (int)test_below(&seed, 182);
 		int16_t last = (int16_t)(first + (int)test_below(&seed, 16));
@@ -71,7 +70,6 @@ static void pred_lt4_is_the_librarys(void **state)
 	static struct input ours, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 3); i++) {
 		int16_t lag =
 			(int16_t)(test_below(&seed, i % 4 ? 40 : LONGEST) + 1);

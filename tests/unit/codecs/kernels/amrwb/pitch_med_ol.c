@@ -49,7 +49,6 @@ static void pitch_med_ol_is_the_librarys(void **state)
 	static struct input ours, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 20); i++) {
 		int16_t n = used[i % 8];
 

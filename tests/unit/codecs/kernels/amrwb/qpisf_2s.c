@@ -59,7 +59,6 @@ static void they_are_the_librarys_for_likely_frames(void **state)
 	uint64_t seed = test_seed();
 	struct frame in;
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		fill_likely(&seed, &in);
 		if (i % 2)
@@ -74,7 +73,6 @@ static void so_they_are_for_any(void **state)
 	uint64_t seed = test_seed();
 	struct frame in = { 0 };
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 4); i++) {
 		int16_t survivors = (int16_t)(test_below(&seed, 4) + 1);
 

@@ -55,7 +55,6 @@ static void a_subframe_is_the_librarys(void **state)
 	uint64_t seed = test_seed();
 	static struct input in;
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 2); i++) {
 		fill(&seed, &in, SUBFRAME);
 		apart(&in, SUBFRAME);
@@ -67,7 +66,6 @@ static void so_is_any_length(void **state)
 	uint64_t seed = test_seed();
 	static struct input in;
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 10); i++) {
 		int16_t n = (int16_t)test_below(&seed, LONGEST + 1);
 

@@ -21,7 +21,6 @@ static void scale_sig_is_the_librarys(void **state)
 	int16_t ours[LONGEST], stock[LONGEST];
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 3); i++) {
 		size_t n = test_below(&seed, i % 8 ? 100 : LONGEST + 1);
 		int exp = (int)test_below(&seed, i % 8 ? 37 : 80) - 18;

@@ -55,7 +55,6 @@ static void a_subframe_is_the_librarys(void **state)
 	uint64_t seed = test_seed();
 	struct buffers in;
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 2); i++) {
 		fill(&seed, &in, 64);
 		compare(&in, 64, i % 2, i % 4 >= 2);
@@ -67,7 +66,6 @@ static void so_is_any_length(void **state)
 	uint64_t seed = test_seed();
 	struct buffers in;
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 10); i++) {
 		int16_t n = (int16_t)test_below(&seed, LONGEST + 1);
 
@@ -88,7 +86,6 @@ static void two_words_are_the_librarys(void **state)
 	static struct words ours, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 5); i++) {
 		int16_t n = 64, q = (int16_t)((int)test_below(&seed, 14) - 2);
 

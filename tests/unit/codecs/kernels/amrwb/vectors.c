@@ -30,7 +30,6 @@ static void dot_product12_is_the_librarys(void **state)
 	int16_t a[LONGEST], b[LONGEST];
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 2); i++) {
 		int16_t n = any_length(&seed), ours = 99, stock = 99;
 
@@ -46,7 +45,6 @@ static void dot_product12_is_the_librarys(void **state)
 /* The sums from which normalising differs most. */
 static void so_are_its_least_sums(void **state)
 {
-	(void)state;
 	for (int v = -70; v <= 70; v++) {
 		int16_t a[16] = { 0 }, b[16] = { 0 }, ours, stock;
 
@@ -83,7 +81,6 @@ static void updt_tar_is_the_librarys(void **state)
 	static struct target in;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 4); i++) {
 		int16_t n = any_length(&seed), gain;
 		int to = i % 4 ? LONGEST : (int)test_below(&seed, 2 * LONGEST);
@@ -100,7 +97,6 @@ static void copy_is_the_librarys(void **state)
 	static int16_t ours[3 * LONGEST], stock[3 * LONGEST];
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 10); i++) {
 		int16_t n = (int16_t)(2 + test_below(&seed, LONGEST - 1));
 		unsigned to = test_below(&seed, 2 * LONGEST);

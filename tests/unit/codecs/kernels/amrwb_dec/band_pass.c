@@ -26,7 +26,6 @@ static void band_pass_6k_7k_is_the_librarys(void **state)
 	static struct signals ours, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	memset(&ours, 0, sizeof(ours));
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 4); i++) {
 		int16_t n = LONGEST;

@@ -28,7 +28,6 @@ static void pred_lt4_is_the_librarys(void **state)
 	static struct excitation ours, stock;
 	uint64_t seed = test_seed();
 
-	(void)state;
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 3); i++) {
 		unsigned most = i % 4 ? 50 : LONGEST;
 		int16_t lag = (int16_t)(test_below(&seed, most) + 1);
