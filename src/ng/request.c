@@ -858,6 +858,7 @@ int ng_request_read(struct ng_request *out, json_t *body, struct cr_err *e)
 		return err;
 	if (out->learn == LEARN_ASYMMETRIC && out->strict_source)
 		out->learn = LEARN_STRICT;
+	out->version |= out->version_rises;
 	read_source(out, body);
 	return codec_rules_read(&out->codecs, body, e);
 }

@@ -10,8 +10,12 @@
 #include "ng/request.h"
 
 struct ng_word {
-	const char *name; /**< NULL: behind the last one */
-	void (*take)(struct ng_request *r);
+	const char *name; /**< NULL: behind the last one                 */
+	size_t offset;	  /**< of the member that becomes @value ...     */
+	unsigned bytes;	  /**< ... and has so many; 0: none does         */
+	int value;
+	unsigned mux;	     /**< is added to that of the request        */
+	const char *warning; /**< or NULL                                */
 };
 
 /** Those of the lists "flags", "replace", "rtcp-mux", "supports" and "SDES",
