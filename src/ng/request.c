@@ -423,33 +423,14 @@ struct key {
 	const char *name;
 	/* a wrong value is an error, not a warning */
 	bool strict;
+	/* what becomes of the value; none of these: nothing */
 	int (*read)(struct ng_request *r, const char *key, const json_t *v,
 		    struct cr_err *e);
+	const struct ng_word *words;
+	size_t text, number; /* offset of a member that gets it; 0: none */
+	unsigned most;	     /* of a number */
+	const char *warning; /* it has no effect; or NULL */
 };
-
-static int read_call_id(struct ng_request *r, const char *key, const json_t *v,
-			struct cr_err *e)
-{
-	return read_name(&r->call_id, key, v, e);
-}
-
-static int read_from_tag(struct ng_request *r, const char *key, const json_t *v,
-			 struct cr_err *e)
-{
-	return read_name(&r->from_tag, key, v, e);
-}
-
-static int read_to_tag(struct ng_request *r, const char *key, const json_t *v,
-		       struct cr_err *e)
-{
-	return read_name(&r->to_tag, key, v, e);
-}
-
-static int read_branch(struct ng_request *r, const char *key, const json_t *v,
-		       struct cr_err *e)
-{
-	return read_name(&r->via_branch, key, v, e);
-}
 
 static int read_sdp(struct ng_request *r, const char *key, const json_t *v,
 		    struct cr_err *e)
@@ -495,30 +476,6 @@ static int read_codec(struct ng_request *r, const char *key, const json_t *v,
 	return 0;
 }
 
-static int read_replace(struct ng_request *r, const char *key, const json_t *v,
-			struct cr_err *e)
-{
-	return take_words(r, ng_replace_words, key, v, e);
-}
-
-static int read_mux(struct ng_request *r, const char *key, const json_t *v,
-		    struct cr_err *e)
-{
-	return take_words(r, ng_mux_words, key, v, e);
-}
-
-static int read_supports(struct ng_request *r, const char *key, const json_t *v,
-			 struct cr_err *e)
-{
-	return take_words(r, ng_support_words, key, v, e);
-}
-
-static int read_learning(struct ng_request *r, const char *key, const json_t *v,
-			 struct cr_err *e)
-{
-	return take_words(r, ng_learn_words, key, v, e);
-}
-
 static int read_direction_words(struct ng_request *r, const char *key,
 				const json_t *v, struct cr_err *e)
 {
@@ -528,18 +485,6 @@ static int read_direction_words(struct ng_request *r, const char *key,
 		if (read_name(&r->interface[i], key, json_array_get(v, i), e))
 			return -EINVAL;
 	return 0;
-}
-
-static int read_from_interface(struct ng_request *r, const char *key,
-			       const json_t *v, struct cr_err *e)
-{
-	return read_name(&r->interface[0], key, v, e);
-}
-
-static int read_to_interface(struct ng_request *r, const char *key,
-			     const json_t *v, struct cr_err *e)
-{
-	return read_name(&r->interface[1], key, v, e);
 }
 
 static int read_family(struct ng_request *r, const char *key, const json_t *v,
@@ -594,12 +539,6 @@ static int read_proto(struct ng_request *r, const char *key, const json_t *v,
 	return 0;
 }
 
-static int read_ice(struct ng_request *r, const char *key, const json_t *v,
-		    struct cr_err *e)
-{
-	return take_words(r, ng_ice_words, key, v, e);
-}
-
 static int read_record(struct ng_request *r, const char *key, const json_t *v,
 		       struct cr_err *e)
 {
@@ -612,93 +551,51 @@ static int read_record(struct ng_request *r, const char *key, const json_t *v,
 	return 0;
 }
 
-static int read_members(struct ng_request *r, const char *key, const json_t *v,
-			struct cr_err *e)
-{
-	return take_words(r, ng_key_words, key, v, e);
-}
-
-static int read_fax(struct ng_request *r, const char *key, const json_t *v,
-		    struct cr_err *e)
-{
-	(void)key, (void)v, (void)e;
-	ng_request_warn(r, "T.38: this node has no fax");
-	return 0;
-}
-
-static int read_ptime(struct ng_request *r, const char *key, const json_t *v,
-		      struct cr_err *e)
-{
-	return read_number(&r->ptime, PTIME_MAX, key, v, e);
-}
-
-static int read_ptime_reverse(struct ng_request *r, const char *key,
-			      const json_t *v, struct cr_err *e)
-{
-	return read_number(&r->ptime_reverse, PTIME_MAX, key, v, e);
-}
-
-static int read_limit(struct ng_request *r, const char *key, const json_t *v,
-		      struct cr_err *e)
-{
-	return read_number(&r->limit, LIST_LIMIT_MAX, key, v, e);
-}
-
-static int pass_over(struct ng_request *r, const char *key, const json_t *v,
-		     struct cr_err *e)
-{
-	(void)r, (void)key, (void)v, (void)e;
-	return 0;
-}
-
-static int read_undone(struct ng_request *r, const char *key, const json_t *v,
-		       struct cr_err *e)
-{
-	(void)v;
-	(void)cr_fail(e, 0, "%s: is not done here", key);
-	ng_request_warn(r, e->text);
-	return 0;
-}
+#define TEXT(m) .text = offsetof(struct ng_request, m)
+#define NUMBER(m, n) .number = offsetof(struct ng_request, m), .most = (n)
+#define NOT_DONE(key)                                                          \
+	{                                                                      \
+		.name = (key), .warning = key ": is not done here"             \
+	}
 
 static const struct key keys[] = {
-	{ "command", true, pass_over },
-	{ "call-id", true, read_call_id },
-	{ "from-tag", true, read_from_tag },
-	{ "to-tag", true, read_to_tag },
-	{ "via-branch", true, read_branch },
-	{ "sdp", true, read_sdp },
-	{ "transport-protocol", true, read_proto },
-	{ "flags", false, read_flags },
-	{ "replace", false, read_replace },
-	{ "supports", false, read_supports },
-	{ "rtcp-mux", false, read_mux },
-	{ "direction", false, read_direction_words },
-	{ "from-interface", false, read_from_interface },
-	{ "to-interface", false, read_to_interface },
-	{ "address-family", false, read_family },
-	{ "media-address", false, read_media_address },
-	{ "endpoint-learning", false, read_learning },
-	{ "ptime", false, read_ptime },
-	{ "ptime-reverse", false, read_ptime_reverse },
-	{ "ICE", false, read_ice },
-	{ "record-call", false, read_record },
-	{ "SDES", false, read_members },
-	{ "DTLS", false, read_members },
-	{ "OSRTP", false, read_members },
-	{ "T.38", false, read_fax },
-	{ "T38", false, read_fax },
-	{ "sdp-attr", false, read_undone },
-	{ "sdp-media-remove", false, read_undone },
-	{ "alias-key", false, read_undone },
-	{ "media-echo", false, read_undone },
-	{ "limit", false, read_limit },
-	{ "codec", false, read_codec },	       /* and codec_rules_read() */
-	{ "received-from", false, pass_over }, /* read_source() */
-	{ "rtpp-flags", false, pass_over },    /* spread_flags() */
-	/* nothing waits before it is deleted */
-	{ "delete-delay", false, pass_over },
-	{ "sip-message-type", false, pass_over },
-	{ NULL, false, NULL },
+	{ .name = "command" }, /* read_command() */
+	{ "call-id", true, TEXT(call_id) },
+	{ "from-tag", true, TEXT(from_tag) },
+	{ "to-tag", true, TEXT(to_tag) },
+	{ "via-branch", true, TEXT(via_branch) },
+	{ "sdp", true, .read = read_sdp },
+	{ "transport-protocol", true, .read = read_proto },
+	{ .name = "flags", .read = read_flags },
+	{ .name = "replace", .words = ng_replace_words },
+	{ .name = "supports", .words = ng_support_words },
+	{ .name = "rtcp-mux", .words = ng_mux_words },
+	{ .name = "direction", .read = read_direction_words },
+	{ .name = "from-interface", TEXT(interface[0]) },
+	{ .name = "to-interface", TEXT(interface[1]) },
+	{ .name = "address-family", .read = read_family },
+	{ .name = "media-address", .read = read_media_address },
+	{ .name = "endpoint-learning", .words = ng_learn_words },
+	{ .name = "ptime", NUMBER(ptime, PTIME_MAX) },
+	{ .name = "ptime-reverse", NUMBER(ptime_reverse, PTIME_MAX) },
+	{ .name = "ICE", .words = ng_ice_words },
+	{ .name = "record-call", .read = read_record },
+	{ .name = "SDES", .words = ng_key_words },
+	{ .name = "DTLS", .words = ng_key_words },
+	{ .name = "OSRTP", .words = ng_key_words },
+	{ .name = "T.38", .warning = "T.38: this node has no fax" },
+	{ .name = "T38", .warning = "T.38: this node has no fax" },
+	NOT_DONE("sdp-attr"),
+	NOT_DONE("sdp-media-remove"),
+	NOT_DONE("alias-key"),
+	NOT_DONE("media-echo"),
+	{ .name = "limit", NUMBER(limit, LIST_LIMIT_MAX) },
+	{ .name = "codec", .read = read_codec }, /* and codec_rules_read() */
+	{ .name = "received-from" },		 /* read_source() */
+	{ .name = "rtpp-flags" },		 /* spread_flags() */
+	{ .name = "delete-delay" }, /* nothing waits before it is deleted */
+	{ .name = "sip-message-type" },
+	{ .name = NULL },
 };
 
 const char *ng_key_name(const char *text)
@@ -709,13 +606,33 @@ const char *ng_key_name(const char *text)
 	return text;
 }
 
+static int read_by_key(const struct key *k, struct ng_request *r,
+		       const json_t *v, struct cr_err *e)
+{
+	char *base = (char *)r;
+
+	if (k->warning)
+		ng_request_warn(r, k->warning);
+	if (k->read)
+		return k->read(r, k->name, v, e);
+	if (k->words)
+		return take_words(r, k->words, k->name, v, e);
+	if (k->text)
+		return read_name((const char **)(void *)(base + k->text),
+				 k->name, v, e);
+	if (k->number)
+		return read_number((unsigned *)(void *)(base + k->number),
+				   k->most, k->name, v, e);
+	return 0;
+}
+
 static int read_key(struct ng_request *r, const char *name, const json_t *v,
 		    struct cr_err *e)
 {
 	for (const struct key *k = keys; k->name; k++) {
 		if (strcmp(name, k->name) != 0)
 			continue;
-		if (!k->read(r, k->name, v, e))
+		if (!read_by_key(k, r, v, e))
 			return 0;
 		if (k->strict)
 			return -EINVAL;
