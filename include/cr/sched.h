@@ -176,7 +176,8 @@ struct cr_sched_ops {
 	 * the bound is 0. NULL: this policy promises nothing. */
 	void (*promise)(const struct cr_task *t, struct cr_promise *p);
 
-	/** Debug builds: do the invariants hold? Run after each callback. */
+	/** Do the invariants hold? Run after each callback in debug builds;
+	 * of a plug-in by codec-sim in any build, before each pick. */
 	bool (*check)(const struct cr_rq *rq);
 };
 
@@ -214,7 +215,10 @@ struct cr_sched_ops {
  *   tick    next_tick is CR_NEVER, or later than the one that was due
  *   admit   a run queue of which the task's mask has a CPU, or -ENOSPC, or
  *           another error, which counts as -EINVAL; so does a wrong run queue
- *   check   true (debug builds, after every callback)
+ *   check   true (where it is run, see there)
+ *
+ * It does not look into a policy's queue: a task that was picked and is still
+ * in the queue is found by check() only.
  *
  * And a live engine watches that no task waits for long while workers that it
  * may use have nothing to do. Where a policy breaks its contract a debug build
@@ -380,7 +384,7 @@ enum cr_kv_unit {
 	CR_KV_COUNT,	/**< anything: as it is                         */
 	CR_KV_NS,	/**< a time; CR_NEVER: never                    */
 	CR_KV_CLOCK_NS, /**< a point in time, seen as a distance from now;
-			     0: none yet                                */
+			     0: none yet; CR_NEVER: never               */
 	CR_KV_PPM	/**< a share                                    */
 };
 

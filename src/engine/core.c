@@ -360,6 +360,21 @@ static struct core_task *ask_policy(struct core *c, struct core_rq *a,
 	return core_task_of(t);
 }
 
+/* See core_config.check. Between two events, as the policy may look at states
+ * that an event changes last. */
+static void check_policy(struct core *c, struct cr_rq *rq, cr_ns now)
+{
+	const struct core_flaw damaged = {
+		.callback = "check",
+		.what = "false: the policy's own state is wrong",
+		.cpu = -1,
+	};
+	const struct cr_sched_ops *ops = rq->sched->ops;
+
+	if (rq->sched == &c->sched && ops->check && !ops->check(rq))
+		core_blame(c, rq, &damaged, now);
+}
+
 struct core_task *core_pick(struct core *c, struct cr_rq *rq, unsigned cpu,
 			    cr_ns now)
 {
@@ -369,6 +384,8 @@ struct core_task *core_pick(struct core *c, struct cr_rq *rq, unsigned cpu,
 
 	CR_ASSERT(cpu < rq->ncpu && !rq->cpu[cpu].running);
 	cr_cpus_del(&rq->kick, cpu);
+	if (__builtin_expect(c->cfg.check, 0))
+		check_policy(c, rq, now);
 	while (rq->nqueued) {
 		t = ask_policy(c, a, rq, cpu, now);
 		if (!t)

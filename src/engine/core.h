@@ -120,6 +120,9 @@ struct core_config {
 	/** Replace a policy that breaks its contract in debug builds, too,
 	 * where it aborts otherwise: for tests of the replacement. */
 	bool lenient;
+	/** Ask the policy's check() before each pick, in every build; false is
+	 * a broken contract. For plug-ins that are being tried. */
+	bool check;
 };
 
 /**

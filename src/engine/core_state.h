@@ -80,11 +80,12 @@ static inline struct cr_cpus core_within(const struct cr_rq *rq,
 	return some;
 }
 
-/** Run after every callback of the policy. */
+/** Run after every callback of the policy; see core_config.check. */
 static inline void core_check(const struct core *c, const struct cr_rq *rq)
 {
 	(void)c;
-	CR_DEBUG_ASSERT(!rq->sched->ops->check || rq->sched->ops->check(rq));
+	CR_DEBUG_ASSERT(c->cfg.check || !rq->sched->ops->check ||
+			rq->sched->ops->check(rq));
 }
 
 /** A promise that a policy has broken. */

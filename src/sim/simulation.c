@@ -328,6 +328,14 @@ static cr_ns max_age_of(const struct campaign_platform *p)
 	return p->max_age == CR_NEVER ? 0 : p->max_age;
 }
 
+static bool is_plugin(const struct cr_sched_ops *ops)
+{
+	for (unsigned i = 0; cr_schedulers[i]; i++)
+		if (cr_schedulers[i] == ops)
+			return false;
+	return true;
+}
+
 static struct sim_config config_of(struct simulation *s)
 {
 	const struct campaign_platform *p = &s->cfg->platform;
@@ -338,7 +346,8 @@ static struct sim_config config_of(struct simulation *s)
 			  .cpus_per_rq = (unsigned)campaign_cpus_per_rq(p),
 			  .admission = p->admission,
 			  .shed = { (enum shed_kind)p->shed, p->shed_wait },
-			  .lenient = true }, /* the result tells faults */
+			  .lenient = true, /* the result tells faults */
+			  .check = is_plugin(s->cfg->ops) },
 		.preempt = (enum sim_preempt)p->preempt,
 		.quantum = p->quantum,
 		.overhead = { p->overhead.decision, p->overhead.context,

@@ -7,7 +7,7 @@
 
 #include "cr/sched.h"
 
-enum mischief { TWICE, LOSE, STALL, SLEEPER, FORGET };
+enum mischief { TWICE, LOSE, STALL, SLEEPER, FORGET, LEAVE };
 
 struct options {
 	int64_t mischief, after;
@@ -81,6 +81,13 @@ static struct cr_task *pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 		return take(q);
 	case SLEEPER:
 		return before;
+	case LEAVE: /* a task is picked, and is still in the queue */
+		if (q->picks == o->after + 1 && TAILQ_FIRST(&q->list)) {
+			q->last = cr_task_of(TAILQ_FIRST(&q->list));
+			q->last->slice = CR_NEVER;
+			return q->last;
+		}
+		return take(q);
 	default:
 		return NULL;
 	}
@@ -100,12 +107,27 @@ static unsigned explain(const struct cr_task *t, struct cr_kv *kv, unsigned max)
 	return 1;
 }
 
-static const char *const mischiefs[] = { "twice",   "lose",   "stall",
-					 "sleeper", "forget", NULL };
+/* Only where no answer of pick() is wrong. */
+static bool check(const struct cr_rq *rq)
+{
+	const struct queue *q = CR_RQ(rq, struct queue);
+	const struct node *n = TAILQ_FIRST(&q->list);
+	unsigned queued = 0;
+
+	while (n && queued <= rq->nqueued) {
+		n = TAILQ_NEXT(n, link);
+		queued++;
+	}
+	return CR_OPTS(rq, struct options)->mischief != LEAVE ||
+	       queued == rq->nqueued;
+}
+
+static const char *const mischiefs[] = { "twice",  "lose",  "stall", "sleeper",
+					 "forget", "leave", NULL };
 
 static const struct cr_opt opts[] = {
 	{ "mischief", "which promise to break", CR_OPT_ENUM,
-	  offsetof(struct options, mischief), 0, 4, TWICE, mischiefs },
+	  offsetof(struct options, mischief), 0, 5, TWICE, mischiefs },
 	{ "after", "picks that are honest", CR_OPT_INT,
 	  offsetof(struct options, after), 0, INT32_MAX, 100, NULL },
 	{ NULL, NULL, CR_OPT_INT, 0, 0, 0, 0, NULL },
@@ -127,4 +149,5 @@ const struct cr_sched_ops cr_sched_plugin = {
 	.pick = pick,
 	.stop = stop,
 	.explain = explain,
+	.check = check,
 };

@@ -26,7 +26,7 @@ def test_live_programs_refuse_what_only_the_simulator_can(campaign):
 @pytest.mark.parametrize("flow, args, says", [
     (P, ["--cpus", "0"], "--cpus"),
     (P, ["--cpus", "257"], "--cpus"),
-    (P, ["--cpus", "2", "--run-queues", "3"], "a number from 1 to cpus (2)"),
+    (P, ["--cpus", "2", "--run-queues", "3"], "a whole number from 1 to 2"),
     (P, ["--cpus", "4", "--run-queues", "3"],
      "4 CPUs make 2 run queues of 2, or 4 of 1"),
     (P, ["--run-queues", "blobal"], "global, partitioned"),
@@ -140,6 +140,13 @@ def test_a_broken_contract_ends_the_run_and_leaves_no_result(
     assert f"{spec} broke its contract at 0." in told["failure"]
     assert told["scheduler"].startswith(f"fifo, after {spec} broke its contr")
     assert told["end_ns"] < 1000 * MS
+
+
+def test_a_plug_ins_damaged_queue_is_found_in_every_build(campaign):
+    done = run(campaign(FULL), "-s", f"{SABOTEUR},mischief=leave,after=100")
+    assert done.returncode == 1 and done.stdout == ""
+    assert "broke its contract at 0." in done.stderr
+    assert "callback=check what=" in done.stderr
 
 
 def test_fifo_goes_on_where_that_is_asked_for_and_says_after_whom(
