@@ -13,29 +13,23 @@
 
 enum { PATH_MAX_BYTES = 200 };
 
-static const char *simple_type(const struct field *f)
-{
-	switch (f->type) {
-	case FIELD_BOOL:
-		return "true or false";
-	case FIELD_INT:
-		return "whole number";
-	case FIELD_REAL:
-		return "number";
-	case FIELD_CODEC:
-		return "name of a codec";
-	case FIELD_MODE:
-		return "name of a mode";
-	case FIELD_ADDRESS:
-		return "address with port";
-	case FIELD_OBJECT:
-		return "object";
-	case FIELD_LIST:
-		return "list of objects";
-	default:
-		return "text";
-	}
-}
+static const char *const types[] = {
+	[FIELD_BOOL] = "true or false",
+	[FIELD_INT] = "whole number",
+	[FIELD_REAL] = "number",
+	[FIELD_TEXT] = "text",
+	[FIELD_CODEC] = "name of a codec",
+	[FIELD_MODE] = "name of a mode",
+	[FIELD_CHOICE] = "text",
+	[FIELD_TIME] = "time, as \"20ms\"",
+	[FIELD_RATE] = "rate, as \"50/s\"",
+	[FIELD_ADDRESS] = "address with port",
+	[FIELD_OBJECT] = "object",
+	[FIELD_INLINE] = "text",
+	[FIELD_LIST] = "list of objects",
+	[FIELD_MAP] = "text",
+	[FIELD_FIXED] = "refused",
+};
 
 static const char *put_field_text(char *buf, size_t size, const char *text)
 {
@@ -45,29 +39,20 @@ static const char *put_field_text(char *buf, size_t size, const char *text)
 
 const char *field_text_param(const struct field *f, char *buf, size_t size)
 {
-	switch (f->type) {
-	case FIELD_TIME:
-		return put_field_text(buf, size, "time, as \"20ms\"");
-	case FIELD_RATE:
-		return put_field_text(buf, size, "rate, as \"50/s\"");
-	case FIELD_FIXED:
-		return put_field_text(buf, size, "refused");
-	default:
-		return put_field_text(buf, size, simple_type(f));
-	}
+	return put_field_text(buf, size, types[f->type]);
 }
 
 const char *field_text_result(const struct field *f, char *buf, size_t size)
 {
-	const char *type = simple_type(f);
+	const char *type = types[f->type];
 
 	if (f->type == FIELD_RATE)
 		return put_field_text(buf, size, "number per second");
 	if (f->type == FIELD_TIME)
 		type = f->flags & FIELD_ROUND ? "whole number" : "number";
 	if (f->type == FIELD_MAP)
-		(void)snprintf(buf, size, "object: a %s for each %s",
-			       "whole number", f->members[0].name);
+		(void)snprintf(buf, size, "object: a whole number for each %s",
+			       f->members[0].name);
 	else if (f->unit && !strcmp(f->unit, "share"))
 		(void)put_field_text(buf, size, "share, 0 to 1");
 	else if (f->unit && (f->type == FIELD_INT || f->type == FIELD_REAL ||

@@ -23,6 +23,8 @@
 #include "transport/transport.h"
 #include "udp/socket.h"
 
+_Static_assert(OPTION_LIST_MAX <= INTERFACES_MAX, "--interface fits");
+
 /* --- values that are more than a number --- */
 
 static int read_rtp(const char *text, void *to, struct cr_err *e)
@@ -587,17 +589,6 @@ static const struct cli rows_cli = {
 /* What was asked for at the start. */
 static struct config_ask asked;
 
-static void choose_file(void)
-{
-	const char *path =
-		cli_peek(asked.cli, asked.argc, asked.argv, "config");
-
-	asked.path = path ? path : RUNNER_CONFIG;
-	asked.must = path != NULL;
-	if (path && !strcmp(path, "none"))
-		asked.path = NULL;
-}
-
 /* --- beside each other, and on this machine --- */
 
 static const char *text_of(const struct runner_options *o, const char *option)
@@ -757,7 +748,7 @@ bool runner_uses_kernel(const struct runner_options *o)
 
 /* --- reading --- */
 
-static int read_options(struct runner_options *o)
+int runner_options_again(struct runner_options *o)
 {
 	asked.vars = o;
 	(void)config_read(&o->from, &asked);
@@ -765,79 +756,54 @@ static int read_options(struct runner_options *o)
 	return o->from.faults.n ? -EINVAL : 0;
 }
 
-_Noreturn static void refuse(const struct runner_options *o)
-{
-	config_faults_print(&o->from.faults, rows_cli.program, stderr);
-	(void)fprintf(stderr, "Try '%s --help'.\n", rows_cli.program);
-	exit(2);
-}
-
 _Noreturn static void end_printing(void)
 {
 	exit(cli_flush(rows_cli.program));
 }
 
-static void dump(const struct runner_options *o)
-{
-	struct cr_err e = { "" };
-
-	if (!config_print(&o->from, stdout, &e))
-		return;
-	(void)fflush(stdout);
-	(void)fprintf(stderr, "%s: %s\n", rows_cli.program, e.text);
-	exit(2);
-}
-
-/* What is of the table alone, whatever the file says. */
-static void answer_of_table(const struct runner_options *o)
-{
-	if (!o->show_example && !o->show_page)
-		return;
-	if (o->show_example)
-		config_print_example(&rows_cli, stdout);
-	else
-		config_print_page(&rows_cli, RUNNER_CONFIG, stdout);
-	end_printing();
-}
-
-static void answer(const struct runner_options *o)
-{
-	if (o->dump)
-		dump(o);
-	else if (o->check)
-		printf("%s: in order\n",
-		       o->from.path ? o->from.path : "no file; command line");
-	else
-		return;
-	end_printing();
-}
-
 void runner_options_parse(struct runner_options *o, int argc, char **argv)
 {
-	int err;
+	struct cr_err e = { "" };
+	const char *path;
 
 	if (cli_asked(&rows_cli, argc, argv))
 		end_printing();
+	path = cli_peek(&rows_cli, argc, argv, "config");
 	asked = (struct config_ask){ .cli = &rows_cli,
 				     .argc = argc,
-				     .argv = argv };
-	choose_file();
-	err = read_options(o);
-	answer_of_table(o);
-	if (!err) {
+				     .argv = argv,
+				     .path = path ? path : RUNNER_CONFIG,
+				     .must = path != NULL };
+	if (path && !strcmp(path, "none"))
+		asked.path = NULL;
+	(void)runner_options_again(o);
+	/* what is of the table alone, whatever the file says */
+	if (o->show_example)
+		config_print_example(&rows_cli, stdout);
+	else if (o->show_page)
+		config_print_page(&rows_cli, RUNNER_CONFIG, stdout);
+	if (o->show_example || o->show_page)
+		end_printing();
+	if (!o->from.faults.n)
 		load_parts(o);
-		err = (int)o->from.faults.n;
+	if (o->from.faults.n) {
+		config_faults_print(&o->from.faults, rows_cli.program, stderr);
+		(void)fprintf(stderr, "Try '%s --help'.\n", rows_cli.program);
+		exit(2);
 	}
-	if (err)
-		refuse(o);
 	/* that file has to be there from now on, too */
 	asked.must = o->from.path != NULL;
-	answer(o);
-}
-
-int runner_options_again(struct runner_options *o)
-{
-	return read_options(o);
+	if (!o->dump && !o->check)
+		return;
+	if (!o->dump)
+		printf("%s: in order\n",
+		       o->from.path ? o->from.path : "no file; command line");
+	else if (config_print(&o->from, stdout, &e)) {
+		(void)fflush(stdout);
+		(void)fprintf(stderr, "%s: %s\n", rows_cli.program, e.text);
+		exit(2);
+	}
+	end_printing();
 }
 
 void runner_options_free(struct runner_options *o)
