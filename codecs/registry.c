@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "codecs/common.h"
 
-enum { CODECS_MAX = 31 };
+enum { CODECS_MAX = 31, MODES_MAX = 32 };
 
 /* Built-in ones, then those from outside, and NULL. */
 static const struct cr_codec *table[CODECS_MAX + 1] = {
@@ -54,6 +55,40 @@ int cr_codec_mode_find(const struct cr_codec *c, const char *name)
 			return (int)i;
 	}
 	return -1;
+}
+
+int codec_named(const struct cr_codec **out, const char *name, struct cr_err *e)
+{
+	const struct cr_codec *found = cr_codec_find(name);
+	const char *names[CODECS_MAX + 1] = { NULL };
+	char hint[200];
+
+	if (found) {
+		*out = found;
+		return 0;
+	}
+	for (unsigned i = 0; cr_codecs[i]; i++)
+		names[i] = cr_codecs[i]->name;
+	return cr_fail(e, -EINVAL, "unknown '%.100s'; %s", name,
+		       nearest_hint(name, names, hint, sizeof(hint)));
+}
+
+int codec_mode_named(unsigned *mode, const struct cr_codec *codec,
+		     const char *name, struct cr_err *e)
+{
+	int found = name ? cr_codec_mode_find(codec, name)
+			 : (int)codec->default_mode;
+	const char *names[MODES_MAX + 1] = { NULL };
+	char hint[200];
+
+	if (found >= 0) {
+		*mode = (unsigned)found;
+		return 0;
+	}
+	for (unsigned i = 0; i < codec->nmodes && i < MODES_MAX; i++)
+		names[i] = codec->modes[i].name;
+	return cr_fail(e, -EINVAL, "%s has no mode '%.100s'; %s", codec->name,
+		       name, nearest_hint(name, names, hint, sizeof(hint)));
 }
 
 bool cr_codec_has_rate(const struct cr_codec *c, unsigned rate)

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/nearest.h"
 #include "base/options.h"
 #include "campaign/parts.h"
+#include "codecs/registry.h"
 #include "rtp/jitter.h"
 
 /* Does flow @s say how many calls it has: by count, load or like? */
@@ -401,8 +401,6 @@ int read_models(const struct section *s, struct campaign_flow *f)
 
 /* --- the whole flow --- */
 
-#define MAX_NAMES 64u
-
 int read_flow_name(const struct section *s, unsigned i, char *out)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
@@ -424,47 +422,19 @@ int read_flow_name(const struct section *s, unsigned i, char *out)
 	return 0;
 }
 
-static int find_codec(const struct section *s, const struct cr_codec **out)
+static int find_codec(const struct section *s,
+		      struct campaign_endpoint *endpoint)
 {
-	const char *names[MAX_NAMES + 1] = { NULL };
 	const char *text = section_text(s, "codec");
-	const struct cr_codec *c;
-	char hint[200];
+	struct cr_err e;
 
 	if (!text)
 		return section_fail(s, NULL, "'codec' is missing");
-	c = cr_codec_find(text);
-	for (unsigned i = 0; !c && cr_codecs[i] && i < MAX_NAMES; i++)
-		names[i] = cr_codecs[i]->name;
-	if (!c)
-		return section_fail(
-			s, "codec", "codec=%.64s: no such codec; %s", text,
-			nearest_hint(text, names, hint, sizeof(hint)));
-	*out = c;
-	return 0;
-}
-
-static int find_codec_mode(const struct section *s,
-			   struct campaign_endpoint *endpoint)
-{
-	const struct cr_codec *c = endpoint->codec;
-	const char *names[MAX_NAMES + 1] = { NULL };
-	const char *text = section_text(s, "mode");
-	char hint[200];
-	int mode;
-
-	endpoint->cfg.mode = c->default_mode;
-	if (!text)
-		return 0;
-	mode = cr_codec_mode_find(c, text);
-	if (mode < 0) {
-		for (unsigned i = 0; i < c->nmodes && i < MAX_NAMES; i++)
-			names[i] = c->modes[i].name;
-		return section_fail(
-			s, "mode", "mode=%.64s: %s has no such mode; %s", text,
-			c->name, nearest_hint(text, names, hint, sizeof(hint)));
-	}
-	endpoint->cfg.mode = (unsigned)mode;
+	if (codec_named(&endpoint->codec, text, &e))
+		return section_fail(s, "codec", "codec: %.350s", e.text);
+	if (codec_mode_named(&endpoint->cfg.mode, endpoint->codec,
+			     section_text(s, "mode"), &e))
+		return section_fail(s, "mode", "mode: %.350s", e.text);
 	return 0;
 }
 
@@ -499,12 +469,10 @@ static int check_endpoint_keys(const struct section *s,
 
 int read_endpoint(const struct section *s, struct campaign_endpoint *endpoint)
 {
-	int rc = find_codec(s, &endpoint->codec);
+	int rc = find_codec(s, endpoint);
 	unsigned rate;
 	char text[80];
 
-	if (!rc)
-		rc = find_codec_mode(s, endpoint);
 	if (!rc)
 		rc = check_endpoint_keys(s, endpoint->codec);
 	if (!rc)

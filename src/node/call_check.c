@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/nearest.h"
+#include "codecs/registry.h"
 #include "node/requests.h"
 
 #define FIRST_DYNAMIC_PT 96
@@ -17,46 +17,25 @@
 static int check_codec(const struct cr_codec **out, const char *name,
 		       const char *path, struct cr_err *e)
 {
-	const char *names[32];
-	char hint[200];
-	unsigned n = 0;
+	struct cr_err why;
 
 	if (!name)
 		return cr_fail(e, -EINVAL, "%scodec: is missing", path);
-	*out = strcmp(name, cr_codec_relayed.name) != 0 ? cr_codec_find(name)
-							: &cr_codec_relayed;
-	if (*out)
+	*out = &cr_codec_relayed;
+	if (!strcmp(name, cr_codec_relayed.name) ||
+	    !codec_named(out, name, &why))
 		return 0;
-	for (; cr_codecs[n] && n + 1 < 32; n++)
-		names[n] = cr_codecs[n]->name;
-	names[n] = NULL;
-	return cr_fail(e, -EINVAL, "%scodec: unknown '%.100s'; %s", path, name,
-		       nearest_hint(name, names, hint, sizeof(hint)));
+	return cr_fail(e, -EINVAL, "%scodec: %.400s", path, why.text);
 }
 
 int call_check_mode(unsigned *mode, const struct cr_codec *codec,
 		    const char *name, const char *path, struct cr_err *e)
 {
-	const char *names[33];
-	char hint[200];
-	unsigned n;
-	int found;
+	struct cr_err why;
 
-	if (!name) {
-		*mode = codec->default_mode;
+	if (!codec_mode_named(mode, codec, name, &why))
 		return 0;
-	}
-	found = cr_codec_mode_find(codec, name);
-	if (found >= 0) {
-		*mode = (unsigned)found;
-		return 0;
-	}
-	for (n = 0; n < codec->nmodes && n < 32; n++)
-		names[n] = codec->modes[n].name;
-	names[n] = NULL;
-	return cr_fail(e, -EINVAL, "%smode: %s has no mode '%.100s'; %s", path,
-		       codec->name, name,
-		       nearest_hint(name, names, hint, sizeof(hint)));
+	return cr_fail(e, -EINVAL, "%smode: %.400s", path, why.text);
 }
 
 static int check_side_rate(unsigned *out, const struct cr_codec *codec,

@@ -27,10 +27,10 @@ static const struct {
 	{ TOP "  - a: {codec: pcmu}\n    b: {codec: amr}\n",
 	  "c.yaml:3: flows[0]: needs count" },
 	{ PARTY("      codec: pcmuu\n"),
-	  "c.yaml:6: flows[0].a: codec=pcmuu: no such codec; did you mean "
+	  "c.yaml:6: flows[0].a: codec: unknown 'pcmuu'; did you mean "
 	  "'pcmu'?" },
 	{ PARTY(PCMU "      mode: 12.2\n"),
-	  "c.yaml:7: flows[0].a: mode=12.2: pcmu has no such mode" },
+	  "c.yaml:7: flows[0].a: mode: pcmu has no mode '12.2'" },
 	{ PARTY(PCMU "      dtmff: 1\n"), "did you mean 'dtmf'?" },
 	{ PARTY(PCMU) "    ptime: 20\n",
 	  "c.yaml:7: flows[0]: ptime=20: needs a time with its unit" },

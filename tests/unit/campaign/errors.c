@@ -102,13 +102,13 @@ static const struct {
 	/* codecs */
 	{ OK_TOP "flows:\n  - count: 1\n    in: {codec: pcmx}\n"
 		 "    out: {codec: amr}\n",
-	  "c.yaml:5: flows[0].in: codec=pcmx: no such codec; did you mean" },
+	  "c.yaml:5: flows[0].in: codec: unknown 'pcmx'; did you mean" },
 	{ OK_TOP "flows:\n  - count: 1\n    in: {mode: 1}\n"
 		 "    out: {codec: amr}\n",
 	  "c.yaml:5: flows[0].in: 'codec' is missing" },
 	{ OK_TOP "flows:\n  - count: 1\n    in: {codec: pcmu}\n"
 		 "    out: {codec: amr, mode: 12.3}\n",
-	  "c.yaml:6: flows[0].out: mode=12.3: amr has no such mode; did you "
+	  "c.yaml:6: flows[0].out: mode: amr has no mode '12.3'; did you "
 	  "mean '12.2'?" },
 	{ OK_TOP "flows:\n  - count: 1\n    in: {codec: pcmu, dtx: yes}\n"
 		 "    out: {codec: amr}\n",
@@ -267,7 +267,7 @@ static const struct {
 	  "c.yaml:9: conversions.out: codec=pcmu: files are converted to amr" },
 	{ OK_TOP OK_FLOW
 	  "conversions: {count: 1, out: {codec: amr, mode: 12.3}}\n",
-	  "conversions.out: mode=12.3: amr has no such mode" },
+	  "conversions.out: mode: amr has no mode '12.3'" },
 	{ OK_TOP OK_FLOW
 	  "conversions: {count: 1, out: {codec: amr, octet-align: yes}}\n",
 	  "octet-align: is of packets" },
