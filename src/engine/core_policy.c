@@ -279,13 +279,6 @@ static unsigned queue_cpus(const struct core_config *cfg, unsigned i)
 	return left < per_rq ? left : per_rq;
 }
 
-static unsigned count_queues(const struct core_config *cfg)
-{
-	unsigned per_rq = cfg->cpus_per_rq ? cfg->cpus_per_rq : cfg->ncpu;
-
-	return cfg->rq_cpus ? cfg->nrq : (cfg->ncpu + per_rq - 1) / per_rq;
-}
-
 static int check_config(const struct core_config *cfg, struct cr_err *e)
 {
 	unsigned sum = 0;
@@ -316,7 +309,10 @@ static int check_config(const struct core_config *cfg, struct cr_err *e)
 
 static int alloc_queues(struct core *c, cr_ns now)
 {
-	unsigned nrq = count_queues(&c->cfg), largest = 0, first = 0;
+	unsigned each = c->cfg.cpus_per_rq ? c->cfg.cpus_per_rq : c->cfg.ncpu;
+	unsigned nrq =
+		c->cfg.rq_cpus ? c->cfg.nrq : (c->cfg.ncpu + each - 1) / each;
+	unsigned largest = 0, first = 0;
 
 	for (unsigned i = 0; i < nrq; i++)
 		if (queue_cpus(&c->cfg, i) > largest)

@@ -365,14 +365,6 @@ bool live_blame_policy(struct live *l, struct live_task *t)
 	return replaced;
 }
 
-/* Whether it loops or waits: the CPU is for who took its place. */
-static void lower_thread(pthread_t thread)
-{
-	const struct sched_param none = { 0 };
-
-	(void)pthread_setschedparam(thread, SCHED_IDLE, &none);
-}
-
 /* The place's lock held. */
 static void take_place(struct live_worker *w)
 {
@@ -394,6 +386,7 @@ bool live_detach(struct live *l, unsigned worker,
 {
 	const struct live_client *client = &l->cfg.client;
 	struct live_worker *w = &l->worker[worker];
+	const struct sched_param none = { 0 };
 	struct live_worker_look now;
 	bool take;
 
@@ -407,7 +400,8 @@ bool live_detach(struct live *l, unsigned worker,
 	settle_and_unlock(l, w->home);
 	if (!take)
 		return false;
-	lower_thread(w->thread->id);
+	/* whether it loops or waits: the CPU is for who took its place */
+	(void)pthread_setschedparam(w->thread->id, SCHED_IDLE, &none);
 	w->thread->next = l->detached;
 	l->detached = w->thread;
 	w->thread = NULL;

@@ -208,8 +208,8 @@ static cr_ns run_job(struct live_thread *th, struct core_task *t, cr_ns picked)
 }
 
 /* Lock held. A task that is leaving is returned, out of the engine. */
-static struct live_task *finish_job(struct live_worker *w, cr_ns took,
-				    cr_ns service, cr_ns now)
+static struct live_task *finish_live_job(struct live_worker *w, cr_ns took,
+					 cr_ns service, cr_ns now)
 {
 	struct core *c = w->live->core;
 	struct core_task *t =
@@ -255,8 +255,8 @@ static bool steal_from(struct live_worker *w, struct live_rq *from)
 
 /* The longest queue but @w's own and those in @asked; of equal ones the next
  * neighbour. NULL: nothing waits there. */
-static struct live_rq *longest_queue(const struct live_worker *w,
-				     const struct cr_cpus *asked)
+static struct live_rq *longest_other_queue(const struct live_worker *w,
+					   const struct cr_cpus *asked)
 {
 	struct live *l = w->live;
 	struct live_rq *best = NULL;
@@ -283,7 +283,7 @@ static bool steal(struct live_worker *w)
 	bool got = false;
 
 	(void)pthread_mutex_unlock(&w->home->lock);
-	while (!got && (from = longest_queue(w, &asked))) {
+	while (!got && (from = longest_other_queue(w, &asked))) {
 		got = steal_from(w, from);
 		cr_cpus_add(&asked, from->rq->id);
 	}
@@ -451,7 +451,7 @@ static struct core_task *work(struct live_thread *th)
 		if (th->detached)
 			break;
 		now = clock_now();
-		gone = finish_job(w, took, th->service, now);
+		gone = finish_live_job(w, took, th->service, now);
 		if (!gone)
 			continue;
 		(void)pthread_mutex_unlock(&w->home->lock);

@@ -46,7 +46,7 @@ static unsigned bin_of(uint8_t importance)
 
 /* --- what a call sounds like --- */
 
-static void look_at_call(struct shed_call *c)
+static void find_loudness(struct shed_call *c)
 {
 	uint32_t sum = 0;
 	unsigned loud = SHED_BINS;
@@ -76,7 +76,7 @@ static void hear(struct shed_call *c, uint8_t importance)
 		}
 	}
 	if (++c->since == LOOK)
-		look_at_call(c);
+		find_loudness(c);
 }
 
 /* Bins below this one are pauses. */

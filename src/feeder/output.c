@@ -316,7 +316,7 @@ static void write_counts(FILE *f, const json_t *counts)
 	(void)fputc('\n', f);
 }
 
-static uint64_t load_counter(const atomic_uint_fast64_t *counter)
+static uint64_t read_output_counter(const atomic_uint_fast64_t *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -339,10 +339,13 @@ static void write_call(FILE *f, const struct feeder_call *c)
 		      c->flow->in.codec->name, c->flow->out.codec->name,
 		      mode_of(&c->flow->in), mode_of(&c->flow->out),
 		      (double)c->plan->start / 1e9, c->plan->drift,
-		      load_counter(&m->sent), load_counter(&m->received),
-		      match_lost(m), load_counter(&m->late),
-		      load_counter(&m->duplicates), load_counter(&m->reordered),
-		      load_counter(&m->withheld), load_counter(&m->missed));
+		      read_output_counter(&m->sent),
+		      read_output_counter(&m->received), match_lost(m),
+		      read_output_counter(&m->late),
+		      read_output_counter(&m->duplicates),
+		      read_output_counter(&m->reordered),
+		      read_output_counter(&m->withheld),
+		      read_output_counter(&m->missed));
 	(void)fprintf(
 		f, ",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f",
 		as_ms(histogram_mean(d)), as_ms(histogram_quantile(d, 500000)),

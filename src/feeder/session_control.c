@@ -209,7 +209,7 @@ struct pending {
 	struct feeder_call *call;
 };
 
-static void add_member(json_t *o, const char *key, json_t *value)
+static void add_call_member(json_t *o, const char *key, json_t *value)
 {
 	(void)json_object_set_new(o, key, value);
 }
@@ -218,24 +218,25 @@ json_t *session_endpoint_json(const struct campaign_endpoint *endpoint)
 {
 	json_t *o = json_object();
 
-	add_member(o, "codec", json_string(endpoint->codec->name));
-	add_member(
+	add_call_member(o, "codec", json_string(endpoint->codec->name));
+	add_call_member(
 		o, "mode",
 		json_string(endpoint->codec->modes[endpoint->cfg.mode].name));
 	if (endpoint->cfg.sample_rate)
-		add_member(o, "rate", json_integer(endpoint->cfg.sample_rate));
+		add_call_member(o, "rate",
+				json_integer(endpoint->cfg.sample_rate));
 	if (endpoint->octet_align)
-		add_member(o, "octet_align", json_true());
+		add_call_member(o, "octet_align", json_true());
 	if (endpoint->cfg.dtx)
-		add_member(o, "dtx", json_true());
+		add_call_member(o, "dtx", json_true());
 	if (endpoint->cfg.complexity)
-		add_member(o, "complexity",
-			   json_integer(endpoint->cfg.complexity - 1));
+		add_call_member(o, "complexity",
+				json_integer(endpoint->cfg.complexity - 1));
 	if (endpoint->cfg.fec)
-		add_member(o, "fec", json_integer(endpoint->cfg.fec));
+		add_call_member(o, "fec", json_integer(endpoint->cfg.fec));
 	if (endpoint->cfg.spin)
-		add_member(o, "spin_us",
-			   json_real((double)endpoint->cfg.spin / CR_US));
+		add_call_member(o, "spin_us",
+				json_real((double)endpoint->cfg.spin / CR_US));
 	return o;
 }
 
@@ -247,13 +248,13 @@ static json_t *release_json(const struct campaign_release *r,
 					     "lbap" };
 	json_t *o = json_object();
 
-	add_member(o, "model", json_string(names[r->kind]));
+	add_call_member(o, "model", json_string(names[r->kind]));
 	if (r->kind == RELEASE_RATE) {
-		add_member(o, "x", json_integer(r->x));
-		add_member(o, "y_ms", json_real((double)r->y / CR_MS));
+		add_call_member(o, "x", json_integer(r->x));
+		add_call_member(o, "y_ms", json_real((double)r->y / CR_MS));
 	}
 	if (r->kind == RELEASE_LBAP && !k->burst)
-		add_member(o, "burst", json_integer(r->burst));
+		add_call_member(o, "burst", json_integer(r->burst));
 	return o;
 }
 
@@ -262,15 +263,17 @@ void session_put_terms(json_t *o, const struct campaign_flow *flow, cr_ns ptime)
 	static const char *const classes[] = { "hard", "soft", "best-effort" };
 
 	if (ptime)
-		add_member(o, "ptime_ms", json_real((double)ptime / CR_MS));
-	add_member(o, "class", json_string(classes[flow->terms.cls]));
+		add_call_member(o, "ptime_ms",
+				json_real((double)ptime / CR_MS));
+	add_call_member(o, "class", json_string(classes[flow->terms.cls]));
 	if (flow->terms.deadline != CR_NEVER)
-		add_member(o, "deadline_ms",
-			   json_real((double)flow->terms.deadline / CR_MS));
-	add_member(o, "contract",
-		   field_write(contract_fields, &flow->terms.contract));
-	add_member(o, "nice", json_integer(flow->terms.nice));
-	add_member(o, "weight", json_integer(flow->terms.weight));
+		add_call_member(
+			o, "deadline_ms",
+			json_real((double)flow->terms.deadline / CR_MS));
+	add_call_member(o, "contract",
+			field_write(contract_fields, &flow->terms.contract));
+	add_call_member(o, "nice", json_integer(flow->terms.nice));
+	add_call_member(o, "weight", json_integer(flow->terms.weight));
 }
 
 json_t *session_call_params(const struct session *s,
@@ -280,17 +283,18 @@ json_t *session_call_params(const struct session *s,
 	json_t *o = json_object(), *in = session_endpoint_json(&flow->in),
 	       *out = session_endpoint_json(&flow->out);
 
-	add_member(in, "ts_first", json_integer(ts_first));
-	add_member(in, "source", json_string(address));
-	add_member(out, "address", json_string(address));
-	add_member(o, "in", in);
-	add_member(o, "out", out);
+	add_call_member(in, "ts_first", json_integer(ts_first));
+	add_call_member(in, "source", json_string(address));
+	add_call_member(out, "address", json_string(address));
+	add_call_member(o, "in", in);
+	add_call_member(o, "out", out);
 	session_put_terms(o, flow, flow->ptime);
 	if (flow->release_named)
-		add_member(o, "release",
-			   release_json(&flow->release, &flow->terms.contract));
-	add_member(o, "port",
-		   json_string(campaign_ports_names[s->cfg.daemon_ports]));
+		add_call_member(
+			o, "release",
+			release_json(&flow->release, &flow->terms.contract));
+	add_call_member(o, "port",
+			json_string(campaign_ports_names[s->cfg.daemon_ports]));
 	return o;
 }
 

@@ -37,24 +37,17 @@ static int match(struct cds_lfht_node *node, const void *key)
 	       *(const uint32_t *)key;
 }
 
-/* Of a size that stays: to grow, the library has a thread of its own, and
- * aborts when there is no memory. A bucket has 16 bytes. */
-static unsigned long buckets(unsigned calls)
-{
-	unsigned long n = FEWEST;
-
-	while (n < calls && n < MOST)
-		n *= 2;
-	return n;
-}
-
 struct call_table *call_table_new(unsigned calls)
 {
-	unsigned long n = buckets(calls);
+	/* Of a size that stays: to grow, the library has a thread of its own,
+	 * and aborts when there is no memory. A bucket has 16 bytes. */
+	unsigned long n = FEWEST;
 	struct call_table *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
+	while (n < calls && n < MOST)
+		n *= 2;
 	if (memory_there(2 * n * sizeof(struct cds_lfht_node)))
 		t->ht = cds_lfht_new(n, n, n, 0, NULL);
 	if (!t->ht) {

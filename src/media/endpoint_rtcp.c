@@ -95,18 +95,6 @@ void endpoint_rtcp_use(struct endpoint *l, const struct endpoint_rtcp_use *use)
 				      memory_order_relaxed);
 }
 
-/* What came before came the other way. */
-static void take_mux(struct endpoint_rtcp *r)
-{
-	bool mux = atomic_load_explicit(&r->agreed, memory_order_relaxed);
-
-	if (mux == r->mux)
-		return;
-	r->mux = mux;
-	for (unsigned i = 0; i < NPEERS; i++)
-		r->peer[i].from.ss_family = AF_UNSPEC;
-}
-
 /* So did what came before another place was signalled. */
 static void take_signalled(struct endpoint_rtcp *r)
 {
@@ -124,11 +112,17 @@ static void take_use(struct endpoint_rtcp *r)
 	struct rtcp_session *s = &r->session;
 	uint32_t in = atomic_load_explicit(&r->rate_in, memory_order_relaxed);
 	uint32_t out = atomic_load_explicit(&r->rate_out, memory_order_relaxed);
+	bool mux = atomic_load_explicit(&r->agreed, memory_order_relaxed);
 
 	s->cfg.ssrc = atomic_load_explicit(&r->ssrc, memory_order_relaxed);
 	if (in != s->cfg.rate_in || out != s->cfg.rate_out)
 		(void)rtcp_session_set_rates(s, in, out);
-	take_mux(r);
+	if (mux != r->mux) {
+		/* what came before came to the other port */
+		r->mux = mux;
+		for (unsigned i = 0; i < NPEERS; i++)
+			r->peer[i].from.ss_family = AF_UNSPEC;
+	}
 	take_signalled(r);
 }
 

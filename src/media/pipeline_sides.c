@@ -141,16 +141,6 @@ bool pipeline_side_same(const struct pipeline_side *a,
 
 /* --- the output --- */
 
-static unsigned frame_samples(const struct pipeline_side *s)
-{
-	const struct cr_codec *c = s->codec;
-
-	if (s->cfg.samples)
-		return s->cfg.samples;
-	return (unsigned)((uint64_t)c->samples * pipeline_side_rate(s) /
-			  c->sample_rate);
-}
-
 size_t pipeline_output_store(const struct pipeline_output *o)
 {
 	const struct pipeline_side *s = &o->side;
@@ -177,7 +167,11 @@ int pipeline_output_new(struct pipeline_output **out,
 			const struct pipeline_side *side, bool follows,
 			struct cr_err *e)
 {
-	const unsigned frame = frame_samples(side);
+	const unsigned frame =
+		side->cfg.samples ? side->cfg.samples
+				  : (unsigned)((uint64_t)side->codec->samples *
+					       pipeline_side_rate(side) /
+					       side->codec->sample_rate);
 	/* what is left over may be of any codec, and longer than a frame */
 	const unsigned room = follows ? CR_FRAME_SAMPLES_MAX : frame;
 	struct pipeline_output *o;

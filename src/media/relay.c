@@ -570,18 +570,6 @@ static struct rtp_packet make_outgoing(const struct passing *t)
 	return to;
 }
 
-/* Into the packet that it has come as. */
-static void write_header(uint8_t *packet, const struct rtp_packet *p,
-			 bool renumbers)
-{
-	packet[1] = (uint8_t)((p->marker ? 0x80u : 0u) | p->pt);
-	if (!renumbers)
-		return;
-	rtp_put16(packet + 2, p->seq);
-	rtp_put32(packet + 4, p->ts);
-	rtp_put32(packet + 8, p->ssrc);
-}
-
 /* What a call would go on from: @p, which has come as type @pt. */
 static void note_sent(struct relay *r, const struct rtp_packet *p, uint8_t pt,
 		      cr_ns now)
@@ -607,9 +595,17 @@ static void put_outgoing(struct relay_burst *out, const struct passing *t,
 	const struct intake_packet *in = t->in;
 	struct relay *r = t->relay;
 	unsigned at = out->burst.count;
+	uint8_t *packet;
 
 	burst_put(&out->burst, r->fd, &r->to, 0, in->data, in->bytes);
-	write_header(out->burst.packet[at].data, p, r->renumbers);
+	/* the header is written into the packet that has come */
+	packet = out->burst.packet[at].data;
+	packet[1] = (uint8_t)((p->marker ? 0x80u : 0u) | p->pt);
+	if (r->renumbers) {
+		rtp_put16(packet + 2, p->seq);
+		rtp_put32(packet + 4, p->ts);
+		rtp_put32(packet + 8, p->ssrc);
+	}
 	out->unsent[at] = (struct relay_unsent){ r, p->payload_bytes };
 	note_sent(r, p, t->rtp->pt, in->arrival);
 	if (burst_full(&out->burst))

@@ -397,7 +397,7 @@ static bool adds(const struct codec_rules *r)
 	return codec_rules_next(r, CODEC_TRANSCODE, &k);
 }
 
-static void put_all(struct offer *o)
+static void put_all_codecs(struct offer *o)
 {
 	const struct codec_rules *r = o->rules;
 	const struct codec_spec *s;
@@ -440,11 +440,11 @@ int codec_offer(struct codec_list *out, struct codec_room *room,
 	*out = (struct codec_list){ .item = room->item };
 	memset(room->unmet, CODEC_MET, sizeof(room->unmet));
 	memset(room->unmet_all, CODEC_MET, sizeof(room->unmet_all));
-	put_all(&o);
+	put_all_codecs(&o);
 	/* nobody means that, unless something was to come in its place */
 	if (!codec_shows_speech(out) && !adds(asked->rules)) {
 		o.rules = &none;
-		put_all(&o);
+		put_all_codecs(&o);
 		o.rules = asked->rules;
 		for (enum codec_rule r = CODEC_STRIP; r <= CODEC_CONSUME; r++)
 			if (codec_shows_speech(out))

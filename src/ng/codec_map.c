@@ -88,8 +88,8 @@ static bool runs_at(const struct cr_codec *c, unsigned clock, unsigned *rate)
 }
 
 /* By @name, and @clock if that is said. */
-static const struct cr_codec *find_codec(const char *name, unsigned clock,
-					 unsigned *rate)
+static const struct cr_codec *find_rtp_codec(const char *name, unsigned clock,
+					     unsigned *rate)
 {
 	*rate = 0;
 	for (unsigned i = 0; cr_codecs[i]; i++) {
@@ -106,7 +106,7 @@ static const struct cr_codec *find_codec(const char *name, unsigned clock,
 const struct cr_codec *codec_map_find(const struct sdp_format *f,
 				      unsigned *rate)
 {
-	const struct cr_codec *c = find_codec(f->name, f->rate, rate);
+	const struct cr_codec *c = find_rtp_codec(f->name, f->rate, rate);
 
 	return c && f->channels == codec_channels(c) ? c : NULL;
 }
@@ -156,7 +156,8 @@ static bool resolve(const struct codec_spec *spec, struct sdp_format *f,
 		    int *pt)
 {
 	unsigned rate;
-	const struct cr_codec *c = find_codec(spec->name, spec->rate, &rate);
+	const struct cr_codec *c =
+		find_rtp_codec(spec->name, spec->rate, &rate);
 
 	if (!c || (spec->channels && spec->channels != codec_channels(c)))
 		return false;

@@ -21,7 +21,7 @@ const char *const codec_rule_names[CODEC_RULES] = {
 /* --- one codec --- */
 
 /* Cut the next part of @*text, up to a slash. False: it does not fit. */
-static bool take_part(const char **text, char *out, size_t size)
+static bool take_rule_part(const char **text, char *out, size_t size)
 {
 	size_t n = strcspn(*text, "/");
 
@@ -38,7 +38,7 @@ static bool number_part(const char **text, unsigned *out)
 	char digits[11], *end;
 	unsigned long n;
 
-	if (!take_part(text, digits, sizeof(digits)))
+	if (!take_rule_part(text, digits, sizeof(digits)))
 		return false;
 	n = strtoul(digits, &end, 10);
 	*out = (unsigned)n;
@@ -65,10 +65,11 @@ int codec_spec_read(struct codec_spec *out, const char *text, struct cr_err *e)
 	const char *p = text;
 
 	memset(out, 0, sizeof(*out));
-	if (!take_part(&p, out->name, sizeof(out->name)) || !out->name[0] ||
-	    !number_part(&p, &out->rate) || !number_part(&p, &out->channels) ||
+	if (!take_rule_part(&p, out->name, sizeof(out->name)) ||
+	    !out->name[0] || !number_part(&p, &out->rate) ||
+	    !number_part(&p, &out->channels) ||
 	    !number_part(&p, &out->bit_rate) || !number_part(&p, &out->ptime) ||
-	    !take_part(&p, out->fmtp, sizeof(out->fmtp)))
+	    !take_rule_part(&p, out->fmtp, sizeof(out->fmtp)))
 		return cr_fail(e, -EINVAL,
 			       "codec %.60s: it is written as in "
 			       "AMR/8000/1/12200//mode-set--7",

@@ -94,7 +94,7 @@ static void connection_close(struct ng_connection *c)
 	free(c);
 }
 
-static void cut_connection(struct ng_connection *c, const char *why)
+static void cut_ng_connection(struct ng_connection *c, const char *why)
 {
 	char from[64];
 
@@ -285,7 +285,7 @@ int connection_send(struct ng_connection *c, const char *text, size_t bytes)
 	if (c->dead || c->bye)
 		return -EPIPE;
 	if (unread(c) + bytes > c->listener->limits.unread) {
-		cut_connection(c, "it does not read its answers");
+		cut_ng_connection(c, "it does not read its answers");
 		if (!c->busy)
 			start_timer(c->again, 0);
 		return -ENOBUFS;
@@ -320,7 +320,7 @@ static void on_connection_event(struct bufferevent *io, short what, void *arg)
 
 	(void)io;
 	if (what & BEV_EVENT_TIMEOUT)
-		cut_connection(c, "it does not read its answers");
+		cut_ng_connection(c, "it does not read its answers");
 	else if (what & BEV_EVENT_ERROR)
 		c->dead = true;
 	c->finished = true;
@@ -344,7 +344,7 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
 		count_rest(c);
 	if (c->due == DUE_BYE)
 		c->dead = true;
-	cut_connection(c, why[c->due]);
+	cut_ng_connection(c, why[c->due]);
 	settle_connection(c);
 }
 

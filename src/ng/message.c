@@ -257,7 +257,7 @@ static void put_integer(struct writer *w, int64_t value)
 	put_octets(w, text, (size_t)n);
 }
 
-static void put_value(struct writer *w, const json_t *value)
+static void put_bencode(struct writer *w, const json_t *value)
 {
 	const char *key;
 	json_t *of;
@@ -268,14 +268,14 @@ static void put_value(struct writer *w, const json_t *value)
 		put_octets(w, "d", 1);
 		json_object_foreach ((json_t *)value, key, of) {
 			put_string(w, key, strlen(key));
-			put_value(w, of);
+			put_bencode(w, of);
 		}
 		put_octets(w, "e", 1);
 		return;
 	case JSON_ARRAY:
 		put_octets(w, "l", 1);
 		json_array_foreach (value, i, of)
-			put_value(w, of);
+			put_bencode(w, of);
 		put_octets(w, "e", 1);
 		return;
 	case JSON_STRING:
@@ -295,7 +295,7 @@ long bencode_write(const json_t *value, char *text, size_t size)
 {
 	struct writer w = { .p = text, .end = text + size };
 
-	put_value(&w, value);
+	put_bencode(&w, value);
 	return w.err ? w.err : (long)(w.p - text);
 }
 

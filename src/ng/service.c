@@ -554,7 +554,7 @@ static void known(void *arg, int err, const struct cr_err *why)
 		retry_wait(wait);
 }
 
-static void answer_request(void *arg, struct ng_asked *a, const json_t *body)
+static void answer_ng_request(void *arg, struct ng_asked *a, const json_t *body)
 {
 	struct ng_service *sv = arg;
 	struct ng_wait *wait = calloc(1, sizeof(*wait));
@@ -588,7 +588,8 @@ unsigned ng_service_pending(const struct ng_service *sv)
 
 /* Who never hung up: no packet for long, or no answer, whatever is said before
  * that: it would be a call that is in no record. */
-static void look_at_call(struct ng_service *sv, struct ng_call *call, cr_ns now)
+static void look_at_ng_call(struct ng_service *sv, struct ng_call *call,
+			    cr_ns now)
 {
 	unsigned long long packets = ng_call_packets(sv, call);
 	bool answered = is_answered(call);
@@ -610,7 +611,7 @@ static void look_at_call(struct ng_service *sv, struct ng_call *call, cr_ns now)
 	ng_end_call(sv, call, NODE_END_SILENT);
 }
 
-static void on_service_tick(evutil_socket_t fd, short what, void *arg)
+static void on_ng_service_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct ng_service *sv = arg;
 	struct ng_call *call = ng_call_first(&sv->calls), *next;
@@ -618,7 +619,7 @@ static void on_service_tick(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	for (; call; call = next) {
 		next = ng_call_next(call);
-		look_at_call(sv, call, clock_now());
+		look_at_ng_call(sv, call, clock_now());
 	}
 }
 
@@ -653,7 +654,8 @@ static int set_ticks(struct ng_service *sv)
 
 static int start_service_ticks(struct ng_service *sv, struct cr_err *e)
 {
-	sv->tick = event_new(sv->cfg.base, -1, EV_PERSIST, on_service_tick, sv);
+	sv->tick =
+		event_new(sv->cfg.base, -1, EV_PERSIST, on_ng_service_tick, sv);
 	return sv->tick && !set_ticks(sv)
 		       ? 0
 		       : cr_fail(e, -ENOMEM, "out of memory for events");
@@ -666,7 +668,7 @@ int ng_service_open(struct ng_service **out,
 	struct ng_listener_config listen = { .base = cfg->base,
 					     .address = cfg->address,
 					     .acl = cfg->acl,
-					     .ask = answer_request,
+					     .ask = answer_ng_request,
 					     .arg = sv };
 	int err;
 

@@ -468,19 +468,13 @@ static int change_rules(struct node *n, const struct node_config *to,
 	return 0;
 }
 
-static void change_conversions(struct node *n, const struct node_convert *to)
-{
-	const struct converter_config cfg = { .max = to->max,
-					      .running = to->running,
-					      .floor = to->floor };
-
-	if (n->converter)
-		converter_change(n->converter, &cfg);
-}
-
 int node_settings_change(struct node *n, const struct node_config *to,
 			 struct cr_err *e)
 {
+	const struct converter_config convert = { .max = to->convert.max,
+						  .running =
+							  to->convert.running,
+						  .floor = to->convert.floor };
 	int err = change_rules(n, to, e);
 
 	if (err)
@@ -489,7 +483,8 @@ int node_settings_change(struct node *n, const struct node_config *to,
 	n->cfg.rtcp_interval = to->rtcp_interval;
 	n->cfg.max_calls = to->max_calls;
 	n->cfg.memory_reserve = to->memory_reserve;
-	change_conversions(n, &to->convert);
+	if (n->converter)
+		converter_change(n->converter, &convert);
 	return 0;
 }
 

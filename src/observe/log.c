@@ -215,23 +215,16 @@ static void write_entries(void *arg, const char *entries, size_t n)
 	async_writer_count(&w.async_writer, all - failed, failed);
 }
 
-static int take_next_fd(void)
+static cr_ns change_writer(void *arg, bool asked)
 {
-	int fd;
+	int fd, old;
 
+	(void)arg;
+	(void)asked;
 	(void)pthread_mutex_lock(&w.lock);
 	fd = w.next;
 	w.next = -1;
 	(void)pthread_mutex_unlock(&w.lock);
-	return fd;
-}
-
-static cr_ns change_writer(void *arg, bool asked)
-{
-	int fd = take_next_fd(), old;
-
-	(void)arg;
-	(void)asked;
 	if (fd < 0) /* an earlier turn has taken it */
 		return CR_NEVER;
 	old = atomic_exchange_explicit(&w.fd, fd, memory_order_relaxed);

@@ -336,8 +336,8 @@ static void add_value(char *text, const char *name, const json_t *value)
 }
 
 /* As much of them as there is room for, "call=7 out.codec=amr". */
-static void add_members(char *text, const char *within, const json_t *object,
-			unsigned depth)
+static void note_members(char *text, const char *within, const json_t *object,
+			 unsigned depth)
 {
 	const char *key;
 	json_t *value;
@@ -350,7 +350,7 @@ static void add_members(char *text, const char *within, const json_t *object,
 		(void)snprintf(name, sizeof(name), "%s%s%s", within,
 			       *within ? "." : "", key);
 		if (json_is_object(value) && depth < DEPTH_MAX)
-			add_members(text, name, value, depth + 1);
+			note_members(text, name, value, depth + 1);
 		else
 			add_value(text, name, value);
 	}
@@ -365,7 +365,7 @@ static void note_request(struct rpc_noted *to, const struct peer *p,
 	to->method = method;
 	memcpy(to->peer, p->pub.address, sizeof(to->peer));
 	*to->what = '\0';
-	add_members(to->what, "", params, 1);
+	note_members(to->what, "", params, 1);
 }
 
 static void report_change(const struct rpc_server *s,

@@ -111,24 +111,11 @@ uint32_t clocks_place(const struct clocks *c, const struct clocks_packet *p)
 	return c->place + (uint32_t)rtp_ticks_in(time_behind(c, p), c->clock);
 }
 
-/* By whole seconds, so that nothing is rounded. */
-static void move_span_on(const struct clocks *c, struct clocks_span *s,
-			 uint32_t ts)
-{
-	/* Every payload type has a clock: it is not 0.
-	 * NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
-	int32_t seconds = (int32_t)(ts - s->ts) / (int32_t)s->clock - 1;
-
-	if (seconds <= 0)
-		return;
-	s->ts += (uint32_t)seconds * s->clock;
-	s->place += (uint32_t)seconds * c->clock;
-}
-
 void clocks_take(struct clocks *c, const struct clocks_packet *p,
 		 uint32_t place)
 {
 	struct clocks_span *s = &c->span[0];
+	int32_t seconds;
 
 	if (s->clock && packets_behind(c, p) <= 0)
 		return;
@@ -136,7 +123,13 @@ void clocks_take(struct clocks *c, const struct clocks_packet *p,
 		memmove(s + 1, s, (CLOCKS_SPANS - 1) * sizeof(*s));
 		*s = (struct clocks_span){ p->clock, p->ts, place };
 	}
-	move_span_on(c, s, p->ts);
+	/* By whole seconds, so that nothing is rounded; no clock is 0.
+	 * NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
+	seconds = (int32_t)(p->ts - s->ts) / (int32_t)s->clock - 1;
+	if (seconds > 0) {
+		s->ts += (uint32_t)seconds * s->clock;
+		s->place += (uint32_t)seconds * c->clock;
+	}
 	c->newest = *p;
 	c->place = place;
 }

@@ -518,18 +518,6 @@ static void learn_duration(struct jitter *j, const struct jitter_input *in,
 	j->step = (uint32_t)step;
 }
 
-/* A packet that is not far off, whatever becomes of it. */
-static void learn_speech(struct jitter *j, const struct jitter_input *in,
-			 uint64_t seq, int64_t ts)
-{
-	learn_duration(j, in, seq, ts);
-	if (seq <= j->last)
-		return;
-	j->last = seq;
-	j->last_silent = in->silent;
-	timeline_advance(&j->line, ts);
-}
-
 /* Dropped are the oldest, for room, and what is older than the largest delay:
  * it was held up, and came all at once. That the next packet is waited for may
  * take @each more. */
@@ -658,7 +646,7 @@ static enum jitter_put restart_source(struct jitter *j,
 }
 
 /* Its sequence number is not the source's, either: that one may yet come. */
-static enum jitter_put refuse_number(struct jitter *j)
+static enum jitter_put refuse_sequence(struct jitter *j)
 {
 	j->source = j->before;
 	return refuse_packet(j, JITTER_STRAY);
@@ -677,17 +665,23 @@ static enum jitter_put take_speech(struct jitter *j,
 	if (is_far_off(j, transit, ts, seq)) {
 		if (is_proved(j, in->rtp->seq, transit) || is_buffer_idle(j))
 			return restart_source(j, in);
-		return refuse_number(j);
+		return refuse_sequence(j);
 	}
 	j->proof.waits = false;
-	learn_speech(j, in, seq, ts);
+	/* it counts, whatever becomes of it */
+	learn_duration(j, in, seq, ts);
+	if (seq > j->last) {
+		j->last = seq;
+		j->last_silent = in->silent;
+		timeline_advance(&j->line, ts);
+	}
 	if (is_behind_head(j, seq) || (h->any && ts <= h->over) ||
 	    jitter_slots_behind(&j->slots, seq)) {
 		note_transit(j, in, transit);
 		return refuse_packet(j, JITTER_LATE);
 	}
 	if (!is_in_order(j, seq, ts))
-		return refuse_number(j);
+		return refuse_sequence(j);
 	note_transit(j, in, transit);
 	dropped = drop_for_room(j, seq, at, cr_ns_max(each, j->duration_ns));
 	keep_packet(j, in, seq, ts, at);

@@ -27,7 +27,7 @@ struct pool {
 	pthread_t thread[]; /* [nthreads], all but the caller */
 };
 
-static void take_part(struct pool *p)
+static void take_pool_part(struct pool *p)
 {
 	unsigned i;
 
@@ -49,7 +49,7 @@ static void *work_in(void *arg)
 			break;
 		seen = p->round;
 		(void)pthread_mutex_unlock(&p->lock);
-		take_part(p);
+		take_pool_part(p);
 		(void)pthread_mutex_lock(&p->lock);
 		if (!--p->busy)
 			(void)pthread_cond_signal(&p->end);
@@ -123,7 +123,7 @@ void pool_run(struct pool *p, unsigned n, void (*work)(void *arg, unsigned i),
 	if (p->nthreads)
 		(void)pthread_cond_broadcast(&p->begin);
 	(void)pthread_mutex_unlock(&p->lock);
-	take_part(p);
+	take_pool_part(p);
 	(void)pthread_mutex_lock(&p->lock);
 	while (p->busy)
 		(void)pthread_cond_wait(&p->end, &p->lock);

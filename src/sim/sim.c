@@ -481,8 +481,9 @@ static bool sim_steals(const struct sim *s)
 
 /* The longest queue but @to's and those in @asked; of equal ones the first.
  * NULL: nothing waits there. */
-static struct sim_rq *longest_queue(struct sim *s, const struct sim_rq *to,
-				    const struct cr_cpus *asked)
+static struct sim_rq *longest_waiting_queue(struct sim *s,
+					    const struct sim_rq *to,
+					    const struct cr_cpus *asked)
 {
 	struct sim_rq *best = NULL;
 
@@ -520,7 +521,7 @@ static bool steal_from_longest(struct sim *s, struct sim_rq *to, unsigned cpu)
 	struct cr_cpus asked = { { 0 } };
 	struct sim_rq *from;
 
-	while ((from = longest_queue(s, to, &asked))) {
+	while ((from = longest_waiting_queue(s, to, &asked))) {
 		struct core_task *t;
 
 		if (sim_make_room(to))
