@@ -78,6 +78,15 @@ static inline bool rig_peek(struct core_task *t, struct cr_job *job)
 	return true;
 }
 
+/* Deadlines are counted from logical arrivals, so they tell those. */
+static inline bool rig_peek_logical(struct core_task *t, struct cr_job *job)
+{
+	if (!rig_peek(t, job))
+		return false;
+	job->eligible = job->deadline - t->task.rel_deadline;
+	return true;
+}
+
 static inline bool rig_claim(struct core_task *t, uint64_t seq)
 {
 	struct rig_task *r = rig_task_of(t);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "campaign/plan.h"
+#include "campaign_text.h"
 #include "cmocka_cr.h"
 
 #define PTIME (20 * CR_MS)
@@ -21,17 +22,13 @@ struct said {
 
 static struct campaign *parse(const char *party)
 {
-	struct campaign *c = NULL;
-	struct cr_err e = { "" };
 	char text[1024];
 
 	(void)snprintf(text, sizeof(text),
 		       "duration: 30s\nflows:\n  - count: 2\n"
 		       "    b: {codec: pcmu}\n    a:\n      codec: pcmu\n%s",
 		       party);
-	if (campaign_parse(text, strlen(text), "c.yaml", &c, &e))
-		fail_msg("%s", e.text);
-	return c;
+	return campaign_text(text);
 }
 
 static struct plan make(const struct campaign *c, uint64_t seed)

@@ -7,20 +7,17 @@
 #include <string.h>
 
 #include "campaign/plan.h"
+#include "campaign_text.h"
 #include "cmocka_cr.h"
 
 #define ENDPOINTS "    in: {codec: pcmu}\n    out: {codec: amr}\n"
 
 static struct campaign *parse(const char *flow)
 {
-	struct campaign *c = NULL;
-	struct cr_err e = { "" };
 	char text[1024];
 
 	(void)snprintf(text, sizeof(text), "duration: 60s\nflows:\n%s", flow);
-	if (campaign_parse(text, strlen(text), "c.yaml", &c, &e))
-		fail_msg("%s", e.text);
-	return c;
+	return campaign_text(text);
 }
 
 static struct plan make(const struct campaign *c, uint64_t seed)

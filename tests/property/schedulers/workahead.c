@@ -35,15 +35,6 @@ struct world {
 
 /* --- the world --- */
 
-/* Deadlines are counted from logical arrivals, so they tell those. */
-static bool peek_logical(struct core_task *t, struct cr_job *job)
-{
-	if (!rig_peek(t, job))
-		return false;
-	job->eligible = job->deadline - t->task.rel_deadline;
-	return true;
-}
-
 static void note_end(void *arg, struct sim_task *t, unsigned cpu, cr_ns now)
 {
 	struct world *w = arg;
@@ -93,7 +84,7 @@ static struct world *play(const struct setting *s, const struct task_set *from,
 	w->rig = rig_new(s->ops, s->opts, s->ncpu, TASK_SET_MAX);
 	w->rig->cfg.preempt = s->preempt;
 	w->rig->cfg.core.admission = s->admission;
-	w->rig->cfg.client.backlog.peek = peek_logical;
+	w->rig->cfg.client.backlog.peek = rig_peek_logical;
 	w->rig->cfg.client.done = note_end;
 	w->rig->cfg.client.arg = w;
 	first = &w->rig->task[0];

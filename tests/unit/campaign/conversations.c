@@ -8,6 +8,7 @@
 
 #include "campaign/campaign.h"
 #include "campaign/plan.h"
+#include "campaign_text.h"
 #include "cmocka_cr.h"
 
 #define TOP "duration: 10s\nflows:\n"
@@ -126,19 +127,9 @@ static void mistakes_are_refused_with_place_and_reason(void **state)
 	}
 }
 
-static struct campaign *parse(const char *text)
-{
-	struct campaign *c = NULL;
-	struct cr_err e = { "" };
-
-	if (campaign_parse(text, strlen(text), "c.yaml", &c, &e))
-		fail_msg("%s", e.text);
-	return c;
-}
-
 static void a_conversation_is_two_flows_of_as_many_calls(void **state)
 {
-	struct campaign *c = parse(
+	struct campaign *c = campaign_text(
 		TOP
 		"  - name: talk\n    count: 3\n    class: hard\n"
 		"    start: {at: 1s}\n    expect: {loss: 0%}\n"
@@ -181,7 +172,7 @@ static void a_conversation_is_two_flows_of_as_many_calls(void **state)
 
 static void what_a_party_does_has_defaults(void **state)
 {
-	struct campaign *c = parse(
+	struct campaign *c = campaign_text(
 		TOP "  - count: 1\n    a: {codec: pcmu}\n    b:\n" PCMU TALK
 		    "      cn: {level: 45}\n"
 		    "      dtmf: {digits: \"0*#D\"}\n"

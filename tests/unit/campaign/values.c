@@ -8,23 +8,15 @@
 
 #include "campaign/campaign.h"
 #include "rtp/jitter.h"
+#include "campaign_text.h"
 #include "cmocka_cr.h"
-
-static struct campaign *parse(const char *text)
-{
-	struct campaign *c = NULL;
-	struct cr_err e = { "" };
-
-	if (campaign_parse(text, strlen(text), "c.yaml", &c, &e))
-		fail_msg("%s", e.text);
-	return c;
-}
 
 static void defaults_are_as_documented(void **state)
 {
-	struct campaign *c = parse("duration: 10s\nflows:\n  - count: 2\n"
-				   "    in: {codec: pcmu}\n"
-				   "    out: {codec: amr}\n");
+	struct campaign *c =
+		campaign_text("duration: 10s\nflows:\n  - count: 2\n"
+			      "    in: {codec: pcmu}\n"
+			      "    out: {codec: amr}\n");
 	const struct campaign_flow *f = &c->flows[0];
 
 	assert_int_equal(c->seed, 1);
@@ -60,7 +52,7 @@ static void receivers_are_as_told(void **state)
 		       "duration: 1s\nplatform: {receivers: {count: 3, "
 		       "cost: 1500ns, wake: 4us, waiting: 77}}\n%s",
 		       flow);
-	c = parse(text);
+	c = campaign_text(text);
 	r = &c->platform.receivers;
 	assert_int_equal(r->count, 3);
 	assert_int_equal(r->cost, 1500);
@@ -70,7 +62,7 @@ static void receivers_are_as_told(void **state)
 	(void)snprintf(text, sizeof(text),
 		       "duration: 1s\nplatform: {receivers: {count: 1}}\n%s",
 		       flow);
-	c = parse(text);
+	c = campaign_text(text);
 	r = &c->platform.receivers;
 	assert_int_equal(r->cost, 0);
 	assert_int_equal(r->wake, 0);
@@ -97,7 +89,7 @@ static void max_age_is_a_time_or_a_word(void **state)
 			       "flows:\n  - count: 1\n    in: {codec: pcmu}\n"
 			       "    out: {codec: pcma}\n",
 			       rows[i].text);
-		c = parse(text);
+		c = campaign_text(text);
 		assert_true(c->platform.max_age == rows[i].is);
 		campaign_free(c);
 	}
@@ -105,7 +97,7 @@ static void max_age_is_a_time_or_a_word(void **state)
 
 static void every_value_arrives(void **state)
 {
-	struct campaign *c = parse(
+	struct campaign *c = campaign_text(
 		"seed: 9\nduration: 1.5s\n"
 		"platform: {cpus: 4, run-queues: partitioned}\n"
 		"daemon: {admission: off, max-age: 80ms}\n"
@@ -186,7 +178,7 @@ static void ports_of_both_ends(void **state)
 			       "    in: {codec: pcmu}\n"
 			       "    out: {codec: amr}\n",
 			       cases[i].head);
-		c = parse(text);
+		c = campaign_text(text);
 		assert_int_equal(c->ports, cases[i].ours);
 		assert_int_equal(c->platform.ports, cases[i].theirs);
 		campaign_free(c);
@@ -202,7 +194,7 @@ static void a_ramp_is_its_rates(void **state)
 		"     start: {spread: 9s, poisson: 20%..110%..0%}}\n"
 		"  - {in: {codec: pcmu}, out: {codec: amr}, "
 		"start: {spread: 1s, poisson: 0/s..0.5/s}}\n";
-	struct campaign *c = parse(text);
+	struct campaign *c = campaign_text(text);
 	const struct campaign_start *a = &c->flows[0].start,
 				    *b = &c->flows[1].start;
 
@@ -237,7 +229,7 @@ static void clocks_drift_by_one_value_or_a_range(void **state)
 			       "duration: 9s\nflows:\n  - {count: 1, in: "
 			       "{codec: pcmu}, out: {codec: amr}, drift: %s}\n",
 			       cases[i].text);
-		c = parse(text);
+		c = campaign_text(text);
 		assert_int_equal(c->flows[0].drift.least, cases[i].least);
 		assert_int_equal(c->flows[0].drift.most, cases[i].most);
 		campaign_free(c);
@@ -256,7 +248,7 @@ static void conversions_arrive(void **state)
 	char all[400];
 
 	(void)snprintf(all, sizeof(all), text, "");
-	c = parse(all);
+	c = campaign_text(all);
 	v = &c->conversions;
 	assert_int_equal(v->line, 6);
 	assert_int_equal(v->count, 20);
@@ -272,7 +264,7 @@ static void conversions_arrive(void **state)
 	(void)snprintf(all, sizeof(all), text,
 		       "  length: 5s\n  at: 2s\n  input: [a.wav, b]\n"
 		       "  expect: {finished: 90%, mean-turnaround: 3s}\n");
-	c = parse(all);
+	c = campaign_text(all);
 	v = &c->conversions;
 	assert_int_equal(v->length, 5 * CR_SEC);
 	assert_int_equal(v->at, 2 * CR_SEC);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "campaign/campaign.h"
+#include "campaign_text.h"
 #include "cmocka_cr.h"
 #include "feeder/source.h"
 #include "scratch.h"
@@ -53,17 +54,13 @@ static int write_speech(void **state)
 
 static struct campaign *parse(const char *in)
 {
-	struct campaign *c = NULL;
-	struct cr_err e = { "" };
 	char text[512];
 
 	(void)snprintf(text, sizeof(text),
 		       "duration: 1s\nflows:\n  - count: 1\n    in: %s\n"
 		       "    out: {codec: pcma}\n    input: [%s]\n",
 		       in, wav);
-	if (campaign_parse(text, strlen(text), "c.yaml", &c, &e))
-		fail_msg("%s", e.text);
-	return c;
+	return campaign_text(text);
 }
 
 static struct source *open_source(const struct campaign *c, uint64_t seed)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "campaign/plan.h"
+#include "campaign_text.h"
 #include "cmocka_cr.h"
 #include "feeder/speakers.h"
 
@@ -55,16 +56,6 @@ static void on_end(void *arg)
 	h->ends++;
 }
 
-static struct campaign *load(void)
-{
-	struct campaign *c = NULL;
-	struct cr_err e = { "" };
-
-	assert_int_equal(
-		campaign_parse(text, strlen(text), "test.yaml", &c, &e), 0);
-	return c;
-}
-
 static void check_limits(const struct speakers *s, unsigned a, unsigned b)
 {
 	assert_int_equal(atomic_load(speakers_limit(s, 0)), a);
@@ -73,7 +64,7 @@ static void check_limits(const struct speakers *s, unsigned a, unsigned b)
 
 static void a_line_sets_the_flows_that_it_names(void **state)
 {
-	struct campaign *c = load();
+	struct campaign *c = campaign_text(text);
 	const struct speakers_cfg cfg = { .campaign = c };
 	struct speakers *s = speakers_new(&cfg);
 	struct cr_err e = { "" };
@@ -101,7 +92,7 @@ static void a_wrong_line_sets_nothing_and_says_what_is_wrong(void **state)
 		{ "steady=5 overload=-1", "overload=-1: needs a number" },
 		{ "steady=5 overload=1000001", "from 0 to 1000000" },
 	};
-	struct campaign *c = load();
+	struct campaign *c = campaign_text(text);
 	const struct speakers_cfg cfg = { .campaign = c };
 	struct speakers *s = speakers_new(&cfg);
 
@@ -122,7 +113,7 @@ static void pipe_through(const char *lines, size_t bytes, struct heard *h,
 			 unsigned a, unsigned b)
 {
 	struct event_base *base = event_base_new();
-	struct campaign *c = load();
+	struct campaign *c = campaign_text(text);
 	struct cr_err e = { "" };
 	struct speakers_cfg cfg = { .campaign = c,
 				    .set = on_set,
@@ -190,7 +181,7 @@ static void the_number_of_a_wrong_line_is_told_and_the_rest_is_not_read(
 static void a_file_is_no_pipe(void **state)
 {
 	struct event_base *base = event_base_new();
-	struct campaign *c = load();
+	struct campaign *c = campaign_text(text);
 	FILE *f = tmpfile();
 	struct cr_err e = { "" };
 	const struct speakers_cfg cfg = { .campaign = c, .fd = fileno(f) };
@@ -208,7 +199,7 @@ static void a_file_is_no_pipe(void **state)
  * more than its share and two. */
 static void any_first_calls_are_spread_over_the_packet_time(void **state)
 {
-	struct campaign *c = load();
+	struct campaign *c = campaign_text(text);
 	const uint64_t counts[] = { 1000, 700 };
 	struct plan_options o = { .seed = 7,
 				  .duration = CR_SEC,

@@ -18,21 +18,12 @@ struct row {
 static struct sim_job pool[ROWS];
 static unsigned used;
 
-/* Deadlines are counted from logical arrivals, so they tell those. */
-static bool peek_logical(struct core_task *t, struct cr_job *job)
-{
-	if (!rig_peek(t, job))
-		return false;
-	job->eligible = job->deadline - t->task.rel_deadline;
-	return true;
-}
-
 static struct sim_rig *rig_on(const struct cr_sched_ops *ops, const char *opts,
 			      unsigned ncpu)
 {
 	struct sim_rig *rig = rig_new(ops, opts, ncpu, 8);
 
-	rig->cfg.client.backlog.peek = peek_logical;
+	rig->cfg.client.backlog.peek = rig_peek_logical;
 	used = 0;
 	return rig;
 }
