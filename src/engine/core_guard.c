@@ -116,7 +116,7 @@ __attribute__((format(printf, 3, 4))) static void append_flaw(char *buf,
 	va_end(ap);
 }
 
-/* As "deadline_ns=5 density_ppm=3488". */
+/* As "deadline_ns=5 slice_ns=never density_ppm=3488". */
 static void append_numbers(const struct core_fault *f, char *buf, size_t size)
 {
 	static const char *const units[] = { [CR_KV_COUNT] = "",
@@ -124,12 +124,17 @@ static void append_numbers(const struct core_fault *f, char *buf, size_t size)
 					     [CR_KV_CLOCK_NS] = "_ns",
 					     [CR_KV_PPM] = "_ppm" };
 
-	for (unsigned i = 0; i < f->nkv; i++)
-		append_flaw(buf, size, "%s%s%s=%" PRId64, i ? " " : "",
-			    f->kv[i].key,
-			    f->kv[i].unit <= CR_KV_PPM ? units[f->kv[i].unit]
-						       : "",
-			    f->kv[i].value);
+	for (unsigned i = 0; i < f->nkv; i++) {
+		const struct cr_kv *kv = &f->kv[i];
+		bool time = kv->unit == CR_KV_NS || kv->unit == CR_KV_CLOCK_NS;
+
+		append_flaw(buf, size, "%s%s%s=", i ? " " : "", kv->key,
+			    kv->unit <= CR_KV_PPM ? units[kv->unit] : "");
+		if (time && kv->value == CR_NEVER)
+			append_flaw(buf, size, "never");
+		else
+			append_flaw(buf, size, "%" PRId64, kv->value);
+	}
 }
 
 void core_fault_text(const struct core_fault *f, char *buf, size_t size)

@@ -175,13 +175,13 @@ static const char *kernels_of(const struct campaign *c)
 	return NULL;
 }
 
-/* Whose result it is: @r's scheduler; or, once it has broken its contract, the
- * one that stood in, "fifo, after ./x.so broke its contract at 3.2 s". */
+/* Whose result it is: @r's scheduler; or, where it broke its contract and
+ * another went on, "fifo, after ./x.so broke its contract at 3.2 s". */
 static void sim_report_name(const struct sim_report *r, char *name, size_t size)
 {
 	const struct simulation_fault *f = &r->result->fault;
 
-	if (f->count)
+	if (f->count && !r->failure)
 		(void)snprintf(name, size,
 			       "%s, after %s broke its contract at %.1f s",
 			       cr_sched_fallback->name, r->scheduler,

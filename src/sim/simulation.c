@@ -255,7 +255,9 @@ static bool meet_fault(struct simulation *s)
 	core_fault_text(&f->what, reported->text, sizeof(reported->text));
 	if (s->cfg->trace) {
 		trace_note(s, CR_NOTE_FAULT, reported->text);
-		trace_note(s, CR_NOTE_SWITCHED, cr_sched_fallback->name);
+		if (s->cfg->stand_in)
+			trace_note(s, CR_NOTE_SWITCHED,
+				   cr_sched_fallback->name);
 	}
 	return s->cfg->stand_in;
 }

@@ -78,6 +78,11 @@ class Contender:
         return list(self.chosen.values())
 
     @property
+    def broken(self):
+        """Whether all that is known of it is of a broken contract."""
+        return BROKE in (self.flawed.get(turn) for turn in self.chosen)
+
+    @property
     def sound(self):
         """Whether what is compared is of runs without a flaw."""
         return not self.chosen.keys() & self.flawed.keys()
@@ -278,10 +283,14 @@ class Contest:
     def add(self, run, measured, place, turn=0):
         """A run, measured by run.sections(); place: number of its report;
         turn: which repetition. Returns its Family, None when it waits for
-        finish()."""
-        if run.trace is None or not any(s.frames for s in measured):
+        finish(), as one of a broken contract does: others make the phases."""
+        if run.trace is None or not any(s.frames for s in measured) or \
+                _flaw(run, False) == BROKE:
             self._later.append((run, measured, place, turn))
             return None
+        return self._add_traced(run, measured, place, turn)
+
+    def _add_traced(self, run, measured, place, turn):
         family = self._family(run, (place, 0))
         if run.trace.header.get("live") is not True and family.live is None:
             family.live = False
@@ -348,6 +357,9 @@ class Contest:
         """Runs without a trace, and names. labels: {place: label}."""
         for run, measured, place, turn in self._later:
             if not measured:
+                continue
+            if run.trace and any(s.frames for s in measured):
+                self._add_traced(run, measured, place, turn)
                 continue
             family = self._family(run, (place, 0))
             limits = {call: family.deadlines[key] for key, call in _rows(run)

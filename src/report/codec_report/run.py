@@ -231,9 +231,9 @@ def _spread(jobs, starts, labels):
 
 
 def _history(trace, first):
-    """[(scheduler, options, from ns)], by time, of a trace and its switches.
-    The names of a scheduler that broke its contract, and of the one that went
-    on for it, say so."""
+    """[(scheduler, options, from ns)], by time, of a trace and its switches;
+    scheduler "": none went on. The names of a scheduler that broke its
+    contract, and of the one that went on for it, say so."""
     header, notes = trace.header, trace.notes
     name = str(header.get("scheduler", "unknown"))
     notes = notes[np.isin(notes["code"], (NOTE_FAULT, NOTE_SWITCHED))]
@@ -253,7 +253,7 @@ def _history(trace, first):
             name = text = f"{name} after {broke}"
         out.append((name, text, at))
         broke = None
-    return out
+    return out + ([("", "", at)] if broke else [])
 
 
 @dataclass
@@ -272,7 +272,8 @@ def _switched(trace, first, window):
     return [_Stretch(scheduler, options,
                      max((at - first) / 1e9 + window.warm_up, window.since),
                      min(end, window.until))
-            for (scheduler, options, at), end in zip(found, ends)]
+            for (scheduler, options, at), end in zip(found, ends)
+            if scheduler]
 
 
 def _played(run, first, window):

@@ -41,13 +41,14 @@ class Verdict:
     def __init__(self, family):
         self.family = family
         self.members = family.members
+        self.judged = [m for m in self.members if not m.broken] or self.members
         self.compared = [m for m in self.members if m.samples]
         self.speech = not family.synthetic
         self.noun = "calls" if self.speech else "tasks"
         self.lead = self._lead()
 
     def _known(self, key):
-        return [m.value(p.name, key) for m in self.members
+        return [m.value(p.name, key) for m in self.judged
                 for p in self.family.phases
                 if m.value(p.name, key) is not None]
 
@@ -85,7 +86,7 @@ class Verdict:
         for phase in self.family.phases:
             number = round(phase.calls)
             text = f"{number:,} {tasks[:-1] if number == 1 else tasks}"
-            asked = [m.demand(phase.name) for m in self.members]
+            asked = [m.demand(phase.name) for m in self.judged]
             asked = [d for d in asked if d is not None] or \
                 [phase.demand] * (phase.demand is not None)
             if asked:
@@ -214,7 +215,7 @@ class Verdict:
 
     def phase(self, phase):
         """The sentence of a phase, by name; "" without a frame in it."""
-        known = [m for m in self.members if m.value(phase, "lost_share")
+        known = [m for m in self.judged if m.value(phase, "lost_share")
                  is not None]
         if not known:
             return ""
@@ -222,7 +223,7 @@ class Verdict:
         facts = self._facts(known, phase)
         starving = self._starve_part(known, phase)
         if len(known) == 1:
-            who = "" if len(self.members) == 1 else f"{known[0].label} only, "
+            who = "" if len(self.judged) == 1 else f"{known[0].label} only, "
             return f"{title}: {who}{facts}" + \
                 (f"; {starving}." if starving else ".")
         lead = self._lead_part(known, phase)
@@ -252,7 +253,7 @@ class Verdict:
 
     def conversions(self):
         """What became of the files; "" without any."""
-        known = [m for m in self.members if _files(m, "conversions")
+        known = [m for m in self.judged if _files(m, "conversions")
                  and _files(m, "conversions_done") is not None]
         if not known:
             return ""

@@ -285,6 +285,22 @@ static void every_broken_promise_is_caught_and_no_job_lost(void **state)
 			     "once more\" rq=0");
 }
 
+static void a_fault_names_a_time_that_never_comes(void **state)
+{
+	const struct core_fault f = {
+		.kv = { { "deadline", CR_NEVER, CR_KV_CLOCK_NS },
+			{ "served", CR_NEVER, CR_KV_COUNT },
+			{ "slice", 5, CR_KV_NS } },
+		.nkv = 3,
+	};
+	char text[128];
+
+	(void)state;
+	core_fault_said(&f, text, sizeof(text));
+	assert_string_equal(text, "deadline_ns=never "
+				  "served=9223372036854775807 slice_ns=5");
+}
+
 static void an_honest_policy_is_left_alone(void **state)
 {
 	const struct cr_sched_ops ops = bad();
@@ -466,6 +482,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			every_broken_promise_is_caught_and_no_job_lost),
+		cmocka_unit_test(a_fault_names_a_time_that_never_comes),
 		cmocka_unit_test(an_honest_policy_is_left_alone),
 		cmocka_unit_test(the_longest_waiting_goes_first_then),
 		cmocka_unit_test(

@@ -290,6 +290,24 @@ def test_nothing_is_chosen_where_a_sender_did_not_keep_pace(verdict):
         "Nothing to choose by: the run was not played to its end under fifo.")
 
 
+FAULT = 4  # the code of a note
+
+
+def test_a_broken_scheduler_takes_no_part_but_in_the_choice(verdict):
+    """Its run ends before the overload, which the others have."""
+    broken = speech("edf", late(50)) + note(FAULT, 1900 * MS, text="broken")
+    fault = {"failure": "edf broke its contract", "scheduler_fault": "it did"}
+    others = {"fifo": speech("fifo", every(4)), "rr": speech("rr", every(2))}
+    said = verdict({"edf": broken, **others}, {"edf": fault})
+    assert [p["phase"] for p in said["phases"]] == ["calm", "overload",
+                                                    "after"]
+    alone = verdict(others)
+    assert said["sentences"][:-1] == alone["sentences"][:-1]
+    assert said["load"] == alone["load"]
+    assert said["sentences"][-1].startswith(
+        "Nothing to choose by: a scheduler broke its contract under edf")
+
+
 def test_nothing_is_chosen_where_something_else_had_the_cpu(verdict):
     """All lose much in the calm, which leaves a fifth of the time."""
     def everywhere(n):
