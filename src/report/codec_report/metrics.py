@@ -25,6 +25,7 @@ sched jitter |pick(i) - pick(j) - frame duration| where j is the frame of the
              in "jitter".
 in time      share of the frames offered (done or lost) that have a deadline:
              done, and sent before it. A lost frame is not in time.
+missed       the rest of these frames: sent late, or lost.
 late share   of the jobs done that have a deadline: sent after it.
 call loss    per call: lost / (lost + done), over the calls with either.
              Jain's index over these shares (Jain, Chiu, Hawe 1984):

@@ -269,6 +269,18 @@ def test_expectations_that_do_not_hold_are_told(verdict):
     assert said["sentences"][3] == "The campaign's expectations hold."
 
 
+def test_of_every_scheduler_an_expectation_that_does_not_hold_is_told(verdict):
+    many = {"expectations": [
+        {"flow": f"f{i}", "metric": "loss", "expect": "<= 1%", "unit": "ppm",
+         "value": 20000, "met": False} for i in range(4)]}
+    said = verdict({"fifo": speech("fifo"), "rr": speech("rr")},
+                   {"fifo": many, "rr": many})
+    assert said["sentences"][3] == (
+        "The campaign expects what did not hold: loss <= 1% of f0 under fifo "
+        "(2 %); loss <= 1% of f0 under rr (2 %); loss <= 1% of f1 under fifo "
+        "(2 %) and 5 more.")
+
+
 def behind(j):
     """As from a sender that gets ever later: a second in six."""
     slow = j["seq"] * 20 * MS // 6
