@@ -77,7 +77,7 @@ struct cli_target {
 	const struct cli *cli;
 	void *vars;		 /**< its rows' members             */
 	struct cli_given *given; /**< [CLI_MAX_OPTS], by row        */
-	/** Who is told what is wrong. */
+	/** Called for each error. */
 	void (*fault)(void *arg, const char *why);
 	void *arg;
 };

@@ -18,7 +18,7 @@
 #include "cr/error.h"
 #include "cr/option.h"
 
-/** Kinds of rows, beside those that policies have. */
+/** Kinds of rows that policies do not have. */
 enum {
 	OPTION_RATE = CR_OPT_ENUM + 1, /**< stored as per second * 10^6     */
 	OPTION_TEXT,	/**< const char *, or what .read makes of it     */
@@ -174,7 +174,7 @@ int options_parse(const struct cr_opt *table, void *vals, const char *text,
 void options_format(const struct cr_opt *table, const void *vals, char *buf,
 		    size_t size);
 
-/** Write one value the same way. */
+/** Write one value as options_format() does. */
 void option_format(const struct cr_opt *row, int64_t value, char *buf,
 		   size_t size);
 

@@ -386,20 +386,15 @@ struct setting_place {
 	char name[SETTING_PLACE];
 };
 
-static void place_setting(struct setting_place *at, const char *setting,
-			  struct cr_err *e)
-{
-	(void)snprintf(at->name, sizeof(at->name), "--set %s", setting);
-	at->file = (struct campaign_file){ at->name, e, .setting = true };
-}
-
 static int put_settings(struct section *top, struct setting_place *at,
 			const struct campaign *c, struct cr_err *e)
 {
 	int rc = 0;
 
 	for (unsigned i = 0; i < c->setting_count && !rc; i++) {
-		place_setting(&at[i], c->settings[i], e);
+		(void)snprintf(at[i].name, sizeof(at[i].name), "--set %s",
+			       c->settings[i]);
+		at[i].file = (struct campaign_file){ at[i].name, e, true };
 		rc = section_set(top, &at[i].file, c->settings[i]);
 	}
 	return rc ? rc : section_check_complete(top);

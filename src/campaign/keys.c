@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keys of a campaign file. Nothing but tables: what a key may be beside
+ * The keys of a campaign file. Nothing but tables: what a key may be with
  * others is checked where its section is read.
  */
 #include "campaign/section.h"

@@ -411,7 +411,7 @@ static int step_to_entry(struct walk *w)
 	return rc;
 }
 
-/* To the end of the path. What the file does not have begins on the way. */
+/* To the end of the path. Sections that the file does not have begin here. */
 static int walk_along(struct walk *w)
 {
 	int rc = step_to_key(w);

@@ -90,7 +90,7 @@ int section_parse_value(const struct campaign_file *f, const char *text,
 /**
  * Put a setting, "flows.speech.load=110%", in the place of what the file says
  * to that key; "KEY=" takes the key away. Sections are parted by dots. A flow
- * is told by its name or, as in messages, by its number: flows[0]. 0, or
+ * has its name or, as in messages, its number: flows[0]. 0, or
  * -EINVAL or -ENOMEM with the error of @f, which has to outlive @top.
  */
 int section_set(struct section *top, const struct campaign_file *f,

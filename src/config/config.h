@@ -4,7 +4,7 @@
  * by the same table (base/cli.h). What is given more to the right replaces what
  * is given further to the left; of an option that may be repeated, the command
  * line replaces all that the file has. Where each value comes from is kept: for
- * messages, and to show. All that is wrong is told in one go.
+ * messages, and to show. All errors are reported at once.
  *
  * The lines of a file of options:
  *
@@ -12,7 +12,7 @@
  *     name = value
  *     name = "value"       to keep blanks at its ends, or to have none
  *
- * The '=' is needed: a line that lacks it is a slip to be told of. UTF-8, with
+ * The '=' is needed: a line without it is an error. The text is UTF-8, with
  * or without a byte order mark; lines end with LF, CR LF, or the file. What is
  * between quotation marks is taken as it is; there are no escapes.
  *
@@ -115,7 +115,7 @@ struct config_lines {
 	char *text; /**< what is left of it; written to */
 	size_t size;
 	unsigned line; /**< number of the last one, from 1 */
-	bool over;     /**< it is no text: nothing more is told of it */
+	bool over;     /**< it is no text: no more errors are reported */
 };
 
 /**

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * codec-runner's options: the table, which says where each value goes; what is
- * more than a number; what options mean beside each other and on this machine.
+ * more than a number; what options mean together and on this machine.
  * They are read once at the start, and again. Main thread.
  */
 #include "app/runner/options.h"
@@ -589,7 +589,7 @@ static const struct cli rows_cli = {
 /* What was asked for at the start. */
 static struct config_ask asked;
 
-/* --- beside each other, and on this machine --- */
+/* --- together, and on this machine --- */
 
 static const char *text_of(const struct runner_options *o, const char *option)
 {
@@ -604,7 +604,8 @@ static void judge(struct runner_options *o, const char *option, unsigned i,
 		config_blame(&o->from, option, i, e->text);
 }
 
-/* CPUs of --pin or --rx-cpu. NULL: not given, none, or wrong, which is told. */
+/* CPUs of --pin or --rx-cpu. NULL: not given, none, or wrong, which is a fault.
+ */
 static const struct cpu_list *read_cpus(struct runner_options *o,
 					const char *option, bool *none,
 					struct cpu_list *list,
@@ -692,8 +693,8 @@ static void check_network(struct runner_options *o)
 		      ng_listener_check(o->ng.address, o->ng.acl, &e), &e);
 }
 
-/* What is no value has left the default, which is in order: so all that is
- * wrong is told at once. */
+/* A wrong value has left the default, which is in order: all errors are found
+ * at once. */
 static void check_together(struct runner_options *o)
 {
 	static char host[RECORD_NODE_MAX];
