@@ -36,7 +36,7 @@ static int read_buffer(const struct section *s, struct campaign_flow *f)
 	int rc = section_values(s, b);
 
 	if (!rc)
-		rc = section_check_model(s, b->kind);
+		rc = section_check_model(s, b->kind, NULL);
 	if (rc || b->kind == JITTER_OFF)
 		return rc;
 	if (f->arrival.kind != ARRIVAL_PLAN)
@@ -218,7 +218,7 @@ static int read_envelope(const struct section *s, struct campaign_flow *f)
 static int check_flow_cost(const struct section *s,
 			   const struct campaign_cost *c)
 {
-	int rc = section_check_model(s, c->kind);
+	int rc = section_check_model(s, c->kind, NULL);
 
 	if (!rc && section_has(s, "half-life") && !c->warm &&
 	    c->kind != COST_MEASURED)
@@ -238,10 +238,6 @@ static int read_share(const struct section *s, struct campaign_flow *f)
 	if (section_any(section_below(s, "cost")))
 		return section_fail(s, "share",
 				    "share and cost exclude each other");
-	if (!f->synthetic)
-		return section_fail(s, "share",
-				    "share belongs to flows without codecs; "
-				    "give cost");
 	f->cost.kind = COST_CONSTANT;
 	f->cost.mean = (int64_t)((__int128)f->ptime * ppm / CR_PPM);
 	if (!f->cost.mean)
@@ -294,7 +290,7 @@ static int read_arrival(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *arrival = section_below(s, "arrival");
 	struct campaign_arrival *a = &f->arrival;
-	int rc = section_check_model(arrival, a->kind);
+	int rc = section_check_model(arrival, a->kind, NULL);
 
 	if (!rc && a->kind != ARRIVAL_PLAN)
 		rc = check_arrival_alone(s);
@@ -355,7 +351,7 @@ static int read_turn(const struct section *s, const char *name, bool turns,
 
 static int read_voice(const struct section *s, struct campaign_voice *v)
 {
-	int rc = section_check_model(s, v->kind);
+	int rc = section_check_model(s, v->kind, NULL);
 	bool talk = v->kind == VOICE_TALK, turns = v->kind == VOICE_TURNS;
 	struct talk_spurts t = { { 700 * CR_MS, 1800 * CR_MS },
 				 { 600 * CR_MS, 1600 * CR_MS },
@@ -379,14 +375,6 @@ int read_models(const struct section *s, struct campaign_flow *f)
 {
 	int rc;
 
-	if (!f->synthetic && section_has(s, "period"))
-		return section_fail(s, "period",
-				    "period belongs to flows without codecs; "
-				    "theirs is ptime");
-	if (f->synthetic && section_has(s, "ptime"))
-		return section_fail(s, "ptime",
-				    "ptime belongs to flows with codecs; give "
-				    "period");
 	rc = read_arrival(s, f);
 	if (!rc)
 		rc = read_cost(s, f);
@@ -589,12 +577,24 @@ static int check_count(const struct section *s, bool synthetic)
 
 int read_numbers(const struct section *s, struct campaign_flow *f)
 {
+	static const char *const kinds[] = {
+		[FLOW_CALL] = "a call",
+		[FLOW_CONVERSATION] = "a conversation; see a and b",
+		[FLOW_SYNTHETIC] = "a flow without codecs",
+	};
+	enum flow_kind kind = FLOW_CALL;
 	int rc;
 
 	f->synthetic = !campaign_converses(f) &&
 		       !section_any(section_below(s, "in")) &&
 		       !section_any(section_below(s, "out"));
-	rc = check_count(s, f->synthetic);
+	if (f->synthetic)
+		kind = FLOW_SYNTHETIC;
+	else if (campaign_converses(f))
+		kind = FLOW_CONVERSATION;
+	rc = section_check_model(s, kind, kinds[kind]);
+	if (!rc)
+		rc = check_count(s, f->synthetic);
 	if (!rc)
 		rc = section_values(s, f);
 	if (rc)
@@ -639,7 +639,7 @@ int read_terms(const struct section *s, struct campaign_flow *f)
 	if (!f->terms.deadline)
 		f->terms.deadline = f->terms.cls == CR_BE ? CR_NEVER : f->ptime;
 	f->release_named = section_has(release, "model");
-	rc = section_check_model(release, f->release.kind);
+	rc = section_check_model(release, f->release.kind, NULL);
 	if (!rc)
 		rc = read_contract(s, f);
 	if (!rc)
@@ -666,9 +666,6 @@ int read_flow_sender(const struct section *s, struct campaign_flow *f)
 int read_flow(const struct section *s, unsigned i, struct campaign_flow *f)
 {
 	int rc = read_flow_name(s, i, f->name);
-
-	if (!rc && section_has(s, "relay"))
-		rc = section_fail(s, "relay", "relay: is of conversations");
 
 	f->line = section_line(s, NULL);
 	if (!rc)

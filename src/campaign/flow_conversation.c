@@ -17,30 +17,6 @@ bool is_conversation(const struct section *s)
 	       section_any(section_below(s, "b"));
 }
 
-/* Keys of calls that a conversation's parties have, or nobody. */
-static int refuse_keys(const struct section *s)
-{
-	static const char *const parties[] = { "network", "jitter", "talk",
-					       "in", "out" };
-	static const char *const nobody[] = { "release", "arrival" };
-
-	if (section_has(s, "drift"))
-		return section_fail(s, "drift",
-				    "drift: a conversation has it in a and b");
-	for (unsigned i = 0; i < sizeof(parties) / sizeof(parties[0]); i++)
-		if (section_any(section_below(s, parties[i])))
-			return section_fail(s, parties[i],
-					    "%s: a conversation has it in a "
-					    "and b",
-					    parties[i]);
-	for (unsigned i = 0; i < sizeof(nobody) / sizeof(nobody[0]); i++)
-		if (section_any(section_below(s, nobody[i])))
-			return section_fail(s, nobody[i],
-					    "%s: not of a conversation",
-					    nobody[i]);
-	return 0;
-}
-
 /* --- digits and noise --- */
 
 static int read_dtmf(const struct section *s, struct campaign_dtmf *d)
@@ -256,8 +232,6 @@ int read_conversation(const struct section *s, unsigned i,
 	struct campaign_endpoint endpoint[2] = { 0 };
 	int rc = name_directions(s, i, f);
 
-	if (!rc)
-		rc = refuse_keys(s);
 	if (!rc)
 		rc = read_endpoints(party, endpoint);
 	for (unsigned k = 0; k < 2 && !rc; k++) {

@@ -39,15 +39,15 @@ _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 /* One, or a range of it. */
 #define SPAN(lo, hi) .flags = OPTION_RANGE, .min = (lo), .max = (hi)
 /* Crystals are within 100 ppm. */
-#define DRIFT(text)                                                            \
-	LOOSE("drift", CR_OPT_PPM, text, SPAN(-CR_PPM / 10, CR_PPM / 10))
+#define DRIFT(...)                                                             \
+	LOOSE("drift", CR_OPT_PPM, __VA_ARGS__, SPAN(-CR_PPM / 10, CR_PPM / 10))
 #define TEXT(key, ...) LOOSE(key, OPTION_TEXT, __VA_ARGS__, .min = 0)
 #define LIST(key, text) LOOSE(key, OPTION_LIST, text, .min = 0)
-#define SECTION(key, keys, text) LOOSE(key, OPTION_SECTION, text, .below = keys)
+#define SECTION(key, keys, ...)                                                \
+	LOOSE(key, OPTION_SECTION, __VA_ARGS__, .below = keys)
 /* One whose values are those of a member, as a section of @type. */
-#define PART(type, member, key, keys, text)                                    \
-	LOOSE(key, OPTION_SECTION, text, OPTION_AT(struct type, member),       \
-	      .below = keys)
+#define PART(type, member, key, keys, ...)                                     \
+	SECTION(key, keys, __VA_ARGS__, OPTION_AT(struct type, member))
 /* Keys of some models only; needed by some. */
 #define OF(model) (1u << (model))
 #define ONLY(set) .models = (set)
@@ -458,6 +458,7 @@ const struct option_row conversions_expect_keys[] = {
 };
 
 #define T campaign_flow
+#define NO_PARTIES ONLY(~OF(FLOW_CONVERSATION))
 static const struct option_row flow_keys[] = {
 	TEXT("name", "of the flow, unique"),
 	INT(T, count, "count", 1, 1000000, 0, "calls"),
@@ -466,41 +467,46 @@ static const struct option_row flow_keys[] = {
 	TEXT("like", "in place of count: as many calls as that flow above, "
 		     "with which it shares its load"),
 	TIME(T, ptime, "ptime", CR_MS, 120 * CR_MS, 0,
-	     "speech in one packet (the input codec's frame)"),
+	     "speech in one packet (the input codec's frame)",
+	     ONLY(~OF(FLOW_SYNTHETIC))),
 	WORD(T, terms.cls, "class", classes, CR_SOFT, "service class"),
 	TIME(T, terms.deadline, "deadline", CR_US, 10 * CR_SEC, 0,
 	     "from arrival to answer (ptime, period)"),
 	LOOSE("period", CR_OPT_TIME, "synthetic flows: between two jobs",
-	      .min = CR_US, .max = CR_TASK_LONGEST),
+	      .min = CR_US, .max = CR_TASK_LONGEST, ONLY(OF(FLOW_SYNTHETIC))),
 	LOOSE("share", CR_OPT_PPM,
 	      "synthetic flows: constant cost as a share of the period",
-	      .min = 1, .max = 100 * CR_PPM),
-	DRIFT("each caller's clock is so much fast: 50ppm, -100ppm..100ppm"),
-	FLAG(T, party.relay, "relay", 1,
-	     "conversations: without a codec, where both parties speak the "
-	     "same"),
+	      .min = 1, .max = 100 * CR_PPM, ONLY(OF(FLOW_SYNTHETIC))),
+	DRIFT("each caller's clock is so much fast: 50ppm, -100ppm..100ppm",
+	      NO_PARTIES),
+	ROW(T, party.relay, "relay", CR_OPT_BOOL, 0, 1, 1, NULL,
+	    "conversations: without a codec, where both parties speak the "
+	    "same",
+	    ONLY(OF(FLOW_CONVERSATION))),
 	INT(T, terms.nice, "nice", -20, 19, 0, "niceness of a call"),
 	INT(T, terms.weight, "weight", 1, 100000, 1024,
 	    "share of a call; 1024 is neutral"),
 	INT(T, ring, "ring", 1, 1000000, 0,
 	    "simulator: jobs that may wait; the oldest is dropped"),
-	SECTION("in", endpoint_keys, "what callers send"),
-	SECTION("out", endpoint_keys, "what they get back"),
+	SECTION("in", endpoint_keys, "what callers send", NO_PARTIES),
+	SECTION("out", endpoint_keys, "what they get back", NO_PARTIES),
 	SECTION("a", party_keys,
 		"in place of in and out: a conversation's party"),
 	SECTION("b", party_keys, "the other one"),
 	LIST("input", "WAV files, folders, globs (installed recordings)"),
-	PART(T, release, "release", release_keys, "how frames become jobs"),
+	PART(T, release, "release", release_keys, "how frames become jobs",
+	     NO_PARTIES),
 	PART(T, terms.contract, "contract", contract_keys,
 	     "what each call promises and declares"),
 	PART(T, start, "start", start_keys, "when calls begin"),
 	PART(T, hold, "hold", hold_keys, "how long they last"),
-	SECTION("network", network_keys, "what happens to packets"),
-	SECTION("jitter", buffer_keys, "simulator: jitter buffer"),
-	SECTION("talk", talk_keys, "talk spurts"),
+	SECTION("network", network_keys, "what happens to packets", NO_PARTIES),
+	SECTION("jitter", buffer_keys, "simulator: jitter buffer", NO_PARTIES),
+	SECTION("talk", talk_keys, "talk spurts", NO_PARTIES),
 	PART(T, voice, "voice", voice_keys, "what is said, and how loud it is"),
 	PART(T, cost, "cost", cost_keys, "simulator: what jobs cost"),
-	PART(T, arrival, "arrival", arrival_keys, "simulator: when jobs come"),
+	PART(T, arrival, "arrival", arrival_keys, "simulator: when jobs come",
+	     NO_PARTIES),
 	SECTION("expect", expect_keys, "what must hold of these calls"),
 	END
 };

@@ -218,21 +218,28 @@ int section_values(const struct section *s, void *out)
 	return 0;
 }
 
-int section_check_model(const struct section *s, int64_t model)
+int section_check_model(const struct section *s, int64_t model,
+			const char *what)
 {
-	const char *name = s->keys[0].name, *word = s->keys[0].names[model];
+	const char *first = s->keys[0].name;
+	char word[64];
 
+	if (!what)
+		(void)snprintf(word, sizeof(word), "%s=%s", first,
+			       s->keys[0].names[model]);
 	for (unsigned i = 0; s->keys[i].name; i++) {
 		const struct option_row *k = &s->keys[i];
-		bool has = s->values[i].line != 0;
+		bool has = k->kind == OPTION_SECTION
+				   ? section_any(s->values[i].below)
+				   : s->values[i].line != 0;
 
 		if (has && k->models && !(k->models >> model & 1))
 			return section_fail(s, k->name,
-					    "%s does not belong to %s=%s",
-					    k->name, name, word);
+					    "%s does not belong to %s", k->name,
+					    what ? what : word);
 		if (!has && k->needed_by >> model & 1)
-			return section_fail(s, name, "%s=%s needs '%s'", name,
-					    word, k->name);
+			return section_fail(s, first, "%s needs '%s'",
+					    what ? what : word, k->name);
 	}
 	return 0;
 }

@@ -123,9 +123,14 @@ unsigned section_line(const struct section *s, const char *name);
  */
 int section_values(const struct section *s, void *out);
 
-/** Do the keys that are there go with value @model of the first one, and are
- * those there that it needs? 0, or -EINVAL with the error. */
-int section_check_model(const struct section *s, int64_t model);
+/** Do the keys that are there go with @model, and are those there that it
+ * needs? It is a value of the first key; or it is called @what. 0, or -EINVAL
+ * with the error. */
+int section_check_model(const struct section *s, int64_t model,
+			const char *what);
+
+/** Models of a flow. */
+enum flow_kind { FLOW_CALL, FLOW_CONVERSATION, FLOW_SYNTHETIC };
 
 /** The number, or two of an OPTION_RANGE, of a value that section_values() has
  * checked. */

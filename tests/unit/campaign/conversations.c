@@ -37,15 +37,18 @@ static const struct {
 	  "c.yaml:7: flows[0]: ptime=20: needs a time with its unit" },
 	/* of calls only, or of parties only */
 	{ PARTY(PCMU) "    in: {codec: pcmu}\n",
-	  "c.yaml:7: flows[0]: in: a conversation has it in a and b" },
+	  "c.yaml:7: flows[0]: in does not belong to a conversation; see "
+	  "a and b" },
 	{ PARTY(PCMU) "    network: {loss: 1%}\n",
-	  "c.yaml:7: flows[0]: network: a conversation has it in a and b" },
+	  "c.yaml:7: flows[0]: network does not belong to a conversation; see "
+	  "a and b" },
 	{ PARTY(PCMU) "    drift: 5ppm\n",
-	  "c.yaml:7: flows[0]: drift: a conversation has it in a and b" },
+	  "c.yaml:7: flows[0]: drift does not belong to a conversation; see "
+	  "a and b" },
 	{ PARTY(PCMU) "    arrival: {model: poisson}\n",
-	  "c.yaml:7: flows[0]: arrival: not of a conversation" },
+	  "c.yaml:7: flows[0]: arrival does not belong to a conversation" },
 	{ PARTY(PCMU) "    release: {model: periodic}\n",
-	  "c.yaml:7: flows[0]: release: not of a conversation" },
+	  "c.yaml:7: flows[0]: release does not belong to a conversation" },
 	{ PARTY(PCMU) "    ptime: 15ms\n", "frames of amr last 20ms" },
 	/* names */
 	{ PARTY(PCMU) "    name: a-name-that-has-30-characters..\n",
@@ -79,7 +82,7 @@ static const struct {
 	  "c.yaml:8: flows[0].a: learn=strict needs address: known" },
 	{ TOP "  - count: 2\n    in: {codec: pcmu}\n    out: {codec: amr}\n"
 	      "    relay: no\n",
-	  "c.yaml:6: flows[0]: relay: is of conversations" },
+	  "c.yaml:6: flows[0]: relay does not belong to a call" },
 	/* digits */
 	{ PARTY(PCMU "      dtmf: {length: 50ms}\n"),
 	  "c.yaml:7: flows[0].a.dtmf: 'digits' is missing" },
