@@ -240,6 +240,19 @@ void client_close(struct client *c)
 	c->last_ended = c->last_congestion = c->last_conversion = NULL;
 }
 
+void client_open_desk(struct client *c, struct scratch *d,
+		      const struct desk_options *o)
+{
+	desk_open(d, o);
+	client_open(c, d, NULL);
+}
+
+void client_close_desk(struct client *c, struct scratch *d)
+{
+	client_close(c);
+	desk_close(d);
+}
+
 long long desk_number(const json_t *o, const char *path)
 {
 	const char *dot = strchr(path, '.');

@@ -63,6 +63,10 @@ void client_open(struct client *c, struct scratch *d, const char *resume);
 void client_open_unix(struct client *c, struct scratch *d, const char *resume);
 /** Lose the association without a bye. */
 void client_close(struct client *c);
+/** The only client of a service of its own. */
+void client_open_desk(struct client *c, struct scratch *d,
+		      const struct desk_options *o);
+void client_close_desk(struct client *c, struct scratch *d);
 
 /** Wait until the daemon knows of no other client than @c. */
 void client_wait_alone(struct client *c);

@@ -352,8 +352,8 @@ static void a_thousand_calls_with_bounds_start_without_waiting(void **state)
 	struct scratch d;
 	cr_ns begin;
 
-	desk_open(&d, &(struct desk_options){ .scheduler = "edf-hsb" });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d,
+			 &(struct desk_options){ .scheduler = "edf-hsb" });
 	begin = clock_now();
 	for (unsigned i = 0; i < CALLS; i++)
 		assert_int_equal(rpc_client_call(c.rpc, "call.start",

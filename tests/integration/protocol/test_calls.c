@@ -22,8 +22,7 @@ static void a_call_starts_is_queried_and_stops(void **state)
 	unsigned id;
 	json_t *o;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	id = client_start(&c, "'class': 'hard',");
 	s = desk_sender(&d, id);
 	desk_echo(&s, 5);
@@ -38,8 +37,7 @@ static void a_call_starts_is_queried_and_stops(void **state)
 	json_decref(o);
 	client_refused(&c, "call.query", json, RPC_NO_SUCH_CALL, "no call");
 	client_refused(&c, "call.stop", json, RPC_NO_SUCH_CALL, "no call");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void a_bad_reference_to_a_call_is_explained(void **state)
@@ -48,8 +46,7 @@ static void a_bad_reference_to_a_call_is_explained(void **state)
 	struct client c;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	for (unsigned i = 0; i < 2; i++) {
 		client_refused(&c, methods[i], NULL, RPC_INVALID_PARAMS,
 			       "which call?");
@@ -64,8 +61,7 @@ static void a_bad_reference_to_a_call_is_explained(void **state)
 		client_refused(&c, methods[i], "{'call': 77}", RPC_NO_SUCH_CALL,
 			       "no call 77");
 	}
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void a_bad_call_is_refused_and_leaves_nothing(void **state)
@@ -95,14 +91,12 @@ static void a_bad_call_is_refused_and_leaves_nothing(void **state)
 	struct client c;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		client_refused(&c, "call.start", wrong[i].json, wrong[i].code,
 			       wrong[i].why);
 	assert_int_equal(node_calls(d.rig.node), 0);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void an_ssrc_in_use_is_a_conflict(void **state)
@@ -110,15 +104,13 @@ static void an_ssrc_in_use_is_a_conflict(void **state)
 	struct client c;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	(void)client_start(&c, "'ssrc': 4711,");
 	client_refused(&c, "call.start",
 		       "{'ssrc': 4711, 'in': {'codec': 'pcmu'}, 'out': "
 		       "{'codec': 'pcma', 'address': '127.0.0.1:9'}}",
 		       RPC_CONFLICT, "4711 is another call's");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 #define SPIN                                                                   \
@@ -131,8 +123,7 @@ static void admission_refuses_with_figures(void **state)
 	struct scratch d;
 	json_t *o;
 
-	desk_open(&d, &(struct desk_options){ .admission = true });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .admission = true });
 	/* the third would leave no room for a frame that cannot be
 	 * preempted */
 	for (unsigned i = 0; i < 2; i++)
@@ -146,8 +137,7 @@ static void admission_refuses_with_figures(void **state)
 	assert_int_equal(desk_number(o, "calls_refused"), 3);
 	assert_int_equal(desk_number(o, "calls_started"), 2);
 	json_decref(o);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void the_most_calls_are_a_limit_too(void **state)
@@ -156,8 +146,7 @@ static void the_most_calls_are_a_limit_too(void **state)
 	struct scratch d;
 	json_t *o;
 
-	desk_open(&d, &(struct desk_options){ .max_calls = 2 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .max_calls = 2 });
 	(void)client_start(&c, "");
 	(void)client_start(&c, "");
 	client_refused(&c, "call.start",
@@ -167,8 +156,7 @@ static void the_most_calls_are_a_limit_too(void **state)
 	o = client_ask(&c, "stats", NULL);
 	assert_int_equal(desk_number(o, "calls_refused"), 1);
 	json_decref(o);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* No decoder has memory. */
@@ -192,8 +180,7 @@ static void a_codec_without_memory_is_no_capacity(void **state)
 	struct scratch d;
 	json_t *o;
 
-	desk_open(&d, &(struct desk_options){ .max_calls = 3 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .max_calls = 3 });
 	(void)client_start(&c, ""); /* its cost is known now */
 	poor = true;
 	client_refused(&c, "call.start",
@@ -206,8 +193,7 @@ static void a_codec_without_memory_is_no_capacity(void **state)
 	assert_int_equal(desk_number(o, "calls"), 2);
 	assert_int_equal(desk_number(o, "calls_refused"), 1);
 	json_decref(o);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void a_list_of_500_comes_page_by_page(void **state)
@@ -218,8 +204,7 @@ static void a_list_of_500_comes_page_by_page(void **state)
 	char json[64];
 	bool more = true;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	for (unsigned i = 0; i < 500; i++)
 		stopped = client_start(&c, "");
 	/* a call that is ending is not there any more */
@@ -248,8 +233,7 @@ static void a_list_of_500_comes_page_by_page(void **state)
 		       "1..200");
 	client_refused(&c, "call.list", "{'after': -1}", RPC_INVALID_PARAMS,
 		       "after");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 struct tally {
@@ -273,8 +257,7 @@ static void a_thousand_calls_start_without_waiting(void **state)
 	char json[200];
 	cr_ns begin;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	(void)snprintf(json, sizeof(json),
 		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', "
 		       "'mode': '12.2', 'address': '127.0.0.1:%u'}}",
@@ -290,8 +273,7 @@ static void a_thousand_calls_start_without_waiting(void **state)
 		      (double)(clock_now() - begin) / 1e6);
 	assert_int_equal(t.good, CALLS);
 	assert_int_equal(node_calls(d.rig.node), CALLS);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 int main(void)

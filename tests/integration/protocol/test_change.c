@@ -126,9 +126,9 @@ static void no_frame_is_lost_under(const char *scheduler, unsigned workers)
 	struct load l = { &d, &c, { 0 }, 0 };
 	char json[200];
 
-	desk_open(&d, &(struct desk_options){ .scheduler = scheduler,
-					      .workers = workers });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d,
+			 &(struct desk_options){ .scheduler = scheduler,
+						 .workers = workers });
 	(void)snprintf(json, sizeof(json),
 		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'spin', "
 		       "'spin': '300us', 'address': '127.0.0.1:%u'}}",
@@ -153,8 +153,7 @@ static void no_frame_is_lost_under(const char *scheduler, unsigned workers)
 				 ROUNDS * FRAMES);
 		assert_int_equal(counted(&l, i, CALL_COUNTER_overwritten), 0);
 	}
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void a_change_under_load_loses_no_frame(void **state)
@@ -175,8 +174,7 @@ static void class_and_declared_cost_decide_what_a_call_counts_as(void **state)
 	unsigned id;
 	json_t *o;
 
-	desk_open(&d, &(struct desk_options){ .admission = true });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .admission = true });
 	id = client_start(&c, "'contract': {'mean': '1ms', 'worst': '3ms'},");
 	o = query(&c, id);
 	assert_float_equal(real(o, "admitted", "load"), 0.05, NEAR);
@@ -194,8 +192,7 @@ static void class_and_declared_cost_decide_what_a_call_counts_as(void **state)
 	assert_int_equal(density_ppm(o), 100000);
 	assert_float_equal(real(o, "contract", "worst_us"), 3000, NEAR);
 	json_decref(o);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void a_refused_change_changes_nothing(void **state)
@@ -206,8 +203,7 @@ static void a_refused_change_changes_nothing(void **state)
 	unsigned id;
 	json_t *before, *after, *o;
 
-	desk_open(&d, &(struct desk_options){ .admission = true });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .admission = true });
 	(void)client_start(&c, "'contract': {'mean': '9ms', 'p99': '9ms'},");
 	id = client_start(&c, "'contract': {'mean': '1ms', 'p99': '1ms'},");
 	before = query(&c, id);
@@ -236,8 +232,7 @@ static void a_refused_change_changes_nothing(void **state)
 	assert_int_equal(desk_number(o, "calls_refused"), 0);
 	assert_int_equal(desk_number(o, "calls_started"), 2);
 	json_decref(o);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void a_declared_cost_is_admitted_not_the_measured_one(void **state)
@@ -245,8 +240,7 @@ static void a_declared_cost_is_admitted_not_the_measured_one(void **state)
 	struct client c;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ .admission = true });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .admission = true });
 	client_refused(&c, "call.start",
 		       "{'contract': {'mean': '19900us'}, 'in': {'codec': "
 		       "'pcmu'}, 'out': {'codec': 'pcma', 'address': "
@@ -258,8 +252,7 @@ static void a_declared_cost_is_admitted_not_the_measured_one(void **state)
 		       "'address': '127.0.0.1:9'}}",
 		       RPC_NO_CAPACITY, "need 0.95");
 	(void)client_start(&c, "'contract': {'worst': '8ms'},");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* As if frames of this kind had turned out to take @mean. */
@@ -276,8 +269,7 @@ static void what_turned_out_dearer_is_not_asked_for(void **state)
 	struct scratch d;
 	unsigned id;
 
-	desk_open(&d, &(struct desk_options){ .admission = true });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .admission = true });
 	id = client_start(&c, "");
 	learned(&d, id, 15 * CR_MS); /* it fits, but not twice */
 	change(&c, id, "'weight': 7");
@@ -287,8 +279,7 @@ static void what_turned_out_dearer_is_not_asked_for(void **state)
 	change_refused(&c, id, "'class': 'soft'", RPC_NO_CAPACITY, "under edf");
 	change(&c, id, "'contract': {'mean': '9ms', 'p99': '9ms'}");
 	change(&c, id, "'class': 'soft'");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* The call counts in the book by what it measures, whatever it declares. */
@@ -298,16 +289,14 @@ static void a_declared_cost_is_not_asked_for_again(void **state)
 	struct scratch d;
 	unsigned id, other;
 
-	desk_open(&d, &(struct desk_options){ .admission = true });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .admission = true });
 	id = client_start(&c, "'contract': {'mean': '6ms', 'p99': '6ms'},");
 	other = client_start(&c, "");
 	learned(&d, other, 9 * CR_MS); /* of both: one kind */
 	change(&c, id, "'weight': 7");
 	change_refused(&c, id, "'contract': {'mean': '12ms', 'p99': '12ms'}",
 		       RPC_NO_CAPACITY, "measured load");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void a_bad_change_says_the_way_out(void **state)
@@ -336,8 +325,7 @@ static void a_bad_change_says_the_way_out(void **state)
 	struct scratch d;
 	unsigned id;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	id = client_start(&c, "");
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		change_refused(&c, id, wrong[i].members, RPC_INVALID_PARAMS,
@@ -350,8 +338,7 @@ static void a_bad_change_says_the_way_out(void **state)
 		       RPC_NO_SUCH_CALL, "no call 77");
 	client_refused(&c, "call.change", "[1]", RPC_INVALID_PARAMS,
 		       "must be an object");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* --- what follows --- */
@@ -372,8 +359,7 @@ static void violations_are_counted_by_the_contract_in_force(void **state)
 	struct fixture_sender s;
 	json_t *o;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	l.id[0] = client_start(&c, "'contract': {'rate': '0.01/s', 'burst': "
 				   "1},");
 	s = desk_sender(&d, l.id[0]);
@@ -392,8 +378,7 @@ static void violations_are_counted_by_the_contract_in_force(void **state)
 	assert_int_equal(desk_number(o, "count.violations"), 3);
 	assert_int_equal(desk_number(o, "count.done"), 10);
 	json_decref(o);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* Frame type of the AMR that the call's next frame becomes. */
@@ -416,8 +401,7 @@ static void the_encoder_and_the_books_follow_a_new_mode(void **state)
 	char json[300];
 	json_t *o;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	(void)snprintf(json, sizeof(json),
 		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', "
 		       "'octet_align': true, 'mode': '12.2', 'address': "
@@ -436,8 +420,7 @@ static void the_encoder_and_the_books_follow_a_new_mode(void **state)
 	json_decref(o);
 	change(&c, id, "'nice': 1"); /* and it stays */
 	assert_int_equal(mode_heard(&s), 2);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 int main(void)

@@ -108,8 +108,7 @@ static void a_conversion_is_cancelled_in_every_state(void **state)
 		       "done already");
 	assert_int_equal(test_spool_count(&sp), 3);
 	assert_true(test_spool_has(&sp, "s.awb"));
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* A conversion has two files. They leave to others what these need. */
@@ -142,8 +141,7 @@ static void few_descriptors_let_few_run(void **state)
 	o = client_ask(&c, "stats", NULL);
 	assert_int_equal(desk_number(o, "conversions.running"), 8);
 	json_decref(o);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void expect_failed(struct client *c, unsigned conversion,
@@ -194,8 +192,7 @@ static void files_change_while_conversions_wait(void **state)
 	assert_string_equal((char *)mine, "mine");
 	free(mine);
 	assert_int_equal(test_spool_count(&sp), 4);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* A folder becomes a link to another while the conversion that writes there
@@ -223,8 +220,7 @@ static void a_folder_that_becomes_a_link_is_not_followed(void **state)
 	expect_failed(&c, 2, "symbolic links are not followed");
 	assert_int_equal(test_spool_count(&other), 0);
 	assert_int_equal(test_spool_count(&sp), 3);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* The disk is full after 20000 octets: a limit of this process says so. */
@@ -238,8 +234,7 @@ static void a_full_disk_leaves_nothing(void **state)
 	(void)signal(SIGXFSZ, SIG_IGN);
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, 2000 * 320, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .spool = sp.dir });
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	small = before;
 	small.rlim_cur = 20000;
@@ -249,8 +244,7 @@ static void a_full_disk_leaves_nothing(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	expect_failed(&c, 1, "cannot be written: File too large");
 	assert_int_equal(test_spool_count(&sp), 1);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void cancels_at_any_moment_leave_nothing(void **state)
@@ -274,8 +268,7 @@ static void cancels_at_any_moment_leave_nothing(void **state)
 	}
 	desk_wait_for(&d, &c.conversions_ended, 60);
 	assert_int_equal(test_spool_count(&sp), 1);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void the_nodes_end_cancels_all(void **state)
@@ -296,8 +289,7 @@ static void the_nodes_end_cancels_all(void **state)
 	client_refused(&c, "convert.start", "{'in': 'a.wav', 'out': 'z.awb'}",
 		       RPC_DRAINING, "no new conversions");
 	assert_int_equal(d.drained, 0); /* for the conversions */
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 	assert_int_equal(test_spool_count(&sp), 1);
 }
 
@@ -311,8 +303,8 @@ static void a_conversion_outlives_its_session(void **state)
 
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, 320 * 300, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .grace = 1 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d,
+			 &(struct desk_options){ .spool = sp.dir, .grace = 1 });
 	client_open(&other, &d, NULL);
 	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
 	client_close(&c);
@@ -340,8 +332,7 @@ static void who_takes_a_session_over_hears_of_its_conversions(void **state)
 
 	test_spool_make(&sp);
 	test_spool_endless(&sp, "a.wav");
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .spool = sp.dir });
 	client_open(&other, &d, NULL);
 	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
 	client_close(&c);
@@ -368,8 +359,7 @@ static void who_takes_a_session_over_keeps_its_own_conversions(void **state)
 
 	test_spool_make(&sp);
 	test_spool_endless(&sp, "a.wav");
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .spool = sp.dir });
 	client_open(&other, &d, NULL);
 	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
 	client_close(&c);
@@ -396,19 +386,18 @@ static void what_can_never_have_room_fails(void **state)
 
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, 320, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir,
-					      .scheduler = "fifo",
-					      .admission = true,
-					      .capacity_ppm = 100,
-					      .convert_floor = 1000 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d,
+			 &(struct desk_options){ .spool = sp.dir,
+						 .scheduler = "fifo",
+						 .admission = true,
+						 .capacity_ppm = 100,
+						 .convert_floor = 1000 });
 	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
 	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'b.awb'}");
 	desk_wait_for(&d, &c.conversions_ended, 2);
 	expect_failed(&c, 1, "no-capacity: need");
 	expect_failed(&c, 2, "of 0.00");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void opening_removes_what_a_crash_left(void **state)

@@ -91,8 +91,7 @@ static void a_disk_that_does_not_answer_holds_nobody(void **state)
 
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "slow.wav", 8000, 1600, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .spool = sp.dir });
 	client_open(&other, &d, NULL);
 	hold = hold_opens(&sp, "slow.wav");
 	if (hold >= 0) {
@@ -126,8 +125,7 @@ static void who_is_lost_while_files_are_looked_at_is_waited_for(void **state)
 
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "slow.wav", 8000, 1600, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .spool = sp.dir });
 	client_open(&other, &d, NULL);
 	hold = hold_opens(&sp, "slow.wav");
 	if (hold >= 0) {
@@ -160,16 +158,14 @@ static void of_two_asked_for_at_once_one_makes_the_file(void **state)
 	test_spool_make(&sp);
 	test_spool_endless(&sp, "endless.wav");
 	test_spool_wav(&sp, "a.wav", 8000, 1600, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .spool = sp.dir });
 	submit(&c, "{'in': 'endless.wav', 'out': 'a.awb'}", &a);
 	submit(&c, "{'in': 'a.wav', 'out': 'a.awb', 'overwrite': true}", &a);
 	submit(&c, "{'in': 'a.wav', 'out': 'b.awb'}", &a);
 	desk_wait_for(&d, &a.all, 3);
 	assert_int_equal(a.taken, 2);
 	assert_string_equal(a.why, "a.awb: conversion 1 makes that file");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 	assert_int_equal(test_spool_count(&sp),
 			 2 + test_spool_has(&sp, "b.awb"));
 }
@@ -185,8 +181,7 @@ static void who_does_not_wait_has_a_conversion(void **state)
 
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 8000, 1600, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .spool = sp.dir });
 	client_open(&other, &d, NULL);
 	submit(&c, "{'in': 'a.wav', 'out': 'a.amr'}", &a);
 	client_close(&c);

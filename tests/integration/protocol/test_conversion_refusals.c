@@ -173,8 +173,7 @@ static void a_bad_conversion_is_refused_and_leaves_nothing(void **state)
 	furnish(&sp);
 	before = test_spool_count(&sp);
 	watch = watch_opens(&sp, "pipe.wav");
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .spool = sp.dir });
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		client_refused(&c, "convert.start", bad[i].params, bad[i].code,
 			       bad[i].why);
@@ -189,8 +188,7 @@ static void a_bad_conversion_is_refused_and_leaves_nothing(void **state)
 		       RPC_NO_SUCH_CONVERSION, "no conversion 1");
 	client_refused(&c, "convert.cancel", "{'conversion': 1}",
 		       RPC_NO_SUCH_CONVERSION, "no conversion 1");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void without_a_spool_there_are_no_conversions(void **state)
@@ -198,15 +196,13 @@ static void without_a_spool_there_are_no_conversions(void **state)
 	struct client c;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	client_refused(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.amr'}",
 		       RPC_UNSUPPORTED, "--spool");
 	client_refused(&c, "convert.query", "{'conversion': 1}",
 		       RPC_NO_SUCH_CONVERSION, "no conversion");
 	client_do(&c, "convert.list", NULL);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* Broken behind the header: seen on the way, said with its place. */
@@ -227,8 +223,7 @@ static void a_file_broken_in_the_middle_fails_and_leaves_nothing(void **state)
 	struct scratch d;
 
 	test_spool_make(&sp);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .spool = sp.dir });
 	for (unsigned i = 0; i < 3; i++) {
 		for (unsigned k = 0; k < 301; k++)
 			amr[6 + 32 * k] = k < 300 ? 0x3c : cases[i].toc;
@@ -241,8 +236,7 @@ static void a_file_broken_in_the_middle_fails_and_leaves_nothing(void **state)
 			fail_msg("%s", text(c.last_conversion, "why"));
 		assert_int_equal(test_spool_count(&sp), 1);
 	}
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 struct answers {
@@ -305,10 +299,10 @@ static void ten_thousand_conversions_get_an_answer_each(void **state)
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 8000, 160, 1);
 	test_spool_endless(&sp, "endless.wav");
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir,
-					      .conversions = 1,
-					      .max_conversions = ROOM });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d,
+			 &(struct desk_options){ .spool = sp.dir,
+						 .conversions = 1,
+						 .max_conversions = ROOM });
 	client_do(&c, "convert.start", "{'in': 'endless.wav', 'out': 'e.awb'}");
 	wait_until_one_runs(&c);
 	submit_many(&c, CONVERSIONS, &a);
@@ -327,8 +321,7 @@ static void ten_thousand_conversions_get_an_answer_each(void **state)
 	assert_int_equal(test_spool_count(&sp), 2 + ROOM - 1);
 	client_refused(&c, "convert.query", "{'conversion': 1}",
 		       RPC_NO_SUCH_CONVERSION, "the last 1000");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 int main(void)

@@ -73,8 +73,7 @@ static void a_wav_file_becomes_the_librarys_own_amr(void **state)
 
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 8000, samples, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .spool = sp.dir });
 	for (unsigned i = 0; i < 3; i++) {
 		(void)snprintf(params, sizeof(params),
 			       "{'in': 'a.wav', 'out': 'a%u.amr', 'mode': "
@@ -90,8 +89,7 @@ static void a_wav_file_becomes_the_librarys_own_amr(void **state)
 		free(got);
 	}
 	assert_int_equal(test_spool_count(&sp), 4);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void an_amr_file_becomes_what_the_library_decodes(void **state)
@@ -109,8 +107,7 @@ static void an_amr_file_becomes_what_the_library_decodes(void **state)
 	test_spool_make(&sp);
 	bytes = library_amr(amr, FRAMES * FRAME, MR102);
 	test_spool_write(&sp, "a.amr", amr, bytes);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .spool = sp.dir });
 	convert(&c, "{'in': 'a.amr', 'out': 'a.wav'}");
 	got = test_spool_read(&sp, "a.wav", &n);
 	assert_int_equal(wav_parse(got, n, &info, &e), 0);
@@ -125,8 +122,7 @@ static void an_amr_file_becomes_what_the_library_decodes(void **state)
 	}
 	Decoder_Interface_exit(dec);
 	free(got);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void a_wide_wav_file_becomes_the_codecs_own_awb(void **state)
@@ -146,8 +142,7 @@ static void a_wide_wav_file_becomes_the_codecs_own_awb(void **state)
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, FRAMES * WIDE, 7);
 	test_speech(pcm, FRAMES * WIDE, 7);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .spool = sp.dir });
 	convert(&c, "{'in': 'a.wav', 'out': 'a.awb', 'mode': '12.65'}");
 	got = test_spool_read(&sp, "a.awb", &n);
 	assert_memory_equal(got, "#!AMR-WB\n", 9);
@@ -162,8 +157,7 @@ static void a_wide_wav_file_becomes_the_codecs_own_awb(void **state)
 	assert_int_equal(at, n);
 	wb->encoder_close(enc);
 	free(got);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* Every format from every other, rates converted on the way: as many frames as
@@ -179,8 +173,7 @@ static void every_format_becomes_every_other(void **state)
 
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "n.wav", 8000, FRAMES * FRAME, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .spool = sp.dir });
 	convert(&c, "{'in': 'n.wav', 'out': 'w.wav', 'rate': 16000}");
 	convert(&c, "{'in': 'n.wav', 'out': 'a.amr', 'dtx': true}");
 	convert(&c, "{'in': 'n.wav', 'out': 'a.awb'}");
@@ -202,8 +195,7 @@ static void every_format_becomes_every_other(void **state)
 				desk_number(c.last_conversion, "frames"),
 				FRAMES);
 		}
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* Conversions are tasks like others: every policy takes them, switching keeps
@@ -220,10 +212,10 @@ static void every_scheduler_finishes_conversions(void **state)
 	bytes = library_amr(expected, FRAMES * FRAME, MR122);
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 8000, FRAMES * FRAME, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir,
-					      .admission = true,
-					      .max_age = CR_US });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d,
+			 &(struct desk_options){ .spool = sp.dir,
+						 .admission = true,
+						 .max_age = CR_US });
 	for (unsigned s = 0; cr_schedulers[s]; s++) {
 		(void)snprintf(params, sizeof(params), "{'scheduler': '%s'}",
 			       cr_schedulers[s]->name);
@@ -239,8 +231,7 @@ static void every_scheduler_finishes_conversions(void **state)
 		assert_memory_equal(got, expected, n);
 		free(got);
 	}
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* A call's packets do not wait for the conversions: every frame comes back
@@ -274,8 +265,7 @@ static void calls_and_conversions_share_a_worker(void **state)
 	} while (done < 50);
 	assert_int_equal(done, 50);
 	assert_int_equal(c.conversions_ended, 0);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* A floor makes it a soft task: admitted by its rate, and done all the same. */
@@ -288,11 +278,11 @@ static void a_floor_reserves_capacity(void **state)
 
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, 4000 * WIDE, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir,
-					      .admission = true,
-					      .convert_floor = 50,
-					      .conversions = 1 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d,
+			 &(struct desk_options){ .spool = sp.dir,
+						 .admission = true,
+						 .convert_floor = 50,
+						 .conversions = 1 });
 	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
 	do {
 		o = client_ask(&c, "convert.query", "{'conversion': 1}");
@@ -306,8 +296,7 @@ static void a_floor_reserves_capacity(void **state)
 	json_decref(o);
 	desk_wait_for(&d, &c.conversions_ended, 1);
 	assert_string_equal(text(c.last_conversion, "state"), "done");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* A call whose frames take 20 ms each and may wait for ten seconds. */
@@ -363,9 +352,9 @@ static unsigned done_before_conversion(unsigned floor, unsigned frames)
 
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 8000, frames * FRAME, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir,
-					      .convert_floor = floor });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d,
+			 &(struct desk_options){ .spool = sp.dir,
+						 .convert_floor = floor });
 	convert(&c, "{'in': 'a.wav', 'out': 'first.amr'}");
 	for (unsigned i = 0; i < CALLS; i++)
 		id[i] = start_slow(&c);
@@ -382,8 +371,7 @@ static unsigned done_before_conversion(unsigned floor, unsigned frames)
 		(void)snprintf(json, sizeof(json), "{'call': %u}", id[i]);
 		done += number_of(&c, json, "count.done");
 	}
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 	return done;
 }
 

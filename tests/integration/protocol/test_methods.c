@@ -20,8 +20,9 @@ static void hello_tells_who_is_there(void **state)
 	struct scratch d;
 	json_t *o;
 
-	desk_open(&d, &(struct desk_options){ .scheduler = "rr,quantum=2ms" });
-	client_open(&c, &d, NULL);
+	client_open_desk(
+		&c, &d,
+		&(struct desk_options){ .scheduler = "rr,quantum=2ms" });
 	o = client_ask(&c, "hello", "{'client': 'test'}");
 	assert_string_equal(json_string_value(json_object_get(o, "program")),
 			    "codec-runner");
@@ -43,8 +44,7 @@ static void hello_tells_who_is_there(void **state)
 	client_refused(&c, "hello", "{'resume': '0'}", RPC_CONFLICT,
 		       "no session with this id");
 	client_refused(&c, "helo", NULL, RPC_NO_METHOD, "helo");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void a_trace_goes_into_its_folder_only(void **state)
@@ -63,8 +63,7 @@ static void a_trace_goes_into_its_folder_only(void **state)
 	json_t *o;
 
 	(void)scratch_folder(dir);
-	desk_open(&d, &(struct desk_options){ .trace_dir = dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .trace_dir = dir });
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		client_refused(&c, "trace.start", bad[i], RPC_INVALID_PARAMS,
 			       "not a plain file name");
@@ -87,8 +86,7 @@ static void a_trace_goes_into_its_folder_only(void **state)
 	client_do(&c, "trace.start",
 		  "{'name': 'run.trace', 'overwrite': true}");
 	client_do(&c, "trace.stop", NULL);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* Whoever may write into the folder does not choose what the node overwrites.
@@ -107,8 +105,7 @@ static void a_trace_is_not_written_through_a_link(void **state)
 	(void)scratch_file(to);
 	assert_int_equal(truncate(to, 8), 0);
 	assert_int_equal(symlink(to, link), 0);
-	desk_open(&d, &(struct desk_options){ .trace_dir = dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .trace_dir = dir });
 	client_refused(&c, "trace.start", ask[0], RPC_CONFLICT, "exists");
 	client_refused(&c, "trace.start", ask[1], RPC_BAD_FILE,
 		       "is a symbolic link");
@@ -117,8 +114,7 @@ static void a_trace_is_not_written_through_a_link(void **state)
 	assert_int_equal(unlink(link), 0);
 	client_do(&c, "trace.start", ask[1]);
 	client_do(&c, "trace.stop", NULL);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void a_trace_that_cannot_be_written_is_a_bad_file(void **state)
@@ -129,8 +125,7 @@ static void a_trace_that_cannot_be_written_is_a_bad_file(void **state)
 
 	(void)snprintf(pipe, sizeof(pipe), "%s/pipe", scratch_folder(dir));
 	assert_int_equal(mkfifo(pipe, 0600), 0);
-	desk_open(&d, &(struct desk_options){ .trace_dir = dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .trace_dir = dir });
 	client_refused(&c, "trace.start", "{'name': 'pipe'}", RPC_CONFLICT,
 		       "exists");
 	client_refused(&c, "trace.start", "{'name': 'pipe', 'overwrite': true}",
@@ -139,8 +134,7 @@ static void a_trace_that_cannot_be_written_is_a_bad_file(void **state)
 	assert_int_equal(rmdir(dir), 0);
 	client_refused(&c, "trace.start", "{'name': 'run'}", RPC_BAD_FILE,
 		       "cannot create");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* Another node may have a descriptor. */
@@ -162,8 +156,7 @@ static void a_trace_without_what_it_takes_is_no_capacity(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	client_do(&c, "trace.start", "{'name': 'run'}");
 	client_do(&c, "trace.stop", NULL);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void without_a_folder_there_is_no_trace(void **state)
@@ -171,12 +164,10 @@ static void without_a_folder_there_is_no_trace(void **state)
 	struct client c;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	client_refused(&c, "trace.start", "{'name': 'run.trace'}",
 		       RPC_INVALID_PARAMS, "--trace-dir");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void figures_come_from_stats_and_codecs(void **state)
@@ -185,8 +176,7 @@ static void figures_come_from_stats_and_codecs(void **state)
 	struct scratch d;
 	json_t *o;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	o = client_ask(&c, "stats", NULL);
 	assert_int_equal(desk_number(o, "calls"), 0);
 	assert_int_equal(desk_number(o, "control.associations"), 1);
@@ -204,8 +194,7 @@ static void figures_come_from_stats_and_codecs(void **state)
 		       "unknown");
 	client_refused(&c, "drain", "{'limit': -1}", RPC_INVALID_PARAMS,
 		       "limit");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* Refuse @name, a member that nobody knows, where @path says: "'contract': {"
@@ -257,8 +246,7 @@ static void no_method_takes_what_it_does_not_know(void **state)
 	struct scratch d;
 
 	(void)scratch_folder(dir);
-	desk_open(&d, &(struct desk_options){ .trace_dir = dir });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .trace_dir = dir });
 	for (const struct method *m = methods; m->name; m++)
 		if (refuse_slips(&c, m, "", m->params))
 			refuse_name(&c, m, "", "qqqqqqqqqqqqqqq",
@@ -268,8 +256,7 @@ static void no_method_takes_what_it_does_not_know(void **state)
 				    "unknown member");
 	client_refused(&c, "call.strat", NULL, RPC_NO_METHOD,
 		       "did you mean 'call.start'?");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 int main(void)

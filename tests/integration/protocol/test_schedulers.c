@@ -17,8 +17,7 @@ static void the_scheduler_is_set_and_tuned_by_name(void **state)
 	struct scratch d;
 	json_t *o;
 
-	desk_open(&d, &(struct desk_options){ .scheduler = "fifo" });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .scheduler = "fifo" });
 	o = client_ask(&c, "scheduler.set", "{'scheduler': 'rr,quantum=3ms'}");
 	assert_string_equal(json_string_value(json_object_get(o, "scheduler")),
 			    "rr,quantum=3ms");
@@ -44,8 +43,7 @@ static void the_scheduler_is_set_and_tuned_by_name(void **state)
 			    "rr,quantum=4ms");
 	assert_true(json_array_size(json_object_get(o, "schedulers")) >= 3);
 	json_decref(o);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* Each has a name, a value and a unit, and all of explain() are there. */
@@ -77,8 +75,7 @@ static void a_query_shows_every_policys_own_numbers(void **state)
 	char query[64], set[64];
 	unsigned id, explained = 0;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	id = client_start(&c, "");
 	s = desk_sender(&d, id);
 	(void)snprintf(query, sizeof(query), "{'call': %u}", id);
@@ -91,8 +88,7 @@ static void a_query_shows_every_policys_own_numbers(void **state)
 		explained += cr_schedulers[i]->explain != NULL;
 	}
 	assert_true(explained > 0);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void every_scheduler_says_how_it_admits(void **state)
@@ -102,8 +98,7 @@ static void every_scheduler_says_how_it_admits(void **state)
 	json_t *o, *list, *s;
 	size_t i;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	o = client_ask(&c, "schedulers", NULL);
 	list = json_object_get(o, "schedulers");
 	json_array_foreach (list, i, s) {
@@ -121,8 +116,7 @@ static void every_scheduler_says_how_it_admits(void **state)
 	}
 	assert_null(cr_schedulers[i]);
 	json_decref(o);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 /* Loading a file is running its code. */
@@ -131,24 +125,21 @@ static void peers_cannot_make_the_node_load_any_file(void **state)
 	struct client c;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	client_refused(&c, "scheduler.set", "{'scheduler': './evil.so'}",
 		       RPC_INVALID_PARAMS, "without a path");
 	client_refused(&c, "scheduler.set", "{'scheduler': '/tmp/evil,a=1'}",
 		       RPC_INVALID_PARAMS, "without a path");
 	client_refused(&c, "scheduler.set", "{'scheduler': 'mine.so'}",
 		       RPC_INVALID_PARAMS, "--plugin-dir");
-	client_close(&c);
-	desk_close(&d);
-	desk_open(&d, &(struct desk_options){ .plugin_dir = "/nonexistent" });
-	client_open(&c, &d, NULL);
+	client_close_desk(&c, &d);
+	client_open_desk(
+		&c, &d, &(struct desk_options){ .plugin_dir = "/nonexistent" });
 	client_refused(&c, "scheduler.set", "{'scheduler': '../mine.so'}",
 		       RPC_INVALID_PARAMS, "without a path");
 	client_refused(&c, "scheduler.set", "{'scheduler': 'mine.so,a=1'}",
 		       RPC_UNSUPPORTED, "/nonexistent/mine.so");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 int main(void)

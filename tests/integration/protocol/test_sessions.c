@@ -87,8 +87,7 @@ static void a_bye_ends_the_sessions_calls(void **state)
 	struct client c, other;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	client_open(&other, &d, NULL);
 	(void)client_start(&c, "");
 	(void)client_start(&c, "");
@@ -106,8 +105,7 @@ static void a_lost_clients_calls_end_when_grace_is_over(void **state)
 	struct client c;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ .grace = SOON });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .grace = SOON });
 	(void)client_start(&c, "");
 	(void)client_start(&c, "'keep': true,");
 	client_close(&c);
@@ -115,8 +113,7 @@ static void a_lost_clients_calls_end_when_grace_is_over(void **state)
 	client_open(&c, &d, NULL);
 	client_do(&c, "call.stop", "{'call': 2}");
 	desk_wait_calls(&d, 0);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 struct line {
@@ -195,8 +192,7 @@ static void a_session_is_taken_over_within_its_grace_time(void **state)
 	unsigned id;
 	json_t *o;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	id = client_start(&c, "");
 	client_close(&c);
 	client_open(&next, &d, c.session);
@@ -230,8 +226,7 @@ static void a_session_is_taken_over_by_another_transport(void **state)
 	struct client c, next, back;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	says_hello_by(&c, "user");
 	(void)client_start(&c, "");
 	(void)client_start(&c, "");
@@ -275,8 +270,7 @@ static void a_session_is_taken_over_from_a_dead_association(void **state)
 	struct client c, next;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	(void)client_start(&c, "");
 	client_open(&next, &d, c.session);
 	client_refused(&c, "call.start", NULL, RPC_CONFLICT, "taken over");
@@ -293,8 +287,7 @@ static void a_session_that_is_over_cannot_be_taken_over(void **state)
 	struct scratch d;
 	char json[64];
 
-	desk_open(&d, &(struct desk_options){ .grace = SOON });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .grace = SOON });
 	(void)client_start(&c, "");
 	client_close(&c);
 	desk_wait_calls(&d, 0);
@@ -312,8 +305,7 @@ static void the_end_of_a_call_is_told_with_its_last_figures(void **state)
 	struct scratch d;
 	unsigned id;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	id = client_start(&c, "");
 	s = desk_sender(&d, id);
 	desk_echo(&s, 10);
@@ -326,8 +318,7 @@ static void the_end_of_a_call_is_told_with_its_last_figures(void **state)
 	assert_int_equal(desk_number(c.last_ended, "count.packets_in"), 10);
 	assert_int_equal(desk_number(c.last_ended, "count.done"), 10);
 	assert_int_equal(desk_number(c.last_ended, "count.packets_out"), 10);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void overload_is_told_to_every_session_with_the_key(void **state)
@@ -336,8 +327,7 @@ static void overload_is_told_to_every_session_with_the_key(void **state)
 	struct fixture_sender s;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ .ring_frames = 2 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ .ring_frames = 2 });
 	client_open(&other, &d, NULL);
 	client_open(&stranger, &d, NULL);
 	LIST_FIRST(&d.service->sessions)->peer->stranger = true;
@@ -366,8 +356,7 @@ static void a_draining_node_takes_no_call_and_waits_for_the_last(void **state)
 	struct scratch d;
 	json_t *o;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	(void)client_start(&c, "");
 	(void)client_start(&c, "");
 	o = client_ask(&c, "drain", NULL);
@@ -380,8 +369,7 @@ static void a_draining_node_takes_no_call_and_waits_for_the_last(void **state)
 	client_do(&c, "call.stop", "{'call': 2}");
 	desk_wait_for(&d, &d.drained, 1);
 	assert_int_equal(node_calls(d.rig.node), 0);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 	assert_int_equal(d.drained, 1);
 }
 
@@ -390,8 +378,7 @@ static void a_drain_that_is_taken_back_has_no_limit_any_more(void **state)
 	struct client c;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	(void)client_start(&c, "");
 	client_do(&c, "drain.cancel", NULL); /* of none: no harm */
 	client_do(&c, "drain", "{'limit': '1h'}");
@@ -409,8 +396,7 @@ static void a_drain_that_is_taken_back_has_no_limit_any_more(void **state)
 	assert_int_equal(d.drained, 0);
 	service_drain(d.service, 0, true);
 	client_refused(&c, "drain.cancel", NULL, RPC_CONFLICT, "ends");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void an_idle_node_has_drained_at_once(void **state)
@@ -428,16 +414,14 @@ static void a_second_drain_only_shortens_the_limit(void **state)
 	struct client c;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	(void)client_start(&c, "");
 	client_do(&c, "drain", "{'limit': '1h'}");
 	client_do(&c, "drain", "{'limit': '50ms'}");
 	client_do(&c, "drain", "{'limit': '1h'}"); /* longer: no effect */
 	desk_wait_for(&d, &d.drained, 1);
 	assert_int_equal(node_calls(d.rig.node), 1);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void closing_tells_the_owners(void **state)
@@ -445,8 +429,7 @@ static void closing_tells_the_owners(void **state)
 	struct client c;
 	struct scratch d;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	(void)client_start(&c, "");
 	(void)client_start(&c, "");
 	service_close(d.service);
@@ -455,8 +438,7 @@ static void closing_tells_the_owners(void **state)
 	assert_string_equal(
 		json_string_value(json_object_get(c.last_ended, "reason")),
 		"drained");
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 int main(void)

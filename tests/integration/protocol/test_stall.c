@@ -392,8 +392,7 @@ static void a_service_closes_on_who_does_not_read(void **state)
 	unsigned n;
 	int fd;
 
-	desk_open(&d, &(struct desk_options){ 0 });
-	client_open(&c, &d, NULL);
+	client_open_desk(&c, &d, &(struct desk_options){ 0 });
 	hello = client_ask(&c, "hello", NULL);
 	reply = json_dumpb(hello, NULL, 0, JSON_COMPACT) + 60;
 	n = (unsigned)(kept / (FEW * reply));
@@ -412,8 +411,7 @@ static void a_service_closes_on_who_does_not_read(void **state)
 	service_close(d.service);
 	d.service = NULL;
 	(void)close(fd);
-	client_close(&c);
-	desk_close(&d);
+	client_close_desk(&c, &d);
 }
 
 static void a_call_that_ends_is_not_changed(void **state)
