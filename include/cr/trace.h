@@ -39,7 +39,7 @@ enum cr_trace_kind {
 enum cr_outcome {
 	CR_OUT_DONE,	    /**< transcoded and sent (or nothing to send)     */
 	CR_OUT_OVERWRITTEN, /**< dropped as oldest of a full ring           */
-	CR_OUT_EXPIRED,	    /**< too old when picked (max_age): shed          */
+	CR_OUT_EXPIRED,	    /**< too old when picked (max_age)          */
 	CR_OUT_CONCEALED,   /**< too old: concealed or sent as NO_DATA        */
 	CR_OUT_CANCELLED,   /**< call ended before the frame was done         */
 	CR_OUT_BAD,	    /**< payload could not be parsed                  */
@@ -84,8 +84,8 @@ struct cr_trace_job {
 	int64_t arrival, release, pick, start, end, sent, deadline;
 	uint32_t rtp_ts;   /**< of the input packet                   */
 	uint32_t codec_ns; /**< inside decode and encode            */
-	int64_t away;	   /**< from pick to end, but off the CPU: the simulator
-				preempts, live mode never does      */
+	int64_t away; /**< from pick to end, but off the CPU: preempted by the
+			   simulator, or by the kernel         */
 	uint32_t buffered_ns; /**< in a jitter buffer, before @arrival: then
 				the frame was played, and its deadline
 				counts from there. Not in files of records of

@@ -111,10 +111,10 @@ void core_add(struct core *c, struct core_task *t, unsigned rq, cr_ns now)
 	core_join(c, t, &c->rq[rq], now);
 }
 
-static void shed_job(struct core_task *t, enum cr_outcome why, cr_ns now)
+static void drop_job(struct core_task *t, enum cr_outcome why, cr_ns now)
 {
-	if (t->backlog->shed)
-		t->backlog->shed(t, &t->task.job, why, now);
+	if (t->backlog->dropped)
+		t->backlog->dropped(t, &t->task.job, why, now);
 }
 
 void core_del(struct core *c, struct core_task *t, cr_ns now)
@@ -133,10 +133,10 @@ void core_del(struct core *c, struct core_task *t, cr_ns now)
 	/* The frame of the job that was queued (maybe claimed and preempted
 	 * before), then all that wait behind it. */
 	if (queued && t->claimed)
-		shed_job(t, CR_OUT_CANCELLED, now);
+		drop_job(t, CR_OUT_CANCELLED, now);
 	while (core_fetch(t, now))
 		if (t->backlog->claim(t, t->task.job.seq))
-			shed_job(t, CR_OUT_CANCELLED, now);
+			drop_job(t, CR_OUT_CANCELLED, now);
 	if (rq->sched->ops->task_del)
 		rq->sched->ops->task_del(rq, &t->task, now);
 	part_from_queue(c, t);
@@ -243,9 +243,9 @@ cr_ns core_waited(const struct core_task *t, cr_ns now)
 	return now - job->arrival;
 }
 
-/* Not for --shed, which has to know. */
-static void lose(const struct core *c, struct shed_queue *q,
-		 struct core_task *t)
+/* The frame is lost for another reason than --shed: tell its rule. */
+static void note_lost(const struct core *c, struct shed_queue *q,
+		      struct core_task *t)
 {
 	if (t->shed)
 		shed_lost(&c->cfg.shed, q, t->shed, &t->task.job);
@@ -257,7 +257,7 @@ enum core_worth core_worth_of(const struct core *c, struct shed_queue *q,
 	enum shed_verdict verdict;
 
 	if (too_old(c, t, now)) {
-		lose(c, q, t);
+		note_lost(c, q, t);
 		return c->cfg.expired[t->task.cls] == CORE_EXPIRED_CONCEAL
 			       ? CORE_CONCEAL
 			       : CORE_OLD;
@@ -269,9 +269,9 @@ enum core_worth core_worth_of(const struct core *c, struct shed_queue *q,
 	return verdict == SHED_KEEP ? CORE_RUN : CORE_SHED;
 }
 
-/* Shed the job of @t, or not, as it is @worth. True: run it. */
-static bool deal_with(struct core_rq *a, struct core_task *t,
-		      enum core_worth worth, cr_ns now)
+/* Count the job of @t by its @worth, and drop it or not. True: run it. */
+static bool settle_worth(struct core_rq *a, struct core_task *t,
+			 enum core_worth worth, cr_ns now)
 {
 	switch (worth) {
 	case CORE_RUN:
@@ -282,15 +282,15 @@ static bool deal_with(struct core_rq *a, struct core_task *t,
 		break;
 	case CORE_OLD:
 		a->counts.expired++;
-		shed_job(t, CR_OUT_EXPIRED, now);
+		drop_job(t, CR_OUT_EXPIRED, now);
 		return false;
 	case CORE_SHED:
 		a->counts.shed++;
-		shed_job(t, CR_OUT_SHED, now);
+		drop_job(t, CR_OUT_SHED, now);
 		return false;
 	case CORE_GIVEN_UP:
 		a->counts.given_up++;
-		shed_job(t, CR_OUT_SHED, now);
+		drop_job(t, CR_OUT_SHED, now);
 		return false;
 	}
 	return true;
@@ -313,8 +313,8 @@ static bool take_frame(struct core *c, struct core_rq *a, struct core_task *t,
 			worth = core_worth_of(c, &a->shed, t, now);
 	}
 	if (given_up)
-		lose(c, &a->shed, t);
-	return deal_with(a, t, worth, now);
+		note_lost(c, &a->shed, t);
+	return settle_worth(a, t, worth, now);
 }
 
 /* What is true of nearly every answer; core_pick_flaw() knows the rest. */

@@ -27,7 +27,7 @@ struct core_task;
 
 /** What to do with a frame that is too old when its turn comes. */
 enum core_expired {
-	CORE_EXPIRED_SHED, /**< drop it here, count it, pick again           */
+	CORE_EXPIRED_DROP, /**< drop it here, count it, pick again           */
 	CORE_EXPIRED_CONCEAL /**< hand it out marked expired: the driver's
 				client sends NO_DATA or concealment instead */
 };
@@ -57,10 +57,11 @@ struct core_backlog {
 	bool (*peek)(struct core_task *t, struct cr_job *job);
 	/** Take frame @seq out, which was the oldest. False: it is gone. */
 	bool (*claim)(struct core_task *t, uint64_t seq);
-	/** Frame @job was claimed and then shed (CR_OUT_EXPIRED, CR_OUT_SHED:
-	 * by the policy, if task.give_up) or cancelled at @now. May be NULL. */
-	void (*shed)(struct core_task *t, const struct cr_job *job,
-		     enum cr_outcome why, cr_ns now);
+	/** Frame @job was claimed and then dropped (CR_OUT_EXPIRED;
+	 * CR_OUT_SHED: by the policy, if task.give_up) or cancelled at @now.
+	 * May be NULL. */
+	void (*dropped)(struct core_task *t, const struct cr_job *job,
+			enum cr_outcome why, cr_ns now);
 };
 
 /** A task with what the core needs around it. Embed it; zero, fill, add. */
@@ -172,7 +173,7 @@ void core_refusal_under(const char *scheduler, int code,
 void core_add(struct core *c, struct core_task *t, unsigned rq, cr_ns now);
 
 /** @t leaves for good; not running. A queued job and everything that waits
- * behind it is shed as CR_OUT_CANCELLED. Lock of its rq held. */
+ * behind it is dropped as CR_OUT_CANCELLED. Lock of its rq held. */
 void core_del(struct core *c, struct core_task *t, cr_ns now);
 
 /* --- other terms for a task that is added --- */
@@ -285,9 +286,9 @@ void core_relook(struct core *c, struct cr_rq *rq);
 struct core_counts {
 	uint64_t picks;	    /**< jobs handed out                              */
 	uint64_t gone;	    /**< jobs whose frame was dropped meanwhile       */
-	uint64_t expired;   /**< jobs shed because too old                    */
+	uint64_t expired;   /**< jobs dropped because too old                 */
 	uint64_t shed;	    /**< jobs shed by core_config.shed                */
-	uint64_t given_up;  /**< jobs shed because the policy gave them up  */
+	uint64_t given_up;  /**< jobs that the policy gave up  */
 	uint64_t concealed; /**< jobs too old, but handed out (concealed)     */
 	uint64_t faults;    /**< times its policy broke the contract         */
 };

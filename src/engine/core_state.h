@@ -112,8 +112,6 @@ void core_stand_in(struct core *c, struct cr_rq *rq, cr_ns now);
 void core_blame(struct core *c, struct cr_rq *rq, const struct core_flaw *flaw,
 		cr_ns now);
 
-/** Parse options and allocate private memory. -EINVAL, -ENOMEM with @e. */
-
 /** Hand @t over to the policy of @rq: private memory cleared, task_add(). */
 void core_join(struct core *c, struct core_task *t, struct cr_rq *rq,
 	       cr_ns now);
@@ -129,12 +127,13 @@ bool core_fetch(struct core_task *t, cr_ns now);
 enum core_worth {
 	CORE_RUN,
 	CORE_CONCEAL, /**< it is too old: run it as such     */
-	CORE_OLD,     /**< it is too old: shed it            */
+	CORE_OLD,     /**< it is too old: drop it            */
 	CORE_SHED,    /**< shed it to hold the waiting time  */
-	CORE_GIVEN_UP /**< the policy does: shed it          */
+	CORE_GIVEN_UP /**< the policy does: drop it          */
 };
 
-/** Tell, once for each job. @q: of its run queue; NULL: it has one to itself.
+/** Decide; ask once for each job. @q: of its run queue; NULL: it has one to
+ * itself.
  */
 enum core_worth core_worth_of(const struct core *c, struct shed_queue *q,
 			      struct core_task *t, cr_ns now);

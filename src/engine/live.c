@@ -484,11 +484,11 @@ static bool claim(struct core_task *t, uint64_t seq)
 	return client_of(t)->claim(t, seq);
 }
 
-static void shed_of_client(struct core_task *t, const struct cr_job *job,
+static void drop_of_client(struct core_task *t, const struct cr_job *job,
 			   enum cr_outcome why, cr_ns now)
 {
-	if (client_of(t)->shed)
-		client_of(t)->shed(t, job, why, now);
+	if (client_of(t)->dropped)
+		client_of(t)->dropped(t, job, why, now);
 }
 
 static const struct live_ops *ops_for(const struct kernel_sched *kernel)
@@ -551,7 +551,7 @@ int live_open(struct live **out, const struct live_config *cfg,
 	l->cfg = *cfg;
 	l->ops = ops_for(cfg->kernel);
 	l->cfg.core.preemptible = false;
-	l->backlog.core = (struct core_backlog){ peek, claim, shed_of_client };
+	l->backlog.core = (struct core_backlog){ peek, claim, drop_of_client };
 	l->backlog.client = cfg->client.backlog;
 	rc = core_open(&l->core, &l->cfg.core, clock_now(), e);
 	if (!rc)

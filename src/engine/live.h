@@ -61,7 +61,8 @@ static inline uint32_t live_charged_before(const struct live_run *run)
 struct live_client {
 	struct core_backlog backlog;
 	/** Do the claimed job of @t; called on its worker, no lock held. The
-	 * job is t->core.task.job. Must send its output before it returns. */
+	 * job is t->core.task.job. Must send its output before it returns,
+	 * unless idle() and before_move() send what waits. */
 	void (*run)(void *arg, struct live_task *t, const struct live_run *run);
 	/** @t has left the engine after live_remove(); free it. Called with no
 	 * lock held, on a worker or on the thread that called live_remove(). */

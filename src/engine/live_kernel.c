@@ -97,10 +97,10 @@ static bool next_frame(struct live_server *s, struct live_run *run)
 		if (worth == CORE_RUN || run->expired)
 			return true;
 		count_place(&place_of_thread(s->live)->drops);
-		t->backlog->shed(t, &t->task.job,
-				 worth == CORE_OLD ? CR_OUT_EXPIRED
-						   : CR_OUT_SHED,
-				 run->picked);
+		t->backlog->dropped(t, &t->task.job,
+				    worth == CORE_OLD ? CR_OUT_EXPIRED
+						      : CR_OUT_SHED,
+				    run->picked);
 	}
 	return false;
 }

@@ -65,8 +65,8 @@ struct live_rq {
 	bool stopping;
 	/** For workers that steal and threads that wake them: written under the
 	 * lock, read without. Sequentially consistent: a thread that enqueues
-	 * stores queued and then reads idlers; a worker that goes idle stores
-	 * idlers and then reads queued. */
+	 * stores queued and then reads n_idle; a worker that goes idle stores
+	 * n_idle and then reads queued. */
 	atomic_uint queued, n_idle;
 };
 
@@ -106,7 +106,8 @@ struct live_worker {
 	_Atomic cr_ns past_cpu;	    /**< CPU time of those detached    */
 	pthread_cond_t wake;	    /**< with home->lock            */
 	/** Taken out of home->idle: look for work. Written under home->lock;
-	 * a polling worker reads it without (acquire, pairs with wake()). */
+	 * a polling worker reads it without (acquire, pairs with
+	 * wake_worker()). */
 	atomic_bool woken;
 	/* written by the thread at work, read by any thread (relaxed: only
 	 * counts) */

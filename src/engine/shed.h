@@ -5,7 +5,7 @@
  * alone (core_config.max_age) every call loses what happens to be old.
  *
  * The rule is asked about a frame that a policy has picked, before it is run.
- * It has no set of gears: the longer frames have waited last, the more is given
+ * There are no steps: the longer frames have waited lately, the more is given
  * up.
  *
  *     wait      0 ...... S ...... 1.3 S ...... 1.6 S ...... 2 S
@@ -34,10 +34,10 @@
  * minutes before, is a pause: nobody listens to it. Frames that nobody could
  * rate are never given up by importance; they may get too old.
  *
- * Frames that must not go (cr_may_give_up()) stay under every rule; to be kept
- * ones are no speech, and break no row. No more than a few frames go in a row.
- * And a call that has lost more of its speech lately than others of its run
- * queue, however that came, loses less.
+ * Frames that must not go (cr_may_give_up()) stay under every rule. Frames
+ * that must be kept are not speech, and break no row. No more than a few frames
+ * go in a row. And a call that has lost more of its speech lately than others
+ * of its run queue, however that came, loses less.
  *
  * Pure, whole numbers; time is an argument. Thread rule: a call's state and
  * that of its run queue belong to who holds the run queue's lock.

@@ -156,7 +156,7 @@ static void judge_numbers(const struct balance_side *s, struct balance *b)
 	uint64_t gaps = heard_gaps(s->heard);
 	/* what was lost on the way shows, too */
 	uint64_t explained = s->daemon[CALL_COUNTER_missing] +
-			     s->daemon[CALL_COUNTER_lost] + s->drops;
+			     s->daemon[CALL_COUNTER_jitter_missed] + s->drops;
 	char text[160];
 
 	if (sum_parts(wrong, sizeof(wrong) / sizeof(wrong[0])))

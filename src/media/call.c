@@ -221,7 +221,7 @@ int call_aux_make(struct call_aux *b, struct call *c, const struct call_cfg *to,
 			.step = (uint32_t)(to->release.period * (cr_ns)clock /
 					   CR_SEC),
 			.slot_bytes = (unsigned)c->slot_bytes,
-			.emit = packet_push,
+			.emit = packet_push_frame,
 			.gone = count_discarded,
 			.arg = c,
 		};
@@ -462,7 +462,7 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
 	memset(c, 0, sizeof(*c));
 	c->cfg = *cfg;
-	c->uncounted = CR_NEVER;
+	c->claimed_arrival = CR_NEVER;
 	c->seq_out = cfg->seq_out;
 	c->ts_out = cfg->ts_out;
 	c->period = cfg->release.period;
@@ -584,7 +584,7 @@ void call_fetch_for_release(const struct call *c)
 	cache_fetch(&c->lt, sizeof(c->lt));
 	cache_fetch(&c->served, offsetof(struct release, deadline));
 	cache_fetch(&c->served_terms, sizeof(c->served_terms));
-	cache_fetch(&c->uncounted, sizeof(c->uncounted));
+	cache_fetch(&c->claimed_arrival, sizeof(c->claimed_arrival));
 	frame_ring_fetch(c->ring);
 }
 
@@ -613,9 +613,9 @@ bool call_peek(struct core_task *t, struct cr_job *job)
 
 	if (!frame_ring_peek(c->ring, &meta))
 		return false;
-	if (c->uncounted != CR_NEVER) {
-		(void)release_arrival(&c->served, c->uncounted);
-		c->uncounted = CR_NEVER;
+	if (c->claimed_arrival != CR_NEVER) {
+		(void)release_arrival(&c->served, c->claimed_arrival);
+		c->claimed_arrival = CR_NEVER;
 	}
 	take_release_terms(&c->terms, &c->served, &c->served_terms);
 	job->seq = meta.seq;
@@ -636,7 +636,7 @@ bool call_claim(struct core_task *t, uint64_t seq)
 	if (!c->claimed)
 		return false;
 	fetch_for_transcode(c);
-	c->uncounted = c->meta.arrival;
+	c->claimed_arrival = c->meta.arrival;
 	return true;
 }
 

@@ -430,7 +430,7 @@ struct call {
 	/** Arrival of the frame claimed last, if it is not in @served yet, else
 	 * CR_NEVER: it is counted when the next frame is looked at, unless it
 	 * was shed meanwhile. */
-	cr_ns uncounted;
+	cr_ns claimed_arrival;
 	/** The engine's, if frames are given up. While one runs, its worker
 	 * reads there whether it is one of a pause. */
 	struct shed_call shed;

@@ -37,7 +37,7 @@
 	X(synthesized, "frames", NULL,                                         \
 	  "frames that no packet brought: concealment, silence, and digits' "  \
 	  "ticks")                                                             \
-	X(lost, "packets", NULL,                                               \
+	X(jitter_missed, "packets", NULL,                                      \
 	  "packets that had not come when the jitter buffer played one "       \
 	  "behind them")                                                       \
 	X(silences, "frames", NULL,                                            \

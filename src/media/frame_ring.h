@@ -43,7 +43,6 @@ enum cr_frame_what {
 struct cr_frame_meta {
 	uint64_t seq;	  /**< producer's count, from 0, no gaps            */
 	cr_ns arrival;	  /**< kernel receive time, monotonic               */
-	cr_ns eligible;	  /**< logical arrival, counting all that came      */
 	cr_ns deadline;	  /**< absolute; CR_NEVER: none                     */
 	uint32_t rtp_ts;  /**< the packet's RTP timestamp                   */
 	uint16_t rtp_seq; /**< the packet's; behind a jitter buffer one is
@@ -69,7 +68,7 @@ static inline uint16_t cr_frame_packet_bytes(const struct cr_frame_meta *m)
 	return m->what == FRAME_RING_LOST ? 0 : m->bytes;
 }
 
-/** Hangs more on it than how it sounds (cr_job.to be kept): digits and their
+/** Hangs more on it than how it sounds (cr_job.must_keep): digits and their
  * time, what a decoder is to learn, and what tells of a loss? */
 static inline bool frame_must_be_kept(const struct cr_frame_meta *m)
 {

@@ -147,7 +147,7 @@ static void count_frame(struct call *c, const struct receive_stage_frame *f)
 		    f->what == FRAME_RING_SPEECH && !f->waited && !f->lost, 1))
 		return;
 	call_count(&c->count.buffered_ns, (unsigned long long)f->waited);
-	call_count(&c->count.lost, f->lost);
+	call_count(&c->count.jitter_missed, f->lost);
 	if (f->what == FRAME_RING_SILENCE)
 		call_count(&c->count.silences, 1);
 	else if (f->what == FRAME_RING_EVENT)
@@ -156,7 +156,7 @@ static void count_frame(struct call *c, const struct receive_stage_frame *f)
 		call_count(&c->count.cn_in, 1);
 }
 
-/* How much it would be missed. Of what is to be kept nobody asks. */
+/* How much a listener would miss it. Frames that must be kept are not rated. */
 static uint8_t rate_importance(struct call *c,
 			       const struct receive_stage_frame *f)
 {
@@ -177,7 +177,7 @@ static uint8_t rate_importance(struct call *c,
 	return CR_IMPORTANCE_UNKNOWN;
 }
 
-void packet_push(void *call, const struct receive_stage_frame *f)
+void packet_push_frame(void *call, const struct receive_stage_frame *f)
 {
 	struct call *c = call;
 	uint8_t *frame = frame_ring_reserve(c->ring);
@@ -192,7 +192,6 @@ void packet_push(void *call, const struct receive_stage_frame *f)
 	when = release_frame(c, f->at);
 	meta = (struct cr_frame_meta){
 		.arrival = c->last_arrival,
-		.eligible = when.eligible,
 		.deadline =
 			when.deadline, /* best effort: the engine's matter */
 		.rtp_ts = f->ts,
@@ -249,7 +248,7 @@ static void push_packet(struct call *c, const struct rtp_packet *p,
 	};
 
 	c->restart = false;
-	packet_push(c, &frame);
+	packet_push_frame(c, &frame);
 }
 
 /* Into its receive stage @f, from which frames may come at once. */

@@ -53,7 +53,7 @@ struct call *packet_poll(struct packet_path *path, struct endpoint *endpoint,
 
 /** A frame of @call (struct call) goes into its ring. What its receive stage
  * calls. */
-void packet_push(void *call, const struct receive_stage_frame *f);
+void packet_push_frame(void *call, const struct receive_stage_frame *f);
 
 /** Take one that came to the RTCP port of @endpoint. */
 void packet_take_rtcp(struct packet_path *path, const struct intake_packet *in,

@@ -752,7 +752,7 @@ static void count_shed(struct call *c)
 	pipeline_begin_spurt(c->pipeline);
 }
 
-void transcode_shed(struct trace_ring *trace, struct call *c,
+void transcode_drop(struct trace_ring *trace, struct call *c,
 		    const struct cr_job *job, enum cr_outcome why, cr_ns now)
 {
 	const union cr_trace_record r = {
@@ -773,7 +773,7 @@ void transcode_shed(struct trace_ring *trace, struct call *c,
 		},
 	};
 
-	c->uncounted = CR_NEVER;
+	c->claimed_arrival = CR_NEVER;
 	if (why == CR_OUT_CANCELLED)
 		call_count(&c->count.cancelled, 1);
 	else if (why == CR_OUT_SHED)

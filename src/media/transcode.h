@@ -268,10 +268,10 @@ bool transcode_take(struct transcode_worker *w);
 void transcode_rescue(struct transcode_worker *w, struct call *stuck,
 		      struct trace_ring *trace);
 
-/** A claimed frame is given up (@why: expired, shed, cancelled): count and
+/** A claimed frame is dropped (@why: expired, shed, cancelled): count and
  * trace. Any thread that holds the call's run-queue lock; @trace is that
  * thread's. */
-void transcode_shed(struct trace_ring *trace, struct call *c,
+void transcode_drop(struct trace_ring *trace, struct call *c,
 		    const struct cr_job *job, enum cr_outcome why, cr_ns now);
 
 #endif

@@ -201,11 +201,11 @@ static void task_gone(void *arg, struct live_task *lt)
 		node_gone(arg, lt);
 }
 
-/* A worker sheds while it picks; the one thread of what is deferred cancels. A
+/* A worker drops frames while it picks; the thread of deferred work cancels. A
  * conversion's frames are never too old, and those of a cancelled one are
  * nobody's loss. */
-static void note_shed(struct core_task *t, const struct cr_job *job,
-		      enum cr_outcome why, cr_ns now)
+static void note_dropped(struct core_task *t, const struct cr_job *job,
+			 enum cr_outcome why, cr_ns now)
 {
 	struct call *c;
 	struct node_call *nc;
@@ -216,7 +216,7 @@ static void note_shed(struct core_task *t, const struct cr_job *job,
 	c = call_of_core(t);
 	nc = c->owner;
 	n = nc->node;
-	transcode_shed(me ? me->turn.trace
+	transcode_drop(me ? me->turn.trace
 			  : trace_ring(n->trace, node_ring_reclaim(n)),
 		       c, job, why, now);
 }
@@ -297,7 +297,7 @@ static int node_open_engine(struct node *n, struct cr_err *warn,
 		.rt_priority = cfg->realtime_workers ? NODE_WORKER_PRIORITY : 0,
 		.max_threads = n->nplaces,
 		.client = {
-			.backlog = { peek_frame, claim_frame, note_shed },
+			.backlog = { peek_frame, claim_frame, note_dropped },
 			.run = run_task,
 			.gone = task_gone,
 			.idle = worker_idle,

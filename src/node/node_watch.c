@@ -143,7 +143,7 @@ void node_watch_returned(struct node *n, const struct node_call *nc)
 
 /* --- rounds --- */
 
-static uint64_t frames_done(const struct call *c)
+static uint64_t frames_ended(const struct call *c)
 {
 	const struct call_counters *k = &c->count;
 
@@ -165,7 +165,7 @@ static void on_watch_tick(evutil_socket_t fd, short what, void *arg)
 		if (!nc->ending && nc->call)
 			recovery_task(n->recovery, &nc->watch, &nc->call->lt,
 				      frame_ring_waiting(nc->call->ring),
-				      frames_done(nc->call));
+				      frames_ended(nc->call));
 }
 
 static int begin_watch(struct node *n)

@@ -26,7 +26,7 @@ struct backlog_entry {
 };
 
 /** It never came: what stands in for it has not waited, and is to be kept
- * (cr_job.to be kept), as live (media/frame_ring.h). */
+ * (cr_job.must_keep), as live (media/frame_ring.h). */
 #define BACKLOG_CONCEALED INT64_C(-1)
 
 static inline bool backlog_must_keep(const struct backlog_entry *e)

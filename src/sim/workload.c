@@ -507,9 +507,9 @@ static bool peek_backlog(struct core_task *t, struct cr_job *job)
 	describe_first(c, e, job);
 	if (!c->served)
 		return true;
-	if (c->uncounted != CR_NEVER) {
-		(void)release_arrival(c->served, c->uncounted);
-		c->uncounted = CR_NEVER;
+	if (c->claimed_arrival != CR_NEVER) {
+		(void)release_arrival(c->served, c->claimed_arrival);
+		c->claimed_arrival = CR_NEVER;
 	}
 	when = release_next(c->served, e->arrival);
 	job->eligible = when.eligible;
@@ -526,7 +526,7 @@ static bool claim_backlog(struct core_task *t, uint64_t seq)
 	if (!e || e->frame != seq)
 		return false;
 	if (c->served)
-		c->uncounted = e->arrival;
+		c->claimed_arrival = e->arrival;
 	c->waited = backlog_waited(e);
 	backlog_drop(&c->backlog);
 	return true;
@@ -535,7 +535,7 @@ static bool claim_backlog(struct core_task *t, uint64_t seq)
 static void shed_from_backlog(struct core_task *t, const struct cr_job *job,
 			      enum cr_outcome why, cr_ns now)
 {
-	sim_call_of(t)->uncounted = CR_NEVER;
+	sim_call_of(t)->claimed_arrival = CR_NEVER;
 	outcome_undone(sim_call_of(t), job, sim_call_of(t)->waited, why, now);
 }
 
@@ -679,7 +679,7 @@ static int set_up_release(struct sim_call *c)
 	struct release_cfg cfg = declared_release(c->flow);
 	int rc;
 
-	c->uncounted = CR_NEVER;
+	c->claimed_arrival = CR_NEVER;
 	if (c->backlog.most) {
 		c->served = calloc(1, sizeof(*c->served));
 		if (!c->served)

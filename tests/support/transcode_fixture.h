@@ -129,7 +129,7 @@ static inline void fixture_push(struct transcode_fixture *g,
 {
 	f.restart = restart;
 	g->c->trace = g->other;
-	packet_push(g->c, &f);
+	packet_push_frame(g->c, &f);
 }
 
 /* Run the oldest frame. */

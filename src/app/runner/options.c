@@ -104,7 +104,7 @@ static int read_node_name(const char *text, void *to, struct cr_err *e)
 /* --- the table --- */
 
 static const char *const sandbox_names[] = { "on", "strict", "off", NULL };
-static const char *const expired_names[] = { "shed", "conceal", NULL };
+static const char *const expired_names[] = { "drop", "conceal", NULL };
 
 static const struct option_word coalesce_words[] = {
 	{ "auto", RX_COALESCE_AUTO }, { 0 }
@@ -378,8 +378,8 @@ static const struct option_row rows[] = {
 	    NODE(max_age), .words = age_words, .dflt = CORE_AGE_AUTO, .min = 0,
 	    .max = 60 * CR_SEC, .without = "auto", .flags = OPTION_LIVE),
 	OPT(CR_OPT_ENUM, "expired", NULL,
-	    "How these frames are handled: dropped, or replaced by NO_DATA or "
-	    "concealment.",
+	    "What becomes of these frames: they are dropped, or replaced by "
+	    "NO_DATA or concealment.",
 	    NODE(expired), .names = expired_names, .flags = OPTION_LIVE),
 	OPT(CR_OPT_ENUM, "shed", NULL,
 	    "Which frames are dropped in overload. age: those that are too old "

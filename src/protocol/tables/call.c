@@ -510,7 +510,7 @@ const struct field call_info_fields[] = {
 		  "modes, packet; or relay" },
 	{ ROW_OBJECT(call_info, "count", count, call_counts),
 	  .help = "counters" },
-	{ ROW_INT(call_info, "lost", lost), .label = "LOST",
+	{ ROW_INT(call_info, "lost", lost), .unit = "frames", .label = "LOST",
 	  .help = "frames lost for lack of time: overwritten, expired, shed or "
 		  "concealed" },
 	{ ROW_INT(call_info, "waiting", waiting), .unit = "frames",

@@ -422,10 +422,12 @@ static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
 				   "Packets that never came, or were dropped: "
 				   "missing between those transcoded.",
 				   NULL, 0 },
-	[CALL_COUNTER_lost] = { "frames_lost_total", "counter",
-				"Frames concealed, as a jitter buffer missed "
-				"their packets.",
-				NULL, 0 },
+	[CALL_COUNTER_jitter_missed] = { "packets_jitter_missed_total",
+					 "counter",
+					 "Packets that had not come when a "
+					 "jitter buffer "
+					 "played one behind them.",
+					 NULL, 0 },
 	[CALL_COUNTER_silences] = { "frames_silence_total", "counter",
 				    "Frames of silence made while senders "
 				    "saved packets.",
@@ -722,7 +724,7 @@ const struct field node_stats_fields[] = {
 	  .help = "the watchdog's findings" },
 	{ ROW_OBJECT(node_stats, "totals", totals, totals),
 	  .help = "counters of all calls, past and present" },
-	{ ROW_INT(node_stats, "lost", lost), .label = "LOST",
+	{ ROW_INT(node_stats, "lost", lost), .unit = "frames", .label = "LOST",
 	  .help = "frames lost for lack of time: overwritten, expired, shed or "
 		  "concealed" },
 	{ ROW_OBJECT(node_stats, "rx", rx, rx_info),

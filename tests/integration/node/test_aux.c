@@ -193,7 +193,7 @@ static void a_digit_waits_behind_what_was_said(void **state)
 	assert_int_equal(r.last[LAST_events_out], 5);
 	assert_int_equal(r.last[LAST_muted], 0);
 	assert_int_equal(r.last[LAST_packets_in], 11);
-	assert_int_equal(r.last[LAST_lost], 0);
+	assert_int_equal(r.last[LAST_jitter_missed], 0);
 	fixture_close(&r);
 }
 

@@ -86,7 +86,7 @@ static void what_never_comes_is_concealed_in_its_time(void **state)
 	assert_int_equal(nc->call->seen.received, 6);
 	fixture_end(&r, nc);
 	assert_int_equal(r.last[LAST_packets_in], 6);
-	assert_int_equal(r.last[LAST_lost], 2);
+	assert_int_equal(r.last[LAST_jitter_missed], 2);
 	assert_true(r.last[LAST_synthesized] >=
 		    2); /* and behind the last one */
 	fixture_close(&r);

@@ -124,7 +124,7 @@ def test_a_buffer_puts_into_order_what_comes(daemon, tmp_path, jitter):
         assert not any(count[c] for c in REFUSED), count
         # what numbers prove; concealed behind the last packet is more
         proved = fate[fate.index("."):fate.rindex(".")]
-        assert count["lost"] == len(proved) - proved.count(".") - \
+        assert count["jitter_missed"] == len(proved) - proved.count(".") - \
             count["overflowed"], name
         pcm = talk.way.pcm(len(talk.said))
         assert np.array_equal(pcm, expected(tmp_path, name, fate)), name

@@ -145,7 +145,7 @@ static void open_receive_stage(struct line *l)
 		.clock = clock,
 		.step = (uint32_t)(l->cfg.release.period * clock / CR_SEC),
 		.slot_bytes = (unsigned)l->g.c->slot_bytes,
-		.emit = packet_push,
+		.emit = packet_push_frame,
 		.gone = gone,
 		.arg = l->g.c,
 	};
@@ -299,7 +299,7 @@ static void put(struct line *l, enum cr_frame_what what, bool restart)
 	if (l->f)
 		(void)receive_stage_packet(l->f, &in);
 	else
-		packet_push(l->g.c, &frame);
+		packet_push_frame(l->g.c, &frame);
 	serve(l);
 }
 

@@ -59,7 +59,7 @@ static void it_says_who_loses_first(void **state)
 		"edf  10000 calls  load 0.5 of 0.97 CPUs (measured 0.4)  "
 		"queued "
 		"2  up 11.4 s\n"
-		"by loss, over 1.04 s   lost since the start: 8   keys: l "
+		"by loss, over 1.04 s   lost since the start: 8 frames   keys: l "
 		"loss, "
 		"m missing, c cost, d delay, q quit\n"
 		"\n"
@@ -84,7 +84,7 @@ static void without_calls_there_is_a_head(void **state)
 
 	assert_non_null(strstr(text,
 			       "by loss, over 1.04 s   lost since the start: "
-			       "8\n\n\001CALL  "));
+			       "8 frames\n\n\001CALL  "));
 	free(text);
 }
 

@@ -111,8 +111,8 @@ static void what_waits_is_cancelled(void **state)
 	engine_close(&g);
 }
 
-static void old_frames_are_shed_or_marked(struct engine_fixture *g,
-					  enum core_expired what)
+static void old_frames_are_dropped_or_marked(struct engine_fixture *g,
+					     enum core_expired what)
 {
 	struct core_config core = { .ncpu = 1 };
 
@@ -122,7 +122,7 @@ static void old_frames_are_shed_or_marked(struct engine_fixture *g,
 	engine_join(g, 0);
 	(void)source_push(&g->s[0], clock_now() - 2 * CR_SEC);
 	engine_frame(g, 0); /* a fresh one behind it wakes the thread */
-	engine_wait_done(g, 0, what == CORE_EXPIRED_SHED ? 1 : 2);
+	engine_wait_done(g, 0, what == CORE_EXPIRED_DROP ? 1 : 2);
 	engine_leave(g, 0);
 }
 
@@ -130,11 +130,11 @@ static void frames_grow_old(void **state)
 {
 	struct engine_fixture g;
 
-	old_frames_are_shed_or_marked(&g, CORE_EXPIRED_SHED);
+	old_frames_are_dropped_or_marked(&g, CORE_EXPIRED_DROP);
 	assert_int_equal(g.s[0].shed[CR_OUT_EXPIRED], 1);
 	assert_int_equal(g.s[0].done, 1);
 	engine_close(&g);
-	old_frames_are_shed_or_marked(&g, CORE_EXPIRED_CONCEAL);
+	old_frames_are_dropped_or_marked(&g, CORE_EXPIRED_CONCEAL);
 	assert_int_equal(g.s[0].shed[CR_OUT_EXPIRED], 0);
 	assert_int_equal(g.s[0].done, 2);
 	assert_int_equal(g.s[0].expired, 1);

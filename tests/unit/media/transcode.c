@@ -131,7 +131,7 @@ static void what_is_shed_takes_no_time_from_what_is_served(void **state)
 	assert_true(call_peek(t, &job));
 	assert_int_equal(job.eligible, CR_SEC + period);
 	assert_true(call_claim(t, job.seq));
-	transcode_shed(g.other, g.c, &job, CR_OUT_EXPIRED, 2 * CR_SEC);
+	transcode_drop(g.other, g.c, &job, CR_OUT_EXPIRED, 2 * CR_SEC);
 	assert_true(call_peek(t, &job));
 	assert_int_equal(job.eligible, CR_SEC + period);
 	assert_int_equal(job.deadline, CR_SEC + 2 * period);

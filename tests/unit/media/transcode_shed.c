@@ -17,7 +17,7 @@ static void fixture_drop(struct transcode_fixture *g, enum cr_outcome why,
 	assert_true(call_peek(t, &job));
 	assert_true(call_claim(t, job.seq));
 	g->c->shed.pause = pause;
-	transcode_shed(g->w->trace, g->c, &job, why, job.arrival);
+	transcode_drop(g->w->trace, g->c, &job, why, job.arrival);
 }
 
 static void fixture_shed(struct transcode_fixture *g, bool pause)
@@ -367,5 +367,5 @@ int main(void)
 		cmocka_unit_test(noise_ends_with_the_overload),
 	};
 
-	return cmocka_run_group_tests_name("transcode_shed", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("transcode_drop", tests, NULL, NULL);
 }
