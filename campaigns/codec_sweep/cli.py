@@ -78,8 +78,15 @@ NAMED = 5  # errors
 
 
 def scheduler_list(text):
-    """As of campaigns/run: commas part schedulers, colons their options."""
-    return [name.replace(":", ",") for name in text.split(",") if name]
+    """Commas part schedulers, colons their options, as of campaigns/run; an
+    option after a comma belongs to the scheduler before it, as of codec-sim."""
+    out = []
+    for word in filter(None, text.split(",")):
+        if out and "=" in word.split(":")[0]:
+            out[-1] += f",{word}"
+        else:
+            out.append(word)
+    return [name.replace(":", ",") for name in out]
 
 
 def parser():
@@ -246,13 +253,16 @@ def draw_metric(swept, params, schedulers, points, name, metric):
 
 
 def show_table(points, keys):
-    """The means, a line each."""
+    """The means, a line each, in the units of the figures."""
+    from codec_sweep import figures
     lines = [[*keys, "scheduler", "metric", "runs", "mean", "95 % interval"]]
     for p in points:
-        known = p["low"] is not None
+        factor, unit = figures.scale(p["metric"])
+        mean, low, high = (f"{p[name] * factor:.6g}" if p[name] is not None
+                           else None for name in ("mean", "low", "high"))
         lines.append([*(str(p[key]) for key in keys), p["scheduler"],
-                      p["metric"], str(p["runs"]), f"{p['mean']:.6g}",
-                      f"{p['low']:.6g} to {p['high']:.6g}" if known else "-"])
+                      p["metric"] + unit, str(p["runs"]), mean,
+                      f"{low} to {high}" if low else "-"])
     show(lines)
 
 

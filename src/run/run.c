@@ -87,15 +87,20 @@ void run_json_print(const json_t *j, FILE *f)
 
 int run_folder_make(const char *dir, struct cr_err *e)
 {
+	char above[RUN_PATH_MAX];
 	struct stat is;
+	int n = snprintf(above, sizeof(above), "%s", dir);
 
+	if (n < 0 || n >= (int)sizeof(above))
+		return cr_fail(e, -ENAMETOOLONG, "%s: %s", dir,
+			       strerror(ENAMETOOLONG));
+	for (char *s = above + 1; n && (s = strchr(s, '/')); s++) {
+		*s = '\0';
+		(void)mkdir(above, 0777); /* the last one says what failed */
+		*s = '/';
+	}
 	if (mkdir(dir, 0777) == 0)
 		return 0;
-	if (errno == ENOENT)
-		return cr_fail(e, -ENOENT,
-			       "%s: the folder that it is to be in is not "
-			       "there; make that first (mkdir -p)",
-			       dir);
 	if (errno != EEXIST || stat(dir, &is))
 		return cr_fail(e, -errno, "%s: %s", dir, strerror(errno));
 	if (!S_ISDIR(is.st_mode))

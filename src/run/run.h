@@ -25,8 +25,8 @@ struct run_file {
 	char path[RUN_PATH_MAX]; /**< for messages */
 };
 
-/** Make the folder @dir (one level), unless it is there. 0, or -errno with @e;
- * -ENOTDIR: a file has the name. */
+/** Make the folder @dir, and those above it, unless it is there. 0, or -errno
+ * with @e; -ENOTDIR: a file has the name. */
 int run_folder_make(const char *dir, struct cr_err *e);
 
 /** Create or replace @dir/@name. 0 and @file (run_file_close()), or -errno with

@@ -124,7 +124,7 @@ static void stop_turn(struct sim *s, struct sim_rq *q, unsigned cpu,
 
 		t->started = false;
 		client->done(client->arg, t, q->rq->first_cpu + cpu, q->now);
-	} else {
+	} else if (why != CR_STOP_DROP) {
 		t->splits++;
 		c->stats.preemptions++;
 	}

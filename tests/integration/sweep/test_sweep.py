@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import time
@@ -67,6 +68,9 @@ def test_means_have_intervals_and_figures_are_drawn(run, campaign, tmp_path):
         assert "rr,quantum=5ms" in picture and "flows.speech.load, %" in picture
         assert (tmp_path / f"o/{name}.png").read_bytes()[:4] == b"\x89PNG"
         assert f"figure: {tmp_path}/o/{name}.svg" in done.stdout
+    shown = re.search(r"rr,quantum=5ms +flows.speech.delay.p99_ns, ms +3 +(\S+)",
+                      done.stdout)
+    assert float(shown[1]) < 1000  # in the unit of the figure
 
 
 def test_an_error_names_its_cell_and_the_others_are_kept(run, campaign,
@@ -86,6 +90,12 @@ def test_an_error_names_its_cell_and_the_others_are_kept(run, campaign,
     assert again.returncode == 0, again.stderr
     assert "2 of 4 cells are done already" in again.stdout
     assert len(table(tmp_path / "o/sweep.csv")) == 4
+
+
+def test_options_follow_a_colon_or_as_for_codec_sim_a_comma():
+    from codec_sweep.cli import scheduler_list
+    assert scheduler_list("./m.so,age=5ms,fifo,rr:quantum=2ms") == [
+        "./m.so,age=5ms", "fifo", "rr,quantum=2ms"]
 
 
 @pytest.mark.parametrize("words, says", [

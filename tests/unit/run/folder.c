@@ -59,14 +59,18 @@ static void made_when_it_is_not_there(void **state)
 	assert_true(S_ISDIR(s.st_mode));
 }
 
-static void one_level_only(void **state)
+static void folders_above_it_are_made(void **state)
 {
 	struct keyed *p = *state;
 	struct cr_err e;
+	struct stat s;
 
-	assert_int_equal(run_folder_make(p->inside, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "make that first (mkdir -p)"));
-	assert_non_null(strstr(e.text, p->inside));
+	assert_int_equal(run_folder_make(p->inside, &e), 0);
+	assert_int_equal(stat(p->inside, &s), 0);
+	assert_true(S_ISDIR(s.st_mode));
+	assert_int_equal(rmdir(p->inside), 0);
+	assert_int_equal(run_folder_make("/proc/none/x", &e), -ENOENT);
+	assert_non_null(strstr(e.text, "/proc/none/x"));
 }
 
 static void a_file_of_that_name_is_told(void **state)
@@ -172,7 +176,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_A_PLACE(made_when_it_is_not_there),
-		IN_A_PLACE(one_level_only),
+		IN_A_PLACE(folders_above_it_are_made),
 		IN_A_PLACE(a_file_of_that_name_is_told),
 		IN_A_PLACE(a_link_to_a_folder_is_a_folder),
 		IN_A_PLACE(run_json_is_written_and_replaced),

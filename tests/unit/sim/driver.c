@@ -196,6 +196,7 @@ static void an_abandoned_task_leaves_its_cpu_to_others(void **state)
 	JOBS(rig, { 10, 20, 200 });
 	expect(rig, 10, "AAAAA", NULL);
 	sim_abandon(rig->sim, &rig->task[0].st);
+	assert_int_equal(sim_cpu_stats(rig->sim, 0).preemptions, 0);
 	expect(rig, 10, "BB..", NULL);
 	assert_int_equal(rig->task[1].response, 60);
 	rig_free(rig);
