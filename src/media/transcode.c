@@ -659,13 +659,6 @@ static bool must_flush(const struct transcode_worker *w, cr_ns now)
 	       now - w->oldest >= TRANSCODE_WAIT;
 }
 
-static enum cr_outcome outcome_of(int err, bool expired)
-{
-	if (err)
-		return CR_OUT_BAD;
-	return expired ? CR_OUT_CONCEALED : CR_OUT_DONE;
-}
-
 /* The turn is over, but for its packets. */
 static void close_unsent(struct transcode *t, const struct live_run *run,
 			 cr_ns start, int err)
@@ -680,7 +673,9 @@ static void close_unsent(struct transcode *t, const struct live_run *run,
 			unsent->begun, start - job->pick, w->clock_cost);
 	if (!t->coded)
 		t->coded = clock_now(); /* nothing came out of this packet */
-	job->outcome = (uint8_t)outcome_of(err, run->expired);
+	job->outcome = err	      ? CR_OUT_BAD
+		       : run->expired ? CR_OUT_CONCEALED
+				      : CR_OUT_DONE;
 	job->end = t->coded;
 	job->codec_ns = (uint32_t)(t->coded - start - t->sending);
 	w->overflow += t->sending;

@@ -145,15 +145,6 @@ static void count_calls(struct crowd *c)
 			count_call(c, nc);
 }
 
-static struct hsb_best_effort best_effort_of(const struct cr_servers *s)
-{
-	return (struct hsb_best_effort){
-		.servers = s->best_effort,
-		.period = (double)s->be_period,
-		.budget = (double)s->be_period * (double)s->be_share_ppm / 1e6,
-	};
-}
-
 static struct bound by_theory(struct crowd *c, const char *rule)
 {
 	const struct hsb_report r = hsb_analyse(&c->system);
@@ -180,6 +171,7 @@ static struct bound by_servers(struct node_call *nc, const struct cr_promise *p)
 {
 	struct node *n = nc->node;
 	const struct cr_rq *rq = task_of_call(nc)->rq;
+	const struct cr_servers *of = &p->servers;
 	struct crowd c = {
 		.me = nc,
 		.room = n->ncalls,
@@ -187,8 +179,11 @@ static struct bound by_servers(struct node_call *nc, const struct cr_promise *p)
 		.soft = malloc(n->ncalls * sizeof(*c.soft)),
 		.first = malloc(n->ncalls * sizeof(*c.first)),
 		.system = { .ncpu = rq->ncpu,
-			    .be = best_effort_of(&p->servers),
-			    .frame = (double)p->servers.longest },
+			    .be = { .servers = of->best_effort,
+				    .period = (double)of->be_period,
+				    .budget = (double)of->be_period *
+					      (double)of->be_share_ppm / 1e6 },
+			    .frame = (double)of->longest },
 	};
 	struct bound b = no_bound("out of memory");
 

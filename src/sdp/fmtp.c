@@ -52,17 +52,13 @@ static bool next_parameter(const char **fmtp, struct parameter *out)
 	return p > out->name;
 }
 
-static bool is_parameter_name(const char *text, size_t bytes, const char *is)
-{
-	return strlen(is) == bytes && !strncasecmp(text, is, bytes);
-}
-
 const char *fmtp_find(const char *fmtp, const char *name, size_t *bytes)
 {
 	struct parameter p;
 
 	while (next_parameter(&fmtp, &p))
-		if (is_parameter_name(p.name, p.name_bytes, name)) {
+		if (strlen(name) == p.name_bytes &&
+		    !strncasecmp(p.name, name, p.name_bytes)) {
 			*bytes = p.value_bytes;
 			return p.value;
 		}

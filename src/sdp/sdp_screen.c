@@ -520,13 +520,6 @@ static int screen_line(struct screen *s, const char *p, const char *end,
 	return 0;
 }
 
-static const char *without_blanks(const char *p, const char *end)
-{
-	while (end > p && (end[-1] == ' ' || end[-1] == '\t'))
-		end--;
-	return end;
-}
-
 static void copy(struct screen *s, const char *p, const char *end)
 {
 	memcpy(s->to, p, (size_t)(end - p));
@@ -577,7 +570,8 @@ static int screen_text(struct screen *s, const char *text, size_t bytes)
 		s->line++;
 		if (last > text && last[-1] == '\r')
 			last--;
-		last = without_blanks(text, last);
+		while (last > text && (last[-1] == ' ' || last[-1] == '\t'))
+			last--;
 		if (last > text)
 			err = keep_line(s, text, last);
 		text = lf ? lf + 1 : end;

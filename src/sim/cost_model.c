@@ -47,13 +47,6 @@ static int cost_values_add(struct cost_values *v, cr_ns value, uint64_t times)
 	return 0;
 }
 
-static void cost_values_fini(struct cost_values *v)
-{
-	free(v->value);
-	free(v->upto);
-	*v = (struct cost_values){ 0 };
-}
-
 /* "COST [COUNT]"; false: something else. */
 static bool parse_line(char *line, cr_ns *value, int64_t *times)
 {
@@ -456,8 +449,10 @@ void cost_model_replay(struct cost_model *m, const struct campaign_flow *f,
 
 void cost_model_close(struct cost_model *m)
 {
-	for (unsigned i = 0; i < COST_MODEL_PARTS; i++)
-		cost_values_fini(&m->part[i]);
+	for (unsigned i = 0; i < COST_MODEL_PARTS; i++) {
+		free(m->part[i].value);
+		free(m->part[i].upto);
+	}
 	replay_close(&m->replay);
 	*m = (struct cost_model){ 0 };
 }

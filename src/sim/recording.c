@@ -420,14 +420,6 @@ static int list_switches(struct reading *g, struct cr_err *e)
 	return 0;
 }
 
-static void put_schedulers(const struct recording *r, FILE *f)
-{
-	for (unsigned i = 0; i < r->nschedulers; i++)
-		(void)fprintf(f, "%s\"%s\"", i ? ", " : "schedulers: [",
-			      r->schedulers[i]);
-	(void)fputs(r->nschedulers ? "]\n" : "", f);
-}
-
 static cr_ns period_of(const struct cr_trace_call *c)
 {
 	if (c->ptime_us_div_250)
@@ -536,7 +528,10 @@ static int make_campaign(struct reading *g, struct cr_err *e)
 	if (!f)
 		return recording_no_memory(e);
 	(void)fprintf(f, "# a recorded run\n");
-	put_schedulers(g->r, f);
+	for (unsigned i = 0; i < g->r->nschedulers; i++)
+		(void)fprintf(f, "%s\"%s\"", i ? ", " : "schedulers: [",
+			      g->r->schedulers[i]);
+	(void)fputs(g->r->nschedulers ? "]\n" : "", f);
 	put_platform(g, f);
 	(void)fprintf(f, "flows:\n");
 	for (unsigned i = 0; i < g->nflows; i++)

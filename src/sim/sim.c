@@ -702,22 +702,20 @@ int sim_open(struct sim **out, const struct sim_config *cfg, cr_ns now,
 	return rc;
 }
 
-static void rq_fini(struct sim_rq *q)
-{
-	event_row_close(&q->ends);
-	event_queue_fini(&q->arrivals);
-	free(q->task);
-	free(q->vacant);
-	free(q->todo);
-}
-
 void sim_close(struct sim *s)
 {
 	if (!s)
 		return;
 	pool_close(s->pool);
-	for (unsigned i = 0; s->rq && i < s->nrq; i++)
-		rq_fini(&s->rq[i]);
+	for (unsigned i = 0; s->rq && i < s->nrq; i++) {
+		struct sim_rq *q = &s->rq[i];
+
+		event_row_close(&q->ends);
+		event_queue_fini(&q->arrivals);
+		free(q->task);
+		free(q->vacant);
+		free(q->todo);
+	}
 	event_heap_fini(&s->next);
 	free(s->rq);
 	free(s->cpus);
