@@ -84,6 +84,7 @@ struct option_row {
 	/** Of the table's first row, the values (bits) with which this one may
 	 * be given, 0: all; and with which it must be. */
 	unsigned models, needed_by;
+	const char *with; /**< a key that has to be given, too; or NULL    */
 };
 
 _Static_assert(sizeof(enum cr_opt_kind) == sizeof(unsigned) &&

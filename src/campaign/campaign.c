@@ -331,8 +331,6 @@ static int read_sections(const struct section *top, struct campaign *c)
 {
 	int rc;
 
-	if (!section_has(top, "duration"))
-		return section_fail(top, NULL, "'duration' is missing");
 	rc = section_values(top, c);
 	if (!rc)
 		rc = read_platform(top, &c->platform);

@@ -135,7 +135,6 @@ static int check_of_hold(const struct section *flow, const struct section *s)
 static int read_flow_start(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *start = section_below(s, "start");
-	const struct section *hold = section_below(s, "hold");
 	int rc = read_poisson(start, &f->start.poisson);
 
 	if (rc)
@@ -146,8 +145,6 @@ static int read_flow_start(const struct section *s, struct campaign_flow *f)
 				    "takes");
 	if (f->start.poisson.of_hold)
 		rc = check_of_hold(s, start);
-	if (!rc && section_has(hold, "model") && !section_has(hold, "mean"))
-		return section_fail(hold, "model", "'mean' is missing");
 	return rc;
 }
 
@@ -201,9 +198,6 @@ static int read_envelope(const struct section *s, struct campaign_flow *f)
 	struct campaign_arrival *a = &f->arrival;
 	int rc = read_rates(arrival, CR_OPT_PPM, 1, 100 * CR_PPM, a);
 
-	if (!rc && section_has(arrival, "on") != section_has(arrival, "off"))
-		return section_fail(arrival, "model",
-				    "on and off belong together");
 	return rc ? rc : check_jobs(s, arrival, f);
 }
 
@@ -534,29 +528,6 @@ static int check_directions(const struct section *s,
 	return 0;
 }
 
-static int read_flow_network(const struct section *s,
-			     struct campaign_network *n)
-{
-	int rc = section_values(s, n);
-
-	if (!rc && section_has(s, "burst") && !n->loss)
-		return section_fail(s, "burst", "burst needs loss");
-	if (!rc && section_has(s, "depth") && !n->reorder)
-		return section_fail(s, "depth", "depth needs reorder");
-	return rc;
-}
-
-static int read_talk(const struct section *s, struct campaign_talk *t)
-{
-	bool spurt = section_has(s, "spurt");
-	int rc = section_values(s, t);
-
-	if (!rc && spurt != section_has(s, "pause"))
-		return section_fail(s, spurt ? "spurt" : "pause",
-				    "needs both spurt and pause");
-	return rc;
-}
-
 static int check_count(const struct section *s, bool synthetic)
 {
 	bool count = section_has(s, "count"), load = section_has(s, "load");
@@ -653,12 +624,12 @@ int read_terms(const struct section *s, struct campaign_flow *f)
 
 int read_flow_sender(const struct section *s, struct campaign_flow *f)
 {
-	int rc = read_flow_network(section_below(s, "network"), &f->network);
+	int rc = section_values(section_below(s, "network"), &f->network);
 
 	if (!rc)
 		rc = read_buffer(section_below(s, "jitter"), f);
 	if (!rc)
-		rc = read_talk(section_below(s, "talk"), &f->talk);
+		rc = section_values(section_below(s, "talk"), &f->talk);
 	f->drift = section_range(s, "drift");
 	return rc;
 }

@@ -214,8 +214,8 @@ static const struct option_row start_keys[] = {
 
 #define T campaign_hold
 static const struct option_row hold_keys[] = {
-	WORD(T, exponential, "model", holds, 0,
-	     "distribution of holding times"),
+	ROW(T, exponential, "model", CR_OPT_ENUM, 0, 0, 0, holds,
+	    "distribution of holding times", .with = "mean"),
 	TIME(T, mean, "mean", CR_MS, 30 * DAY, CR_NEVER,
 	     "holding time (to the end)"),
 	END
@@ -227,10 +227,12 @@ static const struct option_row network_keys[] = {
 	TIME(T, jitter, "jitter", 0, CR_SEC, 0,
 	     "delay, uniform from 0 to this; order is kept"),
 	SHARE(T, loss, "loss", 0, 990000, 0, "share lost"),
-	INT(T, burst, "burst", 1, 1000, 1, "mean number lost in a row"),
+	INT(T, burst, "burst", 1, 1000, 1, "mean number lost in a row",
+	    .with = "loss"),
 	SHARE(T, reorder, "reorder", 0, 500000, 0,
 	      "share that comes behind its successors"),
-	INT(T, depth, "depth", 1, 100, 1, "reorder: behind how many of them"),
+	INT(T, depth, "depth", 1, 100, 1, "reorder: behind how many of them",
+	    .with = "reorder"),
 	SHARE(T, duplicate, "duplicate", 0, CR_PPM, 0,
 	      "share that comes twice"),
 	END
@@ -251,9 +253,10 @@ static const struct option_row buffer_keys[] = {
 
 #define T campaign_talk
 static const struct option_row talk_keys[] = {
-	TIME(T, spurt, "spurt", CR_MS, 600 * CR_SEC, 0, "mean talk spurt"),
+	TIME(T, spurt, "spurt", CR_MS, 600 * CR_SEC, 0, "mean talk spurt",
+	     .with = "pause"),
 	TIME(T, pause, "pause", CR_MS, 600 * CR_SEC, 0,
-	     "mean pause; nothing is sent in it"),
+	     "mean pause; nothing is sent in it", .with = "spurt"),
 	END
 };
 #undef T
@@ -411,10 +414,10 @@ static const struct option_row arrival_keys[] = {
 	     EACH(OF(ARRIVAL_ENVELOPE))),
 	LOOSE("on", CR_OPT_TIME,
 	      "envelope: a burst lasts, 50ms..100ms (no pauses)",
-	      OPTION_AT(struct T, on), SPAN(1, LONG),
+	      OPTION_AT(struct T, on), .with = "off", SPAN(1, LONG),
 	      ONLY(OF(ARRIVAL_ENVELOPE))),
 	LOOSE("off", CR_OPT_TIME, "envelope: a pause lasts, 10ms..20ms",
-	      OPTION_AT(struct T, off), SPAN(1, LONG),
+	      OPTION_AT(struct T, off), .with = "on", SPAN(1, LONG),
 	      ONLY(OF(ARRIVAL_ENVELOPE))),
 	TEXT("file", "trace", EACH(OF(ARRIVAL_TRACE))),
 	END
@@ -531,7 +534,7 @@ static const struct option_row conversions_keys[] = {
 const struct option_row campaign_keys[] = {
 	INT(T, seed, "seed", 0, INT64_MAX, 1, "of every random choice"),
 	TIME(T, duration, "duration", CR_MS, 30 * DAY, 0,
-	     "length of the campaign"),
+	     "length of the campaign", .flags = OPTION_NEEDED),
 	WORD(T, ports, "ports", campaign_ports_names, PORTS_SHARED,
 	     "UDP ports at both ends of a call"),
 	SECTION("platform", platform_keys, "what it runs on"),

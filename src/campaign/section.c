@@ -210,6 +210,9 @@ int section_values(const struct section *s, void *out)
 			return -EINVAL;
 		if (k->kind >= OPTION_TEXT)
 			continue;
+		if (s->values[i].line && k->with && !section_has(s, k->with))
+			return section_fail(s, k->name, "%s needs %s", k->name,
+					    k->with);
 		option_reset(k, out);
 		if (s->values[i].text &&
 		    option_set(k, out, s->values[i].text, &e))

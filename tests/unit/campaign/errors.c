@@ -185,8 +185,8 @@ static const struct {
 		 "    arrival: {model: periodic}\n",
 	  "c.yaml:6: flows[0]: network, talk and drift belong to" },
 	{ OK_TOP OK_FLOW "    hold: {model: exponential}\n",
-	  "flows[0].hold: 'mean' is missing" },
-	{ OK_TOP OK_FLOW "    talk: {spurt: 1s}\n", "needs both spurt" },
+	  "flows[0].hold: model needs mean" },
+	{ OK_TOP OK_FLOW "    talk: {spurt: 1s}\n", "spurt needs pause" },
 	{ OK_TOP OK_FLOW "    voice: {model: recordings, noise: 60}\n",
 	  "c.yaml:7: flows[0].voice: noise does not belong to "
 	  "model=recordings" },
@@ -239,8 +239,7 @@ static const struct {
 	/* work by an envelope */
 	{ ENVELOPE("depth: 1ms", "max: 2ms"), "the longest job does not fit" },
 	{ ENVELOPE("depth: 1ms", "min: 1us"), "needs 'max' of the cost" },
-	{ ENVELOPE("depth: 1ms, on: 2ms", "max: 1ms"),
-	  "on and off belong together" },
+	{ ENVELOPE("depth: 1ms, on: 2ms", "max: 1ms"), "on needs off" },
 	{ ENVELOPE("depth: 1ms, on: 3ms..2ms, off: 1ms", "max: 1ms"),
 	  "on=3ms..2ms: needs a time" },
 	{ ENVELOPE("depth: 1ms, on: 3ms.., off: 1ms", "max: 1ms"),
