@@ -247,12 +247,6 @@ def _rows(run):
     return [(key, call) for key, call in found if call is not None]
 
 
-def _is_synthetic(trace):
-    return len(trace.calls) > 0 and all(
-        bytes(c["codec_out"]).rstrip(b"\0") == b"synthetic"
-        for c in trace.calls)
-
-
 class Contest:
     """add() every run, finish() once; then families has who is compared."""
 
@@ -297,7 +291,7 @@ class Contest:
         frames = [s.frames for s in measured if s.frames]
         parts = [jobs for jobs in map(_speech, frames) if len(jobs["call"])]
         if not family.phases:
-            family.synthetic = _is_synthetic(run.trace)
+            family.synthetic = run.trace.synthetic
             load = _load(parts, frames, _hidden(run.trace, frames)) \
                 if parts else NOTHING
             family.phases = phases.find(load)

@@ -449,9 +449,13 @@ def _add_feeder(out, run, by, labels):
 
 
 def _note_slow_senders(run, measured):
-    """In the simulator jobs come when they come. A feeder knows itself how
-    late it was: its campaigns may have any jitter and drift."""
+    """In the simulator jobs come when they come, and those of tasks have no
+    pace to be behind. A feeder knows itself how late it was: its campaigns may
+    have any jitter and drift."""
     if run.trace.header.get("live") is not True:
+        for _, values in (group for section in measured if run.trace.synthetic
+                          for group in section.groups):
+            values["behind_p99_ms"] = None
         return
     late_ms = feeder.late_ms(run.feeder)
     if late_ms is not None and late_ms <= BEHIND_MS:

@@ -74,6 +74,13 @@ class Trace:
     truncated: bool = False
     warnings: list = field(default_factory=list)
 
+    @property
+    def synthetic(self):
+        """Whether it is of tasks without codecs."""
+        return len(self.calls) > 0 and all(
+            bytes(c["codec_out"]).rstrip(b"\0") == b"synthetic"
+            for c in self.calls)
+
 
 def _read_header(f, path, size):
     raw = f.read(HEADER.itemsize)

@@ -162,6 +162,16 @@ def test_jitter_of_the_campaign_is_no_lateness_of_its_feeder(
     assert [n for n in run["notes"] if "behind" in n] == told
 
 
+def test_simulated_tasks_have_no_pace(write, groups):
+    """Their jobs come by an arrival model, which may be a burst."""
+    records = [job(1, i, MS + i * i * MS, 2 * MS + i * i * MS)
+               for i in range(50)]
+    for live, known in ((True, True), (False, False)):
+        g, = groups(write(header(live=live), call(1, codec_out="synthetic"),
+                          *records)).values()
+        assert (g["behind_p99_ms"] is not None) == known
+
+
 def test_files_have_no_pace(write, groups):
     """Frames of files come as fast as they are done: of no duration."""
     records = [job(1, i, MS + i * i * MS, 2 * MS + i * i * MS)
