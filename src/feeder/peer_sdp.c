@@ -16,11 +16,6 @@ static bool is_codec(const struct campaign_endpoint *endpoint, const char *name)
 	return !strcasecmp(endpoint->codec->rtp_name, name);
 }
 
-static bool is_amr(const struct campaign_endpoint *endpoint)
-{
-	return is_codec(endpoint, "AMR") || is_codec(endpoint, "AMR-WB");
-}
-
 /* RFC 7587, 4.1: always said to have two. */
 static unsigned rtpmap_channels(const struct campaign_endpoint *endpoint)
 {
@@ -84,8 +79,8 @@ static void write_parameters(char *text, size_t size,
 			     const char *is_sign)
 {
 	text[0] = '\0';
-	if (is_amr(endpoint)) /* RFC 4867, 8.1: the mode is the set's only one
-			       */
+	/* RFC 4867, 8.1: the mode is the set's only one */
+	if (is_codec(endpoint, "AMR") || is_codec(endpoint, "AMR-WB"))
 		(void)snprintf(text, size, "mode-set%s%u%s%s%s", is_sign,
 			       endpoint->cfg.mode,
 			       endpoint->octet_align ? ";octet-align" : "",

@@ -111,16 +111,6 @@ static int find_local(struct session *s, struct sockaddr_storage *local,
 	return rc;
 }
 
-static int open_common_port(struct session *s, struct cr_err *e)
-{
-	struct sockaddr_storage local;
-	int rc = find_local(s, &local, e);
-
-	return rc ? rc : ports_open(&s->ports, s->cfg.ports, &local, e);
-}
-
-/* ---- loads ---- */
-
 /* ---- conversions ---- */
 
 static void on_file(void *arg, unsigned done, unsigned total)
@@ -196,8 +186,11 @@ static int session_size(struct session *s, struct cr_err *e)
 {
 	const struct campaign *c = s->cfg.campaign;
 	double *share, workers = 1;
-	int rc = open_common_port(s, e);
+	struct sockaddr_storage local;
+	int rc = find_local(s, &local, e);
 
+	if (!rc)
+		rc = ports_open(&s->ports, s->cfg.ports, &local, e);
 	if (!rc)
 		rc = s->peer->greet(s, e);
 	if (rc)

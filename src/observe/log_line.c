@@ -312,13 +312,6 @@ static void put_json_value(struct log_line *l, const struct log_value *v)
 	put_json_text(l, v->text, v->len);
 }
 
-static void log_json_end(struct log_line *l)
-{
-	if (l->cut)
-		(void)log_line_put(l, JSON_CUT, sizeof(JSON_CUT) - 1, 0);
-	(void)log_line_put(l, "}\n", 2, 0);
-}
-
 /* Of a field's name, as the journal takes it; ours begin with a prefix, so that
  * none is another one's. */
 #define JOURNAL_PREFIX "CR_"
@@ -414,20 +407,6 @@ static void log_journal_begin(struct log_line *l, enum log_level level,
 	log_text_begin(l, level, event);
 }
 
-static void put_journal_value(struct log_line *l, const struct log_value *v)
-{
-	put_journal_field(l, v->key, v->key_len, v->text, v->len);
-	put_text_value(l, v);
-}
-
-static void log_journal_end(struct log_line *l)
-{
-	log_text_end(l);
-	(void)log_line_put(l, JOURNAL_MESSAGE, sizeof(JOURNAL_MESSAGE) - 1, 0);
-	put_journal_text(l, l->message, l->message_len, sizeof("\n\n"));
-	(void)log_line_put(l, "\n\n", 2, 0);
-}
-
 /* --- any of them --- */
 
 void log_line_begin(struct log_line *l, const struct log_style *style,
@@ -450,23 +429,31 @@ void log_line_add(struct log_line *l, const struct log_field *fields)
 
 	for (; fields && fields->key; fields++) {
 		read_field(&v, fields);
-		if (l->style.format == LOG_JSON)
+		if (l->style.format == LOG_JSON) {
 			put_json_value(l, &v);
-		else if (l->style.format == LOG_JOURNAL)
-			put_journal_value(l, &v);
-		else
-			put_text_value(l, &v);
+			continue;
+		}
+		if (l->style.format == LOG_JOURNAL)
+			put_journal_field(l, v.key, v.key_len, v.text, v.len);
+		put_text_value(l, &v);
 	}
 }
 
 void log_line_end(struct log_line *l)
 {
-	if (l->style.format == LOG_JSON)
-		log_json_end(l);
-	else if (l->style.format == LOG_JOURNAL)
-		log_journal_end(l);
-	else
-		log_text_end(l);
+	if (l->style.format == LOG_JSON) {
+		if (l->cut)
+			(void)log_line_put(l, JSON_CUT, sizeof(JSON_CUT) - 1,
+					   0);
+		(void)log_line_put(l, "}\n", 2, 0);
+		return;
+	}
+	log_text_end(l);
+	if (l->style.format != LOG_JOURNAL)
+		return;
+	(void)log_line_put(l, JOURNAL_MESSAGE, sizeof(JOURNAL_MESSAGE) - 1, 0);
+	put_journal_text(l, l->message, l->message_len, sizeof("\n\n"));
+	(void)log_line_put(l, "\n\n", 2, 0);
 }
 
 const char *log_line_ending(enum log_format format)
