@@ -935,7 +935,7 @@ int main(int argc, char **argv)
 	}
 	runner_options_parse(&d.opt, argc, argv);
 	if (d.opt.show_schedulers)
-		return printed(runner_show_schedulers(stdout, d.opt.json));
+		return printed(runner_show_schedulers(stdout, &d.opt));
 	if (d.opt.show_codecs)
 		return printed(runner_show_codecs(stdout, &d.opt));
 	if (d.opt.plan)

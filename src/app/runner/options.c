@@ -481,7 +481,8 @@ static const struct option_row rows[] = {
 	OPT(CR_OPT_ENUM, "log-level", NULL, "How much to log.", AT(log_level),
 	    .dflt = LOG_INFO, .names = log_level_names, .flags = OPTION_LIVE),
 	OPT(CR_OPT_BOOL, "schedulers", NULL,
-	    "List the schedulers with their options, and exit.",
+	    "List the schedulers with their options, first the plug-in that "
+	    "--scheduler names, and exit.",
 	    AT(show_schedulers), .flags = OPTION_COMMAND_LINE),
 	OPT(CR_OPT_BOOL, "codecs", NULL,
 	    "Measure and list the cost of a frame of each codec on this "

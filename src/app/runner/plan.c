@@ -93,11 +93,22 @@ static json_t *scheduler_json(const struct scheduler *s)
 	return field_write(scheduler_info_fields, &info);
 }
 
+/* --scheduler names a plug-in. */
+static bool find_plugin(const struct runner_options *o, struct scheduler *s)
+{
+	const char *spec = o->service.node.scheduler;
+
+	return strchr(spec, '/') && !scheduler_find(spec, s, NULL);
+}
+
 /* The text's rows: those of hello, and the kernel's, marked. */
-static json_t *all_schedulers(void)
+static json_t *all_schedulers(const struct runner_options *o)
 {
 	json_t *list = json_array();
+	struct scheduler plugin;
 
+	if (find_plugin(o, &plugin))
+		(void)json_array_append_new(list, scheduler_json(&plugin));
 	for (unsigned i = 0; cr_schedulers[i]; i++) {
 		const struct scheduler s = { .policy = cr_schedulers[i] };
 
@@ -105,18 +116,22 @@ static json_t *all_schedulers(void)
 	}
 	for (unsigned i = 0; kernel_scheds[i]; i++) {
 		const struct scheduler s = { .kernel = kernel_scheds[i] };
-		json_t *o = scheduler_json(&s);
+		json_t *row = scheduler_json(&s);
 
-		(void)json_object_set_new(o, "baseline", json_true());
-		(void)json_array_append_new(list, o);
+		(void)json_object_set_new(row, "baseline", json_true());
+		(void)json_array_append_new(list, row);
 	}
 	return list;
 }
 
-int runner_show_schedulers(FILE *out, bool json)
+int runner_show_schedulers(FILE *out, const struct runner_options *o)
 {
-	if (json)
-		return runner_print_json(out, all_schedulers());
+	struct scheduler plugin;
+
+	if (o->json)
+		return runner_print_json(out, all_schedulers(o));
+	if (find_plugin(o, &plugin))
+		show_scheduler(&plugin, out);
 	for (unsigned i = 0; cr_schedulers[i]; i++)
 		show_scheduler(
 			&(struct scheduler){ .policy = cr_schedulers[i] }, out);

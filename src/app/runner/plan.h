@@ -17,9 +17,9 @@
  * cannot be, with a message. Main thread; no node may run in the process. */
 int runner_show_plan(FILE *out, const struct runner_options *o);
 
-/** Show the schedulers, the codecs with their cost on this machine. Both return
- * the process's exit code. */
-int runner_show_schedulers(FILE *out, bool json);
+/** Show the schedulers, with the plug-in that @o names; the codecs with their
+ * cost on this machine. Both return the process's exit code. */
+int runner_show_schedulers(FILE *out, const struct runner_options *o);
 int runner_show_codecs(FILE *out, const struct runner_options *o);
 
 #endif

@@ -83,6 +83,15 @@ def test_it_schedules_simulated_calls(installed, outside, campaign, name):
     assert told["total"]["done"] == told["total"]["jobs"] == 3 * 50
 
 
+def test_it_is_listed_where_it_is_named(installed, outside):
+    spoken = installed.run("codec-runner --config none -s ./lifo.so "
+                           "--schedulers", outside)
+    assert spoken.startswith("lifo                 last released first\n")
+    listed = json.loads(installed.run("codec-runner --config none -s "
+                                      "./lifo.so --schedulers --json", outside))
+    assert listed[0]["help"] == "last released first"
+
+
 def test_it_is_switched_to_from_the_plugin_folder(daemon, sock, installed,
                                                   outside):
     d = daemon("--plugin-dir", str(outside),
