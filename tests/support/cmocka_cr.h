@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmocka with the headers that it wants included before it.
+ * cmocka with the headers that it wants included before it. In a program of
+ * several files (tests/CMakeLists.txt) the main() of each has another name.
  */
 #ifndef TESTS_CMOCKA_CR_H
 #define TESTS_CMOCKA_CR_H
@@ -11,5 +12,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#ifdef TEST_MAIN
+/* With a declaration before it, which gcc misses unless it is called main. */
+#define main(...)                                                              \
+	TEST_MAIN(__VA_ARGS__);                                                \
+	int TEST_MAIN(__VA_ARGS__)
+#endif
 
 #endif

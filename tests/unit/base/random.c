@@ -4,17 +4,13 @@
  * and threads do not share them.
  */
 #include "base/random.h"
+#include "cmocka_cr.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Every octet of @n changes within some draws; what is behind stays. */
 static void fills_all_and_no_more(void **state)

@@ -6,13 +6,11 @@
  */
 #define _GNU_SOURCE
 #include "base/thread.h"
+#include "cmocka_cr.h"
 
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +18,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 struct attributes {
 	uint32_t size, policy;
