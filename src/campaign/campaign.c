@@ -435,9 +435,9 @@ static int read_campaign(struct campaign *c, const char *text, size_t n,
 	return rc;
 }
 
-int campaign_parse_with(const char *text, size_t n, const char *path,
-			const struct campaign_settings *set,
-			struct campaign **out, struct cr_err *e)
+int campaign_parse(const char *text, size_t n, const char *path,
+		   const struct campaign_settings *set, struct campaign **out,
+		   struct cr_err *e)
 {
 	static const struct campaign_settings none;
 	struct campaign *c = calloc(1, sizeof(*c));
@@ -455,19 +455,8 @@ int campaign_parse_with(const char *text, size_t n, const char *path,
 	return rc;
 }
 
-int campaign_parse(const char *text, size_t n, const char *path,
-		   struct campaign **out, struct cr_err *e)
-{
-	return campaign_parse_with(text, n, path, NULL, out, e);
-}
-
-int campaign_load(const char *path, struct campaign **c, struct cr_err *e)
-{
-	return campaign_load_with(path, NULL, c, e);
-}
-
-int campaign_load_with(const char *path, const struct campaign_settings *set,
-		       struct campaign **c, struct cr_err *e)
+int campaign_load(const char *path, const struct campaign_settings *set,
+		  struct campaign **c, struct cr_err *e)
 {
 	FILE *f = fopen(path, "rb");
 	char *text = malloc(MAX_FILE + 1);
@@ -489,7 +478,7 @@ int campaign_load_with(const char *path, const struct campaign_settings *set,
 	if (f)
 		(void)fclose(f);
 	if (!rc)
-		rc = campaign_parse_with(text, n, path, set, c, e);
+		rc = campaign_parse(text, n, path, set, c, e);
 	free(text);
 	return rc;
 }

@@ -412,25 +412,18 @@ struct campaign {
 };
 
 /**
- * Read and check the file @path. Returns 0 and sets *@c (owned by the caller,
- * campaign_free()); -errno with @e otherwise. Messages read
- * "file:line: what; nearest valid name". Any thread.
+ * Read and check the file @path, with settings (@set, or NULL) in place of what
+ * it says. Returns 0 and sets *@c (owned by the caller, campaign_free());
+ * -errno with @e otherwise. Messages read "file:line: what; nearest valid
+ * name", or "--set KEY=VALUE: what". Any thread.
  */
-int campaign_load(const char *path, struct campaign **c, struct cr_err *e);
+int campaign_load(const char *path, const struct campaign_settings *set,
+		  struct campaign **c, struct cr_err *e);
 
-/** The same with settings in place of what the file says. What they say is
- * checked as the file is; messages about them begin with "--set KEY=VALUE: ".
- */
-int campaign_load_with(const char *path, const struct campaign_settings *set,
-		       struct campaign **c, struct cr_err *e);
-
-/** The same for @n bytes of @text; @path is only for messages; @set may be
- * NULL. */
-int campaign_parse_with(const char *text, size_t n, const char *path,
-			const struct campaign_settings *set,
-			struct campaign **c, struct cr_err *e);
+/** The same for @n bytes of @text; @path is only for messages. */
 int campaign_parse(const char *text, size_t n, const char *path,
-		   struct campaign **c, struct cr_err *e);
+		   const struct campaign_settings *set, struct campaign **c,
+		   struct cr_err *e);
 
 /** Can it be played live? Returns -EINVAL with @e, which names the line, when a
  * flow is for the simulator only. */

@@ -539,8 +539,8 @@ static int make_campaign(struct reading *g, struct cr_err *e)
 	bad = ferror(f);
 	bad |= fclose(f) != 0;
 	rc = bad ? recording_no_memory(e)
-		 : campaign_parse_with(text, size, g->r->path, g->terms->set,
-				       &g->r->campaign, e);
+		 : campaign_parse(text, size, g->r->path, g->terms->set,
+				  &g->r->campaign, e);
 	free(text);
 	return rc;
 }

@@ -15,7 +15,7 @@ static inline struct campaign *campaign_text(const char *text)
 	struct cr_err e = { "" };
 	struct campaign *c;
 
-	if (campaign_parse(text, strlen(text), "c.yaml", &c, &e))
+	if (campaign_parse(text, strlen(text), "c.yaml", NULL, &c, &e))
 		fail_msg("%s", e.text);
 	return c;
 }

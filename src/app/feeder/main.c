@@ -750,7 +750,7 @@ int main(int argc, char **argv)
 	descriptors_raise(); /* calls may have a socket each */
 	set = (struct campaign_settings){ raw.settings.item,
 					  raw.settings.count };
-	if (campaign_load_with(argv[first], &set, &c, &e))
+	if (campaign_load(argv[first], &set, &c, &e))
 		return complain(EXIT_USAGE, &e);
 	counts = calloc(c->flow_count, sizeof(*counts));
 	if (!counts) {

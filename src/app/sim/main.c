@@ -954,7 +954,7 @@ int main(int argc, char **argv)
 		catch_signals();
 		return replay(j);
 	}
-	if (campaign_load_with(j.options.campaign, &j.options.settings, &c, &e))
+	if (campaign_load(j.options.campaign, &j.options.settings, &c, &e))
 		return complain(EXIT_USAGE, &e);
 	catch_signals();
 	rc = run(j, c);

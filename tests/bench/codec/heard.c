@@ -307,7 +307,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	set.count = (unsigned)more;
-	rc = campaign_load_with(operand[0], &set, &j.campaign, &e);
+	rc = campaign_load(operand[0], &set, &j.campaign, &e);
 	if (!rc)
 		rc = check_flows(j.campaign, &e);
 	if (!rc && !checks) {

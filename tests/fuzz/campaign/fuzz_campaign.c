@@ -16,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct campaign *c = NULL;
 	struct cr_err e = { "" };
 
-	if (campaign_parse((const char *)data, size, "f.yaml", &c, &e) == 0)
+	if (campaign_parse((const char *)data, size, "f.yaml", NULL, &c, &e) ==
+	    0)
 		campaign_free(c);
 	else if (strncmp(e.text, "f.yaml:", 7) != 0)
 		abort();

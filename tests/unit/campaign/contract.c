@@ -95,7 +95,7 @@ static void live_and_simulated_calls_have_the_same_contract(void **state)
 
 		(void)snprintf(text, sizeof(text), TOP "%s" ENDPOINTS,
 			       flows[i]);
-		if (campaign_parse(text, strlen(text), "c.yaml", &c, &e))
+		if (campaign_parse(text, strlen(text), "c.yaml", NULL, &c, &e))
 			fail_msg("%s", e.text);
 		check(&c->flows[0]);
 		campaign_free(c);
@@ -114,7 +114,7 @@ static void a_contract_of_a_synthetic_flow_goes_before_its_models(void **state)
 	struct cr_err e = { "" };
 	struct core_terms declared;
 
-	if (campaign_parse(text, strlen(text), "c.yaml", &c, &e))
+	if (campaign_parse(text, strlen(text), "c.yaml", NULL, &c, &e))
 		fail_msg("%s", e.text);
 	declared = declare(&c->flows[0], &m);
 	assert_int_equal(declared.cost.mean, 2 * CR_MS);

@@ -122,7 +122,7 @@ static void mistakes_are_refused_with_place_and_reason(void **state)
 		struct cr_err e = { "" };
 		int rc =
 			campaign_parse(refused[i].text, strlen(refused[i].text),
-				       "c.yaml", &c, &e);
+				       "c.yaml", NULL, &c, &e);
 
 		if (rc != -EINVAL || c || !strstr(e.text, refused[i].says))
 			fail_msg("case %zu:\n%s\nrc %d, said: %s\nnot: %s", i,

@@ -293,7 +293,7 @@ static void mistakes_are_refused_with_place_and_reason(void **state)
 		struct campaign *c = NULL;
 		struct cr_err e = { "" };
 		int rc = campaign_parse(cases[i].text, strlen(cases[i].text),
-					"c.yaml", &c, &e);
+					"c.yaml", NULL, &c, &e);
 
 		if (rc != -EINVAL || c || !strstr(e.text, cases[i].says) ||
 		    strncmp(e.text, "c.yaml:", 7) != 0) {
@@ -311,9 +311,10 @@ static void a_missing_file_is_named(void **state)
 	struct campaign *c = NULL;
 	struct cr_err e;
 
-	assert_int_equal(campaign_load("/nonexistent/c.yaml", &c, &e), -ENOENT);
+	assert_int_equal(campaign_load("/nonexistent/c.yaml", NULL, &c, &e),
+			 -ENOENT);
 	assert_non_null(strstr(e.text, "/nonexistent/c.yaml: No such file"));
-	assert_true(campaign_load("/", &c, &e) < 0);
+	assert_true(campaign_load("/", NULL, &c, &e) < 0);
 	assert_null(c);
 }
 

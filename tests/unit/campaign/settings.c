@@ -35,7 +35,7 @@ static struct campaign *with(const char *const *list, struct cr_err *e)
 	while (set.count < MOST && list[set.count])
 		set.count++;
 	e->text[0] = '\0';
-	if (campaign_parse_with(text, sizeof(text) - 1, "c.yaml", &set, &c, e))
+	if (campaign_parse(text, sizeof(text) - 1, "c.yaml", &set, &c, e))
 		assert_null(c);
 	return c;
 }

@@ -298,7 +298,7 @@ static void the_demo_campaign_loads(void **state)
 	struct campaign *c = NULL;
 	struct cr_err e = { "" };
 
-	if (campaign_load(CAMPAIGNS "/demo.yaml", &c, &e))
+	if (campaign_load(CAMPAIGNS "/demo.yaml", NULL, &c, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(c->scheduler_count, 6);
 	assert_true(c->flow_count >= 2);

@@ -51,7 +51,7 @@ static struct direction *make(const char *party)
 		       "duration: 4s\nflows:\n  - count: 1\n"
 		       "    b: {codec: pcmu}\n    a:\n      codec: pcmu\n%s",
 		       party);
-	if (campaign_parse(text, strlen(text), "c.yaml", &r->c, &e) ||
+	if (campaign_parse(text, strlen(text), "c.yaml", NULL, &r->c, &e) ||
 	    plan_make(&r->plan, r->c, &o, &e))
 		fail_msg("%s", e.text);
 	while (r->plan.calls[i].flow)

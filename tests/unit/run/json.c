@@ -25,8 +25,8 @@ static void the_head_says_what_was_run_and_how(void **state)
 	json_int_t seed, duration;
 	unsigned i = 0;
 
-	assert_int_equal(campaign_parse(text, strlen(text), "c.yaml", &c, &e),
-			 0);
+	assert_int_equal(
+		campaign_parse(text, strlen(text), "c.yaml", NULL, &c, &e), 0);
 	o = run_head_json(
 		&(struct run_head){ "codec-sim", c, 7, CR_SEC, 2, argv });
 	json_object_foreach (o, key, value)

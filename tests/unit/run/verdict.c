@@ -48,7 +48,7 @@ static struct campaign *campaign_of(const char *s)
 	struct campaign *c;
 	struct cr_err e;
 
-	if (campaign_parse(s, strlen(s), "c.yaml", &c, &e))
+	if (campaign_parse(s, strlen(s), "c.yaml", NULL, &c, &e))
 		fail_msg("%s", e.text);
 	return c;
 }

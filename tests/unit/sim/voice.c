@@ -31,7 +31,7 @@ static int parse(struct campaign **c, const char *in, const char *model,
 		       "    in: {codec: %s}\n    out: {codec: g722}\n"
 		       "    voice: {model: %s}\n    input: [%s]\n",
 		       duration, in, model, wav);
-	return campaign_parse(text, strlen(text), "c.yaml", c, NULL);
+	return campaign_parse(text, strlen(text), "c.yaml", NULL, c, NULL);
 }
 
 /* Sounds of any strength, up to 100 ms each. */
