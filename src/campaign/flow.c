@@ -420,11 +420,6 @@ static int find_codec(const struct section *s,
 	return 0;
 }
 
-static bool is_amr_codec(const struct cr_codec *c)
-{
-	return strcmp(c->name, "amr") == 0 || strcmp(c->name, "amr-wb") == 0;
-}
-
 /* Keys that this codec does not know must not be given. */
 static int check_endpoint_keys(const struct section *s,
 			       const struct cr_codec *c)
@@ -434,7 +429,8 @@ static int check_endpoint_keys(const struct section *s,
 		bool fits;
 	} keys[] = {
 		{ "rate", c->rates != NULL },
-		{ "octet-align", is_amr_codec(c) },
+		{ "octet-align",
+		  !strcmp(c->name, "amr") || !strcmp(c->name, "amr-wb") },
 		{ "dtx", c->dtx },
 		{ "complexity", c->tunable },
 		{ "fec", c->tunable },

@@ -205,16 +205,6 @@ static char *cut_line(struct config_lines *l, size_t *len)
 	return line;
 }
 
-static int fail_utf8(struct config_lines *l, const char *line, size_t at,
-		     struct cr_err *e)
-{
-	l->over = true;
-	return cr_fail(
-		e, -EINVAL,
-		"octet %zu (0x%02x) is not UTF-8: save the file as UTF-8",
-		at + 1, (unsigned char)line[at]);
-}
-
 static int check_line(struct config_lines *l, const char *line, size_t len,
 		      struct cr_err *e)
 {
@@ -232,7 +222,13 @@ static int check_line(struct config_lines *l, const char *line, size_t len,
 				       "a control character (0x%02x)",
 				       (unsigned char)line[i]);
 	end = utf8_end(line, len);
-	return end < len ? fail_utf8(l, line, end, e) : 0;
+	if (end == len)
+		return 0;
+	l->over = true;
+	return cr_fail(
+		e, -EINVAL,
+		"octet %zu (0x%02x) is not UTF-8: save the file as UTF-8",
+		end + 1, (unsigned char)line[end]);
 }
 
 /* Takes the quotation marks off *@value. */

@@ -118,24 +118,6 @@ static int feeder_print_daemon(const struct campaign *c)
 	return 0;
 }
 
-/* The schedulers to try, one a line. 0. */
-static int feeder_print_schedulers(const struct campaign *c)
-{
-	for (unsigned i = 0; i < c->scheduler_count; i++)
-		(void)printf("%s\n", c->schedulers[i]);
-	return 0;
-}
-
-/* Flows whose load has still to become a count. */
-static unsigned count_loads(const struct campaign *c, const uint64_t *counts)
-{
-	unsigned n = 0;
-
-	for (unsigned f = 0; f < c->flow_count; f++)
-		n += c->flows[f].load_ppm && !counts[f];
-	return n;
-}
-
 /*
  * FLOW=N for every flow whose load becomes a count by what the daemon says,
  * so that every scheduler gets the same calls. 0, or -errno with @e.
@@ -143,10 +125,13 @@ static unsigned count_loads(const struct campaign *c, const uint64_t *counts)
 static int feeder_print_counts(const struct session_cfg *cfg, struct cr_err *e)
 {
 	const struct campaign *c = cfg->campaign;
+	unsigned loads = 0; /* that have still to become a count */
 	uint64_t *got;
 	int rc;
 
-	if (!count_loads(c, cfg->counts))
+	for (unsigned f = 0; f < c->flow_count; f++)
+		loads += c->flows[f].load_ppm && !cfg->counts[f];
+	if (!loads)
 		return 0;
 	got = calloc(c->flow_count, sizeof(*got));
 	if (!got)
@@ -158,13 +143,6 @@ static int feeder_print_counts(const struct session_cfg *cfg, struct cr_err *e)
 				     (unsigned long long)got[f]);
 	free(got);
 	return rc;
-}
-
-/* How many conversions there are. 0. */
-static int feeder_print_conversions(const struct campaign *c)
-{
-	(void)printf("%lld\n", (long long)c->conversions.count);
-	return 0;
 }
 
 static bool expects(const struct campaign_expect *e)
@@ -223,12 +201,6 @@ static int feeder_print_campaign(const struct session_cfg *cfg)
 
 #define TERMINAL_EVERY (200 * CR_MS)
 #define LOG_EVERY (5 * CR_SEC)
-
-static void feeder_progress_init(struct feeder_progress *p, FILE *out)
-{
-	*p = (struct feeder_progress){ .out = out,
-				       .terminal = isatty(fileno(out)) == 1 };
-}
 
 static void write_line(FILE *f, const struct session_progress *s)
 {
@@ -618,12 +590,13 @@ static int conclude(struct session *s, struct output *o)
 static int play(struct session_cfg cfg, int argc, char **argv)
 {
 	struct output o = { .cfg = &cfg, .argc = argc, .argv = argv };
-	struct feeder_progress progress;
+	struct feeder_progress progress = {
+		.out = stderr, .terminal = isatty(STDERR_FILENO) == 1
+	};
 	struct session *s;
 	struct cr_err e = { "" };
 	int rc;
 
-	feeder_progress_init(&progress, stderr);
 	if (!raw.quiet) {
 		cfg.progress = feeder_progress_show;
 		cfg.arg = &progress;
@@ -718,9 +691,12 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 	if (raw.print == PRINT_DAEMON)
 		return feeder_print_daemon(c);
 	if (raw.print == PRINT_SCHEDULERS)
-		return feeder_print_schedulers(c);
+		for (unsigned i = 0; i < c->scheduler_count; i++)
+			(void)printf("%s\n", c->schedulers[i]);
 	if (raw.print == PRINT_CONVERSIONS)
-		return feeder_print_conversions(c);
+		(void)printf("%lld\n", (long long)c->conversions.count);
+	if (raw.print == PRINT_SCHEDULERS || raw.print == PRINT_CONVERSIONS)
+		return 0;
 	if (raw.print == PRINT_CAMPAIGN)
 		return feeder_print_campaign(&cfg);
 	if (raw.schedule)
