@@ -2,13 +2,13 @@
 /*
  * Who has to leave its CPU, under edf-hsb. Decided once an instant, when all
  * that comes and goes is known: hard tasks take their CPUs, everybody else is
- * given a seat on those that are left, in the global order. Policies for one
+ * given a CPU of those that are left, in the global order. Policies for one
  * newcomer at a time would not see that a hard task has taken the idle CPU
  * which the newcomer before was to have.
  */
 #include "schedulers/edf_hsb.h"
 
-struct seats {
+struct placing {
 	struct cr_rq *rq;
 	struct cr_cpus free;  /* will pick, and not a hard task */
 	struct cr_cpus taken; /* by hard tasks                  */
@@ -26,7 +26,7 @@ static bool hard_displaces(const struct cr_rq *rq, const struct hsb_server *h,
 	return h->rank != cpu->rank ? h->rank < cpu->rank : h->id < r->id;
 }
 
-static void look_at(struct seats *s, unsigned c)
+static void look_at(struct placing *s, unsigned c)
 {
 	struct cr_rq *rq = s->rq;
 	struct hsb_cpu *cpu = &hsb_rq_of(rq)->cpu[c];
@@ -41,13 +41,13 @@ static void look_at(struct seats *s, unsigned c)
 		cr_cpus_add(&s->free, c);
 }
 
-/* May the one that wants a seat (NULL: nobody in particular) have this CPU? */
-static bool fits(const struct seats *s, const struct cr_task *t, unsigned c)
+/* May the task that wants a CPU (NULL: none in particular) have this one? */
+static bool fits(const struct placing *s, const struct cr_task *t, unsigned c)
 {
 	return !t || cr_may_run(s->rq, t, c);
 }
 
-static bool seat_on_free(struct seats *s, const struct cr_task *t)
+static bool place_on_free(struct placing *s, const struct cr_task *t)
 {
 	for (unsigned c = 0; c < s->rq->ncpu; c++)
 		if (cr_cpus_has(&s->free, c) && fits(s, t, c)) {
@@ -57,16 +57,16 @@ static bool seat_on_free(struct seats *s, const struct cr_task *t)
 	return false;
 }
 
-/* Find a seat for somebody of @rank who may not go on on its CPU, or comes from
+/* Find a CPU for a task of @rank that may not go on on its own, or comes from
  * the queues. False: there is none. */
-static bool seat(struct seats *s, const struct cr_task *t, cr_ns rank,
-		 bool slack)
+static bool place_task(struct placing *s, const struct cr_task *t, cr_ns rank,
+		       bool slack)
 {
 	struct cr_rq *rq = s->rq;
 	struct hsb_rq *q = hsb_rq_of(rq);
 	int worst = -1;
 
-	if (seat_on_free(s, t))
+	if (place_on_free(s, t))
 		return true;
 	for (unsigned c = 0; c < rq->ncpu; c++)
 		if (!cr_cpus_has(&s->taken, c) && !cr_cpus_has(&rq->kick, c) &&
@@ -81,8 +81,8 @@ static bool seat(struct seats *s, const struct cr_task *t, cr_ns rank,
 	return true;
 }
 
-/* Is there a seat for somebody after @rank? */
-static bool some_worse_than(const struct seats *s, cr_ns rank)
+/* Is there a CPU for a task after @rank? */
+static bool some_worse_than(const struct placing *s, cr_ns rank)
 {
 	const struct hsb_rq *q = hsb_rq_of(s->rq);
 
@@ -94,7 +94,7 @@ static bool some_worse_than(const struct seats *s, cr_ns rank)
 	return false;
 }
 
-static void seat_the_displaced(struct seats *s)
+static void place_displaced(struct placing *s)
 {
 	struct hsb_rq *q = hsb_rq_of(s->rq);
 
@@ -103,12 +103,12 @@ static void seat_the_displaced(struct seats *s)
 
 		if (r && cr_cpus_has(&s->taken, c) &&
 		    q->cpu[c].mode != HSB_HARD)
-			(void)seat(s, r, q->cpu[c].rank, false);
+			(void)place_task(s, r, q->cpu[c].rank, false);
 	}
 }
 
 /* The servers and the slack that wait, by deadline, until there is no room. */
-static void seat_those_who_wait(struct seats *s)
+static void place_waiting(struct placing *s)
 {
 	struct hsb_rq *q = hsb_rq_of(s->rq);
 	struct hsb_server *own = RB_MIN(hsb_queue, &q->ready);
@@ -123,17 +123,17 @@ static void seat_those_who_wait(struct seats *s)
 		cr_ns z = slack ? slack->deadline : CR_NEVER;
 
 		if (slack && z <= x && z <= y) {
-			if (!seat(s, NULL, z, true))
+			if (!place_task(s, NULL, z, true))
 				return;
 			slack = RB_NEXT(hsb_slacks, NULL, slack);
 		} else if (own && x <= y) {
 			/* others may fit where its mask keeps it off */
-			(void)seat(s, cr_task_of(own), x, false);
+			(void)place_task(s, cr_task_of(own), x, false);
 			if (!some_worse_than(s, x))
 				return;
 			own = RB_NEXT(hsb_queue, NULL, own);
 		} else {
-			if (!seat(s, NULL, y, false))
+			if (!place_task(s, NULL, y, false))
 				return;
 			be = RB_NEXT(hsb_queue, NULL, be);
 			nbe--;
@@ -143,10 +143,10 @@ static void seat_those_who_wait(struct seats *s)
 
 void hsb_preempt(struct cr_rq *rq)
 {
-	struct seats s = { .rq = rq };
+	struct placing s = { .rq = rq };
 
 	for (unsigned c = 0; c < rq->ncpu; c++)
 		look_at(&s, c);
-	seat_the_displaced(&s);
-	seat_those_who_wait(&s);
+	place_displaced(&s);
+	place_waiting(&s);
 }

@@ -106,7 +106,7 @@ static void refuse(struct cr_rq *rq, struct cr_task *t)
 		red_reject(rq, t);
 }
 
-static void give_way(struct cr_rq *rq, struct cr_task *t)
+static void withdraw(struct cr_rq *rq, struct cr_task *t)
 {
 	red_unaccept(rq, t);
 	if (red_task_of(t)->runs) /* it comes back when it has been stopped */
@@ -140,7 +140,7 @@ static void balance(struct cr_rq *rq, bool slack)
 	struct cr_task *t;
 
 	while ((t = red_victim(rq))) {
-		give_way(rq, t);
+		withdraw(rq, t);
 		slack = true;
 	}
 	if (slack)

@@ -82,7 +82,7 @@ enum {
 	 * decimals. */
 	FIELD_ROUND = 4,
 	/** The unit of a result is what the member "unit" beside it says. */
-	FIELD_UNIT_BESIDE = 8
+	FIELD_UNIT_MEMBER = 8
 };
 
 /** A list that is made while it is written. */

@@ -416,7 +416,7 @@ static enum jitter_put refuse_packet(struct jitter *j, enum jitter_put why)
 		jitter_count(&j->count.too_big, 1);
 		break;
 	case JITTER_STRAY:
-		jitter_count(&j->count.strays, 1);
+		jitter_count(&j->count.out_of_range, 1);
 		break;
 	case JITTER_DUPLICATE:
 		jitter_count(&j->count.duplicates, 1);

@@ -13,7 +13,8 @@
  *
  * Every packet that was put is counted once:
  *
- *   put = out + waiting + late + duplicates + overflow + discarded + strays
+ *   put = out + waiting + late + duplicates + overflow + discarded +
+ * out_of_range
  *         + too_big
  *
  * *The delay.* A packet's transit is its arrival less its timestamp, so only
@@ -132,7 +133,8 @@ struct jitter_cfg {
 	X(overflow, NULL,                                                      \
 	  "packets dropped, oldest first, for the jitter buffer was full")     \
 	X(discarded, NULL, "packets that waited when their source restarted")  \
-	X(strays, NULL, "packets far from the source's sequence or time")      \
+	X(out_of_range, NULL,                                                  \
+	  "packets far from the source's sequence or time")                    \
 	X(too_big, NULL, "packets larger than the jitter buffer's slots")      \
 	X(concealed, "CONCEALED", "packets' times to be concealed")            \
 	X(pauses, NULL, "times that play-out paused")                          \

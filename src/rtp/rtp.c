@@ -116,7 +116,7 @@ enum rtp_arrival rtp_source_update(struct rtp_source *s, uint16_t seq)
 		return behind(s, back);
 	if (s->restart != 1u + seq) {
 		s->restart = 1u + (uint16_t)(seq + 1u);
-		s->strays++;
+		s->out_of_range++;
 		return RTP_STRAY;
 	}
 	s->past += s->ext - s->base + 1;

@@ -104,13 +104,13 @@ struct rtp_source {
 	uint64_t past;	     /**< packets expected in earlier runs           */
 	uint64_t duplicates; /**< discarded: seen before                     */
 	uint64_t reordered;  /**< of received: came late                     */
-	uint64_t strays;     /**< discarded: far off the sequence            */
+	uint64_t out_of_range; /**< discarded: far off the sequence */
 };
 
 /**
  * Account for @seq. Reorder and duplicates are told apart within the newest 64
- * numbers; a number 3000 or more ahead or 64 or more behind is a stray, and two
- * strays in sequence are a restart (RFC 3550, A.1).
+ * numbers; a number 3000 or more ahead or 64 or more behind is out of range,
+ * and two of these in sequence are a restart (RFC 3550, A.1).
  */
 enum rtp_arrival rtp_source_update(struct rtp_source *s, uint16_t seq);
 

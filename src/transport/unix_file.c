@@ -131,7 +131,7 @@ static int knock(const struct sockaddr_un *at)
 }
 
 /* Nothing is at @at afterwards; or -errno. */
-static int make_way(const struct sockaddr_un *at, struct cr_err *e)
+static int clear_path(const struct sockaddr_un *at, struct cr_err *e)
 {
 	const char *path = at->sun_path;
 	struct stat st;
@@ -194,7 +194,7 @@ int unix_file_listen(int fd, const char *path, struct unix_file *mine,
 		rc = lock(&held, path, e);
 	if (rc)
 		return rc;
-	rc = make_way(&at, e);
+	rc = clear_path(&at, e);
 	if (!rc)
 		rc = bind_file(fd, &at, mine, e);
 	/* Nothing is left of it. */

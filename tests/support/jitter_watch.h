@@ -136,7 +136,7 @@ static inline void watch_sums(struct jitter_watch *w)
 	const struct jitter_counts *c = jitter_counts(w->j);
 	unsigned long long all = c->out + jitter_waiting(w->j) + c->late +
 				 c->duplicates + c->overflow + c->discarded +
-				 c->strays + c->too_big;
+				 c->out_of_range + c->too_big;
 	cr_ns delay = jitter_delay(w->j);
 
 	watch_broke(w, c->put != all, "sums");

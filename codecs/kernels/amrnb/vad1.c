@@ -162,11 +162,11 @@ static void count_stationary(struct vad *v, const int16_t level[BANDS],
 static int16_t approach(int16_t from, int16_t to, int16_t alpha,
 			int32_t *overflow)
 {
-	int16_t way = sub16(to, from, overflow);
+	int16_t step = sub16(to, from, overflow);
 
 	/* alpha is never -32768, so the product fits */
-	way = (int16_t)((way * alpha + 0x4000) >> 15);
-	return add16(from, way, overflow);
+	step = (int16_t)((step * alpha + 0x4000) >> 15);
+	return add16(from, step, overflow);
 }
 
 /* How the noise follows the level: up, down, and one step more. */
@@ -203,12 +203,12 @@ static void update_noise(struct vad *v, const int16_t level[BANDS],
 			approach(v->average[i], level[i], alpha, overflow);
 	speed = noise_speed(v);
 	for (int i = 0; i < BANDS; i++) {
-		int16_t way = sub16(v->last[i], v->noise[i], overflow);
-		int16_t alpha_now = way < 0 ? speed.down : speed.up;
+		int16_t step = sub16(v->last[i], v->noise[i], overflow);
+		int16_t alpha_now = step < 0 ? speed.down : speed.up;
 		int16_t n =
 			approach(v->noise[i], v->last[i], alpha_now, overflow);
 
-		if (way < 0) {
+		if (step < 0) {
 			n = add16(-2, n, overflow);
 			v->noise[i] = n < NOISE_MIN ? NOISE_MIN : n;
 		} else {

@@ -99,7 +99,7 @@ struct shape {
 /* "" where there is none. */
 static const char *unit_of(const struct field *f, const json_t *object)
 {
-	if (f && f->flags & FIELD_UNIT_BESIDE)
+	if (f && f->flags & FIELD_UNIT_MEMBER)
 		return ctl_text(object, "unit");
 	return f && f->unit ? f->unit : "";
 }

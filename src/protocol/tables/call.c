@@ -367,7 +367,7 @@ static const char *const kv_units[] = { "count", "ns", "clock_ns", "ppm",
 
 const struct field policy_number_fields[] = {
 	{ ROW_TEXT(policy_number, "name", key), .help = "name of the figure" },
-	{ ROW_INT(policy_number, "value", value), .flags = FIELD_UNIT_BESIDE,
+	{ ROW_INT(policy_number, "value", value), .flags = FIELD_UNIT_MEMBER,
 	  .help = "the present value; a time of 9223372036854775807 is never" },
 	{ ROW_CHOICE(policy_number, "unit", unit, kv_units),
 	  .help = "the value's unit; count: a number of something; ns: a time; "

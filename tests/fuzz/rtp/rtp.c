@@ -44,7 +44,8 @@ static void check_source(const struct rtp_packet *p)
 
 		(void)rtp_source_update(&s, seq);
 		updates++;
-		CR_ASSERT(s.received + s.duplicates + s.strays == updates);
+		CR_ASSERT(s.received + s.duplicates + s.out_of_range ==
+			  updates);
 		CR_ASSERT(s.ext >= newest);
 		newest = s.ext;
 		CR_ASSERT(rtp_source_lost(&s) < updates * 70000);

@@ -294,7 +294,7 @@ static void two_packets_far_off_are_a_restart(void **state)
 		p.seq++;
 		p.ts += 160;
 		assert_int_equal(put_packet(100, p), JITTER_RESTART);
-		assert_int_equal(COUNTED(strays), 1);
+		assert_int_equal(COUNTED(out_of_range), 1);
 		assert_int_equal(COUNTED(discarded), 3);
 		close_it();
 	}

@@ -175,7 +175,7 @@ static void two_strays_in_sequence_are_a_restart(void **state)
 	assert_true(s.ext > before);
 	assert_int_equal(rtp_source_update(&s, 40002), RTP_NEW);
 	assert_int_equal(rtp_source_lost(&s), 1);
-	assert_int_equal(s.strays, 2);
+	assert_int_equal(s.out_of_range, 2);
 }
 
 static void another_ssrc_keeps_what_was_counted(void **state)
