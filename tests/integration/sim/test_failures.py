@@ -66,7 +66,8 @@ def test_json_is_json_or_nothing(campaign, tmp_path):
     path = campaign(P)
     done = run(path, "-s", "efd", "--json")
     assert (done.returncode, done.stdout) == (2, "")
-    done = run(path, "--json", "--out", tmp_path / "no" / "folder")
+    (tmp_path / "file").touch()
+    done = run(path, "--json", "--out", tmp_path / "file" / "folder")
     assert (done.returncode, done.stdout) == (1, "")
 
 
