@@ -322,7 +322,7 @@ def test_a_file_of_options_that_only_root_may_read_is_told_of(daemon, folder):
     path.chmod(0o600)
     d = daemon("--user", "nobody", "--config", path)
     d.logged(f" config-not-readable file={path} uid=",
-             'why="Permission denied: SIGHUP cannot read it again"\n')
+             'error="Permission denied" why="SIGHUP cannot read it again"\n')
     d = daemon("--config", path)
     d.logged(" rights ", " ready ")
     assert "config-not-readable" not in log_of(d)
