@@ -136,7 +136,8 @@ struct log_field {
 	}
 
 /** A list of values for the functions that take one. */
-#define LOG_FIELDS(...) ((const struct log_field[]){ __VA_ARGS__, { NULL } })
+#define LOG_FIELDS(...)                                                        \
+	((const struct log_field[]){ __VA_ARGS__, { .key = NULL } })
 
 /** Write a line with @fields (NULL: none) unless @site says too many. For
  * log_event(). */
