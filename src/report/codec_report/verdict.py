@@ -322,7 +322,9 @@ class Verdict:
     def choose(self):
         """Which one to take; "" when there is no choice."""
         if len(self.compared) < 2:
-            return ""
+            robbed = self._robbed()
+            return robbed and (f"{robbed[0].upper()}{robbed[1:]}. Play it "
+                               "again on a machine that is idle.")
         flawed = self._flawed()
         if flawed and flawed == self._unlike():
             return (f"Cannot be told from these runs: {flawed}. These were "
@@ -381,8 +383,9 @@ class Verdict:
             lost = [m.value(p.name, "lost_share") for m in self.compared]
             if None not in lost and min(lost) >= MUCH and \
                     p.demand is not None and p.demand <= SPARE:
-                return ("something else had the CPU, for "
-                        f"{words.everyone(len(lost))} lose "
+                who = f"{words.everyone(len(lost))} lose" if len(lost) > 1 \
+                    else f"{self.compared[0].label} loses"
+                return (f"something else had the CPU, for {who} "
                         f"{words.spread(lost, words.percent)} though the load "
                         f"was {words.percent(p.demand)}")
         return ""
