@@ -2,10 +2,9 @@
 /*
  * Servers of cbs and grub: budgets and deadlines, and the queues over them.
  */
-#include "cr/promise.h"
 #include "schedulers/cbs.h"
 
-#include "schedulers/promise.h"
+#include "schedulers/worst_case.h"
 
 /* One turn counts at most 73 minutes, and a debt at most two of them: with a
  * rate of 1.0 that fits into 63 bits. */

@@ -4,7 +4,7 @@
  */
 #include "schedulers/deadline_admit.h"
 
-#include "schedulers/promise.h"
+#include "schedulers/worst_case.h"
 
 #include <errno.h>
 

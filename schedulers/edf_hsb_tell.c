@@ -3,9 +3,8 @@
  * What edf-hsb tells: numbers about a task, what it promises, and whether its
  * invariants hold. Changes nothing.
  */
-#include "cr/promise.h"
 #include "schedulers/edf_hsb.h"
-#include "schedulers/promise.h"
+#include "schedulers/worst_case.h"
 
 unsigned hsb_explain(const struct cr_task *t, struct cr_kv *kv, unsigned max)
 {

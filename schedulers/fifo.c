@@ -33,7 +33,7 @@ struct fifo_opts {
 };
 
 struct fifo_task {
-	struct laned laned; /* place: arrival; or the number of the turn */
+	struct laned laned; /* key: arrival; or the number of the turn */
 	bool dropped;	    /* the last frame was */
 };
 
@@ -72,10 +72,9 @@ static void fifo_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 
 	(void)now;
 	if (!keeps_place)
-		f->laned.place =
-			CR_OPTS(rq, struct fifo_opts)->order == BY_FRAME
-				? t->job.arrival
-				: ++q->turns;
+		f->laned.key = CR_OPTS(rq, struct fifo_opts)->order == BY_FRAME
+				       ? t->job.arrival
+				       : ++q->turns;
 	lane_queue_insert(&q->queue, t);
 }
 

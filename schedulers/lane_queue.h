@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The queue of a policy whose tasks mostly come in the order that they go in:
- * by place, then by when their turn in their call came, then by task id. Each
+ * by key, then by release, then by task id. Each
  * goes to the end of a lane, the one whose end it fits best. Those that fit
- * none (jitter, more kinds of calls than lanes, places that are kept) are in a
+ * none (jitter, more kinds of calls than lanes, keys that are kept) are in a
  * tree. A struct laned is to be the first member of the tasks' private memory.
  *
  * Inline, because a policy's object needs nothing from outside.
@@ -16,11 +16,11 @@
 
 enum { LANES = 2 };
 
-/** What a task is ordered by; set @place before it is queued. */
+/** What a task is ordered by; set @key before it is queued. */
 struct laned {
 	struct cr_list_node node; /* first: list.h sees a cr_list_node */
 	RB_ENTRY(laned) entry;
-	cr_ns place;
+	cr_ns key;
 	unsigned lane; /* or LANES: in the tree */
 };
 
@@ -35,8 +35,8 @@ static inline int laned_cmp(struct laned *x, struct laned *y)
 {
 	const struct cr_task *a = cr_task_of(x), *b = cr_task_of(y);
 
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
 	if (a->job.release != b->job.release)
 		return a->job.release < b->job.release ? -1 : 1;
 	return cr_cmp(a->id, b->id);

@@ -6,7 +6,7 @@
  */
 #include "schedulers/rm_admit.h"
 
-#include "schedulers/promise.h"
+#include "schedulers/worst_case.h"
 
 #include <errno.h>
 

@@ -177,7 +177,7 @@ struct cr_sched_ops {
 	void (*promise)(const struct cr_task *t, struct cr_promise *p);
 
 	/** Do the invariants hold? Run after each callback in debug builds;
-	 * of a plug-in by codec-sim in any build, before each pick. */
+	 * of a plug-in in codec-sim, in any build, before each pick instead. */
 	bool (*check)(const struct cr_rq *rq);
 };
 

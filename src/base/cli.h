@@ -109,8 +109,8 @@ int cli_parse_or_exit(const struct cli *c, int argc, char **argv);
  * now or earlier. */
 int cli_written(void);
 
-/** The same at a program's end. The exit code: 0; or 1, when it is
- * lost, which stderr is told. The last thing a program does with stdout. */
+/** The same at a program's end, the last thing that it does with stdout.
+ * Returns the exit code: 0; or 1 when output is lost, with a line on stderr. */
 int cli_flush(const char *program);
 
 /** Print the help text, at most 80 columns wide. */

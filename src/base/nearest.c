@@ -90,8 +90,10 @@ const char *nearest_hint(const char *word, const char *const *names, char *buf,
 	for (const char *const *n = names; *n; n++) {
 		used = strlen(buf);
 		/* whole names, and that there are more */
-		if (n != names && n[1] &&
-		    used + strlen(*n) + sizeof(", , ...") > size) {
+		if (n != names &&
+		    used + strlen(*n) +
+				    (n[1] ? sizeof(", , ...") : sizeof(", ")) >
+			    size) {
 			(void)snprintf(buf + used, size - used, ", ...");
 			break;
 		}

@@ -398,8 +398,8 @@ static int put_settings(struct section *top, struct setting_place *at,
 	return rc ? rc : section_check_complete(top);
 }
 
-/* What the file and settings say against each other has the file's place: the
- * settings are told with it. */
+/* A contradiction between file and settings has the file's place, so add the
+ * settings to the message. */
 static void name_settings(const struct campaign *c, struct cr_err *e)
 {
 	size_t n = e ? strlen(e->text) : 0;

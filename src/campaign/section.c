@@ -252,8 +252,9 @@ struct campaign_range section_range(const struct section *s, const char *name)
 	const struct option_row *k = key_of(s, name);
 	const char *text = section_text(s, name);
 	int64_t v[2] = { k->dflt, k->dflt };
+	int rc = text ? option_parse(k, text, v, NULL) : 0;
 
-	CR_ASSERT(!text || option_parse(k, text, v, NULL) == 0);
+	CR_ASSERT(!rc);
 	return (struct campaign_range){ v[0], v[1] };
 }
 

@@ -260,7 +260,7 @@ static int read_end(struct reader *r, const char *what)
 		rc = next_event(r);
 	if (!rc && r->event.type != YAML_STREAM_END_EVENT)
 		return campaign_fail(r->file, line_of(r),
-				     "a second document; one %s", what);
+				     "a second document; a %s", what);
 	return rc;
 }
 
@@ -290,8 +290,8 @@ static int read_document(const struct campaign_file *f, const char *text,
 		rc = at->in ? read_key_value(&r, at, v)
 			    : read_section(&r, v->below);
 	if (!rc)
-		rc = read_end(&r,
-			      at->in ? "value a setting" : "campaign a file");
+		rc = read_end(&r, at->in ? "setting has one value"
+					 : "file has one campaign");
 	yaml_event_delete(&r.event);
 	yaml_parser_delete(&r.parser);
 	return rc;

@@ -245,7 +245,7 @@ struct conversion_file {
 struct conversion_io {
 	struct conversion_io_config cfg;
 	pthread_t thread;
-	sem_t pokes;
+	sem_t wakes;
 	struct conversion_list running; /* the thread's */
 
 	pthread_mutex_t lock;
@@ -459,10 +459,10 @@ static void *run_io(void *arg)
 		bool stopping;
 		struct conversion *cv, *next;
 
-		/* One round answers all pokes so far. */
-		while (sem_wait(&io->pokes) && errno == EINTR)
+		/* One round answers all of them so far. */
+		while (sem_wait(&io->wakes) && errno == EINTR)
 			;
-		while (!sem_trywait(&io->pokes))
+		while (!sem_trywait(&io->wakes))
 			;
 		(void)pthread_mutex_lock(&io->lock);
 		TAILQ_CONCAT(&io->running, &io->fresh, link);
@@ -495,12 +495,12 @@ int conversion_io_open(struct conversion_io **out,
 	TAILQ_INIT(&io->running);
 	TAILQ_INIT(&io->asked);
 	TAILQ_INIT(&io->fresh);
-	(void)sem_init(&io->pokes, 0, 0);
+	(void)sem_init(&io->wakes, 0, 0);
 	(void)pthread_mutex_init(&io->lock, NULL);
 	err = pthread_create(&io->thread, NULL, run_io, io);
 	if (err) {
 		(void)pthread_mutex_destroy(&io->lock);
-		(void)sem_destroy(&io->pokes);
+		(void)sem_destroy(&io->wakes);
 		free(io);
 		return thread_fail(e, -err, "conversions");
 	}
@@ -518,7 +518,7 @@ void conversion_io_close(struct conversion_io *io)
 	conversion_io_wake(io);
 	(void)pthread_join(io->thread, NULL);
 	(void)pthread_mutex_destroy(&io->lock);
-	(void)sem_destroy(&io->pokes);
+	(void)sem_destroy(&io->wakes);
 	free(io);
 }
 
@@ -544,5 +544,5 @@ void conversion_io_add(struct conversion_io *io, struct conversion *cv)
 
 void conversion_io_wake(struct conversion_io *io)
 {
-	(void)sem_post(&io->pokes);
+	(void)sem_post(&io->wakes);
 }

@@ -10,7 +10,7 @@
  *      I/O ------------------------------------------------> worker
  *       ^                                                      |
  *       +---- outputs written, then filled anew <--------------+
- *                    full = false (release), poke the I/O thread
+ *                    full = false (release), wake the I/O thread
  *
  * A worker's turn is one frame, as with calls: that is the grain at which calls
  * displace conversions. Reading in the worker's turn would be simpler, but a

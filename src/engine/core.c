@@ -26,13 +26,13 @@
  * can have changed (it is pure), so that of the task's run queue is put aside
  * before and put back, byte by byte; other run queues it cannot reach.
  */
-#include "cr/promise.h"
 #include "engine/core.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cr/promise.h"
 #include "engine/core_state.h"
 #include "engine/cpus.h"
 
@@ -792,9 +792,12 @@ unsigned core_explain(const struct core_task *t, struct cr_kv *kv, unsigned max)
 	unsigned n = ops->explain ? ops->explain(&t->task, kv, max) : 0;
 	struct cr_promise p;
 
-	if (n >= max)
-		return max;
-	if (!ops->promise)
+	if (n > max)
+		n = max;
+	for (unsigned i = 0; i < n; i++) /* a plug-in's */
+		if (kv[i].unit > CR_KV_PPM)
+			kv[i].unit = CR_KV_COUNT;
+	if (n == max || !ops->promise)
 		return n;
 	core_promise(t, &p);
 	kv[n++] = (struct cr_kv){ "in_time",

@@ -343,11 +343,11 @@ bool core_take_fault(struct core *c, const struct cr_rq *rq,
  */
 bool core_blame_policy(struct core *c, struct core_task *t, cr_ns now);
 
-/** "policy=edf callback=pick what=\"...\" rq=0 task=3 deadline=20": for people.
- */
+/** "policy=edf callback=pick what=\"...\" rq=0 task=3 deadline_ns=20": for
+ * people. */
 void core_fault_text(const struct core_fault *f, char *buf, size_t size);
-/** Of that what the policy says about the task, "deadline=20": whoever logs a
- * fault has the rest as values. */
+/** Of that what the policy says about the task, "deadline_ns=20": whoever logs
+ * a fault has the rest as values. */
 void core_fault_said(const struct core_fault *f, char *buf, size_t size);
 /** Does another stand in for the policy of some run queue? All locks held. */
 bool core_replaced(const struct core *c);

@@ -84,8 +84,8 @@ static inline struct cr_cpus core_within(const struct cr_rq *rq,
 static inline void core_check(const struct core *c, const struct cr_rq *rq)
 {
 	(void)c;
-	CR_DEBUG_ASSERT(c->cfg.check || !rq->sched->ops->check ||
-			rq->sched->ops->check(rq));
+	CR_DEBUG_ASSERT((c->cfg.check && rq->sched == &c->sched) ||
+			!rq->sched->ops->check || rq->sched->ops->check(rq));
 }
 
 /** A promise that a policy has broken. */

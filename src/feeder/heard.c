@@ -39,7 +39,7 @@ static bool count_number(struct heard *h, const struct rtp_packet *p)
 		h->count.repeated++;
 		return false;
 	case RTP_RESTART:
-	case RTP_STRAY:
+	case RTP_OUT_OF_RANGE:
 		h->count.restarts++;
 		return true;
 	}

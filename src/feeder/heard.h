@@ -48,7 +48,7 @@ struct heard_counts {
 struct heard_cfg {
 	uint32_t ssrc; /**< 0: it is relayed, so the other party's          */
 	int pt, pt_event, pt_noise;
-	uint32_t rtp_ticks; /**< timestamp units of one packet of speech */
+	uint32_t rtp_ticks; /**< of one packet of speech */
 	int64_t deaf; /**< ppm of packets dropped unseen: a planted fault */
 	uint64_t seed;
 };
@@ -57,7 +57,7 @@ struct heard_cfg {
 struct heard_digit {
 	uint32_t ts;
 	uint8_t code;
-	uint32_t duration; /**< the longest, units                         */
+	uint32_t duration; /**< the longest, RTP ticks                     */
 	uint64_t packets, ends;
 };
 

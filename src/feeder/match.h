@@ -61,7 +61,7 @@ void times_free(struct times *t); /**< NULL is fine */
 void times_write_header(FILE *f, cr_ns realtime_offset);
 
 /** Append the frames of a call. @ts_first: RTP timestamp of frame 0;
- * @ts_units: of one frame. Errors are the stream's. */
+ * @ts_ticks: of one frame. Errors are the stream's. */
 void times_write(const struct times *t, FILE *f, uint32_t call,
 		 uint32_t ts_first, uint32_t ts_ticks);
 
@@ -71,7 +71,7 @@ void times_write(const struct times *t, FILE *f, uint32_t call,
 struct match_cfg {
 	cr_ns in_frame;	    /**< speech in a packet sent, ns                */
 	unsigned out_clock; /**< Hz of output timestamps                    */
-	unsigned out_ticks; /**< timestamp units of one packet received     */
+	unsigned out_ticks; /**< RTP ticks of one packet received           */
 	uint32_t ts_base;   /**< output timestamp of input frame 0          */
 	cr_ns deadline;	    /**< later frames are late; CR_NEVER: none      */
 	bool dtx;	    /**< silence is not sent: losses by sequence    */
@@ -146,6 +146,12 @@ static inline void match_count(atomic_uint_fast64_t *counter, uint64_t n)
 		counter,
 		atomic_load_explicit(counter, memory_order_relaxed) + n,
 		memory_order_relaxed);
+}
+
+/** The same, read by any thread. */
+static inline uint64_t match_read(const atomic_uint_fast64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
 #endif

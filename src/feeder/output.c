@@ -316,11 +316,6 @@ static void write_counts(FILE *f, const json_t *counts)
 	(void)fputc('\n', f);
 }
 
-static uint64_t read_output_counter(const atomic_uint_fast64_t *counter)
-{
-	return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 static const char *mode_of(const struct campaign_endpoint *endpoint)
 {
 	return endpoint->codec->modes[endpoint->cfg.mode].name;
@@ -339,13 +334,10 @@ static void write_call(FILE *f, const struct feeder_call *c)
 		      c->flow->in.codec->name, c->flow->out.codec->name,
 		      mode_of(&c->flow->in), mode_of(&c->flow->out),
 		      (double)c->plan->start / 1e9, c->plan->drift,
-		      read_output_counter(&m->sent),
-		      read_output_counter(&m->received), match_lost(m),
-		      read_output_counter(&m->late),
-		      read_output_counter(&m->duplicates),
-		      read_output_counter(&m->reordered),
-		      read_output_counter(&m->withheld),
-		      read_output_counter(&m->missed));
+		      match_read(&m->sent), match_read(&m->received),
+		      match_lost(m), match_read(&m->late),
+		      match_read(&m->duplicates), match_read(&m->reordered),
+		      match_read(&m->withheld), match_read(&m->missed));
 	(void)fprintf(
 		f, ",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f",
 		as_ms(histogram_mean(d)), as_ms(histogram_quantile(d, 500000)),

@@ -546,9 +546,8 @@ static void report_progress(struct session *s, cr_ns now)
 
 		if (!m)
 			continue;
-		p.sent += atomic_load_explicit(&m->sent, memory_order_relaxed);
-		p.received += atomic_load_explicit(&m->received,
-						   memory_order_relaxed);
+		p.sent += match_read(&m->sent);
+		p.received += match_read(&m->received);
 		p.lost += match_lost(m);
 	}
 	session_show(s, &p);

@@ -13,6 +13,7 @@
 #include "protocol/field.h"
 #include "protocol/tables/call.h"
 #include "rpc/server.h"
+#include "run/run.h"
 
 /* A reply may take so much longer than the daemon may stall: only the
  * association tells that it is lost. */
@@ -209,34 +210,27 @@ struct pending {
 	struct feeder_call *call;
 };
 
-static void add_call_member(json_t *o, const char *key, json_t *value)
-{
-	(void)json_object_set_new(o, key, value);
-}
-
 json_t *session_endpoint_json(const struct campaign_endpoint *endpoint)
 {
 	json_t *o = json_object();
 
-	add_call_member(o, "codec", json_string(endpoint->codec->name));
-	add_call_member(
-		o, "mode",
+	run_put(o, "codec", json_string(endpoint->codec->name));
+	run_put(o, "mode",
 		json_string(endpoint->codec->modes[endpoint->cfg.mode].name));
 	if (endpoint->cfg.sample_rate)
-		add_call_member(o, "rate",
-				json_integer(endpoint->cfg.sample_rate));
+		run_put(o, "rate", json_integer(endpoint->cfg.sample_rate));
 	if (endpoint->octet_align)
-		add_call_member(o, "octet_align", json_true());
+		run_put(o, "octet_align", json_true());
 	if (endpoint->cfg.dtx)
-		add_call_member(o, "dtx", json_true());
+		run_put(o, "dtx", json_true());
 	if (endpoint->cfg.complexity)
-		add_call_member(o, "complexity",
-				json_integer(endpoint->cfg.complexity - 1));
+		run_put(o, "complexity",
+			json_integer(endpoint->cfg.complexity - 1));
 	if (endpoint->cfg.fec)
-		add_call_member(o, "fec", json_integer(endpoint->cfg.fec));
+		run_put(o, "fec", json_integer(endpoint->cfg.fec));
 	if (endpoint->cfg.spin)
-		add_call_member(o, "spin_us",
-				json_real((double)endpoint->cfg.spin / CR_US));
+		run_put(o, "spin_us",
+			json_real((double)endpoint->cfg.spin / CR_US));
 	return o;
 }
 
@@ -248,13 +242,13 @@ static json_t *release_json(const struct campaign_release *r,
 					     "lbap" };
 	json_t *o = json_object();
 
-	add_call_member(o, "model", json_string(names[r->kind]));
+	run_put(o, "model", json_string(names[r->kind]));
 	if (r->kind == RELEASE_RATE) {
-		add_call_member(o, "x", json_integer(r->x));
-		add_call_member(o, "y_ms", json_real((double)r->y / CR_MS));
+		run_put(o, "x", json_integer(r->x));
+		run_put(o, "y_ms", json_real((double)r->y / CR_MS));
 	}
 	if (r->kind == RELEASE_LBAP && !k->burst)
-		add_call_member(o, "burst", json_integer(r->burst));
+		run_put(o, "burst", json_integer(r->burst));
 	return o;
 }
 
@@ -263,17 +257,15 @@ void session_put_terms(json_t *o, const struct campaign_flow *flow, cr_ns ptime)
 	static const char *const classes[] = { "hard", "soft", "best-effort" };
 
 	if (ptime)
-		add_call_member(o, "ptime_ms",
-				json_real((double)ptime / CR_MS));
-	add_call_member(o, "class", json_string(classes[flow->terms.cls]));
+		run_put(o, "ptime_ms", json_real((double)ptime / CR_MS));
+	run_put(o, "class", json_string(classes[flow->terms.cls]));
 	if (flow->terms.deadline != CR_NEVER)
-		add_call_member(
-			o, "deadline_ms",
+		run_put(o, "deadline_ms",
 			json_real((double)flow->terms.deadline / CR_MS));
-	add_call_member(o, "contract",
-			field_write(contract_fields, &flow->terms.contract));
-	add_call_member(o, "nice", json_integer(flow->terms.nice));
-	add_call_member(o, "weight", json_integer(flow->terms.weight));
+	run_put(o, "contract",
+		field_write(contract_fields, &flow->terms.contract));
+	run_put(o, "nice", json_integer(flow->terms.nice));
+	run_put(o, "weight", json_integer(flow->terms.weight));
 }
 
 json_t *session_call_params(const struct session *s,
@@ -283,18 +275,17 @@ json_t *session_call_params(const struct session *s,
 	json_t *o = json_object(), *in = session_endpoint_json(&flow->in),
 	       *out = session_endpoint_json(&flow->out);
 
-	add_call_member(in, "ts_first", json_integer(ts_first));
-	add_call_member(in, "source", json_string(address));
-	add_call_member(out, "address", json_string(address));
-	add_call_member(o, "in", in);
-	add_call_member(o, "out", out);
+	run_put(in, "ts_first", json_integer(ts_first));
+	run_put(in, "source", json_string(address));
+	run_put(out, "address", json_string(address));
+	run_put(o, "in", in);
+	run_put(o, "out", out);
 	session_put_terms(o, flow, flow->ptime);
 	if (flow->release_named)
-		add_call_member(
-			o, "release",
+		run_put(o, "release",
 			release_json(&flow->release, &flow->terms.contract));
-	add_call_member(o, "port",
-			json_string(campaign_ports_names[s->cfg.daemon_ports]));
+	run_put(o, "port",
+		json_string(campaign_ports_names[s->cfg.daemon_ports]));
 	return o;
 }
 

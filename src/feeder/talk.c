@@ -430,7 +430,7 @@ void session_talk_ended(struct session *s, const json_t *params)
 	}
 }
 
-static void end_on_request(struct session *s, struct talk *t, cr_ns now)
+static void end_when_reported(struct session *s, struct talk *t, cr_ns now)
 {
 	if (!t->close_at && (t->ended == 2 || now >= t->patience))
 		t->close_at = now + LAST_PACKETS;
@@ -456,7 +456,7 @@ void session_talks_go_on(struct session *s, cr_ns now)
 			stop_when_through(s, t, now);
 			break;
 		case CALL_STOPPING:
-			end_on_request(s, t, now);
+			end_when_reported(s, t, now);
 			break;
 		case CALL_PLANNED:
 		case CALL_STARTING:

@@ -8,29 +8,23 @@
 
 #include "run/run.h"
 
-static uint64_t read_tally_counter(const atomic_uint_fast64_t *counter)
-{
-	return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 static void add_frames(struct tally *t, const struct match *m)
 {
-	t->sent += read_tally_counter(&m->sent);
-	t->withheld += read_tally_counter(&m->withheld);
-	t->copies += read_tally_counter(&m->copies);
-	t->missed += read_tally_counter(&m->missed);
-	t->received += read_tally_counter(&m->received);
-	t->late += read_tally_counter(&m->late);
-	t->duplicates += read_tally_counter(&m->duplicates);
-	t->reordered += read_tally_counter(&m->reordered);
-	t->unmatched += read_tally_counter(&m->unmatched);
-	t->octets_sent += read_tally_counter(&m->octets_sent);
-	t->octets_received += read_tally_counter(&m->octets_received);
+	t->sent += match_read(&m->sent);
+	t->withheld += match_read(&m->withheld);
+	t->copies += match_read(&m->copies);
+	t->missed += match_read(&m->missed);
+	t->received += match_read(&m->received);
+	t->late += match_read(&m->late);
+	t->duplicates += match_read(&m->duplicates);
+	t->reordered += match_read(&m->reordered);
+	t->unmatched += match_read(&m->unmatched);
+	t->octets_sent += match_read(&m->octets_sent);
+	t->octets_received += match_read(&m->octets_received);
 	t->lost += match_lost(m);
 	/* with DTX, silence is not expected: what came and what is missing */
-	t->expected +=
-		m->cfg.dtx ? read_tally_counter(&m->received) + match_lost(m)
-			   : match_expected(m);
+	t->expected += m->cfg.dtx ? match_read(&m->received) + match_lost(m)
+				  : match_expected(m);
 	histogram_merge(&t->delay, &m->delay);
 	histogram_merge(&t->jitter, &m->jitter);
 }

@@ -639,7 +639,8 @@ static void cut_connection(struct http *h, const struct connection *c)
 
 static bool same_host(const struct in6_addr *a, const struct in6_addr *b)
 {
-	size_t bytes = IN6_IS_ADDR_V4MAPPED(a) ? 16 : 8;
+	size_t bytes =
+		IN6_IS_ADDR_V4MAPPED(a) || IN6_IS_ADDR_V4MAPPED(b) ? 16 : 8;
 
 	return !memcmp(a, b, bytes);
 }

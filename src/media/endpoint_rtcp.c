@@ -95,7 +95,7 @@ void endpoint_rtcp_use(struct endpoint *l, const struct endpoint_rtcp_use *use)
 				      memory_order_relaxed);
 }
 
-/* So did what came before another place was signalled. */
+/* Forget where the party's RTCP came from once another place is signalled. */
 static void take_signalled(struct endpoint_rtcp *r)
 {
 	struct sockaddr_storage signalled;

@@ -85,7 +85,7 @@ static bool is_packet_in_order(struct call *c, uint16_t seq)
 	case RTP_REORDERED:
 		call_count(&c->count.reordered, 1);
 		return false;
-	case RTP_STRAY:
+	case RTP_OUT_OF_RANGE:
 		call_count(&c->count.seq_jumps, 1);
 		return false;
 	}
@@ -287,7 +287,7 @@ static void let_in(struct call *c, struct receive_stage *f,
 		call_count(&c->count.late_in, 1);
 	else if (why == JITTER_DUPLICATE)
 		call_count(&c->count.duplicates, 1);
-	else if (why == JITTER_STRAY)
+	else if (why == JITTER_OUT_OF_RANGE)
 		call_count(&c->count.seq_jumps, 1);
 	else if (why == JITTER_TOO_BIG)
 		call_count(&c->count.too_big, 1);
@@ -459,7 +459,7 @@ struct call *packet_take_handed(struct packet_path *path,
 	return NULL;
 }
 
-void packet_count_stray(struct packet_path *path)
+void packet_count_no_listener(struct packet_path *path)
 {
 	call_count(&path->count.packets, 1);
 	call_count(&path->count.no_listener, 1);

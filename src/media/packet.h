@@ -60,6 +60,6 @@ void packet_take_rtcp(struct packet_path *path, const struct intake_packet *in,
 		      struct endpoint *endpoint);
 
 /** Count a packet that came to the port of an endpoint that has gone. */
-void packet_count_stray(struct packet_path *path);
+void packet_count_no_listener(struct packet_path *path);
 
 #endif

@@ -243,9 +243,8 @@ int pipeline_hear(struct pipeline *p, struct pipeline_scratch *s,
 		  const struct pipeline_input *in);
 
 /** The party is silent for @rtp_ticks of the input's RTP clock from @in->ts on,
- * and
- * @in has no payload: the noise behind it, by its last SID or comfort noise,
- * encoded or described. */
+ * and @in has no payload: the noise behind it, by its last SID or comfort
+ * noise, encoded or described. */
 void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
 		      const struct pipeline_input *in, uint32_t rtp_ticks,
 		      pipeline_emit *emit, void *arg);

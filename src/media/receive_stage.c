@@ -147,7 +147,7 @@ struct extent {
 };
 
 /* @samples of @codec in the receive stage's time. */
-static uint32_t units_of(const struct receive_stage *f,
+static uint32_t ticks_of(const struct receive_stage *f,
 			 const struct receive_stage_codec *codec,
 			 unsigned samples)
 {
@@ -167,7 +167,7 @@ static struct extent extent_of_speech(const struct receive_stage *f,
 	if (payload_is_pcm(&side->payload) ||
 	    side->payload.kind == PAYLOAD_WHOLE) {
 		samples = pipeline_side_samples(side, payload, bytes);
-		x.rtp_ticks = units_of(f, codec, samples);
+		x.rtp_ticks = ticks_of(f, codec, samples);
 		x.silent = side->payload.kind == PAYLOAD_WHOLE &&
 			   bytes <= PAYLOAD_QUIET_BYTES;
 		return x;
@@ -175,7 +175,7 @@ static struct extent extent_of_speech(const struct receive_stage *f,
 	if (payload_open(&side->payload, payload, bytes, &it))
 		return x; /* nothing comes of it */
 	samples = it.info.nframes * pipeline_side_samples(side, NULL, 0);
-	x.rtp_ticks = units_of(f, codec, samples);
+	x.rtp_ticks = ticks_of(f, codec, samples);
 	while (payload_next(&it, &frame))
 		x.silent = frame.kind == CR_FRAME_SID ||
 			   frame.kind == CR_FRAME_NO_DATA;
@@ -196,7 +196,7 @@ static struct extent extent_of(const struct receive_stage *f,
 /* --- time --- */
 
 /* What @rtp_ticks of the receive stage's time are to the codec that speaks. */
-static uint32_t units_of_codec(const struct receive_stage *f,
+static uint32_t ticks_of_codec(const struct receive_stage *f,
 			       uint32_t rtp_ticks)
 {
 	uint32_t clock = f->codecs[f->number].clock;
@@ -209,7 +209,7 @@ static uint32_t units_of_codec(const struct receive_stage *f,
 /* The timestamp, to that codec, of what is at @place. */
 static uint32_t ts_of(const struct receive_stage *f, uint32_t place)
 {
-	return f->ts + units_of_codec(f, place - f->place);
+	return f->ts + ticks_of_codec(f, place - f->place);
 }
 
 /* --- frames --- */
@@ -226,11 +226,11 @@ static void hand_out_frame(struct receive_stage *f,
 			silence_restart(&f->silence);
 		to = silence_packet(&f->silence, place, x->rtp_ticks, x->silent,
 				    frame->at);
-		frame->ts += units_of_codec(f, to.ts - place);
+		frame->ts += ticks_of_codec(f, to.ts - place);
 		frame->decode_only = to.decode_only;
 		if (frame->what == FRAME_RING_NOISE && !to.decode_only)
 			frame->rtp_ticks =
-				(uint16_t)units_of_codec(f, x->rtp_ticks);
+				(uint16_t)ticks_of_codec(f, x->rtp_ticks);
 	}
 	f->cfg.emit(f->cfg.arg, frame);
 }
@@ -270,8 +270,8 @@ static void emit_packet(struct receive_stage *f,
 		struct telephone_event event;
 
 		frame->rtp_ticks = number * EVENT_KHZ;
-		/* It ends the silence of another sender, too, and not its own
-		 * one's. */
+		/* an event of a new sender ends the silence of the one before
+		 */
 		if (frame->restart)
 			silence_restart(&f->silence);
 		if (telephone_event_parse(frame->payload, frame->bytes, &event))
@@ -335,7 +335,7 @@ static void conceal_missing(struct receive_stage *f,
 		.what = FRAME_RING_LOST,
 		.ts = ts_of(f, o->ts),
 		.seq = f->seq,
-		.rtp_ticks = (uint16_t)units_of_codec(f, o->duration),
+		.rtp_ticks = (uint16_t)ticks_of_codec(f, o->duration),
 		.at = now,
 	};
 
@@ -402,7 +402,7 @@ static enum jitter_put buffer(struct receive_stage *f,
 		.duration = in->what == FRAME_RING_SPEECH ? x->rtp_ticks : 0,
 		.silent = x->silent,
 		.aux = aux,
-		/* Its tags: what a packet is, and of which codec or clock. */
+		/* what it is, and its codec or clock */
 		.tag = (uint8_t)((unsigned)in->what << 4 | codec_number_of(in)),
 		.shift = place - in->rtp->ts + (aux ? lasted(f, in) : 0),
 	};
@@ -483,7 +483,7 @@ void receive_stage_poll(struct receive_stage *f, cr_ns now)
 	if (silence_due(&f->silence) <= now &&
 	    silence_next(&f->silence, now, &ts))
 		make_frame(f, FRAME_RING_SILENCE, ts_of(f, ts),
-			   units_of_codec(f, f->cfg.step), now);
+			   ticks_of_codec(f, f->cfg.step), now);
 	if (f->tick_at <= now) {
 		make_frame(f, FRAME_RING_TICK, 0, 0, now);
 		f->tick_at = --f->ticks ? now + TICK_END : CR_NEVER;

@@ -508,7 +508,7 @@ static bool accepts_packet(const struct passing *t, struct endpoint *endpoint,
 		.from = t->in->from,
 		.ssrc = p->ssrc,
 		.seq = p->seq,
-		/* Of what the party has said that it sends. */
+		/* a type that was agreed */
 		.valid = t->types->clock[p->pt] || p->pt == NOISE_PT ||
 			 aux_what(t->types->aux, p->pt) != FRAME_RING_SPEECH,
 	};

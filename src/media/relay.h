@@ -16,7 +16,7 @@
  * Handover. Parties that speak the same may come to differ, and the other way
  * round (a re-INVITE). So a relay may *stand for* a call: one of both has the
  * party's packets. Control says which it wants, the receiver changes over
- * (relay_handover_of()):
+ * (relay_handover_of() in relay.c):
  *
  *   relay -> call   at the next packet, also one that the endpoint then refuses
  *   call -> relay   at a packet of the codec that is relayed, which the
@@ -209,8 +209,9 @@ static inline bool relay_handover_is_late(uint16_t seq, uint16_t last)
 }
 
 /** The first packet that is the call's, @p of a type that it knows, was
- * accepted: let the numbers of what it sends follow those of the relay. @fresh,
- * @now: as above. Where call.after is set, until it is not. */
+ * accepted: let the numbers of what it sends follow those of the relay. @fresh:
+ * of another sender than the one before; @now: when it came. Where call.after
+ * is set, until it is not. */
 void relay_handover_join(struct call *c, const struct rtp_packet *p, bool fresh,
 			 cr_ns now);
 

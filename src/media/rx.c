@@ -246,7 +246,7 @@ static void take_packet_of(struct rx *rx, const struct inlet_packet *p)
 				   ? NULL
 				   : endpoints_find(rx->cfg.endpoints, p->tag);
 		if (!endpoint) { /* it came while its endpoint ended */
-			packet_count_stray(&rx->path);
+			packet_count_no_listener(&rx->path);
 			return;
 		}
 	}

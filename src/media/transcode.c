@@ -284,8 +284,8 @@ static void post_events(struct transcode *t,
 static void pass_event(struct transcode *t, const struct pipeline_input *in)
 {
 	struct call *c = t->call;
-	/* before the digits: who finds a clock finds them */
-	/* Of the event that has come, and those that go. */
+	/* of the event that has come, and those that go; read before the
+	 * digits, which are there once a clock is */
 	const struct digits_clocks clocks = {
 		.in = c->meta.rtp_ticks * 1000u,
 		.out = atomic_load_explicit(&c->event_out,

@@ -556,8 +556,7 @@ static int offer_in(struct ng_dialog *d, const struct ng_work *w,
 	if (err) {
 		struct ng_service *sv = o->w->service;
 
-		/* It was refused: what it would have needed is others' again.
-		 */
+		/* refused: what it would have needed is others' again */
 		for (unsigned i = 0; i < SDP_LINES_MAX && o->weighed; i++) {
 			ng_release(sv, &o->d->stream[i]);
 			promise(sv, &o->d->stream[i], &o->before[i]);

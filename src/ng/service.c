@@ -84,7 +84,7 @@ bool ng_end_oldest(struct ng_service *sv, const struct ng_dialog *d)
 		return false;
 	log_event(LOG_WARN, "ng-displaced", LOG_STR("call", found->call->id),
 		  LOG_STR("by", d->call->id),
-		  LOG_INT("s", ((clock_now() - found->offered) / CR_SEC)));
+		  LOG_INT("s", (clock_now() - found->offered) / CR_SEC));
 	sv->count.unanswered++;
 	ng_end_dialog(sv, found, NODE_END_SILENT, NULL);
 	return true;
@@ -607,7 +607,7 @@ static void look_at_ng_call(struct ng_service *sv, struct ng_call *call,
 		sv->count.unanswered++;
 	log_event(LOG_WARN, "ng-silent", LOG_STR("call", call->id),
 		  LOG_INT("answered", answered),
-		  LOG_INT("s", ((now - call->silent) / CR_SEC)));
+		  LOG_INT("s", (now - call->silent) / CR_SEC));
 	ng_end_call(sv, call, NODE_END_SILENT);
 }
 

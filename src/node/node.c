@@ -82,7 +82,7 @@ static void worker_up(void *arg, unsigned worker)
 {
 	const struct node *n = arg;
 
-	me = node_context_of(recovery_sit(n->recovery, worker));
+	me = node_context_of(recovery_take_slot(n->recovery, worker));
 	rcu_register_thread(); /* it looks up the calls that CMRs are for */
 }
 
@@ -90,7 +90,7 @@ static void worker_down(void *arg, unsigned worker)
 {
 	(void)arg, (void)worker;
 	rcu_unregister_thread();
-	recovery_leave(&me->slot);
+	recovery_leave_slot(&me->slot);
 }
 
 static bool is_conversion_core(struct core_task *t)

@@ -3,15 +3,14 @@
  * What a node does about what src/recovery finds: packets are saved, the call
  * or the conversion that hung is over ("hung"), people are told.
  *
- *   call   running --> hung: out of the table, told as ended --> gone, freed
- *                 over()                           its thread comes back
+ *   call   running --> hung: out of the table, reported as ended --> gone,
+ * freed over()                           its thread comes back
  *
  * What the stuck thread works with (the call's codec state, the frame's bytes,
  * its context) stays with it until then.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

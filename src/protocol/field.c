@@ -542,8 +542,6 @@ static bool is_field_there(const struct field *f, const void *base)
 	}
 }
 
-/* Whoever asked for a list looks at what is in it. */
-
 static int complete(const struct field *table, const void *base,
 		    const char *path, struct cr_err *e)
 {
@@ -553,7 +551,7 @@ static int complete(const struct field *table, const void *base,
 		int err = 0;
 
 		(void)snprintf(deeper, sizeof(deeper), "%s%s.", path, f->name);
-		if (f->type == FIELD_LIST)
+		if (f->type == FIELD_LIST) /* the method checks its items */
 			continue;
 		if (f->type == FIELD_INLINE)
 			err = complete(f->members, inner, path, e);

@@ -93,7 +93,7 @@ struct field_each {
 	void *arg;
 };
 
-/** How a number is told to Prometheus. */
+/** How Prometheus sees a number. */
 struct field_metric {
 	const char *name;   /**< behind "codec_runner_" */
 	const char *type;   /**< "counter", "gauge", "histogram" */
@@ -198,7 +198,7 @@ struct field {
 		unsigned long long: FIELD_C_UNSIGNED,                          \
 		double: FIELD_C_DOUBLE)
 
-/** A time in ns; @u: the unit that it is told in. */
+/** A time in ns; @u: its unit in results. */
 #define ROW_TIME(table, n, m, u) ROW_QUANTITY(FIELD_TIME, table, n, m, u)
 #define ROW_RATE(table, n, m) ROW_QUANTITY(FIELD_RATE, table, n, m, "per_s")
 

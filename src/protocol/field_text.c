@@ -170,7 +170,7 @@ const char *field_text_label(const struct field *table, const char *path,
 }
 
 static void report_below(const struct field *table, const char *prefix,
-			 field_teller *tell, void *arg)
+			 field_reporter *tell, void *arg)
 {
 	char path[PATH_MAX_BYTES], name[PATH_MAX_BYTES], wire[FIELD_NAME_MAX];
 	char below[PATH_MAX_BYTES + 4];
@@ -192,7 +192,7 @@ static void report_below(const struct field *table, const char *prefix,
 	}
 }
 
-void field_report(const struct field *table, field_teller *tell, void *arg)
+void field_report(const struct field *table, field_reporter *tell, void *arg)
 {
 	report_below(table, "", tell, arg);
 }

@@ -36,12 +36,12 @@ const char *field_text_label(const struct field *table, const char *path,
  * What field_report() calls for every row, INLINE ones too. @path: its name
  * from the outside in, as "calls[].in.codec"; of an INLINE, that of its struct.
  * @name: @path, or for a quantity, as a result has it: "contract.rate_per_s".
- * Returns whether to tell of its members, if it has any.
+ * Returns whether to report its members, if it has any.
  */
-typedef bool field_teller(void *arg, const struct field *f, const char *path,
-			  const char *name);
+typedef bool field_reporter(void *arg, const struct field *f, const char *path,
+			    const char *name);
 
-/** Tell of all rows of @table, in its order, without a struct. */
-void field_report(const struct field *table, field_teller *tell, void *arg);
+/** Report all rows of @table, in its order, without a struct. */
+void field_report(const struct field *table, field_reporter *report, void *arg);
 
 #endif

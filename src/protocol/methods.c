@@ -322,8 +322,8 @@ json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 		return request_refuse(err, RPC_CONFLICT);
 	}
 	log_event(LOG_INFO, "hello", LOG_WORD("peer", peer->address),
-		  LOG_STR("client", ask.client ? ask.client : ""),
-		  LOG_INT("session", s->number));
+		  LOG_INT("session", s->number),
+		  LOG_STR("client", ask.client ? ask.client : ""));
 	tell = (struct hello_result){
 		.program = "codec-runner",
 		.version = CR_VERSION,

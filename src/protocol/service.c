@@ -393,7 +393,7 @@ void service_drain(struct service *sv, cr_ns limit, bool final)
 		return;
 	sv->drain_end = end;
 	log_event(LOG_INFO, "drain", LOG_INT("calls", node_calls(sv->node)),
-		  LOG_INT("limit_ms", (limit / CR_MS)));
+		  LOG_INT("limit_ms", limit / CR_MS));
 	sv->draining = true;
 	(void)evtimer_add(sv->limit, &t);
 	check_drained(sv);

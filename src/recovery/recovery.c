@@ -173,7 +173,7 @@ static int contexts_spare(struct recovery *r)
 	for (unsigned i = 0; i < r->ncontexts; i++) {
 		const struct recovery_context *c = context(r, i);
 
-		/* acquire, pairs with recovery_leave() */
+		/* acquire, pairs with recovery_leave_slot() */
 		if (c && !atomic_load_explicit(&c->busy, memory_order_acquire))
 			return (int)i;
 	}
@@ -189,7 +189,7 @@ struct recovery_context *recovery_context(const struct recovery *r,
 	return context(r, r->at[place]);
 }
 
-struct recovery_context *recovery_sit(struct recovery *r, unsigned place)
+struct recovery_context *recovery_take_slot(struct recovery *r, unsigned place)
 {
 	struct recovery_context *c = recovery_context(r, place);
 
@@ -199,7 +199,7 @@ struct recovery_context *recovery_sit(struct recovery *r, unsigned place)
 	return c;
 }
 
-void recovery_leave(struct recovery_context *c)
+void recovery_leave_slot(struct recovery_context *c)
 {
 	/* release, pairs with contexts_spare() */
 	atomic_store_explicit(&c->busy, false, memory_order_release);
@@ -237,10 +237,11 @@ int recovery_open(struct recovery **out, const struct recovery_config *cfg)
 
 void recovery_close(struct recovery *r)
 {
-	const struct recovery_client *client = &r->cfg.client;
+	const struct recovery_client *client;
 
 	if (!r)
 		return;
+	client = &r->cfg.client;
 	for (unsigned i = 0; r->context && i < r->ncontexts; i++)
 		if (context(r, i))
 			client->context_free(client->arg, context(r, i));

@@ -22,10 +22,10 @@
  *   over()                 the client ends the task
  *     ...
  *   run() returns          on the detached thread: live_client.returned(), then
- *                          recovery_leave(): its context is a spare again
+ *                          recovery_leave_slot(): its context is a spare again
  *   recovery_round()       it is joined
  *
- *            recovery_sit()          live_detach()          recovery_leave()
+ *            recovery_take_slot()          live_detach() recovery_leave_slot()
  *   context  ------------>  at a place ----> a stuck thread's ----> a spare
  *   thread                  at work    ----> detached         ----> joined
  *   task                    runs       ----> hung             ----> returned
@@ -33,10 +33,10 @@
  * What a detached thread touches is its context and its task, and of the engine
  * only the run queue's lock, to learn that it is detached.
  *
- * Thread rule: everything is the control thread's, but recovery_sit() and
- * recovery_leave(), which are of the threads themselves. The caller holds no
- * lock, and no client function is called with one held. Run queues' locks are
- * taken inside, one at a time.
+ * Thread rule: everything is the control thread's, but recovery_take_slot() and
+ * recovery_leave_slot(), which are of the threads themselves. The caller holds
+ * no lock, and no client function is called with one held. Run queues' locks
+ * are taken inside, one at a time.
  */
 #ifndef RECOVERY_RECOVERY_H
 #define RECOVERY_RECOVERY_H
@@ -226,10 +226,10 @@ struct recovery_context *recovery_context(const struct recovery *r,
 					  unsigned place);
 
 /** This thread starts at @place: its context. On that thread. */
-struct recovery_context *recovery_sit(struct recovery *r, unsigned place);
+struct recovery_context *recovery_take_slot(struct recovery *r, unsigned place);
 
 /** The last touch of the thread that has @c. On that thread. */
-void recovery_leave(struct recovery_context *c);
+void recovery_leave_slot(struct recovery_context *c);
 
 /** Context @i, if a thread has had it; NULL: it is not there, or new. Any
  * thread. */

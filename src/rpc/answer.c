@@ -651,8 +651,7 @@ static void keep_message(struct peer *p, const char *text, size_t bytes)
 {
 	struct message *m;
 
-	/* Whether there is no end to what it says. A message counts as what it
-	 * takes. */
+	/* a message counts as what it takes */
 	p->waiting_bytes += sizeof(struct message) + bytes;
 	if (p->waiting_bytes > p->server->cfg.queue_max) {
 		peer_kill(p, "flooding");

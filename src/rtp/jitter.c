@@ -415,7 +415,7 @@ static enum jitter_put refuse_packet(struct jitter *j, enum jitter_put why)
 	case JITTER_TOO_BIG:
 		jitter_count(&j->count.too_big, 1);
 		break;
-	case JITTER_STRAY:
+	case JITTER_OUT_OF_RANGE:
 		jitter_count(&j->count.out_of_range, 1);
 		break;
 	case JITTER_DUPLICATE:
@@ -649,7 +649,7 @@ static enum jitter_put restart_source(struct jitter *j,
 static enum jitter_put refuse_sequence(struct jitter *j)
 {
 	j->source = j->before;
-	return refuse_packet(j, JITTER_STRAY);
+	return refuse_packet(j, JITTER_OUT_OF_RANGE);
 }
 
 /* A packet that is no duplicate. */
@@ -731,10 +731,10 @@ enum jitter_put jitter_put(struct jitter *j, const struct jitter_input *in)
 		return accept_packet(j, in, false);
 	case RTP_DUPLICATE:
 		return refuse_packet(j, JITTER_DUPLICATE);
-	case RTP_STRAY:
+	case RTP_OUT_OF_RANGE:
 		break;
 	}
-	return refuse_packet(j, JITTER_STRAY);
+	return refuse_packet(j, JITTER_OUT_OF_RANGE);
 }
 
 const char *const jitter_kinds[] = { "off", "fixed", "adaptive", NULL };

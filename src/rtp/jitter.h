@@ -9,13 +9,12 @@
  *        |             |
  *        |             +--> overflow: the oldest went for a newer one
  *        |             +--> discarded: the source began again
- *        +--> late, duplicate, stray, too big: refused
+ *        +--> late, duplicate, out of range, too big: refused
  *
  * Every packet that was put is counted once:
  *
- *   put = out + waiting + late + duplicates + overflow + discarded +
- * out_of_range
- *         + too_big
+ *   put = out + waiting + late + duplicates + overflow + discarded
+ *         + out_of_range + too_big
  *
  * *The delay.* A packet's transit is its arrival less its timestamp, so only
  * differences of transits mean anything (RFC 3550, 6.4.1). The fastest transit
@@ -166,7 +165,7 @@ struct jitter_input {
 /** What became of it; negative: refused. */
 enum jitter_put {
 	JITTER_TOO_BIG = -4,
-	JITTER_STRAY = -3, /**< far off; two in sequence are a restart      */
+	JITTER_OUT_OF_RANGE = -3, /**< far off; two in sequence are a restart */
 	JITTER_DUPLICATE = -2,
 	JITTER_LATE = -1, /**< its turn is over                             */
 	JITTER_TAKEN = 0,

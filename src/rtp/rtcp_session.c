@@ -202,7 +202,7 @@ enum rtp_arrival reception_packet(struct reception *r,
 	arrival = rtp_source_update(&r->source, p->seq);
 	if (arrival == RTP_RESTART)
 		r->timed = false;
-	if (timed && arrival != RTP_STRAY && arrival != RTP_DUPLICATE)
+	if (timed && arrival != RTP_OUT_OF_RANGE && arrival != RTP_DUPLICATE)
 		count_jitter(r, p->ts, now);
 	return arrival;
 }
@@ -416,9 +416,9 @@ static uint32_t timestamp_at(const struct rtcp_session *s, cr_ns now)
 {
 	uint64_t last =
 		atomic_load_explicit(&s->cfg.sent->last, memory_order_relaxed);
-	/* the sender's clock may be read after ours */
-	int32_t rtp_ticks = (int32_t)((uint32_t)(now >> 10) - (uint32_t)last);
-	int64_t ticks = (int64_t)rtp_ticks * 1024 * (int64_t)s->cfg.rate_out;
+	/* in 1024 ns; the sender's clock may be read after ours */
+	int32_t passed = (int32_t)((uint32_t)(now >> 10) - (uint32_t)last);
+	int64_t ticks = (int64_t)passed * 1024 * (int64_t)s->cfg.rate_out;
 
 	return (uint32_t)(last >> 32) + (uint32_t)(ticks / CR_SEC);
 }

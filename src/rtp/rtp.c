@@ -117,7 +117,7 @@ enum rtp_arrival rtp_source_update(struct rtp_source *s, uint16_t seq)
 	if (s->restart != 1u + seq) {
 		s->restart = 1u + (uint16_t)(seq + 1u);
 		s->out_of_range++;
-		return RTP_STRAY;
+		return RTP_OUT_OF_RANGE;
 	}
 	s->past += s->ext - s->base + 1;
 	begin_sequence(s, ((s->ext >> 16) + 1) << 16 | seq);

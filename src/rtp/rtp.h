@@ -80,11 +80,11 @@ size_t rtp_build(uint8_t *buf, const struct rtp_header *h);
 
 /** What a sequence number means to its receiver. */
 enum rtp_arrival {
-	RTP_NEW,       /**< follows what came before, perhaps after a gap  */
-	RTP_DUPLICATE, /**< seen already: discard                          */
-	RTP_REORDERED, /**< older than the newest, but not seen before     */
-	RTP_RESTART,   /**< the sender began again: forget its timestamps  */
-	RTP_STRAY      /**< far off, not (yet) a restart: discard          */
+	RTP_NEW,	 /**< follows what came before, perhaps after a gap  */
+	RTP_DUPLICATE,	 /**< seen already: discard                          */
+	RTP_REORDERED,	 /**< older than the newest, but not seen before     */
+	RTP_RESTART,	 /**< the sender began again: forget its timestamps  */
+	RTP_OUT_OF_RANGE /**< far off, not (yet) a restart: discard          */
 };
 
 /**

@@ -7,8 +7,8 @@
  * or very little. Those behind us may have no such thing, and wait for a frame
  * every ptime. A frame is due when the one behind the last packet should have
  * come, and half a ptime has passed: so a packet that is late by less comes
- * before it, and nothing is sent twice. With `always`, silence that nobody
- * signalled of is filled, too, from 60 ms on. A packet that comes alone
+ * before it, and nothing is sent twice. With `always`, unsignalled
+ * silence is filled, too, from 60 ms on. A packet that comes alone
  * meanwhile only says what the noise is like (Opus sends one every 400 ms: RFC
  * 7587, 3.1.3), so there is no such hole behind it.
  *

@@ -96,7 +96,9 @@ int run_folder_make(const char *dir, struct cr_err *e)
 			       strerror(ENAMETOOLONG));
 	for (char *s = above + 1; n && (s = strchr(s, '/')); s++) {
 		*s = '\0';
-		(void)mkdir(above, 0777); /* the last one says what failed */
+		if (mkdir(above, 0777) && errno != EEXIST)
+			return cr_fail(e, -errno, "%s: %s", above,
+				       strerror(errno));
 		*s = '/';
 	}
 	if (mkdir(dir, 0777) == 0)

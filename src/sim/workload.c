@@ -258,16 +258,13 @@ static void outcome_undone(struct sim_call *c, const struct cr_job *job,
 	note_replayed(
 		c, job,
 		(struct replayed_job){ CR_NEVER, CR_NEVER, (uint8_t)why });
-	if (c->part->w->trace) {
-		/* @job of @c, which @waited in a jitter buffer, will not be
-		 * done: @why. */
+	if (c->part->w->trace)
 		put_record(
 			c, job,
 			(struct cr_trace_job){ .outcome = (uint8_t)why,
 					       .buffered_ns = (uint32_t)waited,
 					       .worker = UINT16_MAX,
 					       .pick = trace_stamp(now) });
-	}
 }
 
 static void count_job_delay(struct sim_call *c, const struct cr_job *job,
@@ -507,6 +504,8 @@ static bool peek_backlog(struct core_task *t, struct cr_job *job)
 	describe_first(c, e, job);
 	if (!c->served)
 		return true;
+	/* not when it is claimed: what is shed then takes no logical time from
+	 * the jobs behind it */
 	if (c->claimed_arrival != CR_NEVER) {
 		(void)release_arrival(c->served, c->claimed_arrival);
 		c->claimed_arrival = CR_NEVER;

@@ -149,8 +149,8 @@ struct sim_call {
 	struct voice *voice; /**< NULL: nobody can tell how loud it is       */
 	struct release *served; /**< of a bounded backlog: by the jobs that were
 				     claimed, as in the daemon; else NULL    */
-	cr_ns claimed_arrival;	/**< arrival of a claimed job that is not in
-			       @served  yet; CR_NEVER: all are  */
+	cr_ns claimed_arrival;	/**< of a job that is not in @served yet;
+				     CR_NEVER: all are                       */
 	cr_ns waited; /**< the claimed job, in the jitter buffer            */
 	cr_ns total;  /**< cost of the claimed job                          */
 	cr_ns last_end;

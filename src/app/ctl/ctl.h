@@ -96,6 +96,9 @@ void ctl_list(const json_t *list, const struct field *table,
 void ctl_show(const json_t *result, const struct field *table,
 	      const char *columns, FILE *out);
 
+/** Names of enum node_top_key, NULL-terminated. */
+extern const char *const ctl_sorts[];
+
 /** The calls that stand out, see call.top. */
 #define CTL_TOP_COLUMNS                                                        \
 	"call class in_per_s lost_per_s! missing_per_s? late_per_s? load "     \

@@ -195,7 +195,7 @@ void ctl_top_page(const struct ctl_sample *now, bool keys, FILE *out)
 
 /* --- events: each ends the wait --- */
 
-static const char *const sorts[] = { NODE_TOP_NAMES };
+const char *const ctl_sorts[] = { NODE_TOP_NAMES };
 
 /* Each but the last two would end the program by itself, too, but leave the
  * terminal as it is. */
@@ -252,8 +252,8 @@ static void on_key(evutil_socket_t fd, short what, void *arg)
 		w->stops++;
 	for (ssize_t i = 0; i < n; i++) {
 		w->stops += key[i] == 'q' || key[i] == 'Q';
-		for (int s = 0; sorts[s]; s++)
-			if (key[i] == sorts[s][0])
+		for (int s = 0; ctl_sorts[s]; s++)
+			if (key[i] == ctl_sorts[s][0])
 				w->live->sort = s;
 	}
 	(void)event_base_loopbreak(w->live->base);
@@ -315,7 +315,7 @@ static int take_sample(const struct ctl_live *l, struct ctl_sample *s)
 
 	if (l->top)
 		rc = l->ask(l->client, "call.top",
-			    json_pack("{s:s, s:i}", "sort", sorts[l->sort],
+			    json_pack("{s:s, s:i}", "sort", ctl_sorts[l->sort],
 				      "limit", (int)limit_of(l)),
 			    &s->calls);
 	if (!rc && !(l->top && l->json))
@@ -391,7 +391,9 @@ int ctl_live(struct ctl_live *l)
 		 !tcgetattr(STDIN_FILENO, &w.before);
 	if (w.keys)
 		read_keys(&w);
-	if (open_events(&w, NSIGNALS))
+	/* without keys the terminal stays as it is: SIGINT and SIGTERM are
+	 * enough */
+	if (open_events(&w, w.keys ? NSIGNALS : 2))
 		rc = show_pages(&w);
 	close_events(&w);
 	if (w.keys)

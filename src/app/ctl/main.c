@@ -75,8 +75,6 @@ static struct {
 	bool as_json, once, undo;
 } opt;
 
-static const char *const sorts[] = { NODE_TOP_NAMES };
-
 #define AT(m) OPTION_AT(__typeof__(opt), m)
 
 static const struct option_row opts[] = {
@@ -112,7 +110,7 @@ static const struct option_row opts[] = {
 	    "Of top: which calls come first: those that lose most frames for "
 	    "lack of CPU time, that miss most packets, that take most time of "
 	    "workers, or whose frames take longest.",
-	    .letter = 's', AT(sort), .dflt = -1, .names = sorts,
+	    .letter = 's', AT(sort), .dflt = -1, .names = ctl_sorts,
 	    .without = "loss"),
 	OPT(CR_OPT_INT, "limit", "N",
 	    "Of top: how many calls. Default: as many as the terminal has "

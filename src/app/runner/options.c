@@ -77,9 +77,10 @@ static int read_http(const char *text, void *to, struct cr_err *e)
 {
 	struct sockaddr_storage a;
 
-	*(const char **)to = text;
-	if (!address_parse(text, &a))
+	if (!address_parse(text, &a)) {
+		*(const char **)to = text;
 		return 0;
+	}
 	return cr_fail(e, -EINVAL,
 		       "must be a numeric address with a port, such as "
 		       "127.0.0.1:40000 or [::1]:40000");
@@ -89,12 +90,13 @@ static int read_node_name(const char *text, void *to, struct cr_err *e)
 {
 	size_t n = strlen(text);
 
-	*(const char **)to = text;
 	for (const char *c = text; *c; c++)
 		if (*c <= ' ' || *c > '~')
 			n = 0;
-	if (n && n < RECORD_NODE_MAX)
+	if (n && n < RECORD_NODE_MAX) {
+		*(const char **)to = text;
 		return 0;
+	}
 	return cr_fail(e, -EINVAL,
 		       "must be 1 to %u printable characters of ASCII, "
 		       "without blanks",

@@ -322,9 +322,7 @@ class Verdict:
     def choose(self):
         """Which one to take; "" when there is no choice."""
         if len(self.compared) < 2:
-            robbed = self._robbed()
-            return robbed and (f"{robbed[0].upper()}{robbed[1:]}. Play it "
-                               "again on a machine that is idle.")
+            return self._robbed_alone()
         flawed = self._flawed()
         if flawed and flawed == self._unlike():
             return (f"Cannot be told from these runs: {flawed}. These were "
@@ -377,18 +375,36 @@ class Verdict:
                         f"{most.label}")
         return ""
 
-    def _robbed(self):
-        """Where all lose much that need not lose anything; "" nowhere."""
+    def _much_lost(self):
+        """(shares lost, load) of a phase in which all lose much that need not
+        lose anything; None: there is none."""
         for p in self.family.phases if self.family.live else ():
             lost = [m.value(p.name, "lost_share") for m in self.compared]
             if None not in lost and min(lost) >= MUCH and \
                     p.demand is not None and p.demand <= SPARE:
-                who = f"{words.everyone(len(lost))} lose" if len(lost) > 1 \
-                    else f"{self.compared[0].label} loses"
-                return (f"something else had the CPU, for {who} "
-                        f"{words.spread(lost, words.percent)} though the load "
-                        f"was {words.percent(p.demand)}")
-        return ""
+                return lost, p.demand
+        return None
+
+    def _robbed(self):
+        found = self._much_lost()
+        if not found:
+            return ""
+        lost, demand = found
+        return ("something else had the CPU, for "
+                f"{words.everyone(len(lost))} lose "
+                f"{words.spread(lost, words.percent)} though the load was "
+                f"{words.percent(demand)}")
+
+    def _robbed_alone(self):
+        """The same of the only column, whose scheduler may be the reason, too."""
+        found = self._much_lost() if self.compared and \
+            self.compared[0].sound else None
+        if not found:
+            return ""
+        (lost,), demand = found
+        return (f"{self.compared[0].label} loses {words.percent(lost)} though "
+                f"the load was {words.percent(demand)}: something else had the "
+                "CPU, or the scheduler left it idle.")
 
     def _left_out(self):
         """Runs that are not compared, of columns that have others."""

@@ -95,6 +95,24 @@ expect 2 'usage: codec-ctl call query ID' call query
 expect 2 'HOST' --to=127.0.0.1:99999 list
 expect 3 'nothing listens at the SCTP port' --to=127.0.0.1:9999 list
 
+# without a terminal a hang-up is as it was inherited: nohup works
+(trap '' HUP; exec "$ctl" --sctp=user --udp-port=$udp watch 100ms) >"$work/nohup" &
+watch=$!
+until grep -q '^WORKER' "$work/nohup"; do
+	kill -0 $watch || break
+	sleep 0.05
+done
+pages=$(grep -c '^WORKER' "$work/nohup")
+kill -HUP $watch
+until [ "$(grep -c '^WORKER' "$work/nohup")" -gt $((pages + 2)) ]; do
+	kill -0 $watch || break
+	sleep 0.05
+done
+if ! kill -INT $watch || ! wait $watch; then
+	echo "FAIL: watch ended at a hang-up that it was to ignore"
+	failed=1
+fi
+
 # interrupted, watch ends well and says bye; at a terminal it redraws in place
 "$ctl" --sctp=user --udp-port=$udp watch 100ms >"$work/watched" &
 watch=$!

@@ -170,8 +170,8 @@ static const char *play(const struct story *s)
 		bool twice = t.seen[a->index];
 		enum rtp_arrival got = reception_packet(&r, &p, true, a->at);
 
-		if ((got == RTP_DUPLICATE) != twice || got == RTP_STRAY ||
-		    got == RTP_RESTART)
+		if ((got == RTP_DUPLICATE) != twice ||
+		    got == RTP_OUT_OF_RANGE || got == RTP_RESTART)
 			wrong = "arrival";
 		true_arrival(&t, s, a);
 		if (!wrong && (a->report || i + 1 == s->n))

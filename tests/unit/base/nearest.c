@@ -44,6 +44,14 @@ static void the_hint_lists_all_when_nothing_is_near(void **state)
 			    "did you mean 'edf'?");
 	assert_string_equal(nearest_hint("quantum", names, buf, sizeof(buf)),
 			    "known: fifo, rr, edf, edf-hsb");
+	/* the last name is whole, too, or not there */
+	for (size_t size = sizeof("known: fifo, ..."); size <= sizeof(buf);
+	     size++) {
+		size_t n = strlen(nearest_hint("quantum", names, buf, size));
+
+		assert_true(n < size);
+		assert_true(strstr(buf, ", ...") || strstr(buf, "edf-hsb"));
+	}
 	assert_string_equal(nearest_hint("quantum", names, tiny, sizeof(tiny)),
 			    "known: fifo");
 }

@@ -193,7 +193,7 @@ static const struct {
 	{ "flows=[]", "--set flows=[]: flows: needs at least 1" },
 	{ "seed=\"1", "--set seed=\"1: not YAML: " },
 	{ "seed=*x", "--set seed=*x: aliases" },
-	{ "seed=1\n---\n2", "a second document; one value a setting" },
+	{ "seed=1\n---\n2", "a second document; a setting has one value" },
 	/* what is left must be whole */
 	{ "flows=", "c.yaml:1: 'flows' is missing (with --set flows=)" },
 	{ "duration=", "c.yaml:1: 'duration' is missing (with --set "

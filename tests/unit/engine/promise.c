@@ -27,6 +27,14 @@ static unsigned two_numbers(const struct cr_task *t, struct cr_kv *kv,
 	return CR_KV_COPY(kv, max, all);
 }
 
+static unsigned unknown_unit(const struct cr_task *t, struct cr_kv *kv,
+			     unsigned max)
+{
+	const struct cr_kv all[] = { { "id", t->id, (enum cr_kv_unit)99 } };
+
+	return CR_KV_COPY(kv, max, all);
+}
+
 static void open_one(struct core_fixture *g, const struct cr_sched_ops *ops,
 		     enum cr_class cls)
 {
@@ -136,6 +144,19 @@ static void numbers_stay_within_their_room(void **state)
 	close_core(&g, 0);
 }
 
+static void a_unit_that_is_none_is_a_count(void **state)
+{
+	struct cr_sched_ops ops = cr_sched_fifo;
+	struct cr_kv kv[1];
+	struct core_fixture g;
+
+	ops.explain = unknown_unit;
+	open_one(&g, &ops, CR_SOFT);
+	assert_int_equal(core_explain(&g.s[3].task.core, kv, 1), 1);
+	assert_int_equal(kv[0].unit, CR_KV_COUNT);
+	close_core(&g, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +164,7 @@ int main(void)
 		cmocka_unit_test(there_is_always_a_reason),
 		cmocka_unit_test(who_promises_shows_whether_it_is_in_time),
 		cmocka_unit_test(numbers_stay_within_their_room),
+		cmocka_unit_test(a_unit_that_is_none_is_a_count),
 	};
 
 	return cmocka_run_group_tests_name("promise", tests, NULL, NULL);

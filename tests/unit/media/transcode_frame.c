@@ -70,7 +70,7 @@ static void another_sender_shows_in_each_of_its_frames(void **state)
 
 /* Digits and their time, what tells of a loss, and what only the decoder is to
  * hear must not be given up. */
-static void some_frames_are_vital(void **state)
+static void some_frames_must_be_kept(void **state)
 {
 	static const bool must_keep[] = {
 		[FRAME_RING_SPEECH] = false,  [FRAME_RING_NOISE] = false,
@@ -262,7 +262,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_digit_ends_without_its_ticks),
 		cmocka_unit_test(another_sender_shows_in_each_of_its_frames),
-		cmocka_unit_test(some_frames_are_vital),
+		cmocka_unit_test(some_frames_must_be_kept),
 		cmocka_unit_test(a_pause_is_counted_from_speech),
 		cmocka_unit_test(another_sender_ends_a_digit),
 		cmocka_unit_test(a_lost_frame_is_recovered_from_the_next),

@@ -367,5 +367,5 @@ int main(void)
 		cmocka_unit_test(noise_ends_with_the_overload),
 	};
 
-	return cmocka_run_group_tests_name("transcode_drop", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("transcode_shed", tests, NULL, NULL);
 }

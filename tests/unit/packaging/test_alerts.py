@@ -29,6 +29,7 @@ WELL = {
     "codec_runner_packets_on_hold_total": "0+0x480",
     "codec_runner_packets_missing_total": "0+75x480",
     "codec_runner_packets_unsent_total": "0+0x480",
+    'codec_runner_frames_total{outcome="concealed"}': "0+0x480",
     'codec_runner_frames_total{outcome="done"}': "0+75000x480",
     'codec_runner_frames_total{outcome="relayed"}': "0+0x480",
     'codec_runner_frames_total{outcome="overwritten"}': "0+0x480",
@@ -162,6 +163,19 @@ def test_each_alert_fires_alone_in_its_story(tmp_path):
     assert set(STORIES) == {name for name, _ in ALERTS}
     tell(tmp_path, [story(name, other, [name], MOMENTS.get(name, "10m"))
                     for name, other in STORIES.items()])
+
+
+def test_what_the_node_drops_is_not_missing_on_the_way(tmp_path):
+    """A dropped frame leaves a gap between those that are transcoded; in the
+    place of a concealed one something is sent."""
+    dropped = {**BUSY, **LOSES,
+               "codec_runner_packets_missing_total": "0+8408x480"}
+    both = {**BUSY, 'codec_runner_frames_total{outcome="concealed"}':
+            "0+8333x480", "codec_runner_packets_missing_total": "0+5000x480"}
+    tell(tmp_path, [
+        story("dropped", dropped, ["CodecRunnerOverload"], "10m"),
+        story("concealed, and a lossy network", both,
+              ["CodecRunnerOverload", "CodecRunnerPacketsMissing"], "10m")])
 
 
 def test_a_node_that_never_lasts_long_is_told_of_all_the_time(tmp_path):

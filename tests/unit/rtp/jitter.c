@@ -290,7 +290,7 @@ static void two_packets_far_off_are_a_restart(void **state)
 		put_all(0, 4);
 		if (i == 3)
 			p.seq += 2;
-		assert_int_equal(put_packet(80, p), JITTER_STRAY);
+		assert_int_equal(put_packet(80, p), JITTER_OUT_OF_RANGE);
 		p.seq++;
 		p.ts += 160;
 		assert_int_equal(put_packet(100, p), JITTER_RESTART);
@@ -308,7 +308,7 @@ static void one_packet_far_off_leaves_no_trace(void **state)
 	assert_int_equal(
 		put_packet(80,
 			   (struct watch_packet){ .seq = 5, .ts = 12345678 }),
-		JITTER_STRAY);
+		JITTER_OUT_OF_RANGE);
 	put_all(4, 7);
 	assert_string_equal(until(180),
 			    "0@60 1@80 2@100 3@120 4@140 5@160 6@180");
@@ -352,7 +352,7 @@ static void off_tells_duplicates_and_late_packets(void **state)
 	assert_int_equal(put(20, 12), JITTER_TAKEN);
 	assert_int_equal(put(21, 12), JITTER_DUPLICATE);
 	assert_int_equal(put(22, 11), JITTER_LATE);
-	assert_int_equal(put(40, 40000), JITTER_STRAY);
+	assert_int_equal(put(40, 40000), JITTER_OUT_OF_RANGE);
 	assert_int_equal(put(60, 40001), JITTER_RESTART);
 	assert_int_equal(
 		put_packet(61, (struct watch_packet){ .seq = 1, .ssrc = 1 }),

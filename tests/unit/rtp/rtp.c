@@ -147,7 +147,7 @@ static void duplicates_are_told_from_late_ones(void **state)
 	assert_int_equal(s.received, 3);
 	(void)rtp_source_update(&s, 164);
 	/* Out of the window: nobody can tell, so it is no frame for us. */
-	assert_int_equal(rtp_source_update(&s, 100), RTP_STRAY);
+	assert_int_equal(rtp_source_update(&s, 100), RTP_OUT_OF_RANGE);
 }
 
 static void one_before_the_first_is_late_not_negative(void **state)
@@ -169,8 +169,8 @@ static void two_strays_in_sequence_are_a_restart(void **state)
 	(void)rtp_source_update(&s, 10);
 	(void)rtp_source_update(&s, 12);
 	before = s.ext;
-	assert_int_equal(rtp_source_update(&s, 30000), RTP_STRAY);
-	assert_int_equal(rtp_source_update(&s, 40000), RTP_STRAY);
+	assert_int_equal(rtp_source_update(&s, 30000), RTP_OUT_OF_RANGE);
+	assert_int_equal(rtp_source_update(&s, 40000), RTP_OUT_OF_RANGE);
 	assert_int_equal(rtp_source_update(&s, 40001), RTP_RESTART);
 	assert_true(s.ext > before);
 	assert_int_equal(rtp_source_update(&s, 40002), RTP_NEW);
@@ -200,9 +200,9 @@ static void a_lone_stray_does_not_disturb(void **state)
 	struct rtp_source s = { 0 };
 
 	(void)rtp_source_update(&s, 10);
-	assert_int_equal(rtp_source_update(&s, 3010), RTP_STRAY);
+	assert_int_equal(rtp_source_update(&s, 3010), RTP_OUT_OF_RANGE);
 	assert_int_equal(rtp_source_update(&s, 11), RTP_NEW);
-	assert_int_equal(rtp_source_update(&s, 3011), RTP_STRAY);
+	assert_int_equal(rtp_source_update(&s, 3011), RTP_OUT_OF_RANGE);
 	assert_int_equal(rtp_source_update(&s, 12), RTP_NEW);
 	assert_int_equal(rtp_source_update(&s, 3011), RTP_NEW);
 }
@@ -212,7 +212,7 @@ static void a_restart_across_the_wrap_is_seen(void **state)
 	struct rtp_source s = { 0 };
 
 	(void)rtp_source_update(&s, 30000);
-	assert_int_equal(rtp_source_update(&s, 65535), RTP_STRAY);
+	assert_int_equal(rtp_source_update(&s, 65535), RTP_OUT_OF_RANGE);
 	assert_int_equal(rtp_source_update(&s, 0), RTP_RESTART);
 }
 

@@ -12,7 +12,7 @@
 #include "run/run.h"
 #include "scratch.h"
 
-struct keyed {
+struct place {
 	char top[SCRATCH_MAX];
 	char dir[SCRATCH_MAX + 8];     /* top/run */
 	char inside[SCRATCH_MAX + 24]; /* top/run/run.json */
@@ -20,7 +20,7 @@ struct keyed {
 
 static int set_up(void **state)
 {
-	struct keyed *p = calloc(1, sizeof(*p));
+	struct place *p = calloc(1, sizeof(*p));
 
 	assert_non_null(p);
 	(void)snprintf(p->dir, sizeof(p->dir), "%s/run",
@@ -49,7 +49,7 @@ static void expect_content(const char *path, const char *want)
 
 static void made_when_it_is_not_there(void **state)
 {
-	struct keyed *p = *state;
+	struct place *p = *state;
 	struct cr_err e;
 	struct stat s;
 
@@ -61,7 +61,7 @@ static void made_when_it_is_not_there(void **state)
 
 static void folders_above_it_are_made(void **state)
 {
-	struct keyed *p = *state;
+	struct place *p = *state;
 	struct cr_err e;
 	struct stat s;
 
@@ -70,12 +70,12 @@ static void folders_above_it_are_made(void **state)
 	assert_true(S_ISDIR(s.st_mode));
 	assert_int_equal(rmdir(p->inside), 0);
 	assert_int_equal(run_folder_make("/proc/none/x", &e), -ENOENT);
-	assert_non_null(strstr(e.text, "/proc/none/x"));
+	assert_non_null(strstr(e.text, "/proc/none: "));
 }
 
 static void a_file_of_that_name_is_told(void **state)
 {
-	struct keyed *p = *state;
+	struct place *p = *state;
 	FILE *f = fopen(p->dir, "w");
 	struct cr_err e;
 
@@ -88,7 +88,7 @@ static void a_file_of_that_name_is_told(void **state)
 /* What is behind a link counts. */
 static void a_link_to_a_folder_is_a_folder(void **state)
 {
-	struct keyed *p = *state;
+	struct place *p = *state;
 	struct cr_err e;
 
 	assert_int_equal(symlink("/tmp", p->dir), 0);
@@ -100,7 +100,7 @@ static void a_link_to_a_folder_is_a_folder(void **state)
 
 static void run_json_is_written_and_replaced(void **state)
 {
-	struct keyed *p = *state;
+	struct place *p = *state;
 	struct cr_err e;
 
 	assert_int_equal(run_folder_make(p->dir, &e), 0);
@@ -115,7 +115,7 @@ static void run_json_is_written_and_replaced(void **state)
 
 static void no_json_is_no_memory(void **state)
 {
-	struct keyed *p = *state;
+	struct place *p = *state;
 	struct cr_err e;
 
 	assert_int_equal(run_folder_make(p->dir, &e), 0);
@@ -128,7 +128,7 @@ static void no_json_is_no_memory(void **state)
 static void a_full_disk_is_told(void **state)
 {
 	static const size_t sizes[] = { 1, 1 << 20 };
-	struct keyed *p = *state;
+	struct place *p = *state;
 	struct run_file file;
 	struct cr_err e;
 
@@ -147,7 +147,7 @@ static void a_full_disk_is_told(void **state)
 
 static void a_folder_that_is_not_there_is_told(void **state)
 {
-	struct keyed *p = *state;
+	struct place *p = *state;
 	struct run_file file;
 	struct cr_err e;
 

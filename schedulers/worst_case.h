@@ -2,8 +2,8 @@
 /*
  * What policies say that admit by worst cases.
  */
-#ifndef SCHEDULERS_PROMISE_H
-#define SCHEDULERS_PROMISE_H
+#ifndef SCHEDULERS_WORST_CASE_H
+#define SCHEDULERS_WORST_CASE_H
 
 #include "cr/promise.h"
 #include "cr/sched.h"
