@@ -118,6 +118,9 @@ void fixture_open(struct node_fixture *r, const struct fixture_options *o)
 	r->port = address_port(&at);
 	cfg.base = r->base;
 	cfg.rtp = address_at("127.0.0.1:0");
+	/* Apart from the tests' own, which the kernel chooses: a report to
+	 * the port behind a party's comes to no other port of the node. */
+	cfg.rtp_ports = (struct port_range){ 2000, 31999 };
 	if (node_open(&r->node, &cfg, &warn, &e))
 		fail_msg("node_open: %s", e.text);
 }

@@ -251,9 +251,9 @@ def test_web_connections_have_a_limit(daemon, tmp_path):
     assert get(first, "/healthz") == "ok\n"
     many = [socket.create_connection(("127.0.0.1", web)) for _ in range(40)]
     told = ""
-    while "\ncodec_runner_http_connections 8\n" not in told:
+    while "\ncodec_runner_http_full_total 1\n" not in told:
         told = get(first, "/metrics")
-    assert "\ncodec_runner_http_full_total 1\n" in told
+    assert "\ncodec_runner_http_connections 8\n" in told
     assert web_sockets(d, web) == 8
     for one in many:
         one.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
