@@ -4,14 +4,14 @@
  * service, waits for signals. What it does is in src/node.
  *
  * The service manager that has started the daemon, if one has (systemd), is
- * told when the daemon is ready, what it does, and, for WatchdogSec=, that its
- * workers advance:
+ * notified when the daemon is ready, of what it does, and, for WatchdogSec=,
+ * that its workers advance:
  *
- *   manager_ready()      READY=1, then every few seconds STATUS=, and
- *                        WATCHDOG=1 unless a worker is lost: stuck, and without
- *                        another thread for its place
- *   manager_reloading()  RELOADING=1; manager_ready() follows
- *   manager_stopping()   STOPPING=1; no watchdog from then on
+ *   notify_ready()     READY=1, then every few seconds STATUS=, and
+ *                      WATCHDOG=1 unless a worker is lost: stuck, and without
+ *                      another thread for its place
+ *   on_hangup()        RELOADING=1; notify_ready() follows
+ *   notify_stopping()  STOPPING=1; no watchdog from then on
  *
  * The configuration is read again while the daemon runs. All of it is taken, or
  * nothing: then the log says why. What may change (rows with OPTION_LIVE) does;
@@ -54,71 +54,57 @@
 #include "rpc/server.h"
 #include "sandbox/sandbox.h"
 
-struct event;
+enum { EXIT_STUCK = 3 };
 
-struct event_base;
-
-/** Zero: nobody is told. */
-struct manager {
-	bool open;
-	struct notify notify;
-	const struct config_state *config; /**< set first */
+/* A running daemon. */
+struct daemon {
+	struct runner_options opt;  /* as started; drain_limit follows */
+	struct runner_options *now; /* read again and taken; NULL: opt */
+	struct config_state config;
+	struct event_base *base;
 	struct service *service;
+	struct http *http;     /* or NULL */
+	struct ng_service *ng; /* or NULL */
+	struct lines *records; /* or NULL */
+	struct own_hosts *here;
+	struct event *term, *intr, *hup, *again, *hosts;
+	bool serving; /* the configuration can be read again */
+	unsigned signals;
+	int exit_code;
+
+	/* the service manager; notify.fd -1: there is none */
+	struct notify notify;
 	struct event *tick;
-	cr_ns each, reported; /**< between ticks; when STATUS= was last */
+	cr_ns tick_each, status_at; /* between ticks; of the last STATUS= */
 	bool stopping;
 };
 
-/** What it is for. Zero, then all but now are set. */
-struct reread {
-	/** What it was started with; drain_timeout in it follows. */
-	struct runner_options *start;
-	struct service *service;
-	struct ng_service *ng;	    /**< or NULL */
-	struct http *http;	    /**< or NULL */
-	struct runner_options *now; /**< what was taken last; NULL: start's */
-	struct config_state *state; /**< for those who ask */
-};
-
-/** What has become of it, for the log. */
-struct rights {
-	bool filtered;
-	struct cr_err why_not; /**< if it was asked for, and is not */
-};
-
-static bool wants_priorities(const struct runner_options *o)
+/* Give up the rights that @o says. 0; or -errno with @e: what has to be
+ * refused. Without a filter the daemon goes on: @filtered is false, and
+ * @why_not says why if it was asked for. */
+static int give_up_rights(const struct runner_options *o, bool *filtered,
+			  struct cr_err *why_not, struct cr_err *e)
 {
-	const struct node_config *n = &o->service.node;
-
-	return n->realtime || runner_uses_kernel(o);
-}
-
-/*
- * Give up what @o says. 0; or -errno with @e: what has to be refused. Without
- * a filter the daemon goes on: @to says why.
- */
-static int rights_give_up(struct rights *to, const struct runner_options *o,
-			  struct cr_err *e)
-{
+	bool priorities = o->service.node.realtime || runner_uses_kernel(o);
 	bool uring = o->service.node.io != UDP_IO_EPOLL;
 	int err = 0;
 
-	*to = (struct rights){ .filtered = false };
+	*filtered = false;
 	if (*o->user.name)
-		err = user_become(&o->user, wants_priorities(o), e);
+		err = user_become(&o->user, priorities, e);
 	if (err)
 		return err;
 	err = filter_no_new_privileges();
 	if (err)
 		return cr_fail(e, err, "no_new_privs: %s", strerror(-err));
 	if (o->sandbox != SANDBOX_OFF)
-		to->filtered = !filter_enter(
-			uring, o->sandbox == SANDBOX_STRICT, &to->why_not);
+		*filtered = !filter_enter(uring, o->sandbox == SANDBOX_STRICT,
+					  why_not);
 	return 0;
 }
 
-/* It was read by another user: SIGHUP will find the same. */
-static void report_of_writers(const char *path)
+/* Another user has read @path: SIGHUP will find the same. */
+static void report_writers(const char *path)
 {
 	struct cr_err who = { "" };
 
@@ -127,12 +113,25 @@ static void report_of_writers(const char *path)
 			  LOG_STR("why", who.text));
 }
 
-static void report_of_config(const struct runner_options *o)
+/* Log the rights that are left, and what they mean for the configuration. */
+static void report_rights(const struct runner_options *o, bool filtered,
+			  const struct cr_err *why_not)
 {
 	const char *path = o->from.path;
 
-	report_of_writers(path);
-	report_of_writers(o->service.plugin_dir);
+	log_event(LOG_INFO, "rights", LOG_INT("uid", geteuid()),
+		  LOG_INT("gid", getegid()),
+		  LOG_WORD("sandbox", filtered ? "on" : "off"));
+	if (o->sandbox != SANDBOX_OFF && !filtered)
+		log_event(LOG_WARN, "no-sandbox",
+			  LOG_STR("why", why_not->text));
+	if (!geteuid())
+		log_event(
+			LOG_WARN, "root",
+			LOG_STR("why",
+				"--user gives rights up that are not needed"));
+	report_writers(path);
+	report_writers(o->service.plugin_dir);
 	if (path && access(path, R_OK))
 		log_event(LOG_WARN, "config-not-readable",
 			  LOG_WORD("file", path), LOG_INT("uid", geteuid()),
@@ -140,23 +139,7 @@ static void report_of_config(const struct runner_options *o)
 			  LOG_STR("why", "SIGHUP cannot read it again"));
 }
 
-/* Log what is left. */
-static void rights_report(const struct rights *r,
-			  const struct runner_options *o)
-{
-	log_event(LOG_INFO, "rights", LOG_INT("uid", geteuid()),
-		  LOG_INT("gid", getegid()),
-		  LOG_WORD("sandbox", r->filtered ? "on" : "off"));
-	if (o->sandbox != SANDBOX_OFF && !r->filtered)
-		log_event(LOG_WARN, "no-sandbox",
-			  LOG_STR("why", r->why_not.text));
-	if (!geteuid())
-		log_event(
-			LOG_WARN, "root",
-			LOG_STR("why",
-				"--user gives rights up that are not needed"));
-	report_of_config(o);
-}
+/* --- the service manager --- */
 
 /* Between two lines of status: people read them. */
 #define STATUS_EACH (5 * CR_SEC)
@@ -166,191 +149,120 @@ enum { FEEDS = 3 };
 /* What the end takes beside the drain: traces are written out. */
 #define END_MARGIN (15 * CR_SEC)
 
-/* What is lost is told again by the next tick, but for the two ends. */
-static void log_notified(const struct manager *m, int err)
+/* The next tick sends what is lost again, but for the two ends. */
+static void report_unsent(int err)
 {
-	if (m->open && err)
-		log_event(LOG_WARN, "manager-not-told",
+	if (err)
+		log_event(LOG_WARN, "manager-not-notified",
 			  LOG_STR("why", strerror(-err)));
 }
 
-/* Read the environment. As notify_open(). */
-static int manager_open(struct manager *m, struct cr_err *e)
-{
-	int err = notify_open(&m->notify, e);
-
-	m->open = m->notify.fd >= 0;
-	m->each = STATUS_EACH;
-	if (m->notify.watchdog && m->notify.watchdog / FEEDS < m->each)
-		m->each = m->notify.watchdog / FEEDS;
-	if (m->each < TICK_MIN)
-		m->each = TICK_MIN;
-	return err;
-}
-
-/* NULL members are fine. */
-static void manager_close(struct manager *m)
-{
-	if (m->tick)
-		event_free(m->tick);
-	m->tick = NULL;
-	if (m->open)
-		notify_close(&m->notify);
-	m->open = false;
-}
-
-/* --- what is told while it serves --- */
-
-static void report_status(struct manager *m)
+static void report_status(struct daemon *d)
 {
 	struct node_stats s;
 
-	node_stats(service_node(m->service), &s);
-	m->reported = clock_now();
-	log_notified(
-		m,
-		notify_send(&m->notify,
+	node_stats(service_node(d->service), &s);
+	d->status_at = clock_now();
+	report_unsent(
+		notify_send(&d->notify,
 			    "STATUS=%s%s%u calls, load %.2f of %.2f CPUs, %s, "
 			    "%llu frames lost",
-			    m->config->taken ? "" : "options not taken: ",
-			    service_draining(m->service) ? "draining: " : "",
+			    d->config.taken ? "" : "options not taken: ",
+			    service_draining(d->service) ? "draining: " : "",
 			    s.calls, s.load, s.bound, s.scheduler, s.lost));
 }
 
-/* Whoever is stuck without a substitute serves nobody: the manager starts the
- * daemon again when it has not been fed for its time. */
-static void feed(struct manager *m)
-{
-	if (node_advances(service_node(m->service)))
-		log_notified(m, notify_send(&m->notify, "WATCHDOG=1"));
-	else
-		log_notified(
-			m,
-			notify_send(&m->notify,
-				    "STATUS=a worker is stuck, and no thread "
-				    "can take its place"));
-}
-
+/* A worker that is stuck without a substitute serves nobody: the manager starts
+ * the daemon again when the watchdog has not been fed for its time. */
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
-	struct manager *m = arg;
+	struct daemon *d = arg;
 
 	(void)fd, (void)what;
-	if (m->stopping)
+	if (d->stopping)
 		return;
 	/* the nearest tick: one may be a little early */
-	if (clock_now() - m->reported >= STATUS_EACH - m->each / 2)
-		report_status(m);
-	if (m->notify.watchdog)
-		feed(m);
-}
-
-static int start_ticks(struct manager *m, struct event_base *base)
-{
-	const struct timeval each = { m->each / CR_SEC,
-				      m->each % CR_SEC / CR_US };
-
-	m->tick = event_new(base, -1, EV_PERSIST, on_tick, m);
-	return m->tick && !event_add(m->tick, &each) ? 0 : -ENOMEM;
-}
-
-/*
- * The daemon serves. 0, or -ENOMEM: nothing is told later on.
- *
- * ---
- */
-static int manager_ready(struct manager *m, struct event_base *base,
-			 struct service *s)
-{
-	if (!m->open || m->stopping)
-		return 0;
-	m->service = s;
-	log_notified(m, notify_send(&m->notify, "READY=1"));
-	report_status(m);
-	return m->tick ? 0 : start_ticks(m, base);
-}
-
-/*
- * It reads its configuration again.
- *
- * Notify-reload wants to know which reload it is: one that began later.
- */
-static void manager_reloading(struct manager *m)
-{
-	if (!m->open || m->stopping)
+	if (clock_now() - d->status_at >= STATUS_EACH - d->tick_each / 2)
+		report_status(d);
+	if (!d->notify.watchdog)
 		return;
-	log_notified(m, notify_send(&m->notify,
-				    "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
-				    clock_now() / CR_US));
+	if (node_advances(service_node(d->service)))
+		report_unsent(notify_send(&d->notify, "WATCHDOG=1"));
+	else
+		report_unsent(notify_send(&d->notify,
+					  "STATUS=a worker is stuck, and no "
+					  "thread can take its place"));
+}
+
+/* The daemon serves. 0, or -ENOMEM: the manager hears nothing later on. */
+static int notify_ready(struct daemon *d)
+{
+	cr_ns each = STATUS_EACH;
+	struct timeval interval;
+
+	if (d->notify.fd < 0 || d->stopping)
+		return 0;
+	if (d->notify.watchdog)
+		each = cr_ns_min(each, d->notify.watchdog / FEEDS);
+	d->tick_each = cr_ns_max(each, TICK_MIN);
+	report_unsent(notify_send(&d->notify, "READY=1"));
+	report_status(d);
+	if (d->tick)
+		return 0;
+	interval = (struct timeval){ d->tick_each / CR_SEC,
+				     d->tick_each % CR_SEC / CR_US };
+	d->tick = event_new(d->base, -1, EV_PERSIST, on_tick, d);
+	return d->tick && !event_add(d->tick, &interval) ? 0 : -ENOMEM;
 }
 
 /* It ends, and may take @limit for that. */
-static void manager_stopping(struct manager *m, cr_ns limit)
+static void notify_stopping(struct daemon *d, cr_ns limit)
 {
-	if (!m->open)
+	if (d->notify.fd < 0)
 		return;
-	m->stopping = true;
-	log_notified(m, notify_send(&m->notify,
-				    "STOPPING=1\nSTATUS=draining\n"
-				    "EXTEND_TIMEOUT_USEC=%" PRId64,
-				    (limit + END_MARGIN) / CR_US));
+	d->stopping = true;
+	report_unsent(notify_send(&d->notify,
+				  "STOPPING=1\nSTATUS=draining\n"
+				  "EXTEND_TIMEOUT_USEC=%" PRId64,
+				  (limit + END_MARGIN) / CR_US));
 }
 
-static const struct runner_options *current(const struct reread *r)
-{
-	return r->now ? r->now : r->start;
-}
+/* --- the configuration, read again --- */
 
-static void refused(struct reread *r, const char *why)
+static const struct runner_options *options_now(const struct daemon *d)
 {
-	r->state->taken = false;
-	r->state->refused++;
-	(void)cr_fail(&r->state->why, 0, "%s", why);
-}
-
-static void report_faults(const struct config_faults *f)
-{
-	for (unsigned i = 0; i < f->n; i++)
-		log_event(LOG_ERROR, "config-wrong",
-			  LOG_STR("why", f->text[i].text));
-	log_event(LOG_ERROR, "config-not-taken",
-		  LOG_INT("faults", f->n + f->more));
-}
-
-static bool changed(const struct reread *r, const struct runner_options *to,
-		    const char *option)
-{
-	return !config_same(&current(r)->from, &to->from,
-			    config_row(&to->from, option));
+	return d->now ? d->now : &d->opt;
 }
 
 /* What may fail comes first. */
-static int take_options(struct reread *r, const struct runner_options *to,
+static int take_options(struct daemon *d, const struct runner_options *to,
 			struct cr_err *e)
 {
-	struct node *n = service_node(r->service);
+	struct node *n = service_node(d->service);
 	int err = 0;
 
-	if (r->ng)
-		err = ng_listener_check(r->start->ng.address, to->ng.acl, e);
-	if (!err && changed(r, to, "scheduler"))
+	if (d->ng)
+		err = ng_listener_check(d->opt.ng.address, to->ng.acl, e);
+	if (!err && !config_same(&options_now(d)->from, &to->from,
+				 config_row(&to->from, "scheduler")))
 		err = node_scheduler_set(n, to->service.node.scheduler, e);
 	if (!err)
-		err = service_change(r->service, &to->service, e);
-	if (!err && r->ng)
-		err = ng_service_change(r->ng, &to->ng, e);
+		err = service_change(d->service, &to->service, e);
+	if (!err && d->ng)
+		err = ng_service_change(d->ng, &to->ng, e);
 	if (err)
 		return err;
-	if (r->http)
-		http_allow_control(r->http, to->http_control);
-	r->start->service.drain_limit = to->service.drain_limit;
+	if (d->http)
+		http_allow_control(d->http, to->http_control);
+	d->opt.service.drain_limit = to->service.drain_limit;
 	log_set_level((enum log_level)to->log_level);
 	return 0;
 }
 
 /* The values of @o, with blanks between. Returns @buf. */
-static const char *shown(const struct config *c, const struct option_row *o,
-			 char *buf, size_t size)
+static const char *option_values(const struct config *c,
+				 const struct option_row *o, char *buf,
+				 size_t size)
 {
 	char one[CONFIG_VALUE];
 	const char *text;
@@ -366,7 +278,7 @@ static const char *shown(const struct config *c, const struct option_row *o,
 
 /* What is not what it was: from the last time, or, of what stays, from the
  * start. */
-static void report_changes(struct reread *r, const struct runner_options *to)
+static void report_changes(struct daemon *d, const struct runner_options *to)
 {
 	const struct config *c = &to->from;
 	unsigned changes = 0, stay = 0;
@@ -375,15 +287,15 @@ static void report_changes(struct reread *r, const struct runner_options *to)
 	     o++) {
 		bool live = o->flags & OPTION_LIVE;
 		const struct config *before =
-			live ? &current(r)->from : &r->start->from;
+			live ? &options_now(d)->from : &d->opt.from;
 		char was[512], is[512];
 
 		if (o->flags & OPTION_COMMAND_LINE || config_same(before, c, o))
 			continue;
 		changes += live;
 		stay += !live;
-		(void)shown(before, o, was, sizeof(was));
-		(void)shown(c, o, is, sizeof(is));
+		(void)option_values(before, o, was, sizeof(was));
+		(void)option_values(c, o, is, sizeof(is));
 		if (live)
 			log_event(LOG_INFO, "option-changed",
 				  LOG_WORD("name", o->name),
@@ -397,80 +309,58 @@ static void report_changes(struct reread *r, const struct runner_options *to)
 	log_event(LOG_INFO, "config-read",
 		  LOG_WORD("file", c->path ? c->path : "none"),
 		  LOG_INT("changed", changes), LOG_INT("needs-restart", stay));
-	r->state->taken = true;
-	r->state->needs_restart = stay;
-	r->state->why.text[0] = '\0';
+	d->config.taken = true;
+	d->config.needs_restart = stay;
+	d->config.why.text[0] = '\0';
 }
 
-static void discard(struct runner_options *o)
+static void refuse_config(struct daemon *d, const char *why)
+{
+	d->config.taken = false;
+	d->config.refused++;
+	(void)cr_fail(&d->config.why, 0, "%s", why);
+}
+
+static void discard_options(struct runner_options *o)
 {
 	if (o)
 		runner_options_free(o);
 	free(o);
 }
 
-/*
- * Read it again. Nothing, if there is no service: before the start, and at the
- * end.
- */
-static void reread_config(struct reread *r)
+static void reread_config(struct daemon *d)
 {
-	struct runner_options *to;
+	struct runner_options *to = calloc(1, sizeof(*to));
+	struct config_faults *f;
 	struct cr_err e = { "" };
-	int err;
 
-	if (!r->service)
-		return;
-	r->state->read++;
-	to = calloc(1, sizeof(*to));
+	d->config.read++;
 	if (!to) {
 		log_event(LOG_ERROR, "config-not-taken",
 			  LOG_STR("why", "out of memory"));
-		refused(r, "out of memory");
+		refuse_config(d, "out of memory");
 		return;
 	}
-	err = runner_options_again(to);
-	if (!err) {
-		err = take_options(r, to, &e);
-		if (err)
-			config_blame(&to->from, NULL, 0, e.text);
+	f = &to->from.faults;
+	if (!runner_options_again(to)) {
+		if (!take_options(d, to, &e)) {
+			report_changes(d, to);
+			discard_options(d->now);
+			d->now = to;
+			return;
+		}
+		config_blame(&to->from, NULL, 0, e.text);
 	}
-	if (err) {
-		report_faults(&to->from.faults);
-		refused(r, to->from.faults.text[0].text);
-		discard(to);
-		return;
-	}
-	report_changes(r, to);
-	discard(r->now);
-	r->now = to;
+	for (unsigned i = 0; i < f->n; i++)
+		log_event(LOG_ERROR, "config-wrong",
+			  LOG_STR("why", f->text[i].text));
+	log_event(LOG_ERROR, "config-not-taken",
+		  LOG_INT("faults", f->n + f->more));
+	refuse_config(d, f->text[0].text);
+	discard_options(to);
 }
 
-/* Nothing uses its texts any more. */
-static void reread_free(struct reread *r)
-{
-	discard(r->now);
-	r->now = NULL;
-}
-
-enum { EXIT_STUCK = 3 };
-
-/* A running daemon. */
-struct daemon {
-	struct runner_options opt;
-	struct event_base *base;
-	struct service *service;
-	struct http *http;
-	struct ng_service *ng;
-	struct lines *records;
-	struct reread reread;
-	struct config_state config;
-	struct manager manager;
-	struct own_hosts *here;
-	struct event *term, *intr, *hup, *again, *hosts;
-	unsigned signals;
-	int exit_code;
-};
+/* --- signals --- */
 
 /* Before libraries are begun, which may open files then: sofia-sip does. */
 static int no_standard;
@@ -518,7 +408,7 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
 
 	(void)what;
 	log_event(LOG_INFO, "signal", LOG_INT("number", sig));
-	manager_stopping(&d->manager, limit);
+	notify_stopping(d, limit);
 	service_drain(d->service, limit, true);
 }
 
@@ -554,12 +444,18 @@ static void on_hangup(evutil_socket_t sig, short what, void *arg)
 	struct daemon *d = arg;
 
 	(void)sig, (void)what;
-	manager_reloading(&d->manager);
+	/* notify-reload wants to know which reload it is: one that began later
+	 */
+	if (!d->stopping)
+		report_unsent(notify_send(
+			&d->notify, "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
+			clock_now() / CR_US));
 	if (d->records)
 		lines_reopen(d->records);
 	reopen_log(d, true);
-	reread_config(&d->reread);
-	(void)manager_ready(&d->manager, d->base, d->service);
+	if (d->serving)
+		reread_config(d);
+	(void)notify_ready(d);
 }
 
 /* Only this thread handles signals; the others inherit the blocked set. Their
@@ -738,8 +634,7 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 					   .taken = true };
 	d->opt.service.config = &d->config;
 	d->opt.service.arg = d;
-	d->manager.config = &d->config;
-	err = manager_open(&d->manager, e);
+	err = notify_open(&d->notify, e);
 	if (!err)
 		err = open_hosts(d, e);
 	if (!err)
@@ -778,15 +673,17 @@ _Noreturn static void leave_behind(void)
 	_exit(EXIT_STUCK);
 }
 
-static void stop(struct daemon *d)
+static void stop_daemon(struct daemon *d)
 {
+	struct event *const events[] = { d->term,  d->intr,  d->hup,
+					 d->again, d->hosts, d->tick };
 	sigset_t old;
 	int err;
 
 	/* who asks once more to end does not kill what is ending, also when
 	 * nobody handles signals any more */
 	block_signals(&old);
-	d->reread.service = NULL;
+	d->serving = false;
 	http_close(d->http);
 	ng_service_close(d->ng);
 	err = service_close(d->service);
@@ -794,20 +691,13 @@ static void stop(struct daemon *d)
 	lines_close(d->records, LINES_CLOSE_LIMIT);
 	if (err)
 		leave_behind();
-	reread_free(&d->reread);
+	discard_options(d->now);
 	runner_options_free(&d->opt);
-	if (d->term)
-		event_free(d->term);
-	if (d->intr)
-		event_free(d->intr);
-	if (d->hup)
-		event_free(d->hup);
-	if (d->again)
-		event_free(d->again);
-	if (d->hosts)
-		event_free(d->hosts);
+	for (unsigned i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		if (events[i])
+			event_free(events[i]);
 	own_hosts_close(d->here);
-	manager_close(&d->manager);
+	notify_close(&d->notify);
 	if (d->base)
 		event_base_free(d->base);
 	libevent_global_shutdown();
@@ -865,24 +755,20 @@ static int serve(struct daemon *d)
 			      *e.text ? e.text : strerror(-err));
 		d->exit_code = 1;
 	} else {
-		d->reread = (struct reread){ .start = &d->opt,
-					     .service = d->service,
-					     .ng = d->ng,
-					     .http = d->http,
-					     .state = &d->config };
+		d->serving = true;
 		node_opened_all(service_node(d->service),
 				connections_most(&d->opt));
 		announce(d);
 		/* packets do not wait for calls that are set up */
 		thread_long_turns();
-		if (manager_ready(&d->manager, d->base, d->service))
+		if (notify_ready(d))
 			log_event(LOG_ERROR, "manager",
 				  LOG_STR("why",
 					  "out of memory: it will not be fed"));
 		(void)event_base_dispatch(d->base);
-		manager_stopping(&d->manager, 0);
+		notify_stopping(d, 0);
 	}
-	stop(d);
+	stop_daemon(d);
 	rcu_stop();
 	rcu_unregister_thread();
 	log_event(LOG_INFO, "exit", LOG_INT("code", d->exit_code));
@@ -923,10 +809,10 @@ static int printed(int err)
 
 int main(int argc, char **argv)
 {
-	static struct daemon d;
+	static struct daemon d = { .notify = { .fd = -1 } };
+	struct cr_err e = { "" }, why = { "" }, why_not = { "" };
 	struct log_config log = { 0 };
-	struct cr_err e = { "" }, why = { "" };
-	struct rights rights;
+	bool filtered;
 
 	if (no_standard) {
 		(void)fprintf(stderr, "codec-runner: /dev/null: %s\n",
@@ -948,14 +834,15 @@ int main(int argc, char **argv)
 	log.level = (enum log_level)d.opt.log_level;
 	/* what is opened as another user can be opened again by SIGHUP; the
 	 * key is for the clients of who has started it */
-	if (have_key(&d.opt, &why, &e) || rights_give_up(&rights, &d.opt, &e) ||
+	if (have_key(&d.opt, &why, &e) ||
+	    give_up_rights(&d.opt, &filtered, &why_not, &e) ||
 	    log_open(&log, &e)) {
 		(void)fprintf(stderr, "codec-runner: %s\n", e.text);
 		return 1;
 	}
 	log_event(LOG_INFO, "config",
 		  LOG_WORD("file", d.opt.from.path ? d.opt.from.path : "none"));
-	rights_report(&rights, &d.opt);
+	report_rights(&d.opt, filtered, &why_not);
 	if (*why.text)
 		log_event(LOG_WARN, "control-off", LOG_STR("why", why.text));
 	/* whoever reads the log may go away */
