@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "ng/codec_map.h"
 #include "ng/service_impl.h"
 #include "ng/terms.h"
 
@@ -27,7 +26,7 @@ struct answering {
 	/* what lines that are carried become, and what they were */
 	struct answered_line {
 		struct party_change to[2], was[2];
-		struct codec_spoken spoken[2];
+		struct codec_spec spoken[2];
 		bool ran;
 	} line[SDP_LINES_MAX];
 	/* of lines that go back: the other one may be waited for */
@@ -134,15 +133,13 @@ static int report_line(struct answering *a, unsigned i, struct cr_err *e)
 	return 0;
 }
 
-static void remember_spoken(struct codec_spoken *to, const struct sdp_format *f)
+static void remember_spoken(struct codec_spec *to, const struct sdp_format *f)
 {
-	struct codec_spec *spec = &to->spec;
-
-	*to = (struct codec_spoken){ .pt = f->pt };
-	(void)snprintf(spec->name, sizeof(spec->name), "%s", f->name);
-	(void)snprintf(spec->fmtp, sizeof(spec->fmtp), "%s", f->fmtp);
-	spec->rate = f->rate;
-	spec->channels = f->channels;
+	*to = (struct codec_spec){ .rate = f->rate,
+				   .channels = f->channels,
+				   .pt = f->pt };
+	(void)snprintf(to->name, sizeof(to->name), "%s", f->name);
+	(void)snprintf(to->fmtp, sizeof(to->fmtp), "%s", f->fmtp);
 }
 
 static int prepare_line(struct answering *a, unsigned i, struct cr_err *e)
@@ -150,7 +147,7 @@ static int prepare_line(struct answering *a, unsigned i, struct cr_err *e)
 	struct answered_line *l = &a->line[i];
 	int err = codec_settle(&a->settled, a->d->stream[i].offered,
 			       sdp_line(a->sdp, i), a->w->request->single_codec,
-			       &codec_map_abilities, e);
+			       e);
 
 	if (!err)
 		err = report_line(a, i, e);

@@ -3,30 +3,15 @@
  * The codecs of an offer, what becomes of it on its way; and of the answer,
  * what both have settled on.
  */
-#include "ng/codec_list.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "ng/codec_map.h"
-#include "node/requests.h"
+#include "ng/codecs.h"
 #include "sdp/fmtp.h"
 
 enum { DYNAMIC_FIRST = 96, TYPES = 128 };
-
-enum format_kind format_kind(const struct sdp_format *f)
-{
-	if (!strcasecmp(f->name, "telephone-event"))
-		return FORMAT_EVENTS;
-	return strcasecmp(f->name, "CN") ? FORMAT_SPEECH : FORMAT_NOISE;
-}
-
-bool format_is_amr(const struct sdp_format *f)
-{
-	return !strcasecmp(f->name, "AMR") || !strcasecmp(f->name, "AMR-WB");
-}
 
 /*
  * What parameters say of how packets of @f are written: of AMR's; 0 of others.
@@ -59,34 +44,24 @@ bool format_same(const struct sdp_format *a, const struct sdp_format *b)
 
 /* --- making an offer --- */
 
-struct offer {
-	struct codec_list *out;
-	struct codec_room *room;
-	const struct sdp_line *line;
-	const struct codec_rules *rules;
-	const struct codec_abilities *can;
-	const struct codec_spoken *spoken;
-	bool ignores; /* "ignore" can be followed */
+/* What becomes of a format of the offer. */
+enum fate {
+	FATE_GONE,
+	FATE_HIDDEN,   /* from the answerer */
+	FATE_KEPT,     /* shown, and not used towards the offerer */
+	FATE_RESTORED, /* shown, in the order of "transcode" */
+	FATE_SHOWN
 };
 
-static bool matches(const struct offer *o, enum codec_rule rule,
+static bool matches(const struct codec_offer *o, enum codec_rule rule,
 		    const struct sdp_format *f)
 {
 	return codec_rules_find(o->rules, rule, f) != NULL;
 }
 
-/* What becomes of a format of the offer. */
-enum fate {
-	FATE_GONE,
-	FATE_HIDDEN,   /* from who is offered to */
-	FATE_KEPT,     /* shown, and not used towards who offers */
-	FATE_RESTORED, /* shown, in the order of "transcode" */
-	FATE_SHOWN
-};
-
 /* Is it one that "transcode" names? Events are at any clock: they follow the
  * speech (RFC 4733, 2.1). */
-static bool is_wanted(const struct offer *o, const struct sdp_format *f)
+static bool is_wanted(const struct codec_offer *o, const struct sdp_format *f)
 {
 	const struct codec_spec *s;
 	unsigned k = 0;
@@ -99,7 +74,8 @@ static bool is_wanted(const struct offer *o, const struct sdp_format *f)
 	return false;
 }
 
-static enum fate fate_of(const struct offer *o, const struct sdp_format *f)
+static enum fate fate_of(const struct codec_offer *o,
+			 const struct sdp_format *f)
 {
 	const struct codec_rules *r = o->rules;
 	bool strips = r->all[CODEC_STRIP];
@@ -110,10 +86,9 @@ static enum fate fate_of(const struct offer *o, const struct sdp_format *f)
 	bool restored = !full && is_wanted(o, f);
 	bool ignored = o->ignores &&
 		       (r->all[CODEC_IGNORE] || matches(o, CODEC_IGNORE, f));
+	bool able = codec_able(f);
 
-	bool able = o->can->able(f);
-
-	if (!(able || o->can->passes(f)) || matches(o, CODEC_STRIP, f) ||
+	if (!(able || codec_passes(f)) || matches(o, CODEC_STRIP, f) ||
 	    (strips && !except && !restored))
 		return FATE_GONE;
 	/* both have it then, or nobody */
@@ -125,95 +100,63 @@ static enum fate fate_of(const struct offer *o, const struct sdp_format *f)
 	return (strips || masks) && !except ? FATE_RESTORED : FATE_SHOWN;
 }
 
-static struct codec_item *push(struct offer *o, const struct sdp_format *f)
+static bool is_speech(const struct sdp_format *f)
 {
-	struct codec_item *i;
-
-	if (o->out->n == SDP_FORMATS_MAX)
-		return NULL;
-	i = &o->out->item[o->out->n++];
-	*i = (struct codec_item){ .format = *f, .rank = SDP_FORMATS_MAX };
-	return i;
+	return format_kind(f) == FORMAT_SPEECH;
 }
 
-static void put_as(struct offer *o, const struct sdp_format *f, enum fate fate)
-{
-	const struct codec_spec *set = codec_rules_find(o->rules, CODEC_SET, f);
-	struct codec_item *i = push(o, f);
-
-	if (!i)
-		return;
-	i->rank = (unsigned)(f - o->line->formats);
-	i->hidden = fate == FATE_HIDDEN;
-	i->added = fate == FATE_KEPT;
-	i->accepted = !i->added && (o->rules->all[CODEC_ACCEPT] ||
-				    matches(o, CODEC_ACCEPT, f));
-	i->bit_rate = set ? set->bit_rate : 0;
-}
-
-static bool shows_format(const struct offer *o, const struct sdp_format *f)
-{
-	for (unsigned i = 0; i < o->out->n; i++)
-		if (o->out->item[i].rank == (unsigned)(f - o->line->formats))
-			return true;
-	return false;
-}
-
-/* Speech of the line that is @spec, or any: what "transcode" is to restore, or
- * what it is not. */
-static void put_speech(struct offer *o, const struct codec_spec *spec,
-		       bool restored)
+/* Is there anything of the offerer that a codec could be made from? */
+static bool has_source(const struct codec_offer *o)
 {
 	for (unsigned i = 0; i < o->line->nformats; i++) {
 		const struct sdp_format *f = &o->line->formats[i];
-		enum fate fate = fate_of(o, f);
 
-		if (format_kind(f) == FORMAT_SPEECH && fate != FATE_GONE &&
-		    (fate == FATE_RESTORED) == restored &&
-		    !shows_format(o, f) && (!spec || codec_spec_is(spec, f)))
-			put_as(o, f, fate);
-	}
-}
-
-/* Has who offers anything that a codec could be made from? */
-static bool has_source(const struct offer *o)
-{
-	for (unsigned i = 0; i < o->line->nformats; i++) {
-		const struct sdp_format *f = &o->line->formats[i];
-		enum fate fate = fate_of(o, f);
-
-		if (format_kind(f) == FORMAT_SPEECH && fate != FATE_GONE &&
-		    fate != FATE_KEPT && o->can->able(f))
+		if (is_speech(f) && o->fate[i] != FATE_GONE &&
+		    o->fate[i] != FATE_KEPT && codec_able(f))
 			return true;
 	}
 	return false;
 }
 
-static void mark_unmet(struct offer *o, enum codec_rule rule,
-		       enum codec_unmet why)
+static void decide_fates(struct codec_offer *o, bool ignores)
 {
-	o->room->unmet_all[rule] =
-		o->rules->all[rule] ? (uint8_t)why : CODEC_MET;
-	for (unsigned k = 0; k < o->rules->n; k++)
-		if (o->rules->item[k].rule == rule)
-			o->room->unmet[k] = (uint8_t)why;
+	o->ignores = ignores;
+	for (unsigned i = 0; i < o->line->nformats; i++)
+		o->fate[i] = (uint8_t)fate_of(o, &o->line->formats[i]);
 }
 
-static bool is_shown(const struct offer *o, const struct codec_spec *spec)
+/* --- what the list has --- */
+
+/* Is any of this kind shown, at the clock of @f (NULL: any)? */
+static bool shows_kind(const struct codec_offer *o, enum format_kind kind,
+		       const struct sdp_format *f)
 {
-	for (unsigned i = 0; i < o->out->n; i++)
-		if (!o->out->item[i].hidden &&
-		    codec_spec_is(spec, &o->out->item[i].format))
+	for (unsigned i = 0; i < o->n; i++) {
+		const struct codec_item *it = &o->item[i];
+
+		if (!it->hidden && format_kind(&it->format) == kind &&
+		    (!f || it->format.rate == f->rate))
+			return true;
+	}
+	return false;
+}
+
+static bool shows_spec(const struct codec_offer *o,
+		       const struct codec_spec *spec)
+{
+	for (unsigned i = 0; i < o->n; i++)
+		if (!o->item[i].hidden &&
+		    codec_spec_is(spec, &o->item[i].format))
 			return true;
 	return false;
 }
 
-/* Does who is offered to know @pt as something else? What only who offers knows
- * has no number there, but a dynamic one of both is easier to tell apart. */
-static bool is_used(const struct offer *o, unsigned pt)
+/* Does the answerer know @pt as something else? What only the offerer knows has
+ * no number there, but a dynamic one of both is easier to tell apart. */
+static bool is_used(const struct codec_offer *o, unsigned pt)
 {
-	for (unsigned i = 0; i < o->out->n; i++)
-		if (o->out->item[i].format.pt == pt && !o->out->item[i].hidden)
+	for (unsigned i = 0; i < o->n; i++)
+		if (o->item[i].format.pt == pt && !o->item[i].hidden)
 			return true;
 	for (unsigned i = 0; i < o->line->nformats; i++)
 		if (o->line->formats[i].pt == pt && pt >= DYNAMIC_FIRST)
@@ -221,20 +164,9 @@ static bool is_used(const struct offer *o, unsigned pt)
 	return false;
 }
 
-/* A payload type that nobody has; -1: there is none left. */
-static int free_type(const struct offer *o, int request)
+static bool is_spoken(const struct codec_offer *o, const struct sdp_format *f)
 {
-	if (request >= 0 && !is_used(o, (unsigned)request))
-		return request;
-	for (int pt = DYNAMIC_FIRST; pt < TYPES; pt++)
-		if (!is_used(o, (unsigned)pt))
-			return pt;
-	return -1;
-}
-
-static bool is_spoken(const struct offer *o, const struct sdp_format *f)
-{
-	const struct codec_spec *s = &o->spoken->spec;
+	const struct codec_spec *s = o->spoken;
 	const struct sdp_format spoken = {
 		.name = s->name,
 		.rate = s->rate,
@@ -245,19 +177,86 @@ static bool is_spoken(const struct offer *o, const struct sdp_format *f)
 	return *s->name && format_same(&spoken, f);
 }
 
-/* What has been spoken has the number that it had. */
-static struct codec_item *add_format(struct offer *o, struct sdp_format *f,
-				     int request)
+static void mark_unmet(struct codec_offer *o, enum codec_rule rule,
+		       enum codec_unmet why)
+{
+	o->unmet_all[rule] = o->rules->all[rule] ? (uint8_t)why : CODEC_MET;
+	for (unsigned k = 0; k < o->rules->n; k++)
+		if (o->rules->item[k].rule == rule)
+			o->unmet[k] = (uint8_t)why;
+}
+
+/* --- what is put into it --- */
+
+static struct codec_item *push(struct codec_offer *o,
+			       const struct sdp_format *f)
 {
 	struct codec_item *i;
-	int pt = -1;
+
+	if (o->n == SDP_FORMATS_MAX)
+		return NULL;
+	i = &o->item[o->n++];
+	*i = (struct codec_item){ .format = *f, .rank = SDP_FORMATS_MAX };
+	return i;
+}
+
+/* Format @k of the line. */
+static void put_as(struct codec_offer *o, unsigned k, enum fate fate)
+{
+	const struct sdp_format *f = &o->line->formats[k];
+	const struct codec_spec *set = codec_rules_find(o->rules, CODEC_SET, f);
+	struct codec_item *i = push(o, f);
+
+	if (!i)
+		return;
+	i->rank = k;
+	i->hidden = fate == FATE_HIDDEN;
+	i->added = fate == FATE_KEPT;
+	i->accepted = !i->added && (o->rules->all[CODEC_ACCEPT] ||
+				    matches(o, CODEC_ACCEPT, f));
+	i->bit_rate = set ? set->bit_rate : 0;
+}
+
+static bool has_rank(const struct codec_offer *o, unsigned rank)
+{
+	for (unsigned i = 0; i < o->n; i++)
+		if (o->item[i].rank == rank)
+			return true;
+	return false;
+}
+
+/* Speech of the line that is @spec, or any: what "transcode" is to restore, or
+ * what it is not. */
+static void put_speech(struct codec_offer *o, const struct codec_spec *spec,
+		       bool restored)
+{
+	for (unsigned i = 0; i < o->line->nformats; i++) {
+		const struct sdp_format *f = &o->line->formats[i];
+
+		if (is_speech(f) && o->fate[i] != FATE_GONE &&
+		    (o->fate[i] == FATE_RESTORED) == restored &&
+		    !has_rank(o, i) && (!spec || codec_spec_is(spec, f)))
+			put_as(o, i, (enum fate)o->fate[i]);
+	}
+}
+
+/* Add @f by a payload type that nobody has: what has been spoken has the number
+ * that it had, others @wanted if that is free (-1: any). NULL: none is left. */
+static struct codec_item *add_format(struct codec_offer *o,
+				     struct sdp_format *f, int wanted)
+{
+	struct codec_item *i;
+	int pt = DYNAMIC_FIRST;
 
 	if (is_spoken(o, f) && o->spoken->pt >= DYNAMIC_FIRST &&
 	    !is_used(o, o->spoken->pt))
 		pt = o->spoken->pt;
-	if (pt < 0)
-		pt = free_type(o, request);
-	if (pt < 0)
+	else if (wanted >= 0 && !is_used(o, (unsigned)wanted))
+		pt = wanted;
+	else
+		while (pt < TYPES && is_used(o, (unsigned)pt))
+			pt++;
+	if (pt == TYPES)
 		return NULL;
 	f->pt = (uint8_t)pt;
 	i = push(o, f);
@@ -267,17 +266,18 @@ static struct codec_item *add_format(struct offer *o, struct sdp_format *f,
 }
 
 /* Add @s, which is not there. */
-static enum codec_unmet add_codec(struct offer *o, const struct codec_spec *s)
+static enum codec_unmet add_codec(struct codec_offer *o,
+				  const struct codec_spec *s)
 {
 	struct codec_item *i;
 	struct sdp_format f;
-	int request;
+	int wanted;
 
-	if (!o->can->resolve(s, &f, &request))
+	if (!codec_resolve(s, &f, &wanted))
 		return CODEC_LACKING;
 	if (!has_source(o))
 		return CODEC_NO_SOURCE;
-	i = add_format(o, &f, request);
+	i = add_format(o, &f, wanted);
 	if (!i)
 		return CODEC_NO_TYPE;
 	i->bit_rate = s->bit_rate;
@@ -285,58 +285,47 @@ static enum codec_unmet add_codec(struct offer *o, const struct codec_spec *s)
 	return CODEC_MET;
 }
 
-static enum format_kind spec_kind(const struct codec_spec *s)
+static bool is_speech_spec(const struct codec_spec *s)
 {
-	return format_kind(&(struct sdp_format){ .name = s->name });
+	return is_speech(&(struct sdp_format){ .name = s->name });
 }
 
-static void add_transcoded(struct offer *o)
+/* What "transcode" names, in its order. */
+static void add_transcoded(struct codec_offer *o)
 {
 	const struct codec_rules *r = o->rules;
 
 	for (unsigned k = 0; k < r->n; k++) {
 		const struct codec_spec *s = &r->item[k].spec;
 
-		if (r->item[k].rule != CODEC_TRANSCODE ||
-		    spec_kind(s) != FORMAT_SPEECH)
+		if (r->item[k].rule != CODEC_TRANSCODE || !is_speech_spec(s))
 			continue;
 		put_speech(o, s, true);
-		if (!is_shown(o, s))
-			o->room->unmet[k] = (uint8_t)add_codec(o, s);
+		if (!shows_spec(o, s))
+			o->unmet[k] = (uint8_t)add_codec(o, s);
 	}
 }
 
-/* Who has spoken a codec here can go on with it, whatever is offered now. */
-static void add_spoken(struct offer *o)
+/* A party that has spoken a codec that is here can go on with it, whatever is
+ * offered now. */
+static void add_spoken(struct codec_offer *o)
 {
-	for (unsigned i = 0; i < o->out->n; i++)
-		if (!o->out->item[i].hidden &&
-		    is_spoken(o, &o->out->item[i].format))
+	for (unsigned i = 0; i < o->n; i++)
+		if (!o->item[i].hidden && is_spoken(o, &o->item[i].format))
 			return;
-	if (*o->spoken->spec.name)
-		(void)add_codec(o, &o->spoken->spec);
+	if (*o->spoken->name)
+		(void)add_codec(o, o->spoken);
 }
 
-static bool speech_at(const struct offer *o, unsigned rate)
-{
-	for (unsigned i = 0; i < o->out->n; i++) {
-		const struct codec_item *it = &o->out->item[i];
-
-		if (!it->hidden && it->format.rate == rate &&
-		    format_kind(&it->format) == FORMAT_SPEECH)
-			return true;
-	}
-	return false;
-}
-
-/* Events that may be shown. */
-static const struct sdp_format *events_at(const struct offer *o, unsigned rate)
+/* The first events that may be shown, at the clock @rate (0: any). */
+static const struct sdp_format *events_at(const struct codec_offer *o,
+					  unsigned rate)
 {
 	for (unsigned i = 0; i < o->line->nformats; i++) {
 		const struct sdp_format *f = &o->line->formats[i];
 
 		if (format_kind(f) == FORMAT_EVENTS &&
-		    fate_of(o, f) > FATE_HIDDEN && (!rate || f->rate == rate))
+		    o->fate[i] > FATE_HIDDEN && (!rate || f->rate == rate))
 			return f;
 	}
 	return NULL;
@@ -344,179 +333,153 @@ static const struct sdp_format *events_at(const struct offer *o, unsigned rate)
 
 /* What travels among the speech: noise at its clock, else it is hidden; events
  * at any (RFC 4733, 2.3.5). */
-static void put_kind(struct offer *o, enum format_kind kind)
+static void put_kind(struct codec_offer *o, enum format_kind kind)
 {
 	for (unsigned i = 0; i < o->line->nformats; i++) {
 		const struct sdp_format *f = &o->line->formats[i];
-		enum fate fate = fate_of(o, f);
+		enum fate fate = (enum fate)o->fate[i];
 
 		if (format_kind(f) != kind || fate == FATE_GONE ||
 		    (kind == FORMAT_EVENTS && fate > FATE_HIDDEN &&
 		     events_at(o, f->rate) != f))
 			continue;
-		if (kind == FORMAT_NOISE && !speech_at(o, f->rate))
+		if (kind == FORMAT_NOISE && !shows_kind(o, FORMAT_SPEECH, f))
 			fate = fate == FATE_KEPT ? FATE_GONE : FATE_HIDDEN;
 		if (fate != FATE_GONE)
-			put_as(o, f, fate);
+			put_as(o, i, fate);
 	}
 }
 
-static bool shows_events(const struct offer *o, unsigned rate)
-{
-	bool shows = false;
-
-	for (unsigned i = 0; i < o->out->n; i++)
-		shows |=
-			format_kind(&o->out->item[i].format) == FORMAT_EVENTS &&
-			!o->out->item[i].hidden &&
-			o->out->item[i].format.rate == rate;
-	return shows;
-}
-
 /* Events as they came, and at the clock of each codec that is added (RFC 4733,
- * 2.1), if who offers has any. */
-static void put_events(struct offer *o)
+ * 2.1), if the offerer has any. */
+static void put_events(struct codec_offer *o)
 {
 	const struct sdp_format *any = events_at(o, 0);
-	unsigned speech = o->out->n;
+	unsigned speech = o->n;
 
 	put_kind(o, FORMAT_EVENTS);
 	for (unsigned i = 0; i < speech && any; i++) {
 		struct sdp_format f = *any;
 
-		f.rate = o->out->item[i].format.rate;
-		if (o->out->item[i].added && !shows_events(o, f.rate))
+		f.rate = o->item[i].format.rate;
+		if (o->item[i].added && !shows_kind(o, FORMAT_EVENTS, &f))
 			(void)add_format(o, &f, -1);
 	}
 }
 
-static bool adds(const struct codec_rules *r)
-{
-	unsigned k = 0;
-
-	return codec_rules_next(r, CODEC_TRANSCODE, &k);
-}
-
-static void put_all_codecs(struct offer *o)
+static void put_all_codecs(struct codec_offer *o)
 {
 	const struct codec_rules *r = o->rules;
 	const struct codec_spec *s;
 	unsigned k = 0;
 
-	o->out->n = 0;
-	o->ignores = true;
-	o->ignores = has_source(o);
-	if (!o->ignores && has_source(o))
-		mark_unmet(o, CODEC_IGNORE, CODEC_NEEDED);
+	o->n = 0;
+	decide_fates(o, true);
+	if (!has_source(o)) {
+		decide_fates(o, false);
+		if (has_source(o))
+			mark_unmet(o, CODEC_IGNORE, CODEC_NEEDED);
+	}
 	/* first what is to be first, then as it came */
 	while ((s = codec_rules_next(r, CODEC_OFFER, &k)))
 		put_speech(o, s, false);
 	put_speech(o, NULL, false);
 	add_transcoded(o);
 	add_spoken(o);
-	if (!codec_shows_speech(o->out))
+	if (!shows_kind(o, FORMAT_SPEECH, NULL))
 		return;
 	put_events(o);
 	put_kind(o, FORMAT_NOISE);
 	/* They can be shown, and not made. */
 	for (k = 0; k < r->n; k++)
 		if (r->item[k].rule == CODEC_TRANSCODE &&
-		    spec_kind(&r->item[k].spec) != FORMAT_SPEECH &&
-		    !is_shown(o, &r->item[k].spec))
-			o->room->unmet[k] = CODEC_NO_SOURCE;
+		    !is_speech_spec(&r->item[k].spec) &&
+		    !shows_spec(o, &r->item[k].spec))
+			o->unmet[k] = CODEC_NO_SOURCE;
 }
 
-int codec_offer(struct codec_list *out, struct codec_room *room,
-		const struct codec_asked *asked, struct cr_err *e)
+static const char *keep_text(char **to, const char *text)
+{
+	const char *at = *to;
+
+	*to = stpcpy(*to, text) + 1;
+	return at;
+}
+
+/* The items of @o with texts of their own. NULL: out of memory. */
+static struct codec_list *keep_list(const struct codec_offer *o)
+{
+	struct codec_list *to;
+	size_t text = 0;
+	char *p;
+
+	for (unsigned i = 0; i < o->n; i++)
+		text += strlen(o->item[i].format.name) +
+			strlen(o->item[i].format.fmtp) + 2;
+	to = malloc(sizeof(*to) + o->n * sizeof(*to->item) + text);
+	if (!to)
+		return NULL;
+	to->n = o->n;
+	p = (char *)&to->item[to->n];
+	for (unsigned i = 0; i < to->n; i++) {
+		struct sdp_format *f = &to->item[i].format;
+
+		to->item[i] = o->item[i];
+		f->name = keep_text(&p, f->name);
+		f->fmtp = keep_text(&p, f->fmtp);
+	}
+	return to;
+}
+
+int codec_offer_make(struct codec_offer *o, struct codec_list **out,
+		     struct cr_err *e)
 {
 	static const struct codec_rules none;
-	struct offer o = { .out = out,
-			   .room = room,
-			   .line = asked->line,
-			   .rules = asked->rules,
-			   .can = asked->can,
-			   .spoken = asked->spoken };
+	const struct codec_rules *rules = o->rules;
+	unsigned k = 0;
 
-	*out = (struct codec_list){ .item = room->item };
-	memset(room->unmet, CODEC_MET, sizeof(room->unmet));
-	memset(room->unmet_all, CODEC_MET, sizeof(room->unmet_all));
-	put_all_codecs(&o);
+	memset(o->unmet, CODEC_MET, sizeof(o->unmet));
+	memset(o->unmet_all, CODEC_MET, sizeof(o->unmet_all));
+	put_all_codecs(o);
 	/* nobody means that, unless something was to come in its place */
-	if (!codec_shows_speech(out) && !adds(asked->rules)) {
-		o.rules = &none;
-		put_all_codecs(&o);
-		o.rules = asked->rules;
+	if (!shows_kind(o, FORMAT_SPEECH, NULL) &&
+	    !codec_rules_next(rules, CODEC_TRANSCODE, &k)) {
+		o->rules = &none;
+		put_all_codecs(o);
+		o->rules = rules;
 		for (enum codec_rule r = CODEC_STRIP; r <= CODEC_CONSUME; r++)
-			if (codec_shows_speech(out))
-				mark_unmet(&o, r, CODEC_NEEDED);
+			if (shows_kind(o, FORMAT_SPEECH, NULL))
+				mark_unmet(o, r, CODEC_NEEDED);
 	}
-	if (out->n == SDP_FORMATS_MAX)
+	if (o->n == SDP_FORMATS_MAX)
 		return cr_fail(e, -EINVAL,
 			       "with what is to be added the offer has more "
 			       "than %u payload types",
 			       SDP_FORMATS_MAX - 1);
-	return 0;
+	*out = keep_list(o);
+	return *out ? 0 : cr_fail(e, -ENOMEM, "out of memory for codecs");
 }
 
-bool codec_shows_speech(const struct codec_list *list)
+const struct codec_item *codec_best_shown(const struct codec_list *list)
 {
 	for (unsigned k = 0; k < list->n; k++)
-		if (!list->item[k].hidden &&
-		    format_kind(&list->item[k].format) == FORMAT_SPEECH)
-			return true;
-	return false;
+		if (!list->item[k].hidden && is_speech(&list->item[k].format))
+			return &list->item[k];
+	return NULL;
 }
 
-const struct codec_item *codec_own_speech(const struct codec_list *list,
-					  const struct codec_abilities *can)
+const struct codec_item *codec_own_speech(const struct codec_list *list)
 {
 	const struct codec_item *best = NULL;
 
 	for (unsigned i = 0; i < list->n; i++) {
 		const struct codec_item *it = &list->item[i];
 
-		if (!it->added && format_kind(&it->format) == FORMAT_SPEECH &&
-		    can->able(&it->format) && (!best || it->rank < best->rank))
+		if (!it->added && is_speech(&it->format) &&
+		    codec_able(&it->format) && (!best || it->rank < best->rank))
 			best = it;
 	}
 	return best;
-}
-
-/* --- keeping one --- */
-
-static char *keep_text(char **to, const char *text)
-{
-	size_t n = strlen(text) + 1;
-	char *at = *to;
-
-	memcpy(at, text, n);
-	*to += n;
-	return at;
-}
-
-struct codec_list *codec_list_copy(const struct codec_list *from)
-{
-	struct codec_list *to;
-	size_t text = 0;
-	char *p;
-
-	for (unsigned i = 0; i < from->n; i++)
-		text += strlen(from->item[i].format.name) +
-			strlen(from->item[i].format.fmtp) + 2;
-	to = malloc(sizeof(*to) + from->n * sizeof(*to->item) + text);
-	if (!to)
-		return NULL;
-	to->n = from->n;
-	to->item = (struct codec_item *)(to + 1);
-	p = (char *)(to->item + to->n);
-	for (unsigned i = 0; i < to->n; i++) {
-		to->item[i] = from->item[i];
-		to->item[i].format.name =
-			keep_text(&p, from->item[i].format.name);
-		to->item[i].format.fmtp =
-			keep_text(&p, from->item[i].format.fmtp);
-	}
-	return to;
 }
 
 unsigned codec_shown(const struct codec_list *list, struct sdp_format *out)
@@ -529,24 +492,27 @@ unsigned codec_shown(const struct codec_list *list, struct sdp_format *out)
 	return n;
 }
 
+/* --- an answer --- */
+
 struct settling {
 	struct codec_settled *out;
 	const struct codec_list *offered;
 	const struct sdp_line *line;
-	const struct codec_abilities *can;
 	bool single;
-	/* of each format of the line, what it was offered as, or NULL */
+	/* of each format of the line, what it was offered as, or NULL; of each
+	 * that was offered, what was answered to it, or NULL */
 	const struct codec_item *as[SDP_FORMATS_MAX];
+	const struct sdp_format *answer[SDP_FORMATS_MAX];
 };
 
 /* More formats that differ in parameters only are not looked at for those of
  * the answer: to compare these takes long. */
 enum { ALIKE_MAX = 4 };
 
-/* What was offered to who answers with @f: by its type where that still means
- * the same, else by what it is (RFC 3264, 6.1: numbers may differ), with the
- * same parameters if there are several. @layout: of what was offered. */
-static const struct codec_item *find_offered(const struct settling *s,
+/* As what @f of an answer was offered: by its type where that still means the
+ * same, else by what it is (RFC 3264, 6.1: numbers may differ), with the same
+ * parameters if there are several. @layout: of what was offered. */
+static const struct codec_item *find_offered(const struct codec_list *offered,
 					     const struct sdp_format *f,
 					     const int *layout)
 {
@@ -554,8 +520,8 @@ static const struct codec_item *find_offered(const struct settling *s,
 	const int is = format_layout(f);
 	unsigned alike = 0;
 
-	for (unsigned i = 0; i < s->offered->n && is >= 0; i++) {
-		const struct codec_item *it = &s->offered->item[i];
+	for (unsigned i = 0; i < offered->n && is >= 0; i++) {
+		const struct codec_item *it = &offered->item[i];
 
 		if (it->hidden || layout[i] != is ||
 		    !format_same_name(&it->format, f))
@@ -570,35 +536,24 @@ static const struct codec_item *find_offered(const struct settling *s,
 	return equal ? equal : same;
 }
 
-/* @f is one of the line. */
-static const struct codec_item *offered_as(const struct settling *s,
-					   const struct sdp_format *f)
+/* Which format of the answer is which of the offer. */
+static void match_formats(struct settling *s)
 {
-	return s->as[f - s->line->formats];
-}
+	int layout[SDP_FORMATS_MAX];
 
-/* The first speech of the answer that was offered. */
-static const struct sdp_format *first_answered(const struct settling *s,
-					       const struct codec_item **as)
-{
+	for (unsigned i = 0; i < s->offered->n; i++)
+		layout[i] = format_layout(&s->offered->item[i].format);
 	for (unsigned i = 0; i < s->line->nformats; i++) {
 		const struct sdp_format *f = &s->line->formats[i];
+		const struct codec_item *as =
+			find_offered(s->offered, f, layout);
+		const struct sdp_format **answer =
+			as ? &s->answer[as - s->offered->item] : NULL;
 
-		*as = format_kind(f) == FORMAT_SPEECH ? offered_as(s, f) : NULL;
-		if (*as)
-			return f;
+		s->as[i] = as;
+		if (as && !*answer)
+			*answer = f;
 	}
-	return NULL;
-}
-
-/* What was answered of @it, or NULL. */
-static const struct sdp_format *answer_of(const struct settling *s,
-					  const struct codec_item *it)
-{
-	for (unsigned i = 0; i < s->line->nformats; i++)
-		if (offered_as(s, &s->line->formats[i]) == it)
-			return &s->line->formats[i];
-	return NULL;
 }
 
 /* --- what is passed on --- */
@@ -612,7 +567,7 @@ static void pass_format(struct codec_choice *c, const struct sdp_format *f,
 		p->one[p->n++] = (struct passed_type){
 			.pt = f->pt,
 			.as = as,
-			.clock = format_kind(f) == FORMAT_SPEECH ? f->rate : 0,
+			.clock = is_speech(f) ? f->rate : 0,
 		};
 }
 
@@ -622,13 +577,12 @@ static void list_passed(const struct settling *s, const struct codec_item *own)
 {
 	for (unsigned i = 0; i < s->offered->n; i++) {
 		const struct codec_item *it = &s->offered->item[i];
-		const struct sdp_format *f =
-			it->added ? NULL : answer_of(s, it);
+		const struct sdp_format *f = it->added ? NULL : s->answer[i];
 
 		if (!f || !codec_modes_agree(&it->format, f))
 			continue;
 		pass_format(&s->out->party[1], f, it->format.pt);
-		if (!s->single || it == own || format_kind(f) != FORMAT_SPEECH)
+		if (!s->single || it == own || !is_speech(f))
 			pass_format(&s->out->party[0], &it->format, f->pt);
 	}
 }
@@ -643,7 +597,7 @@ static bool is_passed(const struct codec_choice *c, const struct sdp_format *f)
 static void put_answer(const struct settling *s, const struct codec_item *it)
 {
 	const struct sdp_format *f = is_passed(&s->out->party[0], &it->format)
-					     ? answer_of(s, it)
+					     ? s->answer[it - s->offered->item]
 					     : NULL;
 	struct sdp_format *to = &s->out->answer[s->out->nanswer++];
 
@@ -652,19 +606,8 @@ static void put_answer(const struct settling *s, const struct codec_item *it)
 		     : codec_fmtp_own(&it->format);
 }
 
-/* May who offered send it, beside @own? What is not passed on needs codecs of
- * both. */
-static bool is_welcome(const struct settling *s, const struct codec_item *it,
-		       const struct codec_item *own)
-{
-	if (it == own || it->added || s->single ||
-	    format_kind(&it->format) != FORMAT_SPEECH)
-		return false;
-	return is_passed(&s->out->party[0], &it->format) ||
-	       (s->can->able(&own->format) && s->can->able(&it->format) &&
-		(it->accepted || answer_of(s, it)));
-}
-
+/* The offerer is answered @own, and what it may send beside that: what is
+ * passed on, and what both codecs are here for. */
 static void list_offerers(const struct settling *s,
 			  const struct codec_item *own)
 {
@@ -672,11 +615,16 @@ static void list_offerers(const struct settling *s,
 	unsigned coded = 0;
 
 	put_answer(s, own);
-	for (unsigned i = 0; i < s->offered->n; i++) {
+	for (unsigned i = 0; i < s->offered->n && !s->single; i++) {
 		const struct codec_item *it = &s->offered->item[i];
+		bool passed = is_passed(c, &it->format);
 
-		if (!is_welcome(s, it, own) ||
-		    (!is_passed(c, &it->format) && coded++ >= PARTY_ALSO_MAX))
+		if (it == own || it->added || !is_speech(&it->format))
+			continue;
+		if (!passed &&
+		    (!codec_able(&own->format) || !codec_able(&it->format) ||
+		     !(it->accepted || s->answer[i]) ||
+		     coded++ >= PARTY_ALSO_MAX))
 			continue;
 		c->also[c->nalso++] = it->format;
 		put_answer(s, it);
@@ -697,18 +645,14 @@ static bool has_coded(const struct codec_choice *c, unsigned rate)
 	return has;
 }
 
-static bool has_events(const struct codec_choice *c, unsigned rate)
-{
-	for (unsigned i = 0; i < c->nevents; i++)
-		if (c->events[i].rate == rate)
-			return true;
-	return false;
-}
-
 static void add_events(struct codec_choice *c, const struct sdp_format *f)
 {
+	bool has = false;
+
+	for (unsigned i = 0; i < c->nevents; i++)
+		has |= c->events[i].rate == f->rate;
 	if (format_kind(f) == FORMAT_EVENTS &&
-	    telephone_event_is_clock(f->rate) && !has_events(c, f->rate) &&
+	    telephone_event_is_clock(f->rate) && !has &&
 	    c->nevents < TELEPHONE_EVENT_TYPES)
 		c->events[c->nevents++] = *f;
 }
@@ -733,25 +677,38 @@ static void put_best_first(struct codec_choice *c)
 	}
 }
 
-/* Can what is not passed on go through a codec? */
-static bool can_code(const struct settling *s)
+/* Of the offerer: those that are passed on, those at the clocks of speech that
+ * is not (if that @codes), or else any one. */
+static void list_offerers_events(const struct settling *s, bool codes)
 {
-	return s->can->able(&s->out->party[0].speech) &&
-	       s->can->able(&s->out->party[1].speech);
+	struct codec_choice *c = &s->out->party[0];
+
+	for (unsigned round = 0; round < 2 && !c->nevents; round++)
+		for (unsigned i = 0; i < s->offered->n; i++) {
+			const struct codec_item *it = &s->offered->item[i];
+			const struct sdp_format *f = &it->format;
+
+			if (it->added || (round && c->nevents))
+				continue;
+			if (is_passed(c, f) ||
+			    (codes && (round || has_coded(c, f->rate))))
+				add_events(c, f);
+		}
+	put_best_first(c);
 }
 
-/* Of who answers, which may send all that it has said. But for one that has
+/* Of the answerer, which may send all that it has said. But for one that has
  * been offered beside a codec that was refused nothing needs a codec. */
-static void list_answerers_events(const struct settling *s)
+static void list_answerers_events(const struct settling *s, bool codes)
 {
 	struct codec_choice *c = &s->out->party[1];
-	bool codes = can_code(s), all = codes && has_coded(c, 0);
+	bool all = codes && has_coded(c, 0);
 
 	for (unsigned round = 0; round < 2 && !c->nevents; round++)
 		for (unsigned i = 0; i < s->line->nformats; i++) {
 			const struct sdp_format *f = &s->line->formats[i];
 
-			if (offered_as(s, f) &&
+			if (s->as[i] &&
 			    (all || (codes && round) || is_passed(c, f)))
 				add_events(c, f);
 		}
@@ -763,23 +720,11 @@ static void settle_events(const struct settling *s)
 {
 	struct codec_settled *out = s->out;
 	struct codec_choice *a = &out->party[0], *b = &out->party[1];
-	bool codes = can_code(s);
+	/* can what is not passed on go through a codec? */
+	bool codes = codec_able(&a->speech) && codec_able(&b->speech);
 
-	/* Of who offered: those that are passed on, those at the clocks of
-	 * speech that is not, or else any one. */
-	for (unsigned round = 0; round < 2 && !a->nevents; round++)
-		for (unsigned i = 0; i < s->offered->n; i++) {
-			const struct codec_item *it = &s->offered->item[i];
-			const struct sdp_format *f = &it->format;
-
-			if (it->added || (round && a->nevents))
-				continue;
-			if (is_passed(a, f) ||
-			    (codes && (round || has_coded(a, f->rate))))
-				add_events(a, f);
-		}
-	put_best_first(a);
-	list_answerers_events(s);
+	list_offerers_events(s, codes);
+	list_answerers_events(s, codes);
 	if (!a->nevents || !b->nevents)
 		a->nevents = b->nevents = 0;
 	for (unsigned i = 0; i < s->offered->n; i++) {
@@ -810,8 +755,7 @@ static void settle_noise(const struct settling *s)
 
 	a->noise = b->noise = -1;
 	for (unsigned i = 0; i < s->line->nformats && b->noise < 0; i++)
-		if (is_noise(&s->line->formats[i], b->speech.rate) &&
-		    offered_as(s, &s->line->formats[i]))
+		if (s->as[i] && is_noise(&s->line->formats[i], b->speech.rate))
 			b->noise = s->line->formats[i].pt;
 	for (unsigned i = 0; i < s->offered->n; i++) {
 		const struct codec_item *it = &s->offered->item[i];
@@ -829,49 +773,42 @@ static void settle_noise(const struct settling *s)
 }
 
 int codec_settle(struct codec_settled *out, const struct codec_list *offered,
-		 const struct sdp_line *line, bool single,
-		 const struct codec_abilities *can, struct cr_err *e)
+		 const struct sdp_line *line, bool single, struct cr_err *e)
 {
-	struct settling s = { .out = out,
-			      .offered = offered,
-			      .line = line,
-			      .can = can,
-			      .single = single };
+	struct settling s = {
+		.out = out, .offered = offered, .line = line, .single = single
+	};
 	const struct codec_item *as, *own;
-	const struct sdp_format *b;
-	int layout[SDP_FORMATS_MAX];
-	struct codec_choice *c = &out->party[1];
+	struct codec_choice *a = &out->party[0], *b = &out->party[1];
+	unsigned first = 0;
 
-	memset(out, 0, sizeof(*out));
-	for (unsigned i = 0; i < s.offered->n; i++)
-		layout[i] = format_layout(&s.offered->item[i].format);
-	for (unsigned i = 0; i < s.line->nformats; i++)
-		s.as[i] = find_offered(&s, &s.line->formats[i], layout);
-	b = first_answered(&s, &as);
-	if (!b)
+	match_formats(&s);
+	while (first < line->nformats &&
+	       !(s.as[first] && is_speech(&line->formats[first])))
+		first++;
+	if (first == line->nformats)
 		return cr_fail(e, -ENOENT,
 			       "the answer has no codec that was offered");
-	own = as->added ? codec_own_speech(offered, can) : as;
+	as = s.as[first];
+	own = as->added ? codec_own_speech(offered) : as;
 	if (!own)
 		return cr_fail(e, -ENOENT,
 			       "the answer's %s was added, and who offered "
 			       "has no codec that it could be made from",
-			       b->name);
-	out->party[0].speech = own->format;
-	out->party[0].bit_rate = own->bit_rate;
-	out->party[1].speech = *b;
-	out->party[1].bit_rate = as->bit_rate;
-	out->transcoded = own != as || !codec_modes_agree(&own->format, b);
+			       line->formats[first].name);
+	memset(out, 0, sizeof(*out));
+	a->speech = own->format;
+	a->bit_rate = own->bit_rate;
+	b->speech = line->formats[first];
+	b->bit_rate = as->bit_rate;
+	out->transcoded =
+		own != as || !codec_modes_agree(&own->format, &b->speech);
 	if (!out->transcoded)
 		list_passed(&s, own);
 	list_offerers(&s, own);
-	for (unsigned i = 0; i < s.line->nformats; i++) {
-		const struct sdp_format *f = &s.line->formats[i];
-
-		if (f != b && format_kind(f) == FORMAT_SPEECH &&
-		    offered_as(&s, f))
-			c->also[c->nalso++] = *f;
-	}
+	for (unsigned i = first + 1; i < line->nformats; i++)
+		if (s.as[i] && is_speech(&line->formats[i]))
+			b->also[b->nalso++] = line->formats[i];
 	settle_events(&s);
 	settle_noise(&s);
 	return 0;

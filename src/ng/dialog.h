@@ -27,7 +27,7 @@
 
 #include "cr/error.h"
 #include "cr/time.h"
-#include "ng/codec_list.h"
+#include "ng/codecs.h"
 #include "node/conversation.h"
 #include "node/info.h"
 
@@ -136,8 +136,8 @@ struct ng_stream {
 	/** ms; 0: unsaid. Of packets to who offers and to the other one, as the
 	 * proxy asks; and as the other one was told. */
 	unsigned ptime_back, ptime, ptime_signalled;
-	struct codec_spoken spoken[2]; /**< by the dialog's sides */
-	unsigned mux;		       /**< enum ng_mux_agreed, of the offer */
+	struct codec_spec spoken[2]; /**< last, by the sides; or "" */
+	unsigned mux;		     /**< enum ng_mux_agreed, of the offer */
 	/** What is kept free for the newest offer, until it is answered. */
 	struct conversation_promise promised;
 };

@@ -12,9 +12,7 @@
 #include <string.h>
 
 #include "base/address.h"
-#include "base/assert.h"
 #include "base/clock.h"
-#include "ng/codec_map.h"
 #include "ng/service_impl.h"
 #include "ng/terms.h"
 #include "ng/words.h"
@@ -135,53 +133,34 @@ static void warn_unmet(const struct offering *o, unsigned i, const char *rule,
 }
 
 static void warn_of_rules(const struct offering *o, unsigned i,
-			  const struct codec_room *room)
+			  const struct codec_offer *made)
 {
-	const struct codec_rules *r = &o->w->request->codecs;
+	const struct codec_rules *r = made->rules;
 
 	for (unsigned k = 0; k < CODEC_RULES; k++)
 		warn_unmet(o, i, codec_rule_names[k],
-			   r->full[k] ? "full" : "all", room->unmet_all[k]);
+			   r->full[k] ? "full" : "all", made->unmet_all[k]);
 	for (unsigned k = 0; k < r->n; k++)
 		warn_unmet(o, i, codec_rule_names[r->item[k].rule],
-			   r->item[k].spec.name, room->unmet[k]);
+			   r->item[k].spec.name, made->unmet[k]);
 }
 
 static int list_codecs(struct offering *o, unsigned i, const struct sdp_line *l,
 		       struct cr_err *e)
 {
-	const struct codec_asked asked = {
-		.line = l,
-		.rules = &o->w->request->codecs,
-		.can = &codec_map_abilities,
-		.spoken = &o->d->stream[i].spoken[!o->by],
-	};
-	struct codec_list list;
-	struct codec_room room;
-	int err = codec_offer(&list, &room, &asked, e);
+	struct codec_offer made;
+	int err;
 
-	if (err)
-		return err;
-	warn_of_rules(o, i, &room);
-	o->list[i] = codec_list_copy(&list);
-	return o->list[i] ? 0 : cr_fail(e, -ENOMEM, "out of memory for codecs");
+	made.line = l;
+	made.rules = &o->w->request->codecs;
+	made.spoken = &o->d->stream[i].spoken[!o->by];
+	err = codec_offer_make(&made, &o->list[i], e);
+	if (!err)
+		warn_of_rules(o, i, &made);
+	return err;
 }
 
 /* --- lines --- */
-
-/* Of packets to the other side, as the proxy asks: of all, or of the codec
- * that is best. 0: unsaid. */
-static unsigned requested_ptime(const struct offering *o, unsigned i)
-{
-	const struct codec_list *list = o->list[i];
-
-	if (o->w->request->ptime)
-		return o->w->request->ptime;
-	for (unsigned k = 0; k < list->n; k++)
-		if (!list->item[k].hidden)
-			return list->item[k].ptime;
-	return 0;
-}
 
 /* Who offers it has it with us; the other side is offered what the rules want,
  * and what it has agreed to before. */
@@ -205,7 +184,9 @@ static int pass_on(struct offering *o, unsigned i, const struct sdp_line *l,
 	const struct ng_request *r = o->w->request;
 	const struct ng_endpoint *far = &o->d->side[!o->by]->endpoint[i];
 	struct sdp_line_out *out = &o->text.line[i];
-	unsigned ptime = requested_ptime(o, i);
+	/* as the proxy asks: of all, or of the codec that is best */
+	unsigned ptime =
+		r->ptime ? r->ptime : codec_best_shown(o->list[i])->ptime;
 
 	o->stream[i].mux = mux_of(r, l, far);
 	*out = (struct sdp_line_out){
@@ -231,7 +212,7 @@ static int carry(struct offering *o, unsigned i, struct cr_err *e)
 	const struct sdp_line *l = sdp_line(o->sdp, i);
 	int err = list_codecs(o, i, l, e);
 
-	if (!err && !codec_shows_speech(o->list[i])) {
+	if (!err && !codec_best_shown(o->list[i])) {
 		ng_warn(o->w->warning, "line %u: this node has no codec of it",
 			i + 1);
 		free(o->list[i]);
@@ -324,8 +305,7 @@ static int early_terms(struct offering *o, unsigned i,
 		  .learn = o->w->request->learn },
 		{ .line = &all, .choice = &o->settled.party[1], .learn = -1 },
 	};
-	int err = codec_settle(&o->settled, o->list[i], &all, false,
-			       &codec_map_abilities, e);
+	int err = codec_settle(&o->settled, o->list[i], &all, false, e);
 
 	for (unsigned k = 0; k < 2 && !err; k++) {
 		struct party_change *p = &to[k ? !o->by : o->by];
@@ -366,26 +346,6 @@ static void begin_early(struct offering *o, unsigned i)
 
 /* --- what it will need --- */
 
-/* The best codec that is shown, and what is made into it: itself, or the best
- * one of who offers. */
-static void find_best(const struct codec_list *list, struct codec_choice to[2])
-{
-	const struct codec_item *own, *shown = NULL;
-
-	for (unsigned k = 0; k < list->n && !shown; k++)
-		if (!list->item[k].hidden &&
-		    format_kind(&list->item[k].format) == FORMAT_SPEECH)
-			shown = &list->item[k];
-	CR_ASSERT(shown); /* carry() */
-	own = shown->added ? codec_own_speech(list, &codec_map_abilities)
-			   : shown;
-	own = own ? own : shown;
-	to[0].speech = own->format;
-	to[0].bit_rate = own->bit_rate;
-	to[1].speech = shown->format;
-	to[1].bit_rate = shown->bit_rate;
-}
-
 /* What both may settle on if the other side likes what it is offered best: @to,
  * in the order of sides. Where they are does not matter. */
 static int guess(struct offering *o, unsigned i, struct party_change to[2],
@@ -393,10 +353,19 @@ static int guess(struct offering *o, unsigned i, struct party_change to[2],
 {
 	const unsigned ptime[] = { o->stream[i].ptime_back,
 				   o->stream[i].ptime_signalled };
+	/* the best codec that is shown, and what is made into it: itself, or
+	 * the best one of the offerer */
+	const struct codec_item *best = codec_best_shown(o->list[i]);
+	const struct codec_item *own =
+		best->added ? codec_own_speech(o->list[i]) : NULL;
 	struct codec_choice choice[2] = { 0 };
 	int err = 0;
 
-	find_best(o->list[i], choice);
+	own = own ? own : best;
+	choice[0].speech = own->format;
+	choice[0].bit_rate = own->bit_rate;
+	choice[1].speech = best->format;
+	choice[1].bit_rate = best->bit_rate;
 	for (unsigned k = 0; k < 2 && !err; k++) {
 		struct party_change *p = &to[k ? !o->by : o->by];
 		const struct ng_terms t = {

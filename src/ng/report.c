@@ -281,11 +281,10 @@ static json_t *reported_media(struct ng_service *sv, const struct ng_dialog *d,
 			json_object_get(media, "flags"),
 			json_string(stream.relay ? "passthrough"
 						 : "transcoding"));
-		if (*d->stream[line].spoken[i].spec.name)
+		if (*d->stream[line].spoken[i].name)
 			(void)json_object_set_new(
 				media, "codec",
-				reported_codec(
-					&d->stream[line].spoken[i].spec));
+				reported_codec(&d->stream[line].spoken[i]));
 	}
 	return media;
 }

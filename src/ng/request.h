@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 
 #include "cr/error.h"
-#include "ng/codec_rules.h"
+#include "ng/codecs.h"
 
 enum ng_command {
 	NG_PING,

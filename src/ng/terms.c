@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/address.h"
-#include "ng/codec_map.h"
 #include "ng/message.h"
 #include "ng/service_impl.h"
 #include "node/call_check.h"
@@ -238,7 +237,7 @@ static cr_ns its_packet_time(const struct call_side_request *side,
 	unsigned comes = t->comes ? t->comes : USUAL;
 	unsigned most = t->line->maxptime;
 
-	if (!codec_map_abilities.able(&t->choice->speech))
+	if (!codec_able(&t->choice->speech))
 		return 0; /* it is passed on */
 	if (!request && !most && t->apart)
 		request = USUAL;
@@ -264,13 +263,12 @@ static void take_also(struct party_change *to, const struct codec_choice *c,
 {
 	struct cr_err e;
 
-	if (!codec_map_abilities.able(&c->speech))
+	if (!codec_able(&c->speech))
 		return;
 	for (unsigned i = 0; i < c->nalso && to->nalso < PARTY_ALSO_MAX; i++)
 		if (passed_has(&c->passed, c->also[i].pt) == passed &&
-		    !has_type(to, c->also[i].pt) &&
-		    codec_map_abilities.able(&c->also[i]) &&
-		    !codec_map_side(&to->also[to->nalso], &c->also[i], 0, &e))
+		    !has_type(to, c->also[i].pt) && codec_able(&c->also[i]) &&
+		    !codec_side(&to->also[to->nalso], &c->also[i], 0, &e))
 			to->nalso++;
 }
 
@@ -280,8 +278,7 @@ int ng_terms_change(struct party_change *to, const struct ng_terms *t,
 	int err;
 
 	memset(to, 0, sizeof(*to));
-	err = codec_map_side(&to->side, &t->choice->speech, t->choice->bit_rate,
-			     e);
+	err = codec_side(&to->side, &t->choice->speech, t->choice->bit_rate, e);
 	if (err)
 		return err;
 	take_also(to, t->choice, false);

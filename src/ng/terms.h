@@ -8,7 +8,7 @@
 #ifndef NG_TERMS_H
 #define NG_TERMS_H
 
-#include "ng/codec_list.h"
+#include "ng/codecs.h"
 #include "node/requests.h"
 
 struct ng_terms {

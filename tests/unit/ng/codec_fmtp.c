@@ -2,7 +2,7 @@
 /* What who offered a codec is told of it in the answer, RFC by RFC. */
 #include "cmocka_cr.h"
 
-#include "ng/codec_map.h"
+#include "ng/codecs.h"
 
 static struct sdp_format format(const char *name, const char *fmtp)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ng/codec_map.h"
+#include "ng/codecs.h"
 
 static struct sdp_format format(const char *name, unsigned rate,
 				unsigned channels, const char *fmtp)
@@ -38,7 +38,7 @@ static void names_rates_and_channels_tell_codecs_apart(void **state)
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		unsigned rate;
-		const struct cr_codec *c = codec_map_find(&all[i].f, &rate);
+		const struct cr_codec *c = codec_find(&all[i].f, &rate);
 
 		if (!all[i].is) {
 			assert_null(c);
@@ -63,16 +63,16 @@ static void what_is_left_out_is_filled_in(void **state)
 	struct sdp_format f;
 	int pt;
 
-	assert_true(codec_map_abilities.resolve(&amr, &f, &pt));
+	assert_true(codec_resolve(&amr, &f, &pt));
 	assert_string_equal(f.name, "AMR");
 	assert_int_equal(f.rate, 8000);
 	assert_int_equal(f.channels, 1);
 	assert_string_equal(f.fmtp, "mode-set=7");
 	assert_int_equal(pt, -1);
-	assert_true(codec_map_abilities.resolve(&opus, &f, &pt));
+	assert_true(codec_resolve(&opus, &f, &pt));
 	assert_int_equal(f.channels, 2);
-	assert_false(codec_map_abilities.resolve(&mono, &f, &pt));
-	assert_true(codec_map_abilities.resolve(&pcma, &f, &pt));
+	assert_false(codec_resolve(&mono, &f, &pt));
+	assert_true(codec_resolve(&pcma, &f, &pt));
 	assert_int_equal(pt, 8);
 }
 
@@ -84,7 +84,7 @@ static struct call_side_request side(const char *name, unsigned rate,
 	struct call_side_request s;
 	struct cr_err e = { "" };
 
-	if (codec_map_side(&s, &f, bit_rate, &e))
+	if (codec_side(&s, &f, bit_rate, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(s.pt, 96);
 	return s;
@@ -145,10 +145,10 @@ static void payloads_that_are_not_known_are_no_codec(void **state)
 					     "interleaving=30", "mode-set=8" };
 	struct sdp_format f = format("AMR", 8000, 1, "octet-align=1");
 
-	assert_true(codec_map_abilities.able(&f));
+	assert_true(codec_able(&f));
 	for (unsigned i = 0; i < 4; i++) {
 		f = format("AMR", 8000, 1, wrong[i]);
-		assert_false(codec_map_abilities.able(&f));
+		assert_false(codec_able(&f));
 	}
 }
 
@@ -168,9 +168,9 @@ static void what_no_codec_is_known_of_is_passed_on(void **state)
 	struct cr_err e = { "" };
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		assert_false(codec_map_abilities.able(&all[i]));
-		assert_true(codec_map_abilities.passes(&all[i]));
-		assert_int_equal(codec_map_side(&s, &all[i], 0, &e), 0);
+		assert_false(codec_able(&all[i]));
+		assert_true(codec_passes(&all[i]));
+		assert_int_equal(codec_side(&s, &all[i], 0, &e), 0);
 		assert_string_equal(s.codec, "relayed");
 		assert_int_equal(s.pt, all[i].pt);
 		assert_int_equal(s.rate, all[i].rate);
@@ -195,8 +195,7 @@ static void what_is_not_known_is_told_so(void **state)
 		struct call_side_request s;
 		struct cr_err e = { "" };
 
-		assert_int_equal(codec_map_side(&s, &wrong[i].f, 0, &e),
-				 -EINVAL);
+		assert_int_equal(codec_side(&s, &wrong[i].f, 0, &e), -EINVAL);
 		if (!strstr(e.text, wrong[i].says))
 			fail_msg("%s", e.text);
 	}

@@ -11,11 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/resource.h>
 
 #include "json_text.h"
-#include "ng/codec_list.h"
+#include "ng/codecs.h"
 
 struct line {
 	char text[512];
@@ -66,50 +65,6 @@ static void text_of(const struct sdp_format *f, unsigned n, char *out,
 	}
 }
 
-/* A node that has these, and no others. */
-static const struct known {
-	const char *name;
-	unsigned rate, channels;
-	int pt;
-} known[] = { { "PCMU", 8000, 1, 0 },	  { "PCMA", 8000, 1, 8 },
-	      { "G722", 8000, 1, 9 },	  { "AMR", 8000, 1, -1 },
-	      { "AMR-WB", 16000, 1, -1 }, { "opus", 48000, 2, -1 } };
-
-enum { KNOWN = sizeof(known) / sizeof(*known) };
-
-static bool able(const struct sdp_format *f)
-{
-	for (unsigned i = 0; i < KNOWN; i++)
-		if (!strcasecmp(known[i].name, f->name) &&
-		    known[i].rate == f->rate)
-			return true;
-	return format_kind(f) != FORMAT_SPEECH;
-}
-
-/* What it has not, but no such frames as another codec speaks of. */
-static bool passes(const struct sdp_format *f)
-{
-	return strcasecmp(f->name, "red") != 0;
-}
-
-static bool resolve(const struct codec_spec *s, struct sdp_format *f, int *pt)
-{
-	for (unsigned i = 0; i < KNOWN; i++) {
-		if (strcasecmp(known[i].name, s->name) != 0 ||
-		    (s->rate && s->rate != known[i].rate))
-			continue;
-		*f = (struct sdp_format){ .name = known[i].name,
-					  .rate = known[i].rate,
-					  .channels = known[i].channels,
-					  .fmtp = s->fmtp };
-		*pt = known[i].pt;
-		return true;
-	}
-	return false;
-}
-
-static const struct codec_abilities can = { able, passes, resolve };
-
 static void rules_of(struct codec_rules *r, const char *json)
 {
 	struct cr_err e = { "" };
@@ -120,31 +75,31 @@ static void rules_of(struct codec_rules *r, const char *json)
 	json_decref(o);
 }
 
+/* free(list) */
 struct made {
 	struct line line;
 	struct codec_rules rules;
-	struct codec_room room;
-	struct codec_list list;
+	struct codec_offer offer;
+	struct codec_list *list;
 };
 
 static void make_after(struct made *m, const char *offer, const char *json,
-		       const struct codec_spoken *spoken)
+		       const struct codec_spec *spoken)
 {
 	struct cr_err e = { "" };
-	const struct codec_asked asked = { .line = &m->line.line,
-					   .rules = &m->rules,
-					   .can = &can,
-					   .spoken = spoken };
 
 	line_of(&m->line, offer);
 	rules_of(&m->rules, json);
-	if (codec_offer(&m->list, &m->room, &asked, &e))
+	m->offer.line = &m->line.line;
+	m->offer.rules = &m->rules;
+	m->offer.spoken = spoken;
+	if (codec_offer_make(&m->offer, &m->list, &e))
 		fail_msg("%s", e.text);
 }
 
 static void make(struct made *m, const char *offer, const char *json)
 {
-	static const struct codec_spoken nothing;
+	static const struct codec_spec nothing;
 
 	make_after(m, offer, json, &nothing);
 }
@@ -167,11 +122,12 @@ static void expect_shown(const struct shown *all, unsigned n)
 		struct sdp_format shown[SDP_FORMATS_MAX];
 
 		make(&m, all[i].offer, all[i].rules);
-		text_of(shown, codec_shown(&m.list, shown), text, sizeof(text));
+		text_of(shown, codec_shown(m.list, shown), text, sizeof(text));
 		if (strcmp(text, all[i].becomes) != 0)
 			fail_msg("%s\nwith %s\nbecomes %s\nnot     %s",
 				 all[i].offer, all[i].rules, text,
 				 all[i].becomes);
+		free(m.list);
 	}
 }
 
@@ -403,11 +359,10 @@ static void expect_agreed(const struct agreed *all, unsigned n)
 		char text[512];
 
 		make(&m, all[i].offer, all[i].rules);
-		kept = codec_list_copy(&m.list);
-		memset(&m, 0x55, sizeof(m)); /* a copy needs nothing of it */
+		kept = m.list;
+		memset(&m, 0x55, sizeof(m)); /* it needs nothing of that */
 		line_of(&answer, all[i].answer);
-		if (codec_settle(&s, kept, &answer.line, all[i].single, &can,
-				 &e))
+		if (codec_settle(&s, kept, &answer.line, all[i].single, &e))
 			fail_msg("%s", e.text);
 		what_is_settled(&s, text, sizeof(text));
 		if (strcmp(text, all[i].is) != 0)
@@ -578,14 +533,14 @@ static void other_modes_than_were_offered_need_a_codec(void **state)
 		struct line answer;
 
 		line_of(&answer, all[i].answer);
-		assert_int_equal(codec_settle(&s, &m.list, &answer.line, false,
-					      &can, &e),
-				 0);
+		assert_int_equal(
+			codec_settle(&s, m.list, &answer.line, false, &e), 0);
 		assert_int_equal(s.transcoded, all[i].transcoded);
 		for (unsigned k = 0; k < 2; k++)
 			assert_int_equal(passed_has(&s.party[k].passed, 96),
 					 all[i].amr);
 	}
+	free(m.list);
 }
 
 static void who_has_nothing_in_common_is_told(void **state)
@@ -603,11 +558,12 @@ static void who_has_nothing_in_common_is_told(void **state)
 	make(&m, MOBILE, "{}");
 	for (unsigned i = 0; i < 4; i++) {
 		line_of(&answer, wrong[i]);
-		assert_int_equal(codec_settle(&s, &m.list, &answer.line, false,
-					      &can, &e),
-				 -ENOENT);
+		assert_int_equal(
+			codec_settle(&s, m.list, &answer.line, false, &e),
+			-ENOENT);
 		assert_non_null(strstr(e.text, "no codec that was offered"));
 	}
+	free(m.list);
 }
 
 /* By name or by "all", and why not. */
@@ -664,12 +620,13 @@ static void a_rule_that_cannot_be_followed_is_named(void **state)
 
 		make(&m, all[i].offer, all[i].rules);
 		for (unsigned k = 0; k < CODEC_RULES; k++)
-			of_all |= m.room.unmet_all[k];
+			of_all |= m.offer.unmet_all[k];
 		for (unsigned k = 0; k < 3; k++)
-			if (m.room.unmet[k] != all[i].why[k])
+			if (m.offer.unmet[k] != all[i].why[k])
 				fail_msg("%s: rule %u: %u", all[i].rules, k,
-					 m.room.unmet[k]);
+					 m.offer.unmet[k]);
 		assert_int_equal(of_all, all[i].all);
+		free(m.list);
 	}
 }
 
@@ -678,58 +635,58 @@ static void a_rule_that_cannot_be_followed_is_named(void **state)
 static void what_was_spoken_is_offered_once(void **state)
 {
 	static const struct {
-		struct codec_spoken spoken;
+		struct codec_spec spoken;
 		const char *rules, *becomes;
 	} all[] = {
-		{ { { .name = "G722",
-		      .rate = 8000,
-		      .channels = 1,
-		      .fmtp = "bitrate=64000" },
-		    9 },
+		{ { .name = "G722",
+		    .rate = 8000,
+		    .channels = 1,
+		    .fmtp = "bitrate=64000",
+		    .pt = 9 },
 		  "{'codec':{'transcode':['G722']}}",
 		  "8 PCMA/8000, 9 G722/8000" },
-		{ { { .name = "amr-wb",
-		      .rate = 16000,
-		      .channels = 1,
-		      .fmtp = "mode-set=0; mode-change-capability=2" },
-		    99 },
+		{ { .name = "amr-wb",
+		    .rate = 16000,
+		    .channels = 1,
+		    .fmtp = "mode-set=0; mode-change-capability=2",
+		    .pt = 99 },
 		  "{'codec':{'transcode':['AMR-WB']}}",
 		  "8 PCMA/8000, 99 AMR-WB/16000" },
-		{ { { .name = "AMR",
-		      .rate = 8000,
-		      .channels = 1,
-		      .fmtp = "octet-align=0" },
-		    98 },
+		{ { .name = "AMR",
+		    .rate = 8000,
+		    .channels = 1,
+		    .fmtp = "octet-align=0",
+		    .pt = 98 },
 		  "{'codec':{'transcode':['AMR']}}",
 		  "8 PCMA/8000, 98 AMR/8000" },
-		{ { { .name = "opus",
-		      .rate = 48000,
-		      .channels = 2,
-		      .fmtp = "useinbandfec=1" },
-		    111 },
+		{ { .name = "opus",
+		    .rate = 48000,
+		    .channels = 2,
+		    .fmtp = "useinbandfec=1",
+		    .pt = 111 },
 		  "{'codec':{'mask':['all'],'transcode':['opus']}}",
 		  "111 opus/48000/2" },
-		{ { { .name = "pcma", .rate = 8000, .channels = 1 }, 8 },
+		{ { .name = "pcma", .rate = 8000, .channels = 1, .pt = 8 },
 		  "{}",
 		  "8 PCMA/8000" },
 		/* another payload is another codec */
-		{ { { .name = "AMR",
-		      .rate = 8000,
-		      .channels = 1,
-		      .fmtp = "octet-align=1" },
-		    98 },
+		{ { .name = "AMR",
+		    .rate = 8000,
+		    .channels = 1,
+		    .fmtp = "octet-align=1",
+		    .pt = 98 },
 		  "{'codec':{'transcode':['AMR']}}",
 		  "8 PCMA/8000, 96 AMR/8000, 98 AMR/8000 octet-align=1" },
 		/* what the rules do not name it goes on with */
-		{ { { .name = "AMR",
-		      .rate = 8000,
-		      .channels = 1,
-		      .fmtp = "mode-set=7" },
-		    98 },
+		{ { .name = "AMR",
+		    .rate = 8000,
+		    .channels = 1,
+		    .fmtp = "mode-set=7",
+		    .pt = 98 },
 		  "{}",
 		  "8 PCMA/8000, 98 AMR/8000 mode-set=7" },
 		/* and what nobody here has it cannot */
-		{ { { .name = "EVS", .rate = 16000, .channels = 1 }, 98 },
+		{ { .name = "EVS", .rate = 16000, .channels = 1, .pt = 98 },
 		  "{}",
 		  "8 PCMA/8000" },
 	};
@@ -739,10 +696,11 @@ static void what_was_spoken_is_offered_once(void **state)
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		make_after(&m, "8 PCMA/8000", all[i].rules, &all[i].spoken);
-		text_of(shown, codec_shown(&m.list, shown), text, sizeof(text));
+		text_of(shown, codec_shown(m.list, shown), text, sizeof(text));
 		assert_string_equal(text, all[i].becomes);
 		for (unsigned k = 0; k < CODEC_RULES_MAX; k++)
-			assert_int_equal(m.room.unmet[k], CODEC_MET);
+			assert_int_equal(m.offer.unmet[k], CODEC_MET);
+		free(m.list);
 	}
 }
 
@@ -757,11 +715,11 @@ static void bit_rates_go_with_their_codec(void **state)
 	     "{'codec':{'set':['AMR/8000/1/7400'],'mask':['all'],"
 	     "'transcode':['AMR-WB/16000/1/12650']}}");
 	line_of(&answer, "97 AMR-WB/16000");
-	assert_int_equal(
-		codec_settle(&s, &m.list, &answer.line, false, &can, &e), 0);
+	assert_int_equal(codec_settle(&s, m.list, &answer.line, false, &e), 0);
 	assert_int_equal(s.party[0].bit_rate, 7400);
 	assert_int_equal(s.party[1].bit_rate, 12650);
 	assert_true(s.transcoded);
+	free(m.list);
 }
 
 static void a_codecs_name_has_parts(void **state)
@@ -797,17 +755,17 @@ static void hostile_formats_are_settled_soon(void **state)
 {
 	enum { FORMATS = SDP_FORMATS_MAX - 2, TIMES = 100, SECONDS = 40 };
 	static const struct codec_rules rules;
-	static const struct codec_spoken spoken;
+	static const struct codec_spec spoken;
 	static char fmtp[2][FORMATS][SDP_FMTP_MAX + 1];
 	static struct sdp_format formats[2][FORMATS];
 	static struct codec_settled settled;
-	static struct made m;
+	static struct codec_offer offer;
+	struct codec_list *list;
 	const struct rlimit cpu = { SECONDS, SECONDS };
 	const struct sdp_line line[2] = {
 		{ .formats = formats[0], .nformats = FORMATS },
 		{ .formats = formats[1], .nformats = FORMATS }
 	};
-	const struct codec_asked asked = { &line[0], &rules, &can, &spoken };
 	struct cr_err e;
 
 	for (unsigned i = 0; i < 2 * FORMATS; i++) {
@@ -826,10 +784,13 @@ static void hostile_formats_are_settled_soon(void **state)
 	}
 	assert_int_equal(setrlimit(RLIMIT_CPU, &cpu), 0);
 	for (unsigned i = 0; i < TIMES; i++) {
-		assert_int_equal(codec_offer(&m.list, &m.room, &asked, &e), 0);
-		assert_int_equal(codec_settle(&settled, &m.list, &line[1],
-					      false, &can, &e),
-				 0);
+		offer.line = &line[0];
+		offer.rules = &rules;
+		offer.spoken = &spoken;
+		assert_int_equal(codec_offer_make(&offer, &list, &e), 0);
+		assert_int_equal(
+			codec_settle(&settled, list, &line[1], false, &e), 0);
+		free(list);
 	}
 	assert_int_equal(settled.party[0].speech.pt, formats[0][0].pt);
 }

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One codec: formats of SDP and the codecs of this node, how a call uses a
+ * codec that SDP describes, the format parameters of an answer; and the rules
+ * that a request has for codecs. Texts are the arguments' or static.
+ */
+#include "ng/codecs.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "ng/words.h"
+#include "sdp/fmtp.h"
+
+enum format_kind format_kind(const struct sdp_format *f)
+{
+	if (!strcasecmp(f->name, "telephone-event"))
+		return FORMAT_EVENTS;
+	return strcasecmp(f->name, "CN") ? FORMAT_SPEECH : FORMAT_NOISE;
+}
+
+bool format_is_amr(const struct sdp_format *f)
+{
+	return !strcasecmp(f->name, "AMR") || !strcasecmp(f->name, "AMR-WB");
+}
+
+static unsigned modes_of(const struct sdp_format *f)
+{
+	struct fmtp_amr amr;
+
+	return fmtp_amr_read(&amr, f->fmtp, 16, NULL) ? 0 : amr.mode_set;
+}
+
+bool codec_modes_agree(const struct sdp_format *a, const struct sdp_format *b)
+{
+	unsigned offered, answered;
+
+	if (!format_is_amr(a) || !format_is_amr(b))
+		return true;
+	offered = modes_of(a);
+	answered = modes_of(b);
+	/* who says nothing has taken what was offered */
+	return !offered || !answered || offered == answered;
+}
+
+/* Does it say no to the silence descriptor of its codec, which either side can
+ * do without (RFC 7261)? */
+static bool wants_no_annex(const struct sdp_format *f)
+{
+	return (!strcasecmp(f->name, "G729") && !fmtp_g729_annexb(f->fmtp)) ||
+	       (!strcasecmp(f->name, "G723") && !fmtp_g723_annexa(f->fmtp));
+}
+
+const char *codec_fmtp_passed(const struct sdp_format *a,
+			      const struct sdp_format *b)
+{
+	if (format_is_amr(a) && modes_of(a) && modes_of(a) != modes_of(b))
+		return a->fmtp;
+	if (wants_no_annex(a))
+		return a->fmtp; /* a no is not to be overruled */
+	return b->fmtp;
+}
+
+const char *codec_fmtp_own(const struct sdp_format *a)
+{
+	struct fmtp_opus opus;
+
+	if (strcasecmp(a->name, "opus"))
+		return a->fmtp;
+	/* Parameters of Opus are about who says them (RFC 7587, 7): those of
+	 * who offered, said by us, would limit or promise what they do not
+	 * mean. We speak and hear one channel, and hear redundancy. */
+	fmtp_opus_read(&opus, a->fmtp);
+	return opus.fec ? "useinbandfec=1" : "";
+}
+
+/* --- which is which --- */
+
+/* RFC 7587, 4.1: always said to have two channels; the speech is one's. */
+static unsigned codec_channels(const struct cr_codec *c)
+{
+	return !strcasecmp(c->rtp_name, "opus") ? 2 : 1;
+}
+
+static bool runs_at(const struct cr_codec *c, unsigned clock, unsigned *rate)
+{
+	*rate = 0;
+	if (!c->clock_is_rate)
+		return clock == cr_codec_clock(c, 0);
+	if (!cr_codec_has_rate(c, clock))
+		return false;
+	*rate = clock;
+	return true;
+}
+
+/* By @name, and @clock if that is said. */
+static const struct cr_codec *find_rtp_codec(const char *name, unsigned clock,
+					     unsigned *rate)
+{
+	*rate = 0;
+	for (unsigned i = 0; cr_codecs[i]; i++) {
+		const struct cr_codec *c = cr_codecs[i];
+
+		if (c->encoder_open && c->decoder_open &&
+		    !strcasecmp(c->rtp_name, name) &&
+		    (!clock || runs_at(c, clock, rate)))
+			return c;
+	}
+	return NULL;
+}
+
+const struct cr_codec *codec_find(const struct sdp_format *f, unsigned *rate)
+{
+	const struct cr_codec *c = find_rtp_codec(f->name, f->rate, rate);
+
+	return c && f->channels == codec_channels(c) ? c : NULL;
+}
+
+static bool amr_is_able(const struct fmtp_amr *amr)
+{
+	return !amr->crc && !amr->robust_sorting && !amr->interleaving;
+}
+
+bool codec_able(const struct sdp_format *f)
+{
+	const struct cr_codec *c;
+	struct fmtp_amr amr;
+	unsigned rate;
+
+	if (format_kind(f) != FORMAT_SPEECH)
+		return true;
+	c = codec_find(f, &rate);
+	return c && (!format_is_amr(f) ||
+		     (!fmtp_amr_read(&amr, f->fmtp, c->nmodes, NULL) &&
+		      amr_is_able(&amr)));
+}
+
+/* Formats that speak of other payload types, which get other numbers. */
+static bool is_about_others(const char *name)
+{
+	static const char *const names[] = { "RED", "rtx", "ulpfec",
+					     "parityfec", "flexfec" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcasecmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* Of a codec that is here, it is of a kind that is not. */
+bool codec_passes(const struct sdp_format *f)
+{
+	unsigned rate;
+
+	return *f->name && !codec_find(f, &rate) && !is_about_others(f->name) &&
+	       cr_codec_has_rate(&cr_codec_relayed, f->rate);
+}
+
+bool codec_resolve(const struct codec_spec *spec, struct sdp_format *f, int *pt)
+{
+	unsigned rate;
+	const struct cr_codec *c =
+		find_rtp_codec(spec->name, spec->rate, &rate);
+
+	if (!c || (spec->channels && spec->channels != codec_channels(c)))
+		return false;
+	*f = (struct sdp_format){
+		.name = c->rtp_name,
+		.rate = cr_codec_clock(c, rate),
+		.channels = codec_channels(c),
+		.fmtp = spec->fmtp,
+	};
+	*pt = c->static_pt;
+	return true;
+}
+
+/* --- how it is used --- */
+
+/* The best of @set (0: all) that @bit_rate pays for; the least if none is. */
+static unsigned best_mode(const struct cr_codec *c, unsigned set,
+			  unsigned bit_rate)
+{
+	unsigned least = c->nmodes, best = c->nmodes;
+
+	for (unsigned i = 0; i < c->nmodes; i++) {
+		uint32_t rate = c->modes[i].bit_rate;
+
+		if (set && !(set >> i & 1u))
+			continue;
+		if (least == c->nmodes || rate < c->modes[least].bit_rate)
+			least = i;
+		if (rate <= bit_rate &&
+		    (best == c->nmodes || rate >= c->modes[best].bit_rate))
+			best = i;
+	}
+	return best < c->nmodes ? best : least;
+}
+
+static int use_amr(struct call_side_request *out, const struct cr_codec *c,
+		   const struct sdp_format *f, unsigned bit_rate,
+		   struct cr_err *e)
+{
+	struct fmtp_amr amr;
+	int err = fmtp_amr_read(&amr, f->fmtp, c->nmodes, e);
+
+	if (err)
+		return err;
+	if (!amr_is_able(&amr))
+		return cr_fail(e, -EINVAL,
+			       "%s: crc, robust-sorting and interleaving are "
+			       "not known here",
+			       c->rtp_name);
+	out->octet_align = amr.octet_align;
+	out->mode_set = amr.mode_set;
+	out->mode_second = amr.mode_change_period == 2;
+	out->mode_next = amr.mode_change_neighbor;
+	out->mode = c->modes[best_mode(c, amr.mode_set, bit_rate)].name;
+	return 0;
+}
+
+int codec_side(struct call_side_request *out, const struct sdp_format *f,
+	       unsigned bit_rate, struct cr_err *e)
+{
+	unsigned rate;
+	const struct cr_codec *c = codec_find(f, &rate);
+	struct fmtp_opus opus;
+
+	if (!c && !codec_passes(f))
+		return cr_fail(e, -EINVAL, "%.40s/%u: there is no such codec",
+			       f->name, f->rate);
+	*out = (struct call_side_request){
+		.codec = c ? c->name : cr_codec_relayed.name,
+		.pt = f->pt,
+		.rate = c ? rate : f->rate,
+		.complexity = -1,
+	};
+	if (!c)
+		return 0;
+	if (!bit_rate)
+		bit_rate = c->modes[c->default_mode].bit_rate;
+	if (format_is_amr(f))
+		return use_amr(out, c, f, bit_rate, e);
+	if (!strcasecmp(f->name, "opus")) {
+		fmtp_opus_read(&opus, f->fmtp);
+		if (opus.max_bit_rate && opus.max_bit_rate < bit_rate)
+			bit_rate = opus.max_bit_rate;
+		out->dtx = opus.dtx;
+		out->fec = opus.fec ? 10 : 0; /* of loss, not known yet */
+		if (opus.max_rate < 48000)
+			out->rate = opus.max_rate < 16000 ? 8000 : 16000;
+	}
+	out->mode = c->modes[best_mode(c, 0, bit_rate)].name;
+	return 0;
+}
+
+/* --- a codec by name --- */
+
+/* Cut the next part of @*text, up to a slash. False: it does not fit. */
+static bool take_rule_part(const char **text, char *out, size_t size)
+{
+	size_t n = strcspn(*text, "/");
+
+	if (n >= size)
+		return false;
+	memcpy(out, *text, n);
+	out[n] = '\0';
+	*text += n + ((*text)[n] == '/');
+	return true;
+}
+
+static bool number_part(const char **text, unsigned *out)
+{
+	char digits[11], *end;
+	unsigned long n;
+
+	if (!take_rule_part(text, digits, sizeof(digits)))
+		return false;
+	n = strtoul(digits, &end, 10);
+	*out = (unsigned)n;
+	return !*end && n <= UINT32_MAX && digits[0] != '-';
+}
+
+/* "--" stands for "=", which is taken where flags have values. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++)
+		if (text[0] == '-' && text[1] == '-') {
+			*to++ = '=';
+			text++;
+		} else {
+			*to++ = *text;
+		}
+	*to = '\0';
+}
+
+int codec_spec_read(struct codec_spec *out, const char *text, struct cr_err *e)
+{
+	const char *p = text;
+
+	memset(out, 0, sizeof(*out));
+	if (!take_rule_part(&p, out->name, sizeof(out->name)) ||
+	    !out->name[0] || !number_part(&p, &out->rate) ||
+	    !number_part(&p, &out->channels) ||
+	    !number_part(&p, &out->bit_rate) || !number_part(&p, &out->ptime) ||
+	    !take_rule_part(&p, out->fmtp, sizeof(out->fmtp)))
+		return cr_fail(e, -EINVAL,
+			       "codec %.60s: it is written as in "
+			       "AMR/8000/1/12200//mode-set--7",
+			       text);
+	unescape(out->fmtp);
+	return 0;
+}
+
+bool codec_spec_is(const struct codec_spec *spec, const struct sdp_format *f)
+{
+	return !strcasecmp(spec->name, f->name) &&
+	       (!spec->rate || spec->rate == f->rate) &&
+	       (!spec->channels || spec->channels == f->channels) &&
+	       fmtp_has_all(f->name, f->fmtp, spec->fmtp);
+}
+
+/* --- rules --- */
+
+const char *const codec_rule_names[CODEC_RULES] = {
+	[CODEC_IGNORE] = "ignore", [CODEC_STRIP] = "strip",
+	[CODEC_MASK] = "mask",	   [CODEC_CONSUME] = "consume",
+	[CODEC_ACCEPT] = "accept", [CODEC_EXCEPT] = "except",
+	[CODEC_OFFER] = "offer",   [CODEC_TRANSCODE] = "transcode",
+	[CODEC_SET] = "set",
+};
+
+static int add_codec_rule(struct codec_rules *r, enum codec_rule rule,
+			  const char *text, struct cr_err *e)
+{
+	if (ng_is_named(text, "all")) {
+		r->all[rule] = true;
+		return 0;
+	}
+	if (ng_is_named(text, "full")) {
+		r->all[rule] = r->full[rule] = true;
+		return 0;
+	}
+	if (r->n == CODEC_RULES_MAX)
+		return cr_fail(e, -EINVAL,
+			       "codec %s: %u rules are the most that are taken",
+			       codec_rule_names[rule], CODEC_RULES_MAX);
+	r->item[r->n].rule = rule;
+	return codec_spec_read(&r->item[r->n++].spec, text, e);
+}
+
+/* @list is one codec, or a list of them. */
+static int read_rule_list(struct codec_rules *r, enum codec_rule rule,
+			  const json_t *list, struct cr_err *e)
+{
+	const bool one = !json_is_array(list);
+	const size_t n = one ? 1 : json_array_size(list);
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		const json_t *v = one ? list : json_array_get(list, i);
+
+		err = json_is_string(v)
+			      ? add_codec_rule(r, rule, json_string_value(v), e)
+			      : cr_fail(e, -EINVAL,
+					"codec %s: is a list of codecs",
+					codec_rule_names[rule]);
+	}
+	return err;
+}
+
+bool codec_rule_is_named(const char *name, enum codec_rule *rule)
+{
+	for (unsigned i = 0; i < CODEC_RULES; i++)
+		if (ng_is_named(name, codec_rule_names[i])) {
+			*rule = (enum codec_rule)i;
+			return true;
+		}
+	return false;
+}
+
+/* The codec behind the rule that @flag begins with, or NULL: "codec-mask-all";
+ * "always-transcode" and "transcode-PCMA" are older. */
+static const char *behind_rule(const char *flag, enum codec_rule *rule)
+{
+	const char *codec;
+
+	*rule = CODEC_ACCEPT;
+	if (ng_is_named(flag, "always-transcode"))
+		return "all";
+	*rule = CODEC_TRANSCODE;
+	codec = ng_behind(flag, "transcode-");
+	if (codec)
+		return codec;
+	flag = ng_behind(flag, "codec-");
+	for (unsigned i = 0; flag && i < CODEC_RULES; i++) {
+		*rule = (enum codec_rule)i;
+		codec = ng_behind(flag, codec_rule_names[i]);
+		if (codec && *codec && codec[1])
+			return codec + 1;
+	}
+	return NULL;
+}
+
+bool codec_rule_is_flag(const char *flag)
+{
+	enum codec_rule rule;
+
+	return behind_rule(flag, &rule);
+}
+
+int codec_rules_read(struct codec_rules *out, const json_t *request,
+		     struct cr_err *e)
+{
+	json_t *codec = json_object_get(request, "codec"), *list;
+	const json_t *flags = json_object_get(request, "flags"), *flag;
+	enum codec_rule rule;
+	const char *name;
+	size_t n;
+	int err = 0;
+
+	/* the items say themselves what they are */
+	memset(out, 0, offsetof(struct codec_rules, item));
+	json_object_foreach (codec, name, list)
+		if (!err && codec_rule_is_named(name, &rule))
+			err = read_rule_list(out, rule, list, e);
+	json_array_foreach (flags, n, flag) {
+		name = json_is_string(flag)
+			       ? behind_rule(json_string_value(flag), &rule)
+			       : NULL;
+		if (!err && name)
+			err = add_codec_rule(out, rule, name, e);
+	}
+	return err;
+}
+
+const struct codec_spec *codec_rules_next(const struct codec_rules *r,
+					  enum codec_rule rule, unsigned *k)
+{
+	while (*k < r->n)
+		if (r->item[(*k)++].rule == rule)
+			return &r->item[*k - 1].spec;
+	return NULL;
+}
+
+const struct codec_spec *codec_rules_find(const struct codec_rules *r,
+					  enum codec_rule rule,
+					  const struct sdp_format *f)
+{
+	const struct codec_spec *spec;
+	unsigned k = 0;
+
+	while ((spec = codec_rules_next(r, rule, &k)))
+		if (codec_spec_is(spec, f))
+			return spec;
+	return NULL;
+}
