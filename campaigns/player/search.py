@@ -68,7 +68,7 @@ class Others:
         with open("/proc/stat", encoding="ascii") as f:
             user, nice, system, _, _, irq, soft, stolen = map(
                 int, f.readline().split()[1:9])
-        own = sum(sum(resource.getrusage(who)[:2]) for who in
+        own = sum(sum(resource.getrusage(of)[:2]) for of in
                   (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
         ticks = user + nice + system + irq + soft + stolen
         return ticks / os.sysconf("SC_CLK_TCK"), own

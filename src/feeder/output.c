@@ -301,10 +301,10 @@ static double as_ms(cr_ns t)
 /* The daemon's own counters; nothing, where it has told none. */
 static void write_counts(FILE *f, const json_t *counts)
 {
-	static const char *const keys[] = {
-		"packets_in", "done", "overwritten",
-		"expired",    "shed", "packets_out"
-	};
+	static const char *const keys[] = { "packets_in",  "done",
+					    "overwritten", "expired",
+					    "shed",	   "concealed",
+					    "cancelled",   "packets_out" };
 
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (counts)
@@ -367,7 +367,8 @@ int output_run(const struct output *o, const char *dir, struct cr_err *e)
 		      "delay_mean_ms,delay_p50_ms,delay_p99_ms,delay_p999_ms,"
 		      "delay_max_ms,jitter_mean_ms,jitter_p99_ms,"
 		      "daemon_packets_in,daemon_done,daemon_overwritten,"
-		      "daemon_expired,daemon_shed,daemon_packets_out\n");
+		      "daemon_expired,daemon_shed,daemon_concealed,"
+		      "daemon_cancelled,daemon_packets_out\n");
 	for (size_t i = 0; i < o->result->plan->count; i++)
 		if (o->result->calls[i].match)
 			write_call(file.f, &o->result->calls[i]);

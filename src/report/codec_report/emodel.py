@@ -8,9 +8,13 @@ delay        from mouth to ear: a frame of speech, the look-ahead of both
              would have been, and what comes later than that is lost to it.
 loss         frames lost in the machine, lost in the network before it
              (withheld in calls.csv, taken as random) and too late for the
-             play-out, of all frames. BurstR is the mean length of the runs of
-             losses, over that of random losses of the same share; the
-             model takes 1 to 8.
+             play-out, of all frames. A frame that was shed in a pause is
+             silence to the listener, not loss, as in the daemon's records: it
+             has no content, or is 24 dB below the loudest sixteenth of its
+             call, as for --shed quiet. Without the frames' loudness in the
+             trace, as from AMR 4.75, all are speech. BurstR is the mean
+             length of the runs of losses, over that of random losses of the
+             same share; the model takes 1 to 8.
 codecs       Ie of both codecs add up; Bpl is of the codec that the listener
              decodes. Sources, all ITU-T:
                pcmu, pcma  Ie 0, Bpl 25.1 with concealment, 4.3 without
@@ -48,6 +52,7 @@ import numpy as np
 
 from codec_report import bootstrap, g107
 from codec_report.metric import Metric
+from codec_report.trace import OUTCOMES
 
 METRICS = [
     Metric("r_mean", "E-model R mean", "rate", 1),
@@ -79,6 +84,10 @@ OTHERS = {"gsm": Codec(20.0), "g726-32": Codec(7.0),
           "g729": Codec(10.0, None, 5.0)}
 G723_AHEAD, AMR_AHEAD, AMR_WB_AHEAD = 7.5, 5.0, 5.0
 BURST_RATIO_MAX = 8.0  # G.107, Table 2
+#: Of the trace's importance (cr/sched.h): steps of 0.75 dB from QUIETEST on.
+UNKNOWN, NOTHING, QUIETEST = 0, 1, 2
+PAUSE = 4 * 8        # steps below the loudest, as engine/shed.h has it
+LOUDEST = 1 / 16     # of the frames: a click is no talker
 AMR = {"12.2": (5.0, 10.0), "7.40": (10.0, None)}
 AMR_WB = {"6.60": (56.0, None), "8.85": (41.0, None), "12.65": (20.0, 4.3),
           "15.85": (17.0, None), "23.05": (8.0, 4.6), "23.85": (10.0, 4.9)}
@@ -175,6 +184,27 @@ def rate(rating, plc):
     return rating
 
 
+def is_pause(importance):
+    """Return a mask of the frames that are pauses, by the importance of all
+    frames of a call."""
+    known = importance[importance != UNKNOWN].astype(int)
+    if not len(known):
+        return np.zeros(len(importance), bool)
+    quiet = np.quantile(known, 1 - LOUDEST) - PAUSE
+    return (importance == NOTHING) | (importance >= QUIETEST) & (
+        importance < quiet)
+
+
+def pauses(jobs, starts):
+    """Return a mask of the jobs that are pauses of their call. jobs: columns
+    sorted by call; starts: each call's first job."""
+    out = np.zeros(len(jobs["call"]), bool)
+    if jobs["importance"].any():
+        for begin, end in zip(starts, [*starts[1:], len(out)]):
+            out[begin:end] = is_pause(jobs["importance"][begin:end])
+    return out
+
+
 def _columns(jobs, lost, starts, playout_ns):
     """Per call: frames that count, lost ones, runs of them, too late ones,
     ns of the fastest."""
@@ -184,7 +214,8 @@ def _columns(jobs, lost, starts, playout_ns):
     fastest = np.minimum.reduceat(delay, starts)
     length = np.diff(np.append(starts, len(delay)))
     late = sent & (delay - np.repeat(fastest, length) > playout_ns)
-    missing = lost | late
+    shed = jobs["outcome"] == OUTCOMES.index("shed")
+    missing = lost & ~(shed & jobs["pause"]) | late
     begins = missing & ~np.concatenate(([False], missing[:-1]))
     begins[starts] = missing[starts]
     counts = [np.add.reduceat(mask.astype(np.int64), starts)
@@ -198,8 +229,8 @@ def ratings(jobs, lost, starts, descriptions, assumed):
     """A Rating per call in the order of starts, but for those without frames
     that count and those of unknown frame duration (files).
 
-    jobs: columns sorted by call and frame, with "frame" (ns); lost: mask of
-    jobs; starts: each call's first job; descriptions: {call: Description}.
+    jobs: columns sorted by call and frame, with "frame" (ns) and "pause", of
+    pauses(); lost: mask of jobs; starts: each call's first job; descriptions: {call: Description}.
     """
     out = []
     if not len(starts):

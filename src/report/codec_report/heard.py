@@ -7,15 +7,11 @@ heard.json in that folder has the call's number and both times. --html has a
 player for the two. Their score is PESQ, against the original speech
 (said-KIND.wav), if the Python package pesq is installed; else the MOS of the
 E-model, by the trace, for the call's speech without its pauses, lost or not.
-Pauses are frames without content, and those 24 dB below its loudest sixteenth,
-as for --shed quiet. If the trace does not have the frames' loudness, as from
-AMR 4.75, all are speech.
+Pauses are what "E-model" says of them.
 """
 import base64
 import os
 from dataclasses import dataclass
-
-import numpy as np
 
 from codec_report import ReportError, quality
 from codec_report.run import load_object, rate_call
@@ -28,10 +24,6 @@ KINDS = {"quiet": "As the daemon is by default (--shed quiet): pauses and the "
                 "or pause"}
 NO_PESQ = "pesq is not installed"
 HINT = "For PESQ: " + quality.MISSING.split(": ", 1)[1]
-#: Of the trace's importance (cr/sched.h): steps of 0.75 dB from QUIETEST on.
-UNKNOWN, NOTHING, QUIETEST = 0, 1, 2
-PAUSE = 4 * 8        # steps below the loudest, as engine/shed.h has it
-LOUDEST = 1 / 16     # of the frames: a click is no talker
 
 
 @dataclass
@@ -90,17 +82,6 @@ def _score(passage, folder, pesq):
     passage.why = "" if passage.pesq else "PESQ finds no speech"
 
 
-def is_pause(importance):
-    """Return a mask of the frames that are pauses, by the importance of all
-    frames of a call."""
-    known = importance[importance != UNKNOWN].astype(int)
-    if not len(known):
-        return np.zeros(len(importance), bool)
-    quiet = np.quantile(known, 1 - LOUDEST) - PAUSE
-    return (importance == NOTHING) | (importance >= QUIETEST) & (
-        importance < quiet)
-
-
 def _times(told, path):
     """(call, {kind: (begin, end)}) of heard.json."""
     call = told.get("call")
@@ -129,7 +110,7 @@ def find(run, folder, assumed, pesq=None):
             continue
         passage = Passage(kind, str(told.get("scheduler", "")), wav)
         _score(passage, folder, pesq or quality.load_pesq())
-        rating = rate_call(run, call, *span, assumed, is_pause)
+        rating = rate_call(run, call, *span, assumed)
         passage.mos = rating and rating.mos
         out.append(passage)
     return out

@@ -31,7 +31,7 @@ KEYS = [metric.key for metric in METRICS]
 ENOUGH = 25  # frames of a call in a phase, to say what share it lost
 HALF = 0.5   # lost: starved
 NEEDED = ("call", "outcome", "arrival", "end", "sent", "deadline", "frame",
-          "buffered")
+          "buffered", "pause")
 
 
 @dataclass

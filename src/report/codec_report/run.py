@@ -330,16 +330,16 @@ def _rate(jobs, context):
                           context.assumed)
 
 
-def rate_call(run, call, begin, end, assumed, left_out):
-    """Return the emodel.Rating of a call's frames that arrived from begin to end,
-    ns; None without any. run: measured by sections(); left_out: makes a mask of
-    the importance of these frames."""
+def rate_call(run, call, begin, end, assumed):
+    """Return the emodel.Rating of a call's speech, without its pauses, that
+    arrived from begin to end, ns; None without any. run: measured by
+    sections()."""
     jobs = run.trace.jobs if run.trace else {}
     if "frame" not in jobs:
         return None
     index = np.flatnonzero((jobs["call"] == call) & (jobs["arrival"] >= begin)
                            & (jobs["arrival"] < end))
-    index = index[~left_out(jobs["importance"][index])]
+    index = index[~emodel.is_pause(jobs["importance"][index])]
     found = _rate(_pick(jobs, index), _Context(1, _descriptions(run.trace),
                                                assumed))
     return found[0] if found else None
@@ -376,6 +376,7 @@ def _prepare(trace, labels):
     starts = metrics.call_starts(jobs)
     jobs["group"], jobs["frame"], names = _spread(jobs, starts, labels)
     jobs["media_step"] = metrics.media_step(jobs, starts)
+    jobs["pause"] = emodel.pauses(jobs, starts)
     locality.add_turns(jobs)
     return first, names
 

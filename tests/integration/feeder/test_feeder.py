@@ -108,6 +108,10 @@ def test_every_frame_of_every_codec_pair_comes_back(daemon, campaign,
         assert row["sent"] == row["received"] == row["daemon_packets_in"]
         assert row["daemon_done"] == row["sent"]
         assert row["daemon_packets_out"] == row["received"]
+        assert int(row["daemon_packets_in"]) == sum(
+            int(row[f"daemon_{name}"]) for name in (
+                "done", "overwritten", "expired", "shed", "concealed",
+                "cancelled"))
     assert json.load(open(run / "run.json", encoding="utf-8")) == r
     assert r["campaign"]["text"] == PAIRS
     assert r["scheduler"].startswith("edf")

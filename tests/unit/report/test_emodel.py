@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import DONE, MS, EXPIRED, call, header, job
+from conftest import DONE, EXPIRED, MS, SHED, call, header, job, with_levels
 
 from codec_report import bootstrap, emodel, g107
 
@@ -161,3 +161,27 @@ def test_what_the_network_lost_counts(write, groups):
         g107.rating(90, g107.equipment(5, 10, .2)))
     assert g["delay_network_mean_ms"] == pytest.approx(.5)
     assert groups(path)["edf", "pcmu -> amr/12.2"]["r_mean"] > g["r_mean"]
+
+
+def test_a_pause_that_was_shed_is_lost_but_no_loss_to_the_listener(write,
+                                                                   groups):
+    """As in the daemon's records: lost has it, MOS does not. Shed speech, and
+    pauses that got too old, are loss."""
+    def trace(name, level, outcome):
+        return write(*with_levels(
+            header(), [call(1)],
+            [(job(1, i, MS + 20 * MS * i, *(
+                [0, outcome] if i % 5 == 0 else [20 * MS * i + 6 * MS])),
+              level if i % 5 == 0 else 100) for i in range(100)]), name=name)
+    found = {name: groups(trace(f"{name}.bin", *how))["edf",
+                                                      "pcmu -> amr/12.2"]
+             for name, how in {"silence": (1, SHED), "quiet": (60, SHED),
+                               "old": (60, EXPIRED), "speech": (80, SHED),
+                               "unknown": (0, SHED)}.items()}
+    assert {g["lost"] for g in found.values()} == {20}
+    whole = g107.mos(g107.rating(20 + 5 + 5 + 60, 5))
+    assert found["silence"]["mos_mean"] == found["quiet"]["mos_mean"] == \
+        pytest.approx(whole)
+    gone = g107.mos(g107.rating(20 + 5 + 5 + 60, g107.equipment(5, 10, .2)))
+    for name in ("old", "speech", "unknown"):
+        assert found[name]["mos_mean"] == pytest.approx(gone)

@@ -6,14 +6,13 @@ import csv
 import io
 import json
 import os
-import struct
 import sys
 import types
 import wave
 
 import numpy as np
 import pytest
-from conftest import MS, EXPIRED, call, header, job
+from conftest import MS, EXPIRED, call, header, job, with_levels
 from test_page import parse
 
 S = 1000 * MS
@@ -93,11 +92,6 @@ def test_each_has_a_score_and_says_of_what(folder, codec_report, pesq, known,
         pytest.approx([3.7, 1.9]) if known else [None, None])
 
 
-def louder(record, importance):
-    """A job's record as it is written today, with its importance."""
-    return record + struct.pack("<IB3x", 0, importance)
-
-
 def test_lost_pauses_count_nothing_and_lost_speech_as_it_does(
         folder, write, codec_report, pesq, tmp_path):
     """Of five frames two are pauses; those, or as many others, are lost. Without
@@ -105,13 +99,12 @@ def test_lost_pauses_count_nothing_and_lost_speech_as_it_does(
     pesq(False)
     mos = {}
     for levels in ((1, 60, 90, 100, 100), (0,) * 5):
-        begin = header(live=True, workers=1)
-        write(begin[:8] + struct.pack("<I", 96) + begin[12:],
-              *(c + bytes(96 - len(c)) for c in (call(2, codec_out="pcma"),)),
-              *(louder(job(2, i, 20 * MS * i, *(
-                  [0, EXPIRED] if i % 5 in ((0, 1), (2, 3))[i // 250] else
-                  [20 * MS * i + 3 * MS])), levels[i % 5])
-                for i in range(500)), name="out/blocks/trace.bin")
+        write(*with_levels(
+            header(live=True, workers=1), [call(2, codec_out="pcma")],
+            [(job(2, i, 20 * MS * i, *(
+                [0, EXPIRED] if i % 5 in ((0, 1), (2, 3))[i // 250] else
+                [20 * MS * i + 3 * MS])), levels[i % 5])
+             for i in range(500)]), name="out/blocks/trace.bin")
         one, = json.loads(codec_report("--json", folder).stdout)["runs"]
         mos[levels[0]] = [h["mos"] for h in one["heard"]]
     assert mos[1][0] > 4.3 and mos[1][1] < 1.5

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How figures look: charts of a few schedulers each, of the same scales and time."""
+"""How figures look: charts of a few schedulers each, of the same scales and
+time, in colours that all eyes can tell apart."""
+import itertools
+import math
+
+import numpy as np
+import pytest
 from conftest import MS, plain, stall, starve, steady
 
 
@@ -36,7 +42,6 @@ def test_many_schedulers_are_charts_of_a_few_each(frames):
 
 
 def test_one_endless_tail_leaves_room_for_the_other_histograms():
-    import numpy as np
     from codec_report.figures import jitter
 
     def series(end):
@@ -76,3 +81,40 @@ def test_tables_behind_a_pipe_look_as_on_the_terminal_behind_it(
     assert "\033[" in codec_report("--all", *runs).stdout
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\033[" not in codec_report("--all", *runs).stdout
+
+
+#: Colours to an eye, of linear RGB: Machado, Oliveira, Fernandes (2009),
+#: severity 1.
+EYES = {
+    "any": np.eye(3),
+    "protanopia": [[.152286, 1.052583, -.204868],
+                   [.114503, .786281, .099216],
+                   [-.003882, -.048116, 1.051998]],
+    "deuteranopia": [[.367322, .860646, -.227968],
+                     [.280085, .672501, .047413],
+                     [-.011820, .042940, .968881]],
+    "tritanopia": [[1.255528, -.076749, -.178779],
+                   [-.078411, .930809, .147602],
+                   [.004733, .691367, .303900]]}
+XYZ = np.array([[.4124, .3576, .1805], [.2126, .7152, .0722],
+                [.0193, .1192, .9505]])
+
+
+def lab(colour, eye):
+    """CIE L*a*b* of "#rrggbb" as an eye sees it."""
+    rgb = np.array([int(colour[i:i + 2], 16) for i in (1, 3, 5)]) / 255
+    rgb = np.where(rgb <= .04045, rgb / 12.92, ((rgb + .055) / 1.055) ** 2.4)
+    xyz = XYZ @ np.clip(np.array(eye) @ rgb, 0, 1) / XYZ.sum(axis=1)
+    x, y, z = np.where(xyz > .008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("eye", EYES)
+@pytest.mark.parametrize("theme", ("LIGHT", "DARK"))
+def test_no_eye_takes_one_scheduler_for_another(theme, eye):
+    """2.3 is what an eye just notices (CIE76)."""
+    from codec_report.figures import style
+    seen = {name: lab(getattr(style, theme)[name], EYES[eye])
+            for name in style.SERIES}
+    for one, two in itertools.combinations(seen, 2):
+        assert math.dist(seen[one], seen[two]) > 12, (one, two)
