@@ -479,8 +479,7 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	c->source = cfg->source;
 	c->source_known = cfg->source.ss_family != 0;
 	fill_call_task(c);
-	atomic_init(&c->terms.best_effort, cfg->terms.cls == CR_BE);
-	atomic_init(&c->terms.period, cfg->release.period);
+	leave_for_rx(&c->terms, cfg);
 	err = release_init(&c->release, &release, e);
 	/* what the ring has dropped takes no logical time, so it needs no
 	 * limit */
@@ -571,10 +570,9 @@ void call_fetch_for_packet(const struct call *c)
 	cache_fetch(&c->seen, offsetof(struct call, source) -
 				      offsetof(struct call, seen) +
 				      sizeof(struct sockaddr_in6));
-	cache_fetch(&c->release, sizeof(c->release) + sizeof(c->terms_taken));
 	cache_fetch(&c->speech, offsetof(struct call, fill) -
 					offsetof(struct call, speech));
-	cache_fetch(&c->terms.version, sizeof(c->terms.version));
+	cache_fetch(&c->terms.kind, sizeof(c->terms.kind));
 	cache_fetch(&c->count.packets_in, sizeof(c->count.packets_in) * 2);
 	cache_fetch(&c->lt.active, sizeof(c->lt.active));
 }

@@ -416,8 +416,8 @@ struct call {
 	struct importance_amr gains; /**< of what it has rated */
 	cr_ns last_arrival;
 	struct sockaddr_storage source;
-	struct release
-		release;      /**< by all frames: what violates the contract */
+	/** By all frames, while bursts are bounded: which violate that. */
+	struct release release;
 	unsigned terms_taken; /**< the version of @terms it goes by */
 
 	/** Turns whose packets wait in a worker's burst. The call must not be
@@ -640,7 +640,7 @@ static inline bool call_input_changes(const struct call *c)
 /** It is. The worker. */
 void call_follow_input(struct call *c);
 
-/** Take what call_set_terms() left for rx. The receiver, at every packet. */
+/** Take what call_set_terms() left for its model. The receiver. */
 void call_take_terms(struct call *c);
 /** The same for its receive stage @f, before that has a packet. The receiver.
  */

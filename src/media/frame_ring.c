@@ -37,7 +37,7 @@
 
 /* Of a claimed frame: 20 ms of G.711, the largest that is common, and its
  * metadata. */
-#define FETCH_BYTES 200u
+#define FETCH_BYTES 192u
 #define MIN_SLOTS 2u
 #define MAX_SLOTS 4096u
 
@@ -48,7 +48,7 @@
 /* Lives at the head of its buffer. Atomic because peek() may read it while the
  * producer refills the buffer; peek() then notices and does not use it. */
 struct meta {
-	_Atomic cr_ns arrival, deadline;
+	_Atomic cr_ns arrival;
 	_Atomic uint32_t rtp_ts;
 	_Atomic uint16_t rtp_seq, bytes;
 	_Atomic uint32_t kind; /* see pack_kind() */
@@ -56,7 +56,7 @@ struct meta {
 	_Atomic uint32_t waited;
 };
 
-_Static_assert(sizeof(struct meta) == 40,
+_Static_assert(sizeof(struct meta) == 32,
 	       "with 20 ms of G.711 it fills FETCH_BYTES");
 
 struct frame_ring {
@@ -131,7 +131,6 @@ static void meta_store(struct meta *m, const struct cr_frame_meta *from)
 	const memory_order mo = memory_order_release; /* C */
 
 	atomic_store_explicit(&m->arrival, from->arrival, mo);
-	atomic_store_explicit(&m->deadline, from->deadline, mo);
 	atomic_store_explicit(&m->rtp_ts, from->rtp_ts, mo);
 	atomic_store_explicit(&m->rtp_seq, from->rtp_seq, mo);
 	atomic_store_explicit(&m->bytes, from->bytes, mo);
@@ -146,7 +145,6 @@ static void meta_load(struct meta *m, uint64_t seq, struct cr_frame_meta *to)
 
 	to->seq = seq;
 	to->arrival = atomic_load_explicit(&m->arrival, mo);
-	to->deadline = atomic_load_explicit(&m->deadline, mo);
 	to->rtp_ts = atomic_load_explicit(&m->rtp_ts, mo);
 	to->rtp_seq = atomic_load_explicit(&m->rtp_seq, mo);
 	to->bytes = atomic_load_explicit(&m->bytes, mo);

@@ -43,7 +43,6 @@ enum cr_frame_what {
 struct cr_frame_meta {
 	uint64_t seq;	  /**< producer's count, from 0, no gaps            */
 	cr_ns arrival;	  /**< kernel receive time, monotonic               */
-	cr_ns deadline;	  /**< absolute; CR_NEVER: none                     */
 	uint32_t rtp_ts;  /**< the packet's RTP timestamp                   */
 	uint16_t rtp_seq; /**< the packet's; behind a jitter buffer one is
 				counted for each frame that takes time */

@@ -38,6 +38,7 @@ struct kind {
 	enum cr_frame_what what;
 	int codec;	/* of speech; negative: none, or nobody knows of it */
 	uint32_t clock; /* of events, Hz */
+	bool known;	/* of speech, or of what travels among it */
 };
 
 static struct kind packet_kind_of(struct call *c, uint8_t pt)
@@ -46,28 +47,10 @@ static struct kind packet_kind_of(struct call *c, uint8_t pt)
 	struct kind k = { .what = aux_what(t, pt),
 			  .codec = call_codec_of(c, pt) };
 
+	k.known = k.codec >= 0 || k.what != FRAME_RING_SPEECH;
 	if (__builtin_expect(k.what == FRAME_RING_EVENT, 0))
 		k.clock = t.khz[aux_event(t, pt)] * 1000u;
 	return k;
-}
-
-/* Of speech, or what travels among it? */
-static bool is_known(struct kind k)
-{
-	return k.codec >= 0 || k.what != FRAME_RING_SPEECH;
-}
-
-static bool fits_call(struct call *c, const struct rtp_packet *p, struct kind k)
-{
-	if (!is_known(k)) {
-		call_count(&c->count.wrong_pt, 1);
-		return false;
-	}
-	if (p->payload_bytes > c->slot_bytes) {
-		call_count(&c->count.too_big, 1);
-		return false;
-	}
-	return true;
 }
 
 /* Has it its turn yet, by its number? */
@@ -97,6 +80,10 @@ static void trace_overwritten(struct trace_ring *trace, const struct call *c,
 {
 	bool best_effort = atomic_load_explicit(&c->terms.best_effort,
 						memory_order_relaxed);
+	/* by its arrival: it takes no logical time, see engine/release.h */
+	cr_ns due = cr_ns_add(lost->arrival,
+			      atomic_load_explicit(&c->terms.rel_deadline,
+						   memory_order_relaxed));
 	union cr_trace_record r = {
 		.job = {
 			.kind = CR_TRACE_JOB,
@@ -106,7 +93,7 @@ static void trace_overwritten(struct trace_ring *trace, const struct call *c,
 			.seq = (uint32_t)lost->seq,
 			.bytes_in = cr_frame_packet_bytes(lost),
 			.arrival = lost->arrival,
-			.deadline = best_effort ? CR_NEVER : lost->deadline,
+			.deadline = best_effort ? CR_NEVER : due,
 			.rtp_ts = lost->rtp_ts,
 			.buffered_ns = lost->waited,
 			.importance = lost->importance,
@@ -116,22 +103,19 @@ static void trace_overwritten(struct trace_ring *trace, const struct call *c,
 	trace_put(trace, &r);
 }
 
-/* When a frame that came at @arrival counts as arrived, and must be done. */
-static struct release_times release_frame(struct call *c, cr_ns arrival)
+/* A frame has come: does it violate the contract? Only bursts can. When it must
+ * be done is known when it is looked at: see call_peek(). */
+static void check_contract(struct call *c)
 {
-	struct release_times when;
 	uint64_t before;
 
+	if (atomic_load_explicit(&c->terms.kind, memory_order_relaxed) !=
+	    RELEASE_LBAP)
+		return;
 	call_take_terms(c);
-	/* the release models want a time that never goes back; the kernel's
-	 * real-time stamps may */
-	c->last_arrival = cr_ns_max(c->last_arrival, arrival);
-	if (c->release.cfg.kind != RELEASE_LBAP)
-		return release_arrival(&c->release, c->last_arrival);
 	before = c->release.violations;
-	when = release_arrival(&c->release, c->last_arrival);
+	(void)release_arrival(&c->release, c->last_arrival);
 	call_count(&c->count.violations, c->release.violations - before);
-	return when;
 }
 
 static void count_frame(struct call *c, const struct receive_stage_frame *f)
@@ -182,18 +166,18 @@ void packet_push_frame(void *call, const struct receive_stage_frame *f)
 	struct call *c = call;
 	uint8_t *frame = frame_ring_reserve(c->ring);
 	struct cr_frame_meta meta, lost;
-	struct release_times when;
 
 	if (f->restart && c->first_seen)
 		c->sender_in = (c->sender_in + 1) & 127u;
 	if (f->what == FRAME_RING_SPEECH)
 		c->codec_in = f->codec;
 	cache_fetch(frame, f->bytes);
-	when = release_frame(c, f->at);
+	/* the release models want a time that never goes back; the kernel's
+	 * real-time stamps may */
+	c->last_arrival = cr_ns_max(c->last_arrival, f->at);
+	check_contract(c);
 	meta = (struct cr_frame_meta){
 		.arrival = c->last_arrival,
-		.deadline =
-			when.deadline, /* best effort: the engine's matter */
 		.rtp_ts = f->ts,
 		.rtp_seq = f->seq,
 		.bytes = (uint16_t)f->bytes,
@@ -297,13 +281,15 @@ static void let_in(struct call *c, struct receive_stage *f,
 
 /* Of a call of this receiver: one thread has its "rx" part. */
 static struct call *take_for_call(struct packet_path *path, struct call *c,
-				  const struct rtp_packet *p, cr_ns arrival)
+				  const struct rtp_packet *p, struct kind k,
+				  cr_ns arrival)
 {
-	struct kind k = packet_kind_of(c, p->pt);
 	struct receive_stage *f = call_receive_stage(c);
 
-	if (!fits_call(c, p, k))
+	if (!k.known || p->payload_bytes > c->slot_bytes) {
+		call_count(k.known ? &c->count.too_big : &c->count.wrong_pt, 1);
 		return NULL;
+	}
 	c->trace = path->trace;
 	if (__builtin_expect(f != NULL, 0))
 		let_in(c, f, p, k, arrival);
@@ -322,7 +308,7 @@ static struct call *take_shared(struct packet_path *path, struct call *c,
 		call_count(&c->count.wrong_source, 1);
 		return NULL;
 	}
-	return take_for_call(path, c, p, in->arrival);
+	return take_for_call(path, c, p, packet_kind_of(c, p->pt), in->arrival);
 }
 
 /* At the port of @endpoint: whoever that believes to be its party. */
@@ -332,11 +318,13 @@ static struct call *take_at_endpoint(struct packet_path *path,
 				     const struct intake_packet *in)
 {
 	struct call *c = endpoint_listener(endpoint);
+	const struct kind k =
+		c ? packet_kind_of(c, p->pt) : (struct kind){ .known = true };
 	const struct learn_arrival arrival = {
 		.from = in->from,
 		.ssrc = p->ssrc,
 		.seq = p->seq,
-		.valid = !c || is_known(packet_kind_of(c, p->pt)),
+		.valid = k.known,
 	};
 	unsigned heard;
 
@@ -344,22 +332,20 @@ static struct call *take_at_endpoint(struct packet_path *path,
 		call_fetch_for_packet(c);
 	heard = endpoint_hear(endpoint, &arrival, in->arrival);
 	if (endpoint->rtcp && learn_accepts(heard))
-		endpoint_rtcp_rtp(endpoint, p,
-				  !c || call_codec_of(c, p->pt) >= 0,
-				  in->arrival);
+		endpoint_rtcp_rtp(endpoint, p, k.codec >= 0, in->arrival);
 	if (!c) {
 		call_count(&path->count.no_listener, 1);
 		return NULL;
 	}
 	if (!learn_accepts(heard)) {
-		call_count_refused(&c->count, heard, arrival.valid);
+		call_count_refused(&c->count, heard, k.known);
 		return NULL;
 	}
 	if (!endpoint_paces(endpoint, in->arrival)) {
 		call_count(&c->count.surplus, 1);
 		return NULL;
 	}
-	if (!arrival.valid)
+	if (!k.known)
 		payload_unknown_count(&endpoint->unknown, p->pt);
 	else if (__builtin_expect(c->after != NULL, 0))
 		relay_handover_join(c, p, heard & LEARN_NEW_SSRC, in->arrival);
@@ -367,7 +353,7 @@ static struct call *take_at_endpoint(struct packet_path *path,
 		rtp_source_again(&c->seen);
 		c->restart = true;
 	}
-	return take_for_call(path, c, p, in->arrival);
+	return take_for_call(path, c, p, k, in->arrival);
 }
 
 /* The call with the SSRC of @p; one with a port of its own is not reachable

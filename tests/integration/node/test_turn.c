@@ -312,7 +312,7 @@ static void assert_declared(const struct turning *t, bool relay, unsigned ms)
 		return;
 	assert_int_equal(info.terms.deadline, ms * CR_MS);
 	assert_int_equal(call->lt.core.task.period, ms * CR_MS);
-	assert_int_equal(call->release.cfg.period, ms * CR_MS);
+	assert_int_equal(call->served.cfg.period, ms * CR_MS);
 	assert_int_equal(call->ts_step, ms * 8);
 }
 

@@ -36,7 +36,6 @@ static uint16_t length(uint64_t seq)
 static bool meta_is(const struct cr_frame_meta *m, uint64_t seq)
 {
 	return m->seq == seq && m->arrival == (cr_ns)seq * 3 &&
-	       m->deadline == (cr_ns)seq * 7 &&
 	       m->rtp_ts == (uint32_t)seq * 160 && m->rtp_seq == seq % 65536 &&
 	       m->bytes == length(seq) && m->marker == seq % 2;
 }
@@ -54,7 +53,6 @@ static bool do_push(struct frame_ring *r, struct model *m)
 	uint64_t seq = m->next++;
 	struct cr_frame_meta meta = {
 		.arrival = (cr_ns)seq * 3,
-		.deadline = (cr_ns)seq * 7,
 		.rtp_ts = (uint32_t)seq * 160,
 		.rtp_seq = (uint16_t)seq,
 		.bytes = length(seq),

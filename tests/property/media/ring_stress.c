@@ -83,7 +83,6 @@ static struct cr_frame_meta meta_for(uint64_t seq)
 	return (struct cr_frame_meta){
 		.seq = seq,
 		.arrival = (cr_ns)(seq * 3),
-		.deadline = (cr_ns)(seq * 7),
 		.rtp_ts = (uint32_t)(seq * 160),
 		.rtp_seq = (uint16_t)seq,
 		.bytes = FRAME,
@@ -96,9 +95,8 @@ static bool meta_is(const struct cr_frame_meta *m, uint64_t seq)
 	struct cr_frame_meta want = meta_for(seq);
 
 	return m->seq == seq && m->arrival == want.arrival &&
-	       m->deadline == want.deadline && m->rtp_ts == want.rtp_ts &&
-	       m->rtp_seq == want.rtp_seq && m->bytes == want.bytes &&
-	       m->marker == want.marker;
+	       m->rtp_ts == want.rtp_ts && m->rtp_seq == want.rtp_seq &&
+	       m->bytes == want.bytes && m->marker == want.marker;
 }
 
 /* Two threads, two CPUs, if we have them: otherwise the kernel may run one

@@ -15,7 +15,6 @@ static bool push(struct frame_ring *r, uint8_t tag,
 {
 	struct cr_frame_meta m = {
 		.arrival = tag,
-		.deadline = CR_NEVER - tag,
 		.rtp_ts = tag * 160u,
 		.rtp_seq = (uint16_t)(65000 + tag),
 		.bytes = FRAME,
@@ -38,7 +37,6 @@ static void assert_meta(const struct cr_frame_meta *m, uint64_t seq,
 {
 	assert_int_equal(m->seq, seq);
 	assert_int_equal(m->arrival, tag);
-	assert_int_equal(m->deadline, CR_NEVER - tag);
 	assert_int_equal(m->rtp_ts, tag * 160u);
 	assert_int_equal(m->rtp_seq, (uint16_t)(65000 + tag));
 	assert_int_equal(m->bytes, FRAME);
