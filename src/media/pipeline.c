@@ -38,16 +38,13 @@ struct pipeline_noise {
 };
 
 struct pipeline {
-	/* the inputs and the output in use, and what is in them */
-	struct pipeline_cfg cfg;
-	void *decoder, *encoder;
-	struct resample *resample; /* NULL: same rate */
-	unsigned in_rate, out_rate, in_clock, out_clock;
-	unsigned frame;	 /* samples of an output frame */
-	unsigned frames; /* of these in a packet */
-	unsigned unit;	 /* units of the input's clock in an input frame */
-	uint8_t cmr;	 /* of the last packet */
-	uint8_t number;	 /* of the input */
+	struct pipeline_source *in; /* the input in use, and the output */
+	struct pipeline_output *out;
+	struct pipeline_output *former; /* has frames left to send, or NULL */
+	unsigned nleft;			/* samples in out->left */
+	unsigned sender;
+	uint8_t pt_noise; /* of comfort noise that is sent; 0: none is */
+	uint8_t cmr;	  /* of the last packet */
 
 	bool talking; /* within a talk spurt of the output */
 	bool marked;  /* an input packet had the marker, its output has not */
@@ -59,21 +56,13 @@ struct pipeline {
 	int64_t at;    /* timestamp units since the first input packet */
 	int64_t next;  /* where a packet without a gap would start */
 	cr_ns heard;   /* arrival of what is at `at`; CR_NEVER: none */
-	unsigned sender;
 
 	struct pipeline_noise noise;
-
-	unsigned nleft;
-	int16_t *left; /* [frame], the output's */
-	struct pipeline_source *source;
-	struct pipeline_output *output;
-	struct pipeline_output *former; /* has frames left to send; NULL: none
-					 */
 
 	/* What any thread sees of the encoder: see encoder_word(). Control
 	 * writes it with a new output; whoever asks for a mode, too. */
 	_Atomic uint64_t encoder_word;
-	atomic_uint noise_word; /* the next cfg.pt_noise: control's */
+	atomic_uint noise_word; /* the next pt_noise: control's */
 	/* The next output; control puts it there (release), who runs takes it
 	 * (acquire). */
 	_Atomic(struct pipeline_output *) offered;
@@ -181,7 +170,7 @@ static unsigned next_mode(uint64_t w, unsigned mode, unsigned wanted)
 /** The mode that the frame at @at, in samples of the output, is to have. */
 static unsigned pipeline_mode_next(struct pipeline *p, int64_t at)
 {
-	struct pipeline_output *o = p->output;
+	struct pipeline_output *o = p->out;
 	uint64_t w = encoder_now(p);
 	unsigned wanted = word_mode(w);
 
@@ -197,40 +186,15 @@ static unsigned pipeline_mode_next(struct pipeline *p, int64_t at)
 
 /* --- sides --- */
 
-static void use_source(struct pipeline *p, struct pipeline_source *s,
-		       uint8_t number)
-{
-	p->source = s;
-	p->number = number;
-	p->cfg.in = s->side;
-	p->in_rate = s->rate;
-	p->in_clock = s->clock;
-	p->unit = s->unit;
-	p->decoder = s->decoder;
-	p->resample = s->resample;
-}
-
-static void use_output(struct pipeline *p, struct pipeline_output *o)
-{
-	p->output = o;
-	p->cfg.out = o->side;
-	p->encoder = o->encoder;
-	p->out_rate = o->rate;
-	p->out_clock = o->clock;
-	p->frame = o->frame;
-	p->frames = o->frames;
-	p->left = o->left;
-}
-
 /* Time begins anew where the last packet has ended: in units of @clock. */
 static void rebase_time(struct pipeline *p, unsigned clock)
 {
-	int64_t seconds = p->next / p->in_clock, rest = p->next % p->in_clock;
-	int64_t samples = rest * p->out_rate / p->in_clock;
+	int64_t seconds = p->next / p->in->clock, rest = p->next % p->in->clock;
+	int64_t samples = rest * p->out->rate / p->in->clock;
 
-	p->zero += (uint32_t)(seconds * p->out_clock) +
-		   (uint32_t)(samples * p->out_clock / p->out_rate);
-	p->at = (p->at - p->next) * clock / p->in_clock;
+	p->zero += (uint32_t)(seconds * p->out->clock) +
+		   (uint32_t)(samples * p->out->clock / p->out->rate);
+	p->at = (p->at - p->next) * clock / p->in->clock;
 	p->next = 0;
 }
 
@@ -239,11 +203,11 @@ static void take_output(struct pipeline *p)
 {
 	struct pipeline_output *o = atomic_exchange_explicit(
 		&p->offered, NULL, memory_order_acquire);
-	struct pipeline_output *old = p->output;
+	struct pipeline_output *old = p->out;
 
-	rebase_time(p, p->in_clock);
+	rebase_time(p, p->in->clock);
 	p->nleft = pipeline_output_follow(o, old, p->nleft);
-	use_output(p, o);
+	p->out = o;
 	if (old->held.n) /* what was there before it has left by then */
 		p->former = old;
 	else
@@ -254,23 +218,21 @@ static void take_output(struct pipeline *p)
  * wants. 0, or a negative enum payload_reason. */
 static int pipeline_ready(struct pipeline *p, const struct pipeline_input *in)
 {
-	struct pipeline_source *s = p->source;
+	struct pipeline_source *s = pipeline_source_at(p, in->codec);
 
 	if (atomic_load_explicit(&p->offered, memory_order_relaxed))
 		take_output(p);
-	p->cfg.pt_noise = (uint8_t)atomic_load_explicit(&p->noise_word,
-							memory_order_relaxed);
-	if (in->codec == p->number && s->decoder && s->to == p->out_rate &&
-	    s->sender == p->sender)
+	p->pt_noise = (uint8_t)atomic_load_explicit(&p->noise_word,
+						    memory_order_relaxed);
+	if (s == p->in && s->to == p->out->rate && s->sender == p->sender)
 		return 0;
-	s = pipeline_source_at(p, in->codec);
-	if (pipeline_source_open(s, p->sender, p->out_rate, NULL))
+	if (pipeline_source_open(s, p->sender, p->out->rate, NULL))
 		return PAYLOAD_BAD_TYPE;
-	if (p->ran && s->clock != p->in_clock) {
+	if (p->ran && s->clock != p->in->clock) {
 		rebase_time(p, s->clock);
 		p->rebased = true;
 	}
-	use_source(p, s, in->codec);
+	p->in = s;
 	return 0;
 }
 
@@ -312,17 +274,17 @@ void pipeline_forget_inputs(struct pipeline *p, unsigned n)
 
 bool pipeline_holds(const struct pipeline *p)
 {
-	return p->former || p->output->held.n;
+	return p->former || p->out->held.n;
 }
 
 unsigned pipeline_output_clock(const struct pipeline *p)
 {
-	return p->out_clock;
+	return p->out->clock;
 }
 
 cr_ns pipeline_output_packet(const struct pipeline *p)
 {
-	return p->output->time;
+	return p->out->time;
 }
 
 uint32_t pipeline_input_length(const struct pipeline *p)
@@ -332,8 +294,7 @@ uint32_t pipeline_input_length(const struct pipeline *p)
 
 unsigned pipeline_input_clock(const struct pipeline *p, unsigned number)
 {
-	return number == p->number ? p->in_clock
-				   : pipeline_source_at(p, number)->clock;
+	return pipeline_source_at(p, number)->clock;
 }
 
 const struct pipeline_side *pipeline_input_side(const struct pipeline *p,
@@ -366,8 +327,8 @@ void pipeline_set_noise(struct pipeline *p, uint8_t pt)
 void pipeline_fetch(const struct pipeline *p)
 {
 	cache_fetch(p, sizeof(*p));
-	cache_fetch(p->decoder, 4 * CACHE_LINE);
-	cache_fetch(p->encoder, CACHE_LINE);
+	cache_fetch(p->in->decoder, 4 * CACHE_LINE);
+	cache_fetch(p->out->encoder, CACHE_LINE);
 }
 
 void pipeline_first_ts(struct pipeline *p, uint32_t ts)
@@ -378,7 +339,7 @@ void pipeline_first_ts(struct pipeline *p, uint32_t ts)
 
 enum payload_kind pipeline_kind(const struct pipeline *p)
 {
-	return p->cfg.in.payload.kind;
+	return p->in->side.payload.kind;
 }
 
 uint8_t pipeline_cmr(const struct pipeline *p)
@@ -389,12 +350,10 @@ uint8_t pipeline_cmr(const struct pipeline *p)
 static int open_payload(struct pipeline *p, const struct pipeline_input *in,
 			struct payload_iter *it)
 {
-	const struct payload_cfg *cfg = &p->cfg.in.payload;
-	int err;
+	const struct pipeline_source *source = pipeline_source_at(p, in->codec);
+	int err =
+		payload_open(&source->side.payload, in->payload, in->bytes, it);
 
-	if (in->codec != p->number)
-		cfg = &pipeline_source_at(p, in->codec)->side.payload;
-	err = payload_open(cfg, in->payload, in->bytes, it);
 	p->cmr = err ? PAYLOAD_NO_CMR : it->info.cmr;
 	return err ? err : pipeline_ready(p, in);
 }
@@ -404,7 +363,7 @@ static int open_payload(struct pipeline *p, const struct pipeline_input *in,
  * 2^31 a packet, would overflow the products below otherwise. */
 static int64_t wrap_time(const struct pipeline *p, int64_t at)
 {
-	return at % ((int64_t)p->in_clock << 32);
+	return at % ((int64_t)p->in->clock << 32);
 }
 
 void pipeline_begin_spurt(struct pipeline *p)
@@ -426,7 +385,7 @@ static int64_t after_restart(const struct pipeline *p, cr_ns arrival)
 	cr_ns most = (cr_ns)PIPELINE_PAUSE_MAX;
 	cr_ns pause = p->heard == CR_NEVER ? 0 : arrival - p->heard;
 	int64_t ahead = cr_ns_min(cr_ns_max(pause, 0), most) *
-			(int64_t)p->in_clock / CR_SEC;
+			(int64_t)p->in->clock / CR_SEC;
 	int64_t at = p->at + ahead;
 
 	return wrap_time(p, at > p->next ? at : p->next);
@@ -438,7 +397,7 @@ static int64_t after_change(const struct pipeline *p, cr_ns arrival)
 {
 	int64_t at = after_restart(p, arrival);
 
-	return at - p->next < p->unit / 2 ? p->next : at;
+	return at - p->next < p->in->unit / 2 ? p->next : at;
 }
 
 /* Where the next packet of the same sender begins: @step behind the last one,
@@ -446,7 +405,7 @@ static int64_t after_change(const struct pipeline *p, cr_ns arrival)
 static int64_t after_step(const struct pipeline *p, int32_t step)
 {
 	int64_t at = wrap_time(p, p->at + step), next = wrap_time(p, p->next);
-	bool leapt = next - at > (int64_t)p->in_clock << 31; /* at wrapped */
+	bool leapt = next - at > (int64_t)p->in->clock << 31; /* at wrapped */
 
 	return at < next && !leapt ? next : at;
 }
@@ -481,7 +440,7 @@ static struct pipeline_run pipeline_begin(struct pipeline *p,
 		.s = s,
 		.emit = emit,
 		.arg = arg,
-		.out_at = p->at * p->out_rate / p->in_clock - p->nleft,
+		.out_at = p->at * p->out->rate / p->in->clock - p->nleft,
 	};
 }
 
@@ -491,7 +450,7 @@ static uint32_t pipeline_run_ts(const struct pipeline_run *r, unsigned samples)
 	const struct pipeline *p = r->p;
 
 	return p->zero +
-	       (uint32_t)((r->out_at + samples) * p->out_clock / p->out_rate);
+	       (uint32_t)((r->out_at + samples) * p->out->clock / p->out->rate);
 }
 
 /* Another sender's time begins with whatever comes first of it. */
@@ -519,10 +478,10 @@ uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in)
 		int64_t came = after_restart(p, in->arrival);
 
 		/* not more than a second before it came */
-		if (at - came > p->in_clock)
+		if (at - came > p->in->clock)
 			at = came;
 	}
-	return p->zero + (uint32_t)(at * p->out_clock / p->in_clock);
+	return p->zero + (uint32_t)(at * p->out->clock / p->in->clock);
 }
 
 /* --- packets --- */
@@ -530,7 +489,7 @@ uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in)
 /** Is there a sign for a frame without speech? */
 static bool pipeline_has_no_data(const struct pipeline *p)
 {
-	enum payload_kind kind = p->cfg.out.payload.kind;
+	enum payload_kind kind = p->out->side.payload.kind;
 
 	return kind == PAYLOAD_AMR || kind == PAYLOAD_AMR_WB;
 }
@@ -559,7 +518,7 @@ static bool take_marker(struct pipeline *p, enum cr_frame_kind kind,
 	bool marked = p->marked;
 
 	if (pipeline_has_no_data(p) ||
-	    (p->cfg.out.codec->dtx && p->cfg.out.cfg.dtx))
+	    (p->out->side.codec->dtx && p->out->side.cfg.dtx))
 		return begins;
 	if (!silent)
 		p->marked = false;
@@ -596,7 +555,7 @@ static void put_one(struct pipeline_run *r, const struct cr_frame *frame,
 		.silent = silent,
 	};
 
-	pack_frames(p->output, r->s, frame, 1, &packet);
+	pack_frames(p->out, r->s, frame, 1, &packet);
 	packet.marker = take_marker(p, frame->kind, packet.silent);
 	r->emit(r->arg, &packet);
 }
@@ -630,11 +589,11 @@ static void send_held(struct pipeline_output *o, struct pipeline_scratch *s,
 static void hold_frame(struct pipeline_run *r, const struct cr_frame *f)
 {
 	struct pipeline *p = r->p;
-	struct pipeline_held *h = &p->output->held;
+	struct pipeline_held *h = &p->out->held;
 	uint32_t ts = pipeline_run_ts(r, 0);
 
 	if (h->n && ts != h->next)
-		send_held(p->output, r->s, r->emit, r->arg);
+		send_held(p->out, r->s, r->emit, r->arg);
 	if (h->n) {
 		(void)begins_speech(p, f->kind, false);
 	} else {
@@ -646,9 +605,9 @@ static void hold_frame(struct pipeline_run *r, const struct cr_frame *f)
 	h->frame[h->n].bytes = f->bytes;
 	memcpy(h->data + h->bytes, f->data, f->bytes);
 	h->bytes += f->bytes;
-	h->next = pipeline_run_ts(r, p->frame);
-	if (++h->n == p->frames || f->kind == CR_FRAME_SID)
-		send_held(p->output, r->s, r->emit, r->arg);
+	h->next = pipeline_run_ts(r, p->out->frame);
+	if (++h->n == p->out->frames || f->kind == CR_FRAME_SID)
+		send_held(p->out, r->s, r->emit, r->arg);
 }
 
 /** Send @frame, or let it wait until its packet is full. @silent: it need not
@@ -658,16 +617,16 @@ static void pipeline_put(struct pipeline_run *r, const struct cr_frame *frame,
 {
 	struct pipeline *p = r->p;
 
-	if (p->frames == 1) {
+	if (p->out->frames == 1) {
 		put_one(r, frame, silent);
 	} else if (silent) {
-		send_held(p->output, r->s, r->emit, r->arg);
+		send_held(p->out, r->s, r->emit, r->arg);
 		put_one(r, frame, true);
 	} else {
 		hold_frame(r, frame);
 	}
 	p->noise.sent = false;
-	r->out_at += p->frame;
+	r->out_at += p->out->frame;
 }
 
 void pipeline_flush(struct pipeline *p, struct pipeline_scratch *s,
@@ -678,7 +637,7 @@ void pipeline_flush(struct pipeline *p, struct pipeline_scratch *s,
 		pipeline_output_free(p->former);
 		p->former = NULL;
 	}
-	send_held(p->output, s, to, arg);
+	send_held(p->out, s, to, arg);
 }
 
 /* --- speech --- */
@@ -688,15 +647,15 @@ static void encode_frames(struct pipeline_run *r, const int16_t *pcm,
 {
 	struct pipeline *p = r->p;
 
-	for (; n >= p->frame; n -= p->frame, pcm += p->frame) {
+	for (; n >= p->out->frame; n -= p->out->frame, pcm += p->out->frame) {
 		unsigned mode = pipeline_mode_next(p, r->out_at);
 
-		CR_ASSERT(!p->cfg.out.codec->encode(p->encoder, mode, pcm,
-						    &r->s->frame));
+		CR_ASSERT(!p->out->side.codec->encode(p->out->encoder, mode,
+						      pcm, &r->s->frame));
 		pipeline_put(r, &r->s->frame,
 			     r->s->frame.kind == CR_FRAME_NO_DATA);
 	}
-	memcpy(p->left, pcm, n * sizeof(*pcm));
+	memcpy(p->out->left, pcm, n * sizeof(*pcm));
 	p->nleft = n;
 }
 
@@ -708,14 +667,14 @@ static void pipeline_feed(struct pipeline_run *r, unsigned n)
 	const int16_t *pcm = s->decoded;
 	int16_t *joined = s->resampled;
 
-	p->next += (int64_t)n * p->in_clock / p->in_rate;
-	if (!p->resample && !p->nleft) {
+	p->next += (int64_t)n * p->in->clock / p->in->rate;
+	if (!p->in->resample && !p->nleft) {
 		encode_frames(r, pcm, n);
 		return;
 	}
-	memcpy(joined, p->left, p->nleft * sizeof(*joined));
-	if (p->resample)
-		n = resample_run(p->resample, pcm, n, joined + p->nleft,
+	memcpy(joined, p->out->left, p->nleft * sizeof(*joined));
+	if (p->in->resample)
+		n = resample_run(p->in->resample, pcm, n, joined + p->nleft,
 				 CR_FRAME_SAMPLES_MAX);
 	else
 		memcpy(joined + p->nleft, pcm, n * sizeof(*pcm));
@@ -740,17 +699,19 @@ static void pipeline_feed(struct pipeline_run *r, unsigned n)
 static unsigned recover_lost(struct pipeline_run *r, unsigned n,
 			     const struct pipeline_input *next)
 {
-	const struct pipeline_side *side = &r->p->cfg.in;
+	const struct pipeline_side *side = &r->p->in->side;
 	struct pipeline_scratch *s = r->s;
 	struct payload_iter it;
 	unsigned recovered;
 
-	if (!next || next->codec != r->p->number || !side->codec->recover ||
+	if (!next || pipeline_source_at(r->p, next->codec) != r->p->in ||
+	    !side->codec->recover ||
 	    payload_open(&side->payload, next->payload, next->bytes, &it) ||
 	    !payload_next(&it, &s->frame) ||
 	    n > pipeline_side_samples(side, s->frame.data, s->frame.bytes))
 		return 0;
-	recovered = side->codec->recover(r->p->decoder, &s->frame, s->decoded);
+	recovered =
+		side->codec->recover(r->p->in->decoder, &s->frame, s->decoded);
 	if (recovered > n) /* the time before is there already */
 		memmove(s->decoded, s->decoded + recovered - n,
 			n * sizeof(s->decoded[0]));
@@ -767,7 +728,8 @@ static unsigned decode_none(struct pipeline_run *r, enum cr_frame_kind kind,
 	s->frame.kind = kind;
 	s->frame.mode = PAYLOAD_FT_NO_DATA;
 	s->frame.bytes = 0;
-	made = r->p->cfg.in.codec->decode(r->p->decoder, &s->frame, s->decoded);
+	made = r->p->in->side.codec->decode(r->p->in->decoder, &s->frame,
+					    s->decoded);
 	return made < n ? made : n;
 }
 
@@ -801,15 +763,15 @@ void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
 		return;
 	r = pipeline_begin(p, s, &in, emit, arg);
 	pipeline_feed_lost(&r,
-			   (unsigned)((uint64_t)lost->rtp_ticks * p->in_rate /
-				      p->in_clock),
+			   (unsigned)((uint64_t)lost->rtp_ticks * p->in->rate /
+				      p->in->clock),
 			   lost->next);
 }
 
 unsigned pipeline_packets(const struct pipeline *p, uint32_t rtp_ticks)
 {
-	uint64_t samples = (uint64_t)rtp_ticks * p->out_rate / p->in_clock;
-	unsigned packet = p->frame * p->frames;
+	uint64_t samples = (uint64_t)rtp_ticks * p->out->rate / p->in->clock;
+	unsigned packet = p->out->frame * p->out->frames;
 
 	return (unsigned)((samples + packet - 1) / packet);
 }
@@ -819,7 +781,7 @@ unsigned pipeline_packets(const struct pipeline *p, uint32_t rtp_ticks)
 /* Does the decoder make the noise, by what its SIDs said? */
 static bool decodes_silence(const struct pipeline *p)
 {
-	return p->cfg.in.codec->dtx;
+	return p->in->side.codec->dtx;
 }
 
 /* @n samples of the party's silence, or fewer, into scratch->decoded. Returns
@@ -839,12 +801,12 @@ static unsigned make_silence(struct pipeline_run *r, unsigned n)
 /* An output with silence of its own needs no other. */
 static bool sends_noise(const struct pipeline *p)
 {
-	return p->cfg.pt_noise && !p->cfg.out.codec->dtx;
+	return p->pt_noise && !p->out->side.codec->dtx;
 }
 
 static int64_t noise_ticks(const struct pipeline *p, cr_ns time)
 {
-	return time * (int64_t)p->in_clock / CR_SEC;
+	return time * (int64_t)p->in->clock / CR_SEC;
 }
 
 static bool is_noise_due(const struct pipeline *p, uint8_t level)
@@ -867,7 +829,7 @@ static void send_noise(struct pipeline_run *r,
 	struct pipeline_packet packet = {
 		.payload = r->s->packet + PIPELINE_HEADROOM,
 		.ts = pipeline_run_ts(r, 0),
-		.pt = p->cfg.pt_noise,
+		.pt = p->pt_noise,
 		.noise = true,
 	};
 
@@ -898,13 +860,13 @@ static void pipeline_feed_quiet(struct pipeline_run *r, unsigned n, bool heard)
 	/* only at 8 kHz are filters those of comfort noise (RFC 3389, 4) */
 	if (heard || decodes_silence(p))
 		comfort_noise_measure(r->s->decoded, n, 0, &noise);
-	else if (p->in_rate != 8000)
+	else if (p->in->rate != 8000)
 		noise.order = 0;
 	if (is_noise_due(p, noise.level))
 		send_noise(r, &noise);
 	p->nleft = 0;
-	p->next += (int64_t)n * p->in_clock / p->in_rate;
-	r->out_at = p->next * p->out_rate / p->in_clock;
+	p->next += (int64_t)n * p->in->clock / p->in->rate;
+	r->out_at = p->next * p->out->rate / p->in->clock;
 }
 
 /* The pipeline is ready for it. */
@@ -916,7 +878,7 @@ static void feed_silence(struct pipeline_run *r, uint32_t rtp_ticks)
 	while (p->next < end) {
 		int64_t from = p->next;
 		unsigned n =
-			(unsigned)((end - from) * p->in_rate / p->in_clock);
+			(unsigned)((end - from) * p->in->rate / p->in->clock);
 
 		pipeline_feed_quiet(r, make_silence(r, n), false);
 		if (p->next == from)
@@ -954,7 +916,7 @@ int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
 	err = pipeline_ready(p, &in);
 	if (err)
 		return err;
-	if (p->in_rate != 8000)
+	if (p->in->rate != 8000)
 		p->noise.now.order = 0;
 	comfort_noise_set(&p->noise.generator, &p->noise.now);
 	if (!emit || (!rtp_ticks && !sends_noise(p)))
@@ -973,8 +935,8 @@ static void feed_frame(struct pipeline_run *r, bool pause)
 {
 	struct pipeline *p = r->p;
 	enum cr_frame_kind kind = r->s->frame.kind;
-	unsigned n = p->cfg.in.codec->decode(p->decoder, &r->s->frame,
-					     r->s->decoded);
+	unsigned n = p->in->side.codec->decode(p->in->decoder, &r->s->frame,
+					       r->s->decoded);
 
 	if (kind == CR_FRAME_SID || kind == CR_FRAME_NO_DATA)
 		pipeline_feed_quiet(r, n, false);
@@ -1009,8 +971,8 @@ int pipeline_hear(struct pipeline *p, struct pipeline_scratch *s,
 	if (err)
 		return err;
 	while (payload_next(&it, &s->frame))
-		(void)p->cfg.in.codec->decode(p->decoder, &s->frame,
-					      s->decoded);
+		(void)p->in->side.codec->decode(p->in->decoder, &s->frame,
+						s->decoded);
 	return 0;
 }
 
@@ -1022,12 +984,12 @@ static void skip_frames(struct pipeline_run *r, unsigned n)
 						 .mode = PAYLOAD_FT_NO_DATA };
 	struct pipeline *p = r->p;
 	unsigned samples =
-		p->nleft + (unsigned)((uint64_t)n * p->out_rate / p->in_rate);
+		p->nleft + (unsigned)((uint64_t)n * p->out->rate / p->in->rate);
 
-	p->next += (int64_t)n * p->in_clock / p->in_rate;
-	for (; samples >= p->frame; samples -= p->frame)
+	p->next += (int64_t)n * p->in->clock / p->in->rate;
+	for (; samples >= p->out->frame; samples -= p->out->frame)
 		pipeline_put(r, &no_data, false);
-	memset(p->left, 0, samples * sizeof(p->left[0]));
+	memset(p->out->left, 0, samples * sizeof(p->out->left[0]));
 	p->nleft = samples;
 }
 
@@ -1043,7 +1005,7 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 		return err;
 	r = pipeline_begin(p, s, in, emit, arg);
 	while (payload_next(&it, &s->frame)) {
-		unsigned n = pipeline_side_samples(&p->cfg.in, s->frame.data,
+		unsigned n = pipeline_side_samples(&p->in->side, s->frame.data,
 						   s->frame.bytes);
 
 		if (pipeline_has_no_data(p))
@@ -1065,14 +1027,13 @@ static int open_sides(struct pipeline *p, const struct pipeline_cfg *cfg,
 	if (!s)
 		return cr_fail(e, -ENOMEM, "out of memory for a codec");
 	atomic_init(&p->input[p->ninputs++], s);
-	err = pipeline_output_new(&p->output, &cfg->out, false, e);
+	err = pipeline_output_new(&p->out, &cfg->out, false, e);
 	if (!err)
-		err = pipeline_source_open(s, p->sender, p->output->rate, e);
+		err = pipeline_source_open(s, p->sender, p->out->rate, e);
 	if (err)
 		return err;
-	use_source(p, s, 0);
-	use_output(p, p->output);
-	atomic_init(&p->encoder_word, encoder_word(p->output));
+	p->in = s;
+	atomic_init(&p->encoder_word, encoder_word(p->out));
 	return 0;
 }
 
@@ -1086,7 +1047,7 @@ int pipeline_open(struct pipeline **out, const struct pipeline_cfg *cfg,
 		return cr_fail(e, -ENOMEM, "out of memory for a pipeline");
 	p->cmr = PAYLOAD_NO_CMR;
 	p->heard = CR_NEVER;
-	p->cfg.pt_noise = cfg->pt_noise;
+	p->pt_noise = cfg->pt_noise;
 	atomic_init(&p->noise_word, cfg->pt_noise);
 	/* Begin with silence that nobody has described. */
 	p->noise.now = (struct comfort_noise){ .level = NOISE_UNSIGNALLED };
@@ -1105,7 +1066,7 @@ void pipeline_close(struct pipeline *p)
 {
 	if (!p)
 		return;
-	pipeline_output_free(p->output);
+	pipeline_output_free(p->out);
 	pipeline_output_free(p->former);
 	pipeline_output_free(
 		atomic_load_explicit(&p->offered, memory_order_acquire));
@@ -1117,6 +1078,7 @@ void pipeline_close(struct pipeline *p)
 size_t pipeline_bytes(const struct pipeline *p)
 {
 	return sizeof(*p) + p->ninputs * sizeof(struct pipeline_source) +
-	       sizeof(struct pipeline_output) + p->frame * sizeof(p->left[0]) +
-	       pipeline_output_store(p->output);
+	       sizeof(struct pipeline_output) +
+	       p->out->frame * sizeof(p->out->left[0]) +
+	       pipeline_output_store(p->out);
 }

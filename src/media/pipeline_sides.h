@@ -14,15 +14,15 @@
 
 /** What comes. */
 struct pipeline_source {
-	/* constant */
-	struct pipeline_side side;
-	unsigned rate, clock;
-	unsigned unit; /**< units of the clock in a frame */
 	/* of the thread that runs */
 	void *decoder;		   /**< NULL: not used yet               */
 	struct resample *resample; /**< NULL: same rate as the output    */
 	unsigned to;		   /**< rate that it converts to; 0: none yet */
 	unsigned sender;	   /**< whose speech the decoder has had */
+	/* constant */
+	unsigned rate, clock;
+	unsigned unit; /**< units of the clock in a frame */
+	struct pipeline_side side;
 };
 
 /** A packet that is not full yet. */
@@ -41,7 +41,6 @@ struct pipeline_held {
 
 /** What goes. Of the thread that runs, from when it has taken it. */
 struct pipeline_output {
-	struct pipeline_side side;
 	void *encoder;
 	unsigned rate, clock;
 	unsigned frame;	 /**< samples                              */
@@ -50,6 +49,7 @@ struct pipeline_output {
 	unsigned serial; /**< among those of its pipeline          */
 	unsigned mode;	 /**< that its last frame had              */
 	int64_t turned;	 /**< where that was new, in samples       */
+	struct pipeline_side side;
 	struct pipeline_held held;
 	int16_t left[]; /**< samples that make no whole frame yet */
 };
