@@ -25,7 +25,7 @@ struct answering {
 		text; /* its formats, and what follows, are not cleared */
 	/* what lines that are carried become, and what they were */
 	struct answered_line {
-		struct party_change to[2], was[2];
+		struct endpoint_spec to[2], was[2];
 		struct codec_spec spoken[2];
 		bool ran;
 	} line[SDP_LINES_MAX];
@@ -62,7 +62,7 @@ static void refuse_line(struct answering *a, unsigned i)
 /* --- lines that are --- */
 
 static int terms_of_offerer(struct answering *a, unsigned i,
-			    struct party_change *to, struct cr_err *e)
+			    struct endpoint_spec *to, struct cr_err *e)
 {
 	const struct ng_terms t = {
 		.line = sdp_line(a->d->offer, i),
@@ -79,7 +79,7 @@ static int terms_of_offerer(struct answering *a, unsigned i,
 }
 
 static int terms_of_answerer(struct answering *a, unsigned i,
-			     struct party_change *to, struct cr_err *e)
+			     struct endpoint_spec *to, struct cr_err *e)
 {
 	const struct ng_request *r = a->w->request;
 	const struct ng_terms t = {

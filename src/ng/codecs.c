@@ -199,7 +199,7 @@ static unsigned best_mode(const struct cr_codec *c, unsigned set,
 	return best < c->nmodes ? best : least;
 }
 
-static int use_amr(struct call_side_request *out, const struct cr_codec *c,
+static int use_amr(struct codec_use *out, const struct cr_codec *c,
 		   const struct sdp_format *f, unsigned bit_rate,
 		   struct cr_err *e)
 {
@@ -221,7 +221,7 @@ static int use_amr(struct call_side_request *out, const struct cr_codec *c,
 	return 0;
 }
 
-int codec_side(struct call_side_request *out, const struct sdp_format *f,
+int codec_side(struct codec_use *out, const struct sdp_format *f,
 	       unsigned bit_rate, struct cr_err *e)
 {
 	unsigned rate;
@@ -231,7 +231,7 @@ int codec_side(struct call_side_request *out, const struct sdp_format *f,
 	if (!c && !codec_passes(f))
 		return cr_fail(e, -EINVAL, "%.40s/%u: there is no such codec",
 			       f->name, f->rate);
-	*out = (struct call_side_request){
+	*out = (struct codec_use){
 		.codec = c ? c->name : cr_codec_relayed.name,
 		.pt = f->pt,
 		.rate = c ? rate : f->rate,

@@ -47,7 +47,7 @@ bool codec_passes(const struct sdp_format *f);
  * modes and options, by the RFC of its codec; @bit_rate is the most, 0: the
  * codec's own. Texts are static. What can only be passed on has a codec for
  * that. 0; -EINVAL with @e: no such codec, or parameters that it has not. */
-int codec_side(struct call_side_request *out, const struct sdp_format *f,
+int codec_side(struct codec_use *out, const struct sdp_format *f,
 	       unsigned bit_rate, struct cr_err *e);
 
 /** May packets of @a, which was offered, be those of @b, its answer, as for

@@ -292,7 +292,7 @@ static bool may_be_early(const struct offering *o, unsigned i)
 /* As if the other side had answered with all that it is offered: @to, in the
  * order of sides. How long packets are is left to the answer. */
 static int early_terms(struct offering *o, unsigned i,
-		       struct party_change to[2], struct cr_err *e)
+		       struct endpoint_spec to[2], struct cr_err *e)
 {
 	const struct sdp_line_out *shown = &o->text.line[i];
 	const struct sdp_line all = { .mode = SDP_SENDRECV,
@@ -308,7 +308,7 @@ static int early_terms(struct offering *o, unsigned i,
 	int err = codec_settle(&o->settled, o->list[i], &all, false, e);
 
 	for (unsigned k = 0; k < 2 && !err; k++) {
-		struct party_change *p = &to[k ? !o->by : o->by];
+		struct endpoint_spec *p = &to[k ? !o->by : o->by];
 
 		err = ng_terms_change(p, &terms[k], e);
 		p->ptime = p->in_ptime = 0;
@@ -322,7 +322,7 @@ static int weigh_early(struct offering *o, unsigned i, struct cr_err *e)
 {
 	struct conversation_promise nothing = { 0 };
 	struct ng_weighing w = { .promised = &nothing, .plan = o->w->plan };
-	struct party_change to[2];
+	struct endpoint_spec to[2];
 	int err;
 
 	if (!may_be_early(o, i) || early_terms(o, i, to, e))
@@ -336,7 +336,7 @@ static void begin_early(struct offering *o, unsigned i)
 {
 	struct ng_service *sv = o->w->service;
 	struct ng_stream *s = &o->d->stream[i];
-	struct party_change to[2];
+	struct endpoint_spec to[2];
 	struct cr_err e;
 
 	if (o->list[i] && may_be_early(o, i) && !early_terms(o, i, to, &e) &&
@@ -348,7 +348,7 @@ static void begin_early(struct offering *o, unsigned i)
 
 /* What both may settle on if the other side likes what it is offered best: @to,
  * in the order of sides. Where they are does not matter. */
-static int guess(struct offering *o, unsigned i, struct party_change to[2],
+static int guess(struct offering *o, unsigned i, struct endpoint_spec to[2],
 		 struct cr_err *e)
 {
 	const unsigned ptime[] = { o->stream[i].ptime_back,
@@ -367,7 +367,7 @@ static int guess(struct offering *o, unsigned i, struct party_change to[2],
 	choice[1].speech = best->format;
 	choice[1].bit_rate = best->bit_rate;
 	for (unsigned k = 0; k < 2 && !err; k++) {
-		struct party_change *p = &to[k ? !o->by : o->by];
+		struct endpoint_spec *p = &to[k ? !o->by : o->by];
 		const struct ng_terms t = {
 			.line = sdp_line(o->sdp, i),
 			.choice = &choice[k],
@@ -398,7 +398,7 @@ static int weigh_line(struct offering *o, unsigned i, struct cr_err *e)
 	struct ng_stream *s = &o->d->stream[i];
 	struct ng_weighing w = { .promised = &sv->promised,
 				 .plan = o->w->plan };
-	struct party_change to[2];
+	struct endpoint_spec to[2];
 	int err = guess(o, i, to, e);
 
 	if (!err)

@@ -12,20 +12,12 @@
 
 static const struct party_names own = { .path = "", .address = "address" };
 
-/* A request of a party of which nothing is said. */
-static const struct party_request nothing = {
-	.side = { .pt = -1, .complexity = -1 },
-	.learn = -1,
-	.rtcp = -1,
-	.reception = { .fill = -1 },
-};
-
 /* --- endpoints --- */
 
 int ng_endpoint_open(struct node *n, struct ng_endpoint *l,
 		     const struct ng_endpoint_request *w, struct cr_err *e)
 {
-	struct party_request r = nothing;
+	struct endpoint_spec r = ENDPOINT_SPEC_UNSAID;
 	struct party *p;
 	int err;
 
@@ -134,7 +126,7 @@ void ng_stream_name(struct node *n, const struct ng_dialog *d, unsigned i)
 
 /* An endpoint that another branch has is taken from it. */
 static int report_party(struct node *n, uint32_t endpoint,
-			const struct party_change *to,
+			const struct endpoint_spec *to,
 			struct conversation_plan *plan, struct cr_err *e)
 {
 	struct party *p = party_find(n, endpoint);
@@ -146,33 +138,32 @@ static int report_party(struct node *n, uint32_t endpoint,
 }
 
 static int begin_conversation(struct node *n, struct ng_dialog *d, unsigned i,
-			      const struct party_change to[2],
+			      const struct endpoint_spec to[2],
 			      struct conversation_plan *plan, struct cr_err *e)
 {
-	struct conversation_request r = { .party = { nothing, nothing },
-					  .label = d->call->id };
+	struct call_spec r = CALL_SPEC_UNSAID;
 	struct conversation *c;
 	int err = 0;
 
+	r.port = CALL_PORT_EACH;
+	r.label = d->call->id;
 	for (unsigned k = 0; k < 2 && !err; k++) {
-		r.party[k].endpoint = d->side[k]->endpoint[i].id;
-		err = report_party(n, r.party[k].endpoint, &to[k], plan, e);
+		r.end[k].endpoint = d->side[k]->endpoint[i].id;
+		err = report_party(n, r.end[k].endpoint, &to[k], plan, e);
 	}
 	if (!err)
 		err = conversation_find_endpoints(n, &r, e);
 	if (!err)
-		err = conversation_check(plan->stream, &r, e);
+		err = conversation_check(plan, &r, e);
 	if (!err)
-		err = conversation_codecs(plan->codecs, plan->stream, &r, e);
-	if (!err)
-		err = conversation_start(n, plan->stream, &r, &c, e);
+		err = conversation_start(n, plan, &r, &c, e);
 	if (!err)
 		d->stream[i].conversation = conversation_id(c);
 	return err;
 }
 
 int ng_stream_settle(struct node *n, struct ng_dialog *d, unsigned i,
-		     const struct party_change to[2],
+		     const struct endpoint_spec to[2],
 		     struct conversation_plan *plan, struct cr_err *e)
 {
 	struct conversation *c = conversation_of(n, &d->stream[i]);
@@ -182,7 +173,7 @@ int ng_stream_settle(struct node *n, struct ng_dialog *d, unsigned i,
 }
 
 int ng_stream_begin_early(struct node *n, struct ng_dialog *d, unsigned i,
-			  const struct party_change to[2],
+			  const struct endpoint_spec to[2],
 			  struct conversation_plan *plan, struct cr_err *e)
 {
 	struct ng_stream *s = &d->stream[i];
@@ -205,7 +196,7 @@ void ng_stream_agree(struct node *n, struct ng_stream *s)
 }
 
 bool ng_stream_now(struct node *n, const struct ng_stream *s,
-		   struct party_change now[2])
+		   struct endpoint_spec now[2])
 {
 	const struct conversation *c = conversation_of(n, s);
 
@@ -228,9 +219,9 @@ bool ng_stream_takes(struct node *n, const struct ng_dialog *d, unsigned i)
 
 /* What ng_stream_settle() would say of the endpoints of line @i. */
 int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
-		    const struct party_change to[2], struct cr_err *e)
+		    const struct endpoint_spec to[2], struct cr_err *e)
 {
-	struct party_terms terms;
+	struct endpoint_spec next;
 	struct party *p[2];
 	int err = 0;
 
@@ -241,7 +232,7 @@ int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
 				       "an endpoint of it has ended");
 	}
 	for (unsigned k = 0; k < 2 && !err; k++) {
-		err = party_check_change(&terms, p[k], &to[k], &own, e);
+		err = party_check_change(&next, p[k], &to[k], &own, e);
 		if (!err)
 			err = circle_check_party(p[k], p[!k], &to[k].address,
 						 &own, e);
@@ -249,41 +240,32 @@ int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
 	return err;
 }
 
-/* What it says of its codecs. */
-static void take_codecs(struct party_request *r, const struct party_change *to)
-{
-	r->side = to->side;
-	r->passed = to->passed;
-	r->nalso = to->nalso;
-	memcpy(r->also, to->also, sizeof(r->also));
-	r->ptime = to->ptime;
-	r->in_ptime = to->in_ptime;
-	r->types.events = to->events > 0 ? (unsigned)to->events : 0;
-	r->types.events_clock = to->events_clock;
-	r->types.more = to->more;
-}
-
-static int weigh_new(struct node *n, const struct party_change to[2],
+/* By what both say of their codecs. */
+static int weigh_new(struct node *n, const struct endpoint_spec to[2],
 		     struct ng_weighing *w, struct cr_err *e)
 {
-	struct conversation_request r = { .party = { nothing, nothing } };
+	struct call_spec r = CALL_SPEC_UNSAID;
 	int err;
 
-	for (unsigned i = 0; i < 2; i++)
-		take_codecs(&r.party[i], &to[i]);
-	err = conversation_check(w->plan->stream, &r, e);
+	r.port = CALL_PORT_EACH;
+	for (unsigned i = 0; i < 2; i++) {
+		r.end[i] = to[i];
+		r.end[i].address.ss_family = AF_UNSPEC;
+		r.end[i].rtcp_address.ss_family = AF_UNSPEC;
+		r.end[i].learn = -1;
+		r.end[i].reception.fill = -1;
+		r.end[i].types.noise = 0;
+	}
+	err = conversation_check(w->plan, &r, e);
 	if (!err)
-		err = conversation_codecs(w->plan->codecs, w->plan->stream, &r,
-					  e);
-	if (!err)
-		err = conversation_weigh(n, w->plan->stream, &r, w->promised,
-					 &w->needs.ppm, e);
+		err = conversation_weigh(n, w->plan, w->promised, &w->needs.ppm,
+					 e);
 	w->needs.streams = 2;
 	return err;
 }
 
 int ng_stream_weigh(struct node *n, const struct ng_stream *s,
-		    const struct party_change to[2], struct ng_weighing *w,
+		    const struct endpoint_spec to[2], struct ng_weighing *w,
 		    struct cr_err *e)
 {
 	struct conversation *c = conversation_of(n, s);

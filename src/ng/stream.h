@@ -23,7 +23,7 @@ struct ng_endpoint_request {
 	const char *interface; /**< NULL: any of the family */
 	int family;	       /**< AF_INET, AF_INET6; 0: as the address */
 	struct sockaddr_storage address; /**< no family: not known  */
-	struct sockaddr_storage rtcp;	 /**< as party_request's    */
+	struct sockaddr_storage rtcp;	 /**< as endpoint_spec's    */
 	int learn; /**< enum learn_mode; -1: the default */
 };
 
@@ -45,12 +45,12 @@ const char *ng_endpoint_interface(struct node *n, const struct ng_endpoint *l);
  * ...; -EAGAIN: it has to be known first what @plan->stream costs, then ask
  * again. */
 int ng_stream_settle(struct node *n, struct ng_dialog *d, unsigned i,
-		     const struct party_change to[2],
+		     const struct endpoint_spec to[2],
 		     struct conversation_plan *plan, struct cr_err *e);
 /** The same before an answer, of a line that has no conversation or an early
  * one: what comes of a side is passed on until there is one. */
 int ng_stream_begin_early(struct node *n, struct ng_dialog *d, unsigned i,
-			  const struct party_change to[2],
+			  const struct endpoint_spec to[2],
 			  struct conversation_plan *plan, struct cr_err *e);
 /** It has been answered. */
 void ng_stream_agree(struct node *n, struct ng_stream *s);
@@ -67,7 +67,7 @@ void ng_stream_name(struct node *n, const struct ng_dialog *d, unsigned i);
 /** What the parties of @s are now, for ng_stream_settle() to go back to. False:
  * it has no conversation. */
 bool ng_stream_now(struct node *n, const struct ng_stream *s,
-		   struct party_change now[2]);
+		   struct endpoint_spec now[2]);
 
 /** Would ng_stream_settle() end a conversation of another dialog, which has an
  * endpoint of line @i of @d now? */
@@ -76,7 +76,7 @@ bool ng_stream_takes(struct node *n, const struct ng_dialog *d, unsigned i);
 /** Can the endpoints of line @i of @d be as @to says? 0; -ESRCH or -EINVAL with
  * @e. Nothing changes. */
 int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
-		    const struct party_change to[2], struct cr_err *e);
+		    const struct endpoint_spec to[2], struct cr_err *e);
 
 struct ng_weighing {
 	const struct conversation_promise *promised; /**< to others */
@@ -89,7 +89,7 @@ struct ng_weighing {
  * promised something? 0 and @w->needs; as conversation_weigh() or
  * conversation_weigh_change(), with @e. Nothing changes. */
 int ng_stream_weigh(struct node *n, const struct ng_stream *s,
-		    const struct party_change to[2], struct ng_weighing *w,
+		    const struct endpoint_spec to[2], struct ng_weighing *w,
 		    struct cr_err *e);
 
 #endif

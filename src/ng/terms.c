@@ -204,7 +204,7 @@ enum sdp_mode ng_terms_mode(const struct sdp_line *line)
 
 /* Can @side be sent in packets of @ms? A request that its codec cannot have is
  * none. */
-static cr_ns packet_time(const struct call_side_request *side, unsigned ms)
+static cr_ns packet_time(const struct codec_use *side, unsigned ms)
 {
 	struct pipeline_side s = { 0 };
 	struct cr_err e;
@@ -217,8 +217,7 @@ static cr_ns packet_time(const struct call_side_request *side, unsigned ms)
 }
 
 /* As long as its codec can have them, and @most ms. */
-static cr_ns longest_packet_time(const struct call_side_request *side,
-				 unsigned most)
+static cr_ns longest_packet_time(const struct codec_use *side, unsigned most)
 {
 	cr_ns time = 0;
 
@@ -230,7 +229,7 @@ static cr_ns longest_packet_time(const struct call_side_request *side,
 /* Of packets to the party of @t. Where nothing is said they are as usual, or as
  * long as those that they are made from: then it is 0, unless that is too long.
  */
-static cr_ns its_packet_time(const struct call_side_request *side,
+static cr_ns its_packet_time(const struct codec_use *side,
 			     const struct ng_terms *t)
 {
 	unsigned request = t->ptime ? t->ptime : t->line->ptime;
@@ -246,7 +245,7 @@ static cr_ns its_packet_time(const struct call_side_request *side,
 		       : packet_time(side, request);
 }
 
-static bool has_type(const struct party_change *to, int pt)
+static bool has_type(const struct endpoint_spec *to, int pt)
 {
 	bool has = to->side.pt == pt;
 
@@ -258,7 +257,7 @@ static bool has_type(const struct party_change *to, int pt)
 /* Those that are no codec of ours cannot be heard, and nothing can be made into
  * speech that is none. @passed: those that are passed on, or those that are
  * not. */
-static void take_also(struct party_change *to, const struct codec_choice *c,
+static void take_also(struct endpoint_spec *to, const struct codec_choice *c,
 		      bool passed)
 {
 	struct cr_err e;
@@ -272,7 +271,7 @@ static void take_also(struct party_change *to, const struct codec_choice *c,
 			to->nalso++;
 }
 
-int ng_terms_change(struct party_change *to, const struct ng_terms *t,
+int ng_terms_change(struct endpoint_spec *to, const struct ng_terms *t,
 		    struct cr_err *e)
 {
 	int err;
@@ -294,14 +293,15 @@ int ng_terms_change(struct party_change *to, const struct ng_terms *t,
 	to->learn = t->learn;
 	to->hold = !(ng_terms_mode(t->line) & SDP_RECVONLY);
 	if (t->choice->nevents) {
-		to->events = t->choice->events[0].pt;
-		to->events_clock = t->choice->events[0].rate;
+		to->types.events = t->choice->events[0].pt;
+		to->types.events_clock = t->choice->events[0].rate;
 		for (unsigned i = 1; i < t->choice->nevents; i++) {
-			to->more.one[to->more.n].pt = t->choice->events[i].pt;
-			to->more.one[to->more.n++].clock =
+			to->types.more.one[to->types.more.n].pt =
+				t->choice->events[i].pt;
+			to->types.more.one[to->types.more.n++].clock =
 				t->choice->events[i].rate;
 		}
 	}
-	to->noise = t->choice->noise < 0 ? 0 : t->choice->noise;
+	to->types.noise = t->choice->noise < 0 ? 0 : t->choice->noise;
 	return 0;
 }

@@ -28,7 +28,7 @@ struct ng_terms {
 struct sockaddr_storage ng_terms_address(const struct sdp_line *line,
 					 const struct sockaddr_storage *host);
 
-/** Where "a=rtcp" says that it has its RTCP (RFC 3605), as party_request has
+/** Where "a=rtcp" says that it has its RTCP (RFC 3605), as endpoint_spec has
  * it.
  */
 struct sockaddr_storage ng_terms_rtcp_address(
@@ -39,7 +39,7 @@ enum sdp_mode ng_terms_mode(const struct sdp_line *line);
 
 /** What @t makes of a party. 0; -EINVAL with @e: a codec or parameters that
  * this node has not. */
-int ng_terms_change(struct party_change *to, const struct ng_terms *t,
+int ng_terms_change(struct endpoint_spec *to, const struct ng_terms *t,
 		    struct cr_err *e);
 
 #endif

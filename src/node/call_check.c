@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "codecs/registry.h"
+#include "media/endpoint_rtcp.h"
 #include "node/requests.h"
 
 #define FIRST_DYNAMIC_PT 96
@@ -72,9 +73,8 @@ static int call_check_in_set(const struct pipeline_side *s, unsigned set,
 		       s->codec->modes[s->cfg.mode].name);
 }
 
-static int check_mode_set(struct pipeline_side *s,
-			  const struct call_side_request *r, const char *path,
-			  struct cr_err *e)
+static int check_mode_set(struct pipeline_side *s, const struct codec_use *r,
+			  const char *path, struct cr_err *e)
 {
 	const struct cr_codec *codec = s->codec;
 	const char *said = r->mode_set	    ? "mode_set"
@@ -102,7 +102,7 @@ static int check_mode_set(struct pipeline_side *s,
 	return call_check_in_set(s, r->mode_set, path, e);
 }
 
-int call_check_side(struct pipeline_side *s, const struct call_side_request *r,
+int call_check_side(struct pipeline_side *s, const struct codec_use *r,
 		    const char *path, struct cr_err *e)
 {
 	const struct cr_codec *codec;
@@ -137,8 +137,7 @@ const char *const call_class_names[] = { CALL_CLASS_NAMES };
 /* --- its two sides --- */
 
 /* A codec that runs at many rates spares a conversion. */
-static void follow_side_rate(struct pipeline_side *s,
-			     const struct call_side_request *r,
+static void follow_side_rate(struct pipeline_side *s, const struct codec_use *r,
 			     const struct pipeline_side *other)
 {
 	unsigned rate = pipeline_side_rate(other);
@@ -150,46 +149,53 @@ static void follow_side_rate(struct pipeline_side *s,
 	s->payload.sample_rate = rate;
 }
 
-/* Who says where packets come from means it, unless told otherwise. */
-static int check_hears(struct learn_terms *hears, const struct call_request *r,
-		       const struct call_names *names, struct cr_err *e)
+/* Who says where packets come from means it, unless told otherwise; the party
+ * of a conversation may be behind a NAT. */
+static int check_hears(struct learn_terms *hears, const struct call_spec *r,
+		       unsigned i, const struct call_names *names,
+		       struct cr_err *e)
 {
-	bool signalled = r->in.source.ss_family != 0;
+	const struct endpoint_spec *from = &r->end[i];
+	bool signalled = from->address.ss_family != 0;
 
 	*hears = (struct learn_terms){
-		.mode = r->in.learn >= 0 ? (enum learn_mode)r->in.learn
-			: signalled	 ? LEARN_STRICT
-					 : LEARN_IMMEDIATE,
-		.signalled = r->in.source,
-		.ssrc_signalled = r->ssrc != 0,
-		.ssrc = r->ssrc,
+		.mode = from->learn >= 0 ? (enum learn_mode)from->learn
+			: !signalled	 ? LEARN_IMMEDIATE
+			: r->port == CALL_PORT_EACH ? LEARN_DELAYED
+						    : LEARN_STRICT,
+		.signalled = from->address,
+		.ssrc_signalled = from->ssrc != 0,
+		.ssrc = from->ssrc,
 	};
 	if (hears->mode == LEARN_STRICT && !signalled)
 		return cr_fail(e, -EINVAL,
 			       "%slearn: strict hears %s only, which is "
 			       "missing",
-			       names->hears, names->source);
+			       names->in, names->source);
 	return 0;
 }
 
-static int check_sides(struct call_cfg *cfg, const struct call_request *r,
-		       const struct call_names *names, struct cr_err *e)
+static int check_sides(struct call_cfg *cfg, const struct call_spec *r,
+		       unsigned i, const struct call_names *names,
+		       struct cr_err *e)
 {
-	if (call_check_side(&cfg->media.in, &r->in.side, names->in, e))
+	const struct codec_use *in = &r->end[i].side, *out = &r->end[!i].side;
+
+	if (call_check_side(&cfg->media.in, in, names->in, e))
 		return -EINVAL;
-	cfg->source = r->in.source;
-	if (check_hears(&cfg->hears, r, names, e))
+	cfg->source = r->end[i].address;
+	if (check_hears(&cfg->hears, r, i, names, e))
 		return -EINVAL;
-	cfg->ts_first_known = r->in.ts_first >= 0;
-	cfg->ts_first = cfg->ts_first_known ? (uint32_t)r->in.ts_first : 0;
-	if (call_check_side(&cfg->media.out, &r->out.side, names->out, e))
+	cfg->ts_first_known = r->ts_first >= 0;
+	cfg->ts_first = cfg->ts_first_known ? (uint32_t)r->ts_first : 0;
+	if (call_check_side(&cfg->media.out, out, names->out, e))
 		return -EINVAL;
-	follow_side_rate(&cfg->media.in, &r->in.side, &cfg->media.out);
-	follow_side_rate(&cfg->media.out, &r->out.side, &cfg->media.in);
+	follow_side_rate(&cfg->media.in, in, &cfg->media.out);
+	follow_side_rate(&cfg->media.out, out, &cfg->media.in);
 	cfg->pt_in = cfg->media.in.pt;
 	cfg->pt_out = cfg->media.out.pt;
-	cfg->to = r->out.address;
-	cfg->ssrc_out = r->out.ssrc;
+	cfg->to = r->end[!i].address;
+	cfg->ssrc_out = r->end[!i].out_ssrc;
 	return 0;
 }
 
@@ -261,18 +267,20 @@ static int check_call_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
 	return 0;
 }
 
-static int check_times(struct call_cfg *cfg, const struct call_request *r,
-		       const struct call_names *names, struct cr_err *e)
+static int check_times(struct call_cfg *cfg, const struct call_spec *r,
+		       unsigned i, const struct call_names *names,
+		       struct cr_err *e)
 {
-	int err = check_call_ptime(cfg, r->ptime, e);
+	const struct endpoint_spec *from = &r->end[i], *to = &r->end[!i];
+	int err = check_call_ptime(
+		cfg, from->in_ptime ? from->in_ptime : r->ptime, e);
 
-	if (err || !r->out.ptime)
+	if (err || !to->ptime)
 		return err;
-	return packet_time_set(&cfg->media.out, r->out.ptime, names->out, e);
+	return packet_time_set(&cfg->media.out, to->ptime, names->out, e);
 }
 
-static int check_release(struct call_cfg *cfg,
-			 const struct call_release_request *r,
+static int check_release(struct call_cfg *cfg, const struct release_spec *r,
 			 const struct contract *said, struct cr_err *e)
 {
 	struct release_cfg *to = &cfg->release;
@@ -308,15 +316,15 @@ static int check_call_terms(struct call_cfg *cfg,
 
 /* --- what is beside the speech --- */
 
-bool call_says_reception(const struct call_reception_request *r)
+bool call_says_reception(const struct reception_spec *r)
 {
 	return r->loss != CALL_LOSS_NUMBER || r->jitter || r->jitter_min ||
 	       r->jitter_max || r->fill >= 0;
 }
 
 static int check_jitter(struct receive_stage_terms *to,
-			const struct call_reception_request *r,
-			const char *path, struct cr_err *e)
+			const struct reception_spec *r, const char *path,
+			struct cr_err *e)
 {
 	to->jitter = (enum jitter_kind)r->jitter;
 	if (to->jitter == JITTER_OFF) {
@@ -341,7 +349,7 @@ static int check_jitter(struct receive_stage_terms *to,
 /* Types of events by which the side sends, the first of which it is sent. */
 static int check_events(struct telephone_event_types *to,
 			const struct pipeline_side *side,
-			const struct call_types_request *r, const char *path,
+			const struct aux_spec *r, const char *path,
 			struct cr_err *e)
 {
 	*to = (struct telephone_event_types){ 0 };
@@ -363,7 +371,7 @@ static int check_events(struct telephone_event_types *to,
 }
 
 static int check_types(const struct pipeline_side *side,
-		       const struct call_types_request *r, const char *path,
+		       const struct aux_spec *r, const char *path,
 		       struct cr_err *e)
 {
 	const char *twice = NULL;
@@ -381,36 +389,40 @@ static int check_types(const struct pipeline_side *side,
 		       "%s%s: payload type %u stands for something else "
 		       "already",
 		       path, twice,
-		       r->events == side->pt ? side->pt : r->noise);
+		       (unsigned)(r->events == side->pt ? side->pt : r->noise));
 }
 
-static int check_aux(struct call_cfg *cfg, const struct call_request *r,
-		     const struct call_names *names, struct cr_err *e)
+static int check_aux(struct call_cfg *cfg, const struct call_spec *r,
+		     unsigned i, const struct call_names *names,
+		     struct cr_err *e)
 {
-	const struct call_reception_request *in = &r->in.reception;
+	const struct aux_spec *from = &r->end[i].types, *to = &r->end[!i].types;
+	const struct reception_spec *in = &r->end[i].reception;
 	struct telephone_event_types sent;
+	enum receive_stage_fill fill = (enum receive_stage_fill)in->fill;
 
 	cfg->conceal = in->loss == CALL_LOSS_CONCEAL;
-	cfg->receive_stage.fill = in->fill < 0
-					  ? RECEIVE_STAGE_FILL_NEVER
-					  : (enum receive_stage_fill)in->fill;
+	if (in->fill < 0)
+		fill = r->port == CALL_PORT_EACH ? RECEIVE_STAGE_FILL_SIGNALLED
+						 : RECEIVE_STAGE_FILL_NEVER;
 	/* whoever cannot tell of silence never does */
-	if (in->fill == RECEIVE_STAGE_FILL_SIGNALLED && !r->in.types.noise &&
+	if (fill == RECEIVE_STAGE_FILL_SIGNALLED && !from->noise &&
 	    !cfg->media.in.codec->dtx)
-		cfg->receive_stage.fill = RECEIVE_STAGE_FILL_NEVER;
-	cfg->receive_stage.pt_noise = (uint8_t)r->in.types.noise;
-	cfg->pt_noise_out = (uint8_t)r->out.types.noise;
+		fill = RECEIVE_STAGE_FILL_NEVER;
+	cfg->receive_stage.fill = fill;
+	cfg->receive_stage.pt_noise = (uint8_t)from->noise;
+	cfg->pt_noise_out = (uint8_t)to->noise;
 	if (check_jitter(&cfg->receive_stage, in, names->in, e) ||
-	    check_types(&cfg->media.in, &r->in.types, names->in, e) ||
-	    check_events(&cfg->receive_stage.events, &cfg->media.in,
-			 &r->in.types, names->in, e) ||
-	    check_types(&cfg->media.out, &r->out.types, names->out, e) ||
-	    check_events(&sent, &cfg->media.out, &r->out.types, names->out, e))
+	    check_types(&cfg->media.in, from, names->in, e) ||
+	    check_events(&cfg->receive_stage.events, &cfg->media.in, from,
+			 names->in, e) ||
+	    check_types(&cfg->media.out, to, names->out, e) ||
+	    check_events(&sent, &cfg->media.out, to, names->out, e))
 		return -EINVAL;
 	cfg->pt_event_out = sent.one[0].pt;
 	cfg->clock_event_out = sent.one[0].clock;
 	/* All of it needs an endpoint, which has a timer. */
-	if (r->port == CALL_PORT_OWN ||
+	if (r->port != CALL_PORT_SHARED ||
 	    !receive_stage_needed(&cfg->receive_stage))
 		return 0;
 	return cr_fail(e, -EINVAL, "%s%s: goes with port \"own\"", names->in,
@@ -420,39 +432,44 @@ static int check_aux(struct call_cfg *cfg, const struct call_request *r,
 							       : "noise");
 }
 
-int call_check_stream(struct call_cfg *out, const struct call_request *r,
-		      const struct call_names *names, struct cr_err *e)
+int call_check_stream(struct call_cfg *out, const struct call_spec *r,
+		      unsigned i, const struct call_names *names,
+		      struct cr_err *e)
 {
 	struct call_cfg cfg = { 0 };
 
-	if (r->interface && r->port != CALL_PORT_OWN)
-		return cr_fail(e, -EINVAL,
-			       "interface: goes with port \"own\"; the shared "
-			       "port has one address");
-	if (r->rtcp && r->port != CALL_PORT_OWN)
-		return cr_fail(e, -EINVAL,
-			       "rtcp: goes with port \"own\"; there is none at "
-			       "the shared port");
-	if (check_sides(&cfg, r, names, e) || check_aux(&cfg, r, names, e) ||
-	    check_times(&cfg, r, names, e) ||
+	if (check_sides(&cfg, r, i, names, e) ||
+	    check_aux(&cfg, r, i, names, e) ||
+	    check_times(&cfg, r, i, names, e) ||
 	    check_release(&cfg, &r->release, &r->terms.contract, e) ||
 	    check_call_terms(&cfg, &r->terms, e))
 		return -EINVAL;
-	cfg.ssrc_in = r->ssrc;
+	/* what is learned names the stream of a conversation nowhere */
+	cfg.may_change = r->port == CALL_PORT_EACH;
+	cfg.ssrc_in = cfg.may_change ? 0 : r->end[i].ssrc;
 	cfg.pair = r->pair;
 	*out = cfg;
 	return 0;
 }
 
-int call_check(struct call_cfg *out, const struct call_request *r,
+int call_check(struct call_cfg *out, const struct call_spec *r,
 	       struct cr_err *e)
 {
 	static const struct call_names names = { .in = "in.",
 						 .out = "out.",
-						 .hears = "in.",
 						 .source = "in.source" };
-	int err = call_check_stream(out, r, &names, e);
+	bool own = r->port == CALL_PORT_OWN;
+	int err;
 
+	if (r->end[0].interface && !own)
+		return cr_fail(e, -EINVAL,
+			       "interface: goes with port \"own\"; the shared "
+			       "port has one address");
+	if (r->end[0].rtcp > ENDPOINT_RTCP_OFF && !own)
+		return cr_fail(e, -EINVAL,
+			       "rtcp: goes with port \"own\"; there is none at "
+			       "the shared port");
+	err = call_check_stream(out, r, 0, &names, e);
 	if (!err && !out->to.ss_family)
 		err = cr_fail(e, -EINVAL,
 			      "out.address: is missing: where shall the "

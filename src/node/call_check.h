@@ -21,7 +21,7 @@
 /** The side that @r asks for, without what follows from the other one and from
  * the packets' length. 0, or -EINVAL with @e; @path is what stands before a
  * member. */
-int call_check_side(struct pipeline_side *s, const struct call_side_request *r,
+int call_check_side(struct pipeline_side *s, const struct codec_use *r,
 		    const char *path, struct cr_err *e);
 
 /** Index of the mode of @codec called @name (NULL: its default) into *@mode.
@@ -42,21 +42,22 @@ void packet_time_follow(struct pipeline_side *s, cr_ns time);
 
 /** What members are called where it was asked for, for messages. */
 struct call_names {
-	const char *in, *out; /**< before a side's members: "in."         */
-	const char *hears;    /**< before "learn": "in."                  */
-	const char *source;   /**< where packets come from: "in.source"   */
+	const char *in, *out; /**< before an end's members: "in."       */
+	const char *source;   /**< where packets come from: "in.source" */
 };
 
-/** The configuration that @r asks for. 0, or -EINVAL with @e and @out as it
- * was. */
-int call_check(struct call_cfg *out, const struct call_request *r,
+/** The configuration of the one stream that @r asks for. 0, or -EINVAL with @e
+ * and @out as it was. */
+int call_check(struct call_cfg *out, const struct call_spec *r,
 	       struct cr_err *e);
 /** Does @r ask for more than what is done without it? */
-bool call_says_reception(const struct call_reception_request *r);
+bool call_says_reception(const struct reception_spec *r);
 
-/** The same without out.address: of a stream to an endpoint. */
-int call_check_stream(struct call_cfg *out, const struct call_request *r,
-		      const struct call_names *names, struct cr_err *e);
+/** The same of the stream from end @i, which may be one of two: without what
+ * only one by itself has to have. */
+int call_check_stream(struct call_cfg *out, const struct call_spec *r,
+		      unsigned i, const struct call_names *names,
+		      struct cr_err *e);
 
 /** What the call @cfg, whose mode is the one in use, would have asked for: a
  * change starts from it. */

@@ -64,7 +64,7 @@ static uint32_t ssrc_to(const struct party *p)
 		    node_call_settings(conversation_stream(c, i))
 				    ->out_endpoint == p->endpoint->endpoint)
 			nc = conversation_stream(c, i);
-	return nc ? node_call_settings(nc)->ssrc_out : p->out_ssrc;
+	return nc ? node_call_settings(nc)->ssrc_out : p->spec.out_ssrc;
 }
 
 /* Follow it through whoever of ours hears it. False: nobody does. */

@@ -37,44 +37,10 @@ struct conversation {
 /** What a request calls its parties. */
 extern const struct party_names conversation_party_names[2];
 
-/* A stream from party @i, as if it were a call by itself. */
-static struct call_request stream_of(const struct conversation_request *r,
-				     unsigned i)
-{
-	const struct party_request *from = &r->party[i];
-	const struct party_request *to = &r->party[!i];
-
-	struct call_request one = {
-		.in = { .side = from->side,
-			.source = from->address,
-			.learn = from->learn >= 0 ? from->learn
-				 : from->address.ss_family
-					 ? (int)LEARN_DELAYED
-					 : (int)LEARN_IMMEDIATE,
-			.ts_first = -1,
-			.types = from->types,
-			.reception = from->reception },
-		.out = { .side = to->side,
-			 .address = to->address,
-			 .ssrc = to->out_ssrc,
-			 .ptime = to->ptime,
-			 .types = to->types },
-		.ptime = from->in_ptime ? from->in_ptime : r->ptime,
-		.terms = r->terms,
-		.release = { .model = -1, .burst = -1, .x = 1 },
-		.port = CALL_PORT_OWN,
-		.ssrc = from->ssrc,
-	};
-
-	if (one.in.reception.fill < 0)
-		one.in.reception.fill = RECEIVE_STAGE_FILL_SIGNALLED;
-	return one;
-}
-
 /* Of the stream from party 0, and from 1: what a request calls its members. */
 static const struct call_names names[] = {
-	{ .in = "a.", .out = "b.", .hears = "a.", .source = "a.address" },
-	{ .in = "b.", .out = "a.", .hears = "b.", .source = "b.address" },
+	{ .in = "a.", .out = "b.", .source = "a.address" },
+	{ .in = "b.", .out = "a.", .source = "b.address" },
 };
 
 const struct party_names conversation_party_names[2] = {
@@ -83,7 +49,7 @@ const struct party_names conversation_party_names[2] = {
 };
 
 /* A member of @r that endpoint.change takes. */
-static const char *said_of_party(const struct party_request *r)
+static const char *said_of_party(const struct endpoint_spec *r)
 {
 	if (r->side.codec || party_says_use(&r->side))
 		return "codec";
@@ -101,7 +67,7 @@ static const char *said_of_party(const struct party_request *r)
 }
 
 /* One that only endpoint.open takes. */
-static const char *said_of_endpoint(const struct party_request *r)
+static const char *said_of_endpoint(const struct endpoint_spec *r)
 {
 	if (r->ssrc)
 		return "ssrc";
@@ -117,7 +83,7 @@ static const char *said_of_endpoint(const struct party_request *r)
 }
 
 /* What an open endpoint has said already is not said again. */
-static int check_unsaid(const struct party_request *r, const char *path,
+static int check_unsaid(const struct endpoint_spec *r, const char *path,
 			struct cr_err *e)
 {
 	const char *party = said_of_party(r), *endpoint = said_of_endpoint(r);
@@ -137,84 +103,73 @@ static int check_unsaid(const struct party_request *r, const char *path,
 	return 0;
 }
 
-static int find_endpoint(struct node *n, struct party_request *r,
+static int find_endpoint(struct node *n, struct endpoint_spec *r,
 			 const char *path, struct cr_err *e)
 {
 	const struct party *p = party_find(n, r->endpoint);
+	uint32_t id = r->endpoint;
 
 	if (!p)
 		return cr_fail(e, -ESRCH,
 			       "%sendpoint: there is no endpoint %" PRIu32,
-			       path, r->endpoint);
+			       path, id);
 	if (check_unsaid(r, path, e))
 		return -EINVAL;
 	if (p->conversation)
 		return cr_fail(e, -EBUSY,
 			       "%sendpoint: conversation %" PRIu32
 			       " has endpoint %" PRIu32,
-			       path, p->conversation->id, r->endpoint);
-	if (!p->codecs.side.codec)
+			       path, p->conversation->id, id);
+	if (!p->spec.side.codec)
 		return cr_fail(e, -EINVAL,
 			       "%sendpoint: endpoint %" PRIu32
 			       " has no codec: tell it "
 			       "by endpoint.change",
-			       path, r->endpoint);
-	party_request_of(p, r);
+			       path, id);
+	*r = p->spec;
+	r->endpoint = id;
 	return 0;
 }
 
-int conversation_find_endpoints(struct node *n, struct conversation_request *r,
+int conversation_find_endpoints(struct node *n, struct call_spec *r,
 				struct cr_err *e)
 {
 	int err = 0;
 
-	if (r->party[0].endpoint &&
-	    r->party[0].endpoint == r->party[1].endpoint)
+	if (r->end[0].endpoint && r->end[0].endpoint == r->end[1].endpoint)
 		return cr_fail(e, -EINVAL, "b.endpoint: is a's");
 	for (unsigned i = 0; i < 2 && !err; i++)
-		if (r->party[i].endpoint)
-			err = find_endpoint(n, &r->party[i],
+		if (r->end[i].endpoint)
+			err = find_endpoint(n, &r->end[i],
 					    conversation_party_names[i].path,
 					    e);
 	return err;
 }
 
-int conversation_check(struct call_cfg *stream,
-		       const struct conversation_request *r, struct cr_err *e)
+/* What party @i may send, each as if it was what it sends. */
+static int check_codecs(struct call_codecs *codecs, struct call_cfg *stream,
+			const struct call_spec *r, unsigned i, struct cr_err *e)
 {
-	for (unsigned i = 0; i < 2; i++) {
-		const struct call_request one = stream_of(r, i);
-
-		if (call_check_stream(&stream[i], &one, &names[i], e))
-			return -EINVAL;
-		/* what is learned names the stream nowhere */
-		stream[i].ssrc_in = 0;
-		stream[i].may_change = true;
-	}
-	return 0;
-}
-
-/* What party @i may send, too, each as if it was what it sends. */
-static int check_also_streams(struct call_codecs *codecs,
-			      const struct call_cfg *stream,
-			      const struct conversation_request *r, unsigned i,
-			      struct cr_err *e)
-{
-	struct call_request one = stream_of(r, i);
 	struct call_names called = names[i];
+	struct endpoint_spec *from;
+	struct call_spec one = *r;
 	struct call_cfg cfg;
 	char path[40];
 
-	for (unsigned k = 0; k < r->party[i].nalso; k++) {
+	*codecs = (struct call_codecs){ .n = 1,
+					.one = { stream->media.in },
+					.passed = r->end[i].passed };
+	called.in = path;
+	from = &one.end[i];
+	for (unsigned k = 0; k < r->end[i].nalso; k++) {
 		(void)snprintf(path, sizeof(path), "%salso[%u].", names[i].in,
 			       k);
-		called.in = path;
-		one.in.side = r->party[i].also[k];
+		from->side = r->end[i].also[k];
+		from->in_ptime = stream->release.period;
 		/* frames that are passed on may be of another length */
-		one.ptime = passed_has(&codecs->passed, (uint8_t)one.in.side.pt)
-				    ? 0
-				    : stream->release.period;
-		if (call_check_stream(&cfg, &one, &called, e))
+		if (passed_has(&codecs->passed, (uint8_t)from->side.pt))
+			from->in_ptime = one.ptime = 0;
+		if (call_check_stream(&cfg, &one, i, &called, e))
 			return -EINVAL;
 		for (unsigned j = 0; j < codecs->n; j++)
 			if (codecs->one[j].pt == cfg.media.in.pt)
@@ -223,6 +178,8 @@ static int check_also_streams(struct call_codecs *codecs,
 					       path, cfg.media.in.pt);
 		codecs->one[codecs->n++] = cfg.media.in;
 	}
+	if (codecs->n > 1 || codecs->passed.n)
+		stream->codecs = codecs;
 	return 0;
 }
 
@@ -243,9 +200,9 @@ static bool same_speech(const struct pipeline_side *a,
 /* Is what each party sends as long as the other one is to be sent? Who says
  * the same of both expects it. */
 static bool same_packets(const struct call_cfg *stream,
-			 const struct conversation_request *r)
+			 const struct call_spec *r)
 {
-	cr_ns a = r->party[0].ptime, b = r->party[1].ptime;
+	cr_ns a = r->end[0].ptime, b = r->end[1].ptime;
 	cr_ns from_a = stream[0].release.period;
 	cr_ns from_b = stream[1].release.period;
 
@@ -264,15 +221,15 @@ static bool same_events(const struct call_cfg *stream)
 /** May @stream[2], of @r, be relays: does no packet need a change that they do
  * not make? */
 static bool conversation_may_relay(const struct call_cfg *stream,
-				   const struct conversation_request *r)
+				   const struct call_spec *r)
 {
-	bool said = r->party[0].passed.n && r->party[1].passed.n;
+	bool said = r->end[0].passed.n && r->end[1].passed.n;
 
 	if (r->relay != RELAY_AUTO)
 		return false;
 	for (unsigned i = 0; i < 2; i++)
-		if (r->party[i].out_ssrc || (r->party[i].nalso && !said) ||
-		    call_says_reception(&r->party[i].reception))
+		if (r->end[i].out_ssrc || (r->end[i].nalso && !said) ||
+		    call_says_reception(&r->end[i].reception))
 			return false;
 	return same_packets(stream, r) &&
 	       (said ||
@@ -280,25 +237,22 @@ static bool conversation_may_relay(const struct call_cfg *stream,
 		 same_events(stream)));
 }
 
-int conversation_codecs(struct call_codecs *codecs, struct call_cfg *stream,
-			const struct conversation_request *r, struct cr_err *e)
+int conversation_check(struct conversation_plan *plan,
+		       const struct call_spec *r, struct cr_err *e)
 {
+	struct call_cfg *stream = plan->stream;
 	int err = 0;
 
-	for (unsigned i = 0; i < 2 && !err; i++) {
-		codecs[i].n = 1;
-		codecs[i].one[0] = stream[i].media.in;
-		codecs[i].passed = r->party[i].passed;
-		err = check_also_streams(&codecs[i], &stream[i], r, i, e);
-		if (codecs[i].n > 1 || codecs[i].passed.n)
-			stream[i].codecs = &codecs[i];
-	}
+	for (unsigned i = 0; i < 2 && !err; i++)
+		err = call_check_stream(&stream[i], r, i, &names[i], e);
+	for (unsigned i = 0; i < 2 && !err; i++)
+		err = check_codecs(&plan->codecs[i], &stream[i], r, i, e);
 	if (err)
 		return err;
+	plan->relays = conversation_may_relay(stream, r);
 	for (unsigned i = 0; i < 2; i++)
 		if (stream[i].media.in.codec == &cr_codec_relayed &&
-		    (!conversation_may_relay(stream, r) ||
-		     relay_needs_call(&stream[0]) ||
+		    (!plan->relays || relay_needs_call(&stream[0]) ||
 		     relay_needs_call(&stream[1])))
 			return cr_fail(e, -EINVAL,
 				       "%scodec: %s: both parties are to have "
@@ -318,35 +272,29 @@ RB_GENERATE(conversation_tree, conversation, by_id, conversation_cmp)
 
 /* --- endpoints --- */
 
-/* The endpoint towards party @i of @r: an open one, or a new one. */
-static int have_endpoint(struct conversation *c, const struct party_request *r,
-			 unsigned i, struct cr_err *e)
-{
-	struct party *p = r->endpoint ? party_find(c->node, r->endpoint) : NULL;
-	int err =
-		p ? 0
-		  : party_open(c->node, r, &conversation_party_names[i], &p, e);
-
-	if (err)
-		return err;
-	c->party[i] = p;
-	party_join(p, c);
-	return 0;
-}
-
-static int have_endpoints(struct conversation *c,
-			  const struct conversation_request *r,
+/* The endpoints towards the parties of @r: open ones, or new ones. */
+static int have_endpoints(struct conversation *c, const struct call_spec *r,
 			  struct cr_err *e)
 {
 	int err = 0;
 
 	node_gather(c->node);
-	for (unsigned i = 0; i < 2 && !err; i++)
-		err = have_endpoint(c, &r->party[i], i, e);
+	for (unsigned i = 0; i < 2 && !err; i++) {
+		const struct endpoint_spec *end = &r->end[i];
+		struct party *p = party_find(c->node, end->endpoint);
+
+		if (!p)
+			err = party_open(c->node, end,
+					 &conversation_party_names[i], &p, e);
+		if (err)
+			break;
+		c->party[i] = p;
+		party_join(p, c);
+	}
 	node_notify(c->node);
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = circle_check_party(c->party[i], c->party[!i],
-					 &r->party[i].address,
+					 &r->end[i].address,
 					 &conversation_party_names[i], e);
 	if (err)
 		c->node->calls_refused++;
@@ -391,8 +339,8 @@ static void give_up_conversation(struct conversation *c)
 	conversation_free(c);
 }
 
-static struct conversation *conversation_new(
-	struct node *n, const struct conversation_request *r)
+static struct conversation *conversation_new(struct node *n,
+					     const struct call_spec *r)
 {
 	struct conversation *c = calloc(1, sizeof(*c));
 
@@ -467,37 +415,47 @@ static int start_streams(struct conversation *c, struct call_cfg *stream,
 	return err ? err : add_calls(c, stream, e);
 }
 
-static int know_costs(struct node *n, const struct call_cfg *stream,
-		      bool relays, struct cr_err *e)
+/** What @plan needs, *@ppm of a CPU; the costs are filled in. 0; -EAGAIN, or as
+ * node_cost_of(), with @e. */
+static int conversation_load(struct node *n, struct conversation_plan *plan,
+			     int64_t *ppm, struct cr_err *e)
 {
-	struct cost_entry *cost;
-	int err = 0;
+	*ppm = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		struct call_cfg *stream = &plan->stream[i];
+		struct cost_entry *cost;
+		int err;
 
-	for (unsigned i = 0; i < 2 && !err; i++)
-		if (node_stream_needs_call(&stream[i], relays))
-			err = node_cost_of(n, &stream[i], &cost, e);
-	return err;
+		if (!node_stream_needs_call(stream, plan->relays))
+			continue;
+		err = node_cost_of(n, stream, &cost, e);
+		if (err)
+			return err;
+		call_settle(stream, &cost->cost);
+		*ppm += node_load_of(stream);
+	}
+	return 0;
 }
 
-int conversation_start(struct node *n, struct call_cfg *stream,
-		       const struct conversation_request *r,
-		       struct conversation **out, struct cr_err *e)
+int conversation_start(struct node *n, struct conversation_plan *plan,
+		       const struct call_spec *r, struct conversation **out,
+		       struct cr_err *e)
 {
-	bool relays = conversation_may_relay(stream, r);
 	struct conversation *c;
+	int64_t ppm;
 	int err = node_refuse_full(n, 2, e);
 
 	if (!err)
-		err = know_costs(n, stream, relays, e);
+		err = conversation_load(n, plan, &ppm, e);
 	if (err)
 		return err;
 	c = conversation_new(n, r);
 	if (!c)
 		return cr_fail(e, -ENOMEM, "out of memory for a conversation");
-	c->relays = relays;
+	c->relays = plan->relays;
 	err = have_endpoints(c, r, e);
 	if (!err)
-		err = start_streams(c, stream, e);
+		err = start_streams(c, plan->stream, e);
 	if (!err)
 		*out = c;
 	else if (has_streams(c))
@@ -505,27 +463,6 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 	else
 		give_up_conversation(c);
 	return err;
-}
-
-/** What @stream[2] need, *@ppm of a CPU; their costs are filled in. 0; -EAGAIN,
- * or as node_cost_of(), with @e. */
-static int conversation_load(struct node *n, struct call_cfg *stream,
-			     bool relays, int64_t *ppm, struct cr_err *e)
-{
-	struct cost_entry *cost;
-	int err;
-
-	*ppm = 0;
-	for (unsigned i = 0; i < 2; i++) {
-		if (!node_stream_needs_call(&stream[i], relays))
-			continue;
-		err = node_cost_of(n, &stream[i], &cost, e);
-		if (err)
-			return err;
-		call_settle(&stream[i], &cost->cost);
-		*ppm += node_load_of(&stream[i]);
-	}
-	return 0;
 }
 
 /** Are @ppm of a CPU free, beside what was @promised? 0, or -ENOSPC with @e. */
@@ -547,8 +484,7 @@ static int conversation_room(struct node *n, int64_t ppm,
 		       (double)promised->ppm / CR_PPM);
 }
 
-int conversation_weigh(struct node *n, struct call_cfg *stream,
-		       const struct conversation_request *r,
+int conversation_weigh(struct node *n, struct conversation_plan *plan,
 		       const struct conversation_promise *promised,
 		       int64_t *ppm, struct cr_err *e)
 {
@@ -556,8 +492,7 @@ int conversation_weigh(struct node *n, struct call_cfg *stream,
 
 	*ppm = 0;
 	if (!err)
-		err = conversation_load(
-			n, stream, conversation_may_relay(stream, r), ppm, e);
+		err = conversation_load(n, plan, ppm, e);
 	return err || !*ppm ? err : conversation_room(n, *ppm, promised, e);
 }
 
@@ -765,36 +700,32 @@ static void continue_streams(const struct conversation *c, struct call_cfg *to,
 		to->media.out.cfg.mode = mode;
 }
 
-/* What the streams become if the parties speak as @to says. */
+/* What the streams become if the parties are as @to says. */
 static int plan_change(const struct conversation *c,
-		       const struct party_terms to[2],
+		       const struct endpoint_spec to[2],
 		       struct conversation_plan *plan, struct cr_err *e)
 {
-	struct conversation_request r = { .relay = c->request };
-	struct call_cfg stream[2];
+	struct call_spec r = CALL_SPEC_UNSAID;
 	int err;
 
+	r.port = CALL_PORT_EACH;
+	r.relay = c->request;
 	for (unsigned i = 0; i < 2; i++) {
-		party_request_of(c->party[i], &r.party[i]);
-		party_request_speaks(&r.party[i], &to[i].codecs);
-		r.party[i].types = to[i].types;
-		if (!r.party[i].in_ptime && !c->stream[i]->untold)
-			r.party[i].in_ptime = node_call_settings(c->stream[i])
-						      ->release.period;
+		r.end[i] = to[i];
+		if (!to[i].in_ptime && !c->stream[i]->untold)
+			r.end[i].in_ptime = node_call_settings(c->stream[i])
+						    ->release.period;
 	}
-	err = conversation_check(stream, &r, e);
-	if (!err)
-		err = conversation_codecs(plan->codecs, stream, &r, e);
-	if (err)
-		return err;
-	plan->relays = conversation_may_relay(stream, &r);
-	for (unsigned i = 0; i < 2; i++)
-		continue_streams(c, &plan->stream[i], i, &stream[i],
-				 plan->relays);
-	return 0;
+	err = conversation_check(plan, &r, e);
+	for (unsigned i = 0; i < 2 && !err; i++) {
+		const struct call_cfg asked = plan->stream[i];
+
+		continue_streams(c, &plan->stream[i], i, &asked, plan->relays);
+	}
+	return err;
 }
 
-static int recode(struct conversation *c, const struct party_terms to[2],
+static int recode(struct conversation *c, const struct endpoint_spec to[2],
 		  struct conversation_plan *plan, struct cr_err *e)
 {
 	int err = plan_change(c, to, plan, e);
@@ -810,13 +741,13 @@ static int recode(struct conversation *c, const struct party_terms to[2],
 }
 
 static int check_parties(const struct conversation *c,
-			 const struct party_change to[2],
-			 struct party_terms terms[2], struct cr_err *e)
+			 const struct endpoint_spec to[2],
+			 struct endpoint_spec next[2], struct cr_err *e)
 {
 	int err = 0;
 
 	for (unsigned i = 0; i < 2 && !err; i++)
-		err = party_check_change(&terms[i], c->party[i], &to[i],
+		err = party_check_change(&next[i], c->party[i], &to[i],
 					 &conversation_party_names[i], e);
 	return err;
 }
@@ -824,13 +755,13 @@ static int check_parties(const struct conversation *c,
 /* By what codecs cost now: what is to be is weighed by the same. */
 static int64_t load_now(const struct conversation *c)
 {
-	struct call_cfg stream[2];
+	struct conversation_plan now = { .relays = false };
 	struct cr_err e;
 	int64_t ppm;
 
 	for (unsigned i = 0; i < 2; i++)
-		stream[i] = node_call_cfg(c->stream[i]);
-	if (!c->relays && !conversation_load(c->node, stream, false, &ppm, &e))
+		now.stream[i] = node_call_cfg(c->stream[i]);
+	if (!c->relays && !conversation_load(c->node, &now, &ppm, &e))
 		return ppm;
 	ppm = 0;
 	for (unsigned i = 0; i < 2; i++)
@@ -840,21 +771,21 @@ static int64_t load_now(const struct conversation *c)
 }
 
 int conversation_weigh_change(struct conversation *c,
-			      const struct party_change to[2],
+			      const struct endpoint_spec to[2],
 			      const struct conversation_promise *promised,
 			      int64_t *ppm, struct conversation_plan *plan,
 			      struct cr_err *e)
 {
-	struct party_terms terms[2];
-	int err = check_parties(c, to, terms, e);
+	struct endpoint_spec next[2];
+	int err = check_parties(c, to, next, e);
 
 	*ppm = 0;
-	if (err || !(terms[0].speaks || terms[1].speaks))
+	if (err ||
+	    !(endpoint_spec_speaks(&to[0]) || endpoint_spec_speaks(&to[1])))
 		return err;
-	err = plan_change(c, terms, plan, e);
+	err = plan_change(c, next, plan, e);
 	if (!err)
-		err = conversation_load(c->node, plan->stream, plan->relays,
-					ppm, e);
+		err = conversation_load(c->node, plan, ppm, e);
 	if (err)
 		return err;
 	*ppm -= load_now(c);
@@ -864,41 +795,42 @@ int conversation_weigh_change(struct conversation *c,
 	return 0;
 }
 
-void conversation_now(const struct conversation *c, struct party_change now[2])
+void conversation_now(const struct conversation *c, struct endpoint_spec now[2])
 {
 	for (unsigned i = 0; i < 2; i++)
-		party_change_of(c->party[i], &now[i]);
+		now[i] = c->party[i]->spec;
 }
 
-int conversation_change(struct conversation *c, const struct party_change to[2],
+int conversation_change(struct conversation *c,
+			const struct endpoint_spec to[2],
 			struct conversation_plan *plan, struct cr_err *e)
 {
-	struct party_terms terms[2];
-	int err = check_parties(c, to, terms, e);
+	struct endpoint_spec next[2];
+	int err = check_parties(c, to, next, e);
 
-	if (!err && (terms[0].speaks || terms[1].speaks))
-		err = recode(c, terms, plan, e);
+	if (!err &&
+	    (endpoint_spec_speaks(&to[0]) || endpoint_spec_speaks(&to[1])))
+		err = recode(c, next, plan, e);
 	for (unsigned i = 0; i < 2 && !err; i++)
-		party_change(c->party[i], &terms[i]);
+		party_change(c->party[i], &to[i], &next[i]);
 	return err;
 }
 
-int conversation_change_party(struct party *p, const struct party_change *to,
+int conversation_change_party(struct party *p, const struct endpoint_spec *to,
 			      struct conversation_plan *plan, struct cr_err *e)
 {
 	static const struct party_names own = { .path = "",
 						.address = "address" };
 	struct conversation *c = p->conversation;
-	struct party_terms terms[2];
+	struct endpoint_spec next[2];
 	unsigned i = c && c->party[1] == p;
-	int err = party_check_change(&terms[i], p, to, &own, e);
+	int err = party_check_change(&next[i], p, to, &own, e);
 
-	if (!err && c && terms[i].speaks) {
-		terms[!i].codecs = c->party[!i]->codecs;
-		terms[!i].types = c->party[!i]->types;
-		err = recode(c, terms, plan, e);
+	if (!err && c && endpoint_spec_speaks(to)) {
+		next[!i] = c->party[!i]->spec;
+		err = recode(c, next, plan, e);
 	}
 	if (!err)
-		party_change(p, &terms[i]);
+		party_change(p, to, &next[i]);
 	return err;
 }

@@ -22,28 +22,29 @@ struct node_who;
 struct conversation;
 struct party;
 
-/** Fill in what open endpoints say of the parties that @r names by these. 0;
+/** Fill in what open endpoints say of the ends that @r names by these. 0;
  * -ESRCH, -EBUSY, -EINVAL with @e. Texts of @r may be borrowed from the
  * endpoints. */
-int conversation_find_endpoints(struct node *n, struct conversation_request *r,
+int conversation_find_endpoints(struct node *n, struct call_spec *r,
 				struct cr_err *e);
 
-/** Check @r, and write the streams' configurations to @stream[2]: from party 0
- * to 1, and back. 0, or -EINVAL with @e. */
-int conversation_check(struct call_cfg *stream,
-		       const struct conversation_request *r, struct cr_err *e);
+/** What its streams are to be, from end 0 to 1, and back. Not to be moved. */
+struct conversation_plan {
+	struct call_cfg stream[2];
+	/** What the ends may send, where stream[].codecs may lead. */
+	struct call_codecs codecs[2];
+	bool relays;
+};
 
-/** Put into @codecs what the parties may send beside the codecs of @stream,
- * which gets it. Both are valid until the conversation has started. 0, or
- * -EINVAL with @e. */
-int conversation_codecs(struct call_codecs *codecs, struct call_cfg *stream,
-			const struct conversation_request *r, struct cr_err *e);
+/** Check @r, and write to @plan what it comes to. 0, or -EINVAL with @e. */
+int conversation_check(struct conversation_plan *plan,
+		       const struct call_spec *r, struct cr_err *e);
 
-/** Start it. As node_call_start(). @stream: members that the node chooses are
+/** Start @plan, of @r. As node_call_start(). Members that the node chooses are
  * filled in. */
-int conversation_start(struct node *n, struct call_cfg *stream,
-		       const struct conversation_request *r,
-		       struct conversation **out, struct cr_err *e);
+int conversation_start(struct node *n, struct conversation_plan *plan,
+		       const struct call_spec *r, struct conversation **out,
+		       struct cr_err *e);
 
 /** What is kept free for conversations that are being set up. */
 struct conversation_promise {
@@ -51,11 +52,10 @@ struct conversation_promise {
 	int64_t ppm; /**< of a CPU */
 };
 
-/** Would a conversation of @stream, with @r, be let in now, beside those that
- * were @promised? 0 with what it needs, *@ppm of a CPU; -ENOSPC with @e;
- * -EAGAIN: nobody knows yet what it costs. It does not start. */
-int conversation_weigh(struct node *n, struct call_cfg *stream,
-		       const struct conversation_request *r,
+/** Would a conversation of @plan be let in now, beside those that were
+ * @promised? 0 with what it needs, *@ppm of a CPU; -ENOSPC with @e; -EAGAIN:
+ * nobody knows yet what it costs. It does not start. */
+int conversation_weigh(struct node *n, struct conversation_plan *plan,
 		       const struct conversation_promise *promised,
 		       int64_t *ppm, struct cr_err *e);
 
@@ -74,35 +74,29 @@ bool conversation_relays(const struct conversation *c);
 /** The stream from party @i. */
 struct node_call *conversation_stream(const struct conversation *c, unsigned i);
 
-/** Of what its streams are to be: what is asked for before it is known what
- * that costs. */
-struct conversation_plan {
-	struct call_cfg stream[2];
-	struct call_codecs codecs[2]; /**< where stream[].codecs may lead */
-	bool relays;
-};
-
 /** New offers or answers of the parties: other addresses, other codecs. Where
  * they come to speak the same, or to differ, the streams become relays, or
  * cease to be. No packet is lost. 0; -EINVAL, -ENOSPC, -EBUSY, -ENOMEM with @e
  * and both as they were; -EAGAIN: so, too, until it is known what @plan->stream
  * cost. */
-int conversation_change(struct conversation *c, const struct party_change to[2],
+int conversation_change(struct conversation *c,
+			const struct endpoint_spec to[2],
 			struct conversation_plan *plan, struct cr_err *e);
 /** The same of one party, which may have no conversation. */
-int conversation_change_party(struct party *p, const struct party_change *to,
+int conversation_change_party(struct party *p, const struct endpoint_spec *to,
 			      struct conversation_plan *plan, struct cr_err *e);
 
 /** Would @c be let go on as @to says now? 0 with what it needs beyond what it
  * has, *@ppm of a CPU; else as conversation_change(), and as
  * conversation_weigh(). Nothing changes. */
 int conversation_weigh_change(struct conversation *c,
-			      const struct party_change to[2],
+			      const struct endpoint_spec to[2],
 			      const struct conversation_promise *promised,
 			      int64_t *ppm, struct conversation_plan *plan,
 			      struct cr_err *e);
 /** What its parties are now, for conversation_change() to go back to. */
-void conversation_now(const struct conversation *c, struct party_change now[2]);
+void conversation_now(const struct conversation *c,
+		      struct endpoint_spec now[2]);
 
 /** It has begun before it was agreed on, or (@early false) that is so no more:
  * until then it counts as no call that was started, and nobody is told when it

@@ -20,6 +20,7 @@
 #include "node/interfaces.h"
 #include "udp/io.h"
 
+struct call_spec;
 struct node;
 struct topology;
 
@@ -183,24 +184,17 @@ int node_cost_wait(struct node *n, struct node_cost_wait *w, struct cr_err *e);
 /** @w, which waits, does not wait any more: done() is not called. */
 void node_cost_forget(struct node *n, struct node_cost_wait *w);
 
-/** Where a call's packets are to come to. */
-struct node_port_request {
-	bool own; /**< a port of its own; false: the shared one */
-	const char
-		*interface; /**< name of its interface; NULL: any that fits */
-	int rtcp;	    /**< enum endpoint_rtcp_mode */
-};
-
 /**
- * Start a call. @cfg: members that the node chooses (id, SSRCs left 0, first
- * timestamps, ring size, cost) are filled in. Returns 0 and *@nc; -ENOSPC when
- * there is no capacity; -EEXIST when the SSRC is taken; -EINVAL, -ENOMEM,
- * -EMFILE, -ENFILE, -EADDRINUSE (no descriptor or port of its own; some
- * descriptors are kept for control); each with @e. -EAGAIN, of what can be
- * known without: nobody knows yet what it costs, see node_cost_wait().
+ * Start a call of one stream, @spec, which makes @cfg (call_check()): members
+ * that the node chooses (id, SSRCs left 0, first timestamps, ring size, cost)
+ * are filled in. Returns 0 and *@nc; -ENOSPC when there is no capacity; -EEXIST
+ * when the SSRC is taken; -EINVAL, -ENOMEM, -EMFILE, -ENFILE, -EADDRINUSE (no
+ * descriptor or port of its own; some descriptors are kept for control); each
+ * with @e. -EAGAIN, of what can be known without: nobody knows yet what it
+ * costs, see node_cost_wait().
  */
 int node_call_start(struct node *n, struct call_cfg *cfg,
-		    const struct node_port_request *port, struct node_call **nc,
+		    const struct call_spec *spec, struct node_call **nc,
 		    struct cr_err *e);
 
 /**

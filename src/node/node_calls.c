@@ -676,27 +676,30 @@ static int begin_call(struct node *n, struct call_cfg *cfg,
 }
 
 int node_call_start(struct node *n, struct call_cfg *cfg,
-		    const struct node_port_request *port,
-		    struct node_call **out, struct cr_err *e)
+		    const struct call_spec *spec, struct node_call **out,
+		    struct cr_err *e)
 {
-	const struct interface_request request = { .name = port->interface,
-						   .to = cfg->to,
-						   .path = "",
-						   .to_path = "out.address" };
+	const struct interface_request request = {
+		.name = spec->end[0].interface,
+		.to = cfg->to,
+		.path = "",
+		.to_path = "out.address"
+	};
 	const struct interface_cfg shared = { .local = n->cfg.rtp,
 					      .advertised =
 						      n->cfg.rtp_advertised };
-	struct own_port own = { .rtcp = port->rtcp };
-	int err = refuse_first(n, cfg, port->own, e);
+	struct own_port own = { .rtcp = spec->end[0].rtcp };
+	bool is_own = spec->port == CALL_PORT_OWN;
+	int err = refuse_first(n, cfg, is_own, e);
 
-	if (!err && port->own)
+	if (!err && is_own)
 		err = interfaces_choose(&n->interfaces, &request, &own.at, e);
 	if (!err)
-		err = interface_may_send(port->own ? &own.at->cfg : &shared,
+		err = interface_may_send(is_own ? &own.at->cfg : &shared,
 					 n->cfg.send_to, &cfg->to,
 					 "out.address", e);
 	return err ? err
-		   : begin_call(n, cfg, port->own ? &own : NULL, NULL, out, e);
+		   : begin_call(n, cfg, is_own ? &own : NULL, NULL, out, e);
 }
 
 int node_stream_start(struct node *n, struct call_cfg *cfg,

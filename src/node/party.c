@@ -17,111 +17,65 @@
 #include "node/circle.h"
 #include "node/node_impl.h"
 
-/* Into @to, with texts that stay. */
-static int check_side(struct call_side_request *to,
-		      const struct call_side_request *from, const char *path,
-		      struct cr_err *e)
-{
-	struct pipeline_side side = { 0 };
-	int err = call_check_side(&side, from, path, e);
-
-	if (err)
-		return err;
-	*to = *from;
-	to->codec = side.codec->name;
-	if (from->mode)
-		to->mode = side.codec->modes[side.cfg.mode].name;
-	return 0;
-}
-
-static int check_party_also(struct party_codecs *to,
-			    const struct call_side_request *from,
-			    const char *path, struct cr_err *e)
-{
-	char inner[40];
-	int err = 0;
-
-	for (unsigned i = 0; i < to->nalso && !err; i++) {
-		(void)snprintf(inner, sizeof(inner), "%salso[%u].", path, i);
-		err = check_side(&to->also[i], &from[i], inner, e);
-	}
-	return err;
-}
-
-bool party_says_use(const struct call_side_request *r)
+bool party_says_use(const struct codec_use *r)
 {
 	return r->mode || r->pt >= 0 || r->rate || r->octet_align || r->dtx ||
 	       r->mode_set || r->mode_second || r->mode_next ||
 	       r->complexity >= 0 || r->fec || r->spin;
 }
 
-/* What is said of a codec that is not named. */
-static int check_named(const struct call_side_request *r, const char *path,
+/* What is said of a codec goes with its name. */
+static int check_named(const struct endpoint_spec *r, const char *path,
 		       struct cr_err *e)
 {
-	if (r->codec || !party_says_use(r))
+	if (r->side.codec)
 		return 0;
-	return cr_fail(e, -EINVAL,
-		       "%scodec: is missing: what is said of a codec goes with "
-		       "its name",
-		       path);
+	if (party_says_use(&r->side))
+		return cr_fail(e, -EINVAL,
+			       "%scodec: is missing: what is said of a codec "
+			       "goes with its name",
+			       path);
+	if (r->nalso)
+		return cr_fail(e, -EINVAL,
+			       "%scodec: is missing: what is also sent goes "
+			       "with it",
+			       path);
+	return 0;
 }
 
-/* Can its codec be sent in packets of that length? */
-static int check_party_packets(const struct party_codecs *codecs,
-			       const char *path, struct cr_err *e)
+/* @use becomes @side, and has texts that stay. */
+static int keep_use(struct codec_use *use, struct pipeline_side *side,
+		    const char *path, struct cr_err *e)
 {
-	struct pipeline_side side = { 0 };
+	int err = call_check_side(side, use, path, e);
+
+	if (err)
+		return err;
+	use->codec = side->codec->name;
+	if (use->mode)
+		use->mode = side->codec->modes[side->cfg.mode].name;
+	return 0;
+}
+
+/* What the party speaks, which has texts that stay then. Can its codec be sent
+ * in packets of that length? @path: before the members' names in @e: "a." */
+static int check_party_codecs(struct endpoint_spec *r, const char *path,
+			      struct cr_err *e)
+{
+	struct pipeline_side side = { 0 }, other;
+	char inner[40];
 	int err;
 
-	if (!codecs->side.codec || !codecs->ptime)
+	if (!r->side.codec)
 		return 0;
-	err = call_check_side(&side, &codecs->side, path, e);
-	return err ? err : packet_time_set(&side, codecs->ptime, path, e);
-}
-
-/* What is said with a codec, into @to. */
-static int check_named_ones(struct party_codecs *to,
-			    const struct party_codecs *said, const char *path,
-			    struct cr_err *e)
-{
-	struct party_codecs all = { .nalso = said->nalso,
-				    .passed = said->passed,
-				    .in_ptime = to->in_ptime };
-	int err = check_side(&all.side, &said->side, path, e);
-
-	if (!err)
-		err = check_party_also(&all, said->also, path, e);
-	if (!err)
-		*to = all;
-	return err;
-}
-
-/** What the party says, @said, into @to; of what it does not say, that stays.
- * @path: before the members' names in @e: "a." 0, or -EINVAL with @e: @to is as
- * it was. */
-static int party_codecs_take(struct party_codecs *to,
-			     const struct party_codecs *said, const char *path,
-			     struct cr_err *e)
-{
-	struct party_codecs all = *to;
-	int err = check_named(&said->side, path, e);
-
-	if (!err && said->nalso && !said->side.codec)
-		err = cr_fail(e, -EINVAL,
-			      "%scodec: is missing: what is also sent goes "
-			      "with it",
-			      path);
-	if (!err && said->side.codec)
-		err = check_named_ones(&all, said, path, e);
-	if (said->ptime)
-		all.ptime = said->ptime;
-	if (said->in_ptime)
-		all.in_ptime = said->in_ptime;
-	if (!err)
-		err = check_party_packets(&all, path, e);
-	if (!err)
-		*to = all;
+	err = keep_use(&r->side, &side, path, e);
+	for (unsigned i = 0; i < r->nalso && !err; i++) {
+		other = (struct pipeline_side){ 0 };
+		(void)snprintf(inner, sizeof(inner), "%salso[%u].", path, i);
+		err = keep_use(&r->also[i], &other, inner, e);
+	}
+	if (!err && r->ptime)
+		err = packet_time_set(&side, r->ptime, path, e);
 	return err;
 }
 
@@ -178,7 +132,7 @@ static int check_places(const struct node *n, const struct interface_cfg *from,
 /* --- opening --- */
 
 /* While nobody knows where the party is. */
-static sa_family_t family_of(const struct party_request *r)
+static sa_family_t family_of(const struct endpoint_spec *r)
 {
 	static const sa_family_t families[] = {
 		[PARTY_ANY] = AF_UNSPEC,
@@ -189,23 +143,16 @@ static sa_family_t family_of(const struct party_request *r)
 	return families[r->family];
 }
 
-static int open_party_endpoint(struct party *p, const struct party_request *r,
+static int open_party_endpoint(struct party *p, const char *interface,
 			       const struct party_names *names,
 			       struct cr_err *e)
 {
+	struct endpoint_spec *r = &p->spec;
 	struct interface_request request = {
-		.name = r->interface,
+		.name = interface,
 		.to = r->address,
 		.path = names->path,
 		.to_path = names->address,
-	};
-	const struct learn_terms terms = {
-		.mode = r->learn >= 0	       ? (enum learn_mode)r->learn
-			: r->address.ss_family ? LEARN_DELAYED
-					       : LEARN_IMMEDIATE,
-		.signalled = r->address,
-		.ssrc_signalled = r->ssrc != 0,
-		.ssrc = r->ssrc,
 	};
 	/* its clocks and SSRC are a conversation's to say */
 	const struct endpoint_rtcp_cfg rtcp = {
@@ -213,22 +160,28 @@ static int open_party_endpoint(struct party *p, const struct party_request *r,
 				    : (enum endpoint_rtcp_mode)r->rtcp,
 		.use = { node_random_ssrc(), RTP_CLOCK, RTP_CLOCK },
 	};
-	struct party_codecs said = { .side = r->side,
-				     .nalso = r->nalso,
-				     .passed = r->passed,
-				     .ptime = r->ptime,
-				     .in_ptime = r->in_ptime };
+	struct learn_terms terms = {
+		.signalled = r->address,
+		.ssrc_signalled = r->ssrc != 0,
+		.ssrc = r->ssrc,
+	};
 	struct interface *at;
-	int err = check_learn(&terms, names, e);
+	int err;
 
-	memcpy(said.also, r->also, sizeof(said.also));
+	if (r->learn < 0)
+		r->learn =
+			r->address.ss_family ? LEARN_DELAYED : LEARN_IMMEDIATE;
+	terms.mode = (enum learn_mode)r->learn;
+	err = check_learn(&terms, names, e);
 	if (!r->address.ss_family)
 		request.to.ss_family = family_of(r);
 	if (!err)
 		err = check_rtcp_address(&r->rtcp_address, &r->address, names,
 					 e);
 	if (!err)
-		err = party_codecs_take(&p->codecs, &said, names->path, e);
+		err = check_named(r, names->path, e);
+	if (!err)
+		err = check_party_codecs(r, names->path, e);
 	if (!err)
 		err = interfaces_choose(&p->node->interfaces, &request, &at, e);
 	if (!err)
@@ -239,7 +192,7 @@ static int open_party_endpoint(struct party *p, const struct party_request *r,
 					&p->endpoint, e);
 }
 
-int party_open(struct node *n, const struct party_request *r,
+int party_open(struct node *n, const struct endpoint_spec *r,
 	       const struct party_names *names, struct party **out,
 	       struct cr_err *e)
 {
@@ -252,18 +205,15 @@ int party_open(struct node *n, const struct party_request *r,
 	if (!p)
 		return cr_fail(e, -ENOMEM, "out of memory for an endpoint");
 	p->node = n;
-	p->out_ssrc = r->out_ssrc;
-	p->types = r->types;
-	p->reception = r->reception;
-	err = open_party_endpoint(p, r, names, e);
+	p->spec = *r;
+	p->spec.interface = NULL; /* borrowed; it is open once it is here */
+	err = open_party_endpoint(p, r->interface, names, e);
 	if (err) {
 		free(p);
 		return err;
 	}
-	p->hold = r->hold;
-	endpoint_hold(p->endpoint->endpoint, p->hold);
-	p->rtcp = r->rtcp_address;
-	endpoint_rtcp_set_destination(p->endpoint->endpoint, &p->rtcp);
+	endpoint_hold(p->endpoint->endpoint, r->hold);
+	endpoint_rtcp_set_destination(p->endpoint->endpoint, &r->rtcp_address);
 	p->id = p->endpoint->endpoint->cfg.id;
 	RB_INSERT(party_tree, &n->parties, p);
 	*out = p;
@@ -303,72 +253,67 @@ struct party *party_of_owner(struct node *n, const void *owner)
 	return NULL;
 }
 
-void party_request_of(const struct party *p, struct party_request *r)
-{
-	const struct learn_terms *t = &p->endpoint->endpoint->cfg.terms;
-
-	*r = (struct party_request){
-		.endpoint = r->endpoint,
-		.address = t->signalled,
-		.rtcp_address = p->rtcp,
-		.learn = (int)t->mode,
-		.ssrc = t->ssrc_signalled ? t->ssrc : 0,
-		.out_ssrc = p->out_ssrc,
-		.types = p->types,
-		.reception = p->reception,
-		.hold = p->hold,
-	};
-	party_request_speaks(r, &p->codecs);
-}
-
-void party_request_speaks(struct party_request *r,
-			  const struct party_codecs *codecs)
-{
-	r->side = codecs->side;
-	r->nalso = codecs->nalso;
-	r->passed = codecs->passed;
-	r->ptime = codecs->ptime;
-	r->in_ptime = codecs->in_ptime;
-	memcpy(r->also, codecs->also, sizeof(r->also));
-}
-
 /* --- changes --- */
 
-/* By what terms it is heard from now on: @terms. */
-static int check_party_terms(const struct party *p,
-			     const struct party_change *to,
-			     const struct party_names *names,
-			     struct learn_terms *terms, struct cr_err *e)
+/* May the party be heard as @next says, which the change @to has made? */
+static int check_party_hears(const struct party *p,
+			     const struct endpoint_spec *to,
+			     const struct endpoint_spec *next,
+			     const struct party_names *names, struct cr_err *e)
 {
+	const struct learn_terms terms = { .mode = (enum learn_mode)next->learn,
+					   .signalled = next->address };
 	sa_family_t family = p->endpoint->interface->cfg.local.ss_family;
 
-	*terms = p->endpoint->endpoint->cfg.terms;
-	if (to->address.ss_family) {
-		if (to->address.ss_family != family)
-			return cr_fail(
-				e, -EINVAL,
-				"%s: its endpoint is of the other IP family",
-				names->address);
-		terms->signalled = to->address;
-	}
-	if (to->learn >= 0)
-		terms->mode = (enum learn_mode)to->learn;
-	return check_learn(terms, names, e);
+	if (to->address.ss_family && to->address.ss_family != family)
+		return cr_fail(e, -EINVAL,
+			       "%s: its endpoint is of the other IP family",
+			       names->address);
+	return check_learn(&terms, names, e);
 }
 
-int party_check_change(struct party_terms *out, const struct party *p,
-		       const struct party_change *to,
+/* Put what the change @to says into @spec. */
+static void apply_change(struct endpoint_spec *spec,
+			 const struct endpoint_spec *to)
+{
+	if (to->side.codec) {
+		spec->side = to->side;
+		memcpy(spec->also, to->also, sizeof(spec->also));
+		spec->nalso = to->nalso;
+		spec->passed = to->passed;
+	}
+	if (to->side.codec || to->ptime)
+		spec->ptime = to->ptime;
+	if (to->in_ptime)
+		spec->in_ptime = to->in_ptime;
+	if (to->address.ss_family) {
+		spec->address = to->address;
+		spec->rtcp_address = to->rtcp_address;
+	}
+	if (to->learn >= 0)
+		spec->learn = to->learn;
+	if (to->types.events >= 0) {
+		spec->types.events = to->types.events;
+		spec->types.events_clock = to->types.events_clock;
+		spec->types.more = to->types.more;
+	}
+	if (to->types.noise >= 0)
+		spec->types.noise = to->types.noise;
+	if (to->hold >= 0)
+		spec->hold = to->hold;
+}
+
+int party_check_change(struct endpoint_spec *out, const struct party *p,
+		       const struct endpoint_spec *to,
 		       const struct party_names *names, struct cr_err *e)
 {
-	struct party_codecs said = { .side = to->side,
-				     .nalso = to->nalso,
-				     .passed = to->passed,
-				     .ptime = to->ptime,
-				     .in_ptime = to->in_ptime };
 	const struct conversation *c = p->conversation;
 	const struct party *other = c ? conversation_peer(c, p) : NULL;
-	int err = check_party_terms(p, to, names, &out->learn, e);
+	int err;
 
+	*out = p->spec;
+	apply_change(out, to);
+	err = check_party_hears(p, to, out, names, e);
 	if (!err)
 		err = circle_check_party(p, other, &to->address, names, e);
 	if (!err)
@@ -377,58 +322,26 @@ int party_check_change(struct party_terms *out, const struct party *p,
 	if (!err)
 		err = check_places(p->node, &p->endpoint->interface->cfg,
 				   &to->address, &to->rtcp_address, names, e);
-	memcpy(said.also, to->also, sizeof(said.also));
-	out->codecs = p->codecs;
-	out->types = p->types;
-	if (to->events >= 0) {
-		out->types.events = (unsigned)to->events;
-		out->types.events_clock = to->events_clock;
-		out->types.more = to->more;
+	if (!err)
+		err = check_named(to, names->path, e);
+	return err ? err : check_party_codecs(out, names->path, e);
+}
+
+void party_change(struct party *p, const struct endpoint_spec *to,
+		  const struct endpoint_spec *next)
+{
+	struct endpoint *l = p->endpoint->endpoint;
+	struct learn_terms terms = l->cfg.terms;
+
+	if (next->hold != p->spec.hold)
+		endpoint_hold(l, next->hold);
+	p->spec = *next;
+	if (endpoint_spec_hears(to)) {
+		terms.mode = (enum learn_mode)next->learn;
+		terms.signalled = next->address;
+		endpoint_again(l, &terms);
 	}
-	if (to->noise >= 0)
-		out->types.noise = (unsigned)to->noise;
-	out->rtcp = to->address.ss_family ? to->rtcp_address : p->rtcp;
-	out->hold = to->hold < 0 ? p->hold : to->hold != 0;
-	out->hears = to->address.ss_family || to->learn >= 0;
-	out->speaks = to->side.codec || to->ptime || to->in_ptime ||
-		      to->events >= 0 || to->noise >= 0;
-	return err ? err
-		   : party_codecs_take(&out->codecs, &said, names->path, e);
-}
-
-void party_change_of(const struct party *p, struct party_change *out)
-{
-	const struct learn_terms *t = &p->endpoint->endpoint->cfg.terms;
-
-	*out = (struct party_change){
-		.side = p->codecs.side,
-		.nalso = p->codecs.nalso,
-		.passed = p->codecs.passed,
-		.ptime = p->codecs.ptime,
-		.in_ptime = p->codecs.in_ptime,
-		.address = t->signalled,
-		.rtcp_address = p->rtcp,
-		.learn = (int)t->mode,
-		.events = (int)p->types.events,
-		.events_clock = p->types.events_clock,
-		.more = p->types.more,
-		.noise = (int)p->types.noise,
-		.hold = p->hold,
-	};
-	memcpy(out->also, p->codecs.also, sizeof(out->also));
-}
-
-void party_change(struct party *p, const struct party_terms *to)
-{
-	p->codecs = to->codecs;
-	p->types = to->types;
-	if (to->hold != p->hold)
-		endpoint_hold(p->endpoint->endpoint, to->hold);
-	p->hold = to->hold;
-	if (to->hears)
-		endpoint_again(p->endpoint->endpoint, &to->learn);
-	p->rtcp = to->rtcp;
-	endpoint_rtcp_set_destination(p->endpoint->endpoint, &p->rtcp);
+	endpoint_rtcp_set_destination(l, &next->rtcp_address);
 }
 
 /* --- the end --- */
@@ -541,7 +454,7 @@ void party_endpoint_info(const struct party *p, struct node_endpoint_info *out)
 		.probation = count[LEARN_COUNTER_waiting],
 		.ssrc_changes = count[LEARN_COUNTER_ssrc_changes],
 		.address_changes = count[LEARN_COUNTER_address_changes],
-		.hold = p->hold,
+		.hold = p->spec.hold,
 	};
 	node_endpoint_address(p->endpoint, out->address, sizeof(out->address));
 	(void)destination_read(&l->to, &out->to);
@@ -556,10 +469,10 @@ void party_info(const struct party *p, struct node_open_endpoint_info *out)
 	*out = (struct node_open_endpoint_info){
 		.conversation =
 			p->conversation ? conversation_id(p->conversation) : 0,
-		.codec = p->codecs.side.codec,
-		.mode = p->codecs.side.mode,
-		.ptime = p->codecs.ptime,
-		.in_ptime = p->codecs.in_ptime,
+		.codec = p->spec.side.codec,
+		.mode = p->spec.side.mode,
+		.ptime = p->spec.ptime,
+		.in_ptime = p->spec.in_ptime,
 	};
 	party_endpoint_info(p, &out->endpoint);
 }

@@ -21,19 +21,8 @@
 #include "node/info.h"
 #include "node/node_endpoint.h"
 
-/** What a party speaks. Texts are static. */
-struct party_codecs {
-	/** What it is sent, and may send; codec NULL: not said yet. */
-	struct call_side_request side;
-	struct call_side_request also[PARTY_ALSO_MAX]; /**< may send, too */
-	unsigned nalso;
-	struct passed_types passed; /**< as party_request's */
-	cr_ns ptime;	/**< of packets that it is sent; 0: not said */
-	cr_ns in_ptime; /**< of packets that it sends; 0: not said   */
-};
-
 /** Does @r say how a codec is used? */
-bool party_says_use(const struct call_side_request *r);
+bool party_says_use(const struct codec_use *r);
 
 struct conversation;
 struct node;
@@ -43,12 +32,9 @@ struct party {
 	RB_ENTRY(party) by_id;
 	struct node *node;
 	struct node_endpoint *endpoint;
-	struct party_codecs codecs;
-	struct call_types_request types;
-	struct call_reception_request reception;
-	uint32_t out_ssrc;	      /**< 0: not chosen */
-	struct sockaddr_storage rtcp; /**< of its RTCP; no family: unsaid */
-	bool hold;		      /**< it is sent nothing */
+	/** As it was asked for, and has been changed since. Texts are static;
+	 * the interface is no part of it. */
+	struct endpoint_spec spec;
 	void *owner; /**< the session; the user's                    */
 	bool opened; /**< by itself: no conversation ends it         */
 	bool left;   /**< nobody hears it any more                   */
@@ -65,39 +51,21 @@ struct party_names {
 
 /** Open an endpoint towards the party of @r. 0 with *@p; -EINVAL (what @r
  * says), or as node_endpoint_open(); with @e. */
-int party_open(struct node *n, const struct party_request *r,
+int party_open(struct node *n, const struct endpoint_spec *r,
 	       const struct party_names *names, struct party **p,
 	       struct cr_err *e);
 
 /** The one whose endpoint has this id, unless it is ending, or NULL. */
 struct party *party_find(struct node *n, uint32_t id);
 
-/** What a change comes to. */
-struct party_terms {
-	struct learn_terms learn;
-	struct party_codecs codecs;
-	struct call_types_request types;
-	struct sockaddr_storage rtcp;
-	bool hold;
-	bool hears, speaks; /**< this or that was said anew */
-};
-
-/** What @to makes of @p: into @out. 0, or -EINVAL with @e. */
-int party_check_change(struct party_terms *out, const struct party *p,
-		       const struct party_change *to,
+/** What the change @to makes of @p: into @out. 0, or -EINVAL with @e. */
+int party_check_change(struct endpoint_spec *out, const struct party *p,
+		       const struct endpoint_spec *to,
 		       const struct party_names *names, struct cr_err *e);
-/** What @p is, as a change to it. */
-void party_change_of(const struct party *p, struct party_change *out);
-/** A new offer or answer. Its conversation, if there is one, has taken what the
- * party speaks. */
-void party_change(struct party *p, const struct party_terms *to);
-
-/** Put @codecs into @r. */
-void party_request_speaks(struct party_request *r,
-			  const struct party_codecs *codecs);
-
-/** As what it would have been asked for: all but @r->endpoint. */
-void party_request_of(const struct party *p, struct party_request *r);
+/** A new offer or answer, @to, makes @next of @p. Its conversation, if there is
+ * one, has taken what the party speaks. */
+void party_change(struct party *p, const struct endpoint_spec *to,
+		  const struct endpoint_spec *next);
 
 /** Close one that was opened by itself. 0; or -EBUSY with @e: a conversation
  * has it. */

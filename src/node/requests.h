@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be asked of a node: plain structs that any protocol can fill, with
- * the values that stand for what was left open, and the check of a
+ * What can be asked of a node: plain structs (specs) that any protocol can
+ * fill, with the values that stand for what was left open, and the check of a
  * conversion's. Texts are borrowed.
  */
 #ifndef NODE_REQUESTS_H
@@ -54,11 +54,11 @@ _Static_assert(CALL_COST_MAX <= CR_TASK_LONGEST &&
 
 extern const char *const call_class_names[];
 
-/* --- requests --- */
+/* --- specs --- */
 
-/** One side of a call. */
-struct call_side_request {
-	const char *codec; /**< must be there               */
+/** How a codec is used. */
+struct codec_use {
+	const char *codec; /**< NULL: not said             */
 	const char *mode;  /**< NULL: the codec's default   */
 	int pt;		   /**< -1: RFC 3551's, or 96       */
 	unsigned rate;	   /**< Hz; 0: the codec's          */
@@ -77,75 +77,22 @@ struct call_side_request {
 enum call_loss { CALL_LOSS_NUMBER, CALL_LOSS_CONCEAL };
 
 /** Payload types of what travels among the speech; 0: none. */
-struct call_types_request {
-	unsigned events;       /**< telephone events (RFC 4733) */
+struct aux_spec {
+	int events;	       /**< telephone events (RFC 4733) */
 	unsigned events_clock; /**< theirs, Hz; 0: the codec's  */
 	/** Further ones that it may send, with their clocks. */
 	struct telephone_event_types more;
-	unsigned noise; /**< comfort noise (RFC 3389) */
+	int noise; /**< comfort noise (RFC 3389) */
 };
 
 /** What is done about the network between a party and us, and its silence. */
-struct call_reception_request {
+struct reception_spec {
 	enum call_loss loss;
 	int jitter;		      /**< enum jitter_kind */
 	cr_ns jitter_min, jitter_max; /**< of its delay; 0: the defaults      */
 	int fill; /**< enum receive_stage_fill; -1: signalled in conversations,
 		   * else never
 		   */
-};
-
-struct call_in_request {
-	struct call_side_request side;
-	struct sockaddr_storage source; /**< no family: the first sender  */
-	/** At a port of its own: how the sender is learned; -1: strictly where
-	 * the source is told, else at once. */
-	int learn;	  /**< enum learn_mode */
-	int64_t ts_first; /**< -1: that of the first packet */
-	struct call_types_request types;
-	struct call_reception_request reception;
-};
-
-struct call_out_request {
-	struct call_side_request side;
-	struct sockaddr_storage address; /**< must be there    */
-	uint32_t ssrc;			 /**< 0: a random one  */
-	cr_ns ptime; /**< of its packets; 0: the input's, or a frame */
-	struct call_types_request types;
-};
-
-/** A release model. */
-struct call_release_request {
-	int model;  /**< enum release_kind; -1: not named (sporadic) */
-	unsigned x; /**< of model rate: jobs ...                     */
-	cr_ns y;    /**< ... in a window; 0: x periods               */
-	int burst;  /**< of model lbap; -1: not named (1)            */
-};
-
-enum call_port { CALL_PORT_SHARED, CALL_PORT_OWN };
-
-/** A new call. */
-struct call_request {
-	struct call_in_request in;
-	struct call_out_request out;
-	cr_ns ptime;		 /**< 0: what the input's frames say */
-	struct task_terms terms; /**< deadline 0: the period */
-	struct call_release_request release;
-	enum call_port port;
-	const char *interface; /**< of a port of its own; NULL: any that fits */
-	int rtcp;      /**< enum endpoint_rtcp_mode; with a port of its own */
-	uint32_t ssrc; /**< of the input; 0: a random one         */
-	uint32_t pair; /**< id of the other direction's call, or 0 */
-	bool keep;     /**< belongs to no session                 */
-};
-
-/** Other terms for a call. */
-struct call_change_request {
-	uint32_t call;
-	struct task_terms terms; /**< deadline 0: the period */
-	const char *mode;	 /**< of the output; NULL: as it is */
-	cr_ns ptime;	 /**< of the input's packets; 0: what they say */
-	cr_ns out_ptime; /**< of its packets; 0: as without being asked for */
 };
 
 /** Codecs of a party beside the one that it is sent. */
@@ -156,62 +103,79 @@ enum party_family { PARTY_ANY, PARTY_IPV4, PARTY_IPV6 };
 /** Their names. */
 #define PARTY_FAMILY_NAMES "any", "ipv4", "ipv6", NULL
 
-/** A party, as signalling has it. */
-struct party_request {
+/**
+ * All that can be asked of our end towards a party, as signalling has it.
+ *
+ * A change of one is a spec, too: what it does not say stays. That is a codec
+ * of NULL, an address without a family, a time of 0, and -1 of learn, hold,
+ * types.events and types.noise. Other members do not change, but also, passed
+ * and ptime go with the codec, rtcp_address with the address, and events_clock
+ * and more with the events.
+ */
+struct endpoint_spec {
 	/** What it sends and receives. */
-	struct call_side_request side;
+	struct codec_use side;
 	/** What it may send, too. */
-	struct call_side_request also[PARTY_ALSO_MAX];
+	struct codec_use also[PARTY_ALSO_MAX];
 	unsigned nalso;
 	/** Of what it may send, where a relay is to pass on no more than both
 	 * parties have agreed on; then both say it. Types that are codecs' here
 	 * and not passed on go through a codec. */
 	struct passed_types passed;
-	/** Of packets that it is sent; 0: as call_out_request's. */
-	cr_ns ptime;
-	cr_ns in_ptime; /**< of packets that it sends; 0: the conversation's */
+	cr_ns ptime; /**< of packets that it is sent; 0: the input's, or a frame
+		      */
+	cr_ns in_ptime; /**< of packets that it sends; 0: the call's */
 	struct sockaddr_storage address; /**< no family: not known yet   */
 	/** Goes with address: where its RTCP is (RFC 3605); no family: one port
 	 * above. */
 	struct sockaddr_storage rtcp_address;
-	int learn;	   /**< enum learn_mode; -1: delayed, if it is known */
-	uint32_t ssrc;	   /**< of what it sends; 0: that is learned         */
+	/** enum learn_mode, at a port of its own; -1: immediate, unless the
+	 * address is known: then strict in a call, else delayed. */
+	int learn;
+	uint32_t ssrc;	   /**< of what it sends; 0: that is learned, or chosen
+			    */
 	uint32_t out_ssrc; /**< of what it is sent; 0: a random one */
 	int rtcp;	   /**< enum endpoint_rtcp_mode; -1: PORT */
 	const char *interface; /**< of its endpoint; NULL: any that fits     */
 	/** enum party_family: of its endpoint while its address is not known.
 	 */
 	int family;
-	struct call_types_request types;
-	struct call_reception_request reception; /**< of what it sends */
+	struct aux_spec types;
+	struct reception_spec reception; /**< of what it sends */
 	/** It wants nothing to be sent to it: "sendonly", "inactive" (RFC
 	 * 3264, 8.4). RTCP goes on. */
-	bool hold;
+	int hold;
 	/** Id of its endpoint, which is open: nothing else is said then. 0: a
 	 * new one. */
 	uint32_t endpoint;
 };
 
-/** What changes of a party. */
-struct party_change {
-	struct call_side_request side; /**< codec NULL: as it is */
-	/** Goes with side: what it may send, too. */
-	struct call_side_request also[PARTY_ALSO_MAX];
-	unsigned nalso;
-	struct passed_types passed; /**< goes with side, too */
-	/** 0: as it is; with another codec, as party_request's. */
-	cr_ns ptime;
-	cr_ns in_ptime;			 /**< 0: as it is */
-	struct sockaddr_storage address; /**< no family: as it is */
-	/** Goes with address, as party_request's. */
-	struct sockaddr_storage rtcp_address;
-	int learn; /**< -1: as it is        */
-	/** As call_types_request's, 0: none any more; -1: as they are. */
-	int events, noise;
-	/** Go with events, as call_types_request's. */
-	unsigned events_clock;
-	struct telephone_event_types more;
-	int hold; /**< -1: as it is; 0, 1: as party_request's */
+/** Does the change @to say anew where the party is, or how it is chosen? */
+static inline bool endpoint_spec_hears(const struct endpoint_spec *to)
+{
+	return to->address.ss_family || to->learn >= 0;
+}
+
+/** Does the change @to say anew what the party speaks? */
+static inline bool endpoint_spec_speaks(const struct endpoint_spec *to)
+{
+	return to->side.codec || to->ptime || to->in_ptime ||
+	       to->types.events >= 0 || to->types.noise >= 0;
+}
+
+/** A release model. */
+struct release_spec {
+	int model;  /**< enum release_kind; -1: not named (sporadic) */
+	unsigned x; /**< of model rate: jobs ...                     */
+	cr_ns y;    /**< ... in a window; 0: x periods               */
+	int burst;  /**< of model lbap; -1: not named (1)            */
+};
+
+/** Where packets come to. */
+enum call_port {
+	CALL_PORT_SHARED, /**< from in to out: the node's port */
+	CALL_PORT_OWN,	  /**< from in to out: one of the call's own */
+	CALL_PORT_EACH	  /**< a conversation: both ends have one */
 };
 
 /** Whether packets are passed on as they are where no codec is needed. */
@@ -219,14 +183,41 @@ enum relay_request { RELAY_AUTO, RELAY_NEVER };
 /** Their names. */
 #define RELAY_REQUEST_NAMES "auto", "never", NULL
 
-struct conversation_request {
-	struct party_request party[2];
-	cr_ns ptime; /**< as call_request's */
-	struct task_terms terms;
+/** A new call: one stream, from end 0 to end 1, or a conversation: one in each
+ * direction. */
+struct call_spec {
+	struct endpoint_spec end[2]; /**< of one stream: in, out */
+	enum call_port port;
+	cr_ns ptime;		 /**< 0: what the input's frames say */
+	struct task_terms terms; /**< deadline 0: the period */
+	bool keep;		 /**< belongs to no session                 */
+	/* one stream */
+	struct release_spec release;
+	int64_t ts_first; /**< of the input; -1: that of the first packet */
+	uint32_t pair;	  /**< id of the other direction's call, or 0 */
+	/* a conversation */
 	int relay; /**< enum relay_request       */
 	/** Whose it is, for queries and records; NULL: nobody said. */
 	const char *label;
-	bool keep; /**< belongs to no session */
+};
+
+/* clang-format off */
+/** Specs of which nothing is said yet. */
+#define ENDPOINT_SPEC_UNSAID                                                   \
+	{ .side = { .pt = -1, .complexity = -1 }, .learn = -1, .rtcp = -1,     \
+	  .reception = { .fill = -1 } }
+#define CALL_SPEC_UNSAID                                                       \
+	{ .end = { ENDPOINT_SPEC_UNSAID, ENDPOINT_SPEC_UNSAID },               \
+	  .release = { .model = -1, .burst = -1, .x = 1 }, .ts_first = -1 }
+/* clang-format on */
+
+/** Other terms for a call. */
+struct call_change_request {
+	uint32_t call;
+	struct task_terms terms; /**< deadline 0: the period */
+	const char *mode;	 /**< of the output; NULL: as it is */
+	cr_ns ptime;	 /**< of the input's packets; 0: what they say */
+	cr_ns out_ptime; /**< of its packets; 0: as without being asked for */
 };
 
 struct conversion_cfg;

@@ -13,82 +13,48 @@
 #include "protocol/tables/call.h"
 #include "protocol/results.h"
 
-/* A refusal, unless the cost has to be known first: then @wait. */
-static json_t *refuse_start(int ret, bool *wait, struct rpc_error *err)
+static json_t *start_call(struct service *sv, const struct service_request *a,
+			  struct conversation_plan *plan, unsigned *needs,
+			  struct rpc_error *err)
 {
-	*wait = ret == -EAGAIN;
-	return *wait ? NULL : request_refuse(err, request_code(ret));
-}
-
-/* What a call.start comes to. */
-struct start {
-	struct call_request request;
-	struct call_cfg cfg;
-	bool wait; /* for its cost */
-};
-
-static json_t *start_call_now(struct service *sv, struct session *s,
-			      const json_t *params, struct start *to,
-			      struct rpc_error *err)
-{
-	const struct call_request *request = &to->request;
-	struct node_port_request port;
+	const struct call_spec *spec = &a->spec.start;
+	struct call_cfg *cfg = &plan->stream[0];
 	struct node_call *nc;
 	int ret;
 
-	to->wait = false;
-	if (sv->draining) {
-		(void)cr_fail(&err->why, 0,
-			      "draining: this node takes no new calls");
-		return request_refuse(err, RPC_DRAINING);
-	}
-	ret = call_params(&to->request, params, &err->why);
+	if (!request_begins(sv, err))
+		return NULL;
+	ret = call_check(cfg, spec, &err->why);
 	if (!ret)
-		ret = call_check(&to->cfg, request, &err->why);
-	port = (struct node_port_request){
-		.own = request->port == CALL_PORT_OWN,
-		.interface = request->interface,
-		.rtcp = request->rtcp,
-	};
-	if (!ret)
-		ret = node_call_start(sv->node, &to->cfg, &port, &nc,
-				      &err->why);
+		ret = node_call_start(sv->node, cfg, spec, &nc, &err->why);
 	if (request_code(ret) == RPC_NO_CAPACITY)
 		log_event(LOG_INFO, "admit-refused",
 			  LOG_STR("why", err->why.text));
 	if (ret)
-		return refuse_start(ret, &to->wait, err);
-	if (!request->keep) {
-		node_call_set_owner(nc, s);
-		s->calls++;
+		return request_wait(ret, 1, needs, err);
+	if (a->session) {
+		node_call_set_owner(nc, a->session);
+		a->session->calls++;
 	}
 	return result_place_json(nc);
-}
-
-static json_t *start_call_again(struct service *sv, struct session *s,
-				const json_t *params, struct rpc_error *err)
-{
-	struct start to;
-
-	return start_call_now(sv, s, params, &to, err);
 }
 
 json_t *method_call_start(void *arg, struct rpc_peer *peer,
 			  const json_t *params, struct rpc_error *err)
 {
-	struct service *sv = arg;
-	struct session *s = session_of(peer, err);
-	struct start to;
-	json_t *result;
+	struct service_request a = { .run = start_call, .params = params };
 
-	if (!s)
+	a.session = session_of(peer, err);
+	if (!a.session)
 		return request_refuse(err, RPC_CONFLICT);
-	result = start_call_now(sv, s, params, &to, err);
+	if (!request_begins(arg, err))
+		return NULL;
+	if (call_params(&a.spec.start, params, &err->why))
+		return request_refuse(err, RPC_INVALID_PARAMS);
 	/* a call that belongs to nobody does not end with who asks for it */
-	return to.wait ? deferred_begin(sv, peer, to.request.keep ? NULL : s,
-					params, &to.cfg, 1, start_call_again,
-					err)
-		       : result;
+	if (a.spec.start.keep)
+		a.session = NULL;
+	return request_run(arg, peer, &a, err);
 }
 
 /* The call with @id, or NULL with @err. */
@@ -120,33 +86,24 @@ static struct node_call *call_named(struct service *sv, const json_t *params,
 	return call_of_id(sv, which.call, err);
 }
 
-/* The call that @params, of call.change, is about; NULL with @err. */
-static struct node_call *call_to_change(struct service *sv,
-					const json_t *params,
-					struct rpc_error *err)
-{
-	struct call_change_request ask;
-
-	return request_read(call_change_fields, &ask, params, err)
-		       ? call_of_id(sv, ask.call, err)
-		       : NULL;
-}
-
-/* @to is what the call becomes; @wait: when its cost is known. */
-static json_t *change_call(struct service *sv, const json_t *params,
-			   struct call_cfg *to, bool *wait,
+/* What is not said stays as it is at that moment: @a is read again. */
+static json_t *change_call(struct service *sv, const struct service_request *a,
+			   struct conversation_plan *plan, unsigned *needs,
 			   struct rpc_error *err)
 {
-	struct node_call *nc = call_to_change(sv, params, err);
+	struct call_cfg *to = &plan->stream[0];
 	struct call_change_request ask;
+	struct node_call *nc;
 	int ret;
 
-	*wait = false;
+	if (!request_read(call_change_fields, &ask, a->params, err))
+		return NULL;
+	nc = call_of_id(sv, ask.call, err);
 	if (!nc)
 		return NULL;
 	*to = node_call_cfg(nc);
 	call_change_begin(&ask, to);
-	ret = call_change_params(&ask, params, &err->why);
+	ret = call_change_params(&ask, a->params, &err->why);
 	if (!ret)
 		ret = call_check_change(to, &ask, &err->why);
 	if (!ret)
@@ -155,32 +112,19 @@ static json_t *change_call(struct service *sv, const json_t *params,
 		log_event(LOG_INFO, "change-refused", LOG_INT("call", ask.call),
 			  LOG_STR("why", err->why.text));
 	if (ret)
-		return refuse_start(ret, wait, err);
+		return request_wait(ret, 1, needs, err);
 	log_event(LOG_INFO, "call-changed", LOG_INT("call", ask.call),
 		  LOG_WORD("class", call_class_names[to->terms.cls]));
 	return result_call_json(nc);
 }
 
-static json_t *change_call_again(struct service *sv, struct session *s,
-				 const json_t *params, struct rpc_error *err)
-{
-	struct call_cfg to;
-	bool wait;
-
-	(void)s;
-	return change_call(sv, params, &to, &wait, err);
-}
-
 json_t *method_call_change(void *arg, struct rpc_peer *peer,
 			   const json_t *params, struct rpc_error *err)
 {
-	struct call_cfg to;
-	bool wait;
-	json_t *result = change_call(arg, params, &to, &wait, err);
+	const struct service_request a = { .run = change_call,
+					   .params = params };
 
-	return wait ? deferred_begin(arg, peer, NULL, params, &to, 1,
-				     change_call_again, err)
-		    : result;
+	return request_run(arg, peer, &a, err);
 }
 
 json_t *method_call_stop(void *arg, struct rpc_peer *peer, const json_t *params,

@@ -37,12 +37,9 @@ json_t *method_endpoint_open(void *arg, struct rpc_peer *peer,
 		return request_refuse(err, RPC_CONFLICT);
 	if (!request_read(endpoint_open_fields, &ask, params, err))
 		return NULL;
-	if (sv->draining) {
-		(void)cr_fail(&err->why, 0,
-			      "draining: this node takes no new calls");
-		return request_refuse(err, RPC_DRAINING);
-	}
-	ret = party_open(sv->node, &ask.party, &endpoint_names, &p, &err->why);
+	if (!request_begins(sv, err))
+		return NULL;
+	ret = party_open(sv->node, &ask.end, &endpoint_names, &p, &err->why);
 	if (ret)
 		return request_refuse(err, request_code(ret));
 	p->opened = true;
@@ -101,32 +98,29 @@ json_t *method_endpoint_close(void *arg, struct rpc_peer *peer,
 	return request_refuse(err, request_code(ret));
 }
 
-/* @wait: until it is known what @plan costs. */
-static json_t *change_endpoint(struct service *sv, const json_t *params,
-			       struct conversation_plan *plan, bool *wait,
+static json_t *change_endpoint(struct service *sv,
+			       const struct service_request *a,
+			       struct conversation_plan *plan, unsigned *needs,
 			       struct rpc_error *err)
 {
-	struct endpoint_change_request ask = { 0 };
-	struct party *p;
+	const struct change_spec *spec = &a->spec.change;
+	struct party *p = endpoint_of_id(sv, spec->id, err);
 	int ret;
 
-	*wait = false;
-	if (!request_read(endpoint_change_fields, &ask, params, err))
-		return NULL;
-	p = endpoint_of_id(sv, ask.endpoint, err);
 	if (!p)
 		return NULL;
-	ret = conversation_change_party(p, &ask.to, plan, &err->why);
-	*wait = ret == -EAGAIN;
-	if (ret)
-		return *wait ? NULL : request_refuse(err, request_code(ret));
-	return endpoint_json(p);
+	ret = conversation_change_party(p, &spec->end[0], plan, &err->why);
+	return ret ? request_wait(ret, 2, needs, err) : endpoint_json(p);
 }
 
 json_t *method_endpoint_change(void *arg, struct rpc_peer *peer,
 			       const json_t *params, struct rpc_error *err)
 {
-	return deferred_begin_change(arg, peer, params, change_endpoint, err);
+	struct service_request a = { .run = change_endpoint, .params = params };
+
+	return request_read(endpoint_change_fields, &a.spec.change, params, err)
+		       ? request_run(arg, peer, &a, err)
+		       : NULL;
 }
 
 /* The endpoints of one page. Nothing ends while a page is written. */
@@ -184,95 +178,50 @@ static json_t *conversation_json(const struct conversation *c)
 	return field_write(conversation_info_fields, &info);
 }
 
-/* What a conversation.start comes to. */
-struct conversation_begun {
-	struct conversation_request request;
-	struct call_cfg stream[2];
-	struct call_codecs codecs[2];
-	bool wait; /* for the costs */
-};
-
-static int read_conversation_start(struct node *n,
-				   struct conversation_begun *to,
-				   const json_t *params, struct cr_err *e)
+static json_t *start_conversation(struct service *sv,
+				  const struct service_request *a,
+				  struct conversation_plan *plan,
+				  unsigned *needs, struct rpc_error *err)
 {
-	int err;
-
-	to->request = (struct conversation_request){ 0 };
-	field_defaults(conversation_start_fields, &to->request);
-	err = field_read(conversation_start_fields, params, &to->request, e);
-	if (!err)
-		err = conversation_find_endpoints(n, &to->request, e);
-	if (!err)
-		err = conversation_check(to->stream, &to->request, e);
-	return err ? err
-		   : conversation_codecs(to->codecs, to->stream, &to->request,
-					 e);
-}
-
-static void own_conversation(struct session *s, const struct conversation *c)
-{
-	for (unsigned i = 0; i < 2; i++)
-		node_call_set_owner(conversation_stream(c, i), s);
-	s->calls += 2;
-}
-
-static json_t *start_conversation_now(struct service *sv, struct session *s,
-				      const json_t *params,
-				      struct conversation_begun *to,
-				      struct rpc_error *err)
-{
+	struct call_spec spec = a->spec.start;
 	struct conversation *c;
 	int ret;
 
-	to->wait = false;
-	if (sv->draining) {
-		(void)cr_fail(&err->why, 0,
-			      "draining: this node takes no new calls");
-		return request_refuse(err, RPC_DRAINING);
-	}
-	ret = read_conversation_start(sv->node, to, params, &err->why);
+	if (!request_begins(sv, err))
+		return NULL;
+	ret = conversation_find_endpoints(sv->node, &spec, &err->why);
 	if (!ret)
-		ret = conversation_start(sv->node, to->stream, &to->request, &c,
-					 &err->why);
+		ret = conversation_check(plan, &spec, &err->why);
+	if (!ret)
+		ret = conversation_start(sv->node, plan, &spec, &c, &err->why);
 	if (request_code(ret) == RPC_NO_CAPACITY)
 		log_event(LOG_INFO, "admit-refused",
 			  LOG_STR("why", err->why.text));
-	to->wait = ret == -EAGAIN;
-	if (to->wait)
-		return NULL;
 	if (ret)
-		return request_refuse(err, request_code(ret));
-	if (!to->request.keep)
-		own_conversation(s, c);
+		return request_wait(ret, 2, needs, err);
+	for (unsigned i = 0; i < 2 && a->session; i++) {
+		node_call_set_owner(conversation_stream(c, i), a->session);
+		a->session->calls++;
+	}
 	return conversation_json(c);
-}
-
-static json_t *start_conversation_again(struct service *sv, struct session *s,
-					const json_t *params,
-					struct rpc_error *err)
-{
-	struct conversation_begun to;
-	json_t *result = start_conversation_now(sv, s, params, &to, err);
-
-	/* one cost was forgotten while the other one was measured */
-	return to.wait ? request_refuse(err, RPC_INTERNAL) : result;
 }
 
 json_t *method_conversation_start(void *arg, struct rpc_peer *peer,
 				  const json_t *params, struct rpc_error *err)
 {
-	struct session *s = session_of(peer, err);
-	struct conversation_begun to;
-	json_t *result;
+	struct service_request a = { .run = start_conversation,
+				     .params = params };
 
-	if (!s)
+	a.session = session_of(peer, err);
+	if (!a.session)
 		return request_refuse(err, RPC_CONFLICT);
-	result = start_conversation_now(arg, s, params, &to, err);
-	return to.wait ? deferred_begin(arg, peer, to.request.keep ? NULL : s,
-					params, to.stream, 2,
-					start_conversation_again, err)
-		       : result;
+	if (!request_begins(arg, err))
+		return NULL;
+	if (conversation_params(&a.spec.start, params, &err->why))
+		return request_refuse(err, RPC_INVALID_PARAMS);
+	if (a.spec.start.keep)
+		a.session = NULL;
+	return request_run(arg, peer, &a, err);
 }
 
 /* The one with @id, or NULL with @err. */
@@ -323,33 +272,31 @@ json_t *method_conversation_query(void *arg, struct rpc_peer *peer,
 	return c ? conversation_json(c) : NULL;
 }
 
-/* @wait: until it is known what @plan costs. */
-static json_t *change_conversation(struct service *sv, const json_t *params,
-				   struct conversation_plan *plan, bool *wait,
-				   struct rpc_error *err)
+static json_t *change_conversation(struct service *sv,
+				   const struct service_request *a,
+				   struct conversation_plan *plan,
+				   unsigned *needs, struct rpc_error *err)
 {
-	struct conversation_change_request ask = { 0 };
-	struct conversation *c;
+	const struct change_spec *spec = &a->spec.change;
+	struct conversation *c = conversation_of_id(sv, spec->id, err);
 	int ret;
 
-	*wait = false;
-	if (!request_read(conversation_change_fields, &ask, params, err))
-		return NULL;
-	c = conversation_of_id(sv, ask.conversation, err);
 	if (!c)
 		return NULL;
-	ret = conversation_change(c, ask.party, plan, &err->why);
-	*wait = ret == -EAGAIN;
-	if (ret)
-		return *wait ? NULL : request_refuse(err, request_code(ret));
-	return conversation_json(c);
+	ret = conversation_change(c, spec->end, plan, &err->why);
+	return ret ? request_wait(ret, 2, needs, err) : conversation_json(c);
 }
 
 json_t *method_conversation_change(void *arg, struct rpc_peer *peer,
 				   const json_t *params, struct rpc_error *err)
 {
-	return deferred_begin_change(arg, peer, params, change_conversation,
-				     err);
+	struct service_request a = { .run = change_conversation,
+				     .params = params };
+
+	return request_read(conversation_change_fields, &a.spec.change, params,
+			    err)
+		       ? request_run(arg, peer, &a, err)
+		       : NULL;
 }
 
 /* The conversations of one page. Nothing ends while a page is written. */

@@ -66,91 +66,84 @@ static bool request_is_empty(const json_t *params, struct rpc_error *err)
 	return request_read(nothing_fields, &nothing, params, err);
 }
 
+bool request_begins(const struct service *sv, struct rpc_error *err)
+{
+	if (!sv->draining)
+		return true;
+	(void)cr_fail(&err->why, 0, "draining: this node takes no new calls");
+	err->code = RPC_DRAINING;
+	return false;
+}
+
+json_t *request_wait(int ret, unsigned n, unsigned *needs,
+		     struct rpc_error *err)
+{
+	if (ret != -EAGAIN)
+		return request_refuse(err, request_code(ret));
+	*needs = n;
+	return NULL;
+}
+
 static void answer_deferred(struct deferred *p, json_t *result,
 			    struct rpc_error *err)
 {
 	LIST_REMOVE(p, link);
 	rpc_later_reply(p->later, result, err);
-	json_decref(p->params);
+	json_decref((json_t *)(uintptr_t)p->asked.params);
 	free(p);
-}
-
-/* For the second time: one cost was forgotten while another was measured. */
-static json_t *change_deferred(const struct deferred *p, struct rpc_error *e)
-{
-	struct conversation_plan plan;
-	bool wait;
-	json_t *result = p->change(p->service, p->params, &plan, &wait, e);
-
-	return wait ? request_refuse(e, RPC_INTERNAL) : result;
 }
 
 static void on_known_cost(void *arg, int err, const struct cr_err *why)
 {
 	struct deferred *p = arg;
+	struct conversation_plan plan;
 	struct rpc_error e = { 0 };
 	json_t *result = NULL;
+	unsigned needs = 0;
 
 	rpc_later_begin();
 	if (err) {
 		e.code = request_code(err);
 		e.why = *why;
 	} else {
-		result = p->run ? p->run(p->service, p->session, p->params, &e)
-				: change_deferred(p, &e);
+		result = p->asked.run(p->service, &p->asked, &plan, &needs, &e);
+		if (needs) /* a cost was forgotten while another was measured */
+			e.code = RPC_INTERNAL;
 	}
 	answer_deferred(p, result, &e);
 }
 
-/* With what @how has of it; see deferred_begin(). */
-static json_t *begin_deferred(const struct deferred *how, struct rpc_peer *peer,
-			      const json_t *params, const struct call_cfg *cfg,
-			      unsigned n, struct rpc_error *err)
+json_t *request_run(struct service *sv, struct rpc_peer *peer,
+		    const struct service_request *a, struct rpc_error *err)
 {
-	struct deferred *p = malloc(sizeof(*p));
 	struct rpc_error e = { .code = RPC_NO_CAPACITY };
+	struct conversation_plan plan;
+	unsigned needs = 0;
+	json_t *result = a->run(sv, a, &plan, &needs, err);
+	struct deferred *p;
 
+	if (!needs)
+		return result;
+	p = malloc(sizeof(*p));
 	if (!p) {
 		(void)cr_fail(&err->why, 0, "out of memory");
 		return request_refuse(err, RPC_NO_CAPACITY);
 	}
-	*p = *how;
+	p->service = sv;
+	p->asked = *a;
 	p->later = rpc_later(peer, err);
-	p->needs = (struct cost_needs){ .node = p->service->node,
+	p->needs = (struct cost_needs){ .node = sv->node,
 					.done = on_known_cost,
 					.arg = p };
 	if (!p->later) {
 		free(p);
 		return NULL;
 	}
-	p->params = json_incref((json_t *)(uintptr_t)params);
-	LIST_INSERT_HEAD(&p->service->deferred, p, link);
-	if (cost_needs_begin(&p->needs, cfg, n, &e.why))
+	(void)json_incref((json_t *)(uintptr_t)a->params);
+	LIST_INSERT_HEAD(&sv->deferred, p, link);
+	if (cost_needs_begin(&p->needs, plan.stream, needs, &e.why))
 		answer_deferred(p, NULL, &e);
 	return NULL;
-}
-
-json_t *deferred_begin(struct service *sv, struct rpc_peer *peer,
-		       struct session *s, const json_t *params,
-		       const struct call_cfg *cfg, unsigned n,
-		       deferred_run *run, struct rpc_error *err)
-{
-	const struct deferred how = { .service = sv, .session = s, .run = run };
-
-	return begin_deferred(&how, peer, params, cfg, n, err);
-}
-
-json_t *deferred_begin_change(struct service *sv, struct rpc_peer *peer,
-			      const json_t *params, deferred_change *change,
-			      struct rpc_error *err)
-{
-	const struct deferred how = { .service = sv, .change = change };
-	struct conversation_plan plan;
-	bool wait;
-	json_t *result = change(sv, params, &plan, &wait, err);
-
-	return wait ? begin_deferred(&how, peer, params, plan.stream, 2, err)
-		    : result;
 }
 
 /* A reply may end the association of who does not read it, and with that drop
@@ -164,7 +157,7 @@ void deferred_drop(struct service *sv, const struct session *s, int code,
 
 	for (p = LIST_FIRST(&sv->deferred); p; p = next) {
 		next = LIST_NEXT(p, link);
-		if (s && p->session != s)
+		if (s && p->asked.session != s)
 			continue;
 		cost_needs_forget(&p->needs);
 		LIST_REMOVE(p, link);

@@ -17,6 +17,7 @@
 #include "node/measuring.h"
 #include "protocol/field.h"
 #include "protocol/service.h"
+#include "protocol/tables/conversation.h"
 #include "protocol/tables/method.h"
 #include "rpc/server.h"
 
@@ -76,50 +77,56 @@ int request_code(int err);
 bool request_read(const struct field *table, void *out, const json_t *params,
 		  struct rpc_error *err);
 
+/** Refuse what would start something while the node drains. True: it does not.
+ */
+bool request_begins(const struct service *sv, struct rpc_error *err);
+
 /*
- * Requests that wait until it is known what a call costs. What can be refused
- * without that has been; then the method is run again, as if it were asked at
- * that moment: a drain, an end of the call or other changes meanwhile count.
+ * Requests that may have to wait until it is known what a call costs. What can
+ * be refused without that has been; then they run again, as if they were asked
+ * at that moment: a drain, an end of the call or other changes meanwhile count.
  *
  * A request that belongs to a session ends with it: who has gone, or said bye,
  * starts no call.
  */
 
-/** A method for the second time; it does not wait again. */
-typedef json_t *deferred_run(struct service *sv, struct session *s,
-			     const json_t *params, struct rpc_error *err);
+struct service_request;
 
-/** A change of codecs: what it comes to is @plan. Returns as a method does;
- * *@wait: it has to be known what @plan costs. */
-typedef json_t *deferred_change(struct service *sv, const json_t *params,
-				struct conversation_plan *plan, bool *wait,
-				struct rpc_error *err);
+/** Carry @a out. Returns as a method does; *@needs: not yet, for it has to be
+ * known first what so many of @plan->stream cost. */
+typedef json_t *service_run(struct service *sv, const struct service_request *a,
+			    struct conversation_plan *plan, unsigned *needs,
+			    struct rpc_error *err);
 
-/** What waits. */
+/** What is asked for. */
+struct service_request {
+	service_run *run;
+	struct session *session; /**< NULL: nobody's */
+	const json_t *params;	 /**< the texts of @spec are its, borrowed */
+	union {
+		struct call_spec start;
+		struct change_spec change;
+	} spec;
+};
+
+/** Run @a; if that has to wait, wait, and run it again. Returns as the method
+ * of @peer does then. */
+json_t *request_run(struct service *sv, struct rpc_peer *peer,
+		    const struct service_request *a, struct rpc_error *err);
+
+/** For what service_run returns when the node has said @ret, which is not 0, of
+ * @n streams. */
+json_t *request_wait(int ret, unsigned n, unsigned *needs,
+		     struct rpc_error *err);
+
+/** A request that waits. */
 struct deferred {
 	LIST_ENTRY(deferred) link;
 	struct service *service;
-	struct session *session; /**< NULL: nobody's */
 	struct rpc_later *later;
-	json_t *params;
-	deferred_run *run;
-	deferred_change *change; /**< if @run is NULL */
+	struct service_request asked;
 	struct cost_needs needs;
 };
-
-/** Wait for the costs of @cfg[@n], one or two, then run @run with @s and
- * @params and answer with its result. Returns NULL, as the method of @peer does
- * then; @err says whether that worked. */
-json_t *deferred_begin(struct service *sv, struct rpc_peer *peer,
-		       struct session *s, const json_t *params,
-		       const struct call_cfg *cfg, unsigned n,
-		       deferred_run *run, struct rpc_error *err);
-
-/** Change; if that has to wait, wait, and change as if it were asked for at
- * that moment. Nobody's. Returns as the method of @peer does then. */
-json_t *deferred_begin_change(struct service *sv, struct rpc_peer *peer,
-			      const json_t *params, deferred_change *change,
-			      struct rpc_error *err);
 
 /** Refuse with @code and @why what waits for @s; NULL: all that waits. */
 void deferred_drop(struct service *sv, const struct session *s, int code,

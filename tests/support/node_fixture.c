@@ -199,8 +199,7 @@ int fixture_measure(struct node_fixture *r, const struct call_cfg *cfg,
 int fixture_try(struct node_fixture *r, const char *json, struct node_call **nc,
 		struct cr_err *e)
 {
-	struct node_port_request port;
-	struct call_request request;
+	struct call_spec spec;
 	struct call_cfg cfg;
 	json_t *params = json_text(json), *out;
 	char to[64];
@@ -210,18 +209,13 @@ int fixture_try(struct node_fixture *r, const char *json, struct node_call **nc,
 	out = json_object_get(params, "out");
 	if (out && !json_object_get(out, "address"))
 		(void)json_object_set_new(out, "address", json_string(to));
-	err = call_params(&request, params, e);
+	err = call_params(&spec, params, e);
 	if (!err)
-		err = call_check(&cfg, &request, e);
+		err = call_check(&cfg, &spec, e);
 	if (!err)
 		err = fixture_measure(r, &cfg, e);
-	port = (struct node_port_request){
-		.own = request.port == CALL_PORT_OWN,
-		.interface = request.interface,
-		.rtcp = request.rtcp,
-	};
 	if (!err)
-		err = node_call_start(r->node, &cfg, &port, nc, e);
+		err = node_call_start(r->node, &cfg, &spec, nc, e);
 	json_decref(params);
 	return err;
 }

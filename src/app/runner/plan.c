@@ -226,7 +226,7 @@ static int find_stream(struct stream *s, const char *from, const char *to,
 		       struct cr_err *e)
 {
 	json_t *out = side_json(to), *params = NULL;
-	struct call_request request;
+	struct call_spec spec;
 	struct call_cfg cfg;
 	int err = -ENOMEM;
 
@@ -235,9 +235,9 @@ static int find_stream(struct stream *s, const char *from, const char *to,
 		params = json_pack("{s:o, s:O}", "in", side_json(from), "out",
 				   out);
 	if (params)
-		err = call_params(&request, params, e);
+		err = call_params(&spec, params, e);
 	if (!err)
-		err = call_check(&cfg, &request, e);
+		err = call_check(&cfg, &spec, e);
 	if (!err)
 		*s = (struct stream){ .media = cfg.media,
 				      .period = cfg.release.period };
@@ -411,18 +411,18 @@ static void note_ended(void *arg, struct node_call *nc)
 static int start_call(struct probe *b, unsigned i, const char *sink,
 		      struct cr_err *e)
 {
-	const struct node_port_request port = { .own = true };
 	struct node_call_place place;
-	struct call_request request;
+	struct call_spec spec;
 	struct call_cfg cfg;
 	json_t *params =
 		json_pack("{s:{s:s}, s:{s:s, s:f, s:s}}", "in", "codec", "pcmu",
 			  "out", "codec", "spin", "spin_us",
 			  (double)b->spin / CR_US, "address", sink);
-	int err = params ? call_params(&request, params, e) : -ENOMEM;
+	int err = params ? call_params(&spec, params, e) : -ENOMEM;
 
+	spec.port = CALL_PORT_OWN;
 	if (!err)
-		err = call_check(&cfg, &request, e);
+		err = call_check(&cfg, &spec, e);
 	if (!err && !i) {
 		struct node_cost_wait w = { .media = cfg.media,
 					    .period = cfg.release.period,
@@ -436,7 +436,7 @@ static int start_call(struct probe *b, unsigned i, const char *sink,
 			err = b->err;
 	}
 	if (!err)
-		err = node_call_start(b->node, &cfg, &port, &b->call[i], e);
+		err = node_call_start(b->node, &cfg, &spec, &b->call[i], e);
 	json_decref(params);
 	if (err)
 		return err;

@@ -135,11 +135,12 @@ const struct field call_reception_fields[] = {
 };
 
 const struct field call_in_fields[] = {
-	{ ROW_INLINE(call_in, side, call_side) },
-	{ ROW_ADDRESS(call_in, "source", source), .without = "the first sender",
+	{ ROW_INLINE(call_in, end[0].side, call_side) },
+	{ ROW_ADDRESS(call_in, "source", end[0].address),
+	  .without = "the first sender",
 	  .help = "address that packets come from; packets from other "
 		  "addresses are refused" },
-	{ ROW_CHOICE(call_in, "learn", learn, learns), .dflt = -1,
+	{ ROW_CHOICE(call_in, "learn", end[0].learn, learns), .dflt = -1,
 	  .without = "strict where source is given, else immediate",
 	  .help = "at a port of its own: how the sender is chosen; strict: "
 		  "only source; immediate: the first one; delayed: of several "
@@ -151,8 +152,8 @@ const struct field call_in_fields[] = {
 	  .without = "that of the first packet",
 	  .help = "RTP timestamp of the input at which the output's "
 		  "timestamps begin" },
-	{ ROW_INLINE(call_in, types, call_types) },
-	{ ROW_INLINE(call_in, reception, call_reception) },
+	{ ROW_INLINE(call_in, end[0].types, call_types) },
+	{ ROW_INLINE(call_in, end[0].reception, call_reception) },
 	{ 0 },
 };
 
@@ -161,7 +162,7 @@ const struct field call_out_fields[] = {
 	{ ROW_ADDRESS(call_out, "address", address),
 	  .required = "where shall the frames go to?",
 	  .help = "address to send the packets to" },
-	{ ROW_INT(call_out, "ssrc", ssrc), .min = 1, .max = UINT32_MAX,
+	{ ROW_INT(call_out, "ssrc", out_ssrc), .min = 1, .max = UINT32_MAX,
 	  .without = "a random one",
 	  .help = "SSRC of the packets that the node sends" },
 	{ ROW_TIME(call_out, "ptime", ptime, "ms"), .min = CALL_PTIME_MIN,
@@ -209,8 +210,9 @@ const struct field call_terms_fields[] = {
 };
 
 const struct field call_start_fields[] = {
-	{ ROW_OBJECT(call_start, "in", in, call_in), .help = "the input" },
-	{ ROW_OBJECT(call_start, "out", out, call_out), .help = "the output" },
+	{ ROW_WHOLE(call_start, "in", call_in), .help = "the input" },
+	{ ROW_OBJECT(call_start, "out", end[1], call_out),
+	  .help = "the output" },
 	{ ROW_TIME(call_start, "ptime", ptime, "ms"), .min = CALL_PTIME_MIN,
 	  .max = CALL_PTIME_MAX,
 	  .without = "a frame of the input; of PCM one of the output, or 20 "
@@ -222,15 +224,15 @@ const struct field call_start_fields[] = {
 	{ ROW_CHOICE(call_start, "port", port, ports),
 	  .help = "use the RTP port that the node's calls share, or a port "
 		  "of the call's own" },
-	{ ROW_TEXT(call_start, "interface", interface),
+	{ ROW_TEXT(call_start, "interface", end[0].interface),
 	  .without = "the first with an address of out.address's family",
 	  .help = "name of the interface, as hello lists them, that a port of "
 		  "the call's own is opened at" },
-	{ ROW_CHOICE(call_start, "rtcp", rtcp, rtcps),
+	{ ROW_CHOICE(call_start, "rtcp", end[0].rtcp, rtcps),
 	  .help = "RTCP with the sender and with out.address, at a port of the "
 		  "call's own: on the port above it, or mux: on the same one "
 		  "(RFC 5761)" },
-	{ ROW_INT(call_start, "ssrc", ssrc), .min = 1, .max = UINT32_MAX,
+	{ ROW_INT(call_start, "ssrc", end[0].ssrc), .min = 1, .max = UINT32_MAX,
 	  .without = "a random one; at a port of its own, the sender's",
 	  .help = "SSRC of the packets that the node receives" },
 	{ ROW_INT(call_start, "pair", pair), .min = 1, .max = UINT32_MAX,
@@ -818,10 +820,9 @@ const struct field record_fields[] = {
 	{ 0 },
 };
 
-int call_params(struct call_request *out, const json_t *params,
-		struct cr_err *e)
+int call_params(struct call_spec *out, const json_t *params, struct cr_err *e)
 {
-	*out = (struct call_request){ 0 };
+	*out = (struct call_spec)CALL_SPEC_UNSAID;
 	field_defaults(call_start_fields, out);
 	return field_read(call_start_fields, params, out, e);
 }

@@ -34,15 +34,15 @@ FIELD_TABLE_DECLARE(rtcp_info, struct endpoint_rtcp_info);
 FIELD_TABLE_DECLARE(rtcp_far, struct endpoint_rtcp_info);
 FIELD_TABLE_DECLARE(contract, struct contract);
 /** How a codec is used. */
-FIELD_TABLE_DECLARE(codec_use, struct call_side_request);
-FIELD_TABLE_DECLARE(call_types, struct call_types_request);
-FIELD_TABLE_DECLARE(call_reception, struct call_reception_request);
-FIELD_TABLE_DECLARE(call_side, struct call_side_request);
-FIELD_TABLE_DECLARE(call_in, struct call_in_request);
-FIELD_TABLE_DECLARE(call_out, struct call_out_request);
-FIELD_TABLE_DECLARE(call_release, struct call_release_request);
+FIELD_TABLE_DECLARE(codec_use, struct codec_use);
+FIELD_TABLE_DECLARE(call_types, struct aux_spec);
+FIELD_TABLE_DECLARE(call_reception, struct reception_spec);
+FIELD_TABLE_DECLARE(call_side, struct codec_use);
+FIELD_TABLE_DECLARE(call_in, struct call_spec);
+FIELD_TABLE_DECLARE(call_out, struct endpoint_spec);
+FIELD_TABLE_DECLARE(call_release, struct release_spec);
 FIELD_TABLE_DECLARE(call_terms, struct task_terms);
-FIELD_TABLE_DECLARE(call_start, struct call_request);
+FIELD_TABLE_DECLARE(call_start, struct call_spec);
 FIELD_TABLE_DECLARE(call_change_out, struct call_change_request);
 FIELD_TABLE_DECLARE(call_change, struct call_change_request);
 FIELD_TABLE_DECLARE(call_reference, struct call_reference);
@@ -120,8 +120,7 @@ FIELD_TABLE_DECLARE(record, struct node_record);
 
 /** call.start's @params. 0, or -EINVAL with @e naming the member and the way
  * out. */
-int call_params(struct call_request *out, const json_t *params,
-		struct cr_err *e);
+int call_params(struct call_spec *out, const json_t *params, struct cr_err *e);
 
 /** call.change's @params into @r, which has what goes now (see
  * call_change_begin()). 0, or -EINVAL with @e as above. */

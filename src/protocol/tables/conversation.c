@@ -79,7 +79,7 @@ const struct field party_endpoint_fields[] = {
 };
 
 const struct field endpoint_open_fields[] = {
-	{ ROW_INLINE(endpoint_open, party, party_endpoint) },
+	{ ROW_INLINE(endpoint_open, end, party_endpoint) },
 	{ ROW_BOOL(endpoint_open, "keep", keep),
 	  .help = "the endpoint belongs to no session; only endpoint.close "
 		  "closes it" },
@@ -117,15 +117,15 @@ const struct field party_change_fields[] = {
 	  .min = CALL_PTIME_MIN, .max = CALL_PTIME_MAX, .without = "as it is",
 	  .help = "duration of the speech in a packet that the party sends "
 		  "from now on; a deadline that was one packet's follows" },
-	{ ROW_INT(party_change, "events", events), .max = 127, .dflt = -1,
+	{ ROW_INT(party_change, "events", types.events), .max = 127, .dflt = -1,
 	  .without = "as it is",
 	  .help = "RTP payload type of telephone events from now on; 0: none "
 		  "any more; see endpoint.open" },
-	{ ROW_INT(party_change, "events_clock", events_clock), .min = 8000,
-	  .max = 48000, .unit = "Hz", .without = "the codec's",
+	{ ROW_INT(party_change, "events_clock", types.events_clock),
+	  .min = 8000, .max = 48000, .unit = "Hz", .without = "the codec's",
 	  .help = "goes with events: the clock of their durations; see "
 		  "endpoint.open" },
-	{ ROW_INT(party_change, "noise", noise), .max = 127, .dflt = -1,
+	{ ROW_INT(party_change, "noise", types.noise), .max = 127, .dflt = -1,
 	  .without = "as it is",
 	  .help = "RTP payload type of comfort noise from now on; 0: none any "
 		  "more; see endpoint.open" },
@@ -137,10 +137,9 @@ const struct field party_change_fields[] = {
 };
 
 const struct field endpoint_change_fields[] = {
-	{ ROW_INT(endpoint_change, "endpoint", endpoint), .min = 1,
-	  .max = UINT32_MAX, .required = "which endpoint?",
-	  .help = "id of the endpoint" },
-	{ ROW_INLINE(endpoint_change, to, party_change) },
+	{ ROW_INT(endpoint_change, "endpoint", id), .min = 1, .max = UINT32_MAX,
+	  .required = "which endpoint?", .help = "id of the endpoint" },
+	{ ROW_INLINE(endpoint_change, end[0], party_change) },
 	{ 0 },
 };
 
@@ -217,9 +216,9 @@ const struct field party_fields[] = {
 };
 
 const struct field conversation_start_fields[] = {
-	{ ROW_OBJECT(conversation_start, "a", party[0], party),
+	{ ROW_OBJECT(conversation_start, "a", end[0], party),
 	  .help = "one party" },
-	{ ROW_OBJECT(conversation_start, "b", party[1], party),
+	{ ROW_OBJECT(conversation_start, "b", end[1], party),
 	  .help = "the other one" },
 	{ ROW_TIME(conversation_start, "ptime", ptime, "ms"),
 	  .min = CALL_PTIME_MIN, .max = CALL_PTIME_MAX,
@@ -250,12 +249,12 @@ const struct field conversation_reference_fields[] = {
 };
 
 const struct field conversation_change_fields[] = {
-	{ ROW_INT(conversation_change, "conversation", conversation), .min = 1,
+	{ ROW_INT(conversation_change, "conversation", id), .min = 1,
 	  .max = UINT32_MAX, .required = "which conversation?",
 	  .help = "id of the conversation" },
-	{ ROW_OBJECT(conversation_change, "a", party[0], party_change),
+	{ ROW_OBJECT(conversation_change, "a", end[0], party_change),
 	  .help = "one party" },
-	{ ROW_OBJECT(conversation_change, "b", party[1], party_change),
+	{ ROW_OBJECT(conversation_change, "b", end[1], party_change),
 	  .help = "the other one" },
 	{ 0 },
 };
@@ -298,3 +297,12 @@ const struct field conversation_list_fields[] = {
 		  "the last id" },
 	{ 0 },
 };
+
+int conversation_params(struct call_spec *out, const json_t *params,
+			struct cr_err *e)
+{
+	*out = (struct call_spec)CALL_SPEC_UNSAID;
+	out->port = CALL_PORT_EACH;
+	field_defaults(conversation_start_fields, out);
+	return field_read(conversation_start_fields, params, out, e);
+}

@@ -14,13 +14,14 @@ struct endpoint_reference {
 };
 
 struct endpoint_open_request {
-	struct party_request party;
+	struct endpoint_spec end;
 	bool keep; /**< belongs to no session */
 };
 
-struct endpoint_change_request {
-	uint32_t endpoint;
-	struct party_change to;
+/** endpoint.change, conversation.change. */
+struct change_spec {
+	uint32_t id;
+	struct endpoint_spec end[2]; /**< of an endpoint the first one */
 };
 
 struct endpoint_list_result {
@@ -28,11 +29,11 @@ struct endpoint_list_result {
 	bool more;
 };
 
-FIELD_TABLE_DECLARE(party_side, struct call_side_request);
-FIELD_TABLE_DECLARE(party_endpoint, struct party_request);
-FIELD_TABLE_DECLARE(party_change, struct party_change);
+FIELD_TABLE_DECLARE(party_side, struct codec_use);
+FIELD_TABLE_DECLARE(party_endpoint, struct endpoint_spec);
+FIELD_TABLE_DECLARE(party_change, struct endpoint_spec);
 FIELD_TABLE_DECLARE(endpoint_open, struct endpoint_open_request);
-FIELD_TABLE_DECLARE(endpoint_change, struct endpoint_change_request);
+FIELD_TABLE_DECLARE(endpoint_change, struct change_spec);
 FIELD_TABLE_DECLARE(endpoint_reference, struct endpoint_reference);
 FIELD_TABLE_DECLARE(endpoint_state, struct node_endpoint_info);
 FIELD_TABLE_DECLARE(endpoint_info, struct node_open_endpoint_info);
@@ -41,11 +42,6 @@ FIELD_TABLE_DECLARE(endpoint_list, struct endpoint_list_result);
 /** conversation.stop, conversation.query: which one. */
 struct conversation_reference {
 	uint32_t conversation;
-};
-
-struct conversation_change_request {
-	uint32_t conversation;
-	struct party_change party[2];
 };
 
 struct conversation_info {
@@ -60,12 +56,16 @@ struct conversation_list_result {
 	bool more;
 };
 
-FIELD_TABLE_DECLARE(party, struct party_request);
-FIELD_TABLE_DECLARE(conversation_start, struct conversation_request);
+FIELD_TABLE_DECLARE(party, struct endpoint_spec);
+FIELD_TABLE_DECLARE(conversation_start, struct call_spec);
 FIELD_TABLE_DECLARE(conversation_reference, struct conversation_reference);
-FIELD_TABLE_DECLARE(conversation_change, struct conversation_change_request);
+FIELD_TABLE_DECLARE(conversation_change, struct change_spec);
 FIELD_TABLE_DECLARE(party_info, struct node_party_info);
 FIELD_TABLE_DECLARE(conversation_info, struct conversation_info);
 FIELD_TABLE_DECLARE(conversation_list, struct conversation_list_result);
+
+/** conversation.start's @params. 0, or -EINVAL with @e. */
+int conversation_params(struct call_spec *out, const json_t *params,
+			struct cr_err *e);
 
 #endif

@@ -48,7 +48,7 @@ static void try_change(struct call_cfg *cfg, const json_t *params)
 static void try_call(const json_t *params)
 {
 	const json_t *change = json_array_get(params, 1);
-	struct call_request r;
+	struct call_spec r;
 	struct call_cfg cfg;
 	struct cr_err e = { "" };
 

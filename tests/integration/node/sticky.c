@@ -46,34 +46,33 @@ const struct cr_codec *sticky_codec(void)
 	return &sticky;
 }
 
-static struct call_cfg sticky_cfg(void)
+static struct call_cfg sticky_cfg(struct call_spec *spec)
 {
-	struct call_request request = {
-		.in.side = { .codec = "pcmu", .pt = -1, .complexity = -1 },
-		.in.ts_first = -1,
-		.in.learn = -1,
-		.out.side = { .codec = "pcma", .pt = -1, .complexity = -1 },
-		.release = { .model = -1, .burst = -1, .x = 1 },
-		.terms = { .cls = CR_SOFT, .weight = CALL_WEIGHT },
-	};
 	struct call_cfg cfg;
 	struct cr_err e = { "" };
 
-	assert_int_equal(address_parse("127.0.0.1:9", &request.out.address), 0);
-	assert_int_equal(call_check(&cfg, &request, &e), 0);
+	*spec = (struct call_spec)CALL_SPEC_UNSAID;
+	spec->end[0].side.codec = "pcmu";
+	spec->end[0].rtcp = ENDPOINT_RTCP_OFF;
+	spec->end[1].side.codec = "pcma";
+	spec->terms.cls = CR_SOFT;
+	spec->terms.weight = CALL_WEIGHT;
+	assert_int_equal(address_parse("127.0.0.1:9", &spec->end[1].address),
+			 0);
+	assert_int_equal(call_check(&cfg, spec, &e), 0);
 	cfg.media.out.codec = sticky_codec();
 	return cfg;
 }
 
 struct node_call *sticky_call(struct node_fixture *r)
 {
-	const struct node_port_request port = { .own = false };
-	struct call_cfg cfg = sticky_cfg();
+	struct call_spec spec;
+	struct call_cfg cfg = sticky_cfg(&spec);
 	struct node_call *nc = NULL;
 	struct cr_err e = { "" };
 
 	if (fixture_measure(r, &cfg, &e) ||
-	    node_call_start(r->node, &cfg, &port, &nc, &e))
+	    node_call_start(r->node, &cfg, &spec, &nc, &e))
 		fail_msg("%s", e.text);
 	return nc;
 }
@@ -86,7 +85,8 @@ static bool is_inside(void *arg)
 
 void sticky_measure(struct node_fixture *r, struct node_cost_wait *w)
 {
-	struct call_cfg cfg = sticky_cfg();
+	struct call_spec spec;
+	struct call_cfg cfg = sticky_cfg(&spec);
 	struct cr_err e = { "" };
 
 	w->media = cfg.media;

@@ -22,20 +22,18 @@ int talk_try(struct node_fixture *r, const char *json, struct conversation **c,
 	     struct cr_err *e)
 {
 	json_t *params = json_text(json);
-	struct conversation_request request = { 0 };
-	struct call_cfg stream[2];
-	int err;
+	struct conversation_plan plan;
+	struct call_spec spec;
+	int err = conversation_params(&spec, params, e);
 
-	field_defaults(conversation_start_fields, &request);
-	err = field_read(conversation_start_fields, params, &request, e);
 	if (!err)
-		err = conversation_check(stream, &request, e);
+		err = conversation_check(&plan, &spec, e);
 	if (!err)
-		err = conversation_start(r->node, stream, &request, c, e);
+		err = conversation_start(r->node, &plan, &spec, c, e);
 	for (unsigned i = 0; i < 2 && err == -EAGAIN; i++)
-		assert_int_equal(fixture_measure(r, &stream[i], e), 0);
+		assert_int_equal(fixture_measure(r, &plan.stream[i], e), 0);
 	if (err == -EAGAIN)
-		err = conversation_start(r->node, stream, &request, c, e);
+		err = conversation_start(r->node, &plan, &spec, c, e);
 	json_decref(params);
 	return err;
 }
@@ -53,7 +51,7 @@ struct conversation *talk_start(struct node_fixture *r, const char *json)
 int talk_try_change(struct node_fixture *r, struct conversation *c,
 		    const char *json, struct cr_err *e)
 {
-	struct conversation_change_request ask = { 0 };
+	struct change_spec ask = { 0 };
 	struct conversation_plan plan;
 	json_t *params = json_text(json);
 	int err;
@@ -63,7 +61,7 @@ int talk_try_change(struct node_fixture *r, struct conversation *c,
 	field_defaults(conversation_change_fields, &ask);
 	assert_int_equal(
 		field_read(conversation_change_fields, params, &ask, e), 0);
-	while ((err = conversation_change(c, ask.party, &plan, e)) == -EAGAIN)
+	while ((err = conversation_change(c, ask.end, &plan, e)) == -EAGAIN)
 		for (unsigned i = 0; i < 2; i++)
 			assert_int_equal(fixture_measure(r, &plan.stream[i], e),
 					 0);

@@ -23,21 +23,20 @@ static int start_with(struct node_fixture *r, const struct cr_codec *codec,
 	json_t *params = json_pack("{s{ss}s{ss}sss{si}}", "a", "codec", "pcmu",
 				   "b", "codec", "pcma", "class", "hard",
 				   "contract", "worst_us", worst);
-	struct conversation_request request = { 0 };
-	struct call_cfg stream[2];
+	struct conversation_plan plan;
+	struct call_spec spec;
 	int err;
 
 	assert_non_null(params);
-	field_defaults(conversation_start_fields, &request);
-	err = field_read(conversation_start_fields, params, &request, e);
+	err = conversation_params(&spec, params, e);
 	if (!err)
-		err = conversation_check(stream, &request, e);
+		err = conversation_check(&plan, &spec, e);
 	if (codec)
-		stream[0].media.out.codec = codec;
+		plan.stream[0].media.out.codec = codec;
 	for (unsigned i = 0; i < 2 && !err; i++)
-		err = fixture_measure(r, &stream[i], e);
+		err = fixture_measure(r, &plan.stream[i], e);
 	if (!err)
-		err = conversation_start(r->node, stream, &request, c, e);
+		err = conversation_start(r->node, &plan, &spec, c, e);
 	json_decref(params);
 	return err;
 }
@@ -165,7 +164,7 @@ enum { ROUNDS = 40, FRAMES = 25 };
 static bool has_new_terms(struct conversation *c, struct node_fixture *r)
 {
 	struct conversation_plan plan;
-	struct party_change to[2] = { 0 };
+	struct endpoint_spec to[2] = { 0 };
 	struct cr_err e = { "" };
 	char text[64];
 

@@ -40,9 +40,8 @@ static int measure(struct node_fixture *r, const struct call_cfg *stream,
 static int start(struct node_fixture *r, const char *json,
 		 struct conversation **c, struct cr_err *e)
 {
-	struct conversation_request request = { 0 };
-	struct call_codecs codecs[2];
-	struct call_cfg stream[2];
+	struct conversation_plan plan;
+	struct call_spec spec;
 	char text[512];
 	json_t *params;
 	int err;
@@ -52,25 +51,22 @@ static int start(struct node_fixture *r, const char *json,
 		*p = '"';
 	params = json_loads(text, 0, NULL);
 	assert_non_null(params);
-	field_defaults(conversation_start_fields, &request);
-	err = field_read(conversation_start_fields, params, &request, e);
+	err = conversation_params(&spec, params, e);
 	if (!err)
-		err = conversation_check(stream, &request, e);
-	if (!err)
-		err = conversation_codecs(codecs, stream, &request, e);
-	while (!err && (err = conversation_start(r->node, stream, &request, c,
+		err = conversation_check(&plan, &spec, e);
+	while (!err && (err = conversation_start(r->node, &plan, &spec, c,
 						 e)) == -EAGAIN)
-		err = measure(r, stream, e);
+		err = measure(r, plan.stream, e);
 	json_decref(params);
 	return err;
 }
 
 /* Party @i speaks @codec from now on; when what it costs is known. */
 static int takes(struct node_fixture *r, struct conversation *c, unsigned i,
-		 const struct call_side_request *how, struct cr_err *e)
+		 const struct codec_use *how, struct cr_err *e)
 {
 	struct conversation_plan plan;
-	struct party_change to[2] = { 0 };
+	struct endpoint_spec to[2] = { 0 };
 	int err;
 
 	for (unsigned k = 0; k < 2; k++)
@@ -84,7 +80,7 @@ static int takes(struct node_fixture *r, struct conversation *c, unsigned i,
 static int speaks(struct node_fixture *r, struct conversation *c, unsigned i,
 		  const char *codec, int pt, struct cr_err *e)
 {
-	struct call_side_request how;
+	struct codec_use how;
 
 	field_defaults(call_side_fields, &how);
 	how.codec = codec;
@@ -289,7 +285,7 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 	struct conversation *c;
 	struct line at_b = { 0 }, at_a = { 0 };
 	struct call_cfg before[2], after[2];
-	struct call_side_request how;
+	struct codec_use how;
 	struct cr_err e = { "" };
 	struct node_fixture r;
 

@@ -21,7 +21,7 @@ static void a_change_of_address_loses_nothing(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
 	struct conversation_plan plan;
-	struct party_change to[2] = { 0 };
+	struct endpoint_spec to[2] = { 0 };
 	struct conversation *c;
 	struct talker p[2], other;
 	uint8_t buf[2048];

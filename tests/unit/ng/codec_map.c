@@ -76,12 +76,11 @@ static void what_is_left_out_is_filled_in(void **state)
 	assert_int_equal(pt, 8);
 }
 
-static struct call_side_request side(const char *name, unsigned rate,
-				     unsigned channels, const char *fmtp,
-				     unsigned bit_rate)
+static struct codec_use side(const char *name, unsigned rate, unsigned channels,
+			     const char *fmtp, unsigned bit_rate)
 {
 	const struct sdp_format f = format(name, rate, channels, fmtp);
-	struct call_side_request s;
+	struct codec_use s;
 	struct cr_err e = { "" };
 
 	if (codec_side(&s, &f, bit_rate, &e))
@@ -93,7 +92,7 @@ static struct call_side_request side(const char *name, unsigned rate,
 /* Never outside the set; of it, what the bit rate pays for. */
 static void amr_is_used_as_its_receiver_says(void **state)
 {
-	struct call_side_request s = side("AMR", 8000, 1, "", 0);
+	struct codec_use s = side("AMR", 8000, 1, "", 0);
 
 	assert_string_equal(s.codec, "amr");
 	assert_string_equal(s.mode, "12.2");
@@ -120,7 +119,7 @@ static void amr_is_used_as_its_receiver_says(void **state)
 
 static void opus_is_used_as_its_receiver_says(void **state)
 {
-	struct call_side_request s = side("opus", 48000, 2, "", 0);
+	struct codec_use s = side("opus", 48000, 2, "", 0);
 
 	assert_false(s.dtx || s.fec || s.rate);
 	s = side("opus", 48000, 2,
@@ -164,7 +163,7 @@ static void what_no_codec_is_known_of_is_passed_on(void **state)
 		{ 96, "opus", 48000, 1, "" },
 		{ 96, "MPA", 90000, 1, "" },
 	};
-	struct call_side_request s;
+	struct codec_use s;
 	struct cr_err e = { "" };
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
@@ -192,7 +191,7 @@ static void what_is_not_known_is_told_so(void **state)
 	};
 
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-		struct call_side_request s;
+		struct codec_use s;
 		struct cr_err e = { "" };
 
 		assert_int_equal(codec_side(&s, &wrong[i].f, 0, &e), -EINVAL);

@@ -31,7 +31,7 @@ static unsigned packets(const struct said *s)
 				    .comes = s->comes,
 				    .apart = s->apart,
 				    .learn = -1 };
-	struct party_change to;
+	struct endpoint_spec to;
 	struct cr_err e = { "" };
 
 	if (ng_terms_change(&to, &t, &e))

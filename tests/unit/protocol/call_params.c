@@ -14,7 +14,7 @@
 
 /* What was asked for, without its texts, and the call it becomes. */
 struct parsed {
-	struct call_request asked;
+	struct call_spec asked;
 	struct call_cfg cfg;
 };
 

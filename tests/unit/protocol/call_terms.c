@@ -15,7 +15,7 @@
 
 static int start(const char *members, struct call_cfg *cfg, struct cr_err *e)
 {
-	struct call_request r;
+	struct call_spec r;
 	char json[500];
 	json_t *params;
 	int err;
