@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON-RPC server: from a message to its replies, by the owner's methods; the
- * text that goes back, made piece by piece; and whose turn it is. Associations,
- * queues and what all peers hold are server.c's.
+ * text that goes back, made piece by piece. Associations, queues and what all
+ * peers hold are server.c's.
  */
 #include "rpc/answer.h"
 
@@ -33,12 +33,7 @@ struct replies {
 	size_t bytes, size;
 	size_t reserved; /**< for those that are not there  */
 	size_t max;	 /**< for all                       */
-};
-
-enum {
-	/** If this many replies to a peer are still to come, nothing else that
-	 * it has sent is begun. */
-	LATER_MAX = 256
+	size_t weight;	 /**< of it in peer->unfinished     */
 };
 
 /* An error without data and with one of the texts below, but for its id; and
@@ -46,8 +41,6 @@ enum {
 enum { SHORT_BYTES = 160 };
 
 static const char too_long[] = "reply too long: ask for a part (\"limit\")";
-
-static void fair_queue_wake(struct peer *p);
 
 static size_t short_bytes(const json_t *id)
 {
@@ -125,7 +118,6 @@ static struct replies *replies_new(struct peer *p,
 		.max = max,
 	};
 	LIST_INSERT_HEAD(&p->replies, to, link);
-	p->pending++;
 	return to;
 }
 
@@ -209,8 +201,16 @@ static void replies_settle(struct replies *to)
 {
 	struct peer *p = to->peer;
 
-	if (--to->pending)
+	to->pending--;
+	if (p) {
+		p->unfinished -= to->weight;
+		to->weight = to->pending ? to->size + to->reserved : 0;
+		p->unfinished += to->weight;
+	}
+	if (to->pending)
 		return;
+	if (p)
+		LIST_REMOVE(to, link);
 	if (!p || p->gone || p->leaving) {
 		to->server->count.replies_lost += to->count;
 	} else if (to->lost) {
@@ -220,28 +220,14 @@ static void replies_settle(struct replies *to)
 		if (to->count) {
 			if (to->batch)
 				to->text[to->bytes++] = ']';
-			peer_reply(to->peer, to->text, to->bytes);
+			peer_reply(p, to->text, to->bytes);
 		}
-		if (to->bye && !p->gone)
+		if (!p->gone &&
+		    (to->bye || (p->done && LIST_EMPTY(&p->replies))))
 			peer_leave(p);
-	}
-	if (p) {
-		LIST_REMOVE(to, link);
-		peer_settled(p);
 	}
 	free(to->text);
 	free(to);
-}
-
-size_t replies_weight(const struct peer *p)
-{
-	const struct replies *to;
-	size_t bytes = 0;
-
-	LIST_FOREACH(to, &p->replies, link)
-	bytes += to->size +
-		 (to->batch || to != p->server->asked ? to->reserved : 0);
-	return bytes;
 }
 
 void replies_forget(struct peer *p)
@@ -443,11 +429,9 @@ static void run_method(struct peer *p, struct replies *to,
 		s->count.requests++;
 	else
 		s->count.notifications++;
-	s->asked = to;
 	s->asked_id = id;
 	(void)jsonrpc_lacked();
 	result = call_method(p, m, &err);
-	s->asked = NULL;
 	if (err.later)
 		return;
 	report_change(s, &s->noted, result, &err);
@@ -513,41 +497,24 @@ void rpc_later_reply(struct rpc_later *later, json_t *result,
 	if (p)
 		p->nlater--;
 	replies_settle(to);
-	if (p) {
+	if (p)
 		weight_look(p);
-		fair_queue_wake(p);
-	}
-	if (!s->asked)
-		peers_reap(s);
 }
 
-/** Run the next member of p->batch. After the last one there is none. */
-static void answer_member(struct peer *p)
+void answer_message(struct peer *p, const char *text, size_t bytes)
 {
-	struct batch *b = &p->batch;
-	struct replies *to = b->to;
-	struct jsonrpc_message m = jsonrpc_at(&b->doc, b->next++);
-
-	reply_to(p, to, &m);
-	if (b->next < b->doc.count) {
-		weight_look(p);
-		return;
-	}
-	jsonrpc_doc_free(&b->doc);
-	*b = (struct batch){ 0 };
-	replies_settle(to);
-	weight_look(p);
-}
-
-/* A whole message of @p. A single request is answered; a batch becomes
- * p->batch, which is empty. */
-static void answer_message(struct peer *p, const char *text, size_t bytes)
-{
-	struct batch b = { 0 };
+	struct rpc_server *s = p->server;
+	struct jsonrpc_doc doc;
 	struct cr_err why = { 0 };
-	int code = jsonrpc_parse(&b.doc, text, bytes, &why);
+	struct replies *to;
+	int code;
 
-	p->server->count.messages_in++;
+	s->count.messages_in++;
+	code = text ? jsonrpc_parse(&doc, text, bytes, &why)
+		    : RPC_INVALID_REQUEST;
+	if (!text)
+		(void)cr_fail(&why, 0, "Invalid Request: longer than %zu bytes",
+			      s->cfg.message_max);
 	if (code == RPC_INTERNAL) { /* it would wait for its reply */
 		peer_unanswered(p);
 		return;
@@ -556,241 +523,15 @@ static void answer_message(struct peer *p, const char *text, size_t bytes)
 		peer_refuse(p, code, why.text);
 		return;
 	}
-	b.to = replies_new(p, &b.doc);
-	if (!b.to) {
-		jsonrpc_doc_free(&b.doc);
-		return;
+	to = replies_new(p, &doc);
+	s->asked = to;
+	for (size_t i = 0; to && i < doc.count && !p->gone; i++) {
+		struct jsonrpc_message m = jsonrpc_at(&doc, i);
+
+		reply_to(p, to, &m);
 	}
-	p->batch = b;
-	if (b.doc.count == 1) {
-		answer_member(p);
-		return;
-	}
-	p->batch.weight = jsonrpc_doc_weight(&b.doc);
-	weight_look(p);
-}
-
-/** Tell @p that its message was longer than message_max. */
-static void answer_too_long(struct peer *p)
-{
-	struct cr_err why = { 0 };
-
-	(void)cr_fail(&why, 0, "Invalid Request: longer than %zu bytes",
-		      p->server->cfg.message_max);
-	p->server->count.messages_in++;
-	peer_refuse(p, RPC_INVALID_REQUEST, why.text);
-}
-
-/** A message that waits. */
-struct message {
-	STAILQ_ENTRY(message) next;
-	size_t bytes;
-	bool too_long; /**< it was, and is not here */
-	char text[];
-};
-
-bool fair_queue_idle(const struct peer *p)
-{
-	return !p->batch.to && STAILQ_EMPTY(&p->waiting);
-}
-
-/* Replies that wait for others of their batch, bytes. */
-static size_t unsent_bytes(const struct peer *p)
-{
-	const struct replies *to;
-	size_t bytes = 0;
-
-	LIST_FOREACH(to, &p->replies, link)
-	bytes += to->bytes;
-	return bytes;
-}
-
-/* May another message be begun? At most LATER_MAX look at the list. */
-static bool may_begin_message(const struct peer *p)
-{
-	return p->nlater < LATER_MAX &&
-	       (!p->nlater || unsent_bytes(p) < p->server->cfg.queue_max / 2);
-}
-
-/* It is heard again when nothing of it waits. */
-static void hold_peer(struct peer *p)
-{
-	bool held = !fair_queue_idle(p) || !may_begin_message(p);
-
-	if (p->held == held || p->left)
-		return;
-	p->held = held;
-	transport_hold(p->transport, p->assoc, held);
-}
-
-/* At the end of the round, if it has something that can go on. */
-static void line_up(struct peer *p)
-{
-	struct rpc_server *s = p->server;
-	const struct timeval now = { 0, 0 };
-
-	if (p->in_turn || p->gone || fair_queue_idle(p) ||
-	    (!p->batch.to && !may_begin_message(p)))
-		return;
-	/* a timer: an event made active would come before what can be read */
-	if (TAILQ_EMPTY(&s->turns))
-		(void)evtimer_add(s->turn, &now);
-	TAILQ_INSERT_TAIL(&s->turns, p, turn);
-	p->in_turn = true;
-}
-
-static void begin_message(struct peer *p, const char *text, size_t bytes)
-{
-	if (!text)
-		answer_too_long(p);
-	else
-		answer_message(p, text, bytes);
-}
-
-static void keep_message(struct peer *p, const char *text, size_t bytes)
-{
-	struct message *m;
-
-	/* a message counts as what it takes */
-	p->waiting_bytes += sizeof(struct message) + bytes;
-	if (p->waiting_bytes > p->server->cfg.queue_max) {
-		peer_kill(p, "flooding");
-		return;
-	}
-	m = malloc(sizeof(*m) + bytes);
-	if (!m) {
-		p->waiting_bytes -= sizeof(*m) + bytes;
-		peer_unanswered(p);
-		return;
-	}
-	m->bytes = bytes;
-	m->too_long = !text;
-	if (text)
-		memcpy(m->text, text, bytes);
-	STAILQ_INSERT_TAIL(&p->waiting, m, next);
-	p->pending++;
-	weight_look(p);
-}
-
-static struct message *next_waiting(struct peer *p)
-{
-	struct message *m = STAILQ_FIRST(&p->waiting);
-
-	if (m) {
-		STAILQ_REMOVE_HEAD(&p->waiting, next);
-		p->waiting_bytes -= sizeof(*m) + m->bytes;
-	}
-	return m;
-}
-
-void fair_queue_take(struct peer *p, const char *text, size_t bytes)
-{
-	if (fair_queue_idle(p) && may_begin_message(p))
-		begin_message(p, text, bytes);
-	else
-		keep_message(p, text, text ? bytes : 0);
-	if (p->gone)
-		return;
-	line_up(p);
-	hold_peer(p);
-}
-
-static void drop_waiting(struct peer *p)
-{
-	struct message *m;
-
-	while ((m = next_waiting(p))) {
-		p->pending--;
-		free(m);
-	}
-}
-
-/* The next member, or the next message. */
-static void serve_peer(struct peer *p)
-{
-	struct message *m;
-
-	if (p->batch.to) {
-		answer_member(p);
-		return;
-	}
-	if (p->said_bye || p->leaving) {
-		drop_waiting(p);
-		return;
-	}
-	m = next_waiting(p);
-	if (!m) /* it was woken in the middle of its only request */
-		return;
-	begin_message(p, m->too_long ? NULL : m->text, m->bytes);
-	peer_settled(p);
-	free(m);
-}
-
-static void on_turn(evutil_socket_t fd, short what, void *arg)
-{
-	const struct timeval now = { 0, 0 };
-	struct rpc_server *s = arg;
-	struct peer *p = TAILQ_FIRST(&s->turns);
-
-	(void)fd;
-	(void)what;
-	if (p) {
-		TAILQ_REMOVE(&s->turns, p, turn);
-		p->in_turn = false;
-		if (!TAILQ_EMPTY(&s->turns))
-			(void)evtimer_add(s->turn, &now);
-	}
-	if (p && !p->gone)
-		serve_peer(p);
-	if (p && !p->gone) {
-		line_up(p);
-		hold_peer(p);
-		peer_rested(p);
-	}
-	peers_reap(s);
-}
-
-void fair_queue_reap_soon(struct rpc_server *s)
-{
-	const struct timeval now = { 0, 0 };
-
-	(void)evtimer_add(s->turn, &now);
-}
-
-/** A reply to @p is there: what waited for that may go on. */
-static void fair_queue_wake(struct peer *p)
-{
-	if (p->gone)
-		return;
-	line_up(p);
-	hold_peer(p);
-}
-
-void fair_queue_drop(struct peer *p)
-{
-	struct replies *to = p->batch.to;
-
-	if (p->in_turn)
-		TAILQ_REMOVE(&p->server->turns, p, turn);
-	p->in_turn = false;
-	drop_waiting(p);
-	if (!to)
-		return;
-	jsonrpc_doc_free(&p->batch.doc);
-	p->batch = (struct batch){ 0 };
-	replies_settle(to);
-}
-
-int fair_queue_open(struct rpc_server *s, struct cr_err *e)
-{
-	TAILQ_INIT(&s->turns);
-	s->turn = evtimer_new(s->cfg.base, on_turn, s);
-	return s->turn ? 0 : cr_fail(e, -ENOMEM, "out of memory for events");
-}
-
-void fair_queue_close(struct rpc_server *s)
-{
-	if (s->turn)
-		event_free(s->turn);
-	s->turn = NULL;
+	s->asked = NULL;
+	jsonrpc_doc_free(&doc);
+	if (to)
+		replies_settle(to);
 }

@@ -124,46 +124,6 @@ void jsonrpc_doc_free(struct jsonrpc_doc *doc)
 	doc->root = NULL;
 }
 
-/* What jansson allocates for one value, with malloc()'s share: an object with
- * its first 8 buckets, an array with its first 8 places, any other but true,
- * false and null, which are there once. For members and elements their places,
- * as tables grow by doubling. */
-enum {
-	OBJECT_WEIGHT = 224,
-	MEMBER_WEIGHT = 112,
-	ARRAY_WEIGHT = 128,
-	ELEMENT_WEIGHT = 16,
-	VALUE_WEIGHT = 48
-};
-
-/* The parser lets no text nest deeper than 2048. */
-static size_t json_weight(const json_t *v)
-{
-	size_t bytes = VALUE_WEIGHT, i;
-	const char *key;
-	json_t *in;
-
-	if (json_is_object(v)) {
-		bytes = OBJECT_WEIGHT;
-		json_object_foreach ((json_t *)(uintptr_t)v, key, in)
-			bytes += MEMBER_WEIGHT + strlen(key) + json_weight(in);
-	} else if (json_is_array(v)) {
-		bytes = ARRAY_WEIGHT;
-		json_array_foreach (v, i, in)
-			bytes += ELEMENT_WEIGHT + json_weight(in);
-	} else if (json_is_string(v)) {
-		bytes += VALUE_WEIGHT + json_string_length(v);
-	} else if (!json_is_number(v)) {
-		bytes = 0;
-	}
-	return bytes;
-}
-
-size_t jsonrpc_doc_weight(const struct jsonrpc_doc *doc)
-{
-	return json_weight(doc->root);
-}
-
 static struct jsonrpc_message invalid(struct jsonrpc_message m, const char *why)
 {
 	m.kind = JSONRPC_INVALID;

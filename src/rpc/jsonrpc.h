@@ -96,10 +96,6 @@ struct jsonrpc_message jsonrpc_at(const struct jsonrpc_doc *doc, size_t i);
 
 void jsonrpc_doc_free(struct jsonrpc_doc *doc);
 
-/** What @doc takes of memory, bytes, about: a text of many small values takes
- * a hundred times as much as it has letters. */
-size_t jsonrpc_doc_weight(const struct jsonrpc_doc *doc);
-
 /** A request; @id 0: a notification. Takes over @params (may be NULL).
  * NULL: no memory. */
 json_t *jsonrpc_request(const char *method, json_t *params, json_int_t id);

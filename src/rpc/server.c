@@ -3,9 +3,8 @@
  * JSON-RPC server: associations, queues, and who has gone. What a message
  * asks for and how it is answered is in answer.c.
  *
- * Who says goodbye in order is gone when all that it has said is run (left).
- * Nobody is freed while a message is worked on: a peer that has to go is
- * marked by its reason and reaped when the transport's event is done.
+ * A message is run as it comes, a batch to its end. Nobody is freed while that
+ * is done: a peer that has to go is marked by its reason and reaped afterwards.
  *
  * Who has been silent for longest comes first in the list of peers. What all of
  * them hold is one sum. What a Unix socket has sent on since the last look is
@@ -23,23 +22,40 @@
 #include "base/descriptors.h"
 #include "rpc/answer.h"
 
-/*
- * What all peers together hold, and who is let go when that is too much: each
- * of them may be within its own bound. Counted is what they have said (a part
- * of a message, what waits, the batch that is run) and what goes back (the
- * replies of messages that are not answered whole yet, what is queued).
- */
+enum {
+	/** What a reply to come counts as beside its own room. What the owner
+	 * keeps for it is smaller than the call that it is about. */
+	LATER_BYTES = 1024,
+	/** If this many are to come, the peer is not read. */
+	LATER_MAX = 256
+};
 
-/* Who is gone is freed when the event is done: that is no more to wait for. */
-static size_t held_by(const struct peer *p)
+static void mark_gone(struct peer *p, const char *reason)
 {
-	size_t bytes = p->in.size + p->waiting_bytes + p->batch.weight +
-		       replies_weight(p) + p->out.bytes;
+	const struct timeval now = { 0, 0 };
 
 	if (p->gone)
+		return;
+	p->gone = reason;
+	TAILQ_INSERT_TAIL(&p->server->going, p, going);
+	(void)evtimer_add(p->server->reap, &now);
+}
+
+static void peer_kill(struct peer *p, const char *reason)
+{
+	transport_abort(p->transport, p->assoc);
+	mark_gone(p, reason);
+}
+
+/* What has come of a message, and what goes back: replies of messages that are
+ * not answered whole yet, what is queued. Nothing of who is gone, which is
+ * freed soon. */
+static size_t held_by(const struct peer *p)
+{
+	if (p->gone)
 		return 0;
-	return p->left ? bytes
-		       : bytes + transport_queued(p->transport, p->assoc);
+	return p->in.size + p->out.bytes + p->nlater * (size_t)LATER_BYTES +
+	       p->unfinished + transport_queued(p->transport, p->assoc);
 }
 
 static void weigh_peer(struct peer *p)
@@ -74,19 +90,23 @@ static size_t weight_of_all(struct rpc_server *s)
 void weight_look(struct peer *p)
 {
 	struct rpc_server *s = p->server;
-	struct peer *each;
+	bool held = p->nlater >= LATER_MAX;
 
 	weigh_peer(p);
+	if (p->weight > s->cfg.queue_max) {
+		s->count.slow_peers++;
+		peer_kill(p, p->out.bytes ? "not reading" : "flooding");
+		weigh_peer(p);
+	}
+	if (!p->gone && p->held != held)
+		transport_hold(p->transport, p->assoc, p->held = held);
 	if (s->weight <= s->cfg.total_max ||
 	    weight_of_all(s) <= s->cfg.total_max)
 		return;
-	while (s->weight > s->cfg.total_max && (each = heaviest_peer(s))) {
-		/* It may be in the middle of a request: it is freed when that
-		 * is done. */
-		each->server->count.peers_crowded++;
-		peer_kill(each, "crowded");
-		weigh_peer(each);
-		fair_queue_reap_soon(each->server);
+	while (s->weight > s->cfg.total_max && (p = heaviest_peer(s))) {
+		s->count.peers_crowded++;
+		peer_kill(p, "crowded");
+		weigh_peer(p);
 	}
 }
 
@@ -128,17 +148,42 @@ static bool may_go(const struct peer *p)
 {
 	const struct rpc_server_config *cfg = &p->server->cfg;
 
-	if (p->gone || p->pending || !fair_queue_idle(p))
+	if (p->gone || !LIST_EMPTY(&p->replies))
 		return false;
 	if (p->asked && transport_sees_ends(p->transport))
 		return false;
 	return cfg->peer_idle && cfg->peer_idle(cfg->arg, &p->pub);
 }
 
+static void peers_reap(struct rpc_server *s)
+{
+	struct peer *p;
+
+	while ((p = TAILQ_FIRST(&s->going))) {
+		TAILQ_REMOVE(&s->going, p, going);
+		LIST_REMOVE(p, chain);
+		TAILQ_REMOVE(&s->peers, p, all);
+		s->npeers--;
+		if (s->cfg.peer_gone)
+			s->cfg.peer_gone(s->cfg.arg, &p->pub, p->gone);
+		replies_forget(p);
+		inbox_free(&p->in);
+		outbox_free(&p->out);
+		s->weight -= p->weight;
+		free(p);
+	}
+}
+
+static void on_reap(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	peers_reap(arg);
+}
+
 /** Let a peer go, one that came by @t (NULL: by any), of @host (NULL: any).
- * False: each has asked
- * something of late, waits for a reply, or would miss something (peer_idle).
- * While no message is worked on. */
+ * False: each has asked something of late, waits for a reply, or would miss
+ * something (peer_idle). While no message is worked on. */
 static bool room_make(struct rpc_server *s, const struct transport *t,
 		      const char *host)
 {
@@ -170,45 +215,10 @@ static struct peer *find_peer(const struct listener *l, uint32_t assoc)
 	LIST_FOREACH(p, &l->server->bucket[assoc % PEER_BUCKETS], chain)
 	{
 		if (p->assoc == assoc && p->transport == l->transport &&
-		    !p->gone && !p->left)
+		    !p->gone)
 			return p;
 	}
 	return NULL;
-}
-
-static void mark_gone(struct peer *p, const char *reason)
-{
-	if (p->gone)
-		return;
-	p->gone = reason;
-	TAILQ_INSERT_TAIL(&p->server->going, p, going);
-}
-
-static bool has_socket(const struct transport *t)
-{
-	return transport_sees_ends(t);
-}
-
-void peers_reap(struct rpc_server *s)
-{
-	struct peer *p;
-
-	while ((p = TAILQ_FIRST(&s->going))) {
-		TAILQ_REMOVE(&s->going, p, going);
-		LIST_REMOVE(p, chain);
-		TAILQ_REMOVE(&s->peers, p, all);
-		s->npeers--;
-		s->nsockets -= p->socket;
-		if (s->cfg.peer_gone)
-			s->cfg.peer_gone(s->cfg.arg, &p->pub, p->gone);
-		replies_forget(p);
-		fair_queue_drop(p);
-		inbox_free(&p->in);
-		outbox_free(&p->out);
-		p->server->weight -= p->weight;
-		p->weight = 0;
-		free(p);
-	}
 }
 
 /* Of an address as transports write them: "192.0.2.1:40000",
@@ -228,29 +238,16 @@ static void name_host(const char *address, char *host, size_t size)
 	(void)address_host_text(&a, host, size);
 }
 
-static size_t most_by(const struct listener *l)
-{
-	const struct rpc_server_config *cfg = &l->server->cfg;
-	size_t most =
-		has_socket(l->transport) ? cfg->sockets_max : cfg->sctp_max;
-
-	return most < cfg->peers_max ? most : cfg->peers_max;
-}
-
-static size_t peers_by(const struct listener *l)
-{
-	const struct rpc_server *s = l->server;
-
-	return has_socket(l->transport) ? s->nsockets : s->npeers - s->nsockets;
-}
-
-static size_t peers_of(const struct listener *l, const char *host)
+/* Peers of @host (NULL: of any) that came @by_socket, or by SCTP. */
+static size_t count_peers(const struct rpc_server *s, bool by_socket,
+			  const char *host)
 {
 	const struct peer *p;
 	size_t n = 0;
 
-	TAILQ_FOREACH (p, &l->server->peers, all)
-		n += p->transport == l->transport && !strcmp(p->host, host);
+	TAILQ_FOREACH (p, &s->peers, all)
+		n += transport_sees_ends(p->transport) == by_socket &&
+		     (!host || !strcmp(p->host, host));
 	return n;
 }
 
@@ -260,21 +257,25 @@ static bool has_peer_room(const struct listener *l, const char *host,
 			  struct cr_err *why)
 {
 	struct rpc_server *s = l->server;
-	size_t of = s->cfg.halves ? peers_of(l, host) : 0;
+	bool socket = transport_sees_ends(l->transport);
+	size_t of = s->cfg.halves ? count_peers(s, socket, host) : 0;
+	size_t most = socket ? s->cfg.sockets_max : s->cfg.sctp_max;
+	size_t open = count_peers(s, socket, NULL);
 
-	if (of && of >= (most_by(l) + 1) / 2) {
+	if (most > s->cfg.peers_max)
+		most = s->cfg.peers_max;
+	if (of && of >= (most + 1) / 2) {
 		(void)cr_fail(why, 0,
 			      "too many connections: %zu of %s are open", of,
 			      host);
 		return room_make(s, l->transport, host);
 	}
-	if (peers_by(l) >= most_by(l) && most_by(l) < s->cfg.peers_max) {
+	if (open >= most && most < s->cfg.peers_max) {
 		(void)cr_fail(why, 0, "too many connections: %zu are open%s",
-			      peers_by(l),
-			      has_socket(l->transport)
-				      ? "; for more, raise the limit of "
-					"descriptors (LimitNOFILE=, ulimit -n)"
-				      : " by SCTP");
+			      open,
+			      socket ? "; for more, raise the limit of "
+				       "descriptors (LimitNOFILE=, ulimit -n)"
+				     : " by SCTP");
 		return room_make(s, l->transport, NULL);
 	}
 	(void)cr_fail(why, 0, "too many connections: %zu are open", s->npeers);
@@ -328,12 +329,9 @@ static void on_peer_up(struct listener *l, const struct transport_event *ev)
 	memcpy(p->host, host, sizeof(host));
 	outbox_init(&p->out);
 	LIST_INIT(&p->replies);
-	STAILQ_INIT(&p->waiting);
 	LIST_INSERT_HEAD(&s->bucket[p->assoc % PEER_BUCKETS], p, chain);
 	room_enter(p);
 	s->npeers++;
-	p->socket = has_socket(p->transport);
-	s->nsockets += p->socket;
 	if (s->cfg.peer_up && !s->cfg.peer_up(s->cfg.arg, &p->pub)) {
 		turn_peer_away(l, p->assoc, "out of memory for a session");
 		mark_gone(p, "out of memory");
@@ -342,71 +340,26 @@ static void on_peer_up(struct listener *l, const struct transport_event *ev)
 		room_bound_strangers(s);
 }
 
-static void shut_peer(struct peer *p)
-{
-	p->shut = true;
-	/* It fails when the association is going already: SHUTDOWN or LOST
-	 * comes either way. */
-	(void)transport_shutdown(p->transport, p->assoc);
-}
-
 void peer_leave(struct peer *p)
 {
 	p->leaving = true;
-	if (!p->left && outbox_empty(&p->out))
-		shut_peer(p);
-}
-
-void peer_settled(struct peer *p)
-{
-	p->pending--;
-	if (p->done && !p->pending && !p->leaving && !p->gone)
-		peer_leave(p);
-}
-
-/* What it has asked is answered yet. */
-static void on_shutdown(const struct listener *l, uint32_t assoc)
-{
-	struct peer *p = find_peer(l, assoc);
-
-	if (!p)
-		return;
-	p->done = true;
-	if (!p->pending && !p->leaving)
-		peer_leave(p);
-}
-
-void peer_kill(struct peer *p, const char *reason)
-{
-	if (!p->left)
-		transport_abort(p->transport, p->assoc);
-	mark_gone(p, reason);
+	/* It fails when the association is going already: SHUTDOWN or LOST
+	 * comes either way. */
+	if (outbox_empty(&p->out))
+		(void)transport_shutdown(p->transport, p->assoc);
 }
 
 void peer_reply(struct peer *p, const char *text, size_t bytes)
 {
 	struct rpc_server *s = p->server;
-	int rc;
+	int rc = outbox_send(&p->out, p->transport, p->assoc, text, bytes);
 
-	if (p->left) {
-		s->count.replies_lost++;
-		return;
-	}
-	if (p->out.bytes + bytes > s->cfg.queue_max) {
-		s->count.slow_peers++;
-		peer_kill(p, "not reading");
-		return;
-	}
-	rc = outbox_send(&p->out, p->transport, p->assoc, text, bytes);
-	if (rc == -ENOMEM) {
+	if (rc == -ENOMEM)
 		peer_unanswered(p);
-		return;
-	}
-	if (rc)
+	else if (rc)
 		s->count.replies_lost++;
 	else
 		s->count.messages_out++;
-	weight_look(p);
 }
 
 void peer_unanswered(struct peer *p)
@@ -423,7 +376,7 @@ void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params)
 	char *text = jsonrpc_text(jsonrpc_request(method, params, 0));
 	size_t bytes = text ? strlen(text) : 0;
 
-	if (jsonrpc_lacked() || !text || p->gone || p->leaving || p->left ||
+	if (jsonrpc_lacked() || !text || p->gone || p->leaving ||
 	    p->out.bytes + bytes > s->cfg.queue_max / 2 ||
 	    outbox_send(&p->out, p->transport, p->assoc, text, bytes))
 		s->count.notifications_dropped++;
@@ -433,27 +386,22 @@ void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params)
 	weight_look(p);
 }
 
-static void on_data(const struct listener *l, const struct transport_event *ev)
+static void on_data(struct peer *p, const struct transport_event *ev)
 {
-	struct peer *p = find_peer(l, ev->assoc);
 	const char *text = NULL;
 	size_t bytes = 0;
-	int rc;
+	int rc = inbox_add(&p->in, ev, p->server->cfg.message_max, &text,
+			   &bytes);
 
-	if (!p || p->leaving || p->said_bye)
-		return;
-	rc = inbox_add(&p->in, ev, p->server->cfg.message_max, &text, &bytes);
 	if (rc && !p->pub.stranger) { /* a whole message has come */
 		TAILQ_REMOVE(&p->server->peers, p, all);
 		room_enter(p);
 		p->asked = true;
 	}
-	if (rc < 0)
-		fair_queue_take(p, NULL, 0);
-	else if (rc > 0)
-		fair_queue_take(p, text, bytes);
-	if (rc)
+	if (rc) {
+		answer_message(p, rc > 0 ? text : NULL, bytes);
 		inbox_free(&p->in);
+	}
 	weight_look(p);
 }
 
@@ -463,74 +411,53 @@ static void flush_peers(const struct listener *l)
 	struct peer *p;
 
 	TAILQ_FOREACH (p, &l->server->peers, all) {
-		if (p->gone || p->left || p->transport != l->transport ||
+		if (p->gone || p->transport != l->transport ||
 		    outbox_empty(&p->out))
 			continue;
 		if (!outbox_flush(&p->out, p->transport, p->assoc) &&
-		    p->leaving && !p->shut)
-			shut_peer(p);
+		    p->leaving)
+			peer_leave(p);
 		weight_look(p);
 	}
-}
-
-static const char *peer_reason(const struct peer *p, const char *reason)
-{
-	return p->said_bye ? "bye" : reason;
-}
-
-void peer_rested(struct peer *p)
-{
-	if (p->left && fair_queue_idle(p))
-		mark_gone(p, peer_reason(p, "shutdown"));
-}
-
-/* Who closes in order has what it has said run, as if it had waited for it. */
-static void on_left(const struct listener *l, uint32_t assoc)
-{
-	struct peer *p = find_peer(l, assoc);
-
-	if (!p)
-		return;
-	p->left = true;
-	peer_rested(p);
-}
-
-static void on_lost(const struct listener *l, uint32_t assoc,
-		    const char *reason)
-{
-	struct peer *p = find_peer(l, assoc);
-
-	if (p)
-		mark_gone(p, peer_reason(p, reason));
 }
 
 static void on_server_event(void *arg, const struct transport_event *ev)
 {
 	struct listener *l = arg;
+	struct peer *p = NULL;
 
+	if (ev->kind != TRANSPORT_ROOM)
+		p = find_peer(l, ev->assoc);
 	switch (ev->kind) {
 	case TRANSPORT_UP:
 		on_peer_up(l, ev);
 		break;
 	case TRANSPORT_DATA:
-		on_data(l, ev);
+		if (p && !p->leaving && !p->said_bye)
+			on_data(p, ev);
 		break;
 	case TRANSPORT_ROOM:
 		flush_peers(l);
 		break;
-	case TRANSPORT_DONE:
-		on_shutdown(l, ev->assoc);
+	case TRANSPORT_DONE: /* what it has asked is answered yet */
+		if (p)
+			p->done = true;
+		if (p && LIST_EMPTY(&p->replies) && !p->leaving)
+			peer_leave(p);
 		break;
 	case TRANSPORT_RESTART:
-		on_lost(l, ev->assoc, "restart");
+		if (p)
+			mark_gone(p, p->said_bye ? "bye" : "restart");
 		peers_reap(l->server);
 		on_peer_up(l, ev);
 		break;
 	case TRANSPORT_SHUTDOWN:
-		on_left(l, ev->assoc);
+		if (p)
+			mark_gone(p, p->said_bye ? "bye" : "shutdown");
 		break;
 	case TRANSPORT_LOST:
-		on_lost(l, ev->assoc, "lost");
+		if (p)
+			mark_gone(p, p->said_bye ? "bye" : "lost");
 		break;
 	case TRANSPORT_CANT_START:
 		break;
@@ -591,11 +518,13 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 	jsonrpc_note_memory();
 	TAILQ_INIT(&n->peers);
 	TAILQ_INIT(&n->going);
-	rc = fair_queue_open(n, e);
+	n->reap = evtimer_new(cfg->base, on_reap, n);
+	rc = n->reap ? 0 : cr_fail(e, -ENOMEM, "out of memory for events");
 	if (!rc && (*cfg->listen.host || *cfg->listen.path))
 		rc = rpc_server_listen(n, cfg->kind, &cfg->listen, e);
 	if (rc) {
-		fair_queue_close(n);
+		if (n->reap)
+			event_free(n->reap);
 		free(n);
 		return rc;
 	}
@@ -623,13 +552,9 @@ static void close_gracefully(struct rpc_server *s)
 
 	/* whoever came now might ask for what is answered later */
 	s->closing = true;
-	TAILQ_FOREACH (p, &s->peers, all) {
-		fair_queue_drop(p);
-		if (p->left)
-			mark_gone(p, peer_reason(p, "shutdown"));
-		else if (!p->leaving && !p->gone)
+	TAILQ_FOREACH (p, &s->peers, all)
+		if (!p->leaving && !p->gone)
 			peer_leave(p);
-	}
 	peers_reap(s);
 	if (deadline && !evtimer_add(deadline, &limit)) {
 		while (s->npeers && !late &&
@@ -654,7 +579,7 @@ void rpc_server_close(struct rpc_server *s)
 	for (unsigned i = 0; i < s->nlisteners; i++)
 		transport_close(s->listener[i].transport);
 	peers_reap(s);
-	fair_queue_close(s);
+	event_free(s->reap);
 	free(s);
 }
 

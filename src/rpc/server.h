@@ -14,12 +14,10 @@
  * RPC_NOT_RUN. So every request of a batch is answered, and a client knows
  * what it has to ask again. Long lists should be paged.
  *
- * A single request is answered as it comes. After each member of a batch the
- * event loop goes on: other peers are heard, and peers with batches take turns.
- * The messages of a peer are run in order. They wait behind its own batch, and
- * while 256 replies to it are still to come (rpc_later()). If a peer closes in
- * order (SHUTDOWN), everything that it has sent is run. If a peer is lost, or
- * the server closes, the rest is not run.
+ * A message is run as it comes, a batch to its end: what that takes is bounded
+ * by the length of a message, of a reply and of a batch. A peer for whom more
+ * waits than its bound is disconnected. While 256 replies to it are to come
+ * (rpc_later()) it is not read, if its transport can do that.
  *
  * All of it runs on the event base's thread.
  */
@@ -51,8 +49,8 @@ struct rpc_stats {
 	uint64_t peers_refused;
 	uint64_t peers_silent;	/**< cut off to make room for another one */
 	uint64_t peers_crowded; /**< cut off, as all together had too much */
-	uint64_t queued; /**< bytes that wait for peers or of them, now; what
-			      of a batch is answered or read, too          */
+	uint64_t queued; /**< bytes that wait for peers or of them, now; of
+			      unfinished messages and replies, too         */
 	/** By code, in order of first use; the last entry takes the rest. */
 	struct rpc_error_count errors[RPC_ERROR_KINDS];
 	unsigned nerrors;
@@ -128,8 +126,8 @@ struct rpc_server_config {
 	const struct rpc_method *methods; /**< ends with name NULL           */
 	void *arg;
 	/** An association came up / has gone (for good: RESTART is gone + up).
-	 * @reason: "bye", "shutdown", "lost", "restart", "not reading" (its
-	 * replies passed queue_max), "flooding" (what it said behind a batch
+	 * @reason: "bye", "shutdown", "lost", "restart", "not reading" (what
+	 * waits for it passed queue_max), "flooding" (its unfinished requests
 	 * did), "crowded" (all peers' together passed total_max, and it had
 	 * the most), "silent" (it made room) or "out of memory" (for a reply to
 	 * it). The callbacks may notify any peer, but not close the server. May
@@ -163,14 +161,13 @@ struct rpc_server_config {
 	 * /64 of IPv6; by the Unix socket a user. */
 	bool halves;
 	cr_ns silence;
-	/** Bytes queued for a peer that does not read; 0: 8 MiB. Over it a
-	 * reply ends the association; notifications are dropped at half. And
-	 * bytes of a peer that wait to be run: over it the association ends.
-	 */
+	/** What a peer may hold, bytes; 0: 8 MiB: what waits for it as it does
+	 * not read, its unfinished message, and its requests that are to be
+	 * answered later. Over it the association ends; notifications are
+	 * dropped when half of it waits. */
 	size_t queue_max;
-	/** What all peers together hold, replies of unfinished batches and
-	 * parts of messages, too; 0: 64 MiB. Over it the peer that has the most
-	 * is let go, then the next one, until the rest fits. */
+	/** What all peers together may; 0: 64 MiB. Over it the peer that has
+	 * the most is let go, then the next one, until the rest fits. */
 	size_t total_max;
 };
 

@@ -636,7 +636,8 @@ const struct field rpc_stats_fields[] = {
 	  .help = "replies lost because the peer had gone, or for want of "
 		  "memory" },
 	{ ROW_INT(rpc_stats, "slow_peers", slow_peers),
-	  .help = "peers disconnected because they did not read",
+	  .help = "peers disconnected because they did not read, or had too "
+		  "many requests without a reply",
 	  .metric = &cut_peers[0] },
 	{ ROW_INT(rpc_stats, "peers_crowded", peers_crowded),
 	  .help = "peers disconnected because all together had too much "
@@ -651,8 +652,9 @@ const struct field rpc_stats_fields[] = {
 	  .metric = &cut_peers[3] },
 	{ ROW_INT(rpc_stats, "queued", queued), .unit = "bytes",
 	  GAUGE("control_queued_bytes",
-		"Data that waits for clients that do not read, or requests "
-		"that wait to be run; incomplete batches and messages, too") },
+		"Data that waits for clients that do not read, or for the rest "
+		"of a batch; incomplete messages and requests without a "
+		"reply, too") },
 	{ ROW_MAP(rpc_stats, "errors", errors, nerrors, rpc_error),
 	  .help = "number of errors, by code" },
 	{ 0 },

@@ -2,8 +2,6 @@
 /*
  * JSON-RPC 2.0 as its specification's section 7 shows it, and the edges.
  */
-#define _GNU_SOURCE /* asprintf */
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,75 +52,6 @@ static void is_text(json_t *message, const char *text)
 	free(got);
 	json_decref(message);
 	json_decref(want);
-}
-
-/* --- what it weighs --- */
-
-static size_t allocated;
-
-static void *count_malloc(size_t bytes)
-{
-	void *p = malloc(bytes);
-
-	allocated += malloc_usable_size(p);
-	return p;
-}
-
-static void count_free(void *p)
-{
-	allocated -= malloc_usable_size(p);
-	free(p);
-}
-
-/* "[" N times @what "]", as long as a request may be. */
-static char *long_text(const char *what)
-{
-	enum { LONGEST = 64 << 10 };
-	char *text = malloc(LONGEST + 1);
-	size_t n = 1;
-
-	text[0] = '[';
-	while (n + strlen(what) + 1 < LONGEST)
-		n += (size_t)snprintf(text + n, LONGEST - n, "%s%s",
-				      n > 1 ? "," : "", what);
-	(void)snprintf(text + n, LONGEST + 1 - n, "]");
-	return text;
-}
-
-/* A request whose parameters are worst for memory, and some that are not. */
-static void its_weight_is_what_it_takes(void **state)
-{
-	static const char *const values[] = {
-		"{}",
-		"[]",
-		"[[[[1]]]]",
-		"0.5",
-		"true",
-		"\"\"",
-		"\"a text\"",
-		"{\"a\":1,\"b\":{\"c\":\"d\"}}",
-		"{\"jsonrpc\":\"2.0\",\"method\":\"hello\",\"id\":1}",
-	};
-
-	json_set_alloc_funcs(count_malloc, count_free);
-	for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-		char *params = long_text(values[i]), *text;
-		struct jsonrpc_doc doc;
-		size_t weight;
-
-		assert_true(asprintf(&text, "{\"params\":%s}", params) > 0);
-		allocated = 0;
-		doc = parse(text);
-		weight = jsonrpc_doc_weight(&doc);
-		print_message("%-30.30s %9zu allocated, weight %9zu\n",
-			      values[i], allocated, weight);
-		assert_in_range(weight, allocated * 3 / 4, allocated * 3);
-		jsonrpc_doc_free(&doc);
-		assert_int_equal(allocated, 0);
-		free(text);
-		free(params);
-	}
-	json_set_alloc_funcs(malloc, free);
 }
 
 static void calls_with_positional_parameters(void **state)
@@ -354,7 +283,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_memory_nothing_is_read),
 		cmocka_unit_test(what_lacks_memory_is_noted),
-		cmocka_unit_test(its_weight_is_what_it_takes),
 		cmocka_unit_test(calls_with_positional_parameters),
 		cmocka_unit_test(calls_with_named_parameters),
 		cmocka_unit_test(notifications),
