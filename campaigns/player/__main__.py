@@ -22,7 +22,8 @@ live, scale simulated), or else simulated by campaigns/simulate (best).
 
   --schedulers A,B,C  in place of the campaign's (cluster has none to
                       compare); options of a scheduler follow
-                      colons: rr:quantum=2ms, rsdl:levels=3:quantum=2ms. Also
+                      colons or commas: rr:quantum=2ms,
+                      rsdl:levels=3:quantum=2ms, ./mine.so,age=5ms. Also
                       the kernel's: kernel:nice, kernel:deadline:overhead=7us,
                       and a plug-in's path: ./mine.so. fifo,fifo#2 compares one
                       with itself

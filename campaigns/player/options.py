@@ -82,7 +82,17 @@ def scheduler_spec(name):
 
 
 def scheduler_list(text):
-    return [scheduler_spec(name) for name in text.split(",") if name]
+    """Several; an option after a comma belongs to the scheduler before it."""
+    out = []
+    for word in filter(None, text.split(",")):
+        if "=" not in word.split(":")[0]:
+            out.append(word)
+        elif out:
+            out[-1] += f",{word}"
+        else:
+            raise Wrong(f"--schedulers: {word} is an option: the scheduler "
+                        "that has it comes first, as in rr:quantum=2ms")
+    return [scheduler_spec(name) for name in out]
 
 
 def _set_list(options, text):

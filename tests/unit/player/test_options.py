@@ -39,6 +39,15 @@ def test_schedulers_have_options_after_colons():
     assert options.out.endswith("out/best")
 
 
+def test_an_option_after_a_comma_is_of_the_scheduler_before_it():
+    options = checked("best", "--schedulers",
+                      "./m.so,age=5ms,fifo,rr:quantum=2ms")
+    assert options.schedulers == ["./m.so,age=5ms", "fifo", "rr,quantum=2ms"]
+    options = checked("demo.yaml", "--schedulers",
+                      "kernel:deadline,overhead=7us,edf")
+    assert options.schedulers == ["kernel:deadline,overhead=7us", "edf"]
+
+
 def test_a_colon_is_part_of_the_kernels_names():
     options = checked("demo.yaml", "--schedulers",
                       "kernel:nice,kernel:deadline:overhead=7us:a=1")
@@ -65,6 +74,7 @@ def test_options_of_the_programs_may_begin_with_dashes(tmp_path):
     (["best", "--rounds", "2"], "best is simulated"),
     (["cluster", "--schedulers", "fifo"], "cluster compares no schedulers"),
     (["--schedulers", ","], "--schedulers takes names such as fifo,edf"),
+    (["--schedulers", "age=5ms,fifo"], "age=5ms is an option: the scheduler"),
     (["--schedulers", "fifo,edf,fifo"], "call the second one fifo#2"),
     (["best", "--peer", "rtpengine"], "best is simulated"),
     (["--peer", "kamailio"], "--peer takes rtpengine or the address"),
