@@ -95,7 +95,7 @@ static json_t *output_talks_json(const struct session_result *r)
 	for (size_t i = 0; i < r->ntalks; i++) {
 		const struct talk *t = &r->talks[i];
 
-		if (!t->began)
+		if (!talk_began(t))
 			continue;
 		(void)json_array_append_new(
 			list,
@@ -126,7 +126,7 @@ static void output_talks_print(const struct output *o, FILE *f)
 	size_t began = 0;
 
 	for (size_t i = 0; i < r->ntalks; i++) {
-		began += r->talks[i].began;
+		began += talk_began(&r->talks[i]);
 		print_talk_side(o, &r->talks[i], 0, f);
 		print_talk_side(o, &r->talks[i], 1, f);
 	}

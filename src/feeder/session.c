@@ -22,6 +22,7 @@
 #include "campaign/plan.h"
 #include "feeder/dump.h"
 #include "feeder/session_impl.h"
+#include "udp/socket.h"
 
 #define TICK (10 * CR_MS)
 
@@ -241,37 +242,84 @@ static unsigned rtp_clock_of(const struct campaign_endpoint *endpoint)
 	return cr_codec_clock(endpoint->codec, endpoint->cfg.sample_rate);
 }
 
-/* Speech in one packet of the daemon's: PCM comes in our ptime. */
-cr_ns session_out_frame(const struct campaign_flow *f)
+void session_call_fail(struct session *s, const struct feeder_call *c, int code,
+		       const char *why)
 {
-	return f->out.codec->any_length
-		       ? f->ptime
-		       : cr_codec_frame_ns(f->out.codec, &f->out.cfg);
+	if (c->talk)
+		session_fail(s, code, "conversation %s-%u: %.400s",
+			     campaign_title(c->flow), c->plan->index, why);
+	else
+		session_fail(s, code, "call %lld: %.400s",
+			     (long long)(c->id ? c->id
+					       : c->plan - s->plan.calls + 1),
+			     why);
 }
 
-struct match_cfg session_match_cfg(const struct campaign_flow *f)
+/* @c, and its other direction if it has one, are now in @state. Returns how
+ * many they are. */
+static unsigned set_call_state(struct feeder_call *c,
+			       enum feeder_call_state state)
 {
+	c->state = state;
+	if (!c->talk)
+		return 1;
+	talk_other(c)->state = state;
+	return 2;
+}
+
+/* How answers to @c are compared with what was sent. */
+static struct match_cfg match_cfg_of(const struct feeder_call *c)
+{
+	const struct campaign_flow *f = c->flow;
 	const unsigned clock = rtp_clock_of(&f->out);
 
 	return (struct match_cfg){
 		.in_frame = f->ptime,
 		.out_clock = clock,
-		.out_ticks = (unsigned)(session_out_frame(f) * clock / CR_SEC),
+		.out_ticks = (unsigned)(call_out_frame(f) * clock / CR_SEC),
+		.ts_base = c->ts_base,
 		.deadline = f->terms.deadline,
 		.dtx = f->out.cfg.dtx,
+		.learn = c->by_port,
 	};
 }
 
-int session_make_parts(struct session *s, struct feeder_call *c,
-		       const struct match_cfg *m)
+/* What the other party of a conversation is to hear of @c. 0, -ENOMEM. */
+static int make_party_parts(struct feeder_call *c)
 {
+	const struct feeder_call *other = talk_other(c);
+
+	c->heard = calloc(1, sizeof(*c->heard));
+	if (!c->heard)
+		return -ENOMEM;
+	c->phone->pt = c->pt;
+	heard_init(c->heard, &(struct heard_cfg){
+				     .ssrc = c->ssrc_out,
+				     .pt = c->pt_out,
+				     .pt_event = other->pt_events,
+				     .pt_noise = other->pt_noise,
+				     .rtp_ticks = c->match->cfg.out_ticks,
+				     .deaf = other->flow->party.deaf,
+				     .seed = c->plan->seed,
+			     });
+	return 0;
+}
+
+/* What answers to @c are compared with, and kept in; the voice and the plan of
+ * what it says. 0, -ENOMEM. */
+static int make_call_parts(struct session *s, struct feeder_call *c)
+{
+	const struct campaign_endpoint *out = &c->flow->out;
+	const struct match_cfg m = match_cfg_of(c);
+
 	c->match = calloc(1, sizeof(*c->match));
 	if (!c->match)
 		return -ENOMEM;
-	match_init(c->match, m);
+	match_init(c->match, &m);
 	if (s->cfg.times)
 		c->match->times = times_new(c->plan->frames);
-	if (s->cfg.times && !c->match->times)
+	if ((s->cfg.times && !c->match->times) ||
+	    (c->talk && make_party_parts(c)))
 		return -ENOMEM;
 	source_voice_init(&c->voice, s->sources[c->plan->flow], c->plan->seed);
 	plan_stream_init(&c->stream, &s->plan, c->plan);
@@ -283,90 +331,201 @@ int session_make_parts(struct session *s, struct feeder_call *c,
 	if (!s->cfg.dump ||
 	    (s->cfg.dump_calls && c->plan->index >= s->cfg.dump_calls))
 		return 0;
-	c->dump = dump_new(
-		&c->flow->out,
-		(unsigned)(session_out_frame(c->flow) *
-			   (c->flow->out.cfg.sample_rate
-				    ? c->flow->out.cfg.sample_rate
-				    : c->flow->out.codec->sample_rate) /
-			   CR_SEC));
+	c->dump =
+		dump_new(out, (unsigned)(call_out_frame(c->flow) *
+					 campaign_endpoint_rate(out) / CR_SEC));
 	return c->dump ? 0 : -ENOMEM;
 }
 
-void session_let_run(struct session *s, struct feeder_call *c)
+/* Answers to @c come to its port or, of a conversation, to whatever port the
+ * other party has by then; those to calls are told apart by their SSRCs, too.
+ */
+static int listen_for_call(struct session *s, struct feeder_call *c,
+			   struct cr_err *e)
 {
-	c->state = CALL_ACTIVE;
-	s->active++;
-	pacer_add(s->pacer, c);
+	struct phone *p = c->talk ? talk_other(c)->phone : NULL;
+	int rc = 0;
+
+	if (!p && !c->by_port)
+		rc = receiver_add(s->receiver, c);
+	if (rc)
+		return cr_fail(e, rc, "%s", strerror(-rc));
+	if (!p)
+		return ports_listen(&s->ports, &c->port, receiver_tag(c), e);
+	for (unsigned i = 0; i < p->nports && !rc; i++)
+		rc = ports_listen(&s->ports, &p->ports[i], receiver_tag(c), e);
+	return rc;
 }
 
-void session_call_admitted(struct session *s, struct feeder_call *c,
-			   const struct match_cfg *m)
+void session_call_admitted(struct session *s, struct feeder_call *c)
 {
+	struct feeder_call *const both[] = { c,
+					     c->talk ? talk_other(c) : NULL };
 	struct cr_err e = { "" };
-	int rc = session_make_parts(s, c, m);
+	int rc = 0;
 
-	c->by_port = m->learn;
-	if (!rc && !c->by_port)
-		rc = receiver_add(s->receiver, c);
+	for (unsigned i = 0; i < 2 && both[i] && !rc; i++)
+		if (make_call_parts(s, both[i]))
+			rc = cr_fail(&e, -ENOMEM, "%s", strerror(ENOMEM));
+	for (unsigned i = 0; i < 2 && both[i] && !rc; i++)
+		rc = listen_for_call(s, both[i], &e);
 	if (rc) {
-		session_fail(s, rc, "call %lld: %s", (long long)c->id,
-			     strerror(-rc));
-		return;
-	}
-	rc = ports_listen(&s->ports, &c->port, receiver_tag(c), &e);
-	if (rc) {
-		session_fail(s, rc, "call %lld: %.400s", (long long)c->id,
-			     e.text);
+		session_call_fail(s, c, rc, e.text);
 		return;
 	}
 	c->fd = c->caller.fd < 0 ? ports_fd(&s->ports, &c->port) : c->caller.fd;
-	session_let_run(s, c);
+	s->active += set_call_state(c, CALL_ACTIVE);
+	for (unsigned i = 0; i < 2 && both[i]; i++)
+		pacer_add(s->pacer, both[i]);
+}
+
+static void take_ports_back(struct session *s, struct feeder_call *c)
+{
+	struct phone *p = c->phone;
+
+	ports_take_back(&s->ports, &c->port);
+	ports_take_back(&s->ports, &c->caller);
+	for (unsigned i = 0; p && i < p->nports; i++) {
+		if (p->ports[i].fd < 0)
+			continue;
+		p->drops += udp_socket_drops(p->ports[i].fd);
+		ports_take_back(&s->ports, &p->ports[i]);
+	}
+	if (c->talk && !c->flow->party.side)
+		take_ports_back(s, talk_other(c));
 }
 
 void session_call_refused(struct session *s, struct feeder_call *c,
 			  const char *why)
 {
-	c->state = CALL_REFUSED;
-	ports_take_back(&s->ports, &c->port);
-	ports_take_back(&s->ports, &c->caller);
-	s->open--;
-	s->refused++;
+	unsigned n = set_call_state(c, CALL_REFUSED);
+
+	take_ports_back(s, c);
+	s->open -= n;
+	s->refused += n;
 	if (!s->refusal[0])
 		(void)snprintf(s->refusal, sizeof(s->refusal), "%.250s", why);
 }
 
-/* Our end of @c, and ask for it. */
-static void session_call_start(struct session *s, struct feeder_call *c)
+void session_call_over(struct session *s, struct feeder_call *c)
+{
+	unsigned n = set_call_state(c, CALL_ENDED);
+
+	take_ports_back(s, c);
+	s->open -= n;
+	s->active -= n;
+}
+
+/* The payload type of digits that the party of @c sends or takes: it takes
+ * those that the other one dials. -1: none. */
+static int events_of(const struct feeder_call *c)
+{
+	const struct campaign_dtmf *own = &c->flow->party.dtmf;
+	const struct campaign_dtmf *other = &talk_other(c)->flow->party.dtmf;
+
+	if (own->digits[0])
+		return (int)own->pt;
+	return other->digits[0] ? (int)other->pt : -1;
+}
+
+/* The same of noise: a codec with silence of its own takes that, and a payload
+ * type has one clock. */
+static int noise_of(const struct feeder_call *c)
+{
+	const struct campaign_flow *own = c->flow;
+	const struct campaign_flow *other = talk_other(c)->flow;
+
+	if (own->party.cn.given)
+		return (int)own->party.cn.pt;
+	if (!other->party.cn.given || own->in.codec->dtx ||
+	    rtp_clock_of(&own->in) != rtp_clock_of(&other->in))
+		return -1;
+	return (int)other->party.cn.pt;
+}
+
+/* All that the party that says @c will send from. */
+static int open_party(struct session *s, struct feeder_call *c,
+		      struct cr_err *e)
+{
+	char other[PORT_TEXT];
+	int rc = 0;
+
+	c->pt_events = events_of(c);
+	c->pt_noise = noise_of(c);
+	c->phone = phone_new(c->flow, c->plan);
+	if (!c->phone)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	for (unsigned i = 0; i < c->phone->nports && !rc; i++)
+		rc = ports_give_own(&s->ports, &c->phone->ports[i],
+				    i ? other : c->address, e);
+	return rc;
+}
+
+/* RFC 3550, 5.1: random first values, here from the seed. */
+static void draw_numbers(struct feeder_call *c)
 {
 	struct random r = random_fork(c->plan->seed, 4);
-	const struct campaign_endpoint *in = &c->flow->in;
-	struct cr_err e = { "" };
-	char address[PORT_TEXT];
-	int rc = ports_give(&s->ports, &c->port, address, &e);
 
-	if (rc) {
-		session_fail(s, rc, "call %zu: %.400s", s->next_start, e.text);
-		return;
-	}
-
-	/* RFC 3550, 5.1: random first values, here from the seed */
 	c->ts_first = (uint32_t)random_next(&r);
 	c->seq_first = (uint16_t)random_next(&r);
 	c->ssrc = (uint32_t)random_next(&r);
-	c->ts_ticks = (uint32_t)(c->flow->ptime * rtp_clock_of(in) / CR_SEC);
-	c->state = CALL_STARTING;
-	s->open++;
-	s->peer->start(s, c, address);
+	c->ts_ticks = (uint32_t)(c->flow->ptime * rtp_clock_of(&c->flow->in) /
+				 CR_SEC);
 }
 
-void session_call_over(struct session *s, struct feeder_call *c)
+/* Our end of @c, or both parties' of its conversation, and ask for it. */
+static void start_call(struct session *s, struct feeder_call *c)
 {
-	c->state = CALL_ENDED;
-	ports_take_back(&s->ports, &c->port);
-	ports_take_back(&s->ports, &c->caller);
-	s->open--;
-	s->active--;
+	struct cr_err e = { "" };
+	int rc;
+
+	if (c->talk) {
+		c = c->talk->side[0];
+		rc = open_party(s, c, &e);
+		if (!rc)
+			rc = open_party(s, c->talk->side[1], &e);
+	} else {
+		rc = ports_give(&s->ports, &c->port, c->address, &e);
+		draw_numbers(c);
+	}
+	if (rc) {
+		session_call_fail(s, c, rc, e.text);
+		return;
+	}
+	s->open += set_call_state(c, CALL_STARTING);
+	s->peer->start(s, c);
+}
+
+/* Has the pacer sent all of @c, and of its other direction? Pairs with the
+ * release of pacer.c. */
+static bool is_through(const struct feeder_call *c)
+{
+	return atomic_load_explicit(&c->done, memory_order_acquire) &&
+	       (!c->talk || atomic_load_explicit(&talk_other(c)->done,
+						 memory_order_acquire));
+}
+
+/* Stop what is through, and go on with conversations. */
+static void go_on_with_calls(struct session *s, cr_ns now)
+{
+	for (size_t i = 0; i < s->next_start && !s->failed; i++) {
+		struct feeder_call *c = &s->calls[i];
+
+		if (c->talk && c->flow->party.side)
+			continue; /* with the other */
+		if (c->talk &&
+		    (c->state == CALL_ACTIVE || c->state == CALL_STOPPING))
+			s->peer->go_on(s, c->talk, now);
+		if (c->state != CALL_ACTIVE ||
+		    (!s->interrupted && !is_through(c)))
+			continue;
+		if (!c->stop_at)
+			c->stop_at = now + SESSION_DRAIN;
+		if (c->stop_at <= now) {
+			(void)set_call_state(c, CALL_STOPPING);
+			s->peer->stop(s, c);
+		}
+	}
 }
 
 /* --- the course of a run --- */
@@ -497,25 +656,6 @@ static void on_interrupt(evutil_socket_t number, short what, void *arg)
 	pacer_stop(s->pacer);
 }
 
-static void stop_calls(struct session *s, cr_ns now)
-{
-	for (size_t i = 0; i < s->next_start && !s->failed; i++) {
-		struct feeder_call *c = &s->calls[i];
-
-		if (c->state != CALL_ACTIVE || c->talk)
-			continue;
-		if (!s->interrupted &&
-		    !atomic_load_explicit(&c->done, memory_order_acquire))
-			continue;
-		if (!c->stop_at)
-			c->stop_at = now + SESSION_DRAIN;
-		if (c->stop_at <= now) {
-			c->state = CALL_STOPPING;
-			s->peer->stop(s, c);
-		}
-	}
-}
-
 /* Those that are not done by the campaign's end have had their time. */
 static void start_conversions(struct session *s, cr_ns now)
 {
@@ -566,13 +706,10 @@ static void on_session_tick(evutil_socket_t fd, short what, void *arg)
 		if (s->epoch + c->plan->start - SESSION_LEAD > now)
 			break;
 		s->next_start++;
-		if (!c->talk)
-			session_call_start(s, c);
-		else if (c->state == CALL_PLANNED) /* else with the other */
-			session_talk_start(s, c->talk);
+		if (c->state == CALL_PLANNED) /* else with the other */
+			start_call(s, c);
 	}
-	stop_calls(s, now);
-	session_talks_go_on(s, now);
+	go_on_with_calls(s, now);
 	ports_tidy(&s->ports);
 	start_conversions(s, now);
 	report_progress(s, now);
@@ -657,7 +794,9 @@ int session_play(struct session *s, struct cr_err *e)
 		receiver_stop(s->receiver);
 	s->cpu = clock_read(CLOCK_PROCESS_CPUTIME_ID) - s->cpu_before;
 	close_call_ports(s);
-	session_talks_judge(s);
+	for (size_t i = 0; i < 2 * s->ntalks; i++)
+		if (talk_began(&s->talks[i / 2]))
+			talk_judge(&s->talks[i / 2], i % 2);
 	for (size_t i = 0; i < s->plan.count; i++)
 		tally_call(&s->flows[s->calls[i].plan->flow], &s->calls[i]);
 	for (unsigned f = 0; f < s->cfg.campaign->flow_count; f++)

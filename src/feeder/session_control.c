@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A codec-runner, by its own protocol: the connection, what one call takes, the
- * first and the last words, and its calls.
+ * first and the last words, its calls and conversations.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "feeder/session_impl.h"
-#include "protocol/field.h"
-#include "protocol/tables/call.h"
+#include "media/endpoint_rtcp.h"
+#include "protocol/tables/conversation.h"
 #include "rpc/server.h"
-#include "run/run.h"
+#include "rtp/jitter.h"
 
 /* A reply may take so much longer than the daemon may stall: only the
  * association tells that it is lost. */
@@ -41,6 +41,25 @@ static void on_down(void *arg, const char *reason)
 		     daemon_at(s), reason);
 }
 
+static const char *const sides[] = { "a", "b" };
+
+/* call.ended: the daemon's last word on a stream of a conversation. */
+static void stream_ended(struct session *s, const json_t *params)
+{
+	json_int_t id = json_integer_value(json_object_get(params, "call"));
+
+	for (size_t i = 0; i < 2 * s->ntalks; i++) {
+		struct talk *t = &s->talks[i / 2];
+		struct feeder_call *c = t->side[i % 2];
+
+		if (!talk_began(t) || c->id != id || c->counts)
+			continue;
+		c->counts = json_incref(json_object_get(params, "count"));
+		t->ended++;
+		return;
+	}
+}
+
 static void on_notified(void *arg, const char *method, const json_t *params)
 {
 	struct session *s = arg;
@@ -48,7 +67,7 @@ static void on_notified(void *arg, const char *method, const json_t *params)
 	if (s->conversions && !strcmp(method, "convert.ended"))
 		conversions_ended(s->conversions, params, clock_now());
 	if (!strcmp(method, "call.ended"))
-		session_talk_ended(s, params);
+		stream_ended(s, params);
 }
 
 /* Ask and wait. 0 with *@result owned by the caller, or -errno with @e (may
@@ -192,101 +211,143 @@ static void hang_up_daemon(struct session *s)
 	rpc_client_close(s->rpc);
 }
 
-/*
- * One call's dealings with a codec-runner:
- *
- *   call.start {in {codec, mode, ts_first, ...}, out {codec, mode, address,
- *               ...}, ptime, class, deadline, release, contract, nice,
- *               weight, port}
- *     -> {call, rtp {address, ssrc, pt}, out {ssrc, pt, ts_base}, load}
- *   call.stop {call} -> {count {...}}
- *
- * The daemon maps timestamps from in.ts_first to out.ts_base.
- */
+/* --- what it is asked for --- */
 
-/* A pending reply's context; the call knows its session by it. */
-struct pending {
-	struct session *session;
-	struct feeder_call *call;
-};
-
-json_t *session_endpoint_json(const struct campaign_endpoint *endpoint)
+static struct call_side_request side_request(
+	const struct campaign_endpoint *endpoint)
 {
-	json_t *o = json_object();
+	const struct cr_codec_cfg *cfg = &endpoint->cfg;
 
-	run_put(o, "codec", json_string(endpoint->codec->name));
-	run_put(o, "mode",
-		json_string(endpoint->codec->modes[endpoint->cfg.mode].name));
-	if (endpoint->cfg.sample_rate)
-		run_put(o, "rate", json_integer(endpoint->cfg.sample_rate));
-	if (endpoint->octet_align)
-		run_put(o, "octet_align", json_true());
-	if (endpoint->cfg.dtx)
-		run_put(o, "dtx", json_true());
-	if (endpoint->cfg.complexity)
-		run_put(o, "complexity",
-			json_integer(endpoint->cfg.complexity - 1));
-	if (endpoint->cfg.fec)
-		run_put(o, "fec", json_integer(endpoint->cfg.fec));
-	if (endpoint->cfg.spin)
-		run_put(o, "spin_us",
-			json_real((double)endpoint->cfg.spin / CR_US));
-	return o;
+	return (struct call_side_request){
+		.codec = endpoint->codec->name,
+		.mode = endpoint->codec->modes[cfg->mode].name,
+		.pt = -1,
+		.rate = cfg->sample_rate,
+		.octet_align = endpoint->octet_align,
+		.dtx = cfg->dtx,
+		.complexity = (int)cfg->complexity - 1,
+		.fec = cfg->fec,
+		.spin = cfg->spin,
+	};
 }
 
-/* A burst is said once: in the contract @k, if it has one. */
-static json_t *release_json(const struct campaign_release *r,
-			    const struct contract *k)
+/* No deadline is that of the class. */
+static struct task_terms terms_request(const struct campaign_flow *flow)
 {
-	static const char *const names[] = { "sporadic", "periodic", "rate",
-					     "lbap" };
-	json_t *o = json_object();
+	struct task_terms terms = flow->terms;
 
-	run_put(o, "model", json_string(names[r->kind]));
-	if (r->kind == RELEASE_RATE) {
-		run_put(o, "x", json_integer(r->x));
-		run_put(o, "y_ms", json_real((double)r->y / CR_MS));
-	}
-	if (r->kind == RELEASE_LBAP && !k->burst)
-		run_put(o, "burst", json_integer(r->burst));
-	return o;
-}
-
-void session_put_terms(json_t *o, const struct campaign_flow *flow, cr_ns ptime)
-{
-	static const char *const classes[] = { "hard", "soft", "best-effort" };
-
-	if (ptime)
-		run_put(o, "ptime_ms", json_real((double)ptime / CR_MS));
-	run_put(o, "class", json_string(classes[flow->terms.cls]));
-	if (flow->terms.deadline != CR_NEVER)
-		run_put(o, "deadline_ms",
-			json_real((double)flow->terms.deadline / CR_MS));
-	run_put(o, "contract",
-		field_write(contract_fields, &flow->terms.contract));
-	run_put(o, "nice", json_integer(flow->terms.nice));
-	run_put(o, "weight", json_integer(flow->terms.weight));
+	if (terms.deadline == CR_NEVER)
+		terms.deadline = 0;
+	return terms;
 }
 
 json_t *session_call_params(const struct session *s,
 			    const struct campaign_flow *flow, uint32_t ts_first,
 			    const char *address)
 {
-	json_t *o = json_object(), *in = session_endpoint_json(&flow->in),
-	       *out = session_endpoint_json(&flow->out);
+	const struct campaign_release *release = &flow->release;
+	struct call_request r = { .ptime = 0 };
 
-	run_put(in, "ts_first", json_integer(ts_first));
-	run_put(in, "source", json_string(address));
-	run_put(out, "address", json_string(address));
-	run_put(o, "in", in);
-	run_put(o, "out", out);
-	session_put_terms(o, flow, flow->ptime);
-	if (flow->release_named)
-		run_put(o, "release",
-			release_json(&flow->release, &flow->terms.contract));
-	run_put(o, "port",
-		json_string(campaign_ports_names[s->cfg.daemon_ports]));
-	return o;
+	field_defaults(call_start_fields, &r);
+	r.in.side = side_request(&flow->in);
+	r.in.ts_first = ts_first;
+	r.out.side = side_request(&flow->out);
+	if (!address_parse(address, &r.out.address))
+		r.in.source = r.out.address;
+	r.ptime = flow->ptime;
+	r.terms = terms_request(flow);
+	r.port = s->cfg.daemon_ports == PORTS_OWN ? CALL_PORT_OWN
+						  : CALL_PORT_SHARED;
+	if (flow->release_named) {
+		r.release.model = (int)release->kind;
+		if (release->kind == RELEASE_RATE) {
+			r.release.x = (unsigned)release->x;
+			r.release.y = release->y;
+		}
+		/* a burst is said once: in the contract, if that has one */
+		if (release->kind == RELEASE_LBAP &&
+		    !flow->terms.contract.burst)
+			r.release.burst = (int)release->burst;
+	}
+	return field_write_request(call_start_fields, &r);
+}
+
+/* The party that says @c into @r, which has the defaults; the feeder's have no
+ * RTCP. */
+static void party_request(const struct feeder_call *c, struct party_request *r)
+{
+	const struct campaign_party *p = &c->flow->party;
+	const struct campaign_buffer *b = &c->flow->buffer;
+
+	r->side = side_request(&c->flow->in);
+	if (p->address == ADDRESS_KNOWN)
+		(void)address_parse(c->address, &r->address);
+	r->learn = (int)p->learn - 1;
+	r->rtcp = ENDPOINT_RTCP_OFF;
+	r->types.events = c->pt_events < 0 ? 0 : (unsigned)c->pt_events;
+	r->types.noise = c->pt_noise < 0 ? 0 : (unsigned)c->pt_noise;
+	r->reception.loss = p->conceal ? CALL_LOSS_CONCEAL : CALL_LOSS_NUMBER;
+	r->reception.fill = (int)p->fill - 1;
+	r->reception.jitter = (int)b->kind;
+	if (b->kind != JITTER_OFF)
+		r->reception.jitter_max = b->most;
+	if (b->kind == JITTER_ADAPTIVE)
+		r->reception.jitter_min = b->least;
+}
+
+static json_t *conversation_params(const struct talk *t)
+{
+	const struct campaign_flow *flow = t->side[0]->flow;
+	struct conversation_request r = { .ptime = 0 };
+
+	field_defaults(conversation_start_fields, &r);
+	for (unsigned i = 0; i < 2; i++)
+		party_request(t->side[i], &r.party[i]);
+	r.ptime = flow->party.ptime;
+	r.terms = terms_request(flow);
+	r.relay = flow->party.relay ? RELAY_AUTO : RELAY_NEVER;
+	return field_write_request(conversation_start_fields, &r);
+}
+
+/*
+ * --- its answers ---
+ *
+ *   call.start -> {call, rtp {address, ssrc, pt}, out {ssrc, pt, ts_base},
+ * load} call.stop {call} -> {count {...}}
+ *
+ * The daemon maps timestamps from in.ts_first to out.ts_base.
+ *
+ *   conversation.start -> {conversation, a {call, rtp, pt, out_ssrc, ...}, b}
+ *   conversation.change {conversation, a {address}}      before a signalled
+ *                                                        change of address
+ *   conversation.stop {conversation} -> {a {ssrc_changes, ...}, b {...}}
+ *   call.ended, for each stream: its last counters
+ *
+ * A party's ports stay open a little longer, so that all that is under way
+ * comes.
+ */
+
+/* The daemon is told so long before an address changes. */
+#define SIGNAL_LEAD (100 * CR_MS)
+/* From the streams' end until the ports are closed. */
+#define LAST_PACKETS (100 * CR_MS)
+
+static void request(struct session *s, struct feeder_call *c,
+		    const char *method, json_t *params, rpc_reply_fn *reply)
+{
+	struct session_request *r = malloc(sizeof(*r));
+	int rc = -ENOMEM;
+
+	if (r) {
+		*r = (struct session_request){ s, c };
+		rc = rpc_client_call(s->rpc, method, params, reply, r);
+	} else {
+		json_decref(params);
+	}
+	if (!rc)
+		return;
+	free(r);
+	session_fail(s, rc, "%s: %s", method, strerror(-rc));
 }
 
 static bool integer_of(const json_t *o, const char *key, int64_t max,
@@ -302,8 +363,7 @@ static bool integer_of(const json_t *o, const char *key, int64_t max,
 }
 
 /* The reply's numbers into the call; false when one is missing. */
-static bool read_reply(struct feeder_call *c, const json_t *r,
-		       struct match_cfg *m)
+static bool read_reply(struct feeder_call *c, const json_t *r)
 {
 	const json_t *out = json_object_get(r, "out");
 	const json_t *rtp = json_object_get(r, "rtp");
@@ -321,26 +381,35 @@ static bool read_reply(struct feeder_call *c, const json_t *r,
 	c->pt = (uint8_t)pt;
 	c->ssrc = (uint32_t)ssrc;
 	c->ssrc_out = (uint32_t)ssrc_out;
-	m->ts_base = (uint32_t)base;
+	c->ts_base = (uint32_t)base;
 	return true;
 }
 
-/* The daemon has acknowledged: let it run. */
-static void read_admitted(struct session *s, struct feeder_call *c,
-			  const json_t *r)
+/* What the daemon says of both parties. */
+static bool read_parties(struct talk *t, const json_t *r)
 {
-	struct match_cfg m = session_match_cfg(c->flow);
+	t->relay = json_is_true(json_object_get(r, "relay"));
+	for (unsigned i = 0; i < 2; i++) {
+		struct feeder_call *c = t->side[i], *other = t->side[!i];
+		const json_t *p = json_object_get(r, sides[i]);
+		const char *rtp = json_string_value(json_object_get(p, "rtp"));
+		int64_t pt, ssrc = 0; /* of a relay: the other party's */
 
-	if (read_reply(c, r, &m))
-		session_call_admitted(s, c, &m);
-	else
-		session_fail(s, -EPROTO,
-			     "the daemon's reply to call.start "
-			     "lacks call, ssrc, rtp, out.ssrc or "
-			     "out.ts_base");
+		if (!integer_of(p, "call", INT64_MAX, &c->id) ||
+		    !integer_of(p, "pt", 127, &pt) || !rtp ||
+		    address_parse(rtp, &c->to) ||
+		    (!t->relay &&
+		     !integer_of(p, "out_ssrc", UINT32_MAX, &ssrc)))
+			return false;
+		c->pt = other->pt_out = (uint8_t)pt;
+		other->ssrc_out = (uint32_t)ssrc;
+		other->from = c->to;
+	}
+	return integer_of(r, "conversation", INT64_MAX, &t->id);
 }
 
-void session_refused(struct session *s, struct feeder_call *c, const json_t *e)
+static void call_refused(struct session *s, struct feeder_call *c,
+			 const json_t *e)
 {
 	const char *why = json_string_value(json_object_get(e, "message"));
 	json_int_t code = json_integer_value(json_object_get(e, "code"));
@@ -355,65 +424,112 @@ void session_refused(struct session *s, struct feeder_call *c, const json_t *e)
 
 static void on_started(void *arg, const json_t *result, const json_t *error)
 {
-	struct pending *p = arg;
+	struct session_request *r = arg;
+	struct session *s = r->session;
+	struct feeder_call *c = r->call;
 
-	if (p->session->failed)
-		p->call->state = CALL_REFUSED;
-	else if (result)
-		read_admitted(p->session, p->call, result);
+	free(r);
+	if (s->failed)
+		return;
+	if (!result)
+		call_refused(s, c, error);
+	else if (c->talk ? read_parties(c->talk, result)
+			 : read_reply(c, result))
+		session_call_admitted(s, c);
+	else if (c->talk)
+		session_call_fail(s, c, -EPROTO,
+				  "the daemon's reply lacks conversation, or "
+				  "call, rtp, pt or out_ssrc of a or b");
 	else
-		session_refused(p->session, p->call, error);
-	free(p);
+		session_fail(s, -EPROTO,
+			     "the daemon's reply to call.start lacks call, "
+			     "ssrc, rtp, out.ssrc or out.ts_base");
 }
 
-static int request_call(struct session *s, struct feeder_call *c,
-			const char *method, json_t *params, rpc_reply_fn *reply)
+static void ask_for_call(struct session *s, struct feeder_call *c)
 {
-	struct pending *p = malloc(sizeof(*p));
-	int rc;
+	if (c->talk)
+		request(s, c, "conversation.start",
+			conversation_params(c->talk), on_started);
+	else
+		request(s, c, "call.start",
+			session_call_params(s, c->flow, c->ts_first,
+					    c->address),
+			on_started);
+}
 
-	if (!p) {
-		json_decref(params);
-		return -ENOMEM;
+static void on_changed(void *arg, const json_t *result, const json_t *error)
+{
+	struct session_request *r = arg;
+	const char *why = json_string_value(json_object_get(error, "message"));
+
+	if (!result && !r->session->failed)
+		session_call_fail(r->session, r->call, -EPROTO,
+				  why ? why : "no reason");
+	free(r);
+}
+
+/* Tell of the address to which the party of @c is about to change. */
+static void signal_due(struct session *s, struct feeder_call *c, cr_ns now)
+{
+	struct phone *p = c->phone;
+	unsigned next = p->signalled + 1;
+	struct sockaddr_storage at;
+	socklen_t size = sizeof(at);
+	char text[PORT_TEXT];
+
+	if (!c->flow->party.port.signalled || next >= p->nports ||
+	    s->epoch + phone_moves(c->flow, c->plan, next) - SIGNAL_LEAD > now)
+		return;
+	p->signalled = next;
+	(void)getsockname(p->ports[next].fd, (struct sockaddr *)&at, &size);
+	(void)address_text(&at, text, sizeof(text));
+	request(s, c->talk->side[0], "conversation.change",
+		json_pack("{s:I,s:{s:s}}", "conversation",
+			  (json_int_t)c->talk->id, sides[c->flow->party.side],
+			  "address", text),
+		on_changed);
+}
+
+/* It is over when both streams' ends have been told, or have had their time. */
+static void go_on_with_talk(struct session *s, struct talk *t, cr_ns now)
+{
+	if (t->side[0]->state == CALL_ACTIVE) {
+		signal_due(s, t->side[0], now);
+		signal_due(s, t->side[1], now);
+		return;
 	}
-	*p = (struct pending){ s, c };
-	rc = rpc_client_call(s->rpc, method, params, reply, p);
-	if (rc)
-		free(p);
-	return rc;
-}
-
-/* As of struct session_peer. */
-static void ask_for_call(struct session *s, struct feeder_call *c,
-			 const char *address)
-{
-	int rc = request_call(
-		s, c, "call.start",
-		session_call_params(s, c->flow, c->ts_first, address),
-		on_started);
-
-	if (rc)
-		session_fail(s, rc, "call.start: %s", strerror(-rc));
+	if (!t->close_at && (t->ended == 2 || now >= t->patience))
+		t->close_at = now + LAST_PACKETS;
+	if (t->close_at && now >= t->close_at)
+		session_call_over(s, t->side[0]);
 }
 
 static void on_stopped(void *arg, const json_t *result, const json_t *error)
 {
-	struct pending *p = arg;
+	struct session_request *r = arg;
+	struct feeder_call *c = r->call;
 
 	(void)error; /* it has ended already: as good */
-	p->call->counts = json_incref(json_object_get(result, "count"));
-	session_call_over(p->session, p->call);
-	free(p);
+	if (c->talk) {
+		json_decref(c->talk->reported);
+		c->talk->reported = json_incref((json_t *)result);
+	} else {
+		c->counts = json_incref(json_object_get(result, "count"));
+		session_call_over(r->session, c);
+	}
+	free(r);
 }
 
 static void ask_to_stop_call(struct session *s, struct feeder_call *c)
 {
-	int rc = request_call(s, c, "call.stop",
-			      json_pack("{s:I}", "call", (json_int_t)c->id),
-			      on_stopped);
+	const char *what = c->talk ? "conversation" : "call";
+	int64_t id = c->talk ? c->talk->id : c->id;
 
-	if (rc)
-		session_fail(s, rc, "call.stop: %s", strerror(-rc));
+	if (c->talk)
+		c->talk->patience = clock_now() + s->cfg.peer_timeout + ASK;
+	request(s, c, c->talk ? "conversation.stop" : "call.stop",
+		json_pack("{s:I}", what, (json_int_t)id), on_stopped);
 }
 
 const struct session_peer session_control = {
@@ -422,6 +538,7 @@ const struct session_peer session_control = {
 	.begin = start_daemon_trace,
 	.start = ask_for_call,
 	.stop = ask_to_stop_call,
+	.go_on = go_on_with_talk,
 	.leave = say_bye_to_daemon,
 	.hang_up = hang_up_daemon,
 };

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of a session, shared by session.c (the course of things, and one
- * call), talk.c (a conversation), and those it calls, who are peers:
- * session_control.c (a codec-runner, by its own protocol, docs/protocol.md) and
- * session_ng.c (a media proxy, by the NG protocol). Main thread only.
+ * The inside of a session, shared by session.c (the course of things, and our
+ * end of calls), and those it calls, who are peers: session_control.c (a
+ * codec-runner, by its own protocol, docs/protocol.md) and session_ng.c (a
+ * media proxy, by the NG protocol). Main thread only.
+ *
+ * A call of these functions is a feeder_call by itself, or a conversation,
+ * which is known by its first direction: what a says.
  */
 #ifndef FEEDER_SESSION_IMPL_H
 #define FEEDER_SESSION_IMPL_H
@@ -35,12 +38,14 @@ struct session_peer {
 		       double *share, double *workers, struct cr_err *e);
 	/** The first words of a run. */
 	int (*begin)(struct session *s, struct cr_err *e);
-	/** Ask for @c, with our end at @address; session_call_admitted() or
+	/** Ask for @c, with our end at c->address; session_call_admitted() or
 	 * session_call_refused() follows, soon or later, or session_fail(). */
-	void (*start)(struct session *s, struct feeder_call *c,
-		      const char *address);
+	void (*start)(struct session *s, struct feeder_call *c);
 	/** Have @c ended; session_call_over() or session_fail() follows. */
 	void (*stop)(struct session *s, struct feeder_call *c);
+	/** Now and then, of a conversation that is up or being stopped; NULL:
+	 * they have none. */
+	void (*go_on)(struct session *s, struct talk *t, cr_ns now);
 	/** The last words of a run: what they know of it goes to s->stats. */
 	void (*leave)(struct session *s);
 	/** Let go of everything, also of what greet() has begun. */
@@ -90,24 +95,13 @@ __attribute__((format(printf, 3, 4))) void session_fail(struct session *s,
 							int code,
 							const char *fmt, ...);
 
-/** Speech in one packet of the daemon's. */
-cr_ns session_out_frame(const struct campaign_flow *f);
+/** Ends the run for @why of @c's. */
+void session_call_fail(struct session *s, const struct feeder_call *c, int code,
+		       const char *why);
 
-/** How answers to calls of @f are compared with what was sent. */
-struct match_cfg session_match_cfg(const struct campaign_flow *f);
-
-/** What answers to @c are compared with, and kept in; the voice and the plan of
- * what it says. 0, -ENOMEM. */
-int session_make_parts(struct session *s, struct feeder_call *c,
-		       const struct match_cfg *m);
-
-/** @c may begin. */
-void session_let_run(struct session *s, struct feeder_call *c);
-
-/** @c, whose address, numbers and payload type are known, begins: receive and
+/** @c, whose address, numbers and payload types are known, begins: receive and
  * send. */
-void session_call_admitted(struct session *s, struct feeder_call *c,
-			   const struct match_cfg *m);
+void session_call_admitted(struct session *s, struct feeder_call *c);
 
 /** They refuse @c, and @why. */
 void session_call_refused(struct session *s, struct feeder_call *c,
@@ -116,19 +110,11 @@ void session_call_refused(struct session *s, struct feeder_call *c,
 /** @c has ended. */
 void session_call_over(struct session *s, struct feeder_call *c);
 
-/* --- conversations: talk.c --- */
-
-/** Ask for the conversation @t. */
-void session_talk_start(struct session *s, struct talk *t);
-
-/** Tell of addresses that change, stop what is over, close its ports. */
-void session_talks_go_on(struct session *s, cr_ns now);
-
-/** call.ended: the daemon's last word on a stream. */
-void session_talk_ended(struct session *s, const json_t *params);
-
-/** Judge all that began; pacer and receiver have stopped. */
-void session_talks_judge(struct session *s);
+/** Whose answer it is that comes. */
+struct session_request {
+	struct session *session;
+	struct feeder_call *call;
+};
 
 /* --- a codec-runner as a peer: session_control.c --- */
 
@@ -139,17 +125,6 @@ extern const struct session_peer session_control;
 json_t *session_call_params(const struct session *s,
 			    const struct campaign_flow *flow, uint32_t ts_first,
 			    const char *address);
-
-/** One side of a call as the protocol has it. */
-json_t *session_endpoint_json(const struct campaign_endpoint *endpoint);
-
-/** What @flow says of ptime (0: nothing), class, deadline, shares and contract,
- * into @o. */
-void session_put_terms(json_t *o, const struct campaign_flow *flow,
-		       cr_ns ptime);
-
-/** The daemon has refused @c, which the error @e says. */
-void session_refused(struct session *s, struct feeder_call *c, const json_t *e);
 
 /* --- a media proxy as a peer: session_ng.c --- */
 

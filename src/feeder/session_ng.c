@@ -29,12 +29,6 @@
 /* So often a proxy is asked whether it is there: media alone do not tell. */
 #define WATCH CR_SEC
 
-/* Whose answer it is. */
-struct asked {
-	struct session *session;
-	struct feeder_call *call;
-};
-
 /* --- what cannot be --- */
 
 static int refuse_unsupported(const char *what, struct cr_err *e)
@@ -173,11 +167,11 @@ static json_t *described_json(const struct session *s,
 static void ask_proxy(struct session *s, struct feeder_call *c, json_t *body,
 		      peer_ng_reply_fn *reply)
 {
-	struct asked *a = malloc(sizeof(*a));
+	struct session_request *a = malloc(sizeof(*a));
 	int rc = -ENOMEM;
 
 	if (a) {
-		*a = (struct asked){ s, c };
+		*a = (struct session_request){ s, c };
 		rc = peer_ng_ask(s->ng, body, reply, a);
 	} else {
 		json_decref(body);
@@ -223,7 +217,7 @@ static void refuse_call(struct session *s, struct feeder_call *c,
 
 /* The call that was asked about, or NULL: the run is over, and hang_up() has it
  * deleted, as the proxy may have it. */
-static struct feeder_call *answered_call(const struct asked *a)
+static struct feeder_call *answered_call(const struct session_request *a)
 {
 	return a->session->failed ? NULL : a->call;
 }
@@ -245,10 +239,9 @@ static int read_answer_sdp(const json_t *answer,
 
 static void on_answered(void *arg, const json_t *answer, const char *why)
 {
-	struct asked *a = arg;
+	struct session_request *a = arg;
 	struct session *s = a->session;
 	struct feeder_call *c = answered_call(a);
-	struct match_cfg m;
 	struct cr_err e;
 
 	free(a);
@@ -262,14 +255,13 @@ static void on_answered(void *arg, const json_t *answer, const char *why)
 		refuse_call(s, c, "answer", NULL, e.text);
 		return;
 	}
-	m = session_match_cfg(c->flow);
-	m.learn = true;
-	session_call_admitted(s, c, &m);
+	c->by_port = true;
+	session_call_admitted(s, c);
 }
 
 static void on_offered(void *arg, const json_t *answer, const char *why)
 {
-	struct asked *a = arg;
+	struct session_request *a = arg;
 	struct session *s = a->session;
 	struct feeder_call *c = answered_call(a);
 	char sdp[PEER_SDP_BYTES];
@@ -288,7 +280,7 @@ static void on_offered(void *arg, const json_t *answer, const char *why)
 		return;
 	}
 	if (peer_sdp_write(sdp, &c->flow->out, c->pt_out,
-			   session_out_frame(c->flow), c->address)) {
+			   call_out_frame(c->flow), c->address)) {
 		session_fail(s, -EINVAL, "no description of %s", c->address);
 		return;
 	}
@@ -297,8 +289,7 @@ static void on_offered(void *arg, const json_t *answer, const char *why)
 	ask_proxy(s, c, body, on_answered);
 }
 
-static void offer_call(struct session *s, struct feeder_call *c,
-		       const char *address)
+static void offer_call(struct session *s, struct feeder_call *c)
 {
 	char sdp[PEER_SDP_BYTES], codec[160], from[PORT_TEXT];
 	struct cr_err e = { "" };
@@ -306,10 +297,8 @@ static void offer_call(struct session *s, struct feeder_call *c,
 	int rc = ports_give_own(&s->ports, &c->caller, from, &e);
 
 	c->id = (int64_t)(c->plan - s->plan.calls) + 1;
-	(void)snprintf(c->address, sizeof(c->address), "%s", address);
 	if (rc) {
-		session_fail(s, rc, "call %lld: %.400s", (long long)c->id,
-			     e.text);
+		session_call_fail(s, c, rc, e.text);
 		return;
 	}
 	if (peer_sdp_write(sdp, &c->flow->in, peer_sdp_pt(&c->flow->in),
@@ -327,7 +316,7 @@ static void offer_call(struct session *s, struct feeder_call *c,
 
 static void on_deleted(void *arg, const json_t *answer, const char *why)
 {
-	struct asked *a = arg;
+	struct session_request *a = arg;
 	struct feeder_call *c = answered_call(a);
 
 	(void)answer; /* it has ended already: as good */

@@ -31,7 +31,8 @@ struct talk;
  *
  * A direction of a conversation is a call, too, with a talk: it
  * has a phone that sends from ports of its own, and what comes of it is heard
- * at the other direction's. Its counters in match are of speech.
+ * at the other direction's. Its counters in match are of speech. Both are asked
+ * for, and end, at once: they have the same state.
  */
 enum feeder_call_state {
 	CALL_PLANNED,
@@ -50,17 +51,23 @@ struct feeder_call {
 	json_t *counts;	    /**< the daemon's counters, owned; NULL: not told */
 	struct port port;   /**< of its own, or none       */
 	struct port caller; /**< by NG: what it sends from */
-	char address[PORT_TEXT]; /**< by NG: of port       */
-	struct talk *talk;	 /**< NULL: a call             */
+	/** Of port; of a talk: of what it sends from first. */
+	char address[PORT_TEXT];
+	struct talk *talk; /**< NULL: a call             */
 
 	/* constant */
 	const struct plan_call *plan;
 	const struct campaign_flow *flow;
 	uint32_t ssrc, ts_first, ts_ticks;
+	uint32_t ts_base; /**< output timestamp of frame 0; of by_port: learned
+			   */
 	uint8_t pt;
-	uint8_t pt_out; /**< by NG */
-	bool by_port;	/**< all speech at its port is its, whatever the SSRC */
-	int fd;		/**< to send from; borrowed until done */
+	uint8_t pt_out; /**< of a talk, and by NG */
+	/** Of a talk: what its party sends or takes among the speech; -1: none
+	 * of it. */
+	int pt_events, pt_noise;
+	bool by_port; /**< all speech at its port is its, whatever the SSRC */
+	int fd;	      /**< to send from; borrowed until done */
 	struct sockaddr_storage to,
 		from; /**< of a talk, and by NG: whence answers come */
 	uint32_t ssrc_out;
@@ -89,7 +96,6 @@ struct feeder_call {
 struct talk {
 	struct feeder_call *side[2]; /**< what a says; what b says           */
 	int64_t id;		     /**< the daemon's number                */
-	bool began;		     /**< it was accepted                    */
 	bool relay;		     /**< without codecs                     */
 	unsigned ended;		     /**< streams of which call.ended told   */
 	cr_ns patience;		     /**< until then that is waited for      */
@@ -98,10 +104,26 @@ struct talk {
 	struct balance balance[2];   /**< of what each side says             */
 };
 
+/** Was it accepted? */
+static inline bool talk_began(const struct talk *t)
+{
+	enum feeder_call_state state = t->side[0]->state;
+
+	return state >= CALL_ACTIVE && state <= CALL_ENDED;
+}
+
 /** The other direction of @c's conversation. */
-static inline const struct feeder_call *talk_other(const struct feeder_call *c)
+static inline struct feeder_call *talk_other(const struct feeder_call *c)
 {
 	return c->talk->side[!c->flow->party.side];
+}
+
+/** Speech in one packet of the daemon's: PCM comes in our ptime. */
+static inline cr_ns call_out_frame(const struct campaign_flow *f)
+{
+	return f->out.codec->any_length
+		       ? f->ptime
+		       : cr_codec_frame_ns(f->out.codec, &f->out.cfg);
 }
 
 #endif

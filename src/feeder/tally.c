@@ -8,6 +8,41 @@
 
 #include "run/run.h"
 
+/* Every packet in is one packet out: lengths are the same, and no codec keeps
+ * silence to itself. */
+static bool is_one_to_one(const struct campaign_flow *f)
+{
+	return f->ptime == call_out_frame(f) && !f->in.cfg.dtx &&
+	       !f->out.cfg.dtx;
+}
+
+void talk_judge(struct talk *t, unsigned i)
+{
+	static const char *const names[] = {
+#define NAME(name, ...) #name,
+		CALL_COUNTERS(NAME)
+#undef NAME
+	};
+	const struct feeder_call *c = t->side[i];
+	uint64_t counts[CALL_NCOUNTERS];
+
+	for (unsigned k = 0; k < CALL_NCOUNTERS; k++)
+		counts[k] = (uint64_t)json_integer_value(
+			json_object_get(c->counts, names[k]));
+	balance_judge(
+		&(struct balance_side){
+			.phone = c->phone,
+			.heard = c->heard,
+			.daemon = counts,
+			.reported = c->counts != NULL,
+			.drops = t->side[!i]->phone->drops,
+			.clock_out = c->match->cfg.out_clock,
+			.one_to_one = !t->relay && is_one_to_one(c->flow),
+			.relay = t->relay,
+		},
+		&t->balance[i]);
+}
+
 static void add_frames(struct tally *t, const struct match *m)
 {
 	t->sent += match_read(&m->sent);

@@ -40,7 +40,10 @@ struct tally {
 	struct histogram delay, jitter;
 };
 
-/** Add one call. */
+/** Judge what side @i of @t, which began, said. */
+void talk_judge(struct talk *t, unsigned i);
+
+/** Add one call; of a conversation, once it is judged. */
 void tally_call(struct tally *t, const struct feeder_call *c);
 
 /** Add @from to @to. */

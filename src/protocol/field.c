@@ -726,32 +726,58 @@ static json_t *field_json(const struct field *f, const void *base)
 	}
 }
 
+static json_t *write_struct(const struct field *table, const void *in,
+			    bool given);
+
+/* @given: without what is as field_defaults() has it. */
 static void write_members(json_t *o, const struct field *table,
-			  const void *base)
+			  const void *base, bool given)
 {
 	char name[FIELD_NAME_MAX];
 
 	for (const struct field *f = table; f->name; f++) {
+		bool one = f->type != FIELD_OBJECT && f->type != FIELD_LIST &&
+			   f->type != FIELD_FIXED;
 		json_t *v;
 
 		if (f->type == FIELD_INLINE) {
-			write_members(o, f->members, field_at_const(f, base));
+			write_members(o, f->members, field_at_const(f, base),
+				      given);
 			continue;
 		}
 		if (f->flags & FIELD_OMIT_ZERO && !field_integer(f, base))
 			continue;
-		v = field_json(f, base);
-		if (v)
+		if (given && one && !is_field_there(f, base))
+			continue;
+		v = given && f->type == FIELD_OBJECT
+			    ? write_struct(f->members, field_at_const(f, base),
+					   true)
+			    : field_json(f, base);
+		if (given && !one && !json_object_size(v) &&
+		    !json_array_size(v))
+			json_decref(v);
+		else if (v)
 			(void)json_object_set_new(o, field_wire_name(f, name),
 						  v);
 	}
 }
 
-json_t *field_write(const struct field *table, const void *in)
+static json_t *write_struct(const struct field *table, const void *in,
+			    bool given)
 {
 	json_t *o = json_object();
 
 	if (o)
-		write_members(o, table, in);
+		write_members(o, table, in, given);
 	return o;
+}
+
+json_t *field_write(const struct field *table, const void *in)
+{
+	return write_struct(table, in, false);
+}
+
+json_t *field_write_request(const struct field *table, const void *in)
+{
+	return write_struct(table, in, true);
 }
