@@ -12,7 +12,7 @@
 #include "base/nearest.h"
 #include "base/options.h"
 #include "base/units.h"
-#include "campaign/parts.h"
+#include "campaign/section.h"
 #include "engine/scheduler.h"
 
 /* --- expectations: "<= 0.1%" against a metric, read and judged --- */
@@ -88,9 +88,9 @@ int read_expect(const struct section *s, enum campaign_metric first,
 /* --- conversions: files that the daemon converts beside calls --- */
 
 /* What the daemon can make of WAV files. */
-static int read_out(const struct section *s, struct campaign_endpoint *out)
+static int check_made(const struct section *s, struct campaign_endpoint *out)
 {
-	int rc = read_endpoint(s, out);
+	int rc = check_endpoint(s, out);
 
 	if (rc)
 		return rc;
@@ -107,8 +107,8 @@ static int read_out(const struct section *s, struct campaign_endpoint *out)
 }
 
 /* The conversions of a campaign that lasts @duration. */
-static int read_conversions(const struct section *s, cr_ns duration,
-			    struct campaign_conversions *c)
+static int check_conversions(const struct section *s, cr_ns duration,
+			     struct campaign_conversions *c)
 {
 	const struct section *out = section_below(s, "out");
 	int rc;
@@ -116,9 +116,6 @@ static int read_conversions(const struct section *s, cr_ns duration,
 	if (!section_any(s))
 		return 0;
 	c->line = section_line(s, NULL);
-	rc = section_values(s, c);
-	if (rc)
-		return rc;
 	if (!c->count)
 		return section_fail(s, NULL, "needs count (files to convert)");
 	if (c->at >= duration)
@@ -126,12 +123,10 @@ static int read_conversions(const struct section *s, cr_ns duration,
 				    "at: the campaign has ended by then");
 	if (!section_any(out))
 		return section_fail(s, NULL, "'out' is missing");
-	rc = read_out(out, &c->out);
-	if (!rc)
-		rc = read_expect(section_below(s, "expect"), METRIC_FINISHED,
-				 c->expect);
+	rc = check_made(out, &c->out);
 	return rc ? rc
-		  : section_copy_list(s, "input", &c->input, &c->input_count);
+		  : read_expect(section_below(s, "expect"), METRIC_FINISHED,
+				c->expect);
 }
 
 /* --- how a platform's CPUs are dealt out to run queues: equally, and the last
@@ -191,20 +186,14 @@ int campaign_set_run_queues(struct campaign_platform *p, const char *text,
 #define MAX_FILE (1u << 20)
 #define SETTING_PLACE 200u /* a longer setting is cut in messages */
 
-static int read_platform(const struct section *top, struct campaign_platform *p)
+static int check_platform(const struct section *s, struct campaign_platform *p)
 {
-	const struct section *s = section_below(top, "platform");
 	const char *rqs = section_text(s, "run-queues");
-	struct cr_err e;
 	const struct section *receivers = section_below(s, "receivers");
-	int rc = section_values(s, p);
+	struct cr_err e;
 
-	if (!rc && section_any(receivers) && !section_has(receivers, "count"))
-		rc = section_fail(receivers, NULL, "'count' is missing");
-	if (!rc)
-		rc = section_values(section_below(top, "daemon"), p);
-	if (rc)
-		return rc;
+	if (section_any(receivers) && !section_has(receivers, "count"))
+		return section_fail(receivers, NULL, "'count' is missing");
 	if (campaign_set_run_queues(p, rqs ? rqs : "global", &e))
 		return section_fail(s, "run-queues", "%.350s", e.text);
 	return 0;
@@ -212,19 +201,16 @@ static int read_platform(const struct section *top, struct campaign_platform *p)
 
 /* Built-in policies and their options are checked here; outside ones, which
  * would have to be loaded, by the daemon. */
-static int read_schedulers(const struct section *top, struct campaign *c)
+static int check_schedulers(const struct section *top, const struct campaign *c)
 {
-	const struct value *v = section_get(top, "schedulers");
-
-	for (unsigned i = 0; i < v->count; i++) {
-		const char *spec = v->entries[i].text;
+	for (unsigned i = 0; i < c->schedulers.count; i++) {
+		const char *spec = c->schedulers.item[i];
 		struct cr_err e;
 
 		if (!strchr(spec, '/') && scheduler_check(spec, &e))
 			return section_fail_entry(top, "schedulers", i, e.text);
 	}
-	return section_copy_list(top, "schedulers", &c->schedulers,
-				 &c->scheduler_count);
+	return 0;
 }
 
 static int check_flow_among(const struct section *s, const struct campaign *c,
@@ -314,36 +300,34 @@ static int read_flows(const struct section *top, struct campaign *c)
 	if (!c->flows)
 		return campaign_no_memory(top->file);
 	for (unsigned i = 0; i < v->count && !rc; i++) {
-		const struct section *s = v->entries[i].below;
+		struct section *s = v->entries[i].below;
 		unsigned at = c->flow_count;
-		bool both = is_conversation(s);
 
-		c->flow_count += 1 + both;
-		rc = both ? read_conversation(s, i, &c->flows[at])
-			  : read_flow(s, i, &c->flows[at]);
+		c->flow_count += 1 + is_conversation(s);
+		rc = read_flow(s, i, &c->flows[at]);
 		for (; !rc && at < c->flow_count; at++)
 			rc = place_flow(s, c, at);
 	}
 	return rc;
 }
 
-static int read_sections(const struct section *top, struct campaign *c)
+static int read_sections(struct section *top, struct campaign *c)
 {
-	int rc;
+	int rc = section_values(top, c);
 
-	rc = section_values(top, c);
-	if (!rc)
-		rc = read_platform(top, &c->platform);
 	if (!section_has(section_below(top, "daemon"), "ports"))
 		c->platform.ports = c->ports;
+	if (!rc)
+		rc = check_platform(section_below(top, "platform"),
+				    &c->platform);
 	if (!rc)
 		rc = read_expect(section_below(top, "expect"), METRIC_LOSS,
 				 c->expect);
 	if (!rc)
-		rc = read_schedulers(top, c);
+		rc = check_schedulers(top, c);
 	if (!rc)
-		rc = read_conversions(section_below(top, "conversions"),
-				      c->duration, &c->conversions);
+		rc = check_conversions(section_below(top, "conversions"),
+				       c->duration, &c->conversions);
 	return rc ? rc : read_flows(top, c);
 }
 
@@ -413,24 +397,23 @@ static void name_settings(const struct campaign *c, struct cr_err *e)
 				      i + 1 < c->setting_count ? "" : ")");
 }
 
-/* The file with its settings, into @c. */
+/* The file with its settings, into @c. Its sections, which stay, are not to
+ * make messages any more: what these name ends here. */
 static int read_campaign(struct campaign *c, const char *text, size_t n,
 			 struct cr_err *e)
 {
 	const struct campaign_file file = { .name = c->path, .err = e };
 	struct setting_place *at = calloc(c->setting_count + 1, sizeof(*at));
-	struct section *top = NULL;
-	int rc = at ? section_parse(&file, text, n, &top)
+	int rc = at ? section_parse(&file, text, n, &c->sections)
 		    : cr_fail(e, -ENOMEM, "%s: out of memory", c->path);
 
 	if (!rc) {
-		rc = put_settings(top, at, c, e);
+		rc = put_settings(c->sections, at, c, e);
 		if (!rc)
-			rc = read_sections(top, c);
+			rc = read_sections(c->sections, c);
 		if (rc)
 			name_settings(c, e);
 	}
-	section_free(top);
 	free(at);
 	return rc;
 }
@@ -516,25 +499,14 @@ int campaign_check_simulated(const struct campaign *c, struct cr_err *e)
 		       c->path, c->conversions.line);
 }
 
-static void free_texts(char **list, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		free(list[i]);
-	free(list);
-}
-
 void campaign_free(struct campaign *c)
 {
 	if (!c)
 		return;
-	for (unsigned i = 0; i < c->flow_count; i++) {
-		free_texts(c->flows[i].input, c->flows[i].input_count);
-		free(c->flows[i].cost.file);
-		free(c->flows[i].arrival.file);
-	}
-	free_texts(c->conversions.input, c->conversions.input_count);
-	free_texts(c->schedulers, c->scheduler_count);
-	free_texts(c->settings, c->setting_count);
+	for (unsigned i = 0; i < c->setting_count; i++)
+		free(c->settings[i]);
+	section_free(c->sections);
+	free(c->settings);
 	free(c->flows);
 	free(c->text);
 	free(c->path);

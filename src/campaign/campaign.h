@@ -25,6 +25,12 @@
 
 #define CAMPAIGN_NAME_MAX 32u
 
+/** Texts of a list, the campaign's. */
+struct campaign_texts {
+	const char *const *item;
+	unsigned count;
+};
+
 /** One side of a flow's calls. */
 struct campaign_endpoint {
 	const struct cr_codec *codec;
@@ -216,7 +222,7 @@ struct campaign_cost {
 	 * 0: as measured, or the same. */
 	int64_t warm;
 	int64_t half_life; /**< turns of others that leave half of that gain */
-	char *file;	   /**< as in the campaign, or NULL                */
+	const char *file;  /**< as in the campaign, or NULL                */
 };
 
 /** When jobs come; simulator only. */
@@ -243,7 +249,7 @@ struct campaign_arrival {
 	int64_t bucket;		       /**< jobs                              */
 	int64_t depth;		       /**< of the envelope's bucket, ns      */
 	struct campaign_range on, off; /**< its bursts and pauses          */
-	char *file;		       /**< as in the campaign, or NULL       */
+	const char *file;	       /**< as in the campaign, or NULL       */
 };
 
 /** What can be asked of a run: of its calls, then of its conversions. */
@@ -286,9 +292,9 @@ struct campaign_flow {
 	/** Without codecs: for the simulator only; in and out are empty. */
 	bool synthetic;
 	struct campaign_endpoint in, out;
-	cr_ns ptime;  /**< one packet's speech; synthetic: the period       */
-	char **input; /**< files and globs; none: installed recordings    */
-	unsigned input_count;
+	cr_ns ptime; /**< one packet's speech; synthetic: the period       */
+	/** Files and globs; none: installed recordings. */
+	struct campaign_texts input;
 	struct task_terms terms;
 	int64_t ring; /**< jobs that may wait; 0: synthetic: any number      */
 	struct campaign_cost cost;
@@ -328,8 +334,7 @@ struct campaign_conversions {
 	int64_t count; /**< files; 0: there are no conversions             */
 	cr_ns length;  /**< of the speech in each                          */
 	cr_ns at;      /**< all are submitted then                         */
-	char **input;  /**< as of flows                                    */
-	unsigned input_count;
+	struct campaign_texts input;  /**< as of flows                      */
 	struct campaign_endpoint out; /**< amr or amr-wb */
 	struct campaign_expect expect[NMETRICS];
 };
@@ -395,16 +400,17 @@ struct campaign_settings {
 };
 
 struct campaign {
-	char *path;	 /**< as given, for messages */
-	char *text;	 /**< the file itself, for the run folder */
+	struct section *sections; /**< what was read: texts are there */
+	char *path;		  /**< as given, for messages */
+	char *text;		  /**< the file itself, for the run folder */
 	char **settings; /**< that were put into it, for the run folder */
 	unsigned setting_count;
 	int64_t seed;
 	cr_ns duration;
 	int64_t ports; /**< enum campaign_ports, the feeder's end          */
 	struct campaign_platform platform;
-	char **schedulers; /**< "fifo", "rr,quantum=5ms", "./mine.so" */
-	unsigned scheduler_count;
+	/** "fifo", "rr,quantum=5ms", "./mine.so" */
+	struct campaign_texts schedulers;
 	struct campaign_flow *flows;
 	unsigned flow_count; /**< >= 1 */
 	struct campaign_conversions conversions;

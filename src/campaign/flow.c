@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One flow of a campaign: its values converted, then checked against each
- * other and against what the codecs can do.
+ * One flow of a campaign, or the two of a conversation: a's speech to b and b's
+ * to a. What both have is said once; what a party sends, and what happens to
+ * it, is said of the party. Values are read by the tables, then checked against
+ * each other and against what the codecs can do.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/options.h"
-#include "campaign/parts.h"
+#include "campaign/section.h"
 #include "codecs/registry.h"
 #include "rtp/jitter.h"
 
@@ -28,15 +30,12 @@ unsigned campaign_buffer_slots(const struct campaign_buffer *b, cr_ns ptime)
 	return (unsigned)(b->most / ptime) + MORE_SLOTS;
 }
 
-/* The jitter buffer of flow @s, whose arrivals and ptime are in @f. */
-static int read_buffer(const struct section *s, struct campaign_flow *f)
+static int check_buffer(const struct section *s, struct campaign_flow *f)
 {
 	struct campaign_buffer *b = &f->buffer;
 	const cr_ns room = (JITTER_SLOTS_MAX - MORE_SLOTS) * f->ptime;
-	int rc = section_values(s, b);
+	int rc = section_check_model(s, b->kind, NULL);
 
-	if (!rc)
-		rc = section_check_model(s, b->kind, NULL);
 	if (rc || b->kind == JITTER_OFF)
 		return rc;
 	if (f->arrival.kind != ARRIVAL_PLAN)
@@ -59,7 +58,7 @@ static int read_buffer(const struct section *s, struct campaign_flow *f)
 /* --- the contract, in the words that call.start has for it --- */
 
 /* The contract of flow @s; all that it may contradict is in @f. */
-static int read_contract(const struct section *s, struct campaign_flow *f)
+static int check_contract(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *k = section_below(s, "contract");
 	struct contract_flaw flaw;
@@ -78,44 +77,6 @@ static int read_contract(const struct section *s, struct campaign_flow *f)
 
 /* --- when calls begin, and how long they last --- */
 
-/* "5/s", "90%", "20%..110%..20%"; with the unit of a share, as 5 would be
- * 500 %, and 5/s is meant. */
-static int read_poisson(const struct section *s, struct campaign_poisson *p)
-{
-	static const struct option_row rate = {
-		.kind = OPTION_RATE,
-		.flags = OPTION_ZERO,
-		.min = CAMPAIGN_RATE_MIN,
-		.max = CAMPAIGN_RATE_MAX,
-	};
-	static const struct option_row share = {
-		.kind = CR_OPT_PPM,
-		.flags = OPTION_ZERO | OPTION_UNIT,
-		.min = CR_PPM / 1000,
-		.max = 100 * CR_PPM,
-	};
-	const char *text = section_text(s, "poisson");
-	bool some = false;
-
-	if (!text)
-		return 0;
-	p->rates = option_series(&rate, text, p->rate, CAMPAIGN_RATES);
-	p->of_hold = !p->rates;
-	if (p->of_hold)
-		p->rates = option_series(&share, text, p->rate, CAMPAIGN_RATES);
-	for (unsigned i = 0; i < p->rates; i++)
-		some |= p->rate[i] != 0;
-	if (some)
-		return 0;
-	return section_fail(
-		s, "poisson",
-		"poisson=%.64s: needs a number per second, such as 5/s, from "
-		"0.001/s to 100000/s, or a share of what keeps count calls up, "
-		"such as 90%%, from 0.1%% to 10000%%; or a ramp of up to %u of "
-		"them, such as 20%%..110%%..20%%",
-		text, CAMPAIGN_RATES);
-}
-
 /* Shares of the rate count / hold. */
 static int check_of_hold(const struct section *flow, const struct section *s)
 {
@@ -132,20 +93,15 @@ static int check_of_hold(const struct section *flow, const struct section *s)
 	return 0;
 }
 
-static int read_flow_start(const struct section *s, struct campaign_flow *f)
+static int check_start(const struct section *s, const struct campaign_flow *f)
 {
 	const struct section *start = section_below(s, "start");
-	int rc = read_poisson(start, &f->start.poisson);
 
-	if (rc)
-		return rc;
 	if (f->start.poisson.rates > 1 && !f->start.spread)
 		return section_fail(start, "poisson",
 				    "poisson: a ramp needs spread: how long it "
 				    "takes");
-	if (f->start.poisson.of_hold)
-		rc = check_of_hold(s, start);
-	return rc;
+	return f->start.poisson.of_hold ? check_of_hold(s, start) : 0;
 }
 
 /* --- the arrival model "envelope", checked against the flow's costs --- */
@@ -190,17 +146,6 @@ static int read_rates(const struct section *s, unsigned kind, int64_t least,
 	return rc;
 }
 
-/* What only the arrival model "envelope" has, of flow @s whose cost is in
- * @f. */
-static int read_envelope(const struct section *s, struct campaign_flow *f)
-{
-	const struct section *arrival = section_below(s, "arrival");
-	struct campaign_arrival *a = &f->arrival;
-	int rc = read_rates(arrival, CR_OPT_PPM, 1, 100 * CR_PPM, a);
-
-	return rc ? rc : check_jobs(s, arrival, f);
-}
-
 /*
  * What calls say, and what only the simulator reads of a flow: what jobs cost
  * and when they come.
@@ -209,25 +154,9 @@ static int read_envelope(const struct section *s, struct campaign_flow *f)
 /* Of a talker: a turn is whole blocks of speech/talk_spurts.c. */
 #define TURN_MIN (10 * CR_MS)
 
-static int check_flow_cost(const struct section *s,
-			   const struct campaign_cost *c)
-{
-	int rc = section_check_model(s, c->kind, NULL);
-
-	if (!rc && section_has(s, "half-life") && !c->warm &&
-	    c->kind != COST_MEASURED)
-		return section_fail(s, "half-life", "half-life needs warm");
-	if (!rc && c->sd > 1000 * c->mean)
-		return section_fail(s, "sd",
-				    "sd is more than 1000 times the mean");
-	if (!rc && c->min > c->max)
-		return section_fail(s, "min", "min is above max");
-	return rc;
-}
-
 static int read_share(const struct section *s, struct campaign_flow *f)
 {
-	int64_t ppm = section_number(s, "share");
+	int64_t ppm = section_range(s, "share").least;
 
 	if (section_any(section_below(s, "cost")))
 		return section_fail(s, "share",
@@ -246,22 +175,31 @@ static int read_share(const struct section *s, struct campaign_flow *f)
 	return 0;
 }
 
-static int read_cost(const struct section *s, struct campaign_flow *f)
+static int check_cost(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *cost = section_below(s, "cost");
+	struct campaign_cost *c = &f->cost;
 	int rc;
 
 	if (section_has(s, "share"))
 		return read_share(s, f);
 	if (!section_has(cost, "model") && section_has(cost, "mean"))
-		f->cost.kind = COST_CONSTANT;
-	if (f->synthetic && f->cost.kind == COST_MEASURED &&
+		c->kind = COST_CONSTANT;
+	if (f->synthetic && c->kind == COST_MEASURED &&
 	    f->arrival.kind != ARRIVAL_LOOP)
 		return section_fail(s, NULL,
 				    "a flow without codecs needs cost (or "
 				    "share)");
-	rc = check_flow_cost(cost, &f->cost);
-	return rc ? rc : section_copy(cost, "file", &f->cost.file);
+	rc = section_check_model(cost, c->kind, NULL);
+	if (!rc && section_has(cost, "half-life") && !c->warm &&
+	    c->kind != COST_MEASURED)
+		return section_fail(cost, "half-life", "half-life needs warm");
+	if (!rc && c->sd > 1000 * c->mean)
+		return section_fail(cost, "sd",
+				    "sd is more than 1000 times the mean");
+	if (!rc && c->min > c->max)
+		return section_fail(cost, "min", "min is above max");
+	return rc;
 }
 
 /* The plan's network, talk and clock models make arrivals of their own. */
@@ -280,9 +218,9 @@ static int check_arrival_alone(const struct section *s)
 	return 0;
 }
 
-static int read_arrival(const struct section *s, struct campaign_flow *f)
+static int check_arrival(const struct section *s, const struct section *arrival,
+			 struct campaign_flow *f)
 {
-	const struct section *arrival = section_below(s, "arrival");
 	struct campaign_arrival *a = &f->arrival;
 	int rc = section_check_model(arrival, a->kind, NULL);
 
@@ -307,7 +245,7 @@ static int read_arrival(const struct section *s, struct campaign_flow *f)
 				    "spacing: a burst must end before the next "
 				    "one begins, %lld periods later",
 				    (long long)a->burst);
-	return rc ? rc : section_copy(arrival, "file", &a->file);
+	return rc;
 }
 
 static int check_loop(const struct section *s, struct campaign_flow *f)
@@ -365,60 +303,26 @@ static int read_voice(const struct section *s, struct campaign_voice *v)
 	return rc;
 }
 
-int read_models(const struct section *s, struct campaign_flow *f)
+/* Cost and arrival models of flow @s, of which the rest is in @f; without
+ * codecs they make it a synthetic one. */
+static int check_models(const struct section *s, struct campaign_flow *f)
 {
-	int rc;
+	const struct section *arrival = section_below(s, "arrival");
+	int rc = check_arrival(s, arrival, f);
 
-	rc = read_arrival(s, f);
 	if (!rc)
-		rc = read_cost(s, f);
+		rc = check_cost(s, f);
 	if (!rc)
 		rc = read_voice(section_below(s, "voice"), &f->voice);
 	if (!rc && f->arrival.kind == ARRIVAL_LOOP)
 		rc = check_loop(s, f);
-	if (!rc && f->arrival.kind == ARRIVAL_ENVELOPE)
-		rc = read_envelope(s, f);
-	return rc;
+	if (rc || f->arrival.kind != ARRIVAL_ENVELOPE)
+		return rc;
+	rc = read_rates(arrival, CR_OPT_PPM, 1, 100 * CR_PPM, &f->arrival);
+	return rc ? rc : check_jobs(s, arrival, f);
 }
 
 /* --- the whole flow --- */
-
-int read_flow_name(const struct section *s, unsigned i, char *out)
-{
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-	const char *text = section_text(s, "name");
-	size_t n;
-
-	if (!text) {
-		(void)snprintf(out, CAMPAIGN_NAME_MAX, "flow%u", i + 1);
-		return 0;
-	}
-	n = strlen(text);
-	if (!n || n >= CAMPAIGN_NAME_MAX || strspn(text, allowed) != n)
-		return section_fail(s, "name",
-				    "name=%.64s: needs 1 to %u letters, digits "
-				    "or -_.",
-				    text, CAMPAIGN_NAME_MAX - 1);
-	(void)snprintf(out, CAMPAIGN_NAME_MAX, "%s", text);
-	return 0;
-}
-
-static int find_codec(const struct section *s,
-		      struct campaign_endpoint *endpoint)
-{
-	const char *text = section_text(s, "codec");
-	struct cr_err e;
-
-	if (!text)
-		return section_fail(s, NULL, "'codec' is missing");
-	if (codec_named(&endpoint->codec, text, &e))
-		return section_fail(s, "codec", "codec: %.350s", e.text);
-	if (codec_mode_named(&endpoint->cfg.mode, endpoint->codec,
-			     section_text(s, "mode"), &e))
-		return section_fail(s, "mode", "mode: %.350s", e.text);
-	return 0;
-}
 
 /* Keys that this codec does not know must not be given. */
 static int check_endpoint_keys(const struct section *s,
@@ -445,25 +349,25 @@ static int check_endpoint_keys(const struct section *s,
 	return 0;
 }
 
-int read_endpoint(const struct section *s, struct campaign_endpoint *endpoint)
+int check_endpoint(const struct section *s, struct campaign_endpoint *endpoint)
 {
-	int rc = find_codec(s, endpoint);
-	unsigned rate;
+	unsigned rate = endpoint->cfg.sample_rate;
+	struct cr_err e;
 	char text[80];
+	int rc;
 
-	if (!rc)
-		rc = check_endpoint_keys(s, endpoint->codec);
-	if (!rc)
-		rc = section_values(s, endpoint);
-	if (rc)
-		return rc;
+	if (!endpoint->codec)
+		return section_fail(s, NULL, "'codec' is missing");
+	if (codec_mode_named(&endpoint->cfg.mode, endpoint->codec,
+			     section_text(s, "mode"), &e))
+		return section_fail(s, "mode", "mode: %.350s", e.text);
+	rc = check_endpoint_keys(s, endpoint->codec);
 	endpoint->cfg.complexity = (unsigned)(endpoint->complexity + 1);
-	rate = endpoint->cfg.sample_rate;
-	if (rate && !cr_codec_has_rate(endpoint->codec, rate))
+	if (!rc && rate && !cr_codec_has_rate(endpoint->codec, rate))
 		return section_fail(s, "rate", "rate=%u: needs %s (Hz)", rate,
 				    cr_codec_rates_text(endpoint->codec, text,
 							sizeof(text)));
-	return 0;
+	return rc;
 }
 
 /* One packet carries one frame; only PCM codecs leave its length free. */
@@ -471,8 +375,7 @@ static int set_samples(const struct section *s, cr_ns ptime,
 		       struct campaign_endpoint *endpoint)
 {
 	const struct cr_codec *c = endpoint->codec;
-	unsigned rate = endpoint->cfg.sample_rate ? endpoint->cfg.sample_rate
-						  : c->sample_rate;
+	unsigned rate = campaign_endpoint_rate(endpoint);
 	cr_ns frame = cr_codec_frame_ns(c, &endpoint->cfg);
 
 	if (ptime == frame || !cr_codec_has_length(c, ptime))
@@ -486,7 +389,8 @@ static int set_samples(const struct section *s, cr_ns ptime,
 	return 0;
 }
 
-int check_flow_ptime(const struct section *s, struct campaign_flow *f)
+/* The ptime of flow @s, 0: its codec's; and the samples of both endpoints. */
+static int check_flow_ptime(const struct section *s, struct campaign_flow *f)
 {
 	cr_ns frame = cr_codec_frame_ns(f->in.codec, &f->in.cfg);
 	int rc;
@@ -502,26 +406,14 @@ int check_flow_ptime(const struct section *s, struct campaign_flow *f)
 }
 
 /* As the daemon does when no rate is said. */
-void follow_other_rate(struct campaign_endpoint *endpoint,
-		       const struct campaign_endpoint *other)
+static void follow_other_rate(struct campaign_endpoint *endpoint,
+			      const struct campaign_endpoint *other)
 {
 	unsigned rate = campaign_endpoint_rate(other);
 
 	if (endpoint->codec->rate_follows && !endpoint->cfg.sample_rate &&
 	    cr_codec_has_rate(endpoint->codec, rate))
 		endpoint->cfg.sample_rate = rate;
-}
-
-static int check_directions(const struct section *s,
-			    const struct campaign_flow *f)
-{
-	if (!f->in.codec->encoder_open || !f->in.codec->decoder_open)
-		return section_fail(s, "in", "in: %s works one way only",
-				    f->in.codec->name);
-	if (!f->out.codec->encoder_open)
-		return section_fail(s, "out", "out: %s cannot encode",
-				    f->out.codec->name);
-	return 0;
 }
 
 static int check_count(const struct section *s, bool synthetic)
@@ -542,32 +434,34 @@ static int check_count(const struct section *s, bool synthetic)
 	return 0;
 }
 
-int read_numbers(const struct section *s, struct campaign_flow *f)
+/* The values of flow @s into @f; of a conversation, those of @party, too. */
+static int read_flow_values(struct section *s, struct section *party,
+			    struct campaign_flow *f)
 {
 	static const char *const kinds[] = {
 		[FLOW_CALL] = "a call",
 		[FLOW_CONVERSATION] = "a conversation; see a and b",
 		[FLOW_SYNTHETIC] = "a flow without codecs",
 	};
-	enum flow_kind kind = FLOW_CALL;
+	enum flow_kind kind = party ? FLOW_CONVERSATION : FLOW_CALL;
 	int rc;
 
-	f->synthetic = !campaign_converses(f) &&
-		       !section_any(section_below(s, "in")) &&
+	f->line = section_line(s, NULL);
+	f->synthetic = !party && !section_any(section_below(s, "in")) &&
 		       !section_any(section_below(s, "out"));
 	if (f->synthetic)
 		kind = FLOW_SYNTHETIC;
-	else if (campaign_converses(f))
-		kind = FLOW_CONVERSATION;
 	rc = section_check_model(s, kind, kinds[kind]);
 	if (!rc)
 		rc = check_count(s, f->synthetic);
 	if (!rc)
 		rc = section_values(s, f);
+	if (!rc && party)
+		rc = section_values(party, f);
 	if (rc)
 		return rc;
 	if (f->synthetic)
-		f->ptime = section_number(s, "period");
+		f->ptime = section_range(s, "period").least;
 	if (f->synthetic && !has_count(s) &&
 	    !section_has(section_below(s, "start"), "poisson"))
 		f->count = 1;
@@ -577,28 +471,33 @@ int read_numbers(const struct section *s, struct campaign_flow *f)
 	return 0;
 }
 
-static int read_flow_endpoints(const struct section *s, struct campaign_flow *f)
+/* What only flow number @i is called; of a conversation, each of @f. */
+static int name_flow(const struct section *s, unsigned i,
+		     struct campaign_flow f[2], bool both)
 {
-	const struct section *in = section_below(s, "in");
-	const struct section *out = section_below(s, "out");
-	int rc;
+	char name[CAMPAIGN_NAME_MAX];
 
-	if (!section_any(in) || !section_any(out))
-		return section_fail(s, NULL, "'%s' is missing",
-				    section_any(in) ? "out" : "in");
-	rc = read_endpoint(in, &f->in);
-	if (!rc)
-		rc = read_endpoint(out, &f->out);
-	if (!rc)
-		rc = check_directions(s, f);
-	if (!rc) {
-		follow_other_rate(&f->in, &f->out);
-		follow_other_rate(&f->out, &f->in);
+	(void)snprintf(name, sizeof(name), "flow%u", i + 1);
+	if (f->name[0])
+		memcpy(name, f->name, sizeof(name));
+	if (both && strlen(name) + 2 >= CAMPAIGN_NAME_MAX)
+		return section_fail(s, "name",
+				    "name=%s: a conversation's has at most %u "
+				    "letters",
+				    name, CAMPAIGN_NAME_MAX - 3);
+	if (!both)
+		memcpy(f->name, name, sizeof(name));
+	for (unsigned k = 0; k < 2 && both; k++) {
+		(void)snprintf(f[k].name, sizeof(f[k].name), "%.29s.%c", name,
+			       k ? 'b' : 'a');
+		memcpy(f[k].party.conversation, name, sizeof(name));
+		f[k].party.side = k;
 	}
-	return rc ? rc : check_flow_ptime(s, f);
+	return 0;
 }
 
-int read_terms(const struct section *s, struct campaign_flow *f)
+/* Deadline, release, contract, start, expectations. */
+static int check_terms(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *release = section_below(s, "release");
 	int rc;
@@ -608,41 +507,221 @@ int read_terms(const struct section *s, struct campaign_flow *f)
 	f->release_named = section_has(release, "model");
 	rc = section_check_model(release, f->release.kind, NULL);
 	if (!rc)
-		rc = read_contract(s, f);
+		rc = check_contract(s, f);
 	if (!rc)
-		rc = read_flow_start(s, f);
-	if (!rc)
-		rc = read_expect(section_below(s, "expect"), METRIC_LOSS,
-				 f->expect);
+		rc = check_start(s, f);
 	return rc ? rc
-		  : section_copy_list(s, "input", &f->input, &f->input_count);
+		  : read_expect(section_below(s, "expect"), METRIC_LOSS,
+				f->expect);
 }
 
-int read_flow_sender(const struct section *s, struct campaign_flow *f)
-{
-	int rc = section_values(section_below(s, "network"), &f->network);
+/* --- calls --- */
 
+static int check_call_endpoints(const struct section *s,
+				struct campaign_flow *f)
+{
+	const struct section *in = section_below(s, "in");
+	const struct section *out = section_below(s, "out");
+	int rc;
+
+	if (!section_any(in) || !section_any(out))
+		return section_fail(s, NULL, "'%s' is missing",
+				    section_any(in) ? "out" : "in");
+	rc = check_endpoint(in, &f->in);
 	if (!rc)
-		rc = read_buffer(section_below(s, "jitter"), f);
-	if (!rc)
-		rc = section_values(section_below(s, "talk"), &f->talk);
-	f->drift = section_range(s, "drift");
+		rc = check_endpoint(out, &f->out);
+	if (rc)
+		return rc;
+	if (!f->in.codec->encoder_open || !f->in.codec->decoder_open)
+		return section_fail(s, "in", "in: %s works one way only",
+				    f->in.codec->name);
+	if (!f->out.codec->encoder_open)
+		return section_fail(s, "out", "out: %s cannot encode",
+				    f->out.codec->name);
+	follow_other_rate(&f->in, &f->out);
+	follow_other_rate(&f->out, &f->in);
+	return check_flow_ptime(s, f);
+}
+
+/* --- conversations --- */
+
+#define CN_STATIC 13
+#define CLOCK_STATIC 8000u
+
+bool is_conversation(const struct section *s)
+{
+	return section_any(section_below(s, "a")) ||
+	       section_any(section_below(s, "b"));
+}
+
+static unsigned endpoint_clock(const struct campaign_endpoint *endpoint)
+{
+	return cr_codec_clock(endpoint->codec, endpoint->cfg.sample_rate);
+}
+
+static int check_cn(const struct section *s, struct campaign_flow *f)
+{
+	f->party.cn.given = section_any(s);
+	if (!f->party.cn.given)
+		return 0;
+	if (!f->talk.spurt)
+		return section_fail(s, NULL,
+				    "comfort noise is sent in pauses: give "
+				    "talk, too");
+	if (!section_has(s, "pt") && endpoint_clock(&f->in) != CLOCK_STATIC)
+		return section_fail(s, "pt",
+				    "pt: the static payload type %d is of "
+				    "8000 Hz; give one for %u Hz",
+				    CN_STATIC, endpoint_clock(&f->in));
+	return 0;
+}
+
+/* A payload type stands for one thing; from 64 to 95 they look like RTCP. */
+static int check_pt(const struct section *s, int64_t pt, int64_t other)
+{
+	if (pt >= 64 && pt <= 95)
+		return section_fail(s, "pt", "pt=%lld: 64 to 95 look like RTCP",
+				    (long long)pt);
+	if (pt == other)
+		return section_fail(s, "pt", "pt=%lld: is the codec's",
+				    (long long)pt);
+	if (pt == 0)
+		return section_fail(s, "pt", "pt=0: is that of PCMU");
+	return 0;
+}
+
+static int check_pts(const struct section *party, const struct campaign_flow *f)
+{
+	const struct campaign_party *p = &f->party;
+	const struct section *dtmf = section_below(party, "dtmf");
+	const struct section *cn = section_below(party, "cn");
+	int own = f->in.codec->static_pt;
+	int rc = 0;
+
+	if (own < 0)
+		own = 96; /* what the daemon chooses */
+	if (p->dtmf.digits[0])
+		rc = check_pt(dtmf, p->dtmf.pt, own);
+	if (!rc && p->cn.given)
+		rc = check_pt(cn, p->cn.pt, own);
+	if (!rc && p->dtmf.digits[0] && p->cn.given && p->dtmf.pt == p->cn.pt)
+		rc = section_fail(dtmf, "pt", "pt=%lld: is that of cn",
+				  (long long)p->dtmf.pt);
 	return rc;
 }
 
-int read_flow(const struct section *s, unsigned i, struct campaign_flow *f)
+static int check_when(const struct section *s, const struct campaign_change *w)
 {
-	int rc = read_flow_name(s, i, f->name);
+	if (section_any(s) && !w->at && !w->every)
+		return section_fail(s, NULL,
+				    "needs at (the first time) or every");
+	return 0;
+}
 
-	f->line = section_line(s, NULL);
-	if (!rc)
-		rc = read_numbers(s, f);
-	if (!rc && !f->synthetic)
-		rc = read_flow_endpoints(s, f);
-	if (!rc)
-		rc = read_models(s, f);
+/* Codecs with frames have their length; PCM takes that of the other one. */
+static cr_ns common_ptime(cr_ns asked,
+			  const struct campaign_endpoint endpoint[2])
+{
+	for (unsigned i = 0; i < 2 && !asked; i++)
+		if (endpoint[i].codec->any_length &&
+		    !endpoint[!i].codec->any_length)
+			return cr_codec_frame_ns(endpoint[!i].codec,
+						 &endpoint[!i].cfg);
+	return asked;
+}
+
+static int check_party_endpoint(const struct section *s, unsigned side,
+				struct campaign_endpoint *endpoint)
+{
+	int rc = section_any(s)
+			 ? check_endpoint(s, endpoint)
+			 : section_fail(s->around, NULL, "'%s' is missing",
+					side ? "b" : "a");
+
+	/* section_fail() does not return 0.
+	 * NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
+	if (!rc &&
+	    (!endpoint->codec->encoder_open || !endpoint->codec->decoder_open))
+		return section_fail(s, "codec", "codec: %s works one way only",
+				    endpoint->codec->name);
+	return rc;
+}
+
+/* Both parties' codecs; what each is sent, and in which packets. */
+static int check_party_endpoints(const struct section *s,
+				 struct section *const party[2],
+				 struct campaign_flow f[2])
+{
+	struct campaign_endpoint endpoint[2];
+	int rc = 0;
+
+	for (unsigned k = 0; k < 2 && !rc; k++)
+		rc = check_party_endpoint(party[k], k, &f[k].in);
 	if (rc)
 		return rc;
-	rc = read_terms(s, f);
-	return rc ? rc : read_flow_sender(s, f);
+	follow_other_rate(&f[0].in, &f[1].in);
+	follow_other_rate(&f[1].in, &f[0].in);
+	endpoint[0] = f[0].in;
+	endpoint[1] = f[1].in;
+	for (unsigned k = 0; k < 2 && !rc; k++) {
+		f[k].out = endpoint[!k];
+		f[k].ptime = f[k].party.ptime = common_ptime(
+			f[k].ptime,
+			(struct campaign_endpoint[]){ f[k].in, f[k].out });
+		rc = check_flow_ptime(s, &f[k]);
+	}
+	return rc;
+}
+
+static int check_party(const struct section *s, struct campaign_flow *f)
+{
+	const struct section *dtmf = section_below(s, "dtmf");
+	const struct campaign_party *p = &f->party;
+	int rc = 0;
+
+	if (section_any(dtmf) && !section_has(dtmf, "digits"))
+		return section_fail(dtmf, NULL, "'digits' is missing");
+	rc = check_cn(section_below(s, "cn"), f);
+	if (!rc)
+		rc = check_pts(s, f);
+	if (!rc && p->address == ADDRESS_LEARNED &&
+	    p->learn == CAMPAIGN_LEARN_STRICT)
+		return section_fail(s, "learn",
+				    "learn=strict needs address: known");
+	if (!rc)
+		rc = check_when(section_below(s, "ssrc-change"), &p->ssrc.when);
+	return rc ? rc
+		  : check_when(section_below(s, "address-change"),
+			       &p->port.when);
+}
+
+/* --- the whole flow --- */
+
+int read_flow(struct section *s, unsigned i, struct campaign_flow f[2])
+{
+	struct section *const party[] = { section_below(s, "a"),
+					  section_below(s, "b") };
+	bool both = is_conversation(s);
+	int rc = 0;
+
+	for (unsigned k = 0; k < 1u + both && !rc; k++)
+		rc = read_flow_values(s, both ? party[k] : NULL, &f[k]);
+	if (!rc)
+		rc = name_flow(s, i, f, both);
+	if (!rc && both)
+		rc = check_party_endpoints(s, party, f);
+	else if (!rc && !f->synthetic)
+		rc = check_call_endpoints(s, f);
+	for (unsigned k = 0; k < 1u + both && !rc; k++) {
+		rc = check_models(s, &f[k]);
+		if (!rc)
+			rc = check_terms(s, &f[k]);
+		if (!rc)
+			rc = check_buffer(
+				section_below(both ? party[k] : s, "jitter"),
+				&f[k]);
+		if (!rc && both)
+			rc = check_party(party[k], &f[k]);
+	}
+	return rc;
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The keys of a campaign file. Nothing but tables: what a key may be with
- * others is checked where its section is read.
+ * The keys of a campaign file: tables, and the readers of texts that are no
+ * numbers. What a key may be with others is checked where its section is read.
  */
 #include "campaign/section.h"
 
+#include <errno.h>
+#include <string.h>
+
+#include "codecs/registry.h"
 #include "rtp/jitter.h"
 
 #define DAY (86400 * CR_SEC)
@@ -39,10 +43,15 @@ _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 /* One, or a range of it. */
 #define SPAN(lo, hi) .flags = OPTION_RANGE, .min = (lo), .max = (hi)
 /* Crystals are within 100 ppm. */
-#define DRIFT(...)                                                             \
-	LOOSE("drift", CR_OPT_PPM, __VA_ARGS__, SPAN(-CR_PPM / 10, CR_PPM / 10))
+#define DRIFT(type, ...)                                                       \
+	LOOSE("drift", CR_OPT_PPM, __VA_ARGS__, OPTION_AT(struct type, drift), \
+	      SPAN(-CR_PPM / 10, CR_PPM / 10))
 #define TEXT(key, ...) LOOSE(key, OPTION_TEXT, __VA_ARGS__, .min = 0)
-#define LIST(key, text) LOOSE(key, OPTION_LIST, text, .min = 0)
+/* A text of a member; @how reads it, NULL: as it is. */
+#define READ(type, member, key, how, ...)                                      \
+	TEXT(key, __VA_ARGS__, OPTION_AT(struct type, member), .read = (how))
+#define LIST(type, member, key, text)                                          \
+	LOOSE(key, OPTION_LIST, text, OPTION_AT(struct type, member))
 #define SECTION(key, keys, ...)                                                \
 	LOOSE(key, OPTION_SECTION, __VA_ARGS__, .below = keys)
 /* One whose values are those of a member, as a section of @type. */
@@ -58,6 +67,83 @@ _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 	{                                                                      \
 		.name = NULL                                                   \
 	}
+
+/* --- texts --- */
+
+static int read_name(const char *text, void *to, struct cr_err *e)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+	size_t n = strlen(text);
+
+	if (!n || n >= CAMPAIGN_NAME_MAX || strspn(text, allowed) != n)
+		return cr_fail(e, -EINVAL,
+			       "name=%.64s: needs 1 to %u letters, digits or "
+			       "-_.",
+			       text, CAMPAIGN_NAME_MAX - 1);
+	memcpy(to, text, n + 1);
+	return 0;
+}
+
+static int read_codec(const char *text, void *to, struct cr_err *e)
+{
+	struct cr_err why;
+
+	return codec_named(to, text, &why)
+		       ? cr_fail(e, -EINVAL, "codec: %.350s", why.text)
+		       : 0;
+}
+
+static int read_digits(const char *text, void *to, struct cr_err *e)
+{
+	static const char valid[] = "0123456789*#ABCD";
+	size_t n = strlen(text);
+
+	if (!n || n > CAMPAIGN_DIGITS_MAX || strspn(text, valid) != n)
+		return cr_fail(e, -EINVAL,
+			       "digits=%.80s: needs 1 to %u of 0-9, *, #, A-D",
+			       text, CAMPAIGN_DIGITS_MAX);
+	memcpy(to, text, n + 1);
+	return 0;
+}
+
+/* "5/s", "90%", "20%..110%..20%"; with the unit of a share, as 5 would be
+ * 500 %, and 5/s is meant. */
+static int read_poisson(const char *text, void *to, struct cr_err *e)
+{
+	static const struct option_row rate = {
+		.kind = OPTION_RATE,
+		.flags = OPTION_ZERO,
+		.min = CAMPAIGN_RATE_MIN,
+		.max = CAMPAIGN_RATE_MAX,
+	};
+	static const struct option_row share = {
+		.kind = CR_OPT_PPM,
+		.flags = OPTION_ZERO | OPTION_UNIT,
+		.min = CR_PPM / 1000,
+		.max = 100 * CR_PPM,
+	};
+	struct campaign_poisson *p = to;
+	bool some = false;
+
+	p->rates = option_series(&rate, text, p->rate, CAMPAIGN_RATES);
+	p->of_hold = !p->rates;
+	if (p->of_hold)
+		p->rates = option_series(&share, text, p->rate, CAMPAIGN_RATES);
+	for (unsigned i = 0; i < p->rates; i++)
+		some |= p->rate[i] != 0;
+	if (some)
+		return 0;
+	return cr_fail(
+		e, -EINVAL,
+		"poisson=%.64s: needs a number per second, such as 5/s, from "
+		"0.001/s to 100000/s, or a share of what keeps count calls up, "
+		"such as 90%%, from 0.1%% to 10000%%; or a ramp of up to %u of "
+		"them, such as 20%%..110%%..20%%",
+		text, CAMPAIGN_RATES);
+}
+
+/* --- tables --- */
 
 static const char *const preempts[] = { "frame", "quantum", "full", NULL };
 static const char *const classes[] = { "hard", "soft", "best-effort", NULL };
@@ -150,25 +236,27 @@ static const struct option_row daemon_keys[] = {
 };
 #undef T
 
-#define T campaign_endpoint
+/* Of T's member @in ("in."), or of T itself. */
 /* clang-format off */
-#define ENDPOINT_ROWS                                                               \
-	TEXT("codec", "name; codec-runner --codecs lists them"),               \
+#define ENDPOINT_ROWS(in)                                                      \
+	READ(T, in codec, "codec", read_codec,                                 \
+	     "name; codec-runner --codecs lists them"),                        \
 	TEXT("mode", "bit rate of the codec: 12.2"),                           \
-	INT(T, cfg.sample_rate, "rate", 8000, 48000, 0,                        \
+	INT(T, in cfg.sample_rate, "rate", 8000, 48000, 0,                     \
 	    "Hz; codecs with a free rate"),                                    \
-	FLAG(T, octet_align, "octet-align", 0,                                 \
+	FLAG(T, in octet_align, "octet-align", 0,                              \
 	     "AMR, AMR-WB: octet-aligned payloads (RFC 4867)"),                \
-	FLAG(T, cfg.dtx, "dtx", 0,                                             \
+	FLAG(T, in cfg.dtx, "dtx", 0,                                          \
 	     "AMR, AMR-WB, opus, speex: discontinuous transmission"),          \
-	INT(T, complexity, "complexity", 0, 10, -1,                            \
+	INT(T, in complexity, "complexity", 0, 10, -1,                         \
 	    "opus: how much the encoder tries (the codec's)"),                 \
-	INT(T, cfg.fec, "fec", 0, 100, 0,                                      \
+	INT(T, in cfg.fec, "fec", 0, 100, 0,                                   \
 	    "opus: packet loss to protect from, percent"),                     \
-	TIME(T, cfg.spin, "spin", CR_US, CR_SEC, 0,                            \
+	TIME(T, in cfg.spin, "spin", CR_US, CR_SEC, 0,                         \
 	     "codec spin: CPU time of a frame")
 /* clang-format on */
-static const struct option_row endpoint_keys[] = { ENDPOINT_ROWS, END };
+#define T campaign_endpoint
+static const struct option_row endpoint_keys[] = { ENDPOINT_ROWS(), END };
 #undef T
 
 #define T campaign_release
@@ -205,7 +293,7 @@ static const struct option_row start_keys[] = {
 	     "the first call, from the campaign's begin"),
 	TIME(T, spread, "spread", 0, 30 * DAY, 0,
 	     "calls begin over this time, evenly or by poisson"),
-	TEXT("poisson",
+	READ(T, poisson, "poisson", read_poisson,
 	     "at random: mean calls per second, 5/s, or share of what keeps "
 	     "count calls up, 90%; a ramp of them: 20%..110%..20%"),
 	END
@@ -285,7 +373,7 @@ static const struct option_row voice_keys[] = {
 
 #define T campaign_dtmf
 static const struct option_row dtmf_keys[] = {
-	TEXT("digits", "0-9, *, #, A-D"),
+	READ(T, digits, "digits", read_digits, "0-9, *, #, A-D"),
 	LOOSE("length", CR_OPT_TIME,
 	      "of a digit, 40ms, or drawn evenly, 40ms..400ms (100ms)",
 	      OPTION_AT(struct T, length), SPAN(40 * CR_MS, CAMPAIGN_DIGIT_MAX),
@@ -333,37 +421,35 @@ static const struct option_row address_change_keys[] = {
 };
 #undef T
 
-#define T campaign_endpoint
+#define T campaign_flow
 static const struct option_row party_keys[] = {
-	ENDPOINT_ROWS,
-	DRIFT("its clock is so much fast: 50ppm, -100ppm..100ppm"),
-	LOOSE("address", CR_OPT_ENUM,
-	      "whether the daemon is told its address at the start",
-	      .names = addresses),
-	LOOSE("learn", CR_OPT_ENUM, "how the daemon learns its address",
-	      .names = learns),
-	LOOSE("conceal", CR_OPT_BOOL,
-	      "the daemon conceals what is lost of its packets", .min = 0,
-	      .max = 1),
-	LOOSE("fill", CR_OPT_ENUM,
-	      "the daemon sends noise while it is silent: never, "
-	      "signalled (by "
-	      "SID or CN), always; or as it does when nothing is said",
-	      .names = fills),
-	LOOSE("deaf", CR_OPT_PPM,
+	ENDPOINT_ROWS(in.),
+	DRIFT(T, "its clock is so much fast: 50ppm, -100ppm..100ppm"),
+	WORD(T, party.address, "address", addresses, ADDRESS_KNOWN,
+	     "whether the daemon is told its address at the start"),
+	WORD(T, party.learn, "learn", learns, CAMPAIGN_LEARN_AUTO,
+	     "how the daemon learns its address"),
+	FLAG(T, party.conceal, "conceal", 0,
+	     "the daemon conceals what is lost of its packets"),
+	WORD(T, party.fill, "fill", fills, 0,
+	     "the daemon sends noise while it is silent: never, signalled (by "
+	     "SID or CN), always; or as it does when nothing is said"),
+	SHARE(T, party.deaf, "deaf", 0, CR_PPM, 0,
 	      "a fault to be found: share of what it is sent that it drops "
-	      "unseen",
-	      .min = 0, .max = CR_PPM),
-	SECTION("network", network_keys, "what happens to its packets"),
-	SECTION("jitter", buffer_keys,
-		"the daemon's jitter buffer for its packets"),
-	SECTION("talk", talk_keys, "its talk spurts"),
-	SECTION("cn", cn_keys, "comfort noise in its pauses (RFC 3389)"),
-	SECTION("dtmf", dtmf_keys, "digits that it dials (RFC 4733)"),
-	SECTION("ssrc-change", ssrc_change_keys,
-		"it goes on with another SSRC"),
-	SECTION("address-change", address_change_keys,
-		"it goes on from another port"),
+	      "unseen"),
+	PART(T, network, "network", network_keys,
+	     "what happens to its packets"),
+	PART(T, buffer, "jitter", buffer_keys,
+	     "the daemon's jitter buffer for its packets"),
+	PART(T, talk, "talk", talk_keys, "its talk spurts"),
+	PART(T, party.cn, "cn", cn_keys,
+	     "comfort noise in its pauses (RFC 3389)"),
+	PART(T, party.dtmf, "dtmf", dtmf_keys,
+	     "digits that it dials (RFC 4733)"),
+	PART(T, party.ssrc, "ssrc-change", ssrc_change_keys,
+	     "it goes on with another SSRC"),
+	PART(T, party.port, "address-change", address_change_keys,
+	     "it goes on from another port"),
 	END
 };
 #undef T
@@ -385,7 +471,7 @@ static const struct option_row cost_keys[] = {
 	      "cost of a job that follows one of its call on its CPU"),
 	INT(T, half_life, "half-life", 1, 1000000, 16,
 	    "turns of other calls that leave half of that gain"),
-	TEXT("file", "histogram or trace",
+	READ(T, file, "file", NULL, "histogram or trace",
 	     EACH(OF(COST_HISTOGRAM) | OF(COST_TRACE))),
 	END
 };
@@ -419,7 +505,7 @@ static const struct option_row arrival_keys[] = {
 	LOOSE("off", CR_OPT_TIME, "envelope: a pause lasts, 10ms..20ms",
 	      OPTION_AT(struct T, off), .with = "on", SPAN(1, LONG),
 	      ONLY(OF(ARRIVAL_ENVELOPE))),
-	TEXT("file", "trace", EACH(OF(ARRIVAL_TRACE))),
+	READ(T, file, "file", NULL, "trace", EACH(OF(ARRIVAL_TRACE))),
 	END
 };
 #undef T
@@ -463,7 +549,7 @@ const struct option_row conversions_expect_keys[] = {
 #define T campaign_flow
 #define NO_PARTIES ONLY(~OF(FLOW_CONVERSATION))
 static const struct option_row flow_keys[] = {
-	TEXT("name", "of the flow, unique"),
+	READ(T, name, "name", read_name, "of the flow, unique"),
 	INT(T, count, "count", 1, 1000000, 0, "calls"),
 	SHARE(T, load_ppm, "load", 1000, 100000000, 0,
 	      "in place of count: share of the capacity calibrated here"),
@@ -480,7 +566,7 @@ static const struct option_row flow_keys[] = {
 	LOOSE("share", CR_OPT_PPM,
 	      "synthetic flows: constant cost as a share of the period",
 	      .min = 1, .max = 100 * CR_PPM, ONLY(OF(FLOW_SYNTHETIC))),
-	DRIFT("each caller's clock is so much fast: 50ppm, -100ppm..100ppm",
+	DRIFT(T, "each caller's clock is so much fast: 50ppm, -100ppm..100ppm",
 	      NO_PARTIES),
 	ROW(T, party.relay, "relay", CR_OPT_BOOL, 0, 1, 1, NULL,
 	    "conversations: without a codec, where both parties speak the "
@@ -491,21 +577,24 @@ static const struct option_row flow_keys[] = {
 	    "share of a call; 1024 is neutral"),
 	INT(T, ring, "ring", 1, 1000000, 0,
 	    "simulator: jobs that may wait; the oldest is dropped"),
-	SECTION("in", endpoint_keys, "what callers send", NO_PARTIES),
-	SECTION("out", endpoint_keys, "what they get back", NO_PARTIES),
+	PART(T, in, "in", endpoint_keys, "what callers send", NO_PARTIES),
+	PART(T, out, "out", endpoint_keys, "what they get back", NO_PARTIES),
 	SECTION("a", party_keys,
 		"in place of in and out: a conversation's party"),
 	SECTION("b", party_keys, "the other one"),
-	LIST("input", "WAV files, folders, globs (installed recordings)"),
+	LIST(T, input, "input",
+	     "WAV files, folders, globs (installed recordings)"),
 	PART(T, release, "release", release_keys, "how frames become jobs",
 	     NO_PARTIES),
 	PART(T, terms.contract, "contract", contract_keys,
 	     "what each call promises and declares"),
 	PART(T, start, "start", start_keys, "when calls begin"),
 	PART(T, hold, "hold", hold_keys, "how long they last"),
-	SECTION("network", network_keys, "what happens to packets", NO_PARTIES),
-	SECTION("jitter", buffer_keys, "simulator: jitter buffer", NO_PARTIES),
-	SECTION("talk", talk_keys, "talk spurts", NO_PARTIES),
+	PART(T, network, "network", network_keys, "what happens to packets",
+	     NO_PARTIES),
+	PART(T, buffer, "jitter", buffer_keys, "simulator: jitter buffer",
+	     NO_PARTIES),
+	PART(T, talk, "talk", talk_keys, "talk spurts", NO_PARTIES),
 	PART(T, voice, "voice", voice_keys, "what is said, and how loud it is"),
 	PART(T, cost, "cost", cost_keys, "simulator: what jobs cost"),
 	PART(T, arrival, "arrival", arrival_keys, "simulator: when jobs come",
@@ -522,8 +611,8 @@ static const struct option_row conversions_keys[] = {
 	     "speech in each file"),
 	TIME(T, at, "at", 0, 30 * DAY, 0,
 	     "all are submitted then, from the campaign's begin"),
-	SECTION("out", endpoint_keys, "what is made of them: amr, amr-wb"),
-	LIST("input", "as of flows"),
+	PART(T, out, "out", endpoint_keys, "what is made of them: amr, amr-wb"),
+	LIST(T, input, "input", "as of flows"),
 	SECTION("expect", conversions_expect_keys,
 		"what must hold of conversions"),
 	END
@@ -537,14 +626,15 @@ const struct option_row campaign_keys[] = {
 	     "length of the campaign", .flags = OPTION_NEEDED),
 	WORD(T, ports, "ports", campaign_ports_names, PORTS_SHARED,
 	     "UDP ports at both ends of a call"),
-	SECTION("platform", platform_keys, "what it runs on"),
-	SECTION("daemon", daemon_keys, "what the daemon is started with"),
-	LIST("schedulers",
+	PART(T, platform, "platform", platform_keys, "what it runs on"),
+	PART(T, platform, "daemon", daemon_keys,
+	     "what the daemon is started with"),
+	LIST(T, schedulers, "schedulers",
 	     "policies to compare, with options: \"NAME,OPTION=VALUE\""),
 	LOOSE("flows", OPTION_SECTIONS, "calls", .flags = OPTION_NEEDED,
 	      .below = flow_keys),
-	SECTION("conversions", conversions_keys,
-		"files that the daemon converts beside calls"),
+	PART(T, conversions, "conversions", conversions_keys,
+	     "files that the daemon converts beside calls"),
 	SECTION("expect", expect_keys, "what must hold of all calls"),
 	END
 };

@@ -53,6 +53,7 @@ static void section_free_value(struct value *v)
 	for (unsigned i = 0; i < v->count; i++)
 		section_free_value(&v->entries[i]);
 	free(v->entries);
+	free(v->texts);
 	free(v->text);
 	section_free(v->below);
 	*v = (struct value){ 0 };
@@ -116,7 +117,7 @@ bool section_any(const struct section *s)
 	return false;
 }
 
-const struct section *section_below(const struct section *s, const char *name)
+struct section *section_below(const struct section *s, const char *name)
 {
 	return section_get(s, name)->below;
 }
@@ -197,28 +198,53 @@ int section_check_complete(const struct section *s)
 	return 0;
 }
 
-int section_values(const struct section *s, void *out)
+static int read_member(const struct section *s, const struct option_row *k,
+		       const struct value *v, void *out)
 {
 	struct cr_err e;
+	int rc = 0;
 
-	for (unsigned i = 0; s->keys[i].name; i++) {
-		const struct option_row *k = &s->keys[i];
+	if (v->line && k->with && !section_has(s, k->with))
+		return section_fail(s, k->name, "%s needs %s", k->name,
+				    k->with);
+	option_reset(k, out);
+	if (v->text && k->read)
+		rc = k->read(v->text, (unsigned char *)out + k->offset, &e);
+	else if (v->text)
+		rc = option_set(k, out, v->text, &e);
+	return rc ? section_fail(s, k->name, "%.400s", e.text) : 0;
+}
 
-		if (k->kind == OPTION_SECTION && k->bytes &&
-		    section_values(s->values[i].below,
-				   (unsigned char *)out + k->offset))
-			return -EINVAL;
-		if (k->kind >= OPTION_TEXT)
-			continue;
-		if (s->values[i].line && k->with && !section_has(s, k->with))
-			return section_fail(s, k->name, "%s needs %s", k->name,
-					    k->with);
-		option_reset(k, out);
-		if (s->values[i].text &&
-		    option_set(k, out, s->values[i].text, &e))
-			return section_fail(s, k->name, "%.350s", e.text);
-	}
+static int read_list(const struct section *s, struct value *v,
+		     struct campaign_texts *out)
+{
+	free(v->texts);
+	v->texts = calloc(v->count + 1, sizeof(*v->texts));
+	if (!v->texts)
+		return campaign_no_memory(s->file);
+	for (unsigned i = 0; i < v->count; i++)
+		v->texts[i] = v->entries[i].text;
+	*out = (struct campaign_texts){ v->texts, v->count };
 	return 0;
+}
+
+int section_values(struct section *s, void *out)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; s->keys[i].name && !rc; i++) {
+		const struct option_row *k = &s->keys[i];
+		struct value *v = &s->values[i];
+		void *at = (unsigned char *)out + k->offset;
+
+		if (k->kind <= OPTION_TEXT)
+			rc = read_member(s, k, v, out);
+		else if (k->kind == OPTION_SECTION && k->bytes)
+			rc = section_values(v->below, at);
+		else if (k->kind == OPTION_LIST && k->bytes)
+			rc = read_list(s, v, at);
+	}
+	return rc;
 }
 
 int section_check_model(const struct section *s, int64_t model,
@@ -258,11 +284,6 @@ struct campaign_range section_range(const struct section *s, const char *name)
 	return (struct campaign_range){ v[0], v[1] };
 }
 
-int64_t section_number(const struct section *s, const char *name)
-{
-	return section_range(s, name).least;
-}
-
 int section_number_as(const struct section *s, const struct option_row *row,
 		      int64_t *out)
 {
@@ -272,41 +293,6 @@ int section_number_as(const struct section *s, const struct option_row *row,
 	if (!text || !option_parse(row, text, out, &e))
 		return 0;
 	return section_fail(s, row->name, "%.350s", e.text);
-}
-
-static int copy_text(const struct section *s, const char *text, char **out)
-{
-	char *made = strdup(text);
-
-	if (!made)
-		return campaign_no_memory(s->file);
-	*out = made;
-	return 0;
-}
-
-int section_copy(const struct section *s, const char *name, char **out)
-{
-	const char *text = section_text(s, name);
-
-	return text ? copy_text(s, text, out) : 0;
-}
-
-int section_copy_list(const struct section *s, const char *name, char ***out,
-		      unsigned *count)
-{
-	const struct value *v = section_get(s, name);
-	int rc = 0;
-
-	if (!v->count)
-		return 0;
-	*out = calloc(v->count, sizeof(**out));
-	if (!*out)
-		return campaign_no_memory(s->file);
-	for (unsigned i = 0; i < v->count && !rc; i++) {
-		rc = copy_text(s, v->entries[i].text, &(*out)[i]);
-		*count += !rc;
-	}
-	return rc;
 }
 
 /*

@@ -2,7 +2,8 @@
 /*
  * A section of a campaign file as it was written: texts and lines by key, and
  * the one place where a message gets its file and line. yaml.c makes them, the
- * readers of parts.h take what they need. Private to src/campaign; one thread.
+ * readers of flow.c and campaign.c take what they need. Private to
+ * src/campaign; one thread.
  *
  * A section whose keys are all absent is there all the same, so that its
  * defaults are. Asking for a key that its table does not have is a bug.
@@ -46,6 +47,7 @@ struct value {
 	struct section *below; /**< OPTION_SECTION, entries of _SECTIONS     */
 	struct value *entries; /**< of lists */
 	unsigned count;
+	const char **texts; /**< of an OPTION_LIST, once its entries are read */
 };
 
 struct section {
@@ -113,15 +115,15 @@ const char *section_text(const struct section *s, const char *name);
 bool section_any(const struct section *s);
 
 /** The section @name of @s. */
-const struct section *section_below(const struct section *s, const char *name);
+struct section *section_below(const struct section *s, const char *name);
 
 /** The line of key @name (NULL: of the section), or of what is around. */
 unsigned section_line(const struct section *s, const char *name);
 
 /** Put every value that has a member, here and below, into @out, the struct of
- * this section, or its default, and check the others. -EINVAL with the error.
- */
-int section_values(const struct section *s, void *out);
+ * this section, or its default, and check the others; texts, and lists of them,
+ * are the section's. -EINVAL or -ENOMEM with the error. */
+int section_values(struct section *s, void *out);
 
 /** Do the keys that are there go with @model, and are those there that it
  * needs? It is a value of the first key; or it is called @what. 0, or -EINVAL
@@ -134,19 +136,12 @@ enum flow_kind { FLOW_CALL, FLOW_CONVERSATION, FLOW_SYNTHETIC };
 
 /** The number, or two of an OPTION_RANGE, of a value that section_values() has
  * checked. */
-int64_t section_number(const struct section *s, const char *name);
 struct campaign_range section_range(const struct section *s, const char *name);
 
 /** What the file says to the key called as @row, as @row means it, into @out,
  * which stays if it says nothing. -EINVAL with the error. */
 int section_number_as(const struct section *s, const struct option_row *row,
 		      int64_t *out);
-
-/** Copies of the text or the texts of @name, the caller's; what is written
- * grows with them, so that half of a list can be freed. 0, -ENOMEM. */
-int section_copy(const struct section *s, const char *name, char **out);
-int section_copy_list(const struct section *s, const char *name, char ***out,
-		      unsigned *count);
 
 /** "file:line: path: message" about key @name (NULL: the section). Returns
  * -EINVAL. */
@@ -157,5 +152,21 @@ __attribute__((format(printf, 3, 4))) int section_fail(const struct section *s,
 /** The same about entry @i of list @name. */
 int section_fail_entry(const struct section *s, const char *name, unsigned i,
 		       const char *text);
+
+/* --- the parts of a campaign, checked: their values are read --- */
+
+/** What must hold: an expect section, whose metrics begin at @first. */
+int read_expect(const struct section *s, enum campaign_metric first,
+		struct campaign_expect *out);
+
+/** One side of calls, or what conversions make, whose values are read. */
+int check_endpoint(const struct section *s, struct campaign_endpoint *endpoint);
+
+/** Is flow @s a conversation? */
+bool is_conversation(const struct section *s);
+
+/** Flow number @i into @f; a conversation's are two: what a says, what b says.
+ */
+int read_flow(struct section *s, unsigned i, struct campaign_flow f[2]);
 
 #endif

@@ -121,7 +121,8 @@ static int conversion_files_make(struct conversion_files *f, const char *spool,
 {
 	const struct campaign *c = from->campaign;
 	const struct campaign_conversions *v = &c->conversions;
-	const struct recordings said = { c->path, v->input, v->input_count };
+	const struct recordings said = { c->path, v->input.item,
+					 v->input.count };
 	struct speech_corpus *corpus = NULL;
 	int rc = recordings_open(&corpus, &said, v->out.codec->sample_rate, e);
 

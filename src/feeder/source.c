@@ -178,7 +178,8 @@ int source_open(struct source **out, const struct source_cfg *cfg,
 		struct cr_err *e)
 {
 	const struct campaign_flow *f = cfg->flow;
-	const struct recordings said = { cfg->base, f->input, f->input_count };
+	const struct recordings said = { cfg->base, f->input.item,
+					 f->input.count };
 	struct encoder enc = { .endpoint = &f->in,
 			       .voice = &f->voice,
 			       .seed = cfg->seed };
@@ -235,10 +236,10 @@ bool source_fits(const struct campaign_flow *a, const struct campaign_flow *b)
 	    a->in.cfg.fec != b->in.cfg.fec ||
 	    campaign_endpoint_rate(&a->in) != campaign_endpoint_rate(&b->in) ||
 	    !turns_alike(&a->voice.turns, &b->voice.turns) ||
-	    a->input_count != b->input_count)
+	    a->input.count != b->input.count)
 		return false;
-	for (unsigned i = 0; i < a->input_count; i++)
-		if (strcmp(a->input[i], b->input[i]) != 0)
+	for (unsigned i = 0; i < a->input.count; i++)
+		if (strcmp(a->input.item[i], b->input.item[i]) != 0)
 			return false;
 	return true;
 }

@@ -25,7 +25,7 @@
 struct recordings {
 	const char
 		*base; /**< the campaign file: relative names are beside it */
-	char *const *input; /**< files, folders and globs */
+	const char *const *input; /**< files, folders and globs */
 	unsigned count; /**< 0: the installed ones                           */
 };
 

@@ -46,10 +46,11 @@ static int open_corpus(struct voice_model *m, const struct voice_cfg *cfg,
 
 	if (!paths)
 		return cr_fail(e, -ENOMEM, "out of memory");
-	for (unsigned i = 0; i < f->input_count && i < PATTERNS_MAX; i++)
-		patterns[i] = cost_model_path(paths[i], sizeof(paths[i]),
-					      cfg->campaign->path, f->input[i]);
-	rc = speech_open(&m->corpus, RATE, f->input_count ? patterns : NULL, e);
+	for (unsigned i = 0; i < f->input.count && i < PATTERNS_MAX; i++)
+		patterns[i] =
+			cost_model_path(paths[i], sizeof(paths[i]),
+					cfg->campaign->path, f->input.item[i]);
+	rc = speech_open(&m->corpus, RATE, f->input.count ? patterns : NULL, e);
 	free(paths);
 	return rc;
 }

@@ -691,8 +691,8 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 	if (raw.print == PRINT_DAEMON)
 		return feeder_print_daemon(c);
 	if (raw.print == PRINT_SCHEDULERS)
-		for (unsigned i = 0; i < c->scheduler_count; i++)
-			(void)printf("%s\n", c->schedulers[i]);
+		for (unsigned i = 0; i < c->schedulers.count; i++)
+			(void)printf("%s\n", c->schedulers.item[i]);
 	if (raw.print == PRINT_CONVERSIONS)
 		(void)printf("%lld\n", (long long)c->conversions.count);
 	if (raw.print == PRINT_SCHEDULERS || raw.print == PRINT_CONVERSIONS)

@@ -447,9 +447,9 @@ static int set_schedulers(const struct campaign *c, struct sim_settings *s,
 	if (named.count) {
 		s->schedulers = named.item;
 		s->nschedulers = named.count;
-	} else if (c->scheduler_count) {
-		s->schedulers = (const char *const *)c->schedulers;
-		s->nschedulers = c->scheduler_count;
+	} else if (c->schedulers.count) {
+		s->schedulers = c->schedulers.item;
+		s->nschedulers = c->schedulers.count;
 	}
 	if (raw.o.trace && s->nschedulers > 1)
 		return cr_fail(e, -EINVAL,

@@ -123,9 +123,9 @@ static void lists_and_sections_are_written_as_in_the_file(void **state)
 
 	assert_string_equal(e.text, "");
 	assert_non_null(c);
-	assert_int_equal(c->scheduler_count, 3);
-	assert_string_equal(c->schedulers[1], "rr,quantum=5ms");
-	assert_string_equal(c->schedulers[2], "bfs");
+	assert_int_equal(c->schedulers.count, 3);
+	assert_string_equal(c->schedulers.item[1], "rr,quantum=5ms");
+	assert_string_equal(c->schedulers.item[2], "bfs");
 	assert_int_equal(c->flows[0].network.jitter, 4 * CR_MS);
 	assert_int_equal(c->flows[0].network.loss, 0); /* no more */
 	assert_string_equal(c->flows[0].name, "talk");

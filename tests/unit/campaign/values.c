@@ -123,8 +123,8 @@ static void every_value_arrives(void **state)
 	assert_int_equal(c->platform.run_queues, 4);
 	assert_int_equal(c->platform.admission, 0);
 	assert_int_equal(c->platform.max_age, 80 * CR_MS);
-	assert_int_equal(c->scheduler_count, 3);
-	assert_string_equal(c->schedulers[1], "rr,quantum=5ms");
+	assert_int_equal(c->schedulers.count, 3);
+	assert_string_equal(c->schedulers.item[1], "rr,quantum=5ms");
 	assert_int_equal(f->load_ppm, 970000);
 	assert_int_equal(f->ptime, 10 * CR_MS);
 	assert_int_equal(f->in.cfg.samples, 160);
@@ -132,7 +132,7 @@ static void every_value_arrives(void **state)
 	assert_true(f->out.octet_align && f->out.cfg.dtx);
 	assert_string_equal(f->out.codec->modes[f->out.cfg.mode].name, "12.65");
 	assert_int_equal(f->terms.cls, CR_HARD);
-	assert_int_equal(f->input_count, 2);
+	assert_int_equal(f->input.count, 2);
 	assert_int_equal(f->release.kind, RELEASE_RATE);
 	assert_int_equal(f->release.y, 30 * CR_MS);
 	assert_int_equal(f->buffer.kind, JITTER_ADAPTIVE);
@@ -254,7 +254,7 @@ static void conversions_arrive(void **state)
 	assert_int_equal(v->count, 20);
 	assert_int_equal(v->length, 60 * CR_SEC);
 	assert_int_equal(v->at, 0);
-	assert_int_equal(v->input_count, 0);
+	assert_int_equal(v->input.count, 0);
 	assert_string_equal(v->out.codec->name, "amr-wb");
 	assert_string_equal(v->out.codec->modes[v->out.cfg.mode].name, "12.65");
 	assert_true(v->out.cfg.dtx);
@@ -268,8 +268,8 @@ static void conversions_arrive(void **state)
 	v = &c->conversions;
 	assert_int_equal(v->length, 5 * CR_SEC);
 	assert_int_equal(v->at, 2 * CR_SEC);
-	assert_int_equal(v->input_count, 2);
-	assert_string_equal(v->input[1], "b");
+	assert_int_equal(v->input.count, 2);
+	assert_string_equal(v->input.item[1], "b");
 	assert_true(v->expect[METRIC_FINISHED].at_least);
 	assert_int_equal(v->expect[METRIC_FINISHED].bound, 900000);
 	assert_false(v->expect[METRIC_MEAN_TURNAROUND].at_least);
@@ -300,7 +300,7 @@ static void the_demo_campaign_loads(void **state)
 
 	if (campaign_load(CAMPAIGNS "/demo.yaml", NULL, &c, &e))
 		fail_msg("%s", e.text);
-	assert_int_equal(c->scheduler_count, 6);
+	assert_int_equal(c->schedulers.count, 6);
 	assert_true(c->flow_count >= 2);
 	campaign_free(c);
 }
