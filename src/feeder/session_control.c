@@ -213,12 +213,12 @@ static void hang_up_daemon(struct session *s)
 
 /* --- what it is asked for --- */
 
-static struct call_side_request side_request(
+static struct codec_use codec_asked_for(
 	const struct campaign_endpoint *endpoint)
 {
 	const struct cr_codec_cfg *cfg = &endpoint->cfg;
 
-	return (struct call_side_request){
+	return (struct codec_use){
 		.codec = endpoint->codec->name,
 		.mode = endpoint->codec->modes[cfg->mode].name,
 		.pt = -1,
@@ -232,7 +232,7 @@ static struct call_side_request side_request(
 }
 
 /* No deadline is that of the class. */
-static struct task_terms terms_request(const struct campaign_flow *flow)
+static struct task_terms terms_asked_for(const struct campaign_flow *flow)
 {
 	struct task_terms terms = flow->terms;
 
@@ -246,16 +246,16 @@ json_t *session_call_params(const struct session *s,
 			    const char *address)
 {
 	const struct campaign_release *release = &flow->release;
-	struct call_request r = { .ptime = 0 };
+	struct call_spec r = CALL_SPEC_UNSAID;
 
 	field_defaults(call_start_fields, &r);
-	r.in.side = side_request(&flow->in);
-	r.in.ts_first = ts_first;
-	r.out.side = side_request(&flow->out);
-	if (!address_parse(address, &r.out.address))
-		r.in.source = r.out.address;
+	r.end[0].side = codec_asked_for(&flow->in);
+	r.end[1].side = codec_asked_for(&flow->out);
+	if (!address_parse(address, &r.end[1].address))
+		r.end[0].address = r.end[1].address;
+	r.ts_first = ts_first;
 	r.ptime = flow->ptime;
-	r.terms = terms_request(flow);
+	r.terms = terms_asked_for(flow);
 	r.port = s->cfg.daemon_ports == PORTS_OWN ? CALL_PORT_OWN
 						  : CALL_PORT_SHARED;
 	if (flow->release_named) {
@@ -274,18 +274,18 @@ json_t *session_call_params(const struct session *s,
 
 /* The party that says @c into @r, which has the defaults; the feeder's have no
  * RTCP. */
-static void party_request(const struct feeder_call *c, struct party_request *r)
+static void fill_party(const struct feeder_call *c, struct endpoint_spec *r)
 {
 	const struct campaign_party *p = &c->flow->party;
 	const struct campaign_buffer *b = &c->flow->buffer;
 
-	r->side = side_request(&c->flow->in);
+	r->side = codec_asked_for(&c->flow->in);
 	if (p->address == ADDRESS_KNOWN)
 		(void)address_parse(c->address, &r->address);
 	r->learn = (int)p->learn - 1;
 	r->rtcp = ENDPOINT_RTCP_OFF;
-	r->types.events = c->pt_events < 0 ? 0 : (unsigned)c->pt_events;
-	r->types.noise = c->pt_noise < 0 ? 0 : (unsigned)c->pt_noise;
+	r->types.events = c->pt_events < 0 ? 0 : c->pt_events;
+	r->types.noise = c->pt_noise < 0 ? 0 : c->pt_noise;
 	r->reception.loss = p->conceal ? CALL_LOSS_CONCEAL : CALL_LOSS_NUMBER;
 	r->reception.fill = (int)p->fill - 1;
 	r->reception.jitter = (int)b->kind;
@@ -295,16 +295,16 @@ static void party_request(const struct feeder_call *c, struct party_request *r)
 		r->reception.jitter_min = b->least;
 }
 
-static json_t *conversation_params(const struct talk *t)
+static json_t *talk_params(const struct talk *t)
 {
 	const struct campaign_flow *flow = t->side[0]->flow;
-	struct conversation_request r = { .ptime = 0 };
+	struct call_spec r = CALL_SPEC_UNSAID;
 
 	field_defaults(conversation_start_fields, &r);
 	for (unsigned i = 0; i < 2; i++)
-		party_request(t->side[i], &r.party[i]);
+		fill_party(t->side[i], &r.end[i]);
 	r.ptime = flow->party.ptime;
-	r.terms = terms_request(flow);
+	r.terms = terms_asked_for(flow);
 	r.relay = flow->party.relay ? RELAY_AUTO : RELAY_NEVER;
 	return field_write_request(conversation_start_fields, &r);
 }
@@ -449,8 +449,8 @@ static void on_started(void *arg, const json_t *result, const json_t *error)
 static void ask_for_call(struct session *s, struct feeder_call *c)
 {
 	if (c->talk)
-		request(s, c, "conversation.start",
-			conversation_params(c->talk), on_started);
+		request(s, c, "conversation.start", talk_params(c->talk),
+			on_started);
 	else
 		request(s, c, "call.start",
 			session_call_params(s, c->flow, c->ts_first,
