@@ -1,13 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reassembly and send queues of whole messages. Sets no policy: what happens
- * to a peer that does not read is its owner's matter.
+ * Lines of a stream, reassembly and send queues of whole messages. Sets no
+ * policy: what happens to a peer that does not read is its owner's matter.
  */
 #include "transport/msgqueue.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+bool lines_next(bool *begun, const char **at, size_t *left,
+		struct line_part *part)
+{
+	const char *feed;
+
+	while (!*begun && *left && **at == '\n') {
+		++*at;
+		--*left;
+	}
+	if (!*left)
+		return false;
+	feed = memchr(*at, '\n', *left);
+	part->data = *at;
+	part->bytes = feed ? (size_t)(feed - *at) : *left;
+	part->end = feed;
+	*begun = !feed;
+	*at += part->bytes + (feed ? 1 : 0);
+	*left -= part->bytes + (feed ? 1 : 0);
+	return true;
+}
 
 /* Grow by doubling, never beyond what a message may have. */
 static int reserve(struct inbox *in, size_t need)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages between JSON-RPC and a transport: parts put together on the way
- * in, messages kept on the way out while the transport refuses them.
+ * Messages between JSON-RPC and a transport: a stream's lines, parts put
+ * together on the way in, messages kept on the way out while the transport
+ * refuses them.
  */
 #ifndef TRANSPORT_MSGQUEUE_H
 #define TRANSPORT_MSGQUEUE_H
@@ -13,6 +14,22 @@
 /** The SCTP payload protocol identifier of our messages: "JRPC". Receivers do
  * not look at it; it names the protocol in a capture. */
 #define MSG_PPID UINT32_C(0x4a525043)
+
+/** Octets of one line; @end: its last ones. */
+struct line_part {
+	const char *data;
+	size_t bytes;
+	bool end;
+};
+
+/**
+ * Take the next part of the @left octets at @*at, and move both past it.
+ * @begun belongs to the stream: its line has begun already; zero at first.
+ * Line feeds are not part of lines, and empty lines are skipped; the last part
+ * of a line that came earlier may be empty. False: nothing is left.
+ */
+bool lines_next(bool *begun, const char **at, size_t *left,
+		struct line_part *part);
 
 /** A message that comes in parts. Zero is empty. */
 struct inbox {

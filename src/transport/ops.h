@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a back-end implements, and what both need: timing and addresses.
- * Private to src/transport.
+ * What a back-end implements, and what all of them have: associations, the
+ * owner's callback, timing and addresses. Private to src/transport.
  */
 #ifndef TRANSPORT_OPS_H
 #define TRANSPORT_OPS_H
 
+#include <sys/queue.h>
 #include <sys/socket.h>
 
 #include "cr/time.h"
 #include "transport/transport.h"
+
+/** One association that is up: first member of a back-end's own. */
+struct transport_assoc {
+	uint32_t id;
+	LIST_ENTRY(transport_assoc) chain;
+};
+
+LIST_HEAD(transport_chain, transport_assoc);
 
 /** One way to carry messages. The functions are those of transport.h. */
 struct transport_ops {
@@ -31,12 +40,68 @@ struct transport_ops {
 	size_t (*message_max)(const struct transport *t);
 	void (*local)(const struct transport *t, struct transport_addr *addr);
 	void (*close)(struct transport *t);
+
+	/* of SCTP */
+	/** @id came up, or began anew (@a); its peer's name into @peer. NULL:
+	 * it cannot be kept. */
+	struct transport_assoc *(*up)(struct transport *t, uint32_t id,
+				      struct transport_assoc *a, char *peer,
+				      size_t size);
+	/** @a is about to be freed. May be NULL. */
+	void (*down)(struct transport_assoc *a);
+	/** When its peer was last heard, by the back-end's time. */
+	cr_ns (*heard)(struct transport *t, struct transport_assoc *a);
 };
+
+enum { ASSOC_BUCKETS = 256 };
 
 /** First member of each back-end's struct. */
 struct transport {
 	const struct transport_ops *ops;
+	struct transport_config cfg;
+	struct transport_chain assocs[ASSOC_BUCKETS];
+	unsigned busy;	 /**< in callbacks: it is not freed      */
+	bool closed;	 /**< there: freed afterwards, says nothing */
+	bool refused;	 /**< a send got -EAGAIN: say ROOM       */
+	bool connecting; /**< neither UP nor CANT_START so far   */
+	bool failed;	 /**< CANT_START was said                */
 };
+
+/** Around every callback of libevent. The second may free @t. */
+static inline void transport_enter(struct transport *t)
+{
+	t->busy++;
+}
+void transport_leave(struct transport *t);
+
+/** Tell the owner, unless it has closed @t. */
+void transport_say(struct transport *t, const struct transport_event *ev);
+
+/** Say ROOM if a send was refused. */
+void transport_say_room(struct transport *t);
+
+/** Say that connecting has failed, if it has not ended otherwise. */
+void transport_cant_start(struct transport *t, const char *reason);
+
+/** The association @id, or NULL. */
+struct transport_assoc *transport_find(struct transport *t, uint32_t id);
+void transport_add(struct transport *t, struct transport_assoc *a, uint32_t id);
+
+/** Forget all associations, silently. */
+void transport_forget_all(struct transport *t);
+
+/* What the two SCTP stacks have in common. */
+
+/** The stack reports @what of @id; @refused: by the peer, not for want of an
+ * answer. */
+void sctp_change(struct transport *t, uint32_t id,
+		 enum transport_event_kind what, bool refused);
+
+/** A message of @ev->assoc, or a part of one, has come. */
+void sctp_data(struct transport *t, struct transport_event *ev);
+
+/** Abort what was not heard since @earliest: it is lost. */
+void sctp_drop_silent(struct transport *t, cr_ns earliest);
 
 extern const struct transport_ops transport_kernel_ops;
 extern const struct transport_ops transport_user_ops;
@@ -97,10 +162,11 @@ struct address {
 int peer_address_resolve(struct address *a, const char *host, uint16_t port,
 			 struct cr_err *e);
 
-/** The local address from which this host reaches @to; port 0. Returns 0 or
- * -errno with @e. */
-int peer_address_towards(struct address *a, const struct address *to,
-			 struct cr_err *e);
+/** The local address from which @t reaches @to: the configured one, or else the
+ * one that this host chooses; @port. Returns 0 or -errno with @e. */
+int transport_address_towards(const struct transport *t, struct address *a,
+			      const struct address *to, uint16_t port,
+			      struct cr_err *e);
 
 /** "127.0.0.1:40100", "[::1]:40100", into @buf. */
 void peer_address_text(const struct address *a, char *buf, size_t size);

@@ -23,24 +23,17 @@
 #include "base/clock.h"
 #include "transport/ops.h"
 
-enum {
-	KERNEL_BUCKETS = 256,
-	KERNEL_BUDGET = 1 << 20, /**< bytes on the way to one peer */
-};
+enum { KERNEL_BUDGET = 1 << 20 }; /* bytes on the way to one peer */
 
 struct kernel_assoc {
-	sctp_assoc_t id;
+	struct transport_assoc a; /**< first */
 	size_t in_flight; /**< bytes given to the kernel since it was dry */
 	uint64_t packets; /**< that came, at the last look                */
 	cr_ns heard;	  /**< k->awake.now when there were more         */
-	LIST_ENTRY(kernel_assoc) chain;
 };
 
-LIST_HEAD(kernel_chain, kernel_assoc);
-
 struct kernel {
-	struct transport t; /**< first */
-	struct transport_config cfg;
+	struct transport t;   /**< first */
 	struct address local; /**< once bound */
 	int family;
 	int fd;
@@ -49,13 +42,6 @@ struct kernel {
 	struct silence silence;
 	struct awake awake;
 	bool looking; /**< time to look for silent peers */
-
-	bool refused;	 /**< a send got -EAGAIN: say ROOM     */
-	bool connecting; /**< neither UP nor CANT_START so far */
-	bool delivering; /**< in the event callback            */
-	bool closed;	 /**< closed there: freed afterwards   */
-
-	struct kernel_chain assocs[KERNEL_BUCKETS];
 	_Alignas(16) unsigned char buffer[65536];
 };
 
@@ -201,24 +187,6 @@ static int kernel_encapsulate(struct kernel *k, uint16_t udp_port,
 /* At each association within the silence that it is allowed. */
 enum { LOOKS = 20 };
 
-static void kernel_say(struct kernel *k, const struct transport_event *ev)
-{
-	if (!k->closed)
-		k->cfg.event(k->cfg.arg, ev);
-}
-
-static struct kernel_assoc *kernel_find(struct kernel *k, sctp_assoc_t id)
-{
-	struct kernel_assoc *a;
-
-	LIST_FOREACH(a, &k->assocs[(uint32_t)id % KERNEL_BUCKETS], chain)
-	{
-		if (a->id == id)
-			return a;
-	}
-	return NULL;
-}
-
 /* The peer's first address; its port is the SCTP port. */
 static void peer_text(const struct kernel *k, sctp_assoc_t id, char *buf,
 		      size_t size)
@@ -236,86 +204,40 @@ static void peer_text(const struct kernel *k, sctp_assoc_t id, char *buf,
 	peer_address_text(&a, buf, size);
 }
 
-static void kernel_assoc_up(struct kernel *k, sctp_assoc_t id,
-			    enum transport_event_kind kind)
+static struct transport_assoc *kernel_up(struct transport *t, uint32_t id,
+					 struct transport_assoc *known,
+					 char *peer, size_t size)
 {
-	struct transport_event ev = { .kind = kind, .assoc = (uint32_t)id };
-	struct kernel_assoc *a = kernel_find(k, id);
-	char peer[80];
-
-	if (!a) {
-		a = calloc(1, sizeof(*a));
-		if (!a) {
-			k->t.ops->abort(&k->t, (uint32_t)id);
-			return;
-		}
-		a->id = id;
-		LIST_INSERT_HEAD(&k->assocs[(uint32_t)id % KERNEL_BUCKETS], a,
-				 chain);
-	}
-	a->in_flight = 0;
-	a->heard = k->awake.now;
-	k->connecting = false;
-	peer_text(k, id, peer, sizeof(peer));
-	ev.peer = peer;
-	kernel_say(k, &ev);
-}
-
-static void kernel_assoc_gone(struct kernel *k, sctp_assoc_t id,
-			      enum transport_event_kind kind,
-			      const char *reason)
-{
-	const struct transport_event ev = { .kind = kind,
-					    .assoc = (uint32_t)id,
-					    .reason = reason };
-	struct kernel_assoc *a = kernel_find(k, id);
+	struct kernel *k = (struct kernel *)t;
+	struct kernel_assoc *a = (struct kernel_assoc *)known;
 
 	if (!a)
-		return;
-	LIST_REMOVE(a, chain);
-	free(a);
-	kernel_say(k, &ev);
-}
-
-static void kernel_cant_start(struct kernel *k, const char *reason)
-{
-	const struct transport_event ev = { .kind = TRANSPORT_CANT_START,
-					    .reason = reason };
-
-	if (!k->connecting)
-		return;
-	k->connecting = false;
-	kernel_say(k, &ev);
+		a = calloc(1, sizeof(*a));
+	if (!a)
+		return NULL;
+	a->in_flight = 0;
+	a->heard = k->awake.now;
+	peer_text(k, (sctp_assoc_t)id, peer, size);
+	return &a->a;
 }
 
 static void kernel_assoc_change(struct kernel *k,
 				const struct sctp_assoc_change *c)
 {
-	switch (c->sac_state) {
-	case SCTP_COMM_UP:
-		kernel_assoc_up(k, c->sac_assoc_id, TRANSPORT_UP);
-		break;
-	case SCTP_RESTART:
-		kernel_assoc_up(k, c->sac_assoc_id, TRANSPORT_RESTART);
-		break;
-	case SCTP_SHUTDOWN_COMP:
-		kernel_assoc_gone(k, c->sac_assoc_id, TRANSPORT_SHUTDOWN, NULL);
-		break;
-	case SCTP_COMM_LOST:
-		kernel_assoc_gone(k, c->sac_assoc_id, TRANSPORT_LOST,
-				  c->sac_length > sizeof(*c)
-					  ? "aborted by the peer"
-					  : "no answer from the peer");
-		kernel_cant_start(k, "refused by the server");
-		break;
-	case SCTP_CANT_STR_ASSOC:
-		kernel_cant_start(
-			k, c->sac_error ? "nothing listens at the SCTP port"
-					: "no answer from the server");
-		break;
-	default:
-		break;
-	}
+	static const enum transport_event_kind what[] = {
+		[SCTP_COMM_UP] = TRANSPORT_UP,
+		[SCTP_COMM_LOST] = TRANSPORT_LOST,
+		[SCTP_RESTART] = TRANSPORT_RESTART,
+		[SCTP_SHUTDOWN_COMP] = TRANSPORT_SHUTDOWN,
+		[SCTP_CANT_STR_ASSOC] = TRANSPORT_CANT_START,
+	};
+
+	if (c->sac_state < sizeof(what) / sizeof(*what))
+		sctp_change(&k->t, (uint32_t)c->sac_assoc_id,
+			    what[c->sac_state],
+			    c->sac_state == SCTP_CANT_STR_ASSOC
+				    ? c->sac_error
+				    : c->sac_length > sizeof(*c));
 }
 
 static void notification(struct kernel *k, const union sctp_notification *note)
@@ -326,7 +248,8 @@ static void notification(struct kernel *k, const union sctp_notification *note)
 		kernel_assoc_change(k, &note->sn_assoc_change);
 	if (note->sn_header.sn_type != SCTP_SENDER_DRY_EVENT)
 		return;
-	a = kernel_find(k, note->sn_sender_dry_event.sender_dry_assoc_id);
+	a = (struct kernel_assoc *)transport_find(
+		&k->t, (uint32_t)note->sn_sender_dry_event.sender_dry_assoc_id);
 	if (a)
 		a->in_flight = 0;
 }
@@ -334,7 +257,7 @@ static void notification(struct kernel *k, const union sctp_notification *note)
 /* Take one message, part or notification; false: there was none. */
 static bool kernel_receive(struct kernel *k)
 {
-	struct transport_event ev = { .kind = TRANSPORT_DATA };
+	struct transport_event ev = { .data = k->buffer };
 	struct iovec iov = { .iov_base = k->buffer,
 			     .iov_len = sizeof(k->buffer) };
 	struct sctp_rcvinfo info = { 0 };
@@ -350,15 +273,12 @@ static bool kernel_receive(struct kernel *k)
 		notification(k, (const void *)k->buffer);
 		return true;
 	}
-	if (!kernel_find(k, info.rcv_assoc_id))
-		return true;
 	ev.assoc = (uint32_t)info.rcv_assoc_id;
 	ev.stream = info.rcv_sid;
 	ev.ppid = ntohl(info.rcv_ppid);
-	ev.data = k->buffer;
 	ev.bytes = (size_t)n;
 	ev.end = flags & MSG_EOR;
-	kernel_say(k, &ev);
+	sctp_data(&k->t, &ev);
 	return true;
 }
 
@@ -370,62 +290,35 @@ static cr_ns kernel_look_every(const struct kernel *k)
 }
 
 /* Heartbeats and their answers count, too. */
-static void listen_for(struct kernel *k, struct kernel_assoc *a)
+static cr_ns kernel_heard(struct transport *t, struct transport_assoc *assoc)
 {
-	struct sctp_assoc_stats s = { .sas_assoc_id = a->id };
+	struct kernel *k = (struct kernel *)t;
+	struct kernel_assoc *a = (struct kernel_assoc *)assoc;
+	struct sctp_assoc_stats s = { .sas_assoc_id = (sctp_assoc_t)a->a.id };
 	socklen_t bytes = sizeof(s);
 
 	if (getsockopt(k->fd, IPPROTO_SCTP, SCTP_GET_ASSOC_STATS, &s, &bytes))
-		return; /* it is going: that will be told */
+		return a->heard; /* it is going: that will be told */
 	if (s.sas_ipackets != a->packets)
 		a->heard = k->awake.now;
 	a->packets = s.sas_ipackets;
-}
-
-static struct kernel_assoc *kernel_find_silent(struct kernel *k)
-{
-	for (unsigned i = 0; i < KERNEL_BUCKETS; i++) {
-		struct kernel_assoc *a;
-
-		LIST_FOREACH(a, &k->assocs[i], chain)
-		{
-			listen_for(k, a);
-			if (k->awake.now - a->heard > k->silence.limit)
-				return a;
-		}
-	}
-	return NULL;
+	return a->heard;
 }
 
 /* Hand everything the socket holds to the owner. May free @k. */
 static void kernel_deliver(struct kernel *k)
 {
-	const struct transport_event room = { .kind = TRANSPORT_ROOM };
-
-	k->delivering = true;
-	while (!k->closed && kernel_receive(k))
+	transport_enter(&k->t);
+	while (!k->t.closed && kernel_receive(k))
 		;
 	if (k->looking) {
-		struct kernel_assoc *a;
-
 		k->looking = false;
-		/* The owner may close us, or any association, when it hears of
-		 * one. */
 		(void)awake_look(&k->awake, clock_now(),
 				 2 * kernel_look_every(k));
-		while (!k->closed && (a = kernel_find_silent(k))) {
-			k->t.ops->abort(&k->t, (uint32_t)a->id);
-			kernel_assoc_gone(k, a->id, TRANSPORT_LOST,
-					  "no answer from the peer");
-		}
+		sctp_drop_silent(&k->t, k->awake.now - k->silence.limit);
 	}
-	if (k->refused) {
-		k->refused = false;
-		kernel_say(k, &room);
-	}
-	k->delivering = false;
-	if (k->closed)
-		free(k);
+	transport_say_room(&k->t);
+	transport_leave(&k->t);
 }
 
 enum { BACKLOG = 64 };
@@ -455,10 +348,10 @@ static int kernel_watch(struct kernel *k, struct cr_err *e)
 	cr_ns every = kernel_look_every(k);
 	const struct timeval tv = { every / CR_SEC, every % CR_SEC / CR_US };
 
-	k->readable = event_new(k->cfg.base, k->fd, EV_READ | EV_PERSIST,
+	k->readable = event_new(k->t.cfg.base, k->fd, EV_READ | EV_PERSIST,
 				kernel_on_readable, k);
-	k->retry = evtimer_new(k->cfg.base, kernel_on_readable, k);
-	k->look = event_new(k->cfg.base, -1, EV_PERSIST, kernel_on_look, k);
+	k->retry = evtimer_new(k->t.cfg.base, kernel_on_readable, k);
+	k->look = event_new(k->t.cfg.base, -1, EV_PERSIST, kernel_on_look, k);
 	if (!k->readable || !k->retry || !k->look ||
 	    event_add(k->readable, NULL) || event_add(k->look, &tv))
 		return cr_fail(e, -ENOMEM, "out of memory");
@@ -469,7 +362,7 @@ static void kernel_close(struct transport *t)
 {
 	struct kernel *k = (struct kernel *)t;
 
-	k->closed = true;
+	k->t.closed = true;
 	if (k->readable)
 		event_free(k->readable);
 	if (k->retry)
@@ -480,16 +373,8 @@ static void kernel_close(struct transport *t)
 	if (k->fd >= 0)
 		(void)close(k->fd); /* linger 0: aborts its associations */
 	k->fd = -1;
-	/* Forget all associations, silently. */
-	for (unsigned i = 0; i < KERNEL_BUCKETS; i++) {
-		struct kernel_assoc *a;
-
-		while ((a = LIST_FIRST(&k->assocs[i]))) {
-			LIST_REMOVE(a, chain);
-			free(a);
-		}
-	}
-	if (!k->delivering)
+	transport_forget_all(t);
+	if (!t->busy)
 		free(k);
 }
 
@@ -504,7 +389,7 @@ static int kernel_open(struct transport **t, const struct transport_config *cfg,
 	if (!k)
 		return cr_fail(e, -ENOMEM, "out of memory");
 	k->t.ops = &transport_kernel_ops;
-	k->cfg = *cfg;
+	k->t.cfg = *cfg;
 	k->silence = silence_for(cfg->peer_timeout);
 	k->fd = -1;
 	rc = kernel_socket(k, strchr(cfg->local.host, ':') ? AF_INET6 : AF_INET,
@@ -521,7 +406,7 @@ static int bind_to(struct kernel *k, struct address *local, struct cr_err *e)
 {
 	char name[80];
 
-	address_set_port(&local->sa, k->cfg.local.sctp_port);
+	address_set_port(&local->sa, k->t.cfg.local.sctp_port);
 	peer_address_text(local, name, sizeof(name));
 	/* analyzer: kernel_close() closes it */
 	if (bind(k->fd, (const struct sockaddr *)&local->sa, local->len))
@@ -541,9 +426,9 @@ static int kernel_listen(struct transport *t, struct cr_err *e)
 	char name[80] = "";
 	int rc;
 
-	if (!k->cfg.local.sctp_port)
+	if (!k->t.cfg.local.sctp_port)
 		return cr_fail(e, -EINVAL, "an SCTP port is needed to listen");
-	rc = peer_address_resolve(&local, k->cfg.local.host, 0, e);
+	rc = peer_address_resolve(&local, k->t.cfg.local.host, 0, e);
 	if (!rc)
 		rc = kernel_socket(k, local.sa.ss_family, e);
 	if (!rc)
@@ -565,10 +450,7 @@ static int kernel_connect(struct transport *t, const struct transport_addr *to,
 	int rc = peer_address_resolve(&server, to->host, to->sctp_port, e);
 
 	if (!rc)
-		rc = k->cfg.local.host[0]
-			     ? peer_address_resolve(&local, k->cfg.local.host,
-						    0, e)
-			     : peer_address_towards(&local, &server, e);
+		rc = transport_address_towards(t, &local, &server, 0, e);
 	if (!rc)
 		rc = kernel_socket(k, server.sa.ss_family, e);
 	if (!rc)
@@ -579,7 +461,7 @@ static int kernel_connect(struct transport *t, const struct transport_addr *to,
 		rc = kernel_watch(k, e);
 	if (rc)
 		return rc;
-	k->connecting = true;
+	k->t.connecting = true;
 	if (connect(k->fd, (const struct sockaddr *)&server.sa, server.len) &&
 	    errno != EINPROGRESS)
 		return cr_fail(e, -errno, "connect SCTP: %s", strerror(errno));
@@ -614,7 +496,8 @@ static int kernel_send(struct transport *t, uint32_t assoc, uint16_t stream,
 {
 	static const struct timeval soon = { 0, TIMING_RETRY_MS * 1000 };
 	struct kernel *k = (struct kernel *)t;
-	struct kernel_assoc *a = kernel_find(k, (sctp_assoc_t)assoc);
+	struct kernel_assoc *a =
+		(struct kernel_assoc *)transport_find(t, assoc);
 	struct sctp_sndinfo info = { .snd_sid = stream,
 				     .snd_ppid = htonl(ppid),
 				     .snd_assoc_id = (sctp_assoc_t)assoc };
@@ -623,12 +506,12 @@ static int kernel_send(struct transport *t, uint32_t assoc, uint16_t stream,
 	if (!a)
 		return -ENOTCONN;
 	if (a->in_flight && a->in_flight + bytes > KERNEL_BUDGET) {
-		k->refused = true; /* ROOM when it is dry */
+		k->t.refused = true; /* ROOM when it is dry */
 		return -EAGAIN;
 	}
 	rc = kernel_transmit(k, &info, data, bytes);
 	if (rc == -EAGAIN || rc == -ENOBUFS) {
-		k->refused = true;
+		k->t.refused = true;
 		(void)evtimer_add(k->retry, &soon);
 		return -EAGAIN;
 	}
@@ -664,7 +547,7 @@ static void kernel_local(const struct transport *t, struct transport_addr *addr)
 {
 	const struct kernel *k = (const struct kernel *)t;
 
-	*addr = k->cfg.local;
+	*addr = k->t.cfg.local;
 	if (!k->local.len)
 		return;
 	peer_address_host(&k->local, addr->host, sizeof(addr->host));
@@ -682,4 +565,6 @@ const struct transport_ops transport_kernel_ops = {
 	.message_max = kernel_message_max,
 	.local = kernel_local,
 	.close = kernel_close,
+	.up = kernel_up,
+	.heard = kernel_heard,
 };

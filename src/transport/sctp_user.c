@@ -25,20 +25,14 @@
 #include "base/memory.h"
 #include "transport/sctp_user_peers.h"
 
-enum { USER_BUCKETS = 256 };
-
 /** One association that came up; holds its peer. */
 struct user_assoc {
-	sctp_assoc_t id;
+	struct transport_assoc a; /**< first */
 	struct user_peer *peer;
-	LIST_ENTRY(user_assoc) chain;
 };
 
-LIST_HEAD(user_chain, user_assoc);
-
 struct user {
-	struct transport t; /**< first */
-	struct transport_config cfg;
+	struct transport t;   /**< first */
 	struct address local; /**< of the UDP socket */
 	int fd;
 	struct socket *so;
@@ -49,142 +43,79 @@ struct user {
 			     silence allows */
 
 	bool ready;	  /**< usrsctp has something for us          */
-	bool refused;	  /**< a send got -EAGAIN: say ROOM          */
 	bool udp_refused; /**< ICMP: nothing at the server's port    */
-	bool connecting;  /**< neither UP nor CANT_START so far      */
-	bool failed;	  /**< CANT_START was said                   */
-	bool delivering;  /**< in the event callback                 */
-	bool closed;	  /**< closed there: freed afterwards        */
-
-	struct user_chain assocs[USER_BUCKETS];
 	_Alignas(16) unsigned char buffer[65536]; /**< a datagram, or a part of
 						       a message */
 };
 
-static void user_say(struct user *u, const struct transport_event *ev)
+/* The peer of the association @id; NULL: its slot has been given to somebody
+ * else. */
+static struct user_peer *peer_of(const struct user *u, uint32_t id)
 {
-	if (!u->closed)
-		u->cfg.event(u->cfg.arg, ev);
-}
-
-static struct user_assoc *assoc_find(struct user *u, sctp_assoc_t id)
-{
-	struct user_assoc *a;
-
-	LIST_FOREACH(a, &u->assocs[id % USER_BUCKETS], chain)
-	{
-		if (a->id == id)
-			return a;
-	}
-	return NULL;
-}
-
-/* NULL: no memory, or the peer's slot has been given to somebody else. */
-static struct user_assoc *assoc_add(struct user *u, sctp_assoc_t id)
-{
-	struct user_assoc *a = calloc(1, sizeof(*a));
 	struct sockaddr *list = NULL;
-	struct user_peer *p = NULL;
+	struct user_peer *p;
 
-	if (a && usrsctp_getpaddrs(u->so, id, &list) > 0) {
-		p = peers_at(
-			(unsigned)(uintptr_t)((struct sockaddr_conn *)(void *)
-						      list)
-				->sconn_addr);
-		usrsctp_freepaddrs(list);
-	}
-	if (!p || p->owner != u) {
-		free(a);
+	if (usrsctp_getpaddrs(u->so, id, &list) <= 0)
 		return NULL;
-	}
-	a->id = id;
-	a->peer = p;
-	peers_hold(p);
-	LIST_INSERT_HEAD(&u->assocs[id % USER_BUCKETS], a, chain);
-	return a;
+	p = peers_at((unsigned)(uintptr_t)((struct sockaddr_conn *)(void *)list)
+			     ->sconn_addr);
+	usrsctp_freepaddrs(list);
+	return p && p->owner == u ? p : NULL;
 }
 
-static void user_assoc_up(struct user *u, sctp_assoc_t id,
-			  enum transport_event_kind kind)
+static struct transport_assoc *user_up(struct transport *t, uint32_t id,
+				       struct transport_assoc *known,
+				       char *peer, size_t size)
 {
-	struct transport_event ev = { .kind = kind, .assoc = id };
-	struct user_assoc *a = assoc_find(u, id);
-	char peer[80];
+	struct user_assoc *a = (struct user_assoc *)known;
 
-	if (!a)
-		a = assoc_add(u, id);
 	if (!a) {
-		u->t.ops->abort(&u->t, id);
-		return;
+		struct user_peer *p = peer_of((struct user *)t, id);
+
+		a = p ? calloc(1, sizeof(*a)) : NULL;
+		if (!a)
+			return NULL;
+		a->peer = p;
+		peers_hold(p);
 	}
-	u->connecting = false;
-	peer_address_text(&a->peer->addr, peer, sizeof(peer));
-	ev.peer = peer;
-	user_say(u, &ev);
+	peer_address_text(&a->peer->addr, peer, size);
+	return &a->a;
 }
 
-static void user_assoc_gone(struct user *u, sctp_assoc_t id,
-			    enum transport_event_kind kind, const char *reason)
+static void user_down(struct transport_assoc *a)
 {
-	const struct transport_event ev = { .kind = kind,
-					    .assoc = id,
-					    .reason = reason };
-	struct user_assoc *a = assoc_find(u, id);
+	struct user_peer *p = ((struct user_assoc *)a)->peer;
 
-	if (!a)
-		return;
-	LIST_REMOVE(a, chain);
-	if (a->peer->held)
-		peers_release(a->peer);
-	free(a);
-	user_say(u, &ev);
+	if (p->held)
+		peers_release(p);
 }
 
-static void user_cant_start(struct user *u, const char *reason)
+static cr_ns user_heard(struct transport *t, struct transport_assoc *a)
 {
-	const struct transport_event ev = { .kind = TRANSPORT_CANT_START,
-					    .reason = reason };
-
-	if (!u->connecting)
-		return;
-	u->connecting = false;
-	u->failed = true;
-	user_say(u, &ev);
+	(void)t;
+	return ((struct user_assoc *)a)->peer->heard;
 }
 
 static void user_assoc_change(struct user *u, const struct sctp_assoc_change *c)
 {
-	switch (c->sac_state) {
-	case SCTP_COMM_UP:
-		user_assoc_up(u, c->sac_assoc_id, TRANSPORT_UP);
-		break;
-	case SCTP_RESTART:
-		user_assoc_up(u, c->sac_assoc_id, TRANSPORT_RESTART);
-		break;
-	case SCTP_SHUTDOWN_COMP:
-		user_assoc_gone(u, c->sac_assoc_id, TRANSPORT_SHUTDOWN, NULL);
-		break;
-	case SCTP_COMM_LOST:
-		user_assoc_gone(u, c->sac_assoc_id, TRANSPORT_LOST,
-				c->sac_length > sizeof(*c)
-					? "aborted by the peer"
-					: "no answer from the peer");
-		user_cant_start(u, "refused by the server");
-		break;
-	case SCTP_CANT_STR_ASSOC:
-		user_cant_start(u, c->sac_length > sizeof(*c)
-					   ? "nothing listens at the SCTP port"
-					   : "no answer from the server");
-		break;
-	default:
-		break;
-	}
+	static const enum transport_event_kind what[] = {
+		[SCTP_COMM_UP] = TRANSPORT_UP,
+		[SCTP_RESTART] = TRANSPORT_RESTART,
+		[SCTP_SHUTDOWN_COMP] = TRANSPORT_SHUTDOWN,
+		[SCTP_COMM_LOST] = TRANSPORT_LOST,
+		[SCTP_CANT_STR_ASSOC] = TRANSPORT_CANT_START,
+	};
+
+	if (c->sac_state < SCTP_COMM_UP || c->sac_state > SCTP_CANT_STR_ASSOC)
+		return;
+	sctp_change(&u->t, c->sac_assoc_id, what[c->sac_state],
+		    c->sac_length > sizeof(*c));
 }
 
 /* Take one message, part or notification; false: there was none. */
 static bool user_receive(struct user *u)
 {
-	struct transport_event ev = { .kind = TRANSPORT_DATA };
+	struct transport_event ev = { .data = u->buffer };
 	struct sctp_rcvinfo info = { 0 };
 	socklen_t info_bytes = sizeof(info), from_bytes = 0;
 	unsigned type = 0;
@@ -197,65 +128,36 @@ static bool user_receive(struct user *u)
 	if (n <= 0)
 		return false;
 	if (flags & MSG_NOTIFICATION) {
-		if (note->sn_header.sn_type == SCTP_ASSOC_CHANGE && !u->failed)
+		if (note->sn_header.sn_type == SCTP_ASSOC_CHANGE &&
+		    !u->t.failed)
 			user_assoc_change(u, &note->sn_assoc_change);
 		return true;
 	}
-	if (!assoc_find(u, info.rcv_assoc_id))
-		return true;
 	ev.assoc = info.rcv_assoc_id;
 	ev.stream = info.rcv_sid;
 	ev.ppid = ntohl(info.rcv_ppid);
-	ev.data = u->buffer;
 	ev.bytes = (size_t)n;
 	ev.end = flags & MSG_EOR;
-	user_say(u, &ev);
+	sctp_data(&u->t, &ev);
 	return true;
-}
-
-static struct user_assoc *user_find_silent(struct user *u)
-{
-	for (unsigned i = 0; i < USER_BUCKETS; i++) {
-		struct user_assoc *a;
-
-		LIST_FOREACH(a, &u->assocs[i], chain)
-		{
-			if (a->peer->heard < u->earliest)
-				return a;
-		}
-	}
-	return NULL;
 }
 
 /* Hand everything usrsctp holds to the owner. May free @u. */
 static void user_deliver(struct user *u)
 {
-	const struct transport_event room = { .kind = TRANSPORT_ROOM };
-	struct user_assoc *a;
-
-	u->delivering = true;
-	while (u->ready && !u->closed) {
+	transport_enter(&u->t);
+	while (u->ready && !u->t.closed) {
 		u->ready = false;
-		while (!u->closed && user_receive(u))
+		while (!u->t.closed && user_receive(u))
 			;
 	}
-	/* The owner may close us, or any association, when it hears of one. */
-	while (!u->closed && (a = user_find_silent(u))) {
-		u->t.ops->abort(&u->t, a->id);
-		user_assoc_gone(u, a->id, TRANSPORT_LOST,
-				"no answer from the peer");
-	}
+	sctp_drop_silent(&u->t, u->earliest);
 	if (u->udp_refused) {
 		u->udp_refused = false;
-		user_cant_start(u, "nothing listens at the UDP port");
+		transport_cant_start(&u->t, "nothing listens at the UDP port");
 	}
-	if (u->refused) {
-		u->refused = false;
-		user_say(u, &room);
-	}
-	u->delivering = false;
-	if (u->closed)
-		free(u);
+	transport_say_room(&u->t);
+	transport_leave(&u->t);
 }
 
 /* Datagrams taken before the owner hears of them. */
@@ -479,7 +381,7 @@ static int open_udp(struct user *u, const struct address *local,
 		return cr_fail(e, rc, "bind UDP %s for SCTP: %s", name,
 			       strerror(errno));
 	}
-	u->readable = event_new(u->cfg.base, u->fd, EV_READ | EV_PERSIST,
+	u->readable = event_new(u->t.cfg.base, u->fd, EV_READ | EV_PERSIST,
 				user_on_readable, u);
 	if (!u->readable || event_add(u->readable, NULL))
 		return cr_fail(e, -ENOMEM, "out of memory");
@@ -505,7 +407,7 @@ static int open_sctp(struct user *u, struct cr_err *e)
 	if (usrsctp_set_upcall(u->so, upcall, u))
 		return cr_fail(e, -errno, "usrsctp upcall: %s",
 			       strerror(errno));
-	u->tick = event_new(u->cfg.base, -1, EV_PERSIST, user_on_tick, u);
+	u->tick = event_new(u->t.cfg.base, -1, EV_PERSIST, user_on_tick, u);
 	if (!u->tick || event_add(u->tick, &tick))
 		return cr_fail(e, -ENOMEM, "out of memory");
 	return 0;
@@ -515,7 +417,7 @@ static void user_close(struct transport *t)
 {
 	struct user *u = (struct user *)t;
 
-	u->closed = true;
+	u->t.closed = true;
 	if (u->so)
 		usrsctp_close(u->so); /* linger 0: aborts its associations */
 	u->so = NULL;
@@ -528,16 +430,8 @@ static void user_close(struct transport *t)
 	if (u->fd >= 0)
 		(void)close(u->fd);
 	u->fd = -1;
-	/* Forget all associations, silently. */
-	for (unsigned i = 0; i < USER_BUCKETS; i++) {
-		struct user_assoc *a;
-
-		while ((a = LIST_FIRST(&u->assocs[i]))) {
-			LIST_REMOVE(a, chain);
-			free(a);
-		}
-	}
-	if (!u->delivering)
+	transport_forget_all(t);
+	if (!t->busy)
 		free(u);
 }
 
@@ -550,7 +444,7 @@ static int user_open(struct transport **t, const struct transport_config *cfg,
 	if (!u)
 		return cr_fail(e, -ENOMEM, "out of memory");
 	u->t.ops = &transport_user_ops;
-	u->cfg = *cfg;
+	u->t.cfg = *cfg;
 	u->silence = silence_for(cfg->peer_timeout);
 	u->fd = -1;
 	rc = open_sctp(u, e);
@@ -566,13 +460,13 @@ static int bind_sctp(struct user *u, struct cr_err *e)
 {
 	struct sockaddr_conn any = {
 		.sconn_family = AF_CONN,
-		.sconn_port = htons(u->cfg.local.sctp_port),
+		.sconn_port = htons(u->t.cfg.local.sctp_port),
 	};
 
 	if (!usrsctp_bind(u->so, (struct sockaddr *)&any, sizeof(any)))
 		return 0;
 	return cr_fail(e, -errno, "bind SCTP port %u: %s",
-		       (unsigned)u->cfg.local.sctp_port, strerror(errno));
+		       (unsigned)u->t.cfg.local.sctp_port, strerror(errno));
 }
 
 static int user_listen(struct transport *t, struct cr_err *e)
@@ -581,10 +475,10 @@ static int user_listen(struct transport *t, struct cr_err *e)
 	struct address local;
 	int rc;
 
-	if (!u->cfg.local.sctp_port)
+	if (!u->t.cfg.local.sctp_port)
 		return cr_fail(e, -EINVAL, "an SCTP port is needed to listen");
-	rc = peer_address_resolve(&local, u->cfg.local.host,
-				  u->cfg.local.udp_port, e);
+	rc = peer_address_resolve(&local, u->t.cfg.local.host,
+				  u->t.cfg.local.udp_port, e);
 	if (!rc)
 		rc = bind_sctp(u, e);
 	if (!rc)
@@ -593,7 +487,7 @@ static int user_listen(struct transport *t, struct cr_err *e)
 		return rc;
 	if (usrsctp_listen(u->so, 1))
 		return cr_fail(e, -errno, "listen on SCTP port %u: %s",
-			       (unsigned)u->cfg.local.sctp_port,
+			       (unsigned)u->t.cfg.local.sctp_port,
 			       strerror(errno));
 	return 0;
 }
@@ -604,16 +498,11 @@ static int open_towards(struct user *u, const struct address *server,
 			struct cr_err *e)
 {
 	struct address local;
-	int rc;
+	int rc = transport_address_towards(&u->t, &local, server,
+					   u->t.cfg.local.udp_port, e);
 
-	if (u->cfg.local.host[0])
-		rc = peer_address_resolve(&local, u->cfg.local.host,
-					  u->cfg.local.udp_port, e);
-	else
-		rc = peer_address_towards(&local, server, e);
 	if (rc)
 		return rc;
-	address_set_port(&local.sa, u->cfg.local.udp_port);
 	rc = open_udp(u, &local, e);
 	if (rc)
 		return rc;
@@ -634,7 +523,7 @@ static int user_connect(struct transport *t, const struct transport_addr *to,
 
 	if (!rc)
 		rc = open_towards(u, &server, e);
-	if (!rc && u->cfg.local.sctp_port)
+	if (!rc && u->t.cfg.local.sctp_port)
 		rc = bind_sctp(u, e);
 	if (rc)
 		return rc;
@@ -644,7 +533,7 @@ static int user_connect(struct transport *t, const struct transport_addr *to,
 	if (fresh)
 		usrsctp_register_address((void *)(uintptr_t)u->server->slot);
 	peers_hold(u->server);
-	u->connecting = true;
+	u->t.connecting = true;
 	sc.sconn_addr = (void *)(uintptr_t)u->server->slot;
 	if (usrsctp_connect(u->so, (struct sockaddr *)&sc, sizeof(sc)) &&
 	    errno != EINPROGRESS)
@@ -679,7 +568,7 @@ static int user_send(struct transport *t, uint32_t assoc, uint16_t stream,
 		return -errno;
 	/* The socket never reports that it can be written: ROOM is said after
 	 * every input and tick. */
-	u->refused = true;
+	u->t.refused = true;
 	return -EAGAIN;
 }
 
@@ -703,7 +592,7 @@ static void user_local(const struct transport *t, struct transport_addr *addr)
 {
 	const struct user *u = (const struct user *)t;
 
-	*addr = u->cfg.local;
+	*addr = u->t.cfg.local;
 	if (u->fd < 0)
 		return;
 	peer_address_host(&u->local, addr->host, sizeof(addr->host));
@@ -721,4 +610,7 @@ const struct transport_ops transport_user_ops = {
 	.message_max = user_message_max,
 	.local = user_local,
 	.close = user_close,
+	.up = user_up,
+	.down = user_down,
+	.heard = user_heard,
 };

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chooses the back-end and passes calls on to it; knows none of them. And what
- * back-ends need: addresses of IPv4 and IPv6 (resolve, print, find the local
- * one; no SCTP), and settings for peers that may be silent.
+ * back-ends have in common: their associations and what they say of them,
+ * addresses of IPv4 and IPv6 (resolve, print, find the local one; no SCTP), and
+ * settings for peers that may be silent.
  */
 #include "transport/ops.h"
 
 #include <errno.h>
 #include <netdb.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,13 +36,16 @@ int peer_address_resolve(struct address *a, const char *host, uint16_t port,
 	return 0;
 }
 
-int peer_address_towards(struct address *a, const struct address *to,
-			 struct cr_err *e)
+int transport_address_towards(const struct transport *t, struct address *a,
+			      const struct address *to, uint16_t port,
+			      struct cr_err *e)
 {
 	struct address found = { .len = sizeof(found.sa) }, probe = *to;
-	int fd = socket(to->sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int rc = 0;
+	int fd, rc = 0;
 
+	if (*t->cfg.local.host)
+		return peer_address_resolve(a, t->cfg.local.host, port, e);
+	fd = socket(to->sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return cr_fail(e, -errno, "UDP socket: %s", strerror(errno));
 	if (!address_port(&probe.sa))
@@ -52,7 +57,7 @@ int peer_address_towards(struct address *a, const struct address *to,
 	(void)close(fd);
 	if (rc)
 		return rc;
-	address_set_port(&found.sa, 0);
+	address_set_port(&found.sa, port);
 	*a = found;
 	return 0;
 }
@@ -96,6 +101,163 @@ struct silence silence_for(cr_ns limit)
 		(uint16_t)(RETRANSMISSIONS_FIRST +
 			   RETRANSMISSIONS_A_SECOND * s.limit / CR_SEC);
 	return s;
+}
+
+/* --- what back-ends have in common --- */
+
+void transport_leave(struct transport *t)
+{
+	if (!--t->busy && t->closed)
+		free(t);
+}
+
+void transport_say(struct transport *t, const struct transport_event *ev)
+{
+	if (!t->closed)
+		t->cfg.event(t->cfg.arg, ev);
+}
+
+void transport_say_room(struct transport *t)
+{
+	const struct transport_event ev = { .kind = TRANSPORT_ROOM };
+
+	if (!t->refused)
+		return;
+	t->refused = false;
+	transport_say(t, &ev);
+}
+
+void transport_cant_start(struct transport *t, const char *reason)
+{
+	const struct transport_event ev = { .kind = TRANSPORT_CANT_START,
+					    .reason = reason };
+
+	if (!t->connecting)
+		return;
+	t->connecting = false;
+	t->failed = true;
+	transport_say(t, &ev);
+}
+
+struct transport_assoc *transport_find(struct transport *t, uint32_t id)
+{
+	struct transport_assoc *a;
+
+	LIST_FOREACH(a, &t->assocs[id % ASSOC_BUCKETS], chain)
+	if (a->id == id)
+		return a;
+	return NULL;
+}
+
+void transport_add(struct transport *t, struct transport_assoc *a, uint32_t id)
+{
+	a->id = id;
+	LIST_INSERT_HEAD(&t->assocs[id % ASSOC_BUCKETS], a, chain);
+}
+
+static void forget_assoc(struct transport *t, struct transport_assoc *a)
+{
+	LIST_REMOVE(a, chain);
+	if (t->ops->down)
+		t->ops->down(a);
+	free(a);
+}
+
+void transport_forget_all(struct transport *t)
+{
+	struct transport_assoc *a;
+
+	for (unsigned i = 0; i < ASSOC_BUCKETS; i++)
+		while ((a = LIST_FIRST(&t->assocs[i])))
+			forget_assoc(t, a);
+}
+
+static void sctp_up(struct transport *t, uint32_t id,
+		    enum transport_event_kind kind)
+{
+	char peer[80];
+	const struct transport_event ev = { .kind = kind,
+					    .assoc = id,
+					    .peer = peer };
+	struct transport_assoc *known = transport_find(t, id);
+	struct transport_assoc *a =
+		t->ops->up(t, id, known, peer, sizeof(peer));
+
+	if (!a) {
+		t->ops->abort(t, id);
+		return;
+	}
+	if (!known)
+		transport_add(t, a, id);
+	t->connecting = false;
+	transport_say(t, &ev);
+}
+
+static void sctp_gone(struct transport *t, uint32_t id,
+		      enum transport_event_kind kind, const char *reason)
+{
+	const struct transport_event ev = { .kind = kind,
+					    .assoc = id,
+					    .reason = reason };
+	struct transport_assoc *a = transport_find(t, id);
+
+	if (!a)
+		return;
+	forget_assoc(t, a);
+	transport_say(t, &ev);
+}
+
+void sctp_change(struct transport *t, uint32_t id,
+		 enum transport_event_kind what, bool refused)
+{
+	switch (what) {
+	case TRANSPORT_UP:
+	case TRANSPORT_RESTART:
+		sctp_up(t, id, what);
+		break;
+	case TRANSPORT_LOST:
+		sctp_gone(t, id, what,
+			  refused ? "aborted by the peer"
+				  : "no answer from the peer");
+		transport_cant_start(t, "refused by the server");
+		break;
+	case TRANSPORT_CANT_START:
+		transport_cant_start(
+			t, refused ? "nothing listens at the SCTP port"
+				   : "no answer from the server");
+		break;
+	default:
+		sctp_gone(t, id, what, NULL);
+	}
+}
+
+void sctp_data(struct transport *t, struct transport_event *ev)
+{
+	ev->kind = TRANSPORT_DATA;
+	if (transport_find(t, ev->assoc))
+		transport_say(t, ev);
+}
+
+static struct transport_assoc *find_silent(struct transport *t, cr_ns earliest)
+{
+	struct transport_assoc *a;
+
+	for (unsigned i = 0; i < ASSOC_BUCKETS; i++)
+		LIST_FOREACH(a, &t->assocs[i], chain)
+	if (t->ops->heard(t, a) < earliest)
+		return a;
+	return NULL;
+}
+
+void sctp_drop_silent(struct transport *t, cr_ns earliest)
+{
+	struct transport_assoc *a;
+
+	/* The owner may close @t, or any association, when it hears of one. */
+	while (!t->closed && (a = find_silent(t, earliest))) {
+		t->ops->abort(t, a->id);
+		sctp_gone(t, a->id, TRANSPORT_LOST, "no answer from the peer");
+	}
 }
 
 const char *const transport_kind_names[] = { "auto", "kernel", "user", NULL };

@@ -25,19 +25,16 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
-#include "transport/lines.h"
+#include "transport/msgqueue.h"
 #include "transport/ops.h"
 #include "transport/unix_file.h"
-
-enum { UNIX_BUCKETS = 64 };
 
 struct unix_socket;
 
 /** One connection. */
 struct unix_conn {
-	LIST_ENTRY(unix_conn) link;
+	struct transport_assoc a; /**< first */
 	struct unix_socket *owner;
-	uint32_t id;
 	int fd; /**< -1: gone, waits to be freed */
 	struct event *readable, *writable;
 
@@ -51,11 +48,8 @@ struct unix_conn {
 	int broken;    /**< errno of a write: LOST when all is read  */
 };
 
-LIST_HEAD(unix_chain, unix_conn);
-
 struct unix_socket {
-	struct transport t; /**< first */
-	struct transport_config cfg;
+	struct transport t;	  /**< first */
 	struct transport_addr to; /**< a client's server */
 	int fd;			  /**< listening, or -1 */
 	struct unix_file file;
@@ -64,35 +58,28 @@ struct unix_socket {
 	unsigned attempts;   /**< to connect */
 
 	uint32_t last_id;
-	unsigned busy; /**< in callbacks: nothing is freed */
-	bool closed;   /**< there: freed afterwards        */
-	struct unix_chain conns[UNIX_BUCKETS];
-	struct unix_chain gone;
+	struct transport_chain gone; /**< freed when no callback has them */
 	char buffer[65536];
 };
-
-static void unix_enter(struct unix_socket *u);
-static void unix_leave(struct unix_socket *u);
-static void unix_say(struct unix_socket *u, const struct transport_event *ev);
 
 /* Reads that throw away what a peer has sent after we said goodbye. */
 enum { DRAIN_READS = 16 };
 
-static struct unix_chain *chain_of(struct unix_socket *u, uint32_t id)
+static struct unix_conn *unix_conn_find(struct transport *t, uint32_t id)
 {
-	return &u->conns[id % UNIX_BUCKETS];
+	return (struct unix_conn *)transport_find(t, id);
 }
 
-static struct unix_conn *unix_conn_find(struct unix_socket *u, uint32_t id)
+/* In place of transport_leave(). */
+static void unix_leave(struct unix_socket *u)
 {
-	struct unix_conn *c;
+	struct transport_assoc *a;
 
-	LIST_FOREACH(c, chain_of(u, id), link)
-	{
-		if (c->id == id)
-			return c;
+	while (u->t.busy == 1 && (a = LIST_FIRST(&u->gone))) {
+		LIST_REMOVE(a, chain);
+		free(a);
 	}
-	return NULL;
+	transport_leave(&u->t);
 }
 
 /* Close it at once, silently. */
@@ -100,7 +87,7 @@ static void unix_conn_close(struct unix_conn *c)
 {
 	struct unix_socket *u = c->owner;
 
-	LIST_REMOVE(c, link);
+	LIST_REMOVE(&c->a, chain);
 	if (c->readable)
 		event_free(c->readable);
 	if (c->writable)
@@ -110,7 +97,7 @@ static void unix_conn_close(struct unix_conn *c)
 	c->fd = -1;
 	free(c->rest);
 	c->rest = NULL;
-	LIST_INSERT_HEAD(&u->gone, c, link); /* freed by unix_leave() */
+	LIST_INSERT_HEAD(&u->gone, &c->a, chain); /* see unix_leave() */
 }
 
 static void end_unix_conn(struct unix_conn *c, enum transport_event_kind kind,
@@ -118,11 +105,11 @@ static void end_unix_conn(struct unix_conn *c, enum transport_event_kind kind,
 {
 	struct unix_socket *u = c->owner;
 	const struct transport_event ev = { .kind = kind,
-					    .assoc = c->id,
+					    .assoc = c->a.id,
 					    .reason = reason };
 
 	unix_conn_close(c);
-	unix_say(u, &ev);
+	transport_say(&u->t, &ev);
 }
 
 static void unix_lines(struct unix_conn *c, const char *text, size_t bytes)
@@ -131,12 +118,12 @@ static void unix_lines(struct unix_conn *c, const char *text, size_t bytes)
 
 	while (c->fd >= 0 && lines_next(&c->begun, &text, &bytes, &part)) {
 		const struct transport_event ev = { .kind = TRANSPORT_DATA,
-						    .assoc = c->id,
+						    .assoc = c->a.id,
 						    .data = part.data,
 						    .bytes = part.bytes,
 						    .end = part.end };
 
-		unix_say(c->owner, &ev);
+		transport_say(&c->owner->t, &ev);
 	}
 }
 
@@ -145,7 +132,7 @@ static void unix_lines(struct unix_conn *c, const char *text, size_t bytes)
 static void end_of_file(struct unix_conn *c)
 {
 	const struct transport_event done = { .kind = TRANSPORT_DONE,
-					      .assoc = c->id };
+					      .assoc = c->a.id };
 	struct pollfd p = { .fd = c->fd };
 
 	if (c->broken || poll(&p, 1, 0) < 0 || p.revents & POLLHUP) {
@@ -154,7 +141,7 @@ static void end_of_file(struct unix_conn *c)
 	}
 	c->finished = true;
 	(void)event_del(c->readable);
-	unix_say(c->owner, &done);
+	transport_say(&c->owner->t, &done);
 }
 
 /* Also made active by a failed write, which must not end @c by itself: what the
@@ -166,7 +153,7 @@ static void unix_on_readable(evutil_socket_t fd, short what, void *arg)
 	ssize_t n = -1;
 
 	(void)what;
-	unix_enter(u);
+	transport_enter(&u->t);
 	errno = EAGAIN;
 	if (!c->finished)
 		n = recv(fd, u->buffer, sizeof(u->buffer), MSG_DONTWAIT);
@@ -220,7 +207,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	unix_enter(u);
+	transport_enter(&u->t);
 	if (c->rest)
 		send_rest(c);
 	if (c->rest) {
@@ -236,7 +223,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 		end_unix_conn(c, TRANSPORT_SHUTDOWN, NULL);
 	} else if (c->refused) {
 		c->refused = false;
-		unix_say(u, &room);
+		transport_say(&u->t, &room);
 	}
 	unix_leave(u);
 }
@@ -256,16 +243,16 @@ static int unix_conn_open(struct unix_socket *u, int fd, const char *peer)
 	}
 	c->owner = u;
 	c->fd = fd;
-	ev.assoc = c->id = ++u->last_id;
-	LIST_INSERT_HEAD(chain_of(u, c->id), c, link);
-	c->readable = event_new(u->cfg.base, fd, EV_READ | EV_PERSIST,
+	ev.assoc = ++u->last_id;
+	transport_add(&u->t, &c->a, ev.assoc);
+	c->readable = event_new(u->t.cfg.base, fd, EV_READ | EV_PERSIST,
 				unix_on_readable, c);
-	c->writable = event_new(u->cfg.base, fd, EV_WRITE, on_writable, c);
+	c->writable = event_new(u->t.cfg.base, fd, EV_WRITE, on_writable, c);
 	if (!c->readable || !c->writable || event_add(c->readable, NULL)) {
 		unix_conn_close(c);
 		return -ENOMEM;
 	}
-	unix_say(u, &ev);
+	transport_say(&u->t, &ev);
 	return 0;
 }
 
@@ -318,32 +305,6 @@ enum {
 	ATTEMPTS_MAX = 250
 };
 
-/* Around every callback of libevent. unix_leave() may free @u. */
-static void unix_enter(struct unix_socket *u)
-{
-	u->busy++;
-}
-
-static void unix_leave(struct unix_socket *u)
-{
-	struct unix_conn *c;
-
-	if (--u->busy)
-		return;
-	while ((c = LIST_FIRST(&u->gone))) {
-		LIST_REMOVE(c, link);
-		free(c);
-	}
-	if (u->closed)
-		free(u);
-}
-
-static void unix_say(struct unix_socket *u, const struct transport_event *ev)
-{
-	if (!u->closed)
-		u->cfg.event(u->cfg.arg, ev);
-}
-
 static void pause_for(struct unix_socket *u, int ms)
 {
 	const struct timeval t = { .tv_usec = ms * 1000 };
@@ -389,8 +350,8 @@ static void unix_on_acceptable(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	unix_enter(u);
-	for (unsigned i = 0; i < ACCEPTS && !u->closed; i++)
+	transport_enter(&u->t);
+	for (unsigned i = 0; i < ACCEPTS && !u->t.closed; i++)
 		if (!unix_accept_one(u))
 			break;
 	unix_leave(u);
@@ -410,13 +371,13 @@ static void unix_close(struct transport *t)
 {
 	struct unix_socket *u = (struct unix_socket *)t;
 
-	unix_enter(u);
-	u->closed = true;
-	for (unsigned i = 0; i < UNIX_BUCKETS; i++) {
-		struct unix_conn *c;
+	transport_enter(&u->t);
+	u->t.closed = true;
+	for (unsigned i = 0; i < ASSOC_BUCKETS; i++) {
+		struct transport_assoc *a;
 
-		while ((c = LIST_FIRST(&u->conns[i])))
-			unix_conn_close(c);
+		while ((a = LIST_FIRST(&t->assocs[i])))
+			unix_conn_close((struct unix_conn *)a);
 	}
 	if (u->acceptable)
 		event_free(u->acceptable);
@@ -424,7 +385,7 @@ static void unix_close(struct transport *t)
 		event_free(u->again);
 	u->acceptable = u->again = NULL;
 	if (u->fd >= 0) {
-		unix_file_remove(u->cfg.local.path, &u->file);
+		unix_file_remove(u->t.cfg.local.path, &u->file);
 		(void)close(u->fd);
 	}
 	u->fd = -1;
@@ -439,7 +400,7 @@ static int unix_open(struct transport **t, const struct transport_config *cfg,
 	if (!u)
 		return cr_fail(e, -ENOMEM, "out of memory");
 	u->t.ops = &transport_unix_ops;
-	u->cfg = *cfg;
+	u->t.cfg = *cfg;
 	u->fd = -1;
 	*t = &u->t;
 	return 0;
@@ -461,12 +422,12 @@ static int unix_listen(struct transport *t, struct cr_err *e)
 	u->fd = stream(SOCK_NONBLOCK, e);
 	if (u->fd < 0)
 		return u->fd;
-	rc = unix_file_listen(u->fd, u->cfg.local.path, &u->file, e);
+	rc = unix_file_listen(u->fd, u->t.cfg.local.path, &u->file, e);
 	if (rc)
 		return rc;
-	u->acceptable = event_new(u->cfg.base, u->fd, EV_READ | EV_PERSIST,
+	u->acceptable = event_new(u->t.cfg.base, u->fd, EV_READ | EV_PERSIST,
 				  unix_on_acceptable, u);
-	u->again = evtimer_new(u->cfg.base, unix_on_accept_again, u);
+	u->again = evtimer_new(u->t.cfg.base, unix_on_accept_again, u);
 	if (!u->acceptable || !u->again || event_add(u->acceptable, NULL))
 		return cr_fail(e, -ENOMEM, "out of memory");
 	return 0;
@@ -475,8 +436,6 @@ static int unix_listen(struct transport *t, struct cr_err *e)
 static void unix_cant_start(struct unix_socket *u, int err)
 {
 	char reason[200];
-	const struct transport_event ev = { .kind = TRANSPORT_CANT_START,
-					    .reason = reason };
 	const char *path = u->to.path;
 
 	if (err == ENOENT)
@@ -491,7 +450,7 @@ static void unix_cant_start(struct unix_socket *u, int err)
 	else
 		(void)snprintf(reason, sizeof(reason), "%s: %s", path,
 			       strerror(err));
-	unix_say(u, &ev);
+	transport_cant_start(&u->t, reason);
 }
 
 /* 0 or errno. */
@@ -523,7 +482,7 @@ static void on_connect(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	unix_enter(u);
+	transport_enter(&u->t);
 	err = try_to_connect(u);
 	if (err == EAGAIN && u->attempts++ < ATTEMPTS_MAX)
 		pause_for(u, RETRY_MS);
@@ -542,9 +501,10 @@ static int unix_connect(struct transport *t, const struct transport_addr *to,
 	if (rc)
 		return rc;
 	u->to = *to;
-	u->again = evtimer_new(u->cfg.base, on_connect, u);
+	u->again = evtimer_new(u->t.cfg.base, on_connect, u);
 	if (!u->again)
 		return cr_fail(e, -ENOMEM, "out of memory");
+	t->connecting = true;
 	pause_for(u, 0);
 	return 0;
 }
@@ -552,7 +512,7 @@ static int unix_connect(struct transport *t, const struct transport_addr *to,
 static int unix_send(struct transport *t, uint32_t assoc, uint16_t stream_id,
 		     uint32_t ppid, const void *data, size_t bytes)
 {
-	struct unix_conn *c = unix_conn_find((struct unix_socket *)t, assoc);
+	struct unix_conn *c = unix_conn_find(t, assoc);
 
 	(void)stream_id;
 	(void)ppid;
@@ -562,9 +522,9 @@ static int unix_send(struct transport *t, uint32_t assoc, uint16_t stream_id,
 static void unix_abort(struct transport *t, uint32_t assoc)
 {
 	struct unix_socket *u = (struct unix_socket *)t;
-	struct unix_conn *c = unix_conn_find(u, assoc);
+	struct unix_conn *c = unix_conn_find(t, assoc);
 
-	unix_enter(u);
+	transport_enter(&u->t);
 	if (c)
 		unix_conn_close(c);
 	unix_leave(u);
@@ -572,7 +532,7 @@ static void unix_abort(struct transport *t, uint32_t assoc)
 
 static int unix_shutdown(struct transport *t, uint32_t assoc)
 {
-	struct unix_conn *c = unix_conn_find((struct unix_socket *)t, assoc);
+	struct unix_conn *c = unix_conn_find(t, assoc);
 
 	if (!c)
 		return -ENOTCONN;
@@ -584,7 +544,7 @@ static int unix_shutdown(struct transport *t, uint32_t assoc)
 
 static void unix_hold(struct transport *t, uint32_t assoc, bool held)
 {
-	struct unix_conn *c = unix_conn_find((struct unix_socket *)t, assoc);
+	struct unix_conn *c = unix_conn_find(t, assoc);
 
 	if (!c || c->finished)
 		return;
@@ -596,8 +556,7 @@ static void unix_hold(struct transport *t, uint32_t assoc, bool held)
 
 static size_t unix_queued(struct transport *t, uint32_t assoc)
 {
-	const struct unix_conn *c =
-		unix_conn_find((struct unix_socket *)t, assoc);
+	const struct unix_conn *c = unix_conn_find(t, assoc);
 
 	return c && c->rest ? c->rest_bytes : 0;
 }
@@ -610,7 +569,7 @@ static size_t unix_message_max(const struct transport *t)
 
 static void unix_local(const struct transport *t, struct transport_addr *addr)
 {
-	*addr = ((const struct unix_socket *)t)->cfg.local;
+	*addr = t->cfg.local;
 }
 
 const struct transport_ops transport_unix_ops = {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "transport/lines.h"
+#include "transport/msgqueue.h"
 
 /* Lines as they were told, each closed by a bar. */
 struct reported {
