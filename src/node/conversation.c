@@ -658,19 +658,21 @@ void conversation_rtcp(const struct conversation *c, const struct node_call *nc,
 }
 
 void conversation_party(const struct conversation *c, unsigned i,
-			struct node_party_info *out)
+			struct node_endpoint_info *out)
 {
 	const struct node_call *from = c->stream[i], *to = c->stream[!i];
 
-	*out = (struct node_party_info){
-		.call = from ? from->id : 0,
-		.pt = from ? node_call_settings(from)->pt_in : 0,
-		.out_ssrc = to ? node_call_settings(to)->ssrc_out : 0,
-	};
+	party_endpoint_info(c->party[i], out);
+	out->ptime = 0;
+	if (from) {
+		out->call = from->id;
+		out->pt = node_call_settings(from)->pt_in;
+	}
+	if (to)
+		out->out_ssrc = node_call_settings(to)->ssrc_out;
 	if (to && !c->relays)
 		out->ptime = pipeline_side_packet(
 			&node_call_settings(to)->media.out);
-	party_endpoint_info(c->party[i], &out->endpoint);
 }
 
 /* Stream @i goes on as @to, by what it is now. */

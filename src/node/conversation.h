@@ -115,6 +115,6 @@ void conversation_set_tags(struct conversation *c, const char *const tag[2],
 
 /** Party @i: where it sends to, where it is sent to, what was refused. */
 void conversation_party(const struct conversation *c, unsigned i,
-			struct node_party_info *out);
+			struct node_endpoint_info *out);
 
 #endif

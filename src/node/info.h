@@ -13,10 +13,12 @@
 
 #include "cr/sched.h"
 #include "engine/contract.h"
+#include "engine/live.h"
 #include "media/counters.h"
 #include "media/endpoint_rtcp.h"
 #include "node/interfaces.h"
 #include "observe/histogram.h"
+#include "recovery/recovery.h"
 #include "rtp/payload_types.h"
 
 struct node_call;
@@ -65,10 +67,16 @@ struct node_admitted {
 	cr_ns mean, p99, worst;
 };
 
+/** Of a call; and sums of those that can be added. */
 struct node_call_counts {
+	union {
+		unsigned long long all[CALL_NCOUNTERS];
+		struct {
 #define NODE_COUNT(name, ...) unsigned long long name;
-	CALL_COUNTERS(NODE_COUNT)
+			CALL_COUNTERS(NODE_COUNT)
 #undef NODE_COUNT
+		};
+	};
 };
 
 /** RTCP of a stream: of the endpoint that hears it, and of the one that speaks.
@@ -104,6 +112,7 @@ struct node_call_info {
 	cr_ns now;     /**< the node's clock */
 	uint32_t pair; /**< id of the other direction's call, or 0 */
 	struct bound bound;
+	const struct bound *promised; /**< @bound; NULL: nothing is */
 	struct node_rtcp_info rtcp;
 };
 
@@ -135,6 +144,7 @@ struct node_call_place {
 	unsigned clock_in, clock_out; /**< of RTP timestamps, Hz */
 	double load;
 	struct bound bound;
+	const struct bound *promised; /**< @bound; NULL: nothing is */
 };
 
 /* --- conversions --- */
@@ -166,28 +176,12 @@ struct node_faults {
 
 /** See recovery/recovery.h. */
 struct node_watch_info {
-	cr_ns limit;	  /**< 0: it does not watch            */
-	unsigned starved; /**< calls, at the last look         */
-	uint64_t stalled, forgotten, hung, returned;
-	unsigned stuck_now; /**< threads */
-	char last[256];	    /**< finding, as text */
+	struct recovery_counts found;
+	uint64_t returned; /**< calls */
+	char last[256];	   /**< finding, as text */
 };
 
-struct node_totals {
-#define NODE_COUNT(name, ...) unsigned long long name;
-	CALL_SUMS(NODE_COUNT)
-#undef NODE_COUNT
-};
-
-struct node_rx_info {
-#define NODE_COUNT(name, ...) unsigned long long name;
-	PACKET_COUNTERS(NODE_COUNT)
-#undef NODE_COUNT
-	const char *io; /**< "uring" or "epoll" */
-	cr_ns cpu;
-};
-
-/** One of the receivers. */
+/** One of the receivers, or all. */
 struct node_receiver_info {
 #define NODE_COUNT(name, ...) unsigned long long name;
 	PACKET_COUNTERS(NODE_COUNT)
@@ -205,12 +199,7 @@ struct node_rtcp_stats {
 	struct histogram_summary round_trip, jitter;
 };
 
-struct node_worker_info {
-	cr_ns busy, cpu;
-	uint64_t jobs, picks, drops, wakeups, steals;
-};
-
-/** An endpoint, and what it has learned of its party. */
+/** An endpoint, what it has learned of its party, and what was said of it. */
 struct node_endpoint_info {
 	uint32_t id;
 	const char *interface;
@@ -223,24 +212,16 @@ struct node_endpoint_info {
 	unsigned long long ssrc_changes, address_changes;
 	char unknown[PAYLOAD_UNKNOWN_TEXT]; /**< types that nobody agreed on */
 	struct node_rtcp_info rtcp;	    /**< of its endpoint */
-};
-
-/** An endpoint by itself. */
-struct node_open_endpoint_info {
-	struct node_endpoint_info endpoint;
-	uint32_t conversation;	  /**< that has it, or 0 */
-	const char *codec, *mode; /**< NULL: not said */
-	cr_ns ptime;	/**< asked for, of what it is sent; 0: not said */
+	uint32_t conversation;		    /**< that has it, or 0 */
+	const char *codec, *mode;	    /**< NULL: not said */
+	/** Of what it is sent: asked for; in a conversation as it is. 0: not
+	 * said, as it comes. */
+	cr_ns ptime;
 	cr_ns in_ptime; /**< declared, of what it sends; 0: not said    */
-};
-
-/** A party of a conversation. */
-struct node_party_info {
-	struct node_endpoint_info endpoint;
+	/* in a conversation */
 	uint32_t call;	   /**< the stream from it */
 	uint8_t pt;	   /**< of what it sends and receives */
 	uint32_t out_ssrc; /**< of what it is sent */
-	cr_ns ptime;	   /**< of that; 0: as it comes */
 };
 
 /** An address for calls with ports of their own, and these ports, in pairs. */
@@ -273,16 +254,16 @@ struct node_stats {
 	unsigned queued;		   /**< tasks that the scheduler has */
 	double load, measured_load, bound; /**< 1: one CPU */
 	cr_ns cpu;			   /**< of the process */
-	struct node_totals totals;
-	unsigned long long lost; /**< frames, for want of time */
-	struct node_rx_info rx;	 /**< sums of the receivers */
+	struct node_call_counts totals;	   /**< CALL_SUMS */
+	unsigned long long lost;	   /**< frames, for want of time */
+	struct node_receiver_info rx;	   /**< sums of the receivers */
 	struct node_receiver_info receivers[NODE_RECEIVERS_MAX];
 	unsigned nreceivers;
 	struct node_interface_info interfaces[INTERFACES_MAX];
 	unsigned ninterfaces;
 	struct node_codec_calls codecs[NODE_CODECS_MAX];
 	unsigned ncodecs;
-	struct node_worker_info workers[CR_MAX_CPUS];
+	struct live_worker_stats workers[CR_MAX_CPUS];
 	unsigned nworkers;
 	struct histogram_summary delay, jitter;
 	struct node_rtcp_stats rtcp;

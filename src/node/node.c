@@ -719,8 +719,7 @@ static int open_node_parts(struct node *n, struct cr_err *warn,
 		return err;
 	n->table = call_table_new(n->cfg.max_calls);
 	n->costs = costs_new();
-	n->past = calloc(CALL_NCOUNTERS, sizeof(*n->past));
-	if (!n->table || !n->costs || !n->past)
+	if (!n->table || !n->costs)
 		return cr_fail(e, -ENOMEM, "out of memory for the node");
 	err = measuring_open(&n->measuring, n->cfg.base, n->costs, e);
 	if (!err)
@@ -797,7 +796,6 @@ static void close_parts(struct node *n)
 	recovery_close(n->recovery);
 	measuring_close(n->measuring);
 	free(n->places.row);
-	free(n->past);
 	costs_free(n->costs);
 	call_table_free(n->table);
 	endpoints_fini(&n->endpoints);

@@ -251,20 +251,19 @@ void node_gone(void *arg, struct live_task *lt)
 		call_free(c); /* node_call_unmake() */
 }
 
-static void add_counts(unsigned long long *to,
+static void add_counts(struct node_call_counts *to,
 		       const struct call_counters *count)
 {
 #define ADD(name, ...)                                                         \
-	to[CALL_COUNTER_##name] +=                                             \
-		atomic_load_explicit(&count->name, memory_order_relaxed);
+	to->name += atomic_load_explicit(&count->name, memory_order_relaxed);
 	CALL_COUNTERS(ADD)
 #undef ADD
 }
 
 /* A relay has none of what cannot be added. */
-void node_call_counts(const struct node_call *nc, unsigned long long *out)
+void node_call_counts(const struct node_call *nc, struct node_call_counts *out)
 {
-	memset(out, 0, CALL_NCOUNTERS * sizeof(*out));
+	*out = (struct node_call_counts){ 0 };
 	if (nc->relay)
 		add_counts(out, &nc->relay->count);
 	if (nc->call)
@@ -305,7 +304,7 @@ void node_learn(struct node *n)
 static void finish_gone(struct node *n, struct node_call *nc)
 {
 	struct endpoint *in_endpoint = node_call_settings(nc)->in_endpoint;
-	unsigned long long count[CALL_NCOUNTERS];
+	struct node_call_counts count;
 
 	if (node_call_is_fed(
 		    nc)) /* an endpoint that goes on counts by itself */
@@ -316,9 +315,9 @@ static void finish_gone(struct node *n, struct node_call *nc)
 		node_watch_returned(n, nc);
 	else
 		node_notify_ended(n, nc);
-	node_call_counts(nc, count);
+	node_call_counts(nc, &count);
 	for (unsigned i = 0; i < CALL_NCOUNTERS; i++)
-		n->past[i] += count[i];
+		n->past.all[i] += count.all[i];
 	learn_from(nc);
 	if (nc->cost)
 		costs_release(n->costs, nc->cost);
@@ -743,24 +742,24 @@ void node_call_unmake(struct node *n, struct call *c)
 
 struct node_call *node_call_after(struct node *n, uint32_t id)
 {
-	struct node_call *nc = RB_ROOT(&n->calls), *best = NULL;
+	struct node_call key = { .id = id + 1 };
 
-	while (nc) {
-		if (nc->id > id) {
-			best = nc;
-			nc = RB_LEFT(nc, by_id);
-		} else {
-			nc = RB_RIGHT(nc, by_id);
-		}
-	}
-	return best;
+	return id == UINT32_MAX ? NULL : RB_NFIND(node_tree, &n->calls, &key);
+}
+
+/* Ending ones, too. */
+static struct node_call *call_with_id(struct node *n, uint32_t id)
+{
+	struct node_call key = { .id = id };
+
+	return RB_FIND(node_tree, &n->calls, &key);
 }
 
 struct node_call *node_call_find(struct node *n, uint32_t id)
 {
-	struct node_call *nc = id ? node_call_after(n, id - 1) : NULL;
+	struct node_call *nc = call_with_id(n, id);
 
-	return nc && nc->id == id && !nc->ending ? nc : NULL;
+	return nc && !nc->ending ? nc : NULL;
 }
 
 uint32_t node_call_id(const struct node_call *nc)
@@ -799,7 +798,7 @@ struct call_cfg node_call_cfg(const struct node_call *nc)
 
 bool node_call_hung(struct node *n, uint32_t id)
 {
-	const struct node_call *nc = id ? node_call_after(n, id - 1) : NULL;
+	const struct node_call *nc = call_with_id(n, id);
 
-	return nc && nc->id == id && nc->hung;
+	return nc && nc->hung;
 }

@@ -79,9 +79,8 @@ static inline struct call_counters *node_call_counters(struct node_call *nc)
 	return nc->relays ? &nc->relay->count : &nc->call->count;
 }
 
-/** All that it was, in the order of CALL_COUNTERS, into @out[CALL_NCOUNTERS].
- */
-void node_call_counts(const struct node_call *nc, unsigned long long *out);
+/** All that it was, into @out. */
+void node_call_counts(const struct node_call *nc, struct node_call_counts *out);
 
 /** What its receiver knows of the sequence. */
 static inline const struct rtp_source *node_call_seen(
@@ -185,8 +184,7 @@ struct node {
 					     thread */
 	/** Of endpoints that have gone: what was counted with no call. */
 	atomic_ullong endpoint_drops, endpoint_unread;
-	/** Sums over calls that have gone, in the order of CALL_COUNTERS. */
-	unsigned long long *past;
+	struct node_call_counts past; /**< sums over calls that have gone */
 
 	/* calls whose last thread has let go; under gone_lock */
 	pthread_mutex_t gone_lock;

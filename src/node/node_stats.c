@@ -231,34 +231,33 @@ static unsigned long long load_relaxed(const atomic_ullong *counter)
 /* --- sums --- */
 
 /* Past calls and present ones together, and what no call had at an endpoint. */
-static void sum_counters(struct node *n, struct node_totals *sum)
+static void sum_counters(struct node *n, struct node_call_counts *sum)
 {
-	unsigned long long count[CALL_NCOUNTERS];
+	struct node_call_counts one;
 	struct node_call *nc;
 
-#define PAST(name, ...) sum->name = n->past[CALL_COUNTER_##name];
-	CALL_SUMS(PAST)
-#undef PAST
+	*sum = n->past;
 	sum->port_drops += load_relaxed(&n->endpoint_drops);
 	sum->unread += load_relaxed(&n->endpoint_unread);
 	RB_FOREACH (nc, node_tree, &n->calls) {
-		node_call_counts(nc, count);
-#define ADD(name, ...) sum->name += count[CALL_COUNTER_##name];
-		CALL_SUMS(ADD)
-#undef ADD
+		node_call_counts(nc, &one);
+		for (unsigned i = 0; i < CALL_NCOUNTERS; i++)
+			sum->all[i] += one.all[i];
 	}
 }
 
-/* For want of time, of struct node_totals or node_call_counts. */
-#define LOST_OF(c)                                                             \
-	((c)->overwritten + (c)->expired + (c)->shed + (c)->concealed)
+/* For want of time. */
+static unsigned long long lost_of(const struct node_call_counts *c)
+{
+	return c->overwritten + c->expired + c->shed + c->concealed;
+}
 
 unsigned long long node_lost(struct node *n)
 {
-	struct node_totals sum;
+	struct node_call_counts sum;
 
 	sum_counters(n, &sum);
-	return LOST_OF(&sum);
+	return lost_of(&sum);
 }
 
 /* --- the node --- */
@@ -360,26 +359,14 @@ void node_stats(struct node *n, struct node_stats *out)
 	(void)pthread_mutex_unlock(&n->gone_lock);
 	node_watch_info(n, &out->watchdog);
 	sum_counters(n, &out->totals);
-	out->lost = LOST_OF(&out->totals);
+	out->lost = lost_of(&out->totals);
 	receivers_info(n, out);
 	out->ninterfaces = n->interfaces.n;
 	for (unsigned i = 0; i < out->ninterfaces; i++)
 		(void)node_interface(n, i, &out->interfaces[i]);
 	codecs_info(n, out);
-	for (unsigned w = 0; w < n->cfg.workers; w++) {
-		struct live_worker_stats s;
-
-		live_worker_stats(n->live, w, &s);
-		out->workers[w] = (struct node_worker_info){
-			.busy = s.busy,
-			.cpu = s.cpu,
-			.jobs = s.jobs,
-			.picks = s.picks,
-			.drops = s.drops,
-			.wakeups = s.wakeups,
-			.steals = s.steals,
-		};
-	}
+	for (unsigned w = 0; w < n->cfg.workers; w++)
+		live_worker_stats(n->live, w, &out->workers[w]);
 	fill_times(n, out);
 	node_rtcp_stats(n, &out->rtcp);
 }
@@ -445,17 +432,6 @@ static struct node_admitted admitted_of(const struct call_cfg *cfg)
 	};
 }
 
-static void fill_counts(const struct node_call *nc,
-			struct node_call_counts *out)
-{
-	unsigned long long count[CALL_NCOUNTERS];
-
-	node_call_counts(nc, count);
-#define COPY(name, ...) out->name = count[CALL_COUNTER_##name];
-	CALL_COUNTERS(COPY)
-#undef COPY
-}
-
 /* What control has set, and others have not. */
 static cr_ns max_age(const struct node_call *nc)
 {
@@ -517,11 +493,12 @@ void node_call_info(struct node_call *nc, struct node_call_info *out)
 	out->age = out->now - nc->started;
 	out->bytes = (nc->relay ? sizeof(*nc->relay) : 0) +
 		     (nc->call ? call_bytes(nc->call) : 0);
-	fill_counts(nc, &out->count);
-	out->lost = LOST_OF(&out->count);
+	node_call_counts(nc, &out->count);
+	out->lost = lost_of(&out->count);
 	out->pair = other ? other->id : 0;
 	node_call_rtcp(nc, false, &out->rtcp);
 	out->bound = bound_of(nc);
+	out->promised = out->bound.rule ? &out->bound : NULL;
 	if (nc->conversation)
 		out->label = conversation_label(nc->conversation);
 }
@@ -542,6 +519,7 @@ void node_call_place(struct node_call *nc, struct node_call_place *out)
 		.load = (double)nc->cost->cost.mean / (double)nc->cost->period,
 		.bound = bound_of(nc),
 	};
+	out->promised = out->bound.rule ? &out->bound : NULL;
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
 }
 
@@ -561,20 +539,18 @@ static void sample_all(struct node *n)
 	n->top_at[0] = n->top_at[1] ? n->top_at[1] : n->started;
 	n->top_at[1] = now;
 	RB_FOREACH (nc, node_tree, &n->calls) {
-		unsigned long long c[CALL_NCOUNTERS];
+		struct node_call_counts c;
 
 		nc->was = nc->is;
-		node_call_counts(nc, c);
+		node_call_counts(nc, &c);
 		nc->is = (struct node_top_sample){
-			.in = c[CALL_COUNTER_packets_in],
-			.lost = c[CALL_COUNTER_overwritten] +
-				c[CALL_COUNTER_expired] + c[CALL_COUNTER_shed] +
-				c[CALL_COUNTER_concealed],
-			.missing = c[CALL_COUNTER_missing],
-			.late = c[CALL_COUNTER_late],
-			.done = c[CALL_COUNTER_done],
-			.delay = c[CALL_COUNTER_delay_ns],
-			.busy = c[CALL_COUNTER_busy_ns],
+			.in = c.packets_in,
+			.lost = lost_of(&c),
+			.missing = c.missing,
+			.late = c.late,
+			.done = c.done,
+			.delay = c.delay_ns,
+			.busy = c.busy_ns,
 		};
 	}
 }

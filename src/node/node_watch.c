@@ -232,16 +232,7 @@ bool node_advances(const struct node *n)
 
 void node_watch_info(const struct node *n, struct node_watch_info *out)
 {
-	const struct recovery_counts c = recovery_counts(n->recovery);
-
-	*out = (struct node_watch_info){
-		.limit = c.limit,
-		.starved = c.starved,
-		.stalled = c.stalled,
-		.forgotten = c.forgotten,
-		.hung = c.hung,
-		.returned = n->watch.returned,
-		.stuck_now = c.away,
-	};
+	out->found = recovery_counts(n->recovery);
+	out->returned = n->watch.returned;
 	memcpy(out->last, n->watch.last, sizeof(out->last));
 }

@@ -455,18 +455,6 @@ void party_endpoint_info(const struct party *p, struct node_endpoint_info *out)
 		.ssrc_changes = count[LEARN_COUNTER_ssrc_changes],
 		.address_changes = count[LEARN_COUNTER_address_changes],
 		.hold = p->spec.hold,
-	};
-	node_endpoint_address(p->endpoint, out->address, sizeof(out->address));
-	(void)destination_read(&l->to, &out->to);
-	(void)payload_unknown_text(&l->unknown, out->unknown,
-				   sizeof(out->unknown));
-	node_rtcp_report(p->endpoint->endpoint, p->endpoint->endpoint, false,
-			 &out->rtcp);
-}
-
-void party_info(const struct party *p, struct node_open_endpoint_info *out)
-{
-	*out = (struct node_open_endpoint_info){
 		.conversation =
 			p->conversation ? conversation_id(p->conversation) : 0,
 		.codec = p->spec.side.codec,
@@ -474,5 +462,10 @@ void party_info(const struct party *p, struct node_open_endpoint_info *out)
 		.ptime = p->spec.ptime,
 		.in_ptime = p->spec.in_ptime,
 	};
-	party_endpoint_info(p, &out->endpoint);
+	node_endpoint_address(p->endpoint, out->address, sizeof(out->address));
+	(void)destination_read(&l->to, &out->to);
+	(void)payload_unknown_text(&l->unknown, out->unknown,
+				   sizeof(out->unknown));
+	node_rtcp_report(p->endpoint->endpoint, p->endpoint->endpoint, false,
+			 &out->rtcp);
 }

@@ -96,6 +96,5 @@ uint32_t party_id(const struct party *p);
 struct party *party_of_owner(struct node *n, const void *owner);
 
 void party_endpoint_info(const struct party *p, struct node_endpoint_info *out);
-void party_info(const struct party *p, struct node_open_endpoint_info *out);
 
 #endif

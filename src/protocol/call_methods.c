@@ -150,50 +150,32 @@ json_t *method_call_query(void *arg, struct rpc_peer *peer,
 	return nc ? result_call_json(nc) : NULL;
 }
 
-/* The first call above @after that call.query would find, or NULL. */
-static struct node_call *living_after(struct node *n, uint32_t after)
+/* Those that call.query would find. */
+static void *listed_call(struct node *n, uint32_t *id)
 {
-	struct node_call *nc = node_call_after(n, after);
+	struct node_call *nc;
 
-	while (nc && node_call_ending(nc))
-		nc = node_call_after(n, node_call_id(nc));
+	while ((nc = node_call_after(n, *id))) {
+		*id = node_call_id(nc);
+		if (!node_call_ending(nc))
+			break;
+	}
 	return nc;
 }
 
-/* The calls of one page. Nothing ends while a page is written. */
-struct page {
-	unsigned n;
-	struct node_call *call[PAGE_MAX];
-};
-
-static bool call_at(void *arg, unsigned i, void *item)
+static void describe_call(void *one, void *item)
 {
-	const struct page *page = arg;
-
-	if (i >= page->n)
-		return false;
-	result_call(page->call[i], item);
-	return true;
+	node_call_info(one, item);
 }
 
 json_t *method_call_list(void *arg, struct rpc_peer *peer, const json_t *params,
 			 struct rpc_error *err)
 {
-	struct service *sv = arg;
-	struct page page = { 0 };
-	struct call_list_result tell = { .calls = { call_at, &page } };
-	struct page_request ask;
-	struct node_call *nc;
+	static const struct list_kind calls = { call_list_fields, listed_call,
+						describe_call };
 
 	(void)peer;
-	if (!request_read(page_fields, &ask, params, err))
-		return NULL;
-	while (page.n < ask.limit && (nc = living_after(sv->node, ask.after))) {
-		ask.after = node_call_id(nc);
-		page.call[page.n++] = nc;
-	}
-	tell.more = living_after(sv->node, ask.after) != NULL;
-	return field_write(call_list_fields, &tell);
+	return request_list(arg, &calls, params, err);
 }
 
 /* --- the first ones --- */

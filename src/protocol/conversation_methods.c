@@ -18,9 +18,9 @@ static const struct party_names endpoint_names = { .path = "",
 
 static json_t *endpoint_json(const struct party *p)
 {
-	struct node_open_endpoint_info info;
+	struct node_endpoint_info info;
 
-	party_info(p, &info);
+	party_endpoint_info(p, &info);
 	return field_write(endpoint_info_fields, &info);
 }
 
@@ -123,46 +123,35 @@ json_t *method_endpoint_change(void *arg, struct rpc_peer *peer,
 		       : NULL;
 }
 
-/* The endpoints of one page. Nothing ends while a page is written. */
-struct endpoint_page {
-	unsigned n;
-	const struct party *endpoint[PAGE_MAX];
-};
-
-static bool endpoint_at(void *arg, unsigned i, void *item)
+static void *listed_endpoint(struct node *n, uint32_t *id)
 {
-	const struct endpoint_page *page = arg;
+	struct party *p = party_after(n, *id);
 
-	if (i >= page->n)
-		return false;
-	party_info(page->endpoint[i], item);
-	return true;
+	*id = p ? party_id(p) : *id;
+	return p;
+}
+
+static void describe_endpoint(void *one, void *item)
+{
+	party_endpoint_info(one, item);
 }
 
 json_t *method_endpoint_list(void *arg, struct rpc_peer *peer,
 			     const json_t *params, struct rpc_error *err)
 {
-	struct service *sv = arg;
-	struct endpoint_page page = { 0 };
-	struct endpoint_list_result tell = { .endpoints = { endpoint_at,
-							    &page } };
-	struct page_request ask;
-	const struct party *p;
+	static const struct list_kind endpoints = { endpoint_list_fields,
+						    listed_endpoint,
+						    describe_endpoint };
 
 	(void)peer;
-	if (!request_read(page_fields, &ask, params, err))
-		return NULL;
-	while (page.n < ask.limit && (p = party_after(sv->node, ask.after))) {
-		ask.after = party_id(p);
-		page.endpoint[page.n++] = p;
-	}
-	tell.more = party_after(sv->node, ask.after) != NULL;
-	return field_write(endpoint_list_fields, &tell);
+	return request_list(arg, &endpoints, params, err);
 }
 
-static void conversation_tell(const struct conversation *c,
-			      struct conversation_info *to)
+static void describe_conversation(void *one, void *item)
 {
+	const struct conversation *c = one;
+	struct conversation_info *to = item;
+
 	to->id = conversation_id(c);
 	to->label = conversation_label(c);
 	to->relay = conversation_relays(c);
@@ -170,11 +159,11 @@ static void conversation_tell(const struct conversation *c,
 		conversation_party(c, i, &to->party[i]);
 }
 
-static json_t *conversation_json(const struct conversation *c)
+static json_t *conversation_json(struct conversation *c)
 {
 	struct conversation_info info;
 
-	conversation_tell(c, &info);
+	describe_conversation(c, &info);
 	return field_write(conversation_info_fields, &info);
 }
 
@@ -266,7 +255,7 @@ json_t *method_conversation_stop(void *arg, struct rpc_peer *peer,
 json_t *method_conversation_query(void *arg, struct rpc_peer *peer,
 				  const json_t *params, struct rpc_error *err)
 {
-	const struct conversation *c = conversation_named(arg, params, err);
+	struct conversation *c = conversation_named(arg, params, err);
 
 	(void)peer;
 	return c ? conversation_json(c) : NULL;
@@ -299,41 +288,22 @@ json_t *method_conversation_change(void *arg, struct rpc_peer *peer,
 		       : NULL;
 }
 
-/* The conversations of one page. Nothing ends while a page is written. */
-struct conversation_page {
-	unsigned n;
-	const struct conversation *conversation[PAGE_MAX];
-};
-
-static bool conversation_at(void *arg, unsigned i, void *item)
+static void *listed_conversation(struct node *n, uint32_t *id)
 {
-	const struct conversation_page *page = arg;
+	struct conversation *c = conversation_after(n, *id);
 
-	if (i >= page->n)
-		return false;
-	conversation_tell(page->conversation[i], item);
-	return true;
+	*id = c ? conversation_id(c) : *id;
+	return c;
 }
 
 json_t *method_conversation_list(void *arg, struct rpc_peer *peer,
 				 const json_t *params, struct rpc_error *err)
 {
-	struct service *sv = arg;
-	struct conversation_page page = { 0 };
-	struct conversation_list_result result = {
-		.conversations = { conversation_at, &page }
+	static const struct list_kind conversations = {
+		conversation_list_fields, listed_conversation,
+		describe_conversation
 	};
-	struct page_request ask;
-	const struct conversation *c;
 
 	(void)peer;
-	if (!request_read(page_fields, &ask, params, err))
-		return NULL;
-	while (page.n < ask.limit &&
-	       (c = conversation_after(sv->node, ask.after))) {
-		ask.after = conversation_id(c);
-		page.conversation[page.n++] = c;
-	}
-	result.more = conversation_after(sv->node, ask.after) != NULL;
-	return field_write(conversation_list_fields, &result);
+	return request_list(arg, &conversations, params, err);
 }

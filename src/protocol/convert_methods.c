@@ -115,40 +115,26 @@ json_t *method_convert_cancel(void *arg, struct rpc_peer *peer,
 	return result_conversion_json(cv);
 }
 
-/* The conversions of one page. Nothing ends while a page is written. */
-struct page {
-	unsigned n;
-	const struct conversion *conversion[PAGE_MAX];
-};
-
-static bool conversion_at(void *arg, unsigned i, void *item)
+static void *listed_conversion(struct node *n, uint32_t *id)
 {
-	const struct page *page = arg;
+	struct conversion *cv = node_conversion_after(n, *id);
 
-	if (i >= page->n)
-		return false;
-	node_conversion_info(page->conversion[i], item);
-	return true;
+	*id = cv ? cv->cfg.id : *id;
+	return cv;
+}
+
+static void describe_conversion(void *one, void *item)
+{
+	node_conversion_info(one, item);
 }
 
 json_t *method_convert_list(void *arg, struct rpc_peer *peer,
 			    const json_t *params, struct rpc_error *err)
 {
-	struct service *sv = arg;
-	struct page page = { 0 };
-	struct convert_list_result tell = { .conversions = { conversion_at,
-							     &page } };
-	struct page_request ask;
-	const struct conversion *cv;
+	static const struct list_kind conversions = { convert_list_fields,
+						      listed_conversion,
+						      describe_conversion };
 
 	(void)peer;
-	if (!request_read(page_fields, &ask, params, err))
-		return NULL;
-	while (page.n < ask.limit &&
-	       (cv = node_conversion_after(sv->node, ask.after))) {
-		ask.after = cv->cfg.id;
-		page.conversion[page.n++] = cv;
-	}
-	tell.more = node_conversion_after(sv->node, ask.after) != NULL;
-	return field_write(convert_list_fields, &tell);
+	return request_list(arg, &conversions, params, err);
 }

@@ -66,6 +66,39 @@ static bool request_is_empty(const json_t *params, struct rpc_error *err)
 	return request_read(nothing_fields, &nothing, params, err);
 }
 
+/* A part of a list. Nothing ends while it is written. */
+struct page {
+	const struct list_kind *kind;
+	unsigned n;
+	void *one[PAGE_MAX];
+};
+
+static bool page_at(void *arg, unsigned i, void *item)
+{
+	const struct page *page = arg;
+
+	if (i >= page->n)
+		return false;
+	page->kind->describe(page->one[i], item);
+	return true;
+}
+
+json_t *request_list(struct service *sv, const struct list_kind *kind,
+		     const json_t *params, struct rpc_error *err)
+{
+	struct page page = { .kind = kind };
+	struct list_result tell = { .items = { page_at, &page } };
+	struct page_request ask;
+	void *one;
+
+	if (!request_read(page_fields, &ask, params, err))
+		return NULL;
+	while (page.n < ask.limit && (one = kind->after(sv->node, &ask.after)))
+		page.one[page.n++] = one;
+	tell.more = kind->after(sv->node, &ask.after) != NULL;
+	return field_write(kind->table, &tell);
+}
+
 bool request_begins(const struct service *sv, struct rpc_error *err)
 {
 	if (!sv->draining)

@@ -77,6 +77,18 @@ int request_code(int err);
 bool request_read(const struct field *table, void *out, const json_t *params,
 		  struct rpc_error *err);
 
+/** What a method lists, in order of ids. */
+struct list_kind {
+	const struct field *table; /**< of a struct list_result */
+	/** The first one above *@id, which is its id then; or NULL. */
+	void *(*after)(struct node *n, uint32_t *id);
+	void (*describe)(void *one, void *item);
+};
+
+/** The page of @kind that @params asks for. */
+json_t *request_list(struct service *sv, const struct list_kind *kind,
+		     const json_t *params, struct rpc_error *err);
+
 /** Refuse what would start something while the node drains. True: it does not.
  */
 bool request_begins(const struct service *sv, struct rpc_error *err);

@@ -122,33 +122,20 @@ struct field_each describe_schedulers(const char *in_use)
 	return (struct field_each){ scheduler_at, (void *)(uintptr_t)in_use };
 }
 
-static struct bound_result promise_of_bound(const struct bound *b)
-{
-	return (struct bound_result){ .bound = b->rule ? b : NULL,
-				      .why = b->rule ? NULL : b->why };
-}
-
-void result_call(struct node_call *nc, struct call_result *out)
-{
-	node_call_info(nc, &out->info);
-	out->bound = promise_of_bound(&out->info.bound);
-}
-
 json_t *result_call_json(struct node_call *nc)
 {
-	struct call_result r;
+	struct node_call_info info;
 
-	result_call(nc, &r);
-	return field_write(call_result_fields, &r);
+	node_call_info(nc, &info);
+	return field_write(call_info_fields, &info);
 }
 
 json_t *result_place_json(struct node_call *nc)
 {
-	struct call_place_result r;
+	struct node_call_place place;
 
-	node_call_place(nc, &r.place);
-	r.bound = promise_of_bound(&r.place.bound);
-	return field_write(call_place_result_fields, &r);
+	node_call_place(nc, &place);
+	return field_write(call_place_fields, &place);
 }
 
 static bool cost_at(void *arg, unsigned i, void *item)
@@ -178,15 +165,7 @@ struct field_each result_places(struct node *n)
 
 static bool interface_at(void *arg, unsigned i, void *item)
 {
-	struct interface_place *to = item;
-	struct node_interface_info info;
-
-	if (!node_interface(arg, i, &info))
-		return false;
-	to->name = info.name;
-	memcpy(to->address, info.address, sizeof(to->address));
-	memcpy(to->advertised, info.advertised, sizeof(to->advertised));
-	return true;
+	return node_interface(arg, i, item);
 }
 
 struct field_each result_interfaces(struct node *n)

@@ -18,9 +18,7 @@
 #include "protocol/tables/convert.h"
 #include "protocol/tables/node.h"
 
-/** All of @nc. @out must not be moved. */
-void result_call(struct node_call *nc, struct call_result *out);
-/** The same as JSON; NULL: out of memory. */
+/** All of @nc; NULL: out of memory. */
 json_t *result_call_json(struct node_call *nc);
 
 /** Where the new call @nc is. */
@@ -31,7 +29,7 @@ void result_capacity(struct node *n, struct capacity_result *out);
 
 /** Which CPUs do what (struct node_place_info); refers to @n. */
 struct field_each result_places(struct node *n);
-/** The node's struct interface_place. */
+/** The node's struct node_interface_info. */
 struct field_each result_interfaces(struct node *n);
 
 json_t *result_conversion_json(const struct conversion *cv);

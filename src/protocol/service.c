@@ -338,7 +338,7 @@ static void call_ended(void *arg, struct node_call *nc)
 	if (!s)
 		return; /* kept: nobody's */
 	if (s->peer) {
-		result_call(nc, &tell.call);
+		node_call_info(nc, &tell.call);
 		tell.reason = node_end_name(node_call_why(nc));
 		rpc_notify(s->peer, "call.ended",
 			   field_write(call_ended_fields, &tell));

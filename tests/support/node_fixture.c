@@ -32,7 +32,7 @@ static void ended(void *arg, struct node_call *nc)
 
 	r->ended++;
 	r->why = nc->why;
-	node_call_counts(nc, r->last);
+	node_call_counts(nc, &r->last);
 }
 
 static void recorded(void *arg, const struct node_record *record)

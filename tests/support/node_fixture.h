@@ -19,7 +19,7 @@ struct node_fixture {
 	unsigned port; /**< its port         */
 	unsigned ended;
 	/** counters of the call that ended last */
-	unsigned long long last[CALL_NCOUNTERS];
+	struct node_call_counts last;
 	enum node_end why;
 	unsigned recorded;
 	/** Of these the last one; pointers to what is not static lead nowhere.
@@ -94,12 +94,5 @@ struct rtp_packet fixture_hear(struct node_fixture *r, uint8_t *buf);
 bool fixture_wait(struct node_fixture *r, bool (*done)(void *arg), void *arg);
 /** Stop @nc and wait until it has gone; its counters are in r->last. */
 void fixture_end(struct node_fixture *r, struct node_call *nc);
-
-/** Index of a counter in last[]. */
-enum {
-#define LAST_INDEX(name, ...) LAST_##name,
-	CALL_COUNTERS(LAST_INDEX)
-#undef LAST_INDEX
-};
 
 #endif

@@ -102,7 +102,7 @@ static void put_groups(const struct ctl_shown *calls, size_t n, FILE *out)
 			add_up(count, counts[k] + sizeof("count"),
 			       ctl_growth(&calls[i], counts[k]));
 	}
-	rows = ctl_rows(list, NULL, NULL, calls->seconds, call_result_fields);
+	rows = ctl_rows(list, NULL, NULL, calls->seconds, call_info_fields);
 	(void)fputc('\n', out);
 	ctl_table(rows, json_array_size(list),
 		  "class " CODECS_COLUMNS "#CALLS count.packets_in/s "
@@ -130,7 +130,7 @@ static void put_calls(const json_t *before, const json_t *now, double seconds,
 		      FILE *out)
 {
 	struct ctl_shown *rows =
-		ctl_rows(now, before, "call", seconds, call_result_fields);
+		ctl_rows(now, before, "call", seconds, call_info_fields);
 	size_t n = json_array_size(now), worst = 0;
 
 	if (n)

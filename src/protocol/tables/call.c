@@ -398,14 +398,14 @@ const struct field bound_fields[] = {
 	{ 0 },
 };
 
-const struct field bound_result_fields[] = {
-	{ ROW_POINTER(bound_result, "bound", bound, bound),
-	  .help = "bound on how late packets can be, given the present "
-		  "calls; null if nothing is promised" },
-	{ ROW_TEXT(bound_result, "bound_why", why),
-	  .help = "why nothing is promised" },
-	{ 0 },
-};
+#define PROMISED(table)                                                        \
+	{ ROW_POINTER(table, "bound", promised, bound),                        \
+	  .help = "bound on how late packets can be, given the present "       \
+		  "calls; null if nothing is promised" },                      \
+	{                                                                      \
+		ROW_TEXT(table, "bound_why", bound.why),                       \
+			.help = "why nothing is promised"                      \
+	}
 
 const struct field rtcp_far_fields[] = {
 	{ ROW_INT(rtcp_far, "reports", reports),
@@ -532,6 +532,7 @@ const struct field call_info_fields[] = {
 	{ ROW_TIME(call_info, "now", now, "ns"),
 	  .help = "the node's clock now; the scheduler's times are on this "
 		  "clock" },
+	PROMISED(call_info),
 	{ 0 },
 };
 
@@ -569,30 +570,19 @@ const struct field call_place_fields[] = {
 	  .help = "the packets that the node sends" },
 	{ ROW_REAL(call_place, "load", load), .unit = "CPUs",
 	  .help = "load of the call, as its packets are measured" },
-	{ 0 },
-};
-
-const struct field call_place_result_fields[] = {
-	{ ROW_INLINE(call_place_result, place, call_place) },
-	{ ROW_INLINE(call_place_result, bound, bound_result) },
-	{ 0 },
-};
-
-const struct field call_result_fields[] = {
-	{ ROW_INLINE(call_result, info, call_info) },
-	{ ROW_INLINE(call_result, bound, bound_result) },
+	PROMISED(call_place),
 	{ 0 },
 };
 
 const struct field call_ended_fields[] = {
-	{ ROW_INLINE(call_ended, call, call_result) },
+	{ ROW_INLINE(call_ended, call, call_info) },
 	{ ROW_TEXT(call_ended, "reason", reason),
 	  .help = "why the call ended: stopped, lost, bye, drained or hung" },
 	{ 0 },
 };
 
 const struct field call_list_fields[] = {
-	{ ROW_EACH(call_list, "calls", calls, call_result),
+	{ ROW_EACH(call_list, "calls", items, call_info),
 	  .help = "the calls, as call.query returns them" },
 	{ ROW_BOOL(call_list, "more", more),
 	  .help = "there are more calls: ask again, with after set to the "

@@ -16,13 +16,19 @@ struct call_reference {
 	uint32_t call;
 };
 
-/** A part of a list. */
+/** A part of a list ... */
 struct page_request {
 	uint32_t after; /**< ids above this ... */
 	unsigned limit; /**< ... so many        */
 };
 
 enum { PAGE_MAX = 200 };
+
+/** ... as it is told. */
+struct list_result {
+	struct field_each items;
+	bool more;
+};
 
 /** call.top. */
 struct call_top_request {
@@ -51,33 +57,10 @@ FIELD_TABLE_DECLARE(call_top, struct call_top_request);
 
 /* --- results --- */
 
-/** What is promised about a call. */
-struct bound_result {
-	const struct bound *bound; /**< NULL: nothing, ... */
-	const char *why;	   /**< ... because        */
-};
-
-/** call.start. */
-struct call_place_result {
-	struct node_call_place place;
-	struct bound_result bound;
-};
-
-/** call.query, and others that tell all of a call. */
-struct call_result {
-	struct node_call_info info;
-	struct bound_result bound;
-};
-
 /** The notification call.ended. */
 struct call_ended {
-	struct call_result call;
+	struct node_call_info call;
 	const char *reason;
-};
-
-struct call_list_result {
-	struct field_each calls; /**< struct call_result */
-	bool more;
 };
 
 /** A call of call.top. */
@@ -98,15 +81,12 @@ FIELD_TABLE_DECLARE(admitted, struct node_admitted);
 FIELD_TABLE_DECLARE(call_counts, struct node_call_counts);
 FIELD_TABLE_DECLARE(policy_number, struct cr_kv);
 FIELD_TABLE_DECLARE(bound, struct bound);
-FIELD_TABLE_DECLARE(bound_result, struct bound_result);
 FIELD_TABLE_DECLARE(call_info, struct node_call_info);
 FIELD_TABLE_DECLARE(call_place_rtp, struct node_call_place);
 FIELD_TABLE_DECLARE(call_place_out, struct node_call_place);
 FIELD_TABLE_DECLARE(call_place, struct node_call_place);
-FIELD_TABLE_DECLARE(call_place_result, struct call_place_result);
-FIELD_TABLE_DECLARE(call_result, struct call_result);
 FIELD_TABLE_DECLARE(call_ended, struct call_ended);
-FIELD_TABLE_DECLARE(call_list, struct call_list_result);
+FIELD_TABLE_DECLARE(call_list, struct list_result);
 FIELD_TABLE_DECLARE(call_top_entry, struct call_top_entry);
 FIELD_TABLE_DECLARE(call_top_result, struct call_top_result);
 

@@ -176,7 +176,7 @@ const struct field endpoint_state_fields[] = {
 };
 
 const struct field endpoint_info_fields[] = {
-	{ ROW_INLINE(endpoint_info, endpoint, endpoint_state) },
+	{ ROW_SHARED(endpoint_info, endpoint_state) },
 	{ ROW_INT(endpoint_info, "conversation", conversation),
 	  .flags = FIELD_OMIT_ZERO,
 	  .help = "id of the conversation that has the endpoint, if there is "
@@ -195,7 +195,7 @@ const struct field endpoint_info_fields[] = {
 };
 
 const struct field endpoint_list_fields[] = {
-	{ ROW_EACH(endpoint_list, "endpoints", endpoints, endpoint_info),
+	{ ROW_EACH(endpoint_list, "endpoints", items, endpoint_info),
 	  .help = "the endpoints, as endpoint.query returns them" },
 	{ ROW_BOOL(endpoint_list, "more", more),
 	  .help = "there are more endpoints: ask again, with after set to the "
@@ -262,7 +262,7 @@ const struct field conversation_change_fields[] = {
 const struct field party_info_fields[] = {
 	{ ROW_INT(party_info, "call", call),
 	  .help = "id of the stream from this party, as call.query takes it" },
-	{ ROW_INLINE(party_info, endpoint, endpoint_state) },
+	{ ROW_SHARED(party_info, endpoint_state) },
 	{ ROW_INT(party_info, "pt", pt),
 	  .help = "payload type in both directions" },
 	{ ROW_INT(party_info, "out_ssrc", out_ssrc), .flags = FIELD_OMIT_ZERO,
@@ -289,7 +289,7 @@ const struct field conversation_info_fields[] = {
 };
 
 const struct field conversation_list_fields[] = {
-	{ ROW_EACH(conversation_list, "conversations", conversations,
+	{ ROW_EACH(conversation_list, "conversations", items,
 		   conversation_info),
 	  .help = "the conversations, as conversation.query returns them" },
 	{ ROW_BOOL(conversation_list, "more", more),

@@ -24,11 +24,6 @@ struct change_spec {
 	struct endpoint_spec end[2]; /**< of an endpoint the first one */
 };
 
-struct endpoint_list_result {
-	struct field_each endpoints; /**< struct node_open_endpoint_info */
-	bool more;
-};
-
 FIELD_TABLE_DECLARE(party_side, struct codec_use);
 FIELD_TABLE_DECLARE(party_endpoint, struct endpoint_spec);
 FIELD_TABLE_DECLARE(party_change, struct endpoint_spec);
@@ -36,8 +31,8 @@ FIELD_TABLE_DECLARE(endpoint_open, struct endpoint_open_request);
 FIELD_TABLE_DECLARE(endpoint_change, struct change_spec);
 FIELD_TABLE_DECLARE(endpoint_reference, struct endpoint_reference);
 FIELD_TABLE_DECLARE(endpoint_state, struct node_endpoint_info);
-FIELD_TABLE_DECLARE(endpoint_info, struct node_open_endpoint_info);
-FIELD_TABLE_DECLARE(endpoint_list, struct endpoint_list_result);
+FIELD_TABLE_DECLARE(endpoint_info, struct node_endpoint_info);
+FIELD_TABLE_DECLARE(endpoint_list, struct list_result);
 
 /** conversation.stop, conversation.query: which one. */
 struct conversation_reference {
@@ -48,21 +43,16 @@ struct conversation_info {
 	uint32_t id;
 	const char *label;
 	bool relay;
-	struct node_party_info party[2];
-};
-
-struct conversation_list_result {
-	struct field_each conversations; /**< struct conversation_info */
-	bool more;
+	struct node_endpoint_info party[2];
 };
 
 FIELD_TABLE_DECLARE(party, struct endpoint_spec);
 FIELD_TABLE_DECLARE(conversation_start, struct call_spec);
 FIELD_TABLE_DECLARE(conversation_reference, struct conversation_reference);
 FIELD_TABLE_DECLARE(conversation_change, struct change_spec);
-FIELD_TABLE_DECLARE(party_info, struct node_party_info);
+FIELD_TABLE_DECLARE(party_info, struct node_endpoint_info);
 FIELD_TABLE_DECLARE(conversation_info, struct conversation_info);
-FIELD_TABLE_DECLARE(conversation_list, struct conversation_list_result);
+FIELD_TABLE_DECLARE(conversation_list, struct list_result);
 
 /** conversation.start's @params. 0, or -EINVAL with @e. */
 int conversation_params(struct call_spec *out, const json_t *params,

@@ -58,7 +58,7 @@ const struct field conversion_info_fields[] = {
 };
 
 const struct field convert_list_fields[] = {
-	{ ROW_EACH(convert_list, "conversions", conversions, conversion_info),
+	{ ROW_EACH(convert_list, "conversions", items, conversion_info),
 	  .help = "the conversions, as convert.query returns them" },
 	{ ROW_BOOL(convert_list, "more", more),
 	  .help = "there are more conversions: ask again, with after set to "

@@ -7,22 +7,17 @@
 
 #include "node/requests.h"
 #include "node/info.h"
-#include "protocol/field.h"
+#include "protocol/tables/call.h"
 
 /** convert.query, convert.cancel: which one. */
 struct conversion_reference {
 	uint32_t conversion;
 };
 
-struct convert_list_result {
-	struct field_each conversions; /**< struct node_conversion_info */
-	bool more;
-};
-
 FIELD_TABLE_DECLARE(convert_start, struct convert_request);
 FIELD_TABLE_DECLARE(conversion_reference, struct conversion_reference);
 FIELD_TABLE_DECLARE(conversion_info, struct node_conversion_info);
-FIELD_TABLE_DECLARE(convert_list, struct convert_list_result);
+FIELD_TABLE_DECLARE(convert_list, struct list_result);
 
 /** 0, or -EINVAL with @e naming the member and the way out. What they mean
  * together is convert_check()'s to say. Texts are borrowed. */

@@ -42,7 +42,7 @@ const struct method notifications[] = {
 
 const struct object objects[] = {
 	{ "call", "A call: its parameters and its counters.",
-	  call_result_fields },
+	  call_info_fields },
 	{ "conversion", "A conversion of a file.", conversion_info_fields },
 	{ "capacity", "The node's capacity, and its use.", capacity_fields },
 	{ "codec", "A codec.", codec_info_fields },

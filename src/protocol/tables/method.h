@@ -15,14 +15,14 @@
 	X(hello, "hello", READS, hello, hello_result,                          \
 	  "introduce the client; returns the session's id, and the node's "    \
 	  "version, codecs, schedulers and capacity")                          \
-	X(call_start, "call.start", CHANGES, call_start, call_place_result,    \
+	X(call_start, "call.start", CHANGES, call_start, call_place,           \
 	  "start a call; returns the address to send packets to")              \
-	X(call_stop, "call.stop", CHANGES, call_reference, call_result,        \
+	X(call_stop, "call.stop", CHANGES, call_reference, call_info,          \
 	  "end a call; returns its counters")                                  \
-	X(call_change, "call.change", CHANGES, call_change, call_result,       \
+	X(call_change, "call.change", CHANGES, call_change, call_info,         \
 	  "change the terms of a running call, which is then admitted "        \
 	  "again; other terms stay unchanged, null sets the default")          \
-	X(call_query, "call.query", READS, call_reference, call_result,        \
+	X(call_query, "call.query", READS, call_reference, call_info,          \
 	  "return one call's parameters and counters")                         \
 	X(call_list, "call.list", READS, page, call_list,                      \
 	  "list the calls, page by page")                                      \

@@ -338,24 +338,24 @@ const struct field faults_fields[] = {
 	}
 
 const struct field watch_info_fields[] = {
-	{ ROW_TIME(watch_info, "limit", limit, "ms"),
+	{ ROW_TIME(watch_info, "limit", found.limit, "ms"),
 	  .help = "how long a call or worker may make no progress; 0 if "
 		  "there is no watchdog" },
-	{ ROW_INT(watch_info, "starved", starved),
+	{ ROW_INT(watch_info, "starved", found.starved),
 	  .help = "calls that waited because others kept the workers busy, "
 		  "at the last check" },
-	{ ROW_INT(watch_info, "stalled", stalled),
+	{ ROW_INT(watch_info, "stalled", found.stalled),
 	  .help = "calls that had not been woken",
 	  FOUND("stalled", .type = "counter",
 		.help = "Findings of the watchdog: calls that were not woken, "
 			"that the scheduler forgot, whose worker was stuck.") },
-	{ ROW_INT(watch_info, "forgotten", forgotten),
+	{ ROW_INT(watch_info, "forgotten", found.forgotten),
 	  .help = "calls that the scheduler forgot", FOUND("forgotten") },
-	{ ROW_INT(watch_info, "hung", hung),
+	{ ROW_INT(watch_info, "hung", found.hung),
 	  .help = "calls whose worker was stuck", FOUND("hung") },
 	{ ROW_INT(watch_info, "returned", returned),
 	  .help = "hung calls whose thread returned later" },
-	{ ROW_INT(watch_info, "stuck_now", stuck_now),
+	{ ROW_INT(watch_info, "stuck_now", found.away),
 	  GAUGE("stuck_threads",
 		"Threads that do not come back from a codec") },
 	{ ROW_TEXT(watch_info, "last", last),

@@ -73,12 +73,6 @@ struct capacity_result {
 	struct field_each costs; /**< struct node_cost_info */
 };
 
-/** An address that calls can have ports at. */
-struct interface_place {
-	const char *name;
-	char address[NODE_ADDRESS_MAX], advertised[NODE_ADDRESS_MAX];
-};
-
 struct hello_result {
 	const char *program, *version;
 	unsigned protocol;
@@ -90,7 +84,7 @@ struct hello_result {
 	struct field_each codecs, schedulers;
 	struct capacity_result capacity;
 	struct field_each places;     /**< struct node_place_info */
-	struct field_each interfaces; /**< struct interface_place */
+	struct field_each interfaces; /**< struct node_interface_info */
 };
 
 struct stats_result {
@@ -126,16 +120,16 @@ FIELD_TABLE_DECLARE(scheduler_result, struct scheduler_result);
 FIELD_TABLE_DECLARE(cost_info, struct node_cost_info);
 FIELD_TABLE_DECLARE(capacity, struct capacity_result);
 FIELD_TABLE_DECLARE(place, struct node_place_info);
-FIELD_TABLE_DECLARE(interface_place, struct interface_place);
+FIELD_TABLE_DECLARE(interface_place, struct node_interface_info);
 FIELD_TABLE_DECLARE(hello_result, struct hello_result);
 FIELD_TABLE_DECLARE(faults, struct node_faults);
 FIELD_TABLE_DECLARE(watch_info, struct node_watch_info);
-FIELD_TABLE_DECLARE(totals, struct node_totals);
-FIELD_TABLE_DECLARE(rx_info, struct node_rx_info);
+FIELD_TABLE_DECLARE(totals, struct node_call_counts);
+FIELD_TABLE_DECLARE(rx_info, struct node_receiver_info);
 FIELD_TABLE_DECLARE(receiver_info, struct node_receiver_info);
 FIELD_TABLE_DECLARE(interface_info, struct node_interface_info);
 FIELD_TABLE_DECLARE(codec_calls, struct node_codec_calls);
-FIELD_TABLE_DECLARE(worker_info, struct node_worker_info);
+FIELD_TABLE_DECLARE(worker_info, struct live_worker_stats);
 FIELD_TABLE_DECLARE(reported, struct histogram_summary);
 FIELD_TABLE_DECLARE(rtcp_stats, struct node_rtcp_stats);
 FIELD_TABLE_DECLARE(histogram, struct histogram_summary);

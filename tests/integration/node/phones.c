@@ -84,11 +84,11 @@ void phones_say(struct phones *t, unsigned i, unsigned n)
 
 struct endpoint_rtcp_info phones_rtcp(const struct phones *t, unsigned i)
 {
-	struct node_party_info info;
+	struct node_endpoint_info info;
 
 	conversation_party(t->c, i, &info);
-	assert_non_null(info.endpoint.rtcp.is);
-	return *info.endpoint.rtcp.is;
+	assert_non_null(info.rtcp.is);
+	return *info.rtcp.is;
 }
 
 uint32_t phones_ssrc_to(const struct phones *t, unsigned i)

@@ -111,11 +111,11 @@ struct talker talker(const struct conversation *c, unsigned i, uint8_t pt)
 				      .ssrc = 0x80000000u + i,
 				      .seq = 65530,
 				      .ts = UINT32_MAX - 500 } };
-	struct node_party_info info;
+	struct node_endpoint_info info;
 
 	p.fd = loopback_socket(&p.at);
 	conversation_party(c, i, &info);
-	p.to = address_at(info.endpoint.address);
+	p.to = address_at(info.address);
 	return p;
 }
 
@@ -183,7 +183,7 @@ void talkers_leave(struct talker p[2])
 void assert_relay_sums(struct node_fixture *r, unsigned long long sent)
 {
 	struct node_stats stats;
-	const struct node_totals *t = &stats.totals;
+	const struct node_call_counts *t = &stats.totals;
 
 	node_stats(r->node, &stats);
 	assert_int_equal(stats.rx.packets + t->port_drops + t->unread, sent);

@@ -105,13 +105,13 @@ static void a_digit_is_passed_on_alone(void **state)
 	assert_int_equal(p.ts, speech + 2 * 5 * NB);
 	assert_int_equal(p.seq, (uint16_t)++seq);
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_events], 4);
-	assert_int_equal(r.last[LAST_events_out], 6);
-	assert_int_equal(r.last[LAST_muted], 3);
-	assert_int_equal(r.last[LAST_wrong_pt], 0);
-	assert_int_equal(r.last[LAST_packets_in], 9);
-	assert_int_equal(r.last[LAST_packets_in] + r.last[LAST_synthesized],
-			 r.last[LAST_done] + r.last[LAST_cancelled]);
+	assert_int_equal(r.last.events, 4);
+	assert_int_equal(r.last.events_out, 6);
+	assert_int_equal(r.last.muted, 3);
+	assert_int_equal(r.last.wrong_pt, 0);
+	assert_int_equal(r.last.packets_in, 9);
+	assert_int_equal(r.last.packets_in + r.last.synthesized,
+			 r.last.done + r.last.cancelled);
 	fixture_close(&r);
 }
 
@@ -139,7 +139,7 @@ static void a_digit_that_is_not_heard_of_ends(void **state)
 		assert_int_equal(event_of(&p).duration, NB);
 	}
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_events_out], 4);
+	assert_int_equal(r.last.events_out, 4);
 	fixture_close(&r);
 }
 
@@ -189,11 +189,11 @@ static void a_digit_waits_behind_what_was_said(void **state)
 	assert_int_equal(p.ts, first + 8 * NB);
 	assert_int_equal(p.seq, (uint16_t)(seq + 10));
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_events], 5);
-	assert_int_equal(r.last[LAST_events_out], 5);
-	assert_int_equal(r.last[LAST_muted], 0);
-	assert_int_equal(r.last[LAST_packets_in], 11);
-	assert_int_equal(r.last[LAST_jitter_missed], 0);
+	assert_int_equal(r.last.events, 5);
+	assert_int_equal(r.last.events_out, 5);
+	assert_int_equal(r.last.muted, 0);
+	assert_int_equal(r.last.packets_in, 11);
+	assert_int_equal(r.last.jitter_missed, 0);
 	fixture_close(&r);
 }
 
@@ -241,9 +241,9 @@ static void silence_that_is_told_of_is_filled(void **state)
 		last = p;
 	}
 	fixture_end(&r, nc);
-	assert_true(r.last[LAST_silences] >= 19);
-	assert_int_equal(r.last[LAST_synthesized], r.last[LAST_silences]);
-	assert_int_equal(r.last[LAST_packets_in], 6);
+	assert_true(r.last.silences >= 19);
+	assert_int_equal(r.last.synthesized, r.last.silences);
+	assert_int_equal(r.last.packets_in, 6);
 	fixture_close(&r);
 }
 
@@ -264,8 +264,8 @@ static void nothing_is_filled_that_nobody_asked_for(void **state)
 	for (end = clock_now() + 100 * CR_MS; clock_now() < end;)
 		;
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_packets_out], 1);
-	assert_int_equal(r.last[LAST_synthesized], 0);
+	assert_int_equal(r.last.packets_out, 1);
+	assert_int_equal(r.last.synthesized, 0);
 	fixture_close(&r);
 }
 
@@ -303,9 +303,9 @@ static void noise_is_noise_on_both_sides(void **state)
 	assert_true(p.marker); /* speech again */
 	assert_int_equal(p.ts, ts + 51 * NB);
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_cn_in], 1);
-	assert_int_equal(r.last[LAST_cn_out], 1);
-	assert_int_equal(r.last[LAST_missing], 0);
+	assert_int_equal(r.last.cn_in, 1);
+	assert_int_equal(r.last.cn_out, 1);
+	assert_int_equal(r.last.missing, 0);
 	fixture_close(&r);
 }
 
@@ -373,7 +373,7 @@ static void unknown_types_are_told_by_number(void **state)
 	node_call_info(nc, &info);
 	assert_string_equal(info.unknown, "2 of type 96, 1 of type 13");
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_wrong_pt], 3);
+	assert_int_equal(r.last.wrong_pt, 3);
 	fixture_close(&r);
 }
 

@@ -193,9 +193,9 @@ static void a_call_stops_while_its_frame_is_being_encoded(void **state)
 					     memory_order_relaxed))
 			; /* until rx has seen the first one */
 		fixture_end(&r, nc);
-		assert_true(r.last[LAST_done] <= 3);
-		assert_int_equal(r.last[LAST_packets_in],
-				 r.last[LAST_done] + r.last[LAST_cancelled]);
+		assert_true(r.last.done <= 3);
+		assert_int_equal(r.last.packets_in,
+				 r.last.done + r.last.cancelled);
 	}
 	assert_books_balance(&r);
 	fixture_close(&r);
@@ -271,9 +271,9 @@ static void overload_drops_the_oldest_and_counts_each(void **state)
 		more = p.ts - nc->call->cfg.ts_out != 99 * NB;
 	}
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_packets_in], 100);
-	assert_int_equal(r.last[LAST_done] + r.last[LAST_overwritten], 100);
-	assert_true(r.last[LAST_overwritten] > 0);
+	assert_int_equal(r.last.packets_in, 100);
+	assert_int_equal(r.last.done + r.last.overwritten, 100);
+	assert_true(r.last.overwritten > 0);
 	fixture_close(&r);
 }
 
@@ -310,7 +310,7 @@ static void old_frames_are_replaced_by_no_data(void **state)
 	/* every frame is older than 1 ns when its turn comes */
 	assert_int_equal(no_data, 20);
 	assert_int_equal(speech, 0);
-	assert_int_equal(r.last[LAST_concealed], 20);
+	assert_int_equal(r.last.concealed, 20);
 	fixture_close(&r);
 }
 

@@ -115,8 +115,8 @@ static void no_request_and_reserved_ones_change_nothing(void **state)
 	fixture_send(&t.amr, reserved, sizeof(reserved));
 	assert_int_equal(hear(&t), 7);
 	fixture_end(&r, t.from);
-	assert_int_equal(r.last[LAST_cmr], 0);
-	assert_int_equal(r.last[LAST_malformed], 0);
+	assert_int_equal(r.last.cmr, 0);
+	assert_int_equal(r.last.malformed, 0);
 	fixture_close(&r);
 }
 

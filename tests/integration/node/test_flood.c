@@ -141,16 +141,16 @@ static void flood_one_of_many(enum udp_io io)
 	assert_true(fixture_receive(&r, buf, &p));
 
 	fixture_end(&r, flooded);
-	assert_int_equal(r.last[LAST_done], 1);
-	assert_true(r.last[LAST_port_drops] > 0);
-	assert_int_equal(r.last[LAST_wrong_pt] + r.last[LAST_port_drops],
+	assert_int_equal(r.last.done, 1);
+	assert_true(r.last.port_drops > 0);
+	assert_int_equal(r.last.wrong_pt + r.last.port_drops,
 			 atomic_load(&f.sent));
 	for (unsigned i = 0; i < 2 * OWN; i++) {
 		fixture_end(&r, nc[i]);
-		assert_int_equal(r.last[LAST_done], 2 * rounds);
-		assert_int_equal(r.last[LAST_packets_in], 2 * rounds);
-		assert_int_equal(r.last[LAST_packets_out], 2 * rounds);
-		assert_int_equal(r.last[LAST_port_drops], 0);
+		assert_int_equal(r.last.done, 2 * rounds);
+		assert_int_equal(r.last.packets_in, 2 * rounds);
+		assert_int_equal(r.last.packets_out, 2 * rounds);
+		assert_int_equal(r.last.port_drops, 0);
 	}
 	fixture_close(&r);
 }
@@ -187,8 +187,8 @@ static void what_a_port_drops_at_its_end_is_counted(void **state)
 	for (unsigned i = 0; i < 5000; i++)
 		fixture_send(&s, silence, NB);
 	assert_true(fixture_wait(&r, all_gone, &r));
-	assert_true(r.last[LAST_port_drops] > 0);
-	assert_true(r.last[LAST_port_drops] < 5000);
+	assert_true(r.last.port_drops > 0);
+	assert_true(r.last.port_drops < 5000);
 	fixture_close(&r);
 }
 
@@ -216,12 +216,11 @@ static void of_speech_no_more_is_sent_than_time_passes(void **state)
 	}
 	took = clock_now() - begun;
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_done] + r.last[LAST_overwritten], LOTS);
-	assert_int_equal(r.last[LAST_packets_out] + r.last[LAST_excess],
-			 r.last[LAST_done]);
-	assert_true((cr_ns)r.last[LAST_packets_out] * (packet - packet / 32) <=
+	assert_int_equal(r.last.done + r.last.overwritten, LOTS);
+	assert_int_equal(r.last.packets_out + r.last.excess, r.last.done);
+	assert_true((cr_ns)r.last.packets_out * (packet - packet / 32) <=
 		    took + 2 * CR_SEC);
-	assert_true(r.last[LAST_packets_out] >= 100);
+	assert_true(r.last.packets_out >= 100);
 	fixture_close(&r);
 }
 

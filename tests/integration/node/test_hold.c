@@ -62,10 +62,10 @@ static void hear_again(struct turning *t, unsigned missed)
 
 static bool is_on_hold(const struct turning *t, unsigned i)
 {
-	struct node_party_info info;
+	struct node_endpoint_info info;
 
 	conversation_party(t->c, i, &info);
-	return info.endpoint.hold;
+	return info.hold;
 }
 
 /* As long as a receiver would take for another sender (RFC 3550, A.1). */

@@ -79,12 +79,12 @@ static void every_unwanted_packet_is_counted_once(void **state)
 	assert_int_equal(fixture_figure(&r, "rx", "oversized"), 1);
 	assert_int_equal(fixture_figure(&r, "rx", "socket_drops"), 0);
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_wrong_pt], 1);
-	assert_int_equal(r.last[LAST_duplicates], 1);
-	assert_int_equal(r.last[LAST_reordered], 1);
-	assert_int_equal(r.last[LAST_too_big], 1);
-	assert_int_equal(r.last[LAST_done], 6);
-	assert_int_equal(r.last[LAST_packets_in], 6);
+	assert_int_equal(r.last.wrong_pt, 1);
+	assert_int_equal(r.last.duplicates, 1);
+	assert_int_equal(r.last.reordered, 1);
+	assert_int_equal(r.last.too_big, 1);
+	assert_int_equal(r.last.done, 6);
+	assert_int_equal(r.last.packets_in, 6);
 	fixture_close(&r);
 }
 
@@ -109,9 +109,9 @@ static void limit_is(const char *media, unsigned largest, unsigned tried)
 	assert_true(
 		fixture_receive(&r, buf, &p)); /* it came behind the others */
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_too_big], more);
-	assert_int_equal(r.last[LAST_packets_in], 1);
-	assert_int_equal(r.last[LAST_malformed], 0);
+	assert_int_equal(r.last.too_big, more);
+	assert_int_equal(r.last.packets_in, 1);
+	assert_int_equal(r.last.malformed, 0);
 	fixture_close(&r);
 }
 
@@ -155,7 +155,7 @@ static void a_train_is_as_good_as_its_packets(void **state)
 	for (unsigned i = 0; i < n; i++)
 		assert_true(fixture_receive(&r, buf, &p));
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_done], 1 + n);
+	assert_int_equal(r.last.done, 1 + n);
 	assert_int_equal(fixture_figure(&r, "rx", "unknown_ssrc"), n);
 	assert_int_equal(fixture_figure(&r, "rx", "packets"), 1 + 2 * n);
 	fixture_close(&r);
@@ -211,8 +211,8 @@ static void a_foreign_sender_is_not_heard(void **state)
 	r.fd = own;
 	pass(&s);
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_wrong_source], 1);
-	assert_int_equal(r.last[LAST_done], 2);
+	assert_int_equal(r.last.wrong_source, 1);
+	assert_int_equal(r.last.done, 2);
 	fixture_close(&r);
 }
 
@@ -237,7 +237,7 @@ static void a_call_with_its_own_port_hears_only_that(void **state)
 	pass(&shared);
 	assert_int_equal(fixture_figure(&r, "rx", "unknown_ssrc"), 1);
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_done], 1);
+	assert_int_equal(r.last.done, 1);
 	fixture_close(&r);
 }
 
@@ -262,8 +262,8 @@ static void malformed_payloads_are_counted_and_the_call_lives(void **state)
 	assert_true(fixture_receive(&r, buf, &p));
 	assert_int_equal(p.payload_bytes, NB);
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_malformed], 3);
-	assert_int_equal(r.last[LAST_done], 1);
+	assert_int_equal(r.last.malformed, 3);
+	assert_int_equal(r.last.done, 1);
 	fixture_close(&r);
 }
 
@@ -333,10 +333,9 @@ static void garbage_on_the_port_changes_nothing(void **state)
 	/* or what waits is cancelled */
 	assert_true(fixture_wait(&r, more_done, &flow));
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_packets_in],
-			 r.last[LAST_done] + r.last[LAST_malformed] +
-				 r.last[LAST_overwritten] +
-				 r.last[LAST_cancelled]);
+	assert_int_equal(r.last.packets_in, r.last.done + r.last.malformed +
+						    r.last.overwritten +
+						    r.last.cancelled);
 	fixture_close(&r);
 }
 

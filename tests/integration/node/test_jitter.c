@@ -41,11 +41,11 @@ static void what_comes_in_disorder_leaves_in_order(void **state)
 		assert_int_equal(p.ts, first + i * NB);
 	}
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_packets_in], 8);
-	assert_int_equal(r.last[LAST_late_in], 0);
-	assert_int_equal(r.last[LAST_reordered], 0);
+	assert_int_equal(r.last.packets_in, 8);
+	assert_int_equal(r.last.late_in, 0);
+	assert_int_equal(r.last.reordered, 0);
 	/* all but the first few have waited */
-	assert_true(r.last[LAST_buffered_ns] > 8ull * 300 * CR_MS);
+	assert_true(r.last.buffered_ns > 8ull * 300 * CR_MS);
 	fixture_close(&r);
 }
 
@@ -85,10 +85,9 @@ static void what_never_comes_is_concealed_in_its_time(void **state)
 	assert_int_equal(rtp_source_lost(&nc->call->seen), 2);
 	assert_int_equal(nc->call->seen.received, 6);
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_packets_in], 6);
-	assert_int_equal(r.last[LAST_jitter_missed], 2);
-	assert_true(r.last[LAST_synthesized] >=
-		    2); /* and behind the last one */
+	assert_int_equal(r.last.packets_in, 6);
+	assert_int_equal(r.last.jitter_missed, 2);
+	assert_true(r.last.synthesized >= 2); /* and behind the last one */
 	fixture_close(&r);
 }
 
@@ -113,7 +112,7 @@ static void what_still_waits_is_counted(void **state)
 		fixture_send(&s, silence, NB);
 	assert_true(fixture_wait(&r, five_seen, &r));
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_packets_in] + r.last[LAST_overflowed], 5);
+	assert_int_equal(r.last.packets_in + r.last.overflowed, 5);
 	fixture_close(&r);
 }
 

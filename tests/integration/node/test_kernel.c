@@ -94,8 +94,8 @@ static void play(const char *scheduler)
 	for (unsigned c = 0; c < CALLS; c++) {
 		assert_int_equal(back[c], FRAMES);
 		fixture_end(&r, nc[c]);
-		assert_int_equal(r.last[LAST_done], FRAMES);
-		assert_int_equal(r.last[LAST_packets_out], FRAMES);
+		assert_int_equal(r.last.done, FRAMES);
+		assert_int_equal(r.last.packets_out, FRAMES);
 	}
 	assert_int_equal(node_trace_stop(r.node, &totals), 0);
 	assert_int_equal(totals.lost, 0);

@@ -55,9 +55,9 @@ static void losses_show_in_the_numbers(void **state)
 	assert_int_equal((uint16_t)(last.seq - first.seq), 9);
 	assert_int_equal(last.ts - first.ts, 9 * NB);
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_missing], 4);
-	assert_int_equal(r.last[LAST_done], 6);
-	assert_int_equal(r.last[LAST_packets_out], 6);
+	assert_int_equal(r.last.missing, 4);
+	assert_int_equal(r.last.done, 6);
+	assert_int_equal(r.last.packets_out, 6);
 	fixture_close(&r);
 }
 
@@ -87,7 +87,7 @@ static void losses_show_in_packets_of_the_output(void **state)
 	assert_int_equal((uint16_t)(last.seq - first.seq), 3);
 	assert_int_equal(last.ts - first.ts, 3 * 240);
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_missing], 2);
+	assert_int_equal(r.last.missing, 2);
 	fixture_close(&r);
 }
 
@@ -104,7 +104,7 @@ static void losses_are_concealed_up_to_60_ms(void **state)
 	assert_int_equal((uint16_t)(last.seq - first.seq), 4);
 	assert_int_equal(last.ts - first.ts, 4 * NB);
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_missing], 1);
+	assert_int_equal(r.last.missing, 1);
 	nc = fixture_call(&r, "{'in': {'codec': 'pcmu', 'loss': 'conceal'}, "
 			      "'out': {'codec': 'pcma'}}");
 	/* of five, two show */
@@ -112,9 +112,9 @@ static void losses_are_concealed_up_to_60_ms(void **state)
 	assert_int_equal((uint16_t)(last.seq - first.seq), 7);
 	assert_int_equal(last.ts - first.ts, 7 * NB);
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_missing], 5);
-	assert_int_equal(r.last[LAST_done], 3);
-	assert_int_equal(r.last[LAST_packets_out], 6);
+	assert_int_equal(r.last.missing, 5);
+	assert_int_equal(r.last.done, 3);
+	assert_int_equal(r.last.packets_out, 6);
 	fixture_close(&r);
 }
 

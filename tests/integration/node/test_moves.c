@@ -250,7 +250,7 @@ static void who_goes_has_its_packets_sent(void **state)
 	open_stage(&s, false);
 	hold_back(&s);
 	fixture_end(&s.rig, s.behind[0]);
-	assert_int_equal(s.rig.last[LAST_packets_out], s.nsent);
+	assert_int_equal(s.rig.last.packets_out, s.nsent);
 	for (unsigned i = 1; i < CALLS; i++)
 		assert_int_equal(atomic_load(&s.behind[i]->call->pending), 0);
 	hear(&s, 1);

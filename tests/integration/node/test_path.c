@@ -73,9 +73,9 @@ static void encode_through(struct node_fixture *r, int mode, const char *name,
 	}
 	Encoder_Interface_exit(lib);
 	fixture_end(r, nc);
-	assert_int_equal(r->last[LAST_done], FRAMES);
-	assert_int_equal(r->last[LAST_packets_out], FRAMES);
-	assert_int_equal(r->last[LAST_overwritten], 0);
+	assert_int_equal(r->last.done, FRAMES);
+	assert_int_equal(r->last.packets_out, FRAMES);
+	assert_int_equal(r->last.overwritten, 0);
 }
 
 static void amr_encoding_equals_the_librarys_in_every_mode(void **state)
@@ -156,8 +156,8 @@ static void frames_are_cut_anew_for_other_frame_lengths(void **state)
 				 (i / 3 * 2 + i % 3 - 1) * 240);
 	}
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_done], 12);
-	assert_int_equal(r.last[LAST_packets_out], 8);
+	assert_int_equal(r.last.done, 12);
+	assert_int_equal(r.last.packets_out, 8);
 	fixture_close(&r);
 }
 

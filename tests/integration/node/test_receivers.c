@@ -124,8 +124,8 @@ static void replace_some(struct node_fixture *r, unsigned round, bool own_port)
 {
 	for (unsigned i = round % 5; i < CALLS; i += 5) {
 		fixture_end(r, load.call[i]);
-		assert_int_equal(r->last[LAST_packets_in], load.came[i]);
-		assert_int_equal(r->last[LAST_done], load.came[i]);
+		assert_int_equal(r->last.packets_in, load.came[i]);
+		assert_int_equal(r->last.done, load.came[i]);
 		start(r, i, own_port);
 	}
 }

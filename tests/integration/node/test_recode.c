@@ -243,7 +243,7 @@ static void codecs_change_and_no_frame_is_lost(void **state)
 	says(&r, &b, "l16", 101, &at_a, 0);
 	end(&r, c);
 	assert_int_equal(r.ended, 2);
-	assert_int_equal(r.last[LAST_wrong_pt], 0);
+	assert_int_equal(r.last.wrong_pt, 0);
 }
 
 static void what_may_come_is_told_by_its_type(void **state)

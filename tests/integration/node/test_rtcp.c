@@ -187,7 +187,7 @@ static bool all_counted(void *arg)
 
 static void without_it_rtcp_is_counted_only(void **state)
 {
-	struct node_party_info info;
+	struct node_endpoint_info info;
 	struct node_stats s;
 	uint8_t data[256];
 	struct phones t;
@@ -198,7 +198,7 @@ static void without_it_rtcp_is_counted_only(void **state)
 		    t.phone[0].endpoint, false);
 	assert_true(fixture_wait(&t.rig, all_counted, &t));
 	conversation_party(t.c, 0, &info);
-	assert_null(info.endpoint.rtcp.is);
+	assert_null(info.rtcp.is);
 	node_stats(t.rig.node, &s);
 	assert_int_equal(s.rx.rtcp, 1);
 	assert_int_equal(s.rx.rtcp_heard + s.rx.rtcp_foreign, 0);

@@ -101,9 +101,9 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 	said(&r, "worker-stuck worker=");
 	assert_int_equal(r.ended, 1);
 	assert_int_equal(r.why, NODE_END_HUNG);
-	assert_int_equal(r.last[LAST_packets_in], 3);
-	assert_int_equal(r.last[LAST_done], 0);
-	assert_int_equal(r.last[LAST_cancelled], 1); /* two still wait */
+	assert_int_equal(r.last.packets_in, 3);
+	assert_int_equal(r.last.done, 0);
+	assert_int_equal(r.last.cancelled, 1); /* two still wait */
 	assert_null(node_call_find(r.node, id));
 	assert_true(node_call_hung(r.node, id));
 	assert_int_equal(node_calls(r.node), CALLS);
@@ -187,7 +187,7 @@ static void no_spare_is_said_and_nothing_done(void **state)
 	atomic_store(&sticky_held, false);
 	wait_reported(&r, "stuck_now", 0);
 	fixture_end(&r, nc[SPARES]);
-	assert_int_equal(r.last[LAST_done], 1);
+	assert_int_equal(r.last.done, 1);
 	fixture_close(&r);
 }
 
@@ -316,7 +316,7 @@ static void a_call_that_was_not_woken_is(void **state)
 		assert_true(fixture_receive(&r, buf, &p));
 	}
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_done], 51);
+	assert_int_equal(r.last.done, 51);
 	assert_int_equal(r.why, NODE_END_STOPPED);
 	fixture_close(&r);
 }

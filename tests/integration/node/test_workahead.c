@@ -86,9 +86,9 @@ static unsigned long long play(const char *scheduler, const char *release,
 		assert_int_equal((uint16_t)(p.seq - first), i);
 	}
 	fixture_end(&r, nc);
-	assert_int_equal(r.last[LAST_done], FRAMES);
+	assert_int_equal(r.last.done, FRAMES);
 	fixture_close(&r);
-	return r.last[LAST_violations];
+	return r.last.violations;
 }
 
 static void early_frames_are_held_until_their_logical_arrival(void **state)
@@ -147,7 +147,7 @@ static void a_call_goes_on_after_a_burst(void **state)
 	fate = (struct fate){ nc, 4 * FRAMES + LATER };
 	assert_true(fixture_wait(&r, settled, &fate));
 	fixture_end(&r, nc);
-	assert_true(r.last[LAST_done] >= LATER - 2);
+	assert_true(r.last.done >= LATER - 2);
 	fixture_close(&r);
 }
 

@@ -74,16 +74,15 @@ void traffic_end(struct traffic *t)
 
 void traffic_balance(struct traffic *t)
 {
-	const unsigned long long *last = t->rig->last;
+	const struct node_call_counts *last = &t->rig->last;
 
 	for (unsigned i = 0; i < t->ncalls; i++) {
 		fixture_end(t->rig, t->call[i]);
-		assert_int_equal(last[LAST_packets_in], t->rounds);
-		assert_int_equal(last[LAST_done], t->rounds);
-		assert_int_equal(last[LAST_packets_out], t->rounds);
-		assert_int_equal(last[LAST_overwritten] + last[LAST_expired] +
-					 last[LAST_concealed] +
-					 last[LAST_cancelled],
+		assert_int_equal(last->packets_in, t->rounds);
+		assert_int_equal(last->done, t->rounds);
+		assert_int_equal(last->packets_out, t->rounds);
+		assert_int_equal(last->overwritten + last->expired +
+					 last->concealed + last->cancelled,
 				 0);
 	}
 	free(t->call);

@@ -120,7 +120,7 @@ static void trace_through(struct node_fixture *r, const char *path)
 	send_frames(r, calls);
 	for (unsigned c = 0; c < CALLS; c++) {
 		fixture_end(r, calls[c]);
-		assert_int_equal(r->last[LAST_done], FRAMES);
+		assert_int_equal(r->last.done, FRAMES);
 	}
 	assert_int_equal(node_trace_stop(r->node, &totals), 0);
 	assert_int_equal(totals.lost, 0);
