@@ -6,13 +6,14 @@ import socket
 import statistics
 import time
 
-from common.machine import HOST, fail
+from common.machine import HOST, cpu_ns, fail
 from rtpengine.daemon import bdecode, bencode, media_line, sdp
 
 AMR = "AMR/8000/1/12200//mode-set--7;octet-align--1"
 # Addresses that it asks from: a host may ask no more than 2000 times a second.
 SOURCES = 4
 PATIENCE = 5  # seconds for an answer
+IDLE = 0.5  # seconds in which nobody asks
 # Of the callers, who never speak; not among those that programs take, for a
 # call to a port of its own is refused.
 PORTS = range(2000, 20000, 2)
@@ -159,3 +160,30 @@ class Client:
     def close(self):
         for s in self.sockets:
             s.close()
+
+
+def idle(pid):
+    """CPU time of the process in a second, as it is now, ns."""
+    cpu, begun = cpu_ns(pid), time.monotonic()
+    time.sleep(IDLE)
+    return (cpu_ns(pid) - cpu) / (time.monotonic() - begun)
+
+
+def costed(pid, client, chains, rate):
+    """CPU time for each of @chains that was answered, us; and their number a
+    second."""
+    without = idle(pid)
+    cpu = cpu_ns(pid)
+    done, seconds = client.run(chains, rate)
+    cpu = cpu_ns(pid) - cpu - without * seconds
+    if not done:
+        fail(f"nothing was answered: {dict(client.errors)}")
+    return cpu / done / 1000, done / seconds
+
+
+def chains_of(client, count):
+    """The requests that set @count calls up, and those that delete them."""
+    payload_type = client.payload_type()
+    client.seconds.clear()
+    return ([(offer(i, i), answer(i, i, payload_type)) for i in range(count)],
+            [(delete(i),) for i in range(count)])

@@ -38,8 +38,17 @@ def test_a_pair_with_a_late_load_does_not_count(pair, result):
 def test_no_pair_counts(pair, result):
     found = pair.figures([[result(late_ms=4), result()]])
     assert (found["pairs"], found["ratio"], found["of_each"]) == (0, None, [])
-    pair.show({"calls": 1, "codec": "amr", "port": "own", "seconds": 2,
+    pair.show({"calls": 1, "terms": "PCMU to AMR", "port": "own", "seconds": 2,
                "contenders": ["a", "b"]} | found)
+
+
+def test_set_ups_are_compared_by_their_cpu_time(pair, capsys):
+    found = pair.figures_of_setups([[100.0, 110.0], [200.0, 180.0]])
+    assert found["ratio"] == {"median": 1.0, "least": 0.9, "most": 1.1}
+    pair.show({"calls": 600, "seconds": 2, "contenders": ["before", "after"]}
+              | found)
+    assert [line.split()[-1] for line in
+            capsys.readouterr().out.splitlines()[2:4]] == ["before", "after"]
 
 
 def test_who_goes_first_changes(pair, result, build, monkeypatch):
@@ -49,7 +58,7 @@ def test_who_goes_first_changes(pair, result, build, monkeypatch):
     before, after = build("before"), build("after") + " --ring 2"
     found = pair.measure(argparse.Namespace(
         contenders=[before, after], calls=9, codec="amr", port="shared",
-        two=False, seconds=2, repeat=3))
+        load="transcode", two=False, seconds=2, repeat=3))
     assert went == [before, after, after, before, before, after]
     assert found["pairs"] == 3
 
