@@ -57,7 +57,7 @@ static json_t *heard_json(const struct heard *h)
 #define PUT(name, help) run_put_int(o, #name, (int64_t)h->count.name);
 	HEARD_COUNTS(PUT)
 #undef PUT
-	run_put_int(o, "gaps", (int64_t)heard_gaps(h));
+	run_put_int(o, "gaps", (int64_t)rtp_source_lost(&h->source));
 	run_put(o, "digits", digits_json(h));
 	return o;
 }

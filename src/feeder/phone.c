@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A party's numbers and account.
+ * A party's numbers and account, the account of what it is sent; the sums, and
+ * the sentences about those that are not equal.
  */
 #include "feeder/phone.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +15,8 @@
 #include "rtp/telephone_event.h"
 
 _Static_assert(PHONE_BYTES >= COMFORT_NOISE_BYTES_MAX, "room for noise");
+
+const char phone_keys[] = "0123456789*#ABCD";
 
 /* Random numbers of a party: 0 and on are the campaign's. */
 #define FORK_SSRC 64u
@@ -98,14 +104,6 @@ static uint16_t duration_of_digit(const struct phone *p,
 	return (uint16_t)(k->duration * p->clock / CR_SEC);
 }
 
-static uint8_t code_of(const struct phone *p, const struct plan_packet *k)
-{
-	static const char codes[] = "0123456789*#ABCD";
-
-	return (uint8_t)(strchr(codes, p->flow->party.dtmf.digits[k->digit]) -
-			 codes);
-}
-
 size_t phone_payload(const struct phone *p, const struct plan_packet *k,
 		     uint8_t *buf)
 {
@@ -117,7 +115,9 @@ size_t phone_payload(const struct phone *p, const struct plan_packet *k,
 	if (k->kind == PLAN_NOISE)
 		return comfort_noise_build(buf, &noise);
 	event = (struct telephone_event){
-		.code = code_of(p, k),
+		.code = (uint8_t)(strchr(phone_keys,
+					 party->dtmf.digits[k->digit]) -
+				  phone_keys),
 		.end = k->end,
 		.volume = (uint8_t)party->dtmf.volume,
 		.duration = duration_of_digit(p, k),
@@ -155,4 +155,385 @@ uint64_t phone_sent(const struct phone *p)
 {
 	return p->count.sent_speech + p->count.sent_events +
 	       p->count.sent_noise - p->count.failed;
+}
+
+/* --- what it is sent --- */
+
+void heard_init(struct heard *h, const struct heard_cfg *cfg)
+{
+	*h = (struct heard){ .cfg = *cfg, .random = random_fork(cfg->seed, 7) };
+}
+
+/* What is relayed has the SSRC of who sent it: another one begins anew. */
+static void count_ssrc(struct heard *h, uint32_t ssrc)
+{
+	if (h->cfg.ssrc) {
+		h->count.wrong_ssrc += ssrc != h->cfg.ssrc;
+		return;
+	}
+	if (h->count.packets > 1 && ssrc != h->ssrc) {
+		rtp_source_again(&h->source);
+		h->speaking = false;
+	}
+	h->ssrc = ssrc;
+}
+
+/* False: it had come before. */
+static bool count_number(struct heard *h, const struct rtp_packet *p)
+{
+	switch (rtp_source_update(&h->source, p->seq)) {
+	case RTP_NEW:
+		return true;
+	case RTP_REORDERED:
+		h->count.overtaken++;
+		return true;
+	case RTP_DUPLICATE:
+		h->count.repeated++;
+		return false;
+	case RTP_RESTART:
+	case RTP_OUT_OF_RANGE:
+		h->count.restarts++;
+		return true;
+	}
+	return true;
+}
+
+static struct heard_digit *last_digit(struct heard *h)
+{
+	return h->ndigits ? &h->digits[h->ndigits - 1] : NULL;
+}
+
+/* Is speech at @ts within the digit that came last? */
+static bool is_in_digit(struct heard *h, uint32_t ts)
+{
+	const struct heard_digit *d = last_digit(h);
+
+	return d && ts - d->ts < d->duration;
+}
+
+/* Whether the timestamp of speech or noise rises. */
+static bool count_heard_time(struct heard *h, uint32_t ts)
+{
+	bool rises = !h->speaking || (int32_t)(ts - h->ts) > 0;
+
+	if (!h->speaking)
+		h->ts_first = ts;
+	h->speaking = true;
+	h->count.backward += !rises;
+	h->count.in_digit += is_in_digit(h, ts);
+	if (rises)
+		h->ts = ts;
+	return rises;
+}
+
+static bool hear_speech(struct heard *h, const struct rtp_packet *p,
+			uint64_t *index)
+{
+	uint32_t before = h->ts;
+	bool first = !h->speaking;
+
+	h->count.speech++;
+	if (!count_heard_time(h, p->ts))
+		return false;
+	h->count.jumps += !first && p->seq == (uint16_t)(h->seq + 1) &&
+			  p->ts - before > h->cfg.rtp_ticks;
+	*index = (p->ts - h->ts_first) / h->cfg.rtp_ticks;
+	return true;
+}
+
+static void begin_digit(struct heard *h, const struct rtp_packet *p,
+			const struct telephone_event *e)
+{
+	if (h->ndigits == HEARD_DIGITS) {
+		h->count.more_digits++;
+		return;
+	}
+	/* what was said of this time has been said already */
+	h->count.in_digit += h->speaking && (int32_t)(h->ts - p->ts) >= 0;
+	h->digits[h->ndigits++] = (struct heard_digit){
+		.ts = p->ts,
+		.code = e->code,
+	};
+}
+
+/* An event is its timestamp; another code at the same time is another one. A
+ * packet that was overtaken is of an earlier one. */
+static struct heard_digit *digit_of(struct heard *h, uint32_t ts, uint8_t code)
+{
+	for (unsigned i = h->ndigits; i-- > 0;)
+		if (h->digits[i].ts == ts && h->digits[i].code == code)
+			return &h->digits[i];
+	return NULL;
+}
+
+static void hear_event(struct heard *h, const struct rtp_packet *p)
+{
+	struct heard_digit *d;
+	struct telephone_event e;
+
+	h->count.events++;
+	if (telephone_event_parse(p->payload, p->payload_bytes, &e)) {
+		h->count.malformed++;
+		return;
+	}
+	d = digit_of(h, p->ts, e.code);
+	if (!d) {
+		begin_digit(h, p, &e);
+		d = last_digit(h);
+	}
+	/* analyzer: there is one now, or there were too many before */
+	d->packets++;
+	d->ends += e.end;
+	if (e.duration > d->duration)
+		d->duration = e.duration;
+}
+
+static void hear_noise(struct heard *h, const struct rtp_packet *p)
+{
+	struct comfort_noise noise;
+
+	h->count.noise++;
+	h->count.malformed +=
+		comfort_noise_parse(p->payload, p->payload_bytes, &noise) != 0;
+	(void)count_heard_time(h, p->ts);
+}
+
+bool heard_packet(struct heard *h, const struct rtp_packet *p, uint64_t *index)
+{
+	bool speech = false;
+
+	if (h->cfg.deaf && random_chance(&h->random, h->cfg.deaf))
+		return false;
+	h->count.packets++;
+	count_ssrc(h, p->ssrc);
+	if (!count_number(h, p))
+		return false;
+	if (p->pt == h->cfg.pt)
+		speech = hear_speech(h, p, index);
+	else if (p->pt == h->cfg.pt_event)
+		hear_event(h, p);
+	else if (p->pt == h->cfg.pt_noise)
+		hear_noise(h, p);
+	else
+		h->count.foreign++;
+	h->seq = p->seq;
+	return speech;
+}
+
+/* --- the balance --- */
+
+/* A counter, and how it is called. */
+struct part {
+	const char *name;
+	uint64_t n;
+};
+
+/* clang-format off */
+#define COUNTER(name) { #name, s->daemon[CALL_COUNTER_##name] }
+/* clang-format on */
+
+__attribute__((format(printf, 2, 3))) static void fault(struct balance *b,
+							const char *fmt, ...)
+{
+	va_list ap;
+
+	if (b->count == BALANCE_FAULTS_MAX)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(b->faults[b->count++], BALANCE_TEXT, fmt, ap);
+	va_end(ap);
+}
+
+static uint64_t sum_parts(const struct part *p, unsigned n)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += p[i].n;
+	return sum;
+}
+
+/* "done 490, expired 2": those that are not 0. */
+static const char *list_counts(const struct part *p, unsigned n, char *buf,
+			       size_t size)
+{
+	size_t at = 0;
+
+	(void)snprintf(buf, size, "nothing");
+	for (unsigned i = 0; i < n && at < size; i++)
+		if (p[i].n)
+			at += (size_t)snprintf(buf + at, size - at,
+					       "%s%s %" PRIu64, at ? ", " : "",
+					       p[i].name, p[i].n);
+	return buf;
+}
+
+/* @whole must be what @p add up to. */
+static void must_be(struct balance *b, const char *what, uint64_t whole,
+		    const struct part *p, unsigned n)
+{
+	uint64_t sum = sum_parts(p, n);
+	char text[160];
+
+	if (sum == whole)
+		return;
+	fault(b,
+	      "%" PRIu64 " %s, of which the daemon counted %" PRIu64
+	      ": %" PRIu64 " %s (%s)",
+	      whole, what, sum, sum < whole ? whole - sum : sum - whole,
+	      sum < whole ? "are missing" : "too many",
+	      list_counts(p, n, text, sizeof(text)));
+}
+
+#define MUST_BE(b, what, whole, parts)                                         \
+	must_be(b, what, whole, parts, sizeof(parts) / sizeof((parts)[0]))
+
+static void judge_received(const struct balance_side *s, struct balance *b)
+{
+	const struct part in[] = {
+		COUNTER(packets_in), COUNTER(duplicates), COUNTER(reordered),
+		COUNTER(seq_jumps),  COUNTER(too_big),	  COUNTER(wrong_source),
+		COUNTER(wrong_ssrc), COUNTER(probation),  COUNTER(wrong_pt),
+		COUNTER(port_drops), COUNTER(unread),	  COUNTER(late_in),
+		COUNTER(overflowed), COUNTER(surplus),
+	};
+	const struct part frames[] = {
+		COUNTER(done),	      COUNTER(expired),	  COUNTER(shed),
+		COUNTER(overwritten), COUNTER(concealed), COUNTER(malformed),
+		COUNTER(cancelled),
+	};
+	const struct part relayed[] = {
+		COUNTER(packets_out),
+		COUNTER(no_destination),
+		COUNTER(on_hold),
+		COUNTER(send_failed),
+	};
+
+	MUST_BE(b, "packets were sent", phone_sent(s->phone), in);
+	if (s->relay)
+		MUST_BE(b, "packets were taken in",
+			s->daemon[CALL_COUNTER_packets_in], relayed);
+	else
+		MUST_BE(b, "frames were taken in, or made",
+			s->daemon[CALL_COUNTER_packets_in] +
+				s->daemon[CALL_COUNTER_synthesized],
+			frames);
+}
+
+static void judge_sent(const struct balance_side *s, struct balance *b)
+{
+	const uint64_t *d = s->daemon;
+	uint64_t out = d[CALL_COUNTER_packets_out];
+	uint64_t made = out + d[CALL_COUNTER_no_destination] +
+			d[CALL_COUNTER_on_hold] + d[CALL_COUNTER_send_failed] +
+			d[CALL_COUNTER_excess];
+	/* frames that need not lead to a packet: digits, noise, what was made
+	 */
+	uint64_t quiet = d[CALL_COUNTER_events] + d[CALL_COUNTER_cn_in] +
+			 d[CALL_COUNTER_synthesized] + d[CALL_COUNTER_muted];
+	uint64_t done = d[CALL_COUNTER_done];
+	/* and pauses leave as comfort noise when some of them were shed */
+	uint64_t least =
+		done > quiet && !d[CALL_COUNTER_pauses] ? done - quiet : 0;
+	uint64_t most = done + d[CALL_COUNTER_concealed] +
+			d[CALL_COUNTER_missing] + d[CALL_COUNTER_events_out];
+	uint64_t came = s->heard->count.packets + s->drops;
+
+	if (came != out)
+		fault(b,
+		      "the daemon sent %" PRIu64 " packets to the other party, "
+		      "where %" PRIu64 " came: %" PRIu64 " %s",
+		      out, came, out > came ? out - came : came - out,
+		      out > came ? "are missing" : "too many");
+	if (s->one_to_one && (made < least || made > most))
+		fault(b,
+		      "%" PRIu64 " packets came of %" PRIu64 " transcoded: "
+		      "expected %" PRIu64 " to %" PRIu64,
+		      made, done, least, most);
+}
+
+static void judge_numbers(const struct balance_side *s, struct balance *b)
+{
+	const struct heard_counts *h = &s->heard->count;
+	const struct part wrong[] = {
+		{ "unknown SSRC", h->wrong_ssrc },
+		{ "number twice", h->repeated },
+		{ "behind a newer one", h->overtaken },
+		{ "number far off", h->restarts },
+		{ "timestamp does not rise", h->backward },
+		{ "unknown payload type", h->foreign },
+		{ "cannot be read", h->malformed },
+		{ "speech within a digit", h->in_digit },
+		{ "digit beyond those kept", h->more_digits },
+	};
+	uint64_t gaps = rtp_source_lost(&s->heard->source);
+	/* what was lost on the way shows, too */
+	uint64_t explained = s->daemon[CALL_COUNTER_missing] +
+			     s->daemon[CALL_COUNTER_jitter_missed] + s->drops;
+	char text[160];
+
+	if (sum_parts(wrong, sizeof(wrong) / sizeof(wrong[0])))
+		fault(b, "the other party was sent what is wrong: %s",
+		      list_counts(wrong, sizeof(wrong) / sizeof(wrong[0]), text,
+				  sizeof(text)));
+	if (s->reported && gaps > explained)
+		fault(b,
+		      "the other party misses %" PRIu64 " numbers, but only "
+		      "%" PRIu64 " packets were missing before",
+		      gaps, explained);
+}
+
+static bool is_as_sent(const struct balance_side *s,
+		       const struct phone_digit *sent,
+		       const struct heard_digit *came)
+{
+	/* Of what was sent in a digit's clock, in the other's. */
+	uint32_t want = (uint32_t)((uint64_t)sent->duration * s->clock_out /
+				   s->phone->clock);
+
+	return came->ends && came->duration + 1 >= want &&
+	       came->duration <= want + 1;
+}
+
+/* What came is compared with what was sent, in order; a digit of which nothing
+ * was left may be left out, and others may have been lost. */
+static void judge_digits(const struct balance_side *s, struct balance *b)
+{
+	const char *digits = s->phone->flow->party.dtmf.digits;
+	const struct heard *h = s->heard;
+	unsigned at = 0;
+
+	for (unsigned i = 0; digits[i]; i++)
+		b->digits_sent += s->phone->digits[i].packets > 0;
+	for (unsigned i = 0; i < h->ndigits; i++) {
+		const struct heard_digit *came = &h->digits[i];
+		char code = heard_digit_key(came);
+
+		while (digits[at] &&
+		       (digits[at] != code || !s->phone->digits[at].packets))
+			at++;
+		if (!digits[at]) {
+			fault(b,
+			      "digit %c came as number %u, where it was not "
+			      "dialled (%s)",
+			      code, i + 1, digits);
+			return;
+		}
+		b->digits_right += is_as_sent(s, &s->phone->digits[at], came);
+		at++;
+	}
+}
+
+void balance_judge(const struct balance_side *s, struct balance *out)
+{
+	*out = (struct balance){ 0 };
+	if (s->reported) {
+		judge_received(s, out);
+		judge_sent(s, out);
+	} else {
+		fault(out, "the daemon did not tell what it counted");
+	}
+	if (!s->relay)
+		judge_numbers(s, out);
+	judge_digits(s, out);
 }

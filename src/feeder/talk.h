@@ -15,8 +15,6 @@
 #include <sys/socket.h>
 
 #include "campaign/plan.h"
-#include "feeder/balance.h"
-#include "feeder/heard.h"
 #include "feeder/match.h"
 #include "feeder/phone.h"
 #include "feeder/ports.h"

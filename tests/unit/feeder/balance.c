@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "feeder/balance.h"
+#include "feeder/phone.h"
 #include "rtp/telephone_event.h"
 
 #define SPEECH 0
