@@ -21,133 +21,8 @@
 /* Calls' speech is numbered from 0: theirs shall be another. */
 #define FIRST_READER (UINT64_C(1) << 32)
 
-static const char *conversion_file(const struct conversion_files *f, int64_t i,
-				   const char *ending, char *name)
-{
-	(void)snprintf(name, CONVERSION_NAME, "%s-%lld.%s", f->tag,
-		       (long long)i, ending);
-	return name;
-}
-
-static int file_path_of(const struct conversion_files *f, int64_t i, char *path)
-{
-	char name[CONVERSION_NAME];
-	int n = snprintf(path, RUN_PATH_MAX, "%s/%s", f->spool,
-			 conversion_file(f, i, "wav", name));
-
-	return n < (int)RUN_PATH_MAX ? 0 : -ENAMETOOLONG;
-}
-
-static bool write_speech(FILE *out, struct speech_reader *r, unsigned rate,
-			 uint64_t samples)
-{
-	uint8_t header[WAV_HEADER_BYTES];
-	int16_t pcm[BLOCK];
-	bool ok;
-
-	wav_header(header, rate, samples);
-	ok = fwrite(header, sizeof(header), 1, out) == 1;
-	while (ok && samples) {
-		size_t n = samples < BLOCK ? (size_t)samples : BLOCK;
-		uint8_t bytes[2 * BLOCK];
-
-		speech_read(r, pcm, n);
-		for (size_t i = 0; i < n; i++) {
-			bytes[2 * i] = (uint8_t)((uint16_t)pcm[i] & 0xff);
-			bytes[2 * i + 1] = (uint8_t)((uint16_t)pcm[i] >> 8);
-		}
-		ok = fwrite(bytes, 2, n, out) == n;
-		samples -= n;
-	}
-	return ok;
-}
-
-/* A new file: never another's. */
-static int make_one(const char *path, struct speech_reader *r, unsigned rate,
-		    uint64_t samples)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "wb");
-	bool ok;
-
-	if (!out) {
-		int err = -errno;
-
-		if (fd >= 0)
-			(void)close(fd);
-		return err;
-	}
-	errno = 0;
-	ok = write_speech(out, r, rate, samples);
-	ok &= !fclose(out);
-	return ok ? 0 : errno ? -errno : -EIO;
-}
-
-static int make_all(struct conversion_files *f,
-		    const struct conversion_speech *from,
-		    const struct speech_corpus *corpus, struct cr_err *e)
-{
-	const struct campaign_conversions *v = &from->campaign->conversions;
-	unsigned rate = speech_rate(corpus);
-	uint64_t samples = (uint64_t)(v->length / CR_MS) * rate / 1000;
-	char path[RUN_PATH_MAX];
-	int rc = 0;
-
-	while (f->count < v->count && !rc) {
-		struct speech_reader r;
-
-		speech_reader_init(&r, corpus, from->seed,
-				   FIRST_READER + (uint64_t)f->count);
-		rc = file_path_of(f, f->count, path);
-		if (!rc)
-			rc = make_one(path, &r, rate, samples);
-		if (rc)
-			return cr_fail(e, rc, "--spool: %s: %s", path,
-				       strerror(-rc));
-		f->count++;
-		if (from->progress)
-			from->progress(from->arg, (unsigned)f->count,
-				       (unsigned)v->count);
-	}
-	return rc;
-}
-
-/* Make the files in the folder @spool, which must outlive @f. 0, or -errno
- * with @e: no such folder, disk full, no recordings; either way
- * conversion_files_remove(). */
-static int conversion_files_make(struct conversion_files *f, const char *spool,
-				 const struct conversion_speech *from,
-				 struct cr_err *e)
-{
-	const struct campaign *c = from->campaign;
-	const struct campaign_conversions *v = &c->conversions;
-	const struct recordings said = { c->path, v->input.item,
-					 v->input.count };
-	struct speech_corpus *corpus = NULL;
-	int rc = recordings_open(&corpus, &said, v->out.codec->sample_rate, e);
-
-	*f = (struct conversion_files){ .spool = spool };
-	(void)snprintf(f->tag, sizeof(f->tag), "feeder-%llx-%lx",
-		       (unsigned long long)(clock_read(CLOCK_REALTIME) / CR_MS),
-		       (unsigned long)getpid());
-	if (!rc)
-		rc = make_all(f, from, corpus, e);
-	speech_close(corpus);
-	return rc;
-}
-
-/* Remove the inputs. Zero or twice is fine. */
-static void conversion_files_remove(struct conversion_files *f)
-{
-	char path[RUN_PATH_MAX];
-
-	/* one more: half of it may be there */
-	for (int64_t i = 0; f->spool && i <= f->count; i++)
-		if (!file_path_of(f, i, path))
-			(void)unlink(path);
-	f->spool = NULL;
-}
-
+/* Longest name of a file in the spool folder, with its NUL. */
+#define CONVERSION_NAME 64u
 /* Speech in a frame of an input. */
 #define FRAME (20 * CR_MS)
 
@@ -163,7 +38,9 @@ struct conversion {
 
 struct conversions {
 	struct conversions_config cfg;
-	struct conversion_files files;
+	const struct campaign_conversions *asked; /* the campaign's */
+	char tag[32]; /* how all names begin: no other run's do */
+	int64_t made; /* files */
 	struct rpc_client *rpc;
 	struct conversion *item; /* [count] */
 	int64_t count, over;
@@ -172,24 +49,109 @@ struct conversions {
 	char why[256];
 };
 
+/* --- the files --- */
+
+static const char *conversion_file(const struct conversions *v, int64_t i,
+				   const char *ending, char *name)
+{
+	(void)snprintf(name, CONVERSION_NAME, "%s-%lld.%s", v->tag,
+		       (long long)i, ending);
+	return name;
+}
+
+static int file_path_of(const struct conversions *v, int64_t i, char *path)
+{
+	char name[CONVERSION_NAME];
+	int n = snprintf(path, RUN_PATH_MAX, "%s/%s", v->cfg.spool,
+			 conversion_file(v, i, "wav", name));
+
+	return n < (int)RUN_PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* A new file: never another's. */
+static int make_one(const char *path, struct speech_reader *r, unsigned rate,
+		    uint64_t samples)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "wb");
+	uint8_t header[WAV_HEADER_BYTES];
+	int16_t pcm[BLOCK];
+	bool bad;
+
+	if (!out) {
+		int err = -errno;
+
+		if (fd >= 0)
+			(void)close(fd);
+		return err;
+	}
+	errno = 0;
+	wav_header(header, rate, samples);
+	(void)fwrite(header, sizeof(header), 1, out);
+	while (samples && !ferror(out)) {
+		size_t n = samples < BLOCK ? (size_t)samples : BLOCK;
+
+		speech_read(r, pcm, n);
+		wav_put(out, pcm, n);
+		samples -= n;
+	}
+	bad = ferror(out);
+	bad |= fclose(out) != 0;
+	return !bad ? 0 : errno ? -errno : -EIO;
+}
+
+/* What is made stays for conversions_close(), if this fails, too. */
+static int make_files(struct conversions *v, struct cr_err *e)
+{
+	unsigned rate = v->asked->out.codec->sample_rate;
+	uint64_t samples = (uint64_t)(v->asked->length / CR_MS) * rate / 1000;
+	struct speech_corpus *corpus = NULL;
+	int rc = recordings_open(&corpus, v->cfg.campaign->path,
+				 &v->asked->input, rate, e);
+	char path[RUN_PATH_MAX];
+
+	(void)snprintf(v->tag, sizeof(v->tag), "feeder-%llx-%lx",
+		       (unsigned long long)(clock_read(CLOCK_REALTIME) / CR_MS),
+		       (unsigned long)getpid());
+	while (v->made < v->count && !rc) {
+		struct speech_reader r;
+
+		speech_reader_init(&r, corpus, v->cfg.seed,
+				   FIRST_READER + (uint64_t)v->made);
+		rc = file_path_of(v, v->made, path);
+		if (!rc)
+			rc = make_one(path, &r, rate, samples);
+		if (rc) {
+			rc = cr_fail(e, rc, "--spool: %s: %s", path,
+				     strerror(-rc));
+			break;
+		}
+		v->made++;
+		if (v->cfg.progress)
+			v->cfg.progress(v->cfg.arg,
+					"recordings to convert: files",
+					(unsigned)v->made, (unsigned)v->count);
+	}
+	speech_close(corpus);
+	return rc;
+}
+
 int conversions_open(struct conversions **out,
 		     const struct conversions_config *cfg, struct cr_err *e)
 {
-	int64_t n = cfg->speech.campaign->conversions.count;
 	struct conversions *v = calloc(1, sizeof(*v));
-	int rc = 0;
+	int rc;
 
-	if (v)
-		v->item = calloc((size_t)n, sizeof(*v->item));
-	if (!v || !v->item) {
-		free(v);
+	if (!v)
 		return cr_fail(e, -ENOMEM, "out of memory for conversions");
-	}
 	v->cfg = *cfg;
-	v->count = n;
-	for (int64_t i = 0; i < n; i++)
+	v->asked = &cfg->campaign->conversions;
+	v->count = v->asked->count;
+	v->item = calloc((size_t)v->count, sizeof(*v->item));
+	for (int64_t i = 0; v->item && i < v->count; i++)
 		v->item[i].set = v;
-	rc = conversion_files_make(&v->files, cfg->spool, &cfg->speech, e);
+	rc = v->item ? make_files(v, e)
+		     : cr_fail(e, -ENOMEM, "out of memory for conversions");
 	if (rc) {
 		conversions_close(v);
 		return rc;
@@ -200,9 +162,14 @@ int conversions_open(struct conversions **out,
 
 void conversions_close(struct conversions *v)
 {
+	char path[RUN_PATH_MAX];
+
 	if (!v)
 		return;
-	conversion_files_remove(&v->files);
+	/* one more: half of it may be there; no tag: none is made */
+	for (int64_t i = 0; *v->tag && i <= v->made; i++)
+		if (!file_path_of(v, i, path))
+			(void)unlink(path);
 	free(v->item);
 	free(v);
 }
@@ -288,15 +255,14 @@ static void on_submitted(void *arg, const json_t *result, const json_t *error)
 
 static json_t *params_of(const struct conversions *v, int64_t i)
 {
-	const struct campaign_endpoint *endpoint =
-		&v->cfg.speech.campaign->conversions.out;
+	const struct campaign_endpoint *endpoint = &v->asked->out;
 	const char *ending =
 		strcmp(endpoint->codec->name, "amr") ? "awb" : "amr";
 	char in[CONVERSION_NAME], out[CONVERSION_NAME];
 
 	return json_pack("{s:s,s:s,s:s,s:b}", "in",
-			 conversion_file(&v->files, i, "wav", in), "out",
-			 conversion_file(&v->files, i, ending, out), "mode",
+			 conversion_file(v, i, "wav", in), "out",
+			 conversion_file(v, i, ending, out), "mode",
 			 endpoint->codec->modes[endpoint->cfg.mode].name, "dtx",
 			 (int)endpoint->cfg.dtx);
 }
@@ -317,21 +283,16 @@ void conversions_submit(struct conversions *v, struct rpc_client *rpc,
 		fail_conversions(v, rc, "convert.start cannot be sent");
 }
 
-static struct conversion *find_conversion(struct conversions *v, json_int_t id)
-{
-	for (int64_t i = 0; i < v->count; i++)
-		if (v->item[i].state == RUNNING && v->item[i].id == id)
-			return &v->item[i];
-	return NULL;
-}
-
 void conversions_ended(struct conversions *v, const json_t *ended, cr_ns now)
 {
-	struct conversion *c = find_conversion(
-		v, json_integer_value(json_object_get(ended, "conversion")));
+	json_int_t id =
+		json_integer_value(json_object_get(ended, "conversion"));
 	const char *state = member_text(ended, "state");
+	struct conversion *c = v->item, *end = v->item + v->count;
 
-	if (!c)
+	while (c < end && (c->state != RUNNING || c->id != id))
+		c++;
+	if (c == end)
 		return;
 	c->frames =
 		(uint64_t)json_integer_value(json_object_get(ended, "frames"));
@@ -435,23 +396,16 @@ int64_t conversions_metric(const struct conversions_sum *sum,
 	}
 }
 
-static json_t *ids_json(const struct conversions *v)
-{
-	json_t *list = json_array();
-
-	for (int64_t i = 0; i < v->count; i++)
-		if (v->item[i].id)
-			(void)json_array_append_new(
-				list, json_integer(v->item[i].id));
-	return list;
-}
-
 json_t *conversions_json(const struct conversions *v)
 {
 	struct conversions_sum s;
-	json_t *o = json_object();
+	json_t *o = json_object(), *ids = json_array();
 
 	conversions_sum(v, &s);
+	for (int64_t i = 0; i < v->count; i++)
+		if (v->item[i].id)
+			(void)json_array_append_new(
+				ids, json_integer(v->item[i].id));
 	run_put_int(o, "count", s.count);
 	run_put_int(o, "done", s.done);
 	run_put_int(o, "failed", s.failed);
@@ -464,6 +418,6 @@ json_t *conversions_json(const struct conversions *v)
 	run_put_int(o, "turnaround_max_ns", s.max);
 	run_put_int(o, "span_ns", s.span);
 	run_put(o, "times_real_time", json_real(conversions_speed(&s)));
-	run_put(o, "ids", ids_json(v));
+	run_put(o, "ids", ids);
 	return o;
 }

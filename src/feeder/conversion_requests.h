@@ -4,8 +4,9 @@
  *
  *   convert.start {in, out, mode, dtx} -> {conversion, ...}, all at one time
  *   convert.ended {conversion, state, frames, age_s, why}, a notification, of
- * each convert.cancel {conversion}, of those that have not ended by the
- * campaign's end
+ *   each
+ *   convert.cancel {conversion}, of those that have not ended by the campaign's
+ *   end
  *
  *   PLANNED -> ASKED -> RUNNING -> DONE | FAILED | UNFINISHED
  *      |          \-> REFUSED          (UNFINISHED: cancelled)
@@ -20,43 +21,25 @@
 
 #include "campaign/campaign.h"
 #include "cr/error.h"
+#include "feeder/source.h"
 #include "rpc/client.h"
-
-/*
- * The WAV files that a campaign's conversions read, in the daemon's spool
- * folder: recorded speech, so long as the campaign says, every file's its own.
- * They are made before the campaign begins and removed after it.
- */
-
-/** Longest name of a file in the spool folder, with its NUL. */
-#define CONVERSION_NAME 64u
-
-struct conversion_files {
-	const char *spool; /**< the folder, as this program sees it         */
-	char tag[32];	   /**< how all names begin: no other run's do      */
-	int64_t count;	   /**< made so far                                 */
-};
-
-/** What they are made of. */
-struct conversion_speech {
-	const struct campaign *campaign;
-	uint64_t seed;
-	void (*progress)(void *arg, unsigned done, unsigned total);
-	void *arg;
-};
 
 struct conversions;
 
 struct conversions_config {
 	const char *spool; /**< the daemon's spool folder, as seen from here */
-	struct conversion_speech speech;
+	const struct campaign *campaign;
+	uint64_t seed;
+	source_progress *progress; /**< of making the files; or NULL */
 	/** Something is wrong with the daemon or the folder: -errno, and why.
 	 */
 	void (*failed)(void *arg, int err, const char *why);
 	void *arg;
 };
 
-/** Make the files. 0; or -errno with @e, and nothing is left behind. */
+/** Make the WAV files that the conversions read, in the spool folder: recorded
+ * speech, so long as the campaign says, every file's its own. 0; or -errno with
+ * @e, and nothing is left behind. */
 int conversions_open(struct conversions **v,
 		     const struct conversions_config *cfg, struct cr_err *e);
 

@@ -123,12 +123,6 @@ static void write_g723(const struct dump *d, FILE *f)
 			(void)fputc(G723_UNTRANSMITTED, f);
 }
 
-static void write_le(uint8_t *p, uint32_t value, unsigned bytes)
-{
-	for (unsigned i = 0; i < bytes; i++)
-		p[i] = (uint8_t)(value >> (8 * i));
-}
-
 /* What a listener makes of frame @i: the decoder conceals lost ones; of PCM
  * codecs they are silence. */
 static void decode_or_conceal(const struct dump *d, void *dec, uint64_t i,
@@ -149,7 +143,7 @@ static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
 {
 	const struct cr_codec *c = d->endpoint.codec;
 	int16_t pcm[CR_FRAME_SAMPLES_MAX];
-	uint8_t head[WAV_HEADER_BYTES], raw[2 * CR_FRAME_SAMPLES_MAX];
+	uint8_t head[WAV_HEADER_BYTES];
 	void *dec = NULL;
 	int rc = c->decoder_open(&dec, &d->endpoint.cfg, e);
 
@@ -159,9 +153,7 @@ static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
 	(void)fwrite(head, 1, sizeof(head), f);
 	for (uint64_t i = 0; i < d->count; i++) {
 		decode_or_conceal(d, dec, i, pcm);
-		for (unsigned k = 0; k < d->samples; k++)
-			write_le(raw + 2 * k, (uint16_t)pcm[k], 2);
-		(void)fwrite(raw, 2, d->samples, f);
+		wav_put(f, pcm, d->samples);
 	}
 	c->decoder_close(dec);
 	return 0;
@@ -178,21 +170,22 @@ static const char *ending_of(enum payload_kind kind)
 	return names[kind] ? names[kind] : "wav";
 }
 
-int dump_write(const struct dump *d, const char *dir, const char *name,
-	       struct cr_err *e)
+static int write_dump(const struct dump *d, bool decoded, const char *dir,
+		      const char *name, struct cr_err *e)
 {
+	enum payload_kind kind = d->payload.kind;
 	char full[256];
 	struct run_file file;
 	int rc, closed;
 
 	(void)snprintf(full, sizeof(full), "%s.%s", name,
-		       ending_of(d->payload.kind));
+		       decoded ? "wav" : ending_of(kind));
 	rc = run_file_open(&file, dir, full, e);
 	if (rc)
 		return rc;
-	if (d->payload.kind == PAYLOAD_AMR || d->payload.kind == PAYLOAD_AMR_WB)
+	if (!decoded && (kind == PAYLOAD_AMR || kind == PAYLOAD_AMR_WB))
 		write_amr(d, file.f);
-	else if (d->payload.kind == PAYLOAD_G723)
+	else if (!decoded && kind == PAYLOAD_G723)
 		write_g723(d, file.f);
 	else
 		rc = write_wav(d, file.f, e);
@@ -200,20 +193,16 @@ int dump_write(const struct dump *d, const char *dir, const char *name,
 	return rc ? rc : closed;
 }
 
+int dump_write(const struct dump *d, const char *dir, const char *name,
+	       struct cr_err *e)
+{
+	return write_dump(d, false, dir, name, e);
+}
+
 int dump_write_speech(const struct dump *d, const char *dir, const char *name,
 		      struct cr_err *e)
 {
-	char full[256];
-	struct run_file file;
-	int rc, closed;
-
-	(void)snprintf(full, sizeof(full), "%s.wav", name);
-	rc = run_file_open(&file, dir, full, e);
-	if (rc)
-		return rc;
-	rc = write_wav(d, file.f, e);
-	closed = run_file_close(&file, rc ? NULL : e);
-	return rc ? rc : closed;
+	return write_dump(d, true, dir, name, e);
 }
 
 bool dump_coded(const struct dump *d)

@@ -62,28 +62,22 @@ static json_t *heard_json(const struct heard *h)
 	return o;
 }
 
-static json_t *faults_json(const struct balance *b)
-{
-	json_t *list = json_array();
-
-	for (unsigned i = 0; i < b->count; i++)
-		(void)json_array_append_new(list, json_string(b->faults[i]));
-	return list;
-}
-
 /* What side @i of @t said: what was sent, counted, and came. */
 static json_t *talk_side_json(const struct talk *t, unsigned i)
 {
 	const struct feeder_call *c = t->side[i];
 	const struct balance *b = &t->balance[i];
+	json_t *faults = json_array();
 
+	for (unsigned k = 0; k < b->count; k++)
+		(void)json_array_append_new(faults, json_string(b->faults[k]));
 	return json_pack("{s:I,s:o,s:O?,s:o,s:I,s:I,s:O?,s:o}", "call",
 			 (json_int_t)c->id, "sent", sent_json(c->phone),
 			 "daemon", c->counts, "heard", heard_json(c->heard),
 			 "digits_sent", (json_int_t)b->digits_sent,
 			 "digits_right", (json_int_t)b->digits_right, "party",
 			 json_object_get(t->reported, i ? "b" : "a"), "faults",
-			 faults_json(b));
+			 faults);
 }
 
 /* The list "conversations" of run.json, owned by the caller; and a line for
@@ -249,20 +243,12 @@ static json_t *reported_json(const struct output *o)
 	return json_pack("{s:O?,s:O?}", "hello", r->hello, "stats", r->stats);
 }
 
-/* What the daemon's scheduler did that it must not; null: nothing. */
-static json_t *fault_json(const json_t *stats)
-{
-	json_t *f = json_object_get(stats, "scheduler_faults");
-
-	if (!json_integer_value(json_object_get(f, "count")))
-		return json_null();
-	return json_incref(json_object_get(f, "last"));
-}
-
 json_t *output_json(const struct output *o)
 {
 	const struct session_result *r = o->result;
 	json_t *scheduler = json_object_get(r->stats, "scheduler");
+	/* what that did that it must not */
+	const json_t *fault = json_object_get(r->stats, "scheduler_faults");
 	json_t *j = run_head_json(&(struct run_head){
 		.program = "codec-feeder",
 		.campaign = o->cfg->campaign,
@@ -280,7 +266,10 @@ json_t *output_json(const struct output *o)
 	run_put(j, "scheduler",
 		json_is_string(scheduler) ? json_incref(scheduler)
 					  : json_null());
-	run_put(j, "scheduler_fault", fault_json(r->stats));
+	run_put(j, "scheduler_fault",
+		json_integer_value(json_object_get(fault, "count"))
+			? json_incref(json_object_get(fault, "last"))
+			: json_null());
 	run_put(j, "flows", flows_json(o));
 	run_put(j, "total", tally_json(r->total));
 	if (r->conversions)

@@ -39,25 +39,21 @@ void session_fail(struct session *s, int code, const char *fmt, ...)
 	(void)event_base_loopbreak(s->base);
 }
 
-/* Tell the user's callback. */
-static void session_show(struct session *s, const struct session_progress *p)
-{
-	if (s->cfg.progress)
-		s->cfg.progress(s->cfg.arg, p);
-}
-
 /* --- before the first call: speech, socket, connection, and from the daemon's
  * capacity and the campaign's loads the plan --- */
 
 /* ---- speech ---- */
 
-static void on_segment(void *arg, unsigned done, unsigned total)
+static void on_speech(void *arg, const char *phase, unsigned done,
+		      unsigned total)
 {
-	struct session_progress p = { .phase = "encoding speech: segments",
+	struct session *s = arg;
+	struct session_progress p = { .phase = phase,
 				      .done = done,
 				      .total = total };
 
-	session_show(arg, &p);
+	if (s->cfg.progress)
+		s->cfg.progress(s->cfg.arg, &p);
 }
 
 static int open_sources(struct session *s, struct cr_err *e)
@@ -71,7 +67,7 @@ static int open_sources(struct session *s, struct cr_err *e)
 			.base = c->path,
 			.seed = s->cfg.seed,
 			.duration = s->cfg.duration,
-			.progress = on_segment,
+			.progress = on_speech,
 			.arg = s,
 		};
 		unsigned k = 0;
@@ -114,15 +110,6 @@ static int find_local(struct session *s, struct sockaddr_storage *local,
 
 /* ---- conversions ---- */
 
-static void on_file(void *arg, unsigned done, unsigned total)
-{
-	struct session_progress p = { .phase = "recordings to convert: files",
-				      .done = done,
-				      .total = total };
-
-	session_show(arg, &p);
-}
-
 static void on_failed(void *arg, int err, const char *why)
 {
 	session_fail(arg, err, "conversions: %s", why);
@@ -133,7 +120,9 @@ static int open_conversions(struct session *s, struct cr_err *e)
 	const struct campaign *c = s->cfg.campaign;
 	const struct conversions_config cfg = {
 		.spool = s->cfg.spool,
-		.speech = { c, s->cfg.seed, on_file, s },
+		.campaign = c,
+		.seed = s->cfg.seed,
+		.progress = on_speech,
 		.failed = on_failed,
 		.arg = s,
 	};
@@ -690,7 +679,7 @@ static void report_progress(struct session *s, cr_ns now)
 		p.received += match_read(&m->received);
 		p.lost += match_lost(m);
 	}
-	session_show(s, &p);
+	s->cfg.progress(s->cfg.arg, &p);
 }
 
 static void on_session_tick(evutil_socket_t fd, short what, void *arg)

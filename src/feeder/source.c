@@ -28,15 +28,16 @@ static char *resolve_input(const char *base, const char *name)
 	return path;
 }
 
-int recordings_open(struct speech_corpus **corpus, const struct recordings *r,
-		    unsigned rate, struct cr_err *e)
+int recordings_open(struct speech_corpus **corpus, const char *base,
+		    const struct campaign_texts *input, unsigned rate,
+		    struct cr_err *e)
 {
 	const char *patterns[MAX_PATTERNS + 1] = { NULL };
 	unsigned n = 0;
 	int rc = 0;
 
-	for (; n < r->count && n < MAX_PATTERNS && !rc; n++) {
-		patterns[n] = resolve_input(r->base, r->input[n]);
+	for (; n < input->count && n < MAX_PATTERNS && !rc; n++) {
+		patterns[n] = resolve_input(base, input->item[n]);
 		if (!patterns[n])
 			rc = cr_fail(e, -ENOMEM, "out of memory");
 	}
@@ -111,46 +112,30 @@ static int encode_frame(struct source *s, const struct encoder *enc,
 	return 0;
 }
 
-/* What segment @i says: the recordings as they are, or by turns. */
-struct speaker {
-	const struct encoder *enc;
-	struct speech_reader reader;
-	struct speech_talker talker;
-};
-
-static void speaker_init(struct speaker *w, const struct encoder *enc,
-			 unsigned i)
-{
-	w->enc = enc;
-	if (enc->voice->kind == VOICE_TURNS)
-		speech_talker_init(&w->talker, &enc->voice->turns, enc->corpus,
-				   enc->seed, i);
-	else
-		speech_reader_init(&w->reader, enc->corpus, enc->seed, i);
-}
-
-static void speaker_read(struct speaker *w, int16_t *pcm)
-{
-	if (w->enc->voice->kind == VOICE_TURNS)
-		speech_talker_read(&w->talker, pcm, w->enc->samples);
-	else
-		speech_read(&w->reader, pcm, w->enc->samples);
-}
-
 static int encode_segment(struct source *s, const struct encoder *enc,
 			  unsigned i, struct cr_err *e)
 {
+	bool turns = enc->voice->kind == VOICE_TURNS;
 	int16_t pcm[CR_FRAME_SAMPLES_MAX];
-	struct speaker speaker;
+	struct speech_reader reader;
+	struct speech_talker talker;
 	void *state = NULL;
 	int rc = enc->endpoint->codec->encoder_open(&state, &enc->endpoint->cfg,
 						    e);
 
 	if (rc)
 		return rc;
-	speaker_init(&speaker, enc, i);
+	/* the recordings as they are, or by turns */
+	if (turns)
+		speech_talker_init(&talker, &enc->voice->turns, enc->corpus,
+				   enc->seed, i);
+	else
+		speech_reader_init(&reader, enc->corpus, enc->seed, i);
 	for (unsigned k = 0; k < s->in.frames && !rc; k++) {
-		speaker_read(&speaker, pcm);
+		if (turns)
+			speech_talker_read(&talker, pcm, enc->samples);
+		else
+			speech_read(&reader, pcm, enc->samples);
 		rc = encode_frame(s, enc, state, pcm,
 				  (size_t)i * s->in.frames + k);
 	}
@@ -161,25 +146,10 @@ static int encode_segment(struct source *s, const struct encoder *enc,
 	return 0;
 }
 
-static int fill_pool(struct source *s, struct encoder *enc,
-		     const struct source_cfg *cfg, struct cr_err *e)
-{
-	int rc = size_pool(s, enc, cfg, e);
-
-	for (unsigned i = 0; i < s->in.count && !rc; i++) {
-		rc = encode_segment(s, enc, i, e);
-		if (!rc && cfg->progress)
-			cfg->progress(cfg->arg, i + 1, s->in.count);
-	}
-	return rc;
-}
-
 int source_open(struct source **out, const struct source_cfg *cfg,
 		struct cr_err *e)
 {
 	const struct campaign_flow *f = cfg->flow;
-	const struct recordings said = { cfg->base, f->input.item,
-					 f->input.count };
 	struct encoder enc = { .endpoint = &f->in,
 			       .voice = &f->voice,
 			       .seed = cfg->seed };
@@ -194,10 +164,16 @@ int source_open(struct source **out, const struct source_cfg *cfg,
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return cr_fail(e, -ENOMEM, "out of memory for speech");
-	rc = recordings_open(&enc.corpus, &said, campaign_endpoint_rate(&f->in),
-			     e);
+	rc = recordings_open(&enc.corpus, cfg->base, &f->input,
+			     campaign_endpoint_rate(&f->in), e);
 	if (!rc)
-		rc = fill_pool(s, &enc, cfg, e);
+		rc = size_pool(s, &enc, cfg, e);
+	for (unsigned i = 0; i < s->in.count && !rc; i++) {
+		rc = encode_segment(s, &enc, i, e);
+		if (!rc && cfg->progress)
+			cfg->progress(cfg->arg, "encoding speech: segments",
+				      i + 1, s->in.count);
+	}
 	speech_close(enc.corpus);
 	if (rc) {
 		source_close(s);

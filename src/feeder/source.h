@@ -19,24 +19,18 @@
 #include "cr/error.h"
 #include "speech/speech.h"
 
-/* The recordings that a campaign names, as a corpus. */
+/** Load the recordings @input of a campaign (files, folders and globs; none:
+ * the installed ones) at @rate Hz: speech_open(). @base: the campaign file;
+ * relative names are beside it. Any thread. */
+int recordings_open(struct speech_corpus **corpus, const char *base,
+		    const struct campaign_texts *input, unsigned rate,
+		    struct cr_err *e);
 
-/** Names as a campaign has them. All borrowed. */
-struct recordings {
-	const char
-		*base; /**< the campaign file: relative names are beside it */
-	const char *const *input; /**< files, folders and globs */
-	unsigned count; /**< 0: the installed ones                           */
-};
-
-/** Load them at @rate Hz: speech_open(). Any thread. */
-int recordings_open(struct speech_corpus **corpus, const struct recordings *r,
-		    unsigned rate, struct cr_err *e);
+/** Called while speech is made: @done of @total of what @phase says. */
+typedef void source_progress(void *arg, const char *phase, unsigned done,
+			     unsigned total);
 
 struct source;
-
-/** Called while a source is being encoded. */
-typedef void source_progress(void *arg, unsigned done, unsigned total);
 
 struct source_cfg {
 	const struct campaign_flow *flow; /**< input, voice, in, ptime  */

@@ -170,3 +170,18 @@ void wav_copy(const uint8_t *bytes, size_t n, int16_t *pcm)
 	for (size_t i = 0; i < n; i++)
 		pcm[i] = (int16_t)(uint16_t)get16(bytes + 2 * i);
 }
+
+void wav_put(FILE *f, const int16_t *pcm, size_t n)
+{
+	uint8_t bytes[512];
+	size_t filled = 0;
+
+	for (size_t i = 0; i < n; i++, filled += 2) {
+		if (filled == sizeof(bytes)) {
+			(void)fwrite(bytes, filled, 1, f);
+			filled = 0;
+		}
+		put_le(bytes + filled, (uint16_t)pcm[i], 2);
+	}
+	(void)fwrite(bytes, filled, 1, f);
+}

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "cr/error.h"
 
@@ -42,5 +43,8 @@ void wav_header(uint8_t h[WAV_HEADER_BYTES], unsigned rate, uint64_t samples);
 
 /** Copy @n little-endian samples from @bytes to native @pcm. Pure. */
 void wav_copy(const uint8_t *bytes, size_t n, int16_t *pcm);
+
+/** Write @n samples of @pcm behind the header; errors are the stream's. */
+void wav_put(FILE *f, const int16_t *pcm, size_t n);
 
 #endif
