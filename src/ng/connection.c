@@ -11,9 +11,9 @@
  *    | half a message, unread | are out                                |
  *    +------------------------+-------------> closed <-----------------+
  *
- * It is read only while there is room for what follows from that: answers that
- * are to come, and answers that the peer has to read. Nobody is closed within
- * the work on its messages: it is marked as dead.
+ * Octets that a peer leaves unread have a bound, and those of all peers: beyond
+ * it, the one with the most is closed. Nobody is closed within the work on its
+ * messages: it is marked as dead.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,7 +27,6 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
-#include "ng/framing.h"
 #include "ng/listener_impl.h"
 #include "observe/log.h"
 
@@ -35,7 +34,6 @@ enum {
 	TURN = 8,	       /* messages until others have theirs   */
 	INPUT_MAX = 2 * 65536, /* more than a message                 */
 	COOKIE_BYTES = 128,    /* more than it needs                  */
-	UNREAD_SHARE = 4,      /* of it stops reading                 */
 	LINGER_S = 2,	       /* for the peer to read why it must go */
 };
 
@@ -147,20 +145,17 @@ static bool find_message(struct ng_connection *c)
 	return c->whole;
 }
 
-/* Is there room for what another request brings? */
-static bool connection_has_room(const struct ng_connection *c)
+/* May it ask more? */
+static bool is_open(const struct ng_connection *c)
 {
-	const struct ng_limits *limits = &c->listener->limits;
-
-	return !c->dead && !c->leaving && c->waiting < limits->of_connection &&
-	       unread(c) < limits->unread / UNREAD_SHARE;
+	return !c->dead && !c->leaving;
 }
 
 static void take_some(struct ng_connection *c)
 {
 	struct evbuffer *in = bufferevent_get_input(c->io);
 
-	for (unsigned i = 0; connection_has_room(c) && find_message(c); i++) {
+	for (unsigned i = 0; is_open(c) && find_message(c); i++) {
 		cr_ns wait =
 			i == TURN
 				? 1
@@ -208,7 +203,7 @@ static void watch_connection(struct ng_connection *c)
 
 	if (c->bye)
 		set_due(c, DUE_BYE, LINGER_S * CR_SEC);
-	else if (!connection_has_room(c) || c->whole)
+	else if (!is_open(c) || c->whole)
 		set_due(c, DUE_NEVER, 0);
 	else if (c->looked)
 		set_due(c, DUE_HALF, limits->half);
@@ -250,8 +245,7 @@ static void settle_connection(struct ng_connection *c)
 	}
 	if (c->leaving)
 		(void)evbuffer_drain(bufferevent_get_input(c->io), SIZE_MAX);
-	if (!c->finished &&
-	    (c->leaving || (connection_has_room(c) && !c->whole)))
+	if (!c->finished && (c->leaving || !c->whole))
 		(void)bufferevent_enable(c->io, EV_READ);
 	else
 		(void)bufferevent_disable(c->io, EV_READ);
@@ -280,29 +274,45 @@ void connection_answered(struct ng_connection *c)
 		start_timer(c->again, 0);
 }
 
+/* The one whose peer leaves too much unread, now that @c has an answer more; or
+ * NULL. */
+static struct ng_connection *find_offender(struct ng_connection *c)
+{
+	const struct ng_limits *limits = &c->listener->limits;
+	struct ng_connection *one, *most = c;
+	size_t all = 0;
+
+	if (unread(c) > limits->unread)
+		return c;
+	TAILQ_FOREACH (one, &c->listener->connections, link) {
+		all += unread(one);
+		if (unread(one) > unread(most))
+			most = one;
+	}
+	return all > limits->unread_all ? most : NULL;
+}
+
 int connection_send(struct ng_connection *c, const char *text, size_t bytes)
 {
+	struct ng_connection *offender;
+
 	if (c->dead || c->bye)
 		return -EPIPE;
-	if (unread(c) + bytes > c->listener->limits.unread) {
-		cut_ng_connection(c, "it does not read its answers");
-		if (!c->busy)
-			start_timer(c->again, 0);
-		return -ENOBUFS;
-	}
-	return bufferevent_write(c->io, text, bytes) ? -ENOMEM : 0;
+	if (bufferevent_write(c->io, text, bytes))
+		return -ENOMEM;
+	offender = find_offender(c);
+	if (!offender)
+		return 0;
+	cut_ng_connection(offender, "it does not read its answers");
+	if (!offender->busy)
+		start_timer(offender->again, 0);
+	return offender == c ? -ENOBUFS : 0;
 }
 
 /* --- events --- */
 
-static void on_input(struct bufferevent *io, void *arg)
-{
-	(void)io;
-	connection_turn(arg);
-}
-
-/* All answers are out. */
-static void on_output(struct bufferevent *io, void *arg)
+/* Octets have come, or all answers are out. */
+static void on_octets(struct bufferevent *io, void *arg)
 {
 	(void)io;
 	connection_turn(arg);
@@ -367,7 +377,7 @@ static int start_connection(struct ng_connection *c, int fd)
 	c->late = evtimer_new(base, on_late, c);
 	if (!c->again || !c->late)
 		return -ENOMEM;
-	bufferevent_setcb(c->io, on_input, on_output, on_connection_event, c);
+	bufferevent_setcb(c->io, on_octets, on_octets, on_connection_event, c);
 	bufferevent_setwatermark(c->io, EV_READ, 0, INPUT_MAX);
 	bufferevent_set_timeouts(c->io, NULL, &stuck);
 	return bufferevent_enable(c->io, EV_READ | EV_WRITE) ? -ENOMEM : 0;

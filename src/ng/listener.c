@@ -222,10 +222,10 @@ const struct ng_limits ng_limits_usual = {
 	.per_second = 2000,
 	.hosts = 1024,
 	.waiting = 4096,
-	.of_connection = 64,
 	.connections = 256,
 	.of_host = 64,
 	.unread = (size_t)1 << 20,
+	.unread_all = (size_t)32 << 20,
 	.replies = (size_t)32 << 20,
 	.replies_life = 10 * CR_SEC,
 	.half = 10 * CR_SEC,
@@ -241,29 +241,23 @@ static int send_text(struct ng_listener *l, const struct ng_origin *o,
 			     : datagrams_send(l->datagrams, o, text, bytes);
 }
 
-/* What is wrong may quote what was sent, which JSON may not be able to say. */
-static json_t *error_body(const char *why)
-{
-	struct cr_err plain;
-	size_t n = 0;
-
-	for (; why[n] && n < sizeof(plain.text) - 1; n++)
-		plain.text[n] = why[n];
-	for (size_t i = 0; i < n; i++)
-		if (plain.text[i] < ' ' || plain.text[i] > '~')
-			plain.text[i] = '?';
-	return json_pack("{s:s,s:s%}", "result", "error", "error-reason",
-			 plain.text, n);
-}
-
-/* Into l->text. Its length, or -errno. */
+/* Into l->text. Its length, or -errno. What is wrong may quote what was sent,
+ * which JSON may not be able to say. */
 static long write_error(struct ng_listener *l, const struct ng_message *m,
 			const char *why)
 {
-	json_t *body = error_body(why);
-	long n = body ? ng_message_write(m, body, l->text, sizeof(l->text))
-		      : -ENOMEM;
+	struct cr_err plain;
+	json_t *body;
+	long n;
 
+	(void)cr_fail(&plain, 0, "%s", why);
+	for (char *p = plain.text; *p; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	body = json_pack("{s:s,s:s}", "result", "error", "error-reason",
+			 plain.text);
+	n = body ? ng_message_write(m, body, l->text, sizeof(l->text))
+		 : -ENOMEM;
 	json_decref(body);
 	return n;
 }
@@ -502,35 +496,16 @@ int ng_listener_admit(struct ng_listener *l, const struct networks *acl,
 
 static int read_acl(struct ng_listener *l, struct cr_err *e)
 {
+	struct networks local;
 	int rc = ng_listener_admit(l, l->cfg.acl, e);
 
-	if (!rc) {
-		struct networks local;
-
-		if (choose_acl(&local, NULL, &l->local, NULL))
-			log_event(LOG_WARN, "ng-open",
-				  LOG_WORD("address", l->cfg.address),
-				  LOG_STR("why",
-					  "NG has no password, and addresses "
-					  "can be forged: keep it in a closed "
-					  "network"));
-	}
+	if (!rc && choose_acl(&local, NULL, &l->local, NULL))
+		log_event(LOG_WARN, "ng-open",
+			  LOG_WORD("address", l->cfg.address),
+			  LOG_STR("why", "NG has no password, and addresses "
+					 "can be forged: keep it in a closed "
+					 "network"));
 	return rc;
-}
-
-static int make(struct ng_listener *l, struct cr_err *e)
-{
-	const struct rate_limit_cfg a = { .per_second = l->limits.per_second,
-					  .burst = l->limits.per_second,
-					  .hosts = l->limits.hosts };
-	const struct ng_replies_cfg r = { .life = l->limits.replies_life,
-					  .bytes_max = l->limits.replies };
-
-	l->rate_limit = rate_limit_new(&a);
-	l->replies = ng_replies_new(&r);
-	return l->rate_limit && l->replies
-		       ? 0
-		       : cr_fail(e, -ENOMEM, "out of memory");
 }
 
 static void close_sockets(struct ng_listener *l)
@@ -579,11 +554,18 @@ int ng_listener_open(struct ng_listener **out,
 	l->tcp = -1;
 	TAILQ_INIT(&l->asked);
 	TAILQ_INIT(&l->connections);
-	rc = read_ng_address(cfg->address, &l->local, e);
+	l->rate_limit = rate_limit_new(
+		&(struct rate_limit_cfg){ .per_second = l->limits.per_second,
+					  .burst = l->limits.per_second,
+					  .hosts = l->limits.hosts });
+	l->replies = ng_replies_new(
+		&(struct ng_replies_cfg){ .life = l->limits.replies_life,
+					  .bytes_max = l->limits.replies });
+	rc = l->rate_limit && l->replies
+		     ? read_ng_address(cfg->address, &l->local, e)
+		     : cr_fail(e, -ENOMEM, "out of memory");
 	if (!rc)
 		rc = read_acl(l, e);
-	if (!rc)
-		rc = make(l, e);
 	if (!rc)
 		rc = listen_at_address(l, e);
 	if (rc) {
@@ -605,7 +587,7 @@ void ng_listener_close(struct ng_listener *l)
 		TAILQ_REMOVE(&l->asked, a, link);
 		a->listener = NULL;
 	}
-	rate_limit_free(l->rate_limit);
+	free(l->rate_limit);
 	ng_replies_free(l->replies);
 	free(l);
 }

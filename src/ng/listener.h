@@ -5,7 +5,7 @@
  *
  * UDP: a datagram is a message. Who sends a request again, as its answer was
  * lost, has the same answer again; the work is done once. TCP: messages follow
- * each other without anything between them (ng/framing.h); answers come as
+ * each other without anything between them (ng/message.h); answers come as
  * they are ready, told apart by their cookies.
  *
  * There is no password: who may ask is told by address, and they may do
@@ -37,14 +37,14 @@ struct ng_listener;
 struct ng_asked;
 
 struct ng_limits {
-	unsigned per_second;	/**< requests of a host: more are dropped (UDP)
-				     or wait in the kernel (TCP)          */
-	unsigned hosts;		/**< for which that is counted              */
-	unsigned waiting;	/**< for their answers; more are refused    */
-	unsigned of_connection; /**< of them: then it is not read           */
+	unsigned per_second; /**< requests of a host: more are dropped (UDP)
+				  or wait in the kernel (TCP)          */
+	unsigned hosts;	     /**< for which that is counted              */
+	unsigned waiting;    /**< for their answers; more are refused    */
 	unsigned connections, of_host; /**< more are closed at once; of few
 				     descriptors descriptors_for_ng()     */
 	size_t unread;	    /**< octets that a connection leaves unread     */
+	size_t unread_all;  /**< the same of all: the one with most is cut  */
 	size_t replies;	    /**< octets of answers that may come again      */
 	cr_ns replies_life; /**< of them                                    */
 	cr_ns half;	    /**< until the rest of a message comes, or any of an

@@ -10,10 +10,9 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 
-#include "ng/rate_limit.h"
 #include "ng/listener.h"
 #include "ng/message.h"
-#include "ng/replies.h"
+#include "ng/peers.h"
 
 struct ng_connection;
 struct datagrams;

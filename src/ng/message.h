@@ -3,6 +3,13 @@
  * A message of the NG protocol: a cookie, a space, and a dictionary in bencode
  * or JSON. The answer has the cookie and the encoding of its request.
  *
+ *   COOKIE SPACE DICTIONARY COOKIE SPACE DICTIONARY ...
+ *
+ * In a stream there is nothing between messages: one ends where its dictionary
+ * does. Blanks and line feeds before a cookie are passed over. What is in a
+ * dictionary is looked at only as far as its end needs it; ng_message_read()
+ * says whether it is one. Every octet is looked at once.
+ *
  * Pure but for memory.
  */
 #ifndef NG_MESSAGE_H
@@ -35,6 +42,44 @@ void ng_message_free(struct ng_message *m);
  * -ENOSPC. */
 long ng_message_write(const struct ng_message *request, const json_t *body,
 		      char *text, size_t size);
+
+/* --- where messages end in a stream of octets (TCP) --- */
+
+enum framing_state {
+	FRAMING_BEFORE, /**< no octet of a message yet */
+	FRAMING_COOKIE,
+	FRAMING_BEGIN, /**< of the dictionary         */
+	FRAMING_ITEM,  /**< bencode: a value or an e  */
+	FRAMING_INTEGER,
+	FRAMING_LENGTH,
+	FRAMING_OCTETS,
+	FRAMING_JSON,
+	FRAMING_STRING,
+	FRAMING_ESCAPE,
+	FRAMING_END,
+	FRAMING_LOST
+};
+
+/** Zero: at the begin of a stream. */
+struct framing {
+	enum framing_state state;
+	size_t bytes;	 /**< of the message, so far; whole, when it is done */
+	size_t left;	 /**< of a string's octets, or its length so far     */
+	unsigned depth;	 /**< of dictionaries and lists                      */
+	const char *why; /**< FRAMING_BROKEN: what is wrong                  */
+};
+
+enum framing_is {
+	FRAMING_MORE,  /**< all @bytes were used: more are needed          */
+	FRAMING_DONE,  /**< a message ends here; it has framing.bytes      */
+	FRAMING_BROKEN /**< what follows cannot be told apart any more     */
+};
+
+/** Go on with the next @bytes at @text; *@used of them. */
+enum framing_is framing_feed(struct framing *f, const char *text, size_t bytes,
+			     size_t *used);
+
+/* --- encodings --- */
 
 /** Dictionaries and lists within each other; more are refused. */
 #define BENCODE_DEPTH_MAX 16u

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "ng/framing.h"
 #include "ng/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

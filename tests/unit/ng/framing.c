@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ng/framing.h"
 #include "ng/message.h"
 
 #define PING "d7:command4:pinge"

@@ -205,40 +205,7 @@ static void it_closes_while_requests_of_connections_wait(void **state)
 	listening_close(&w);
 }
 
-/* What it does not read stops what is read of it. */
-static void who_does_not_read_is_not_read(void **state)
-{
-	struct ng_limits limits = ng_limits_usual;
-	unsigned before;
-
-	limits.unread = 300000;
-	listening_open(&w, "127.0.0.1:0", &limits);
-	client_tcp(&c, &w, 4096);
-	for (unsigned i = 0; i < 100; i++)
-		client_say(&c, &w, LONG("1"));
-	do {
-		before = w.asked;
-		for (unsigned i = 0; i < 20; i++)
-			listening_turn(&w);
-	} while (w.asked > before);
-	assert_in_range(w.asked, 1, 99);
-	/* others are served */
-	client_tcp(&other, &w, 0);
-	client_say(&other, &w, PING("2"));
-	client_hear(&other, &w, PONG("2"));
-	client_close(&other);
-	/* and so is it, when it reads */
-	while (w.asked < 101 || listening_stats(&w).answered < 101) {
-		client_listen(&c);
-		c.n = 0;
-		listening_turn(&w);
-	}
-	assert_int_equal(listening_stats(&w).cut, 0);
-	client_close(&c);
-	listening_close(&w);
-}
-
-/* Answers to what it has asked before are more than it may leave. */
+/* Answers are more than it may leave. */
 static void who_leaves_too_much_unread_is_cut(void **state)
 {
 	struct ng_limits limits = ng_limits_usual;
@@ -257,23 +224,43 @@ static void who_leaves_too_much_unread_is_cut(void **state)
 	listening_close(&w);
 }
 
-static void a_connection_may_have_only_so_many_waiting(void **state)
+/* The one with the most goes, whoever is answered then. */
+static void all_that_is_unread_has_a_bound_too(void **state)
 {
 	struct ng_limits limits = ng_limits_usual;
 
-	limits.of_connection = 2;
+	limits.unread_all = 1000000;
+	limits.unread = 2 * limits.unread_all;
 	listening_open(&w, "127.0.0.1:0", &limits);
+	client_tcp(&other, &w, 0);
+	client_say(&other, &w, PING("1"));
+	client_hear(&other, &w, PONG("1"));
+	client_tcp(&c, &w, 4096);
+	for (unsigned i = 0; i < 100; i++)
+		client_say(&c, &w, LONG("1"));
+	while (!listening_stats(&w).cut)
+		listening_turn(&w);
+	listening_turn(&w);
+	assert_int_equal(listening_stats(&w).connections, 1);
+	client_say(&other, &w, PING("2"));
+	client_hear(&other, &w, PONG("2"));
+	assert_int_equal(listening_stats(&w).cut, 1);
+	client_close(&c);
+	client_close(&other);
+	listening_close(&w);
+}
+
+/* Requests of a client that reads do not wait for each other. */
+static void many_of_a_connection_wait_at_once(void **state)
+{
+	listening_open(&w, "127.0.0.1:0", NULL);
 	client_tcp(&c, &w, 0);
 	client_say(&c, &w, HOLD("1") HOLD("2") HOLD("3") PING("4"));
-	listening_hold(&w, 2);
-	for (unsigned i = 0; i < 10; i++)
-		listening_turn(&w);
-	assert_int_equal(w.asked, 2);
-	answer_held(&w);
-	assert_int_equal(w.asked, 2); /* not within the answer */
-	listening_hold(&w, 2);
-	answer_held(&w);
-	client_hear(&c, &w, HELD("1") HELD("2") PONG("4"));
+	listening_hold(&w, 3);
+	client_hear(&c, &w, PONG("4"));
+	for (unsigned i = 0; i < 3; i++)
+		answer_held(&w);
+	client_hear(&c, &w, HELD("1") HELD("2") HELD("3"));
 	client_close(&c);
 	listening_close(&w);
 }
@@ -418,9 +405,9 @@ int main(void)
 			a_connection_that_ends_within_a_message_is_counted),
 		cmocka_unit_test(an_answer_to_who_has_gone_is_dropped),
 		cmocka_unit_test(it_closes_while_requests_of_connections_wait),
-		cmocka_unit_test(who_does_not_read_is_not_read),
 		cmocka_unit_test(who_leaves_too_much_unread_is_cut),
-		cmocka_unit_test(a_connection_may_have_only_so_many_waiting),
+		cmocka_unit_test(all_that_is_unread_has_a_bound_too),
+		cmocka_unit_test(many_of_a_connection_wait_at_once),
 		cmocka_unit_test(
 			half_a_message_has_its_time_and_so_has_silence),
 		cmocka_unit_test(the_next_half_has_a_time_of_its_own),

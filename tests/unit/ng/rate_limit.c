@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "ng/rate_limit.h"
+#include "ng/peers.h"
 
 static struct rate_limit *open_rate_limit(unsigned hosts)
 {
@@ -39,7 +39,7 @@ static void a_burst_and_then_the_rate(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(take(a, A, 100 * CR_SEC), 0);
 	assert_true(take(a, A, 100 * CR_SEC) > 0);
-	rate_limit_free(a);
+	free(a);
 }
 
 static void hosts_are_apart_and_their_ports_are_not(void **state)
@@ -52,7 +52,7 @@ static void hosts_are_apart_and_their_ports_are_not(void **state)
 	assert_int_equal(take(a, "192.0.2.2:5000", 0), 0);
 	assert_int_equal(take(a, B, 0), 0);
 	assert_true(take(a, "[::ffff:192.0.2.1]:5000", 0) > 0);
-	rate_limit_free(a);
+	free(a);
 }
 
 /* Who floods stays in the table, as it asks all the time. */
@@ -75,7 +75,7 @@ static void strangers_do_not_wash_a_flooder_out(void **state)
 		assert_int_equal(take(a, from, 0), 0);
 	}
 	assert_int_equal(take(a, A, 0), 0);
-	rate_limit_free(a);
+	free(a);
 }
 
 int main(void)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ng/replies.h"
+#include "ng/peers.h"
 
 static enum ng_replies_is ask(struct ng_replies *r, const char *from,
 			      const char *cookie, cr_ns now, const char *is)

@@ -1,18 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers that were given, for requests that come again: UDP loses datagrams,
- * and who asked sends the same cookie until it has an answer. The work is done
- * once.
+ * What is remembered of hosts that ask: how much they may ask still, and what
+ * they were answered by UDP.
+ *
+ * Rates: a token bucket for each host (the generic cell rate algorithm of ITU-T
+ * I.371: one time for each host says it all), in a table of bounded size. A
+ * host that is not in it any more begins anew with a full bucket.
+ *
+ * Replies: UDP loses datagrams, and a host that asked sends the same cookie
+ * until it has an answer. The work is done once.
  *
  * Pure but for memory; time is an argument, which never goes back. One thread.
  */
-#ifndef NG_REPLIES_H
-#define NG_REPLIES_H
+#ifndef NG_PEERS_H
+#define NG_PEERS_H
 
 #include <stddef.h>
 #include <sys/socket.h>
 
 #include "cr/time.h"
+
+struct rate_limit;
+
+struct rate_limit_cfg {
+	unsigned per_second; /**< requests of a host, in the long run, > 0   */
+	unsigned burst;	     /**< and at once, after silence, > 0            */
+	unsigned hosts;	     /**< that are known; the oldest one goes, > 0   */
+};
+
+/** In one piece of memory for free(). NULL: out of memory. */
+struct rate_limit *rate_limit_new(const struct rate_limit_cfg *cfg);
+
+/** The host of @from (whatever its port is) asks at @now. 0: it may, and that
+ * is counted. Else the ns until it may again. */
+cr_ns rate_limit_take(struct rate_limit *a, const struct sockaddr_storage *from,
+		      cr_ns now);
 
 struct ng_replies;
 
