@@ -1,136 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answers: what both sides have settled on becomes a conversation for each
- * line, or changes the one that is there; and who has offered is told.
+ * line, or changes the one that is there; and the offerer is told.
  */
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "ng/service_impl.h"
-#include "ng/terms.h"
 
-struct answering {
-	const struct ng_work *w;
-	struct ng_dialog *d;
-	unsigned to; /* number of the side that is answered */
-	struct sdp *sdp;
-	struct codec_settled settled; /* of the line at hand */
-	bool carried[SDP_LINES_MAX];
-	unsigned ncarried;
-	struct ng_text
-		text; /* its formats, and what follows, are not cleared */
-	/* what lines that are carried become, and what they were */
-	struct answered_line {
-		struct endpoint_spec to[2], was[2];
-		struct codec_spec spoken[2];
-		bool ran;
-	} line[SDP_LINES_MAX];
-	/* of lines that go back: the other one may be waited for */
-	struct conversation_plan back;
-};
+/* --- lines --- */
 
-/* --- lines that are not --- */
-
-void ng_release(struct ng_service *sv, struct ng_stream *s)
-{
-	sv->promised.ppm -= s->promised.ppm;
-	sv->promised.streams -= s->promised.streams;
-	s->promised = (struct conversation_promise){ 0 };
-}
-
-/* On the word of who answers. */
+/* A conversation ends on the word of the answerer. */
 static const struct node_who proxy = { .by = NODE_BY_PROXY };
 
-/* Another branch may still use the caller's endpoint. */
-static void refuse_line(struct answering *a, unsigned i)
+/* What the offerer and the answerer become by what both have settled on. */
+static int answered_terms(struct ng_exchange *x, unsigned i,
+			  struct endpoint_spec to[2], struct cr_err *e)
 {
-	struct ng_service *sv = a->w->service;
-	struct ng_stream *s = &a->d->stream[i];
-
-	ng_release(sv, s);
-	ng_stream_stop(sv->node, s, NODE_END_STOPPED, &proxy);
-	for (unsigned k = 0; k < 2; k++)
-		if (a->d->side[k]->users == 1)
-			ng_endpoint_close(sv->node,
-					  &a->d->side[k]->endpoint[i]);
-}
-
-/* --- lines that are --- */
-
-static int terms_of_offerer(struct answering *a, unsigned i,
-			    struct endpoint_spec *to, struct cr_err *e)
-{
-	const struct ng_terms t = {
-		.line = sdp_line(a->d->offer, i),
-		.choice = &a->settled.party[0],
-		.ptime = a->d->stream[i].ptime_back,
-		.in_ptime = a->text.line[i].ptime,
-		.comes = a->d->stream[i].ptime_signalled,
-		.apart = a->d->stream[i].ptime,
-		.host = a->d->host,
-		.learn = a->d->learn,
+	const struct ng_request *r = x->w->request;
+	const struct ng_offered *o = &x->d->stream[i].offered;
+	const struct ng_terms offerer = {
+		.line = sdp_line(x->d->offer, i),
+		.choice = &x->settled.party[0],
+		.ptime = o->ptime_back,
+		.in_ptime = x->out[i].ptime,
+		.comes = o->ptime_signalled,
+		.apart = o->ptime,
+		.host = x->d->host,
+		.learn = x->d->learn,
 	};
-
-	return ng_terms_change(to, &t, e);
-}
-
-static int terms_of_answerer(struct answering *a, unsigned i,
-			     struct endpoint_spec *to, struct cr_err *e)
-{
-	const struct ng_request *r = a->w->request;
-	const struct ng_terms t = {
-		.line = sdp_line(a->sdp, i),
-		.choice = &a->settled.party[1],
-		.ptime = a->d->stream[i].ptime,
-		.in_ptime = a->d->stream[i].ptime_signalled,
-		.comes = a->text.line[i].ptime,
-		.apart = a->d->stream[i].ptime_back,
+	const struct ng_terms answerer = {
+		.line = sdp_line(x->sdp, i),
+		.choice = &x->settled.party[1],
+		.ptime = o->ptime,
+		.in_ptime = o->ptime_signalled,
+		.comes = x->out[i].ptime,
+		.apart = o->ptime_back,
 		.host = r->host,
 		.learn = r->learn,
 	};
+	int err = ng_terms_change(&to[x->by], &offerer, e);
 
-	return ng_terms_change(to, &t, e);
+	return err ? err : ng_terms_change(&to[!x->by], &answerer, e);
 }
 
-/* What who offered is to send: what the other one is sent is its own matter
- * where the proxy asks for something of that. */
-static unsigned answered_ptime(const struct answering *a, unsigned i)
+/* What the offerer is told of the line. What it is to send: what the other one
+ * is sent is its own matter where the proxy asks for something of that. */
+static int report_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
 {
-	const struct ng_stream *s = &a->d->stream[i];
+	const struct sdp_line *offer = sdp_line(x->d->offer, i);
+	const struct sdp_line *answer = sdp_line(x->sdp, i);
+	const struct ng_offered *o = &x->d->stream[i].offered;
+	bool mux = o->mux & NG_MUX_NEAR;
 
-	if (s->ptime_back)
-		return s->ptime_back;
-	return s->ptime ? sdp_line(a->d->offer, i)->ptime
-			: sdp_line(a->sdp, i)->ptime;
-}
-
-/* What who offered is told of the line. */
-static int report_line(struct answering *a, unsigned i, struct cr_err *e)
-{
-	const struct sdp_line *offer = sdp_line(a->d->offer, i);
-	const struct sdp_line *answer = sdp_line(a->sdp, i);
-	const struct ng_endpoint *endpoint = &a->d->side[a->to]->endpoint[i];
-	struct sdp_line_out *out = &a->text.line[i];
-
-	memcpy(a->text.format[i], a->settled.answer, sizeof(a->settled.answer));
-	*out = (struct sdp_line_out){
+	memcpy(x->format[i], x->settled.answer, sizeof(x->settled.answer));
+	x->out[i] = (struct sdp_line_out){
 		.proto = offer->proto,
-		.mux = a->d->stream[i].mux & NG_MUX_NEAR,
-		.mode = ng_terms_mode(answer),
-		.ptime = answered_ptime(a, i),
-		.formats = a->text.format[i],
-		.nformats = a->settled.nanswer,
+		.mux = mux,
+		.ptime = o->ptime_back ? o->ptime_back
+			 : o->ptime    ? offer->ptime
+				       : answer->ptime,
+		.nformats = x->settled.nanswer,
 	};
-	out->maxptime = answer->maxptime >= out->ptime ? answer->maxptime : 0;
-	if (!ng_endpoint_local(a->w->service->node, endpoint, &out->rtp))
-		return cr_fail(e, -ESRCH, "an endpoint of it has ended");
-	if (!out->mux || !offer->mux_only)
-		ng_line_report_rtcp(out, a->w->request, out->mux);
-	return 0;
+	return ng_describe_line(x, i, answer, &x->d->side[x->by]->endpoint[i],
+				mux && offer->mux_only ? -1 : !mux, e);
 }
 
 static void remember_spoken(struct codec_spec *to, const struct sdp_format *f)
@@ -142,72 +77,65 @@ static void remember_spoken(struct codec_spec *to, const struct sdp_format *f)
 	(void)snprintf(to->fmtp, sizeof(to->fmtp), "%s", f->fmtp);
 }
 
-static int prepare_line(struct answering *a, unsigned i, struct cr_err *e)
+static int prepare_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
 {
-	struct answered_line *l = &a->line[i];
-	int err = codec_settle(&a->settled, a->d->stream[i].offered,
-			       sdp_line(a->sdp, i), a->w->request->single_codec,
+	int err = codec_settle(&x->settled, x->d->stream[i].offered.list,
+			       sdp_line(x->sdp, i), x->w->request->single_codec,
 			       e);
 
 	if (!err)
-		err = report_line(a, i, e);
+		err = report_line(x, i, e);
 	if (!err)
-		err = terms_of_offerer(a, i, &l->to[a->to], e);
-	if (!err)
-		err = terms_of_answerer(a, i, &l->to[!a->to], e);
+		err = answered_terms(x, i, x->line[i].to, e);
 	if (err)
 		return err;
-	remember_spoken(&l->spoken[a->to], &a->settled.party[0].speech);
-	remember_spoken(&l->spoken[!a->to], &a->settled.party[1].speech);
-	a->carried[i] = true;
-	a->ncarried++;
+	remember_spoken(&x->line[i].spoken[x->by], &x->settled.party[0].speech);
+	remember_spoken(&x->line[i].spoken[!x->by],
+			&x->settled.party[1].speech);
+	x->carried[i] = true;
+	x->ncarried++;
 	return 0;
+}
+
+static int prepare_lines(struct ng_exchange *x, struct cr_err *e)
+{
+	unsigned n = sdp_lines(x->d->offer);
+	int err = 0;
+
+	if (sdp_lines(x->sdp) != n)
+		return cr_fail(e, -EINVAL,
+			       "sdp: %u media lines answer an offer of %u (RFC "
+			       "3264, 6)",
+			       sdp_lines(x->sdp), n);
+	for (unsigned i = 0; i < n && !err; i++)
+		if (x->d->stream[i].offered.list && ng_line_is_carried(x, i))
+			err = prepare_line(x, i, e);
+		else
+			x->out[i].refused = true;
+	return err;
 }
 
 /* --- all lines, or none --- */
 
-static int prepare_lines(struct answering *a, struct cr_err *e)
-{
-	unsigned n = sdp_lines(a->d->offer);
-	int err = 0;
-
-	if (sdp_lines(a->sdp) != n)
-		return cr_fail(e, -EINVAL,
-			       "sdp: %u media lines answer an offer of %u (RFC "
-			       "3264, 6)",
-			       sdp_lines(a->sdp), n);
-	for (unsigned i = 0; i < n && !err; i++)
-		if (a->d->stream[i].offered &&
-		    ng_line_is_carried(sdp_line(a->sdp, i), i, a->w->warning))
-			err = prepare_line(a, i, e);
-		else
-			a->text.line[i].refused = true;
-	return err;
-}
-
-/* Would line @i, refused, leave something as it was not? One alone that takes
- * no endpoint from another branch says so by itself. */
-static bool may_harm(struct answering *a, unsigned i)
-{
-	return a->ncarried > 1 || ng_stream_takes(a->w->service->node, a->d, i);
-}
-
 /* What would refuse a line is found before another one has changed, or another
- * branch has ended. */
-static int weigh_lines(struct answering *a, struct cr_err *e)
+ * branch has ended. One line alone that takes no endpoint from another branch
+ * says so by itself. */
+static int weigh_answer(struct ng_exchange *x, struct cr_err *e)
 {
-	struct node *n = a->w->service->node;
+	struct node *n = x->w->service->node;
 	struct conversation_promise all = { 0 };
-	struct ng_weighing w = { .promised = &all, .plan = a->w->plan };
+	struct ng_weighing w = { .promised = &all, .plan = x->w->plan };
 	int err = 0;
 
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++) {
-		if (!a->carried[i] || !may_harm(a, i))
+		const struct endpoint_spec *to = x->line[i].to;
+
+		if (!x->carried[i] ||
+		    (x->ncarried == 1 && !ng_stream_takes(n, x->d, i)))
 			continue;
-		err = ng_stream_check(n, a->d, i, a->line[i].to, e);
+		err = ng_stream_check(n, x->d, i, to, e);
 		if (!err)
-			err = ng_stream_weigh(n, &a->d->stream[i],
-					      a->line[i].to, &w, e);
+			err = ng_stream_weigh(n, &x->d->stream[i], to, &w, e);
 		all.ppm += w.needs.ppm;
 		all.streams += w.needs.streams;
 	}
@@ -215,147 +143,130 @@ static int weigh_lines(struct answering *a, struct cr_err *e)
 }
 
 /* Lines before @end go back to what they were. */
-static void undo_answer(struct answering *a, unsigned end)
+static void undo_answer(struct ng_exchange *x, unsigned end)
 {
-	struct node *n = a->w->service->node;
+	struct node *n = x->w->service->node;
 	struct cr_err e;
 
 	for (unsigned i = 0; i < end; i++)
-		if (a->carried[i] && a->line[i].ran)
-			(void)ng_stream_settle(n, a->d, i, a->line[i].was,
-					       &a->back, &e);
-		else if (a->carried[i])
-			ng_stream_stop(n, &a->d->stream[i], NODE_END_STOPPED,
+		if (x->carried[i] && x->line[i].ran)
+			(void)ng_stream_settle(n, x->d, i, x->line[i].was,
+					       &x->back, &e);
+		else if (x->carried[i])
+			ng_stream_stop(n, &x->d->stream[i], NODE_END_STOPPED,
 				       &proxy);
 }
 
-static int settle_lines(struct answering *a, struct cr_err *e)
+static int settle_lines(struct ng_exchange *x, struct cr_err *e)
 {
-	struct node *n = a->w->service->node;
+	struct node *n = x->w->service->node;
 	int err = 0;
 
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++) {
-		struct answered_line *l = &a->line[i];
 
-		if (!a->carried[i])
+		if (!x->carried[i])
 			continue;
-		l->ran = ng_stream_now(n, &a->d->stream[i], l->was);
-		err = ng_stream_settle(n, a->d, i, l->to, a->w->plan, e);
+		x->line[i].ran =
+			ng_stream_now(n, &x->d->stream[i], x->line[i].was);
+		err = ng_stream_settle(n, x->d, i, x->line[i].to, x->w->plan,
+				       e);
 		if (err)
-			undo_answer(a, i);
+			undo_answer(x, i);
 	}
 	return err;
 }
 
-/* An answer can only agree to what was offered (RFC 5761, 5.1.1). */
-static void agree_mux(struct answering *a, unsigned i)
+static void commit_line(struct ng_exchange *x, unsigned i)
 {
-	struct node *n = a->w->service->node;
-	unsigned mux = a->d->stream[i].mux;
-	bool far = (mux & NG_MUX_FAR) &&
-		   (sdp_line(a->sdp, i)->mux || (mux & NG_MUX_SURE));
+	struct node *n = x->w->service->node;
+	struct ng_dialog *d = x->d;
+	struct ng_stream *s = &d->stream[i];
+	struct ng_side *offerer = d->side[x->by], *answerer = d->side[!x->by];
+	unsigned mux = s->offered.mux;
 
-	ng_endpoint_mux(n, &a->d->side[a->to]->endpoint[i], mux & NG_MUX_NEAR);
-	ng_endpoint_mux(n, &a->d->side[!a->to]->endpoint[i], far);
-}
-
-/* All that can fail is done. */
-static void commit_answer(struct answering *a)
-{
-	unsigned n = sdp_lines(a->d->offer);
-
-	for (unsigned i = 0; i < n; i++) {
-		struct ng_stream *s = &a->d->stream[i];
-
-		if (a->carried[i]) { /* it has its share now */
-			ng_release(a->w->service, s);
-			ng_stream_agree(a->w->service->node, s);
-			agree_mux(a, i);
-			memcpy(s->spoken, a->line[i].spoken, sizeof(s->spoken));
-			ng_stream_name(a->w->service->node, a->d, i);
-		} else {
-			refuse_line(a, i);
-		}
+	ng_release(x->w->service, s); /* it has its share now */
+	if (x->carried[i]) {
+		ng_stream_set_early(n, s, false);
+		/* An answer can only agree to what was offered (RFC 5761,
+		 * 5.1.1). */
+		ng_endpoint_mux(n, &offerer->endpoint[i], mux & NG_MUX_NEAR);
+		ng_endpoint_mux(n, &answerer->endpoint[i],
+				(mux & NG_MUX_FAR) &&
+					(sdp_line(x->sdp, i)->mux ||
+					 (mux & NG_MUX_SURE)));
+		memcpy(s->spoken, x->line[i].spoken, sizeof(s->spoken));
+		ng_stream_name(n, d, i);
+		return;
 	}
+	ng_stream_stop(n, s, NODE_END_STOPPED, &proxy);
+	/* another branch may still use the caller's endpoint */
+	for (unsigned k = 0; k < 2; k++)
+		if (d->side[k]->users == 1)
+			ng_endpoint_close(n, &d->side[k]->endpoint[i]);
 }
 
-/* --- the whole --- */
-
-static int apply_answer(struct answering *a, struct cr_err *e)
+static int apply_answer(struct ng_exchange *x, struct cr_err *e)
 {
-	const struct ng_request *r = a->w->request;
+	const struct ng_request *r = x->w->request;
+	struct ng_dialog *d = x->d;
 	char *copy = strdup(r->sdp);
-	int err = copy ? weigh_lines(a, e)
+	int err = copy ? weigh_answer(x, e)
 		       : cr_fail(e, -ENOMEM, "out of memory for an answer");
-	struct ng_dialog *d = a->d;
 
 	if (!err)
-		err = settle_lines(a, e);
-	if (!err && ng_dialog_tag(a->d, !a->to, r->to_tag)) {
-		undo_answer(a, SDP_LINES_MAX);
+		err = settle_lines(x, e);
+	if (!err && ng_dialog_tag(d, !x->by, r->to_tag)) {
+		undo_answer(x, SDP_LINES_MAX);
 		err = cr_fail(e, -ENOMEM, "out of memory for a tag");
 	}
 	if (err) {
 		free(copy);
 		return err;
 	}
-	commit_answer(a);
+	for (unsigned i = 0; i < sdp_lines(d->offer); i++)
+		commit_line(x, i);
 	/* The newest answer stays, for those that are repeated; and what
-	 * becomes of it, once it is told. */
+	 * becomes of it. */
 	free(d->answer);
 	free(d->answered);
 	d->answer = copy;
-	d->answered = NULL;
+	d->answered = ng_draft_report(x, d->side[x->by]);
 	d->known = true;
-	ng_dialog_ring(a->w->service, d, false);
+	ng_dialog_ring(x->w->service, d, false);
 	return 0;
 }
 
-static int answer_offer(struct answering *a, struct cr_err *e)
+static int answer_offer(struct ng_exchange *x, struct cr_err *e)
 {
-	const struct ng_request *r = a->w->request;
-	struct ng_side *to = a->d->side[a->to];
-	struct ng_draft draft = { 0 };
-	int err = sdp_read(&a->sdp, r->sdp, r->sdp_bytes, e);
+	const struct ng_request *r = x->w->request;
+	int err = sdp_read(&x->sdp, r->sdp, r->sdp_bytes, e);
 
 	if (!err)
-		err = ng_take_room(a->w->service, a->d, 0, 1, r->sdp_bytes, e);
+		err = ng_take_room(x, 0, 1, e);
 	if (!err)
-		err = prepare_lines(a, e);
-	ng_text_place(&a->text, a->w->service->node, to, r);
+		err = prepare_lines(x, e);
 	if (!err)
-		err = ng_draft_write(a->sdp, &a->text, r, to, &draft, e);
+		err = ng_draft_write(x, x->d->side[x->by], e);
 	if (!err)
-		err = apply_answer(a, e);
-	if (err)
-		ng_draft_drop(&draft);
-	else
-		a->d->answered = ng_draft_report(&draft, to);
+		err = apply_answer(x, e);
+	ng_exchange_end(x);
 	return err;
 }
 
-/* Another branch may have taken the caller's endpoints since. */
-static bool still_talks(struct ng_service *sv, const struct ng_dialog *d)
-{
-	for (unsigned i = 0; i < d->nlines; i++)
-		if (!ng_stream_runs(sv->node, &d->stream[i]))
-			return false;
-	return true;
-}
-
-/* The same answer of the same side, which was lost or sent again. */
+/* The same answer of the same side, which was lost or sent again. Another
+ * branch may have taken the caller's endpoints since. */
 static bool is_repeated(struct ng_service *sv, const struct ng_dialog *d,
 			const struct ng_request *r)
 {
 	const char *tag = d->side[!d->offerer]->tag;
 
-	return d->answer && tag && !strcmp(tag, r->to_tag) &&
-	       !strcmp(d->answer, r->sdp) && still_talks(sv, d);
-}
-
-struct answering *ng_answering_new(void)
-{
-	return malloc(sizeof(struct answering));
+	if (!d->answer || !tag || strcmp(tag, r->to_tag) != 0 ||
+	    strcmp(d->answer, r->sdp) != 0)
+		return false;
+	for (unsigned i = 0; i < d->nlines; i++)
+		if (!ng_stream_runs(sv->node, &d->stream[i]))
+			return false;
+	return true;
 }
 
 int ng_answer_to(const struct ng_work *w, struct cr_err *e)
@@ -378,17 +289,9 @@ int ng_answer_to(const struct ng_work *w, struct cr_err *e)
 					 "an answer to"
 				       : "there is no offer that this is an "
 					 "answer to");
-	if (!is_repeated(w->service, d, r)) {
-		struct answering *a = w->answering;
-
-		memset(a, 0, offsetof(struct answering, text.format));
-		a->w = w;
-		a->d = d;
-		a->to = d->offerer;
-		err = answer_offer(a, e);
-		sdp_free(a->sdp);
-	}
-	/* who asks again is told then */
+	if (!is_repeated(w->service, d, r))
+		err = answer_offer(ng_exchange_begin(w, d, d->offerer), e);
+	/* one that asks again is told then */
 	if (!err && json_object_set_new(w->reply, "sdp",
 					json_string_nocheck(d->answered)))
 		err = cr_fail(e, -ENOMEM, "out of memory for the answer");

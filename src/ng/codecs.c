@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "ng/words.h"
+#include "ng/request.h"
 #include "sdp/fmtp.h"
 
 enum format_kind format_kind(const struct sdp_format *f)

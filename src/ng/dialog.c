@@ -411,7 +411,7 @@ void ng_dialog_free(struct ng_dialog *d,
 	leave_side(d->side[0], gone, arg);
 	leave_side(d->side[1], gone, arg);
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
-		free(d->stream[i].offered);
+		free(d->stream[i].offered.list);
 	sdp_free(d->offer);
 	free(d->branch);
 	free(d->answer);

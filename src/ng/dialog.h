@@ -126,18 +126,21 @@ enum ng_mux_agreed {
 	NG_MUX_SURE = 4, /**< and has it, even if its answer says not */
 };
 
+/** What the newest offer of a line was, as it was passed on. */
+struct ng_offered {
+	struct codec_list *list; /**< NULL: the line was refused */
+	/** ms; 0: unsaid. Of packets to the offerer and to the other one, as
+	 * the proxy asks; and as the other one was told. */
+	unsigned ptime_back, ptime, ptime_signalled;
+	unsigned mux; /**< enum ng_mux_agreed */
+};
+
 /** A media line between the sides of a dialog. */
 struct ng_stream {
 	uint32_t conversation; /**< 0: none yet, or none any more */
 	bool early;	       /**< it has begun on an offer only */
-	/** What the newest offer was, as it was passed on; NULL: the line was
-	 * refused. */
-	struct codec_list *offered;
-	/** ms; 0: unsaid. Of packets to who offers and to the other one, as the
-	 * proxy asks; and as the other one was told. */
-	unsigned ptime_back, ptime, ptime_signalled;
+	struct ng_offered offered;
 	struct codec_spec spoken[2]; /**< last, by the sides; or "" */
-	unsigned mux;		     /**< enum ng_mux_agreed, of the offer */
 	/** What is kept free for the newest offer, until it is answered. */
 	struct conversation_promise promised;
 };

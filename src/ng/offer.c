@@ -4,64 +4,228 @@
  * ours and the codecs that it may choose from. Nothing that was answered is
  * touched before the answer, which may never come. Else what the other side
  * sends before it (early media, RFC 3960) is passed on as if it had answered
- * with all that it was offered.
+ * with all that it was offered. And what an offer has in common with its
+ * answer: the description that is passed on.
  */
 #include <errno.h>
-#include <stddef.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/address.h"
 #include "base/clock.h"
 #include "ng/service_impl.h"
-#include "ng/terms.h"
-#include "ng/words.h"
 
 /* A call with many lines may need the room of several. */
 enum { DISPLACES = 8 };
 
-struct offering {
-	const struct ng_work *w;
-	struct ng_dialog *d;
-	unsigned by; /* number of the side that offers */
-	struct sdp *sdp;
-	struct codec_list *list[SDP_LINES_MAX];
-	struct ng_stream stream[SDP_LINES_MAX]; /* what they become */
-	unsigned carried;
-	/* what was promised to the offer before, once this one was @weighed */
-	struct conversation_promise before[SDP_LINES_MAX];
-	bool weighed;
-	struct ng_text
-		text; /* its formats, and what follows, are not cleared */
-	struct codec_settled settled;
-};
+/* A description is kept as it came, as it was passed on, and as a tree. */
+enum { COPIES = 4 };
+
+struct ng_exchange *ng_exchange_begin(const struct ng_work *w,
+				      struct ng_dialog *d, unsigned by)
+{
+	struct ng_exchange *x = w->exchange;
+
+	memset(x, 0, offsetof(struct ng_exchange, format));
+	x->w = w;
+	x->d = d;
+	x->by = by;
+	return x;
+}
+
+void ng_exchange_end(struct ng_exchange *x)
+{
+	free(x->draft.text);
+	free(x->draft.copy);
+	sdp_free(x->sdp);
+}
+
+void ng_warn(struct cr_err *warning, const char *fmt, ...)
+{
+	size_t n = strlen(warning->text);
+	va_list ap;
+
+	if (n && n + 3 < sizeof(warning->text))
+		n += (size_t)snprintf(warning->text + n,
+				      sizeof(warning->text) - n, "; ");
+	va_start(ap, fmt);
+	(void)vsnprintf(warning->text + n, sizeof(warning->text) - n, fmt, ap);
+	va_end(ap);
+}
+
+/* --- descriptions --- */
+
+bool ng_line_is_carried(const struct ng_exchange *x, unsigned i)
+{
+	const struct sdp_line *l = sdp_line(x->sdp, i);
+
+	if (l->refused)
+		return false;
+	if (!l->audio)
+		ng_warn(x->w->warning,
+			"line %u: %.20s: this node has audio only", i + 1,
+			l->media);
+	else if (l->transport > SDP_RTP_FB)
+		ng_warn(x->w->warning, "line %u: %.20s: this node has no %s",
+			i + 1, l->proto,
+			l->transport == SDP_SECURE ? "SRTP" : "such transport");
+	else
+		return true;
+	return false;
+}
+
+int ng_take_room(const struct ng_exchange *x, unsigned lines, unsigned what,
+		 struct cr_err *e)
+{
+	struct ng_dialog *d = x->d;
+	size_t octets = COPIES * x->w->request->sdp_bytes;
+	int err;
+
+	if (!what)
+		octets += sizeof(*d) + 2 * sizeof(struct ng_side);
+	if (lines < d->due.lines) /* their endpoints may be open */
+		lines = d->due.lines;
+	err = ng_due_change(&x->w->service->shares, &d->due, lines,
+			    octets + d->kept[!what], e);
+	if (!err)
+		d->kept[what] = octets;
+	return err;
+}
+
+int ng_describe_line(struct ng_exchange *x, unsigned i,
+		     const struct sdp_line *from,
+		     const struct ng_endpoint *endpoint, int rtcp,
+		     struct cr_err *e)
+{
+	const struct ng_request *r = x->w->request;
+	struct sdp_line_out *out = &x->out[i];
+
+	out->mode = ng_terms_mode(from);
+	out->maxptime = from->maxptime >= out->ptime ? from->maxptime : 0;
+	out->formats = x->format[i];
+	if (!ng_endpoint_local(x->w->service->node, endpoint, &out->rtp))
+		return cr_fail(e, -ESRCH, "an endpoint of it has ended");
+	if (rtcp >= 0 && !r->no_rtcp)
+		out->rtcp_port = address_port(&out->rtp) + (unsigned)rtcp;
+	out->rtcp_host = rtcp >= 0 && r->full_rtcp;
+	return 0;
+}
+
+/* Refused lines are where the endpoints towards @to are, or the node's first
+ * interface: a description in which all are refused says so. All are where the
+ * request wants them to be said to be. */
+static void place_lines(struct ng_exchange *x, const struct ng_side *to)
+{
+	const struct sockaddr_storage *shown = &x->w->request->shown;
+	struct node *n = x->w->service->node;
+	struct sockaddr_storage at = { 0 };
+	struct node_interface_info first;
+
+	for (unsigned i = 0; i < SDP_LINES_MAX && !at.ss_family; i++)
+		if (!to->endpoint[i].id ||
+		    !ng_endpoint_local(n, &to->endpoint[i], &at))
+			at.ss_family = AF_UNSPEC;
+	if (!at.ss_family && node_interface(n, 0, &first) &&
+	    address_parse_host(first.advertised, &at))
+		at.ss_family = AF_UNSPEC;
+	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
+		struct sockaddr_storage *rtp = &x->out[i].rtp;
+		unsigned port;
+
+		if (x->out[i].refused)
+			*rtp = at;
+		if (!shown->ss_family || !rtp->ss_family)
+			continue;
+		port = address_port(rtp);
+		*rtp = *shown;
+		address_set_port(rtp, port);
+	}
+}
+
+/* Its version rises by one from each description of @to to the next that is
+ * another one (RFC 3264, 8), or, where the request wants that, to any. */
+static int write_as(const struct ng_exchange *x, struct sdp_out *out,
+		    const struct ng_side *to, char text[NG_BYTES_MAX],
+		    struct cr_err *e)
+{
+	long n;
+
+	out->version = to->version ? to->version : sdp_version(x->sdp);
+	n = sdp_write(x->sdp, out, text, NG_BYTES_MAX, e);
+	if (n >= 0 && out->own_version && to->text &&
+	    (x->w->request->version_rises || strcmp(to->text, text) != 0)) {
+		out->version++;
+		n = sdp_write(x->sdp, out, text, NG_BYTES_MAX, e);
+	}
+	return n == -ENOSPC ? -EMSGSIZE : n < 0 ? (int)n : 0;
+}
+
+int ng_draft_write(struct ng_exchange *x, const struct ng_side *to,
+		   struct cr_err *e)
+{
+	const struct ng_request *r = x->w->request;
+	char buf[NG_BYTES_MAX];
+	struct sdp_out out = {
+		.lines = x->out,
+		.origin = r->origin,
+		.connection = r->connection,
+		.own_version = r->version,
+	};
+	int err;
+
+	place_lines(x, to);
+	err = write_as(x, &out, to, buf, e);
+	if (err)
+		return err;
+	x->draft = (struct ng_draft){ .text = strdup(buf),
+				      .copy = r->version ? strdup(buf) : NULL,
+				      .version = out.version };
+	return x->draft.text && (x->draft.copy || !r->version)
+		       ? 0
+		       : cr_fail(e, -ENOMEM, "out of memory for an SDP");
+}
+
+char *ng_draft_report(struct ng_exchange *x, struct ng_side *to)
+{
+	char *text = x->draft.text;
+
+	to->version = x->draft.version;
+	if (x->draft.copy) {
+		free(to->text);
+		to->text = x->draft.copy;
+	}
+	x->draft = (struct ng_draft){ 0 };
+	return text;
+}
 
 /* --- endpoints --- */
 
 /* Where a side has endpoints already, it gets more of them. */
-static const char *usual_interface(const struct offering *o, unsigned side)
+static const char *usual_interface(const struct ng_exchange *x, unsigned side)
 {
-	struct ng_service *sv = o->w->service;
-	const struct ng_side *s = o->d->side[side];
+	const struct ng_side *s = x->d->side[side];
 	const char *name = NULL;
 
 	for (unsigned i = 0; i < SDP_LINES_MAX && !name; i++)
 		if (s->endpoint[i].id)
-			name = ng_endpoint_interface(sv->node, &s->endpoint[i]);
+			name = ng_endpoint_interface(x->w->service->node,
+						     &s->endpoint[i]);
 	return name;
 }
 
 /* The one that the request wants towards the party @i, or the first that has
  * this name but for capitals and the like; NULL: none, or one that there is
  * not. */
-static const char *wanted_interface(const struct offering *o, unsigned i)
+static const char *wanted_interface(const struct ng_exchange *x, unsigned i)
 {
-	const char *name = o->w->request->interface[i];
+	const char *name = x->w->request->interface[i];
 	const char *like = NULL;
 	struct node_interface_info info;
 
 	for (unsigned k = 0;
-	     name && node_interface(o->w->service->node, k, &info); k++) {
+	     name && node_interface(x->w->service->node, k, &info); k++) {
 		if (!strcmp(info.name, name))
 			return name;
 		if (!like && ng_is_named(name, info.name))
@@ -70,54 +234,48 @@ static const char *wanted_interface(const struct offering *o, unsigned i)
 	return like;
 }
 
-static int open_offerers_endpoint(struct offering *o, unsigned i,
-				  const struct sdp_line *l, struct cr_err *e)
+static int party_family(int family)
 {
-	const struct ng_request *r = o->w->request;
-	const char *wanted = wanted_interface(o, 0);
-	const struct ng_endpoint_request request = {
-		.interface = wanted ? wanted : usual_interface(o, o->by),
-		.address = ng_terms_address(l, &r->host),
-		.rtcp = ng_terms_rtcp_address(l, &r->host),
-		.learn = r->learn,
-	};
-
-	return ng_endpoint_open(o->w->service->node,
-				&o->d->side[o->by]->endpoint[i], &request, e);
+	return family == AF_INET    ? PARTY_IPV4
+	       : family == AF_INET6 ? PARTY_IPV6
+				    : PARTY_ANY;
 }
 
-static int open_others_endpoint(struct offering *o, unsigned i,
-				const struct sdp_line *l, struct cr_err *e)
+static int open_endpoints(struct ng_exchange *x, unsigned i,
+			  const struct sdp_line *l, struct cr_err *e)
 {
-	const struct ng_request *r = o->w->request;
-	struct ng_service *sv = o->w->service;
-	const struct ng_endpoint *near = &o->d->side[o->by]->endpoint[i];
-	const char *usual = usual_interface(o, !o->by);
+	const struct ng_request *r = x->w->request;
+	struct node *n = x->w->service->node;
+	struct ng_endpoint *near = &x->d->side[x->by]->endpoint[i];
+	struct ng_endpoint *far = &x->d->side[!x->by]->endpoint[i];
+	struct endpoint_spec to = ENDPOINT_SPEC_UNSAID;
+	const char *wanted = wanted_interface(x, 0);
 	struct sockaddr_storage local;
-	const char *wanted = wanted_interface(o, 1);
-	struct ng_endpoint_request request = {
-		.interface = wanted ? wanted : usual,
-		.family = r->family,
-		.learn = -1,
-	};
+	int err;
 
-	(void)l;
-	if (!request.interface && !request.family) { /* as towards who offers */
+	to.interface = wanted ? wanted : usual_interface(x, x->by);
+	ng_party_locate(&to, l, &r->host, r->learn);
+	err = ng_endpoint_open(n, near, &to, e);
+	if (err)
+		return err;
+	to = (struct endpoint_spec)ENDPOINT_SPEC_UNSAID;
+	wanted = wanted_interface(x, 1);
+	to.interface = wanted ? wanted : usual_interface(x, !x->by);
+	to.family = party_family(r->family);
+	if (!to.interface && !r->family) { /* as towards the offerer */
 		if (!r->interface[1])
-			request.interface =
-				ng_endpoint_interface(sv->node, near);
-		if (ng_endpoint_local(sv->node, near, &local))
-			request.family = local.ss_family;
+			to.interface = ng_endpoint_interface(n, near);
+		if (ng_endpoint_local(n, near, &local))
+			to.family = party_family(local.ss_family);
 	}
-	return ng_endpoint_open(sv->node, &o->d->side[!o->by]->endpoint[i],
-				&request, e);
+	return ng_endpoint_open(n, far, &to, e);
 }
 
 /* --- codecs --- */
 
 /* A rule that cannot be followed, or "all" of it. */
-static void warn_unmet(const struct offering *o, unsigned i, const char *rule,
-		       const char *codec, unsigned why)
+static void warn_unmet(const struct ng_exchange *x, unsigned i,
+		       const char *rule, const char *codec, unsigned why)
 {
 	static const char *const whys[] = {
 		[CODEC_LACKING] = "this node has no such codec",
@@ -128,42 +286,35 @@ static void warn_unmet(const struct offering *o, unsigned i, const char *rule,
 	};
 
 	if (why != CODEC_MET)
-		ng_warn(o->w->warning, "line %u: codec %s %s: %s", i + 1, rule,
+		ng_warn(x->w->warning, "line %u: codec %s %s: %s", i + 1, rule,
 			codec, whys[why]);
 }
 
-static void warn_of_rules(const struct offering *o, unsigned i,
-			  const struct codec_offer *made)
+static int list_codecs(struct ng_exchange *x, unsigned i, struct cr_err *e)
 {
-	const struct codec_rules *r = made->rules;
-
-	for (unsigned k = 0; k < CODEC_RULES; k++)
-		warn_unmet(o, i, codec_rule_names[k],
-			   r->full[k] ? "full" : "all", made->unmet_all[k]);
-	for (unsigned k = 0; k < r->n; k++)
-		warn_unmet(o, i, codec_rule_names[r->item[k].rule],
-			   r->item[k].spec.name, made->unmet[k]);
-}
-
-static int list_codecs(struct offering *o, unsigned i, const struct sdp_line *l,
-		       struct cr_err *e)
-{
+	const struct codec_rules *r = &x->w->request->codecs;
 	struct codec_offer made;
 	int err;
 
-	made.line = l;
-	made.rules = &o->w->request->codecs;
-	made.spoken = &o->d->stream[i].spoken[!o->by];
-	err = codec_offer_make(&made, &o->list[i], e);
-	if (!err)
-		warn_of_rules(o, i, &made);
-	return err;
+	made.line = sdp_line(x->sdp, i);
+	made.rules = r;
+	made.spoken = &x->d->stream[i].spoken[!x->by];
+	err = codec_offer_make(&made, &x->line[i].offered.list, e);
+	if (err)
+		return err;
+	for (unsigned k = 0; k < CODEC_RULES; k++)
+		warn_unmet(x, i, codec_rule_names[k],
+			   r->full[k] ? "full" : "all", made.unmet_all[k]);
+	for (unsigned k = 0; k < r->n; k++)
+		warn_unmet(x, i, codec_rule_names[r->item[k].rule],
+			   r->item[k].spec.name, made.unmet[k]);
+	return 0;
 }
 
 /* --- lines --- */
 
-/* Who offers it has it with us; the other side is offered what the rules want,
- * and what it has agreed to before. */
+/* The offerer has RTCP at RTP's port with us; the other side is offered what
+ * the rules want, and what it has agreed to before. */
 static unsigned mux_of(const struct ng_request *r, const struct sdp_line *l,
 		       const struct ng_endpoint *far)
 {
@@ -178,186 +329,161 @@ static unsigned mux_of(const struct ng_request *r, const struct sdp_line *l,
 	return mux;
 }
 
-static int pass_on(struct offering *o, unsigned i, const struct sdp_line *l,
+static int pass_on(struct ng_exchange *x, unsigned i, const struct sdp_line *l,
 		   struct cr_err *e)
 {
-	const struct ng_request *r = o->w->request;
-	const struct ng_endpoint *far = &o->d->side[!o->by]->endpoint[i];
-	struct sdp_line_out *out = &o->text.line[i];
-	/* as the proxy asks: of all, or of the codec that is best */
-	unsigned ptime =
-		r->ptime ? r->ptime : codec_best_shown(o->list[i])->ptime;
+	const struct ng_request *r = x->w->request;
+	const struct ng_endpoint *far = &x->d->side[!x->by]->endpoint[i];
+	struct ng_offered *o = &x->line[i].offered;
 
-	o->stream[i].mux = mux_of(r, l, far);
-	*out = (struct sdp_line_out){
+	o->mux = mux_of(r, l, far);
+	/* as the proxy asks: of all, or of the codec that is best */
+	o->ptime = r->ptime ? r->ptime : codec_best_shown(o->list)->ptime;
+	o->ptime_signalled = o->ptime ? o->ptime : l->ptime;
+	o->ptime_back = r->ptime_reverse;
+	x->out[i] = (struct sdp_line_out){
 		.proto = r->proto ? r->proto : l->proto,
-		.mux = o->stream[i].mux & NG_MUX_FAR,
-		.mode = ng_terms_mode(l),
-		.ptime = ptime ? ptime : l->ptime,
-		.formats = o->text.format[i],
-		.nformats = codec_shown(o->list[i], o->text.format[i]),
+		.mux = o->mux & NG_MUX_FAR,
+		.ptime = o->ptime_signalled,
+		.nformats = codec_shown(o->list, x->format[i]),
 	};
-	out->maxptime = l->maxptime >= out->ptime ? l->maxptime : 0;
-	o->stream[i].ptime = ptime;
-	o->stream[i].ptime_signalled = out->ptime;
-	o->stream[i].ptime_back = r->ptime_reverse;
-	if (!ng_endpoint_local(o->w->service->node, far, &out->rtp))
-		return cr_fail(e, -ESRCH, "an endpoint of it has ended");
-	ng_line_report_rtcp(out, r, o->stream[i].mux & NG_MUX_SURE);
-	return 0;
+	return ng_describe_line(x, i, l, far, !(o->mux & NG_MUX_SURE), e);
 }
 
-static int carry(struct offering *o, unsigned i, struct cr_err *e)
+static int carry(struct ng_exchange *x, unsigned i, struct cr_err *e)
 {
-	const struct sdp_line *l = sdp_line(o->sdp, i);
-	int err = list_codecs(o, i, l, e);
+	const struct sdp_line *l = sdp_line(x->sdp, i);
+	int err = list_codecs(x, i, e);
 
-	if (!err && !codec_best_shown(o->list[i])) {
-		ng_warn(o->w->warning, "line %u: this node has no codec of it",
+	if (err)
+		return err;
+	if (!codec_best_shown(x->line[i].offered.list)) {
+		ng_warn(x->w->warning, "line %u: this node has no codec of it",
 			i + 1);
-		free(o->list[i]);
-		o->list[i] = NULL;
-		o->text.line[i].refused = true;
+		free(x->line[i].offered.list);
+		x->out[i].refused = true;
 		return 0;
 	}
-	if (l->ice && !o->carried)
-		ng_warn(o->w->warning, "ICE: this node has none");
-	if (!err)
-		err = open_offerers_endpoint(o, i, l, e);
-	if (!err)
-		err = open_others_endpoint(o, i, l, e);
-	if (!err)
-		err = pass_on(o, i, l, e);
-	o->carried++;
-	return err;
+	x->carried[i] = true;
+	if (l->ice && !x->ncarried)
+		ng_warn(x->w->warning, "ICE: this node has none");
+	x->ncarried++;
+	err = open_endpoints(x, i, l, e);
+	return err ? err : pass_on(x, i, l, e);
 }
 
 /* A line that was carried before goes on. */
-static bool has_room_for_line(struct offering *o, unsigned i)
+static bool has_room_for_line(struct ng_exchange *x, unsigned i)
 {
-	unsigned most = o->w->service->shares.most.lines_of_call;
+	unsigned most = x->w->service->shares.most.lines_of_call;
 
-	if (o->carried < most || o->d->stream[i].offered)
+	if (x->ncarried < most || x->d->stream[i].offered.list)
 		return true;
-	ng_warn(o->w->warning,
+	ng_warn(x->w->warning,
 		"line %u: a call has no more (--ng-call-lines "
 		"%u)",
 		i + 1, most);
 	return false;
 }
 
-static int carry_lines(struct offering *o, struct cr_err *e)
+static int carry_lines(struct ng_exchange *x, struct cr_err *e)
 {
-	unsigned n = sdp_lines(o->sdp);
+	unsigned n = sdp_lines(x->sdp);
 	int err = 0;
 
-	for (unsigned i = 0; i < n && !err; i++) {
-		o->stream[i] = o->d->stream[i];
-		if (ng_line_is_carried(sdp_line(o->sdp, i), i, o->w->warning) &&
-		    has_room_for_line(o, i))
-			err = carry(o, i, e);
+	for (unsigned i = 0; i < n && !err; i++)
+		if (ng_line_is_carried(x, i) && has_room_for_line(x, i))
+			err = carry(x, i, e);
 		else
-			o->text.line[i].refused = true;
-	}
-	if (err || o->carried || !*o->w->warning->text)
+			x->out[i].refused = true;
+	if (err || x->ncarried || !*x->w->warning->text)
 		return err;
-	return cr_fail(e, -ENOTSUP, "%s", o->w->warning->text);
+	return cr_fail(e, -ENOTSUP, "%s", x->w->warning->text);
 }
 
 /* --- before the answer --- */
 
 /* Has another branch of the call been answered that has an endpoint of line @i?
  */
-static bool is_anothers(const struct offering *o, unsigned i)
+static bool is_anothers(const struct ng_exchange *x, unsigned i)
 {
-	const struct ng_dialog *d = o->d, *of;
+	const struct ng_dialog *d = x->d, *of;
+	const struct ng_side *by = d->side[x->by];
 
 	LIST_FOREACH(of, &d->call->dialogs, link)
 	if (of != d && of->stream[i].conversation && !of->stream[i].early &&
-	    (of->side[0] == d->side[o->by] || of->side[1] == d->side[o->by]) &&
-	    ng_stream_runs(o->w->service->node, &of->stream[i]))
+	    (of->side[0] == by || of->side[1] == by) &&
+	    ng_stream_runs(x->w->service->node, &of->stream[i]))
 		return true;
 	return false;
 }
 
-/* May what comes in line @i before the answer be passed on by this offer? */
-static bool may_be_early(const struct offering *o, unsigned i)
+/* What makes line @i pass on what comes before the answer, as if the other side
+ * had answered with all that it is offered: @to, in the order of sides. How
+ * long packets are is left to the answer. False: nothing may. */
+static bool early_terms(struct ng_exchange *x, unsigned i,
+			struct endpoint_spec to[2])
 {
-	const struct ng_stream *s = &o->d->stream[i];
-	bool runs = s->conversation && ng_stream_runs(o->w->service->node, s);
-
-	return (!runs || s->early) && !is_anothers(o, i);
-}
-
-/* As if the other side had answered with all that it is offered: @to, in the
- * order of sides. How long packets are is left to the answer. */
-static int early_terms(struct offering *o, unsigned i,
-		       struct endpoint_spec to[2], struct cr_err *e)
-{
-	const struct sdp_line_out *shown = &o->text.line[i];
+	const struct ng_stream *s = &x->d->stream[i];
+	const struct ng_request *r = x->w->request;
 	const struct sdp_line all = { .mode = SDP_SENDRECV,
-				      .formats = shown->formats,
-				      .nformats = shown->nformats };
+				      .formats = x->out[i].formats,
+				      .nformats = x->out[i].nformats };
 	const struct ng_terms terms[] = {
-		{ .line = sdp_line(o->sdp, i),
-		  .choice = &o->settled.party[0],
-		  .host = o->w->request->host,
-		  .learn = o->w->request->learn },
-		{ .line = &all, .choice = &o->settled.party[1], .learn = -1 },
+		{ .line = sdp_line(x->sdp, i),
+		  .choice = &x->settled.party[0],
+		  .host = r->host,
+		  .learn = r->learn },
+		{ .line = &all, .choice = &x->settled.party[1], .learn = -1 },
 	};
-	int err = codec_settle(&o->settled, o->list[i], &all, false, e);
-
-	for (unsigned k = 0; k < 2 && !err; k++) {
-		struct endpoint_spec *p = &to[k ? !o->by : o->by];
-
-		err = ng_terms_change(p, &terms[k], e);
-		p->ptime = p->in_ptime = 0;
-	}
-	return err;
-}
-
-/* Who has to wait for costs waits before anything has changed; for whom there
- * is no room goes without. */
-static int weigh_early(struct offering *o, unsigned i, struct cr_err *e)
-{
-	struct conversation_promise nothing = { 0 };
-	struct ng_weighing w = { .promised = &nothing, .plan = o->w->plan };
-	struct endpoint_spec to[2];
+	struct cr_err e;
 	int err;
 
-	if (!may_be_early(o, i) || early_terms(o, i, to, e))
-		return 0;
-	err = ng_stream_weigh(o->w->service->node, &o->d->stream[i], to, &w, e);
-	return err == -EAGAIN ? err : 0;
+	if ((s->conversation && ng_stream_runs(x->w->service->node, s) &&
+	     !s->early) ||
+	    is_anothers(x, i))
+		return false;
+	err = codec_settle(&x->settled, x->line[i].offered.list, &all, false,
+			   &e);
+	for (unsigned k = 0; k < 2 && !err; k++) {
+		struct endpoint_spec *p = &to[k ? !x->by : x->by];
+
+		err = ng_terms_change(p, &terms[k], &e);
+		p->ptime = p->in_ptime = 0;
+	}
+	return !err;
 }
 
-/* It has what was promised to it then. */
-static void begin_early(struct offering *o, unsigned i)
+/* An early conversation has what was promised to it; one for which there is no
+ * room does not begin. */
+static void begin_early(struct ng_exchange *x, unsigned i)
 {
-	struct ng_service *sv = o->w->service;
-	struct ng_stream *s = &o->d->stream[i];
+	struct ng_service *sv = x->w->service;
+	struct ng_stream *s = &x->d->stream[i];
 	struct endpoint_spec to[2];
 	struct cr_err e;
 
-	if (o->list[i] && may_be_early(o, i) && !early_terms(o, i, to, &e) &&
-	    !ng_stream_begin_early(sv->node, o->d, i, to, o->w->plan, &e))
-		ng_release(sv, s);
+	if (!x->carried[i] || !early_terms(x, i, to) ||
+	    ng_stream_settle(sv->node, x->d, i, to, x->w->plan, &e))
+		return;
+	ng_stream_set_early(sv->node, s, true);
+	ng_release(sv, s);
 }
 
 /* --- what it will need --- */
 
 /* What both may settle on if the other side likes what it is offered best: @to,
  * in the order of sides. Where they are does not matter. */
-static int guess(struct offering *o, unsigned i, struct endpoint_spec to[2],
+static int guess(struct ng_exchange *x, unsigned i, struct endpoint_spec to[2],
 		 struct cr_err *e)
 {
-	const unsigned ptime[] = { o->stream[i].ptime_back,
-				   o->stream[i].ptime_signalled };
+	const struct ng_offered *o = &x->line[i].offered;
+	const unsigned ptime[] = { o->ptime_back, o->ptime_signalled };
 	/* the best codec that is shown, and what is made into it: itself, or
 	 * the best one of the offerer */
-	const struct codec_item *best = codec_best_shown(o->list[i]);
+	const struct codec_item *best = codec_best_shown(o->list);
 	const struct codec_item *own =
-		best->added ? codec_own_speech(o->list[i]) : NULL;
+		best->added ? codec_own_speech(o->list) : NULL;
 	struct codec_choice choice[2] = { 0 };
 	int err = 0;
 
@@ -367,9 +493,9 @@ static int guess(struct offering *o, unsigned i, struct endpoint_spec to[2],
 	choice[1].speech = best->format;
 	choice[1].bit_rate = best->bit_rate;
 	for (unsigned k = 0; k < 2 && !err; k++) {
-		struct endpoint_spec *p = &to[k ? !o->by : o->by];
+		struct endpoint_spec *p = &to[k ? !x->by : x->by];
 		const struct ng_terms t = {
-			.line = sdp_line(o->sdp, i),
+			.line = sdp_line(x->sdp, i),
 			.choice = &choice[k],
 			.ptime = ptime[k],
 			.in_ptime = ptime[k],
@@ -383,6 +509,13 @@ static int guess(struct offering *o, unsigned i, struct endpoint_spec to[2],
 	return err;
 }
 
+void ng_release(struct ng_service *sv, struct ng_stream *s)
+{
+	sv->promised.ppm -= s->promised.ppm;
+	sv->promised.streams -= s->promised.streams;
+	s->promised = (struct conversation_promise){ 0 };
+}
+
 static void promise(struct ng_service *sv, struct ng_stream *s,
 		    const struct conversation_promise *p)
 {
@@ -391,156 +524,140 @@ static void promise(struct ng_service *sv, struct ng_stream *s,
 	sv->promised.streams += p->streams;
 }
 
-/* A line that goes on has its share; only what is beyond that is promised. */
-static int weigh_line(struct offering *o, unsigned i, struct cr_err *e)
+/* A line that goes on has its share; only what is beyond that is promised. An
+ * offer that has to wait for costs waits before anything has changed. */
+static int weigh_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
 {
-	struct ng_service *sv = o->w->service;
-	struct ng_stream *s = &o->d->stream[i];
+	static const struct conversation_promise nothing;
+	struct ng_service *sv = x->w->service;
+	struct ng_stream *s = &x->d->stream[i];
 	struct ng_weighing w = { .promised = &sv->promised,
-				 .plan = o->w->plan };
+				 .plan = x->w->plan };
 	struct endpoint_spec to[2];
-	int err = guess(o, i, to, e);
+	int err = guess(x, i, to, e);
 
 	if (!err)
 		err = ng_stream_weigh(sv->node, s, to, &w, e);
-	if (!err)
-		promise(sv, s, &w.needs);
-	return err ? err : weigh_early(o, i, e);
+	if (err)
+		return err;
+	promise(sv, s, &w.needs);
+	w.promised = &nothing;
+	return early_terms(x, i, to) && ng_stream_weigh(sv->node, s, to, &w,
+							e) == -EAGAIN
+		       ? -EAGAIN
+		       : 0;
 }
 
-static int weigh_offer(struct offering *o, struct cr_err *e)
+static int weigh_offer(struct ng_exchange *x, struct cr_err *e)
 {
 	int err = 0;
 
-	o->weighed = true;
+	x->weighed = true;
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
-		o->before[i] = o->d->stream[i].promised;
-		ng_release(o->w->service, &o->d->stream[i]);
+		x->line[i].before = x->d->stream[i].promised;
+		ng_release(x->w->service, &x->d->stream[i]);
 	}
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++)
-		if (o->list[i])
-			err = weigh_line(o, i, e);
+		if (x->carried[i])
+			err = weigh_line(x, i, e);
 	return err;
 }
 
 /* --- the whole --- */
 
-static int take_room(struct offering *o, struct cr_err *e)
+static int make_offer(struct ng_exchange *x, struct cr_err *e)
 {
-	struct ng_service *sv = o->w->service;
-	struct ng_dialog *d = o->d;
-	int err = d->due.share
-			  ? 0
-			  : ng_due_open(&sv->shares, &d->due, o->w->from, e);
+	const struct ng_request *r = x->w->request;
+	struct ng_service *sv = x->w->service;
+	struct ng_dialog *d = x->d;
+	int err = sdp_read(&x->sdp, r->sdp, r->sdp_bytes, e);
 
+	if (!err && sdp_lines(x->sdp) < d->nlines)
+		err = cr_fail(e, -EINVAL,
+			      "sdp: %u media lines, but there were %u before "
+			      "(RFC 3264, 8)",
+			      sdp_lines(x->sdp), d->nlines);
+	if (!err && !d->due.share)
+		err = ng_due_open(&sv->shares, &d->due, x->w->from, e);
 	if (!err && !d->known)
 		err = ng_due_ring(&sv->shares, &d->due, true, e);
-	return err ? err
-		   : ng_take_room(sv, d, sdp_lines(o->sdp), 0,
-				  o->w->request->sdp_bytes, e);
+	if (!err)
+		err = ng_take_room(x, sdp_lines(x->sdp), 0, e);
+	for (unsigned i = 0; i < 2; i++)
+		if (r->interface[i] && !wanted_interface(x, i))
+			ng_warn(x->w->warning,
+				"direction: no interface is called %.40s",
+				r->interface[i]);
+	if (!err)
+		err = carry_lines(x, e);
+	if (!err)
+		err = weigh_offer(x, e);
+	if (!err)
+		err = ng_draft_write(x, d->side[!x->by], e);
+	if (!err && json_object_set_new(x->w->reply, "sdp",
+					json_string_nocheck(x->draft.text)))
+		err = cr_fail(e, -ENOMEM, "out of memory for the answer");
+	return err;
 }
 
 /* All went well: this is what an answer is to. */
-static void commit_offer(struct offering *o)
+static void commit_offer(struct ng_exchange *x)
 {
-	const struct ng_request *r = o->w->request;
-	struct ng_dialog *d = o->d;
-	unsigned n = sdp_lines(o->sdp);
+	const struct ng_request *r = x->w->request;
+	struct ng_dialog *d = x->d;
+	unsigned n = sdp_lines(x->sdp);
 
+	free(ng_draft_report(x, d->side[!x->by]));
 	for (unsigned i = 0; i < n; i++)
-		begin_early(o, i);
+		begin_early(x, i);
 	sdp_free(d->offer);
-	d->offer = o->sdp;
-	o->sdp = NULL;
-	d->offerer = o->by;
+	d->offer = x->sdp;
+	x->sdp = NULL;
+	d->offerer = x->by;
 	d->host = r->host;
 	d->learn = r->learn;
 	free(d->answer);
 	free(d->answered);
 	d->answer = d->answered = NULL;
 	for (unsigned i = 0; i < n; i++) {
-		free(d->stream[i].offered);
-		d->stream[i].offered = o->list[i];
-		d->stream[i].ptime = o->stream[i].ptime;
-		d->stream[i].ptime_signalled = o->stream[i].ptime_signalled;
-		d->stream[i].ptime_back = o->stream[i].ptime_back;
-		d->stream[i].mux = o->stream[i].mux;
-		o->list[i] = NULL;
+		struct ng_offered *to = &d->stream[i].offered;
+
+		free(to->list);
+		*to = x->carried[i] ? x->line[i].offered
+				    : (struct ng_offered){ 0 };
 	}
 	if (n > d->nlines)
 		d->nlines = n;
 	if (!d->known)
-		ng_dialog_ring(o->w->service, d, true);
-}
-
-static int write(struct offering *o, struct cr_err *e)
-{
-	struct ng_side *to = o->d->side[!o->by];
-	struct ng_draft draft = { 0 };
-	int err;
-
-	ng_text_place(&o->text, o->w->service->node, to, o->w->request);
-	err = ng_draft_write(o->sdp, &o->text, o->w->request, to, &draft, e);
-	if (err)
-		return err;
-	if (json_object_set_new(o->w->reply, "sdp",
-				json_string_nocheck(draft.text))) {
-		ng_draft_drop(&draft);
-		return cr_fail(e, -ENOMEM, "out of memory for the answer");
-	}
-	free(ng_draft_report(&draft, to));
-	return 0;
+		ng_dialog_ring(x->w->service, d, true);
 }
 
 static int offer_in(struct ng_dialog *d, const struct ng_work *w,
 		    struct cr_err *e)
 {
-	struct offering *o = w->offering;
-	const struct ng_request *r = w->request;
-	int err;
+	struct ng_exchange *x = ng_exchange_begin(
+		w, d, ng_dialog_number(d, w->request->from_tag));
+	int err = make_offer(x, e);
 
-	memset(o, 0, offsetof(struct offering, text.format));
-	o->w = w;
-	o->d = d;
-	o->by = ng_dialog_number(d, r->from_tag);
-	err = sdp_read(&o->sdp, r->sdp, r->sdp_bytes, e);
-	if (!err && sdp_lines(o->sdp) < d->nlines)
-		err = cr_fail(e, -EINVAL,
-			      "sdp: %u media lines, but there were %u before "
-			      "(RFC 3264, 8)",
-			      sdp_lines(o->sdp), d->nlines);
 	if (!err)
-		err = take_room(o, e);
-	for (unsigned i = 0; i < 2; i++)
-		if (o->w->request->interface[i] && !wanted_interface(o, i))
-			ng_warn(o->w->warning,
-				"direction: no interface is called %.40s",
-				o->w->request->interface[i]);
-	if (!err)
-		err = carry_lines(o, e);
-	if (!err)
-		err = weigh_offer(o, e);
-	if (!err)
-		err = write(o, e);
-	if (err) {
-		struct ng_service *sv = o->w->service;
+		commit_offer(x);
+	for (unsigned i = 0; i < SDP_LINES_MAX && err; i++) {
+		struct ng_stream *s = &d->stream[i];
 
-		/* refused: what it would have needed is others' again */
-		for (unsigned i = 0; i < SDP_LINES_MAX && o->weighed; i++) {
-			ng_release(sv, &o->d->stream[i]);
-			promise(sv, &o->d->stream[i], &o->before[i]);
-		}
-	} else {
-		commit_offer(o);
+		if (x->carried[i])
+			free(x->line[i].offered.list);
+		if (!x->weighed)
+			continue;
+		/* what it would have needed is others' again */
+		ng_release(w->service, s);
+		promise(w->service, s, &x->line[i].before);
 	}
-	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
-		free(o->list[i]);
-	sdp_free(o->sdp);
+	ng_exchange_end(x);
 	return err;
 }
 
 /* Of some interface's less than an eighth are left: those of what ends come
- * back a moment later, which is too late for who finds none. */
+ * back a moment later, which is too late for an offer that finds none. */
 static bool ports_run_short(const struct node *n)
 {
 	struct node_interface_info info;
@@ -567,11 +684,6 @@ static int offer_or_displace(struct ng_dialog *d, const struct ng_work *w,
 	if (err == -EMFILE || ports_run_short(sv->node))
 		(void)ng_end_oldest(sv, d);
 	return err;
-}
-
-struct offering *ng_offering_new(void)
-{
-	return malloc(sizeof(struct offering));
 }
 
 int ng_offer(const struct ng_work *w, struct cr_err *e)

@@ -18,9 +18,508 @@
 #include <strings.h>
 
 #include "base/address.h"
+#include "base/options.h"
 #include "cr/error.h"
-#include "ng/words.h"
 #include "rtp/learn.h"
+
+/* What list answers where nothing is said. */
+enum { LIST_LIMIT = 32, LIST_LIMIT_MAX = 1000, PTIME_MAX = 200 };
+
+const char *const ng_command_names[NG_COMMANDS + 1] = {
+	"ping", "offer", "answer", "delete", "query", "list", "statistics", NULL
+};
+
+/* --- names --- */
+
+/* ASCII's, whatever the locale. */
+static char plain(char c)
+{
+	if (c == ' ' || c == '_')
+		return '-';
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+const char *ng_behind(const char *text, const char *name)
+{
+	for (; *name; text++, name++)
+		if (plain(*text) != plain(*name))
+			return NULL;
+	return text;
+}
+
+bool ng_is_named(const char *text, const char *name)
+{
+	const char *end = ng_behind(text, name);
+
+	return end && !*end;
+}
+
+/* Something that is asked for cannot be done: the first one is told. */
+static void warn_request(struct ng_request *r, const char *text)
+{
+	if (!*r->warning.text)
+		(void)cr_fail(&r->warning, 0, "%s", text);
+}
+
+static void note_unknown_word(struct ng_request *r, const char *what,
+			      const char *name)
+{
+	if (r->nunknown < NG_UNKNOWN_MAX)
+		(void)snprintf(r->unknown[r->nunknown++], NG_UNKNOWN_BYTES,
+			       "%.18s %.28s", what, name);
+}
+
+/* A flag that nobody knows, and of codecs something is hoped for from it. */
+static void note_strange(struct ng_request *r, const char *key,
+			 const char *text)
+{
+	struct cr_err e;
+
+	note_unknown_word(r, key, text);
+	(void)cr_fail(&e, 0, "%.40s: there is no such rule of codecs", text);
+	if (!strcmp(key, "codec") || ng_behind(text, "codec"))
+		warn_request(r, e.text);
+}
+
+/* --- words: flags, and members of lists --- */
+
+struct word {
+	const char *list; /* or key that it is a value of           */
+	const char *name; /* "": any other one                      */
+	size_t offset;	  /* of the member that becomes @value ...  */
+	unsigned bytes;	  /* ... and has so many; 0: none does      */
+	int value;
+	unsigned mux;	     /* is added to that of the request     */
+	const char *warning; /* or NULL                             */
+};
+
+static const char no_ice[] = "ICE: this node has none: it is removed";
+
+#define SET(member, v)                                                         \
+	.offset = offsetof(struct ng_request, member),                         \
+	.bytes = sizeof(((struct ng_request *)0)->member), .value = v
+
+static const struct word words[] = {
+	{ "flags", "single-codec", SET(single_codec, true) },
+	{ "flags", "asymmetric", SET(learn, LEARN_ASYMMETRIC) },
+	{ "flags", "strict-source", SET(strict_source, true) },
+	{ "flags", "record-call",
+	  .warning = "record-call: this node does not record" },
+	{ "flags", "loop-protect",
+	  .warning = "loop-protect: is not done here" },
+	{ "flags", "fatal", SET(fatal, true) },
+	{ "flags", "SIP-source-address", SET(sip_source, true) },
+	{ "flags", "no-rtcp-attribute", SET(no_rtcp, true) },
+	{ "flags", "full-rtcp-attribute", SET(full_rtcp, true) },
+	/* what is so by itself */
+	{ "flags", "trust-address", .bytes = 0 },
+	{ "flags", "symmetric", .bytes = 0 },
+	{ "flags", "port-latching", .bytes = 0 },
+	{ "flags", "reset", .bytes = 0 },
+	{ "flags", "reject-ICE", .bytes = 0 },
+	{ "flags", "to-tag", .bytes = 0 },
+	{ "flags", "generate-RTCP", .bytes = 0 },
+	{ "flags", "allow-transcoding", .bytes = 0 },
+	{ "flags", "original-sendrecv", .bytes = 0 },
+	{ "flags", "debug", .bytes = 0 },
+	{ "replace", "origin", SET(origin, true) },
+	{ "replace", "session-connection", SET(connection, true) },
+	{ "replace", "SDP-version", SET(version, true) },
+	{ "replace", "force-increment-sdp-ver", SET(version_rises, true) },
+	{ "replace", "zero-address", .bytes = 0 },
+	{ "rtcp-mux", "offer", .mux = NG_MUX_OFFER },
+	{ "rtcp-mux", "require", .mux = NG_MUX_REQUIRE },
+	{ "rtcp-mux", "demux", .mux = NG_MUX_DEMUX },
+	{ "rtcp-mux", "accept", .bytes = 0 },
+	{ "rtcp-mux", "reject", .mux = NG_MUX_REJECT },
+	{ "supports", "load-limit", SET(load_limit, true) },
+	{ "endpoint-learning", "off", SET(learn, LEARN_ASYMMETRIC) },
+	{ "endpoint-learning", "immediate", SET(learn, LEARN_IMMEDIATE) },
+	{ "endpoint-learning", "delayed", SET(learn, LEARN_DELAYED) },
+	{ "endpoint-learning", "heuristic", SET(learn, LEARN_DELAYED) },
+	{ "SDES", "off", .bytes = 0 },
+	{ "SDES", "no", .bytes = 0 },
+	{ "SDES", "disable", .bytes = 0 },
+	{ "SDES", "disabled", .bytes = 0 },
+	/* all others are about keys that there are */
+	{ "SDES", "", .warning = "SDES, DTLS: this node has no SRTP" },
+	{ "ICE", "remove", .bytes = 0 },
+	{ "ICE", "default", .bytes = 0 },
+	{ "ICE", "force", .warning = no_ice },
+	{ "ICE", "force-relay", .warning = no_ice },
+	{ "ICE", "optional", .warning = no_ice },
+	{ "T.38", "", .warning = "T.38: this node has no fax" },
+};
+
+/* False: @text is no word of @list. */
+static bool take_listed_word(struct ng_request *r, const char *list,
+			     const char *text)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		const struct word *w = &words[i];
+
+		if (strcmp(w->list, list) != 0 ||
+		    (*w->name && !ng_is_named(text, w->name)))
+			continue;
+		if (w->bytes)
+			integer_put((char *)r + w->offset, w->bytes, w->value);
+		r->mux |= w->mux;
+		if (w->warning)
+			warn_request(r, w->warning);
+		return true;
+	}
+	return false;
+}
+
+/* Let @r have what @text, a word of @list, means; words of some other lists are
+ * flags, too, behind their list's name: "replace-origin". False: it is none. */
+static bool take_ng_word(struct ng_request *r, const char *list,
+			 const char *text)
+{
+	static const struct {
+		const char *prefix, *list;
+	} other[] = {
+		{ "replace-", "replace" },
+		{ "rtcp-mux-", "rtcp-mux" },
+		{ "endpoint-learning-", "endpoint-learning" },
+		{ "SDES-", "SDES" },
+		{ "OSRTP-", "SDES" },
+		{ "T.38-", "T.38" },
+		{ "T38-", "T.38" },
+	};
+
+	if (take_listed_word(r, list, text))
+		return true;
+	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
+		const char *rest = ng_behind(text, other[i].prefix);
+
+		if (rest && !strcmp(list, "flags"))
+			return take_listed_word(r, other[i].list, rest);
+	}
+	return false;
+}
+
+/* --- values --- */
+
+static int wrong_value(const char *key, const char *wants, struct cr_err *e)
+{
+	return cr_fail(e, -EINVAL, "%.40s: is no %s", key, wants);
+}
+
+static int read_text(const char **out, const char *key, const json_t *v,
+		     struct cr_err *e)
+{
+	if (!json_is_string(v))
+		return wrong_value(key, "string", e);
+	if (memchr(json_string_value(v), 0, json_string_length(v)))
+		return wrong_value(key, "text: it has an octet 0", e);
+	*out = json_string_value(v);
+	return 0;
+}
+
+static int read_name(const char **out, const char *key, const json_t *v,
+		     struct cr_err *e)
+{
+	int err = read_text(out, key, v, e);
+
+	if (!err && strlen(*out) > NG_NAME_MAX)
+		return cr_fail(e, -EINVAL, "%.40s: is longer than %u octets",
+			       key, NG_NAME_MAX);
+	return err;
+}
+
+/* Numbers come as such, or as text. */
+static int read_number(unsigned *out, unsigned most, const char *key,
+		       const json_t *v, struct cr_err *e)
+{
+	const char *text = json_string_value(v);
+	char *end = NULL;
+	long long n = text ? strtoll(text, &end, 10) : json_integer_value(v);
+
+	if (text ? (!*text || *end) : !json_is_integer(v))
+		return wrong_value(key, "number", e);
+	if (n < 0 || n > most)
+		return cr_fail(e, -EINVAL, "%.40s: is not between 0 and %u",
+			       key, most);
+	*out = (unsigned)n;
+	return 0;
+}
+
+/* Several words in one text, between blanks; or one that has blanks itself. */
+static void take_text(struct ng_request *r, const char *list, const char *key,
+		      const char *text)
+{
+	char word[NG_UNKNOWN_BYTES];
+
+	if (take_ng_word(r, list, text))
+		return;
+	while (text += strspn(text, " "), *text) {
+		size_t n = strcspn(text, " ");
+
+		(void)snprintf(word, sizeof(word), "%.*s", (int)n, text);
+		if (n >= sizeof(word) || !take_ng_word(r, list, word))
+			note_unknown_word(r, key, word);
+		text += n;
+	}
+}
+
+/* A text, or a list of words. */
+static int take_words(struct ng_request *r, const char *list, const char *key,
+		      const json_t *v, struct cr_err *e)
+{
+	const json_t *one;
+	const char *text;
+	size_t i;
+
+	if (!json_is_array(v)) {
+		if (read_text(&text, key, v, e))
+			return -EINVAL;
+		take_text(r, list, key, text);
+	}
+	json_array_foreach (v, i, one) {
+		if (read_text(&text, key, one, e))
+			return -EINVAL;
+		if (!take_ng_word(r, list, text))
+			note_unknown_word(r, key, text);
+	}
+	return 0;
+}
+
+/* --- keys --- */
+
+struct key {
+	const char *name;
+	/* a wrong value is an error, not a warning */
+	bool strict;
+	/* what becomes of the value; none of these: nothing */
+	int (*read)(struct ng_request *r, const char *key, const json_t *v,
+		    struct cr_err *e);
+	const char *words;   /* of this list */
+	bool adds;	     /* in a script several add up */
+	size_t text, number; /* offset of a member that gets it; 0: none */
+	unsigned most;	     /* of a number */
+	const char *warning; /* it has no effect; or NULL */
+};
+
+static int read_sdp(struct ng_request *r, const char *key, const json_t *v,
+		    struct cr_err *e)
+{
+	if (!json_is_string(v))
+		return wrong_value(key, "string", e);
+	r->sdp = json_string_value(v);
+	r->sdp_bytes = json_string_length(v);
+	return 0;
+}
+
+/* Those of codecs are codec_rules_read()'s. */
+static int read_flags(struct ng_request *r, const char *key, const json_t *v,
+		      struct cr_err *e)
+{
+	const json_t *one;
+	const char *text;
+	size_t i;
+
+	if (!json_is_array(v))
+		return wrong_value(key, "list of flags", e);
+	json_array_foreach (v, i, one)
+		if (read_text(&text, key, one, e))
+			return -EINVAL;
+		else if (!codec_rule_is_flag(text) &&
+			 !take_ng_word(r, "flags", text))
+			note_strange(r, key, text);
+	return 0;
+}
+
+static int read_codec(struct ng_request *r, const char *key, const json_t *v,
+		      struct cr_err *e)
+{
+	enum codec_rule rule;
+	json_t *rules;
+	const char *name;
+
+	if (!json_is_object(v))
+		return wrong_value(key, "dictionary of rules", e);
+	json_object_foreach ((json_t *)(uintptr_t)v, name, rules)
+		if (!codec_rule_is_named(name, &rule))
+			note_strange(r, key, name);
+	return 0;
+}
+
+static int read_direction_words(struct ng_request *r, const char *key,
+				const json_t *v, struct cr_err *e)
+{
+	if (!json_is_array(v))
+		return wrong_value(key, "list of interfaces", e);
+	for (unsigned i = 0; i < 2 && i < json_array_size(v); i++)
+		if (read_name(&r->interface[i], key, json_array_get(v, i), e))
+			return -EINVAL;
+	return 0;
+}
+
+static int read_family(struct ng_request *r, const char *key, const json_t *v,
+		       struct cr_err *e)
+{
+	const char *text;
+
+	if (read_text(&text, key, v, e))
+		return -EINVAL;
+	if (strcasecmp(text, "IP4") != 0 && strcasecmp(text, "IP6") != 0)
+		return wrong_value(key, "IP4 or IP6", e);
+	r->family = text[2] == '6' ? AF_INET6 : AF_INET;
+	return 0;
+}
+
+static int read_media_address(struct ng_request *r, const char *key,
+			      const json_t *v, struct cr_err *e)
+{
+	const char *text;
+
+	if (read_text(&text, key, v, e))
+		return -EINVAL;
+	if (!address_parse_host(text, &r->shown) && !address_any(&r->shown))
+		return 0;
+	r->shown.ss_family = AF_UNSPEC;
+	return wrong_value(key, "IP address", e);
+}
+
+/* Only RTP without keys is spoken here: who wants something else of that kind
+ * does not get less. */
+static int read_proto(struct ng_request *r, const char *key, const json_t *v,
+		      struct cr_err *e)
+{
+	static const char *const can[] = { "RTP/AVP", "RTP/AVPF" };
+	static const char *const cannot[] = { "RTP/SAVP", "RTP/SAVPF",
+					      "UDP/TLS/RTP/SAVP",
+					      "UDP/TLS/RTP/SAVPF", "udptl" };
+	const char *text = json_string_value(v);
+
+	for (unsigned i = 0; text && i < 2; i++)
+		if (!strcasecmp(text, can[i]))
+			r->proto = can[i];
+	for (unsigned i = 0; text && i < sizeof(cannot) / sizeof(*cannot); i++)
+		if (!strcasecmp(text, cannot[i]))
+			return cr_fail(e, -EINVAL,
+				       "%s: %.40s: this node has RTP/AVP and "
+				       "RTP/AVPF only",
+				       key, text);
+	if (!r->proto && (!text || (!ng_is_named(text, "accept") &&
+				    !ng_is_named(text, "transparent"))))
+		note_unknown_word(r, key, text ? text : "that is no text");
+	return 0;
+}
+
+static int read_record(struct ng_request *r, const char *key, const json_t *v,
+		       struct cr_err *e)
+{
+	const char *text;
+
+	if (read_text(&text, key, v, e))
+		return -EINVAL;
+	if (!ng_is_named(text, "no") && !ng_is_named(text, "off"))
+		warn_request(r, "record-call: this node does not record");
+	return 0;
+}
+
+#define TEXT(m) .text = offsetof(struct ng_request, m)
+#define NUMBER(m, n) .number = offsetof(struct ng_request, m), .most = (n)
+#define NOT_DONE(key)                                                          \
+	{                                                                      \
+		.name = (key), .warning = key ": is not done here"             \
+	}
+
+static const struct key keys[] = {
+	{ .name = "command" }, /* read_command() */
+	{ "call-id", true, TEXT(call_id) },
+	{ "from-tag", true, TEXT(from_tag) },
+	{ "to-tag", true, TEXT(to_tag) },
+	{ "via-branch", true, TEXT(via_branch) },
+	{ "sdp", true, .read = read_sdp },
+	{ "transport-protocol", true, .read = read_proto },
+	{ .name = "flags", .read = read_flags, .adds = true },
+	{ .name = "replace", .words = "replace", .adds = true },
+	{ .name = "supports", .words = "supports", .adds = true },
+	{ .name = "rtcp-mux", .words = "rtcp-mux", .adds = true },
+	{ .name = "direction", .read = read_direction_words, .adds = true },
+	{ .name = "from-interface", TEXT(interface[0]) },
+	{ .name = "to-interface", TEXT(interface[1]) },
+	{ .name = "address-family", .read = read_family },
+	{ .name = "media-address", .read = read_media_address },
+	{ .name = "endpoint-learning", .words = "endpoint-learning" },
+	{ .name = "ptime", NUMBER(ptime, PTIME_MAX) },
+	{ .name = "ptime-reverse", NUMBER(ptime_reverse, PTIME_MAX) },
+	{ .name = "ICE", .words = "ICE" },
+	{ .name = "record-call", .read = read_record },
+	{ .name = "SDES", .words = "SDES", .adds = true },
+	{ .name = "DTLS", .words = "SDES" },
+	{ .name = "OSRTP", .words = "SDES", .adds = true },
+	{ .name = "T.38",
+	  .adds = true,
+	  .warning = "T.38: this node has no fax" },
+	{ .name = "T38", .warning = "T.38: this node has no fax" },
+	NOT_DONE("sdp-attr"),
+	NOT_DONE("sdp-media-remove"),
+	NOT_DONE("alias-key"),
+	NOT_DONE("media-echo"),
+	{ .name = "limit", NUMBER(limit, LIST_LIMIT_MAX) },
+	{ .name = "codec", .read = read_codec }, /* and codec_rules_read() */
+	{ .name = "received-from" },		 /* read_source() */
+	{ .name = "rtpp-flags" },		 /* spread_flags() */
+	{ .name = "delete-delay" }, /* nothing waits before it is deleted */
+	{ .name = "sip-message-type" },
+	{ .name = NULL },
+};
+
+/* The key that @text is, however it is spelled; or NULL. */
+static const struct key *find_key(const char *text)
+{
+	for (const struct key *k = keys; k->name; k++)
+		if (ng_is_named(text, k->name))
+			return k;
+	return NULL;
+}
+
+/* The usual name of the key @text, or @text. */
+static const char *key_name(const char *text)
+{
+	const struct key *k = find_key(text);
+
+	return k ? k->name : text;
+}
+
+static int read_by_key(const struct key *k, struct ng_request *r,
+		       const json_t *v, struct cr_err *e)
+{
+	char *base = (char *)r;
+
+	if (k->warning)
+		warn_request(r, k->warning);
+	if (k->read)
+		return k->read(r, k->name, v, e);
+	if (k->words)
+		return take_words(r, k->words, k->name, v, e);
+	if (k->text)
+		return read_name((const char **)(void *)(base + k->text),
+				 k->name, v, e);
+	if (k->number)
+		return read_number((unsigned *)(void *)(base + k->number),
+				   k->most, k->name, v, e);
+	return 0;
+}
+
+static int read_key(struct ng_request *r, const char *name, const json_t *v,
+		    struct cr_err *e)
+{
+	const struct key *k = find_key(name);
+
+	if (!k)
+		note_unknown_word(r, "key", name);
+	if (!k || !read_by_key(k, r, v, e))
+		return 0;
+	if (k->strict)
+		return -EINVAL;
+	warn_request(r, e->text);
+	return 0;
+}
 
 /* What is read, and what it becomes. */
 struct script {
@@ -32,7 +531,7 @@ struct script {
 	bool no_memory;
 };
 
-/* --- values --- */
+/* --- a script: its values --- */
 
 static json_t *read_word(struct script *s, const char *stops)
 {
@@ -104,20 +603,6 @@ static json_t *value(struct script *s, const char *stops)
 
 /* --- what they are put into --- */
 
-/* These add up; of others the last one counts. */
-static bool is_list(const char *key)
-{
-	static const char *const lists[] = {
-		"flags", "replace", "rtcp-mux",	 "supports",
-		"SDES",	 "OSRTP",   "direction", "T.38",
-	};
-
-	for (unsigned i = 0; i < sizeof(lists) / sizeof(*lists); i++)
-		if (ng_is_named(key, lists[i]))
-			return true;
-	return false;
-}
-
 /* @v, or its members, behind the others of the list @key of @to. */
 static void append_value(struct script *s, json_t *to, const char *key,
 			 json_t *v)
@@ -159,7 +644,9 @@ static void put_codec(struct script *s, json_t *v)
 
 static void put_key(struct script *s, const char *key, json_t *v)
 {
-	if (is_list(key))
+	const struct key *k = find_key(key);
+
+	if (k && k->adds) /* of others the last one counts */
 		append_value(s, s->body, key, v);
 	else if (!strcmp(key, "codec"))
 		put_codec(s, v);
@@ -170,7 +657,7 @@ static void put_key(struct script *s, const char *key, json_t *v)
 			json_object_set_new_nocheck(s->body, key, v) != 0;
 }
 
-/* --- words --- */
+/* --- its words --- */
 
 enum {
 	TRANSPORT_SECURE = 1,
@@ -275,7 +762,7 @@ static int take_flag_word(struct script *s)
 	v = value(s, " ");
 	s->no_memory |= !key;
 	if (key && v)
-		put_key(s, ng_key_name(json_string_value(key)), v);
+		put_key(s, key_name(json_string_value(key)), v);
 	else
 		json_decref(v);
 	json_decref(key);
@@ -298,351 +785,6 @@ int rtpp_flags_read(json_t *body, const char *text, struct cr_err *e)
 		   : 0;
 }
 
-/* What list answers where nothing is said. */
-enum { LIST_LIMIT = 32, LIST_LIMIT_MAX = 1000, PTIME_MAX = 200 };
-
-const char *const ng_command_names[NG_COMMANDS + 1] = {
-	"ping", "offer", "answer", "delete", "query", "list", "statistics", NULL
-};
-
-void ng_request_warn(struct ng_request *r, const char *text)
-{
-	if (!*r->warning.text)
-		(void)cr_fail(&r->warning, 0, "%s", text);
-}
-
-static void note_unknown_word(struct ng_request *r, const char *what,
-			      const char *name)
-{
-	if (r->nunknown < NG_UNKNOWN_MAX)
-		(void)snprintf(r->unknown[r->nunknown++], NG_UNKNOWN_BYTES,
-			       "%.18s %.28s", what, name);
-}
-
-/* A flag that nobody knows, and of codecs something is hoped for from it. */
-static void note_strange(struct ng_request *r, const char *key,
-			 const char *text)
-{
-	struct cr_err e;
-
-	note_unknown_word(r, key, text);
-	(void)cr_fail(&e, 0, "%.40s: there is no such rule of codecs", text);
-	if (!strcmp(key, "codec") || ng_behind(text, "codec"))
-		ng_request_warn(r, e.text);
-}
-
-/* --- values --- */
-
-static int wrong_value(const char *key, const char *wants, struct cr_err *e)
-{
-	return cr_fail(e, -EINVAL, "%.40s: is no %s", key, wants);
-}
-
-static int read_text(const char **out, const char *key, const json_t *v,
-		     struct cr_err *e)
-{
-	if (!json_is_string(v))
-		return wrong_value(key, "string", e);
-	if (memchr(json_string_value(v), 0, json_string_length(v)))
-		return wrong_value(key, "text: it has an octet 0", e);
-	*out = json_string_value(v);
-	return 0;
-}
-
-static int read_name(const char **out, const char *key, const json_t *v,
-		     struct cr_err *e)
-{
-	int err = read_text(out, key, v, e);
-
-	if (!err && strlen(*out) > NG_NAME_MAX)
-		return cr_fail(e, -EINVAL, "%.40s: is longer than %u octets",
-			       key, NG_NAME_MAX);
-	return err;
-}
-
-/* Numbers come as such, or as text. */
-static int read_number(unsigned *out, unsigned most, const char *key,
-		       const json_t *v, struct cr_err *e)
-{
-	const char *text = json_string_value(v);
-	char *end = NULL;
-	long long n = text ? strtoll(text, &end, 10) : json_integer_value(v);
-
-	if (text ? (!*text || *end) : !json_is_integer(v))
-		return wrong_value(key, "number", e);
-	if (n < 0 || n > most)
-		return cr_fail(e, -EINVAL, "%.40s: is not between 0 and %u",
-			       key, most);
-	*out = (unsigned)n;
-	return 0;
-}
-
-/* Several words in one text, between blanks; or one that has blanks itself. */
-static void take_text(struct ng_request *r, const struct ng_word *words,
-		      const char *key, const char *text)
-{
-	char word[NG_UNKNOWN_BYTES];
-
-	if (ng_word_take(r, words, text))
-		return;
-	while (text += strspn(text, " "), *text) {
-		size_t n = strcspn(text, " ");
-
-		(void)snprintf(word, sizeof(word), "%.*s", (int)n, text);
-		if (n >= sizeof(word) || !ng_word_take(r, words, word))
-			note_unknown_word(r, key, word);
-		text += n;
-	}
-}
-
-/* A text, or a list of words. */
-static int take_words(struct ng_request *r, const struct ng_word *words,
-		      const char *key, const json_t *v, struct cr_err *e)
-{
-	const json_t *one;
-	const char *text;
-	size_t i;
-
-	if (!json_is_array(v)) {
-		if (read_text(&text, key, v, e))
-			return -EINVAL;
-		take_text(r, words, key, text);
-	}
-	json_array_foreach (v, i, one) {
-		if (read_text(&text, key, one, e))
-			return -EINVAL;
-		if (!ng_word_take(r, words, text))
-			note_unknown_word(r, key, text);
-	}
-	return 0;
-}
-
-/* --- keys --- */
-
-struct key {
-	const char *name;
-	/* a wrong value is an error, not a warning */
-	bool strict;
-	/* what becomes of the value; none of these: nothing */
-	int (*read)(struct ng_request *r, const char *key, const json_t *v,
-		    struct cr_err *e);
-	const struct ng_word *words;
-	size_t text, number; /* offset of a member that gets it; 0: none */
-	unsigned most;	     /* of a number */
-	const char *warning; /* it has no effect; or NULL */
-};
-
-static int read_sdp(struct ng_request *r, const char *key, const json_t *v,
-		    struct cr_err *e)
-{
-	if (!json_is_string(v))
-		return wrong_value(key, "string", e);
-	r->sdp = json_string_value(v);
-	r->sdp_bytes = json_string_length(v);
-	return 0;
-}
-
-/* Those of codecs are codec_rules_read()'s. */
-static int read_flags(struct ng_request *r, const char *key, const json_t *v,
-		      struct cr_err *e)
-{
-	const json_t *one;
-	const char *text;
-	size_t i;
-
-	if (!json_is_array(v))
-		return wrong_value(key, "list of flags", e);
-	json_array_foreach (v, i, one)
-		if (read_text(&text, key, one, e))
-			return -EINVAL;
-		else if (!codec_rule_is_flag(text) &&
-			 !ng_word_take(r, ng_flag_words, text))
-			note_strange(r, key, text);
-	return 0;
-}
-
-static int read_codec(struct ng_request *r, const char *key, const json_t *v,
-		      struct cr_err *e)
-{
-	enum codec_rule rule;
-	json_t *rules;
-	const char *name;
-
-	if (!json_is_object(v))
-		return wrong_value(key, "dictionary of rules", e);
-	json_object_foreach ((json_t *)(uintptr_t)v, name, rules)
-		if (!codec_rule_is_named(name, &rule))
-			note_strange(r, key, name);
-	return 0;
-}
-
-static int read_direction_words(struct ng_request *r, const char *key,
-				const json_t *v, struct cr_err *e)
-{
-	if (!json_is_array(v))
-		return wrong_value(key, "list of interfaces", e);
-	for (unsigned i = 0; i < 2 && i < json_array_size(v); i++)
-		if (read_name(&r->interface[i], key, json_array_get(v, i), e))
-			return -EINVAL;
-	return 0;
-}
-
-static int read_family(struct ng_request *r, const char *key, const json_t *v,
-		       struct cr_err *e)
-{
-	const char *text;
-
-	if (read_text(&text, key, v, e))
-		return -EINVAL;
-	if (strcasecmp(text, "IP4") != 0 && strcasecmp(text, "IP6") != 0)
-		return wrong_value(key, "IP4 or IP6", e);
-	r->family = text[2] == '6' ? AF_INET6 : AF_INET;
-	return 0;
-}
-
-static int read_media_address(struct ng_request *r, const char *key,
-			      const json_t *v, struct cr_err *e)
-{
-	const char *text;
-
-	if (read_text(&text, key, v, e))
-		return -EINVAL;
-	if (!address_parse_host(text, &r->shown) && !address_any(&r->shown))
-		return 0;
-	r->shown.ss_family = AF_UNSPEC;
-	return wrong_value(key, "IP address", e);
-}
-
-/* Only RTP without keys is spoken here: who wants something else of that kind
- * does not get less. */
-static int read_proto(struct ng_request *r, const char *key, const json_t *v,
-		      struct cr_err *e)
-{
-	static const char *const can[] = { "RTP/AVP", "RTP/AVPF" };
-	static const char *const cannot[] = { "RTP/SAVP", "RTP/SAVPF",
-					      "UDP/TLS/RTP/SAVP",
-					      "UDP/TLS/RTP/SAVPF", "udptl" };
-	const char *text = json_string_value(v);
-
-	for (unsigned i = 0; text && i < 2; i++)
-		if (!strcasecmp(text, can[i]))
-			r->proto = can[i];
-	for (unsigned i = 0; text && i < sizeof(cannot) / sizeof(*cannot); i++)
-		if (!strcasecmp(text, cannot[i]))
-			return cr_fail(e, -EINVAL,
-				       "%s: %.40s: this node has RTP/AVP and "
-				       "RTP/AVPF only",
-				       key, text);
-	if (!r->proto && (!text || (!ng_is_named(text, "accept") &&
-				    !ng_is_named(text, "transparent"))))
-		note_unknown_word(r, key, text ? text : "that is no text");
-	return 0;
-}
-
-static int read_record(struct ng_request *r, const char *key, const json_t *v,
-		       struct cr_err *e)
-{
-	const char *text;
-
-	if (read_text(&text, key, v, e))
-		return -EINVAL;
-	if (!ng_is_named(text, "no") && !ng_is_named(text, "off"))
-		ng_request_warn(r, "record-call: this node does not record");
-	return 0;
-}
-
-#define TEXT(m) .text = offsetof(struct ng_request, m)
-#define NUMBER(m, n) .number = offsetof(struct ng_request, m), .most = (n)
-#define NOT_DONE(key)                                                          \
-	{                                                                      \
-		.name = (key), .warning = key ": is not done here"             \
-	}
-
-static const struct key keys[] = {
-	{ .name = "command" }, /* read_command() */
-	{ "call-id", true, TEXT(call_id) },
-	{ "from-tag", true, TEXT(from_tag) },
-	{ "to-tag", true, TEXT(to_tag) },
-	{ "via-branch", true, TEXT(via_branch) },
-	{ "sdp", true, .read = read_sdp },
-	{ "transport-protocol", true, .read = read_proto },
-	{ .name = "flags", .read = read_flags },
-	{ .name = "replace", .words = ng_replace_words },
-	{ .name = "supports", .words = ng_support_words },
-	{ .name = "rtcp-mux", .words = ng_mux_words },
-	{ .name = "direction", .read = read_direction_words },
-	{ .name = "from-interface", TEXT(interface[0]) },
-	{ .name = "to-interface", TEXT(interface[1]) },
-	{ .name = "address-family", .read = read_family },
-	{ .name = "media-address", .read = read_media_address },
-	{ .name = "endpoint-learning", .words = ng_learn_words },
-	{ .name = "ptime", NUMBER(ptime, PTIME_MAX) },
-	{ .name = "ptime-reverse", NUMBER(ptime_reverse, PTIME_MAX) },
-	{ .name = "ICE", .words = ng_ice_words },
-	{ .name = "record-call", .read = read_record },
-	{ .name = "SDES", .words = ng_key_words },
-	{ .name = "DTLS", .words = ng_key_words },
-	{ .name = "OSRTP", .words = ng_key_words },
-	{ .name = "T.38", .warning = "T.38: this node has no fax" },
-	{ .name = "T38", .warning = "T.38: this node has no fax" },
-	NOT_DONE("sdp-attr"),
-	NOT_DONE("sdp-media-remove"),
-	NOT_DONE("alias-key"),
-	NOT_DONE("media-echo"),
-	{ .name = "limit", NUMBER(limit, LIST_LIMIT_MAX) },
-	{ .name = "codec", .read = read_codec }, /* and codec_rules_read() */
-	{ .name = "received-from" },		 /* read_source() */
-	{ .name = "rtpp-flags" },		 /* spread_flags() */
-	{ .name = "delete-delay" }, /* nothing waits before it is deleted */
-	{ .name = "sip-message-type" },
-	{ .name = NULL },
-};
-
-const char *ng_key_name(const char *text)
-{
-	for (const struct key *k = keys; k->name; k++)
-		if (ng_is_named(text, k->name))
-			return k->name;
-	return text;
-}
-
-static int read_by_key(const struct key *k, struct ng_request *r,
-		       const json_t *v, struct cr_err *e)
-{
-	char *base = (char *)r;
-
-	if (k->warning)
-		ng_request_warn(r, k->warning);
-	if (k->read)
-		return k->read(r, k->name, v, e);
-	if (k->words)
-		return take_words(r, k->words, k->name, v, e);
-	if (k->text)
-		return read_name((const char **)(void *)(base + k->text),
-				 k->name, v, e);
-	if (k->number)
-		return read_number((unsigned *)(void *)(base + k->number),
-				   k->most, k->name, v, e);
-	return 0;
-}
-
-static int read_key(struct ng_request *r, const char *name, const json_t *v,
-		    struct cr_err *e)
-{
-	for (const struct key *k = keys; k->name; k++) {
-		if (strcmp(name, k->name) != 0)
-			continue;
-		if (!read_by_key(k, r, v, e))
-			return 0;
-		if (k->strict)
-			return -EINVAL;
-		ng_request_warn(r, e->text);
-		return 0;
-	}
-	note_unknown_word(r, "key", name);
-	return 0;
-}
-
 /* --- the whole --- */
 
 /* Keys get their usual names. Of one that comes in two forms the last counts.
@@ -654,7 +796,7 @@ static int name_keys(json_t *body)
 	int err = named ? 0 : -ENOMEM;
 
 	json_object_foreach (body, key, v)
-		if (!err && json_object_set_nocheck(named, ng_key_name(key), v))
+		if (!err && json_object_set_nocheck(named, key_name(key), v))
 			err = -ENOMEM;
 	if (!err &&
 	    (json_object_clear(body) || json_object_update(body, named)))
@@ -669,7 +811,7 @@ static bool has_usual_names(json_t *body)
 	json_t *v;
 
 	json_object_foreach (body, key, v)
-		if (strcmp(key, ng_key_name(key)) != 0)
+		if (strcmp(key, key_name(key)) != 0)
 			return false;
 	return true;
 }
@@ -688,7 +830,7 @@ static int spread_flags(struct ng_request *r, json_t *body, struct cr_err *e)
 		if (text) {
 			(void)json_object_del(body, in[i]);
 			/* one flag may have blanks itself */
-			err = ng_word_take(r, ng_flag_words, text)
+			err = take_ng_word(r, "flags", text)
 				      ? json_object_set_new(body, "flags",
 							    json_pack("[O]", v))
 				      : rtpp_flags_read(body, text, e);
@@ -709,8 +851,8 @@ static void read_source(struct ng_request *r, const json_t *body)
 	if (!r->sip_source)
 		return;
 	if (!text || address_parse_host(text, &r->host))
-		ng_request_warn(r, "SIP-source-address: received-from has no "
-				   "address");
+		warn_request(r, "SIP-source-address: received-from has no "
+				"address");
 }
 
 static int read_command(enum ng_command *out, const json_t *body,

@@ -95,11 +95,13 @@ struct ng_request {
  * wrong kind), -ENOMEM. */
 int ng_request_read(struct ng_request *out, json_t *body, struct cr_err *e);
 
-/** The usual name of the key @text, or @text. */
-const char *ng_key_name(const char *text);
+/** Behind @name with hyphens, which @text begins with, or NULL: it does not. As
+ * ng_is_named(). */
+const char *ng_behind(const char *text, const char *name);
 
-/** Something that is asked for cannot be done: the first one is told. */
-void ng_request_warn(struct ng_request *r, const char *text);
+/** Is @text what @name says with hyphens? It may have spaces or underscores in
+ * their place, and capitals. */
+bool ng_is_named(const char *text, const char *name);
 
 /** Deeper brackets are refused. */
 #define RTPP_FLAGS_DEPTH_MAX 4u

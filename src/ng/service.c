@@ -17,20 +17,42 @@
 
 #include "base/address.h"
 #include "base/clock.h"
-#include "ng/listener.h"
 #include "ng/service_impl.h"
-#include "ng/message.h"
 #include "node/measuring.h"
 #include "observe/log.h"
 #include "protocol/service.h"
 #include "rpc/jsonrpc.h"
 
-static bool ng_forget_waits(struct ng_service *sv, const char *call_id,
-			    const struct ng_dialog_key *key);
-
 /* An offer is old when such a part of the time has passed that it is waited
  * for: 38 s of the usual 10 minutes, and SIP's own transactions end before. */
 enum { OLD = 16 };
+
+/* A call with many lines may have to wait for several costs. */
+enum { WAITS_MAX = 2 * SDP_LINES_MAX };
+
+/* A request whose costs are being measured. */
+struct ng_wait {
+	LIST_ENTRY(ng_wait) link;
+	struct ng_service *service;
+	struct ng_asked *asked;
+	json_t *body;
+	struct cost_needs *needs; /* NULL: it has never waited */
+	unsigned times;
+	bool waits; /* for @needs */
+	/* what it is about; texts are the body's */
+	const char *call_id;
+	struct ng_dialog_key key;
+};
+
+/* What a request is worked on with. It is used again: to ask for so much
+ * memory, more than 100 KB, costs as much as to read a request. One is enough:
+ * an answer begins no other request before its own has ended (ng/listener.h).
+ */
+struct ng_scratch {
+	struct ng_request request;
+	struct conversation_plan plan;
+	struct ng_exchange exchange;
+};
 
 /* --- the life of calls --- */
 
@@ -118,6 +140,134 @@ static void ng_end_call(struct ng_service *sv, struct ng_call *call,
 	}
 }
 
+static bool is_answered(const struct ng_call *call)
+{
+	const struct ng_dialog *d;
+
+	LIST_FOREACH(d, &call->dialogs, link)
+	if (d->known)
+		return true;
+	return false;
+}
+
+/* --- answers --- */
+
+/* What is known of names that mean nothing here: once each. */
+static void count_unknown(struct ng_service *sv, const struct ng_request *r)
+{
+	for (unsigned i = 0; i < r->nunknown; i++) {
+		unsigned k = 0;
+
+		while (k < sv->nunknown &&
+		       strcmp(sv->unknown[k], r->unknown[i]) != 0)
+			k++;
+		if (k < sv->nunknown ||
+		    k == sizeof(sv->unknown) / sizeof(*sv->unknown))
+			continue;
+		(void)snprintf(sv->unknown[sv->nunknown++], NG_UNKNOWN_BYTES,
+			       "%s", r->unknown[i]);
+		log_event(LOG_INFO, "ng-unknown",
+			  LOG_STR("what", r->unknown[i]));
+	}
+}
+
+/* For want of room, of whatever kind. */
+static bool is_out_of_room(int err)
+{
+	return err == -ENOSPC || err == -ENOMEM || err == -EMFILE ||
+	       err == -ENFILE || err == -EADDRINUSE;
+}
+
+static json_t *failed(const struct cr_err *why)
+{
+	return ng_result("error", "error-reason", why->text);
+}
+
+/* What has failed for want of memory may have had no words for it. */
+static void in_words(int err, struct cr_err *why)
+{
+	if (!*why->text)
+		(void)cr_fail(why, err, "%s", strerror(-err));
+}
+
+/* Proxies have a log of what they do, too: these are for who looks closely. */
+static void audit_request(const struct ng_wait *wait,
+			  const struct ng_request *r, const char *why)
+{
+	static struct log_site sites[NG_COMMANDS];
+	char who[80], what[NG_NAME_MAX + 16];
+
+	/* To ask, to list and to count changes nothing. */
+	if (r->command == NG_PING || r->command == NG_QUERY ||
+	    r->command == NG_LIST || r->command == NG_STATISTICS ||
+	    !log_wants(LOG_DEBUG))
+		return;
+	(void)snprintf(who, sizeof(who), "ng:%s", ng_asked_from(wait->asked));
+	(void)snprintf(what, sizeof(what), "call=%s",
+		       r->call_id ? r->call_id : "");
+	audit_log(&sites[r->command], LOG_DEBUG,
+		  &(struct audit){ .who = who,
+				   .did = ng_command_names[r->command],
+				   .what = what,
+				   .why = why });
+}
+
+static json_t *refusal(struct ng_service *sv, const struct ng_request *r,
+		       int err, const struct cr_err *why)
+{
+	const struct ng_call *call;
+
+	if (r->command == NG_OFFER && is_out_of_room(err)) {
+		sv->count.load_limits++;
+		log_event(LOG_INFO, "ng-load-limit",
+			  LOG_STR("call", r->call_id),
+			  LOG_STR("why", why->text));
+		/* no other node can have a part of a call that goes on here */
+		call = ng_call_find(&sv->calls, r->call_id);
+		if (r->load_limit && !(call && is_answered(call)))
+			return ng_result("load limit", "message", why->text);
+	} else {
+		sv->count.errors++;
+		log_event(LOG_INFO, "ng-refused",
+			  LOG_WORD("command", ng_command_names[r->command]),
+			  LOG_STR("call", r->call_id ? r->call_id : ""),
+			  LOG_STR("why", why->text));
+	}
+	return failed(why);
+}
+
+/* --- waits --- */
+
+static void end_wait(struct ng_wait *wait, json_t *reply)
+{
+	LIST_REMOVE(wait, link);
+	json_decref(wait->body);
+	ng_answer(wait->asked, reply);
+	free(wait->needs);
+	free(wait);
+}
+
+/* Offers and answers of the call @call_id that wait for costs, and that a
+ * delete of @key means, are refused. Were there any? */
+static bool ng_forget_waits(struct ng_service *sv, const char *call_id,
+			    const struct ng_dialog_key *key)
+{
+	const struct cr_err why = { "deleted before it was answered" };
+	struct ng_wait *wait = LIST_FIRST(&sv->waits), *next;
+	bool found = false;
+
+	for (; wait; wait = next) {
+		next = LIST_NEXT(wait, link);
+		if (!wait->waits || strcmp(wait->call_id, call_id) != 0 ||
+		    !ng_dialog_key_find(&wait->key, key))
+			continue;
+		found = true;
+		cost_needs_forget(wait->needs);
+		end_wait(wait, failed(&why));
+	}
+	return found;
+}
+
 /* --- commands --- */
 
 /* Which it meant, or a warning that there is none. */
@@ -161,7 +311,7 @@ static int delete_(const struct ng_work *w, struct cr_err *e)
 	return found ? 0 : not_found(w, e);
 }
 
-/* Has the reply all that is to be told? do_command() has begun it. */
+/* Has the reply all that is to be told? work_on() has begun it. */
 static int reported_all(struct cr_err *e)
 {
 	if (!jsonrpc_lacked())
@@ -227,8 +377,8 @@ static int serve_offer(const struct ng_work *w, struct cr_err *e)
 	return ng_offer(w, e);
 }
 
-int (*const ng_commands[NG_COMMANDS])(const struct ng_work *w,
-				      struct cr_err *e) = {
+static int (*const ng_commands[NG_COMMANDS])(const struct ng_work *w,
+					     struct cr_err *e) = {
 	[NG_PING] = ping,
 	[NG_OFFER] = serve_offer,
 	[NG_ANSWER] = ng_answer_to,
@@ -238,208 +388,10 @@ int (*const ng_commands[NG_COMMANDS])(const struct ng_work *w,
 	[NG_STATISTICS] = statistics,
 };
 
-/* How often it is looked who is silent, at most and at least; and how often
- * within the time that is waited. */
-#define TICK_MIN (50 * CR_MS)
-#define TICK_MAX (5 * CR_SEC)
-enum { TICKS = 4 };
-/* A call with many lines may have to wait for several costs. */
-enum { WAITS_MAX = 2 * SDP_LINES_MAX };
-
-/* A request whose costs are being measured. */
-struct ng_wait {
-	LIST_ENTRY(ng_wait) link;
-	struct ng_service *service;
-	struct ng_asked *asked;
-	json_t *body;
-	struct cost_needs *needs; /* NULL: it has never waited */
-	unsigned times;
-	bool waits; /* for @needs */
-	/* what it is about; texts are the body's */
-	enum ng_command command;
-	const char *call_id;
-	struct ng_dialog_key key;
-};
-
-/* What a request is worked on with. It is used again: to ask for so much
- * memory, more than 100 KB, costs as much as to read a request. One is enough:
- * an answer begins no other request before its own has ended (ng/listener.h).
- */
-struct ng_scratch {
-	struct ng_request request;
-	struct conversation_plan plan;
-	struct offering *offering;
-	struct answering *answering;
-};
-
-static void scratch_free(struct ng_scratch *scratch)
-{
-	if (!scratch)
-		return;
-	free(scratch->offering);
-	free(scratch->answering);
-	free(scratch);
-}
-
-static struct ng_scratch *scratch_new(void)
-{
-	struct ng_scratch *scratch = malloc(sizeof(*scratch));
-
-	if (!scratch)
-		return NULL;
-	scratch->offering = ng_offering_new();
-	scratch->answering = ng_answering_new();
-	if (scratch->offering && scratch->answering)
-		return scratch;
-	scratch_free(scratch);
-	return NULL;
-}
-
-/* --- answers --- */
-
-/* What is known of names that mean nothing here: once each. */
-static void count_unknown(struct ng_service *sv, const struct ng_request *r)
-{
-	for (unsigned i = 0; i < r->nunknown; i++) {
-		unsigned k = 0;
-
-		while (k < sv->nunknown &&
-		       strcmp(sv->unknown[k], r->unknown[i]) != 0)
-			k++;
-		if (k < sv->nunknown ||
-		    k == sizeof(sv->unknown) / sizeof(*sv->unknown))
-			continue;
-		(void)snprintf(sv->unknown[sv->nunknown++], NG_UNKNOWN_BYTES,
-			       "%s", r->unknown[i]);
-		log_event(LOG_INFO, "ng-unknown",
-			  LOG_STR("what", r->unknown[i]));
-	}
-}
-
-/* For want of room, of whatever kind. */
-static bool is_out_of_room(int err)
-{
-	return err == -ENOSPC || err == -ENOMEM || err == -EMFILE ||
-	       err == -ENFILE || err == -EADDRINUSE;
-}
-
-static json_t *failed(const struct cr_err *why)
-{
-	return ng_result("error", "error-reason", why->text);
-}
-
-static bool is_answered(const struct ng_call *call)
-{
-	const struct ng_dialog *d;
-
-	LIST_FOREACH(d, &call->dialogs, link)
-	if (d->known)
-		return true;
-	return false;
-}
-
-/* No other node can have a part of a call that goes on here. */
-static bool call_goes_on(struct ng_service *sv, const char *call_id)
-{
-	const struct ng_call *call = ng_call_find(&sv->calls, call_id);
-
-	return call && is_answered(call);
-}
-
-/* What has failed for want of memory may have had no words for it. */
-static void in_words(int err, struct cr_err *why)
-{
-	if (!*why->text)
-		(void)cr_fail(why, err, "%s", strerror(-err));
-}
-
-static const char *reason_of(const json_t *reply)
-{
-	const char *why =
-		json_string_value(json_object_get(reply, "error-reason"));
-
-	if (!why)
-		why = json_string_value(json_object_get(reply, "message"));
-	return why ? why : "";
-}
-
-/* Proxies have a log of what they do, too: these are for who looks closely. */
-static void audit_request(const struct ng_wait *wait,
-			  const struct ng_request *r, const char *why)
-{
-	static struct log_site sites[NG_COMMANDS];
-	char who[80], what[NG_NAME_MAX + 16];
-
-	/* To ask, to list and to count changes nothing. */
-	if (r->command == NG_PING || r->command == NG_QUERY ||
-	    r->command == NG_LIST || r->command == NG_STATISTICS ||
-	    !log_wants(LOG_DEBUG))
-		return;
-	(void)snprintf(who, sizeof(who), "ng:%s", ng_asked_from(wait->asked));
-	(void)snprintf(what, sizeof(what), "call=%s",
-		       r->call_id ? r->call_id : "");
-	audit_log(&sites[r->command], LOG_DEBUG,
-		  &(struct audit){ .who = who,
-				   .did = ng_command_names[r->command],
-				   .what = what,
-				   .why = why });
-}
-
-static json_t *refusal(struct ng_service *sv, const struct ng_request *r,
-		       int err, const struct cr_err *why)
-{
-	if (r->command == NG_OFFER && is_out_of_room(err)) {
-		sv->count.load_limits++;
-		log_event(LOG_INFO, "ng-load-limit",
-			  LOG_STR("call", r->call_id),
-			  LOG_STR("why", why->text));
-		if (r->load_limit && !call_goes_on(sv, r->call_id))
-			return ng_result("load limit", "message", why->text);
-	} else {
-		sv->count.errors++;
-		log_event(LOG_INFO, "ng-refused",
-			  LOG_WORD("command", ng_command_names[r->command]),
-			  LOG_STR("call", r->call_id ? r->call_id : ""),
-			  LOG_STR("why", why->text));
-	}
-	return failed(why);
-}
-
 /* --- requests --- */
 
-/* Do what @w says; *@reply is its answer (NULL: out of memory). -EAGAIN: there
- * is none before it is known what @w->plan costs. */
-static int do_command(struct ng_work *w, json_t **reply)
-{
-	const struct ng_request *r = w->request;
-	struct ng_service *sv = w->service;
-	struct cr_err e = { "" };
-	int err = -ENOMEM;
-
-	(void)jsonrpc_lacked(); /* only for the reply is it asked:
-				   reported_all() */
-	w->reply = json_pack("{s:s}", "result", "ok");
-	if (w->reply)
-		err = ng_commands[r->command](w, &e);
-	if (!err) {
-		if (*w->warning->text)
-			(void)json_object_set_new(w->reply, "warning",
-						  ng_text(w->warning->text));
-		*reply = w->reply;
-		return 0;
-	}
-	json_decref(w->reply);
-	if (err != -EAGAIN) {
-		in_words(err, &e);
-		*reply = refusal(sv, r, err, &e);
-		if (*reply && *w->warning->text)
-			(void)json_object_set_new(*reply, "warning",
-						  ng_text(w->warning->text));
-	}
-	return err;
-}
-
-/* What @wait asks for. As do_command(). */
+/* Do what @wait asks for; *@reply is the answer (NULL: out of memory). -EAGAIN:
+ * there is none before it is known what the plan in the scratch costs. */
 static int work_on(struct ng_wait *wait, json_t **reply)
 {
 	struct ng_service *sv = wait->service;
@@ -449,8 +401,7 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 			     .from = ng_asked_host(wait->asked),
 			     .datagram = ng_asked_by_datagram(wait->asked),
 			     .plan = &sv->scratch->plan,
-			     .offering = sv->scratch->offering,
-			     .answering = sv->scratch->answering,
+			     .exchange = &sv->scratch->exchange,
 			     .warning = &r->warning };
 	struct cr_err e = { "" };
 	int err;
@@ -464,27 +415,31 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 	if (!wait->times) {
 		sv->count.asked[r->command]++;
 		count_unknown(sv, r);
-		/* Whom it is about, for who deletes that meanwhile. */
-		wait->command = r->command;
+		/* What it is about, for a delete of that meanwhile. */
 		wait->call_id = r->call_id;
 		wait->key = (struct ng_dialog_key){ r->from_tag, r->to_tag,
 						    r->via_branch };
 	}
+	(void)jsonrpc_lacked(); /* reported_all() is to be of this reply */
+	w.reply = json_pack("{s:s}", "result", "ok");
 	node_gather(sv->node); /* up to four ports for each line */
-	err = do_command(&w, reply);
+	err = w.reply ? ng_commands[r->command](&w, &e) : -ENOMEM;
+	if (err) {
+		json_decref(w.reply);
+		w.reply = NULL;
+	}
+	if (err && err != -EAGAIN) {
+		in_words(err, &e);
+		w.reply = refusal(sv, r, err, &e);
+	}
+	if (w.reply && *w.warning->text)
+		(void)json_object_set_new(w.reply, "warning",
+					  ng_text(w.warning->text));
 	if (err != -EAGAIN)
-		audit_request(wait, r, err ? reason_of(*reply) : NULL);
+		audit_request(wait, r, err ? e.text : NULL);
 	node_notify(sv->node);
+	*reply = w.reply;
 	return err;
-}
-
-static void end_wait(struct ng_wait *wait, json_t *reply)
-{
-	LIST_REMOVE(wait, link);
-	json_decref(wait->body);
-	ng_answer(wait->asked, reply);
-	free(wait->needs);
-	free(wait);
 }
 
 static void known(void *arg, int err, const struct cr_err *why);
@@ -521,29 +476,6 @@ static void retry_wait(struct ng_wait *wait)
 		end_wait(wait, reply ? reply : failed(&e));
 }
 
-/*
- * Offers and answers of the call @call_id that wait for costs, and that a
- * delete of @key means, are refused. Were there any?
- */
-static bool ng_forget_waits(struct ng_service *sv, const char *call_id,
-			    const struct ng_dialog_key *key)
-{
-	const struct cr_err why = { "deleted before it was answered" };
-	struct ng_wait *wait = LIST_FIRST(&sv->waits), *next;
-	bool found = false;
-
-	for (; wait; wait = next) {
-		next = LIST_NEXT(wait, link);
-		if (!wait->waits || strcmp(wait->call_id, call_id) != 0 ||
-		    !ng_dialog_key_find(&wait->key, key))
-			continue;
-		found = true;
-		cost_needs_forget(wait->needs);
-		end_wait(wait, failed(&why));
-	}
-	return found;
-}
-
 static void known(void *arg, int err, const struct cr_err *why)
 {
 	struct ng_wait *wait = arg;
@@ -572,6 +504,11 @@ static void answer_ng_request(void *arg, struct ng_asked *a, const json_t *body)
 
 /* --- time --- */
 
+/* How often it is looked who is silent, at most and at least; and how often
+ * within the time that is waited. */
+#define TICK_MIN (50 * CR_MS)
+#define TICK_MAX (5 * CR_SEC)
+enum { TICKS = 4 };
 unsigned ng_service_pending(const struct ng_service *sv)
 {
 	struct ng_service *s = (struct ng_service *)(uintptr_t)sv;
@@ -673,7 +610,7 @@ int ng_service_open(struct ng_service **out,
 	int err;
 
 	if (sv)
-		sv->scratch = scratch_new();
+		sv->scratch = malloc(sizeof(*sv->scratch));
 	if (!sv || !sv->scratch) {
 		free(sv);
 		return cr_fail(e, -ENOMEM, "out of memory");
@@ -727,7 +664,7 @@ void ng_service_close(struct ng_service *sv)
 		ng_end_call(sv, ng_call_first(&sv->calls), NODE_END_DRAINED);
 	if (sv->tick)
 		event_free(sv->tick);
-	scratch_free(sv->scratch);
+	free(sv->scratch);
 	free(sv);
 }
 

@@ -5,22 +5,22 @@
  *   service.c   requests and their answers, waits, time; commands beside offers
  *   offer.c     what is passed on of an offer, and the endpoints for it
  *   answer.c    what both sides have settled on, and their conversations
- *   terms.c     what offers and answers have in common
+ *   stream.c    what that means for the node
  *   report.c    what is told of calls
  */
 #ifndef NG_SERVICE_IMPL_H
 #define NG_SERVICE_IMPL_H
 
 #include "ng/dialog.h"
+#include "ng/message.h"
 #include "ng/request.h"
 #include "ng/service.h"
 #include "ng/stream.h"
 #include "node/node.h"
 
 struct ng_wait;
+struct ng_exchange;
 struct ng_scratch;
-struct offering;
-struct answering;
 
 struct ng_service {
 	struct ng_service_config cfg;
@@ -50,27 +50,15 @@ struct ng_work {
 	bool datagram;			     /**< by UDP */
 	json_t *reply;			     /**< an object, to be filled in */
 	struct conversation_plan *plan;	     /**< with -EAGAIN: what it needs */
-	/** What an offer and an answer are worked on with; they begin by
-	 * clearing what they need clear. */
-	struct offering *offering;
-	struct answering *answering;
+	struct ng_exchange *exchange;	     /**< of an offer, or an answer */
 	struct cr_err *warning;
 };
-
-/** By enum ng_command; as ng_offer(). */
-extern int (*const ng_commands[NG_COMMANDS])(const struct ng_work *w,
-					     struct cr_err *e);
 
 /** 0; or -errno with @e; -EAGAIN: do it again when it is known what
  * @w->plan->stream cost. Nothing has changed then but that endpoints are open.
  */
 int ng_offer(const struct ng_work *w, struct cr_err *e);
 int ng_answer_to(const struct ng_work *w, struct cr_err *e);
-
-/** Memory for one offer at a time, and for one answer; free() frees it. NULL:
- * there is none. */
-struct offering *ng_offering_new(void);
-struct answering *ng_answering_new(void);
 
 /** Somebody has said something of @call: it lives. */
 void ng_call_signalled(struct ng_call *call);
@@ -87,35 +75,11 @@ void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
 /** What was promised to line @i of @d is not any more. */
 void ng_release(struct ng_service *sv, struct ng_stream *s);
 
-/** @d may have so many media lines, and keep an offer (@what 0) or an answer
- * (1) of @bytes. 0; as ng_due_change() with @e. */
-int ng_take_room(struct ng_service *sv, struct ng_dialog *d, unsigned lines,
-		 unsigned what, size_t bytes, struct cr_err *e);
-
 /** Add to the warning of a reply. */
 __attribute__((format(printf, 2, 3))) void ng_warn(struct cr_err *warning,
 						   const char *fmt, ...);
 
-/** A description on its way. */
-struct ng_text {
-	struct sdp_line_out line[SDP_LINES_MAX];
-	struct sdp_format format[SDP_LINES_MAX][SDP_FORMATS_MAX];
-};
-
-/** Is line @i of a description one that this node can carry? Else why not goes
- * to @warning. */
-bool ng_line_is_carried(const struct sdp_line *l, unsigned i,
-			struct cr_err *warning);
-/** Let @out, whose address is known, tell where RTCP is to be sent, as @r wants
- * it: where RTP is with @mux, else to the port above. */
-void ng_line_report_rtcp(struct sdp_line_out *out, const struct ng_request *r,
-			 bool mux);
-
-/** Refused lines of @t are where the endpoints towards @to are, or the node's
- * first interface: a description in which all are refused says so. All are
- * where @r wants them to be said to be. */
-void ng_text_place(struct ng_text *t, struct node *n, const struct ng_side *to,
-		   const struct ng_request *r);
+/* --- an offer or an answer on its way: offer.c --- */
 
 /** A description that a side may be told. Zero is none. */
 struct ng_draft {
@@ -124,17 +88,65 @@ struct ng_draft {
 	uint64_t version;
 };
 
-/** Write @sdp with @t in it for side @to, as @r wants it: *@d, which has to be
- * told or dropped. 0, or -errno with @e. */
-int ng_draft_write(const struct sdp *sdp, const struct ng_text *t,
-		   const struct ng_request *r, const struct ng_side *to,
-		   struct ng_draft *d, struct cr_err *e);
-/** It is what @to is told: until then its version is not spent, which rises by
- * one from each description to the next that is another one (RFC 3264, 8), or,
- * where the request wants that, to any. Returns the text, the caller's. */
-char *ng_draft_report(struct ng_draft *d, struct ng_side *to);
-/** It is not wanted. */
-void ng_draft_drop(struct ng_draft *d);
+struct ng_exchange {
+	const struct ng_work *w;
+	struct ng_dialog *d;
+	unsigned by; /**< number of the side that offers */
+	struct sdp *sdp;
+	bool carried[SDP_LINES_MAX];
+	unsigned ncarried;
+	bool weighed; /**< an offer: its promises are made */
+	struct ng_draft draft;
+	/** What the other side is told of each line. */
+	struct sdp_line_out out[SDP_LINES_MAX];
+	/* the rest is not cleared */
+	struct sdp_format format[SDP_LINES_MAX][SDP_FORMATS_MAX];
+	struct codec_settled settled; /**< of the line at hand */
+	/** Of an answer's lines that go back: the other one may be waited for.
+	 */
+	struct conversation_plan back;
+	struct {
+		/* an offer's: what an answer will be to, and what was promised
+		 * to the one before */
+		struct ng_offered offered;
+		struct conversation_promise before;
+		/* an answer's: what parties become, and were if it ran */
+		struct endpoint_spec to[2], was[2];
+		struct codec_spec spoken[2];
+		bool ran;
+	} line[SDP_LINES_MAX]; /**< those that are carried */
+};
+
+/** Begin the one of @w. */
+struct ng_exchange *ng_exchange_begin(const struct ng_work *w,
+				      struct ng_dialog *d, unsigned by);
+void ng_exchange_end(struct ng_exchange *x);
+
+/** Is line @i of the description one that this node can carry? Else the warning
+ * says why not. */
+bool ng_line_is_carried(const struct ng_exchange *x, unsigned i);
+
+/** The dialog may have so many media lines, and keep an offer (@what 0) or an
+ * answer (1) as long as this one. 0; as ng_due_change() with @e. */
+int ng_take_room(const struct ng_exchange *x, unsigned lines, unsigned what,
+		 struct cr_err *e);
+
+/** The rest of what the other side is told of line @i: @from is what came of
+ * it, @endpoint is ours. RTCP is to be sent to the port @rtcp above that of
+ * RTP; -1: nothing is said of it. */
+int ng_describe_line(struct ng_exchange *x, unsigned i,
+		     const struct sdp_line *from,
+		     const struct ng_endpoint *endpoint, int rtcp,
+		     struct cr_err *e);
+
+/** Write what @to may be told, as the draft. 0, or -errno with @e. */
+int ng_draft_write(struct ng_exchange *x, const struct ng_side *to,
+		   struct cr_err *e);
+/** The draft is what @to is told: until then its version is not spent. Returns
+ * the text, the caller's. */
+char *ng_draft_report(struct ng_exchange *x, struct ng_side *to);
+
+/* --- report.c --- */
 
 /** All that is known of the dialogs of @call that @key means, into @reply. */
 void ng_report_call(struct ng_service *sv, struct ng_call *call,

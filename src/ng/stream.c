@@ -6,33 +6,176 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "node/call_check.h"
 #include "node/circle.h"
 #include "node/node.h"
 #include "node/party.h"
 
 static const struct party_names own = { .path = "", .address = "address" };
 
+/* --- descriptions --- */
+
+/* ms: all codecs have packets of a multiple of it, or none that fits; and what
+ * is sent where nobody has said anything (RFC 3551, 4.2), or the next that the
+ * codec has, up to LONG: G.723.1 has 30. */
+enum { STEP = 10, USUAL = 20, LONG = 60 };
+
+/* Where the party of @line is. No family: not known. */
+static struct sockaddr_storage party_address(
+	const struct sdp_line *line, const struct sockaddr_storage *host)
+{
+	struct sockaddr_storage at = line->rtp;
+
+	if (line->held)
+		return (struct sockaddr_storage){ 0 };
+	if (host->ss_family) {
+		at = *host;
+		address_set_port(&at, address_port(&line->rtp));
+	}
+	return at;
+}
+
+/* Where "a=rtcp" says that it has its RTCP, as endpoint_spec has it. */
+static struct sockaddr_storage party_rtcp_address(
+	const struct sdp_line *line, const struct sockaddr_storage *host)
+{
+	struct sockaddr_storage rtp = party_address(line, host);
+	struct sockaddr_storage at = host->ss_family ? *host : line->rtcp;
+
+	/* RTP's number is for who has RTCP there, and a fallback for none */
+	if (!line->rtcp_said || !rtp.ss_family ||
+	    line->rtcp.ss_family != rtp.ss_family || address_any(&line->rtcp) ||
+	    (line->mux && address_equal(&line->rtcp, &line->rtp)))
+		return (struct sockaddr_storage){ 0 };
+	address_set_port(&at, address_port(&line->rtcp));
+	return at;
+}
+
+enum sdp_mode ng_terms_mode(const struct sdp_line *line)
+{
+	return line->held ? (enum sdp_mode)(line->mode & SDP_SENDONLY)
+			  : line->mode;
+}
+
+/* Can @side be sent in packets of @ms? A request that its codec cannot have is
+ * none. */
+static cr_ns packet_time(const struct codec_use *side, unsigned ms)
+{
+	struct pipeline_side s = { 0 };
+	struct cr_err e;
+	cr_ns t = (cr_ns)ms * CR_MS;
+
+	if (t < CALL_PTIME_MIN || t > CALL_PTIME_MAX ||
+	    call_check_side(&s, side, "", &e) || packet_time_set(&s, t, "", &e))
+		return 0;
+	return t;
+}
+
+/* Of packets to the party of @t. Where nothing is said they are as usual, or as
+ * long as those that they are made from: then it is 0, unless that is too long.
+ */
+static cr_ns its_packet_time(const struct codec_use *side,
+			     const struct ng_terms *t)
+{
+	unsigned request = t->ptime ? t->ptime : t->line->ptime;
+	unsigned comes = t->comes ? t->comes : USUAL;
+	unsigned most = t->line->maxptime;
+	cr_ns time = 0;
+
+	if (!codec_able(&t->choice->speech))
+		return 0; /* it is passed on */
+	if (!request && !most && t->apart)
+		request = USUAL;
+	if (!most || (request ? request : comes) <= most)
+		return packet_time(side, request);
+	/* as long as its codec can have them, and it wants them */
+	for (unsigned ms = most - most % STEP; ms && !time; ms -= STEP)
+		time = packet_time(side, ms);
+	return time;
+}
+
+static bool has_type(const struct endpoint_spec *to, int pt)
+{
+	bool has = to->side.pt == pt;
+
+	for (unsigned i = 0; i < to->nalso; i++)
+		has |= to->also[i].pt == pt;
+	return has;
+}
+
+/* Those that are no codec of ours cannot be heard, and nothing can be made into
+ * speech that is none. @passed: those that are passed on, or those that are
+ * not. */
+static void take_also(struct endpoint_spec *to, const struct codec_choice *c,
+		      bool passed)
+{
+	struct cr_err e;
+
+	if (!codec_able(&c->speech))
+		return;
+	for (unsigned i = 0; i < c->nalso && to->nalso < PARTY_ALSO_MAX; i++)
+		if (passed_has(&c->passed, c->also[i].pt) == passed &&
+		    !has_type(to, c->also[i].pt) && codec_able(&c->also[i]) &&
+		    !codec_side(&to->also[to->nalso], &c->also[i], 0, &e))
+			to->nalso++;
+}
+
+int ng_terms_change(struct endpoint_spec *to, const struct ng_terms *t,
+		    struct cr_err *e)
+{
+	int err;
+
+	memset(to, 0, sizeof(*to));
+	err = codec_side(&to->side, &t->choice->speech, t->choice->bit_rate, e);
+	if (err)
+		return err;
+	take_also(to, t->choice, false);
+	take_also(to, t->choice, true);
+	to->passed = t->choice->passed;
+	to->ptime = its_packet_time(&to->side, t);
+	/* as usual where nothing is said: what was said before is over */
+	to->in_ptime = t->in_ptime ? packet_time(&to->side, t->in_ptime) : 0;
+	for (unsigned ms = USUAL; ms <= LONG && !to->in_ptime; ms += STEP)
+		to->in_ptime = packet_time(&to->side, ms);
+	to->address = party_address(t->line, &t->host);
+	to->rtcp_address = party_rtcp_address(t->line, &t->host);
+	to->learn = t->learn;
+	to->hold = !(ng_terms_mode(t->line) & SDP_RECVONLY);
+	for (unsigned i = 0; i < t->choice->nevents; i++) {
+		const struct sdp_format *f = &t->choice->events[i];
+		struct telephone_event_types *more = &to->types.more;
+
+		if (i) {
+			more->one[more->n].pt = f->pt;
+			more->one[more->n++].clock = f->rate;
+		} else {
+			to->types.events = f->pt;
+			to->types.events_clock = f->rate;
+		}
+	}
+	to->types.noise = t->choice->noise < 0 ? 0 : t->choice->noise;
+	return 0;
+}
+
 /* --- endpoints --- */
 
-int ng_endpoint_open(struct node *n, struct ng_endpoint *l,
-		     const struct ng_endpoint_request *w, struct cr_err *e)
+void ng_party_locate(struct endpoint_spec *to, const struct sdp_line *line,
+		     const struct sockaddr_storage *host, int learn)
 {
-	struct endpoint_spec r = ENDPOINT_SPEC_UNSAID;
+	to->address = party_address(line, host);
+	to->rtcp_address = party_rtcp_address(line, host);
+	to->learn = to->address.ss_family ? learn : -1;
+}
+
+int ng_endpoint_open(struct node *n, struct ng_endpoint *l,
+		     const struct endpoint_spec *r, struct cr_err *e)
+{
 	struct party *p;
 	int err;
 
 	if (l->id && party_find(n, l->id))
 		return 0;
-	r.interface = w->interface;
-	r.family = w->family == AF_INET	   ? PARTY_IPV4
-		   : w->family == AF_INET6 ? PARTY_IPV6
-					   : PARTY_ANY;
-	r.address = w->address;
-	r.rtcp_address = w->rtcp;
-	r.learn = w->address.ss_family ? w->learn : -1;
-	r.rtcp =
-		ENDPOINT_RTCP_PORT; /* until an answer says where, it is both */
-	err = party_open(n, &r, &own, &p, e);
+	err = party_open(n, r, &own, &p, e);
 	if (err)
 		return err;
 	p->opened = true;
@@ -172,27 +315,13 @@ int ng_stream_settle(struct node *n, struct ng_dialog *d, unsigned i,
 		 : begin_conversation(n, d, i, to, plan, e);
 }
 
-int ng_stream_begin_early(struct node *n, struct ng_dialog *d, unsigned i,
-			  const struct endpoint_spec to[2],
-			  struct conversation_plan *plan, struct cr_err *e)
-{
-	struct ng_stream *s = &d->stream[i];
-	int err = ng_stream_settle(n, d, i, to, plan, e);
-
-	if (err)
-		return err;
-	s->early = true;
-	conversation_set_early(conversation_of(n, s), true);
-	return 0;
-}
-
-void ng_stream_agree(struct node *n, struct ng_stream *s)
+void ng_stream_set_early(struct node *n, struct ng_stream *s, bool early)
 {
 	struct conversation *c = conversation_of(n, s);
 
-	s->early = false;
+	s->early = early;
 	if (c)
-		conversation_set_early(c, false);
+		conversation_set_early(c, early);
 }
 
 bool ng_stream_now(struct node *n, const struct ng_stream *s,

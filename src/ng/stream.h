@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The node's part of a media line: endpoints towards its two sides, and the
- * conversation between them.
+ * conversation between them; and what a session description means for a party
+ * of it: where it is, what it speaks, what it wants to be sent.
  *
  * Endpoints are opened when a line is offered: the other side has to be told a
  * port before anybody knows what it speaks. A conversation begins with the
@@ -18,18 +19,40 @@
 
 struct node;
 
-/** Where an endpoint is to be, and towards whom. */
-struct ng_endpoint_request {
-	const char *interface; /**< NULL: any of the family */
-	int family;	       /**< AF_INET, AF_INET6; 0: as the address */
-	struct sockaddr_storage address; /**< no family: not known  */
-	struct sockaddr_storage rtcp;	 /**< as endpoint_spec's    */
-	int learn; /**< enum learn_mode; -1: the default */
+/* --- descriptions --- */
+
+/** What both have settled on, as one of them has it. */
+struct ng_terms {
+	const struct sdp_line *line;	   /**< its own, of offer or answer   */
+	const struct codec_choice *choice; /**< what both have settled on     */
+	unsigned ptime;	   /**< ms, of what it is sent; 0: as its line says */
+	unsigned in_ptime; /**< ms, that it was told to send; 0: unsaid     */
+	unsigned comes;	   /**< ms, that the other one was told; 0: unsaid  */
+	bool apart; /**< what it is sent does not follow what the other sends */
+	struct sockaddr_storage
+		host; /**< in place of its line's; or no family */
+	int learn;    /**< enum learn_mode; -1: as it is      */
 };
 
-/** Open @l, unless it is. 0; or as party_open(), with @e. */
+/** What @t makes of a party. 0; -EINVAL with @e: a codec or parameters that
+ * this node has not. */
+int ng_terms_change(struct endpoint_spec *to, const struct ng_terms *t,
+		    struct cr_err *e);
+
+/** Who may send, with hold by address (RFC 2543) as RFC 3264 has it. */
+enum sdp_mode ng_terms_mode(const struct sdp_line *line);
+
+/* --- endpoints --- */
+
+/** Let @to have where the party of @line is, and its RTCP (RFC 3605): at @host,
+ * if that has a family; and how it is learned. */
+void ng_party_locate(struct endpoint_spec *to, const struct sdp_line *line,
+		     const struct sockaddr_storage *host, int learn);
+
+/** Open @l towards the party @r, unless it is open. 0; or as party_open(), with
+ * @e. */
 int ng_endpoint_open(struct node *n, struct ng_endpoint *l,
-		     const struct ng_endpoint_request *w, struct cr_err *e);
+		     const struct endpoint_spec *r, struct cr_err *e);
 /** Its party has agreed that RTCP goes where RTP does (RFC 5761), or not. */
 void ng_endpoint_mux(struct node *n, struct ng_endpoint *l, bool mux);
 /** Close it, and end the conversation that has it. */
@@ -40,6 +63,8 @@ bool ng_endpoint_local(struct node *n, const struct ng_endpoint *l,
 /** The name of its interface. NULL: it has ended. */
 const char *ng_endpoint_interface(struct node *n, const struct ng_endpoint *l);
 
+/* --- conversations --- */
+
 /** Both sides of line @i of @d, in their order, are as @to says from now on:
  * the conversation begins, or goes on changed. 0; with @e -EINVAL, -ENOSPC,
  * ...; -EAGAIN: it has to be known first what @plan->stream costs, then ask
@@ -47,13 +72,9 @@ const char *ng_endpoint_interface(struct node *n, const struct ng_endpoint *l);
 int ng_stream_settle(struct node *n, struct ng_dialog *d, unsigned i,
 		     const struct endpoint_spec to[2],
 		     struct conversation_plan *plan, struct cr_err *e);
-/** The same before an answer, of a line that has no conversation or an early
- * one: what comes of a side is passed on until there is one. */
-int ng_stream_begin_early(struct node *n, struct ng_dialog *d, unsigned i,
-			  const struct endpoint_spec to[2],
-			  struct conversation_plan *plan, struct cr_err *e);
-/** It has been answered. */
-void ng_stream_agree(struct node *n, struct ng_stream *s);
+/** The conversation of @s has been answered; or (@early) has begun before that:
+ * what comes of a side is passed on until there is an answer. */
+void ng_stream_set_early(struct node *n, struct ng_stream *s, bool early);
 /** Has its conversation not ended? True, too, if it never had one. */
 bool ng_stream_runs(struct node *n, const struct ng_stream *s);
 /** Its conversation ends, if there is one, on the word of @who. Its endpoints

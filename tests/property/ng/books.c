@@ -129,7 +129,7 @@ static void add_stream(struct sums *to, const struct ng_stream *s)
 		to->conversations +=
 			!!conversation_find(scratch.rig.node, s->conversation);
 	assert_true(s->promised.ppm >= 0);
-	assert_true(s->offered || !s->promised.streams);
+	assert_true(s->offered.list || !s->promised.streams);
 	to->promises += s->promised.streams;
 	to->ppm += s->promised.ppm;
 }

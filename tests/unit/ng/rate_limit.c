@@ -3,6 +3,7 @@
 #include "loopback.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "ng/peers.h"
 

@@ -3,7 +3,7 @@
  * never longer than it can have them. */
 #include "cmocka_cr.h"
 
-#include "ng/terms.h"
+#include "ng/stream.h"
 
 struct said {
 	const char *codec;
