@@ -50,8 +50,10 @@ bool codec_modes_agree(const struct sdp_format *a, const struct sdp_format *b)
  * do without (RFC 7261)? */
 static bool wants_no_annex(const struct sdp_format *f)
 {
-	return (!strcasecmp(f->name, "G729") && !fmtp_g729_annexb(f->fmtp)) ||
-	       (!strcasecmp(f->name, "G723") && !fmtp_g723_annexa(f->fmtp));
+	return (!strcasecmp(f->name, "G729") &&
+		fmtp_says_no(f->fmtp, "annexb")) ||
+	       (!strcasecmp(f->name, "G723") &&
+		fmtp_says_no(f->fmtp, "annexa"));
 }
 
 const char *codec_fmtp_passed(const struct sdp_format *a,

@@ -52,17 +52,24 @@ static bool next_parameter(const char **fmtp, struct parameter *out)
 	return p > out->name;
 }
 
+static bool find_parameter(const char *fmtp, const char *name, size_t bytes,
+			   struct parameter *out)
+{
+	while (next_parameter(&fmtp, out))
+		if (out->name_bytes == bytes &&
+		    !strncasecmp(out->name, name, bytes))
+			return true;
+	return false;
+}
+
 const char *fmtp_find(const char *fmtp, const char *name, size_t *bytes)
 {
 	struct parameter p;
 
-	while (next_parameter(&fmtp, &p))
-		if (strlen(name) == p.name_bytes &&
-		    !strncasecmp(p.name, name, p.name_bytes)) {
-			*bytes = p.value_bytes;
-			return p.value;
-		}
-	return NULL;
+	if (!find_parameter(fmtp, name, strlen(name), &p))
+		return NULL;
+	*bytes = p.value_bytes;
+	return p.value;
 }
 
 /* @text[@bytes] is decimal digits, and no more than @max. */
@@ -97,26 +104,18 @@ static bool is_one(const char *fmtp, const char *name)
 	return fmtp_number(fmtp, name, 0) == 1;
 }
 
-/* --- lists of numbers --- */
-
-/* Take the next item of a list with commas: "2", or with @ranges "2-5". */
-static bool next_range(const char **list, const char *end, unsigned max,
-		       bool ranges, unsigned *from, unsigned *to)
+/* Take the next number of a list with commas. */
+static bool next_number(const char **list, const char *end, unsigned max,
+			unsigned *out)
 {
 	const char *p = *list + strspn(*list, blanks);
 	const char *comma = memchr(p, ',', (size_t)(end - p));
 	const char *stop = comma ? comma : end;
-	const char *dash = ranges ? memchr(p, '-', (size_t)(stop - p)) : NULL;
 
 	*list = comma ? comma + 1 : end;
 	while (stop > p && strchr(blanks, stop[-1]))
 		stop--;
-	if (!dash)
-		return parameter_number(p, (size_t)(stop - p), max, from) &&
-		       (*to = *from, true);
-	return parameter_number(p, (size_t)(dash - p), max, from) &&
-	       parameter_number(dash + 1, (size_t)(stop - dash - 1), max, to) &&
-	       *from <= *to;
+	return parameter_number(p, (size_t)(stop - p), max, out);
 }
 
 /* --- AMR --- */
@@ -127,7 +126,7 @@ int fmtp_amr_read(struct fmtp_amr *out, const char *fmtp, unsigned modes,
 	size_t bytes;
 	const char *list = fmtp_find(fmtp, "mode-set", &bytes), *p = list;
 	const char *end = list ? list + bytes : NULL;
-	unsigned mode, same;
+	unsigned mode;
 
 	*out = (struct fmtp_amr){
 		.crc = is_one(fmtp, "crc"),
@@ -135,17 +134,13 @@ int fmtp_amr_read(struct fmtp_amr *out, const char *fmtp, unsigned modes,
 		.interleaving = fmtp_find(fmtp, "interleaving", &bytes) != NULL,
 		.mode_change_period =
 			fmtp_number(fmtp, "mode-change-period", 1) == 2 ? 2 : 1,
-		.mode_change_capability =
-			fmtp_number(fmtp, "mode-change-capability", 1) == 2 ? 2
-									    : 1,
 		.mode_change_neighbor = is_one(fmtp, "mode-change-neighbor"),
-		.max_red = fmtp_number(fmtp, "max-red", UINT_MAX),
 	};
 	/* each of these implies it (RFC 4867, 8.1) */
 	out->octet_align = is_one(fmtp, "octet-align") || out->crc ||
 			   out->robust_sorting || out->interleaving;
 	while (p < end) {
-		if (!next_range(&p, end, modes - 1, false, &mode, &same))
+		if (!next_number(&p, end, modes - 1, &mode))
 			return cr_fail(e, -EINVAL,
 				       "mode-set=%.*s: modes are numbers from "
 				       "0 to %u, with commas",
@@ -169,34 +164,12 @@ void fmtp_opus_read(struct fmtp_opus *out, const char *fmtp)
 	*out = (struct fmtp_opus){
 		.max_rate = fmtp_number(fmtp, "maxplaybackrate", 48000),
 		.max_bit_rate = fmtp_number(fmtp, "maxaveragebitrate", 0),
-		.stereo = is_one(fmtp, "stereo"),
 		.fec = is_one(fmtp, "useinbandfec"),
 		.dtx = is_one(fmtp, "usedtx"),
-		.constant = is_one(fmtp, "cbr"),
 	};
 }
 
-int fmtp_events_read(struct fmtp_events *out, const char *fmtp,
-		     struct cr_err *e)
-{
-	const char *list = *fmtp ? fmtp : "0-15", *p = list;
-	const char *end = list + strlen(list);
-	unsigned from, to;
-
-	memset(out, 0, sizeof(*out));
-	while (p < end) {
-		if (!next_range(&p, end, 255, true, &from, &to))
-			return cr_fail(e, -EINVAL,
-				       "%.40s: events are numbers from 0 to "
-				       "255, as in 0-15,66",
-				       list);
-		for (unsigned n = from; n <= to; n++)
-			out->set[n / 64] |= UINT64_C(1) << n % 64;
-	}
-	return 0;
-}
-
-static bool is_no(const char *fmtp, const char *name)
+bool fmtp_says_no(const char *fmtp, const char *name)
 {
 	size_t bytes;
 	const char *value = fmtp_find(fmtp, name, &bytes);
@@ -228,32 +201,22 @@ static const struct usual {
 	{ "speex", "vbr=off; cng=off" },
 };
 
-static bool find_parameter(const char *fmtp, const struct parameter *name,
-			   struct parameter *out)
-{
-	while (next_parameter(&fmtp, out))
-		if (out->name_bytes == name->name_bytes &&
-		    !strncasecmp(out->name, name->name, name->name_bytes))
-			return true;
-	return false;
-}
-
 /* The same numbers of a list, in any order, or the same text. */
 static bool same_value(const struct parameter *a, const struct parameter *b)
 {
 	const char *p = a->value, *q = b->value;
 	const char *p_end = p + a->value_bytes, *q_end = q + b->value_bytes;
 	uint64_t in_a = 0, in_b = 0;
-	unsigned n, m;
+	unsigned n;
 
 	if (a->value_bytes == b->value_bytes &&
 	    !strncasecmp(p, q, a->value_bytes))
 		return true;
 	if (!memchr(p, ',', a->value_bytes) || !memchr(q, ',', b->value_bytes))
 		return false;
-	while (p < p_end && next_range(&p, p_end, 63, false, &n, &m))
+	while (p < p_end && next_number(&p, p_end, 63, &n))
 		in_a |= UINT64_C(1) << n;
-	while (q < q_end && next_range(&q, q_end, 63, false, &n, &m))
+	while (q < q_end && next_number(&q, q_end, 63, &n))
 		in_b |= UINT64_C(1) << n;
 	return p == p_end && q == q_end && in_a == in_b;
 }
@@ -268,19 +231,9 @@ bool fmtp_has_all(const char *codec, const char *fmtp, const char *wanted)
 		if (!strcasecmp(usual[i].codec, codec))
 			unsaid = usual[i].parameters;
 	while (next_parameter(&wanted, &w))
-		if ((!find_parameter(fmtp, &w, &is) &&
-		     !find_parameter(unsaid, &w, &is)) ||
+		if ((!find_parameter(fmtp, w.name, w.name_bytes, &is) &&
+		     !find_parameter(unsaid, w.name, w.name_bytes, &is)) ||
 		    !same_value(&w, &is))
 			return false;
 	return true;
-}
-
-bool fmtp_g729_annexb(const char *fmtp)
-{
-	return !is_no(fmtp, "annexb");
-}
-
-bool fmtp_g723_annexa(const char *fmtp)
-{
-	return !is_no(fmtp, "annexa");
 }

@@ -32,9 +32,7 @@ struct fmtp_amr {
 	bool interleaving;
 	uint16_t mode_set;	     /**< bit n: mode n; 0: all             */
 	unsigned mode_change_period; /**< frames between changes: 1 or 2    */
-	unsigned mode_change_capability; /**< 1: cannot keep to a period of 2 */
 	bool mode_change_neighbor;
-	unsigned max_red; /**< ms of redundancy; UINT_MAX: unsaid */
 };
 
 /** @modes: how many the codec has. 0, or -EINVAL with @e: no such mode. */
@@ -48,27 +46,14 @@ int fmtp_amr_layout(const struct fmtp_amr *amr);
 struct fmtp_opus {
 	unsigned max_rate;     /**< maxplaybackrate, Hz       */
 	unsigned max_bit_rate; /**< maxaveragebitrate; 0: unsaid */
-	bool stereo, fec, dtx, constant;
+	bool fec, dtx;
 };
 
 void fmtp_opus_read(struct fmtp_opus *out, const char *fmtp);
 
-/** Telephone events (RFC 4733, 2.4.1): "0-15,66". */
-struct fmtp_events {
-	uint64_t set[4]; /**< bit n % 64 of set[n / 64]: event n */
-};
-
-/** 0; -EINVAL with @e: no list of numbers from 0 to 255. "" is 0-15. */
-int fmtp_events_read(struct fmtp_events *out, const char *fmtp,
-		     struct cr_err *e);
-static inline bool fmtp_has_event(const struct fmtp_events *e, unsigned n)
-{
-	return n < 256 && e->set[n / 64] >> n % 64 & 1u;
-}
-
-/** May G.729 send the frames of Annex B (RFC 4856, 2.1.9)? */
-bool fmtp_g729_annexb(const char *fmtp);
-/** May G.723.1 send those of Annex A (RFC 4856, 2.1.5)? */
-bool fmtp_g723_annexa(const char *fmtp);
+/** Does it say no to @name, which is "yes" where it is not said: frames of
+ * Annex B of G.729 ("annexb"), of Annex A of G.723.1 ("annexa"; RFC 4856, 2.1.9
+ * and 2.1.5)? */
+bool fmtp_says_no(const char *fmtp, const char *name);
 
 #endif

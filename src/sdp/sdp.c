@@ -374,14 +374,6 @@ const struct sdp_line *sdp_line(const struct sdp *sdp, unsigned i)
 	return &sdp->line[i];
 }
 
-const struct sdp_format *sdp_format_of(const struct sdp_line *line, unsigned pt)
-{
-	for (unsigned i = 0; i < line->nformats; i++)
-		if (line->formats[i].pt == pt)
-			return &line->formats[i];
-	return NULL;
-}
-
 uint64_t sdp_version(const struct sdp *sdp)
 {
 	return sdp->session->sdp_origin->o_version;

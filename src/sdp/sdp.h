@@ -94,10 +94,6 @@ void sdp_free(struct sdp *sdp); /**< NULL is fine */
 unsigned sdp_lines(const struct sdp *sdp);
 const struct sdp_line *sdp_line(const struct sdp *sdp, unsigned i);
 
-/** The format of @line with the payload type @pt, or NULL. */
-const struct sdp_format *sdp_format_of(const struct sdp_line *line,
-				       unsigned pt);
-
 /** The number of its line "o=" that rises with every change. */
 uint64_t sdp_version(const struct sdp *sdp);
 

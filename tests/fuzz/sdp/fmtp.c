@@ -13,7 +13,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char text[512] = "";
-	struct fmtp_events events;
 	struct fmtp_opus opus;
 	struct fmtp_amr amr;
 	const char *value;
@@ -30,8 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			  value + bytes <= text + strlen(text));
 	if (!fmtp_amr_read(&amr, text, 9, &e))
 		CR_ASSERT(amr.mode_set < 0x200 && amr.mode_change_period <= 2);
-	(void)fmtp_events_read(&events, text, &e);
 	fmtp_opus_read(&opus, text);
-	(void)fmtp_g729_annexb(text);
+	(void)fmtp_says_no(text, "annexb");
 	return 0;
 }

@@ -65,8 +65,7 @@ static void a_phones_offer_is_read(void **state)
 	assert_string_equal(l->formats[1].name, "AMR");
 	assert_string_equal(l->formats[1].fmtp, "mode-set=7; octet-align=1");
 	assert_int_equal(l->formats[1].channels, 1);
-	assert_ptr_equal(sdp_format_of(l, 101), &l->formats[2]);
-	assert_null(sdp_format_of(l, 8));
+	assert_int_equal(l->formats[2].pt, 101);
 	sdp_free(s);
 }
 
