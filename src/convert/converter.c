@@ -21,37 +21,6 @@
 #include "base/descriptors.h"
 #include "convert/conversion.h"
 
-static void set_owner(struct conversion *cv, const char *owner)
-{
-	(void)snprintf(cv->owner, sizeof(cv->owner), "%s", owner);
-}
-
-/** Take it out: it is over, or refused. */
-static void owners_drop(struct conversion_owners *list, struct conversion *cv)
-{
-	TAILQ_REMOVE(list, cv, owned);
-}
-
-bool owners_have(const struct conversion_owners *list, const char *owner)
-{
-	const struct conversion *cv;
-
-	TAILQ_FOREACH (cv, list, owned)
-		if (!strcmp(cv->owner, owner))
-			return true;
-	return false;
-}
-
-void owners_pass(struct conversion_owners *list, const char *from,
-		 const char *to)
-{
-	struct conversion *cv;
-
-	TAILQ_FOREACH (cv, list, owned)
-		if (!strcmp(cv->owner, from))
-			set_owner(cv, to);
-}
-
 /* Of one that runs: its input and its output. */
 enum { FILES = 2 };
 
@@ -64,7 +33,8 @@ struct converter {
 	struct event *wake;
 	struct conversion_tree all;
 	struct conversion_list waiting, kept;
-	struct conversion_owners owned;
+	struct conversion_list
+		owned; /**< not over; also those that are asked */
 	unsigned nkept;
 	struct converter_counts count;
 	bool closed;
@@ -154,7 +124,7 @@ static void finish_conversion(struct converter *con, struct conversion *cv,
 	};
 
 	conversion_release(cv);
-	owners_drop(&con->owned, cv);
+	TAILQ_REMOVE(&con->owned, cv, owned);
 	cv->state = how;
 	cv->ended = clock_now();
 	(*counts[how])++;
@@ -280,7 +250,7 @@ static void join_conversion(struct converter *con, struct conversion *cv)
 	if (err) {
 		con->count.waiting--;
 		con->count.refused++;
-		owners_drop(&con->owned, cv);
+		TAILQ_REMOVE(&con->owned, cv, owned);
 		cv->asker.tell(cv->asker.arg, NULL, err, &cv->why);
 		conversion_free(cv);
 		return;
@@ -451,7 +421,7 @@ int converter_submit(struct converter *con, const struct conversion_cfg *cfg,
 	}
 	cv->set = con;
 	cv->asker = *asker;
-	set_owner(cv, owner);
+	(void)snprintf(cv->owner, sizeof(cv->owner), "%s", owner);
 	TAILQ_INSERT_TAIL(&con->owned, cv, owned);
 	con->count.waiting++;
 	conversion_io_look(con->io, cv);
@@ -489,16 +459,12 @@ void converter_hung(struct converter *con, struct conversion *cv)
 
 struct conversion *converter_after(struct converter *con, uint32_t id)
 {
-	struct conversion *cv = RB_ROOT(&con->all), *best = NULL;
+	const struct conversion above = { .cfg.id = id + 1 };
 
-	while (cv)
-		if (cv->cfg.id > id) {
-			best = cv;
-			cv = RB_LEFT(cv, by_id);
-		} else {
-			cv = RB_RIGHT(cv, by_id);
-		}
-	return best;
+	return con && id < UINT32_MAX
+		       ? RB_NFIND(conversion_tree, &con->all,
+				  (struct conversion *)(uintptr_t)&above)
+		       : NULL;
 }
 
 struct conversion *converter_find(struct converter *con, uint32_t id)
@@ -508,9 +474,32 @@ struct conversion *converter_find(struct converter *con, uint32_t id)
 	return cv && cv->cfg.id == id ? cv : NULL;
 }
 
-struct conversion_owners *converter_owned(struct converter *con)
+bool converter_has(const struct converter *con, const char *owner)
 {
-	return &con->owned;
+	const struct conversion *cv;
+
+	if (con)
+		TAILQ_FOREACH (cv, &con->owned, owned)
+			if (!strcmp(cv->owner, owner))
+				return true;
+	return false;
+}
+
+void converter_pass(struct converter *con, const char *from, const char *to)
+{
+	struct conversion *cv;
+
+	if (con)
+		TAILQ_FOREACH (cv, &con->owned, owned)
+			if (!strcmp(cv->owner, from))
+				(void)snprintf(cv->owner, sizeof(cv->owner),
+					       "%s", to);
+}
+
+unsigned converter_active(const struct converter *con)
+{
+	return con ? con->count.waiting + con->count.running - con->count.hung
+		   : 0;
 }
 
 struct converter_counts converter_counts(const struct converter *con)

@@ -25,22 +25,12 @@
 
 #include "convert/conversion.h"
 
-TAILQ_HEAD(conversion_owners, conversion);
-
-/* Whose conversions there are: those that are not over, also while their files
- * are looked at and nobody has heard of them. */
-/** Is one of them @owner's? */
-bool owners_have(const struct conversion_owners *list, const char *owner);
-/** Those of @from are @to's from now on. */
-void owners_pass(struct conversion_owners *list, const char *from,
-		 const char *to);
-
 struct converter;
 
 struct converter_config {
 	struct event_base *base;
 	struct live *live;
-	unsigned char kind; /**< live_task.kind of its tasks               */
+	const void *kind;   /**< live_task.kind of its tasks               */
 	const char *dir;    /**< the spool folder                          */
 	uint64_t max_bytes; /**< largest input                             */
 	unsigned max;	    /**< waiting and running together              */
@@ -97,12 +87,18 @@ int converter_submit(struct converter *con, const struct conversion_cfg *cfg,
 /** Cancel @cv. 0; or -EALREADY: it is over. */
 int converter_cancel(struct converter *con, struct conversion *cv);
 
+/* Of no converter (NULL) there are none. */
+
 /** The conversion with this id, or NULL. */
 struct conversion *converter_find(struct converter *con, uint32_t id);
 /** The first one with an id above @id, or NULL. */
 struct conversion *converter_after(struct converter *con, uint32_t id);
-/** Those that are not over, by their owners. */
-struct conversion_owners *converter_owned(struct converter *con);
+/** Is one of those that are not over @owner's, be it asked for only? */
+bool converter_has(const struct converter *con, const char *owner);
+/** Those of @from are @to's from now on. */
+void converter_pass(struct converter *con, const char *from, const char *to);
+/** How many wait or run, but for the hung ones. */
+unsigned converter_active(const struct converter *con);
 
 /** What @cv costs is known now, or @err and @why it cannot be. */
 void converter_priced(struct converter *con, struct conversion *cv, int err,

@@ -31,7 +31,7 @@ struct live_task {
 	bool leaving;  /**< live_remove() was called; under the rq lock */
 	bool detached; /**< a detached thread has it; under the rq lock */
 	struct live_server *server; /**< the driver of kernel threads'   */
-	unsigned char kind; /**< the client's: what embeds it; constant */
+	const void *kind; /**< the client's: what embeds it; constant */
 };
 
 /** The live task that the core knows as @t. */

@@ -160,12 +160,6 @@ struct node_conversion_info {
 	const char *why; /**< it failed; or "". Borrowed as above */
 };
 
-struct node_conversions {
-	unsigned waiting, running;
-	uint64_t submitted, refused, done, failed, cancelled;
-	uint64_t frames; /**< of conversions that are over */
-};
-
 /* --- the node --- */
 
 /** How often a policy broke its contract, and what it did last. */

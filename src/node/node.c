@@ -93,48 +93,27 @@ static void worker_down(void *arg, unsigned worker)
 	recovery_leave_slot(&me->slot);
 }
 
-static bool is_conversion_core(struct core_task *t)
-{
-	return node_is_conversion(live_task_of(t));
-}
-
 static bool peek_frame(struct core_task *t, struct cr_job *job)
 {
-	return is_conversion_core(t) ? conversion_peek(t, job)
-				     : call_peek(t, job);
+	return node_kind_of(live_task_of(t))->peek(t, job);
 }
 
 static bool claim_frame(struct core_task *t, uint64_t seq)
 {
-	return is_conversion_core(t) ? conversion_claim(t, seq)
-				     : call_claim(t, seq);
-}
-
-/* The calls' packets do not wait for a frame that no call waits for. */
-static void run_conversion(struct transcode_worker *w, struct conversion *cv,
-			   const struct live_run *run_)
-{
-	union cr_trace_record record;
-
-	transcode_flush(w);
-	memset(&record, 0, sizeof(record));
-	transcode_begin(w);
-	transcode_enter_codec(w);
-	conversion_run(cv, &w->scratch, run_, &record);
-	if (!transcode_leave_codec(w))
-		return;
-	transcode_end(w);
-	trace_put(w->trace, &record);
+	return node_kind_of(live_task_of(t))->claim(t, seq);
 }
 
 static void run_task(void *arg, struct live_task *lt,
 		     const struct live_run *run_)
 {
 	(void)arg;
-	if (node_is_conversion(lt))
-		run_conversion(&me->turn, conversion_of(lt), run_);
-	else
-		transcode_run(&me->turn, call_of(lt), run_);
+	node_kind_of(lt)->run(&me->turn, lt, run_);
+}
+
+static void run_call(struct transcode_worker *w, struct live_task *lt,
+		     const struct live_run *run_)
+{
+	transcode_run(w, call_of(lt), run_);
 }
 
 static void worker_idle(void *arg, unsigned worker)
@@ -150,14 +129,9 @@ static bool may_detach(void *arg, struct live_task *lt, unsigned worker)
 	return transcode_take(&node_context_at(arg, worker)->turn);
 }
 
-/* A call on the thread of what is deferred, a conversion on control, as at
- * their first attempt. */
 static void task_returned(void *arg, struct live_task *lt)
 {
-	if (node_is_conversion(lt))
-		converter_back(conversion_of(lt));
-	else
-		node_back(arg, lt);
+	node_kind_of(lt)->returned(arg, lt);
 }
 
 /* --- packets that wait for each other (media/transcode.h) --- */
@@ -195,31 +169,42 @@ void node_flush(struct node *n)
 
 static void task_gone(void *arg, struct live_task *lt)
 {
-	if (node_is_conversion(lt))
-		converter_gone(conversion_of(lt));
-	else
-		node_gone(arg, lt);
+	node_kind_of(lt)->gone(arg, lt);
 }
 
-/* A worker drops frames while it picks; the thread of deferred work cancels. A
- * conversion's frames are never too old, and those of a cancelled one are
- * nobody's loss. */
 static void note_dropped(struct core_task *t, const struct cr_job *job,
 			 enum cr_outcome why, cr_ns now)
 {
-	struct call *c;
-	struct node_call *nc;
-	struct node *n;
+	const struct node_task_kind *kind = node_kind_of(live_task_of(t));
 
-	if (is_conversion_core(t))
-		return;
-	c = call_of_core(t);
-	nc = c->owner;
-	n = nc->node;
+	if (kind->dropped)
+		kind->dropped(t, job, why, now);
+}
+
+/* A worker drops frames while it picks; the thread of deferred work cancels. */
+static void drop_frame(struct core_task *t, const struct cr_job *job,
+		       enum cr_outcome why, cr_ns now)
+{
+	struct call *c = call_of_core(t);
+	const struct node_call *nc = c->owner;
+	const struct node *n = nc->node;
+
 	transcode_drop(me ? me->turn.trace
 			  : trace_ring(n->trace, node_ring_reclaim(n)),
 		       c, job, why, now);
 }
+
+const struct node_task_kind node_call_kind = {
+	.name = "call",
+	.peek = call_peek,
+	.claim = call_claim,
+	.run = run_call,
+	.dropped = drop_frame,
+	.gone = node_gone,
+	.returned = node_back,
+	.hung = node_hung,
+	.call = call_of,
+};
 
 /** How many threads there will be, by the scheduler: n->nplaces. 0, or -errno
  * with @e. */

@@ -258,23 +258,11 @@ int node_conversion_submit(struct node *n, const struct conversion_cfg *cfg,
 			   const char *owner,
 			   const struct conversion_asker *asker,
 			   struct cr_err *e);
-int node_conversion_cancel(struct node *n,
-			   struct conversion *cv); /**< converter_cancel()   */
-/** converter_find() and converter_after(); NULL, too, when there is no spool
- * folder. */
-struct conversion *node_conversion_find(struct node *n, uint32_t id);
-struct conversion *node_conversion_after(struct node *n, uint32_t id);
-/** Does one of @owner wait or run, be it hung? */
-bool node_converts_for(const struct node *n, const char *owner);
-/** Conversions of @from that are not over are @to's from now on. */
-void node_conversions_pass(struct node *n, const char *from, const char *to);
-/** Conversions that wait or run. */
-unsigned node_conversions_active(const struct node *n);
+/** The node's conversions; NULL: no spool folder was given. */
+struct converter *node_converter(const struct node *n);
 /** One conversion: what, state, progress. */
 void node_conversion_info(const struct conversion *cv,
 			  struct node_conversion_info *out);
-/** Counts of conversions. False: there is no spool folder. */
-bool node_conversions(const struct node *n, struct node_conversions *out);
 
 /** Switch or tune the policy; see engine/live.h. Where calls may move to other
  * workers by that, what packets wait (media/transcode.h) is sent first,

@@ -619,6 +619,7 @@ static int enter_call(struct node *n, struct node_call *nc,
 	if (!err) {
 		nc->id = cfg->id;
 		nc->call->owner = nc;
+		nc->call->lt.kind = &node_call_kind;
 		node_meter_less(nc);
 		err = join_engine(n, nc, e);
 	}
@@ -711,11 +712,16 @@ int node_stream_start(struct node *n, struct call_cfg *cfg,
 int node_call_make(struct node_call *nc, struct call_cfg *cfg,
 		   struct call **out, struct cr_err *e)
 {
+	int err;
+
 	(void)relay_sends_as(nc->relay, &cfg->ssrc_out);
 	choose_receiver(nc->node, cfg, true);
 	choose_numbers(nc->node, cfg);
 	cfg->id = nc->id;
-	return call_new(out, cfg, e);
+	err = call_new(out, cfg, e);
+	if (!err)
+		(*out)->lt.kind = &node_call_kind;
+	return err;
 }
 
 void node_call_become(struct node_call *nc, struct call *c,

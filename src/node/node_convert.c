@@ -162,13 +162,61 @@ static void on_conversion_ended(void *arg, const struct conversion *cv)
 		n->cfg.conversion_ended(n->cfg.arg, cv);
 }
 
+/* The calls' packets do not wait for a frame that no call waits for. */
+static void run_conversion(struct transcode_worker *w, struct live_task *lt,
+			   const struct live_run *run)
+{
+	union cr_trace_record record;
+
+	transcode_flush(w);
+	memset(&record, 0, sizeof(record));
+	transcode_begin(w);
+	transcode_enter_codec(w);
+	conversion_run(conversion_of(lt), &w->scratch, run, &record);
+	if (!transcode_leave_codec(w))
+		return;
+	transcode_end(w);
+	trace_put(w->trace, &record);
+}
+
+static void conversion_gone(void *arg, struct live_task *lt)
+{
+	(void)arg;
+	converter_gone(conversion_of(lt));
+}
+
+static void conversion_returned(void *arg, struct live_task *lt)
+{
+	(void)arg;
+	converter_back(conversion_of(lt));
+}
+
+static void conversion_hung(void *arg, struct live_task *lt)
+{
+	const struct node *n = arg;
+
+	converter_hung(n->converter, conversion_of(lt));
+}
+
+/* Its frames are never too old, and those of a cancelled one are nobody's
+ * loss. */
+static const struct node_task_kind conversion_kind = {
+	.name = "conversion",
+	.peek = conversion_peek,
+	.claim = conversion_claim,
+	.run = run_conversion,
+	.gone = conversion_gone,
+	.returned = conversion_returned,
+	.hung = conversion_hung,
+};
+
 int node_open_converter(struct node *n, struct cr_err *e)
 {
 	const struct node_convert *c = &n->cfg.convert;
 	const struct converter_config cfg = {
 		.base = n->cfg.base,
 		.live = n->live,
-		.kind = NODE_TASK_CONVERSION,
+		.kind = &conversion_kind,
 		.dir = c->dir,
 		.max_bytes = c->max_bytes,
 		.max = c->max,
@@ -202,40 +250,9 @@ int node_conversion_submit(struct node *n, const struct conversion_cfg *cfg,
 	return converter_submit(n->converter, &numbered, owner, asker, e);
 }
 
-int node_conversion_cancel(struct node *n, struct conversion *cv)
+struct converter *node_converter(const struct node *n)
 {
-	return converter_cancel(n->converter, cv);
-}
-
-struct conversion *node_conversion_find(struct node *n, uint32_t id)
-{
-	return n->converter ? converter_find(n->converter, id) : NULL;
-}
-
-struct conversion *node_conversion_after(struct node *n, uint32_t id)
-{
-	return n->converter ? converter_after(n->converter, id) : NULL;
-}
-
-bool node_converts_for(const struct node *n, const char *owner)
-{
-	return n->converter &&
-	       owners_have(converter_owned(n->converter), owner);
-}
-
-void node_conversions_pass(struct node *n, const char *from, const char *to)
-{
-	if (n->converter)
-		owners_pass(converter_owned(n->converter), from, to);
-}
-
-unsigned node_conversions_active(const struct node *n)
-{
-	struct converter_counts count = { 0 };
-
-	if (n->converter)
-		count = converter_counts(n->converter);
-	return count.waiting + count.running - count.hung;
+	return n->converter;
 }
 
 /* "amr/12.2", "wav/16000". */
@@ -286,24 +303,4 @@ void node_conversion_info(const struct conversion *cv,
 	};
 	format_text(&cv->cfg.from, NULL, out->from, sizeof(out->from));
 	format_text(&cv->cfg.to, &cv->cfg, out->to, sizeof(out->to));
-}
-
-bool node_conversions(const struct node *n, struct node_conversions *out)
-{
-	struct converter_counts c;
-
-	if (!n->converter)
-		return false;
-	c = converter_counts(n->converter);
-	*out = (struct node_conversions){
-		.waiting = c.waiting,
-		.running = c.running,
-		.submitted = c.submitted,
-		.refused = c.refused,
-		.done = c.done,
-		.failed = c.failed,
-		.cancelled = c.cancelled,
-		.frames = c.frames,
-	};
-	return true;
 }

@@ -101,8 +101,33 @@ static inline bool node_call_is_fed(const struct node_call *nc)
 		(nc->call && endpoint_listener(in_endpoint) == nc->call));
 }
 
-/** What a live_task of the node is embedded in. */
-enum node_task { NODE_TASK_CALL, NODE_TASK_CONVERSION };
+/** What the node does with tasks of one kind: calls, or what a client of the
+ * node runs beside them. live_task.kind of each; constant. */
+struct node_task_kind {
+	const char *name; /**< of one, in the log */
+	bool (*peek)(struct core_task *t, struct cr_job *job);
+	bool (*claim)(struct core_task *t, uint64_t seq);
+	void (*run)(struct transcode_worker *w, struct live_task *t,
+		    const struct live_run *run);
+	/** As core_backlog's; NULL: its frames are nobody's loss. */
+	void (*dropped)(struct core_task *t, const struct cr_job *job,
+			enum cr_outcome why, cr_ns now);
+	/** As live_client's. */
+	void (*gone)(void *arg, struct live_task *t);
+	void (*returned)(void *arg, struct live_task *t);
+	/** Its worker does not come back from it. */
+	void (*hung)(void *arg, struct live_task *t);
+	/** The call that it is; NULL: what it makes is not sent. */
+	struct call *(*call)(struct live_task *t);
+};
+
+extern const struct node_task_kind node_call_kind;
+
+static inline const struct node_task_kind *node_kind_of(
+	const struct live_task *t)
+{
+	return t->kind;
+}
 
 /** What a thread at a worker's place works with. */
 struct node_context {
@@ -215,11 +240,6 @@ static inline unsigned node_ring_reclaim(const struct node *n)
 static inline unsigned node_rings(const struct node *n)
 {
 	return node_ring_control(n) + 2;
-}
-
-static inline bool node_is_conversion(const struct live_task *lt)
-{
-	return lt->kind == NODE_TASK_CONVERSION;
 }
 
 /** Make them: contexts for all places. 0, or -errno with @e. */
@@ -385,6 +405,8 @@ void node_flush(struct node *n);
 void node_gone(void *arg, struct live_task *lt);
 /** engine callback: a detached thread has let go of the call's @lt. */
 void node_back(void *arg, struct live_task *lt);
+/** Its worker does not come back from it. */
+void node_hung(void *arg, struct live_task *lt);
 /** Open the spool, if there is one. 0, or -errno with @e. */
 int node_open_converter(struct node *n, struct cr_err *e);
 

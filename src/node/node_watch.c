@@ -38,7 +38,7 @@ static void report_found(struct node *n, const struct log_field *fields)
 
 static void report_stuck(struct node *n, const struct recovery_finding *f)
 {
-	const char *of = node_is_conversion(f->task) ? "conversion" : "call";
+	const char *of = node_kind_of(f->task)->name;
 
 	report_found(n, LOG_FIELDS(LOG_WORD("found", "worker-stuck"),
 				   LOG_INT("worker", f->worker),
@@ -105,31 +105,32 @@ static void on_finding(void *arg, const struct recovery_finding *f)
 static void rescue_packets(void *arg, struct recovery_context *stuck,
 			   struct live_task *task)
 {
-	struct node *n = arg;
+	const struct node *n = arg;
+	const struct node_task_kind *kind = node_kind_of(task);
 
 	transcode_rescue(&node_context_of(stuck)->turn,
-			 node_is_conversion(task) ? NULL : call_of(task),
+			 kind->call ? kind->call(task) : NULL,
 			 trace_ring(n->trace, node_ring_control(n)));
+}
+
+void node_hung(void *arg, struct live_task *task)
+{
+	struct node *n = arg;
+	struct node_call *nc = call_of(task)->owner;
+
+	nc->hung = true;
+	n->nhung++;
+	node_call_stop(nc, NODE_END_HUNG, NULL);
+	n->nending--;		 /* nobody knows when it is gone */
+	nc->why = NODE_END_HUNG; /* it may have been ending already */
+	nc->by = NODE_BY_NODE;
+	node_notify_ended(n, nc);
+	nc->owner = NULL;
 }
 
 static void on_task_over(void *arg, struct live_task *task)
 {
-	struct node *n = arg;
-
-	if (node_is_conversion(task)) {
-		converter_hung(n->converter, conversion_of(task));
-	} else {
-		struct node_call *nc = call_of(task)->owner;
-
-		nc->hung = true;
-		n->nhung++;
-		node_call_stop(nc, NODE_END_HUNG, NULL);
-		n->nending--;		 /* nobody knows when it is gone */
-		nc->why = NODE_END_HUNG; /* it may have been ending already */
-		nc->by = NODE_BY_NODE;
-		node_notify_ended(n, nc);
-		nc->owner = NULL;
-	}
+	node_kind_of(task)->hung(arg, task);
 }
 
 void node_watch_returned(struct node *n, const struct node_call *nc)

@@ -77,7 +77,7 @@ static struct conversion *conversion_named(struct service *sv,
 
 	if (!request_read(conversion_reference_fields, &which, params, err))
 		return NULL;
-	cv = node_conversion_find(sv->node, which.conversion);
+	cv = converter_find(node_converter(sv->node), which.conversion);
 	if (!cv) {
 		(void)cr_fail(&err->why, 0,
 			      "there is no conversion %" PRIu32
@@ -106,7 +106,7 @@ json_t *method_convert_cancel(void *arg, struct rpc_peer *peer,
 	(void)peer;
 	if (!cv)
 		return NULL;
-	if (node_conversion_cancel(sv->node, cv)) {
+	if (converter_cancel(node_converter(sv->node), cv)) {
 		(void)cr_fail(&err->why, 0,
 			      "conversion %" PRIu32 " is %s already",
 			      cv->cfg.id, conversion_state_name(cv->state));
@@ -117,7 +117,7 @@ json_t *method_convert_cancel(void *arg, struct rpc_peer *peer,
 
 static void *listed_conversion(struct node *n, uint32_t *id)
 {
-	struct conversion *cv = node_conversion_after(n, *id);
+	struct conversion *cv = converter_after(node_converter(n), *id);
 
 	*id = cv ? cv->cfg.id : *id;
 	return cv;

@@ -188,8 +188,10 @@ void stats_collect(struct service *sv, struct stats_reported *to)
 	*tell = (struct stats_result){ .draining = sv->draining,
 				       .config = sv->cfg.config };
 	node_stats(sv->node, &tell->node);
-	if (node_conversions(sv->node, &to->conversions))
+	if (node_converter(sv->node)) {
+		to->conversions = converter_counts(node_converter(sv->node));
 		tell->conversions = &to->conversions;
+	}
 	if (sv->cfg.records) {
 		lines_stats(sv->cfg.records, &to->records);
 		tell->records = &to->records;

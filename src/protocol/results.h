@@ -49,7 +49,7 @@ void describe_scheduler(const struct scheduler *s, struct scheduler_info *out);
 /** What stats_fields tells, and what it points to. */
 struct stats_reported {
 	struct stats_result tell;
-	struct node_conversions conversions;
+	struct converter_counts conversions;
 	struct lines_stats records;
 };
 

@@ -227,7 +227,7 @@ static bool peer_idle(void *arg, const struct rpc_peer *peer)
 
 	(void)arg;
 	return !s || (!s->calls && !has_endpoints(s) &&
-		      !node_converts_for(s->service->node, s->id));
+		      !converter_has(node_converter(s->service->node), s->id));
 }
 
 static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
@@ -305,7 +305,7 @@ bool session_resume(struct session *to, const char *id)
 	}
 	while ((p = party_of_owner(sv->node, old)))
 		p->owner = to;
-	node_conversions_pass(sv->node, to->id, old->id);
+	converter_pass(node_converter(sv->node), to->id, old->id);
 	to->calls += old->calls;
 	memcpy(to->id, old->id, sizeof(to->id));
 	to->number = old->number;
@@ -315,7 +315,8 @@ bool session_resume(struct session *to, const char *id)
 
 static bool is_busy(const struct service *sv)
 {
-	return node_calls(sv->node) || node_conversions_active(sv->node) ||
+	return node_calls(sv->node) ||
+	       converter_active(node_converter(sv->node)) ||
 	       (sv->cfg.pending && sv->cfg.pending(sv->cfg.arg));
 }
 

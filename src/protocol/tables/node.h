@@ -6,6 +6,7 @@
 #define PROTOCOL_TABLES_NODE_H
 
 #include "cr/codec.h"
+#include "convert/converter.h"
 #include "node/info.h"
 #include "observe/line_file.h"
 #include "observe/log.h"
@@ -90,7 +91,7 @@ struct hello_result {
 struct stats_result {
 	struct node_stats node;
 	bool draining;
-	const struct node_conversions *conversions; /**< NULL: no spool */
+	const struct converter_counts *conversions; /**< NULL: no spool */
 	const struct lines_stats *records; /**< NULL: none are written */
 	const struct config_state *config; /**< NULL: nobody told */
 	struct rpc_stats control;
@@ -133,7 +134,7 @@ FIELD_TABLE_DECLARE(worker_info, struct live_worker_stats);
 FIELD_TABLE_DECLARE(reported, struct histogram_summary);
 FIELD_TABLE_DECLARE(rtcp_stats, struct node_rtcp_stats);
 FIELD_TABLE_DECLARE(histogram, struct histogram_summary);
-FIELD_TABLE_DECLARE(conversions, struct node_conversions);
+FIELD_TABLE_DECLARE(conversions, struct converter_counts);
 FIELD_TABLE_DECLARE(rpc_error, struct rpc_error_count);
 FIELD_TABLE_DECLARE(rpc_stats, struct rpc_stats);
 FIELD_TABLE_DECLARE(log_stats, struct log_stats);

@@ -108,8 +108,8 @@ static unsigned long long work(struct crowd *c)
 
 	for (unsigned i = 0; i < c->n; i++)
 		sum += get(&counters(c, i)->done);
-	for (cv = node_conversion_after(n, 0); cv;
-	     cv = node_conversion_after(n, cv->cfg.id))
+	for (cv = converter_after(node_converter(n), 0); cv;
+	     cv = converter_after(node_converter(n), cv->cfg.id))
 		sum += get(&cv->frames);
 	return sum;
 }
