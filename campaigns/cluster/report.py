@@ -6,6 +6,7 @@ import shlex
 import sys
 
 import matplotlib
+import texttable
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
@@ -77,34 +78,27 @@ def ms(value):
     return "-" if value is None else f"{value:.1f}"
 
 
-def table(head, rows):
-    rows = [head, *([str(c) for c in r] for r in rows)]
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return "\n".join("  ".join(
-        c.ljust(w) if i == 0 else c.rjust(w)
-        for i, (c, w) in enumerate(zip(r, widths))).rstrip() for r in rows)
-
-
 def text(found):
     names = list(found["records"])
-    first = table(
+    first = texttable.lines([
         ["phase", "calls", *names, "load limit", "refused", "p50 ms", "p99 ms",
          "max ms", "frames sent", "lost", "calls gone", "lost with them"],
-        [[r["phase"], r["calls"], *(r["nodes"][n] for n in names),
+        *([r["phase"], r["calls"], *(r["nodes"][n] for n in names),
           r["load_limits"], r["refused"], ms(r["set_up_p50_ms"]),
           ms(r["set_up_p99_ms"]), ms(r["set_up_max_ms"]), r["sent"],
           r["lost_to_callee"] + r["lost_to_caller"], r["calls_gone"],
-          r["lost_with_them"]] for r in found["phases"]])
-    second = table(
+          r["lost_with_them"]] for r in found["phases"])])
+    second = texttable.lines([
         ["records of", "calls", "packets in", "lost", "overwritten",
          "ended"],
-        [[n, r["calls"], r["packets_in"], r["lost"], r["overwritten"],
-          ",".join(r["reasons"]) or "-"] for n, r in found["records"].items()])
+        *([n, r["calls"], r["packets_in"], r["lost"], r["overwritten"],
+           ",".join(r["reasons"]) or "-"]
+          for n, r in found["records"].items())])
     failed = [f"FAILED in {c['phase']}: {c['what']} ({c['seen']})"
               for c in found["checks"] if not c["holds"]]
     return "\n".join([
-        first, "", "ms: from INVITE to 200 at the caller. Frames: sent by the "
-        "callers; lost on the way", "to the called or back.", "", second, "",
+        *first, "", "ms: from INVITE to 200 at the caller. Frames: sent by the "
+        "callers; lost on the way", "to the called or back.", "", *second, "",
         *failed, f"{len(found['checks']) - len(failed)} of "
         f"{len(found['checks'])} checks hold"]) + "\n"
 

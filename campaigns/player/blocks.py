@@ -295,15 +295,7 @@ class Stage:
 
     def count(self):
         """Return {flow: calls} for the flows' loads, as the daemon measures."""
-        done = subprocess.run(
-            [self.player.program("codec-feeder"), self.player.options.campaign,
-             "--to", f"unix:{self.socket}", "--print", "counts",
-             *self.player.options.feeder], stdout=subprocess.PIPE, text=True,
-            check=False)
-        if done.returncode:
-            raise Broken
-        return {flow: int(n) for flow, n in (
-            line.rsplit("=", 1) for line in done.stdout.splitlines())}
+        return self.player.count(["--to", f"unix:{self.socket}"])
 
     def feed(self, flows, calls, duration, dump):
         """Set up calls, {flow: number}; none speaks yet. dump: codec-feeder's

@@ -23,18 +23,28 @@ class Control:
 
     def request(self, method, **params):
         """Return the result. Raises Refused, Gone."""
-        self.last_id += 1
-        message = {"jsonrpc": "2.0", "id": self.last_id, "method": method,
-                   "params": params}
+        return self.batch(method, [params])[0]
+
+    def batch(self, method, every):
+        """Return the results of a method with each of these params, asked at
+        once. Raises Refused, Gone."""
+        first, self.last_id = self.last_id + 1, self.last_id + len(every)
+        message = [{"jsonrpc": "2.0", "id": first + i, "method": method,
+                    "params": params} for i, params in enumerate(every)]
         try:
-            self.socket.sendall(json.dumps(message).encode() + b"\n")
+            self.socket.sendall(json.dumps(
+                message if len(every) > 1 else message[0]).encode() + b"\n")
             for line in self.lines:
-                reply = json.loads(line)
-                if reply.get("id") != self.last_id:
+                replies = json.loads(line)
+                if isinstance(replies, dict):
+                    replies = [replies]
+                if (replies[0].get("id") or 0) < first:
                     continue  # a notification
-                if "error" in reply:
-                    raise Refused(reply["error"]["message"])
-                return reply["result"]
+                for reply in replies:
+                    if "error" in reply:
+                        raise Refused(reply["error"]["message"])
+                return [reply["result"] for reply in sorted(
+                    replies, key=lambda reply: reply["id"])]
         except OSError as error:
             raise Gone(str(error)) from error
         raise Gone("it has closed the connection")

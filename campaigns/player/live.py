@@ -156,14 +156,13 @@ class Player:
         if self.daemon:
             self.daemon.stop()
 
-    def _measure_loads(self, folder):
-        """{flow: calls} as the daemon measures them now."""
-        self.start_daemon(self.specs[0], folder)
+    def count(self, where):
+        """Return {flow: calls} for the flows' loads, as the daemon measures them
+        now. where: codec-feeder's options that find it. Broken: it cannot."""
         done = subprocess.run(
-            [self.program("codec-feeder"), self.options.campaign,
-             *self.daemon.where(), "--print", "counts", *self.options.feeder],
+            [self.program("codec-feeder"), self.options.campaign, *where,
+             "--print", "counts", *self.options.feeder],
             stdout=subprocess.PIPE, text=True, check=False)
-        self.stop_daemon()
         if done.returncode:
             raise Broken
         return {flow: int(n) for flow, n in (
@@ -177,7 +176,11 @@ class Player:
         os.makedirs(folder, exist_ok=True)
         found = []
         while len(found) < SIZINGS and not self.stopped:
-            found.append(self._measure_loads(folder))
+            self.start_daemon(self.specs[0], folder)
+            try:
+                found.append(self.count(self.daemon.where()))
+            finally:
+                self.stop_daemon()
             if not found[0]:
                 break  # no loads in it
         _remove(folder, "runner.log", "runner.err")

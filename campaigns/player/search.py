@@ -6,6 +6,7 @@ import resource
 import time
 from dataclasses import asdict, dataclass
 
+import texttable
 from capacity import Search
 from live import BROKEN, PLAYED, Broken
 from names import folder_name
@@ -156,12 +157,9 @@ def row(spec, found):
 
 def table(results):
     """Return lines. results: {scheduler: Found}."""
-    rows = [["scheduler", "load", "calls", "p99, ms", "runs"]]
-    rows += [row(spec, found) for spec, found in results.items()]
-    widths = [max(len(r[c]) for r in rows) for c in range(len(rows[0]))]
-    return [r[0].ljust(widths[0]) + "".join(
-        text.rjust(width + 2) for text, width in zip(r[1:], widths[1:]))
-        for r in rows]
+    return texttable.lines([
+        ["scheduler", "load", "calls", "p99, ms", "runs"],
+        *(row(spec, found) for spec, found in results.items())])
 
 
 def as_json(player, results):

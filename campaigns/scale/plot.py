@@ -3,6 +3,8 @@
 panel for each load, a line for each machine and scheduler. What misses
 deadlines, or will, is an open circle.
 """
+import contextlib
+
 import matplotlib
 
 matplotlib.use("Agg")
@@ -27,27 +29,37 @@ def draw_line(axes, rows, style, machine, label):
                   mfc=colour if fits(r) else "white")
 
 
-def draw(rows, path):
+@contextlib.contextmanager
+def panels(rows, path, width):
+    """with panels(...) as [(load, its rows, axes)]: a panel for each load, so
+    many inches wide; the figure is written when the block ends."""
     loads = groups(rows, "load")
-    schedulers = list(groups(rows, "scheduler"))
-    cpus = list(groups(rows, "cpus"))
-    figure, panels = plt.subplots(1, len(loads), sharey=True, squeeze=False,
-                                  figsize=(4 * len(loads) + 1, 4.5))
-    for axes, ((load,), some) in zip(panels[0], loads.items()):
-        for (name, n), line in groups(some, "scheduler", "cpus").items():
-            draw_line(axes, line, STYLES[schedulers.index((name,)) % 4],
-                      cpus.index((n,)), f"{n} CPUs, {name}")
-        domains = sorted({r["domain"] for r in rows})
-        axes.set_xscale("log", base=2)
+    figure, row = plt.subplots(1, len(loads), sharey=True, squeeze=False,
+                               figsize=(width * len(loads) + 1, 4.5))
+    for axes in row[0]:
         axes.set_yscale("log")
-        axes.set_xticks(domains, [str(d) for d in domains])
-        axes.set_title(f"{load} % of the CPUs")
-        axes.set_xlabel("CPUs of a run queue")
         axes.grid(alpha=0.3)
-    panels[0][0].set_ylabel("p99 delay, ms (open: more calls than fit)")
-    panels[0][-1].legend(fontsize="small")
+    yield [(load, some, axes) for axes, ((load,), some)
+           in zip(row[0], loads.items())]
     figure.tight_layout()
     figure.savefig(path, dpi=120)
+
+
+def draw(rows, path):
+    schedulers = list(groups(rows, "scheduler"))
+    cpus = list(groups(rows, "cpus"))
+    domains = sorted({r["domain"] for r in rows})
+    with panels(rows, path, 4) as parts:
+        for load, some, axes in parts:
+            for (name, n), line in groups(some, "scheduler", "cpus").items():
+                draw_line(axes, line, STYLES[schedulers.index((name,)) % 4],
+                          cpus.index((n,)), f"{n} CPUs, {name}")
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(domains, [str(d) for d in domains])
+            axes.set_title(f"{load} % of the CPUs")
+            axes.set_xlabel("CPUs of a run queue")
+        parts[0][2].set_ylabel("p99 delay, ms (open: more calls than fit)")
+        parts[-1][2].legend(fontsize="small")
 
 
 def draw_machine(axes, rows, machine):
@@ -74,23 +86,17 @@ def draw_machine(axes, rows, machine):
 
 
 def draw_receivers(rows, path):
-    loads = groups(rows, "load")
     cpus = list(groups(rows, "cpus"))
-    figure, panels = plt.subplots(1, len(loads), sharey=True, squeeze=False,
-                                  figsize=(5 * len(loads) + 1, 4.5))
-    for axes, ((load,), some) in zip(panels[0], loads.items()):
-        for (n,), machine in groups(some, "cpus").items():
-            draw_machine(axes, machine, cpus.index((n,)))
-        axes.set_yscale("log")
-        axes.margins(y=0.12)
-        for axis in axes.yaxis.set_major_formatter, \
-                axes.yaxis.set_minor_formatter:
-            axis("{x:g}")
-        axes.set_title(f"workers busy for {load} % of the time")
-        axes.set_xlabel("share of a receiver's time that packets take, %")
-        axes.grid(alpha=0.3)
-    panels[0][0].set_ylabel("p99 delay, us (dotted: receivers at no cost)")
-    panels[0][0].legend(fontsize="small", loc="upper left",
-                        title="numbers: receivers")
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    with panels(rows, path, 5) as parts:
+        for load, some, axes in parts:
+            for (n,), machine in groups(some, "cpus").items():
+                draw_machine(axes, machine, cpus.index((n,)))
+            axes.margins(y=0.12)
+            for axis in axes.yaxis.set_major_formatter, \
+                    axes.yaxis.set_minor_formatter:
+                axis("{x:g}")
+            axes.set_title(f"workers busy for {load} % of the time")
+            axes.set_xlabel("share of a receiver's time that packets take, %")
+        parts[0][2].set_ylabel("p99 delay, us (dotted: receivers at no cost)")
+        parts[0][2].legend(fontsize="small", loc="upper left",
+                           title="numbers: receivers")

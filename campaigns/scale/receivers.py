@@ -11,6 +11,7 @@ import shlex
 
 import overheads
 import tables
+import texttable
 
 LOADS = (70, 90)
 SCHEDULER = "edf"
@@ -193,7 +194,7 @@ def show_rows(rows):
     """One machine at one load."""
     heads = ["receivers", "busy", "longest", "wait us", "max us", "p50 us",
              "p99 us", "max us", "lost"]
-    return tables.lines(heads, [
+    return texttable.lines([heads] + [
         [str(r["receivers"] or "at no cost"), tables.percent(r["busy"]),
          str(r["longest"]), f"{r['wait_ns'] / 1e3:.1f}", us(r["wait_max_ns"]),
          us(r["p50_ns"]), us(r["p99_ns"]), us(r["max_ns"]),
@@ -211,7 +212,7 @@ def show_advice(advice, rows):
         r = by_point[a["cpus"], a["load"], n]
         return f"{n} ({tables.percent(r['work'])}), p99 {us(r['p99_ns'])} us"
 
-    return tables.lines(heads, [
+    return texttable.lines([heads] + [
         [str(a["cpus"]), f"{a['load']} %", str(a["calls"]),
          f"{a['packets_per_s']:.0f}", f"p99 {us(a['free_p99_ns'])} us",
          f"p99 {us(a['alone_p99_ns'])} us", told(a, a["fewest"]),

@@ -17,11 +17,9 @@ packets, and once it does not.
 
 Only measure() is used from outside.
 """
-import contextlib
 import json
 import os
 import pathlib
-import socket
 import statistics
 import subprocess
 import sys
@@ -29,7 +27,8 @@ import tempfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "player"))
 
-from loopback import HOST, free_port  # noqa: E402
+from control import Control, Gone, Refused  # noqa: E402
+from daemon import Daemon  # noqa: E402
 
 # --rx-coalesce of the daemon and --tick of the load.
 WAYS = (("4ms", "250us"), ("0s", "25us"))
@@ -40,82 +39,28 @@ BATCH = 100  # requests; the daemon takes 256
 PATIENCE = 60  # seconds for a reply
 
 
-class Daemon:
-    """codec-runner with its receiver on CPU @rx and its worker on @worker."""
+def start_calls(control, addresses):
+    """Start a call that answers to each; return where bench-load is to send."""
+    params = [{"in": {"codec": "pcmu"}, "ssrc": ssrc,
+               "out": {"codec": "amr", "mode": "12.2", "address": address}}
+              for ssrc, address in enumerate(addresses, 1)]
+    started = [result["rtp"] for first in range(0, len(params), BATCH)
+               for result in control.batch("call.start",
+                                           params[first:first + BATCH])]
+    return "".join(f"{rtp['address']} {rtp['ssrc']} {rtp['pt']}\n"
+                   for rtp in started)
 
-    def __init__(self, build, folder, rx, worker, coalesce):
-        path = pathlib.Path(folder) / "control"
-        self.process = subprocess.Popen(
-            [build / "codec-runner", "--config", "none", "--rtp",
-             f"{HOST}:0", "--control", f"{HOST}:{1024 + free_port() % 60000}",
-             "--udp-port", str(free_port()), "--sctp", "user", "--control-socket", path,
-             "--workers", "1", "--pin", str(worker), "--rx-cpu", str(rx),
-             "--rx-coalesce", coalesce, "--no-admission", "--log-level",
-             "error"], stdout=subprocess.PIPE, text=True)
-        self.control = socket.socket(socket.AF_UNIX)
-        try:
-            if not self.process.stdout.readline().startswith("ready"):
-                raise RuntimeError("codec-runner did not start")
-            self.control.connect(str(path))
-            self.control.settimeout(PATIENCE)
-            self.lines = self.control.makefile(encoding="utf-8")
-        except BaseException:
-            self.stop()
-            raise
 
-    def ask(self, message):
-        """The reply to a request or a batch."""
-        self.control.sendall(json.dumps(message).encode() + b"\n")
-        for reply in map(json.loads, self.lines):
-            if isinstance(reply, list) or "id" in reply:
-                return reply
-        raise RuntimeError("codec-runner has closed the connection")
-
-    def start(self, addresses):
-        """A call that answers to each; where bench-load is to send."""
-        targets = []
-        for first in range(0, len(addresses), BATCH):
-            batch = [{"jsonrpc": "2.0", "id": first + i,
-                      "method": "call.start", "params": {
-                          "in": {"codec": "pcmu"}, "ssrc": first + i + 1,
-                          "out": {"codec": "amr", "mode": "12.2",
-                                  "address": address}}}
-                     for i, address in enumerate(
-                         addresses[first:first + BATCH])]
-            for reply in sorted(self.ask(batch), key=lambda r: r["id"]):
-                if "error" in reply:
-                    raise RuntimeError(reply["error"]["message"])
-                rtp = reply["result"]["rtp"]
-                targets.append(f"{rtp['address']} {rtp['ssrc']} {rtp['pt']}\n")
-        return "".join(targets)
-
-    def receiver(self):
-        """Packets, CPU time and wake-ups of the receiver so far."""
-        rx = self.ask({"jsonrpc": "2.0", "id": 0, "method": "stats"})[
-            "result"]["rx"]
-        wakes = 0
-        for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
-            status = dict(line.split(":\t", 1) for line in
-                          (task / "status").read_text().splitlines()
-                          if ":\t" in line)
-            if status["Name"].startswith("cr-rx"):
-                wakes += int(status["voluntary_ctxt_switches"])
-        return rx["packets"], rx["cpu_ns"], wakes
-
-    def stop(self):
-        with contextlib.suppress(AttributeError, OSError):
-            self.control.sendall(
-                b'{"jsonrpc": "2.0", "id": 0, "method": "bye"}\n')
-            for _ in self.lines:
-                pass
-        self.control.close()
-        self.process.terminate()
-        try:
-            self.process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.process.stdout.close()
+def receiver(daemon, control):
+    """Packets, CPU time and wake-ups of the receiver so far."""
+    rx, wakes = control.request("stats")["rx"], 0
+    for task in pathlib.Path(f"/proc/{daemon.process.pid}/task").iterdir():
+        status = dict(line.split(":\t", 1) for line in
+                      (task / "status").read_text().splitlines()
+                      if ":\t" in line)
+        if status["Name"].startswith("cr-rx"):
+            wakes += int(status["voluntary_ctxt_switches"])
+    return rx["packets"], rx["cpu_ns"], wakes
 
 
 def load(build, calls, tick, cpu):
@@ -132,13 +77,23 @@ def one_run(build, encode_ns, coalesce, tick):
     have = sorted(os.sched_getaffinity(0))
     calls = max(1, round(LOAD * FRAME_NS / encode_ns))
     with tempfile.TemporaryDirectory() as folder:
-        daemon = Daemon(build, folder, have[0], have[-1], coalesce)
+        path = os.path.join(folder, "control")
+        daemon = Daemon(build / "codec-runner", "edf", folder, [
+            "--control-socket", path, "--workers", "1", "--pin", str(have[-1]),
+            "--rx-cpu", str(have[0]), "--rx-coalesce", coalesce,
+            "--no-admission", "--log-level", "error"])
+        if not daemon.start():
+            raise RuntimeError("codec-runner did not start")
         sender, addresses = load(build, calls, tick, have[0])
         try:
-            targets = daemon.start(addresses)
-            before = daemon.receiver()
+            control = Control(path, PATIENCE)
+            targets = start_calls(control, addresses)
+            before = receiver(daemon, control)
             told = json.loads(sender.communicate(targets)[0])
-            after = daemon.receiver()
+            after = receiver(daemon, control)
+            control.request("bye")  # its calls end, too
+        except (Gone, Refused) as error:
+            raise RuntimeError(error) from None
         finally:
             sender.kill()
             sender.communicate()

@@ -2,6 +2,12 @@
 """Results as tables, and the advice that follows from them."""
 import csv
 import io
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "player"))
+
+import texttable  # noqa: E402
 
 # p99 delays that differ by less are equal.
 EQUAL = 0.05
@@ -32,20 +38,11 @@ def ms(ns):
     return f"{ns / 1e6:.2f}"
 
 
-def lines(heads, rows):
-    """The first column to the left, the others to the right."""
-    table = [heads] + rows
-    widths = [max(len(row[c]) for row in table) for c in range(len(heads))]
-    return ["  ".join([row[0].ljust(widths[0])] +
-                      [cell.rjust(w) for cell, w in zip(row[1:], widths[1:])])
-            for row in table]
-
-
 def show_rows(rows):
     """One machine under one scheduler: a line for each load and domain."""
     heads = ["load", "CPUs a queue", "calls", "p50 ms", "p99 ms", "max ms",
              "late", "lost", "overhead", "demand", "moved"]
-    return lines(heads, [
+    return texttable.lines([heads] + [
         [f"{r['load']} %", domain_name(r["domain"], r["cpus"]),
          str(r["calls"]), ms(r["p50_ns"]), ms(r["p99_ns"]), ms(r["max_ns"]),
          percent(r["late_share"]), percent(r["lost_share"]),
@@ -104,7 +101,7 @@ def advise(rows):
 def show_advice(advice):
     heads = ["use", "CPUs", "load", "CPUs a queue", "result", "partitioned",
              "global"]
-    return lines(heads, [
+    return texttable.lines([heads] + [
         [a["scheduler"], str(a["cpus"]), f"{a['load']} %",
          domain_name(a["domain"], a["cpus"]) if a["fits"] else
          f"none; {a['domain']} is best", a["result"], a["partitioned"],

@@ -24,7 +24,40 @@ codec_report.page     the web page
 codec_report.pictures from runs to figures, pages and files
 codec_report.cli      the program codec-report
 """
+import contextlib
+import json
 
 
 class ReportError(Exception):
     """Input that cannot be reported on; the text says what, where and why."""
+
+
+@contextlib.contextmanager
+def access(path):
+    """ReportError with the path in place of an OSError in the block."""
+    try:
+        yield
+    except OSError as error:
+        raise ReportError(f"{path}: {error.strerror}") from None
+
+
+def read_text(path):
+    with access(path), open(path, encoding="utf-8", errors="replace",
+                            newline="") as f:
+        return f.read()
+
+
+def write_file(path, data):
+    """Write text or bytes."""
+    with access(path), open(path, "wb") as f:
+        f.write(data if isinstance(data, bytes) else data.encode())
+
+
+def parse_json(text, what, **options):
+    """The value of a JSON text. what: the file, or its part."""
+    try:
+        if isinstance(text, bytes):
+            text = text.decode()
+        return json.loads(text, **options)
+    except (ValueError, RecursionError) as error:
+        raise ReportError(f"{what} not JSON: {error}") from None

@@ -39,12 +39,11 @@ A block is left out when more than 25 % of it was stolen, its frames came up to
 100 ms (p99) later than their timestamps say, or the scheduler was switched in
 it, as one that breaks its contract is.
 """
-import json
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from codec_report import ReportError, metrics, recovery
+from codec_report import ReportError, metrics, parse_json, recovery
 from codec_report.delay import came
 from codec_report.labels import scheduler_name
 from codec_report.locality import Turns
@@ -126,10 +125,7 @@ def _check_block(item, where):
 
 def parse(text, path):
     """Played of the text of a blocks.json; ReportError says what is wrong."""
-    try:
-        told = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ReportError(f"{path}: not JSON: {error}") from None
+    told = parse_json(text, f"{path}:")
     if not isinstance(told, dict) or told.get("version") != VERSION:
         raise ReportError(f"{path}: not version {VERSION} of blocks")
     if not isinstance(told.get("blocks"), list) or not told["blocks"]:
@@ -293,15 +289,13 @@ class Measurer:
         jobs = {name: column[ended] for name, column in self.jobs.items()
                 if name in NEEDED}
         share = float(lost.mean())
-        due = (jobs["deadline"] > 0) & (jobs["deadline"] != NEVER)
-        finished = np.maximum(jobs["sent"], jobs["end"])
-        missed = lost | (finished > jobs["deadline"])
+        due, met = metrics.deadlines(jobs)
         sent = ~lost & (jobs["sent"] > 0)
         delays = (jobs["sent"] - came(jobs))[sent]
         jitters = metrics.sent_jitters(jobs)
         out.values.update(
             lost_share=share, call_loss_max=_worst(jobs["call"], lost),
-            missed_share=_mean(missed[due]),
+            missed_share=_mean(~met[due]),
             delay_p99_ms=_p99(delays), jitter_p99_ms=_p99(jitters))
         if "floor" in out.values:
             out.values["excess"] = share - out.values["floor"]

@@ -4,6 +4,8 @@ statistic over samples drawn with replacement. The seed is fixed, so that the
 same data give the same interval."""
 import numpy as np
 
+from codec_report.metric import median
+
 LEVEL = 0.95
 RESAMPLES = 2000
 SEED = 1
@@ -28,3 +30,24 @@ def interval(values, statistic=np.mean):
     tail = (1 - LEVEL) / 2
     low, high = np.quantile(np.concatenate(found), (tail, 1 - tail))
     return float(low), float(high)
+
+
+def described(key, values):
+    """{KEY_mean, KEY_min} of some values and, of more than one, KEY_mean_low and
+    KEY_mean_high."""
+    out = {f"{key}_mean": float(np.mean(values)),
+           f"{key}_min": float(min(values))}
+    low_high = interval(values)
+    if low_high:
+        out[f"{key}_mean_low"], out[f"{key}_mean_high"] = low_high
+    return out
+
+
+def add_median(out, key, known):
+    """Put into out the median of the known values of repetitions, and into
+    its "samples" and "interval" where that comes from."""
+    out[key] = median(known)
+    out["samples"][key] = known
+    low_high = interval(known, np.median) if "interval" in out else None
+    if low_high:
+        out["interval"][key] = list(low_high)

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The short table: at most twelve rows of the phases of a Family."""
-import numpy as np
-
 from codec_report import bootstrap, offered, table
 from codec_report.metric import Metric
 
@@ -51,25 +49,18 @@ def _values(member, chosen):
     """{"PHASE.KEY": median}, with "samples" and "interval" of repetitions, as
     table.Column has them."""
     out = {"samples": {}, "interval": {}}
-    repeated = len(member.samples) > 1
     for phase, key in chosen:
         name = f"{phase}.{key}"
         if key in ("demand", "floor"):
             out[name] = _asked(member, phase, key)
-            continue
-        found = member.values(phase, key)
-        out[name] = float(np.median(found)) if found else None
-        if repeated and found:
-            out["samples"][name] = found
-            low_high = bootstrap.interval(found, np.median)
-            if low_high:
-                out["interval"][name] = list(low_high)
-    for i, metric in enumerate(FILES):
-        found = member.files(metric.key)
-        out[metric.key] = float(np.median(found)) if found else None
-        if repeated and found:
-            out["samples"][metric.key] = found
-    return out
+        else:
+            bootstrap.add_median(out, name, member.values(phase, key))
+    files = {"samples": out["samples"]}
+    for metric in FILES:
+        bootstrap.add_median(files, metric.key, member.files(metric.key))
+    if len(member.samples) < 2:  # one run shows no spread
+        out["samples"], out["interval"] = {}, {}
+    return files | out
 
 
 def _metric(phase, key, several, synthetic):

@@ -7,10 +7,11 @@ import shutil
 import sys
 import textwrap
 
-from codec_report import (ReportError, blocks, delay, differ, emodel, exchange,
-                          feeder, heard, interleaved, labels, listing,
-                          locality, man, metrics, paired, perfetto, phases,
-                          pictures, quality, recovery, repeats, table, verdict, words)
+from codec_report import (ReportError, access, blocks, delay, differ, emodel,
+                          exchange, feeder, heard, interleaved, labels,
+                          listing, locality, man, metrics, paired, perfetto,
+                          phases, pictures, quality, recovery, repeats, table,
+                          verdict, words, write_file)
 from codec_report.comparison import Comparison, report
 from codec_report.figures import svg
 from codec_report.run import (FILES, Window, base_name, load_run,
@@ -216,15 +217,6 @@ def _columns(reports, label):
             for group in s["groups"] if group["group"] == label]
 
 
-def _unique_names(reports):
-    """Runs of one name are told apart by number."""
-    seen = {}
-    for r in reports:
-        seen[r["run"]] = seen.get(r["run"], 0) + 1
-        if seen[r["run"]] > 1:
-            r["run"] += f"#{seen[r['run']]}"
-
-
 def _notes(reports):
     """Each with the names of the runs that have it."""
     found = {}
@@ -318,29 +310,6 @@ def _draw(album, args, reports, verdicts, passages):
         album.save(args.plots, wanted)
 
 
-def _write_data(path, text):
-    try:
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
-    except OSError as error:
-        raise ReportError(f"{path}: {error.strerror}") from None
-
-
-def _write_perfetto(args, named):
-    try:
-        with open(args.perfetto, "w", encoding="utf-8") as f:
-            perfetto.write(f, named, args.perfetto_frames)
-    except OSError as error:
-        raise ReportError(f"{args.perfetto}: {error.strerror}") from None
-
-
-def _measure(path, args, window, assumed):
-    run = load_run(path)
-    if args.pesq:
-        quality.add_scores(run, path)
-    return run, sections(run, args.by, window, assumed)
-
-
 def _run(args, out):
     if args.import_from or args.export_to:
         out.write("".join(f"{line}\n" for line in exchange.run(args)))
@@ -363,7 +332,10 @@ def _run(args, out):
         repetitions = repeats.folders(path, FILES)
         names.append(base_name(path) if repetitions else None)
         for turn, one in enumerate(repetitions or [path]):
-            run, measured = _measure(one, args, window, assumed)
+            run = load_run(one)
+            if args.pesq:
+                quality.add_scores(run, one)
+            measured = sections(run, args.by, window, assumed)
             if repetitions:
                 run.name = f"{base_name(path)}/{run.name}"
             found = heard.find(run, one, assumed) if hears else []
@@ -377,7 +349,9 @@ def _run(args, out):
             if album and turn == 0:
                 album.add(run, measured, family)
     reports = comparison.finish(names)
-    _unique_names(reports)
+    for r, name in zip(reports, labels.unique([r["run"] for r in reports],
+                                              "#")):
+        r["run"] = name
     named = [(told["run"], measured) for told, measured in named]
     _tell(args, out, album, reports, comparison.verdicts, passages, named)
     out.flush()
@@ -388,11 +362,13 @@ def _tell(args, out, album, reports, verdicts, passages, named):
     if album:
         _draw(album, args, reports, verdicts, passages)
     if args.perfetto:
-        _write_perfetto(args, named)
+        with access(args.perfetto), open(args.perfetto, "w",
+                                         encoding="utf-8") as f:
+            perfetto.write(f, named, args.perfetto_frames)
     data = table.as_json(reports, [told.as_dict() for told in verdicts]) \
         if args.json or args.data else ""
     if args.data:
-        _write_data(args.data, data)
+        write_file(args.data, data)
     if args.json:
         out.write(data)
     elif args.csv:

@@ -8,6 +8,7 @@ import numpy as np
 
 from codec_report import blocks, feeder, locality, metrics, offered, phases
 from codec_report.labels import scheduler_name
+from codec_report.metric import median
 from codec_report.run import BEHIND_MS
 from codec_report.trace import NEVER, NOTE_FAULT
 
@@ -68,9 +69,8 @@ class Contender:
 
     def demand(self, phase):
         """The median over the runs compared; None: not known."""
-        found = [of[phase] for turn, of in self.demands.items()
-                 if turn in self.chosen and phase in of]
-        return float(np.median(found)) if found else None
+        return median([of[phase] for turn, of in self.demands.items()
+                       if turn in self.chosen and phase in of])
 
     @property
     def samples(self):
@@ -101,8 +101,7 @@ class Contender:
 
     def value(self, phase, key):
         """The median over the runs; None when it is not known."""
-        found = self.values(phase, key)
-        return float(np.median(found)) if found else None
+        return median(self.values(phase, key))
 
 
 @dataclass

@@ -51,7 +51,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from codec_report import bootstrap, g107
-from codec_report.metric import Metric
+from codec_report.metric import Metric, median
 from codec_report.trace import OUTCOMES
 
 METRICS = [
@@ -110,6 +110,12 @@ class Description:
     mode_in: str = ""
     codec_out: str = ""
     mode_out: str = ""
+
+    @property
+    def label(self):
+        """"pcmu/64 -> amr/12.2"."""
+        return " -> ".join("/".join(filter(None, side)) for side in (
+            (self.codec_in, self.mode_in), (self.codec_out, self.mode_out)))
 
 
 def codec_of(name, mode, plc=True):
@@ -262,12 +268,7 @@ def measure(found):
     if not found or any(r.mos is None for r in found) \
             or len({r.wide for r in found}) > 1:
         return out
-    scores = np.array([r.mos for r in found])
-    out.update(r_mean=float(np.mean([r.r for r in found])),
-               mos_mean=float(scores.mean()),
-               mos_median=float(np.median(scores)),
-               mos_min=float(scores.min()))
-    low_high = bootstrap.interval(scores)
-    if low_high:
-        out["mos_mean_low"], out["mos_mean_high"] = low_high
-    return out
+    scores = [r.mos for r in found]
+    return {**out, "r_mean": float(np.mean([r.r for r in found])),
+            "mos_median": median(scores),
+            **bootstrap.described("mos", scores)}

@@ -39,15 +39,16 @@ import os
 import re
 import shutil
 import statistics
-import struct
 import subprocess
 
-from codec_report import ReportError
+import numpy as np
+
+from codec_report import ReportError, access, parse_json, write_file
+from codec_report.trace import (CALL, CALL_RECORD, CLASSES, HEADER, JOB,
+                                JOB_RECORD, MAGIC, NEVER, NO_WORKER, OUTCOMES)
 
 UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 TIMES = ("arrival", "cost", "deadline", "period")
-CLASSES = ("hard", "soft", "best-effort")
-NEVER = 2**63 - 1
 EPOCH = 10**9  # where a trace begins: 0 is never
 #: rtpmap's names, and ours: RFC 3551 and the codecs' own.
 CODECS = {"PCMU": "pcmu", "PCMA": "pcma", "G723": "g723_1", "GSM": "gsm",
@@ -56,16 +57,6 @@ CODECS = {"PCMU": "pcmu", "PCMA": "pcma", "G723": "g723_1", "GSM": "gsm",
 STATIC = {0: ("PCMU", 8000), 3: ("GSM", 8000), 4: ("G723", 8000),
           8: ("PCMA", 8000), 9: ("G722", 8000)}
 CLOCKS = {"AMR-WB": 16000, "OPUS": 48000}
-
-
-def _write(path, data):
-    mode = "wb" if isinstance(data, bytes) else "w"
-    try:
-        with open(path, mode, **({} if mode == "wb" else
-                                 {"encoding": "utf-8"})) as f:
-            f.write(data)
-    except OSError as error:
-        raise ReportError(f"{path}: {error.strerror}") from None
 
 
 def _time(ns):
@@ -124,13 +115,11 @@ def _integer(row, name, bounds, default, where):
 
 def _read_csv(path):
     try:
-        with open(path, encoding="utf-8", newline="") as f:
+        with access(path), open(path, encoding="utf-8", newline="") as f:
             lines = csv.reader(f)
             columns = _columns(next(lines, []), path)
             return [_row(fields, columns, f"{path}:{lines.line_num}")
                     for fields in lines if any(fields)]
-    except OSError as error:
-        raise ReportError(f"{path}: {error.strerror}") from None
     except (csv.Error, UnicodeDecodeError) as error:
         raise ReportError(f"{path}: {error}") from None
 
@@ -154,12 +143,12 @@ def _call_record(number, name, rows, path):
     deadline = row.get("deadline") or period
     texts = [(row.get(key) or default).encode()[:15] for key, default in
              (("codec_in", "imported"), ("codec_out", "synthetic"))]
-    return struct.pack(
-        "<BBHIqq16s8s16s8sIb3xqq", 2, CLASSES.index(cls),
-        min(round(period / 250e3), 65535), number, EPOCH,
-        NEVER if cls == "best-effort" else deadline, texts[0], b"", texts[1],
-        b"", _integer(row, "weight", (1, 100000), 1024, where),
-        _integer(row, "nice", (-20, 19), 0, where), 0, 0)
+    return {"kind": CALL, "cls": CLASSES.index(cls), "call": number,
+            "ptime": min(round(period / 250e3), 65535), "start": EPOCH,
+            "rel_deadline": NEVER if cls == "best-effort" else deadline,
+            "codec_in": texts[0], "codec_out": texts[1],
+            "weight": _integer(row, "weight", (1, 100000), 1024, where),
+            "nice": _integer(row, "nice", (-20, 19), 0, where)}
 
 
 def _job_record(number, seq, row, path):
@@ -170,12 +159,23 @@ def _job_record(number, seq, row, path):
     done = cost is not None
     end = at + cost if done else 0
     importance = _integer(row, "importance", (0, 255), 0, path)
-    return struct.pack(
-        "<BBHIIHHqqqqqqqIIqIB3x", 1, 0 if done else 4, 0 if done else 0xffff,
-        number, seq, 0, 0, at, at if done else 0, at if done else 0,
-        at if done else 0, end, end,
-        at + row["deadline"] if row.get("deadline") else 0, seq, cost or 0, 0,
-        0, importance)
+    return {"kind": JOB, "outcome": OUTCOMES.index(
+                "done" if done else "cancelled"),
+            "worker": 0 if done else NO_WORKER, "call": number, "seq": seq,
+            "arrival": at,
+            **dict.fromkeys(("release", "pick", "start"), at if done else 0),
+            "end": end, "sent": end, "deadline": at + row["deadline"]
+            if row.get("deadline") else 0, "rtp_ts": seq,
+            "codec_ns": cost or 0, "importance": importance}
+
+
+def _records(kind, rows):
+    """The bytes of records of a kind; rows: dicts with the same members, others
+    are 0."""
+    out = np.zeros(len(rows), kind)
+    for name in rows[0]:
+        out[name] = [row[name] for row in rows]
+    return out.tobytes()
 
 
 def csv_to_trace(path, folder):
@@ -190,19 +190,20 @@ def csv_to_trace(path, folder):
                        "program": "codec-report", "scheduler": "imported",
                        "workers": 1}).encode()
     head += b" " * (-len(head) % 8)
-    parts = [struct.pack("<8sIIq", b"CRTRACE1", 96, len(head), 0), head]
+    parts = [np.array([(MAGIC, JOB_RECORD.itemsize, len(head), 0)],
+                      HEADER).tobytes(), head]
     for number, (name, rows) in enumerate(calls.items(), 1):
         rows.sort(key=lambda row: row["arrival"])
         for row in rows:
             row["arrival"] -= first
-        parts.append(_call_record(number, name, rows, path))
-        parts += [_job_record(number, seq, row, path)
-                  for seq, row in enumerate(rows)]
-    try:
+        parts.append(_records(CALL_RECORD, [
+            _call_record(number, name, rows, path)]))
+        parts.append(_records(JOB_RECORD, [
+            _job_record(number, seq, row, path)
+            for seq, row in enumerate(rows)]))
+    with access(folder):
         os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise ReportError(f"{folder}: {error.strerror}") from None
-    _write(os.path.join(folder, "trace.bin"), b"".join(parts))
+    write_file(os.path.join(folder, "trace.bin"), b"".join(parts))
     return [f"written: {folder}: {sum(map(len, calls.values()))} jobs of "
             f"{len(calls)} calls; play them: codec-sim --replay {folder}"]
 
@@ -323,7 +324,7 @@ def pcap_to_campaign(path, target):
              "schedulers: [edf]", "flows:"]
     for (codec, ptime), group in sorted(known.items()):
         lines += _capture_flow(codec, ptime, group, begin)
-    _write(target, "\n".join(lines) + "\n")
+    write_file(target, "\n".join(lines) + "\n")
     return notes + [f"written: {target}: {len(kept)} calls"]
 
 
@@ -347,10 +348,7 @@ def _read_rtapp(path):
     text = re.sub(rf"({strings})|/\*.*?\*/|//[^\n]*",
                   lambda m: m[1] or " ", text, flags=re.DOTALL)
     text = re.sub(rf"({strings})|,(?=\s*[}}\]])", lambda m: m[1] or "", text)
-    try:
-        work = json.loads(text, object_pairs_hook=_members)
-    except (ValueError, RecursionError) as error:
-        raise ReportError(f"{path}: is no JSON: {error}") from None
+    work = parse_json(text, f"{path}: is", object_pairs_hook=_members)
     if not isinstance(work, dict) or not isinstance(work.get("tasks"), dict):
         raise ReportError(f"{path}: no workload of rt-app: it has no tasks")
     return work
@@ -452,7 +450,7 @@ def rtapp_to_campaign(path, target):
         seen[name] = seen.get(name, 0) + 1
         unique = f"{name}-{seen[name]}" if seen[name] > 1 else name
         lines += _rtapp_flow(unique, task, default, path)
-    _write(target, "\n".join(lines) + "\n")
+    write_file(target, "\n".join(lines) + "\n")
     return [f"written: {target}: {len(tasks)} flows; play it: codec-sim "
             f"{target}"]
 
@@ -536,7 +534,7 @@ def campaign_to_rtapp(path, target):
     work = {"global": {"duration": max(round(seconds), 1),
                        "default_policy": "SCHED_OTHER",
                        "calibration": "CPU0"}, "tasks": tasks}
-    _write(target, json.dumps(work, indent=2) + "\n")
+    write_file(target, json.dumps(work, indent=2) + "\n")
     return [f"written: {target}: {len(tasks)} tasks"]
 
 

@@ -26,6 +26,7 @@ them.
 import math
 
 from codec_report import quality, recovery
+from codec_report.emodel import Description
 from codec_report.metrics import FEEDER_COUNTS, FEEDER_METRICS
 
 #: The group of a run's conversions.
@@ -62,12 +63,6 @@ def withheld(rows):
             if call is not None and lost and lost > 0}
 
 
-def _codec(row, side):
-    """As traces have it: "amr/12.2"."""
-    return "/".join(filter(None, (row.get(f"codec_{side}"),
-                                  row.get(f"mode_{side}"))))
-
-
 def _label(row, by, labels):
     call = call_number(row)
     if by == "flow":
@@ -75,14 +70,15 @@ def _label(row, by, labels):
     if call in labels:
         return labels[call]
     if by == "codec" and row.get("codec_in"):
-        return " -> ".join(_codec(row, side) for side in ("in", "out"))
+        return Description(*(row.get(name) for name in (
+            "codec_in", "mode_in", "codec_out", "mode_out"))).label
     return "unknown"
 
 
-def _largest(rows, name):
-    known = [n for n in (number(row.get(name)) for row in rows)
-             if n is not None]
-    return max(known, default=None)
+def _known(rows, name):
+    """The numbers of a column."""
+    found = [number(row.get(name)) for row in rows]
+    return [value for value in found if value is not None]
 
 
 def _mean_delay(rows):
@@ -104,18 +100,17 @@ def _within(rows):
 def _sum(rows):
     out = dict.fromkeys(m.key for m in FEEDER_METRICS)
     out["feeder_calls"] = len(rows)
-    if any(number(row.get("delay_p99_ms")) is not None for row in rows):
+    if _known(rows, "delay_p99_ms"):
         out["feeder_calls_within"] = _within(rows)
     for name in FEEDER_COUNTS:
-        known = [n for n in (number(row.get(name)) for row in rows)
-                 if n is not None]
+        known = _known(rows, name)
         if known:
             out[f"feeder_{name}"] = int(sum(known))
     out["feeder_delay_mean_ms"] = _mean_delay(rows)
-    out["feeder_delay_p99_worst_ms"] = _largest(rows, "delay_p99_ms")
-    out["feeder_delay_max_ms"] = _largest(rows, "delay_max_ms")
-    scores = [number(row.get("pesq")) for row in rows]
-    return out | quality.measure([s for s in scores if s is not None])
+    for key, name in (("p99_worst", "p99"), ("max", "max")):
+        out[f"feeder_delay_{key}_ms"] = max(
+            _known(rows, f"delay_{name}_ms"), default=None)
+    return out | quality.measure(_known(rows, "pesq"))
 
 
 def _tally(told, rows, everything):
@@ -135,16 +130,12 @@ def _tally(told, rows, everything):
 
 
 def _quantiles(tally):
-    out = {}
-    for name in ("delay", "jitter"):
-        histogram = tally.get(name)
-        if isinstance(histogram, dict):
-            value = number(histogram.get("p99_ns"))
-            out[f"feeder_{name}_p99_ms"] = value and value / 1e6
-    if isinstance(tally.get("delay"), dict):
-        value = number(tally["delay"].get("p50_ns"))
-        out["feeder_delay_p50_ms"] = value and value / 1e6
-    out["feeder_loss"] = number(tally.get("loss"))
+    out = {"feeder_loss": number(tally.get("loss"))}
+    for name, quantile in (("delay", "p99"), ("delay", "p50"),
+                           ("jitter", "p99")):
+        if isinstance(tally.get(name), dict):
+            value = number(tally[name].get(f"{quantile}_ns"))
+            out[f"feeder_{name}_{quantile}_ms"] = value and value / 1e6
     return out
 
 

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from codec_report import ReportError
+from codec_report import ReportError, access
 
 MAGIC = b"CRFRAME1"
 HEADER = np.dtype([("magic", "S8"), ("record_bytes", "<u4"), ("pad", "<u4"),
@@ -44,22 +44,17 @@ class Frames:
 
 def read_records(path):
     """(head, records) of a file; ReportError says why it cannot be read."""
-    try:
-        with open(path, "rb") as f:
-            raw = f.read(HEADER.itemsize)
-            size = os.fstat(f.fileno()).st_size - HEADER.itemsize
-            if len(raw) < HEADER.itemsize or not raw.startswith(MAGIC):
-                raise ReportError(f"{path}: does not begin with "
-                                  f"{MAGIC.decode()}")
-            head = np.frombuffer(raw, HEADER)[0]
-            if head["record_bytes"] != RECORD.itemsize:
-                raise ReportError(f"{path}: records of "
-                                  f"{head['record_bytes']} bytes; this "
-                                  f"version reads {RECORD.itemsize}")
-            records = np.fromfile(f, RECORD, size // RECORD.itemsize)
-    except OSError as error:
-        raise ReportError(f"{path}: {error.strerror}") from None
-    return head, records
+    with access(path), open(path, "rb") as f:
+        raw = f.read(HEADER.itemsize)
+        size = os.fstat(f.fileno()).st_size - HEADER.itemsize
+        if len(raw) < HEADER.itemsize or not raw.startswith(MAGIC):
+            raise ReportError(f"{path}: does not begin with "
+                              f"{MAGIC.decode()}")
+        head = np.frombuffer(raw, HEADER)[0]
+        if head["record_bytes"] != RECORD.itemsize:
+            raise ReportError(f"{path}: records of {head['record_bytes']} "
+                              f"bytes; this version reads {RECORD.itemsize}")
+        return head, np.fromfile(f, RECORD, size // RECORD.itemsize)
 
 def read_frames(path, realtime_offset):
     """Frames of a file, as read_records() has them.

@@ -13,7 +13,7 @@ import base64
 import os
 from dataclasses import dataclass
 
-from codec_report import ReportError, quality
+from codec_report import ReportError, access, quality
 from codec_report.run import load_object, rate_call
 
 FILE = "heard.json"
@@ -51,12 +51,9 @@ class Passage:
 
     def source(self):
         """The file as an address that needs no file."""
-        try:
-            with open(self.path, "rb") as f:
-                return "data:audio/wav;base64," + \
-                    base64.b64encode(f.read()).decode("ascii")
-        except OSError as error:
-            raise ReportError(f"{self.path}: {error.strerror}") from None
+        with access(self.path), open(self.path, "rb") as f:
+            return "data:audio/wav;base64," + \
+                base64.b64encode(f.read()).decode("ascii")
 
 
 def hint(passages):

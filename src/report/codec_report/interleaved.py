@@ -321,7 +321,7 @@ def unlike(results, one, two):
     return ""
 
 
-class Verdict:
+class Verdict(words.Told):
     """As verdict.Verdict, of a run in blocks. family: contenders.Family with
     campaign, cpus and facts."""
 
@@ -578,12 +578,7 @@ class Verdict:
                 f"{words.names(list(best), self.members)} for "
                 f"{words.listed(wanted)}"
                 for best, wanted in groups.items()) + "."
-        if len(left) == len(self.members):
-            return "Either of the two will do here." if len(left) == 2 else \
-                f"Any of the {words.count(len(left))} will do here."
-        names = [m.label for m in left]
-        return "Choose " + ", ".join(names[:-1]) + \
-            (" or " if len(names) > 1 else "") + names[-1] + " here."
+        return words.choice(left, self.members)
 
     def doubt(self):
         """Return a sentence on what counts as a difference."""
@@ -596,14 +591,7 @@ class Verdict:
     def sentences(self):
         """Everything but head and load, in order."""
         shown = [] if self._refused else [self.outcome(), *self.costs()]
-        found = [*shown, self.left_out(),
-                 " ".join(filter(None, (self.choose(), self.doubt())))]
-        return [text for text in found if text]
-
-    def lines(self):
-        """All of it."""
-        return [text for text in (self.head(), self.load(),
-                                  *self.sentences()) if text]
+        return self.told([*shown, self.left_out()])
 
     def table(self, intervals=True):
         """([table.Column], [Metric]): means over the blocks compared, with

@@ -68,9 +68,10 @@ def labels(known):
            for k, name in zip(known, names)]
     for way in _WAYS:
         out = _apart(out, known, way)
-    seen = {}
-    for i, label in enumerate(out):
-        seen[label] = seen.get(label, 0) + 1
-        if seen[label] > 1:
-            out[i] += f" #{seen[label]}"
-    return out
+    return unique(out, " #")
+
+
+def unique(names, mark):
+    """The names, of which the second of a kind ends in mark and 2, and so on."""
+    return [name + (f"{mark}{n}" if (n := names[:i + 1].count(name)) > 1
+                    else "") for i, name in enumerate(names)]

@@ -32,37 +32,30 @@ def _job(task, job, period, arrival, end, sent, deadline, outcome):
             OUTCOMES[outcome])
 
 
+def _write(out, runs, heads, rows_of):
+    writer = csv.writer(out, lineterminator="\n")  # None: an empty cell
+    writer.writerow(heads)
+    writer.writerows((name, section.scheduler, *row)
+                     for name, sections in runs for section in sections
+                     for row in rows_of(section))
+
+
 def jobs(out, runs):
     """runs: [(name, sections)]; arrival_ns counts from the run's first."""
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(JOBS)
-    for name, sections in runs:
-        for section in sections:
-            if section.frames is None:
-                continue
-            columns = section.frames.jobs
-            for row in zip(*(columns[c].tolist() for c in (
-                    "call", "seq", "frame", "arrival", "end", "sent",
-                    "deadline", "outcome"))):
-                line = list(_job(*row))
-                line[3] -= section.frames.first
-                writer.writerow([name, section.scheduler] + line)
-
-
-def _pair(d):
-    return f"{d.codec_in}/{d.mode_in} -> {d.codec_out}/{d.mode_out}"
+    def rows(section):
+        columns = section.frames.jobs if section.frames else {}
+        for row in zip(*(columns[c].tolist() for c in (
+                "call", "seq", "frame", "arrival", "end", "sent", "deadline",
+                "outcome") if columns)):
+            line = list(_job(*row))
+            line[3] -= section.frames.first
+            yield line
+    _write(out, runs, JOBS, rows)
 
 
 def calls(out, runs):
     """runs: [(name, sections)]."""
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CALLS)
-    for name, sections in runs:
-        for section in sections:
-            for r in section.ratings:
-                writer.writerow(
-                    [name, section.scheduler, r.call, _pair(r.description),
-                     r.frames,
-                     r.delay_ms, r.loss, r.burst_ratio, r.late,
-                     "" if r.r is None else r.r,
-                     "" if r.mos is None else r.mos])
+    _write(out, runs, CALLS, lambda section: (
+        (r.call, "{0.codec_in}/{0.mode_in} -> {0.codec_out}/{0.mode_out}"
+         .format(r.description), r.frames, r.delay_ms, r.loss, r.burst_ratio,
+         r.late, r.r, r.mos) for r in section.ratings))

@@ -10,8 +10,6 @@ turn           all of a worker's time for a frame: see "blocks".
 Times are means without the highest and the lowest twentieth: a frame of 20 us
 during which something else had the CPU for 4 ms says nothing about frames.
 """
-from dataclasses import dataclass
-
 import numpy as np
 
 from codec_report.metric import Metric
@@ -22,33 +20,12 @@ FIRST_TURN, NO_TURN = -1, -2
 TRIM = 0.05
 
 
-@dataclass(frozen=True)
-class Rows:
-    """share_same: share of the turns that stay with the same call, 0..1.
-    first_us, later_us: time in the codec of the first frame of a row and of
-    the later ones; *_turn_us: of the whole turn. None where there are none."""
-    share_same: float = None
-    first_us: float = None
-    later_us: float = None
-    first_turn_us: float = None
-    later_turn_us: float = None
-
-
 METRICS = [
     Metric("row_share", "turns of the same call", "share"),
     Metric("row_first_us", "first of a row, codec us", "rate"),
     Metric("row_later_us", "  later", "rate"),
     Metric("row_first_turn_us", "first of a row, turn us", "rate"),
     Metric("row_later_turn_us", "  later", "rate")]
-
-
-def trimmed_mean(values, trim=TRIM):
-    """The mean of an array without this part of it at each end; None when it
-    is empty."""
-    if not len(values):
-        return None
-    out = int(len(values) * trim)
-    return float(np.sort(values)[out:len(values) - out].mean())
 
 
 class Turns:
@@ -117,48 +94,21 @@ def add_turns(jobs):
 
 
 def _mean_us(values):
-    mean = trimmed_mean(values)
-    return None if mean is None else mean / 1e3
-
-
-def _with_turns(jobs):
-    return jobs if "between" in jobs else add_turns(dict(jobs))
-
-
-def rows(jobs):
-    """Rows of the jobs: columns of trace.Trace, in any order."""
-    jobs = _with_turns(jobs)
-    between, codec, turn = jobs["between"], jobs["codec_ns"], jobs["turn"]
-    turns = between != NO_TURN
-    if not turns.any():
-        return Rows()
-    done = turns & (jobs["outcome"] == 0)
-    later = between == 0
-    return Rows(float(later.sum() / turns.sum()),
-                _mean_us(codec[done & ~later]), _mean_us(codec[done & later]),
-                _mean_us(turn[done & ~later]), _mean_us(turn[done & later]))
-
-
-def curve(jobs, edges=(1, 10, 100, 1000)):
-    """[(from, mean codec us, mean turn us, frames)]: of the frames
-    done with 0 turns between, then of those between two edges, the last ones
-    without an end. Calls' first turns are left out."""
-    jobs = _with_turns(jobs)
-    between, turn = jobs["between"], jobs["turn"]
-    done = jobs["outcome"] == 0
-    out = []
-    for low, high in zip((0, *edges), (*edges, np.iinfo(np.int64).max)):
-        mine = done & (between >= low) & (between < high)
-        if mine.any():
-            out.append((low, _mean_us(jobs["codec_ns"][mine]),
-                        _mean_us(turn[mine]), int(mine.sum())))
-    return out
+    """The mean, us, without TRIM at each end; None: there is no value."""
+    out = int(len(values) * TRIM)
+    return float(np.sort(values)[out:len(values) - out].mean()) / 1e3 \
+        if len(values) else None
 
 
 def measure(jobs):
-    """METRICS of jobs, as a dict."""
-    found = rows(jobs)
-    return {"row_share": found.share_same, "row_first_us": found.first_us,
-            "row_later_us": found.later_us,
-            "row_first_turn_us": found.first_turn_us,
-            "row_later_turn_us": found.later_turn_us}
+    """METRICS of jobs, columns of trace.Trace in any order, as a dict; None
+    where there are no such turns."""
+    jobs = jobs if "between" in jobs else add_turns(dict(jobs))
+    between = jobs["between"]
+    turns = between != NO_TURN
+    done = turns & (jobs["outcome"] == 0)
+    later = between == 0
+    found = [float(later.sum() / turns.sum()) if turns.any() else None]
+    found += [_mean_us(jobs[name][done & mine])
+              for name in ("codec_ns", "turn") for mine in (~later, later)]
+    return dict(zip((m.key for m in METRICS), found))

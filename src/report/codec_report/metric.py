@@ -25,6 +25,11 @@ def quantile_metrics(key, title):
             for q, _ in QUANTILES]
 
 
+def median(values):
+    """As float; None: there is no value."""
+    return float(np.median(values)) if len(values) else None
+
+
 def nearest_rank(values, shares):
     """The values at these shares (0..1, ascending order not needed) of a
     non-empty array: each is one that occurred."""

@@ -216,6 +216,14 @@ def sent_jitters(jobs):
     return np.abs(_deviations(jobs, jobs["sent"], sent, True)[0])
 
 
+def deadlines(jobs):
+    """Masks of the jobs that have a deadline, and of those that met it if they
+    have."""
+    finished = np.maximum(jobs["sent"], jobs["end"])
+    return ((jobs["deadline"] > 0) & (jobs["deadline"] != NEVER),
+            (jobs["outcome"] == 0) & (finished <= jobs["deadline"]))
+
+
 def lost_jobs(jobs):
     """Mask of the jobs that are losses."""
     return np.isin(jobs["outcome"], [OUTCOMES.index(name) for name in LOST])
@@ -297,17 +305,14 @@ def measure(jobs, seconds, workers):
     out.update(delay.measure(jobs, sent))
     behind = quantiles(arrivals_behind(jobs, starts), 1e-6)
     out["behind_p99_ms"] = behind["p99"]
-    owed = (jobs["deadline"] > 0) & (jobs["deadline"] != NEVER)
+    owed, met = deadlines(jobs)
     due = done & owed
     offered = owed & (done | lost_jobs(jobs))
     if offered.any():
-        finished = np.maximum(jobs["sent"], jobs["end"])
-        in_time = due & (finished <= jobs["deadline"])
-        out["in_time_share"] = float(in_time.sum()) / float(offered.sum())
+        out["in_time_share"] = float((owed & met).sum()) \
+            / float(offered.sum())
     if due.any():
-        finished = np.maximum(jobs["sent"], jobs["end"])
-        late = (finished > jobs["deadline"]) & due
-        out["late_share"] = float(late.sum()) / float(due.sum())
+        out["late_share"] = float((due & ~met).sum()) / float(due.sum())
     out.update(_loss_spread(call_losses(jobs)[1]))
     out.update(_busy(jobs, seconds, workers))
     out.update(locality.measure(jobs))

@@ -8,7 +8,7 @@ import numpy as np
 from codec_report import emodel, metrics
 from codec_report.delay import came
 from codec_report.metric import Metric, quantiles
-from codec_report.trace import NEVER, OUTCOMES
+from codec_report.trace import OUTCOMES
 
 #: Of each phase, in the order of machine-readable output.
 METRICS = [
@@ -128,11 +128,8 @@ def of_trace(jobs, first, phase, descriptions, assumed):
                 counts & phase.holds(at))
     assumed = _withheld(assumed, every, jobs["call"])
     lost = metrics.lost_jobs(jobs)
-    due = (jobs["deadline"] > 0) & (jobs["deadline"] != NEVER)
-    finished = np.maximum(jobs["sent"], jobs["end"])
     sent = ~lost & (jobs["sent"] > 0)
-    return _sample(jobs["call"], lost, due,
-                   ~lost & (finished <= jobs["deadline"]),
+    return _sample(jobs["call"], lost, *metrics.deadlines(jobs),
                    (jobs["sent"] - came(jobs))[sent],
                    _scores(jobs, lost, descriptions, assumed))
 

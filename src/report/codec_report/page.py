@@ -158,19 +158,16 @@ def _tables(label, columns, chosen=metrics.METRICS):
     what is folded of them."""
     rows = list(table.rows(columns, chosen))
     title = "all frames" if label == "all" else label
-    shown, folded = _folded(rows)
     parts = _parts(columns, rows)
-    for i, (begin, end) in enumerate(parts):
-        number = f", {i + 1} of {len(parts)}" if len(parts) > 1 else ""
-        yield _table(title + number, columns[begin:end],
-                     [(metric, cells[begin:end]) for metric, cells in shown])
-    for i, (begin, end) in enumerate(parts if folded else ()):
-        number = f", {i + 1} of {len(parts)}" if len(parts) > 1 else ""
-        inner = _table(title + ", the rest" + number, columns[begin:end],
-                       [(metric, cells[begin:end])
-                        for metric, cells in folded])
-        yield (f"<details><summary>{len(folded)} more rows: "
-               f"{escape(title + number)}</summary>\n{inner}</details>\n")
+    for some, rest in zip(_folded(rows), ("", ", the rest")):
+        for i, (begin, end) in enumerate(parts if some or not rest else ()):
+            number = f", {i + 1} of {len(parts)}" if len(parts) > 1 else ""
+            made = _table(title + rest + number, columns[begin:end],
+                          [(metric, cells[begin:end])
+                           for metric, cells in some])
+            yield (f"<details><summary>{len(some)} more rows: "
+                   f"{escape(title + number)}</summary>\n{made}</details>\n"
+                   ) if rest else made
 
 
 def _table(title, columns, rows):

@@ -3,7 +3,8 @@
 import os
 from dataclasses import dataclass
 
-from codec_report import ReportError, figures, labels, page
+from codec_report import (ReportError, access, figures, labels, page,
+                          write_file)
 from codec_report.contenders import facts
 from codec_report.figures import forest, gantt, style, svg, timeline
 
@@ -90,20 +91,14 @@ class Album:
     def write(self, path, title, verdicts, tables, notes, passages=()):
         """The page, at path. passages: [heard.Passage]."""
         runs = [{"run": f["run"], **f} for f in self.facts]
-        try:
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(page.page(title, verdicts, tables, self.drawn, runs,
-                                  notes, self.absent, passages))
-        except OSError as error:
-            raise ReportError(f"{path}: {error.strerror}") from None
+        write_file(path, page.page(title, verdicts, tables, self.drawn, runs,
+                                   notes, self.absent, passages))
 
     def save(self, folder, wanted):
         """Every figure into folder, which is made, as wanted: a Print."""
         dpi = svg.PRINT_DPI if wanted.inches else svg.PNG_DPI
-        try:
+        with access(folder):
             os.makedirs(folder, exist_ok=True)
             for drawn in self.drawn:
                 svg.save(drawn, os.path.join(folder, drawn.name),
                          wanted.formats, dpi)
-        except OSError as error:
-            raise ReportError(f"{folder}: {error.strerror}") from None

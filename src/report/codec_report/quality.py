@@ -20,7 +20,7 @@ import wave
 
 import numpy as np
 
-from codec_report import ReportError, bootstrap
+from codec_report import ReportError, access, bootstrap
 from codec_report.metric import Metric
 
 MISSING = ("--pesq needs the Python package pesq: python3 -m pip install "
@@ -48,13 +48,11 @@ def load_pesq():
 def read_wav(path):
     """(samples as int16 array, rate) of a mono file of 16 bits."""
     try:
-        with wave.open(path) as f:
+        with access(path), wave.open(path) as f:
             if (f.getnchannels(), f.getsampwidth()) != (1, 2):
                 raise ReportError(f"{path}: not mono of 16 bits")
             return (np.frombuffer(f.readframes(f.getnframes()), "<i2"),
                     f.getframerate())
-    except OSError as error:
-        raise ReportError(f"{path}: {error.strerror}") from None
     except (wave.Error, EOFError) as error:
         raise ReportError(f"{path}: not a WAV file: {error}") from None
 
@@ -129,9 +127,4 @@ def measure(values):
     """Scores of a group's calls as of METRICS; {} without any."""
     if not values:
         return {}
-    out = {"pesq_calls": len(values), "pesq_mean": float(np.mean(values)),
-           "pesq_min": min(values)}
-    low_high = bootstrap.interval(values)
-    if low_high:
-        out["pesq_mean_low"], out["pesq_mean_high"] = low_high
-    return out
+    return {"pesq_calls": len(values), **bootstrap.described("pesq", values)}

@@ -90,12 +90,8 @@ def differ(one, two):
 def _combine_groups(label, groups):
     out = {"group": label, "samples": {}, "interval": {}}
     for metric in METRICS:
-        known = [g[metric.key] for g in groups if g[metric.key] is not None]
-        out[metric.key] = float(np.median(known)) if known else None
-        out["samples"][metric.key] = known
-        low_high = bootstrap.interval(known, np.median)
-        if low_high:
-            out["interval"][metric.key] = list(low_high)
+        bootstrap.add_median(out, metric.key, [
+            g[metric.key] for g in groups if g[metric.key] is not None])
     return out
 
 
@@ -103,9 +99,8 @@ def _combine_phase(phases):
     """Medians of a phase of every repetition, and "samples"."""
     out = {**phases[0], "samples": {}}
     for key in KEYS:
-        known = [p[key] for p in phases if p.get(key) is not None]
-        out[key] = float(np.median(known)) if known else None
-        out["samples"][key] = known
+        bootstrap.add_median(out, key, [p[key] for p in phases
+                                        if p.get(key) is not None])
     return out
 
 

@@ -6,14 +6,13 @@ feeder's. A folder may lack any of them: what is missing is noted. With
 blocks.json, it is an interleaved comparison.
 """
 import csv
-import json
 import os
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from codec_report import (ReportError, blocks, delay, emodel, feeder, locality,
-                          metrics)
+                          metrics, parse_json, read_text)
 from codec_report.frames import read_frames, read_records
 from codec_report.trace import (CLASSES, NO_WORKER, NOTE_FAULT,
                                 NOTE_SWITCHED, Trace, clean, read_trace)
@@ -93,24 +92,13 @@ class Section:
     behind: bool = False
 
 
-def _read_text(path):
-    try:
-        with open(path, encoding="utf-8", errors="replace", newline="") as f:
-            return f.read()
-    except OSError as error:
-        raise ReportError(f"{path}: {error.strerror}") from None
-
-
 def _refuse(constant):
     raise ValueError(f"{constant} is no number of JSON")
 
 
 def load_object(path):
     """What a file of one JSON object says."""
-    try:
-        value = json.loads(_read_text(path), parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise ReportError(f"{path}: not JSON: {error}") from None
+    value = parse_json(read_text(path), f"{path}:", parse_constant=_refuse)
     if not isinstance(value, dict):
         raise ReportError(f"{path}: no JSON object")
     return value
@@ -118,7 +106,7 @@ def load_object(path):
 
 def _load_calls(path):
     try:
-        return list(csv.DictReader(_read_text(path).splitlines(),
+        return list(csv.DictReader(read_text(path).splitlines(),
                                    restval=""))
     except csv.Error as error:
         raise ReportError(f"{path}: not CSV: {error}") from None
@@ -168,7 +156,7 @@ def _load_folder(path):
     if run.trace is not None and \
             os.path.exists(os.path.join(path, blocks.FILE)):
         at = os.path.join(path, blocks.FILE)
-        run.played = blocks.parse(_read_text(at), at)
+        run.played = blocks.parse(read_text(at), at)
     if CALLS in present:
         run.calls = _load_calls(os.path.join(path, CALLS))
     else:
@@ -187,24 +175,18 @@ def load_run(path):
     return Run(name, trace, notes=list(trace.warnings))
 
 
-def _text(record, *names):
-    return "/".join(filter(None, (clean(bytes(record[n])) for n in names)))
-
-
 def _call_labels(trace, by, flows):
     """{call id: (label, frame duration ns)} of the trace's calls."""
-    labels = {}
+    labels, descriptions = {}, _descriptions(trace)
     for record in trace.calls:
         call = int(record["call"])
-        codec = (f"{_text(record, 'codec_in', 'mode_in')} -> "
-                 f"{_text(record, 'codec_out', 'mode_out')}")
         if by == "class":
             cls = int(record["cls"])
             label = CLASSES[cls] if cls < len(CLASSES) else f"class {cls}"
         elif by == "flow":
             label = flows.get(call, "unknown flow")
         else:
-            label = codec
+            label = descriptions[call].label
         labels[call] = (label, int(record["ptime"]) * 250000)
     return labels
 
@@ -311,7 +293,7 @@ def _worker_count(trace, jobs):
 def _descriptions(trace):
     """{call id: emodel.Description} of the trace's calls."""
     return {int(record["call"]): emodel.Description(*(
-        _text(record, name) for name in ("codec_in", "mode_in", "codec_out",
+        clean(bytes(record[name])) for name in ("codec_in", "mode_in", "codec_out",
                                          "mode_out")))
             for record in trace.calls}
 

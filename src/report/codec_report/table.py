@@ -137,8 +137,7 @@ def as_csv(reports):
                 writer.writerow(
                     [report["run"], section["scheduler"], section["begin_s"],
                      section["end_s"], group["group"]]
-                    + ["" if group[metric.key] is None else group[metric.key]
-                       for metric in METRICS])
+                    + [group[metric.key] for metric in METRICS])
     return out.getvalue()
 
 

@@ -5,13 +5,12 @@ A file is read in blocks, so that memory is what the columns need and the
 records are touched once. Nothing in the file is trusted: it gives arrays
 whose kinds and outcomes are known, or a ReportError.
 """
-import json
 import os
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from codec_report import ReportError
+from codec_report import ReportError, access, parse_json
 
 MAGIC = b"CRTRACE1"
 FAMILY = MAGIC[:-1]  # what traces of every version begin with
@@ -98,10 +97,7 @@ def _read_header(f, path, size):
     length = int(head["json_bytes"])
     if HEADER.itemsize + length > size:
         raise ReportError(f"{path}: ends inside its header")
-    try:
-        header = json.loads(f.read(length).decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ReportError(f"{path}: header is not JSON: {error}") from None
+    header = parse_json(f.read(length), f"{path}: header is")
     if not isinstance(header, dict):
         raise ReportError(f"{path}: header is no JSON object")
     return header, int(head["realtime_offset"]), int(head["record_bytes"])
@@ -153,14 +149,11 @@ def _read_records(f, path, size, count):
 
 def read_trace(path):
     """Read the trace file at path; ReportError says why it cannot be."""
-    try:
-        with open(path, "rb") as f:
-            size = os.fstat(f.fileno()).st_size
-            header, offset, record = _read_header(f, path, size)
-            left = size - f.tell()
-            jobs, rest = _read_records(f, path, record, left // record)
-    except OSError as error:
-        raise ReportError(f"{path}: {error.strerror}") from None
+    with access(path), open(path, "rb") as f:
+        size = os.fstat(f.fileno()).st_size
+        header, offset, record = _read_header(f, path, size)
+        left = size - f.tell()
+        jobs, rest = _read_records(f, path, record, left // record)
     trace = Trace(path, header, jobs,
                   rest[rest["kind"] == CALL].view(CALL_RECORD),
                   rest[rest["kind"] == NOTE].view(NOTE_RECORD), offset)

@@ -23,9 +23,8 @@ that it makes unavoidable, 1 - 1/demand.
 """
 from itertools import chain, zip_longest
 
-import numpy as np
-
 from codec_report import brief, contenders, differ, words
+from codec_report.metric import median
 
 TITLES = {"calm": "Calm", "overload": "Overload", "peak": "Peak",
           "after": "After", "all": "All the time"}
@@ -37,7 +36,7 @@ MUCH = 0.2  # of the frames
 APART = 0.1  # of the demand
 
 
-class Verdict:
+class Verdict(words.Told):
     """Of a contenders.Family, in sentences."""
 
     def __init__(self, family):
@@ -193,30 +192,19 @@ class Verdict:
                 f"{words.verb(found, 'starve' if lost else 'fail')} single "
                 f"{self.noun} ({words.spread(shares, words.percent)})")
 
-    def _range_part(self, known, phase, key, title, show):
-        """"p99 is 3 ms under a, 40 to 60 ms under b and c"."""
+    def _range_part(self, known, phase, key, title, show, shown=lambda v: v):
+        """"p99 is 3 ms under a, 40 to 60 ms under b and c". shown: what is told
+        of a value."""
         best, rest = differ.split(known, phase, key, self.speech)
         if not rest:
             return ""
 
         def of(members):
-            return words.spread([m.value(phase, key) for m in members], show)
+            return words.spread([shown(m.value(phase, key)) for m in members],
+                                show)
         others = "the others" if len(rest) > 2 and \
             len(best) + len(rest) == len(known) else words.names(rest, known)
-        return (f"{title} is {of(best)} under {words.names(best, known)}, "
-                f"{of(rest)} under {others}")
-
-    def _in_time_part(self, known, phase):
-        best, rest = differ.split(known, phase, "missed_share", self.speech)
-        if not rest or self.lead == "missed_share":
-            return ""
-
-        def of(members):
-            return words.spread([1 - m.value(phase, "missed_share")
-                                 for m in members], words.percent)
-        others = "the others" if len(rest) > 2 and \
-            len(best) + len(rest) == len(known) else words.names(rest, known)
-        return (f"in time {of(best)} under {words.names(best, known)}, "
+        return (f"{title} {of(best)} under {words.names(best, known)}, "
                 f"{of(rest)} under {others}")
 
     def phase(self, phase):
@@ -234,9 +222,12 @@ class Verdict:
                 (f"; {starving}." if starving else ".")
         lead = self._lead_part(known, phase)
         parts = [lead, starving,
-                 self._in_time_part(known, phase) or self._range_part(
-                     known, phase, "delay_p99_ms", "p99", words.ms),
-                 self._range_part(known, phase, "mos_mean", "MOS",
+                 self.lead != "missed_share" and self._range_part(
+                     known, phase, "missed_share", "in time",
+                     words.percent, lambda missed: 1 - missed)
+                 or self._range_part(known, phase, "delay_p99_ms", "p99 is",
+                                     words.ms),
+                 self._range_part(known, phase, "mos_mean", "MOS is",
                                   words.score)]
         if not any(parts):
             return f"{title}: {words.everyone(len(known))} equal ({facts})."
@@ -339,13 +330,7 @@ class Verdict:
             there = self._there([p.name for p in self.family.phases])
             who = f"Only {there[0].label}" if there else "No column"
             return f"{who} was there all the time: nothing to choose by."
-        if len(best) == len(self.compared):
-            any_of = "Either of the two" if len(best) == 2 else \
-                f"Any of the {words.count(len(best))}"
-            return f"{any_of} will do here."
-        labels = [m.label for m in best]
-        return "Choose " + ", ".join(labels[:-1]) + \
-            (" or " if len(labels) > 1 else "") + labels[-1] + " here."
+        return words.choice(best, self.compared)
 
     def _flawed(self):
         """Why columns cannot be compared; "" when they can."""
@@ -429,16 +414,10 @@ class Verdict:
 
     def sentences(self):
         """Everything but head and load, in order."""
-        found = [self.phase(p.name) for p in self.family.phases]
-        found += [self.conversions(), self._silent(), self._left_out(),
-                  self.expected(),
-                  " ".join(filter(None, (self.choose(), self.doubt())))]
-        return [text for text in found if text]
-
-    def lines(self):
-        """All of it."""
-        return [text for text in (self.head(), self.load(),
-                                  *self.sentences()) if text]
+        return self.told([
+            *(self.phase(p.name) for p in self.family.phases),
+            self.conversions(), self._silent(), self._left_out(),
+            self.expected()])
 
     def table(self, intervals=True):
         """([table.Column], [Metric]) of the short table; intervals: of
@@ -485,8 +464,7 @@ def _worth(item):
 
 def _files(member, key):
     """Of conversions: the median over the runs, None: not known."""
-    found = member.files(key)
-    return float(np.median(found)) if found else None
+    return median(member.files(key))
 
 
 def _finished(members):

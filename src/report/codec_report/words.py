@@ -81,6 +81,31 @@ def names(some, everybody):
     return listed(labels)
 
 
+def choice(best, everybody):
+    """The sentence that takes the best of everybody."""
+    if len(best) == len(everybody):
+        return "Either of the two will do here." if len(best) == 2 else \
+            f"Any of the {count(len(best))} will do here."
+    labels = [m.label for m in best]
+    return "Choose " + ", ".join(labels[:-1]) + \
+        (" or " if len(labels) > 1 else "") + labels[-1] + " here."
+
+
+class Told:
+    """What is told of a comparison: head(), load() and sentences(); choose() and
+    doubt() are the last of these."""
+
+    def lines(self):
+        """All of it."""
+        return [text for text in (self.head(), self.load(),
+                                  *self.sentences()) if text]
+
+    def told(self, texts):
+        """texts and the choice, without empty ones."""
+        found = [*texts, " ".join(filter(None, (self.choose(), self.doubt())))]
+        return [text for text in found if text]
+
+
 def verb(some, plural):
     """lose, or loses."""
     if len(some) != 1:

@@ -41,11 +41,9 @@ def test_the_first_of_a_row_and_later_ones(write):
     """The first turn of all begins with its pick, 2 us late, and the last one
     ends when its frame is sent, 1 us later than others."""
     from codec_report import locality
-    found = locality.rows(load(write, row_jobs()))
-    assert found.share_same == 3 / 8
-    assert (found.first_us, found.later_us) == (17, 14)
-    assert (found.first_turn_us, found.later_turn_us) == (
-        (18 + 3 * 20 + 21) / 5, 17)
+    assert locality.measure(load(write, row_jobs())) == {
+        "row_share": 3 / 8, "row_first_us": 17, "row_later_us": 14,
+        "row_first_turn_us": (18 + 3 * 20 + 21) / 5, "row_later_turn_us": 17}
 
 
 def test_a_turn_begins_with_the_end_of_the_last_only_if_its_frame_waited(
@@ -69,18 +67,9 @@ def test_a_frame_that_was_not_worked_on_is_no_turn(write):
     assert found["turn"][0] == 0
 
 
-def test_the_curve_has_its_bins(write):
-    from codec_report import locality
-    jobs = load(write, row_jobs())
-    assert [(low, codec, n) for low, codec, _, n in
-            locality.curve(jobs, (1, 2))] == [(0, 14, 3), (1, 17, 1),
-                                              (2, 17, 1)]
-
-
 def test_what_has_no_turn_has_no_rows(write):
     from codec_report import locality
-    assert locality.rows(load(write, [])) == locality.Rows()
-    assert locality.curve(load(write, [])) == []
+    assert set(locality.measure(load(write, [])).values()) == {None}
 
 
 def test_the_report_has_them(write, groups):

@@ -9,7 +9,6 @@ import numpy as np
 from codec_report import metrics
 from codec_report.delay import came, whole
 from codec_report.figures import style
-from codec_report.trace import NEVER
 
 NAME = "delay"
 TITLE = "Delay"
@@ -38,12 +37,11 @@ class Data:
 
 
 def _deadlines(jobs, offered):
-    due = offered & (jobs["deadline"] > 0) & (jobs["deadline"] != NEVER)
+    due, met = metrics.deadlines(jobs)
+    due &= offered
     if not due.any():
         return None, None
-    finished = np.maximum(jobs["sent"], jobs["end"])[due]
-    in_time = float(((finished <= jobs["deadline"][due])
-                     & (jobs["outcome"][due] == 0)).mean())
+    in_time = float(met[due].mean())
     low, middle, high = np.percentile(
         (jobs["deadline"] - came(jobs))[due], (5, 50, 95))
     return in_time, int(middle) if high - low <= 0.25 * middle else None
@@ -102,15 +100,13 @@ def _draw_lines(axes, columns):
 
 def draw(columns):
     """The figure. columns: figures.Column of Data."""
-    with style.figure(style.lines_height(4.2, columns)) as fig:
-        drawn = style.charts(fig, columns)
+    with style.lines(4.2, columns) as (fig, drawn):
         for (axes,), group in drawn:
             _draw_lines(axes, group)
             axes.set_ylim(0, nines(_top(columns)) + 0.05)
             axes.set_xlabel("delay from arrival to sent, ms")
             axes.set_ylabel("frames within it, % of those offered")
             _draw_deadline(axes, [c for c in columns if len(c.data.delays)])
-        style.finish(fig, drawn)
     return fig
 
 

@@ -41,10 +41,8 @@ def _draw(axes, found, names, title):
         axes.plot([np.mean(values)], [y], linestyle="none", marker=look.mark,
                   markersize=6, color=look.colour)
     axes.axvline(0, color=style.LIGHT["muted"], linewidth=0.8)
-    axes.set_yticks(range(len(found)),
-                    [names.get(m.label, m.label) for m, _, _ in found])
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
+    style.bars(axes, range(len(found)),
+               [names.get(m.label, m.label) for m, _, _ in found])
     axes.set_xlabel(title)
 
 
@@ -76,11 +74,6 @@ def drawn(told, names=None):
         _draw(right, losses, names, "lost beyond the floor, points")
         left.invert_yaxis()
         for axes in (left, right):
-            style.name_in_colour(axes.get_yticklabels(), [
-                _Coloured(m) for m, _, _ in costs])
+            style.name_in_colour(axes.get_yticklabels(), style.looks(
+                [m.scheduler for m, _, _ in costs]))
     return Drawn(NAME, TITLE, _sentence(told), ALT, fig)
-
-
-class _Coloured:
-    def __init__(self, member):
-        self.look = style.looks([member.scheduler])[0]

@@ -53,8 +53,7 @@ def _ends(jobs):
 def _lateness(jobs):
     """Time after the deadline, ns, of the jobs done; others and those without
     a deadline count as never late."""
-    due = (jobs["outcome"] == 0) & (jobs["deadline"] > 0) \
-        & (jobs["deadline"] != NEVER)
+    due = metrics.deadlines(jobs)[0] & (jobs["outcome"] == 0)
     finished = np.maximum(jobs["sent"], jobs["end"])
     return np.where(due, finished - jobs["deadline"], np.iinfo(np.int64).min)
 
@@ -192,7 +191,7 @@ def _draw_panel(axes, c, workers):
     axes.set_yticks(range(len(d.calls)), [str(n) for n in d.calls],
                     fontsize=style.row_text())
     axes.grid(axis="y", visible=False)
-    style.name_in_colour([axes.set_title(c.label)], [c])
+    style.name_in_colour([axes.set_title(c.label)], [c.look])
 
 
 def draw(columns):
@@ -203,17 +202,15 @@ def draw(columns):
     down = -(-len(columns) // across)
     tallest = max(len(c.data.calls) for c in columns)
     with style.figure(0.9 + down * (
-            0.65 + style.row_height() * tallest)) as fig:
-        grid = fig.subplots(down, across, squeeze=False).ravel()
+            0.65 + style.row_text() / 65 * tallest)) as fig:
+        grid = style.grid(fig, len(columns), across)
         for axes, c in zip(grid, columns):
             _draw_panel(axes, c, workers)
             axes.locator_params(axis="x", nbins=min(
                 9 - 2 * across, style.across(18, 0.55) // across))
-        for axes in grid[len(columns):]:
-            axes.remove()
         fig.supxlabel("time since the first arrival, s", fontsize="medium")
         fig.supylabel("call", fontsize="medium")
-        handles = {label: h for axes in grid[:len(columns)] for h, label
+        handles = {label: h for axes in grid for h, label
                    in zip(*axes.get_legend_handles_labels())}
         style.legend(fig, list(handles.values()), list(handles), 6)
     return fig

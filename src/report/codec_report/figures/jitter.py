@@ -122,14 +122,16 @@ def draw(columns):
     panels = _panels(columns)
     order = sorted({label for series in panels.values()
                     for label, _, _ in series}, key=_by_number)
-    looks = {label: style.part_line(i) for i, label in enumerate(order)}
+    looks = {label: {"color": style.part(i),
+                     "linestyle": style.LINES[i % len(style.LINES)]}
+             for i, label in enumerate(order)}
     width, reach = scale(panels)
     rows = -(-len(panels) // style.across(*style.PANELS))
     with style.figure(0.9 + 1.75 * rows) as fig:
         grid = style.panels(fig, len(panels))
         for axes, (title, series) in zip(grid, panels.items()):
             c = next(c for c in columns if title in (c.label, c.heading))
-            style.name_in_colour([axes.set_title(title)], [c])
+            style.name_in_colour([axes.set_title(title)], [c.look])
             style.log_scale(axes, "y")
             _draw_panel(axes, series, looks if len(order) > 1 else
                         dict.fromkeys(order, {"color": c.look.colour}),

@@ -51,13 +51,11 @@ def _draw_lines(axes, columns):
 
 def draw(columns):
     """The figure. columns: figures.Column of Data."""
-    with style.figure(style.lines_height(3.6, columns)) as fig:
-        drawn = style.charts(fig, columns)
+    with style.lines(3.6, columns) as (fig, drawn):
         for (axes,), group in drawn:
             _draw_lines(axes, group)
             axes.set_xlabel("calls, the one that lost most first (rank)")
             axes.set_ylabel("frames lost, % of the call's")
-        style.finish(fig, drawn)
     return fig
 
 

@@ -74,10 +74,8 @@ def _draw_times(axes, columns):
                   color=style.part(2 * i), linewidth=0.5,
                   edgecolor=style.BACKGROUND["light"])
         left += long
-    axes.set_yticks(at, [c.label for c in columns])
-    style.name_in_colour(axes.get_yticklabels(), columns)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
+    style.bars(axes, at, [c.label for c in columns],
+               [c.look for c in columns])
     axes.set_xlabel("time outside codecs, us per frame")
 
 
@@ -102,7 +100,8 @@ def draw(columns):
         left.margins(y=0.02)
         left.set_xlim(left=0)
         left.invert_yaxis()
-        style.name_in_colour(right.get_yticklabels(), columns)
+        style.name_in_colour(right.get_yticklabels(),
+                             [c.look for c in columns])
         handles, labels = left.get_legend_handles_labels()
         more = right.get_legend_handles_labels()
         style.legend(fig, handles + more[0], labels + more[1], 5)

@@ -76,11 +76,9 @@ def draw(columns):
         places = np.concatenate((at - 0.2, at + 0.2))
         _draw_bars(axes, places, [c.data.mean for c in columns]
                    + [c.data.slowest for c in columns])
-        axes.set_yticks(places, [f"{c.label}, all" for c in columns]
-                        + ["slowest 1 %"] * len(columns))
-        style.name_in_colour(axes.get_yticklabels(), columns)
-        axes.tick_params(axis="y", length=0)
-        axes.grid(axis="y", visible=False)
+        style.bars(axes, places, [f"{c.label}, all" for c in columns]
+                   + ["slowest 1 %"] * len(columns),
+                   [c.look for c in columns])
         axes.invert_yaxis()
         axes.margins(0.08, 0.01)
         axes.set_xlabel("mean time per frame, ms")

@@ -97,11 +97,6 @@ def row_text():
     return PRINT["font.size"] if _printed else 6.5
 
 
-def row_height():
-    """Inches of such a row."""
-    return row_text() / 65
-
-
 @contextlib.contextmanager
 def settings(**more):
     """Matplotlib as above, whatever a user's matplotlibrc says."""
@@ -167,11 +162,6 @@ def colour(i):
     return LIGHT[SERIES[i % len(SERIES)]]
 
 
-def line(i):
-    """Colour and line style of series number i."""
-    return {"color": colour(i), "linestyle": LINES[i % len(LINES)]}
-
-
 def marker(i):
     """Marker of series number i."""
     return MARKERS[i % len(MARKERS)]
@@ -182,16 +172,19 @@ def part(i):
     return LIGHT[PARTS[i % len(PARTS)]]
 
 
-def part_line(i):
-    """Colour and line style of part number i."""
-    return {"color": part(i), "linestyle": LINES[i % len(LINES)]}
-
-
-def name_in_colour(texts, columns):
-    """Tick labels, or titles, each in the colour of its column."""
-    for text, c in zip(texts, columns):
-        text.set_color(c.look.colour)
+def name_in_colour(texts, looks):
+    """Tick labels, or titles, each in the colour of its Look."""
+    for text, look in zip(texts, looks):
+        text.set_color(look.colour)
         text.set_fontweight("bold")
+
+
+def bars(axes, places, labels, looks=()):
+    """Name the rows of a chart of bars, in the colours of looks."""
+    axes.set_yticks(places, labels)
+    name_in_colour(axes.get_yticklabels(), looks)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
 
 
 def _fitting(place, columns, room, **where):
@@ -224,7 +217,27 @@ def groups(columns):
     return [columns[i:i + size] for i in range(0, len(columns), size)]
 
 
-def lines_height(height, columns):
+@contextlib.contextmanager
+def lines(height, columns, ratios=(1,)):
+    """with lines(inches of one chart, columns) as (figure, charts()): all lines
+    are drawn in the block; then come scales from 0, and the legend, one for
+    all or one above each group."""
+    with figure(_lines_height(height, columns)) as fig:
+        drawn = charts(fig, columns, ratios)
+        yield fig, drawn
+        for axes in drawn[0][0]:
+            axes.set_ylim(bottom=0)
+        for axes, _ in drawn:
+            handles, labels = axes[0].get_legend_handles_labels()
+            if len(drawn) == 1:
+                legend(fig, handles, labels)
+            else:
+                _fitting(axes[0], 2, fig.get_figwidth(), handles=handles,
+                         labels=labels, loc="lower left",
+                         bbox_to_anchor=(0, 1))
+
+
+def _lines_height(height, columns):
     """Inches of a figure of charts(), of which one is so high."""
     parts = groups(columns)
     wide = across(2, BESIDE)
@@ -241,33 +254,19 @@ def charts(fig, columns, ratios=(1,)):
     parts, rows = groups(columns), len(ratios)
     beside = min(across(2, BESIDE), len(parts))
     down = math.ceil(len(parts) / beside)
-    grid = fig.subplots(rows * down, beside, sharex=True, squeeze=False,
-                        gridspec_kw={"height_ratios": ratios * down})
+    every = fig.subplots(rows * down, beside, sharex=True, squeeze=False,
+                         gridspec_kw={"height_ratios": ratios * down})
     out = []
     for i, part in enumerate(parts):
         top, side = i // beside * rows, i % beside
-        out.append((list(grid[top:top + rows, side]), part))
+        out.append((list(every[top:top + rows, side]), part))
         out[-1][0][-1].tick_params(labelbottom=True)
         for axes, first in zip(out[-1][0], out[0][0] if i else ()):
             axes.sharey(first)
-    for axes in grid[rows * (down - 1):, beside - 1] \
+    for axes in every[rows * (down - 1):, beside - 1] \
             if len(parts) % beside else ():
         axes.remove()
     return out
-
-
-def finish(fig, drawn):
-    """When all lines of charts() are drawn: scales from 0, and the legend,
-    one for all or one above each group."""
-    for axes in drawn[0][0]:
-        axes.set_ylim(bottom=0)
-    for axes, _ in drawn:
-        handles, labels = axes[0].get_legend_handles_labels()
-        if len(drawn) == 1:
-            legend(fig, handles, labels)
-        else:
-            _fitting(axes[0], 2, fig.get_figwidth(), handles=handles,
-                     labels=labels, loc="lower left", bbox_to_anchor=(0, 1))
 
 
 def pair(fig):
@@ -281,17 +280,23 @@ def pair_height(height):
     return height * (3 - across(2, BESIDE))
 
 
+def grid(fig, count, beside, **how):
+    """count axes, so many side by side; a list, row by row. how: of
+    matplotlib's subplots()."""
+    every = fig.subplots(-(-count // beside), beside, squeeze=False,
+                         **how).ravel()
+    for axes in every[count:]:
+        axes.remove()
+    return list(every[:count])
+
+
 def panels(fig, count):
     """A grid of count axes with common x and y; a list, row by row."""
     beside = min(across(*PANELS), count)
-    down = -(-count // beside)
-    grid = fig.subplots(down, beside, sharex=True, sharey=True,
-                        squeeze=False).ravel()
-    for axes in grid[count:]:
-        axes.remove()
-    for axes in grid[max(count - beside, 0):count]:
+    every = grid(fig, count, beside, sharex=True, sharey=True)
+    for axes in every[-beside:]:
         axes.tick_params(labelbottom=True)
-    return list(grid[:count])
+    return every
 
 
 def _plain(value, _=None):

@@ -136,15 +136,13 @@ def _shade(axes, columns):
 
 def draw(columns):
     """The figure. columns: figures.Column of Data."""
-    with style.figure(style.lines_height(4.8, columns)) as fig:
-        drawn = style.charts(fig, columns, (3, 3, 2))
+    with style.lines(4.8, columns, (3, 3, 2)) as (fig, drawn):
         for places, group in drawn:
             for axes, row in zip(places, ROWS):
                 _draw_lines(axes, group, *row)
                 _shade(axes, group)
             places[-1].set_xlabel("time since the first arrival, s")
         fig.align_ylabels()
-        style.finish(fig, drawn)
     return fig
 
 
