@@ -132,12 +132,6 @@ static int64_t rate_now(const struct poisson *p)
 	return rate[endpoint] + (int64_t)(rise * (along % spread) / spread);
 }
 
-static bool stays_after_thinning(struct poisson *p)
-{
-	return p->start->poisson.rates == 1 ||
-	       random_time(&p->random, p->most - 1) < rate_now(p);
-}
-
 /* When the next one begins. False: there is none. */
 static bool poisson_next(struct poisson *p, cr_ns *at)
 {
@@ -146,7 +140,8 @@ static bool poisson_next(struct poisson *p, cr_ns *at)
 				  random_exponential(&p->random, p->mean));
 		if (p->at >= p->end)
 			return false;
-	} while (!stays_after_thinning(p));
+	} while (p->start->poisson.rates > 1 &&
+		 random_time(&p->random, p->most - 1) >= rate_now(p));
 	*at = p->at;
 	return true;
 }
@@ -173,27 +168,24 @@ static cr_ns phase_of_call(uint64_t n, uint64_t seed, cr_ns ptime)
 	return (cr_ns)((turn >> 32) * (uint64_t)ptime >> 32);
 }
 
-static struct plan_call *add_call(struct maker *m)
+static int add_call(struct maker *m, const struct plan_call *made)
 {
 	struct plan *p = m->plan;
 	size_t room = m->room ? 2 * m->room : 256;
 	struct plan_call *grown;
 
-	if (p->count == PLAN_CALLS_MAX) {
-		(void)cr_fail(m->err, -E2BIG, "%s: more than %u calls",
-			      p->campaign->path, PLAN_CALLS_MAX);
-		return NULL;
-	}
+	if (p->count == PLAN_CALLS_MAX)
+		return cr_fail(m->err, -E2BIG, "%s: more than %u calls",
+			       p->campaign->path, PLAN_CALLS_MAX);
 	if (p->count == m->room) {
 		grown = realloc(p->calls, room * sizeof(*grown));
-		if (!grown) {
-			(void)cr_fail(m->err, -ENOMEM, "out of memory");
-			return NULL;
-		}
+		if (!grown)
+			return cr_fail(m->err, -ENOMEM, "out of memory");
 		p->calls = grown;
 		m->room = room;
 	}
-	return &p->calls[p->count++];
+	p->calls[p->count++] = *made;
+	return 0;
 }
 
 static cr_ns holding_time(const struct campaign_hold *h, struct random *r)
@@ -270,16 +262,6 @@ static struct plan_call make_planned_call(const struct maker *m, unsigned flow,
 	return made;
 }
 
-static int keep_planned_call(struct maker *m, const struct plan_call *made)
-{
-	struct plan_call *c = add_call(m);
-
-	if (!c)
-		return m->plan->count == PLAN_CALLS_MAX ? -E2BIG : -ENOMEM;
-	*c = *made;
-	return 0;
-}
-
 /* One call, or both directions of a conversation, that begin at @at. What is
  * too short to send a frame is left out. */
 static int place_call(struct maker *m, unsigned flow, unsigned index, cr_ns at)
@@ -302,7 +284,7 @@ static int place_call(struct maker *m, unsigned flow, unsigned index, cr_ns at)
 	m->conversations += n == 2;
 	for (unsigned i = 0; i < n && !rc; i++) {
 		made[i].conversation = n == 2 ? m->conversations : 0;
-		rc = keep_planned_call(m, &made[i]);
+		rc = add_call(m, &made[i]);
 	}
 	return rc;
 }
@@ -592,21 +574,17 @@ static unsigned party_says(struct plan_stream *s, struct plan_packet *out)
  * Parties of conversations also dial, send noise, and change.
  */
 
-static uint64_t frames_in(cr_ns t, cr_ns ptime)
-{
-	return t > ptime ? (uint64_t)(t / ptime) : 1;
-}
-
 static void begin_spurt(struct plan_stream *s, bool pausing)
 {
 	const struct campaign_talk *t = &s->flow->talk;
-	cr_ns mean = pausing ? t->pause : t->spurt;
+	cr_ns drawn =
+		random_exponential(&s->talk, pausing ? t->pause : t->spurt);
+	uint64_t frames = (uint64_t)(drawn / s->flow->ptime);
 
 	s->pausing = pausing;
 	s->marker = !pausing;
 	s->party.next_noise = s->frame;
-	s->turn = s->frame +
-		  frames_in(random_exponential(&s->talk, mean), s->flow->ptime);
+	s->turn = s->frame + (frames ? frames : 1);
 }
 
 /* Step over pauses; false when the call ends in one. */
@@ -800,19 +778,15 @@ uint64_t plan_hash(const struct plan *p)
 #define MIN_SEGMENTS 16u
 #define MAX_SEGMENTS 256u
 
-/* PCM without a codec is that of a telephone. */
-static unsigned source_rate_of(const struct campaign_endpoint *in)
-{
-	return in->codec ? campaign_endpoint_rate(in) : 8000;
-}
-
 /* Of a packet, headers aside. */
 static size_t source_packet_bytes(const struct campaign_flow *f)
 {
 	const struct cr_codec *codec = f->in.codec;
+	/* PCM without a codec is that of a telephone */
+	unsigned rate = codec ? campaign_endpoint_rate(&f->in) : 8000;
 
 	if (!codec || codec->any_length)
-		return (size_t)(f->ptime * source_rate_of(&f->in) / CR_SEC) * 2;
+		return (size_t)(f->ptime * rate / CR_SEC) * 2;
 	return codec->frame_max ? codec->frame_max
 				: codec->modes[f->in.cfg.mode].bytes;
 }

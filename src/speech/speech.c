@@ -5,10 +5,9 @@
  */
 #include "speech/speech.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fts.h>
 #include <glob.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -35,10 +34,6 @@ struct find_file {
 struct find_list {
 	struct find_file *files;
 	size_t n, room;
-};
-
-enum {
-	MAX_DEPTH = 16, /* of folders: a symbolic link may lead in a circle */
 };
 
 /* Does @path end in @suffix (".wav"), in either case? Pure. */
@@ -69,66 +64,28 @@ static int add_file(struct find_list *list, const char *path, bool named,
 	return 0;
 }
 
-static int add_folder(struct find_list *list, const char *folder,
-		      unsigned depth, struct cr_err *e);
-
-/* A folder's entry: another folder, a recording, or nothing of ours. */
-static int add_found(struct find_list *list, const char *path, unsigned depth,
-		     struct cr_err *e)
+/* The .wav and .g722 files at @path and in all folders below, also by symbolic
+ * links, but for what is hidden. */
+static int add_below(struct find_list *list, const char *path, struct cr_err *e)
 {
-	struct stat st;
+	char *const roots[] = { (char *)(uintptr_t)path, NULL };
+	FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
+	int ret = tree ? 0 : cr_fail(e, -ENOMEM, "speech: out of memory");
+	FTSENT *at;
 
-	if (stat(path, &st))
-		return 0;
-	if (S_ISDIR(st.st_mode))
-		return depth < MAX_DEPTH ? add_folder(list, path, depth + 1, e)
-					 : 0;
-	if (S_ISREG(st.st_mode) &&
-	    (find_suffix(path, ".wav") || find_suffix(path, ".g722")))
-		return add_file(list, path, false, e);
-	return 0;
-}
-
-static int add_folder(struct find_list *list, const char *folder,
-		      unsigned depth, struct cr_err *e)
-{
-	DIR *dir = opendir(folder);
-	char path[PATH_MAX];
-	struct dirent *entry;
-	int ret = 0;
-
-	if (!dir)
-		return cr_fail(e, -EIO, "speech: %s: %s", folder,
-			       strerror(errno));
-	while (!ret && (entry = readdir(dir))) {
-		int len = snprintf(path, sizeof(path), "%s/%s", folder,
-				   entry->d_name);
-
-		if (entry->d_name[0] == '.' || len < 0 ||
-		    (size_t)len >= sizeof(path))
-			continue;
-		ret = add_found(list, path, depth, e);
+	while (!ret && (at = fts_read(tree))) {
+		if (at->fts_level && at->fts_name[0] == '.')
+			(void)fts_set(tree, at, FTS_SKIP);
+		else if (at->fts_info == FTS_DNR)
+			ret = cr_fail(e, -EIO, "speech: %s: %s", at->fts_path,
+				      strerror(at->fts_errno));
+		else if (at->fts_info == FTS_F &&
+			 (find_suffix(at->fts_path, ".wav") ||
+			  find_suffix(at->fts_path, ".g722")))
+			ret = add_file(list, at->fts_path, false, e);
 	}
-	(void)closedir(dir);
-	return ret;
-}
-
-static int add_glob(struct find_list *list, const char *pattern,
-		    struct cr_err *e)
-{
-	glob_t found;
-	int ret = glob(pattern, 0, NULL, &found);
-
-	if (ret == GLOB_NOMATCH)
-		return cr_fail(e, -ENOENT,
-			       "speech: %s: no such file, folder or match",
-			       pattern);
-	if (ret)
-		return cr_fail(e, ret == GLOB_NOSPACE ? -ENOMEM : -EIO,
-			       "speech: %s: cannot be searched", pattern);
-	for (size_t i = 0; !ret && i < found.gl_pathc; i++)
-		ret = add_found(list, found.gl_pathv[i], 0, e);
-	globfree(&found);
+	if (tree)
+		(void)fts_close(tree);
 	return ret;
 }
 
@@ -141,12 +98,24 @@ static int find_add(struct find_list *list, const char *pattern,
 		    struct cr_err *e)
 {
 	struct stat st;
+	glob_t found;
+	int ret;
 
-	if (stat(pattern, &st))
-		return add_glob(list, pattern, e);
-	if (S_ISDIR(st.st_mode))
-		return add_folder(list, pattern, 0, e);
-	return add_file(list, pattern, true, e);
+	if (!stat(pattern, &st))
+		return S_ISDIR(st.st_mode) ? add_below(list, pattern, e)
+					   : add_file(list, pattern, true, e);
+	ret = glob(pattern, 0, NULL, &found);
+	if (ret == GLOB_NOMATCH)
+		return cr_fail(e, -ENOENT,
+			       "speech: %s: no such file, folder or match",
+			       pattern);
+	if (ret)
+		return cr_fail(e, ret == GLOB_NOSPACE ? -ENOMEM : -EIO,
+			       "speech: %s: cannot be searched", pattern);
+	for (size_t i = 0; !ret && i < found.gl_pathc; i++)
+		ret = add_below(list, found.gl_pathv[i], e);
+	globfree(&found);
+	return ret;
 }
 
 static int by_path(const void *a, const void *b)
@@ -256,31 +225,24 @@ struct sound {
 	size_t n;
 };
 
-static int read_open_file(FILE *f, uint8_t **data, size_t *size)
-{
-	struct stat st;
-
-	if (fstat(fileno(f), &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
-		return -EFBIG;
-	*data = malloc((size_t)st.st_size + 1);
-	if (!*data)
-		return -ENOMEM;
-	*size = fread(*data, 1, (size_t)st.st_size, f);
-	return ferror(f) ? -EIO : 0;
-}
-
-static int read_recording(const char *path, uint8_t **data, size_t *size,
-			  struct cr_err *e)
+static int read_recording(const char *path, uint8_t **data, size_t *size)
 {
 	FILE *f = fopen(path, "rb");
-	int ret = f ? read_open_file(f, data, size) : -errno;
+	struct stat st;
+	int ret = 0;
 
+	if (!f || fstat(fileno(f), &st))
+		ret = -errno;
+	else if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
+		ret = -EFBIG;
+	else if (!(*data = malloc((size_t)st.st_size + 1)))
+		ret = -ENOMEM;
+	if (!ret)
+		*size = fread(*data, 1, (size_t)st.st_size, f);
+	if (!ret && ferror(f))
+		ret = -EIO;
 	if (f)
 		(void)fclose(f);
-	if (ret)
-		(void)cr_fail(e, ret, "speech: %s: %s", path, strerror(-ret));
 	return ret;
 }
 
@@ -325,17 +287,16 @@ static int load_file(const char *path, struct sound *s, struct cr_err *e)
 	struct cr_err why = { 0 };
 	uint8_t *data = NULL;
 	size_t size = 0;
-	int ret = read_recording(path, &data, &size, e);
+	int ret = read_recording(path, &data, &size);
 
-	if (!ret) {
+	if (ret)
+		(void)cr_fail(&why, ret, "%s", strerror(-ret));
+	else
 		ret = find_suffix(path, ".g722")
 			      ? g722_sound(data, size, s, &why)
 			      : wav_sound(data, size, s, &why);
-		if (ret)
-			(void)cr_fail(e, ret, "speech: %s: %s", path, why.text);
-	}
 	free(data);
-	return ret;
+	return ret ? cr_fail(e, ret, "speech: %s: %s", path, why.text) : 0;
 }
 
 static bool worth_keeping(const struct sound *s)
@@ -347,23 +308,6 @@ static bool worth_keeping(const struct sound *s)
 	for (size_t i = 0; i < s->n; i++)
 		sum += (uint64_t)abs(s->pcm[i]);
 	return sum / s->n >= SILENT_MEAN;
-}
-
-/* Take @s over. */
-static int keep_clip(struct speech_corpus *corpus, const char *path,
-		     struct sound *s, struct cr_err *e)
-{
-	struct speech_clip *clip = &corpus->clips[corpus->n];
-
-	clip->path = strdup(path);
-	if (!clip->path)
-		return cr_fail(e, -ENOMEM, "speech: out of memory");
-	clip->pcm = s->pcm;
-	clip->n = s->n;
-	s->pcm = NULL;
-	corpus->n++;
-	corpus->samples += clip->n;
-	return 0;
 }
 
 /* The rate of the recordings that speech of @rate is made of. */
@@ -396,6 +340,7 @@ static int widen_clip(struct sound *s, struct cr_err *e)
 static int load_one(struct speech_corpus *corpus, const struct find_file *file,
 		    struct cr_err *e)
 {
+	struct speech_clip *clip = &corpus->clips[corpus->n];
 	struct sound s = { 0 };
 	int ret;
 
@@ -408,23 +353,16 @@ static int load_one(struct speech_corpus *corpus, const struct find_file *file,
 	if (!ret && s.rate != corpus->rate && file->named)
 		ret = cr_fail(e, -EINVAL, "speech: %s: %u Hz; %u Hz are needed",
 			      file->path, s.rate, corpus->rate);
-	if (!ret && s.rate == corpus->rate && worth_keeping(&s))
-		ret = keep_clip(corpus, file->path, &s, e);
-	free(s.pcm);
-	return ret;
-}
-
-static int load_all(struct speech_corpus *corpus, const struct find_list *list,
-		    struct cr_err *e)
-{
-	int ret = 0;
-
-	corpus->clips = calloc(list->n + 1, sizeof(*corpus->clips));
-	if (!corpus->clips)
-		return cr_fail(e, -ENOMEM, "speech: out of memory");
-	for (size_t i = 0; !ret && i < list->n; i++)
-		ret = load_one(corpus, &list->files[i], e);
-	return ret;
+	if (ret || s.rate != corpus->rate || !worth_keeping(&s)) {
+		free(s.pcm);
+		return ret;
+	}
+	clip->path = strdup(file->path);
+	clip->pcm = s.pcm;
+	clip->n = s.n;
+	corpus->n++;
+	corpus->samples += clip->n;
+	return clip->path ? 0 : cr_fail(e, -ENOMEM, "speech: out of memory");
 }
 
 /* A default that is not installed is no error while another one is. */
@@ -488,8 +426,11 @@ int speech_open(struct speech_corpus **corpus, unsigned rate,
 	for (size_t i = 0; patterns && !ret && patterns[i]; i++)
 		ret = find_add(&list, patterns[i], e);
 	find_sort(&list);
-	if (!ret)
-		ret = load_all(c, &list, e);
+	c->clips = calloc(list.n + 1, sizeof(*c->clips));
+	if (!ret && !c->clips)
+		ret = cr_fail(e, -ENOMEM, "speech: out of memory");
+	for (size_t i = 0; !ret && i < list.n; i++)
+		ret = load_one(c, &list.files[i], e);
 	if (!ret && !c->n)
 		ret = nothing_found(rate, patterns, e);
 	for (size_t i = 0; i < list.n; i++)
