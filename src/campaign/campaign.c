@@ -201,7 +201,7 @@ static int check_platform(const struct section *s, struct campaign_platform *p)
 
 /* Built-in policies and their options are checked here; outside ones, which
  * would have to be loaded, by the daemon. */
-static int check_schedulers(const struct section *top, const struct campaign *c)
+static int check_schedulers(struct section *top, const struct campaign *c)
 {
 	for (unsigned i = 0; i < c->schedulers.count; i++) {
 		const char *spec = c->schedulers.item[i];

@@ -635,7 +635,7 @@ static int check_party_endpoint(const struct section *s, unsigned side,
 {
 	int rc = section_any(s)
 			 ? check_endpoint(s, endpoint)
-			 : section_fail(s->around, NULL, "'%s' is missing",
+			 : section_fail(s->at.in, NULL, "'%s' is missing",
 					side ? "b" : "a");
 
 	/* section_fail() does not return 0.

@@ -17,10 +17,9 @@
 #include "campaign/campaign.h"
 
 struct section *section_new(const struct campaign_file *file,
-			    const struct section *around,
-			    const struct option_row *key, int entry)
+			    const struct spot *at)
 {
-	const struct option_row *keys = key ? key->below : campaign_keys;
+	const struct option_row *keys = at->in ? at->key->below : campaign_keys;
 	struct section *s;
 	size_t n = 0;
 
@@ -30,14 +29,13 @@ struct section *section_new(const struct campaign_file *file,
 	if (!s)
 		return NULL;
 	s->file = file;
-	s->around = around;
 	s->keys = keys;
-	s->key = key;
-	s->entry = entry;
+	s->at = *at;
 	for (size_t i = 0; i < n; i++) {
 		if (keys[i].kind != OPTION_SECTION)
 			continue;
-		s->values[i].below = section_new(file, s, &keys[i], -1);
+		s->values[i].below =
+			section_new(file, &(struct spot){ s, &keys[i], -1 });
 		if (!s->values[i].below) {
 			section_free(s);
 			return NULL;
@@ -68,19 +66,35 @@ void section_free(struct section *s)
 	free(s);
 }
 
-const char *section_path(const struct section *s, char *buf)
+const char *spot_path(const struct spot *at, char *buf)
 {
 	size_t n;
 
 	buf[0] = '\0';
-	if (!s->around)
+	if (!at->in)
 		return buf;
-	n = strlen(section_path(s->around, buf));
+	n = strlen(spot_path(&at->in->at, buf));
 	n += (size_t)snprintf(buf + n, SECTION_PATH - n, "%s%s", n ? "." : "",
-			      s->key->name);
-	if (s->entry >= 0)
-		(void)snprintf(buf + n, SECTION_PATH - n, "[%d]", s->entry);
+			      at->key->name);
+	if (at->entry >= 0)
+		(void)snprintf(buf + n, SECTION_PATH - n, "[%d]", at->entry);
 	return buf;
+}
+
+const struct option_row *section_find(const struct campaign_file *f,
+				      unsigned line, const struct section *s,
+				      const char *name)
+{
+	const struct option_row *k = option_find(s->keys, name);
+	char path[SECTION_PATH], hint[300];
+
+	if (k)
+		return k;
+	(void)spot_path(&s->at, path);
+	(void)campaign_fail(f, line, "%s%sunknown key '%.64s'; %s", path,
+			    *path ? ": " : "", name,
+			    option_hint(s->keys, 0, name, hint, sizeof(hint)));
+	return NULL;
 }
 
 static const struct option_row *key_of(const struct section *s,
@@ -149,8 +163,8 @@ static unsigned place_of(const struct section *s, const char *name,
 		*file = section_get(s, name)->from;
 		return section_get(s, name)->line;
 	}
-	while (!s->line && s->around)
-		s = s->around;
+	while (!s->line && s->at.in)
+		s = s->at.in;
 	*file = s->file;
 	return s->line;
 }
@@ -173,20 +187,20 @@ int section_fail(const struct section *s, const char *name, const char *fmt,
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	(void)section_path(s, path);
+	(void)spot_path(&s->at, path);
 	return campaign_fail(file, line, "%s%s%s", path, *path ? ": " : "",
 			     text);
 }
 
-int section_fail_entry(const struct section *s, const char *name, unsigned i,
+int section_fail_entry(struct section *s, const char *name, unsigned i,
 		       const char *text)
 {
 	const struct value *v = &section_get(s, name)->entries[i];
+	const struct spot at = { s, key_of(s, name), (int)i };
 	char path[SECTION_PATH];
 
-	(void)section_path(s, path);
-	return campaign_fail(v->from, v->line, "%s%s%s[%u]: %s", path,
-			     *path ? "." : "", name, i, text);
+	return campaign_fail(v->from, v->line, "%s: %s", spot_path(&at, path),
+			     text);
 }
 
 int section_check_complete(const struct section *s)
@@ -305,33 +319,26 @@ int section_number_as(const struct section *s, const struct option_row *row,
 
 #define MAX_NAMES 256u /* of a list: as yaml.c has it */
 
-/* Where a setting stands: a key of a section, or an entry of its list. */
+/* Where a setting stands. */
 struct walk {
 	const struct campaign_file *file; /* the setting's */
 	const char *path;		  /* what is left of it */
-	struct section *in;
-	const struct option_row *key;
+	struct spot at;
 	struct value *value;
-	int entry; /* -1: none */
 };
 
-/* The path begins with a key of @w->in; step on it. */
+/* The path begins with a key of @w->at.in; step on it. */
 static int step_to_key(struct walk *w)
 {
 	size_t n = strcspn(w->path, ".[");
-	char name[65], hint[300], path[SECTION_PATH];
+	char name[65];
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)n, w->path);
-	w->key = option_find(w->in->keys, name);
-	if (!w->key) {
-		(void)section_path(w->in, path);
-		return campaign_fail(
-			w->file, 0, "%s%sunknown key '%s'; %s", path,
-			*path ? ": " : "", name,
-			option_hint(w->in->keys, 0, name, hint, sizeof(hint)));
-	}
-	w->value = &w->in->values[w->key - w->in->keys];
-	w->entry = -1;
+	w->at.key = section_find(w->file, 0, w->at.in, name);
+	if (!w->at.key)
+		return -EINVAL;
+	w->value = &w->at.in->values[w->at.key - w->at.in->keys];
+	w->at.entry = -1;
 	w->path += n;
 	return 0;
 }
@@ -339,7 +346,7 @@ static int step_to_key(struct walk *w)
 /* "[2]" of a list. */
 static int step_by_number(struct walk *w)
 {
-	const char *name = w->key->name;
+	const char *name = w->at.key->name;
 	char *end;
 	unsigned long i = strtoul(w->path + 1, &end, 10);
 
@@ -352,7 +359,7 @@ static int step_by_number(struct walk *w)
 			w->file, 0,
 			"%s: has %u, counted from 0; there is no [%lu]", name,
 			w->value->count, i);
-	w->entry = (int)i;
+	w->at.entry = (int)i;
 	w->path = end + 1;
 	return 0;
 }
@@ -377,13 +384,13 @@ static int step_by_name(struct walk *w)
 		    (w->path[1 + n] && w->path[1 + n] != '.'))
 			continue;
 		longest = n;
-		w->entry = (int)i;
+		w->at.entry = (int)i;
 	}
 	if (!longest) {
 		(void)snprintf(name, sizeof(name), "%.*s",
 			       (int)strcspn(w->path + 1, "."), w->path + 1);
 		return campaign_fail(
-			w->file, 0, "%s: there is no '%s'; %s", w->key->name,
+			w->file, 0, "%s: there is no '%s'; %s", w->at.key->name,
 			name, nearest_hint(name, names, hint, sizeof(hint)));
 	}
 	w->path += 1 + longest;
@@ -396,15 +403,15 @@ static int step_to_entry(struct walk *w)
 
 	if (*w->path == '[')
 		rc = step_by_number(w);
-	else if (w->key->kind == OPTION_SECTIONS)
+	else if (w->at.key->kind == OPTION_SECTIONS)
 		rc = step_by_name(w);
 	else
 		rc = campaign_fail(
 			w->file, 0,
 			"%s: is a list of values; there is nothing below it",
-			w->key->name);
+			w->at.key->name);
 	if (!rc)
-		w->value = &w->value->entries[w->entry];
+		w->value = &w->value->entries[w->at.entry];
 	return rc;
 }
 
@@ -416,8 +423,8 @@ static int walk_along(struct walk *w)
 	while (!rc && *w->path) {
 		struct section *below = w->value->below;
 
-		if (w->entry < 0 && (w->key->kind == OPTION_SECTIONS ||
-				     w->key->kind == OPTION_LIST)) {
+		if (w->at.entry < 0 && (w->at.key->kind == OPTION_SECTIONS ||
+					w->at.key->kind == OPTION_LIST)) {
 			rc = step_to_entry(w);
 			continue;
 		}
@@ -426,12 +433,12 @@ static int walk_along(struct walk *w)
 				w->file, 0,
 				"%s: there is nothing below it, such as "
 				"'%.64s'",
-				w->key->name, w->path);
+				w->at.key->name, w->path);
 		if (!below->line) {
 			below->file = w->file;
 			below->line = 1;
 		}
-		w->in = below;
+		w->at.in = below;
 		w->path++;
 		rc = step_to_key(w);
 	}
@@ -443,27 +450,25 @@ static int put_set_value(const struct walk *w, const char *text)
 	struct value *v = w->value;
 	bool section = v->below != NULL;
 
-	if (!*text && w->entry >= 0)
+	if (!*text && w->at.entry >= 0)
 		return campaign_fail(
 			w->file, 0,
 			"an entry of a list cannot be taken away; write "
 			"the whole list");
 	section_free_value(v);
 	if (section) {
-		v->below = section_new(w->file, w->in, w->key, w->entry);
+		v->below = section_new(w->file, &w->at);
 		if (!v->below)
 			return campaign_no_memory(w->file);
 	}
-	return *text ? section_parse_value(w->file, text, w->in, w->key,
-					   w->entry, v)
-		     : 0;
+	return *text ? section_parse_value(w->file, text, &w->at, v) : 0;
 }
 
 int section_set(struct section *top, const struct campaign_file *f,
 		const char *setting)
 {
 	const char *equals = strchr(setting, '=');
-	struct walk w = { .file = f, .in = top };
+	struct walk w = { .file = f, .at = { .in = top } };
 	char *path;
 	int rc;
 

@@ -28,7 +28,7 @@ extern const struct option_row campaign_keys[];
  * conversions [NMETRICS - NCALL_METRICS]. */
 extern const struct option_row expect_keys[], conversions_expect_keys[];
 
-/** Room for any section_path(). */
+/** Room for any spot_path(). */
 #define SECTION_PATH 96u
 
 /** What is being read: the file, or a setting, which takes the place of what
@@ -50,12 +50,18 @@ struct value {
 	const char **texts; /**< of an OPTION_LIST, once its entries are read */
 };
 
+/** Where a value stands: of @key in @in, or an entry of its list. @in NULL: the
+ * whole file. */
+struct spot {
+	struct section *in;
+	const struct option_row *key;
+	int entry; /**< -1: none */
+};
+
 struct section {
 	const struct campaign_file *file; /**< where it begins */
-	const struct section *around;	  /**< NULL: the whole file */
-	const struct option_row *keys,
-		*key;	       /**< its own, and its one in @around */
-	int entry;	       /**< of a list; -1: of none */
+	const struct option_row *keys;
+	struct spot at;	       /**< in NULL: it is the whole file */
 	unsigned line;	       /**< 0: absent */
 	struct value values[]; /**< by key */
 };
@@ -66,11 +72,10 @@ __attribute__((format(printf, 3, 4))) int campaign_fail(
 /** The message that says so. Returns -ENOMEM. */
 int campaign_no_memory(const struct campaign_file *f);
 
-/** An empty section with what is below it, to be freed by section_free(); NULL
- * when out of memory. @around and @key as in struct section. */
+/** An empty section at @at with what is below it, to be freed by
+ * section_free(); NULL when out of memory. */
 struct section *section_new(const struct campaign_file *file,
-			    const struct section *around,
-			    const struct option_row *key, int entry);
+			    const struct spot *at);
 void section_free(struct section *s);
 
 /** Read @bytes of YAML at @text: 0 and *@top, the caller's; -EINVAL or -ENOMEM
@@ -80,14 +85,12 @@ int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
 		  struct section **top);
 
 /**
- * Read @text, YAML as it would stand in the file, as the value of @key in @in,
- * or as entry @entry of its list (-1: the value itself), into @v, which is
- * empty but for @v->below. 0, or as section_parse(); then @v may be half full,
- * and goes with its section.
+ * Read @text, YAML as it would stand in the file, as the value of @at into @v,
+ * which is empty but for @v->below. 0, or as section_parse(); then @v may be
+ * half full, and goes with its section.
  */
 int section_parse_value(const struct campaign_file *f, const char *text,
-			const struct section *in, const struct option_row *key,
-			int entry, struct value *v);
+			const struct spot *at, struct value *v);
 
 /**
  * Put a setting, "flows.speech.load=110%", in the place of what the file says
@@ -102,7 +105,12 @@ int section_set(struct section *top, const struct campaign_file *f,
 int section_check_complete(const struct section *s);
 
 /** "flows[2].network", "" for the whole file. Returns @buf[SECTION_PATH]. */
-const char *section_path(const struct section *s, char *buf);
+const char *spot_path(const struct spot *at, char *buf);
+
+/** The key @name of @s, or NULL with @f's error, of @line. */
+const struct option_row *section_find(const struct campaign_file *f,
+				      unsigned line, const struct section *s,
+				      const char *name);
 
 /** The value of key @name. */
 const struct value *section_get(const struct section *s, const char *name);
@@ -150,7 +158,7 @@ __attribute__((format(printf, 3, 4))) int section_fail(const struct section *s,
 						       const char *fmt, ...);
 
 /** The same about entry @i of list @name. */
-int section_fail_entry(const struct section *s, const char *name, unsigned i,
+int section_fail_entry(struct section *s, const char *name, unsigned i,
 		       const char *text);
 
 /* --- the parts of a campaign, checked: their values are read --- */

@@ -24,13 +24,6 @@ struct reader {
 		event; /* the current one; empty when type is YAML_NO_EVENT */
 };
 
-/* A value to read: of @key in @in, or an entry of its list. */
-struct spot {
-	const struct section *in;
-	const struct option_row *key;
-	int entry; /* -1: none */
-};
-
 static unsigned line_of(const struct reader *r)
 {
 	return (unsigned)r->event.start_mark.line + 1;
@@ -39,17 +32,9 @@ static unsigned line_of(const struct reader *r)
 /* "flows[0].in", "the file". */
 static const char *path_of(const struct spot *at, char *buf)
 {
-	size_t n;
-
-	if (!at->in) {
-		(void)snprintf(buf, SECTION_PATH, "the file");
-		return buf;
-	}
-	n = strlen(section_path(at->in, buf));
-	n += (size_t)snprintf(buf + n, SECTION_PATH - n, "%s%s", n ? "." : "",
-			      at->key->name);
-	if (at->entry >= 0)
-		(void)snprintf(buf + n, SECTION_PATH - n, "[%d]", at->entry);
+	if (at->in)
+		return spot_path(at, buf);
+	(void)snprintf(buf, SECTION_PATH, "the file");
 	return buf;
 }
 
@@ -153,7 +138,7 @@ static int add_entry(struct reader *r, const struct spot *at, struct value *v)
 	grown += v->count++;
 	memset(grown, 0, sizeof(*grown));
 	if (at->key->kind == OPTION_SECTIONS)
-		grown->below = section_new(r->file, at->in, at->key, at->entry);
+		grown->below = section_new(r->file, at);
 	return at->key->kind == OPTION_LIST || grown->below
 		       ? 0
 		       : campaign_no_memory(r->file);
@@ -190,46 +175,33 @@ static int read_sequence(struct reader *r, const struct spot *at,
 	return 0;
 }
 
-/* "flows[0]: ", "" for the whole file. */
-static const char *format_prefix(const struct section *s, char *buf)
-{
-	size_t n = strlen(section_path(s, buf));
-
-	if (n)
-		(void)snprintf(buf + n, SECTION_PATH - n, ": ");
-	return buf;
-}
-
-/* The current event is a key. */
-static int find_key(const struct reader *r, const struct section *s,
-		    unsigned *index)
+/* The current event is a key; its row, or NULL with the error. */
+static const struct option_row *find_key(const struct reader *r,
+					 const struct section *s)
 {
 	const char *name = (const char *)r->event.data.scalar.value;
-	char path[SECTION_PATH], hint[300];
+	bool word = r->event.type == YAML_SCALAR_EVENT;
 	const struct option_row *k;
+	char path[SECTION_PATH];
 
-	if (r->event.type != YAML_SCALAR_EVENT)
-		return campaign_fail(r->file, line_of(r),
-				     "%sa key must be a word",
-				     format_prefix(s, path));
-	k = option_find(s->keys, name);
-	if (!k)
-		return campaign_fail(
-			r->file, line_of(r), "%sunknown key '%.64s'; %s",
-			format_prefix(s, path), name,
-			option_hint(s->keys, 0, name, hint, sizeof(hint)));
-	*index = (unsigned)(k - s->keys);
-	if (s->values[*index].line)
-		return campaign_fail(r->file, line_of(r), "%s'%s' given twice",
-				     format_prefix(s, path), name);
-	return 0;
+	k = word ? section_find(r->file, line_of(r), s, name) : NULL;
+	if (word && (!k || !s->values[k - s->keys].line))
+		return k;
+	(void)spot_path(&s->at, path);
+	if (word)
+		(void)campaign_fail(r->file, line_of(r), "%s%s'%s' given twice",
+				    path, *path ? ": " : "", name);
+	else
+		(void)campaign_fail(r->file, line_of(r),
+				    "%s%sa key must be a word", path,
+				    *path ? ": " : "");
+	return NULL;
 }
 
 /* The current event begins the mapping of @s. */
 static int read_section(struct reader *r, struct section *s)
 {
 	struct spot at = { .in = s, .entry = -1 };
-	unsigned i = 0;
 	int rc;
 
 	s->line = line_of(r);
@@ -240,12 +212,11 @@ static int read_section(struct reader *r, struct section *s)
 			return rc;
 		if (r->event.type == YAML_MAPPING_END_EVENT)
 			return section_check_complete(s);
-		rc = find_key(r, s, &i);
+		at.key = find_key(r, s);
+		rc = at.key ? next_event(r) : -EINVAL;
 		if (!rc)
-			rc = next_event(r);
-		at.key = &s->keys[i];
-		if (!rc)
-			rc = read_key_value(r, &at, &s->values[i]);
+			rc = read_key_value(r, &at,
+					    &s->values[at.key - s->keys]);
 		if (rc)
 			return rc;
 	}
@@ -300,8 +271,8 @@ static int read_document(const struct campaign_file *f, const char *text,
 int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
 		  struct section **top)
 {
-	static const struct spot file;
-	struct value v = { .below = section_new(f, NULL, NULL, -1) };
+	static const struct spot file = { .entry = -1 };
+	struct value v = { .below = section_new(f, &file) };
 	int rc = v.below ? read_document(f, text, bytes, &file, &v)
 			 : campaign_no_memory(f);
 
@@ -313,10 +284,7 @@ int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
 }
 
 int section_parse_value(const struct campaign_file *f, const char *text,
-			const struct section *in, const struct option_row *key,
-			int entry, struct value *v)
+			const struct spot *at, struct value *v)
 {
-	const struct spot at = { in, key, entry };
-
-	return read_document(f, text, strlen(text), &at, v);
+	return read_document(f, text, strlen(text), at, v);
 }
