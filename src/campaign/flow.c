@@ -93,17 +93,6 @@ static int check_of_hold(const struct section *flow, const struct section *s)
 	return 0;
 }
 
-static int check_start(const struct section *s, const struct campaign_flow *f)
-{
-	const struct section *start = section_below(s, "start");
-
-	if (f->start.poisson.rates > 1 && !f->start.spread)
-		return section_fail(start, "poisson",
-				    "poisson: a ramp needs spread: how long it "
-				    "takes");
-	return f->start.poisson.of_hold ? check_of_hold(s, start) : 0;
-}
-
 /* --- the arrival model "envelope", checked against the flow's costs --- */
 
 /* A job that never fits into its bucket would never come. */
@@ -500,6 +489,7 @@ static int name_flow(const struct section *s, unsigned i,
 static int check_terms(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *release = section_below(s, "release");
+	const struct section *start = section_below(s, "start");
 	int rc;
 
 	if (!f->terms.deadline)
@@ -508,8 +498,12 @@ static int check_terms(const struct section *s, struct campaign_flow *f)
 	rc = section_check_model(release, f->release.kind, NULL);
 	if (!rc)
 		rc = check_contract(s, f);
-	if (!rc)
-		rc = check_start(s, f);
+	if (!rc && f->start.poisson.rates > 1 && !f->start.spread)
+		return section_fail(start, "poisson",
+				    "poisson: a ramp needs spread: how long it "
+				    "takes");
+	if (!rc && f->start.poisson.of_hold)
+		rc = check_of_hold(s, start);
 	return rc ? rc
 		  : read_expect(section_below(s, "expect"), METRIC_LOSS,
 				f->expect);
@@ -618,18 +612,6 @@ static int check_when(const struct section *s, const struct campaign_change *w)
 	return 0;
 }
 
-/* Codecs with frames have their length; PCM takes that of the other one. */
-static cr_ns common_ptime(cr_ns asked,
-			  const struct campaign_endpoint endpoint[2])
-{
-	for (unsigned i = 0; i < 2 && !asked; i++)
-		if (endpoint[i].codec->any_length &&
-		    !endpoint[!i].codec->any_length)
-			return cr_codec_frame_ns(endpoint[!i].codec,
-						 &endpoint[!i].cfg);
-	return asked;
-}
-
 static int check_party_endpoint(const struct section *s, unsigned side,
 				struct campaign_endpoint *endpoint)
 {
@@ -664,10 +646,19 @@ static int check_party_endpoints(const struct section *s,
 	endpoint[0] = f[0].in;
 	endpoint[1] = f[1].in;
 	for (unsigned k = 0; k < 2 && !rc; k++) {
+		const struct campaign_endpoint *in = &f[k].in;
+
 		f[k].out = endpoint[!k];
-		f[k].ptime = f[k].party.ptime = common_ptime(
-			f[k].ptime,
-			(struct campaign_endpoint[]){ f[k].in, f[k].out });
+		/* codecs with frames have their length; PCM takes that of the
+		 * other one */
+		if (!f[k].ptime &&
+		    in->codec->any_length != f[k].out.codec->any_length)
+			f[k].ptime = in->codec->any_length
+					     ? cr_codec_frame_ns(f[k].out.codec,
+								 &f[k].out.cfg)
+					     : cr_codec_frame_ns(in->codec,
+								 &in->cfg);
+		f[k].party.ptime = f[k].ptime;
 		rc = check_flow_ptime(s, &f[k]);
 	}
 	return rc;

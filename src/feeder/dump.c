@@ -123,22 +123,8 @@ static void write_g723(const struct dump *d, FILE *f)
 			(void)fputc(G723_UNTRANSMITTED, f);
 }
 
-/* What a listener makes of frame @i: the decoder conceals lost ones; of PCM
- * codecs they are silence. */
-static void decode_or_conceal(const struct dump *d, void *dec, uint64_t i,
-			      int16_t *pcm)
-{
-	const struct cr_codec *c = d->endpoint.codec;
-	struct cr_frame frame;
-	bool there = read_frame(d, i, &frame);
-
-	memset(pcm, 0, CR_FRAME_SAMPLES_MAX * sizeof(*pcm));
-	if (!there)
-		frame = (struct cr_frame){ .kind = CR_FRAME_BAD };
-	if (there || !c->any_length)
-		(void)c->decode(dec, &frame, pcm);
-}
-
+/* What a listener makes of it: the decoder conceals lost frames; of PCM codecs
+ * they are silence. */
 static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
 {
 	const struct cr_codec *c = d->endpoint.codec;
@@ -152,7 +138,14 @@ static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
 	wav_header(head, d->payload.sample_rate, d->count * d->samples);
 	(void)fwrite(head, 1, sizeof(head), f);
 	for (uint64_t i = 0; i < d->count; i++) {
-		decode_or_conceal(d, dec, i, pcm);
+		struct cr_frame frame;
+		bool there = read_frame(d, i, &frame);
+
+		memset(pcm, 0, sizeof(pcm));
+		if (!there)
+			frame = (struct cr_frame){ .kind = CR_FRAME_BAD };
+		if (there || !c->any_length)
+			(void)c->decode(dec, &frame, pcm);
 		wav_put(f, pcm, d->samples);
 	}
 	c->decoder_close(dec);

@@ -156,13 +156,6 @@ static bool learn_base(struct match *m, const struct rtp_packet *p)
 	return true;
 }
 
-/* Does each packet sent bring one? */
-static bool one_to_one(const struct match *m)
-{
-	return rtp_ticks_in(m->cfg.in_frame, m->cfg.out_clock) ==
-	       (int64_t)m->cfg.out_ticks;
-}
-
 /* The timestamp that the sequence number of @p means, where that is the farther
  * one. Numbers from before the first packet are far behind @ts. */
 static uint64_t farther_of(struct match *m, const struct rtp_packet *p,
@@ -195,7 +188,9 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 	}
 	what = rtp_source_update(&m->source, p->seq);
 	ts = extend_timestamp(m, p->ts);
-	if (m->cfg.learn && one_to_one(m))
+	/* where each packet sent brings one */
+	if (m->cfg.learn && rtp_ticks_in(m->cfg.in_frame, m->cfg.out_clock) ==
+				    (int64_t)m->cfg.out_ticks)
 		ts = farther_of(m, p, ts);
 	out = (ts - TS_OFFSET) / m->cfg.out_ticks;
 	frame = input_frame(m, ts - TS_OFFSET);

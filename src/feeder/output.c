@@ -23,42 +23,25 @@ bool output_balanced(const struct output *o)
 	return o->result->total->faults == 0;
 }
 
-static json_t *sent_json(const struct phone *p)
-{
-	json_t *o = json_object();
-
-#define PUT(name, help) run_put_int(o, #name, (int64_t)p->count.name);
-	PHONE_COUNTS(PUT)
-#undef PUT
-	return o;
-}
-
-static json_t *digits_json(const struct heard *h)
-{
-	json_t *list = json_array();
-
-	for (unsigned i = 0; i < h->ndigits; i++) {
-		const struct heard_digit *d = &h->digits[i];
-		const char code[] = { heard_digit_key(d), 0 };
-
-		(void)json_array_append_new(
-			list, json_pack("{s:s,s:I,s:I,s:I}", "digit", code,
-					"units", (json_int_t)d->duration,
-					"packets", (json_int_t)d->packets,
-					"ends", (json_int_t)d->ends));
-	}
-	return list;
-}
-
 static json_t *heard_json(const struct heard *h)
 {
-	json_t *o = json_object();
+	json_t *o = json_object(), *digits = json_array();
 
 #define PUT(name, help) run_put_int(o, #name, (int64_t)h->count.name);
 	HEARD_COUNTS(PUT)
 #undef PUT
 	run_put_int(o, "gaps", (int64_t)rtp_source_lost(&h->source));
-	run_put(o, "digits", digits_json(h));
+	for (unsigned i = 0; i < h->ndigits; i++) {
+		const struct heard_digit *d = &h->digits[i];
+		const char code[] = { heard_digit_key(d), 0 };
+
+		(void)json_array_append_new(
+			digits, json_pack("{s:s,s:I,s:I,s:I}", "digit", code,
+					  "units", (json_int_t)d->duration,
+					  "packets", (json_int_t)d->packets,
+					  "ends", (json_int_t)d->ends));
+	}
+	run_put(o, "digits", digits);
 	return o;
 }
 
@@ -67,17 +50,19 @@ static json_t *talk_side_json(const struct talk *t, unsigned i)
 {
 	const struct feeder_call *c = t->side[i];
 	const struct balance *b = &t->balance[i];
-	json_t *faults = json_array();
+	json_t *faults = json_array(), *sent = json_object();
 
+#define PUT(name, help) run_put_int(sent, #name, (int64_t)c->phone->count.name);
+	PHONE_COUNTS(PUT)
+#undef PUT
 	for (unsigned k = 0; k < b->count; k++)
 		(void)json_array_append_new(faults, json_string(b->faults[k]));
-	return json_pack("{s:I,s:o,s:O?,s:o,s:I,s:I,s:O?,s:o}", "call",
-			 (json_int_t)c->id, "sent", sent_json(c->phone),
-			 "daemon", c->counts, "heard", heard_json(c->heard),
-			 "digits_sent", (json_int_t)b->digits_sent,
-			 "digits_right", (json_int_t)b->digits_right, "party",
-			 json_object_get(t->reported, i ? "b" : "a"), "faults",
-			 faults);
+	return json_pack(
+		"{s:I,s:o,s:O?,s:o,s:I,s:I,s:O?,s:o}", "call",
+		(json_int_t)c->id, "sent", sent, "daemon", c->counts, "heard",
+		heard_json(c->heard), "digits_sent", (json_int_t)b->digits_sent,
+		"digits_right", (json_int_t)b->digits_right, "party",
+		json_object_get(t->reported, i ? "b" : "a"), "faults", faults);
 }
 
 /* The list "conversations" of run.json, owned by the caller; and a line for

@@ -181,44 +181,34 @@ static void advance_first(struct pacer *p)
 		sift_call_down(p, 0);
 }
 
-static struct rtp_header header_of(const struct feeder_call *c)
-{
-	if (c->phone)
-		return phone_header(c->phone, &c->next);
-	return (struct rtp_header){
-		.pt = c->pt,
-		.marker = c->next.marker || c->was_silent,
-		.seq = (uint16_t)(c->seq_first + c->next.seq),
-		.ts = c->ts_first + (uint32_t)c->next.frame * c->ts_ticks,
-		.ssrc = c->ssrc,
-	};
-}
-
-/* The payload of the next packet into @buf; returns its bytes. */
-static size_t copy_payload(const struct feeder_call *c, uint8_t *buf)
-{
-	const uint8_t *speech;
-	size_t n;
-
-	if (c->next.kind != PLAN_SPEECH)
-		return phone_payload(c->phone, &c->next, buf);
-	speech = source_payload(&c->voice, c->next.frame, &n);
-	CR_ASSERT(n <= BURST_BYTES - RTP_HEADER_BYTES);
-	memcpy(buf, speech, n);
-	return n;
-}
-
 static void put_packet(struct pacer *p, struct feeder_call *c)
 {
+	const struct plan_packet *k = &c->next;
 	struct outgoing *o = &p->out[p->burst.count];
-	struct rtp_header h = header_of(c);
-	int fd = c->phone ? c->phone->ports[c->next.port].fd : c->fd;
-	uint8_t packet[BURST_BYTES];
+	uint8_t packet[BURST_BYTES], *payload = packet + RTP_HEADER_BYTES;
+	int fd = c->phone ? c->phone->ports[k->port].fd : c->fd;
+	struct rtp_header h = {
+		.pt = c->pt,
+		.marker = k->marker || c->was_silent,
+		.seq = (uint16_t)(c->seq_first + k->seq),
+		.ts = c->ts_first + (uint32_t)k->frame * c->ts_ticks,
+		.ssrc = c->ssrc,
+	};
 
-	o->call = c;
-	o->packet = c->next;
+	if (c->phone)
+		h = phone_header(c->phone, k);
 	(void)rtp_build(packet, &h);
-	o->octets = copy_payload(c, packet + RTP_HEADER_BYTES);
+	o->call = c;
+	o->packet = *k;
+	if (k->kind == PLAN_SPEECH) {
+		const uint8_t *speech =
+			source_payload(&c->voice, k->frame, &o->octets);
+
+		CR_ASSERT(o->octets <= BURST_BYTES - RTP_HEADER_BYTES);
+		memcpy(payload, speech, o->octets);
+	} else {
+		o->octets = phone_payload(c->phone, k, payload);
+	}
 	burst_put(&p->burst, fd, &c->to, 0, packet,
 		  RTP_HEADER_BYTES + o->octets);
 	c->was_silent = false;

@@ -68,7 +68,9 @@ static void send_waiting(struct peer_ng *p)
 			ask_now(p, q, now);
 }
 
-static void unlink_question(struct peer_ng *p, struct question **link)
+/* The end of *@link; it may ask more. */
+static void end_question(struct peer_ng *p, struct question **link,
+			 const json_t *answer, const char *why)
 {
 	struct question *q = *link;
 
@@ -77,26 +79,8 @@ static void unlink_question(struct peer_ng *p, struct question **link)
 		p->last = link;
 	p->pending--;
 	p->in_flight -= q->asked != 0;
-}
-
-/* The end of *@link; it may ask more. */
-static void end_question(struct peer_ng *p, struct question **link,
-			 const json_t *answer, const char *why)
-{
-	struct question *q = *link;
-
-	unlink_question(p, link);
 	q->reply(q->arg, answer, why);
 	free(q);
-}
-
-static struct question **find_question(struct peer_ng *p, const char *cookie)
-{
-	struct question **link = &p->first;
-
-	while (*link && strcmp((*link)->cookie, cookie))
-		link = &(*link)->next;
-	return *link ? link : NULL;
 }
 
 static struct question *make_question(struct peer_ng *p, const json_t *body)
@@ -155,15 +139,16 @@ unsigned peer_ng_pending(const struct peer_ng *p)
 
 static void take_reply(struct peer_ng *p, const char *text, size_t bytes)
 {
-	struct question **link;
+	struct question **link = &p->first;
 	struct ng_message m;
 	struct cr_err why = { "" };
 	int rc = ng_message_read(&m, text, bytes, &why);
 
-	link = m.cookie[0] ? find_question(p, m.cookie) : NULL;
-	if (link && rc)
+	while (*link && strcmp((*link)->cookie, m.cookie))
+		link = &(*link)->next;
+	if (*link && rc)
 		end_question(p, link, NULL, why.text);
-	else if (link)
+	else if (*link)
 		end_question(p, link, m.body, NULL);
 	ng_message_free(&m);
 }
@@ -252,22 +237,13 @@ static int connect_to(const struct sockaddr_storage *to, struct cr_err *e)
 		       strerror(-rc));
 }
 
-static int make_tag(struct peer_ng *p)
-{
-	uint64_t tag;
-
-	if (getrandom(&tag, sizeof(tag), 0) != (ssize_t)sizeof(tag))
-		return -errno;
-	(void)snprintf(p->tag, sizeof(p->tag), "%016" PRIx64, tag);
-	return 0;
-}
-
 int peer_ng_open(struct peer_ng **out, struct event_base *base,
 		 const struct sockaddr_storage *to, struct cr_err *e)
 {
 	const struct timeval tick = { .tv_usec = TICK / CR_US };
 	struct peer_ng *p;
-	int rc, fd = connect_to(to, e);
+	uint64_t tag;
+	int fd = connect_to(to, e);
 
 	if (fd < 0)
 		return fd;
@@ -278,11 +254,13 @@ int peer_ng_open(struct peer_ng **out, struct event_base *base,
 	}
 	p->fd = fd;
 	p->last = &p->first;
-	rc = make_tag(p);
-	if (rc) {
+	if (getrandom(&tag, sizeof(tag), 0) != (ssize_t)sizeof(tag)) {
+		int rc = -errno;
+
 		peer_ng_close(p);
 		return cr_fail(e, rc, "random numbers: %s", strerror(-rc));
 	}
+	(void)snprintf(p->tag, sizeof(p->tag), "%016" PRIx64, tag);
 	p->readable =
 		event_new(base, fd, EV_READ | EV_PERSIST, on_ng_readable, p);
 	p->tick = event_new(base, -1, EV_PERSIST, on_ng_tick, p);

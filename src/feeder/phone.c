@@ -32,20 +32,10 @@ cr_ns phone_moves(const struct campaign_flow *flow,
 	return plan_frame_time(call, first + (cr_ns)(n - 1) * w->every, 1);
 }
 
-static unsigned count_ports(const struct campaign_flow *flow,
-			    const struct plan_call *call)
-{
-	cr_ns end = plan_frame_time(call, flow->ptime, call->frames);
-	unsigned n = 1;
-
-	while (phone_moves(flow, call, n) < end)
-		n++;
-	return n;
-}
-
 struct phone *phone_new(const struct campaign_flow *flow,
 			const struct plan_call *call)
 {
+	cr_ns end = plan_frame_time(call, flow->ptime, call->frames);
 	struct phone *p = calloc(1, sizeof(*p));
 
 	if (!p)
@@ -54,7 +44,9 @@ struct phone *phone_new(const struct campaign_flow *flow,
 	p->seed = call->seed;
 	p->clock = cr_codec_clock(flow->in.codec, flow->in.cfg.sample_rate);
 	p->rtp_ticks = (uint32_t)(flow->ptime * p->clock / CR_SEC);
-	p->nports = count_ports(flow, call);
+	p->nports = 1;
+	while (phone_moves(flow, call, p->nports) < end)
+		p->nports++;
 	p->ports = calloc(p->nports, sizeof(*p->ports));
 	if (!p->ports) {
 		free(p);
@@ -203,24 +195,17 @@ static struct heard_digit *last_digit(struct heard *h)
 	return h->ndigits ? &h->digits[h->ndigits - 1] : NULL;
 }
 
-/* Is speech at @ts within the digit that came last? */
-static bool is_in_digit(struct heard *h, uint32_t ts)
-{
-	const struct heard_digit *d = last_digit(h);
-
-	return d && ts - d->ts < d->duration;
-}
-
 /* Whether the timestamp of speech or noise rises. */
 static bool count_heard_time(struct heard *h, uint32_t ts)
 {
 	bool rises = !h->speaking || (int32_t)(ts - h->ts) > 0;
+	const struct heard_digit *d = last_digit(h);
 
 	if (!h->speaking)
 		h->ts_first = ts;
 	h->speaking = true;
 	h->count.backward += !rises;
-	h->count.in_digit += is_in_digit(h, ts);
+	h->count.in_digit += d && ts - d->ts < d->duration;
 	if (rises)
 		h->ts = ts;
 	return rises;
@@ -256,19 +241,9 @@ static void begin_digit(struct heard *h, const struct rtp_packet *p,
 	};
 }
 
-/* An event is its timestamp; another code at the same time is another one. A
- * packet that was overtaken is of an earlier one. */
-static struct heard_digit *digit_of(struct heard *h, uint32_t ts, uint8_t code)
-{
-	for (unsigned i = h->ndigits; i-- > 0;)
-		if (h->digits[i].ts == ts && h->digits[i].code == code)
-			return &h->digits[i];
-	return NULL;
-}
-
 static void hear_event(struct heard *h, const struct rtp_packet *p)
 {
-	struct heard_digit *d;
+	struct heard_digit *d = NULL;
 	struct telephone_event e;
 
 	h->count.events++;
@@ -276,7 +251,11 @@ static void hear_event(struct heard *h, const struct rtp_packet *p)
 		h->count.malformed++;
 		return;
 	}
-	d = digit_of(h, p->ts, e.code);
+	/* An event is its timestamp; another code at the same time is another
+	 * one. A packet that was overtaken is of an earlier one. */
+	for (unsigned i = h->ndigits; i-- > 0 && !d;)
+		if (h->digits[i].ts == p->ts && h->digits[i].code == e.code)
+			d = &h->digits[i];
 	if (!d) {
 		begin_digit(h, p, &e);
 		d = last_digit(h);

@@ -332,22 +332,20 @@ static void delete_call(struct session *s, struct feeder_call *c)
 	ask_proxy(s, c, deletion_json(s, c), on_deleted);
 }
 
-/* Does the proxy have it, for all that is known? */
-static bool is_left(const struct feeder_call *c)
-{
-	return c->state == CALL_STARTING || c->state == CALL_ACTIVE ||
-	       c->state == CALL_STOPPING;
-}
-
 /* A run that broke off leaves no calls behind. */
 static void hang_up_proxy(struct session *s)
 {
 	if (!s->ng)
 		return;
 	peer_ng_give_up(s->ng);
-	for (size_t i = 0; s->calls && i < s->next_start; i++)
-		if (is_left(&s->calls[i]))
+	for (size_t i = 0; s->calls && i < s->next_start; i++) {
+		enum feeder_call_state state = s->calls[i].state;
+
+		/* the proxy has it, for all that is known */
+		if (state == CALL_STARTING || state == CALL_ACTIVE ||
+		    state == CALL_STOPPING)
 			forget_call(s, &s->calls[i]);
+	}
 	peer_ng_settle(s->ng, FAREWELL);
 	peer_ng_close(s->ng);
 }

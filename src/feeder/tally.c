@@ -8,14 +8,6 @@
 
 #include "run/run.h"
 
-/* Every packet in is one packet out: lengths are the same, and no codec keeps
- * silence to itself. */
-static bool is_one_to_one(const struct campaign_flow *f)
-{
-	return f->ptime == call_out_frame(f) && !f->in.cfg.dtx &&
-	       !f->out.cfg.dtx;
-}
-
 void talk_judge(struct talk *t, unsigned i)
 {
 	static const char *const names[] = {
@@ -24,6 +16,7 @@ void talk_judge(struct talk *t, unsigned i)
 #undef NAME
 	};
 	const struct feeder_call *c = t->side[i];
+	const struct campaign_flow *f = c->flow;
 	uint64_t counts[CALL_NCOUNTERS];
 
 	for (unsigned k = 0; k < CALL_NCOUNTERS; k++)
@@ -37,7 +30,11 @@ void talk_judge(struct talk *t, unsigned i)
 			.reported = c->counts != NULL,
 			.drops = t->side[!i]->phone->drops,
 			.clock_out = c->match->cfg.out_clock,
-			.one_to_one = !t->relay && is_one_to_one(c->flow),
+			/* lengths are the same, and no codec keeps silence
+			 * to itself */
+			.one_to_one = !t->relay &&
+				      f->ptime == call_out_frame(f) &&
+				      !f->in.cfg.dtx && !f->out.cfg.dtx,
 			.relay = t->relay,
 		},
 		&t->balance[i]);
