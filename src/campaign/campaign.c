@@ -331,37 +331,6 @@ static int read_sections(struct section *top, struct campaign *c)
 	return rc ? rc : read_flows(top, c);
 }
 
-static int take_section_text(struct campaign *c, const char *text, size_t n,
-			     const char *path)
-{
-	c->path = strdup(path);
-	c->text = malloc(n + 1);
-	if (!c->path || !c->text)
-		return -ENOMEM;
-	memcpy(c->text, text, n);
-	c->text[n] = '\0';
-	return 0;
-}
-
-/* A copy of @set for the run folder. */
-static int take_settings(struct campaign *c,
-			 const struct campaign_settings *set)
-{
-	if (!set->count)
-		return 0;
-	c->settings = calloc(set->count, sizeof(*c->settings));
-	if (!c->settings)
-		return -ENOMEM;
-	for (; c->setting_count < set->count; c->setting_count++) {
-		char *one = strdup(set->item[c->setting_count]);
-
-		if (!one)
-			return -ENOMEM;
-		c->settings[c->setting_count] = one;
-	}
-	return 0;
-}
-
 /* The place of a setting, for messages. */
 struct setting_place {
 	struct campaign_file file;
@@ -418,6 +387,26 @@ static int read_campaign(struct campaign *c, const char *text, size_t n,
 	return rc;
 }
 
+/* Copies of what is read, for messages and the run folder. False: no memory. */
+static bool keep_texts(struct campaign *c, const char *text, size_t n,
+		       const char *path, const struct campaign_settings *set)
+{
+	c->path = strdup(path);
+	c->text = calloc(1, n + 1);
+	c->settings = calloc(set->count + 1, sizeof(*c->settings));
+	if (!c->path || !c->text || !c->settings)
+		return false;
+	memcpy(c->text, text, n);
+	for (; c->setting_count < set->count; c->setting_count++) {
+		char *one = strdup(set->item[c->setting_count]);
+
+		if (!one)
+			return false;
+		c->settings[c->setting_count] = one;
+	}
+	return true;
+}
+
 int campaign_parse(const char *text, size_t n, const char *path,
 		   const struct campaign_settings *set, struct campaign **out,
 		   struct cr_err *e)
@@ -426,8 +415,7 @@ int campaign_parse(const char *text, size_t n, const char *path,
 	struct campaign *c = calloc(1, sizeof(*c));
 	int rc;
 
-	if (!c || take_section_text(c, text, n, path) ||
-	    take_settings(c, set ? set : &none))
+	if (!c || !keep_texts(c, text, n, path, set ? set : &none))
 		rc = cr_fail(e, -ENOMEM, "%s: out of memory", path);
 	else
 		rc = read_campaign(c, text, n, e);

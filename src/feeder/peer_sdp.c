@@ -16,12 +16,6 @@ static bool is_codec(const struct campaign_endpoint *endpoint, const char *name)
 	return !strcasecmp(endpoint->codec->rtp_name, name);
 }
 
-/* RFC 7587, 4.1: always said to have two. */
-static unsigned rtpmap_channels(const struct campaign_endpoint *endpoint)
-{
-	return is_codec(endpoint, "opus") ? 2 : 1;
-}
-
 static unsigned clock_of(const struct campaign_endpoint *endpoint)
 {
 	return cr_codec_clock(endpoint->codec, endpoint->cfg.sample_rate);
@@ -108,9 +102,9 @@ int peer_sdp_write(char text[PEER_SDP_BYTES],
 	if (fmtp[0])
 		(void)snprintf(parameter, sizeof(parameter), "a=fmtp:%u %s\r\n",
 			       pt, fmtp);
-	if (rtpmap_channels(endpoint) > 1)
+	if (sdp_channels(endpoint->codec->rtp_name) > 1)
 		(void)snprintf(channels, sizeof(channels), "/%u",
-			       rtpmap_channels(endpoint));
+			       sdp_channels(endpoint->codec->rtp_name));
 	(void)address_host_text(&at, host, sizeof(host));
 	/* one port for RTP and RTCP: the next one may be another call's */
 	n = snprintf(text, PEER_SDP_BYTES,
@@ -139,7 +133,8 @@ void peer_sdp_codec(char *text, size_t size,
 	if (fmtp[0] && !rate[0])
 		(void)snprintf(rate, sizeof(rate), "/");
 	(void)snprintf(text, size, "%s/%u/%u%s%s%s", endpoint->codec->rtp_name,
-		       clock_of(endpoint), rtpmap_channels(endpoint), rate,
+		       clock_of(endpoint),
+		       sdp_channels(endpoint->codec->rtp_name), rate,
 		       fmtp[0] ? "//" : "", fmtp);
 }
 

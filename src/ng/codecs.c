@@ -81,12 +81,6 @@ const char *codec_fmtp_own(const struct sdp_format *a)
 
 /* --- which is which --- */
 
-/* RFC 7587, 4.1: always said to have two channels; the speech is one's. */
-static unsigned codec_channels(const struct cr_codec *c)
-{
-	return !strcasecmp(c->rtp_name, "opus") ? 2 : 1;
-}
-
 static bool runs_at(const struct cr_codec *c, unsigned clock, unsigned *rate)
 {
 	*rate = 0;
@@ -118,7 +112,7 @@ const struct cr_codec *codec_find(const struct sdp_format *f, unsigned *rate)
 {
 	const struct cr_codec *c = find_rtp_codec(f->name, f->rate, rate);
 
-	return c && f->channels == codec_channels(c) ? c : NULL;
+	return c && f->channels == sdp_channels(c->rtp_name) ? c : NULL;
 }
 
 static bool amr_is_able(const struct fmtp_amr *amr)
@@ -167,12 +161,13 @@ bool codec_resolve(const struct codec_spec *spec, struct sdp_format *f, int *pt)
 	const struct cr_codec *c =
 		find_rtp_codec(spec->name, spec->rate, &rate);
 
-	if (!c || (spec->channels && spec->channels != codec_channels(c)))
+	if (!c ||
+	    (spec->channels && spec->channels != sdp_channels(c->rtp_name)))
 		return false;
 	*f = (struct sdp_format){
 		.name = c->rtp_name,
 		.rate = cr_codec_clock(c, rate),
-		.channels = codec_channels(c),
+		.channels = sdp_channels(c->rtp_name),
 		.fmtp = spec->fmtp,
 	};
 	*pt = c->static_pt;

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "cr/error.h"
@@ -49,6 +50,13 @@ struct sdp_format {
 	unsigned channels;
 	const char *fmtp; /**< "" for none */
 };
+
+/** The channels that the rtpmap of @codec has. RFC 7587, 4.1: opus is always
+ * said to have two; the speech is one's. */
+static inline unsigned sdp_channels(const char *codec)
+{
+	return strcasecmp(codec, "opus") ? 1 : 2;
+}
 
 enum sdp_transport {
 	SDP_RTP,    /**< RTP/AVP                                      */

@@ -202,21 +202,6 @@ static int feeder_print_campaign(const struct session_cfg *cfg)
 #define TERMINAL_EVERY (200 * CR_MS)
 #define LOG_EVERY (5 * CR_SEC)
 
-static void write_line(FILE *f, const struct session_progress *s)
-{
-	if (s->total) {
-		(void)fprintf(f, "%s: %u of %u", s->phase, s->done, s->total);
-		return;
-	}
-	(void)fprintf(f,
-		      "%u calls up, %" PRIu64 " sent, %" PRIu64
-		      " received, %" PRIu64 " lost or under way, %lld s left",
-		      s->up, s->sent, s->received, s->lost,
-		      (long long)((s->left + CR_SEC - 1) / CR_SEC));
-	if (s->refused)
-		(void)fprintf(f, ", %u refused", s->refused);
-}
-
 /* For session_cfg.progress; @arg is the struct feeder_progress. */
 static void feeder_progress_show(void *arg, const struct session_progress *s)
 {
@@ -229,7 +214,18 @@ static void feeder_progress_show(void *arg, const struct session_progress *s)
 	p->next = now + (p->terminal ? TERMINAL_EVERY : LOG_EVERY);
 	if (p->terminal)
 		(void)fputs("\r\033[K", p->out);
-	write_line(p->out, s);
+	if (s->total)
+		(void)fprintf(p->out, "%s: %u of %u", s->phase, s->done,
+			      s->total);
+	else
+		(void)fprintf(p->out,
+			      "%u calls up, %" PRIu64 " sent, %" PRIu64
+			      " received, %" PRIu64
+			      " lost or under way, %lld s left",
+			      s->up, s->sent, s->received, s->lost,
+			      (long long)((s->left + CR_SEC - 1) / CR_SEC));
+	if (!s->total && s->refused)
+		(void)fprintf(p->out, ", %u refused", s->refused);
 	if (!p->terminal)
 		(void)fputc('\n', p->out);
 	p->open = p->terminal;
@@ -492,25 +488,14 @@ static int read_to(struct transport_addr *to, char key[KEY_SIZE],
 		  : key_show(key, raw.key, to, e);
 }
 
-static int flow_unknown(const struct campaign *c, const char *name,
-			struct cr_err *e)
-{
-	const char *names[65] = { NULL };
-	char hint[300];
-
-	for (unsigned i = 0; i < c->flow_count && i < 64; i++)
-		names[i] = campaign_title(&c->flows[i]);
-	return cr_fail(e, -EINVAL, "--count: no flow '%s' in %s; %s", name,
-		       c->path, nearest_hint(name, names, hint, sizeof(hint)));
-}
-
 /* "flow=N" or "N" */
 static int read_count(const struct campaign *c, const char *text,
 		      uint64_t *counts, struct cr_err *e)
 {
 	const char *eq = strchr(text, '=');
 	const char *digits = eq ? eq + 1 : text;
-	char name[CAMPAIGN_NAME_MAX + 1];
+	char name[CAMPAIGN_NAME_MAX + 1], hint[300];
+	const char *names[65] = { NULL };
 	unsigned long long n;
 	bool found = false;
 	char *rest;
@@ -527,17 +512,12 @@ static int read_count(const struct campaign *c, const char *text,
 			counts[i] = n;
 			found = true;
 		}
-	return found ? 0 : flow_unknown(c, name, e);
-}
-
-static int read_counts(const struct campaign *c, uint64_t *counts,
-		       struct cr_err *e)
-{
-	int rc = 0;
-
-	for (unsigned i = 0; i < raw.counts.count && !rc; i++)
-		rc = read_count(c, raw.counts.item[i], counts, e);
-	return rc;
+	if (found)
+		return 0;
+	for (unsigned i = 0; i < c->flow_count && i < 64; i++)
+		names[i] = campaign_title(&c->flows[i]);
+	return cr_fail(e, -EINVAL, "--count: no flow '%s' in %s; %s", name,
+		       c->path, nearest_hint(name, names, hint, sizeof(hint)));
 }
 
 static int write_out(const struct output *o, struct cr_err *e)
@@ -620,17 +600,6 @@ static int play(struct session_cfg cfg, int argc, char **argv)
 	return rc;
 }
 
-static int outrank(struct cr_err *e)
-{
-	int rc = raw.realtime ? thread_realtime() : 0;
-
-	return rc ? cr_fail(e, rc,
-			    "--realtime: %s (needs CAP_SYS_NICE or an rtprio "
-			    "limit)",
-			    strerror(-rc))
-		  : 0;
-}
-
 static int check_played(const struct campaign *c, struct cr_err *e)
 {
 	if (raw.cfg.dump_calls && !raw.dump)
@@ -649,19 +618,6 @@ static int check_played(const struct campaign *c, struct cr_err *e)
 		       c->path, c->conversions.line);
 }
 
-/* What the user chose, and else what the campaign says. */
-static void choose_ports(const struct campaign *c, struct session_cfg *cfg)
-{
-	int64_t ours = c->ports, its = c->platform.ports;
-
-	if (raw.ports >= 0)
-		ours = its = raw.ports;
-	if (raw.daemon_ports >= 0)
-		its = raw.daemon_ports;
-	cfg->ports = (enum campaign_ports)ours;
-	cfg->daemon_ports = (enum campaign_ports)its;
-}
-
 static void answer_speakers(void *arg, cr_ns now, const char *line)
 {
 	(void)arg;
@@ -674,8 +630,15 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 	struct session_cfg cfg = raw.cfg;
 	char key[KEY_SIZE] = "";
 	struct cr_err e;
+	int rc;
 
-	choose_ports(c, &cfg);
+	/* what the user chose, and else what the campaign says */
+	cfg.ports =
+		(enum campaign_ports)(raw.ports >= 0 ? raw.ports : c->ports);
+	cfg.daemon_ports =
+		(enum campaign_ports)(raw.daemon_ports >= 0 ? raw.daemon_ports
+				      : raw.ports >= 0	    ? raw.ports
+						       : c->platform.ports);
 	cfg.campaign = c;
 	cfg.counts = counts;
 	cfg.key = key;
@@ -685,8 +648,18 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 	cfg.dump = raw.dump != NULL;
 	cfg.times = raw.out && raw.frames;
 	cfg.speakers = raw.speakers ? answer_speakers : NULL;
-	if ((raw.cfg.ng ? read_ng(&cfg.to, &e) : read_to(&cfg.to, key, &e)) ||
-	    read_counts(c, counts, &e) || outrank(&e))
+	rc = raw.cfg.ng ? read_ng(&cfg.to, &e) : read_to(&cfg.to, key, &e);
+	for (unsigned i = 0; i < raw.counts.count && !rc; i++)
+		rc = read_count(c, raw.counts.item[i], counts, &e);
+	if (!rc && raw.realtime) {
+		rc = thread_realtime();
+		if (rc)
+			(void)cr_fail(&e, rc,
+				      "--realtime: %s (needs CAP_SYS_NICE or "
+				      "an rtprio limit)",
+				      strerror(-rc));
+	}
+	if (rc)
 		return complain(EXIT_USAGE, &e);
 	if (raw.print == PRINT_DAEMON)
 		return feeder_print_daemon(c);
