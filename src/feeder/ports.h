@@ -2,9 +2,14 @@
 /*
  * The feeder's end of calls: the UDP ports that they send from and receive at.
  * Either each call has one of its own, as real calls do, from before it is
- * asked for until it has ended; or all have the same.
+ * asked for until it has ended; or all have the same. Main thread only.
  *
- * Main thread only.
+ * And what the daemon sends back to them: one thread, any number of sockets
+ * (udp/inlet.h), packets with the kernel's timestamps, demultiplexed by SSRC,
+ * or by port. A packet that comes to another call's socket is counted and given
+ * to nobody. The thread looks every two milliseconds: the kernel's timestamp
+ * says when a packet came, so being woken for each would cost CPU and tell
+ * nothing.
  */
 #ifndef FEEDER_PORTS_H
 #define FEEDER_PORTS_H
@@ -15,7 +20,9 @@
 
 #include "campaign/campaign.h"
 #include "cr/error.h"
+#include "udp/io.h"
 
+struct feeder_call;
 struct receiver;
 
 /** Room for "[IPv6%link]:port". */
@@ -63,10 +70,9 @@ int ports_give(struct ports *p, struct port *port, char address[PORT_TEXT],
 int ports_give_own(struct ports *p, struct port *port, char address[PORT_TEXT],
 		   struct cr_err *e);
 
-/** Receive at @port, which is that of call @tag (feeder/receiver.h). 0, or
- * -errno with @e. */
-int ports_listen(struct ports *p, struct port *port, uint64_t tag,
-		 struct cr_err *e);
+/** Receive at @port, which is that of @call alone. 0, or -errno with @e. */
+int ports_listen(struct ports *p, struct port *port,
+		 const struct feeder_call *call, struct cr_err *e);
 
 /** @port's call is over, and its last packet is sent: close it as soon as the
  * receiver has let go. Nothing, if the port is not its own. */
@@ -83,5 +89,34 @@ void ports_close(struct ports *p);
 
 /** The descriptor to send from. */
 int ports_fd(const struct ports *p, const struct port *port);
+
+/* --- the receiver --- */
+
+struct receiver_stats {
+	uint64_t packets, malformed, unknown_ssrc;
+	uint64_t misdirected; /**< came to another call's socket           */
+	uint64_t rtcp;	      /**< RTCP that came where RTP does            */
+	uint64_t foreign;     /**< by NG: of no payload type that was agreed */
+	uint64_t asymmetric;  /**< came from another port than the one to
+				   which the call, or the party, sends     */
+	cr_ns cpu;
+};
+
+/** @calls: most calls; @cpu: pin, or -1; @io: as inlet_open(). */
+int receiver_open(struct receiver **r, size_t calls, int cpu, enum udp_io io,
+		  struct cr_err *e);
+
+/** Listen for @call's ssrc_out from now on; what comes to the port of a talk's,
+ * or of one that is by_port, needs no such thing. Main thread. -EEXIST: that
+ * SSRC is another call's. */
+int receiver_add(struct receiver *r, struct feeder_call *call);
+
+/** Stop and wait for the thread. */
+void receiver_stop(struct receiver *r);
+
+/** After receiver_stop(). */
+void receiver_stats(const struct receiver *r, struct receiver_stats *out);
+
+void receiver_close(struct receiver *r); /**< stops it too; NULL is fine */
 
 #endif

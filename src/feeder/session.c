@@ -340,9 +340,9 @@ static int listen_for_call(struct session *s, struct feeder_call *c,
 	if (rc)
 		return cr_fail(e, rc, "%s", strerror(-rc));
 	if (!p)
-		return ports_listen(&s->ports, &c->port, receiver_tag(c), e);
+		return ports_listen(&s->ports, &c->port, c, e);
 	for (unsigned i = 0; i < p->nports && !rc; i++)
-		rc = ports_listen(&s->ports, &p->ports[i], receiver_tag(c), e);
+		rc = ports_listen(&s->ports, &p->ports[i], c, e);
 	return rc;
 }
 

@@ -13,7 +13,6 @@
 #include "transport/transport.h"
 #include "feeder/conversion_requests.h"
 #include "feeder/pacer.h"
-#include "feeder/receiver.h"
 #include "feeder/tally.h"
 #include "udp/io.h"
 

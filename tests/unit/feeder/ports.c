@@ -16,7 +16,7 @@
 #include "loopback.h"
 #include "emulator.h"
 #include "feeder/ports.h"
-#include "feeder/receiver.h"
+#include "feeder/talk.h"
 #include "patience.h"
 
 enum { CALLS = 100, UNITS = 160 };
@@ -54,7 +54,7 @@ static void begin(struct ports_fixture *r, unsigned i)
 	match_sent(c->match, 0, clock_now());
 	if (ports_give(&r->ports, &c->port, r->address[i], &e) ||
 	    receiver_add(r->receiver, c) ||
-	    ports_listen(&r->ports, &c->port, receiver_tag(c), &e))
+	    ports_listen(&r->ports, &c->port, c, &e))
 		fail_msg("%s", e.text);
 	c->fd = ports_fd(&r->ports, &c->port);
 }
