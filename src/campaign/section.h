@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A section of a campaign file as it was written: texts and lines by key, and
- * the one place where a message gets its file and line. yaml.c makes them, the
- * readers of flow.c and campaign.c take what they need. Private to
+ * the one place where a message gets its file and line. section.c makes
+ * them, the readers of flow.c and campaign.c take what they need. Private to
  * src/campaign; one thread.
  *
  * A section whose keys are all absent is there all the same, so that its
@@ -27,9 +27,6 @@ extern const struct option_row campaign_keys[];
 /** Its expectations, by enum campaign_metric: of calls [NCALL_METRICS], of
  * conversions [NMETRICS - NCALL_METRICS]. */
 extern const struct option_row expect_keys[], conversions_expect_keys[];
-
-/** Room for any spot_path(). */
-#define SECTION_PATH 96u
 
 /** What is being read: the file, or a setting, which takes the place of what
  * the file says to a key. */
@@ -72,10 +69,7 @@ __attribute__((format(printf, 3, 4))) int campaign_fail(
 /** The message that says so. Returns -ENOMEM. */
 int campaign_no_memory(const struct campaign_file *f);
 
-/** An empty section at @at with what is below it, to be freed by
- * section_free(); NULL when out of memory. */
-struct section *section_new(const struct campaign_file *file,
-			    const struct spot *at);
+/** NULL is fine. */
 void section_free(struct section *s);
 
 /** Read @bytes of YAML at @text: 0 and *@top, the caller's; -EINVAL or -ENOMEM
@@ -83,14 +77,6 @@ void section_free(struct section *s);
  * of another kind. */
 int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
 		  struct section **top);
-
-/**
- * Read @text, YAML as it would stand in the file, as the value of @at into @v,
- * which is empty but for @v->below. 0, or as section_parse(); then @v may be
- * half full, and goes with its section.
- */
-int section_parse_value(const struct campaign_file *f, const char *text,
-			const struct spot *at, struct value *v);
 
 /**
  * Put a setting, "flows.speech.load=110%", in the place of what the file says
@@ -103,14 +89,6 @@ int section_set(struct section *top, const struct campaign_file *f,
 
 /** Is every key there that must be? 0, or -EINVAL with the error. */
 int section_check_complete(const struct section *s);
-
-/** "flows[2].network", "" for the whole file. Returns @buf[SECTION_PATH]. */
-const char *spot_path(const struct spot *at, char *buf);
-
-/** The key @name of @s, or NULL with @f's error, of @line. */
-const struct option_row *section_find(const struct campaign_file *f,
-				      unsigned line, const struct section *s,
-				      const char *name);
 
 /** The value of key @name. */
 const struct value *section_get(const struct section *s, const char *name);
