@@ -140,6 +140,43 @@ void sockets_fini(struct sockets *s)
 	s->free = 0;
 }
 
+/* --- what both ways have --- */
+
+int inlet_init(struct inlet *in, const struct inlet_ops *ops, int wake_flags)
+{
+	in->ops = ops;
+	in->wake = eventfd(0, EFD_CLOEXEC | wake_flags);
+	if (in->wake < 0)
+		return -errno;
+	in->in = intake_open();
+	return in->in ? 0 : -ENOMEM;
+}
+
+void inlet_fini(struct inlet *in)
+{
+	if (in->wake >= 0)
+		(void)close(in->wake);
+	intake_close(in->in);
+	sockets_fini(&in->sockets);
+	free(in);
+}
+
+bool inlet_read_batch(struct inlet *in, uint64_t key)
+{
+	in->reading = sockets_find(&in->sockets, key, &in->socket) &&
+		      intake_receive(in->in, in->socket.fd);
+	return in->reading;
+}
+
+bool inlet_next_of_batch(struct inlet *in, struct inlet_packet *p)
+{
+	if (!in->reading || !intake_next(in->in, &p->packet))
+		return false;
+	p->tag = in->socket.tag;
+	p->drops = intake_drops(in->in);
+	return true;
+}
+
 /* --- epoll --- */
 
 /* Sockets told by one look; a turn takes as many looks as it needs. */
@@ -149,17 +186,12 @@ void sockets_fini(struct sockets *s)
 
 struct inlet_epoll {
 	struct inlet inlet; /* first */
-	int epoll, wake;
-	struct sockets sockets;
+	int epoll;
 
 	/* the receiving thread */
-	struct intake *in;
 	struct epoll_event event[EVENTS];
-	int events;	 /* of the last look; 0: the turn is over */
-	int at;		 /* the event whose socket is being read */
-	unsigned rounds; /* batches that this one may still give */
-	bool reading;	 /* the batch in the intake is of event[at] */
-	struct sockets_entry socket;
+	int events; /* of the last look; 0: the turn is over */
+	int at;	    /* the event whose socket is being read */
 };
 
 static const struct inlet_ops inlet_epoll_ops;
@@ -182,11 +214,7 @@ static void close_epoll(struct inlet *in)
 
 	if (i->epoll >= 0)
 		(void)close(i->epoll);
-	if (i->wake >= 0)
-		(void)close(i->wake);
-	intake_close(i->in);
-	sockets_fini(&i->sockets);
-	free(i);
+	inlet_fini(in);
 }
 
 static int open_epoll(struct inlet **out, struct cr_err *e)
@@ -196,15 +224,12 @@ static int open_epoll(struct inlet **out, struct cr_err *e)
 
 	if (!i)
 		return cr_fail(e, -ENOMEM, "out of memory for receiving");
-	i->inlet.ops = &inlet_epoll_ops;
+	err = inlet_init(&i->inlet, &inlet_epoll_ops, EFD_NONBLOCK);
 	i->epoll = epoll_create1(EPOLL_CLOEXEC);
-	i->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = i->epoll < 0 || i->wake < 0 ? -errno : 0;
-	i->in = intake_open();
-	if (!i->in)
-		err = -ENOMEM;
+	if (!err && i->epoll < 0)
+		err = -errno;
 	if (!err)
-		err = watch_descriptor(i, i->wake, KEY_WAKE);
+		err = watch_descriptor(i, i->inlet.wake, KEY_WAKE);
 	if (err) {
 		close_epoll(&i->inlet);
 		return cr_fail(e, err, "receiving with epoll: %s",
@@ -218,30 +243,29 @@ static int add_epoll(struct inlet *in, int fd, uint64_t tag,
 		     enum inlet_traffic traffic, uint64_t *key,
 		     struct cr_err *e)
 {
-	struct inlet_epoll *i = inlet_epoll_of(in);
 	const struct sockets_entry entry = { fd, tag };
-	int err = sockets_add(&i->sockets, &entry, key);
+	int err = sockets_add(&in->sockets, &entry, key);
 
 	if (err)
 		return cr_fail(e, err, "out of memory for a socket");
 	if (traffic == INLET_MANY)
 		intake_take_trains(fd);
-	err = watch_descriptor(i, fd, *key);
+	err = watch_descriptor(inlet_epoll_of(in), fd, *key);
 	if (!err)
 		return 0;
-	sockets_del(&i->sockets, *key);
+	sockets_del(&in->sockets, *key);
 	return cr_fail(e, err, "cannot watch a socket: %s", strerror(-err));
 }
 
 static void del_epoll(struct inlet *in, uint64_t key)
 {
-	struct inlet_epoll *i = inlet_epoll_of(in);
 	struct sockets_entry entry;
 
-	if (!sockets_find(&i->sockets, key, &entry))
+	if (!sockets_find(&in->sockets, key, &entry))
 		return;
-	(void)epoll_ctl(i->epoll, EPOLL_CTL_DEL, entry.fd, NULL);
-	sockets_del(&i->sockets, key);
+	(void)epoll_ctl(inlet_epoll_of(in)->epoll, EPOLL_CTL_DEL, entry.fd,
+			NULL);
+	sockets_del(&in->sockets, key);
 }
 
 static int look_for_events(struct inlet_epoll *i, int timeout)
@@ -250,8 +274,8 @@ static int look_for_events(struct inlet_epoll *i, int timeout)
 
 	i->events = n > 0 ? n : 0;
 	i->at = 0;
-	i->rounds = INLET_ROUNDS;
-	i->reading = false;
+	i->inlet.rounds = INLET_ROUNDS;
+	i->inlet.reading = false;
 	return n < 0 && errno != EINTR ? -errno : n > 0;
 }
 
@@ -272,30 +296,27 @@ static int wait_epoll(struct inlet *in, cr_ns timeout)
 /* Another batch of the socket at hand. False: it has no more, or had enough. */
 static bool read_more(struct inlet_epoll *i)
 {
+	struct inlet *in = &i->inlet;
 	uint64_t key = i->event[i->at].data.u64;
 
-	if (i->reading && (!intake_full(i->in) || !i->rounds))
+	if (in->reading && (!intake_full(in->in) || !in->rounds))
 		return false;
 	if (key == KEY_WAKE) {
 		uint64_t count;
 
-		(void)!read(i->wake, &count, sizeof(count));
+		(void)!read(in->wake, &count, sizeof(count));
 		return false;
 	}
-	if (!sockets_find(&i->sockets, key, &i->socket) ||
-	    !intake_receive(i->in, i->socket.fd))
-		return false;
-	i->rounds--;
-	i->reading = true;
-	return true;
+	in->rounds--;
+	return inlet_read_batch(in, key);
 }
 
 /* A look that was full does not tell of the rest; what it told of goes to the
  * end of the kernel's list, so that the next one tells of others. */
 static bool next_socket(struct inlet_epoll *i)
 {
-	i->reading = false;
-	i->rounds = INLET_ROUNDS;
+	i->inlet.reading = false;
+	i->inlet.rounds = INLET_ROUNDS;
 	if (++i->at < i->events)
 		return true;
 	if (i->events < EVENTS) {
@@ -311,19 +332,10 @@ static bool next_of_epoll(struct inlet *in, struct inlet_packet *p)
 
 	if (!i->events)
 		return false;
-	while (!i->reading || !intake_next(i->in, &p->packet))
+	while (!inlet_next_of_batch(in, p))
 		if (!read_more(i) && !next_socket(i))
 			return false;
-	p->tag = i->socket.tag;
-	p->drops = intake_drops(i->in);
 	return true;
-}
-
-static void wake_epoll(struct inlet *in)
-{
-	uint64_t one = 1;
-
-	(void)!write(inlet_epoll_of(in)->wake, &one, sizeof(one));
 }
 
 static const struct inlet_ops inlet_epoll_ops = {
@@ -334,7 +346,6 @@ static const struct inlet_ops inlet_epoll_ops = {
 	.del = del_epoll,
 	.wait = wait_epoll,
 	.next = next_of_epoll,
-	.wake = wake_epoll,
 };
 
 /* --- the choice --- */
@@ -400,7 +411,9 @@ void inlet_leave(struct inlet *in)
 
 void inlet_wake(struct inlet *in)
 {
-	in->ops->wake(in);
+	uint64_t one = 1;
+
+	(void)!write(in->wake, &one, sizeof(one));
 }
 
 void inlet_gather(struct inlet *in)

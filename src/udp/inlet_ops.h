@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a way to receive implements; for inlet.c and inlet_uring.c only. The
- * functions are those of inlet.h.
+ * What a way to receive implements, and what both have; for inlet.c and
+ * inlet_uring.c only. The functions are those of inlet.h.
  */
 #ifndef UDP_INLET_OPS_H
 #define UDP_INLET_OPS_H
@@ -22,16 +22,34 @@ struct inlet_ops {
 	bool (*next)(struct inlet *in, struct inlet_packet *p);
 	uint64_t (*ahead)(struct inlet *in, unsigned n); /**< NULL: 0 */
 	void (*leave)(struct inlet *in); /**< NULL: nothing to do */
-	void (*wake)(struct inlet *in);
 };
 
 /** The first member of each way's own struct. */
 struct inlet {
 	const struct inlet_ops *ops;
+	int wake; /* an eventfd */
+	struct sockets sockets;
 	/* the thread that adds and removes */
 	unsigned gathers; /* depth: inlet_gather() less inlet_notify() */
 	bool owed;	  /* a wake, which waits for the last of those */
+
+	/* the receiving thread: the socket that is read by batches */
+	struct intake *in;
+	bool reading;	 /* the batch in the intake is of it */
+	unsigned rounds; /* batches that it may still give */
+	struct sockets_entry socket;
 };
+
+/** For an inlet of zeros. 0 or -errno; inlet_fini() follows either way. */
+int inlet_init(struct inlet *in, const struct inlet_ops *ops, int wake_flags);
+/** Free it and what the two ways have in common. */
+void inlet_fini(struct inlet *in);
+
+/** Read a batch from the socket @key: in->reading. False: there is nothing, or
+ * it was removed. */
+bool inlet_read_batch(struct inlet *in, uint64_t key);
+/** The next packet of the batch. False: there is none. */
+bool inlet_next_of_batch(struct inlet *in, struct inlet_packet *p);
 
 extern const struct inlet_ops inlet_uring_ops;
 

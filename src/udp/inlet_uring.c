@@ -53,11 +53,10 @@ struct receive_slot {
 #define RECEIVE_AGAIN 1024u
 #define RECEIVE_GREEDY 64u
 
-/** Zero, with wake = -1, is closed. */
+/** Zero is closed. */
 struct receive_ring {
 	struct receive_ring_sizes sizes;
-	int wake;
-	struct sockets sockets;
+	struct inlet *inlet; /* that it is part of */
 
 	/* Under the lock: orders, oldest first. A descriptor is looked up and
 	 * armed under it as well: it cannot have become another file. */
@@ -73,7 +72,7 @@ struct receive_ring {
 	int err;	/* it has failed: -errno, see inlet_wait() */
 	unsigned tries; /* for want of memory, in a row */
 	struct io_uring_sqe unwanted; /* what a ring that failed is asked for */
-	bool waking;		      /* a read of `wake` is armed, */
+	bool waking;		      /* a read of the wake is armed, */
 	uint64_t wakes;		      /* which writes this */
 	struct msghdr form;
 	struct io_uring_buf_ring *stock;
@@ -90,7 +89,7 @@ struct receive_ring {
 static inline bool receive_ring_find(const struct receive_ring *r, uint64_t key,
 				     struct sockets_entry *entry)
 {
-	return sockets_find(&r->sockets, key & ~RECEIVE_POLL, entry);
+	return sockets_find(&r->inlet->sockets, key & ~RECEIVE_POLL, entry);
 }
 
 /** No more requests can wait to be armed again: the turn is over. Were they
@@ -157,7 +156,7 @@ static int add_locked(struct receive_ring *r, const struct sockets_entry *entry,
 	int err = reserve_orders(r);
 
 	if (!err)
-		err = sockets_add(&r->sockets, entry, key);
+		err = sockets_add(&r->inlet->sockets, entry, key);
 	if (err)
 		return err;
 	if (poll)
@@ -413,7 +412,8 @@ static int receive_ring_wait(struct receive_ring *r, cr_ns timeout)
 	more = carry_out(r);
 	if (!r->waking) {
 		s = next_sqe(r);
-		io_uring_prep_read(s, r->wake, &r->wakes, sizeof(r->wakes), 0);
+		io_uring_prep_read(s, r->inlet->wake, &r->wakes,
+				   sizeof(r->wakes), 0);
 		io_uring_sqe_set_data64(s, KEY_WAKE);
 		r->waking = true;
 	}
@@ -503,12 +503,7 @@ struct inlet_uring {
 	unsigned nmore, old; /* old: those from earlier turns, the first */
 	uint64_t more[MORE];
 
-	/* the socket of many peers that is being read */
-	struct intake *in;
-	bool reading;
-	unsigned rounds; /* batches that it may still give */
-	uint64_t key;
-	struct sockets_entry socket;
+	uint64_t key; /* of the socket that is read by batches */
 };
 
 static struct inlet_uring *inlet_uring_of(struct inlet *in)
@@ -552,48 +547,39 @@ static bool from_buffer(struct inlet_uring *u, const struct io_uring_cqe *c,
 	return true;
 }
 
-static bool read_batch(struct inlet_uring *u)
-{
-	u->reading = receive_ring_find(&u->ring, u->key, &u->socket) &&
-		     intake_receive(u->in, u->socket.fd);
-	return u->reading;
-}
-
 static void begin_reading(struct inlet_uring *u, uint64_t key)
 {
 	for (unsigned i = 0; i < u->nmore; i++)
 		if (u->more[i] == key)
 			return; /* it has had its turn, or will have it */
 	u->key = key;
-	u->rounds = INLET_ROUNDS - 1;
-	(void)read_batch(u);
+	u->inlet.rounds = INLET_ROUNDS - 1;
+	(void)inlet_read_batch(&u->inlet, key & ~RECEIVE_POLL);
 }
 
 /* The batch is over. The socket goes on now (true), in the next turn, or when
  * it is readable again. */
 static bool go_on_reading(struct inlet_uring *u)
 {
-	u->reading = false;
-	if (!intake_full(u->in))
+	struct inlet *in = &u->inlet;
+
+	in->reading = false;
+	if (!intake_full(in->in))
 		return false;
-	if (!u->rounds && u->nmore < MORE) {
+	if (!in->rounds && u->nmore < MORE) {
 		u->more[u->nmore++] = u->key;
 		return false;
 	}
-	if (u->rounds)
-		u->rounds--;
-	return read_batch(u);
+	if (in->rounds)
+		in->rounds--;
+	return inlet_read_batch(in, u->key & ~RECEIVE_POLL);
 }
 
 static bool from_intake(struct inlet_uring *u, struct inlet_packet *p)
 {
-	if (!u->reading)
-		return false;
-	while (!intake_next(u->in, &p->packet))
-		if (!go_on_reading(u))
+	while (!inlet_next_of_batch(&u->inlet, p))
+		if (!u->inlet.reading || !go_on_reading(u))
 			return false;
-	p->tag = u->socket.tag;
-	p->drops = intake_drops(u->in);
 	return true;
 }
 
@@ -695,13 +681,6 @@ static void leave_uring(struct inlet *in)
 		;
 }
 
-static void wake_uring(struct inlet *in)
-{
-	uint64_t one = 1;
-
-	(void)!write(inlet_uring_of(in)->ring.wake, &one, sizeof(one));
-}
-
 static int add_uring(struct inlet *in, int fd, uint64_t tag,
 		     enum inlet_traffic traffic, uint64_t *key,
 		     struct cr_err *e)
@@ -729,7 +708,7 @@ static void del_uring(struct inlet *in, uint64_t key)
 	bool first;
 
 	pthread_mutex_lock(&r->lock);
-	sockets_del(&r->sockets, key & ~RECEIVE_POLL);
+	sockets_del(&in->sockets, key & ~RECEIVE_POLL);
 	r->live--;
 	first = push_order(r, key | KEY_CANCEL);
 	pthread_mutex_unlock(&r->lock);
@@ -743,15 +722,11 @@ static void close_uring(struct inlet *in)
 
 	if (u->ring.made)
 		io_uring_queue_exit(&u->ring.ring);
-	if (u->ring.wake >= 0)
-		(void)close(u->ring.wake);
 	free(u->ring.stock);
 	free(u->ring.slot);
-	sockets_fini(&u->ring.sockets);
 	pthread_mutex_destroy(&u->ring.lock);
 	free(u->ring.order);
-	intake_close(u->in);
-	free(u);
+	inlet_fini(in);
 }
 
 int inlet_uring_open(struct inlet **out, const struct receive_ring_sizes *sizes,
@@ -762,19 +737,16 @@ int inlet_uring_open(struct inlet **out, const struct receive_ring_sizes *sizes,
 
 	if (!u)
 		return cr_fail(e, -ENOMEM, "out of memory for receiving");
-	u->inlet.ops = &inlet_uring_ops;
 	u->held = -1;
+	u->ring.inlet = &u->inlet;
 	u->ring.sizes = *sizes;
 	u->ring.form = (struct msghdr){ .msg_namelen = RECEIVE_NAME_BYTES,
 					.msg_controllen = CONTROL_BYTES };
 	thread_lock_init(&u->ring.lock); /* the receiver may have priority */
 	/* blocking: its read through the ring waits */
-	u->ring.wake = eventfd(0, EFD_CLOEXEC);
-	err = u->ring.wake < 0 ? -errno : make_ring(&u->ring);
+	err = inlet_init(&u->inlet, &inlet_uring_ops, 0);
+	err = err ? err : make_ring(&u->ring);
 	err = err ? err : stock_up(&u->ring);
-	u->in = intake_open();
-	if (!err && !u->in)
-		err = -ENOMEM;
 	if (err) {
 		close_uring(&u->inlet);
 		return cr_fail(e, err, "receiving with io_uring: %s",
@@ -805,5 +777,4 @@ const struct inlet_ops inlet_uring_ops = {
 	.next = next_of_uring,
 	.ahead = tag_ahead,
 	.leave = leave_uring,
-	.wake = wake_uring,
 };

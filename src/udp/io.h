@@ -18,8 +18,8 @@ enum udp_io {
 };
 
 /**
- * Whether io_uring can be used here: makes a ring as the receiver needs it
- * (Linux 6.1), and sends and receives a datagram with it.
+ * Whether io_uring can be used here: receives a datagram as the receiver does
+ * (Linux 6.1).
  *
  * False with @why (may be NULL): the kernel is too old, io_uring is switched
  * off or forbidden to this process, or a limit is reached. Costs some system
