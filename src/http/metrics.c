@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics out of the tables of stats (those rows that have one), of the HTTP
- * server itself (its connections), and of the NG service (what came, what
- * became of it, how calls ended), in the text format of Prometheus (0.0.4). One
- * thread at a time for each @out, to which they append.
+ * Metrics out of the tables of stats (those rows that have one), and of two
+ * tables that are here, as no result has their rows: the HTTP server's
+ * connections, and the NG service (what came, what became of it, how calls
+ * ended); in the text format of Prometheus (0.0.4). One thread at a time for
+ * each @out, to which they append.
  */
 #include "http/metrics.h"
 
@@ -29,14 +30,6 @@ static void metrics_head(FILE *out, const char *name, const char *type,
 		      name, help, name, type);
 }
 
-/* A metric of one series, with its head. */
-static void metrics_alone(FILE *out, const char *name, const char *type,
-			  const char *help, uint64_t value)
-{
-	metrics_head(out, name, type, help);
-	(void)fprintf(out, METRICS_NAME " %" PRIu64 "\n", name, value);
-}
-
 /* A metric of one series of the process, with its head: process_@name. */
 static void metrics_process(FILE *out, const char *name, const char *type,
 			    const char *help, double value)
@@ -46,114 +39,6 @@ static void metrics_process(FILE *out, const char *name, const char *type,
 		      "# TYPE process_%s %s\n"
 		      "process_%s %.15g\n",
 		      name, help, name, type, name, value);
-}
-
-/* A series of @name, whose @label @is this. */
-static void metrics_labelled(FILE *out, const char *name, const char *label,
-			     const char *is, uint64_t value)
-{
-	(void)fprintf(out, METRICS_NAME "{%s=\"%s\"} %" PRIu64 "\n", name,
-		      label, is, value);
-}
-
-void metrics_write_http(FILE *out, const struct http_stats *s)
-{
-	metrics_alone(out, "http_connections", "gauge",
-		      "Connections of HTTP, now.", s->open);
-	metrics_alone(out, "http_accepted_total", "counter",
-		      "Connections of HTTP that were accepted.", s->came);
-	metrics_alone(
-		out, "http_full_total", "counter",
-		"Times that there were as many connections as there may be.",
-		s->full);
-	metrics_alone(
-		out, "http_cut_total", "counter",
-		"Connections that were ended as others waited for a place.",
-		s->cut);
-	metrics_alone(out, "http_paused_total", "counter",
-		      "Times that there was no descriptor to accept with.",
-		      s->paused);
-}
-
-static void write_calls(FILE *out, const struct ng_service_stats *s)
-{
-	const struct ng_counts *c = &s->count;
-	static const char ended[] = "ng_dialogs_ended_total";
-
-	metrics_alone(out, "ng_calls", "gauge", "Calls by NG.", s->calls);
-	metrics_alone(out, "ng_lines", "gauge",
-		      "Media lines that they may have.", s->lines);
-	metrics_alone(out, "ng_dialogs_total", "counter",
-		      "Dialogs that were begun.", c->dialogs);
-	metrics_head(out, ended, "counter",
-		     "Dialogs by why they ended; calls that were silent or not "
-		     "answered.");
-	metrics_labelled(out, ended, "why", "deleted", c->deleted);
-	metrics_labelled(out, ended, "why", "silent", c->silent);
-	metrics_labelled(out, ended, "why", "unanswered", c->unanswered);
-}
-
-static void write_requests(FILE *out, const struct ng_counts *c)
-{
-	static const char asked[] = "ng_requests_total",
-			  no[] = "ng_refused_total";
-
-	metrics_head(out, asked, "counter",
-		     "Requests that were read, by command.");
-	for (unsigned i = 0; i < NG_COMMANDS; i++)
-		metrics_labelled(out, asked, "command", ng_command_names[i],
-				 c->asked[i]);
-	metrics_head(out, no, "counter", "Requests that were refused.");
-	metrics_labelled(out, no, "why", "error", c->errors);
-	metrics_labelled(out, no, "why", "load_limit", c->load_limits);
-}
-
-static void write_messages(FILE *out, const struct ng_listener_stats *l)
-{
-	static const char came[] = "ng_messages_total",
-			  went[] = "ng_answers_total";
-
-	metrics_alone(out, "ng_denied_total", "counter",
-		      "Datagrams and connections of hosts that may not ask.",
-		      l->denied);
-	metrics_head(out, came, "counter", "Messages received, by kind.");
-	metrics_labelled(out, came, "outcome", "limited", l->limited);
-	metrics_labelled(out, came, "outcome", "malformed", l->malformed);
-	metrics_labelled(out, came, "outcome", "repeated", l->repeated);
-	metrics_labelled(out, came, "outcome", "ignored", l->ignored);
-	metrics_labelled(out, came, "outcome", "overloaded", l->overloaded);
-	metrics_labelled(out, came, "outcome", "asked", l->asked);
-	metrics_head(out, went, "counter", "Answers, by outcome.");
-	metrics_labelled(out, went, "outcome", "sent", l->answered);
-	metrics_labelled(out, went, "outcome", "unsent", l->unsent);
-	metrics_labelled(out, went, "outcome", "unwanted", l->unwanted);
-	metrics_alone(out, "ng_dropped_total", "counter",
-		      "Datagrams that the kernel has dropped.", l->dropped);
-	metrics_alone(out, "ng_waiting", "gauge",
-		      "Requests that wait for answers.", l->waiting);
-}
-
-static void write_connections(FILE *out, const struct ng_listener_stats *l)
-{
-	static const char all[] = "ng_connections_total";
-
-	metrics_alone(out, "ng_open_connections", "gauge",
-		      "Connections by TCP.", l->connections);
-	metrics_head(out, all, "counter", "Connections by outcome.");
-	metrics_labelled(out, all, "outcome", "accepted", l->accepted);
-	metrics_labelled(out, all, "outcome", "refused", l->refused);
-	metrics_labelled(out, all, "outcome", "cut", l->cut);
-}
-
-void metrics_write_ng(FILE *out, const struct ng_service *sv)
-{
-	struct ng_service_stats s;
-
-	ng_service_stats(sv, &s);
-	write_calls(out, &s);
-	write_requests(out, &s.count);
-	write_messages(out, &s.listener);
-	write_connections(out, &s.listener);
 }
 
 #define NS 1e-9
@@ -241,92 +126,82 @@ static void write_metric(FILE *out, struct all_series *all, const char *name)
 	}
 }
 
-static void write_numbers(FILE *out, const struct stats_result *stats)
+static void write_numbers(FILE *out, const struct field *table,
+			  const void *base)
 {
 	struct all_series all = { 0 };
 
-	field_walk(stats_fields, stats, collect, &all);
+	field_walk(table, base, collect, &all);
 	for (unsigned i = 0; i < all.n; i++)
 		if (!all.reported[i])
 			write_metric(out, &all, all.one[i].field->metric->name);
 }
 
-/* Threads of a kind, a label each: @n structs of @size octets from @first. */
-struct threads {
+/* Things of a kind, a series each: @n structs of @size octets from @first. */
+struct items {
 	const struct field *fields;
-	const char *kind;
 	const void *first;
 	size_t size;
 	unsigned n;
+	const char *kind; /* the label of things that have a number */
+	void (*label)(FILE *out, const void *item); /* of others */
+	const char *without; /* a row that is not known; NULL: all are */
 };
 
-static void write_threads(FILE *out, const struct threads *t)
+static void write_items(FILE *out, const struct items *t)
 {
 	for (const struct field *f = t->fields; f->name; f++) {
 		const struct field_metric *m = metric_of(f);
 
-		if (!m)
+		if (!m || (t->without && !strcmp(f->name, t->without)))
 			continue;
 		head(out, m);
-		for (unsigned i = 0; i < t->n; i++)
-			(void)fprintf(out, METRICS_NAME "{%s=\"%u\"} %.15g\n",
-				      m->name, t->kind, i,
-				      value_of(f, (const char *)t->first +
-							  i * t->size));
+		for (unsigned i = 0; i < t->n; i++) {
+			const void *item = (const char *)t->first + i * t->size;
+
+			(void)fprintf(out, METRICS_NAME "{", m->name);
+			if (t->kind)
+				(void)fprintf(out, "%s=\"%u\"", t->kind, i);
+			else
+				t->label(out, item);
+			(void)fprintf(out, "} %.15g\n", value_of(f, item));
+		}
 	}
 }
 
-static void write_all_threads(FILE *out, const struct node_stats *stats)
+static void label_interface(FILE *out, const void *item)
 {
-	write_threads(out, &(struct threads){ receiver_info_fields, "receiver",
-					      stats->receivers,
-					      sizeof(stats->receivers[0]),
-					      stats->nreceivers });
-	write_threads(out, &(struct threads){ worker_info_fields, "worker",
-					      stats->workers,
-					      sizeof(stats->workers[0]),
-					      stats->nworkers });
+	const struct node_interface_info *i = item;
+
+	(void)fprintf(out, "interface=\"%s\",address=\"%s\"", i->name,
+		      i->address);
 }
 
-/* Without a range nobody knows how many ports are left. */
-static bool tells(const struct field *f, const struct node_interface_info *i)
+static void label_codec(FILE *out, const void *item)
 {
-	return i->ports || strcmp(f->name, "available") != 0;
+	(void)fprintf(out, "codec=\"%s\"",
+		      ((const struct node_codec_calls *)item)->name);
 }
 
-static void write_interfaces(FILE *out, const struct node_stats *stats)
+#define ITEMS(table, of) table, of, sizeof((of)[0])
+
+static void write_all_items(FILE *out, const struct node_stats *stats)
 {
-	for (const struct field *f = interface_info_fields; f->name; f++) {
-		const struct field_metric *m = metric_of(f);
+	const struct items all[] = {
+		{ ITEMS(receiver_info_fields, stats->receivers),
+		  stats->nreceivers, .kind = "receiver" },
+		{ ITEMS(worker_info_fields, stats->workers), stats->nworkers,
+		  .kind = "worker" },
+		/* without a range nobody knows how many ports are left */
+		{ ITEMS(interface_info_fields, stats->interfaces),
+		  stats->ninterfaces, .label = label_interface,
+		  .without = stats->interfaces[0].ports ? NULL : "available" },
+		{ ITEMS(codec_calls_fields, stats->codecs), stats->ncodecs,
+		  .label = label_codec },
+	};
 
-		if (!m || !tells(f, &stats->interfaces[0]))
-			continue;
-		head(out, m);
-		for (unsigned i = 0; i < stats->ninterfaces; i++)
-			(void)fprintf(out,
-				      METRICS_NAME
-				      "{interface=\"%s\",address=\"%s\"} "
-				      "%.15g\n",
-				      m->name, stats->interfaces[i].name,
-				      stats->interfaces[i].address,
-				      value_of(f, &stats->interfaces[i]));
-	}
-}
-
-static void write_codecs(FILE *out, const struct node_stats *stats)
-{
-	for (const struct field *f = codec_calls_fields; f->name; f++) {
-		const struct field_metric *m = metric_of(f);
-
-		if (!m)
-			continue;
-		head(out, m);
-		for (unsigned i = 0; i < stats->ncodecs; i++)
-			(void)fprintf(out,
-				      METRICS_NAME "{codec=\"%s\"} %.15g\n",
-				      m->name, stats->codecs[i].name,
-				      value_of(f, &stats->codecs[i]));
-	}
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		write_items(out, &all[i]);
 }
 
 /* --- others --- */
@@ -401,10 +276,8 @@ void metrics_write(FILE *out, struct service *sv)
 
 	stats_collect(sv, &all);
 	write_info(out, stats->scheduler);
-	write_numbers(out, &all.tell);
-	write_all_threads(out, stats);
-	write_interfaces(out, stats);
-	write_codecs(out, stats);
+	write_numbers(out, stats_fields, &all.tell);
+	write_all_items(out, stats);
 	write_process(out, stats);
 	node_histograms(n, &delay, &jitter);
 	write_histogram(out, "delay", &delay);
@@ -412,4 +285,99 @@ void metrics_write(FILE *out, struct service *sv)
 	node_rtcp_histograms(n, &delay, &jitter);
 	write_histogram(out, "rtcp.round_trip", &delay);
 	write_histogram(out, "rtcp.jitter", &jitter);
+}
+
+/* --- connections, and NG --- */
+
+FIELD_TABLE_DECLARE(http_stats, struct http_stats);
+FIELD_TABLE_DECLARE(ng_stats, struct ng_service_stats);
+
+#define SERIES(table, m, metric_name, ...)                                     \
+	{                                                                      \
+		ROW_INT(table, metric_name, m),                                \
+			.metric = &(const struct field_metric)                 \
+		{                                                              \
+			.name = metric_name, __VA_ARGS__                       \
+		}                                                              \
+	}
+#define BY(label, is) .labels = "{" label "=\"" is "\"}"
+#define HEAD(of_type, says) .type = of_type, .help = says
+
+const struct field http_stats_fields[] = {
+	SERIES(http_stats, open, "http_connections",
+	       HEAD("gauge", "Connections of HTTP, now.")),
+	SERIES(http_stats, came, "http_accepted_total",
+	       HEAD("counter", "Connections of HTTP that were accepted.")),
+	SERIES(http_stats, full, "http_full_total",
+	       HEAD("counter", "Times that there were as many connections as "
+			       "there may be.")),
+	SERIES(http_stats, cut, "http_cut_total",
+	       HEAD("counter", "Connections that were ended as others waited "
+			       "for a place.")),
+	SERIES(http_stats, paused, "http_paused_total",
+	       HEAD("counter", "Times that there was no descriptor to accept "
+			       "with.")),
+	{ 0 },
+};
+
+#define NG(m, metric_name, ...) SERIES(ng_stats, m, metric_name, __VA_ARGS__)
+
+const struct field ng_stats_fields[] = {
+	NG(calls, "ng_calls", HEAD("gauge", "Calls by NG.")),
+	NG(lines, "ng_lines", HEAD("gauge", "Media lines that they may have.")),
+	NG(count.dialogs, "ng_dialogs_total",
+	   HEAD("counter", "Dialogs that were begun.")),
+	NG(count.deleted, "ng_dialogs_ended_total", BY("why", "deleted"),
+	   HEAD("counter", "Dialogs by why they ended; calls that were silent "
+			   "or not answered.")),
+	NG(count.silent, "ng_dialogs_ended_total", BY("why", "silent")),
+	NG(count.unanswered, "ng_dialogs_ended_total", BY("why", "unanswered")),
+	NG(count.errors, "ng_refused_total", BY("why", "error"),
+	   HEAD("counter", "Requests that were refused.")),
+	NG(count.load_limits, "ng_refused_total", BY("why", "load_limit")),
+	NG(listener.denied, "ng_denied_total",
+	   HEAD("counter",
+		"Datagrams and connections of hosts that may not ask.")),
+	NG(listener.limited, "ng_messages_total", BY("outcome", "limited"),
+	   HEAD("counter", "Messages received, by kind.")),
+	NG(listener.malformed, "ng_messages_total", BY("outcome", "malformed")),
+	NG(listener.repeated, "ng_messages_total", BY("outcome", "repeated")),
+	NG(listener.ignored, "ng_messages_total", BY("outcome", "ignored")),
+	NG(listener.overloaded, "ng_messages_total",
+	   BY("outcome", "overloaded")),
+	NG(listener.asked, "ng_messages_total", BY("outcome", "asked")),
+	NG(listener.answered, "ng_answers_total", BY("outcome", "sent"),
+	   HEAD("counter", "Answers, by outcome.")),
+	NG(listener.unsent, "ng_answers_total", BY("outcome", "unsent")),
+	NG(listener.unwanted, "ng_answers_total", BY("outcome", "unwanted")),
+	NG(listener.dropped, "ng_dropped_total",
+	   HEAD("counter", "Datagrams that the kernel has dropped.")),
+	NG(listener.waiting, "ng_waiting",
+	   HEAD("gauge", "Requests that wait for answers.")),
+	NG(listener.connections, "ng_open_connections",
+	   HEAD("gauge", "Connections by TCP.")),
+	NG(listener.accepted, "ng_connections_total", BY("outcome", "accepted"),
+	   HEAD("counter", "Connections by outcome.")),
+	NG(listener.refused, "ng_connections_total", BY("outcome", "refused")),
+	NG(listener.cut, "ng_connections_total", BY("outcome", "cut")),
+	{ 0 },
+};
+
+void metrics_write_http(FILE *out, const struct http_stats *s)
+{
+	write_numbers(out, http_stats_fields, s);
+}
+
+void metrics_write_ng(FILE *out, const struct ng_service *sv)
+{
+	static const char asked[] = "ng_requests_total";
+	struct ng_service_stats s;
+
+	ng_service_stats(sv, &s);
+	metrics_head(out, asked, "counter",
+		     "Requests that were read, by command.");
+	for (unsigned i = 0; i < NG_COMMANDS; i++)
+		(void)fprintf(out, METRICS_NAME "{command=\"%s\"} %llu\n",
+			      asked, ng_command_names[i], s.count.asked[i]);
+	write_numbers(out, ng_stats_fields, &s);
 }
