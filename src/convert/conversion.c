@@ -344,17 +344,6 @@ static int write_chunk(struct conversion *cv, struct conversion_chunk *c)
 	return writer_put(&f->writer, c->out, c->out_used, &cv->why);
 }
 
-static int finish_output(struct conversion_io *io, struct conversion *cv)
-{
-	struct conversion_file *f = cv->file;
-	int err = writer_finish(&f->writer, &cv->why);
-
-	if (err)
-		return err;
-	return spool_commit(io->cfg.spool, cv->cfg.id, f->out, cv->cfg.out,
-			    cv->cfg.overwrite, &cv->why);
-}
-
 /* Returns 0: go on; 1: complete; or -errno, with cv->why. */
 static int advance_files(struct conversion_io *io, struct conversion *cv)
 {
@@ -377,7 +366,10 @@ static int advance_files(struct conversion_io *io, struct conversion *cv)
 	conversion_io_wake(io); /* and the other one */
 	if (err || !f->ended || f->filled)
 		return err;
-	err = finish_output(io, cv);
+	err = writer_finish(&f->writer, &cv->why);
+	if (!err)
+		err = spool_commit(io->cfg.spool, cv->cfg.id, f->out,
+				   cv->cfg.out, cv->cfg.overwrite, &cv->why);
 	return err ? err : 1;
 }
 

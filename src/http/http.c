@@ -91,24 +91,16 @@ struct http {
 
 /* --- the last minutes --- */
 
-static cr_ns busy_of(const struct node_stats *s)
-{
-	cr_ns sum = 0;
-
-	for (unsigned i = 0; i < s->nworkers; i++)
-		sum += s->workers[i].busy;
-	return sum;
-}
-
 static void sample_node(evutil_socket_t fd, short what, void *arg)
 {
 	static struct node_stats s; /* no stack's */
 	struct http *h = arg;
-	cr_ns busy, passed;
+	cr_ns busy = 0, passed;
 
 	(void)fd, (void)what;
 	node_stats(service_node(h->cfg.service), &s);
-	busy = busy_of(&s);
+	for (unsigned i = 0; i < s.nworkers; i++)
+		busy += s.workers[i].busy;
 	passed = (s.uptime - h->sampled) * s.nworkers;
 	h->samples[h->nsamples++ % HISTORY_SAMPLES] = (struct sample){
 		.at = s.uptime,

@@ -280,33 +280,25 @@ static void report_finding(struct recovery *r, struct recovery_finding f)
 
 /* --- workers --- */
 
-static void start_worker(struct recovery *r, unsigned worker)
+static void lose_worker(struct recovery *r, struct recovery_finding why)
 {
-	struct watch_worker *w = &r->worker[worker];
-	struct cr_err e = { "" };
+	struct watch_worker *w = &r->worker[why.worker];
 
-	if (r->ending || !live_start_worker(r->live, worker, &e))
-		return;
 	r->counts.lost++;
 	if (!w->reported)
-		report_finding(
-			r, (struct recovery_finding){ .event = RECOVERY_VACANT,
-						      .worker = worker,
-						      .why = e.text });
+		report_finding(r, why);
 	w->reported = true;
 }
 
-static void no_spare(struct recovery *r, unsigned worker, int err)
+static void start_worker(struct recovery *r, unsigned worker)
 {
-	struct watch_worker *w = &r->worker[worker];
+	struct cr_err e = { "" };
 
-	r->counts.lost++;
-	if (!w->reported)
-		report_finding(r, (struct recovery_finding){
-					  .event = RECOVERY_NO_SPARE,
-					  .worker = worker,
-					  .err = err });
-	w->reported = true;
+	if (!r->ending && live_start_worker(r->live, worker, &e))
+		lose_worker(r,
+			    (struct recovery_finding){ .event = RECOVERY_VACANT,
+						       .worker = worker,
+						       .why = e.text });
 }
 
 static void replace_worker(struct recovery *r, unsigned worker,
@@ -317,7 +309,10 @@ static void replace_worker(struct recovery *r, unsigned worker,
 	int spare = r->ending ? 0 : contexts_spare(r);
 
 	if (spare < 0) {
-		no_spare(r, worker, spare);
+		lose_worker(r, (struct recovery_finding){
+				       .event = RECOVERY_NO_SPARE,
+				       .worker = worker,
+				       .err = spare });
 		return;
 	}
 	if (!live_detach(r->live, worker, look))
@@ -337,71 +332,46 @@ static void replace_worker(struct recovery *r, unsigned worker,
 	client->over(client->arg, look->task);
 }
 
-static void look_at_worker(struct recovery *r, unsigned worker)
-{
-	struct watch_worker *w = &r->worker[worker];
-	struct live_worker_look look = { 0 };
-	struct live_worker_use use;
-	bool at_work = live_look_worker(r->live, worker, &look);
-
-	if (!at_work)
-		start_worker(r, worker); /* if that has failed before */
-	if (!watch_worker_suspect(w, at_work, look.picked))
-		return;
-	live_look_use(r->live, worker, &use);
-	if (watch_worker(w, &r->dog, use.runnable, use.cpu))
-		replace_worker(r, worker, &look);
-}
-
 void recovery_round(struct recovery *r, cr_ns now)
 {
 	watchdog_begin(&r->dog, now);
 	r->counts.away = live_join_detached(r->live);
 	r->counts.lost = 0;
-	for (unsigned w = 0; w < r->cfg.workers; w++)
-		look_at_worker(r, w);
+	for (unsigned i = 0; i < r->cfg.workers; i++) {
+		struct watch_worker *w = &r->worker[i];
+		struct live_worker_look look = { 0 };
+		struct live_worker_use use;
+		bool at_work = live_look_worker(r->live, i, &look);
+
+		if (!at_work)
+			start_worker(r, i); /* if that has failed before */
+		if (!watch_worker_suspect(w, at_work, look.picked))
+			continue;
+		live_look_use(r->live, i, &use);
+		if (watch_worker(w, &r->dog, use.runnable, use.cpu))
+			replace_worker(r, i, &look);
+	}
 	r->counts.starved = 0;
 }
 
 /* --- tasks --- */
 
-static struct watch_look look_inside(const struct recovery *r,
-				     struct live_task *t)
+void recovery_task(struct recovery *r, struct watch_task *w,
+		   struct live_task *t, bool waiting, uint64_t done)
 {
+	const char *policy;
 	struct live_task_look in;
+	struct watch_look look;
 
+	if (!watch_task_suspect(w, waiting, done))
+		return;
 	live_look_task(r->live, t, &in);
-	return (struct watch_look){ .now = r->dog.last,
+	look = (struct watch_look){ .now = r->dog.last,
 				    .state = in.state,
 				    .release = in.release,
 				    .eligible = in.eligible,
 				    .idle = in.idle,
 				    .idles = in.idles };
-}
-
-/* When the fallback has it already there is nobody else to try: the next round
- * finds it again. */
-static void blame_policy(struct recovery *r, struct live_task *t)
-{
-	const char *policy = live_scheduler(r->live);
-
-	if (!live_blame_policy(r->live, t))
-		return;
-	r->counts.forgotten++;
-	report_finding(r,
-		       (struct recovery_finding){ .event = RECOVERY_FORGOTTEN,
-						  .task = t,
-						  .why = policy });
-}
-
-void recovery_task(struct recovery *r, struct watch_task *w,
-		   struct live_task *t, bool waiting, uint64_t done)
-{
-	struct watch_look look;
-
-	if (!watch_task_suspect(w, waiting, done))
-		return;
-	look = look_inside(r, t);
 	switch (watch_task(w, &r->dog, &look)) {
 	case WATCH_FINE:
 		break;
@@ -417,7 +387,16 @@ void recovery_task(struct recovery *r, struct watch_task *w,
 		live_wake_again(r->live, t);
 		break;
 	case WATCH_FORGOTTEN:
-		blame_policy(r, t);
+		policy = live_scheduler(r->live);
+		/* When the fallback has it already there is nobody else to
+		 * try: the next round finds it again. */
+		if (!live_blame_policy(r->live, t))
+			break;
+		r->counts.forgotten++;
+		report_finding(r, (struct recovery_finding){
+					  .event = RECOVERY_FORGOTTEN,
+					  .task = t,
+					  .why = policy });
 		break;
 	}
 }

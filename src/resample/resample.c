@@ -80,19 +80,6 @@ void resample_close(struct resample *r)
 	free(r);
 }
 
-/* @n samples, BLOCK at most and of which whole ones come out. Of more than it
- * has room for inside, the library may leave some of the last ones behind. */
-static unsigned run_block(struct resample *r, const int16_t *in, unsigned n,
-			  int16_t *out)
-{
-	unsigned nout = n / down_of(r) * up_of(r);
-	spx_uint32_t taken = n, given = nout;
-
-	(void)speex_resampler_process_int(r->lib, 0, in, &taken, out, &given);
-	CR_ASSERT(taken == n && given == nout);
-	return nout;
-}
-
 unsigned resample_run(struct resample *r, const int16_t *in, unsigned nin,
 		      int16_t *out, unsigned cap)
 {
@@ -105,6 +92,8 @@ unsigned resample_run(struct resample *r, const int16_t *in, unsigned nin,
 		unsigned n = all < BLOCK ? all - all % down : BLOCK;
 		unsigned fresh = n - r->nrest;
 		const int16_t *block = in;
+		unsigned nout = n / down * up_of(r);
+		spx_uint32_t taken = n, given = nout;
 
 		if (r->nrest) {
 			memcpy(joined, r->rest, r->nrest * sizeof(*in));
@@ -112,7 +101,12 @@ unsigned resample_run(struct resample *r, const int16_t *in, unsigned nin,
 			block = joined;
 			r->nrest = 0;
 		}
-		done += run_block(r, block, n, out + done);
+		/* Of more than BLOCK samples, or of half ones, the library may
+		 * leave some of the last ones behind: it has no more room. */
+		(void)speex_resampler_process_int(r->lib, 0, block, &taken,
+						  out + done, &given);
+		CR_ASSERT(taken == n && given == nout);
+		done += nout;
 		in += fresh;
 		all -= n;
 	}

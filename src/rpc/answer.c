@@ -255,16 +255,6 @@ struct rpc_later {
 /* Of a request's parameters: no object within one within one is looked into. */
 enum { DEPTH_MAX = 2 };
 
-static const struct rpc_method *method_named(const struct rpc_server *s,
-					     const char *name)
-{
-	const struct rpc_method *m = s->cfg.methods;
-
-	while (m->name && strcmp(m->name, name) != 0)
-		m++;
-	return m->name ? m : NULL;
-}
-
 static json_t *refuse_method(const struct rpc_server *s, const char *name,
 			     struct rpc_error *err)
 {
@@ -367,9 +357,13 @@ static json_t *call_method(struct peer *p, const struct jsonrpc_message *m,
 			   struct rpc_error *err)
 {
 	struct rpc_server *s = p->server;
-	const struct rpc_method *method = method_named(s, m->method);
+	const struct rpc_method *method = s->cfg.methods;
 	json_t *result;
 
+	while (method->name && strcmp(method->name, m->method) != 0)
+		method++;
+	if (!method->name)
+		method = NULL;
 	note_request(&s->noted, p, method, m->params);
 	if (!strcmp(m->method, "bye"))
 		return answer_bye(p, m->params, err);
@@ -405,18 +399,6 @@ static void add_reply(struct replies *to, const json_t *id, json_t *result,
 	}
 }
 
-/* What is behind a reply that did not fit. Notifications, too: what they build
- * on may not have been run. */
-static void pass_over_message(struct replies *to,
-			      const struct jsonrpc_message *m)
-{
-	if (m->kind == JSONRPC_CALL || m->kind == JSONRPC_INVALID)
-		replies_refuse(to, m->id, RPC_NOT_RUN,
-			       "not run: the replies before it fill the "
-			       "message; ask again",
-			       NULL);
-}
-
 static void run_method(struct peer *p, struct replies *to,
 		       const struct jsonrpc_message *m)
 {
@@ -443,9 +425,16 @@ static void reply_to(struct peer *p, struct replies *to,
 {
 	if (m->kind == JSONRPC_RESULT || m->kind == JSONRPC_ERROR)
 		return; /* we never ask */
+	/* What is behind a reply that did not fit. Notifications, too: what
+	 * they build on may not have been run. */
+	if (to->full && m->kind != JSONRPC_NOTIFICATION)
+		replies_refuse(to, m->id, RPC_NOT_RUN,
+			       "not run: the replies before it fill the "
+			       "message; ask again",
+			       NULL);
 	if (to->full)
-		pass_over_message(to, m);
-	else if (m->kind == JSONRPC_INVALID)
+		return;
+	if (m->kind == JSONRPC_INVALID)
 		replies_refuse(to, m->id, RPC_INVALID_REQUEST, m->why, NULL);
 	else
 		run_method(p, to, m);

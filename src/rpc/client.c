@@ -78,15 +78,6 @@ static void down(struct rpc_client *c, const char *reason)
 		c->cfg.down(c->cfg.arg, c->why.text);
 }
 
-/* Why the server will close, mostly. */
-static void complained(struct rpc_client *c, const json_t *error)
-{
-	const char *text = json_string_value(json_object_get(error, "message"));
-
-	if (text)
-		(void)cr_fail(&c->reported, 0, "%s", text);
-}
-
 static void closed(struct rpc_client *c)
 {
 	struct cr_err e;
@@ -124,12 +115,18 @@ static void data(struct rpc_client *c, const struct transport_event *ev)
 	for (size_t i = 0; i < doc.count && c->state == CLIENT_UP; i++) {
 		struct jsonrpc_message m = jsonrpc_at(&doc, i);
 
-		if (m.kind == JSONRPC_ERROR && !json_is_integer(m.id))
-			complained(c, m.error);
-		else if (m.kind == JSONRPC_RESULT || m.kind == JSONRPC_ERROR)
+		if (m.kind == JSONRPC_ERROR && !json_is_integer(m.id)) {
+			/* why the server will close, mostly */
+			text = json_string_value(
+				json_object_get(m.error, "message"));
+			if (text)
+				(void)cr_fail(&c->reported, 0, "%s", text);
+		} else if (m.kind == JSONRPC_RESULT ||
+			   m.kind == JSONRPC_ERROR) {
 			replied(c, &m);
-		else if (m.kind == JSONRPC_NOTIFICATION && c->cfg.notified)
+		} else if (m.kind == JSONRPC_NOTIFICATION && c->cfg.notified) {
 			c->cfg.notified(c->cfg.arg, m.method, m.params);
+		}
 	}
 	jsonrpc_doc_free(&doc);
 }
@@ -342,31 +339,24 @@ static void on_reply(void *arg, const json_t *result, const json_t *error)
 	a->error = json_deep_copy(error);
 }
 
-/* The asker's frame goes away: its reply must not be written there. */
-static void forget_request(struct rpc_client *c, const void *arg)
-{
-	struct pending *p;
-
-	TAILQ_FOREACH (p, &c->pending, next) {
-		if (p->arg != arg)
-			continue;
-		TAILQ_REMOVE(&c->pending, p, next);
-		free(p);
-		return;
-	}
-}
-
 int rpc_client_ask(struct rpc_client *c, const char *method, json_t *params,
 		   unsigned timeout_ms, json_t **result, json_t **error,
 		   struct cr_err *e)
 {
 	struct asked a = { 0 };
+	struct pending *p;
 	int rc = rpc_client_call(c, method, params, on_reply, &a);
 
 	if (!rc)
 		rc = run_until(c, &a.done, timeout_ms);
-	if (!a.done)
-		forget_request(c, &a);
+	/* @a goes away: its reply must not be written there */
+	TAILQ_FOREACH (p, &c->pending, next)
+		if (p->arg == &a)
+			break;
+	if (p) {
+		TAILQ_REMOVE(&c->pending, p, next);
+		free(p);
+	}
 	if (c->state == CLIENT_DOWN && !a.result) {
 		json_decref(a.error);
 		return cr_fail(e, -ECONNRESET, "%s", c->why.text);

@@ -50,18 +50,14 @@ static void peer_kill(struct peer *p, const char *reason)
 /* What has come of a message, and what goes back: replies of messages that are
  * not answered whole yet, what is queued. Nothing of who is gone, which is
  * freed soon. */
-static size_t held_by(const struct peer *p)
-{
-	if (p->gone)
-		return 0;
-	return p->in.size + p->out.bytes + p->nlater * (size_t)LATER_BYTES +
-	       p->unfinished + transport_queued(p->transport, p->assoc);
-}
-
 static void weigh_peer(struct peer *p)
 {
-	size_t now = held_by(p);
+	size_t now = 0;
 
+	if (!p->gone)
+		now = p->in.size + p->out.bytes +
+		      p->nlater * (size_t)LATER_BYTES + p->unfinished +
+		      transport_queued(p->transport, p->assoc);
 	p->server->weight += now - p->weight;
 	p->weight = now;
 }

@@ -261,21 +261,23 @@ bool verdicts_met(const struct verdicts *v)
 	return true;
 }
 
-static json_t *verdict_json(const struct verdict *v)
-{
-	return json_pack("{s:s?,s:s,s:s,s:s,s:I,s:b}", "flow", v->flow,
-			 "metric", campaign_metric_name(v->metric), "expect",
-			 v->expect->text, "unit",
-			 campaign_metric_is_time(v->metric) ? "ns" : "ppm",
-			 "value", (json_int_t)v->value, "met", (int)v->met);
-}
-
 json_t *verdicts_json(const struct verdicts *v)
 {
 	json_t *list = json_array();
 
-	for (unsigned i = 0; i < v->count; i++)
-		(void)json_array_append_new(list, verdict_json(&v->item[i]));
+	for (unsigned i = 0; i < v->count; i++) {
+		const struct verdict *of = &v->item[i];
+		bool time = campaign_metric_is_time(of->metric);
+
+		(void)json_array_append_new(
+			list,
+			json_pack("{s:s?,s:s,s:s,s:s,s:I,s:b}", "flow",
+				  of->flow, "metric",
+				  campaign_metric_name(of->metric), "expect",
+				  of->expect->text, "unit", time ? "ns" : "ppm",
+				  "value", (json_int_t)of->value, "met",
+				  (int)of->met));
+	}
 	return list;
 }
 

@@ -292,13 +292,6 @@ int transport_addr_parse(struct transport_addr *a, const char *text)
 	return 0;
 }
 
-/* How a kernel without SCTP answers: depends on socket type and family. */
-static bool stack_missing(int rc)
-{
-	return rc == -ESOCKTNOSUPPORT || rc == -EPROTONOSUPPORT ||
-	       rc == -EAFNOSUPPORT;
-}
-
 int transport_open(struct transport **t, const struct transport_config *cfg,
 		   struct cr_err *e)
 {
@@ -312,7 +305,10 @@ int transport_open(struct transport **t, const struct transport_config *cfg,
 	rc = transport_kernel_ops.open(t, cfg, &kernel);
 	if (!rc)
 		return 0;
-	if (cfg->kind == TRANSPORT_KERNEL || !stack_missing(rc))
+	/* How a kernel without SCTP answers depends on type and family. */
+	if (cfg->kind == TRANSPORT_KERNEL ||
+	    (rc != -ESOCKTNOSUPPORT && rc != -EPROTONOSUPPORT &&
+	     rc != -EAFNOSUPPORT))
 		return cr_fail(e, rc, "%s", kernel.text);
 	rc = transport_user_ops.open(t, cfg, &user);
 	if (rc)

@@ -388,19 +388,11 @@ static void gather_completions(struct receive_ring *r)
 	} while (has > had && has < r->sizes.completions);
 }
 
-static void wait_for_one(struct receive_ring *r, cr_ns timeout)
-{
-	struct __kernel_timespec ts = { timeout / CR_SEC, timeout % CR_SEC };
-	struct io_uring_cqe *c;
-
-	judge_result(r, io_uring_submit_and_wait_timeout(
-				&r->ring, &c, 1,
-				timeout == CR_NEVER ? NULL : &ts, NULL));
-}
-
 /** Carry out orders and wait for completions. 0 or -errno. */
 static int receive_ring_wait(struct receive_ring *r, cr_ns timeout)
 {
+	struct __kernel_timespec ts = { timeout / CR_SEC, timeout % CR_SEC };
+	struct io_uring_cqe *c;
 	bool more;
 	struct io_uring_sqe *s;
 
@@ -410,6 +402,8 @@ static int receive_ring_wait(struct receive_ring *r, cr_ns timeout)
 		return r->err;
 	arm_again(r);
 	more = carry_out(r);
+	if (more)
+		ts = (struct __kernel_timespec){ 0 };
 	if (!r->waking) {
 		s = next_sqe(r);
 		io_uring_prep_read(s, r->inlet->wake, &r->wakes,
@@ -419,7 +413,11 @@ static int receive_ring_wait(struct receive_ring *r, cr_ns timeout)
 	}
 	/* liburing would only look at what is there */
 	if (!r->err && !io_uring_cq_ready(&r->ring))
-		wait_for_one(r, more ? 0 : timeout);
+		judge_result(r,
+			     io_uring_submit_and_wait_timeout(
+				     &r->ring, &c, 1,
+				     !more && timeout == CR_NEVER ? NULL : &ts,
+				     NULL));
 	if (!r->err && io_uring_cq_ready(&r->ring))
 		gather_completions(r);
 	return r->err;

@@ -25,40 +25,31 @@ void control_clock_read(struct control_clock *clock)
 	clock->skew = clock_read(CLOCK_REALTIME) - clock->now;
 }
 
-static cr_ns read_kernel_time(const struct cmsghdr *c,
-			      const struct control_clock *clock)
-{
-	struct timespec t;
-
-	memcpy(&t, CMSG_DATA(c), sizeof(t));
-	return cr_ns_min((cr_ns)t.tv_sec * CR_SEC + t.tv_nsec - clock->skew,
-			 clock->now);
-}
-
-static size_t read_stride(const struct cmsghdr *c)
-{
-	int size;
-
-	memcpy(&size, CMSG_DATA(c), sizeof(size));
-	return size > 0 ? (size_t)size : 0;
-}
-
 void control_read(const struct msghdr *m, const struct control_clock *clock,
 		  struct control *out)
 {
 	struct msghdr all = *m; /* the macros want one that is not const */
+	struct timespec t;
+	int size;
 
 	*out = (struct control){ .arrival = clock->now };
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&all); c;
 	     c = CMSG_NXTHDR(&all, c)) {
 		if (c->cmsg_level == SOL_SOCKET &&
-		    c->cmsg_type == SCM_TIMESTAMPNS)
-			out->arrival = read_kernel_time(c, clock);
-		else if (c->cmsg_level == SOL_SOCKET &&
-			 c->cmsg_type == SO_RXQ_OVFL)
+		    c->cmsg_type == SCM_TIMESTAMPNS) {
+			memcpy(&t, CMSG_DATA(c), sizeof(t));
+			out->arrival =
+				cr_ns_min((cr_ns)t.tv_sec * CR_SEC + t.tv_nsec -
+						  clock->skew,
+					  clock->now);
+		} else if (c->cmsg_level == SOL_SOCKET &&
+			   c->cmsg_type == SO_RXQ_OVFL) {
 			memcpy(&out->drops, CMSG_DATA(c), sizeof(out->drops));
-		else if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO)
-			out->stride = read_stride(c);
+		} else if (c->cmsg_level == SOL_UDP &&
+			   c->cmsg_type == UDP_GRO) {
+			memcpy(&size, CMSG_DATA(c), sizeof(size));
+			out->stride = size > 0 ? (size_t)size : 0;
+		}
 	}
 }
 
