@@ -142,34 +142,27 @@ static int weigh_answer(struct ng_exchange *x, struct cr_err *e)
 	return err;
 }
 
-/* Lines before @end go back to what they were. */
+/* Lines before @end stay as they were. */
 static void undo_answer(struct ng_exchange *x, unsigned end)
 {
-	struct node *n = x->w->service->node;
-	struct cr_err e;
-
 	for (unsigned i = 0; i < end; i++)
-		if (x->carried[i] && x->line[i].ran)
-			(void)ng_stream_settle(n, x->d, i, x->line[i].was,
-					       &x->back, &e);
+		if (x->carried[i] && x->line[i].change)
+			conversation_cancel(x->line[i].change);
 		else if (x->carried[i])
-			ng_stream_stop(n, &x->d->stream[i], NODE_END_STOPPED,
-				       &proxy);
+			ng_stream_stop(x->w->service->node, &x->d->stream[i],
+				       NODE_END_STOPPED, &proxy);
 }
 
 static int settle_lines(struct ng_exchange *x, struct cr_err *e)
 {
-	struct node *n = x->w->service->node;
 	int err = 0;
 
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++) {
-
 		if (!x->carried[i])
 			continue;
-		x->line[i].ran =
-			ng_stream_now(n, &x->d->stream[i], x->line[i].was);
-		err = ng_stream_settle(n, x->d, i, x->line[i].to, x->w->plan,
-				       e);
+		err = ng_stream_prepare(x->w->service->node, x->d, i,
+					x->line[i].to, x->w->plan,
+					&x->line[i].change, e);
 		if (err)
 			undo_answer(x, i);
 	}
@@ -186,6 +179,8 @@ static void commit_line(struct ng_exchange *x, unsigned i)
 
 	ng_release(x->w->service, s); /* it has its share now */
 	if (x->carried[i]) {
+		if (x->line[i].change)
+			conversation_commit(x->line[i].change);
 		ng_stream_set_early(n, s, false);
 		/* An answer can only agree to what was offered (RFC 5761,
 		 * 5.1.1). */

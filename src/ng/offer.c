@@ -460,12 +460,15 @@ static void begin_early(struct ng_exchange *x, unsigned i)
 {
 	struct ng_service *sv = x->w->service;
 	struct ng_stream *s = &x->d->stream[i];
+	struct conversation_change *change;
 	struct endpoint_spec to[2];
 	struct cr_err e;
 
 	if (!x->carried[i] || !early_terms(x, i, to) ||
-	    ng_stream_settle(sv->node, x->d, i, to, x->w->plan, &e))
+	    ng_stream_prepare(sv->node, x->d, i, to, x->w->plan, &change, &e))
 		return;
+	if (change)
+		conversation_commit(change);
 	ng_stream_set_early(sv->node, s, true);
 	ng_release(sv, s);
 }

@@ -102,18 +102,15 @@ struct ng_exchange {
 	/* the rest is not cleared */
 	struct sdp_format format[SDP_LINES_MAX][SDP_FORMATS_MAX];
 	struct codec_settled settled; /**< of the line at hand */
-	/** Of an answer's lines that go back: the other one may be waited for.
-	 */
-	struct conversation_plan back;
 	struct {
 		/* an offer's: what an answer will be to, and what was promised
 		 * to the one before */
 		struct ng_offered offered;
 		struct conversation_promise before;
-		/* an answer's: what parties become, and were if it ran */
-		struct endpoint_spec to[2], was[2];
+		/* an answer's: what parties become; NULL: it has begun */
+		struct endpoint_spec to[2];
+		struct conversation_change *change;
 		struct codec_spec spoken[2];
-		bool ran;
 	} line[SDP_LINES_MAX]; /**< those that are carried */
 };
 

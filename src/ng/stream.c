@@ -267,19 +267,6 @@ void ng_stream_name(struct node *n, const struct ng_dialog *d, unsigned i)
 		conversation_set_tags(c, tag, i + 1);
 }
 
-/* An endpoint that another branch has is taken from it. */
-static int report_party(struct node *n, uint32_t endpoint,
-			const struct endpoint_spec *to,
-			struct conversation_plan *plan, struct cr_err *e)
-{
-	struct party *p = party_find(n, endpoint);
-
-	if (!p)
-		return cr_fail(e, -ESRCH, "an endpoint of it has ended");
-	end_conversation(p);
-	return conversation_change_party(p, to, plan, e);
-}
-
 static int begin_conversation(struct node *n, struct ng_dialog *d, unsigned i,
 			      const struct endpoint_spec to[2],
 			      struct conversation_plan *plan, struct cr_err *e)
@@ -291,8 +278,14 @@ static int begin_conversation(struct node *n, struct ng_dialog *d, unsigned i,
 	r.port = CALL_PORT_EACH;
 	r.label = d->call->id;
 	for (unsigned k = 0; k < 2 && !err; k++) {
-		r.end[k].endpoint = d->side[k]->endpoint[i].id;
-		err = report_party(n, r.end[k].endpoint, &to[k], plan, e);
+		struct party *p = party_find(n, d->side[k]->endpoint[i].id);
+
+		if (!p)
+			return cr_fail(e, -ESRCH,
+				       "an endpoint of it has ended");
+		end_conversation(p); /* another branch's */
+		r.end[k].endpoint = party_id(p);
+		err = conversation_change_party(p, &to[k], plan, e);
 	}
 	if (!err)
 		err = conversation_find_endpoints(n, &r, e);
@@ -305,13 +298,15 @@ static int begin_conversation(struct node *n, struct ng_dialog *d, unsigned i,
 	return err;
 }
 
-int ng_stream_settle(struct node *n, struct ng_dialog *d, unsigned i,
-		     const struct endpoint_spec to[2],
-		     struct conversation_plan *plan, struct cr_err *e)
+int ng_stream_prepare(struct node *n, struct ng_dialog *d, unsigned i,
+		      const struct endpoint_spec to[2],
+		      struct conversation_plan *plan,
+		      struct conversation_change **change, struct cr_err *e)
 {
 	struct conversation *c = conversation_of(n, &d->stream[i]);
 
-	return c ? conversation_change(c, to, plan, e)
+	*change = NULL;
+	return c ? conversation_prepare(c, to, plan, change, e)
 		 : begin_conversation(n, d, i, to, plan, e);
 }
 
@@ -322,16 +317,6 @@ void ng_stream_set_early(struct node *n, struct ng_stream *s, bool early)
 	s->early = early;
 	if (c)
 		conversation_set_early(c, early);
-}
-
-bool ng_stream_now(struct node *n, const struct ng_stream *s,
-		   struct endpoint_spec now[2])
-{
-	const struct conversation *c = conversation_of(n, s);
-
-	if (c)
-		conversation_now(c, now);
-	return c;
 }
 
 bool ng_stream_takes(struct node *n, const struct ng_dialog *d, unsigned i)
@@ -346,7 +331,7 @@ bool ng_stream_takes(struct node *n, const struct ng_dialog *d, unsigned i)
 	return takes && !conversation_of(n, &d->stream[i]);
 }
 
-/* What ng_stream_settle() would say of the endpoints of line @i. */
+/* What ng_stream_prepare() would say of the endpoints of line @i. */
 int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
 		    const struct endpoint_spec to[2], struct cr_err *e)
 {

@@ -65,13 +65,14 @@ const char *ng_endpoint_interface(struct node *n, const struct ng_endpoint *l);
 
 /* --- conversations --- */
 
-/** Both sides of line @i of @d, in their order, are as @to says from now on:
- * the conversation begins, or goes on changed. 0; with @e -EINVAL, -ENOSPC,
- * ...; -EAGAIN: it has to be known first what @plan->stream costs, then ask
- * again. */
-int ng_stream_settle(struct node *n, struct ng_dialog *d, unsigned i,
-		     const struct endpoint_spec to[2],
-		     struct conversation_plan *plan, struct cr_err *e);
+/** Both sides of line @i of @d, in their order, are to be as @to says: the
+ * conversation begins, and *@change is NULL, or can go on changed by that with
+ * conversation_commit(). 0; with @e -EINVAL, -ENOSPC, ...; -EAGAIN: it has to
+ * be known first what @plan->stream costs, then ask again. */
+int ng_stream_prepare(struct node *n, struct ng_dialog *d, unsigned i,
+		      const struct endpoint_spec to[2],
+		      struct conversation_plan *plan,
+		      struct conversation_change **change, struct cr_err *e);
 /** The conversation of @s has been answered; or (@early) has begun before that:
  * what comes of a side is passed on until there is an answer. */
 void ng_stream_set_early(struct node *n, struct ng_stream *s, bool early);
@@ -85,12 +86,7 @@ void ng_stream_stop(struct node *n, struct ng_stream *s, enum node_end why,
 /** Records of line @i of @d have the tags of its sides. */
 void ng_stream_name(struct node *n, const struct ng_dialog *d, unsigned i);
 
-/** What the parties of @s are now, for ng_stream_settle() to go back to. False:
- * it has no conversation. */
-bool ng_stream_now(struct node *n, const struct ng_stream *s,
-		   struct endpoint_spec now[2]);
-
-/** Would ng_stream_settle() end a conversation of another dialog, which has an
+/** Would ng_stream_prepare() end a conversation of another dialog, which has an
  * endpoint of line @i of @d now? */
 bool ng_stream_takes(struct node *n, const struct ng_dialog *d, unsigned i);
 

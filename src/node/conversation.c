@@ -381,15 +381,18 @@ static void conversation_use_rtcp(const struct conversation *c,
 static int add_calls(struct conversation *c, struct call_cfg *stream,
 		     struct cr_err *e)
 {
+	struct node_recode *recode;
 	int err;
 
 	if (!c->relays ||
 	    !(relay_needs_call(&stream[0]) || relay_needs_call(&stream[1])))
 		return 0;
-	err = node_streams_recode(c->stream, stream, true, e);
-	if (!err)
-		conversation_use_rtcp(c, stream);
-	return err;
+	err = node_recode_prepare(&recode, c->stream, stream, true, e);
+	if (err)
+		return err;
+	node_recode_commit(recode);
+	conversation_use_rtcp(c, stream);
+	return 0;
 }
 
 static int start_streams(struct conversation *c, struct call_cfg *stream,
@@ -727,19 +730,34 @@ static int plan_change(const struct conversation *c,
 	return err;
 }
 
-static int recode(struct conversation *c, const struct endpoint_spec to[2],
-		  struct conversation_plan *plan, struct cr_err *e)
-{
-	int err = plan_change(c, to, plan, e);
+/* A change that can be made. */
+struct conversation_change {
+	struct conversation *c;
+	struct endpoint_spec to[2], next[2];
+	struct call_cfg stream[2];
+	bool relays;
+	struct node_recode *recode; /* NULL: the streams stay as they are */
+};
 
-	if (!err)
-		err = node_streams_recode(c->stream, plan->stream, plan->relays,
-					  e);
+/* By @ch->next. */
+static int prepare_streams(struct conversation_change *ch,
+			   struct conversation_plan *plan, struct cr_err *e)
+{
+	int err = plan_change(ch->c, ch->next, plan, e);
+
 	if (err)
 		return err;
-	c->relays = plan->relays;
-	conversation_use_rtcp(c, plan->stream);
-	return 0;
+	ch->relays = plan->relays;
+	memcpy(ch->stream, plan->stream, sizeof(ch->stream));
+	return node_recode_prepare(&ch->recode, ch->c->stream, ch->stream,
+				   ch->relays, e);
+}
+
+static void commit_streams(struct conversation_change *ch)
+{
+	node_recode_commit(ch->recode);
+	ch->c->relays = ch->relays;
+	conversation_use_rtcp(ch->c, ch->stream);
 }
 
 static int check_parties(const struct conversation *c,
@@ -797,24 +815,54 @@ int conversation_weigh_change(struct conversation *c,
 	return 0;
 }
 
-void conversation_now(const struct conversation *c, struct endpoint_spec now[2])
+int conversation_prepare(struct conversation *c,
+			 const struct endpoint_spec to[2],
+			 struct conversation_plan *plan,
+			 struct conversation_change **out, struct cr_err *e)
 {
+	struct conversation_change *ch = calloc(1, sizeof(*ch));
+	int err;
+
+	if (!ch)
+		return cr_fail(e, -ENOMEM, "out of memory for a change");
+	ch->c = c;
+	memcpy(ch->to, to, sizeof(ch->to));
+	err = check_parties(c, to, ch->next, e);
+	if (!err &&
+	    (endpoint_spec_speaks(&to[0]) || endpoint_spec_speaks(&to[1])))
+		err = prepare_streams(ch, plan, e);
+	if (err)
+		free(ch);
+	else
+		*out = ch;
+	return err;
+}
+
+void conversation_commit(struct conversation_change *ch)
+{
+	if (ch->recode)
+		commit_streams(ch);
 	for (unsigned i = 0; i < 2; i++)
-		now[i] = c->party[i]->spec;
+		party_change(ch->c->party[i], &ch->to[i], &ch->next[i]);
+	free(ch);
+}
+
+void conversation_cancel(struct conversation_change *ch)
+{
+	if (ch->recode)
+		node_recode_cancel(ch->recode);
+	free(ch);
 }
 
 int conversation_change(struct conversation *c,
 			const struct endpoint_spec to[2],
 			struct conversation_plan *plan, struct cr_err *e)
 {
-	struct endpoint_spec next[2];
-	int err = check_parties(c, to, next, e);
+	struct conversation_change *ch;
+	int err = conversation_prepare(c, to, plan, &ch, e);
 
-	if (!err &&
-	    (endpoint_spec_speaks(&to[0]) || endpoint_spec_speaks(&to[1])))
-		err = recode(c, next, plan, e);
-	for (unsigned i = 0; i < 2 && !err; i++)
-		party_change(c->party[i], &to[i], &next[i]);
+	if (!err)
+		conversation_commit(ch);
 	return err;
 }
 
@@ -823,16 +871,18 @@ int conversation_change_party(struct party *p, const struct endpoint_spec *to,
 {
 	static const struct party_names own = { .path = "",
 						.address = "address" };
-	struct conversation *c = p->conversation;
-	struct endpoint_spec next[2];
-	unsigned i = c && c->party[1] == p;
-	int err = party_check_change(&next[i], p, to, &own, e);
+	struct conversation_change ch = { .c = p->conversation };
+	unsigned i = ch.c && ch.c->party[1] == p;
+	int err = party_check_change(&ch.next[i], p, to, &own, e);
 
-	if (!err && c && endpoint_spec_speaks(to)) {
-		next[!i] = c->party[!i]->spec;
-		err = recode(c, next, plan, e);
+	if (!err && ch.c && endpoint_spec_speaks(to)) {
+		ch.next[!i] = ch.c->party[!i]->spec;
+		err = prepare_streams(&ch, plan, e);
 	}
-	if (!err)
-		party_change(p, to, &next[i]);
-	return err;
+	if (err)
+		return err;
+	if (ch.recode)
+		commit_streams(&ch);
+	party_change(p, to, &ch.next[i]);
+	return 0;
 }

@@ -94,9 +94,15 @@ int conversation_weigh_change(struct conversation *c,
 			      const struct conversation_promise *promised,
 			      int64_t *ppm, struct conversation_plan *plan,
 			      struct cr_err *e);
-/** What its parties are now, for conversation_change() to go back to. */
-void conversation_now(const struct conversation *c,
-		      struct endpoint_spec now[2]);
+/** The same in two steps: what can fail, and the change, which cannot; or
+ * nothing of it. Other changes of @c come after that. */
+struct conversation_change;
+int conversation_prepare(struct conversation *c,
+			 const struct endpoint_spec to[2],
+			 struct conversation_plan *plan,
+			 struct conversation_change **out, struct cr_err *e);
+void conversation_commit(struct conversation_change *ch);
+void conversation_cancel(struct conversation_change *ch);
 
 /** It has begun before it was agreed on, or (@early false) that is so no more:
  * until then it counts as no call that was started, and nobody is told when it

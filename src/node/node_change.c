@@ -334,6 +334,11 @@ struct recode {
 	struct relay *relay;		/* that it has not had; or NULL */
 };
 
+struct node_recode {
+	struct recode one[2];
+	bool relays;
+};
+
 struct call_codecs *node_codecs_copy(const struct call_codecs *from)
 {
 	struct call_codecs *to = from ? malloc(sizeof(*to)) : NULL;
@@ -479,7 +484,7 @@ static int admit_recode(struct recode *r, unsigned flags, struct cr_verdict *v)
 				      flags, v);
 }
 
-/* It has been admitted, but the other one has not. */
+/* It has been admitted, and is not to be: the other one has not, say. */
 static void take_back_recode(struct recode *r)
 {
 	struct node *n = r->nc->node;
@@ -606,34 +611,70 @@ static void take_relay(struct recode *r)
 	be_relay(nc, true);
 }
 
-int node_streams_recode(struct node_call *const nc[2], struct call_cfg to[2],
-			bool relays, struct cr_err *e)
+/* It has been taken or given up. */
+static void free_recode(struct node_recode *r)
 {
-	struct recode r[2] = { { .nc = nc[0], .to = &to[0] },
-			       { .nc = nc[1], .to = &to[1] } };
-	struct node *n = nc[0]->node;
+	for (unsigned i = 0; i < 2; i++)
+		if (r->one[i].cost)
+			costs_release(r->one[i].nc->node->costs,
+				      r->one[i].cost);
+	free(r);
+}
+
+int node_recode_prepare(struct node_recode **out, struct node_call *const nc[2],
+			struct call_cfg to[2], bool relays, struct cr_err *e)
+{
+	struct node_recode *r;
 	struct cost_entry *cost;
 	int err = 0;
 
-	/* who has to wait for one has made nothing */
+	/* one that has to wait for costs has made nothing */
 	for (unsigned i = 0; i < 2 && !err; i++)
 		if (node_stream_needs_call(&to[i], relays))
-			err = node_cost_of(n, &to[i], &cost, e);
-	for (unsigned i = 0; i < 2 && !err; i++)
-		err = make_recode(&r[i], relays, e);
-	if (!err)
-		err = admit_both(r, e);
+			err = node_cost_of(nc[0]->node, &to[i], &cost, e);
+	if (err)
+		return err;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return cr_fail(e, -ENOMEM, "out of memory for a change");
+	r->relays = relays;
 	for (unsigned i = 0; i < 2; i++) {
-		if (err)
-			give_up_recode(&r[i]);
-		else if (relays)
-			take_relay(&r[i]);
-		else
-			take_recoded_call(&r[i]);
-		if (r[i].cost)
-			costs_release(n->costs, r[i].cost);
+		r->one[i].nc = nc[i];
+		r->one[i].to = &to[i];
 	}
-	if (!err && nc[0]->call && nc[1]->call)
-		node_join_pair(nc[0], nc[1]);
+	for (unsigned i = 0; i < 2 && !err; i++)
+		err = make_recode(&r->one[i], relays, e);
+	if (!err)
+		err = admit_both(r->one, e);
+	if (!err) {
+		*out = r;
+		return 0;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		give_up_recode(&r->one[i]);
+	free_recode(r);
 	return err;
+}
+
+void node_recode_commit(struct node_recode *r)
+{
+	struct node_call *a = r->one[0].nc, *b = r->one[1].nc;
+
+	for (unsigned i = 0; i < 2; i++)
+		if (r->relays)
+			take_relay(&r->one[i]);
+		else
+			take_recoded_call(&r->one[i]);
+	if (a->call && b->call)
+		node_join_pair(a, b);
+	free_recode(r);
+}
+
+void node_recode_cancel(struct node_recode *r)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		take_back_recode(&r->one[i]);
+		give_up_recode(&r->one[i]);
+	}
+	free_recode(r);
 }

@@ -323,6 +323,63 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 	end(&r, c);
 }
 
+/* All is made and admitted, and then not wanted: of calls that go on by another
+ * codec, and of a relay that would have become a transcoding. */
+static void what_is_cancelled_leaves_all_as_it_was(void **state)
+{
+	static const char *const b_speaks[] = { "pcma", "pcmu" };
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct fixture_options o = { .workers = 1 };
+		const bool relays = i;
+		const int pt = relays ? 0 : 8;
+		struct endpoint_spec to[2] = { 0 };
+		struct conversation_change *change;
+		struct conversation_plan plan;
+		struct line at_a = { 0 }, at_b = { 0 };
+		struct fixture_sender a, b;
+		struct conversation *c;
+		struct cr_err e = { "" };
+		struct node_fixture r;
+		char json[80];
+
+		(void)snprintf(json, sizeof(json),
+			       "{'a': {'codec': 'pcmu'}, 'b': {'codec': '%s'}}",
+			       b_speaks[i]);
+		fixture_open(&r, &o);
+		assert_int_equal(start(&r, json, &c, &e), 0);
+		assert_int_equal(conversation_relays(c), relays);
+		a = fixture_sender(&r, conversation_stream(c, 0), 160);
+		b = fixture_sender(&r, conversation_stream(c, 1), 160);
+		introduce(&r, &b, conversation_stream(c, 1));
+		for (unsigned k = 0; k < 2; k++)
+			field_defaults(party_change_fields, &to[k]);
+		field_defaults(call_side_fields, &to[0].side);
+		to[0].side.codec = "amr";
+		to[0].side.pt = 96;
+		for (unsigned k = 0; k < 2; k++) {
+			int err;
+
+			while ((err = conversation_prepare(
+					c, to, &plan, &change, &e)) == -EAGAIN)
+				assert_int_equal(measure(&r, plan.stream, &e),
+						 0);
+			assert_int_equal(err, 0);
+			conversation_cancel(change);
+			assert_int_equal(conversation_relays(c), relays);
+			says(&r, &a, "pcmu", 0, &at_b, pt);
+			says(&r, &b, b_speaks[i], pt, &at_a, 0);
+		}
+		/* and it can still be made; a relay has SSRCs of its parties */
+		assert_int_equal(speaks(&r, c, 0, "amr", 96, &e), 0);
+		if (relays)
+			at_a.any = at_b.any = false;
+		says(&r, &a, "amr", 96, &at_b, pt);
+		says(&r, &b, b_speaks[i], pt, &at_a, 96);
+		end(&r, c);
+	}
+}
+
 /* So many packets at least, and changes meanwhile. */
 enum { FLOOD = 6000, CHANGES = 20 };
 
@@ -432,6 +489,7 @@ int main(void)
 		cmocka_unit_test(codecs_change_and_no_frame_is_lost),
 		cmocka_unit_test(what_may_come_is_told_by_its_type),
 		cmocka_unit_test(what_is_refused_leaves_all_as_it_was),
+		cmocka_unit_test(what_is_cancelled_leaves_all_as_it_was),
 		cmocka_unit_test(a_flood_of_changes),
 	};
 
