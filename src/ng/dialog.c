@@ -53,47 +53,42 @@ int ng_due_open(struct ng_host_quota *s, struct ng_due *d,
 	return 0;
 }
 
-static int check_lines(const struct ng_host_quota *s, const struct ng_share *of,
-		       unsigned more, struct cr_err *e)
+/* May the host have so many more of each? */
+static int check_shares(const struct ng_host_quota *s,
+			const struct ng_share *of, unsigned lines,
+			size_t octets, struct cr_err *e)
 {
-	if (more > s->most.lines_of_host - of->lines)
+	const struct ng_bounds *most = &s->most;
+
+	if (lines > most->lines_of_host - of->lines)
 		return cr_fail(e, -ENOSPC,
 			       "the calls of this host have %u media lines "
 			       "(--ng-host-lines %u)",
-			       of->lines, s->most.lines_of_host);
-	if (more > s->most.lines - s->lines)
+			       of->lines, most->lines_of_host);
+	if (lines > most->lines - s->lines)
 		return cr_fail(e, -ENOSPC,
 			       "all calls have %u media lines (--ng-lines %u)",
-			       s->lines, s->most.lines);
-	return 0;
-}
-
-static int check_octets(const struct ng_host_quota *s,
-			const struct ng_share *of, size_t more,
-			struct cr_err *e)
-{
-	if (more > s->most.lines_of_host * NG_LINE_OCTETS - of->octets)
+			       s->lines, most->lines);
+	if (octets > most->lines_of_host * NG_LINE_OCTETS - of->octets)
 		return cr_fail(e, -ENOSPC,
 			       "the descriptions of this host's calls take too "
 			       "much memory (--ng-host-lines %u)",
-			       s->most.lines_of_host);
-	if (more > s->most.lines * NG_LINE_OCTETS - s->octets)
+			       most->lines_of_host);
+	if (octets > most->lines * NG_LINE_OCTETS - s->octets)
 		return cr_fail(e, -ENOSPC,
 			       "the descriptions of all calls take too much "
 			       "memory (--ng-lines %u)",
-			       s->most.lines);
+			       most->lines);
 	return 0;
 }
 
 int ng_due_change(struct ng_host_quota *s, struct ng_due *d, unsigned lines,
 		  size_t octets, struct cr_err *e)
 {
-	int err = 0;
+	int err = check_shares(s, d->share,
+			       lines > d->lines ? lines - d->lines : 0,
+			       octets > d->octets ? octets - d->octets : 0, e);
 
-	if (lines > d->lines)
-		err = check_lines(s, d->share, lines - d->lines, e);
-	if (!err && octets > d->octets)
-		err = check_octets(s, d->share, octets - d->octets, e);
 	if (err)
 		return err;
 	s->lines += lines - d->lines;

@@ -68,19 +68,12 @@ static void read_at(struct msghdr *m, struct sockaddr_storage *at)
 	}
 }
 
-/* Whoever types messages ends them with a line feed. */
-static size_t without_feed(const char *text, size_t bytes)
-{
-	while (bytes && (text[bytes - 1] == '\n' || text[bytes - 1] == '\r'))
-		bytes--;
-	return bytes;
-}
-
 static void take_datagram(struct datagrams *d, unsigned i, cr_ns now)
 {
 	struct ng_listener *l = d->listener;
 	struct ng_origin o = { .from = d->from[i] };
-	size_t bytes = without_feed(d->octets[i], d->message[i].msg_len);
+	const char *text = d->octets[i];
+	size_t bytes = d->message[i].msg_len;
 
 	if (!ng_listener_admits(l, &o.from))
 		return;
@@ -96,7 +89,10 @@ static void take_datagram(struct datagrams *d, unsigned i, cr_ns now)
 		return;
 	}
 	read_at(&d->message[i].msg_hdr, &o.at);
-	ng_listener_take(l, &o, d->octets[i], bytes);
+	/* one who types messages ends them with a line feed */
+	while (bytes && (text[bytes - 1] == '\n' || text[bytes - 1] == '\r'))
+		bytes--;
+	ng_listener_take(l, &o, text, bytes);
 }
 
 /* One batch: the event comes again for what is left. */
@@ -186,21 +182,12 @@ static int datagrams_send(struct datagrams *d, const struct ng_origin *to,
 
 /* --- life --- */
 
-static void report_addresses(int fd, int family)
-{
-	const int on = 1;
-
-	if (family == AF_INET6)
-		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on,
-				 sizeof(on));
-	else
-		(void)setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof(on));
-}
-
 static int datagrams_open(struct ng_listener *l, struct cr_err *e)
 {
 	struct datagrams *d = calloc(1, sizeof(*d));
+	bool ip6 = l->local.ss_family == AF_INET6;
 	socklen_t n = sizeof(l->local);
+	const int on = 1;
 
 	if (!d)
 		return cr_fail(e, -ENOMEM, "out of memory");
@@ -209,7 +196,9 @@ static int datagrams_open(struct ng_listener *l, struct cr_err *e)
 	d->fd = udp_socket(&l->local, e);
 	if (d->fd < 0)
 		return d->fd;
-	report_addresses(d->fd, l->local.ss_family);
+	/* with each datagram, which of our addresses it came to */
+	(void)setsockopt(d->fd, ip6 ? IPPROTO_IPV6 : IPPROTO_IP,
+			 ip6 ? IPV6_RECVPKTINFO : IP_PKTINFO, &on, sizeof(on));
 	(void)getsockname(d->fd, (struct sockaddr *)&l->local, &n);
 	d->readable = event_new(l->cfg.base, d->fd, EV_READ | EV_PERSIST,
 				on_datagrams, d);

@@ -13,7 +13,6 @@
 #include "ng/message.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,18 +113,6 @@ static bool read_octets(struct reader *r, const char **octets, size_t *bytes)
 	return true;
 }
 
-static json_t *read_string(struct reader *r)
-{
-	const char *octets;
-	size_t bytes;
-
-	if (!read_octets(r, &octets, &bytes))
-		return fail_reading(
-			r, "a string is as in 4:ping, and not longer than "
-			   "what follows");
-	return json_stringn_nocheck(octets, bytes);
-}
-
 static json_t *read_value(struct reader *r);
 
 /* One key and its value into @o. */
@@ -165,6 +152,9 @@ static json_t *read_dictionary(struct reader *r)
 
 static json_t *read_any(struct reader *r)
 {
+	const char *octets;
+	size_t bytes;
+
 	if (at_octet(r, 'd'))
 		return read_dictionary(r);
 	if (at_octet(r, 'l')) {
@@ -185,7 +175,11 @@ static json_t *read_any(struct reader *r)
 	if (at_octet(r, 'i'))
 		return read_integer(r);
 	if (at_digit(r))
-		return read_string(r);
+		return read_octets(r, &octets, &bytes)
+			       ? json_stringn_nocheck(octets, bytes)
+			       : fail_reading(r,
+					      "a string is as in 4:ping, and "
+					      "not longer than what follows");
 	return fail_reading(r, r->p < r->end ? "neither d, l, i nor a length"
 					     : "it ends too early");
 }
@@ -249,19 +243,13 @@ static void put_string(struct writer *w, const char *octets, size_t bytes)
 	put_octets(w, octets, bytes);
 }
 
-static void put_integer(struct writer *w, int64_t value)
-{
-	char text[24];
-	int n = snprintf(text, sizeof(text), "i%" PRId64 "e", value);
-
-	put_octets(w, text, (size_t)n);
-}
-
 static void put_bencode(struct writer *w, const json_t *value)
 {
 	const char *key;
+	char number[24];
 	json_t *of;
 	size_t i;
+	int n;
 
 	switch (json_typeof(value)) {
 	case JSON_OBJECT:
@@ -283,7 +271,10 @@ static void put_bencode(struct writer *w, const json_t *value)
 			   json_string_length(value));
 		return;
 	case JSON_INTEGER:
-		put_integer(w, json_integer_value(value));
+		n = snprintf(number, sizeof(number),
+			     "i%" JSON_INTEGER_FORMAT "e",
+			     json_integer_value(value));
+		put_octets(w, number, (size_t)n);
 		return;
 	default:
 		w->err = w->err ? w->err : -EINVAL;

@@ -54,28 +54,20 @@ struct rate_limit *rate_limit_new(const struct rate_limit_cfg *cfg)
 	return a;
 }
 
-static struct host *make_host_room(struct rate_limit *a)
-{
-	struct host *h;
-
-	if (a->n < a->cfg.hosts)
-		return &a->hosts[a->n++];
-	h = TAILQ_FIRST(&a->uses);
-	(void)RB_REMOVE(host_tree, &a->tree, h);
-	TAILQ_REMOVE(&a->uses, h, by_use);
-	return h;
-}
-
 static struct host *host_of(struct rate_limit *a,
 			    const struct sockaddr_storage *from)
 {
 	struct host key = { .address = address_mapped(from) };
-	struct host *h = RB_FIND(host_tree, &a->tree, &key);
+	struct host *known = RB_FIND(host_tree, &a->tree, &key), *h = known;
 
-	if (h) {
+	if (!h)
+		h = a->n < a->cfg.hosts ? NULL : TAILQ_FIRST(&a->uses);
+	if (h)
 		TAILQ_REMOVE(&a->uses, h, by_use);
-	} else {
-		h = make_host_room(a);
+	if (h && !known)
+		(void)RB_REMOVE(host_tree, &a->tree, h);
+	if (!known) {
+		h = h ? h : &a->hosts[a->n++];
 		*h = (struct host){ .address = key.address };
 		(void)RB_INSERT(host_tree, &a->tree, h);
 	}

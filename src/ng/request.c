@@ -787,14 +787,21 @@ int rtpp_flags_read(json_t *body, const char *text, struct cr_err *e)
 
 /* --- the whole --- */
 
-/* Keys get their usual names. Of one that comes in two forms the last counts.
- */
+/* Keys get their usual names, mostly those that they have. Of one that comes in
+ * two forms the last counts. */
 static int name_keys(json_t *body)
 {
-	json_t *named = json_object(), *v;
+	json_t *named, *v;
 	const char *key;
-	int err = named ? 0 : -ENOMEM;
+	bool usual = true;
+	int err;
 
+	json_object_foreach (body, key, v)
+		usual = usual && !strcmp(key, key_name(key));
+	if (usual)
+		return 0;
+	named = json_object();
+	err = named ? 0 : -ENOMEM;
 	json_object_foreach (body, key, v)
 		if (!err && json_object_set_nocheck(named, key_name(key), v))
 			err = -ENOMEM;
@@ -803,17 +810,6 @@ static int name_keys(json_t *body)
 		err = -ENOMEM;
 	json_decref(named);
 	return err;
-}
-
-static bool has_usual_names(json_t *body)
-{
-	const char *key;
-	json_t *v;
-
-	json_object_foreach (body, key, v)
-		if (strcmp(key, key_name(key)) != 0)
-			return false;
-	return true;
 }
 
 /* What is said by one text of flags, as keys and flags. Once: it is none of
@@ -903,7 +899,7 @@ int ng_request_read(struct ng_request *out, json_t *body, struct cr_err *e)
 	memset(out, 0, offsetof(struct ng_request, codecs));
 	out->learn = -1;
 	out->limit = LIST_LIMIT;
-	if (!has_usual_names(body) && name_keys(body))
+	if (name_keys(body))
 		return cr_fail(e, -ENOMEM, "out of memory for a request");
 	err = spread_flags(out, body, e);
 	if (!err)

@@ -589,15 +589,6 @@ static int set_ticks(struct ng_service *sv)
 	return event_add(sv->tick, &tv);
 }
 
-static int start_service_ticks(struct ng_service *sv, struct cr_err *e)
-{
-	sv->tick =
-		event_new(sv->cfg.base, -1, EV_PERSIST, on_ng_service_tick, sv);
-	return sv->tick && !set_ticks(sv)
-		       ? 0
-		       : cr_fail(e, -ENOMEM, "out of memory for events");
-}
-
 int ng_service_open(struct ng_service **out,
 		    const struct ng_service_config *cfg, struct cr_err *e)
 {
@@ -623,8 +614,10 @@ int ng_service_open(struct ng_service **out,
 	TAILQ_INIT(&sv->ringing);
 	RB_INIT(&sv->calls.tree);
 	err = ng_listener_open(&sv->listener, &listen, e);
-	if (!err)
-		err = start_service_ticks(sv, e);
+	sv->tick =
+		event_new(sv->cfg.base, -1, EV_PERSIST, on_ng_service_tick, sv);
+	if (!err && (!sv->tick || set_ticks(sv)))
+		err = cr_fail(e, -ENOMEM, "out of memory for events");
 	if (err) {
 		ng_service_close(sv);
 		return err;

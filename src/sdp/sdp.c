@@ -264,18 +264,6 @@ static int read_media_line(struct sdp *s, sdp_media_t *m, struct cr_err *e)
 	return read_formats(s, line, m, e);
 }
 
-static int read_session(struct sdp *s, struct cr_err *e)
-{
-	sdp_media_t *m;
-	int err = 0;
-
-	for (m = s->session->sdp_media; m && !err; m = m->m_next) {
-		CR_ASSERT(s->nlines < SDP_LINES_MAX);
-		err = read_media_line(s, m, e);
-	}
-	return err;
-}
-
 /* --- what the library loses --- */
 
 /* The name of a bandwidth that it does not know, and "i=" of a media line; and
@@ -337,6 +325,7 @@ static int parse_session(struct sdp *s, const char *text, size_t bytes,
 
 int sdp_read(struct sdp **sdp, const char *text, size_t bytes, struct cr_err *e)
 {
+	sdp_media_t *m;
 	struct sdp *s;
 	int err;
 
@@ -349,8 +338,10 @@ int sdp_read(struct sdp **sdp, const char *text, size_t bytes, struct cr_err *e)
 	if (!s)
 		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
 	err = parse_session(s, text, bytes, e);
-	if (!err)
-		err = read_session(s, e);
+	for (m = err ? NULL : s->session->sdp_media; m && !err; m = m->m_next) {
+		CR_ASSERT(s->nlines < SDP_LINES_MAX);
+		err = read_media_line(s, m, e);
+	}
 	if (err)
 		sdp_free(s);
 	else
@@ -436,22 +427,19 @@ static void *get(struct writer *w, size_t bytes)
 	return p;
 }
 
-static bool is_one_of(const char *name, const char *const *names)
-{
-	for (; *names; names++)
-		if (!strcasecmp(name, *names))
-			return true;
-	return false;
-}
-
 /* Once along the list: it can be long. */
 static void strip(sdp_attribute_t **list, const char *const *names)
 {
-	while (*list)
-		if (is_one_of((*list)->a_name, names))
+	while (*list) {
+		const char *const *name = names;
+
+		while (*name && strcasecmp((*list)->a_name, *name))
+			name++;
+		if (*name)
 			*list = (*list)->a_next;
 		else
 			list = &(*list)->a_next;
+	}
 }
 
 static sdp_connection_t *connection_to(struct writer *w,

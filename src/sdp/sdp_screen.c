@@ -425,18 +425,6 @@ struct screen {
 	struct cr_err *e;
 };
 
-/* Texts may have tabs, and any character that is not of ASCII. */
-static int screen_octets(const struct screen *s, const char *p, const char *end)
-{
-	for (; p < end; p++)
-		if (utf8_is_control(*p))
-			return cr_fail(
-				s->e, -EINVAL,
-				"line %u of the SDP: it has the octet 0x%02x",
-				s->line, (unsigned char)*p);
-	return 0;
-}
-
 static bool screen_has(const char *letters, char letter)
 {
 	return strchr(letters, letter) != NULL;
@@ -475,36 +463,35 @@ static int screen_order(struct screen *s, char letter)
 	return 0;
 }
 
-/* Of what is refused anyway it does not matter: *@keeps is false then. */
-static int screen_shape(struct screen *s, const char *p, const char *end,
-			bool *keeps)
-{
-	const char *like = sdp_line_wrong(p[0], p + 2, end, &s->place);
-
-	*keeps = !like;
-	if (!like || (s->place.media && !s->place.carried && p[0] != 'm'))
-		return 0;
-	return cr_fail(s->e, -EINVAL, "line %u of the SDP: it is not as in %s",
-		       s->line, like);
-}
-
+/* A wrong shape of what is refused anyway does not matter: *@keeps is false
+ * then. */
 static int screen_line(struct screen *s, const char *p, const char *end,
 		       bool *keeps)
 {
-	int err = screen_octets(s, p, end);
+	const char *like;
+	int err;
 
-	if (err)
-		return err;
+	/* texts may have tabs, and any character that is not of ASCII */
+	for (const char *c = p; c < end; c++)
+		if (utf8_is_control(*c))
+			return cr_fail(
+				s->e, -EINVAL,
+				"line %u of the SDP: it has the octet 0x%02x",
+				s->line, (unsigned char)*c);
 	if (end - p < 2 || p[0] < 'a' || p[0] > 'z' || p[1] != '=')
 		return cr_fail(s->e, -EINVAL,
 			       "line %u of the SDP: a line is a small letter, "
 			       "=, and a value",
 			       s->line);
 	err = screen_order(s, p[0]);
-	if (!err)
-		err = screen_shape(s, p, end, keeps);
 	if (err)
 		return err;
+	like = sdp_line_wrong(p[0], p + 2, end, &s->place);
+	*keeps = !like;
+	if (like && (!s->place.media || s->place.carried || p[0] == 'm'))
+		return cr_fail(s->e, -EINVAL,
+			       "line %u of the SDP: it is not as in %s",
+			       s->line, like);
 	s->lines++;
 	if (s->lines > SDP_TEXT_LINES_MAX)
 		return cr_fail(s->e, -EINVAL, "the SDP has more than %u lines",
