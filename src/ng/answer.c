@@ -124,7 +124,8 @@ static int weigh_answer(struct ng_exchange *x, struct cr_err *e)
 {
 	struct node *n = x->w->service->node;
 	struct conversation_promise all = { 0 };
-	struct ng_weighing w = { .promised = &all, .plan = x->w->plan };
+	struct ng_weighing w = { .promised = &all,
+				 .plan = &x->w->service->plan };
 	int err = 0;
 
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++) {
@@ -161,7 +162,7 @@ static int settle_lines(struct ng_exchange *x, struct cr_err *e)
 		if (!x->carried[i])
 			continue;
 		err = ng_stream_prepare(x->w->service->node, x->d, i,
-					x->line[i].to, x->w->plan,
+					x->line[i].to, &x->w->service->plan,
 					&x->line[i].change, e);
 		if (err)
 			undo_answer(x, i);
@@ -210,7 +211,7 @@ static int apply_answer(struct ng_exchange *x, struct cr_err *e)
 
 	if (!err)
 		err = settle_lines(x, e);
-	if (!err && ng_dialog_tag(d, !x->by, r->to_tag)) {
+	if (!err && ng_dialog_tag(d, !x->by, r->key.to)) {
 		undo_answer(x, SDP_LINES_MAX);
 		err = cr_fail(e, -ENOMEM, "out of memory for a tag");
 	}
@@ -255,7 +256,7 @@ static bool is_repeated(struct ng_service *sv, const struct ng_dialog *d,
 {
 	const char *tag = d->side[!d->offerer]->tag;
 
-	if (!d->answer || !tag || strcmp(tag, r->to_tag) != 0 ||
+	if (!d->answer || !tag || strcmp(tag, r->key.to) != 0 ||
 	    strcmp(d->answer, r->sdp) != 0)
 		return false;
 	for (unsigned i = 0; i < d->nlines; i++)
@@ -267,10 +268,8 @@ static bool is_repeated(struct ng_service *sv, const struct ng_dialog *d,
 int ng_answer_to(const struct ng_work *w, struct cr_err *e)
 {
 	const struct ng_request *r = w->request;
-	const struct ng_dialog_key key = { r->from_tag, r->to_tag,
-					   r->via_branch };
-	struct ng_call *call = ng_call_find(&w->service->calls, r->call_id);
-	struct ng_dialog *d = call ? ng_dialog_of_answer(call, &key) : NULL;
+	struct ng_call *call = w->call;
+	struct ng_dialog *d = call ? ng_dialog_of_answer(call, &r->key) : NULL;
 	int err = 0;
 
 	if (!call)
@@ -278,7 +277,7 @@ int ng_answer_to(const struct ng_work *w, struct cr_err *e)
 	ng_call_signalled(call);
 	if (!d)
 		return cr_fail(e, -ESRCH, "%s",
-			       ng_dialog_is_overtaken(call, &key)
+			       ng_dialog_is_overtaken(call, &r->key)
 				       ? "another offer, of the other side, "
 					 "has overtaken the one that this is "
 					 "an answer to"

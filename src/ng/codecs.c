@@ -42,7 +42,7 @@ bool codec_modes_agree(const struct sdp_format *a, const struct sdp_format *b)
 		return true;
 	offered = modes_of(a);
 	answered = modes_of(b);
-	/* who says nothing has taken what was offered */
+	/* one that says nothing has taken what was offered */
 	return !offered || !answered || offered == answered;
 }
 
@@ -72,8 +72,8 @@ const char *codec_fmtp_own(const struct sdp_format *a)
 
 	if (strcasecmp(a->name, "opus"))
 		return a->fmtp;
-	/* Parameters of Opus are about who says them (RFC 7587, 7): those of
-	 * who offered, said by us, would limit or promise what they do not
+	/* Parameters of Opus are about their sender (RFC 7587, 7): those of
+	 * the offerer, said by us, would limit or promise what they do not
 	 * mean. We speak and hear one channel, and hear redundancy. */
 	fmtp_opus_read(&opus, a->fmtp);
 	return opus.fec ? "useinbandfec=1" : "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NG by TCP: who may connect, and connections: octets to requests, and answers
+ * NG by TCP: connections, which turn octets into requests, and send answers
  * back.
  *
  *           what comes is no NG                all answers are out
@@ -75,12 +75,9 @@ static void connection_close(struct ng_connection *c)
 	struct ng_listener *l = c->listener;
 	struct ng_asked *a;
 
-	TAILQ_FOREACH (a, &c->listener->asked, link) {
-		if (a->origin.connection != c)
-			continue;
-		a->origin.connection = NULL;
-		a->gone = true;
-	}
+	TAILQ_FOREACH (a, &l->asked, link)
+		if (a->origin.connection == c)
+			a->origin.connection = NULL;
 	TAILQ_REMOVE(&l->connections, c, link);
 	l->count.connections--;
 	if (c->again)
@@ -408,7 +405,7 @@ static void connection_open(struct ng_listener *l, int fd,
 }
 
 enum {
-	ACCEPTS = 16,	/* at a time: those who are in have their turn */
+	ACCEPTS = 16,	/* at a time: open connections have theirs */
 	PAUSE_MS = 100, /* when there is no descriptor to accept with  */
 	BACKLOG = 128
 };
@@ -443,7 +440,7 @@ static void welcome(struct ng_listener *l, int fd,
 	connection_open(l, fd, from);
 }
 
-/* EMFILE and the like: it would come again at once. Who wants to connect waits
+/* EMFILE and the like: it would come again at once. Clients wait
  * in the kernel meanwhile. */
 static void accept_later(struct ng_listener *l)
 {

@@ -188,7 +188,7 @@ void ng_call_free(struct ng_calls *c, struct ng_call *call)
 	free(call);
 }
 
-/* --- who is who --- */
+/* --- tags --- */
 
 static bool same(const char *a, const char *b)
 {
@@ -253,8 +253,8 @@ struct ng_dialog *ng_dialog_of_offer(struct ng_call *call,
 	d = at_branch(call, w->from, w->branch);
 	if (d)
 		return d;
-	/* The newest one that was answered and that w->from is in: whoever was
-	 * called in it offers with a branch of its own; a new branch of the
+	/* The newest one that was answered and that w->from is in: the callee
+	 * in it offers with a branch of its own; a new branch of the
 	 * caller's is a fork. */
 	LIST_FOREACH(d, &call->dialogs, link)
 	if (d->known && (has_tag(d->side[1], w->from) ||
@@ -263,8 +263,8 @@ struct ng_dialog *ng_dialog_of_offer(struct ng_call *call,
 	return NULL;
 }
 
-/* The branch's, whoever has answered there before: a request that was forked
- * behind us has several answers (RFC 3261, 13.2.2.4). */
+/* The branch's, even if another side has answered there before: a request that
+ * was forked behind us has several answers (RFC 3261, 13.2.2.4). */
 struct ng_dialog *ng_dialog_of_answer(struct ng_call *call,
 				      const struct ng_dialog_key *w)
 {
@@ -303,7 +303,7 @@ bool ng_dialog_key_find(const struct ng_dialog_key *asked,
 	       same(w->to, first ? asked->to : asked->from);
 }
 
-/* A tag that nobody has told us is that of who never answered. */
+/* The side whose tag nobody has told us has never answered. */
 bool ng_dialog_matches(const struct ng_dialog *d, const struct ng_dialog_key *w)
 {
 	if (w->branch && d->branch && strcmp(w->branch, d->branch) != 0)

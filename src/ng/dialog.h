@@ -27,7 +27,7 @@
 
 #include "cr/error.h"
 #include "cr/time.h"
-#include "ng/codecs.h"
+#include "ng/request.h"
 #include "node/conversation.h"
 #include "node/info.h"
 
@@ -121,7 +121,7 @@ struct ng_side {
 
 /** Of RTCP where RTP is, in an offer; as bits. */
 enum ng_mux_agreed {
-	NG_MUX_NEAR = 1, /**< who offers has it, and is answered so   */
+	NG_MUX_NEAR = 1, /**< the offerer has it, and is answered so  */
 	NG_MUX_FAR = 2,	 /**< the other one is offered it             */
 	NG_MUX_SURE = 4, /**< and has it, even if its answer says not */
 };
@@ -153,7 +153,7 @@ struct ng_dialog {
 	/** The newest offer, until it was answered and after; NULL: none. */
 	struct sdp *offer;
 	unsigned offerer; /**< whose it is */
-	/** Where who offers is, in place of what it says, and how it is
+	/** Where the offerer is, in place of what it says, and how it is
 	 * learned; as ng_request's. */
 	struct sockaddr_storage host;
 	int learn;
@@ -194,11 +194,6 @@ struct ng_calls {
 	unsigned n;
 };
 
-/** Who asks about which dialog. */
-struct ng_dialog_key {
-	const char *from, *to, *branch; /**< NULL: not said */
-};
-
 /** The call with this id, or NULL. */
 struct ng_call *ng_call_find(struct ng_calls *c, const char *id);
 /** The first one, and the one behind @call; NULL: there is none. */
@@ -209,8 +204,8 @@ struct ng_call *ng_call_new(struct ng_calls *c, const char *id);
 /** Free one without dialogs. */
 void ng_call_free(struct ng_calls *c, struct ng_call *call);
 
-/** The dialog that an offer of @w is about, or NULL: a new one. Who was called
- * need not say who the other one is. */
+/** The dialog that an offer of @w is about, or NULL: a new one. The
+ * callee need not say the tag of the other side. */
 struct ng_dialog *ng_dialog_of_offer(struct ng_call *call,
 				     const struct ng_dialog_key *w);
 /** That an answer to @w->from is about, or NULL: there is none. */

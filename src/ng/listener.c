@@ -175,7 +175,7 @@ static int datagrams_send(struct datagrams *d, const struct ng_origin *to,
 	send_from(&m, &room, &to->at);
 	if (sendmsg(d->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 		return 0;
-	/* who asked sends its request again, and has the answer then */
+	/* the client sends its request again, and has the answer then */
 	log_event(LOG_WARN, "ng-unsent", LOG_STR("why", strerror(errno)));
 	return -errno;
 }
@@ -278,11 +278,11 @@ void ng_answer(struct ng_asked *a, json_t *body)
 		TAILQ_REMOVE(&l->asked, a, link);
 		l->count.waiting--;
 		n = write_answer(l, &a->request, body);
-		if (n >= 0 && !a->origin.connection && !a->gone)
+		if (n >= 0 && a->client.datagram)
 			ng_replies_put(l->replies, &a->origin.from,
 				       a->request.cookie, l->text, (size_t)n);
-		if (a->gone)
-			l->count.unwanted++;
+		if (!a->client.datagram && !a->origin.connection)
+			l->count.unwanted++; /* it has closed */
 		else if (n < 0 || send_text(l, &a->origin, l->text, (size_t)n))
 			l->count.unsent++;
 		else
@@ -294,19 +294,9 @@ void ng_answer(struct ng_asked *a, json_t *body)
 	free(a);
 }
 
-const char *ng_asked_from(const struct ng_asked *a)
+const struct ng_client *ng_asked_client(const struct ng_asked *a)
 {
-	return a->from;
-}
-
-const struct sockaddr_storage *ng_asked_host(const struct ng_asked *a)
-{
-	return &a->origin.from;
-}
-
-bool ng_asked_by_datagram(const struct ng_asked *a)
-{
-	return !a->origin.connection && !a->gone;
+	return &a->client;
 }
 
 /* --- requests --- */
@@ -375,7 +365,9 @@ static void ask_service(struct ng_listener *l, const struct ng_origin *o,
 	a->origin = *o;
 	a->request = *m;
 	a->request.body = NULL;
-	(void)address_text(&o->from, a->from, sizeof(a->from));
+	a->client = (struct ng_client){ .host = o->from,
+					.datagram = !o->connection };
+	(void)address_text(&o->from, a->client.text, sizeof(a->client.text));
 	TAILQ_INSERT_TAIL(&l->asked, a, link);
 	l->count.waiting++;
 	l->count.asked++;
@@ -450,7 +442,8 @@ static int read_ng_address(const char *text, struct sockaddr_storage *to,
 		       text);
 }
 
-/* Who may ask at @at: @asked, or (NULL) who is at loopback, as it is then. */
+/* Hosts that may ask at @at: @asked, or (NULL) those at loopback, where it is
+ * then. */
 static int choose_acl(struct networks *to, const struct networks *asked,
 		      const struct sockaddr_storage *at, struct cr_err *e)
 {

@@ -3,17 +3,17 @@
  * Where telephone systems reach us by the NG protocol: UDP and TCP at one
  * address. What they ask for is somebody else's (ng/service.h).
  *
- * UDP: a datagram is a message. Who sends a request again, as its answer was
+ * UDP: a datagram is a message. A request that is sent again, as its answer was
  * lost, has the same answer again; the work is done once. TCP: messages follow
  * each other without anything between them (ng/message.h); answers come as
  * they are ready, told apart by their cookies.
  *
- * There is no password: who may ask is told by address, and they may do
- * everything. What hosts can take is bounded: requests in a second, and in one
- * turn of the event loop, so that other protocols have theirs; connections,
+ * There is no password: hosts that may ask are known by address, and they may
+ * do everything. What hosts can take is bounded: requests in a second, and in
+ * one turn of the event loop, so that other protocols have theirs; connections,
  * what is kept for them, and how long.
  *
- * Nothing is lost silently. Of what came from those who may ask,
+ * Nothing is lost silently. Of what came from hosts that may ask,
  *   received = limited + malformed + repeated + ignored + overloaded + asked
  * and of what was asked,
  *   asked = answered + unsent + unwanted + waiting.
@@ -25,8 +25,10 @@
 
 #include <event2/event.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "cr/error.h"
 #include "cr/time.h"
@@ -60,8 +62,8 @@ struct ng_listener_config {
 	/** "127.0.0.1:22222", "[::1]:22222"; "22222": at 127.0.0.1; port 0:
 	 * any, the same for UDP and TCP. */
 	const char *address;
-	/** Who may ask; copied. NULL: who is at loopback, and the address must
-	 * be there, too. */
+	/** Hosts that may ask; copied. NULL: those at loopback, and the address
+	 * must be there, too. */
 	const struct networks *acl;
 	/** @body is a request: a JSON object, which is the listener's and gone
 	 * when this returns (json_incref() keeps it). Answer it with
@@ -94,17 +96,18 @@ void ng_listener_close(struct ng_listener *l);
 void ng_listener_local(const struct ng_listener *l, char *buf, size_t size);
 
 /** Answer @a with @body (an object; takes the reference; NULL: out of memory);
- * @a is gone. Exactly once for every request, whatever has happened to who
- * asked it and to the listener: if they are gone, so is the answer. No other
+ * @a is gone. Exactly once for every request, whatever has happened to its
+ * client and to the listener: if they are gone, so is the answer. No other
  * request is asked within it. */
 void ng_answer(struct ng_asked *a, json_t *body);
 
-/** Who has asked, as text for the log: "127.0.0.1:5060". */
-const char *ng_asked_from(const struct ng_asked *a);
-/** The same as an address. */
-const struct sockaddr_storage *ng_asked_host(const struct ng_asked *a);
-/** By UDP, where that may be forged? */
-bool ng_asked_by_datagram(const struct ng_asked *a);
+/** The client that has asked. */
+struct ng_client {
+	struct sockaddr_storage host;
+	char text[64]; /**< that, for the log: "127.0.0.1:5060" */
+	bool datagram; /**< by UDP, where it may be forged      */
+};
+const struct ng_client *ng_asked_client(const struct ng_asked *a);
 
 struct ng_listener_stats {
 	uint64_t denied;     /**< datagrams and connections of others:
@@ -115,7 +118,7 @@ struct ng_listener_stats {
 	uint64_t repeated;   /**< answered again                            */
 	uint64_t ignored;    /**< came again while they were worked on      */
 	uint64_t overloaded; /**< refused: too many waited                  */
-	uint64_t asked;	     /**< given to who answers                      */
+	uint64_t asked;	     /**< given to the service                      */
 	uint64_t answered;
 	uint64_t unsent;   /**< answers that the kernel did not take        */
 	uint64_t unwanted; /**< answers whose connection was gone           */

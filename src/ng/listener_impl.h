@@ -17,7 +17,7 @@
 struct ng_connection;
 struct datagrams;
 
-/** Who has asked, and where the answer goes. */
+/** Where a request came from, and its answer goes. */
 struct ng_origin {
 	struct sockaddr_storage from;
 	struct ng_connection *connection; /**< NULL: UDP */
@@ -29,9 +29,8 @@ struct ng_asked {
 	TAILQ_ENTRY(ng_asked) link;
 	struct ng_listener *listener; /**< NULL: closed */
 	struct ng_origin origin;
-	bool gone;		   /**< its connection */
 	struct ng_message request; /**< without its body */
-	char from[64];
+	struct ng_client client;
 };
 
 TAILQ_HEAD(ng_asked_list, ng_asked);
@@ -53,13 +52,13 @@ struct ng_listener {
 	char text[NG_BYTES_MAX]; /**< of the answer that is written */
 };
 
-/** May who is at @from ask? If not, it is counted and logged. */
+/** May the host of @from ask? If not, it is counted and logged. */
 bool ng_listener_admits(struct ng_listener *l,
 			const struct sockaddr_storage *from);
 /** A message came from @o. */
 void ng_listener_take(struct ng_listener *l, const struct ng_origin *o,
 		      const char *text, size_t bytes);
-/** It is none, as @why says: told to who sent it if it has a cookie. */
+/** It is none, as @why says, which its sender is told if it has a cookie. */
 void ng_listener_malformed(struct ng_listener *l, const struct ng_origin *o,
 			   const struct ng_message *m, const char *why);
 

@@ -26,7 +26,7 @@ enum { COPIES = 4 };
 struct ng_exchange *ng_exchange_begin(const struct ng_work *w,
 				      struct ng_dialog *d, unsigned by)
 {
-	struct ng_exchange *x = w->exchange;
+	struct ng_exchange *x = &w->service->exchange;
 
 	memset(x, 0, offsetof(struct ng_exchange, format));
 	x->w = w;
@@ -465,7 +465,7 @@ static void begin_early(struct ng_exchange *x, unsigned i)
 	struct cr_err e;
 
 	if (!x->carried[i] || !early_terms(x, i, to) ||
-	    ng_stream_prepare(sv->node, x->d, i, to, x->w->plan, &change, &e))
+	    ng_stream_prepare(sv->node, x->d, i, to, &sv->plan, &change, &e))
 		return;
 	if (change)
 		conversation_commit(change);
@@ -534,8 +534,7 @@ static int weigh_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
 	static const struct conversation_promise nothing;
 	struct ng_service *sv = x->w->service;
 	struct ng_stream *s = &x->d->stream[i];
-	struct ng_weighing w = { .promised = &sv->promised,
-				 .plan = x->w->plan };
+	struct ng_weighing w = { .promised = &sv->promised, .plan = &sv->plan };
 	struct endpoint_spec to[2];
 	int err = guess(x, i, to, e);
 
@@ -581,7 +580,7 @@ static int make_offer(struct ng_exchange *x, struct cr_err *e)
 			      "(RFC 3264, 8)",
 			      sdp_lines(x->sdp), d->nlines);
 	if (!err && !d->due.share)
-		err = ng_due_open(&sv->shares, &d->due, x->w->from, e);
+		err = ng_due_open(&sv->shares, &d->due, &x->w->client->host, e);
 	if (!err && !d->known)
 		err = ng_due_ring(&sv->shares, &d->due, true, e);
 	if (!err)
@@ -639,7 +638,7 @@ static int offer_in(struct ng_dialog *d, const struct ng_work *w,
 		    struct cr_err *e)
 {
 	struct ng_exchange *x = ng_exchange_begin(
-		w, d, ng_dialog_number(d, w->request->from_tag));
+		w, d, ng_dialog_number(d, w->request->key.from));
 	int err = make_offer(x, e);
 
 	if (!err)
@@ -692,11 +691,9 @@ static int offer_or_displace(struct ng_dialog *d, const struct ng_work *w,
 int ng_offer(const struct ng_work *w, struct cr_err *e)
 {
 	const struct ng_request *r = w->request;
-	const struct ng_dialog_key key = { r->from_tag, r->to_tag,
-					   r->via_branch };
 	struct ng_service *sv = w->service;
-	struct ng_call *call = ng_call_find(&sv->calls, r->call_id);
-	struct ng_dialog *d = call ? ng_dialog_of_offer(call, &key) : NULL;
+	struct ng_call *call = w->call;
+	struct ng_dialog *d = call ? ng_dialog_of_offer(call, &r->key) : NULL;
 	bool begins = !d;
 	int err;
 
@@ -707,7 +704,7 @@ int ng_offer(const struct ng_work *w, struct cr_err *e)
 		call->created = clock_read(CLOCK_REALTIME);
 	}
 	if (!d)
-		d = ng_dialog_new(call, &key, clock_read(CLOCK_REALTIME));
+		d = ng_dialog_new(call, &r->key, clock_read(CLOCK_REALTIME));
 	err = d ? offer_or_displace(d, w, e)
 		: cr_fail(e, -ENOMEM, "out of memory for a dialog");
 	ng_call_signalled(call);

@@ -27,7 +27,7 @@ struct rate_limit {
 	struct rate_limit_cfg cfg;
 	cr_ns each; /* ns of one request */
 	struct host_tree tree;
-	struct host_list uses; /* who asked longest ago first */
+	struct host_list uses; /* the oldest first */
 	unsigned n;
 	struct host hosts[];
 };

@@ -351,7 +351,7 @@ unsigned long long ng_call_packets(struct ng_service *sv,
 			continue;
 		party_endpoint_info(p, &about);
 		packets += about.packets;
-		if (about.rtcp.is) /* all that comes of who is on hold */
+		if (about.rtcp.is) /* all that comes of a party on hold */
 			packets += about.rtcp.is->packets_in;
 	}
 	return packets;

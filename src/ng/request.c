@@ -382,8 +382,8 @@ static int read_media_address(struct ng_request *r, const char *key,
 	return wrong_value(key, "IP address", e);
 }
 
-/* Only RTP without keys is spoken here: who wants something else of that kind
- * does not get less. */
+/* Only RTP without keys is spoken here: a request for something else of that
+ * kind does not get less. */
 static int read_proto(struct ng_request *r, const char *key, const json_t *v,
 		      struct cr_err *e)
 {
@@ -430,9 +430,9 @@ static int read_record(struct ng_request *r, const char *key, const json_t *v,
 static const struct key keys[] = {
 	{ .name = "command" }, /* read_command() */
 	{ "call-id", true, TEXT(call_id) },
-	{ "from-tag", true, TEXT(from_tag) },
-	{ "to-tag", true, TEXT(to_tag) },
-	{ "via-branch", true, TEXT(via_branch) },
+	{ "from-tag", true, TEXT(key.from) },
+	{ "to-tag", true, TEXT(key.to) },
+	{ "via-branch", true, TEXT(key.branch) },
 	{ "sdp", true, .read = read_sdp },
 	{ "transport-protocol", true, .read = read_proto },
 	{ .name = "flags", .read = read_flags, .adds = true },
@@ -876,8 +876,8 @@ static int check_needed(const struct ng_request *r, struct cr_err *e)
 	} row[] = {
 		{ speaks || r->command == NG_DELETE || r->command == NG_QUERY,
 		  "call-id", r->call_id },
-		{ speaks, "from-tag", r->from_tag },
-		{ r->command == NG_ANSWER, "to-tag", r->to_tag },
+		{ speaks, "from-tag", r->key.from },
+		{ r->command == NG_ANSWER, "to-tag", r->key.to },
 		{ speaks, "sdp", r->sdp },
 	};
 
@@ -885,7 +885,7 @@ static int check_needed(const struct ng_request *r, struct cr_err *e)
 		if (row[i].needed && !row[i].value)
 			return cr_fail(e, -EINVAL, "%s: is missing",
 				       row[i].name);
-	if (speaks && r->to_tag && !strcmp(r->from_tag, r->to_tag))
+	if (speaks && r->key.to && !strcmp(r->key.from, r->key.to))
 		return cr_fail(e, -EINVAL, "to-tag: is the from-tag");
 	return 0;
 }

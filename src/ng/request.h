@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A request of the NG protocol, read: which command, about whom, and how the
- * session description is to be changed on its way.
+ * A request of the NG protocol, read: which command, about which call, and how
+ * the session description is to be changed on its way.
  *
  * Keys and flags are written with spaces, underscores or hyphens, in capitals
  * or not. What has no meaning here is named in @unknown, and what is asked for
@@ -50,10 +50,16 @@ enum ng_mux {
 	NG_MUX_DEMUX = 8
 };
 
+/** Which dialog of a call is meant. */
+struct ng_dialog_key {
+	const char *from, *to, *branch; /**< NULL: not said */
+};
+
 struct ng_request {
 	enum ng_command command;
 	/* NULL where it is not said; texts are the request's */
-	const char *call_id, *from_tag, *to_tag, *via_branch;
+	const char *call_id;
+	struct ng_dialog_key key;
 	const char *sdp;
 	size_t sdp_bytes;
 
@@ -68,7 +74,7 @@ struct ng_request {
 	bool single_codec;
 
 	/* where parties are */
-	const char *interface[2]; /**< towards who asks, and the other one */
+	const char *interface[2]; /**< towards the offerer, and the other one */
 	int family;		  /**< AF_INET, AF_INET6; 0: any */
 	/** Of the party, in place of what it says; no family: that. */
 	struct sockaddr_storage host;

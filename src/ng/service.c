@@ -44,16 +44,6 @@ struct ng_wait {
 	struct ng_dialog_key key;
 };
 
-/* What a request is worked on with. It is used again: to ask for so much
- * memory, more than 100 KB, costs as much as to read a request. One is enough:
- * an answer begins no other request before its own has ended (ng/listener.h).
- */
-struct ng_scratch {
-	struct ng_request request;
-	struct conversation_plan plan;
-	struct ng_exchange exchange;
-};
-
 /* --- the life of calls --- */
 
 void ng_call_signalled(struct ng_call *call)
@@ -91,7 +81,7 @@ bool ng_end_oldest(struct ng_service *sv, const struct ng_dialog *d)
 	unsigned most = 0;
 
 	TAILQ_FOREACH (one, &sv->ringing, ringing) {
-		/* who asks for more than others gives up before them */
+		/* a host that asks for more than others gives up first */
 		unsigned n = 2 * ng_due_ringing(&one->due) +
 			     (one->due.share == d->due.share);
 
@@ -190,7 +180,7 @@ static void in_words(int err, struct cr_err *why)
 		(void)cr_fail(why, err, "%s", strerror(-err));
 }
 
-/* Proxies have a log of what they do, too: these are for who looks closely. */
+/* Proxies have a log of what they do, too: these are for a close look. */
 static void audit_request(const struct ng_wait *wait,
 			  const struct ng_request *r, const char *why)
 {
@@ -202,7 +192,8 @@ static void audit_request(const struct ng_wait *wait,
 	    r->command == NG_LIST || r->command == NG_STATISTICS ||
 	    !log_wants(LOG_DEBUG))
 		return;
-	(void)snprintf(who, sizeof(who), "ng:%s", ng_asked_from(wait->asked));
+	(void)snprintf(who, sizeof(who), "ng:%s",
+		       ng_asked_client(wait->asked)->text);
 	(void)snprintf(what, sizeof(what), "call=%s",
 		       r->call_id ? r->call_id : "");
 	audit_log(&sites[r->command], LOG_DEBUG,
@@ -287,22 +278,17 @@ static int not_found(const struct ng_work *w, struct cr_err *e)
 static int delete_(const struct ng_work *w, struct cr_err *e)
 {
 	const struct ng_request *r = w->request;
-	const struct ng_dialog_key key = { r->from_tag, r->to_tag,
-					   r->via_branch };
 	struct ng_service *sv = w->service;
-	struct ng_call *call = ng_call_find(&sv->calls, r->call_id);
+	struct ng_call *call = w->call;
 	struct ng_dialog *d = call ? LIST_FIRST(&call->dialogs) : NULL, *next;
-	bool found = ng_forget_waits(sv, r->call_id, &key);
-	char peer[NODE_ADDRESS_MAX];
-	const struct node_who who = {
-		NODE_BY_PROXY, address_text(w->from, peer, sizeof(peer))
-	};
+	bool found = ng_forget_waits(sv, r->call_id, &r->key);
+	const struct node_who who = { NODE_BY_PROXY, w->client->text };
 
 	if (call)
-		ng_report_call(sv, call, &key, w->reply);
+		ng_report_call(sv, call, &r->key, w->reply);
 	for (; d; d = next) {
 		next = LIST_NEXT(d, link);
-		if (!ng_dialog_matches(d, &key))
+		if (!ng_dialog_matches(d, &r->key))
 			continue;
 		found = true;
 		sv->count.deleted++;
@@ -321,18 +307,13 @@ static int reported_all(struct cr_err *e)
 
 static int query(const struct ng_work *w, struct cr_err *e)
 {
-	const struct ng_request *r = w->request;
-	const struct ng_dialog_key key = { r->from_tag, r->to_tag,
-					   r->via_branch };
-	struct ng_call *call = ng_call_find(&w->service->calls, r->call_id);
-
-	if (!call)
+	if (!w->call)
 		return not_found(w, e);
-	ng_report_call(w->service, call, &key, w->reply);
+	ng_report_call(w->service, w->call, &w->request->key, w->reply);
 	return reported_all(e);
 }
 
-/* By UDP an answer may go to whose address was forged: no more than what one
+/* By UDP an answer may go to an address that was forged: no more than what one
  * frame of Ethernet holds. */
 enum { LIST_BYTES = 1200, LIST_ITEM = 5 };
 
@@ -340,7 +321,7 @@ static int list(const struct ng_work *w, struct cr_err *e)
 {
 	struct ng_call *call = ng_call_first(&w->service->calls);
 	json_t *calls = json_array();
-	size_t room = w->datagram ? LIST_BYTES : SIZE_MAX;
+	size_t room = w->client->datagram ? LIST_BYTES : SIZE_MAX;
 
 	for (unsigned i = 0; call && i < w->request->limit; i++) {
 		if (strlen(call->id) + LIST_ITEM > room)
@@ -370,8 +351,7 @@ static int ping(const struct ng_work *w, struct cr_err *e)
 /* One in a dialog that is there goes on. */
 static int serve_offer(const struct ng_work *w, struct cr_err *e)
 {
-	if (service_draining(w->service->cfg.service) &&
-	    !ng_call_find(&w->service->calls, w->request->call_id))
+	if (service_draining(w->service->cfg.service) && !w->call)
 		return cr_fail(e, -ENOSPC,
 			       "draining: this node takes no new calls");
 	return ng_offer(w, e);
@@ -391,17 +371,14 @@ static int (*const ng_commands[NG_COMMANDS])(const struct ng_work *w,
 /* --- requests --- */
 
 /* Do what @wait asks for; *@reply is the answer (NULL: out of memory). -EAGAIN:
- * there is none before it is known what the plan in the scratch costs. */
+ * there is none before it is known what the service's plan costs. */
 static int work_on(struct ng_wait *wait, json_t **reply)
 {
 	struct ng_service *sv = wait->service;
-	struct ng_request *r = &sv->scratch->request;
+	struct ng_request *r = &sv->request;
 	struct ng_work w = { .service = sv,
 			     .request = r,
-			     .from = ng_asked_host(wait->asked),
-			     .datagram = ng_asked_by_datagram(wait->asked),
-			     .plan = &sv->scratch->plan,
-			     .exchange = &sv->scratch->exchange,
+			     .client = ng_asked_client(wait->asked),
 			     .warning = &r->warning };
 	struct cr_err e = { "" };
 	int err;
@@ -417,9 +394,10 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 		count_unknown(sv, r);
 		/* What it is about, for a delete of that meanwhile. */
 		wait->call_id = r->call_id;
-		wait->key = (struct ng_dialog_key){ r->from_tag, r->to_tag,
-						    r->via_branch };
+		wait->key = r->key;
 	}
+	if (r->call_id)
+		w.call = ng_call_find(&sv->calls, r->call_id);
 	(void)jsonrpc_lacked(); /* reported_all() is to be of this reply */
 	w.reply = json_pack("{s:s}", "result", "ok");
 	node_gather(sv->node); /* up to four ports for each line */
@@ -468,9 +446,8 @@ static void retry_wait(struct ng_wait *wait)
 	if (err == -EAGAIN && ++wait->times > WAITS_MAX)
 		err = cr_fail(&e, -EINVAL, "what it costs cannot be told");
 	else if (err == -EAGAIN)
-		err = wait_for(wait, &wait->service->scratch->plan, &e)
-			      ? -ENOMEM
-			      : -EAGAIN;
+		err = wait_for(wait, &wait->service->plan, &e) ? -ENOMEM
+							       : -EAGAIN;
 	wait->waits = err == -EAGAIN;
 	if (!wait->waits)
 		end_wait(wait, reply ? reply : failed(&e));
@@ -504,7 +481,7 @@ static void answer_ng_request(void *arg, struct ng_asked *a, const json_t *body)
 
 /* --- time --- */
 
-/* How often it is looked who is silent, at most and at least; and how often
+/* How often silent calls are looked for, at most and at least; and how often
  * within the time that is waited. */
 #define TICK_MIN (50 * CR_MS)
 #define TICK_MAX (5 * CR_SEC)
@@ -523,8 +500,8 @@ unsigned ng_service_pending(const struct ng_service *sv)
 	return n;
 }
 
-/* Who never hung up: no packet for long, or no answer, whatever is said before
- * that: it would be a call that is in no record. */
+/* End a call that nobody hung up: no packet for long, or no answer, whatever is
+ * said before that: it would be a call that is in no record. */
 static void look_at_ng_call(struct ng_service *sv, struct ng_call *call,
 			    cr_ns now)
 {
@@ -600,12 +577,8 @@ int ng_service_open(struct ng_service **out,
 					     .arg = sv };
 	int err;
 
-	if (sv)
-		sv->scratch = malloc(sizeof(*sv->scratch));
-	if (!sv || !sv->scratch) {
-		free(sv);
+	if (!sv)
 		return cr_fail(e, -ENOMEM, "out of memory");
-	}
 	sv->cfg = *cfg;
 	bound_limits(sv, cfg);
 	sv->node = service_node(cfg->service);
@@ -657,7 +630,6 @@ void ng_service_close(struct ng_service *sv)
 		ng_end_call(sv, ng_call_first(&sv->calls), NODE_END_DRAINED);
 	if (sv->tick)
 		event_free(sv->tick);
-	free(sv->scratch);
 	free(sv);
 }
 

@@ -18,68 +18,18 @@
 #include "ng/stream.h"
 #include "node/node.h"
 
+struct ng_service;
 struct ng_wait;
-struct ng_exchange;
-struct ng_scratch;
-
-struct ng_service {
-	struct ng_service_config cfg;
-	struct node *node;
-	struct ng_listener *listener;
-	struct ng_calls calls;
-	struct ng_host_quota shares;
-	/** By offers that were not answered yet. */
-	struct conversation_promise promised;
-	/** Dialogs that nobody has answered, by when they were offered last. */
-	TAILQ_HEAD(, ng_dialog) ringing;
-	LIST_HEAD(, ng_wait) waits;
-	struct ng_scratch *scratch; /**< what a request is worked on with */
-	struct event *tick;
-	struct ng_counts count;
-	cr_ns started;
-	/** Names that were logged as unknown. */
-	char unknown[64][NG_UNKNOWN_BYTES];
-	unsigned nunknown;
-};
 
 /** A command that is being done. */
 struct ng_work {
 	struct ng_service *service;
 	const struct ng_request *request;
-	const struct sockaddr_storage *from; /**< who asks */
-	bool datagram;			     /**< by UDP */
-	json_t *reply;			     /**< an object, to be filled in */
-	struct conversation_plan *plan;	     /**< with -EAGAIN: what it needs */
-	struct ng_exchange *exchange;	     /**< of an offer, or an answer */
+	struct ng_call *call; /**< that it is about, or NULL */
+	const struct ng_client *client;
+	json_t *reply; /**< an object, to be filled in */
 	struct cr_err *warning;
 };
-
-/** 0; or -errno with @e; -EAGAIN: do it again when it is known what
- * @w->plan->stream cost. Nothing has changed then but that endpoints are open.
- */
-int ng_offer(const struct ng_work *w, struct cr_err *e);
-int ng_answer_to(const struct ng_work *w, struct cr_err *e);
-
-/** Somebody has said something of @call: it lives. */
-void ng_call_signalled(struct ng_call *call);
-
-/** @d was offered (@rings), or is answered. */
-void ng_dialog_ring(struct ng_service *sv, struct ng_dialog *d, bool rings);
-/** End the oldest of the dialogs that nobody has answered for long, of the host
- * that has most of them, in place of another call than @d. False: none. */
-bool ng_end_oldest(struct ng_service *sv, const struct ng_dialog *d);
-/** End @d, on the word of @who (NULL: the node's own): its conversations, and
- * endpoints that only it has. */
-void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
-		   enum node_end why, const struct node_who *who);
-/** What was promised to line @i of @d is not any more. */
-void ng_release(struct ng_service *sv, struct ng_stream *s);
-
-/** Add to the warning of a reply. */
-__attribute__((format(printf, 2, 3))) void ng_warn(struct cr_err *warning,
-						   const char *fmt, ...);
-
-/* --- an offer or an answer on its way: offer.c --- */
 
 /** A description that a side may be told. Zero is none. */
 struct ng_draft {
@@ -88,6 +38,7 @@ struct ng_draft {
 	uint64_t version;
 };
 
+/** An offer or an answer on its way. */
 struct ng_exchange {
 	const struct ng_work *w;
 	struct ng_dialog *d;
@@ -113,6 +64,56 @@ struct ng_exchange {
 		struct codec_spec spoken[2];
 	} line[SDP_LINES_MAX]; /**< those that are carried */
 };
+
+struct ng_service {
+	struct ng_service_config cfg;
+	struct node *node;
+	struct ng_listener *listener;
+	struct ng_calls calls;
+	struct ng_host_quota shares;
+	/** By offers that were not answered yet. */
+	struct conversation_promise promised;
+	/** Dialogs that nobody has answered, by when they were offered last. */
+	TAILQ_HEAD(, ng_dialog) ringing;
+	LIST_HEAD(, ng_wait) waits;
+	struct event *tick;
+	struct ng_counts count;
+	cr_ns started;
+	/** Names that were logged as unknown. */
+	char unknown[64][NG_UNKNOWN_BYTES];
+	unsigned nunknown;
+	/* What a request is worked on with. One is enough: an answer begins no
+	 * other request before its own has ended (ng/listener.h). */
+	struct ng_request request;
+	struct conversation_plan plan; /**< with -EAGAIN: what it needs */
+	struct ng_exchange exchange;
+};
+
+/** 0; or -errno with @e; -EAGAIN: do it again when it is known what the plan of
+ * the service costs. Nothing has changed then but that endpoints are open. */
+int ng_offer(const struct ng_work *w, struct cr_err *e);
+int ng_answer_to(const struct ng_work *w, struct cr_err *e);
+
+/** Somebody has said something of @call: it lives. */
+void ng_call_signalled(struct ng_call *call);
+
+/** @d was offered (@rings), or is answered. */
+void ng_dialog_ring(struct ng_service *sv, struct ng_dialog *d, bool rings);
+/** End the oldest of the dialogs that nobody has answered for long, of the host
+ * that has most of them, in place of another call than @d. False: none. */
+bool ng_end_oldest(struct ng_service *sv, const struct ng_dialog *d);
+/** End @d, on the word of @who (NULL: the node's own): its conversations, and
+ * endpoints that only it has. */
+void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
+		   enum node_end why, const struct node_who *who);
+/** What was promised to line @i of @d is not any more. */
+void ng_release(struct ng_service *sv, struct ng_stream *s);
+
+/** Add to the warning of a reply. */
+__attribute__((format(printf, 2, 3))) void ng_warn(struct cr_err *warning,
+						   const char *fmt, ...);
+
+/* --- an offer or an answer on its way: offer.c --- */
 
 /** Begin the one of @w. */
 struct ng_exchange *ng_exchange_begin(const struct ng_work *w,

@@ -42,7 +42,7 @@ static struct sockaddr_storage party_rtcp_address(
 	struct sockaddr_storage rtp = party_address(line, host);
 	struct sockaddr_storage at = host->ss_family ? *host : line->rtcp;
 
-	/* RTP's number is for who has RTCP there, and a fallback for none */
+	/* RTP's number is for parties with RTCP there, and a fallback */
 	if (!line->rtcp_said || !rtp.ss_family ||
 	    line->rtcp.ss_family != rtp.ss_family || address_any(&line->rtcp) ||
 	    (line->mux && address_equal(&line->rtcp, &line->rtp)))

@@ -39,7 +39,7 @@ struct ng_terms {
 int ng_terms_change(struct endpoint_spec *to, const struct ng_terms *t,
 		    struct cr_err *e);
 
-/** Who may send, with hold by address (RFC 2543) as RFC 3264 has it. */
+/** Which side may send, with hold by address (RFC 2543) as RFC 3264 has it. */
 enum sdp_mode ng_terms_mode(const struct sdp_line *line);
 
 /* --- endpoints --- */

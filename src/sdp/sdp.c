@@ -585,7 +585,7 @@ static const struct sockaddr_storage *our_address(const struct sdp *sdp,
 }
 
 /* Is the session's "c=" to be ours? Where a line has none of its own, it would
- * be told who speaks is there. */
+ * say that the speaker is there. */
 static bool replaces_connection(const sdp_session_t *s,
 				const struct sdp_out *out)
 {

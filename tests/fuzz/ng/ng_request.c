@@ -32,9 +32,9 @@ static void check_read(const struct ng_request *r)
 	CR_ASSERT(r->nunknown <= NG_UNKNOWN_MAX);
 	CR_ASSERT(r->ptime <= 1000 && r->ptime_reverse <= 1000);
 	check_name(r->call_id);
-	check_name(r->from_tag);
-	check_name(r->to_tag);
-	check_name(r->via_branch);
+	check_name(r->key.from);
+	check_name(r->key.to);
+	check_name(r->key.branch);
 	CR_ASSERT(r->codecs.n <= CODEC_RULES_MAX);
 	if (*r->warning.text)
 		check_words(r->warning.text);

@@ -234,7 +234,7 @@ static void it_closes_while_requests_wait(void **state)
 	listening_hold(&w, 2);
 	answer_held(&w);
 	listening_shut(&w);
-	assert_memory_equal(ng_asked_from(w.held[0]), "127.0.0.1:", 10);
+	assert_memory_equal(ng_asked_client(w.held[0])->text, "127.0.0.1:", 10);
 	answer_held(&w);
 	client_close(&c);
 	listening_close(&w);

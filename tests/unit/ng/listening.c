@@ -28,7 +28,8 @@ static void on_ask(void *arg, struct ng_asked *a, const json_t *body)
 	const char *is = json_string_value(json_object_get(body, "command"));
 
 	w->asked++;
-	(void)snprintf(w->from, sizeof(w->from), "%s", ng_asked_from(a));
+	(void)snprintf(w->from, sizeof(w->from), "%s",
+		       ng_asked_client(a)->text);
 	assert_non_null(is);
 	if (!strcmp(is, "hold")) {
 		assert_true(w->nheld < HELD_MAX);

@@ -49,9 +49,9 @@ static void what_a_proxy_says_is_read(void **state)
 
 	assert_int_equal(r.command, NG_OFFER);
 	assert_string_equal(r.call_id, "c");
-	assert_string_equal(r.from_tag, "a");
-	assert_null(r.to_tag);
-	assert_null(r.via_branch);
+	assert_string_equal(r.key.from, "a");
+	assert_null(r.key.to);
+	assert_null(r.key.branch);
 	assert_true(r.load_limit && r.origin && r.connection);
 	assert_false(r.version);
 	assert_string_equal(r.proto, "RTP/AVP");
