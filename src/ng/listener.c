@@ -45,27 +45,21 @@ struct datagrams {
 /* --- in --- */
 
 /* Which of our addresses the kernel says it came to. */
-static void read_at(struct msghdr *m, struct sockaddr_storage *at)
+static struct ng_local local_of(struct msghdr *m)
 {
-	struct sockaddr_in *a4 = (void *)at;
-	struct sockaddr_in6 *a6 = (void *)at;
-	struct in_pktinfo i4;
-	struct in6_pktinfo i6;
+	struct ng_local at = { .family = AF_UNSPEC };
 
-	*at = (struct sockaddr_storage){ .ss_family = AF_UNSPEC };
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
-			memcpy(&i4, CMSG_DATA(c), sizeof(i4));
-			a4->sin_family = AF_INET;
-			a4->sin_addr = i4.ipi_spec_dst;
+			at.family = AF_INET;
+			memcpy(&at.v4, CMSG_DATA(c), sizeof(at.v4));
 		} else if (c->cmsg_level == IPPROTO_IPV6 &&
 			   c->cmsg_type == IPV6_PKTINFO) {
-			memcpy(&i6, CMSG_DATA(c), sizeof(i6));
-			a6->sin6_family = AF_INET6;
-			a6->sin6_addr = i6.ipi6_addr;
-			a6->sin6_scope_id = i6.ipi6_ifindex;
+			at.family = AF_INET6;
+			memcpy(&at.v6, CMSG_DATA(c), sizeof(at.v6));
 		}
 	}
+	return at;
 }
 
 static void take_datagram(struct datagrams *d, unsigned i, cr_ns now)
@@ -88,7 +82,7 @@ static void take_datagram(struct datagrams *d, unsigned i, cr_ns now)
 			  LOG_INT("per_second", l->limits.per_second));
 		return;
 	}
-	read_at(&d->message[i].msg_hdr, &o.at);
+	o.at = local_of(&d->message[i].msg_hdr);
 	/* one who types messages ends them with a line feed */
 	while (bytes && (text[bytes - 1] == '\n' || text[bytes - 1] == '\r'))
 		bytes--;
@@ -124,11 +118,13 @@ static void on_datagrams(evutil_socket_t fd, short what, void *arg)
 
 /* --- out --- */
 
-static void add_control(struct msghdr *m, int level, int type, const void *data,
-			size_t bytes)
+static void add_control(struct msghdr *m, union control *room, int level,
+			int type, const void *data, size_t bytes)
 {
-	struct cmsghdr *c = m->msg_control;
+	struct cmsghdr *c = &room->align;
 
+	*room = (union control){ .octets = { 0 } };
+	m->msg_control = room;
 	m->msg_controllen = CMSG_SPACE(bytes);
 	c->cmsg_level = level;
 	c->cmsg_type = type;
@@ -137,27 +133,18 @@ static void add_control(struct msghdr *m, int level, int type, const void *data,
 }
 
 /* The link matters only to addresses that are good for one link. */
-static void send_from(struct msghdr *m, union control *room,
-		      const struct sockaddr_storage *at)
+static void send_from(struct msghdr *m, union control *room, struct ng_local at)
 {
-	const struct sockaddr_in *a4 = (const void *)at;
-	const struct sockaddr_in6 *a6 = (const void *)at;
-	struct in_pktinfo i4 = { 0 };
-	struct in6_pktinfo i6 = { 0 };
-
-	if (at->ss_family == AF_UNSPEC)
-		return;
-	*room = (union control){ .octets = { 0 } };
-	m->msg_control = room;
-	if (at->ss_family == AF_INET) {
-		i4.ipi_spec_dst = a4->sin_addr;
-		add_control(m, IPPROTO_IP, IP_PKTINFO, &i4, sizeof(i4));
-		return;
+	if (at.family == AF_INET) {
+		at.v4.ipi_ifindex = 0;
+		add_control(m, room, IPPROTO_IP, IP_PKTINFO, &at.v4,
+			    sizeof(at.v4));
+	} else if (at.family == AF_INET6) {
+		if (!IN6_IS_ADDR_LINKLOCAL(&at.v6.ipi6_addr))
+			at.v6.ipi6_ifindex = 0;
+		add_control(m, room, IPPROTO_IPV6, IPV6_PKTINFO, &at.v6,
+			    sizeof(at.v6));
 	}
-	i6.ipi6_addr = a6->sin6_addr;
-	if (IN6_IS_ADDR_LINKLOCAL(&i6.ipi6_addr))
-		i6.ipi6_ifindex = a6->sin6_scope_id;
-	add_control(m, IPPROTO_IPV6, IPV6_PKTINFO, &i6, sizeof(i6));
 }
 
 /* 0 or -errno. */
@@ -172,7 +159,7 @@ static int datagrams_send(struct datagrams *d, const struct ng_origin *to,
 			    .msg_iovlen = 1 };
 	union control room;
 
-	send_from(&m, &room, &to->at);
+	send_from(&m, &room, to->at);
 	if (sendmsg(d->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
 		return 0;
 	/* the client sends its request again, and has the answer then */

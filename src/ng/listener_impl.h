@@ -17,12 +17,20 @@
 struct ng_connection;
 struct datagrams;
 
+/** Of UDP: which of our addresses was asked, as the kernel says it. */
+struct ng_local {
+	int family; /**< AF_UNSPEC: any */
+	union {
+		struct in_pktinfo v4;
+		struct in6_pktinfo v6;
+	};
+};
+
 /** Where a request came from, and its answer goes. */
 struct ng_origin {
 	struct sockaddr_storage from;
 	struct ng_connection *connection; /**< NULL: UDP */
-	/** Of UDP: which of our addresses was asked; ss_family 0: any. */
-	struct sockaddr_storage at;
+	struct ng_local at;
 };
 
 struct ng_asked {
