@@ -205,6 +205,16 @@ static void it_closes_while_requests_of_connections_wait(void **state)
 	listening_close(&w);
 }
 
+/* At once: it may be closed soon after. */
+static void say_long(void)
+{
+	char text[8192] = "";
+
+	for (unsigned i = 0; i < 100; i++)
+		strcat(text, LONG("1"));
+	client_say(&c, &w, text);
+}
+
 /* Answers are more than it may leave. */
 static void who_leaves_too_much_unread_is_cut(void **state)
 {
@@ -214,8 +224,7 @@ static void who_leaves_too_much_unread_is_cut(void **state)
 	limits.half = CR_SEC; /* longer than it takes to say it */
 	listening_open(&w, "127.0.0.1:0", &limits);
 	client_tcp(&c, &w, 4096);
-	for (unsigned i = 0; i < 100; i++)
-		client_say(&c, &w, LONG("1"));
+	say_long();
 	while (!listening_stats(&w).cut)
 		listening_turn(&w);
 	listening_turn(&w);
@@ -236,8 +245,7 @@ static void all_that_is_unread_has_a_bound_too(void **state)
 	client_say(&other, &w, PING("1"));
 	client_hear(&other, &w, PONG("1"));
 	client_tcp(&c, &w, 4096);
-	for (unsigned i = 0; i < 100; i++)
-		client_say(&c, &w, LONG("1"));
+	say_long();
 	while (!listening_stats(&w).cut)
 		listening_turn(&w);
 	listening_turn(&w);
