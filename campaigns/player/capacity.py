@@ -16,11 +16,6 @@ class Found:
     trials: list = field(default_factory=list)
 
 
-def _middle(low, high):
-    """Loads are compared by their ratio."""
-    return (low * high) ** 0.5
-
-
 class Search:
     """trial(scale) plays it once; its result is true when it was carried.
 
@@ -62,7 +57,8 @@ class Search:
         while self._bracket():
             best = max(self.passed)
             if self.failed and self.failed / best > self.precise:
-                self._try(_middle(best, self.failed))
+                # loads are compared by their ratio
+                self._try((best * self.failed) ** 0.5)
             elif self._try(best):
                 self.found.confirmed = True
                 break

@@ -95,10 +95,6 @@ def _cut(path, begin, end):
         return samples, rate
 
 
-def _loudness(samples):
-    return sum(s * s for s in samples) / max(len(samples), 1)
-
-
 def _save(path, samples, rate):
     with wave.open(path, "wb") as f:
         f.setnchannels(1)
@@ -146,8 +142,9 @@ def _keep(blocks):
             continue
         spans = {kind: (a / 1e9 - begin, b / 1e9 - begin)
                  for kind, (a, b) in times.items()}
-        loud = min(_loudness(_cut(path + ".src.wav", *span)[0])
-                   for span in spans.values())
+        said = [_cut(path + ".src.wav", *span)[0] for span in spans.values()]
+        loud = min(sum(s * s for s in samples) / max(len(samples), 1)
+                   for samples in said)
         if loud > best:
             best, chosen = loud, (call, path + ".src.wav", received, spans)
     if not chosen:

@@ -1,16 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One codec-runner on free ports of the loopback interface."""
+"""Programs that serve a run; one codec-runner on free ports of the loopback
+interface."""
 import os
 import subprocess
 import sys
 
 from loopback import free_port
 
-PATIENCE = 60  # s until a daemon that shall end is killed
+
+class Program:
+    """Started by start(), which returns whether it runs; ended by stop().
+    command, errors (the file that gets its stderr): set by each class."""
+    process = None
+    patience = 60  # s until one that shall end is killed
+
+    def prepare(self):
+        """Called in the new process."""
+
+    def launch(self, **streams):
+        # its own process group: Ctrl-C reaches the feeder first, then
+        # we drain
+        self.process = subprocess.Popen(self.command, preexec_fn=self.prepare,
+                                        process_group=0, **streams)
+
+    def failed(self, text):
+        """End it, and print why it does not run. Return False."""
+        self.stop()
+        with open(self.errors, encoding="utf-8", errors="replace") as f:
+            sys.stderr.write(f.read())
+        print(f"campaigns/run: {text}", file=sys.stderr)
+        return False
+
+    def stop(self):
+        if not self.process:
+            return
+        self.process.terminate()
+        if self.process.stdout:
+            self.process.stdout.close()
+        try:
+            self.process.wait(self.patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
 
 
-class Daemon:
-    """Started by start(), which tells whether it runs; ended by stop()."""
+class Daemon(Program):
+    """codec-runner under a scheduler."""
 
     def __init__(self, program, scheduler, folder, options, cpus=None,
                  config="none"):
@@ -24,40 +60,19 @@ class Daemon:
             "--control", f"127.0.0.1:{self.sctp}", "--udp-port",
             str(self.udp), "--sctp", "user", "--scheduler", scheduler, "--log-file",
             os.path.join(folder, "runner.log"), *options]
-        self.cpus, self.process = cpus, None
+        self.cpus = cpus
 
-    def _prepare(self):
+    def prepare(self):
         if self.cpus:
             os.sched_setaffinity(0, self.cpus)
 
     def start(self):
         with open(self.errors, "wb") as errors:
-            # its own process group: Ctrl-C reaches the feeder first, then
-            # we drain
-            self.process = subprocess.Popen(
-                self.command, stdout=subprocess.PIPE, stderr=errors,
-                preexec_fn=self._prepare, process_group=0)
-        if self.process.stdout.readline().startswith(b"ready"):
-            return True
-        self.stop()
-        with open(self.errors, encoding="utf-8", errors="replace") as f:
-            sys.stderr.write(f.read())
-        print("campaigns/run: codec-runner did not start under "
-              f"{self.scheduler}", file=sys.stderr)
-        return False
+            self.launch(stdout=subprocess.PIPE, stderr=errors)
+        return self.process.stdout.readline().startswith(b"ready") or \
+            self.failed(f"codec-runner did not start under {self.scheduler}")
 
     def where(self):
         """codec-feeder's options that find it."""
         return ["--to", f"127.0.0.1:{self.sctp}", "--udp-port", str(self.udp),
                 "--sctp", "user"]
-
-    def stop(self):
-        if self.process:
-            self.process.terminate()
-            self.process.stdout.close()
-            try:
-                self.process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-            self.process = None

@@ -46,7 +46,8 @@ def _libraries():
                 if line.startswith("installed "))
 
 
-def _cpu():
+def cpu():
+    """The processor, and what of it can be used."""
     model = [line.split(":", 1)[1].strip()
              for line in _read("/proc/cpuinfo").splitlines()
              if line.startswith("model name")]
@@ -64,7 +65,7 @@ def fixed(top):
                                  "--untracked-files=no", cwd=top)),
         "machine": {"node": platform.node(), "arch": platform.machine(),
                     "kernel": platform.release(),
-                    "version": platform.version(), "cpu": _cpu()},
+                    "version": platform.version(), "cpu": cpu()},
         "compiler": _output("cc", "--version").partition("\n")[0],
         "libraries": _libraries(),
     }

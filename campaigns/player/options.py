@@ -95,31 +95,28 @@ def scheduler_list(text):
     return [scheduler_spec(name) for name in out]
 
 
-def _set_list(options, text):
-    options.schedulers = scheduler_list(text)
-    if not options.schedulers:
+def _schedulers(text):
+    found = scheduler_list(text)
+    if not found:
         raise Wrong("--schedulers takes names such as fifo,edf")
-    twice = {s for s in options.schedulers if options.schedulers.count(s) > 1}
-    for name in twice:
-        raise Wrong(f"--schedulers has {name} twice; to compare it with "
-                    f"itself, call the second one {name}#2")
+    for name in found:
+        if found.count(name) > 1:
+            raise Wrong(f"--schedulers has {name} twice; to compare it with "
+                        f"itself, call the second one {name}#2")
+    return found
 
 
-def _set_out(options, text):
-    options.out = os.path.abspath(text)
-
-
-def _set_rounds(options, text):
+def _rounds(text):
     if not re.fullmatch(r"[1-9][0-9]{0,2}", text):
         raise Wrong(f"--rounds takes 1 to 999, not {text}")
-    options.rounds = int(text)
+    return int(text)
 
 
-def _set_p99(options, text):
+def _p99(text):
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(us|ms|s)", text)
     if not match:
         raise Wrong(f"--p99 takes a time such as 20ms, not {text}")
-    options.p99 = float(match[1]) * {"us": 1e-3, "ms": 1, "s": 1e3}[match[2]]
+    return float(match[1]) * {"us": 1e-3, "ms": 1, "s": 1e3}[match[2]]
 
 
 def peer_name(text):
@@ -130,23 +127,11 @@ def peer_name(text):
     return text
 
 
-def _set_peer(options, text):
-    options.peer = peer_name(text)
-
-
-VALUES = {
-    "--peer": _set_peer,
-    "--rounds": _set_rounds,
-    "--p99": _set_p99,
-    "--schedulers": _set_list,
-    "--out": _set_out,
-    "--feeder": lambda options, text: options.feeder.append(text),
-    "--runner": lambda options, text: options.runner.append(text),
-}
-
-
-FLAGS = {"--quick": "quick", "--find-capacity": "find_capacity",
-         "--dump": "dump", "--separate": "separate"}
+#: How the value of an option is read; lists grow each time.
+VALUES = {"peer": peer_name, "rounds": _rounds, "p99": _p99,
+          "schedulers": _schedulers, "out": os.path.abspath, "feeder": list,
+          "runner": list}
+FLAGS = "quick", "find_capacity", "dump", "separate"
 
 
 def parse(arguments):
@@ -158,12 +143,18 @@ def parse(arguments):
         word = left.pop(0)
         if word in ("-h", "--help"):
             return None
-        if word in VALUES:
+        name = word[2:].replace("-", "_") \
+            if word.startswith("--") and "_" not in word else ""
+        if name in VALUES:
             if not left:
                 raise Wrong(f"{word} needs a value")
-            VALUES[word](options, left.pop(0))
-        elif word in FLAGS:
-            setattr(options, FLAGS[word], True)
+            read, text = VALUES[name], left.pop(0)
+            if read is list:
+                getattr(options, name).append(text)
+            else:
+                setattr(options, name, read(text))
+        elif name in FLAGS:
+            setattr(options, name, True)
         elif word.startswith("-"):
             raise Wrong(f"unknown option {word}; see --help")
         elif options.campaign:

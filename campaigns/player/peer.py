@@ -9,10 +9,10 @@ import os
 import re
 import resource
 import socket
-import subprocess
 import sys
 import time
 
+from daemon import Program
 from loopback import free_port
 
 RTPENGINE = "rtpengine"
@@ -77,54 +77,37 @@ class Foreign:
         pass
 
 
-class Rtpengine:
+class Rtpengine(Program):
     """rtpengine on cpus with as many threads, without its kernel module."""
+
+    patience = 10
 
     def __init__(self, folder, cpus):
         self.ng, self.cpus = free_port(), cpus
-        self.log = os.path.join(folder, "rtpengine.log")
+        self.errors = os.path.join(folder, "rtpengine.log")
         self.command = [
             RTPENGINE, "--foreground", "--log-stderr", "--log-level=4",
             "--config-file=none", "--table=-1", "--interface=127.0.0.1",
             f"--listen-ng=127.0.0.1:{self.ng}", f"--port-min={LOWEST_PORT}",
             f"--port-max={first_ephemeral_port() - 1}",
             f"--num-threads={len(cpus)}", "--delete-delay=0"]
-        self.process = None
 
-    def _prepare(self):
+    def prepare(self):
         os.sched_setaffinity(0, self.cpus)
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
     def start(self):
-        with open(self.log, "wb") as log:
+        with open(self.errors, "wb") as log:
             try:
-                self.process = subprocess.Popen(
-                    self.command, stdout=log, stderr=log,
-                    preexec_fn=self._prepare, process_group=0)
+                self.launch(stdout=log, stderr=log)
             except FileNotFoundError:
                 print("campaigns/run: no rtpengine: deps/install peer",
                       file=sys.stderr)
                 return False
-        if answers(("127.0.0.1", self.ng), 100,
-                   lambda: self.process.poll() is None):
-            return True
-        self.stop()
-        with open(self.log, encoding="utf-8", errors="replace") as f:
-            sys.stderr.write(f.read())
-        print("campaigns/run: rtpengine did not start", file=sys.stderr)
-        return False
+        return answers(("127.0.0.1", self.ng), 100,
+                       lambda: self.process.poll() is None) or \
+            self.failed("rtpengine did not start")
 
     def where(self):
         return ["--ng", f"127.0.0.1:{self.ng}", "--peer-name", RTPENGINE]
-
-    def stop(self):
-        if not self.process:
-            return
-        self.process.terminate()
-        try:
-            self.process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.process = None

@@ -13,12 +13,12 @@ codec-runner --codecs: ns of an AMR 12.2 frame encoded with our kernels
 import json
 import math
 import os
-import pathlib
 import statistics
 import subprocess
 import sys
 
-import receiving
+import receiving  # it has set the path for the next
+import environment
 
 # At a higher load per CPU of others the benchmarks measure these.
 QUIET = 0.5
@@ -85,24 +85,17 @@ def measure_receiving(build, encode):
         return sys.exit(f"scale: receiving: {error}")
 
 
-def processor():
-    """The CPU's name and how many there are."""
-    info = pathlib.Path("/proc/cpuinfo").read_text(errors="replace")
-    names = [line.split(":", 1)[1].strip() for line in info.splitlines()
-             if line.startswith("model name")]
-    return f"{len(os.sched_getaffinity(0))} x {(names or ['unknown'])[0]}"
-
-
 def measure(build, schedulers):
     """All of it, and where it comes from. Takes about two minutes."""
     load = os.getloadavg()[0]
     if load > QUIET * os.cpu_count():
         print(f"scale: others load this machine ({load:.1f}): overheads will "
               "be measured too large", file=sys.stderr)
-    moves = measure_moves(build)
+    cpu, moves = environment.cpu(), measure_moves(build)
     encode = measure_encode(build)
     return {
-        "source": {"machine": processor(), "load_before": load,
+        "source": {"machine": f"{len(cpu['usable'])} x "
+                   f"{cpu['model'] or 'unknown'}", "load_before": load,
                    "lock": "bench_contention", "context_ns": "bench-moves",
                    "migration_ns": "bench-moves", "moves": moves,
                    "encode": "codec-runner --codecs",

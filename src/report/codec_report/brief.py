@@ -63,14 +63,6 @@ def _values(member, chosen):
     return files | out
 
 
-def _metric(phase, key, several, synthetic):
-    told = _BY_KEY[key]
-    title = told.title.replace("call", "task") if synthetic else told.title
-    return Metric(f"{phase}.{key}",
-                  f"{phase:<9}{title}" if several else title,
-                  told.shown, told.better)
-
-
 def columns(family, lead, intervals=True):
     """([table.Column], [Metric]) of the short table. lead: what the verdict
     compares by, "lost_share" or "missed_share"; intervals: of repetitions,
@@ -81,7 +73,13 @@ def columns(family, lead, intervals=True):
             for m in family.members]
     for column in made if not intervals else ():
         column.values["interval"] = {}
-    rows = [_metric(*pair, several, family.synthetic) for pair in chosen] + list(FILES)
-    rows = [metric for metric in rows
+    rows = []
+    for phase, key in chosen:
+        told = _BY_KEY[key]
+        title = told.title.replace("call", "task") if family.synthetic \
+            else told.title
+        rows.append(Metric(f"{phase}.{key}", f"{phase:<9}" * several + title,
+                           told.shown, told.better))
+    rows = [metric for metric in [*rows, *FILES]
             if any(c.values[metric.key] is not None for c in made)]
     return made, rows[:ROWS]

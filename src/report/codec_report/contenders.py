@@ -212,11 +212,6 @@ def _demands(found, jobs, section, live):
     return out
 
 
-def _record_load(records, first):
-    return phases.Load((records["sent"] - first) / 1e9, None,
-                       records["call"], 0.02)
-
-
 def _deadlines(run):
     """{call: ns} of the trace's calls that have one."""
     return {int(c["call"]): int(c["rel_deadline"]) for c in run.trace.calls
@@ -333,7 +328,8 @@ class Contest:
             return
         first = int(records["sent"].min())
         if not family.phases:
-            family.phases = phases.find(_record_load(records, first))
+            family.phases = phases.find(phases.Load(
+                (records["sent"] - first) / 1e9, None, records["call"], 0.02))
         scheduler = feeder.peer_name(run.feeder) or "unknown"
         family.member(place, scheduler).heard[turn] = {
             phase.name: offered.of_feeder(records, first, phase, limits)

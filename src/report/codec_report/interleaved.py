@@ -321,7 +321,7 @@ def unlike(results, one, two):
     return ""
 
 
-class Verdict(words.Told):
+class Verdict(words.Sentences):
     """As verdict.Verdict, of a run in blocks. family: contenders.Family with
     campaign, cpus and facts."""
 
@@ -591,7 +591,7 @@ class Verdict(words.Told):
     def sentences(self):
         """Everything but head and load, in order."""
         shown = [] if self._refused else [self.outcome(), *self.costs()]
-        return self.told([*shown, self.left_out()])
+        return self.with_choice([*shown, self.left_out()])
 
     def table(self, intervals=True):
         """([table.Column], [Metric]): means over the blocks compared, with

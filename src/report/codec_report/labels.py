@@ -37,13 +37,9 @@ def _with_options(known, alike):
     return ",".join([scheduler_name(known.scheduler), *own])
 
 
-def _on_cpus(known):
-    return f" on {known.cpus} CPU" + "s" * (known.cpus != "1") \
-        if known.cpus else ""
-
-
 #: Tried in turn, until no two are alike; each gets the label so far.
-_WAYS = (lambda label, k: label + _on_cpus(k),
+_WAYS = (lambda label, k: f"{label} on {k.cpus} CPU" + "s" * (k.cpus != "1")
+         if k.cpus else label,
          lambda label, k: f"{label}, {k.campaign}" if k.campaign else label,
          lambda label, k: f"{label} ({k.run})")
 

@@ -18,10 +18,6 @@ def _option(action):
     return f".TP\n{head}\n{escape(action.help)}\n"
 
 
-def _verbatim(text):
-    return f".PP\n.nf\n{escape(text.rstrip())}\n.fi\n"
-
-
 def page(parser, actions, summary, version, sections):
     """The page as text. sections: [(title, text as it is)]."""
     name = parser.prog
@@ -35,7 +31,7 @@ def page(parser, actions, summary, version, sections):
         "".join(f".PP\n{escape(p.strip())}\n"
                 for p in parser.description.split("\n\n")),
         ".SH OPTIONS\n", *[_option(action) for action in actions],
-        *[f".SH {title.upper()}\n{_verbatim(text)}"
+        *[f".SH {title.upper()}\n.PP\n.nf\n{escape(text.rstrip())}\n.fi\n"
           for title, text in sections],
         ".SH SEE ALSO\n",
         ".BR codec\\-runner (1),\n.BR codec\\-feeder (1)\n",

@@ -111,21 +111,10 @@ def _number(value, text, best):
     return f"<td>{shown}</td>"
 
 
-def _row_head(metric):
-    part = ' class="part"' if metric.title.startswith(" ") else ""
-    return (f'<th scope="row" data-metric="{metric.key}"{part}>'
-            f"{escape(metric.title.strip())}</th>")
-
-
 def chip(scheduler):
     """A scheduler's colour."""
     name = style.looks([scheduler])[0].name
     return f'<span class="chip" style="background: var(--{name})"></span>'
-
-
-def _heads(columns):
-    for c in columns:
-        yield f'<th scope="col">{chip(c.scheduler)}{escape(c.heading)}</th>'
 
 
 def _parts(columns, rows):
@@ -172,14 +161,20 @@ def _tables(label, columns, chosen=metrics.METRICS):
 
 def _table(title, columns, rows):
     title = escape(title)
+    heads = "".join(
+        f'<th scope="col">{chip(c.scheduler)}{escape(c.heading)}</th>'
+        for c in columns)
+    part = ' class="part"'
     rows = "\n".join(
-        "<tr>" + _row_head(metric)
+        f'<tr><th scope="row" data-metric="{metric.key}"'
+        f'{part * metric.title.startswith(" ")}>'
+        f"{escape(metric.title.strip())}</th>"
         + "".join(_number(*cell) for cell in cells) + "</tr>"
         for metric, cells in rows)
     return (f'<div class="wide" tabindex="0" role="region" '
             f'aria-label="Table: {title}"><table><caption><span>{title}</span></caption>\n'
             f'<thead><tr><th scope="col">metric</th>'
-            f'{"".join(_heads(columns))}</tr></thead>\n'
+            f"{heads}</tr></thead>\n"
             f"<tbody>\n{rows}\n</tbody></table></div>\n")
 
 

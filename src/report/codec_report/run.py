@@ -104,14 +104,6 @@ def load_object(path):
     return value
 
 
-def _load_calls(path):
-    try:
-        return list(csv.DictReader(read_text(path).splitlines(),
-                                   restval=""))
-    except csv.Error as error:
-        raise ReportError(f"{path}: not CSV: {error}") from None
-
-
 def base_name(path):
     """The last part of a path, whether or not it ends in a slash."""
     return os.path.basename(os.path.normpath(path)) or path
@@ -158,7 +150,12 @@ def _load_folder(path):
         at = os.path.join(path, blocks.FILE)
         run.played = blocks.parse(read_text(at), at)
     if CALLS in present:
-        run.calls = _load_calls(os.path.join(path, CALLS))
+        at = os.path.join(path, CALLS)
+        try:
+            run.calls = list(csv.DictReader(read_text(at).splitlines(),
+                                            restval=""))
+        except csv.Error as error:
+            raise ReportError(f"{at}: not CSV: {error}") from None
     else:
         run.notes.append(f"no {CALLS}: nothing from the feeder's side")
     return run

@@ -36,7 +36,7 @@ MUCH = 0.2  # of the frames
 APART = 0.1  # of the demand
 
 
-class Verdict(words.Told):
+class Verdict(words.Sentences):
     """Of a contenders.Family, in sentences."""
 
     def __init__(self, family):
@@ -46,18 +46,12 @@ class Verdict(words.Told):
         self.compared = [m for m in self.members if m.samples]
         self.speech = not family.synthetic
         self.noun = "calls" if self.speech else "tasks"
-        self.lead = self._lead()
-
-    def _known(self, key):
-        return [m.value(p.name, key) for m in self.judged
-                for p in self.family.phases
-                if m.value(p.name, key) is not None]
-
-    def _lead(self):
-        """What columns are compared by first."""
-        if any(self._known("lost_share")) or not self._known("missed_share"):
-            return "lost_share"
-        return "missed_share"
+        lost, missed = ([m.value(p.name, key) for m in self.judged
+                         for p in family.phases
+                         if m.value(p.name, key) is not None]
+                        for key in ("lost_share", "missed_share"))
+        # what columns are compared by first
+        self.lead = "lost_share" if any(lost) or not missed else "missed_share"
 
     # ---- what was compared
 
@@ -414,7 +408,7 @@ class Verdict(words.Told):
 
     def sentences(self):
         """Everything but head and load, in order."""
-        return self.told([
+        return self.with_choice([
             *(self.phase(p.name) for p in self.family.phases),
             self.conversions(), self._silent(), self._left_out(),
             self.expected()])

@@ -91,8 +91,8 @@ def choice(best, everybody):
         (" or " if len(labels) > 1 else "") + labels[-1] + " here."
 
 
-class Told:
-    """What is told of a comparison: head(), load() and sentences(); choose() and
+class Sentences:
+    """What a comparison says: head(), load() and sentences(); choose() and
     doubt() are the last of these."""
 
     def lines(self):
@@ -100,7 +100,7 @@ class Told:
         return [text for text in (self.head(), self.load(),
                                   *self.sentences()) if text]
 
-    def told(self, texts):
+    def with_choice(self, texts):
         """texts and the choice, without empty ones."""
         found = [*texts, " ".join(filter(None, (self.choose(), self.doubt())))]
         return [text for text in found if text]

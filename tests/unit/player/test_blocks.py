@@ -193,7 +193,7 @@ def test_the_daemon_is_stopped_whatever_the_feeder_does(tmp_path):
 
 
 def test_a_daemon_that_does_not_end_is_killed(tmp_path, monkeypatch):
-    monkeypatch.setattr("daemon.PATIENCE", 0.05)
+    monkeypatch.setattr("daemon.Program.patience", 0.05)
     one = Daemon("true", "fifo", str(tmp_path), [])
     one.command = ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1;"
                    " done"]

@@ -71,12 +71,6 @@ def nines(share):
     return -np.log10(1 - np.asarray(share))
 
 
-def _top(columns):
-    """The first of TICKS that no line is above: of much lost, few nines."""
-    most = max((c.data.sent or 0 for c in columns), default=0)
-    return next((tick for tick in TICKS[2:] if tick > most), TICKS[-1])
-
-
 def _draw_deadline(axes, columns):
     known = {c.data.deadline for c in columns}
     if None in known or max(known) > 1.1 * min(known):
@@ -100,10 +94,13 @@ def _draw_lines(axes, columns):
 
 def draw(columns):
     """The figure. columns: figures.Column of Data."""
+    # the first of TICKS that no line is above: of much lost, few nines
+    most = max((c.data.sent or 0 for c in columns), default=0)
+    top = next((tick for tick in TICKS[2:] if tick > most), TICKS[-1])
     with style.lines(4.2, columns) as (fig, drawn):
         for (axes,), group in drawn:
             _draw_lines(axes, group)
-            axes.set_ylim(0, nines(_top(columns)) + 0.05)
+            axes.set_ylim(0, nines(top) + 0.05)
             axes.set_xlabel("delay from arrival to sent, ms")
             axes.set_ylabel("frames within it, % of those offered")
             _draw_deadline(axes, [c for c in columns if len(c.data.delays)])

@@ -36,17 +36,12 @@ def pick_latencies(jobs):
     order = np.lexsort((jobs["pick"][worked], jobs["worker"][worked]))
     worker, pick, end, release = (jobs[name][worked][order] for name in
                                   ("worker", "pick", "end", "release"))
-    out = []
-    for begin, stop in _stretches(worker):
-        free = np.maximum.accumulate(end[begin:stop])[:-1]
-        late = pick[begin + 1:stop] - np.maximum(free, release[begin + 1:stop])
+    out = [np.empty(0, np.int64)]
+    for mine in (worker == w for w in np.unique(worker)):
+        free = np.maximum.accumulate(end[mine])[:-1]
+        late = pick[mine][1:] - np.maximum(free, release[mine][1:])
         out.append(late[late >= 0])
-    return np.concatenate(out) if out else np.empty(0, np.int64)
-
-
-def _stretches(worker):
-    ends = np.append(np.flatnonzero(np.diff(worker)) + 1, len(worker))
-    return zip(np.append(0, ends[:-1]), ends) if len(worker) else ()
+    return np.concatenate(out)
 
 
 def data(frames):

@@ -16,6 +16,8 @@ import math
 import zlib
 from dataclasses import dataclass
 
+from codec_report import words
+
 BACKGROUND = {"light": "#ffffff", "dark": "#15181d"}
 LIGHT = {"text": "#1b1e23", "muted": "#6b7178", "grid": "#d9dce0",
          "c0": "#0072b2", "c1": "#b84500", "c2": "#008f68", "c3": "#b8578c",
@@ -357,5 +359,4 @@ def names(labels):
     labels = list(labels)
     if len(labels) > 4:
         labels[3:] = [f"{len(labels) - 3} others"]
-    return ", ".join(labels[:-1]) + " and " + labels[-1] \
-        if len(labels) > 1 else "".join(labels)
+    return words.listed(labels)
