@@ -306,17 +306,6 @@ static void add_transcoded(struct codec_offer *o)
 	}
 }
 
-/* A party that has spoken a codec that is here can go on with it, whatever is
- * offered now. */
-static void add_spoken(struct codec_offer *o)
-{
-	for (unsigned i = 0; i < o->n; i++)
-		if (!o->item[i].hidden && is_spoken(o, &o->item[i].format))
-			return;
-	if (*o->spoken->name)
-		(void)add_codec(o, o->spoken);
-}
-
 /* The first events that may be shown, at the clock @rate (0: any). */
 static const struct sdp_format *events_at(const struct codec_offer *o,
 					  unsigned rate)
@@ -371,6 +360,7 @@ static void put_all_codecs(struct codec_offer *o)
 {
 	const struct codec_rules *r = o->rules;
 	const struct codec_spec *s;
+	bool goes_on = false;
 	unsigned k = 0;
 
 	o->n = 0;
@@ -385,7 +375,13 @@ static void put_all_codecs(struct codec_offer *o)
 		put_speech(o, s, false);
 	put_speech(o, NULL, false);
 	add_transcoded(o);
-	add_spoken(o);
+	/* A party that has spoken a codec that is here can go on with it,
+	 * whatever is offered now. */
+	for (k = 0; k < o->n; k++)
+		goes_on |=
+			!o->item[k].hidden && is_spoken(o, &o->item[k].format);
+	if (!goes_on && *o->spoken->name)
+		(void)add_codec(o, o->spoken);
 	if (!shows_kind(o, FORMAT_SPEECH, NULL))
 		return;
 	put_events(o);

@@ -384,20 +384,6 @@ static json_t *readable(const json_t *of)
 	return copy;
 }
 
-/* 0: not to be had, else as json_dumpb(). */
-static size_t write_json(const json_t *body, char *text, size_t size)
-{
-	size_t n = json_dumpb(body, text, size, JSON_COMPACT);
-	json_t *other;
-
-	if (n)
-		return n;
-	other = readable(body);
-	n = other ? json_dumpb(other, text, size, JSON_COMPACT) : 0;
-	json_decref(other);
-	return n;
-}
-
 long ng_message_write(const struct ng_message *request, const json_t *body,
 		      char *text, size_t size)
 {
@@ -414,7 +400,13 @@ long ng_message_write(const struct ng_message *request, const json_t *body,
 		bytes = bencode_write(body, text, size);
 		return bytes < 0 ? bytes : bytes + (long)cookie;
 	}
-	n = write_json(body, text, size);
+	n = json_dumpb(body, text, size, JSON_COMPACT);
+	if (!n) { /* a text of it is no UTF-8 */
+		json_t *other = readable(body);
+
+		n = other ? json_dumpb(other, text, size, JSON_COMPACT) : 0;
+		json_decref(other);
+	}
 	return n && n <= size ? (long)(n + cookie) : -ENOSPC;
 }
 

@@ -212,14 +212,6 @@ void ng_take_samples(struct ng_service *sv, struct ng_call *call)
 			sample_line(sv, d, k);
 }
 
-/* "opus/48000/2" */
-static json_t *reported_codec(const struct codec_spec *c)
-{
-	return c->channels > 1
-		       ? json_sprintf("%s/%u/%u", c->name, c->rate, c->channels)
-		       : json_sprintf("%s/%u", c->name, c->rate);
-}
-
 /* A port of @endpoint, of RTP or RTCP. */
 static json_t *reported_port(const struct node_endpoint_info *endpoint,
 			     const char *kind, unsigned port,
@@ -243,6 +235,7 @@ static json_t *reported_media(struct ng_service *sv, const struct ng_dialog *d,
 {
 	struct ng_endpoint *endpoint = &d->side[i]->endpoint[line];
 	const struct party *p = party_find(sv->node, endpoint->id);
+	const struct codec_spec *spoken = &d->stream[line].spoken[i];
 	struct node_call *from = stream_from(sv, d, line, i);
 	struct sockaddr_storage local = { 0 };
 	struct node_call_info stream;
@@ -281,10 +274,13 @@ static json_t *reported_media(struct ng_service *sv, const struct ng_dialog *d,
 			json_object_get(media, "flags"),
 			json_string(stream.relay ? "passthrough"
 						 : "transcoding"));
-		if (*d->stream[line].spoken[i].name)
+		if (*spoken->name) /* "opus/48000/2" */
 			(void)json_object_set_new(
 				media, "codec",
-				reported_codec(&d->stream[line].spoken[i]));
+				json_sprintf(spoken->channels > 1 ? "%s/%u/%u"
+								  : "%s/%u",
+					     spoken->name, spoken->rate,
+					     spoken->channels));
 	}
 	return media;
 }

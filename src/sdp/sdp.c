@@ -584,18 +584,6 @@ static const struct sockaddr_storage *our_address(const struct sdp *sdp,
 	return &none;
 }
 
-/* Is the session's "c=" to be ours? Where a line has none of its own, it would
- * say that the speaker is there. */
-static bool replaces_connection(const sdp_session_t *s,
-				const struct sdp_out *out)
-{
-	bool replaces = out->connection;
-
-	for (const sdp_media_t *m = s->sdp_media; m; m = m->m_next)
-		replaces |= !m->m_connections;
-	return replaces && s->sdp_connection;
-}
-
 static void set_session(struct writer *w, sdp_session_t *s,
 			const struct sdp_out *out, bool connection,
 			const struct sockaddr_storage *at)
@@ -641,7 +629,12 @@ long sdp_write(const struct sdp *sdp, const struct sdp_out *out, char *text,
 	s = sdp_session_dup(w.home, sdp->session);
 	w.no_memory = !s;
 	if (s) {
-		inherits = replaces_connection(s, out);
+		/* Is the session's "c=" to be ours? Where a line has none of
+		 * its own, it would say that the speaker is there. */
+		inherits = out->connection;
+		for (m = s->sdp_media; m; m = m->m_next)
+			inherits |= !m->m_connections;
+		inherits = inherits && s->sdp_connection;
 		set_session(&w, s, out, inherits, at);
 		m = s->sdp_media;
 		for (unsigned i = 0; m; m = m->m_next, i++)
