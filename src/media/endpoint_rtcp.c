@@ -95,17 +95,6 @@ void endpoint_rtcp_use(struct endpoint *l, const struct endpoint_rtcp_use *use)
 				      memory_order_relaxed);
 }
 
-/* Forget where the party's RTCP came from once another place is signalled. */
-static void take_signalled(struct endpoint_rtcp *r)
-{
-	struct sockaddr_storage signalled;
-
-	if (!destination_changed(&r->signalled, r->signalled_version))
-		return;
-	r->signalled_version = destination_read(&r->signalled, &signalled);
-	r->peer[PARTY].from.ss_family = AF_UNSPEC;
-}
-
 /* The receiver takes what was said of the stream. */
 static void take_use(struct endpoint_rtcp *r)
 {
@@ -113,6 +102,7 @@ static void take_use(struct endpoint_rtcp *r)
 	uint32_t in = atomic_load_explicit(&r->rate_in, memory_order_relaxed);
 	uint32_t out = atomic_load_explicit(&r->rate_out, memory_order_relaxed);
 	bool mux = atomic_load_explicit(&r->agreed, memory_order_relaxed);
+	struct sockaddr_storage signalled;
 
 	s->cfg.ssrc = atomic_load_explicit(&r->ssrc, memory_order_relaxed);
 	if (in != s->cfg.rate_in || out != s->cfg.rate_out)
@@ -123,7 +113,13 @@ static void take_use(struct endpoint_rtcp *r)
 		for (unsigned i = 0; i < NPEERS; i++)
 			r->peer[i].from.ss_family = AF_UNSPEC;
 	}
-	take_signalled(r);
+	/* its RTCP need not come from where it did once another place is
+	 * signalled */
+	if (destination_changed(&r->signalled, r->signalled_version)) {
+		r->signalled_version =
+			destination_read(&r->signalled, &signalled);
+		r->peer[PARTY].from.ss_family = AF_UNSPEC;
+	}
 }
 
 void endpoint_rtcp_set_destination(struct endpoint *l,

@@ -18,7 +18,6 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "ng/service_impl.h"
-#include "node/measuring.h"
 #include "observe/log.h"
 #include "protocol/service.h"
 #include "rpc/jsonrpc.h"
@@ -36,7 +35,7 @@ struct ng_wait {
 	struct ng_service *service;
 	struct ng_asked *asked;
 	json_t *body;
-	struct cost_needs *needs; /* NULL: it has never waited */
+	struct node_cost_wait *needs; /* NULL: it has never waited */
 	unsigned times;
 	bool waits; /* for @needs */
 	/* what it is about; texts are the body's */
@@ -253,7 +252,7 @@ static bool ng_forget_waits(struct ng_service *sv, const char *call_id,
 		    !ng_dialog_key_find(&wait->key, key))
 			continue;
 		found = true;
-		cost_needs_forget(wait->needs);
+		node_cost_forget(sv->node, wait->needs);
 		end_wait(wait, failed(&why));
 	}
 	return found;
@@ -430,10 +429,10 @@ static int wait_for(struct ng_wait *wait, const struct conversation_plan *plan,
 		wait->needs = malloc(sizeof(*wait->needs));
 	if (!wait->needs)
 		return cr_fail(e, -ENOMEM, "out of memory");
-	wait->needs->node = wait->service->node;
 	wait->needs->done = known;
 	wait->needs->arg = wait;
-	return cost_needs_begin(wait->needs, plan->stream, 2, e);
+	return node_cost_wait(wait->service->node, wait->needs, plan->stream, 2,
+			      e);
 }
 
 /* Do it; if that has to wait, wait. */
@@ -622,7 +621,7 @@ void ng_service_close(struct ng_service *sv)
 	while ((wait = LIST_FIRST(&sv->waits))) {
 		/* It takes what was removed for the first one still.
 		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-		cost_needs_forget(wait->needs);
+		node_cost_forget(sv->node, wait->needs);
 		end_wait(wait, failed(&why));
 	}
 	ng_listener_close(sv->listener);

@@ -318,27 +318,6 @@ static void conversation_free(struct conversation *c)
 	free(c);
 }
 
-/* One of two streams has begun: it ends as a call does, but nobody is told of
- * a call that was refused. */
-static void take_back_conversation(struct conversation *c)
-{
-	for (unsigned i = 0; i < 2; i++)
-		if (c->stream[i]) {
-			c->stream[i]->untold = true;
-			c->node->calls_started--;
-		}
-	conversation_stop(c, NODE_END_STOPPED, NULL);
-}
-
-/* It never had a stream: receivers may still have its endpoints. */
-static void give_up_conversation(struct conversation *c)
-{
-	for (unsigned i = 0; i < 2; i++)
-		if (c->party[i])
-			party_discard(c->party[i]);
-	conversation_free(c);
-}
-
 static struct conversation *conversation_new(struct node *n,
 					     const struct call_spec *r)
 {
@@ -459,12 +438,25 @@ int conversation_start(struct node *n, struct conversation_plan *plan,
 	err = have_endpoints(c, r, e);
 	if (!err)
 		err = start_streams(c, plan->stream, e);
-	if (!err)
+	if (!err) {
 		*out = c;
-	else if (has_streams(c))
-		take_back_conversation(c);
-	else
-		give_up_conversation(c);
+		return 0;
+	}
+	if (!has_streams(c)) { /* receivers may still have its endpoints */
+		for (unsigned i = 0; i < 2; i++)
+			if (c->party[i])
+				party_discard(c->party[i]);
+		conversation_free(c);
+		return err;
+	}
+	/* One of two streams has begun: it ends as a call does, but nobody is
+	 * told of a call that was refused. */
+	for (unsigned i = 0; i < 2; i++)
+		if (c->stream[i]) {
+			c->stream[i]->untold = true;
+			n->calls_started--;
+		}
+	conversation_stop(c, NODE_END_STOPPED, NULL);
 	return err;
 }
 

@@ -174,13 +174,24 @@ int measuring_ask(struct measuring *m, const struct cost_part *part,
 	return 0;
 }
 
+/* Is all known that @w needs? 0; -EAGAIN: not @missing; -ENOMEM with @e. */
+static int find_needs(const struct measuring *m, const struct node_cost_wait *w,
+		      struct cost_part *missing, struct cr_err *e)
+{
+	struct cost_entry *entry;
+	int err = 0;
+
+	for (unsigned i = 0; i < w->n && !err; i++)
+		err = costs_find(m->costs, &w->need[i].media, w->need[i].period,
+				 &entry, missing, e);
+	return err;
+}
+
 int measuring_begin(struct measuring *m, struct node_cost_wait *w,
 		    struct cr_err *e)
 {
 	struct cost_part missing;
-	struct cost_entry *entry;
-	int err =
-		costs_find(m->costs, &w->media, w->period, &entry, &missing, e);
+	int err = find_needs(m, w, &missing, e);
 
 	w->job = NULL;
 	w->err = 0;
@@ -246,7 +257,6 @@ static void on_tell(evutil_socket_t fd, short what, void *arg)
 	struct measuring *m = arg;
 	struct node_cost_wait *w = TAILQ_FIRST(&m->ready);
 	struct cost_part missing;
-	struct cost_entry *entry;
 	int err;
 
 	(void)fd, (void)what;
@@ -256,8 +266,7 @@ static void on_tell(evutil_socket_t fd, short what, void *arg)
 	soon(m);
 	err = w->err;
 	if (!err)
-		err = costs_find(m->costs, &w->media, w->period, &entry,
-				 &missing, &w->why);
+		err = find_needs(m, w, &missing, &w->why);
 	if (err == -EAGAIN)
 		err = measuring_ask(m, &missing, w, &w->why);
 	if (err || !w->job)
@@ -353,56 +362,4 @@ void measuring_close(struct measuring *m)
 	}
 	log_event(LOG_ERROR, "measuring-stuck", LOG_WORD("codec", codec));
 	(void)pthread_detach(thread);
-}
-
-/* Wait for the next; @c has one more. */
-static int wait_on(struct cost_needs *c, struct cr_err *e)
-{
-	const struct cost_need *need = &c->need[c->next++];
-
-	c->wait.media = need->media;
-	c->wait.period = need->period;
-	return node_cost_wait(c->node, &c->wait, e);
-}
-
-static void on_cost_known(void *arg, int err, const struct cr_err *why)
-{
-	struct cost_needs *c = arg;
-	struct cr_err e = { "" };
-
-	if (!err && c->next < c->n) {
-		err = wait_on(c, &e);
-		if (!err)
-			return;
-		why = &e;
-	}
-	c->done(c->arg, err, why);
-}
-
-/* All that @cfg needs. */
-static void add_need(struct cost_needs *c, const struct call_cfg *cfg)
-{
-	struct pipeline_cfg media[CALL_CODECS_MAX];
-	unsigned n = node_cost_media(cfg, media);
-
-	for (unsigned i = 0; i < n; i++)
-		c->need[c->n++] = (struct cost_need){
-			.media = media[i],
-			.period = cfg->release.period,
-		};
-}
-
-int cost_needs_begin(struct cost_needs *c, const struct call_cfg *cfg,
-		     unsigned n, struct cr_err *e)
-{
-	c->wait = (struct node_cost_wait){ .done = on_cost_known, .arg = c };
-	c->n = c->next = 0;
-	for (unsigned i = 0; i < n; i++)
-		add_need(c, &cfg[i]);
-	return wait_on(c, e);
-}
-
-void cost_needs_forget(struct cost_needs *c)
-{
-	node_cost_forget(c->node, &c->wait);
 }

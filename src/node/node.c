@@ -423,21 +423,16 @@ const struct node_place_info *node_place(const struct node *n, unsigned i)
 	return i < n->places.n ? &n->places.row[i] : NULL;
 }
 
-static bool rules_are_same(const struct node_config *a,
-			   const struct node_config *b)
-{
-	return a->admission == b->admission &&
-	       a->capacity_ppm == b->capacity_ppm && a->max_age == b->max_age &&
-	       a->expired == b->expired && a->shed.kind == b->shed.kind &&
-	       a->shed.wait == b->shed.wait;
-}
-
 static int change_rules(struct node *n, const struct node_config *to,
 			struct cr_err *e)
 {
 	struct core_config rules = { .ncpu = 0 };
+	const struct node_config *is = &n->cfg;
 
-	if (rules_are_same(&n->cfg, to))
+	if (is->admission == to->admission &&
+	    is->capacity_ppm == to->capacity_ppm &&
+	    is->max_age == to->max_age && is->expired == to->expired &&
+	    is->shed.kind == to->shed.kind && is->shed.wait == to->shed.wait)
 		return 0;
 	node_rules(&rules, to);
 	if (live_set_rules(n->live, &rules))
@@ -673,16 +668,6 @@ static int open_node_receivers(struct node *n, struct cr_err *warn,
 	return receivers_open(&n->receivers, &cfg, warn, e);
 }
 
-static int choose_io(struct node *n, struct cr_err *e)
-{
-	int err = udp_io_choose(n->cfg.io, &n->io, &n->io_why);
-
-	if (err)
-		return cr_fail(e, err, "%s; --io auto does without it",
-			       n->io_why.text);
-	return 0;
-}
-
 enum udp_io node_io(const struct node *n, const char **why)
 {
 	*why = n->io_why.text;
@@ -694,8 +679,12 @@ static int open_node_parts(struct node *n, struct cr_err *warn,
 {
 	int err = rcu_start(e);
 
-	if (!err)
-		err = choose_io(n, e);
+	if (!err) {
+		err = udp_io_choose(n->cfg.io, &n->io, &n->io_why);
+		if (err)
+			(void)cr_fail(e, err, "%s; --io auto does without it",
+				      n->io_why.text);
+	}
 	if (!err)
 		err = open_rtp(n, e);
 	if (!err)

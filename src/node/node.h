@@ -159,28 +159,29 @@ int node_close(struct node *n);
 void node_gather(struct node *n);
 void node_notify(struct node *n);
 
-/** Somebody who has to know first what a call costs. */
+/** Somebody who has to know first what calls cost. */
 struct node_cost_wait {
-	struct pipeline_cfg media;
-	cr_ns period; /**< between two packets */
-	/** It is known now; or @err and @why it cannot be measured. */
+	/** All is known now; or @err and @why some of it cannot be measured. */
 	void (*done)(void *arg, int err, const struct cr_err *why);
 	void *arg;
 	/* the node's */
+	unsigned n;
+	struct {
+		struct pipeline_cfg media;
+		cr_ns period; /**< between two packets */
+	} need[2 * CALL_CODECS_MAX];
 	TAILQ_ENTRY(node_cost_wait) link;
 	struct cost_job *job; /**< NULL: it is ready */
 	int err;
 	struct cr_err why;
 };
 
-/** What has to be known of @cfg: into @media (CALL_CODECS_MAX). Returns how
- * many. */
-unsigned node_cost_media(const struct call_cfg *cfg,
-			 struct pipeline_cfg *media);
-
-/** Measure what @w needs on a thread of its own, together with all who need
- * the same, and call done() from the event loop. 0 or -ENOMEM with @e. */
-int node_cost_wait(struct node *n, struct node_cost_wait *w, struct cr_err *e);
+/** Measure what the @count calls @cfg need, one or two, with all codecs that
+ * they may have, on a thread of its own, together with all who need the same;
+ * call done() from the event loop. 0 or -ENOMEM with @e. */
+int node_cost_wait(struct node *n, struct node_cost_wait *w,
+		   const struct call_cfg *cfg, unsigned count,
+		   struct cr_err *e);
 /** @w, which waits, does not wait any more: done() is not called. */
 void node_cost_forget(struct node *n, struct node_cost_wait *w);
 
@@ -329,8 +330,8 @@ struct node_top {
 
 /**
  * The calls that come first by @by, then by their load, then by their id, in
- * order into @out[limit]; returns how many. All calls are looked at, so the
- * work is of their number, and of @limit only by its logarithm.
+ * order into @out[limit], which is not 0; returns how many. All calls are
+ * looked at; few of them have a place among the first ones and move others.
  *
  * What they did counts from the sample before the last one on: a sample is
  * taken when this is called and the last one is 400 ms old. Calls that started

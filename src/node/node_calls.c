@@ -29,7 +29,9 @@
 #include "node/circle.h"
 #include "node/node_impl.h"
 
-unsigned node_cost_media(const struct call_cfg *cfg, struct pipeline_cfg *media)
+/* What has to be known of @cfg: into @media. Returns how many. */
+static unsigned cost_media(const struct call_cfg *cfg,
+			   struct pipeline_cfg media[CALL_CODECS_MAX])
 {
 	unsigned n = cfg->codecs ? cfg->codecs->n : 1;
 
@@ -45,7 +47,7 @@ int node_cost_of(struct node *n, const struct call_cfg *cfg,
 		 struct cost_entry **out, struct cr_err *e)
 {
 	struct pipeline_cfg media[CALL_CODECS_MAX];
-	unsigned count = node_cost_media(cfg, media), dearest = 0;
+	unsigned count = cost_media(cfg, media), dearest = 0;
 	struct cost_part missing;
 	struct cost_entry *entry;
 	cr_ns most = 0;
@@ -77,8 +79,20 @@ void node_cost_ask(struct node *n, const struct call_cfg *cfg)
 		(void)measuring_ask(n->measuring, &missing, NULL, NULL);
 }
 
-int node_cost_wait(struct node *n, struct node_cost_wait *w, struct cr_err *e)
+int node_cost_wait(struct node *n, struct node_cost_wait *w,
+		   const struct call_cfg *cfg, unsigned count, struct cr_err *e)
 {
+	struct pipeline_cfg media[CALL_CODECS_MAX];
+
+	w->n = 0;
+	for (unsigned i = 0; i < count; i++) {
+		unsigned codecs = cost_media(&cfg[i], media);
+
+		for (unsigned k = 0; k < codecs; k++) {
+			w->need[w->n].media = media[k];
+			w->need[w->n++].period = cfg[i].release.period;
+		}
+	}
 	return measuring_begin(n->measuring, w, e);
 }
 
@@ -391,17 +405,6 @@ static bool ssrc_free(struct node *n, uint32_t ssrc)
 	return free_;
 }
 
-static int check_ssrc(struct node *n, const struct call_cfg *cfg,
-		      struct cr_err *e)
-{
-	if (!cfg->ssrc_in || ssrc_free(n, cfg->ssrc_in))
-		return 0;
-	return cr_fail(e, -EEXIST,
-		       "ssrc: %" PRIu32 " is another call's; leave it out and "
-		       "one is chosen",
-		       cfg->ssrc_in);
-}
-
 /* At the shared port the SSRC tells the receiver: one that has fewest calls, if
  * that may be chosen. */
 static void choose_receiver(struct node *n, struct call_cfg *cfg, bool own_port)
@@ -596,8 +599,11 @@ static int refuse_first(struct node *n, const struct call_cfg *cfg,
 		err = check_families(n, cfg, own_port, e);
 	if (!err)
 		err = check_pair(n, cfg, e);
-	if (!err)
-		err = check_ssrc(n, cfg, e);
+	if (!err && cfg->ssrc_in && !ssrc_free(n, cfg->ssrc_in))
+		err = cr_fail(e, -EEXIST,
+			      "ssrc: %" PRIu32 " is another call's; leave it "
+			      "out and one is chosen",
+			      cfg->ssrc_in);
 	return err;
 }
 

@@ -102,28 +102,22 @@ static struct call_cfg cfg_today(const struct node_call *nc)
 	return cfg;
 }
 
-/* What @to takes beyond @was, or beyond what the book counts for it. */
-static int64_t load_beyond(const struct node_call *nc,
-			   const struct call_cfg *was,
-			   const struct call_cfg *to)
-{
-	const struct cost_entry *book = nc->cost;
-	int64_t counted = book->cost.mean * CR_PPM / book->period;
-
-	return node_load_of(to) - cr_ns_max(node_load_of(was), counted);
-}
-
 /* Admit @nc as @to, whose cost is in the book. */
 static int admit_change(struct node_call *nc, const struct call_cfg *to,
 			struct cr_err *e)
 {
 	struct node *n = nc->node;
+	const struct cost_entry *book = nc->cost;
 	const struct call_cfg was = cfg_today(nc);
+	/* beyond what it took, or what the book counts for it */
+	int64_t more = node_load_of(to) -
+		       cr_ns_max(node_load_of(&was),
+				 book->cost.mean * CR_PPM / book->period);
 	unsigned flags = core_asks_for_more(&was.declared, &to->declared)
 				 ? 0
 				 : CORE_CHANGE_FORCE;
 	struct cr_verdict v = { 0 };
-	int err = node_admit_measured(n, load_beyond(nc, &was, to), &v);
+	int err = node_admit_measured(n, more, &v);
 
 	if (!err)
 		err = live_change(n->live, &nc->call->lt, &to->declared, flags,
@@ -131,22 +125,10 @@ static int admit_change(struct node_call *nc, const struct call_cfg *to,
 	return err < 0 ? node_refuse(n, err, &v, e) : 0;
 }
 
-/* What is sent is packed as @to says: into *@o, NULL if it is already. */
-static int repack(const struct node_call *nc, const struct call_cfg *to,
-		  struct pipeline_output **o, struct cr_err *e)
-{
-	const struct pipeline_side *now = &call_settings(nc->call)->media.out;
-
-	*o = NULL;
-	return pipeline_side_same(now, &to->media.out)
-		       ? 0
-		       : pipeline_output_new(o, &to->media.out, true, e);
-}
-
 int node_call_change(struct node_call *nc, const struct call_cfg *want,
 		     bool set_mode, struct cr_err *e)
 {
-	struct pipeline_output *output;
+	struct pipeline_output *output = NULL;
 	struct call_cfg to = *want;
 	struct cost_entry *cost;
 	int err;
@@ -157,8 +139,9 @@ int node_call_change(struct node_call *nc, const struct call_cfg *want,
 			       "and no codec",
 			       nc->id);
 	err = settle_cost(nc->node, &to, &cost, e);
-	if (!err)
-		err = repack(nc, &to, &output, e);
+	if (!err && !pipeline_side_same(&call_settings(nc->call)->media.out,
+					&to.media.out))
+		err = pipeline_output_new(&output, &to.media.out, true, e);
 	if (err)
 		return err;
 	err = admit_change(nc, &to, e);
@@ -232,12 +215,6 @@ bool node_give_back(struct node *n, int64_t wanted)
 
 /* --- codec mode requests --- */
 
-static bool same_cost(const struct cr_cost *a, const struct cr_cost *b)
-{
-	return a->mean == b->mean && a->p99 == b->p99 &&
-	       a->variance_ns2 == b->variance_ns2;
-}
-
 static void follow_cost(struct node_call *nc, unsigned mode)
 {
 	struct call_cfg to = *call_settings(nc->call);
@@ -252,7 +229,9 @@ static void follow_cost(struct node_call *nc, unsigned mode)
 		return; /* at the next look */
 	}
 	/* what a contract declares holds in every mode */
-	if (!same_cost(&to.declared.cost, was))
+	if (to.declared.cost.mean != was->mean ||
+	    to.declared.cost.p99 != was->p99 ||
+	    to.declared.cost.variance_ns2 != was->variance_ns2)
 		rc = live_change(nc->node->live, &nc->call->lt, &to.declared,
 				 CORE_CHANGE_FORCE, &v);
 	if (rc == -EINVAL) /* the scheduler keeps it as it was */
@@ -268,14 +247,6 @@ static void follow_cost(struct node_call *nc, unsigned mode)
 			  LOG_STR("rule", v.rule ? v.rule : "load"));
 	}
 	node_call_take(nc, &to, cost);
-}
-
-static void follow_mode(struct node_call *nc)
-{
-	unsigned mode = pipeline_mode(nc->call->pipeline);
-
-	if (mode != call_settings(nc->call)->media.out.cfg.mode)
-		follow_cost(nc, mode);
 }
 
 /* --- relays that have taken over --- */
@@ -309,14 +280,19 @@ static void rest_call(struct node_call *nc)
 void node_follow(struct node *n)
 {
 	struct node_call *nc;
+	unsigned mode;
 
 	RB_FOREACH (nc, node_tree, &n->calls) {
 		if (nc->ending)
 			continue;
-		if (!nc->relays)
-			follow_mode(nc);
-		else if (nc->cost && relay_is_on(nc->relay))
-			rest_call(nc);
+		if (nc->relays) {
+			if (nc->cost && relay_is_on(nc->relay))
+				rest_call(nc);
+			continue;
+		}
+		mode = pipeline_mode(nc->call->pipeline);
+		if (mode != call_settings(nc->call)->media.out.cfg.mode)
+			follow_cost(nc, mode);
 	}
 }
 
@@ -376,14 +352,6 @@ static int make_cost(struct recode *r, struct cr_err *e)
 	return 0;
 }
 
-static bool has_codec_type(const struct call_codecs *all, uint8_t pt)
-{
-	for (unsigned i = 0; i < all->n; i++)
-		if (all->one[i].pt == pt)
-			return true;
-	return false;
-}
-
 /* All that may come; of a relay also what came so far. */
 static struct call_codecs what_comes(const struct recode *r)
 {
@@ -391,19 +359,14 @@ static struct call_codecs what_comes(const struct recode *r)
 	struct call_codecs all = r->codecs ? *r->codecs : one;
 	const struct pipeline_side *before = &r->was.media.in;
 
-	if (r->fresh && all.n < CALL_CODECS_MAX &&
-	    before->codec->decoder_open && !has_codec_type(&all, before->pt))
-		all.one[all.n++] = *before;
+	if (!r->fresh || all.n == CALL_CODECS_MAX ||
+	    !before->codec->decoder_open)
+		return all;
+	for (unsigned i = 0; i < all.n; i++)
+		if (all.one[i].pt == before->pt)
+			return all;
+	all.one[all.n++] = *before;
 	return all;
-}
-
-static int make_codecs(struct recode *r, struct cr_err *e)
-{
-	r->codecs = node_codecs_copy(r->to->codecs);
-	if (r->to->codecs && !r->codecs)
-		return cr_fail(e, -ENOMEM, "out of memory for codecs");
-	r->to->codecs = r->codecs;
-	return 0;
 }
 
 /* Whom its speech is to go through, if that is needed. */
@@ -412,9 +375,13 @@ static int make_recoded_call(struct recode *r, struct cr_err *e)
 	const struct pipeline_side *out = &r->to->media.out;
 	struct call_codecs all;
 	struct call *c;
-	int err = make_codecs(r, e);
+	int err = 0;
 
-	if (!err && !r->nc->call)
+	r->codecs = node_codecs_copy(r->to->codecs);
+	if (r->to->codecs && !r->codecs)
+		return cr_fail(e, -ENOMEM, "out of memory for codecs");
+	r->to->codecs = r->codecs;
+	if (!r->nc->call)
 		err = node_call_make(r->nc, r->to, &r->fresh, e);
 	if (err)
 		return err;

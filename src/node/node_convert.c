@@ -84,13 +84,14 @@ static int begin_pricing(struct node *n, struct conversion *cv,
 
 	if (!p)
 		return cr_fail(e, -ENOMEM, "out of memory");
-	*p = (struct pricing){ .node = n,
-			       .cv = cv,
-			       .wait = { .media = *media,
-					 .period = AUDIO_FRAME,
-					 .done = on_conversion_priced,
-					 .arg = p } };
-	if (node_cost_wait(n, &p->wait, e)) {
+	*p = (struct pricing){
+		.node = n,
+		.cv = cv,
+		.wait = { .done = on_conversion_priced, .arg = p, .n = 1 }
+	};
+	p->wait.need[0].media = *media;
+	p->wait.need[0].period = AUDIO_FRAME;
+	if (measuring_begin(n->measuring, &p->wait, e)) {
 		free(p);
 		return -ENOMEM;
 	}

@@ -30,36 +30,6 @@ static void utc_text(cr_ns utc, char buf[RECORD_TIME_MAX])
 		       (unsigned)(utc % CR_SEC / CR_MS));
 }
 
-static void fill_changes(const struct learn *l, struct record_heard *to)
-{
-	unsigned long long count[LEARN_NCOUNTERS];
-
-	learn_counts(l, count);
-	to->ssrc_changes = count[LEARN_COUNTER_ssrc_changes];
-	to->address_changes = count[LEARN_COUNTER_address_changes];
-}
-
-static void fill_learned(const struct learn *l, struct record_heard *to)
-{
-	fill_changes(l, to);
-	if (!l->known)
-		return;
-	to->ssrc = l->ssrc;
-	to->source = address_text(&l->at, to->source_is, sizeof(to->source_is));
-}
-
-/* Of an endpoint that goes on: its receiver has the rest. */
-static void learned_so_far(const struct endpoint *l, struct record_heard *to)
-{
-	struct sockaddr_storage at;
-
-	fill_changes(&l->learn, to);
-	(void)destination_read(&l->to, &at);
-	if (at.ss_family)
-		to->source =
-			address_text(&at, to->source_is, sizeof(to->source_is));
-}
-
 /* The receiver has let go of the call. */
 static void fill_heard(const struct node_call *nc, struct record_stream *out)
 {
@@ -67,18 +37,32 @@ static void fill_heard(const struct node_call *nc, struct record_stream *out)
 	const struct rtp_source *seen = node_call_seen(nc);
 	const struct call *c = nc->call;
 	struct record_heard *to = &out->heard_is;
+	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
+	unsigned long long count[LEARN_NCOUNTERS];
+	const struct endpoint *l;
 
 	to->ssrc = seen->started ? node_call_settings(nc)->ssrc_in : 0;
 	to->lost = rtp_source_lost(seen);
 	to->expected = seen->received + to->lost;
 	to->jitter = c ? arrivals_jitter(&c->arrivals) : 0;
-	if (in_endpoint && !node_call_is_fed(nc))
-		learned_so_far(in_endpoint->endpoint, to);
-	else if (in_endpoint)
-		fill_learned(&in_endpoint->endpoint->learn, to);
-	else if (c && c->source_known)
-		to->source = address_text(&c->source, to->source_is,
-					  sizeof(to->source_is));
+	if (in_endpoint) {
+		l = in_endpoint->endpoint;
+		learn_counts(&l->learn, count);
+		to->ssrc_changes = count[LEARN_COUNTER_ssrc_changes];
+		to->address_changes = count[LEARN_COUNTER_address_changes];
+		if (!node_call_is_fed(nc)) {
+			/* it goes on: its receiver has the rest */
+			(void)destination_read(&l->to, &at);
+		} else if (l->learn.known) {
+			to->ssrc = l->learn.ssrc;
+			at = l->learn.at;
+		}
+	} else if (c && c->source_known) {
+		at = c->source;
+	}
+	if (at.ss_family)
+		to->source =
+			address_text(&at, to->source_is, sizeof(to->source_is));
 	out->heard = to;
 }
 
@@ -124,20 +108,11 @@ static double loss_share(struct record_loss now,
 				       : 1;
 }
 
-/* What a packet waited in the jitter buffer on average, ms. */
-static double buffered_ms(const struct record_stream *r)
-{
-	const struct node_call_counts *count = &r->info.count;
-
-	return count->packets_in ? (double)count->buffered_ns / 1e6 /
-					   (double)count->packets_in
-				 : 0;
-}
-
 static void fill_quality(struct record_stream *r,
 			 const struct record_loss *since)
 {
 	const struct node_side_info *in = &r->info.in, *out = &r->info.out;
+	const struct node_call_counts *count = &r->info.count;
 	struct record_quality *to = &r->quality_is;
 	struct g107_codec one, two;
 	struct g107_rating rating;
@@ -152,11 +127,14 @@ static void fill_quality(struct record_stream *r,
 					   .narrow = one.narrow,
 					   .wide = one.wide };
 	call.loss = loss_share(missed_loss(r), since);
-	/* the longer packet of the two waits until its speech is there */
+	/* the longer packet of the two waits until its speech is there, and
+	 * each in the jitter buffer, on average */
 	call.delay_ms =
 		(double)(cr_ns_max(r->info.ptime, out->ptime) + r->delay.p99) /
-			1e6 +
-		buffered_ms(r);
+		1e6;
+	if (count->packets_in)
+		call.delay_ms += (double)count->buffered_ns / 1e6 /
+				 (double)count->packets_in;
 	if (!g107_rate(&call, &rating))
 		return;
 	*to = (struct record_quality){

@@ -323,17 +323,9 @@ static void codecs_info(struct node *n, struct node_stats *out)
 	}
 }
 
-static void fill_times(struct node *n, struct node_stats *out)
-{
-	static struct histogram delay, jitter; /* 15 KiB each: no stack's */
-
-	node_histograms(n, &delay, &jitter);
-	histogram_summarise(&delay, &out->delay);
-	histogram_summarise(&jitter, &out->jitter);
-}
-
 void node_stats(struct node *n, struct node_stats *out)
 {
+	static struct histogram delay, jitter; /* 15 KiB each: no stack's */
 	struct live_load load;
 
 	node_learn(n);
@@ -367,7 +359,9 @@ void node_stats(struct node *n, struct node_stats *out)
 	codecs_info(n, out);
 	for (unsigned w = 0; w < n->cfg.workers; w++)
 		live_worker_stats(n->live, w, &out->workers[w]);
-	fill_times(n, out);
+	node_histograms(n, &delay, &jitter);
+	histogram_summarise(&delay, &out->delay);
+	histogram_summarise(&jitter, &out->jitter);
 	node_rtcp_stats(n, &out->rtcp);
 }
 
@@ -557,18 +551,12 @@ static void sample_all(struct node *n)
 
 /* --- what they did --- */
 
-static cr_ns window_of(const struct node_call *nc)
-{
-	const struct node *n = nc->node;
-	cr_ns from = cr_ns_max(n->top_at[0], nc->started);
-
-	return cr_ns_max(n->top_at[1] - from, WINDOW_MIN);
-}
-
 void node_top_rates(const struct node_call *nc, struct node_top_rates *out)
 {
 	const struct node_top_sample *a = &nc->was, *b = &nc->is;
-	double ns = (double)window_of(nc), s = ns / 1e9;
+	cr_ns from = cr_ns_max(nc->node->top_at[0], nc->started);
+	double ns = (double)cr_ns_max(nc->node->top_at[1] - from, WINDOW_MIN);
+	double s = ns / 1e9;
 	unsigned long long done = b->done - a->done;
 
 	*out = (struct node_top_rates){
@@ -593,52 +581,21 @@ static bool is_behind_top(const struct node_top *a, const struct node_top *b)
 	return a->call->id > b->call->id;
 }
 
-static int by_top_value(const void *x, const void *y)
-{
-	return is_behind_top(x, y) ? 1 : is_behind_top(y, x) ? -1 : 0;
-}
-
-static void swap_top(struct node_top *a, struct node_top *b)
-{
-	struct node_top t = *a;
-
-	*a = *b;
-	*b = t;
-}
-
-static void sink_top(struct node_top *heap, unsigned n)
-{
-	unsigned i = 0, child = 1;
-
-	while (child < n) {
-		if (child + 1 < n &&
-		    is_behind_top(&heap[child + 1], &heap[child]))
-			child++;
-		if (!is_behind_top(&heap[child], &heap[i]))
-			return;
-		swap_top(&heap[child], &heap[i]);
-		i = child;
-		child = 2 * i + 1;
-	}
-}
-
-static unsigned put_top(struct node_top *heap, unsigned n, unsigned limit,
+/* Put @e in its place among the first @n, of @limit. Returns how many then. */
+static unsigned put_top(struct node_top *out, unsigned n, unsigned limit,
 			const struct node_top *e)
 {
-	if (n < limit) {
-		heap[n] = *e;
-		/* a heap, the last in order at its root, which makes room */
-		for (unsigned i = n;
-		     i && is_behind_top(&heap[i], &heap[(i - 1) / 2]);
-		     i = (i - 1) / 2)
-			swap_top(&heap[i], &heap[(i - 1) / 2]);
-		return n + 1;
+	if (n == limit) {
+		if (!is_behind_top(&out[n - 1], e))
+			return n;
+		n--;
 	}
-	if (is_behind_top(&heap[0], e)) {
-		heap[0] = *e;
-		sink_top(heap, n);
+	out[n] = *e;
+	for (unsigned i = n; i && is_behind_top(&out[i - 1], e); i--) {
+		out[i] = out[i - 1];
+		out[i - 1] = *e;
 	}
-	return n;
+	return n + 1;
 }
 
 unsigned node_top(struct node *n, enum node_top_key by, struct node_top *out,
@@ -663,7 +620,6 @@ unsigned node_top(struct node *n, enum node_top_key by, struct node_top *out,
 		e = (struct node_top){ value[by], r.load, nc };
 		found = put_top(out, found, limit, &e);
 	}
-	qsort(out, found, sizeof(*out), by_top_value);
 	*window = n->top_at[1] - n->top_at[0];
 	return found;
 }

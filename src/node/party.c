@@ -131,18 +131,6 @@ static int check_places(const struct node *n, const struct interface_cfg *from,
 
 /* --- opening --- */
 
-/* While nobody knows where the party is. */
-static sa_family_t family_of(const struct endpoint_spec *r)
-{
-	static const sa_family_t families[] = {
-		[PARTY_ANY] = AF_UNSPEC,
-		[PARTY_IPV4] = AF_INET,
-		[PARTY_IPV6] = AF_INET6,
-	};
-
-	return families[r->family];
-}
-
 static int open_party_endpoint(struct party *p, const char *interface,
 			       const struct party_names *names,
 			       struct cr_err *e)
@@ -165,6 +153,12 @@ static int open_party_endpoint(struct party *p, const char *interface,
 		.ssrc_signalled = r->ssrc != 0,
 		.ssrc = r->ssrc,
 	};
+	/* while nobody knows where the party is */
+	static const sa_family_t families[] = {
+		[PARTY_ANY] = AF_UNSPEC,
+		[PARTY_IPV4] = AF_INET,
+		[PARTY_IPV6] = AF_INET6,
+	};
 	struct interface *at;
 	int err;
 
@@ -174,7 +168,7 @@ static int open_party_endpoint(struct party *p, const char *interface,
 	terms.mode = (enum learn_mode)r->learn;
 	err = check_learn(&terms, names, e);
 	if (!r->address.ss_family)
-		request.to.ss_family = family_of(r);
+		request.to.ss_family = families[r->family];
 	if (!err)
 		err = check_rtcp_address(&r->rtcp_address, &r->address, names,
 					 e);

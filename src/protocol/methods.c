@@ -165,16 +165,14 @@ json_t *request_run(struct service *sv, struct rpc_peer *peer,
 	p->service = sv;
 	p->asked = *a;
 	p->later = rpc_later(peer, err);
-	p->needs = (struct cost_needs){ .node = sv->node,
-					.done = on_known_cost,
-					.arg = p };
+	p->wait = (struct node_cost_wait){ .done = on_known_cost, .arg = p };
 	if (!p->later) {
 		free(p);
 		return NULL;
 	}
 	(void)json_incref((json_t *)(uintptr_t)a->params);
 	LIST_INSERT_HEAD(&sv->deferred, p, link);
-	if (cost_needs_begin(&p->needs, plan.stream, needs, &e.why))
+	if (node_cost_wait(sv->node, &p->wait, plan.stream, needs, &e.why))
 		answer_deferred(p, NULL, &e);
 	return NULL;
 }
@@ -192,7 +190,7 @@ void deferred_drop(struct service *sv, const struct session *s, int code,
 		next = LIST_NEXT(p, link);
 		if (s && p->asked.session != s)
 			continue;
-		cost_needs_forget(&p->needs);
+		node_cost_forget(sv->node, &p->wait);
 		LIST_REMOVE(p, link);
 		LIST_INSERT_HEAD(&refused, p, link);
 	}
@@ -215,13 +213,6 @@ json_t *method_schedulers(void *arg, struct rpc_peer *peer,
 	node_scheduler(sv->node, tell.scheduler, sizeof(tell.scheduler));
 	tell.schedulers = describe_schedulers(tell.scheduler);
 	return field_write(schedulers_fields, &tell);
-}
-
-/* A policy that is not there or does not load is none that we have. */
-static int scheduler_code(int err)
-{
-	return err == -ENOENT || err == -ENOEXEC ? RPC_UNSUPPORTED
-						 : request_code(err);
 }
 
 /* To load a shared object is to run its code: peers name files of one folder,
@@ -267,20 +258,17 @@ int service_scheduler_set(struct service *sv, const char *spec,
 	return log_scheduler(sv, find_and_set(sv, spec, e));
 }
 
-static int tune_scheduler(struct service *sv, const char *opts,
-			  struct cr_err *e)
-{
-	return log_scheduler(sv, node_scheduler_tune(sv->node, opts, e));
-}
-
 /* The new scheduler; or, when @ret says so, why it is the old one. */
 static json_t *answer_scheduler(struct service *sv, int ret,
 				struct rpc_error *err)
 {
 	struct scheduler_result tell;
 
+	/* one that is not there or does not load is none that we have */
+	if (ret == -ENOENT || ret == -ENOEXEC)
+		return request_refuse(err, RPC_UNSUPPORTED);
 	if (ret)
-		return request_refuse(err, scheduler_code(ret));
+		return request_refuse(err, request_code(ret));
 	node_scheduler(sv->node, tell.scheduler, sizeof(tell.scheduler));
 	return field_write(scheduler_result_fields, &tell);
 }
@@ -306,7 +294,10 @@ json_t *method_scheduler_tune(void *arg, struct rpc_peer *peer,
 	if (!request_read(scheduler_tune_fields, &ask, params, err))
 		return NULL;
 	return answer_scheduler(
-		arg, tune_scheduler(arg, ask.options, &err->why), err);
+		arg,
+		log_scheduler(arg, node_scheduler_tune(service_node(arg),
+						       ask.options, &err->why)),
+		err);
 }
 
 /* After this it may have anything. */

@@ -14,7 +14,6 @@
 #include <sys/queue.h>
 
 #include "node/conversation.h"
-#include "node/measuring.h"
 #include "protocol/field.h"
 #include "protocol/service.h"
 #include "protocol/tables/conversation.h"
@@ -137,7 +136,7 @@ struct deferred {
 	struct service *service;
 	struct rpc_later *later;
 	struct service_request asked;
-	struct cost_needs needs;
+	struct node_cost_wait wait;
 };
 
 /** Refuse with @code and @why what waits for @s; NULL: all that waits. */

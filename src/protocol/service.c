@@ -29,14 +29,14 @@
 #include "protocol/tables/call.h"
 #include "rpc/jsonrpc.h"
 
-/** Put @r into @to. What there is no room or memory for is dropped. Control
- * thread. */
-static void records_put(struct lines *to, const struct node_record *r)
+/* What there is no room or memory for is dropped. */
+static void recorded(void *arg, const struct node_record *r)
 {
+	const struct service *sv = arg;
 	json_t *object = field_write(record_fields, r);
 	char *text = object ? json_dumps(object, JSONRPC_DUMP) : NULL;
 
-	if (!text || !lines_put(to, text))
+	if (!text || !lines_put(sv->cfg.records, text))
 		log_event(LOG_WARN, "record-dropped", LOG_STR("id", r->id),
 			  LOG_STR("why",
 				  text ? "the disk is slow" : "out of memory"));
@@ -84,27 +84,6 @@ static void add_made(char *what, size_t size, const json_t *result)
 	}
 }
 
-/** Tell of a method of control, as rpc_server_config.answered(). The event
- * base's thread. */
-static void audit_method(const struct rpc_noted *noted, const json_t *result,
-			 const struct rpc_error *err)
-{
-	/* Of each method: done, refused. What strangers try hides nothing. */
-	static struct log_site sites[64][2];
-	char what[RPC_WHAT_MAX + 40];
-	size_t i = (size_t)(noted->method - service_methods);
-
-	(void)snprintf(what, sizeof(what), "%s", noted->what);
-	if (result)
-		add_made(what, sizeof(what), result);
-	audit_log(&sites[i % (sizeof(sites) / sizeof(*sites))][!result],
-		  LOG_INFO,
-		  &(struct audit){ .who = noted->peer,
-				   .did = noted->method->name,
-				   .what = what,
-				   .why = result ? NULL : err->why.text });
-}
-
 static struct timeval timeval_of(cr_ns t)
 {
 	return (struct timeval){ t / CR_SEC, t % CR_SEC / CR_US };
@@ -136,25 +115,15 @@ static void end_calls(const struct session *s)
 	}
 }
 
-static bool has_endpoints(const struct session *s)
-{
-	return party_of_owner(s->service->node, s);
-}
-
-static void close_session_endpoints(const struct session *s)
+static void session_end(struct session *s)
 {
 	struct party *p;
 
-	while ((p = party_of_owner(s->service->node, s)))
-		party_disown(p);
-}
-
-static void session_end(struct session *s)
-{
 	s->over = true;
 	if (s->calls)
 		end_calls(s);
-	close_session_endpoints(s);
+	while ((p = party_of_owner(s->service->node, s)))
+		party_disown(p);
 	if (!s->calls)
 		session_free(s);
 }
@@ -215,8 +184,21 @@ static bool may(void *arg, const struct rpc_peer *peer, const char *method,
 static void answered(void *arg, const struct rpc_noted *noted,
 		     const json_t *result, const struct rpc_error *err)
 {
+	/* Of each method: done, refused. What strangers try hides nothing. */
+	static struct log_site sites[64][2];
+	char what[RPC_WHAT_MAX + 40];
+	size_t i = (size_t)(noted->method - service_methods);
+
 	(void)arg;
-	audit_method(noted, result, err);
+	(void)snprintf(what, sizeof(what), "%s", noted->what);
+	if (result)
+		add_made(what, sizeof(what), result);
+	audit_log(&sites[i % (sizeof(sites) / sizeof(*sites))][!result],
+		  LOG_INFO,
+		  &(struct audit){ .who = noted->peer,
+				   .did = noted->method->name,
+				   .what = what,
+				   .why = result ? NULL : err->why.text });
 }
 
 /* Neither a call nor an endpoint ends with it, and no conversion's end is to be
@@ -226,7 +208,7 @@ static bool peer_idle(void *arg, const struct rpc_peer *peer)
 	const struct session *s = peer->owner;
 
 	(void)arg;
-	return !s || (!s->calls && !has_endpoints(s) &&
+	return !s || (!s->calls && !party_of_owner(s->service->node, s) &&
 		      !converter_has(node_converter(s->service->node), s->id));
 }
 
@@ -313,16 +295,11 @@ bool session_resume(struct session *to, const char *id)
 	return true;
 }
 
-static bool is_busy(const struct service *sv)
-{
-	return node_calls(sv->node) ||
-	       converter_active(node_converter(sv->node)) ||
-	       (sv->cfg.pending && sv->cfg.pending(sv->cfg.arg));
-}
-
 static void check_drained(struct service *sv)
 {
-	if (!sv->draining || sv->drained || is_busy(sv))
+	if (!sv->draining || sv->drained || node_calls(sv->node) ||
+	    converter_active(node_converter(sv->node)) ||
+	    (sv->cfg.pending && sv->cfg.pending(sv->cfg.arg)))
 		return;
 	sv->drained = true;
 	sv->cfg.drained(sv->cfg.arg);
@@ -347,13 +324,6 @@ static void call_ended(void *arg, struct node_call *nc)
 	s->calls--;
 	if (s->over && !s->calls)
 		session_free(s);
-}
-
-static void recorded(void *arg, const struct node_record *r)
-{
-	const struct service *sv = arg;
-
-	records_put(sv->cfg.records, r);
 }
 
 /* A conversion outlives its session; whoever has it now is told. */

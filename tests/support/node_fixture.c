@@ -181,16 +181,13 @@ int fixture_measure(struct node_fixture *r, const struct call_cfg *cfg,
 		    struct cr_err *e)
 {
 	struct measured m = { 0 };
-	struct node_cost_wait w = { .media = cfg->media,
-				    .period = cfg->release.period,
-				    .done = measured,
-				    .arg = &m };
+	struct node_cost_wait w = { .done = measured, .arg = &m };
 	struct cost_entry *entry;
 	int err = node_cost_of(r->node, cfg, &entry, e);
 
 	if (err != -EAGAIN)
 		return err;
-	assert_int_equal(node_cost_wait(r->node, &w, e), 0);
+	assert_int_equal(node_cost_wait(r->node, &w, cfg, 1, e), 0);
 	assert_true(fixture_wait(r, is_measured, &m));
 	*e = m.why;
 	return m.err;

@@ -424,12 +424,9 @@ static int start_call(struct probe *b, unsigned i, const char *sink,
 	if (!err)
 		err = call_check(&cfg, &spec, e);
 	if (!err && !i) {
-		struct node_cost_wait w = { .media = cfg.media,
-					    .period = cfg.release.period,
-					    .done = note_known,
-					    .arg = b };
+		struct node_cost_wait w = { .done = note_known, .arg = b };
 
-		err = node_cost_wait(b->node, &w, e);
+		err = node_cost_wait(b->node, &w, &cfg, 1, e);
 		while (!err && !b->known)
 			(void)event_base_loop(b->base, EVLOOP_ONCE);
 		if (!err)

@@ -89,8 +89,6 @@ void sticky_measure(struct node_fixture *r, struct node_cost_wait *w)
 	struct call_cfg cfg = sticky_cfg(&spec);
 	struct cr_err e = { "" };
 
-	w->media = cfg.media;
-	w->period = cfg.release.period;
-	assert_int_equal(node_cost_wait(r->node, w, &e), 0);
+	assert_int_equal(node_cost_wait(r->node, w, &cfg, 1, &e), 0);
 	assert_true(fixture_wait(r, is_inside, NULL));
 }

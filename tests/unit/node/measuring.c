@@ -79,13 +79,12 @@ static void begin(struct lab *l, struct node_cost_wait *w,
 {
 	struct cr_err e;
 
-	*w = (struct node_cost_wait){ .media = { .in = { .codec = in },
-						 .out = { .codec = out } },
-				      .period = PTIME,
-				      .done = signalled,
-				      .arg = l };
-	w->media.in.cfg.samples = in->samples;
-	w->media.out.cfg.samples = out->samples;
+	*w = (struct node_cost_wait){ .done = signalled, .arg = l, .n = 1 };
+	w->need[0].media.in.codec = in;
+	w->need[0].media.in.cfg.samples = in->samples;
+	w->need[0].media.out.codec = out;
+	w->need[0].media.out.cfg.samples = out->samples;
+	w->need[0].period = PTIME;
 	assert_int_equal(measuring_begin(l->m, w, &e), 0);
 }
 
