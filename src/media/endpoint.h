@@ -109,7 +109,6 @@ enum endpoint_part { ENDPOINT_OWN, ENDPOINT_RECEIVE_STAGE, ENDPOINT_PARTS };
 
 struct endpoint {
 	struct endpoint_cfg cfg; /**< constant but for the terms: control's */
-	struct rcu_later rcu;
 	/** Where answers go. */
 	struct destination to;
 	/** NULL: it has no RTCP (media/endpoint_rtcp.h); constant. */

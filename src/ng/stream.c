@@ -190,7 +190,7 @@ void ng_endpoint_mux(struct node *n, struct ng_endpoint *l, bool mux)
 
 	l->mux = mux;
 	if (p)
-		endpoint_rtcp_mux(p->endpoint->endpoint, mux);
+		endpoint_rtcp_mux(p->port.endpoint, mux);
 }
 
 /* Nobody else has it. */
@@ -224,7 +224,7 @@ bool ng_endpoint_local(struct node *n, const struct ng_endpoint *l,
 
 	if (!p)
 		return false;
-	node_endpoint_address(p->endpoint, text, sizeof(text));
+	node_endpoint_address(&p->port, text, sizeof(text));
 	return !address_parse(text, out);
 }
 
@@ -232,7 +232,7 @@ const char *ng_endpoint_interface(struct node *n, const struct ng_endpoint *l)
 {
 	const struct party *p = party_find(n, l->id);
 
-	return p ? p->endpoint->interface->cfg.name : NULL;
+	return p ? p->port.interface->cfg.name : NULL;
 }
 
 /* --- conversations --- */

@@ -485,14 +485,13 @@ int call_check(struct call_cfg *out, const struct call_spec *r,
 
 /* --- changes --- */
 
-void call_change_begin(struct call_change_request *r,
-		       const struct call_cfg *cfg)
+void call_change_begin(struct change_spec *r, const struct call_cfg *cfg)
 {
-	*r = (struct call_change_request){
-		.call = cfg->id,
+	*r = (struct change_spec){
+		.id = cfg->id,
 		.terms = cfg->terms,
 		.ptime = cfg->release.period,
-		.out_ptime = pipeline_side_packet(&cfg->media.out),
+		.end[1].ptime = pipeline_side_packet(&cfg->media.out),
 	};
 }
 
@@ -527,19 +526,20 @@ static int change_period(struct call_cfg *cfg, cr_ns asked,
 	return 0;
 }
 
-int call_check_change(struct call_cfg *cfg, const struct call_change_request *r,
+int call_check_change(struct call_cfg *cfg, const struct change_spec *r,
 		      struct cr_err *e)
 {
 	struct task_terms terms = r->terms;
 	struct call_cfg to = *cfg;
 	struct pipeline_side *out = &to.media.out;
+	const char *mode = r->end[1].side.mode;
 
-	if (r->mode &&
-	    (call_check_mode(&out->cfg.mode, out->codec, r->mode, "out.", e) ||
+	if (mode &&
+	    (call_check_mode(&out->cfg.mode, out->codec, mode, "out.", e) ||
 	     call_check_in_set(out, out->payload.mode_set, "out.", e)))
 		return -EINVAL;
 	if (change_period(&to, r->ptime, &terms, e) ||
-	    check_packet_length(&to, r->out_ptime, e) ||
+	    check_packet_length(&to, r->end[1].ptime, e) ||
 	    check_call_terms(&to, &terms, e))
 		return -EINVAL;
 	*cfg = to;

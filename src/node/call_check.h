@@ -61,11 +61,10 @@ int call_check_stream(struct call_cfg *out, const struct call_spec *r,
 
 /** What the call @cfg, whose mode is the one in use, would have asked for: a
  * change starts from it. */
-void call_change_begin(struct call_change_request *r,
-		       const struct call_cfg *cfg);
+void call_change_begin(struct change_spec *r, const struct call_cfg *cfg);
 
 /** Put what @r asks for into @cfg. 0, or -EINVAL with @e and @cfg as it was. */
-int call_check_change(struct call_cfg *cfg, const struct call_change_request *r,
+int call_check_change(struct call_cfg *cfg, const struct change_spec *r,
 		      struct cr_err *e);
 
 #endif

@@ -48,7 +48,7 @@ static const struct party *party_at(const struct passing *at)
 {
 	const struct party *p = party_after(at->node, 0);
 
-	while (p && !node_endpoint_is_at(p->endpoint, &at->to))
+	while (p && !node_endpoint_is_at(&p->port, &at->to))
 		p = party_after(at->node, p->id);
 	return p;
 }
@@ -62,7 +62,7 @@ static uint32_t ssrc_to(const struct party *p)
 	for (unsigned i = 0; i < 2 && c; i++)
 		if (conversation_stream(c, i) &&
 		    node_call_settings(conversation_stream(c, i))
-				    ->out_endpoint == p->endpoint->endpoint)
+				    ->out_endpoint == p->port.endpoint)
 			nc = conversation_stream(c, i);
 	return nc ? node_call_settings(nc)->ssrc_out : p->spec.out_ssrc;
 }
@@ -77,7 +77,7 @@ static bool pass_through_call(struct passing *at)
 		p = conversation_peer(p->conversation, p);
 		if (!p)
 			return false;
-		(void)destination_read(&p->endpoint->endpoint->to, &at->to);
+		(void)destination_read(&p->port.endpoint->to, &at->to);
 		at->ssrc = ssrc_to(p);
 	} else if (nc) {
 		at->to = node_call_settings(nc)->to;
@@ -129,12 +129,12 @@ int circle_check_party(const struct party *p, const struct party *other,
 		       const struct party_names *names, struct cr_err *e)
 {
 	const struct party *at =
-		node_endpoint_is_at(p->endpoint, signalled) ? p : NULL;
-	const struct passing first = { .node = p->node,
+		node_endpoint_is_at(&p->port, signalled) ? p : NULL;
+	const struct passing first = { .node = p->port.node,
 				       .to = *signalled,
 				       .ssrc = ssrc_to(p) };
 
-	if (!at && other && node_endpoint_is_at(other->endpoint, signalled))
+	if (!at && other && node_endpoint_is_at(&other->port, signalled))
 		at = other;
 	if (at)
 		return cr_fail(e, -EINVAL,
@@ -142,7 +142,7 @@ int circle_check_party(const struct party *p, const struct party *other,
 			       ", of the same conversation: packets would go "
 			       "round. Say where the party itself is",
 			       names->address, party_id(at));
-	if (!other || !goes_round(first, other->endpoint, 0))
+	if (!other || !goes_round(first, &other->port, 0))
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "%s: is that of another call of this node, which leads "

@@ -352,7 +352,7 @@ static void conversation_use_rtcp(const struct conversation *c,
 			.rate_out = pipeline_side_clock(&to->media.out),
 		};
 
-		endpoint_rtcp_use(c->party[i]->endpoint->endpoint, &use);
+		endpoint_rtcp_use(c->party[i]->port.endpoint, &use);
 	}
 }
 
@@ -384,8 +384,8 @@ static int start_streams(struct conversation *c, struct call_cfg *stream,
 			stream[i].ssrc_out = node_random_ssrc();
 	conversation_use_rtcp(c, stream);
 	for (unsigned i = 0; i < 2 && !err; i++) {
-		stream[i].in_endpoint = c->party[i]->endpoint->endpoint;
-		stream[i].out_endpoint = c->party[!i]->endpoint->endpoint;
+		stream[i].in_endpoint = c->party[i]->port.endpoint;
+		stream[i].out_endpoint = c->party[!i]->port.endpoint;
 		stream[i].tally = endpoint_rtcp_sent(stream[i].out_endpoint);
 		/* mode requests pass between the two */
 		stream[i].pair = i ? c->stream[0]->id : 0;
@@ -514,9 +514,9 @@ void conversation_set_early(struct conversation *c, bool early)
 const struct node_endpoint *conversation_in_endpoint(
 	const struct conversation *c, const struct node_call *nc)
 {
-	return c->party[c->party[0]->endpoint->endpoint !=
-			node_call_settings(nc)->in_endpoint]
-		->endpoint;
+	return &c->party[c->party[0]->port.endpoint !=
+			 node_call_settings(nc)->in_endpoint]
+			->port;
 }
 
 unsigned conversation_number(const struct conversation *c,
@@ -648,8 +648,8 @@ void conversation_rtcp(const struct conversation *c, const struct node_call *nc,
 {
 	unsigned i = conversation_number(c, nc);
 
-	endpoint[0] = c->party[i]->endpoint->endpoint;
-	endpoint[1] = c->party[!i]->endpoint->endpoint;
+	endpoint[0] = c->party[i]->port.endpoint;
+	endpoint[1] = c->party[!i]->port.endpoint;
 }
 
 void conversation_party(const struct conversation *c, unsigned i,

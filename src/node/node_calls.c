@@ -446,6 +446,7 @@ static int open_in_endpoint(struct node_call *nc, struct call_cfg *cfg,
 			    const struct own_port *port, struct cr_err *e)
 {
 	struct endpoint_rtcp_cfg rtcp;
+	struct node_endpoint *own;
 	int err;
 
 	if (!port)
@@ -458,12 +459,15 @@ static int open_in_endpoint(struct node_call *nc, struct call_cfg *cfg,
 			 .rate_out = pipeline_side_clock(&cfg->media.out) },
 	};
 	rtcp.listener = cfg->to;
-	err = node_endpoint_open(nc->node, port->at, &cfg->hears, &rtcp,
-				 &nc->in_endpoint, e);
+	own = calloc(1, sizeof(*own));
+	err = own ? node_endpoint_open(own, nc->node, port->at, &cfg->hears,
+				       &rtcp, e)
+		  : cr_fail(e, -ENOMEM, "out of memory for an endpoint");
 	if (err) {
 		nc->node->calls_refused++;
 		return err;
 	}
+	nc->in_endpoint = own;
 	cfg->in_endpoint = nc->in_endpoint->endpoint;
 	cfg->tally = endpoint_rtcp_sent(cfg->in_endpoint);
 	cfg->receiver = cfg->in_endpoint->cfg.receiver;

@@ -291,30 +291,21 @@ static void free_endpoint_later(struct rcu_later *head)
 	node_endpoint_free(caa_container_of(head, struct node_endpoint, rcu));
 }
 
-int node_endpoint_open(struct node *n, struct interface *i,
-		       const struct learn_terms *terms,
-		       const struct endpoint_rtcp_cfg *rtcp,
-		       struct node_endpoint **out, struct cr_err *e)
+int node_endpoint_open(struct node_endpoint *l, struct node *n,
+		       struct interface *i, const struct learn_terms *terms,
+		       const struct endpoint_rtcp_cfg *rtcp, struct cr_err *e)
 {
-	struct node_endpoint *l = calloc(1, sizeof(*l));
 	int err;
 
-	if (!l)
-		return cr_fail(e, -ENOMEM, "out of memory for an endpoint");
 	l->node = n;
 	l->interface = i;
 	l->ports = (struct port_pair){ .rtp = -1, .rtcp = -1 };
 	err = open_node_ports(l, terms, rtcp, e);
-	if (err && l->endpoint) { /* its receiver may be at its timer */
+	if (err && l->endpoint) /* its receiver may be at its timer */
 		rcu_defer(&l->rcu, free_endpoint_later);
-		return err;
-	}
-	if (err) {
+	else if (err)
 		node_endpoint_free(l);
-		return err;
-	}
-	*out = l;
-	return 0;
+	return err;
 }
 
 void node_endpoint_leave(struct node_endpoint *l)

@@ -20,14 +20,14 @@ struct node_endpoint {
 	struct rcu_later rcu;
 };
 
-/** Open a port at @i for a party of which @terms are known, and hear it; with
- * RTCP as @rtcp says, whose socket, interval and random numbers are chosen
- * here (NULL: none). 0 with *@l; -EMFILE, -ENFILE, -EADDRINUSE (no descriptor
- * or port; some descriptors are kept for control), -ENOMEM, -errno, with @e. */
-int node_endpoint_open(struct node *n, struct interface *i,
-		       const struct learn_terms *terms,
-		       const struct endpoint_rtcp_cfg *rtcp,
-		       struct node_endpoint **l, struct cr_err *e);
+/** Open @l, which is zeroed memory of its own, or the first member of such, at
+ * @i, for a party of which @terms are known, and hear it; with RTCP as @rtcp
+ * says, whose socket, interval and random numbers are chosen here (NULL: none).
+ * 0; -EMFILE, -ENFILE, -EADDRINUSE (no descriptor or port; some descriptors are
+ * kept for control), -ENOMEM, -errno, with @e, and @l is freed. */
+int node_endpoint_open(struct node_endpoint *l, struct node *n,
+		       struct interface *i, const struct learn_terms *terms,
+		       const struct endpoint_rtcp_cfg *rtcp, struct cr_err *e);
 
 /** Hear it no more. Receivers let go of it within a grace period. */
 void node_endpoint_leave(struct node_endpoint *l);

@@ -131,27 +131,18 @@ static int check_places(const struct node *n, const struct interface_cfg *from,
 
 /* --- opening --- */
 
-static int open_party_endpoint(struct party *p, const char *interface,
-			       const struct party_names *names,
-			       struct cr_err *e)
+/* What @r, which has texts that stay then, asks of @n: @terms, and an endpoint
+ * at *@at. */
+static int check_party(struct node *n, struct endpoint_spec *r,
+		       const struct party_names *names,
+		       struct learn_terms *terms, struct interface **at,
+		       struct cr_err *e)
 {
-	struct endpoint_spec *r = &p->spec;
 	struct interface_request request = {
-		.name = interface,
+		.name = r->interface,
 		.to = r->address,
 		.path = names->path,
 		.to_path = names->address,
-	};
-	/* its clocks and SSRC are a conversation's to say */
-	const struct endpoint_rtcp_cfg rtcp = {
-		.mode = r->rtcp < 0 ? ENDPOINT_RTCP_PORT
-				    : (enum endpoint_rtcp_mode)r->rtcp,
-		.use = { node_random_ssrc(), RTP_CLOCK, RTP_CLOCK },
-	};
-	struct learn_terms terms = {
-		.signalled = r->address,
-		.ssrc_signalled = r->ssrc != 0,
-		.ssrc = r->ssrc,
 	};
 	/* while nobody knows where the party is */
 	static const sa_family_t families[] = {
@@ -159,14 +150,18 @@ static int open_party_endpoint(struct party *p, const char *interface,
 		[PARTY_IPV4] = AF_INET,
 		[PARTY_IPV6] = AF_INET6,
 	};
-	struct interface *at;
 	int err;
 
 	if (r->learn < 0)
 		r->learn =
 			r->address.ss_family ? LEARN_DELAYED : LEARN_IMMEDIATE;
-	terms.mode = (enum learn_mode)r->learn;
-	err = check_learn(&terms, names, e);
+	*terms = (struct learn_terms){
+		.mode = (enum learn_mode)r->learn,
+		.signalled = r->address,
+		.ssrc_signalled = r->ssrc != 0,
+		.ssrc = r->ssrc,
+	};
+	err = check_learn(terms, names, e);
 	if (!r->address.ss_family)
 		request.to.ss_family = families[r->family];
 	if (!err)
@@ -177,19 +172,25 @@ static int open_party_endpoint(struct party *p, const char *interface,
 	if (!err)
 		err = check_party_codecs(r, names->path, e);
 	if (!err)
-		err = interfaces_choose(&p->node->interfaces, &request, &at, e);
-	if (!err)
-		err = check_places(p->node, &at->cfg, &r->address,
-				   &r->rtcp_address, names, e);
+		err = interfaces_choose(&n->interfaces, &request, at, e);
+	r->interface = NULL; /* its text is borrowed, and its work is done */
 	return err ? err
-		   : node_endpoint_open(p->node, at, &terms, &rtcp,
-					&p->endpoint, e);
+		   : check_places(n, &(*at)->cfg, &r->address, &r->rtcp_address,
+				  names, e);
 }
 
 int party_open(struct node *n, const struct endpoint_spec *r,
 	       const struct party_names *names, struct party **out,
 	       struct cr_err *e)
 {
+	/* its clocks and SSRC are a conversation's to say */
+	const struct endpoint_rtcp_cfg rtcp = {
+		.mode = r->rtcp < 0 ? ENDPOINT_RTCP_PORT
+				    : (enum endpoint_rtcp_mode)r->rtcp,
+		.use = { node_random_ssrc(), RTP_CLOCK, RTP_CLOCK },
+	};
+	struct learn_terms terms;
+	struct interface *at;
 	int err = node_refuse_short(n, e);
 	struct party *p;
 
@@ -198,17 +199,18 @@ int party_open(struct node *n, const struct endpoint_spec *r,
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return cr_fail(e, -ENOMEM, "out of memory for an endpoint");
-	p->node = n;
 	p->spec = *r;
-	p->spec.interface = NULL; /* borrowed; it is open once it is here */
-	err = open_party_endpoint(p, r->interface, names, e);
+	err = check_party(n, &p->spec, names, &terms, &at, e);
 	if (err) {
 		free(p);
 		return err;
 	}
-	endpoint_hold(p->endpoint->endpoint, r->hold);
-	endpoint_rtcp_set_destination(p->endpoint->endpoint, &r->rtcp_address);
-	p->id = p->endpoint->endpoint->cfg.id;
+	err = node_endpoint_open(&p->port, n, at, &terms, &rtcp, e);
+	if (err)
+		return err;
+	endpoint_hold(p->port.endpoint, r->hold);
+	endpoint_rtcp_set_destination(p->port.endpoint, &r->rtcp_address);
+	p->id = p->port.endpoint->cfg.id;
 	RB_INSERT(party_tree, &n->parties, p);
 	*out = p;
 	return 0;
@@ -257,7 +259,7 @@ static int check_party_hears(const struct party *p,
 {
 	const struct learn_terms terms = { .mode = (enum learn_mode)next->learn,
 					   .signalled = next->address };
-	sa_family_t family = p->endpoint->interface->cfg.local.ss_family;
+	sa_family_t family = p->port.interface->cfg.local.ss_family;
 
 	if (to->address.ss_family && to->address.ss_family != family)
 		return cr_fail(e, -EINVAL,
@@ -314,7 +316,7 @@ int party_check_change(struct endpoint_spec *out, const struct party *p,
 		err = check_rtcp_address(&to->rtcp_address, &to->address, names,
 					 e);
 	if (!err)
-		err = check_places(p->node, &p->endpoint->interface->cfg,
+		err = check_places(p->port.node, &p->port.interface->cfg,
 				   &to->address, &to->rtcp_address, names, e);
 	if (!err)
 		err = check_named(to, names->path, e);
@@ -324,7 +326,7 @@ int party_check_change(struct endpoint_spec *out, const struct party *p,
 void party_change(struct party *p, const struct endpoint_spec *to,
 		  const struct endpoint_spec *next)
 {
-	struct endpoint *l = p->endpoint->endpoint;
+	struct endpoint *l = p->port.endpoint;
 	struct learn_terms terms = l->cfg.terms;
 
 	if (next->hold != p->spec.hold)
@@ -343,16 +345,15 @@ void party_change(struct party *p, const struct endpoint_spec *to,
 static void leave_party(struct party *p)
 {
 	if (!p->left)
-		node_endpoint_leave(p->endpoint);
+		node_endpoint_leave(&p->port);
 	p->left = true;
 }
 
 /* Receivers may still have it. */
 static void free_party_later(struct party *p)
 {
-	RB_REMOVE(party_tree, &p->node->parties, p);
-	node_endpoint_free_later(p->endpoint);
-	free(p);
+	RB_REMOVE(party_tree, &p->port.node->parties, p);
+	node_endpoint_free_later(&p->port);
 }
 
 static void close_now(struct party *p)
@@ -404,8 +405,8 @@ void party_leave(struct party *p)
 {
 	p->conversation = NULL;
 	if (p->opened) {
-		endpoint_listen(p->endpoint->endpoint, NULL);
-		endpoint_relay(p->endpoint->endpoint, NULL);
+		endpoint_listen(p->port.endpoint, NULL);
+		endpoint_relay(p->port.endpoint, NULL);
 	} else {
 		leave_party(p);
 	}
@@ -419,9 +420,8 @@ void party_release(struct party *p)
 		free_party_later(p);
 		return;
 	}
-	RB_REMOVE(party_tree, &p->node->parties, p);
-	node_endpoint_free(p->endpoint);
-	free(p);
+	RB_REMOVE(party_tree, &p->port.node->parties, p);
+	node_endpoint_free(&p->port);
 }
 
 void party_discard(struct party *p)
@@ -435,13 +435,13 @@ void party_discard(struct party *p)
 
 void party_endpoint_info(const struct party *p, struct node_endpoint_info *out)
 {
-	const struct endpoint *l = p->endpoint->endpoint;
+	const struct endpoint *l = p->port.endpoint;
 	unsigned long long count[LEARN_NCOUNTERS];
 
 	learn_counts(&l->learn, count);
 	*out = (struct node_endpoint_info){
 		.id = l->cfg.id,
-		.interface = p->endpoint->interface->cfg.name,
+		.interface = p->port.interface->cfg.name,
 		.packets = count[LEARN_COUNTER_accepted],
 		.wrong_source = count[LEARN_COUNTER_foreign_address],
 		.wrong_ssrc = count[LEARN_COUNTER_foreign_ssrc],
@@ -456,10 +456,9 @@ void party_endpoint_info(const struct party *p, struct node_endpoint_info *out)
 		.ptime = p->spec.ptime,
 		.in_ptime = p->spec.in_ptime,
 	};
-	node_endpoint_address(p->endpoint, out->address, sizeof(out->address));
+	node_endpoint_address(&p->port, out->address, sizeof(out->address));
 	(void)destination_read(&l->to, &out->to);
 	(void)payload_unknown_text(&l->unknown, out->unknown,
 				   sizeof(out->unknown));
-	node_rtcp_report(p->endpoint->endpoint, p->endpoint->endpoint, false,
-			 &out->rtcp);
+	node_rtcp_report(p->port.endpoint, p->port.endpoint, false, &out->rtcp);
 }

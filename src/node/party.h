@@ -28,10 +28,9 @@ struct conversation;
 struct node;
 
 struct party {
-	uint32_t id; /**< its endpoint's */
+	struct node_endpoint port; /**< first: it is freed with that */
+	uint32_t id;		   /**< its endpoint's */
 	RB_ENTRY(party) by_id;
-	struct node *node;
-	struct node_endpoint *endpoint;
 	/** As it was asked for, and has been changed since. Texts are static;
 	 * the interface is no part of it. */
 	struct endpoint_spec spec;

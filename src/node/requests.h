@@ -211,13 +211,15 @@ struct call_spec {
 	  .release = { .model = -1, .burst = -1, .x = 1 }, .ts_first = -1 }
 /* clang-format on */
 
-/** Other terms for a call. */
-struct call_change_request {
-	uint32_t call;
+/** Other terms for an endpoint, for a conversation, for one stream; @id says of
+ * which one. */
+struct change_spec {
+	uint32_t id;
+	struct endpoint_spec end[2]; /**< of an endpoint the first one */
+	/* of one stream, with end[1].side.mode (NULL: as it is) and
+	 * end[1].ptime (0: as without being asked for) */
+	cr_ns ptime; /**< of the input's packets; 0: what they say */
 	struct task_terms terms; /**< deadline 0: the period */
-	const char *mode;	 /**< of the output; NULL: as it is */
-	cr_ns ptime;	 /**< of the input's packets; 0: what they say */
-	cr_ns out_ptime; /**< of its packets; 0: as without being asked for */
 };
 
 struct conversion_cfg;

@@ -92,13 +92,13 @@ static json_t *change_call(struct service *sv, const struct service_request *a,
 			   struct rpc_error *err)
 {
 	struct call_cfg *to = &plan->stream[0];
-	struct call_change_request ask;
+	struct change_spec ask;
 	struct node_call *nc;
 	int ret;
 
 	if (!request_read(call_change_fields, &ask, a->params, err))
 		return NULL;
-	nc = call_of_id(sv, ask.call, err);
+	nc = call_of_id(sv, ask.id, err);
 	if (!nc)
 		return NULL;
 	*to = node_call_cfg(nc);
@@ -107,13 +107,14 @@ static json_t *change_call(struct service *sv, const struct service_request *a,
 	if (!ret)
 		ret = call_check_change(to, &ask, &err->why);
 	if (!ret)
-		ret = node_call_change(nc, to, ask.mode != NULL, &err->why);
+		ret = node_call_change(nc, to, ask.end[1].side.mode != NULL,
+				       &err->why);
 	if (request_code(ret) == RPC_NO_CAPACITY)
-		log_event(LOG_INFO, "change-refused", LOG_INT("call", ask.call),
+		log_event(LOG_INFO, "change-refused", LOG_INT("call", ask.id),
 			  LOG_STR("why", err->why.text));
 	if (ret)
 		return request_wait(ret, 1, needs, err);
-	log_event(LOG_INFO, "call-changed", LOG_INT("call", ask.call),
+	log_event(LOG_INFO, "call-changed", LOG_INT("call", ask.id),
 		  LOG_WORD("class", call_class_names[to->terms.cls]));
 	return result_call_json(nc);
 }

@@ -246,9 +246,9 @@ const struct field call_start_fields[] = {
 #define FIXED "cannot change while the call runs: stop it and start another"
 
 const struct field call_change_out_fields[] = {
-	{ ROW_MODE(call_change_out, "mode", mode), .without = "as it is",
+	{ ROW_MODE(call_change_out, "mode", side.mode), .without = "as it is",
 	  .help = "bit rate of the output, by name" },
-	{ ROW_TIME(call_change_out, "ptime", out_ptime, "ms"),
+	{ ROW_TIME(call_change_out, "ptime", ptime, "ms"),
 	  .min = CALL_PTIME_MIN, .max = CALL_PTIME_MAX,
 	  .without = "of PCM and opus as the input's, else a frame",
 	  .help = "duration of the speech in a packet of the output" },
@@ -269,10 +269,10 @@ const struct field call_change_out_fields[] = {
 };
 
 const struct field call_change_fields[] = {
-	{ ROW_INT(call_change, "call", call), .min = 1, .max = UINT32_MAX,
+	{ ROW_INT(call_change, "call", id), .min = 1, .max = UINT32_MAX,
 	  .required = "which call?", .help = "id of the call" },
 	{ ROW_INLINE(call_change, terms, call_terms) },
-	{ ROW_WHOLE(call_change, "out", call_change_out),
+	{ ROW_OBJECT(call_change, "out", end[1], call_change_out),
 	  .help = "the output" },
 	{ ROW_FIXED("in", FIXED) },
 	{ ROW_TIME(call_change, "ptime", ptime, "ms"), .min = CALL_PTIME_MIN,
@@ -817,7 +817,7 @@ int call_params(struct call_spec *out, const json_t *params, struct cr_err *e)
 	return field_read(call_start_fields, params, out, e);
 }
 
-int call_change_params(struct call_change_request *r, const json_t *params,
+int call_change_params(struct change_spec *r, const json_t *params,
 		       struct cr_err *e)
 {
 	int err = field_read(call_change_fields, params, r, e);

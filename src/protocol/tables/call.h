@@ -49,8 +49,8 @@ FIELD_TABLE_DECLARE(call_out, struct endpoint_spec);
 FIELD_TABLE_DECLARE(call_release, struct release_spec);
 FIELD_TABLE_DECLARE(call_terms, struct task_terms);
 FIELD_TABLE_DECLARE(call_start, struct call_spec);
-FIELD_TABLE_DECLARE(call_change_out, struct call_change_request);
-FIELD_TABLE_DECLARE(call_change, struct call_change_request);
+FIELD_TABLE_DECLARE(call_change_out, struct endpoint_spec);
+FIELD_TABLE_DECLARE(call_change, struct change_spec);
 FIELD_TABLE_DECLARE(call_reference, struct call_reference);
 FIELD_TABLE_DECLARE(page, struct page_request);
 FIELD_TABLE_DECLARE(call_top, struct call_top_request);
@@ -104,7 +104,7 @@ int call_params(struct call_spec *out, const json_t *params, struct cr_err *e);
 
 /** call.change's @params into @r, which has what goes now (see
  * call_change_begin()). 0, or -EINVAL with @e as above. */
-int call_change_params(struct call_change_request *r, const json_t *params,
+int call_change_params(struct change_spec *r, const json_t *params,
 		       struct cr_err *e);
 
 #endif

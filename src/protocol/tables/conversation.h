@@ -18,12 +18,6 @@ struct endpoint_open_request {
 	bool keep; /**< belongs to no session */
 };
 
-/** endpoint.change, conversation.change. */
-struct change_spec {
-	uint32_t id;
-	struct endpoint_spec end[2]; /**< of an endpoint the first one */
-};
-
 FIELD_TABLE_DECLARE(party_side, struct codec_use);
 FIELD_TABLE_DECLARE(party_endpoint, struct endpoint_spec);
 FIELD_TABLE_DECLARE(party_change, struct endpoint_spec);

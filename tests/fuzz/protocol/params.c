@@ -33,7 +33,7 @@ static void check_terms(const struct call_cfg *cfg)
 
 static void try_change(struct call_cfg *cfg, const json_t *params)
 {
-	struct call_change_request r;
+	struct change_spec r;
 	struct cr_err e = { "" };
 
 	call_change_begin(&r, cfg);

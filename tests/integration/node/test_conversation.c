@@ -6,6 +6,7 @@
  */
 #include "cmocka_cr.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -233,14 +234,16 @@ static void what_no_call_has_counted_is_in_the_sums(void **state)
 	const struct fixture_options o = { .workers = 1 };
 	struct sockaddr_storage to;
 	struct node_stats stats;
-	struct node_endpoint *l;
+	struct node_endpoint *l = calloc(1, sizeof(*l));
 	char text[64];
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
 	fixture_open(&r, &o);
-	assert_int_equal(node_endpoint_open(r.node, &r.node->interfaces.one[0],
-					    &terms, NULL, &l, &e),
+	assert_non_null(l);
+	assert_int_equal(node_endpoint_open(l, r.node,
+					    &r.node->interfaces.one[0], &terms,
+					    NULL, &e),
 			 0);
 	node_endpoint_address(l, text, sizeof(text));
 	assert_int_equal(address_parse(text, &to), 0);

@@ -35,7 +35,7 @@ static int start(const char *members, struct call_cfg *cfg, struct cr_err *e)
 static int change(struct call_cfg *cfg, const char *json, struct cr_err *e)
 {
 	json_t *params = json_text(json);
-	struct call_change_request r;
+	struct change_spec r;
 	int err;
 
 	call_change_begin(&r, cfg);
