@@ -594,12 +594,6 @@ int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
 	return rc;
 }
 
-static int parse_value(const struct campaign_file *f, const char *text,
-		       const struct spot *at, struct value *v)
-{
-	return read_document(f, text, strlen(text), at, v);
-}
-
 /*
  * --- settings ---
  *
@@ -750,7 +744,8 @@ static int put_set_value(const struct walk *w, const char *text)
 		if (!v->below)
 			return campaign_no_memory(w->file);
 	}
-	return *text ? parse_value(w->file, text, &w->at, v) : 0;
+	return *text ? read_document(w->file, text, strlen(text), &w->at, v)
+		     : 0;
 }
 
 int section_set(struct section *top, const struct campaign_file *f,

@@ -44,14 +44,6 @@ void config_faults_print(const struct config_faults *f, const char *program,
 		(void)fprintf(out, "%s: and %u more\n", program, f->more);
 }
 
-static const char *file_kind_name(mode_t mode)
-{
-	return S_ISDIR(mode)	? "a directory"
-	       : S_ISFIFO(mode) ? "a FIFO"
-	       : S_ISSOCK(mode) ? "a socket"
-				: "a device";
-}
-
 static int check_file_kind(int fd, struct cr_err *e)
 {
 	struct stat is;
@@ -60,7 +52,10 @@ static int check_file_kind(int fd, struct cr_err *e)
 		return cr_fail(e, -errno, "%s", strerror(errno));
 	if (!S_ISREG(is.st_mode))
 		return cr_fail(e, -EINVAL, "is %s; needs a file",
-			       file_kind_name(is.st_mode));
+			       S_ISDIR(is.st_mode)    ? "a directory"
+			       : S_ISFIFO(is.st_mode) ? "a FIFO"
+			       : S_ISSOCK(is.st_mode) ? "a socket"
+						      : "a device");
 	if (is.st_mode & S_IWOTH)
 		return cr_fail(e, -EACCES,
 			       "everybody can write it (mode %03o), and so "
@@ -69,36 +64,23 @@ static int check_file_kind(int fd, struct cr_err *e)
 	return 0;
 }
 
-/* Up to @most bytes of @fd, whatever fstat() says: files of /proc say 0. */
-static int read_config_bytes(int fd, char *buf, size_t most, size_t *size,
-			     struct cr_err *e)
-{
-	size_t n = 0;
-
-	while (n < most) {
-		ssize_t got = read(fd, buf + n, most - n);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return cr_fail(e, -errno, "%s", strerror(errno));
-		if (!got)
-			break;
-		n += (size_t)got;
-	}
-	*size = n;
-	return 0;
-}
-
 static int read_config_text(int fd, char **text, size_t *size, struct cr_err *e)
 {
 	char *buf = malloc(CONFIG_BYTES + 1);
+	ssize_t got = 1;
 	size_t n = 0;
-	int err;
+	int err = 0;
 
 	if (!buf)
 		return cr_fail(e, -ENOMEM, "out of memory");
-	err = read_config_bytes(fd, buf, CONFIG_BYTES + 1, &n, e);
+	/* whatever fstat() says: files of /proc say 0 */
+	while (got && !err && n <= CONFIG_BYTES) {
+		got = read(fd, buf + n, CONFIG_BYTES + 1 - n);
+		if (got >= 0)
+			n += (size_t)got;
+		else if (errno != EINTR)
+			err = cr_fail(e, -errno, "%s", strerror(errno));
+	}
 	if (!err && n > CONFIG_BYTES)
 		err = cr_fail(e, -EFBIG, "has more than %zu bytes",
 			      CONFIG_BYTES);

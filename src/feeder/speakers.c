@@ -57,22 +57,12 @@ const atomic_uint *speakers_limit(const struct speakers *s, unsigned flow)
 	return &s->limit[flow];
 }
 
-static int unknown_flow(const struct speakers *s, const char *name,
-			struct cr_err *e)
-{
-	const char *names[65] = { NULL };
-	char hint[300];
-
-	for (unsigned i = 0; i < s->nflows && i < 64; i++)
-		names[i] = s->cfg.campaign->flows[i].name;
-	return cr_fail(e, -EINVAL, "no flow '%s'; %s", name,
-		       nearest_hint(name, names, hint, sizeof(hint)));
-}
-
 /* "FLOW=N" */
 static int take_speaker_word(struct speakers *s, char *word, struct cr_err *e)
 {
-	char *digits = strchr(word, '='), *rest;
+	const struct campaign_flow *flows = s->cfg.campaign->flows;
+	char *digits = strchr(word, '='), *rest, hint[300];
+	const char *names[65] = { NULL };
 	unsigned long long n;
 
 	if (!digits)
@@ -82,12 +72,16 @@ static int take_speaker_word(struct speakers *s, char *word, struct cr_err *e)
 	if (*digits < '0' || *digits > '9' || *rest || n > PLAN_CALLS_MAX)
 		return cr_fail(e, -EINVAL, "%s=%s: needs a number from 0 to %u",
 			       word, digits, PLAN_CALLS_MAX);
-	for (unsigned i = 0; i < s->nflows; i++)
-		if (!strcmp(s->cfg.campaign->flows[i].name, word)) {
+	for (unsigned i = 0; i < s->nflows; i++) {
+		if (!strcmp(flows[i].name, word)) {
 			s->asked[i] = (unsigned)n;
 			return 0;
 		}
-	return unknown_flow(s, word, e);
+		if (i < 64)
+			names[i] = flows[i].name;
+	}
+	return cr_fail(e, -EINVAL, "no flow '%s'; %s", word,
+		       nearest_hint(word, names, hint, sizeof(hint)));
 }
 
 int speakers_take_line(struct speakers *s, const char *line, struct cr_err *e)
