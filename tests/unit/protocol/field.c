@@ -269,6 +269,54 @@ static void a_result_has_numbers_whose_names_end_in_their_unit(void **state)
 	json_decref(o);
 }
 
+FIELD_TABLE_DECLARE(asked, struct sample);
+
+const struct field asked_fields[] = {
+	{ ROW_INLINE(asked, basics, basics) },
+	{ ROW_INT(asked, "pt", pt), .max = 127, .dflt = 96 },
+	{ ROW_CHOICE(asked, "colour", colour, colours), .dflt = 1 },
+	{ ROW_TEXT(asked, "text", text) },
+	{ ROW_TIME(asked, "ptime", ptime, "ms"), .dflt = 20 * CR_MS },
+	{ ROW_ADDRESS(asked, "to", to) },
+	{ ROW_OBJECT(asked, "contract", contract, inner) },
+	{ ROW_LIST(asked, "list", list, nlist, inner), .max = 2 },
+	{ ROW_FIXED("ssrc", "cannot change") },
+	{ 0 },
+};
+
+static void must_ask(const struct sample *s, const char *json)
+{
+	json_t *o = field_write_request(asked_fields, s);
+	char *text = json_dumps(o, JSON_COMPACT);
+
+	assert_string_equal(text, json);
+	free(text);
+	json_decref(o);
+}
+
+static void a_request_says_what_is_not_its_default(void **state)
+{
+	struct sample s = { .nice = 3 }, again = { .nice = 3 };
+	struct cr_err e = { "" };
+	json_t *o;
+
+	field_defaults(asked_fields, &s);
+	must_ask(&s, "{}");
+	s.basics.keep = true;
+	s.pt = 0;
+	s.colour = 0;
+	s.text = "";
+	s.contract.mean = 70000;
+	must_ask(&s, "{\"keep\":true,\"pt\":0,\"colour\":\"red\",\"text\":\"\","
+		     "\"contract\":{\"mean_us\":70.0}}");
+	o = field_write_request(asked_fields, &s);
+	field_defaults(asked_fields, &again);
+	assert_int_equal(field_read(asked_fields, o, &again, &e), 0);
+	json_decref(o);
+	again.text = s.text;
+	assert_memory_equal(&again, &s, sizeof(s));
+}
+
 struct visits {
 	char text[400];
 };
@@ -302,6 +350,7 @@ int main(void)
 		cmocka_unit_test(what_is_required_must_be_there),
 		cmocka_unit_test(
 			a_result_has_numbers_whose_names_end_in_their_unit),
+		cmocka_unit_test(a_request_says_what_is_not_its_default),
 		cmocka_unit_test(a_walk_names_members_as_results_do),
 	};
 
