@@ -171,16 +171,6 @@ static void on_ng_readable(evutil_socket_t fd, short what, void *arg)
 	send_waiting(p);
 }
 
-static struct question **find_overdue(struct peer_ng *p, cr_ns now)
-{
-	struct question **link = &p->first;
-
-	while (*link &&
-	       (!(*link)->asked || now - (*link)->asked < PEER_NG_PATIENCE))
-		link = &(*link)->next;
-	return *link ? link : NULL;
-}
-
 static void on_seen(void *arg, const json_t *answer, const char *why)
 {
 	struct peer_ng *p = arg;
@@ -193,12 +183,18 @@ static void on_seen(void *arg, const json_t *answer, const char *why)
 static void on_ng_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct peer_ng *p = arg;
-	struct question **link;
+	struct question **link = &p->first;
 	cr_ns now = clock_now();
 
 	(void)fd, (void)what;
-	while ((link = find_overdue(p, now)))
-		end_question(p, link, NULL, "no answer");
+	while (*link)
+		if (!(*link)->asked ||
+		    now - (*link)->asked < PEER_NG_PATIENCE) {
+			link = &(*link)->next;
+		} else {
+			end_question(p, link, NULL, "no answer");
+			link = &p->first; /* whose it was may have asked more */
+		}
 	for (struct question *q = p->first; q; q = q->next)
 		if (q->asked && q->again <= now)
 			ask_now(p, q, now);

@@ -267,18 +267,9 @@ static void hear_event(struct heard *h, const struct rtp_packet *p)
 		d->duration = e.duration;
 }
 
-static void hear_noise(struct heard *h, const struct rtp_packet *p)
-{
-	struct comfort_noise noise;
-
-	h->count.noise++;
-	h->count.malformed +=
-		comfort_noise_parse(p->payload, p->payload_bytes, &noise) != 0;
-	(void)count_heard_time(h, p->ts);
-}
-
 bool heard_packet(struct heard *h, const struct rtp_packet *p, uint64_t *index)
 {
+	struct comfort_noise noise;
 	bool speech = false;
 
 	if (h->cfg.deaf && random_chance(&h->random, h->cfg.deaf))
@@ -287,14 +278,19 @@ bool heard_packet(struct heard *h, const struct rtp_packet *p, uint64_t *index)
 	count_ssrc(h, p->ssrc);
 	if (!count_number(h, p))
 		return false;
-	if (p->pt == h->cfg.pt)
+	if (p->pt == h->cfg.pt) {
 		speech = hear_speech(h, p, index);
-	else if (p->pt == h->cfg.pt_event)
+	} else if (p->pt == h->cfg.pt_event) {
 		hear_event(h, p);
-	else if (p->pt == h->cfg.pt_noise)
-		hear_noise(h, p);
-	else
+	} else if (p->pt == h->cfg.pt_noise) {
+		h->count.noise++;
+		h->count.malformed +=
+			comfort_noise_parse(p->payload, p->payload_bytes,
+					    &noise) != 0;
+		(void)count_heard_time(h, p->ts);
+	} else {
 		h->count.foreign++;
+	}
 	h->seq = p->seq;
 	return speech;
 }

@@ -450,21 +450,10 @@ static int open_party(struct session *s, struct feeder_call *c,
 	return rc;
 }
 
-/* RFC 3550, 5.1: random first values, here from the seed. */
-static void draw_numbers(struct feeder_call *c)
-{
-	struct random r = random_fork(c->plan->seed, 4);
-
-	c->ts_first = (uint32_t)random_next(&r);
-	c->seq_first = (uint16_t)random_next(&r);
-	c->ssrc = (uint32_t)random_next(&r);
-	c->ts_ticks = (uint32_t)(c->flow->ptime * rtp_clock_of(&c->flow->in) /
-				 CR_SEC);
-}
-
 /* Our end of @c, or both parties' of its conversation, and ask for it. */
 static void start_call(struct session *s, struct feeder_call *c)
 {
+	struct random r = random_fork(c->plan->seed, 4);
 	struct cr_err e = { "" };
 	int rc;
 
@@ -475,7 +464,12 @@ static void start_call(struct session *s, struct feeder_call *c)
 			rc = open_party(s, c->talk->side[1], &e);
 	} else {
 		rc = ports_give(&s->ports, &c->port, c->address, &e);
-		draw_numbers(c);
+		/* RFC 3550, 5.1: random first values, here from the seed */
+		c->ts_first = (uint32_t)random_next(&r);
+		c->seq_first = (uint16_t)random_next(&r);
+		c->ssrc = (uint32_t)random_next(&r);
+		c->ts_ticks = (uint32_t)(c->flow->ptime *
+					 rtp_clock_of(&c->flow->in) / CR_SEC);
 	}
 	if (rc) {
 		session_call_fail(s, c, rc, e.text);
