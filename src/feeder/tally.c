@@ -2,9 +2,7 @@
 /*
  * Sums and shares.
  */
-#include "feeder/tally.h"
-
-#include "feeder/talk.h"
+#include "feeder/session.h"
 
 #include "run/run.h"
 
