@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life cycle of a job, with its states checked:
+ * The core: its memory (all of it is allocated when it is opened, nothing while
+ * jobs run), and the life cycle of a job, with its states checked:
  *
  *            release/again        pick: claim        stop
  *   IDLE -------------------> QUEUED -----> RUNNING ------> IDLE
@@ -8,33 +9,313 @@
  *     |      becomes the job    +-- the frame is gone, too old, or given
  *     +-- nothing waits --------+-- up: stop(DROP), next frame
  *
- * Every callback of the policy is made here (or in core_policy.c), so this is
- * where its promises are verified (core_guard.c) and where the counts come
- * from.
- *
- * Other terms for a task that is added: it leaves its policy and joins again.
- *
- *   leave:  stop(DROP) if it runs, or dequeue(), then task_del()
- *   admit:  as if it had never been there
- *   join:   task_add(), then enqueue(MIGRATE) of the job it had
- *
- * What runs goes on running, and no job is given up: stop() only tells the
- * policy that it need not reckon with the task any more, and it hears of it
- * again as after a replacement (see cr/sched.h).
- *
- * A policy that refuses must not have noticed anything. Nothing but its memory
- * can have changed (it is pure), so that of the task's run queue is put aside
- * before and put back, byte by byte; other run queues it cannot reach.
+ * Every callback of the policy is made here (or in core_change.c, which
+ * replaces it), so this is where its promises are verified (core_guard.c) and
+ * where the counts come from.
  */
 #include "engine/core.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "cr/promise.h"
 #include "engine/core_state.h"
 #include "engine/cpus.h"
+#include "schedulers/registry.h"
+
+/* --- memory --- */
+
+/* It is never asked: a core without a policy releases no task. */
+static const struct cr_sched_ops no_policy = { .name = "none" };
+
+static size_t round_up(size_t size, size_t to)
+{
+	return (size + to - 1) / to * to;
+}
+
+/* Zeroed, on its own cache lines. */
+static void *zalloc(size_t size)
+{
+	size_t bytes = round_up(size ? size : 1, 64);
+	void *p = aligned_alloc(64, bytes);
+
+	if (p)
+		memset(p, 0, bytes);
+	return p;
+}
+
+void core_policy_fini(struct core_policy *p, unsigned nrq)
+{
+	for (unsigned i = 0; p->priv && i < nrq; i++)
+		free(p->priv[i]);
+	free(p->priv);
+	free(p->opts);
+	*p = (struct core_policy){ 0 };
+}
+
+static int alloc_policy(struct core_policy *p, unsigned nrq)
+{
+	p->priv = calloc(nrq, sizeof(*p->priv));
+	if (p->ops->opts_size)
+		p->opts = zalloc(p->ops->opts_size);
+	if (!p->priv || (p->ops->opts_size && !p->opts))
+		return -ENOMEM;
+	for (unsigned i = 0; i < nrq; i++) {
+		p->priv[i] = zalloc(p->ops->rq_size);
+		if (!p->priv[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int core_policy_init(struct core_policy *p, unsigned nrq,
+		     const struct cr_sched_ops *ops, const char *opts,
+		     struct cr_err *e)
+{
+	struct cr_err why;
+	int rc;
+
+	*p = (struct core_policy){ .ops = ops };
+	rc = alloc_policy(p, nrq);
+	if (rc) {
+		core_policy_fini(p, nrq);
+		return cr_fail(e, rc, "scheduler %s: out of memory", ops->name);
+	}
+	options_defaults(ops->opts, p->opts);
+	rc = options_parse(ops->opts, p->opts, opts, &why);
+	if (rc) {
+		core_policy_fini(p, nrq);
+		return cr_fail(e, rc, "scheduler %s: %s", ops->name, why.text);
+	}
+	return 0;
+}
+
+int core_policy_start(struct core *c, const struct core_policy *p,
+		      struct cr_err *e)
+{
+	int rc = 0;
+
+	c->policy = *p;
+	c->sched.ops = p->ops;
+	c->sched.opts = p->opts;
+	for (unsigned i = 0; i < c->sched.nrq; i++) {
+		c->rq[i].sched = &c->sched;
+		c->rq[i].priv = p->priv[i];
+		c->rq[i].next_tick = CR_NEVER;
+		c->rq[i].kick = (struct cr_cpus){ 0 };
+	}
+	/* rq_init() for all run queues, or what is wrong with p->ops there. */
+	for (unsigned i = 0; i < c->sched.nrq && !rc; i++) {
+		struct cr_rq *rq = &c->rq[i];
+
+		if (p->ops->flags & CR_F_ONE_CPU && rq->ncpu > 1)
+			return cr_fail(e, -EINVAL,
+				       "scheduler %s is for run queues of one "
+				       "CPU, not of %u: take as many run "
+				       "queues as CPUs",
+				       p->ops->name, rq->ncpu);
+		if (p->ops->rq_init)
+			rc = p->ops->rq_init(rq);
+	}
+	return rc ? cr_fail(e, rc,
+			    "scheduler %s does not start on run queues of %u "
+			    "CPUs: %s",
+			    p->ops->name, c->rq[0].ncpu, strerror(-rc))
+		  : 0;
+}
+
+/* Room for the CPUs of a run queue: whole cache lines, for what follows is
+ * written under another lock. */
+static size_t cpu_slots(unsigned per_rq)
+{
+	const size_t size = sizeof(struct cr_cpu);
+
+	return round_up(per_rq * size, 64) / size;
+}
+
+/* Of run queue @i. */
+static unsigned queue_cpus(const struct core_config *cfg, unsigned i)
+{
+	unsigned per_rq = cfg->cpus_per_rq ? cfg->cpus_per_rq : cfg->ncpu;
+	unsigned left = cfg->ncpu - i * per_rq;
+
+	if (cfg->rq_cpus)
+		return cfg->rq_cpus[i];
+	return left < per_rq ? left : per_rq;
+}
+
+static int check_config(const struct core_config *cfg, struct cr_err *e)
+{
+	unsigned sum = 0;
+
+	if (cfg->ncpu < 1 || cfg->ncpu > CR_MAX_CPUS)
+		return cr_fail(e, -EINVAL, "%u CPUs: give 1 to %u", cfg->ncpu,
+			       CR_MAX_CPUS);
+	if (cfg->cpus_per_rq > cfg->ncpu)
+		return cr_fail(e, -EINVAL,
+			       "%u CPUs per run queue, but there are only %u",
+			       cfg->cpus_per_rq, cfg->ncpu);
+	if (cfg->capacity_ppm < 0)
+		return cr_fail(e, -EINVAL, "capacity is negative");
+	if (!cfg->rq_cpus)
+		return 0;
+	for (unsigned i = 0; i < cfg->nrq; i++) {
+		if (!cfg->rq_cpus[i])
+			return cr_fail(e, -EINVAL, "run queue %u has no CPUs",
+				       i);
+		sum += cfg->rq_cpus[i];
+	}
+	if (sum != cfg->ncpu)
+		return cr_fail(e, -EINVAL,
+			       "run queues for %u CPUs, but there are %u", sum,
+			       cfg->ncpu);
+	return 0;
+}
+
+static int alloc_queues(struct core *c, cr_ns now)
+{
+	unsigned each = c->cfg.cpus_per_rq ? c->cfg.cpus_per_rq : c->cfg.ncpu;
+	unsigned nrq =
+		c->cfg.rq_cpus ? c->cfg.nrq : (c->cfg.ncpu + each - 1) / each;
+	unsigned largest = 0, first = 0;
+
+	for (unsigned i = 0; i < nrq; i++)
+		if (queue_cpus(&c->cfg, i) > largest)
+			largest = queue_cpus(&c->cfg, i);
+	c->rq = zalloc(nrq * sizeof(*c->rq));
+	c->aux = zalloc(nrq * sizeof(*c->aux));
+	c->cpu = zalloc(nrq * cpu_slots(largest) * sizeof(*c->cpu));
+	if (!c->rq || !c->aux || !c->cpu)
+		return -ENOMEM;
+	c->sched.rq = c->rq;
+	c->sched.nrq = nrq;
+	c->sched.preemptible = c->cfg.preemptible;
+	for (unsigned i = 0; i < c->sched.nrq; i++) {
+		c->rq[i].id = i;
+		c->rq[i].first_cpu = first;
+		c->rq[i].ncpu = queue_cpus(&c->cfg, i);
+		c->rq[i].cpu = &c->cpu[i * cpu_slots(largest)];
+		c->aux[i].now = now;
+		TAILQ_INIT(&c->aux[i].tasks);
+		first += c->rq[i].ncpu;
+	}
+	return 0;
+}
+
+static int start_policy(struct core *c, cr_ns now, struct cr_err *e)
+{
+	struct core_policy p;
+	int rc = alloc_queues(c, now);
+
+	if (rc)
+		return cr_fail(e, rc, "out of memory for %u CPUs", c->cfg.ncpu);
+	rc = core_policy_init(&c->spare_policy, c->sched.nrq, cr_sched_fallback,
+			      NULL, e);
+	if (rc)
+		return rc;
+	c->spare = c->sched;
+	c->spare.ops = c->spare_policy.ops;
+	c->spare.opts = c->spare_policy.opts;
+	rc = core_policy_init(&p, c->sched.nrq, c->cfg.ops, c->cfg.opts, e);
+	if (rc)
+		return rc;
+	return core_policy_start(c, &p, e);
+}
+
+void core_set_rules(struct core *c, const struct core_config *from)
+{
+	struct core_config *to = &c->cfg;
+
+	to->admission = from->admission;
+	to->capacity_ppm = from->capacity_ppm ? from->capacity_ppm : CR_PPM;
+	memcpy(to->max_age, from->max_age, sizeof(to->max_age));
+	memcpy(to->expired, from->expired, sizeof(to->expired));
+	to->shed = from->shed;
+}
+
+int core_open(struct core **out, const struct core_config *cfg, cr_ns now,
+	      struct cr_err *e)
+{
+	struct core *c;
+	int rc = check_config(cfg, e);
+
+	if (rc)
+		return rc;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	c->cfg = *cfg;
+	core_set_rules(c, cfg);
+	if (!c->cfg.ops)
+		c->cfg.ops = &no_policy;
+	rc = start_policy(c, now, e);
+	if (rc) {
+		core_close(c);
+		return rc;
+	}
+	c->cfg.opts = NULL;    /* the caller's string; parsed by now */
+	c->cfg.rq_cpus = NULL; /* likewise                           */
+	*out = c;
+	return 0;
+}
+
+void core_close(struct core *c)
+{
+	if (!c)
+		return;
+	for (unsigned i = 0; c->aux && i < c->sched.nrq; i++)
+		CR_ASSERT(TAILQ_EMPTY(&c->aux[i].tasks));
+	core_policy_fini(&c->policy, c->sched.nrq);
+	core_policy_fini(&c->spare_policy, c->sched.nrq);
+	free(c->cpu);
+	free(c->aux);
+	free(c->rq);
+	free(c);
+}
+
+unsigned core_nrq(const struct core *c)
+{
+	return c->sched.nrq;
+}
+
+struct cr_rq *core_rq(struct core *c, unsigned i)
+{
+	return &c->rq[i];
+}
+
+struct cr_rq *core_rq_of(struct core *c, unsigned cpu)
+{
+	struct cr_rq *rq = c->rq;
+
+	while (cpu >= rq->first_cpu + rq->ncpu)
+		rq++;
+	return rq;
+}
+
+const struct cr_sched *core_sched(const struct core *c)
+{
+	return &c->sched;
+}
+
+struct core_counts core_counts(const struct core *c, const struct cr_rq *rq)
+{
+	return aux_of(c, rq)->counts;
+}
+
+unsigned core_ntasks(const struct core *c, const struct cr_rq *rq)
+{
+	return aux_of(c, rq)->ntasks;
+}
+
+int64_t core_bound_ppm(const struct core *c)
+{
+	return c->cfg.capacity_ppm * c->cfg.ncpu;
+}
+
+/* --- the life of a job --- */
 
 /* In place: a copy would read in wide words what peek() has just written in
  * narrow ones, and wait for the stores. */
@@ -89,7 +370,7 @@ void core_join(struct core *c, struct core_task *t, struct cr_rq *rq, cr_ns now)
 	core_check(c, rq);
 }
 
-static void part_from_queue(struct core *c, struct core_task *t)
+void core_part(struct core *c, struct core_task *t)
 {
 	struct cr_rq *rq = t->task.rq;
 
@@ -139,7 +420,7 @@ void core_del(struct core *c, struct core_task *t, cr_ns now)
 			drop_job(t, CR_OUT_CANCELLED, now);
 	if (rq->sched->ops->task_del)
 		rq->sched->ops->task_del(rq, &t->task, now);
-	part_from_queue(c, t);
+	core_part(c, t);
 	core_check(c, rq);
 	t->task.rq = NULL;
 	t->core = NULL;
@@ -449,7 +730,7 @@ struct core_task *core_steal(struct core *c, struct cr_rq *from,
 	t = core_task_of(found);
 	from->nqueued--;
 	found->state = CR_IDLE;
-	part_from_queue(c, t);
+	core_part(c, t);
 	core_check(c, from);
 	found->rq = to;
 	atomic_store_explicit(&t->home, to->id, memory_order_relaxed);
@@ -492,281 +773,6 @@ unsigned core_wakes(struct core *c, struct cr_rq *rq, struct cr_cpus *idle,
 	a->fresh = 0;
 	a->fresh_cpus = (struct cr_cpus){ 0 };
 	return left;
-}
-
-struct core_change {
-	struct core *core;
-	unsigned room, flags;
-	unsigned char
-		*task_priv; /* [room * CR_TASK_PRIV], as they are listed */
-	unsigned char *rq_priv;
-	/* of the run queue and the task that is changed, as they were */
-	struct cr_rq rq;
-	struct cr_cpu cpu; /* that it runs on */
-	enum cr_state state;
-	bool foreign;
-	cr_ns ran;
-	unsigned fresh;
-	struct cr_cpus fresh_cpus;
-};
-
-int core_change_prepare(struct core_change **out, struct core *c, unsigned room,
-			unsigned flags)
-{
-	struct core_change *ch = calloc(1, sizeof(*ch));
-	size_t rq_size = c->policy.ops->rq_size > c->spare_policy.ops->rq_size
-				 ? c->policy.ops->rq_size
-				 : c->spare_policy.ops->rq_size;
-
-	if (!ch)
-		return -ENOMEM;
-	ch->core = c;
-	ch->room = room;
-	ch->flags = flags;
-	ch->task_priv = calloc(room ? room : 1, CR_TASK_PRIV);
-	ch->rq_priv = calloc(1, rq_size ? rq_size : 1);
-	if (!ch->task_priv || !ch->rq_priv) {
-		core_change_finish(ch);
-		return -ENOMEM;
-	}
-	*out = ch;
-	return 0;
-}
-
-void core_change_finish(struct core_change *ch)
-{
-	if (!ch)
-		return;
-	free(ch->task_priv);
-	free(ch->rq_priv);
-	free(ch);
-}
-
-/* --- putting aside and back --- */
-
-static void save(struct core_change *ch, const struct core_task *t)
-{
-	const struct cr_rq *rq = t->task.rq;
-	const struct core_rq *a = aux_of(ch->core, rq);
-	const struct cr_sched_ops *ops = rq->sched->ops;
-	unsigned char *to = ch->task_priv;
-	const struct core_task *other;
-
-	ch->rq = *rq;
-	ch->state = t->task.state;
-	ch->foreign = t->foreign;
-	ch->ran = t->task.job.ran;
-	ch->fresh = a->fresh;
-	ch->fresh_cpus = a->fresh_cpus;
-	if (ch->state == CR_RUNNING)
-		ch->cpu = rq->cpu[t->task.cpu];
-	if (ops->rq_size)
-		memcpy(ch->rq_priv, rq->priv, ops->rq_size);
-	TAILQ_FOREACH (other, &a->tasks, link) {
-		memcpy(to, other->task.priv, ops->task_size);
-		to += CR_TASK_PRIV;
-	}
-}
-
-/* On its CPU, if it was on one; the turn goes on as it was begun. */
-static void back_on_cpu(const struct core_change *ch, struct core_task *t,
-			struct cr_rq *rq)
-{
-	t->task.state = ch->state;
-	t->task.job.ran = ch->ran;
-	if (ch->state == CR_RUNNING)
-		rq->cpu[t->task.cpu] = ch->cpu;
-}
-
-static void undo_change(struct core_change *ch, struct core_task *t)
-{
-	struct cr_rq *rq = t->task.rq;
-	struct core_rq *a = aux_of(ch->core, rq);
-	const struct cr_sched_ops *ops = rq->sched->ops;
-	const unsigned char *from = ch->task_priv;
-	struct core_task *other;
-
-	/* All of @rq that changes; the rest is read without its lock. */
-	rq->sched = ch->rq.sched;
-	rq->priv = ch->rq.priv;
-	rq->nqueued = ch->rq.nqueued;
-	rq->load_ppm = ch->rq.load_ppm;
-	rq->next_tick = ch->rq.next_tick;
-	rq->kick = ch->rq.kick;
-	a->fresh = ch->fresh;
-	a->fresh_cpus = ch->fresh_cpus;
-	back_on_cpu(ch, t, rq);
-	if (ops->rq_size)
-		memcpy(rq->priv, ch->rq_priv, ops->rq_size);
-	TAILQ_FOREACH (other, &a->tasks, link) {
-		memcpy(other->task.priv, from, ops->task_size);
-		from += CR_TASK_PRIV;
-	}
-}
-
-/* --- leaving and joining --- */
-
-/* The policy forgets @t, which stays in the core's list. */
-static void leave_policy(struct core_change *ch, struct core_task *t, cr_ns now)
-{
-	struct cr_rq *rq = t->task.rq;
-	const struct cr_sched_ops *ops = rq->sched->ops;
-	cr_ns ran = now - ch->cpu.since;
-
-	t->task.state = CR_IDLE;
-	if (ch->state == CR_RUNNING) {
-		rq->cpu[t->task.cpu].running = NULL;
-		t->task.job.ran += ran;
-	}
-	if (ch->state == CR_RUNNING && !ch->foreign) {
-		ops->stop(rq, (unsigned)t->task.cpu, &t->task, ran,
-			  CR_STOP_DROP, now);
-		core_check(ch->core, rq);
-	} else if (ch->state == CR_QUEUED) {
-		t->task.state = CR_QUEUED;
-		ops->dequeue(rq, &t->task, now);
-		t->task.state = CR_IDLE;
-		rq->nqueued--;
-		core_check(ch->core, rq);
-	}
-	if (ops->task_del)
-		ops->task_del(rq, &t->task, now);
-	rq->load_ppm -= t->load_ppm;
-	core_check(ch->core, rq);
-}
-
-void core_set_terms(struct cr_task *t, const struct core_terms *to)
-{
-	t->cls = to->cls;
-	if (to->period)
-		t->period = to->period;
-	t->rel_deadline = to->rel_deadline;
-	t->cost = to->cost;
-	t->nice = to->nice;
-	t->weight = to->weight;
-	t->contract = to->contract;
-}
-
-/* The job that waits goes by the new terms, too. That of a running task is
- * being read by whoever runs it; best effort has no deadline when it comes
- * back; and one that the rate-based model has put later than the relative
- * deadline stays: it hangs on the jobs before. @before: relative deadline. */
-static void set_job(struct core_task *t, enum cr_class cls, cr_ns before)
-{
-	struct cr_job *job = &t->task.job;
-
-	job->cost = t->task.cost.mean;
-	if (t->task.cls == CR_BE)
-		job->deadline = CR_NEVER;
-	else if (cls == CR_BE ||
-		 job->deadline == cr_ns_add(job->eligible, before))
-		job->deadline = cr_ns_add(job->eligible, t->task.rel_deadline);
-}
-
-static void rejoin(struct core_change *ch, struct core_task *t,
-		   const struct core_terms *to, unsigned rq, cr_ns now)
-{
-	struct core *c = ch->core;
-	struct core_rq *from = aux_of(c, t->task.rq);
-	enum cr_class cls = t->task.cls;
-	cr_ns before = t->task.rel_deadline;
-
-	TAILQ_REMOVE(&from->tasks, t, link);
-	from->ntasks--;
-	core_set_terms(&t->task, to);
-	t->load_ppm = core_load_of(&t->task);
-	if (ch->state == CR_QUEUED)
-		set_job(t, cls, before);
-	else
-		back_on_cpu(ch, t, t->task.rq);
-	t->foreign = ch->state == CR_RUNNING;
-	core_join(c, t, &c->rq[rq], now);
-	if (ch->state == CR_QUEUED)
-		core_enqueue(c, t, CR_ENQ_MIGRATE, now);
-}
-
-/* --- admission --- */
-
-/* More jobs in some window? The largest job is cr_task_worst()'s. */
-static bool promises_more(const struct cr_contract *was,
-			  const struct cr_contract *is)
-{
-	return is->jobs > was->jobs || is->burst > was->burst ||
-	       (__int128)is->jobs * was->per > (__int128)was->jobs * is->per ||
-	       (was->peak_jobs_per_sec &&
-		(!is->peak_jobs_per_sec ||
-		 is->peak_jobs_per_sec > was->peak_jobs_per_sec));
-}
-
-static bool asks_for_more(const struct cr_task *was, const struct cr_task *is)
-{
-	return is->cls < was->cls || is->period < was->period ||
-	       is->rel_deadline < was->rel_deadline ||
-	       is->cost.mean > was->cost.mean ||
-	       cr_task_worst(is) > cr_task_worst(was) ||
-	       promises_more(&was->contract, &is->contract);
-}
-
-bool core_asks_for_more(const struct core_terms *was,
-			const struct core_terms *is)
-{
-	struct cr_task a = { 0 }, b = { 0 };
-
-	core_set_terms(&a, was);
-	core_set_terms(&b, is);
-	return asks_for_more(&a, &b);
-}
-
-/* Where it is, if it fits there, else anywhere; a running task cannot move. */
-static int admit_new_terms(const struct core_change *ch,
-			   const struct core_task *t,
-			   const struct core_terms *to, struct cr_verdict *v)
-{
-	const struct cr_rq *home = t->task.rq;
-	struct cr_task as = { .id = t->task.id,
-			      .period = t->task.period,
-			      .cpu = -1 };
-	int rc;
-
-	core_set_terms(&as, to);
-	as.cpus = core_within(home, &t->task.cpus);
-	rc = core_admit(ch->core, &as, v);
-	if (rc == -ENOSPC && ch->state != CR_RUNNING &&
-	    !(ch->flags & CORE_CHANGE_STAY)) {
-		as.cpus = t->task.cpus;
-		rc = core_admit(ch->core, &as, v);
-	}
-	if (rc == -ENOSPC && !asks_for_more(&t->task, &as))
-		return (int)home->id;
-	return rc;
-}
-
-int core_change(struct core_change *ch, struct core_task *t,
-		const struct core_terms *to, cr_ns now, struct cr_verdict *v)
-{
-	struct core *c = ch->core;
-	unsigned home = t->task.rq->id;
-	int rc;
-
-	if (aux_of(c, t->task.rq)->ntasks > ch->room)
-		return -EAGAIN;
-	for (unsigned i = 0; i < c->sched.nrq; i++) {
-		CR_ASSERT(now >= c->aux[i].now);
-		c->aux[i].now = now;
-	}
-	save(ch, t);
-	leave_policy(ch, t, now);
-	rc = admit_new_terms(ch, t, to, v);
-	if (rc >= 0) {
-		rejoin(ch, t, to, (unsigned)rc, now);
-		return 0;
-	}
-	if (rc == -ENOSPC && ch->flags & CORE_CHANGE_FORCE) {
-		rejoin(ch, t, to, home, now);
-		return 1;
-	}
-	undo_change(ch, t);
-	return rc;
 }
 
 void core_promise(const struct core_task *t, struct cr_promise *p)

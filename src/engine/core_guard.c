@@ -2,7 +2,7 @@
 /*
  * What becomes of a policy that breaks its contract: in debug builds the
  * process aborts and says which promise was broken; otherwise the fault is
- * kept for the driver to tell, and the fallback (cr_sched_fallback) takes the
+ * kept for the driver to report, and the fallback (cr_sched_fallback) takes the
  * run queue over at once.
  *
  * Tasks and their jobs are the core's, so nothing is lost that a policy lost,
@@ -83,11 +83,11 @@ struct core_flaw core_steal_flaw(const struct core *c, const struct cr_rq *from,
 	return f;
 }
 
-/* --- telling --- */
+/* --- reporting --- */
 
 bool core_faulty(const struct core *c, const struct cr_rq *rq)
 {
-	return aux_of(c, rq)->untold;
+	return aux_of(c, rq)->fault_waits;
 }
 
 bool core_take_fault(struct core *c, const struct cr_rq *rq,
@@ -95,9 +95,9 @@ bool core_take_fault(struct core *c, const struct cr_rq *rq,
 {
 	struct core_rq *a = aux_of(c, rq);
 
-	if (!a->untold)
+	if (!a->fault_waits)
 		return false;
-	a->untold = false;
+	a->fault_waits = false;
 	*f = a->fault;
 	return true;
 }
@@ -158,45 +158,44 @@ void core_fault_said(const struct core_fault *f, char *buf, size_t size)
 
 /* --- replacing --- */
 
-static bool waits_longer(const struct core_task *a, const struct core_task *b)
+static bool joins_before(const struct core_task *a, const struct core_task *b)
 {
-	if (a->task.job.release != b->task.job.release)
-		return a->task.job.release < b->task.job.release;
-	return a->task.id < b->task.id;
+	static const int rank[] = {
+		[CR_RUNNING] = 0, [CR_QUEUED] = 1, [CR_IDLE] = 2
+	};
+	const struct cr_task *x = &a->task, *y = &b->task;
+
+	if (x->state != y->state)
+		return rank[x->state] < rank[y->state];
+	if (x->state == CR_QUEUED && x->job.release != y->job.release)
+		return x->job.release < y->job.release;
+	return x->id < y->id;
 }
 
-static void merge(struct core_tasks *into, struct core_tasks *other)
-{
-	struct core_tasks all = TAILQ_HEAD_INITIALIZER(all);
-	struct core_task *a, *b;
-
-	while ((a = TAILQ_FIRST(into)) && (b = TAILQ_FIRST(other))) {
-		bool first = waits_longer(a, b);
-
-		TAILQ_REMOVE(first ? into : other, first ? a : b, link);
-		TAILQ_INSERT_TAIL(&all, first ? a : b, link);
-	}
-	TAILQ_CONCAT(&all, into, link);
-	TAILQ_CONCAT(&all, other, link);
-	TAILQ_CONCAT(into, &all, link);
-}
-
-/* Longest waiting first; in place, for there is no memory to be had here. */
-static void sort_by_wait(struct core_tasks *list, unsigned n)
+void core_sort(struct core_tasks *list, unsigned n)
 {
 	struct core_tasks half = TAILQ_HEAD_INITIALIZER(half);
+	struct core_tasks all = TAILQ_HEAD_INITIALIZER(all);
+	struct core_task *a, *b;
 
 	if (n < 2)
 		return;
 	for (unsigned i = 0; i < n / 2; i++) {
-		struct core_task *t = TAILQ_FIRST(list);
-
-		TAILQ_REMOVE(list, t, link);
-		TAILQ_INSERT_TAIL(&half, t, link);
+		a = TAILQ_FIRST(list);
+		TAILQ_REMOVE(list, a, link);
+		TAILQ_INSERT_TAIL(&half, a, link);
 	}
-	sort_by_wait(&half, n / 2);
-	sort_by_wait(list, n - n / 2);
-	merge(list, &half);
+	core_sort(&half, n / 2);
+	core_sort(list, n - n / 2);
+	while ((a = TAILQ_FIRST(list)) && (b = TAILQ_FIRST(&half))) {
+		bool first = joins_before(a, b);
+
+		TAILQ_REMOVE(first ? list : &half, first ? a : b, link);
+		TAILQ_INSERT_TAIL(&all, first ? a : b, link);
+	}
+	TAILQ_CONCAT(&all, list, link);
+	TAILQ_CONCAT(&all, &half, link);
+	TAILQ_CONCAT(list, &all, link);
 }
 
 static void start_fallback(struct core *c, struct cr_rq *rq)
@@ -220,7 +219,7 @@ void core_stand_in(struct core *c, struct cr_rq *rq, cr_ns now)
 	struct core_task *t;
 
 	start_fallback(c, rq);
-	sort_by_wait(&a->tasks, a->ntasks);
+	core_sort(&a->tasks, a->ntasks);
 	TAILQ_FOREACH (t, &a->tasks, link) {
 		memset(t->task.priv, 0, ops->task_size);
 		t->foreign = t->task.state == CR_RUNNING;
@@ -266,7 +265,7 @@ void core_blame(struct core *c, struct cr_rq *rq, const struct core_flaw *flaw,
 		f->nkv = ops->explain(flaw->task, f->kv, CORE_FAULT_KV);
 	if (f->nkv > CORE_FAULT_KV)
 		f->nkv = CORE_FAULT_KV;
-	a->untold = true;
+	a->fault_waits = true;
 	a->counts.faults++;
 	if (must_abort(c)) {
 		core_fault_text(f, text, sizeof(text));

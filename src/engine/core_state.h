@@ -19,7 +19,7 @@ struct core_rq {
 	struct cr_cpus fresh_cpus; /**< engine CPUs that they may run on    */
 	struct core_counts counts;
 	struct shed_queue shed;
-	bool untold; /**< fault has not been taken yet */
+	bool fault_waits; /**< it has not been taken yet */
 	struct core_fault fault;
 };
 
@@ -41,6 +41,19 @@ struct core {
 	struct core_rq *aux; /**< [nrq] */
 	struct cr_cpu *cpu;  /**< [nrq * cpu_slots()], the rqs' */
 };
+
+/** Parse options and allocate private memory. 0; -EINVAL, -ENOMEM with @e. */
+int core_policy_init(struct core_policy *p, unsigned nrq,
+		     const struct cr_sched_ops *ops, const char *opts,
+		     struct cr_err *e);
+
+/** Make @p the policy in use and call its rq_init(). 0, or with @e its -errno,
+ * or -EINVAL: it is not for run queues like these. */
+int core_policy_start(struct core *c, const struct core_policy *p,
+		      struct cr_err *e);
+
+/** Free its memory; zero is fine. */
+void core_policy_fini(struct core_policy *p, unsigned nrq);
 
 static inline struct core_rq *aux_of(const struct core *c,
 				     const struct cr_rq *rq)
@@ -115,6 +128,14 @@ void core_blame(struct core *c, struct cr_rq *rq, const struct core_flaw *flaw,
 /** Hand @t over to the policy of @rq: private memory cleared, task_add(). */
 void core_join(struct core *c, struct core_task *t, struct cr_rq *rq,
 	       cr_ns now);
+
+/** Take @t out of the list and the load of its run queue. */
+void core_part(struct core *c, struct core_task *t);
+
+/** Sort @list of @n tasks in place: those that run first, then waiting ones by
+ * their job's release, then idle ones; by id where these are equal. Under locks
+ * there is no memory to be had, and qsort() may ask for some. */
+void core_sort(struct core_tasks *list, unsigned n);
 
 /** Give the waiting job of @t to the policy. */
 void core_enqueue(struct core *c, struct core_task *t, enum cr_enq why,
