@@ -2,9 +2,9 @@
 /*
  * The live engine as its clients see it: made and unmade (the driver's choice,
  * locks, places, and the backlog with the sleep protocol that the core sees),
- * tasks come and go, figures are read, and looks at tasks and workers, and
- * threads that lose their place (live_watch.h). What depends on whose the
- * threads are goes to the driver (struct live_ops).
+ * tasks come, change and go, the policy is replaced, figures are read, and
+ * threads lose their place. What depends on whose the threads are goes to the
+ * driver (struct live_ops).
  */
 #define _GNU_SOURCE
 #include "engine/live.h"
@@ -17,10 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/options.h"
 #include "base/thread.h"
 #include "engine/cpus.h"
 #include "engine/live_state.h"
-#include "engine/live_watch.h"
 
 void live_lock_all(struct live *l)
 {
@@ -72,7 +72,7 @@ int live_add(struct live *l, struct live_task *t, struct cr_verdict *v)
 	live_unlock_all(l);
 	if (rc < 0)
 		return rc;
-	err = l->ops->added(l, t, v);
+	err = l->ops->added ? l->ops->added(l, t, v) : 0;
 	if (err) { /* it has joined; no thread can serve it */
 		live_lock_all(l);
 		core_del(l->core, &t->core, clock_now());
@@ -97,16 +97,76 @@ void live_release(struct live *l, struct live_task *const *tasks, unsigned n)
 	l->ops->release(l, tasks, n);
 }
 
+/* --- changes; threads of the kernel's schedulers stay as they were started ---
+ */
+
+/* At one instant: a worker that steals takes tasks from one queue to another.
+ */
+static unsigned count_tasks(struct live *l)
+{
+	unsigned n = 0;
+
+	live_lock_all(l);
+	for (unsigned i = 0; i < l->nrq; i++)
+		n += core_ntasks(l->core, l->rq[i].rq);
+	live_unlock_all(l);
+	return n;
+}
+
+/* All locks held before, none after. */
+static void wake_all_rqs(struct live *l)
+{
+	for (unsigned i = l->nrq; i-- > 0;) {
+		struct live_wakes wakes;
+
+		live_settle(l, &l->rq[i], true, &wakes);
+		(void)pthread_mutex_unlock(&l->rq[i].lock);
+		wakes.surplus = 0; /* thieves look again by themselves */
+		live_signal(l, &l->rq[i], &wakes);
+	}
+}
+
+static int try_change(struct live *l, struct live_task *t,
+		      const struct core_terms *to, unsigned flags,
+		      struct cr_verdict *v)
+{
+	struct core_change *ch;
+	int rc;
+
+	/* only this thread adds tasks: there is room enough */
+	rc = core_change_prepare(&ch, l->core, count_tasks(l), flags);
+	if (rc)
+		return rc;
+	live_lock_all(l);
+	rc = core_change(ch, &t->core, to, clock_now(), v);
+	wake_all_rqs(l);
+	core_change_finish(ch);
+	return rc;
+}
+
 int live_change(struct live *l, struct live_task *t,
 		const struct core_terms *to, unsigned flags,
 		struct cr_verdict *v)
 {
-	return l->ops->change(l, t, to, flags, v);
+	const struct live_client *client = &l->cfg.client;
+	int rc;
+
+	if (l->cfg.kernel) {
+		v->rule = "scheduled by the kernel: only as it was started";
+		return -EINVAL;
+	}
+	rc = try_change(l, t, to, CORE_CHANGE_STAY, v);
+	if (rc != -ENOSPC)
+		return rc;
+	if (client->before_move)
+		client->before_move(client->arg);
+	rc = try_change(l, t, to, flags, v);
+	if (client->after_move)
+		client->after_move(client->arg);
+	return rc;
 }
 
-/* --- the scheduler --- */
-
-int live_refuse_switch(struct live *l, const char *to, struct cr_err *e)
+static int refuse_switch(struct live *l, const char *to, struct cr_err *e)
 {
 	return cr_fail(e, -ENOTSUP,
 		       "from %s to %s only by a new start (codec-runner "
@@ -117,9 +177,29 @@ int live_refuse_switch(struct live *l, const char *to, struct cr_err *e)
 
 int live_switch_to(struct live *l, const struct scheduler *to, struct cr_err *e)
 {
-	if (live_driver_for(to) != &l->ops->driver)
-		return live_refuse_switch(l, scheduler_name(to), e);
-	return l->ops->switch_to(l, to, e);
+	const struct live_client *client = &l->cfg.client;
+	struct core_switch *sw;
+	cr_ns now;
+	int rc;
+
+	if (to->kernel || l->cfg.kernel)
+		return refuse_switch(l, scheduler_name(to), e);
+	rc = core_switch_prepare(&sw, l->core, count_tasks(l), to->policy,
+				 to->opts, e);
+	if (rc)
+		return rc;
+	/* Under others every task stays in its run queue. */
+	if ((to->policy->admit || to->policy->steal) && client->before_move)
+		client->before_move(client->arg);
+	live_lock_all(l);
+	now = clock_now();
+	rc = core_switch_commit(sw, now, e);
+	l->switched = rc ? l->switched : now;
+	wake_all_rqs(l);
+	if (client->after_move)
+		client->after_move(client->arg);
+	core_switch_finish(sw);
+	return rc;
 }
 
 cr_ns live_switched_at(const struct live *l)
@@ -137,17 +217,77 @@ int live_switch(struct live *l, const struct cr_sched_ops *ops,
 
 int live_tune(struct live *l, const char *opts, struct cr_err *e)
 {
-	return l->ops->tune(l, opts, e);
+	/* the control thread alone replaces the policy: no lock to read it */
+	const struct cr_sched *s = core_sched(l->core);
+	size_t size = s->ops->opts_size;
+	char text[1024];
+	struct cr_err why;
+	int64_t option;
+	void *vals;
+	int rc;
+
+	if (l->cfg.kernel) {
+		rc = kernel_sched_parse(l->cfg.kernel, opts, &option, e);
+		return rc ? rc : refuse_switch(l, l->cfg.kernel->name, e);
+	}
+	vals = malloc(size ? size : 1);
+	if (!vals)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	if (size)
+		memcpy(vals, s->opts, size);
+	rc = options_parse(s->ops->opts, vals, opts, &why);
+	if (rc)
+		(void)cr_fail(e, rc, "scheduler %s: %s", s->ops->name,
+			      why.text);
+	else
+		options_format(s->ops->opts, vals, text, sizeof(text));
+	free(vals);
+	return rc ? rc : live_switch(l, s->ops, text, e);
+}
+
+int live_recover(struct live *l, struct cr_err *e)
+{
+	bool replaced;
+	int rc;
+
+	live_lock_all(l);
+	replaced = core_replaced(l->core);
+	live_unlock_all(l);
+	if (!replaced)
+		return 0; /* or by another policy meanwhile */
+	rc = live_switch(l, cr_sched_fallback, NULL, e);
+	return rc ? rc : 1;
+}
+
+/* --- the scheduler --- */
+
+static const struct cr_sched_ops *policy_in_use(struct live *l)
+{
+	const struct cr_sched_ops *ops;
+
+	(void)pthread_mutex_lock(&l->rq[0].lock);
+	ops = core_sched(l->core)->ops;
+	(void)pthread_mutex_unlock(&l->rq[0].lock);
+	return ops;
 }
 
 const char *live_scheduler(struct live *l)
 {
-	return l->ops->name(l);
+	return l->cfg.kernel ? l->cfg.kernel->name : policy_in_use(l)->name;
 }
 
 void live_scheduler_opts(struct live *l, char *buf, size_t size)
 {
-	l->ops->format_opts(l, buf, size);
+	const struct cr_sched *s = core_sched(l->core);
+
+	if (l->cfg.kernel) {
+		options_format(l->cfg.kernel->opts, &l->kernel_option, buf,
+			       size);
+		return;
+	}
+	(void)pthread_mutex_lock(&l->rq[0].lock);
+	options_format(s->ops->opts, s->opts, buf, size);
+	(void)pthread_mutex_unlock(&l->rq[0].lock);
 }
 
 const struct live_driver *live_driver(const struct live *l)
@@ -157,7 +297,11 @@ const struct live_driver *live_driver(const struct live *l)
 
 bool live_tasks_stay(struct live *l)
 {
-	return l->ops->tasks_stay(l);
+	unsigned ncpu = l->cfg.core.ncpu;
+
+	if (l->cfg.kernel)
+		return false;
+	return ncpu == 1 || (l->nrq == ncpu && !policy_in_use(l)->steal);
 }
 
 /* --- figures --- */
@@ -288,11 +432,6 @@ bool live_look_worker(struct live *l, unsigned worker,
 	return at_work;
 }
 
-void live_begin(struct live_thread *th)
-{
-	th->tid = (int)gettid();
-}
-
 /* The state letter in the thread's stat, behind its name in parentheses, which
  * may hold anything (proc(5)). When there is none the thread is said to sleep,
  * so that its time counts. */
@@ -327,15 +466,6 @@ void live_look_use(struct live *l, unsigned worker, struct live_worker_use *use)
 	};
 }
 
-static void settle_and_unlock(struct live *l, struct live_rq *q)
-{
-	struct live_wakes wakes;
-
-	live_settle(l, q, &wakes);
-	(void)pthread_mutex_unlock(&q->lock);
-	live_signal(l, q, &wakes);
-}
-
 void live_wake_again(struct live *l, struct live_task *t)
 {
 	struct live_rq *q;
@@ -348,7 +478,7 @@ void live_wake_again(struct live *l, struct live_task *t)
 		(void)core_release(l->core, &t->core, clock_now());
 	}
 	core_relook(l->core, q->rq);
-	settle_and_unlock(l, q);
+	live_unlock(l, q);
 }
 
 bool live_blame_policy(struct live *l, struct live_task *t)
@@ -361,7 +491,7 @@ bool live_blame_policy(struct live *l, struct live_task *t)
 	q = live_lock_home(l, t);
 	replaced = core_blame_policy(l->core, &t->core, clock_now());
 	core_relook(l->core, q->rq);
-	settle_and_unlock(l, q);
+	live_unlock(l, q);
 	return replaced;
 }
 
@@ -397,7 +527,7 @@ bool live_detach(struct live *l, unsigned worker,
 		client->may_detach(client->arg, now.task, worker));
 	if (take)
 		take_place(w);
-	settle_and_unlock(l, w->home);
+	live_unlock(l, w->home);
 	if (!take)
 		return false;
 	/* whether it loops or waits: the CPU is for who took its place */
@@ -420,18 +550,6 @@ int live_start_worker(struct live *l, unsigned worker, struct cr_err *e)
 	if (!err && p.sched_priority) /* if it was granted: live_open() said */
 		(void)pthread_setschedparam(w->thread->id, SCHED_FIFO, &p);
 	return err;
-}
-
-void live_come_back(struct live *l, struct live_task *t)
-{
-	const struct live_client *client = &l->cfg.client;
-	struct live_rq *q = live_lock_home(l, t);
-	bool leaving = t->leaving;
-
-	t->detached = false;
-	(void)pthread_mutex_unlock(&q->lock);
-	if (leaving)
-		client->returned(client->arg, t);
 }
 
 unsigned live_join_detached(struct live *l)
@@ -589,7 +707,8 @@ void live_close(struct live *l)
 		for (unsigned i = 0; i < l->nrq; i++)
 			(void)pthread_mutex_destroy(&l->rq[i].lock);
 	}
-	l->ops->close(l);
+	if (l->ops->close)
+		l->ops->close(l);
 	free(l->worker);
 	free(l->rq);
 	core_close(l->core);

@@ -25,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/options.h"
 #include "base/thread.h"
 #include "engine/core_state.h"
 #include "engine/live_state.h"
@@ -57,7 +56,6 @@ struct live_servers {
 	struct live_server *ended;
 	unsigned *number; /* [cfg.max_threads], a stack of free ones */
 	unsigned nfree, running;
-	int64_t option; /* of the kernel's scheduler */
 };
 
 /* --- the thread --- */
@@ -207,8 +205,8 @@ static struct live_server *server_new(struct live *l, struct live_task *t)
 		return NULL;
 	s->live = l;
 	s->task = t;
-	s->attr = kernel_attr_of(l->cfg.kernel, l->servers->option,
-				 &t->core.task);
+	s->attr =
+		kernel_attr_of(l->cfg.kernel, l->kernel_option, &t->core.task);
 	(void)sem_init(&s->wake, 0, 0);
 	(void)sem_init(&s->started, 0, 0);
 	t->server = s;
@@ -352,7 +350,7 @@ static int check_privilege(struct live *l, struct cr_err *e)
 					 .period = 20 * CR_MS,
 					 .cost = { .mean = 10 * CR_US } };
 	struct live_server s = { .attr = kernel_attr_of(l->cfg.kernel,
-							l->servers->option,
+							l->kernel_option,
 							&typical) };
 	pthread_t thread;
 	int rc = server_create(l, &thread, try_it, &s);
@@ -399,7 +397,7 @@ static int open_servers(struct live *l, struct cr_err *warn, struct cr_err *e)
 		return cr_fail(e, -ENOMEM, "out of memory for %u threads",
 			       l->cfg.max_threads);
 	rc = kernel_sched_parse(l->cfg.kernel, l->cfg.kernel_opts,
-				&l->servers->option, e);
+				&l->kernel_option, e);
 	return rc ? rc : check_privilege(l, e);
 }
 
@@ -429,47 +427,6 @@ static void close_servers(struct live *l)
 	l->servers = NULL;
 }
 
-/* --- what stays as it was started --- */
-
-static int change_server_task(struct live *l, struct live_task *t,
-			      const struct core_terms *to, unsigned flags,
-			      struct cr_verdict *v)
-{
-	(void)l, (void)t, (void)to, (void)flags;
-	v->rule = "scheduled by the kernel: only as it was started";
-	return -EINVAL;
-}
-
-static int server_switch_to(struct live *l, const struct scheduler *to,
-			    struct cr_err *e)
-{
-	return live_refuse_switch(l, scheduler_name(to), e);
-}
-
-static int server_tune(struct live *l, const char *opts, struct cr_err *e)
-{
-	int64_t option;
-	int rc = kernel_sched_parse(l->cfg.kernel, opts, &option, e);
-
-	return rc ? rc : live_refuse_switch(l, l->cfg.kernel->name, e);
-}
-
-static const char *kernel_driver_name(struct live *l)
-{
-	return l->cfg.kernel->name;
-}
-
-static void server_format_opts(struct live *l, char *buf, size_t size)
-{
-	options_format(l->cfg.kernel->opts, &l->servers->option, buf, size);
-}
-
-static bool server_tasks_stay(struct live *l)
-{
-	(void)l;
-	return false;
-}
-
 const struct live_ops live_kernel_ops = {
 	.driver = { .name = "kernel threads",
 		    .thread_per_task = true,
@@ -480,10 +437,4 @@ const struct live_ops live_kernel_ops = {
 	.added = server_added,
 	.remove = server_remove_task,
 	.release = server_release,
-	.change = change_server_task,
-	.switch_to = server_switch_to,
-	.tune = server_tune,
-	.name = kernel_driver_name,
-	.format_opts = server_format_opts,
-	.tasks_stay = server_tasks_stay,
 };

@@ -26,33 +26,19 @@ struct live_ops {
 	int (*open)(struct live *l, struct cr_err *warn, struct cr_err *e);
 	/** End the threads and join them, except those that are detached. */
 	void (*stop)(struct live *l);
-	/** Free what open() made. */
+	/** Free what open() made. May be NULL. */
 	void (*close)(struct live *l);
 
-	/** @t has joined the core. 0; or -errno with @v: it has to leave. */
+	/** @t has joined the core. 0; or -errno with @v: it has to leave. May
+	 * be NULL. */
 	int (*added)(struct live *l, struct live_task *t, struct cr_verdict *v);
 	void (*remove)(struct live *l, struct live_task *t);
 	void (*release)(struct live *l, struct live_task *const *tasks,
 			unsigned n);
-
-	/** live_change(), live_switch_to() a policy, live_tune(). */
-	int (*change)(struct live *l, struct live_task *t,
-		      const struct core_terms *to, unsigned flags,
-		      struct cr_verdict *v);
-	int (*switch_to)(struct live *l, const struct scheduler *to,
-			 struct cr_err *e);
-	int (*tune)(struct live *l, const char *opts, struct cr_err *e);
-
-	const char *(*name)(struct live *l);
-	void (*format_opts)(struct live *l, char *buf, size_t size);
-	bool (*tasks_stay)(struct live *l);
 };
 
 extern const struct live_ops live_workers_ops;
 extern const struct live_ops live_kernel_ops;
-
-/** Refuse to go on under @to: -ENOTSUP with @e. */
-int live_refuse_switch(struct live *l, const char *to, struct cr_err *e);
 
 /** A run queue with its lock, and which of its workers are idle. */
 struct live_rq {
@@ -85,8 +71,6 @@ struct live_thread {
 	clockid_t cpu_clock;
 	int tid;	    /**< the kernel's name; place->home->lock       */
 	struct meter meter; /**< the thread's own */
-	cr_ns plausible;    /**< of the job under way; the lock was held */
-	cr_ns service;	    /**< of the job that is over; its own        */
 	bool detached;	    /**< place->home->lock: the place is another's  */
 	/** Release, pairs with live_join_detached(): it touches the engine no
 	 * more. */
@@ -133,6 +117,7 @@ struct live {
 	struct live_worker *worker;   /**< [cfg.core.ncpu] */
 	struct live_thread *detached; /**< control */
 	struct live_servers *servers; /**< live_kernel.c's, else NULL */
+	int64_t kernel_option;	      /**< of the kernel's scheduler  */
 };
 
 /** Whom to wake, and how, after the lock has been released. */
@@ -142,11 +127,16 @@ struct live_wakes {
 	bool faulty;	     /**< the policy broke the contract       */
 };
 
-/** Take idle workers out of @q->idle for what has happened; lock held. */
-void live_settle(struct live *l, struct live_rq *q, struct live_wakes *w);
+/** Take idle workers out of @q->idle for what has happened; @ticks: one also
+ * for a tick that comes before its waiter's time. Lock held. */
+void live_settle(struct live *l, struct live_rq *q, bool ticks,
+		 struct live_wakes *w);
 
 /** Signal them; no lock held. */
 void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w);
+
+/** Settle what has happened, unlock @q, and signal. */
+void live_unlock(struct live *l, struct live_rq *q);
 
 /** Start a thread at the vacant place @w. 0, or -errno with @e. */
 int live_start_thread(struct live_worker *w, struct cr_err *e);
@@ -163,11 +153,5 @@ static inline unsigned live_home_of(struct live_task *t)
 
 /** The run queue of @t, locked. */
 struct live_rq *live_lock_home(struct live *l, struct live_task *t);
-
-/** The thread of @th begins; place->home->lock held. */
-void live_begin(struct live_thread *th);
-
-/** A detached thread has come back with @t. No lock held. */
-void live_come_back(struct live *l, struct live_task *t);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The driver of workers: our policies under pinned threads. Tasks are released,
- * changed and moved here.
+ * The driver of workers: our policies under pinned threads.
  *
  * A worker: one lock round per job (stop the previous, pick the next), asleep
  * or spinning when there is nothing, stealing when the policy does.
@@ -19,8 +18,7 @@
  * lock, so no wake-up is lost. One idle worker, the tick waiter, waits no
  * longer than the policy's next tick.
  *
- * What becomes of a thread that does not come back from run() is in
- * live_watch.h.
+ * What becomes of a thread that does not come back from run() is in live.h.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,8 +26,8 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/options.h"
 #include "base/thread.h"
 #include "engine/cpus.h"
 #include "engine/live_state.h"
@@ -65,24 +63,6 @@ static void choose_tick_waiter(struct live_rq *q, struct cr_cpus *wake)
 	cr_cpus_add(wake, (unsigned)who);
 }
 
-static void settle_wakes(struct live *l, struct live_rq *q,
-			 struct live_wakes *w)
-{
-	for (struct cr_cpus left = w->cpus; cpus_lowest(&left) >= 0;) {
-		unsigned i = (unsigned)cpus_lowest(&left);
-
-		cr_cpus_del(&left, i);
-		wake_worker(worker_of(l, q, i));
-	}
-	if (!steals(l)) {
-		w->surplus = 0;
-		return;
-	}
-	atomic_store_explicit(&q->queued, q->rq->nqueued, memory_order_seq_cst);
-	atomic_store_explicit(&q->n_idle, cpus_count(&q->idle),
-			      memory_order_seq_cst);
-}
-
 /* Idle workers of other run queues may want to steal what @q cannot run. */
 static void wake_thieves(struct live *l, const struct live_rq *q, unsigned n)
 {
@@ -110,20 +90,27 @@ static void wake_thieves(struct live *l, const struct live_rq *q, unsigned n)
 	}
 }
 
-/* Whom the events so far want to pick; lock held. */
-static void collect_wakes(struct live *l, struct live_rq *q,
-			  struct live_wakes *w)
+void live_settle(struct live *l, struct live_rq *q, bool ticks,
+		 struct live_wakes *w)
 {
 	w->cpus = (struct cr_cpus){ 0 };
 	w->surplus = core_wakes(l->core, q->rq, &q->idle, &w->cpus);
 	w->faulty = core_faulty(l->core, q->rq);
-}
+	if (ticks)
+		choose_tick_waiter(q, &w->cpus);
+	for (struct cr_cpus left = w->cpus; cpus_lowest(&left) >= 0;) {
+		unsigned i = (unsigned)cpus_lowest(&left);
 
-void live_settle(struct live *l, struct live_rq *q, struct live_wakes *w)
-{
-	collect_wakes(l, q, w);
-	choose_tick_waiter(q, &w->cpus);
-	settle_wakes(l, q, w);
+		cr_cpus_del(&left, i);
+		wake_worker(worker_of(l, q, i));
+	}
+	if (!steals(l)) {
+		w->surplus = 0;
+		return;
+	}
+	atomic_store_explicit(&q->queued, q->rq->nqueued, memory_order_seq_cst);
+	atomic_store_explicit(&q->n_idle, cpus_count(&q->idle),
+			      memory_order_seq_cst);
 }
 
 void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w)
@@ -150,6 +137,15 @@ void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w)
 	}
 }
 
+void live_unlock(struct live *l, struct live_rq *q)
+{
+	struct live_wakes wakes;
+
+	live_settle(l, q, true, &wakes);
+	(void)pthread_mutex_unlock(&q->lock);
+	live_signal(l, q, &wakes);
+}
+
 /* --- one job --- */
 
 static void add_count(atomic_uint_fast64_t *counter, uint64_t n)
@@ -160,51 +156,24 @@ static void add_count(atomic_uint_fast64_t *counter, uint64_t n)
 	atomic_store_explicit(counter, old + n, memory_order_relaxed);
 }
 
-static uint64_t drops(const struct core_counts *n)
+static uint64_t drops_so_far(const struct live_worker *w)
 {
-	return n->gone + n->expired + n->shed + n->given_up;
+	struct core_counts n = core_counts(w->live->core, w->home->rq);
+
+	return n.gone + n.expired + n.shed + n.given_up;
 }
 
-static struct core_task *pick(struct live_worker *w, cr_ns now)
+static struct core_task *tick_and_pick(struct live_worker *w, cr_ns now)
 {
 	struct core *c = w->live->core;
-	struct cr_rq *rq = w->home->rq;
-	struct core_counts before = core_counts(c, rq), after;
+	uint64_t before = drops_so_far(w);
 	struct core_task *t;
 
-	(void)core_tick(c, rq, now);
-	t = core_pick(c, rq, w->index, now);
-	after = core_counts(c, rq);
-	add_count(&w->picks, after.picks - before.picks);
-	add_count(&w->drops, drops(&after) - drops(&before));
+	(void)core_tick(c, w->home->rq, now);
+	t = core_pick(c, w->home->rq, w->index, now);
+	add_count(&w->picks, t != NULL);
+	add_count(&w->drops, drops_so_far(w) - before);
 	return t;
-}
-
-/* The thread's CPU clock is worth a look only after a job like this. */
-static cr_ns service_of(struct live_thread *th, cr_ns took, cr_ns end)
-{
-	if (__builtin_expect(took <= th->plausible, 1))
-		return took;
-	return meter_service(&th->meter, took, th->plausible, end,
-			     clock_thread_cpu());
-}
-
-/* No lock held. Returns how long the job took; th->service is how much of that
- * it had the CPU. */
-static cr_ns run_job(struct live_thread *th, struct core_task *t, cr_ns picked)
-{
-	const struct live_worker *w = th->place;
-	const struct live_client *client = &w->live->cfg.client;
-	struct live_run r = { .worker = w->cpu,
-			      .picked = picked,
-			      .charged = th->service,
-			      .expired = t->expired };
-	cr_ns end;
-
-	client->run(client->arg, live_task_of(t), &r);
-	end = clock_now();
-	th->service = service_of(th, end - picked, end);
-	return end - picked;
 }
 
 /* Lock held. A task that is leaving is returned, out of the engine. */
@@ -246,7 +215,7 @@ static bool steal_from(struct live_worker *w, struct live_rq *from)
 	if (steals(w->live))
 		got = core_steal(w->live->core, from->rq, w->home->rq, w->index,
 				 clock_now()) != NULL;
-	live_settle(w->live, from, &wakes);
+	live_settle(w->live, from, true, &wakes);
 	(void)pthread_mutex_unlock(&from->lock);
 	(void)pthread_mutex_unlock(&w->home->lock);
 	live_signal(w->live, from, &wakes);
@@ -402,15 +371,14 @@ static struct core_task *next_job(struct live_thread *th, cr_ns *now)
 	bool reported = false;
 	struct core_task *t;
 
-	while (!(t = pick(w, *now))) {
+	while (!(t = tick_and_pick(w, *now))) {
 		struct live_wakes wakes;
 
 		if (w->home->stopping)
 			return NULL;
 		/* a tick may have found work for others; the next tick is
 		 * this worker's own to wait for */
-		collect_wakes(w->live, w->home, &wakes);
-		settle_wakes(w->live, w->home, &wakes);
+		live_settle(w->live, w->home, false, &wakes);
 		if (cpus_lowest(&wakes.cpus) >= 0 || wakes.faulty) {
 			(void)pthread_mutex_unlock(&w->home->lock);
 			live_signal(w->live, w->home, &wakes);
@@ -430,28 +398,37 @@ static struct core_task *next_job(struct live_thread *th, cr_ns *now)
 }
 
 /* Until the engine stops (NULL), or until this thread has lost its place while
- * it was in run_job(): then the task it ran. */
+ * it was in run(): then the task it ran. Lock held, but for run() and gone().
+ */
 static struct core_task *work(struct live_thread *th)
 {
 	struct live_worker *w = th->place;
 	const struct live_client *client = &w->live->cfg.client;
-	struct live_wakes wakes;
+	struct live_run r = { .worker = w->cpu };
 	struct live_task *gone;
 	struct core_task *t;
-	cr_ns now = clock_now(), took;
+	cr_ns now = clock_now();
 
 	while ((t = next_job(th, &now))) {
 		/* the task's terms may change while it runs */
-		th->plausible = meter_plausible(&t->task.cost);
-		live_settle(w->live, w->home, &wakes);
-		(void)pthread_mutex_unlock(&w->home->lock);
-		live_signal(w->live, w->home, &wakes);
-		took = run_job(th, t, now);
+		cr_ns plausible = meter_plausible(&t->task.cost), end, took;
+
+		r.picked = now;
+		r.expired = t->expired;
+		live_unlock(w->live, w->home);
+		client->run(client->arg, live_task_of(t), &r);
+		end = clock_now();
+		took = r.charged = end - now;
+		/* the thread's CPU clock is worth a look only after a job like
+		 * this */
+		if (__builtin_expect(took > plausible, 0))
+			r.charged = meter_service(&th->meter, took, plausible,
+						  end, clock_thread_cpu());
 		(void)pthread_mutex_lock(&w->home->lock);
 		if (th->detached)
 			break;
 		now = clock_now();
-		gone = finish_live_job(w, took, th->service, now);
+		gone = finish_live_job(w, took, r.charged, now);
 		if (!gone)
 			continue;
 		(void)pthread_mutex_unlock(&w->home->lock);
@@ -460,6 +437,18 @@ static struct core_task *work(struct live_thread *th)
 		now = clock_now();
 	}
 	return t;
+}
+
+/* A detached thread has come back with @t. No lock held. */
+static void let_go_of(struct live *l, struct live_task *t)
+{
+	struct live_rq *q = live_lock_home(l, t);
+	bool leaving = t->leaving;
+
+	t->detached = false;
+	(void)pthread_mutex_unlock(&q->lock);
+	if (leaving)
+		l->cfg.client.returned(l->cfg.client.arg, t);
 }
 
 /* The thread: a struct live_thread *. */
@@ -474,11 +463,11 @@ static void *live_work(void *thread)
 		client->worker_up(client->arg, w->cpu);
 	meter_read(&th->meter, clock_now(), clock_thread_cpu());
 	(void)pthread_mutex_lock(&w->home->lock);
-	live_begin(th);
+	th->tid = (int)gettid();
 	detached = work(th);
 	(void)pthread_mutex_unlock(&w->home->lock);
 	if (detached)
-		live_come_back(w->live, live_task_of(detached));
+		let_go_of(w->live, live_task_of(detached));
 	if (client->worker_down)
 		client->worker_down(client->arg, w->cpu);
 	atomic_store_explicit(&th->over, true, memory_order_release);
@@ -577,7 +566,7 @@ static void workers_stop(struct live *l)
 		struct live_worker *w = &l->worker[i];
 
 		(void)pthread_mutex_lock(&w->home->lock);
-		atomic_store_explicit(&w->woken, true, memory_order_release);
+		wake_worker(w);
 		(void)pthread_mutex_unlock(&w->home->lock);
 		(void)pthread_cond_signal(&w->wake);
 	}
@@ -589,20 +578,7 @@ static void workers_stop(struct live *l)
 		}
 }
 
-static void close_workers(struct live *l)
-{
-	(void)l;
-}
-
 /* --- tasks --- */
-
-/* Workers find it when it is released. */
-static int workers_added(struct live *l, struct live_task *t,
-			 struct cr_verdict *v)
-{
-	(void)l, (void)t, (void)v;
-	return 0;
-}
 
 static void workers_remove_task(struct live *l, struct live_task *t)
 {
@@ -624,7 +600,6 @@ static uint64_t release_one_rq(struct live *l, struct live_task *const *tasks,
 {
 	struct live_rq *q = &l->rq[live_home_of(tasks[__builtin_ctzll(todo)])];
 	unsigned id = q->rq->id;
-	struct live_wakes wakes;
 	cr_ns now;
 
 	(void)pthread_mutex_lock(&q->lock);
@@ -639,9 +614,7 @@ static uint64_t release_one_rq(struct live *l, struct live_task *const *tasks,
 			(void)core_release(l->core, &tasks[i]->core, now);
 		todo &= ~(UINT64_C(1) << i);
 	}
-	live_settle(l, q, &wakes);
-	(void)pthread_mutex_unlock(&q->lock);
-	live_signal(l, q, &wakes);
+	live_unlock(l, q);
 	return todo;
 }
 
@@ -657,188 +630,10 @@ static void workers_release(struct live *l, struct live_task *const *tasks,
 	}
 }
 
-/* --- changes --- */
-
-/* At one instant: a worker that steals takes tasks from one queue to another.
- */
-static unsigned count_tasks(struct live *l)
-{
-	unsigned n = 0;
-
-	live_lock_all(l);
-	for (unsigned i = 0; i < l->nrq; i++)
-		n += core_ntasks(l->core, l->rq[i].rq);
-	live_unlock_all(l);
-	return n;
-}
-
-/* All locks held before, none after. */
-static void wake_all_rqs(struct live *l)
-{
-	for (unsigned i = l->nrq; i-- > 0;) {
-		struct live_wakes wakes;
-
-		live_settle(l, &l->rq[i], &wakes);
-		(void)pthread_mutex_unlock(&l->rq[i].lock);
-		wakes.surplus = 0; /* thieves look again by themselves */
-		live_signal(l, &l->rq[i], &wakes);
-	}
-}
-
-static void before_move(struct live *l)
-{
-	const struct live_client *client = &l->cfg.client;
-
-	if (client->before_move)
-		client->before_move(client->arg);
-}
-
-static void after_move(struct live *l)
-{
-	const struct live_client *client = &l->cfg.client;
-
-	if (client->after_move)
-		client->after_move(client->arg);
-}
-
-static int try_change(struct live *l, struct live_task *t,
-		      const struct core_terms *to, unsigned flags,
-		      struct cr_verdict *v)
-{
-	struct core_change *ch;
-	int rc;
-
-	/* only this thread adds tasks: there is room enough */
-	rc = core_change_prepare(&ch, l->core, count_tasks(l), flags);
-	if (rc)
-		return rc;
-	live_lock_all(l);
-	rc = core_change(ch, &t->core, to, clock_now(), v);
-	wake_all_rqs(l);
-	core_change_finish(ch);
-	return rc;
-}
-
-static int change_task(struct live *l, struct live_task *t,
-		       const struct core_terms *to, unsigned flags,
-		       struct cr_verdict *v)
-{
-	int rc = try_change(l, t, to, CORE_CHANGE_STAY, v);
-
-	if (rc != -ENOSPC)
-		return rc;
-	before_move(l);
-	rc = try_change(l, t, to, flags, v);
-	after_move(l);
-	return rc;
-}
-
-static int workers_switch_to(struct live *l, const struct scheduler *to,
-			     struct cr_err *e)
-{
-	struct core_switch *sw;
-	cr_ns now;
-	int rc;
-
-	rc = core_switch_prepare(&sw, l->core, count_tasks(l), to->policy,
-				 to->opts, e);
-	if (rc)
-		return rc;
-	/* Under others every task stays in its run queue. */
-	if (to->policy->admit || to->policy->steal)
-		before_move(l);
-	live_lock_all(l);
-	now = clock_now();
-	rc = core_switch_commit(sw, now, e);
-	l->switched = rc ? l->switched : now;
-	wake_all_rqs(l);
-	after_move(l);
-	core_switch_finish(sw);
-	return rc;
-}
-
-static int workers_tune(struct live *l, const char *opts, struct cr_err *e)
-{
-	/* the control thread alone replaces the policy: no lock to read it */
-	const struct cr_sched *s = core_sched(l->core);
-	size_t size = s->ops->opts_size;
-	void *vals = malloc(size ? size : 1);
-	char text[1024];
-	struct cr_err why;
-	int rc;
-
-	if (!vals)
-		return cr_fail(e, -ENOMEM, "out of memory");
-	if (size)
-		memcpy(vals, s->opts, size);
-	rc = options_parse(s->ops->opts, vals, opts, &why);
-	if (rc)
-		(void)cr_fail(e, rc, "scheduler %s: %s", s->ops->name,
-			      why.text);
-	else
-		options_format(s->ops->opts, vals, text, sizeof(text));
-	free(vals);
-	return rc ? rc : live_switch(l, s->ops, text, e);
-}
-
-/* --- the policy --- */
-
-static const struct cr_sched_ops *policy(struct live *l)
-{
-	const struct cr_sched_ops *ops;
-
-	(void)pthread_mutex_lock(&l->rq[0].lock);
-	ops = core_sched(l->core)->ops;
-	(void)pthread_mutex_unlock(&l->rq[0].lock);
-	return ops;
-}
-
-static const char *workers_driver_name(struct live *l)
-{
-	return policy(l)->name;
-}
-
-static void workers_format_opts(struct live *l, char *buf, size_t size)
-{
-	(void)pthread_mutex_lock(&l->rq[0].lock);
-	options_format(core_sched(l->core)->ops->opts,
-		       core_sched(l->core)->opts, buf, size);
-	(void)pthread_mutex_unlock(&l->rq[0].lock);
-}
-
-static bool workers_tasks_stay(struct live *l)
-{
-	unsigned ncpu = l->cfg.core.ncpu;
-
-	return ncpu == 1 || (l->nrq == ncpu && !policy(l)->steal);
-}
-
-int live_recover(struct live *l, struct cr_err *e)
-{
-	bool replaced;
-	int rc;
-
-	live_lock_all(l);
-	replaced = core_replaced(l->core);
-	live_unlock_all(l);
-	if (!replaced)
-		return 0; /* or by another policy meanwhile */
-	rc = live_switch(l, cr_sched_fallback, NULL, e);
-	return rc ? rc : 1;
-}
-
 const struct live_ops live_workers_ops = {
 	.driver = { .name = "workers", .watched = true, .shares = true },
 	.open = open_workers,
 	.stop = workers_stop,
-	.close = close_workers,
-	.added = workers_added,
 	.remove = workers_remove_task,
 	.release = workers_release,
-	.change = change_task,
-	.switch_to = workers_switch_to,
-	.tune = workers_tune,
-	.name = workers_driver_name,
-	.format_opts = workers_format_opts,
-	.tasks_stay = workers_tasks_stay,
 };

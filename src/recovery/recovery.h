@@ -45,7 +45,7 @@
 #include <stdint.h>
 
 #include "cr/sched.h"
-#include "engine/live_watch.h"
+#include "engine/live.h"
 
 /*
  * Who no longer advances is a pure function of looks and times.

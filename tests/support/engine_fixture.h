@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "cmocka_cr.h"
-#include "engine/live_watch.h"
+#include "engine/live.h"
 #include "engine_source.h"
 
 enum { ENGINE_TASKS_MAX = 64 };
