@@ -34,8 +34,8 @@ static const struct cr_codec_mode modes[NMODES] = {
 	{ .name = "12.2", .bit_rate = 12200, .bytes = 31 },
 };
 
-static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_amr_encoder(void **enc, const struct cr_codec_cfg *cfg,
+			    struct cr_err *e)
 {
 	int ret = codec_check(&codec_amr, cfg, e);
 	void *state;
@@ -49,8 +49,8 @@ static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 	return 0;
 }
 
-static int encode(void *enc, unsigned mode, const int16_t *pcm,
-		  struct cr_frame *out)
+static int encode_amr(void *enc, unsigned mode, const int16_t *pcm,
+		      struct cr_frame *out)
 {
 	int16_t speech[SAMPLES];
 	uint8_t buf[FRAME_BYTES];
@@ -65,14 +65,14 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 	return 0;
 }
 
-static void encoder_close(void *enc)
+static void close_amr_encoder(void *enc)
 {
 	if (enc)
 		Encoder_Interface_exit(enc);
 }
 
-static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_amr_decoder(void **dec, const struct cr_codec_cfg *cfg,
+			    struct cr_err *e)
 {
 	int ret = codec_check(&codec_amr, cfg, e);
 	void *state;
@@ -86,7 +86,7 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	return 0;
 }
 
-static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+static unsigned decode_amr(void *dec, const struct cr_frame *in, int16_t *pcm)
 {
 	uint8_t buf[FRAME_BYTES] = { 0 };
 
@@ -95,7 +95,7 @@ static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 	return SAMPLES;
 }
 
-static void decoder_close(void *dec)
+static void close_amr_decoder(void *dec)
 {
 	if (dec)
 		Decoder_Interface_exit(dec);
@@ -115,10 +115,10 @@ const struct cr_codec codec_amr = {
 	.modes = modes,
 	.nmodes = NMODES,
 	.default_mode = 7,
-	.encoder_open = encoder_open,
-	.encode = encode,
-	.encoder_close = encoder_close,
-	.decoder_open = decoder_open,
-	.decode = decode,
-	.decoder_close = decoder_close,
+	.encoder_open = open_amr_encoder,
+	.encode = encode_amr,
+	.encoder_close = close_amr_encoder,
+	.decoder_open = open_amr_decoder,
+	.decode = decode_amr,
+	.decoder_close = close_amr_decoder,
 };

@@ -57,8 +57,8 @@ static const struct cr_codec_mode modes[NMODES] = {
 	{ .name = "23.85", .bit_rate = 23850, .bytes = 60 },
 };
 
-static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_amr_wb_encoder(void **enc, const struct cr_codec_cfg *cfg,
+			       struct cr_err *e)
 {
 	void *state;
 	struct encoder *s;
@@ -77,8 +77,8 @@ static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 	return 0;
 }
 
-static int encode(void *enc, unsigned mode, const int16_t *pcm,
-		  struct cr_frame *out)
+static int encode_amr_wb(void *enc, unsigned mode, const int16_t *pcm,
+			 struct cr_frame *out)
 {
 	const struct encoder *s = enc;
 	uint8_t buf[FRAME_BYTES];
@@ -91,7 +91,7 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 	return 0;
 }
 
-static void encoder_close(void *enc)
+static void close_amr_wb_encoder(void *enc)
 {
 	struct encoder *s = enc;
 
@@ -101,8 +101,8 @@ static void encoder_close(void *enc)
 	free(s);
 }
 
-static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_amr_wb_decoder(void **dec, const struct cr_codec_cfg *cfg,
+			       struct cr_err *e)
 {
 	void *state;
 	struct decoder *s;
@@ -137,7 +137,8 @@ static void repeat(struct decoder *s, unsigned ft, uint8_t *buf)
 	}
 }
 
-static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+static unsigned decode_amr_wb(void *dec, const struct cr_frame *in,
+			      int16_t *pcm)
 {
 	struct decoder *s = dec;
 	uint8_t buf[FRAME_BYTES] = { 0 };
@@ -155,7 +156,7 @@ static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 	return SAMPLES;
 }
 
-static void decoder_close(void *dec)
+static void close_amr_wb_decoder(void *dec)
 {
 	struct decoder *s = dec;
 
@@ -179,10 +180,10 @@ const struct cr_codec codec_amr_wb = {
 	.modes = modes,
 	.nmodes = NMODES,
 	.default_mode = 2,
-	.encoder_open = encoder_open,
-	.encode = encode,
-	.encoder_close = encoder_close,
-	.decoder_open = decoder_open,
-	.decode = decode,
-	.decoder_close = decoder_close,
+	.encoder_open = open_amr_wb_encoder,
+	.encode = encode_amr_wb,
+	.encoder_close = close_amr_wb_encoder,
+	.decoder_open = open_amr_wb_decoder,
+	.decode = decode_amr_wb,
+	.decoder_close = close_amr_wb_decoder,
 };

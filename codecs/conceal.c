@@ -39,7 +39,7 @@ void conceal_init(struct conceal *c, unsigned rate, unsigned samples)
 	c->history = samples_of(c, CONCEAL_PERIOD_MS + CONCEAL_SPAN_MS);
 }
 
-static void remember(struct conceal *c, const int16_t *pcm, unsigned n)
+static void remember_speech(struct conceal *c, const int16_t *pcm, unsigned n)
 {
 	unsigned keep = c->history;
 
@@ -65,8 +65,8 @@ static float likeness(const float *x, unsigned n, unsigned span, unsigned lag)
 	return product * fabsf(product) / power;
 }
 
-static unsigned best_lag(const float *x, unsigned n, unsigned span,
-			 unsigned from, unsigned to)
+static unsigned best_pitch_lag(const float *x, unsigned n, unsigned span,
+			       unsigned from, unsigned to)
 {
 	float best = -INFINITY;
 	unsigned found = from;
@@ -95,17 +95,18 @@ static unsigned find_period(const struct conceal *c)
 		fine[i] = c->past[i];
 		coarse[i / each] += fine[i];
 	}
-	lag = each * best_lag(coarse, n, samples_of(c, CONCEAL_SPAN_MS) / each,
-			      least / each, most / each);
+	lag = each * best_pitch_lag(coarse, n,
+				    samples_of(c, CONCEAL_SPAN_MS) / each,
+				    least / each, most / each);
 	if (lag >= least + each)
 		least = lag - each;
 	if (lag + each <= most)
 		most = lag + each;
-	return best_lag(fine, c->history, samples_of(c, CONCEAL_SPAN_MS), least,
-			most);
+	return best_pitch_lag(fine, c->history, samples_of(c, CONCEAL_SPAN_MS),
+			      least, most);
 }
 
-static void start(struct conceal *c)
+static void start_concealing(struct conceal *c)
 {
 	unsigned period = find_period(c), overlap = period / OVERLAP;
 	const int16_t *end = c->past + c->history;
@@ -124,7 +125,7 @@ static void start(struct conceal *c)
 }
 
 /* What the voice would go on with, fading to silence. */
-static float next(struct conceal *c)
+static float next_pitch(struct conceal *c)
 {
 	unsigned fade = samples_of(c, CONCEAL_FADE_MS);
 	unsigned overlap = c->period / OVERLAP;
@@ -148,13 +149,14 @@ void conceal_good(struct conceal *c, int16_t *pcm, unsigned samples)
 	for (unsigned i = 0; i < samples && c->blend; i++, c->blend--) {
 		float w = (float)c->blend / (float)(whole + 1);
 
-		pcm[i] = (int16_t)lrintf((float)pcm[i] * (1 - w) + next(c) * w);
+		pcm[i] = (int16_t)lrintf((float)pcm[i] * (1 - w) +
+					 next_pitch(c) * w);
 	}
 	if (!c->blend)
 		c->lost = 0;
 	c->heard = true;
 	c->samples = samples;
-	remember(c, pcm, samples);
+	remember_speech(c, pcm, samples);
 }
 
 unsigned conceal_lost(struct conceal *c, int16_t *pcm)
@@ -165,11 +167,11 @@ unsigned conceal_lost(struct conceal *c, int16_t *pcm)
 		memset(pcm, 0, n * sizeof(*pcm));
 	} else {
 		if (!c->lost)
-			start(c);
+			start_concealing(c);
 		for (unsigned i = 0; i < n; i++)
-			pcm[i] = (int16_t)lrintf(next(c));
+			pcm[i] = (int16_t)lrintf(next_pitch(c));
 	}
 	c->blend = 0;
-	remember(c, pcm, n);
+	remember_speech(c, pcm, n);
 	return n;
 }

@@ -115,8 +115,8 @@ static void fill(void)
 		alaw_code[v] = alaw_encode((int16_t)(v << ALAW_SHIFT));
 }
 
-static int open_encoder(const struct cr_codec *codec, void **enc,
-			const struct cr_codec_cfg *cfg, struct cr_err *e)
+static int open_g711_encoder(const struct cr_codec *codec, void **enc,
+			     const struct cr_codec_cfg *cfg, struct cr_err *e)
 {
 	struct encoder *s;
 	int ret = codec_new_state(codec, cfg, sizeof(*s), enc, e);
@@ -129,8 +129,8 @@ static int open_encoder(const struct cr_codec *codec, void **enc,
 	return 0;
 }
 
-static int open_decoder(const struct cr_codec *codec, void **dec,
-			const struct cr_codec_cfg *cfg, struct cr_err *e)
+static int open_g711_decoder(const struct cr_codec *codec, void **dec,
+			     const struct cr_codec_cfg *cfg, struct cr_err *e)
 {
 	struct decoder *s;
 	int ret = codec_new_state(codec, cfg, sizeof(*s), dec, e);
@@ -144,7 +144,7 @@ static int open_decoder(const struct cr_codec *codec, void **dec,
 	return 0;
 }
 
-static bool fits(const struct cr_frame *in)
+static bool is_g711_frame(const struct cr_frame *in)
 {
 	return in->kind == CR_FRAME_SPEECH && in->bytes > 0 &&
 	       in->bytes <= CR_PCM_SAMPLES_MAX;
@@ -153,25 +153,25 @@ static bool fits(const struct cr_frame *in)
 static int pcmu_encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 			     struct cr_err *e)
 {
-	return open_encoder(&codec_pcmu, enc, cfg, e);
+	return open_g711_encoder(&codec_pcmu, enc, cfg, e);
 }
 
 static int pcma_encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 			     struct cr_err *e)
 {
-	return open_encoder(&codec_pcma, enc, cfg, e);
+	return open_g711_encoder(&codec_pcma, enc, cfg, e);
 }
 
 static int pcmu_decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 			     struct cr_err *e)
 {
-	return open_decoder(&codec_pcmu, dec, cfg, e);
+	return open_g711_decoder(&codec_pcmu, dec, cfg, e);
 }
 
 static int pcma_decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 			     struct cr_err *e)
 {
-	return open_decoder(&codec_pcma, dec, cfg, e);
+	return open_g711_decoder(&codec_pcma, dec, cfg, e);
 }
 
 /* The loops are written out for each law so that the compiler inlines them. */
@@ -202,10 +202,10 @@ static int pcma_encode(void *enc, unsigned mode, const int16_t *pcm,
 }
 
 /* @linear: of each octet. */
-static unsigned decode(struct decoder *s, const int16_t linear[256],
-		       const struct cr_frame *in, int16_t *pcm)
+static unsigned decode_g711(struct decoder *s, const int16_t linear[256],
+			    const struct cr_frame *in, int16_t *pcm)
 {
-	if (!fits(in))
+	if (!is_g711_frame(in))
 		return conceal_lost(&s->conceal, pcm);
 	for (unsigned i = 0; i < in->bytes; i++)
 		pcm[i] = linear[in->data[i]];
@@ -215,12 +215,12 @@ static unsigned decode(struct decoder *s, const int16_t linear[256],
 
 static unsigned pcmu_decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 {
-	return decode(dec, ulaw_linear, in, pcm);
+	return decode_g711(dec, ulaw_linear, in, pcm);
 }
 
 static unsigned pcma_decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 {
-	return decode(dec, alaw_linear, in, pcm);
+	return decode_g711(dec, alaw_linear, in, pcm);
 }
 
 static const struct cr_codec_mode modes[] = {

@@ -33,7 +33,7 @@ struct decoder {
 	struct conceal conceal;
 };
 
-static void encoder_close(void *enc)
+static void close_g722_encoder(void *enc)
 {
 	struct encoder *s = enc;
 
@@ -44,8 +44,8 @@ static void encoder_close(void *enc)
 	free(s);
 }
 
-static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_g722_encoder(void **enc, const struct cr_codec_cfg *cfg,
+			     struct cr_err *e)
 {
 	struct encoder *s;
 	void *state;
@@ -59,15 +59,15 @@ static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 	s->samples = codec_samples(&codec_g722, cfg);
 	s->lib = g722_encode_init(NULL, BIT_RATE, 0);
 	if (!s->lib) {
-		encoder_close(s);
+		close_g722_encoder(s);
 		return codec_no_memory(&codec_g722, e);
 	}
 	*enc = s;
 	return 0;
 }
 
-static int encode(void *enc, unsigned mode, const int16_t *pcm,
-		  struct cr_frame *out)
+static int encode_g722(void *enc, unsigned mode, const int16_t *pcm,
+		       struct cr_frame *out)
 {
 	const struct encoder *s = enc;
 	int bytes;
@@ -79,7 +79,7 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 	return 0;
 }
 
-static void decoder_close(void *dec)
+static void close_g722_decoder(void *dec)
 {
 	struct decoder *s = dec;
 
@@ -92,8 +92,8 @@ static void decoder_close(void *dec)
 	free(s);
 }
 
-static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_g722_decoder(void **dec, const struct cr_codec_cfg *cfg,
+			     struct cr_err *e)
 {
 	struct decoder *s;
 	void *state;
@@ -109,7 +109,7 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	s->lib = g722_decode_init(NULL, BIT_RATE, 0);
 	s->twin = g722_encode_init(NULL, BIT_RATE, 0);
 	if (!s->lib || !s->twin) {
-		decoder_close(s);
+		close_g722_decoder(s);
 		return codec_no_memory(&codec_g722, e);
 	}
 	*dec = s;
@@ -119,7 +119,7 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 /* Conceal, and be where the far encoder would be if it had coded that: the
  * predictors go on with what is heard, and the next good frames are nearer to
  * it. Both coders have the same state of their two bands. */
-static unsigned lost(struct decoder *s, int16_t *pcm)
+static unsigned conceal_g722(struct decoder *s, int16_t *pcm)
 {
 	unsigned samples = conceal_lost(&s->conceal, pcm);
 	uint8_t codes[CR_PCM_SAMPLES_MAX / 2];
@@ -132,14 +132,15 @@ static unsigned lost(struct decoder *s, int16_t *pcm)
 	return samples;
 }
 
-static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+static unsigned decode_g722_frame(void *dec, const struct cr_frame *in,
+				  int16_t *pcm)
 {
 	struct decoder *s = dec;
 	unsigned samples = 2u * in->bytes;
 
 	if (in->kind != CR_FRAME_SPEECH || !samples ||
 	    samples > CR_PCM_SAMPLES_MAX)
-		return lost(s, pcm);
+		return conceal_g722(s, pcm);
 	(void)g722_decode(s->lib, pcm, in->data, in->bytes);
 	conceal_good(&s->conceal, pcm, samples);
 	return samples;
@@ -160,10 +161,10 @@ const struct cr_codec codec_g722 = {
 	.any_length = true,
 	.modes = modes,
 	.nmodes = 1,
-	.encoder_open = encoder_open,
-	.encode = encode,
-	.encoder_close = encoder_close,
-	.decoder_open = decoder_open,
-	.decode = decode,
-	.decoder_close = decoder_close,
+	.encoder_open = open_g722_encoder,
+	.encode = encode_g722,
+	.encoder_close = close_g722_encoder,
+	.decoder_open = open_g722_decoder,
+	.decode = decode_g722_frame,
+	.decoder_close = close_g722_decoder,
 };

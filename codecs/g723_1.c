@@ -42,8 +42,8 @@ static const struct cr_codec_mode modes[] = {
 	{ .name = "6.3", .bit_rate = 6300, .bytes = BYTES_63 },
 };
 
-static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_g723_encoder(void **enc, const struct cr_codec_cfg *cfg,
+			     struct cr_err *e)
 {
 	static const struct lav_spec spec = {
 		.name = "g723_1",
@@ -60,8 +60,8 @@ static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 	return ret;
 }
 
-static int encode(void *enc, unsigned mode, const int16_t *pcm,
-		  struct cr_frame *out)
+static int encode_g723(void *enc, unsigned mode, const int16_t *pcm,
+		       struct cr_frame *out)
 {
 	int bytes;
 
@@ -76,13 +76,13 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 	return 0;
 }
 
-static void encoder_close(void *enc)
+static void close_g723_encoder(void *enc)
 {
 	lav_close(enc);
 }
 
-static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_g723_decoder(void **dec, const struct cr_codec_cfg *cfg,
+			     struct cr_err *e)
 {
 	static const struct lav_spec spec = {
 		.name = "g723_1",
@@ -104,38 +104,38 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	return ret;
 }
 
-static bool fits(const struct cr_frame *in)
+static bool is_g723_frame(const struct cr_frame *in)
 {
 	return (in->kind == CR_FRAME_SPEECH || in->kind == CR_FRAME_SID) &&
 	       in->bytes && in->bytes == size_of[in->data[0] & 3];
 }
 
-static void run(struct decoder *s, const uint8_t *data, size_t bytes,
-		int16_t *pcm)
+static void run_g723(struct decoder *s, const uint8_t *data, size_t bytes,
+		     int16_t *pcm)
 {
 	if (lav_decode(s->lav, data, bytes, pcm, SAMPLES) != SAMPLES)
 		memset(pcm, 0, SAMPLES * sizeof(*pcm));
 }
 
-static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+static unsigned decode_g723(void *dec, const struct cr_frame *in, int16_t *pcm)
 {
 	struct decoder *s = dec;
 
 	if (in->kind == CR_FRAME_NO_DATA) {
-		run(s, untransmitted, sizeof(untransmitted), pcm);
-	} else if (fits(in)) {
+		run_g723(s, untransmitted, sizeof(untransmitted), pcm);
+	} else if (is_g723_frame(in)) {
 		s->lost = 0;
-		run(s, in->data, in->bytes, pcm);
+		run_g723(s, in->data, in->bytes, pcm);
 	} else if (s->lost < MAX_EXTRAPOLATED) {
 		s->lost++;
-		run(s, erased, sizeof(erased), pcm);
+		run_g723(s, erased, sizeof(erased), pcm);
 	} else {
 		memset(pcm, 0, SAMPLES * sizeof(*pcm));
 	}
 	return SAMPLES;
 }
 
-static void decoder_close(void *dec)
+static void close_g723_decoder(void *dec)
 {
 	struct decoder *s = dec;
 
@@ -155,10 +155,10 @@ const struct cr_codec codec_g723_1 = {
 	.samples = SAMPLES,
 	.modes = modes,
 	.nmodes = 1,
-	.encoder_open = encoder_open,
-	.encode = encode,
-	.encoder_close = encoder_close,
-	.decoder_open = decoder_open,
-	.decode = decode,
-	.decoder_close = decoder_close,
+	.encoder_open = open_g723_encoder,
+	.encode = encode_g723,
+	.encoder_close = close_g723_encoder,
+	.decoder_open = open_g723_decoder,
+	.decode = decode_g723,
+	.decoder_close = close_g723_decoder,
 };

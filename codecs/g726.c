@@ -35,13 +35,13 @@ struct decoder {
 	struct conceal conceal;
 };
 
-static g726_state_t *library(void)
+static g726_state_t *new_g726(void)
 {
 	return g726_init(NULL, BIT_RATE, G726_ENCODING_LINEAR,
 			 G726_PACKING_RIGHT);
 }
 
-static void encoder_close(void *enc)
+static void close_g726_encoder(void *enc)
 {
 	struct encoder *s = enc;
 
@@ -52,8 +52,8 @@ static void encoder_close(void *enc)
 	free(s);
 }
 
-static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_g726_encoder(void **enc, const struct cr_codec_cfg *cfg,
+			     struct cr_err *e)
 {
 	struct encoder *s;
 	void *state;
@@ -66,17 +66,17 @@ static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 		return ret;
 	s = state;
 	s->samples = codec_samples(&codec_g726_32, cfg);
-	s->lib = library();
+	s->lib = new_g726();
 	if (!s->lib) {
-		encoder_close(s);
+		close_g726_encoder(s);
 		return codec_no_memory(&codec_g726_32, e);
 	}
 	*enc = s;
 	return 0;
 }
 
-static int encode(void *enc, unsigned mode, const int16_t *pcm,
-		  struct cr_frame *out)
+static int encode_g726(void *enc, unsigned mode, const int16_t *pcm,
+		       struct cr_frame *out)
 {
 	const struct encoder *s = enc;
 	int bytes;
@@ -88,7 +88,7 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 	return 0;
 }
 
-static void decoder_close(void *dec)
+static void close_g726_decoder(void *dec)
 {
 	struct decoder *s = dec;
 
@@ -101,8 +101,8 @@ static void decoder_close(void *dec)
 	free(s);
 }
 
-static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_g726_decoder(void **dec, const struct cr_codec_cfg *cfg,
+			     struct cr_err *e)
 {
 	struct decoder *s;
 	void *state;
@@ -116,10 +116,10 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	s = state;
 	conceal_init(&s->conceal, codec_g726_32.sample_rate,
 		     codec_samples(&codec_g726_32, cfg));
-	s->lib = library();
-	s->twin = library();
+	s->lib = new_g726();
+	s->twin = new_g726();
 	if (!s->lib || !s->twin) {
-		decoder_close(s);
+		close_g726_decoder(s);
 		return codec_no_memory(&codec_g726_32, e);
 	}
 	*dec = s;
@@ -130,7 +130,7 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
  * predictor goes on with what is heard, and the next good frames are nearer to
  * it. A G.726 coder has one kind of state, which encoding and decoding change
  * alike. */
-static unsigned lost(struct decoder *s, int16_t *pcm)
+static unsigned conceal_g726(struct decoder *s, int16_t *pcm)
 {
 	unsigned samples = conceal_lost(&s->conceal, pcm);
 	uint8_t codes[CR_PCM_SAMPLES_MAX / 2];
@@ -141,14 +141,14 @@ static unsigned lost(struct decoder *s, int16_t *pcm)
 	return samples;
 }
 
-static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+static unsigned decode_g726(void *dec, const struct cr_frame *in, int16_t *pcm)
 {
 	struct decoder *s = dec;
 	unsigned samples = 2u * in->bytes;
 
 	if (in->kind != CR_FRAME_SPEECH || !samples ||
 	    samples > CR_PCM_SAMPLES_MAX)
-		return lost(s, pcm);
+		return conceal_g726(s, pcm);
 	(void)g726_decode(s->lib, pcm, in->data, in->bytes);
 	conceal_good(&s->conceal, pcm, samples);
 	return samples;
@@ -169,10 +169,10 @@ const struct cr_codec codec_g726_32 = {
 	.any_length = true,
 	.modes = modes,
 	.nmodes = 1,
-	.encoder_open = encoder_open,
-	.encode = encode,
-	.encoder_close = encoder_close,
-	.decoder_open = decoder_open,
-	.decode = decode,
-	.decoder_close = decoder_close,
+	.encoder_open = open_g726_encoder,
+	.encode = encode_g726,
+	.encoder_close = close_g726_encoder,
+	.decoder_open = open_g726_decoder,
+	.decode = decode_g726,
+	.decoder_close = close_g726_decoder,
 };

@@ -27,7 +27,7 @@ struct decoder {
 	struct conceal conceal;
 };
 
-static void encoder_close(void *enc)
+static void close_gsm_encoder(void *enc)
 {
 	struct encoder *s = enc;
 
@@ -38,8 +38,8 @@ static void encoder_close(void *enc)
 	free(s);
 }
 
-static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_gsm_encoder(void **enc, const struct cr_codec_cfg *cfg,
+			    struct cr_err *e)
 {
 	struct encoder *s;
 	void *state;
@@ -50,15 +50,15 @@ static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 	s = state;
 	s->lib = gsm_create();
 	if (!s->lib) {
-		encoder_close(s);
+		close_gsm_encoder(s);
 		return codec_no_memory(&codec_gsm, e);
 	}
 	*enc = s;
 	return 0;
 }
 
-static int encode(void *enc, unsigned mode, const int16_t *pcm,
-		  struct cr_frame *out)
+static int encode_gsm(void *enc, unsigned mode, const int16_t *pcm,
+		      struct cr_frame *out)
 {
 	const struct encoder *s = enc;
 	int16_t copy[SAMPLES]; /* the library's parameter is not const */
@@ -71,7 +71,7 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 	return 0;
 }
 
-static void decoder_close(void *dec)
+static void close_gsm_decoder(void *dec)
 {
 	struct decoder *s = dec;
 
@@ -82,8 +82,8 @@ static void decoder_close(void *dec)
 	free(s);
 }
 
-static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_gsm_decoder(void **dec, const struct cr_codec_cfg *cfg,
+			    struct cr_err *e)
 {
 	struct decoder *s;
 	void *state;
@@ -95,14 +95,14 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	conceal_init(&s->conceal, codec_gsm.sample_rate, SAMPLES);
 	s->lib = gsm_create();
 	if (!s->lib) {
-		decoder_close(s);
+		close_gsm_decoder(s);
 		return codec_no_memory(&codec_gsm, e);
 	}
 	*dec = s;
 	return 0;
 }
 
-static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+static unsigned decode_gsm(void *dec, const struct cr_frame *in, int16_t *pcm)
 {
 	struct decoder *s = dec;
 	uint8_t copy[BYTES];
@@ -131,10 +131,10 @@ const struct cr_codec codec_gsm = {
 	.packing = CR_PACK_FRAMES,
 	.modes = modes,
 	.nmodes = 1,
-	.encoder_open = encoder_open,
-	.encode = encode,
-	.encoder_close = encoder_close,
-	.decoder_open = decoder_open,
-	.decode = decode,
-	.decoder_close = decoder_close,
+	.encoder_open = open_gsm_encoder,
+	.encode = encode_gsm,
+	.encoder_close = close_gsm_encoder,
+	.decoder_open = open_gsm_decoder,
+	.decode = decode_gsm,
+	.decoder_close = close_gsm_decoder,
 };

@@ -42,8 +42,8 @@ static int check_spin(const struct cr_codec *codec,
 	return 0;
 }
 
-static int open_encoder(const struct cr_codec *codec, void **enc,
-			const struct cr_codec_cfg *cfg, struct cr_err *e)
+static int open_pcm_encoder(const struct cr_codec *codec, void **enc,
+			    const struct cr_codec_cfg *cfg, struct cr_err *e)
 {
 	int ret = check_spin(codec, cfg, e);
 	struct encoder *s;
@@ -58,8 +58,8 @@ static int open_encoder(const struct cr_codec *codec, void **enc,
 	return 0;
 }
 
-static int open_decoder(const struct cr_codec *codec, void **dec,
-			const struct cr_codec_cfg *cfg, struct cr_err *e)
+static int open_pcm_decoder(const struct cr_codec *codec, void **dec,
+			    const struct cr_codec_cfg *cfg, struct cr_err *e)
 {
 	int ret = check_spin(codec, cfg, e);
 	struct decoder *s;
@@ -78,25 +78,25 @@ static int open_decoder(const struct cr_codec *codec, void **dec,
 static int l16_encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 			    struct cr_err *e)
 {
-	return open_encoder(&codec_l16, enc, cfg, e);
+	return open_pcm_encoder(&codec_l16, enc, cfg, e);
 }
 
 static int spin_encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 			     struct cr_err *e)
 {
-	return open_encoder(&codec_spin, enc, cfg, e);
+	return open_pcm_encoder(&codec_spin, enc, cfg, e);
 }
 
 static int l16_decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 			    struct cr_err *e)
 {
-	return open_decoder(&codec_l16, dec, cfg, e);
+	return open_pcm_decoder(&codec_l16, dec, cfg, e);
 }
 
 static int spin_decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 			     struct cr_err *e)
 {
-	return open_decoder(&codec_spin, dec, cfg, e);
+	return open_pcm_decoder(&codec_spin, dec, cfg, e);
 }
 
 static int l16_encode(void *enc, unsigned mode, const int16_t *pcm,

@@ -57,7 +57,7 @@ static const struct cr_codec_mode modes[] = {
 
 enum { NMODES = sizeof(modes) / sizeof(modes[0]), DEFAULT_MODE = 3 };
 
-static int check(const struct cr_codec_cfg *cfg, struct cr_err *e)
+static int check_opus(const struct cr_codec_cfg *cfg, struct cr_err *e)
 {
 	if (cfg->complexity > COMPLEXITY_MAX + 1)
 		return cr_fail(e, -EINVAL,
@@ -70,7 +70,7 @@ static int check(const struct cr_codec_cfg *cfg, struct cr_err *e)
 	return 0;
 }
 
-static void encoder_close(void *enc)
+static void close_opus_encoder(void *enc)
 {
 	struct encoder *s = enc;
 
@@ -80,7 +80,7 @@ static void encoder_close(void *enc)
 	free(s);
 }
 
-static int set_up(const struct encoder *s, const struct cr_codec_cfg *cfg)
+static int set_up_opus(const struct encoder *s, const struct cr_codec_cfg *cfg)
 {
 	OpusEncoder *l = s->lib;
 	opus_int32 complexity =
@@ -95,13 +95,13 @@ static int set_up(const struct encoder *s, const struct cr_codec_cfg *cfg)
 		       l, OPUS_SET_PACKET_LOSS_PERC((opus_int32)cfg->fec));
 }
 
-static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_opus_encoder(void **enc, const struct cr_codec_cfg *cfg,
+			     struct cr_err *e)
 {
 	unsigned rate = codec_rate(&codec_opus, cfg);
 	struct encoder *s;
 	void *state;
-	int ret = check(cfg, e), lib = OPUS_OK;
+	int ret = check_opus(cfg, e), lib = OPUS_OK;
 
 	if (!ret)
 		ret = codec_new_state(&codec_opus, cfg, sizeof(*s), &state, e);
@@ -113,16 +113,16 @@ static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 	s->dtx = cfg->dtx;
 	s->lib = opus_encoder_create((opus_int32)rate, 1, OPUS_APPLICATION_VOIP,
 				     &lib);
-	if (lib != OPUS_OK || set_up(s, cfg)) {
-		encoder_close(s);
+	if (lib != OPUS_OK || set_up_opus(s, cfg)) {
+		close_opus_encoder(s);
 		return codec_no_memory(&codec_opus, e);
 	}
 	*enc = s;
 	return 0;
 }
 
-static int encode(void *enc, unsigned mode, const int16_t *pcm,
-		  struct cr_frame *out)
+static int encode_opus(void *enc, unsigned mode, const int16_t *pcm,
+		       struct cr_frame *out)
 {
 	struct encoder *s = enc;
 	opus_int32 bytes;
@@ -144,7 +144,7 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 	return 0;
 }
 
-static void decoder_close(void *dec)
+static void close_opus_decoder(void *dec)
 {
 	struct decoder *s = dec;
 
@@ -154,13 +154,13 @@ static void decoder_close(void *dec)
 	free(s);
 }
 
-static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_opus_decoder(void **dec, const struct cr_codec_cfg *cfg,
+			     struct cr_err *e)
 {
 	unsigned rate = codec_rate(&codec_opus, cfg);
 	struct decoder *s;
 	void *state;
-	int ret = check(cfg, e), lib = OPUS_OK;
+	int ret = check_opus(cfg, e), lib = OPUS_OK;
 
 	if (!ret)
 		ret = codec_new_state(&codec_opus, cfg, sizeof(*s), &state, e);
@@ -171,7 +171,7 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	s->most = s->last = codec_samples(&codec_opus, cfg);
 	s->lib = opus_decoder_create((opus_int32)rate, 1, &lib);
 	if (lib != OPUS_OK) {
-		decoder_close(s);
+		close_opus_decoder(s);
 		return codec_no_memory(&codec_opus, e);
 	}
 	*dec = s;
@@ -180,7 +180,7 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 
 /* As long as the last packet, as the library likes it. But that may have been
  * of 120 ms, of which a frame of silence needs a part only. */
-static unsigned conceal(struct decoder *s, int16_t *pcm)
+static unsigned conceal_opus(struct decoder *s, int16_t *pcm)
 {
 	unsigned samples = s->last < s->most ? s->last : s->most;
 	int n = opus_decode(s->lib, NULL, 0, pcm, (int)samples, 0);
@@ -190,17 +190,17 @@ static unsigned conceal(struct decoder *s, int16_t *pcm)
 	return samples;
 }
 
-static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+static unsigned decode_opus(void *dec, const struct cr_frame *in, int16_t *pcm)
 {
 	struct decoder *s = dec;
 	int n;
 
 	if (in->kind != CR_FRAME_SPEECH || !in->bytes || in->bytes > PACKET_MAX)
-		return conceal(s, pcm);
+		return conceal_opus(s, pcm);
 	n = opus_decode(s->lib, in->data, in->bytes, pcm, CR_FRAME_SAMPLES_MAX,
 			0);
 	if (n <= 0)
-		return conceal(s, pcm);
+		return conceal_opus(s, pcm);
 	s->last = (unsigned)n;
 	return s->last;
 }
@@ -223,12 +223,12 @@ static unsigned recover(void *dec, const struct cr_frame *next, int16_t *pcm)
 
 	if (next->kind != CR_FRAME_SPEECH || !next->bytes ||
 	    next->bytes > PACKET_MAX)
-		return conceal(s, pcm);
+		return conceal_opus(s, pcm);
 	samples = packet_samples(next->data, next->bytes, s->rate);
 	n = samples ? opus_decode(s->lib, next->data, next->bytes, pcm,
 				  (int)samples, 1)
 		    : 0;
-	return n > 0 ? (unsigned)n : conceal(s, pcm);
+	return n > 0 ? (unsigned)n : conceal_opus(s, pcm);
 }
 
 const struct cr_codec codec_opus = {
@@ -249,12 +249,12 @@ const struct cr_codec codec_opus = {
 	.modes = modes,
 	.nmodes = NMODES,
 	.default_mode = DEFAULT_MODE,
-	.encoder_open = encoder_open,
-	.encode = encode,
-	.encoder_close = encoder_close,
-	.decoder_open = decoder_open,
-	.decode = decode,
+	.encoder_open = open_opus_encoder,
+	.encode = encode_opus,
+	.encoder_close = close_opus_encoder,
+	.decoder_open = open_opus_decoder,
+	.decode = decode_opus,
 	.recover = recover,
-	.decoder_close = decoder_close,
+	.decoder_close = close_opus_decoder,
 	.packet_samples = packet_samples,
 };

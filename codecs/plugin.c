@@ -99,7 +99,8 @@ const char *codec_plugin_flaw(const struct cr_codec *c)
 	return what ? what : flaw_of_packing(c);
 }
 
-static int check(const char *path, const struct cr_codec *c, struct cr_err *e)
+static int check_plugin(const char *path, const struct cr_codec *c,
+			struct cr_err *e)
 {
 	const char *what;
 
@@ -134,7 +135,7 @@ int codec_plugin_load(const char *path, struct cr_err *e)
 	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!so)
 		return cr_fail(e, -ENOEXEC, "cannot load codec: %s", dlerror());
-	ret = check(path, dlsym(so, "cr_codec_plugin"), e);
+	ret = check_plugin(path, dlsym(so, "cr_codec_plugin"), e);
 	if (ret)
 		(void)dlclose(so);
 	return ret;

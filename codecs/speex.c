@@ -66,7 +66,7 @@ enum {
 	WIDE_DEFAULT = 8,
 };
 
-static const SpeexMode *library(const struct cr_codec *c)
+static const SpeexMode *speex_mode_of(const struct cr_codec *c)
 {
 	return speex_lib_get_mode(c == &codec_speex ? SPEEX_MODEID_NB
 						    : SPEEX_MODEID_WB);
@@ -81,7 +81,7 @@ static void use_mode(struct encoder *s, unsigned mode)
 	s->mode = mode;
 }
 
-static void encoder_close(void *enc)
+static void close_speex_encoder(void *enc)
 {
 	struct encoder *s = enc;
 
@@ -93,8 +93,8 @@ static void encoder_close(void *enc)
 	free(s);
 }
 
-static int open_encoder(const struct cr_codec *c, void **enc,
-			const struct cr_codec_cfg *cfg, struct cr_err *e)
+static int open_speex_encoder(const struct cr_codec *c, void **enc,
+			      const struct cr_codec_cfg *cfg, struct cr_err *e)
 {
 	spx_int32_t on = 1;
 	struct encoder *s;
@@ -105,10 +105,10 @@ static int open_encoder(const struct cr_codec *c, void **enc,
 		return ret;
 	s = state;
 	s->codec = c;
-	s->lib = speex_encoder_init(library(c));
+	s->lib = speex_encoder_init(speex_mode_of(c));
 	speex_bits_init(&s->bits);
 	if (!s->lib || !s->bits.chars) {
-		encoder_close(s);
+		close_speex_encoder(s);
 		return codec_no_memory(c, e);
 	}
 	use_mode(s, cfg->mode);
@@ -122,20 +122,20 @@ static int open_encoder(const struct cr_codec *c, void **enc,
 	return 0;
 }
 
-static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int narrow_encoder_open(void **enc, const struct cr_codec_cfg *cfg,
+			       struct cr_err *e)
 {
-	return open_encoder(&codec_speex, enc, cfg, e);
+	return open_speex_encoder(&codec_speex, enc, cfg, e);
 }
 
 static int wide_encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 			     struct cr_err *e)
 {
-	return open_encoder(&codec_speex_wb, enc, cfg, e);
+	return open_speex_encoder(&codec_speex_wb, enc, cfg, e);
 }
 
-static int encode(void *enc, unsigned mode, const int16_t *pcm,
-		  struct cr_frame *out)
+static int encode_speex(void *enc, unsigned mode, const int16_t *pcm,
+			struct cr_frame *out)
 {
 	struct encoder *s = enc;
 	int16_t copy[320]; /* the library's parameter is not const */
@@ -160,7 +160,7 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 	return 0;
 }
 
-static void decoder_close(void *dec)
+static void close_speex_decoder(void *dec)
 {
 	struct decoder *s = dec;
 
@@ -172,8 +172,8 @@ static void decoder_close(void *dec)
 	free(s);
 }
 
-static int open_decoder(const struct cr_codec *c, void **dec,
-			const struct cr_codec_cfg *cfg, struct cr_err *e)
+static int open_speex_decoder(const struct cr_codec *c, void **dec,
+			      const struct cr_codec_cfg *cfg, struct cr_err *e)
 {
 	struct decoder *s;
 	void *state;
@@ -183,40 +183,40 @@ static int open_decoder(const struct cr_codec *c, void **dec,
 		return ret;
 	s = state;
 	s->codec = c;
-	s->lib = speex_decoder_init(library(c));
+	s->lib = speex_decoder_init(speex_mode_of(c));
 	speex_bits_init(&s->bits);
 	if (!s->lib || !s->bits.chars) {
-		decoder_close(s);
+		close_speex_decoder(s);
 		return codec_no_memory(c, e);
 	}
 	*dec = s;
 	return 0;
 }
 
-static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int narrow_decoder_open(void **dec, const struct cr_codec_cfg *cfg,
+			       struct cr_err *e)
 {
-	return open_decoder(&codec_speex, dec, cfg, e);
+	return open_speex_decoder(&codec_speex, dec, cfg, e);
 }
 
 static int wide_decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 			     struct cr_err *e)
 {
-	return open_decoder(&codec_speex_wb, dec, cfg, e);
+	return open_speex_decoder(&codec_speex_wb, dec, cfg, e);
 }
 
-static bool fits(const struct cr_frame *in)
+static bool fits_speex(const struct cr_frame *in)
 {
 	return (in->kind == CR_FRAME_SPEECH || in->kind == CR_FRAME_SID) &&
 	       in->bytes <= BYTES_MAX &&
 	       speex_bits_frame(in->data, 0, 8u * in->bytes) > 0;
 }
 
-static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+static unsigned decode_speex(void *dec, const struct cr_frame *in, int16_t *pcm)
 {
 	struct decoder *s = dec;
 
-	if (fits(in)) {
+	if (fits_speex(in)) {
 		speex_bits_read_from(&s->bits, (const char *)in->data,
 				     in->bytes);
 		if (!speex_decode_int(s->lib, &s->bits, pcm))
@@ -238,12 +238,12 @@ const struct cr_codec codec_speex = {
 	.modes = narrow_modes,
 	.nmodes = NARROW_MODES,
 	.default_mode = NARROW_DEFAULT,
-	.encoder_open = encoder_open,
-	.encode = encode,
-	.encoder_close = encoder_close,
-	.decoder_open = decoder_open,
-	.decode = decode,
-	.decoder_close = decoder_close,
+	.encoder_open = narrow_encoder_open,
+	.encode = encode_speex,
+	.encoder_close = close_speex_encoder,
+	.decoder_open = narrow_decoder_open,
+	.decode = decode_speex,
+	.decoder_close = close_speex_decoder,
 };
 
 const struct cr_codec codec_speex_wb = {
@@ -259,9 +259,9 @@ const struct cr_codec codec_speex_wb = {
 	.nmodes = WIDE_MODES,
 	.default_mode = WIDE_DEFAULT,
 	.encoder_open = wide_encoder_open,
-	.encode = encode,
-	.encoder_close = encoder_close,
+	.encode = encode_speex,
+	.encoder_close = close_speex_encoder,
 	.decoder_open = wide_decoder_open,
-	.decode = decode,
-	.decoder_close = decoder_close,
+	.decode = decode_speex,
+	.decoder_close = close_speex_decoder,
 };

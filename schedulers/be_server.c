@@ -39,7 +39,7 @@ static bool is_far(const struct be_server *s, cr_ns work)
 }
 
 /* What @p asks for now: all that was promised from it on. */
-static cr_ns ask(const struct be_server *s, const struct be_past *p)
+static cr_ns be_ask(const struct be_server *s, const struct be_past *p)
 {
 	return cr_ns_add(p->at, curve_inverse(&s->curve, s->since - p->before));
 }
@@ -65,13 +65,13 @@ static void keep_far(struct be_server *s, const struct be_past *p)
 /* What all past jobs ask for; those that have become far are taken out. */
 static cr_ns ask_past(struct be_server *s)
 {
-	cr_ns d = s->has_far ? ask(s, &s->far) : 0;
+	cr_ns d = s->has_far ? be_ask(s, &s->far) : 0;
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < s->npast; i++) {
 		struct be_past *p = &s->past[i];
 
-		d = cr_ns_max(d, ask(s, p));
+		d = cr_ns_max(d, be_ask(s, p));
 		if (is_far(s, s->since - p->before))
 			keep_far(s, p);
 		else
@@ -100,7 +100,7 @@ static void coarsen(struct be_server *s)
 
 /* The job of this promise, unless one that came at the same time stands for
  * both: the former asks for more. */
-static void remember(struct be_server *s, const struct be_past *p)
+static void be_remember(struct be_server *s, const struct be_past *p)
 {
 	if (s->npast && s->past[s->npast - 1].at == p->at)
 		return;
@@ -113,12 +113,12 @@ static void remember(struct be_server *s, const struct be_past *p)
 static cr_ns by_history(struct be_server *s, cr_ns at, cr_ns work)
 {
 	const struct be_past own = { at, s->since - work };
-	cr_ns d = cr_ns_max(ask(s, &own), ask_past(s));
+	cr_ns d = cr_ns_max(be_ask(s, &own), ask_past(s));
 
 	if (is_far(s, work))
 		keep_far(s, &own);
 	else
-		remember(s, &own);
+		be_remember(s, &own);
 	return d;
 }
 

@@ -109,15 +109,16 @@ static const struct cr_opt best_options[] = {
 	{ .name = NULL },
 };
 
-static const struct best_opts *opts_of(const struct cr_task *t)
+static const struct best_opts *best_opts_of(const struct cr_task *t)
 {
 	return CR_OPTS(t->rq, struct best_opts);
 }
 
 /* The paper's 0.005 s to 0.2 s for the default. */
-static cr_ns quantum_of(const struct cr_task *t)
+static cr_ns best_quantum_of(const struct cr_task *t)
 {
-	cr_ns q = opts_of(t)->quantum * (NICE_STEPS - t->nice) / NICE_STEPS;
+	cr_ns q =
+		best_opts_of(t)->quantum * (NICE_STEPS - t->nice) / NICE_STEPS;
 
 	return cr_ns_max(q, 1);
 }
@@ -146,9 +147,9 @@ static void learn(struct cr_task *t, cr_ns seen)
 {
 	struct best_task *x = CR_TASK(t, struct best_task);
 
-	seen = cr_ns_max(cr_ns_min(seen, opts_of(t)->max_period), 1);
+	seen = cr_ns_max(cr_ns_min(seen, best_opts_of(t)->max_period), 1);
 	if (x->period)
-		x->period = average(seen, x->period, opts_of(t)->weight);
+		x->period = average(seen, x->period, best_opts_of(t)->weight);
 	else
 		x->period = seen;
 	x->period = cr_ns_max(x->period, 1);
@@ -158,8 +159,9 @@ static void learn(struct cr_task *t, cr_ns seen)
 static void place(struct cr_task *t, cr_ns now)
 {
 	struct best_task *x = CR_TASK(t, struct best_task);
-	cr_ns period = x->period ? x->period : opts_of(t)->first_period;
-	bool behaved = !x->period || x->confidence >= opts_of(t)->threshold;
+	cr_ns period = x->period ? x->period : best_opts_of(t)->first_period;
+	bool behaved =
+		!x->period || x->confidence >= best_opts_of(t)->threshold;
 
 	x->deadline = cr_ns_add(now, period);
 	x->timer = behaved ? period : 0;
@@ -167,7 +169,7 @@ static void place(struct cr_task *t, cr_ns now)
 	x->placed = true;
 }
 
-static void wake(struct cr_task *t, cr_ns now)
+static void best_wake(struct cr_task *t, cr_ns now)
 {
 	struct best_task *x = CR_TASK(t, struct best_task);
 
@@ -184,9 +186,9 @@ static void end_turn(struct cr_task *t, cr_ns now)
 	struct best_task *x = CR_TASK(t, struct best_task);
 
 	if (x->timer <= 0)
-		x->deadline = cr_ns_add(now, opts_of(t)->max_period +
-						     opts_of(t)->offset);
-	if (x->used >= quantum_of(t))
+		x->deadline = cr_ns_add(now, best_opts_of(t)->max_period +
+						     best_opts_of(t)->offset);
+	if (x->used >= best_quantum_of(t))
 		x->used = 0;
 }
 
@@ -200,8 +202,9 @@ static bool holds_cpu(const struct cr_task *t, cr_ns now)
 	if (t->state != CR_RUNNING)
 		return false;
 	ran = now - t->rq->cpu[t->cpu].since;
-	return quantum_of(t) - CR_TASK_CONST(t, struct best_task)->used - ran <
-	       opts_of(t)->hold;
+	return best_quantum_of(t) - CR_TASK_CONST(t, struct best_task)->used -
+		       ran <
+	       best_opts_of(t)->hold;
 }
 
 static bool best_before(const struct cr_task *a, const struct cr_task *b,
@@ -233,10 +236,10 @@ static void best_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 	struct best_task *x = CR_TASK(t, struct best_task);
 
 	if (why == CR_ENQ_RELEASE)
-		wake(t, now);
+		best_wake(t, now);
 	else if (!x->placed)
 		place(t, now);
-	else if (why == CR_ENQ_REQUEUE || x->used >= quantum_of(t))
+	else if (why == CR_ENQ_REQUEUE || x->used >= best_quantum_of(t))
 		end_turn(t, now);
 	RB_INSERT(best_tree, CR_RQ(rq, struct best_tree), x);
 	if (why != CR_ENQ_REQUEUE)
@@ -260,7 +263,7 @@ static struct cr_task *best_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 		if (!cr_may_run(rq, t, cpu))
 			continue;
 		best_dequeue(rq, t, now);
-		t->slice = quantum_of(t) - x->used;
+		t->slice = best_quantum_of(t) - x->used;
 		return t;
 	}
 	return NULL;
@@ -296,8 +299,8 @@ static bool is_sound(const struct cr_task *t)
 	const struct best_task *x = CR_TASK_CONST(t, struct best_task);
 
 	return x->placed && x->timer >= 0 && x->used >= 0 &&
-	       x->used < quantum_of(t) && x->period >= 0 &&
-	       x->period <= opts_of(t)->max_period && x->confidence >= 0 &&
+	       x->used < best_quantum_of(t) && x->period >= 0 &&
+	       x->period <= best_opts_of(t)->max_period && x->confidence >= 0 &&
 	       x->confidence <= BEST_CONFIDENT;
 }
 

@@ -128,7 +128,7 @@ static void carry_up(struct bfs_task *x)
 		bfs_carry(x);
 }
 
-static void insert(struct cr_rq *rq, struct bfs_task *x)
+static void bfs_insert(struct cr_rq *rq, struct bfs_task *x)
 {
 	x->least = x->deadline;
 	RB_INSERT(bfs_tree, &CR_RQ(rq, struct bfs_rq)->queue, x);
@@ -137,7 +137,7 @@ static void insert(struct cr_rq *rq, struct bfs_task *x)
 
 /* tree.h carries up from the node that takes the place of one with two
  * children, but not from below another one. */
-static void take_out(struct cr_rq *rq, struct bfs_task *x)
+static void bfs_take_out(struct cr_rq *rq, struct bfs_task *x)
 {
 	struct bfs_task *parent = RB_PARENT(x, node);
 	bool two = RB_LEFT(x, node) && RB_RIGHT(x, node);
@@ -161,7 +161,8 @@ static struct bfs_task *first_due(struct bfs_task *x, cr_ns limit)
 }
 
 /* The same with a CPU mask in the way: the original's scan. */
-static struct bfs_task *scan(const struct cr_rq *rq, unsigned cpu, cr_ns now)
+static struct bfs_task *bfs_scan(const struct cr_rq *rq, unsigned cpu,
+				 cr_ns now)
 {
 	struct bfs_task *x, *best = NULL;
 
@@ -190,7 +191,7 @@ static bool bfs_before(const struct cr_task *a, const struct cr_task *b,
 	return x != y ? x < y : a->state == b->state && a->id < b->id;
 }
 
-static void renew(const struct cr_rq *rq, struct cr_task *t, cr_ns now)
+static void bfs_renew(const struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	struct bfs_task *x = CR_TASK(t, struct bfs_task);
 
@@ -201,7 +202,7 @@ static void renew(const struct cr_rq *rq, struct cr_task *t, cr_ns now)
 
 static void bfs_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
-	renew(rq, t, now);
+	bfs_renew(rq, t, now);
 }
 
 static void bfs_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
@@ -211,7 +212,7 @@ static void bfs_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 
 	if (why != CR_ENQ_NEXT || !x->place)
 		x->place = ++CR_RQ(rq, struct bfs_rq)->tail;
-	insert(rq, x);
+	bfs_insert(rq, x);
 	if (why == CR_ENQ_RELEASE || why == CR_ENQ_MIGRATE)
 		cr_kick_worst(rq, t, bfs_before, now);
 }
@@ -219,7 +220,7 @@ static void bfs_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 static void bfs_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	(void)now;
-	take_out(rq, CR_TASK(t, struct bfs_task));
+	bfs_take_out(rq, CR_TASK(t, struct bfs_task));
 }
 
 static struct cr_task *bfs_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
@@ -230,10 +231,10 @@ static struct cr_task *bfs_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 		return NULL;
 	x = first_due(x, cr_ns_max(x->least, now - 1));
 	if (!cr_may_run(rq, cr_task_of(x), cpu))
-		x = scan(rq, cpu, now);
+		x = bfs_scan(rq, cpu, now);
 	if (!x)
 		return NULL;
-	take_out(rq, x);
+	bfs_take_out(rq, x);
 	cr_task_of(x)->slice = interval_of(rq) - x->used;
 	return cr_task_of(x);
 }
@@ -246,7 +247,7 @@ static void bfs_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 	(void)cpu, (void)why;
 	x->used += ran;
 	if (x->used >= interval_of(rq))
-		renew(rq, t, now);
+		bfs_renew(rq, t, now);
 }
 
 static unsigned bfs_explain(const struct cr_task *t, struct cr_kv *kv,

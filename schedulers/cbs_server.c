@@ -11,12 +11,12 @@
 #define LONGEST_TURN (INT64_C(1) << 42)
 #define LARGEST_DEBT (-LONGEST_TURN * CR_PPM)
 
-static struct cbs_rq *rq_of(const struct cr_rq *rq)
+static struct cbs_rq *cbs_rq_of(const struct cr_rq *rq)
 {
 	return rq->priv;
 }
 
-static struct cbs_task *server_of(struct cr_task *t)
+static struct cbs_task *cbs_server_of(struct cr_task *t)
 {
 	return CR_TASK(t, struct cbs_task);
 }
@@ -31,7 +31,7 @@ static bool is_hard(const struct cr_rq *rq)
 /* Where frames are not cut, an overrun is over before anybody can react. */
 int cbs_rq_init(struct cr_rq *rq)
 {
-	struct deadline_rq *d = &rq_of(rq)->admitted;
+	struct deadline_rq *d = &cbs_rq_of(rq)->admitted;
 
 	d->margin = CR_OPTS(rq, struct cbs_opts)->margin;
 	d->isolated = rq->sched->preemptible;
@@ -40,10 +40,10 @@ int cbs_rq_init(struct cr_rq *rq)
 
 void cbs_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
-	struct cbs_task *x = server_of(t);
-	cr_ns budget = deadline_budget(&rq_of(rq)->admitted, t);
+	struct cbs_task *x = cbs_server_of(t);
+	cr_ns budget = deadline_budget(&cbs_rq_of(rq)->admitted, t);
 
-	deadline_add(&rq_of(rq)->admitted, t, &x->admitted);
+	deadline_add(&cbs_rq_of(rq)->admitted, t, &x->admitted);
 	x->be = t->cls == CR_BE;
 	if (x->be)
 		return;
@@ -55,14 +55,14 @@ void cbs_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 void cbs_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	(void)now;
-	deadline_del(&rq_of(rq)->admitted, t, &server_of(t)->admitted);
+	deadline_del(&cbs_rq_of(rq)->admitted, t, &cbs_server_of(t)->admitted);
 }
 
 /* --- budgets --- */
 
 void cbs_renew(struct cr_task *t, cr_ns now)
 {
-	struct cbs_task *x = server_of(t);
+	struct cbs_task *x = cbs_server_of(t);
 
 	x->left = x->budget * CR_PPM;
 	x->deadline = cr_ns_add(now, x->period);
@@ -70,14 +70,14 @@ void cbs_renew(struct cr_task *t, cr_ns now)
 
 void cbs_charge(struct cr_task *t, cr_ns ran, int64_t rate)
 {
-	struct cbs_task *x = server_of(t);
+	struct cbs_task *x = cbs_server_of(t);
 
 	if (x->left > LARGEST_DEBT)
 		x->left -= cr_ns_min(ran, LONGEST_TURN) * rate;
 }
 
 /* @n * @period, for deadlines. */
-static cr_ns times(int64_t n, cr_ns period)
+static cr_ns cbs_times(int64_t n, cr_ns period)
 {
 	cr_ns product;
 
@@ -91,7 +91,7 @@ static cr_ns times(int64_t n, cr_ns period)
  * and who slept once would wait for all of them. */
 static cr_ns postpone(struct cr_task *t, int64_t least, cr_ns now)
 {
-	struct cbs_task *x = server_of(t);
+	struct cbs_task *x = cbs_server_of(t);
 	int64_t full = x->budget * CR_PPM, n = 0;
 	cr_ns begin;
 
@@ -104,7 +104,7 @@ static cr_ns postpone(struct cr_task *t, int64_t least, cr_ns now)
 		x->left += full;
 		n++;
 	}
-	begin = cr_ns_add(x->deadline, times(n, x->period));
+	begin = cr_ns_add(x->deadline, cbs_times(n, x->period));
 	x->deadline = cr_ns_add(begin, x->period);
 	if (x->deadline <= now)
 		cbs_renew(t, now);
@@ -115,7 +115,7 @@ static cr_ns postpone(struct cr_task *t, int64_t least, cr_ns now)
 
 static void make_ready(struct cbs_rq *q, struct cr_task *t)
 {
-	struct cbs_task *x = server_of(t);
+	struct cbs_task *x = cbs_server_of(t);
 
 	x->keyed.key = cr_ns_min(x->deadline, CBS_BEHIND - 1);
 	key_queue_insert(&q->ready, t);
@@ -125,13 +125,13 @@ static void make_ready(struct cbs_rq *q, struct cr_task *t)
  * period that would be more than its budget. */
 static void throttle(struct cr_rq *rq, struct cr_task *t, cr_ns until)
 {
-	struct cbs_task *x = server_of(t);
+	struct cbs_task *x = cbs_server_of(t);
 
 	x->left = cr_ns_min(x->left, x->budget * CR_PPM);
 	x->throttled = true;
 	x->keyed.key = until;
-	key_queue_insert(&rq_of(rq)->throttled, t);
-	rq_of(rq)->nthrottled++;
+	key_queue_insert(&cbs_rq_of(rq)->throttled, t);
+	cbs_rq_of(rq)->nthrottled++;
 	cbs_arm(rq, until);
 }
 
@@ -139,13 +139,13 @@ static void unthrottle(struct cbs_rq *q, struct cr_task *t)
 {
 	key_queue_remove(&q->throttled, t);
 	q->nthrottled--;
-	server_of(t)->throttled = false;
+	cbs_server_of(t)->throttled = false;
 }
 
 /* As cr_kick_worst(), but no CPU is kept for the throttled. */
 static void displace(struct cr_rq *rq, const struct cr_task *t, cr_ns now)
 {
-	unsigned waiting = rq->nqueued - rq_of(rq)->nthrottled, idle = 0;
+	unsigned waiting = rq->nqueued - cbs_rq_of(rq)->nthrottled, idle = 0;
 	const struct cr_task *last = NULL;
 
 	if (!rq->sched->preemptible)
@@ -164,9 +164,9 @@ static void displace(struct cr_rq *rq, const struct cr_task *t, cr_ns now)
 		cr_cpus_add(&rq->kick, (unsigned)last->cpu);
 }
 
-static void wait_be(struct cbs_rq *q, struct cr_task *t, enum cr_enq why)
+static void cbs_wait_be(struct cbs_rq *q, struct cr_task *t, enum cr_enq why)
 {
-	struct cbs_task *x = server_of(t);
+	struct cbs_task *x = cbs_server_of(t);
 
 	if (why != CR_ENQ_REQUEUE)
 		x->keyed.key = CBS_BEHIND + be_share_start(&q->share, &x->flow);
@@ -176,8 +176,8 @@ static void wait_be(struct cbs_rq *q, struct cr_task *t, enum cr_enq why)
 void cbs_wait(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 	      int64_t least, cr_ns now)
 {
-	struct cbs_rq *q = rq_of(rq);
-	struct cbs_task *x = server_of(t);
+	struct cbs_rq *q = cbs_rq_of(rq);
+	struct cbs_task *x = cbs_server_of(t);
 	cr_ns begin = now;
 
 	if (!x->be && x->left < least)
@@ -187,7 +187,7 @@ void cbs_wait(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 		return;
 	}
 	if (x->be)
-		wait_be(q, t, why);
+		cbs_wait_be(q, t, why);
 	else
 		make_ready(q, t);
 	if (why != CR_ENQ_REQUEUE)
@@ -197,15 +197,15 @@ void cbs_wait(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 void cbs_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	(void)now;
-	if (server_of(t)->throttled)
-		unthrottle(rq_of(rq), t);
+	if (cbs_server_of(t)->throttled)
+		unthrottle(cbs_rq_of(rq), t);
 	else
-		key_queue_remove(&rq_of(rq)->ready, t);
+		key_queue_remove(&cbs_rq_of(rq)->ready, t);
 }
 
 static void arm_renewal(struct cr_rq *rq)
 {
-	struct keyed *x = RB_MIN(key_queue, &rq_of(rq)->throttled);
+	struct keyed *x = RB_MIN(key_queue, &cbs_rq_of(rq)->throttled);
 
 	if (x)
 		cbs_arm(rq, x->key);
@@ -213,7 +213,7 @@ static void arm_renewal(struct cr_rq *rq)
 
 void cbs_tick(struct cr_rq *rq, cr_ns now)
 {
-	struct cbs_rq *q = rq_of(rq);
+	struct cbs_rq *q = cbs_rq_of(rq);
 	struct keyed *x;
 
 	while ((x = RB_MIN(key_queue, &q->throttled)) && x->key <= now) {
@@ -228,15 +228,15 @@ void cbs_tick(struct cr_rq *rq, cr_ns now)
 
 struct cr_task *cbs_take(struct cr_rq *rq, unsigned cpu)
 {
-	struct cbs_rq *q = rq_of(rq);
+	struct cbs_rq *q = cbs_rq_of(rq);
 	struct cr_task *t = key_queue_pick(rq, &q->ready, cpu);
 
 	if (!t) {
 		arm_renewal(rq);
 		return NULL;
 	}
-	if (server_of(t)->be)
-		be_share_serve(&q->share, &server_of(t)->flow);
+	if (cbs_server_of(t)->be)
+		be_share_serve(&q->share, &cbs_server_of(t)->flow);
 	t->slice = CR_NEVER;
 	return t;
 }
@@ -244,7 +244,7 @@ struct cr_task *cbs_take(struct cr_rq *rq, unsigned cpu)
 void cbs_stop_be(struct cr_task *t, enum cr_stop why)
 {
 	if (why == CR_STOP_DONE || why == CR_STOP_DROP)
-		be_share_done(&server_of(t)->flow, t->weight, t->job.ran);
+		be_share_done(&cbs_server_of(t)->flow, t->weight, t->job.ran);
 }
 
 /* --- telling --- */
@@ -281,13 +281,13 @@ void cbs_promise(const struct cr_task *t, struct cr_promise *p)
 }
 
 /* Members of @queue; -1: something is wrong there. */
-static int count(struct key_queue *queue, bool throttled)
+static int cbs_count(struct key_queue *queue, bool throttled)
 {
 	struct keyed *x;
 	int n = 0;
 
 	RB_FOREACH (x, key_queue, queue) {
-		struct cbs_task *s = server_of(cr_task_of(x));
+		struct cbs_task *s = cbs_server_of(cr_task_of(x));
 
 		if (s->throttled != throttled || (!s->be && s->left <= 0))
 			return -1;
@@ -298,9 +298,9 @@ static int count(struct key_queue *queue, bool throttled)
 
 bool cbs_check(const struct cr_rq *rq)
 {
-	struct cbs_rq *q = rq_of(rq);
-	int ready = count(&q->ready, false);
-	int throttled = count(&q->throttled, true);
+	struct cbs_rq *q = cbs_rq_of(rq);
+	int ready = cbs_count(&q->ready, false);
+	int throttled = cbs_count(&q->throttled, true);
 
 	return ready >= 0 && throttled == (int)q->nthrottled &&
 	       (unsigned)(ready + throttled) == rq->nqueued &&

@@ -89,7 +89,7 @@ static int64_t lead(uint64_t a, uint64_t b)
 }
 
 /* @service times NEUTRAL: what a weight divides. */
-static uint64_t product(cr_ns service)
+static uint64_t cfs_product(cr_ns service)
 {
 	return (uint64_t)cr_ns_min(service, LONGEST_TURN) * NEUTRAL;
 }
@@ -107,20 +107,20 @@ CR_TREE(cfs_tree, cfs_task, node, cfs_cmp)
 
 /* Where @t stands at @now. Only a call just enqueued and running ones are
  * compared by this; the former must win by a granularity of its own. */
-static uint64_t standing(const struct cr_task *t, cr_ns now)
+static uint64_t cfs_standing(const struct cr_task *t, cr_ns now)
 {
 	const struct cfs_task *x = CR_TASK_CONST(t, struct cfs_task);
 	cr_ns extra = CR_OPTS(t->rq, struct cfs_opts)->granularity;
 
 	if (t->state == CR_RUNNING)
 		extra = now - t->rq->cpu[t->cpu].since;
-	return x->vruntime + product(extra) / x->weight;
+	return x->vruntime + cfs_product(extra) / x->weight;
 }
 
 static bool cfs_before(const struct cr_task *a, const struct cr_task *b,
 		       cr_ns now)
 {
-	int64_t d = lead(standing(a, now), standing(b, now));
+	int64_t d = lead(cfs_standing(a, now), cfs_standing(b, now));
 
 	return d ? d < 0 : a->id < b->id;
 }
@@ -144,7 +144,7 @@ static void raise_least(struct cfs_rq *c, uint64_t vruntime)
 
 /* For a call that comes from sleep: the least of all that are runnable, those
  * that run included as far as they have come. */
-static void catch_up(struct cr_rq *rq, cr_ns now)
+static void cfs_catch_up(struct cr_rq *rq, cr_ns now)
 {
 	struct cfs_rq *c = CR_RQ(rq, struct cfs_rq);
 	struct cfs_task *x = RB_MIN(cfs_tree, &c->queue);
@@ -153,7 +153,7 @@ static void catch_up(struct cr_rq *rq, cr_ns now)
 
 	for (unsigned i = 0; i < rq->ncpu; i++) {
 		const struct cr_task *r = rq->cpu[i].running;
-		uint64_t v = r ? standing(r, now) : 0;
+		uint64_t v = r ? cfs_standing(r, now) : 0;
 
 		if (r && (!any || lead(v, least) < 0))
 			least = v;
@@ -190,7 +190,7 @@ static void cfs_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 	bool comes = why == CR_ENQ_RELEASE || why == CR_ENQ_MIGRATE;
 
 	if (comes)
-		catch_up(rq, now);
+		cfs_catch_up(rq, now);
 	bound(rq, x);
 	RB_INSERT(cfs_tree, &c->queue, x);
 	c->weight += x->weight;
@@ -216,7 +216,7 @@ static void cfs_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 }
 
 /* Its part of a period in which each CPU serves its share of the calls. */
-static cr_ns slice_of(const struct cr_rq *rq, const struct cfs_task *x)
+static cr_ns cfs_slice_of(const struct cr_rq *rq, const struct cfs_task *x)
 {
 	const struct cfs_rq *c = CR_RQ(rq, struct cfs_rq);
 	const struct cfs_opts *o = CR_OPTS(rq, struct cfs_opts);
@@ -243,7 +243,7 @@ static struct cr_task *cfs_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	if (!x)
 		return NULL;
 	RB_REMOVE(cfs_tree, &c->queue, x);
-	cr_task_of(x)->slice = slice_of(rq, x);
+	cr_task_of(x)->slice = cfs_slice_of(rq, x);
 	return cr_task_of(x);
 }
 
@@ -252,7 +252,7 @@ static void cfs_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 {
 	struct cfs_rq *c = CR_RQ(rq, struct cfs_rq);
 	struct cfs_task *x = CR_TASK(t, struct cfs_task);
-	uint64_t sum = product(ran) + x->rest;
+	uint64_t sum = cfs_product(ran) + x->rest;
 
 	(void)cpu, (void)why, (void)now;
 	x->turn = sum / x->weight;

@@ -138,23 +138,23 @@ static int order_cmp(struct dbp_task *x, struct dbp_task *y)
 
 CR_TREE(order_tree, dbp_task, by_order, order_cmp)
 
-static int due_cmp(struct dbp_task *x, struct dbp_task *y)
+static int dbp_due_cmp(struct dbp_task *x, struct dbp_task *y)
 {
 	if (x->due != y->due)
 		return cr_cmp(x->due, y->due);
 	return cr_cmp(cr_task_of(x)->id, cr_task_of(y)->id);
 }
 
-CR_TREE(overdue_tree, dbp_task, by_due, due_cmp)
+CR_TREE(overdue_tree, dbp_task, by_due, dbp_due_cmp)
 
-static void insert(struct dbp_rq *d, struct dbp_task *x)
+static void dbp_insert(struct dbp_rq *d, struct dbp_task *x)
 {
 	RB_INSERT(order_tree, &d->queue, x);
 	if (x->due != CR_NEVER)
 		RB_INSERT(overdue_tree, &d->due, x);
 }
 
-static void take_out(struct dbp_rq *d, struct dbp_task *x)
+static void dbp_take_out(struct dbp_rq *d, struct dbp_task *x)
 {
 	RB_REMOVE(order_tree, &d->queue, x);
 	if (x->due != CR_NEVER)
@@ -212,14 +212,14 @@ static void count_overdue(struct cr_task *t, cr_ns now)
 }
 
 /* Who waits with a frame that was missed since. */
-static void look_again(struct dbp_rq *d, cr_ns now)
+static void dbp_look_again(struct dbp_rq *d, cr_ns now)
 {
 	struct dbp_task *x;
 
 	while ((x = RB_MIN(overdue_tree, &d->due)) && x->due <= now) {
-		take_out(d, x);
+		dbp_take_out(d, x);
 		count_overdue(cr_task_of(x), now);
-		insert(d, x);
+		dbp_insert(d, x);
 	}
 }
 
@@ -251,7 +251,7 @@ static void dbp_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 	struct dbp_rq *d = CR_RQ(rq, struct dbp_rq);
 	struct dbp_task *x = CR_TASK(t, struct dbp_task);
 
-	look_again(d, now);
+	dbp_look_again(d, now);
 	if (why != CR_ENQ_REQUEUE)
 		see_frame(t);
 	if (t->cls != CR_BE) {
@@ -261,7 +261,7 @@ static void dbp_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 		x->distance = BEHIND;
 		x->place = be_share_start(&d->share, &x->flow);
 	}
-	insert(d, x);
+	dbp_insert(d, x);
 	if (why != CR_ENQ_REQUEUE)
 		cr_kick_worst(rq, t, dbp_before, now);
 }
@@ -269,7 +269,7 @@ static void dbp_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 static void dbp_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	(void)now;
-	take_out(CR_RQ(rq, struct dbp_rq), CR_TASK(t, struct dbp_task));
+	dbp_take_out(CR_RQ(rq, struct dbp_rq), CR_TASK(t, struct dbp_task));
 }
 
 static struct cr_task *dbp_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
@@ -278,13 +278,13 @@ static struct cr_task *dbp_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	struct dbp_task *x;
 	struct cr_task *t;
 
-	look_again(d, now);
+	dbp_look_again(d, now);
 	x = RB_MIN(order_tree, &d->queue);
 	while (x && !cr_may_run(rq, cr_task_of(x), cpu))
 		x = RB_NEXT(order_tree, &d->queue, x);
 	if (!x)
 		return NULL;
-	take_out(d, x);
+	dbp_take_out(d, x);
 	t = cr_task_of(x);
 	if (t->cls == CR_BE)
 		be_share_serve(&d->share, &x->flow);

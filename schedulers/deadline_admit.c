@@ -18,7 +18,7 @@ CR_TREE(extreme_tree, extreme, node, extreme_cmp)
 
 /* Rounded up; at most more than all CPUs, so that sums of a million of them,
  * times CPUs, do not overflow. */
-static int64_t ppm_up(int64_t part, int64_t whole)
+static int64_t deadline_ppm_up(int64_t part, int64_t whole)
 {
 	int64_t share = (part * CR_PPM + whole - 1) / whole;
 
@@ -30,7 +30,8 @@ static cr_ns full_window(const struct cr_task *t)
 	return cr_ns_min(t->period, t->rel_deadline);
 }
 
-static cr_ns window(const struct deadline_rq *d, const struct cr_task *t)
+static cr_ns deadline_window(const struct deadline_rq *d,
+			     const struct cr_task *t)
 {
 	cr_ns before = d->to_start ? cr_task_worst(t) : 0;
 
@@ -53,8 +54,9 @@ cr_ns deadline_budget(const struct deadline_rq *d, const struct cr_task *t)
 
 static int64_t density(const struct deadline_rq *d, const struct cr_task *t)
 {
-	return t->cls == CR_BE ? 0
-			       : ppm_up(deadline_budget(d, t), full_window(t));
+	return t->cls == CR_BE
+		       ? 0
+		       : deadline_ppm_up(deadline_budget(d, t), full_window(t));
 }
 
 /* What others have to expect of @t. */
@@ -76,33 +78,34 @@ static int64_t worst_density(const struct deadline_rq *d,
 {
 	if (t->cls > last_by_worst(d))
 		return 0;
-	return ppm_up(expected(d, t), window(d, t));
+	return deadline_ppm_up(expected(d, t), deadline_window(d, t));
 }
 
-static int64_t largest(const struct extremes *e, int64_t none)
+static int64_t deadline_largest(const struct extremes *e, int64_t none)
 {
 	return e->top ? e->most : none;
 }
 
 cr_ns deadline_longest(const struct deadline_rq *rq)
 {
-	return largest(&rq->frames, 0);
+	return deadline_largest(&rq->frames, 0);
 }
 
 cr_ns deadline_shortest_be(const struct deadline_rq *rq)
 {
-	return -largest(&rq->spare, 0);
+	return -deadline_largest(&rq->spare, 0);
 }
 
 /* The shortest window of the classes up to @last, with @t. */
 static cr_ns shortest_window(const struct deadline_rq *d,
 			     const struct cr_task *t, enum cr_class last)
 {
-	cr_ns shortest = t->cls <= last ? window(d, t) : CR_NEVER;
+	cr_ns shortest = t->cls <= last ? deadline_window(d, t) : CR_NEVER;
 
 	for (unsigned cls = CR_HARD; cls <= (unsigned)last; cls++)
-		shortest = cr_ns_min(shortest,
-				     -largest(&d->windows[cls], -CR_NEVER));
+		shortest =
+			cr_ns_min(shortest, -deadline_largest(&d->windows[cls],
+							      -CR_NEVER));
 	return shortest;
 }
 
@@ -112,12 +115,13 @@ static int64_t blocking(const struct cr_rq *rq, const struct cr_task *t,
 			enum cr_class last)
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
-	cr_ns frame = cr_ns_max(largest(&d->frames, 0), cr_task_worst(t));
+	cr_ns frame =
+		cr_ns_max(deadline_largest(&d->frames, 0), cr_task_worst(t));
 	cr_ns shortest = shortest_window(d, t, last);
 
 	if (rq->sched->preemptible || shortest == CR_NEVER)
 		return 0;
-	return ppm_up(frame, shortest);
+	return deadline_ppm_up(frame, shortest);
 }
 
 /* What is left by the sum of what each class counts as, before blocking. */
@@ -134,7 +138,7 @@ static int64_t room_by_worst(const struct cr_rq *rq, const struct cr_task *t)
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
 	int64_t m = rq->ncpu, own = worst_density(d, t);
-	int64_t umax = cr_ns_max(largest(&d->densities, 0), own);
+	int64_t umax = cr_ns_max(deadline_largest(&d->densities, 0), own);
 	int64_t most = m * CR_OPTS(rq, struct deadline_opts)->bound;
 
 	return cr_ns_min(most, m * CR_PPM - (m - 1) * umax) - d->worst - own;
@@ -142,7 +146,8 @@ static int64_t room_by_worst(const struct cr_rq *rq, const struct cr_task *t)
 
 /* --- CPU masks --- */
 
-static unsigned allowed(const struct cr_rq *rq, const struct cr_task *t)
+static unsigned deadline_allowed(const struct cr_rq *rq,
+				 const struct cr_task *t)
 {
 	unsigned n = 0;
 
@@ -157,7 +162,7 @@ static bool is_bound(const struct cr_rq *rq, const struct cr_task *t)
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
 
-	return t->cls <= last_by_worst(d) && allowed(rq, t) < rq->ncpu;
+	return t->cls <= last_by_worst(d) && deadline_allowed(rq, t) < rq->ncpu;
 }
 
 /* Is no frame of @t late, as long as none takes longer than its task's worst
@@ -238,7 +243,7 @@ static bool is_yes(const struct fit *f)
 /* Is @a the better one? Where it is a yes, by the time that is left: a queue
  * without long frames would else get short ones only, many more than others
  * have, and nobody counts what every frame takes beside its cost. */
-static bool is_better(const struct fit *a, const struct fit *b)
+static bool deadline_is_better(const struct fit *a, const struct fit *b)
 {
 	int64_t x = a->idle, y = b->idle;
 
@@ -265,7 +270,8 @@ int deadline_admit(const struct cr_sched *s, const struct cr_task *t,
 	for (unsigned i = 0; i < s->nrq; i++) {
 		struct fit f = fit_into(&s->rq[i], t);
 
-		if (allowed(&s->rq[i], t) && is_better(&f, &best))
+		if (deadline_allowed(&s->rq[i], t) &&
+		    deadline_is_better(&f, &best))
 			best = f;
 	}
 	if (!best.rq)
@@ -290,8 +296,8 @@ static void set_top(struct extremes *e, struct extreme *x)
 	e->most = x ? x->value : 0;
 }
 
-static void remember(struct extremes *e, struct extreme *x, uint32_t id,
-		     int64_t value)
+static void deadline_remember(struct extremes *e, struct extreme *x,
+			      uint32_t id, int64_t value)
 {
 	x->value = value;
 	x->id = id;
@@ -308,8 +314,8 @@ static void forget(struct extremes *e, struct extreme *x)
 }
 
 /* @t joins @home, of which @rq are the sums. */
-static void join(const struct cr_rq *home, struct deadline_rq *rq,
-		 const struct cr_task *t, struct deadline_task *x)
+static void deadline_join(const struct cr_rq *home, struct deadline_rq *rq,
+			  const struct cr_task *t, struct deadline_task *x)
 {
 	x->util = density(rq, t);
 	x->bound = is_bound(home, t);
@@ -317,21 +323,23 @@ static void join(const struct cr_rq *home, struct deadline_rq *rq,
 	rq->worst += worst_density(rq, t);
 	rq->nhard += t->cls == CR_HARD;
 	rq->nbound += x->bound;
-	remember(&rq->frames, &x->frame, t->id, cr_task_worst(t));
+	deadline_remember(&rq->frames, &x->frame, t->id, cr_task_worst(t));
 	if (t->cls == CR_BE) {
-		remember(&rq->spare, &x->window, t->id, -x->frame.value);
+		deadline_remember(&rq->spare, &x->window, t->id,
+				  -x->frame.value);
 		return;
 	}
-	remember(&rq->windows[t->cls], &x->window, t->id, -window(rq, t));
+	deadline_remember(&rq->windows[t->cls], &x->window, t->id,
+			  -deadline_window(rq, t));
 	if (t->cls <= last_by_worst(rq))
-		remember(&rq->densities, &x->density, t->id,
-			 worst_density(rq, t));
+		deadline_remember(&rq->densities, &x->density, t->id,
+				  worst_density(rq, t));
 }
 
 void deadline_add(struct deadline_rq *rq, const struct cr_task *t,
 		  struct deadline_task *x)
 {
-	join(t->rq, rq, t, x);
+	deadline_join(t->rq, rq, t, x);
 }
 
 void deadline_del(struct deadline_rq *rq, const struct cr_task *t,
@@ -355,7 +363,7 @@ void deadline_move(const struct cr_rq *from, const struct cr_rq *to,
 		   const struct cr_task *t, struct deadline_task *x)
 {
 	deadline_del(CR_RQ(from, struct deadline_rq), t, x);
-	join(to, CR_RQ(to, struct deadline_rq), t, x);
+	deadline_join(to, CR_RQ(to, struct deadline_rq), t, x);
 }
 
 bool deadline_fits(const struct cr_rq *rq, const struct cr_task *t)

@@ -82,7 +82,7 @@ static const struct cr_opt dwa_options[] = {
 	{ .name = NULL },
 };
 
-static struct levels *levels_of(struct cr_rq *rq)
+static struct levels *dwa_levels_of(struct cr_rq *rq)
 {
 	return &CR_RQ(rq, struct dwa_rq)->levels;
 }
@@ -161,13 +161,13 @@ static void dwa_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 
 	x->rank = rank_of(rq, t, why, now);
 	x->spent = t->job.ran >= specified(rq, t);
-	levels_insert(rq, levels_of(rq), t, now);
+	levels_insert(rq, dwa_levels_of(rq), t, now);
 }
 
 static void dwa_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	(void)now;
-	levels_remove(levels_of(rq), t);
+	levels_remove(dwa_levels_of(rq), t);
 }
 
 static cr_ns left_of(cr_ns time, const struct cr_task *t)
@@ -177,7 +177,7 @@ static cr_ns left_of(cr_ns time, const struct cr_task *t)
 
 static struct cr_task *dwa_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
-	struct cr_task *t = levels_pick(rq, levels_of(rq), cpu, now);
+	struct cr_task *t = levels_pick(rq, dwa_levels_of(rq), cpu, now);
 
 	if (t && !CR_TASK(t, struct dwa_task)->place.spent)
 		t->slice = left_of(specified(rq, t), t);
@@ -197,7 +197,7 @@ static void dwa_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 
 static void dwa_tick(struct cr_rq *rq, cr_ns now)
 {
-	levels_promote(rq, levels_of(rq), now);
+	levels_promote(rq, dwa_levels_of(rq), now);
 }
 
 static unsigned dwa_explain(const struct cr_task *t, struct cr_kv *kv,

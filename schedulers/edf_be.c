@@ -98,7 +98,7 @@ static const struct cr_opt served_options[] = {
 	{ .name = NULL },
 };
 
-static struct served_task *task_of(void *part)
+static struct served_task *served_task_of(void *part)
 {
 	return (struct served_task *)(void *)((unsigned char *)part -
 					      offsetof(struct served_task,
@@ -193,7 +193,7 @@ static struct cr_task *promote(struct cr_rq *rq, cr_ns now)
 	if (!p)
 		return NULL;
 	refresh(rq);
-	e->front = task_of(p);
+	e->front = served_task_of(p);
 	t = cr_task_of(e->front);
 	e->front->keyed.key =
 		be_server_promise(&e->server, t->job.arrival, cr_task_worst(t));
@@ -322,7 +322,7 @@ static bool check_waiting(struct served_rq *e)
 	if (e->waiting.rule == BE_WFQ)
 		return wfq_check(&e->waiting.wfq);
 	RB_FOREACH (f, be_flows, &e->waiting.share.waiting) {
-		struct served_task *x = task_of(f);
+		struct served_task *x = served_task_of(f);
 
 		if (cr_task_of(x)->state != CR_QUEUED || x == e->front)
 			return false;

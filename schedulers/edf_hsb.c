@@ -100,22 +100,22 @@ const struct cr_opt hsb_options[] = {
 	{ .name = NULL },
 };
 
-static struct hsb_server *server_of(struct cr_task *t)
+static struct hsb_server *hsb_server_of(struct cr_task *t)
 {
 	return &CR_TASK(t, struct hsb_task)->server;
 }
 
 /* --- the mailbox --- */
 
-static void arm(struct cr_rq *rq, cr_ns at)
+static void hsb_arm(struct cr_rq *rq, cr_ns at)
 {
 	rq->next_tick = cr_ns_min(rq->next_tick, at);
 }
 
 /* Preemption is decided at the tick, when all that comes at @now is known. */
-static void look_again(struct cr_rq *rq, cr_ns now)
+static void hsb_look_again(struct cr_rq *rq, cr_ns now)
 {
-	arm(rq, rq->sched->preemptible ? now : hsb_next_renewal(rq));
+	hsb_arm(rq, rq->sched->preemptible ? now : hsb_next_renewal(rq));
 }
 
 /* --- picking --- */
@@ -162,7 +162,7 @@ struct choice {
 	struct cr_task *be;
 };
 
-static struct choice choose(struct cr_rq *rq, unsigned cpu, cr_ns now)
+static struct choice hsb_choose(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
 	struct hsb_rq *q = hsb_rq_of(rq);
 	struct choice c = { .cpu = cpu, .now = now };
@@ -175,9 +175,9 @@ static struct choice choose(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	return c;
 }
 
-static struct cr_task *start(struct cr_rq *rq, const struct choice *c,
-			     struct cr_task *t, enum hsb_mode mode,
-			     struct hsb_server *charged)
+static struct cr_task *hsb_start(struct cr_rq *rq, const struct choice *c,
+				 struct cr_task *t, enum hsb_mode mode,
+				 struct hsb_server *charged)
 {
 	struct hsb_rq *q = hsb_rq_of(rq);
 	struct hsb_cpu *cpu = &q->cpu[c->cpu];
@@ -192,7 +192,7 @@ static struct cr_task *start(struct cr_rq *rq, const struct choice *c,
 static struct cr_task *run_own(struct cr_rq *rq, const struct choice *c,
 			       struct hsb_server *s, enum hsb_mode mode)
 {
-	struct cr_task *t = start(rq, c, cr_task_of(s), mode, s);
+	struct cr_task *t = hsb_start(rq, c, cr_task_of(s), mode, s);
 
 	hsb_rq_of(rq)->cpu[c->cpu].rank = s->rank;
 	t->slice = s->left;
@@ -202,13 +202,13 @@ static struct cr_task *run_own(struct cr_rq *rq, const struct choice *c,
 static struct cr_task *run_be(struct cr_rq *rq, const struct choice *c)
 {
 	struct hsb_rq *q = hsb_rq_of(rq);
-	struct cr_task *t = start(rq, c, c->be, HSB_BE, c->active);
+	struct cr_task *t = hsb_start(rq, c, c->be, HSB_BE, c->active);
 
 	RB_REMOVE(hsb_queue, &q->active, c->active);
 	q->nactive--;
 	c->active->where = HSB_OUT;
 	q->cpu[c->cpu].rank = c->active->deadline;
-	/* analyzer: start() gives back c->be, which is there */
+	/* analyzer: hsb_start() gives back c->be, which is there */
 	t->slice = c->active->left;
 	return t;
 }
@@ -230,7 +230,7 @@ static struct cr_task *run_on_slack(struct cr_rq *rq, const struct choice *c)
 	hsb_slack_take(rq, s);
 	q->nbe_on_slack += t->cls == CR_BE;
 	q->cpu[c->cpu].rank = s->deadline;
-	return start(rq, c, t, HSB_SLACK, s);
+	return hsb_start(rq, c, t, HSB_SLACK, s);
 }
 
 static struct cr_task *run_background(struct cr_rq *rq, const struct choice *c)
@@ -253,7 +253,7 @@ static struct cr_task *run_background(struct cr_rq *rq, const struct choice *c)
 		return NULL;
 	q->cpu[c->cpu].rank = CR_NEVER;
 	t->slice = until == CR_NEVER ? CR_NEVER : cr_ns_max(until - c->now, 1);
-	return start(rq, c, t, HSB_BACKGROUND, NULL);
+	return hsb_start(rq, c, t, HSB_BACKGROUND, NULL);
 }
 
 static struct cr_task *run_server(struct cr_rq *rq, const struct choice *c)
@@ -281,7 +281,7 @@ static struct cr_task *hsb_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 
 	hsb_settle(rq, now);
 	hsb_match_be(rq, now);
-	c = choose(rq, cpu, now);
+	c = hsb_choose(rq, cpu, now);
 	if (!RB_EMPTY(&q->cpu[cpu].hard))
 		return run_own(rq, &c, RB_MIN(hsb_queue, &q->cpu[cpu].hard),
 			       HSB_HARD);
@@ -289,8 +289,8 @@ static struct cr_task *hsb_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	if (!t)
 		t = run_background(rq, &c);
 	if (!t) {
-		arm(rq, hsb_next_renewal(rq));
-		arm(rq, cr_ns_add(now, WATCH));
+		hsb_arm(rq, hsb_next_renewal(rq));
+		hsb_arm(rq, cr_ns_add(now, WATCH));
 	}
 	return t;
 }
@@ -315,12 +315,12 @@ static void hsb_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 static void hsb_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	hsb_settle(rq, now);
-	hsb_slack_drop(rq, server_of(t));
+	hsb_slack_drop(rq, hsb_server_of(t));
 	hsb_leave(rq, t);
 }
 
 /* A turn ends at the tail, an interrupted one goes on where it was. */
-static void wait_be(struct cr_rq *rq, struct cr_task *t, enum cr_enq why)
+static void hsb_wait_be(struct cr_rq *rq, struct cr_task *t, enum cr_enq why)
 {
 	struct hsb_rq *q = hsb_rq_of(rq);
 	struct hsb_task *x = CR_TASK(t, struct hsb_task);
@@ -337,10 +337,10 @@ static void hsb_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 {
 	hsb_settle(rq, now);
 	if (t->cls == CR_BE)
-		wait_be(rq, t, why);
+		hsb_wait_be(rq, t, why);
 	else
 		hsb_wait(rq, t, why, now);
-	look_again(rq, now);
+	hsb_look_again(rq, now);
 }
 
 static void hsb_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
@@ -349,7 +349,8 @@ static void hsb_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	unwait(rq, t);
 }
 
-static void charge(struct cr_rq *rq, struct hsb_cpu *cpu, cr_ns ran, cr_ns now)
+static void charge_edf_hsb(struct cr_rq *rq, struct hsb_cpu *cpu, cr_ns ran,
+			   cr_ns now)
 {
 	switch (cpu->mode) {
 	case HSB_HARD:
@@ -377,7 +378,7 @@ static void hsb_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 	bool over = why == CR_STOP_DONE || why == CR_STOP_DROP;
 
 	hsb_settle(rq, now);
-	charge(rq, c, ran, now);
+	charge_edf_hsb(rq, c, ran, now);
 	q->nserving -= c->mode != HSB_BACKGROUND;
 	q->nbe_on_slack -= c->mode == HSB_SLACK && t->cls == CR_BE;
 	CR_TASK(t, struct hsb_task)->interrupted = why == CR_STOP_PREEMPT;
@@ -385,8 +386,8 @@ static void hsb_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 			       .windows = c->windows,
 			       .load = c->load };
 	if (over && t->cls == CR_SOFT)
-		hsb_give_away(rq, server_of(t), now);
-	look_again(rq, now);
+		hsb_give_away(rq, hsb_server_of(t), now);
+	hsb_look_again(rq, now);
 }
 
 static void hsb_tick(struct cr_rq *rq, cr_ns now)
@@ -395,7 +396,7 @@ static void hsb_tick(struct cr_rq *rq, cr_ns now)
 	hsb_match_be(rq, now);
 	if (rq->sched->preemptible)
 		hsb_preempt(rq);
-	arm(rq, hsb_next_renewal(rq));
+	hsb_arm(rq, hsb_next_renewal(rq));
 }
 
 /* --- the policy --- */

@@ -36,15 +36,15 @@ static int value_cmp(struct hsb_value *a, struct hsb_value *b)
 
 CR_TREE(hsb_values, hsb_value, node, value_cmp)
 
-static int64_t largest(const struct hsb_values *tree, int64_t none)
+static int64_t hsb_largest(const struct hsb_values *tree, int64_t none)
 {
 	struct hsb_value *x = RB_MAX(hsb_values, (struct hsb_values *)tree);
 
 	return x ? x->value : none;
 }
 
-static void remember(struct hsb_values *tree, struct hsb_value *x, uint32_t id,
-		     int64_t value)
+static void hsb_remember(struct hsb_values *tree, struct hsb_value *x,
+			 uint32_t id, int64_t value)
 {
 	x->value = value;
 	x->id = id;
@@ -53,13 +53,13 @@ static void remember(struct hsb_values *tree, struct hsb_value *x, uint32_t id,
 
 /* --- what a task counts as --- */
 
-static cr_ns window(const struct cr_task *t)
+static cr_ns hsb_window(const struct cr_task *t)
 {
 	return cr_ns_min(t->period, t->rel_deadline);
 }
 
 /* Rounded up; at most what keeps sums of them from overflow. */
-static int64_t ppm_up(cr_ns part, cr_ns whole)
+static int64_t hsb_ppm_up(cr_ns part, cr_ns whole)
 {
 	int64_t share = (part * CR_PPM + whole - 1) / whole;
 
@@ -69,8 +69,8 @@ static int64_t ppm_up(cr_ns part, cr_ns whole)
 static int64_t util_of(const struct cr_task *t)
 {
 	if (t->cls == CR_HARD)
-		return ppm_up(cr_task_demand(t), window(t));
-	return t->cls == CR_SOFT ? ppm_up(cr_task_demand(t), t->period) : 0;
+		return hsb_ppm_up(cr_task_demand(t), hsb_window(t));
+	return t->cls == CR_SOFT ? hsb_ppm_up(cr_task_demand(t), t->period) : 0;
 }
 
 /* --- budgets --- */
@@ -91,7 +91,7 @@ static struct sums sums_of(const struct cr_rq *rq)
 			      .be = q->nserver * o->be_share,
 			      .be_share = q->nserver ? o->be_share : 0,
 			      .mean = q->mean,
-			      .share = largest(&q->shares, 0),
+			      .share = hsb_largest(&q->shares, 0),
 			      .varying = q->nvarying > 0 };
 }
 
@@ -157,33 +157,33 @@ static int home_for(const struct cr_rq *rq, const struct cr_task *t)
 }
 
 /* What is left of CPU @c for hard tasks, with @t there if it is its @home. */
-static int64_t room_on(const struct cr_rq *rq, unsigned c,
-		       const struct cr_task *t, int home)
+static int64_t hsb_room_on(const struct cr_rq *rq, unsigned c,
+			   const struct cr_task *t, int home)
 {
 	const struct hsb_rq *q = hsb_rq_of(rq);
-	cr_ns shortest = -largest(&q->cpu[c].windows, -CR_NEVER);
-	cr_ns frame = cr_ns_max(largest(&q->frames, 0), cr_task_worst(t));
+	cr_ns shortest = -hsb_largest(&q->cpu[c].windows, -CR_NEVER);
+	cr_ns frame = cr_ns_max(hsb_largest(&q->frames, 0), cr_task_worst(t));
 	int64_t room = CR_PPM - q->cpu[c].load;
 
 	if ((int)c == home) {
 		room -= util_of(t);
-		shortest = cr_ns_min(shortest, window(t));
+		shortest = cr_ns_min(shortest, hsb_window(t));
 	}
 	if (rq->sched->preemptible || shortest == CR_NEVER)
 		return room;
-	return room - ppm_up(frame, shortest);
+	return room - hsb_ppm_up(frame, shortest);
 }
 
 cr_ns hsb_longest(const struct cr_rq *rq)
 {
-	return largest(&hsb_rq_of(rq)->frames, 0);
+	return hsb_largest(&hsb_rq_of(rq)->frames, 0);
 }
 
 bool hsb_in_time(const struct cr_task *t)
 {
 	return t->rq && t->cls == CR_HARD &&
-	       room_on(t->rq, CR_TASK_CONST(t, struct hsb_task)->home, t, -1) >=
-		       0;
+	       hsb_room_on(t->rq, CR_TASK_CONST(t, struct hsb_task)->home, t,
+			   -1) >= 0;
 }
 
 /* The least room that @t leaves on any CPU with hard tasks. */
@@ -195,7 +195,7 @@ static int64_t room_1(const struct cr_rq *rq, const struct cr_task *t)
 	if (home < 0 && rq->sched->preemptible)
 		return least;
 	for (unsigned c = 0; c < rq->ncpu; c++)
-		least = cr_ns_min(least, room_on(rq, c, t, home));
+		least = cr_ns_min(least, hsb_room_on(rq, c, t, home));
 	return least;
 }
 
@@ -221,7 +221,7 @@ static int64_t least_factor(const struct sums *s, const struct hsb_opts *o)
 	return o->budget ? o->budget : CR_PPM + s->varying;
 }
 
-static int64_t scaled(int64_t ppm, int64_t factor)
+static int64_t hsb_scaled(int64_t ppm, int64_t factor)
 {
 	return ppm / CR_PPM * factor +
 	       (ppm % CR_PPM * factor + CR_PPM - 1) / CR_PPM;
@@ -229,12 +229,13 @@ static int64_t scaled(int64_t ppm, int64_t factor)
 
 static int64_t room_2(const struct sums *s, const struct hsb_opts *o)
 {
-	return s->cpus - s->hard - s->be - scaled(s->mean, least_factor(s, o));
+	return s->cpus - s->hard - s->be -
+	       hsb_scaled(s->mean, least_factor(s, o));
 }
 
 static int64_t room_3(const struct sums *s, const struct hsb_opts *o)
 {
-	int64_t soft = scaled(s->share, least_factor(s, o));
+	int64_t soft = hsb_scaled(s->share, least_factor(s, o));
 	int64_t near = o->budget ? 1 : cr_ns_max(o->epsilon, 1);
 
 	if (s->mean)
@@ -274,15 +275,15 @@ static int64_t room_with(const struct cr_rq *rq, const struct cr_task *t,
 	return two;
 }
 
-static bool allowed(const struct cr_rq *rq, const struct cr_task *t)
+static bool hsb_allowed(const struct cr_rq *rq, const struct cr_task *t)
 {
 	return home_for(rq, t) >= 0;
 }
 
 /* Is @rq with @room the better one, if @best leaves @most? Best effort, of
  * which the constraints know no size, goes where the load is least. */
-static bool is_better(const struct cr_task *t, const struct cr_rq *rq,
-		      int64_t room, const struct cr_rq *best, int64_t most)
+static bool hsb_is_better(const struct cr_task *t, const struct cr_rq *rq,
+			  int64_t room, const struct cr_rq *best, int64_t most)
 {
 	if (!best || (room < 0) != (most < 0))
 		return !best || room >= 0;
@@ -304,10 +305,10 @@ int hsb_admit(const struct cr_sched *s, const struct cr_task *t,
 		struct cr_verdict here = *v;
 		int64_t room;
 
-		if (!allowed(&s->rq[i], t))
+		if (!hsb_allowed(&s->rq[i], t))
 			continue;
 		room = room_with(&s->rq[i], t, &here);
-		if (!is_better(t, &s->rq[i], room, best, most))
+		if (!hsb_is_better(t, &s->rq[i], room, best, most))
 			continue;
 		best = &s->rq[i];
 		most = room;
@@ -330,16 +331,17 @@ void hsb_join(struct cr_rq *rq, struct cr_task *t)
 
 	x->util = util_of(t);
 	x->server.id = t->id;
-	remember(&q->frames, &x->frame, t->id, cr_task_worst(t));
+	hsb_remember(&q->frames, &x->frame, t->id, cr_task_worst(t));
 	if (t->cls == CR_HARD) {
 		x->home = home < 0 ? 0 : (unsigned)home;
 		q->hard += x->util;
 		q->cpu[x->home].load += x->util;
-		remember(&q->cpu[x->home].windows, &x->size, t->id, -window(t));
+		hsb_remember(&q->cpu[x->home].windows, &x->size, t->id,
+			     -hsb_window(t));
 	} else if (t->cls == CR_SOFT) {
 		q->mean += x->util;
 		q->nvarying += t->cost.variance_ns2 > 0;
-		remember(&q->shares, &x->size, t->id, x->util);
+		hsb_remember(&q->shares, &x->size, t->id, x->util);
 	}
 }
 

@@ -42,7 +42,8 @@ static void look_at(struct placing *s, unsigned c)
 }
 
 /* May the task that wants a CPU (NULL: none in particular) have this one? */
-static bool fits(const struct placing *s, const struct cr_task *t, unsigned c)
+static bool hsb_fits(const struct placing *s, const struct cr_task *t,
+		     unsigned c)
 {
 	return !t || cr_may_run(s->rq, t, c);
 }
@@ -50,7 +51,7 @@ static bool fits(const struct placing *s, const struct cr_task *t, unsigned c)
 static bool place_on_free(struct placing *s, const struct cr_task *t)
 {
 	for (unsigned c = 0; c < s->rq->ncpu; c++)
-		if (cr_cpus_has(&s->free, c) && fits(s, t, c)) {
+		if (cr_cpus_has(&s->free, c) && hsb_fits(s, t, c)) {
 			cr_cpus_del(&s->free, c);
 			return true;
 		}
@@ -70,7 +71,7 @@ static bool place_task(struct placing *s, const struct cr_task *t, cr_ns rank,
 		return true;
 	for (unsigned c = 0; c < rq->ncpu; c++)
 		if (!cr_cpus_has(&s->taken, c) && !cr_cpus_has(&rq->kick, c) &&
-		    fits(s, t, c) &&
+		    hsb_fits(s, t, c) &&
 		    (worst < 0 || q->cpu[c].rank > q->cpu[worst].rank))
 			worst = (int)c;
 	if (worst < 0 || rank >= q->cpu[worst].rank)

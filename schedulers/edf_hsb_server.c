@@ -96,7 +96,7 @@ static void drain(struct cr_rq *rq, cr_ns now)
 /* --- budgets --- */
 
 /* @n * @period, for deadlines. */
-static cr_ns times(int64_t n, cr_ns period)
+static cr_ns hsb_times(int64_t n, cr_ns period)
 {
 	cr_ns product;
 
@@ -111,11 +111,11 @@ static void pay_back(struct hsb_server *s, cr_ns budget, cr_ns period)
 	if (n <= 0)
 		return;
 	s->left += n * budget;
-	s->deadline = cr_ns_add(s->deadline, times(n, period));
+	s->deadline = cr_ns_add(s->deadline, hsb_times(n, period));
 }
 
-static void renew(struct cr_rq *rq, struct hsb_server *s, cr_ns begin,
-		  cr_ns budget, cr_ns period)
+static void hsb_renew(struct cr_rq *rq, struct hsb_server *s, cr_ns begin,
+		      cr_ns budget, cr_ns period)
 {
 	hsb_slack_drop(rq, s);
 	s->left = cr_ns_min(s->left, 0) + budget;
@@ -133,7 +133,7 @@ void hsb_charge(struct cr_rq *rq, struct hsb_server *s, cr_ns ran)
 
 /* --- tasks that wait --- */
 
-static void put(struct cr_rq *rq, struct cr_task *t)
+static void hsb_put(struct cr_rq *rq, struct cr_task *t)
 {
 	struct hsb_rq *q = hsb_rq_of(rq);
 	struct hsb_task *x = CR_TASK(t, struct hsb_task);
@@ -171,9 +171,9 @@ void hsb_wait(struct cr_rq *rq, struct cr_task *t, enum cr_enq why, cr_ns now)
 	if (slept)
 		s->left = cr_ns_min(s->left, 0);
 	if (s->left <= 0 && s->deadline <= now)
-		renew(rq, s, slept ? now : s->deadline, hsb_budget_of(rq, t),
-		      t->period);
-	put(rq, t);
+		hsb_renew(rq, s, slept ? now : s->deadline,
+			  hsb_budget_of(rq, t), t->period);
+	hsb_put(rq, t);
 }
 
 void hsb_unwait(struct cr_rq *rq, struct cr_task *t)
@@ -199,8 +199,8 @@ static void renew_tasks(struct cr_rq *rq, cr_ns now)
 		struct cr_task *t = cr_task_of(s);
 
 		RB_REMOVE(hsb_queue, &q->spent, s);
-		renew(rq, s, s->deadline, hsb_budget_of(rq, t), t->period);
-		put(rq, t);
+		hsb_renew(rq, s, s->deadline, hsb_budget_of(rq, t), t->period);
+		hsb_put(rq, t);
 	}
 }
 
@@ -238,7 +238,7 @@ static void activate(struct hsb_rq *q, struct hsb_server *s)
 	q->nactive++;
 }
 
-static void rest(struct hsb_rq *q, struct hsb_server *s)
+static void hsb_rest(struct hsb_rq *q, struct hsb_server *s)
 {
 	/* analyzer: a tree that is not empty has a parent */
 	s->rank = s->deadline;
@@ -257,7 +257,8 @@ static void renew_be(struct cr_rq *rq, cr_ns now)
 		cr_ns begin = s->spent_at == now ? s->deadline : now;
 
 		RB_REMOVE(hsb_queue, &q->rested, s);
-		renew(rq, s, begin, q->be_budget, hsb_opts_of(rq)->be_period);
+		hsb_renew(rq, s, begin, q->be_budget,
+			  hsb_opts_of(rq)->be_period);
 		activate(q, s);
 	}
 }
@@ -272,7 +273,7 @@ void hsb_match_be(struct cr_rq *rq, cr_ns now)
 
 		RB_REMOVE(hsb_queue, &q->active, s);
 		q->nactive--;
-		rest(q, s);
+		hsb_rest(q, s);
 		hsb_give_away(rq, s, now);
 		s->left = cr_ns_min(s->left, 0);
 	}
@@ -289,7 +290,7 @@ void hsb_be_served(struct cr_rq *rq, struct hsb_server *s, cr_ns ran, cr_ns now)
 	}
 	pay_back(s, q->be_budget, hsb_opts_of(rq)->be_period);
 	s->spent_at = now;
-	rest(q, s);
+	hsb_rest(q, s);
 }
 
 /* --- time --- */

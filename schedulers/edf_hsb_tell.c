@@ -45,8 +45,8 @@ void hsb_promise(const struct cr_task *t, struct cr_promise *p)
 }
 
 /* How many wait in @queue; -1: something is wrong there. */
-static int count(const struct cr_rq *rq, struct hsb_queue *queue,
-		 enum hsb_where where)
+static int hsb_count(const struct cr_rq *rq, struct hsb_queue *queue,
+		     enum hsb_where where)
 {
 	struct hsb_server *s, *before = NULL;
 	int n = 0;
@@ -79,14 +79,14 @@ static bool slack_is_sound(const struct cr_rq *rq)
 bool hsb_check(const struct cr_rq *rq)
 {
 	struct hsb_rq *q = hsb_rq_of(rq);
-	int ready = count(rq, &q->ready, HSB_READY);
-	int spent = count(rq, &q->spent, HSB_SPENT);
-	int active = count(rq, &q->active, HSB_READY);
+	int ready = hsb_count(rq, &q->ready, HSB_READY);
+	int spent = hsb_count(rq, &q->spent, HSB_SPENT);
+	int active = hsb_count(rq, &q->active, HSB_READY);
 	unsigned serving = 0, nbe = 0, hard = 0;
 	struct hsb_task *x;
 
 	for (unsigned c = 0; c < rq->ncpu; c++) {
-		int n = count(rq, &q->cpu[c].hard, HSB_READY);
+		int n = hsb_count(rq, &q->cpu[c].hard, HSB_READY);
 
 		if (n < 0)
 			return false;

@@ -72,20 +72,20 @@ static const struct cr_opt eevdf_options[] = {
 	{ .name = NULL },
 };
 
-static cr_ns slice_of(const struct cr_rq *rq)
+static cr_ns eevdf_slice_of(const struct cr_rq *rq)
 {
 	return CR_OPTS(rq, struct eevdf_opts)->slice;
 }
 
 /* Rounded down; @b > 0. */
-static int64_t quotient(int64_t a, int64_t b)
+static int64_t eevdf_quotient(int64_t a, int64_t b)
 {
 	return a / b - (a % b < 0);
 }
 
 /* As eevdf_first(), with a CPU mask in the way; if nobody is eligible, the
  * first that will be; or NULL. */
-static struct eevdf_task *scan(const struct cr_rq *rq, unsigned cpu)
+static struct eevdf_task *eevdf_scan(const struct cr_rq *rq, unsigned cpu)
 {
 	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
 	struct eevdf_task *x, *first = NULL;
@@ -109,7 +109,7 @@ static void set_mean(struct eevdf_rq *e, int64_t sum)
 	int64_t weight = (int64_t)e->weight, by = 0;
 
 	if (weight)
-		by = quotient(sum, weight);
+		by = eevdf_quotient(sum, weight);
 	e->now += (uint64_t)by;
 	e->rest = (uint64_t)(sum - by * weight);
 }
@@ -120,11 +120,11 @@ static int64_t lag_of(const struct eevdf_rq *e, const struct eevdf_task *x)
 }
 
 /* @ran more (or, corrected, less) for @x. */
-static void charge(struct eevdf_rq *e, struct eevdf_task *x, cr_ns ran)
+static void eevdf_charge(struct eevdf_rq *e, struct eevdf_task *x, cr_ns ran)
 {
 	cr_ns service = cr_ns_max(cr_ns_min(ran, LONGEST_TURN), -LONGEST_TURN);
 	int64_t sum = service * (int64_t)NEUTRAL + (int64_t)x->rest;
-	int64_t weight = (int64_t)x->weight, by = quotient(sum, weight);
+	int64_t weight = (int64_t)x->weight, by = eevdf_quotient(sum, weight);
 
 	x->rest = (uint64_t)(sum - by * weight);
 	x->vruntime += (uint64_t)by;
@@ -146,14 +146,14 @@ static void count_turns(struct cr_rq *rq, cr_ns now)
 		more = now - rq->cpu[c].since - x->counted;
 		if (more <= 0)
 			continue;
-		charge(e, x, more);
+		eevdf_charge(e, x, more);
 		x->counted += more;
 	}
 }
 
-static void ask(const struct cr_rq *rq, struct eevdf_task *x)
+static void eevdf_ask(const struct cr_rq *rq, struct eevdf_task *x)
 {
-	uint64_t service = (uint64_t)slice_of(rq) * NEUTRAL;
+	uint64_t service = (uint64_t)eevdf_slice_of(rq) * NEUTRAL;
 
 	x->eligible = x->vruntime;
 	x->deadline = x->vruntime + (service + x->weight - 1) / x->weight;
@@ -163,7 +163,7 @@ static void ask(const struct cr_rq *rq, struct eevdf_task *x)
 static void fall_asleep(struct cr_rq *rq, struct eevdf_task *x)
 {
 	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
-	int64_t most = 2 * slice_of(rq) * (int64_t)NEUTRAL;
+	int64_t most = 2 * eevdf_slice_of(rq) * (int64_t)NEUTRAL;
 	int64_t lag = lag_of(e, x);
 
 	x->active = false;
@@ -174,7 +174,7 @@ static void fall_asleep(struct cr_rq *rq, struct eevdf_task *x)
 
 /* V goes back so far that all lags together stay 0, see fall_asleep(). An idle
  * CPU owes nothing. */
-static void wake(struct cr_rq *rq, struct eevdf_task *x)
+static void eevdf_wake(struct cr_rq *rq, struct eevdf_task *x)
 {
 	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
 	int64_t others = (int64_t)e->weight, back, own;
@@ -186,8 +186,8 @@ static void wake(struct cr_rq *rq, struct eevdf_task *x)
 		x->vruntime = e->now;
 		return;
 	}
-	back = quotient(x->lag, others);
-	own = quotient(x->lag, (int64_t)x->weight);
+	back = eevdf_quotient(x->lag, others);
+	own = eevdf_quotient(x->lag, (int64_t)x->weight);
 	e->now -= (uint64_t)back;
 	x->vruntime = e->now - (uint64_t)own;
 	set_mean(e,
@@ -198,7 +198,7 @@ static void wake(struct cr_rq *rq, struct eevdf_task *x)
 static void forgive(struct cr_rq *rq, struct eevdf_task *x)
 {
 	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
-	cr_ns most = 2 * slice_of(rq) + cr_ns_min(x->turn, LONGEST_TURN);
+	cr_ns most = 2 * eevdf_slice_of(rq) + cr_ns_min(x->turn, LONGEST_TURN);
 	int64_t by = eevdf_lead(e->now, x->vruntime) -
 		     (int64_t)((uint64_t)most * NEUTRAL / x->weight);
 
@@ -277,8 +277,8 @@ static void eevdf_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 	}
 	let_sleep(rq);
 	count_turns(rq, now);
-	wake(rq, x);
-	ask(rq, x);
+	eevdf_wake(rq, x);
+	eevdf_ask(rq, x);
 	eevdf_insert(&e->queue, x);
 	cr_kick_worst(rq, t, eevdf_before, now);
 }
@@ -300,7 +300,7 @@ static cr_ns rest_of_slice(const struct eevdf_task *x)
 		eevdf_lead(x->deadline, x->vruntime) * (int64_t)x->weight -
 		(int64_t)x->rest;
 
-	return cr_ns_max(quotient(left - 1, (int64_t)NEUTRAL) + 1, 1);
+	return cr_ns_max(eevdf_quotient(left - 1, (int64_t)NEUTRAL) + 1, 1);
 }
 
 static struct cr_task *eevdf_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
@@ -315,7 +315,7 @@ static struct cr_task *eevdf_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	x = eevdf_first(x,
 			eevdf_lead(x->least, e->now) > 0 ? x->least : e->now);
 	if (!cr_may_run(rq, cr_task_of(x), cpu))
-		x = scan(rq, cpu);
+		x = eevdf_scan(rq, cpu);
 	if (!x)
 		return NULL;
 	eevdf_take_out(&e->queue, x);
@@ -335,12 +335,12 @@ static void eevdf_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 	(void)cpu, (void)why;
 	if (now > e->stopped_at)
 		let_sleep(rq);
-	charge(e, x, ran - x->counted);
+	eevdf_charge(e, x, ran - x->counted);
 	x->turn = ran;
 	x->served = false;
 	e->served--;
 	if (eevdf_lead(x->vruntime, x->deadline) >= 0)
-		ask(rq, x);
+		eevdf_ask(rq, x);
 	TAILQ_INSERT_TAIL(&e->stopped, &x->stopped, link);
 	e->stopped_at = now;
 }
@@ -352,7 +352,7 @@ static unsigned eevdf_explain(const struct cr_task *t, struct cr_kv *kv,
 	const struct eevdf_rq *e = CR_RQ(t->rq, struct eevdf_rq);
 	int64_t lag = x->active ? lag_of(e, x) : x->lag;
 	const struct cr_kv all[] = {
-		{ "lag", quotient(lag, (int64_t)NEUTRAL), CR_KV_NS },
+		{ "lag", eevdf_quotient(lag, (int64_t)NEUTRAL), CR_KV_NS },
 		{ "eligible", x->active && eevdf_is_eligible(x, e->now),
 		  CR_KV_COUNT },
 		{ "weight", (int64_t)(x->weight >> 10), CR_KV_COUNT },
@@ -376,7 +376,7 @@ static void add_to(struct mean *m, const struct eevdf_rq *e,
 	m->sum += x->weight * (x->vruntime - e->now);
 }
 
-static bool queue_check(const struct cr_rq *rq, struct mean *m)
+static bool eevdf_queue_check(const struct cr_rq *rq, struct mean *m)
 {
 	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
 	struct eevdf_task *x, *before = NULL;
@@ -403,7 +403,7 @@ static bool eevdf_check(const struct cr_rq *rq)
 	struct mean m = { 0, 0 };
 	struct cr_list_node *n;
 
-	if (!queue_check(rq, &m))
+	if (!eevdf_queue_check(rq, &m))
 		return false;
 	TAILQ_FOREACH (n, &e->stopped, link)
 		add_to(&m, e, of_node(n));

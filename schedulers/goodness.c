@@ -118,7 +118,7 @@ static int64_t counter_now(const struct cr_task *t)
 	return counter;
 }
 
-static void catch_up(struct cr_task *t)
+static void goodness_catch_up(struct cr_task *t)
 {
 	struct goodness_task *x = CR_TASK(t, struct goodness_task);
 
@@ -126,7 +126,7 @@ static void catch_up(struct cr_task *t)
 	x->epoch = CR_RQ(t->rq, struct goodness_rq)->epoch;
 }
 
-static void charge(struct cr_task *t, cr_ns ran)
+static void goodness_charge(struct cr_task *t, cr_ns ran)
 {
 	struct goodness_task *x = CR_TASK(t, struct goodness_task);
 	cr_ns used = x->rest + ran, tick = tick_of(t);
@@ -157,7 +157,7 @@ static void settle_running(struct cr_rq *rq, cr_ns now)
 		if (!t)
 			continue;
 		ran = uncharged(t, now);
-		charge(t, ran);
+		goodness_charge(t, ran);
 		CR_TASK(t, struct goodness_task)->charged += ran;
 	}
 }
@@ -173,7 +173,7 @@ static void recalculate(struct cr_rq *rq, cr_ns now)
 	g->active = !g->active;
 	for (unsigned c = 0; c < rq->ncpu; c++)
 		if (rq->cpu[c].running)
-			catch_up(rq->cpu[c].running);
+			goodness_catch_up(rq->cpu[c].running);
 }
 
 /* --- order --- */
@@ -233,8 +233,8 @@ static bool displaces(struct cr_rq *rq, const struct cr_task *t, cr_ns now)
 }
 
 /* Where @t, queued with the counter that it has, belongs. */
-static int64_t key_of(struct cr_rq *rq, const struct cr_task *t,
-		      enum cr_enq why, cr_ns now)
+static int64_t goodness_key_of(struct cr_rq *rq, const struct cr_task *t,
+			       enum cr_enq why, cr_ns now)
 {
 	const struct goodness_task *x = CR_TASK_CONST(t, struct goodness_task);
 
@@ -286,10 +286,10 @@ static void goodness_enqueue(struct cr_rq *rq, struct cr_task *t,
 	struct goodness_rq *g = CR_RQ(rq, struct goodness_rq);
 	struct goodness_task *x = CR_TASK(t, struct goodness_task);
 
-	catch_up(t);
+	goodness_catch_up(t);
 	if (why == CR_ENQ_RELEASE)
 		x->woken = ++g->wakes;
-	x->key = key_of(rq, t, why, now);
+	x->key = goodness_key_of(rq, t, why, now);
 	RB_INSERT(goodness_tree, tree_of(g, x), x);
 	if (x->counter && why != CR_ENQ_REQUEUE)
 		cr_kick_worst(rq, t, goodness_before, now);
@@ -318,7 +318,7 @@ static struct cr_task *goodness_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 			recalculate(rq, now);
 	}
 	goodness_dequeue(rq, t, now);
-	catch_up(t);
+	goodness_catch_up(t);
 	x = CR_TASK(t, struct goodness_task);
 	if (!x->counter)
 		x->counter = nice_ticks(t);
@@ -333,7 +333,7 @@ static void goodness_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 	struct goodness_task *x = CR_TASK(t, struct goodness_task);
 
 	(void)rq, (void)cpu, (void)why, (void)now;
-	charge(t, ran - x->charged);
+	goodness_charge(t, ran - x->charged);
 	x->charged = 0;
 }
 
@@ -352,7 +352,8 @@ static unsigned goodness_explain(const struct cr_task *t, struct cr_kv *kv,
 }
 
 /* How many are in @tree if it is sorted and all of them belong there, or -1. */
-static int64_t count(const struct cr_rq *rq, struct goodness_tree *tree)
+static int64_t goodness_count(const struct cr_rq *rq,
+			      struct goodness_tree *tree)
 {
 	struct goodness_rq *g = CR_RQ(rq, struct goodness_rq);
 	struct goodness_task *x, *before = NULL;
@@ -379,7 +380,8 @@ static int64_t count(const struct cr_rq *rq, struct goodness_tree *tree)
 static bool goodness_check(const struct cr_rq *rq)
 {
 	struct goodness_rq *g = CR_RQ(rq, struct goodness_rq);
-	int64_t some = count(rq, &g->tree[0]), others = count(rq, &g->tree[1]);
+	int64_t some = goodness_count(rq, &g->tree[0]),
+		others = goodness_count(rq, &g->tree[1]);
 
 	return some >= 0 && others >= 0 && some + others == rq->nqueued;
 }

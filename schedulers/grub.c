@@ -70,12 +70,12 @@ struct grub_rq {
 	struct cr_task *runs;	  /* on its budget; NULL: nobody is           */
 };
 
-static struct grub_rq *rq_of(const struct cr_rq *rq)
+static struct grub_rq *grub_rq_of(const struct cr_rq *rq)
 {
 	return rq->priv;
 }
 
-static struct cbs_task *server_of(struct cr_task *t)
+static struct cbs_task *grub_server_of(struct cr_task *t)
 {
 	return CR_TASK(t, struct cbs_task);
 }
@@ -83,7 +83,7 @@ static struct cbs_task *server_of(struct cr_task *t)
 /* Q / T in ppm, up to 1.0, as admission has it. */
 static int64_t bandwidth_of(struct cr_task *t)
 {
-	int64_t density = server_of(t)->admitted.util;
+	int64_t density = grub_server_of(t)->admitted.util;
 
 	return cr_ns_min(cr_ns_max(density, 1), CR_PPM);
 }
@@ -92,9 +92,9 @@ static int64_t bandwidth_of(struct cr_task *t)
 
 /* What is lent where nothing is cut may not come back in time for a hard one.
  */
-static int64_t rate_of(const struct cr_rq *rq)
+static int64_t grub_rate_of(const struct cr_rq *rq)
 {
-	const struct grub_rq *g = rq_of(rq);
+	const struct grub_rq *g = grub_rq_of(rq);
 
 	if (!rq->sched->preemptible && g->servers.admitted.nhard)
 		return CR_PPM;
@@ -103,7 +103,7 @@ static int64_t rate_of(const struct cr_rq *rq)
 
 static void retire(struct grub_rq *g, struct cr_task *t)
 {
-	struct cbs_task *x = server_of(t);
+	struct cbs_task *x = grub_server_of(t);
 
 	if (x->state == NON_CONTENDING)
 		key_queue_remove(&g->leaving, t);
@@ -115,7 +115,7 @@ static void retire(struct grub_rq *g, struct cr_task *t)
 /* It has a job again. */
 static void contend(struct grub_rq *g, struct cr_task *t)
 {
-	struct cbs_task *x = server_of(t);
+	struct cbs_task *x = grub_server_of(t);
 
 	if (x->state == NON_CONTENDING)
 		key_queue_remove(&g->leaving, t);
@@ -127,7 +127,7 @@ static void contend(struct grub_rq *g, struct cr_task *t)
 /* d - q T / Q, rounded up; a debt lasts beyond the deadline. */
 static cr_ns virtual_time(struct cr_task *t)
 {
-	const struct cbs_task *x = server_of(t);
+	const struct cbs_task *x = grub_server_of(t);
 	int64_t bandwidth = bandwidth_of(t);
 
 	if (x->left >= 0)
@@ -136,9 +136,9 @@ static cr_ns virtual_time(struct cr_task *t)
 }
 
 /* It has none. Its place is free to tell when it leaves. */
-static void rest(struct grub_rq *g, struct cr_task *t, cr_ns now)
+static void grub_rest(struct grub_rq *g, struct cr_task *t, cr_ns now)
 {
-	struct cbs_task *x = server_of(t);
+	struct cbs_task *x = grub_server_of(t);
 
 	if (virtual_time(t) <= now) {
 		retire(g, t);
@@ -151,17 +151,17 @@ static void rest(struct grub_rq *g, struct cr_task *t, cr_ns now)
 
 static void pass(struct cr_rq *rq, cr_ns until)
 {
-	struct grub_rq *g = rq_of(rq);
+	struct grub_rq *g = grub_rq_of(rq);
 
 	if (g->runs && until > g->settled)
-		cbs_charge(g->runs, until - g->settled, rate_of(rq));
+		cbs_charge(g->runs, until - g->settled, grub_rate_of(rq));
 	g->settled = until;
 }
 
 /* Time has come to @now. First in every callback. */
-static void settle(struct cr_rq *rq, cr_ns now)
+static void grub_settle(struct cr_rq *rq, cr_ns now)
 {
-	struct grub_rq *g = rq_of(rq);
+	struct grub_rq *g = grub_rq_of(rq);
 	struct keyed *x;
 
 	while ((x = RB_MIN(key_queue, &g->leaving)) && x->key <= now) {
@@ -175,36 +175,36 @@ static void settle(struct cr_rq *rq, cr_ns now)
  * the server waits for that: it never has more than its own, not by a ns. */
 static bool is_used_up(const struct cr_rq *rq, struct cr_task *t)
 {
-	return server_of(t)->left < rate_of(rq);
+	return grub_server_of(t)->left < grub_rate_of(rq);
 }
 
 /* Who runs has to stop when its budget is used up: now, because others have
  * become active, or later, unless others go. */
 static void watch(struct cr_rq *rq, cr_ns now)
 {
-	const struct grub_rq *g = rq_of(rq);
+	const struct grub_rq *g = grub_rq_of(rq);
 
 	if (!g->runs || !rq->sched->preemptible)
 		return;
 	if (is_used_up(rq, g->runs))
 		cr_cpus_add(&rq->kick, (unsigned)g->runs->cpu);
 	else
-		cbs_arm(rq,
-			cr_ns_add(now, server_of(g->runs)->left / rate_of(rq)));
+		cbs_arm(rq, cr_ns_add(now, grub_server_of(g->runs)->left /
+						   grub_rate_of(rq)));
 }
 
 /* --- the callbacks --- */
 
 static void grub_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
-	settle(rq, now);
+	grub_settle(rq, now);
 	cbs_task_add(rq, t, now);
 }
 
 static void grub_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
-	settle(rq, now);
-	retire(rq_of(rq), t);
+	grub_settle(rq, now);
+	retire(grub_rq_of(rq), t);
 	cbs_task_del(rq, t, now);
 	watch(rq, now);
 }
@@ -212,40 +212,40 @@ static void grub_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 static void grub_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 			 cr_ns now)
 {
-	struct grub_rq *g = rq_of(rq);
+	struct grub_rq *g = grub_rq_of(rq);
 	bool comes = why == CR_ENQ_RELEASE || why == CR_ENQ_MIGRATE;
 
-	settle(rq, now);
-	if (!server_of(t)->be) {
-		if (comes && server_of(t)->state == INACTIVE)
+	grub_settle(rq, now);
+	if (!grub_server_of(t)->be) {
+		if (comes && grub_server_of(t)->state == INACTIVE)
 			cbs_renew(t, now);
 		contend(g, t);
 	}
-	cbs_wait(rq, t, why, rate_of(rq), now);
+	cbs_wait(rq, t, why, grub_rate_of(rq), now);
 	watch(rq, now);
 }
 
 static void grub_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
-	struct grub_rq *g = rq_of(rq);
+	struct grub_rq *g = grub_rq_of(rq);
 
-	settle(rq, now);
+	grub_settle(rq, now);
 	cbs_dequeue(rq, t, now);
-	if (!server_of(t)->be)
-		rest(g, t, now);
+	if (!grub_server_of(t)->be)
+		grub_rest(g, t, now);
 	watch(rq, now);
 }
 
 static struct cr_task *grub_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
-	struct grub_rq *g = rq_of(rq);
+	struct grub_rq *g = grub_rq_of(rq);
 	struct cr_task *t;
 
-	settle(rq, now);
-	while ((t = cbs_take(rq, cpu)) && !server_of(t)->be &&
+	grub_settle(rq, now);
+	while ((t = cbs_take(rq, cpu)) && !grub_server_of(t)->be &&
 	       is_used_up(rq, t))
-		cbs_wait(rq, t, CR_ENQ_REQUEUE, rate_of(rq), now);
-	g->runs = t && !server_of(t)->be ? t : NULL;
+		cbs_wait(rq, t, CR_ENQ_REQUEUE, grub_rate_of(rq), now);
+	g->runs = t && !grub_server_of(t)->be ? t : NULL;
 	watch(rq, now);
 	return t;
 }
@@ -253,20 +253,20 @@ static struct cr_task *grub_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 static void grub_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 		      cr_ns ran, enum cr_stop why, cr_ns now)
 {
-	struct grub_rq *g = rq_of(rq);
+	struct grub_rq *g = grub_rq_of(rq);
 
 	(void)cpu, (void)ran;
-	settle(rq, now);
+	grub_settle(rq, now);
 	g->runs = NULL;
-	if (server_of(t)->be)
+	if (grub_server_of(t)->be)
 		cbs_stop_be(t, why);
 	else if (why == CR_STOP_DONE || why == CR_STOP_DROP)
-		rest(g, t, now);
+		grub_rest(g, t, now);
 }
 
 static void grub_tick(struct cr_rq *rq, cr_ns now)
 {
-	settle(rq, now);
+	grub_settle(rq, now);
 	cbs_tick(rq, now);
 	watch(rq, now);
 }
@@ -286,7 +286,7 @@ static unsigned grub_explain(const struct cr_task *t, struct cr_kv *kv,
 	const struct cbs_task *x = CR_TASK_CONST(t, struct cbs_task);
 	const struct cr_kv own[] = {
 		{ "active", x->state != INACTIVE, CR_KV_COUNT },
-		{ "active_sum", rq_of(t->rq)->active, CR_KV_PPM },
+		{ "active_sum", grub_rq_of(t->rq)->active, CR_KV_PPM },
 	};
 	unsigned n = CR_KV_COPY(kv, max, own);
 
@@ -294,7 +294,7 @@ static unsigned grub_explain(const struct cr_task *t, struct cr_kv *kv,
 }
 
 /* The bandwidths of a queue whose tasks are all in @state; -1: one is not. */
-static int64_t sum_of(struct key_queue *queue, enum grub_state state)
+static int64_t grub_sum_of(struct key_queue *queue, enum grub_state state)
 {
 	struct keyed *x;
 	int64_t sum = 0;
@@ -302,9 +302,9 @@ static int64_t sum_of(struct key_queue *queue, enum grub_state state)
 	RB_FOREACH (x, key_queue, queue) {
 		struct cr_task *t = cr_task_of(x);
 
-		if (server_of(t)->be)
+		if (grub_server_of(t)->be)
 			continue;
-		if (server_of(t)->state != state)
+		if (grub_server_of(t)->state != state)
 			return -1;
 		sum += bandwidth_of(t);
 	}
@@ -315,10 +315,10 @@ static int64_t sum_of(struct key_queue *queue, enum grub_state state)
  * queued again. */
 static bool grub_check(const struct cr_rq *rq)
 {
-	struct grub_rq *g = rq_of(rq);
-	int64_t ready = sum_of(&g->servers.ready, CONTENDING);
-	int64_t throttled = sum_of(&g->servers.throttled, CONTENDING);
-	int64_t leaving = sum_of(&g->leaving, NON_CONTENDING);
+	struct grub_rq *g = grub_rq_of(rq);
+	int64_t ready = grub_sum_of(&g->servers.ready, CONTENDING);
+	int64_t throttled = grub_sum_of(&g->servers.throttled, CONTENDING);
+	int64_t leaving = grub_sum_of(&g->leaving, NON_CONTENDING);
 
 	return ready >= 0 && throttled >= 0 && leaving >= 0 &&
 	       ready + throttled + leaving +

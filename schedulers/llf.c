@@ -117,32 +117,32 @@ CR_TREE(zero_tree, llf_task, by_zero, zero_cmp)
 
 /* --- the waiting by deadline, with the least zero of every subtree --- */
 
-static cr_ns soonest_of(const struct llf_task *x)
+static cr_ns llf_soonest_of(const struct llf_task *x)
 {
 	return x ? x->soonest : CR_NEVER;
 }
 
-static void sum_up(struct llf_task *x)
+static void llf_sum_up(struct llf_task *x)
 {
-	x->soonest = cr_ns_min(x->zero,
-			       cr_ns_min(soonest_of(RB_LEFT(x, by_deadline)),
-					 soonest_of(RB_RIGHT(x, by_deadline))));
+	x->soonest = cr_ns_min(
+		x->zero, cr_ns_min(llf_soonest_of(RB_LEFT(x, by_deadline)),
+				   llf_soonest_of(RB_RIGHT(x, by_deadline))));
 }
 
-static int due_cmp(struct llf_task *x, struct llf_task *y)
+static int llf_due_cmp(struct llf_task *x, struct llf_task *y)
 {
 	return due_order(cr_task_of(x), cr_task_of(y));
 }
 
 /* rotations ask for it; the way up to the root is due_update()'s */
 #undef RB_AUGMENT
-#define RB_AUGMENT(x) sum_up(x)
-CR_TREE(due_tree, llf_task, by_deadline, due_cmp)
+#define RB_AUGMENT(x) llf_sum_up(x)
+CR_TREE(due_tree, llf_task, by_deadline, llf_due_cmp)
 
 static void due_update(struct llf_task *x)
 {
 	for (; x; x = RB_PARENT(x, by_deadline))
-		sum_up(x);
+		llf_sum_up(x);
 }
 
 static void due_insert(struct due_tree *tree, struct llf_task *x)
@@ -178,8 +178,8 @@ static cr_ns soonest_before(const struct due_tree *tree, cr_ns deadline)
 	while (x)
 		if (cr_task_of(x)->job.deadline < deadline) {
 			least = cr_ns_min(least, x->zero);
-			least = cr_ns_min(least,
-					  soonest_of(RB_LEFT(x, by_deadline)));
+			least = cr_ns_min(
+				least, llf_soonest_of(RB_LEFT(x, by_deadline)));
 			x = RB_RIGHT(x, by_deadline);
 		} else {
 			x = RB_LEFT(x, by_deadline);
@@ -224,7 +224,7 @@ static cr_ns overtaken(const struct cr_rq *rq, const struct cr_task *r,
 
 /* Ask for a tick when the next running job is overtaken; at @again if that is
  * so already. */
-static void arm(struct cr_rq *rq, cr_ns again, cr_ns now)
+static void llf_arm(struct cr_rq *rq, cr_ns again, cr_ns now)
 {
 	for (unsigned c = 0; c < rq->ncpu; c++) {
 		const struct cr_cpu *cpu = &rq->cpu[c];
@@ -238,8 +238,8 @@ static void arm(struct cr_rq *rq, cr_ns again, cr_ns now)
 }
 
 /* May @w, waiting, take the CPU of @r, which runs since @since? */
-static bool overtakes(const struct cr_rq *rq, struct llf_task *w,
-		      const struct cr_cpu *cpu, cr_ns now)
+static bool llf_overtakes(const struct cr_rq *rq, struct llf_task *w,
+			  const struct cr_cpu *cpu, cr_ns now)
 {
 	cr_ns zero = zero_of(cpu->running, now);
 
@@ -259,7 +259,7 @@ static int victim_of(const struct cr_rq *rq, struct llf_task *w, cr_ns now)
 
 		if (!cpu->running || cr_cpus_has(&rq->kick, c) ||
 		    !cr_may_run(rq, cr_task_of(w), c) ||
-		    !overtakes(rq, w, cpu, now))
+		    !llf_overtakes(rq, w, cpu, now))
 			continue;
 		if (worst < 0 ||
 		    llf_before(rq->cpu[worst].running, cpu->running, now))
@@ -297,7 +297,7 @@ static void llf_tick(struct cr_rq *rq, cr_ns now)
 		left--;
 	}
 	/* who is overtaken still has a CPU that nobody before it may use */
-	arm(rq, now + CR_OPTS(rq, struct llf_opts)->granularity, now);
+	llf_arm(rq, now + CR_OPTS(rq, struct llf_opts)->granularity, now);
 }
 
 /* --- the queue --- */
@@ -335,7 +335,7 @@ static void llf_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 	due_insert(&q->due, x);
 	if (why != CR_ENQ_REQUEUE)
 		cr_kick_worst(rq, t, llf_before, now);
-	arm(rq, now, now);
+	llf_arm(rq, now, now);
 }
 
 static void llf_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
@@ -393,10 +393,10 @@ static bool due_check(struct llf_rq *q, unsigned n)
 	RB_FOREACH (x, due_tree, &q->due) {
 		cr_ns known = x->soonest;
 
-		sum_up(x);
+		llf_sum_up(x);
 		if (known != x->soonest)
 			return false;
-		if (before && due_cmp(before, x) >= 0)
+		if (before && llf_due_cmp(before, x) >= 0)
 			return false;
 		before = x;
 		n--;

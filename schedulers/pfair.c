@@ -117,7 +117,7 @@ static struct pfair_weight served_weight(const struct cr_rq *rq,
 }
 
 /* CPUs of @rq in the mask of @t. */
-static unsigned allowed(const struct cr_rq *rq, const struct cr_task *t)
+static unsigned pfair_allowed(const struct cr_rq *rq, const struct cr_task *t)
 {
 	unsigned n = 0;
 
@@ -149,7 +149,7 @@ static int roomiest(const struct cr_sched *s, const struct cr_task *t)
 
 	for (unsigned i = 0; i < s->nrq; i++) {
 		const struct cr_rq *rq = &s->rq[i];
-		unsigned n = allowed(rq, t);
+		unsigned n = pfair_allowed(rq, t);
 
 		if (be ? !n : n < rq->ncpu)
 			continue;
@@ -162,12 +162,12 @@ static int roomiest(const struct cr_sched *s, const struct cr_task *t)
 
 /* The proofs are about tasks with a whole weight of 1 at most that may run on
  * every CPU: all that admission lets in. */
-static bool fits(const struct cr_rq *rq, const struct cr_task *t)
+static bool pfair_fits(const struct cr_rq *rq, const struct cr_task *t)
 {
 	struct pfair_weight w = weight_of(rq, t);
 
 	return t->cls == CR_BE || (w.period >= 1 && w.cost <= w.period &&
-				   allowed(rq, t) == rq->ncpu);
+				   pfair_allowed(rq, t) == rq->ncpu);
 }
 
 static int64_t need_ppm(struct pfair_weight w)
@@ -224,8 +224,8 @@ static int pfair_rq_init(struct cr_rq *rq)
 
 /* A task that runs was picked by another policy, maybe without a slice: it
  * gives up its CPU, to come back with the others. */
-static void join(struct cr_rq *rq, struct cr_task *t, enum pfair_rule rule,
-		 cr_ns now)
+static void pfair_join(struct cr_rq *rq, struct cr_task *t,
+		       enum pfair_rule rule, cr_ns now)
 {
 	struct pfair_rq *p = CR_RQ(rq, struct pfair_rq);
 	struct pfair_task *x = CR_TASK(t, struct pfair_task);
@@ -236,24 +236,24 @@ static void join(struct cr_rq *rq, struct cr_task *t, enum pfair_rule rule,
 	if (t->cls != CR_BE)
 		x->share = pfair_share(x->w);
 	p->total.parts += x->share.parts;
-	p->misfits += !fits(rq, t);
+	p->misfits += !pfair_fits(rq, t);
 	if (t->state == CR_RUNNING && rq->sched->preemptible)
 		cr_cpus_add(&rq->kick, (unsigned)t->cpu);
 }
 
 static void pf_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
-	join(rq, t, PFAIR_PF, now);
+	pfair_join(rq, t, PFAIR_PF, now);
 }
 
 static void pd_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
-	join(rq, t, PFAIR_PD, now);
+	pfair_join(rq, t, PFAIR_PD, now);
 }
 
 static void pd2_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
-	join(rq, t, PFAIR_PD2, now);
+	pfair_join(rq, t, PFAIR_PD2, now);
 }
 
 /* A task that was served ahead of its fluid share is not forgotten before the
@@ -263,7 +263,7 @@ static void pfair_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	struct pfair_rq *p = CR_RQ(rq, struct pfair_rq);
 	const struct pfair_task *x = CR_TASK(t, struct pfair_task);
 
-	p->misfits -= !fits(rq, t);
+	p->misfits -= !pfair_fits(rq, t);
 	p->leaving.parts += x->share.parts;
 	p->gone = cr_ns_max(p->gone, x->bound);
 	queue_forget(rq, now);

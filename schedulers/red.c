@@ -116,7 +116,7 @@ static void withdraw(struct cr_rq *rq, struct cr_task *t)
 }
 
 /* Who fits again without making others late. */
-static void take_back(struct cr_rq *rq)
+static void red_take_back(struct cr_rq *rq)
 {
 	struct cr_task *t = red_best(rq), *after;
 
@@ -144,7 +144,7 @@ static void balance(struct cr_rq *rq, bool slack)
 		slack = true;
 	}
 	if (slack)
-		take_back(rq);
+		red_take_back(rq);
 }
 
 /* The first accepted job is to run. */
@@ -218,7 +218,7 @@ static struct cr_task *start_behind(struct cr_rq *rq)
 	return cr_task_of(x);
 }
 
-static struct cr_task *next(struct cr_rq *rq)
+static struct cr_task *red_next(struct cr_rq *rq)
 {
 	struct cr_task *first = red_first(rq), *best = red_best(rq);
 	struct cr_task *lost = first && best ? red_hopeless(rq) : NULL;
@@ -240,7 +240,7 @@ static struct cr_task *red_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 
 	(void)cpu;
 	red_look(rq, now);
-	t = next(rq);
+	t = red_next(rq);
 	if (t)
 		t->slice = CR_NEVER;
 	return t;

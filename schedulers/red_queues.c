@@ -10,7 +10,7 @@
 /* --- a job's numbers --- */
 
 /* What @t still needs, by the worst case (hard) or the estimate. */
-static cr_ns rest_of(const struct cr_task *t, cr_ns now)
+static cr_ns red_rest_of(const struct cr_task *t, cr_ns now)
 {
 	cr_ns need = t->cls == CR_HARD ? cr_task_worst(t) : t->job.cost;
 	bool runs = CR_TASK_CONST(t, struct red_task)->runs;
@@ -19,14 +19,14 @@ static cr_ns rest_of(const struct cr_task *t, cr_ns now)
 }
 
 /* Up to when @t's job is of use. */
-static cr_ns limit_of(const struct cr_task *t)
+static cr_ns red_limit_of(const struct cr_task *t)
 {
 	return cr_ns_add(t->job.deadline,
 			 CR_OPTS(t->rq, struct red_opts)->tolerance);
 }
 
 /* weight * 1.25^-nice, times 65536; with value=time, of each ns of the job. */
-static uint64_t value_of(const struct cr_task *t)
+static uint64_t red_value_of(const struct cr_task *t)
 {
 	uint64_t value = (uint64_t)t->weight << 16;
 
@@ -42,8 +42,8 @@ static void set_numbers(struct cr_task *t)
 {
 	struct red_task *x = red_task_of(t);
 
-	x->value = value_of(t);
-	x->rest = rest_of(t, red_rq_of(t->rq)->now);
+	x->value = red_value_of(t);
+	x->rest = red_rest_of(t, red_rq_of(t->rq)->now);
 }
 
 static bool by_time(const struct red_task *x)
@@ -102,17 +102,17 @@ static struct red_task *cheapest(struct red_task *a, struct red_task *b)
 	return cheaper(a, b) ? a : b;
 }
 
-static cr_ns sum_of(const struct red_task *x)
+static cr_ns red_sum_of(const struct red_task *x)
 {
 	return x ? x->sum : 0;
 }
 
-static void sum_up(struct red_task *x)
+static void red_sum_up(struct red_task *x)
 {
 	struct red_task *l = RB_LEFT(x, node), *r = RB_RIGHT(x, node);
-	cr_ns upto = sum_of(l) + x->rest;
+	cr_ns upto = red_sum_of(l) + x->rest;
 
-	x->sum = upto + sum_of(r);
+	x->sum = upto + red_sum_of(r);
 	x->late = cr_ns_max(upto - x->limit, l ? l->late : NEVER_LATE);
 	if (r)
 		x->late = cr_ns_max(x->late, upto + r->late);
@@ -122,13 +122,13 @@ static void sum_up(struct red_task *x)
 
 /* rotations ask for it; the way up to the root is *_update()'s */
 #undef RB_AUGMENT
-#define RB_AUGMENT(x) sum_up(x)
+#define RB_AUGMENT(x) red_sum_up(x)
 CR_TREE(red_accepted, red_task, node, accepted_cmp)
 
 static void accepted_update(struct red_task *x)
 {
 	for (; x; x = RB_PARENT(x, node))
-		sum_up(x);
+		red_sum_up(x);
 }
 
 /* From the lowest place in the tree that changes when @x is taken out, all
@@ -150,9 +150,9 @@ void red_accept(struct cr_rq *rq, struct cr_task *t)
 
 	x->where = RED_ACCEPTED;
 	set_numbers(t);
-	x->limit = limit_of(t);
+	x->limit = red_limit_of(t);
 	RB_LEFT(x, node) = RB_RIGHT(x, node) = NULL;
-	sum_up(x); /* the tree adds it up while it turns */
+	red_sum_up(x); /* the tree adds it up while it turns */
 	RB_INSERT(red_accepted, &red_rq_of(rq)->accepted, x);
 	accepted_update(x);
 }
@@ -173,22 +173,23 @@ void red_look(struct cr_rq *rq, cr_ns now)
 	red_rq_of(rq)->now = now;
 	if (!r || red_task_of(r)->where != RED_ACCEPTED)
 		return;
-	red_task_of(r)->rest = rest_of(r, now);
+	red_task_of(r)->rest = red_rest_of(r, now);
 	accepted_update(red_task_of(r));
 }
 
 /* When the accepted have the CPU: who is not cut ends before. */
-static cr_ns begin(const struct cr_rq *rq)
+static cr_ns red_begin(const struct cr_rq *rq)
 {
 	cr_ns now = red_rq_of(rq)->now;
 	const struct cr_task *r = rq->cpu[0].running;
 
-	return r && !rq->sched->preemptible ? now + rest_of(r, now) : now;
+	return r && !rq->sched->preemptible ? now + red_rest_of(r, now) : now;
 }
 
 bool red_has_time(const struct cr_rq *rq, struct cr_task *t)
 {
-	return begin(rq) + rest_of(t, red_rq_of(rq)->now) <= limit_of(t);
+	return red_begin(rq) + red_rest_of(t, red_rq_of(rq)->now) <=
+	       red_limit_of(t);
 }
 
 /* The first accepted job that is late if all that are before it run from @at
@@ -197,7 +198,7 @@ static struct red_task *first_late(struct red_task *x, cr_ns at)
 {
 	for (;;) {
 		struct red_task *l = RB_LEFT(x, node);
-		cr_ns upto = at + sum_of(l) + x->rest;
+		cr_ns upto = at + red_sum_of(l) + x->rest;
 
 		if (l && at + l->late > 0) {
 			x = l;
@@ -232,7 +233,7 @@ static struct red_task *cheapest_upto(struct red_task *x, struct red_task *last)
 struct cr_task *red_victim(struct cr_rq *rq)
 {
 	struct red_task *root = red_rq_of(rq)->accepted.rbh_root, *x;
-	cr_ns at = begin(rq);
+	cr_ns at = red_begin(rq);
 
 	if (!root || at + root->late <= 0)
 		return NULL;
@@ -249,16 +250,16 @@ static int rejected_cmp(struct red_task *x, struct red_task *y)
 	return x == y ? 0 : cheaper(y, x) ? -1 : 1;
 }
 
-static cr_ns soonest_of(const struct red_task *x)
+static cr_ns red_soonest_of(const struct red_task *x)
 {
 	return x ? x->soonest : CR_NEVER;
 }
 
 static void find_soonest(struct red_task *x)
 {
-	x->soonest =
-		cr_ns_min(x->start, cr_ns_min(soonest_of(RB_LEFT(x, node)),
-					      soonest_of(RB_RIGHT(x, node))));
+	x->soonest = cr_ns_min(x->start,
+			       cr_ns_min(red_soonest_of(RB_LEFT(x, node)),
+					 red_soonest_of(RB_RIGHT(x, node))));
 }
 
 #undef RB_AUGMENT
@@ -277,7 +278,7 @@ void red_reject(struct cr_rq *rq, struct cr_task *t)
 
 	x->where = RED_REJECTED;
 	set_numbers(t);
-	x->start = x->soonest = limit_of(t) - x->rest;
+	x->start = x->soonest = red_limit_of(t) - x->rest;
 	RB_INSERT(red_rejected, &red_rq_of(rq)->rejected, x);
 	rejected_update(x);
 }
@@ -296,12 +297,12 @@ struct cr_task *red_hopeless(const struct cr_rq *rq)
 	const struct red_rq *q = red_rq_of(rq);
 	struct red_task *x = q->rejected.rbh_root;
 
-	if (soonest_of(x) >= q->now)
+	if (red_soonest_of(x) >= q->now)
 		return NULL;
 	while (x->start >= q->now) {
 		struct red_task *l = RB_LEFT(x, node);
 
-		x = soonest_of(l) < q->now ? l : RB_RIGHT(x, node);
+		x = red_soonest_of(l) < q->now ? l : RB_RIGHT(x, node);
 	}
 	return cr_task_of(x);
 }
@@ -338,7 +339,7 @@ static int count_accepted(struct red_rq *q)
 	RB_FOREACH (x, red_accepted, &q->accepted) {
 		struct red_task was = *x;
 
-		sum_up(x);
+		red_sum_up(x);
 		if (was.sum != x->sum || was.late != x->late ||
 		    was.cheapest != x->cheapest || x->where != RED_ACCEPTED)
 			return -1;

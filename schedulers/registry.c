@@ -55,8 +55,8 @@ static const char *flaw(const struct cr_sched_ops *ops)
 	return NULL;
 }
 
-static int load(const char *path, const struct cr_sched_ops **out,
-		struct cr_err *e)
+static int load_plugin(const char *path, const struct cr_sched_ops **out,
+		       struct cr_err *e)
 {
 	const struct cr_sched_ops *ops;
 	const char *what;
@@ -124,7 +124,7 @@ int cr_scheduler_find(const char *spec, const struct cr_sched_ops **ops,
 		return cr_fail(e, -ENOENT, "scheduler '%.20s...': too long",
 			       spec);
 	(void)snprintf(name, sizeof(name), "%.*s", (int)n, spec);
-	rc = strchr(name, '/') ? load(name, ops, e)
+	rc = strchr(name, '/') ? load_plugin(name, ops, e)
 			       : find_builtin(name, ops, e);
 	if (!rc)
 		*opts = spec[n] == ',' ? spec + n + 1 : spec + n;

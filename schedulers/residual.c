@@ -14,7 +14,7 @@
 /* --- numbers --- */
 
 /* rest * 2^32 / b of rest < b, down. One division where it fits. */
-static uint64_t fraction(uint64_t rest, uint64_t b)
+static uint64_t residual_fraction(uint64_t rest, uint64_t b)
 {
 	uint64_t part = 0;
 
@@ -33,10 +33,10 @@ static uint64_t fraction(uint64_t rest, uint64_t b)
 
 /* a * 2^32 / b, of a >= 0, b > 0: how many units of slope a / b is, and the
  * time in which slope b rises by a. Rounded up, or down; CR_NEVER if huge. */
-static cr_ns divide(cr_ns a, int64_t b, bool up)
+static cr_ns residual_divide(cr_ns a, int64_t b, bool up)
 {
 	uint64_t whole = (uint64_t)(a / b), rest = (uint64_t)(a % b);
-	uint64_t part = fraction(rest, (uint64_t)b);
+	uint64_t part = residual_fraction(rest, (uint64_t)b);
 
 	if (whole >= UINT64_C(1) << 30)
 		return CR_NEVER;
@@ -48,7 +48,7 @@ static cr_ns divide(cr_ns a, int64_t b, bool up)
 
 static int64_t slope_of(cr_ns rise, cr_ns run)
 {
-	return cr_ns_min(divide(rise, run, true), STEEP);
+	return cr_ns_min(residual_divide(rise, run, true), STEEP);
 }
 
 /* Full ns of a number of units of 2^-32, down, from -FAR to FAR. */
@@ -66,7 +66,7 @@ static cr_ns rise_of(int64_t slope, cr_ns run, bool up)
 	return whole_ns((__int128)slope * run + (up ? CURVE_ONE - 1 : 0));
 }
 
-static cr_ns times(cr_ns a, int64_t b)
+static cr_ns residual_times(cr_ns a, int64_t b)
 {
 	cr_ns product;
 
@@ -77,7 +77,7 @@ static cr_ns times(cr_ns a, int64_t b)
 
 /* --- arrival curves --- */
 
-static struct residual_shape shape_of(const struct cr_task *t)
+static struct residual_shape residual_shape_of(const struct cr_task *t)
 {
 	const struct cr_contract *c = &t->contract;
 	struct residual_shape s = { t->rel_deadline, t->period, 1, 0, 0 };
@@ -97,12 +97,13 @@ static bool same_shape(const struct residual_shape *a,
 
 static cr_ns burst_of(const struct residual_shape *s, cr_ns cost)
 {
-	return cr_ns_min(times(cost, (int64_t)s->jobs + s->burst), LONG);
+	return cr_ns_min(residual_times(cost, (int64_t)s->jobs + s->burst),
+			 LONG);
 }
 
-static int64_t rate_of(const struct residual_shape *s, cr_ns cost)
+static int64_t residual_rate_of(const struct residual_shape *s, cr_ns cost)
 {
-	return slope_of(times(cost, s->jobs), s->per);
+	return slope_of(residual_times(cost, s->jobs), s->per);
 }
 
 static struct residual_sum *find(struct residual *r,
@@ -116,7 +117,7 @@ static struct residual_sum *find(struct residual *r,
 
 bool residual_add(struct residual *r, const struct cr_task *t)
 {
-	struct residual_shape s = shape_of(t);
+	struct residual_shape s = residual_shape_of(t);
 	struct residual_sum *sum = find(r, &s);
 	cr_ns cost = cr_task_worst(t);
 
@@ -132,20 +133,20 @@ bool residual_add(struct residual *r, const struct cr_task *t)
 	if (!r->rest.tasks++ || s.deadline < r->rest.deadline)
 		r->rest.deadline = s.deadline;
 	r->rest.cost += burst_of(&s, cost);
-	r->rest.slope += rate_of(&s, cost);
+	r->rest.slope += residual_rate_of(&s, cost);
 	return true;
 }
 
 void residual_del(struct residual *r, const struct cr_task *t, bool rest)
 {
-	struct residual_shape s = shape_of(t);
+	struct residual_shape s = residual_shape_of(t);
 	cr_ns cost = cr_task_worst(t);
 	struct residual_sum *sum;
 
 	if (rest) {
 		r->rest.tasks--;
 		r->rest.cost -= burst_of(&s, cost);
-		r->rest.slope -= rate_of(&s, cost);
+		r->rest.slope -= residual_rate_of(&s, cost);
 		return;
 	}
 	sum = find(r, &s);
@@ -167,7 +168,7 @@ struct bends {
 	unsigned n;
 };
 
-static void put(struct bends *all, struct bend b)
+static void residual_put(struct bends *all, struct bend b)
 {
 	unsigned i = all->n++;
 
@@ -180,19 +181,21 @@ static void put(struct bends *all, struct bend b)
 static void put_sum(struct bends *all, const struct residual_sum *s)
 {
 	cr_ns d = s->shape.deadline, burst = burst_of(&s->shape, s->cost);
-	int64_t rate = rate_of(&s->shape, s->cost);
-	int64_t peak = slope_of(times(s->cost, s->shape.peak), CR_SEC);
+	int64_t rate = residual_rate_of(&s->shape, s->cost);
+	int64_t peak = slope_of(residual_times(s->cost, s->shape.peak), CR_SEC);
 
 	if (!s->shape.peak || peak <= rate) {
-		put(all, (struct bend){ d, burst, rate });
+		residual_put(all, (struct bend){ d, burst, rate });
 		return;
 	}
-	put(all, (struct bend){ d, s->cost, peak });
-	put(all,
-	    (struct bend){ cr_ns_min(cr_ns_add(d, divide(burst - s->cost,
-							 peak - rate, true)),
-				     FAR),
-			   0, rate - peak });
+	residual_put(all, (struct bend){ d, s->cost, peak });
+	residual_put(all,
+		     (struct bend){
+			     cr_ns_min(cr_ns_add(d, residual_divide(
+							    burst - s->cost,
+							    peak - rate, true)),
+				       FAR),
+			     0, rate - peak });
 }
 
 /* R between bends: from (t, y) on. Summed with the fractions of a ns, rounded
@@ -246,8 +249,9 @@ void residual_curve(const struct residual *r, cr_ns smax, struct curve *e)
 	for (unsigned i = 0; i < r->nsums; i++)
 		put_sum(&all, &r->sum[i]);
 	if (r->rest.tasks)
-		put(&all, (struct bend){ r->rest.deadline, r->rest.cost,
-					 r->rest.slope });
+		residual_put(&all,
+			     (struct bend){ r->rest.deadline, r->rest.cost,
+					    r->rest.slope });
 	n = pieces_of_r(&all, smax, piece);
 	last = &piece[n - 1];
 	e->n = 0;
@@ -287,12 +291,14 @@ static void steepest(const struct curve *e, cr_ns t, cr_ns least,
 		return;
 	slope = e->piece[e->n - 1].slope;
 	if (first > t)
-		slope = cr_ns_min(slope, divide(least, first - t, false));
+		slope = cr_ns_min(slope,
+				  residual_divide(least, first - t, false));
 	for (unsigned i = 1; i < e->n; i++) {
 		const struct curve_piece *p = &e->piece[i];
 
 		if (p->y >= least && p->t > t)
-			slope = cr_ns_min(slope, divide(p->y, p->t - t, false));
+			slope = cr_ns_min(
+				slope, residual_divide(p->y, p->t - t, false));
 	}
 	if (slope <= 0)
 		return;
@@ -311,7 +317,7 @@ static cr_ns begin_of(const struct curve *e)
 {
 	const struct curve_piece *p = &e->piece[piece_below(e, 1)];
 
-	return p->t + divide(-p->y, p->slope, true);
+	return p->t + residual_divide(-p->y, p->slope, true);
 }
 
 /* Where they meet is no job: nothing is left out. */
@@ -331,7 +337,7 @@ static cr_ns foot_of_last(const struct curve *e)
 	cr_ns foot = begin_of(e);
 
 	for (unsigned i = 1; i < e->n; i++) {
-		cr_ns back = divide(e->piece[i].y, slope, false);
+		cr_ns back = residual_divide(e->piece[i].y, slope, false);
 
 		foot = cr_ns_max(foot, e->piece[i].t - back);
 	}
@@ -340,10 +346,11 @@ static cr_ns foot_of_last(const struct curve *e)
 
 /* Put a line of @slope from (foot, 0) behind the one in @lines, from where it
  * is above that. */
-static void append(struct curve *lines, cr_ns foot, int64_t slope)
+static void residual_append(struct curve *lines, cr_ns foot, int64_t slope)
 {
 	int64_t r = lines->piece[0].slope;
-	cr_ns cross = divide(rise_of(slope, foot, true), slope - r, true);
+	cr_ns cross =
+		residual_divide(rise_of(slope, foot, true), slope - r, true);
 
 	cross = cr_ns_min(cross, FAR);
 	lines->piece[lines->n++] =
@@ -365,13 +372,13 @@ void curve_two_lines(const struct curve *e, cr_ns least, struct curve *lines)
 	first = lines->piece[0].slope;
 	last = e->piece[e->n - 1].slope;
 	if (last > first)
-		append(lines, foot_of_last(e), last);
+		residual_append(lines, foot_of_last(e), last);
 	/* the corner is where the line could be above both, by more than is
 	 * rounded */
 	if (line.piece[0].slope > first &&
 	    curve_inverse(&line, lines->piece[1].y + 2) < lines->piece[1].t) {
 		lines->n = 1;
-		append(lines, line.piece[0].t, line.piece[0].slope);
+		residual_append(lines, line.piece[0].t, line.piece[0].slope);
 	}
 }
 
@@ -387,7 +394,7 @@ cr_ns curve_inverse(const struct curve *c, cr_ns y)
 	p = &c->piece[piece_below(c, y)];
 	if (y <= p->y)
 		return p->t;
-	t = cr_ns_add(p->t, divide(y - p->y, p->slope, true));
+	t = cr_ns_add(p->t, residual_divide(y - p->y, p->slope, true));
 	/* rounded down, the next begins where this one has not come yet */
 	return p + 1 < c->piece + c->n ? cr_ns_min(t, p[1].t) : t;
 }

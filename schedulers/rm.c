@@ -63,14 +63,14 @@ static const struct cr_opt rm_options[] = {
 	{ .name = NULL },
 };
 
-static struct levels *levels_of(struct cr_rq *rq)
+static struct levels *rm_levels_of(struct cr_rq *rq)
 {
 	return &CR_RQ(rq, struct rm_rq)->levels;
 }
 
 static int rm_rq_init(struct cr_rq *rq)
 {
-	levels_init(levels_of(rq), offsetof(struct rm_task, place),
+	levels_init(rm_levels_of(rq), offsetof(struct rm_task, place),
 		    CR_OPTS(rq, struct rm_opts)->workahead);
 	return 0;
 }
@@ -95,18 +95,18 @@ static void rm_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 	(void)why;
 	if (t->cls == CR_BE)
 		CR_TASK(t, struct rm_task)->place.rank = t->job.arrival;
-	levels_insert(rq, levels_of(rq), t, now);
+	levels_insert(rq, rm_levels_of(rq), t, now);
 }
 
 static void rm_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	(void)now;
-	levels_remove(levels_of(rq), t);
+	levels_remove(rm_levels_of(rq), t);
 }
 
 static struct cr_task *rm_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
-	return levels_pick(rq, levels_of(rq), cpu, now);
+	return levels_pick(rq, rm_levels_of(rq), cpu, now);
 }
 
 static void rm_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
@@ -117,7 +117,7 @@ static void rm_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 
 static void rm_tick(struct cr_rq *rq, cr_ns now)
 {
-	levels_promote(rq, levels_of(rq), now);
+	levels_promote(rq, rm_levels_of(rq), now);
 }
 
 static unsigned rm_explain(const struct cr_task *t, struct cr_kv *kv,

@@ -21,7 +21,7 @@ cr_ns rm_cost(const struct cr_task *t)
 	return t->cls == CR_BE ? 0 : cr_task_demand(t);
 }
 
-static cr_ns window(const struct cr_task *t)
+static cr_ns rm_window(const struct cr_task *t)
 {
 	return cr_ns_min(t->period, t->rel_deadline);
 }
@@ -52,7 +52,8 @@ static int member_cmp(struct rm_member *a, struct rm_member *b)
 
 CR_TREE(rm_members, rm_member, node, member_cmp)
 
-static struct rm_level *level_of(struct rm_admitted *a, const struct cr_task *t)
+static struct rm_level *rm_level_of(struct rm_admitted *a,
+				    const struct cr_task *t)
 {
 	struct rm_level key = { .cls = t->cls, .period = t->period };
 
@@ -62,7 +63,7 @@ static struct rm_level *level_of(struct rm_admitted *a, const struct cr_task *t)
 void rm_join(struct rm_admitted *a, struct cr_task *t)
 {
 	struct rm_member *m = CR_TASK(t, struct rm_member);
-	struct rm_level *level = level_of(a, t);
+	struct rm_level *level = rm_level_of(a, t);
 
 	RB_INSERT(rm_members, &a->members, m);
 	if (!level) {
@@ -86,7 +87,7 @@ void rm_leave(struct rm_admitted *a, struct cr_task *t)
 {
 	struct rm_member *m = CR_TASK(t, struct rm_member);
 	struct rm_member *heir = RB_NEXT(rm_members, NULL, m);
-	struct rm_level *level = level_of(a, t);
+	struct rm_level *level = rm_level_of(a, t);
 
 	if (!same_level(heir, t))
 		heir = RB_PREV(rm_members, NULL, m);
@@ -125,7 +126,7 @@ struct suspect {
 	unsigned steps;
 };
 
-static cr_ns times(int64_t n, cr_ns cost)
+static cr_ns rm_times(int64_t n, cr_ns cost)
 {
 	cr_ns product;
 
@@ -147,24 +148,24 @@ static cr_ns work_above(const struct suspect *s, cr_ns x, bool closed)
 {
 	const struct rm_admitted *a = CR_RQ(s->rq, struct rm_admitted);
 	const struct cr_task *t = s->task, *e = s->extra;
-	cr_ns sum = times(jobs_in(s, x, t->period, closed), s->own);
+	cr_ns sum = rm_times(jobs_in(s, x, t->period, closed), s->own);
 	struct rm_level *l;
 
 	RB_FOREACH (l, rm_levels, (struct rm_levels *)&a->levels) {
 		if (level_order(l->cls, l->period, t->cls, t->period) >= 0)
 			break;
-		sum = cr_ns_add(
-			sum, times(jobs_in(s, x, l->period, closed), l->cost));
+		sum = cr_ns_add(sum, rm_times(jobs_in(s, x, l->period, closed),
+					      l->cost));
 	}
 	if (e != t && priority(e, t) < 0)
-		sum = cr_ns_add(sum, times(jobs_in(s, x, e->period, closed),
-					   rm_cost(e)));
+		sum = cr_ns_add(sum, rm_times(jobs_in(s, x, e->period, closed),
+					      rm_cost(e)));
 	return s->rq->ncpu > 1 && sum != CR_NEVER ? sum / s->rq->ncpu : sum;
 }
 
 /* The least x >= @base with x = @base + work above in x; CR_NEVER: none up to
  * @limit. */
-static cr_ns settle(struct suspect *s, cr_ns base, cr_ns limit, bool closed)
+static cr_ns rm_settle(struct suspect *s, cr_ns base, cr_ns limit, bool closed)
 {
 	cr_ns x = base, next;
 
@@ -187,7 +188,7 @@ static cr_ns busy_period(struct suspect *s, cr_ns cost)
 		next = cr_ns_add(s->block, work_above(s, x, false));
 		next = cr_ns_add(
 			next,
-			times(jobs_in(s, x, s->task->period, false), cost));
+			rm_times(jobs_in(s, x, s->task->period, false), cost));
 		if (next == x)
 			return x;
 		x = next;
@@ -199,16 +200,16 @@ static cr_ns busy_period(struct suspect *s, cr_ns cost)
  * The blocking frame began before, so it counts a nanosecond less. */
 static bool uncut_in_time(struct suspect *s, cr_ns cost)
 {
-	cr_ns period = s->task->period, end = window(s->task);
+	cr_ns period = s->task->period, end = rm_window(s->task);
 	cr_ns busy = busy_period(s, cost);
 
 	if (busy == CR_NEVER)
 		return false;
 	for (cr_ns at = 0, k = 0; at < busy; at += period, k++) {
-		cr_ns base = cr_ns_add(s->block, times(k, cost));
+		cr_ns base = cr_ns_add(s->block, rm_times(k, cost));
 		cr_ns latest = cr_ns_add(at, end - cost);
 
-		if (settle(s, base, latest, true) == CR_NEVER)
+		if (rm_settle(s, base, latest, true) == CR_NEVER)
 			return false;
 	}
 	return true;
@@ -216,14 +217,14 @@ static bool uncut_in_time(struct suspect *s, cr_ns cost)
 
 static bool in_time(struct suspect *s)
 {
-	cr_ns cost = rm_cost(s->task), end = window(s->task);
+	cr_ns cost = rm_cost(s->task), end = rm_window(s->task);
 
 	if (cost > end)
 		return false;
 	if (s->rq->sched->preemptible)
-		return settle(s, cost, end, false) != CR_NEVER;
+		return rm_settle(s, cost, end, false) != CR_NEVER;
 	if (s->rq->ncpu > 1)
-		return settle(s, s->block, end - cost, true) != CR_NEVER;
+		return rm_settle(s, s->block, end - cost, true) != CR_NEVER;
 	return uncut_in_time(s, cost);
 }
 
@@ -248,7 +249,7 @@ static const struct cr_task *next_up(struct rm_member **m,
 static cr_ns cost_before(struct rm_admitted *a, const struct cr_task *t,
 			 cr_ns walked)
 {
-	const struct rm_level *l = level_of(a, t);
+	const struct rm_level *l = rm_level_of(a, t);
 
 	return l ? l->cost - walked : 0;
 }
@@ -340,7 +341,8 @@ struct sums {
 	bool implicit; /* no deadline before the next release */
 };
 
-static void add_up(struct sums *s, const struct cr_task *t, enum cr_class last)
+static void rm_add_up(struct sums *s, const struct cr_task *t,
+		      enum cr_class last)
 {
 	int64_t util = (rm_cost(t) * CR_PPM + t->period - 1) / t->period;
 
@@ -369,8 +371,8 @@ static bool bounded(const struct cr_rq *rq, const struct cr_task *extra,
 	struct rm_member *m;
 
 	RB_FOREACH (m, rm_members, &a->members)
-		add_up(&s, cr_task_of(m), last);
-	add_up(&s, extra, last);
+		rm_add_up(&s, cr_task_of(m), last);
+	rm_add_up(&s, extra, last);
 	if (!s.n)
 		return true;
 	if (!rq->sched->preemptible)
@@ -432,7 +434,7 @@ static int64_t load_of(const struct cr_rq *rq)
 	return ppm;
 }
 
-static unsigned allowed(const struct cr_rq *rq, const struct cr_task *t)
+static unsigned rm_allowed(const struct cr_rq *rq, const struct cr_task *t)
 {
 	unsigned n = 0;
 
@@ -445,7 +447,7 @@ static unsigned allowed(const struct cr_rq *rq, const struct cr_task *t)
  * more than an average may have any mask. */
 static bool mask_fits(const struct cr_rq *rq, const struct cr_task *t)
 {
-	return t->cls != CR_HARD || allowed(rq, t) == rq->ncpu;
+	return t->cls != CR_HARD || rm_allowed(rq, t) == rq->ncpu;
 }
 
 /* The least loaded of those that pass, or of all when none does. */
@@ -466,7 +468,7 @@ int rm_admit(const struct cr_sched *s, const struct cr_task *t,
 			best < 0 || load * s->rq[best].ncpu < least * rq->ncpu;
 		bool ok;
 
-		if (!allowed(rq, t) || (found && !less))
+		if (!rm_allowed(rq, t) || (found && !less))
 			continue;
 		ok = mask_fits(rq, t) && passes(rq, t);
 		if (found ? !ok : !ok && !less)

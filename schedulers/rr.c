@@ -37,7 +37,7 @@ static const struct cr_opt rr_options[] = {
 	{ .name = NULL },
 };
 
-static cr_ns quantum_of(const struct cr_rq *rq)
+static cr_ns rr_quantum_of(const struct cr_rq *rq)
 {
 	return CR_OPTS(rq, struct rr_opts)->quantum;
 }
@@ -70,7 +70,7 @@ static void rr_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 	bool goes_on = why == CR_ENQ_NEXT || why == CR_ENQ_REQUEUE;
 
 	(void)now;
-	if (goes_on && r->used < quantum_of(rq)) {
+	if (goes_on && r->used < rr_quantum_of(rq)) {
 		go_on(list, r);
 		return;
 	}
@@ -92,7 +92,7 @@ static struct cr_task *rr_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	if (!t)
 		return NULL;
 	rr_dequeue(rq, t, now);
-	t->slice = quantum_of(rq) - CR_TASK(t, struct rr_task)->used;
+	t->slice = rr_quantum_of(rq) - CR_TASK(t, struct rr_task)->used;
 	return t;
 }
 
@@ -122,7 +122,7 @@ static bool rr_check(const struct cr_rq *rq)
 	TAILQ_FOREACH (n, list, link) {
 		const struct rr_task *r = (const struct rr_task *)(void *)n;
 
-		if (r->used < 0 || r->used >= quantum_of(rq))
+		if (r->used < 0 || r->used >= rr_quantum_of(rq))
 			return false;
 	}
 	return cr_list_check(rq, list);

@@ -81,7 +81,7 @@ static const struct cr_opt rsdl_options[] = {
 	{ .name = NULL },
 };
 
-static const struct rsdl_opts *opts_of(const struct cr_rq *rq)
+static const struct rsdl_opts *rsdl_opts_of(const struct cr_rq *rq)
 {
 	return CR_OPTS(rq, struct rsdl_opts);
 }
@@ -92,7 +92,7 @@ static unsigned open_level(const struct rsdl_rq *q, unsigned level)
 	return (unsigned)__builtin_ctzll(~q->closed >> level << level);
 }
 
-static unsigned level_of(const struct cr_task *t)
+static unsigned rsdl_level_of(const struct cr_task *t)
 {
 	const struct rsdl_rq *q = CR_RQ(t->rq, struct rsdl_rq);
 	const struct rsdl_task *x = CR_TASK_CONST(t, struct rsdl_task);
@@ -105,9 +105,10 @@ static bool rsdl_before(const struct cr_task *a, const struct cr_task *b,
 			cr_ns now)
 {
 	(void)now;
-	return stairs_before(&CR_RQ(a->rq, struct rsdl_rq)->stairs,
-			     CR_TASK_CONST(a, struct stairs_task), level_of(a),
-			     CR_TASK_CONST(b, struct stairs_task), level_of(b));
+	return stairs_before(
+		&CR_RQ(a->rq, struct rsdl_rq)->stairs,
+		CR_TASK_CONST(a, struct stairs_task), rsdl_level_of(a),
+		CR_TASK_CONST(b, struct stairs_task), rsdl_level_of(b));
 }
 
 static int rsdl_rq_init(struct cr_rq *rq)
@@ -122,14 +123,14 @@ static void rsdl_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 
 	(void)now;
 	stairs_join(&CR_RQ(rq, struct rsdl_rq)->stairs, t,
-		    (unsigned)opts_of(rq)->levels);
+		    (unsigned)rsdl_opts_of(rq)->levels);
 	x->level = x->stairs.base;
 }
 
 /* --- the levels' quotas --- */
 
 /* If a rotation has begun, all levels have theirs again. */
-static void refill(struct rsdl_rq *q)
+static void rsdl_refill(struct rsdl_rq *q)
 {
 	if (q->rotation == q->stairs.round)
 		return;
@@ -160,29 +161,30 @@ static void close_level(struct rsdl_rq *q, unsigned level)
 	f->occupied |= UINT64_C(1) << below;
 }
 
-static void charge(struct cr_rq *rq, unsigned level, cr_ns ran)
+static void rsdl_charge(struct cr_rq *rq, unsigned level, cr_ns ran)
 {
 	struct rsdl_rq *q = CR_RQ(rq, struct rsdl_rq);
 
 	q->spent[level] = cr_ns_add(spent_on(q, level), ran);
 	q->touched |= UINT64_C(1) << level;
-	if (q->spent[level] >= opts_of(rq)->quota &&
-	    level + 1 < (unsigned)opts_of(rq)->levels)
+	if (q->spent[level] >= rsdl_opts_of(rq)->quota &&
+	    level + 1 < (unsigned)rsdl_opts_of(rq)->levels)
 		close_level(q, level);
 }
 
 /* Longest turn on @level: what is left of its quota. */
-static cr_ns room_on(const struct cr_rq *rq, unsigned level)
+static cr_ns rsdl_room_on(const struct cr_rq *rq, unsigned level)
 {
-	if (level + 1 == (unsigned)opts_of(rq)->levels)
+	if (level + 1 == (unsigned)rsdl_opts_of(rq)->levels)
 		return CR_NEVER;
-	return opts_of(rq)->quota - spent_on(CR_RQ(rq, struct rsdl_rq), level);
+	return rsdl_opts_of(rq)->quota -
+	       spent_on(CR_RQ(rq, struct rsdl_rq), level);
 }
 
 /* --- the calls --- */
 
 /* Rotations have begun without @x: it has all its quotas again. */
-static void deal(struct rsdl_task *x, uint64_t rotation)
+static void rsdl_deal(struct rsdl_task *x, uint64_t rotation)
 {
 	x->level = x->stairs.base;
 	x->used = 0;
@@ -198,12 +200,12 @@ static void rsdl_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 
 	if (why == CR_ENQ_RELEASE)
 		stairs_wake(&q->stairs);
-	refill(q);
+	rsdl_refill(q);
 	if (x->stairs.round < q->rotation)
-		deal(x, q->rotation);
+		rsdl_deal(x, q->rotation);
 	if (x->stairs.round > q->rotation) /* ran ahead, where masks let it */
 		x->stairs.round = q->rotation + 1;
-	x->level = level_of(t);
+	x->level = rsdl_level_of(t);
 	stairs_put(&q->stairs, &x->stairs, x->level,
 		   stairs_goes_on(&x->stairs, why));
 	if (why != CR_ENQ_REQUEUE)
@@ -214,7 +216,7 @@ static void rsdl_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	(void)now;
 	stairs_take(&CR_RQ(rq, struct rsdl_rq)->stairs,
-		    CR_TASK(t, struct stairs_task), level_of(t));
+		    CR_TASK(t, struct stairs_task), rsdl_level_of(t));
 }
 
 static struct cr_task *rsdl_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
@@ -223,16 +225,16 @@ static struct cr_task *rsdl_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	struct cr_task *t = stairs_first(rq, &q->stairs, cpu);
 	struct rsdl_task *x;
 
-	refill(q);
+	rsdl_refill(q);
 	if (!t)
 		return NULL;
 	rsdl_dequeue(rq, t, now);
 	q->stairs.running++;
 	x = CR_TASK(t, struct rsdl_task);
-	x->level = level_of(t);
-	t->slice = opts_of(rq)->quantum - x->used;
+	x->level = rsdl_level_of(t);
+	t->slice = rsdl_opts_of(rq)->quantum - x->used;
 	if (x->stairs.round == q->rotation)
-		t->slice = cr_ns_min(t->slice, room_on(rq, x->level));
+		t->slice = cr_ns_min(t->slice, rsdl_room_on(rq, x->level));
 	return t;
 }
 
@@ -241,16 +243,17 @@ static void rsdl_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 {
 	struct rsdl_rq *q = CR_RQ(rq, struct rsdl_rq);
 	struct rsdl_task *x = CR_TASK(t, struct rsdl_task);
-	uint64_t levels = (uint64_t)opts_of(rq)->levels;
+	uint64_t levels = (uint64_t)rsdl_opts_of(rq)->levels;
 	cr_ns used = x->used + ran;
-	uint64_t level = x->level + (uint64_t)(used / opts_of(rq)->quantum);
+	uint64_t level =
+		x->level + (uint64_t)(used / rsdl_opts_of(rq)->quantum);
 
 	(void)cpu, (void)why, (void)now;
 	q->stairs.running--;
 	if (x->stairs.round == q->rotation)
-		charge(rq, x->level, ran);
+		rsdl_charge(rq, x->level, ran);
 	x->stairs.turn_over = level > x->level;
-	x->used = used % opts_of(rq)->quantum;
+	x->used = used % rsdl_opts_of(rq)->quantum;
 	if (level >= levels) {
 		x->stairs.round++;
 		level -= levels - x->stairs.base;
@@ -262,11 +265,12 @@ static unsigned rsdl_explain(const struct cr_task *t, struct cr_kv *kv,
 			     unsigned max)
 {
 	const struct rsdl_task *x = CR_TASK_CONST(t, struct rsdl_task);
-	unsigned level = level_of(t);
+	unsigned level = rsdl_level_of(t);
 	const struct cr_kv all[] = {
 		{ "level", level, CR_KV_COUNT },
 		{ "base_level", x->stairs.base, CR_KV_COUNT },
-		{ "quantum_left", opts_of(t->rq)->quantum - x->used, CR_KV_NS },
+		{ "quantum_left", rsdl_opts_of(t->rq)->quantum - x->used,
+		  CR_KV_NS },
 		{ "level_spent", spent_on(CR_RQ(t->rq, struct rsdl_rq), level),
 		  CR_KV_NS },
 		{ "rotation", (int64_t)x->stairs.round, CR_KV_COUNT },
@@ -278,18 +282,18 @@ static unsigned rsdl_explain(const struct cr_task *t, struct cr_kv *kv,
 static bool rsdl_check(const struct cr_rq *rq)
 {
 	struct rsdl_rq *q = CR_RQ(rq, struct rsdl_rq);
-	unsigned levels = (unsigned)opts_of(rq)->levels;
+	unsigned levels = (unsigned)rsdl_opts_of(rq)->levels;
 
 	if (q->rotation != q->stairs.round)
 		return false;
 	for (unsigned level = 0; level < levels; level++) {
-		bool spent = spent_on(q, level) >= opts_of(rq)->quota;
+		bool spent = spent_on(q, level) >= rsdl_opts_of(rq)->quota;
 		bool closed = q->closed >> level & 1;
 
 		if (closed != (spent && level + 1 < levels))
 			return false;
 	}
-	return stairs_check(rq, &q->stairs, level_of);
+	return stairs_check(rq, &q->stairs, rsdl_level_of);
 }
 
 const struct cr_sched_ops cr_sched_rsdl = {

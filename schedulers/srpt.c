@@ -43,23 +43,23 @@ struct srpt_rq {
 };
 
 /* What the job of @t still needs at @now. */
-static cr_ns rest_of(const struct cr_task *t, cr_ns now)
+static cr_ns srpt_rest_of(const struct cr_task *t, cr_ns now)
 {
 	return cr_ns_max(t->job.cost - cr_task_ran(t, now), 0);
 }
 
 /* Where @t stands at @now: a running job of best effort comes forward. */
-static cr_ns standing(const struct cr_task *t, cr_ns now)
+static cr_ns srpt_standing(const struct cr_task *t, cr_ns now)
 {
 	if (t->cls == CR_BE)
-		return BEHIND + rest_of(t, now);
+		return BEHIND + srpt_rest_of(t, now);
 	return CR_TASK_CONST(t, struct srpt_task)->keyed.key;
 }
 
 static bool srpt_before(const struct cr_task *a, const struct cr_task *b,
 			cr_ns now)
 {
-	cr_ns x = standing(a, now), y = standing(b, now);
+	cr_ns x = srpt_standing(a, now), y = srpt_standing(b, now);
 
 	return x != y ? x < y : a->id < b->id;
 }
@@ -84,7 +84,7 @@ static void srpt_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 	struct srpt_task *x = CR_TASK(t, struct srpt_task);
 
 	if (t->cls == CR_BE)
-		x->keyed.key = standing(t, now);
+		x->keyed.key = srpt_standing(t, now);
 	else
 		x->keyed.key = drops_key(x->keyed.key, x->lost, t, why);
 	key_queue_insert(&CR_RQ(rq, struct srpt_rq)->queue, t);
@@ -140,7 +140,7 @@ static bool srpt_check(const struct cr_rq *rq)
 	RB_FOREACH (x, key_queue, &q->queue) {
 		const struct cr_task *t = cr_task_of(x);
 
-		if (x->key != standing(t, 0))
+		if (x->key != srpt_standing(t, 0))
 			return false;
 		util += CR_TASK_CONST(t, struct srpt_task)->admitted.util;
 	}

@@ -66,12 +66,12 @@ static const struct cr_opt staircase_options[] = {
 	{ .name = NULL },
 };
 
-static cr_ns quantum_of(const struct cr_rq *rq)
+static cr_ns staircase_quantum_of(const struct cr_rq *rq)
 {
 	return CR_OPTS(rq, struct staircase_opts)->quantum;
 }
 
-static unsigned levels_of(const struct cr_rq *rq)
+static unsigned staircase_levels_of(const struct cr_rq *rq)
 {
 	return (unsigned)CR_OPTS(rq, struct staircase_opts)->levels;
 }
@@ -84,11 +84,11 @@ static unsigned at_most(uint64_t a, unsigned b)
 /* Slices of a round. */
 static unsigned round_of(const struct cr_task *t)
 {
-	return levels_of(t->rq) -
+	return staircase_levels_of(t->rq) -
 	       CR_TASK_CONST(t, struct staircase_task)->stairs.base;
 }
 
-static unsigned level_of(const struct cr_task *t)
+static unsigned staircase_level_of(const struct cr_task *t)
 {
 	const struct staircase_task *x =
 		CR_TASK_CONST(t, struct staircase_task);
@@ -100,9 +100,10 @@ static bool staircase_before(const struct cr_task *a, const struct cr_task *b,
 			     cr_ns now)
 {
 	(void)now;
-	return stairs_before(CR_RQ(a->rq, struct stairs),
-			     CR_TASK_CONST(a, struct stairs_task), level_of(a),
-			     CR_TASK_CONST(b, struct stairs_task), level_of(b));
+	return stairs_before(
+		CR_RQ(a->rq, struct stairs),
+		CR_TASK_CONST(a, struct stairs_task), staircase_level_of(a),
+		CR_TASK_CONST(b, struct stairs_task), staircase_level_of(b));
 }
 
 static int staircase_rq_init(struct cr_rq *rq)
@@ -114,11 +115,11 @@ static int staircase_rq_init(struct cr_rq *rq)
 static void staircase_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	(void)now;
-	stairs_join(CR_RQ(rq, struct stairs), t, levels_of(rq));
+	stairs_join(CR_RQ(rq, struct stairs), t, staircase_levels_of(rq));
 }
 
 /* Rounds have begun without @x: it gets the slices of this one. */
-static void deal(struct staircase_task *x, uint64_t round, bool slept)
+static void staircase_deal(struct staircase_task *x, uint64_t round, bool slept)
 {
 	if (slept)
 		x->depth -= at_most(round - x->stairs.round, x->depth);
@@ -137,10 +138,11 @@ static void staircase_enqueue(struct cr_rq *rq, struct cr_task *t,
 	if (why == CR_ENQ_RELEASE)
 		stairs_wake(s);
 	if (x->stairs.round < s->round)
-		deal(x, s->round, why == CR_ENQ_RELEASE);
+		staircase_deal(x, s->round, why == CR_ENQ_RELEASE);
 	if (x->stairs.round > s->round) /* ran ahead, where masks let it */
 		x->stairs.round = s->round + 1;
-	stairs_put(s, &x->stairs, level_of(t), stairs_goes_on(&x->stairs, why));
+	stairs_put(s, &x->stairs, staircase_level_of(t),
+		   stairs_goes_on(&x->stairs, why));
 	if (why != CR_ENQ_REQUEUE)
 		cr_kick_worst(rq, t, staircase_before, now);
 }
@@ -149,7 +151,7 @@ static void staircase_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	(void)now;
 	stairs_take(CR_RQ(rq, struct stairs), CR_TASK(t, struct stairs_task),
-		    level_of(t));
+		    staircase_level_of(t));
 }
 
 static struct cr_task *staircase_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
@@ -161,7 +163,8 @@ static struct cr_task *staircase_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 		return NULL;
 	staircase_dequeue(rq, t, now);
 	s->running++;
-	t->slice = quantum_of(rq) - CR_TASK(t, struct staircase_task)->used;
+	t->slice = staircase_quantum_of(rq) -
+		   CR_TASK(t, struct staircase_task)->used;
 	return t;
 }
 
@@ -171,12 +174,13 @@ static void staircase_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 	struct staircase_task *x = CR_TASK(t, struct staircase_task);
 	unsigned all = round_of(t);
 	cr_ns used = x->used + ran;
-	uint64_t slices = x->slices + (uint64_t)(used / quantum_of(rq));
+	uint64_t slices =
+		x->slices + (uint64_t)(used / staircase_quantum_of(rq));
 
 	(void)cpu, (void)why, (void)now;
 	CR_RQ(rq, struct stairs)->running--;
 	x->stairs.turn_over = slices > x->slices;
-	x->used = used % quantum_of(rq);
+	x->used = used % staircase_quantum_of(rq);
 	if (slices >= all) {
 		x->depth = at_most(x->depth + 1u, all - 1);
 		slices -= all;
@@ -191,7 +195,7 @@ static unsigned staircase_explain(const struct cr_task *t, struct cr_kv *kv,
 	const struct staircase_task *x =
 		CR_TASK_CONST(t, struct staircase_task);
 	const struct cr_kv all[] = {
-		{ "level", level_of(t), CR_KV_COUNT },
+		{ "level", staircase_level_of(t), CR_KV_COUNT },
 		{ "base_level", x->stairs.base, CR_KV_COUNT },
 		{ "first_level", x->stairs.base + x->depth, CR_KV_COUNT },
 		{ "slices_left", round_of(t) - x->slices, CR_KV_COUNT },
@@ -212,11 +216,12 @@ static bool staircase_check(const struct cr_rq *rq)
 			const struct staircase_task *x =
 				CR_TASK_CONST(t, struct staircase_task);
 
-			if (x->used < 0 || x->used >= quantum_of(rq) ||
+			if (x->used < 0 ||
+			    x->used >= staircase_quantum_of(rq) ||
 			    x->depth >= round_of(t) || x->slices >= round_of(t))
 				return false;
 		}
-	return stairs_check(rq, s, level_of);
+	return stairs_check(rq, s, staircase_level_of);
 }
 
 const struct cr_sched_ops cr_sched_staircase = {

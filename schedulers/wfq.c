@@ -26,7 +26,7 @@
 #include "schedulers/wfq_queue.h"
 
 struct wfq_task {
-	struct wfq_flow flow; /* first: task_of() */
+	struct wfq_flow flow; /* first: wfq_task_of() */
 };
 
 struct wfq_rq {
@@ -37,7 +37,7 @@ struct wfq_rq {
 
 _Static_assert(sizeof(struct wfq_task) <= CR_TASK_PRIV, "room in a task");
 
-static struct cr_task *task_of(struct wfq_flow *f)
+static struct cr_task *wfq_task_of(struct wfq_flow *f)
 {
 	return cr_task_of(f);
 }
@@ -48,7 +48,7 @@ static struct wfq_flow *flow_of(struct cr_task *t)
 }
 
 /* Up to @now, of which @served were service: the rest was not. */
-static void count(struct wfq_rq *w, cr_ns served, cr_ns now)
+static void wfq_count(struct wfq_rq *w, cr_ns served, cr_ns now)
 {
 	if (w->busy)
 		w->queue.behind += cr_ns_max(now - w->since - served, 0);
@@ -90,17 +90,17 @@ static struct cr_task *wfq_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	struct wfq_rq *w = CR_RQ(rq, struct wfq_rq);
 	struct wfq_flow *f;
 
-	count(w, 0, now);
+	wfq_count(w, 0, now);
 	wfq_play(&w->queue, now);
 	f = wfq_first(&w->queue);
-	while (f && !cr_may_run(rq, task_of(f), cpu))
+	while (f && !cr_may_run(rq, wfq_task_of(f), cpu))
 		f = RB_NEXT(wfq_ready, &w->queue.ready, f);
 	w->busy = f != NULL;
 	if (!f)
 		return NULL;
 	wfq_take(&w->queue, f);
-	task_of(f)->slice = CR_NEVER;
-	return task_of(f);
+	wfq_task_of(f)->slice = CR_NEVER;
+	return wfq_task_of(f);
 }
 
 static void wfq_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
@@ -110,7 +110,7 @@ static void wfq_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 	struct wfq_flow *f = flow_of(t);
 
 	(void)cpu;
-	count(w, ran, now);
+	wfq_count(w, ran, now);
 	w->busy = w->queue.n > 0;
 	if (why == CR_STOP_DONE || why == CR_STOP_DROP)
 		wfq_done(&w->queue, f, t->job.ran);

@@ -66,7 +66,7 @@ static bool goes_on(const struct wfq_queue *q, const struct wfq_flow *f)
 }
 
 /* The job that has come to its turn in GPS has a start and an end. */
-static void begin(struct wfq_queue *q, struct wfq_flow *f)
+static void wfq_begin(struct wfq_queue *q, struct wfq_flow *f)
 {
 	f->start = goes_on(q, f) ? f->finish : q->virtual;
 	f->job = WFQ_KNOWN;
@@ -80,7 +80,7 @@ static void begin_those_that_came(struct wfq_queue *q)
 
 	while ((f = RB_MIN(wfq_coming, &q->coming)) && came(q, f) <= q->now) {
 		RB_REMOVE(wfq_coming, &q->coming, f);
-		begin(q, f);
+		wfq_begin(q, f);
 	}
 }
 

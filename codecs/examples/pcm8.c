@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PCM8: the upper eight bits of a sample. A bad idea for calls, and the
- * smallest complete codec: copy it, rename it, change encode() and decode().
- * See codecs/README.md. Build and use:
+ * smallest complete codec: copy it, rename it, change encode_pcm8() and
+ * decode_pcm8(). See codecs/README.md. Build and use:
  *
  *     make && codec-runner --codec ./pcm8.so
  */
@@ -29,8 +29,8 @@ static int open_state(void **state, const struct cr_codec_cfg *cfg,
 	return *state ? 0 : cr_fail(e, -ENOMEM, "codec pcm8: out of memory");
 }
 
-static int encode(void *enc, unsigned mode, const int16_t *pcm,
-		  struct cr_frame *out)
+static int encode_pcm8(void *enc, unsigned mode, const int16_t *pcm,
+		       struct cr_frame *out)
 {
 	(void)enc;
 	if (mode)
@@ -44,7 +44,7 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 }
 
 /* Frames come from the network: look before you use them. */
-static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+static unsigned decode_pcm8(void *dec, const struct cr_frame *in, int16_t *pcm)
 {
 	(void)dec;
 	if (in->kind != CR_FRAME_SPEECH || in->bytes != SAMPLES) {
@@ -73,9 +73,9 @@ const struct cr_codec cr_codec_plugin = {
 	.modes = modes,
 	.nmodes = 1,
 	.encoder_open = open_state,
-	.encode = encode,
+	.encode = encode_pcm8,
 	.encoder_close = free,
 	.decoder_open = open_state,
-	.decode = decode,
+	.decode = decode_pcm8,
 	.decoder_close = free,
 };

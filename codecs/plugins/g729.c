@@ -58,7 +58,7 @@ static unsigned parts_of(const struct cr_codec_cfg *cfg, struct cr_err *e)
 	return samples / PART;
 }
 
-static void encoder_close(void *enc)
+static void close_g729_encoder(void *enc)
 {
 	struct encoder *s = enc;
 
@@ -69,8 +69,8 @@ static void encoder_close(void *enc)
 	free(s);
 }
 
-static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_g729_encoder(void **enc, const struct cr_codec_cfg *cfg,
+			     struct cr_err *e)
 {
 	unsigned parts = parts_of(cfg, e);
 	struct encoder *s;
@@ -81,7 +81,7 @@ static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 	if (s)
 		s->lib = initBcg729EncoderChannel(false);
 	if (!s || !s->lib) {
-		encoder_close(s);
+		close_g729_encoder(s);
 		return cr_fail(e, -ENOMEM, "codec g729: out of memory");
 	}
 	s->parts = parts;
@@ -89,8 +89,8 @@ static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 	return 0;
 }
 
-static int encode(void *enc, unsigned mode, const int16_t *pcm,
-		  struct cr_frame *out)
+static int encode_g729(void *enc, unsigned mode, const int16_t *pcm,
+		       struct cr_frame *out)
 {
 	const struct encoder *s = enc;
 
@@ -108,7 +108,7 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 	return 0;
 }
 
-static void decoder_close(void *dec)
+static void close_g729_decoder(void *dec)
 {
 	struct decoder *s = dec;
 
@@ -119,8 +119,8 @@ static void decoder_close(void *dec)
 	free(s);
 }
 
-static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
-			struct cr_err *e)
+static int open_g729_decoder(void **dec, const struct cr_codec_cfg *cfg,
+			     struct cr_err *e)
 {
 	unsigned parts = parts_of(cfg, e);
 	struct decoder *s;
@@ -131,7 +131,7 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	if (s)
 		s->lib = initBcg729DecoderChannel();
 	if (!s || !s->lib) {
-		decoder_close(s);
+		close_g729_decoder(s);
 		return cr_fail(e, -ENOMEM, "codec g729: out of memory");
 	}
 	s->parts = parts;
@@ -139,7 +139,7 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	return 0;
 }
 
-static bool fits(const struct cr_frame *in)
+static bool fits_g729(const struct cr_frame *in)
 {
 	unsigned rest = in->bytes % PART_BYTES;
 
@@ -148,7 +148,7 @@ static bool fits(const struct cr_frame *in)
 }
 
 /* The library reads no bits of a lost frame, but wants a place for them. */
-static void conceal(const struct decoder *s, int16_t *pcm)
+static void conceal_g729(const struct decoder *s, int16_t *pcm)
 {
 	static const uint8_t nothing[PART_BYTES];
 
@@ -157,14 +157,14 @@ static void conceal(const struct decoder *s, int16_t *pcm)
 			      pcm + (size_t)i * PART);
 }
 
-static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+static unsigned decode_g729(void *dec, const struct cr_frame *in, int16_t *pcm)
 {
 	struct decoder *s = dec;
 	unsigned speech = in->bytes / PART_BYTES;
 	bool sid = in->bytes % PART_BYTES;
 
-	if (!fits(in)) {
-		conceal(s, pcm);
+	if (!fits_g729(in)) {
+		conceal_g729(s, pcm);
 		return s->parts * PART;
 	}
 	for (unsigned i = 0; i < speech; i++)
@@ -191,10 +191,10 @@ __attribute__((visibility("default"))) const struct cr_codec cr_codec_plugin = {
 	.frame_max = FRAME_MAX,
 	.modes = modes,
 	.nmodes = 1,
-	.encoder_open = encoder_open,
-	.encode = encode,
-	.encoder_close = encoder_close,
-	.decoder_open = decoder_open,
-	.decode = decode,
-	.decoder_close = decoder_close,
+	.encoder_open = open_g729_encoder,
+	.encode = encode_g729,
+	.encoder_close = close_g729_encoder,
+	.decoder_open = open_g729_decoder,
+	.decode = decode_g729,
+	.decoder_close = close_g729_decoder,
 };

@@ -508,7 +508,7 @@ static void pad_to(struct page *p, int column)
 }
 
 /* Prints one word, on a new line when it does not fit any more. */
-static void put_word(struct page *p, const char *word, int len)
+static void put_help_word(struct page *p, const char *word, int len)
 {
 	if (p->column > p->indent && p->column + 1 + len > COLUMNS)
 		new_line(p);
@@ -525,7 +525,7 @@ static void put_text(struct page *p, const char *text)
 		int len = (int)strcspn(text, " \n");
 
 		if (len)
-			put_word(p, text, len);
+			put_help_word(p, text, len);
 		text += len;
 		if (*text == '\n')
 			new_line(p);

@@ -18,7 +18,7 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 	return m < c ? m : c;
 }
 
-static int lower(const char *s, unsigned i)
+static int lower_letter(const char *s, unsigned i)
 {
 	return tolower((unsigned char)s[i]);
 }
@@ -35,13 +35,14 @@ static unsigned distance(const char *a, const char *b)
 	for (unsigned i = 1; i <= la; i++) {
 		now[0] = i;
 		for (unsigned j = 1; j <= lb; j++) {
-			unsigned differs = lower(a, i - 1) != lower(b, j - 1);
+			unsigned differs = lower_letter(a, i - 1) !=
+					   lower_letter(b, j - 1);
 
 			now[j] = min3(last[j] + 1, now[j - 1] + 1,
 				      last[j - 1] + differs);
 			if (i > 1 && j > 1 && now[j] > before[j - 2] + 1 &&
-			    lower(a, i - 1) == lower(b, j - 2) &&
-			    lower(a, i - 2) == lower(b, j - 1))
+			    lower_letter(a, i - 1) == lower_letter(b, j - 2) &&
+			    lower_letter(a, i - 2) == lower_letter(b, j - 1))
 				now[j] = before[j - 2] + 1;
 		}
 		spare = before;

@@ -52,7 +52,7 @@ const char *option_hint(const struct option_row *rows, unsigned flags,
 
 /* --- one value --- */
 
-static int index_of(const char *text, const char *const *names)
+static int index_of_name(const char *text, const char *const *names)
 {
 	for (int i = 0; names[i]; i++)
 		if (!strcmp(text, names[i]))
@@ -67,8 +67,8 @@ static bool is_bounded(const struct option_row *row)
 }
 
 /* What @text says, whether or not it is within bounds. */
-static bool read_number(const struct option_row *row, const char *text,
-			int64_t *out)
+static bool read_option_number(const struct option_row *row, const char *text,
+			       int64_t *out)
 {
 	static const char *const bools[] = { "no", "yes",   "off",
 					     "on", "false", "true",
@@ -89,11 +89,11 @@ static bool read_number(const struct option_row *row, const char *text,
 		*out = CR_NEVER;
 		return true;
 	case CR_OPT_BOOL:
-		at = index_of(text, bools);
+		at = index_of_name(text, bools);
 		*out = at % 2;
 		return at >= 0;
 	default:
-		at = index_of(text, row->names);
+		at = index_of_name(text, row->names);
 		*out = at;
 		return at >= 0;
 	}
@@ -133,7 +133,7 @@ static int refuse_number(const struct option_row *row, const char *text,
 static bool number_fits(const struct option_row *row, const char *text,
 			int64_t *out)
 {
-	if (!read_number(row, text, out))
+	if (!read_option_number(row, text, out))
 		return false;
 	return !is_bounded(row) || (*out >= row->min && *out <= row->max) ||
 	       (!*out && row->flags & OPTION_ZERO);
@@ -378,7 +378,8 @@ static int unknown(const struct cr_opt *table, const char *key,
 }
 
 /* Copy the next "key=value" of *@text out and step over it and its comma. */
-static int split(const char **text, char *key, char *value, struct cr_err *e)
+static int split_pair(const char **text, char *key, char *value,
+		      struct cr_err *e)
 {
 	size_t len = strcspn(*text, ","), k = strcspn(*text, "=,");
 
@@ -408,7 +409,7 @@ static int walk(const struct cr_opt *table, void *vals, const char *text,
 	while (*text) {
 		const struct cr_opt *opt = table;
 
-		rc = split(&text, key, value, e);
+		rc = split_pair(&text, key, value, e);
 		if (rc)
 			return rc;
 		while (opt && opt->name && strcmp(opt->name, key) != 0)

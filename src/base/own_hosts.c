@@ -50,7 +50,7 @@ static void free_later(struct rcu_later *later)
 	free_list((struct host_list *)later); /* its first member */
 }
 
-static int compare(const void *a, const void *b)
+static int compare_hosts(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct in6_addr));
 }
@@ -60,7 +60,7 @@ static bool has(const struct in6_addr *list, size_t n,
 {
 	const struct in6_addr host = address_mapped(a);
 
-	return n && bsearch(&host, list, n, sizeof(*list), compare);
+	return n && bsearch(&host, list, n, sizeof(*list), compare_hosts);
 }
 
 static struct sockaddr_storage from_kernel(const struct sockaddr *a)
@@ -133,8 +133,9 @@ static struct host_list *list_of(const struct ifaddrs *all)
 	}
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next)
 		add_host(l, i);
-	qsort(l->hosts, l->nhosts, sizeof(*l->hosts), compare);
-	qsort(l->broadcasts, l->nbroadcasts, sizeof(*l->broadcasts), compare);
+	qsort(l->hosts, l->nhosts, sizeof(*l->hosts), compare_hosts);
+	qsort(l->broadcasts, l->nbroadcasts, sizeof(*l->broadcasts),
+	      compare_hosts);
 	return l;
 }
 

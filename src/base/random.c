@@ -20,7 +20,7 @@ static _Thread_local struct {
 	uint8_t octet[STOCK];
 } stock;
 
-static void refill(void)
+static void refill_random(void)
 {
 	ssize_t n;
 
@@ -39,7 +39,7 @@ void random_fill(void *buf, size_t bytes)
 		size_t n;
 
 		if (!stock.left)
-			refill();
+			refill_random();
 		n = bytes < stock.left ? bytes : stock.left;
 		stock.left -= n;
 		memcpy(to, stock.octet + stock.left, n);

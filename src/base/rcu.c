@@ -80,7 +80,7 @@ static uint64_t do_all(struct rcu_later *list)
 	return n;
 }
 
-static void *run(void *arg)
+static void *run_deferred(void *arg)
 {
 	struct rcu_later *list;
 
@@ -107,7 +107,7 @@ int rcu_start(struct cr_err *e)
 
 	(void)pthread_mutex_lock(&rcu.lock);
 	if (!rcu.runs)
-		err = thread_create(&rcu.thread, NULL, run, NULL);
+		err = thread_create(&rcu.thread, NULL, run_deferred, NULL);
 	if (!err)
 		rcu.runs = true;
 	(void)pthread_mutex_unlock(&rcu.lock);

@@ -27,8 +27,8 @@ bool cpu_list_has(const struct cpu_list *list, unsigned cpu)
 }
 
 /* Append first..last. */
-static int append(struct cpu_list *list, unsigned long first,
-		  unsigned long last, struct cr_err *e)
+static int append_cpus(struct cpu_list *list, unsigned long first,
+		       unsigned long last, struct cr_err *e)
 {
 	if (last < first || last >= 4096)
 		return cr_fail(e, -EINVAL, "'%lu-%lu' is no range of CPUs",
@@ -70,7 +70,7 @@ int cpu_list_parse(struct cpu_list *out, const char *text, struct cr_err *e)
 		last = first;
 		if (*p == '-' && (p++, !number(&p, &last)))
 			break;
-		err = append(&list, first, last, e);
+		err = append_cpus(&list, first, last, e);
 		if (err)
 			return err;
 		if (!*p) {

@@ -64,7 +64,7 @@ AVX2 static int32_t energy_of(const int16_t x[], int n)
 }
 
 /* v >> bits, or << if negative and limited, for v >= 0. */
-static inline int32_t shift_right(int32_t v, int bits)
+static inline int32_t shift_right_agc(int32_t v, int bits)
 {
 	int32_t shifted;
 
@@ -85,10 +85,10 @@ static int32_t root_of_ratio(int32_t in, int32_t out, int32_t *overflow)
 
 	if (in == 0)
 		return 0;
-	out_mantissa = round_upper(shift_right(out, -out_norm), overflow);
+	out_mantissa = round_upper(shift_right_agc(out, -out_norm), overflow);
 	in_mantissa = round_upper(in << in_norm, overflow);
 	ratio = quotient(out_mantissa, in_mantissa) * 128;
-	return inverse_root(shift_right(ratio, out_norm - in_norm));
+	return inverse_root(shift_right_agc(ratio, out_norm - in_norm));
 }
 
 AVX2 static void follow_gain(int16_t *gain, int32_t target, int16_t factor,
@@ -120,7 +120,7 @@ AVX2 static void apply_gain(int16_t gain, int16_t x[], int n)
 	}
 }
 
-static bool is_valid(int n)
+static bool is_valid_agc(int n)
 {
 	return cr_kernels_fast && n > 0 && n <= N_MAX && n % LANES == 0;
 }
@@ -131,7 +131,7 @@ void agc(int16_t *gain, int16_t in[], int16_t out[], int16_t factor, int16_t n,
 	int32_t in_energy = -1, out_energy = -1, root;
 	int16_t wanted;
 
-	if (is_valid(n)) {
+	if (is_valid_agc(n)) {
 		out_energy = energy_of(out, n);
 		in_energy = energy_of(in, n);
 	}
@@ -152,7 +152,7 @@ void agc2(int16_t in[], int16_t out[], int16_t n, int32_t *overflow)
 {
 	int32_t in_energy = -1, out_energy = -1, root;
 
-	if (is_valid(n)) {
+	if (is_valid_agc(n)) {
 		out_energy = energy_of(out, n);
 		in_energy = energy_of(in, n);
 	}
@@ -163,5 +163,5 @@ void agc2(int16_t in[], int16_t out[], int16_t n, int32_t *overflow)
 		return;
 	}
 	root = root_of_ratio(in_energy, out_energy, overflow);
-	apply_gain(round_upper(shift_right(root, -9), overflow), out, n);
+	apply_gain(round_upper(shift_right_agc(root, -9), overflow), out, n);
 }

@@ -46,7 +46,7 @@ AVX2 static uint64_t apply_window(const int16_t x[], const int16_t w[],
 }
 
 /* Divides y by 4 and returns its energy modulo 2^32. */
-AVX2 static uint32_t scale_down(int16_t y[])
+AVX2 static uint32_t scale_down_autocorr(int16_t y[])
 {
 	__m256i sums = _mm256_setzero_si256();
 
@@ -60,7 +60,7 @@ AVX2 static uint32_t scale_down(int16_t y[])
 }
 
 /* y must be followed by zeros. */
-AVX2 static uint32_t correlate(const int16_t y[], int lag)
+AVX2 static uint32_t correlate_autocorr(const int16_t y[], int lag)
 {
 	__m256i sums = _mm256_setzero_si256();
 
@@ -71,7 +71,7 @@ AVX2 static uint32_t correlate(const int16_t y[], int lag)
 	return 2 * (uint32_t)sum_lanes256(sums);
 }
 
-static inline void split(uint32_t r, int16_t *rh, int16_t *rl)
+static inline void split_autocorr(uint32_t r, int16_t *rh, int16_t *rl)
 {
 	*rh = (int16_t)(r >> 16);
 	*rl = (int16_t)(r >> 1 & 0x7fff);
@@ -88,15 +88,16 @@ AVX2 static int16_t autocorr_avx2(const int16_t x[], int m, int16_t rh[],
 
 	if (half >= UINT64_C(1) << 30) {
 		do {
-			energy = scale_down(y);
+			energy = scale_down_autocorr(y);
 			scaled += 4;
 		} while ((int32_t)energy <= 0);
 	}
 	energy++;
 	norm = leading_shifts((int32_t)energy);
-	split(energy << norm, &rh[0], &rl[0]);
+	split_autocorr(energy << norm, &rh[0], &rl[0]);
 	for (int i = 1; i <= m; i++)
-		split(correlate(y, i) << norm, &rh[i], &rl[i]);
+		split_autocorr(correlate_autocorr(y, i) << norm, &rh[i],
+			       &rl[i]);
 	return (int16_t)(norm - scaled);
 }
 

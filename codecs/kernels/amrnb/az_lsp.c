@@ -46,7 +46,7 @@ enum {
 /* The points of the library: cos(k pi / 60), and what the tables hold. */
 extern const int16_t grid[POINTS];
 
-static inline int32_t limit(int32_t t)
+static inline int32_t limit_az_lsp(int32_t t)
 {
 	t >>= 10;
 	t = t > INT16_MAX ? INT16_MAX : t;
@@ -54,7 +54,7 @@ static inline int32_t limit(int32_t t)
 }
 
 /* (h x + (l x >> 15)), modulo 2^32 */
-static inline uint32_t product(int32_t h, int32_t l, int32_t x)
+static inline uint32_t product_az_lsp(int32_t h, int32_t l, int32_t x)
 {
 	return (uint32_t)(h * x) + (uint32_t)(l * x >> 15);
 }
@@ -68,13 +68,15 @@ static inline int32_t chebyshev(int32_t x, const int16_t f[TERMS])
 	int32_t l = t >> 1 & 0x7fff;
 
 	for (int i = 2; i < TERMS - 1; i++) {
-		t = 4 * product(h, l, x) - before + (uint32_t)f[i] * 16384;
+		t = 4 * product_az_lsp(h, l, x) - before +
+		    (uint32_t)f[i] * 16384;
 		before = (uint32_t)h * 65536 + 2 * (uint32_t)l;
 		h = (int32_t)t >> 16;
 		l = t >> 1 & 0x7fff;
 	}
-	t = 2 * product(h, l, x) - before + (uint32_t)f[TERMS - 1] * 8192;
-	return limit((int32_t)t);
+	t = 2 * product_az_lsp(h, l, x) - before +
+	    (uint32_t)f[TERMS - 1] * 8192;
+	return limit_az_lsp((int32_t)t);
 }
 
 /* The same in eight lanes. A product of 16 bits is one of pairs whose second
@@ -128,7 +130,7 @@ struct polynomial {
 	int32_t roots[LANES], others[LANES];
 };
 
-AVX2 static void evaluate_grid(struct polynomial *p)
+AVX2 static void evaluate_grid_az_lsp(struct polynomial *p)
 {
 	int16_t points[PADDED] = { 0 };
 
@@ -193,7 +195,7 @@ static inline void halve(struct interval *in, const int16_t f[TERMS])
 }
 
 /* xlow - ylow (xhigh - xlow) / (yhigh - ylow), all in 16 bits. */
-static inline int16_t interpolate(const struct interval *in)
+static inline int16_t interpolate_az_lsp(const struct interval *in)
 {
 	int16_t dx = (int16_t)(in->xhigh - in->xlow);
 	int16_t dy = (int16_t)(in->yhigh - in->ylow);
@@ -245,8 +247,8 @@ AVX2_INLINE __m256i reciprocal8(__m256i v)
 		q, _mm256_cmpgt_epi32(_mm256_mullo_epi32(q, v), dividend));
 }
 
-/* interpolate(). Where dy is 0, as in unused lanes, so is slope: sign makes it;
- * 1 is divided by there. */
+/* interpolate_az_lsp(). Where dy is 0, as in unused lanes, so is slope: sign
+ * makes it; 1 is divided by there. */
 AVX2_INLINE __m256i interpolate8(const struct interval8 *in)
 {
 	__m256i dx = low_words(_mm256_sub_epi32(in->xhigh, in->xlow));
@@ -302,12 +304,13 @@ struct walk {
 };
 
 /* The root of @p in @in, and the other's value there. */
-static void refine(struct walk *w, struct interval *in,
-		   const struct polynomial *p, const struct polynomial *other)
+static void refine_az_lsp(struct walk *w, struct interval *in,
+			  const struct polynomial *p,
+			  const struct polynomial *other)
 {
 	for (int i = 0; i < HALVINGS; i++)
 		halve(in, p->f);
-	w->x = interpolate(in);
+	w->x = interpolate_az_lsp(in);
 	w->other = chebyshev(w->x, other->f);
 }
 
@@ -323,7 +326,7 @@ static bool step_from_root(struct walk *w, const struct polynomial *p,
 	in.ylow = p->values[w->k];
 	if (in.ylow * in.yhigh > 0)
 		return false;
-	refine(w, &in, p, other);
+	refine_az_lsp(w, &in, p, other);
 	return true;
 }
 
@@ -349,18 +352,18 @@ AVX2_INLINE bool step_on_grid(struct walk *w, const struct polynomial *p,
 		struct interval in = { grid[w->k], p->values[w->k],
 				       grid[w->k - 1], p->values[w->k - 1] };
 
-		refine(w, &in, p, other);
+		refine_az_lsp(w, &in, p, other);
 	}
 	return true;
 }
 
-AVX2 static int find_roots(struct polynomial p[2], int16_t lsp[ORDER])
+AVX2 static int find_roots_az_lsp(struct polynomial p[2], int16_t lsp[ORDER])
 {
 	struct walk w = { 0 };
 	int found = 0;
 
 	for (int i = 0; i < 2; i++) {
-		evaluate_grid(&p[i]);
+		evaluate_grid_az_lsp(&p[i]);
 		find_changes(&p[i]);
 	}
 	for (int i = 0; i < 2; i++)
@@ -385,6 +388,6 @@ void Az_lsp(int16_t a[], int16_t lsp[], int16_t old_lsp[], int32_t *overflow)
 		return;
 	}
 	split_polynomial(a, p);
-	if (find_roots(p, lsp) < ORDER)
+	if (find_roots_az_lsp(p, lsp) < ORDER)
 		memcpy(lsp, old_lsp, ORDER * sizeof(*lsp));
 }

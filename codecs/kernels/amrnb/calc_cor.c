@@ -62,8 +62,8 @@ AVX2_INLINE int32_t correlate(const int16_t s[], const int16_t past[], int n)
 	return (int32_t)(2 * (uint32_t)sum_lanes256(sum));
 }
 
-AVX2 static void correlate_all(const int16_t s[], int n, int lag_max, int lags,
-			       int32_t corr[])
+AVX2 static void correlate_all_calc_cor(const int16_t s[], int n, int lag_max,
+					int lags, int32_t corr[])
 {
 	const int16_t *past = s - lag_max;
 	int k = 0;
@@ -83,5 +83,5 @@ void comp_corr(int16_t s[], int16_t n, int16_t lag_max, int16_t lag_min,
 		stock_comp_corr(s, n, lag_max, lag_min, corr);
 		return;
 	}
-	correlate_all(s, n, lag_max, lags, corr - lag_max);
+	correlate_all_calc_cor(s, n, lag_max, lags, corr - lag_max);
 }

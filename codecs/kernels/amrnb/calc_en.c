@@ -51,9 +51,9 @@ AVX2_INLINE bool cannot_clip(__m128i sum)
 
 /* The sums, doubled. False if one might clip on the way; that of y2 cannot, and
  * that of x2 wraps. */
-AVX2 static bool sum_up(const int16_t x[], const int16_t x2[],
-			const int16_t y1[], const int16_t Y2[],
-			int32_t value[SUMS])
+AVX2 static bool sum_up_calc_en(const int16_t x[], const int16_t x2[],
+				const int16_t y1[], const int16_t Y2[],
+				int32_t value[SUMS])
 {
 	const int16_t *with[SUMS] = { [TARGET] = x, [PITCH] = y1, [REST] = x2 };
 	__m128i most[SUMS], sum[SUMS];
@@ -81,7 +81,7 @@ AVX2 static bool sum_up(const int16_t x[], const int16_t x2[],
 }
 
 /* The upper half of the normalised @v. */
-static int16_t fraction(int32_t v, int *shifts)
+static int16_t fraction_calc_en(int32_t v, int *shifts)
 {
 	*shifts = leading_shifts(v);
 	return upper((int32_t)((uint32_t)v << *shifts));
@@ -102,11 +102,11 @@ static void set_coefficients(const int16_t pitch[4], const int32_t value[SUMS],
 	exp[0] = pitch[1];
 	frac[1] = negated(pitch[2]);
 	exp[1] = (int16_t)(pitch[3] + 1);
-	frac[2] = fraction(value[ENERGY] + first, &shifts);
+	frac[2] = fraction_calc_en(value[ENERGY] + first, &shifts);
 	exp[2] = (int16_t)(-3 - shifts);
-	frac[3] = negated(fraction(value[TARGET] + first, &shifts));
+	frac[3] = negated(fraction_calc_en(value[TARGET] + first, &shifts));
 	exp[3] = (int16_t)(7 - shifts);
-	frac[4] = fraction(value[PITCH] + first, &shifts);
+	frac[4] = fraction_calc_en(value[PITCH] + first, &shifts);
 	exp[4] = (int16_t)(7 - shifts);
 }
 
@@ -115,7 +115,7 @@ static void set_gain(int32_t rest, int16_t energy_frac, int16_t energy_exp,
 		     int16_t *frac, int16_t *exp)
 {
 	int shifts;
-	int16_t v = fraction(rest, &shifts);
+	int16_t v = fraction_calc_en(rest, &shifts);
 
 	*frac = 0;
 	*exp = 0;
@@ -133,7 +133,7 @@ void calc_filt_energies(int mode, int16_t x[], int16_t x2[], int16_t y1[],
 	bool with_gain = mode == MODE_475 || mode == MODE_795;
 	int32_t value[SUMS];
 
-	if (!cr_kernels_fast || !sum_up(x, x2, y1, Y2, value)) {
+	if (!cr_kernels_fast || !sum_up_calc_en(x, x2, y1, Y2, value)) {
 		stock_calc_filt_energies(mode, x, x2, y1, Y2, pitch, frac, exp,
 					 gain_frac, gain_exp, overflow);
 		return;

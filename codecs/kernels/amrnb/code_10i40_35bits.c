@@ -84,8 +84,8 @@ AVX2_INLINE void add_pair(const struct tracks *tracks, struct attempt *t,
 }
 
 /* The first two pulses: the largest peak of all, and that of @track. */
-static void start(const struct tracks *tracks, struct attempt *t, int first,
-		  int second)
+static void start_10i40(const struct tracks *tracks, struct attempt *t,
+			int first, int second)
 {
 	int ta = first % TRACKS, a = first / TRACKS;
 	int tb = second % TRACKS, b = second / TRACKS;
@@ -100,15 +100,17 @@ static void start(const struct tracks *tracks, struct attempt *t, int first,
 
 /* False if it was outside of its valid range. The tries take turns pair by
  * pair, so that while one waits for its winner others go on. */
-AVX2 static bool search(const struct tracks *tracks, const int16_t peak[TRACKS],
-			const int16_t turn[PULSES], int16_t position[PULSES])
+AVX2 static bool search_10i40(const struct tracks *tracks,
+			      const int16_t peak[TRACKS],
+			      const int16_t turn[PULSES],
+			      int16_t position[PULSES])
 {
 	__m256i wrong = _mm256_setzero_si256();
 	struct attempt try[TRIES];
 
 	for (int i = 0; i < TRIES; i++)
-		start(tracks, &try[i], peak[turn[0]],
-		      peak[track_in_turn(turn, PULSES, i, 1)]);
+		start_10i40(tracks, &try[i], peak[turn[0]],
+			    peak[track_in_turn(turn, PULSES, i, 1)]);
 #pragma GCC unroll 4
 	for (int number = 1; number <= PAIRS; number++)
 		for (int i = 0; i < TRIES; i++)
@@ -133,7 +135,7 @@ struct found {
 
 /* Put the second pulse of a track behind its first: the signs are told by the
  * first and by the order of the places. */
-static void join(int16_t index[PULSES], int track, int16_t mine)
+static void join_10i40(int16_t index[PULSES], int track, int16_t mine)
 {
 	int16_t *first = &index[track], *second = &index[track + TRACKS];
 	bool same_sign = !((mine ^ *first) & NEGATIVE);
@@ -148,8 +150,8 @@ static void join(int16_t index[PULSES], int track, int16_t mine)
 }
 
 /* The code vector, Q12, and the indices, not yet Gray coded. */
-static void build(struct found *pulses, int16_t code[SUBFRAME],
-		  int16_t index[PULSES])
+static void build_10i40(struct found *pulses, int16_t code[SUBFRAME],
+			int16_t index[PULSES])
 {
 	memset(code, 0, SUBFRAME * sizeof(*code));
 	for (int t = 0; t < TRACKS; t++)
@@ -165,15 +167,15 @@ static void build(struct found *pulses, int16_t code[SUBFRAME],
 		if (index[track] < 0)
 			index[track] = mine;
 		else
-			join(index, track, mine);
+			join_10i40(index, track, mine);
 	}
 }
 
 /* y[i] = round(sum over the pulses of +-h[i - position] / 4): the library's
  * products with 2^13, shifted down by 7 each and by 8 together, leave nothing
  * out in between. */
-AVX2 static void filter(const struct found *pulses, const int16_t h[],
-			int16_t y[SUBFRAME])
+AVX2 static void filter_10i40(const struct found *pulses, const int16_t h[],
+			      int16_t y[SUBFRAME])
 {
 	for (int i = 0; i < SUBFRAME; i += 8) {
 		__m256i sum = _mm256_set1_epi32(2);
@@ -193,8 +195,8 @@ AVX2 static void filter(const struct found *pulses, const int16_t h[],
 }
 
 /* False, with nothing changed that counts, if the library has to do it. */
-AVX2 static bool find_pulses(int16_t x[], int16_t cn[], int16_t h[],
-			     struct found *pulses, int32_t *overflow)
+AVX2 static bool find_pulses_10i40(int16_t x[], int16_t cn[], int16_t h[],
+				   struct found *pulses, int32_t *overflow)
 {
 	static const uint8_t wanted[TRACKS] = { 0x1f, 0x1f, 0x1f, 0x1f, 0x1f };
 	int16_t dn[SUBFRAME], peak[TRACKS], turn[PULSES];
@@ -206,7 +208,7 @@ AVX2 static bool find_pulses(int16_t x[], int16_t cn[], int16_t h[],
 	if (!tracks_set_signed(&tracks, dn))
 		return false;
 	tracks_correlate(&tracks, h, pulses->sign, wanted, overflow);
-	return search(&tracks, peak, turn, pulses->position);
+	return search_10i40(&tracks, peak, turn, pulses->position);
 }
 
 void code_10i40_35bits(int16_t x[], int16_t cn[], int16_t h[], int16_t code[],
@@ -215,13 +217,14 @@ void code_10i40_35bits(int16_t x[], int16_t cn[], int16_t h[], int16_t code[],
 {
 	struct found pulses;
 
-	if (!cr_kernels_fast || !find_pulses(x, cn, h, &pulses, overflow)) {
+	if (!cr_kernels_fast ||
+	    !find_pulses_10i40(x, cn, h, &pulses, overflow)) {
 		stock_code_10i40_35bits(x, cn, h, code, y, index, gray,
 					overflow);
 		return;
 	}
-	build(&pulses, code, index);
-	filter(&pulses, h, y);
+	build_10i40(&pulses, code, index);
+	filter_10i40(&pulses, h, y);
 	for (int k = 0; k < PULSES; k++) {
 		int16_t place = gray[index[k] & PLACE];
 		int16_t sign = k < TRACKS ? index[k] & NEGATIVE : 0;

@@ -26,7 +26,8 @@ AVX2_INLINE bool sums_fit(const struct tracks *tracks)
 	return _mm256_movemask_epi8(fits) == -1;
 }
 
-AVX2 static bool search(struct algebraic *a, int16_t h[], int32_t *overflow)
+AVX2 static bool search_2i40_11(struct algebraic *a, int16_t h[],
+				int32_t *overflow)
 {
 	/* of all second tracks with both first ones */
 	static const uint8_t wanted[TRACKS] = { 0x0a, 0x0a, 0x0a, 0, 0x0a };
@@ -67,7 +68,7 @@ int16_t code_2i40_11bits(int16_t x[], int16_t h[], int16_t lag, int16_t gain,
 	a.lag = lag;
 	a.gain = (int16_t)(2 * gain);
 	if (!cr_kernels_fast || !algebraic_start(&a, x, h, overflow) ||
-	    !search(&a, h, overflow))
+	    !search_2i40_11(&a, h, overflow))
 		return stock_code_2i40_11bits(x, h, lag, gain, code, y, signs,
 					      overflow);
 	*signs = (int16_t)algebraic_build(&a, h, code, y, overflow);

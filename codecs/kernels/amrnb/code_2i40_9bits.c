@@ -23,8 +23,9 @@ static const uint8_t pairs[SUBFRAMES][PAIRS][PULSES] = {
 	{ { 0, 3 }, { 1, 4 } },
 };
 
-AVX2 static bool search(struct algebraic *a, int16_t h[],
-			const uint8_t pair[PAIRS][PULSES], int32_t *overflow)
+AVX2 static bool search_2i40_9(struct algebraic *a, int16_t h[],
+			       const uint8_t pair[PAIRS][PULSES],
+			       int32_t *overflow)
 {
 	uint8_t wanted[TRACKS] = { 0 };
 
@@ -36,7 +37,8 @@ AVX2 static bool search(struct algebraic *a, int16_t h[],
 	return algebraic_found(a, h);
 }
 
-static int16_t index_of(const int16_t position[PULSES], int second_pair_first)
+static int16_t index_of_2i40_9(const int16_t position[PULSES],
+			       int second_pair_first)
 {
 	int index = position[0] / TRACKS + PLACES * (position[1] / TRACKS);
 
@@ -57,9 +59,9 @@ int16_t code_2i40_9bits(int16_t subframe, int16_t x[], int16_t h[], int16_t lag,
 	a.gain = (int16_t)(2 * gain);
 	if (!cr_kernels_fast || subframe < 0 || subframe >= SUBFRAMES ||
 	    a.gain != 2 * gain || !algebraic_start(&a, x, h, overflow) ||
-	    !search(&a, h, pairs[subframe], overflow))
+	    !search_2i40_9(&a, h, pairs[subframe], overflow))
 		return stock_code_2i40_9bits(subframe, x, h, lag, gain, code, y,
 					     signs, start, overflow);
 	*signs = (int16_t)algebraic_build(&a, h, code, y, overflow);
-	return index_of(a.best.position, pairs[subframe][1][0]);
+	return index_of_2i40_9(a.best.position, pairs[subframe][1][0]);
 }

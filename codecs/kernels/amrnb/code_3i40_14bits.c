@@ -28,7 +28,8 @@ AVX2_INLINE void search_tracks(struct algebraic *a, uint8_t second,
 			     tracks_largest(&a->tracks, turns[i][0], STARTS));
 }
 
-AVX2 static bool search(struct algebraic *a, int16_t h[], int32_t *overflow)
+AVX2 static bool search_3i40(struct algebraic *a, int16_t h[],
+			     int32_t *overflow)
 {
 	/* of each track with those it may meet */
 	static const uint8_t wanted[TRACKS] = { 0x1e, 0x15, 0x0b, 0x15, 0x0b };
@@ -63,7 +64,7 @@ int16_t code_3i40_14bits(int16_t x[], int16_t h[], int16_t lag, int16_t gain,
 	a.lag = lag;
 	a.gain = (int16_t)(2 * gain);
 	if (!cr_kernels_fast || !algebraic_start(&a, x, h, overflow) ||
-	    !search(&a, h, overflow))
+	    !search_3i40(&a, h, overflow))
 		return stock_code_3i40_14bits(x, h, lag, gain, code, y, signs,
 					      overflow);
 	positive = algebraic_build(&a, h, code, y, overflow);

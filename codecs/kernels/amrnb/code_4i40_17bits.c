@@ -29,7 +29,8 @@ AVX2_INLINE void search_tracks(struct algebraic *a, const unsigned starts[],
 			     starts[turns[i][0]]);
 }
 
-AVX2 static bool search(struct algebraic *a, int16_t h[], int32_t *overflow)
+AVX2 static bool search_4i40(struct algebraic *a, int16_t h[],
+			     int32_t *overflow)
 {
 	/* of each track with those it may meet: all but 3 with 4 */
 	static const uint8_t wanted[TRACKS] = { 0x1e, 0x1d, 0x1b, 0x07, 0x07 };
@@ -64,7 +65,7 @@ int16_t code_4i40_17bits(int16_t x[], int16_t h[], int16_t lag, int16_t gain,
 	a.lag = lag;
 	a.gain = (int16_t)(2 * gain);
 	if (!cr_kernels_fast || !algebraic_start(&a, x, h, overflow) ||
-	    !search(&a, h, overflow))
+	    !search_4i40(&a, h, overflow))
 		return stock_code_4i40_17bits(x, h, lag, gain, code, y, signs,
 					      gray, overflow);
 	positive = algebraic_build(&a, h, code, y, overflow);

@@ -184,8 +184,8 @@ AVX2_INLINE void add_pair(const struct tracks4 *tracks, struct attempt *t,
 }
 
 /* The first two pulses. */
-static void start(const struct tracks4 *tracks, struct attempt *t, int first,
-		  int second)
+static void start_8i40(const struct tracks4 *tracks, struct attempt *t,
+		       int first, int second)
 {
 	t->position[0] = (int16_t)first;
 	t->position[1] = (int16_t)second;
@@ -198,15 +198,15 @@ static void start(const struct tracks4 *tracks, struct attempt *t, int first,
 }
 
 /* False if it was outside of its valid range. */
-AVX2 static bool search(const struct tracks4 *tracks, const int16_t peak[],
-			const int16_t turn[], int16_t position[PULSES])
+AVX2 static bool search_8i40(const struct tracks4 *tracks, const int16_t peak[],
+			     const int16_t turn[], int16_t position[PULSES])
 {
 	__m256i wrong = _mm256_setzero_si256();
 	struct attempt try[TRIES];
 
 	for (int i = 0; i < TRIES; i++)
-		start(tracks, &try[i], peak[turn[0]],
-		      peak[track_in_turn(turn, PULSES, i, 1)]);
+		start_8i40(tracks, &try[i], peak[turn[0]],
+			   peak[track_in_turn(turn, PULSES, i, 1)]);
 #pragma GCC unroll 3
 	for (int number = 1; number <= PAIRS; number++)
 		for (int i = 0; i < TRIES; i++)
@@ -223,8 +223,8 @@ struct found {
 };
 
 /* False, with nothing changed that counts, if the library has to do it. */
-AVX2 static bool find_pulses(int16_t x[], int16_t cn[], int16_t h[],
-			     struct found *found, int32_t *overflow)
+AVX2 static bool find_pulses_8i40(int16_t x[], int16_t cn[], int16_t h[],
+				  struct found *found, int32_t *overflow)
 {
 	int16_t dn[SUBFRAME], peak[TRACKS4], turn[PULSES];
 	struct tracks4 tracks;
@@ -235,7 +235,7 @@ AVX2 static bool find_pulses(int16_t x[], int16_t cn[], int16_t h[],
 	if (!tracks4_set_target(&tracks, dn))
 		return false;
 	tracks4_correlate(&tracks, h, found->sign, overflow);
-	return search(&tracks, peak, turn, found->position);
+	return search_8i40(&tracks, peak, turn, found->position);
 }
 
 /* The places of a track's two pulses and the sign of the first. */
@@ -246,7 +246,7 @@ struct both {
 
 /* Put a track's second pulse behind its first: that signs are equal or not is
  * told by which place is the larger. */
-static void join(struct both *both, int16_t place, bool negative)
+static void join_8i40(struct both *both, int16_t place, bool negative)
 {
 	bool same_sign = negative == both->negative;
 	bool in_order = both->place[0] <= place;
@@ -261,8 +261,8 @@ static void join(struct both *both, int16_t place, bool negative)
 }
 
 /* The code vector, Q13, and for each track what is to be sent. */
-static void build(const struct found *found, int16_t code[SUBFRAME],
-		  struct pulses *pulses, struct both both[TRACKS4])
+static void build_8i40(const struct found *found, int16_t code[SUBFRAME],
+		       struct pulses *pulses, struct both both[TRACKS4])
 {
 	pulses->n = PULSES;
 	memset(code, 0, SUBFRAME * sizeof(*code));
@@ -280,7 +280,7 @@ static void build(const struct found *found, int16_t code[SUBFRAME],
 			both[track].place[0] = place;
 			both[track].negative = negative;
 		} else {
-			join(&both[track], place, negative);
+			join_8i40(&both[track], place, negative);
 		}
 	}
 }
@@ -321,11 +321,11 @@ void code_8i40_31bits(int16_t x[], int16_t cn[], int16_t h[], int16_t code[],
 	struct pulses pulses;
 	struct found found;
 
-	if (!cr_kernels_fast || !find_pulses(x, cn, h, &found, overflow)) {
+	if (!cr_kernels_fast || !find_pulses_8i40(x, cn, h, &found, overflow)) {
 		stock_code_8i40_31bits(x, cn, h, code, y, index, overflow);
 		return;
 	}
-	build(&found, code, &pulses, both);
+	build_8i40(&found, code, &pulses, both);
 	pulses_filter(&pulses, h, y, overflow);
 	pack(both, index);
 }

@@ -144,7 +144,8 @@ AVX2_INLINE struct term correlation(const int16_t x[], const int16_t y[],
 }
 
 /* v 2^-bits for v >= 0, limited: shr. */
-static inline int16_t shift_right(int16_t v, int bits, int32_t *overflow)
+static inline int16_t shift_right_g_pitch(int16_t v, int bits,
+					  int32_t *overflow)
 {
 	int32_t shifted;
 
@@ -157,15 +158,15 @@ static inline int16_t shift_right(int16_t v, int bits, int32_t *overflow)
 	return INT16_MAX;
 }
 
-static inline int16_t divide(const struct term *xy, const struct term *yy,
-			     int32_t *overflow)
+static inline int16_t divide_g_pitch(const struct term *xy,
+				     const struct term *yy, int32_t *overflow)
 {
 	int16_t ratio;
 
 	if (xy->value < 0)
 		return 0;
-	ratio = shift_right(quotient(xy->value >> 1, yy->value),
-			    xy->exponent - yy->exponent, overflow);
+	ratio = shift_right_g_pitch(quotient(xy->value >> 1, yy->value),
+				    xy->exponent - yy->exponent, overflow);
 	return ratio < GAIN_MAX ? ratio : GAIN_MAX;
 }
 
@@ -183,7 +184,7 @@ AVX2 static int16_t g_pitch_avx2(int mode, const int16_t x[], const int16_t y[],
 	terms[1] = (int16_t)(15 - yy.exponent);
 	terms[2] = xy.value;
 	terms[3] = (int16_t)(15 - xy.exponent);
-	gain = divide(&xy, &yy, overflow);
+	gain = divide_g_pitch(&xy, &yy, overflow);
 	return mode == MR122 ? (int16_t)(gain & ~3) : gain;
 }
 

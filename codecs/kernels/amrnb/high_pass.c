@@ -129,7 +129,7 @@ static void filter_decoder(struct memory *m, const int32_t input[], int n,
 	keep_output(m, y1, y2);
 }
 
-static bool is_valid(int n)
+static bool is_valid_high_pass(int n)
 {
 	return cr_kernels_fast && n > 0 && n <= N_MAX && n % LANES == 0;
 }
@@ -139,7 +139,7 @@ void Pre_Process(void *state, int16_t signal[], int16_t n)
 	int32_t input[N_MAX];
 	struct memory *m = state;
 
-	if (!is_valid(n)) {
+	if (!is_valid_high_pass(n)) {
 		stock_Pre_Process(state, signal, n);
 		return;
 	}
@@ -152,7 +152,7 @@ void Post_Process(void *state, int16_t signal[], int16_t n, int32_t *overflow)
 	int32_t input[N_MAX];
 	struct memory *m = state;
 
-	if (!is_valid(n)) {
+	if (!is_valid_high_pass(n)) {
 		stock_Post_Process(state, signal, n, overflow);
 		return;
 	}

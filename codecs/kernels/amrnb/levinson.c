@@ -55,7 +55,7 @@ struct filter {
 };
 
 /* x y */
-static inline int32_t multiply(int32_t x, int32_t y)
+static inline int32_t multiply_levinson(int32_t x, int32_t y)
 {
 	int32_t half = upper(x) * lower(y) >> 15;
 
@@ -93,18 +93,19 @@ static inline int32_t magnitude(int32_t v)
 }
 
 /* num / den, of a normalised den or 0, which gives 0: Div_32. */
-static inline int32_t divide(int32_t num, int32_t den)
+static inline int32_t divide_levinson(int32_t num, int32_t den)
 {
 	int32_t guess = join(quotient(0x3fff, upper(den)), 0);
-	int32_t inverse = multiply(INT32_MAX - multiply(den, guess), guess);
+	int32_t inverse = multiply_levinson(
+		INT32_MAX - multiply_levinson(den, guess), guess);
 
-	return shift_limited(multiply(num, inverse), 2);
+	return shift_limited(multiply_levinson(num, inverse), 2);
 }
 
 /* The library shifts modulo 32, too. */
 static inline int32_t reflection(int32_t sum, const struct error *e)
 {
-	int32_t k = divide(magnitude(sum), e->value);
+	int32_t k = divide_levinson(magnitude(sum), e->value);
 
 	return shift_limited(sum > 0 ? -k : k, e->exponent & 31);
 }
@@ -117,12 +118,12 @@ static inline bool is_unstable(int32_t k)
 /* The error that the next order leaves. */
 AVX2_INLINE void reduce(struct error *e, int32_t k)
 {
-	int32_t square = multiply(k, k);
+	int32_t square = multiply_levinson(k, k);
 	int shift;
 
 	if (upper(k) == INT16_MIN)
 		square = sub_wrapped(square, 1); /* 2^31 does not fit */
-	e->value = multiply(e->value, INT32_MAX - magnitude(square));
+	e->value = multiply_levinson(e->value, INT32_MAX - magnitude(square));
 	shift = leading_shifts(e->value);
 	e->value = (int32_t)((uint32_t)e->value << shift);
 	e->exponent += shift;
@@ -177,7 +178,7 @@ AVX2_INLINE bool finish(struct filter *f, __m256i r, int32_t r9, int32_t r10,
 	int32_t a1 = _mm_cvtsi128_si32(_mm256_castsi256_si128(f->a));
 
 	extend(f, behind, ORDER, k);
-	f->a9 = add_wrapped(f->a9, multiply(a1, k));
+	f->a9 = add_wrapped(f->a9, multiply_levinson(a1, k));
 	f->a10 = coefficient(k);
 	return !is_unstable(k);
 }

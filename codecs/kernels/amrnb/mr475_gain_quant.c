@@ -38,7 +38,7 @@ struct subframe {
 /* By how much to raise the exponents of the first subframe's coefficients: 1 if
  * its target is less than half of the second's, -1 if it is more than four
  * times, else 0. */
-static int weight(const struct subframe s[2])
+static int weight_mr475(const struct subframe s[2])
 {
 	int16_t first = s[0].target_frac, second = s[1].target_frac;
 	int shift = (int16_t)(s[0].target_exp - s[1].target_exp);
@@ -55,9 +55,9 @@ static int weight(const struct subframe s[2])
 }
 
 /* False if it is outside of the valid range. */
-static bool align(const struct subframe s[2], struct coefficient c[BOTH])
+static bool align_mr475(const struct subframe s[2], struct coefficient c[BOTH])
 {
-	int exponent[BOTH], raise = weight(s);
+	int exponent[BOTH], raise = weight_mr475(s);
 	int16_t frac[BOTH];
 
 	for (int i = 0; i < 2; i++) {
@@ -88,8 +88,8 @@ AVX2_INLINE __m256i error_of(const struct coefficient c[GAIN_TERMS],
 	return error;
 }
 
-AVX2 static int search(const struct coefficient c[BOTH], int16_t limit,
-		       const int16_t predicted[2])
+AVX2 static int search_mr475(const struct coefficient c[BOTH], int16_t limit,
+			     const int16_t predicted[2])
 {
 	const __m256i low_half = _mm256_set1_epi32(0xffff);
 	const __m256i above = _mm256_set1_epi32(limit + 1);
@@ -132,16 +132,16 @@ static void update(void *predictor, int16_t factor, int32_t *overflow)
 }
 
 /* The entry, or -1 if it is outside of the valid range. */
-static int choose(const struct subframe s[2], int16_t limit,
-		  int16_t predicted[2], int32_t *overflow)
+static int choose_mr475(const struct subframe s[2], int16_t limit,
+			int16_t predicted[2], int32_t *overflow)
 {
 	struct coefficient c[BOTH];
 
 	for (int i = 0; i < 2; i++)
 		predicted[i] = (int16_t)Pow2(14, s[i].code_frac, overflow);
-	if (predicted[0] < 0 || predicted[1] < 0 || !align(s, c))
+	if (predicted[0] < 0 || predicted[1] < 0 || !align_mr475(s, c))
 		return -1;
-	return search(c, limit, predicted);
+	return search_mr475(c, limit, predicted);
 }
 
 int16_t MR475_gain_quant(void *predictor, int16_t exp0, int16_t frac0,
@@ -162,7 +162,7 @@ int16_t MR475_gain_quant(void *predictor, int16_t exp0, int16_t frac0,
 	int index = -1;
 
 	if (cr_kernels_fast)
-		index = choose(s, limit, predicted, overflow);
+		index = choose_mr475(s, limit, predicted, overflow);
 	if (index < 0)
 		return stock_MR475_gain_quant(
 			predictor, exp0, frac0, exps0, fracs0, target_exp0,

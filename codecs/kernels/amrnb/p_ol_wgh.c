@@ -96,7 +96,7 @@ AVX2 static void weigh_all(const struct open_loop *s, const struct memory *m,
 	}
 }
 
-AVX2 static int32_t correlate(const int16_t a[], const int16_t b[])
+AVX2 static int32_t correlate_p_ol_wgh(const int16_t a[], const int16_t b[])
 {
 	__m256i sum = _mm256_setzero_si256();
 
@@ -107,7 +107,7 @@ AVX2 static int32_t correlate(const int16_t a[], const int16_t b[])
 }
 
 /* Within 32 bits, or limited, which is noted. */
-static int32_t limit(int64_t v, int32_t *overflow)
+static int32_t limit_p_ol_wgh(int64_t v, int32_t *overflow)
 {
 	if (v >= INT32_MIN && v <= INT32_MAX)
 		return (int32_t)v;
@@ -119,7 +119,7 @@ static int16_t voicing(int32_t t0, int32_t t1, int32_t *overflow)
 {
 	int64_t part = 2 * (int64_t)round_upper(t1, overflow) * VOICED;
 
-	return round_upper(limit(t0 - part, overflow), overflow);
+	return round_upper(limit_p_ol_wgh(t0 - part, overflow), overflow);
 }
 
 static int16_t median(const int16_t v[NOLD])
@@ -136,8 +136,8 @@ static int16_t median(const int16_t v[NOLD])
 	return sorted[NOLD / 2];
 }
 
-static void remember(struct memory *m, int16_t lag, bool voiced,
-		     int16_t old_lags[NOLD], int32_t *overflow)
+static void remember_p_ol_wgh(struct memory *m, int16_t lag, bool voiced,
+			      int16_t old_lags[NOLD], int32_t *overflow)
 {
 	if (voiced) {
 		memmove(old_lags + 1, old_lags, (NOLD - 1) * sizeof(*old_lags));
@@ -153,7 +153,8 @@ static void remember(struct memory *m, int16_t lag, bool voiced,
 	m->weigh = m->nearness >= FADED;
 }
 
-static bool is_valid(const struct memory *m, int lag_min, int lag_max, int n)
+static bool is_valid_p_ol_wgh(const struct memory *m, int lag_min, int lag_max,
+			      int n)
 {
 	return cr_kernels_fast && n == N && lag_min == LAG_MIN &&
 	       lag_max == LAG_MAX && m->lag >= LAG_MIN && m->lag <= LAG_MAX;
@@ -169,8 +170,8 @@ static bool misses_overflow(const int16_t *signal)
 }
 
 /* Finds the lag; false if it is the library's. */
-AVX2 static bool find_lag(struct open_loop *s, const struct memory *m,
-			  const int16_t *signal, int *lag)
+AVX2 static bool find_lag_p_ol_wgh(struct open_loop *s, const struct memory *m,
+				   const int16_t *signal, int *lag)
 {
 	const uint64_t fits = UINT64_C(1) << 30;
 	struct open_loop weighted;
@@ -197,20 +198,22 @@ int16_t Pitch_ol_wgh(void *state, void *vad, int16_t signal[], int16_t lag_min,
 	int16_t high;
 	int lag;
 
-	if (!is_valid(m, lag_min, lag_max, n) || !find_lag(&s, m, signal, &lag))
+	if (!is_valid_p_ol_wgh(m, lag_min, lag_max, n) ||
+	    !find_lag_p_ol_wgh(&s, m, signal, &lag))
 		return stock_Pitch_ol_wgh(state, vad, signal, lag_min, lag_max,
 					  n, old_lags, voiced, half, dtx,
 					  overflow);
 	if (s.scale > 0)
 		*overflow = 1;
-	t0 = correlate(s.signal, s.signal - lag);
-	t1 = correlate(s.signal - lag, s.signal - lag);
+	t0 = correlate_p_ol_wgh(s.signal, s.signal - lag);
+	t1 = correlate_p_ol_wgh(s.signal - lag, s.signal - lag);
 	if (dtx) {
 		vad_tone_detection_update(vad, 0, overflow);
 		vad_tone_detection(vad, t0, t1, overflow);
 	}
 	voiced[half] = voicing(t0, t1, overflow);
-	remember(m, (int16_t)lag, voiced[half] > 0, old_lags, overflow);
+	remember_p_ol_wgh(m, (int16_t)lag, voiced[half] > 0, old_lags,
+			  overflow);
 	if (dtx && half == 1) {
 		hp_max(s.corr_at, s.signal, n, lag_max, lag_min, &high,
 		       overflow);

@@ -110,9 +110,10 @@ static inline int16_t normalize(int32_t c, int32_t root)
 }
 
 /* c(k) of @range, which begins at corr[0]. */
-AVX2 static void correlate(const int16_t exc[], const int16_t target[],
-			   int16_t response[], const struct range *range,
-			   int16_t corr[LAGS_MAX])
+AVX2 static void correlate_pitch_fr(const int16_t exc[], const int16_t target[],
+				    int16_t response[],
+				    const struct range *range,
+				    int16_t corr[LAGS_MAX])
 {
 	int16_t first[N];
 	__m256i e[PARTS], x[PARTS], h[PARTS];
@@ -140,7 +141,7 @@ AVX2 static void correlate(const int16_t exc[], const int16_t target[],
 }
 
 /* c between lags, at @corr[0] plus @sixths / 6: Interpol_3or6. */
-static inline int16_t interpolate(const int16_t *corr, int sixths)
+static inline int16_t interpolate_pitch_fr(const int16_t *corr, int sixths)
 {
 	int32_t sum = 0x4000;
 
@@ -161,15 +162,15 @@ struct pitch {
 };
 
 /* The best fraction from p->frac to @last, as a fraction that can be sent. */
-static void refine(struct pitch *p, int last, const int16_t *corr,
-		   const struct rules *rules)
+static void refine_pitch_fr(struct pitch *p, int last, const int16_t *corr,
+			    const struct rules *rules)
 {
 	int unit = rules->thirds ? 2 : 1;
 	int best = p->frac;
-	int16_t max = interpolate(corr, unit * best);
+	int16_t max = interpolate_pitch_fr(corr, unit * best);
 
 	for (int frac = p->frac + 1; frac <= last; frac++) {
-		int16_t c = interpolate(corr, unit * frac);
+		int16_t c = interpolate_pitch_fr(corr, unit * frac);
 
 		if (c > max) {
 			max = c;
@@ -187,8 +188,8 @@ static void refine(struct pitch *p, int last, const int16_t *corr,
 }
 
 /* The lags to search: around lag @expected, within the bounds. */
-static struct range range_of(const struct rules *rules, int expected,
-			     bool delta)
+static struct range range_of_pitch_fr(const struct rules *rules, int expected,
+				      bool delta)
 {
 	int below = delta ? rules->delta_below : rules->whole_below;
 	int width = delta ? rules->delta_width : rules->whole_width;
@@ -205,7 +206,7 @@ static struct range range_of(const struct rules *rules, int expected,
 }
 
 /* The last of the best whole lags. */
-static int best_lag(const struct range *r, const int16_t *corr)
+static int best_lag_pitch_fr(const struct range *r, const int16_t *corr)
 {
 	int best = r->first;
 
@@ -226,12 +227,12 @@ static void refine_near(struct pitch *p, int before, const struct range *r,
 	if (r->last - before > 4)
 		before = r->last - 4;
 	if (p->lag == before || p->lag == before - 1) {
-		refine(p, rules->frac_last, corr, rules);
+		refine_pitch_fr(p, rules->frac_last, corr, rules);
 	} else if (p->lag == before - 2) {
 		p->frac = 0;
-		refine(p, rules->frac_last, corr, rules);
+		refine_pitch_fr(p, rules->frac_last, corr, rules);
 	} else if (p->lag == before + 1) {
-		refine(p, 0, corr, rules);
+		refine_pitch_fr(p, 0, corr, rules);
 	} else {
 		p->frac = 0;
 	}
@@ -260,11 +261,12 @@ int16_t Pitch_fr(void *state, int mode, int16_t open_loop[], int16_t exc[],
 	rules = &mode_rules[mode];
 	four_bits = mode <= 3;
 	delta = (at != 0 && at != 2 * N) || (mode <= 1 && at == 2 * N);
-	r = range_of(rules, delta ? s->lag_before : open_loop[at != 0], delta);
+	r = range_of_pitch_fr(rules, delta ? s->lag_before : open_loop[at != 0],
+			      delta);
 	wide.first = r.first - MARGIN;
 	wide.last = r.last + MARGIN;
-	correlate(exc, target, h, &wide, corr);
-	p.lag = (int16_t)best_lag(&r, corr + MARGIN);
+	correlate_pitch_fr(exc, target, h, &wide, corr);
+	p.lag = (int16_t)best_lag_pitch_fr(&r, corr + MARGIN);
 	p.frac = rules->frac_first;
 	if (!delta && p.lag > rules->max_frac_lag)
 		p.frac = 0;
@@ -272,8 +274,8 @@ int16_t Pitch_fr(void *state, int mode, int16_t open_loop[], int16_t exc[],
 		refine_near(&p, s->lag_before, &r, corr + (p.lag - wide.first),
 			    rules);
 	else
-		refine(&p, rules->frac_last, corr + (p.lag - wide.first),
-		       rules);
+		refine_pitch_fr(&p, rules->frac_last,
+				corr + (p.lag - wide.first), rules);
 	*index = rules->thirds ? Enc_lag3(p.lag, p.frac, s->lag_before,
 					  (int16_t)r.first, (int16_t)r.last,
 					  delta, four_bits, overflow)

@@ -91,8 +91,9 @@ AVX2 static struct peak search_range(const struct open_loop *s, int first,
 }
 
 /* The best lag, from four times @lag_min up, then down to that in halves. */
-AVX2 static int find_lag(const struct open_loop *s, int lag_min, int lag_max,
-			 bool own_scale, const struct detector *vad)
+AVX2 static int find_lag_pitch_ol(const struct open_loop *s, int lag_min,
+				  int lag_max, bool own_scale,
+				  const struct detector *vad)
 {
 	struct peak best, other;
 
@@ -126,7 +127,7 @@ int16_t Pitch_ol(void *vad_state, int mode, int16_t signal[], int16_t lag_min,
 	load_signal(&s, signal, lag_max);
 	s.corr_at = s.corr + lag_max;
 	comp_corr(s.signal, n, lag_max, lag_min, s.corr_at);
-	lag = find_lag(&s, lag_min, lag_max, mode == MODE_12_2, &vad);
+	lag = find_lag_pitch_ol(&s, lag_min, lag_max, mode == MODE_12_2, &vad);
 	if (dtx && half == 1) {
 		hp_max(s.corr_at, s.signal, n, lag_max, lag_min, &high,
 		       overflow);

@@ -85,7 +85,7 @@ AVX2_INLINE void filter8(const __m256i taps[PAIRS], const int16_t *x,
 	store128(y, pack_lanes(scale(sum)));
 }
 
-AVX2 static void predict(int16_t exc[], int lag, int fraction, int n)
+AVX2 static void predict_pred_lt(int16_t exc[], int lag, int fraction, int n)
 {
 	__m256i taps[PAIRS];
 	int i = 0;
@@ -113,5 +113,5 @@ void Pred_lt_3or6(int16_t exc[], int16_t lag, int16_t frac, int16_t n,
 		stock_Pred_lt_3or6(exc, lag, frac, n, thirds, overflow);
 		return;
 	}
-	predict(exc, whole, fraction, n);
+	predict_pred_lt(exc, whole, fraction, n);
 }

@@ -143,8 +143,8 @@ AVX2 static int find_word(const int16_t *rest, const int16_t *weights, int size,
 }
 
 /* Replaces the remainder by what the codebooks have of it. */
-static void quantize(int mode, int16_t rest[ORDER], const int16_t weights[],
-		     int16_t indices[PIECES])
+static void quantize_q_plsf_3(int mode, int16_t rest[ORDER],
+			      const int16_t weights[], int16_t indices[PIECES])
 {
 	struct codebook books[PIECES];
 
@@ -177,7 +177,7 @@ void Q_plsf_3(int16_t past[], int mode, int16_t lsp[], int16_t lsp_q[],
 					  (past[i] * pred_fac_3[i] >> 15));
 		rest[i] = (int16_t)(lsf[i] - prediction[i]);
 	}
-	quantize(mode, rest, weights, indices);
+	quantize_q_plsf_3(mode, rest, weights, indices);
 	memcpy(past, rest, sizeof(rest));
 	for (int i = 0; i < ORDER; i++)
 		lsf[i] = (int16_t)(rest[i] + prediction[i]);

@@ -64,7 +64,7 @@ AVX2_INLINE bool any_negative(__m256i v)
 }
 
 /* w(j) r(j) */
-static void weigh(const struct piece *p, int32_t product[PIECE])
+static void weigh_q_plsf_5(const struct piece *p, int32_t product[PIECE])
 {
 	for (int j = 0; j < PIECE; j++)
 		product[j] = p->weight[j] * p->rest[j];
@@ -77,7 +77,7 @@ static int search_slowly(const struct piece *p, const struct codebook *book)
 	int32_t product[PIECE];
 	int best = 0;
 
-	weigh(p, product);
+	weigh_q_plsf_5(p, product);
 	for (int i = 0; i < book->n; i++) {
 		int32_t sum = 0;
 		int j = 0;
@@ -117,7 +117,8 @@ AVX2_INLINE __m256i half_distances(__m256i product, __m256i weight,
 	return _mm256_madd_epi16(t, t);
 }
 
-AVX2 static int search(const struct piece *p, const struct codebook *book)
+AVX2 static int search_q_plsf_5(const struct piece *p,
+				const struct codebook *book)
 {
 	__m256i weight = repeat_four(p->weight);
 	__m256i index = nearest_order();
@@ -126,7 +127,7 @@ AVX2 static int search(const struct piece *p, const struct codebook *book)
 	struct least nearest = least_nothing();
 	__m256i product;
 
-	weigh(p, products);
+	weigh_q_plsf_5(p, products);
 	product = _mm256_broadcastsi128_si256(load128(products));
 	for (int i = 0; i < book->n; i += LEAST_LANES) {
 		__m256i first = half_distances(product, weight,
@@ -258,7 +259,7 @@ static void put_piece(struct set sets[2], int at, const int16_t word[PIECE],
 		sets[i / 2].rest[at + i % 2] = (int16_t)(sign * word[i]);
 }
 
-static void quantize(struct set sets[2], int16_t indices[])
+static void quantize_q_plsf_5(struct set sets[2], int16_t indices[])
 {
 	static const struct codebook books[] = {
 		{ (const int16_t(*)[PIECE])dico1_lsf_5, 128 },
@@ -279,7 +280,7 @@ static void quantize(struct set sets[2], int16_t indices[])
 			word = index / 2;
 			sign = index % 2 ? -1 : 1;
 		} else {
-			index = search(&p, book);
+			index = search_q_plsf_5(&p, book);
 			word = index;
 		}
 		put_piece(sets, 2 * i, book->words[word], sign);
@@ -288,15 +289,16 @@ static void quantize(struct set sets[2], int16_t indices[])
 }
 
 /* What the frame before lets expect of both sets. */
-static void predict(const int16_t past[ORDER], int16_t prediction[ORDER])
+static void predict_q_plsf_5(const int16_t past[ORDER],
+			     int16_t prediction[ORDER])
 {
 	for (int i = 0; i < ORDER; i++)
 		prediction[i] =
 			(int16_t)(mean_lsf_5[i] + (past[i] * PREDICTION >> 15));
 }
 
-static void analyse(struct set *s, int16_t lsp[],
-		    const int16_t prediction[ORDER], int32_t *overflow)
+static void analyse_q_plsf_5(struct set *s, int16_t lsp[],
+			     const int16_t prediction[ORDER], int32_t *overflow)
 {
 	Lsp_lsf(lsp, s->lsf, ORDER, overflow);
 	Lsf_wt(s->lsf, s->weight, overflow);
@@ -324,10 +326,10 @@ void Q_plsf_5(int16_t past[], int16_t lsp1[], int16_t lsp2[], int16_t lsp1_q[],
 			       overflow);
 		return;
 	}
-	predict(past, prediction);
-	analyse(&sets[0], lsp1, prediction, overflow);
-	analyse(&sets[1], lsp2, prediction, overflow);
-	quantize(sets, indices);
+	predict_q_plsf_5(past, prediction);
+	analyse_q_plsf_5(&sets[0], lsp1, prediction, overflow);
+	analyse_q_plsf_5(&sets[1], lsp2, prediction, overflow);
+	quantize_q_plsf_5(sets, indices);
 	memcpy(past, sets[1].rest, sizeof(sets[1].rest));
 	synthesise(&sets[0], lsp1_q, prediction, overflow);
 	synthesise(&sets[1], lsp2_q, prediction, overflow);

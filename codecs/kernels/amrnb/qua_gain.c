@@ -54,9 +54,10 @@ static struct codebook codebook_of(int mode)
 
 /* The best pair with a pitch gain up to @limit. @predicted: the code gain, not
  * negative. */
-AVX2 static int search(struct codebook book,
-		       const struct coefficient c[GAIN_TERMS], int16_t limit,
-		       int16_t predicted, int32_t *overflow)
+AVX2 static int search_qua_gain(struct codebook book,
+				const struct coefficient c[GAIN_TERMS],
+				int16_t limit, int16_t predicted,
+				int32_t *overflow)
 {
 	const __m256i factor = _mm256_set1_epi32(pack_pair(0, predicted));
 	const __m256i above = _mm256_set1_epi32(limit + 1);
@@ -83,8 +84,8 @@ AVX2 static int search(struct codebook book,
 }
 
 /* False if it is outside of the valid range. */
-static bool align(const int16_t frac[], const int16_t exp[], int16_t code_exp,
-		  struct coefficient c[GAIN_TERMS])
+static bool align_qua_gain(const int16_t frac[], const int16_t exp[],
+			   int16_t code_exp, struct coefficient c[GAIN_TERMS])
 {
 	int exponent[GAIN_TERMS];
 
@@ -106,11 +107,11 @@ int16_t Qua_gain(int mode, int16_t code_exp, int16_t code_frac, int16_t frac[],
 
 	if (cr_kernels_fast)
 		predicted = (int16_t)Pow2(14, code_frac, overflow);
-	if (predicted < 0 || !align(frac, exp, code_exp, c))
+	if (predicted < 0 || !align_qua_gain(frac, exp, code_exp, c))
 		return stock_Qua_gain(mode, code_exp, code_frac, frac, exp,
 				      limit, pitch_gain, code_gain, energy_122,
 				      energy, tables, overflow);
-	index = search(book, c, limit, predicted, overflow);
+	index = search_qua_gain(book, c, limit, predicted, overflow);
 	chosen = book.table + ENTRY * index;
 	*pitch_gain = chosen[0];
 	*code_gain = gains_code(chosen[1], predicted, code_exp);

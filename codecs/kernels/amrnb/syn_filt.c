@@ -32,7 +32,7 @@ enum {
 	PAIRS = ORDER / 2,
 };
 
-static inline int32_t limit(uint32_t sum)
+static inline int32_t limit_syn_filt(uint32_t sum)
 {
 	int32_t s = (int32_t)sum;
 
@@ -89,7 +89,7 @@ AVX2_INLINE void filter_block(const int16_t a[], const int32_t early[BLOCK],
 #pragma GCC unroll 10
 		for (int j = first; j < k; j++)
 			s -= (uint32_t)(a[k - j] * y[j]);
-		y[k] = limit(s);
+		y[k] = limit_syn_filt(s);
 	}
 }
 

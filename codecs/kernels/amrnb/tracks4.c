@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* @v by track. */
-static void by_track(const int16_t v[SUBFRAME], struct by_track4 *out)
+static void by_track_tracks4(const int16_t v[SUBFRAME], struct by_track4 *out)
 {
 	for (int k = 0; k < FIRST_PLACES; k++)
 		for (int t = 0; t < TRACKS4; t++)
@@ -20,7 +20,7 @@ AVX2 bool tracks4_set_target(struct tracks4 *tracks, const int16_t dn[SUBFRAME])
 {
 	int sum = 0;
 
-	by_track(dn, &tracks->dn);
+	by_track_tracks4(dn, &tracks->dn);
 	for (int t = 0; t < TRACKS4; t++) {
 		int most = 0;
 
@@ -57,8 +57,8 @@ AVX2 void tracks4_correlate(struct tracks4 *tracks, const int16_t h[SUBFRAME],
 	int32_t energy = 0;
 
 	scale_response(h, mirrored, overflow);
-	by_track(mirrored, &taps);
-	by_track(sign, &signs);
+	by_track_tracks4(mirrored, &taps);
+	by_track_tracks4(sign, &signs);
 	for (int i = 0; i < PARTS4; i++) {
 		__m128i words = pack_lanes(load256(signs.part[i]));
 

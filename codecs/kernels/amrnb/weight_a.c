@@ -12,7 +12,8 @@
 #include "codecs/kernels/amrnb.h"
 #include "codecs/kernels/kernel.h"
 
-AVX2 static void weigh(const int16_t a[], const int16_t g[], int16_t w[])
+AVX2 static void weigh_weight_a(const int16_t a[], const int16_t g[],
+				int16_t w[])
 {
 	__m128i low = _mm_mulhrs_epi16(load128(a + 1), load128(g));
 	__m128i high = _mm_mulhrs_epi16(load128(a + 3), load128(g + 2));
@@ -28,5 +29,5 @@ void Weight_Ai(int16_t a[], const int16_t gamma[], int16_t weighted[])
 		stock_Weight_Ai(a, gamma, weighted);
 		return;
 	}
-	weigh(a, gamma, weighted);
+	weigh_weight_a(a, gamma, weighted);
 }

@@ -40,7 +40,7 @@ static int sign_at(const struct tables *t, int position)
 }
 
 /* Signs, and with them @dn. */
-static void set_signs(struct tables *t, int16_t dn[], const int16_t dn2[])
+static void set_signs_2t64(struct tables *t, int16_t dn[], const int16_t dn2[])
 {
 	for (int p = 0; p < ACELP_POSITIONS; p++) {
 		bool negative = dn2[p] < 0;
@@ -52,7 +52,7 @@ static void set_signs(struct tables *t, int16_t dn[], const int16_t dn2[])
 	}
 }
 
-static void set_energies(struct tables *t, const int16_t h[])
+static void set_energies_2t64(struct tables *t, const int16_t h[])
 {
 	int32_t sum = 0x10000;
 
@@ -118,7 +118,7 @@ AVX2_INLINE void store_row(struct tables *t, int x, const struct row *r)
 }
 
 /* Rows from the last to the first, as in acelp_tables.c. */
-AVX2 static void set_crosses(struct tables *t, const int16_t h[])
+AVX2 static void set_crosses_2t64(struct tables *t, const int16_t h[])
 {
 	const struct row other[TRACKS] = { backward(h, 1), backward(h, 0) };
 	struct row r;
@@ -160,7 +160,7 @@ AVX2_INLINE void try_pairs(struct contest *s, const struct tables *t, int x,
 }
 
 /* The name of the best pair, 32 * number of x + number of y; -1: not ours. */
-AVX2 static int search(const struct tables *t)
+AVX2 static int search_2t64(const struct tables *t)
 {
 	struct contest s = contest_begin();
 
@@ -202,10 +202,10 @@ AVX2 static bool acelp_avx2(const struct codebook *c)
 
 	memcpy(dn, c->dn, sizeof(dn));
 	acelp_reference(c->cn, dn, WEIGHT, INT16_MIN, dn2);
-	set_signs(&t, dn, dn2);
-	set_energies(&t, c->h);
-	set_crosses(&t, c->h);
-	name = search(&t);
+	set_signs_2t64(&t, dn, dn2);
+	set_energies_2t64(&t, c->h);
+	set_crosses_2t64(&t, c->h);
+	name = search_2t64(&t);
 	if (name < 0)
 		return false;
 	position[0] = name / NUMBERS * TRACKS;

@@ -59,7 +59,7 @@ static const struct mode *find_mode(int16_t bits)
 }
 
 /* 2 * the sum of v[i]^2, wrapped. */
-AVX2 static int32_t energy(const int16_t v[])
+AVX2 static int32_t energy_4t64(const int16_t v[])
 {
 	return shift_left(dot_product(v, v, ACELP_POSITIONS), 1);
 }
@@ -94,7 +94,8 @@ static int16_t first_energy(const struct acelp_tables *t,
 	if (count == 0)
 		return 0;
 	if (count == 4)
-		return (int16_t)(add_wrapped(energy(p->sum) >> 3, 0x8000) >>
+		return (int16_t)(add_wrapped(energy_4t64(p->sum) >> 3,
+					     0x8000) >>
 				 16);
 	s = (t->energy[x % 4][x / 4] + t->energy[y % 4][y / 4]) * (1 << 13);
 	s = add_wrapped(s, t->cross[x % 4][x / 4][y / 4] * (1 << 14));
@@ -249,7 +250,8 @@ AVX2 static bool acelp_avx2(const struct codebook *c, const struct mode *m,
 	struct acelp_tables t;
 	int16_t dn[ACELP_POSITIONS], dn2[ACELP_POSITIONS];
 	int16_t sorted[ACELP_TRACKS * PULSES_OF_TRACK];
-	int shift = m->pulses >= 12 && (int16_t)(energy(c->h) >> 16) > LOUD;
+	int shift =
+		m->pulses >= 12 && (int16_t)(energy_4t64(c->h) >> 16) > LOUD;
 
 	if (m->bits == 88 && frame_bits < FULL_RATE)
 		searches++;

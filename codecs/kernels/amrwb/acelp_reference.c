@@ -14,7 +14,7 @@
 #include "codecs/kernels/amrwb/basic_ops.h"
 
 /* v * 2^n, saturating; n <= 0 shifts right. The library's L_shl. */
-static int32_t shift_saturated(int32_t v, int n)
+static int32_t shift_saturated_acelp_reference(int32_t v, int n)
 {
 	int64_t wide;
 
@@ -33,7 +33,7 @@ static int32_t inverse_norm(int16_t v[], int n)
 	int32_t s = voAWB_Dot_product12(v, v, ACELP_POSITIONS, &exponent);
 
 	Isqrt_n(&s, &exponent);
-	return shift_saturated(s, (int16_t)(exponent + n));
+	return shift_saturated_acelp_reference(s, (int16_t)(exponent + n));
 }
 
 AVX2 void acelp_reference(int16_t cn[], int16_t dn[], int16_t weight,

@@ -102,7 +102,7 @@ AVX2 bool acelp_set_signs(struct acelp_tables *t, int16_t dn[], int16_t dn2[])
 }
 
 /* energy(p), from the last position to the first. */
-static void set_energies(struct acelp_tables *t, const int16_t h[])
+static void set_energies_acelp_tables(struct acelp_tables *t, const int16_t h[])
 {
 	int32_t sum = 0x8000;
 
@@ -192,6 +192,6 @@ AVX2 void acelp_set_response(struct acelp_tables *t, const int16_t h[],
 		scaled[i] = (int16_t)(h[i] >> shift);
 		t->negative[ACELP_POSITIONS + i] = (int16_t)-scaled[i];
 	}
-	set_energies(t, scaled);
+	set_energies_acelp_tables(t, scaled);
 	set_crosses(t, scaled);
 }

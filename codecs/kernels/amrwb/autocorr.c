@@ -44,7 +44,7 @@ AVX2 static int32_t window_frame(const int16_t x[], int16_t y[])
 	return add_wrapped(sum_lanes256(sum), 1 << 20);
 }
 
-AVX2 static void scale_down(int16_t y[], int shift)
+AVX2 static void scale_down_wb_autocorr(int16_t y[], int shift)
 {
 	__m256i factor = _mm256_set1_epi16((int16_t)(1 << (15 - shift)));
 
@@ -53,7 +53,8 @@ AVX2 static void scale_down(int16_t y[], int shift)
 }
 
 /* The sum of y[i] * y[i + k] for k = @from.. @from + 7; zeros follow y. */
-AVX2 static void correlate(const int16_t y[], int from, int32_t sum[AT_ONCE])
+AVX2 static void correlate_wb_autocorr(const int16_t y[], int from,
+				       int32_t sum[AT_ONCE])
 {
 	__m256i s[AT_ONCE];
 
@@ -82,10 +83,10 @@ AVX2 static void autocorr_avx2(const int16_t x[], int16_t high[], int16_t low[])
 
 	memset(y + WINDOW, 0, (LAGS + BLOCK) * sizeof(*y));
 	if (shift > 0)
-		scale_down(y, shift);
+		scale_down_wb_autocorr(y, shift);
 	sum[0] = add_wrapped(shift_left(dot_product(y, y, WINDOW), 1), 1);
-	correlate(y, 1, sum + 1);
-	correlate(y, 1 + AT_ONCE, sum + 1 + AT_ONCE);
+	correlate_wb_autocorr(y, 1, sum + 1);
+	correlate_wb_autocorr(y, 1 + AT_ONCE, sum + 1 + AT_ONCE);
 	norm = norm_l(sum[0]);
 	sum[0] = shift_left(sum[0], norm);
 	for (int k = 1; k <= LAGS; k++)

@@ -92,7 +92,7 @@ AVX2_INLINE __m256i evaluate8(const struct polynomial *p, __m256i x)
 	return _mm256_max_epi32(_mm256_min_epi32(c, most), least);
 }
 
-AVX2 static void evaluate_grid(struct polynomial *p)
+AVX2 static void evaluate_grid_az_isp(struct polynomial *p)
 {
 	int16_t x[ROOM] = { 0 };
 
@@ -160,7 +160,7 @@ AVX2 static void bisect(const struct polynomial *p, struct point *low,
 }
 
 /* Where the line through both points is zero, as the library divides. */
-static int16_t interpolate(struct point low, struct point high)
+static int16_t interpolate_az_isp(struct point low, struct point high)
 {
 	int32_t dx = (int16_t)(high.x - low.x), dy = (int16_t)(high.y - low.y);
 	int32_t size = dy == INT16_MIN ? INT16_MAX : abs(dy), step;
@@ -175,7 +175,7 @@ static int16_t interpolate(struct point low, struct point high)
 }
 
 /* The roots, from the greatest. Returns how many were found, up to 15. */
-AVX2 static int find_roots(const struct polynomial p[2], int16_t roots[])
+AVX2 static int find_roots_az_isp(const struct polynomial p[2], int16_t roots[])
 {
 	struct point low = { vogrid[0], p[0].on_grid[0] };
 	int n = 0;
@@ -188,7 +188,7 @@ AVX2 static int find_roots(const struct polynomial p[2], int16_t roots[])
 		if (!signs_differ(low, high))
 			continue;
 		bisect(q, &low, &high);
-		low.x = interpolate(low, high);
+		low.x = interpolate_az_isp(low, high);
 		roots[n++] = (int16_t)low.x;
 		low.y = evaluate(&p[n % 2], low.x);
 	}
@@ -201,9 +201,9 @@ AVX2 static void az_isp_avx2(const int16_t a[], int16_t isp[],
 	struct polynomial p[2];
 
 	set_polynomials(a, p);
-	evaluate_grid(&p[0]);
-	evaluate_grid(&p[1]);
-	if (find_roots(p, isp) < ORDER - 1)
+	evaluate_grid_az_isp(&p[0]);
+	evaluate_grid_az_isp(&p[1]);
+	if (find_roots_az_isp(p, isp) < ORDER - 1)
 		memcpy(isp, old, ORDER * sizeof(*isp));
 	else
 		isp[ORDER - 1] = (int16_t)(a[ORDER] * 8);

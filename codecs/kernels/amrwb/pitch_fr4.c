@@ -105,8 +105,8 @@ AVX2_INLINE int16_t correlation(__m256i with_target, __m256i with_itself,
 }
 
 /* c(t) for t = @first.. @last into @c. */
-AVX2 static void correlate(int16_t exc[], int16_t x[], int16_t h[],
-			   const int range[2], int16_t c[])
+AVX2 static void correlate_pitch_fr4(int16_t exc[], int16_t x[], int16_t h[],
+				     const int range[2], int16_t c[])
 {
 	int16_t filtered[SUBFRAME];
 	struct signal target = load_signal(x), response = load_signal(h), e;
@@ -126,7 +126,7 @@ AVX2 static void correlate(int16_t exc[], int16_t x[], int16_t h[],
 }
 
 /* c at @at + fraction / 4, -4 < fraction < 4; clipped. */
-static int16_t interpolate(const int16_t *at, int fraction)
+static int16_t interpolate_pitch_fr4(const int16_t *at, int fraction)
 {
 	uint32_t sum = 0;
 
@@ -142,10 +142,10 @@ static int16_t interpolate(const int16_t *at, int fraction)
 /* The best fraction around the lag of @c, from @fraction on. */
 static int best_fraction(const int16_t *c, int fraction, int step)
 {
-	int16_t most = interpolate(c, fraction);
+	int16_t most = interpolate_pitch_fr4(c, fraction);
 
 	for (int i = fraction + step; i < STEPS; i += step) {
-		int16_t it = interpolate(c, i);
+		int16_t it = interpolate_pitch_fr4(c, i);
 
 		if (it > most) {
 			most = it;
@@ -200,6 +200,6 @@ int16_t Pitch_fr4(int16_t exc[], int16_t x[], int16_t h[], int16_t first,
 	    range[1] - range[0] >= MOST_LAGS)
 		return stock_Pitch_fr4(exc, x, h, first, last, fraction,
 				       subframe, half, whole, n);
-	correlate(exc, x, h, range, c);
+	correlate_pitch_fr4(exc, x, h, range, c);
 	return choose_lag(c + MARGIN, first, last, r, fraction);
 }

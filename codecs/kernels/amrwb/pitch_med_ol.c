@@ -66,7 +66,8 @@ AVX2_INLINE __m256i sum_each(const __m256i s[GROUP])
 }
 
 /* r, from the longest lag to the shortest and a few beyond. */
-AVX2 static void correlate(const int16_t s[], int n, int32_t r[ROOM])
+AVX2 static void correlate_pitch_med_ol(const int16_t s[], int n,
+					int32_t r[ROOM])
 {
 	for (int k = 0; k < ROOM; k += GROUP) {
 		__m256i sum[GROUP];
@@ -90,7 +91,7 @@ AVX2 static void correlate(const int16_t s[], int n, int32_t r[ROOM])
 
 /* r times the weights from @w down, as the library's Mpy_32_16: the upper 16
  * bits and 15 more, each product for itself. */
-AVX2 static void weight(int32_t r[ROOM], const int16_t *w)
+AVX2 static void weight_pitch_med_ol(int32_t r[ROOM], const int16_t *w)
 {
 	const __m256i upper = _mm256_set1_epi32((int32_t)0xffff0000);
 	int16_t weights[ROOM] = { 0 };
@@ -123,7 +124,8 @@ static int greatest(const int32_t r[ROOM])
 }
 
 /* 2 * <a, b>. */
-AVX2 static int32_t multiply(const int16_t a[], const int16_t b[], int n)
+AVX2 static int32_t multiply_pitch_med_ol(const int16_t a[], const int16_t b[],
+					  int n)
 {
 	return shift_left(dot_product(a, b, n), 1);
 }
@@ -141,9 +143,11 @@ static int32_t shift_and_round(int32_t v, int n)
 /* The library's floating point: fractions of 16 bits, and exponents. */
 static int16_t gain(const int16_t x[], const int16_t y[], int n)
 {
-	int32_t xy = multiply(x, y, n), norm_xy = norm_l(xy);
-	int32_t xx = add_wrapped(multiply(x, x, n), 1), norm_xx = norm_l(xx);
-	int32_t yy = add_wrapped(multiply(y, y, n), 1), norm_yy = norm_l(yy);
+	int32_t xy = multiply_pitch_med_ol(x, y, n), norm_xy = norm_l(xy);
+	int32_t xx = add_wrapped(multiply_pitch_med_ol(x, x, n), 1),
+		norm_xx = norm_l(xx);
+	int32_t yy = add_wrapped(multiply_pitch_med_ol(y, y, n), 1),
+		norm_yy = norm_l(yy);
 	int32_t energy =
 		shift_left(round_wrapped(shift_left(xx, norm_xx)) *
 				   round_wrapped(shift_left(yy, norm_yy)),
@@ -160,7 +164,7 @@ static int16_t gain(const int16_t x[], const int16_t y[], int n)
 					(int16_t)(31 - norm_xy + exponent));
 }
 
-static bool is_valid(int n, bool near, int median)
+static bool is_valid_pitch_med_ol(int n, bool near, int median)
 {
 	return cr_kernels_fast && n > 0 && n <= MOST_SAMPLES &&
 	       n % BLOCK == 0 &&
@@ -175,12 +179,13 @@ int16_t Pitch_med_ol(int16_t speech[], void *state, int16_t n)
 	int32_t r[ROOM];
 	int lag;
 
-	if (!is_valid(n, near, median))
+	if (!is_valid_pitch_med_ol(n, near, median))
 		return stock_Pitch_med_ol(speech, state, n);
-	correlate(speech, n, r);
-	weight(r, stock_corrweight + WEIGHT);
+	correlate_pitch_med_ol(speech, n, r);
+	weight_pitch_med_ol(r, stock_corrweight + WEIGHT);
 	if (near)
-		weight(r, stock_corrweight + (NEAR_WEIGHT - median));
+		weight_pitch_med_ol(r,
+				    stock_corrweight + (NEAR_WEIGHT - median));
 	lag = greatest(r);
 	Hp_wsp(speech, filtered + LONGEST, n, field(state, HIGH_PASS));
 	*field(state, GAIN) =

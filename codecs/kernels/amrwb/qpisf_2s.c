@@ -145,7 +145,7 @@ AVX2_INLINE struct choice least(const int32_t d[], int rows)
 	return (struct choice){ (int16_t)index[best], value[best] };
 }
 
-AVX2 static struct choice search(const int16_t x[], struct table t)
+AVX2 static struct choice search_qpisf_2s(const int16_t x[], struct table t)
 {
 	int32_t d[FIRST_ROWS / 2];
 
@@ -154,7 +154,7 @@ AVX2 static struct choice search(const int16_t x[], struct table t)
 }
 
 /* Put @new in its place among the @n best. */
-static void insert(struct choice best[], int n, struct choice new)
+static void insert_qpisf_2s(struct choice best[], int n, struct choice new)
 {
 	int i = n - 1;
 
@@ -182,8 +182,9 @@ AVX2 static void survive(const int16_t x[], struct table t,
 			int row = i + __builtin_ctz(left);
 
 			if (d[row] < best[n - 1].distance)
-				insert(best, n,
-				       (struct choice){ (int16_t)row, d[row] });
+				insert_qpisf_2s(best, n,
+						(struct choice){ (int16_t)row,
+								 d[row] });
 		}
 	}
 }
@@ -223,8 +224,8 @@ static const struct part high_36 = {
 };
 
 /* The total distance of a survivor's second stage; @rows of its pieces. */
-static int32_t refine(const struct part *p, const int16_t x[], int16_t survivor,
-		      int16_t rows[])
+static int32_t refine_qpisf_2s(const struct part *p, const int16_t x[],
+			       int16_t survivor, int16_t rows[])
 {
 	const int16_t *from = p->first.row + survivor * p->first.numbers;
 	int16_t left[LOW];
@@ -233,7 +234,7 @@ static int32_t refine(const struct part *p, const int16_t x[], int16_t survivor,
 	for (int i = 0; i < p->first.numbers; i++)
 		left[i] = (int16_t)(x[i] - from[i]);
 	for (int i = 0, at = 0; i < p->npieces; i++) {
-		struct choice c = search(left + at, p->pieces[i]);
+		struct choice c = search_qpisf_2s(left + at, p->pieces[i]);
 
 		rows[i] = c.row;
 		total = add_wrapped(total, c.distance);
@@ -252,7 +253,7 @@ static void quantise(const struct part *p, const int16_t x[], int survivors,
 	survive(x, p->first, best, survivors);
 	for (int i = 0; i < survivors; i++) {
 		int16_t rows[3];
-		int32_t total = refine(p, x, best[i].row, rows);
+		int32_t total = refine_qpisf_2s(p, x, best[i].row, rows);
 
 		if (total >= least)
 			continue;
@@ -263,7 +264,8 @@ static void quantise(const struct part *p, const int16_t x[], int survivors,
 }
 
 /* What is left of the frequencies without mean and prediction. */
-static void predict(const int16_t isf[], const int16_t past[], int16_t x[])
+static void predict_qpisf_2s(const int16_t isf[], const int16_t past[],
+			     int16_t x[])
 {
 	for (int i = 0; i < ORDER; i++)
 		x[i] = (int16_t)(isf[i] - stock_mean_isf[i] -
@@ -279,7 +281,7 @@ void Qpisf_2s_46b(int16_t isf[], int16_t isf_q[], int16_t past[],
 		stock_Qpisf_2s_46b(isf, isf_q, past, index, survivors);
 		return;
 	}
-	predict(isf, past, x);
+	predict_qpisf_2s(isf, past, x);
 	quantise(&low_46, x, survivors, &index[0], &index[2]);
 	quantise(&high_46, x + LOW, survivors, &index[1], &index[5]);
 	voAWB_Dpisf_2s_46b(index, isf_q, past, isf_q, isf_q, 0, 0);
@@ -294,7 +296,7 @@ void Qpisf_2s_36b(int16_t isf[], int16_t isf_q[], int16_t past[],
 		stock_Qpisf_2s_36b(isf, isf_q, past, index, survivors);
 		return;
 	}
-	predict(isf, past, x);
+	predict_qpisf_2s(isf, past, x);
 	quantise(&low_36, x, survivors, &index[0], &index[2]);
 	quantise(&high_36, x + LOW, survivors, &index[1], &index[4]);
 	voAWB_Dpisf_2s_36b(index, isf_q, past, isf_q, isf_q, 0, 0);

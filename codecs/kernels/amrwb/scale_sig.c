@@ -30,7 +30,7 @@ AVX2 static void scale_up(int16_t x[], int n, int exp)
 }
 
 /* mulhrs(v, 2^(15 - n)) is (v + 2^(n - 1)) >> n. */
-AVX2 static void scale_down(int16_t x[], int n, int exp)
+AVX2 static void scale_down_scale_sig(int16_t x[], int n, int exp)
 {
 	__m256i factor = _mm256_set1_epi16((int16_t)(1 << (15 + exp)));
 
@@ -49,7 +49,7 @@ void Scale_sig(int16_t x[], int16_t n, int16_t exp)
 	if (exp > 0)
 		scale_up(x, whole, exp);
 	else if (exp < 0)
-		scale_down(x, whole, exp);
+		scale_down_scale_sig(x, whole, exp);
 	if (whole < n)
 		stock_Scale_sig(x + whole, (int16_t)(n - whole), exp);
 }

@@ -428,8 +428,8 @@ static const struct ctl_command *find_command(const char *const *words,
 
 /* NULL: it looks like JSON and is none. A quantity is text by the name without
  * a unit; what no row is known of is what it looks like. */
-static json_t *value_of(const struct field *f, const char *key,
-			const char *text)
+static json_t *value_of_word(const struct field *f, const char *key,
+			     const char *text)
 {
 	const char *dot = strrchr(key, '.');
 	json_t *v;
@@ -479,8 +479,8 @@ static int put_member(json_t *object, char *path, json_t *v, const char *word,
 }
 
 /* KEY=VALUE, or the name of what is yes or no. */
-static int put_word(json_t *object, const char *word, const struct method *m,
-		    struct cr_err *e)
+static int put_command_word(json_t *object, const char *word,
+			    const struct method *m, struct cr_err *e)
 {
 	size_t length = strcspn(word, "=");
 	const struct field *f;
@@ -495,7 +495,8 @@ static int put_word(json_t *object, const char *word, const struct method *m,
 			       "%.100s: should be KEY=VALUE; \"codec-ctl help "
 			       "%s\" lists the keys",
 			       word, m->name);
-	v = word[length] ? value_of(f, key, word + length + 1) : json_true();
+	v = word[length] ? value_of_word(f, key, word + length + 1)
+			 : json_true();
 	if (!v)
 		return cr_fail(e, -EINVAL, "%.100s: the value is not JSON",
 			       word);
@@ -539,14 +540,14 @@ static int put_words(const struct ctl_command *c, const char *const *words,
 			rc = check_place(c, f, words[i], e);
 			(void)json_object_set_new(
 				params, f->name,
-				value_of(f, f->name, words[i]));
+				value_of_word(f, f->name, words[i]));
 		} else if (c->joined) {
 			(void)json_object_set_new(
 				params, f->name,
 				json_sprintf("%s,%s", ctl_text(params, f->name),
 					     words[i]));
 		} else {
-			rc = put_word(params, words[i], c->method, e);
+			rc = put_command_word(params, words[i], c->method, e);
 		}
 	}
 	if (!rc && keep && keep->type == FIELD_BOOL &&

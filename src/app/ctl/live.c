@@ -62,7 +62,7 @@ static void put_workers(const struct ctl_shown *stats, FILE *out)
 	free(rows);
 }
 
-static void add_up(json_t *sums, const char *key, double more)
+static void add_up_calls(json_t *sums, const char *key, double more)
 {
 	(void)json_object_set_new(sums, key,
 				  json_real(ctl_real(sums, key) + more));
@@ -96,11 +96,11 @@ static void put_groups(const struct ctl_shown *calls, size_t n, FILE *out)
 			(void)json_array_append(list, group);
 		}
 		count = json_object_get(group, "count");
-		add_up(group, "CALLS", 1);
-		add_up(group, "lost", ctl_growth(&calls[i], "lost"));
+		add_up_calls(group, "CALLS", 1);
+		add_up_calls(group, "lost", ctl_growth(&calls[i], "lost"));
 		for (unsigned k = 0; k < 3; k++)
-			add_up(count, counts[k] + sizeof("count"),
-			       ctl_growth(&calls[i], counts[k]));
+			add_up_calls(count, counts[k] + sizeof("count"),
+				     ctl_growth(&calls[i], counts[k]));
 	}
 	rows = ctl_rows(list, NULL, NULL, calls->seconds, call_info_fields);
 	(void)fputc('\n', out);
@@ -295,7 +295,7 @@ static void wait_for_event(struct waiting *w, cr_ns t)
 
 /* --- watch and top --- */
 
-static unsigned limit_of(const struct ctl_live *l)
+static unsigned calls_of_page(const struct ctl_live *l)
 {
 	unsigned lines, columns, limit = l->limit;
 
@@ -316,7 +316,7 @@ static int take_sample(const struct ctl_live *l, struct ctl_sample *s)
 	if (l->top)
 		rc = l->ask(l->client, "call.top",
 			    json_pack("{s:s, s:i}", "sort", ctl_sorts[l->sort],
-				      "limit", (int)limit_of(l)),
+				      "limit", (int)calls_of_page(l)),
 			    &s->calls);
 	if (!rc && !(l->top && l->json))
 		rc = l->ask(l->client, "stats", NULL, &s->stats);

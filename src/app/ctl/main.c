@@ -177,7 +177,7 @@ static struct cli cli = {
 
 /* --- requests --- */
 
-static int complain(int code, const char *text)
+static int ctl_complain(int code, const char *text)
 {
 	(void)fprintf(stderr, "codec-ctl: %s\n", text);
 	return code;
@@ -209,8 +209,8 @@ static unsigned patience_ms(void)
 }
 
 /* Returns an exit code; on 0 *@result is the caller's. */
-static int ask(struct rpc_client *c, const char *method, json_t *params,
-	       json_t **result)
+static int ask_server(struct rpc_client *c, const char *method, json_t *params,
+		      json_t **result)
 {
 	json_t *error = NULL;
 	struct cr_err e = { 0 };
@@ -221,7 +221,7 @@ static int ask(struct rpc_client *c, const char *method, json_t *params,
 	if (rc < 0)
 		return unreachable(e.text);
 	if (rc)
-		(void)complain(0, why ? why : "refused");
+		(void)ctl_complain(0, why ? why : "refused");
 	json_decref(error);
 	return rc ? CTL_REFUSED : 0;
 }
@@ -229,9 +229,10 @@ static int ask(struct rpc_client *c, const char *method, json_t *params,
 static int say_hello(struct rpc_client *c, const char *key)
 {
 	json_t *result = NULL;
-	int rc = ask(c, "hello",
-		     json_pack("{s:s, s:s}", "client", cli.program, "key", key),
-		     &result);
+	int rc = ask_server(
+		c, "hello",
+		json_pack("{s:s, s:s}", "client", cli.program, "key", key),
+		&result);
 
 	json_decref(result);
 	return rc;
@@ -248,8 +249,8 @@ static void say_bye(struct rpc_client *c)
 	json_decref(error);
 }
 
-/* As ask(); but a list that its method answers page by page comes whole, where
- * no params say which part. */
+/* As ask_server(); but a list that its method answers page by page comes whole,
+ * where no params say which part. */
 static int ask_whole(struct rpc_client *c, const char *method, json_t *params,
 		     json_t **result)
 {
@@ -261,16 +262,16 @@ static int ask_whole(struct rpc_client *c, const char *method, json_t *params,
 	int rc = 0;
 
 	if (params || !m || m->params != page_fields)
-		return ask(c, method, params, result);
+		return ask_server(c, method, params, result);
 	while (list->type != FIELD_LIST)
 		list++;
 	for (id = list->members; id->type == FIELD_INLINE;)
 		id = id->members;
 	for (all = json_array(); more; json_decref(page)) {
-		rc = ask(c, method,
-			 json_pack("{s:I, s:i}", "after", after, "limit",
-				   LIST_PAGE),
-			 &page);
+		rc = ask_server(c, method,
+				json_pack("{s:I, s:i}", "after", after, "limit",
+					  LIST_PAGE),
+				&page);
 		if (rc)
 			break;
 		(void)json_array_extend(all, json_object_get(page, list->name));
@@ -298,7 +299,7 @@ static int show_result(const struct ctl_request *r, const json_t *result)
 }
 
 /* Read --to. Returns an exit code. */
-static int read_to(struct transport_addr *a)
+static int read_server(struct transport_addr *a)
 {
 	char why[80];
 	int rc = transport_addr_parse(a, opt.to);
@@ -308,9 +309,9 @@ static int read_to(struct transport_addr *a)
 		       "--to: the path of a socket may have %zu bytes",
 		       TRANSPORT_PATH_MAX);
 	if (rc == -ENAMETOOLONG)
-		return complain(CTL_USAGE, why);
-	return rc ? complain(CTL_USAGE, "--to: should be HOST, HOST:PORT, "
-					"[IPV6]:PORT or unix:PATH")
+		return ctl_complain(CTL_USAGE, why);
+	return rc ? ctl_complain(CTL_USAGE, "--to: should be HOST, HOST:PORT, "
+					    "[IPV6]:PORT or unix:PATH")
 		  : 0;
 }
 
@@ -336,7 +337,7 @@ static int ask_request(struct event_base *base, struct rpc_client *c,
 	return ask_whole(c, r->name, r->params, result);
 }
 
-static int run(struct event_base *base, const struct ctl_request *r)
+static int ask_and_show(struct event_base *base, const struct ctl_request *r)
 {
 	struct rpc_client_config cfg = { .base = base,
 					 .kind = (enum transport_kind)opt.kind,
@@ -345,12 +346,12 @@ static int run(struct event_base *base, const struct ctl_request *r)
 	json_t *result = NULL;
 	char key[KEY_SIZE];
 	struct cr_err e = { 0 };
-	int rc = read_to(&cfg.to);
+	int rc = read_server(&cfg.to);
 
 	if (!rc && key_show(key, opt.key_file, &cfg.to, &e))
-		rc = complain(CTL_USAGE, e.text);
+		rc = ctl_complain(CTL_USAGE, e.text);
 	if (!rc && rpc_client_open(&c, &cfg, &e))
-		rc = complain(CTL_UNREACHABLE, e.text);
+		rc = ctl_complain(CTL_UNREACHABLE, e.text);
 	if (!rc && *key)
 		rc = say_hello(c, key);
 	if (rc)
@@ -394,18 +395,18 @@ static int refuse_tops_own(const struct ctl_request *r)
 		return 0;
 	(void)snprintf(why, sizeof(why), "--%s goes with the command top only",
 		       given);
-	return complain(CTL_USAGE, why);
+	return ctl_complain(CTL_USAGE, why);
 }
 
 /* What --undo makes of @r. Returns an exit code. */
-static int take_back(struct ctl_request *r)
+static int undo_drain(struct ctl_request *r)
 {
 	if (!opt.undo)
 		return 0;
 	if (r->params || strcmp(r->name, "drain"))
-		return complain(CTL_USAGE,
-				"--undo goes with the command drain only, "
-				"without a time");
+		return ctl_complain(CTL_USAGE,
+				    "--undo goes with the command drain only, "
+				    "without a time");
 	(void)snprintf(r->name, sizeof(r->name), "drain.cancel");
 	return 0;
 }
@@ -420,9 +421,9 @@ static int run_request(const struct ctl_request *r)
 	base = event_base_new();
 	if (!base) {
 		json_decref(r->params);
-		return complain(CTL_UNREACHABLE, "no event loop");
+		return ctl_complain(CTL_UNREACHABLE, "no event loop");
 	}
-	rc = run(base, r);
+	rc = ask_and_show(base, r);
 	event_base_free(base);
 	return rc;
 }
@@ -441,10 +442,10 @@ int main(int argc, char **argv)
 	rc = ctl_request(&r, (const char *const *)argv + first,
 			 (unsigned)(argc - first), &e);
 	if (rc)
-		return complain(CTL_USAGE, e.text);
+		return ctl_complain(CTL_USAGE, e.text);
 	rc = refuse_tops_own(&r);
 	if (!rc)
-		rc = take_back(&r);
+		rc = undo_drain(&r);
 	if (rc)
 		json_decref(r.params);
 	return rc ? rc : run_request(&r);

@@ -80,7 +80,7 @@ double ctl_growth(const struct ctl_shown *s, const char *path)
 	return ctl_real(s->now, path) - ctl_real(s->before, path);
 }
 
-static double rate_of(const struct ctl_shown *s, const char *wire)
+static double growth_rate(const struct ctl_shown *s, const char *wire)
 {
 	return s->seconds > 0 ? ctl_growth(s, wire) / s->seconds : 0;
 }
@@ -104,7 +104,8 @@ static const char *unit_of(const struct field *f, const json_t *object)
 	return f && f->unit ? f->unit : "";
 }
 
-static struct shape shape_of(const struct field *f, const char *unit, bool rate)
+static struct shape number_shape(const struct field *f, const char *unit,
+				 bool rate)
 {
 	static const struct shape shapes[] = {
 		{ "ns", 1.0 / CR_MS, 3, "_MS" },
@@ -191,7 +192,7 @@ static void format_quantity(double x, const struct field *f, const char *unit,
 	} else if (!strcmp(unit, "per_s")) {
 		(void)snprintf(buf, size, "%.6g/s", x);
 	} else {
-		format_bare(x, shape_of(f, unit, false), buf, size);
+		format_bare(x, number_shape(f, unit, false), buf, size);
 		used = strlen(buf);
 		if (*unit && strcmp(unit, "count") != 0)
 			(void)snprintf(buf + used, size - used, " %s", unit);
@@ -262,8 +263,8 @@ static const char *put_value(const char *t, const struct ctl_shown *s,
 	v = find_value(s->now, wire, &object);
 	unit = unit_of(f, object);
 	if (!strncmp(t, "/s}", 3)) {
-		format_bare(rate_of(s, wire), shape_of(f, unit, true), text,
-			    sizeof(text));
+		format_bare(growth_rate(s, wire), number_shape(f, unit, true),
+			    text, sizeof(text));
 		(void)strcat(text, "/s");
 	} else if (*t == '/') {
 		(void)copy_path(t + 1, "}", path);
@@ -272,7 +273,7 @@ static const char *put_value(const char *t, const struct ctl_shown *s,
 					fmax(ctl_real(s->now, by), 1),
 				f, unit, s->clock, text, sizeof(text));
 	} else if (*t == '#' && json_is_number(v)) {
-		format_bare(json_number_value(v), shape_of(f, unit, false),
+		format_bare(json_number_value(v), number_shape(f, unit, false),
 			    text, sizeof(text));
 	} else {
 		format_value(f, object, v, s->clock, text, sizeof(text));
@@ -368,7 +369,7 @@ static void read_column(struct column *c, const struct field *table, char *word)
 		*equals = '\0';
 	word += *word == '#';
 	c->row = find_row(known ? table : NULL, word, c->path, sizeof(c->path));
-	c->shape = shape_of(c->row, unit_of(c->row, NULL), c->rate);
+	c->shape = number_shape(c->row, unit_of(c->row, NULL), c->rate);
 	if (!known) {
 		(void)snprintf(c->head, sizeof(c->head), "%s", word);
 		return;
@@ -393,7 +394,7 @@ static bool format_cell(const struct column *c, const struct ctl_shown *s,
 		return false;
 	}
 	if (c->rate)
-		format_bare(rate_of(s, c->path), c->shape, buf, size);
+		format_bare(growth_rate(s, c->path), c->shape, buf, size);
 	else if (json_is_number(v) && *unit_of(c->row, object))
 		format_bare(json_number_value(v), c->shape, buf, size);
 	else
@@ -416,8 +417,8 @@ static enum ctl_mark mark_of(const struct column *c, unsigned n,
 }
 
 /* @row NULL: the heads. */
-static void put_row(const struct column *column, unsigned n,
-		    const struct ctl_shown *row, FILE *out)
+static void put_table_row(const struct column *column, unsigned n,
+			  const struct ctl_shown *row, FILE *out)
 {
 	char text[CELL_MAX];
 
@@ -461,7 +462,7 @@ void ctl_table(const struct ctl_shown *rows, size_t nrows, const char *columns,
 
 		if (marks && mark_of(column, n, row))
 			(void)fputc((int)mark_of(column, n, row), out);
-		put_row(column, n, row, out);
+		put_table_row(column, n, row, out);
 	}
 }
 

@@ -401,7 +401,7 @@ static void deaf(void *arg)
 }
 
 /* First signal: drain. Second one: end now. */
-static void on_signal(evutil_socket_t sig, short what, void *arg)
+static void on_end_signal(evutil_socket_t sig, short what, void *arg)
 {
 	struct daemon *d = arg;
 	cr_ns limit = d->signals++ ? 0 : d->opt.service.drain_limit;
@@ -474,8 +474,8 @@ static void block_signals(sigset_t *old)
 
 static int open_signals(struct daemon *d)
 {
-	d->term = evsignal_new(d->base, SIGTERM, on_signal, d);
-	d->intr = evsignal_new(d->base, SIGINT, on_signal, d);
+	d->term = evsignal_new(d->base, SIGTERM, on_end_signal, d);
+	d->intr = evsignal_new(d->base, SIGINT, on_end_signal, d);
 	d->hup = evsignal_new(d->base, SIGHUP, on_hangup, d);
 	d->again = evtimer_new(d->base, on_again, d);
 	return d->term && d->intr && d->hup && d->again &&

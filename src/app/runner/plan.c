@@ -640,7 +640,7 @@ static void count_cpus(struct plan *p, const struct runner_options *o)
 		p->cpus = at->pin.count ? n : allowed.count;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_rounds(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -652,18 +652,18 @@ struct range {
 	double least, median, most;
 };
 
-static struct range range_of(const double value[ROUNDS])
+static struct range range_of_rounds(const double value[ROUNDS])
 {
 	double v[ROUNDS];
 
 	memcpy(v, value, sizeof(v));
-	qsort(v, ROUNDS, sizeof(v[0]), compare);
+	qsort(v, ROUNDS, sizeof(v[0]), compare_rounds);
 	return (struct range){ v[0], v[ROUNDS / 2], v[ROUNDS - 1] };
 }
 
 static json_t *range_json(const double value[ROUNDS], double scale)
 {
-	struct range r = range_of(value);
+	struct range r = range_of_rounds(value);
 
 	return json_pack("{s:f, s:f, s:f}", "least", r.least * scale, "median",
 			 r.median * scale, "most", r.most * scale);
@@ -695,7 +695,7 @@ static int show_json(FILE *out, const struct plan *p)
 
 static void show_text(FILE *out, const struct plan *p)
 {
-	struct range calls = range_of(p->calls);
+	struct range calls = range_of_rounds(p->calls);
 	unsigned round = 0;
 
 	while (p->calls[round] != calls.median)
@@ -704,7 +704,7 @@ static void show_text(FILE *out, const struct plan *p)
 		      "packets/s", "CPU % of codecs", "calls/worker");
 	for (unsigned i = 0; i < p->nkinds; i++) {
 		const struct kind *k = &p->kind[i];
-		double codec = range_of(k->codec).median;
+		double codec = range_of_rounds(k->codec).median;
 
 		(void)fprintf(out, "%-32s %4.0f %% %10.0f %16.3f %12.0f\n",
 			      k->text, 100 * k->share, k->packets, 100 * codec,
@@ -720,8 +720,8 @@ static void show_text(FILE *out, const struct plan *p)
 		      "and receivers at %.0f %% of a CPU. Delays at that load "
 		      "are not predicted: campaigns/run --find-capacity "
 		      "measures them.\n",
-		      1e6 * range_of(p->worker).median,
-		      1e6 * range_of(p->receiver).median, p->workers,
+		      1e6 * range_of_rounds(p->worker).median,
+		      1e6 * range_of_rounds(p->receiver).median, p->workers,
 		      p->workers == 1 ? "" : "s", p->receivers,
 		      p->receivers == 1 ? "" : "s",
 		      p->cpus ? "share CPUs" : "have CPUs of their own",
