@@ -4,7 +4,7 @@
  */
 #include "schedulers/cbs.h"
 
-#include "schedulers/worst_case.h"
+#include "schedulers/admission.h"
 
 /* One turn counts at most 73 minutes, and a debt at most two of them: with a
  * rate of 1.0 that fits into 63 bits. */
@@ -76,14 +76,6 @@ void cbs_charge(struct cr_task *t, cr_ns ran, int64_t rate)
 		x->left -= cr_ns_min(ran, LONGEST_TURN) * rate;
 }
 
-/* @n * @period, for deadlines. */
-static cr_ns cbs_times(int64_t n, cr_ns period)
-{
-	cr_ns product;
-
-	return __builtin_mul_overflow(n, period, &product) ? CR_NEVER : product;
-}
-
 /* Less than @least is left, or a debt: as many periods as it takes. Returns
  * when the last of them begins. A deadline that has passed nevertheless is a
  * sign of overload: the server begins anew, as in Linux. By the rule alone the
@@ -104,7 +96,7 @@ static cr_ns postpone(struct cr_task *t, int64_t least, cr_ns now)
 		x->left += full;
 		n++;
 	}
-	begin = cr_ns_add(x->deadline, cbs_times(n, x->period));
+	begin = cr_ns_add(x->deadline, times(n, x->period));
 	x->deadline = cr_ns_add(begin, x->period);
 	if (x->deadline <= now)
 		cbs_renew(t, now);

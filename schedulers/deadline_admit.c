@@ -4,17 +4,7 @@
  */
 #include "schedulers/deadline_admit.h"
 
-#include "schedulers/worst_case.h"
-
 #include <errno.h>
-
-static int extreme_cmp(const struct extreme *a, const struct extreme *b)
-{
-	return a->value != b->value ? cr_cmp(a->value, b->value)
-				    : cr_cmp(a->id, b->id);
-}
-
-CR_TREE(extreme_tree, extreme, node, extreme_cmp)
 
 /* Rounded up; at most more than all CPUs, so that sums of a million of them,
  * times CPUs, do not overflow. */
@@ -81,19 +71,14 @@ static int64_t worst_density(const struct deadline_rq *d,
 	return deadline_ppm_up(expected(d, t), deadline_window(d, t));
 }
 
-static int64_t deadline_largest(const struct extremes *e, int64_t none)
-{
-	return e->top ? e->most : none;
-}
-
 cr_ns deadline_longest(const struct deadline_rq *rq)
 {
-	return deadline_largest(&rq->frames, 0);
+	return extremes_largest(&rq->frames, 0);
 }
 
 cr_ns deadline_shortest_be(const struct deadline_rq *rq)
 {
-	return -deadline_largest(&rq->spare, 0);
+	return -extremes_largest(&rq->spare, 0);
 }
 
 /* The shortest window of the classes up to @last, with @t. */
@@ -104,7 +89,7 @@ static cr_ns shortest_window(const struct deadline_rq *d,
 
 	for (unsigned cls = CR_HARD; cls <= (unsigned)last; cls++)
 		shortest =
-			cr_ns_min(shortest, -deadline_largest(&d->windows[cls],
+			cr_ns_min(shortest, -extremes_largest(&d->windows[cls],
 							      -CR_NEVER));
 	return shortest;
 }
@@ -116,7 +101,7 @@ static int64_t blocking(const struct cr_rq *rq, const struct cr_task *t,
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
 	cr_ns frame =
-		cr_ns_max(deadline_largest(&d->frames, 0), cr_task_worst(t));
+		cr_ns_max(extremes_largest(&d->frames, 0), cr_task_worst(t));
 	cr_ns shortest = shortest_window(d, t, last);
 
 	if (rq->sched->preemptible || shortest == CR_NEVER)
@@ -138,7 +123,7 @@ static int64_t room_by_worst(const struct cr_rq *rq, const struct cr_task *t)
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
 	int64_t m = rq->ncpu, own = worst_density(d, t);
-	int64_t umax = cr_ns_max(deadline_largest(&d->densities, 0), own);
+	int64_t umax = cr_ns_max(extremes_largest(&d->densities, 0), own);
 	int64_t most = m * CR_OPTS(rq, struct deadline_opts)->bound;
 
 	return cr_ns_min(most, m * CR_PPM - (m - 1) * umax) - d->worst - own;
@@ -146,23 +131,13 @@ static int64_t room_by_worst(const struct cr_rq *rq, const struct cr_task *t)
 
 /* --- CPU masks --- */
 
-static unsigned deadline_allowed(const struct cr_rq *rq,
-				 const struct cr_task *t)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < rq->ncpu; i++)
-		n += cr_may_run(rq, t, i);
-	return n;
-}
-
 /* Does @t take part in what is promised to hard tasks without running
  * everywhere? */
 static bool is_bound(const struct cr_rq *rq, const struct cr_task *t)
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
 
-	return t->cls <= last_by_worst(d) && deadline_allowed(rq, t) < rq->ncpu;
+	return t->cls <= last_by_worst(d) && cpus_allowed(rq, t) < rq->ncpu;
 }
 
 /* Is no frame of @t late, as long as none takes longer than its task's worst
@@ -270,8 +245,7 @@ int deadline_admit(const struct cr_sched *s, const struct cr_task *t,
 	for (unsigned i = 0; i < s->nrq; i++) {
 		struct fit f = fit_into(&s->rq[i], t);
 
-		if (deadline_allowed(&s->rq[i], t) &&
-		    deadline_is_better(&f, &best))
+		if (cpus_allowed(&s->rq[i], t) && deadline_is_better(&f, &best))
 			best = f;
 	}
 	if (!best.rq)
@@ -290,29 +264,6 @@ int deadline_admit(const struct cr_sched *s, const struct cr_task *t,
 
 /* --- joining and leaving --- */
 
-static void set_top(struct extremes *e, struct extreme *x)
-{
-	e->top = x;
-	e->most = x ? x->value : 0;
-}
-
-static void deadline_remember(struct extremes *e, struct extreme *x,
-			      uint32_t id, int64_t value)
-{
-	x->value = value;
-	x->id = id;
-	RB_INSERT(extreme_tree, &e->tree, x);
-	if (!e->top || extreme_cmp(e->top, x) < 0)
-		set_top(e, x);
-}
-
-static void forget(struct extremes *e, struct extreme *x)
-{
-	if (e->top == x)
-		set_top(e, RB_PREV(extreme_tree, &e->tree, x));
-	RB_REMOVE(extreme_tree, &e->tree, x);
-}
-
 /* @t joins @home, of which @rq are the sums. */
 static void deadline_join(const struct cr_rq *home, struct deadline_rq *rq,
 			  const struct cr_task *t, struct deadline_task *x)
@@ -323,17 +274,16 @@ static void deadline_join(const struct cr_rq *home, struct deadline_rq *rq,
 	rq->worst += worst_density(rq, t);
 	rq->nhard += t->cls == CR_HARD;
 	rq->nbound += x->bound;
-	deadline_remember(&rq->frames, &x->frame, t->id, cr_task_worst(t));
+	extremes_add(&rq->frames, &x->frame, t->id, cr_task_worst(t));
 	if (t->cls == CR_BE) {
-		deadline_remember(&rq->spare, &x->window, t->id,
-				  -x->frame.value);
+		extremes_add(&rq->spare, &x->window, t->id, -x->frame.value);
 		return;
 	}
-	deadline_remember(&rq->windows[t->cls], &x->window, t->id,
-			  -deadline_window(rq, t));
+	extremes_add(&rq->windows[t->cls], &x->window, t->id,
+		     -deadline_window(rq, t));
 	if (t->cls <= last_by_worst(rq))
-		deadline_remember(&rq->densities, &x->density, t->id,
-				  worst_density(rq, t));
+		extremes_add(&rq->densities, &x->density, t->id,
+			     worst_density(rq, t));
 }
 
 void deadline_add(struct deadline_rq *rq, const struct cr_task *t,
@@ -349,14 +299,14 @@ void deadline_del(struct deadline_rq *rq, const struct cr_task *t,
 	rq->worst -= worst_density(rq, t);
 	rq->nhard -= t->cls == CR_HARD;
 	rq->nbound -= x->bound;
-	forget(&rq->frames, &x->frame);
+	extremes_del(&rq->frames, &x->frame);
 	if (t->cls == CR_BE) {
-		forget(&rq->spare, &x->window);
+		extremes_del(&rq->spare, &x->window);
 		return;
 	}
-	forget(&rq->windows[t->cls], &x->window);
+	extremes_del(&rq->windows[t->cls], &x->window);
 	if (t->cls <= last_by_worst(rq))
-		forget(&rq->densities, &x->density);
+		extremes_del(&rq->densities, &x->density);
 }
 
 void deadline_move(const struct cr_rq *from, const struct cr_rq *to,

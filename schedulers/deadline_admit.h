@@ -47,24 +47,7 @@
 #define SCHEDULERS_DEADLINE_ADMIT_H
 
 #include "cr/sched.h"
-#include "cr/tree.h"
-
-/** One task's entry in a tree that knows the largest of some value. */
-struct extreme {
-	RB_ENTRY(extreme) node;
-	int64_t value;
-	uint32_t id;
-};
-
-RB_HEAD(extreme_tree, extreme);
-
-/** The tree, and what admission asks of every run queue for every call: no walk
- * through other calls' memory. */
-struct extremes {
-	struct extreme_tree tree;
-	struct extreme *top; /**< NULL: empty */
-	int64_t most;	     /**< top's value */
-};
+#include "schedulers/admission.h"
 
 /** A task's part of the sums. */
 struct deadline_task {

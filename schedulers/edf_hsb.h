@@ -28,6 +28,7 @@
 #include "cr/sched.h"
 #include "schedulers/edf_hsb_opts.h"
 #include "cr/tree.h"
+#include "schedulers/admission.h"
 
 enum hsb_where { HSB_OUT, HSB_READY, HSB_SPENT };
 
@@ -47,20 +48,11 @@ struct hsb_server {
 RB_HEAD(hsb_queue, hsb_server);	 /* by rank     */
 RB_HEAD(hsb_slacks, hsb_server); /* by deadline */
 
-/* One task's value in a tree that knows the largest. */
-struct hsb_value {
-	RB_ENTRY(hsb_value) node;
-	int64_t value;
-	uint32_t id;
-};
-
-RB_HEAD(hsb_values, hsb_value);
-
 struct hsb_task {
 	struct hsb_server server; /* first: cr_task_of() */
 	TAILQ_ENTRY(hsb_task) be; /* of those that wait                   */
-	struct hsb_value frame;	  /* longest job; where jobs are not cut  */
-	struct hsb_value size;	  /* soft: share; hard: minus the window  */
+	struct extreme frame;	  /* longest job; where jobs are not cut  */
+	struct extreme size;	  /* soft: share; hard: minus the window  */
 	int64_t util;		  /* ppm, as the constraints count it     */
 	unsigned home;		  /* hard: its CPU                        */
 	bool interrupted;	  /* by others, not by the end of a turn  */
@@ -82,7 +74,7 @@ enum hsb_mode {
 
 struct hsb_cpu {
 	struct hsb_queue hard;	    /* that wait, by deadline               */
-	struct hsb_values windows;  /* of all its hard tasks, negative      */
+	struct extremes windows;    /* of all its hard tasks, negative      */
 	int64_t load;		    /* sum of C / min(D, T) of them, ppm    */
 	enum hsb_mode mode;	    /* of what runs                         */
 	cr_ns rank;		    /* its deadline in the global order     */
@@ -100,7 +92,7 @@ struct hsb_rq {
 	cr_ns be_budget;    /* of each of the servers                    */
 	int64_t hard, mean; /* sums of C / min(D, T) and of means, ppm   */
 	unsigned nvarying;  /* soft tasks whose cost varies              */
-	struct hsb_values frames, shares;
+	struct extremes frames, shares;
 	struct hsb_cpu cpu[CR_MAX_CPUS];
 	struct hsb_server server[CR_MAX_CPUS];
 };

@@ -28,29 +28,6 @@
 #define MAX_FACTOR (1000 * CR_PPM)
 #define MIN_FACTOR (CR_PPM / 100)
 
-static int value_cmp(struct hsb_value *a, struct hsb_value *b)
-{
-	return a->value != b->value ? cr_cmp(a->value, b->value)
-				    : cr_cmp(a->id, b->id);
-}
-
-CR_TREE(hsb_values, hsb_value, node, value_cmp)
-
-static int64_t hsb_largest(const struct hsb_values *tree, int64_t none)
-{
-	struct hsb_value *x = RB_MAX(hsb_values, (struct hsb_values *)tree);
-
-	return x ? x->value : none;
-}
-
-static void hsb_remember(struct hsb_values *tree, struct hsb_value *x,
-			 uint32_t id, int64_t value)
-{
-	x->value = value;
-	x->id = id;
-	RB_INSERT(hsb_values, tree, x);
-}
-
 /* --- what a task counts as --- */
 
 static cr_ns hsb_window(const struct cr_task *t)
@@ -91,7 +68,7 @@ static struct sums sums_of(const struct cr_rq *rq)
 			      .be = q->nserver * o->be_share,
 			      .be_share = q->nserver ? o->be_share : 0,
 			      .mean = q->mean,
-			      .share = hsb_largest(&q->shares, 0),
+			      .share = extremes_largest(&q->shares, 0),
 			      .varying = q->nvarying > 0 };
 }
 
@@ -161,8 +138,9 @@ static int64_t hsb_room_on(const struct cr_rq *rq, unsigned c,
 			   const struct cr_task *t, int home)
 {
 	const struct hsb_rq *q = hsb_rq_of(rq);
-	cr_ns shortest = -hsb_largest(&q->cpu[c].windows, -CR_NEVER);
-	cr_ns frame = cr_ns_max(hsb_largest(&q->frames, 0), cr_task_worst(t));
+	cr_ns shortest = -extremes_largest(&q->cpu[c].windows, -CR_NEVER);
+	cr_ns frame =
+		cr_ns_max(extremes_largest(&q->frames, 0), cr_task_worst(t));
 	int64_t room = CR_PPM - q->cpu[c].load;
 
 	if ((int)c == home) {
@@ -176,7 +154,7 @@ static int64_t hsb_room_on(const struct cr_rq *rq, unsigned c,
 
 cr_ns hsb_longest(const struct cr_rq *rq)
 {
-	return hsb_largest(&hsb_rq_of(rq)->frames, 0);
+	return extremes_largest(&hsb_rq_of(rq)->frames, 0);
 }
 
 bool hsb_in_time(const struct cr_task *t)
@@ -331,17 +309,17 @@ void hsb_join(struct cr_rq *rq, struct cr_task *t)
 
 	x->util = util_of(t);
 	x->server.id = t->id;
-	hsb_remember(&q->frames, &x->frame, t->id, cr_task_worst(t));
+	extremes_add(&q->frames, &x->frame, t->id, cr_task_worst(t));
 	if (t->cls == CR_HARD) {
 		x->home = home < 0 ? 0 : (unsigned)home;
 		q->hard += x->util;
 		q->cpu[x->home].load += x->util;
-		hsb_remember(&q->cpu[x->home].windows, &x->size, t->id,
+		extremes_add(&q->cpu[x->home].windows, &x->size, t->id,
 			     -hsb_window(t));
 	} else if (t->cls == CR_SOFT) {
 		q->mean += x->util;
 		q->nvarying += t->cost.variance_ns2 > 0;
-		hsb_remember(&q->shares, &x->size, t->id, x->util);
+		extremes_add(&q->shares, &x->size, t->id, x->util);
 	}
 }
 
@@ -350,14 +328,14 @@ void hsb_leave(struct cr_rq *rq, struct cr_task *t)
 	struct hsb_rq *q = hsb_rq_of(rq);
 	struct hsb_task *x = CR_TASK(t, struct hsb_task);
 
-	RB_REMOVE(hsb_values, &q->frames, &x->frame);
+	extremes_del(&q->frames, &x->frame);
 	if (t->cls == CR_HARD) {
 		q->hard -= x->util;
 		q->cpu[x->home].load -= x->util;
-		RB_REMOVE(hsb_values, &q->cpu[x->home].windows, &x->size);
+		extremes_del(&q->cpu[x->home].windows, &x->size);
 	} else if (t->cls == CR_SOFT) {
 		q->mean -= x->util;
 		q->nvarying -= t->cost.variance_ns2 > 0;
-		RB_REMOVE(hsb_values, &q->shares, &x->size);
+		extremes_del(&q->shares, &x->size);
 	}
 }

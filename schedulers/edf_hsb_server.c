@@ -95,14 +95,6 @@ static void drain(struct cr_rq *rq, cr_ns now)
 
 /* --- budgets --- */
 
-/* @n * @period, for deadlines. */
-static cr_ns hsb_times(int64_t n, cr_ns period)
-{
-	cr_ns product;
-
-	return __builtin_mul_overflow(n, period, &product) ? CR_NEVER : product;
-}
-
 /* A debt of whole budgets is paid by as many periods. */
 static void pay_back(struct hsb_server *s, cr_ns budget, cr_ns period)
 {
@@ -111,7 +103,7 @@ static void pay_back(struct hsb_server *s, cr_ns budget, cr_ns period)
 	if (n <= 0)
 		return;
 	s->left += n * budget;
-	s->deadline = cr_ns_add(s->deadline, hsb_times(n, period));
+	s->deadline = cr_ns_add(s->deadline, times(n, period));
 }
 
 static void hsb_renew(struct cr_rq *rq, struct hsb_server *s, cr_ns begin,

@@ -4,7 +4,6 @@
  * invariants hold. Changes nothing.
  */
 #include "schedulers/edf_hsb.h"
-#include "schedulers/worst_case.h"
 
 unsigned hsb_explain(const struct cr_task *t, struct cr_kv *kv, unsigned max)
 {

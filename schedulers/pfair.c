@@ -58,7 +58,7 @@
  */
 #include <errno.h>
 
-#include "cr/promise.h"
+#include "schedulers/admission.h"
 #include "schedulers/pfair_queue.h"
 #include "schedulers/policies.h"
 
@@ -116,16 +116,6 @@ static struct pfair_weight served_weight(const struct cr_rq *rq,
 	return w;
 }
 
-/* CPUs of @rq in the mask of @t. */
-static unsigned pfair_allowed(const struct cr_rq *rq, const struct cr_task *t)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < rq->ncpu; i++)
-		n += cr_may_run(rq, t, i);
-	return n;
-}
-
 static struct pfair_share room_of(const struct cr_rq *rq)
 {
 	struct pfair_share all = pfair_cpus(rq->ncpu);
@@ -149,7 +139,7 @@ static int roomiest(const struct cr_sched *s, const struct cr_task *t)
 
 	for (unsigned i = 0; i < s->nrq; i++) {
 		const struct cr_rq *rq = &s->rq[i];
-		unsigned n = pfair_allowed(rq, t);
+		unsigned n = cpus_allowed(rq, t);
 
 		if (be ? !n : n < rq->ncpu)
 			continue;
@@ -167,7 +157,7 @@ static bool pfair_fits(const struct cr_rq *rq, const struct cr_task *t)
 	struct pfair_weight w = weight_of(rq, t);
 
 	return t->cls == CR_BE || (w.period >= 1 && w.cost <= w.period &&
-				   pfair_allowed(rq, t) == rq->ncpu);
+				   cpus_allowed(rq, t) == rq->ncpu);
 }
 
 static int64_t need_ppm(struct pfair_weight w)

@@ -6,7 +6,7 @@
  */
 #include "schedulers/rm_admit.h"
 
-#include "schedulers/worst_case.h"
+#include "schedulers/admission.h"
 
 #include <errno.h>
 
@@ -126,13 +126,6 @@ struct suspect {
 	unsigned steps;
 };
 
-static cr_ns rm_times(int64_t n, cr_ns cost)
-{
-	cr_ns product;
-
-	return __builtin_mul_overflow(n, cost, &product) ? CR_NEVER : product;
-}
-
 /* Jobs that a task of @period can have in a window @x; @closed: one that
  * comes at its very end as well; on several CPUs one more is carried in. */
 static int64_t jobs_in(const struct suspect *s, cr_ns x, cr_ns period,
@@ -148,18 +141,18 @@ static cr_ns work_above(const struct suspect *s, cr_ns x, bool closed)
 {
 	const struct rm_admitted *a = CR_RQ(s->rq, struct rm_admitted);
 	const struct cr_task *t = s->task, *e = s->extra;
-	cr_ns sum = rm_times(jobs_in(s, x, t->period, closed), s->own);
+	cr_ns sum = times(jobs_in(s, x, t->period, closed), s->own);
 	struct rm_level *l;
 
 	RB_FOREACH (l, rm_levels, (struct rm_levels *)&a->levels) {
 		if (level_order(l->cls, l->period, t->cls, t->period) >= 0)
 			break;
-		sum = cr_ns_add(sum, rm_times(jobs_in(s, x, l->period, closed),
-					      l->cost));
+		sum = cr_ns_add(
+			sum, times(jobs_in(s, x, l->period, closed), l->cost));
 	}
 	if (e != t && priority(e, t) < 0)
-		sum = cr_ns_add(sum, rm_times(jobs_in(s, x, e->period, closed),
-					      rm_cost(e)));
+		sum = cr_ns_add(sum, times(jobs_in(s, x, e->period, closed),
+					   rm_cost(e)));
 	return s->rq->ncpu > 1 && sum != CR_NEVER ? sum / s->rq->ncpu : sum;
 }
 
@@ -188,7 +181,7 @@ static cr_ns busy_period(struct suspect *s, cr_ns cost)
 		next = cr_ns_add(s->block, work_above(s, x, false));
 		next = cr_ns_add(
 			next,
-			rm_times(jobs_in(s, x, s->task->period, false), cost));
+			times(jobs_in(s, x, s->task->period, false), cost));
 		if (next == x)
 			return x;
 		x = next;
@@ -206,7 +199,7 @@ static bool uncut_in_time(struct suspect *s, cr_ns cost)
 	if (busy == CR_NEVER)
 		return false;
 	for (cr_ns at = 0, k = 0; at < busy; at += period, k++) {
-		cr_ns base = cr_ns_add(s->block, rm_times(k, cost));
+		cr_ns base = cr_ns_add(s->block, times(k, cost));
 		cr_ns latest = cr_ns_add(at, end - cost);
 
 		if (rm_settle(s, base, latest, true) == CR_NEVER)
@@ -434,20 +427,11 @@ static int64_t load_of(const struct cr_rq *rq)
 	return ppm;
 }
 
-static unsigned rm_allowed(const struct cr_rq *rq, const struct cr_task *t)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < rq->ncpu; i++)
-		n += cr_may_run(rq, t, i);
-	return n;
-}
-
 /* The tests are about tasks that may run on every CPU. Others that count as no
  * more than an average may have any mask. */
 static bool mask_fits(const struct cr_rq *rq, const struct cr_task *t)
 {
-	return t->cls != CR_HARD || rm_allowed(rq, t) == rq->ncpu;
+	return t->cls != CR_HARD || cpus_allowed(rq, t) == rq->ncpu;
 }
 
 /* The least loaded of those that pass, or of all when none does. */
@@ -468,7 +452,7 @@ int rm_admit(const struct cr_sched *s, const struct cr_task *t,
 			best < 0 || load * s->rq[best].ncpu < least * rq->ncpu;
 		bool ok;
 
-		if (!rm_allowed(rq, t) || (found && !less))
+		if (!cpus_allowed(rq, t) || (found && !less))
 			continue;
 		ok = mask_fits(rq, t) && passes(rq, t);
 		if (found ? !ok : !ok && !less)
