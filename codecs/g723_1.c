@@ -4,7 +4,7 @@
  * and SID frames. The two lowest bits of a frame's first octet say which it is
  * (RFC 3551, 4.5.3), so a frame's length can be checked against them.
  *
- * libavcodec is told of a lost frame by a code that the recommendation forbids;
+ * libavcodec learns of a lost frame by a code that the recommendation forbids;
  * it then extrapolates. From the third loss in a row on, where the
  * recommendation wants silence, its output grows louder instead, so silence is
  * made here.

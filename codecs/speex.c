@@ -114,7 +114,7 @@ static int open_speex_encoder(const struct cr_codec *c, void **enc,
 	use_mode(s, cfg->mode);
 	if (cfg->dtx) {
 		/* The library detects voice only where its bit rate varies or
-		 * it is told to. */
+		 * it is asked to. */
 		(void)speex_encoder_ctl(s->lib, SPEEX_SET_VAD, &on);
 		(void)speex_encoder_ctl(s->lib, SPEEX_SET_DTX, &on);
 	}

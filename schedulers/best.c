@@ -21,8 +21,8 @@
  * before it ever slept shows no period), and short enough that the first jobs
  * of fast tasks are in time. Equal deadlines: smaller id.
  *
- * Good: periodic work is served like edf as long as it fits, without being
- * told anything, and nobody starves. Bad: a task that is late does not sleep,
+ * Good: periodic work is served like edf as long as it fits, though nobody
+ * declares it, and nobody starves. Bad: a task that is late does not sleep,
  * so that its period is no longer seen; in overload whoever computes longest
  * without sleeping is put behind, and misses most.
  * Live mode: no frame is cut, so turns end with the frame that reaches the

@@ -128,7 +128,7 @@ void stock_Q_plsf_3(int16_t past[], int mode, int16_t lsp[], int16_t lsp_q[],
 /**
  * Open-loop pitch search of signal[0..n-1], which has its past before it, for
  * lags from @lag_min up to @lag_max. @half: which half of the frame. With @dtx,
- * the voice activity detector @vad is told what it wants to know. Returns the
+ * the voice activity detector @vad is given what it needs. Returns the
  * lag.
  */
 int16_t Pitch_ol(void *vad, int mode, int16_t signal[], int16_t lag_min,

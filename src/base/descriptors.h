@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How many file descriptors, sockets among them, this process may have
- * (RLIMIT_NOFILE, getrlimit(2)), who may have how many of them, and what a
- * person is told who needs more. Any thread.
+ * (RLIMIT_NOFILE, getrlimit(2)), which part may have how many of them, and the
+ * message for a person who needs more. Any thread.
  */
 #ifndef BASE_DESCRIPTORS_H
 #define BASE_DESCRIPTORS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much memory this process may still take, and what a person is told when
- * that is too little.
+ * How much memory this process may still take, and the message for a person
+ * when that is too little.
  *
  * Some libraries do not survive malloc() without success: usrsctp, opencore-amr
  * and vo-amrwbenc, speex among them. So there is a reserve that nothing new is

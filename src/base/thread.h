@@ -20,7 +20,7 @@ int thread_create(pthread_t *t, const pthread_attr_t *attr,
  * has the limits and how to raise them. Returns @err. */
 int thread_fail(struct cr_err *e, int err, const char *what);
 
-/** A thread that goes on until it is told to stop. Zero is none. */
+/** A thread that goes on until it is asked to stop. Zero is none. */
 struct thread {
 	pthread_t id;
 	bool running;	  /**< of who starts and stops it             */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a live engine can be told to schedule by: a policy of ours or of a
+ * What a live engine can schedule by: a policy of ours or of a
  * plug-in's (schedulers/registry.h), or one of the kernel's schedulers
  * below. Any thread.
  *

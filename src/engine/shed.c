@@ -157,8 +157,8 @@ static uint32_t parts_of_set(cr_ns t, cr_ns set)
 }
 
 /* What counts as the wait, in parts of @set. That of three of four frames is
- * found by steps: a longer one raises it by three times the time since it was
- * told last, a shorter one lowers it by once that. */
+ * found by steps: a longer one raises it by three times the time since the last
+ * report, a shorter one lowers it by once that. */
 static uint32_t wait_of(struct shed_queue *q, enum cr_class cls, cr_ns waited,
 			cr_ns set, cr_ns now)
 {

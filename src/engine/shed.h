@@ -88,7 +88,7 @@ struct shed_rule {
 struct shed_queue {
 	uint32_t lost; /**< share of its calls' speech, lately */
 	struct {
-		cr_ns at;      /**< told last                             */
+		cr_ns at;      /**< of the last report                    */
 		uint32_t wait; /**< that three of four have at most, in
 				    parts of S: SHED_ONE is S             */
 	} late[CR_NCLASSES];

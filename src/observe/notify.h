@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a service manager (systemd) is told: datagrams of NAME=VALUE lines to
+ * Reports to a service manager (systemd): datagrams of NAME=VALUE lines to
  * the socket that it has named in the environment. sd_notify(3) documents the
  * protocol as stable; there is nothing in it that needs a library.
  *
@@ -15,9 +15,9 @@
 #include "cr/error.h"
 #include "cr/time.h"
 
-/** Who is told. Zero is not open: see notify_open(). */
+/** A manager. Zero is not open: see notify_open(). */
 struct notify {
-	int fd; /**< -1: nobody is */
+	int fd; /**< -1: there is none */
 	struct sockaddr_un to;
 	socklen_t len;
 	/** The manager wants WATCHDOG=1 at least so often; 0: not at all. */
@@ -27,12 +27,12 @@ struct notify {
 /**
  * Read NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and take them out of the
  * environment: they are for this process, not for its children. 0, also if no
- * manager asks; or -errno with @e, and nobody is told. While there is one
+ * manager asks; or -errno with @e, and there is none. While there is one
  * thread.
  */
 int notify_open(struct notify *n, struct cr_err *e);
 
-/** Nobody is told any more. */
+/** Send no more. */
 void notify_close(struct notify *n);
 
 /** Send one message: lines of NAME=VALUE. 0, or -errno: it is lost; -EMSGSIZE:

@@ -17,8 +17,8 @@
  * is a product of halves (arith.h) with Inv_sqrt, which is not negative and
  * below 2^30: it cannot overflow. Sums are modulo 2^32.
  *
- * With DTX, the voice activity detector is told of tones; and, once a frame, of
- * the largest correlation after high frequencies were raised (hp_max).
+ * With DTX, the voice activity detector is notified of tones; and, once a
+ *frame, of the largest correlation after high frequencies were raised (hp_max).
  *
  * Valid: 80 and 160 samples, lags from 18 to 143. Else stock_Pitch_ol.
  */
