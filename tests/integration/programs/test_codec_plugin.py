@@ -100,7 +100,7 @@ def test_what_is_no_codec_is_refused(tmp_path, pcm8):
     (".packing = CR_PACK_FRAMES", ".packing = CR_PACK_WHOLE", "frame_max"),
     (".packing = CR_PACK_FRAMES",
      ".packing = CR_PACK_FRAMES, .sid_bytes = 160", "sid_bytes"),
-    (".decode = decode", ".decode = 0", "six functions"),
+    (".decode = decode_pcm8", ".decode = 0", "six functions"),
     (".nmodes = 1", ".nmodes = 0", "no modes"),
     (".bytes = SAMPLES },", ".bytes = 0 },", "one of its modes"),
     ('.name = "pcm8"', '.name = "pcmu"', "there is a codec pcmu already"),
