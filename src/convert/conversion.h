@@ -62,6 +62,13 @@ enum conversion_state {
 	CONVERSION_CANCELLED /**< by convert.cancel or the node's end */
 };
 
+/** What another thread tells control of one. */
+enum conversion_news {
+	CONVERSION_LOOKED, /**< the I/O thread has looked at its files */
+	CONVERSION_LET_GO, /**< that has let go: it may leave the engine */
+	CONVERSION_LEFT	   /**< its last worker has let go           */
+};
+
 const char *conversion_state_name(enum conversion_state s);
 
 static inline bool conversion_is_over(enum conversion_state s)
@@ -123,6 +130,8 @@ struct conversion {
 	struct cr_err why;
 	TAILQ_ENTRY(conversion)
 	link; /**< in one of the lists between threads */
+	enum conversion_news
+		news; /**< that it is in the converter's list for */
 
 	/* engine: whoever has the task */
 	unsigned current; /**< chunk */

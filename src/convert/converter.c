@@ -41,7 +41,7 @@ struct converter {
 
 	/* between threads; under lock */
 	pthread_mutex_t lock;
-	struct conversion_list looked, over, gone;
+	struct conversion_list news;
 };
 
 static int conversion_cmp(struct conversion *a, struct conversion *b)
@@ -54,52 +54,37 @@ RB_GENERATE(conversion_tree, conversion, by_id, conversion_cmp)
 
 /* --- between threads --- */
 
-static void push_conversion(struct converter *con, struct conversion_list *list,
-			    struct conversion *cv)
+static void push_conversion(struct conversion *cv, enum conversion_news news)
 {
+	struct converter *con = cv->set;
+
 	(void)pthread_mutex_lock(&con->lock);
-	TAILQ_INSERT_TAIL(list, cv, link);
+	cv->news = news;
+	TAILQ_INSERT_TAIL(&con->news, cv, link);
 	(void)pthread_mutex_unlock(&con->lock);
 	event_active(con->wake, EV_READ, 0);
 }
 
-static struct conversion *pop_conversion(struct converter *con,
-					 struct conversion_list *list)
-{
-	struct conversion *cv;
-
-	(void)pthread_mutex_lock(&con->lock);
-	cv = TAILQ_FIRST(list);
-	if (cv)
-		TAILQ_REMOVE(list, cv, link);
-	(void)pthread_mutex_unlock(&con->lock);
-	return cv;
-}
-
 static void on_looked(void *arg, struct conversion *cv)
 {
-	struct converter *con = arg;
-
-	push_conversion(con, &con->looked, cv);
+	(void)arg;
+	push_conversion(cv, CONVERSION_LOOKED);
 }
 
 static void on_over(void *arg, struct conversion *cv)
 {
-	struct converter *con = arg;
-
-	push_conversion(con, &con->over, cv);
+	(void)arg;
+	push_conversion(cv, CONVERSION_LET_GO);
 }
 
 void converter_gone(struct conversion *cv)
 {
-	struct converter *con = cv->set;
-
-	push_conversion(con, &con->gone, cv);
+	push_conversion(cv, CONVERSION_LEFT);
 }
 
 void converter_back(struct conversion *cv)
 {
-	on_over(cv->set, cv); /* once more */
+	push_conversion(cv, CONVERSION_LET_GO); /* once more */
 }
 
 /* --- the end --- */
@@ -272,14 +257,27 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 	struct conversion *cv;
 
 	(void)fd, (void)what;
-	while ((cv = pop_conversion(con, &con->looked)))
-		join_conversion(con, cv);
-	while ((cv = pop_conversion(con, &con->over)))
-		live_remove(con->cfg.live, &cv->lt);
-	while ((cv = pop_conversion(con, &con->gone))) {
-		con->count.running--;
-		con->count.hung -= cv->hung;
-		finish_conversion(con, cv, cv->result);
+	while (true) {
+		(void)pthread_mutex_lock(&con->lock);
+		cv = TAILQ_FIRST(&con->news);
+		if (cv)
+			TAILQ_REMOVE(&con->news, cv, link);
+		(void)pthread_mutex_unlock(&con->lock);
+		if (!cv)
+			break;
+		switch (cv->news) {
+		case CONVERSION_LOOKED:
+			join_conversion(con, cv);
+			break;
+		case CONVERSION_LET_GO:
+			live_remove(con->cfg.live, &cv->lt);
+			break;
+		case CONVERSION_LEFT:
+			con->count.running--;
+			con->count.hung -= cv->hung;
+			finish_conversion(con, cv, cv->result);
+			break;
+		}
 	}
 	start_some(con);
 }
@@ -309,9 +307,7 @@ int converter_open(struct converter **out, const struct converter_config *cfg,
 	TAILQ_INIT(&con->waiting);
 	TAILQ_INIT(&con->kept);
 	TAILQ_INIT(&con->owned);
-	TAILQ_INIT(&con->looked);
-	TAILQ_INIT(&con->over);
-	TAILQ_INIT(&con->gone);
+	TAILQ_INIT(&con->news);
 	(void)pthread_mutex_init(&con->lock, NULL);
 	io.spool = &con->spool;
 	io.arg = con;
