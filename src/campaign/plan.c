@@ -92,14 +92,6 @@ int campaign_counts(const struct campaign *c, const double *share, double cpus,
  * rate then is of the highest.
  */
 
-/* Mean time between calls at the highest rate; @n: as many as the flow has. */
-static cr_ns mean_gap(const struct campaign_flow *f, int64_t most, uint64_t n)
-{
-	if (!f->start.poisson.of_hold)
-		return (cr_ns)(1e15 / (double)most);
-	return (cr_ns)((__int128)f->hold.mean * CR_PPM / ((__int128)most * n));
-}
-
 /* The calls of @f, which must outlive @p and of which there are @n, in a
  * campaign of @duration. Without calls (@n 0) shares of them are none. */
 static void poisson_init(struct poisson *p, const struct campaign_flow *f,
@@ -113,7 +105,11 @@ static void poisson_init(struct poisson *p, const struct campaign_flow *f,
 	for (unsigned i = 0; i < s->poisson.rates; i++)
 		if (s->poisson.rate[i] > p->most)
 			p->most = s->poisson.rate[i];
-	p->mean = mean_gap(f, p->most, n);
+	/* calls per second, or a share of what keeps @n calls up */
+	p->mean = !s->poisson.of_hold
+			  ? (cr_ns)(1e15 / (double)p->most)
+			  : (cr_ns)((__int128)f->hold.mean * CR_PPM /
+				    ((__int128)p->most * n));
 	p->end = duration;
 	if (s->spread)
 		p->end = cr_ns_min(s->at + s->spread, duration);
@@ -210,26 +206,6 @@ cr_ns plan_frame_time(const struct plan_call *call, cr_ns ptime, uint64_t frame)
 	return call->start + spoken;
 }
 
-/* Of the caller's clock; drawn apart, so that calls with and without it are
- * otherwise the same. */
-static int64_t drift_of(const struct campaign_range *d, uint64_t seed)
-{
-	struct random r = random_fork(seed, 5);
-
-	return d->least + random_time(&r, d->most - d->least);
-}
-
-/* Whole frames of @c until it has lasted @hold, or until the campaign's end. */
-static uint64_t frames_of(const struct maker *m, const struct campaign_flow *f,
-			  const struct plan_call *c, cr_ns hold)
-{
-	cr_ns end = cr_ns_min(cr_ns_add(c->start, hold), m->o->duration);
-	cr_ns time = cr_ns_max(end - c->start, 0);
-
-	return (uint64_t)(scale_time(time, CR_PPM + c->drift, CR_PPM) /
-			  f->ptime);
-}
-
 static struct random random_of(uint64_t seed, unsigned flow, unsigned index)
 {
 	return random_fork(seed, (uint64_t)flow << 32 | index);
@@ -254,11 +230,21 @@ static struct plan_call make_planned_call(const struct maker *m, unsigned flow,
 							 index),
 				  .start = at };
 
+	/* the caller's clock; drawn apart, so that calls with and without it
+	 * are otherwise the same */
+	struct random r = random_fork(made.seed, 5);
+	cr_ns end;
+
 	/* the textbook's tasks begin together unless told otherwise */
 	if (!f->synthetic)
 		made.start += phase_of_call(n, m->o->seed, f->ptime);
-	made.drift = drift_of(&f->drift, made.seed);
-	made.frames = frames_of(m, f, &made, hold);
+	made.drift = f->drift.least +
+		     random_time(&r, f->drift.most - f->drift.least);
+	/* whole frames until it has lasted so long, or the campaign's end */
+	end = cr_ns_min(cr_ns_add(made.start, hold), m->o->duration);
+	made.frames = (uint64_t)(scale_time(cr_ns_max(end - made.start, 0),
+					    CR_PPM + made.drift, CR_PPM) /
+				 f->ptime);
 	return made;
 }
 
@@ -739,13 +725,6 @@ static void mix_value(uint64_t *hash, uint64_t value)
 	}
 }
 
-static void mix_party(uint64_t *hash, const struct plan_packet *k)
-{
-	mix_value(hash, (uint64_t)k->kind << 40 | (uint64_t)k->ssrc << 24 |
-				(uint64_t)k->port << 8 | k->digit);
-	mix_value(hash, (uint64_t)k->duration << 1 | k->end);
-}
-
 uint64_t plan_hash(const struct plan *p)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -762,8 +741,13 @@ uint64_t plan_hash(const struct plan *p)
 			mix_value(&hash, k.seq << 3 | (unsigned)k.marker << 2 |
 						 (unsigned)k.lost << 1 |
 						 k.copy);
-			if (p->calls[i].conversation)
-				mix_party(&hash, &k);
+			if (!p->calls[i].conversation)
+				continue;
+			mix_value(&hash, (uint64_t)k.kind << 40 |
+						 (uint64_t)k.ssrc << 24 |
+						 (uint64_t)k.port << 8 |
+						 k.digit);
+			mix_value(&hash, (uint64_t)k.duration << 1 | k.end);
 		}
 	}
 	return hash;
