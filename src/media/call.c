@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One direction of one call: construction, destruction, what its payload types
- * stand for, what it has beside speech, and the engine's view of its ring. What
- * rx does with a call is in packet.c, what workers do in transcode.c.
+ * stand for, what it has beside speech. What rx does with a call is in
+ * packet.c, what workers do in transcode.c.
  */
 #include "media/call.h"
 
@@ -364,10 +364,10 @@ void call_set_terms(struct call *c, const struct call_cfg *to)
 	leave_for_rx(&c->terms, &c->cfg);
 }
 
-/* @taken: the version that @release goes by. */
-static void take_release_terms(const struct call_release *from,
-			       struct release *release, unsigned *taken)
+void call_take_terms(const struct call *c, struct release *release,
+		     unsigned *taken)
 {
+	const struct call_release *from = &c->terms;
 	unsigned version =
 		atomic_load_explicit(&from->version, memory_order_acquire);
 	struct release_cfg r = release->cfg;
@@ -386,11 +386,6 @@ static void take_release_terms(const struct call_release *from,
 						   memory_order_relaxed);
 	release_change(release, &r);
 	*taken = version;
-}
-
-void call_take_terms(struct call *c)
-{
-	take_release_terms(&c->terms, &c->release, &c->terms_taken);
 }
 
 void call_take_receive_stage(struct call *c, struct receive_stage *f)
@@ -463,19 +458,22 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	memset(c, 0, sizeof(*c));
 	c->cfg = *cfg;
 	c->claimed_arrival = CR_NEVER;
-	c->seq_out = cfg->seq_out;
 	c->ts_out = cfg->ts_out;
 	c->period = cfg->release.period;
 	c->ts_step =
 		(uint32_t)(cfg->release.period *
 			   (cr_ns)pipeline_side_clock(&cfg->media.in) / CR_SEC);
-	c->fd = cfg->out_endpoint  ? cfg->out_endpoint->cfg.fd
-		: cfg->in_endpoint ? cfg->in_endpoint->cfg.fd
-				   : -1;
+	c->out = (struct stream_out){
+		.destination = cfg->out_endpoint ? &cfg->out_endpoint->to
+						 : &c->own_destination,
+		.fd = cfg->out_endpoint	 ? cfg->out_endpoint->cfg.fd
+		      : cfg->in_endpoint ? cfg->in_endpoint->cfg.fd
+					 : -1,
+		.ssrc = cfg->ssrc_out,
+		.seq = (uint16_t)(cfg->seq_out - 1),
+	};
 	destination_init(&c->own_destination);
 	destination_set(&c->own_destination, &cfg->to);
-	c->destination = cfg->out_endpoint ? &cfg->out_endpoint->to
-					   : &c->own_destination;
 	c->source = cfg->source;
 	c->source_known = cfg->source.ss_family != 0;
 	fill_call_task(c);
@@ -541,23 +539,6 @@ void call_free(struct call *c)
 	free(c);
 }
 
-void call_follow_input(struct call *c)
-{
-	cr_ns clock = pipeline_input_clock(c->pipeline, c->meta.codec);
-	cr_ns period = call_period(c);
-	bool other = (uint32_t)(c->period * clock / CR_SEC) != c->ts_step;
-
-	c->codec = c->meta.codec;
-	c->period = period;
-	c->ts_step = (uint32_t)(period * clock / CR_SEC);
-	if (!other)
-		return;
-	/* timestamps of two clocks say nothing of each other */
-	gaps_again(&c->gaps);
-	c->arrivals.any = false;
-	c->sent.at = 0;
-}
-
 size_t call_bytes(const struct call *c)
 {
 	return sizeof(*c) + frame_ring_bytes(c->ring) +
@@ -584,58 +565,6 @@ void call_fetch_for_release(const struct call *c)
 	cache_fetch(&c->served_terms, sizeof(c->served_terms));
 	cache_fetch(&c->claimed_arrival, sizeof(c->claimed_arrival));
 	frame_ring_fetch(c->ring);
-}
-
-/* The same for the turn that begins now: see transcode.c. */
-static void fetch_for_transcode(const struct call *c)
-{
-	cache_fetch(&c->pending, sizeof(c->pending));
-	cache_fetch(&c->pipeline, offsetof(struct call, count) -
-					  offsetof(struct call, pipeline));
-	cache_fetch(&c->cfg.ssrc_out,
-		    offsetof(struct call_cfg, source) -
-			    offsetof(struct call_cfg, ssrc_out));
-	cache_fetch(&c->to, sizeof(struct sockaddr_in6));
-	cache_fetch(&c->destination->version, sizeof(c->destination->version));
-	cache_fetch(&c->count.done,
-		    offsetof(struct call_counters, delay_max_ns) +
-			    sizeof(c->count.delay_max_ns) -
-			    offsetof(struct call_counters, done));
-}
-
-bool call_peek(struct core_task *t, struct cr_job *job)
-{
-	struct call *c = call_of_core(t);
-	struct release_times when;
-	struct cr_frame_meta meta;
-
-	if (!frame_ring_peek(c->ring, &meta))
-		return false;
-	if (c->claimed_arrival != CR_NEVER) {
-		(void)release_arrival(&c->served, c->claimed_arrival);
-		c->claimed_arrival = CR_NEVER;
-	}
-	take_release_terms(&c->terms, &c->served, &c->served_terms);
-	job->seq = meta.seq;
-	job->arrival = meta.arrival;
-	job->importance = meta.importance;
-	job->must_keep = frame_must_be_kept(&meta);
-	when = release_next(&c->served, meta.arrival);
-	job->eligible = when.eligible;
-	job->deadline = when.deadline;
-	return true;
-}
-
-bool call_claim(struct core_task *t, uint64_t seq)
-{
-	struct call *c = call_of_core(t);
-
-	c->claimed = frame_ring_claim(c->ring, seq, &c->meta);
-	if (!c->claimed)
-		return false;
-	fetch_for_transcode(c);
-	c->claimed_arrival = c->meta.arrival;
-	return true;
 }
 
 bool call_takes_cmr(const struct call_cfg *heard, const struct call_cfg *sent)

@@ -227,6 +227,34 @@ static inline bool quota_take(struct quota *q, cr_ns burst, cr_ns now,
 	return true;
 }
 
+/* --- what is sent --- */
+
+/** Where a stream's packets go, and the last one that was sent: a call's or a
+ * relay's, which take over from each other. Its thread is that which sends. */
+struct stream_out {
+	const struct destination *destination; /**< constant */
+	unsigned version;		       /**< of what is in @to */
+	bool held; /**< that is nothing, as the party asks */
+	int fd;	   /**< from where; -1: the shared port; constant */
+	cr_ns at;  /**< arrival of what was sent last; 0: nothing was */
+	uint32_t ssrc, ts;
+	uint16_t seq;
+	struct sockaddr_storage to;
+};
+
+/** Look where packets go to, if that has changed. Its address may be written at
+ * this moment: then the last one is as good. True: the party was on hold, and
+ * is not any more. */
+static inline bool stream_out_look(struct stream_out *o)
+{
+	bool before = o->held;
+
+	return __builtin_expect(destination_changed(o->destination, o->version),
+				0) &&
+	       destination_try(o->destination, &o->version, &o->held, &o->to) &&
+	       before && !o->held;
+}
+
 /* --- times measured --- */
 
 /*
@@ -356,19 +384,6 @@ struct call_release {
 	atomic_bool best_effort;
 };
 
-/** The packet that was sent last. */
-struct call_sent {
-	cr_ns at; /**< arrival of its frame; 0: none since a relay sent */
-	uint32_t ts;
-};
-
-/** Where what is sent next belongs, if others have sent before. */
-struct call_resume {
-	bool pending;
-	uint32_t ts;	/**< timestamp of the last packet             */
-	uint64_t ahead; /**< behind that, in units of 1/CALL_RESUME_CLOCK s */
-};
-
 /** A multiple of all RTP clocks, Hz. */
 #define CALL_RESUME_CLOCK 96000u
 
@@ -443,19 +458,22 @@ struct call {
 	 * transcode_cost_settle().
 	 */
 	atomic_uint metered;
-	uint16_t seq_out;
-	uint32_t ts_out; /**< where the pipeline's timestamps begin */
-	struct call_sent last;
+	struct stream_out out; /**< out.at: 0 if a relay has sent since */
+	uint32_t ts_out;       /**< where the pipeline's timestamps begin */
+	/** A relay has sent @out last: what is sent next belongs so far behind
+	 * it, in units of 1/CALL_RESUME_CLOCK s. rx leaves the two while it is
+	 * at rest. */
+	bool resumes;
+	uint64_t resume_ahead;
 	struct quota quota;
-	struct call_resume resume; /**< rx leaves it while it is at rest */
-	cr_ns period;		   /**< as was declared of the last frame */
-	uint32_t ts_step;	   /**< of the input from frame to frame */
-	uint8_t codec;		   /**< of the last frame */
-	uint8_t sender;		   /**< of the last frame */
-	struct gaps gaps;	   /**< between the frames that it gets */
-	uint16_t pauses; /**< packets of these gaps that nobody will miss */
-	bool resting;	 /**< within a pause of which some were shed */
-	uint8_t rested;	 /**< frames of that since, all served */
+	cr_ns period;	  /**< as was declared of the last frame */
+	uint32_t ts_step; /**< of the input from frame to frame */
+	uint8_t codec;	  /**< of the last frame */
+	uint8_t sender;	  /**< of the last frame */
+	struct gaps gaps; /**< between the frames that it gets */
+	uint16_t pauses;  /**< packets of these gaps that nobody will miss */
+	bool resting;	  /**< within a pause of which some were shed */
+	uint8_t rested;	  /**< frames of that since, all served */
 	/** NULL: none are passed on. Control gives it some, which are the
 	 * worker's then for good; rx looks while it is at rest. */
 	_Atomic(struct digits *) digits;
@@ -463,12 +481,6 @@ struct call {
 	 * it, Hz. Control's word, stored behind @digits. */
 	atomic_uint event_out;
 	bool buffers; /**< its receive stage does; constant */
-	const struct destination
-		*destination;	      /**< where packets go to; constant */
-	unsigned destination_version; /**< of what is in @to */
-	bool held;		      /**< that is nothing, as the party asks */
-	int fd; /**< from where; -1: the shared port; constant */
-	struct sockaddr_storage to;
 	struct {
 		cr_ns at; /**< 0: none yet */
 		uint32_t rtp_ts;
@@ -509,11 +521,6 @@ static inline uint64_t call_pair(const struct call_cfg *c)
 static inline uint32_t call_pair_id(uint64_t pair)
 {
 	return (uint32_t)(pair >> 32);
-}
-
-static inline uint32_t call_pair_ssrc(uint64_t pair)
-{
-	return (uint32_t)pair;
 }
 
 /** Can CMRs received by a call as @heard change the mode of one as @sent? */
@@ -630,18 +637,10 @@ static inline cr_ns call_period(const struct call *c)
 	return atomic_load_explicit(&c->terms.period, memory_order_relaxed);
 }
 
-/** Is the frame claimed of another codec or packet time than the one before?
- * The worker. */
-static inline bool call_input_changes(const struct call *c)
-{
-	return c->meta.codec != c->codec || call_period(c) != c->period;
-}
-
-/** It is. The worker. */
-void call_follow_input(struct call *c);
-
-/** Take what call_set_terms() left for its model. The receiver. */
-void call_take_terms(struct call *c);
+/** Let @release, one of the two of @c, go by what call_set_terms() has left;
+ * *@version: of what it goes by. The thread that owns it. */
+void call_take_terms(const struct call *c, struct release *release,
+		     unsigned *version);
 /** The same for its receive stage @f, before that has a packet. The receiver.
  */
 void call_take_receive_stage(struct call *c, struct receive_stage *f);
@@ -669,9 +668,5 @@ void call_fetch_for_packet(const struct call *c);
 /** Fetch into the cache what the release of @c is about to write: a worker had
  * it last, and the run queue's lock should not be held while it comes. */
 void call_fetch_for_release(const struct call *c);
-
-/** The engine's view of the call's ring (see core_backlog). */
-bool call_peek(struct core_task *t, struct cr_job *job);
-bool call_claim(struct core_task *t, uint64_t seq);
 
 #endif

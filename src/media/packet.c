@@ -112,7 +112,7 @@ static void check_contract(struct call *c)
 	if (atomic_load_explicit(&c->terms.kind, memory_order_relaxed) !=
 	    RELEASE_LBAP)
 		return;
-	call_take_terms(c);
+	call_take_terms(c, &c->release, &c->terms_taken);
 	before = c->release.violations;
 	(void)release_arrival(&c->release, c->last_arrival);
 	call_count(&c->count.violations, c->release.violations - before);

@@ -96,7 +96,7 @@ static enum relay_handover relay_handover_of(struct relay *r,
 		 * passed on */
 		if (!r->renumbers && c) {
 			r->renumbers = true;
-			r->ssrc = c->cfg.ssrc_out;
+			r->out.ssrc = c->out.ssrc;
 		}
 	}
 	if (on)
@@ -145,9 +145,9 @@ static void number_packet(struct relay *r, const struct rtp_packet *p,
 			  uint16_t seq_step, const struct step *step)
 {
 	uint32_t clock = relay_clock(relay_types(r), p->pt);
-	uint32_t ts = r->sent.ts + (uint32_t)length_of(step, clock);
+	uint32_t ts = r->out.ts + (uint32_t)length_of(step, clock);
 
-	r->seq_more = (uint16_t)(r->sent.seq + seq_step - p->seq);
+	r->seq_more = (uint16_t)(r->out.seq + seq_step - p->seq);
 	r->ts_more = ts - p->ts;
 }
 
@@ -156,10 +156,10 @@ static void number_packet(struct relay *r, const struct rtp_packet *p,
 static void relay_handover_renumber(struct relay *r, const struct rtp_packet *p,
 				    cr_ns now)
 {
-	const struct step step = { .passed = now - r->sent.at,
+	const struct step step = { .passed = now - r->out.at,
 				   .frame = relay_types(r)->period };
 
-	if (r->renumbers && r->sent.at)
+	if (r->renumbers && r->out.at)
 		number_packet(r, p, 1, &step);
 }
 
@@ -169,14 +169,14 @@ static void relay_handover_resume(struct relay *r, const struct rtp_packet *p)
 {
 	uint32_t ssrc;
 
-	if (!r->sent.at || !relay_sends_as(r, &ssrc))
+	if (!r->out.at || !relay_sends_as(r, &ssrc))
 		return;
 	if (!r->renumbers && p->ssrc != ssrc) /* a stream of its own */
 		return;
 	if (!r->renumbers)
-		r->ssrc = ssrc;
+		r->out.ssrc = ssrc;
 	r->renumbers = true;
-	r->seq_more = (uint16_t)(r->sent.seq + 1 - p->seq);
+	r->seq_more = (uint16_t)(r->out.seq + 1 - p->seq);
 }
 
 /* The clock that both sides of @c have had, if that is @clock; else 0: its
@@ -204,19 +204,17 @@ static void follow_call(struct relay *r, const struct rtp_packet *p, bool fresh,
 {
 	const struct call *c = call_behind(r);
 	const struct step step = {
-		.rtp_ticks = (int32_t)(place_of_packet(c, p, now) - c->last.ts),
+		.rtp_ticks = (int32_t)(place_of_packet(c, p, now) - c->out.ts),
 		.clock = fresh ? 0
 			       : same_clock(c,
 					    relay_clock(relay_types(r), p->pt)),
-		.passed = now - c->last.at,
+		.passed = now - c->out.at,
 		.frame = call_period(c),
 	};
 
-	r->sent = (struct relay_sent){
-		.at = c->last.at,
-		.ts = c->last.ts,
-		.seq = (uint16_t)(c->seq_out - 1),
-	};
+	r->out.at = c->out.at;
+	r->out.ts = c->out.ts;
+	r->out.seq = c->out.seq;
 	number_packet(r, p, follow_number(p->seq, (uint16_t)c->seen.ext, fresh),
 		      &step);
 }
@@ -230,9 +228,9 @@ static void relay_handover_begin(struct relay *r, const struct rtp_packet *p,
 
 	if (!c->after) {
 		r->renumbers = true;
-		r->ssrc = c->cfg.ssrc_out;
+		r->out.ssrc = c->out.ssrc;
 	}
-	if (c->last.at)
+	if (c->out.at)
 		follow_call(r, p, fresh, now);
 	else if (!c->after || fresh)
 		relay_handover_renumber(r, p, now);
@@ -250,7 +248,7 @@ static void relay_handover_end(struct relay *r)
 	struct call *c = call_behind(r);
 
 	c->seen = r->seen;
-	c->last.at = 0;
+	c->out.at = 0;
 	c->restart = true;
 	c->after = r;
 	atomic_store_explicit(&r->on, false, memory_order_release);
@@ -281,11 +279,11 @@ void relay_handover_join(struct call *c, const struct rtp_packet *p, bool fresh,
 {
 	const struct relay *r = c->after;
 	uint16_t seq = (uint16_t)(p->seq + r->seq_more);
-	uint32_t clock = relay_clock(relay_types(r), r->sent.pt);
+	uint32_t clock = relay_clock(relay_types(r), r->sent_pt);
 	const struct step step = {
-		.rtp_ticks = (int32_t)(p->ts + r->ts_more - r->sent.ts),
+		.rtp_ticks = (int32_t)(p->ts + r->ts_more - r->out.ts),
 		.clock = fresh || clock_of_type(c, p->pt) != clock ? 0 : clock,
-		.passed = now - r->sent.at,
+		.passed = now - r->out.at,
 		.frame = call_period(c),
 	};
 
@@ -293,18 +291,17 @@ void relay_handover_join(struct call *c, const struct rtp_packet *p, bool fresh,
 	if (!fresh && rtp_source_has_passed(&c->seen, p->seq))
 		return;
 	c->after = NULL;
-	if (!r->sent.at)
+	if (!r->out.at)
 		return;
 	/* what was not sent to a listener on hold is no loss */
-	c->seq_out = (uint16_t)(r->sent.seq + follow_number(seq, r->sent.seq,
-							    fresh || r->held));
-	c->resume = (struct call_resume){
-		.pending = true,
-		.ts = r->sent.ts,
-		.ahead = !fresh && is_same_event(c, p, &step)
-				 ? 0
-				 : length_of(&step, CALL_RESUME_CLOCK),
-	};
+	c->out.seq = (uint16_t)(r->out.seq - 1 +
+				follow_number(seq, r->out.seq,
+					      fresh || r->out.held));
+	c->out.ts = r->out.ts;
+	c->resume_ahead = !fresh && is_same_event(c, p, &step)
+				  ? 0
+				  : length_of(&step, CALL_RESUME_CLOCK);
+	c->resumes = true;
 }
 
 /* Comfort noise has a type of its own (RFC 3551, table 4). */
@@ -424,7 +421,8 @@ struct relay *relay_new(const struct call_cfg *cfg, struct relay_types *types)
 	r->cfg = *cfg;
 	r->cfg.codecs = NULL; /* they were lent */
 	r->out_endpoint = cfg->out_endpoint;
-	r->fd = cfg->out_endpoint->cfg.fd;
+	r->out.fd = cfg->out_endpoint->cfg.fd;
+	r->out.destination = &cfg->out_endpoint->to;
 	atomic_init(&r->types, types);
 	atomic_init(&r->share, RELAY_ALL);
 	atomic_init(&r->on, true);
@@ -534,27 +532,6 @@ static bool accepts_packet(const struct passing *t, struct endpoint *endpoint,
 	return true;
 }
 
-/* Its address may be written at this moment: then the last one is as good. */
-static void take_relay_destination(struct relay *r, const struct rtp_packet *p)
-{
-	bool before = r->held;
-
-	if (destination_try(&r->out_endpoint->to, &r->destination_version,
-			    &r->held, &r->to) &&
-	    before && !r->held)
-		relay_handover_resume(r, p);
-}
-
-/* For @p, which has come. */
-static bool knows_destination(struct relay *r, const struct rtp_packet *p)
-{
-	if (__builtin_expect(destination_changed(&r->out_endpoint->to,
-						 r->destination_version),
-			     0))
-		take_relay_destination(r, p);
-	return r->to.ss_family;
-}
-
 /* As it goes on. */
 static struct rtp_packet make_outgoing(const struct passing *t)
 {
@@ -565,7 +542,7 @@ static struct rtp_packet make_outgoing(const struct passing *t)
 	if (r->renumbers) {
 		to.seq = (uint16_t)(to.seq + r->seq_more);
 		to.ts += r->ts_more;
-		to.ssrc = r->ssrc;
+		to.ssrc = r->out.ssrc;
 	}
 	return to;
 }
@@ -578,14 +555,15 @@ static void note_sent(struct relay *r, const struct rtp_packet *p, uint8_t pt,
 	bool same = atomic_load_explicit(&r->sent_ssrc, memory_order_relaxed) ==
 		    ssrc;
 
-	if (same && relay_handover_is_late(p->seq, r->sent.seq))
+	if (same && relay_handover_is_late(p->seq, r->out.seq))
 		return;
 	if (!same)
 		atomic_store_explicit(&r->sent_ssrc, ssrc,
 				      memory_order_relaxed);
-	r->sent = (struct relay_sent){
-		.at = now, .ts = p->ts, .seq = p->seq, .pt = pt
-	};
+	r->sent_pt = pt;
+	r->out.at = now;
+	r->out.ts = p->ts;
+	r->out.seq = p->seq;
 }
 
 /* @p is the packet of @t as it is to be. */
@@ -597,7 +575,7 @@ static void put_outgoing(struct relay_burst *out, const struct passing *t,
 	unsigned at = out->burst.count;
 	uint8_t *packet;
 
-	burst_put(&out->burst, r->fd, &r->to, 0, in->data, in->bytes);
+	burst_put(&out->burst, r->out.fd, &r->out.to, 0, in->data, in->bytes);
 	/* the header is written into the packet that has come */
 	packet = out->burst.packet[at].data;
 	packet[1] = (uint8_t)((p->marker ? 0x80u : 0u) | p->pt);
@@ -622,9 +600,11 @@ static void pass_packet_on(struct relay_burst *out, const struct passing *t)
 	call_count(&r->count.relayed, 1);
 	if (!t->types->clock[t->rtp->pt])
 		call_count(&r->count.relayed_other, 1);
-	if (!knows_destination(r, t->rtp)) {
-		call_count(r->held ? &r->count.on_hold
-				   : &r->count.no_destination,
+	if (stream_out_look(&r->out))
+		relay_handover_resume(r, t->rtp);
+	if (!r->out.to.ss_family) {
+		call_count(r->out.held ? &r->count.on_hold
+				       : &r->count.no_destination,
 			   1);
 		return;
 	}

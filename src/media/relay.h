@@ -82,23 +82,14 @@ struct relay {
 	atomic_uint share;	     /**< enum relay_share                 */
 	/* rx */
 	atomic_bool on;	   /**< it has the packets; others may look    */
-	bool renumbers;	   /**< not as they came                       */
+	bool renumbers;	   /**< not as they came: as @out.ssrc         */
+	uint8_t sent_pt;   /**< of the last one, as it came            */
 	uint16_t seq_more; /**< what is added then ...                 */
 	uint32_t ts_more;  /**< ...                                    */
-	uint32_t ssrc;	   /**< and what it is                         */
-	bool held; /**< as the party asks; of @destination_version     */
-	unsigned destination_version; /**< of what is in @to */
-	int fd; /**< from where; constant                   */
-	struct relay_sent {
-		cr_ns at; /**< arrival of the newest; 0: none yet */
-		uint32_t ts;
-		uint16_t seq;
-		uint8_t pt; /**< as it came */
-	} sent;
 	/** SSRC of what was sent last, above 2^32; 0: nothing. Others look. */
 	_Atomic uint64_t sent_ssrc;
 	struct rtp_source seen;
-	struct sockaddr_storage to;
+	struct stream_out out; /**< the newest; constant: out.destination, fd */
 	struct call_counters count;
 };
 
@@ -162,7 +153,7 @@ bool relay_sends_as(const struct relay *r, uint32_t *ssrc);
 static inline void relay_fetch(const struct relay *r)
 {
 	cache_fetch(&r->out_endpoint,
-		    offsetof(struct relay, to) -
+		    offsetof(struct relay, out.to) -
 			    offsetof(struct relay, out_endpoint) +
 			    sizeof(struct sockaddr_in6));
 	cache_fetch(&r->count.packets_in, sizeof(r->count.packets_in));

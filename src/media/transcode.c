@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker's work on one frame of a call: what it is, what comes of it, the RTP
- * headers of that; and what waits to be sent, is counted, traced.
+ * A worker's work on the frames of calls, in its order: which one waits, the
+ * claim; what the frame is, what comes of it, the RTP headers of that; what
+ * waits to be sent, is counted, traced.
  */
 #include "media/transcode.h"
 
@@ -56,6 +57,60 @@ void transcode_fini(struct transcode_worker *w)
 	(void)pthread_mutex_destroy(&w->lock);
 }
 
+/* --- the engine's view of a call --- */
+
+/* Fetch into the cache what the turn that begins now uses. */
+static void fetch_for_transcode(const struct call *c)
+{
+	cache_fetch(&c->pending, sizeof(c->pending));
+	cache_fetch(&c->pipeline, offsetof(struct call, count) -
+					  offsetof(struct call, pipeline));
+	cache_fetch(&c->cfg.tally, sizeof(c->cfg.tally));
+	cache_fetch(&c->out.destination->version,
+		    sizeof(c->out.destination->version));
+	cache_fetch(&c->count.done,
+		    offsetof(struct call_counters, delay_max_ns) +
+			    sizeof(c->count.delay_max_ns) -
+			    offsetof(struct call_counters, done));
+}
+
+bool call_peek(struct core_task *t, struct cr_job *job)
+{
+	struct call *c = call_of_core(t);
+	struct release_times when;
+	struct cr_frame_meta meta;
+
+	if (!frame_ring_peek(c->ring, &meta))
+		return false;
+	if (c->claimed_arrival != CR_NEVER) {
+		(void)release_arrival(&c->served, c->claimed_arrival);
+		c->claimed_arrival = CR_NEVER;
+	}
+	call_take_terms(c, &c->served, &c->served_terms);
+	job->seq = meta.seq;
+	job->arrival = meta.arrival;
+	job->importance = meta.importance;
+	job->must_keep = frame_must_be_kept(&meta);
+	when = release_next(&c->served, meta.arrival);
+	job->eligible = when.eligible;
+	job->deadline = when.deadline;
+	return true;
+}
+
+bool call_claim(struct core_task *t, uint64_t seq)
+{
+	struct call *c = call_of_core(t);
+
+	c->claimed = frame_ring_claim(c->ring, seq, &c->meta);
+	if (!c->claimed)
+		return false;
+	fetch_for_transcode(c);
+	c->claimed_arrival = c->meta.arrival;
+	return true;
+}
+
+/* --- packets --- */
+
 /* Send the burst; a packet's tag is its turn's place among the unsent. Returns
  * how long that took. Lock held. */
 static cr_ns transcode_send_all(struct transcode_worker *w)
@@ -94,71 +149,68 @@ static bool is_refused(const struct transcode *t, cr_ns time)
 	if (!quota_take(&c->quota, t->worker->quota_burst, c->meta.arrival,
 			time))
 		call_count(&c->count.excess, 1);
-	else if (!c->to.ss_family) /* not heard yet, or on hold */
-		call_count(c->held ? &c->count.on_hold
-				   : &c->count.no_destination,
+	else if (!c->out.to.ss_family) /* not heard yet, or on hold */
+		call_count(c->out.held ? &c->count.on_hold
+				       : &c->count.no_destination,
 			   1);
 	else
 		return false;
 	return true;
 }
 
-/* Put a packet of @time into the burst: its payload is behind room for the
- * header. The turn is in the codec. */
-static void post_packet(struct transcode *t, const struct rtp_header *header,
-			uint8_t *payload, size_t bytes, cr_ns time)
+/* Put @p into the burst, behind what was sent: its payload is behind room for
+ * the header. */
+static void put_packet(struct transcode *t, const struct pipeline_packet *p)
 {
 	struct transcode_worker *w = t->worker;
 	struct call *c = t->call;
+	struct stream_out *out = &c->out;
 	struct transcode_unsent *unsent;
-	uint8_t *packet = payload - PIPELINE_HEADROOM;
 
-	t->coded = clock_now();
-	if (!transcode_leave_codec(w))
-		return;
-	if (is_refused(t, time)) {
-		transcode_enter_codec(w);
-		return;
-	}
 	if (burst_full(&w->burst))
 		t->sending += transcode_send_all(w);
+	out->at = c->meta.arrival;
+	out->ts = c->ts_out + p->ts;
+	out->seq++;
 	if (c->cfg.tally)
-		rtcp_sent_rtp(c->cfg.tally, (uint32_t)bytes, header->ts,
+		rtcp_sent_rtp(c->cfg.tally, (uint32_t)p->bytes, out->ts,
 			      t->coded);
-	c->seq_out++;
-	c->last = (struct call_sent){ .at = c->meta.arrival, .ts = header->ts };
-	(void)rtp_build(packet, header);
-	burst_put(&w->burst, c->fd >= 0 ? c->fd : w->fd, &c->to, w->nunsent,
-		  packet, PIPELINE_HEADROOM + bytes);
+	(void)rtp_build(p->payload - PIPELINE_HEADROOM,
+			&(struct rtp_header){ .pt = p->pt,
+					      .marker = p->marker,
+					      .seq = out->seq,
+					      .ts = out->ts,
+					      .ssrc = out->ssrc });
+	burst_put(&w->burst, out->fd >= 0 ? out->fd : w->fd, &out->to,
+		  w->nunsent, p->payload - PIPELINE_HEADROOM,
+		  PIPELINE_HEADROOM + p->bytes);
 	unsent = transcode_in_progress(w);
 	unsent->packets++;
 	unsent->record.job.bytes_out =
-		(uint16_t)(unsent->record.job.bytes_out + bytes);
-	transcode_enter_codec(w);
+		(uint16_t)(unsent->record.job.bytes_out + p->bytes);
 }
 
-/* Others have sent before: @ts is where what they said goes on. */
+/* Send @p, of @time, with the burst. The turn is in the codec: the unsent
+ * packets are its own for the moment only, unless they were taken. */
+static void post_packet(struct transcode *t, const struct pipeline_packet *p,
+			cr_ns time)
+{
+	t->coded = clock_now();
+	if (!transcode_leave_codec(t->worker))
+		return;
+	if (!is_refused(t, time))
+		put_packet(t, p);
+	transcode_enter_codec(t->worker);
+}
+
+/* A relay has sent before: what begins at @ts goes on behind that. */
 static void resume_after(struct call *c, uint32_t ts)
 {
 	uint64_t clock = pipeline_output_clock(c->pipeline);
-	struct call_resume *r = &c->resume;
 
-	c->ts_out =
-		r->ts + (uint32_t)(r->ahead * clock / CALL_RESUME_CLOCK) - ts;
-	r->pending = false;
-}
-
-/* Of the output's stream; @ts from its beginning on. */
-static struct rtp_header make_header(const struct call *c, uint8_t pt,
-				     bool marker, uint32_t ts)
-{
-	return (struct rtp_header){
-		.pt = pt,
-		.marker = marker,
-		.seq = c->seq_out,
-		.ts = c->ts_out + ts,
-		.ssrc = c->cfg.ssrc_out,
-	};
+	c->ts_out = c->out.ts - ts +
+		    (uint32_t)(c->resume_ahead * clock / CALL_RESUME_CLOCK);
+	c->resumes = false;
 }
 
 /* Speech, or what stands for it. */
@@ -166,24 +218,22 @@ static void post_speech(void *arg, const struct pipeline_packet *p)
 {
 	struct transcode *t = arg;
 	struct call *c = t->call;
-	struct digits *digits;
-	struct rtp_header header;
+	struct digits *digits = call_digits(c);
 
-	if (__builtin_expect(c->resume.pending, 0))
+	if (__builtin_expect(c->resumes, 0))
 		resume_after(c, p->ts);
-	header = make_header(c, p->pt, p->marker, p->ts);
-	t->coded = clock_now();
-	if (p->silent)
+	if (p->silent) {
+		t->coded = clock_now();
 		return;
-	digits = call_digits(c);
+	}
 	if (__builtin_expect(digits != NULL, 0) && digits_mute(digits, p->ts)) {
+		t->coded = clock_now();
 		call_count(&c->count.muted, 1);
 		return;
 	}
 	if (p->noise)
 		call_count(&c->count.cn_out, 1);
-	post_packet(t, &header, p->payload, p->bytes,
-		    pipeline_output_packet(c->pipeline));
+	post_packet(t, p, pipeline_output_packet(c->pipeline));
 }
 
 /* So much of the input is missing: that shows in the numbers of what follows,
@@ -195,13 +245,30 @@ static void skip_numbers(struct transcode *t, uint32_t rtp_ticks)
 	if (!rtp_ticks)
 		return;
 	pipeline_flush(c->pipeline, &t->worker->scratch, post_speech, t);
-	c->seq_out += (uint16_t)pipeline_packets(c->pipeline, rtp_ticks);
+	c->out.seq = (uint16_t)(c->out.seq +
+				pipeline_packets(c->pipeline, rtp_ticks));
 }
 
+/* The frame may be of another codec or packet time than the one before. */
 static void follow_input(struct call *c)
 {
-	if (__builtin_expect(call_input_changes(c), 0))
-		call_follow_input(c);
+	cr_ns clock, period = call_period(c);
+	bool other;
+
+	if (__builtin_expect(c->meta.codec == c->codec && period == c->period,
+			     1))
+		return;
+	clock = pipeline_input_clock(c->pipeline, c->meta.codec);
+	other = (uint32_t)(c->period * clock / CR_SEC) != c->ts_step;
+	c->codec = c->meta.codec;
+	c->period = period;
+	c->ts_step = (uint32_t)(period * clock / CR_SEC);
+	if (!other)
+		return;
+	/* timestamps of two clocks say nothing of each other */
+	gaps_again(&c->gaps);
+	c->arrivals.any = false;
+	c->sent.at = 0;
 }
 
 /* Those of @gap that were shed in a pause are no loss: the numbers go on. */
@@ -266,15 +333,20 @@ static void post_events(struct transcode *t,
 
 	if (!pt)
 		return;
-	if (out->n && c->resume.pending)
+	if (out->n && c->resumes)
 		resume_after(c, out->packets[0].ts);
 	for (unsigned i = 0; i < out->n; i++) {
 		const struct telephone_event_packet *p = &out->packets[i];
-		const struct rtp_header header =
-			make_header(c, pt, p->marker, p->ts);
+		const struct pipeline_packet packet = {
+			.payload = payload,
+			.bytes = sizeof(p->payload),
+			.ts = p->ts,
+			.pt = pt,
+			.marker = p->marker,
+		};
 
 		memcpy(payload, p->payload, sizeof(p->payload));
-		post_packet(t, &header, payload, sizeof(p->payload),
+		post_packet(t, &packet,
 			    cr_ns_min(pipeline_output_packet(c->pipeline),
 				      EVENT_TIME));
 	}
@@ -509,30 +581,25 @@ static void finish_unsent(struct transcode_worker *w,
 	end_transcode_of(c);
 }
 
-static bool any_metered(const struct transcode_worker *w)
-{
-	for (unsigned i = 0; i < w->nunsent; i++)
-		if (w->unsent[i].cost)
-			return true;
-	return false;
-}
-
+/* Send, and divide what that took among the turns that are over. */
 static struct sent send_metered(struct transcode_worker *w)
 {
-	cr_ns begun = any_metered(w) ? clock_thread_cpu() : 0;
-	cr_ns took = transcode_send_all(w), away = 0;
-	struct sent sent;
+	bool metered = false;
+	cr_ns begun, took, away = 0;
 
-	if (begun)
+	for (unsigned i = 0; i < w->nunsent && !metered; i++)
+		metered = w->unsent[i].cost;
+	begun = metered ? clock_thread_cpu() : 0;
+	took = transcode_send_all(w);
+	if (metered)
 		away = took - (clock_thread_cpu() - begun - w->clock_cost);
 	took += w->overflow;
 	w->overflow = 0;
-	sent = (struct sent){
+	return (struct sent){
 		.at = clock_now(),
 		.share = took / w->nunsent,
 		.cpu = (took - cr_ns_max(away, 0)) / w->nunsent,
 	};
-	return sent;
 }
 
 /* The turns that are over; lock held. The one in progress, if there is one,
@@ -589,7 +656,7 @@ static void pass_cmr(struct transcode_worker *w, struct call *c)
 	if (!pair)
 		return;
 	rcu_read_begin();
-	other = call_table_find(w->table, call_pair_ssrc(pair));
+	other = call_table_find(w->table, (uint32_t)pair);
 	if (other && other->cfg.id == call_pair_id(pair))
 		pipeline_ask_mode(other->pipeline, pipeline_kind(c->pipeline),
 				  cmr);
@@ -638,25 +705,6 @@ static void open_unsent(const struct transcode *t, const struct live_run *run,
 		.charged_before =
 			live_charged_before(run) & CR_TRACE_CHARGE_MAX,
 	};
-}
-
-/* Its address may be written at this moment: then the last one is as good. What
- * is sent again begins a talk spurt: nobody has sent before it for a while (RFC
- * 3551, 4.1). */
-static void take_destination(struct call *c)
-{
-	bool before = c->held;
-
-	if (destination_try(c->destination, &c->destination_version, &c->held,
-			    &c->to) &&
-	    before && !c->held)
-		pipeline_begin_spurt(c->pipeline);
-}
-
-static bool must_flush(const struct transcode_worker *w, cr_ns now)
-{
-	return !w->batching || w->nunsent == TRANSCODE_BATCH ||
-	       now - w->oldest >= TRANSCODE_WAIT;
 }
 
 /* The turn is over, but for its packets. */
@@ -712,10 +760,10 @@ void transcode_run(struct transcode_worker *w, struct call *c,
 	t.excess = !quota_fits(&c->quota, w->quota_burst, c->meta.arrival,
 			       pipeline_output_packet(c->pipeline));
 	open_unsent(&t, run, start);
-	if (__builtin_expect(
-		    destination_changed(c->destination, c->destination_version),
-		    0))
-		take_destination(c);
+	/* what is sent again begins a talk spurt: nobody has sent before it for
+	 * a while (RFC 3551, 4.1) */
+	if (stream_out_look(&c->out))
+		pipeline_begin_spurt(c->pipeline);
 	transcode_enter_codec(w);
 	err = transcode_frame(&t, &in, run->expired);
 	if (!transcode_leave_codec(w)) {
@@ -725,7 +773,8 @@ void transcode_run(struct transcode_worker *w, struct call *c,
 	if (!err && !t.excess && c->meta.what == FRAME_RING_SPEECH)
 		pass_cmr(w, c);
 	close_unsent(&t, run, start, err);
-	if (must_flush(w, t.coded))
+	if (!w->batching || w->nunsent == TRANSCODE_BATCH ||
+	    t.coded - w->oldest >= TRANSCODE_WAIT)
 		flush_unsent(w, w->trace);
 	transcode_end(w);
 }

@@ -147,6 +147,12 @@ static inline cr_ns transcode_cost_end(cr_ns begun, cr_ns picking, cr_ns clock)
 	return cr_ns_max(took, 1) + cr_ns_min(picking, TRANSCODE_COST_PICK);
 }
 
+/* --- frames that wait --- */
+
+/** The engine's view of the call's ring (see core_backlog). */
+bool call_peek(struct core_task *t, struct cr_job *job);
+bool call_claim(struct core_task *t, uint64_t seq);
+
 /* --- turns --- */
 
 /** Most turns whose packets wait together. */

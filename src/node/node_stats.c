@@ -453,8 +453,8 @@ static void fill_settings(const struct node_call *nc,
 	};
 	if (!nc->relays)
 		out->out.ptime = pipeline_side_packet(&cfg.media.out);
-	(void)destination_read(nc->call ? nc->call->destination
-					: &nc->relay->out_endpoint->to,
+	(void)destination_read(nc->call ? nc->call->out.destination
+					: nc->relay->out.destination,
 			       &out->to);
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
 	out->interface = in_endpoint ? in_endpoint->interface->cfg.name : NULL;

@@ -150,7 +150,7 @@ static inline int fixture_connect(struct transcode_fixture *g)
 	struct sockaddr_storage at;
 	int peer;
 
-	g->c->fd = loopback_socket(&at);
+	g->c->out.fd = loopback_socket(&at);
 	peer = loopback_socket(&at);
 	destination_set(&g->c->own_destination, &at);
 	return peer;
@@ -168,7 +168,7 @@ static inline void fixture_end(struct transcode_fixture *g, int peer)
 	while (frame_ring_waiting(g->c->ring))
 		fixture_serve(g);
 	(void)close(peer);
-	(void)close(g->c->fd);
+	(void)close(g->c->out.fd);
 	fixture_close(g);
 }
 

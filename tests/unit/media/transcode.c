@@ -268,7 +268,7 @@ static void calls_with_ports_of_their_own_leave_together(void **state)
 	for (unsigned i = 0; i < CALLS; i++) {
 		if (i)
 			calls[i] = new_call(plain_call());
-		calls[i]->fd = i == NO_PORT ? 1 << 20 : loopback_socket(&at);
+		calls[i]->out.fd = i == NO_PORT ? 1 << 20 : loopback_socket(&at);
 		peer[i] = loopback_socket(&at);
 		destination_set(&calls[i]->own_destination, &at);
 		calls[i]->claimed = payload;
@@ -288,7 +288,7 @@ static void calls_with_ports_of_their_own_leave_together(void **state)
 		assert_int_equal(calls[i]->count.packets_out,
 				 ROUNDS * FRAMES - failed);
 		expect_sequence(peer[i], ROUNDS * FRAMES - failed);
-		(void)close(calls[i]->fd);
+		(void)close(calls[i]->out.fd);
 		(void)close(peer[i]);
 		if (i)
 			call_free(calls[i]);
