@@ -22,7 +22,7 @@
  *  B  the CAS in claim() releases the consumer's reads of the buffer that it
  *     hands back; a later exchange in push() acquires it as the new spare.
  *  C  metadata is stored with release and loaded with acquire: a reader that
- *     sees one field of a recycled buffer sees, when it looks at the slot
+ *     sees one word of a recycled buffer sees, when it looks at the slot
  *     again, the exchange that recycled it.
  *  D  head is stored before the exchange: who sees a word sees its head.
  */
@@ -45,18 +45,17 @@
 #define FULL (UINT64_C(1) << 15)
 #define INDEX (FULL - 1)
 
-/* Lives at the head of its buffer. Atomic because peek() may read it while the
- * producer refills the buffer; peek() then notices and does not use it. */
+/* A frame's metadata but for its sequence, at the head of its buffer. Atomic
+ * because peek() may read it while the producer refills the buffer; peek() then
+ * notices and does not use it. */
+#define META_BYTES                                                             \
+	(sizeof(struct cr_frame_meta) - offsetof(struct cr_frame_meta, arrival))
+#define META_WORDS (META_BYTES / sizeof(uint64_t))
 struct meta {
-	_Atomic cr_ns arrival;
-	_Atomic uint32_t rtp_ts;
-	_Atomic uint16_t rtp_seq, bytes;
-	_Atomic uint32_t kind; /* see pack_kind() */
-	_Atomic uint16_t rtp_ticks;
-	_Atomic uint32_t waited;
+	_Atomic uint64_t word[META_WORDS];
 };
 
-_Static_assert(sizeof(struct meta) == 32,
+_Static_assert(sizeof(struct meta) == META_BYTES && META_BYTES == 32,
 	       "with 20 ms of G.711 it fills FETCH_BYTES");
 
 struct frame_ring {
@@ -106,51 +105,25 @@ static uint8_t *bytes_of(const struct frame_ring *r, unsigned index)
 	return r->buffers + index * r->stride + sizeof(struct meta);
 }
 
-/* One word of what needs few bits. */
-static uint32_t pack_kind(const struct cr_frame_meta *m)
-{
-	unsigned marker = m->marker != 0, decode_only = m->decode_only != 0;
-
-	return (m->what & 7u) | marker << 3 | (m->codec & 15u) << 4 |
-	       decode_only << 8 | (m->sender & 127u) << 9 |
-	       (uint32_t)m->importance << 16;
-}
-
-static void set_kind(struct cr_frame_meta *m, uint32_t kind)
-{
-	m->what = kind & 7u;
-	m->marker = kind >> 3 & 1u;
-	m->codec = kind >> 4 & 15u;
-	m->decode_only = kind >> 8 & 1u;
-	m->sender = kind >> 9 & 127u;
-	m->importance = kind >> 16 & 255u;
-}
-
 static void meta_store(struct meta *m, const struct cr_frame_meta *from)
 {
-	const memory_order mo = memory_order_release; /* C */
+	uint64_t word[META_WORDS];
 
-	atomic_store_explicit(&m->arrival, from->arrival, mo);
-	atomic_store_explicit(&m->rtp_ts, from->rtp_ts, mo);
-	atomic_store_explicit(&m->rtp_seq, from->rtp_seq, mo);
-	atomic_store_explicit(&m->bytes, from->bytes, mo);
-	atomic_store_explicit(&m->kind, pack_kind(from), mo);
-	atomic_store_explicit(&m->rtp_ticks, from->rtp_ticks, mo);
-	atomic_store_explicit(&m->waited, from->waited, mo);
+	memcpy(word, (const uint8_t *)from + sizeof(from->seq), META_BYTES);
+	for (unsigned i = 0; i < META_WORDS; i++)
+		atomic_store_explicit(&m->word[i], word[i],
+				      memory_order_release); /* C */
 }
 
 static void meta_load(struct meta *m, uint64_t seq, struct cr_frame_meta *to)
 {
-	const memory_order mo = memory_order_acquire; /* C */
+	uint64_t word[META_WORDS];
 
+	for (unsigned i = 0; i < META_WORDS; i++)
+		word[i] = atomic_load_explicit(&m->word[i],
+					       memory_order_acquire); /* C */
 	to->seq = seq;
-	to->arrival = atomic_load_explicit(&m->arrival, mo);
-	to->rtp_ts = atomic_load_explicit(&m->rtp_ts, mo);
-	to->rtp_seq = atomic_load_explicit(&m->rtp_seq, mo);
-	to->bytes = atomic_load_explicit(&m->bytes, mo);
-	set_kind(to, atomic_load_explicit(&m->kind, mo));
-	to->rtp_ticks = atomic_load_explicit(&m->rtp_ticks, mo);
-	to->waited = atomic_load_explicit(&m->waited, mo);
+	memcpy((uint8_t *)to + sizeof(to->seq), word, META_BYTES);
 }
 
 static size_t round_up_lines(size_t bytes)

@@ -39,7 +39,8 @@ enum cr_frame_what {
 	FRAME_RING_TICK /**< made: time has passed                            */
 };
 
-/** What the engine must know of a frame without touching its bytes. */
+/** What the engine must know of a frame without touching its bytes. What is
+ * behind seq is kept with them, as words. */
 struct cr_frame_meta {
 	uint64_t seq;	  /**< producer's count, from 0, no gaps            */
 	cr_ns arrival;	  /**< kernel receive time, monotonic               */

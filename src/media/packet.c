@@ -120,23 +120,26 @@ static void check_contract(struct call *c)
 
 static void count_frame(struct call *c, const struct receive_stage_frame *f)
 {
-	if (f->what == FRAME_RING_LOST || f->what == FRAME_RING_SILENCE ||
-	    f->what == FRAME_RING_TICK) {
+	const enum cr_frame_what what = (enum cr_frame_what)f->meta.what;
+
+	if (what == FRAME_RING_LOST || what == FRAME_RING_SILENCE ||
+	    what == FRAME_RING_TICK) {
 		call_count(&c->count.synthesized, 1);
 	} else {
 		call_count(&c->count.packets_in, 1);
-		call_count(&c->count.octets_in, f->bytes);
+		call_count(&c->count.octets_in, f->meta.bytes);
 	}
-	if (__builtin_expect(
-		    f->what == FRAME_RING_SPEECH && !f->waited && !f->lost, 1))
+	if (__builtin_expect(what == FRAME_RING_SPEECH && !f->meta.waited &&
+				     !f->lost,
+			     1))
 		return;
-	call_count(&c->count.buffered_ns, (unsigned long long)f->waited);
+	call_count(&c->count.buffered_ns, f->meta.waited);
 	call_count(&c->count.jitter_missed, f->lost);
-	if (f->what == FRAME_RING_SILENCE)
+	if (what == FRAME_RING_SILENCE)
 		call_count(&c->count.silences, 1);
-	else if (f->what == FRAME_RING_EVENT)
+	else if (what == FRAME_RING_EVENT)
 		call_count(&c->count.events, 1);
-	else if (f->what == FRAME_RING_NOISE)
+	else if (what == FRAME_RING_NOISE)
 		call_count(&c->count.cn_in, 1);
 }
 
@@ -144,12 +147,13 @@ static void count_frame(struct call *c, const struct receive_stage_frame *f)
 static uint8_t rate_importance(struct call *c,
 			       const struct receive_stage_frame *f)
 {
-	switch (f->what) {
+	switch ((enum cr_frame_what)f->meta.what) {
 	case FRAME_RING_SPEECH:
 		return importance_of(
 			&c->gains,
-			&pipeline_input_side(c->pipeline, f->codec)->payload,
-			f->payload, f->bytes);
+			&pipeline_input_side(c->pipeline, f->meta.codec)
+				 ->payload,
+			f->payload, f->meta.bytes);
 	case FRAME_RING_NOISE:
 	case FRAME_RING_SILENCE:
 		return CR_IMPORTANCE_NOTHING;
@@ -165,30 +169,20 @@ void packet_push_frame(void *call, const struct receive_stage_frame *f)
 {
 	struct call *c = call;
 	uint8_t *frame = frame_ring_reserve(c->ring);
-	struct cr_frame_meta meta, lost;
+	struct cr_frame_meta meta = f->meta, lost;
 
+	cache_fetch(frame, meta.bytes);
 	if (f->restart && c->first_seen)
 		c->sender_in = (c->sender_in + 1) & 127u;
-	if (f->what == FRAME_RING_SPEECH)
-		c->codec_in = f->codec;
-	cache_fetch(frame, f->bytes);
+	meta.sender = c->sender_in;
+	if (meta.what == FRAME_RING_SPEECH)
+		c->codec_in = meta.codec;
+	meta.codec = c->codec_in;
 	/* the release models want a time that never goes back; the kernel's
 	 * real-time stamps may */
-	c->last_arrival = cr_ns_max(c->last_arrival, f->at);
+	c->last_arrival = cr_ns_max(c->last_arrival, meta.arrival);
+	meta.arrival = c->last_arrival;
 	check_contract(c);
-	meta = (struct cr_frame_meta){
-		.arrival = c->last_arrival,
-		.rtp_ts = f->ts,
-		.rtp_seq = f->seq,
-		.bytes = (uint16_t)f->bytes,
-		.marker = f->marker,
-		.sender = c->sender_in,
-		.what = (uint8_t)f->what,
-		.decode_only = f->decode_only,
-		.codec = c->codec_in,
-		.rtp_ticks = f->rtp_ticks,
-		.waited = (uint32_t)f->waited,
-	};
 	if (c->buffers)
 		meta.rtp_seq = c->numbered += cr_frame_takes_time(&meta);
 	if (c->cfg.shed == SHED_QUIET)
@@ -196,10 +190,10 @@ void packet_push_frame(void *call, const struct receive_stage_frame *f)
 	/* the first packet counts, even if no worker ever sees it; the ring's
 	 * first push hands this to the worker */
 	if (!c->first_seen && !c->cfg.ts_first_known)
-		pipeline_first_ts(c->pipeline, f->ts);
+		pipeline_first_ts(c->pipeline, meta.rtp_ts);
 	c->first_seen = true;
-	if (f->bytes)
-		memcpy(frame, f->payload, f->bytes);
+	if (meta.bytes)
+		memcpy(frame, f->payload, meta.bytes);
 	count_frame(c, f);
 	if (frame_ring_push(c->ring, &meta, &lost)) {
 		call_count(&c->count.overwritten, 1);
@@ -221,14 +215,14 @@ static void push_packet(struct call *c, const struct rtp_packet *p,
 			uint8_t codec, cr_ns arrival)
 {
 	const struct receive_stage_frame frame = {
-		.marker = p->marker,
+		.meta.marker = p->marker,
 		.restart = c->restart,
-		.codec = codec,
+		.meta.codec = codec,
 		.payload = p->payload,
-		.bytes = (unsigned)p->payload_bytes,
-		.ts = p->ts,
-		.seq = p->seq,
-		.at = arrival,
+		.meta.bytes = (uint16_t)p->payload_bytes,
+		.meta.rtp_ts = p->ts,
+		.meta.rtp_seq = p->seq,
+		.meta.arrival = arrival,
 	};
 
 	c->restart = false;

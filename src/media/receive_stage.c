@@ -225,11 +225,11 @@ static void hand_out_frame(struct receive_stage *f,
 		if (frame->restart)
 			silence_restart(&f->silence);
 		to = silence_packet(&f->silence, place, x->rtp_ticks, x->silent,
-				    frame->at);
-		frame->ts += ticks_of_codec(f, to.ts - place);
-		frame->decode_only = to.decode_only;
-		if (frame->what == FRAME_RING_NOISE && !to.decode_only)
-			frame->rtp_ticks =
+				    frame->meta.arrival);
+		frame->meta.rtp_ts += ticks_of_codec(f, to.ts - place);
+		frame->meta.decode_only = to.decode_only;
+		if (frame->meta.what == FRAME_RING_NOISE && !to.decode_only)
+			frame->meta.rtp_ticks =
 				(uint16_t)ticks_of_codec(f, x->rtp_ticks);
 	}
 	f->cfg.emit(f->cfg.arg, frame);
@@ -240,11 +240,11 @@ static void make_frame(struct receive_stage *f, enum cr_frame_what what,
 		       uint32_t ts, uint32_t rtp_ticks, cr_ns at)
 {
 	const struct receive_stage_frame frame = {
-		.what = what,
-		.ts = ts,
-		.seq = f->seq,
-		.rtp_ticks = (uint16_t)rtp_ticks,
-		.at = at,
+		.meta.what = (uint8_t)what,
+		.meta.rtp_ts = ts,
+		.meta.rtp_seq = f->seq,
+		.meta.rtp_ticks = (uint16_t)rtp_ticks,
+		.meta.arrival = at,
 	};
 
 	f->cfg.emit(f->cfg.arg, &frame);
@@ -265,27 +265,29 @@ static void emit_packet(struct receive_stage *f,
 {
 	frame->restart = f->restart;
 	f->restart = false;
-	f->seq = frame->seq;
-	if (frame->what == FRAME_RING_EVENT) {
+	f->seq = frame->meta.rtp_seq;
+	if (frame->meta.what == FRAME_RING_EVENT) {
 		struct telephone_event event;
 
-		frame->rtp_ticks = number * EVENT_KHZ;
+		frame->meta.rtp_ticks = number * EVENT_KHZ;
 		/* an event of a new sender ends the silence of the one before
 		 */
 		if (frame->restart)
 			silence_restart(&f->silence);
-		if (telephone_event_parse(frame->payload, frame->bytes, &event))
+		if (telephone_event_parse(frame->payload, frame->meta.bytes,
+					  &event))
 			event.end = true; /* the relay counts it */
 		f->ticks = TICKS;
-		f->tick_at = frame->at + (event.end ? TICK_END : TICK_OPEN);
+		f->tick_at = frame->meta.arrival +
+			     (event.end ? TICK_END : TICK_OPEN);
 		f->cfg.emit(f->cfg.arg, frame);
 		return;
 	}
-	if (frame->what == FRAME_RING_SPEECH) {
+	if (frame->meta.what == FRAME_RING_SPEECH) {
 		f->number = number;
-		frame->codec = number;
+		frame->meta.codec = number;
 	}
-	f->ts = frame->ts;
+	f->ts = frame->meta.rtp_ts;
 	f->place = place;
 	hand_out_frame(f, frame, place, x);
 }
@@ -296,20 +298,20 @@ static void play_out_packet(struct receive_stage *f,
 			    const struct jitter_output *o, cr_ns now)
 {
 	struct receive_stage_frame frame = {
-		.what = (enum cr_frame_what)(o->tag >> 4),
-		.marker = o->marker,
+		.meta.what = o->tag >> 4,
+		.meta.marker = o->marker,
 		.payload = o->payload,
-		.bytes = o->bytes,
-		.ts = o->ts - o->shift,
-		.seq = o->seq,
+		.meta.bytes = (uint16_t)o->bytes,
+		.meta.rtp_ts = o->ts - o->shift,
+		.meta.rtp_seq = o->seq,
 		.lost = (uint16_t)o->missing,
-		.at = now,
-		.waited = cr_ns_max(now - o->arrival, 0),
+		.meta.arrival = now,
+		.meta.waited = (uint32_t)cr_ns_max(now - o->arrival, 0),
 	};
 
 	const struct extent x = {
-		.rtp_ticks = frame.what == FRAME_RING_SPEECH ? o->duration
-							     : f->cfg.step,
+		.rtp_ticks = frame.meta.what == FRAME_RING_SPEECH ? o->duration
+								  : f->cfg.step,
 		.silent = o->silent,
 	};
 
@@ -332,17 +334,17 @@ static void conceal_missing(struct receive_stage *f,
 			    const struct jitter_output *o, cr_ns now)
 {
 	struct receive_stage_frame frame = {
-		.what = FRAME_RING_LOST,
-		.ts = ts_of(f, o->ts),
-		.seq = f->seq,
-		.rtp_ticks = (uint16_t)ticks_of_codec(f, o->duration),
-		.at = now,
+		.meta.what = FRAME_RING_LOST,
+		.meta.rtp_ts = ts_of(f, o->ts),
+		.meta.rtp_seq = f->seq,
+		.meta.rtp_ticks = (uint16_t)ticks_of_codec(f, o->duration),
+		.meta.arrival = now,
 	};
 
 	if (o->payload && o->tag == f->number && /* speech of the same codec */
 	    f->codecs[f->number].side->codec->recover) {
 		frame.payload = o->payload;
-		frame.bytes = o->bytes;
+		frame.meta.bytes = (uint16_t)o->bytes;
 	}
 	hand_out_frame(f, &frame, o->ts,
 		       &(struct extent){ .rtp_ticks = o->duration });
@@ -460,13 +462,13 @@ enum jitter_put receive_stage_packet(struct receive_stage *f,
 		drain_jitter(f, in->at);
 	} else {
 		struct receive_stage_frame frame = {
-			.what = in->what,
-			.marker = in->rtp->marker,
+			.meta.what = (uint8_t)in->what,
+			.meta.marker = in->rtp->marker,
 			.payload = in->rtp->payload,
-			.bytes = (unsigned)in->rtp->payload_bytes,
-			.ts = in->rtp->ts,
-			.seq = in->rtp->seq,
-			.at = in->at,
+			.meta.bytes = (uint16_t)in->rtp->payload_bytes,
+			.meta.rtp_ts = in->rtp->ts,
+			.meta.rtp_seq = in->rtp->seq,
+			.meta.arrival = in->at,
 		};
 
 		emit_packet(f, &frame, codec_number_of(in), place, &x);

@@ -69,18 +69,12 @@ static inline bool receive_stage_needed(const struct receive_stage_terms *t)
 
 /** A frame for the ring. */
 struct receive_stage_frame {
-	enum cr_frame_what what;
-	bool decode_only;     /**< its time is filled: for the decoder only  */
-	bool marker, restart; /**< as cr_frame_meta's                        */
-	uint8_t codec;	      /**< of speech: its number                     */
+	/** As far as its receive stage knows of it: `arrival` is when the frame
+	 * is, by arrival or play-out. */
+	struct cr_frame_meta meta;
 	const uint8_t *payload; /**< of a packet; LOST: the one behind it */
-	unsigned bytes;
-	uint32_t ts;
-	uint16_t seq;
-	uint16_t rtp_ticks; /**< of what was made; EVENT: its clock, kHz */
 	uint16_t lost; /**< packets in front of it that had not come in time */
-	cr_ns at;      /**< when it is: arrival, or play-out                */
-	cr_ns waited;  /**< before that, in the jitter buffer               */
+	bool restart;  /**< of another sender than the one before */
 };
 
 struct receive_stage_cfg {

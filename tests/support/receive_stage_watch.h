@@ -140,12 +140,12 @@ static inline void flow_order(struct receive_stage_watch *w,
 
 	if (f->restart || w->mixed) /* timestamps of two clocks */
 		w->any = false;
-	if (f->decode_only || (!fills && !w->cfg.terms.jitter))
+	if (f->meta.decode_only || (!fills && !w->cfg.terms.jitter))
 		return;
-	flow_broke(w, w->any && (int32_t)(f->ts - w->least) < 0,
+	flow_broke(w, w->any && (int32_t)(f->meta.rtp_ts - w->least) < 0,
 		   fills ? "frames do not overlap" : "timestamps rise");
 	w->any = true;
-	w->least = f->ts + (fills ? rtp_ticks : 1);
+	w->least = f->meta.rtp_ts + (fills ? rtp_ticks : 1);
 }
 
 /* A lost frame may bring the packet behind it. */
@@ -155,11 +155,11 @@ static inline void flow_knows(struct receive_stage_watch *w,
 	const struct flow_packet *p;
 	uint16_t number;
 
-	w->nlost += f->what == FRAME_RING_LOST;
-	if (!f->bytes)
+	w->nlost += f->meta.what == FRAME_RING_LOST;
+	if (!f->meta.bytes)
 		return;
 	flow_broke(w,
-		   f->what != FRAME_RING_LOST ||
+		   f->meta.what != FRAME_RING_LOST ||
 			   w->payload.kind != PAYLOAD_WHOLE,
 		   "only codecs that recover are asked to");
 	memcpy(&number, f->payload + flow_place(w, FLOW_SPEECH), 2);
@@ -175,30 +175,32 @@ static inline void flow_knows(struct receive_stage_watch *w,
 		   "what tells of lost ones is speech of that codec");
 	flow_broke(w,
 		   w->cfg.terms.fill == RECEIVE_STAGE_FILL_NEVER && !w->mixed &&
-			   p->ts != f->ts + f->rtp_ticks,
+			   p->ts != f->meta.rtp_ts + f->meta.rtp_ticks,
 		   "what tells of lost ones is right behind them");
 }
 
 static inline void flow_made(struct receive_stage_watch *w,
 			     const struct receive_stage_frame *f)
 {
-	flow_broke(w, f->restart || f->decode_only || f->waited || f->lost,
+	flow_broke(w,
+		   f->restart || f->meta.decode_only || f->meta.waited ||
+			   f->lost,
 		   "what is made is nobody's");
 	flow_knows(w, f);
-	if (f->what == FRAME_RING_TICK) {
+	if (f->meta.what == FRAME_RING_TICK) {
 		flow_broke(w, !w->ticks, "three ticks behind an event");
 		w->ticks--;
 		return;
 	}
-	flow_broke(w, !f->rtp_ticks, "what is made has a length");
+	flow_broke(w, !f->meta.rtp_ticks, "what is made has a length");
 	flow_broke(w, w->fresh, "nothing is made for who has not spoken");
-	flow_broke(w, f->what == FRAME_RING_LOST && !w->cfg.terms.jitter,
+	flow_broke(w, f->meta.what == FRAME_RING_LOST && !w->cfg.terms.jitter,
 		   "only a buffer tells what is lost");
 	flow_broke(w,
-		   f->what == FRAME_RING_SILENCE &&
+		   f->meta.what == FRAME_RING_SILENCE &&
 			   w->cfg.terms.fill == RECEIVE_STAGE_FILL_NEVER,
 		   "no silence that was not asked for");
-	flow_order(w, f, f->rtp_ticks);
+	flow_order(w, f, f->meta.rtp_ticks);
 }
 
 /* The order of what comes out is that of its numbers. What was passed over does
@@ -211,7 +213,7 @@ static inline void flow_numbers(struct receive_stage_watch *w,
 	bool known = w->played && !f->restart;
 	bool late = known && (int16_t)step <= 0;
 
-	flow_broke(w, late && (p->kind != FLOW_EVENT || f->waited),
+	flow_broke(w, late && (p->kind != FLOW_EVENT || f->meta.waited),
 		   "numbers rise");
 	flow_broke(w, f->lost && known && f->lost >= step,
 		   "only missing numbers are lost");
@@ -226,7 +228,7 @@ static inline uint32_t flow_ticks(const struct receive_stage_watch *w,
 				  const struct receive_stage_frame *f)
 {
 	if (payload_is_pcm(&w->payload) && p->kind != FLOW_NOISE)
-		return f->bytes;
+		return f->meta.bytes;
 	return p->kind == FLOW_FOREIGN ? 2 * w->cfg.step : w->cfg.step;
 }
 
@@ -238,11 +240,12 @@ static inline void flow_played(struct receive_stage_watch *w, unsigned number,
 	flow_broke(w, w->fate[number] != FLOW_WAITS,
 		   "each at most once, and only what was taken");
 	flow_broke(w,
-		   f->bytes != flow_payload(w, number, want) ||
-			   memcmp(f->payload, want, f->bytes) != 0 ||
-			   f->what != flow_what(p->kind) || f->seq != p->seq,
+		   f->meta.bytes != flow_payload(w, number, want) ||
+			   memcmp(f->payload, want, f->meta.bytes) != 0 ||
+			   f->meta.what != flow_what(p->kind) ||
+			   f->meta.rtp_seq != p->seq,
 		   "packets are as they were");
-	flow_broke(w, f->waited < 0 || f->waited > w->now - p->at,
+	flow_broke(w, f->meta.waited > w->now - p->at,
 		   "nothing waits longer than it is there");
 	flow_broke(w, w->played && w->speaker != p->ssrc && !f->restart,
 		   "the first of a sender is marked");
@@ -265,14 +268,15 @@ static inline void flow_played(struct receive_stage_watch *w, unsigned number,
 static inline void flow_emit(void *arg, const struct receive_stage_frame *f)
 {
 	struct receive_stage_watch *w = arg;
-	enum flow_kind kind = f->what == FRAME_RING_EVENT   ? FLOW_EVENT
-			      : f->what == FRAME_RING_NOISE ? FLOW_NOISE
-							    : FLOW_SPEECH;
+	enum flow_kind kind = f->meta.what == FRAME_RING_EVENT	 ? FLOW_EVENT
+			      : f->meta.what == FRAME_RING_NOISE ? FLOW_NOISE
+								 : FLOW_SPEECH;
 	uint16_t number;
 
-	flow_broke(w, f->at != w->now, "frames are of now");
-	if (f->what == FRAME_RING_LOST || f->what == FRAME_RING_SILENCE ||
-	    f->what == FRAME_RING_TICK) {
+	flow_broke(w, f->meta.arrival != w->now, "frames are of now");
+	if (f->meta.what == FRAME_RING_LOST ||
+	    f->meta.what == FRAME_RING_SILENCE ||
+	    f->meta.what == FRAME_RING_TICK) {
 		flow_made(w, f);
 		return;
 	}

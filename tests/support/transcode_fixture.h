@@ -115,12 +115,12 @@ static inline struct receive_stage_frame speech_of(uint32_t first, unsigned n,
 						   cr_ns at)
 {
 	return (struct receive_stage_frame){
-		.what = FRAME_RING_SPEECH,
+		.meta.what = FRAME_RING_SPEECH,
 		.payload = payload,
-		.bytes = sizeof(payload),
-		.ts = first + n * (uint32_t)sizeof(payload),
-		.seq = (uint16_t)n,
-		.at = at,
+		.meta.bytes = sizeof(payload),
+		.meta.rtp_ts = first + n * (uint32_t)sizeof(payload),
+		.meta.rtp_seq = (uint16_t)n,
+		.meta.arrival = at,
 	};
 }
 

@@ -285,13 +285,13 @@ static void put(struct line *l, enum cr_frame_what what, bool restart)
 		.at = l->now,
 	};
 	const struct receive_stage_frame frame = {
-		.what = what,
+		.meta.what = what,
 		.restart = restart,
 		.payload = l->rtp.payload,
-		.bytes = (unsigned)l->rtp.payload_bytes,
-		.ts = l->rtp.ts,
-		.seq = l->rtp.seq,
-		.at = l->now,
+		.meta.bytes = (unsigned)l->rtp.payload_bytes,
+		.meta.rtp_ts = l->rtp.ts,
+		.meta.rtp_seq = l->rtp.seq,
+		.meta.arrival = l->now,
 	};
 
 	assert_true(l->rtp.payload_bytes <= l->g.c->slot_bytes);

@@ -95,14 +95,14 @@ static void hear(void *arg, const struct receive_stage_frame *f)
 
 	if (h->broken || h->n == PACKETS)
 		return;
-	if (f->what != FRAME_RING_SPEECH)
+	if (f->meta.what != FRAME_RING_SPEECH)
 		h->broken = "nothing is made before the end";
-	else if (f->seq != p->seq || f->ts != p->ts)
+	else if (f->meta.rtp_seq != p->seq || f->meta.rtp_ts != p->ts)
 		h->broken = "every packet comes out as it was, in order";
 	else if (f->lost || (f->restart && h->n))
 		h->broken = "nothing is missed, and nobody is new";
-	else if (f->at < p->sent + DELAY - CR_MS ||
-		 f->at > p->sent + DELAY + PTIME + 10 * CR_MS)
+	else if (f->meta.arrival < p->sent + DELAY - CR_MS ||
+		 f->meta.arrival > p->sent + DELAY + PTIME + 10 * CR_MS)
 		h->broken = "packets come out in their time";
 	h->n++;
 }

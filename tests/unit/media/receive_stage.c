@@ -44,14 +44,14 @@ static void hear(void *arg, const struct receive_stage_frame *frame)
 	lost += frame->lost;
 	restarts += frame->restart;
 	n += (size_t)snprintf(line + n, LINE - n, "%s%s", n ? " " : "",
-			      names[frame->what]);
-	if (frame->bytes)
+			      names[frame->meta.what]);
+	if (frame->meta.bytes)
 		n += (size_t)snprintf(line + n, LINE - n, "%u",
-				      frame->what == FRAME_RING_LOST
+				      frame->meta.what == FRAME_RING_LOST
 					      ? frame->payload[4]
-					      : frame->seq);
+					      : frame->meta.rtp_seq);
 	(void)snprintf(line + n, LINE - n, "@%lld",
-		       (long long)(frame->at / CR_MS));
+		       (long long)(frame->meta.arrival / CR_MS));
 }
 
 static void gone(void *arg)

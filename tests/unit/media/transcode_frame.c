@@ -84,8 +84,8 @@ static void some_frames_must_be_kept(void **state)
 	fixture_open(&g);
 	for (unsigned i = 0; i < 2 * sizeof(must_keep) / sizeof(must_keep[0]);
 	     i++) {
-		f.what = (enum cr_frame_what)(i / 2);
-		f.decode_only = i % 2;
+		f.meta.what = (enum cr_frame_what)(i / 2);
+		f.meta.decode_only = i % 2;
 		fixture_push(&g, f, false);
 		assert_true(call_peek(&g.c->lt.core, &job));
 		assert_int_equal(job.must_keep, must_keep[i / 2] || i % 2);
@@ -97,8 +97,9 @@ static void some_frames_must_be_kept(void **state)
 /* What takes no time of the speech, such as a digit's ticks, shortens none. */
 static void a_pause_is_counted_from_speech(void **state)
 {
-	const struct receive_stage_frame tick = { .what = FRAME_RING_TICK,
-						  .at = CR_SEC + 150 * CR_MS };
+	const struct receive_stage_frame tick = { .meta.what = FRAME_RING_TICK,
+						  .meta.arrival = CR_SEC +
+								  150 * CR_MS };
 	struct transcode_fixture g;
 	int peer;
 
@@ -119,11 +120,11 @@ static void another_sender_ends_a_digit(void **state)
 {
 	static const uint8_t begins[TELEPHONE_EVENT_BYTES] = { 5, 10, 0, 160 };
 	const struct receive_stage_frame event = {
-		.what = FRAME_RING_EVENT,
+		.meta.what = FRAME_RING_EVENT,
 		.payload = begins,
-		.bytes = sizeof(begins),
-		.rtp_ticks = 8,
-		.at = CR_SEC,
+		.meta.bytes = sizeof(begins),
+		.meta.rtp_ticks = 8,
+		.meta.arrival = CR_SEC,
 	};
 	struct call_cfg cfg = plain_call();
 	struct transcode_fixture g;
@@ -161,9 +162,10 @@ static unsigned recover(void *decoder, const struct cr_frame *next,
 static void a_lost_frame_is_recovered_from_the_next(void **state)
 {
 	static struct cr_codec codec;
-	struct receive_stage_frame lost = { .what = FRAME_RING_LOST,
-					    .rtp_ticks = FRAME,
-					    .at = CR_SEC + 20 * CR_MS };
+	struct receive_stage_frame lost = { .meta.what = FRAME_RING_LOST,
+					    .meta.rtp_ticks = FRAME,
+					    .meta.arrival =
+						    CR_SEC + 20 * CR_MS };
 	struct call_cfg cfg = plain_call();
 	struct transcode_fixture g;
 
@@ -174,9 +176,9 @@ static void a_lost_frame_is_recovered_from_the_next(void **state)
 	fixture_push(&g, speech_of(1000, 0, CR_SEC), false);
 	fixture_serve(&g);
 	for (unsigned i = 0; i < 2; i++) {
-		lost.ts = 1000 + sizeof(payload) + i * FRAME;
+		lost.meta.rtp_ts = 1000 + sizeof(payload) + i * FRAME;
 		lost.payload = payload;
-		lost.bytes = i * FRAME;
+		lost.meta.bytes = i * FRAME;
 		fixture_push(&g, lost, false);
 		fixture_serve(&g);
 		assert_int_equal(recovered, i);

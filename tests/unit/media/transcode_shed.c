@@ -80,11 +80,11 @@ static struct receive_stage_frame made(enum cr_frame_what what, unsigned n,
 {
 	struct receive_stage_frame f = speech_of(1000, n, at);
 
-	f.what = what;
-	f.seq = 0; /* of the packet before, whichever that is */
+	f.meta.what = what;
+	f.meta.rtp_seq = 0; /* of the packet before, whichever that is */
 	f.payload = NULL;
-	f.bytes = 0;
-	f.rtp_ticks = what == FRAME_RING_TICK ? 0 : sizeof(payload);
+	f.meta.bytes = 0;
+	f.meta.rtp_ticks = what == FRAME_RING_TICK ? 0 : sizeof(payload);
 	return f;
 }
 
@@ -106,7 +106,7 @@ static struct receive_stage_frame after(unsigned n, unsigned number)
 	struct receive_stage_frame f =
 		speech_of(1000, n, CR_SEC + n * FRAMES * 20 * CR_MS);
 
-	f.seq = speech_of(1000, number, CR_SEC).seq;
+	f.meta.rtp_seq = speech_of(1000, number, CR_SEC).meta.rtp_seq;
 	return f;
 }
 
@@ -213,7 +213,7 @@ static void behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap(
 	fixture_serve(&g);
 	first = fixture_hear(peer);
 	learnt = made(FRAME_RING_SILENCE, 0, CR_SEC);
-	learnt.decode_only = true;
+	learnt.meta.decode_only = true;
 	fixture_push(&g, learnt, false);
 	push_speech(&g, 1);
 	fixture_drop(&g, CR_OUT_EXPIRED, false);
