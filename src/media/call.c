@@ -506,18 +506,6 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	return 0;
 }
 
-void call_count_refused(struct call_counters *count, unsigned why, bool valid)
-{
-	if (why == LEARN_FOREIGN_ADDRESS)
-		call_count(&count->wrong_source, 1);
-	else if (why == LEARN_FOREIGN_SSRC)
-		call_count(&count->wrong_ssrc, 1);
-	else if (!valid)
-		call_count(&count->wrong_pt, 1);
-	else
-		call_count(&count->probation, 1);
-}
-
 void call_count_rest(struct call *c)
 {
 	const struct receive_stage *f = call_receive_stage(c);

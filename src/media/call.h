@@ -227,6 +227,28 @@ static inline bool quota_take(struct quota *q, cr_ns burst, cr_ns now,
 	return true;
 }
 
+/* --- counters --- */
+
+struct call_counters {
+#define CALL_MEMBER(name, ...) atomic_ullong name;
+	_Alignas(CACHE_LINE) struct {
+		CALL_RX_COUNTERS(CALL_MEMBER)
+	};
+	_Alignas(CACHE_LINE) struct {
+		CALL_WORKER_COUNTERS(CALL_MEMBER)
+	};
+#undef CALL_MEMBER
+};
+
+/** Add to a counter that only this thread writes. */
+static inline void call_count(atomic_ullong *counter, unsigned long long n)
+{
+	unsigned long long old =
+		atomic_load_explicit(counter, memory_order_relaxed);
+
+	atomic_store_explicit(counter, old + n, memory_order_relaxed);
+}
+
 /* --- what is sent --- */
 
 /** Where a stream's packets go, and the last one that was sent: a call's or a
@@ -253,6 +275,14 @@ static inline bool stream_out_look(struct stream_out *o)
 				0) &&
 	       destination_try(o->destination, &o->version, &o->held, &o->to) &&
 	       before && !o->held;
+}
+
+/** Count a packet that has nowhere to go: no party is known yet, or it is on
+ * hold. */
+static inline void stream_out_refuse(const struct stream_out *o,
+				     struct call_counters *count)
+{
+	call_count(o->held ? &count->on_hold : &count->no_destination, 1);
 }
 
 /* --- times measured --- */
@@ -295,30 +325,6 @@ unsigned recent_take(const struct recent *r, unsigned *seen, uint32_t *out);
 
 struct rtcp_sent;
 struct relay;
-
-struct call_counters {
-#define CALL_MEMBER(name, ...) atomic_ullong name;
-	_Alignas(CACHE_LINE) struct {
-		CALL_RX_COUNTERS(CALL_MEMBER)
-	};
-	_Alignas(CACHE_LINE) struct {
-		CALL_WORKER_COUNTERS(CALL_MEMBER)
-	};
-#undef CALL_MEMBER
-};
-
-/** Add to a counter that only this thread writes. */
-static inline void call_count(atomic_ullong *counter, unsigned long long n)
-{
-	unsigned long long old =
-		atomic_load_explicit(counter, memory_order_relaxed);
-
-	atomic_store_explicit(counter, old + n, memory_order_relaxed);
-}
-
-/** Count a packet that its endpoint has refused: @why (enum learn_result).
- * @valid: of the type that was agreed; another one proves nothing. */
-void call_count_refused(struct call_counters *count, unsigned why, bool valid);
 
 /** What a party says that it may send: each codec with its payload type. */
 #define CALL_CODECS_MAX 8u

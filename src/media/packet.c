@@ -305,49 +305,87 @@ static struct call *take_shared(struct packet_path *path, struct call *c,
 	return take_for_call(path, c, p, packet_kind_of(c, p->pt), in->arrival);
 }
 
-/* At the port of @endpoint: whoever that believes to be its party. */
+/* What its endpoint has refused: @why (enum learn_result). @valid: of a type
+ * that was agreed; another one proves nothing. */
+static void count_refused(struct call_counters *count, unsigned why, bool valid)
+{
+	if (why == LEARN_FOREIGN_ADDRESS)
+		call_count(&count->wrong_source, 1);
+	else if (why == LEARN_FOREIGN_SSRC)
+		call_count(&count->wrong_ssrc, 1);
+	else if (!valid)
+		call_count(&count->wrong_pt, 1);
+	else
+		call_count(&count->probation, 1);
+}
+
+/* Of the call @c, which listens at @endpoint, and has accepted it. @fresh: of
+ * another sender than the one before. */
+static struct call *take_accepted(struct packet_path *path, struct call *c,
+				  const struct rtp_packet *p, struct kind k,
+				  bool fresh, cr_ns arrival)
+{
+	if (__builtin_expect(c->after != NULL, 0) && k.known)
+		relay_handover_join(c, p, fresh, arrival);
+	if (fresh) {
+		rtp_source_again(&c->seen);
+		c->restart = true;
+	}
+	return take_for_call(path, c, p, k, arrival);
+}
+
+/* At the port of @endpoint: whoever that believes to be its party. Its relay
+ * has the packet, or else its listener. */
 static struct call *take_at_endpoint(struct packet_path *path,
 				     struct endpoint *endpoint,
 				     const struct rtp_packet *p,
 				     const struct intake_packet *in)
 {
-	struct call *c = endpoint_listener(endpoint);
-	const struct kind k =
+	struct relay_packet t = { .rtp = p, .in = in };
+	bool relayed = relay_takes(path->relays, endpoint, &t);
+	struct call *c = relayed ? NULL : endpoint_listener(endpoint);
+	struct kind k =
 		c ? packet_kind_of(c, p->pt) : (struct kind){ .known = true };
 	const struct learn_arrival arrival = {
 		.from = in->from,
 		.ssrc = p->ssrc,
 		.seq = p->seq,
-		.valid = k.known,
+		.valid = relayed ? relay_agrees(t.types, p->pt) : k.known,
 	};
+	struct call_counters *count = relayed ? &t.relay->count : NULL;
 	unsigned heard;
 
-	if (c)
+	if (c) {
 		call_fetch_for_packet(c);
+		count = &c->count;
+	}
 	heard = endpoint_hear(endpoint, &arrival, in->arrival);
-	if (endpoint->rtcp && learn_accepts(heard))
+	if (endpoint->rtcp && !relayed && learn_accepts(heard))
 		endpoint_rtcp_rtp(endpoint, p, k.codec >= 0, in->arrival);
-	if (!c) {
+	if (!count) {
 		call_count(&path->count.no_listener, 1);
 		return NULL;
 	}
 	if (!learn_accepts(heard)) {
-		call_count_refused(&c->count, heard, k.known);
+		count_refused(count, heard, arrival.valid);
 		return NULL;
 	}
 	if (!endpoint_paces(endpoint, in->arrival)) {
-		call_count(&c->count.surplus, 1);
+		call_count(&count->surplus, 1);
 		return NULL;
 	}
+	if (relayed)
+		k.known = t.types->type[p->pt] != RELAY_NO_TYPE;
 	if (!k.known)
 		payload_unknown_count(&endpoint->unknown, p->pt);
-	else if (__builtin_expect(c->after != NULL, 0))
-		relay_handover_join(c, p, heard & LEARN_NEW_SSRC, in->arrival);
-	if (heard & LEARN_NEW_SSRC) {
-		rtp_source_again(&c->seen);
-		c->restart = true;
-	}
-	return take_for_call(path, c, p, k, in->arrival);
+	if (!relayed)
+		return take_accepted(path, c, p, k, heard & LEARN_NEW_SSRC,
+				     in->arrival);
+	if (k.known)
+		relay_pass(path->relays, endpoint, &t, heard & LEARN_NEW_SSRC);
+	else
+		call_count(&count->wrong_pt, 1);
+	return NULL;
 }
 
 /* The call with the SSRC of @p; one with a port of its own is not reachable
@@ -411,8 +449,6 @@ struct call *packet_take(struct packet_path *path,
 			call_count(&path->count.malformed, 1);
 		return NULL;
 	}
-	if (endpoint && relay_take(path->relays, endpoint, &p, in))
-		return NULL;
 	if (endpoint)
 		return take_at_endpoint(path, endpoint, &p, in);
 	c = addressee(path, &p);

@@ -70,44 +70,6 @@ static bool may_begin_relay(struct relay *r, const struct rtp_packet *p)
 	return true;
 }
 
-/* Whose a packet is. */
-enum relay_handover {
-	RELAY_HANDOVER_RELAY, /* the relay's, as was the one before       */
-	RELAY_HANDOVER_CALL,  /* the call's, so, too                      */
-	RELAY_HANDOVER_BEGIN, /* the relay's, if its endpoint accepts it: then
-			       relay_handover_begin()                       */
-	RELAY_HANDOVER_END    /* the call's; relay_handover_end(), before its
-			   endpoint is asked                             */
-};
-
-static enum relay_handover relay_handover_of(struct relay *r,
-					     const struct rtp_packet *p)
-{
-	/* acquire: the call is complete, and listens */
-	unsigned share = atomic_load_explicit(&r->share, memory_order_acquire);
-	bool on = atomic_load_explicit(&r->on, memory_order_relaxed);
-
-	if (on && __builtin_expect(share == RELAY_ALL, 1))
-		return RELAY_HANDOVER_RELAY;
-	if (on && share == RELAY_SOME) {
-		const struct call *c = call_behind(r);
-
-		/* what the call sends, too, is one stream with what is
-		 * passed on */
-		if (!r->renumbers && c) {
-			r->renumbers = true;
-			r->out.ssrc = c->out.ssrc;
-		}
-	}
-	if (on)
-		return share == RELAY_NONE || needs_call(r, p)
-			       ? RELAY_HANDOVER_END
-			       : RELAY_HANDOVER_RELAY;
-	return share != RELAY_NONE && may_begin_relay(r, p)
-		       ? RELAY_HANDOVER_BEGIN
-		       : RELAY_HANDOVER_CALL;
-}
-
 /* --- numbers --- */
 
 /* From the last packet that was sent to the next one. */
@@ -304,9 +266,6 @@ void relay_handover_join(struct call *c, const struct rtp_packet *p, bool fresh,
 	c->resumes = true;
 }
 
-/* Comfort noise has a type of its own (RFC 3551, table 4). */
-#define NOISE_PT 13u
-
 /* --- control --- */
 
 /* What one side means by the @n types @in is @out to the other one, and what
@@ -333,8 +292,8 @@ static void map_types(struct relay_types *t, const struct call_cfg *cfg)
 	for (unsigned i = 0; i < 128; i++)
 		t->type[i] = alike ? (uint8_t)i : RELAY_NO_TYPE;
 	map_named(t->type, noise, 2, cfg->pt_noise_out);
-	if (t->type[NOISE_PT] == RELAY_NO_TYPE)
-		t->type[NOISE_PT] = NOISE_PT;
+	if (t->type[RELAY_NOISE_PT] == RELAY_NO_TYPE)
+		t->type[RELAY_NOISE_PT] = RELAY_NOISE_PT;
 	map_named(t->type, b->event, TELEPHONE_EVENT_TYPES, cfg->pt_event_out);
 	t->type[cfg->pt_in] = cfg->pt_out;
 	t->clock[cfg->pt_in] = pipeline_side_clock(&cfg->media.in);
@@ -471,7 +430,7 @@ void relay_set_types(struct relay *r, struct relay_types *types)
 
 void relay_want(struct relay *r, enum relay_share share)
 {
-	/* release, pairs with relay_handover_of() */
+	/* release, pairs with relay_takes() */
 	atomic_store_explicit(&r->share, share, memory_order_release);
 }
 
@@ -487,53 +446,8 @@ bool relay_sends_as(const struct relay *r, uint32_t *ssrc)
 
 /* --- the receiver --- */
 
-/* A packet on its way. */
-struct passing {
-	struct relay *relay;
-	const struct relay_types *types; /* control may have others by now */
-	const struct intake_packet *in;
-	const struct rtp_packet *rtp;
-};
-
-/* Whether the party may be heard, and says what can be passed on; *@fresh: it
- * is another sender than before. */
-static bool accepts_packet(const struct passing *t, struct endpoint *endpoint,
-			   bool *fresh)
-{
-	struct relay *r = t->relay;
-	const struct rtp_packet *p = t->rtp;
-	const struct learn_arrival arrival = {
-		.from = t->in->from,
-		.ssrc = p->ssrc,
-		.seq = p->seq,
-		/* a type that was agreed */
-		.valid = t->types->clock[p->pt] || p->pt == NOISE_PT ||
-			 aux_what(t->types->aux, p->pt) != FRAME_RING_SPEECH,
-	};
-	unsigned heard = endpoint_hear(endpoint, &arrival, t->in->arrival);
-
-	if (!learn_accepts(heard)) {
-		call_count_refused(&r->count, heard, arrival.valid);
-		return false;
-	}
-	if (!endpoint_paces(endpoint, t->in->arrival)) {
-		call_count(&r->count.surplus, 1);
-		return false;
-	}
-	if (t->types->type[p->pt] == RELAY_NO_TYPE) {
-		call_count(&r->count.wrong_pt, 1);
-		payload_unknown_count(&endpoint->unknown, p->pt);
-		return false;
-	}
-	*fresh = heard & LEARN_NEW_SSRC;
-	if (*fresh)
-		rtp_source_again(&r->seen);
-	(void)rtp_source_update(&r->seen, p->seq);
-	return true;
-}
-
 /* As it goes on. */
-static struct rtp_packet make_outgoing(const struct passing *t)
+static struct rtp_packet make_outgoing(const struct relay_packet *t)
 {
 	const struct relay *r = t->relay;
 	struct rtp_packet to = *t->rtp;
@@ -567,7 +481,7 @@ static void note_sent(struct relay *r, const struct rtp_packet *p, uint8_t pt,
 }
 
 /* @p is the packet of @t as it is to be. */
-static void put_outgoing(struct relay_burst *out, const struct passing *t,
+static void put_outgoing(struct relay_burst *out, const struct relay_packet *t,
 			 const struct rtp_packet *p)
 {
 	const struct intake_packet *in = t->in;
@@ -590,76 +504,73 @@ static void put_outgoing(struct relay_burst *out, const struct passing *t,
 		relay_flush(out);
 }
 
-static void pass_packet_on(struct relay_burst *out, const struct passing *t)
+bool relay_takes(struct relay_burst *out, struct endpoint *endpoint,
+		 struct relay_packet *t)
 {
+	struct relay *r = endpoint_relayer(endpoint);
+	unsigned share;
+
+	t->begins = false;
+	if (!r)
+		return false;
+	/* acquire: the call is complete, and listens */
+	share = atomic_load_explicit(&r->share, memory_order_acquire);
+	t->relay = r;
+	t->types = relay_types(r);
+	if (!atomic_load_explicit(&r->on, memory_order_relaxed)) {
+		t->begins = share != RELAY_NONE && may_begin_relay(r, t->rtp);
+		return t->begins;
+	}
+	if (__builtin_expect(share == RELAY_ALL, 1))
+		return true;
+	/* what the call sends, too, is one stream with what is passed on */
+	if (share == RELAY_SOME && !r->renumbers && call_behind(r)) {
+		r->renumbers = true;
+		r->out.ssrc = call_behind(r)->out.ssrc;
+	}
+	if (share == RELAY_SOME && !needs_call(r, t->rtp))
+		return true;
+	relay_flush(out); /* what the call sends comes behind */
+	relay_handover_end(r);
+	return false;
+}
+
+void relay_pass(struct relay_burst *out, struct endpoint *endpoint,
+		const struct relay_packet *t, bool fresh)
+{
+	const uint32_t *clock = t->types->clock;
+	const struct rtp_packet *p = t->rtp;
+	cr_ns now = t->in->arrival;
 	struct relay *r = t->relay;
 	struct rtp_packet to;
 
+	if (fresh)
+		rtp_source_again(&r->seen);
+	(void)rtp_source_update(&r->seen, p->seq);
+	if (t->begins)
+		relay_handover_begin(r, p, fresh, now);
+	else if (fresh)
+		relay_handover_renumber(r, p, now);
+	if (endpoint->rtcp) /* has its timestamp the clock that RTCP has? */
+		endpoint_rtcp_rtp(endpoint, p,
+				  clock[p->pt] &&
+					  clock[p->pt] == clock[t->types->in],
+				  now);
 	call_count(&r->count.packets_in, 1);
-	call_count(&r->count.octets_in, t->rtp->payload_bytes);
+	call_count(&r->count.octets_in, p->payload_bytes);
 	call_count(&r->count.relayed, 1);
-	if (!t->types->clock[t->rtp->pt])
+	if (!clock[p->pt])
 		call_count(&r->count.relayed_other, 1);
 	if (stream_out_look(&r->out))
-		relay_handover_resume(r, t->rtp);
+		relay_handover_resume(r, p);
 	if (!r->out.to.ss_family) {
-		call_count(r->out.held ? &r->count.on_hold
-				       : &r->count.no_destination,
-			   1);
+		stream_out_refuse(&r->out, &r->count);
 		return;
 	}
 	to = make_outgoing(t);
 	if (r->out_endpoint->rtcp)
-		endpoint_rtcp_passed_on(r->out_endpoint, &to, t->in->arrival);
+		endpoint_rtcp_passed_on(r->out_endpoint, &to, now);
 	put_outgoing(out, t, &to);
-}
-
-/* Has its timestamp the clock that RTCP goes by? */
-static bool is_timed(const struct passing *t)
-{
-	const uint32_t *clock = t->types->clock;
-
-	return clock[t->rtp->pt] && clock[t->rtp->pt] == clock[t->types->in];
-}
-
-/* Of a relay that has it, or is to have it (@begins). */
-static void take_passing(struct relay_burst *out, struct endpoint *endpoint,
-			 const struct passing *t, bool begins)
-{
-	cr_ns now = t->in->arrival;
-	bool fresh;
-
-	if (!accepts_packet(t, endpoint, &fresh))
-		return;
-	if (begins)
-		relay_handover_begin(t->relay, t->rtp, fresh, now);
-	else if (fresh)
-		relay_handover_renumber(t->relay, t->rtp, now);
-	if (endpoint->rtcp)
-		endpoint_rtcp_rtp(endpoint, t->rtp, is_timed(t), now);
-	pass_packet_on(out, t);
-}
-
-bool relay_take(struct relay_burst *out, struct endpoint *endpoint,
-		const struct rtp_packet *p, const struct intake_packet *in)
-{
-	struct relay *r = endpoint_relayer(endpoint);
-	enum relay_handover turn;
-
-	if (!r)
-		return false;
-	turn = relay_handover_of(r, p);
-	if (turn == RELAY_HANDOVER_CALL)
-		return false;
-	if (turn == RELAY_HANDOVER_END) {
-		relay_flush(out); /* what the call sends comes behind */
-		relay_handover_end(r);
-		return false;
-	}
-	take_passing(out, endpoint,
-		     &(struct passing){ r, relay_types(r), in, p },
-		     turn == RELAY_HANDOVER_BEGIN);
-	return true;
 }
 
 void relay_flush(struct relay_burst *out)

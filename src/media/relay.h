@@ -16,7 +16,7 @@
  * Handover. Parties that speak the same may come to differ, and the other way
  * round (a re-INVITE). So a relay may *stand for* a call: one of both has the
  * party's packets. Control says which it wants, the receiver changes over
- * (relay_handover_of() in relay.c):
+ * (relay_takes()):
  *
  *   relay -> call   at the next packet, also one that the endpoint then refuses
  *   call -> relay   at a packet of the codec that is relayed, which the
@@ -48,6 +48,8 @@
 /** A type that is not passed on: the other party may mean something else by
  * its number. */
 #define RELAY_NO_TYPE 0xffu
+/** Comfort noise has a type of its own (RFC 3551, table 4). */
+#define RELAY_NOISE_PT 13u
 
 /** What payload types become. */
 struct relay_types {
@@ -169,12 +171,33 @@ struct relay_burst {
 	} unsent[BURST_PACKETS];
 };
 
-/** Pass on @p, parsed from @in, which has come to @endpoint; it may wait in
- * @out for others. False: @endpoint has no relay, or its listener has the
- * packet. A receiver, in a read-side critical section that it leaves after
- * relay_flush() only. */
-bool relay_take(struct relay_burst *out, struct endpoint *endpoint,
-		const struct rtp_packet *p, const struct intake_packet *in);
+/** A packet that has come, and what is to become of it. */
+struct relay_packet {
+	const struct rtp_packet *rtp;
+	const struct intake_packet *in; /**< that it was parsed from */
+	/* by relay_takes() */
+	struct relay *relay;
+	const struct relay_types *types; /**< control may have others by now */
+	bool begins;			 /**< the call had the one before */
+};
+
+/** Has the relay of @endpoint the packet @t, if the endpoint accepts it? False:
+ * there is none, or its listener has it. A receiver, in a read-side critical
+ * section that it leaves after relay_flush() only, as the next two. */
+bool relay_takes(struct relay_burst *out, struct endpoint *endpoint,
+		 struct relay_packet *t);
+
+/** May its party send type @pt? */
+static inline bool relay_agrees(const struct relay_types *t, uint8_t pt)
+{
+	return t->clock[pt] || pt == RELAY_NOISE_PT ||
+	       aux_what(t->aux, pt) != FRAME_RING_SPEECH;
+}
+
+/** Pass @t on, which was accepted and has a type; it may wait in @out for
+ * others. @fresh: it is of another sender than the one before. */
+void relay_pass(struct relay_burst *out, struct endpoint *endpoint,
+		const struct relay_packet *t, bool fresh);
 
 /** Send and count what waits. The same thread. */
 void relay_flush(struct relay_burst *out);

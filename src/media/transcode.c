@@ -150,9 +150,7 @@ static bool is_refused(const struct transcode *t, cr_ns time)
 			time))
 		call_count(&c->count.excess, 1);
 	else if (!c->out.to.ss_family) /* not heard yet, or on hold */
-		call_count(c->out.held ? &c->count.on_hold
-				       : &c->count.no_destination,
-			   1);
+		stream_out_refuse(&c->out, &c->count);
 	else
 		return false;
 	return true;
