@@ -931,6 +931,36 @@ int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
 
 /* --- frames --- */
 
+/* NO_DATA for as many output frames as @n input samples make. The codecs'
+ * states stay where they are: that is what is saved. */
+static void skip_frames(struct pipeline_run *r, unsigned n)
+{
+	static const struct cr_frame no_data = { .kind = CR_FRAME_NO_DATA,
+						 .mode = PAYLOAD_FT_NO_DATA };
+	struct pipeline *p = r->p;
+	unsigned samples =
+		p->nleft + (unsigned)((uint64_t)n * p->out->rate / p->in->rate);
+
+	p->next += (int64_t)n * p->in->clock / p->in->rate;
+	for (; samples >= p->out->frame; samples -= p->out->frame)
+		pipeline_put(r, &no_data, false);
+	memset(p->out->left, 0, samples * sizeof(p->out->left[0]));
+	p->nleft = samples;
+}
+
+/* What the frame in scratch would have been. */
+static void conceal_frame(struct pipeline_run *r)
+{
+	const struct cr_frame *frame = &r->s->frame;
+	unsigned n = pipeline_side_samples(&r->p->in->side, frame->data,
+					   frame->bytes);
+
+	if (pipeline_has_no_data(r->p))
+		skip_frames(r, n);
+	else
+		pipeline_feed_lost(r, n, NULL);
+}
+
 static void feed_frame(struct pipeline_run *r, bool pause)
 {
 	struct pipeline *p = r->p;
@@ -956,63 +986,16 @@ int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
 
 	if (err)
 		return err;
-	r = pipeline_begin(p, s, in, emit, arg);
+	if (in->use != PIPELINE_LEARN)
+		r = pipeline_begin(p, s, in, emit, arg);
 	while (payload_next(&it, &s->frame))
-		feed_frame(&r, in->pause);
-	return 0;
-}
-
-int pipeline_hear(struct pipeline *p, struct pipeline_scratch *s,
-		  const struct pipeline_input *in)
-{
-	struct payload_iter it;
-	int err = open_payload(p, in, &it);
-
-	if (err)
-		return err;
-	while (payload_next(&it, &s->frame))
-		(void)p->in->side.codec->decode(p->in->decoder, &s->frame,
-						s->decoded);
-	return 0;
-}
-
-/* NO_DATA for as many output frames as @n input samples make. The codecs'
- * states stay where they are: that is what is saved. */
-static void skip_frames(struct pipeline_run *r, unsigned n)
-{
-	static const struct cr_frame no_data = { .kind = CR_FRAME_NO_DATA,
-						 .mode = PAYLOAD_FT_NO_DATA };
-	struct pipeline *p = r->p;
-	unsigned samples =
-		p->nleft + (unsigned)((uint64_t)n * p->out->rate / p->in->rate);
-
-	p->next += (int64_t)n * p->in->clock / p->in->rate;
-	for (; samples >= p->out->frame; samples -= p->out->frame)
-		pipeline_put(r, &no_data, false);
-	memset(p->out->left, 0, samples * sizeof(p->out->left[0]));
-	p->nleft = samples;
-}
-
-int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
-		     const struct pipeline_input *in, pipeline_emit *emit,
-		     void *arg)
-{
-	struct payload_iter it;
-	struct pipeline_run r;
-	int err = open_payload(p, in, &it);
-
-	if (err)
-		return err;
-	r = pipeline_begin(p, s, in, emit, arg);
-	while (payload_next(&it, &s->frame)) {
-		unsigned n = pipeline_side_samples(&p->in->side, s->frame.data,
-						   s->frame.bytes);
-
-		if (pipeline_has_no_data(p))
-			skip_frames(&r, n);
+		if (in->use == PIPELINE_LEARN)
+			(void)p->in->side.codec->decode(p->in->decoder,
+							&s->frame, s->decoded);
+		else if (in->use == PIPELINE_CONCEAL)
+			conceal_frame(&r);
 		else
-			pipeline_feed_lost(&r, n, NULL);
-	}
+			feed_frame(&r, in->use == PIPELINE_PAUSE);
 	return 0;
 }
 

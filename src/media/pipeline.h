@@ -115,6 +115,18 @@ struct pipeline_packet {
 	bool marker; /**< RTP's marker: a talk spurt begins                  */
 };
 
+/** What a packet of speech is for. */
+enum pipeline_use {
+	PIPELINE_SPEECH,
+	PIPELINE_PAUSE, /**< silence, coded as speech: leaves as such */
+	/** It came too late to be worth transcoding: NO_DATA where the output
+	 * codec has it, else the decoder's concealment, encoded. */
+	PIPELINE_CONCEAL,
+	/** Its time has been filled already: the decoder learns of it, and
+	 * nothing is emitted. */
+	PIPELINE_LEARN
+};
+
 /** An input packet without its RTP header. */
 struct pipeline_input {
 	const uint8_t *payload;
@@ -122,7 +134,7 @@ struct pipeline_input {
 	uint32_t ts;   /**< RTP timestamp */
 	bool marker;   /**< RTP's marker  */
 	uint8_t codec; /**< which input: pipeline_add_input()'s number */
-	bool pause;    /**< silence, coded as speech: leaves as such */
+	uint8_t use;   /**< enum pipeline_use, for pipeline_run() */
 	bool apart;    /**< @ts may be of another clock than speech has */
 	cr_ns arrival; /**< where timestamps say nothing, this does */
 };
@@ -204,21 +216,14 @@ const struct pipeline_side *pipeline_input_side(const struct pipeline *p,
 						unsigned number);
 
 /**
- * Transcode one input payload. Returns 0, or a negative enum payload_reason
- * when it is malformed (nothing was emitted then). PAYLOAD_BAD_TYPE is also for
- * one whose codec cannot be opened for want of memory.
+ * Use one input payload, see enum pipeline_use. Returns 0, or a negative enum
+ * payload_reason when it is malformed (nothing was emitted then).
+ * PAYLOAD_BAD_TYPE is also for one whose codec cannot be opened for want of
+ * memory.
  */
 int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
 		 const struct pipeline_input *in, pipeline_emit *emit,
 		 void *arg);
-
-/**
- * In place of a packet that came too late to be worth transcoding: NO_DATA
- * where the output codec has it, else the decoder's concealment, encoded.
- */
-int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
-		     const struct pipeline_input *in, pipeline_emit *emit,
-		     void *arg);
 
 /** What never came. */
 struct pipeline_lost {
@@ -236,11 +241,6 @@ struct pipeline_lost {
 void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
 		   const struct pipeline_lost *lost, pipeline_emit *emit,
 		   void *arg);
-
-/** A packet whose time has been filled already, as it came late: the decoder
- * learns of it, and nothing is emitted. As pipeline_run(). */
-int pipeline_hear(struct pipeline *p, struct pipeline_scratch *s,
-		  const struct pipeline_input *in);
 
 /** The party is silent for @rtp_ticks of the input's RTP clock from @in->ts on,
  * and @in has no payload: the noise behind it, by its last SID or comfort

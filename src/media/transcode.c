@@ -414,35 +414,21 @@ static void tick_digits(struct transcode *t, struct digits *digits)
 /* A pause is over with the speech that ends it; and where as many of its frames
  * are served in a row as could be given up, the overload is: then the party's
  * own background is heard again, however long it is silent. */
-static int run_resting(struct transcode *t, const struct pipeline_input *in)
+static enum pipeline_use use_of_speech(struct call *c, bool expired)
 {
-	struct call *c = t->call;
-	struct pipeline_input heard = *in;
-
-	c->resting = c->shed.pause && c->rested++ < SHED_ROW_PAUSE;
-	heard.pause = c->resting;
-	return pipeline_run(c->pipeline, &t->worker->scratch, &heard,
-			    post_speech, t);
-}
-
-static int run_speech(struct transcode *t, const struct pipeline_input *in,
-		      bool expired)
-{
-	struct pipeline *p = t->call->pipeline;
-	struct pipeline_scratch *s = &t->worker->scratch;
-
-	if (t->call->meta.decode_only)
-		return pipeline_hear(p, s, in);
+	if (c->meta.decode_only)
+		return PIPELINE_LEARN;
 	if (expired)
-		return pipeline_conceal(p, s, in, post_speech, t);
-	if (__builtin_expect(t->call->resting, 0))
-		return run_resting(t, in);
-	return pipeline_run(p, s, in, post_speech, t);
+		return PIPELINE_CONCEAL;
+	if (__builtin_expect(!c->resting, 1))
+		return PIPELINE_SPEECH;
+	c->resting = c->shed.pause && c->rested++ < SHED_ROW_PAUSE;
+	return c->resting ? PIPELINE_PAUSE : PIPELINE_SPEECH;
 }
 
 /* Run the claimed frame of the turn's call, within the codec; put what comes of
  * it into the burst. 0, or negative: the packet is malformed. */
-static int transcode_frame(struct transcode *t, const struct pipeline_input *in,
+static int transcode_frame(struct transcode *t, struct pipeline_input *in,
 			   bool expired)
 {
 	struct call *c = t->call;
@@ -473,7 +459,8 @@ static int transcode_frame(struct transcode *t, const struct pipeline_input *in,
 	}
 	switch ((enum cr_frame_what)c->meta.what) {
 	case FRAME_RING_SPEECH:
-		return run_speech(t, in, expired);
+		in->use = (uint8_t)use_of_speech(c, expired);
+		return pipeline_run(c->pipeline, s, in, post_speech, t);
 	case FRAME_RING_NOISE:
 		return pipeline_noise(c->pipeline, s, in, c->meta.rtp_ticks,
 				      c->meta.decode_only ? NULL : post_speech,
@@ -742,7 +729,7 @@ void transcode_run(struct transcode_worker *w, struct call *c,
 		   const struct live_run *run)
 {
 	struct transcode t = { .worker = w, .call = c };
-	const struct pipeline_input in = {
+	struct pipeline_input in = {
 		.payload = c->claimed,
 		.bytes = c->meta.bytes,
 		.ts = c->meta.rtp_ts,
