@@ -370,6 +370,12 @@ bool relay_needs_call(const struct call_cfg *cfg)
 	return needs;
 }
 
+static void set_relay_cfg(struct relay *r, const struct call_cfg *cfg)
+{
+	r->cfg = *cfg;
+	r->cfg.codecs = NULL; /* they were lent */
+}
+
 struct relay *relay_new(const struct call_cfg *cfg, struct relay_types *types)
 {
 	struct relay *r = aligned_alloc(CACHE_LINE, sizeof(*r));
@@ -377,8 +383,7 @@ struct relay *relay_new(const struct call_cfg *cfg, struct relay_types *types)
 	if (!r)
 		return NULL;
 	memset(r, 0, sizeof(*r));
-	r->cfg = *cfg;
-	r->cfg.codecs = NULL; /* they were lent */
+	set_relay_cfg(r, cfg);
 	r->out_endpoint = cfg->out_endpoint;
 	r->out.fd = cfg->out_endpoint->cfg.fd;
 	r->out.destination = &cfg->out_endpoint->to;
@@ -420,11 +425,13 @@ static void free_relay_types(struct rcu_later *head)
 	free(caa_container_of(head, struct relay_types, rcu));
 }
 
-void relay_set_types(struct relay *r, struct relay_types *types)
+void relay_change(struct relay *r, const struct call_cfg *cfg,
+		  struct relay_types *types)
 {
 	struct relay_types *old = atomic_exchange_explicit(
 		&r->types, types, memory_order_acq_rel);
 
+	set_relay_cfg(r, cfg);
 	rcu_defer(&old->rcu, free_relay_types);
 }
 

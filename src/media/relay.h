@@ -122,8 +122,9 @@ void relay_free(struct relay *r);
 /** It stands for @call, which is complete and listens at its incoming endpoint,
  * from now on. Control. */
 void relay_stand_for(struct relay *r, struct call *call);
-/** Let it pass on by @types, its own then. Control. */
-void relay_set_types(struct relay *r, struct relay_types *types);
+/** Let it go on as @cfg, and pass on by @types, its own then. Control. */
+void relay_change(struct relay *r, const struct call_cfg *cfg,
+		  struct relay_types *types);
 /** What it is to have from now on; RELAY_NONE and RELAY_SOME of one that stands
  * for a call. Control. */
 void relay_want(struct relay *r, enum relay_share share);

@@ -503,13 +503,6 @@ static int admit_both(struct recode r[2], struct cr_err *e)
 
 /* --- taking --- */
 
-static void be_relay(struct node_call *nc, bool relays)
-{
-	nc->node->nrelays += relays;
-	nc->node->nrelays -= nc->relays;
-	nc->relays = relays;
-}
-
 /* Its call goes by the new codecs. */
 static void take_recoded_codecs(struct recode *r)
 {
@@ -530,20 +523,8 @@ static void take_recoded_codecs(struct recode *r)
 		pipeline_change(nc->call->pipeline, r->output);
 }
 
-static void take_recoded_call(struct recode *r)
-{
-	struct node_call *nc = r->nc;
-
-	take_recoded_codecs(r);
-	if (!nc->relay)
-		return;
-	endpoint_listen(r->to->in_endpoint, nc->call);
-	relay_stand_for(nc->relay, nc->call);
-	relay_want(nc->relay, RELAY_NONE);
-	be_relay(nc, false);
-}
-
-static void take_relay(struct recode *r)
+/* It is a relay from now on, or it is not. */
+static void take_recode(struct recode *r, bool relays)
 {
 	struct node_call *nc = r->nc;
 
@@ -551,31 +532,30 @@ static void take_relay(struct recode *r)
 		r->to->declared = call_settings(nc->call)->declared;
 	if (r->types)
 		take_recoded_codecs(r);
-	if (r->fresh) {
+	if (nc->relay && (r->fresh || !relays)) {
 		endpoint_listen(r->to->in_endpoint, nc->call);
 		relay_stand_for(nc->relay, nc->call);
+	}
+	if (nc->relay && !relays)
+		relay_want(nc->relay, RELAY_NONE);
+	nc->node->nrelays += relays;
+	nc->node->nrelays -= nc->relays;
+	if (!relays) {
+		nc->relays = false;
+		return;
 	}
 	if (r->relay) {
 		nc->relay = r->relay;
 		nc->relay->owner = nc;
 	} else {
-		relay_set_types(nc->relay, r->passes);
+		relay_change(nc->relay, r->to, r->passes);
 	}
-	nc->relay->cfg.terms = r->to->terms;
-	nc->relay->cfg.release.period = r->to->release.period;
-	nc->relay->cfg.media = r->to->media;
-	nc->relay->cfg.receive_stage = r->to->receive_stage;
-	nc->relay->cfg.pt_event_out = r->to->pt_event_out;
-	nc->relay->cfg.clock_event_out = r->to->clock_event_out;
-	nc->relay->cfg.pt_noise_out = r->to->pt_noise_out;
-	nc->relay->cfg.pt_in = r->to->pt_in;
-	nc->relay->cfg.pt_out = r->to->pt_out;
 	nc->relay->cfg.ssrc_in = 0; /* whatever the party chooses */
 	if (!nc->relays || r->fresh)
 		relay_want(nc->relay, RELAY_SOME);
 	if (r->relay)
 		endpoint_relay(r->to->in_endpoint, nc->relay);
-	be_relay(nc, true);
+	nc->relays = true;
 }
 
 /* It has been taken or given up. */
@@ -628,10 +608,7 @@ void node_recode_commit(struct node_recode *r)
 	struct node_call *a = r->one[0].nc, *b = r->one[1].nc;
 
 	for (unsigned i = 0; i < 2; i++)
-		if (r->relays)
-			take_relay(&r->one[i]);
-		else
-			take_recoded_call(&r->one[i]);
+		take_recode(&r->one[i], r->relays);
 	if (a->call && b->call)
 		node_join_pair(a, b);
 	free_recode(r);
