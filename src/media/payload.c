@@ -21,28 +21,32 @@ struct payload_format {
 	int (*open)(struct payload_iter *it);
 	/** Read the next frame; there is one. */
 	void (*next)(struct payload_iter *it, struct cr_frame *frame);
-	/** Pack; 1 <= @n <= PAYLOAD_FRAMES_MAX. */
+	/** Pack; 1 <= @n <= PAYLOAD_FRAMES_MAX. NULL: frames are sent as they
+	 * are, one behind the other, if they fit. */
 	int (*pack)(const struct payload_cfg *cfg, uint8_t cmr,
 		    const struct cr_frame *frames, unsigned n, uint8_t *buf,
 		    size_t cap);
+	/** May @f be sent, with so many others @behind it? It is not NO_DATA.
+	 */
+	bool (*fits)(const struct payload_cfg *cfg, const struct cr_frame *f,
+		     unsigned behind);
 	size_t (*max_bytes)(const struct payload_cfg *cfg);
+	size_t longest; /**< if that is a constant */
 };
 
-/**
- * Pack frames that are sent as they are, one behind the other. NO_DATA frames
- * at the end are left out; elsewhere they would shift time: -EINVAL.
- * @fits: may this frame be sent? Never asked for NO_DATA.
- */
-static int payload_concat(const struct cr_frame *frames, unsigned n,
-			  uint8_t *buf, size_t cap,
-			  bool (*fits)(const struct cr_frame *))
+/* NO_DATA frames at the end are left out; elsewhere they would shift time. */
+static int pack_as_they_are(const struct payload_format *format,
+			    const struct payload_cfg *cfg,
+			    const struct cr_frame *frames, unsigned n,
+			    uint8_t *buf, size_t cap)
 {
 	size_t total = 0;
 
 	while (n && frames[n - 1].kind == CR_FRAME_NO_DATA)
 		n--;
 	for (unsigned i = 0; i < n; i++) {
-		if (frames[i].kind == CR_FRAME_NO_DATA || !fits(&frames[i]))
+		if (frames[i].kind == CR_FRAME_NO_DATA ||
+		    !format->fits(cfg, &frames[i], n - 1 - i))
 			return -EINVAL;
 		total += frames[i].bytes;
 	}
@@ -53,6 +57,17 @@ static int payload_concat(const struct cr_frame *frames, unsigned n,
 		buf += frames[i].bytes;
 	}
 	return (int)total;
+}
+
+/* The next @bytes are a frame. */
+static void copy_frame(struct payload_iter *it, struct cr_frame *frame,
+		       enum cr_frame_kind kind, size_t bytes)
+{
+	frame->kind = kind;
+	frame->mode = 0;
+	frame->bytes = (uint16_t)bytes;
+	memcpy(frame->data, it->p + it->at, bytes);
+	it->at += bytes;
 }
 
 /* --- bits --- */
@@ -414,49 +429,22 @@ static void pcm_next(struct payload_iter *it, struct cr_frame *frame)
 
 	if (bytes > it->n - it->at)
 		bytes = it->n - it->at;
-	frame->kind = CR_FRAME_SPEECH;
-	frame->mode = 0;
-	frame->bytes = (uint16_t)bytes;
-	memcpy(frame->data, it->p + it->at, bytes);
-	it->at += bytes;
+	copy_frame(it, frame, CR_FRAME_SPEECH, bytes);
 }
 
-static bool fits_g711(const struct cr_frame *f)
+static bool pcm_fits(const struct payload_cfg *cfg, const struct cr_frame *f,
+		     unsigned behind)
 {
+	(void)behind;
 	return f->kind == CR_FRAME_SPEECH && f->bytes &&
-	       f->bytes <= CR_PCM_SAMPLES_MAX;
-}
-
-static bool fits_halves(const struct cr_frame *f)
-{
-	return f->kind == CR_FRAME_SPEECH && f->bytes &&
-	       f->bytes <= CR_PCM_SAMPLES_MAX / 2;
-}
-
-static bool fits_l16(const struct cr_frame *f)
-{
-	return f->kind == CR_FRAME_SPEECH && f->bytes &&
-	       f->bytes <= 2 * CR_PCM_SAMPLES_MAX && f->bytes % 2 == 0;
-}
-
-static int pcm_pack(const struct payload_cfg *cfg, uint8_t cmr,
-		    const struct cr_frame *frames, unsigned n, uint8_t *buf,
-		    size_t cap)
-{
-	bool (*fits)(const struct cr_frame *f) = fits_g711;
-
-	(void)cmr;
-	if (cfg->kind == PAYLOAD_L16)
-		fits = fits_l16;
-	else if (payload_halves(cfg))
-		fits = fits_halves;
-	return payload_concat(frames, n, buf, cap, fits);
+	       f->bytes <= payload_pcm_bytes(cfg, CR_PCM_SAMPLES_MAX) &&
+	       !(cfg->kind == PAYLOAD_L16 && f->bytes % 2);
 }
 
 static const struct payload_format payload_pcm = {
 	.open = pcm_open,
 	.next = pcm_next,
-	.pack = pcm_pack,
+	.fits = pcm_fits,
 	.max_bytes = pcm_max_bytes,
 };
 
@@ -497,40 +485,26 @@ static void g723_next(struct payload_iter *it, struct cr_frame *frame)
 {
 	unsigned rate = it->p[it->at] & G723_RATE_BITS;
 
-	frame->kind = rate == G723_SID ? CR_FRAME_SID : CR_FRAME_SPEECH;
+	copy_frame(it, frame, rate == G723_SID ? CR_FRAME_SID : CR_FRAME_SPEECH,
+		   g723_frame_bytes[rate]);
 	frame->mode = (uint8_t)rate;
-	frame->bytes = g723_frame_bytes[rate];
-	memcpy(frame->data, it->p + it->at, frame->bytes);
-	it->at += frame->bytes;
 }
 
 /* The rate bits decide; the mode is for readers. */
-static bool fits_g723(const struct cr_frame *f)
+static bool g723_fits(const struct payload_cfg *cfg, const struct cr_frame *f,
+		      unsigned behind)
 {
+	(void)cfg;
+	(void)behind;
 	return f->kind != CR_FRAME_BAD && f->bytes &&
 	       f->bytes == g723_frame_bytes[f->data[0] & G723_RATE_BITS];
-}
-
-static int g723_pack(const struct payload_cfg *cfg, uint8_t cmr,
-		     const struct cr_frame *frames, unsigned n, uint8_t *buf,
-		     size_t cap)
-{
-	(void)cfg;
-	(void)cmr;
-	return payload_concat(frames, n, buf, cap, fits_g723);
-}
-
-static size_t g723_max_bytes(const struct payload_cfg *cfg)
-{
-	(void)cfg;
-	return G723_LONGEST;
 }
 
 static const struct payload_format payload_g723 = {
 	.open = g723_open,
 	.next = g723_next,
-	.pack = g723_pack,
-	.max_bytes = g723_max_bytes,
+	.fits = g723_fits,
+	.longest = G723_LONGEST,
 };
 
 /* --- Speex --- */
@@ -634,17 +608,11 @@ static int speex_pack(const struct payload_cfg *cfg, uint8_t cmr,
 	return (int)octets_of_bits(at);
 }
 
-static size_t speex_max_bytes(const struct payload_cfg *cfg)
-{
-	(void)cfg;
-	return SPEEX_LONGEST;
-}
-
 static const struct payload_format payload_speex = {
 	.open = speex_open,
 	.next = speex_next,
 	.pack = speex_pack,
-	.max_bytes = speex_max_bytes,
+	.longest = SPEEX_LONGEST,
 };
 
 /* --- frames of one length, and whole packets --- */
@@ -670,21 +638,14 @@ static int frames_open(struct payload_iter *it)
 	return PAYLOAD_OK;
 }
 
-static void copy_frame(struct payload_iter *it, struct cr_frame *frame,
-		       size_t bytes)
-{
-	frame->mode = 0;
-	frame->bytes = (uint16_t)bytes;
-	memcpy(frame->data, it->p + it->at, bytes);
-	it->at += bytes;
-}
-
 static void frames_next(struct payload_iter *it, struct cr_frame *frame)
 {
 	bool sid = it->n - it->at < it->cfg->frame_bytes;
 
-	frame->kind = sid ? CR_FRAME_SID : CR_FRAME_SPEECH;
-	copy_frame(it, frame, sid ? it->cfg->sid_bytes : it->cfg->frame_bytes);
+	if (sid)
+		copy_frame(it, frame, CR_FRAME_SID, it->cfg->sid_bytes);
+	else
+		copy_frame(it, frame, CR_FRAME_SPEECH, it->cfg->frame_bytes);
 }
 
 static size_t most_bytes(const struct payload_cfg *cfg)
@@ -692,32 +653,13 @@ static size_t most_bytes(const struct payload_cfg *cfg)
 	return cfg->frame_bytes;
 }
 
-/* May @f, the last one or another, travel in this format? */
-static bool fits_length(const struct payload_cfg *cfg, const struct cr_frame *f,
-			bool last)
+/* A SID is the last one. */
+static bool frames_fits(const struct payload_cfg *cfg, const struct cr_frame *f,
+			unsigned behind)
 {
 	if (f->kind == CR_FRAME_SID)
-		return last && f->bytes && f->bytes == cfg->sid_bytes;
+		return !behind && f->bytes && f->bytes == cfg->sid_bytes;
 	return f->kind == CR_FRAME_SPEECH && f->bytes == cfg->frame_bytes;
-}
-
-static bool accept_any(const struct cr_frame *f)
-{
-	(void)f;
-	return true;
-}
-
-static int frames_pack(const struct payload_cfg *cfg, uint8_t cmr,
-		       const struct cr_frame *frames, unsigned n, uint8_t *buf,
-		       size_t cap)
-{
-	(void)cmr;
-	while (n && frames[n - 1].kind == CR_FRAME_NO_DATA)
-		n--;
-	for (unsigned i = 0; i < n; i++)
-		if (!fits_length(cfg, &frames[i], i == n - 1))
-			return -EINVAL;
-	return payload_concat(frames, n, buf, cap, accept_any);
 }
 
 static int whole_open(struct payload_iter *it)
@@ -730,34 +672,27 @@ static int whole_open(struct payload_iter *it)
 
 static void whole_next(struct payload_iter *it, struct cr_frame *frame)
 {
-	frame->kind = CR_FRAME_SPEECH;
-	copy_frame(it, frame, it->n);
+	copy_frame(it, frame, CR_FRAME_SPEECH, it->n);
 }
 
-static int whole_pack(const struct payload_cfg *cfg, uint8_t cmr,
-		      const struct cr_frame *frames, unsigned n, uint8_t *buf,
-		      size_t cap)
+static bool whole_fits(const struct payload_cfg *cfg, const struct cr_frame *f,
+		       unsigned behind)
 {
-	(void)cmr;
-	while (n && frames[n - 1].kind == CR_FRAME_NO_DATA)
-		n--;
-	if (n > 1 || (n && (frames->kind == CR_FRAME_BAD || !frames->bytes ||
-			    frames->bytes > cfg->frame_bytes)))
-		return -EINVAL;
-	return payload_concat(frames, n, buf, cap, accept_any);
+	return !behind && f->kind != CR_FRAME_BAD && f->bytes &&
+	       f->bytes <= cfg->frame_bytes;
 }
 
 static const struct payload_format payload_frames = {
 	.open = frames_open,
 	.next = frames_next,
-	.pack = frames_pack,
+	.fits = frames_fits,
 	.max_bytes = most_bytes,
 };
 
 static const struct payload_format payload_whole = {
 	.open = whole_open,
 	.next = whole_next,
-	.pack = whole_pack,
+	.fits = whole_fits,
 	.max_bytes = most_bytes,
 };
 
@@ -823,14 +758,20 @@ int payload_pack(const struct payload_cfg *cfg, uint8_t cmr,
 		 const struct cr_frame *frames, unsigned n, uint8_t *buf,
 		 size_t cap)
 {
+	const struct payload_format *format = formats[cfg->kind];
+
 	if (!n || n > PAYLOAD_FRAMES_MAX)
 		return -EINVAL;
-	return formats[cfg->kind]->pack(cfg, cmr, frames, n, buf, cap);
+	if (format->pack)
+		return format->pack(cfg, cmr, frames, n, buf, cap);
+	return pack_as_they_are(format, cfg, frames, n, buf, cap);
 }
 
 size_t payload_max_bytes(const struct payload_cfg *cfg)
 {
-	return formats[cfg->kind]->max_bytes(cfg);
+	const struct payload_format *format = formats[cfg->kind];
+
+	return format->longest ? format->longest : format->max_bytes(cfg);
 }
 
 int payload_kind_find(const char *name)
