@@ -268,7 +268,8 @@ static void calls_with_ports_of_their_own_leave_together(void **state)
 	for (unsigned i = 0; i < CALLS; i++) {
 		if (i)
 			calls[i] = new_call(plain_call());
-		calls[i]->out.fd = i == NO_PORT ? 1 << 20 : loopback_socket(&at);
+		calls[i]->out.fd =
+			i == NO_PORT ? 1 << 20 : loopback_socket(&at);
 		peer[i] = loopback_socket(&at);
 		destination_set(&calls[i]->own_destination, &at);
 		calls[i]->claimed = payload;
