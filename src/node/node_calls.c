@@ -435,34 +435,46 @@ static void choose_numbers(const struct node *n, struct call_cfg *cfg)
 	cfg->shed = n->cfg.shed.kind;
 }
 
-/* A call's own port. */
-struct own_port {
-	struct interface *at;
-	int rtcp; /* enum endpoint_rtcp_mode */
-};
+/* Where a port of its own is to be, as @spec asks. */
+static int choose_interface(struct node *n, const struct call_spec *spec,
+			    struct interface **at, struct cr_err *e)
+{
+	const struct interface_request request = {
+		.name = spec->end[0].interface,
+		.to = spec->end[1].address,
+		.path = "",
+		.to_path = "out.address",
+	};
 
-/* Where it is heard: at @port, or (NULL) at the shared one. */
+	return interfaces_choose(&n->interfaces, &request, at, e);
+}
+
+/* Where it is heard: at a port of its own, if @spec asks for one. */
 static int open_in_endpoint(struct node_call *nc, struct call_cfg *cfg,
-			    const struct own_port *port, struct cr_err *e)
+			    const struct call_spec *spec, struct cr_err *e)
 {
 	struct endpoint_rtcp_cfg rtcp;
 	struct node_endpoint *own;
+	struct interface *at;
 	int err;
 
-	if (!port)
+	if (!spec || spec->port != CALL_PORT_OWN)
 		return 0;
 	rtcp = (struct endpoint_rtcp_cfg){
-		.mode = (enum endpoint_rtcp_mode)port->rtcp,
+		.mode = (enum endpoint_rtcp_mode)spec->end[0].rtcp,
 		.fd = -1,
 		.use = { .ssrc = cfg->ssrc_out,
 			 .rate_in = pipeline_side_clock(&cfg->media.in),
 			 .rate_out = pipeline_side_clock(&cfg->media.out) },
+		.listener = cfg->to,
 	};
-	rtcp.listener = cfg->to;
-	own = calloc(1, sizeof(*own));
-	err = own ? node_endpoint_open(own, nc->node, port->at, &cfg->hears,
-				       &rtcp, e)
-		  : cr_fail(e, -ENOMEM, "out of memory for an endpoint");
+	err = choose_interface(nc->node, spec, &at, e);
+	own = err ? NULL : calloc(1, sizeof(*own));
+	if (own)
+		err = node_endpoint_open(own, nc->node, at, &cfg->hears, &rtcp,
+					 e);
+	else if (!err)
+		err = cr_fail(e, -ENOMEM, "out of memory for an endpoint");
 	if (err) {
 		nc->node->calls_refused++;
 		return err;
@@ -613,10 +625,10 @@ static int refuse_first(struct node *n, const struct call_cfg *cfg,
 
 /* The call is complete: let it in. When that fails, it and @nc are freed. */
 static int enter_call(struct node *n, struct node_call *nc,
-		      struct call_cfg *cfg, const struct own_port *port,
+		      struct call_cfg *cfg, const struct call_spec *spec,
 		      struct cr_err *e)
 {
-	int err = open_in_endpoint(nc, cfg, port, e);
+	int err = open_in_endpoint(nc, cfg, spec, e);
 
 	if (!err && !cfg->out_endpoint)
 		err = circle_check_call(n, cfg, nc->in_endpoint, e);
@@ -643,10 +655,10 @@ static int enter_call(struct node *n, struct node_call *nc,
 	return err;
 }
 
-/* A call that nothing speaks against but admission: at @port, of its own; of
- * the conversation @of, whose endpoints @cfg has; or at the shared port. */
+/* A call that nothing speaks against but admission: by itself, of @spec; or of
+ * the conversation @of, whose endpoints @cfg has. */
 static int begin_call(struct node *n, struct call_cfg *cfg,
-		      const struct own_port *port, struct conversation *of,
+		      const struct call_spec *spec, struct conversation *of,
 		      struct node_call **out, struct cr_err *e)
 {
 	struct cost_entry *cost;
@@ -669,10 +681,10 @@ static int begin_call(struct node *n, struct call_cfg *cfg,
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
 	}
 	cfg->codecs = nc->codecs;
-	choose_receiver(n, cfg, port != NULL);
+	choose_receiver(n, cfg, spec && spec->port == CALL_PORT_OWN);
 	choose_numbers(n, cfg);
 	cfg->id = ++n->last_id;
-	err = enter_call(n, nc, cfg, port, e);
+	err = enter_call(n, nc, cfg, spec, e);
 	if (err)
 		return err;
 	if (cfg->pair)
@@ -689,27 +701,20 @@ int node_call_start(struct node *n, struct call_cfg *cfg,
 		    const struct call_spec *spec, struct node_call **out,
 		    struct cr_err *e)
 {
-	const struct interface_request request = {
-		.name = spec->end[0].interface,
-		.to = cfg->to,
-		.path = "",
-		.to_path = "out.address"
-	};
 	const struct interface_cfg shared = { .local = n->cfg.rtp,
 					      .advertised =
 						      n->cfg.rtp_advertised };
-	struct own_port own = { .rtcp = spec->end[0].rtcp };
-	bool is_own = spec->port == CALL_PORT_OWN;
-	int err = refuse_first(n, cfg, is_own, e);
+	bool own = spec->port == CALL_PORT_OWN;
+	struct interface *at = NULL;
+	int err = refuse_first(n, cfg, own, e);
 
-	if (!err && is_own)
-		err = interfaces_choose(&n->interfaces, &request, &own.at, e);
+	if (!err && own)
+		err = choose_interface(n, spec, &at, e);
 	if (!err)
-		err = interface_may_send(is_own ? &own.at->cfg : &shared,
+		err = interface_may_send(at ? &at->cfg : &shared,
 					 n->cfg.send_to, &cfg->to,
 					 "out.address", e);
-	return err ? err
-		   : begin_call(n, cfg, is_own ? &own : NULL, NULL, out, e);
+	return err ? err : begin_call(n, cfg, spec, NULL, out, e);
 }
 
 int node_stream_start(struct node *n, struct call_cfg *cfg,

@@ -341,17 +341,6 @@ static void give_up_recode(struct recode *r)
 
 /* --- making --- */
 
-static int make_cost(struct recode *r, struct cr_err *e)
-{
-	int err = node_cost_of(r->nc->node, r->to, &r->cost, e);
-
-	if (err)
-		return err;
-	costs_hold(r->nc->node->costs, r->cost);
-	call_settle(r->to, &r->cost->cost);
-	return 0;
-}
-
 /* All that may come; of a relay also what came so far. */
 static struct call_codecs what_comes(const struct recode *r)
 {
@@ -415,8 +404,13 @@ static int make_relay(struct recode *r, struct cr_err *e)
 static int make_recode(struct recode *r, bool relays, struct cr_err *e)
 {
 	bool needed = node_stream_needs_call(r->to, relays);
-	int err = needed ? make_cost(r, e) : 0;
+	struct node *n = r->nc->node;
+	int err = needed ? node_cost_of(n, r->to, &r->cost, e) : 0;
 
+	if (needed && !err) {
+		costs_hold(n->costs, r->cost);
+		call_settle(r->to, &r->cost->cost);
+	}
 	r->was = *node_call_settings(r->nc);
 	r->aux.types = call_aux_types(
 		r->to, r->nc->relays ? relay_types(r->nc->relay)->aux

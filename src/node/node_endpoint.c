@@ -247,18 +247,6 @@ static int join_receiver(struct node *n, struct endpoint *l, struct cr_err *e)
 	return err;
 }
 
-static int open_rtcp(struct node_endpoint *l,
-		     const struct endpoint_rtcp_cfg *request, struct cr_err *e)
-{
-	struct endpoint_rtcp_cfg cfg = *request;
-
-	cfg.fd = l->ports.rtcp;
-	cfg.interval = l->node->cfg.rtcp_interval ? l->node->cfg.rtcp_interval
-						  : RTCP_INTERVAL;
-	random_fill(cfg.random, sizeof(cfg.random));
-	return endpoint_rtcp_open(l->endpoint, &cfg, clock_now(), e);
-}
-
 static int open_node_ports(struct node_endpoint *l,
 			   const struct learn_terms *terms,
 			   const struct endpoint_rtcp_cfg *rtcp,
@@ -279,8 +267,16 @@ static int open_node_ports(struct node_endpoint *l,
 	l->endpoint = endpoint_new(&cfg);
 	if (!l->endpoint)
 		return cr_fail(e, -ENOMEM, "out of memory for an endpoint");
-	if (rtcp && rtcp->mode != ENDPOINT_RTCP_OFF)
-		err = open_rtcp(l, rtcp, e);
+	if (rtcp && rtcp->mode != ENDPOINT_RTCP_OFF) {
+		struct endpoint_rtcp_cfg full = *rtcp;
+
+		full.fd = l->ports.rtcp;
+		full.interval = l->node->cfg.rtcp_interval
+					? l->node->cfg.rtcp_interval
+					: RTCP_INTERVAL;
+		random_fill(full.random, sizeof(full.random));
+		err = endpoint_rtcp_open(l->endpoint, &full, clock_now(), e);
+	}
 	return err ? err : join_receiver(l->node, l->endpoint, e);
 }
 
