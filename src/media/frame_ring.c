@@ -105,25 +105,31 @@ static uint8_t *bytes_of(const struct frame_ring *r, unsigned index)
 	return r->buffers + index * r->stride + sizeof(struct meta);
 }
 
+/* Word by word: words that are copied by halves or in pairs wait until they are
+ * in the cache. */
 static void meta_store(struct meta *m, const struct cr_frame_meta *from)
 {
-	uint64_t word[META_WORDS];
+	const uint8_t *p = (const uint8_t *)from + sizeof(from->seq);
+	uint64_t word;
 
-	memcpy(word, (const uint8_t *)from + sizeof(from->seq), META_BYTES);
-	for (unsigned i = 0; i < META_WORDS; i++)
-		atomic_store_explicit(&m->word[i], word[i],
+	for (unsigned i = 0; i < META_WORDS; i++, p += sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		atomic_store_explicit(&m->word[i], word,
 				      memory_order_release); /* C */
+	}
 }
 
 static void meta_load(struct meta *m, uint64_t seq, struct cr_frame_meta *to)
 {
-	uint64_t word[META_WORDS];
+	uint8_t *p = (uint8_t *)to + sizeof(to->seq);
+	uint64_t word;
 
-	for (unsigned i = 0; i < META_WORDS; i++)
-		word[i] = atomic_load_explicit(&m->word[i],
-					       memory_order_acquire); /* C */
 	to->seq = seq;
-	memcpy((uint8_t *)to + sizeof(to->seq), word, META_BYTES);
+	for (unsigned i = 0; i < META_WORDS; i++, p += sizeof(word)) {
+		word = atomic_load_explicit(&m->word[i],
+					    memory_order_acquire); /* C */
+		memcpy(p, &word, sizeof(word));
+	}
 }
 
 static size_t round_up_lines(size_t bytes)
