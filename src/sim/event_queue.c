@@ -1,148 +1,184 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulator's events: the heap, the queue that stands on it, and the row.
+ * The simulator's events. One that is taken out of the middle of a run leaves a
+ * hole there, an entry without an owner.
  */
 #include "sim/event_queue.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/assert.h"
 
 /* Four children lie in one cache line, and the tree is half as deep. */
 #define KIDS 4u
 
-int event_heap_grow(struct event_heap *h, uint32_t owners)
+static void place_event(struct event_queue *q, struct event *where,
+			struct event e)
 {
-	uint32_t room = h->room ? h->room : 64;
-	struct event *event;
-	uint32_t *place;
-
-	if (owners <= h->room)
-		return 0;
-	while (room < owners)
-		room *= 2;
-	event = realloc(h->event, room * sizeof(*event));
-	if (!event)
-		return -ENOMEM;
-	h->event = event;
-	place = realloc(h->place, room * sizeof(*place));
-	if (!place)
-		return -ENOMEM;
-	memset(place + h->room, 0, (room - h->room) * sizeof(*place));
-	h->place = place;
-	h->room = room;
-	return 0;
+	*where = e;
+	q->place[e.owner] = (uint32_t)(where - q->event) + 1;
 }
 
-void event_heap_fini(struct event_heap *h)
+/* --- the heap --- */
+
+static struct event *heap_of(const struct event_queue *q)
 {
-	free(h->event);
-	free(h->place);
-	*h = (struct event_heap){ 0 };
+	return &q->event[EVENT_RUNS * (size_t)q->room];
 }
 
-static bool event_before(struct event a, struct event b)
+/* @e goes to place @i of the heap or above it. */
+static void rise_event(struct event_queue *q, uint32_t i, struct event e)
 {
-	return a.at != b.at ? a.at < b.at : a.owner < b.owner;
-}
+	struct event *heap = heap_of(q);
 
-static void set_heap_place(struct event_heap *h, uint32_t i, struct event e)
-{
-	h->event[i] = e;
-	h->place[e.owner] = i + 1;
-}
-
-/* @e goes to place @i or above it. */
-static void rise_event(struct event_heap *h, uint32_t i, struct event e)
-{
-	while (i) {
-		uint32_t up = (i - 1) / KIDS;
-
-		if (!event_before(e, h->event[up]))
-			break;
-		set_heap_place(h, i, h->event[up]);
-		i = up;
+	while (i && event_before(e, heap[(i - 1) / KIDS])) {
+		place_event(q, &heap[i], heap[(i - 1) / KIDS]);
+		i = (i - 1) / KIDS;
 	}
-	set_heap_place(h, i, e);
+	place_event(q, &heap[i], e);
 }
 
-static uint32_t earlier_of(const struct event_heap *h, uint32_t a, uint32_t b)
+/* @e goes to place @i of the heap or below it. */
+static void sink_event(struct event_queue *q, uint32_t i, struct event e)
 {
-	return event_before(h->event[b], h->event[a]) ? b : a;
-}
+	struct event *heap = heap_of(q);
+	uint32_t first;
 
-static uint32_t first_kid(const struct event_heap *h, uint32_t i)
-{
-	uint32_t first = KIDS * i + 1, best = first;
+	while ((first = KIDS * i + 1) < q->heaped) {
+		uint32_t kid = first;
 
-	/* of four: two comparisons that do not wait for each other, then one */
-	if (first + KIDS <= h->count)
-		return earlier_of(h, earlier_of(h, first, first + 1),
-				  earlier_of(h, first + 2, first + 3));
-	for (uint32_t k = first + 1; k < h->count; k++)
-		best = earlier_of(h, best, k);
-	return best;
-}
-
-/* @e goes to place @i or below it. */
-static void sink_event(struct event_heap *h, uint32_t i, struct event e)
-{
-	while (KIDS * i + 1 < h->count) {
-		uint32_t kid = first_kid(h, i);
-
-		if (!event_before(h->event[kid], e))
+		for (uint32_t k = first + 1; k < first + KIDS && k < q->heaped;
+		     k++)
+			kid = event_before(heap[k], heap[kid]) ? k : kid;
+		if (!event_before(heap[kid], e))
 			break;
-		set_heap_place(h, i, h->event[kid]);
+		place_event(q, &heap[i], heap[kid]);
 		i = kid;
 	}
-	set_heap_place(h, i, e);
+	place_event(q, &heap[i], e);
 }
 
-static void drop_from_heap(struct event_heap *h, uint32_t i)
+static void drop_from_heap(struct event_queue *q, uint32_t i)
 {
-	struct event last = h->event[--h->count];
+	struct event *heap = heap_of(q), last = heap[--q->heaped];
 
-	h->place[h->event[i].owner] = 0;
-	if (i == h->count)
+	if (i == q->heaped)
 		return;
-	if (i && event_before(last, h->event[(i - 1) / KIDS]))
-		rise_event(h, i, last);
+	if (i && event_before(last, heap[(i - 1) / KIDS]))
+		rise_event(q, i, last);
 	else
-		sink_event(h, i, last);
+		sink_event(q, i, last);
 }
 
-void event_heap_set(struct event_heap *h, uint32_t owner, cr_ns at)
-{
-	uint32_t place = h->place[owner];
-	struct event e = { .at = at, .owner = owner };
+/* --- the runs --- */
 
-	if (at == CR_NEVER) {
-		if (place)
-			drop_from_heap(h, place - 1);
-	} else if (!place) {
-		rise_event(h, h->count++, e);
-	} else if (event_before(e, h->event[place - 1])) {
-		rise_event(h, place - 1, e);
-	} else {
-		sink_event(h, place - 1, e);
+static void skip_holes(const struct event_queue *q, struct event_run *r)
+{
+	while (r->head != r->behind &&
+	       r->event[r->head & (q->room - 1)].owner == EVENT_NOBODY)
+		r->head++;
+}
+
+/* False: @e would not be the last one there, or there is no room. */
+static bool append_to_run(struct event_queue *q, struct event_run *r,
+			  struct event e)
+{
+	uint32_t n = r->behind - r->head;
+
+	if (n == q->room ||
+	    (n && !event_before(r->event[(r->behind - 1) & (q->room - 1)], e)))
+		return false;
+	place_event(q, &r->event[r->behind++ & (q->room - 1)], e);
+	return true;
+}
+
+static void take_event(struct event_queue *q, uint32_t owner)
+{
+	uint32_t at = q->place[owner] - 1, run = at / q->room;
+
+	q->place[owner] = 0;
+	if (run == EVENT_RUNS) {
+		drop_from_heap(q, at % q->room);
+		return;
+	}
+	q->event[at].owner = EVENT_NOBODY;
+	skip_holes(q, &q->run[run]);
+}
+
+static void put_event(struct event_queue *q, struct event e, cr_ns now)
+{
+	unsigned i = 0;
+
+	while (i < q->nruns && q->run[i].period != e.at - now)
+		i++;
+	if (i == q->nruns || !append_to_run(q, &q->run[i], e))
+		rise_event(q, q->heaped++, e);
+}
+
+/* What nearly always happens: the first of a run comes again a period later,
+ * behind all others there. False: it is something else, and nothing changed. */
+static bool go_round(struct event_queue *q, struct event e, cr_ns now)
+{
+	struct event_run *r = q->run_of_first;
+
+	if (!r || e.owner != q->first.owner || e.at - now != r->period)
+		return false;
+	/* behind itself it never is: a period is not 0 */
+	if (!append_to_run(q, r, e))
+		return false;
+	r->head++;
+	skip_holes(q, r);
+	return true;
+}
+
+static void find_first_of_all(struct event_queue *q)
+{
+	q->first = (struct event){ .at = CR_NEVER };
+	q->run_of_first = NULL;
+	if (q->heaped)
+		q->first = *heap_of(q);
+	for (unsigned i = 0; i < q->nruns; i++) {
+		struct event_run *r = &q->run[i];
+		const struct event *e = &r->event[r->head & (q->room - 1)];
+
+		if (r->head == r->behind || !event_before(*e, q->first))
+			continue;
+		q->first = *e;
+		q->run_of_first = r;
 	}
 }
 
-/*
- * Runs and a heap. An event in a run that is taken back leaves a hole there,
- * an entry without an owner; the first entry of a run is never one.
- */
-
-/* place[]: 0 is nowhere; else run and index, or this: in the heap. */
-#define IN_HEAP UINT32_MAX
-
-static uint32_t encode_place(unsigned run, uint32_t index)
+void event_queue_set(struct event_queue *q, uint32_t owner, cr_ns at, cr_ns now)
 {
-	return index * EVENT_RUNS + run + 1;
+	const struct event e = { .at = at, .owner = owner };
+	struct event_run *r = q->run;
+
+	if (!go_round(q, e, now)) {
+		if (q->place[owner])
+			take_event(q, owner);
+		if (at != CR_NEVER)
+			put_event(q, e, now);
+	}
+	/* mostly all have one period */
+	if (q->nruns != 1 || q->heaped || r->head == r->behind) {
+		find_first_of_all(q);
+		return;
+	}
+	q->first = r->event[r->head & (q->room - 1)];
+	q->run_of_first = r;
 }
+
+void event_queue_expect(struct event_queue *q, cr_ns period)
+{
+	unsigned i = 0;
+
+	while (i < q->nruns && q->run[i].period != period)
+		i++;
+	if (i < EVENT_RUNS && i == q->nruns)
+		q->run[q->nruns++].period = period;
+}
+
+/* --- memory --- */
 
 void event_queue_init(struct event_queue *q)
 {
@@ -151,289 +187,47 @@ void event_queue_init(struct event_queue *q)
 
 void event_queue_fini(struct event_queue *q)
 {
-	for (unsigned i = 0; i < q->nruns; i++)
-		free(q->run[i].event);
 	free(q->place);
-	event_heap_fini(&q->heap);
+	free(q->event);
 	event_queue_init(q);
-}
-
-/* Lay the ring out anew for @room events. */
-static int grow_run(struct event_queue *q, unsigned i, uint32_t room)
-{
-	struct event_run *r = &q->run[i];
-	struct event *event = malloc(room * sizeof(*event));
-	uint32_t n = r->behind - r->head;
-
-	if (!event)
-		return -ENOMEM;
-	for (uint32_t k = 0; k < n; k++) {
-		event[k] = r->event[(r->head + k) & (r->room - 1)];
-		if (event[k].owner != EVENT_NOBODY)
-			q->place[event[k].owner] = encode_place(i, k);
-	}
-	free(r->event);
-	r->event = event;
-	r->room = room;
-	r->head = 0;
-	r->behind = n;
-	return 0;
 }
 
 int event_queue_grow(struct event_queue *q, uint32_t owners)
 {
-	uint32_t room = q->room ? q->room : 64;
-	uint32_t *place;
-	int rc;
+	struct event_queue new = *q;
 
-	if (owners <= q->room)
+	new.room = q->room ? q->room : 64;
+	if (owners < q->room)
 		return 0;
-	while (room < owners)
-		room *= 2;
-	rc = room > UINT32_MAX / EVENT_RUNS - 1
-		     ? -ENOMEM
-		     : event_heap_grow(&q->heap, room);
-	for (unsigned i = 0; i < q->nruns && !rc; i++)
-		rc = grow_run(q, i, room);
-	if (rc)
-		return rc;
-	place = realloc(q->place, room * sizeof(*place));
-	if (!place)
+	while (new.room <= owners)
+		new.room *= 2;
+	if (new.room > UINT32_MAX / (EVENT_RUNS + 1))
 		return -ENOMEM;
-	memset(place + q->room, 0, (room - q->room) * sizeof(*place));
-	q->place = place;
-	q->room = room;
-	return 0;
-}
-
-int event_queue_expect(struct event_queue *q, cr_ns period)
-{
-	unsigned i = 0;
-
-	while (i < q->nruns && q->run[i].period != period)
-		i++;
-	if (i < q->nruns || i == EVENT_RUNS)
-		return 0;
-	if (grow_run(q, i, q->room ? q->room : 64))
-		return -ENOMEM;
-	q->run[i].period = period;
-	q->nruns++;
-	return 0;
-}
-
-static void skip_holes(struct event_run *r)
-{
-	while (r->head != r->behind &&
-	       r->event[r->head & (r->room - 1)].owner == EVENT_NOBODY)
-		r->head++;
-}
-
-static void leave_run(struct event_queue *q, uint32_t place)
-{
-	struct event_run *r = &q->run[place % EVENT_RUNS];
-
-	r->event[place / EVENT_RUNS].owner = EVENT_NOBODY;
-	skip_holes(r);
-}
-
-/* False: @e would not be the last one there, or there is no room. */
-static bool append_to_run(struct event_queue *q, unsigned i, struct event e)
-{
-	struct event_run *r = &q->run[i];
-	uint32_t n = r->behind - r->head, at = r->behind & (r->room - 1);
-
-	if (n == r->room ||
-	    (n && !event_before(r->event[(r->behind - 1) & (r->room - 1)], e)))
-		return false;
-	r->event[at] = e;
-	r->behind++;
-	q->place[e.owner] = encode_place(i, at);
-	return true;
-}
-
-static bool join_run(struct event_queue *q, struct event e, cr_ns now)
-{
-	for (unsigned i = 0; i < q->nruns; i++)
-		if (q->run[i].period == e.at - now)
-			return append_to_run(q, i, e);
-	return false;
-}
-
-static void find_first_of_all(struct event_queue *q)
-{
-	struct event first = { .at = CR_NEVER };
-	struct event_run *run = NULL;
-
-	if (q->heap.count)
-		first = q->heap.event[0];
-	for (unsigned i = 0; i < q->nruns; i++) {
-		struct event_run *r = &q->run[i];
-		const struct event *e = &r->event[r->head & (r->room - 1)];
-
-		if (r->head == r->behind || !event_before(*e, first))
-			continue;
-		first = *e;
-		run = r;
-	}
-	q->first = first;
-	q->run_of_first = run;
-}
-
-/* Mostly all have one period. */
-static void find_first(struct event_queue *q)
-{
-	struct event_run *r = q->run;
-
-	if (q->nruns != 1 || q->heap.count || r->head == r->behind) {
-		find_first_of_all(q);
-		return;
-	}
-	q->first = r->event[r->head & (r->room - 1)];
-	q->run_of_first = r;
-}
-
-/* What nearly always happens: the first of a run comes again a period later,
- * behind all others there. False: it is something else, and nothing changed. */
-static bool go_round(struct event_queue *q, struct event e, cr_ns now)
-{
-	struct event_run *r = q->run_of_first;
-	uint32_t at;
-
-	if (!r || e.owner != q->first.owner || e.at - now != r->period ||
-	    !event_before(r->event[(r->behind - 1) & (r->room - 1)], e))
-		return false;
-	r->head++;
-	skip_holes(r);
-	at = r->behind++ & (r->room - 1);
-	r->event[at] = e;
-	q->place[e.owner] = encode_place((unsigned)(r - q->run), at);
-	return true;
-}
-
-static void move_event(struct event_queue *q, struct event e, cr_ns now)
-{
-	uint32_t was = q->place[e.owner];
-
-	if (was && was != IN_HEAP)
-		leave_run(q, was - 1);
-	if (join_run(q, e, now))
-		e.at = CR_NEVER;
-	else
-		q->place[e.owner] = e.at == CR_NEVER ? 0 : IN_HEAP;
-	if (was == IN_HEAP || e.at != CR_NEVER)
-		event_heap_set(&q->heap, e.owner, e.at);
-}
-
-void event_queue_set(struct event_queue *q, uint32_t owner, cr_ns at, cr_ns now)
-{
-	const struct event e = { .at = at, .owner = owner };
-
-	if (!go_round(q, e, now))
-		move_event(q, e, now);
-	find_first(q);
-}
-
-cr_ns event_queue_at(const struct event_queue *q, uint32_t owner)
-{
-	uint32_t place = q->place[owner];
-
-	if (!place)
-		return CR_NEVER;
-	if (place == IN_HEAP)
-		return event_heap_at(&q->heap, owner);
-	place--;
-	return q->run[place % EVENT_RUNS].event[place / EVENT_RUNS].at;
-}
-
-/* Room for so many times the owners: the row moves on through it, and back
- * when it reaches its end, which is seldom then. */
-#define ROOM 4u
-
-int event_row_open(struct event_row *r, uint32_t owners)
-{
-	r->owners = owners;
-	r->room = ROOM * owners + 1;
-	r->head = r->behind = owners;
-	r->event = calloc(r->room, sizeof(*r->event));
-	r->at = calloc(owners, sizeof(*r->at));
-	if (!r->event || !r->at) {
-		event_row_close(r);
+	new.place = calloc(new.room, sizeof(*new.place));
+	new.event = malloc((EVENT_RUNS + 1) * (size_t) new.room *
+			   sizeof(*new.event));
+	if (!new.place || !new.event) {
+		free(new.place);
+		free(new.event);
 		return -ENOMEM;
 	}
-	r->event[r->behind].at = CR_NEVER;
-	for (uint32_t i = 0; i < owners; i++)
-		r->at[i] = CR_NEVER;
+	for (unsigned i = 0; i < EVENT_RUNS; i++) {
+		struct event_run *r = &new.run[i];
+		const struct event_run *old = &q->run[i];
+
+		r->event = &new.event[i * (size_t) new.room];
+		r->head = r->behind = 0;
+		for (uint32_t k = old->head; k != old->behind; k++) {
+			struct event e = old->event[k & (q->room - 1)];
+
+			if (e.owner != EVENT_NOBODY)
+				place_event(&new, &r->event[r->behind++], e);
+		}
+	}
+	for (uint32_t k = 0; k < q->heaped; k++)
+		place_event(&new, &heap_of(&new)[k], heap_of(q)[k]);
+	free(q->place);
+	free(q->event);
+	*q = new;
 	return 0;
-}
-
-void event_row_close(struct event_row *r)
-{
-	free(r->event);
-	free(r->at);
-	*r = (struct event_row){ 0 };
-}
-
-/* Where @e is, or should be: behind all that are before it. */
-static uint32_t index_in_row(const struct event_row *r, struct event e)
-{
-	const struct event *from = &r->event[r->head];
-	uint32_t n = r->behind - r->head;
-
-	if (!n || event_row_before(r->event[r->behind - 1], e))
-		return r->behind;
-	while (n > 1) {
-		uint32_t half = n / 2;
-
-		from += half * event_row_before(from[half - 1], e);
-		n -= half;
-	}
-	return (uint32_t)(from - r->event) + event_row_before(*from, e);
-}
-
-static void shift_row(struct event_row *r, uint32_t from, uint32_t behind,
-		      int by)
-{
-	memmove(&r->event[(int64_t)from + by], &r->event[from],
-		(behind - from) * sizeof(*r->event));
-}
-
-void event_row_take_within(struct event_row *r, uint32_t owner)
-{
-	struct event e = { .at = r->at[owner], .owner = owner };
-	uint32_t i = index_in_row(r, e);
-
-	if (i - r->head > r->behind - i) {
-		shift_row(r, i + 1, r->behind + 1, -1);
-		r->behind--;
-	} else {
-		shift_row(r, r->head, i, 1);
-		r->head++;
-	}
-}
-
-void event_row_put_within(struct event_row *r, struct event e)
-{
-	uint32_t i;
-
-	if (r->behind == r->room - 1) {
-		uint32_t n = r->behind - r->head;
-
-		/* Back to where there is room on both sides. */
-		memmove(&r->event[r->owners], &r->event[r->head],
-			(n + 1) * sizeof(*r->event));
-		r->head = r->owners;
-		r->behind = r->owners + n;
-	}
-	i = index_in_row(r, e);
-	if (i == r->behind) {
-		r->event[++r->behind].at = CR_NEVER;
-	} else if (r->head && i - r->head < r->behind - i) {
-		shift_row(r, r->head, i, -1);
-		r->head--;
-		i--;
-	} else {
-		shift_row(r, i, r->behind + 1, 1);
-		r->behind++;
-	}
-	r->event[i] = e;
 }

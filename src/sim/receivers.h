@@ -69,8 +69,8 @@ int receivers_open(struct receivers **rs, const struct campaign_receivers *p,
 void receivers_close(struct receivers *rs);
 
 /** From now on @c gets its packets from its receiver: c->next is the first, and
- * c->inbox is set. 0 or -ENOMEM. */
-int receivers_join(struct receivers *rs, struct sim_call *c);
+ * c->inbox is set. */
+void receivers_join(struct receivers *rs, struct sim_call *c);
 /** @c, which has joined, gets no more; what its receiver has not done with
  * stays in its inbox, which goes with @rs. */
 void receivers_leave(struct receivers *rs, struct sim_call *c);

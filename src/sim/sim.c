@@ -35,16 +35,21 @@ struct sim_cpu {
 	struct sim_cpu_stats stats;
 };
 
+/* CPUs whose ends are searched at a time: of 256 CPUs, 16 and 16 are. */
+#define BLOCK 16u
+
 /** A run queue with its events and its time. */
 struct sim_rq {
 	alignas(64) struct cr_rq *rq;
 	unsigned part;
-	struct event_row ends; /**< by rq->cpu[]: the job there, or its slice,
-				     ends */
-	struct event_queue arrivals; /**< by slot */
-	struct sim_cpu *cpu;	     /**< [rq->ncpu] */
-	struct sim_task **task;	     /**< [slots], NULL: free */
-	uint32_t *vacant;	     /**< [nvacant] slots to be used again */
+	cr_ns *end; /**< [rq->ncpu] when the job there, or its slice, ends;
+			 CR_NEVER: there is none */
+	struct event end_of_block[CR_MAX_CPUS / BLOCK]; /**< its first one */
+	struct event next_end;				/**< of all */
+	struct event_queue arrivals;			/**< by slot */
+	struct sim_cpu *cpu;				/**< [rq->ncpu] */
+	struct sim_task **task; /**< [slots], NULL: free */
+	uint32_t *vacant;	/**< [nvacant] slots to be used again */
 	uint32_t slots, nvacant, room;
 	cr_ns now;
 	cr_ns unlocked;		 /**< the lock is held until then */
@@ -67,7 +72,7 @@ struct sim {
 	struct sim_cpu *cpus; /**< [core.ncpu], shared out to the run queues */
 	cr_ns now, until;     /**< until: of the sim_run() under way */
 	struct pool *pool;
-	struct event_heap next; /**< by run queue, while they run jointly */
+	struct event_queue next; /**< by run queue, while they run jointly */
 };
 
 static int sim_make_room(struct sim_rq *q);
@@ -85,9 +90,37 @@ static struct sim_task *sim_task_of(struct core_task *t)
 /* When something happens in @q. */
 static cr_ns sim_next(const struct sim_rq *q)
 {
-	return cr_ns_min(cr_ns_min(event_row_first(&q->ends).at,
-				   event_queue_next(&q->arrivals)),
-			 cr_ns_min(q->rq->next_tick, q->look));
+	return cr_ns_min(
+		cr_ns_min(q->next_end.at, event_queue_next(&q->arrivals)),
+		cr_ns_min(q->rq->next_tick, q->look));
+}
+
+static void set_end(struct sim_rq *q, unsigned cpu, cr_ns at)
+{
+	struct event *block = &q->end_of_block[cpu / BLOCK];
+	const struct event e = { .at = at, .owner = cpu };
+
+	q->end[cpu] = at;
+	if (event_before(e, *block))
+		*block = e;
+	if (event_before(e, q->next_end))
+		q->next_end = e;
+}
+
+static void clear_end(struct sim_rq *q, unsigned cpu)
+{
+	unsigned begin = cpu - cpu % BLOCK, n = q->rq->ncpu;
+	struct event first = { .at = CR_NEVER };
+
+	q->end[cpu] = CR_NEVER;
+	for (unsigned i = begin; i < begin + BLOCK && i < n; i++)
+		if (q->end[i] < first.at)
+			first = (struct event){ .at = q->end[i], .owner = i };
+	q->end_of_block[cpu / BLOCK] = first;
+	q->next_end = q->end_of_block[0];
+	for (unsigned i = 1; i * BLOCK < n; i++)
+		if (q->end_of_block[i].at < q->next_end.at)
+			q->next_end = q->end_of_block[i];
 }
 
 /* --- leaving a CPU --- */
@@ -110,7 +143,7 @@ static void stop_turn(struct sim *s, struct sim_rq *q, unsigned cpu,
 	cr_ns ran = q->now - q->rq->cpu[cpu].since;
 	cr_ns served = cr_ns_max(ran - c->overhead, 0);
 
-	event_row_take(&q->ends, cpu);
+	clear_end(q, cpu);
 	(void)core_stop(s->core, q->rq, cpu,
 			why == CR_STOP_DONE ? cr_ns_max(ran - t->stolen, 0)
 					    : ran,
@@ -133,8 +166,8 @@ static void stop_turn(struct sim *s, struct sim_rq *q, unsigned cpu,
 
 static void stop_due(struct sim *s, struct sim_rq *q)
 {
-	while (event_row_first(&q->ends).at == q->now) {
-		unsigned cpu = event_row_first(&q->ends).owner;
+	while (q->next_end.at == q->now) {
+		unsigned cpu = q->next_end.owner;
 		const struct cr_cpu *c = &q->rq->cpu[cpu];
 		const struct sim_task *t =
 			sim_task_of(core_task_of(c->running));
@@ -308,7 +341,7 @@ static void dispatch_task(struct sim *s, struct sim_rq *q, unsigned cpu,
 	}
 	q->cpu[cpu].overhead = overhead;
 	cr_cpus_del(&q->idle, cpu);
-	event_row_put(&q->ends, cpu, end_of_turn(s, q, t, overhead));
+	set_end(q, cpu, end_of_turn(s, q, t, overhead));
 }
 
 /* Idle CPUs of @q pick. */
@@ -331,7 +364,7 @@ static void sim_instant(struct sim *s, struct sim_rq *q)
 {
 	if (q->look == q->now)
 		q->look = CR_NEVER;
-	if (event_row_first(&q->ends).at == q->now) {
+	if (q->next_end.at == q->now) {
 		stop_due(s, q);
 		enqueue_stopped(s, q);
 	}
@@ -530,8 +563,8 @@ static bool steal_from_longest(struct sim *s, struct sim_rq *to, unsigned cpu)
 		t = core_steal(s->core, from->rq, to->rq, cpu, to->now);
 		if (t) {
 			move_stolen(s, sim_task_of(t), from, to);
-			event_heap_set(&s->next, (uint32_t)(from - s->rq),
-				       sim_next(from));
+			event_queue_set(&s->next, (uint32_t)(from - s->rq),
+					sim_next(from), 0);
 			return true;
 		}
 		cr_cpus_add(&asked, (unsigned)(from - s->rq));
@@ -560,7 +593,7 @@ static void steal_for_idle(struct sim *s, struct sim_rq *q, cr_ns now)
 		       steal_from_longest(s, q, (unsigned)cpu))
 			sim_pick(s, q);
 	}
-	event_heap_set(&s->next, (uint32_t)(q - s->rq), sim_next(q));
+	event_queue_set(&s->next, (uint32_t)(q - s->rq), sim_next(q), 0);
 }
 
 static void share_work(struct sim *s, cr_ns now)
@@ -576,15 +609,15 @@ static void sim_run_jointly(struct sim *s)
 	cr_ns now;
 
 	for (uint32_t i = 0; i < s->nrq; i++)
-		event_heap_set(&s->next, i, sim_next(&s->rq[i]));
-	while ((now = event_heap_next(&s->next)) < s->until) {
-		while (event_heap_next(&s->next) <= now) {
-			uint32_t i = s->next.event[0].owner;
+		event_queue_set(&s->next, i, sim_next(&s->rq[i]), 0);
+	while ((now = event_queue_next(&s->next)) < s->until) {
+		while (event_queue_next(&s->next) <= now) {
+			uint32_t i = s->next.first.owner;
 			struct sim_rq *q = &s->rq[i];
 
 			q->now = cr_ns_max(now, q->now);
 			sim_instant(s, q);
-			event_heap_set(&s->next, i, sim_next(q));
+			event_queue_set(&s->next, i, sim_next(q), 0);
 		}
 		share_work(s, now);
 	}
@@ -645,7 +678,14 @@ static int rq_init(struct sim *s, unsigned i, cr_ns now)
 	for (unsigned c = 0; c < q->rq->ncpu; c++)
 		cr_cpus_add(&q->idle, c);
 	q->todo = calloc(q->rq->ncpu, sizeof(*q->todo));
-	return q->todo ? event_row_open(&q->ends, q->rq->ncpu) : -ENOMEM;
+	/* whole lines: neighbours may belong to two threads */
+	q->end = alloc_lines(((size_t)q->rq->ncpu + 7) / 8 * 64);
+	if (!q->todo || !q->end)
+		return -ENOMEM;
+	q->next_end.at = CR_NEVER;
+	for (unsigned c = 0; c < q->rq->ncpu; c++)
+		q->end[c] = q->end_of_block[c / BLOCK].at = CR_NEVER;
+	return 0;
 }
 
 static int open_core(struct sim *s, struct cr_err *e)
@@ -662,8 +702,9 @@ static int open_core(struct sim *s, struct cr_err *e)
 	rc = s->rq && s->cpus ? 0 : -ENOMEM;
 	for (unsigned i = 0; i < s->nrq && !rc; i++)
 		rc = rq_init(s, i, s->now);
+	event_queue_init(&s->next);
 	if (!rc)
-		rc = event_heap_grow(&s->next, s->nrq);
+		rc = event_queue_grow(&s->next, s->nrq);
 	if (!rc)
 		share_out_parts(s);
 	if (rc)
@@ -710,13 +751,13 @@ void sim_close(struct sim *s)
 	for (unsigned i = 0; s->rq && i < s->nrq; i++) {
 		struct sim_rq *q = &s->rq[i];
 
-		event_row_close(&q->ends);
+		free(q->end);
 		event_queue_fini(&q->arrivals);
 		free(q->task);
 		free(q->vacant);
 		free(q->todo);
 	}
-	event_heap_fini(&s->next);
+	event_queue_fini(&s->next);
 	free(s->rq);
 	free(s->cpus);
 	core_close(s->core);
@@ -754,9 +795,9 @@ int sim_add(struct sim *s, struct sim_task *t, struct cr_verdict *v)
 	if (rq < 0)
 		return rq;
 	q = &s->rq[rq];
-	if (sim_make_room(q) ||
-	    event_queue_expect(&q->arrivals, t->core.task.period))
+	if (sim_make_room(q))
 		return -ENOMEM;
+	event_queue_expect(&q->arrivals, t->core.task.period);
 	t->core.backlog = &s->cfg.client.backlog;
 	t->rq = (uint32_t)rq;
 	t->slot = q->nvacant ? q->vacant[--q->nvacant] : q->slots++;

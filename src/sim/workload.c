@@ -762,8 +762,9 @@ int workload_begin(struct workload *w, struct sim_call *c,
 		call_trace_begin(c, sim_now(w->sim));
 	(void)workload_look_ahead(c);
 	if (w->receivers)
-		return receivers_join(w->receivers, c);
-	sim_arrive_at(w->sim, &c->st, next_due(c));
+		receivers_join(w->receivers, c);
+	else
+		sim_arrive_at(w->sim, &c->st, next_due(c));
 	return 0;
 }
 
