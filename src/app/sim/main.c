@@ -29,54 +29,18 @@
 #include "sim/report.h"
 #include "sim/sim.h"
 
-/** What does not depend on the campaign. All text is argv's. */
-struct sim_options {
-	const char *campaign;  /**< the file; NULL: @replay */
-	const char *replay;    /**< a recorded run, or NULL */
-	bool replay_overheads; /**< its own; false: the command line's */
-	uint64_t seed;	       /**< of what is drawn for @replay */
-	struct campaign_settings settings; /**< in place of what it says */
-	const char *out;		   /**< run folder, or NULL */
-	const char *trace;		   /**< file, or NULL */
-	bool json, quiet;
-	bool analyse;	  /**< do not play it */
-	bool stand_in;	  /**< fifo goes on for who breaks the contract */
-	unsigned threads; /**< to simulate in, >= 1 */
-};
-
-/** What is simulated: the campaign's settings, or the command line's. */
-struct sim_settings {
-	uint64_t seed;
-	cr_ns duration;
-	struct campaign_platform platform;
-	const char *const *schedulers; /**< [nschedulers] "rr,quantum=5ms" */
-	unsigned nschedulers;	       /**< >= 1 */
-};
-
-/*
- * Use @want (cr_kernels_choose()); where that cannot be had, exits with 2 and
- * a message that names @program.
- */
-static void kernels_option_use(const char *program, enum cr_kernels want)
-{
-	struct cr_err e;
-
-	if (!cr_kernels_choose(want, &e))
-		return;
-	(void)fprintf(stderr, "%s: --codec-kernels: %s\n", program, e.text);
-	exit(2);
-}
-
 #define UNSET INT64_C(-1)
 
+/* The command line; all text is argv's. */
 static struct {
-	struct sim_options o; /**< texts and flags */
 	struct option_list schedulers, plugins, settings;
-	const char *run_queues;
-	int64_t seed, duration, threads, kernels;
-	/** Members that rows have: UNSET, or in place of the campaign's. */
-	struct campaign_platform platform;
-} raw;
+	const char *run_queues, *replay, *out, *trace;
+	bool json, quiet, analyse, stand_in;
+	int64_t threads, kernels;
+	/* UNSET, or in place of what the campaign says */
+	int64_t seed, duration;
+	struct campaign_platform platform; /* members that rows have */
+} given;
 
 static const char *const preempt_names[] = { "frame", "quantum", "full", NULL };
 
@@ -84,7 +48,7 @@ static const char *const preempt_names[] = { "frame", "quantum", "full", NULL };
 	OPT(CR_OPT_TIME, "overhead-" n, NULL, h, AT(platform.overhead.v),      \
 	    .dflt = UNSET, .min = 0, .max = CR_SEC, .without = "")
 
-#define AT(m) OPTION_AT(__typeof__(raw), m)
+#define AT(m) OPTION_AT(__typeof__(given), m)
 
 static const struct option_row rows[] = {
 	OPTION_HEADING("Scheduling"),
@@ -106,7 +70,7 @@ static const struct option_row rows[] = {
 	    "Without it, the run ends there, with exit code 1; its folder "
 	    "(--out) has what was played, and codec-report compares it with "
 	    "nothing.",
-	    AT(o.stand_in)),
+	    AT(stand_in)),
 	OPT(CR_OPT_ENUM, "preempt", NULL,
 	    "When a job can be interrupted: never, as in live mode (frame); "
 	    "on a grid of --quantum (quantum); at any moment (full).",
@@ -179,7 +143,7 @@ static const struct option_row rows[] = {
 	    "and compare. Its turns' time outside the codecs is played, too, "
 	    "and printed; --overhead-... replaces it. --set works as on a "
 	    "campaign that describes it.",
-	    AT(o.replay)),
+	    AT(replay)),
 	OPT(OPTION_LIST, "set", "KEY=VALUE",
 	    "Set KEY of the campaign to VALUE. Dots separate sections from "
 	    "keys, and a flow has its name or its number: platform.cpus=4, "
@@ -212,24 +176,24 @@ static const struct option_row rows[] = {
 	  .arg = "DIR",
 	  .help = "Write run.json, calls.csv and trace.bin into this folder. "
 		  "With several schedulers, each has a folder in it.",
-	  AT(o.out) },
+	  AT(out) },
 	OPT(OPTION_TEXT, "trace", "FILE",
 	    "Write a trace of every job to this file; codec-report reads it.",
-	    AT(o.trace)),
+	    AT(trace)),
 	OPT(CR_OPT_BOOL, "json", NULL, "Print run.json in place of the table.",
-	    AT(o.json)),
+	    AT(json)),
 	OPT(CR_OPT_BOOL, "analyse", NULL,
 	    "Do not play the campaign, but print the analysis of its calls "
 	    "under edf-hsb (with the options of the list of schedulers): "
 	    "whether its constraints are met, the budgets, the bound on each "
 	    "call's lateness, and the play-out buffer that it needs. With "
 	    "--json it is JSON.",
-	    AT(o.analyse)),
+	    AT(analyse)),
 	{ .kind = CR_OPT_BOOL,
 	  .name = "quiet",
 	  .letter = 'q',
 	  .help = "No progress.",
-	  AT(o.quiet) },
+	  AT(quiet) },
 	{ .name = NULL },
 };
 
@@ -282,7 +246,7 @@ static const struct cli cli = {
 		"their measured cost on this machine, or be synthetic: a "
 		"period and a cost.",
 	.opts = rows,
-	.vars = &raw,
+	.vars = &given,
 	.operands = operands,
 	.examples = examples,
 	.exits = exits,
@@ -291,17 +255,34 @@ static const struct cli cli = {
 	.max_args = 1,
 };
 
-static void override(int64_t *value, int64_t given)
+/* Exit codes; codec-sim --help tells them. */
+enum { EXIT_BROKEN = 1, EXIT_USAGE = 2, EXIT_MISSED = 3, EXIT_SIGNAL = 130 };
+
+static int complain(int code, const struct cr_err *e)
 {
-	if (given != UNSET)
-		*value = given;
+	(void)fprintf(stderr, "codec-sim: %s\n", e->text);
+	return code;
 }
+
+/* All runs of a campaign, or of a recorded run. */
+struct job {
+	uint64_t seed;
+	const char *const *schedulers; /* [nschedulers >= 1] "rr,quantum=5ms" */
+	unsigned nschedulers;
+	struct simulation_cfg cfg;
+	const struct recording *recording; /* played again; NULL: none */
+	json_t *runs;			   /* --json: what each came to */
+	int argc;
+	char **argv;
+};
+
+/* --- what is simulated: the campaign's settings, or the command line's --- */
 
 /* The campaign's are for the campaign's number of CPUs. */
 static int set_run_queues(struct campaign_platform *p, struct cr_err *e)
 {
-	if (raw.run_queues)
-		return campaign_set_run_queues(p, raw.run_queues, e);
+	if (given.run_queues)
+		return campaign_set_run_queues(p, given.run_queues, e);
 	if (p->partitioned || p->run_queues > p->cpus)
 		p->run_queues = p->cpus;
 	return campaign_check_run_queues(p, e);
@@ -311,16 +292,16 @@ static int set_run_queues(struct campaign_platform *p, struct cr_err *e)
 static int check_receivers(const struct campaign *c,
 			   const struct campaign_platform *p, struct cr_err *e)
 {
-	bool given = raw.platform.receivers.cost != UNSET ||
-		     raw.platform.receivers.wake != UNSET ||
-		     raw.platform.receivers.waiting != UNSET;
+	const struct campaign_receivers *r = &given.platform.receivers;
 
 	if (!p->receivers.count)
-		return given ? cr_fail(e, -EINVAL,
-				       "--receiver-cost, --receiver-wake and "
-				       "--receiver-waiting have no effect "
-				       "without receivers; use --receivers N")
-			     : 0;
+		return r->cost != UNSET || r->wake != UNSET ||
+				       r->waiting != UNSET
+			       ? cr_fail(e, -EINVAL,
+					 "--receiver-cost, --receiver-wake and "
+					 "--receiver-waiting have no effect "
+					 "without receivers; use --receivers N")
+			       : 0;
 	for (unsigned i = 0; i < c->flow_count; i++)
 		if (c->flows[i].arrival.kind == ARRIVAL_CLOSED)
 			return cr_fail(
@@ -355,66 +336,62 @@ static int set_platform(const struct campaign *c, struct campaign_platform *p,
 {
 	*p = c->platform;
 	for (const struct option_row *o = rows; !option_is_end(o); o++) {
-		size_t at = o->offset - offsetof(__typeof__(raw), platform);
-		int64_t given;
+		size_t at = o->offset - offsetof(__typeof__(given), platform);
+		int64_t value;
 
 		if (at >= sizeof(*p))
 			continue;
-		memcpy(&given, (const char *)&raw.platform + at, sizeof(given));
-		if (given != UNSET)
-			memcpy((char *)p + at, &given, sizeof(given));
+		memcpy(&value, (const char *)&given.platform + at,
+		       sizeof(value));
+		if (value != UNSET)
+			memcpy((char *)p + at, &value, sizeof(value));
 	}
-	if (raw.platform.quantum != UNSET && p->preempt != SIM_QUANTUM)
+	if (given.platform.quantum != UNSET && p->preempt != SIM_QUANTUM)
 		return cr_fail(e, -EINVAL,
 			       "--quantum has no effect without --preempt "
 			       "quantum");
 	return set_run_queues(p, e) ? -EINVAL : check_platform(c, p, e);
 }
 
-/* One would write over the other. */
-static int check_folders(const struct sim_settings *s, struct cr_err *e)
+/* None twice, none unknown, for the last one may be hours away; and none that
+ * would write over another one's folder. */
+static int check_schedulers(const struct job *j, struct cr_err *e)
 {
 	char a[RUN_PATH_MAX], b[RUN_PATH_MAX];
 
-	for (unsigned i = 0; raw.o.out && i < s->nschedulers; i++)
+	for (unsigned i = 0; i < j->nschedulers; i++) {
+		const char *name = j->schedulers[i];
+		int rc = scheduler_check(name, e);
+
+		if (rc)
+			return rc;
+		for (unsigned k = 0; k < i; k++)
+			if (!strcmp(j->schedulers[k], name))
+				return cr_fail(e, -EINVAL,
+					       "scheduler %s is given twice",
+					       name);
+	}
+	for (unsigned i = 0; given.out && i < j->nschedulers; i++)
 		for (unsigned k = 0; k < i; k++) {
-			sim_folder_name(s->schedulers[k], a);
-			sim_folder_name(s->schedulers[i], b);
+			sim_folder_name(j->schedulers[k], a);
+			sim_folder_name(j->schedulers[i], b);
 			if (!strcmp(a, b))
 				return cr_fail(e, -EINVAL,
 					       "schedulers %.128s and %.128s "
 					       "would share the folder %.128s; "
 					       "give one another name",
-					       s->schedulers[k],
-					       s->schedulers[i], a);
+					       j->schedulers[k],
+					       j->schedulers[i], a);
 		}
-	return 0;
-}
-
-/* The last one may be hours away. */
-static int check_schedulers(const struct sim_settings *s, struct cr_err *e)
-{
-	for (unsigned i = 0; i < s->nschedulers; i++) {
-		int rc = scheduler_check(s->schedulers[i], e);
-
-		if (rc)
-			return rc;
-		for (unsigned k = 0; k < i; k++)
-			if (!strcmp(s->schedulers[k], s->schedulers[i]))
-				return cr_fail(e, -EINVAL,
-					       "scheduler %s is given twice",
-					       s->schedulers[i]);
-	}
 	return 0;
 }
 
 /* "edf,rr,quantum=5ms" is edf, and rr with an option: what has no value is a
  * name. The texts are @list's for the process's life. */
-static int split_schedulers(const struct option_list *given,
-			    struct option_list *list, struct cr_err *e)
+static int split_schedulers(struct option_list *list, struct cr_err *e)
 {
-	for (unsigned i = 0; i < given->count; i++) {
-		char *text = strdup(given->item[i]), *save = NULL;
+	for (unsigned i = 0; i < given.schedulers.count; i++) {
+		char *text = strdup(given.schedulers.item[i]), *save = NULL;
 		char *item = text ? strtok_r(text, ",", &save) : NULL;
 
 		if (!text)
@@ -434,97 +411,74 @@ static int split_schedulers(const struct option_list *given,
 	return 0;
 }
 
-static int set_schedulers(const struct campaign *c, struct sim_settings *s,
+static int set_schedulers(const struct campaign *c, struct job *j,
 			  struct cr_err *e)
 {
 	static const char *const fallback[] = { "edf" };
 	static struct option_list named;
 
-	s->schedulers = fallback;
-	s->nschedulers = 1;
-	if (split_schedulers(&raw.schedulers, &named, e))
+	j->schedulers = fallback;
+	j->nschedulers = 1;
+	if (split_schedulers(&named, e))
 		return -EINVAL;
 	if (named.count) {
-		s->schedulers = named.item;
-		s->nschedulers = named.count;
+		j->schedulers = named.item;
+		j->nschedulers = named.count;
 	} else if (c->schedulers.count) {
-		s->schedulers = c->schedulers.item;
-		s->nschedulers = c->schedulers.count;
+		j->schedulers = c->schedulers.item;
+		j->nschedulers = c->schedulers.count;
 	}
-	if (raw.o.trace && s->nschedulers > 1)
+	if (given.trace && j->nschedulers > 1)
 		return cr_fail(e, -EINVAL,
 			       "--trace with %u schedulers: use --out",
-			       s->nschedulers);
-	return check_schedulers(s, e) ? -EINVAL : check_folders(s, e);
+			       j->nschedulers);
+	return check_schedulers(j, e) ? -EINVAL : 0;
 }
 
-/*
- * The settings of @c, which must outlive @s, with the options parsed in their
- * place. 0, or -EINVAL with @e.
- */
-static int sim_options_apply(const struct campaign *c, struct sim_settings *s,
-			     struct cr_err *e)
+/* Into @j, from @c, which must outlive it, and the command line. 0, or -EINVAL
+ * with @e. */
+static int apply_settings(const struct campaign *c, struct job *j,
+			  struct cr_err *e)
 {
-	int64_t seed = c->seed;
-	int rc = set_platform(c, &s->platform, e);
+	int rc = set_platform(c, &j->cfg.platform, e);
 
-	s->duration = c->duration;
-	override(&seed, raw.seed);
-	override(&s->duration, raw.duration);
-	s->seed = (uint64_t)seed;
-	return rc ? rc : set_schedulers(c, s, e);
+	j->seed = (uint64_t)(given.seed == UNSET ? c->seed : given.seed);
+	j->cfg.duration =
+		given.duration == UNSET ? c->duration : given.duration;
+	j->cfg.stand_in = given.stand_in;
+	j->cfg.threads = (unsigned)given.threads;
+	return rc ? rc : set_schedulers(c, j, e);
 }
 
-/* As many as this process may use. */
-static unsigned usable_cpus(void)
-{
-	cpu_set_t set;
-
-	if (sched_getaffinity(0, sizeof(set), &set))
-		return 1; /* more than the set holds */
-	return (unsigned)CPU_COUNT(&set);
-}
-
-/*
- * Parse; exits with 2 and a message when something is wrong, with 0 after
- * --help and --version.
- */
-static void sim_options_parse(struct sim_options *o, int argc, char **argv)
+/* Parse; exits with 2 and a message when something is wrong, with 0 after
+ * --help and --version. Returns the campaign's file, or NULL: --replay. */
+static const char *parse_command_line(int argc, char **argv)
 {
 	int first = cli_parse_or_exit(&cli, argc, argv);
+	struct cr_err e;
+	cpu_set_t set;
 
-	if (!raw.o.replay == (first == argc)) {
+	if (!given.replay == (first == argc)) {
 		(void)fprintf(
 			stderr, "codec-sim: %s\nTry 'codec-sim --help'.\n",
-			raw.o.replay ? "--replay takes the place of a "
+			given.replay ? "--replay takes the place of a "
 				       "campaign: leave one of them out"
 				     : "CAMPAIGN is missing: the file of a "
 				       "campaign, or --replay");
 		exit(2);
 	}
-	codec_option_use("codec-sim", &raw.plugins);
-	kernels_option_use("codec-sim", (enum cr_kernels)raw.kernels);
-	*o = raw.o;
-	o->campaign = o->replay ? NULL : argv[first];
-	o->replay_overheads = raw.platform.overhead.decision == UNSET &&
-			      raw.platform.overhead.context == UNSET &&
-			      raw.platform.overhead.migration == UNSET &&
-			      raw.platform.overhead.release == UNSET &&
-			      raw.platform.overhead.lock == UNSET;
-	o->seed = raw.seed == UNSET ? 1 : (uint64_t)raw.seed;
-	o->settings = (struct campaign_settings){ raw.settings.item,
-						  raw.settings.count };
-	o->threads =
-		raw.threads == UNSET ? usable_cpus() : (unsigned)raw.threads;
-}
-
-/* Exit codes; codec-sim --help tells them. */
-enum { EXIT_BROKEN = 1, EXIT_USAGE = 2, EXIT_MISSED = 3, EXIT_SIGNAL = 130 };
-
-static int complain(int code, const struct cr_err *e)
-{
-	(void)fprintf(stderr, "codec-sim: %s\n", e->text);
-	return code;
+	codec_option_use("codec-sim", &given.plugins);
+	if (cr_kernels_choose((enum cr_kernels)given.kernels, &e)) {
+		(void)fprintf(stderr, "codec-sim: --codec-kernels: %s\n",
+			      e.text);
+		exit(2);
+	}
+	/* as many as this process may use; 1: more than the set holds */
+	if (given.threads == UNSET)
+		given.threads = sched_getaffinity(0, sizeof(set), &set)
+					? 1
+					: CPU_COUNT(&set);
+	return given.replay ? NULL : argv[first];
 }
 
 /* --- Ctrl-C and progress --- */
@@ -575,31 +529,31 @@ static bool show_progress(void *arg, const struct simulation_progress *s)
 	return true;
 }
 
-static void progress_begin(struct progress *p, const char *scheduler,
-			   bool quiet)
+/* Play @cfg, with progress under the name @what. As simulation_run(). */
+static int play(const struct job *j, struct simulation_cfg *cfg,
+		const char *what, struct simulation_result *result,
+		struct cr_err *e)
 {
-	*p = (struct progress){ .scheduler = scheduler, .begin = clock_now() };
-	p->shown = !quiet && isatty(STDERR_FILENO);
-	p->next = p->begin + 200 * CR_MS;
-}
+	cr_ns now = clock_now();
+	struct progress p = {
+		.scheduler = what,
+		.begin = now,
+		.next = now + 200 * CR_MS,
+		.shown = !given.quiet && isatty(STDERR_FILENO),
+	};
+	int rc;
 
-static void progress_end(const struct progress *p)
-{
-	if (p->open)
+	if (j->recording)
+		recording_rewind(j->recording);
+	cfg->progress = show_progress;
+	cfg->arg = &p;
+	rc = simulation_run(cfg, result, e);
+	if (p.open)
 		(void)fputs("\r\033[K", stderr);
+	return rc;
 }
 
 /* --- runs --- */
-
-struct job {
-	struct sim_options options;
-	struct sim_settings settings;
-	struct simulation_cfg cfg;
-	const struct recording *recording; /* played again; NULL: none */
-	json_t *runs;			   /* --json: what each came to */
-	int argc;
-	char **argv;
-};
 
 static int report_run(const struct job *j, struct sim_report *r,
 		      const char *dir, struct cr_err *e)
@@ -613,7 +567,7 @@ static int report_run(const struct job *j, struct sim_report *r,
 		rc = sim_report_write(r, dir, e);
 	if (rc || r->failure) /* nobody's result */
 		return rc;
-	if (j->options.json) {
+	if (given.json) {
 		json_t *run = sim_report_json(r);
 
 		if (j->recording)
@@ -628,43 +582,29 @@ static int report_run(const struct job *j, struct sim_report *r,
 	return 0;
 }
 
-/* The scheduler broke its contract; @ends: fifo was not to go on. */
-static void describe_fault(const struct sim_report *r, bool ends,
-			   struct cr_err *e)
+/* The scheduler broke its contract. */
+static void describe_fault(const struct sim_report *r, struct cr_err *e)
 {
 	const struct simulation_fault *f = &r->result->fault;
 
 	(void)cr_fail(e, -EPROTO, "%s broke its contract at %.3f s, and %s. %s",
 		      r->scheduler, (double)f->at / 1e9,
-		      ends ? "its run ends there: mend it (cr/sched.h is the "
-			     "contract), or have fifo go on with --stand-in"
-			   : "fifo went on",
+		      given.stand_in
+			      ? "fifo went on"
+			      : "its run ends there: mend it (cr/sched.h is "
+				"the contract), or have fifo go on with "
+				"--stand-in",
 		      f->text);
-}
-
-static int exit_code(const struct sim_report *r)
-{
-	if (r->result->interrupted)
-		return EXIT_SIGNAL;
-	return verdicts_met(&r->verdicts) ? 0 : EXIT_MISSED;
 }
 
 static int simulate(struct job *j, struct sim_report *r, const char *dir,
 		    struct cr_err *e)
 {
 	struct simulation_result result;
-	struct progress progress;
 	cr_ns begin = clock_now();
 	struct cr_err fault;
-	int rc;
+	int rc = play(j, &j->cfg, r->scheduler, &result, e);
 
-	if (j->recording)
-		recording_rewind(j->recording);
-	progress_begin(&progress, r->scheduler, j->options.quiet);
-	j->cfg.progress = show_progress;
-	j->cfg.arg = &progress;
-	rc = simulation_run(&j->cfg, &result, e);
-	progress_end(&progress);
 	if (rc)
 		return complain(rc == -ENOMEM ? EXIT_BROKEN : EXIT_USAGE, e);
 	r->seconds = (double)(clock_now() - begin) / 1e9;
@@ -672,8 +612,8 @@ static int simulate(struct job *j, struct sim_report *r, const char *dir,
 	if (j->cfg.trace)
 		rc = sim_trace_close(j->cfg.trace, e);
 	if (result.fault.count) {
-		describe_fault(r, !j->cfg.stand_in, &fault);
-		if (j->cfg.stand_in)
+		describe_fault(r, &fault);
+		if (given.stand_in)
 			(void)fprintf(stderr, "codec-sim: warning: %s\n",
 				      fault.text);
 		else
@@ -681,7 +621,12 @@ static int simulate(struct job *j, struct sim_report *r, const char *dir,
 	}
 	if (!rc)
 		rc = report_run(j, r, dir, e);
-	rc = rc ? complain(EXIT_BROKEN, e) : exit_code(r);
+	if (rc)
+		rc = complain(EXIT_BROKEN, e);
+	else if (result.interrupted)
+		rc = EXIT_SIGNAL;
+	else if (!verdicts_met(&r->verdicts))
+		rc = EXIT_MISSED;
 	if (r->failure)
 		rc = complain(EXIT_BROKEN, &fault);
 	verdicts_fini(&r->verdicts);
@@ -693,20 +638,18 @@ static int simulate(struct job *j, struct sim_report *r, const char *dir,
 static int open_outputs(struct job *j, const struct sim_report *r, char *dir,
 			struct trace_file *t, struct cr_err *e)
 {
-	bool several = j->settings.nschedulers > 1;
-	const char *path = j->options.trace;
+	const char *one_of = j->nschedulers > 1 ? r->scheduler : NULL;
 	char inside[RUN_PATH_MAX + 16];
 	int rc = 0;
 
 	j->cfg.trace = NULL;
 	dir[0] = '\0';
-	if (j->options.out)
-		rc = sim_folder_make(j->options.out,
-				     several ? r->scheduler : NULL, dir, e);
-	if (rc || (!path && !*dir))
+	if (given.out)
+		rc = sim_folder_make(given.out, one_of, dir, e);
+	if (rc || (!given.trace && !*dir))
 		return rc;
 	(void)snprintf(inside, sizeof(inside), "%s/trace.bin", dir);
-	rc = sim_trace_open(r, path ? path : inside, t, e);
+	rc = sim_trace_open(r, given.trace ? given.trace : inside, t, e);
 	if (!rc)
 		j->cfg.trace = t;
 	return rc;
@@ -716,7 +659,7 @@ static int run_one(struct job *j, const char *scheduler)
 {
 	struct sim_report r = { .cfg = &j->cfg,
 				.scheduler = scheduler,
-				.seed = j->settings.seed,
+				.seed = j->seed,
 				.argc = j->argc,
 				.argv = j->argv };
 	struct trace_file trace = { 0 };
@@ -749,18 +692,18 @@ static int close_stdout(int code)
 
 static int run_all(struct job *j)
 {
-	unsigned n = j->settings.nschedulers;
 	int worst = 0;
 
 	j->runs = json_array();
-	for (unsigned i = 0; i < n && worst != EXIT_SIGNAL; i++) {
-		int rc = run_one(j, j->settings.schedulers[i]);
+	for (unsigned i = 0; i < j->nschedulers && worst != EXIT_SIGNAL; i++) {
+		int rc = run_one(j, j->schedulers[i]);
 
 		if (rc && (!worst || rc != EXIT_MISSED))
 			worst = rc;
 	}
-	if (j->options.json) /* nothing when the only run failed */
-		run_json_print(n == 1 ? json_array_get(j->runs, 0) : j->runs,
+	if (given.json) /* nothing when the only run failed */
+		run_json_print(j->nschedulers == 1 ? json_array_get(j->runs, 0)
+						   : j->runs,
 			       stdout);
 	json_decref(j->runs);
 	return close_stdout(worst);
@@ -769,13 +712,13 @@ static int run_all(struct job *j)
 /* --- the analysis --- */
 
 /* The options that edf-hsb has in the list of schedulers. */
-static const char *hsb_options_in(const struct sim_settings *s)
+static const char *hsb_options_in(const struct job *j)
 {
 	const struct cr_sched_ops *ops;
 	const char *opts;
 
-	for (unsigned i = 0; i < s->nschedulers; i++)
-		if (!cr_scheduler_find(s->schedulers[i], &ops, &opts, NULL) &&
+	for (unsigned i = 0; i < j->nschedulers; i++)
+		if (!cr_scheduler_find(j->schedulers[i], &ops, &opts, NULL) &&
 		    ops == &cr_sched_edf_hsb)
 			return opts;
 	return "";
@@ -784,14 +727,14 @@ static const char *hsb_options_in(const struct sim_settings *s)
 static int analyse(const struct job *j, const struct campaign *c,
 		   const struct sim_models *m)
 {
-	const struct sim_settings *s = &j->settings;
 	struct analysis a;
 	struct cr_err e;
-	int rc = analysis_make(&a, c, &s->platform, m, hsb_options_in(s), &e);
+	int rc = analysis_make(&a, c, &j->cfg.platform, m, hsb_options_in(j),
+			       &e);
 
 	if (rc) {
 		rc = complain(rc == -ENOMEM ? EXIT_BROKEN : EXIT_USAGE, &e);
-	} else if (j->options.json) {
+	} else if (given.json) {
 		json_t *o = analysis_json(&a);
 
 		run_json_print(o, stdout);
@@ -805,51 +748,45 @@ static int analyse(const struct job *j, const struct campaign *c,
 	return rc;
 }
 
-static void set_up(struct job *j, const struct plan *plan,
-		   const struct sim_models *m)
+/* --- a campaign; a recorded run --- */
+
+static void set_models(struct job *j, const struct plan *plan,
+		       const struct sim_models *m)
 {
-	j->cfg.platform = j->settings.platform;
-	j->cfg.duration = j->settings.duration;
-	j->cfg.threads = j->options.threads;
-	j->cfg.stand_in = j->options.stand_in;
 	j->cfg.plan = plan;
 	j->cfg.costs = m->costs;
 	j->cfg.replays = m->replays;
 	j->cfg.voices = m->voices;
 }
 
-static int run(struct job j, const struct campaign *c)
+static int run_campaign(struct job *j, const struct campaign *c)
 {
-	const struct sim_settings *s = &j.settings;
 	struct sim_models m = { 0 };
-	struct plan plan;
+	struct plan plan = { 0 };
 	struct cr_err e = { "" };
 	int rc = campaign_check_simulated(c, &e);
 
 	if (!rc)
-		rc = sim_options_apply(c, &j.settings, &e);
+		rc = apply_settings(c, j, &e);
 	if (!rc)
 		rc = sim_models_open(&m, c,
-				     &(struct sim_terms){ s->platform.cpus,
-							  s->seed,
-							  s->duration },
+				     &(struct sim_terms){ j->cfg.platform.cpus,
+							  j->seed,
+							  j->cfg.duration },
 				     &e);
-	if (!rc && j.options.analyse) {
-		rc = analyse(&j, c, &m);
-		sim_models_close(&m, c);
-		return rc;
-	}
-	if (!rc)
+	if (!rc && !given.analyse)
 		rc = plan_make(&plan, c,
-			       &(struct plan_options){ s->seed, s->duration,
+			       &(struct plan_options){ j->seed, j->cfg.duration,
 						       m.counts },
 			       &e);
 	if (rc) {
-		sim_models_close(&m, c);
-		return complain(rc == -ENOMEM ? EXIT_BROKEN : EXIT_USAGE, &e);
+		rc = complain(rc == -ENOMEM ? EXIT_BROKEN : EXIT_USAGE, &e);
+	} else if (given.analyse) {
+		rc = analyse(j, c, &m);
+	} else {
+		set_models(j, &plan, &m);
+		rc = run_all(j);
 	}
-	set_up(&j, &plan, &m);
-	rc = run_all(&j);
 	plan_fini(&plan);
 	sim_models_close(&m, c);
 	return rc;
@@ -862,7 +799,6 @@ static int play_switches(struct job *j, struct recording *r, struct cr_err *e)
 {
 	struct simulation_cfg cfg = j->cfg;
 	struct simulation_result result;
-	struct progress progress;
 	int rc;
 
 	if (r->nworked < 2 || !r->switches || cfg.platform.run_queues != 1)
@@ -872,12 +808,7 @@ static int play_switches(struct job *j, struct recording *r, struct cr_err *e)
 	cfg.switches = r->switches + 1;
 	cfg.nswitches = r->nworked - 1;
 	cfg.stand_in = true; /* as it did then */
-	recording_rewind(r);
-	progress_begin(&progress, "all, by turns", j->options.quiet);
-	cfg.progress = show_progress;
-	cfg.arg = &progress;
-	rc = simulation_run(&cfg, &result, e);
-	progress_end(&progress);
+	rc = play(j, &cfg, "all, by turns", &result, e);
 	if (rc)
 		return rc;
 	rc = recording_keep_own(r, e);
@@ -901,8 +832,8 @@ static int compare_live(struct job *j, struct recording *r, struct cr_err *e)
 {
 	bool compared = false;
 
-	for (unsigned i = 0; i < j->settings.nschedulers; i++)
-		compared |= agreement_has(r, j->settings.schedulers[i]);
+	for (unsigned i = 0; i < j->nschedulers; i++)
+		compared |= agreement_has(r, j->schedulers[i]);
 	if (compared &&
 	    (lacks_memory(play_switches(j, r, e),
 			  "compared without the live run's switches", e) ||
@@ -912,31 +843,38 @@ static int compare_live(struct job *j, struct recording *r, struct cr_err *e)
 }
 
 /* A recorded run is its own campaign, plan and models. */
-static int replay(struct job j)
+static int run_recording(struct job *j)
 {
+	const struct campaign_platform *p = &given.platform;
+	const struct campaign_settings set = { given.settings.item,
+					       given.settings.count };
 	const struct recording_terms terms = {
-		.set = &j.options.settings,
-		.own_overheads = j.options.replay_overheads,
-		.seed = j.options.seed,
+		.set = &set,
+		.own_overheads = p->overhead.decision == UNSET &&
+				 p->overhead.context == UNSET &&
+				 p->overhead.migration == UNSET &&
+				 p->overhead.release == UNSET &&
+				 p->overhead.lock == UNSET,
+		.seed = given.seed == UNSET ? 1 : (uint64_t)given.seed,
 	};
 	struct recording r;
 	struct cr_err e = { "" };
-	int rc = recording_open(&r, j.options.replay, &terms, &e);
+	int rc = recording_open(&r, given.replay, &terms, &e);
 
 	if (!rc)
-		rc = sim_options_apply(r.campaign, &j.settings, &e);
-	if (!rc && j.options.analyse)
+		rc = apply_settings(r.campaign, j, &e);
+	if (!rc && given.analyse)
 		rc = cr_fail(&e, -EINVAL, "--analyse needs a campaign");
 	if (rc) {
 		rc = complain(rc == -ENOMEM ? EXIT_BROKEN : EXIT_USAGE, &e);
 	} else {
-		if (!j.options.json)
+		if (!given.json)
 			recording_report(&r, stdout);
-		j.recording = &r;
-		j.cfg.replayed = &r.replayed;
-		set_up(&j, &r.plan, &r.models);
-		rc = compare_live(&j, &r, &e) ? complain(EXIT_BROKEN, &e)
-					      : run_all(&j);
+		j->recording = &r;
+		j->cfg.replayed = &r.replayed;
+		set_models(j, &r.plan, &r.models);
+		rc = compare_live(j, &r, &e) ? complain(EXIT_BROKEN, &e)
+					     : run_all(j);
 	}
 	recording_close(&r);
 	return rc;
@@ -945,19 +883,17 @@ static int replay(struct job j)
 int main(int argc, char **argv)
 {
 	struct job j = { .argc = argc, .argv = argv };
-	struct campaign *c;
+	const char *path = parse_command_line(argc, argv);
+	const struct campaign_settings set = { given.settings.item,
+					       given.settings.count };
+	struct campaign *c = NULL;
 	struct cr_err e;
 	int rc;
 
-	sim_options_parse(&j.options, argc, argv);
-	if (j.options.replay) {
-		catch_signals();
-		return replay(j);
-	}
-	if (campaign_load(j.options.campaign, &j.options.settings, &c, &e))
+	if (path && campaign_load(path, &set, &c, &e))
 		return complain(EXIT_USAGE, &e);
 	catch_signals();
-	rc = run(j, c);
+	rc = c ? run_campaign(&j, c) : run_recording(&j);
 	campaign_free(c);
 	return rc;
 }
