@@ -59,6 +59,17 @@ static json_t *platform_json(const struct campaign_platform *p)
 	return o;
 }
 
+/* Of all calls, as a live run has it; 0: there is none, or flows differ. */
+static uint32_t ring_of_all(const struct campaign *c)
+{
+	uint32_t ring = workload_ring(&c->flows[0]);
+
+	for (unsigned i = 1; i < c->flow_count; i++)
+		if (workload_ring(&c->flows[i]) != ring)
+			return 0;
+	return ring;
+}
+
 int sim_trace_open(const struct sim_report *r, const char *path,
 		   struct trace_file *t, struct cr_err *e)
 {
@@ -77,6 +88,7 @@ int sim_trace_open(const struct sim_report *r, const char *path,
 	run_put_int(o, "seed", (int64_t)r->seed);
 	run_put_int(o, "duration_ns", r->cfg->duration);
 	run_put_int(o, "workers", p->cpus);
+	run_put_int(o, "ring_frames", ring_of_all(r->cfg->plan->campaign));
 	run_put_int(o, "max_age_ns",
 		    p->max_age == CR_NEVER	      ? 0
 		    : p->max_age == CAMPAIGN_AGE_AUTO ? -1

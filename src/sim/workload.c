@@ -288,8 +288,11 @@ static void count_job_delay(struct sim_call *c, const struct cr_job *job,
 		histogram_add(&s->buffered, c->waited);
 }
 
-/* Frames that may wait in a flow with codecs: codec-runner's default. */
-#define LIVE_RING 8u
+uint32_t workload_ring(const struct campaign_flow *f)
+{
+	/* of a flow with codecs: codec-runner's default */
+	return f->ring || f->synthetic ? (uint32_t)f->ring : 8;
+}
 
 static struct sim_call *sim_call_of(struct core_task *t)
 {
@@ -723,9 +726,7 @@ static int set_up_call(struct sim_call *c, const struct workload *w,
 		.call = c->plan->index,
 	};
 	c->rtp_step = f->synthetic ? 1 : (uint32_t)samples;
-	c->backlog.most = (uint32_t)f->ring;
-	if (!f->ring && !f->synthetic)
-		c->backlog.most = LIVE_RING;
+	c->backlog.most = workload_ring(f);
 	arrival_init(&c->arrival, w->plan, c->plan, &w->replays[c->plan->flow],
 		     &c->model->stream);
 	if (f->arrival.kind == ARRIVAL_ENVELOPE) {

@@ -197,6 +197,10 @@ uint64_t workload_jobs(const struct workload *w);
 void workload_sum(const struct workload *w, unsigned flow,
 		  struct flow_stats *to);
 
+/** Frames of a call of @f that may wait, as a live call's ring has them; 0: any
+ * number. */
+uint32_t workload_ring(const struct campaign_flow *f);
+
 /** What the simulated driver is to call for @w. */
 struct sim_client workload_client(struct workload *w);
 
