@@ -152,38 +152,45 @@ static int run_step(struct bench *b, struct stream *stream,
 	return 0;
 }
 
-static bool is_stopped(const struct bench *b)
+/* A frame of every stream, each after those of all others; with @later another
+ * one right behind it, which is measured there. */
+static int run_round(struct bench *b, struct bench *later)
 {
-	/* relaxed: nothing else is read by it */
-	return b->plan->stop &&
-	       atomic_load_explicit(b->plan->stop, memory_order_relaxed);
-}
-
-static int round_of_streams(struct bench *b, struct cr_frame *frame)
-{
+	const atomic_bool *stop = b->plan->stop;
+	struct cr_frame frame = { 0 };
 	int ret = 0;
 
-	for (unsigned i = 0; !ret && i < b->nstreams; i++)
-		ret = is_stopped(b) ? -ECANCELED
-				    : run_step(b, &b->streams[i], frame);
+	for (unsigned i = 0; !ret && i < b->nstreams; i++) {
+		/* relaxed: nothing else is read by it */
+		if (stop && atomic_load_explicit(stop, memory_order_relaxed))
+			return -ECANCELED;
+		ret = run_step(b, &b->streams[i], &frame);
+		if (!ret && later)
+			ret = run_step(later, &b->streams[i], &frame);
+	}
 	return ret;
 }
 
-static int run_rounds(struct bench *b)
+static int run_rounds(struct bench *b, struct bench *later, struct cr_err *e)
 {
 	cr_ns budget = b->plan->budget ? b->plan->budget : DEFAULT_BUDGET;
 	cr_ns end = clock_thread_cpu() + budget;
-	struct cr_frame frame = { 0 };
 	/* The first round meets cold caches and states that have just been
 	 * set up: it does not count. */
-	int ret = round_of_streams(b, &frame);
+	int ret = run_round(b, later);
 
 	b->enc.n = b->dec.n = 0;
+	if (later)
+		later->enc.n = later->dec.n = 0;
 	do {
 		if (!ret)
-			ret = round_of_streams(b, &frame);
+			ret = run_round(b, later);
 	} while (!ret && clock_thread_cpu() < end &&
 		 b->enc.n + b->nstreams <= TIMES_MAX);
+	if (ret)
+		(void)cr_fail(e, ret, "cost: codec %s %s", b->codec->name,
+			      ret == -ECANCELED ? "not measured: stopped"
+						: "does not encode");
 	return ret;
 }
 
@@ -251,11 +258,31 @@ static struct cost_result bench_result(const struct bench *b, struct times *t)
 	return r;
 }
 
-static int fail_run(const struct bench *b, int why, struct cr_err *e)
+/* Measure @b, of which codec, cfg and plan are set; later frames only if @later
+ * is not NULL. */
+static int run_bench(struct bench *b, struct cost_pair *first,
+		     struct cost_pair *later, struct cr_err *e)
 {
-	return cr_fail(e, why, "cost: codec %s %s", b->codec->name,
-		       why == -ECANCELED ? "not measured: stopped"
-					 : "does not encode");
+	int ret = bench_init(b, e);
+	struct bench again = *b;
+
+	again.enc = again.dec = (struct times){ 0 };
+	if (!ret && later && (times_init(&again.enc) || times_init(&again.dec)))
+		ret = cr_fail(e, -ENOMEM, "cost: out of memory");
+	if (!ret)
+		ret = run_rounds(b, later ? &again : NULL, e);
+	if (!ret) {
+		first->enc = bench_result(b, &b->enc);
+		first->dec = bench_result(b, &b->dec);
+	}
+	if (!ret && later) {
+		later->enc = bench_result(b, &again.enc);
+		later->dec = bench_result(b, &again.dec);
+	}
+	times_fini(&again.enc);
+	times_fini(&again.dec);
+	bench_fini(b);
+	return ret;
 }
 
 /*
@@ -270,52 +297,8 @@ static int cost_measure(const struct cr_codec *codec,
 			struct cr_err *e)
 {
 	struct bench b = { .codec = codec, .cfg = cfg, .plan = plan };
-	int ret = bench_init(&b, e);
 
-	if (!ret) {
-		ret = run_rounds(&b);
-		if (ret)
-			(void)fail_run(&b, ret, e);
-	}
-	if (!ret) {
-		out->enc = bench_result(&b, &b.enc);
-		out->dec = bench_result(&b, &b.dec);
-	}
-	bench_fini(&b);
-	return ret;
-}
-
-/* Two frames of every stream: the first one after those of all others. */
-static int round_of_rows(struct bench *first, struct bench *later)
-{
-	struct cr_frame frame = { 0 };
-	int ret = 0;
-
-	for (unsigned i = 0; !ret && i < first->nstreams; i++) {
-		ret = is_stopped(first)
-			      ? -ECANCELED
-			      : run_step(first, &first->streams[i], &frame);
-		if (!ret)
-			ret = run_step(later, &first->streams[i], &frame);
-	}
-	return ret;
-}
-
-/* After a round that does not count. */
-static int run_rows(struct bench *first, struct bench *later)
-{
-	cr_ns budget =
-		first->plan->budget ? first->plan->budget : DEFAULT_BUDGET;
-	cr_ns end = clock_thread_cpu() + budget;
-	int ret = round_of_rows(first, later);
-
-	first->enc.n = first->dec.n = later->enc.n = later->dec.n = 0;
-	do {
-		if (!ret)
-			ret = round_of_rows(first, later);
-	} while (!ret && clock_thread_cpu() < end &&
-		 first->enc.n + first->nstreams <= TIMES_MAX);
-	return ret;
+	return run_bench(&b, out, NULL, e);
 }
 
 int cost_measure_rows(const struct cr_codec *codec,
@@ -324,30 +307,10 @@ int cost_measure_rows(const struct cr_codec *codec,
 		      struct cr_err *e)
 {
 	struct cost_plan p = *plan;
-	struct bench b = { .codec = codec, .cfg = cfg, .plan = &p }, later;
-	int ret;
+	struct bench b = { .codec = codec, .cfg = cfg, .plan = &p };
 
 	p.states = p.states ? p.states : ROW_STATES;
-	ret = bench_init(&b, e);
-	later = b;
-	later.enc = later.dec = (struct times){ 0 };
-	if (!ret && (times_init(&later.enc) || times_init(&later.dec)))
-		ret = cr_fail(e, -ENOMEM, "cost: out of memory");
-	if (!ret) {
-		ret = run_rows(&b, &later);
-		if (ret)
-			(void)fail_run(&b, ret, e);
-	}
-	if (!ret) {
-		out->first.enc = bench_result(&b, &b.enc);
-		out->first.dec = bench_result(&b, &b.dec);
-		out->later.enc = bench_result(&b, &later.enc);
-		out->later.dec = bench_result(&b, &later.dec);
-	}
-	times_fini(&later.enc);
-	times_fini(&later.dec);
-	bench_fini(&b);
-	return ret;
+	return run_bench(&b, &out->first, &out->later, e);
 }
 
 /* The mean without a twentieth at each end, in units of ns / 1024. */
