@@ -17,6 +17,7 @@ packets, and once it does not.
 
 Only measure() is used from outside.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -85,16 +86,20 @@ def one_run(build, encode_ns, coalesce, tick):
         if not daemon.start():
             raise RuntimeError("codec-runner did not start")
         sender, addresses = load(build, calls, tick, have[0])
+        control = None
         try:
             control = Control(path, PATIENCE)
             targets = start_calls(control, addresses)
             before = receiver(daemon, control)
             told = json.loads(sender.communicate(targets)[0])
             after = receiver(daemon, control)
-            control.request("bye")  # its calls end, too
         except (Gone, Refused) as error:
             raise RuntimeError(error) from None
         finally:
+            if control:
+                with contextlib.suppress(Gone, Refused):
+                    control.request("bye")  # its calls end, too
+                control.close()
             sender.kill()
             sender.communicate()
             daemon.stop()

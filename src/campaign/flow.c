@@ -311,7 +311,7 @@ static int check_models(const struct section *s, struct campaign_flow *f)
 	return rc ? rc : check_jobs(s, arrival, f);
 }
 
-/* --- the whole flow --- */
+/* --- what calls and conversations have in common --- */
 
 /* Keys that this codec does not know must not be given. */
 static int check_endpoint_keys(const struct section *s,

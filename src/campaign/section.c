@@ -86,6 +86,21 @@ static const char *spot_path(const struct spot *at, char *buf)
 	return buf;
 }
 
+/* "file:line: message", or "--set KEY=VALUE: message". */
+__attribute__((format(printf, 3, 4))) static int campaign_fail(
+	const struct campaign_file *f, unsigned line, const char *fmt, ...)
+{
+	char text[450];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (f->setting)
+		return cr_fail(f->err, -EINVAL, "%s: %s", f->name, text);
+	return cr_fail(f->err, -EINVAL, "%s:%u: %s", f->name, line, text);
+}
+
 static const struct option_row *find_row(const struct campaign_file *f,
 					 unsigned line, const struct section *s,
 					 const char *name)
@@ -139,20 +154,6 @@ bool section_any(const struct section *s)
 struct section *section_below(const struct section *s, const char *name)
 {
 	return section_get(s, name)->below;
-}
-
-int campaign_fail(const struct campaign_file *f, unsigned line, const char *fmt,
-		  ...)
-{
-	char text[450];
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (f->setting)
-		return cr_fail(f->err, -EINVAL, "%s: %s", f->name, text);
-	return cr_fail(f->err, -EINVAL, "%s:%u: %s", f->name, line, text);
 }
 
 int campaign_no_memory(const struct campaign_file *f)
@@ -237,8 +238,9 @@ static int read_member(const struct section *s, const struct option_row *k,
 static int read_list(const struct section *s, struct value *v,
 		     struct campaign_texts *out)
 {
-	free(v->texts);
-	v->texts = calloc(v->count + 1, sizeof(*v->texts));
+	/* A conversation's is read twice: both of its directions have it. */
+	if (!v->texts)
+		v->texts = calloc(v->count + 1, sizeof(*v->texts));
 	if (!v->texts)
 		return campaign_no_memory(s->file);
 	for (unsigned i = 0; i < v->count; i++)

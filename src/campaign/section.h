@@ -63,9 +63,6 @@ struct section {
 	struct value values[]; /**< by key */
 };
 
-/** "file:line: message", or "--set KEY=VALUE: message". Returns -EINVAL. */
-__attribute__((format(printf, 3, 4))) int campaign_fail(
-	const struct campaign_file *f, unsigned line, const char *fmt, ...);
 /** The message that says so. Returns -ENOMEM. */
 int campaign_no_memory(const struct campaign_file *f);
 

@@ -62,7 +62,7 @@ enum conversion_state {
 	CONVERSION_CANCELLED /**< by convert.cancel or the node's end */
 };
 
-/** What another thread tells control of one. */
+/** What another thread reports to control. */
 enum conversion_news {
 	CONVERSION_LOOKED, /**< the I/O thread has looked at its files */
 	CONVERSION_LET_GO, /**< that has let go: it may leave the engine */
@@ -129,9 +129,8 @@ struct conversion {
 	enum conversion_state result;
 	struct cr_err why;
 	TAILQ_ENTRY(conversion)
-	link; /**< in one of the lists between threads */
-	enum conversion_news
-		news; /**< that it is in the converter's list for */
+	link;			   /**< in one of the lists between threads */
+	enum conversion_news news; /**< why it is in the converter's list */
 
 	/* engine: whoever has the task */
 	unsigned current; /**< chunk */

@@ -3,10 +3,11 @@
  * The conversions of a node; those of an owner are in a list, as a node has few
  * at a time (--max-conversions).
  *
- * A conversion that is asked for goes to the I/O thread and back (looked)
- * before it is one. The way out of a running conversion crosses three threads:
- * the I/O thread lets go (over), control takes the task out of the engine, the
- * worker that has it lets go (gone), control ends it.
+ * A conversion that is asked for goes to the I/O thread and back
+ * (CONVERSION_LOOKED) before it is one. The end of a running conversion crosses
+ * three threads: the I/O thread lets go (CONVERSION_LET_GO), control takes the
+ * task out of the engine, the worker that has it lets go (CONVERSION_LEFT),
+ * control ends it.
  */
 #include "convert/converter.h"
 

@@ -9,14 +9,13 @@
  *     |      becomes the job    +-- the frame is gone, too old, or given
  *     +-- nothing waits --------+-- up: stop(DROP), next frame
  *
- * Every callback of the policy is made here (or in core_change.c, which
- * replaces it), so this is where its promises are verified (core_guard.c) and
- * where the counts come from.
+ * Every callback of the policy is made here, or in core_change.c (admission,
+ * other terms, another policy). So its promises are verified here
+ * (core_guard.c), and the counts come from here.
  */
 #include "engine/core.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

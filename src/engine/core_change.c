@@ -228,7 +228,7 @@ static struct saved_task *save_task(struct aside *s, struct core_task *t)
 	saved->ran = t->task.job.ran;
 	if (saved->state == CR_RUNNING)
 		saved->cpu = t->task.rq->cpu[t->task.cpu];
-	memcpy(saved->priv, t->task.priv, sizeof(saved->priv));
+	memcpy(saved->priv, t->task.priv, t->task.rq->sched->ops->task_size);
 	return saved;
 }
 
@@ -288,7 +288,8 @@ static void put_back(struct aside *s)
 				      memory_order_relaxed);
 		t->task.slice = saved->slice;
 		t->foreign = saved->foreign;
-		memcpy(t->task.priv, saved->priv, sizeof(saved->priv));
+		memcpy(t->task.priv, saved->priv,
+		       saved->rq->sched->ops->task_size);
 		back_on_cpu(saved);
 		TAILQ_INSERT_TAIL(&aux_of(s->core, saved->rq)->tasks, t, link);
 		aux_of(s->core, saved->rq)->ntasks++;

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/options.h"
 #include "base/thread.h"
@@ -97,8 +96,7 @@ void live_release(struct live *l, struct live_task *const *tasks, unsigned n)
 	l->ops->release(l, tasks, n);
 }
 
-/* --- changes; threads of the kernel's schedulers stay as they were started ---
- */
+/* --- changes --- */
 
 /* At one instant: a worker that steals takes tasks from one queue to another.
  */

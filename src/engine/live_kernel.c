@@ -23,7 +23,6 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/thread.h"
 #include "engine/core_state.h"

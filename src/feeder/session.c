@@ -494,8 +494,11 @@ static void go_on_with_calls(struct session *s, cr_ns now)
 	for (size_t i = 0; i < s->next_start && !s->failed; i++) {
 		struct feeder_call *c = &s->calls[i];
 
-		if (c->talk && c->flow->party.side)
-			continue; /* with the other */
+		if (c->talk && c->flow->party.side) {
+			if (c->talk->side[0] < &s->calls[s->next_start])
+				continue;     /* with the other */
+			c = c->talk->side[0]; /* its own start has not come */
+		}
 		if (c->talk &&
 		    (c->state == CALL_ACTIVE || c->state == CALL_STOPPING))
 			s->peer->go_on(s, c->talk, now);

@@ -312,8 +312,9 @@ static json_t *talk_params(const struct talk *t)
 /*
  * --- its answers ---
  *
- *   call.start -> {call, rtp {address, ssrc, pt}, out {ssrc, pt, ts_base},
- * load} call.stop {call} -> {count {...}}
+ *   call.start -> {call, rtp {address, ssrc, pt},
+ *                  out {ssrc, pt, ts_base}, load}
+ *   call.stop {call} -> {count {...}}
  *
  * The daemon maps timestamps from in.ts_first to out.ts_base.
  *

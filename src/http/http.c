@@ -339,7 +339,7 @@ static enum MHD_Result get_readyz(struct request *q)
 static void audit_post(const struct request *q, const char *what,
 		       const char *why)
 {
-	static struct log_site sites[2]; /* done, refused: as audit_method() */
+	static struct log_site sites[2]; /* done, refused: as answered() */
 	char at[64], who[80];
 
 	(void)snprintf(who, sizeof(who), "http:%s",

@@ -252,7 +252,8 @@ static inline void call_count(atomic_ullong *counter, unsigned long long n)
 /* --- what is sent --- */
 
 /** Where a stream's packets go, and the last one that was sent: a call's or a
- * relay's, which take over from each other. Its thread is that which sends. */
+ * relay's, which take over from each other. Of the thread that sends; a call's
+ * also of rx, while the call is at rest. */
 struct stream_out {
 	const struct destination *destination; /**< constant */
 	unsigned version;		       /**< of what is in @to */
@@ -467,8 +468,8 @@ struct call {
 	struct stream_out out; /**< out.at: 0 if a relay has sent since */
 	uint32_t ts_out;       /**< where the pipeline's timestamps begin */
 	/** A relay has sent @out last: what is sent next belongs so far behind
-	 * it, in units of 1/CALL_RESUME_CLOCK s. rx leaves the two while it is
-	 * at rest. */
+	 * it, in units of 1/CALL_RESUME_CLOCK s. While the call is at rest, rx
+	 * writes these two, and at, seq and ts of @out. */
 	bool resumes;
 	uint64_t resume_ahead;
 	struct quota quota;
@@ -554,10 +555,11 @@ void call_settle(struct call_cfg *cfg, const struct cr_cost *measured);
  * Let @c go on as @to, a settled configuration that differs from its own in
  * class, period, deadline, weight, nice, contract, cost, codecs and mode only;
  * what it has beside speech: call_set_aux().
- * The engine has been told, see live_change(); rx takes its part at the next
- * packet. The encoder's mode stays, because a CMR may have set it meanwhile. A
- * caller that wants to overrule the CMR calls pipeline_set_mode(). Control
- * thread.
+ * After live_change(). Who looks at the next frame takes the release terms
+ * (call_peek()); rx takes them where bursts are bounded, and gives the period
+ * to the receive stage. The encoder's mode stays, because a CMR may have set it
+ * meanwhile. A caller that wants to overrule the CMR calls pipeline_set_mode().
+ * Control thread.
  */
 void call_set_terms(struct call *c, const struct call_cfg *to);
 

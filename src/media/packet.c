@@ -344,8 +344,9 @@ static struct call *take_at_endpoint(struct packet_path *path,
 	struct relay_packet t = { .rtp = p, .in = in };
 	bool relayed = relay_takes(path->relays, endpoint, &t);
 	struct call *c = relayed ? NULL : endpoint_listener(endpoint);
-	struct kind k =
-		c ? packet_kind_of(c, p->pt) : (struct kind){ .known = true };
+	/* nobody listens: all counts as speech, for RTCP, too */
+	struct kind k = c ? packet_kind_of(c, p->pt)
+			  : (struct kind){ .codec = 0, .known = true };
 	const struct learn_arrival arrival = {
 		.from = in->from,
 		.ssrc = p->ssrc,

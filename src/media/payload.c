@@ -73,7 +73,7 @@ static void copy_frame(struct payload_iter *it, struct cr_frame *frame,
 /* --- bits --- */
 
 /*
- * Bits of payloads whose frames do not begin at octets:.
+ * Bits of payloads whose frames do not begin at octets.
  * Bit 0 is the highest of the first octet. The caller knows that the bits are
  * there.
  */

@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -326,9 +327,14 @@ void pipeline_set_noise(struct pipeline *p, uint8_t pt)
 /* The codecs' states are met as they go: the decoder's first lines only. */
 void pipeline_fetch(const struct pipeline *p)
 {
+	const struct pipeline_source *in = p->in;
+	const struct pipeline_output *out = p->out;
+
 	cache_fetch(p, sizeof(*p));
-	cache_fetch(p->in->decoder, 4 * CACHE_LINE);
-	cache_fetch(p->out->encoder, CACHE_LINE);
+	cache_fetch(in, sizeof(*in));
+	cache_fetch(out, offsetof(struct pipeline_output, held));
+	cache_fetch(in->decoder, 4 * CACHE_LINE);
+	cache_fetch(out->encoder, CACHE_LINE);
 }
 
 void pipeline_first_ts(struct pipeline *p, uint32_t ts)

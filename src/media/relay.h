@@ -70,8 +70,9 @@ enum relay_share {
 };
 
 struct relay {
-	/** Control's. What is a codec's, or the engine's, is only told. Ear and
-	 * out_endpoint are endpoints. Constant for others: in_endpoint. */
+	/** Control's, replaced by relay_change(); rx reads in_endpoint only,
+	 * which is constant. What concerns a codec or the engine is without
+	 * effect. */
 	struct call_cfg cfg;
 	struct rcu_later rcu;
 	void *owner; /**< control's */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker's work on the frames of calls, in its order: which one waits, the
- * claim; what the frame is, what comes of it, the RTP headers of that; what
- * waits to be sent, is counted, traced.
+ * A worker's work on the frames of calls: peek and claim, the transcode of the
+ * frame, RTP headers of the packets, and the packets that wait to be sent,
+ * counted and traced.
  */
 #include "media/transcode.h"
 
@@ -59,7 +59,7 @@ void transcode_fini(struct transcode_worker *w)
 
 /* --- the engine's view of a call --- */
 
-/* Fetch into the cache what the turn that begins now uses. */
+/* Fetch into the cache what this transcode uses. */
 static void fetch_for_transcode(const struct call *c)
 {
 	cache_fetch(&c->pending, sizeof(c->pending));
@@ -188,8 +188,8 @@ static void put_packet(struct transcode *t, const struct pipeline_packet *p)
 		(uint16_t)(unsent->record.job.bytes_out + p->bytes);
 }
 
-/* Send @p, of @time, with the burst. The turn is in the codec: the unsent
- * packets are its own for the moment only, unless they were taken. */
+/* Send @p, of @time, with the burst. Called within the codec. Leaves it to have
+ * the unsent packets, and does nothing if control has taken them. */
 static void post_packet(struct transcode *t, const struct pipeline_packet *p,
 			cr_ns time)
 {

@@ -789,7 +789,7 @@ int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 	own = as->added ? codec_own_speech(offered) : as;
 	if (!own)
 		return cr_fail(e, -ENOENT,
-			       "the answer's %s was added, and who offered "
+			       "the answer's %s was added, and the offerer "
 			       "has no codec that it could be made from",
 			       line->formats[first].name);
 	memset(out, 0, sizeof(*out));

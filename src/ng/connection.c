@@ -282,6 +282,8 @@ static struct ng_connection *find_offender(struct ng_connection *c)
 	if (unread(c) > limits->unread)
 		return c;
 	TAILQ_FOREACH (one, &c->listener->connections, link) {
+		if (one->dead) /* freed soon */
+			continue;
 		all += unread(one);
 		if (unread(one) > unread(most))
 			most = one;

@@ -279,8 +279,8 @@ static void warn_unmet(const struct ng_exchange *x, unsigned i,
 {
 	static const char *const whys[] = {
 		[CODEC_LACKING] = "this node has no such codec",
-		[CODEC_NO_SOURCE] = "who offers has nothing that it could be "
-				    "made from",
+		[CODEC_NO_SOURCE] = "the offerer has nothing that it could "
+				    "be made from",
 		[CODEC_NO_TYPE] = "no payload type is left for it",
 		[CODEC_NEEDED] = "it would leave nothing: it is not done",
 	};

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "base/clock.h"
 #include "ng/service_impl.h"
 #include "observe/log.h"
@@ -480,11 +479,6 @@ static void answer_ng_request(void *arg, struct ng_asked *a, const json_t *body)
 
 /* --- time --- */
 
-/* How often silent calls are looked for, at most and at least; and how often
- * within the time that is waited. */
-#define TICK_MIN (50 * CR_MS)
-#define TICK_MAX (5 * CR_SEC)
-enum { TICKS = 4 };
 unsigned ng_service_pending(const struct ng_service *sv)
 {
 	struct ng_service *s = (struct ng_service *)(uintptr_t)sv;
@@ -554,6 +548,12 @@ static void bound_limits(struct ng_service *sv,
 	most->lines_of_call = cfg->most.lines_of_call ? cfg->most.lines_of_call
 						      : NG_CALL_LINES;
 }
+
+/* How often silent calls are looked for, at most and at least; and how often
+ * within the time that is waited. */
+#define TICK_MIN (50 * CR_MS)
+#define TICK_MAX (5 * CR_SEC)
+enum { TICKS = 4 };
 
 static int set_ticks(struct ng_service *sv)
 {

@@ -94,9 +94,9 @@ int conversation_weigh_change(struct conversation *c,
 			      const struct conversation_promise *promised,
 			      int64_t *ppm, struct conversation_plan *plan,
 			      struct cr_err *e);
+struct conversation_change;
 /** The same in two steps: what can fail, and the change, which cannot; or
  * nothing of it. Other changes of @c come after that. */
-struct conversation_change;
 int conversation_prepare(struct conversation *c,
 			 const struct endpoint_spec to[2],
 			 struct conversation_plan *plan,

@@ -112,7 +112,9 @@ struct node_call_info {
 	cr_ns now;     /**< the node's clock */
 	uint32_t pair; /**< id of the other direction's call, or 0 */
 	struct bound bound;
-	const struct bound *promised; /**< @bound; NULL: nothing is */
+	/** @bound of this struct, which is not to be copied; NULL: nothing is.
+	 */
+	const struct bound *promised;
 	struct node_rtcp_info rtcp;
 };
 
@@ -144,7 +146,9 @@ struct node_call_place {
 	unsigned clock_in, clock_out; /**< of RTP timestamps, Hz */
 	double load;
 	struct bound bound;
-	const struct bound *promised; /**< @bound; NULL: nothing is */
+	/** @bound of this struct, which is not to be copied; NULL: nothing is.
+	 */
+	const struct bound *promised;
 };
 
 /* --- conversions --- */
@@ -208,11 +212,11 @@ struct node_endpoint_info {
 	struct node_rtcp_info rtcp;	    /**< of its endpoint */
 	uint32_t conversation;		    /**< that has it, or 0 */
 	const char *codec, *mode;	    /**< NULL: not said */
-	/** Of what it is sent: asked for; in a conversation as it is. 0: not
-	 * said, as it comes. */
+	/** Of what it is sent: asked for; from conversation_party() as it is.
+	 * 0: not said, as it comes. */
 	cr_ns ptime;
 	cr_ns in_ptime; /**< declared, of what it sends; 0: not said    */
-	/* in a conversation */
+	/* from conversation_party() only */
 	uint32_t call;	   /**< the stream from it */
 	uint8_t pt;	   /**< of what it sends and receives */
 	uint32_t out_ssrc; /**< of what it is sent */

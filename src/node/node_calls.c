@@ -461,13 +461,16 @@ static int open_in_endpoint(struct node_call *nc, struct call_cfg *cfg,
 	if (!spec || spec->port != CALL_PORT_OWN)
 		return 0;
 	rtcp = (struct endpoint_rtcp_cfg){
-		.mode = (enum endpoint_rtcp_mode)spec->end[0].rtcp,
+		.mode = spec->end[0].rtcp < 0
+				? ENDPOINT_RTCP_OFF
+				: (enum endpoint_rtcp_mode)spec->end[0].rtcp,
 		.fd = -1,
 		.use = { .ssrc = cfg->ssrc_out,
 			 .rate_in = pipeline_side_clock(&cfg->media.in),
 			 .rate_out = pipeline_side_clock(&cfg->media.out) },
 		.listener = cfg->to,
 	};
+	/* as node_call_start() has checked */
 	err = choose_interface(nc->node, spec, &at, e);
 	own = err ? NULL : calloc(1, sizeof(*own));
 	if (own)

@@ -340,11 +340,11 @@ static inline bool node_stream_needs_call(const struct call_cfg *stream,
 {
 	return !relays || relay_needs_call(stream);
 }
+struct node_recode;
 /** Make all that the streams of a conversation need to go on as @to says, which
  * differ from them in codecs, and @relays, whether they are to be relays: both,
  * or neither. @to stays until node_recode_commit() lets them, or
  * node_recode_cancel(). As conversation_prepare(). */
-struct node_recode;
 int node_recode_prepare(struct node_recode **out, struct node_call *const nc[2],
 			struct call_cfg to[2], bool relays, struct cr_err *e);
 void node_recode_commit(struct node_recode *r);

@@ -135,7 +135,8 @@ struct endpoint_spec {
 	uint32_t ssrc;	   /**< of what it sends; 0: that is learned, or chosen
 			    */
 	uint32_t out_ssrc; /**< of what it is sent; 0: a random one */
-	int rtcp;	   /**< enum endpoint_rtcp_mode; -1: PORT */
+	/** enum endpoint_rtcp_mode; -1: PORT in a conversation, else off. */
+	int rtcp;
 	const char *interface; /**< of its endpoint; NULL: any that fits     */
 	/** enum party_family: of its endpoint while its address is not known.
 	 */

@@ -4,7 +4,6 @@
  */
 #include "protocol/methods.h"
 
-#include <errno.h>
 #include <inttypes.h>
 
 #include "node/call_check.h"

@@ -338,7 +338,8 @@ int field_complete(const struct field *table, const void *in, struct cr_err *e);
 json_t *field_write(const struct field *table, const void *in);
 
 /** The request at @in as an object that field_read() makes it from: what is as
- * field_defaults() has it is left out. NULL: out of memory. */
+ * field_defaults() has it is left out, but not in the items of a list. NULL:
+ * out of memory. */
 json_t *field_write_request(const struct field *table, const void *in);
 
 #endif

@@ -6,7 +6,6 @@
  */
 #include "rpc/answer.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

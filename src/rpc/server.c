@@ -48,8 +48,8 @@ static void peer_kill(struct peer *p, const char *reason)
 }
 
 /* What has come of a message, and what goes back: replies of messages that are
- * not answered whole yet, what is queued. Nothing of who is gone, which is
- * freed soon. */
+ * not answered whole yet, what is queued. A peer that is gone counts nothing:
+ * it is freed soon. */
 static void weigh_peer(struct peer *p)
 {
 	size_t now = 0;

@@ -70,10 +70,12 @@ static int add_below(struct find_list *list, const char *path, struct cr_err *e)
 {
 	char *const roots[] = { (char *)(uintptr_t)path, NULL };
 	FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
-	int ret = tree ? 0 : cr_fail(e, -ENOMEM, "speech: out of memory");
+	int ret = tree ? 0
+		       : cr_fail(e, -EIO, "speech: %s: %s", path,
+				 strerror(errno));
 	FTSENT *at;
 
-	while (!ret && (at = fts_read(tree))) {
+	while (!ret && (errno = 0, at = fts_read(tree))) {
 		if (at->fts_level && at->fts_name[0] == '.')
 			(void)fts_set(tree, at, FTS_SKIP);
 		else if (at->fts_info == FTS_DNR)
@@ -84,6 +86,8 @@ static int add_below(struct find_list *list, const char *path, struct cr_err *e)
 			  find_suffix(at->fts_path, ".g722")))
 			ret = add_file(list, at->fts_path, false, e);
 	}
+	if (!ret && errno)
+		ret = cr_fail(e, -EIO, "speech: %s: %s", path, strerror(errno));
 	if (tree)
 		(void)fts_close(tree);
 	return ret;

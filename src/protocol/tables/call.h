@@ -16,7 +16,7 @@ struct call_reference {
 	uint32_t call;
 };
 
-/** A part of a list ... */
+/** Which part of a list. */
 struct page_request {
 	uint32_t after; /**< ids above this ... */
 	unsigned limit; /**< ... so many        */
@@ -24,7 +24,7 @@ struct page_request {
 
 enum { PAGE_MAX = 200 };
 
-/** ... as it is told. */
+/** A part of a list, as it is returned. */
 struct list_result {
 	struct field_each items;
 	bool more;

@@ -378,12 +378,13 @@ static bool has_asked(void *arg)
 	return count.requests >= a->n;
 }
 
-/* Who does not read is sent away over the first refusal, while others of its
- * requests wait for theirs. */
+/* A peer that does not read is closed while two of its requests wait; then the
+ * service ends with both. */
 static void a_service_closes_on_who_does_not_read(void **state)
 {
 	enum { FEW = 200, MORE = 250 };
 	const size_t kept = (size_t)8 << 20; /* for a peer */
+	struct rpc_stats count;
 	struct client c;
 	struct asked all;
 	struct scratch d;
@@ -406,6 +407,8 @@ static void a_service_closes_on_who_does_not_read(void **state)
 	say_deaf(fd, MORE, start_amr(2));
 	all = (struct asked){ d.service->server, 2 + n * FEW + MORE + 2 };
 	desk_wait(&d, has_asked, &all);
+	rpc_server_stats(d.service->server, &count);
+	assert_int_equal(count.slow_peers, 1);
 	atomic_store(&held, false);
 	service_close(d.service);
 	d.service = NULL;

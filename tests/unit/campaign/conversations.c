@@ -136,6 +136,7 @@ static void a_conversation_is_two_flows_of_as_many_calls(void **state)
 		TOP
 		"  - name: talk\n    count: 3\n    class: hard\n"
 		"    start: {at: 1s}\n    expect: {loss: 0%}\n"
+		"    input: [one.wav, two.wav]\n"
 		"    a: {codec: pcmu, drift: 5ppm}\n"
 		"    b: {codec: amr, mode: 7.95, network: {loss: 2%}}\n"
 		"  - name: more\n    like: talk\n"
@@ -154,6 +155,8 @@ static void a_conversation_is_two_flows_of_as_many_calls(void **state)
 		assert_int_equal(f->party.side, i);
 		assert_int_equal(f->terms.cls, CR_HARD);
 		assert_int_equal(f->start.at, CR_SEC);
+		assert_int_equal(f->input.count, 2);
+		assert_string_equal(f->input.item[1], "two.wav");
 		assert_true(f->expect[METRIC_LOSS].given);
 		assert_ptr_equal(f->in.codec, c->flows[!i].out.codec);
 		assert_int_equal(f->out.cfg.mode, c->flows[!i].in.cfg.mode);

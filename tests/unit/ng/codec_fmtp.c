@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What who offered a codec is told of it in the answer, RFC by RFC. */
+/* What the offerer of a codec is told of it in the answer, RFC by RFC. */
 #include "cmocka_cr.h"
 
 #include "ng/codecs.h"
