@@ -87,5 +87,5 @@ def test_every_packet_is_accounted_for(io, kind):
     assert 0 <= lost <= most_lost
     assert run["received"] > 0
     for trouble in ("refused", "duplicate", "reordered", "strange", "wrong",
-                    *[] if lost else ["out_of_sequence"]):
+                    *([] if lost else ["out_of_sequence"])):
         assert run[trouble] == 0, (trouble, run)
