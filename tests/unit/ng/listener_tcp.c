@@ -258,6 +258,27 @@ static void all_that_is_unread_has_a_bound_too(void **state)
 	listening_close(&w);
 }
 
+/* What has been cut counts no more, though it is freed later. */
+static void what_is_cut_is_not_cut_again(void **state)
+{
+	struct ng_limits limits = ng_limits_usual;
+
+	limits.unread_all = sizeof(HELD("1")) * 3 / 2;
+	listening_open(&w, "127.0.0.1:0", &limits);
+	client_tcp(&c, &w, 0);
+	client_say(&c, &w, HOLD("a-cookie-with-which-one-answer-is-too-much"));
+	listening_hold(&w, 1);
+	client_tcp(&other, &w, 0);
+	client_say(&other, &w, HOLD("1") HOLD("2"));
+	listening_hold(&w, 3);
+	for (unsigned i = 0; i < 3; i++)
+		answer_held(&w);
+	assert_int_equal(listening_stats(&w).cut, 2);
+	client_close(&c);
+	client_close(&other);
+	listening_close(&w);
+}
+
 /* Requests of a client that reads do not wait for each other. */
 static void many_of_a_connection_wait_at_once(void **state)
 {
@@ -415,6 +436,7 @@ int main(void)
 		cmocka_unit_test(it_closes_while_requests_of_connections_wait),
 		cmocka_unit_test(who_leaves_too_much_unread_is_cut),
 		cmocka_unit_test(all_that_is_unread_has_a_bound_too),
+		cmocka_unit_test(what_is_cut_is_not_cut_again),
 		cmocka_unit_test(many_of_a_connection_wait_at_once),
 		cmocka_unit_test(
 			half_a_message_has_its_time_and_so_has_silence),
