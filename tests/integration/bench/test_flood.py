@@ -81,11 +81,10 @@ def test_every_packet_is_accounted_for(io, kind):
     flood = run["flood"]
     assert flood["unaccounted"] == 0, flood
     assert flood["seen"] > 0
-    # at the port of the flood, the kernel of a busy machine may drop both
-    most_lost = flood["dropped"] if kind == "shared" else 0
+    assert run["sent"] >= run["received"] > 0
+    # behind a flood, a busy machine answers later than anybody waits
     lost = run["sent"] - run["received"]
-    assert 0 <= lost <= most_lost
-    assert run["received"] > 0
+    assert kind == "shared" or not lost
     for trouble in ("refused", "duplicate", "reordered", "strange", "wrong",
                     *([] if lost else ["out_of_sequence"])):
         assert run[trouble] == 0, (trouble, run)
