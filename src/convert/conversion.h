@@ -95,8 +95,8 @@ TAILQ_HEAD(conversion_list, conversion);
 struct conversion_asker {
 	/** Once, on the event base's thread: @cv waits for its turn; or NULL,
 	 * and @err (-errno) and @why say why not. */
-	void (*tell)(void *arg, const struct conversion *cv, int err,
-		     const struct cr_err *why);
+	void (*notify)(void *arg, const struct conversion *cv, int err,
+		       const struct cr_err *why);
 	void *arg;
 };
 

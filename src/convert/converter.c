@@ -237,7 +237,7 @@ static void join_conversion(struct converter *con, struct conversion *cv)
 		con->count.waiting--;
 		con->count.refused++;
 		TAILQ_REMOVE(&con->owned, cv, owned);
-		cv->asker.tell(cv->asker.arg, NULL, err, &cv->why);
+		cv->asker.notify(cv->asker.arg, NULL, err, &cv->why);
 		conversion_free(cv);
 		return;
 	}
@@ -249,7 +249,7 @@ static void join_conversion(struct converter *con, struct conversion *cv)
 	con->count.submitted++;
 	RB_INSERT(conversion_tree, &con->all, cv);
 	TAILQ_INSERT_TAIL(&con->waiting, cv, order);
-	cv->asker.tell(cv->asker.arg, cv, 0, NULL);
+	cv->asker.notify(cv->asker.arg, cv, 0, NULL);
 }
 
 static void on_wake(evutil_socket_t fd, short what, void *arg)

@@ -272,11 +272,11 @@ void metrics_write(FILE *out, struct service *sv)
 	static struct histogram delay, jitter; /* 15 KiB each */
 	struct node *n = service_node(sv);
 	struct stats_reported all;
-	const struct node_stats *stats = &all.tell.node;
+	const struct node_stats *stats = &all.result.node;
 
 	stats_collect(sv, &all);
 	write_info(out, stats->scheduler);
-	write_numbers(out, stats_fields, &all.tell);
+	write_numbers(out, stats_fields, &all.result);
 	write_all_items(out, stats);
 	write_process(out, stats);
 	node_histograms(n, &delay, &jitter);

@@ -39,7 +39,7 @@ struct cost_job {
 
 struct measuring {
 	struct costs *costs;
-	struct event *done, *tell;
+	struct event *done, *notify;
 	TAILQ_HEAD(, cost_job) jobs;
 	struct waits ready;
 	unsigned count;
@@ -155,7 +155,7 @@ static void soon(struct measuring *m)
 	const struct timeval now = { 0, 0 };
 
 	if (!TAILQ_EMPTY(&m->ready))
-		(void)evtimer_add(m->tell, &now);
+		(void)evtimer_add(m->notify, &now);
 }
 
 int measuring_ask(struct measuring *m, const struct cost_part *part,
@@ -252,7 +252,7 @@ static void on_done(evutil_socket_t fd, short what, void *arg)
 	soon(m);
 }
 
-static void on_tell(evutil_socket_t fd, short what, void *arg)
+static void on_notify(evutil_socket_t fd, short what, void *arg)
 {
 	struct measuring *m = arg;
 	struct node_cost_wait *w = TAILQ_FIRST(&m->ready);
@@ -284,8 +284,8 @@ static int open_measuring_parts(struct measuring *m, struct event_base *base,
 	int err;
 
 	m->done = event_new(base, -1, 0, on_done, m);
-	m->tell = evtimer_new(base, on_tell, m);
-	if (!m->done || !m->tell)
+	m->notify = evtimer_new(base, on_notify, m);
+	if (!m->done || !m->notify)
 		return cr_fail(e, -ENOMEM, "out of memory for events");
 	err = thread_create(&m->thread, NULL, run_measuring, m);
 	return err ? thread_fail(e, err, "measuring costs") : 0;
@@ -297,9 +297,9 @@ static void free_measuring(struct measuring *m)
 
 	if (m->done)
 		event_free(m->done);
-	if (m->tell)
-		event_free(m->tell);
-	m->done = m->tell = NULL;
+	if (m->notify)
+		event_free(m->notify);
+	m->done = m->notify = NULL;
 	while ((job = TAILQ_FIRST(&m->jobs))) {
 		TAILQ_REMOVE(&m->jobs, job, link);
 		free(job);

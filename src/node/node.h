@@ -276,7 +276,7 @@ int node_trace_start(struct node *n, const char *path, enum trace_over over,
 
 /** Who wants to know what is in a trace. */
 struct node_trace_asker {
-	void (*tell)(void *arg, const struct trace_totals *totals);
+	void (*notify)(void *arg, const struct trace_totals *totals);
 	void *arg;
 };
 

@@ -92,7 +92,7 @@ int node_trace_start(struct node *n, const char *path, enum trace_over over,
 int node_trace_end(struct node *n, const struct node_trace_asker *asker,
 		   struct cr_err *e)
 {
-	if (n->trace_asker.tell)
+	if (n->trace_asker.notify)
 		return cr_fail(e, -EALREADY,
 			       "the trace is being stopped already, and on its "
 			       "way to the disk");
@@ -115,14 +115,14 @@ int node_trace_stop(struct node *n, struct trace_totals *out)
 	n->trace_asker = (struct node_trace_asker){ NULL, NULL };
 	if (out)
 		*out = totals;
-	if (asker.tell)
-		asker.tell(asker.arg, &totals);
+	if (asker.notify)
+		asker.notify(asker.arg, &totals);
 	return 0;
 }
 
 void node_trace_settle(struct node *n)
 {
-	if (n && n->trace_asker.tell)
+	if (n && n->trace_asker.notify)
 		(void)node_trace_stop(n, NULL);
 }
 

@@ -203,15 +203,15 @@ json_t *method_call_top(void *arg, struct rpc_peer *peer, const json_t *params,
 	static const char *const names[] = { NODE_TOP_NAMES };
 	struct service *sv = arg;
 	struct top top = { 0 };
-	struct call_top_result tell = { .top = { top_at, &top } };
+	struct call_top_result result = { .top = { top_at, &top } };
 	struct call_top_request ask;
 
 	(void)peer;
 	if (!request_read(call_top_fields, &ask, params, err))
 		return NULL;
 	top.n = node_top(sv->node, (enum node_top_key)ask.sort, top.call,
-			 ask.limit, &tell.window);
-	tell.calls = node_calls(sv->node);
-	tell.sort = names[ask.sort];
-	return field_write(call_top_result_fields, &tell);
+			 ask.limit, &result.window);
+	result.calls = node_calls(sv->node);
+	result.sort = names[ask.sort];
+	return field_write(call_top_result_fields, &result);
 }

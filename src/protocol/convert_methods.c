@@ -43,7 +43,7 @@ json_t *method_convert_start(void *arg, struct rpc_peer *peer,
 {
 	struct service *sv = arg;
 	const struct session *s = peer->owner;
-	struct conversion_asker asker = { .tell = answer_conversion };
+	struct conversion_asker asker = { .notify = answer_conversion };
 	struct convert_request ask;
 	struct conversion_cfg cfg;
 	struct cr_err why;

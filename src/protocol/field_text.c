@@ -170,7 +170,7 @@ const char *field_text_label(const struct field *table, const char *path,
 }
 
 static void report_below(const struct field *table, const char *prefix,
-			 field_reporter *tell, void *arg)
+			 field_reporter *report, void *arg)
 {
 	char path[PATH_MAX_BYTES], name[PATH_MAX_BYTES], wire[FIELD_NAME_MAX];
 	char below[PATH_MAX_BYTES + 4];
@@ -186,13 +186,13 @@ static void report_below(const struct field *table, const char *prefix,
 			       inside		       ? ""
 			       : f->type == FIELD_LIST ? "[]."
 						       : ".");
-		if (tell(arg, f, path, name) && f->members &&
+		if (report(arg, f, path, name) && f->members &&
 		    f->type != FIELD_MAP)
-			report_below(f->members, below, tell, arg);
+			report_below(f->members, below, report, arg);
 	}
 }
 
-void field_report(const struct field *table, field_reporter *tell, void *arg)
+void field_report(const struct field *table, field_reporter *report, void *arg)
 {
-	report_below(table, "", tell, arg);
+	report_below(table, "", report, arg);
 }

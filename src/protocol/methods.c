@@ -87,7 +87,7 @@ json_t *request_list(struct service *sv, const struct list_kind *kind,
 		     const json_t *params, struct rpc_error *err)
 {
 	struct page page = { .kind = kind };
-	struct list_result tell = { .items = { page_at, &page } };
+	struct list_result result = { .items = { page_at, &page } };
 	struct page_request ask;
 	void *one;
 
@@ -95,8 +95,8 @@ json_t *request_list(struct service *sv, const struct list_kind *kind,
 		return NULL;
 	while (page.n < ask.limit && (one = kind->after(sv->node, &ask.after)))
 		page.one[page.n++] = one;
-	tell.more = kind->after(sv->node, &ask.after) != NULL;
-	return field_write(kind->table, &tell);
+	result.more = kind->after(sv->node, &ask.after) != NULL;
+	return field_write(kind->table, &result);
 }
 
 bool request_begins(const struct service *sv, struct rpc_error *err)
@@ -205,14 +205,14 @@ json_t *method_schedulers(void *arg, struct rpc_peer *peer,
 			  const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
-	struct schedulers_result tell = { 0 };
+	struct schedulers_result result = { 0 };
 
 	(void)peer;
 	if (!request_is_empty(params, err))
 		return NULL;
-	node_scheduler(sv->node, tell.scheduler, sizeof(tell.scheduler));
-	tell.schedulers = describe_schedulers(tell.scheduler);
-	return field_write(schedulers_fields, &tell);
+	node_scheduler(sv->node, result.scheduler, sizeof(result.scheduler));
+	result.schedulers = describe_schedulers(result.scheduler);
+	return field_write(schedulers_fields, &result);
 }
 
 /* To load a shared object is to run its code: peers name files of one folder,
@@ -262,15 +262,15 @@ int service_scheduler_set(struct service *sv, const char *spec,
 static json_t *answer_scheduler(struct service *sv, int ret,
 				struct rpc_error *err)
 {
-	struct scheduler_result tell;
+	struct scheduler_result result;
 
 	/* one that is not there or does not load is none that we have */
 	if (ret == -ENOENT || ret == -ENOEXEC)
 		return request_refuse(err, RPC_UNSUPPORTED);
 	if (ret)
 		return request_refuse(err, request_code(ret));
-	node_scheduler(sv->node, tell.scheduler, sizeof(tell.scheduler));
-	return field_write(scheduler_result_fields, &tell);
+	node_scheduler(sv->node, result.scheduler, sizeof(result.scheduler));
+	return field_write(scheduler_result_fields, &result);
 }
 
 json_t *method_scheduler_set(void *arg, struct rpc_peer *peer,
@@ -323,7 +323,7 @@ json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 	struct service *sv = arg;
 	struct session *s = session_of(peer, err);
 	struct hello_request ask;
-	struct hello_result tell;
+	struct hello_result result;
 	const char *why;
 
 	if (!request_read(hello_fields, &ask, params, err))
@@ -341,7 +341,7 @@ json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 	log_event(LOG_INFO, "hello", LOG_WORD("peer", peer->address),
 		  LOG_INT("session", s->number),
 		  LOG_STR("client", ask.client ? ask.client : ""));
-	tell = (struct hello_result){
+	result = (struct hello_result){
 		.program = "codec-runner",
 		.version = CR_VERSION,
 		.protocol = 1,
@@ -353,12 +353,12 @@ json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 		.draining = sv->draining,
 		.codecs = describe_codecs,
 	};
-	node_scheduler(sv->node, tell.scheduler, sizeof(tell.scheduler));
-	tell.schedulers = describe_schedulers(tell.scheduler);
-	result_capacity(sv->node, &tell.capacity);
-	tell.places = result_places(sv->node);
-	tell.interfaces = result_interfaces(sv->node);
-	return field_write(hello_result_fields, &tell);
+	node_scheduler(sv->node, result.scheduler, sizeof(result.scheduler));
+	result.schedulers = describe_schedulers(result.scheduler);
+	result_capacity(sv->node, &result.capacity);
+	result.places = result_places(sv->node);
+	result.interfaces = result_interfaces(sv->node);
+	return field_write(hello_result_fields, &result);
 }
 
 json_t *method_stats(void *arg, struct rpc_peer *peer, const json_t *params,
@@ -370,17 +370,18 @@ json_t *method_stats(void *arg, struct rpc_peer *peer, const json_t *params,
 	if (!request_is_empty(params, err))
 		return NULL;
 	stats_collect(arg, &all);
-	return field_write(stats_fields, &all.tell);
+	return field_write(stats_fields, &all.result);
 }
 
 json_t *method_codecs(void *arg, struct rpc_peer *peer, const json_t *params,
 		      struct rpc_error *err)
 {
-	const struct codecs_result tell = { describe_codecs };
+	const struct codecs_result result = { describe_codecs };
 
 	(void)arg, (void)peer;
-	return request_is_empty(params, err) ? field_write(codecs_fields, &tell)
-					     : NULL;
+	return request_is_empty(params, err)
+		       ? field_write(codecs_fields, &result)
+		       : NULL;
 }
 
 /* --- traces --- */
@@ -413,7 +414,7 @@ json_t *method_trace_start(void *arg, struct rpc_peer *peer,
 {
 	struct service *sv = arg;
 	struct trace_start_request ask;
-	struct trace_start_result tell;
+	struct trace_start_result result;
 	char path[4096];
 	int ret;
 
@@ -434,28 +435,28 @@ json_t *method_trace_start(void *arg, struct rpc_peer *peer,
 			       &err->why);
 	if (ret)
 		return request_refuse(err, trace_code(ret));
-	tell.path = path;
-	return field_write(trace_begun_fields, &tell);
+	result.path = path;
+	return field_write(trace_begun_fields, &result);
 }
 
 /* Answers trace.stop: the disk has the file. */
 static void trace_stopped(void *arg, const struct trace_totals *totals)
 {
-	const struct trace_stop_result tell = {
+	const struct trace_stop_result result = {
 		.totals = *totals,
 		.error = totals->error ? strerror(totals->error) : NULL,
 	};
 	struct rpc_error e = { 0 };
 
 	rpc_later_begin();
-	rpc_later_reply(arg, field_write(trace_result_fields, &tell), &e);
+	rpc_later_reply(arg, field_write(trace_result_fields, &result), &e);
 }
 
 json_t *method_trace_stop(void *arg, struct rpc_peer *peer,
 			  const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
-	struct node_trace_asker asker = { .tell = trace_stopped };
+	struct node_trace_asker asker = { .notify = trace_stopped };
 	struct rpc_error e = { .code = RPC_CONFLICT };
 
 	if (!request_is_empty(params, err))
@@ -473,29 +474,29 @@ json_t *method_drain(void *arg, struct rpc_peer *peer, const json_t *params,
 {
 	struct service *sv = arg;
 	struct drain_request ask;
-	struct drain_result tell = { .draining = true };
+	struct drain_result result = { .draining = true };
 
 	(void)peer;
 	if (!request_read(drain_fields, &ask, params, err))
 		return NULL;
 	service_drain(sv, ask.limit < 0 ? sv->cfg.drain_limit : ask.limit,
 		      false);
-	tell.calls = node_calls(sv->node);
-	return field_write(drain_result_fields, &tell);
+	result.calls = node_calls(sv->node);
+	return field_write(drain_result_fields, &result);
 }
 
 json_t *method_drain_cancel(void *arg, struct rpc_peer *peer,
 			    const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
-	const struct drain_result tell = { .calls = node_calls(sv->node) };
+	const struct drain_result result = { .calls = node_calls(sv->node) };
 
 	(void)peer;
 	if (!request_is_empty(params, err))
 		return NULL;
 	if (service_drain_cancel(sv, &err->why))
 		return request_refuse(err, RPC_CONFLICT);
-	return field_write(drain_result_fields, &tell);
+	return field_write(drain_result_fields, &result);
 }
 
 enum { READS, CHANGES };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What methods and notifications tell; what is built in: codecs and schedulers;
- * and counters from where they are counted.
+ * What methods and notifications return; what is built in: codecs and
+ * schedulers; and counters from where they are counted.
  */
 #include "protocol/results.h"
 
@@ -183,21 +183,21 @@ json_t *result_conversion_json(const struct conversion *cv)
 
 void stats_collect(struct service *sv, struct stats_reported *to)
 {
-	struct stats_result *tell = &to->tell;
+	struct stats_result *result = &to->result;
 
-	*tell = (struct stats_result){ .draining = sv->draining,
-				       .config = sv->cfg.config };
-	node_stats(sv->node, &tell->node);
+	*result = (struct stats_result){ .draining = sv->draining,
+					 .config = sv->cfg.config };
+	node_stats(sv->node, &result->node);
 	if (node_converter(sv->node)) {
 		to->conversions = converter_counts(node_converter(sv->node));
-		tell->conversions = &to->conversions;
+		result->conversions = &to->conversions;
 	}
 	if (sv->cfg.records) {
 		lines_stats(sv->cfg.records, &to->records);
-		tell->records = &to->records;
+		result->records = &to->records;
 	}
-	rpc_server_stats(sv->server, &tell->control);
-	log_stats(&tell->log);
-	result_capacity(sv->node, &tell->capacity);
-	tell->places = result_places(sv->node);
+	rpc_server_stats(sv->server, &result->control);
+	log_stats(&result->log);
+	result_capacity(sv->node, &result->capacity);
+	result->places = result_places(sv->node);
 }

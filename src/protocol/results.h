@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What methods and notifications tell, gathered from the node into the structs
- * of protocol/tables/: calls, what is built in, and everything that the service
- * counts. Lists are made while they are written: write at once.
+ * What methods and notifications return, gathered from the node into the
+ * structs of protocol/tables/: calls, what is built in, and everything that the
+ * service counts. Lists are made while they are written: write at once.
  *
  * Thread rule: the event base's thread.
  */
@@ -48,7 +48,7 @@ void describe_scheduler(const struct scheduler *s, struct scheduler_info *out);
 
 /** What stats_fields tells, and what it points to. */
 struct stats_reported {
-	struct stats_result tell;
+	struct stats_result result;
 	struct converter_counts conversions;
 	struct lines_stats records;
 };

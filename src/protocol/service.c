@@ -310,16 +310,16 @@ static void check_drained(struct service *sv)
 static void call_ended(void *arg, struct node_call *nc)
 {
 	struct session *s = node_call_owner(nc);
-	struct call_ended tell;
+	struct call_ended result;
 
 	(void)arg;
 	if (!s)
 		return; /* kept: nobody's */
 	if (s->peer) {
-		node_call_info(nc, &tell.call);
-		tell.reason = node_end_name(node_call_why(nc));
+		node_call_info(nc, &result.call);
+		result.reason = node_end_name(node_call_why(nc));
 		rpc_notify(s->peer, "call.ended",
-			   field_write(call_ended_fields, &tell));
+			   field_write(call_ended_fields, &result));
 	}
 	s->calls--;
 	if (s->over && !s->calls)
@@ -387,15 +387,15 @@ int service_drain_cancel(struct service *sv, struct cr_err *e)
 
 static void report_congestion(struct service *sv, unsigned long long lost)
 {
-	struct congestion tell = { .lost_per_s = lost };
+	struct congestion result = { .lost_per_s = lost };
 	struct session *s;
 
 	log_event(LOG_WARN, "congestion", LOG_INT("lost_per_s", lost));
-	result_capacity(sv->node, &tell.capacity);
+	result_capacity(sv->node, &result.capacity);
 	LIST_FOREACH(s, &sv->sessions, link)
 	if (s->peer && !s->peer->stranger)
 		rpc_notify(s->peer, "congestion",
-			   field_write(congestion_fields, &tell));
+			   field_write(congestion_fields, &result));
 }
 
 static void on_service_tick(evutil_socket_t fd, short what, void *arg)

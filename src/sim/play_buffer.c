@@ -49,7 +49,7 @@ static void drop_unplayed(void *arg, const struct jitter_output *packet)
 }
 
 int play_buffer_open(struct play_buffer **out, const struct campaign_flow *f,
-		     play_buffer_gone *tell, void *arg)
+		     play_buffer_gone *gone, void *arg)
 {
 	const struct campaign_buffer *c = &f->buffer;
 	struct jitter_cfg cfg = {
@@ -71,7 +71,7 @@ int play_buffer_open(struct play_buffer **out, const struct campaign_flow *f,
 	if (!b)
 		return -ENOMEM;
 	b->ptime = f->ptime;
-	b->gone = tell;
+	b->gone = gone;
 	b->arg = arg;
 	cfg.arg = b;
 	rc = jitter_open(&b->j, &cfg, NULL);

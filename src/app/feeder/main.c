@@ -240,7 +240,7 @@ static void feeder_progress_end(struct feeder_progress *p)
 	p->open = false;
 }
 
-/* Exit codes; codec-feeder --help tells them. */
+/* Exit codes; codec-feeder --help lists them. */
 enum { EXIT_BROKEN = 1, EXIT_USAGE = 2, EXIT_MISSED = 3, EXIT_SIGNAL = 130 };
 enum print {
 	PRINT_NOTHING,

@@ -255,7 +255,7 @@ static const struct cli cli = {
 	.max_args = 1,
 };
 
-/* Exit codes; codec-sim --help tells them. */
+/* Exit codes; codec-sim --help lists them. */
 enum { EXIT_BROKEN = 1, EXIT_USAGE = 2, EXIT_MISSED = 3, EXIT_SIGNAL = 130 };
 
 static int complain(int code, const struct cr_err *e)
