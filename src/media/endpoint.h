@@ -197,13 +197,10 @@ void endpoint_hold(struct endpoint *l, bool held);
 unsigned endpoint_hear(struct endpoint *l, const struct learn_arrival *p,
 		       cr_ns now);
 
-/** May one more packet of its party, which came at @now, be heard, by
- * ENDPOINT_RATE? The receiver. */
+/** May one more packet of its party, which is read at @now, be heard, by
+ * ENDPOINT_RATE? @now never goes back. The receiver. */
 static inline bool endpoint_paces(struct endpoint *l, cr_ns now)
 {
-	/* the kernel's clock, which stamps packets, was set back */
-	if (l->used - now > ENDPOINT_BURST + ENDPOINT_REST)
-		l->used = l->rests = now;
 	if (now < l->rests)
 		return false;
 	if (l->used - now > ENDPOINT_BURST) {

@@ -371,7 +371,7 @@ static struct call *take_at_endpoint(struct packet_path *path,
 		count_refused(count, heard, arrival.valid);
 		return NULL;
 	}
-	if (!endpoint_paces(endpoint, in->arrival)) {
+	if (!endpoint_paces(endpoint, in->read)) {
 		call_count(&count->surplus, 1);
 		return NULL;
 	}

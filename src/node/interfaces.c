@@ -280,10 +280,11 @@ bool interface_is_local(const struct interface_cfg *i)
 
 int interface_may_send(const struct interface_cfg *from,
 		       const struct send_to *s,
-		       const struct sockaddr_storage *to, const char *name,
-		       struct cr_err *e)
+		       const struct sockaddr_storage *to, unsigned ports,
+		       const char *name, struct cr_err *e)
 {
-	const char *why = send_to_refuses(s, to, interface_is_local(from));
+	const char *why =
+		send_to_refuses(s, to, ports, interface_is_local(from));
 	char text[64];
 
 	if (!why)

@@ -76,12 +76,13 @@ int interfaces_choose(struct interfaces *i,
 		      const struct interface_request *request,
 		      struct interface **out, struct cr_err *e);
 
-/** May packets be sent from the interface @from to @to, by @s (rtp/send_to.h)?
- * 0, or -EINVAL with @e, which begins with @name. No family: they may. */
+/** May packets be sent from the interface @from to @to and the @ports - 1 above
+ * it, by @s (rtp/send_to.h)? 0, or -EINVAL with @e, which begins with @name. No
+ * family: they may. */
 int interface_may_send(const struct interface_cfg *from,
 		       const struct send_to *s,
-		       const struct sockaddr_storage *to, const char *name,
-		       struct cr_err *e);
+		       const struct sockaddr_storage *to, unsigned ports,
+		       const char *name, struct cr_err *e);
 
 /** Does what is sent to the host of @a come to @i? Where that is any address,
  * all of @here are. */

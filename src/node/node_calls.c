@@ -715,7 +715,7 @@ int node_call_start(struct node *n, struct call_cfg *cfg,
 		err = choose_interface(n, spec, &at, e);
 	if (!err)
 		err = interface_may_send(at ? &at->cfg : &shared,
-					 n->cfg.send_to, &cfg->to,
+					 n->cfg.send_to, &cfg->to, 2,
 					 "out.address", e);
 	return err ? err : begin_call(n, cfg, spec, NULL, out, e);
 }

@@ -121,12 +121,14 @@ static int check_places(const struct node *n, const struct interface_cfg *from,
 			const struct party_names *names, struct cr_err *e)
 {
 	char name[48];
-	int err = interface_may_send(from, n->cfg.send_to, address,
+	/* without a place of its own, RTCP goes to the port above RTP */
+	unsigned ports = rtcp->ss_family ? 1 : 2;
+	int err = interface_may_send(from, n->cfg.send_to, address, ports,
 				     names->address, e);
 
 	(void)snprintf(name, sizeof(name), "%srtcp_address", names->path);
 	return err ? err
-		   : interface_may_send(from, n->cfg.send_to, rtcp, name, e);
+		   : interface_may_send(from, n->cfg.send_to, rtcp, 1, name, e);
 }
 
 /* --- opening --- */

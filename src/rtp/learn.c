@@ -378,7 +378,7 @@ static unsigned judge_newcomer(struct learn *l, const struct newcomer *n)
 
 	if (!n->here &&
 	    (shut_to(l, n->rank) || (l->known && !is_open(l, n)) ||
-	     send_to_refuses(l->terms.may, n->p->from, l->terms.local)))
+	     send_to_refuses(l->terms.may, n->p->from, 2, l->terms.local)))
 		return LEARN_FOREIGN_ADDRESS;
 	if (l->terms.ssrc_signalled && n->p->ssrc != l->terms.ssrc)
 		return LEARN_FOREIGN_SSRC;

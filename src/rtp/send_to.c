@@ -26,7 +26,8 @@ void send_to_keep_from(struct send_to *s, const struct sockaddr_storage *own)
 	s->own[s->nown++] = *own;
 }
 
-static bool is_own(const struct send_to *s, const struct sockaddr_storage *to)
+static bool is_own(const struct send_to *s, const struct sockaddr_storage *to,
+		   unsigned ports)
 {
 	const struct in6_addr host = address_mapped(to);
 	unsigned to_port = address_port(to);
@@ -35,7 +36,7 @@ static bool is_own(const struct send_to *s, const struct sockaddr_storage *to)
 		const struct in6_addr own = address_mapped(&s->own[i]);
 		unsigned port = address_port(&s->own[i]);
 
-		if ((to_port == port || to_port + 1 == port) &&
+		if (port >= to_port && port < to_port + ports &&
 		    (!memcmp(&host, &own, sizeof(host)) ||
 		     (address_any(&s->own[i]) && own_hosts_has(s->here, to))))
 			return true;
@@ -53,13 +54,14 @@ static bool is_unspecified(const struct sockaddr_storage *to)
 }
 
 const char *send_to_refuses(const struct send_to *s,
-			    const struct sockaddr_storage *to, bool local)
+			    const struct sockaddr_storage *to, unsigned ports,
+			    bool local)
 {
 	if (!s || (to->ss_family != AF_INET && to->ss_family != AF_INET6))
 		return NULL;
 	if (is_unspecified(to))
 		return "is no address that can be sent to";
-	if (is_own(s, to))
+	if (is_own(s, to, ports))
 		return "is a port by which this daemon is driven";
 	if (own_hosts_broadcasts(s->here, to))
 		return "is a broadcast address of a network of this machine";

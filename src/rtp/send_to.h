@@ -16,8 +16,8 @@
 #include "base/address.h"
 #include "base/own_hosts.h"
 
-/* Of SCTP, of --ng and of --http. */
-#define SEND_TO_OWN_MAX 3u
+/* Of SCTP over UDP, and of --ng. */
+#define SEND_TO_OWN_MAX 2u
 
 struct send_to {
 	struct networks only; /**< none: anywhere but to @never          */
@@ -32,14 +32,15 @@ struct send_to {
  * only from there. To broadcast addresses never. 0; -EINVAL with @e. */
 int send_to_init(struct send_to *s, const char *list, struct cr_err *e);
 
-/** Never to the port @own of ours, SEND_TO_OWN_MAX at most; where it is one of
- * any address: to that port of none of @here. Before anybody has an address
+/** Never to the UDP port @own of ours, SEND_TO_OWN_MAX at most; where it is one
+ * of any address: to that port of none of @here. Before anybody has an address
  * checked. */
 void send_to_keep_from(struct send_to *s, const struct sockaddr_storage *own);
 
-/** Why nothing is to be sent to @to, RTP or, on the port above it, RTCP; NULL:
- * it may be. @local: from an address of loopback. @s NULL: all may be. */
+/** Why nothing is to be sent to @to, nor to the @ports - 1 above it; NULL: it
+ * may be. @local: from an address of loopback. @s NULL: all may be. */
 const char *send_to_refuses(const struct send_to *s,
-			    const struct sockaddr_storage *to, bool local);
+			    const struct sockaddr_storage *to, unsigned ports,
+			    bool local);
 
 #endif

@@ -538,6 +538,7 @@ static bool from_buffer(struct inlet_uring *u, const struct io_uring_cqe *c,
 		.bytes = io_uring_recvmsg_payload_length(o, c->res, form),
 		.from = io_uring_recvmsg_name(o),
 		.arrival = control.arrival,
+		.read = u->clock.now,
 	};
 	p->tag = entry.tag;
 	p->drops = control.drops;

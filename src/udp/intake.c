@@ -140,7 +140,8 @@ static void open_message(struct intake *in)
 	control_read(&m->msg_hdr, &in->clock, &control);
 	in->packet = (struct intake_packet){ .data = in->data[in->next],
 					     .from = &in->from[in->next],
-					     .arrival = control.arrival };
+					     .arrival = control.arrival,
+					     .read = in->clock.now };
 	in->left = m->msg_len;
 	in->stride = control.stride ? control.stride : TRAIN_BYTES;
 	/* the kernel leaves the count out while it is 0 */

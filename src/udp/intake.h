@@ -24,7 +24,10 @@ struct intake_packet {
 	const uint8_t *data; /**< until the next intake_receive()           */
 	size_t bytes;
 	const struct sockaddr_storage *from;
-	cr_ns arrival; /**< CLOCK_MONOTONIC; a train has one                */
+	cr_ns arrival; /**< CLOCK_MONOTONIC; a train has one. Wrong by a step
+			    of CLOCK_REALTIME, in which the kernel stamps,
+			    between the packet and the reading            */
+	cr_ns read;    /**< CLOCK_MONOTONIC, of the batch: never goes back  */
 };
 
 struct intake *intake_open(void);     /**< NULL: out of memory */

@@ -553,14 +553,6 @@ static int open_hosts(struct daemon *d, struct cr_err *e)
 	return d->hosts && !event_add(d->hosts, NULL) ? 0 : -ENOMEM;
 }
 
-static void keep_from(struct daemon *d, const char *text)
-{
-	struct sockaddr_storage at;
-
-	if (!address_parse(text, &at))
-		send_to_keep_from(&d->opt.send_to, &at);
-}
-
 /* No call has begun. */
 static void keep_from_control(struct daemon *d)
 {
@@ -576,11 +568,8 @@ static void keep_from_control(struct daemon *d)
 	}
 	if (d->ng) {
 		ng_service_local(d->ng, text, sizeof(text));
-		keep_from(d, text);
-	}
-	if (d->http) {
-		http_local(d->http, text, sizeof(text));
-		keep_from(d, text);
+		if (!address_parse(text, &at))
+			send_to_keep_from(&d->opt.send_to, &at);
 	}
 }
 

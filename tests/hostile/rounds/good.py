@@ -248,7 +248,10 @@ class Good:
                 return c
             return None
 
-        c = wait_for(f"call {of.call} has done all", is_done)
+        try:
+            c = wait_for(f"call {of.call} has done all", is_done)
+        except Wrong as e:
+            raise Wrong(f"{e} of {of.sent}: {self.count(of)}") from None
         out = sum(c[n] for n in ("packets_out", "send_failed", "no_destination",
                                  "on_hold", "muted", "excess"))
         if out != c["done"] + c["relayed"] + c["concealed"]:

@@ -256,10 +256,9 @@ def test_no_party_is_where_its_own_call_leads(daemon, at, as_named):
 
 
 def control_ports(d):
-    """Those of UDP and TCP by which it is driven."""
-    sctp = d.where()[d.where().index("--udp-port") + 1]
-    return [at.rsplit(":", 1)[1]
-            for at in (d.ready["ng"], d.ready["http"], ":" + sctp)]
+    """Those of UDP by which it is driven."""
+    return [d.ready["ng"].rsplit(":", 1)[1],
+            d.where()[d.where().index("--udp-port") + 1]]
 
 
 NEVER = ("224.0.0.1:5004", "239.1.2.3:5004", "255.255.255.255:5004",
@@ -286,8 +285,10 @@ def ways_to_name(address):
     ]
 
 
-def is_refused(d, address):
+def is_refused(d, address, only_rtp=False):
     for words in ways_to_name(address):
+        if only_rtp and "rtcp_address" in words[-1]:
+            continue
         said = d.ctl(*words, code=1)
         assert "address" in said and (
             "--send-to" in said or "driven" in said or
@@ -296,7 +297,8 @@ def is_refused(d, address):
 
 def test_nobody_is_sent_to_who_is_no_party(daemon):
     """By JSON-RPC: multicast, broadcast, link-local, any address, and our own
-    ports of control, also as that of RTCP above RTP."""
+    ports of control, also as that of RTCP above RTP; the port below is one for
+    RTCP, and to those of TCP no datagram comes."""
     d = started(daemon, "auto", "--drain-timeout", "0s", "--ng", "0.0.0.0:0",
                 "--ng-allow", "127.0.0.0/8", "--http", "127.0.0.1:0",
                 "--interface", "127.0.0.1", "--interface", "six/::1")
@@ -305,14 +307,20 @@ def test_nobody_is_sent_to_who_is_no_party(daemon):
         is_refused(d, address)
     for port in control_ports(d):
         is_refused(d, f"127.0.0.1:{port}")
-        is_refused(d, f"127.0.0.1:{int(port) - 1}")
+        below = f"127.0.0.1:{int(port) - 1}"
+        is_refused(d, below, only_rtp=True)
+        d.ctl("endpoint", "open", "address=127.0.0.1:9",
+              f"rtcp_address={below}")
+        d.ctl("endpoint", "open", f"address={below}",
+              "rtcp_address=127.0.0.1:9")
     is_refused(d, f"127.0.0.77:{d.ready['ng'].rsplit(':', 1)[1]}")
     d.ctl("endpoint", "open", "address=[2001:db8::1]:9")
     for address in NEVER6:
         for words in ways_to_name(address)[:5]:
             d.ctl(*words, code=1)
     assert d.ctl("stats")["calls"] == 0
-    d.ctl("endpoint", "open", "address=127.0.0.1:9")  # and others may be
+    for port in "9", d.ready["http"].rsplit(":", 1)[1]:  # others may be
+        d.ctl("endpoint", "open", f"address=127.0.0.1:{port}")
 
 
 def test_nobody_is_sent_to_who_is_no_party_by_ng(proxy, d):

@@ -130,6 +130,23 @@ static void a_first_address_moves_no_party_that_was_heard(void **state)
 	endpoint_free(no_listener);
 }
 
+/* As many as ENDPOINT_BURST holds, then none for ENDPOINT_REST. */
+static void a_flood_is_not_heard_for_a_while(void **state)
+{
+	struct endpoint *l = endpoint_new(&(struct endpoint_cfg){ .fd = 7 });
+	cr_ns now = 5 * CR_SEC;
+	unsigned heard = 0;
+
+	while (endpoint_paces(l, now))
+		heard++;
+	assert_int_equal(heard, ENDPOINT_BURST / CR_SEC * ENDPOINT_RATE + 1);
+	assert_false(endpoint_paces(l, now + ENDPOINT_REST - 1));
+	now += ENDPOINT_REST;
+	for (unsigned i = 0; i < 2 * heard; i++, now += CR_SEC / ENDPOINT_RATE)
+		assert_true(endpoint_paces(l, now));
+	endpoint_free(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +155,7 @@ int main(void)
 		cmocka_unit_test(new_terms_hold_from_the_next_packet_on),
 		cmocka_unit_test(a_repeated_address_moves_no_answers),
 		cmocka_unit_test(a_first_address_moves_no_party_that_was_heard),
+		cmocka_unit_test(a_flood_is_not_heard_for_a_while),
 	};
 
 	return cmocka_run_group_tests_name("endpoint", tests, NULL, NULL);

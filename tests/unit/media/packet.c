@@ -64,10 +64,51 @@ static void nothing_is_made_before_numbers_are_known(void **state)
 	call_free(c);
 }
 
+/* The kernel stamps packets by the wall clock, which is set forth and back:
+ * what waits meanwhile seems to have come earlier than what was read before. */
+static void a_step_of_the_clock_is_no_flood(void **state)
+{
+	static const struct sockaddr_storage from = { .ss_family = AF_INET };
+	static const cr_ns steps[] = { 0,	    CR_SEC, 10500 * CR_MS,
+				       60 * CR_SEC, 0,	    10999 * CR_MS };
+	enum { N_STEPS = sizeof(steps) / sizeof(*steps) };
+	struct endpoint *endpoint = endpoint_new(&(struct endpoint_cfg){
+		.fd = -1, .terms.mode = LEARN_IMMEDIATE });
+	static struct packet_path path;
+	uint8_t data[RTP_HEADER_BYTES + 160] = { 0 };
+	struct rtp_header h = { .ssrc = 1 };
+	struct call *c = call_at(endpoint);
+	struct wheel wheel;
+	cr_ns at = 100 * CR_SEC;
+
+	wheel_init(&wheel, at);
+	(void)endpoint_begin_polls(endpoint, &wheel);
+	endpoint_listen(endpoint, c);
+	for (unsigned i = 0; i < N_STEPS; i++, at += 20 * CR_MS) {
+		const struct intake_packet p = { .data = data,
+						 .bytes = sizeof(data),
+						 .from = &from,
+						 .arrival = at - steps[i],
+						 .read = at };
+
+		h.seq = (uint16_t)i;
+		h.ts = i * 160;
+		(void)rtp_build(data, &h);
+		(void)packet_take(&path, &p, endpoint);
+	}
+	assert_int_equal(atomic_load(&c->count.surplus), 0);
+	assert_int_equal(atomic_load(&c->count.packets_in), N_STEPS);
+	endpoint_end_polls(endpoint);
+	wheel_fini(&wheel);
+	call_free(c);
+	endpoint_free(endpoint);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_made_before_numbers_are_known),
+		cmocka_unit_test(a_step_of_the_clock_is_no_flood),
 	};
 
 	return cmocka_run_group_tests_name("packet", tests, NULL, NULL);
