@@ -125,7 +125,7 @@ static int weigh_answer(struct ng_exchange *x, struct cr_err *e)
 	struct node *n = x->w->service->node;
 	struct conversation_promise all = { 0 };
 	struct ng_weighing w = { .promised = &all,
-				 .plan = &x->w->service->plan };
+				 .lacks = &x->w->service->lacks };
 	int err = 0;
 
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++) {
@@ -162,7 +162,7 @@ static int settle_lines(struct ng_exchange *x, struct cr_err *e)
 		if (!x->carried[i])
 			continue;
 		err = ng_stream_prepare(x->w->service->node, x->d, i,
-					x->line[i].to, &x->w->service->plan,
+					x->line[i].to, &x->w->service->lacks,
 					&x->line[i].change, e);
 		if (err)
 			undo_answer(x, i);

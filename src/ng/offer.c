@@ -465,7 +465,7 @@ static void begin_early(struct ng_exchange *x, unsigned i)
 	struct cr_err e;
 
 	if (!x->carried[i] || !early_terms(x, i, to) ||
-	    ng_stream_prepare(sv->node, x->d, i, to, &sv->plan, &change, &e))
+	    ng_stream_prepare(sv->node, x->d, i, to, &sv->lacks, &change, &e))
 		return;
 	if (change)
 		conversation_commit(change);
@@ -534,7 +534,8 @@ static int weigh_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
 	static const struct conversation_promise nothing;
 	struct ng_service *sv = x->w->service;
 	struct ng_stream *s = &x->d->stream[i];
-	struct ng_weighing w = { .promised = &sv->promised, .plan = &sv->plan };
+	struct ng_weighing w = { .promised = &sv->promised,
+				 .lacks = &sv->lacks };
 	struct endpoint_spec to[2];
 	int err = guess(x, i, to, e);
 

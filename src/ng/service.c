@@ -369,7 +369,7 @@ static int (*const ng_commands[NG_COMMANDS])(const struct ng_work *w,
 /* --- requests --- */
 
 /* Do what @wait asks for; *@reply is the answer (NULL: out of memory). -EAGAIN:
- * there is none before it is known what the service's plan costs. */
+ * there is none before it is known what the service lacks. */
 static int work_on(struct ng_wait *wait, json_t **reply)
 {
 	struct ng_service *sv = wait->service;
@@ -420,18 +420,18 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 
 static void known(void *arg, int err, const struct cr_err *why);
 
-/* Until it is known what @plan costs. 0, or -ENOMEM with @e. */
-static int wait_for(struct ng_wait *wait, const struct conversation_plan *plan,
+/* Until the service has what it @lacks. 0, or -ENOMEM with @e. */
+static int wait_for(struct ng_wait *wait, const struct node_cost_wait *lacks,
 		    struct cr_err *e)
 {
 	if (!wait->needs)
 		wait->needs = malloc(sizeof(*wait->needs));
 	if (!wait->needs)
 		return cr_fail(e, -ENOMEM, "out of memory");
+	*wait->needs = *lacks;
 	wait->needs->done = known;
 	wait->needs->arg = wait;
-	return node_cost_wait(wait->service->node, wait->needs, plan->stream, 2,
-			      e);
+	return node_cost_wait(wait->service->node, wait->needs, e);
 }
 
 /* Do it; if that has to wait, wait. */
@@ -444,8 +444,8 @@ static void retry_wait(struct ng_wait *wait)
 	if (err == -EAGAIN && ++wait->times > WAITS_MAX)
 		err = cr_fail(&e, -EINVAL, "what it costs cannot be told");
 	else if (err == -EAGAIN)
-		err = wait_for(wait, &wait->service->plan, &e) ? -ENOMEM
-							       : -EAGAIN;
+		err = wait_for(wait, &wait->service->lacks, &e) ? -ENOMEM
+								: -EAGAIN;
 	wait->waits = err == -EAGAIN;
 	if (!wait->waits)
 		end_wait(wait, reply ? reply : failed(&e));

@@ -85,12 +85,12 @@ struct ng_service {
 	/* What a request is worked on with. One is enough: an answer begins no
 	 * other request before its own has ended (ng/listener.h). */
 	struct ng_request request;
-	struct conversation_plan plan; /**< with -EAGAIN: what it needs */
+	struct node_cost_wait lacks; /**< with -EAGAIN */
 	struct ng_exchange exchange;
 };
 
-/** 0; or -errno with @e; -EAGAIN: do it again when it is known what the plan of
- * the service costs. Nothing has changed then but that endpoints are open. */
+/** 0; or -errno with @e; -EAGAIN: do it again when what the service lacks is
+ * known. Nothing has changed then but that endpoints are open. */
 int ng_offer(const struct ng_work *w, struct cr_err *e);
 int ng_answer_to(const struct ng_work *w, struct cr_err *e);
 

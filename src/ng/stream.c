@@ -269,7 +269,7 @@ void ng_stream_name(struct node *n, const struct ng_dialog *d, unsigned i)
 
 static int begin_conversation(struct node *n, struct ng_dialog *d, unsigned i,
 			      const struct endpoint_spec to[2],
-			      struct conversation_plan *plan, struct cr_err *e)
+			      struct node_cost_wait *lacks, struct cr_err *e)
 {
 	struct call_spec r = CALL_SPEC_UNSAID;
 	struct conversation *c;
@@ -285,14 +285,10 @@ static int begin_conversation(struct node *n, struct ng_dialog *d, unsigned i,
 				       "an endpoint of it has ended");
 		end_conversation(p); /* another branch's */
 		r.end[k].endpoint = party_id(p);
-		err = conversation_change_party(p, &to[k], plan, e);
+		err = conversation_change_party(p, &to[k], lacks, e);
 	}
 	if (!err)
-		err = conversation_find_endpoints(n, &r, e);
-	if (!err)
-		err = conversation_check(plan, &r, e);
-	if (!err)
-		err = conversation_start(n, plan, &r, &c, e);
+		err = conversation_start(n, &r, lacks, &c, e);
 	if (!err)
 		d->stream[i].conversation = conversation_id(c);
 	return err;
@@ -300,14 +296,14 @@ static int begin_conversation(struct node *n, struct ng_dialog *d, unsigned i,
 
 int ng_stream_prepare(struct node *n, struct ng_dialog *d, unsigned i,
 		      const struct endpoint_spec to[2],
-		      struct conversation_plan *plan,
+		      struct node_cost_wait *lacks,
 		      struct conversation_change **change, struct cr_err *e)
 {
 	struct conversation *c = conversation_of(n, &d->stream[i]);
 
 	*change = NULL;
-	return c ? conversation_prepare(c, to, plan, change, e)
-		 : begin_conversation(n, d, i, to, plan, e);
+	return c ? conversation_prepare(c, to, lacks, change, e)
+		 : begin_conversation(n, d, i, to, lacks, e);
 }
 
 void ng_stream_set_early(struct node *n, struct ng_stream *s, bool early)
@@ -359,7 +355,6 @@ static int weigh_new(struct node *n, const struct endpoint_spec to[2],
 		     struct ng_weighing *w, struct cr_err *e)
 {
 	struct call_spec r = CALL_SPEC_UNSAID;
-	int err;
 
 	r.port = CALL_PORT_EACH;
 	for (unsigned i = 0; i < 2; i++) {
@@ -370,12 +365,9 @@ static int weigh_new(struct node *n, const struct endpoint_spec to[2],
 		r.end[i].reception.fill = -1;
 		r.end[i].types.noise = 0;
 	}
-	err = conversation_check(w->plan, &r, e);
-	if (!err)
-		err = conversation_weigh(n, w->plan, w->promised, &w->needs.ppm,
-					 e);
 	w->needs.streams = 2;
-	return err;
+	return conversation_weigh(n, &r, w->promised, &w->needs.ppm, w->lacks,
+				  e);
 }
 
 int ng_stream_weigh(struct node *n, const struct ng_stream *s,
@@ -386,6 +378,6 @@ int ng_stream_weigh(struct node *n, const struct ng_stream *s,
 
 	w->needs = (struct conversation_promise){ 0 };
 	return c ? conversation_weigh_change(c, to, w->promised, &w->needs.ppm,
-					     w->plan, e)
+					     w->lacks, e)
 		 : weigh_new(n, to, w, e);
 }

@@ -67,11 +67,11 @@ const char *ng_endpoint_interface(struct node *n, const struct ng_endpoint *l);
 
 /** Both sides of line @i of @d, in their order, are to be as @to says: the
  * conversation begins, and *@change is NULL, or can go on changed by that with
- * conversation_commit(). 0; with @e -EINVAL, -ENOSPC, ...; -EAGAIN: it has to
- * be known first what @plan->stream costs, then ask again. */
+ * conversation_commit(). 0; with @e -EINVAL, -ENOSPC, ...; -EAGAIN: @lacks has
+ * to be known first, then ask again. */
 int ng_stream_prepare(struct node *n, struct ng_dialog *d, unsigned i,
 		      const struct endpoint_spec to[2],
-		      struct conversation_plan *plan,
+		      struct node_cost_wait *lacks,
 		      struct conversation_change **change, struct cr_err *e);
 /** The conversation of @s has been answered; or (@early) has begun before that:
  * what comes of a side is passed on until there is an answer. */
@@ -97,7 +97,7 @@ int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
 
 struct ng_weighing {
 	const struct conversation_promise *promised; /**< to others */
-	struct conversation_plan *plan; /**< with -EAGAIN: of what */
+	struct node_cost_wait *lacks;		     /**< with -EAGAIN */
 	/** What it needs beyond what it has. */
 	struct conversation_promise needs;
 };

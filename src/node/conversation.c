@@ -131,8 +131,9 @@ static int find_endpoint(struct node *n, struct endpoint_spec *r,
 	return 0;
 }
 
-int conversation_find_endpoints(struct node *n, struct call_spec *r,
-				struct cr_err *e)
+/* Fill in what open endpoints say of the ends that @r names by these; texts may
+ * be the endpoints'. */
+static int find_endpoints(struct node *n, struct call_spec *r, struct cr_err *e)
 {
 	int err = 0;
 
@@ -237,22 +238,22 @@ static bool conversation_may_relay(const struct call_cfg *stream,
 		 same_events(stream)));
 }
 
-int conversation_check(struct conversation_plan *plan,
+int conversation_check(struct conversation_streams *out,
 		       const struct call_spec *r, struct cr_err *e)
 {
-	struct call_cfg *stream = plan->stream;
+	struct call_cfg *stream = out->stream;
 	int err = 0;
 
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = call_check_stream(&stream[i], r, i, &names[i], e);
 	for (unsigned i = 0; i < 2 && !err; i++)
-		err = check_codecs(&plan->codecs[i], &stream[i], r, i, e);
+		err = check_codecs(&out->codecs[i], &stream[i], r, i, e);
 	if (err)
 		return err;
-	plan->relays = conversation_may_relay(stream, r);
+	out->relays = conversation_may_relay(stream, r);
 	for (unsigned i = 0; i < 2; i++)
 		if (stream[i].media.in.codec == &cr_codec_relayed &&
-		    (!plan->relays || relay_needs_call(&stream[0]) ||
+		    (!out->relays || relay_needs_call(&stream[0]) ||
 		     relay_needs_call(&stream[1])))
 			return cr_fail(e, -EINVAL,
 				       "%scodec: %s: both parties are to have "
@@ -397,18 +398,18 @@ static int start_streams(struct conversation *c, struct call_cfg *stream,
 	return err ? err : add_calls(c, stream, e);
 }
 
-/** What @plan needs, *@ppm of a CPU; the costs are filled in. 0; -EAGAIN, or as
+/** What @s need, *@ppm of a CPU; the costs are filled in. 0; -EAGAIN, or as
  * node_cost_of(), with @e. */
-static int conversation_load(struct node *n, struct conversation_plan *plan,
+static int conversation_load(struct node *n, struct conversation_streams *s,
 			     int64_t *ppm, struct cr_err *e)
 {
 	*ppm = 0;
 	for (unsigned i = 0; i < 2; i++) {
-		struct call_cfg *stream = &plan->stream[i];
+		struct call_cfg *stream = &s->stream[i];
 		struct cost_entry *cost;
 		int err;
 
-		if (!node_stream_needs_call(stream, plan->relays))
+		if (!node_stream_needs_call(stream, s->relays))
 			continue;
 		err = node_cost_of(n, stream, &cost, e);
 		if (err)
@@ -419,7 +420,16 @@ static int conversation_load(struct node *n, struct conversation_plan *plan,
 	return 0;
 }
 
-int conversation_start(struct node *n, struct conversation_plan *plan,
+/* Where @err says so, it has to be known first what @s cost. Returns @err. */
+static int note_lacking(int err, const struct conversation_streams *s,
+			struct node_cost_wait *lacks)
+{
+	if (err == -EAGAIN)
+		node_cost_need(lacks, s->stream, 2);
+	return err;
+}
+
+int conversation_begin(struct node *n, struct conversation_streams *s,
 		       const struct call_spec *r, struct conversation **out,
 		       struct cr_err *e)
 {
@@ -428,16 +438,16 @@ int conversation_start(struct node *n, struct conversation_plan *plan,
 	int err = node_refuse_full(n, 2, e);
 
 	if (!err)
-		err = conversation_load(n, plan, &ppm, e);
+		err = conversation_load(n, s, &ppm, e);
 	if (err)
 		return err;
 	c = conversation_new(n, r);
 	if (!c)
 		return cr_fail(e, -ENOMEM, "out of memory for a conversation");
-	c->relays = plan->relays;
+	c->relays = s->relays;
 	err = have_endpoints(c, r, e);
 	if (!err)
-		err = start_streams(c, plan->stream, e);
+		err = start_streams(c, s->stream, e);
 	if (!err) {
 		*out = c;
 		return 0;
@@ -460,6 +470,21 @@ int conversation_start(struct node *n, struct conversation_plan *plan,
 	return err;
 }
 
+int conversation_start(struct node *n, const struct call_spec *spec,
+		       struct node_cost_wait *lacks, struct conversation **out,
+		       struct cr_err *e)
+{
+	struct call_spec r = *spec;
+	struct conversation_streams s;
+	int err = find_endpoints(n, &r, e);
+
+	if (!err)
+		err = conversation_check(&s, &r, e);
+	if (!err)
+		err = conversation_begin(n, &s, &r, out, e);
+	return note_lacking(err, &s, lacks);
+}
+
 /** Are @ppm of a CPU free, beside what was @promised? 0, or -ENOSPC with @e. */
 static int conversation_room(struct node *n, int64_t ppm,
 			     const struct conversation_promise *promised,
@@ -479,16 +504,22 @@ static int conversation_room(struct node *n, int64_t ppm,
 		       (double)promised->ppm / CR_PPM);
 }
 
-int conversation_weigh(struct node *n, struct conversation_plan *plan,
+int conversation_weigh(struct node *n, const struct call_spec *spec,
 		       const struct conversation_promise *promised,
-		       int64_t *ppm, struct cr_err *e)
+		       int64_t *ppm, struct node_cost_wait *lacks,
+		       struct cr_err *e)
 {
-	int err = node_refuse_full(n, promised->streams + 2, e);
+	struct conversation_streams s;
+	int err = conversation_check(&s, spec, e);
 
 	*ppm = 0;
 	if (!err)
-		err = conversation_load(n, plan, ppm, e);
-	return err || !*ppm ? err : conversation_room(n, *ppm, promised, e);
+		err = node_refuse_full(n, promised->streams + 2, e);
+	if (!err)
+		err = conversation_load(n, &s, ppm, e);
+	if (err || !*ppm)
+		return note_lacking(err, &s, lacks);
+	return conversation_room(n, *ppm, promised, e);
 }
 
 void conversation_set_early(struct conversation *c, bool early)
@@ -697,10 +728,10 @@ static void continue_streams(const struct conversation *c, struct call_cfg *to,
 		to->media.out.cfg.mode = mode;
 }
 
-/* What the streams become if the parties are as @to says. */
-static int plan_change(const struct conversation *c,
-		       const struct endpoint_spec to[2],
-		       struct conversation_plan *plan, struct cr_err *e)
+/* What the streams become if the parties are as @to says: into @out. */
+static int change_streams(const struct conversation *c,
+			  const struct endpoint_spec to[2],
+			  struct conversation_streams *out, struct cr_err *e)
 {
 	struct call_spec r = CALL_SPEC_UNSAID;
 	int err;
@@ -713,11 +744,11 @@ static int plan_change(const struct conversation *c,
 			r.end[i].in_ptime = node_call_settings(c->stream[i])
 						    ->release.period;
 	}
-	err = conversation_check(plan, &r, e);
+	err = conversation_check(out, &r, e);
 	for (unsigned i = 0; i < 2 && !err; i++) {
-		const struct call_cfg asked = plan->stream[i];
+		const struct call_cfg asked = out->stream[i];
 
-		continue_streams(c, &plan->stream[i], i, &asked, plan->relays);
+		continue_streams(c, &out->stream[i], i, &asked, out->relays);
 	}
 	return err;
 }
@@ -726,30 +757,28 @@ static int plan_change(const struct conversation *c,
 struct conversation_change {
 	struct conversation *c;
 	struct endpoint_spec to[2], next[2];
-	struct call_cfg stream[2];
-	bool relays;
+	struct conversation_streams streams;
 	struct node_recode *recode; /* NULL: the streams stay as they are */
 };
 
 /* By @ch->next. */
 static int prepare_streams(struct conversation_change *ch,
-			   struct conversation_plan *plan, struct cr_err *e)
+			   struct node_cost_wait *lacks, struct cr_err *e)
 {
-	int err = plan_change(ch->c, ch->next, plan, e);
+	struct conversation_streams *s = &ch->streams;
+	int err = change_streams(ch->c, ch->next, s, e);
 
-	if (err)
-		return err;
-	ch->relays = plan->relays;
-	memcpy(ch->stream, plan->stream, sizeof(ch->stream));
-	return node_recode_prepare(&ch->recode, ch->c->stream, ch->stream,
-				   ch->relays, e);
+	if (!err)
+		err = node_recode_prepare(&ch->recode, ch->c->stream, s->stream,
+					  s->relays, e);
+	return note_lacking(err, s, lacks);
 }
 
 static void commit_streams(struct conversation_change *ch)
 {
 	node_recode_commit(ch->recode);
-	ch->c->relays = ch->relays;
-	conversation_use_rtcp(ch->c, ch->stream);
+	ch->c->relays = ch->streams.relays;
+	conversation_use_rtcp(ch->c, ch->streams.stream);
 }
 
 static int check_parties(const struct conversation *c,
@@ -767,7 +796,7 @@ static int check_parties(const struct conversation *c,
 /* By what codecs cost now: what is to be is weighed by the same. */
 static int64_t load_now(const struct conversation *c)
 {
-	struct conversation_plan now = { .relays = false };
+	struct conversation_streams now = { .relays = false };
 	struct cr_err e;
 	int64_t ppm;
 
@@ -785,21 +814,22 @@ static int64_t load_now(const struct conversation *c)
 int conversation_weigh_change(struct conversation *c,
 			      const struct endpoint_spec to[2],
 			      const struct conversation_promise *promised,
-			      int64_t *ppm, struct conversation_plan *plan,
+			      int64_t *ppm, struct node_cost_wait *lacks,
 			      struct cr_err *e)
 {
 	struct endpoint_spec next[2];
+	struct conversation_streams s;
 	int err = check_parties(c, to, next, e);
 
 	*ppm = 0;
 	if (err ||
 	    !(endpoint_spec_speaks(&to[0]) || endpoint_spec_speaks(&to[1])))
 		return err;
-	err = plan_change(c, next, plan, e);
+	err = change_streams(c, next, &s, e);
 	if (!err)
-		err = conversation_load(c->node, plan, ppm, e);
+		err = conversation_load(c->node, &s, ppm, e);
 	if (err)
-		return err;
+		return note_lacking(err, &s, lacks);
 	*ppm -= load_now(c);
 	if (*ppm > 0)
 		return conversation_room(c->node, *ppm, promised, e);
@@ -809,7 +839,7 @@ int conversation_weigh_change(struct conversation *c,
 
 int conversation_prepare(struct conversation *c,
 			 const struct endpoint_spec to[2],
-			 struct conversation_plan *plan,
+			 struct node_cost_wait *lacks,
 			 struct conversation_change **out, struct cr_err *e)
 {
 	struct conversation_change *ch = calloc(1, sizeof(*ch));
@@ -822,7 +852,7 @@ int conversation_prepare(struct conversation *c,
 	err = check_parties(c, to, ch->next, e);
 	if (!err &&
 	    (endpoint_spec_speaks(&to[0]) || endpoint_spec_speaks(&to[1])))
-		err = prepare_streams(ch, plan, e);
+		err = prepare_streams(ch, lacks, e);
 	if (err)
 		free(ch);
 	else
@@ -848,10 +878,10 @@ void conversation_cancel(struct conversation_change *ch)
 
 int conversation_change(struct conversation *c,
 			const struct endpoint_spec to[2],
-			struct conversation_plan *plan, struct cr_err *e)
+			struct node_cost_wait *lacks, struct cr_err *e)
 {
 	struct conversation_change *ch;
-	int err = conversation_prepare(c, to, plan, &ch, e);
+	int err = conversation_prepare(c, to, lacks, &ch, e);
 
 	if (!err)
 		conversation_commit(ch);
@@ -859,7 +889,7 @@ int conversation_change(struct conversation *c,
 }
 
 int conversation_change_party(struct party *p, const struct endpoint_spec *to,
-			      struct conversation_plan *plan, struct cr_err *e)
+			      struct node_cost_wait *lacks, struct cr_err *e)
 {
 	static const struct party_names own = { .path = "",
 						.address = "address" };
@@ -869,7 +899,7 @@ int conversation_change_party(struct party *p, const struct endpoint_spec *to,
 
 	if (!err && ch.c && endpoint_spec_speaks(to)) {
 		ch.next[!i] = ch.c->party[!i]->spec;
-		err = prepare_streams(&ch, plan, e);
+		err = prepare_streams(&ch, lacks, e);
 	}
 	if (err)
 		return err;

@@ -18,32 +18,17 @@
 enum node_end;
 struct node;
 struct node_call;
+struct node_cost_wait;
 struct node_who;
 struct conversation;
 struct party;
 
-/** Fill in what open endpoints say of the ends that @r names by these. 0;
- * -ESRCH, -EBUSY, -EINVAL with @e. Texts of @r may be borrowed from the
- * endpoints. */
-int conversation_find_endpoints(struct node *n, struct call_spec *r,
-				struct cr_err *e);
-
-/** What its streams are to be, from end 0 to 1, and back. Not to be moved. */
-struct conversation_plan {
-	struct call_cfg stream[2];
-	/** What the ends may send, where stream[].codecs may lead. */
-	struct call_codecs codecs[2];
-	bool relays;
-};
-
-/** Check @r, and write to @plan what it comes to. 0, or -EINVAL with @e. */
-int conversation_check(struct conversation_plan *plan,
-		       const struct call_spec *r, struct cr_err *e);
-
-/** Start @plan, of @r. As node_call_start(). Members that the node chooses are
- * filled in. */
-int conversation_start(struct node *n, struct conversation_plan *plan,
-		       const struct call_spec *r, struct conversation **out,
+/** Start what @spec asks for; of ends that are named by an open endpoint, that
+ * one says the rest. 0; -ESRCH, -EBUSY: of these endpoints; else as
+ * node_call_start(); with @e. -EAGAIN: @lacks has to be known first
+ * (node_cost_wait()), then ask again. */
+int conversation_start(struct node *n, const struct call_spec *spec,
+		       struct node_cost_wait *lacks, struct conversation **out,
 		       struct cr_err *e);
 
 /** What is kept free for conversations that are being set up. */
@@ -52,12 +37,13 @@ struct conversation_promise {
 	int64_t ppm; /**< of a CPU */
 };
 
-/** Would a conversation of @plan be let in now, beside those that were
- * @promised? 0 with what it needs, *@ppm of a CPU; -ENOSPC with @e; -EAGAIN:
- * nobody knows yet what it costs. It does not start. */
-int conversation_weigh(struct node *n, struct conversation_plan *plan,
+/** Would the conversation @spec, whose endpoints are named nowhere, be let in
+ * now, beside those that were @promised? 0 with what it needs, *@ppm of a CPU;
+ * -EINVAL, -ENOSPC with @e; -EAGAIN with @lacks. It does not start. */
+int conversation_weigh(struct node *n, const struct call_spec *spec,
 		       const struct conversation_promise *promised,
-		       int64_t *ppm, struct cr_err *e);
+		       int64_t *ppm, struct node_cost_wait *lacks,
+		       struct cr_err *e);
 
 /** The one with this id that is not ending, or NULL. */
 struct conversation *conversation_find(struct node *n, uint32_t id);
@@ -77,14 +63,13 @@ struct node_call *conversation_stream(const struct conversation *c, unsigned i);
 /** New offers or answers of the parties: other addresses, other codecs. Where
  * they come to speak the same, or to differ, the streams become relays, or
  * cease to be. No packet is lost. 0; -EINVAL, -ENOSPC, -EBUSY, -ENOMEM with @e
- * and both as they were; -EAGAIN: so, too, until it is known what @plan->stream
- * cost. */
+ * and both as they were; -EAGAIN: so, too, until @lacks is known. */
 int conversation_change(struct conversation *c,
 			const struct endpoint_spec to[2],
-			struct conversation_plan *plan, struct cr_err *e);
+			struct node_cost_wait *lacks, struct cr_err *e);
 /** The same of one party, which may have no conversation. */
 int conversation_change_party(struct party *p, const struct endpoint_spec *to,
-			      struct conversation_plan *plan, struct cr_err *e);
+			      struct node_cost_wait *lacks, struct cr_err *e);
 
 /** Would @c be let go on as @to says now? 0 with what it needs beyond what it
  * has, *@ppm of a CPU; else as conversation_change(), and as
@@ -92,14 +77,14 @@ int conversation_change_party(struct party *p, const struct endpoint_spec *to,
 int conversation_weigh_change(struct conversation *c,
 			      const struct endpoint_spec to[2],
 			      const struct conversation_promise *promised,
-			      int64_t *ppm, struct conversation_plan *plan,
+			      int64_t *ppm, struct node_cost_wait *lacks,
 			      struct cr_err *e);
 struct conversation_change;
 /** The same in two steps: what can fail, and the change, which cannot; or
  * nothing of it. Other changes of @c come after that. */
 int conversation_prepare(struct conversation *c,
 			 const struct endpoint_spec to[2],
-			 struct conversation_plan *plan,
+			 struct node_cost_wait *lacks,
 			 struct conversation_change **out, struct cr_err *e);
 void conversation_commit(struct conversation_change *ch);
 void conversation_cancel(struct conversation_change *ch);

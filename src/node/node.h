@@ -159,29 +159,31 @@ int node_close(struct node *n);
 void node_gather(struct node *n);
 void node_notify(struct node *n);
 
-/** Somebody who has to know first what calls cost. */
+/** What has to be known first of what calls cost; and who waits for it. */
 struct node_cost_wait {
 	/** All is known now; or @err and @why some of it cannot be measured. */
 	void (*done)(void *arg, int err, const struct cr_err *why);
 	void *arg;
-	/* the node's */
+	/* node_cost_need()'s */
 	unsigned n;
 	struct {
 		struct pipeline_cfg media;
 		cr_ns period; /**< between two packets */
 	} need[2 * CALL_CODECS_MAX];
+	/* the node's */
 	TAILQ_ENTRY(node_cost_wait) link;
 	struct cost_job *job; /**< NULL: it is ready */
 	int err;
 	struct cr_err why;
 };
 
-/** Measure what the @count calls @cfg need, one or two, with all codecs that
- * they may have, on a thread of its own, together with all who need the same;
- * call done() from the event loop. 0 or -ENOMEM with @e. */
-int node_cost_wait(struct node *n, struct node_cost_wait *w,
-		   const struct call_cfg *cfg, unsigned count,
-		   struct cr_err *e);
+/** Let @w need what the @count calls @cfg do, one or two, with all codecs that
+ * they may have. */
+void node_cost_need(struct node_cost_wait *w, const struct call_cfg *cfg,
+		    unsigned count);
+/** Measure what @w needs on a thread of its own, together with all who need the
+ * same; call done() from the event loop. 0 or -ENOMEM with @e. */
+int node_cost_wait(struct node *n, struct node_cost_wait *w, struct cr_err *e);
 /** @w, which waits, does not wait any more: done() is not called. */
 void node_cost_forget(struct node *n, struct node_cost_wait *w);
 

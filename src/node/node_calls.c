@@ -79,8 +79,8 @@ void node_cost_ask(struct node *n, const struct call_cfg *cfg)
 		(void)measuring_ask(n->measuring, &missing, NULL, NULL);
 }
 
-int node_cost_wait(struct node *n, struct node_cost_wait *w,
-		   const struct call_cfg *cfg, unsigned count, struct cr_err *e)
+void node_cost_need(struct node_cost_wait *w, const struct call_cfg *cfg,
+		    unsigned count)
 {
 	struct pipeline_cfg media[CALL_CODECS_MAX];
 
@@ -93,6 +93,10 @@ int node_cost_wait(struct node *n, struct node_cost_wait *w,
 			w->need[w->n++].period = cfg[i].release.period;
 		}
 	}
+}
+
+int node_cost_wait(struct node *n, struct node_cost_wait *w, struct cr_err *e)
+{
 	return measuring_begin(n->measuring, w, e);
 }
 

@@ -312,6 +312,21 @@ void node_rtcp_report(struct endpoint *in_endpoint,
 /** The same of @nc. */
 void node_call_rtcp(const struct node_call *nc, bool last,
 		    struct node_rtcp_info *out);
+/** What the streams of a conversation are to be, from end 0 to 1, and back. Not
+ * to be moved. */
+struct conversation_streams {
+	struct call_cfg stream[2];
+	/** What the ends may send, where stream[].codecs may lead. */
+	struct call_codecs codecs[2];
+	bool relays;
+};
+/** The streams of @r: into @out. 0, or -EINVAL with @e. */
+int conversation_check(struct conversation_streams *out,
+		       const struct call_spec *r, struct cr_err *e);
+/** Start @s, the streams of @r, as conversation_start(). */
+int conversation_begin(struct node *n, struct conversation_streams *s,
+		       const struct call_spec *r, struct conversation **out,
+		       struct cr_err *e);
 /** The endpoints of @of that its stream @nc hears at, and is sent from. */
 void conversation_rtcp(const struct conversation *of,
 		       const struct node_call *nc,

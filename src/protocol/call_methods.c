@@ -13,24 +13,25 @@
 #include "protocol/results.h"
 
 static json_t *start_call(struct service *sv, const struct service_request *a,
-			  struct conversation_plan *plan, unsigned *needs,
-			  struct rpc_error *err)
+			  struct node_cost_wait *lacks, struct rpc_error *err)
 {
 	const struct call_spec *spec = &a->spec.start;
-	struct call_cfg *cfg = &plan->stream[0];
+	struct call_cfg cfg;
 	struct node_call *nc;
 	int ret;
 
 	if (!request_begins(sv, err))
 		return NULL;
-	ret = call_check(cfg, spec, &err->why);
+	ret = call_check(&cfg, spec, &err->why);
 	if (!ret)
-		ret = node_call_start(sv->node, cfg, spec, &nc, &err->why);
+		ret = node_call_start(sv->node, &cfg, spec, &nc, &err->why);
+	if (ret == -EAGAIN)
+		node_cost_need(lacks, &cfg, 1);
 	if (request_code(ret) == RPC_NO_CAPACITY)
 		log_event(LOG_INFO, "admit-refused",
 			  LOG_STR("why", err->why.text));
 	if (ret)
-		return request_wait(ret, 1, needs, err);
+		return request_wait(ret, err);
 	if (a->session) {
 		node_call_set_owner(nc, a->session);
 		a->session->calls++;
@@ -87,10 +88,9 @@ static struct node_call *call_named(struct service *sv, const json_t *params,
 
 /* What is not said stays as it is at that moment: @a is read again. */
 static json_t *change_call(struct service *sv, const struct service_request *a,
-			   struct conversation_plan *plan, unsigned *needs,
-			   struct rpc_error *err)
+			   struct node_cost_wait *lacks, struct rpc_error *err)
 {
-	struct call_cfg *to = &plan->stream[0];
+	struct call_cfg to;
 	struct change_spec ask;
 	struct node_call *nc;
 	int ret;
@@ -100,21 +100,23 @@ static json_t *change_call(struct service *sv, const struct service_request *a,
 	nc = call_of_id(sv, ask.id, err);
 	if (!nc)
 		return NULL;
-	*to = node_call_cfg(nc);
-	call_change_begin(&ask, to);
+	to = node_call_cfg(nc);
+	call_change_begin(&ask, &to);
 	ret = call_change_params(&ask, a->params, &err->why);
 	if (!ret)
-		ret = call_check_change(to, &ask, &err->why);
+		ret = call_check_change(&to, &ask, &err->why);
 	if (!ret)
-		ret = node_call_change(nc, to, ask.end[1].side.mode != NULL,
+		ret = node_call_change(nc, &to, ask.end[1].side.mode != NULL,
 				       &err->why);
+	if (ret == -EAGAIN)
+		node_cost_need(lacks, &to, 1);
 	if (request_code(ret) == RPC_NO_CAPACITY)
 		log_event(LOG_INFO, "change-refused", LOG_INT("call", ask.id),
 			  LOG_STR("why", err->why.text));
 	if (ret)
-		return request_wait(ret, 1, needs, err);
+		return request_wait(ret, err);
 	log_event(LOG_INFO, "call-changed", LOG_INT("call", ask.id),
-		  LOG_WORD("class", call_class_names[to->terms.cls]));
+		  LOG_WORD("class", call_class_names[to.terms.cls]));
 	return result_call_json(nc);
 }
 

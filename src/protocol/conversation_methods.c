@@ -99,7 +99,7 @@ json_t *method_endpoint_close(void *arg, struct rpc_peer *peer,
 
 static json_t *change_endpoint(struct service *sv,
 			       const struct service_request *a,
-			       struct conversation_plan *plan, unsigned *needs,
+			       struct node_cost_wait *lacks,
 			       struct rpc_error *err)
 {
 	const struct change_spec *spec = &a->spec.change;
@@ -108,8 +108,8 @@ static json_t *change_endpoint(struct service *sv,
 
 	if (!p)
 		return NULL;
-	ret = conversation_change_party(p, &spec->end[0], plan, &err->why);
-	return ret ? request_wait(ret, 2, needs, err) : endpoint_json(p);
+	ret = conversation_change_party(p, &spec->end[0], lacks, &err->why);
+	return ret ? request_wait(ret, err) : endpoint_json(p);
 }
 
 json_t *method_endpoint_change(void *arg, struct rpc_peer *peer,
@@ -168,25 +168,21 @@ static json_t *conversation_json(struct conversation *c)
 
 static json_t *start_conversation(struct service *sv,
 				  const struct service_request *a,
-				  struct conversation_plan *plan,
-				  unsigned *needs, struct rpc_error *err)
+				  struct node_cost_wait *lacks,
+				  struct rpc_error *err)
 {
-	struct call_spec spec = a->spec.start;
 	struct conversation *c;
 	int ret;
 
 	if (!request_begins(sv, err))
 		return NULL;
-	ret = conversation_find_endpoints(sv->node, &spec, &err->why);
-	if (!ret)
-		ret = conversation_check(plan, &spec, &err->why);
-	if (!ret)
-		ret = conversation_start(sv->node, plan, &spec, &c, &err->why);
+	ret = conversation_start(sv->node, &a->spec.start, lacks, &c,
+				 &err->why);
 	if (request_code(ret) == RPC_NO_CAPACITY)
 		log_event(LOG_INFO, "admit-refused",
 			  LOG_STR("why", err->why.text));
 	if (ret)
-		return request_wait(ret, 2, needs, err);
+		return request_wait(ret, err);
 	for (unsigned i = 0; i < 2 && a->session; i++) {
 		node_call_set_owner(conversation_stream(c, i), a->session);
 		a->session->calls++;
@@ -262,8 +258,8 @@ json_t *method_conversation_query(void *arg, struct rpc_peer *peer,
 
 static json_t *change_conversation(struct service *sv,
 				   const struct service_request *a,
-				   struct conversation_plan *plan,
-				   unsigned *needs, struct rpc_error *err)
+				   struct node_cost_wait *lacks,
+				   struct rpc_error *err)
 {
 	const struct change_spec *spec = &a->spec.change;
 	struct conversation *c = conversation_of_id(sv, spec->id, err);
@@ -271,8 +267,8 @@ static json_t *change_conversation(struct service *sv,
 
 	if (!c)
 		return NULL;
-	ret = conversation_change(c, spec->end, plan, &err->why);
-	return ret ? request_wait(ret, 2, needs, err) : conversation_json(c);
+	ret = conversation_change(c, spec->end, lacks, &err->why);
+	return ret ? request_wait(ret, err) : conversation_json(c);
 }
 
 json_t *method_conversation_change(void *arg, struct rpc_peer *peer,

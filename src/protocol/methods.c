@@ -108,13 +108,9 @@ bool request_begins(const struct service *sv, struct rpc_error *err)
 	return false;
 }
 
-json_t *request_wait(int ret, unsigned n, unsigned *needs,
-		     struct rpc_error *err)
+json_t *request_wait(int ret, struct rpc_error *err)
 {
-	if (ret != -EAGAIN)
-		return request_refuse(err, request_code(ret));
-	*needs = n;
-	return NULL;
+	return ret == -EAGAIN ? NULL : request_refuse(err, request_code(ret));
 }
 
 static void answer_deferred(struct deferred *p, json_t *result,
@@ -129,18 +125,19 @@ static void answer_deferred(struct deferred *p, json_t *result,
 static void on_known_cost(void *arg, int err, const struct cr_err *why)
 {
 	struct deferred *p = arg;
-	struct conversation_plan plan;
+	struct node_cost_wait lacks;
 	struct rpc_error e = { 0 };
 	json_t *result = NULL;
-	unsigned needs = 0;
 
+	lacks.n = 0;
 	rpc_later_begin();
 	if (err) {
 		e.code = request_code(err);
 		e.why = *why;
 	} else {
-		result = p->asked.run(p->service, &p->asked, &plan, &needs, &e);
-		if (needs) /* a cost was forgotten while another was measured */
+		result = p->asked.run(p->service, &p->asked, &lacks, &e);
+		if (lacks.n) /* a cost was forgotten while another was measured
+			      */
 			e.code = RPC_INTERNAL;
 	}
 	answer_deferred(p, result, &e);
@@ -150,12 +147,13 @@ json_t *request_run(struct service *sv, struct rpc_peer *peer,
 		    const struct service_request *a, struct rpc_error *err)
 {
 	struct rpc_error e = { .code = RPC_NO_CAPACITY };
-	struct conversation_plan plan;
-	unsigned needs = 0;
-	json_t *result = a->run(sv, a, &plan, &needs, err);
+	struct node_cost_wait lacks;
 	struct deferred *p;
+	json_t *result;
 
-	if (!needs)
+	lacks.n = 0;
+	result = a->run(sv, a, &lacks, err);
+	if (!lacks.n)
 		return result;
 	p = malloc(sizeof(*p));
 	if (!p) {
@@ -165,14 +163,16 @@ json_t *request_run(struct service *sv, struct rpc_peer *peer,
 	p->service = sv;
 	p->asked = *a;
 	p->later = rpc_later(peer, err);
-	p->wait = (struct node_cost_wait){ .done = on_known_cost, .arg = p };
+	p->wait = lacks;
+	p->wait.done = on_known_cost;
+	p->wait.arg = p;
 	if (!p->later) {
 		free(p);
 		return NULL;
 	}
 	(void)json_incref((json_t *)(uintptr_t)a->params);
 	LIST_INSERT_HEAD(&sv->deferred, p, link);
-	if (node_cost_wait(sv->node, &p->wait, plan.stream, needs, &e.why))
+	if (node_cost_wait(sv->node, &p->wait, &e.why))
 		answer_deferred(p, NULL, &e);
 	return NULL;
 }

@@ -103,10 +103,10 @@ bool request_begins(const struct service *sv, struct rpc_error *err);
 
 struct service_request;
 
-/** Carry @a out. Returns as a method does; *@needs: not yet, for it has to be
- * known first what so many of @plan->stream cost. */
+/** Carry @a out. Returns as a method does; if @lacks needs anything then: not
+ * yet, for that has to be known first. */
 typedef json_t *service_run(struct service *sv, const struct service_request *a,
-			    struct conversation_plan *plan, unsigned *needs,
+			    struct node_cost_wait *lacks,
 			    struct rpc_error *err);
 
 /** What is asked for. */
@@ -125,10 +125,8 @@ struct service_request {
 json_t *request_run(struct service *sv, struct rpc_peer *peer,
 		    const struct service_request *a, struct rpc_error *err);
 
-/** For what service_run returns when the node has said @ret, which is not 0, of
- * @n streams. */
-json_t *request_wait(int ret, unsigned n, unsigned *needs,
-		     struct rpc_error *err);
+/** For what service_run returns when the node has said @ret, which is not 0. */
+json_t *request_wait(int ret, struct rpc_error *err);
 
 /** A request that waits. */
 struct deferred {

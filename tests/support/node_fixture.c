@@ -177,20 +177,30 @@ static bool is_measured(void *arg)
 	return m->done;
 }
 
+int fixture_know(struct node_fixture *r, struct node_cost_wait *lacks,
+		 struct cr_err *e)
+{
+	struct measured m = { 0 };
+
+	lacks->done = measured;
+	lacks->arg = &m;
+	assert_int_equal(node_cost_wait(r->node, lacks, e), 0);
+	assert_true(fixture_wait(r, is_measured, &m));
+	*e = m.why;
+	return m.err;
+}
+
 int fixture_measure(struct node_fixture *r, const struct call_cfg *cfg,
 		    struct cr_err *e)
 {
-	struct measured m = { 0 };
-	struct node_cost_wait w = { .done = measured, .arg = &m };
+	struct node_cost_wait w;
 	struct cost_entry *entry;
 	int err = node_cost_of(r->node, cfg, &entry, e);
 
 	if (err != -EAGAIN)
 		return err;
-	assert_int_equal(node_cost_wait(r->node, &w, cfg, 1, e), 0);
-	assert_true(fixture_wait(r, is_measured, &m));
-	*e = m.why;
-	return m.err;
+	node_cost_need(&w, cfg, 1);
+	return fixture_know(r, &w, e);
 }
 
 int fixture_try(struct node_fixture *r, const char *json, struct node_call **nc,

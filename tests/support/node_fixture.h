@@ -58,6 +58,9 @@ json_t *fixture_stats(const struct node_fixture *r);
 unsigned long long fixture_figure(const struct node_fixture *r,
 				  const char *part, const char *name);
 
+/** Wait until @lacks is known. 0, or -errno with @e. */
+int fixture_know(struct node_fixture *r, struct node_cost_wait *lacks,
+		 struct cr_err *e);
 /** Wait until it is known what a call with @cfg costs. 0, or -errno with @e. */
 int fixture_measure(struct node_fixture *r, const struct call_cfg *cfg,
 		    struct cr_err *e);

@@ -426,7 +426,8 @@ static int start_call(struct probe *b, unsigned i, const char *sink,
 	if (!err && !i) {
 		struct node_cost_wait w = { .done = note_known, .arg = b };
 
-		err = node_cost_wait(b->node, &w, &cfg, 1, e);
+		node_cost_need(&w, &cfg, 1);
+		err = node_cost_wait(b->node, &w, e);
 		while (!err && !b->known)
 			(void)event_base_loop(b->base, EVLOOP_ONCE);
 		if (!err)

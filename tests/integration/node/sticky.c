@@ -89,6 +89,7 @@ void sticky_measure(struct node_fixture *r, struct node_cost_wait *w)
 	struct call_cfg cfg = sticky_cfg(&spec);
 	struct cr_err e = { "" };
 
-	assert_int_equal(node_cost_wait(r->node, w, &cfg, 1, &e), 0);
+	node_cost_need(w, &cfg, 1);
+	assert_int_equal(node_cost_wait(r->node, w, &e), 0);
 	assert_true(fixture_wait(r, is_inside, NULL));
 }

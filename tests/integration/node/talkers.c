@@ -22,18 +22,16 @@ int talk_try(struct node_fixture *r, const char *json, struct conversation **c,
 	     struct cr_err *e)
 {
 	json_t *params = json_text(json);
-	struct conversation_plan plan;
+	struct node_cost_wait lacks;
 	struct call_spec spec;
 	int err = conversation_params(&spec, params, e);
 
 	if (!err)
-		err = conversation_check(&plan, &spec, e);
-	if (!err)
-		err = conversation_start(r->node, &plan, &spec, c, e);
-	for (unsigned i = 0; i < 2 && err == -EAGAIN; i++)
-		assert_int_equal(fixture_measure(r, &plan.stream[i], e), 0);
-	if (err == -EAGAIN)
-		err = conversation_start(r->node, &plan, &spec, c, e);
+		err = conversation_start(r->node, &spec, &lacks, c, e);
+	if (err == -EAGAIN) {
+		assert_int_equal(fixture_know(r, &lacks, e), 0);
+		err = conversation_start(r->node, &spec, &lacks, c, e);
+	}
 	json_decref(params);
 	return err;
 }
@@ -52,7 +50,7 @@ int talk_try_change(struct node_fixture *r, struct conversation *c,
 		    const char *json, struct cr_err *e)
 {
 	struct change_spec ask = { 0 };
-	struct conversation_plan plan;
+	struct node_cost_wait lacks;
 	json_t *params = json_text(json);
 	int err;
 
@@ -61,10 +59,8 @@ int talk_try_change(struct node_fixture *r, struct conversation *c,
 	field_defaults(conversation_change_fields, &ask);
 	assert_int_equal(
 		field_read(conversation_change_fields, params, &ask, e), 0);
-	while ((err = conversation_change(c, ask.end, &plan, e)) == -EAGAIN)
-		for (unsigned i = 0; i < 2; i++)
-			assert_int_equal(fixture_measure(r, &plan.stream[i], e),
-					 0);
+	while ((err = conversation_change(c, ask.end, &lacks, e)) == -EAGAIN)
+		assert_int_equal(fixture_know(r, &lacks, e), 0);
 	json_decref(params);
 	return err;
 }

@@ -24,20 +24,20 @@ static int start_with(struct node_fixture *r, const struct cr_codec *codec,
 	json_t *params = json_pack("{s{ss}s{ss}sss{si}}", "a", "codec", "pcmu",
 				   "b", "codec", "pcma", "class", "hard",
 				   "contract", "worst_us", worst);
-	struct conversation_plan plan;
+	struct conversation_streams s;
 	struct call_spec spec;
 	int err;
 
 	assert_non_null(params);
 	err = conversation_params(&spec, params, e);
 	if (!err)
-		err = conversation_check(&plan, &spec, e);
+		err = conversation_check(&s, &spec, e);
 	if (codec)
-		plan.stream[0].media.out.codec = codec;
+		s.stream[0].media.out.codec = codec;
 	for (unsigned i = 0; i < 2 && !err; i++)
-		err = fixture_measure(r, &plan.stream[i], e);
+		err = fixture_measure(r, &s.stream[i], e);
 	if (!err)
-		err = conversation_start(r->node, &plan, &spec, c, e);
+		err = conversation_begin(r->node, &s, &spec, c, e);
 	json_decref(params);
 	return err;
 }
@@ -164,7 +164,7 @@ enum { ROUNDS = 40, FRAMES = 25 };
 
 static bool has_new_terms(struct conversation *c, struct node_fixture *r)
 {
-	struct conversation_plan plan;
+	struct node_cost_wait lacks;
 	struct endpoint_spec to[2] = { 0 };
 	struct cr_err e = { "" };
 	char text[64];
@@ -174,7 +174,7 @@ static bool has_new_terms(struct conversation *c, struct node_fixture *r)
 	to[0].learn = LEARN_DELAYED;
 	(void)snprintf(text, sizeof(text), "127.0.0.1:%u", r->port);
 	assert_int_equal(address_parse(text, &to[1].address), 0);
-	return !conversation_change(c, to, &plan, &e);
+	return !conversation_change(c, to, &lacks, &e);
 }
 
 /* Both parties speak while it ends: every packet counts once. */

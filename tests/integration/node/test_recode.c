@@ -17,19 +17,11 @@
 enum { PACKETS = 12 };
 
 /* All that both streams need. */
-static int measure(struct node_fixture *r, const struct call_cfg *stream,
-		   struct cr_err *e)
-{
-	int err = fixture_measure(r, &stream[0], e);
-
-	return err ? err : fixture_measure(r, &stream[1], e);
-}
-
 /* Start one from JSON in which single quotes stand for double ones. */
 static int start(struct node_fixture *r, const char *json,
 		 struct conversation **c, struct cr_err *e)
 {
-	struct conversation_plan plan;
+	struct node_cost_wait lacks;
 	struct call_spec spec;
 	char text[512];
 	json_t *params;
@@ -41,11 +33,9 @@ static int start(struct node_fixture *r, const char *json,
 	params = json_loads(text, 0, NULL);
 	assert_non_null(params);
 	err = conversation_params(&spec, params, e);
-	if (!err)
-		err = conversation_check(&plan, &spec, e);
-	while (!err && (err = conversation_start(r->node, &plan, &spec, c,
+	while (!err && (err = conversation_start(r->node, &spec, &lacks, c,
 						 e)) == -EAGAIN)
-		err = measure(r, plan.stream, e);
+		err = fixture_know(r, &lacks, e);
 	json_decref(params);
 	return err;
 }
@@ -54,15 +44,15 @@ static int start(struct node_fixture *r, const char *json,
 static int takes(struct node_fixture *r, struct conversation *c, unsigned i,
 		 const struct codec_use *how, struct cr_err *e)
 {
-	struct conversation_plan plan;
+	struct node_cost_wait lacks;
 	struct endpoint_spec to[2] = { 0 };
 	int err;
 
 	for (unsigned k = 0; k < 2; k++)
 		field_defaults(party_change_fields, &to[k]);
 	to[i].side = *how;
-	while ((err = conversation_change(c, to, &plan, e)) == -EAGAIN)
-		assert_int_equal(measure(r, plan.stream, e), 0);
+	while ((err = conversation_change(c, to, &lacks, e)) == -EAGAIN)
+		assert_int_equal(fixture_know(r, &lacks, e), 0);
 	return err;
 }
 
@@ -324,7 +314,7 @@ static void what_is_cancelled_leaves_all_as_it_was(void **state)
 		const int pt = relays ? 0 : 8;
 		struct endpoint_spec to[2] = { 0 };
 		struct conversation_change *change;
-		struct conversation_plan plan;
+		struct node_cost_wait lacks;
 		struct line at_a = { 0 }, at_b = { 0 };
 		struct fixture_sender a, b;
 		struct conversation *c;
@@ -350,8 +340,8 @@ static void what_is_cancelled_leaves_all_as_it_was(void **state)
 			int err;
 
 			while ((err = conversation_prepare(
-					c, to, &plan, &change, &e)) == -EAGAIN)
-				assert_int_equal(measure(&r, plan.stream, &e),
+					c, to, &lacks, &change, &e)) == -EAGAIN)
+				assert_int_equal(fixture_know(&r, &lacks, &e),
 						 0);
 			assert_int_equal(err, 0);
 			conversation_cancel(change);

@@ -20,7 +20,7 @@ enum { MOVES = 30, BETWEEN = 10 };
 static void a_change_of_address_loses_nothing(void **state)
 {
 	const struct fixture_options o = { .workers = 1 };
-	struct conversation_plan plan;
+	struct node_cost_wait lacks;
 	struct endpoint_spec to[2] = { 0 };
 	struct conversation *c;
 	struct talker p[2], other;
@@ -38,14 +38,14 @@ static void a_change_of_address_loses_nothing(void **state)
 	other = talker(c, 1, 0);
 	talkers_introduce(c, p);
 	to[1].address = p[1].at; /* signalling knew it all the time */
-	assert_int_equal(conversation_change(c, to, &plan, &e), 0);
+	assert_int_equal(conversation_change(c, to, &lacks, &e), 0);
 	for (unsigned i = 0; i < MOVES; i++) {
 		const struct talker *now = i % 2 ? &p[1] : &other;
 
 		for (unsigned k = 0; k < BETWEEN; k++)
 			talker_speak(&p[0], 1);
 		to[1].address = now->at;
-		assert_int_equal(conversation_change(c, to, &plan, &e), 0);
+		assert_int_equal(conversation_change(c, to, &lacks, &e), 0);
 		talker_speak(&p[0], 2);
 		do /* the last one comes to the new address */
 			assert_true(talker_hear(now, buf) > 0);
