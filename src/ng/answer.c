@@ -16,34 +16,33 @@
 static const struct node_who proxy = { .by = NODE_BY_PROXY };
 
 /* What the offerer and the answerer become by what both have settled on. */
-static int answered_terms(struct ng_exchange *x, unsigned i,
-			  struct endpoint_spec to[2], struct cr_err *e)
+static void answered_specs(struct ng_exchange *x, unsigned i)
 {
 	const struct ng_request *r = x->w->request;
 	const struct ng_offered *o = &x->d->stream[i].offered;
-	const struct ng_terms offerer = {
-		.line = sdp_line(x->d->offer, i),
-		.choice = &x->settled.party[0],
+	const struct sdp_line *offer = sdp_line(x->d->offer, i);
+	const struct sdp_line *answer = sdp_line(x->sdp, i);
+	struct endpoint_spec *offerer = &x->line[i].to[x->by];
+	struct endpoint_spec *answerer = &x->line[i].to[!x->by];
+	const struct ng_packets to_offerer = {
 		.ptime = o->ptime_back,
 		.in_ptime = x->out[i].ptime,
 		.comes = o->ptime_signalled,
 		.apart = o->ptime,
-		.host = x->d->host,
-		.learn = x->d->learn,
 	};
-	const struct ng_terms answerer = {
-		.line = sdp_line(x->sdp, i),
-		.choice = &x->settled.party[1],
+	const struct ng_packets to_answerer = {
 		.ptime = o->ptime,
 		.in_ptime = o->ptime_signalled,
 		.comes = x->out[i].ptime,
 		.apart = o->ptime_back,
-		.host = r->host,
-		.learn = r->learn,
 	};
-	int err = ng_terms_change(&to[x->by], &offerer, e);
 
-	return err ? err : ng_terms_change(&to[!x->by], &answerer, e);
+	*offerer = x->settled.party[0];
+	*answerer = x->settled.party[1];
+	ng_spec_locate(offerer, offer, &x->d->host, x->d->learn);
+	ng_spec_locate(answerer, answer, &r->host, r->learn);
+	ng_spec_packets(offerer, offer, &to_offerer);
+	ng_spec_packets(answerer, answer, &to_answerer);
 }
 
 /* What the offerer is told of the line. What it is to send: what the other one
@@ -85,13 +84,11 @@ static int prepare_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
 
 	if (!err)
 		err = report_line(x, i, e);
-	if (!err)
-		err = answered_terms(x, i, x->line[i].to, e);
 	if (err)
 		return err;
-	remember_spoken(&x->line[i].spoken[x->by], &x->settled.party[0].speech);
-	remember_spoken(&x->line[i].spoken[!x->by],
-			&x->settled.party[1].speech);
+	answered_specs(x, i);
+	remember_spoken(&x->line[i].spoken[x->by], &x->settled.speech[0]);
+	remember_spoken(&x->line[i].spoken[!x->by], &x->settled.speech[1]);
 	x->carried[i] = true;
 	x->ncarried++;
 	return 0;

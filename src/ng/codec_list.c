@@ -490,8 +490,19 @@ unsigned codec_shown(const struct codec_list *list, struct sdp_format *out)
 
 /* --- an answer --- */
 
+/* One of both. */
+struct settling_party {
+	struct endpoint_spec *spec;
+	const struct sdp_format *speech;		/* what it is sent */
+	const struct sdp_format *also[SDP_FORMATS_MAX]; /* may send, too */
+	unsigned nalso;
+	/* one of a clock; the first is what it is sent */
+	struct telephone_event_types events;
+};
+
 struct settling {
 	struct codec_settled *out;
+	struct settling_party party[2];
 	const struct codec_list *offered;
 	const struct sdp_line *line;
 	bool single;
@@ -554,10 +565,10 @@ static void match_formats(struct settling *s)
 
 /* --- what is passed on --- */
 
-static void pass_format(struct codec_choice *c, const struct sdp_format *f,
+static void pass_format(struct settling_party *c, const struct sdp_format *f,
 			uint8_t as)
 {
-	struct passed_types *p = &c->passed;
+	struct passed_types *p = &c->spec->passed;
 
 	if (p->n < PASSED_TYPES_MAX)
 		p->one[p->n++] = (struct passed_type){
@@ -569,7 +580,7 @@ static void pass_format(struct codec_choice *c, const struct sdp_format *f,
 
 /* What both have, each by its own number. @own: what is answered, if only one
  * codec is. */
-static void list_passed(const struct settling *s, const struct codec_item *own)
+static void list_passed(struct settling *s, const struct codec_item *own)
 {
 	for (unsigned i = 0; i < s->offered->n; i++) {
 		const struct codec_item *it = &s->offered->item[i];
@@ -577,22 +588,23 @@ static void list_passed(const struct settling *s, const struct codec_item *own)
 
 		if (!f || !codec_modes_agree(&it->format, f))
 			continue;
-		pass_format(&s->out->party[1], f, it->format.pt);
+		pass_format(&s->party[1], f, it->format.pt);
 		if (!s->single || it == own || !is_speech(f))
-			pass_format(&s->out->party[0], &it->format, f->pt);
+			pass_format(&s->party[0], &it->format, f->pt);
 	}
 }
 
-static bool is_passed(const struct codec_choice *c, const struct sdp_format *f)
+static bool is_passed(const struct settling_party *c,
+		      const struct sdp_format *f)
 {
-	return passed_has(&c->passed, f->pt);
+	return passed_has(&c->spec->passed, f->pt);
 }
 
 /* --- speech --- */
 
 static void put_answer(const struct settling *s, const struct codec_item *it)
 {
-	const struct sdp_format *f = is_passed(&s->out->party[0], &it->format)
+	const struct sdp_format *f = is_passed(&s->party[0], &it->format)
 					     ? s->answer[it - s->offered->item]
 					     : NULL;
 	struct sdp_format *to = &s->out->answer[s->out->nanswer++];
@@ -604,10 +616,9 @@ static void put_answer(const struct settling *s, const struct codec_item *it)
 
 /* The offerer is answered @own, and what it may send beside that: what is
  * passed on, and what both codecs are here for. */
-static void list_offerers(const struct settling *s,
-			  const struct codec_item *own)
+static void list_offerers(struct settling *s, const struct codec_item *own)
 {
-	struct codec_choice *c = &s->out->party[0];
+	struct settling_party *c = &s->party[0];
 	unsigned coded = 0;
 
 	put_answer(s, own);
@@ -622,69 +633,89 @@ static void list_offerers(const struct settling *s,
 		     !(it->accepted || s->answer[i]) ||
 		     coded++ >= PARTY_ALSO_MAX))
 			continue;
-		c->also[c->nalso++] = it->format;
+		c->also[c->nalso++] = &it->format;
 		put_answer(s, it);
+	}
+}
+
+/* What the party may send beside what it is sent, that is passed on (@passed),
+ * or is not. What is no codec of ours cannot be heard. */
+static void take_also(const struct settling_party *c, bool passed)
+{
+	struct endpoint_spec *to = c->spec;
+	struct cr_err e;
+
+	for (unsigned i = 0; i < c->nalso && to->nalso < PARTY_ALSO_MAX; i++) {
+		const struct sdp_format *f = c->also[i];
+		bool has = to->side.pt == f->pt;
+
+		for (unsigned k = 0; k < to->nalso; k++)
+			has |= to->also[k].pt == f->pt;
+		if (!has && is_passed(c, f) == passed && codec_able(f) &&
+		    !codec_side(&to->also[to->nalso], f, 0, &e))
+			to->nalso++;
 	}
 }
 
 /* --- telephone events --- */
 
 /* Has @c speech of that clock (0: any) that goes through a codec? */
-static bool has_coded(const struct codec_choice *c, unsigned rate)
+static bool has_coded(const struct settling_party *c, unsigned rate)
 {
 	bool has =
-		(!rate || c->speech.rate == rate) && !is_passed(c, &c->speech);
+		(!rate || c->speech->rate == rate) && !is_passed(c, c->speech);
 
 	for (unsigned i = 0; i < c->nalso && !has; i++)
-		has = (!rate || c->also[i].rate == rate) &&
-		      !is_passed(c, &c->also[i]);
+		has = (!rate || c->also[i]->rate == rate) &&
+		      !is_passed(c, c->also[i]);
 	return has;
 }
 
-static void add_events(struct codec_choice *c, const struct sdp_format *f)
+static void add_events(struct settling_party *c, const struct sdp_format *f)
 {
+	struct telephone_event_types *t = &c->events;
 	bool has = false;
 
-	for (unsigned i = 0; i < c->nevents; i++)
-		has |= c->events[i].rate == f->rate;
-	if (format_kind(f) == FORMAT_EVENTS &&
-	    telephone_event_is_clock(f->rate) && !has &&
-	    c->nevents < TELEPHONE_EVENT_TYPES)
-		c->events[c->nevents++] = *f;
+	for (unsigned i = 0; i < t->n; i++)
+		has |= t->one[i].clock == f->rate;
+	if (format_kind(f) != FORMAT_EVENTS ||
+	    !telephone_event_is_clock(f->rate) || has ||
+	    t->n == TELEPHONE_EVENT_TYPES)
+		return;
+	t->one[t->n].pt = f->pt;
+	t->one[t->n++].clock = f->rate;
 }
 
 /* What it is sent comes first: at the clock of its speech, or that of most. */
-static void put_best_first(struct codec_choice *c)
+static void put_best_first(struct settling_party *c)
 {
+	struct telephone_event_types *t = &c->events, before;
 	unsigned best = 0;
 
-	for (unsigned i = 1; i < c->nevents; i++) {
-		unsigned rate = c->events[i].rate;
+	for (unsigned i = 1; i < t->n; i++) {
+		unsigned rate = t->one[i].clock;
 
-		if (c->events[best].rate != c->speech.rate &&
-		    (rate == c->speech.rate || rate == 8000))
+		if (t->one[best].clock != c->speech->rate &&
+		    (rate == c->speech->rate || rate == 8000))
 			best = i;
 	}
-	if (best) {
-		const struct sdp_format first = c->events[best];
-
-		c->events[best] = c->events[0];
-		c->events[0] = first;
-	}
+	before = *t;
+	t->one[0] = before.one[best];
+	t->one[best] = before.one[0];
 }
 
 /* Of the offerer: those that are passed on, those at the clocks of speech that
  * is not (if that @codes), or else any one. */
-static void list_offerers_events(const struct settling *s, bool codes)
+static void list_offerers_events(struct settling *s, bool codes)
 {
-	struct codec_choice *c = &s->out->party[0];
+	struct settling_party *c = &s->party[0];
 
-	for (unsigned round = 0; round < 2 && !c->nevents; round++)
+	for (unsigned round = 0; round < 2 && !c->events.n; round++)
 		for (unsigned i = 0; i < s->offered->n; i++) {
 			const struct codec_item *it = &s->offered->item[i];
 			const struct sdp_format *f = &it->format;
 
-			if (it->added || (round && c->nevents))
+			if (it->added || (round && c->events.n))
 				continue;
 			if (is_passed(c, f) ||
 			    (codes && (round || has_coded(c, f->rate))))
@@ -695,12 +726,12 @@ static void list_offerers_events(const struct settling *s, bool codes)
 
 /* Of the answerer, which may send all that it has said. But for one that has
  * been offered beside a codec that was refused nothing needs a codec. */
-static void list_answerers_events(const struct settling *s, bool codes)
+static void list_answerers_events(struct settling *s, bool codes)
 {
-	struct codec_choice *c = &s->out->party[1];
+	struct settling_party *c = &s->party[1];
 	bool all = codes && has_coded(c, 0);
 
-	for (unsigned round = 0; round < 2 && !c->nevents; round++)
+	for (unsigned round = 0; round < 2 && !c->events.n; round++)
 		for (unsigned i = 0; i < s->line->nformats; i++) {
 			const struct sdp_format *f = &s->line->formats[i];
 
@@ -711,25 +742,40 @@ static void list_answerers_events(const struct settling *s, bool codes)
 	put_best_first(c);
 }
 
+static void take_events(const struct settling_party *c)
+{
+	const struct telephone_event_types *t = &c->events;
+	struct aux_spec *to = &c->spec->types;
+
+	if (!t->n)
+		return;
+	to->events = t->one[0].pt;
+	to->events_clock = t->one[0].clock;
+	to->more.n = t->n - 1;
+	memcpy(to->more.one, &t->one[1], to->more.n * sizeof(t->one[0]));
+}
+
 /* Both must know some. */
-static void settle_events(const struct settling *s)
+static void settle_events(struct settling *s)
 {
 	struct codec_settled *out = s->out;
-	struct codec_choice *a = &out->party[0], *b = &out->party[1];
+	struct settling_party *a = &s->party[0], *b = &s->party[1];
 	/* can what is not passed on go through a codec? */
-	bool codes = codec_able(&a->speech) && codec_able(&b->speech);
+	bool codes = codec_able(a->speech) && codec_able(b->speech);
 
 	list_offerers_events(s, codes);
 	list_answerers_events(s, codes);
-	if (!a->nevents || !b->nevents)
-		a->nevents = b->nevents = 0;
+	if (!a->events.n || !b->events.n)
+		a->events.n = b->events.n = 0;
+	take_events(a);
+	take_events(b);
 	for (unsigned i = 0; i < s->offered->n; i++) {
 		const struct codec_item *it = &s->offered->item[i];
 		const struct sdp_format *f = &it->format;
 		bool known = is_passed(a, f);
 
-		for (unsigned k = 0; k < a->nevents; k++)
-			known |= a->events[k].pt == f->pt;
+		for (unsigned k = 0; k < a->events.n; k++)
+			known |= a->events.one[k].pt == f->pt;
 		if (known && !it->added && format_kind(f) == FORMAT_EVENTS)
 			out->answer[out->nanswer++] = *f;
 	}
@@ -747,25 +793,48 @@ static bool is_noise(const struct sdp_format *f, unsigned rate)
 static void settle_noise(const struct settling *s)
 {
 	struct codec_settled *out = s->out;
-	struct codec_choice *a = &out->party[0], *b = &out->party[1];
+	const struct settling_party *a = &s->party[0], *b = &s->party[1];
+	int of_a = -1, of_b = -1;
 
-	a->noise = b->noise = -1;
-	for (unsigned i = 0; i < s->line->nformats && b->noise < 0; i++)
-		if (s->as[i] && is_noise(&s->line->formats[i], b->speech.rate))
-			b->noise = s->line->formats[i].pt;
+	for (unsigned i = 0; i < s->line->nformats && of_b < 0; i++)
+		if (s->as[i] && is_noise(&s->line->formats[i], b->speech->rate))
+			of_b = s->line->formats[i].pt;
 	for (unsigned i = 0; i < s->offered->n; i++) {
 		const struct codec_item *it = &s->offered->item[i];
 		const struct sdp_format *f = &it->format;
-		bool best = b->noise >= 0 && a->noise < 0 && !it->added &&
-			    is_noise(f, a->speech.rate);
+		bool best = of_b >= 0 && of_a < 0 && !it->added &&
+			    is_noise(f, a->speech->rate);
 
 		if (best)
-			a->noise = f->pt;
+			of_a = f->pt;
 		if (best || (is_passed(a, f) && is_noise(f, f->rate)))
 			out->answer[out->nanswer++] = *f;
 	}
-	if (a->noise < 0)
-		b->noise = -1;
+	if (of_a < 0)
+		return;
+	a->spec->types.noise = of_a;
+	b->spec->types.noise = of_b;
+}
+
+/* Let both speak @own and @as, which the answer's format @first answers. */
+static int begin_settling(struct settling *s, const struct codec_item *own,
+			  const struct codec_item *as,
+			  const struct sdp_format *first, struct cr_err *e)
+{
+	struct codec_settled *out = s->out;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	out->speech[0] = own->format;
+	out->speech[1] = *first;
+	out->transcoded = own != as || !codec_modes_agree(&own->format, first);
+	for (unsigned k = 0; k < 2; k++) {
+		s->party[k].spec = &out->party[k];
+		s->party[k].speech = &out->speech[k];
+	}
+	err = codec_side(&out->party[0].side, &own->format, own->bit_rate, e);
+	return err ? err
+		   : codec_side(&out->party[1].side, first, as->bit_rate, e);
 }
 
 int codec_settle(struct codec_settled *out, const struct codec_list *offered,
@@ -775,8 +844,9 @@ int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 		.out = out, .offered = offered, .line = line, .single = single
 	};
 	const struct codec_item *as, *own;
-	struct codec_choice *a = &out->party[0], *b = &out->party[1];
+	struct settling_party *b = &s.party[1];
 	unsigned first = 0;
+	int err;
 
 	match_formats(&s);
 	while (first < line->nformats &&
@@ -792,19 +862,20 @@ int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 			       "the answer's %s was added, and the offerer "
 			       "has no codec that it could be made from",
 			       line->formats[first].name);
-	memset(out, 0, sizeof(*out));
-	a->speech = own->format;
-	a->bit_rate = own->bit_rate;
-	b->speech = line->formats[first];
-	b->bit_rate = as->bit_rate;
-	out->transcoded =
-		own != as || !codec_modes_agree(&own->format, &b->speech);
+	err = begin_settling(&s, own, as, &line->formats[first], e);
+	if (err)
+		return err;
 	if (!out->transcoded)
 		list_passed(&s, own);
 	list_offerers(&s, own);
 	for (unsigned i = first + 1; i < line->nformats; i++)
 		if (s.as[i] && is_speech(&line->formats[i]))
-			b->also[b->nalso++] = line->formats[i];
+			b->also[b->nalso++] = &line->formats[i];
+	for (unsigned k = 0; k < 2; k++)
+		if (codec_able(s.party[k].speech)) {
+			take_also(&s.party[k], false);
+			take_also(&s.party[k], true);
+		}
 	settle_events(&s);
 	settle_noise(&s);
 	return 0;

@@ -209,25 +209,11 @@ unsigned codec_shown(const struct codec_list *list, struct sdp_format *out);
 
 /* --- its answer --- */
 
-/** What one party sends and is sent. */
-struct codec_choice {
-	struct sdp_format speech;		 /**< what it is sent */
-	unsigned bit_rate;			 /**< of it; 0: unsaid */
-	struct sdp_format also[SDP_FORMATS_MAX]; /**< may send, too */
-	unsigned nalso;
-	/** Of telephone events, one of a clock; the first is what it is sent.
-	 */
-	struct sdp_format events[TELEPHONE_EVENT_TYPES];
-	unsigned nevents;
-	int noise; /**< payload type of comfort noise; -1: none */
-	/** What it sends and is passed on as it is: of all this, and of what
-	 * is no codec here. */
-	struct passed_types passed;
-};
-
-/** What both have settled on. */
+/** What both have settled on; of the offerer, and the answerer. */
 struct codec_settled {
-	struct codec_choice party[2]; /**< the offerer, the answerer */
+	/** What they speak: sides, also, passed and types; all else is zero. */
+	struct endpoint_spec party[2];
+	struct sdp_format speech[2]; /**< what they are sent */
 	/** What they are sent differs: nothing is passed on. */
 	bool transcoded;
 	/** What the offerer is answered. */
@@ -236,7 +222,8 @@ struct codec_settled {
 };
 
 /** @line answers what was @offered. @single: one codec is answered, and events.
- * 0; -ENOENT with @e: they have nothing in common. */
+ * 0; with @e -ENOENT: they have nothing in common; -EINVAL: parameters that
+ * this node has not. */
 int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 		 const struct sdp_line *line, bool single, struct cr_err *e);
 

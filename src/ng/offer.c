@@ -102,7 +102,7 @@ int ng_describe_line(struct ng_exchange *x, unsigned i,
 	const struct ng_request *r = x->w->request;
 	struct sdp_line_out *out = &x->out[i];
 
-	out->mode = ng_terms_mode(from);
+	out->mode = ng_line_mode(from);
 	out->maxptime = from->maxptime >= out->ptime ? from->maxptime : 0;
 	out->formats = x->format[i];
 	if (!ng_endpoint_local(x->w->service->node, endpoint, &out->rtp))
@@ -254,7 +254,10 @@ static int open_endpoints(struct ng_exchange *x, unsigned i,
 	int err;
 
 	to.interface = wanted ? wanted : usual_interface(x, x->by);
-	ng_party_locate(&to, l, &r->host, r->learn);
+	ng_spec_locate(&to, l, &r->host, to.learn);
+	if (to.address.ss_family)
+		to.learn = r->learn;
+	to.hold = 0; /* that comes with an answer */
 	err = ng_endpoint_open(n, near, &to, e);
 	if (err)
 		return err;
@@ -426,32 +429,22 @@ static bool early_terms(struct ng_exchange *x, unsigned i,
 {
 	const struct ng_stream *s = &x->d->stream[i];
 	const struct ng_request *r = x->w->request;
-	const struct sdp_line all = { .mode = SDP_SENDRECV,
-				      .formats = x->out[i].formats,
+	const struct sdp_line all = { .formats = x->out[i].formats,
 				      .nformats = x->out[i].nformats };
-	const struct ng_terms terms[] = {
-		{ .line = sdp_line(x->sdp, i),
-		  .choice = &x->settled.party[0],
-		  .host = r->host,
-		  .learn = r->learn },
-		{ .line = &all, .choice = &x->settled.party[1], .learn = -1 },
-	};
+	struct codec_settled *on = &x->settled;
 	struct cr_err e;
-	int err;
 
 	if ((s->conversation && ng_stream_runs(x->w->service->node, s) &&
 	     !s->early) ||
 	    is_anothers(x, i))
 		return false;
-	err = codec_settle(&x->settled, x->line[i].offered.list, &all, false,
-			   &e);
-	for (unsigned k = 0; k < 2 && !err; k++) {
-		struct endpoint_spec *p = &to[k ? !x->by : x->by];
-
-		err = ng_terms_change(p, &terms[k], &e);
-		p->ptime = p->in_ptime = 0;
-	}
-	return !err;
+	if (codec_settle(on, x->line[i].offered.list, &all, false, &e))
+		return false;
+	ng_spec_locate(&on->party[0], sdp_line(x->sdp, i), &r->host, r->learn);
+	on->party[1].learn = -1;
+	to[x->by] = on->party[0];
+	to[!x->by] = on->party[1];
+	return true;
 }
 
 /* An early conversation has what was promised to it; one for which there is no
@@ -487,27 +480,20 @@ static int guess(struct ng_exchange *x, unsigned i, struct endpoint_spec to[2],
 	const struct codec_item *best = codec_best_shown(o->list);
 	const struct codec_item *own =
 		best->added ? codec_own_speech(o->list) : NULL;
-	struct codec_choice choice[2] = { 0 };
+	const struct codec_item *sent[] = { own ? own : best, best };
 	int err = 0;
 
-	own = own ? own : best;
-	choice[0].speech = own->format;
-	choice[0].bit_rate = own->bit_rate;
-	choice[1].speech = best->format;
-	choice[1].bit_rate = best->bit_rate;
 	for (unsigned k = 0; k < 2 && !err; k++) {
 		struct endpoint_spec *p = &to[k ? !x->by : x->by];
-		const struct ng_terms t = {
-			.line = sdp_line(x->sdp, i),
-			.choice = &choice[k],
-			.ptime = ptime[k],
-			.in_ptime = ptime[k],
-			.comes = ptime[!k],
-			.learn = -1,
-		};
+		const struct ng_packets packets = { .ptime = ptime[k],
+						    .in_ptime = ptime[k],
+						    .comes = ptime[!k] };
 
-		err = ng_terms_change(p, &t, e);
-		p->address.ss_family = p->rtcp_address.ss_family = AF_UNSPEC;
+		*p = (struct endpoint_spec){ .learn = -1 };
+		err = codec_side(&p->side, &sent[k]->format, sent[k]->bit_rate,
+				 e);
+		if (!err)
+			ng_spec_packets(p, sdp_line(x->sdp, i), &packets);
 	}
 	return err;
 }

@@ -51,7 +51,7 @@ static struct sockaddr_storage party_rtcp_address(
 	return at;
 }
 
-enum sdp_mode ng_terms_mode(const struct sdp_line *line)
+enum sdp_mode ng_line_mode(const struct sdp_line *line)
 {
 	return line->held ? (enum sdp_mode)(line->mode & SDP_SENDONLY)
 			  : line->mode;
@@ -71,20 +71,20 @@ static cr_ns packet_time(const struct codec_use *side, unsigned ms)
 	return t;
 }
 
-/* Of packets to the party of @t. Where nothing is said they are as usual, or as
- * long as those that they are made from: then it is 0, unless that is too long.
- */
-static cr_ns its_packet_time(const struct codec_use *side,
-			     const struct ng_terms *t)
+/* Where nothing is said they are as usual, or as long as those that they are
+ * made from: then it is 0, unless that is too long. */
+static cr_ns sent_packet_time(const struct codec_use *side,
+			      const struct sdp_line *line,
+			      const struct ng_packets *p)
 {
-	unsigned request = t->ptime ? t->ptime : t->line->ptime;
-	unsigned comes = t->comes ? t->comes : USUAL;
-	unsigned most = t->line->maxptime;
+	unsigned request = p->ptime ? p->ptime : line->ptime;
+	unsigned comes = p->comes ? p->comes : USUAL;
+	unsigned most = line->maxptime;
 	cr_ns time = 0;
 
-	if (!codec_able(&t->choice->speech))
+	if (!strcmp(side->codec, cr_codec_relayed.name))
 		return 0; /* it is passed on */
-	if (!request && !most && t->apart)
+	if (!request && !most && p->apart)
 		request = USUAL;
 	if (!most || (request ? request : comes) <= most)
 		return packet_time(side, request);
@@ -94,78 +94,26 @@ static cr_ns its_packet_time(const struct codec_use *side,
 	return time;
 }
 
-static bool has_type(const struct endpoint_spec *to, int pt)
+void ng_spec_packets(struct endpoint_spec *to, const struct sdp_line *line,
+		     const struct ng_packets *p)
 {
-	bool has = to->side.pt == pt;
-
-	for (unsigned i = 0; i < to->nalso; i++)
-		has |= to->also[i].pt == pt;
-	return has;
-}
-
-/* Those that are no codec of ours cannot be heard, and nothing can be made into
- * speech that is none. @passed: those that are passed on, or those that are
- * not. */
-static void take_also(struct endpoint_spec *to, const struct codec_choice *c,
-		      bool passed)
-{
-	struct cr_err e;
-
-	if (!codec_able(&c->speech))
-		return;
-	for (unsigned i = 0; i < c->nalso && to->nalso < PARTY_ALSO_MAX; i++)
-		if (passed_has(&c->passed, c->also[i].pt) == passed &&
-		    !has_type(to, c->also[i].pt) && codec_able(&c->also[i]) &&
-		    !codec_side(&to->also[to->nalso], &c->also[i], 0, &e))
-			to->nalso++;
-}
-
-int ng_terms_change(struct endpoint_spec *to, const struct ng_terms *t,
-		    struct cr_err *e)
-{
-	int err;
-
-	memset(to, 0, sizeof(*to));
-	err = codec_side(&to->side, &t->choice->speech, t->choice->bit_rate, e);
-	if (err)
-		return err;
-	take_also(to, t->choice, false);
-	take_also(to, t->choice, true);
-	to->passed = t->choice->passed;
-	to->ptime = its_packet_time(&to->side, t);
+	to->ptime = sent_packet_time(&to->side, line, p);
 	/* as usual where nothing is said: what was said before is over */
-	to->in_ptime = t->in_ptime ? packet_time(&to->side, t->in_ptime) : 0;
+	to->in_ptime = p->in_ptime ? packet_time(&to->side, p->in_ptime) : 0;
 	for (unsigned ms = USUAL; ms <= LONG && !to->in_ptime; ms += STEP)
 		to->in_ptime = packet_time(&to->side, ms);
-	to->address = party_address(t->line, &t->host);
-	to->rtcp_address = party_rtcp_address(t->line, &t->host);
-	to->learn = t->learn;
-	to->hold = !(ng_terms_mode(t->line) & SDP_RECVONLY);
-	for (unsigned i = 0; i < t->choice->nevents; i++) {
-		const struct sdp_format *f = &t->choice->events[i];
-		struct telephone_event_types *more = &to->types.more;
-
-		if (i) {
-			more->one[more->n].pt = f->pt;
-			more->one[more->n++].clock = f->rate;
-		} else {
-			to->types.events = f->pt;
-			to->types.events_clock = f->rate;
-		}
-	}
-	to->types.noise = t->choice->noise < 0 ? 0 : t->choice->noise;
-	return 0;
 }
 
-/* --- endpoints --- */
-
-void ng_party_locate(struct endpoint_spec *to, const struct sdp_line *line,
-		     const struct sockaddr_storage *host, int learn)
+void ng_spec_locate(struct endpoint_spec *to, const struct sdp_line *line,
+		    const struct sockaddr_storage *host, int learn)
 {
 	to->address = party_address(line, host);
 	to->rtcp_address = party_rtcp_address(line, host);
-	to->learn = to->address.ss_family ? learn : -1;
+	to->learn = learn;
+	to->hold = !(ng_line_mode(line) & SDP_RECVONLY);
 }
+
+/* --- endpoints --- */
 
 int ng_endpoint_open(struct node *n, struct ng_endpoint *l,
 		     const struct endpoint_spec *r, struct cr_err *e)

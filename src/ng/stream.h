@@ -21,33 +21,28 @@ struct node;
 
 /* --- descriptions --- */
 
-/** What both have settled on, as one of them has it. */
-struct ng_terms {
-	const struct sdp_line *line;	   /**< its own, of offer or answer   */
-	const struct codec_choice *choice; /**< what both have settled on     */
-	unsigned ptime;	   /**< ms, of what it is sent; 0: as its line says */
-	unsigned in_ptime; /**< ms, that it was told to send; 0: unsaid     */
-	unsigned comes;	   /**< ms, that the other one was told; 0: unsaid  */
+/** How long packets to a party are to be, ms; 0: unsaid. */
+struct ng_packets {
+	unsigned ptime;	   /**< of what it is sent; 0: as its line says */
+	unsigned in_ptime; /**< that it was told to send                */
+	unsigned comes;	   /**< that the other one was told             */
 	bool apart; /**< what it is sent does not follow what the other sends */
-	struct sockaddr_storage
-		host; /**< in place of its line's; or no family */
-	int learn;    /**< enum learn_mode; -1: as it is      */
 };
 
-/** What @t makes of a party. 0; -EINVAL with @e: a codec or parameters that
- * this node has not. */
-int ng_terms_change(struct endpoint_spec *to, const struct ng_terms *t,
-		    struct cr_err *e);
-
-/** Which side may send, with hold by address (RFC 2543) as RFC 3264 has it. */
-enum sdp_mode ng_terms_mode(const struct sdp_line *line);
-
-/* --- endpoints --- */
+/** Let packets to @to, whose side is known, be as @p and the party's @line want
+ * them, and as its codec can have them; and those from it. */
+void ng_spec_packets(struct endpoint_spec *to, const struct sdp_line *line,
+		     const struct ng_packets *p);
 
 /** Let @to have where the party of @line is, and its RTCP (RFC 3605): at @host,
- * if that has a family; and how it is learned. */
-void ng_party_locate(struct endpoint_spec *to, const struct sdp_line *line,
-		     const struct sockaddr_storage *host, int learn);
+ * if that has a family; whether it is on hold; and how it is learned. */
+void ng_spec_locate(struct endpoint_spec *to, const struct sdp_line *line,
+		    const struct sockaddr_storage *host, int learn);
+
+/** Which side may send, with hold by address (RFC 2543) as RFC 3264 has it. */
+enum sdp_mode ng_line_mode(const struct sdp_line *line);
+
+/* --- endpoints --- */
 
 /** Open @l towards the party @r, unless it is open. 0; or as party_open(), with
  * @e. */

@@ -128,6 +128,16 @@ static void check_list(const struct codec_list *l, const struct sdp_line *line)
 	}
 }
 
+/* Is that what @p sends, by a codec of ours or passed on? */
+static bool may_send(const struct endpoint_spec *p, unsigned pt)
+{
+	bool may = p->side.pt == (int)pt || passed_has(&p->passed, (uint8_t)pt);
+
+	for (unsigned i = 0; i < p->nalso; i++)
+		may |= p->also[i].pt == (int)pt;
+	return may;
+}
+
 static void check_settled(const struct codec_settled *s,
 			  const struct sdp_line *offer,
 			  const struct sdp_line *answer, bool single)
@@ -139,15 +149,19 @@ static void check_settled(const struct codec_settled *s,
 		CR_ASSERT(has(offer->formats, offer->nformats, &s->answer[i]));
 		for (unsigned k = 0; k < i; k++)
 			CR_ASSERT(s->answer[k].pt != s->answer[i].pt);
-		speech += format_kind(&s->answer[i]) == FORMAT_SPEECH;
+		if (format_kind(&s->answer[i]) != FORMAT_SPEECH)
+			continue;
+		speech++;
+		CR_ASSERT(may_send(&s->party[0], s->answer[i].pt));
 	}
-	CR_ASSERT(speech == 1 + s->party[0].nalso);
+	CR_ASSERT(speech >= 1 + s->party[0].nalso);
 	CR_ASSERT(!single || speech == 1);
-	CR_ASSERT(has(answer->formats, answer->nformats, &s->party[1].speech));
-	CR_ASSERT(s->transcoded ||
-		  format_same(&s->party[0].speech, &s->party[1].speech));
-	CR_ASSERT(!s->party[0].nevents == !s->party[1].nevents);
-	CR_ASSERT((s->party[0].noise < 0) == (s->party[1].noise < 0));
+	CR_ASSERT(has(answer->formats, answer->nformats, &s->speech[1]));
+	CR_ASSERT(s->transcoded || format_same(&s->speech[0], &s->speech[1]));
+	for (unsigned k = 0; k < 2; k++)
+		CR_ASSERT(s->party[k].side.pt == s->speech[k].pt);
+	CR_ASSERT(!s->party[0].types.events == !s->party[1].types.events);
+	CR_ASSERT(!s->party[0].types.noise == !s->party[1].types.noise);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -20,22 +20,17 @@ static unsigned packets(const struct said *s)
 	const struct sdp_line line = { .ptime = s->ptime,
 				       .maxptime = s->maxptime,
 				       .mode = SDP_SENDRECV };
-	const struct codec_choice choice = {
-		.speech = { 96, s->codec, s->rate, s->rate == 48000 ? 2 : 1,
-			    "" },
-		.noise = -1,
-	};
-	const struct ng_terms t = { .line = &line,
-				    .choice = &choice,
-				    .ptime = s->signalled,
-				    .comes = s->comes,
-				    .apart = s->apart,
-				    .learn = -1 };
-	struct endpoint_spec to;
+	const struct sdp_format speech = { 96, s->codec, s->rate,
+					   s->rate == 48000 ? 2 : 1, "" };
+	const struct ng_packets p = { .ptime = s->signalled,
+				      .comes = s->comes,
+				      .apart = s->apart };
+	struct endpoint_spec to = { 0 };
 	struct cr_err e = { "" };
 
-	if (ng_terms_change(&to, &t, &e))
+	if (codec_side(&to.side, &speech, 0, &e))
 		fail_msg("%s", e.text);
+	ng_spec_packets(&to, &line, &p);
 	return (unsigned)(to.ptime / CR_MS);
 }
 
