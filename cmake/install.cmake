@@ -60,7 +60,7 @@ install(DIRECTORY codecs/examples/
 
 # What a scheduler or a codec may include; and trace.h, for who reads trace
 # files.
-foreach(header codec error list option promise sched time trace tree)
+foreach(header codec container error list option promise sched time trace tree)
   install(FILES include/cr/${header}.h
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cr)
 endforeach()

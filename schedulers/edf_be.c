@@ -100,9 +100,7 @@ static const struct cr_opt served_options[] = {
 
 static struct served_task *served_task_of(void *part)
 {
-	return (struct served_task *)(void *)((unsigned char *)part -
-					      offsetof(struct served_task,
-						       part));
+	return CR_CONTAINER_OF(part, struct served_task, part);
 }
 
 static int served_rq_init(struct cr_rq *rq)

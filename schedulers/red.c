@@ -212,7 +212,7 @@ static struct cr_task *start_behind(struct cr_rq *rq)
 
 	if (!f)
 		return NULL;
-	x = (void *)((unsigned char *)f - offsetof(struct red_task, flow));
+	x = CR_CONTAINER_OF(f, struct red_task, flow);
 	x->where = RED_OUT;
 	x->runs = true;
 	return cr_task_of(x);

@@ -55,6 +55,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cr/container.h"
 #include "cr/option.h"
 #include "cr/time.h"
 
@@ -420,8 +421,7 @@ struct cr_sched {
 /** The task that owns a private area. */
 static inline struct cr_task *cr_task_of(void *priv)
 {
-	return (struct cr_task *)(void *)((unsigned char *)priv -
-					  offsetof(struct cr_task, priv));
+	return CR_CONTAINER_OF(priv, struct cr_task, priv);
 }
 
 /** May @t run on cpu[@cpu] of @rq? */

@@ -34,6 +34,7 @@
 
 #include "convert/audio.h"
 #include "convert/spool.h"
+#include "cr/container.h"
 #include "cr/trace.h"
 #include "engine/live.h"
 
@@ -159,8 +160,7 @@ void conversion_free(struct conversion *cv); /**< NULL is fine */
 
 static inline struct conversion *conversion_of(struct live_task *lt)
 {
-	return (struct conversion *)(void *)((unsigned char *)lt -
-					     offsetof(struct conversion, lt));
+	return CR_CONTAINER_OF(lt, struct conversion, lt);
 }
 
 static inline struct conversion *conversion_of_core(struct core_task *t)

@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
+#include "cr/container.h"
 #include "cr/error.h"
 #include "cr/sched.h"
 #include "cr/trace.h"
@@ -93,8 +94,7 @@ struct core_task {
 
 static inline struct core_task *core_task_of(struct cr_task *t)
 {
-	return (struct core_task *)(void *)((unsigned char *)t -
-					    offsetof(struct core_task, task));
+	return CR_CONTAINER_OF(t, struct core_task, task);
 }
 
 /** What an engine is made of. */

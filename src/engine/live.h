@@ -37,8 +37,7 @@ struct live_task {
 /** The live task that the core knows as @t. */
 static inline struct live_task *live_task_of(struct core_task *t)
 {
-	return (struct live_task *)(void *)((unsigned char *)t -
-					    offsetof(struct live_task, core));
+	return CR_CONTAINER_OF(t, struct live_task, core);
 }
 
 /** What the worker knows about the job it runs. */

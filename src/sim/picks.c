@@ -71,9 +71,7 @@ struct audit {
 
 static struct audited_call *pick_call_of(struct core_task *t)
 {
-	return (struct audited_call *)(void *)((unsigned char *)t -
-					       offsetof(struct audited_call,
-							task));
+	return CR_CONTAINER_OF(t, struct audited_call, task);
 }
 
 /* When it was in the call's buffer, at the latest. */
@@ -143,9 +141,7 @@ static const struct core_backlog backlog = { .peek = peek_recorded,
 
 static struct audited *audited_of(const struct cr_rq *rq)
 {
-	return (struct audited *)(void *)((unsigned char *)(uintptr_t)
-						  rq->sched->ops -
-					  offsetof(struct audited, ops));
+	return CR_CONTAINER_OF(rq->sched->ops, struct audited, ops);
 }
 
 static const struct replay_job *job_of(const struct audit *a,

@@ -81,8 +81,7 @@ static void sim_run_jointly(struct sim *s);
 
 static struct sim_task *sim_task_of(struct core_task *t)
 {
-	return (struct sim_task *)(void *)((unsigned char *)t -
-					   offsetof(struct sim_task, core));
+	return CR_CONTAINER_OF(t, struct sim_task, core);
 }
 
 /* --- events --- */

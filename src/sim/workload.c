@@ -296,8 +296,7 @@ uint32_t workload_ring(const struct campaign_flow *f)
 
 static struct sim_call *sim_call_of(struct core_task *t)
 {
-	return (struct sim_call *)(void *)((unsigned char *)t -
-					   offsetof(struct sim_call, st.core));
+	return CR_CONTAINER_OF(t, struct sim_call, st.core);
 }
 
 /* --- arrivals --- */

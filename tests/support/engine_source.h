@@ -32,8 +32,7 @@ struct source {
 
 static inline struct source *source_of(struct core_task *t)
 {
-	return (struct source *)(void *)((unsigned char *)t -
-					 offsetof(struct source, task.core));
+	return CR_CONTAINER_OF(t, struct source, task.core);
 }
 
 static inline void source_init(struct source *s, uint32_t id, unsigned room,

@@ -47,8 +47,7 @@ struct sim_rig {
 
 static inline struct rig_task *rig_task_of(struct core_task *t)
 {
-	return (struct rig_task *)(void *)((unsigned char *)t -
-					   offsetof(struct rig_task, st.core));
+	return CR_CONTAINER_OF(t, struct rig_task, st.core);
 }
 
 static inline struct sim_job rig_job(const struct rig_task *r, uint64_t k)
