@@ -45,6 +45,19 @@ size_t utf8_length(const char *text, size_t n)
 	return 0;
 }
 
+void utf8_mark(char *text)
+{
+	size_t octets, left = strlen(text);
+
+	for (; left; text += octets, left -= octets) {
+		octets = utf8_length(text, left);
+		if (octets)
+			continue;
+		*text = '?';
+		octets = 1;
+	}
+}
+
 unsigned utf8_code(const char *text, size_t octets)
 {
 	/* of the first octet, without the marks of how many there are */

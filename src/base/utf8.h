@@ -14,6 +14,9 @@
  * surrogate, or beyond U+10FFFF), or @n is 0. */
 size_t utf8_length(const char *text, size_t n);
 
+/** Each octet of @text that is no UTF-8 becomes '?'. */
+void utf8_mark(char *text);
+
 /** The code of the character of @octets octets (utf8_length()) at @text. */
 unsigned utf8_code(const char *text, size_t octets);
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/counter.h"
 #include "base/options.h"
 #include "base/thread.h"
 #include "engine/cpus.h"
@@ -342,11 +343,6 @@ unsigned live_queue_cpus(const struct live *l, unsigned queue)
 	return l->rq[queue].rq->ncpu;
 }
 
-static uint64_t read_counter(const atomic_uint_fast64_t *counter)
-{
-	return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 void live_worker_stats(struct live *l, unsigned worker,
 		       struct live_worker_stats *out)
 {
@@ -357,11 +353,11 @@ void live_worker_stats(struct live *l, unsigned worker,
 		.cpu = atomic_load_explicit(&w->past_cpu,
 					    memory_order_relaxed) +
 		       (w->thread ? clock_read(w->thread->cpu_clock) : 0),
-		.jobs = read_counter(&w->jobs),
-		.picks = read_counter(&w->picks),
-		.drops = read_counter(&w->drops),
-		.wakeups = read_counter(&w->wakeups),
-		.steals = read_counter(&w->steals),
+		.jobs = counter_read(&w->jobs),
+		.picks = counter_read(&w->picks),
+		.drops = counter_read(&w->drops),
+		.wakeups = counter_read(&w->wakeups),
+		.steals = counter_read(&w->steals),
 	};
 }
 

@@ -68,7 +68,7 @@ static struct live_worker *place_of_thread(struct live *l)
 	return &l->worker[os >= 0 && os < OS_CPUS ? l->servers->place[os] : 0];
 }
 
-static void count_place(atomic_uint_fast64_t *counter)
+static void count_place(atomic_ullong *counter)
 {
 	(void)atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }

@@ -96,7 +96,7 @@ struct live_worker {
 	/* written by the thread at work, read by any thread (relaxed: only
 	 * counts) */
 	_Atomic cr_ns busy;
-	atomic_uint_fast64_t jobs, picks, drops, wakeups, steals;
+	atomic_ullong jobs, picks, drops, wakeups, steals;
 };
 
 /** The client's backlog with the sleep protocol around it: the core's. */

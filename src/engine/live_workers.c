@@ -28,6 +28,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/counter.h"
 #include "base/thread.h"
 #include "engine/cpus.h"
 #include "engine/live_state.h"
@@ -148,14 +149,6 @@ void live_unlock(struct live *l, struct live_rq *q)
 
 /* --- one job --- */
 
-static void add_count(atomic_uint_fast64_t *counter, uint64_t n)
-{
-	/* one writer: no need for an atomic addition */
-	uint64_t old = atomic_load_explicit(counter, memory_order_relaxed);
-
-	atomic_store_explicit(counter, old + n, memory_order_relaxed);
-}
-
 static uint64_t drops_so_far(const struct live_worker *w)
 {
 	struct core_counts n = core_counts(w->live->core, w->home->rq);
@@ -171,8 +164,8 @@ static struct core_task *tick_and_pick(struct live_worker *w, cr_ns now)
 
 	(void)core_tick(c, w->home->rq, now);
 	t = core_pick(c, w->home->rq, w->index, now);
-	add_count(&w->picks, t != NULL);
-	add_count(&w->drops, drops_so_far(w) - before);
+	counter_add(&w->picks, t != NULL);
+	counter_add(&w->drops, drops_so_far(w) - before);
 	return t;
 }
 
@@ -186,7 +179,7 @@ static struct live_task *finish_live_job(struct live_worker *w, cr_ns took,
 	cr_ns busy = atomic_load_explicit(&w->busy, memory_order_relaxed);
 
 	atomic_store_explicit(&w->busy, busy + took, memory_order_relaxed);
-	add_count(&w->jobs, 1);
+	counter_add(&w->jobs, 1);
 	if (live_task_of(t)->leaving) {
 		core_del(c, t, now);
 		return live_task_of(t);
@@ -258,7 +251,7 @@ static bool steal(struct live_worker *w)
 	}
 	(void)pthread_mutex_lock(&w->home->lock);
 	if (got)
-		add_count(&w->steals, 1);
+		counter_add(&w->steals, 1);
 	return got;
 }
 
@@ -333,7 +326,7 @@ static void idle(struct live_worker *w)
 	}
 	if (!got && !q->stopping) {
 		wait_for_job(w);
-		add_count(&w->wakeups, 1);
+		counter_add(&w->wakeups, 1);
 	}
 	cr_cpus_del(&q->idle, w->index);
 }

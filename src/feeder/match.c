@@ -88,7 +88,7 @@ void match_sent(struct match *m, uint64_t frame, cr_ns now)
 	if (!atomic_load_explicit(&m->first, memory_order_relaxed))
 		atomic_store_explicit(&m->first, frame + 1,
 				      memory_order_release);
-	match_count(&m->sent, 1);
+	counter_add(&m->sent, 1);
 	if (m->times && frame < m->times->count)
 		m->times->frames[frame].sent = now;
 }
@@ -183,7 +183,7 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 	cr_ns sent;
 
 	if (m->cfg.learn && !m->learned && !learn_base(m, p)) {
-		match_count(&m->unmatched, 1);
+		counter_add(&m->unmatched, 1);
 		return false;
 	}
 	what = rtp_source_update(&m->source, p->seq);
@@ -196,18 +196,18 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 	frame = input_frame(m, ts - TS_OFFSET);
 
 	if (what == RTP_DUPLICATE || m->seen[out % MATCH_WINDOW] == out + 1) {
-		match_count(&m->duplicates, 1);
+		counter_add(&m->duplicates, 1);
 		return false;
 	}
 	if (ts < TS_OFFSET || !frame_sent_at(m, frame, &sent)) {
-		match_count(&m->unmatched, 1);
+		counter_add(&m->unmatched, 1);
 		return false;
 	}
 	if (what == RTP_REORDERED)
-		match_count(&m->reordered, 1);
+		counter_add(&m->reordered, 1);
 	m->seen[out % MATCH_WINDOW] = out + 1;
-	match_count(&m->received, 1);
-	match_count(&m->octets_received, p->payload_bytes);
+	counter_add(&m->received, 1);
+	counter_add(&m->octets_received, p->payload_bytes);
 	atomic_store_explicit(&m->gaps, rtp_source_lost(&m->source),
 			      memory_order_relaxed);
 	if (m->times && frame < m->times->count)
@@ -215,7 +215,7 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 	m->latest = now - sent;
 	histogram_add(&m->delay, m->latest);
 	if (m->latest > m->cfg.deadline)
-		match_count(&m->late, 1);
+		counter_add(&m->late, 1);
 	note_jitter(m, ts, now);
 	*index = out;
 	return true;
@@ -228,8 +228,8 @@ void match_heard(struct match *m, const struct rtp_packet *p, uint64_t index,
 	uint64_t rtp_ticks = index * m->cfg.out_ticks;
 	cr_ns sent;
 
-	match_count(&m->received, 1);
-	match_count(&m->octets_received, p->payload_bytes);
+	counter_add(&m->received, 1);
+	counter_add(&m->octets_received, p->payload_bytes);
 	/* what fills silence answers nothing that was sent */
 	if (!first ||
 	    !frame_sent_at(m, first - 1 + input_frame(m, rtp_ticks), &sent))
@@ -240,7 +240,7 @@ void match_heard(struct match *m, const struct rtp_packet *p, uint64_t index,
 
 uint64_t match_expected(const struct match *m)
 {
-	uint64_t sent = atomic_load_explicit(&m->sent, memory_order_relaxed);
+	uint64_t sent = counter_read(&m->sent);
 	unsigned __int128 speech =
 		(unsigned __int128)sent * (uint64_t)m->cfg.in_frame;
 
@@ -250,10 +250,10 @@ uint64_t match_expected(const struct match *m)
 
 uint64_t match_lost(const struct match *m)
 {
-	uint64_t got = atomic_load_explicit(&m->received, memory_order_relaxed);
+	uint64_t got = counter_read(&m->received);
 	uint64_t want = match_expected(m);
 
 	if (m->cfg.dtx)
-		return atomic_load_explicit(&m->gaps, memory_order_relaxed);
+		return counter_read(&m->gaps);
 	return want > got ? want - got : 0;
 }

@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/counter.h"
 #include "cr/time.h"
 #include "observe/histogram.h"
 #include "rtp/rtp.h"
@@ -89,14 +90,14 @@ struct match {
 	struct match_cfg cfg;
 	struct times *times; /**< of every frame, owned; NULL: not kept */
 	/* pacer */
-	atomic_uint_fast64_t sent, copies, octets_sent, withheld, missed;
+	atomic_ullong sent, copies, octets_sent, withheld, missed;
 	atomic_uint_fast64_t first; /**< frame + 1 of the first that was sent;
 				       release, pairs with the acquire of
 				       match_received()                     */
 	struct match_slot slots[MATCH_WINDOW];
 	/* receiver */
-	atomic_uint_fast64_t received, late, duplicates, reordered, unmatched,
-		gaps, octets_received;
+	atomic_ullong received, late, duplicates, reordered, unmatched, gaps,
+		octets_received;
 	uint64_t seen[MATCH_WINDOW]; /**< output frame + 1                  */
 	struct rtp_source source;
 	uint64_t seq_last; /**< learned: extended, counted in output frames */
@@ -138,20 +139,5 @@ uint64_t match_expected(const struct match *m);
 
 /** Of these, how many have not come. */
 uint64_t match_lost(const struct match *m);
-
-/** A counter that one thread writes. */
-static inline void match_count(atomic_uint_fast64_t *counter, uint64_t n)
-{
-	atomic_store_explicit(
-		counter,
-		atomic_load_explicit(counter, memory_order_relaxed) + n,
-		memory_order_relaxed);
-}
-
-/** The same, read by any thread. */
-static inline uint64_t match_read(const atomic_uint_fast64_t *counter)
-{
-	return atomic_load_explicit(counter, memory_order_relaxed);
-}
 
 #endif

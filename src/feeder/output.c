@@ -308,10 +308,10 @@ static void write_call(FILE *f, const struct feeder_call *c)
 		      c->flow->in.codec->name, c->flow->out.codec->name,
 		      mode_of(&c->flow->in), mode_of(&c->flow->out),
 		      (double)c->plan->start / 1e9, c->plan->drift,
-		      match_read(&m->sent), match_read(&m->received),
-		      match_lost(m), match_read(&m->late),
-		      match_read(&m->duplicates), match_read(&m->reordered),
-		      match_read(&m->withheld), match_read(&m->missed));
+		      counter_read(&m->sent), counter_read(&m->received),
+		      match_lost(m), counter_read(&m->late),
+		      counter_read(&m->duplicates), counter_read(&m->reordered),
+		      counter_read(&m->withheld), counter_read(&m->missed));
 	(void)fprintf(
 		f, ",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f",
 		as_ms(histogram_mean(d)), as_ms(histogram_quantile(d, 500000)),

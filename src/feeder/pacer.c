@@ -108,7 +108,7 @@ static void take_in(struct pacer *p, struct feeder_call *c, cr_ns now)
 		if (is_silent(c))
 			continue;
 		if (!c->next.copy && c->next.kind == PLAN_SPEECH)
-			match_count(&c->match->missed, 1);
+			counter_add(&c->match->missed, 1);
 		if (c->phone)
 			c->phone->count.missed++;
 	}
@@ -135,9 +135,9 @@ static void account_sent(struct pacer *p, const struct outgoing *o, cr_ns now)
 		phone_count(o->call->phone, &o->packet);
 	if (o->packet.kind != PLAN_SPEECH)
 		return;
-	match_count(&o->call->match->octets_sent, o->octets);
+	counter_add(&o->call->match->octets_sent, o->octets);
 	if (o->packet.copy)
-		match_count(&o->call->match->copies, 1);
+		counter_add(&o->call->match->copies, 1);
 	else
 		match_sent(o->call->match, o->packet.frame, now);
 }
@@ -217,7 +217,7 @@ static void put_packet(struct pacer *p, struct feeder_call *c)
 static void withhold_packet(struct feeder_call *c)
 {
 	if (c->next.kind == PLAN_SPEECH)
-		match_count(&c->match->withheld, 1);
+		counter_add(&c->match->withheld, 1);
 	if (c->phone)
 		c->phone->count.withheld++;
 }

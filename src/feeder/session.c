@@ -672,8 +672,8 @@ static void report_progress(struct session *s, cr_ns now)
 
 		if (!m)
 			continue;
-		p.sent += match_read(&m->sent);
-		p.received += match_read(&m->received);
+		p.sent += counter_read(&m->sent);
+		p.received += counter_read(&m->received);
 		p.lost += match_lost(m);
 	}
 	s->cfg.progress(s->cfg.arg, &p);

@@ -40,20 +40,20 @@ void talk_judge(struct talk *t, unsigned i)
 
 static void add_frames(struct tally *t, const struct match *m)
 {
-	t->sent += match_read(&m->sent);
-	t->withheld += match_read(&m->withheld);
-	t->copies += match_read(&m->copies);
-	t->missed += match_read(&m->missed);
-	t->received += match_read(&m->received);
-	t->late += match_read(&m->late);
-	t->duplicates += match_read(&m->duplicates);
-	t->reordered += match_read(&m->reordered);
-	t->unmatched += match_read(&m->unmatched);
-	t->octets_sent += match_read(&m->octets_sent);
-	t->octets_received += match_read(&m->octets_received);
+	t->sent += counter_read(&m->sent);
+	t->withheld += counter_read(&m->withheld);
+	t->copies += counter_read(&m->copies);
+	t->missed += counter_read(&m->missed);
+	t->received += counter_read(&m->received);
+	t->late += counter_read(&m->late);
+	t->duplicates += counter_read(&m->duplicates);
+	t->reordered += counter_read(&m->reordered);
+	t->unmatched += counter_read(&m->unmatched);
+	t->octets_sent += counter_read(&m->octets_sent);
+	t->octets_received += counter_read(&m->octets_received);
 	t->lost += match_lost(m);
 	/* with DTX, silence is not expected: what came and what is missing */
-	t->expected += m->cfg.dtx ? match_read(&m->received) + match_lost(m)
+	t->expected += m->cfg.dtx ? counter_read(&m->received) + match_lost(m)
 				  : match_expected(m);
 	histogram_merge(&t->delay, &m->delay);
 	histogram_merge(&t->jitter, &m->jitter);

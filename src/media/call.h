@@ -35,7 +35,7 @@
 #include "media/importance.h"
 #include "media/pipeline.h"
 #include "media/receive_stage.h"
-#include "observe/sketch.h"
+#include "observe/histogram.h"
 #include "rtp/payload_types.h"
 #include "rtp/rtp.h"
 #include "rtp/telephone_event.h"

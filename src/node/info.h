@@ -314,7 +314,7 @@ struct record_heard {
 	cr_ns jitter;		     /**< RFC 3550, at the end            */
 };
 
-/** From arrival to sending; see observe/sketch.h. */
+/** From arrival to sending; see observe/histogram.h. */
 struct record_delay {
 	uint64_t count; /**< frames */
 	cr_ns p50, p99, max;

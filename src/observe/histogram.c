@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#include "base/counter.h"
+
 static unsigned histogram_bucket(uint64_t v)
 {
 	unsigned top, shift;
@@ -35,17 +37,6 @@ static int64_t value_of_bucket(unsigned i)
 	return (int64_t)(low + (UINT64_C(1) << shift) / 2);
 }
 
-static uint64_t load_counter(const atomic_uint_fast64_t *a)
-{
-	return atomic_load_explicit(a, memory_order_relaxed);
-}
-
-/* One writer: no read-modify-write needed. */
-static void bump(atomic_uint_fast64_t *a, uint64_t n)
-{
-	atomic_store_explicit(a, load_counter(a) + n, memory_order_relaxed);
-}
-
 static void raise_max(struct histogram *h, int64_t value)
 {
 	if (value > histogram_max(h))
@@ -56,16 +47,16 @@ void histogram_add(struct histogram *h, cr_ns value)
 {
 	uint64_t v = value < 0 ? 0 : (uint64_t)value;
 
-	bump(&h->bucket[histogram_bucket(v)], 1);
-	bump(&h->sum, v);
+	counter_add(&h->bucket[histogram_bucket(v)], 1);
+	counter_add(&h->sum, v);
 	raise_max(h, (int64_t)v);
 }
 
 void histogram_merge(struct histogram *to, const struct histogram *from)
 {
 	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
-		bump(&to->bucket[i], load_counter(&from->bucket[i]));
-	bump(&to->sum, load_counter(&from->sum));
+		counter_add(&to->bucket[i], counter_read(&from->bucket[i]));
+	counter_add(&to->sum, counter_read(&from->sum));
 	raise_max(to, histogram_max(from));
 }
 
@@ -74,13 +65,13 @@ uint64_t histogram_count(const struct histogram *h)
 	uint64_t n = 0;
 
 	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
-		n += load_counter(&h->bucket[i]);
+		n += counter_read(&h->bucket[i]);
 	return n;
 }
 
 uint64_t histogram_sum(const struct histogram *h)
 {
-	return load_counter(&h->sum);
+	return counter_read(&h->sum);
 }
 
 uint64_t histogram_below(const struct histogram *h, cr_ns bound)
@@ -89,7 +80,7 @@ uint64_t histogram_below(const struct histogram *h, cr_ns bound)
 
 	for (unsigned i = 0;
 	     i < HISTOGRAM_BUCKETS && value_of_bucket(i) <= bound; i++)
-		n += load_counter(&h->bucket[i]);
+		n += counter_read(&h->bucket[i]);
 	return n;
 }
 
@@ -97,7 +88,7 @@ cr_ns histogram_mean(const struct histogram *h)
 {
 	uint64_t n = histogram_count(h);
 
-	return n ? (cr_ns)(load_counter(&h->sum) / n) : 0;
+	return n ? (cr_ns)(counter_read(&h->sum) / n) : 0;
 }
 
 cr_ns histogram_max(const struct histogram *h)
@@ -122,7 +113,7 @@ cr_ns histogram_quantile(const struct histogram *h, uint32_t ppm)
 	if (!n || rank >= n)
 		return histogram_max(h);
 	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
-		seen += load_counter(&h->bucket[i]);
+		seen += counter_read(&h->bucket[i]);
 		/* The last bucket also holds what is longer than it. */
 		if (seen >= rank && i < HISTOGRAM_BUCKETS - 1)
 			return cr_ns_min(value_of_bucket(i), histogram_max(h));
@@ -142,4 +133,52 @@ void histogram_summarise(const struct histogram *h,
 		.p999 = histogram_quantile(h, 999000),
 		.max = histogram_max(h),
 	};
+}
+
+/* --- of one call --- */
+
+static uint32_t count_in_bucket(const struct sketch *s, unsigned i)
+{
+	return atomic_load_explicit(&s->count[i], memory_order_relaxed);
+}
+
+uint64_t sketch_total(const struct sketch *s)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < SKETCH_BUCKETS; i++)
+		n += count_in_bucket(s, i);
+	return n;
+}
+
+/* Where bucket @i begins, ns. */
+static cr_ns bucket_begin(unsigned i)
+{
+	if (!i)
+		return 0;
+	return (cr_ns)(4 + (i - 1) % 4) << ((i - 1) / 4 + SKETCH_UNIT_BITS);
+}
+
+/* The last bucket has no end: what is in it is told as its begin. */
+static cr_ns middle_of_bucket(unsigned i)
+{
+	return i + 1 < SKETCH_BUCKETS
+		       ? (bucket_begin(i) + bucket_begin(i + 1)) / 2
+		       : bucket_begin(i);
+}
+
+cr_ns sketch_quantile(const struct sketch *s, uint32_t ppm)
+{
+	uint64_t total = sketch_total(s);
+	uint64_t rank = (total * ppm + 999999) / 1000000;
+	uint64_t seen = 0;
+
+	if (!total)
+		return 0;
+	for (unsigned i = 0; i < SKETCH_BUCKETS; i++) {
+		seen += count_in_bucket(s, i);
+		if (seen >= rank)
+			return middle_of_bucket(i);
+	}
+	return middle_of_bucket(SKETCH_BUCKETS - 1);
 }

@@ -596,17 +596,11 @@ static json_t *string_of(const char *s)
 {
 	json_t *o = json_string(s);
 	char *copy = o ? NULL : strdup(s);
-	size_t octets, left = copy ? strlen(copy) : 0;
 
-	for (char *at = copy; left; at += octets, left -= octets) {
-		octets = utf8_length(at, left);
-		if (octets)
-			continue;
-		*at = '?';
-		octets = 1;
-	}
-	if (copy)
+	if (copy) {
+		utf8_mark(copy);
 		o = json_string(copy);
+	}
 	free(copy);
 	return o;
 }

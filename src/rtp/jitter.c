@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/counter.h"
 #include "cr/time.h"
 #include "rtp/playout.h"
 
@@ -289,15 +290,6 @@ struct jitter {
 	struct playout playout;
 };
 
-/** Add @n. The buffer's thread, the only one that writes. */
-static inline void jitter_count(atomic_ullong *counter, unsigned long long n)
-{
-	unsigned long long old =
-		atomic_load_explicit(counter, memory_order_relaxed);
-
-	atomic_store_explicit(counter, old + n, memory_order_relaxed);
-}
-
 /** The duration of @s as far as it is known, units of the clock. */
 static inline uint32_t jitter_duration(const struct jitter *j,
 				       const struct jitter_slot *s)
@@ -395,7 +387,7 @@ static void discard_waiting(struct jitter *j)
 	while ((oldest = jitter_slots_oldest(&j->slots))) {
 		report_gone(j, oldest);
 		jitter_slots_drop(&j->slots);
-		jitter_count(&j->count.discarded, 1);
+		counter_add(&j->count.discarded, 1);
 	}
 	j->head = (struct head){ .any = false };
 	j->proof.waits = false;
@@ -413,16 +405,16 @@ static enum jitter_put refuse_packet(struct jitter *j, enum jitter_put why)
 {
 	switch (why) {
 	case JITTER_TOO_BIG:
-		jitter_count(&j->count.too_big, 1);
+		counter_add(&j->count.too_big, 1);
 		break;
 	case JITTER_OUT_OF_RANGE:
-		jitter_count(&j->count.out_of_range, 1);
+		counter_add(&j->count.out_of_range, 1);
 		break;
 	case JITTER_DUPLICATE:
-		jitter_count(&j->count.duplicates, 1);
+		counter_add(&j->count.duplicates, 1);
 		break;
 	default:
-		jitter_count(&j->count.late, 1);
+		counter_add(&j->count.late, 1);
 	}
 	return why;
 }
@@ -535,7 +527,7 @@ static bool drop_for_room(struct jitter *j, uint64_t seq, cr_ns at, cr_ns each)
 		else
 			jitter_pass(j, oldest);
 		jitter_slots_drop(&j->slots);
-		jitter_count(&j->count.overflow, 1);
+		counter_add(&j->count.overflow, 1);
 		dropped = true;
 	}
 	return dropped;
@@ -641,7 +633,7 @@ static enum jitter_put restart_source(struct jitter *j,
 	j->started = false;
 	j->restarted = true;
 	(void)take_first(j, in);
-	jitter_count(&j->count.restarts, 1);
+	counter_add(&j->count.restarts, 1);
 	return JITTER_RESTART;
 }
 
@@ -695,8 +687,8 @@ static enum jitter_put accept_packet(struct jitter *j,
 	uint64_t seq = extend_seq(&j->source, in->rtp->seq);
 
 	if (j->cfg.kind == JITTER_OFF) {
-		jitter_count(&j->count.out, 1);
-		jitter_count(&j->count.restarts, again);
+		counter_add(&j->count.out, 1);
+		counter_add(&j->count.restarts, again);
 		return again ? JITTER_RESTART : JITTER_TAKEN;
 	}
 	if (again)
@@ -712,7 +704,7 @@ enum jitter_put jitter_put(struct jitter *j, const struct jitter_input *in)
 	const struct rtp_packet *p = in->rtp;
 	bool again = j->heard && p->ssrc != j->ssrc;
 
-	jitter_count(&j->count.put, 1);
+	counter_add(&j->count.put, 1);
 	if (j->cfg.kind != JITTER_OFF && p->payload_bytes > j->cfg.slot_bytes)
 		return refuse_packet(j, JITTER_TOO_BIG);
 	if (again)
@@ -931,8 +923,8 @@ static enum jitter_next play_packet(struct jitter *j,
 		j->head.concealed_ns = 0;
 	}
 	jitter_slots_drop(&j->slots);
-	jitter_count(&j->count.out, 1);
-	jitter_count(&j->count.wait_ns, (unsigned long long)out->wait);
+	counter_add(&j->count.out, 1);
+	counter_add(&j->count.wait_ns, (unsigned long long)out->wait);
 	return JITTER_PLAY;
 }
 
@@ -971,7 +963,7 @@ static enum jitter_next conceal_packet(struct jitter *j, uint32_t rtp_ticks)
 	h->over = h->ts + rtp_ticks / 2;
 	h->ts += rtp_ticks;
 	h->at += time;
-	jitter_count(&j->count.concealed, 1);
+	counter_add(&j->count.concealed, 1);
 	return JITTER_CONCEAL;
 }
 
@@ -981,7 +973,7 @@ static enum jitter_next pause_playing(struct jitter *j, cr_ns now,
 	j->head.playing = false;
 	if (s)
 		playout_pause(&j->playout, now - s->at);
-	jitter_count(&j->count.pauses, 1);
+	counter_add(&j->count.pauses, 1);
 	return JITTER_PAUSE;
 }
 

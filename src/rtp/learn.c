@@ -26,19 +26,10 @@ struct newcomer {
 	uint8_t rank;
 };
 
-/* One thread writes. */
-static void count_learned(atomic_ullong *counter)
-{
-	unsigned long long n =
-		atomic_load_explicit(counter, memory_order_relaxed);
-
-	atomic_store_explicit(counter, n + 1, memory_order_relaxed);
-}
-
 /* Packets of the party, so far. */
 static unsigned long long heard_so_far(const struct learn *l)
 {
-	return atomic_load_explicit(&l->accepted, memory_order_relaxed);
+	return counter_read(&l->accepted);
 }
 
 static uint8_t rank_of_address(const struct learn *l,
@@ -314,9 +305,9 @@ static unsigned changes_of(struct learn *l, const struct newcomer *n)
 		  !same_exactly(learn_to(l), n->p->from);
 
 	if (!first && ssrc)
-		count_learned(&l->ssrc_changes);
+		counter_add(&l->ssrc_changes, 1);
 	if (!first && !address_equal(&l->at, n->p->from))
-		count_learned(&l->address_changes);
+		counter_add(&l->address_changes, 1);
 	return (ssrc ? LEARN_NEW_SSRC : 0u) | (to ? LEARN_NEW_ADDRESS : 0u);
 }
 
@@ -459,7 +450,7 @@ unsigned learn_any_packet(struct learn *l, const struct learn_arrival *p,
 		n.rank = n.here ? l->rank : rank_of_address(l, p->from);
 		result = judge_newcomer(l, &n);
 	}
-	count_learned(counter_of(l, result));
+	counter_add(counter_of(l, result), 1);
 	return result;
 }
 

@@ -111,6 +111,7 @@
 #include <sys/socket.h>
 
 #include "base/address.h"
+#include "base/counter.h"
 #include "cr/time.h"
 #include "rtp/send_to.h"
 
@@ -307,13 +308,10 @@ static inline bool learn_same_address(const struct sockaddr_storage *a,
 static inline unsigned learn_packet(struct learn *l,
 				    const struct learn_arrival *p, cr_ns now)
 {
-	unsigned long long n;
-
 	if (!l->settled || p->ssrc != l->ssrc ||
 	    !learn_same_address(p->from, &l->at))
 		return learn_any_packet(l, p, now);
-	n = atomic_load_explicit(&l->accepted, memory_order_relaxed);
-	atomic_store_explicit(&l->accepted, n + 1, memory_order_relaxed);
+	counter_add(&l->accepted, 1);
 	l->seq = p->seq;
 	l->heard = now;
 	return LEARN_ACCEPTED;

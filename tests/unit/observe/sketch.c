@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "observe/sketch.h"
+#include "observe/histogram.h"
 #include "seed.h"
 
 #define FIRST (4 << SKETCH_UNIT_BITS) /* ns: where bucket 1 begins */
