@@ -13,8 +13,8 @@
  *        (5.2.2), not by subtasks, and does not say which way the
  *        pseudo-deadlines of heavy tasks count; we do not follow it there.
  *   PF   the windows that follow, one after the other, until one differs
- *        (Baruah, Cohen, Plaxton, Varvel). pfair_naive() is the definition,
- *        pfair_compare() the same in logarithmic time.
+ *        (Baruah, Cohen, Plaxton, Varvel). pfair_compare() answers in
+ *        logarithmic time, as a comparison slot by slot would.
  *
  * Errata of the thesis, 5.2.1: the second task has to step by a1, not by a0.
  * Compare as printed also lacks the end that NaiveCompare has, a state of 0:
@@ -60,21 +60,6 @@ struct pfair_step {
 	int64_t a, b, c; /**< period - cost, cost, state */
 };
 
-/** 1: x first, -1: y first, 0: alike, forever. Slot by slot. */
-static inline int pfair_naive(struct pfair_step x, struct pfair_step y)
-{
-	for (;;) {
-		if (x.c == 0 && y.c == 0)
-			return 0;
-		if (x.c >= 0 && y.c <= 0)
-			return 1;
-		if (x.c <= 0 && y.c >= 0)
-			return -1;
-		x.c += x.c < 0 ? x.b : -x.a;
-		y.c += y.c < 0 ? y.b : -y.a;
-	}
-}
-
 /* Signs mirrored, and with them who is first: swap, negate. */
 static inline void pfair_mirror(struct pfair_step *x, struct pfair_step *y)
 {
@@ -93,7 +78,8 @@ static inline void pfair_condense(struct pfair_step *x)
 	*x = (struct pfair_step){ x->a - rest, rest, x->c + rest };
 }
 
-/** As pfair_naive(): Euclid's algorithm on both weights at once. */
+/** 1: x first, -1: y first, 0: alike, forever. Euclid's algorithm on both
+ * weights at once. */
 static inline int pfair_compare(struct pfair_step x, struct pfair_step y)
 {
 	for (;;) {

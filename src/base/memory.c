@@ -138,11 +138,6 @@ int memory_used(uint64_t *resident, uint64_t *addresses)
 	return 0;
 }
 
-uint64_t memory_left(void)
-{
-	return room().left;
-}
-
 int memory_check_reserve(uint64_t reserve, struct cr_err *e)
 {
 	const struct room r = room();

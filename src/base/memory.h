@@ -23,17 +23,13 @@
  * also when malloc() has to ask the system for it. */
 #define MEMORY_FOR_LIBRARY ((size_t)2 << 20)
 
-/** What the process's own limits (RLIMIT_AS, RLIMIT_DATA) leave, bytes;
- * UINT64_MAX: there is none; 0: there is one, and what is used cannot be seen.
- * A file is read only where there is a limit. */
-uint64_t memory_left(void);
-
 /** What the process uses: in memory, and of addresses, bytes. 0, or -errno: it
  * cannot be seen. */
 int memory_used(uint64_t *resident, uint64_t *addresses);
 
-/** Do the limits leave @reserve bytes? 0; or -ENOMEM with @e, which says which
- * limit, and how to raise it; or what cannot be seen. */
+/** Do the process's own limits (RLIMIT_AS, RLIMIT_DATA) leave @reserve bytes?
+ * 0; or -ENOMEM with @e, which says which limit, and how to raise it; or what
+ * cannot be seen. A file is read only where there is a limit. */
 int memory_check_reserve(uint64_t reserve, struct cr_err *e);
 
 /** Would malloc() give @bytes now? Then nothing is taken. Of @bytes up to

@@ -109,7 +109,6 @@ struct ng_replies {
 	struct reply_tree tree;
 	struct reply_list ages; /* the oldest first */
 	size_t bytes;
-	unsigned n;
 };
 
 static int reply_cmp(struct reply *a, struct reply *b)
@@ -137,7 +136,6 @@ static void forget_reply(struct ng_replies *r, struct reply *one)
 	(void)RB_REMOVE(reply_tree, &r->tree, one);
 	TAILQ_REMOVE(&r->ages, one, by_age);
 	r->bytes -= sizeof(*one) + one->bytes;
-	r->n--;
 	free(one->text);
 	free(one);
 }
@@ -207,7 +205,6 @@ enum ng_replies_is ng_replies_ask(struct ng_replies *r,
 	(void)RB_INSERT(reply_tree, &r->tree, one);
 	TAILQ_INSERT_TAIL(&r->ages, one, by_age);
 	r->bytes += sizeof(*one);
-	r->n++;
 	return NG_REPLIES_NEW;
 }
 
@@ -229,9 +226,4 @@ void ng_replies_put(struct ng_replies *r, const struct sockaddr_storage *from,
 	one->bytes = bytes;
 	r->bytes += bytes;
 	make_reply_room(r, one->asked, 0);
-}
-
-unsigned ng_replies_count(const struct ng_replies *r)
-{
-	return r->n;
 }

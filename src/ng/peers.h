@@ -65,7 +65,4 @@ enum ng_replies_is ng_replies_ask(struct ng_replies *r,
 void ng_replies_put(struct ng_replies *r, const struct sockaddr_storage *from,
 		    const char *cookie, const char *text, size_t bytes);
 
-/** Answers that are kept, and requests that are worked on. */
-unsigned ng_replies_count(const struct ng_replies *r);
-
 #endif

@@ -205,10 +205,8 @@ struct trace_reader {
 	FILE *f;
 	char *name;
 	char *json;
-	int64_t realtime_offset;
 	size_t record_bytes;
 	uint64_t records; /* read so far */
-	bool truncated;
 };
 
 static int read_trace_header(struct trace_reader *r, struct cr_trace_header *h,
@@ -232,7 +230,6 @@ static int read_trace_header(struct trace_reader *r, struct cr_trace_header *h,
 			       "%s: a header of %" PRIu32
 			       " bytes is longer than any writer makes",
 			       r->name, h->json_bytes);
-	r->realtime_offset = h->realtime_offset;
 	r->record_bytes = h->record_bytes;
 	return 0;
 }
@@ -305,16 +302,6 @@ const char *trace_reader_header(const struct trace_reader *r)
 	return r->json;
 }
 
-int64_t trace_reader_realtime_offset(const struct trace_reader *r)
-{
-	return r->realtime_offset;
-}
-
-bool trace_reader_truncated(const struct trace_reader *r)
-{
-	return r->truncated;
-}
-
 static bool trace_ends(const char *text, size_t size)
 {
 	return memchr(text, '\0', size) != NULL;
@@ -350,16 +337,12 @@ int trace_reader_next(struct trace_reader *r, union cr_trace_record *out,
 {
 	union cr_trace_record rec;
 	const char *wrong;
-	size_t n;
 
 	memset(&rec, 0, sizeof(rec));
-	n = fread(&rec, 1, r->record_bytes, r->f);
-	if (n < r->record_bytes) {
-		if (ferror(r->f))
-			return cr_fail(e, -EIO, "%s: cannot be read", r->name);
-		r->truncated = r->truncated || n;
-		return 0;
-	}
+	if (fread(&rec, 1, r->record_bytes, r->f) < r->record_bytes)
+		return ferror(r->f)
+			       ? cr_fail(e, -EIO, "%s: cannot be read", r->name)
+			       : 0;
 	wrong = complaint(&rec);
 	if (wrong)
 		return cr_fail(e, -EPROTO, "%s: record %" PRIu64 ": %s",

@@ -102,17 +102,12 @@ void trace_reader_close(struct trace_reader *r);
  * braces have been looked at. */
 const char *trace_reader_header(const struct trace_reader *r);
 
-/** CLOCK_REALTIME - CLOCK_MONOTONIC of the run, ns. */
-int64_t trace_reader_realtime_offset(const struct trace_reader *r);
-
 /**
  * The next record. Returns 1 with *@out, whose kind and outcome are known and
- * whose strings end; 0 at the end; -EPROTO or -EIO with @e.
+ * whose strings end; 0 at the end, and for a last record that was cut short
+ * (the writer crashed); -EPROTO or -EIO with @e.
  */
 int trace_reader_next(struct trace_reader *r, union cr_trace_record *out,
 		      struct cr_err *e);
-
-/** At the end: was the last record cut short (the writer crashed)? */
-bool trace_reader_truncated(const struct trace_reader *r);
 
 #endif

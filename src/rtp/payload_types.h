@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the payload types of one endpoint stand for (RTP/AVP, RFC 3551; given
- * out by SDP): speech of one of the endpoint's codecs, telephone events,
- * comfort noise, or nothing. And how many packets came with types that stand
- * for nothing.
+ * out by SDP): speech of one of the endpoint's codecs, or nothing. And how many
+ * packets came with types that stand for nothing.
  *
  * A table is made once, then it is constant: any thread may read it, and an
  * endpoint whose types change gets another one. It knows codecs by their place
@@ -21,29 +20,15 @@
 
 /** Codecs of an endpoint. */
 #define PAYLOAD_TYPES_CODECS 64u
-/** Types of telephone events, and as many of comfort noise: one for each clock
- * (8, 16, 32 and 48 kHz). */
-#define PAYLOAD_TYPES_CLOCKS 4u
 
 enum payload_type_kind {
 	PAYLOAD_TYPE_NOTHING,
-	PAYLOAD_TYPE_SPEECH, /**< index: in the endpoint's list of codecs */
-	PAYLOAD_TYPE_EVENT,  /**< telephone-event (RFC 4733); index: a clock */
-	PAYLOAD_TYPE_NOISE   /**< CN (RFC 3389); index: a clock */
+	PAYLOAD_TYPE_SPEECH /**< index: in the endpoint's list of codecs */
 };
 
-/** A type and the clock of its timestamps, Hz. */
-struct payload_type_clock {
-	uint32_t clock;
-	uint8_t pt;
-};
-
-/** Zero is "nothing". Private: 128 octets that packets need, and the rest. */
+/** Zero is "nothing". */
 struct payload_types {
 	uint8_t what[128]; /**< kind in the upper two bits, then index */
-	struct payload_type_clock event[PAYLOAD_TYPES_CLOCKS];
-	struct payload_type_clock noise[PAYLOAD_TYPES_CLOCKS];
-	uint8_t events, noises;
 };
 
 /**
@@ -51,16 +36,11 @@ struct payload_types {
  * as it was,
  *   -ERANGE  above 127, or a codec's place that is PAYLOAD_TYPES_CODECS or more
  *   -EINVAL  from 64 to 95: with a marker these look like RTCP, which uses 72
- *            to 76 (RFC 5761, 4); or a clock of 0
+ *            to 76 (RFC 5761, 4)
  *   -EEXIST  when it stands for something already
- *   -ENOSPC  when there are PAYLOAD_TYPES_CLOCKS of its kind
  */
 int payload_types_add_speech(struct payload_types *t, unsigned pt,
 			     unsigned codec, struct cr_err *e);
-int payload_types_add_event(struct payload_types *t, unsigned pt,
-			    unsigned clock, struct cr_err *e);
-int payload_types_add_noise(struct payload_types *t, unsigned pt,
-			    unsigned clock, struct cr_err *e);
 
 /** What @pt (0..127) stands for, to be taken apart by the next two: 0 means
  * nothing. For every packet. */
@@ -81,23 +61,6 @@ static inline unsigned payload_type_codec(unsigned what)
 	return what & 63u;
 }
 
-/** Of events and noise: the clock of timestamps, Hz. */
-static inline uint32_t payload_type_hz(const struct payload_types *t,
-				       unsigned what)
-{
-	return payload_type_kind(what) == PAYLOAD_TYPE_EVENT
-		       ? t->event[what & 63u].clock
-		       : t->noise[what & 63u].clock;
-}
-
-/** The type that stands for a codec, or for events or noise with this clock;
- * the lowest (speech) or first one if several do, -1: none. Not for every
- * packet.
- */
-int payload_types_of_speech(const struct payload_types *t, unsigned codec);
-int payload_types_of_event(const struct payload_types *t, unsigned clock);
-int payload_types_of_noise(const struct payload_types *t, unsigned clock);
-
 /** Types that are counted one by one; further ones are counted together. */
 #define PAYLOAD_UNKNOWN_TYPES 8u
 
@@ -110,9 +73,6 @@ struct payload_unknown {
 };
 
 void payload_unknown_count(struct payload_unknown *u, uint8_t pt);
-
-/** All of them. */
-uint64_t payload_unknown_sum(const struct payload_unknown *u);
 
 /** The @i-th type, in the order in which they came first: returns its packets
  * and sets *@pt; 0: there is none. @i == PAYLOAD_UNKNOWN_TYPES: further ones

@@ -194,42 +194,6 @@ uint32_t rtcp_bye_at(const struct rtcp_packet *p, unsigned i)
 	return rtp_get32(p->body + i * SSRC_BYTES);
 }
 
-bool rtcp_item_next(const struct rtcp_packet *p, struct rtcp_items *it,
-		    struct rtcp_text *out)
-{
-	const uint8_t *b = p->body;
-
-	while (it->chunk < p->count) {
-		size_t item = it->at + (it->inside ? 0 : SSRC_BYTES);
-
-		if (!it->inside)
-			it->ssrc = rtp_get32(b + it->at);
-		it->inside = b[item] != 0;
-		if (it->inside) {
-			*out = (struct rtcp_text){ .ssrc = it->ssrc,
-						   .item = b[item],
-						   .bytes = b[item + 1],
-						   .text = b + item + 2 };
-			it->at = item + 2u + out->bytes;
-			return true;
-		}
-		it->at = (item | 3u) + 1;
-		it->chunk++;
-	}
-	return false;
-}
-
-bool rtcp_bye_reason(const struct rtcp_packet *p, struct rtcp_text *out)
-{
-	size_t at = p->count * SSRC_BYTES;
-
-	if (at >= p->body_bytes || !p->body[at])
-		return false;
-	*out = (struct rtcp_text){ .bytes = p->body[at],
-				   .text = p->body + at + 1 };
-	return true;
-}
-
 /* --- writing --- */
 
 /* Room for a packet with @body octets after the header, which is written;

@@ -98,29 +98,6 @@ struct rtcp_report rtcp_report_at(const struct rtcp_packet *p, unsigned i);
 /** Source @i < count of a BYE. */
 uint32_t rtcp_bye_at(const struct rtcp_packet *p, unsigned i);
 
-/** Items of an SDES packet, or the reason of a BYE; no zero at its end. */
-struct rtcp_text {
-	uint32_t ssrc; /**< SDES: whose                                     */
-	uint8_t item;  /**< SDES: RTCP_CNAME or another                     */
-	uint8_t bytes;
-	const uint8_t *text;
-};
-
-/** Where the reading of an SDES packet is; zero is its beginning. */
-struct rtcp_items {
-	size_t at;
-	unsigned chunk;
-	uint32_t ssrc; /**< of the chunk                                    */
-	bool inside;
-};
-
-/** The next item of @p, an SDES, into *@out; false: there was none. */
-bool rtcp_item_next(const struct rtcp_packet *p, struct rtcp_items *it,
-		    struct rtcp_text *out);
-
-/** Why @p, a BYE, was sent; false: it does not say. */
-bool rtcp_bye_reason(const struct rtcp_packet *p, struct rtcp_text *out);
-
 /** A compound packet under construction; .bytes are written so far. */
 struct rtcp_writer {
 	uint8_t *buf;

@@ -40,21 +40,15 @@ struct send_ring;
 struct burst {
 	unsigned count;
 	bool plain;		/**< this kernel cannot cut packets apart */
-	struct send_ring *ring; /**< for many sockets, or NULL */
+	struct send_ring *ring; /**< for many sockets; NULL: not by
+				   io_uring, or it has failed */
 	struct burst_packet packet[BURST_PACKETS];
 };
 
 /** Let @o, which is zero, send by @io. Where io_uring cannot be used, other
- * system calls do the same: burst_uring() tells. */
+ * system calls do the same: o->ring is NULL. */
 void burst_open(struct burst *o, enum udp_io io);
 void burst_close(struct burst *o);
-
-/** Whether packets of many sockets leave by io_uring. False as well after it
- * has failed. */
-static inline bool burst_uring(const struct burst *o)
-{
-	return o->ring != NULL;
-}
 
 static inline bool burst_full(const struct burst *o)
 {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "rtcp_items.h"
 #include "rtp/rtcp_session.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

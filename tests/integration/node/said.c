@@ -7,6 +7,7 @@
 #include "base/address.h"
 #include "cmocka_cr.h"
 #include "patience.h"
+#include "rtcp_items.h"
 #include "rtp/rtp.h"
 
 static void read_said(struct said *s, const uint8_t *data, size_t n)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -29,10 +30,22 @@ static int in_child(int (*what)(void))
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* What the limits leave, in whole MiB, by the text of a refusal; 0: nothing,
+ * there is no limit, or it cannot be seen. */
+static uint64_t bytes_left(void)
+{
+	struct cr_err e = { "" };
+	unsigned long long mib = 0;
+
+	if (memory_check_reserve(UINT64_MAX, &e) == -ENOMEM &&
+	    sscanf(e.text, "out of memory: %llu MiB are left", &mib) != 1)
+		return 0;
+	return mib * MIB;
+}
+
 static int without_a_limit(void)
 {
-	if (memory_left() != UINT64_MAX ||
-	    memory_check_reserve(UINT64_MAX, NULL))
+	if (memory_check_reserve(UINT64_MAX, NULL))
 		return 1;
 	return memory_there(MEMORY_FOR_LIBRARY) ? 0 : 2;
 }
@@ -45,12 +58,12 @@ static int limited(int resource, const char *name, const char *remedy)
 
 	if (setrlimit(resource, &most))
 		return 1;
-	left = memory_left();
+	left = bytes_left();
 	if (left == 0 || left >= 100 * MIB)
 		return 2;
 	if (memory_check_reserve(left / 2, &e) || *e.text)
 		return 3;
-	if (memory_check_reserve(left + MIB, &e) != -ENOMEM)
+	if (memory_check_reserve(left + 2 * MIB, &e) != -ENOMEM)
 		return 4;
 	if (!strstr(e.text, name) || !strstr(e.text, remedy) ||
 	    !strstr(e.text, "--memory-reserve"))
@@ -74,7 +87,8 @@ static int to_the_end(void)
 
 	if (setrlimit(RLIMIT_AS, &none))
 		return 1;
-	if (memory_left() != 0 || memory_check_reserve(0, NULL))
+	if (memory_check_reserve(1, NULL) != -ENOMEM ||
+	    memory_check_reserve(0, NULL))
 		return 2;
 	return memory_there(MEMORY_FOR_LIBRARY) ? 3 : 0;
 }
@@ -96,12 +110,12 @@ static int kept_one(void)
 	memory_keep();
 	if (limit_to(100 * MIB, 0))
 		return 1;
-	left = memory_left();
+	left = bytes_left();
 	if (left == 0 || left >= 100 * MIB)
 		return 2;
 	if (memory_check_reserve(left / 2, &e) || *e.text)
 		return 3;
-	if (memory_check_reserve(left + MIB, &e) != -ENOMEM)
+	if (memory_check_reserve(left + 2 * MIB, &e) != -ENOMEM)
 		return 4;
 	return strstr(e.text, "(RLIMIT_DATA)") ? 0 : 5;
 }
@@ -112,7 +126,7 @@ static int has_none(void)
 
 	if (limit_to(100 * MIB, 0))
 		return 1;
-	if (memory_left() || memory_check_reserve(1, &e) != -ENOMEM)
+	if (memory_check_reserve(1, &e) != -ENOMEM)
 		return 2;
 	if (!strstr(e.text, "statm: Too many open files") ||
 	    !strstr(e.text, "--memory-reserve 0"))

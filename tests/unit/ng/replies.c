@@ -57,7 +57,7 @@ static void work_is_done_once(void **state)
 	(void)ask(r, A, "1", 3, "pong");
 	/* nor is an answer to nothing */
 	answer(r, A, "7", "pong");
-	assert_int_equal(ng_replies_count(r), 1);
+	assert_int_equal(ask(r, A, "7", 4, NULL), NG_REPLIES_NEW);
 	ng_replies_free(r);
 }
 
@@ -83,7 +83,6 @@ static void answers_are_forgotten_with_time(void **state)
 	answer(r, A, "1", "pong");
 	(void)ask(r, A, "1", 10, "pong");
 	assert_int_equal(ask(r, A, "1", 11, NULL), NG_REPLIES_NEW);
-	assert_int_equal(ng_replies_count(r), 1);
 	ng_replies_free(r);
 }
 
@@ -98,10 +97,10 @@ static void memory_has_a_limit(void **state)
 		(void)snprintf(cookie, sizeof(cookie), "%u", i);
 		assert_int_equal(ask(r, A, cookie, 0, NULL), NG_REPLIES_NEW);
 		answer(r, A, cookie, text);
-		assert_in_range(ng_replies_count(r), 1, 20);
 	}
-	/* the last ones are there */
+	/* the last ones are there, twenty at most */
 	(void)ask(r, A, "999", 0, text);
+	assert_int_equal(ask(r, A, "979", 0, NULL), NG_REPLIES_NEW);
 	assert_int_equal(ask(r, A, "0", 0, NULL), NG_REPLIES_NEW);
 	ng_replies_free(r);
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "rtcp_items.h"
 #include "rtp/rtcp.h"
 #include "rtp/rtp.h"
 

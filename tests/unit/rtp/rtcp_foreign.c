@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rtcp_items.h"
 #include "rtp/rtcp_session.h"
 
 enum { BYTES = 256 };

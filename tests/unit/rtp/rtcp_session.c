@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "rtcp_items.h"
 #include "rtp/rtcp_session.h"
 #include "seed.h"
 

@@ -109,6 +109,21 @@ static void group_deadlines_are_those_of_the_definition(void **state)
 			}
 }
 
+/* The definition of PF: 1: x first, -1: y first, 0: alike, forever. */
+static int compare_slot_by_slot(struct pfair_step x, struct pfair_step y)
+{
+	for (;;) {
+		if (x.c == 0 && y.c == 0)
+			return 0;
+		if (x.c >= 0 && y.c <= 0)
+			return 1;
+		if (x.c <= 0 && y.c >= 0)
+			return -1;
+		x.c += x.c < 0 ? x.b : -x.a;
+		y.c += y.c < 0 ? y.b : -y.a;
+	}
+}
+
 /* All states that two tasks of period up to 12 can meet in. */
 static void fast_comparison_equals_the_slow_one(void **state)
 {
@@ -133,7 +148,7 @@ static void fast_comparison_equals_the_slow_one(void **state)
 					w[1].period - w[1].cost, w[1].cost,
 					pfair_overlap(w[1], j)
 				};
-				int want = pfair_naive(x, y);
+				int want = compare_slot_by_slot(x, y);
 
 				assert_int_equal(pfair_compare(x, y), want);
 				decided += want != 0;
