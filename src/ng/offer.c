@@ -16,6 +16,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "ng/service_impl.h"
+#include "node/party.h"
 
 /* A call with many lines may need the room of several. */
 enum { DISPLACES = 8 };
@@ -202,6 +203,45 @@ char *ng_draft_report(struct ng_exchange *x, struct ng_side *to)
 
 /* --- endpoints --- */
 
+/* Open @l towards the party @r, unless it is open. 0; or as party_open(), with
+ * @e. */
+static int open_ng_endpoint(struct node *n, struct ng_endpoint *l,
+			    const struct endpoint_spec *r, struct cr_err *e)
+{
+	struct party *p;
+	int err;
+
+	if (l->id && party_find(n, l->id))
+		return 0;
+	err = party_open(n, r, &party_own_names, &p, e);
+	if (err)
+		return err;
+	p->opened = true;
+	free(l->sounds);
+	*l = (struct ng_endpoint){ .id = party_id(p) };
+	return 0;
+}
+
+bool ng_endpoint_local(struct node *n, const struct ng_endpoint *l,
+		       struct sockaddr_storage *out)
+{
+	const struct party *p = party_find(n, l->id);
+	char text[NODE_ADDRESS_MAX];
+
+	if (!p)
+		return false;
+	node_endpoint_address(&p->port, text, sizeof(text));
+	return !address_parse(text, out);
+}
+
+/* The name of its interface. NULL: it has ended. */
+static const char *interface_of(struct node *n, const struct ng_endpoint *l)
+{
+	const struct party *p = party_find(n, l->id);
+
+	return p ? p->port.interface->cfg.name : NULL;
+}
+
 /* Where a side has endpoints already, it gets more of them. */
 static const char *usual_interface(const struct ng_exchange *x, unsigned side)
 {
@@ -210,8 +250,8 @@ static const char *usual_interface(const struct ng_exchange *x, unsigned side)
 
 	for (unsigned i = 0; i < SDP_LINES_MAX && !name; i++)
 		if (s->endpoint[i].id)
-			name = ng_endpoint_interface(x->w->service->node,
-						     &s->endpoint[i]);
+			name = interface_of(x->w->service->node,
+					    &s->endpoint[i]);
 	return name;
 }
 
@@ -258,7 +298,7 @@ static int open_endpoints(struct ng_exchange *x, unsigned i,
 	if (to.address.ss_family)
 		to.learn = r->learn;
 	to.hold = 0; /* that comes with an answer */
-	err = ng_endpoint_open(n, near, &to, e);
+	err = open_ng_endpoint(n, near, &to, e);
 	if (err)
 		return err;
 	to = (struct endpoint_spec)ENDPOINT_SPEC_UNSAID;
@@ -267,11 +307,11 @@ static int open_endpoints(struct ng_exchange *x, unsigned i,
 	to.family = party_family(r->family);
 	if (!to.interface && !r->family) { /* as towards the offerer */
 		if (!r->interface[1])
-			to.interface = ng_endpoint_interface(n, near);
+			to.interface = interface_of(n, near);
 		if (ng_endpoint_local(n, near, &local))
 			to.family = party_family(local.ss_family);
 	}
-	return ng_endpoint_open(n, far, &to, e);
+	return open_ng_endpoint(n, far, &to, e);
 }
 
 /* --- codecs --- */

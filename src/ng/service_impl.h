@@ -5,7 +5,6 @@
  *   service.c   requests and their answers, waits, time; commands beside offers
  *   offer.c     what is passed on of an offer, and the endpoints for it
  *   answer.c    what both sides have settled on, and their conversations
- *   stream.c    what that means for the node
  *   report.c    what is told of calls
  */
 #ifndef NG_SERVICE_IMPL_H
@@ -15,7 +14,7 @@
 #include "ng/message.h"
 #include "ng/request.h"
 #include "ng/service.h"
-#include "ng/stream.h"
+#include "node/conversation.h"
 #include "node/node.h"
 
 struct ng_service;
@@ -143,6 +142,68 @@ int ng_draft_write(struct ng_exchange *x, const struct ng_side *to,
 /** The draft is what @to is told: until then its version is not spent. Returns
  * the text, the caller's. */
 char *ng_draft_report(struct ng_exchange *x, struct ng_side *to);
+
+/** What the party of @l is told: our address; false: it has ended. */
+bool ng_endpoint_local(struct node *n, const struct ng_endpoint *l,
+		       struct sockaddr_storage *out);
+
+/* --- what lines mean for the node: answer.c --- */
+
+/** How long packets to a party are to be, ms; 0: unsaid. */
+struct ng_packets {
+	unsigned ptime;	   /**< of what it is sent; 0: as its line says */
+	unsigned in_ptime; /**< that it was told to send                */
+	unsigned comes;	   /**< that the other one was told             */
+	bool apart; /**< what it is sent does not follow what the other sends */
+};
+
+/** Let packets to @to, whose side is known, be as @p and the party's @line want
+ * them, and as its codec can have them; and those from it. */
+void ng_spec_packets(struct endpoint_spec *to, const struct sdp_line *line,
+		     const struct ng_packets *p);
+
+/** Let @to have where the party of @line is, and its RTCP (RFC 3605): at @host,
+ * if that has a family; whether it is on hold; and how it is learned. */
+void ng_spec_locate(struct endpoint_spec *to, const struct sdp_line *line,
+		    const struct sockaddr_storage *host, int learn);
+
+/** Which side may send, with hold by address (RFC 2543) as RFC 3264 has it. */
+enum sdp_mode ng_line_mode(const struct sdp_line *line);
+
+/** Close @l, and end the conversation that has it. */
+void ng_endpoint_close(struct node *n, struct ng_endpoint *l);
+
+/** Both sides of line @i of @d, in their order, are to be as @to says: the
+ * conversation begins, and *@change is NULL, or can go on changed by that with
+ * conversation_commit(). 0; with @e -EINVAL, -ENOSPC, ...; -EAGAIN: @lacks has
+ * to be known first, then ask again. */
+int ng_stream_prepare(struct node *n, struct ng_dialog *d, unsigned i,
+		      const struct endpoint_spec to[2],
+		      struct node_cost_wait *lacks,
+		      struct conversation_change **change, struct cr_err *e);
+/** The conversation of @s has been answered; or (@early) has begun before that:
+ * what comes of a side is passed on until there is an answer. */
+void ng_stream_set_early(struct node *n, struct ng_stream *s, bool early);
+/** Has its conversation not ended? True, too, if it never had one. */
+bool ng_stream_runs(struct node *n, const struct ng_stream *s);
+/** Its conversation ends, if there is one, on the word of @who. Its endpoints
+ * stay. */
+void ng_stream_stop(struct node *n, struct ng_stream *s, enum node_end why,
+		    const struct node_who *who);
+
+struct ng_weighing {
+	const struct conversation_promise *promised; /**< to others */
+	struct node_cost_wait *lacks;		     /**< with -EAGAIN */
+	/** What it needs beyond what it has. */
+	struct conversation_promise needs;
+};
+
+/** Would the parties of @s be let speak as @to says now, beside those that were
+ * promised something? 0 and @w->needs; as conversation_weigh() or
+ * conversation_weigh_change(), with @e. Nothing changes. */
+int ng_stream_weigh(struct node *n, const struct ng_stream *s,
+		    const struct endpoint_spec to[2], struct ng_weighing *w,
+		    struct cr_err *e);
 
 /* --- report.c --- */
 

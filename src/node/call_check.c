@@ -152,7 +152,7 @@ static void follow_side_rate(struct pipeline_side *s, const struct codec_use *r,
 /* Who says where packets come from means it, unless told otherwise; the party
  * of a conversation may be behind a NAT. */
 static int check_hears(struct learn_terms *hears, const struct call_spec *r,
-		       unsigned i, const struct call_names *names,
+		       unsigned i, const struct end_names names[2],
 		       struct cr_err *e)
 {
 	const struct endpoint_spec *from = &r->end[i];
@@ -171,24 +171,24 @@ static int check_hears(struct learn_terms *hears, const struct call_spec *r,
 		return cr_fail(e, -EINVAL,
 			       "%slearn: strict hears %s only, which is "
 			       "missing",
-			       names->in, names->source);
+			       names[i].path, names[i].address);
 	return 0;
 }
 
 static int check_sides(struct call_cfg *cfg, const struct call_spec *r,
-		       unsigned i, const struct call_names *names,
+		       unsigned i, const struct end_names names[2],
 		       struct cr_err *e)
 {
 	const struct codec_use *in = &r->end[i].side, *out = &r->end[!i].side;
 
-	if (call_check_side(&cfg->media.in, in, names->in, e))
+	if (call_check_side(&cfg->media.in, in, names[i].path, e))
 		return -EINVAL;
 	cfg->source = r->end[i].address;
 	if (check_hears(&cfg->hears, r, i, names, e))
 		return -EINVAL;
 	cfg->ts_first_known = r->ts_first >= 0;
 	cfg->ts_first = cfg->ts_first_known ? (uint32_t)r->ts_first : 0;
-	if (call_check_side(&cfg->media.out, out, names->out, e))
+	if (call_check_side(&cfg->media.out, out, names[!i].path, e))
 		return -EINVAL;
 	follow_side_rate(&cfg->media.in, in, &cfg->media.out);
 	follow_side_rate(&cfg->media.out, out, &cfg->media.in);
@@ -268,7 +268,7 @@ static int check_call_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
 }
 
 static int check_times(struct call_cfg *cfg, const struct call_spec *r,
-		       unsigned i, const struct call_names *names,
+		       unsigned i, const struct end_names names[2],
 		       struct cr_err *e)
 {
 	const struct endpoint_spec *from = &r->end[i], *to = &r->end[!i];
@@ -277,7 +277,7 @@ static int check_times(struct call_cfg *cfg, const struct call_spec *r,
 
 	if (err || !to->ptime)
 		return err;
-	return packet_time_set(&cfg->media.out, to->ptime, names->out, e);
+	return packet_time_set(&cfg->media.out, to->ptime, names[!i].path, e);
 }
 
 static int check_release(struct call_cfg *cfg, const struct release_spec *r,
@@ -393,7 +393,7 @@ static int check_types(const struct pipeline_side *side,
 }
 
 static int check_aux(struct call_cfg *cfg, const struct call_spec *r,
-		     unsigned i, const struct call_names *names,
+		     unsigned i, const struct end_names names[2],
 		     struct cr_err *e)
 {
 	const struct aux_spec *from = &r->end[i].types, *to = &r->end[!i].types;
@@ -412,12 +412,12 @@ static int check_aux(struct call_cfg *cfg, const struct call_spec *r,
 	cfg->receive_stage.fill = fill;
 	cfg->receive_stage.pt_noise = (uint8_t)from->noise;
 	cfg->pt_noise_out = (uint8_t)to->noise;
-	if (check_jitter(&cfg->receive_stage, in, names->in, e) ||
-	    check_types(&cfg->media.in, from, names->in, e) ||
+	if (check_jitter(&cfg->receive_stage, in, names[i].path, e) ||
+	    check_types(&cfg->media.in, from, names[i].path, e) ||
 	    check_events(&cfg->receive_stage.events, &cfg->media.in, from,
-			 names->in, e) ||
-	    check_types(&cfg->media.out, to, names->out, e) ||
-	    check_events(&sent, &cfg->media.out, to, names->out, e))
+			 names[i].path, e) ||
+	    check_types(&cfg->media.out, to, names[!i].path, e) ||
+	    check_events(&sent, &cfg->media.out, to, names[!i].path, e))
 		return -EINVAL;
 	cfg->pt_event_out = sent.one[0].pt;
 	cfg->clock_event_out = sent.one[0].clock;
@@ -425,7 +425,8 @@ static int check_aux(struct call_cfg *cfg, const struct call_spec *r,
 	if (r->port != CALL_PORT_SHARED ||
 	    !receive_stage_needed(&cfg->receive_stage))
 		return 0;
-	return cr_fail(e, -EINVAL, "%s%s: goes with port \"own\"", names->in,
+	return cr_fail(e, -EINVAL, "%s%s: goes with port \"own\"",
+		       names[i].path,
 		       cfg->receive_stage.jitter != JITTER_OFF ? "jitter"
 		       : cfg->receive_stage.fill	       ? "fill"
 		       : cfg->receive_stage.events.n	       ? "events"
@@ -433,7 +434,7 @@ static int check_aux(struct call_cfg *cfg, const struct call_spec *r,
 }
 
 int call_check_stream(struct call_cfg *out, const struct call_spec *r,
-		      unsigned i, const struct call_names *names,
+		      unsigned i, const struct end_names names[2],
 		      struct cr_err *e)
 {
 	struct call_cfg cfg = { 0 };
@@ -455,9 +456,10 @@ int call_check_stream(struct call_cfg *out, const struct call_spec *r,
 int call_check(struct call_cfg *out, const struct call_spec *r,
 	       struct cr_err *e)
 {
-	static const struct call_names names = { .in = "in.",
-						 .out = "out.",
-						 .source = "in.source" };
+	static const struct end_names names[2] = {
+		{ .path = "in.", .address = "in.source" },
+		{ .path = "out.", .address = "out.address" },
+	};
 	bool own = r->port == CALL_PORT_OWN;
 	int err;
 
@@ -469,7 +471,7 @@ int call_check(struct call_cfg *out, const struct call_spec *r,
 		return cr_fail(e, -EINVAL,
 			       "rtcp: goes with port \"own\"; there is none at "
 			       "the shared port");
-	err = call_check_stream(out, r, 0, &names, e);
+	err = call_check_stream(out, r, 0, names, e);
 	if (!err && !out->to.ss_family)
 		err = cr_fail(e, -EINVAL,
 			      "out.address: is missing: where shall the "

@@ -40,12 +40,6 @@ int packet_time_set(struct pipeline_side *s, cr_ns time, const char *path,
  * @time: the codec may have it. */
 void packet_time_follow(struct pipeline_side *s, cr_ns time);
 
-/** What members are called where it was asked for, for messages. */
-struct call_names {
-	const char *in, *out; /**< before an end's members: "in."       */
-	const char *source;   /**< where packets come from: "in.source" */
-};
-
 /** The configuration of the one stream that @r asks for. 0, or -EINVAL with @e
  * and @out as it was. */
 int call_check(struct call_cfg *out, const struct call_spec *r,
@@ -54,9 +48,9 @@ int call_check(struct call_cfg *out, const struct call_spec *r,
 bool call_says_reception(const struct reception_spec *r);
 
 /** The same of the stream from end @i, which may be one of two: without what
- * only one by itself has to have. */
+ * only one by itself has to have. @names: of both ends. */
 int call_check_stream(struct call_cfg *out, const struct call_spec *r,
-		      unsigned i, const struct call_names *names,
+		      unsigned i, const struct end_names names[2],
 		      struct cr_err *e);
 
 /** What the call @cfg, whose mode is the one in use, would have asked for: a

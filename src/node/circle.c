@@ -100,14 +100,6 @@ static bool may_be_ours(const struct passing *at)
 	return is_shared(at);
 }
 
-/* Is it back at @in_endpoint, or (NULL) at the shared port as @ssrc? */
-static bool is_back(const struct passing *at,
-		    const struct node_endpoint *in_endpoint, uint32_t ssrc)
-{
-	return in_endpoint ? node_endpoint_is_at(in_endpoint, &at->to)
-			   : at->ssrc == ssrc && is_shared(at);
-}
-
 /* Is what begins as @at heard at @in_endpoint, or (NULL) as @ssrc, in the end?
  */
 static bool goes_round(struct passing at,
@@ -116,7 +108,8 @@ static bool goes_round(struct passing at,
 	for (unsigned i = 0; i < CALLS_MOST; i++) {
 		if (!at.to.ss_family || !may_be_ours(&at))
 			return false;
-		if (is_back(&at, in_endpoint, ssrc))
+		if (in_endpoint ? node_endpoint_is_at(in_endpoint, &at.to)
+				: at.ssrc == ssrc && is_shared(&at))
 			return true;
 		if (!pass_through_call(&at))
 			return false;
@@ -126,7 +119,7 @@ static bool goes_round(struct passing at,
 
 int circle_check_party(const struct party *p, const struct party *other,
 		       const struct sockaddr_storage *signalled,
-		       const struct party_names *names, struct cr_err *e)
+		       const struct end_names *names, struct cr_err *e)
 {
 	const struct party *at =
 		node_endpoint_is_at(&p->port, signalled) ? p : NULL;

@@ -19,7 +19,7 @@
  * @other's, which it sends for (NULL: nobody's)? 0, or -EINVAL with @e. */
 int circle_check_party(const struct party *p, const struct party *other,
 		       const struct sockaddr_storage *signalled,
-		       const struct party_names *names, struct cr_err *e);
+		       const struct end_names *names, struct cr_err *e);
 
 /** Do packets of the call @cfg come back to where it is heard: at @in_endpoint,
  * or (NULL) at the shared port? 0, or -EINVAL with @e. */

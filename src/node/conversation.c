@@ -34,16 +34,8 @@ struct conversation {
 	bool ending;
 };
 
-/** What a request calls its parties. */
-extern const struct party_names conversation_party_names[2];
-
-/* Of the stream from party 0, and from 1: what a request calls its members. */
-static const struct call_names names[] = {
-	{ .in = "a.", .out = "b.", .source = "a.address" },
-	{ .in = "b.", .out = "a.", .source = "b.address" },
-};
-
-const struct party_names conversation_party_names[2] = {
+/* What a request calls its parties. */
+static const struct end_names names[2] = {
 	{ .path = "a.", .address = "a.address" },
 	{ .path = "b.", .address = "b.address" },
 };
@@ -141,9 +133,7 @@ static int find_endpoints(struct node *n, struct call_spec *r, struct cr_err *e)
 		return cr_fail(e, -EINVAL, "b.endpoint: is a's");
 	for (unsigned i = 0; i < 2 && !err; i++)
 		if (r->end[i].endpoint)
-			err = find_endpoint(n, &r->end[i],
-					    conversation_party_names[i].path,
-					    e);
+			err = find_endpoint(n, &r->end[i], names[i].path, e);
 	return err;
 }
 
@@ -151,7 +141,7 @@ static int find_endpoints(struct node *n, struct call_spec *r, struct cr_err *e)
 static int check_codecs(struct call_codecs *codecs, struct call_cfg *stream,
 			const struct call_spec *r, unsigned i, struct cr_err *e)
 {
-	struct call_names called = names[i];
+	struct end_names called[2] = { names[0], names[1] };
 	struct endpoint_spec *from;
 	struct call_spec one = *r;
 	struct call_cfg cfg;
@@ -160,17 +150,17 @@ static int check_codecs(struct call_codecs *codecs, struct call_cfg *stream,
 	*codecs = (struct call_codecs){ .n = 1,
 					.one = { stream->media.in },
 					.passed = r->end[i].passed };
-	called.in = path;
+	called[i].path = path;
 	from = &one.end[i];
 	for (unsigned k = 0; k < r->end[i].nalso; k++) {
-		(void)snprintf(path, sizeof(path), "%salso[%u].", names[i].in,
+		(void)snprintf(path, sizeof(path), "%salso[%u].", names[i].path,
 			       k);
 		from->side = r->end[i].also[k];
 		from->in_ptime = stream->release.period;
 		/* frames that are passed on may be of another length */
 		if (passed_has(&codecs->passed, (uint8_t)from->side.pt))
 			from->in_ptime = one.ptime = 0;
-		if (call_check_stream(&cfg, &one, i, &called, e))
+		if (call_check_stream(&cfg, &one, i, called, e))
 			return -EINVAL;
 		for (unsigned j = 0; j < codecs->n; j++)
 			if (codecs->one[j].pt == cfg.media.in.pt)
@@ -245,7 +235,7 @@ int conversation_check(struct conversation_streams *out,
 	int err = 0;
 
 	for (unsigned i = 0; i < 2 && !err; i++)
-		err = call_check_stream(&stream[i], r, i, &names[i], e);
+		err = call_check_stream(&stream[i], r, i, names, e);
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = check_codecs(&out->codecs[i], &stream[i], r, i, e);
 	if (err)
@@ -259,7 +249,7 @@ int conversation_check(struct conversation_streams *out,
 				       "%scodec: %s: both parties are to have "
 				       "it, with one rate, and nothing else is "
 				       "to be asked of either",
-				       names[i].in, cr_codec_relayed.name);
+				       names[i].path, cr_codec_relayed.name);
 	return 0;
 }
 
@@ -285,8 +275,7 @@ static int have_endpoints(struct conversation *c, const struct call_spec *r,
 		struct party *p = party_find(c->node, end->endpoint);
 
 		if (!p)
-			err = party_open(c->node, end,
-					 &conversation_party_names[i], &p, e);
+			err = party_open(c->node, end, &names[i], &p, e);
 		if (err)
 			break;
 		c->party[i] = p;
@@ -295,8 +284,7 @@ static int have_endpoints(struct conversation *c, const struct call_spec *r,
 	node_notify(c->node);
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = circle_check_party(c->party[i], c->party[!i],
-					 &r->end[i].address,
-					 &conversation_party_names[i], e);
+					 &r->end[i].address, &names[i], e);
 	if (err)
 		c->node->calls_refused++;
 	return err;
@@ -789,7 +777,7 @@ static int check_parties(const struct conversation *c,
 
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = party_check_change(&next[i], c->party[i], &to[i],
-					 &conversation_party_names[i], e);
+					 &names[i], e);
 	return err;
 }
 
@@ -891,11 +879,9 @@ int conversation_change(struct conversation *c,
 int conversation_change_party(struct party *p, const struct endpoint_spec *to,
 			      struct node_cost_wait *lacks, struct cr_err *e)
 {
-	static const struct party_names own = { .path = "",
-						.address = "address" };
 	struct conversation_change ch = { .c = p->conversation };
 	unsigned i = ch.c && ch.c->party[1] == p;
-	int err = party_check_change(&ch.next[i], p, to, &own, e);
+	int err = party_check_change(&ch.next[i], p, to, &party_own_names, e);
 
 	if (!err && ch.c && endpoint_spec_speaks(to)) {
 		ch.next[!i] = ch.c->party[!i]->spec;

@@ -213,29 +213,14 @@ void measuring_forget(struct measuring *m, struct node_cost_wait *w)
 	w->job = NULL;
 }
 
-/* All who waited for @job are ready: with the value in the book, or @err. */
-static void release_job(struct measuring *m, struct cost_job *job, int err,
-			const struct cr_err *why)
-{
-	struct node_cost_wait *w;
-
-	while ((w = TAILQ_FIRST(&job->waits))) {
-		TAILQ_REMOVE(&job->waits, w, link);
-		w->job = NULL;
-		w->err = err;
-		w->why = *why;
-		TAILQ_INSERT_TAIL(&m->ready, w, link);
-	}
-	TAILQ_REMOVE(&m->jobs, job, link);
-	free(job);
-}
-
 static void on_done(evutil_socket_t fd, short what, void *arg)
 {
 	struct measuring *m = arg;
 	struct cost_value v;
 	struct cr_err why;
 	int err;
+	struct cost_job *job;
+	struct node_cost_wait *w;
 
 	(void)fd, (void)what;
 	(void)pthread_mutex_lock(&m->lock);
@@ -247,7 +232,18 @@ static void on_done(evutil_socket_t fd, short what, void *arg)
 	if (!err && costs_put(m->costs, &m->part, &v))
 		err = cr_fail(&why, -ENOMEM, "out of memory");
 	m->count++;
-	release_job(m, TAILQ_FIRST(&m->jobs), err, &why);
+	/* All who waited for @job are ready: with the value in the book, or
+	 * @err. */
+	job = TAILQ_FIRST(&m->jobs);
+	while ((w = TAILQ_FIRST(&job->waits))) {
+		TAILQ_REMOVE(&job->waits, w, link);
+		w->job = NULL;
+		w->err = err;
+		w->why = why;
+		TAILQ_INSERT_TAIL(&m->ready, w, link);
+	}
+	TAILQ_REMOVE(&m->jobs, job, link);
+	free(job);
 	hand_part_over(m);
 	soon(m);
 }

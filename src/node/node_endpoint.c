@@ -26,24 +26,6 @@
  * shall not take as much memory. */
 #define PORT_BUFFER (128 << 10)
 
-/* An address that is not there is told at the start, not by the first call. */
-static int try_interfaces(const struct interfaces *all, struct cr_err *e)
-{
-	for (unsigned i = 0; i < all->n; i++) {
-		struct sockaddr_storage at = all->one[i].cfg.local;
-		struct cr_err why;
-		int fd;
-
-		address_set_port(&at, 0);
-		fd = udp_socket_small(&at, PORT_BUFFER, &why);
-		if (fd < 0)
-			return cr_fail(e, fd, "interface %s: %.400s",
-				       all->one[i].cfg.name, why.text);
-		(void)close(fd);
-	}
-	return 0;
-}
-
 int node_open_interfaces(struct node *n, struct cr_err *e)
 {
 	const struct interface_cfg only = {
@@ -64,7 +46,23 @@ int node_open_interfaces(struct node *n, struct cr_err *e)
 				      n->cfg.ninterfaces, &each, e);
 	else
 		err = interfaces_open(&n->interfaces, &only, 1, &each, e);
-	return err ? err : try_interfaces(&n->interfaces, e);
+	if (err)
+		return err;
+	/* An address that is not there is told at the start, not by the first
+	 * call. */
+	for (unsigned i = 0; i < n->interfaces.n; i++) {
+		struct sockaddr_storage at = n->interfaces.one[i].cfg.local;
+		struct cr_err why;
+		int fd;
+
+		address_set_port(&at, 0);
+		fd = udp_socket_small(&at, PORT_BUFFER, &why);
+		if (fd < 0)
+			return cr_fail(e, fd, "interface %s: %.400s",
+				       n->interfaces.one[i].cfg.name, why.text);
+		(void)close(fd);
+	}
+	return 0;
 }
 
 void node_address(const struct node *n, char *buf, size_t size)
@@ -234,19 +232,6 @@ void node_opened_all(struct node *n, unsigned kept)
 	(void)close(next);
 }
 
-/* The name comes first: packets may come before this returns. */
-static int join_receiver(struct node *n, struct endpoint *l, struct cr_err *e)
-{
-	int err = endpoints_add(&n->endpoints, l);
-
-	if (err)
-		return cr_fail(e, err, "out of memory for an endpoint");
-	err = receivers_add_endpoint(n->receivers, l, e);
-	if (err)
-		endpoints_del(&n->endpoints, l);
-	return err;
-}
-
 static int open_node_ports(struct node_endpoint *l,
 			   const struct learn_terms *terms,
 			   const struct endpoint_rtcp_cfg *rtcp,
@@ -277,7 +262,16 @@ static int open_node_ports(struct node_endpoint *l,
 		random_fill(full.random, sizeof(full.random));
 		err = endpoint_rtcp_open(l->endpoint, &full, clock_now(), e);
 	}
-	return err ? err : join_receiver(l->node, l->endpoint, e);
+	if (err)
+		return err;
+	/* The name comes first: packets may come before this returns. */
+	err = endpoints_add(&l->node->endpoints, l->endpoint);
+	if (err)
+		return cr_fail(e, err, "out of memory for an endpoint");
+	err = receivers_add_endpoint(l->node->receivers, l->endpoint, e);
+	if (err)
+		endpoints_del(&l->node->endpoints, l->endpoint);
+	return err;
 }
 
 /* On the thread of what is deferred: the receiver has let go of it. */

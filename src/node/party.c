@@ -17,6 +17,8 @@
 #include "node/circle.h"
 #include "node/node_impl.h"
 
+const struct end_names party_own_names = { .path = "", .address = "address" };
+
 bool party_says_use(const struct codec_use *r)
 {
 	return r->mode || r->pt >= 0 || r->rate || r->octet_align || r->dtx ||
@@ -93,7 +95,7 @@ RB_GENERATE(party_tree, party, by_id, party_cmp)
 /* --- what is asked for --- */
 
 static int check_learn(const struct learn_terms *t,
-		       const struct party_names *names, struct cr_err *e)
+		       const struct end_names *names, struct cr_err *e)
 {
 	if (t->mode != LEARN_STRICT || t->signalled.ss_family)
 		return 0;
@@ -104,7 +106,7 @@ static int check_learn(const struct learn_terms *t,
 
 static int check_rtcp_address(const struct sockaddr_storage *rtcp,
 			      const struct sockaddr_storage *address,
-			      const struct party_names *names, struct cr_err *e)
+			      const struct end_names *names, struct cr_err *e)
 {
 	if (!rtcp->ss_family || rtcp->ss_family == address->ss_family)
 		return 0;
@@ -118,7 +120,7 @@ static int check_rtcp_address(const struct sockaddr_storage *rtcp,
 static int check_places(const struct node *n, const struct interface_cfg *from,
 			const struct sockaddr_storage *address,
 			const struct sockaddr_storage *rtcp,
-			const struct party_names *names, struct cr_err *e)
+			const struct end_names *names, struct cr_err *e)
 {
 	char name[48];
 	/* without a place of its own, RTCP goes to the port above RTP */
@@ -136,9 +138,8 @@ static int check_places(const struct node *n, const struct interface_cfg *from,
 /* What @r, which has texts that stay then, asks of @n: @terms, and an endpoint
  * at *@at. */
 static int check_party(struct node *n, struct endpoint_spec *r,
-		       const struct party_names *names,
-		       struct learn_terms *terms, struct interface **at,
-		       struct cr_err *e)
+		       const struct end_names *names, struct learn_terms *terms,
+		       struct interface **at, struct cr_err *e)
 {
 	struct interface_request request = {
 		.name = r->interface,
@@ -182,7 +183,7 @@ static int check_party(struct node *n, struct endpoint_spec *r,
 }
 
 int party_open(struct node *n, const struct endpoint_spec *r,
-	       const struct party_names *names, struct party **out,
+	       const struct end_names *names, struct party **out,
 	       struct cr_err *e)
 {
 	/* its clocks and SSRC are a conversation's to say */
@@ -257,7 +258,7 @@ struct party *party_of_owner(struct node *n, const void *owner)
 static int check_party_hears(const struct party *p,
 			     const struct endpoint_spec *to,
 			     const struct endpoint_spec *next,
-			     const struct party_names *names, struct cr_err *e)
+			     const struct end_names *names, struct cr_err *e)
 {
 	const struct learn_terms terms = { .mode = (enum learn_mode)next->learn,
 					   .signalled = next->address };
@@ -303,7 +304,7 @@ static void apply_change(struct endpoint_spec *spec,
 
 int party_check_change(struct endpoint_spec *out, const struct party *p,
 		       const struct endpoint_spec *to,
-		       const struct party_names *names, struct cr_err *e)
+		       const struct end_names *names, struct cr_err *e)
 {
 	const struct conversation *c = p->conversation;
 	const struct party *other = c ? conversation_peer(c, p) : NULL;

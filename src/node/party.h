@@ -43,15 +43,13 @@ struct party {
 
 RB_HEAD(party_tree, party);
 
-/** Before the members of a request, for messages: "a." */
-struct party_names {
-	const char *path, *address;
-};
+/** Of a request that is about one end. */
+extern const struct end_names party_own_names;
 
 /** Open an endpoint towards the party of @r. 0 with *@p; -EINVAL (what @r
  * says), or as node_endpoint_open(); with @e. */
 int party_open(struct node *n, const struct endpoint_spec *r,
-	       const struct party_names *names, struct party **p,
+	       const struct end_names *names, struct party **p,
 	       struct cr_err *e);
 
 /** The one whose endpoint has this id, unless it is ending, or NULL. */
@@ -60,7 +58,7 @@ struct party *party_find(struct node *n, uint32_t id);
 /** What the change @to makes of @p: into @out. 0, or -EINVAL with @e. */
 int party_check_change(struct endpoint_spec *out, const struct party *p,
 		       const struct endpoint_spec *to,
-		       const struct party_names *names, struct cr_err *e);
+		       const struct end_names *names, struct cr_err *e);
 /** A new offer or answer, @to, makes @next of @p. Its conversation, if there is
  * one, has taken what the party speaks. */
 void party_change(struct party *p, const struct endpoint_spec *to,

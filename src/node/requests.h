@@ -164,6 +164,12 @@ static inline bool endpoint_spec_speaks(const struct endpoint_spec *to)
 	       to->types.events >= 0 || to->types.noise >= 0;
 }
 
+/** What a request calls the members of an end, for messages. */
+struct end_names {
+	const char *path;    /**< before them: "a." */
+	const char *address; /**< where the party is: "a.address" */
+};
+
 /** A release model. */
 struct release_spec {
 	int model;  /**< enum release_kind; -1: not named (sporadic) */

@@ -12,9 +12,6 @@
 #include "protocol/field.h"
 #include "protocol/tables/conversation.h"
 
-static const struct party_names endpoint_names = { .path = "",
-						   .address = "address" };
-
 static json_t *endpoint_json(const struct party *p)
 {
 	struct node_endpoint_info info;
@@ -38,7 +35,7 @@ json_t *method_endpoint_open(void *arg, struct rpc_peer *peer,
 		return NULL;
 	if (!request_begins(sv, err))
 		return NULL;
-	ret = party_open(sv->node, &ask.end, &endpoint_names, &p, &err->why);
+	ret = party_open(sv->node, &ask.end, &party_own_names, &p, &err->why);
 	if (ret)
 		return request_refuse(err, request_code(ret));
 	p->opened = true;

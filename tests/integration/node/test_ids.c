@@ -32,7 +32,6 @@ static uint32_t next_of(const struct expected *x, uint32_t id)
 
 static struct party *open_endpoint(struct node_fixture *r)
 {
-	static const struct party_names names = { "", "address" };
 	const struct endpoint_spec request = {
 		.side = { .pt = -1, .complexity = -1 },
 		.learn = -1,
@@ -42,7 +41,7 @@ static struct party *open_endpoint(struct node_fixture *r)
 	struct cr_err e = { "" };
 	struct party *p;
 
-	if (party_open(r->node, &request, &names, &p, &e))
+	if (party_open(r->node, &request, &party_own_names, &p, &e))
 		fail_msg("%s", e.text);
 	p->opened = true;
 	return p;
