@@ -125,23 +125,23 @@ def _check_block(item, where):
 
 def parse(text, path):
     """Played of the text of a blocks.json; ReportError says what is wrong."""
-    told = parse_json(text, f"{path}:")
-    if not isinstance(told, dict) or told.get("version") != VERSION:
+    file = parse_json(text, f"{path}:")
+    if not isinstance(file, dict) or file.get("version") != VERSION:
         raise ReportError(f"{path}: not version {VERSION} of blocks")
-    if not isinstance(told.get("blocks"), list) or not told["blocks"]:
+    if not isinstance(file.get("blocks"), list) or not file["blocks"]:
         raise ReportError(f"{path}: no blocks")
-    for i, item in enumerate(told["blocks"]):
+    for i, item in enumerate(file["blocks"]):
         _check_block(item, f"{path}: block {i + 1}")
-    broken = told.get("broken", {})
+    broken = file.get("broken", {})
     if not isinstance(broken, dict) or not all(
             isinstance(at, int) for at in broken.values()):
         raise ReportError(f"{path}: broken is not {{scheduler: ns}}")
-    target = told.get("target")
+    target = file.get("target")
     if target is not None:
-        _number(told, "target", path, 0.01)
-    return Played(int(_number(told, "warm_up_s", path) * 1e9), target,
-                  max(int(_number(told, "workers", path)), 1),
-                  sorted(told["blocks"], key=lambda b: b["begin_ns"]), broken)
+        _number(file, "target", path, 0.01)
+    return Played(int(_number(file, "warm_up_s", path) * 1e9), target,
+                  max(int(_number(file, "workers", path)), 1),
+                  sorted(file["blocks"], key=lambda b: b["begin_ns"]), broken)
 
 
 def _undisturbed(took, kind):
@@ -210,29 +210,29 @@ class Measurer:
         a, b = np.searchsorted(self.arrival, (begin, end))
         return self.by_arrival[a:b]
 
-    def block(self, told):
+    def block(self, item):
         """Block of an item of blocks.json."""
-        out = Block(int(told["round"]), told["scheduler"], told["kind"],
-                    told["begin_ns"], told["end_ns"],
-                    sum(told["calls"].values()))
+        out = Block(int(item["round"]), item["scheduler"], item["kind"],
+                    item["begin_ns"], item["end_ns"],
+                    sum(item["calls"].values()))
         a, b = np.searchsorted(self.switches, (out.begin + 1, out.end))
         if b > a:
             out.flaw = "switched"
             return out
         begin = out.begin + self.played.warm_up
-        if told["kind"] == EPISODE:
-            self._episode(out, begin, *told["overload_ns"])
-            begin = max(begin, told["overload_ns"][0])
-            self._work(out, told, begin, told["overload_ns"][1])
+        if item["kind"] == EPISODE:
+            self._episode(out, begin, *item["overload_ns"])
+            begin = max(begin, item["overload_ns"][0])
+            self._work(out, item, begin, item["overload_ns"][1])
             return out
         if begin >= out.end:
             out.flaw = "too short"
             return out
-        self._work(out, told, begin, out.end)
+        self._work(out, item, begin, out.end)
         self._frames(out, begin, out.end)
         return out
 
-    def _work(self, out, told, begin, end):
+    def _work(self, out, item, begin, end):
         """What turns cost, and what frames ask for."""
         t = self.turns
         a, b = np.searchsorted(t.pick, (begin, end))
@@ -250,7 +250,7 @@ class Measurer:
         time = float((end - begin) * self.played.workers)
         had = max(time - away, 0.05 * time)
         stolen = away / time
-        cpu, busy = told.get("cpu_ns"), told.get("busy_ns")
+        cpu, busy = item.get("cpu_ns"), item.get("busy_ns")
         if cpu is not None and busy:
             stolen = max(stolen, 1 - cpu / busy)
         demand = len(arrived) * cost / had
@@ -374,7 +374,7 @@ def measure(trace, played):
     switched = trace.notes[trace.notes["code"] == NOTE_SWITCHED]["at"]
     measurer = Measurer(trace.jobs, _kinds(trace, trace.jobs), played,
                         switched)
-    found = [measurer.block(told) for told in played.blocks if told["round"]]
+    found = [measurer.block(item) for item in played.blocks if item["round"]]
     first = int(trace.jobs["arrival"].min())
     for block in found:
         at = played.broken.get(block.scheduler)

@@ -14,7 +14,7 @@ PHASED = {
 SINGLE = ("offered", "demand", "floor", "lost_share", "call_loss_max", "in_time_share",
           "delay_p50_ms", "delay_p99_ms", "delay_max_ms", "mos_mean",
           "mos_min")
-#: In place of losses, where there are none to tell of.
+#: In place of losses, where there are none.
 MISSED = {"lost_share": "missed_share", "call_loss_max": "call_missed_max",
           "in_time_share": None}
 FILES = (Metric("conversions_done", "conversions done", "count", 1),
@@ -75,11 +75,11 @@ def columns(family, lead, intervals=True):
         column.values["interval"] = {}
     rows = []
     for phase, key in chosen:
-        told = _BY_KEY[key]
-        title = told.title.replace("call", "task") if family.synthetic \
-            else told.title
+        metric = _BY_KEY[key]
+        title = metric.title.replace("call", "task") if family.synthetic \
+            else metric.title
         rows.append(Metric(f"{phase}.{key}", f"{phase:<9}" * several + title,
-                           told.shown, told.better))
+                           metric.shown, metric.better))
     rows = [metric for metric in [*rows, *FILES]
             if any(c.values[metric.key] is not None for c in made)]
     return made, rows[:ROWS]

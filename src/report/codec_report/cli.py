@@ -235,15 +235,15 @@ def _print_table(title, columns, out, chosen=metrics.METRICS):
     out.write("\n".join(lines) + "\n")
 
 
-def _print_verdict(told, out):
-    for line in told.lines():
+def _print_verdict(ranking, out):
+    for line in ranking.lines():
         out.write(textwrap.fill(words.together(line), 79,
                                 break_on_hyphens=False).replace(
                                     words.NBSP, " ") + "\n")
-        if line == told.load():
+        if line == ranking.load():
             out.write("\n")
     out.write("\n")
-    columns, chosen = told.table(False)
+    columns, chosen = ranking.table(False)
     _print_table("", columns, out, chosen)
 
 
@@ -262,8 +262,8 @@ def _print_heard(passages, out):
 
 
 def _print_text(reports, verdicts, passages, args, out):
-    for told in verdicts:
-        _print_verdict(told, out)
+    for ranking in verdicts:
+        _print_verdict(ranking, out)
     _print_heard(passages, out)
     everything = args.all or not verdicts
     for label in _group_order(reports) if everything else ():
@@ -275,7 +275,7 @@ def _print_text(reports, verdicts, passages, args, out):
             out.write(f"written: {path}\n")
     if not everything:
         out.write("every number: --all; for programs: --json\n")
-    choice = [told.choose() for told in verdicts if told.choose()]
+    choice = [ranking.choose() for ranking in verdicts if ranking.choose()]
     if len(choice) == 1:
         out.write(choice[0] + "\n")
 
@@ -283,8 +283,9 @@ def _print_text(reports, verdicts, passages, args, out):
 def _title(reports, verdicts):
     names = dict.fromkeys(s["label"] for r in reports
                           for s in r["schedulers"])
-    campaigns = dict.fromkeys(told.family.campaign.removesuffix(".yaml")
-                              for told in verdicts if told.family.campaign)
+    campaigns = dict.fromkeys(ranking.family.campaign.removesuffix(".yaml")
+                              for ranking in verdicts
+                              if ranking.family.campaign)
     return ": ".join(filter(None, (
         ", ".join(campaigns) or "Schedulers compared", ", ".join(names))))
 
@@ -293,8 +294,8 @@ def _draw(album, args, reports, verdicts, passages):
     """Write what --html and --plots ask for."""
     headings = [(r["run"], [s["label"] for s in r["schedulers"]])
                 for r in reports]
-    blocks_of = [told for told in verdicts
-                 if isinstance(told, interleaved.Verdict)]
+    blocks_of = [ranking for ranking in verdicts
+                 if isinstance(ranking, interleaved.Verdict)]
     if args.html:
         album.draw(headings, blocks_of)
         album.write(args.html, _title(reports, verdicts), verdicts,
@@ -340,11 +341,11 @@ def _run(args, out):
                 run.name = f"{base_name(path)}/{run.name}"
             found = heard.find(run, one, assumed) if hears else []
             passages += found
-            told = report(run, args.by, measured)
+            summary = report(run, args.by, measured)
             if found:
-                told["heard"] = [p.as_dict() for p in found]
-            named.append((told, measured))
-            family = comparison.add(run, told, measured, turn,
+                summary["heard"] = [p.as_dict() for p in found]
+            named.append((summary, measured))
+            family = comparison.add(run, summary, measured, turn,
                                     names[-1] or run.name)
             if album and turn == 0:
                 album.add(run, measured, family)
@@ -352,12 +353,12 @@ def _run(args, out):
     for r, name in zip(reports, labels.unique([r["run"] for r in reports],
                                               "#")):
         r["run"] = name
-    named = [(told["run"], measured) for told, measured in named]
-    _tell(args, out, album, reports, comparison.verdicts, passages, named)
+    named = [(summary["run"], measured) for summary, measured in named]
+    _print_all(args, out, album, reports, comparison.verdicts, passages, named)
     out.flush()
 
 
-def _tell(args, out, album, reports, verdicts, passages, named):
+def _print_all(args, out, album, reports, verdicts, passages, named):
     """Everything that was asked for."""
     if album:
         _draw(album, args, reports, verdicts, passages)
@@ -365,7 +366,7 @@ def _tell(args, out, album, reports, verdicts, passages, named):
         with access(args.perfetto), open(args.perfetto, "w",
                                          encoding="utf-8") as f:
             perfetto.write(f, named, args.perfetto_frames)
-    data = table.as_json(reports, [told.as_dict() for told in verdicts]) \
+    data = table.as_json(reports, [r.as_dict() for r in verdicts]) \
         if args.json or args.data else ""
     if args.data:
         write_file(args.data, data)

@@ -42,7 +42,7 @@ class Comparison:
         self.known = {}    # {(RUN, section): labels.Known}
         self.interleaved = []
 
-    def add(self, run, told, measured, turn, name):
+    def add(self, run, summary, measured, turn, name):
         """A run; turn 0: the first of a RUN, which has a name. Returns its
         contenders.Family, or None."""
         if turn == 0:
@@ -52,7 +52,7 @@ class Comparison:
             self.known.setdefault((len(self.single) - 1, i), labels.Known(
                 name, section.scheduler, section.options,
                 facts["CPUs"], facts["campaign"].removesuffix(".yaml")))
-        self.single[-1].append(told)
+        self.single[-1].append(summary)
         if run.blocks:
             family = contenders.Family(facts["campaign"], facts["CPUs"], True,
                                        facts)
@@ -81,18 +81,18 @@ class Comparison:
     def _common(self, at):
         """How many sections all repetitions have that have any: one may have
         been switched in mid-run."""
-        return min((len(told["schedulers"]) for told in self.single[at]
-                    if told["schedulers"]), default=0)
+        return min((len(summary["schedulers"]) for summary in self.single[at]
+                    if summary["schedulers"]), default=0)
 
     def _add_phases(self, family, member):
         at, i = member.place
-        for turn, told in enumerate(self.single[at]):
-            if i >= len(told["schedulers"]) or turn not in member.every:
+        for turn, summary in enumerate(self.single[at]):
+            if i >= len(summary["schedulers"]) or turn not in member.every:
                 continue
-            section, found = told["schedulers"][i], member.every[turn]
+            section, found = summary["schedulers"][i], member.every[turn]
             section["phases"] = [{"phase": name, **sample.values}
                                  for name, sample in found.items()]
-            if len(family.phases) > 1:  # a mean over phases tells of none
+            if len(family.phases) > 1:  # a mean over phases describes none
                 for group in section["groups"]:
                     group.update(dict.fromkeys(emodel.SCORES))
 

@@ -16,8 +16,8 @@ STALLED = 10  # times the median of its call: no work takes so long
 NOTHING = phases.Load(np.empty(0), None, np.empty(0), 0.0)
 
 
-def _object(told, name):
-    value = (told or {}).get(name)
+def _object(holder, name):
+    value = (holder or {}).get(name)
     return value if isinstance(value, dict) else {}
 
 
@@ -28,22 +28,22 @@ def _text(value):
 def facts(run):
     """{what: text} of a run: what was run, and on what."""
     header = run.trace.header if run.trace else {}
-    told = run.feeder or {}
-    campaign = _object(told, "campaign")
-    machine = {**_object(header, "machine"), **_object(told, "machine")}
-    hello = _object(_object(told, "daemon"), "hello")
+    summary = run.feeder or {}
+    campaign = _object(summary, "campaign")
+    machine = {**_object(header, "machine"), **_object(summary, "machine")}
+    hello = _object(_object(summary, "daemon"), "hello")
     found = {
-        "program": feeder.peer_name(told) or
-        " ".join(_text(header.get(k) or told.get(k))
+        "program": feeder.peer_name(summary) or
+        " ".join(_text(header.get(k) or summary.get(k))
                  for k in ("program", "version")).strip(),
         "scheduler": header.get("options") or header.get("scheduler")
-        or told.get("scheduler"),
+        or summary.get("scheduler"),
         "CPUs": header.get("workers"),
         "campaign": os.path.basename(_text(campaign.get("path"))),
-        "seed": told.get("seed"),
+        "seed": summary.get("seed"),
         "machine": machine.get("cpu"),
         "kernel": machine.get("kernel"),
-        "codec kernels": told.get("kernels") or hello.get("kernels"),
+        "codec kernels": summary.get("kernels") or hello.get("kernels"),
     }
     return {name: _text(value) for name, value in found.items()}
 
@@ -53,7 +53,7 @@ class Contender:
     """A column. place: (number of the report, of the section); traced, heard:
     {repetition: {phase: offered.Sample}}, by the trace and by the feeder;
     every: the one that all columns have; chosen: what of it is compared;
-    flawed: {repetition: why it tells too little}; conversions: {repetition:
+    flawed: {repetition: why it shows too little}; conversions: {repetition:
     metrics of its files}; demands: {repetition: {phase: share of the workers'
     time}}, by the column's own trace."""
     place: tuple
@@ -95,7 +95,7 @@ class Contender:
 
     def files(self, key):
         """Of the conversions of every run compared that has it."""
-        found = [told.get(key) for turn, told in self.conversions.items()
+        found = [group.get(key) for turn, group in self.conversions.items()
                  if turn in self.chosen]
         return [v for v in found if v is not None]
 
@@ -224,12 +224,13 @@ BROKE = "a scheduler broke its contract"
 
 
 def _flaw(run, behind):
-    """Why a run tells too little; "". behind: its sender was."""
-    told = run.feeder or {}
-    if isinstance(told.get("scheduler_fault"), str) or (
+    """Why a run shows too little; "". behind: its sender was."""
+    summary = run.feeder or {}
+    if isinstance(summary.get("scheduler_fault"), str) or (
             run.trace and (run.trace.notes["code"] == NOTE_FAULT).any()):
         return BROKE
-    if isinstance(told.get("failure"), str) or told.get("interrupted") is True:
+    if isinstance(summary.get("failure"), str) or \
+            summary.get("interrupted") is True:
         return SHORT
     return SLOW if behind else ""
 
@@ -252,19 +253,19 @@ class Contest:
         for family in self.families:
             if any(m.place[0] == place[0] for m in family.members):
                 return family
-        told = facts(run)
+        known = facts(run)
         live = run.trace.header.get("live") if run.trace else True
         text = _object(run.feeder, "campaign").get("text")
-        key = (text or told["campaign"], told["seed"], live)
+        key = (text or known["campaign"], known["seed"], live)
         if run.trace is None:  # knows no CPUs: of whichever it fits
             for other, family in self._keys.items():
                 if other[:3] == key:
                     return family
-        family = self._keys.get((*key, told["CPUs"]))
+        family = self._keys.get((*key, known["CPUs"]))
         if family is None:
-            family = Family(told["campaign"], told["CPUs"],
-                            live if isinstance(live, bool) else None, told)
-            self._keys[*key, told["CPUs"]] = family
+            family = Family(known["campaign"], known["CPUs"],
+                            live if isinstance(live, bool) else None, known)
+            self._keys[*key, known["CPUs"]] = family
             self.families.append(family)
         return family
 

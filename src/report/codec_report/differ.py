@@ -23,7 +23,7 @@ import numpy as np
 
 from codec_report import repeats
 
-TESTED = 4     # runs, from which on the permutation test can tell anything
+TESTED = 4     # runs, from which on the permutation test can show anything
 NORMAL = 1.96  # standard errors, of a 95 % interval
 SHARES = {"lost_share": ("lost", "frames"), "missed_share": ("missed", "due")}
 LEAST_SHARE, LEAST_PART = 0.001, 0.1

@@ -95,8 +95,8 @@ AMR_WB = {"6.60": (56.0, None), "8.85": (41.0, None), "12.65": (20.0, 4.3),
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What the trace cannot tell. Times in ms; withheld: {call: frames lost
-    before the machine}."""
+    """Parameters that the trace does not have. Times in ms; withheld: {call:
+    frames lost before the machine}."""
     playout_ms: float = 60.0
     network_ms: float = 0.0
     plc: bool = True

@@ -113,18 +113,18 @@ def _sum(rows):
     return out | quality.measure(_known(rows, "pesq"))
 
 
-def _tally(told, rows, everything):
+def _tally(summary, rows, everything):
     """What run.json says about exactly these rows; {} when nothing."""
     if len(rows) == len(everything):
-        tally = told.get("total")
+        tally = summary.get("total")
     else:
         names = {row.get("flow") for row in rows}
         whole = sum(row.get("flow") in names for row in everything)
-        flows_told = told.get("flows")
+        found = summary.get("flows")
         if len(names) > 1 or whole != len(rows) or \
-                not isinstance(flows_told, list):
+                not isinstance(found, list):
             return {}
-        tally = next((f for f in flows_told if isinstance(f, dict)
+        tally = next((f for f in found if isinstance(f, dict)
                       and f.get("flow") in names), None)
     return tally if isinstance(tally, dict) else {}
 
@@ -139,20 +139,20 @@ def _quantiles(tally):
     return out
 
 
-def _conversions(told):
-    value = (told or {}).get("conversions")
+def _conversions(summary):
+    value = (summary or {}).get("conversions")
     return value if isinstance(value, dict) else {}
 
 
-def conversion_ids(told):
+def conversion_ids(summary):
     """The daemon's numbers of a run's conversions, a list."""
-    ids = _conversions(told).get("ids")
+    ids = _conversions(summary).get("ids")
     return [n for n in ids if isinstance(n, int) and 0 < n < 1 << 32] \
         if isinstance(ids, list) else []
 
 
-def _conversion_group(told):
-    value = _conversions(told)
+def _conversion_group(summary):
+    value = _conversions(summary)
     out = {"conversions": number(value.get("count")),
            "conversions_done": number(value.get("done")),
            "times_real_time": number(value.get("times_real_time"))}
@@ -162,37 +162,37 @@ def _conversion_group(told):
     return out
 
 
-def late_ms(told):
+def late_ms(summary):
     """How much behind the campaign's time the feeder sent a frame, at most;
     None when it does not say."""
-    own = (told or {}).get("feeder")
+    own = (summary or {}).get("feeder")
     late = number(own.get("late_max_ns")) if isinstance(own, dict) else None
     return None if late is None else late / 1e6
 
 
-def peer_name(told):
+def peer_name(summary):
     """The media proxy that was called in codec-runner's place; None."""
-    peer = (told or {}).get("peer")
+    peer = (summary or {}).get("peer")
     return peer.get("name") if isinstance(peer, dict) else None
 
 
-def measure(rows, told, by, labels, frames=None):
+def measure(rows, summary, by, labels, frames=None):
     """{label: {feeder_*: value}}, with "all" first when there are several.
 
-    told: run.json. labels: {call number: label} as the trace has them. frames:
-    records of frames.bin, where there are any.
+    summary: run.json. labels: {call number: label} as the trace has them.
+    frames: records of frames.bin, where there are any.
     """
     groups = {}
     for row in rows:
         groups.setdefault(_label(row, by, labels), []).append(row)
     parts = [("all", rows)] if len(groups) > 1 else []
     parts += sorted(groups.items())
-    out = {label: _sum(part) | _quantiles(_tally(told, part, rows))
+    out = {label: _sum(part) | _quantiles(_tally(summary, part, rows))
            for label, part in parts}
     if frames is not None:
         for label, part in parts:
             out[label]["feeder_recovery_ms"] = recovery.measure(
                 frames, [call_number(row) or 0 for row in part])
-    if _conversions(told):
-        out[CONVERSIONS] = _conversion_group(told)
+    if _conversions(summary):
+        out[CONVERSIONS] = _conversion_group(summary)
     return out

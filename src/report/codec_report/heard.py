@@ -79,10 +79,10 @@ def _score(passage, folder, pesq):
     passage.why = "" if passage.pesq else "PESQ finds no speech"
 
 
-def _times(told, path):
+def _times(entry, path):
     """(call, {kind: (begin, end)}) of heard.json."""
-    call = told.get("call")
-    times = {kind: told[kind] for kind in KINDS if kind in told}
+    call = entry.get("call")
+    times = {kind: entry[kind] for kind in KINDS if kind in entry}
     if type(call) is not int or not all(
             isinstance(span, list) and [type(at) for at in span] == [int, int]
             for span in times.values()):
@@ -97,15 +97,15 @@ def find(run, folder, assumed, pesq=None):
     path = os.path.join(folder, FILE)
     if not os.path.exists(path):
         return []
-    told = load_object(path)
-    call, times = _times(told, path)
+    entry = load_object(path)
+    call, times = _times(entry, path)
     out = []
     for kind, span in times.items():
         wav = os.path.normpath(os.path.join(folder, os.pardir,
                                             f"shed-{kind}.wav"))
         if not os.path.exists(wav):
             continue
-        passage = Passage(kind, str(told.get("scheduler", "")), wav)
+        passage = Passage(kind, str(entry.get("scheduler", "")), wav)
         _score(passage, folder, pesq or quality.load_pesq())
         rating = rate_call(run, call, *span, assumed)
         passage.mos = rating and rating.mos

@@ -182,21 +182,21 @@ def _text(sentence):
     return escape(words.together(sentence))
 
 
-def _verdict(told, several):
-    """What came out of a campaign, and its short table. told: a
+def _verdict(ranking, several):
+    """What came out of a campaign, and its short table. ranking: a
     verdict.Verdict; several: campaigns on the page."""
-    columns, chosen = told.table()
-    choice = told.choose()
+    columns, chosen = ranking.table()
+    choice = ranking.choose()
     sentences = "\n".join(
         f'<p class="choose">{_text(text)}</p>' if choice and
         text.startswith(choice) else f"<p>{_text(text)}</p>"
-        for text in told.sentences())
-    title = told.family.campaign.removesuffix(".yaml") or "in short"
-    if len(told.family.phases) > 1:
+        for text in ranking.sentences())
+    title = ranking.family.campaign.removesuffix(".yaml") or "in short"
+    if len(ranking.family.phases) > 1:
         title += ", by phase"
     return (f'<section{" class=again" if several else ""}>\n'
-            f'<p class="muted">{_text(told.head())}<br>'
-            f"{_text(told.load())}</p>\n"
+            f'<p class="muted">{_text(ranking.head())}<br>'
+            f"{_text(ranking.load())}</p>\n"
             f'<div class="verdict">\n{sentences}\n</div>\n'
             + "".join(_tables(title, columns, chosen)) + "</section>\n")
 
@@ -236,15 +236,15 @@ def _findings(figures, absent):
 
 
 def _facts(runs):
-    """runs: [{what: value}], one for each. What all have in common is told
+    """runs: [{what: value}], one for each. What all have in common is shown
     once."""
     names = list(dict.fromkeys(name for facts in runs for name in facts))
     common = {name: runs[0].get(name) for name in names
               if len(runs) > 1 and name != "run"
               and len({facts.get(name) for facts in runs}) == 1}
     names = [name for name in names if name not in common]
-    told = "; ".join(f"{name} {value}" for name, value in common.items()
-                     if value)
+    shared = "; ".join(f"{name} {value}" for name, value in common.items()
+                       if value)
     head = "".join(f'<th scope="col">{escape(n)}</th>' for n in names)
     rows = "\n".join(
         "<tr>" + "".join(
@@ -252,7 +252,7 @@ def _facts(runs):
             else f'<td>{escape(facts.get(n, ""))}</td>' for n in names)
         + "</tr>" for facts in runs)
     return ("<h2>What was run</h2>\n"
-            + (f"<p>All runs: {escape(told)}.</p>\n" if told else "")
+            + (f"<p>All runs: {escape(shared)}.</p>\n" if shared else "")
             + '<div class="wide" tabindex="0" '
             'role="region" aria-label="Table: what was run">'
             f'<table class="facts">\n<thead><tr>{head}</tr></thead>\n'
@@ -289,7 +289,7 @@ def page(title, verdicts, tables, figures, runs, notes, absent=(),
                    for c in columns)
     body = "".join([
         f"<header><h1>{escape(title)}</h1></header>\n<main>\n",
-        *[_verdict(told, len(verdicts) > 1) for told in verdicts],
+        *[_verdict(ranking, len(verdicts) > 1) for ranking in verdicts],
         _heard(passages),
         _findings(figures, absent),
         *[_figure(drawn) for drawn in figures],

@@ -27,7 +27,7 @@ in time      frames that met their deadline, of all frames offered that have
 worst call   the largest share of its frames that a call lost in the phase, of
              calls with 25 frames in it or more. A call is starved when it
              lost half of them or more, and twice as many as the median call.
-MOS          of the frames of the phase: one over several phases would tell of
+MOS          of the frames of the phase: one over several phases would describe
              none of them.
 
 Where a program without a trace (a media proxy) is compared, all of this is

@@ -69,15 +69,15 @@ class Album:
         that is repeated may have fewer than its first repetition. interleaved:
         [interleaved.Verdict]."""
         known = [label for _, names in headings for label in names]
-        known += [m.label for told in interleaved for m in told.members]
+        known += [m.label for ranking in interleaved for m in ranking.members]
         called = wanted.names(list(dict.fromkeys(known)))
         with style.printed(wanted.inches):
             self._draw(headings, interleaved, called)
 
     def _draw(self, headings, interleaved, called):
         """called: {label: text}."""
-        self.drawn = [found for told in interleaved
-                      if (found := forest.drawn(told, called))]
+        self.drawn = [found for ranking in interleaved
+                      if (found := forest.drawn(ranking, called))]
         self.drawn += list(figures.draw(
             [(called.get(names[i], names[i]), scheduler, reduced)
              for (_, names), kept in zip(headings, self.reduced)
@@ -85,8 +85,8 @@ class Album:
         self.absent = [label for (_, names), kept
                        in zip(headings, self.reduced) if not kept
                        for label in names]
-        for told, (run, _) in zip(self.facts, headings):
-            told["run"] = run
+        for fact, (run, _) in zip(self.facts, headings):
+            fact["run"] = run
 
     def write(self, path, title, verdicts, tables, notes, passages=()):
         """The page, at path. passages: [heard.Passage]."""

@@ -10,7 +10,7 @@ Only there the best of a row is marked: '*' when noise does not explain it, as
 against each other column a two-sided permutation test of the difference of
 means gives p <= 0.05. All ways to deal the values to the two columns are tried,
 or 20000 at random (fixed seed) where there are more. Otherwise the best is marked '~'.
-With three repetitions p is never below 0.1: four are needed to tell anything.
+With three repetitions p is never below 0.1: four are needed to show anything.
 Many rows are tested, so one in twenty '*' between equals is to be expected.
 
 --csv has a line per repetition, --json both, figures show the first.
@@ -122,13 +122,13 @@ def combine(name, reports):
     notes = [f"medians of {len(reports)} repetitions, with the 95 % interval; "
              "*: best, beyond noise; ~: best, but noise could explain it; "
              "figures show the first"]
-    told = {}
+    noted = {}
     for r in reports:
         for note in r["notes"]:
-            told.setdefault(note, []).append(r["run"])
+            noted.setdefault(note, []).append(r["run"])
     notes += [note if len(runs) == len(reports)
               else f"{', '.join(runs)}: {note}"
-              for note, runs in told.items()]
+              for note, runs in noted.items()]
     return {**reports[0], "run": name, "notes": notes,
             "schedulers": [_combine_sections([r["schedulers"][i]
                                               for r in reports])

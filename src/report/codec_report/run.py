@@ -57,7 +57,7 @@ class Frames:
     jobs: columns as for metrics.measure(), and "group", an index into names.
     workers: how many there were; first: the run's first arrival, ns, from
     which figures count time. network: mean time on the network, ns, where a
-    feeder told; window: (from, to) in s since first, to be shown in full,
+    feeder gives; window: (from, to) in s since first, to be shown in full,
     None: the worst moment; high: [(from, to)] in s, the times of overload.
     """
     jobs: dict
@@ -109,16 +109,16 @@ def base_name(path):
     return os.path.basename(os.path.normpath(path)) or path
 
 
-def _part_of_it(told):
+def _part_of_it(summary):
     """Notes on a run that is not whole: it counts less than it would have."""
-    failure = told.get("failure")
+    failure = summary.get("failure")
     if isinstance(failure, str):
         return [f"the run broke off: {failure}"]
-    fault = told.get("scheduler_fault")
+    fault = summary.get("scheduler_fault")
     if isinstance(fault, str):
         return [f"a scheduler broke its contract, and another went on: "
                 f"{fault}"]
-    return ["the run was interrupted"] if told.get("interrupted") is True \
+    return ["the run was interrupted"] if summary.get("interrupted") is True \
         else []
 
 
@@ -411,14 +411,15 @@ def _trace_sections(run, labels, window, assumed):
 def _add_feeder(out, run, by, labels):
     """The feeder's numbers into the groups of the run's only section; those of
     groups that the trace lacks make groups of their own."""
-    told = run.feeder or {}
+    summary = run.feeder or {}
     if not out:
-        name = told.get("scheduler") or feeder.peer_name(told) or "unknown"
+        name = summary.get("scheduler") or feeder.peer_name(summary) or \
+            "unknown"
         options = clean(str(name).encode())
         out.append(Section(options.split(",")[0], options, 0.0, 0.0, [], {}))
     names = {call: label for call, (label, _) in labels.items()}
     groups = dict(out[0].groups)
-    seen = feeder.measure(run.calls, told, by, names, run.frames)
+    seen = feeder.measure(run.calls, summary, by, names, run.frames)
     for label, values in seen.items():
         label = clean(label.encode())
         if label not in groups:

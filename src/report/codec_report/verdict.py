@@ -57,16 +57,16 @@ class Verdict(words.Sentences):
 
     def head(self):
         """Campaign, machine, columns."""
-        family, told = self.family, self.family.facts
+        family, facts = self.family, self.family.facts
         name = family.campaign or "Campaign not known"
         cpus = f"{family.cpus} CPU" + "s" * (family.cpus != "1")
         if family.live is False:
             where = f"simulated with {cpus}" if family.cpus else "simulated"
         else:
-            machine = " on " + told["machine"] if told.get("machine") else ""
+            machine = " on " + facts["machine"] if facts.get("machine") else ""
             where = "played" + (" live" if family.live else "") + machine
             where += f", {cpus} for the workers" if family.cpus else ""
-        kernels = told.get("codec kernels")
+        kernels = facts.get("codec kernels")
         where += f", {kernels} codec kernels" if kernels else ""
         runs = max((len(m.samples) for m in self.members), default=0)
         each = f", {words.count(runs)} runs each" if runs > 1 else ""
@@ -187,8 +187,8 @@ class Verdict(words.Sentences):
                 f"{self.noun} ({words.spread(shares, words.percent)})")
 
     def _range_part(self, known, phase, key, title, show, shown=lambda v: v):
-        """"p99 is 3 ms under a, 40 to 60 ms under b and c". shown: what is told
-        of a value."""
+        """"p99 is 3 ms under a, 40 to 60 ms under b and c". shown: of a value,
+        what is printed."""
         best, rest = differ.split(known, phase, key, self.speech)
         if not rest:
             return ""

@@ -71,13 +71,13 @@ class Speakers:
         """The exit code, and what it says on stderr."""
         self.process.stdin.close()
         self.process.stdin = None
-        _, told = self.process.communicate(timeout=PATIENCE)
-        return self.process.returncode, told
+        _, result = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, result
 
 
 def test_the_first_calls_speak_and_the_others_send_nothing(
         daemon, campaign, tmp_path):
-    """Whoever was silent has missed nothing: by the sequence numbers, no
+    """A silent call has missed nothing: by the sequence numbers, no
     packet is missing."""
     d = daemon(*PATIENT)
     feeder = Speakers(d, campaign(simple(count=4)), "--duration", "1h",
@@ -121,9 +121,9 @@ def test_a_wrong_line_ends_the_run_and_is_named(daemon, campaign):
                       "--duration", "1h")
     feeder.say("a=2")
     feeder.say("b=1")
-    code, told = feeder.end()
+    code, result = feeder.end()
     assert code == 1
-    assert "--speakers: line 2: no flow 'b'; " in told
+    assert "--speakers: line 2: no flow 'b'; " in result
 
 
 def test_a_file_of_lines_is_refused(daemon, campaign, tmp_path):
@@ -170,20 +170,20 @@ def test_two_schedulers_in_two_rounds_of_blocks(player, capfd):
     one = player()
     assert blocks.why_separate(one) is None
     assert blocks.play(one) == 0
-    folder, told = played(one)
-    assert told["target"] == pytest.approx(0.03) and told["workers"] == 1
+    folder, result = played(one)
+    assert result["target"] == pytest.approx(0.03) and result["workers"] == 1
     both = {"fifo", "rr,quantum=5ms"}
-    kinds = [(b["kind"], b["round"]) for b in told["blocks"][::2]]
+    kinds = [(b["kind"], b["round"]) for b in result["blocks"][::2]]
     assert kinds == [("steady", 0), ("steady", 1), ("steady", 2),
                      ("episode", 1)]
-    for a, b in zip(told["blocks"][::2], told["blocks"][1::2]):
+    for a, b in zip(result["blocks"][::2], result["blocks"][1::2]):
         assert {a["scheduler"], b["scheduler"]} == both
         assert a["calls"] == b["calls"]
         assert a["begin_ns"] < a["end_ns"] <= b["begin_ns"] < b["end_ns"]
     for key in ("jobs", "cpu_ns", "busy_ns", "arrived"):
-        assert all(b[key] >= 0 for b in told["blocks"])
-        assert sum(b[key] for b in told["blocks"]) > 0
-    for b in told["blocks"]:
+        assert all(b[key] >= 0 for b in result["blocks"])
+        assert sum(b[key] for b in result["blocks"]) > 0
+    for b in result["blocks"]:
         assert set(b["calls"]) == {"steady", "overload"}
         if b["kind"] == "episode":
             since, until = b["overload_ns"]
@@ -210,8 +210,8 @@ def test_two_schedulers_in_two_rounds_of_blocks(player, capfd):
 def test_a_policy_is_compared_with_itself(player):
     one = player(schedulers=["fifo", "fifo#2"])
     assert blocks.play(one) == 0
-    _, told = played(one)
-    assert sum(b["scheduler"] == "fifo#2" for b in told["blocks"]) == 4
+    _, result = played(one)
+    assert sum(b["scheduler"] == "fifo#2" for b in result["blocks"]) == 4
     log = pathlib.Path(one.options.out, "blocks", "runner.log").read_text()
     assert "now=fifo#2" not in log and log.count("now=fifo") >= 8
 
@@ -222,13 +222,13 @@ def test_a_broken_contract_is_a_broken_run(player, capfd):
     bad = f"{BUILD / 'tests/integration/node/libsaboteur.so'},after=20"
     one = player(schedulers=["fifo", bad])
     assert blocks.play(one) == 1
-    _, told = played(one)
-    assert list(told["broken"]) == [bad]
-    assert sum(b["scheduler"] == "fifo" for b in told["blocks"]) == 4
+    _, result = played(one)
+    assert list(result["broken"]) == [bad]
+    assert sum(b["scheduler"] == "fifo" for b in result["blocks"]) == 4
     assert capfd.readouterr().out.count("it broke its contract") == 1
 
 
-def test_what_was_played_is_kept_when_it_is_interrupted(player, monkeypatch):
+def test_results_are_kept_after_an_interruption(player, monkeypatch):
     one = player()
     whole = blocks.Blocks.steady_round
 
@@ -239,16 +239,17 @@ def test_what_was_played_is_kept_when_it_is_interrupted(player, monkeypatch):
 
     monkeypatch.setattr(blocks.Blocks, "steady_round", stop_then)
     assert blocks.play(one) == 130
-    folder, told = played(one)
-    assert [b["round"] for b in told["blocks"]] == [0, 0, 1, 1]
+    folder, result = played(one)
+    assert [b["round"] for b in result["blocks"]] == [0, 0, 1, 1]
     assert (folder / "run.json").exists()
     assert (folder / "trace.bin").stat().st_size > 0
     assert not (folder / "dump").exists()
 
 
 @pytest.mark.parametrize("who", ["codec-runner", "codec-feeder"])
-def test_one_that_dies_is_told_with_its_last_words(player, monkeypatch, capfd,
-                                                   who):
+def test_a_daemon_that_dies_is_reported_with_its_last_log_lines(player,
+                                                                monkeypatch,
+                                                                capfd, who):
     one = player()
     whole = blocks.Blocks.steady_round
 
@@ -262,9 +263,9 @@ def test_one_that_dies_is_told_with_its_last_words(player, monkeypatch, capfd,
 
     monkeypatch.setattr(blocks.Blocks, "steady_round", kill_then)
     assert blocks.play(one) == 1
-    told = capfd.readouterr().err
-    assert f"campaigns/run: {who} " in told
+    result = capfd.readouterr().err
+    assert f"campaigns/run: {who} " in result
     if who == "codec-runner":
-        assert "scheduler" in told  # of its log
+        assert "scheduler" in result  # of its log
     _, left = played(one)
     assert [b["round"] for b in left["blocks"]] == [0, 0]

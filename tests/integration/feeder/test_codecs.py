@@ -55,7 +55,7 @@ flows:
         assert 0 < flow["received"] < flow["sent"], flow["flow"]
 
 
-def test_they_are_simulated_at_what_they_cost(campaign):
+def test_they_are_simulated_at_their_cost(campaign):
     done = subprocess.run([BUILD / "codec-sim", campaign(CODECS), "--json",
                            "--scheduler", "edf"], capture_output=True,
                           text=True, timeout=PATIENCE)
@@ -64,7 +64,7 @@ def test_they_are_simulated_at_what_they_cost(campaign):
     assert all(flow["done"] == flow["jobs"] > 0 for flow in flows)
 
 
-def test_what_a_codec_has_not_is_refused(campaign):
+def test_unsupported_options_of_a_codec_are_refused(campaign):
     for side, said in (("{codec: gsm, rate: 16000}", "rate"),
                        ("{codec: g722, complexity: 3}", "complexity"),
                        ("{codec: opus, rate: 44100}", "48000"),

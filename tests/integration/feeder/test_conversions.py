@@ -83,7 +83,8 @@ def test_all_are_converted_while_calls_lose_nothing(
     assert group["jobs"] == group["done"] == 150
 
 
-def test_what_is_not_done_by_the_end_is_given_up(daemon, campaign, spool):
+def test_conversions_not_done_by_the_end_are_cancelled(daemon, campaign,
+                                                       spool):
     d = daemon(*SLOW, "--spool", spool)
     path = campaign(mixed(more="  expect: {finished: '> 0%'}\n", **LONG))
     done = feed(d, path, "--spool", spool)
@@ -158,11 +159,11 @@ def test_broken_recordings_are_named(daemon, campaign, spool, tmp_path):
     assert left(spool) == []
 
 
-def test_others_are_told_of_conversions(campaign):
+def test_conversions_are_printed_for_other_programs(campaign):
     path = campaign(mixed(more="daemon: {convert-floor: 25}\n"))
     assert feed(None, path, "--print", "conversions").stdout == "3\n"
-    told = feed(None, path, "--print", "daemon").stdout
-    assert "--convert-floor=25\n" in told
+    result = feed(None, path, "--print", "daemon").stdout
+    assert "--convert-floor=25\n" in result
     done = subprocess.run([BUILD / "codec-sim", path], capture_output=True,
                           text=True, timeout=PATIENCE)
     assert done.returncode == 2

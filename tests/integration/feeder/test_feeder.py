@@ -146,7 +146,7 @@ def test_every_frame_of_every_codec_pair_comes_back(daemon, campaign,
     assert len(list(dump.iterdir())) == 14 + len(coded)
 
 
-def test_the_network_model_loses_what_the_plan_says(daemon, campaign):
+def test_the_network_model_loses_the_packets_of_the_plan(daemon, campaign):
     text = simple(count=3, network="{loss: 20%, duplicate: 10%, reorder: 5%}")
     path = campaign(text)
     plan = feed(path, "--print-schedule").stdout.splitlines()[:-1]
@@ -171,7 +171,7 @@ def test_talk_spurts_leave_gaps_and_nothing_is_lost(daemon, campaign):
     assert total["lost"] == 0 and total["received"] == total["sent"]
 
 
-def test_what_comes_too_late_is_not_kept(daemon, campaign, tmp_path):
+def test_late_frames_are_not_kept(daemon, campaign, tmp_path):
     """No answer takes less than a microsecond; all count as received."""
     def heard(playout):
         dump = tmp_path / playout
@@ -220,9 +220,9 @@ def test_a_load_becomes_calls(daemon, campaign):
     path = campaign("seed: 1\nduration: 1s\nflows:\n  - load: 30%\n"
                     "    in: {codec: pcmu}\n"
                     "    out: {codec: spin, spin: 2ms}\n")
-    told = feed("--print", "counts", path, *d.where()).stdout
+    result = feed("--print", "counts", path, *d.where()).stdout
     once = d.feed(path)["flows"][0]["admitted"]
-    assert told == f"flow1={once}\n"
+    assert result == f"flow1={once}\n"
     assert feed("--print", "counts", "--count", "4", path).stdout == ""
     much = d.feed(path, "--load-scale", "1000%")["flows"][0]["admitted"]
     # one worker, 2 ms of every 20 ms: 10 % a call or, as the daemon measures
@@ -359,7 +359,7 @@ def test_interrupted_twice_it_ends_at_once(daemon, campaign, tmp_path):
 
 
 def shown(d, call):
-    """What codec-ctl call ID tells people, as words per line."""
+    """The output of codec-ctl call ID, as words per line."""
     done = subprocess.run([BUILD / "codec-ctl", *d.where(), "call", str(call)],
                           capture_output=True, text=True, check=True,
                           timeout=PATIENCE)
@@ -424,9 +424,10 @@ def test_a_broken_contract_is_in_the_results(daemon, campaign, tmp_path):
                f"{saboteur},after=100", "--trace", str(out / "trace.bin"))
     d.feed(campaign(simple(count=4)), "--out", out)
     d.stop()
-    told = json.loads((out / "run.json").read_text())
-    assert told["scheduler_fault"].startswith("policy=saboteur callback=pick")
-    assert told["total"]["received"] == told["total"]["sent"] > 390
+    result = json.loads((out / "run.json").read_text())
+    assert result["scheduler_fault"].startswith(
+        "policy=saboteur callback=pick")
+    assert result["total"]["received"] == result["total"]["sent"] > 390
     done = subprocess.run([BUILD / "codec-report", "--json", out],
                           capture_output=True, text=True, check=True)
     run, = json.loads(done.stdout)["runs"]
@@ -435,7 +436,7 @@ def test_a_broken_contract_is_in_the_results(daemon, campaign, tmp_path):
                         mine)
     assert fifo == "fifo after " + mine.replace(" until it", "")
     assert sum(s["groups"][0]["done"] for s in run["schedulers"]) == \
-        told["total"]["sent"]
+        result["total"]["sent"]
     assert any("policy=saboteur" in note for note in run["notes"])
 
 
@@ -464,12 +465,12 @@ def test_it_tells_how_to_start_the_daemon(campaign):
     assert feed("--print", "daemon", path).stdout.split() == [
         "--workers=4", "--run-queues=2", "--no-admission", "--max-age=80000us",
         "--shed=age"]
-    for said, told in (("never", ["--max-age=none"]), ("auto", [])):
+    for said, result in (("never", ["--max-age=none"]), ("auto", [])):
         path = campaign("duration: 1s\ndaemon: {max-age: %s}\n"
                         "flows:\n  - count: 1\n    in: {codec: pcmu}\n"
                         "    out: {codec: pcma}\n" % said)
         assert feed("--print", "daemon", path).stdout.split()[2:] \
-            == [*told, "--shed=age"]
+            == [*result, "--shed=age"]
     path = campaign("duration: 1s\ndaemon: {max-age: auto, shed: quiet, "
                     "shed-wait: 30ms}\nflows:\n  - count: 1\n"
                     "    in: {codec: pcmu}\n    out: {codec: pcma}\n")

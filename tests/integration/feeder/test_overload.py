@@ -110,12 +110,12 @@ def test_conversations_are_played_scored_and_drawn(tmp_path):
     assert not (out / "1" / "quiet" / "1" / "pesq.json").exists()
 
     run = out / "1" / "quiet" / "1"
-    told = json.loads((run / "run.json").read_text())["total"]
+    result = json.loads((run / "run.json").read_text())["total"]
     # a frame every 20 ms, in pauses too
-    assert told["sent"] + told["missed"] in range(CALLS * 204, CALLS * 216)
+    assert result["sent"] + result["missed"] in range(CALLS * 204, CALLS * 216)
     said = np.concatenate([levels(run / "dump" / f"talk-{i}.src.wav")
                            for i in range(CALLS)])
-    assert len(said) == told["sent"] + told["missed"]
+    assert len(said) == result["sent"] + result["missed"]
     assert 0.25 < (said > 100).mean() < 0.65
     # most of the rest is noise of -65 dBov, as PCMU has it
     assert 16 < np.median(said[said < 100]) < 21
@@ -123,7 +123,7 @@ def test_conversations_are_played_scored_and_drawn(tmp_path):
         assert (run / "dump" / f"talk-{i}.heard.wav").exists()
 
 
-def test_the_capacity_is_what_comes_through_of_too_much():
+def test_the_capacity_is_the_throughput_under_overload():
     """Of 100 packets a second, every other one comes back."""
     records = np.zeros(1000, [("sent", "<i8"), ("received", "<i8")])
     records["sent"] = 7e9 + np.arange(1000) * 1e7
@@ -184,16 +184,16 @@ def test_runs_of_two_capacities_are_not_drawn_as_one(tmp_path):
     assert not (out / "runs.csv").exists()
 
 
-@pytest.mark.parametrize("told,name", (
+@pytest.mark.parametrize("result,name", (
     ("talk", "talk"), ('"talk"', "talk"), ("'a talk'", "a talk"),
     ("talk # one", "talk")))
-def test_a_flow_has_the_name_that_the_file_says(tmp_path, told, name):
+def test_a_flow_has_the_name_that_the_file_says(tmp_path, result, name):
     path = tmp_path / "talk.yaml"
-    path.write_text(CAMPAIGN.replace("name: talk", f"name: {told}"))
+    path.write_text(CAMPAIGN.replace("name: talk", f"name: {result}"))
     assert plays.flow_of(path) == name
 
 
-def test_what_cannot_be_is_refused(tmp_path):
+def test_impossible_options_are_refused(tmp_path):
     for words, why in ((["--shed", "loud"], "known: age, pattern, quiet"),
                        (["--capacity", "0"], "1 to 1000000 calls"),
                        (["--peer", "foo"], "rtpengine or the address"),
@@ -209,8 +209,7 @@ def test_what_cannot_be_is_refused(tmp_path):
 
 @pytest.mark.parametrize("only,numpy", (
     (None, False), ("play", False), ("draw", False), (None, True)))
-def test_what_is_missing_is_named_at_once_before_anybody_plays(tmp_path, only,
-                                                               numpy):
+def test_missing_files_are_named_before_the_first_run(tmp_path, only, numpy):
     """matplotlib is there, and built for another numpy. Where only the scoring
     lacks something, one may play."""
     (tmp_path / "talk.yaml").write_text(CAMPAIGN)

@@ -86,7 +86,7 @@ def test_plain_phones_lose_nothing(played):
             assert s["heard"]["speech"] == sent(s), name
 
 
-def test_the_clocks_are_as_fast_as_was_asked_for(played):
+def test_the_clocks_drift_as_the_campaign_says(played):
     a = sides(played)
     assert sent(a["fast"]) > sent(a["plain"]) > sent(a["slow"])
 
@@ -112,7 +112,7 @@ def test_the_networks_faults_are_counted_on_both_sides(played):
     assert s["daemon"]["packets_in"] < 150
 
 
-def test_digits_and_noise_are_sent_as_asked_for(played):
+def test_digits_and_noise_are_sent_as_the_campaign_says(played):
     a = sides(played)
     assert a["dialler"]["digits_sent"] == a["dialler"]["digits_right"] == 4
     assert a["dialler"]["sent"]["sent_events"] > 4 * 4
@@ -131,7 +131,7 @@ def test_the_same_seed_sends_the_same(daemon, campaign, played):
                 {n: s["sent"] for n, s in sides(played, side).items()})
 
 
-def test_a_party_that_drops_what_it_is_sent_is_found(daemon, campaign):
+def test_a_party_that_drops_packets_is_found(daemon, campaign):
     """The fault is planted in the feeder itself: party b hears nine of ten."""
     path = campaign(phones(["plain"], b="codec: pcma, deaf: 10%"))
     d = daemon(*PATIENT)

@@ -81,8 +81,9 @@ def exact(result, path):
 
 @pytest.mark.parametrize("theirs", LAYOUTS)
 @pytest.mark.parametrize("ours", LAYOUTS)
-def test_layouts_are_as_asked_for_and_counts_exact(daemon, campaign, tmp_path,
-                                                   ours, theirs):
+def test_layouts_are_as_the_options_say_and_counts_exact(daemon, campaign,
+                                                         tmp_path, ours,
+                                                         theirs):
     d = knows_costs(daemon(*PATIENT))
     layout = ("--ports", ours, "--daemon-ports", theirs)
     p, listed = while_up(d, campaign(calls(6, "600s"), "long.yaml"), *layout,
@@ -112,7 +113,8 @@ def test_a_campaign_says_its_layout(daemon, campaign, head, ours, theirs):
 
 
 @pytest.mark.parametrize("io", ["epoll", "uring"])
-def test_packets_come_and_go_as_asked_for(daemon, campaign, tmp_path, io):
+def test_packets_come_and_go_as_the_options_say(daemon, campaign, tmp_path,
+                                                io):
     d = knows_costs(daemon(*PATIENT))
     run, path = tmp_path / "run", campaign(calls(3, "500ms"))
     done = subprocess.run([FEEDER, path, *d.where(), "--json", "--quiet",
@@ -126,7 +128,7 @@ def test_packets_come_and_go_as_asked_for(daemon, campaign, tmp_path, io):
 
 @pytest.mark.parametrize("theirs", LAYOUTS)
 def test_a_hundred_calls_of_their_own_ports(daemon, campaign, tmp_path,
-                                                theirs):
+                                            theirs):
     """60 ms of speech in a packet: a slow build must keep up."""
     d = knows_costs(daemon("--no-admission", *PATIENT))
     run = tmp_path / "run"

@@ -76,11 +76,11 @@ def record(daemon, campaign, tmp_path):
     return played
 
 
-def is_near(told, picks="same_picks"):
+def is_near(result, picks="same_picks"):
     """Loss within a point, delays within 5 %, nine of ten picks the same."""
-    live, again = told["live"], told["own"]
+    live, again = result["live"], result["own"]
     return (abs(again["loss"] - live["loss"]) <= 0.01
-            and told[picks] >= 0.9
+            and result[picks] >= 0.9
             and all(abs(again[q] - live[q]) <= max(0.05 * live[q], 1e6)
                     for q in ("p50_ns", "p99_ns")))
 
@@ -93,12 +93,12 @@ def test_a_recorded_run_happens_again(tmp_path):
     runs = {r["scheduler"].split(",")[0]: r["replay"]
             for r in replay(tmp_path)}
     assert list(runs) == ["fifo", "edf", "rr", "cfs", "bfs", "pd2"]
-    for name, told in runs.items():
-        assert told["live"]["frames"] > 300
-        assert told["same_queue"] > 0.99 and is_near(told), (name, told)
+    for name, result in runs.items():
+        assert result["live"]["frames"] > 300
+        assert result["same_queue"] > 0.99 and is_near(result), (name, result)
 
 
-def test_an_older_trace_lacks_what_was_charged(tmp_path):
+def test_an_older_trace_lacks_charged_times(tmp_path):
     """Then it is taken for the time until the worker's next pick."""
     data = bytearray(gzip.decompress(RECORDED.read_bytes()))
     for i in jobs(data):
@@ -106,13 +106,13 @@ def test_an_older_trace_lacks_what_was_charged(tmp_path):
     (tmp_path / "trace.bin").write_bytes(data)
     runs = {r["scheduler"].split(",")[0]: r["replay"]
             for r in replay(tmp_path)}
-    for told in runs.values():
-        assert is_near(told, "same_queue"), told
+    for result in runs.values():
+        assert is_near(result, "same_queue"), result
     assert runs["fifo"]["same_queue"] == runs["edf"]["same_queue"] == 1
     assert runs["rr"]["same_queue"] < 0.99 and runs["cfs"]["same_queue"] < 0.99
 
 
-def test_a_turn_tells_what_the_one_before_it_was_charged(record):
+def test_the_charge_of_a_turn_is_in_the_next_record(record):
     data = (record("--scheduler", "rr") / "trace.bin").read_bytes()
     turns = sorted((struct.unpack_from("<q", data, i + 32)[0],
                     struct.unpack_from("<I", data, i + 92)[0] >> 8)
@@ -136,12 +136,12 @@ flows:
     for policy in "rr", "bfs":
         run = tmp_path / policy
         simulate("-s", policy, "--out", run, file)
-        told = replay(run, "-s", policy)["replay"]
-        assert told["live"]["lost"] > 100
+        result = replay(run, "-s", policy)["replay"]
+        assert result["live"]["lost"] > 100
         # the header has the ring; bfs may part from it at a near tie
-        assert told["own"]["lost"] == pytest.approx(told["live"]["lost"],
+        assert result["own"]["lost"] == pytest.approx(result["live"]["lost"],
                                                     abs=5)
-        assert told["same_queue"] > 0.99
+        assert result["same_queue"] > 0.99
 
 
 def test_a_stall_stays_where_it_was(tmp_path):
@@ -183,7 +183,7 @@ flows:
     assert not [t for t in took if t[1] > stall / 2 and abs(t[0]) > 10**7]
 
 
-def test_each_live_pick_is_asked_about(tmp_path):
+def test_each_live_pick_is_replayed(tmp_path):
     """From the same queue as then; not under a scheduler that was not at work,
     nor where the trace does not say which queue that was."""
     (tmp_path / "trace.bin").write_bytes(
@@ -193,14 +193,14 @@ def test_each_live_pick_is_asked_about(tmp_path):
     assert replay(tmp_path, "-s", "edf", "--set", "platform.cpus=2",
                   "--set", "platform.run-queues=2"
                   )["replay"]["same_queue"] is None
-    told = replay(tmp_path, "-s", "edf")["replay"]
-    assert told["same_queue_asked"] == told["same_queue_picks"] > 500
+    result = replay(tmp_path, "-s", "edf")["replay"]
+    assert result["same_queue_asked"] == result["same_queue_picks"] > 500
     text = simulate("--replay", tmp_path, "-s", "edf")
     assert ("100.0 % of the live picks from the same queue (of the first "
-            "{0} of {0} picks)".format(told["same_queue_picks"])) in text
+            "{0} of {0} picks)".format(result["same_queue_picks"])) in text
 
 
-def test_so_many_picks_are_asked_about(tmp_path):
+def test_the_number_of_replayed_picks_is_bounded(tmp_path):
     """2,000,000 divided by the number of calls, each time."""
     file = tmp_path / "many.yaml"
     file.write_text("""
@@ -210,11 +210,11 @@ flows:
      cost: {mean: 5us}}
 """)
     simulate("-s", "fifo", "--out", tmp_path / "run", file)
-    told = replay(tmp_path / "run", "-s", "fifo")["replay"]
-    assert told["same_queue_asked"] == 2000 < told["same_queue_picks"]
-    assert told["same_queue"] == 1
+    result = replay(tmp_path / "run", "-s", "fifo")["replay"]
+    assert result["same_queue_asked"] == 2000 < result["same_queue_picks"]
+    assert result["same_queue"] == 1
     text = simulate("--replay", tmp_path / "run", "-s", "fifo")
-    assert f"of the first 2000 of {told['same_queue_picks']} picks" in text
+    assert f"of the first 2000 of {result['same_queue_picks']} picks" in text
 
 
 def of_two_workers(folder, number=1, switched=None):
@@ -235,8 +235,8 @@ def of_two_workers(folder, number=1, switched=None):
 
 def test_workers_are_those_of_the_header(tmp_path):
     run = of_two_workers(tmp_path)
-    told = replay(run, "-s", "edf")["replay"]
-    assert told["same_queue_asked"] == told["same_queue_picks"] > 500
+    result = replay(run, "-s", "edf")["replay"]
+    assert result["same_queue_asked"] == result["same_queue_picks"] > 500
     fewer = replay(run, "-s", "edf", "--set", "platform.cpus=1")["replay"]
     assert fewer["same_queue"] is None and fewer["own"]["frames"] > 500
     for number in 2, 300:
@@ -244,15 +244,15 @@ def test_workers_are_those_of_the_header(tmp_path):
         assert f"has a turn of worker {number}" in said
 
 
-def test_what_cannot_be_compared_keeps_nothing_from_being_played(tmp_path):
+def test_an_incomparable_recording_is_still_played(tmp_path):
     """wfq is for one CPU a run queue, and the run has two."""
     run = of_two_workers(tmp_path, switched=b"wfq")
     done = subprocess.run([BUILD / "codec-sim", "-q", "--replay", run, "-s",
                            "edf", "--json"], capture_output=True, text=True,
                           timeout=PATIENCE, check=True)
     assert done.stderr.count("warning: ") == 2 and "wfq" in done.stderr
-    told = json.loads(done.stdout)["replay"]
-    assert told["same_queue"] is None and told["all"]["frames"] > 500
+    result = json.loads(done.stdout)["replay"]
+    assert result["same_queue"] is None and result["all"]["frames"] > 500
     # a scheduler that was not at work is compared with nothing
     assert "warning" not in subprocess.run(
         [BUILD / "codec-sim", "-q", "--replay", run, "-s", "srpt"],
@@ -265,10 +265,10 @@ def test_a_live_run_happens_again(record):
     seen = []
     while len(seen) < 3 and not (seen and is_near(seen[-1])):
         run = record("--scheduler", "fifo")
-        told = replay(run)
-        assert told["scheduler"].startswith("fifo")
-        assert told["total"]["jobs"] == len(arrivals(run))
-        seen.append(told["replay"])
+        result = replay(run)
+        assert result["scheduler"].startswith("fifo")
+        assert result["total"]["jobs"] == len(arrivals(run))
+        seen.append(result["replay"])
         assert seen[-1]["own"]["frames"] == seen[-1]["live"]["frames"] > 0
         assert seen[-1]["overheads"]["turns"] > 0
     assert is_near(seen[-1]), seen
@@ -325,7 +325,7 @@ def test_each_scheduler_of_a_switched_run_has_its_own_time(record):
         assert r["total"]["jobs"] == len(arrivals(run))
 
 
-def test_blocks_say_what_is_compared(record):
+def test_blocks_define_the_comparison(record):
     run = record("--scheduler", "fifo")
     whole = replay(run)["replay"]["live"]["frames"]
     begin = min(arrivals(run))
@@ -335,10 +335,10 @@ def test_blocks_say_what_is_compared(record):
              "end_ns": begin + 10**8},
             {"round": 1, "scheduler": "fifo#2", "begin_ns": begin + 10**8,
              "end_ns": begin + 12 * 10**8}]}))
-    told = replay(run)
-    assert told["scheduler"] == "fifo"  # neither calibration nor a suffix
-    assert told["replay"]["blocks"]
-    assert 0.3 * whole < told["replay"]["live"]["frames"] < 0.7 * whole
+    result = replay(run)
+    assert result["scheduler"] == "fifo"  # neither calibration nor a suffix
+    assert result["replay"]["blocks"]
+    assert 0.3 * whole < result["replay"]["live"]["frames"] < 0.7 * whole
     (run / "blocks.json").write_text("{}")
     assert "holds no blocks" in simulate("--replay", run, code=2)
     (run / "blocks.json").write_text(json.dumps({"blocks": [
@@ -348,7 +348,7 @@ def test_blocks_say_what_is_compared(record):
         "--replay", run, code=2)
 
 
-def test_what_cannot_be_played_is_refused(tmp_path):
+def test_a_recording_that_cannot_be_played_is_refused(tmp_path):
     assert "leave one" in simulate("--replay", "x", "campaign.yaml", code=2)
     assert "CAMPAIGN is missing" in simulate(code=2)
     assert "No such file" in simulate("--replay", tmp_path / "x", code=2)

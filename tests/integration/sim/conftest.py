@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of codec-sim share."""
+"""Fixtures of the tests of codec-sim."""
 import json
 import os
 import pathlib
@@ -48,5 +48,5 @@ def folder(scheduler):
     return re.sub(r"[^A-Za-z0-9=._-]", "_", scheduler.lstrip("./"))
 
 
-def flows(told):
-    return {f["flow"]: f for f in told["flows"]}
+def flows(output):
+    return {f["flow"]: f for f in output["flows"]}

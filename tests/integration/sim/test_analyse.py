@@ -35,7 +35,7 @@ def campaign(tmp_path):
     return write
 
 
-def told(*args):
+def parsed(*args):
     done = run(*args, "--json")
     assert done.stdout, done.stderr
     return json.loads(done.stdout), done.returncode
@@ -48,7 +48,7 @@ def told(*args):
 def test_a_campaign_of_videos_has_the_rows_of_table_1(campaign, videos, budget,
                                                       bound, frames):
     path = campaign(DISPLAY.format(v=videos), DECODE.format(v=videos))
-    a, code = told(path, *PAPER)
+    a, code = parsed(path, *PAPER)
     decode = a["flows"][1]
     assert code == 0 and a["schedulable"]
     assert decode["budget_ns"] / MS == pytest.approx(budget, abs=0.006)
@@ -63,14 +63,14 @@ def test_the_table_names_the_constraint_that_is_broken(campaign):
     assert done.returncode == 3
     assert "NOT schedulable" in done.stdout
     assert "BROKEN 4: mean cost over budget" in done.stdout
-    a, code = told(path, *PAPER)
+    a, code = parsed(path, *PAPER)
     assert code == 3 and a["flows"][1]["tardiness_ns"] is None
 
 
 def test_the_campaigns_own_options_are_used(campaign):
     flow = "name: a, count: 2, period: 20ms, cost: {mean: 2ms}"
     more = 'schedulers: [edf, "edf-hsb,be-share=40%,budget=1.5"]\n'
-    a, code = told(campaign(flow, platform="{cpus: 2}", more=more))
+    a, code = parsed(campaign(flow, platform="{cpus: 2}", more=more))
     assert code == 0
     assert a["best_effort_cpus"] == pytest.approx(0.8)
     assert a["flows"][0]["budget_ns"] == pytest.approx(3 * MS)
@@ -79,7 +79,7 @@ def test_the_campaigns_own_options_are_used(campaign):
 
 def test_jitter_and_a_late_deadline_count(campaign):
     flow = "name: {n}, count: 1, period: 20ms, cost: {{mean: 2ms}}, {more}"
-    a, _ = told(campaign(
+    a, _ = parsed(campaign(
         flow.format(n="a", more="deadline: 60ms"),
         flow.format(n="b", more="deadline: 60ms, arrival: {model: jittered, "
                     "jitter: 5ms}"), platform="{cpus: 2}"))
@@ -102,7 +102,7 @@ def test_jitter_and_a_late_deadline_count(campaign):
     ("name: x, count: 2, period: 20ms, cost: {mean: 1ms}, drift: 50ppm",
      "more than one job a period; leave drift away"),
 ])
-def test_what_cannot_be_analysed_is_named(campaign, flow, says):
+def test_a_flow_that_cannot_be_analysed_is_named(campaign, flow, says):
     done = run(campaign(flow))
     assert done.returncode == 2 and not done.stdout
     assert says in done.stderr

@@ -15,8 +15,8 @@ BOTH = ["fifo", "fifo#2"]
 @pytest.mark.parametrize("codec, said", [(1.0, "equal"), (1.05, "fifo#2")])
 def test_the_same_is_equal_and_waste_is_found(codec, said):
     run = comparison.simulated(SIM, 1, BOTH, codec={"fifo#2": codec})
-    told = comparison.verdict(run.blocks)
-    assert comparison.found(told, *BOTH) == said
+    result = comparison.verdict(run.blocks)
+    assert comparison.found(result, *BOTH) == said
     assert {b.round for b in run.blocks} == set(range(1, 11))
     for b in run.blocks:
         assert not b.flaw and b.values["stolen"] == 0

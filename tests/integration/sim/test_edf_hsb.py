@@ -22,58 +22,60 @@ def play(name):
                           capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode in (0, 3), done.stderr
     runs = json.loads(done.stdout)
-    told = {}
+    result = {}
     for run in runs if isinstance(runs, list) else [runs]:
         flows = {f["flow"]: f for f in run["flows"]}
         for f in flows.values():
             f["cpus"] = f["service_ns"] / 60e9
-        told[run["scheduler"]] = flows
-    return told
+        result[run["scheduler"]] = flows
+    return result
 
 
-def cpus(told, scheduler):
-    return told[scheduler]["generator"]["cpus"]
+def cpus(result, scheduler):
+    return result[scheduler]["generator"]["cpus"]
 
 
-def missed(told, scheduler, flow="decode"):
-    return told[scheduler][flow]["missed_share"]
+def missed(result, scheduler, flow="decode"):
+    return result[scheduler][flow]["missed_share"]
 
 
 @pytest.mark.parametrize("name", ["v18-be36", "v22-be36"])
 def test_a_full_machine(name):
-    told = play(name)
+    result = play(name)
     nice5 = play(f"{name}-nice5")
     for scheduler in ("edf-hsb", NS, "dwa"):
-        assert missed(told, scheduler, "display") == 0
-    assert missed(told, "edf-hsb") == 0
+        assert missed(result, scheduler, "display") == 0
+    assert missed(result, "edf-hsb") == 0
     # both give best effort its share; one of them all that is left as well
-    assert cpus(told, NS) == pytest.approx(1.1, abs=0.003)
-    assert 1.1 <= cpus(told, "edf-hsb") < cpus(told, "cfs")
-    assert cpus(told, "edf-hsb") == pytest.approx(cpus(told, "dwa"), rel=0.01)
+    assert cpus(result, NS) == pytest.approx(1.1, abs=0.003)
+    assert 1.1 <= cpus(result, "edf-hsb") < cpus(result, "cfs")
+    assert cpus(result, "edf-hsb") == pytest.approx(cpus(result, "dwa"),
+                                                    rel=0.01)
     # what time sharing gives best effort more is what videos have less
-    assert cpus(told, "edf-hsb") < cpus(nice5, "cfs") < cpus(told, "cfs")
-    assert missed(told, "cfs") > missed(nice5, "cfs") > 0.5
-    assert missed(told, "fifo") > 0.5
+    assert cpus(result, "edf-hsb") < cpus(nice5, "cfs") < cpus(result, "cfs")
+    assert missed(result, "cfs") > missed(nice5, "cfs") > 0.5
+    assert missed(result, "fifo") > 0.5
 
 
 def test_slack_and_background_keep_22_videos_in_time():
-    told = play("v22-be36")
-    longest = {s: told[s]["decode"]["delay"]["max_ns"]
+    result = play("v22-be36")
+    longest = {s: result[s]["decode"]["delay"]["max_ns"]
                for s in ("edf-hsb", NS)}
-    assert missed(told, NS) > 0 == missed(told, "edf-hsb")
+    assert missed(result, NS) > 0 == missed(result, "edf-hsb")
     assert longest[NS] > 2 * longest["edf-hsb"]
 
 
 def test_best_effort_has_its_share_when_videos_are_too_many():
-    told = play("v23-be36")
-    assert cpus(told, "edf-hsb") >= 1.1 > cpus(told, "dwa")
-    assert missed(told, "edf-hsb", "display") == 0
+    result = play("v23-be36")
+    assert cpus(result, "edf-hsb") >= 1.1 > cpus(result, "dwa")
+    assert missed(result, "edf-hsb", "display") == 0
 
 
 def test_with_room_for_all_schedulers_hardly_differ():
-    told = play("v11-be36")
-    assert all(missed(told, s) == 0 for s in told)
-    assert cpus(told, "edf-hsb") == pytest.approx(cpus(told, "cfs"), rel=0.01)
+    result = play("v11-be36")
+    assert all(missed(result, s) == 0 for s in result)
+    assert cpus(result, "edf-hsb") == pytest.approx(cpus(result, "cfs"),
+                                                    rel=0.01)
 
 
 def start_figures(*args):
@@ -111,10 +113,10 @@ def test_replications_have_intervals():
 
 def test_lateness_over_time_is_nothing_under_edf_hsb_and_grows_under_cfs():
     rows = [line.split() for line in figures("time", "--duration", "10s")[2:]]
-    told = [row[4] for row in rows]
-    cfs = [float(mean) for mean in told if mean != "-"]
+    result = [row[4] for row in rows]
+    cfs = [float(mean) for mean in result if mean != "-"]
     # where frames were left undone a mean of the others would fall
-    assert told[len(cfs):] and set(told[len(cfs):]) == {"-"}
+    assert result[len(cfs):] and set(result[len(cfs):]) == {"-"}
     assert cfs == sorted(cfs)
     assert len(rows) >= 10 and all(row[2] == "0.0" for row in rows)
     assert cfs[0] == 0 and cfs[-1] > max(cfs[:5])

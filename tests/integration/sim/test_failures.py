@@ -12,7 +12,7 @@ from conftest import (FEEDER, MS, P, PATIENCE, REPORT, ROOT, SABOTEUR, SIM,
                       folder, run)
 
 
-def test_live_programs_refuse_what_only_the_simulator_can(campaign):
+def test_live_programs_refuse_options_of_the_simulator(campaign):
     for flow in ("name: x, period: 10ms, cost: {mean: 1ms}",
                  "name: x, count: 1, in: {codec: pcmu}, out: {codec: pcma}, "
                  "arrival: {model: poisson}"):
@@ -62,7 +62,7 @@ def test_nonsense_is_refused_with_the_reason(campaign, flow, args, says):
 
 
 def test_json_is_json_or_nothing(campaign, tmp_path):
-    """A run that failed is told on stderr."""
+    """A run that failed is reported on stderr."""
     path = campaign(P)
     done = run(path, "-s", "efd", "--json")
     assert (done.returncode, done.stdout) == (2, "")
@@ -83,7 +83,7 @@ def test_every_scheduler_is_checked_before_the_first_run(campaign, last, says):
     assert says in done.stderr
 
 
-def test_ctrl_c_keeps_what_was_done(campaign, tmp_path):
+def test_ctrl_c_keeps_the_results_so_far(campaign, tmp_path):
     path = campaign("count: 300, period: 20ms, cost: {mean: 60us}",
                     duration="100000s")
     p = subprocess.Popen([SIM, path, "--out", tmp_path / "o"],
@@ -97,12 +97,12 @@ def test_ctrl_c_keeps_what_was_done(campaign, tmp_path):
     out, _ = p.communicate(timeout=PATIENCE)
     assert p.returncode == 130
     assert "interrupted" in out
-    told = json.loads((tmp_path / "o" / "run.json").read_text())
-    assert told["interrupted"] and told["end_ns"] < 100000 * 1000 * MS
+    result = json.loads((tmp_path / "o" / "run.json").read_text())
+    assert result["interrupted"] and result["end_ns"] < 100000 * 1000 * MS
 
 
 @pytest.mark.parametrize("how", [[], ["--json"]])
-def test_a_result_that_cannot_be_printed_is_told(campaign, how):
+def test_a_result_that_cannot_be_printed_is_reported(campaign, how):
     with open("/dev/full", "w") as full:
         done = subprocess.run([SIM, campaign(P), *how], stdout=full,
                               stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
@@ -111,7 +111,7 @@ def test_a_result_that_cannot_be_printed_is_told(campaign, how):
         "codec-sim: standard output: No space left on device\n"
 
 
-def test_a_full_disk_is_told(campaign):
+def test_a_full_disk_is_reported(campaign):
     done = run(campaign(P, duration="100s"), "--trace", "/dev/full")
     assert done.returncode == 1
     assert "No space left" in done.stderr
@@ -137,10 +137,11 @@ def test_a_broken_contract_ends_the_run_and_leaves_no_result(
     for says in (f"{spec} broke its contract at 0.", "its run ends there",
                  "policy=saboteur callback=pick what=", "--stand-in"):
         assert says in done.stderr, done.stderr
-    told = json.loads((tmp_path / "o" / folder(spec) / "run.json").read_text())
-    assert f"{spec} broke its contract at 0." in told["failure"]
-    assert told["scheduler"] == spec
-    assert told["end_ns"] < 1000 * MS
+    run = tmp_path / "o" / folder(spec) / "run.json"
+    result = json.loads(run.read_text())
+    assert f"{spec} broke its contract at 0." in result["failure"]
+    assert result["scheduler"] == spec
+    assert result["end_ns"] < 1000 * MS
 
 
 def test_a_plug_ins_damaged_queue_is_found_in_every_build(campaign):
@@ -150,8 +151,8 @@ def test_a_plug_ins_damaged_queue_is_found_in_every_build(campaign):
     assert "callback=check what=" in done.stderr
 
 
-def test_fifo_goes_on_where_that_is_asked_for_and_says_after_whom(
-        campaign, tmp_path):
+def test_with_stand_in_fifo_goes_on_and_names_the_policy_that_failed(
+         campaign, tmp_path):
     spec = f"{SABOTEUR},after=100"
     done = run(campaign(FULL), "-s", spec, "-s", "fifo", "--json",
                "--stand-in", "--out", tmp_path / "o")
@@ -182,14 +183,14 @@ def test_a_report_marks_the_columns_of_a_broken_contract(campaign, tmp_path,
                tmp_path / "o").returncode == (0 if more else 1)
     done = subprocess.run([REPORT, "--json", tmp_path / "o"],
                           capture_output=True, text=True, check=True)
-    told = json.loads(done.stdout)
-    names = [s["label"] for r in told["runs"] for s in r["schedulers"]]
+    result = json.loads(done.stdout)
+    names = [s["label"] for r in result["runs"] for s in r["schedulers"]]
     at = re.search(r"contract at (0\.\d) s", "\n".join(names))[1]
     assert "fifo" in names and "saboteur" not in names
     assert f"saboteur until it broke its contract at {at} s" in names
     went_on = f"fifo after saboteur broke its contract at {at} s"
     assert (went_on in names) == bool(more)
-    verdict, = told["verdict"]
+    verdict, = result["verdict"]
     assert verdict["choose"] == []
     assert "a scheduler broke its contract" in verdict["sentences"][-1]
     assert "Mend the scheduler" in verdict["sentences"][-1]

@@ -42,8 +42,8 @@ def play(name, scheduler, *args):
          "-s", scheduler,
          "--json", *args], capture_output=True, text=True, timeout=PATIENCE)
     assert done.stdout, done.stderr
-    told = json.loads(done.stdout)
-    return {f["flow"]: f for f in told["flows"]}, told, done.returncode
+    result = json.loads(done.stdout)
+    return {f["flow"]: f for f in result["flows"]}, result, done.returncode
 
 
 def missed(flows):
@@ -53,12 +53,12 @@ def missed(flows):
 @pytest.mark.parametrize("scheduler", ["rm", "dwa"])
 @pytest.mark.parametrize("name", TIME_SHARING)
 def test_with_admission_no_load_makes_a_stream_late(name, scheduler):
-    flows, told, code = play(name, scheduler)
+    flows, result, code = play(name, scheduler)
     for load in LOADS:
         flow = flows[f"load-{load}"]
         assert flow["refused"] == 0 and flow["missed"] == 0
         assert flow["done"] == flow["jobs"] > 0
-    assert told["total"]["refused"] == 0 and code == 0
+    assert result["total"]["refused"] == 0 and code == 0
 
 
 @pytest.mark.parametrize("name", TIME_SHARING)
@@ -90,24 +90,24 @@ def test_laxities_of_three_processes_are_the_papers(tmp_path):
 
 
 @pytest.mark.parametrize("scheduler", ["rm", "dwa"])
-def test_the_37th_stream_is_refused_and_told_why(scheduler):
-    flows, told, code = play("fig9-37", scheduler)
+def test_the_37th_stream_is_refused_with_a_reason(scheduler):
+    flows, result, code = play("fig9-37", scheduler)
     for load in (0, 16):
         flow = flows[f"load-{load}"]
         assert (flow["admitted"], flow["refused"]) == (36, 1)
         assert flow["missed"] == 0 and flow["done"] == 36 * 1800
     assert re.match(r"no-capacity: need 0\.027\d, free 0\.017\d of 1\.00 "
-                    rf"under {scheduler} \(.+ <= .+\)$", told["refusal"])
+                    rf"under {scheduler} \(.+ <= .+\)$", result["refusal"])
     assert code == 0
 
 
 @pytest.mark.parametrize("scheduler, fails", [
     ("fifo", {"even"}), ("edf", {"mail"}), ("rm", set()), ("dwa", set()),
     ("rm,workahead=hold", set()), ("dwa,workahead=hold", set())])
-def test_bursts_within_their_contract_delay_nobody_who_keeps_his(scheduler,
-                                                                 fails):
-    flows, told, code = play("burst", scheduler)
-    failed = {e["flow"] for e in told["expectations"] if not e["met"]}
+def test_bursts_within_their_contract_delay_no_conforming_call(scheduler,
+                                                               fails):
+    flows, result, code = play("burst", scheduler)
+    failed = {e["flow"] for e in result["expectations"] if not e["met"]}
     assert failed == fails
     assert code == (3 if fails else 0)
     if not fails:

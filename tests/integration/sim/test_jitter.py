@@ -87,7 +87,7 @@ def test_a_fixed_buffer_makes_every_frame_wait_as_long(tmp_path):
     accounted(t)
 
 
-def test_a_buffer_smooths_what_the_network_made_uneven(tmp_path):
+def test_a_buffer_smooths_the_jitter_of_the_network(tmp_path):
     """Frames are played in order, a period apart, however they came."""
     path = write(tmp_path, "network: {jitter: 30ms, reorder: 5%, duplicate: "
                  "5%}, jitter: {buffer: fixed, most: 120ms}")
@@ -103,7 +103,7 @@ def test_a_buffer_smooths_what_the_network_made_uneven(tmp_path):
     accounted(total(path))
 
 
-def test_what_is_lost_is_concealed(tmp_path):
+def test_lost_packets_are_concealed(tmp_path):
     path = write(tmp_path, "network: {loss: 5%}, jitter: {buffer: adaptive, "
                  "least: 30ms}")
     t = total(path)
@@ -138,7 +138,7 @@ def test_clocks_that_drift_leave_no_gap(drift, tmp_path):
     accounted(t)
 
 
-def test_what_comes_too_late_is_counted(tmp_path):
+def test_packets_that_come_too_late_are_counted(tmp_path):
     path = write(tmp_path, "network: {jitter: 100ms, reorder: 20%}, jitter: "
                  "{buffer: fixed, most: 20ms}")
     jobs = traced(path, tmp_path)

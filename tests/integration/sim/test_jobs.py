@@ -74,11 +74,11 @@ def played(path, scheduler, jobs, out):
                            "--jobs", str(jobs), *where],
                           capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
-    told = json.loads((out / "run.json").read_text() if out else done.stdout)
-    del told["seconds"], told["command"]
+    result = json.loads((out / "run.json").read_text() if out else done.stdout)
+    del result["seconds"], result["command"]
     if not out:
-        return told, None, None
-    return told, (out / "calls.csv").read_text(), \
+        return result, None, None
+    return result, (out / "calls.csv").read_text(), \
         (out / "trace.bin").read_bytes()
 
 

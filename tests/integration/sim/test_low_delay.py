@@ -24,10 +24,10 @@ def play(*args):
     done = subprocess.run([BUILD / "codec-sim", LINK, "--json", "--quiet", *args],
                           capture_output=True, text=True, timeout=PATIENCE)
     assert done.stdout, done.stderr
-    told = json.loads(done.stdout)
-    told = told if isinstance(told, list) else [told]
+    result = json.loads(done.stdout)
+    result = result if isinstance(result, list) else [result]
     return {r["scheduler"]: {f["flow"]: f for f in r["flows"]}
-            for r in told}, done.returncode
+            for r in result}, done.returncode
 
 
 @pytest.fixture(scope="module")
@@ -112,23 +112,23 @@ def test_in_the_papers_queue_http_waits_as_long_as_ftp():
     average, where fair shares of what is left make http wait half as long
     again. rule=background is edf, packet by packet."""
     wfq = "edf-be,rule=background,queue=wfq"
-    told = play("--duration", "60s", "-s", "edf", "-s",
+    result = play("--duration", "60s", "-s", "edf", "-s",
                 "edf-be,rule=background", "-s", wfq)[0]
-    assert told["edf"] == told["edf-be,rule=background"]
+    assert result["edf"] == result["edf-be,rule=background"]
     longest = {s: {n: flows[n]["delay"]["max_ns"] for n in BEST_EFFORT}
-               for s, flows in told.items()}
+               for s, flows in result.items()}
     assert longest["edf"]["nrt-http"] > 1.3 * longest["edf"]["nrt-ftp"]
     assert longest[wfq]["nrt-http"] < 1.2 * longest[wfq]["nrt-ftp"]
     assert longest[wfq]["nrt-http"] < longest["edf"]["nrt-http"]
-    assert all(told[wfq][n]["missed"] == 0 for n in REAL_TIME)
+    assert all(result[wfq][n]["missed"] == 0 for n in REAL_TIME)
 
 
 @pytest.mark.parametrize("scheduler,code", [("edf", 3), ("edf-be", 0)])
-def test_expectations_tell_them_apart(scheduler, code):
+def test_expectations_differ_between_the_schedulers(scheduler, code):
     assert play("--duration", "60s", "--scheduler", scheduler)[1] == code
 
 
-def test_figures_are_drawn_and_what_is_left_is_worked_out_anew(tmp_path):
+def test_figures_are_drawn_and_missing_results_are_computed_anew(tmp_path):
     """Figure 8's lines are those that the policy's README tells, to a percent:
     it rounds against best effort."""
     done = subprocess.run(

@@ -27,9 +27,9 @@ def run(*args):
 def test_curves_of_progress_have_the_slopes_the_paper_tells(tmp_path):
     """Of the CPU, in percent, under goodness, best and rm: time-sharing gives
     half to each; beside 120 % it gives the loop a quarter, rm nothing."""
-    told = run(CAMPAIGNS / "best" / "progress", "3", "7", "--until", "30",
+    result = run(CAMPAIGNS / "best" / "progress", "3", "7", "--until", "30",
                "--out", tmp_path)
-    rows = [line.split() for line in told.splitlines()
+    rows = [line.split() for line in result.splitlines()
             if line.startswith("  ")]
     share = [(name, *(float(v.rstrip("%")) for v in values))
              for name, *values in rows]
@@ -49,8 +49,8 @@ def test_curves_of_progress_have_the_slopes_the_paper_tells(tmp_path):
 
 
 def test_no_class_but_the_last_serves_the_set_above_its_bound():
-    told = run(CAMPAIGNS / "thesis" / "bounds", "-M", "2", "--sets", "3")
-    rows = {line[:2]: line for line in told.splitlines()[2:]}
+    result = run(CAMPAIGNS / "thesis" / "bounds", "-M", "2", "--sets", "3")
+    rows = {line[:2]: line for line in result.splitlines()[2:]}
     assert len(rows) == 9
     for name in ("A1", "B1", "C1", "A3", "B3"):
         assert " late " in rows[name]

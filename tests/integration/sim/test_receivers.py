@@ -27,7 +27,7 @@ def run(path, *args):
                           capture_output=True, text=True, timeout=PATIENCE)
 
 
-def told(path, *args):
+def parsed(path, *args):
     done = run(path, "--json", *args)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -65,7 +65,7 @@ ONE = "period: 10ms, cost: {mean: 3ms}"
 def test_a_frame_waits_for_its_receiver(tmp_path):
     """Waking up, taking the packet, the job itself: nothing else."""
     path = write(tmp_path, ONE, receivers="count: 1, cost: 2us, wake: 3us")
-    run_ = told(path)
+    run_ = parsed(path)
     assert run_["total"]["done"] == 100
     assert run_["total"]["delay"]["max_ns"] == 3 * MS + 5 * US
     assert run_["total"]["delay"]["mean_ns"] == 3 * MS + 5 * US
@@ -82,7 +82,7 @@ def test_packets_of_one_receiver_wait_for_each_other(tmp_path):
     four after two, on eight after one."""
     path = write(tmp_path, "count: 8, period: 10ms, cost: {mean: 1us}", cpus=8)
     for count, costs in ((1, 8), (3, 3), (4, 2), (8, 1), (9, 1)):
-        found = told(path, "--receivers", count, "--receiver-cost", "100us",
+        found = parsed(path, "--receivers", count, "--receiver-cost", "100us",
                      "--run-queues", "partitioned")
         assert found["total"]["delay"]["max_ns"] == costs * 100 * US + US
         assert [r["packets"] for r in found["receivers"]] == [
@@ -92,11 +92,11 @@ def test_packets_of_one_receiver_wait_for_each_other(tmp_path):
 def test_the_deadline_counts_from_the_arrival(tmp_path):
     flow = "period: 10ms, deadline: 4ms, cost: {mean: 3ms}"
     path = write(tmp_path, flow, receivers="count: 1, cost: 1ms")
-    assert told(path)["total"]["late"] == 0
-    assert told(path, "--receiver-cost", "1001us")["total"]["late"] == 100
+    assert parsed(path)["total"]["late"] == 0
+    assert parsed(path, "--receiver-cost", "1001us")["total"]["late"] == 100
 
 
-def test_what_does_not_fit_the_socket_is_lost_and_counted(tmp_path):
+def test_packets_beyond_the_socket_s_room_are_lost_and_counted(tmp_path):
     """Ten at once, room for four."""
     path = write(tmp_path, "count: 10, period: 10ms, cost: {mean: 1us}",
                  receivers="count: 1, cost: 1us, waiting: 4")
@@ -122,11 +122,11 @@ def test_what_does_not_fit_the_socket_is_lost_and_counted(tmp_path):
     assert (counts["lost"], counts["unreceived"]) == ("600", "600")
 
 
-def test_what_is_not_received_by_the_end_is_left(tmp_path):
+def test_packets_not_received_by_the_end_are_left(tmp_path):
     """Nothing disappears: 5 calls of 2 jobs, a packet takes 8 ms of 20."""
     path = write(tmp_path, "count: 5, period: 10ms, cost: {mean: 1us}",
                  receivers="count: 1, cost: 8ms", duration="20ms")
-    total = told(path)
+    total = parsed(path)
     receiver, total = total["receivers"][0], total["total"]
     assert (total["jobs"], total["done"], total["left"]) == (10, 2, 8)
     assert receiver["packets"] == 10 and receiver["busy"] == 1
@@ -207,14 +207,14 @@ def test_a_call_that_leaves_stops_sending(tmp_path):
     """Packets that come when it has gone are not received for it."""
     path = write(tmp_path, FLOWS[3], receivers="count: 2, cost: 10us",
                  duration="3s")
-    found = told(path)
+    found = parsed(path)
     total = found["total"]
     assert sum(r["packets"] for r in found["receivers"]) == total["jobs"]
     assert total["jobs"] == total["done"] + total["left"] + \
         total["overwritten"] + total["expired"] + total["unreceived"]
 
 
-def test_wrong_use_is_told(tmp_path):
+def test_wrong_use_is_reported(tmp_path):
     path = write(tmp_path, ONE)
     done = run(path, "--receiver-cost", "1us")
     assert done.returncode == 2 and "--receivers N" in done.stderr

@@ -38,7 +38,7 @@ def play(out, *args):
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def parsed(tmp_path_factory):
     """A small run: its text, scale.json and folder."""
     folder = tmp_path_factory.mktemp("scale")
     given = folder / "given.json"
@@ -62,33 +62,33 @@ def received(tmp_path_factory):
     return done.stdout, found["receivers"], folder
 
 
-def by_point(told):
-    return {(r["cpus"], r["domain"]): r for r in told[1]["rows"]}
+def by_point(parsed):
+    return {(r["cpus"], r["domain"]): r for r in parsed[1]["rows"]}
 
 
-def test_every_size_of_queue_is_played(told):
-    assert list(by_point(told)) == [(4, 1), (4, 4), (16, 1), (16, 4), (16, 8),
-                                    (16, 16)]
+def test_every_size_of_queue_is_played(parsed):
+    assert list(by_point(parsed)) == [(4, 1), (4, 4), (16, 1), (16, 4),
+                                      (16, 8), (16, 16)]
 
 
-def test_calls_move_only_where_they_can(told):
-    rows = by_point(told)
+def test_calls_move_only_where_they_can(parsed):
+    rows = by_point(parsed)
     assert rows[16, 1]["migrations"] == rows[4, 1]["migrations"] == 0
     assert rows[16, 4]["migrations"] > 0
     assert rows[16, 16]["moved_share"] > rows[16, 4]["moved_share"]
 
 
-def test_a_contended_lock_costs_more_on_more_cpus(told):
-    rows = by_point(told)
+def test_a_contended_lock_costs_more_on_more_cpus(parsed):
+    rows = by_point(parsed)
     assert rows[16, 16]["overhead_share"] > 1.5 * rows[4, 4]["overhead_share"]
     assert rows[16, 1]["overhead_share"] == pytest.approx(
         rows[4, 1]["overhead_share"], rel=0.02)
 
 
-def test_overheads_are_those_given(told):
+def test_overheads_are_those_given(parsed):
     """300 calls: 2000 ns, 30000: 4000, in between by the logarithm; alone,
     the decision is no lock."""
-    rows = by_point(told)
+    rows = by_point(parsed)
     alone, all16 = rows[16, 1], rows[16, 16]
     assert (alone["lock_ns"], all16["decision_ns"]) == (0, 0)
     assert 100 < alone["decision_ns"] < 130
@@ -96,10 +96,10 @@ def test_overheads_are_those_given(told):
     assert (alone["context_ns"], alone["migration_ns"]) == (500, 700)
 
 
-def test_the_load_is_that_of_the_campaign(told):
+def test_the_load_is_that_of_the_campaign(parsed):
     """Two that encode in 66.7 us for each one that decodes in 15.1 us."""
     want_us = (2 * 66.7 + 15.1) / 3
-    for r in told[1]["rows"]:
+    for r in parsed[1]["rows"]:
         assert r["calls"] == pytest.approx(
             0.90 * r["cpus"] * 20000 / want_us, rel=0.005)
         assert r["demand"] == pytest.approx(
@@ -107,27 +107,27 @@ def test_the_load_is_that_of_the_campaign(told):
                                                r["overhead_share"])), rel=0.01)
 
 
-def test_a_row_can_be_played_again(told):
-    row = told[1]["rows"][-1]
+def test_a_row_can_be_played_again(parsed):
+    row = parsed[1]["rows"][-1]
     again = subprocess.run(row["command"], shell=True, capture_output=True,
                            text=True, timeout=PATIENCE, check=False)
     assert json.loads(again.stdout)["total"]["delay"]["p99_ns"] == \
         row["p99_ns"]
 
 
-def test_advice_follows_the_rule(told):
-    text, found, _ = told
+def test_advice_follows_the_rule(parsed):
+    text, found, _ = parsed
     assert [(a["cpus"], a["load"]) for a in found["advice"]] == [(4, 90),
                                                                  (16, 90)]
     assert all(a["fits"] for a in found["advice"])
     for a in found["advice"]:
-        row = by_point(told)[a["cpus"], a["domain"]]
+        row = by_point(parsed)[a["cpus"], a["domain"]]
         assert row["missed_share"] == 0 and row["demand"] < 1
     assert found["rule"] in text
 
 
-def test_csv_and_picture_are_left(told):
-    _, found, folder = told
+def test_csv_and_picture_are_left(parsed):
+    _, found, folder = parsed
     with open(folder / "scale.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [int(r["p99_ns"]) for r in rows] == [r["p99_ns"]
@@ -160,23 +160,22 @@ def test_rule_of_the_advice(rows, domain, fits):
 
 
 def in_scale(code, given):
-    """What @code prints of the JSON on its input, among scale's modules."""
+    """The output of @code for the JSON on its input, among scale's modules."""
     done = subprocess.run(["/usr/bin/python3", "-B", "-c", code], cwd=SCALE,
                           input=json.dumps(given), capture_output=True,
                           text=True, check=True, timeout=PATIENCE)
     return json.loads(done.stdout)
 
 
-def test_without_costs_of_receivers_they_are_left_out(told):
-    assert "How many receivers: left out, the overheads given" in told[0]
-    assert told[1]["receivers"] == {"rows": []}
+def test_without_costs_of_receivers_they_are_left_out(parsed):
+    assert "How many receivers: left out, the overheads given" in parsed[0]
+    assert parsed[1]["receivers"] == {"rows": []}
 
 
 @pytest.mark.parametrize("options, why", [
     (["--loads", 90, "--only", "queues"], "by --only"),
     (["--loads", 97, "--only", "receivers"], "they are for loads of")])
-def test_receivers_are_left_out_where_they_are_not_asked_for(tmp_path, options,
-                                                             why):
+def test_receivers_are_simulated_on_request_only(tmp_path, options, why):
     done = play(tmp_path, "--overheads", SCALE / "receivers.json", "--cpus", 1,
                 "--duration", "40ms", *options)
     assert done.returncode == 0, done.stderr
@@ -272,7 +271,7 @@ def test_overheads_of_the_readme_can_be_played(tmp_path, name, rows):
     assert bool(found["receivers"]["rows"]) == bool(rows)
 
 
-def test_wrong_files_and_loads_are_told(tmp_path):
+def test_wrong_files_and_loads_are_reported(tmp_path):
     empty = tmp_path / "empty.json"
     empty.write_text("{}")
     done = play(tmp_path, "--overheads", empty)

@@ -30,13 +30,13 @@ def sim(tmp_path):
 def test_values_are_those_set_and_run_json_tells_them(sim):
     done = sim("--set", "flows.speech.count=5", "--set=platform.cpus=2",
                "--set", "duration=500ms", "--cpus", "3", "--json")
-    told = json.loads(done.stdout)
-    assert told["total"]["planned"] == 5
-    assert told["duration_ns"] == 500000000
-    assert told["platform"]["cpus"] == 3  # the option holds
-    assert told["campaign"]["set"] == [
+    result = json.loads(done.stdout)
+    assert result["total"]["planned"] == 5
+    assert result["duration_ns"] == 500000000
+    assert result["platform"]["cpus"] == 3  # the option holds
+    assert result["campaign"]["set"] == [
         "flows.speech.count=5", "platform.cpus=2", "duration=500ms"]
-    assert told["campaign"]["text"] == TEXT
+    assert result["campaign"]["text"] == TEXT
 
 
 def test_the_same_as_a_file_that_says_so(sim, tmp_path):
@@ -49,12 +49,12 @@ def test_the_same_as_a_file_that_says_so(sim, tmp_path):
                            timeout=PATIENCE)
     one, two = (json.loads(done.stdout) for done in (set_so, other))
     assert one["total"]["jobs"] > 0
-    for told in one, two:
-        del told["campaign"], told["command"], told["seconds"]
+    for result in one, two:
+        del result["campaign"], result["command"], result["seconds"]
     assert one == two
 
 
-def test_what_is_wrong_has_its_place(sim):
+def test_errors_name_their_place(sim):
     done = sim("--set", "flows.speach.count=3")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == ("codec-sim: --set flows.speach.count=3: flows: "

@@ -126,7 +126,7 @@ def test_only_so_many_go_in_a_row(tmp_path):
     assert longest == 7
 
 
-def test_a_pattern_asks_nobody_how_loud_he_is(tmp_path):
+def test_shedding_by_pattern_needs_no_loudness(tmp_path):
     path = write(tmp_path, 250, "{model: unknown}")
     t = sim(path, "-s", "fifo", "--shed", "pattern")
     assert 0.15 < t["shed"] / t["jobs"] < 0.25 and not t["expired"]
@@ -169,7 +169,7 @@ def sound_lost(jobs, loud):
 @pytest.mark.parametrize("voice", (
     "{model: talk, spurt: 19s, pause: 1s}",     # hardly a pause
     "{model: talk, spurt: 600s, pause: 1ms}"))  # none: music
-def test_where_nobody_pauses_it_is_no_worse_than_by_age(tmp_path, voice):
+def test_without_pauses_it_is_no_worse_than_by_age(tmp_path, voice):
     """As many frames are done, sooner, and what is lost is what is soft."""
     path = write(tmp_path, 250, voice)
     for scheduler in ("fifo", "edf"):
@@ -183,7 +183,7 @@ def test_where_nobody_pauses_it_is_no_worse_than_by_age(tmp_path, voice):
         assert 4 * sound_lost(jobs, loud)[0] < sum(by_age) / len(by_age)
 
 
-def test_of_what_is_always_as_loud_every_call_loses_alike(tmp_path):
+def test_calls_of_constant_loudness_lose_alike(tmp_path):
     """As many frames are done as by age, and at most two in a row are not."""
     with wave.open(str(tmp_path / "a.wav"), "wb") as f:
         f.setnchannels(1)
@@ -220,7 +220,7 @@ def test_a_frame_pushed_out_of_its_buffer_was_rated_too(tmp_path):
 @pytest.mark.parametrize("args", (
     ("-s", "fifo", "--shed", "pattern"), ("-s", "fifo", "--shed", "quiet"),
     ("-s", "red", "--run-queues", "2")))
-def test_what_stands_in_for_lost_packets_is_never_given_up(tmp_path, args):
+def test_concealed_frames_are_never_shed(tmp_path, args):
     """As live: nobody has waited for it in the jitter buffer, or can tell how
     loud it is."""
     path = write(tmp_path, 250, more=", network: {loss: 5%}, jitter: "
@@ -233,16 +233,16 @@ def test_what_stands_in_for_lost_packets_is_never_given_up(tmp_path, args):
     assert all(j.loud == 0 for j in made)
 
 
-def test_what_the_scheduler_gives_up_counts_as_that(tmp_path):
+def test_frames_given_up_by_the_scheduler_are_counted_as_such(tmp_path):
     """Red does so before frames are too old, also where --shed does not."""
     path = write(tmp_path, 250)
     t = sim(path, "-s", "red", "--run-queues", "2")
     assert t["shed"] > 0.15 * t["jobs"] and not t["expired"]
-    told = subprocess.run([SIM, path, "-s", "red", "--run-queues", "2"],
+    result = subprocess.run([SIM, path, "-s", "red", "--run-queues", "2"],
                           capture_output=True, text=True, timeout=PATIENCE)
     lost = t["shed"] + t["overwritten"]
     assert f"shed (age): {t['shed']} of {lost} jobs lost were given up" in \
-        told.stdout
+        result.stdout
 
 
 def test_the_set_point_can_be_given(tmp_path):
@@ -253,8 +253,9 @@ def test_the_set_point_can_be_given(tmp_path):
             for t in ("20ms", "50ms")}
     # a frame that takes the place of one that was given up has waited less
     assert wait["50ms"] > 20 * MS > wait["20ms"]
-    told = sim(path, "-s", "fifo", "--shed", "pattern", "--shed-wait", "50ms")
-    assert told["delay"]["p50_ns"] > 40 * MS
+    result = sim(path, "-s", "fifo", "--shed", "pattern", "--shed-wait",
+                 "50ms")
+    assert result["delay"]["p50_ns"] > 40 * MS
 
 
 def test_it_is_the_same_with_any_number_of_threads(tmp_path):
@@ -263,7 +264,7 @@ def test_it_is_the_same_with_any_number_of_threads(tmp_path):
         == sim(path, "--run-queues", "4", "--jobs", "3", "--shed", "quiet")
 
 
-def test_a_course_is_what_it_was(tmp_path):
+def test_a_recorded_course_is_reproduced(tmp_path):
     t = sim(write(tmp_path, 120, cpus=1), "-s", "fifo", "--shed", "quiet")
     assert (t["jobs"], t["done"], t["shed"], t["expired"], t["left"]) == \
         (34455, 29016, 5427, 0, 12)

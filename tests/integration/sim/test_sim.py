@@ -27,13 +27,13 @@ LAB = ("name: per, count: 5, period: 10ms, cost: {mean: 300us}",
 
 
 def test_one_call_is_served_in_its_cost(campaign):
-    told, code = result(campaign("period: 10ms, cost: {mean: 3ms}"))
-    flow = flows(told)["flow1"]
+    output, code = result(campaign("period: 10ms, cost: {mean: 3ms}"))
+    flow = flows(output)["flow1"]
     assert code == 0
     assert (flow["jobs"], flow["done"], flow["missed"]) == (100, 100, 0)
     assert flow["delay"]["max_ns"] == 3 * MS
-    assert told["cpus"][0]["busy_ns"] == 300 * MS
-    assert told["kernels"] is None  # nothing was measured
+    assert output["cpus"][0]["busy_ns"] == 300 * MS
+    assert output["kernels"] is None  # nothing was measured
 
 
 def test_max_age_bounds_the_delay_where_a_campaign_says_so(campaign):
@@ -43,24 +43,24 @@ def test_max_age_bounds_the_delay_where_a_campaign_says_so(campaign):
             "name: long, count: 1, period: 20ms, deadline: 150ms, ring: 8, "
             "cost: {mean: 400us}")
     for scheduler in ("fifo", "rr", "edf"):
-        told = {}
+        output = {}
         for age in ("auto", "never", None):
             more = f", max-age: {age}" if age else ""
             path = campaign(*flow, duration="2s",
                             more=f"daemon: {{admission: off{more}}}\n")
-            told[age] = flows(result(path, "-s", scheduler)[0])
-        assert told[None] == told["never"]
-        flow1, long = (told["auto"][name] for name in ("flow1", "long"))
-        assert flow1["expired"] > 0 == told["never"]["flow1"]["expired"]
+            output[age] = flows(result(path, "-s", scheduler)[0])
+        assert output[None] == output["never"]
+        flow1, long = (output["auto"][name] for name in ("flow1", "long"))
+        assert flow1["expired"] > 0 == output["never"]["flow1"]["expired"]
         assert 80 * MS - MS < flow1["delay"]["max_ns"] <= 80.4 * MS
         assert long["delay"]["max_ns"] <= 150.4 * MS
-        assert told["never"]["flow1"]["delay"]["max_ns"] > 100 * MS
+        assert output["never"]["flow1"]["delay"]["max_ns"] > 100 * MS
 
 
 def test_the_last_job_due_at_the_end_counts(campaign):
-    told, _ = result(campaign("period: 10ms, share: 100%",
+    output, _ = result(campaign("period: 10ms, share: 100%",
                               more=NO_ADMISSION))
-    flow = flows(told)["flow1"]
+    flow = flows(output)["flow1"]
     assert (flow["due"], flow["missed"], flow["done"]) == (100, 0, 100)
 
 
@@ -69,33 +69,34 @@ def test_dhalls_set_misses_under_edf_and_not_under_llf(campaign):
     path = campaign("name: light, count: 2, period: 10ms, cost: {mean: 1ms}",
                     "name: heavy, period: 10500us, cost: {mean: 10ms}",
                     platform="{cpus: 2, preempt: full}", more=NO_ADMISSION)
-    told, _ = result(path, "-s", "edf")
-    assert flows(told)["heavy"]["missed"] > 0
-    assert flows(told)["light"]["missed"] == 0
+    output, _ = result(path, "-s", "edf")
+    assert flows(output)["heavy"]["missed"] > 0
+    assert flows(output)["light"]["missed"] == 0
 
 
-def test_preemption_decides_who_waits(campaign):
+def test_preemption_decides_which_job_waits(campaign):
     path = campaign("name: long, period: 100ms, cost: {mean: 50ms}",
                     "name: short, period: 10ms, cost: {mean: 1ms}, "
                     "start: {at: 1ms}", duration="100ms",
                     more=NO_ADMISSION)
-    told, _ = result(path, "--preempt", "frame")
-    assert flows(told)["short"]["delay"]["max_ns"] == 50 * MS
-    told, _ = result(path, "--preempt", "full")
-    assert flows(told)["short"]["delay"]["max_ns"] == 1 * MS
-    assert flows(told)["long"]["delay"]["max_ns"] == 56 * MS
-    told, _ = result(path, "--preempt", "quantum", "--quantum", "4ms")
+    output, _ = result(path, "--preempt", "frame")
+    assert flows(output)["short"]["delay"]["max_ns"] == 50 * MS
+    output, _ = result(path, "--preempt", "full")
+    assert flows(output)["short"]["delay"]["max_ns"] == 1 * MS
+    assert flows(output)["long"]["delay"]["max_ns"] == 56 * MS
+    output, _ = result(path, "--preempt", "quantum", "--quantum", "4ms")
     # arrivals at 1, 11, ...: kicks at 4, 12, ... on the grid
-    assert flows(told)["short"]["delay"]["max_ns"] == 4 * MS
+    assert flows(output)["short"]["delay"]["max_ns"] == 4 * MS
 
 
 def test_overheads_are_charged(campaign):
     path = campaign("count: 2, period: 10ms, cost: {mean: 1ms}")
-    told, _ = result(path, "--overhead-decision", "10us", "--overhead-context",
-                     "100us", "--overhead-release", "1us")
+    output, _ = result(path, "--overhead-decision", "10us",
+                       "--overhead-context", "100us",
+                       "--overhead-release", "1us")
     # 200 turns, each a decision, a switch and a release
-    assert told["cpus"][0]["overhead_ns"] == 200 * 111000
-    assert told["cpus"][0]["busy_ns"] == 200 * 1111000
+    assert output["cpus"][0]["overhead_ns"] == 200 * 111000
+    assert output["cpus"][0]["busy_ns"] == 200 * 1111000
 
 
 def test_frames_in_a_row_cost_less(campaign):
@@ -108,8 +109,8 @@ def test_frames_in_a_row_cost_less(campaign):
             " start: {spread: 20ms}", duration="2s",
             more="daemon: {admission: off, max-age: 100ms}\n")
         for scheduler in ("fifo", "rr"):
-            told = flows(result(path, "-s", scheduler)[0])["flow1"]
-            lost[scheduler, warm] = told["loss"]
+            output = flows(result(path, "-s", scheduler)[0])["flow1"]
+            lost[scheduler, warm] = output["loss"]
     assert lost["fifo", ""] == lost["fifo", ", warm: 80%"]
     assert lost["rr", ""] == pytest.approx(lost["fifo", ""], abs=0.02)
     # four of five turns stay with their call: 100 us become 84
@@ -119,8 +120,8 @@ def test_frames_in_a_row_cost_less(campaign):
 
 
 def test_one_call_alone_is_always_warm_but_for_its_first_frame(campaign):
-    told, _ = result(campaign("period: 10ms, cost: {mean: 3ms, warm: 50%}"))
-    assert told["cpus"][0]["busy_ns"] == (3 + 99 * 1.5) * MS
+    output, _ = result(campaign("period: 10ms, cost: {mean: 3ms, warm: 50%}"))
+    assert output["cpus"][0]["busy_ns"] == (3 + 99 * 1.5) * MS
 
 
 def test_a_half_life_needs_a_share(campaign):
@@ -134,23 +135,23 @@ def test_closed_goes_on_late_and_loop_takes_the_rest(campaign):
                     "name: a, period: 100ms, share: 70%, "
                     "arrival: {model: closed}",
                     platform="{cpus: 1, preempt: full}")
-    told, _ = result(path, "-s", "edf")
-    assert flows(told)["a"]["missed"] == 0
+    output, _ = result(path, "-s", "edf")
+    assert flows(output)["a"]["missed"] == 0
     # a nanosecond more: what ends with the campaign still counts
-    assert flows(told)["loop"]["service_ns"] == 300 * MS + 1
+    assert flows(output)["loop"]["service_ns"] == 300 * MS + 1
     over = campaign("name: a, period: 100ms, share: 125%, "
                     "arrival: {model: closed}", more=NO_ADMISSION)
-    told, _ = result(over, "-s", "edf")
-    flow = flows(told)["a"]
+    output, _ = result(over, "-s", "edf")
+    flow = flows(output)["a"]
     # ends at 125, 250, ..., 1000, each 25 late; the next begins at once
     assert (flow["done"], flow["late"]) == (8, 8)
     assert flow["delay"]["max_ns"] == 125 * MS
 
 
 def test_a_bounded_queue_drops_its_oldest(campaign):
-    told, _ = result(campaign("period: 10ms, cost: {mean: 20ms}, ring: 3",
+    output, _ = result(campaign("period: 10ms, cost: {mean: 20ms}, ring: 3",
                               more=NO_ADMISSION))
-    flow = flows(told)["flow1"]
+    flow = flows(output)["flow1"]
     assert flow["jobs"] == 100
     # the job begun at 980 ends with the campaign
     assert flow["done"] == 50
@@ -160,16 +161,16 @@ def test_a_bounded_queue_drops_its_oldest(campaign):
 def test_calls_beyond_capacity_are_refused_with_the_reason(campaign):
     path = campaign("count: 10, period: 10ms, cost: {mean: 2ms}, "
                     "expect: {admitted: '>= 100%'}")
-    told, code = result(path, "-s", "fifo")
-    flow = flows(told)["flow1"]
+    output, code = result(path, "-s", "fifo")
+    flow = flows(output)["flow1"]
     assert (flow["admitted"], flow["refused"], code) == (5, 5, 3)
-    assert "need" in told["refusal"]
+    assert "need" in output["refusal"]
 
 
 def test_load_is_turned_into_calls(campaign):
-    told, _ = result(campaign("load: 50%, period: 10ms, cost: {mean: 1ms}",
+    output, _ = result(campaign("load: 50%, period: 10ms, cost: {mean: 1ms}",
                               platform="{cpus: 4}"))
-    assert flows(told)["flow1"]["planned"] == 20
+    assert flows(output)["flow1"]["planned"] == 20
 
 
 def test_expectations_decide_the_exit_code(campaign):
@@ -240,9 +241,10 @@ def test_arrivals_and_costs_do_not_depend_on_the_scheduler(campaign):
     path = campaign(*flows_that_end, duration="4s", more=NO_ADMISSION)
     counts = set()
     for name in ("fifo", "rr", "edf"):
-        told, _ = result(path, "-s", name)
-        assert told["total"]["left"] == 0
-        counts.add(tuple((f["jobs"], f["service_ns"]) for f in told["flows"]))
+        output, _ = result(path, "-s", name)
+        assert output["total"]["left"] == 0
+        counts.add(tuple((f["jobs"], f["service_ns"])
+                         for f in output["flows"]))
     assert len(counts) == 1
 
 
@@ -265,7 +267,7 @@ def test_it_and_the_feeder_play_the_same_packets(campaign, tmp_path):
     assert [at / 1e9 - 1 for at in came] == pytest.approx(sent, abs=1e-6)
 
 
-def test_a_fast_clock_costs_what_it_is_ahead(campaign):
+def test_a_fast_clock_costs_as_much_as_it_is_ahead(campaign):
     """pd2 serves the agreed rate: of 55 frames a second 50, once eight wait,
     as in the daemon. fifo holds nothing back."""
     path = campaign("count: 1, in: {codec: pcmu}, out: {codec: amr}, cost: "
@@ -287,9 +289,9 @@ def test_codec_report_reads_run_folders(campaign, tmp_path):
     assert run(path, "--out", tmp_path / "o").returncode == 0
     done = subprocess.run([REPORT, "--json", "--by", "flow", tmp_path / "o"],
                           capture_output=True, text=True, check=True)
-    told = json.loads(done.stdout)["runs"][0]
-    groups = {g["group"]: g for g in told["schedulers"][0]["groups"]}
-    assert told["program"] == "codec-sim" and told["notes"] == []
+    output = json.loads(done.stdout)["runs"][0]
+    groups = {g["group"]: g for g in output["schedulers"][0]["groups"]}
+    assert output["program"] == "codec-sim" and output["notes"] == []
     assert groups["a"]["done"] == 300 and groups["b"]["done"] == 100
     assert groups["all"]["lost"] == 0 and groups["a"]["late_share"] == 0
     assert groups["all"]["busy_share"] == pytest.approx(.25, abs=.01)
@@ -345,32 +347,32 @@ def test_in_a_replayed_overload_frames_keep_their_costs(campaign, tmp_path):
 
 
 def test_flows_with_codecs_are_measured(campaign):
-    told, code = result(campaign(
+    output, code = result(campaign(
         "count: 4, in: {codec: pcmu}, out: {codec: pcma}", duration="2s"),
         "--codec-kernels", "stock")
-    flow = flows(told)["flow1"]
+    flow = flows(output)["flow1"]
     # phases are spread: a call's last frame may lie beyond the end
     assert code == 0 and 396 <= flow["jobs"] <= 400
     assert flow["done"] + flow["left"] == flow["jobs"]
     assert flow["service_ns"] > 0
-    assert told["kernels"] == "stock"
+    assert output["kernels"] == "stock"
 
 
 def test_one_task_on_256_cpus(campaign):
     for queues in ("global", "partitioned", "7"):
-        told, code = result(campaign("period: 10ms, cost: {mean: 3ms}"),
+        output, code = result(campaign("period: 10ms, cost: {mean: 3ms}"),
                             "--cpus", 256, "--run-queues", queues)
-        assert code == 0 and flows(told)["flow1"]["done"] == 100
-        assert sum(c["busy_ns"] for c in told["cpus"]) == 300 * MS
+        assert code == 0 and flows(output)["flow1"]["done"] == 100
+        assert sum(c["busy_ns"] for c in output["cpus"]) == 300 * MS
 
 
 def test_cost_above_the_period_is_refused_or_overload(campaign):
     path = campaign("period: 10ms, cost: {mean: 15ms}")
-    told, _ = result(path)
-    assert flows(told)["flow1"]["refused"] == 1
+    output, _ = result(path)
+    assert flows(output)["flow1"]["refused"] == 1
     path = campaign("period: 10ms, cost: {mean: 15ms}", more=NO_ADMISSION)
-    told, _ = result(path)
-    flow = flows(told)["flow1"]
+    output, _ = result(path)
+    flow = flows(output)["flow1"]
     assert (flow["done"], flow["late"], flow["due"]) == (66, 66, 100)
     assert flow["missed"] == 100
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What parties of conversations send: digits are complete and where they were
- * asked for, noise is in pauses only, changes come when they are due, packets
- * are overtaken by as many as was asked for; all of it once, and the same for
- * the same seed.
+ * The packets of parties of conversations: digits are complete and where they
+ * were asked for, noise is in pauses only, changes come when they are due,
+ * packets are overtaken by as many as was asked for; all of it once, and the
+ * same for the same seed.
  */
 #include <string.h>
 
@@ -43,7 +43,7 @@ static struct plan make(const struct campaign *c, uint64_t seed)
 	return p;
 }
 
-/* What party a of the first conversation says. */
+/* The packets of party a of the first conversation. */
 static const struct said *say(const char *party, uint64_t seed)
 {
 	static struct said s;

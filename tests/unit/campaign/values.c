@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a campaign file says is what the loader gives, in ns and ppm, with the
+ * The loader gives the values of a campaign file, in ns and ppm, with the
  * documented defaults.
  */
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What schedulers see of the frames of a file.
+ * The frames of a file, as schedulers see them.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files written frame by frame: headers complete at the end, a WAV file never
- * longer than its header can tell, a full disk an error that says so.
+ * longer than its header can say, a full disk an error that says so.
  */
 #define _GNU_SOURCE
 #include "cmocka_cr.h"

@@ -64,7 +64,8 @@ static void rows_are_measured_side_by_side(void **state)
 	assert_true(rows.later.enc.cost.mean > 0);
 }
 
-/* What there is no time for is left out, from the most states on. */
+/* Measurements for which no time is left are left out, from the most states
+ * on. */
 static void a_curve_has_the_points_there_is_time_for(void **state)
 {
 	struct cost_plan plan = { .budget = 40 * CR_MS };

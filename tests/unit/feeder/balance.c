@@ -25,7 +25,7 @@ struct direction {
 	uint16_t seq; /* of what comes */
 };
 
-/* What goes wrong on the daemon's side; 0: nothing does. */
+/* Faults of the daemon; 0: none. */
 struct wrong {
 	unsigned vanish;   /* packet of speech that is never sent on       */
 	unsigned twice;	   /* packet of speech that is sent on twice       */
@@ -172,7 +172,7 @@ static void play(struct direction *r, const struct wrong *w)
 	}
 }
 
-/* What is said of party @party if @w goes wrong. */
+/* The faults reported for party @party if @w goes wrong. */
 static struct balance judge(const char *party, const struct wrong *w)
 {
 	struct direction *r = make(party);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes back is matched to what was sent by timestamp: exact counts of
+ * Received packets are matched to those sent by timestamp: exact counts of
  * received, lost, late, duplicate, reordered and stray frames.
  */
 #include <stdlib.h>
@@ -159,8 +159,8 @@ static void silence_of_dtx_is_not_a_loss(void **state)
 	free(m);
 }
 
-/* Nobody tells where the numbers begin: the first packet does. Frames 0 and 1
- * were never sent, and frame 4 is lost. */
+/* No message says where the numbers begin: the first packet does. Frames 0 and
+ * 1 were never sent, and frame 4 is lost. */
 static void a_base_that_nobody_tells_is_learned(void **state)
 {
 	struct match *m = make(0);

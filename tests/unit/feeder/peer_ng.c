@@ -23,7 +23,7 @@ struct stage {
 	struct sockaddr_storage asker;
 };
 
-/* What came of a question. */
+/* The answer to a question. */
 struct heard {
 	unsigned times;
 	int64_t number;
@@ -242,7 +242,7 @@ static void another_asker_has_other_cookies(void **state)
 	ask(t, &h[1], 1);
 	assert_true(asked(t, &second));
 	assert_string_not_equal(first.cookie, second.cookie);
-	peer_ng_give_up(t->ng); /* who asked ends before the tear-down */
+	peer_ng_give_up(t->ng); /* before the tear-down, as the caller does */
 	ng_message_free(&first);
 	ng_message_free(&second);
 }

@@ -202,8 +202,8 @@ static void what_is_given_back_is_closed_and_used_again(void **state)
 	close_ports(r);
 }
 
-/* What a socket had no room for is counted when it is closed, also when nothing
- * has come after it. */
+/* Packets beyond the room of a socket are counted when it is closed, also when
+ * nothing has come after it. */
 static void drops_are_those_of_the_sockets(void **state)
 {
 	struct ports_fixture *r = open_ports(PORTS_OWN);

@@ -24,7 +24,7 @@ static const char text[] = "duration: 1s\n"
 			   "    in: {codec: pcmu}\n"
 			   "    out: {codec: pcma}\n";
 
-/* What came of the lines. */
+/* The results of the lines. */
 struct heard {
 	char set[256];
 	char why[600];

@@ -59,7 +59,7 @@ def note(code, at=0, count=0, text=""):
 
 
 def with_levels(head, calls, jobs):
-    """The parts of a trace whose records tell how loud frames are. jobs:
+    """The parts of a trace whose records have the loudness of frames. jobs:
     [(record, importance)]."""
     return [head[:8] + struct.pack("<I", 96) + head[12:],
             *(c + bytes(96 - len(c)) for c in calls),
@@ -208,7 +208,7 @@ def codec_report():
 def verdict(write, codec_report):
     """verdict({folder: trace}) -> what --json says of it; the campaign is
     known to be demo.yaml."""
-    def tell(traces, told=None, more=()):
+    def make_files(traces, output=None, more=()):
         folders = []
         for name, trace in traces.items():
             path = write(trace, name=f"{name}/trace.bin")
@@ -216,7 +216,7 @@ def verdict(write, codec_report):
             write(json.dumps({
                 "campaign": {"path": "/somewhere/demo.yaml", "text": "x"},
                 "seed": 7, "machine": {"cpu": "AMD EPYC"},
-                **(told or {}).get(name, {})}).encode(),
+                **(output or {}).get(name, {})}).encode(),
                 name=f"{name}/run.json")
             top = os.path.dirname(folder) if "/" in name else folder
             folders += [top] if top not in folders else []
@@ -224,7 +224,7 @@ def verdict(write, codec_report):
         assert result.returncode == 0, result.stderr
         said, = json.loads(result.stdout)["verdict"]
         return said
-    return tell
+    return make_files
 
 
 @pytest.fixture

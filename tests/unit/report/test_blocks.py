@@ -29,7 +29,7 @@ def block(number, scheduler, at, **more):
             "jobs": 5000, **more}
 
 
-def told(found, **more):
+def parsed(found, **more):
     return json.dumps({"version": 1, "warm_up_s": 0.35, "target": 1.25,
                        "workers": 1, "blocks": found, **more}).encode()
 
@@ -87,7 +87,7 @@ def played(write):
     def make(order, change=lambda found: found, **more):
         trace, found = overloaded(order, **more)
         folder = os.path.dirname(write(trace, name="blocks/trace.bin"))
-        write(told(change(found)), name="blocks/blocks.json")
+        write(parsed(change(found)), name="blocks/blocks.json")
         write(json.dumps({"campaign": {"path": "demo.yaml"}}).encode(),
               name="blocks/run.json")
         return folder
@@ -96,7 +96,7 @@ def played(write):
 
 # ---- what a block says
 
-def test_a_block_says_what_its_frames_cost_and_asked_for(played):
+def test_a_block_has_the_costs_and_demand_of_its_frames(played):
     from codec_report.run import load_run, sections
     run = load_run(played([(1, "fifo"), (1, "rr")]))
     sections(run)
@@ -137,7 +137,7 @@ def test_codec_pairs_count_as_they_arrive_not_as_they_are_served(played):
 
 
 def test_first_of_a_row_and_later_ones_are_of_the_same_codec_pairs(played):
-    """Where none has both, neither is told."""
+    """Where none has both, neither is shown."""
     def calls(scheduler, row):  # the dear ones in rows, the others not
         if scheduler == "edf":
             return ((1, 2, 1, 1, 4)[row % 5],) * 2
@@ -154,7 +154,7 @@ def test_first_of_a_row_and_later_ones_are_of_the_same_codec_pairs(played):
     assert edf["later_us"] == pytest.approx(300, rel=.01)
 
 
-def test_what_others_took_is_stolen_and_no_cost(played):
+def test_time_of_other_programs_is_stolen_and_no_cost(played):
     def cost(_, n=itertools.count(1)):
         return 20 * MS if next(n) % 200 == 0 else COST  # of every 60 ms
     from codec_report.run import load_run, sections
@@ -182,7 +182,7 @@ def test_a_block_in_which_the_scheduler_was_switched_is_left_out(write):
     trace, found = overloaded([(1, "fifo"), (1, "rr")])
     trace += note(1, found[1]["begin_ns"] + S // 2, text="fifo")
     folder = os.path.dirname(write(trace, name="blocks/trace.bin"))
-    write(told(found), name="blocks/blocks.json")
+    write(parsed(found), name="blocks/blocks.json")
     run = load_run(folder)
     assert [s.scheduler for s in sections(run)] == ["fifo"]
     assert [b.flaw for b in run.blocks] == ["", "switched"]
@@ -198,13 +198,13 @@ def test_a_block_in_which_the_scheduler_was_switched_is_left_out(write):
     ({"blocks": [block(1, "rr", 5, calls=7)]}, "calls"),
     ({"blocks": [7]}, "no object")])
 def test_a_wrong_file_is_refused(change, message):
-    text = told(change.pop("blocks", [block(1, "rr", 5)]), **change)
+    text = parsed(change.pop("blocks", [block(1, "rr", 5)]), **change)
     with pytest.raises(ReportError, match=message):
         blocks.parse(text, "blocks.json")
 
 
 @pytest.mark.parametrize("after, recovered", [(900, 200), (400, None)])
-def test_recovery_is_told_of_five_slices(played, after, recovered):
+def test_recovery_is_shown_of_five_slices(played, after, recovered):
     """Frames that come until 200 ms after the overload take 30 ms."""
     records, at = [], 2 * S
     over = at + 900 * MS
@@ -520,7 +520,7 @@ def test_switches_without_blocks_make_a_column_for_each_scheduler(
     assert math.isclose(rr["busy_share"], .9, abs_tol=.05)
 
 
-def test_refusals_come_with_what_was_measured(played, codec_report):
+def test_refusals_come_with_the_measurements(played, codec_report):
     folder = played(rounds(2, "fifo", "rr"))
     result = codec_report(folder)
     assert result.returncode == 0, result.stderr
@@ -536,7 +536,7 @@ def test_decided_metrics_have_words():
         {metric.key for metric in interleaved.ROWS}
 
 
-def test_a_page_of_blocks_that_all_tell_nothing_has_a_title(
+def test_a_page_of_blocks_without_results_has_a_title(
         played, codec_report, tmp_path):
     folder = played(rounds(2, "fifo", "rr"), lambda found: [
         {**b, "cpu_ns": S // 2} for b in found])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the verdict says of conversions, word by word."""
+"""The verdict on conversions, word by word."""
 import json
 import os
 
@@ -31,20 +31,20 @@ def test_conversions_have_a_sentence_and_decide_last(write, codec_report):
 def converted(write, verdict):
     """converted({scheduler: files done in each run}) -> the sentence on
     conversions; runs of a scheduler in broken beyond the first broke off."""
-    def tell(done, broken=()):
-        traces, told = {}, {}
+    def make_files(done, broken=()):
+        traces, result = {}, {}
         for name, counts in done.items():
             for i, count in enumerate(counts, 1):
                 run = f"{name}/{i}"
                 write(calls_csv(), name=f"{run}/calls.csv")
                 traces[run] = speech(name)
-                told[run] = {"interrupted": name in broken and i > 1,
+                result[run] = {"interrupted": name in broken and i > 1,
                              "conversions": {"count": 20, "done": count,
                                              "ids": []}}
-        found, = [text for text in verdict(traces, told)["sentences"]
+        found, = [text for text in verdict(traces, result)["sentences"]
                   if text.startswith("Conversions")]
         return found
-    return tell
+    return make_files
 
 
 def test_conversions_are_medians_of_the_runs_that_count(converted):

@@ -152,7 +152,7 @@ def test_calls_are_rated_by_loss_delay_and_options(write, groups):
         "--playout", "100ms")
 
 
-def test_what_the_network_lost_counts(write, groups):
+def test_losses_of_the_network_count(write, groups):
     path = write(header(), call(1), *frames(1), name="r/trace.bin")
     write(b"call,sent,received,withheld,delay_mean_ms\n1,100,100,25,5.5\n",
           name="r/calls.csv")

@@ -118,7 +118,8 @@ def test_rtapp_there_and_back(put, tmp_path):
       "dl-deadline": "8"}, "dl-deadline is no number"),
     ({"run": 5, "sleep": 5, "cpus": 1}, "cpus is no list"),
 ])
-def test_what_a_campaign_cannot_say_is_refused(put, tmp_path, task, why):
+def test_tasks_that_no_campaign_can_describe_are_refused(put, tmp_path, task,
+                                                         why):
     path = put("w.json", json.dumps({"tasks": {"t": task}}))
     with pytest.raises(ReportError, match=why):
         exchange.rtapp_to_campaign(path, str(tmp_path / "w.yaml"))
@@ -191,7 +192,7 @@ def test_a_capture_becomes_a_campaign(put, tmp_path):
     assert "ptime: 30ms" in pcma and "start" not in pcma
 
 
-def test_the_program_names_what_it_cannot_read(codec_report, put, tmp_path):
+def test_the_program_names_unreadable_files(codec_report, put, tmp_path):
     for words, why in ((["--import", "x.doc", "y"], "reads .csv"),
                        (["--export", "x.csv", "y"], "writes .json"),
                        (["--import", "x.csv", "y", "z"], "take one RUN"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures show, worked out again frame by frame in plain Python; and
+"""The data of figures, computed again frame by frame in plain Python; and
 faults seeded into a trace, which have to show."""
 import math
 import random
@@ -242,7 +242,7 @@ def test_the_sentence_says_where_most_of_the_time_goes(part):
     assert text.endswith(f"of it {split.WHERE[part]}.")
 
 
-def test_overhead_is_what_is_left_of_the_workers_time(frames):
+def test_overhead_is_the_rest_of_the_workers_time(frames):
     from codec_report.figures import overhead
     load = seeded()
     latencies, n = [], len(load.done())
@@ -273,7 +273,7 @@ def test_a_frame_that_displaces_another_has_no_pick_latency(frames):
     assert data.between == MS / 3  # 12 - 11, not 12 - 7
 
 
-def test_the_gantt_chart_has_what_touches_its_window(frames):
+def test_the_gantt_chart_has_all_jobs_within_its_window(frames):
     from codec_report.figures import gantt
     load = seeded()
     source = frames(*load.parts())

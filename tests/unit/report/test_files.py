@@ -163,7 +163,7 @@ def test_two_runs_side_by_side_have_no_stars(write, codec_report):
     assert "a, b: no calls.csv" in result.stdout
 
 
-def test_every_number_is_there_when_it_is_asked_for(write, codec_report):
+def test_every_metric_can_be_selected(write, codec_report):
     """Else ten rows and a closing line; and in the file."""
     path = write(*small(1, "fifo"))
     short = codec_report(path).stdout.splitlines()
@@ -247,11 +247,11 @@ def test_conversions_are_a_group_without_rhythm(write, codec_report):
         run = json.loads(codec_report("--json", *options, folder).stdout)
         return {g["group"]: g for g in
                 run["runs"][0]["schedulers"][0]["groups"]}
-    told = {"count": 3, "done": 2, "turnaround_mean_ns": 5000000,
+    output = {"count": 3, "done": 2, "turnaround_mean_ns": 5000000,
             "turnaround_p50_ns": 4000000, "turnaround_max_ns": 6000000,
             "times_real_time": 12.5, "ids": [7]}
     for by in ("codec", "class", "flow"):
-        g = groups(told, "--by", by)["conversions"]
+        g = groups(output, "--by", by)["conversions"]
         assert (g["calls"], g["jobs"], g["done"]) == (1, 4, 4)
         assert g["sched_jitter_max_ms"] is None
         assert [g[k] for k in ("conversions", "conversions_done",
@@ -302,11 +302,12 @@ def frames_file(frames):
 
 
 def peer_run(write, frames=(), name="rtpengine", flows=("steady",) * 3):
-    """What codec-feeder --ng leaves: no trace, no scheduler."""
+    """The files of codec-feeder --ng: no trace, no scheduler."""
     counts = "5,5,0,10.0,", "5,4,1,10.1,", "5,0,5,0.0,"
     path = write(b"call,flow,codec_in,codec_out,mode_in,mode_out,sent,received,"
                  b"lost,delay_p99_ms,daemon_done\n" + "".join(
-                     f"{i},{flow},pcmu,amr,64,12.2,{told}\n" for i, (flow, told)
+                     f"{i},{flow},pcmu,amr,64,12.2,{text}\n"
+                     for i, (flow, text)
                      in enumerate(zip(flows, counts), 1)).encode(),
                  name=f"{name}/calls.csv")
     write(json.dumps({
@@ -326,9 +327,9 @@ def test_a_media_proxy_is_a_column_beside_schedulers(write, codec_report):
           b"delay_p99_ms\n1,steady,pcmu,amr,,12.2,10,10,1.5\n",
           name="edf/calls.csv")
     proxy = peer_run(write)
-    told = json.loads(codec_report("--json", os.path.dirname(trace),
+    output = json.loads(codec_report("--json", os.path.dirname(trace),
                                    proxy).stdout)
-    run = told["runs"][1]
+    run = output["runs"][1]
     assert run["schedulers"][0]["scheduler"] == "rtpengine"
     group, = run["schedulers"][0]["groups"]
     assert group["group"] == "pcmu/64 -> amr/12.2"
@@ -343,7 +344,8 @@ def test_a_media_proxy_is_a_column_beside_schedulers(write, codec_report):
                             "no figures"]
 
 
-def test_the_page_says_of_whom_its_figures_are(write, codec_report, tmp_path):
+def test_the_page_names_the_schedulers_of_its_figures(write, codec_report,
+                                                      tmp_path):
     """"No call lost a frame" is not of the proxy, which lost some."""
     trace = write(*small(2), name="edf/trace.bin")
     page = tmp_path / "page.html"
@@ -354,16 +356,16 @@ def test_the_page_says_of_whom_its_figures_are(write, codec_report, tmp_path):
         assert ("nothing in them is of rtpengine" in text) == says
 
 
-@pytest.mark.parametrize("told,note", [
+@pytest.mark.parametrize("output,note", [
     ({"failure": "delete: Connection refused", "interrupted": False},
      "the run broke off: delete: Connection refused"),
     ({"failure": None, "interrupted": True}, "the run was interrupted"),
     ({"failure": None, "interrupted": False}, None),
 ])
-def test_a_run_that_is_not_whole_says_so(write, codec_report, told, note):
+def test_a_run_that_is_not_whole_says_so(write, codec_report, output, note):
     """Its counts are beside those of whole ones."""
     path = write(*small(2), name="edf/trace.bin")
-    write(json.dumps(told).encode(), name="edf/run.json")
+    write(json.dumps(output).encode(), name="edf/run.json")
     run = json.loads(codec_report("--json",
                                   os.path.dirname(path)).stdout)["runs"][0]
     assert [n for n in run["notes"] if n.startswith("the run ")] == \

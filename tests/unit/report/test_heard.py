@@ -83,8 +83,8 @@ def test_each_has_a_score_and_says_of_what(folder, codec_report, pesq, known,
     for kind, score in zip(SPANS, scores):
         assert f"/out/shed-{kind}.wav: {score}\n" in result.stdout
         assert f"<br>{score}.</p>" in text
-    told = " ".join(result.stdout.split())
-    assert ("pip install --target DIR pesq" in told) is not known
+    output = " ".join(result.stdout.split())
+    assert ("pip install --target DIR pesq" in output) is not known
     one, = json.loads(codec_report("--json", folder).stdout)["runs"]
     assert [h["shed"] for h in one["heard"]] == ["quiet", "age"]
     assert [h["mos"] for h in one["heard"]] == pytest.approx(mos)
@@ -161,11 +161,11 @@ def test_silence_and_codecs_that_are_not_tabulated_have_no_score(
     assert "pip install" not in out
 
 
-@pytest.mark.parametrize("told", (
+@pytest.mark.parametrize("output", (
     [], {}, {"call": "2"}, {"call": 2, "age": [1]}, {"call": 2, "quiet": 7},
     {"call": 2, "age": [1, None]}))
-def test_what_is_no_list_of_passages_is_refused(folder, write, codec_report,
-                                                told):
-    write(json.dumps(told).encode(), name="out/blocks/heard.json")
+def test_a_malformed_list_of_passages_is_refused(folder, write, codec_report,
+                                                 output):
+    write(json.dumps(output).encode(), name="out/blocks/heard.json")
     result = codec_report(folder)
     assert result.returncode == 2 and "heard.json: no " in result.stderr

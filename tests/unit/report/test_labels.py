@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns have names that tell them apart, and no paths."""
+"""Columns have distinct names, and no paths."""
 import pytest
 
 from codec_report.labels import Known, labels
@@ -22,5 +22,5 @@ from codec_report.labels import Known, labels
     ([("a", "edf"), ("a", "edf"), ("a", "rr")],
      ["edf", "edf #2", "rr"]),
 ])
-def test_columns_are_told_apart_by_what_differs(known, want):
+def test_labels_have_the_options_that_differ(known, want):
     assert labels([Known(*k) for k in known]) == want

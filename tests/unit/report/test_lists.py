@@ -75,7 +75,7 @@ def perfetto(codec_report, tmp_path, *args):
 
 
 def check_rules(events):
-    """What the Trace Event Format asks for, and ui.perfetto.dev relies on."""
+    """The rules of the Trace Event Format on which ui.perfetto.dev relies."""
     names, stacks, last = {}, {}, 0.0
     for e in events:
         assert e["ph"] in PHASES and isinstance(e["name"], str)
@@ -144,8 +144,7 @@ def test_perfetto_shows_frames_deadlines_and_losses(write, codec_report,
     assert expired["args"]["delay_us"] is None
 
 
-def test_perfetto_is_guarded_and_takes_a_window(write, codec_report,
-                                                tmp_path):
+def test_perfetto_is_guarded_and_takes_a_window(write, codec_report, tmp_path):
     path = write(header(), call(1), call(2), *two_calls())
     file = str(tmp_path / "x.json")
     result = codec_report("--perfetto", file, "--perfetto-frames", "5", path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What frames cost by the turns between, of traces made by hand."""
+"""The costs of frames by the turns between, of traces made by hand."""
 from conftest import MS, EXPIRED, US, call, header, job
 
 ORDER = [1, 1, 1, 2, 1, 3, 3, 2]  # calls, in the order of a worker's turns
@@ -47,7 +47,7 @@ def test_the_first_of_a_row_and_later_ones(write):
 
 
 def test_a_turn_begins_with_the_end_of_the_last_only_if_its_frame_waited(
-        write):
+         write):
     from codec_report import locality
     jobs = list(row_jobs())
     jobs[4]["arrival"] = jobs[4]["pick"]  # the worker was idle before
@@ -67,7 +67,7 @@ def test_a_frame_that_was_not_worked_on_is_no_turn(write):
     assert found["turn"][0] == 0
 
 
-def test_what_has_no_turn_has_no_rows(write):
+def test_frames_without_a_turn_have_no_rows(write):
     from codec_report import locality
     assert set(locality.measure(load(write, [])).values()) == {None}
 

@@ -123,7 +123,7 @@ def test_a_pause_of_the_talker_is_no_jitter(write, groups):
     assert g["sched_jitter_max_ms"] == 0
 
 
-def test_a_sender_that_does_not_keep_pace_is_told(write, codec_report):
+def test_a_sender_that_does_not_keep_pace_is_reported(write, codec_report):
     """Of 500 frames the last 100 come 1 ms later each, after a pause that is
     none of it; the timestamp wraps."""
     def trace(slow):
@@ -139,18 +139,18 @@ def test_a_sender_that_does_not_keep_pace_is_told(write, codec_report):
         return group["behind_p99_ms"], run["notes"]
     assert trace(0) == (0, [])
     assert trace(1) == (95, [])
-    behind, (told,) = trace(2)
+    behind, (output,) = trace(2)
     assert behind == 190
-    assert "under edf frames arrived up to 190 ms (p99) behind" in told
+    assert "under edf frames arrived up to 190 ms (p99) behind" in output
 
 
-@pytest.mark.parametrize("late_ms,told", [
+@pytest.mark.parametrize("late_ms,output", [
     (100, []),
     (101, ["under edf frames arrived up to 980 ms (p99) behind their "
            "timestamps: the feeder sent them up to 101 ms late, and there was "
            "less load than planned"])])
 def test_jitter_of_the_campaign_is_no_lateness_of_its_feeder(
-        write, codec_report, late_ms, told):
+        write, codec_report, late_ms, output):
     """Frame i of 100 comes 10 i ms late, which the network model may do."""
     path = write(header(live=True), call(1),
                  *[job(1, i, MS + 30 * i * MS, 2 * MS + 30 * i * MS)
@@ -159,7 +159,7 @@ def test_jitter_of_the_campaign_is_no_lateness_of_its_feeder(
           name="r/run.json")
     run, = json.loads(codec_report(
         "--json", os.path.dirname(path)).stdout)["runs"]
-    assert [n for n in run["notes"] if "behind" in n] == told
+    assert [n for n in run["notes"] if "behind" in n] == output
 
 
 def test_simulated_tasks_have_no_pace(write, groups):

@@ -82,7 +82,7 @@ def runs(folder):
 
 
 def report(*args):
-    """What codec-report prints, run in this process: matplotlib takes longer
+    """The output of codec-report, run in this process: matplotlib takes longer
     to load than to draw."""
     from codec_report.cli import main
     out = io.StringIO()
@@ -189,17 +189,17 @@ def test_tables_are_as_wide_as_paper_and_no_column_is_lost():
     assert titles == [f"all frames, {i} of 2" for i in (1, 2)]
 
 
-def test_what_all_runs_have_in_common_is_told_once(page):
+def test_common_facts_of_all_runs_are_shown_once(page):
     facts = parse(page[0]).tables[-1]
     assert [cell[2].strip() for cell in facts[0]] == ["run", "scheduler"]
     assert "All runs: CPUs 2." in page[0]
 
 
-@pytest.mark.parametrize("told", [
+@pytest.mark.parametrize("output", [
     {"kernels": "stock"}, {"daemon": {"hello": {"kernels": "stock"}}}])
-def test_the_codec_kernels_of_a_run_are_told(told):
+def test_the_codec_kernels_of_a_run_are_reported(output):
     from codec_report import pictures, run
-    assert pictures.facts(run.Run("r", feeder=told))["codec kernels"] == \
+    assert pictures.facts(run.Run("r", feeder=output))["codec kernels"] == \
         "stock"
 
 
@@ -301,8 +301,8 @@ def test_print_has_no_small_text_and_none_outside(tmp_path, mm, monkeypatch):
      "of edf"),
     (("--format", "pdf"), "--format, --width and --labels are for --plots"),
     (("--html", "p", "--labels", "edf=x"), "are for --plots")))
-def test_what_is_wrong_of_a_paper_s_plots_is_said(write, codec_report, words,
-                                                  why, tmp_path, monkeypatch):
+def test_wrong_options_of_plots_are_reported(write, codec_report, words, why,
+                                             tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = write(header(), call(1), job(1, 0, MS, 2 * MS))
     result = codec_report(*words, path)
@@ -336,7 +336,7 @@ def test_a_page_that_cannot_be_written_is_an_error(write, codec_report):
 
 
 def test_without_matplotlib_tables_work_and_pages_say_what_to_install(
-        write, program, tmp_path):
+         write, program, tmp_path):
     (tmp_path / "no").mkdir()
     (tmp_path / "no" / "matplotlib.py").write_text("raise ImportError('gone')")
     path = write(header(), call(1), job(1, 0, MS, 2 * MS))

@@ -21,7 +21,7 @@ def load(*spells, cost=0.001, workers=1):
                 0.02, workers)
 
 
-def told(phases):
+def parsed(phases):
     return [(p.name, [tuple(round(t, 3) for t in span) for span in p.spans])
             for p in phases]
 
@@ -31,7 +31,7 @@ INF = float("inf")
 
 def test_an_overload_has_a_calm_and_an_after():
     calm, over, after = find(load((12, 0, 10), (12, 4, 6)))
-    assert told([calm, over, after]) == [
+    assert parsed([calm, over, after]) == [
         ("calm", [(-INF, 4)]), ("overload", [(4, 6)]), ("after", [(6, INF)])]
     assert [round(p.demand, 2) for p in (calm, over, after)] == [.6, 1.2, .6]
     assert [round(p.calls, 1) for p in (calm, over, after)] == [12, 24, 12]
@@ -42,11 +42,11 @@ def test_every_frame_is_in_one_phase():
     phases = find(made)
     assert sum(p.holds(made.at).astype(int) for p in phases).tolist() == \
         [1] * len(made.at)
-    assert told(phases)[1] == ("overload", [(4, 6), (8, 10)]) or \
-        told(phases)[1] == ("overload", [(4, 6), (8, 9.5)])
+    assert parsed(phases)[1] == ("overload", [(4, 6), (8, 10)]) or \
+        parsed(phases)[1] == ("overload", [(4, 6), (8, 9.5)])
 
 
-def test_what_two_workers_can_do_is_no_overload_but_a_peak():
+def test_load_within_the_capacity_of_two_workers_is_a_peak():
     assert [p.name for p in find(load((12, 0, 10), (12, 4, 6), workers=2))] \
         == ["calm", "peak", "after"]
 
@@ -60,7 +60,7 @@ def test_what_two_workers_can_do_is_no_overload_but_a_peak():
     ([(12, 0, 10), (12, 0, 7)], .0005, "calm"),    # no calm before it
 ])
 def test_one_phase(spells, cost, name):
-    assert told(find(load(*spells, cost=cost))) == [(name, [(-INF, INF)])]
+    assert parsed(find(load(*spells, cost=cost))) == [(name, [(-INF, INF)])]
 
 
 def test_a_load_at_the_limit_is_no_row_of_overloads():
@@ -71,7 +71,7 @@ def test_a_load_at_the_limit_is_no_row_of_overloads():
 
 
 def test_without_costs_a_peak_is_found_by_frames():
-    assert told(find(load((12, 0, 10), (12, 4, 6), cost=None)))[1] == (
+    assert parsed(find(load((12, 0, 10), (12, 4, 6), cost=None)))[1] == (
         "peak", [(4, 6)])
     assert find(Load(np.empty(0), None, np.empty(0), 0.0)) == []
 

@@ -70,7 +70,7 @@ def test_medians_and_intervals_of_repetitions(write, codec_report):
     assert [r["lost"] for r in rows] == ["0", "0", "2", "1", "0"]
 
 
-def test_the_best_is_marked_by_what_noise_explains(write, codec_report):
+def test_the_best_is_marked_only_beyond_noise(write, codec_report):
     edf = repeated(write, "edf", (3, 4, 3, 4), (0, 1, 0, 1))
     fifo = repeated(write, "fifo", (8, 9, 9, 8), (1, 0, 1, 1))
     result = codec_report("--all", edf, fifo)

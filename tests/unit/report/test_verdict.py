@@ -34,7 +34,7 @@ def late(ms, only=lambda j: j["high"]):
     return spoil
 
 
-def test_equal_columns_are_told_to_be(verdict):
+def test_equal_columns_are_called_equal(verdict):
     said = verdict({name: speech(name) for name in ("fifo", "rr", "edf")})
     assert said["head"] == ("demo.yaml: played live on AMD EPYC, 1 CPU for "
                             "the workers. fifo, rr and edf, "
@@ -69,7 +69,7 @@ def test_a_clear_winner_is_chosen(verdict):
     assert said["choose"] == ["rr", "bfs"]
 
 
-def test_who_starves_single_calls_is_not_chosen(verdict):
+def test_a_scheduler_that_starves_single_calls_is_not_chosen(verdict):
     """Though it loses the fewest frames."""
     said = verdict({"fifo": speech("fifo", every(4)),
                     "edf": speech("edf", starve(3)),
@@ -105,7 +105,7 @@ def several(name, *spoils):
             for i, spoil in enumerate(spoils, 1)}
 
 
-def test_what_repetitions_do_not_support_is_not_said(verdict):
+def test_differences_within_noise_are_not_reported(verdict):
     """Both lose between a fourth and an eighth, now more, now less."""
     said = verdict(several("fifo", *map(every, (4, 8, 5, 7))) |
                    several("rr", *map(every, (8, 4, 7, 6))))
@@ -117,7 +117,7 @@ def test_what_repetitions_do_not_support_is_not_said(verdict):
         "explain (p <= 0.05).")
 
 
-def test_what_repetitions_support_is_said(verdict):
+def test_differences_beyond_noise_are_reported(verdict):
     said = verdict(several("fifo", *map(every, (3, 4, 3, 4))) |
                    several("rr", *map(every, (8, 9, 10, 9))))
     assert said["sentences"][1].startswith(
@@ -171,7 +171,7 @@ def test_a_world_of_jobs_leads_with_missed_deadlines(verdict):
 
 
 def frames_bin(delay, lost=lambda number, i: False):
-    """What the feeder saw of the same calls; delay: ms by number of frame."""
+    """The feeder's results of the same calls; delay: ms by number of frame."""
     records = []
     for number in range(1, CALLS + MORE + 1):
         begin, end = (0, 300) if number <= CALLS else (100, 200)
@@ -185,7 +185,7 @@ def frames_bin(delay, lost=lambda number, i: False):
 def proxy_beside_edf(write):
     """A media proxy loses one frame in four of the overload, and has every
     frame for 30 ms in it; edf's daemon has its trace, too."""
-    told = {"campaign": {"path": "proxy.yaml", "text": "x"}, "seed": 7}
+    result = {"campaign": {"path": "proxy.yaml", "text": "x"}, "seed": 7}
     for name, more, seen in (
             ("edf", {"scheduler": "edf"}, frames_bin(lambda i: 3.3)),
             ("proxy", {"peer": {"name": "rtpengine"}},
@@ -193,7 +193,7 @@ def proxy_beside_edf(write):
                         lambda n, i: 100 <= i < 200 and (n + i) % 4 == 0))):
         write(seen, name=f"{name}/frames.bin")
         write(calls_csv(), name=f"{name}/calls.csv")
-        path = write(json.dumps({**told, **more}).encode(),
+        path = write(json.dumps({**result, **more}).encode(),
                      name=f"{name}/run.json")
     write(speech("edf"), name="edf/trace.bin")
     return os.path.dirname(os.path.dirname(path))
@@ -252,7 +252,7 @@ def test_mos_is_of_a_phase(write, codec_report):
     assert group["mos_mean"] == pytest.approx(scores[0], abs=0.01)
 
 
-def test_expectations_that_do_not_hold_are_told(verdict):
+def test_expectations_that_do_not_hold_are_reported(verdict):
     def expects(met, value):
         return {"expectations": [
             {"flow": None, "metric": "loss", "expect": "<= 1%", "unit": "ppm",
@@ -269,7 +269,7 @@ def test_expectations_that_do_not_hold_are_told(verdict):
     assert said["sentences"][3] == "The campaign's expectations hold."
 
 
-def test_of_every_scheduler_an_expectation_that_does_not_hold_is_told(verdict):
+def test_an_expectation_that_no_scheduler_meets_is_reported(verdict):
     many = {"expectations": [
         {"flow": f"f{i}", "metric": "loss", "expect": "<= 1%", "unit": "ppm",
          "value": 20000, "met": False} for i in range(4)]}
@@ -361,7 +361,7 @@ def switched(trace, name, second):
     return trace + note(SWITCHED, MS + int(second * 1000) * MS, text=name)
 
 
-def test_who_is_alone_in_a_phase_is_not_chosen_for_it(verdict):
+def test_the_only_column_of_a_phase_is_not_chosen_for_it(verdict):
     """edf is not there in the end, and fifo not in the beginning; rr loses
     half of what it is sent."""
     said = verdict({"edf": switched(speech("edf"), "fifo", 3),
@@ -383,7 +383,7 @@ def test_a_switch_that_not_all_repetitions_had_is_no_column(verdict):
                 " edf and rr, two runs each, separate runs.")
 
 
-def test_what_is_not_known_is_not_worse(verdict):
+def test_unknown_values_are_not_worse(verdict):
     """Of GSM nobody knows what a loss does; one frame in 2000 is no reason
     to prefer the other."""
     gsm = (b"pcma".ljust(16, b"\0"), b"gsm".ljust(16, b"\0"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cost models: moments for a fixed seed, bounds kept, files read or refused
- * with their line, what a scheduler is told.
+ * with their line, the cost declared to a scheduler.
  */
 #include <errno.h>
 #include <math.h>

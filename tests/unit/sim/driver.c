@@ -249,7 +249,7 @@ static void a_switch_counts_a_running_task_where_it_runs(void **state)
 }
 
 /* Same input, same course, to the last counter. */
-/* What each job was told of its CPU, in the order of their begins. */
+/* The CPU notes that each job got, in the order of their begins. */
 static struct {
 	uint64_t others[16];
 	unsigned n;

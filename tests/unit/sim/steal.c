@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stealing in the simulator, slot by slot: who is taken, from where, by whom,
- * and what comes along. A run queue for each CPU; tasks join the first and the
- * second in turn.
+ * Stealing in the simulator, slot by slot: which task is stolen, whence, and by
+ * which CPU, and what comes along. A run queue for each CPU; tasks join the
+ * first and the second in turn.
  */
 #include "schedulers/policies.h"
 #include "sim_rig.h"
@@ -117,7 +117,7 @@ static void hard_tasks_neither_go_nor_get_company(void **state)
 	expect(rig, "AAAAAA....", "BBCCD.....");
 }
 
-/* What a move costs is charged as one between CPUs of a queue. C ran on the
+/* A move is charged as one between CPUs of a queue. C ran on the
  * first CPU at 5; at 20 A is before it there, so it moves. */
 static void a_move_is_a_migration(void **state)
 {

@@ -125,7 +125,7 @@ static void recordings_are_sent_as_they_are_rated(void **state)
 	(void)compare(recorded);
 }
 
-/* How loud AMR is, its gains tell; but who speaks when is the same. */
+/* The loudness of AMR follows from its gains; the spurts are the same. */
 static void coded_turns_come_in_the_feeders_order(void **state)
 {
 	struct voice_model model;

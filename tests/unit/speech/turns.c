@@ -53,7 +53,7 @@ static int close_corpus(void **state)
 	return 0;
 }
 
-/* What a talker says: the RMS of each block. */
+/* The RMS of each block of a talker. */
 static double *listen(const struct talk_spurts *turns, uint64_t call)
 {
 	double *rms = calloc(BLOCKS, sizeof(*rms));

@@ -42,7 +42,7 @@ class Drawn:
 
 
 def require():
-    """ReportError when matplotlib is missing: told before a long read."""
+    """ReportError when matplotlib is missing: before a long read."""
     try:
         import matplotlib  # noqa: F401  (loaded late: it is slow and optional)
     except ImportError:

@@ -18,12 +18,12 @@ ALT = ("A row per scheduler. Left: cost of a turn beside what all cost in the "
        "bar the 95 percent interval.")
 
 
-def rows(told, key, scale):
-    """[(member, value of each block, (low, high) or None)]. told:
+def rows(ranking, key, scale):
+    """[(member, value of each block, (low, high) or None)]. ranking:
     interleaved.Verdict."""
     out = []
-    for m in told.members:
-        found = [scale(v) for v in told.results.values(m.label, key)]
+    for m in ranking.members:
+        found = [scale(v) for v in ranking.results.values(m.label, key)]
         if found:
             out.append((m, found, bootstrap.interval(found)))
     return out
@@ -46,10 +46,10 @@ def _draw(axes, found, names, title):
     axes.set_xlabel(title)
 
 
-def _sentence(told):
-    r = told.results
-    known = sorted((m.label for m in told.members if r.values(
-        m.label, "cost_ratio")), key=lambda n: r.cost_ratio(n, told.members[
+def _sentence(ranking):
+    r = ranking.results
+    known = sorted((m.label for m in ranking.members if r.values(
+        m.label, "cost_ratio")), key=lambda n: r.cost_ratio(n, ranking.members[
             0].label))
     if len(known) < 2:
         return "There is nothing to compare."
@@ -60,12 +60,12 @@ def _sentence(told):
             + ("." if sure else ", which noise could explain."))
 
 
-def drawn(told, names=None):
+def drawn(ranking, names=None):
     """Drawn of an interleaved.Verdict; None: no block can be shown. names:
     {label: what is written in its place}."""
     names = names or {}
-    costs = rows(told, COST, lambda v: 100 * math.expm1(v))
-    losses = rows(told, "excess", lambda v: 100 * v)
+    costs = rows(ranking, COST, lambda v: 100 * math.expm1(v))
+    losses = rows(ranking, "excess", lambda v: 100 * v)
     if not costs or not losses:
         return None
     with style.figure(style.pair_height(1.1 + 0.36 * len(costs))) as fig:
@@ -76,4 +76,4 @@ def drawn(told, names=None):
         for axes in (left, right):
             style.name_in_colour(axes.get_yticklabels(), style.looks(
                 [m.scheduler for m, _, _ in costs]))
-    return Drawn(NAME, TITLE, _sentence(told), ALT, fig)
+    return Drawn(NAME, TITLE, _sentence(ranking), ALT, fig)

@@ -25,7 +25,7 @@ class Data:
     """mean, slowest: {part: ns}, means over the frames sent, and over those
     not faster than their 99 % quantile; {} without any. Time on the network
     is of those that came back; of the slowest it is not known when the feeder
-    told a mean only, and of none without a feeder."""
+    gives a mean only, and of none without a feeder."""
     mean: dict
     slowest: dict
 
