@@ -21,7 +21,7 @@
 #include "engine/contract.h"
 #include "engine/release.h"
 #include "engine/shed.h"
-#include "speech/talk_spurts.h"
+#include "speech/speech.h"
 
 #define CAMPAIGN_NAME_MAX 32u
 

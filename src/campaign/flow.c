@@ -140,7 +140,7 @@ static int read_rates(const struct section *s, unsigned kind, int64_t least,
  * and when they come.
  */
 
-/* Of a talker: a turn is whole blocks of speech/talk_spurts.c. */
+/* Of a talker: a turn is whole blocks of speech/speech.c. */
 #define TURN_MIN (10 * CR_MS)
 
 static int read_share(const struct section *s, struct campaign_flow *f)
@@ -251,7 +251,7 @@ static int check_loop(const struct section *s, struct campaign_flow *f)
 }
 
 /* A length of talk, or of turns, which is whole blocks of
- * speech/talk_spurts.c; what is there already is the default. */
+ * speech/speech.c; what is there already is the default. */
 static int read_turn(const struct section *s, const char *name, bool turns,
 		     struct speech_span *to)
 {

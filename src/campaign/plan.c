@@ -12,7 +12,7 @@
 #include "base/divisor.h"
 #include "base/units.h"
 #include "campaign/campaign.h"
-#include "campaign/random.h"
+#include "base/random.h"
 
 struct poisson {
 	const struct campaign_start *start;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "campaign/campaign.h"
-#include "campaign/random.h"
+#include "base/random.h"
 #include "cr/time.h"
 
 /*

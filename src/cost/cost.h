@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "cr/codec.h"
 #include "cr/sched.h"
@@ -150,5 +151,28 @@ struct cost_curve_line cost_curve_line(const struct cost_table *t, size_t i);
 /** How many lines @t has. */
 size_t cost_lines(const struct cost_table *t);
 struct cost_line cost_line(const struct cost_table *t, size_t i);
+
+/*
+ * Synthetic speech, for machines without recordings: voiced sounds of moving
+ * pitch and formants, noise and pauses, by a pulse train or noise through two
+ * resonators. Coders find it about as hard as speech; nobody would take it for
+ * any.
+ */
+
+/** A generator. Plain data. */
+struct synth {
+	double rate, phase;
+	double pitch, formant[2]; /**< Hz, of the sound being made */
+	double tap[2][2];	  /**< two resonators              */
+	unsigned sound;		  /**< 0 pause, 1 noise, else voiced */
+	size_t left;		  /**< samples of the sound          */
+	uint64_t random;
+};
+
+/** Start; the same seed gives the same samples. @rate in Hz. */
+void synth_init(struct synth *s, unsigned rate, uint64_t seed);
+
+/** The next @n samples. */
+void synth_read(struct synth *s, int16_t *pcm, size_t n);
 
 #endif

@@ -123,6 +123,39 @@ static void output_talks_print(const struct output *o, FILE *f)
 
 /* --- run.json, calls.csv and the dumps --- */
 
+/* A metric of @t, ppm or ns. */
+static int64_t tally_metric(const struct tally *t, enum campaign_metric m)
+{
+	const struct run_counts c = {
+		.lost = { t->lost, t->expected },
+		.late = { t->late, t->received },
+		.missed = { t->lost + t->late, t->expected },
+		.admitted = { t->admitted, t->planned },
+		.digits = { t->digits_right, t->digits_sent },
+		.delay = &t->delay,
+		.jitter = &t->jitter,
+	};
+
+	return run_metric(&c, m);
+}
+
+/* Counts, shares and histograms. */
+static json_t *tally_json(const struct tally *t)
+{
+	json_t *o = json_object();
+
+#define PUT(name, help) run_put_int(o, #name, (int64_t)t->name);
+	TALLY_COUNTS(PUT)
+#undef PUT
+	run_put(o, "loss",
+		json_real((double)tally_metric(t, METRIC_LOSS) / 1e6));
+	run_put(o, "late_share",
+		json_real((double)tally_metric(t, METRIC_LATE) / 1e6));
+	run_put(o, "delay", run_histogram_json(&t->delay));
+	run_put(o, "jitter", run_histogram_json(&t->jitter));
+	return o;
+}
+
 static int64_t feeder_metric(const void *arg, int flow, enum campaign_metric m)
 {
 	const struct session_result *r = arg;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "campaign/plan.h"
-#include "campaign/random.h"
+#include "base/random.h"
 #include "feeder/ports.h"
 #include "media/counters.h"
 #include "rtp/rtp.h"

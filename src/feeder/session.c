@@ -763,6 +763,93 @@ static void close_call_ports(struct session *s)
 	ports_close(&s->ports);
 }
 
+/* --- sums --- */
+
+/* Judge side @i of @t, which began. */
+static void judge_talk(struct talk *t, unsigned i)
+{
+	static const char *const names[] = {
+#define NAME(name, ...) #name,
+		CALL_COUNTERS(NAME)
+#undef NAME
+	};
+	const struct feeder_call *c = t->side[i];
+	const struct campaign_flow *f = c->flow;
+	uint64_t counts[CALL_NCOUNTERS];
+
+	for (unsigned k = 0; k < CALL_NCOUNTERS; k++)
+		counts[k] = (uint64_t)json_integer_value(
+			json_object_get(c->counts, names[k]));
+	balance_judge(
+		&(struct balance_side){
+			.phone = c->phone,
+			.heard = c->heard,
+			.daemon = counts,
+			.reported = c->counts != NULL,
+			.drops = t->side[!i]->phone->drops,
+			.clock_out = c->match->cfg.out_clock,
+			/* lengths are the same, and no codec keeps silence
+			 * to itself */
+			.one_to_one = !t->relay &&
+				      f->ptime == call_out_frame(f) &&
+				      !f->in.cfg.dtx && !f->out.cfg.dtx,
+			.relay = t->relay,
+		},
+		&t->balance[i]);
+}
+
+/* Add one call; of a conversation, once it is judged. */
+static void tally_call(struct tally *t, const struct feeder_call *c)
+{
+	const struct match *m = c->match;
+
+	t->planned++;
+	t->refused += c->state == CALL_REFUSED;
+	t->admitted += m != NULL;
+	if (m) {
+		t->sent += counter_read(&m->sent);
+		t->withheld += counter_read(&m->withheld);
+		t->copies += counter_read(&m->copies);
+		t->missed += counter_read(&m->missed);
+		t->received += counter_read(&m->received);
+		t->late += counter_read(&m->late);
+		t->duplicates += counter_read(&m->duplicates);
+		t->reordered += counter_read(&m->reordered);
+		t->unmatched += counter_read(&m->unmatched);
+		t->octets_sent += counter_read(&m->octets_sent);
+		t->octets_received += counter_read(&m->octets_received);
+		t->lost += match_lost(m);
+		/* with DTX, silence is not expected: what came and what is
+		 * missing */
+		t->expected +=
+			m->cfg.dtx ? counter_read(&m->received) + match_lost(m)
+				   : match_expected(m);
+		histogram_merge(&t->delay, &m->delay);
+		histogram_merge(&t->jitter, &m->jitter);
+	}
+	if (c->heard) {
+		const struct balance *b =
+			&c->talk->balance[c->flow->party.side];
+
+		t->duplicates += c->heard->count.repeated;
+		t->reordered += c->heard->count.overtaken;
+		t->unmatched +=
+			c->heard->count.restarts + c->heard->count.foreign;
+		t->digits_sent += b->digits_sent;
+		t->digits_right += b->digits_right;
+		t->faults += b->count;
+	}
+}
+
+static void tally_merge(struct tally *to, const struct tally *from)
+{
+#define ADD(name, help) to->name += from->name;
+	TALLY_COUNTS(ADD)
+#undef ADD
+	histogram_merge(&to->delay, &from->delay);
+	histogram_merge(&to->jitter, &from->jitter);
+}
+
 int session_play(struct session *s, struct cr_err *e)
 {
 	int rc = s->peer->begin(s, e);
@@ -782,7 +869,7 @@ int session_play(struct session *s, struct cr_err *e)
 	close_call_ports(s);
 	for (size_t i = 0; i < 2 * s->ntalks; i++)
 		if (talk_began(&s->talks[i / 2]))
-			talk_judge(&s->talks[i / 2], i % 2);
+			judge_talk(&s->talks[i / 2], i % 2);
 	for (size_t i = 0; i < s->plan.count; i++)
 		tally_call(&s->flows[s->calls[i].plan->flow], &s->calls[i]);
 	for (unsigned f = 0; f < s->cfg.campaign->flow_count; f++)

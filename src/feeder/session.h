@@ -48,21 +48,6 @@ struct tally {
 	struct histogram delay, jitter;
 };
 
-/** Judge what side @i of @t, which began, said. */
-void talk_judge(struct talk *t, unsigned i);
-
-/** Add one call; of a conversation, once it is judged. */
-void tally_call(struct tally *t, const struct feeder_call *c);
-
-/** Add @from to @to. */
-void tally_merge(struct tally *to, const struct tally *from);
-
-/** The value of a metric: ppm or ns. */
-int64_t tally_metric(const struct tally *t, enum campaign_metric m);
-
-/** Counts, shares and histograms; owned by the caller. */
-json_t *tally_json(const struct tally *t);
-
 /* --- the run --- */
 
 /** How it goes, every 10 ms or so. */

@@ -22,7 +22,6 @@
 
 #include "base/address.h"
 #include "feeder/peer_ng.h"
-#include "feeder/peer_sdp.h"
 
 /* So long a run that broke off waits for the ends of its calls. */
 #define FAREWELL (2 * CR_SEC)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "media/payload.h"
-#include "speech/talk_spurts.h"
+#include "speech/speech.h"
 
 #define MAX_PATTERNS 256u /* what the loader of campaigns lets through */
 

@@ -12,7 +12,7 @@
 
 #include "campaign/campaign.h"
 #include "campaign/plan.h"
-#include "campaign/random.h"
+#include "base/random.h"
 #include "engine/core.h"
 #include "sim/cost_model.h"
 #include "sim/replay.h"

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "base/assert.h"
 #include "cr/time.h"
@@ -52,10 +53,11 @@ struct backlog {
 	struct backlog_entry few[BACKLOG_FEW]; /**< ... this                */
 };
 
-void backlog_fini(struct backlog *b);
-
-/** Double the room of @b, which is full. 0 or -ENOMEM: nothing changed. */
-int backlog_grow(struct backlog *b);
+static inline void backlog_fini(struct backlog *b)
+{
+	free(b->more);
+	*b = (struct backlog){ 0 };
+}
 
 static inline struct backlog_entry *backlog_ring(struct backlog *b)
 {
@@ -65,6 +67,26 @@ static inline struct backlog_entry *backlog_ring(struct backlog *b)
 static inline uint32_t backlog_room(const struct backlog *b)
 {
 	return b->more ? b->room : BACKLOG_FEW;
+}
+
+/** Double the room of @b, which is full. 0 or -ENOMEM: nothing changed. */
+static inline int backlog_grow(struct backlog *b)
+{
+	uint32_t room = backlog_room(b);
+	struct backlog_entry *more, *ring = backlog_ring(b);
+
+	if (room > UINT32_MAX / 2)
+		return -ENOMEM;
+	more = malloc(2 * (size_t)room * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < b->count; i++)
+		more[i] = ring[(b->head + i) & (room - 1)];
+	free(b->more);
+	b->more = more;
+	b->room = 2 * room;
+	b->head = 0;
+	return 0;
 }
 
 /** The oldest; NULL: none. */

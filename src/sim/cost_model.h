@@ -10,9 +10,10 @@
 #define SIM_COST_MODEL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "campaign/campaign.h"
-#include "campaign/random.h"
+#include "base/random.h"
 #include "cr/error.h"
 #include "cr/sched.h"
 #include "sim/replay.h"
@@ -79,5 +80,23 @@ cr_ns cost_model_after(const struct cost_model *m, cr_ns cold, uint64_t others);
 /** @file as named in the campaign file @base, in @buf, which is returned. */
 const char *cost_model_path(char *buf, size_t size, const char *base,
 			    const char *file);
+
+/*
+ * Exponential, logarithm and square root in fixed point (units of 2^-32): the
+ * same on every machine, which the mathematical library's are not. Errors are
+ * a few units of 2^-32, relative to the result where it is above 1. Pure; any
+ * thread.
+ */
+
+#define FIXED_ONE (INT64_C(1) << 32)
+
+/** e^@x; at most 2^62 (@x is cut at 20.7). */
+int64_t fixed_exp(int64_t x);
+
+/** The natural logarithm of @y, >= 1. */
+int64_t fixed_log(int64_t y);
+
+/** The square root of @y, >= 0. */
+int64_t fixed_sqrt(int64_t y);
 
 #endif

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <jansson.h>
+
 #include "engine/scheduler.h"
 #include "engine/shed.h"
 #include "sim/simulation.h"

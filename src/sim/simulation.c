@@ -420,14 +420,7 @@ static int open_simulation(struct simulation *s, struct cr_err *e)
 	if (rc)
 		return rc;
 	s->result->ncpu = cfg.core.ncpu;
-	s->w = (struct workload){ .plan = p,
-				  .costs = s->cfg->costs,
-				  .replays = s->cfg->replays,
-				  .voices = s->cfg->voices,
-				  .replayed = s->cfg->replayed,
-				  .shed = s->cfg->platform.shed != SHED_AGE,
-				  .trace = s->cfg->trace,
-				  .end = s->cfg->duration,
+	s->w = (struct workload){ .cfg = s->cfg,
 				  .fault_lock = PTHREAD_MUTEX_INITIALIZER };
 	if (workload_open(&s->w, s->sim) || allocate_simulation(s) ||
 	    open_receivers(s))

@@ -13,7 +13,7 @@
 #define SIM_VOICE_H
 
 #include "campaign/campaign.h"
-#include "campaign/random.h"
+#include "base/random.h"
 #include "campaign/plan.h"
 #include "speech/speech.h"
 

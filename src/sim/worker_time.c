@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "campaign/random.h"
+#include "base/random.h"
 #include "media/transcode.h"
 
 /* Turns of a kind from which its median is believed. */

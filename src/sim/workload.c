@@ -15,11 +15,9 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "run/run.h"
 #include "sim/arrival.h"
 #include "sim/receivers.h"
-
-/* Sums over jobs and what they come to. */
+#include "sim/simulation.h"
 
 void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from)
 {
@@ -30,44 +28,6 @@ void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from)
 	histogram_merge(&to->delay, &from->delay);
 	histogram_merge(&to->buffered, &from->buffered);
 	histogram_merge(&to->jitter, &from->jitter);
-}
-
-int64_t flow_stats_metric(const struct flow_stats *s, enum campaign_metric m)
-{
-	const uint64_t lost = flow_stats_lost(s);
-	const struct run_counts c = {
-		.lost = { lost, s->done + lost },
-		.late = { s->late, s->done },
-		.missed = { s->missed, s->due },
-		.admitted = { s->admitted, s->planned },
-		.delay = &s->delay,
-		.jitter = &s->jitter,
-	};
-
-	return run_metric(&c, m);
-}
-
-json_t *flow_stats_json(const struct flow_stats *s)
-{
-	json_t *o = json_object();
-
-#define PUT(name, help) run_put_int(o, #name, (int64_t)s->name);
-	FLOW_COUNTS(PUT)
-#undef PUT
-	run_put_int(o, "service_ns", s->service);
-	for (unsigned m = 0; m <= METRIC_MISSED; m++)
-		run_put(o,
-			m == METRIC_LATE ? "late_share"
-			: m == METRIC_MISSED
-				? "missed_share"
-				: campaign_metric_name((enum campaign_metric)m),
-			json_real((double)flow_stats_metric(
-					  s, (enum campaign_metric)m) /
-				  1e6));
-	run_put(o, "delay", run_histogram_json(&s->delay));
-	run_put(o, "buffered", run_histogram_json(&s->buffered));
-	run_put(o, "jitter", run_histogram_json(&s->jitter));
-	return o;
 }
 
 /*
@@ -96,7 +56,7 @@ static void workload_trace(struct workload_part *p,
 			   const union cr_trace_record *r)
 {
 	if (!p->w->running)
-		trace_file_put(p->w->trace, r);
+		trace_file_put(p->w->cfg->trace, r);
 	else if (make_record_room(p))
 		p->failed = true;
 	else
@@ -120,7 +80,7 @@ static void put_record(struct sim_call *c, const struct cr_job *job,
 	r.arrival = trace_stamp(job->arrival);
 	r.deadline = trace_stamp(job->deadline);
 	r.rtp_ts = (uint32_t)job->seq * c->rtp_step;
-	if (c->part->w->replayed) {
+	if (c->part->w->cfg->replayed) {
 		r.seq = c->arrival.replay[job->seq].seq;
 		r.rtp_ts = c->arrival.replay[job->seq].rtp_ts;
 	}
@@ -133,7 +93,7 @@ static void put_record(struct sim_call *c, const struct cr_job *job,
 /* Of a turn that was recorded as a whole, its codecs' part. */
 static cr_ns codec_part_of(const struct sim_call *c, const struct cr_job *job)
 {
-	if (!c->part->w->replayed)
+	if (!c->part->w->cfg->replayed)
 		return c->total;
 	return cr_ns_min(c->arrival.replay[job->seq].codec, c->total);
 }
@@ -195,8 +155,8 @@ static void call_trace_begin(const struct sim_call *c, cr_ns now)
 	cr_ns units = t->period / (250 * CR_US);
 
 	memset(&r, 0, sizeof(r));
-	if (c->part->w->replayed) {
-		r.call = c->part->w->replays[c->plan->flow]
+	if (c->part->w->cfg->replayed) {
+		r.call = c->part->w->cfg->replays[c->plan->flow]
 				 .recorded[c->plan->index];
 		r.call.start = trace_stamp(now);
 		workload_trace(c->part, &r);
@@ -225,7 +185,7 @@ static void call_trace_begin(const struct sim_call *c, cr_ns now)
 static void note_replayed(const struct sim_call *c, const struct cr_job *job,
 			  struct replayed_job became)
 {
-	const struct replayed *r = c->part->w->replayed;
+	const struct replayed *r = c->part->w->cfg->replayed;
 
 	if (r)
 		r->job[&c->arrival.replay[job->seq] - r->first] = became;
@@ -250,7 +210,7 @@ static void outcome_undone(struct sim_call *c, const struct cr_job *job,
 	c->sum.left += why == CR_OUT_CANCELLED;
 	c->sum.unreceived += why == CR_OUT_UNRECEIVED;
 	c->sum.unbuffered += why == CR_OUT_UNBUFFERED;
-	if (job->deadline <= c->part->w->end) {
+	if (job->deadline <= c->part->w->cfg->duration) {
 		s->due++;
 		s->missed++;
 		c->sum.missed++;
@@ -258,7 +218,7 @@ static void outcome_undone(struct sim_call *c, const struct cr_job *job,
 	note_replayed(
 		c, job,
 		(struct replayed_job){ CR_NEVER, CR_NEVER, (uint8_t)why });
-	if (c->part->w->trace)
+	if (c->part->w->cfg->trace)
 		put_record(
 			c, job,
 			(struct cr_trace_job){ .outcome = (uint8_t)why,
@@ -276,7 +236,7 @@ static void count_job_delay(struct sim_call *c, const struct cr_job *job,
 
 	s->late += late;
 	c->sum.late += late;
-	if (job->deadline <= c->part->w->end) {
+	if (job->deadline <= c->part->w->cfg->duration) {
 		s->due++;
 		s->missed += late;
 		c->sum.missed += late;
@@ -301,6 +261,24 @@ static struct sim_call *sim_call_of(struct core_task *t)
 
 /* --- arrivals --- */
 
+/* Frames in a jitter buffer are RTP packets of this clock, Hz. */
+#define BUFFER_CLOCK 48000
+
+/* The payload of such a packet. */
+struct buffered {
+	uint64_t frame;
+	cr_ns arrival;
+	cr_ns received; /* it waits from here on */
+};
+
+static struct buffered read_buffered(const struct jitter_output *packet)
+{
+	struct buffered b;
+
+	memcpy(&b, packet->payload, sizeof(b));
+	return b;
+}
+
 static void describe_job(const struct backlog_entry *e, struct cr_job *job)
 {
 	job->seq = e->frame;
@@ -313,7 +291,7 @@ static void describe_job(const struct backlog_entry *e, struct cr_job *job)
 static const struct replay_job *replay_of(const struct sim_call *c,
 					  uint64_t frame)
 {
-	return c->part->w->replayed ? &c->arrival.replay[frame] : NULL;
+	return c->part->w->cfg->replayed ? &c->arrival.replay[frame] : NULL;
 }
 
 /* Of the frame in front of the backlog: voices are heard in order, and nobody
@@ -326,7 +304,7 @@ static void describe_first(struct sim_call *c, const struct backlog_entry *e,
 	if (c->voice)
 		job->importance = job->must_keep ? CR_IMPORTANCE_UNKNOWN
 						 : voice_at(c->voice, e->frame);
-	else if (c->part->w->replayed)
+	else if (c->part->w->cfg->replayed)
 		job->importance = replay_of(c, e->frame)->importance;
 }
 
@@ -360,7 +338,7 @@ static void job_comes(struct sim_call *c, const struct arrival_job *j,
 cr_ns workload_look_ahead(struct sim_call *c)
 {
 	if (!arrival_next(&c->arrival, &c->next) ||
-	    c->next.at >= c->part->w->end)
+	    c->next.at >= c->part->w->cfg->duration)
 		c->next.at = CR_NEVER;
 	return c->next.at;
 }
@@ -391,50 +369,100 @@ static void count_unreceived(struct sim_call *c, const struct backlog_entry *e,
 	count_packet(c, &packet, why, now);
 }
 
+/* A packet is there, and @c has a jitter buffer. */
+static void buffer_packet(struct sim_call *c, const struct arrival_job *p,
+			  cr_ns now)
+{
+	const struct buffered b = { p->frame, p->at, now };
+	const struct backlog_entry e = { .frame = p->frame, .arrival = p->at };
+	/* rounded to the clock, without adding up */
+	__int128 ts = (__int128)p->frame * c->flow->ptime;
+	const struct rtp_packet packet = {
+		.seq = (uint16_t)p->seq,
+		.ts = (uint32_t)(ts * BUFFER_CLOCK / CR_SEC),
+		.payload = (const uint8_t *)&b,
+		.payload_bytes = sizeof(b),
+	};
+	const struct jitter_input in = {
+		.rtp = &packet,
+		.arrival = p->at,
+		.duration = (uint32_t)(c->flow->ptime * BUFFER_CLOCK / CR_SEC),
+	};
+
+	c->buffered_at = now;
+	if (jitter_put(c->buffer, &in) < 0)
+		count_packet(c, &e, CR_OUT_UNBUFFERED, now);
+}
+
 /* A packet is there: a job, or for the jitter buffer. */
 static void packet_comes(struct sim_call *c, const struct arrival_job *p,
 			 cr_ns now)
 {
-	const struct backlog_entry e = { .frame = p->frame, .arrival = p->at };
-
-	if (!c->buffer)
+	if (c->buffer)
+		buffer_packet(c, p, now);
+	else
 		job_comes(c, p, p->waited, now);
-	else if (!play_buffer_put(c->buffer, p->frame, p->seq, p->at, now))
-		count_packet(c, &e, CR_OUT_UNBUFFERED, now);
 }
 
-/* What the jitter buffer has dropped. */
-static void drop_unbuffered(void *arg, const struct play_frame *f)
+/* The jitter buffer has dropped @packet. */
+static void drop_unbuffered(void *arg, const struct jitter_output *packet)
 {
 	struct sim_call *c = arg;
-	const struct backlog_entry e = { .frame = f->frame,
-					 .arrival = f->arrival,
-					 .waited = f->waited };
+	const struct buffered b = read_buffered(packet);
+	const struct backlog_entry e = { .frame = b.frame,
+					 .arrival = b.arrival,
+					 .waited =
+						 c->buffered_at - b.received };
 
 	count_packet(c, &e, c->here ? CR_OUT_UNBUFFERED : CR_OUT_CANCELLED,
-		     f->arrival + f->waited);
+		     b.arrival + e.waited);
 }
 
-static bool nothing_follows(const struct sim_call *c)
+static int open_buffer(struct sim_call *c)
 {
-	return c->next.at == CR_NEVER && !play_buffer_waits(c->buffer) &&
-	       !(c->inbox && backlog_head(c->inbox));
+	const struct campaign_buffer *b = &c->flow->buffer;
+	const struct jitter_cfg cfg = {
+		.kind = (enum jitter_kind)b->kind,
+		.least = b->least,
+		.most = b->most,
+		.clock = BUFFER_CLOCK,
+		.slots = campaign_buffer_slots(b, c->flow->ptime),
+		.slot_bytes = sizeof(struct buffered),
+		.gone = drop_unbuffered,
+		.arg = c,
+	};
+	int rc = b->kind == JITTER_OFF ? 0 : jitter_open(&c->buffer, &cfg, 0);
+
+	CR_ASSERT(rc != -EINVAL); /* the campaign's loader has checked it */
+	return rc;
 }
 
 /* What the jitter buffer plays is a job from now on; and what it conceals, but
  * for that which would follow the call. */
 static void play_due(struct sim_call *c, cr_ns now)
 {
-	struct play_frame f;
+	struct jitter_output out;
+	enum jitter_next next;
 
-	while (play_buffer_next(c->buffer, now, &f)) {
-		const struct arrival_job j = { .at = now, .frame = f.frame };
+	while ((next = jitter_next(c->buffer, now, &out)) != JITTER_NOTHING) {
+		struct arrival_job j = { .at = now, .frame = c->play_next };
+		cr_ns waited = BACKLOG_CONCEALED;
 
-		if (f.concealed && nothing_follows(c))
+		if (next == JITTER_PAUSE)
 			continue;
-		c->stats->concealed += f.concealed;
-		job_comes(c, &j, f.concealed ? BACKLOG_CONCEALED : f.waited,
-			  now);
+		if (next != JITTER_CONCEAL) {
+			const struct buffered b = read_buffered(&out);
+
+			j.frame = b.frame;
+			waited = now - b.received;
+		}
+		c->play_next = j.frame + 1;
+		if (next == JITTER_CONCEAL && c->next.at == CR_NEVER &&
+		    !jitter_waiting(c->buffer) &&
+		    !(c->inbox && backlog_head(c->inbox)))
+			continue;
+		c->stats->concealed += next == JITTER_CONCEAL;
+		job_comes(c, &j, waited, now);
 	}
 }
 
@@ -462,7 +490,7 @@ cr_ns workload_due(const struct sim_call *c)
 		c->inbox ? backlog_head(c->inbox) : NULL;
 	cr_ns due = e ? receivers_due(e) : CR_NEVER;
 
-	return c->buffer ? cr_ns_min(due, play_buffer_due(c->buffer)) : due;
+	return c->buffer ? cr_ns_min(due, jitter_due(c->buffer)) : due;
 }
 
 /* When what comes next is a job. */
@@ -543,7 +571,7 @@ static void shed_from_backlog(struct core_task *t, const struct cr_job *job,
 /* Of what @c's worker does from @at on, for @cost. */
 static cr_ns stolen_from(const struct sim_call *c, cr_ns at, cr_ns cost)
 {
-	const struct replayed *r = c->part->w->replayed;
+	const struct replayed *r = c->part->w->cfg->replayed;
 
 	return replay_stolen(r, c->st.rq * r->per_rq + (unsigned)c->st.cpu, at,
 			     cost);
@@ -558,7 +586,7 @@ static cr_ns draw_cost(void *arg, struct sim_task *t)
 	c->draws.next = (size_t)c->st.core.task.job.seq;
 	c->total = cost_model_after(
 		c->cost, cost_model_draw(c->cost, &c->draws), t->others);
-	if (!c->part->w->replayed)
+	if (!c->part->w->cfg->replayed)
 		return c->total;
 	t->stolen = stolen_from(c, c->st.first, c->total);
 	c->total += t->stolen;
@@ -619,7 +647,7 @@ static void finish_job(void *arg, struct sim_task *t, unsigned cpu, cr_ns now)
 	c->last_end = sent;
 	c->last_frame = job->seq;
 	c->part->jobs++;
-	if (c->part->w->trace)
+	if (c->part->w->cfg->trace)
 		call_trace_done(c, job, cpu, sent);
 	if (c->flow->arrival.kind == ARRIVAL_CLOSED)
 		close_loop(c, now);
@@ -697,9 +725,9 @@ static int set_up_release(struct sim_call *c)
 /* What it sounds like, and what the engine knows of that. */
 static int set_up_voice(struct sim_call *c, const struct workload *w)
 {
-	const struct voice_model *m = &w->voices[c->plan->flow];
+	const struct voice_model *m = &w->cfg->voices[c->plan->flow];
 
-	if (!w->shed)
+	if (w->cfg->platform.shed == SHED_AGE)
 		return 0;
 	c->st.core.shed = calloc(1, sizeof(*c->st.core.shed));
 	if (!c->st.core.shed)
@@ -726,8 +754,8 @@ static int set_up_call(struct sim_call *c, const struct workload *w,
 	};
 	c->rtp_step = f->synthetic ? 1 : (uint32_t)samples;
 	c->backlog.most = workload_ring(f);
-	arrival_init(&c->arrival, w->plan, c->plan, &w->replays[c->plan->flow],
-		     &c->model->stream);
+	arrival_init(&c->arrival, w->cfg->plan, c->plan,
+		     &w->cfg->replays[c->plan->flow], &c->model->stream);
 	if (f->arrival.kind == ARRIVAL_ENVELOPE) {
 		envelope_init(&c->model->envelope, f, c->cost, c->draws,
 			      c->plan->start);
@@ -737,7 +765,7 @@ static int set_up_call(struct sim_call *c, const struct workload *w,
 	rc = set_up_release(c);
 	if (!rc)
 		rc = set_up_voice(c, w);
-	return rc ? rc : play_buffer_open(&c->buffer, f, drop_unbuffered, c);
+	return rc ? rc : open_buffer(c);
 }
 
 int workload_begin(struct workload *w, struct sim_call *c,
@@ -747,8 +775,8 @@ int workload_begin(struct workload *w, struct sim_call *c,
 	int rc;
 
 	c->plan = call;
-	c->flow = &w->plan->campaign->flows[call->flow];
-	c->cost = &w->costs[call->flow];
+	c->flow = &w->cfg->plan->campaign->flows[call->flow];
+	c->cost = &w->cfg->costs[call->flow];
 	rc = set_up_call(c, w, id);
 	if (rc)
 		return rc;
@@ -758,7 +786,7 @@ int workload_begin(struct workload *w, struct sim_call *c,
 	c->part = &w->part[sim_part_of(w->sim, &c->st)];
 	c->stats = &c->part->stats[call->flow];
 	c->here = c->sum.admitted = true;
-	if (w->trace)
+	if (w->cfg->trace)
 		call_trace_begin(c, sim_now(w->sim));
 	(void)workload_look_ahead(c);
 	if (w->receivers)
@@ -801,7 +829,7 @@ void workload_end(struct sim_call *c)
 		leave_receiver(c, sim_now(sim));
 	c->here = false;
 	if (c->buffer)
-		play_buffer_end(c->buffer);
+		jitter_reset(c->buffer);
 	c->stats->violations += c->release.violations;
 	c->sum.violations = c->release.violations;
 }
@@ -811,7 +839,7 @@ void workload_fini(struct sim_call *c)
 	backlog_fini(&c->backlog);
 	if (c->inbox)
 		backlog_fini(c->inbox);
-	play_buffer_close(c->buffer);
+	jitter_close(c->buffer);
 	c->buffer = NULL;
 	free(c->served);
 	c->served = NULL;
@@ -830,7 +858,7 @@ void workload_fini(struct sim_call *c)
 
 static unsigned flow_count(const struct workload *w)
 {
-	return w->plan->campaign->flow_count;
+	return w->cfg->plan->campaign->flow_count;
 }
 
 int workload_open(struct workload *w, struct sim *sim)
@@ -877,7 +905,7 @@ int workload_run(struct workload *w, cr_ns until)
 		struct workload_part *p = &w->part[i];
 
 		for (size_t k = 0; k < p->records; k++)
-			trace_file_put(w->trace, &p->record[k]);
+			trace_file_put(w->cfg->trace, &p->record[k]);
 		p->records = 0;
 		failed |= p->failed;
 	}

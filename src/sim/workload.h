@@ -10,7 +10,6 @@
 #ifndef SIM_WORKLOAD_H
 #define SIM_WORKLOAD_H
 
-#include <jansson.h>
 #include <pthread.h>
 #include <stdalign.h>
 
@@ -18,10 +17,10 @@
 #include "engine/release.h"
 #include "observe/histogram.h"
 #include "observe/trace_file.h"
+#include "rtp/jitter.h"
 #include "sim/arrival.h"
 #include "sim/backlog.h"
 #include "sim/cost_model.h"
-#include "sim/play_buffer.h"
 #include "sim/sim.h"
 #include "sim/voice.h"
 
@@ -79,12 +78,6 @@ static inline uint64_t flow_stats_lost(const struct flow_stats *s)
 	       s->unbuffered;
 }
 
-/** One metric, in ppm or ns. */
-int64_t flow_stats_metric(const struct flow_stats *s, enum campaign_metric m);
-
-/** All of it as a JSON object; owned by the caller. */
-json_t *flow_stats_json(const struct flow_stats *s);
-
 /** The campaign's begin in a trace. */
 #define WORKLOAD_EPOCH CR_SEC
 
@@ -99,7 +92,8 @@ struct workload_part {
 	size_t records, room;
 };
 
-struct receivers; /* sim/receivers.h */
+struct receivers;      /* sim/receivers.h */
+struct simulation_cfg; /* sim/simulation.h */
 
 /** A scheduler that broke its contract: in which run queue first, and when. */
 struct workload_fault {
@@ -110,15 +104,8 @@ struct workload_fault {
 
 /** What all calls share. */
 struct workload {
-	const struct plan *plan;
-	const struct cost_model *costs; /**< [flow_count]                   */
-	const struct replay *replays; /**< [flow_count] arrivals from a trace */
-	const struct voice_model *voices; /**< [flow_count] */
-	struct replayed *replayed;	  /**< NULL: no recorded run       */
-	bool shed; /**< frames may be given up before they are too old */
-	struct trace_file *trace;    /**< NULL: none                       */
+	const struct simulation_cfg *cfg;
 	struct receivers *receivers; /**< NULL: packets are jobs at once   */
-	cr_ns end; /**< of the campaign: nothing comes from then on          */
 
 	/* workload_open()'s */
 	struct sim *sim;
@@ -145,7 +132,7 @@ struct sim_call {
 	struct flow_stats *stats;
 	const struct cost_model *cost;
 	struct backlog *inbox; /**< from its receiver; NULL: there is none  */
-	struct play_buffer *buffer; /**< jitter buffer; NULL: there is none  */
+	struct jitter *buffer; /**< jitter buffer; NULL: there is none       */
 	struct voice *voice; /**< NULL: nobody can tell how loud it is       */
 	struct release *served; /**< of a bounded backlog: by the jobs that were
 				     claimed, as in the daemon; else NULL    */
@@ -166,6 +153,8 @@ struct sim_call {
 	struct release release;
 	const struct plan_call *plan;
 	union call_model *model; /**< of @arrival; the owner's              */
+	uint64_t play_next;	 /**< frame behind the last that was played  */
+	cr_ns buffered_at;	 /**< when a packet was put into @buffer last */
 };
 
 /** The lines behind @st that every job needs: see sim_client.lines. */

@@ -24,7 +24,6 @@
 #include "sim/agreement.h"
 #include "sim/analyse.h"
 #include "sim/simulation.h"
-#include "sim/picks.h"
 #include "sim/recording.h"
 #include "sim/report.h"
 #include "sim/sim.h"

@@ -4,7 +4,7 @@
  * packets and goes by Lindley's recursion (a packet begins when it has come and
  * the one before is done), and against theory.
  */
-#include "campaign/random.h"
+#include "base/random.h"
 #include "cmocka_cr.h"
 #include "seed.h"
 #include "sim/receivers.h"

@@ -13,7 +13,6 @@
 #include "cmocka_cr.h"
 #include "codecs/kernels/kernels.h"
 #include "cost/cost.h"
-#include "cost/synth.h"
 #include "spoken.h"
 
 static void spin_costs_what_it_burns(void **state)

@@ -8,7 +8,7 @@
 
 #include "cmocka_cr.h"
 #include "base/address.h"
-#include "feeder/peer_sdp.h"
+#include "feeder/peer_ng.h"
 
 static struct campaign_endpoint endpoint(const char *codec, const char *mode)
 {

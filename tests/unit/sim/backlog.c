@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "campaign/random.h"
+#include "base/random.h"
 #include "cmocka_cr.h"
 #include "sim/backlog.h"
 

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "campaign/random.h"
+#include "base/random.h"
 #include "cmocka_cr.h"
-#include "sim/fixed.h"
+#include "sim/cost_model.h"
 
 #define N 1000000
 #define ONE ((double)FIXED_ONE)

@@ -10,7 +10,7 @@
 
 #include "cmocka_cr.h"
 #include "scratch.h"
-#include "speech/talk_spurts.h"
+#include "speech/speech.h"
 #include "speech/wav.h"
 
 enum { RATE = 8000, BLOCK = RATE / 100, BLOCKS = 20000 /* 200 s */ };
