@@ -137,8 +137,8 @@ def test_a_broken_contract_ends_the_run_and_leaves_no_result(
     for says in (f"{spec} broke its contract at 0.", "its run ends there",
                  "policy=saboteur callback=pick what=", "--stand-in"):
         assert says in done.stderr, done.stderr
-    run = tmp_path / "o" / folder(spec) / "run.json"
-    result = json.loads(run.read_text())
+    saved = tmp_path / "o" / folder(spec) / "run.json"
+    result = json.loads(saved.read_text())
     assert f"{spec} broke its contract at 0." in result["failure"]
     assert result["scheduler"] == spec
     assert result["end_ns"] < 1000 * MS
