@@ -186,7 +186,7 @@ enum {
 };
 
 /* One call: its speech, its encoder and the decoder that hears it. */
-struct stream {
+struct bench_stream {
 	struct speech_reader reader;
 	struct synth synth;
 	void *enc, *dec;
@@ -197,12 +197,12 @@ struct bench {
 	const struct cr_codec_cfg *cfg;
 	const struct cost_plan *plan;
 	unsigned rate, samples, nstreams;
-	struct stream *streams;
+	struct bench_stream *streams;
 	struct times enc, dec;
 };
 
 /* One frame of one stream through both directions. */
-static int run_step(struct bench *b, struct stream *stream,
+static int run_step(struct bench *b, struct bench_stream *stream,
 		    struct cr_frame *frame)
 {
 	int16_t pcm[CR_FRAME_SAMPLES_MAX];
@@ -301,7 +301,7 @@ static int bench_init(struct bench *b, struct cr_err *e)
 	if (!b->streams || times_init(&b->enc) || times_init(&b->dec))
 		return cr_fail(e, -ENOMEM, "cost: out of memory");
 	for (unsigned i = 0; !ret && i < b->nstreams; i++) {
-		struct stream *stream = &b->streams[i];
+		struct bench_stream *stream = &b->streams[i];
 		uint64_t seed = b->plan->seed;
 
 		if (b->plan->corpus)

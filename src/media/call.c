@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One direction of one call: construction, destruction, what its payload types
- * stand for, what it has beside speech. What rx does with a call is in
- * packet.c, what workers do in transcode.c.
+ * The transcoder of a stream: construction, destruction, what its payload types
+ * stand for, what it has beside speech. What rx does with it is in packet.c,
+ * what workers do in transcode.c.
  */
 #include "media/call.h"
 
@@ -184,7 +184,7 @@ static void count_discarded(void *call)
 {
 	struct call *c = call;
 
-	call_count(&c->count.overflowed, 1);
+	call_count(&c->stream->count.overflowed, 1);
 }
 
 static int make_digits(struct digits **out, const struct call_cfg *to,
@@ -247,10 +247,6 @@ void call_aux_drop(struct call_aux *b)
 void call_set_aux(struct call *c, const struct call_cfg *to,
 		  const struct call_aux *b)
 {
-	c->cfg.receive_stage = to->receive_stage;
-	c->cfg.pt_event_out = to->pt_event_out;
-	c->cfg.clock_event_out = to->clock_event_out;
-	c->cfg.pt_noise_out = to->pt_noise_out;
 	/* release: who finds a type finds what it needs */
 	if (b->receive_stage)
 		atomic_store_explicit(&c->receive_stage, b->receive_stage,
@@ -322,14 +318,14 @@ void call_settle(struct call_cfg *cfg, const struct cr_cost *measured)
 	};
 }
 
-static void fill_call_task(struct call *c)
+static void fill_call_task(struct call *c, const struct call_cfg *cfg)
 {
 	struct cr_task *t = &c->lt.core.task;
 
-	t->id = c->cfg.id;
-	core_set_terms(t, &c->cfg.declared);
+	t->id = cfg->id;
+	core_set_terms(t, &cfg->declared);
 	memset(&t->cpus, 0xff, sizeof(t->cpus));
-	if (c->cfg.shed != SHED_AGE)
+	if (cfg->shed != SHED_AGE)
 		c->lt.core.shed = &c->shed;
 }
 
@@ -354,14 +350,8 @@ static void leave_for_rx(struct call_release *to, const struct call_cfg *cfg)
 
 void call_set_terms(struct call *c, const struct call_cfg *to)
 {
-	c->cfg.terms = to->terms;
-	c->cfg.release.period = to->release.period;
-	c->cfg.declared = to->declared;
-	c->cfg.media = to->media;
-	c->cfg.pt_in = to->pt_in;
-	c->cfg.pt_out = to->pt_out;
-	c->cfg.codecs = to->codecs;
-	leave_for_rx(&c->terms, &c->cfg);
+	stream_set_cfg(c->stream, to);
+	leave_for_rx(&c->terms, &c->stream->cfg);
 }
 
 void call_take_terms(const struct call *c, struct release *release,
@@ -447,7 +437,8 @@ static int open_flows(struct call *c, const struct call_cfg *cfg,
 	return 0;
 }
 
-int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
+int call_new(struct call **out, struct stream *s, const struct call_cfg *cfg,
+	     struct cr_err *e)
 {
 	struct call *c = aligned_alloc(CACHE_LINE, sizeof(*c));
 	struct release_cfg release = release_of(cfg);
@@ -456,27 +447,21 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	if (!c)
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
 	memset(c, 0, sizeof(*c));
-	c->cfg = *cfg;
+	c->stream = s;
+	c->ssrc_in = cfg->ssrc_in;
+	c->ssrc_out = cfg->ssrc_out;
+	c->seq_first = cfg->seq_out;
 	c->claimed_arrival = CR_NEVER;
 	c->ts_out = cfg->ts_out;
 	c->period = cfg->release.period;
 	c->ts_step =
 		(uint32_t)(cfg->release.period *
 			   (cr_ns)pipeline_side_clock(&cfg->media.in) / CR_SEC);
-	c->out = (struct stream_out){
-		.destination = cfg->out_endpoint ? &cfg->out_endpoint->to
-						 : &c->own_destination,
-		.fd = cfg->out_endpoint	 ? cfg->out_endpoint->cfg.fd
-		      : cfg->in_endpoint ? cfg->in_endpoint->cfg.fd
-					 : -1,
-		.ssrc = cfg->ssrc_out,
-		.seq = (uint16_t)(cfg->seq_out - 1),
-	};
 	destination_init(&c->own_destination);
 	destination_set(&c->own_destination, &cfg->to);
 	c->source = cfg->source;
 	c->source_known = cfg->source.ss_family != 0;
-	fill_call_task(c);
+	fill_call_task(c, cfg);
 	leave_for_rx(&c->terms, cfg);
 	err = release_init(&c->release, &release, e);
 	/* what the ring has dropped takes no logical time, so it needs no
@@ -511,7 +496,8 @@ void call_count_rest(struct call *c)
 	const struct receive_stage *f = call_receive_stage(c);
 
 	if (f)
-		call_count(&c->count.overflowed, receive_stage_waiting(f));
+		call_count(&c->stream->count.overflowed,
+			   receive_stage_waiting(f));
 }
 
 void call_free(struct call *c)
@@ -536,13 +522,13 @@ size_t call_bytes(const struct call *c)
 void call_fetch_for_packet(const struct call *c)
 {
 	frame_ring_fetch_producer(c->ring);
-	cache_fetch(&c->seen, offsetof(struct call, source) -
-				      offsetof(struct call, seen) +
-				      sizeof(struct sockaddr_in6));
+	cache_fetch(&c->source_known,
+		    offsetof(struct call, source) -
+			    offsetof(struct call, source_known) +
+			    sizeof(struct sockaddr_in6));
 	cache_fetch(&c->speech, offsetof(struct call, fill) -
 					offsetof(struct call, speech));
 	cache_fetch(&c->terms.kind, sizeof(c->terms.kind));
-	cache_fetch(&c->count.packets_in, sizeof(c->count.packets_in) * 2);
 	cache_fetch(&c->lt.active, sizeof(c->lt.active));
 }
 

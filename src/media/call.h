@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One direction of one call: where it listens, its ring, its release model,
- * its pipeline, where it sends, and its counters. A call is a task of the
- * engine.
+ * The transcoder of a stream: a task of the engine with its frame buffer, its
+ * release model and its pipeline. Where packets come from and go to, and what
+ * is counted, is the stream's (media/rtp_stream.h).
  *
  * Three threads meet here, each with its own members:
- *   control  makes it, puts it into the table, takes it out, reads counters
- *   rx       everything under "rx": source tracking, ring's producer side
- *   worker   everything under "worker", while it runs the call's job
- * Reclaim: out of the table -> RCU grace period -> live_remove() -> gone() ->
- * call_free(), so that neither rx nor a worker can hold a dead call.
+ *   control  makes it, puts it into the table, takes it out
+ *   rx       everything under "rx": what frames come of, ring's producer side
+ *   worker   everything under "worker", while it runs the task's job
+ * Reclaim: as the stream's. So neither rx nor a worker can hold a dead one.
  */
 #ifndef MEDIA_CALL_H
 #define MEDIA_CALL_H
@@ -28,57 +27,14 @@
 #include "engine/contract.h"
 #include "engine/live.h"
 #include "engine/release.h"
-#include "media/counters.h"
 #include "media/digits.h"
-#include "media/endpoint.h"
 #include "media/frame_ring.h"
 #include "media/importance.h"
-#include "media/pipeline.h"
-#include "media/receive_stage.h"
+#include "media/rtp_stream.h"
 #include "observe/histogram.h"
 #include "rtp/payload_types.h"
 #include "rtp/rtp.h"
 #include "rtp/telephone_event.h"
-
-/* --- payload types beside speech --- */
-
-/*
- * Payload types of what travels among a party's speech: telephone events (RFC
- * 4733) and comfort noise (RFC 3389). 0 is none.
- *
- * A type that another one has replaced stands for the same as before, unless
- * its number stands for something else now: packets are on their way, and a
- * party may not have heard of the change (RFC 3264, 8.3.2).
- */
-
-struct aux_types {
-	/** Those of now, then others where there is room; and their clocks,
-	 * kHz. */
-	uint8_t event[TELEPHONE_EVENT_TYPES], khz[TELEPHONE_EVENT_TYPES];
-	uint8_t noise, former_noise;
-};
-_Static_assert(sizeof(struct aux_types) == 8, "it is one atomic word");
-
-/** Which type of events @pt is, or TELEPHONE_EVENT_TYPES. */
-static inline unsigned aux_event(struct aux_types t, uint8_t pt)
-{
-	unsigned i = 0;
-
-	while (i < TELEPHONE_EVENT_TYPES && (!pt || t.event[i] != pt))
-		i++;
-	return i;
-}
-
-/** What packets of type @pt are; SPEECH: none of these. */
-static inline enum cr_frame_what aux_what(struct aux_types t, uint8_t pt)
-{
-	if (!pt)
-		return FRAME_RING_SPEECH;
-	if (t.event[0] && aux_event(t, pt) < TELEPHONE_EVENT_TYPES)
-		return FRAME_RING_EVENT;
-	return pt == t.noise || pt == t.former_noise ? FRAME_RING_NOISE
-						     : FRAME_RING_SPEECH;
-}
 
 /* --- jitter of arrivals --- */
 
@@ -227,65 +183,6 @@ static inline bool quota_take(struct quota *q, cr_ns burst, cr_ns now,
 	return true;
 }
 
-/* --- counters --- */
-
-struct call_counters {
-#define CALL_MEMBER(name, ...) atomic_ullong name;
-	_Alignas(CACHE_LINE) struct {
-		CALL_RX_COUNTERS(CALL_MEMBER)
-	};
-	_Alignas(CACHE_LINE) struct {
-		CALL_WORKER_COUNTERS(CALL_MEMBER)
-	};
-#undef CALL_MEMBER
-};
-
-/** Add to a counter that only this thread writes. */
-static inline void call_count(atomic_ullong *counter, unsigned long long n)
-{
-	unsigned long long old =
-		atomic_load_explicit(counter, memory_order_relaxed);
-
-	atomic_store_explicit(counter, old + n, memory_order_relaxed);
-}
-
-/* --- what is sent --- */
-
-/** Where a stream's packets go, and the last one that was sent: a call's or a
- * relay's, which take over from each other. Of the thread that sends; a call's
- * also of rx, while the call is at rest. */
-struct stream_out {
-	const struct destination *destination; /**< constant */
-	unsigned version;		       /**< of what is in @to */
-	bool held; /**< that is nothing, as the party asks */
-	int fd;	   /**< from where; -1: the shared port; constant */
-	cr_ns at;  /**< arrival of what was sent last; 0: nothing was */
-	uint32_t ssrc, ts;
-	uint16_t seq;
-	struct sockaddr_storage to;
-};
-
-/** Look where packets go to, if that has changed. Its address may be written at
- * this moment: then the last one is as good. True: the party was on hold, and
- * is not any more. */
-static inline bool stream_out_look(struct stream_out *o)
-{
-	bool before = o->held;
-
-	return __builtin_expect(destination_changed(o->destination, o->version),
-				0) &&
-	       destination_try(o->destination, &o->version, &o->held, &o->to) &&
-	       before && !o->held;
-}
-
-/** Count a packet that has nowhere to go: no party is known yet, or it is on
- * hold. */
-static inline void stream_out_refuse(const struct stream_out *o,
-				     struct call_counters *count)
-{
-	call_count(o->held ? &count->on_hold : &count->no_destination, 1);
-}
-
 /* --- times measured --- */
 
 /*
@@ -324,63 +221,6 @@ unsigned recent_take(const struct recent *r, unsigned *seen, uint32_t *out);
 
 /* --- a call --- */
 
-struct rtcp_sent;
-struct relay;
-
-/** What a party says that it may send: each codec with its payload type. */
-#define CALL_CODECS_MAX 8u
-struct call_codecs {
-	unsigned n;
-	struct pipeline_side one[CALL_CODECS_MAX];
-	struct passed_types passed; /**< of all that it may send */
-};
-
-/** What a call is to be. Zero-initialise. */
-struct call_cfg {
-	uint32_t id;
-	uint32_t pair; /**< id of the other direction's call, or 0 */
-	struct pipeline_cfg media;
-	/** All that comes, the first of them is media.in; NULL: only that.
-	 * Borrowed. */
-	const struct call_codecs *codecs;
-	bool may_change;	    /**< call_set_types() may follow */
-	struct release_cfg release; /**< as asked for; the terms add to it */
-	bool release_named;	    /**< its kind was asked for by name       */
-	struct task_terms terms;    /**< as asked for; weight 0: 1024 */
-	/** What schedulers know of them: call_settle()'s. */
-	struct core_terms declared;
-
-	uint32_t ssrc_in, ssrc_out;
-	uint8_t pt_in, pt_out;
-	uint32_t ts_out; /**< output timestamp of the first input packet */
-	uint16_t seq_out;
-	bool ts_first_known;
-	uint32_t ts_first;
-
-	struct sockaddr_storage source; /**< ss_family 0: the first sender  */
-	struct learn_terms hears; /**< of a port of its own: who is heard   */
-	/** Where it is heard: an endpoint, or NULL: the shared port, by
-	 * @ssrc_in. */
-	struct endpoint *in_endpoint;
-	/** Whose party hears it: an endpoint that says where that is and has
-	 * the socket; or NULL: @to, from where it is heard. */
-	struct endpoint *out_endpoint;
-	struct sockaddr_storage to;
-	unsigned receiver; /**< which one it is with (media/rx.h)    */
-	unsigned ring_frames;
-	/** Where RTCP has what is sent counted, or NULL. */
-	struct rtcp_sent *tally;
-	enum shed_kind shed; /**< what workers give up; see engine/shed.h  */
-	/** Conceal what never came; else it shows in the output's sequence
-	 * numbers. */
-	bool conceal;
-	/** At an endpoint: what else becomes of its packets. */
-	struct receive_stage_terms receive_stage;
-	uint8_t pt_event_out; /**< of telephone events; 0: none             */
-	uint32_t clock_event_out; /**< theirs, Hz */
-	uint8_t pt_noise_out; /**< of comfort noise; 0: none                */
-};
-
 /** By what terms frames come from now on: control's word to rx and workers. */
 struct call_release {
 	/** Raised (release) when the rest is there; others look (acquire). */
@@ -391,16 +231,12 @@ struct call_release {
 	atomic_bool best_effort;
 };
 
-/** A multiple of all RTP clocks, Hz. */
-#define CALL_RESUME_CLOCK 96000u
-
 /* What two threads write shares no cache line: each would wait for the other
  * core's copy at every packet. */
 struct call {
 	struct live_task lt; /**< the engine's part */
-	/** Constant, except for what call_set_terms() changes; only the control
-	 * thread uses that part. */
-	struct call_cfg cfg;
+	/** Whose it is; constant, but see node_call_unmake(). */
+	struct stream *stream;
 	struct call_release terms;
 	/** What comes, by payload type: control's word to rx. The type that is
 	 * expected, and the number of its codec in the pipeline above it. */
@@ -413,28 +249,27 @@ struct call {
 	_Atomic(struct receive_stage *) receive_stage;
 	size_t slot_bytes;	 /**< largest payload accepted; constant */
 	struct frame_ring *ring; /**< constant; rx fills, the worker empties */
-	atomic_uint fill; /**< enum receive_stage_fill: control's word to rx */
+	atomic_uint fill;  /**< enum receive_stage_fill: control's word to rx */
+	uint32_t ssrc_out; /**< of what it sends; constant */
+	uint16_t seq_first; /**< if nothing was sent before; constant */
 
 	/* table */
 	struct cds_lfht_node node;
-	struct rcu_later rcu;
+	uint32_t ssrc_in; /**< by which it is found; constant in the table */
 	/** The SSRC again, stored (release) when the call is complete and read
 	 * (acquire) by every look-up: orders the construction before the use,
 	 * in a way that TSan sees (it cannot see inside liburcu). */
 	atomic_uint key;
 
 	/* rx */
-	_Alignas(CACHE_LINE) struct rtp_source seen;
-	bool source_known, first_seen;
+	_Alignas(CACHE_LINE) bool source_known;
+	bool first_seen;
 	bool restart;	   /**< the next frame is of another sender */
 	uint8_t sender_in; /**< of the last frame; cr_frame_meta's */
 	bool pushed;	   /**< frames that the engine does not know of yet */
 	uint8_t codec_in;  /**< of the last packet of speech */
 	uint16_t numbered; /**< frames that take time, behind a jitter buffer */
 	struct trace_ring *trace; /**< the receiver's, while it takes frames */
-	/** Whose numbers those of what is sent are to follow, when the next
-	 * packet has come (relay_handover_join()); NULL: its own. */
-	const struct relay *after;
 	struct importance_amr gains; /**< of what it has rated */
 	cr_ns last_arrival;
 	struct sockaddr_storage source;
@@ -465,13 +300,7 @@ struct call {
 	 * transcode_cost_settle().
 	 */
 	atomic_uint metered;
-	struct stream_out out; /**< out.at: 0 if a relay has sent since */
-	uint32_t ts_out;       /**< where the pipeline's timestamps begin */
-	/** A relay has sent @out last: what is sent next belongs so far behind
-	 * it, in units of 1/CALL_RESUME_CLOCK s. While the call is at rest, rx
-	 * writes these two, and at, seq and ts of @out. */
-	bool resumes;
-	uint64_t resume_ahead;
+	uint32_t ts_out; /**< where the pipeline's timestamps begin */
 	struct quota quota;
 	cr_ns period;	  /**< as was declared of the last frame */
 	uint32_t ts_step; /**< of the input from frame to frame */
@@ -496,7 +325,6 @@ struct call {
 	struct arrivals arrivals;
 	struct sketch delay; /**< from arrival to sending, of frames done */
 
-	struct call_counters count;
 	struct recent cost; /**< of frames done, sending included, ns */
 
 	/** The other direction of the same conversation, whose encoder obeys
@@ -507,22 +335,12 @@ struct call {
 
 	/** Where packets go to, unless an endpoint says so. */
 	struct destination own_destination;
-
-	/* control */
-	void *owner; /**< the session it belongs to */
 };
 
-/** What @c is now; what may change, changes by call_set_terms() only. Control
- * thread. */
-static inline const struct call_cfg *call_settings(const struct call *c)
+/** The value of call.pair that names @c. */
+static inline uint64_t call_pair(const struct call *c)
 {
-	return &c->cfg;
-}
-
-/** The value of call.pair that names the call @c. */
-static inline uint64_t call_pair(const struct call_cfg *c)
-{
-	return (uint64_t)c->id << 32 | c->ssrc_in;
+	return (uint64_t)c->stream->cfg.id << 32 | c->ssrc_in;
 }
 
 static inline uint32_t call_pair_id(uint64_t pair)
@@ -544,8 +362,10 @@ static inline struct call *call_of_core(struct core_task *t)
 	return call_of(live_task_of(t));
 }
 
-/** Make a call. Returns 0 and sets *@c, or -EINVAL or -ENOMEM with @e. */
-int call_new(struct call **c, const struct call_cfg *cfg, struct cr_err *e);
+/** Make one for @s, which does not have it yet, by @cfg, settled. Returns 0 and
+ * sets *@c, or -EINVAL or -ENOMEM with @e. */
+int call_new(struct call **c, struct stream *s, const struct call_cfg *cfg,
+	     struct cr_err *e);
 
 /** Set what is declared to schedulers of the call @cfg, whose packets cost
  * @measured here. Before call_new() and call_set_terms(). */
@@ -624,7 +444,7 @@ struct call_types {
 
 /** The pipeline's number of the codec that packets of type @pt have; -1: none.
  * The receiver. */
-static inline int call_codec_of(struct call *c, uint8_t pt)
+static inline int call_codec_of(const struct call *c, uint8_t pt)
 {
 	unsigned one = atomic_load_explicit(&c->speech, memory_order_acquire);
 	const struct call_types *all;
@@ -655,7 +475,7 @@ void call_take_receive_stage(struct call *c, struct receive_stage *f);
 
 /** Have all its packets left? Once it has gone from the engine, true stays
  * true, and the worker's last touch of it has happened. Any thread. */
-static inline bool call_unposted(struct call *c)
+static inline bool call_unposted(const struct call *c)
 {
 	return !atomic_load_explicit(&c->pending, memory_order_acquire);
 }
@@ -664,10 +484,10 @@ static inline bool call_unposted(struct call *c)
  * has let go of it. Any thread. */
 void call_count_rest(struct call *c);
 
-/** Free a call that no thread can see any more. NULL is fine. */
+/** Free one that no thread can see any more. NULL is fine. */
 void call_free(struct call *c);
 
-/** Memory of the call without the codecs' own states, bytes. */
+/** Memory of it without the codecs' own states, bytes. */
 size_t call_bytes(const struct call *c);
 
 /** Fetch into the cache what taking a packet of @c is about to use. */

@@ -71,10 +71,10 @@ int call_table_add(struct call_table *t, struct call *c)
 
 	cds_lfht_node_init(&c->node);
 	/* release, pairs with match() */
-	atomic_store_explicit(&c->key, c->cfg.ssrc_in, memory_order_release);
+	atomic_store_explicit(&c->key, c->ssrc_in, memory_order_release);
 	rcu_read_begin();
-	found = cds_lfht_add_unique(t->ht, mix_ssrc(c->cfg.ssrc_in), match,
-				    &c->cfg.ssrc_in, &c->node);
+	found = cds_lfht_add_unique(t->ht, mix_ssrc(c->ssrc_in), match,
+				    &c->ssrc_in, &c->node);
 	rcu_read_end();
 	return found == &c->node ? 0 : -EEXIST;
 }

@@ -8,7 +8,8 @@
 #ifndef MEDIA_COUNTERS_H
 #define MEDIA_COUNTERS_H
 
-/** Counters of a call. Each has one writing thread. */
+/** Counters of a stream. Each has one writing thread at a time: in mode relay
+ * the receiver writes all, in mode transcode the worker the second part. */
 #define CALL_RX_COUNTERS(X)                                                    \
 	X(packets_in, "packets", "IN_PKTS", "packets accepted")                \
 	X(octets_in, "bytes", NULL, "payload octets accepted")                 \

@@ -153,16 +153,10 @@ void endpoint_free(struct endpoint *l)
 	free(l);
 }
 
-void endpoint_listen(struct endpoint *l, struct call *listener)
+void endpoint_feed(struct endpoint *l, struct stream *s)
 {
 	/* release: the receiver finds it complete */
-	atomic_store_explicit(&l->listener, listener, memory_order_release);
-}
-
-void endpoint_relay(struct endpoint *l, struct relay *relay)
-{
-	/* release: as above */
-	atomic_store_explicit(&l->relay, relay, memory_order_release);
+	atomic_store_explicit(&l->stream, s, memory_order_release);
 }
 
 /* Do answers go to the address of @terms at once? As learn_again() has it, a

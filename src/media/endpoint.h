@@ -2,12 +2,11 @@
 /*
  * An endpoint: our end towards one party. It has a port of its own, what
  * signalling said of the party, and what was learned from its packets
- * (rtp/learn.h). What the party says feeds a call, the endpoint's *listener*,
- * or is passed on as it is by a *relay*. An endpoint with neither hears and
- * learns, and counts what it drops.
+ * (rtp/learn.h). What the party says feeds a *stream* (media/rtp_stream.h). An
+ * endpoint without one hears and learns, and counts what it drops.
  *
  * Three threads meet here, as at a call:
- *   control   makes it, tells its terms, connects and disconnects listeners
+ *   control   makes it, tells its terms, connects and disconnects the stream
  *   rx        the receiver that it is with: everything under "rx"
  *   worker    reads where answers go
  * Reclaim: out of the receivers -> RCU grace period -> endpoint_free().
@@ -81,8 +80,7 @@ static inline bool destination_changed(const struct destination *w,
 
 /* --- an endpoint --- */
 
-struct call;
-struct relay;
+struct stream;
 struct endpoint_rtcp;
 
 /** Packets a second of which an endpoint hears no more: twice as many as a
@@ -104,7 +102,7 @@ struct endpoint_cfg {
 };
 
 /** Who waits for a time: the endpoint itself (RTCP), and the receive stage of
- * whom it feeds. They share a timer. */
+ * the stream that it feeds. They share a timer. */
 enum endpoint_part { ENDPOINT_OWN, ENDPOINT_RECEIVE_STAGE, ENDPOINT_PARTS };
 
 struct endpoint {
@@ -116,12 +114,9 @@ struct endpoint {
 
 	/* What every packet needs: this line, and the first one of @learn. */
 
-	/** Whom its party's speech feeds, or NULL. Set by control, followed by
+	/** What its party's packets feed, or NULL. Set by control, followed by
 	 * the receiver in a read-side critical section. */
-	_Alignas(CACHE_LINE) _Atomic(struct call *) listener;
-	/** Who passes its party's packets on, or NULL; as @listener, for which
-	 * it may stand, and which has those that it leaves. */
-	_Atomic(struct relay *) relay;
+	_Alignas(CACHE_LINE) _Atomic(struct stream *) stream;
 	atomic_uint version;  /**< raised (release) when there are new @terms */
 	unsigned terms_taken; /**< rx: the version of them it goes by         */
 	uint32_t drops;	      /**< rx: of its port, counted so far            */
@@ -136,7 +131,7 @@ struct endpoint {
 	cr_ns due[ENDPOINT_PARTS]; /**< what each waits for */
 	/** Packets of payload types that stand for nothing, by type. */
 	struct payload_unknown unknown;
-	/** Without a listener or relay, to whom they are counted otherwise:
+	/** Without a stream, to which they are counted otherwise:
 	 * datagrams that its full port lost, and that were in it at the end.
 	 * Whoever frees it adds them to sums. */
 	atomic_ullong port_drops, unread;
@@ -159,28 +154,18 @@ void endpoint_free(struct endpoint *l);
 /** Fetch into the cache what hearing a packet of @l is about to use. */
 static inline void endpoint_fetch(const struct endpoint *l)
 {
-	cache_fetch(&l->listener, sizeof(l->listener));
+	cache_fetch(&l->stream, sizeof(l->stream));
 	cache_fetch(&l->learn, sizeof(l->learn.settled));
 }
 
-/** Let its party be heard by @listener from now on, or by nobody (NULL). The
- * former listener may get packets until a grace period has passed. Control. */
-void endpoint_listen(struct endpoint *l, struct call *listener);
+/** Let its party's packets feed @s from now on, or nothing (NULL). The former
+ * stream may get packets until a grace period has passed. Control. */
+void endpoint_feed(struct endpoint *l, struct stream *s);
 
-/** Whom that is, NULL if nobody. */
-static inline struct call *endpoint_listener(const struct endpoint *l)
+/** What they feed, or NULL. */
+static inline struct stream *endpoint_stream(const struct endpoint *l)
 {
-	return atomic_load_explicit(&l->listener, memory_order_acquire);
-}
-
-/** Let its party's packets be passed on by @relay from now on, as
- * endpoint_listen(). */
-void endpoint_relay(struct endpoint *l, struct relay *relay);
-
-/** Who does, NULL if nobody. */
-static inline struct relay *endpoint_relayer(const struct endpoint *l)
-{
-	return atomic_load_explicit(&l->relay, memory_order_acquire);
+	return atomic_load_explicit(&l->stream, memory_order_acquire);
 }
 
 /** A new offer or answer: go on under @terms (learn_again()). The receiver

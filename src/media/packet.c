@@ -12,7 +12,6 @@
 #include "base/address.h"
 #include "media/endpoint_rtcp.h"
 #include "media/importance.h"
-#include "media/relay.h"
 #include "udp/inlet.h"
 
 /* Larger than any packet that fits a ring. */
@@ -56,20 +55,20 @@ static struct kind packet_kind_of(struct call *c, uint8_t pt)
 /* Has it its turn yet, by its number? */
 static bool is_packet_in_order(struct call *c, uint16_t seq)
 {
-	switch (rtp_source_update(&c->seen, seq)) {
+	switch (rtp_source_update(&c->stream->seen, seq)) {
 	case RTP_RESTART:
 		c->restart = true;
 		return true;
 	case RTP_NEW:
 		return true;
 	case RTP_DUPLICATE:
-		call_count(&c->count.duplicates, 1);
+		call_count(&c->stream->count.duplicates, 1);
 		return false;
 	case RTP_REORDERED:
-		call_count(&c->count.reordered, 1);
+		call_count(&c->stream->count.reordered, 1);
 		return false;
 	case RTP_OUT_OF_RANGE:
-		call_count(&c->count.seq_jumps, 1);
+		call_count(&c->stream->count.seq_jumps, 1);
 		return false;
 	}
 	return false;
@@ -89,7 +88,7 @@ static void trace_overwritten(struct trace_ring *trace, const struct call *c,
 			.kind = CR_TRACE_JOB,
 			.outcome = CR_OUT_OVERWRITTEN,
 			.worker = 0xffff,
-			.call = c->cfg.id,
+			.call = c->stream->cfg.id,
 			.seq = (uint32_t)lost->seq,
 			.bytes_in = cr_frame_packet_bytes(lost),
 			.arrival = lost->arrival,
@@ -115,7 +114,8 @@ static void check_contract(struct call *c)
 	call_take_terms(c, &c->release, &c->terms_taken);
 	before = c->release.violations;
 	(void)release_arrival(&c->release, c->last_arrival);
-	call_count(&c->count.violations, c->release.violations - before);
+	call_count(&c->stream->count.violations,
+		   c->release.violations - before);
 }
 
 static void count_frame(struct call *c, const struct receive_stage_frame *f)
@@ -124,23 +124,23 @@ static void count_frame(struct call *c, const struct receive_stage_frame *f)
 
 	if (what == FRAME_RING_LOST || what == FRAME_RING_SILENCE ||
 	    what == FRAME_RING_TICK) {
-		call_count(&c->count.synthesized, 1);
+		call_count(&c->stream->count.synthesized, 1);
 	} else {
-		call_count(&c->count.packets_in, 1);
-		call_count(&c->count.octets_in, f->meta.bytes);
+		call_count(&c->stream->count.packets_in, 1);
+		call_count(&c->stream->count.octets_in, f->meta.bytes);
 	}
 	if (__builtin_expect(what == FRAME_RING_SPEECH && !f->meta.waited &&
 				     !f->lost,
 			     1))
 		return;
-	call_count(&c->count.buffered_ns, f->meta.waited);
-	call_count(&c->count.jitter_missed, f->lost);
+	call_count(&c->stream->count.buffered_ns, f->meta.waited);
+	call_count(&c->stream->count.jitter_missed, f->lost);
 	if (what == FRAME_RING_SILENCE)
-		call_count(&c->count.silences, 1);
+		call_count(&c->stream->count.silences, 1);
 	else if (what == FRAME_RING_EVENT)
-		call_count(&c->count.events, 1);
+		call_count(&c->stream->count.events, 1);
 	else if (what == FRAME_RING_NOISE)
-		call_count(&c->count.cn_in, 1);
+		call_count(&c->stream->count.cn_in, 1);
 }
 
 /* How much a listener would miss it. Frames that must be kept are not rated. */
@@ -185,18 +185,18 @@ void packet_push_frame(void *call, const struct receive_stage_frame *f)
 	check_contract(c);
 	if (c->buffers)
 		meta.rtp_seq = c->numbered += cr_frame_takes_time(&meta);
-	if (c->cfg.shed == SHED_QUIET)
+	if (c->stream->cfg.shed == SHED_QUIET)
 		meta.importance = rate_importance(c, f);
 	/* the first packet counts, even if no worker ever sees it; the ring's
 	 * first push hands this to the worker */
-	if (!c->first_seen && !c->cfg.ts_first_known)
+	if (!c->first_seen && !c->stream->cfg.ts_first_known)
 		pipeline_first_ts(c->pipeline, meta.rtp_ts);
 	c->first_seen = true;
 	if (meta.bytes)
 		memcpy(frame, f->payload, meta.bytes);
 	count_frame(c, f);
 	if (frame_ring_push(c->ring, &meta, &lost)) {
-		call_count(&c->count.overwritten, 1);
+		call_count(&c->stream->count.overwritten, 1);
 		trace_overwritten(c->trace, c, &lost);
 	}
 	c->pushed = true;
@@ -255,21 +255,21 @@ static void let_in(struct call *c, struct receive_stage *f,
 	}
 	call_take_receive_stage(c, f);
 	if (receive_stage_buffers(f)) /* only counts: it sorts them in */
-		(void)rtp_source_update(&c->seen, p->seq);
+		(void)rtp_source_update(&c->stream->seen, p->seq);
 	else if (!is_packet_in_order(c, p->seq))
 		return;
 	in.restart = c->restart;
 	c->restart = false;
 	why = receive_stage_packet(f, &in);
 	if (why == JITTER_LATE)
-		call_count(&c->count.late_in, 1);
+		call_count(&c->stream->count.late_in, 1);
 	else if (why == JITTER_DUPLICATE)
-		call_count(&c->count.duplicates, 1);
+		call_count(&c->stream->count.duplicates, 1);
 	else if (why == JITTER_OUT_OF_RANGE)
-		call_count(&c->count.seq_jumps, 1);
+		call_count(&c->stream->count.seq_jumps, 1);
 	else if (why == JITTER_TOO_BIG)
-		call_count(&c->count.too_big, 1);
-	endpoint_wait(c->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
+		call_count(&c->stream->count.too_big, 1);
+	endpoint_wait(c->stream->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
 		      receive_stage_due(f));
 }
 
@@ -281,7 +281,9 @@ static struct call *take_for_call(struct packet_path *path, struct call *c,
 	struct receive_stage *f = call_receive_stage(c);
 
 	if (!k.known || p->payload_bytes > c->slot_bytes) {
-		call_count(k.known ? &c->count.too_big : &c->count.wrong_pt, 1);
+		call_count(k.known ? &c->stream->count.too_big
+				   : &c->stream->count.wrong_pt,
+			   1);
 		return NULL;
 	}
 	c->trace = path->trace;
@@ -299,7 +301,7 @@ static struct call *take_shared(struct packet_path *path, struct call *c,
 {
 	call_fetch_for_packet(c);
 	if (!from_source(c, in->from)) {
-		call_count(&c->count.wrong_source, 1);
+		call_count(&c->stream->count.wrong_source, 1);
 		return NULL;
 	}
 	return take_for_call(path, c, p, packet_kind_of(c, p->pt), in->arrival);
@@ -307,7 +309,8 @@ static struct call *take_shared(struct packet_path *path, struct call *c,
 
 /* What its endpoint has refused: @why (enum learn_result). @valid: of a type
  * that was agreed; another one proves nothing. */
-static void count_refused(struct call_counters *count, unsigned why, bool valid)
+static void count_refused(struct stream_counters *count, unsigned why,
+			  bool valid)
 {
 	if (why == LEARN_FOREIGN_ADDRESS)
 		call_count(&count->wrong_source, 1);
@@ -319,31 +322,36 @@ static void count_refused(struct call_counters *count, unsigned why, bool valid)
 		call_count(&count->probation, 1);
 }
 
-/* Of the call @c, which listens at @endpoint, and has accepted it. @fresh: of
- * another sender than the one before. */
+/* Of a stream that @endpoint feeds, whose transcoder @c has accepted it.
+ * @fresh: of another sender than the one before. */
 static struct call *take_accepted(struct packet_path *path, struct call *c,
 				  const struct rtp_packet *p, struct kind k,
 				  bool fresh, cr_ns arrival)
 {
-	if (__builtin_expect(c->after != NULL, 0) && k.known)
-		relay_handover_join(c, p, fresh, arrival);
+	struct stream *s = c->stream;
+
+	if (__builtin_expect(stream_relays(s), 0) && k.known &&
+	    !stream_end_relay(s, path->relays, p, fresh, arrival)) {
+		(void)is_packet_in_order(c, p->seq); /* it counts */
+		return NULL;
+	}
 	if (fresh) {
-		rtp_source_again(&c->seen);
+		rtp_source_again(&s->seen);
 		c->restart = true;
 	}
 	return take_for_call(path, c, p, k, arrival);
 }
 
-/* At the port of @endpoint: whoever that believes to be its party. Its relay
- * has the packet, or else its listener. */
+/* At the port of @endpoint: whoever that believes to be its party. */
 static struct call *take_at_endpoint(struct packet_path *path,
 				     struct endpoint *endpoint,
 				     const struct rtp_packet *p,
 				     const struct intake_packet *in)
 {
 	struct relay_packet t = { .rtp = p, .in = in };
-	bool relayed = relay_takes(path->relays, endpoint, &t);
-	struct call *c = relayed ? NULL : endpoint_listener(endpoint);
+	struct stream *s = endpoint_stream(endpoint);
+	bool relayed = s && relay_takes(s, &t);
+	struct call *c = s && !relayed ? stream_transcoder(s) : NULL;
 	/* nobody listens: all counts as speech, for RTCP, too */
 	struct kind k = c ? packet_kind_of(c, p->pt)
 			  : (struct kind){ .codec = 0, .known = true };
@@ -353,26 +361,23 @@ static struct call *take_at_endpoint(struct packet_path *path,
 		.seq = p->seq,
 		.valid = relayed ? relay_agrees(t.types, p->pt) : k.known,
 	};
-	struct call_counters *count = relayed ? &t.relay->count : NULL;
 	unsigned heard;
 
-	if (c) {
+	if (c)
 		call_fetch_for_packet(c);
-		count = &c->count;
-	}
 	heard = endpoint_hear(endpoint, &arrival, in->arrival);
 	if (endpoint->rtcp && !relayed && learn_accepts(heard))
 		endpoint_rtcp_rtp(endpoint, p, k.codec >= 0, in->arrival);
-	if (!count) {
+	if (!s) {
 		call_count(&path->count.no_listener, 1);
 		return NULL;
 	}
 	if (!learn_accepts(heard)) {
-		count_refused(count, heard, arrival.valid);
+		count_refused(&s->count, heard, arrival.valid);
 		return NULL;
 	}
 	if (!endpoint_paces(endpoint, in->read)) {
-		call_count(&count->surplus, 1);
+		call_count(&s->count.surplus, 1);
 		return NULL;
 	}
 	if (relayed)
@@ -385,7 +390,7 @@ static struct call *take_at_endpoint(struct packet_path *path,
 	if (k.known)
 		relay_pass(path->relays, endpoint, &t, heard & LEARN_NEW_SSRC);
 	else
-		call_count(&count->wrong_pt, 1);
+		call_count(&s->count.wrong_pt, 1);
 	return NULL;
 }
 
@@ -396,7 +401,7 @@ static struct call *addressee(struct packet_path *path,
 {
 	struct call *c = call_cache_find(&path->cache, path->table, p->ssrc);
 
-	return c && !c->cfg.in_endpoint ? c : NULL;
+	return c && !c->stream->cfg.in_endpoint ? c : NULL;
 }
 
 /* @mux: it came where RTP does. */
@@ -457,9 +462,9 @@ struct call *packet_take(struct packet_path *path,
 		call_count(&path->count.unknown_ssrc, 1);
 		return NULL;
 	}
-	if (c->cfg.receiver == path->receiver)
+	if (c->stream->cfg.receiver == path->receiver)
 		return take_shared(path, c, &p, in);
-	path->hand_over(path, c->cfg.receiver, in);
+	path->hand_over(path, c->stream->cfg.receiver, in);
 	return NULL;
 }
 
@@ -470,7 +475,7 @@ struct call *packet_take_handed(struct packet_path *path,
 	struct call *c =
 		rtp_parse(in->data, in->bytes, &p) ? NULL : addressee(path, &p);
 
-	if (c && c->cfg.receiver == path->receiver)
+	if (c && c->stream->cfg.receiver == path->receiver)
 		return take_shared(path, c, &p, in);
 	call_count(&path->count.unknown_ssrc, 1); /* it has ended meanwhile */
 	return NULL;
@@ -485,13 +490,12 @@ void packet_count_no_listener(struct packet_path *path)
 struct call *packet_poll(struct packet_path *path, struct endpoint *endpoint,
 			 cr_ns now)
 {
-	const struct relay *r = endpoint_relayer(endpoint);
-	struct call *c = endpoint_listener(endpoint);
+	const struct stream *s = endpoint_stream(endpoint);
+	struct call *c = s ? stream_transcoder(s) : NULL;
 	struct receive_stage *f = c ? call_receive_stage(c) : NULL;
 
-	if (!f || (r && relay_is_on(r)))
-		return NULL;
-	if (c->after) /* its next packet says by which numbers it goes on */
+	/* mode relay: its next packet says by which numbers it goes on */
+	if (!f || stream_relays(s))
 		return NULL;
 	c->trace = path->trace;
 	receive_stage_poll(f, now);

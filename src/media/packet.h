@@ -10,7 +10,7 @@
 
 #include "media/call_table.h"
 #include "media/counters.h"
-#include "media/relay.h"
+#include "media/rtp_stream.h"
 #include "observe/trace.h"
 #include "udp/intake.h"
 

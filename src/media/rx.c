@@ -208,22 +208,12 @@ static void count_drops(atomic_ullong *count, uint32_t *seen, uint32_t drops)
 	*seen = drops;
 }
 
-/* At the port of @endpoint; @c: of whom it feeds, or NULL. */
-static void count_endpoint_drops(struct endpoint *endpoint,
-				 struct call_counters *c, uint32_t drops)
+static void count_endpoint_drops(struct endpoint *endpoint, uint32_t drops)
 {
-	count_drops(c ? &c->port_drops : &endpoint->port_drops,
+	struct stream *s = endpoint_stream(endpoint);
+
+	count_drops(s ? &s->count.port_drops : &endpoint->port_drops,
 		    &endpoint->drops, drops);
-}
-
-static struct call_counters *fed_by(const struct endpoint *endpoint)
-{
-	struct relay *r = endpoint_relayer(endpoint);
-	struct call *c = endpoint_listener(endpoint);
-
-	if (r)
-		return &r->count;
-	return c ? &c->count : NULL;
 }
 
 /* @c, which is to be released, or NULL. */
@@ -257,7 +247,7 @@ static void take_packet_of(struct rx *rx, const struct inlet_packet *p)
 		return;
 	}
 	if (endpoint)
-		count_endpoint_drops(endpoint, fed_by(endpoint), p->drops);
+		count_endpoint_drops(endpoint, p->drops);
 	else
 		count_drops(&rx->path.count.socket_drops, &rx->drops, p->drops);
 	collect_release(rx, packet_take(&rx->path, &p->packet, endpoint));
@@ -272,22 +262,27 @@ static const struct endpoint *endpoint_ahead(const struct rx *rx, unsigned n)
 					: NULL;
 }
 
-/* Packets are of another call each, and what one needs hangs on each other: an
- * endpoint, what that feeds. So they are fetched into the cache one step for
- * each packet before. */
+/* Packets are of another stream each, and what one needs hangs on each other:
+ * an endpoint, its stream, what that has for its mode. So they are fetched into
+ * the cache one step for each packet before. */
 static void fetch_packets_ahead(const struct rx *rx)
 {
-	const struct endpoint *second = endpoint_ahead(rx, 1),
+	const struct endpoint *third = endpoint_ahead(rx, 2),
+			      *second = endpoint_ahead(rx, 1),
 			      *first = endpoint_ahead(rx, 0);
-	const struct relay *r = first ? endpoint_relayer(first) : NULL;
-	const struct call *c = first ? endpoint_listener(first) : NULL;
+	const struct stream *next = second ? endpoint_stream(second) : NULL;
+	const struct stream *s = first ? endpoint_stream(first) : NULL;
 
-	if (second)
-		endpoint_fetch(second);
-	if (r && relay_is_on(r))
-		relay_fetch(r);
-	else if (c)
-		call_fetch_for_packet(c);
+	if (third)
+		endpoint_fetch(third);
+	if (next)
+		stream_fetch(next);
+	if (!s)
+		return;
+	if (stream_relays(s))
+		stream_fetch_relay(s);
+	else
+		call_fetch_for_packet(stream_transcoder(s));
 }
 
 /* What others were given for calls of this one, up to TAKEN_MAX packets. */
@@ -587,10 +582,13 @@ void rx_del_endpoint(struct rx *rx, struct endpoint *l)
 	endpoint_end_polls(l);
 }
 
-void rx_count_rest(struct endpoint *l, struct call_counters *c)
+void rx_count_rest(struct endpoint *l)
 {
-	call_count(c ? &c->unread : &l->unread, udp_socket_end(l->cfg.fd));
-	count_endpoint_drops(l, c, udp_socket_drops(l->cfg.fd));
+	struct stream *s = endpoint_stream(l);
+
+	call_count(s ? &s->count.unread : &l->unread,
+		   udp_socket_end(l->cfg.fd));
+	count_endpoint_drops(l, udp_socket_drops(l->cfg.fd));
 }
 
 void rx_count_rtcp_rest(struct endpoint *l)
@@ -738,12 +736,12 @@ unsigned receivers_least(const struct receivers *r)
 
 void receivers_add(struct receivers *r, const struct call *c)
 {
-	r->one[c->cfg.receiver].calls++;
+	r->one[c->stream->cfg.receiver].calls++;
 }
 
 void receivers_del(struct receivers *r, const struct call *c)
 {
-	r->one[c->cfg.receiver].calls--;
+	r->one[c->stream->cfg.receiver].calls--;
 }
 
 int receivers_add_endpoint(struct receivers *r, struct endpoint *l,

@@ -155,10 +155,10 @@ int rx_add_endpoint(struct rx *rx, struct endpoint *l, struct cr_err *e);
 /** Stop that. The socket may be closed after a grace period. */
 void rx_del_endpoint(struct rx *rx, struct endpoint *l);
 /** Count what the port of @l still holds, and what it has dropped behind the
- * last packet that was taken: with @c, of its listener or relay, or with the
- * endpoint if that is NULL. A grace period after rx_del_endpoint(), when the
+ * last packet that was taken: with its stream, or with the endpoint if
+ * it has none. A grace period after rx_del_endpoint(), when the
  * socket is about to be closed. Any thread. */
-void rx_count_rest(struct endpoint *l, struct call_counters *c);
+void rx_count_rest(struct endpoint *l);
 /** The same of its port for RTCP, if it has one: always with the endpoint. */
 void rx_count_rtcp_rest(struct endpoint *l);
 

@@ -62,16 +62,19 @@ void transcode_fini(struct transcode_worker *w)
 /* Fetch into the cache what this transcode uses. */
 static void fetch_for_transcode(const struct call *c)
 {
+	const struct stream *s = c->stream;
+
 	cache_fetch(&c->pending, sizeof(c->pending));
-	cache_fetch(&c->pipeline, offsetof(struct call, count) -
+	cache_fetch(&c->pipeline, offsetof(struct call, cost) -
 					  offsetof(struct call, pipeline));
-	cache_fetch(&c->cfg.tally, sizeof(c->cfg.tally));
-	cache_fetch(&c->out.destination->version,
-		    sizeof(c->out.destination->version));
-	cache_fetch(&c->count.done,
-		    offsetof(struct call_counters, delay_max_ns) +
-			    sizeof(c->count.delay_max_ns) -
-			    offsetof(struct call_counters, done));
+	cache_fetch(&s->cfg.tally, sizeof(s->cfg.tally));
+	cache_fetch(&s->out, sizeof(s->out));
+	cache_fetch(&s->out.destination->version,
+		    sizeof(s->out.destination->version));
+	cache_fetch(&s->count.done,
+		    offsetof(struct stream_counters, delay_max_ns) +
+			    sizeof(s->count.delay_max_ns) -
+			    offsetof(struct stream_counters, done));
 }
 
 bool call_peek(struct core_task *t, struct cr_job *job)
@@ -148,9 +151,9 @@ static bool is_refused(const struct transcode *t, cr_ns time)
 
 	if (!quota_take(&c->quota, t->worker->quota_burst, c->meta.arrival,
 			time))
-		call_count(&c->count.excess, 1);
-	else if (!c->out.to.ss_family) /* not heard yet, or on hold */
-		stream_out_refuse(&c->out, &c->count);
+		call_count(&c->stream->count.excess, 1);
+	else if (!c->stream->out.to.ss_family) /* not heard yet, or on hold */
+		stream_out_refuse(&c->stream->out, &c->stream->count);
 	else
 		return false;
 	return true;
@@ -162,7 +165,7 @@ static void put_packet(struct transcode *t, const struct pipeline_packet *p)
 {
 	struct transcode_worker *w = t->worker;
 	struct call *c = t->call;
-	struct stream_out *out = &c->out;
+	struct stream_out *out = &c->stream->out;
 	struct transcode_unsent *unsent;
 
 	if (burst_full(&w->burst))
@@ -170,8 +173,8 @@ static void put_packet(struct transcode *t, const struct pipeline_packet *p)
 	out->at = c->meta.arrival;
 	out->ts = c->ts_out + p->ts;
 	out->seq++;
-	if (c->cfg.tally)
-		rtcp_sent_rtp(c->cfg.tally, (uint32_t)p->bytes, out->ts,
+	if (c->stream->cfg.tally)
+		rtcp_sent_rtp(c->stream->cfg.tally, (uint32_t)p->bytes, out->ts,
 			      t->coded);
 	(void)rtp_build(p->payload - PIPELINE_HEADROOM,
 			&(struct rtp_header){ .pt = p->pt,
@@ -204,11 +207,12 @@ static void post_packet(struct transcode *t, const struct pipeline_packet *p,
 /* A relay has sent before: what begins at @ts goes on behind that. */
 static void resume_after(struct call *c, uint32_t ts)
 {
-	uint64_t clock = pipeline_output_clock(c->pipeline);
+	struct stream_out *out = &c->stream->out;
+	int64_t clock = pipeline_output_clock(c->pipeline);
 
-	c->ts_out = c->out.ts - ts +
-		    (uint32_t)(c->resume_ahead * clock / CALL_RESUME_CLOCK);
-	c->resumes = false;
+	c->ts_out = out->ts - ts +
+		    (uint32_t)(out->ahead * clock / STREAM_AHEAD_CLOCK);
+	out->ahead = -1;
 }
 
 /* Speech, or what stands for it. */
@@ -218,7 +222,7 @@ static void post_speech(void *arg, const struct pipeline_packet *p)
 	struct call *c = t->call;
 	struct digits *digits = call_digits(c);
 
-	if (__builtin_expect(c->resumes, 0))
+	if (__builtin_expect(c->stream->out.ahead >= 0, 0))
 		resume_after(c, p->ts);
 	if (p->silent) {
 		t->coded = clock_now();
@@ -226,11 +230,11 @@ static void post_speech(void *arg, const struct pipeline_packet *p)
 	}
 	if (__builtin_expect(digits != NULL, 0) && digits_mute(digits, p->ts)) {
 		t->coded = clock_now();
-		call_count(&c->count.muted, 1);
+		call_count(&c->stream->count.muted, 1);
 		return;
 	}
 	if (p->noise)
-		call_count(&c->count.cn_out, 1);
+		call_count(&c->stream->count.cn_out, 1);
 	post_packet(t, p, pipeline_output_packet(c->pipeline));
 }
 
@@ -243,8 +247,9 @@ static void skip_numbers(struct transcode *t, uint32_t rtp_ticks)
 	if (!rtp_ticks)
 		return;
 	pipeline_flush(c->pipeline, &t->worker->scratch, post_speech, t);
-	c->out.seq = (uint16_t)(c->out.seq +
-				pipeline_packets(c->pipeline, rtp_ticks));
+	c->stream->out.seq =
+		(uint16_t)(c->stream->out.seq +
+			   pipeline_packets(c->pipeline, rtp_ticks));
 }
 
 /* The frame may be of another codec or packet time than the one before. */
@@ -301,7 +306,7 @@ static void bridge_gap_before(struct transcode *t,
 		excuse_pauses(c, &gap);
 	if (__builtin_expect(!gap.packets, 1))
 		return;
-	call_count(&c->count.missing, gap.packets);
+	call_count(&c->stream->count.missing, gap.packets);
 	lost = (struct pipeline_lost){
 		.ts = in->ts - gap.rtp_ticks,
 		.rtp_ticks = gap.rtp_ticks < most ? gap.rtp_ticks : most,
@@ -312,7 +317,7 @@ static void bridge_gap_before(struct transcode *t,
 				? in
 				: NULL,
 	};
-	if (c->cfg.conceal && !t->excess)
+	if (c->stream->cfg.conceal && !t->excess)
 		pipeline_lost(c->pipeline, &t->worker->scratch, &lost,
 			      post_speech, t);
 	else
@@ -331,7 +336,7 @@ static void post_events(struct transcode *t,
 
 	if (!pt)
 		return;
-	if (out->n && c->resumes)
+	if (out->n && c->stream->out.ahead >= 0)
 		resume_after(c, out->packets[0].ts);
 	for (unsigned i = 0; i < out->n; i++) {
 		const struct telephone_event_packet *p = &out->packets[i];
@@ -348,7 +353,7 @@ static void post_events(struct transcode *t,
 			    cr_ns_min(pipeline_output_packet(c->pipeline),
 				      EVENT_TIME));
 	}
-	call_count(&c->count.events_out, out->n);
+	call_count(&c->stream->count.events_out, out->n);
 }
 
 static void pass_event(struct transcode *t, const struct pipeline_input *in)
@@ -454,7 +459,7 @@ static int transcode_frame(struct transcode *t, struct pipeline_input *in,
 	if (__builtin_expect(t->excess, 0) &&
 	    c->meta.what != FRAME_RING_EVENT &&
 	    c->meta.what != FRAME_RING_TICK) {
-		call_count(&c->count.excess, 1);
+		call_count(&c->stream->count.excess, 1);
 		return 0;
 	}
 	switch ((enum cr_frame_what)c->meta.what) {
@@ -492,12 +497,13 @@ static void count_send_delay(struct transcode_worker *w,
 	cr_ns delay = done - job->arrival;
 
 	if (done > job->deadline)
-		call_count(&c->count.late, 1);
+		call_count(&c->stream->count.late, 1);
 	if (delay > 0)
-		call_count(&c->count.delay_ns, (unsigned long long)delay);
-	if (delay > (cr_ns)atomic_load_explicit(&c->count.delay_max_ns,
+		call_count(&c->stream->count.delay_ns,
+			   (unsigned long long)delay);
+	if (delay > (cr_ns)atomic_load_explicit(&c->stream->count.delay_max_ns,
 						memory_order_relaxed))
-		atomic_store_explicit(&c->count.delay_max_ns,
+		atomic_store_explicit(&c->stream->count.delay_max_ns,
 				      (unsigned long long)delay,
 				      memory_order_relaxed);
 	histogram_add(&w->delay, delay);
@@ -509,9 +515,10 @@ static void count_send_delay(struct transcode_worker *w,
 
 static void count_packets(struct call *c, const struct transcode_unsent *unsent)
 {
-	call_count(&c->count.send_failed, unsent->failed);
-	call_count(&c->count.packets_out, unsent->packets - unsent->failed);
-	call_count(&c->count.octets_out,
+	call_count(&c->stream->count.send_failed, unsent->failed);
+	call_count(&c->stream->count.packets_out,
+		   unsent->packets - unsent->failed);
+	call_count(&c->stream->count.octets_out,
 		   unsent->record.job.bytes_out - unsent->failed_octets);
 }
 
@@ -536,8 +543,8 @@ static void finish_unsent(struct transcode_worker *w,
 	struct call *c = unsent->call;
 	struct cr_trace_job *job = &unsent->record.job;
 
-	call_count(&c->count.codec_ns, job->codec_ns);
-	call_count(&c->count.busy_ns,
+	call_count(&c->stream->count.codec_ns, job->codec_ns);
+	call_count(&c->stream->count.busy_ns,
 		   job->codec_ns + (unsigned long long)sent->share);
 	job->sent = unsent->packets ? sent->at : 0;
 	count_packets(c, unsent);
@@ -552,14 +559,15 @@ static void finish_unsent(struct transcode_worker *w,
 			c->sent.at = job->sent;
 			c->sent.rtp_ts = job->rtp_ts;
 		}
-		call_count(&c->count.done, 1);
+		call_count(&c->stream->count.done, 1);
 		if (unsent->speech && unsent->cost)
 			recent_put(&c->cost, unsent->cost + sent->cpu);
 		if (unsent->failed)
 			job->outcome = CR_OUT_SEND_FAILED;
 	} else {
-		call_count(job->outcome == CR_OUT_BAD ? &c->count.malformed
-						      : &c->count.concealed,
+		call_count(job->outcome == CR_OUT_BAD
+				   ? &c->stream->count.malformed
+				   : &c->stream->count.concealed,
 			   1);
 	}
 	trace_put(trace, &unsent->record);
@@ -637,12 +645,12 @@ static void pass_cmr(struct transcode_worker *w, struct call *c)
 
 	if (cmr == PAYLOAD_NO_CMR)
 		return;
-	call_count(&c->count.cmr, 1);
+	call_count(&c->stream->count.cmr, 1);
 	if (!pair)
 		return;
 	rcu_read_begin();
 	other = call_table_find(w->table, (uint32_t)pair);
-	if (other && other->cfg.id == call_pair_id(pair))
+	if (other && other->stream->cfg.id == call_pair_id(pair))
 		pipeline_ask_mode(other->pipeline, pipeline_kind(c->pipeline),
 				  cmr);
 	rcu_read_end();
@@ -655,7 +663,7 @@ static void open_unsent(const struct transcode *t, const struct live_run *run,
 	struct transcode_worker *w = t->worker;
 	struct call *c = t->call;
 	struct transcode_unsent *unsent = transcode_in_progress(w);
-	bool in_row = transcode_row_next(&w->row, c->cfg.id);
+	bool in_row = transcode_row_next(&w->row, c->stream->cfg.id);
 	const struct cr_job *job = &c->lt.core.task.job;
 	/* the worker's clock may have been read before the receiver's, whose
 	 * frame it found all the same */
@@ -676,7 +684,7 @@ static void open_unsent(const struct transcode *t, const struct live_run *run,
 	unsent->record.job = (struct cr_trace_job){
 		.kind = CR_TRACE_JOB,
 		.worker = (uint16_t)run->worker,
-		.call = c->cfg.id,
+		.call = c->stream->cfg.id,
 		.seq = (uint32_t)job->seq,
 		.bytes_in = cr_frame_packet_bytes(&c->meta),
 		.arrival = job->arrival,
@@ -747,7 +755,7 @@ void transcode_run(struct transcode_worker *w, struct call *c,
 	open_unsent(&t, run, start);
 	/* what is sent again begins a talk spurt: nobody has sent before it for
 	 * a while (RFC 3551, 4.1) */
-	if (stream_out_look(&c->out))
+	if (stream_out_look(&c->stream->out))
 		pipeline_begin_spurt(c->pipeline);
 	transcode_enter_codec(w);
 	err = transcode_frame(&t, &in, run->expired);
@@ -770,11 +778,11 @@ void transcode_run(struct transcode_worker *w, struct call *c,
  * where that is sent: then the listener has something to fill it with. */
 static void count_shed(struct call *c)
 {
-	call_count(&c->count.shed, 1);
-	call_count(&c->count.given_up, c->lt.core.task.give_up);
+	call_count(&c->stream->count.shed, 1);
+	call_count(&c->stream->count.given_up, c->lt.core.task.give_up);
 	if (!c->shed.pause)
 		return;
-	call_count(&c->count.pauses, 1);
+	call_count(&c->stream->count.pauses, 1);
 	c->pauses = (uint16_t)(c->pauses + frame_is_numbered(c));
 	c->resting = true;
 	c->rested = 0;
@@ -789,7 +797,7 @@ void transcode_drop(struct trace_ring *trace, struct call *c,
 			.kind = CR_TRACE_JOB,
 			.outcome = (uint8_t)why,
 			.worker = 0xffff,
-			.call = c->cfg.id,
+			.call = c->stream->cfg.id,
 			.seq = (uint32_t)job->seq,
 			.bytes_in = cr_frame_packet_bytes(&c->meta),
 			.arrival = job->arrival,
@@ -804,11 +812,11 @@ void transcode_drop(struct trace_ring *trace, struct call *c,
 
 	c->claimed_arrival = CR_NEVER;
 	if (why == CR_OUT_CANCELLED)
-		call_count(&c->count.cancelled, 1);
+		call_count(&c->stream->count.cancelled, 1);
 	else if (why == CR_OUT_SHED)
 		count_shed(c);
 	else
-		call_count(&c->count.expired, 1);
+		call_count(&c->stream->count.expired, 1);
 	trace_put(trace, &r);
 }
 
@@ -833,7 +841,7 @@ static void cancel_unsent(struct transcode_unsent *unsent,
 	struct call *c = unsent->call;
 
 	count_packets(c, unsent); /* what the frame had to say so far */
-	call_count(&c->count.cancelled, 1);
+	call_count(&c->stream->count.cancelled, 1);
 	unsent->record.job.outcome = CR_OUT_CANCELLED;
 	unsent->record.job.end = clock_now();
 	trace_put(trace, &unsent->record);

@@ -38,7 +38,7 @@ static const struct node_call *circle_call_at(const struct passing *at)
 	if (!at->ssrc || !is_shared(at))
 		return NULL;
 	RB_FOREACH (nc, node_tree, &at->node->calls)
-		if (!nc->relays && !node_call_in_endpoint(nc) &&
+		if (!node_call_relays(nc) && !node_call_in_endpoint(nc) &&
 		    node_call_settings(nc)->ssrc_in == at->ssrc)
 			return nc;
 	return NULL;

@@ -794,8 +794,8 @@ static int64_t load_now(const struct conversation *c)
 		return ppm;
 	ppm = 0;
 	for (unsigned i = 0; i < 2; i++)
-		if (c->stream[i]->call)
-			ppm += node_load_of(call_settings(c->stream[i]->call));
+		if (node_call_transcoder(c->stream[i]))
+			ppm += node_load_of(node_call_settings(c->stream[i]));
 	return ppm;
 }
 

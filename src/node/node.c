@@ -186,7 +186,7 @@ static void drop_frame(struct core_task *t, const struct cr_job *job,
 		       enum cr_outcome why, cr_ns now)
 {
 	struct call *c = call_of_core(t);
-	const struct node_call *nc = c->owner;
+	const struct node_call *nc = c->stream->owner;
 	const struct node *n = nc->node;
 
 	transcode_drop(me ? me->turn.trace

@@ -6,14 +6,9 @@
  *   out of the table -> grace period (rx lets go) -> out of the engine (a
  *   worker lets go) -> node_gone() -> node_reap() on control's thread
  *
- * Streams of conversations that begin as relays:
- *
- *   start:  -> the endpoint's packets go to it
- *   stop:   its endpoints out of the receivers -> grace period (rx lets go)
- *           -> node_call_gone() -> node_reap() on the control thread
- *
- * A relay has no engine to leave. What a call has cost and counted stays with
- * the node.
+ * A stream of a conversation that begins as a relay needs neither costs nor
+ * admission, and one that has had no transcoder since is in no table and has no
+ * engine to leave. What a call has cost and counted stays with the node.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -150,7 +145,7 @@ static void node_call_enter(struct node *n, struct node_call *nc)
 {
 	RB_INSERT(node_tree, &n->calls, nc);
 	n->ncalls++;
-	n->nrelays += nc->relays;
+	n->nrelays += node_call_relays(nc);
 	n->calls_started++;
 }
 
@@ -165,22 +160,23 @@ int node_relay_start(struct node *n, struct call_cfg *cfg,
 	cfg->id = n->last_id + 1;
 	cfg->receiver = cfg->in_endpoint->cfg.receiver;
 	cfg->ring_frames = n->cfg.ring_frames;
+	cfg->shed = n->cfg.shed.kind;
 	if (nc && types)
-		nc->relay = relay_new(cfg, types);
-	if (!nc || !nc->relay) {
+		nc->stream = stream_new(cfg, types);
+	if (!nc || !nc->stream) {
 		free(types);
 		free(nc);
 		return cr_fail(e, -ENOMEM, "out of memory for a relay");
 	}
-	nc->relays = true;
 	n->last_id++;
 	nc->id = cfg->id;
 	nc->node = n;
 	nc->started = clock_now();
 	nc->started_utc = clock_read(CLOCK_REALTIME);
 	nc->conversation = of;
-	nc->relay->owner = nc;
-	endpoint_relay(cfg->in_endpoint, nc->relay);
+	nc->stream->owner = nc;
+	nc->stream->cfg.codecs = NULL; /* they were lent */
+	endpoint_feed(cfg->in_endpoint, nc->stream);
 	node_call_enter(n, nc);
 	*out = nc;
 	return 0;
@@ -201,36 +197,33 @@ static void node_call_gone(struct node_call *nc)
 		event_active(n->gone_event, EV_READ, 0);
 }
 
-/* On the thread of what is deferred: the receiver can no longer hold it. */
-static void relay_gone(struct rcu_later *head)
-{
-	rcu_deferred();
-	node_call_gone(caa_container_of(head, struct relay, rcu)->owner);
-}
-
-/* On the thread of what is deferred: rx can no longer hold the call, or a
- * thread that was stuck has let go of it, which it had when this came first. */
+/* On the thread of what is deferred: rx can no longer hold the stream, or a
+ * thread that was stuck has let go of its task, which it had when this came
+ * first. */
 static void leave_engine(struct rcu_later *head)
 {
-	struct call *c = caa_container_of(head, struct call, rcu);
-	const struct node_call *nc;
+	struct stream *s = caa_container_of(head, struct stream, rcu);
+	struct call *c = stream_transcoder(s);
+	struct node_call *nc = s->owner;
 
 	rcu_deferred();
-	nc = c->owner;
-	live_remove(nc->node->live, &c->lt);
+	if (c)
+		live_remove(nc->node->live, &c->lt);
+	else
+		node_call_gone(nc);
 }
 
 void node_back(void *arg, struct live_task *lt)
 {
-	struct call *c = call_of(lt);
-
 	(void)arg;
-	rcu_defer(&c->rcu, leave_engine);
+	rcu_defer(&call_of(lt)->stream->rcu, leave_engine);
 }
 
 void node_call_stop(struct node_call *nc, enum node_end why,
 		    const struct node_who *who)
 {
+	struct call *c = node_call_transcoder(nc);
+
 	if (nc->ending)
 		return;
 	nc->ending = true;
@@ -246,16 +239,12 @@ void node_call_stop(struct node_call *nc, enum node_end why,
 	else if (nc->in_endpoint)
 		node_endpoint_leave(nc->in_endpoint);
 	else
-		receivers_del(nc->node->receivers, nc->call);
-	if (!nc->call) {
-		/* It is out of the receivers: let it end. */
-		rcu_defer(&nc->relay->rcu, relay_gone);
-		return;
-	}
+		receivers_del(nc->node->receivers, c);
 	if (nc->cost)
 		nc->cost->calls--;
-	call_table_del(nc->node->table, nc->call);
-	rcu_defer(&nc->call->rcu, leave_engine);
+	if (c)
+		call_table_del(nc->node->table, c);
+	rcu_defer(&nc->stream->rcu, leave_engine);
 }
 
 void node_gone(void *arg, struct live_task *lt)
@@ -263,50 +252,42 @@ void node_gone(void *arg, struct live_task *lt)
 	struct call *c = call_of(lt);
 
 	(void)arg;
-	if (c->owner)
-		node_call_gone(c->owner);
+	if (c->stream)
+		node_call_gone(c->stream->owner);
 	else
 		call_free(c); /* node_call_unmake() */
 }
 
-static void add_counts(struct node_call_counts *to,
-		       const struct call_counters *count)
-{
-#define ADD(name, ...)                                                         \
-	to->name += atomic_load_explicit(&count->name, memory_order_relaxed);
-	CALL_COUNTERS(ADD)
-#undef ADD
-}
-
-/* A relay has none of what cannot be added. */
 void node_call_counts(const struct node_call *nc, struct node_call_counts *out)
 {
-	*out = (struct node_call_counts){ 0 };
-	if (nc->relay)
-		add_counts(out, &nc->relay->count);
-	if (nc->call)
-		add_counts(out, &nc->call->count);
+	const struct stream_counters *count = &nc->stream->count;
+
+#define PUT(name, ...)                                                         \
+	out->name = atomic_load_explicit(&count->name, memory_order_relaxed);
+	CALL_COUNTERS(PUT)
+#undef PUT
 }
 
 /** Meter only some of @nc's frames if the cost book knows its like. It has a
- * call. */
+ * transcoder. */
 static void node_meter_less(struct node_call *nc)
 {
 	if (nc->cost->learner.frames >= LEARNER_MEMORY)
-		transcode_cost_settle(&nc->call->metered, nc->id);
+		transcode_cost_settle(&node_call_transcoder(nc)->metered,
+				      nc->id);
 }
 
 /* Of a call that does more than RECENT_TIMES frames between two looks only the
  * latest count. */
 static void learn_from(struct node_call *nc)
 {
+	const struct call *c = node_call_transcoder(nc);
 	uint32_t ns[RECENT_TIMES];
 
 	/* what several codecs take says nothing of one pair */
-	if (!nc->call || nc->codecs || nc->recoded)
+	if (!c || nc->codecs || nc->recoded)
 		return;
-	costs_learn(nc->cost, ns,
-		    recent_take(&nc->call->cost, &nc->learned, ns));
+	costs_learn(nc->cost, ns, recent_take(&c->cost, &nc->learned, ns));
 	node_meter_less(nc);
 }
 
@@ -321,14 +302,13 @@ void node_learn(struct node *n)
 
 static void finish_gone(struct node *n, struct node_call *nc)
 {
-	struct endpoint *in_endpoint = node_call_settings(nc)->in_endpoint;
+	struct stream *s = nc->stream;
 	struct node_call_counts count;
 
-	if (node_call_is_fed(
-		    nc)) /* an endpoint that goes on counts by itself */
-		rx_count_rest(in_endpoint, node_call_counters(nc));
-	if (nc->call)
-		call_count_rest(nc->call);
+	if (node_call_is_fed(nc)) /* an endpoint that goes on counts itself */
+		rx_count_rest(s->cfg.in_endpoint);
+	if (stream_transcoder(s))
+		call_count_rest(stream_transcoder(s));
 	if (nc->hung)
 		node_watch_returned(n, nc);
 	else
@@ -342,10 +322,9 @@ static void finish_gone(struct node *n, struct node_call *nc)
 	RB_REMOVE(node_tree, &n->calls, nc);
 	n->ncalls--;
 	n->nending -= !nc->hung;
-	n->nrelays -= nc->relays;
+	n->nrelays -= node_call_relays(nc);
 	node_endpoint_free(nc->in_endpoint);
-	call_free(nc->call);
-	relay_free(nc->relay);
+	stream_free(s);
 	if (nc->conversation)
 		conversation_stream_gone(nc->conversation, nc);
 	free(nc->codecs);
@@ -363,10 +342,12 @@ void node_reap(evutil_socket_t fd, short what, void *arg)
 	n->gone = NULL;
 	pthread_mutex_unlock(&n->gone_lock);
 	for (; nc; nc = next) {
+		const struct call *c = node_call_transcoder(nc);
+
 		next = nc->next_gone;
-		if (nc->call && !call_unposted(nc->call))
+		if (c && !call_unposted(c))
 			node_flush(n); /* its last packets wait */
-		CR_ASSERT(!nc->call || call_unposted(nc->call));
+		CR_ASSERT(!c || call_unposted(c));
 		finish_gone(n, nc);
 	}
 }
@@ -496,17 +477,18 @@ static int open_in_endpoint(struct node_call *nc, struct call_cfg *cfg,
 /* What can fail comes before what takes effect. */
 static int join_engine(struct node *n, struct node_call *nc, struct cr_err *e)
 {
-	struct endpoint *in_endpoint = call_settings(nc->call)->in_endpoint;
+	const struct call_cfg *cfg = node_call_settings(nc);
+	struct call *c = node_call_transcoder(nc);
 	struct cr_verdict v = { 0 };
 	int err;
 
-	err = node_admit_measured(n, node_load_of(call_settings(nc->call)), &v);
+	err = node_admit_measured(n, node_load_of(cfg), &v);
 	if (!err) {
 		/* To the engine; if need be after others have given back. */
-		err = live_add(n->live, &nc->call->lt, &v);
+		err = live_add(n->live, &c->lt, &v);
 		if (err == -ENOSPC &&
 		    node_give_back(n, v.need_ppm - v.free_ppm))
-			err = live_add(n->live, &nc->call->lt, &v);
+			err = live_add(n->live, &c->lt, &v);
 	}
 	if (err) {
 		n->calls_refused++;
@@ -514,11 +496,11 @@ static int join_engine(struct node *n, struct node_call *nc, struct cr_err *e)
 	}
 	/* from here on packets find it; choose_numbers() saw the SSRC free,
 	 * and only this thread adds */
-	CR_ASSERT(!call_table_add(n->table, nc->call));
-	if (in_endpoint)
-		endpoint_listen(in_endpoint, nc->call);
+	CR_ASSERT(!call_table_add(n->table, c));
+	if (cfg->in_endpoint)
+		endpoint_feed(cfg->in_endpoint, nc->stream);
 	else
-		receivers_add(n->receivers, nc->call);
+		receivers_add(n->receivers, c);
 	return 0;
 }
 
@@ -547,9 +529,10 @@ struct node_call *node_call_pair(const struct node_call *nc)
 {
 	uint64_t pair;
 
-	if (nc->relays)
+	if (node_call_relays(nc))
 		return conversation_other(nc->conversation, nc);
-	pair = atomic_load_explicit(&nc->call->pair, memory_order_relaxed);
+	pair = atomic_load_explicit(&node_call_transcoder(nc)->pair,
+				    memory_order_relaxed);
 	return node_call_find(nc->node, call_pair_id(pair));
 }
 
@@ -570,9 +553,9 @@ static int check_pair(struct node *n, const struct call_cfg *cfg,
 			       "pair: call %" PRIu32 " is paired with call "
 			       "%" PRIu32 " already",
 			       cfg->pair, third->id);
-	if (!other->relays &&
-	    (call_takes_cmr(cfg, call_settings(other->call)) ||
-	     call_takes_cmr(call_settings(other->call), cfg)))
+	if (!node_call_relays(other) &&
+	    (call_takes_cmr(cfg, node_call_settings(other)) ||
+	     call_takes_cmr(node_call_settings(other), cfg)))
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "pair: neither call sends the AMR or AMR-WB that the "
@@ -581,11 +564,11 @@ static int check_pair(struct node *n, const struct call_cfg *cfg,
 
 void node_join_pair(struct node_call *a, struct node_call *b)
 {
+	struct call *x = node_call_transcoder(a), *y = node_call_transcoder(b);
+
 	/* analyzer: who joins them has checked that both are there */
-	atomic_store_explicit(&a->call->pair, call_pair(call_settings(b->call)),
-			      memory_order_relaxed);
-	atomic_store_explicit(&b->call->pair, call_pair(call_settings(a->call)),
-			      memory_order_relaxed);
+	atomic_store_explicit(&x->pair, call_pair(y), memory_order_relaxed);
+	atomic_store_explicit(&y->pair, call_pair(x), memory_order_relaxed);
 }
 
 int node_refuse_short(const struct node *n, struct cr_err *e)
@@ -635,26 +618,31 @@ static int enter_call(struct node *n, struct node_call *nc,
 		      struct call_cfg *cfg, const struct call_spec *spec,
 		      struct cr_err *e)
 {
+	struct call *c;
 	int err = open_in_endpoint(nc, cfg, spec, e);
 
 	if (!err && !cfg->out_endpoint)
 		err = circle_check_call(n, cfg, nc->in_endpoint, e);
 	if (!err) {
 		call_settle(cfg, &nc->cost->cost);
-		err = call_new(&nc->call, cfg, e);
+		nc->stream = stream_new(cfg, NULL);
+		err = nc->stream ? call_new(&c, nc->stream, cfg, e)
+				 : cr_fail(e, -ENOMEM,
+					   "out of memory for a stream");
 		if (err == -ENOMEM)
 			n->calls_refused++;
 	}
 	if (!err) {
 		nc->id = cfg->id;
-		nc->call->owner = nc;
-		nc->call->lt.kind = &node_call_kind;
+		nc->stream->owner = nc;
+		c->lt.kind = &node_call_kind;
+		stream_set_transcoder(nc->stream, c);
 		node_meter_less(nc);
 		err = join_engine(n, nc, e);
 	}
 	if (!err)
 		return 0;
-	call_free(nc->call); /* nobody has seen it */
+	stream_free(nc->stream); /* nobody has seen it */
 	if (nc->in_endpoint)
 		node_endpoint_discard(nc->in_endpoint);
 	free(nc->codecs);
@@ -736,35 +724,40 @@ int node_call_make(struct node_call *nc, struct call_cfg *cfg,
 {
 	int err;
 
-	(void)relay_sends_as(nc->relay, &cfg->ssrc_out);
+	(void)stream_relays_as(nc->stream, &cfg->ssrc_out);
 	choose_receiver(nc->node, cfg, true);
 	choose_numbers(nc->node, cfg);
 	cfg->id = nc->id;
-	err = call_new(out, cfg, e);
+	err = call_new(out, nc->stream, cfg, e);
 	if (!err)
 		(*out)->lt.kind = &node_call_kind;
 	return err;
 }
 
 void node_call_become(struct node_call *nc, struct call *c,
-		      struct cost_entry *cost)
+		      const struct call_cfg *cfg, struct cost_entry *cost)
 {
-	c->owner = nc;
-	nc->call = c;
+	struct stream *s = nc->stream;
+
+	s->cfg.ts_out = cfg->ts_out;
+	s->cfg.seq_out = cfg->seq_out;
+	s->cfg.ssrc_out = cfg->ssrc_out;
+	call_set_terms(c, cfg);
 	nc->cost = cost;
-	nc->relay->cfg.ssrc_out = call_settings(c)->ssrc_out;
 	costs_hold(nc->node->costs, cost);
 	cost->calls++;
 	/* it was free when it was drawn, but the other stream of the
 	 * conversation may have drawn the same; nobody has seen this one */
 	while (call_table_add(nc->node->table, c))
-		c->cfg.ssrc_in = node_random_ssrc();
+		c->ssrc_in = node_random_ssrc();
+	s->cfg.ssrc_in = c->ssrc_in;
+	stream_set_transcoder(s, c);
 	node_trace_call(nc);
 }
 
 void node_call_unmake(struct node *n, struct call *c)
 {
-	c->owner = NULL;
+	c->stream = NULL; /* for node_gone() */
 	live_remove(n->live, &c->lt);
 }
 
@@ -819,8 +812,9 @@ struct call_cfg node_call_cfg(const struct node_call *nc)
 {
 	struct call_cfg cfg = *node_call_settings(nc);
 
-	if (!nc->relays)
-		cfg.media.out.cfg.mode = pipeline_mode(nc->call->pipeline);
+	if (!node_call_relays(nc))
+		cfg.media.out.cfg.mode =
+			pipeline_mode(node_call_transcoder(nc)->pipeline);
 	return cfg;
 }
 

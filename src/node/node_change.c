@@ -20,8 +20,8 @@
  *   next packet on
  *
  * What can fail comes before what takes effect. A relay that needs codecs gets
- * a call, which it keeps: if the parties speak the same again, that sleeps. Who
- * has the packets, the receiver settles (media/relay.h).
+ * a transcoder, which it keeps: if the parties speak the same again, that
+ * sleeps. The receiver changes the mode (media/rtp_stream.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -42,7 +42,7 @@ static const char *mode_name(const struct call_cfg *cfg)
 
 static void trace_change(const struct node_call *nc)
 {
-	const struct call_cfg *cfg = call_settings(nc->call);
+	const struct call_cfg *cfg = node_call_settings(nc);
 	union cr_trace_record r = {
 		.note = { .kind = CR_TRACE_NOTE,
 			  .code = CR_NOTE_CHANGED,
@@ -78,7 +78,7 @@ static void node_call_take(struct node_call *nc, const struct call_cfg *to,
 	costs_hold(nc->node->costs, cost);
 	forget_cost(nc);
 	nc->cost = cost;
-	call_set_terms(nc->call, to);
+	call_set_terms(node_call_transcoder(nc), to);
 	trace_change(nc);
 }
 
@@ -96,7 +96,7 @@ static int settle_cost(struct node *n, struct call_cfg *to,
 /* The call as it is, at what it costs by the book today. */
 static struct call_cfg cfg_today(const struct node_call *nc)
 {
-	struct call_cfg cfg = *call_settings(nc->call);
+	struct call_cfg cfg = *node_call_settings(nc);
 
 	call_settle(&cfg, &nc->cost->cost);
 	return cfg;
@@ -120,26 +120,27 @@ static int admit_change(struct node_call *nc, const struct call_cfg *to,
 	int err = node_admit_measured(n, more, &v);
 
 	if (!err)
-		err = live_change(n->live, &nc->call->lt, &to->declared, flags,
-				  &v);
+		err = live_change(n->live, &node_call_transcoder(nc)->lt,
+				  &to->declared, flags, &v);
 	return err < 0 ? node_refuse(n, err, &v, e) : 0;
 }
 
 int node_call_change(struct node_call *nc, const struct call_cfg *want,
 		     bool set_mode, struct cr_err *e)
 {
+	struct call *c = node_call_transcoder(nc);
 	struct pipeline_output *output = NULL;
 	struct call_cfg to = *want;
 	struct cost_entry *cost;
 	int err;
 
-	if (nc->relays)
+	if (node_call_relays(nc))
 		return cr_fail(e, -EINVAL,
 			       "call %" PRIu32 " is relayed: it has no terms "
 			       "and no codec",
 			       nc->id);
 	err = settle_cost(nc->node, &to, &cost, e);
-	if (!err && !pipeline_side_same(&call_settings(nc->call)->media.out,
+	if (!err && !pipeline_side_same(&node_call_settings(nc)->media.out,
 					&to.media.out))
 		err = pipeline_output_new(&output, &to.media.out, true, e);
 	if (err)
@@ -151,9 +152,9 @@ int node_call_change(struct node_call *nc, const struct call_cfg *want,
 	}
 	node_call_take(nc, &to, cost);
 	if (output)
-		pipeline_change(nc->call->pipeline, output);
+		pipeline_change(c->pipeline, output);
 	if (set_mode)
-		pipeline_set_mode(nc->call->pipeline, to.media.out.cfg.mode);
+		pipeline_set_mode(c->pipeline, to.media.out.cfg.mode);
 	return 0;
 }
 
@@ -167,22 +168,23 @@ enum { LOOKS = 4096, CHANGES = 16 };
  * eighth too much? Then as it is today: into *@to. */
 static bool is_cheaper(const struct node_call *nc, struct call_cfg *to)
 {
-	if (nc->ending || nc->hung || nc->relays || !nc->cost)
+	if (nc->ending || nc->hung || node_call_relays(nc) || !nc->cost)
 		return false;
 	*to = cfg_today(nc);
-	return node_load_of(to) * 8 < node_load_of(call_settings(nc->call)) * 7;
+	return node_load_of(to) * 8 < node_load_of(node_call_settings(nc)) * 7;
 }
 
 /* What @nc gives back, ppm of a CPU; negative: nobody does. */
 static int64_t give_back_load(struct node_call *nc, const struct call_cfg *to)
 {
-	int64_t was = node_load_of(call_settings(nc->call));
+	struct call *c = node_call_transcoder(nc);
+	int64_t was = node_load_of(node_call_settings(nc));
 	struct cr_verdict v;
 
-	if (live_change(nc->node->live, &nc->call->lt, &to->declared,
+	if (live_change(nc->node->live, &c->lt, &to->declared,
 			CORE_CHANGE_FORCE, &v) < 0)
 		return -1;
-	call_set_terms(nc->call, to);
+	call_set_terms(c, to);
 	return was - node_load_of(to);
 }
 
@@ -217,8 +219,8 @@ bool node_give_back(struct node *n, int64_t wanted)
 
 static void follow_cost(struct node_call *nc, unsigned mode)
 {
-	struct call_cfg to = *call_settings(nc->call);
-	const struct cr_cost *was = &call_settings(nc->call)->declared.cost;
+	struct call_cfg to = *node_call_settings(nc);
+	const struct cr_cost *was = &node_call_settings(nc)->declared.cost;
 	struct cost_entry *cost;
 	struct cr_verdict v;
 	int rc = 0;
@@ -232,8 +234,8 @@ static void follow_cost(struct node_call *nc, unsigned mode)
 	if (to.declared.cost.mean != was->mean ||
 	    to.declared.cost.p99 != was->p99 ||
 	    to.declared.cost.variance_ns2 != was->variance_ns2)
-		rc = live_change(nc->node->live, &nc->call->lt, &to.declared,
-				 CORE_CHANGE_FORCE, &v);
+		rc = live_change(nc->node->live, &node_call_transcoder(nc)->lt,
+				 &to.declared, CORE_CHANGE_FORCE, &v);
 	if (rc == -EINVAL) /* the scheduler keeps it as it was */
 		to.declared.cost = *was;
 	else if (rc < 0)
@@ -254,27 +256,27 @@ static void follow_cost(struct node_call *nc, unsigned mode)
 /* Nothing: a task that sleeps. */
 static const struct cr_cost sleeping = { .mean = 1, .p99 = 1 };
 
-/* The call of @nc sleeps. What it was sent before, it does not get any more:
- * nobody has reckoned with that. Where a scheduler keeps it as it was, its
- * share stays taken. */
+/* The transcoder of @nc sleeps. What it was sent before, it does not get any
+ * more: nobody has reckoned with that. Where a scheduler keeps it as it was,
+ * its share stays taken. */
 static void rest_call(struct node_call *nc)
 {
-	struct call_cfg to = *call_settings(nc->call);
+	struct call *c = node_call_transcoder(nc);
+	struct call_cfg to = *node_call_settings(nc);
 	struct core_terms *t = &to.declared;
 	struct cr_verdict v;
 
 	t->cost = sleeping;
 	if (t->contract.largest)
 		t->contract.largest = sleeping.p99;
-	relay_want(nc->relay, RELAY_ALL);
-	if (!relay_is_on(nc->relay)) { /* its party has turned meanwhile */
-		relay_want(nc->relay, RELAY_SOME);
+	stream_want(nc->stream, STREAM_RELAY);
+	if (!stream_relays(nc->stream)) { /* its party has turned meanwhile */
+		stream_want(nc->stream, STREAM_RELAY_SOME);
 		return;
 	}
 	forget_cost(nc);
-	if (live_change(nc->node->live, &nc->call->lt, t, CORE_CHANGE_FORCE,
-			&v) >= 0)
-		call_set_terms(nc->call, &to);
+	if (live_change(nc->node->live, &c->lt, t, CORE_CHANGE_FORCE, &v) >= 0)
+		call_set_terms(c, &to);
 }
 
 void node_follow(struct node *n)
@@ -285,13 +287,13 @@ void node_follow(struct node *n)
 	RB_FOREACH (nc, node_tree, &n->calls) {
 		if (nc->ending)
 			continue;
-		if (nc->relays) {
-			if (nc->cost && relay_is_on(nc->relay))
+		if (node_call_relays(nc)) {
+			if (nc->cost && stream_relays(nc->stream))
 				rest_call(nc);
 			continue;
 		}
-		mode = pipeline_mode(nc->call->pipeline);
-		if (mode != call_settings(nc->call)->media.out.cfg.mode)
+		mode = pipeline_mode(node_call_transcoder(nc)->pipeline);
+		if (mode != node_call_settings(nc)->media.out.cfg.mode)
 			follow_cost(nc, mode);
 	}
 }
@@ -300,15 +302,20 @@ void node_follow(struct node *n)
 struct recode {
 	struct node_call *nc;
 	struct call_cfg *to, was;
-	struct cost_entry *cost;    /* NULL: it needs no codec */
-	struct call *fresh;	    /* the call that it has not had; or NULL */
-	struct call_codecs *codecs; /* the call's, then; NULL: one */
+	struct cost_entry *cost; /* NULL: it needs no codec */
+	struct call *fresh; /* the transcoder that it has not had; or NULL */
+	struct call_codecs *codecs; /* the transcoder's, then; NULL: one */
 	struct call_types *types;
 	struct call_aux aux;
 	struct pipeline_output *output; /* NULL: as it is */
-	struct relay_types *passes;	/* the relay's, then */
-	struct relay *relay;		/* that it has not had; or NULL */
+	struct relay_types *passes;	/* the stream's, then */
 };
+
+/* The transcoder that it is to have. */
+static struct call *recoded_transcoder(const struct recode *r)
+{
+	return r->fresh ? r->fresh : node_call_transcoder(r->nc);
+}
 
 struct node_recode {
 	struct recode one[2];
@@ -326,17 +333,12 @@ struct call_codecs *node_codecs_copy(const struct call_codecs *from)
 
 static void give_up_recode(struct recode *r)
 {
-	struct call *c = r->fresh ? r->fresh : r->nc->call;
-
 	free(r->codecs);
-	call_types_free(r->types, c);
+	call_types_free(r->types, recoded_transcoder(r));
 	call_aux_drop(&r->aux);
 	pipeline_output_free(r->output);
 	call_free(r->fresh);
-	if (r->relay)
-		relay_free(r->relay); /* with what it passes */
-	else
-		free(r->passes);
+	free(r->passes);
 }
 
 /* --- making --- */
@@ -370,17 +372,16 @@ static int make_recoded_call(struct recode *r, struct cr_err *e)
 	if (r->to->codecs && !r->codecs)
 		return cr_fail(e, -ENOMEM, "out of memory for codecs");
 	r->to->codecs = r->codecs;
-	if (!r->nc->call)
+	if (!node_call_transcoder(r->nc))
 		err = node_call_make(r->nc, r->to, &r->fresh, e);
 	if (err)
 		return err;
 	all = what_comes(r);
-	c = r->fresh ? r->fresh : r->nc->call;
+	c = recoded_transcoder(r);
 	err = call_types_new(&r->types, c, &all, e);
 	if (!err)
 		err = call_aux_make(&r->aux, c, r->to, e);
-	if (!err && !r->fresh &&
-	    !pipeline_side_same(&call_settings(r->nc->call)->media.out, out))
+	if (!err && !r->fresh && !pipeline_side_same(&r->was.media.out, out))
 		err = pipeline_output_new(&r->output, out, true, e);
 	return err;
 }
@@ -390,12 +391,10 @@ static int make_relay(struct recode *r, struct cr_err *e)
 	const struct node_call *nc = r->nc;
 
 	r->passes = relay_types_new(r->to, r->aux.types);
-	if (r->passes && !nc->relay)
-		r->relay = relay_new_for(nc->call, r->to, r->passes);
-	if (!r->passes || (!nc->relay && !r->relay))
+	if (!r->passes)
 		return cr_fail(e, -ENOMEM, "out of memory for a relay");
-	if (nc->relays)
-		relay_types_keep(r->passes, relay_types(nc->relay));
+	if (node_call_relays(nc))
+		relay_types_keep(r->passes, stream_types(nc->stream));
 	if (r->types)
 		relay_types_leave(r->passes, r->types);
 	return 0;
@@ -413,11 +412,12 @@ static int make_recode(struct recode *r, bool relays, struct cr_err *e)
 	}
 	r->was = *node_call_settings(r->nc);
 	r->aux.types = call_aux_types(
-		r->to, r->nc->relays ? relay_types(r->nc->relay)->aux
-				     : call_aux(r->nc->call));
+		r->to, node_call_relays(r->nc)
+			       ? stream_types(r->nc->stream)->aux
+			       : call_aux(node_call_transcoder(r->nc)));
 	/* a call that has no codec of it stays as it is */
-	if (!err &&
-	    (needed || (r->nc->call && r->to->media.in.codec->decoder_open)))
+	if (!err && (needed || (node_call_transcoder(r->nc) &&
+				r->to->media.in.codec->decoder_open)))
 		err = make_recoded_call(r, e);
 	if (!err && relays)
 		err = make_relay(r, e);
@@ -431,7 +431,7 @@ static const struct core_terms *admitted_terms(const struct recode *r)
 {
 	static const struct core_terms nothing;
 
-	return r->fresh ? &nothing : &call_settings(r->nc->call)->declared;
+	return r->fresh ? &nothing : &r->was.declared;
 }
 
 static int admit_recode(struct recode *r, unsigned flags, struct cr_verdict *v)
@@ -441,8 +441,8 @@ static int admit_recode(struct recode *r, unsigned flags, struct cr_verdict *v)
 	if (!r->cost)
 		return 0;
 	return r->fresh ? live_add(live, &r->fresh->lt, v)
-			: live_change(live, &r->nc->call->lt, &r->to->declared,
-				      flags, v);
+			: live_change(live, &recoded_transcoder(r)->lt,
+				      &r->to->declared, flags, v);
 }
 
 /* It has been admitted, and is not to be: the other one has not, say. */
@@ -454,8 +454,8 @@ static void take_back_recode(struct recode *r)
 	if (!r->cost)
 		return;
 	if (!r->fresh) {
-		(void)live_change(n->live, &r->nc->call->lt, admitted_terms(r),
-				  CORE_CHANGE_FORCE, &v);
+		(void)live_change(n->live, &recoded_transcoder(r)->lt,
+				  admitted_terms(r), CORE_CHANGE_FORCE, &v);
 		return;
 	}
 	call_types_free(r->types, r->fresh);
@@ -497,59 +497,53 @@ static int admit_both(struct recode r[2], struct cr_err *e)
 
 /* --- taking --- */
 
-/* Its call goes by the new codecs. */
+/* Its transcoder goes by the new codecs. */
 static void take_recoded_codecs(struct recode *r)
 {
+	struct call *c = recoded_transcoder(r);
 	struct node_call *nc = r->nc;
 
 	free(nc->codecs);
 	nc->codecs = r->codecs;
 	nc->recoded = true;
 	if (r->fresh)
-		node_call_become(nc, r->fresh, r->cost);
+		node_call_become(nc, c, r->to, r->cost);
 	else if (r->cost)
 		node_call_take(nc, r->to, r->cost);
 	else
-		call_set_terms(nc->call, r->to);
-	call_set_types(nc->call, r->types, r->to->pt_in);
-	call_set_aux(nc->call, r->to, &r->aux);
+		call_set_terms(c, r->to);
+	call_set_types(c, r->types, r->to->pt_in);
+	call_set_aux(c, r->to, &r->aux);
 	if (r->output)
-		pipeline_change(nc->call->pipeline, r->output);
+		pipeline_change(c->pipeline, r->output);
 }
 
-/* It is a relay from now on, or it is not. */
+/* It is to be a relay from now on, or it is not. */
 static void take_recode(struct recode *r, bool relays)
 {
 	struct node_call *nc = r->nc;
+	struct stream *s = nc->stream;
+	bool did = node_call_relays(nc);
 
-	if (nc->call && !r->cost)
-		r->to->declared = call_settings(nc->call)->declared;
-	if (r->types)
+	if (!r->cost)
+		r->to->declared = s->cfg.declared;
+	if (r->types) {
 		take_recoded_codecs(r);
-	if (nc->relay && (r->fresh || !relays)) {
-		endpoint_listen(r->to->in_endpoint, nc->call);
-		relay_stand_for(nc->relay, nc->call);
-	}
-	if (nc->relay && !relays)
-		relay_want(nc->relay, RELAY_NONE);
-	nc->node->nrelays += relays;
-	nc->node->nrelays -= nc->relays;
-	if (!relays) {
-		nc->relays = false;
-		return;
-	}
-	if (r->relay) {
-		nc->relay = r->relay;
-		nc->relay->owner = nc;
 	} else {
-		relay_change(nc->relay, r->to, r->passes);
+		r->to->codecs = nc->codecs; /* not those that were lent */
+		stream_set_cfg(s, r->to);
 	}
-	nc->relay->cfg.ssrc_in = 0; /* whatever the party chooses */
-	if (!nc->relays || r->fresh)
-		relay_want(nc->relay, RELAY_SOME);
-	if (r->relay)
-		endpoint_relay(r->to->in_endpoint, nc->relay);
-	nc->relays = true;
+	if (relays) {
+		stream_set_types(s, r->passes);
+		s->cfg.ssrc_in = 0; /* whatever the party chooses */
+		if (!did || r->fresh)
+			stream_want(s, STREAM_RELAY_SOME);
+	} else {
+		s->cfg.ssrc_in = stream_transcoder(s)->ssrc_in;
+		stream_want(s, STREAM_TRANSCODE);
+	}
+	nc->node->nrelays += relays;
+	nc->node->nrelays -= did;
 }
 
 /* It has been taken or given up. */
@@ -603,7 +597,7 @@ void node_recode_commit(struct node_recode *r)
 
 	for (unsigned i = 0; i < 2; i++)
 		take_recode(&r->one[i], r->relays);
-	if (a->call && b->call)
+	if (node_call_transcoder(a) && node_call_transcoder(b))
 		node_join_pair(a, b);
 	free_recode(r);
 }

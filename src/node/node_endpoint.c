@@ -314,9 +314,8 @@ static void keep_counts(struct node_endpoint *l)
 {
 	struct endpoint *endpoint = l->endpoint;
 
-	if (!endpoint_listener(endpoint) &&
-	    !endpoint_relayer(endpoint)) /* else that has counted the rest */
-		rx_count_rest(endpoint, NULL);
+	if (!endpoint_stream(endpoint)) /* else that has counted the rest */
+		rx_count_rest(endpoint);
 	rx_count_rtcp_rest(endpoint);
 	atomic_fetch_add_explicit(&l->node->endpoint_drops,
 				  counter_value(&endpoint->port_drops),

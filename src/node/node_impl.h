@@ -30,17 +30,13 @@ struct node_top_sample {
 	unsigned long long in, lost, missing, late, done, delay, busy;
 };
 
-/** A stream as the control thread sees it: a call of the engine, or a relay.
- * One that has changed from one to the other has both, to its end: then a
- * relay's call sleeps. */
+/** A stream as the control thread sees it. */
 struct node_call {
 	uint32_t id;
-	struct call *call;   /**< owned, or NULL                          */
-	struct relay *relay; /**< owned, or NULL                          */
-	bool relays;	     /**< it is that now                          */
-	/** NULL: it costs nothing; a call's that sleeps, too. */
+	struct stream *stream; /**< owned */
+	/** NULL: it costs nothing: a relay, whose transcoder may sleep. */
 	struct cost_entry *cost;
-	struct call_codecs *codecs; /**< that its call has, owned; or NULL */
+	struct call_codecs *codecs; /**< of its transcoder, owned; or NULL */
 	void *owner;	   /**< the session; the user's               */
 	enum node_end why; /**< once ending                           */
 	enum node_by by;
@@ -70,35 +66,30 @@ struct node_call {
 static inline const struct call_cfg *node_call_settings(
 	const struct node_call *nc)
 {
-	return nc->relays ? &nc->relay->cfg : call_settings(nc->call);
+	return &nc->stream->cfg;
 }
 
-/** Those of what it is now. */
-static inline struct call_counters *node_call_counters(struct node_call *nc)
+/** Is it to be a relay? */
+static inline bool node_call_relays(const struct node_call *nc)
 {
-	return nc->relays ? &nc->relay->count : &nc->call->count;
+	return stream_wanted(nc->stream) != STREAM_TRANSCODE;
 }
 
-/** All that it was, into @out. */
+/** NULL: it has needed no codec yet. */
+static inline struct call *node_call_transcoder(const struct node_call *nc)
+{
+	return stream_transcoder(nc->stream);
+}
+
+/** What it has counted, into @out. */
 void node_call_counts(const struct node_call *nc, struct node_call_counts *out);
-
-/** What its receiver knows of the sequence. */
-static inline const struct rtp_source *node_call_seen(
-	const struct node_call *nc)
-{
-	return nc->relay && relay_is_on(nc->relay) ? &nc->relay->seen
-						   : &nc->call->seen;
-}
 
 /** Does an endpoint still feed it? */
 static inline bool node_call_is_fed(const struct node_call *nc)
 {
-	const struct endpoint *in_endpoint =
-		node_call_settings(nc)->in_endpoint;
+	const struct endpoint *in_endpoint = nc->stream->cfg.in_endpoint;
 
-	return in_endpoint &&
-	       ((nc->relay && endpoint_relayer(in_endpoint) == nc->relay) ||
-		(nc->call && endpoint_listener(in_endpoint) == nc->call));
+	return in_endpoint && endpoint_stream(in_endpoint) == nc->stream;
 }
 
 /** What the node does with tasks of one kind: calls, or what a client of the
@@ -364,13 +355,14 @@ int node_recode_prepare(struct node_recode **out, struct node_call *const nc[2],
 			struct call_cfg to[2], bool relays, struct cr_err *e);
 void node_recode_commit(struct node_recode *r);
 void node_recode_cancel(struct node_recode *r);
-/** A call for the stream @nc, which is a relay, by @cfg, settled: numbers are
- * chosen. The engine does not know it yet. 0; -EINVAL, -ENOMEM with @e. */
+/** A transcoder for @nc, which is a relay and has none, by @cfg, settled:
+ * numbers are chosen. The engine does not know it yet. 0; -EINVAL, -ENOMEM with
+ * @e. */
 int node_call_make(struct node_call *nc, struct call_cfg *cfg,
 		   struct call **out, struct cr_err *e);
-/** The engine knows @c, made so: @nc is that from now on, at @cost. */
+/** The engine knows @c, made by @cfg: @nc has it from now on, at @cost. */
 void node_call_become(struct node_call *nc, struct call *c,
-		      struct cost_entry *cost);
+		      const struct call_cfg *cfg, struct cost_entry *cost);
 /** The engine knows @c, and nobody else: let both go. */
 void node_call_unmake(struct node *n, struct call *c);
 /** Mode requests that one receives are the other one's to obey. */

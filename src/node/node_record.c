@@ -34,8 +34,8 @@ static void utc_text(cr_ns utc, char buf[RECORD_TIME_MAX])
 static void fill_heard(const struct node_call *nc, struct record_stream *out)
 {
 	const struct node_endpoint *in_endpoint = node_call_in_endpoint(nc);
-	const struct rtp_source *seen = node_call_seen(nc);
-	const struct call *c = nc->call;
+	const struct rtp_source *seen = &nc->stream->seen;
+	const struct call *c = node_call_transcoder(nc);
 	struct record_heard *to = &out->heard_is;
 	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
 	unsigned long long count[LEARN_NCOUNTERS];
@@ -69,11 +69,12 @@ static void fill_heard(const struct node_call *nc, struct record_stream *out)
 static void fill_delay(const struct node_call *nc, struct record_stream *out)
 {
 	cr_ns max = (cr_ns)out->info.count.delay_max_ns;
+	const struct call *c = node_call_transcoder(nc);
 	const struct sketch *s;
 
-	if (!nc->call)
+	if (!c)
 		return;
-	s = &nc->call->delay;
+	s = &c->delay;
 	out->delay = (struct record_delay){
 		.count = sketch_total(s),
 		.p50 = cr_ns_min(sketch_quantile(s, 500000), max),
@@ -195,9 +196,9 @@ static void describe_record(const struct node_call *nc, struct node_record *out)
 	out->node = n->cfg.name;
 	if (nc->conversation)
 		conversation_names(nc->conversation, out);
-	else if (nc->call)
+	else /* it has begun with a transcoder */
 		out->pair = call_pair_id(atomic_load_explicit(
-			&nc->call->pair, memory_order_relaxed));
+			&node_call_transcoder(nc)->pair, memory_order_relaxed));
 	utc_text(nc->started_utc, out->start);
 	utc_text(clock_read(CLOCK_REALTIME), out->end);
 	out->duration = cr_ns_max(out->stream[0].info.age, last->info.age);

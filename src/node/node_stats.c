@@ -27,14 +27,14 @@
 
 static const struct cr_task *task_of_call(const struct node_call *nc)
 {
-	return &nc->call->lt.core.task;
+	return &node_call_transcoder(nc)->lt.core.task;
 }
 
 static struct cr_promise promise_of(struct node_call *nc)
 {
 	struct cr_promise p;
 
-	live_promise(nc->node->live, &nc->call->lt, &p);
+	live_promise(nc->node->live, &node_call_transcoder(nc)->lt, &p);
 	return p;
 }
 
@@ -139,7 +139,7 @@ static void count_calls(struct crowd *c)
 	struct node_call *nc;
 
 	RB_FOREACH (nc, node_tree, &c->me->node->calls)
-		if (!nc->ending && !nc->relays &&
+		if (!nc->ending && !node_call_relays(nc) &&
 		    task_of_call(nc)->cls != CR_BE &&
 		    task_of_call(nc)->rq == rq)
 			count_call(c, nc);
@@ -209,7 +209,7 @@ static struct bound bound_of(struct node_call *nc)
 
 	if (nc->ending)
 		return no_bound("it is ending");
-	if (nc->relays)
+	if (node_call_relays(nc))
 		return no_bound("it is relayed, and not scheduled");
 	p = promise_of(nc);
 	switch (p.kind) {
@@ -429,8 +429,7 @@ static struct node_admitted admitted_of(const struct call_cfg *cfg)
 /* What control has set, and others have not. */
 static cr_ns max_age(const struct node_call *nc)
 {
-	cr_ns limit =
-		core_age_limit(nc->node->cfg.max_age, &nc->call->lt.core.task);
+	cr_ns limit = core_age_limit(nc->node->cfg.max_age, task_of_call(nc));
 
 	return limit == CR_NEVER ? 0 : limit;
 }
@@ -443,7 +442,7 @@ static void fill_settings(const struct node_call *nc,
 
 	*out = (struct node_call_info){
 		.id = cfg.id,
-		.relay = nc->relays,
+		.relay = node_call_relays(nc),
 		.terms = cfg.terms,
 		.ptime = cfg.release.period,
 		.in = side_info(&cfg.media.in, cfg.pt_in),
@@ -451,11 +450,9 @@ static void fill_settings(const struct node_call *nc,
 		.ssrc = cfg.ssrc_in,
 		.out_ssrc = cfg.ssrc_out,
 	};
-	if (!nc->relays)
+	if (!node_call_relays(nc))
 		out->out.ptime = pipeline_side_packet(&cfg.media.out);
-	(void)destination_read(nc->call ? nc->call->out.destination
-					: nc->relay->out.destination,
-			       &out->to);
+	(void)destination_read(nc->stream->out.destination, &out->to);
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
 	out->interface = in_endpoint ? in_endpoint->interface->cfg.name : NULL;
 	if (in_endpoint)
@@ -466,27 +463,27 @@ static void fill_settings(const struct node_call *nc,
 void node_call_info(struct node_call *nc, struct node_call_info *out)
 {
 	const struct node_call *other = node_call_pair(nc);
+	struct call *c = node_call_transcoder(nc);
 
 	fill_settings(nc, out);
-	if (nc->relays) {
+	if (node_call_relays(nc)) {
 		memcpy(out->transcoding, "relay", sizeof("relay"));
 	} else {
 		out->max_age = max_age(nc);
-		out->admitted = admitted_of(call_settings(nc->call));
+		out->admitted = admitted_of(node_call_settings(nc));
 		memcpy(out->transcoding, nc->cost->name,
 		       sizeof(out->transcoding));
 		out->cmr_over = nc->cmr_over;
-		out->waiting = frame_ring_waiting(nc->call->ring);
+		out->waiting = frame_ring_waiting(c->ring);
 		out->scheduler = live_scheduler(nc->node->live);
 		if (!nc->ending)
 			out->npolicy =
-				live_explain(nc->node->live, &nc->call->lt,
+				live_explain(nc->node->live, &c->lt,
 					     out->policy, NODE_POLICY_MAX);
 	}
 	out->now = clock_now();
 	out->age = out->now - nc->started;
-	out->bytes = (nc->relay ? sizeof(*nc->relay) : 0) +
-		     (nc->call ? call_bytes(nc->call) : 0);
+	out->bytes = stream_bytes(nc->stream);
 	node_call_counts(nc, &out->count);
 	out->lost = lost_of(&out->count);
 	out->pair = other ? other->id : 0;
@@ -499,7 +496,7 @@ void node_call_info(struct node_call *nc, struct node_call_info *out)
 
 void node_call_place(struct node_call *nc, struct node_call_place *out)
 {
-	const struct call_cfg *cfg = call_settings(nc->call);
+	const struct call_cfg *cfg = node_call_settings(nc);
 
 	*out = (struct node_call_place){
 		.id = cfg->id,

@@ -18,7 +18,7 @@ static void set_call_text(char *to, size_t size, const char *text)
 void node_trace_call(const struct node_call *nc)
 {
 	struct node *n = nc->node;
-	const struct call_cfg *cfg = call_settings(nc->call);
+	const struct call_cfg *cfg = node_call_settings(nc);
 	const struct pipeline_side *in = &cfg->media.in, *out = &cfg->media.out;
 	union cr_trace_record r = {
 		.call = {
@@ -84,7 +84,7 @@ int node_trace_start(struct node *n, const char *path, enum trace_over over,
 	if (err)
 		return err;
 	RB_FOREACH (nc, node_tree, &n->calls)
-		if (nc->call)
+		if (node_call_transcoder(nc))
 			node_trace_call(nc);
 	return 0;
 }

@@ -67,7 +67,7 @@ static void report_stalled(struct node *n, const struct recovery_finding *f)
 
 	report_found(n,
 		     LOG_FIELDS(LOG_WORD("found", "call-stalled"),
-				LOG_INT("call", c->cfg.id),
+				LOG_INT("call", c->stream->cfg.id),
 				LOG_INT("waiting", frame_ring_waiting(c->ring)),
 				LOG_WORD("state", state)));
 }
@@ -116,7 +116,7 @@ static void rescue_packets(void *arg, struct recovery_context *stuck,
 void node_hung(void *arg, struct live_task *task)
 {
 	struct node *n = arg;
-	struct node_call *nc = call_of(task)->owner;
+	struct node_call *nc = call_of(task)->stream->owner;
 
 	nc->hung = true;
 	n->nhung++;
@@ -143,10 +143,8 @@ void node_watch_returned(struct node *n, const struct node_call *nc)
 
 /* --- rounds --- */
 
-static uint64_t frames_ended(const struct call *c)
+static uint64_t frames_ended(const struct stream_counters *k)
 {
-	const struct call_counters *k = &c->count;
-
 	return atomic_load_explicit(&k->done, memory_order_relaxed) +
 	       atomic_load_explicit(&k->expired, memory_order_relaxed) +
 	       atomic_load_explicit(&k->shed, memory_order_relaxed) +
@@ -161,11 +159,14 @@ static void on_watch_tick(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd, (void)what;
 	recovery_round(n->recovery, clock_now());
-	RB_FOREACH (nc, node_tree, &n->calls)
-		if (!nc->ending && nc->call)
-			recovery_task(n->recovery, &nc->watch, &nc->call->lt,
-				      frame_ring_waiting(nc->call->ring),
-				      frames_ended(nc->call));
+	RB_FOREACH (nc, node_tree, &n->calls) {
+		struct call *c = node_call_transcoder(nc);
+
+		if (!nc->ending && c)
+			recovery_task(n->recovery, &nc->watch, &c->lt,
+				      frame_ring_waiting(c->ring),
+				      frames_ended(&nc->stream->count));
+	}
 }
 
 static int begin_watch(struct node *n)

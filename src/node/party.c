@@ -407,12 +407,10 @@ void party_join(struct party *p, struct conversation *c)
 void party_leave(struct party *p)
 {
 	p->conversation = NULL;
-	if (p->opened) {
-		endpoint_listen(p->port.endpoint, NULL);
-		endpoint_relay(p->port.endpoint, NULL);
-	} else {
+	if (p->opened)
+		endpoint_feed(p->port.endpoint, NULL);
+	else
 		leave_party(p);
-	}
 }
 
 void party_release(struct party *p)

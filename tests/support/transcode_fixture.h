@@ -48,14 +48,20 @@ static inline struct call_cfg plain_call(void)
 	};
 }
 
+/* The transcoder of a stream of its own. */
 static inline struct call *new_call(struct call_cfg cfg)
 {
 	struct cr_err e = { "" };
 	struct call *c;
 
+	struct stream *s;
+
 	call_settle(&cfg, &(struct cr_cost){ 0 });
-	if (call_new(&c, &cfg, &e))
+	s = stream_new(&cfg, NULL);
+	assert_non_null(s);
+	if (call_new(&c, s, &cfg, &e))
 		fail_msg("%s", e.text);
+	stream_set_transcoder(s, c);
 	return c;
 }
 
@@ -94,7 +100,7 @@ static inline void fixture_open(struct transcode_fixture *g)
 static inline void fixture_close(struct transcode_fixture *g)
 {
 	assert_true(call_unposted(g->c));
-	call_free(g->c);
+	stream_free(g->c->stream);
 	trace_close(g->trace);
 	transcode_fini(g->w);
 	free(g->w);
@@ -150,7 +156,7 @@ static inline int fixture_connect(struct transcode_fixture *g)
 	struct sockaddr_storage at;
 	int peer;
 
-	g->c->out.fd = loopback_socket(&at);
+	g->c->stream->out.fd = loopback_socket(&at);
 	peer = loopback_socket(&at);
 	destination_set(&g->c->own_destination, &at);
 	return peer;
@@ -168,7 +174,7 @@ static inline void fixture_end(struct transcode_fixture *g, int peer)
 	while (frame_ring_waiting(g->c->ring))
 		fixture_serve(g);
 	(void)close(peer);
-	(void)close(g->c->out.fd);
+	(void)close(g->c->stream->out.fd);
 	fixture_close(g);
 }
 

@@ -184,7 +184,7 @@ enum {
 #define PROBE_PATIENCE (10 * CR_SEC)
 
 /* One direction of a call. */
-struct stream {
+struct planned_stream {
 	struct pipeline_cfg media;
 	cr_ns period; /* between two packets */
 };
@@ -193,7 +193,7 @@ struct stream {
 struct kind {
 	char text[64]; /* "pcma<->amr-wb" */
 	double share;  /* of all calls; 0: of what the others leave */
-	struct stream stream[2];
+	struct planned_stream stream[2];
 	unsigned nstreams;
 	double codec[ROUNDS]; /* CPUs that its codecs take */
 	double packets;	      /* a second */
@@ -222,8 +222,8 @@ static json_t *side_json(const char *text)
 }
 
 /* The stream from @from to @to, as call.start would have it. */
-static int find_stream(struct stream *s, const char *from, const char *to,
-		       struct cr_err *e)
+static int find_stream(struct planned_stream *s, const char *from,
+		       const char *to, struct cr_err *e)
 {
 	json_t *out = side_json(to), *params = NULL;
 	struct call_spec spec;
@@ -239,8 +239,8 @@ static int find_stream(struct stream *s, const char *from, const char *to,
 	if (!err)
 		err = call_check(&cfg, &spec, e);
 	if (!err)
-		*s = (struct stream){ .media = cfg.media,
-				      .period = cfg.release.period };
+		*s = (struct planned_stream){ .media = cfg.media,
+					      .period = cfg.release.period };
 	json_decref(out);
 	json_decref(params);
 	return err;
@@ -331,7 +331,7 @@ static int read_mix(struct plan *p, const char *text, struct cr_err *e)
 
 /* Ns of CPU time that the codecs take for a packet of @s; parts that @book
  * lacks are measured first. */
-static int measure_stream(struct costs *book, const struct stream *s,
+static int measure_stream(struct costs *book, const struct planned_stream *s,
 			  double *ns, struct cr_err *e)
 {
 	struct cost_entry *entry;

@@ -21,14 +21,14 @@
 static const uint8_t speech[BYTES];
 static uint64_t sink; /* what was computed was wanted */
 
-struct stream {
+struct jitter_stream {
 	struct jitter *j;
 	uint16_t seq;
 	uint32_t ts;
 	cr_ns at; /* when the next packet is sent */
 };
 
-static void drain(struct stream *s, cr_ns until)
+static void drain(struct jitter_stream *s, cr_ns until)
 {
 	struct jitter_output out;
 	cr_ns due;
@@ -38,7 +38,7 @@ static void drain(struct stream *s, cr_ns until)
 			sink += out.payload[0] + out.bytes;
 }
 
-static void one_packet(struct stream *s, cr_ns delay)
+static void one_packet(struct jitter_stream *s, cr_ns delay)
 {
 	const struct rtp_packet p = { .seq = s->seq++,
 				      .ts = s->ts,
@@ -66,7 +66,7 @@ static struct jitter *open_as(enum jitter_kind kind)
 	return j;
 }
 
-static double measure(struct stream *s, unsigned streams)
+static double measure(struct jitter_stream *s, unsigned streams)
 {
 	uint64_t random = 1;
 	cr_ns best = CR_NEVER;
@@ -84,10 +84,10 @@ static double measure(struct stream *s, unsigned streams)
 
 static void bench(enum jitter_kind kind, unsigned streams)
 {
-	static struct stream s[BUFFERS];
+	static struct jitter_stream s[BUFFERS];
 
 	for (unsigned i = 0; i < streams; i++)
-		s[i] = (struct stream){ .j = open_as(kind) };
+		s[i] = (struct jitter_stream){ .j = open_as(kind) };
 	printf("%-8s %4u buffers %7.1f ns\n", jitter_kinds[kind], streams,
 	       measure(s, streams));
 	for (unsigned i = 0; i < streams; i++)

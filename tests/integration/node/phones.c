@@ -93,5 +93,5 @@ struct endpoint_rtcp_info phones_rtcp(const struct phones *t, unsigned i)
 
 uint32_t phones_ssrc_to(const struct phones *t, unsigned i)
 {
-	return call_settings(conversation_stream(t->c, !i)->call)->ssrc_out;
+	return node_call_settings(conversation_stream(t->c, !i))->ssrc_out;
 }

@@ -77,7 +77,8 @@ void talk_change(struct node_fixture *r, struct conversation *c,
 void talk_rests(const struct conversation *c)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		struct call *call = conversation_stream(c, i)->call;
+		struct call *call =
+			node_call_transcoder(conversation_stream(c, i));
 
 		while (call &&
 		       (atomic_load(&call->lt.active) || !call_unposted(call)))
@@ -157,7 +158,7 @@ bool talker_hears_nothing(const struct talker *p)
 void talkers_introduce(struct conversation *c, struct talker p[2])
 {
 	atomic_ullong *first =
-		&node_call_counters(conversation_stream(c, 0))->no_destination;
+		&conversation_stream(c, 0)->stream->count.no_destination;
 	uint8_t buf[2048];
 
 	talker_speak(&p[0], 0);

@@ -188,8 +188,9 @@ static void a_call_stops_while_its_frame_is_being_encoded(void **state)
 		s = fixture_sender(&r, nc, NB);
 		for (unsigned n = 0; n < 3; n++)
 			fixture_send(&s, silence, NB);
-		while (frame_ring_waiting(nc->call->ring) == 0 &&
-		       !atomic_load_explicit(&nc->call->count.packets_in,
+		while (frame_ring_waiting(node_call_transcoder(nc)->ring) ==
+			       0 &&
+		       !atomic_load_explicit(&nc->stream->count.packets_in,
 					     memory_order_relaxed))
 			; /* until rx has seen the first one */
 		fixture_end(&r, nc);
@@ -268,7 +269,7 @@ static void overload_drops_the_oldest_and_counts_each(void **state)
 		struct rtp_packet p;
 
 		assert_true(fixture_receive(&r, buf, &p));
-		more = p.ts - nc->call->cfg.ts_out != 99 * NB;
+		more = p.ts - nc->stream->cfg.ts_out != 99 * NB;
 	}
 	fixture_end(&r, nc);
 	assert_int_equal(r.last.packets_in, 100);
@@ -300,7 +301,7 @@ static void old_frames_are_replaced_by_no_data(void **state)
 		struct rtp_packet p;
 
 		assert_true(fixture_receive(&r, buf, &p));
-		assert_int_equal(p.ts - nc->call->cfg.ts_out, i * NB);
+		assert_int_equal(p.ts - nc->stream->cfg.ts_out, i * NB);
 		if (p.payload_bytes == 2) /* CMR and a ToC that says 15 */
 			no_data += p.payload[1] >> 3 == 15;
 		else

@@ -20,7 +20,8 @@ static const uint8_t silence[NB] = { 0xff };
 
 static unsigned long long requests(const struct node_call *nc)
 {
-	return atomic_load_explicit(&nc->call->count.cmr, memory_order_relaxed);
+	return atomic_load_explicit(&nc->stream->count.cmr,
+				    memory_order_relaxed);
 }
 
 /* What the peer hears, AMR, and what it sends, asking for modes. */
@@ -41,7 +42,7 @@ static struct talk open_talk(struct node_fixture *r)
 	(void)snprintf(json, sizeof(json),
 		       "{'pair': %u, 'in': {'codec': 'pcmu'}, 'out': {'codec': "
 		       "'amr', 'mode': '12.2', 'octet_align': true}}",
-		       t.from->call->cfg.id);
+		       t.from->stream->cfg.id);
 	t.to = fixture_call(r, json);
 	t.amr = fixture_sender(r, t.from, NB);
 	t.pcmu = fixture_sender(r, t.to, NB);
@@ -78,7 +79,7 @@ static unsigned hear(struct talk *t)
 	fixture_send(&t->pcmu, silence, NB);
 	do
 		assert_true(fixture_receive(t->rig, buf, &p));
-	while (p.ssrc != t->to->call->cfg.ssrc_out);
+	while (p.ssrc != t->to->stream->cfg.ssrc_out);
 	return p.payload[1] >> 3 & 0xf;
 }
 
@@ -131,7 +132,7 @@ static void a_request_for_a_call_that_has_ended_is_counted_only(void **state)
 	(void)snprintf(json, sizeof(json),
 		       "{'ssrc': %u, 'in': {'codec': 'pcmu'}, 'out': {'codec': "
 		       "'amr', 'octet_align': true}}",
-		       t.to->call->cfg.ssrc_in);
+		       t.to->stream->cfg.ssrc_in);
 	fixture_end(&r, t.to);
 	ask(&t, 0);
 	/* another call has the name of the one that ended, but not its id */
@@ -262,7 +263,7 @@ static void a_request_beyond_the_capacity_is_obeyed_and_noted(void **state)
 	must_enter(&t, "amr/4.75");
 	assert_int_equal(hear(&t), 0);
 	assert_int_equal(t.to->cmr_over, 1);
-	assert_int_equal(t.to->call->cfg.declared.cost.mean, 19 * CR_MS);
+	assert_int_equal(t.to->stream->cfg.declared.cost.mean, 19 * CR_MS);
 	assert_int_equal(fixture_try(&r, any, &none, &e), -ENOSPC);
 	ask(&t, 7);
 	must_enter(&t, "amr/12.2");
@@ -285,12 +286,12 @@ static void a_declared_cost_holds_in_every_mode(void **state)
 		       "{'pair': %u, 'contract': {'mean': '2ms', 'p99': '2ms', "
 		       "'worst': '2ms'}, 'in': {'codec': 'pcmu'}, 'out': "
 		       "{'codec': 'amr', 'octet_align': true}}",
-		       t.from->call->cfg.id);
+		       t.from->stream->cfg.id);
 	t.to = fixture_call(&r, json);
 	t.pcmu = fixture_sender(&r, t.to, NB);
 	ask(&t, 3);
 	must_enter(&t, "amr/6.7");
-	assert_int_equal(t.to->call->cfg.declared.cost.mean, 2 * CR_MS);
+	assert_int_equal(t.to->stream->cfg.declared.cost.mean, 2 * CR_MS);
 	fixture_close(&r);
 }
 
@@ -305,14 +306,14 @@ static void a_request_during_a_change_is_not_undone(void **state)
 
 	fixture_open(&r, &(struct fixture_options){ 0 });
 	t = open_talk(&r);
-	to = t.to->call->cfg;
+	to = t.to->stream->cfg;
 	to.terms.weight = 7;
 	ask(&t, 3);
 	assert_int_equal(node_call_change(t.to, &to, false, &e), 0);
 	assert_int_equal(hear(&t), 3);
 	must_enter(&t, "amr/6.7");
 	assert_int_equal(hear(&t), 3);
-	to = t.to->call->cfg;
+	to = t.to->stream->cfg;
 	to.media.out.cfg.mode = 5;
 	assert_int_equal(fixture_measure(&r, &to, &e), 0);
 	assert_int_equal(node_call_change(t.to, &to, true, &e), 0);

@@ -69,7 +69,7 @@ static void begin_flood(struct flood *f, struct node_fixture *r,
 {
 	int bytes = 65536;
 
-	assert_int_equal(setsockopt(nc->call->cfg.in_endpoint->cfg.fd,
+	assert_int_equal(setsockopt(nc->stream->cfg.in_endpoint->cfg.fd,
 				    SOL_SOCKET, SO_RCVBUF, &bytes,
 				    sizeof(bytes)),
 			 0);
@@ -135,7 +135,7 @@ static void flood_one_of_many(enum udp_io io)
 	begin_flood(&f, &r, flooded);
 	for (; rounds < ROUNDS || atomic_load(&f.sent) < FLOOD; rounds++)
 		a_round(&r, s, 2 * OWN, heard);
-	end_flood(&f, flooded->call->cfg.in_endpoint->cfg.fd);
+	end_flood(&f, flooded->stream->cfg.in_endpoint->cfg.fd);
 	last = fixture_sender(&r, flooded, NB); /* carries the count of drops */
 	fixture_send(&last, silence, NB);
 	assert_true(fixture_receive(&r, buf, &p));
@@ -209,8 +209,8 @@ static void of_speech_no_more_is_sent_than_time_passes(void **state)
 	begun = clock_now();
 	for (unsigned i = 0; i < LOTS; i++) {
 		fixture_send(&s, silence, NB);
-		while (atomic_load(&nc->call->count.done) +
-			       atomic_load(&nc->call->count.overwritten) <=
+		while (atomic_load(&nc->stream->count.done) +
+			       atomic_load(&nc->stream->count.overwritten) <=
 		       i)
 			(void)sched_yield();
 	}

@@ -233,7 +233,7 @@ static void a_call_with_its_own_port_hears_only_that(void **state)
 	pass(&shared);
 	shared.next.ssrc = s.next.ssrc; /* right call, wrong port */
 	fixture_send(&shared, silence, NB);
-	shared.next.ssrc = other->call->cfg.ssrc_in;
+	shared.next.ssrc = other->stream->cfg.ssrc_in;
 	pass(&shared);
 	assert_int_equal(fixture_figure(&r, "rx", "unknown_ssrc"), 1);
 	fixture_end(&r, nc);
@@ -285,7 +285,7 @@ static bool more_done(void *arg)
 {
 	const struct flow *f = arg;
 
-	return atomic_load(&f->nc->call->count.done) > f->done;
+	return atomic_load(&f->nc->stream->count.done) > f->done;
 }
 
 static void garbage_on_the_port_changes_nothing(void **state)
@@ -325,7 +325,7 @@ static void garbage_on_the_port_changes_nothing(void **state)
 		flow.sent++;
 	}
 	assert_true(fixture_wait(&r, all_seen, &flow));
-	flow.done = atomic_load(&nc->call->count.done);
+	flow.done = atomic_load(&nc->stream->count.done);
 	s.next.seq = 1; /* two in a row: the sender began anew */
 	fixture_send(&s, silence, NB);
 	fixture_send(&s, silence, NB);

@@ -87,12 +87,13 @@ static void new_calls_are_admitted_with_what_was_learned(void **state)
 		look(&r);
 	now = nc->cost->cost;
 	learned(&r, LEARNER_ENOUGH, &now);
-	assert_memory_equal(&nc->call->lt.core.task.cost, &first,
-			    sizeof(first));
+	assert_memory_equal(&node_call_transcoder(nc)->lt.core.task.cost,
+			    &first, sizeof(first));
 	fixture_end(&r, nc);
 
 	nc = fixture_call(&r, CALL);
-	assert_memory_equal(&nc->call->lt.core.task.cost, &now, sizeof(now));
+	assert_memory_equal(&node_call_transcoder(nc)->lt.core.task.cost, &now,
+			    sizeof(now));
 	fixture_end(&r, nc);
 	fixture_close(&r);
 }
@@ -179,7 +180,7 @@ static bool takes_one_more(struct node_fixture *r, struct node_call **nc)
 
 static cr_ns booked(const struct node_call *nc)
 {
-	return nc->call->lt.core.task.cost.mean;
+	return node_call_transcoder(nc)->lt.core.task.cost.mean;
 }
 
 static void what_calls_turn_out_not_to_need_is_for_others(void **state)

@@ -29,7 +29,7 @@ struct stage {
 
 static unsigned home(const struct node_call *nc)
 {
-	return atomic_load(&nc->call->lt.core.home);
+	return atomic_load(&node_call_transcoder(nc)->lt.core.home);
 }
 
 /* Start calls until enough are at the worker of the sticky one; end others. */
@@ -45,7 +45,7 @@ static void populate(struct stage *s)
 
 		if (home(nc) == home(s->sticky)) {
 			s->to[n] = fixture_sender(&s->rig, nc, NB);
-			s->ssrc[n] = nc->call->cfg.ssrc_out;
+			s->ssrc[n] = nc->stream->cfg.ssrc_out;
 			s->behind[n++] = nc;
 		} else {
 			assert_in_range(nothers, 0, 4 * CALLS - 1);
@@ -82,7 +82,7 @@ static void close_stage(struct stage *s)
 
 static void wait_received(const struct node_call *nc, unsigned n)
 {
-	while (atomic_load(&nc->call->count.packets_in) < n)
+	while (atomic_load(&nc->stream->count.packets_in) < n)
 		(void)sched_yield();
 }
 
@@ -132,7 +132,8 @@ static void wait_entered(unsigned n)
 static bool all_wait(const struct stage *s)
 {
 	for (unsigned i = 0; i < CALLS; i++)
-		if (atomic_load(&s->behind[i]->call->pending) != 1)
+		if (atomic_load(&node_call_transcoder(s->behind[i])->pending) !=
+		    1)
 			return false;
 	return true;
 }
@@ -140,7 +141,7 @@ static bool all_wait(const struct stage *s)
 static bool none_waits(const struct stage *s)
 {
 	for (unsigned i = 0; i < CALLS; i++)
-		if (atomic_load(&s->behind[i]->call->pending))
+		if (atomic_load(&node_call_transcoder(s->behind[i])->pending))
 			return false;
 	return true;
 }
@@ -252,7 +253,10 @@ static void who_goes_has_its_packets_sent(void **state)
 	fixture_end(&s.rig, s.behind[0]);
 	assert_int_equal(s.rig.last.packets_out, s.nsent);
 	for (unsigned i = 1; i < CALLS; i++)
-		assert_int_equal(atomic_load(&s.behind[i]->call->pending), 0);
+		assert_int_equal(
+			atomic_load(
+				&node_call_transcoder(s.behind[i])->pending),
+			0);
 	hear(&s, 1);
 	atomic_store(&sticky_held, false);
 	fixture_end(&s.rig, s.sticky);
@@ -263,11 +267,13 @@ static void who_goes_has_its_packets_sent(void **state)
 
 static cr_ns longest_frame(const struct stage *s)
 {
-	cr_ns most = cr_task_worst(&s->sticky->call->lt.core.task);
+	cr_ns most =
+		cr_task_worst(&node_call_transcoder(s->sticky)->lt.core.task);
 
 	for (unsigned i = 0; i < CALLS; i++)
 		most = cr_ns_max(
-			most, cr_task_worst(&s->behind[i]->call->lt.core.task));
+			most, cr_task_worst(&node_call_transcoder(s->behind[i])
+						     ->lt.core.task));
 	return most;
 }
 
@@ -275,8 +281,9 @@ static cr_ns longest_frame(const struct stage *s)
  * two do, whatever a frame costs here. */
 static int demand(struct stage *s, unsigned i, struct cr_err *e)
 {
-	struct call_cfg to = s->behind[i]->call->cfg;
-	cr_ns cost = cr_task_demand(&s->behind[i]->call->lt.core.task);
+	struct call_cfg to = s->behind[i]->stream->cfg;
+	cr_ns cost = cr_task_demand(
+		&node_call_transcoder(s->behind[i])->lt.core.task);
 
 	to.terms.deadline = 3 * cost / 2 + longest_frame(s);
 	return node_call_change(s->behind[i], &to, false, e);

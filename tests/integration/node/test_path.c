@@ -67,9 +67,10 @@ static void encode_through(struct node_fixture *r, int mode, const char *name,
 		assert_int_equal(p.payload_bytes, bytes + 1);
 		assert_int_equal(p.payload[0], 0xf0);
 		assert_memory_equal(p.payload + 1, expect, (size_t)bytes);
-		assert_int_equal(p.ts, nc->call->cfg.ts_out + i * NB);
-		assert_int_equal(p.ssrc, nc->call->cfg.ssrc_out);
-		assert_int_equal(p.seq, (uint16_t)(nc->call->cfg.seq_out + i));
+		assert_int_equal(p.ts, nc->stream->cfg.ts_out + i * NB);
+		assert_int_equal(p.ssrc, nc->stream->cfg.ssrc_out);
+		assert_int_equal(p.seq,
+				 (uint16_t)(nc->stream->cfg.seq_out + i));
 	}
 	Encoder_Interface_exit(lib);
 	fixture_end(r, nc);
@@ -152,7 +153,7 @@ static void frames_are_cut_anew_for_other_frame_lengths(void **state)
 			continue; /* 160 of 240 samples */
 		assert_true(fixture_receive(&r, buf, &p));
 		assert_int_equal(p.payload_bytes, 24);
-		assert_int_equal(p.ts - nc->call->cfg.ts_out,
+		assert_int_equal(p.ts - nc->stream->cfg.ts_out,
 				 (i / 3 * 2 + i % 3 - 1) * 240);
 	}
 	fixture_end(&r, nc);
@@ -180,7 +181,7 @@ static void rates_convert_and_clocks_follow(void **state)
 		fixture_send(&s, silence, NB);
 		assert_true(fixture_receive(&r, buf, &p));
 		assert_int_equal(p.payload_bytes, 34); /* RFC 4867 12.65 */
-		assert_int_equal(p.ts - nc->call->cfg.ts_out, i * 320);
+		assert_int_equal(p.ts - nc->stream->cfg.ts_out, i * 320);
 	}
 	fixture_close(&r);
 }
@@ -205,7 +206,7 @@ static void silence_on_the_wire_keeps_its_place(void **state)
 	s.next.marker = true;
 	fixture_send(&s, silence, NB);
 	assert_true(fixture_receive(&r, buf, &p));
-	assert_int_equal(p.ts - nc->call->cfg.ts_out, 51 * NB);
+	assert_int_equal(p.ts - nc->stream->cfg.ts_out, 51 * NB);
 	assert_true(p.marker);
 	fixture_close(&r);
 }

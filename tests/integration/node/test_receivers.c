@@ -61,7 +61,7 @@ static unsigned long long figure(struct node_fixture *r, unsigned receiver,
 
 static const struct call_cfg *settings(unsigned i)
 {
-	return call_settings(load.call[i]->call);
+	return node_call_settings(load.call[i]);
 }
 
 /* Every fourth one brings its SSRC. */
@@ -180,7 +180,7 @@ static void own_ports_are_dealt_out_evenly(void **state)
 			&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
 			    "'out': {'codec': 'pcma'}}");
 
-		assert_int_equal(call_settings(nc->call)->receiver, 1);
+		assert_int_equal(node_call_settings(nc)->receiver, 1);
 	}
 	fixture_close(&r);
 }

@@ -111,15 +111,16 @@ static void live(struct seen *s, const char *scheduler)
 			       "'spin', 'spin': '%uus'}, 'deadline': '%ums'}",
 			       200 + 40 * c, 5 + 13 * c % 40);
 		calls[c] = fixture_call(&r, json);
-		s->task[c] = calls[c]->call->lt.core.task;
+		s->task[c] = node_call_transcoder(calls[c])->lt.core.task;
 	}
 	play(&r, calls);
 	for (unsigned c = 0; c < CALLS; c++) {
 		unsigned long long done = 0;
 
 		while (done < ROUNDS) { /* or the test's time-out */
-			done = atomic_load_explicit(&calls[c]->call->count.done,
-						    memory_order_relaxed);
+			done = atomic_load_explicit(
+				&calls[c]->stream->count.done,
+				memory_order_relaxed);
 			sleep_until(clock_now() + CR_MS);
 		}
 		fixture_end(&r, calls[c]);

@@ -363,7 +363,7 @@ static void a_one_way_calls_listener_reports_too(void **state)
 	assert_int_equal(address_parse(json, &t.phone[0].endpoint), 0);
 	/* nobody was heard: the listener is reported to nevertheless */
 	(void)said_next(t.phone[0].at.rtcp);
-	report.ssrc = call_settings(nc->call)->ssrc_out;
+	report.ssrc = node_call_settings(nc)->ssrc_out;
 	assert_int_equal(rtcp_put_report(&w, 1, NULL, &report, 1), 0);
 	phones_send(&t, t.phone[0].at.rtcp, data, w.bytes, t.phone[0].endpoint,
 		    true);

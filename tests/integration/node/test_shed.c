@@ -57,7 +57,7 @@ static unsigned long long get(const atomic_ullong *counter)
 
 static unsigned long long fate(const struct node_call *nc)
 {
-	const struct call_counters *n = &nc->call->count;
+	const struct stream_counters *n = &nc->stream->count;
 
 	return get(&n->done) + get(&n->shed) + get(&n->expired) +
 	       get(&n->overwritten);
@@ -108,7 +108,7 @@ static void look(struct crowd *c)
 		unsigned i = 0;
 
 		assert_int_equal(rtp_parse(buf, (size_t)n, &p), 0);
-		while (c->call[i]->call->cfg.ssrc_out != p.ssrc)
+		while (c->call[i]->stream->cfg.ssrc_out != p.ssrc)
 			assert_true(++i < CALLS);
 		hear(&c->heard[i], &p);
 	}
@@ -120,8 +120,8 @@ static bool may_follow(struct crowd *c)
 
 	look(c);
 	for (unsigned i = 0; i < CALLS; i++) {
-		came += get(&c->call[i]->call->count.packets_in);
-		done += get(&c->call[i]->call->count.done);
+		came += get(&c->call[i]->stream->count.packets_in);
+		done += get(&c->call[i]->stream->count.done);
 		all += fate(c->call[i]);
 	}
 	return came == c->sent && (3 * done >= 2 * c->sent || all == c->sent);
@@ -167,7 +167,7 @@ static bool settled(void *arg)
 	look(c);
 	for (unsigned i = 0; i < CALLS; i++)
 		all &= fate(c->call[i]) == ROUNDS &&
-		       get(&c->call[i]->call->count.packets_out) ==
+		       get(&c->call[i]->stream->count.packets_out) ==
 			       c->heard[i].packets;
 	return all;
 }
@@ -273,7 +273,7 @@ static unsigned assert_heard(const struct crowd *c, unsigned i)
 
 static void assert_counts(const struct crowd *c, unsigned i, unsigned missing)
 {
-	const struct call_counters *n = &c->call[i]->call->count;
+	const struct stream_counters *n = &c->call[i]->stream->count;
 	const struct fates *f = &c->fates[i];
 
 	assert_int_equal(get(&n->done), f->of[CR_OUT_DONE]);

@@ -72,7 +72,7 @@ static void get_stuck(struct node_fixture *r, struct node_call *nc)
 		(void)sched_yield();
 	fixture_send(&s, silence, NB);
 	fixture_send(&s, silence, NB);
-	while (atomic_load(&nc->call->count.packets_in) < 3)
+	while (atomic_load(&nc->stream->count.packets_in) < 3)
 		(void)sched_yield();
 }
 
@@ -93,7 +93,7 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 	traffic_begin(&t, &r, CALLS);
 	traffic_flows(&t, 10 * CALLS);
 	nc = sticky_call(&r);
-	id = nc->call->cfg.id;
+	id = nc->stream->cfg.id;
 	assert_int_equal(signalled(&r, "hung"), 0);
 	assert_string_equal(node_end_name(NODE_END_HUNG), "hung");
 	get_stuck(&r, nc);
@@ -197,7 +197,7 @@ static bool has_done(void *arg)
 {
 	struct node_call *nc = arg;
 
-	return atomic_load(&nc->call->count.done) == 1;
+	return atomic_load(&nc->stream->count.done) == 1;
 }
 
 /* Frame after frame of the busy call, until somebody starves. */
@@ -231,15 +231,15 @@ static void an_overload_is_no_stall(void **state)
 	atomic_store(&sticky_held, true);
 	for (uint64_t i = 0; i < FRAMES; i++) {
 		fixture_send(&s, silence, NB);
-		while (atomic_load(&busy->call->count.packets_in) <= i)
+		while (atomic_load(&busy->stream->count.packets_in) <= i)
 			(void)sched_yield();
 	}
 	fixture_send(&low, silence, NB);
 	assert_true(fixture_wait(&r, starves, &r));
-	assert_int_equal(atomic_load(&idle->call->count.done), 0);
+	assert_int_equal(atomic_load(&idle->stream->count.done), 0);
 	atomic_store(&sticky_held, false);
 	assert_true(fixture_wait(&r, has_done, idle));
-	assert_int_equal(atomic_load(&busy->call->count.done), FRAMES);
+	assert_int_equal(atomic_load(&busy->stream->count.done), FRAMES);
 	wait_reported(&r, "starved", 0);
 	assert_int_equal(signalled(&r, "stalled") + signalled(&r, "forgotten") +
 				 signalled(&r, "hung"),
@@ -306,7 +306,7 @@ static void a_call_that_was_not_woken_is(void **state)
 			      "'out': {'codec': 'pcma'}}");
 	s = fixture_sender(&r, nc, NB);
 	/* the receiver believes that somebody has released it */
-	atomic_store(&nc->call->lt.active, true);
+	atomic_store(&node_call_transcoder(nc)->lt.active, true);
 	fixture_send(&s, silence, NB);
 	wait_reported(&r, "stalled", 1);
 	said(&r, "call-stalled call=1 waiting=1 state=asleep");

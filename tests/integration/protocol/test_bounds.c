@@ -212,7 +212,7 @@ struct expected {
 
 static void expect_call(struct expected *x, struct node_call *nc)
 {
-	const struct cr_task *t = &nc->call->lt.core.task;
+	const struct cr_task *t = &node_call_transcoder(nc)->lt.core.task;
 	const struct hsb_flow f = {
 		.count = 1,
 		.period = (double)t->period,

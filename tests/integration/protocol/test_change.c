@@ -81,8 +81,8 @@ struct load {
 static unsigned long long counted(struct load *l, unsigned i,
 				  enum call_counter which)
 {
-	const struct call_counters *k =
-		&node_call_find(l->scratch->rig.node, l->id[i])->call->count;
+	const struct stream_counters *k =
+		&node_call_find(l->scratch->rig.node, l->id[i])->stream->count;
 	const atomic_ullong *all[] = {
 		[CALL_COUNTER_done] = &k->done,
 		[CALL_COUNTER_packets_in] = &k->packets_in,

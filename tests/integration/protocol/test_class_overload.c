@@ -61,9 +61,9 @@ static void start(struct crowd *c, const char *cls, unsigned calls)
 }
 
 /* Call @i's counters. */
-static const struct call_counters *counters(struct crowd *c, unsigned i)
+static const struct stream_counters *counters(struct crowd *c, unsigned i)
 {
-	return &node_call_find(c->scratch.rig.node, c->id[i])->call->count;
+	return &node_call_find(c->scratch.rig.node, c->id[i])->stream->count;
 }
 
 static unsigned long long get(const atomic_ullong *counter)

@@ -171,7 +171,7 @@ static void open_line(struct line *l, const struct pipeline_side *in)
 	l->rtp.ts = (uint32_t)test_random(&seed);
 	l->rtp.seq = (uint16_t)test_random(&seed);
 	fixture_open_with(&l->g, l->cfg);
-	l->cfg = l->g.c->cfg;
+	l->cfg = l->g.c->stream->cfg;
 	l->g.w->quota_burst = QUOTA_BURST;
 	l->peer = fixture_connect(&l->g);
 	if (receive_stage_needed(&l->cfg.receive_stage))
@@ -446,7 +446,7 @@ static void expect_all(struct line *l)
 	const uint32_t rtp_ticks = l->said * (clock / 1000) / HALF_MS;
 	const uint32_t packet = (uint32_t)(l->packet * clock / CR_SEC);
 	const uint32_t conceal = l->g.c->buffers ? 60 * clock / 1000 : 0;
-	const struct call_counters *n = &l->g.c->count;
+	const struct stream_counters *n = &l->g.c->stream->count;
 	const uint32_t heard = l->next - l->first + packet;
 
 	/* behind the last packet a buffer conceals the next one */

@@ -21,7 +21,7 @@ static struct call *add(uint32_t ssrc)
 
 	assert_non_null(c);
 	memset(c, 0, sizeof(*c));
-	c->cfg.ssrc_in = ssrc;
+	c->ssrc_in = ssrc;
 	assert_int_equal(call_table_add(table, c), 0);
 	return c;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What time brings of a call that stands behind a relay: nothing before its
- * first packet has told where the numbers of that go on.
+ * What time brings of a stream in mode relay that is to transcode: nothing
+ * before its next packet has told where the numbers go on.
  */
 #include "cmocka_cr.h"
 
 #include "media/endpoint.h"
 #include "media/packet.h"
-#include "media/relay.h"
 #include "rtp/comfort_noise.h"
 #include "transcode_fixture.h"
 
@@ -43,25 +42,24 @@ static void nothing_is_made_before_numbers_are_known(void **state)
 {
 	static struct endpoint endpoint;
 	static struct packet_path path;
-	static const struct relay before;
 	struct wheel wheel;
 	struct call *c = call_at(&endpoint);
 	cr_ns at = CR_SEC;
 
 	wheel_init(&wheel, at);
 	(void)endpoint_begin_polls(&endpoint, &wheel);
-	endpoint_listen(&endpoint, c);
+	endpoint_feed(&endpoint, c->stream);
 	falls_silent(c, at);
 	assert_int_equal(frame_ring_waiting(c->ring), 1);
-	c->after = &before;
+	atomic_store(&c->stream->relays, true);
 	assert_null(packet_poll(&path, &endpoint, at + 100 * CR_MS));
 	assert_int_equal(frame_ring_waiting(c->ring), 1);
-	c->after = NULL;
+	atomic_store(&c->stream->relays, false);
 	(void)packet_poll(&path, &endpoint, at + 100 * CR_MS);
 	assert_int_equal(frame_ring_waiting(c->ring), 2);
 	endpoint_end_polls(&endpoint);
 	wheel_fini(&wheel);
-	call_free(c);
+	stream_free(c->stream);
 }
 
 /* The kernel stamps packets by the wall clock, which is set forth and back:
@@ -83,7 +81,7 @@ static void a_step_of_the_clock_is_no_flood(void **state)
 
 	wheel_init(&wheel, at);
 	(void)endpoint_begin_polls(endpoint, &wheel);
-	endpoint_listen(endpoint, c);
+	endpoint_feed(endpoint, c->stream);
 	for (unsigned i = 0; i < N_STEPS; i++, at += 20 * CR_MS) {
 		const struct intake_packet p = { .data = data,
 						 .bytes = sizeof(data),
@@ -96,11 +94,11 @@ static void a_step_of_the_clock_is_no_flood(void **state)
 		(void)rtp_build(data, &h);
 		(void)packet_take(&path, &p, endpoint);
 	}
-	assert_int_equal(atomic_load(&c->count.surplus), 0);
-	assert_int_equal(atomic_load(&c->count.packets_in), N_STEPS);
+	assert_int_equal(atomic_load(&c->stream->count.surplus), 0);
+	assert_int_equal(atomic_load(&c->stream->count.packets_in), N_STEPS);
 	endpoint_end_polls(endpoint);
 	wheel_fini(&wheel);
-	call_free(c);
+	stream_free(c->stream);
 	endpoint_free(endpoint);
 }
 

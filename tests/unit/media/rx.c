@@ -143,7 +143,7 @@ static void open_rx(struct rx_fixture *r)
 		r->call[i] = call_at(i, r->endpoint[i]);
 		assert_int_equal(endpoints_add(&r->endpoints, r->endpoint[i]),
 				 0);
-		endpoint_listen(r->endpoint[i], r->call[i]);
+		endpoint_feed(r->endpoint[i], r->call[i]->stream);
 		assert_int_equal(rx_add_endpoint(r->rx, r->endpoint[i], &e), 0);
 	}
 }
@@ -155,7 +155,7 @@ static void close_rx(struct rx_fixture *r)
 	for (unsigned i = 0; i < CALLS; i++) {
 		(void)close(r->endpoint[i]->cfg.fd);
 		endpoint_free(r->endpoint[i]);
-		call_free(r->call[i]);
+		stream_free(r->call[i]->stream);
 	}
 	endpoints_fini(&r->endpoints);
 	call_table_free(r->table);
@@ -194,7 +194,7 @@ static unsigned served(const struct rx_fixture *r)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < CALLS; i++)
-		n += (unsigned)atomic_load(&r->call[i]->count.wrong_pt);
+		n += (unsigned)atomic_load(&r->call[i]->stream->count.wrong_pt);
 	return n;
 }
 
@@ -282,7 +282,7 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	r.peer = loopback_socket(NULL);
 	r.shared = cfg.fd = loopback_socket(NULL);
 	r.call[0] = call_at(0, NULL);
-	r.call[0]->cfg.receiver = MOST - 1;
+	r.call[0]->stream->cfg.receiver = MOST - 1;
 	assert_int_equal(call_table_add(r.table, r.call[0]), 0);
 	box[0] = handover_new();
 	box[MOST - 1] = handover_new();
@@ -301,7 +301,7 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	handover_free(box[0]);
 	handover_free(box[MOST - 1]);
 	call_table_del(r.table, r.call[0]);
-	call_free(r.call[0]);
+	stream_free(r.call[0]->stream);
 	call_table_free(r.table);
 	(void)close(r.shared);
 	(void)close(r.peer);

@@ -1,36 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets that go on as they came, and who has the packet that has come, the
- * relay or the call that it stands for.
+ * A stream: its mode and the numbers of what is sent when that changes, what a
+ * relay passes on, and packets that go on as they came.
  *
- * A call is at rest when its ring is empty, its task sleeps, its packets have
- * left, no frames wait for more, and no digit for its end. Only frames of its
- * receiver give it work, so it stays so while that looks, and what workers have
- * written of it can be read and written here.
+ * A transcoder is at rest when its ring is empty, its task sleeps, its packets
+ * have left, no frames wait for more, and no digit for its end. Only frames of
+ * its receiver give it work, so it stays so while that looks, and what workers
+ * have written of it and of the stream can be read and written here.
  */
-#include "media/relay.h"
+#include "media/rtp_stream.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "media/call.h"
 #include "media/endpoint_rtcp.h"
 #include "rtp/rtp.h"
 
-/* --- handover --- */
+/* --- changes of the mode --- */
+
+/* As many packets may be missing before a sender counts as begun anew. */
+#define GAP_MAX 100
 
 /* A step of the sender's timestamps is believed so far beyond the time that has
  * passed: packets may have come late before. */
 #define STEP_SLACK CR_SEC
 
-static struct call *call_behind(const struct relay *r)
-{
-	return atomic_load_explicit(&r->call, memory_order_acquire);
-}
-
-/* --- whose it is --- */
-
 /* The ring comes first: who has emptied it has been awake since. */
-static bool is_at_rest(struct call *c)
+static bool is_at_rest(const struct call *c)
 {
 	const struct digits *digits = call_digits(c);
 
@@ -40,34 +37,26 @@ static bool is_at_rest(struct call *c)
 	       !(digits && digits_go_on(digits));
 }
 
-/* Behind all that came so far? */
-static bool is_newest(const struct call *c, uint16_t seq)
+/* Can only the transcoder make something of it? */
+static bool needs_transcoder(struct stream *s, const struct rtp_packet *p)
 {
-	return !c->seen.started || (int16_t)(seq - (uint16_t)c->seen.ext) > 0;
-}
+	struct call *c = stream_transcoder(s);
 
-/* Can only the call make something of it? */
-static bool needs_call(struct relay *r, const struct rtp_packet *p)
-{
-	struct call *c = call_behind(r);
-
-	return c && relay_types(r)->type[p->pt] == RELAY_NO_TYPE &&
+	return c && stream_types(s)->type[p->pt] == RELAY_NO_TYPE &&
 	       (call_codec_of(c, p->pt) >= 0 ||
 		(aux_what(call_aux(c), p->pt) == FRAME_RING_EVENT &&
 		 (atomic_load_explicit(&c->event_out, memory_order_acquire) &
 		  127u)));
 }
 
-/* What the relay knows of the sequence is the call's then. */
-static bool may_begin_relay(struct relay *r, const struct rtp_packet *p)
+/* Of a codec that is relayed, behind all that came so far, and the transcoder
+ * is at rest. */
+static bool may_begin_relay(const struct stream *s, const struct rtp_packet *p)
 {
-	struct call *c = call_behind(r);
-
-	if (!relay_types(r)->clock[p->pt] || !is_newest(c, p->seq) ||
-	    !is_at_rest(c))
-		return false;
-	r->seen = c->seen;
-	return true;
+	return stream_types(s)->clock[p->pt] &&
+	       (!s->seen.started ||
+		(int16_t)(p->seq - (uint16_t)s->seen.ext) > 0) &&
+	       is_at_rest(stream_transcoder(s));
 }
 
 /* --- numbers --- */
@@ -98,47 +87,46 @@ static uint16_t follow_number(uint16_t seq, uint16_t last, bool fresh)
 {
 	int16_t step = (int16_t)(seq - last);
 
-	return !fresh && step > 0 && step <= RELAY_HANDOVER_GAP ? (uint16_t)step
-								: 1;
+	return !fresh && step > 0 && step <= GAP_MAX ? (uint16_t)step : 1;
 }
 
 /* @p goes out @seq_step numbers and @step behind what was sent. */
-static void number_packet(struct relay *r, const struct rtp_packet *p,
+static void number_packet(struct stream *s, const struct rtp_packet *p,
 			  uint16_t seq_step, const struct step *step)
 {
-	uint32_t clock = relay_clock(relay_types(r), p->pt);
-	uint32_t ts = r->out.ts + (uint32_t)length_of(step, clock);
+	uint32_t clock = relay_clock(stream_types(s), p->pt);
+	uint32_t ts = s->out.ts + (uint32_t)length_of(step, clock);
 
-	r->seq_more = (uint16_t)(r->out.seq + seq_step - p->seq);
-	r->ts_more = ts - p->ts;
+	s->seq_more = (uint16_t)(s->out.seq + seq_step - p->seq);
+	s->ts_more = ts - p->ts;
 }
 
 /* The sender is another one, whose first packet is @p: what is passed on goes
  * on, if it is renumbered. */
-static void relay_handover_renumber(struct relay *r, const struct rtp_packet *p,
-				    cr_ns now)
+static void renumber_relay(struct stream *s, const struct rtp_packet *p,
+			   cr_ns now)
 {
-	const struct step step = { .passed = now - r->out.at,
-				   .frame = relay_types(r)->period };
+	const struct step step = { .passed = now - s->out.at,
+				   .frame = stream_types(s)->period };
 
-	if (r->renumbers && r->out.at)
-		number_packet(r, p, 1, &step);
+	if (s->renumbers && s->out.at)
+		number_packet(s, p, 1, &step);
 }
 
 /* The listener has been on hold, and @p is the first packet for it: its number
  * follows that of what was sent last. */
-static void relay_handover_resume(struct relay *r, const struct rtp_packet *p)
+static void resume_relay(struct stream *s, const struct rtp_packet *p)
 {
 	uint32_t ssrc;
 
-	if (!r->out.at || !relay_sends_as(r, &ssrc))
+	if (!s->out.at || !stream_relays_as(s, &ssrc))
 		return;
-	if (!r->renumbers && p->ssrc != ssrc) /* a stream of its own */
+	if (!s->renumbers && p->ssrc != ssrc) /* a stream of its own */
 		return;
-	if (!r->renumbers)
-		r->out.ssrc = ssrc;
-	r->renumbers = true;
-	r->seq_more = (uint16_t)(r->out.seq + 1 - p->seq);
+	if (!s->renumbers)
+		s->out.ssrc = ssrc;
+	s->renumbers = true;
+	s->seq_more = (uint16_t)(s->out.seq + 1 - p->seq);
 }
 
 /* The clock that both sides of @c have had, if that is @clock; else 0: its
@@ -151,73 +139,49 @@ static uint32_t same_clock(const struct call *c, uint32_t clock)
 		       : 0;
 }
 
-/* Where the speech of @p would be, if the call had it. */
-static uint32_t place_of_packet(const struct call *c,
-				const struct rtp_packet *p, cr_ns now)
+/* Something has come out of the codec since mode relay: what follows, follows
+ * that, from where the speech of @p would be in it. */
+static void follow_transcoder(struct stream *s, const struct rtp_packet *p,
+			      bool fresh, cr_ns now)
 {
+	const struct call *c = stream_transcoder(s);
 	const struct pipeline_input in = { .ts = p->ts, .arrival = now };
-
-	return c->ts_out + pipeline_time(c->pipeline, &in);
-}
-
-/* The call has sent since the relay did: what follows, follows that. */
-static void follow_call(struct relay *r, const struct rtp_packet *p, bool fresh,
-			cr_ns now)
-{
-	const struct call *c = call_behind(r);
+	uint32_t place = c->ts_out + pipeline_time(c->pipeline, &in);
 	const struct step step = {
-		.rtp_ticks = (int32_t)(place_of_packet(c, p, now) - c->out.ts),
+		.rtp_ticks = (int32_t)(place - s->out.ts),
 		.clock = fresh ? 0
-			       : same_clock(c,
-					    relay_clock(relay_types(r), p->pt)),
-		.passed = now - c->out.at,
+			       : same_clock(c, relay_clock(stream_types(s),
+							   p->pt)),
+		.passed = now - s->out.at,
 		.frame = call_period(c),
 	};
 
-	r->out.at = c->out.at;
-	r->out.ts = c->out.ts;
-	r->out.seq = c->out.seq;
-	number_packet(r, p, follow_number(p->seq, (uint16_t)c->seen.ext, fresh),
+	number_packet(s, p, follow_number(p->seq, (uint16_t)s->seen.ext, fresh),
 		      &step);
 }
 
-/* The endpoint has accepted @p, which came at @now, and the relay has it.
- * @fresh: of another sender than the one before. */
-static void relay_handover_begin(struct relay *r, const struct rtp_packet *p,
-				 bool fresh, cr_ns now)
+/* The endpoint has accepted @p, which came at @now: the mode is relay from now
+ * on. @fresh: of another sender than the one before. */
+static void begin_relay(struct stream *s, const struct rtp_packet *p,
+			bool fresh, cr_ns now)
 {
-	struct call *c = call_behind(r);
+	struct call *c = stream_transcoder(s);
 
-	if (!c->after) {
-		r->renumbers = true;
-		r->out.ssrc = c->out.ssrc;
-	}
-	if (c->out.at)
-		follow_call(r, p, fresh, now);
-	else if (!c->after || fresh)
-		relay_handover_renumber(r, p, now);
-	c->after = NULL;
+	s->renumbers = true;
+	s->out.ssrc = c->ssrc_out;
+	if (s->out.ahead >= 0)
+		renumber_relay(s, p, now);
+	else if (s->out.at)
+		follow_transcoder(s, p, fresh, now);
 	if (call_receive_stage(c))
-		endpoint_wait(c->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
+		endpoint_wait(s->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
 			      CR_NEVER);
-	/* release: who looks sees the call at rest */
-	atomic_store_explicit(&r->on, true, memory_order_release);
-}
-
-/* The call has the packets from now on; what the relay has sent has left. */
-static void relay_handover_end(struct relay *r)
-{
-	struct call *c = call_behind(r);
-
-	c->seen = r->seen;
-	c->out.at = 0;
-	c->restart = true;
-	c->after = r;
-	atomic_store_explicit(&r->on, false, memory_order_release);
+	/* release: who looks sees the transcoder at rest */
+	atomic_store_explicit(&s->relays, true, memory_order_release);
 }
 
 /* Of the packets of a type that @c gets, Hz; 0: not of speech. */
-static uint32_t clock_of_type(struct call *c, uint8_t pt)
+static uint32_t clock_of_type(const struct call *c, uint8_t pt)
 {
 	int codec = call_codec_of(c, pt);
 
@@ -236,34 +200,45 @@ static bool is_same_event(const struct call *c, const struct rtp_packet *p,
 	       aux_what(call_aux(c), p->pt) == FRAME_RING_EVENT;
 }
 
-void relay_handover_join(struct call *c, const struct rtp_packet *p, bool fresh,
-			 cr_ns now)
+/* Let what comes out of the codec go on behind what a relay has sent. */
+static void follow_relay(struct stream *s, const struct rtp_packet *p,
+			 bool fresh, cr_ns now)
 {
-	const struct relay *r = c->after;
-	uint16_t seq = (uint16_t)(p->seq + r->seq_more);
-	uint32_t clock = relay_clock(relay_types(r), r->sent_pt);
+	const struct call *c = stream_transcoder(s);
+	struct stream_out *out = &s->out;
+	uint16_t seq = (uint16_t)(p->seq + s->seq_more);
+	uint32_t clock = relay_clock(stream_types(s), s->sent_pt);
 	const struct step step = {
-		.rtp_ticks = (int32_t)(p->ts + r->ts_more - r->out.ts),
+		.rtp_ticks = (int32_t)(p->ts + s->ts_more - out->ts),
 		.clock = fresh || clock_of_type(c, p->pt) != clock ? 0 : clock,
-		.passed = now - r->out.at,
+		.passed = now - out->at,
 		.frame = call_period(c),
 	};
 
-	/* else it does not get in, and the next one is asked */
-	if (!fresh && rtp_source_has_passed(&c->seen, p->seq))
-		return;
-	c->after = NULL;
-	if (!r->out.at)
-		return;
 	/* what was not sent to a listener on hold is no loss */
-	c->out.seq = (uint16_t)(r->out.seq - 1 +
-				follow_number(seq, r->out.seq,
-					      fresh || r->out.held));
-	c->out.ts = r->out.ts;
-	c->resume_ahead = !fresh && is_same_event(c, p, &step)
-				  ? 0
-				  : length_of(&step, CALL_RESUME_CLOCK);
-	c->resumes = true;
+	out->seq = (uint16_t)(out->seq - 1 +
+			      follow_number(seq, out->seq, fresh || out->held));
+	out->ahead = !fresh && is_same_event(c, p, &step)
+			     ? 0
+			     : (int64_t)length_of(&step, STREAM_AHEAD_CLOCK);
+}
+
+bool stream_end_relay(struct stream *s, struct relay_burst *out,
+		      const struct rtp_packet *p, bool fresh, cr_ns now)
+{
+	struct call *c = stream_transcoder(s);
+
+	if (!fresh && rtp_source_has_passed(&s->seen, p->seq))
+		return false;
+	relay_flush(out);
+	if (s->out.at)
+		follow_relay(s, p, fresh, now);
+	else
+		s->out.seq = (uint16_t)(c->seq_first - 1);
+	s->out.ssrc = c->ssrc_out;
+	c->restart = true;
+	atomic_store_explicit(&s->relays, false, memory_order_release);
+	return true;
 }
 
 /* --- control --- */
@@ -370,53 +345,62 @@ bool relay_needs_call(const struct call_cfg *cfg)
 	return needs;
 }
 
-static void set_relay_cfg(struct relay *r, const struct call_cfg *cfg)
+struct stream *stream_new(const struct call_cfg *cfg, struct relay_types *types)
 {
-	r->cfg = *cfg;
-	r->cfg.codecs = NULL; /* they were lent */
-}
+	const struct endpoint *from =
+		cfg->out_endpoint ? cfg->out_endpoint : cfg->in_endpoint;
+	struct stream *s = aligned_alloc(CACHE_LINE, sizeof(*s));
 
-struct relay *relay_new(const struct call_cfg *cfg, struct relay_types *types)
-{
-	struct relay *r = aligned_alloc(CACHE_LINE, sizeof(*r));
-
-	if (!r)
+	if (!s)
 		return NULL;
-	memset(r, 0, sizeof(*r));
-	set_relay_cfg(r, cfg);
-	r->out_endpoint = cfg->out_endpoint;
-	r->out.fd = cfg->out_endpoint->cfg.fd;
-	r->out.destination = &cfg->out_endpoint->to;
-	atomic_init(&r->types, types);
-	atomic_init(&r->share, RELAY_ALL);
-	atomic_init(&r->on, true);
-	return r;
+	memset(s, 0, sizeof(*s));
+	s->cfg = *cfg;
+	s->out_endpoint = cfg->out_endpoint;
+	s->out.fd = from ? from->cfg.fd : -1;
+	s->out.destination = cfg->out_endpoint ? &cfg->out_endpoint->to : NULL;
+	s->out.ahead = -1;
+	atomic_init(&s->types, types);
+	atomic_init(&s->wanted, types ? STREAM_RELAY : STREAM_TRANSCODE);
+	atomic_init(&s->relays, types != NULL);
+	return s;
 }
 
-struct relay *relay_new_for(struct call *call, const struct call_cfg *cfg,
-			    struct relay_types *types)
+void stream_free(struct stream *s)
 {
-	struct relay *r = relay_new(cfg, types);
-
-	if (!r)
-		return NULL;
-	atomic_init(&r->call, call);
-	atomic_init(&r->share, RELAY_NONE);
-	atomic_init(&r->on, false);
-	return r;
-}
-
-void relay_free(struct relay *r)
-{
-	if (!r)
+	if (!s)
 		return;
-	free(atomic_load_explicit(&r->types, memory_order_acquire));
-	free(r);
+	call_free(stream_transcoder(s));
+	free(atomic_load_explicit(&s->types, memory_order_acquire));
+	free(s);
 }
 
-void relay_stand_for(struct relay *r, struct call *call)
+void stream_set_cfg(struct stream *s, const struct call_cfg *to)
 {
-	atomic_store_explicit(&r->call, call, memory_order_release);
+	struct call_cfg *cfg = &s->cfg;
+
+	cfg->terms = to->terms;
+	cfg->release.period = to->release.period;
+	cfg->declared = to->declared;
+	cfg->media = to->media;
+	cfg->pt_in = to->pt_in;
+	cfg->pt_out = to->pt_out;
+	cfg->codecs = to->codecs;
+	cfg->receive_stage = to->receive_stage;
+	cfg->pt_event_out = to->pt_event_out;
+	cfg->clock_event_out = to->clock_event_out;
+	cfg->pt_noise_out = to->pt_noise_out;
+}
+
+void stream_set_transcoder(struct stream *s, struct call *c)
+{
+	if (!stream_relays(s)) { /* it begins with that */
+		s->out.ssrc = c->ssrc_out;
+		s->out.seq = (uint16_t)(c->seq_first - 1);
+		if (!s->out_endpoint)
+			s->out.destination = &c->own_destination;
+	}
+	/* release: the receiver finds it complete */
+	atomic_store_explicit(&s->transcoder, c, memory_order_release);
 }
 
 static void free_relay_types(struct rcu_later *head)
@@ -425,30 +409,36 @@ static void free_relay_types(struct rcu_later *head)
 	free(caa_container_of(head, struct relay_types, rcu));
 }
 
-void relay_change(struct relay *r, const struct call_cfg *cfg,
-		  struct relay_types *types)
+void stream_set_types(struct stream *s, struct relay_types *types)
 {
 	struct relay_types *old = atomic_exchange_explicit(
-		&r->types, types, memory_order_acq_rel);
+		&s->types, types, memory_order_acq_rel);
 
-	set_relay_cfg(r, cfg);
-	rcu_defer(&old->rcu, free_relay_types);
+	if (old)
+		rcu_defer(&old->rcu, free_relay_types);
 }
 
-void relay_want(struct relay *r, enum relay_share share)
+void stream_want(struct stream *s, enum stream_mode mode)
 {
 	/* release, pairs with relay_takes() */
-	atomic_store_explicit(&r->share, share, memory_order_release);
+	atomic_store_explicit(&s->wanted, mode, memory_order_release);
 }
 
-bool relay_sends_as(const struct relay *r, uint32_t *ssrc)
+bool stream_relays_as(const struct stream *s, uint32_t *ssrc)
 {
 	uint64_t sent =
-		atomic_load_explicit(&r->sent_ssrc, memory_order_relaxed);
+		atomic_load_explicit(&s->sent_ssrc, memory_order_relaxed);
 
 	if (sent)
 		*ssrc = (uint32_t)sent;
 	return sent;
+}
+
+size_t stream_bytes(const struct stream *s)
+{
+	const struct call *c = stream_transcoder(s);
+
+	return sizeof(*s) + (c ? call_bytes(c) : 0);
 }
 
 /* --- the receiver --- */
@@ -456,35 +446,43 @@ bool relay_sends_as(const struct relay *r, uint32_t *ssrc)
 /* As it goes on. */
 static struct rtp_packet make_outgoing(const struct relay_packet *t)
 {
-	const struct relay *r = t->relay;
+	const struct stream *s = t->stream;
 	struct rtp_packet to = *t->rtp;
 
 	to.pt = t->types->type[to.pt];
-	if (r->renumbers) {
-		to.seq = (uint16_t)(to.seq + r->seq_more);
-		to.ts += r->ts_more;
-		to.ssrc = r->out.ssrc;
+	if (s->renumbers) {
+		to.seq = (uint16_t)(to.seq + s->seq_more);
+		to.ts += s->ts_more;
+		to.ssrc = s->out.ssrc;
 	}
 	return to;
 }
 
-/* What a call would go on from: @p, which has come as type @pt. */
-static void note_sent(struct relay *r, const struct rtp_packet *p, uint8_t pt,
+/* Has @seq come before @last, or is it that, and no new beginning? */
+static bool is_late(uint16_t seq, uint16_t last)
+{
+	int16_t step = (int16_t)(seq - last);
+
+	return step <= 0 && step > -GAP_MAX;
+}
+
+/* What is sent next goes on from: @p, which has come as type @pt. */
+static void note_sent(struct stream *s, const struct rtp_packet *p, uint8_t pt,
 		      cr_ns now)
 {
 	uint64_t ssrc = UINT64_C(1) << 32 | p->ssrc;
-	bool same = atomic_load_explicit(&r->sent_ssrc, memory_order_relaxed) ==
+	bool same = atomic_load_explicit(&s->sent_ssrc, memory_order_relaxed) ==
 		    ssrc;
 
-	if (same && relay_handover_is_late(p->seq, r->out.seq))
+	if (same && is_late(p->seq, s->out.seq))
 		return;
 	if (!same)
-		atomic_store_explicit(&r->sent_ssrc, ssrc,
+		atomic_store_explicit(&s->sent_ssrc, ssrc,
 				      memory_order_relaxed);
-	r->sent_pt = pt;
-	r->out.at = now;
-	r->out.ts = p->ts;
-	r->out.seq = p->seq;
+	s->sent_pt = pt;
+	s->out.at = now;
+	s->out.ts = p->ts;
+	s->out.seq = p->seq;
 }
 
 /* @p is the packet of @t as it is to be. */
@@ -492,54 +490,48 @@ static void put_outgoing(struct relay_burst *out, const struct relay_packet *t,
 			 const struct rtp_packet *p)
 {
 	const struct intake_packet *in = t->in;
-	struct relay *r = t->relay;
+	struct stream *s = t->stream;
 	unsigned at = out->burst.count;
 	uint8_t *packet;
 
-	burst_put(&out->burst, r->out.fd, &r->out.to, 0, in->data, in->bytes);
+	burst_put(&out->burst, s->out.fd, &s->out.to, 0, in->data, in->bytes);
 	/* the header is written into the packet that has come */
 	packet = out->burst.packet[at].data;
 	packet[1] = (uint8_t)((p->marker ? 0x80u : 0u) | p->pt);
-	if (r->renumbers) {
+	if (s->renumbers) {
 		rtp_put16(packet + 2, p->seq);
 		rtp_put32(packet + 4, p->ts);
 		rtp_put32(packet + 8, p->ssrc);
 	}
-	out->unsent[at] = (struct relay_unsent){ r, p->payload_bytes };
-	note_sent(r, p, t->rtp->pt, in->arrival);
+	out->unsent[at] = (struct relay_unsent){ s, p->payload_bytes };
+	note_sent(s, p, t->rtp->pt, in->arrival);
 	if (burst_full(&out->burst))
 		relay_flush(out);
 }
 
-bool relay_takes(struct relay_burst *out, struct endpoint *endpoint,
-		 struct relay_packet *t)
+bool relay_takes(struct stream *s, struct relay_packet *t)
 {
-	struct relay *r = endpoint_relayer(endpoint);
-	unsigned share;
+	/* acquire: what it needs is there */
+	enum stream_mode wanted = stream_wanted(s);
 
+	t->stream = s;
+	t->types = stream_types(s);
 	t->begins = false;
-	if (!r)
-		return false;
-	/* acquire: the call is complete, and listens */
-	share = atomic_load_explicit(&r->share, memory_order_acquire);
-	t->relay = r;
-	t->types = relay_types(r);
-	if (!atomic_load_explicit(&r->on, memory_order_relaxed)) {
-		t->begins = share != RELAY_NONE && may_begin_relay(r, t->rtp);
+	if (!atomic_load_explicit(&s->relays, memory_order_relaxed)) {
+		t->begins = wanted != STREAM_TRANSCODE &&
+			    may_begin_relay(s, t->rtp);
 		return t->begins;
 	}
-	if (__builtin_expect(share == RELAY_ALL, 1))
+	if (__builtin_expect(wanted == STREAM_RELAY, 1))
 		return true;
-	/* what the call sends, too, is one stream with what is passed on */
-	if (share == RELAY_SOME && !r->renumbers && call_behind(r)) {
-		r->renumbers = true;
-		r->out.ssrc = call_behind(r)->out.ssrc;
+	if (wanted == STREAM_TRANSCODE)
+		return false;
+	/* what a worker sends, too, is one stream with what is passed on */
+	if (!s->renumbers && stream_transcoder(s)) {
+		s->renumbers = true;
+		s->out.ssrc = stream_transcoder(s)->ssrc_out;
 	}
-	if (share == RELAY_SOME && !needs_call(r, t->rtp))
-		return true;
-	relay_flush(out); /* what the call sends comes behind */
-	relay_handover_end(r);
-	return false;
+	return !needs_transcoder(s, t->rtp);
 }
 
 void relay_pass(struct relay_burst *out, struct endpoint *endpoint,
@@ -548,35 +540,35 @@ void relay_pass(struct relay_burst *out, struct endpoint *endpoint,
 	const uint32_t *clock = t->types->clock;
 	const struct rtp_packet *p = t->rtp;
 	cr_ns now = t->in->arrival;
-	struct relay *r = t->relay;
+	struct stream *s = t->stream;
 	struct rtp_packet to;
 
-	if (fresh)
-		rtp_source_again(&r->seen);
-	(void)rtp_source_update(&r->seen, p->seq);
 	if (t->begins)
-		relay_handover_begin(r, p, fresh, now);
+		begin_relay(s, p, fresh, now);
 	else if (fresh)
-		relay_handover_renumber(r, p, now);
+		renumber_relay(s, p, now);
+	if (fresh)
+		rtp_source_again(&s->seen);
+	(void)rtp_source_update(&s->seen, p->seq);
 	if (endpoint->rtcp) /* has its timestamp the clock that RTCP has? */
 		endpoint_rtcp_rtp(endpoint, p,
 				  clock[p->pt] &&
 					  clock[p->pt] == clock[t->types->in],
 				  now);
-	call_count(&r->count.packets_in, 1);
-	call_count(&r->count.octets_in, p->payload_bytes);
-	call_count(&r->count.relayed, 1);
+	call_count(&s->count.packets_in, 1);
+	call_count(&s->count.octets_in, p->payload_bytes);
+	call_count(&s->count.relayed, 1);
 	if (!clock[p->pt])
-		call_count(&r->count.relayed_other, 1);
-	if (stream_out_look(&r->out))
-		relay_handover_resume(r, p);
-	if (!r->out.to.ss_family) {
-		stream_out_refuse(&r->out, &r->count);
+		call_count(&s->count.relayed_other, 1);
+	if (stream_out_look(&s->out))
+		resume_relay(s, p);
+	if (!s->out.to.ss_family) {
+		stream_out_refuse(&s->out, &s->count);
 		return;
 	}
 	to = make_outgoing(t);
-	if (r->out_endpoint->rtcp)
-		endpoint_rtcp_passed_on(r->out_endpoint, &to, now);
+	if (s->out_endpoint->rtcp)
+		endpoint_rtcp_passed_on(s->out_endpoint, &to, now);
 	put_outgoing(out, t, &to);
 }
 
@@ -586,7 +578,7 @@ void relay_flush(struct relay_burst *out)
 		return;
 	burst_send(&out->burst);
 	for (unsigned i = 0; i < out->burst.count; i++) {
-		struct call_counters *count = &out->unsent[i].relay->count;
+		struct stream_counters *count = &out->unsent[i].stream->count;
 
 		if (out->burst.packet[i].failed) {
 			call_count(&count->send_failed, 1);
