@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "base/options.h"
+#include "base/field.h"
 #include "base/trust.h"
 #include "schedulers/policies.h"
 

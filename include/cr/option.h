@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Option tables: what a policy or a program lets its user set. Parsed, checked
- * and shown by src/base/options.c; this is only their shape.
+ * and shown by src/base/field.c; this is only their shape.
  */
 #ifndef CR_OPTION_H
 #define CR_OPTION_H

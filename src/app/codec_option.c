@@ -9,7 +9,7 @@
 
 #include "codecs/plugin.h"
 
-void codec_option_use(const char *program, const struct option_list *list)
+void codec_option_use(const char *program, const struct field_texts *list)
 {
 	struct cr_err e;
 

@@ -13,6 +13,6 @@
 
 /** Load the codecs that @list names; where one cannot be had, exits with 2 and
  * a message that names @program. Before any other thread runs. */
-void codec_option_use(const char *program, const struct option_list *list);
+void codec_option_use(const char *program, const struct field_texts *list);
 
 #endif

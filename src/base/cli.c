@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Command lines by a table of rows: parsing; the --help text, wrapped to 80
- * columns; and the man page (troff with the man macros; pages under docs/man
- * come from here, so that they agree with the program), with what all manual
- * pages are made of.
+ * columns, and the man page, by one walk (pages under docs/man come from here,
+ * so that they agree with the program).
  */
 #include "base/cli.h"
 
@@ -17,6 +16,7 @@
 
 #include "base/assert.h"
 #include "base/nearest.h"
+#include "base/page.h"
 
 /* getopt_long()'s return values: a row is ROW_BASE + its index. */
 enum { ASK_HELP = 256, ASK_VERSION, ASK_MAN, ROW_BASE };
@@ -26,12 +26,12 @@ struct table {
 	char shorts[2 * CLI_MAX_OPTS + 4];
 };
 
-static bool takes_argument(const struct option_row *o)
+static bool takes_argument(const struct field *o)
 {
-	return o->kind != CR_OPT_BOOL;
+	return o->kind != FIELD_BOOL;
 }
 
-static int argument_of(const struct cli *c, const struct option_row *o)
+static int argument_of(const struct cli *c, const struct field *o)
 {
 	if (takes_argument(o))
 		return required_argument;
@@ -44,10 +44,10 @@ static void build_table(const struct cli *c, struct table *t)
 
 	memset(t, 0, sizeof(*t));
 	t->shorts[s++] = ':'; /* tell a missing argument from a bad option */
-	for (int i = 0; !option_is_end(&c->opts[i]); i++) {
-		const struct option_row *o = &c->opts[i];
+	for (int i = 0; !field_is_end(&c->opts[i]); i++) {
+		const struct field *o = &c->opts[i];
 
-		if (o->kind == OPTION_SECTION)
+		if (o->kind == FIELD_HEADING)
 			continue;
 		CR_ASSERT(n < CLI_MAX_OPTS);
 		t->longs[n++] = (struct option){
@@ -67,14 +67,14 @@ static void build_table(const struct cli *c, struct table *t)
 	t->longs[n] = (struct option){ .name = "man", .val = ASK_MAN };
 }
 
-static const struct option_row *row_of(const struct cli *c, int val)
+static const struct field *row_of(const struct cli *c, int val)
 {
 	if (val >= ROW_BASE)
 		return &c->opts[val - ROW_BASE];
 	if (val >= ASK_HELP || val == 'h')
 		return NULL;
-	for (const struct option_row *o = c->opts; !option_is_end(o); o++)
-		if (o->letter == val && o->kind != OPTION_SECTION)
+	for (const struct field *o = c->opts; !field_is_end(o); o++)
+		if (o->letter == val && o->kind != FIELD_HEADING)
 			return o;
 	return NULL;
 }
@@ -150,7 +150,7 @@ const char *cli_peek(const struct cli *c, int argc, char **argv,
 	build_table(c, &t);
 	restart_getopt();
 	while ((val = next_option(&t, argc, copy)) != -1) {
-		const struct option_row *o =
+		const struct field *o =
 			val == '?' || val == ':' ? NULL : row_of(c, val);
 
 		if (o && !strcmp(o->name, name))
@@ -189,7 +189,7 @@ static int unknown_option(const struct table *t, char **argv, struct cr_err *e)
 		       near ? "'?" : "");
 }
 
-int cli_give(const struct cli_target *to, const struct option_row *o,
+int cli_give(const struct cli_target *to, const struct field *o,
 	     enum cli_source source, unsigned line, const char *text,
 	     struct cr_err *e)
 {
@@ -198,15 +198,15 @@ int cli_give(const struct cli_target *to, const struct option_row *o,
 
 	if (g->source != source) {
 		*g = (struct cli_given){ .source = source };
-		option_reset(o, to->vars);
+		field_default(o, to->vars);
 	}
-	if (o->kind != OPTION_LIST)
+	if (o->kind != FIELD_TEXTS)
 		g->text.count = 0;
-	if (g->text.count == OPTION_LIST_MAX)
+	if (g->text.count == FIELD_TEXTS_MAX)
 		return cr_fail(e, -EINVAL, "--%s: given more than %u times",
-			       o->name, OPTION_LIST_MAX);
+			       o->name, FIELD_TEXTS_MAX);
 	g->line[g->text.count] = line;
-	if (option_set(o, to->vars, text, &why))
+	if (field_set(o, to->vars, text, &why))
 		return cr_fail(e, -EINVAL, "--%.500s", why.text);
 	g->text.item[g->text.count++] = text;
 	return 0;
@@ -280,7 +280,7 @@ int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e)
 		return 0;
 	e->text[0] = '\0';
 	memset(given, 0, sizeof(given));
-	options_reset(c->opts, c->vars);
+	field_defaults(c->opts, c->vars);
 	return cli_take(&to, argc, argv);
 }
 
@@ -315,326 +315,107 @@ int cli_parse_or_exit(const struct cli *c, int argc, char **argv)
 	exit(2);
 }
 
-/* Print @len bytes of @text so that troff takes them literally. */
-static void troff_bytes(FILE *out, const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (!i && (text[i] == '.' || text[i] == '\''))
-			(void)fputs("\\&", out);
-		if (text[i] == '\\')
-			(void)fputs("\\e", out);
-		else if (text[i] == '-')
-			(void)fputs("\\-", out);
-		else
-			(void)fputc(text[i], out);
-	}
-}
+/* --- help and manual page: one walk, two forms (base/page.h) --- */
 
-void troff_text(FILE *out, const char *text)
-{
-	troff_bytes(out, text, strlen(text));
-}
-
-void troff_title(FILE *out, const char *name)
-{
-	(void)fprintf(out, ".TH ");
-	for (; *name; name++)
-		(void)fputc(toupper((unsigned char)*name), out);
-}
-
-void troff_paragraphs(FILE *out, const char *text)
-{
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-
-		if (len) {
-			(void)fprintf(out, ".PP\n");
-			troff_bytes(out, text, len);
-			(void)fprintf(out, "\n");
-		}
-		text += len;
-		text += *text == '\n';
-	}
-}
-
-void troff_help(FILE *out, const struct option_row *o)
-{
-	char dflt[128];
-
-	troff_text(out, o->help);
-	if (takes_argument(o) && *option_default(o, dflt, sizeof(dflt))) {
-		(void)fprintf(out, " (default: ");
-		troff_text(out, dflt);
-		(void)fprintf(out, ")");
-	}
-	(void)fprintf(out, "\n");
-}
-
-void troff_section(FILE *out, const char *heading)
-{
-	(void)fprintf(out, ".SS ");
-	troff_text(out, heading);
-	(void)fprintf(out, "\n");
-}
-
-static void put_synopsis(FILE *out, const struct cli *c)
-{
-	const char *line = c->synopsis;
-
-	(void)fprintf(out, ".SH SYNOPSIS\n");
-	while (*line) {
-		size_t len = strcspn(line, "\n");
-
-		(void)fprintf(out, ".B ");
-		troff_text(out, c->program);
-		(void)fprintf(out, "\n");
-		troff_bytes(out, line, len);
-		(void)fprintf(out, "\n");
-		line += len;
-		if (*line == '\n') {
-			(void)fprintf(out, ".br\n");
-			line++;
-		}
-	}
-}
-
-static void put_man_option(FILE *out, const struct option_row *o)
-{
-	char word[256];
-
-	(void)fprintf(out, ".TP\n");
-	if (o->letter)
-		(void)fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
-	(void)fprintf(out, "\\fB\\-\\-");
-	troff_text(out, o->name);
-	(void)fprintf(out, "\\fR");
-	if (takes_argument(o)) {
-		(void)fprintf(out, "=\\fI");
-		troff_text(out, option_argument(o, word, sizeof(word)));
-		(void)fprintf(out, "\\fR");
-	}
-	(void)fprintf(out, "\n");
-	troff_help(out, o);
-}
-
-static void put_man_options(FILE *out, const struct option_row *o)
-{
-	(void)fprintf(out, ".SH OPTIONS\n");
-	for (; o->name || o->help; o++) {
-		if (o->kind == OPTION_SECTION) {
-			troff_section(out, o->help);
-		} else if (o->name && o->help) {
-			put_man_option(out, o);
-		}
-	}
-	(void)fprintf(out, ".SS General\n"
-			   ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\n"
-			   "Print a summary of the options and exit.\n"
-			   ".TP\n\\fB\\-\\-version\\fR\n"
-			   "Print the version and exit.\n");
-}
-
-static void put_man_lines(FILE *out, const char *title,
-			  const struct cli_line *line)
-{
-	if (!line)
-		return;
-	(void)fprintf(out, ".SH %s\n", title);
-	for (; line->left; line++) {
-		(void)fprintf(out, ".TP\n.B ");
-		troff_text(out, line->left);
-		(void)fprintf(out, "\n");
-		troff_text(out, line->right);
-		(void)fprintf(out, "\n");
-	}
-}
-
-static void put_man_examples(FILE *out, const struct cli_line *line)
-{
-	if (!line)
-		return;
-	(void)fprintf(out, ".SH EXAMPLES\n");
-	for (; line->left; line++) {
-		(void)fprintf(out, ".PP\n");
-		troff_text(out, line->right);
-		(void)fprintf(out, "\n.PP\n.nf\n.RS\n");
-		troff_text(out, line->left);
-		(void)fprintf(out, "\n.RE\n.fi\n");
-	}
-}
-
-void cli_man(const struct cli *c, FILE *out)
-{
-	troff_title(out, c->program);
-	(void)fprintf(out, " 1 \"\" \"codec-runner %s\" \"User Commands\"\n",
-		      CR_VERSION);
-	(void)fprintf(out, ".SH NAME\n");
-	troff_text(out, c->program);
-	(void)fprintf(out, " \\- ");
-	troff_text(out, c->summary);
-	(void)fprintf(out, "\n");
-	put_synopsis(out, c);
-	(void)fprintf(out, ".SH DESCRIPTION\n");
-	troff_paragraphs(out, c->text ? c->text : c->summary);
-	put_man_lines(out, "OPERANDS", c->operands);
-	put_man_options(out, c->opts);
-	put_man_examples(out, c->examples);
-	put_man_lines(out, "EXIT STATUS", c->exits);
-	if (c->see_also) {
-		(void)fprintf(out, ".SH SEE ALSO\n");
-		troff_text(out, c->see_also);
-		(void)fprintf(out, "\n");
-	}
-}
-
-enum { COLUMNS = 80, HELP_COLUMN = 28 };
-
-/* Where the next character goes, and where new lines begin. */
-struct page {
-	FILE *out;
-	int column, indent;
+static const struct field general_options[] = {
+	OPT_HEADING("General"),
+	OPT(FIELD_BOOL, "help", NULL,
+	    "Print a summary of the options and exit.", .letter = 'h'),
+	OPT(FIELD_BOOL, "version", NULL, "Print the version and exit."),
+	{ .name = NULL },
 };
 
-static void new_line(struct page *p)
+static void put_cli_options(struct page *p, const struct field *o)
 {
-	(void)fputc('\n', p->out);
-	p->column = 0;
-}
-
-static void pad_to(struct page *p, int column)
-{
-	for (; p->column < column; p->column++)
-		(void)fputc(' ', p->out);
-}
-
-/* Prints one word, on a new line when it does not fit any more. */
-static void put_help_word(struct page *p, const char *word, int len)
-{
-	if (p->column > p->indent && p->column + 1 + len > COLUMNS)
-		new_line(p);
-	if (p->column > p->indent)
-		p->column += fprintf(p->out, " ");
-	pad_to(p, p->indent);
-	p->column += fprintf(p->out, "%.*s", len, word);
-}
-
-/* Prints @text in words; '\n' in it ends a line. */
-static void put_text(struct page *p, const char *text)
-{
-	while (*text) {
-		int len = (int)strcspn(text, " \n");
-
-		if (len)
-			put_help_word(p, text, len);
-		text += len;
-		if (*text == '\n')
-			new_line(p);
-		text += *text != '\0';
-	}
-}
-
-static void put_pair(struct page *p, const char *left, const char *right)
-{
-	p->indent = HELP_COLUMN;
-	p->column = fprintf(p->out, "  %s", left);
-	if (p->column >= HELP_COLUMN)
-		new_line(p);
-	pad_to(p, HELP_COLUMN);
-	put_text(p, right);
-	new_line(p);
-}
-
-static void put_help_option(struct page *p, const struct option_row *o)
-{
-	char left[128], word[256] = "", dflt[128] = "", right[1024];
-
-	if (takes_argument(o)) {
-		(void)option_argument(o, word, sizeof(word));
-		(void)option_default(o, dflt, sizeof(dflt));
-	}
-	(void)snprintf(left, sizeof(left), "%c%c%c --%s%s%.*s",
-		       o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
-		       o->letter ? ',' : ' ', o->name, *word ? "=" : "", 80,
-		       word);
-	(void)snprintf(right, sizeof(right), "%s%s%s%s", o->help,
-		       *dflt ? " (default: " : "", dflt, *dflt ? ")" : "");
-	put_pair(p, left, right);
-}
-
-static void put_help_options(struct page *p, const struct option_row *o)
-{
-	if (o->kind != OPTION_SECTION)
-		(void)fprintf(p->out, "\nOptions:\n");
-	for (; o->name || o->help; o++) {
-		if (o->kind == OPTION_SECTION)
-			(void)fprintf(p->out, "\n%s:\n", o->help);
+	for (; !field_is_end(o); o++) {
+		if (o->kind == FIELD_HEADING)
+			page_group(p, o->help);
 		else if (o->help)
-			put_help_option(p, o);
+			page_option(p, o, false);
 	}
-	(void)fprintf(p->out, "\nGeneral:\n");
-	put_pair(p, "-h, --help", "print this text and exit");
-	put_pair(p, "    --version", "print the version and exit");
 }
 
-static void put_help_lines(struct page *p, const char *title,
-			   const struct cli_line *line)
+static void put_cli_lines(struct page *p, const char *title,
+			  const struct cli_line *line)
 {
-	if (!line)
-		return;
-	(void)fprintf(p->out, "\n%s:\n", title);
-	for (; line->left; line++)
-		put_pair(p, line->left, line->right);
-}
-
-static void put_help_examples(struct page *p, const struct cli_line *line)
-{
-	if (!line)
-		return;
-	(void)fprintf(p->out, "\nExamples:\n");
-	for (; line->left; line++) {
-		(void)fprintf(p->out, "  %s\n", line->left);
-		p->column = 0;
-		p->indent = 6;
-		put_text(p, line->right);
-		new_line(p);
-	}
+	if (line)
+		page_section(p, title);
+	for (; line && line->left; line++)
+		page_item(p, line->left, line->right);
 }
 
 static void put_usage(struct page *p, const struct cli *c)
 {
 	const char *line = c->synopsis;
 
-	for (int first = 1; *line; first = 0) {
-		int len = (int)strcspn(line, "\n");
+	if (p->man)
+		page_section(p, "Synopsis");
+	for (bool first = true; *line; first = false) {
+		char one[512];
 
-		(void)fprintf(p->out, "%s %s %.*s\n",
-			      first ? "Usage:" : "  or: ", c->program, len,
-			      line);
-		line += len;
+		(void)snprintf(one, sizeof(one), "%.*s",
+			       (int)strcspn(line, "\n"), line);
+		if (p->man) {
+			(void)fprintf(p->out, first ? ".B " : ".br\n.B ");
+			page_text(p, c->program);
+			(void)fputc('\n', p->out);
+			page_text(p, one);
+			(void)fputc('\n', p->out);
+		} else {
+			(void)fprintf(p->out, "%s %s %s\n",
+				      first ? "Usage:" : "  or: ", c->program,
+				      one);
+		}
+		line += strlen(one);
 		line += *line == '\n';
+	}
+}
+
+/* What follows the description. */
+static void put_cli_parts(struct page *p, const struct cli *c)
+{
+	put_cli_lines(p, "Operands", c->operands);
+	if (p->man || c->opts->kind != FIELD_HEADING)
+		page_section(p, "Options");
+	put_cli_options(p, c->opts);
+	put_cli_options(p, general_options);
+	if (c->examples)
+		page_section(p, "Examples");
+	for (const struct cli_line *l = c->examples; l && l->left; l++)
+		page_example(p, l->left, l->right);
+	put_cli_lines(p, "Exit status", c->exits);
+}
+
+void cli_man(const struct cli *c, FILE *out)
+{
+	struct page p = { .out = out, .man = true };
+
+	page_title(&p, c->program, "", '1', "User Commands", c->summary);
+	put_usage(&p, c);
+	page_section(&p, "Description");
+	page_paragraphs(&p, c->text ? c->text : c->summary);
+	put_cli_parts(&p, c);
+	if (c->see_also) {
+		page_section(&p, "See also");
+		page_text(&p, c->see_also);
+		(void)fputc('\n', out);
 	}
 }
 
 void cli_help(const struct cli *c, FILE *out)
 {
-	struct page p = { .out = out };
+	struct page p = { .out = out, .prefix = "", .width = 80 };
 	char summary[256];
 
 	put_usage(&p, c);
-	(void)fprintf(out, "\n");
-	(void)snprintf(summary, sizeof(summary), "%s", c->summary);
 	/* In the man page it follows a dash: there it begins small. */
+	(void)snprintf(summary, sizeof(summary), "%s.", c->summary);
 	summary[0] = (char)toupper((unsigned char)summary[0]);
-	put_text(&p, summary);
-	(void)fprintf(out, ".\n");
-	p.column = 0;
+	(void)fputc('\n', out);
+	page_paragraphs(&p, summary);
 	if (c->text) {
-		(void)fprintf(out, "\n");
-		put_text(&p, c->text);
-		new_line(&p);
+		(void)fputc('\n', out);
+		page_paragraphs(&p, c->text);
 	}
-	put_help_lines(&p, "Operands", c->operands);
-	put_help_options(&p, c->opts);
-	put_help_examples(&p, c->examples);
-	put_help_lines(&p, "Exit codes", c->exits);
+	put_cli_parts(&p, c);
 }

@@ -3,7 +3,7 @@
  * Command lines from one table: parsing, --help, --version and the man page
  * (hidden option --man) all come from the same rows.
  *
- * A program has a struct of variables, rows (base/options.h) that say what goes
+ * A program has a struct of variables, rows (base/field.h) that say what goes
  * there, and a const struct cli with both, and calls cli_parse() first thing in
  * main(). Uses getopt_long(3), so options and operands may be mixed, long names
  * may be shortened, and "--" ends the options. Main thread only.
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/options.h"
+#include "base/field.h"
 #include "cr/error.h"
 
 /** Most options of one program. */
@@ -33,7 +33,7 @@ struct cli {
 	const char *summary;  /**< one line, no full stop: NAME of the man
 				   page                                   */
 	const char *text;     /**< paragraphs, '\n' between them; or NULL */
-	const struct option_row *opts;
+	const struct field *opts;
 	void *vars; /**< the struct that the rows' members are in        */
 	const struct cli_line *operands; /**< "CAMPAIGN", what it is; or NULL */
 	const struct cli_line *examples; /**< command, what it does; or NULL  */
@@ -68,8 +68,8 @@ enum cli_source { CLI_DEFAULT, CLI_FILE, CLI_COMMAND_LINE };
 /** What was given for a row. */
 struct cli_given {
 	enum cli_source source;
-	struct option_list text;	/**< has one, but of an OPTION_LIST  */
-	unsigned line[OPTION_LIST_MAX]; /**< of a file, of each              */
+	struct field_texts text;	/**< has one, but of a FIELD_TEXTS   */
+	unsigned line[FIELD_TEXTS_MAX]; /**< of a file, of each              */
 };
 
 /** Where values go to. */
@@ -85,7 +85,7 @@ struct cli_target {
 /** Give row @o, no section, the value @text, which has to stay, from @source
  * (and @line): in place of what it has from another one. 0, or -EINVAL with @e
  * as cli_parse(). */
-int cli_give(const struct cli_target *to, const struct option_row *o,
+int cli_give(const struct cli_target *to, const struct field *o,
 	     enum cli_source source, unsigned line, const char *text,
 	     struct cr_err *e);
 
@@ -118,23 +118,5 @@ void cli_help(const struct cli *c, FILE *out);
 
 /** Print the man page (troff, man macros, section 1). */
 void cli_man(const struct cli *c, FILE *out);
-
-/* --- manual pages: troff with the man macros. One thread at a time for each
- * @out; who has printed all asks cli_written() whether it arrived. --- */
-
-/** Print @text so that troff takes it literally. */
-void troff_text(FILE *out, const char *text);
-
-/** The begin of a page, to be gone on with: .TH and @name in capitals. */
-void troff_title(FILE *out, const char *name);
-
-/** A paragraph for each line of @text that is not empty. */
-void troff_paragraphs(FILE *out, const char *text);
-
-/** What @o does, and its default. */
-void troff_help(FILE *out, const struct option_row *o);
-
-/** The heading of a group of options. */
-void troff_section(FILE *out, const char *heading);
 
 #endif

@@ -10,14 +10,14 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "base/options.h"
+#include "base/field.h"
 #include "base/units.h"
 #include "campaign/section.h"
 #include "engine/scheduler.h"
 
 /* --- expectations: "<= 0.1%" against a metric, read and judged --- */
 
-static const struct option_row *metric_row_of(enum campaign_metric m)
+static const struct field *metric_row_of(enum campaign_metric m)
 {
 	return m < NCALL_METRICS ? &expect_keys[m]
 				 : &conversions_expect_keys[m - NCALL_METRICS];
@@ -30,7 +30,7 @@ const char *campaign_metric_name(enum campaign_metric m)
 
 bool campaign_metric_is_time(enum campaign_metric m)
 {
-	return metric_row_of(m)->kind == CR_OPT_TIME;
+	return metric_row_of(m)->kind == FIELD_TIME;
 }
 
 bool campaign_expect_met(const struct campaign_expect *x, int64_t value)
@@ -59,11 +59,11 @@ static const char *read_operator(const char *text, enum campaign_metric m,
 static int read_one(const struct section *s, enum campaign_metric m,
 		    const char *text, struct campaign_expect *x)
 {
-	const struct option_row *row = metric_row_of(m);
+	const struct field *row = metric_row_of(m);
 	const char *value = read_operator(text, m, x);
 	struct cr_err e;
 
-	if (option_parse(row, value, &x->bound, &e))
+	if (field_parse(row, value, &x->bound, &e))
 		return section_fail(s, row->name,
 				    "%.300s, after <= or >=", e.text);
 	x->line = section_line(s, row->name);
@@ -162,16 +162,16 @@ int campaign_check_run_queues(const struct campaign_platform *p,
 int campaign_set_run_queues(struct campaign_platform *p, const char *text,
 			    struct cr_err *e)
 {
-	const struct option_word words[] = { { "global", 1 },
-					     { "partitioned", p->cpus },
-					     { 0 } };
-	const struct option_row row = { .name = "run-queues",
-					.kind = CR_OPT_INT,
-					.min = 1,
-					.max = p->cpus,
-					.words = words };
+	const struct field_word words[] = { { "global", 1 },
+					    { "partitioned", p->cpus },
+					    { 0 } };
+	const struct field row = { .name = "run-queues",
+				   .kind = FIELD_INT,
+				   .min = 1,
+				   .max = p->cpus,
+				   .words = words };
 	struct campaign_platform with = *p;
-	int rc = option_parse(&row, text, &with.run_queues, e);
+	int rc = field_parse(&row, text, &with.run_queues, e);
 
 	with.partitioned = strcmp(text, "partitioned") == 0;
 	if (!rc)

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/options.h"
+#include "base/field.h"
 #include "campaign/section.h"
 #include "codecs/registry.h"
 #include "rtp/jitter.h"
@@ -122,7 +122,7 @@ static int check_jobs(const struct section *s, const struct section *arrival,
 static int read_rates(const struct section *s, unsigned kind, int64_t least,
 		      int64_t most, struct campaign_arrival *a)
 {
-	struct option_row row = {
+	struct field row = {
 		.name = "rate", .kind = kind, .min = least, .max = most
 	};
 	int rc = section_number_as(s, &row, &a->rate_ppm);
@@ -225,7 +225,7 @@ static int check_arrival(const struct section *s, const struct section *arrival,
 				    "flow for the simulator)");
 	if (a->kind == ARRIVAL_TSPEC) {
 		a->rate_ppm = CR_PPM * CR_SEC / f->ptime;
-		rc = read_rates(arrival, OPTION_RATE, CAMPAIGN_RATE_MIN,
+		rc = read_rates(arrival, FIELD_RATE, CAMPAIGN_RATE_MIN,
 				CAMPAIGN_RATE_MAX, a);
 	}
 	if (a->kind == ARRIVAL_BURSTY &&
@@ -307,7 +307,7 @@ static int check_models(const struct section *s, struct campaign_flow *f)
 		rc = check_loop(s, f);
 	if (rc || f->arrival.kind != ARRIVAL_ENVELOPE)
 		return rc;
-	rc = read_rates(arrival, CR_OPT_PPM, 1, 100 * CR_PPM, &f->arrival);
+	rc = read_rates(arrival, FIELD_SHARE, 1, 100 * CR_PPM, &f->arrival);
 	return rc ? rc : check_jobs(s, arrival, f);
 }
 

@@ -20,49 +20,49 @@ _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 /* A value in @member of struct @type: name, bounds, default, help. */
 /* clang-format off */
 #define ROW(type, member, key, what, lo, hi, value, words, text, ...)          \
-	{ .opt = { key, text, what, offsetof(struct type, member), lo, hi,     \
-		   value, words },                                             \
-	  .bytes = sizeof(((struct type *)0)->member), __VA_ARGS__ }
+	{ .name = (key), .help = (text), .kind = (what), .min = (lo),          \
+	  .max = (hi), .dflt = (value), .names = (words),                      \
+	  FIELD_IN(struct type, member), __VA_ARGS__ }
 #define INT(type, member, name, min, max, dflt, ...)                           \
-	ROW(type, member, name, CR_OPT_INT, min, max, dflt, NULL, __VA_ARGS__)
+	ROW(type, member, name, FIELD_INT, min, max, dflt, NULL, __VA_ARGS__)
 #define TIME(type, member, name, min, max, dflt, ...)                          \
-	ROW(type, member, name, CR_OPT_TIME, min, max, dflt, NULL, __VA_ARGS__)
+	ROW(type, member, name, FIELD_TIME, min, max, dflt, NULL, __VA_ARGS__)
 #define SHARE(type, member, name, min, max, dflt, help)                        \
-	ROW(type, member, name, CR_OPT_PPM, min, max, dflt, NULL, help)
+	ROW(type, member, name, FIELD_SHARE, min, max, dflt, NULL, help)
 #define FLAG(type, member, name, dflt, help)                                   \
-	ROW(type, member, name, CR_OPT_BOOL, 0, 1, dflt, NULL, help)
+	ROW(type, member, name, FIELD_BOOL, 0, 1, dflt, NULL, help)
 #define WORD(type, member, name, names, dflt, help)                            \
-	ROW(type, member, name, CR_OPT_ENUM, 0, 0, dflt, names, help)
+	ROW(type, member, name, FIELD_CHOICE, 0, 0, dflt, names, help)
 /* What has no member: code asks for it. */
 #define LOOSE(key, what, text, ...)                                            \
 	{ .name = key, .help = text, .kind = what, __VA_ARGS__ }
 /* clang-format on */
 #define RATE(type, member, key, text)                                          \
-	LOOSE(key, OPTION_RATE, text, OPTION_AT(struct type, member),          \
+	LOOSE(key, FIELD_RATE, text, FIELD_IN(struct type, member),            \
 	      .min = CAMPAIGN_RATE_MIN, .max = CAMPAIGN_RATE_MAX)
 /* One, or a range of it. */
-#define SPAN(lo, hi) .flags = OPTION_RANGE, .min = (lo), .max = (hi)
+#define SPAN(lo, hi) .flags = FIELD_RANGE, .min = (lo), .max = (hi)
 /* Crystals are within 100 ppm. */
 #define DRIFT(type, ...)                                                       \
-	LOOSE("drift", CR_OPT_PPM, __VA_ARGS__, OPTION_AT(struct type, drift), \
+	LOOSE("drift", FIELD_SHARE, __VA_ARGS__, FIELD_IN(struct type, drift), \
 	      SPAN(-CR_PPM / 10, CR_PPM / 10))
-#define TEXT(key, ...) LOOSE(key, OPTION_TEXT, __VA_ARGS__, .min = 0)
+#define TEXT(key, ...) LOOSE(key, FIELD_TEXT, __VA_ARGS__, .min = 0)
 /* A text of a member; @how reads it, NULL: as it is. */
 #define READ(type, member, key, how, ...)                                      \
-	TEXT(key, __VA_ARGS__, OPTION_AT(struct type, member), .read = (how))
+	TEXT(key, __VA_ARGS__, FIELD_IN(struct type, member), .read = (how))
 #define LIST(type, member, key, text)                                          \
-	LOOSE(key, OPTION_LIST, text, OPTION_AT(struct type, member))
+	LOOSE(key, FIELD_TEXTS, text, FIELD_IN(struct type, member))
 #define SECTION(key, keys, ...)                                                \
-	LOOSE(key, OPTION_SECTION, __VA_ARGS__, .below = keys)
+	LOOSE(key, FIELD_OBJECT, __VA_ARGS__, .members = keys)
 /* One whose values are those of a member, as a section of @type. */
 #define PART(type, member, key, keys, ...)                                     \
-	SECTION(key, keys, __VA_ARGS__, OPTION_AT(struct type, member))
+	SECTION(key, keys, __VA_ARGS__, FIELD_IN(struct type, member))
 /* Keys of some models only; needed by some. */
 #define OF(model) (1u << (model))
 #define ONLY(set) .models = (set)
 #define EACH(set) .models = (set), .needed_by = (set)
-#define EXPECT_SHARE(key, text) LOOSE(key, CR_OPT_PPM, text, .max = CR_PPM)
-#define EXPECT_TIME(key, text) LOOSE(key, CR_OPT_TIME, text, .max = HOUR)
+#define EXPECT_SHARE(key, text) LOOSE(key, FIELD_SHARE, text, .max = CR_PPM)
+#define EXPECT_TIME(key, text) LOOSE(key, FIELD_TIME, text, .max = HOUR)
 #define END                                                                    \
 	{                                                                      \
 		.name = NULL                                                   \
@@ -111,25 +111,25 @@ static int read_digits(const char *text, void *to, struct cr_err *e)
  * 500 %, and 5/s is meant. */
 static int read_poisson(const char *text, void *to, struct cr_err *e)
 {
-	static const struct option_row rate = {
-		.kind = OPTION_RATE,
-		.flags = OPTION_ZERO,
+	static const struct field rate = {
+		.kind = FIELD_RATE,
+		.flags = FIELD_ZERO,
 		.min = CAMPAIGN_RATE_MIN,
 		.max = CAMPAIGN_RATE_MAX,
 	};
-	static const struct option_row share = {
-		.kind = CR_OPT_PPM,
-		.flags = OPTION_ZERO | OPTION_UNIT,
+	static const struct field share = {
+		.kind = FIELD_SHARE,
+		.flags = FIELD_ZERO | FIELD_UNIT,
 		.min = CR_PPM / 1000,
 		.max = 100 * CR_PPM,
 	};
 	struct campaign_poisson *p = to;
 	bool some = false;
 
-	p->rates = option_series(&rate, text, p->rate, CAMPAIGN_RATES);
+	p->rates = field_series(&rate, text, p->rate, CAMPAIGN_RATES);
 	p->of_hold = !p->rates;
 	if (p->of_hold)
-		p->rates = option_series(&share, text, p->rate, CAMPAIGN_RATES);
+		p->rates = field_series(&share, text, p->rate, CAMPAIGN_RATES);
 	for (unsigned i = 0; i < p->rates; i++)
 		some |= p->rate[i] != 0;
 	if (some)
@@ -157,9 +157,9 @@ static const char *const fills[] = { "auto", "never", "signalled", "always",
 static const char *const learns[] = { "auto", "strict", "immediate", "delayed",
 				      NULL };
 static const char *const holds[] = { "constant", "exponential", NULL };
-static const struct option_word ages[] = { { "none", CR_NEVER },
-					   { "auto", CAMPAIGN_AGE_AUTO },
-					   { 0 } };
+static const struct field_word ages[] = { { "none", CR_NEVER },
+					  { "auto", CAMPAIGN_AGE_AUTO },
+					  { 0 } };
 static const char *const voices[] = { "unknown", "talk", "recordings", "turns",
 				      NULL };
 static const char *const costs[] = { "measured",  "constant",	 "normal",
@@ -171,7 +171,7 @@ static const char *const arrivals[] = { "plan",	    "periodic", "jittered",
 					"envelope", NULL };
 
 #define T campaign_overhead
-static const struct option_row overhead_keys[] = {
+static const struct field overhead_keys[] = {
 	TIME(T, decision, "decision", 0, CR_SEC, 0,
 	     "one choice of the scheduler"),
 	TIME(T, context, "context", 0, CR_SEC, 0,
@@ -186,7 +186,7 @@ static const struct option_row overhead_keys[] = {
 #undef T
 
 #define T campaign_receivers
-static const struct option_row receivers_keys[] = {
+static const struct field receivers_keys[] = {
 	INT(T, count, "count", 0, CR_MAX_CPUS, 0, "0: received at no cost"),
 	TIME(T, cost, "cost", 0, CR_SEC, 0, "CPU time of a packet"),
 	TIME(T, wake, "wake", 0, CR_SEC, 0,
@@ -198,7 +198,7 @@ static const struct option_row receivers_keys[] = {
 #undef T
 
 #define T campaign_platform
-static const struct option_row platform_keys[] = {
+static const struct field platform_keys[] = {
 	INT(T, cpus, "cpus", 1, CR_MAX_CPUS, 1,
 	    "workers of the daemon, processors of the simulator"),
 	TEXT("run-queues", "global, partitioned, or a number (global)"),
@@ -212,13 +212,13 @@ static const struct option_row platform_keys[] = {
 	     "simulator: who takes packets from the sockets"),
 	END
 };
-static const struct option_row daemon_keys[] = {
+static const struct field daemon_keys[] = {
 	FLAG(T, admission, "admission", 1,
 	     "refuse calls beyond the policy's bound"),
-	LOOSE("max-age", CR_OPT_TIME,
+	LOOSE("max-age", FIELD_TIME,
 	      "shed frames older than this: none, auto (by their deadlines, as "
 	      "the daemon does by default), or a time (none)",
-	      OPTION_AT(struct T, max_age), .min = CR_MS, .max = CR_NEVER,
+	      FIELD_IN(struct T, max_age), .min = CR_MS, .max = CR_NEVER,
 	      .dflt = CR_NEVER, .words = ages),
 	WORD(T, shed, "shed", shed_names, SHED_AGE,
 	     "frames that are given up in overload: by age alone, so that "
@@ -256,11 +256,11 @@ static const struct option_row daemon_keys[] = {
 	     "codec spin: CPU time of a frame")
 /* clang-format on */
 #define T campaign_endpoint
-static const struct option_row endpoint_keys[] = { ENDPOINT_ROWS(), END };
+static const struct field endpoint_keys[] = { ENDPOINT_ROWS(), END };
 #undef T
 
 #define T campaign_release
-static const struct option_row release_keys[] = {
+static const struct field release_keys[] = {
 	WORD(T, kind, "model", releases, 0, "release model"),
 	INT(T, x, "x", 1, RELEASE_MAX_X, 0, "rate: jobs in every y",
 	    EACH(OF(RELEASE_RATE))),
@@ -273,7 +273,7 @@ static const struct option_row release_keys[] = {
 #undef T
 
 #define T contract
-static const struct option_row contract_keys[] = {
+static const struct field contract_keys[] = {
 	RATE(T, rate_ppm, "rate", "jobs per second, 40/s (one per ptime)"),
 	INT(T, burst, "burst", 0, 1000, 0, "jobs beyond the rate"),
 	RATE(T, peak_ppm, "peak",
@@ -288,7 +288,7 @@ static const struct option_row contract_keys[] = {
 #undef T
 
 #define T campaign_start
-static const struct option_row start_keys[] = {
+static const struct field start_keys[] = {
 	TIME(T, at, "at", 0, 30 * DAY, 0,
 	     "the first call, from the campaign's begin"),
 	TIME(T, spread, "spread", 0, 30 * DAY, 0,
@@ -301,8 +301,8 @@ static const struct option_row start_keys[] = {
 #undef T
 
 #define T campaign_hold
-static const struct option_row hold_keys[] = {
-	ROW(T, exponential, "model", CR_OPT_ENUM, 0, 0, 0, holds,
+static const struct field hold_keys[] = {
+	ROW(T, exponential, "model", FIELD_CHOICE, 0, 0, 0, holds,
 	    "distribution of holding times", .with = "mean"),
 	TIME(T, mean, "mean", CR_MS, 30 * DAY, CR_NEVER,
 	     "holding time (to the end)"),
@@ -311,7 +311,7 @@ static const struct option_row hold_keys[] = {
 #undef T
 
 #define T campaign_network
-static const struct option_row network_keys[] = {
+static const struct field network_keys[] = {
 	TIME(T, jitter, "jitter", 0, CR_SEC, 0,
 	     "delay, uniform from 0 to this; order is kept"),
 	SHARE(T, loss, "loss", 0, 990000, 0, "share lost"),
@@ -328,7 +328,7 @@ static const struct option_row network_keys[] = {
 #undef T
 
 #define T campaign_buffer
-static const struct option_row buffer_keys[] = {
+static const struct field buffer_keys[] = {
 	WORD(T, kind, "buffer", jitter_kinds, JITTER_OFF, "kind of buffer"),
 	TIME(T, least, "least", 0, JITTER_MOST_MAX, 20 * CR_MS,
 	     "adaptive: least delay", ONLY(OF(JITTER_ADAPTIVE))),
@@ -340,7 +340,7 @@ static const struct option_row buffer_keys[] = {
 #undef T
 
 #define T campaign_talk
-static const struct option_row talk_keys[] = {
+static const struct field talk_keys[] = {
 	TIME(T, spurt, "spurt", CR_MS, 600 * CR_SEC, 0, "mean talk spurt",
 	     .with = "pause"),
 	TIME(T, pause, "pause", CR_MS, 600 * CR_SEC, 0,
@@ -350,15 +350,15 @@ static const struct option_row talk_keys[] = {
 #undef T
 
 #define T campaign_voice
-static const struct option_row voice_keys[] = {
+static const struct field voice_keys[] = {
 	WORD(T, kind, "model", voices, VOICE_UNKNOWN,
 	     "what is known of how loud frames are"),
-	LOOSE("spurt", CR_OPT_TIME,
+	LOOSE("spurt", FIELD_TIME,
 	      "talk: mean talk spurt (1.2s); turns: its length, or drawn "
 	      "evenly (700ms..1800ms)",
 	      SPAN(CR_MS, 600 * CR_SEC),
 	      ONLY(OF(VOICE_TALK) | OF(VOICE_TURNS))),
-	LOOSE("pause", CR_OPT_TIME,
+	LOOSE("pause", FIELD_TIME,
 	      "noise is sent in it. talk: its mean (1.2s); turns: its length, "
 	      "or drawn evenly (600ms..1600ms)",
 	      SPAN(CR_MS, 600 * CR_SEC),
@@ -372,11 +372,11 @@ static const struct option_row voice_keys[] = {
 #undef T
 
 #define T campaign_dtmf
-static const struct option_row dtmf_keys[] = {
+static const struct field dtmf_keys[] = {
 	READ(T, digits, "digits", read_digits, "0-9, *, #, A-D"),
-	LOOSE("length", CR_OPT_TIME,
+	LOOSE("length", FIELD_TIME,
 	      "of a digit, 40ms, or drawn evenly, 40ms..400ms (100ms)",
-	      OPTION_AT(struct T, length), SPAN(40 * CR_MS, CAMPAIGN_DIGIT_MAX),
+	      FIELD_IN(struct T, length), SPAN(40 * CR_MS, CAMPAIGN_DIGIT_MAX),
 	      .dflt = 100 * CR_MS),
 	TIME(T, at, "at", 0, 30 * DAY, CR_SEC,
 	     "the first digit, from the call's begin"),
@@ -389,7 +389,7 @@ static const struct option_row dtmf_keys[] = {
 #undef T
 
 #define T campaign_cn
-static const struct option_row cn_keys[] = {
+static const struct field cn_keys[] = {
 	INT(T, level, "level", 0, 127, 60, "of the noise, -dBov"),
 	TIME(T, interval, "interval", 20 * CR_MS, HOUR, 200 * CR_MS,
 	     "from a packet of a pause to the next one"),
@@ -404,7 +404,7 @@ static const struct option_row cn_keys[] = {
 		     "and then each time (once)")
 
 #define T campaign_ssrc_change
-static const struct option_row ssrc_change_keys[] = {
+static const struct field ssrc_change_keys[] = {
 	WHEN_ROWS,
 	WORD(T, numbering, "numbering", numberings, NUMBERING_RANDOM,
 	     "of packets and timestamps under the new SSRC"),
@@ -413,7 +413,7 @@ static const struct option_row ssrc_change_keys[] = {
 #undef T
 
 #define T campaign_address_change
-static const struct option_row address_change_keys[] = {
+static const struct field address_change_keys[] = {
 	WHEN_ROWS,
 	FLAG(T, signalled, "signalled", 0,
 	     "the daemon is told with conversation.change"),
@@ -422,7 +422,7 @@ static const struct option_row address_change_keys[] = {
 #undef T
 
 #define T campaign_flow
-static const struct option_row party_keys[] = {
+static const struct field party_keys[] = {
 	ENDPOINT_ROWS(in.),
 	DRIFT(T, "its clock is so much fast: 50ppm, -100ppm..100ppm"),
 	WORD(T, party.address, "address", addresses, ADDRESS_KNOWN,
@@ -455,7 +455,7 @@ static const struct option_row party_keys[] = {
 #undef T
 
 #define T campaign_cost
-static const struct option_row cost_keys[] = {
+static const struct field cost_keys[] = {
 	WORD(T, kind, "model", costs, 0, "cost model"),
 	TIME(T, mean, "mean", 1, LONG, 0, "CPU time of a job",
 	     EACH(OF(COST_CONSTANT) | OF(COST_NORMAL) | OF(COST_LOGNORMAL) |
@@ -478,7 +478,7 @@ static const struct option_row cost_keys[] = {
 #undef T
 
 #define T campaign_arrival
-static const struct option_row arrival_keys[] = {
+static const struct field arrival_keys[] = {
 	WORD(T, kind, "model", arrivals, 0, "arrival model"),
 	TIME(T, jitter, "jitter", 0, LONG, 0,
 	     "jittered: delay, uniform from 0 to this; order is kept",
@@ -498,19 +498,19 @@ static const struct option_row arrival_keys[] = {
 	    ONLY(OF(ARRIVAL_TSPEC))),
 	TIME(T, depth, "depth", 1, LONG, 0, "envelope: work beyond the rate",
 	     EACH(OF(ARRIVAL_ENVELOPE))),
-	LOOSE("on", CR_OPT_TIME,
+	LOOSE("on", FIELD_TIME,
 	      "envelope: a burst lasts, 50ms..100ms (no pauses)",
-	      OPTION_AT(struct T, on), .with = "off", SPAN(1, LONG),
+	      FIELD_IN(struct T, on), .with = "off", SPAN(1, LONG),
 	      ONLY(OF(ARRIVAL_ENVELOPE))),
-	LOOSE("off", CR_OPT_TIME, "envelope: a pause lasts, 10ms..20ms",
-	      OPTION_AT(struct T, off), .with = "on", SPAN(1, LONG),
+	LOOSE("off", FIELD_TIME, "envelope: a pause lasts, 10ms..20ms",
+	      FIELD_IN(struct T, off), .with = "on", SPAN(1, LONG),
 	      ONLY(OF(ARRIVAL_ENVELOPE))),
 	READ(T, file, "file", NULL, "trace", EACH(OF(ARRIVAL_TRACE))),
 	END
 };
 #undef T
 
-const struct option_row expect_keys[] = {
+const struct field expect_keys[] = {
 	[METRIC_LOSS] = EXPECT_SHARE(
 		"loss", "sent frames that never came back: <= 0.1%"),
 	[METRIC_LATE] = EXPECT_SHARE(
@@ -536,7 +536,7 @@ const struct option_row expect_keys[] = {
 };
 
 #define LATER(metric) [-NCALL_METRICS + (metric)]
-const struct option_row conversions_expect_keys[] = {
+const struct field conversions_expect_keys[] = {
 	LATER(METRIC_FINISHED) =
 		EXPECT_SHARE("finished", "conversions done: >= 100%"),
 	LATER(METRIC_MEAN_TURNAROUND) = EXPECT_TIME(
@@ -548,7 +548,7 @@ const struct option_row conversions_expect_keys[] = {
 
 #define T campaign_flow
 #define NO_PARTIES ONLY(~OF(FLOW_CONVERSATION))
-static const struct option_row flow_keys[] = {
+static const struct field flow_keys[] = {
 	READ(T, name, "name", read_name, "of the flow, unique"),
 	INT(T, count, "count", 1, 1000000, 0, "calls"),
 	SHARE(T, load_ppm, "load", 1000, 100000000, 0,
@@ -561,14 +561,14 @@ static const struct option_row flow_keys[] = {
 	WORD(T, terms.cls, "class", classes, CR_SOFT, "service class"),
 	TIME(T, terms.deadline, "deadline", CR_US, 10 * CR_SEC, 0,
 	     "from arrival to answer (ptime, period)"),
-	LOOSE("period", CR_OPT_TIME, "synthetic flows: between two jobs",
+	LOOSE("period", FIELD_TIME, "synthetic flows: between two jobs",
 	      .min = CR_US, .max = CR_TASK_LONGEST, ONLY(OF(FLOW_SYNTHETIC))),
-	LOOSE("share", CR_OPT_PPM,
+	LOOSE("share", FIELD_SHARE,
 	      "synthetic flows: constant cost as a share of the period",
 	      .min = 1, .max = 100 * CR_PPM, ONLY(OF(FLOW_SYNTHETIC))),
 	DRIFT(T, "each caller's clock is so much fast: 50ppm, -100ppm..100ppm",
 	      NO_PARTIES),
-	ROW(T, party.relay, "relay", CR_OPT_BOOL, 0, 1, 1, NULL,
+	ROW(T, party.relay, "relay", FIELD_BOOL, 0, 1, 1, NULL,
 	    "conversations: without a codec, where both parties speak the "
 	    "same",
 	    ONLY(OF(FLOW_CONVERSATION))),
@@ -605,7 +605,7 @@ static const struct option_row flow_keys[] = {
 #undef T
 
 #define T campaign_conversions
-static const struct option_row conversions_keys[] = {
+static const struct field conversions_keys[] = {
 	INT(T, count, "count", 1, 10000, 0, "files"),
 	TIME(T, length, "length", CR_SEC, HOUR, 60 * CR_SEC,
 	     "speech in each file"),
@@ -620,10 +620,10 @@ static const struct option_row conversions_keys[] = {
 #undef T
 
 #define T campaign
-const struct option_row campaign_keys[] = {
+const struct field campaign_keys[] = {
 	INT(T, seed, "seed", 0, INT64_MAX, 1, "of every random choice"),
 	TIME(T, duration, "duration", CR_MS, 30 * DAY, 0,
-	     "length of the campaign", .flags = OPTION_NEEDED),
+	     "length of the campaign", .required = ""),
 	WORD(T, ports, "ports", campaign_ports_names, PORTS_SHARED,
 	     "UDP ports at both ends of a call"),
 	PART(T, platform, "platform", platform_keys, "what it runs on"),
@@ -631,8 +631,8 @@ const struct option_row campaign_keys[] = {
 	     "what the daemon is started with"),
 	LIST(T, schedulers, "schedulers",
 	     "policies to compare, with options: \"NAME,OPTION=VALUE\""),
-	LOOSE("flows", OPTION_SECTIONS, "calls", .flags = OPTION_NEEDED,
-	      .below = flow_keys),
+	LOOSE("flows", FIELD_LIST, "calls", .required = "",
+	      .members = flow_keys),
 	PART(T, conversions, "conversions", conversions_keys,
 	     "files that the daemon converts beside calls"),
 	SECTION("expect", expect_keys, "what must hold of all calls"),

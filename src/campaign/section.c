@@ -14,7 +14,7 @@
 
 #include "base/assert.h"
 #include "base/nearest.h"
-#include "base/options.h"
+#include "base/field.h"
 #include "campaign/campaign.h"
 
 /* Room for any spot_path(). */
@@ -24,11 +24,11 @@
 static struct section *section_new(const struct campaign_file *file,
 				   const struct spot *at)
 {
-	const struct option_row *keys = at->in ? at->key->below : campaign_keys;
+	const struct field *keys = at->in ? at->key->members : campaign_keys;
 	struct section *s;
 	size_t n = 0;
 
-	while (!option_is_end(&keys[n]))
+	while (!field_is_end(&keys[n]))
 		n++;
 	s = calloc(1, sizeof(*s) + n * sizeof(s->values[0]));
 	if (!s)
@@ -37,7 +37,7 @@ static struct section *section_new(const struct campaign_file *file,
 	s->keys = keys;
 	s->at = *at;
 	for (size_t i = 0; i < n; i++) {
-		if (keys[i].kind != OPTION_SECTION)
+		if (keys[i].kind != FIELD_OBJECT)
 			continue;
 		s->values[i].below =
 			section_new(file, &(struct spot){ s, &keys[i], -1 });
@@ -101,11 +101,11 @@ __attribute__((format(printf, 3, 4))) static int campaign_fail(
 	return cr_fail(f->err, -EINVAL, "%s:%u: %s", f->name, line, text);
 }
 
-static const struct option_row *find_row(const struct campaign_file *f,
-					 unsigned line, const struct section *s,
-					 const char *name)
+static const struct field *find_row(const struct campaign_file *f,
+				    unsigned line, const struct section *s,
+				    const char *name)
 {
-	const struct option_row *k = option_find(s->keys, name);
+	const struct field *k = field_find(s->keys, name);
 	char path[SECTION_PATH], hint[300];
 
 	if (k)
@@ -113,14 +113,13 @@ static const struct option_row *find_row(const struct campaign_file *f,
 	(void)spot_path(&s->at, path);
 	(void)campaign_fail(f, line, "%s%sunknown key '%.64s'; %s", path,
 			    *path ? ": " : "", name,
-			    option_hint(s->keys, 0, name, hint, sizeof(hint)));
+			    field_hint(s->keys, 0, name, hint, sizeof(hint)));
 	return NULL;
 }
 
-static const struct option_row *key_of(const struct section *s,
-				       const char *name)
+static const struct field *key_of(const struct section *s, const char *name)
 {
-	const struct option_row *k = option_find(s->keys, name);
+	const struct field *k = field_find(s->keys, name);
 
 	CR_ASSERT(k);
 	return k;
@@ -144,7 +143,7 @@ const char *section_text(const struct section *s, const char *name)
 bool section_any(const struct section *s)
 {
 	for (unsigned i = 0; s->keys[i].name; i++)
-		if (s->keys[i].kind == OPTION_SECTION
+		if (s->keys[i].kind == FIELD_OBJECT
 			    ? section_any(s->values[i].below)
 			    : s->values[i].line != 0)
 			return true;
@@ -212,13 +211,13 @@ int section_fail_entry(struct section *s, const char *name, unsigned i,
 int section_check_complete(const struct section *s)
 {
 	for (unsigned i = 0; s->keys[i].name; i++)
-		if (s->keys[i].flags & OPTION_NEEDED && !s->values[i].line)
+		if (s->keys[i].required && !s->values[i].line)
 			return section_fail(s, NULL, "'%s' is missing",
 					    s->keys[i].name);
 	return 0;
 }
 
-static int read_member(const struct section *s, const struct option_row *k,
+static int read_member(const struct section *s, const struct field *k,
 		       const struct value *v, void *out)
 {
 	struct cr_err e;
@@ -227,11 +226,11 @@ static int read_member(const struct section *s, const struct option_row *k,
 	if (v->line && k->with && !section_has(s, k->with))
 		return section_fail(s, k->name, "%s needs %s", k->name,
 				    k->with);
-	option_reset(k, out);
+	field_default(k, out);
 	if (v->text && k->read)
 		rc = k->read(v->text, (unsigned char *)out + k->offset, &e);
 	else if (v->text)
-		rc = option_set(k, out, v->text, &e);
+		rc = field_set(k, out, v->text, &e);
 	return rc ? section_fail(s, k->name, "%.400s", e.text) : 0;
 }
 
@@ -254,15 +253,15 @@ int section_values(struct section *s, void *out)
 	int rc = 0;
 
 	for (unsigned i = 0; s->keys[i].name && !rc; i++) {
-		const struct option_row *k = &s->keys[i];
+		const struct field *k = &s->keys[i];
 		struct value *v = &s->values[i];
 		void *at = (unsigned char *)out + k->offset;
 
-		if (k->kind <= OPTION_TEXT)
+		if (k->kind <= FIELD_TEXT)
 			rc = read_member(s, k, v, out);
-		else if (k->kind == OPTION_SECTION && k->bytes)
+		else if (k->kind == FIELD_OBJECT && k->size)
 			rc = section_values(v->below, at);
-		else if (k->kind == OPTION_LIST && k->bytes)
+		else if (k->kind == FIELD_TEXTS && k->size)
 			rc = read_list(s, v, at);
 	}
 	return rc;
@@ -278,8 +277,8 @@ int section_check_model(const struct section *s, int64_t model,
 		(void)snprintf(word, sizeof(word), "%s=%s", first,
 			       s->keys[0].names[model]);
 	for (unsigned i = 0; s->keys[i].name; i++) {
-		const struct option_row *k = &s->keys[i];
-		bool has = k->kind == OPTION_SECTION
+		const struct field *k = &s->keys[i];
+		bool has = k->kind == FIELD_OBJECT
 				   ? section_any(s->values[i].below)
 				   : s->values[i].line != 0;
 
@@ -296,22 +295,22 @@ int section_check_model(const struct section *s, int64_t model,
 
 struct campaign_range section_range(const struct section *s, const char *name)
 {
-	const struct option_row *k = key_of(s, name);
+	const struct field *k = key_of(s, name);
 	const char *text = section_text(s, name);
 	int64_t v[2] = { k->dflt, k->dflt };
-	int rc = text ? option_parse(k, text, v, NULL) : 0;
+	int rc = text ? field_parse(k, text, v, NULL) : 0;
 
 	CR_ASSERT(!rc);
 	return (struct campaign_range){ v[0], v[1] };
 }
 
-int section_number_as(const struct section *s, const struct option_row *row,
+int section_number_as(const struct section *s, const struct field *row,
 		      int64_t *out)
 {
 	const char *text = section_text(s, row->name);
 	struct cr_err e;
 
-	if (!text || !option_parse(row, text, out, &e))
+	if (!text || !field_parse(row, text, out, &e))
 		return 0;
 	return section_fail(s, row->name, "%.350s", e.text);
 }
@@ -421,14 +420,14 @@ static int read_sequence(struct reader *r, const struct spot *at,
 static int read_key_value(struct reader *r, const struct spot *at,
 			  struct value *v)
 {
-	bool sections = at->key->kind == OPTION_SECTIONS;
-	bool list = (sections || at->key->kind == OPTION_LIST) && at->entry < 0;
+	bool sections = at->key->kind == FIELD_LIST;
+	bool list = (sections || at->key->kind == FIELD_TEXTS) && at->entry < 0;
 	yaml_event_type_t needed = YAML_SCALAR_EVENT;
 	int rc;
 
 	if (list)
 		needed = YAML_SEQUENCE_START_EVENT;
-	else if (sections || at->key->kind == OPTION_SECTION)
+	else if (sections || at->key->kind == FIELD_OBJECT)
 		needed = YAML_MAPPING_START_EVENT;
 	rc = check_key_kind(r, at, needed);
 	if (rc)
@@ -450,9 +449,9 @@ static int add_entry(struct reader *r, const struct spot *at, struct value *v)
 	v->entries = grown;
 	grown += v->count++;
 	memset(grown, 0, sizeof(*grown));
-	if (at->key->kind == OPTION_SECTIONS)
+	if (at->key->kind == FIELD_LIST)
 		grown->below = section_new(r->file, at);
-	return at->key->kind == OPTION_LIST || grown->below
+	return at->key->kind == FIELD_TEXTS || grown->below
 		       ? 0
 		       : campaign_no_memory(r->file);
 }
@@ -489,12 +488,12 @@ static int read_sequence(struct reader *r, const struct spot *at,
 }
 
 /* The current event is a key; its row, or NULL with the error. */
-static const struct option_row *find_key(const struct reader *r,
-					 const struct section *s)
+static const struct field *find_key(const struct reader *r,
+				    const struct section *s)
 {
 	const char *name = (const char *)r->event.data.scalar.value;
 	bool word = r->event.type == YAML_SCALAR_EVENT;
-	const struct option_row *k;
+	const struct field *k;
 	char path[SECTION_PATH];
 
 	k = word ? find_row(r->file, line_of(r), s, name) : NULL;
@@ -688,7 +687,7 @@ static int step_to_entry(struct walk *w)
 
 	if (*w->path == '[')
 		rc = step_by_number(w);
-	else if (w->at.key->kind == OPTION_SECTIONS)
+	else if (w->at.key->kind == FIELD_LIST)
 		rc = step_by_name(w);
 	else
 		rc = campaign_fail(
@@ -708,8 +707,8 @@ static int walk_along(struct walk *w)
 	while (!rc && *w->path) {
 		struct section *below = w->value->below;
 
-		if (w->at.entry < 0 && (w->at.key->kind == OPTION_SECTIONS ||
-					w->at.key->kind == OPTION_LIST)) {
+		if (w->at.entry < 0 && (w->at.key->kind == FIELD_LIST ||
+					w->at.key->kind == FIELD_TEXTS)) {
 			rc = step_to_entry(w);
 			continue;
 		}

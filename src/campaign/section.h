@@ -18,15 +18,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/options.h"
+#include "base/field.h"
 #include "campaign/campaign.h"
 
 /** The whole file. */
-extern const struct option_row campaign_keys[];
+extern const struct field campaign_keys[];
 
 /** Its expectations, by enum campaign_metric: of calls [NCALL_METRICS], of
  * conversions [NMETRICS - NCALL_METRICS]. */
-extern const struct option_row expect_keys[], conversions_expect_keys[];
+extern const struct field expect_keys[], conversions_expect_keys[];
 
 /** What is being read: the file, or a setting, which takes the place of what
  * the file says to a key. */
@@ -40,24 +40,24 @@ struct campaign_file {
 struct value {
 	const struct campaign_file *from;
 	unsigned line;	       /**< where it begins, from 1 */
-	char *text;	       /**< of values, and of entries of OPTION_LIST */
-	struct section *below; /**< OPTION_SECTION, entries of _SECTIONS     */
+	char *text;	       /**< of values, and of entries of FIELD_TEXTS */
+	struct section *below; /**< of an OBJECT, of entries of a LIST    */
 	struct value *entries; /**< of lists */
 	unsigned count;
-	const char **texts; /**< of an OPTION_LIST, once its entries are read */
+	const char **texts; /**< of a FIELD_TEXTS, once its entries are read */
 };
 
 /** Where a value stands: of @key in @in, or an entry of its list. @in NULL: the
  * whole file. */
 struct spot {
 	struct section *in;
-	const struct option_row *key;
+	const struct field *key;
 	int entry; /**< -1: none */
 };
 
 struct section {
 	const struct campaign_file *file; /**< where it begins */
-	const struct option_row *keys;
+	const struct field *keys;
 	struct spot at;	       /**< in NULL: it is the whole file */
 	unsigned line;	       /**< 0: absent */
 	struct value values[]; /**< by key */
@@ -117,13 +117,13 @@ int section_check_model(const struct section *s, int64_t model,
 /** Models of a flow. */
 enum flow_kind { FLOW_CALL, FLOW_CONVERSATION, FLOW_SYNTHETIC };
 
-/** The number, or two of an OPTION_RANGE, of a value that section_values() has
+/** The number, or two of a FIELD_RANGE, of a value that section_values() has
  * checked. */
 struct campaign_range section_range(const struct section *s, const char *name);
 
 /** What the file says to the key called as @row, as @row means it, into @out,
  * which stays if it says nothing. -EINVAL with the error. */
-int section_number_as(const struct section *s, const struct option_row *row,
+int section_number_as(const struct section *s, const struct field *row,
 		      int64_t *out);
 
 /** "file:line: path: message" about key @name (NULL: the section). Returns

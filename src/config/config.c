@@ -17,6 +17,7 @@
 
 #include "base/assert.h"
 #include "base/cli.h"
+#include "base/page.h"
 #include "base/utf8.h"
 
 void config_faults_add(struct config_faults *f, const char *fmt, ...)
@@ -293,16 +294,16 @@ bool config_can_hold(const char *value)
 /* Longest path that a message shows. */
 #define SHOWN "%.200s"
 
-const struct option_row *config_row(const struct config *c, const char *name)
+const struct field *config_row(const struct config *c, const char *name)
 {
-	const struct option_row *o = option_find(c->cli->opts, name);
+	const struct field *o = field_find(c->cli->opts, name);
 
 	CR_ASSERT(o);
 	return o;
 }
 
 static const struct cli_given *given_of(const struct config *c,
-					const struct option_row *o)
+					const struct field *o)
 {
 	return &c->given[o - c->cli->opts];
 }
@@ -342,23 +343,23 @@ void config_blame(struct config *c, const char *name, unsigned i,
 static int take_line(const struct cli_target *to, unsigned line,
 		     const char *name, const char *value, struct cr_err *e)
 {
-	const struct option_row *rows = to->cli->opts;
-	const struct option_row *o = option_find(rows, name);
+	const struct field *rows = to->cli->opts;
+	const struct field *o = field_find(rows, name);
 	const struct cli_given *had = o ? &to->given[o - rows] : NULL;
 	char hint[256];
 
-	if (!strncmp(name, "--", 2) && option_find(rows, name + 2))
+	if (!strncmp(name, "--", 2) && field_find(rows, name + 2))
 		return cr_fail(e, -EINVAL, "write it without dashes: %s",
 			       name + 2);
 	if (!o)
 		return cr_fail(e, -EINVAL, "unknown option \"%.64s\"; %s", name,
-			       option_hint(rows, OPTION_COMMAND_LINE, name,
-					   hint, sizeof(hint)));
-	if (o->flags & OPTION_COMMAND_LINE)
+			       field_hint(rows, FIELD_COMMAND_LINE, name, hint,
+					  sizeof(hint)));
+	if (o->flags & FIELD_COMMAND_LINE)
 		return cr_fail(e, -EINVAL,
 			       "%s belongs on the command line, not in a file",
 			       name);
-	if (had->line[0] && o->kind != OPTION_LIST)
+	if (had->line[0] && o->kind != FIELD_TEXTS)
 		return cr_fail(e, -EINVAL,
 			       "%s is given twice: before that in line %u",
 			       name, had->line[0]);
@@ -401,22 +402,22 @@ static void read_config_file(struct config *c, const struct cli_target *to,
 
 /* --- values --- */
 
-const char *config_text(const struct config *c, const struct option_row *o,
+const char *config_text(const struct config *c, const struct field *o,
 			unsigned i, char *buf)
 {
-	const struct option_list *text = &given_of(c, o)->text;
+	const struct field_texts *text = &given_of(c, o)->text;
 
 	if (i < text->count)
-		return option_text(o, text->item[i], buf, CONFIG_VALUE);
-	if (i || text->count || o->kind == OPTION_SECTION)
+		return field_shortest(o, text->item[i], buf, CONFIG_VALUE);
+	if (i || text->count || o->kind == FIELD_HEADING)
 		return NULL;
-	if (o->kind == OPTION_TEXT)
+	if (o->kind == FIELD_TEXT)
 		return o->without && *o->without ? o->without : NULL;
-	return *option_default(o, buf, CONFIG_VALUE) ? buf : NULL;
+	return *field_text_default(o, buf, CONFIG_VALUE) ? buf : NULL;
 }
 
 bool config_same(const struct config *a, const struct config *b,
-		 const struct option_row *o)
+		 const struct field *o)
 {
 	for (unsigned i = 0;; i++) {
 		char ours[CONFIG_VALUE], other[CONFIG_VALUE];
@@ -436,8 +437,7 @@ static void read_texts(struct config *c, void *vars)
 	char buf[CONFIG_VALUE];
 	struct cr_err e;
 
-	for (const struct option_row *o = c->cli->opts; !option_is_end(o);
-	     o++) {
+	for (const struct field *o = c->cli->opts; !field_is_end(o); o++) {
 		const char *text = o->read ? config_text(c, o, 0, buf) : NULL;
 
 		if (text &&
@@ -457,7 +457,7 @@ int config_read(struct config *c, const struct config_ask *ask)
 				       &c->faults };
 
 	*c = (struct config){ .cli = ask->cli };
-	options_reset(ask->cli->opts, ask->vars);
+	field_defaults(ask->cli->opts, ask->vars);
 	if (ask->path)
 		read_config_file(c, &to, ask->path, ask->must);
 	(void)cli_take(&to, ask->argc, ask->argv);
@@ -472,48 +472,36 @@ void config_free(struct config *c)
 	*c = (struct config){ .path = NULL };
 }
 
-enum { COLUMNS = 78 };
-
-static bool in_file(const struct option_row *o)
+static bool in_file(const struct field *o)
 {
-	return o->kind != OPTION_SECTION && !(o->flags & OPTION_COMMAND_LINE) &&
+	return o->kind != FIELD_HEADING && !(o->flags & FIELD_COMMAND_LINE) &&
 	       o->help;
 }
 
 /* @text as a comment; '\n' in it ends a line. */
 static void put_comment(FILE *out, const char *text)
 {
-	int column = fprintf(out, "#");
+	struct page p = { .out = out, .prefix = "#", .width = 78 };
 
-	while (*text) {
-		int len = (int)strcspn(text, " \n");
-
-		if (column > 1 && column + 1 + len > COLUMNS)
-			column = fprintf(out, "\n#") - 1;
-		if (len)
-			column += fprintf(out, " %.*s", len, text);
-		text += len;
-		if (*text == '\n')
-			column = fprintf(out, "\n#") - 1;
-		text += *text != '\0';
-	}
-	(void)fprintf(out, "\n");
+	p.column = fprintf(out, "#");
+	page_paragraphs(&p, text);
 }
 
-static void put_section(FILE *out, const struct option_row *o)
+static void put_section(FILE *out, const struct field *o)
 {
-	if (!(o->flags & OPTION_COMMAND_LINE))
+	if (!(o->flags & FIELD_COMMAND_LINE))
 		(void)fprintf(out, "\n# --- %s ---\n", o->help);
 }
 
-static void put_default(FILE *out, const struct option_row *o)
+static void put_default(FILE *out, const struct field *o)
 {
 	char text[256], argument[256];
 
-	(void)option_default(o, text, sizeof(text));
-	(void)fprintf(out, "#%s = %s\n", o->name,
-		      *text ? text
-			    : option_argument(o, argument, sizeof(argument)));
+	(void)field_text_default(o, text, sizeof(text));
+	(void)fprintf(
+		out, "#%s = %s\n", o->name,
+		*text ? text
+		      : field_text_argument(o, argument, sizeof(argument)));
 }
 
 static int print_value(FILE *out, const char *name, const char *value,
@@ -530,8 +518,8 @@ static int print_value(FILE *out, const char *name, const char *value,
 	return 0;
 }
 
-static int put_row(FILE *out, const struct config *c,
-		   const struct option_row *o, struct cr_err *e)
+static int put_row(FILE *out, const struct config *c, const struct field *o,
+		   struct cr_err *e)
 {
 	const struct cli_given *g = given_of(c, o);
 	char buf[CONFIG_VALUE];
@@ -557,9 +545,9 @@ int config_print(const struct config *c, FILE *out, struct cr_err *e)
 
 	(void)fprintf(out, "# Options of %s(1), and where each is from.\n",
 		      c->cli->program);
-	for (const struct option_row *o = c->cli->opts;
-	     !err && !option_is_end(o); o++) {
-		if (o->kind == OPTION_SECTION)
+	for (const struct field *o = c->cli->opts; !err && !field_is_end(o);
+	     o++) {
+		if (o->kind == FIELD_HEADING)
 			put_section(out, o);
 		else if (in_file(o))
 			err = put_row(out, c, o, e);
@@ -580,13 +568,13 @@ void config_print_example(const struct cli *cli, FILE *out)
 		"options and their origins. See %s.conf(5).",
 		cli->program, cli->program, cli->program, cli->program);
 	put_comment(out, text);
-	for (const struct option_row *o = cli->opts; !option_is_end(o); o++) {
-		if (o->kind == OPTION_SECTION)
+	for (const struct field *o = cli->opts; !field_is_end(o); o++) {
+		if (o->kind == FIELD_HEADING)
 			put_section(out, o);
 		if (!in_file(o))
 			continue;
 		(void)snprintf(text, sizeof(text), "%s%s", o->help,
-			       o->flags & OPTION_LIVE
+			       o->flags & FIELD_LIVE
 				       ? "\nSIGHUP takes a new value."
 				       : "");
 		(void)fprintf(out, "\n");
@@ -595,37 +583,24 @@ void config_print_example(const struct cli *cli, FILE *out)
 	}
 }
 
-static void page_head(const struct cli *cli, FILE *out)
-{
-	troff_title(out, cli->program);
-	(void)fprintf(out,
-		      ".CONF 5 \"\" \"codec-runner %s\" \"File Formats\"\n"
-		      ".SH NAME\n",
-		      CR_VERSION);
-	troff_text(out, cli->program);
-	(void)fprintf(out, ".conf \\- options of ");
-	troff_text(out, cli->program);
-	(void)fprintf(out, "(1) in a file\n");
-}
-
-static void page_format(FILE *out)
+static void put_format(struct page *p)
 {
 	char text[512];
 
-	(void)fprintf(out, ".SH FORMAT\n.PP\n.nf\n.RS\n"
-			   "# a comment\n"
-			   "name = value\n"
-			   "name = \"value\"\n"
-			   ".RE\n.fi\n");
-	troff_paragraphs(out,
-			 "Names are those of the options without the dashes, "
-			 "in full. Flags are yes or no: no-admission = yes. "
-			 "Options that may be given several times have a line "
-			 "for each value; others have one.");
-	troff_paragraphs(
-		out, "A comment is a line of its own, so values may have a "
-		     "\"#\". Blanks at the ends of a value are ignored, unless "
-		     "it is in quotation marks, which keep all characters.");
+	(void)fprintf(p->out, ".SH FORMAT\n.PP\n.nf\n.RS\n"
+			      "# a comment\n"
+			      "name = value\n"
+			      "name = \"value\"\n"
+			      ".RE\n.fi\n");
+	page_paragraphs(p,
+			"Names are those of the options without the dashes, "
+			"in full. Flags are yes or no: no-admission = yes. "
+			"Options that may be given several times have a line "
+			"for each value; others have one.");
+	page_paragraphs(
+		p, "A comment is a line of its own, so values may have a "
+		   "\"#\". Blanks at the ends of a value are ignored, unless "
+		   "it is in quotation marks, which keep all characters.");
 	(void)snprintf(
 		text, sizeof(text),
 		"The text is UTF-8, with or without a byte order mark; "
@@ -633,85 +608,77 @@ static void page_format(FILE *out)
 		"file up to %zu. It has to be a file: no folder, no "
 		"FIFO, no device.",
 		CONFIG_LINE, CONFIG_BYTES);
-	troff_paragraphs(out, text);
-	troff_paragraphs(out, "The command line replaces the file's values, "
-			      "and all of them for an option that may be given "
-			      "several times. There --NAME=no unsets a flag.");
-	troff_paragraphs(
-		out,
+	page_paragraphs(p, text);
+	page_paragraphs(p, "The command line replaces the file's values, "
+			   "and all of them for an option that may be given "
+			   "several times. There --NAME=no unsets a flag.");
+	page_paragraphs(
+		p,
 		"If anything is wrong, nothing of the file is used: each error "
 		"is printed with its line, and the program ends with 2.");
 }
 
-static void page_option(FILE *out, const struct option_row *o)
+static void put_file_options(const struct cli *cli, struct page *p)
 {
-	char word[256];
-
-	(void)fprintf(out, ".TP\n\\fB");
-	troff_text(out, o->name);
-	(void)fprintf(out, "\\fR = \\fI");
-	troff_text(out, option_argument(o, word, sizeof(word)));
-	(void)fprintf(out, "\\fR%s\n",
-		      o->flags & OPTION_LIVE ? " (SIGHUP)" : "");
-	troff_help(out, o);
-}
-
-static void page_options(const struct cli *cli, FILE *out)
-{
-	(void)fprintf(out, ".SH OPTIONS\n");
-	troff_paragraphs(out, "(SIGHUP) marks options whose new values take "
-			      "effect while the program runs.");
-	for (const struct option_row *o = cli->opts; !option_is_end(o); o++) {
-		if (!o->help || o->flags & OPTION_COMMAND_LINE)
+	page_section(p, "Options");
+	page_paragraphs(p, "(SIGHUP) marks options whose new values take "
+			   "effect while the program runs.");
+	for (const struct field *o = cli->opts; !field_is_end(o); o++) {
+		if (!o->help || o->flags & FIELD_COMMAND_LINE)
 			continue;
-		if (o->kind != OPTION_SECTION) {
-			page_option(out, o);
+		if (o->kind != FIELD_HEADING) {
+			page_option(p, o, true);
 			continue;
 		}
-		troff_section(out, o->help);
+		page_group(p, o->help);
 	}
 }
 
-static void page_again(const struct cli *cli, FILE *out)
+static void put_live_options(const struct cli *cli, struct page *p)
 {
 	const char *before = "";
 
-	(void)fprintf(out, ".SH READING AGAIN\n");
-	troff_paragraphs(
-		out, "SIGHUP reads the file again. If anything is wrong with "
-		     "it, the log has the errors, and nothing changes. "
-		     "Otherwise these options take their new values:");
-	(void)fprintf(out, ".PP\n");
-	for (const struct option_row *o = cli->opts; !option_is_end(o); o++) {
-		if (!(o->flags & OPTION_LIVE))
+	page_section(p, "Reading again");
+	page_paragraphs(
+		p, "SIGHUP reads the file again. If anything is wrong with "
+		   "it, the log has the errors, and nothing changes. "
+		   "Otherwise these options take their new values:");
+	(void)fprintf(p->out, ".PP\n");
+	for (const struct field *o = cli->opts; !field_is_end(o); o++) {
+		if (!(o->flags & FIELD_LIVE))
 			continue;
-		(void)fputs(before, out);
-		troff_text(out, o->name);
+		(void)fputs(before, p->out);
+		page_text(p, o->name);
 		before = ",\n";
 	}
-	(void)fprintf(out, ".\n");
-	troff_paragraphs(
-		out,
+	(void)fprintf(p->out, ".\n");
+	page_paragraphs(
+		p,
 		"All others need a restart, as the log says while the file and "
 		"the running program differ. Values of the command line stay.");
 }
 
 void config_print_page(const struct cli *cli, const char *path, FILE *out)
 {
-	page_head(cli, out);
-	(void)fprintf(out, ".SH DESCRIPTION\n");
-	troff_paragraphs(
-		out, "The program reads this file at its start, if it exists; "
-		     "--config names another one, which must exist, or none. "
-		     "--check-config prints its errors, --dump-config the "
-		     "effective options and the origin of each.");
-	page_format(out);
-	page_options(cli, out);
-	page_again(cli, out);
+	struct page p = { .out = out, .man = true };
+	char summary[128];
+
+	(void)snprintf(summary, sizeof(summary), "options of %s(1) in a file",
+		       cli->program);
+	page_title(&p, cli->program, ".conf", '5', "File Formats", summary);
+	page_section(&p, "Description");
+	page_paragraphs(
+		&p, "The program reads this file at its start, if it exists; "
+		    "--config names another one, which must exist, or none. "
+		    "--check-config prints its errors, --dump-config the "
+		    "effective options and the origin of each.");
+	put_format(&p);
+	put_file_options(cli, &p);
+	put_live_options(cli, &p);
 	(void)fprintf(out, ".SH FILES\n.TP\n.B ");
-	troff_text(out, path);
+	page_text(&p, path);
 	(void)fprintf(out, "\nIt is read unless --config is given.\n");
 	(void)fprintf(out, ".SH SEE ALSO\n");
-	troff_text(out, cli->program);
+	page_text(&p, cli->program);
 	(void)fprintf(out, "(1)\n");
 }

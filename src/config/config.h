@@ -80,7 +80,7 @@ void config_blame(struct config *c, const char *name, unsigned i,
 /** Text number @i of row @o: what was given or, if nothing, its default. NULL:
  * there is none. In @buf, of CONFIG_VALUE bytes, or as it stands. */
 #define CONFIG_VALUE 64u
-const char *config_text(const struct config *c, const struct option_row *o,
+const char *config_text(const struct config *c, const struct field *o,
 			unsigned i, char *buf);
 
 /** What was given for the option @name, which is there. */
@@ -88,10 +88,10 @@ const struct cli_given *config_given(const struct config *c, const char *name);
 
 /** Does row @o have the same in both? */
 bool config_same(const struct config *a, const struct config *b,
-		 const struct option_row *o);
+		 const struct field *o);
 
 /** The row of @name, which is there. */
-const struct option_row *config_row(const struct config *c, const char *name);
+const struct field *config_row(const struct config *c, const char *name);
 
 /**
  * Write what the rows have as a file that says the same, with where each value

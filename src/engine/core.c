@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/options.h"
+#include "base/field.h"
 #include "cr/promise.h"
 #include "engine/core_state.h"
 #include "engine/cpus.h"

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/counter.h"
-#include "base/options.h"
+#include "base/field.h"
 #include "base/thread.h"
 #include "engine/cpus.h"
 #include "engine/live_state.h"

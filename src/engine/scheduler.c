@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
-#include "base/options.h"
+#include "base/field.h"
 #include "cr/error.h"
 #include "cr/sched.h"
 

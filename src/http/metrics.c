@@ -74,7 +74,7 @@ struct all_series {
 /* Of a number: texts and histograms have another form. */
 static const struct field_metric *metric_of(const struct field *f)
 {
-	return f->metric && f->metric->name && f->type != FIELD_TEXT ? f->metric
+	return f->metric && f->metric->name && f->kind != FIELD_TEXT ? f->metric
 								     : NULL;
 }
 
@@ -83,7 +83,7 @@ static double value_of(const struct field *f, const void *base)
 {
 	double scale = f->metric->scale != 0 ? f->metric->scale : 1;
 
-	if (f->type == FIELD_TIME)
+	if (f->kind == FIELD_TIME)
 		scale = (double)field_unit_ns(f->unit) / 1e9;
 	return field_number(f, base) * scale;
 }

@@ -18,7 +18,7 @@
 #include <strings.h>
 
 #include "base/address.h"
-#include "base/options.h"
+#include "base/field.h"
 #include "cr/error.h"
 #include "rtp/learn.h"
 

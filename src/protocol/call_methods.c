@@ -8,7 +8,7 @@
 
 #include "node/call_check.h"
 #include "observe/log.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "protocol/tables/call.h"
 #include "protocol/results.h"
 

@@ -9,7 +9,7 @@
 #include "node/conversation.h"
 #include "node/party.h"
 #include "observe/log.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "protocol/tables/conversation.h"
 
 static json_t *endpoint_json(const struct party *p)

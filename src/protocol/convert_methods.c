@@ -9,7 +9,7 @@
 #include <inttypes.h>
 
 #include "node/requests.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "protocol/tables/call.h"
 #include "protocol/tables/convert.h"
 #include "protocol/results.h"

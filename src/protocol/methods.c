@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 #include "codecs/kernels/kernels.h"
 #include "observe/log.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "protocol/key.h"
 #include "protocol/results.h"
 #include "protocol/tables/node.h"

@@ -14,7 +14,7 @@
 #include <sys/queue.h>
 
 #include "node/conversation.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "protocol/service.h"
 #include "protocol/tables/conversation.h"
 #include "protocol/tables/method.h"

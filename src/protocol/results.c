@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-#include "base/options.h"
+#include "base/field.h"
 #include "cr/codec.h"
 #include "engine/core.h"
 #include "observe/line_file.h"
 #include "observe/log.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "protocol/methods.h"
 
 /* --- codecs --- */

@@ -23,7 +23,7 @@
 #include "node/info.h"
 #include "observe/line_file.h"
 #include "observe/log.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "protocol/methods.h"
 #include "protocol/results.h"
 #include "protocol/tables/call.h"

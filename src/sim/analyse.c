@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/options.h"
+#include "base/field.h"
 #include "run/run.h"
 #include "sim/arrival.h"
 

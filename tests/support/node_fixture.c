@@ -22,7 +22,7 @@
 #include "node/call_check.h"
 #include "patience.h"
 #include "protocol/tables/call.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "protocol/tables/node.h"
 #include "udp/socket.h"
 

@@ -17,7 +17,7 @@
 #include "base/assert.h"
 #include "base/nearest.h"
 #include "base/units.h"
-#include "protocol/field_text.h"
+#include "base/field.h"
 #include "protocol/tables/node.h"
 
 enum { KEY_MAX = 256, PLACES_MAX = 4, COMMANDS_MAX = 96, LINE = 200 };
@@ -142,13 +142,13 @@ static const struct command_row rows[] = {
 };
 
 /* What is no method of the protocol: only words are read by these. */
-#define WORD(n, h) .name = (n), .type = FIELD_TEXT, .help = (h)
+#define WORD(n, h) .name = (n), .kind = FIELD_TEXT, .help = (h)
 #define INTERVAL                                                               \
-	.name = "interval", .type = FIELD_TIME, .unit = "s",                   \
+	.name = "interval", .kind = FIELD_TIME, .unit = "s",                   \
 	.max = 3600 * CR_SEC, .dflt = CR_SEC,                                  \
 	.help = "time from one page to the next"
 #define TIMES                                                                  \
-	.name = "times", .type = FIELD_INT, .min = 1, .max = UINT32_MAX,       \
+	.name = "times", .kind = FIELD_INT, .min = 1, .max = UINT32_MAX,       \
 	.without = "until it is interrupted", .help = "number of pages"
 
 /* call.top looks little more often than top may. */
@@ -227,9 +227,9 @@ static void add_required(struct ctl_command *c, const struct field *table,
 			 bool inner)
 {
 	for (const struct field *f = table; f->name; f++) {
-		if (f->type == FIELD_INLINE || f->type == FIELD_OBJECT)
+		if (f->kind == FIELD_INLINE || f->kind == FIELD_OBJECT)
 			add_required(c, f->members,
-				     inner || f->type == FIELD_OBJECT);
+				     inner || f->kind == FIELD_OBJECT);
 		else if (f->required && inner)
 			c->needed = true;
 		else if (f->required && c->nplaces < PLACES_MAX)
@@ -262,7 +262,7 @@ static void add_places(struct ctl_command *c)
 	}
 	c->keys = members > c->nplaces;
 	c->joined = !c->keys && c->least == 1 && c->nplaces == 1 &&
-		    c->place[0]->type == FIELD_TEXT;
+		    c->place[0]->kind == FIELD_TEXT;
 }
 
 /* "ID", "[INTERVAL [TIMES]]", "IN OUT [KEY=VALUE...]" */
@@ -276,7 +276,7 @@ static void describe_usage(struct ctl_command *c)
 
 		(void)field_text_label(f, f->name, name, sizeof(name));
 		(void)fprintf(out, " %s%s%s", i < c->least ? "" : "[",
-			      f->required && f->type == FIELD_INT ? "ID" : name,
+			      f->required && f->kind == FIELD_INT ? "ID" : name,
 			      c->joined ? "[,KEY=VALUE...]" : "");
 	}
 	for (unsigned i = c->least; out && i < c->nplaces; i++)
@@ -418,7 +418,7 @@ static const struct ctl_command *find_command(const char *const *words,
 		*own = of;
 	}
 	if (found && *own == 1 && n > 1 && is_group(words[0]) &&
-	    found->nplaces && found->place[0]->type == FIELD_INT &&
+	    found->nplaces && found->place[0]->kind == FIELD_INT &&
 	    !isdigit((unsigned char)words[1][0]))
 		return NULL;
 	return found;
@@ -436,9 +436,10 @@ static json_t *value_of_word(const struct field *f, const char *key,
 
 	if (!strcmp(text, "null"))
 		return json_null();
-	if (f && (field_has_unit(f)
-			  ? !strcmp(f->name, dot ? dot + 1 : key)
-			  : f->type >= FIELD_TEXT && f->type <= FIELD_ADDRESS))
+	if (f && (field_has_unit(f) ? !strcmp(f->name, dot ? dot + 1 : key)
+				    : f->kind == FIELD_CHOICE ||
+					      (f->kind >= FIELD_TEXT &&
+					       f->kind <= FIELD_ADDRESS)))
 		return json_string(text);
 	if (!strcmp(text, "yes") || !strcmp(text, "no"))
 		return json_boolean(text[0] == 'y');
@@ -490,7 +491,7 @@ static int put_command_word(json_t *object, const char *word,
 	(void)snprintf(key, sizeof(key), "%.*s", (int)length, word);
 	f = *key ? field_find_path(m->params, key) : NULL;
 	if (!length || length >= sizeof(key) ||
-	    (!word[length] && !(f && f->type == FIELD_BOOL)))
+	    (!word[length] && !(f && f->kind == FIELD_BOOL)))
 		return cr_fail(e, -EINVAL,
 			       "%.100s: should be KEY=VALUE; \"codec-ctl help "
 			       "%s\" lists the keys",
@@ -507,22 +508,13 @@ static int put_command_word(json_t *object, const char *word,
 static int check_place(const struct ctl_command *c, const struct field *f,
 		       const char *word, struct cr_err *e)
 {
-	char least[UNITS_TEXT], most[UNITS_TEXT];
+	struct cr_err why;
 	int64_t v;
 
-	if (f->type == FIELD_TIME &&
-	    (units_parse_time(word, &v) || v < f->min || v > f->max))
-		return cr_fail(e, -EINVAL, "%s: '%s' is no time from %s to %s",
-			       c->words, word,
-			       units_format_time(f->min, least, sizeof(least)),
-			       units_format_time(f->max, most, sizeof(most)));
-	if (f->type == FIELD_INT &&
-	    (units_parse_int(word, &v) || v < f->min || v > f->max))
-		return cr_fail(e, -EINVAL,
-			       "%s: '%s' is no whole number from %lld to %lld",
-			       c->words, word, (long long)f->min,
-			       (long long)f->max);
-	return 0;
+	if ((f->kind != FIELD_TIME && f->kind != FIELD_INT) ||
+	    !field_parse(f, word, &v, &why))
+		return 0;
+	return cr_fail(e, -EINVAL, "%s: %.400s", c->words, why.text);
 }
 
 /* What is started has to outlive us, so it is kept unless the words say
@@ -550,7 +542,7 @@ static int put_words(const struct ctl_command *c, const char *const *words,
 			rc = put_command_word(params, words[i], c->method, e);
 		}
 	}
-	if (!rc && keep && keep->type == FIELD_BOOL &&
+	if (!rc && keep && keep->kind == FIELD_BOOL &&
 	    !json_object_get(params, "keep"))
 		(void)json_object_set_new(params, "keep", json_true());
 	return rc;

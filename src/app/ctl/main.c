@@ -75,51 +75,51 @@ static struct {
 	bool as_json, once, undo;
 } opt;
 
-#define AT(m) OPTION_AT(__typeof__(opt), m)
+#define AT(m) FIELD_IN(__typeof__(opt), m)
 
-static const struct option_row opts[] = {
-	OPT(OPTION_TEXT, "to", "HOST[:PORT]|unix:PATH",
+static const struct field opts[] = {
+	OPT(FIELD_TEXT, "to", "HOST[:PORT]|unix:PATH",
 	    "SCTP address of codec-runner, or its --control-socket.",
 	    .letter = 't', AT(to), .without = "127.0.0.1:5555"),
-	OPT(CR_OPT_INT, "udp-port", "PORT",
+	OPT(FIELD_INT, "udp-port", "PORT",
 	    "UDP port that carries SCTP when the built-in stack is used.",
 	    .letter = 'u', AT(udp_port), .dflt = TRANSPORT_UDP_PORT, .min = 1,
 	    .max = 65535),
-	OPT(CR_OPT_ENUM, "sctp", NULL,
+	OPT(FIELD_CHOICE, "sctp", NULL,
 	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
 	    "or "
 	    "the first that works. It has to be the one that the server uses.",
 	    AT(kind), .names = transport_kind_names),
-	OPT(OPTION_TEXT, "key", "FILE",
+	OPT(FIELD_TEXT, "key", "FILE",
 	    "The node's --control-key, which SCTP needs. Default, for nodes at "
 	    "loopback: ~/.codec-runner/control.key, which a daemon of the same "
 	    "user has made.",
 	    AT(key_file), .without = ""),
-	OPT(CR_OPT_BOOL, "json", NULL, "Print the result as JSON.",
+	OPT(FIELD_BOOL, "json", NULL, "Print the result as JSON.",
 	    .letter = 'j', AT(as_json)),
-	OPT(CR_OPT_TIME, "peer-timeout", NULL,
+	OPT(FIELD_TIME, "peer-timeout", NULL,
 	    "A server that is silent on SCTP for longer counts as lost.",
 	    AT(peer_timeout), .dflt = TRANSPORT_PEER_TIMEOUT,
 	    .min = TRANSPORT_PEER_TIMEOUT_MIN,
 	    .max = TRANSPORT_PEER_TIMEOUT_MAX),
-	OPT(CR_OPT_TIME, "timeout", NULL,
+	OPT(FIELD_TIME, "timeout", NULL,
 	    "How long to wait for a reply. Default: 5 s more than "
 	    "--peer-timeout.",
 	    AT(timeout), .min = CR_MS, .max = 2 * 3600 * CR_SEC, .without = ""),
-	OPT(CR_OPT_ENUM, "sort", NULL,
+	OPT(FIELD_CHOICE, "sort", NULL,
 	    "Of top: which calls come first: those that lose most frames for "
 	    "lack of CPU time, that miss most packets, that take most time of "
 	    "workers, or whose frames take longest.",
 	    .letter = 's', AT(sort), .dflt = -1, .names = ctl_sorts,
 	    .without = "loss"),
-	OPT(CR_OPT_INT, "limit", "N",
+	OPT(FIELD_INT, "limit", "N",
 	    "Of top: how many calls. Default: as many as the terminal has "
 	    "lines, else 20.",
 	    AT(limit), .min = 1, .max = PAGE_MAX, .without = ""),
-	OPT(CR_OPT_BOOL, "once", NULL,
+	OPT(FIELD_BOOL, "once", NULL,
 	    "Of top: one page, of the time from now to INTERVAL later.",
 	    AT(once)),
-	OPT(CR_OPT_BOOL, "undo", NULL,
+	OPT(FIELD_BOOL, "undo", NULL,
 	    "Of drain: take it back; the server accepts new calls again.",
 	    AT(undo)),
 	{ .name = NULL },
@@ -263,9 +263,9 @@ static int ask_whole(struct rpc_client *c, const char *method, json_t *params,
 
 	if (params || !m || m->params != page_fields)
 		return ask_server(c, method, params, result);
-	while (list->type != FIELD_LIST)
+	while (list->kind != FIELD_LIST)
 		list++;
-	for (id = list->members; id->type == FIELD_INLINE;)
+	for (id = list->members; id->kind == FIELD_INLINE;)
 		id = id->members;
 	for (all = json_array(); more; json_decref(page)) {
 		rc = ask_server(c, method,

@@ -9,7 +9,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "protocol/field_text.h"
+#include "base/field.h"
 #include "protocol/tables/call.h"
 #include "protocol/tables/node.h"
 #include "rpc/jsonrpc.h"
@@ -91,6 +91,16 @@ static const char *link_of(const char *name, char *buf, size_t size)
 	return buf;
 }
 
+/* As JSON has it. */
+static const char *default_of(const struct field *f, char *buf, size_t size)
+{
+	if (f->required)
+		return "";
+	if (f->kind == FIELD_BOOL && !f->without)
+		return f->dflt ? "true" : "false";
+	return *field_text_default(f, buf, size) ? buf : "none";
+}
+
 static bool add_param(void *arg, const struct field *f, const char *path,
 		      const char *name)
 {
@@ -99,14 +109,14 @@ static bool add_param(void *arg, const struct field *f, const char *path,
 	struct listing *l = arg;
 	size_t used = strlen(l->refused);
 
-	if (f->type == FIELD_FIXED) {
+	if (f->kind == FIELD_FIXED) {
 		l->why = f->help;
 		(void)snprintf(l->refused + used, sizeof(l->refused) - used,
 			       l->markdown ? "%s`%s`" : "%s%s",
 			       used ? ", " : "", path);
 	}
-	if (f->type == FIELD_FIXED || f->type == FIELD_INLINE ||
-	    f->type == FIELD_OBJECT)
+	if (f->kind == FIELD_FIXED || f->kind == FIELD_INLINE ||
+	    f->kind == FIELD_OBJECT)
 		return true;
 	(void)json_array_append_new(
 		l->params,
@@ -116,10 +126,8 @@ static bool add_param(void *arg, const struct field *f, const char *path,
 			  field_text_result(f, number, sizeof(number)), "range",
 			  field_text_range(f, range, sizeof(range)), "required",
 			  f->required != NULL, "default",
-			  f->required ? ""
-				      : field_text_default(f, without,
-							   sizeof(without)),
-			  "help", f->help ? f->help : ""));
+			  default_of(f, without, sizeof(without)), "help",
+			  f->help ? f->help : ""));
 	return true;
 }
 
@@ -132,7 +140,7 @@ static bool add_member(void *arg, const struct field *f, const char *path,
 	struct listing *l = arg;
 	const struct object *o =
 		l->markdown && f->members ? object_of(f->members) : NULL;
-	bool within = f->type == FIELD_INLINE;
+	bool within = f->kind == FIELD_INLINE;
 
 	(void)path;
 	(void)field_text_result(f, type, sizeof(type));
@@ -140,10 +148,10 @@ static bool add_member(void *arg, const struct field *f, const char *path,
 		(void)link_of(o->name, link, sizeof(link));
 	if (o && !within)
 		(void)snprintf(type, sizeof(type), "%s: %s",
-			       f->type == FIELD_LIST ? "list of" : "object",
+			       f->kind == FIELD_LIST ? "list of" : "object",
 			       link);
 	if (within ? !o
-		   : !l->markdown && f->type == FIELD_OBJECT &&
+		   : !l->markdown && f->kind == FIELD_OBJECT &&
 			     f->store != FIELD_C_POINTER)
 		return true;
 	(void)json_array_append_new(l->members,
@@ -264,27 +272,26 @@ static json_t *schema_of_field(const struct field *f)
 		[FIELD_OBJECT] = "object", [FIELD_MAP] = "object",
 		[FIELD_FIXED] = NULL,
 	};
-	bool whole = f->type == FIELD_TIME &&
+	bool whole = f->kind == FIELD_TIME &&
 		     (f->flags & FIELD_ROUND || !strcmp(f->unit, "ns"));
 	const char *type = whole	    ? "integer"
-			   : types[f->type] ? types[f->type]
+			   : types[f->kind] ? types[f->kind]
 					    : "string";
 	json_t *o = json_object(), *choices = json_array(), *items;
 
-	if (f->type == FIELD_OBJECT || f->type == FIELD_MAP)
+	if (f->kind == FIELD_OBJECT || f->kind == FIELD_MAP)
 		add_schema(o, f->members);
 	(void)json_object_set_new(o, "type",
 				  f->flags & FIELD_NULL ||
 						  f->store == FIELD_C_POINTER
 					  ? json_pack("[s, s]", type, "null")
 					  : json_string(type));
-	for (unsigned i = 0; f->choices && f->choices[i]; i++)
-		(void)json_array_append_new(choices,
-					    json_string(f->choices[i]));
-	if (f->choices)
+	for (unsigned i = 0; f->names && f->names[i]; i++)
+		(void)json_array_append_new(choices, json_string(f->names[i]));
+	if (f->names)
 		(void)json_object_set(o, "enum", choices);
 	json_decref(choices);
-	if (f->type == FIELD_LIST) {
+	if (f->kind == FIELD_LIST) {
 		items = json_object();
 		add_schema(items, f->members);
 		(void)json_object_set_new(o, "items", items);
@@ -304,7 +311,7 @@ static void add_members(json_t *properties, json_t *required,
 		bool lacks = f->store == FIELD_C_TEXT && !f->required &&
 			     !(f->flags & FIELD_NULL);
 
-		if (f->type == FIELD_INLINE) {
+		if (f->kind == FIELD_INLINE) {
 			add_members(properties, required, f->members);
 			continue;
 		}

@@ -20,7 +20,7 @@
 
 #include "base/assert.h"
 #include "base/utf8.h"
-#include "protocol/field_text.h"
+#include "base/field.h"
 
 enum { PATH_MAX_BYTES = 256, TEXT_MAX = 4096, CELL_MAX = 96, COLUMNS_MAX = 24 };
 
@@ -126,7 +126,7 @@ static struct shape number_shape(const struct field *f, const char *unit,
 				       1, "_%" };
 	if (rate)
 		return (struct shape){ unit, 1, 1, "/S" };
-	if (f && f->type == FIELD_INT && s->by == 1)
+	if (f && f->kind == FIELD_INT && s->by == 1)
 		return (struct shape){ unit, 1, 0, s->end };
 	return *s;
 }
@@ -549,7 +549,7 @@ static void show_members(struct showing *w, const struct field *table,
 
 		if (json_is_object(v)) {
 			show_members(w,
-				     f && f->type == FIELD_OBJECT ? f->members
+				     f && f->kind == FIELD_OBJECT ? f->members
 								  : NULL,
 				     v, path);
 		} else if (json_is_object(json_array_get(v, 0)) ||

@@ -253,7 +253,7 @@ enum print {
 
 static struct {
 	const char *to, *key, *out, *dump;
-	struct option_list counts, plugins, settings;
+	struct field_texts counts, plugins, settings;
 	int64_t seed, print, ports, daemon_ports;
 	bool json, quiet, schedule, frames, realtime, speakers;
 	struct session_cfg cfg;
@@ -264,74 +264,73 @@ static const char *const print_names[] = { "nothing",	  "daemon",
 					   "conversions", "campaign",
 					   NULL };
 
-#define AT(m) OPTION_AT(__typeof__(raw), m)
+#define AT(m) FIELD_IN(__typeof__(raw), m)
 
-static const struct option_row rows[] = {
-	OPTION_HEADING("Daemon"),
-	OPT(OPTION_TEXT, "to", "HOST[:PORT]|unix:PATH",
+static const struct field rows[] = {
+	OPT_HEADING("Daemon"),
+	OPT(FIELD_TEXT, "to", "HOST[:PORT]|unix:PATH",
 	    "codec-runner's control address; PORT is the SCTP port (5555), "
 	    "PATH its --control-socket.",
 	    AT(to), .without = "127.0.0.1"),
-	OPT(OPTION_TEXT, "key", "FILE",
+	OPT(FIELD_TEXT, "key", "FILE",
 	    "Its --control-key, which SCTP needs. Default, for daemons on "
 	    "loopback: ~/.codec-runner/control.key, which a daemon of the same "
 	    "user has created.",
 	    AT(key), .without = ""),
-	OPT(OPTION_TEXT, "ng", "ADDR:PORT",
+	OPT(FIELD_TEXT, "ng", "ADDR:PORT",
 	    "Call a media proxy, by the NG protocol at this address, instead "
 	    "of codec-runner. Every call is an offer and an answer, and has "
 	    "ports of its own (--ports own). Flows need a count, or --count; "
 	    "there are no conversations, no conversions and no DTX.",
 	    AT(cfg.ng)),
-	OPT(OPTION_TEXT, "peer-name", "NAME",
+	OPT(FIELD_TEXT, "peer-name", "NAME",
 	    "That proxy's name in reports. Default: its address.",
 	    AT(cfg.peer)),
-	OPT(CR_OPT_INT, "udp-port", "PORT",
+	OPT(FIELD_INT, "udp-port", "PORT",
 	    "UDP port of the daemon that carries SCTP when the built-in stack "
 	    "is used.",
 	    AT(cfg.to.udp_port), .dflt = TRANSPORT_UDP_PORT, .min = 1,
 	    .max = 65535),
-	OPT(CR_OPT_ENUM, "sctp", NULL,
+	OPT(FIELD_CHOICE, "sctp", NULL,
 	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
 	    "or the first that works.",
 	    AT(cfg.kind), .names = transport_kind_names),
-	OPT(CR_OPT_TIME, "peer-timeout", NULL,
+	OPT(FIELD_TIME, "peer-timeout", NULL,
 	    "A daemon that is silent on SCTP for longer counts as lost; one "
 	    "that stalls for less does not end the run.",
 	    AT(cfg.peer_timeout), .dflt = TRANSPORT_PEER_TIMEOUT,
 	    .min = TRANSPORT_PEER_TIMEOUT_MIN,
 	    .max = TRANSPORT_PEER_TIMEOUT_MAX),
-	OPT(OPTION_TEXT, "trace", "NAME",
+	OPT(FIELD_TEXT, "trace", "NAME",
 	    "Make the daemon write its trace to this file in its trace folder.",
 	    AT(cfg.trace)),
-	OPT(OPTION_TEXT, "spool", "DIR",
+	OPT(FIELD_TEXT, "spool", "DIR",
 	    "The daemon's spool folder, by its path on this machine. A "
 	    "campaign's conversions read and write there.",
 	    AT(cfg.spool)),
-	OPT(CR_OPT_BOOL, "no-bye", NULL,
+	OPT(FIELD_BOOL, "no-bye", NULL,
 	    "Disconnect without bye: for the daemon the client is lost.",
-	    AT(cfg.bye), .flags = OPTION_OFF),
+	    AT(cfg.bye), .flags = FIELD_OFF),
 
-	OPTION_HEADING("Load"),
-	OPT(OPTION_LIST, "set", "KEY=VALUE",
+	OPT_HEADING("Load"),
+	OPT(FIELD_TEXTS, "set", "KEY=VALUE",
 	    "Replace a value of the campaign, as codec-sim --set does: "
 	    "flows.speech.load=110%, flows[0].network.loss=2%. KEY= removes "
 	    "the key. May be repeated. Other options, such as --duration, take "
 	    "precedence.",
 	    AT(settings)),
-	OPT(CR_OPT_INT, "seed", "N",
-	    "Use this in place of the campaign's seed.", AT(seed), .dflt = -1,
-	    .min = 0, .max = INT64_MAX, .without = ""),
-	OPT(CR_OPT_TIME, "duration", NULL,
+	OPT(FIELD_INT, "seed", "N", "Use this in place of the campaign's seed.",
+	    AT(seed), .dflt = -1, .min = 0, .max = INT64_MAX, .without = ""),
+	OPT(FIELD_TIME, "duration", NULL,
 	    "Use this in place of the campaign's duration.", AT(cfg.duration),
 	    .min = CR_MS, .max = 2592000 * CR_SEC, .without = ""),
-	OPT(CR_OPT_PPM, "load-scale", "SHARE",
+	OPT(FIELD_SHARE, "load-scale", "SHARE",
 	    "Multiply every flow's count and load.", AT(cfg.scale_ppm),
 	    .dflt = 1000000, .min = 1000, .max = 100000000),
-	OPT(OPTION_LIST, "count", "[FLOW=]N",
+	OPT(FIELD_TEXTS, "count", "[FLOW=]N",
 	    "Number of calls of this flow; without FLOW, of every flow.",
 	    AT(counts)),
-	OPT(CR_OPT_BOOL, "speakers", NULL,
+	OPT(FIELD_BOOL, "speakers", NULL,
 	    "Read from standard input how many calls of each flow speak, in "
 	    "lines FLOW=N [FLOW=N]...: from then on the first N calls of the "
 	    "flow do, and the others, although they are up, send nothing "
@@ -341,66 +340,66 @@ static const struct option_row rows[] = {
 	    "one on standard output: the time (CLOCK_MONOTONIC, ns), and the "
 	    "line.",
 	    AT(speakers)),
-	OPT(CR_OPT_ENUM, "ports", NULL,
+	OPT(FIELD_CHOICE, "ports", NULL,
 	    "UDP ports of calls, at both ends, instead of the campaign's "
 	    "ports: own gives each call one of its own, as real calls have, "
 	    "shared gives all the same.",
 	    AT(ports), .dflt = -1, .names = campaign_ports_names,
 	    .without = ""),
-	OPT(CR_OPT_ENUM, "daemon-ports", NULL,
+	OPT(FIELD_CHOICE, "daemon-ports", NULL,
 	    "The same for the daemon's end alone.", AT(daemon_ports),
 	    .dflt = -1, .names = campaign_ports_names, .without = ""),
-	OPT(OPTION_LIST, "codec", "FILE", CODEC_OPTION_HELP, AT(plugins)),
-	OPT(CR_OPT_ENUM, "io", NULL,
+	OPT(FIELD_TEXTS, "codec", "FILE", CODEC_OPTION_HELP, AT(plugins)),
+	OPT(FIELD_CHOICE, "io", NULL,
 	    "How to send and receive packets: by io_uring (Linux 6.1 or "
 	    "later), by epoll, recvmmsg and sendmmsg, or by the first that "
 	    "works.",
 	    AT(cfg.io), .names = udp_io_names),
-	OPT(CR_OPT_INT, "cpu", "N",
+	OPT(FIELD_INT, "cpu", "N",
 	    "Pin the sending and the receiving thread to this CPU.",
 	    AT(cfg.cpu), .dflt = -1, .min = 0, .max = 1023, .without = ""),
-	OPT(CR_OPT_BOOL, "realtime", NULL,
+	OPT(FIELD_BOOL, "realtime", NULL,
 	    "Run with real-time priority (needs CAP_SYS_NICE), so that this "
 	    "program keeps pace on CPUs that it shares with a busy daemon. "
 	    "With --print it fails if the priority is not granted.",
 	    AT(realtime)),
 
-	OPTION_HEADING("Output"),
-	{ .kind = OPTION_TEXT,
+	OPT_HEADING("Output"),
+	{ .kind = FIELD_TEXT,
 	  .name = "out",
 	  .letter = 'o',
-	  .arg = "DIR",
+	  .label = "DIR",
 	  .help = "Write run.json and calls.csv into this folder.",
 	  AT(out) },
-	OPT(CR_OPT_BOOL, "frames", NULL,
+	OPT(FIELD_BOOL, "frames", NULL,
 	    "With --out, also write frames.bin, with the times at which each "
 	    "frame was sent and came back.",
 	    AT(frames)),
-	OPT(OPTION_TEXT, "dump", "DIR",
+	OPT(FIELD_TEXT, "dump", "DIR",
 	    "Write the speech of every call into this folder: the received "
 	    "speech as .amr, .awb, .wav or .g723_1, the same decoded as "
 	    ".heard.wav, and the sent speech as .src.wav.",
 	    AT(dump)),
-	OPT(CR_OPT_INT, "dump-calls", "N",
+	OPT(FIELD_INT, "dump-calls", "N",
 	    "With --dump: only of the first N calls of each flow. 0: of all.",
 	    AT(cfg.dump_calls), .min = 0, .max = PLAN_CALLS_MAX),
-	OPT(CR_OPT_TIME, "playout", NULL,
+	OPT(FIELD_TIME, "playout", NULL,
 	    "With --dump: how long a listener waits. Frames that come later "
 	    "than that after they were sent are left out. 0: none is. (Not of "
 	    "conversations.)",
 	    AT(cfg.playout), .min = 0, .max = 10 * CR_SEC),
-	OPT(CR_OPT_BOOL, "json", NULL, "Print run.json in place of the table.",
+	OPT(FIELD_BOOL, "json", NULL, "Print run.json in place of the table.",
 	    AT(json)),
-	{ .kind = CR_OPT_BOOL,
+	{ .kind = FIELD_BOOL,
 	  .name = "quiet",
 	  .letter = 'q',
 	  .help = "Do not show the progress.",
 	  AT(quiet) },
-	OPT(CR_OPT_BOOL, "print-schedule", NULL,
+	OPT(FIELD_BOOL, "print-schedule", NULL,
 	    "Print every packet of the plan and its hash, and send nothing. "
 	    "Flows with a load need --count.",
 	    AT(schedule)),
-	OPT(CR_OPT_ENUM, "print", NULL,
+	OPT(FIELD_CHOICE, "print", NULL,
 	    "Print something about the campaign, one item a line, and play "
 	    "nothing: its options for codec-runner (daemon), its schedulers, "
 	    "the numbers of calls of its loads on this daemon, as --count "

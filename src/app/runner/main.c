@@ -14,7 +14,7 @@
  *   notify_stopping()  STOPPING=1; no watchdog from then on
  *
  * The configuration is read again while the daemon runs. All of it is taken, or
- * nothing: then the log says why. What may change (rows with OPTION_LIVE) does;
+ * nothing: then the log says why. What may change (rows with FIELD_LIVE) does;
  * of the rest the log says that it needs a restart. What clients have set
  * since, as the scheduler, stays as long as the configuration says what it said
  * before.
@@ -260,9 +260,8 @@ static int take_options(struct daemon *d, const struct runner_options *to,
 }
 
 /* The values of @o, with blanks between. Returns @buf. */
-static const char *option_values(const struct config *c,
-				 const struct option_row *o, char *buf,
-				 size_t size)
+static const char *option_values(const struct config *c, const struct field *o,
+				 char *buf, size_t size)
 {
 	char one[CONFIG_VALUE];
 	const char *text;
@@ -283,14 +282,13 @@ static void report_changes(struct daemon *d, const struct runner_options *to)
 	const struct config *c = &to->from;
 	unsigned changes = 0, stay = 0;
 
-	for (const struct option_row *o = c->cli->opts; !option_is_end(o);
-	     o++) {
-		bool live = o->flags & OPTION_LIVE;
+	for (const struct field *o = c->cli->opts; !field_is_end(o); o++) {
+		bool live = o->flags & FIELD_LIVE;
 		const struct config *before =
 			live ? &options_now(d)->from : &d->opt.from;
 		char was[512], is[512];
 
-		if (o->flags & OPTION_COMMAND_LINE || config_same(before, c, o))
+		if (o->flags & FIELD_COMMAND_LINE || config_same(before, c, o))
 			continue;
 		changes += live;
 		stay += !live;

@@ -23,7 +23,7 @@
 #include "transport/transport.h"
 #include "udp/socket.h"
 
-_Static_assert(OPTION_LIST_MAX <= INTERFACES_MAX, "--interface fits");
+_Static_assert(FIELD_TEXTS_MAX <= INTERFACES_MAX, "--interface fits");
 
 /* --- values that are more than a number --- */
 
@@ -108,65 +108,65 @@ static int read_node_name(const char *text, void *to, struct cr_err *e)
 static const char *const sandbox_names[] = { "on", "strict", "off", NULL };
 static const char *const expired_names[] = { "drop", "conceal", NULL };
 
-static const struct option_word coalesce_words[] = {
+static const struct field_word coalesce_words[] = {
 	{ "auto", RX_COALESCE_AUTO }, { 0 }
 };
-static const struct option_word queue_words[] = {
+static const struct field_word queue_words[] = {
 	{ "auto", PLACEMENT_QUEUES_AUTO },
 	{ "global", PLACEMENT_QUEUES_GLOBAL },
 	{ "partitioned", 1 },
 	{ 0 },
 };
-static const struct option_word age_words[] = {
+static const struct field_word age_words[] = {
 	{ "auto", CORE_AGE_AUTO }, { "none", 0 }, { "never", 0 }, { 0 }
 };
-static const struct option_word wait_words[] = { { "auto", 0 }, { 0 } };
+static const struct field_word wait_words[] = { { "auto", 0 }, { 0 } };
 
 /* clang-format off */
-#define AT(m) OPTION_AT(struct runner_options, m)
+#define AT(m) FIELD_IN(struct runner_options, m)
 #define NODE(m) AT(service.node.m)
 #define READ(m, f) .offset = offsetof(struct runner_options, m), .read = f
 /* clang-format on */
 
-static const struct option_row rows[] = {
-	OPTION_HEADING("Network"),
-	OPT(OPTION_TEXT, "rtp", "ADDR:PORT[!ADVERTISED]",
+static const struct field rows[] = {
+	OPT_HEADING("Network"),
+	OPT(FIELD_TEXT, "rtp", "ADDR:PORT[!ADVERTISED]",
 	    "UDP address that receives speech; port 0 takes any free one. "
 	    "ADVERTISED is the address that peers see, if it differs, as "
 	    "behind NAT.",
 	    READ(service.node, read_rtp), .without = "127.0.0.1:40000"),
-	OPT(OPTION_LIST, "interface", "[NAME/]ADDR[!ADVERTISED]",
+	OPT(FIELD_TEXTS, "interface", "[NAME/]ADDR[!ADVERTISED]",
 	    "Address for calls with ports of their own, which call.start "
 	    "chooses by NAME or by the family of its peer's address. Repeat it "
 	    "for IPv4 and IPv6 or for several networks. Default: the address "
 	    "of --rtp."),
-	OPT(OPTION_TEXT, "rtp-ports", "FROM-TO",
+	OPT(FIELD_TEXT, "rtp-ports", "FROM-TO",
 	    "Range of these ports at each interface: a call has an even port "
 	    "for RTP and the odd one above it for RTCP. Default: ports from "
 	    "the kernel.",
 	    READ(service.node.rtp_ports, read_rtp_ports)),
-	OPT(OPTION_TEXT, "send-to", "ADDR[/BITS],...",
+	OPT(FIELD_TEXT, "send-to", "ADDR[/BITS],...",
 	    "Hosts and networks that parties may be at: packets go to no "
 	    "others. Default: all but multicast, reserved and link-local "
 	    "addresses; loopback only from loopback. The daemon never sends to "
 	    "its own control ports.",
 	    READ(send_to, read_send_to)),
-	OPT(CR_OPT_TIME, "rtcp-interval", NULL,
+	OPT(FIELD_TIME, "rtcp-interval", NULL,
 	    "How often, on average, an endpoint that has RTCP reports to its "
 	    "party "
 	    "(RFC 3550, 6.2).",
 	    NODE(rtcp_interval), .dflt = 5 * CR_SEC, .min = 100 * CR_MS,
-	    .max = 600 * CR_SEC, .flags = OPTION_LIVE),
-	OPT(OPTION_TEXT, "tos", "NUMBER|NAME",
+	    .max = 600 * CR_SEC, .flags = FIELD_LIVE),
+	OPT(FIELD_TEXT, "tos", "NUMBER|NAME",
 	    "Differentiated services field (TOS octet, IPv6 traffic class) of "
 	    "the packets sent: a number such as 184 or 0xb8, or the name of a "
 	    "DSCP such as EF or AF41. Default: 0.",
 	    READ(service.node.tos, read_tos)),
-	OPT(OPTION_TEXT, "control", "ADDR:PORT|off",
+	OPT(FIELD_TEXT, "control", "ADDR:PORT|off",
 	    "SCTP address of the control protocol. Its clients need the key. "
 	    "off: none, for nodes with --control-socket or --ng.",
 	    READ(service.listen, read_control), .without = "127.0.0.1:5555"),
-	OPT(OPTION_TEXT, "control-key", "FILE",
+	OPT(FIELD_TEXT, "control-key", "FILE",
 	    "File with the key of SCTP clients in its first line; a client "
 	    "with the key may do everything. A missing file is created. It "
 	    "must belong to root or to the user that starts the daemon, and be "
@@ -174,85 +174,85 @@ static const struct option_row rows[] = {
 	    "~/.codec-runner/control.key, where codec-ctl and codec-feeder of "
 	    "the same user find it.",
 	    AT(control_key)),
-	OPT(CR_OPT_ENUM, "sctp", NULL,
+	OPT(FIELD_CHOICE, "sctp", NULL,
 	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
 	    "or the first that works.",
 	    AT(service.transport), .names = transport_kind_names),
-	OPT(CR_OPT_INT, "udp-port", "PORT",
+	OPT(FIELD_INT, "udp-port", "PORT",
 	    "UDP port that carries SCTP when the built-in stack is used.",
 	    AT(service.listen.udp_port), .dflt = TRANSPORT_UDP_PORT, .min = 1,
 	    .max = 65535),
-	OPT(CR_OPT_TIME, "peer-timeout", NULL,
+	OPT(FIELD_TIME, "peer-timeout", NULL,
 	    "An SCTP client that is silent for longer counts as lost; one that "
 	    "stalls for less keeps its association. Clients have the same "
 	    "option.",
 	    AT(service.peer_timeout), .dflt = TRANSPORT_PEER_TIMEOUT,
 	    .min = TRANSPORT_PEER_TIMEOUT_MIN,
 	    .max = TRANSPORT_PEER_TIMEOUT_MAX),
-	OPT(OPTION_TEXT, "control-socket", "PATH",
+	OPT(FIELD_TEXT, "control-socket", "PATH",
 	    "Accept the control protocol at this Unix socket, too, with one "
 	    "JSON object a line. Its mode is 0660: all clients that may write "
 	    "to it may do everything.",
 	    READ(service.listen_too, read_control_socket)),
-	OPT(OPTION_TEXT, "ng", "[ADDR:]PORT",
+	OPT(FIELD_TEXT, "ng", "[ADDR:]PORT",
 	    "Take requests of the NG protocol, by which telephone systems "
 	    "(Kamailio, OpenSIPS and others) drive media proxies, at this "
 	    "address: UDP and TCP. A port alone is one of 127.0.0.1. It has no "
 	    "password: elsewhere than on loopback it needs --ng-allow, and a "
 	    "closed network.",
 	    AT(ng.address)),
-	OPT(OPTION_TEXT, "ng-allow", "ADDR[/BITS],...",
+	OPT(FIELD_TEXT, "ng-allow", "ADDR[/BITS],...",
 	    "Hosts and networks that may send NG requests; nothing is read "
 	    "from others. Default, on loopback: 127.0.0.0/8,::1.",
-	    .flags = OPTION_LIVE),
-	OPT(CR_OPT_TIME, "ng-silence", NULL,
+	    .flags = FIELD_LIVE),
+	OPT(FIELD_TIME, "ng-silence", NULL,
 	    "Answered calls of NG end after this time without a packet.",
 	    AT(ng.silence), .dflt = NG_SILENCE, .min = 100 * CR_MS,
-	    .max = 7 * 86400 * CR_SEC, .flags = OPTION_LIVE),
-	OPT(CR_OPT_TIME, "ng-patience", NULL,
+	    .max = 7 * 86400 * CR_SEC, .flags = FIELD_LIVE),
+	OPT(FIELD_TIME, "ng-patience", NULL,
 	    "Unanswered calls of NG end after this time, even if packets come.",
 	    AT(ng.patience), .dflt = NG_PATIENCE, .min = 100 * CR_MS,
-	    .max = 86400 * CR_SEC, .flags = OPTION_LIVE),
-	OPT(CR_OPT_INT, "ng-lines", "N",
+	    .max = 86400 * CR_SEC, .flags = FIELD_LIVE),
+	OPT(FIELD_INT, "ng-lines", "N",
 	    "Largest number of media lines of all NG calls. Each takes two "
 	    "ports and four descriptors. An offer beyond that gets the load "
 	    "limit.",
 	    AT(ng.most.lines), .dflt = NG_LINES, .min = 1, .max = 1000000,
-	    .flags = OPTION_LIVE),
-	OPT(CR_OPT_INT, "ng-host-lines", "N",
+	    .flags = FIELD_LIVE),
+	OPT(FIELD_INT, "ng-host-lines", "N",
 	    "Largest number of media lines of one host's calls.",
 	    AT(ng.most.lines_of_host), .dflt = NG_HOST_LINES, .min = 1,
-	    .max = 1000000, .flags = OPTION_LIVE),
-	OPT(CR_OPT_INT, "ng-call-lines", "N",
+	    .max = 1000000, .flags = FIELD_LIVE),
+	OPT(FIELD_INT, "ng-call-lines", "N",
 	    "Largest number of media lines of one call; further ones of a "
 	    "description are refused.",
 	    AT(ng.most.lines_of_call), .dflt = NG_CALL_LINES, .min = 1,
-	    .max = SDP_LINES_MAX, .flags = OPTION_LIVE),
-	OPT(CR_OPT_INT, "ng-host-offers", "N",
+	    .max = SDP_LINES_MAX, .flags = FIELD_LIVE),
+	OPT(FIELD_INT, "ng-host-offers", "N",
 	    "Largest number of unanswered offers of one host. Where these, "
 	    "ports or lines run short, offers end that have been unanswered "
 	    "for a sixteenth of --ng-patience, the oldest first.",
 	    AT(ng.most.offers_of_host), .dflt = NG_HOST_OFFERS, .min = 1,
-	    .max = 1000000, .flags = OPTION_LIVE),
-	OPT(OPTION_TEXT, "http", "ADDR:PORT",
+	    .max = 1000000, .flags = FIELD_LIVE),
+	OPT(FIELD_TEXT, "http", "ADDR:PORT",
 	    "Serve a live view at this address: a page, /state and "
 	    "/history (JSON), /metrics (Prometheus), /healthz, /readyz. It "
 	    "has no password: use 127.0.0.1 or a network that you trust.",
 	    READ(http, read_http)),
-	OPT(CR_OPT_INT, "http-connections", "N",
+	OPT(FIELD_INT, "http-connections", "N",
 	    "Largest number of its connections at a time, at most a quarter of "
 	    "the process's descriptors. Another one waits; a connection that "
 	    "is 5 s old is closed for it.",
 	    AT(http_connections), .dflt = 64, .min = 1, .max = 10000),
-	OPT(CR_OPT_BOOL, "http-control", NULL,
+	OPT(FIELD_BOOL, "http-control", NULL,
 	    "The page may switch the scheduler.", AT(http_control),
-	    .flags = OPTION_LIVE),
-	OPT(CR_OPT_ENUM, "io", NULL,
+	    .flags = FIELD_LIVE),
+	OPT(FIELD_CHOICE, "io", NULL,
 	    "How to receive and send packets: by io_uring (Linux 6.1 or "
 	    "later), by epoll, recvmmsg and sendmmsg, or by the first that "
 	    "works.",
 	    NODE(io), .names = udp_io_names),
-	OPT(CR_OPT_TIME, "rx-coalesce", "auto|TIME",
+	OPT(FIELD_TIME, "rx-coalesce", "auto|TIME",
 	    "How long a receiver sleeps after it has taken all packets: fewer "
 	    "wake-ups, but up to that much more delay. 0s: it does not sleep. "
 	    "auto: it does not while its CPU has time to spare; the busier "
@@ -260,39 +260,39 @@ static const struct option_row rows[] = {
 	    NODE(coalesce), .words = coalesce_words, .dflt = RX_COALESCE_AUTO,
 	    .min = 0, .max = 10 * CR_MS, .without = "auto"),
 
-	OPTION_HEADING("Scheduling"),
-	{ .kind = OPTION_TEXT,
+	OPT_HEADING("Scheduling"),
+	{ .kind = FIELD_TEXT,
 	  .name = "scheduler",
 	  .letter = 's',
-	  .arg = "NAME[,KEY=VALUE...]",
+	  .label = "NAME[,KEY=VALUE...]",
 	  .help = "Scheduling policy. It can also be the path of a shared "
 		  "object (./mine.so), or kernel:NAME, a scheduler of the "
 		  "kernel as a baseline. See --schedulers.",
 	  NODE(scheduler),
 	  .without = "edf",
-	  .flags = OPTION_LIVE },
-	OPT(OPTION_TEXT, "plugin-dir", "DIR",
+	  .flags = FIELD_LIVE },
+	OPT(FIELD_TEXT, "plugin-dir", "DIR",
 	    "Folder from which clients may load policies by name (mine.so), "
 	    "with scheduler.set of the control protocol.",
-	    AT(service.plugin_dir), .flags = OPTION_LIVE),
-	{ .kind = CR_OPT_INT,
+	    AT(service.plugin_dir), .flags = FIELD_LIVE),
+	{ .kind = FIELD_INT,
 	  .name = "workers",
 	  .letter = 'w',
-	  .arg = "N",
+	  .label = "N",
 	  .help = "Number of worker threads. Default: one for each CPU of "
 		  "--pin, else one for each CPU but the receivers'.",
 	  AT(place.workers),
 	  .min = 1,
 	  .max = CR_MAX_CPUS,
 	  .without = "" },
-	OPT(OPTION_TEXT, "pin", "LIST",
+	OPT(FIELD_TEXT, "pin", "LIST",
 	    "CPUs that the workers are pinned to, such as 1,4-7; or none. The "
 	    "daemon's other threads do not run there. By default those threads "
 	    "have only the receivers' CPUs.",
 	    .without = ""),
-	{ .kind = CR_OPT_INT,
+	{ .kind = FIELD_INT,
 	  .name = "receivers",
-	  .arg = "N",
+	  .label = "N",
 	  .help = "Number of receiver threads. They share calls with ports of "
 		  "their own in turn, calls at the shared port by their SSRC. "
 		  "Default: one for each CPU of --rx-cpu, else one for every 8 "
@@ -301,12 +301,12 @@ static const struct option_row rows[] = {
 	  .min = 1,
 	  .max = NODE_RECEIVERS_MAX,
 	  .without = "" },
-	OPT(OPTION_TEXT, "rx-cpu", "LIST",
+	OPT(FIELD_TEXT, "rx-cpu", "LIST",
 	    "CPUs that the receivers are pinned to, in turn: more receivers "
 	    "than CPUs share them. Or none. Default: CPUs that no worker has, "
 	    "spread over the caches.",
 	    .without = ""),
-	OPT(CR_OPT_INT, "run-queues", "DOMAINS",
+	OPT(FIELD_INT, "run-queues", "DOMAINS",
 	    "global: all workers share one run queue; partitioned: each has "
 	    "its own; a number: that many workers share one; auto: up to 8 "
 	    "workers share one; more, if they are pinned, have one for each "
@@ -314,23 +314,23 @@ static const struct option_row rows[] = {
 	    AT(place.run_queues), .words = queue_words,
 	    .dflt = PLACEMENT_QUEUES_AUTO, .min = 1, .max = CR_MAX_CPUS,
 	    .without = "auto"),
-	OPT(CR_OPT_BOOL, "poll", NULL,
+	OPT(FIELD_BOOL, "poll", NULL,
 	    "Idle workers spin instead of sleeping: less delay, but a busy "
 	    "CPU. Use it where nothing else runs on the workers' CPUs: a CPU "
 	    "that sleeps between frames may wake up at a lower clock frequency "
 	    "and keep it for milliseconds.",
 	    NODE(poll)),
-	OPT(CR_OPT_BOOL, "send-each", NULL,
+	OPT(FIELD_BOOL, "send-each", NULL,
 	    "Send every packet by itself at once. Otherwise a worker with more "
 	    "work gathers packets for up to 0.25 ms, which saves most of the "
 	    "cost of system calls. Workers that share a run queue never "
 	    "gather.",
 	    NODE(send_each)),
-	OPT(CR_OPT_BOOL, "realtime", NULL,
+	OPT(FIELD_BOOL, "realtime", NULL,
 	    "Give the receivers real-time priority (needs CAP_SYS_NICE), so "
 	    "that workers cannot starve them.",
 	    NODE(realtime)),
-	OPT(CR_OPT_BOOL, "realtime-workers", NULL,
+	OPT(FIELD_BOOL, "realtime-workers", NULL,
 	    "Give the workers real-time priority, too, below the receivers' "
 	    "(implies --realtime), so that programs without one do not delay "
 	    "frames; otherwise a node that needs a hundredth of a core can "
@@ -341,49 +341,49 @@ static const struct option_row rows[] = {
 	    "wait. Schedulers of the kernel have priorities of their own.",
 	    NODE(realtime_workers)),
 
-	OPT(CR_OPT_TIME, "watchdog", NULL,
+	OPT(FIELD_TIME, "watchdog", NULL,
 	    "If a call's frames wait for this time while a worker has nothing "
 	    "to do, the call is released again; if that does not help, fifo "
 	    "replaces the scheduler. If a worker is in one frame for this "
 	    "time, it is replaced, and the call is ended (reason \"hung\"). At "
 	    "least 100ms; 0: neither.",
-	    NODE(watchdog), .dflt = 2 * CR_SEC, .flags = OPTION_ZERO,
+	    NODE(watchdog), .dflt = 2 * CR_SEC, .flags = FIELD_ZERO,
 	    .min = 100 * CR_MS, .max = 3600 * CR_SEC),
 
-	OPTION_HEADING("Calls"),
-	OPT(CR_OPT_BOOL, "no-admission", NULL,
+	OPT_HEADING("Calls"),
+	OPT(FIELD_BOOL, "no-admission", NULL,
 	    "Accept every call, even beyond the capacity (for overload "
 	    "experiments).",
-	    NODE(admission), .flags = OPTION_OFF | OPTION_LIVE),
-	OPT(CR_OPT_PPM, "capacity", "SHARE",
+	    NODE(admission), .flags = FIELD_OFF | FIELD_LIVE),
+	OPT(FIELD_SHARE, "capacity", "SHARE",
 	    "Share of each worker that admission may fill.", NODE(capacity_ppm),
-	    .dflt = 970000, .min = 1, .max = CR_PPM, .flags = OPTION_LIVE),
-	OPT(CR_OPT_INT, "max-calls", "N", "Largest number of calls at a time.",
+	    .dflt = 970000, .min = 1, .max = CR_PPM, .flags = FIELD_LIVE),
+	OPT(FIELD_INT, "max-calls", "N", "Largest number of calls at a time.",
 	    NODE(max_calls), .dflt = 100000, .min = 1, .max = 10000000,
-	    .flags = OPTION_LIVE),
-	OPT(CR_OPT_INT, "memory-reserve", "MIB",
+	    .flags = FIELD_LIVE),
+	OPT(FIELD_INT, "memory-reserve", "MIB",
 	    "If limits of memory (RLIMIT_AS, RLIMIT_DATA) leave less than "
 	    "this, new calls, endpoints and conversions are refused, so that "
 	    "present ones can continue.",
 	    NODE(memory_reserve), .dflt = 64, .min = 0, .max = 1 << 20,
-	    .flags = OPTION_LIVE),
-	OPT(CR_OPT_INT, "ring", "FRAMES",
+	    .flags = FIELD_LIVE),
+	OPT(FIELD_INT, "ring", "FRAMES",
 	    "Number of frames that may wait for each call. Beyond it, a new "
 	    "frame replaces the oldest.",
 	    NODE(ring_frames), .dflt = 8, .min = 2, .max = 4096,
-	    .flags = OPTION_LIVE),
-	OPT(CR_OPT_TIME, "max-age", "auto|none|TIME",
+	    .flags = FIELD_LIVE),
+	OPT(FIELD_TIME, "max-age", "auto|none|TIME",
 	    "Frames that are older than this when their turn comes are not "
 	    "transcoded. auto: older than four times their call's deadline or "
 	    "packet time, 90 ms at most, and late; of best-effort calls, older "
 	    "than 90 ms. none or 0: there is no limit.",
 	    NODE(max_age), .words = age_words, .dflt = CORE_AGE_AUTO, .min = 0,
-	    .max = 60 * CR_SEC, .without = "auto", .flags = OPTION_LIVE),
-	OPT(CR_OPT_ENUM, "expired", NULL,
+	    .max = 60 * CR_SEC, .without = "auto", .flags = FIELD_LIVE),
+	OPT(FIELD_CHOICE, "expired", NULL,
 	    "What becomes of these frames: they are dropped, or replaced by "
 	    "NO_DATA or concealment.",
-	    NODE(expired), .names = expired_names, .flags = OPTION_LIVE),
-	OPT(CR_OPT_ENUM, "shed", NULL,
+	    NODE(expired), .names = expired_names, .flags = FIELD_LIVE),
+	OPT(FIELD_CHOICE, "shed", NULL,
 	    "Which frames are dropped in overload. age: those that are too old "
 	    "(--max-age), no others. pattern, quiet: some of each call before "
 	    "that, ever more the longer frames wait, so that none waits long: "
@@ -393,155 +393,155 @@ static const struct option_row rows[] = {
 	    "conceal a lost packet. Nothing is dropped while no frame of its "
 	    "class waits for --shed-wait.",
 	    NODE(shed.kind), .dflt = SHED_QUIET, .names = shed_names,
-	    .flags = OPTION_LIVE),
-	OPT(CR_OPT_TIME, "shed-wait", "auto|TIME",
+	    .flags = FIELD_LIVE),
+	OPT(FIELD_TIME, "shed-wait", "auto|TIME",
 	    "How long frames wait before --shed may drop any. auto: the longer "
 	    "of its call's packet time and deadline, of best-effort calls the "
 	    "packet time.",
 	    NODE(shed.wait), .words = wait_words, .min = SHED_WAIT_MIN,
-	    .max = SHED_WAIT_MAX, .without = "auto", .flags = OPTION_LIVE),
-	OPT(OPTION_LIST, "codec", "FILE", CODEC_OPTION_HELP),
-	OPT(CR_OPT_ENUM, "codec-kernels", NULL,
+	    .max = SHED_WAIT_MAX, .without = "auto", .flags = FIELD_LIVE),
+	OPT(FIELD_TEXTS, "codec", "FILE", CODEC_OPTION_HELP),
+	OPT(FIELD_CHOICE, "codec-kernels", NULL,
 	    "Functions inside the codec libraries: the libraries' own (stock); "
 	    "ours for CPUs with AVX2, which are faster, with bit-identical "
 	    "output (avx2); or the fastest that the CPU can run (auto).",
 	    AT(kernels), .names = cr_kernels_names),
-	OPT(CR_OPT_TIME, "grace", NULL,
+	OPT(FIELD_TIME, "grace", NULL,
 	    "How long calls go on after the control connection of their "
 	    "client is lost. A client that is silent counts as lost after "
 	    "--peer-timeout.",
 	    AT(service.grace), .dflt = 5 * CR_SEC, .min = 0,
-	    .max = 3600 * CR_SEC, .flags = OPTION_LIVE),
-	OPT(CR_OPT_TIME, "drain-timeout", NULL,
+	    .max = 3600 * CR_SEC, .flags = FIELD_LIVE),
+	OPT(FIELD_TIME, "drain-timeout", NULL,
 	    "How long calls may go on after SIGTERM, SIGINT or drain of the "
 	    "control protocol. A second signal ends them at once.",
 	    AT(service.drain_limit), .dflt = 10 * CR_SEC, .min = 0,
-	    .max = 86400 * CR_SEC, .flags = OPTION_LIVE),
+	    .max = 86400 * CR_SEC, .flags = FIELD_LIVE),
 
-	OPTION_HEADING("Conversions"),
-	OPT(OPTION_TEXT, "spool", "DIR",
+	OPT_HEADING("Conversions"),
+	OPT(FIELD_TEXT, "spool", "DIR",
 	    "Folder whose files clients may convert, with convert.start of the "
 	    "control protocol (codec-ctl convert). Conversions are "
 	    "best-effort work under the same scheduler. Only one daemon at a "
 	    "time can use a folder.",
 	    NODE(convert.dir)),
-	OPT(CR_OPT_INT, "max-conversions", "N",
+	OPT(FIELD_INT, "max-conversions", "N",
 	    "Largest number of conversions that wait or run.",
 	    NODE(convert.max), .dflt = 1000, .min = 1, .max = 100000,
-	    .flags = OPTION_LIVE),
-	OPT(CR_OPT_INT, "conversions", "N",
+	    .flags = FIELD_LIVE),
+	OPT(FIELD_INT, "conversions", "N",
 	    "Largest number of conversions that run at a time. They have an "
 	    "eighth of the descriptors at most, two each.",
 	    NODE(convert.running), .dflt = 32, .min = 1, .max = 1024,
-	    .flags = OPTION_LIVE),
-	OPT(CR_OPT_INT, "convert-max-mib", "MIB",
+	    .flags = FIELD_LIVE),
+	OPT(FIELD_INT, "convert-max-mib", "MIB",
 	    "Largest file that is converted.", NODE(convert.max_bytes),
 	    .dflt = 1024, .min = 1, .max = 1 << 20),
-	OPT(CR_OPT_INT, "convert-floor", "FRAMES",
+	OPT(FIELD_INT, "convert-floor", "FRAMES",
 	    "Frames a second that each running conversion gets even if calls "
 	    "need the CPU, under schedulers with deadlines. The conversion is "
 	    "admitted as a soft task of that rate, and waits until there is "
 	    "room. 0: conversions get the calls' spare time.",
-	    NODE(convert.floor), .min = 0, .max = 1000, .flags = OPTION_LIVE),
+	    NODE(convert.floor), .min = 0, .max = 1000, .flags = FIELD_LIVE),
 
-	OPTION_HEADING("Output"),
-	OPT(OPTION_TEXT, "trace", "FILE", "Write a record of every frame.",
+	OPT_HEADING("Output"),
+	OPT(FIELD_TEXT, "trace", "FILE", "Write a record of every frame.",
 	    AT(trace)),
-	OPT(OPTION_TEXT, "trace-dir", "DIR",
+	OPT(FIELD_TEXT, "trace-dir", "DIR",
 	    "Folder to which clients may write traces, with trace.start of the "
 	    "control protocol.",
-	    AT(service.trace_dir), .flags = OPTION_LIVE),
-	OPT(CR_OPT_BOOL, "overwrite", NULL, "Replace an existing trace file.",
+	    AT(service.trace_dir), .flags = FIELD_LIVE),
+	OPT(FIELD_BOOL, "overwrite", NULL, "Replace an existing trace file.",
 	    AT(trace_overwrite)),
-	OPT(CR_OPT_INT, "trace-records", "N",
+	OPT(FIELD_INT, "trace-records", "N",
 	    "Number of records that may wait in each thread for the writer of "
 	    "the trace.",
 	    NODE(trace_records), .dflt = 65536, .min = 1024, .max = 1 << 24),
-	OPT(OPTION_TEXT, "records", "FILE",
+	OPT(FIELD_TEXT, "records", "FILE",
 	    "Append a line of JSON for each call that ends: parties, codecs, "
 	    "times, losses, delay, MOS, the reason of its end and who ended "
 	    "it. SIGHUP opens the file again, and that of --log-file.",
 	    AT(records)),
-	OPT(CR_OPT_TIME, "records-interim", NULL,
+	OPT(FIELD_TIME, "records-interim", NULL,
 	    "Also append a line for each running call, within a second of its "
 	    "start and at this interval: a crash loses no call, and this time "
 	    "of it at most. At least 1s; 0: none.",
 	    AT(service.records_interim), .min = CR_SEC, .max = 86400 * CR_SEC,
-	    .flags = OPTION_ZERO | OPTION_LIVE),
-	OPT(OPTION_TEXT, "node-name", "NAME",
+	    .flags = FIELD_ZERO | FIELD_LIVE),
+	OPT(FIELD_TEXT, "node-name", "NAME",
 	    "This node's name in records. Default: the name of the host.",
 	    READ(service.node.name, read_node_name)),
-	OPT(OPTION_TEXT, "log-file", "FILE", "Log there instead of stderr.",
+	OPT(FIELD_TEXT, "log-file", "FILE", "Log there instead of stderr.",
 	    AT(log_file)),
-	OPT(CR_OPT_ENUM, "log-format", NULL,
+	OPT(FIELD_CHOICE, "log-format", NULL,
 	    "How entries of the log look. text: a line of key=value pairs; "
 	    "json: a JSON object a line; journal: an entry of systemd's "
 	    "journal, with a field for each pair (CR_EVENT, CR_CALL, ...), by "
 	    "its own socket. auto: journal, if stderr is the journal and there "
 	    "is no --log-file; else text.",
 	    AT(log_format), .names = log_format_names),
-	OPT(CR_OPT_ENUM, "log-level", NULL, "How much to log.", AT(log_level),
-	    .dflt = LOG_INFO, .names = log_level_names, .flags = OPTION_LIVE),
-	OPT(CR_OPT_BOOL, "schedulers", NULL,
+	OPT(FIELD_CHOICE, "log-level", NULL, "How much to log.", AT(log_level),
+	    .dflt = LOG_INFO, .names = log_level_names, .flags = FIELD_LIVE),
+	OPT(FIELD_BOOL, "schedulers", NULL,
 	    "List the schedulers with their options, first the plug-in that "
 	    "--scheduler names, and exit.",
-	    AT(show_schedulers), .flags = OPTION_COMMAND_LINE),
-	OPT(CR_OPT_BOOL, "codecs", NULL,
+	    AT(show_schedulers), .flags = FIELD_COMMAND_LINE),
+	OPT(FIELD_BOOL, "codecs", NULL,
 	    "Measure and list the cost of a frame of each codec on this "
 	    "machine, and exit.",
-	    AT(show_codecs), .flags = OPTION_COMMAND_LINE),
-	OPT(CR_OPT_TIME, "seconds", NULL, "Time that --codecs may take.",
+	    AT(show_codecs), .flags = FIELD_COMMAND_LINE),
+	OPT(FIELD_TIME, "seconds", NULL, "Time that --codecs may take.",
 	    AT(seconds), .dflt = 10 * CR_SEC, .min = 100 * CR_MS,
-	    .max = 3600 * CR_SEC, .flags = OPTION_COMMAND_LINE),
-	OPT(OPTION_TEXT, "plan", "MIX",
+	    .max = 3600 * CR_SEC, .flags = FIELD_COMMAND_LINE),
+	OPT(FIELD_TEXT, "plan", "MIX",
 	    "Measure how many calls of a mix this machine carries, with the "
 	    "other options as given, and exit. MIX is a list of A<->B for "
 	    "calls of both directions, or A->B for one, of codecs with their "
 	    "modes, and shares: \"pcma<->amr-wb, opus/24<->pcmu:30%\". Calls "
 	    "without a share have the rest.",
-	    AT(plan), .flags = OPTION_COMMAND_LINE),
-	OPT(CR_OPT_BOOL, "json", NULL,
+	    AT(plan), .flags = FIELD_COMMAND_LINE),
+	OPT(FIELD_BOOL, "json", NULL,
 	    "Print the output of --codecs, --schedulers and --plan as JSON.",
-	    AT(json), .flags = OPTION_COMMAND_LINE),
+	    AT(json), .flags = FIELD_COMMAND_LINE),
 
-	OPTION_HEADING("Rights"),
-	OPT(OPTION_TEXT, "user", "NAME",
+	OPT_HEADING("Rights"),
+	OPT(FIELD_TEXT, "user", "NAME",
 	    "Started by root, become this user, with its groups, before ports, "
 	    "sockets and files are opened, except those of options and codecs. "
 	    "CAP_SYS_NICE is kept if --realtime, --realtime-workers or a "
 	    "scheduler of the kernel needs it.",
 	    .without = ""),
-	OPT(CR_OPT_ENUM, "sandbox", NULL,
+	OPT(FIELD_CHOICE, "sandbox", NULL,
 	    "on: system calls that the daemon does not need fail, and those of "
 	    "an intruder, such as executing a program, end it (seccomp). "
 	    "strict: all of them end it, for tests. With --io epoll, those of "
 	    "io_uring are not needed.",
 	    AT(sandbox), .names = sandbox_names),
 
-	OPTION_HEADING("Configuration", .flags = OPTION_COMMAND_LINE),
-	OPT(OPTION_TEXT, "config", "FILE|none",
+	OPT_HEADING("Configuration", .flags = FIELD_COMMAND_LINE),
+	OPT(FIELD_TEXT, "config", "FILE|none",
 	    "Read options from this file, codec-runner.conf(5). "
 	    "Default: " RUNNER_CONFIG
 	    ", if it exists. The command line replaces the file's values; "
 	    "--NAME=no unsets a flag. SIGHUP reads the file again.",
-	    .flags = OPTION_COMMAND_LINE),
-	OPT(CR_OPT_BOOL, "check-config", NULL,
+	    .flags = FIELD_COMMAND_LINE),
+	OPT(FIELD_BOOL, "check-config", NULL,
 	    "Print the errors of the file and the command line, and exit. No "
 	    "port and no file that they name is opened, but schedulers and "
 	    "codecs of shared objects are loaded.",
-	    AT(check), .flags = OPTION_COMMAND_LINE),
-	OPT(CR_OPT_BOOL, "dump-config", NULL,
+	    AT(check), .flags = FIELD_COMMAND_LINE),
+	OPT(FIELD_BOOL, "dump-config", NULL,
 	    "Print the effective options, each with its origin, as such a "
 	    "file, and exit.",
-	    AT(dump), .flags = OPTION_COMMAND_LINE),
-	OPT(CR_OPT_BOOL, "example-config", NULL,
+	    AT(dump), .flags = FIELD_COMMAND_LINE),
+	OPT(FIELD_BOOL, "example-config", NULL,
 	    "Print a file with every option, its help and its default, all as "
 	    "comments, and exit.",
-	    AT(show_example), .flags = OPTION_COMMAND_LINE),
-	{ .kind = CR_OPT_BOOL,
+	    AT(show_example), .flags = FIELD_COMMAND_LINE),
+	{ .kind = FIELD_BOOL,
 	  .name = "man-config",
 	  AT(show_page),
-	  .flags = OPTION_COMMAND_LINE },
+	  .flags = FIELD_COMMAND_LINE },
 	{ .name = NULL },
 };
 
@@ -670,7 +670,7 @@ static void check_network(struct runner_options *o)
 {
 	struct node_config *n = &o->service.node;
 	const char *acl = text_of(o, "ng-allow");
-	const struct option_list *interfaces =
+	const struct field_texts *interfaces =
 		&config_given(&o->from, "interface")->text;
 	struct cr_err e;
 	int err = 0;
@@ -730,7 +730,7 @@ static void check_together(struct runner_options *o)
  * run. */
 static void load_parts(struct runner_options *o)
 {
-	const struct option_list *codecs =
+	const struct field_texts *codecs =
 		&config_given(&o->from, "codec")->text;
 	const char *user = text_of(o, "user");
 	struct cr_err e;

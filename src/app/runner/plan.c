@@ -31,7 +31,7 @@
 #include "base/clock.h"
 #include "base/topology.h"
 #include "base/descriptors.h"
-#include "base/options.h"
+#include "base/field.h"
 #include "base/rcu.h"
 #include "engine/scheduler.h"
 #include "node/call_check.h"
@@ -39,7 +39,7 @@
 #include "node/node.h"
 #include "protocol/tables/call.h"
 #include "protocol/results.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "rtp/rtp.h"
 #include "udp/socket.h"
 

@@ -32,7 +32,7 @@
 
 /* The command line; all text is argv's. */
 static struct {
-	struct option_list schedulers, plugins, settings;
+	struct field_texts schedulers, plugins, settings;
 	const char *run_queues, *replay, *out, *trace;
 	bool json, quiet, analyse, stand_in;
 	int64_t threads, kernels;
@@ -44,17 +44,17 @@ static struct {
 static const char *const preempt_names[] = { "frame", "quantum", "full", NULL };
 
 #define OVERHEAD(n, h, v)                                                      \
-	OPT(CR_OPT_TIME, "overhead-" n, NULL, h, AT(platform.overhead.v),      \
+	OPT(FIELD_TIME, "overhead-" n, NULL, h, AT(platform.overhead.v),       \
 	    .dflt = UNSET, .min = 0, .max = CR_SEC, .without = "")
 
-#define AT(m) OPTION_AT(__typeof__(given), m)
+#define AT(m) FIELD_IN(__typeof__(given), m)
 
-static const struct option_row rows[] = {
-	OPTION_HEADING("Scheduling"),
-	{ .kind = OPTION_LIST,
+static const struct field rows[] = {
+	OPT_HEADING("Scheduling"),
+	{ .kind = FIELD_TEXTS,
 	  .name = "scheduler",
 	  .letter = 's',
-	  .arg = "NAME[,OPTION=VALUE]...",
+	  .label = "NAME[,OPTION=VALUE]...",
 	  .help = "Scheduler, instead of those that the campaign lists (edf if "
 		  "it lists none). Repeat it for several, or put commas "
 		  "between them (edf,rr,quantum=5ms,bfs: a word without = "
@@ -62,7 +62,7 @@ static const struct option_row rows[] = {
 		  "--schedulers lists all schedulers. A name with a slash is a "
 		  "shared object.",
 	  AT(schedulers) },
-	OPT(CR_OPT_BOOL, "stand-in", NULL,
+	OPT(FIELD_BOOL, "stand-in", NULL,
 	    "When a scheduler breaks its contract, warn and continue with "
 	    "fifo, as codec-runner does. The result is fifo's, and its name "
 	    "has the scheduler and the time; the exit code does not change. "
@@ -70,29 +70,29 @@ static const struct option_row rows[] = {
 	    "(--out) has what was played, and codec-report compares it with "
 	    "nothing.",
 	    AT(stand_in)),
-	OPT(CR_OPT_ENUM, "preempt", NULL,
+	OPT(FIELD_CHOICE, "preempt", NULL,
 	    "When a job can be interrupted: never, as in live mode (frame); "
 	    "on a grid of --quantum (quantum); at any moment (full).",
 	    AT(platform.preempt), .dflt = UNSET, .names = preempt_names,
 	    .without = "frame"),
-	OPT(CR_OPT_TIME, "quantum", NULL, "The grid for --preempt=quantum.",
+	OPT(FIELD_TIME, "quantum", NULL, "The grid for --preempt=quantum.",
 	    AT(platform.quantum), .dflt = UNSET, .min = CR_US,
 	    .max = 10 * CR_SEC, .without = "1ms"),
-	OPT(CR_OPT_ENUM, "shed", NULL,
+	OPT(FIELD_CHOICE, "shed", NULL,
 	    "Which frames are dropped in overload before they are too old, as "
 	    "codec-runner's --shed. The campaign's flow sets their loudness "
 	    "(voice).",
 	    AT(platform.shed), .dflt = UNSET, .names = shed_names,
 	    .without = "age"),
-	OPT(CR_OPT_TIME, "shed-wait", NULL,
+	OPT(FIELD_TIME, "shed-wait", NULL,
 	    "How long a frame waits before --shed may drop it.",
 	    AT(platform.shed_wait), .dflt = UNSET, .min = SHED_WAIT_MIN,
 	    .max = SHED_WAIT_MAX, .without = "auto"),
 
-	OPTION_HEADING("Machine"),
-	OPT(CR_OPT_INT, "cpus", "N", "Number of CPUs.", AT(platform.cpus),
+	OPT_HEADING("Machine"),
+	OPT(FIELD_INT, "cpus", "N", "Number of CPUs.", AT(platform.cpus),
 	    .dflt = UNSET, .min = 1, .max = CR_MAX_CPUS, .without = "1"),
-	OPT(OPTION_TEXT, "run-queues", "global|partitioned|N",
+	OPT(FIELD_TEXT, "run-queues", "global|partitioned|N",
 	    "One run queue for all CPUs (global), one for each (partitioned), "
 	    "or N of them.",
 	    AT(run_queues)),
@@ -108,34 +108,34 @@ static const struct option_row rows[] = {
 		 "build/release/tests/bench/engine/bench_contention measures "
 		 "it.",
 		 lock),
-	OPT(CR_OPT_INT, "receivers", "N",
+	OPT(FIELD_INT, "receivers", "N",
 	    "Number of receivers, each with a CPU beside --cpus, which share "
 	    "the calls in turn. A packet becomes a job when its receiver has "
 	    "finished with it; with 0, when it comes.",
 	    AT(platform.receivers.count), .dflt = UNSET, .min = 0,
 	    .max = CR_MAX_CPUS, .without = "0"),
-	OPT(CR_OPT_TIME, "receiver-cost", NULL,
+	OPT(FIELD_TIME, "receiver-cost", NULL,
 	    "CPU time that a receiver takes for a packet.",
 	    AT(platform.receivers.cost), .dflt = UNSET, .min = 0, .max = CR_SEC,
 	    .without = "0"),
-	OPT(CR_OPT_TIME, "receiver-wake", NULL,
+	OPT(FIELD_TIME, "receiver-wake", NULL,
 	    "CPU time that a receiver takes to wake up. It sleeps when there "
 	    "is no packet.",
 	    AT(platform.receivers.wake), .dflt = UNSET, .min = 0, .max = CR_SEC,
 	    .without = "0"),
-	OPT(CR_OPT_INT, "receiver-waiting", "N",
+	OPT(FIELD_INT, "receiver-waiting", "N",
 	    "Packets that may wait for a receiver. Further ones are dropped.",
 	    AT(platform.receivers.waiting), .dflt = UNSET, .min = 1,
 	    .max = CAMPAIGN_WAITING_MAX, .without = "20000"),
-	OPT(OPTION_LIST, "codec", "FILE", CODEC_OPTION_HELP, AT(plugins)),
-	OPT(CR_OPT_ENUM, "codec-kernels", NULL,
+	OPT(FIELD_TEXTS, "codec", "FILE", CODEC_OPTION_HELP, AT(plugins)),
+	OPT(FIELD_CHOICE, "codec-kernels", NULL,
 	    "Functions with which the cost of a flow with codecs is measured: "
 	    "the codec libraries' own (stock), ours for CPUs with AVX2 (avx2), "
 	    "or the fastest that the CPU can run (auto). See codec-runner(1).",
 	    AT(kernels), .names = cr_kernels_names),
 
-	OPTION_HEADING("Load"),
-	OPT(OPTION_TEXT, "replay", "FOLDER|TRACE",
+	OPT_HEADING("Load"),
+	OPT(FIELD_TEXT, "replay", "FOLDER|TRACE",
 	    "Instead of a campaign, play a recorded run: the arrivals, costs, "
 	    "classes, deadlines, weights and importance of its frames, as its "
 	    "trace has them, under its own schedulers or those of --scheduler, "
@@ -143,7 +143,7 @@ static const struct option_row rows[] = {
 	    "and printed; --overhead-... replaces it. --set works as on a "
 	    "campaign that describes it.",
 	    AT(replay)),
-	OPT(OPTION_LIST, "set", "KEY=VALUE",
+	OPT(FIELD_TEXTS, "set", "KEY=VALUE",
 	    "Set KEY of the campaign to VALUE. Dots separate sections from "
 	    "keys, and a flow has its name or its number: platform.cpus=4, "
 	    "flows.speech.load=110%, flows[0].network.loss=2%. VALUE is "
@@ -151,16 +151,15 @@ static const struct option_row rows[] = {
 	    "like the file. KEY= removes the key. May be repeated. Other "
 	    "options, such as --cpus, take precedence.",
 	    AT(settings)),
-	OPT(CR_OPT_INT, "seed", "N",
-	    "Use this in place of the campaign's seed.", AT(seed),
-	    .dflt = UNSET, .min = 0, .max = INT64_MAX, .without = ""),
-	OPT(CR_OPT_TIME, "duration", NULL,
+	OPT(FIELD_INT, "seed", "N", "Use this in place of the campaign's seed.",
+	    AT(seed), .dflt = UNSET, .min = 0, .max = INT64_MAX, .without = ""),
+	OPT(FIELD_TIME, "duration", NULL,
 	    "Use this in place of the campaign's duration.", AT(duration),
 	    .dflt = UNSET, .min = CR_MS, .max = 2592000 * CR_SEC,
 	    .without = ""),
 
-	OPTION_HEADING("Speed"),
-	OPT(CR_OPT_INT, "jobs", "N",
+	OPT_HEADING("Speed"),
+	OPT(FIELD_INT, "jobs", "N",
 	    "Number of threads that simulate. Default: one for each CPU that "
 	    "codec-sim may use. Each run queue is simulated by one thread, so "
 	    "more threads help only with several run queues. The result and "
@@ -168,27 +167,27 @@ static const struct option_row rows[] = {
 	    AT(threads), .dflt = UNSET, .min = 1, .max = CR_MAX_CPUS,
 	    .without = ""),
 
-	OPTION_HEADING("Output"),
-	{ .kind = OPTION_TEXT,
+	OPT_HEADING("Output"),
+	{ .kind = FIELD_TEXT,
 	  .name = "out",
 	  .letter = 'o',
-	  .arg = "DIR",
+	  .label = "DIR",
 	  .help = "Write run.json, calls.csv and trace.bin into this folder. "
 		  "With several schedulers, each has a folder in it.",
 	  AT(out) },
-	OPT(OPTION_TEXT, "trace", "FILE",
+	OPT(FIELD_TEXT, "trace", "FILE",
 	    "Write a trace of every job to this file; codec-report reads it.",
 	    AT(trace)),
-	OPT(CR_OPT_BOOL, "json", NULL, "Print run.json in place of the table.",
+	OPT(FIELD_BOOL, "json", NULL, "Print run.json in place of the table.",
 	    AT(json)),
-	OPT(CR_OPT_BOOL, "analyse", NULL,
+	OPT(FIELD_BOOL, "analyse", NULL,
 	    "Do not play the campaign, but print the analysis of its calls "
 	    "under edf-hsb (with the options of the list of schedulers): "
 	    "whether its constraints are met, the budgets, the bound on each "
 	    "call's lateness, and the play-out buffer that it needs. With "
 	    "--json it is JSON.",
 	    AT(analyse)),
-	{ .kind = CR_OPT_BOOL,
+	{ .kind = FIELD_BOOL,
 	  .name = "quiet",
 	  .letter = 'q',
 	  .help = "No progress.",
@@ -334,7 +333,7 @@ static int set_platform(const struct campaign *c, struct campaign_platform *p,
 			struct cr_err *e)
 {
 	*p = c->platform;
-	for (const struct option_row *o = rows; !option_is_end(o); o++) {
+	for (const struct field *o = rows; !field_is_end(o); o++) {
 		size_t at = o->offset - offsetof(__typeof__(given), platform);
 		int64_t value;
 
@@ -387,7 +386,7 @@ static int check_schedulers(const struct job *j, struct cr_err *e)
 
 /* "edf,rr,quantum=5ms" is edf, and rr with an option: what has no value is a
  * name. The texts are @list's for the process's life. */
-static int split_schedulers(struct option_list *list, struct cr_err *e)
+static int split_schedulers(struct field_texts *list, struct cr_err *e)
 {
 	for (unsigned i = 0; i < given.schedulers.count; i++) {
 		char *text = strdup(given.schedulers.item[i]), *save = NULL;
@@ -400,10 +399,10 @@ static int split_schedulers(struct option_list *list, struct cr_err *e)
 				item[-1] = ','; /* it is the last one's */
 				continue;
 			}
-			if (list->count == OPTION_LIST_MAX)
+			if (list->count == FIELD_TEXTS_MAX)
 				return cr_fail(e, -EINVAL,
 					       "more than %u schedulers",
-					       OPTION_LIST_MAX);
+					       FIELD_TEXTS_MAX);
 			list->item[list->count++] = item;
 		}
 	}
@@ -414,7 +413,7 @@ static int set_schedulers(const struct campaign *c, struct job *j,
 			  struct cr_err *e)
 {
 	static const char *const fallback[] = { "edf" };
-	static struct option_list named;
+	static struct field_texts named;
 
 	j->schedulers = fallback;
 	j->nschedulers = 1;

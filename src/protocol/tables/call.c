@@ -763,7 +763,7 @@ const struct field record_fields[] = {
 	  .help = "of the call: the node's name, when the node started (ms "
 		  "since 1970), and the number of the first of its streams. No "
 		  "other call has it; all records of this one do" },
-	{ ROW_TEXT(record, "type", type), .choices = types, .required = "",
+	{ ROW_TEXT(record, "type", type), .names = types, .required = "",
 	  .help = "end: the call is over; interim: it continues "
 		  "(--records-interim), and a later record replaces this one" },
 	{ ROW_TEXT(record, "node", node), .required = "",
@@ -793,13 +793,13 @@ const struct field record_fields[] = {
 		  "interim: when this was written" },
 	{ ROW_TIME(record, "duration", duration, "ms"), .flags = FIELD_ROUND,
 	  .help = "time between the two, by a clock that is not set" },
-	{ ROW_TEXT(record, "reason", why), .choices = ends,
+	{ ROW_TEXT(record, "reason", why), .names = ends,
 	  .help = "why it ended. stopped: by a request; lost: its client was "
 		  "lost for longer than --grace; bye: its client left; "
 		  "drained: the node ended; hung: a codec did not return; "
 		  "silent: no packet came for too long (NG). Missing while it "
 		  "continues" },
-	{ ROW_TEXT(record, "by", by), .choices = whose,
+	{ ROW_TEXT(record, "by", by), .names = whose,
 	  .help = "who ended it: the client (JSON-RPC), the proxy (NG), or the "
 		  "node" },
 	{ ROW_TEXT(record, "peer", peer),

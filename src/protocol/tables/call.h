@@ -7,7 +7,7 @@
 
 #include "node/requests.h"
 #include "node/info.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 
 /* --- parameters --- */
 

@@ -7,7 +7,7 @@
 #ifndef PROTOCOL_TABLES_METHOD_H
 #define PROTOCOL_TABLES_METHOD_H
 
-#include "protocol/field.h"
+#include "base/field.h"
 
 /** Every method but "bye", which the JSON-RPC server answers: id, name, does it
  * change something (CHANGES, READS), tables of parameters and result, help. */

@@ -11,7 +11,7 @@
 #include "observe/line_file.h"
 #include "observe/log.h"
 #include "observe/trace.h"
-#include "protocol/field.h"
+#include "base/field.h"
 #include "protocol/service.h"
 #include "rpc/server.h"
 

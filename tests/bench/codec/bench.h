@@ -9,10 +9,10 @@
 
 #include "base/cli.h"
 
-/** The row of --states, @usual of them, and @at: OPTION_AT(). */
+/** The row of --states, @usual of them, and @at: FIELD_IN(). */
 /* clang-format off */
 #define BENCH_ROW_STATES(at, usual)                                            \
-	{ .kind = CR_OPT_INT,                                                  \
+	{ .kind = FIELD_INT,                                                  \
 	  .name = "states",                                                    \
 	  .help = "Codec states.",                                             \
 	  at, .dflt = (usual),                                                 \
@@ -21,7 +21,7 @@
 
 /** The row of --seed. */
 #define BENCH_ROW_SEED(at)                                                     \
-	{ .kind = CR_OPT_INT,                                                  \
+	{ .kind = FIELD_INT,                                                  \
 	  .name = "seed",                                                      \
 	  .help = "Which speech.",                                             \
 	  at, .dflt = 1,                                                       \
@@ -30,7 +30,7 @@
 
 /** The row of --cpu, for bench_pin(): -1 if it is not given. */
 #define BENCH_ROW_CPU(at)                                                      \
-	{ .kind = CR_OPT_INT,                                                  \
+	{ .kind = FIELD_INT,                                                  \
 	  .name = "cpu",                                                       \
 	  .help = "CPU to pin to.",                                            \
 	  at, .dflt = -1,                                                      \

@@ -22,7 +22,7 @@
 #include "feeder/source.h"
 #include "media/pipeline.h"
 
-static const struct option_row rows[] = { { .name = NULL } };
+static const struct field rows[] = { { .name = NULL } };
 
 static const struct cli_line operands[] = {
 	{ "CAMPAIGN", "The campaign file (YAML) that was played." },

@@ -37,21 +37,21 @@ static struct {
 
 static const char *const codec_names[] = { "all", "amr", "amr-wb", NULL };
 
-#define AT(m) OPTION_AT(__typeof__(opt), m)
+#define AT(m) FIELD_IN(__typeof__(opt), m)
 
-static const struct option_row rows[] = {
-	{ .kind = CR_OPT_ENUM,
+static const struct field rows[] = {
+	{ .kind = FIELD_CHOICE,
 	  .name = "codec",
 	  .help = "Codec.",
 	  AT(codec),
 	  .names = codec_names },
-	{ .kind = OPTION_TEXT,
+	{ .kind = FIELD_TEXT,
 	  .name = "mode",
 	  .help = "This mode only; --verify also has random.",
 	  AT(mode),
 	  .without = "" },
 	BENCH_ROW_STATES(AT(states), 200),
-	{ .kind = CR_OPT_INT,
+	{ .kind = FIELD_INT,
 	  .name = "rounds",
 	  .help = "Frames of each state.",
 	  AT(rounds),
@@ -60,12 +60,12 @@ static const struct option_row rows[] = {
 	  .max = ROUNDS_MAX },
 	BENCH_ROW_CPU(AT(cpu)),
 	BENCH_ROW_SEED(AT(seed)),
-	{ .kind = CR_OPT_BOOL,
+	{ .kind = FIELD_BOOL,
 	  .name = "verify",
 	  .help = "Compare all frames of all recordings; exits with 1 when one "
 		  "differs.",
 	  AT(verify) },
-	{ .kind = CR_OPT_BOOL,
+	{ .kind = FIELD_BOOL,
 	  .name = "json",
 	  .help = "A JSON list of objects.",
 	  AT(json) },

@@ -19,7 +19,7 @@
 #include "cr/codec.h"
 #include "speech/speech.h"
 
-static const struct option_row rows[] = { { .name = NULL } };
+static const struct field rows[] = { { .name = NULL } };
 
 static const struct cli_line operands[] = {
 	{ "CODEC", "One of 8 or 16 kHz that codec-runner --codecs lists." },

@@ -40,34 +40,34 @@ static struct {
 	bool json;
 } opt;
 
-#define AT(m) OPTION_AT(__typeof__(opt), m)
+#define AT(m) FIELD_IN(__typeof__(opt), m)
 
-static const struct option_row rows[] = {
-	{ .kind = OPTION_TEXT,
+static const struct field rows[] = {
+	{ .kind = FIELD_TEXT,
 	  .name = "codec",
 	  .help = "Codec.",
 	  AT(codec),
 	  .without = "amr" },
-	{ .kind = OPTION_TEXT,
+	{ .kind = FIELD_TEXT,
 	  .name = "mode",
 	  .help = "Its mode.",
 	  AT(mode),
 	  .without = "12.2" },
-	{ .kind = CR_OPT_INT,
+	{ .kind = FIELD_INT,
 	  .name = "states",
 	  .help = "Calls of a CPU.",
 	  AT(states),
 	  .dflt = 300,
 	  .min = 1,
 	  .max = 10000 },
-	{ .kind = CR_OPT_INT,
+	{ .kind = FIELD_INT,
 	  .name = "repeats",
 	  .help = "Medians of so many.",
 	  AT(repeats),
 	  .dflt = 5,
 	  .min = 1,
 	  .max = REPEATS },
-	{ .kind = CR_OPT_BOOL,
+	{ .kind = FIELD_BOOL,
 	  .name = "json",
 	  .help = "One JSON object.",
 	  AT(json) },

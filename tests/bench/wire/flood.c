@@ -35,36 +35,36 @@ static struct {
 	int64_t rate, tick, ssrc, pt, cpu;
 } opt;
 
-#define AT(m) OPTION_AT(__typeof__(opt), m)
+#define AT(m) FIELD_IN(__typeof__(opt), m)
 
-static const struct option_row rows[] = {
-	{ .kind = OPTION_TEXT,
+static const struct field rows[] = {
+	{ .kind = FIELD_TEXT,
 	  .name = "to",
-	  .arg = "ADDR:PORT",
+	  .label = "ADDR:PORT",
 	  .help = "Where they go.",
 	  AT(to) },
-	{ .kind = CR_OPT_INT,
+	{ .kind = FIELD_INT,
 	  .name = "rate",
 	  .help = "Packets a second.",
 	  AT(rate),
 	  .dflt = 200000,
 	  .min = 1,
 	  .max = 10000000 },
-	{ .kind = CR_OPT_TIME,
+	{ .kind = FIELD_TIME,
 	  .name = "tick",
 	  .help = "Packets due in this time are sent at one go.",
 	  AT(tick),
 	  .dflt = 200 * CR_US,
 	  .min = 10 * CR_US,
 	  .max = 100 * CR_MS },
-	{ .kind = CR_OPT_INT,
+	{ .kind = FIELD_INT,
 	  .name = "ssrc",
 	  .help = "Their SSRC.",
 	  AT(ssrc),
 	  .dflt = 1,
 	  .min = 0,
 	  .max = UINT32_MAX },
-	{ .kind = CR_OPT_INT,
+	{ .kind = FIELD_INT,
 	  .name = "pt",
 	  .help = "Their payload type.",
 	  AT(pt),

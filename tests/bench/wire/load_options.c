@@ -16,21 +16,21 @@ static const char *const expects[] = { "any", "same", "pcma", NULL };
 
 /* clang-format off */
 #define TIME_ROW(n, h, m, d, least, most)                                         \
-	OPT(CR_OPT_TIME, n, NULL, h, AT(m), .dflt = d, .min = least, .max = most)
+	OPT(FIELD_TIME, n, NULL, h, AT(m), .dflt = d, .min = least, .max = most)
 /* clang-format on */
 
-#define AT(m) OPTION_AT(struct load_options, m)
+#define AT(m) FIELD_IN(struct load_options, m)
 
-static const struct option_row rows[] = {
-	OPT(CR_OPT_INT, "calls", NULL, "Calls.", AT(calls), .dflt = 100,
+static const struct field rows[] = {
+	OPT(FIELD_INT, "calls", NULL, "Calls.", AT(calls), .dflt = 100,
 	    .min = 1, .max = 50000),
-	OPT(CR_OPT_ENUM, "layout", NULL,
+	OPT(FIELD_CHOICE, "layout", NULL,
 	    "own: each call sends from and receives at a port of its own; "
 	    "shared: all use one.",
 	    AT(layout), .names = layouts),
-	OPT(OPTION_TEXT, "at", NULL, "Address that they have.", AT(at),
+	OPT(FIELD_TEXT, "at", NULL, "Address that they have.", AT(at),
 	    .without = "127.0.0.1"),
-	OPT(CR_OPT_ENUM, "phases", NULL,
+	OPT(FIELD_CHOICE, "phases", NULL,
 	    "When the calls begin within a frame: evenly spaced, or at random.",
 	    AT(phases), .names = phases),
 	TIME_ROW("ptime", "Speech in a packet.", ptime, 20 * CR_MS, 5 * CR_MS,
@@ -46,20 +46,20 @@ static const struct option_row rows[] = {
 		 3600 * CR_SEC),
 	TIME_ROW("linger", "How long to wait for the last answers.", linger,
 		 500 * CR_MS, 0, 60 * CR_SEC),
-	OPT(OPTION_TEXT, "codec", NULL, "What is said: pcmu, pcma or l16.",
+	OPT(FIELD_TEXT, "codec", NULL, "What is said: pcmu, pcma or l16.",
 	    AT(codec), .without = "pcmu"),
-	OPT(CR_OPT_INT, "rate", NULL, "Its sampling rate, Hz.", AT(rate),
+	OPT(FIELD_INT, "rate", NULL, "Its sampling rate, Hz.", AT(rate),
 	    .dflt = 8000, .min = 8000, .max = 16000),
-	OPT(CR_OPT_INT, "out-clock", NULL,
+	OPT(FIELD_INT, "out-clock", NULL,
 	    "RTP clock rate of what comes back, Hz.", AT(out_clock),
 	    .dflt = 8000, .min = 8000, .max = 48000),
-	OPT(CR_OPT_ENUM, "expect", NULL,
+	OPT(FIELD_CHOICE, "expect", NULL,
 	    "What has to come back: any payload, the same, or the same speech "
 	    "in PCMA.",
 	    AT(expect), .names = expects),
 	BENCH_ROW_SEED(AT(seed)),
 	BENCH_ROW_CPU(AT(cpu)),
-	OPT(CR_OPT_INT, "watch", "PID", "Process whose CPU time to measure.",
+	OPT(FIELD_INT, "watch", "PID", "Process whose CPU time to measure.",
 	    AT(watch), .min = 0, .max = INT32_MAX, .without = ""),
 	{ .name = NULL },
 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "protocol/tables/method.h"
 
 enum { STRUCT_MAX = 4096, GUARD = 0xa5 };
@@ -55,7 +55,7 @@ static void check_member(void *arg, const char *path, const struct field *f,
 {
 	(void)arg;
 	CR_ASSERT(*path);
-	switch (f->type) {
+	switch (f->kind) {
 	case FIELD_INT:
 	case FIELD_TIME:
 		check_number(f, base);

@@ -14,7 +14,7 @@
 
 #include "json_text.h"
 #include "patience.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "protocol/tables/conversation.h"
 #include "udp/socket.h"
 

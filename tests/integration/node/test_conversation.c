@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/address.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "protocol/tables/conversation.h"
 #include "sticky.h"
 

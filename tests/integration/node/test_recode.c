@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "protocol/tables/conversation.h"
 #include "node_fixture.h"
 

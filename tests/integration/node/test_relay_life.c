@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "protocol/field.h"
+#include "base/field.h"
 #include "protocol/tables/conversation.h"
 #include "talkers.h"
 

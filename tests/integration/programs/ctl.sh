@@ -76,14 +76,14 @@ expect 1 "deadlin: unknown member; did you mean 'deadline'" \
 	change 2 deadlin=1ms
 expect 0 '^call: *2$' call stop 2
 expect 0 '^  call.start  *start a call' help
-expect 0 '^  deadline  *time, as "20ms"; 0.001..10000 ms; default: ptime' \
+expect 0 '^  deadline  *time, as "20ms"; 1us..10s; default: ptime' \
 	call start --help
 expect 0 '^### call.start' reference
 expect 2 "did you mean 'call stop'" help call.stpo
 expect 2 "did you mean 'call stop'" call stpo 1
 expect 2 'usage: codec-ctl call ID' call
-expect 2 'no time from 10ms' watch 1ms
-expect 2 'no whole number from 1' watch 1s 0
+expect 2 'interval=1ms: needs a time .* from 10ms' watch 1ms
+expect 2 'times=0: needs a whole number from 1' watch 1s 0
 expect 2 '--once goes with the command top only$' --once watch 50ms
 expect 2 '--limit goes with the command top only$' list --limit 5
 expect 2 '--sort goes with the command top only$' --sort loss stats

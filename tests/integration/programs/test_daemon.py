@@ -109,7 +109,7 @@ def test_one_table_tells_which_cpu_does_what(daemon):
 @pytest.mark.parametrize("words,reason", [
     (("in.codec=pcmuu",), "did you mean 'pcmu'"),
     (("out.mode=12.3",), "12.2"),
-    (("out.address=nowhere",), "not an address"),
+    (("out.address=nowhere",), "needs an address"),
     (("out.codec=g729",), "unknown 'g729'"),
     (("ptime=7",), "ptime"),
     (("deadlin=20ms",), "did you mean 'deadline'"),

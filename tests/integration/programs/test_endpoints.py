@@ -170,7 +170,8 @@ def test_a_party_may_send_what_else_it_said(d):
     (['a.also=[{"pt": 9}]'], ": a.also[0].codec: is missing"),
     (['a.also=[{"codec": "g722", "speed": 9}]'],
      ": a.also[0].speed: unknown member"),
-    (['a.also=[{"codec": "g722", "pt": 128}]'], ": a.also[0].pt: 128 is not"),
+    (['a.also=[{"codec": "g722", "pt": 128}]'],
+     ": a.also[0].pt=128: needs a whole number from 0 to 127"),
     (['a.also={"codec": "g722"}'], ": a.also: must be a list"),
     (['a.also=[9]'], ": a.also[0].: must be an object"),
     (['a.also=' + json.dumps([{"codec": "amr", "pt": 96 + i}

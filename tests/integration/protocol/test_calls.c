@@ -53,9 +53,9 @@ static void a_bad_reference_to_a_call_is_explained(void **state)
 		client_refused(&c, methods[i], "{'call': '1'}",
 			       RPC_INVALID_PARAMS, "whole number");
 		client_refused(&c, methods[i], "{'call': 0}",
-			       RPC_INVALID_PARAMS, "1..4294967295");
+			       RPC_INVALID_PARAMS, "from 1 to 4294967295");
 		client_refused(&c, methods[i], "{'call': 4294967296}",
-			       RPC_INVALID_PARAMS, "1..4294967295");
+			       RPC_INVALID_PARAMS, "from 1 to 4294967295");
 		client_refused(&c, methods[i], "{'cal': 1}", RPC_INVALID_PARAMS,
 			       "did you mean 'call'");
 		client_refused(&c, methods[i], "{'call': 77}", RPC_NO_SUCH_CALL,
@@ -230,7 +230,7 @@ static void a_list_of_500_comes_page_by_page(void **state)
 	client_refused(&c, "call.list", "{'limit': 0}", RPC_INVALID_PARAMS,
 		       "limit");
 	client_refused(&c, "call.list", "{'limit': 201}", RPC_INVALID_PARAMS,
-		       "1..200");
+		       "from 1 to 200");
 	client_refused(&c, "call.list", "{'after': -1}", RPC_INVALID_PARAMS,
 		       "after");
 	client_close_desk(&c, &d);

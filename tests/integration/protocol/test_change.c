@@ -310,7 +310,7 @@ static void a_bad_change_says_the_way_out(void **state)
 		{ "'in': {'codec': 'amr'}", "in: cannot change" },
 		{ "'out': {'codec': 'amr'}", "out.codec: cannot change" },
 		{ "'out': {'mode': 'x'}", "out.mode: pcma has no mode 'x'" },
-		{ "'weight': 0", "1..100000" },
+		{ "'weight': 0", "from 1 to 100000" },
 		{ "'clas': 'hard'", "did you mean 'class'" },
 		{ "'contract': {'burst': 3}", "contract.burst: counts jobs" },
 		{ "'contract': {'rate': '51/s'}", "contract.rate: 51/s" },

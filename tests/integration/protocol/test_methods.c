@@ -217,12 +217,12 @@ static bool refuse_slips(struct client *c, const struct method *m,
 	bool any = false;
 
 	for (const struct field *f = table; f->name; f++) {
-		if (f->type == FIELD_INLINE) {
+		if (f->kind == FIELD_INLINE) {
 			any |= refuse_slips(c, m, path, f->members);
 			continue;
 		}
 		any = true;
-		if (f->type == FIELD_OBJECT) {
+		if (f->kind == FIELD_OBJECT) {
 			(void)snprintf(inner, sizeof(inner), "'%s': {",
 				       f->name);
 			(void)refuse_slips(c, m, inner, f->members);

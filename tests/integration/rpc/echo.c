@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "protocol/tables/node.h"
 #include "scratch.h"
 #include "patience.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/options.h"
+#include "base/field.h"
 #include "cmocka_cr.h"
 #include "engine_source.h"
 #include "schedulers/registry.h"

@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 
-#include "base/options.h"
+#include "base/field.h"
 #include "schedulers/registry.h"
 #include "sim_rig.h"
 

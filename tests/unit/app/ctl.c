@@ -149,7 +149,7 @@ static void print_empty(const struct ctl_request *r)
 	FILE *f = open_memstream(&text, &size);
 
 	for (const struct field *m = r->method->result; m->name; m++)
-		if (m->type == FIELD_LIST)
+		if (m->kind == FIELD_LIST)
 			(void)json_object_set_new(result, m->name,
 						  json_pack("[{}]"));
 	ctl_print(r, result, f);
@@ -234,12 +234,14 @@ static void mistakes_are_named(void **state)
 	refused("call", "usage: codec-ctl call ID");
 	refused("call 7 8", "usage: codec-ctl call ID");
 	refused("change", "usage: codec-ctl change ID [KEY=VALUE...]");
-	refused("change x nice=1", "change: 'x' is no whole number from 1");
+	refused("change x nice=1",
+		"change: call=x: needs a whole number from 1");
 	refused("change 7 nice", "should be KEY=VALUE");
-	refused("watch 1", "'1' is no time");
-	refused("watch 1ms", "'1ms' is no time from 10ms");
-	refused("drain 1", "'1' is no time");
-	refused("watch 1s x", "'x' is no whole number from 1");
+	refused("watch 1", "=1: needs a time with its unit");
+	refused("watch 1ms", "interval=1ms: needs a time with its unit (ns, "
+			     "us, ms, s) from 10ms");
+	refused("drain 1", "=1: needs a time with its unit");
+	refused("watch 1s x", "times=x: needs a whole number from 1");
 	refused("watch 1s 1 1", "usage: codec-ctl watch");
 	refused("call stop seven", "seven");
 	refused("call stop 0", "0");

@@ -11,65 +11,65 @@
 static struct values {
 	bool verbose, admission;
 	const char *output;
-	struct option_list set;
+	struct field_texts set;
 	int64_t port, limit, load, colour;
 } v;
 
 static const char *const colours[] = { "never", "auto", "always", NULL };
 
-#define AT(m) OPTION_AT(struct values, m)
+#define AT(m) FIELD_IN(struct values, m)
 
-static const struct option_row rows[] = {
-	OPTION_HEADING("Network"),
-	{ .kind = CR_OPT_INT,
+static const struct field rows[] = {
+	OPT_HEADING("Network"),
+	{ .kind = FIELD_INT,
 	  .name = "port",
 	  .letter = 'p',
-	  .arg = "PORT",
+	  .label = "PORT",
 	  AT(port),
 	  .dflt = 5004,
 	  .min = 1,
 	  .max = 65535,
 	  .help = "UDP port to listen on" },
-	{ .kind = CR_OPT_TIME,
+	{ .kind = FIELD_TIME,
 	  .name = "limit",
 	  AT(limit),
 	  .dflt = 20000000,
 	  .min = 0,
 	  .max = 1000000000,
 	  .help = "longest wait" },
-	OPTION_HEADING("Work"),
-	{ .kind = CR_OPT_PPM,
+	OPT_HEADING("Work"),
+	{ .kind = FIELD_SHARE,
 	  .name = "load",
 	  AT(load),
 	  .dflt = 970000,
 	  .help = "share of the capacity" },
-	{ .kind = CR_OPT_ENUM,
+	{ .kind = FIELD_CHOICE,
 	  .name = "colour",
 	  AT(colour),
 	  .dflt = 1,
 	  .names = colours,
 	  .help = "when to use colours, which is a matter of taste and of the "
 		  "terminal and needs a text that is longer than one line" },
-	{ .kind = CR_OPT_BOOL,
+	{ .kind = FIELD_BOOL,
 	  .name = "verbose",
 	  .letter = 'v',
 	  AT(verbose),
 	  .help = "say more" },
-	{ .kind = CR_OPT_BOOL,
+	{ .kind = FIELD_BOOL,
 	  .name = "no-admission",
 	  AT(admission),
-	  .flags = OPTION_OFF,
+	  .flags = FIELD_OFF,
 	  .help = "accept everything" },
-	{ .kind = OPTION_TEXT,
+	{ .kind = FIELD_TEXT,
 	  .name = "output",
 	  .letter = 'o',
-	  .arg = "FILE",
+	  .label = "FILE",
 	  AT(output),
 	  .help = "where to write" },
-	{ .kind = OPTION_LIST,
+	{ .kind = FIELD_TEXTS,
 	  .name = "set",
 	  .letter = 's',
-	  .arg = "KEY=VALUE",
+	  .label = "KEY=VALUE",
 	  AT(set),
 	  .help = "set a key; may be repeated" },
 	{ .name = NULL },
@@ -186,14 +186,14 @@ static void errors_name_the_option_and_the_way_out(void **state)
 static void a_list_has_an_end(void **state)
 {
 	static char thing[] = "thing", operand[] = "a", set[] = "--set=x";
-	char *argv[3 + OPTION_LIST_MAX + 1] = { thing, operand };
+	char *argv[3 + FIELD_TEXTS_MAX + 1] = { thing, operand };
 	struct cr_err e = { "" };
 	int argc = 2;
 
-	for (unsigned i = 0; i <= OPTION_LIST_MAX; i++)
+	for (unsigned i = 0; i <= FIELD_TEXTS_MAX; i++)
 		argv[argc++] = set;
 	assert_int_equal(cli_parse(&cli, argc, argv, &e), -EINVAL);
-	assert_int_equal(v.set.count, OPTION_LIST_MAX);
+	assert_int_equal(v.set.count, FIELD_TEXTS_MAX);
 }
 
 static void keep_lines(void *arg, const char *why)
@@ -230,7 +230,7 @@ static void all_that_is_wrong_is_told(void **state)
 	for (unsigned i = 0; i < 9; i++)
 		argv[i] = words[i];
 	argv[9] = NULL;
-	options_reset(rows, &v);
+	field_defaults(rows, &v);
 	assert_int_equal(
 		take_all(&cli, 9, argv, NULL, reported, sizeof(reported)),
 		-EINVAL);
@@ -277,12 +277,12 @@ static void where_there_is_a_file_flags_have_a_word(void **state)
 	char reported[256];
 	struct cr_err e;
 
-	options_reset(rows, &v);
-	for (const struct option_row *o = rows; !option_is_end(o); o++)
-		if (o->kind == CR_OPT_BOOL)
+	field_defaults(rows, &v);
+	for (const struct field *o = rows; !field_is_end(o); o++)
+		if (o->kind == FIELD_BOOL)
 			assert_int_equal(
 				cli_give(&file, o, CLI_FILE, 1, "yes", &e), 0);
-	assert_int_equal(cli_give(&file, option_find(rows, "set"), CLI_FILE, 2,
+	assert_int_equal(cli_give(&file, field_find(rows, "set"), CLI_FILE, 2,
 				  "old", &e),
 			 0);
 	assert_true(v.verbose);
@@ -294,10 +294,10 @@ static void where_there_is_a_file_flags_have_a_word(void **state)
 	assert_true(v.admission);
 	assert_int_equal(v.set.count, 1);
 	assert_string_equal(v.set.item[0], "new");
-	for (unsigned i = 0; !option_is_end(&rows[i]); i++)
+	for (unsigned i = 0; !field_is_end(&rows[i]); i++)
 		assert_int_equal(given[i].source,
-				 rows[i].kind == CR_OPT_BOOL ||
-						 rows[i].kind == OPTION_LIST
+				 rows[i].kind == FIELD_BOOL ||
+						 rows[i].kind == FIELD_TEXTS
 					 ? CLI_COMMAND_LINE
 					 : CLI_DEFAULT);
 	(void)strcpy(words[2], "--verbose=yep");
@@ -336,11 +336,11 @@ static void a_value_as_text_sets_the_same(void **state)
 	char buf[64], again[64];
 
 	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		const struct option_row *o = option_find(rows, texts[i][0]);
-		const char *text = option_text(o, texts[i][1], buf, 64);
+		const struct field *o = field_find(rows, texts[i][0]);
+		const char *text = field_shortest(o, texts[i][1], buf, 64);
 
 		assert_string_equal(text, texts[i][2]);
-		assert_string_equal(option_text(o, text, again, 64), text);
+		assert_string_equal(field_shortest(o, text, again, 64), text);
 	}
 }
 
@@ -366,7 +366,7 @@ static void help_shows_every_row_within_80_columns(void **state)
 	assert_non_null(strstr(text, "(default: 97%)"));
 	assert_non_null(strstr(text, "--colour=never|auto|always"));
 	assert_non_null(strstr(text, "\nNetwork:\n"));
-	assert_non_null(strstr(text, "Exit codes:"));
+	assert_non_null(strstr(text, "Exit status:"));
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
 		assert_in_range(strlen(line), 0, 80);
 	free(text);

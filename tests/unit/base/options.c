@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/options.h"
+#include "base/field.h"
 #include "cmocka_cr.h"
 #include "cr/time.h"
 

@@ -14,61 +14,61 @@
 static struct values {
 	bool poll, admission, check;
 	const char *name;
-	struct option_list set;
+	struct field_texts set;
 	int64_t ring, limit, share, level;
 } v;
 
 static const char *const levels[] = { "error", "warn", "info", NULL };
 
-#define AT(m) OPTION_AT(struct values, m)
+#define AT(m) FIELD_IN(struct values, m)
 
-static const struct option_row rows[] = {
-	OPTION_HEADING("Frames"),
-	{ .kind = CR_OPT_INT,
+static const struct field rows[] = {
+	OPT_HEADING("Frames"),
+	{ .kind = FIELD_INT,
 	  .name = "ring",
 	  .letter = 'r',
-	  .arg = "FRAMES",
+	  .label = "FRAMES",
 	  AT(ring),
 	  .dflt = 8,
 	  .min = 2,
 	  .max = 4096,
 	  .help = "frames that may wait" },
-	{ .kind = CR_OPT_TIME,
+	{ .kind = FIELD_TIME,
 	  .name = "limit",
 	  AT(limit),
 	  .dflt = 20000000,
 	  .help = "longest wait",
-	  .flags = OPTION_LIVE },
-	{ .kind = CR_OPT_PPM,
+	  .flags = FIELD_LIVE },
+	{ .kind = FIELD_SHARE,
 	  .name = "share",
 	  AT(share),
 	  .dflt = 970000,
 	  .help = "share of a CPU" },
-	{ .kind = CR_OPT_BOOL, .name = "poll", AT(poll), .help = "spin" },
-	{ .kind = CR_OPT_BOOL,
+	{ .kind = FIELD_BOOL, .name = "poll", AT(poll), .help = "spin" },
+	{ .kind = FIELD_BOOL,
 	  .name = "no-admission",
 	  AT(admission),
-	  .flags = OPTION_OFF,
+	  .flags = FIELD_OFF,
 	  .help = "accept everything" },
-	OPTION_HEADING("Words"),
-	{ .kind = OPTION_TEXT,
+	OPT_HEADING("Words"),
+	{ .kind = FIELD_TEXT,
 	  .name = "name",
 	  AT(name),
 	  .help = "what it is called" },
-	{ .kind = OPTION_LIST,
+	{ .kind = FIELD_TEXTS,
 	  .name = "set",
 	  AT(set),
 	  .help = "may be repeated" },
-	{ .kind = CR_OPT_ENUM,
+	{ .kind = FIELD_CHOICE,
 	  .name = "level",
 	  AT(level),
 	  .names = levels,
 	  .help = "how much" },
-	{ .kind = CR_OPT_BOOL,
+	{ .kind = FIELD_BOOL,
 	  .name = "check",
 	  AT(check),
 	  .help = "say, and exit",
-	  .flags = OPTION_COMMAND_LINE },
+	  .flags = FIELD_COMMAND_LINE },
 	{ .name = NULL },
 };
 
@@ -302,7 +302,7 @@ static void what_is_printed_says_the_same(void **state)
 	text = print(&c);
 	write_file(text, strlen(text));
 	assert_int_equal(read_words(&again, path, none), 0);
-	for (unsigned i = 0; !option_is_end(&rows[i]); i++)
+	for (unsigned i = 0; !field_is_end(&rows[i]); i++)
 		assert_true(config_same(&c, &again, &rows[i]));
 	assert_string_equal(v.name, "\"x\"");
 	second = print(&again);

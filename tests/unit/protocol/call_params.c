@@ -234,7 +234,8 @@ static void a_wrong_member_is_named_with_the_way_out(void **state)
 		{ "{}", "in.codec", "missing" },
 		{ "{'in': {'codec': 'pcmuu'}, 'out': {}}", "in.codec",
 		  "'pcmu'" },
-		{ "{'in': {'codec': 5}, 'out': {}}", "in.codec", "string" },
+		{ "{'in': {'codec': 5}, 'out': {}}", "in.codec",
+		  "the name of a codec" },
 		{ "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr'}}",
 		  "out.address", "missing" },
 		{ "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', "
@@ -266,7 +267,7 @@ static void a_wrong_member_is_named_with_the_way_out(void **state)
 		  "ptime", "ptime_ms" },
 		{ "{'in': {'codec': 'pcmu', 'pt': 128}, 'out': {'codec': "
 		  "'amr', " TO "}}",
-		  "in.pt", "0..127" },
+		  "in.pt", "from 0 to 127" },
 		{ "{'in': {'codec': 'pcmu'}, 'class': 'sofd', 'out': {'codec': "
 		  "'amr', " TO "}}",
 		  "class", "'soft'" },
@@ -275,16 +276,16 @@ static void a_wrong_member_is_named_with_the_way_out(void **state)
 		  "deadlin", "'deadline'" },
 		{ "{'in': {'codec': 'pcmu'}, 'release': {'model': 'rate', "
 		  "'x': 100}, 'out': {'codec': 'amr', " TO "}}",
-		  "release.x", "1..64" },
+		  "release.x", "from 1 to 64" },
 		{ "{'in': {'codec': 'pcmu'}, 'weight': 0, 'out': {'codec': "
 		  "'amr', " TO "}}",
-		  "weight", "1..100000" },
+		  "weight", "from 1 to 100000" },
 		{ "{'in': {'codec': 'pcmu'}, 'weight': 2.5, 'out': {'codec': "
 		  "'amr', " TO "}}",
 		  "weight", "whole number" },
 		{ "{'in': {'codec': 'pcmu'}, 'nice': 20, 'out': {'codec': "
 		  "'amr', " TO "}}",
-		  "nice", "-20..19" },
+		  "nice", "from -20 to 19" },
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {

@@ -10,7 +10,7 @@
 
 #include "json_text.h"
 #include "node/call_check.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 #include "protocol/tables/call.h"
 
 static int start(const char *members, struct call_cfg *cfg, struct cr_err *e)
@@ -114,26 +114,26 @@ static void a_contradiction_is_named_with_the_way_out(void **state)
 		{ "'class': 'hard', 'deadline': '5ms', 'contract': {'p99': "
 		  "'6ms'},",
 		  "contract.p99", "deadline of 5ms" },
-		{ "'contract': {'rate': 0},", "contract.rate", "50/s" },
-		{ "'contract': {'rate': '50'},", "contract.rate", "50/s" },
+		{ "'contract': {'rate': 0},", "contract.rate", "0.5/s" },
+		{ "'contract': {'rate': '50'},", "contract.rate", "0.5/s" },
 		{ "'contract': {'rate': '1000000/s'},", "contract.rate",
 		  "100000" },
-		{ "'contract': {'burst': -1},", "contract.burst", "0..1000" },
-		{ "'contract': {'mean': '0ms'},", "contract.mean",
-		  "not within" },
+		{ "'contract': {'burst': -1},", "contract.burst",
+		  "from 0 to 1000" },
+		{ "'contract': {'mean': '0ms'},", "contract.mean", "from 1ns" },
 		{ "'contract': {'worst': '2h'},", "contract.worst",
-		  "is not within 0.001..1e+09 us" },
+		  "from 1ns to 1000s" },
 		{ "'contract': {'p99': '2h'},", "contract.p99",
-		  "is not within 0.001..1e+09 us" },
+		  "from 1ns to 1000s" },
 		{ "'contract': {'mean': '2h'},", "contract.mean",
-		  "is not within 0.001..1e+09 us" },
-		{ "'deadline': '2h',", "deadline",
-		  "is not within 0.001..10000 ms" },
-		{ "'ptime': '2h',", "ptime", "is not within 5..60 ms" },
+		  "from 1ns to 1000s" },
+		{ "'deadline': '2h',", "deadline", "from 1us to 10s" },
+		{ "'ptime': '2h',", "ptime", "from 5ms to 60ms" },
 		{ "'contract': {'wors': '1ms'},", "contract.wors",
 		  "did you mean 'worst'" },
 		{ "'contract': [],", "contract", "must be an object" },
-		{ "'contract': {}, 'weight': 0,", "weight", "1..100000" },
+		{ "'contract': {}, 'weight': 0,", "weight",
+		  "from 1 to 100000" },
 	};
 
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {

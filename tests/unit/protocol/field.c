@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "json_text.h"
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 
 static const char *const colours[] = { "red", "green", NULL };
 
@@ -171,27 +171,40 @@ static void what_is_wrong_is_named_with_the_way_out(void **state)
 		{ "{'contract': {'meen': 1}}",
 		  "contract.meen: unknown member; did you mean 'mean'?" },
 		{ "{'contract': 5}", "contract: must be an object" },
-		{ "{'weight': 1001}", "weight: 1001 is not within 1..1000" },
-		{ "{'weight': 1.5}", "weight: must be a whole number" },
-		{ "{'keep': 1}", "keep: must be true or false" },
+		{ "{'weight': 1001}",
+		  "weight=1001: needs a whole number from 1 to 1000" },
+		{ "{'weight': 1.5}",
+		  "weight=1.5: needs a whole number from 1 to 1000" },
+		{ "{'keep': 1}", "keep=1: needs true or false" },
 		{ "{'colour': 'gren'}",
-		  "colour: unknown 'gren'; did you mean 'green'?" },
-		{ "{'colour': 1}", "colour: must be a string" },
-		{ "{'text': 1}", "text: must be a string" },
+		  "colour=gren: no such name; did you mean 'green'?" },
+		{ "{'colour': 1}",
+		  "colour=1: no such name; known: red, green" },
+		{ "{'text': 1}", "text=1: needs a string" },
 		{ "{'name': '12345678'}", "name: is longer than 7 octets" },
-		{ "{'to': '127.0.0.1'}", "to: '127.0.0.1' is not an address" },
+		{ "{'to': '127.0.0.1'}",
+		  "to=127.0.0.1: needs an address with a port, such as" },
 		{ "{'ptime': 20}",
-		  "number of ms goes under the name ptime_ms" },
-		{ "{'ptime': '20'}", "ptime: must be a time with its unit" },
-		{ "{'ptime_ms': '20ms'}", "ptime_ms: must be a number of ms" },
-		{ "{'ptime_ms': -1}", "ptime_ms: must be a number of ms" },
-		{ "{'ptime': '1s'}", "ptime: 1000 ms is not within 5..60 ms" },
+		  "ptime=20: needs a time with its unit (ns, us, ms, s) from "
+		  "5ms to 60ms; a number of ms goes under the name ptime_ms" },
+		{ "{'ptime': '20'}", "ptime=20: needs a time with its unit" },
+		{ "{'ptime_ms': '20ms'}",
+		  "ptime_ms=20ms: needs a number of ms from 5ms to 60ms" },
+		{ "{'ptime_ms': -1}", "ptime_ms=-1: needs a number of ms" },
+		{ "{'ptime_ms': 61}", "ptime_ms=61: needs a number of ms" },
+		{ "{'ptime': '1s'}",
+		  "ptime=1s: needs a time with its unit (ns, us, ms, s) from "
+		  "5ms to 60ms" },
 		{ "{'ptime': '20ms', 'ptime_ms': 20}",
 		  "ptime: is there as ptime_ms, too: give one" },
 		{ "{'contract': {'mean': '2s'}}",
-		  "contract.mean: 2e+06 us is not within 0.001..1e+06 us" },
+		  "contract.mean=2s: needs a time with its unit (ns, us, ms, "
+		  "s) "
+		  "from 1ns to 1s" },
 		{ "{'contract': {'rate': 50}}",
-		  "contract.rate: must be a rate, such as \"50/s\"" },
+		  "contract.rate=50: needs a number per second, such as 5/s or "
+		  "0.5/s, from 0.001/s to 100000/s; a number per second goes "
+		  "under the name rate_per_s" },
 		{ "{'contract': {'rate': '0/s'}}", "from 0.001/s to 100000/s" },
 		{ "{'contract': {'rate_per_s': 1e9}}", "to 100000/s" },
 		{ "{'ssrc': 1}", "ssrc: cannot change" },
@@ -328,7 +341,7 @@ static void note(void *arg, const char *path, const struct field *f,
 	size_t n = strlen(v->text);
 
 	(void)base;
-	if (f->type == FIELD_TIME || f->type == FIELD_INT)
+	if (f->kind == FIELD_TIME || f->kind == FIELD_INT)
 		(void)snprintf(v->text + n, sizeof(v->text) - n, "%s ", path);
 }
 

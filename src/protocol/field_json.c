@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Structs by their rows: found, walked, read from JSON, and written as JSON.
+ * Structs by their rows, read from JSON and written as JSON.
  */
-#include "protocol/field.h"
+#include "protocol/field_json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,186 +15,9 @@
 
 #include "base/address.h"
 #include "base/assert.h"
-#include "base/nearest.h"
-#include "base/options.h"
-#include "base/units.h"
 #include "base/utf8.h"
 
 enum { PATH_MAX_BYTES = 160 };
-
-bool field_has_unit(const struct field *f)
-{
-	return f->type == FIELD_TIME || f->type == FIELD_RATE;
-}
-
-const char *field_wire_name(const struct field *f, char *buf)
-{
-	if (!field_has_unit(f))
-		return f->name;
-	(void)snprintf(buf, FIELD_NAME_MAX, "%s_%s", f->name, f->unit);
-	return buf;
-}
-
-const struct field *field_find(const struct field *table, const char *name)
-{
-	char buf[FIELD_NAME_MAX];
-
-	for (const struct field *f = table; f && f->name; f++) {
-		const struct field *inner;
-
-		if (f->type == FIELD_INLINE) {
-			inner = field_find(f->members, name);
-			if (inner)
-				return inner;
-		} else if (!strcmp(f->name, name) ||
-			   !strcmp(field_wire_name(f, buf), name)) {
-			return f;
-		}
-	}
-	return NULL;
-}
-
-const struct field *field_find_path(const struct field *table, const char *path)
-{
-	const char *dot;
-	char name[FIELD_NAME_MAX];
-
-	while (table && (dot = strchr(path, '.'))) {
-		const struct field *f;
-
-		if (dot - path >= (long)sizeof(name))
-			return NULL;
-		memcpy(name, path, (size_t)(dot - path));
-		name[dot - path] = '\0';
-		f = field_find(table, name);
-		table = f && f->type == FIELD_OBJECT ? f->members : NULL;
-		path = dot + 1;
-	}
-	return field_find(table, path);
-}
-
-int64_t field_unit_ns(const char *unit)
-{
-	if (!strcmp(unit, "ns"))
-		return 1;
-	if (!strcmp(unit, "us"))
-		return CR_US;
-	if (!strcmp(unit, "ms"))
-		return CR_MS;
-	CR_ASSERT(!strcmp(unit, "s"));
-	return CR_SEC;
-}
-
-int64_t field_integer(const struct field *f, const void *base)
-{
-	const void *p = field_at_const(f, base);
-
-	if (f->store == FIELD_C_DOUBLE)
-		return (int64_t)(*(const double *)p);
-	CR_ASSERT(f->store == FIELD_C_SIGNED || f->store == FIELD_C_UNSIGNED);
-	return integer_get(p, f->size, f->store == FIELD_C_SIGNED);
-}
-
-static void field_set_integer(const struct field *f, void *base, int64_t value)
-{
-	void *p = field_at(f, base);
-
-	if (f->store == FIELD_C_DOUBLE)
-		*(double *)p = (double)value;
-	else
-		integer_put(p, f->size, value);
-}
-
-double field_number(const struct field *f, const void *base)
-{
-	double n = f->store == FIELD_C_DOUBLE
-			   ? *(const double *)field_at_const(f, base)
-			   : (double)field_integer(f, base);
-
-	if (f->type == FIELD_TIME)
-		return n / (double)field_unit_ns(f->unit);
-	return f->type == FIELD_RATE ? n / 1e6 : n;
-}
-
-const char *field_string(const struct field *f, const void *base)
-{
-	const void *p = field_at_const(f, base);
-
-	return f->store == FIELD_C_CHARS ? p : *(const char *const *)p;
-}
-
-static void field_default(const struct field *f, void *base)
-{
-	switch (f->store) {
-	case FIELD_C_TEXT:
-		*(const char **)field_at(f, base) = NULL;
-		break;
-	case FIELD_C_CHARS:
-		*(char *)field_at(f, base) = '\0';
-		break;
-	case FIELD_C_ADDRESS:
-		memset(field_at(f, base), 0, sizeof(struct sockaddr_storage));
-		break;
-	case FIELD_C_STRUCT:
-		field_defaults(f->members, field_at(f, base));
-		break;
-	case FIELD_C_ARRAY:
-		*(unsigned *)(void *)((unsigned char *)base + f->count) = 0;
-		break;
-	case FIELD_NO_STORE:
-	case FIELD_C_POINTER:
-	case FIELD_C_EACH:
-		break; /* of results only */
-	default:
-		field_set_integer(f, base, f->dflt);
-	}
-}
-
-void field_defaults(const struct field *table, void *base)
-{
-	for (const struct field *f = table; f->name; f++)
-		field_default(f, base);
-}
-
-/* The struct that OBJECT or INLINE @f leads to; NULL: none. */
-static const void *inner_of(const struct field *f, const void *base)
-{
-	if (!base)
-		return NULL;
-	return f->store == FIELD_C_POINTER
-		       ? *(const void *const *)field_at_const(f, base)
-		       : field_at_const(f, base);
-}
-
-static void walk_fields(const struct field *table, const void *base,
-			const char *prefix, field_visit *visit, void *arg)
-{
-	char path[PATH_MAX_BYTES], name[FIELD_NAME_MAX];
-
-	for (const struct field *f = table; f->name; f++) {
-		if (f->type == FIELD_INLINE) {
-			walk_fields(f->members, inner_of(f, base), prefix,
-				    visit, arg);
-			continue;
-		}
-		(void)snprintf(path, sizeof(path), "%s%s%s", prefix,
-			       field_wire_name(f, name),
-			       f->type == FIELD_OBJECT ? "." : "");
-		if (f->type == FIELD_OBJECT)
-			walk_fields(f->members, inner_of(f, base), path, visit,
-				    arg);
-		else
-			visit(arg, path, f, base);
-	}
-}
-
-void field_walk(const struct field *table, const void *base, field_visit *visit,
-		void *arg)
-{
-	walk_fields(table, base, "", visit, arg);
-}
-
-enum { NAMES_MAX = 64 };
 
 /* One object being read. */
 struct place {
@@ -219,81 +42,45 @@ __attribute__((format(printf, 3, 4))) static int wrong(const struct place *at,
 	return cr_fail(at->e, -EINVAL, "%s%.100s: %s", at->path, name, text);
 }
 
-/* --- names --- */
-
-static unsigned add_names(const struct field *table, const char **names,
-			  unsigned n)
+/* Refuse @v, which was given for @f as @name; @more: what else there is to
+ * say. @plain: as of field_needs(). */
+static int refuse_value(const struct field *f, const char *name,
+			const json_t *v, bool plain, const char *more,
+			const struct place *at)
 {
-	for (const struct field *f = table; f->name && n < NAMES_MAX; f++)
-		if (f->type == FIELD_INLINE)
-			n = add_names(f->members, names, n);
-		else
-			names[n++] = f->name;
-	return n;
+	const char *text = json_string_value(v);
+	char *made = text ? NULL : json_dumps(v, JSON_ENCODE_ANY);
+	char why[300];
+
+	if (!text)
+		text = made ? made : "?";
+	(void)field_needs(f, text, plain, why, sizeof(why));
+	(void)cr_fail(at->e, -EINVAL, "%s%.100s=%.64s: %s%s", at->path, name,
+		      text, why, more);
+	free(made);
+	return -EINVAL;
 }
+
+/* --- names --- */
 
 static int refuse_unknown_member(const struct field *table,
 				 const json_t *object, const struct place *at)
 {
-	const char *names[NAMES_MAX + 1], *key;
 	char hint[300];
+	const char *key;
 	json_t *value;
 
 	json_object_foreach ((json_t *)(uintptr_t)object, key, value) {
 		if (field_find(table, key))
 			continue;
-		names[add_names(table, names, 0)] = NULL;
-		if (!names[0])
+		if (!*field_hint(table, 0, key, hint, sizeof(hint)))
 			return wrong(at, key, "unknown member; none is taken");
-		return wrong(at, key, "unknown member; %s",
-			     nearest_hint(key, names, hint, sizeof(hint)));
+		return wrong(at, key, "unknown member; %s", hint);
 	}
 	return 0;
 }
 
 /* --- values --- */
-
-static int read_bool(const struct field *f, const json_t *v,
-		     const struct place *at)
-{
-	if (!json_is_boolean(v))
-		return wrong(at, f->name, "must be true or false");
-	field_set_integer(f, at->base, json_is_true(v));
-	return 0;
-}
-
-static int read_int(const struct field *f, const json_t *v,
-		    const struct place *at)
-{
-	int64_t n;
-
-	if (!json_is_integer(v))
-		return wrong(at, f->name, "must be a whole number");
-	n = json_integer_value(v);
-	if (n < f->min || n > f->max)
-		return wrong(at, f->name,
-			     "%" PRId64 " is not within %" PRId64 "..%" PRId64,
-			     n, f->min, f->max);
-	field_set_integer(f, at->base, n);
-	return 0;
-}
-
-static int read_choice(const struct field *f, const json_t *v,
-		       const struct place *at)
-{
-	const char *text = json_string_value(v);
-	char hint[200];
-
-	if (!text)
-		return wrong(at, f->name, "must be a string");
-	for (int i = 0; f->choices[i]; i++)
-		if (!strcmp(f->choices[i], text)) {
-			field_set_integer(f, at->base, i);
-			return 0;
-		}
-	return wrong(at, f->name, "unknown '%.100s'; %s", text,
-		     nearest_hint(text, f->choices, hint, sizeof(hint)));
-}
 
 static int read_field_text(const struct field *f, const json_t *v,
 			   const struct place *at)
@@ -301,7 +88,7 @@ static int read_field_text(const struct field *f, const json_t *v,
 	const char *text = json_string_value(v);
 
 	if (!text)
-		return wrong(at, f->name, "must be a string");
+		return refuse_value(f, f->name, v, true, "", at);
 	if (f->store == FIELD_C_TEXT)
 		*(const char **)field_at(f, at->base) = text;
 	else if (strlen(text) >= f->size)
@@ -318,84 +105,65 @@ static int read_field_address(const struct field *f, const json_t *v,
 	const char *text = json_string_value(v);
 	struct sockaddr_storage a;
 
-	if (!text)
-		return wrong(at, f->name, "must be a string");
-	if (address_parse(text, &a) || !address_port(&a))
-		return wrong(at, f->name,
-			     "'%.100s' is not an address with a port, such as "
-			     "127.0.0.1:5004 or [::1]:5004",
-			     text);
+	if (!text || address_parse(text, &a) || !address_port(&a))
+		return refuse_value(f, f->name, v, true, "", at);
 	*(struct sockaddr_storage *)field_at(f, at->base) = a;
 	return 0;
 }
 
-/* --- quantities --- */
-
 /* A number in the row's unit as the struct has it. */
-static int read_scaled(const struct field *f, const json_t *v, int64_t *out)
+static bool scale_number(const struct field *f, const json_t *v, int64_t *out)
 {
 	double scale =
-		f->type == FIELD_TIME ? (double)field_unit_ns(f->unit) : 1e6;
-	double x;
+		f->kind == FIELD_TIME ? (double)field_unit_ns(f->unit) : 1e6;
+	double x = json_number_value(v) * scale;
 
-	if (!json_is_number(v))
-		return -EINVAL;
-	x = json_number_value(v) * scale;
-	if (!(x >= 0 && x < 9e18))
-		return -ERANGE;
+	if (!json_is_number(v) || !(x >= 0 && x < 9e18))
+		return false;
 	*out = (int64_t)(x + 0.5);
-	return 0;
+	return true;
 }
 
-static int refuse_time(const struct field *f, bool number,
+/* What @v says, whether or not it is within bounds. @plain: a quantity, by the
+ * name that ends in the unit. */
+static bool number_of(const struct field *f, const json_t *v, bool plain,
+		      int64_t *out)
+{
+	switch (f->kind) {
+	case FIELD_BOOL:
+		*out = json_is_true(v);
+		return json_is_boolean(v);
+	case FIELD_INT:
+		*out = json_integer_value(v);
+		return json_is_integer(v);
+	default:
+		return plain ? scale_number(f, v, out)
+			     : json_is_string(v) &&
+				       field_read_number(
+					       f, json_string_value(v), out);
+	}
+}
+
+static int read_number(const struct field *f, const json_t *v, bool plain,
 		       const struct place *at)
 {
-	char name[FIELD_NAME_MAX];
+	char name[FIELD_NAME_MAX], number[FIELD_TEXT_MAX];
+	char more[FIELD_TEXT_MAX + 100] = "";
+	int64_t n;
+	bool said = number_of(f, v, plain, &n);
 
-	(void)field_wire_name(f, name);
-	if (number)
-		return wrong(at, name, "must be a number of %s", f->unit);
-	return wrong(at, f->name,
-		     "must be a time with its unit, such as \"20ms\" or "
-		     "\"1.5s\"; a number of %s goes under the name %s",
-		     f->unit, name);
-}
-
-static int read_time(const struct field *f, const json_t *v, bool number,
-		     const struct place *at)
-{
-	double unit = (double)field_unit_ns(f->unit);
-	int64_t t;
-
-	if (number ? read_scaled(f, v, &t)
-		   : !json_is_string(v) ||
-			     units_parse_time(json_string_value(v), &t))
-		return refuse_time(f, number, at);
-	if (t < f->min || t > f->max)
-		return wrong(at, f->name, "%g %s is not within %g..%g %s",
-			     (double)t / unit, f->unit, (double)f->min / unit,
-			     (double)f->max / unit, f->unit);
-	field_set_integer(f, at->base, t);
-	return 0;
-}
-
-static int read_field_rate(const struct field *f, const json_t *v, bool number,
-			   const struct place *at)
-{
-	int64_t rate;
-
-	if (!(number ? read_scaled(f, v, &rate)
-		     : !json_is_string(v) ||
-			       units_parse_rate(json_string_value(v), &rate)) &&
-	    rate >= FIELD_RATE_MIN && rate <= FIELD_RATE_MAX) {
-		field_set_integer(f, at->base, rate);
+	if (said && field_fits(f, n)) {
+		field_set_integer(f, at->base, n);
 		return 0;
 	}
-	return wrong(at, f->name,
-		     "must be a rate, such as \"50/s\" or \"0.5/s\", from "
-		     "0.001/s to 100000/s; a number per second goes under the "
-		     "name %s_per_s",
-		     f->name);
+	if (!field_has_unit(f))
+		return refuse_value(f, f->name, v, true, "", at);
+	(void)field_wire_name(f, name);
+	if (!plain && !said)
+		(void)snprintf(
+			more, sizeof(more), "; a %s goes under the name %s",
+			field_text_result(f, number, sizeof(number)), name);
+	return refuse_value(f, plain ? name : f->name, v, plain, more, at);
 }
 
 /* --- members --- */
@@ -444,21 +212,17 @@ static int read_field_list(const struct field *f, const json_t *v,
 	return 0;
 }
 
-/* @number: @v is there by the name that ends in the unit. */
-static int read_field_value(const struct field *f, const json_t *v, bool number,
+/* @plain: @v is there by the name that ends in the unit. */
+static int read_field_value(const struct field *f, const json_t *v, bool plain,
 			    const struct place *at)
 {
-	switch (f->type) {
+	switch (f->kind) {
 	case FIELD_BOOL:
-		return read_bool(f, v, at);
 	case FIELD_INT:
-		return read_int(f, v, at);
 	case FIELD_CHOICE:
-		return read_choice(f, v, at);
 	case FIELD_TIME:
-		return read_time(f, v, number, at);
 	case FIELD_RATE:
-		return read_field_rate(f, v, number, at);
+		return read_number(f, v, plain, at);
 	case FIELD_ADDRESS:
 		return read_field_address(f, v, at);
 	case FIELD_OBJECT:
@@ -498,7 +262,7 @@ static int read_members(const struct field *table, const json_t *object,
 	for (const struct field *f = table; f->name; f++) {
 		const struct place inner = { at->path, field_at(f, at->base),
 					     at->e };
-		int err = f->type == FIELD_INLINE
+		int err = f->kind == FIELD_INLINE
 				  ? read_members(f->members, object, &inner)
 				  : read_field_member(f, object, at);
 
@@ -551,11 +315,11 @@ static int complete(const struct field *table, const void *base,
 		int err = 0;
 
 		(void)snprintf(deeper, sizeof(deeper), "%s%s.", path, f->name);
-		if (f->type == FIELD_LIST) /* the method checks its items */
+		if (f->kind == FIELD_LIST) /* the method checks its items */
 			continue;
-		if (f->type == FIELD_INLINE)
+		if (f->kind == FIELD_INLINE)
 			err = complete(f->members, inner, path, e);
-		else if (f->type == FIELD_OBJECT)
+		else if (f->kind == FIELD_OBJECT)
 			err = complete(f->members, inner, deeper, e);
 		else if (f->required && !is_field_there(f, base))
 			err = cr_fail(e, -EINVAL, "%s%s: is missing%s%s", path,
@@ -577,11 +341,11 @@ enum { ITEM_MAX = 4096 };
 
 static json_t *number_json(const struct field *f, const void *base)
 {
-	bool real = f->type == FIELD_REAL || f->type == FIELD_RATE ||
-		    (f->type == FIELD_TIME && field_unit_ns(f->unit) > 1);
+	bool real = f->kind == FIELD_REAL || f->kind == FIELD_RATE ||
+		    (f->kind == FIELD_TIME && field_unit_ns(f->unit) > 1);
 
 	if (real && f->flags & FIELD_ROUND)
-		return f->type == FIELD_TIME
+		return f->kind == FIELD_TIME
 			       ? json_integer((json_int_t)round(
 					 field_number(f, base)))
 			       : json_real(round(field_number(f, base) * 1e4) /
@@ -681,7 +445,7 @@ static json_t *map_json(const struct field *f, const void *base)
 		const void *pair = item_at(f, base, i);
 		const char *k = digits;
 
-		if (key->type == FIELD_TEXT)
+		if (key->kind == FIELD_TEXT)
 			k = field_string(key, pair);
 		else
 			(void)snprintf(digits, sizeof(digits), "%" PRId64,
@@ -693,7 +457,7 @@ static json_t *map_json(const struct field *f, const void *base)
 
 static json_t *field_json(const struct field *f, const void *base)
 {
-	switch (f->type) {
+	switch (f->kind) {
 	case FIELD_BOOL:
 		return json_boolean(field_integer(f, base));
 	case FIELD_INT:
@@ -706,7 +470,7 @@ static json_t *field_json(const struct field *f, const void *base)
 	case FIELD_MODE:
 		return text_json(f, base);
 	case FIELD_CHOICE:
-		return json_string(f->choices[field_integer(f, base)]);
+		return json_string(f->names[field_integer(f, base)]);
 	case FIELD_ADDRESS:
 		return address_json(f, base);
 	case FIELD_OBJECT:
@@ -730,11 +494,11 @@ static void write_members(json_t *o, const struct field *table,
 	char name[FIELD_NAME_MAX];
 
 	for (const struct field *f = table; f->name; f++) {
-		bool one = f->type != FIELD_OBJECT && f->type != FIELD_LIST &&
-			   f->type != FIELD_FIXED;
+		bool one = f->kind != FIELD_OBJECT && f->kind != FIELD_LIST &&
+			   f->kind != FIELD_FIXED;
 		json_t *v;
 
-		if (f->type == FIELD_INLINE) {
+		if (f->kind == FIELD_INLINE) {
 			write_members(o, f->members, field_at_const(f, base),
 				      given);
 			continue;
@@ -743,7 +507,7 @@ static void write_members(json_t *o, const struct field *table,
 			continue;
 		if (given && one && !is_field_there(f, base))
 			continue;
-		v = given && f->type == FIELD_OBJECT
+		v = given && f->kind == FIELD_OBJECT
 			    ? write_struct(f->members, field_at_const(f, base),
 					   true)
 			    : field_json(f, base);
