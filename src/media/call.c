@@ -126,7 +126,7 @@ static bool is_speech_type(const struct call_cfg *cfg, uint8_t pt)
 	for (unsigned i = 0; cfg->codecs && i < cfg->codecs->n; i++)
 		if (cfg->codecs->one[i].pt == pt)
 			return true;
-	return cfg->pt_in == pt;
+	return cfg->media.in.pt == pt;
 }
 
 /* What stood for the same as @now does; @before: what did so then. */
@@ -192,7 +192,7 @@ static int make_digits(struct digits **out, const struct call_cfg *to,
 {
 	const struct digits_clocks clocks = {
 		.in = to->receive_stage.events.one[0].clock,
-		.out = to->clock_event_out,
+		.out = to->event_out.clock,
 		.speech = pipeline_side_clock(&to->media.out),
 	};
 
@@ -229,7 +229,7 @@ int call_aux_make(struct call_aux *b, struct call *c, const struct call_cfg *to,
 		err = receive_stage_open(&b->receive_stage, &cfg, e);
 	}
 	if (!err && !call_digits(c) && to->receive_stage.events.n &&
-	    to->pt_event_out)
+	    to->event_out.pt)
 		err = make_digits(&b->digits, to, e);
 	if (err)
 		call_aux_drop(b);
@@ -256,9 +256,9 @@ void call_set_aux(struct call *c, const struct call_cfg *to,
 				      memory_order_release);
 	atomic_store_explicit(&c->fill, (unsigned)to->receive_stage.fill,
 			      memory_order_relaxed);
-	pipeline_set_noise(c->pipeline, to->pt_noise_out);
+	pipeline_set_noise(c->pipeline, to->media.pt_noise);
 	atomic_store_explicit(&c->event_out,
-			      to->pt_event_out | to->clock_event_out << 8,
+			      to->event_out.pt | to->event_out.clock << 8,
 			      memory_order_release);
 	atomic_store_explicit(&c->aux, b->types, memory_order_release);
 }
@@ -392,19 +392,15 @@ void call_take_receive_stage(struct call *c, struct receive_stage *f)
 static int open_media(struct call *c, const struct call_cfg *cfg,
 		      struct cr_err *e)
 {
-	struct pipeline_cfg media = cfg->media;
 	struct call_types *t = NULL;
 	int err;
 
-	media.in.pt = cfg->pt_in;
-	media.out.pt = cfg->pt_out;
-	media.pt_noise = cfg->pt_noise_out;
-	atomic_init(&c->speech, cfg->pt_in);
-	err = pipeline_open(&c->pipeline, &media, e);
+	atomic_init(&c->speech, cfg->media.in.pt);
+	err = pipeline_open(&c->pipeline, &cfg->media, e);
 	if (!err && cfg->codecs)
 		err = call_types_new(&t, c, cfg->codecs, e);
 	if (!err && t)
-		call_set_types(c, t, cfg->pt_in);
+		call_set_types(c, t, cfg->media.in.pt);
 	return err;
 }
 

@@ -262,16 +262,16 @@ static void map_types(struct relay_types *t, const struct call_cfg *cfg)
 {
 	const struct aux_types *b = &t->aux;
 	const uint8_t noise[] = { b->noise, b->former_noise };
-	bool alike = cfg->pt_in == cfg->pt_out;
+	bool alike = cfg->media.in.pt == cfg->media.out.pt;
 
 	for (unsigned i = 0; i < 128; i++)
 		t->type[i] = alike ? (uint8_t)i : RELAY_NO_TYPE;
-	map_named(t->type, noise, 2, cfg->pt_noise_out);
+	map_named(t->type, noise, 2, cfg->media.pt_noise);
 	if (t->type[RELAY_NOISE_PT] == RELAY_NO_TYPE)
 		t->type[RELAY_NOISE_PT] = RELAY_NOISE_PT;
-	map_named(t->type, b->event, TELEPHONE_EVENT_TYPES, cfg->pt_event_out);
-	t->type[cfg->pt_in] = cfg->pt_out;
-	t->clock[cfg->pt_in] = pipeline_side_clock(&cfg->media.in);
+	map_named(t->type, b->event, TELEPHONE_EVENT_TYPES, cfg->event_out.pt);
+	t->type[cfg->media.in.pt] = cfg->media.out.pt;
+	t->clock[cfg->media.in.pt] = pipeline_side_clock(&cfg->media.in);
 }
 
 /* Those that both have agreed on, and no others. */
@@ -301,7 +301,7 @@ struct relay_types *relay_types_new(const struct call_cfg *cfg,
 
 	if (!t)
 		return NULL;
-	t->in = cfg->pt_in;
+	t->in = cfg->media.in.pt;
 	t->period = cfg->release.period;
 	t->aux = aux;
 	if (cfg->codecs && cfg->codecs->passed.n)
@@ -340,7 +340,7 @@ bool relay_needs_call(const struct call_cfg *cfg)
 		return false;
 	for (unsigned i = 0; i < c->n && !needs; i++)
 		needs = !passed_has(&c->passed, c->one[i].pt);
-	for (unsigned i = 0; i < t->n && cfg->pt_event_out && !needs; i++)
+	for (unsigned i = 0; i < t->n && cfg->event_out.pt && !needs; i++)
 		needs = !passed_has(&c->passed, t->one[i].pt);
 	return needs;
 }
@@ -379,16 +379,8 @@ void stream_set_cfg(struct stream *s, const struct call_cfg *to)
 	struct call_cfg *cfg = &s->cfg;
 
 	cfg->terms = to->terms;
-	cfg->release.period = to->release.period;
 	cfg->declared = to->declared;
-	cfg->media = to->media;
-	cfg->pt_in = to->pt_in;
-	cfg->pt_out = to->pt_out;
-	cfg->codecs = to->codecs;
-	cfg->receive_stage = to->receive_stage;
-	cfg->pt_event_out = to->pt_event_out;
-	cfg->clock_event_out = to->clock_event_out;
-	cfg->pt_noise_out = to->pt_noise_out;
+	call_cfg_speak(cfg, to);
 }
 
 void stream_set_transcoder(struct stream *s, struct call *c)

@@ -202,7 +202,6 @@ struct call_cfg {
 	struct core_terms declared;
 
 	uint32_t ssrc_in, ssrc_out;
-	uint8_t pt_in, pt_out;
 	uint32_t ts_out; /**< output timestamp of the first input packet */
 	uint16_t seq_out;
 	bool ts_first_known;
@@ -227,10 +226,21 @@ struct call_cfg {
 	bool conceal;
 	/** At an endpoint: what else becomes of its packets. */
 	struct receive_stage_terms receive_stage;
-	uint8_t pt_event_out; /**< of telephone events; 0: none             */
-	uint32_t clock_event_out; /**< theirs, Hz */
-	uint8_t pt_noise_out; /**< of comfort noise; 0: none                */
+	/** Telephone events that it sends; pt 0: none. */
+	struct telephone_event_type event_out;
 };
+
+/** Let @to have of @from what a new offer or answer may change: codecs, their
+ * packets, and what comes and goes among the speech. */
+static inline void call_cfg_speak(struct call_cfg *to,
+				  const struct call_cfg *from)
+{
+	to->release.period = from->release.period;
+	to->media = from->media;
+	to->codecs = from->codecs;
+	to->receive_stage = from->receive_stage;
+	to->event_out = from->event_out;
+}
 
 /* --- what a relay passes on --- */
 

@@ -192,8 +192,6 @@ static int check_sides(struct call_cfg *cfg, const struct call_spec *r,
 		return -EINVAL;
 	follow_side_rate(&cfg->media.in, in, &cfg->media.out);
 	follow_side_rate(&cfg->media.out, out, &cfg->media.in);
-	cfg->pt_in = cfg->media.in.pt;
-	cfg->pt_out = cfg->media.out.pt;
 	cfg->to = r->end[!i].address;
 	cfg->ssrc_out = r->end[!i].out_ssrc;
 	return 0;
@@ -411,7 +409,7 @@ static int check_aux(struct call_cfg *cfg, const struct call_spec *r,
 		fill = RECEIVE_STAGE_FILL_NEVER;
 	cfg->receive_stage.fill = fill;
 	cfg->receive_stage.pt_noise = (uint8_t)from->noise;
-	cfg->pt_noise_out = (uint8_t)to->noise;
+	cfg->media.pt_noise = (uint8_t)to->noise;
 	if (check_jitter(&cfg->receive_stage, in, names[i].path, e) ||
 	    check_types(&cfg->media.in, from, names[i].path, e) ||
 	    check_events(&cfg->receive_stage.events, &cfg->media.in, from,
@@ -419,8 +417,7 @@ static int check_aux(struct call_cfg *cfg, const struct call_spec *r,
 	    check_types(&cfg->media.out, to, names[!i].path, e) ||
 	    check_events(&sent, &cfg->media.out, to, names[!i].path, e))
 		return -EINVAL;
-	cfg->pt_event_out = sent.one[0].pt;
-	cfg->clock_event_out = sent.one[0].clock;
+	cfg->event_out = sent.one[0];
 	/* All of it needs an endpoint, which has a timer. */
 	if (r->port != CALL_PORT_SHARED ||
 	    !receive_stage_needed(&cfg->receive_stage))

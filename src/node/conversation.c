@@ -205,8 +205,8 @@ static bool same_events(const struct call_cfg *stream)
 {
 	const struct telephone_event_types *t = &stream->receive_stage.events;
 
-	return !t->n || !stream->pt_event_out ||
-	       t->one[0].clock == stream->clock_event_out;
+	return !t->n || !stream->event_out.pt ||
+	       t->one[0].clock == stream->event_out.clock;
 }
 
 /** May @stream[2], of @r, be relays: does no packet need a change that they do
@@ -680,7 +680,7 @@ void conversation_party(const struct conversation *c, unsigned i,
 	out->ptime = 0;
 	if (from) {
 		out->call = from->id;
-		out->pt = node_call_settings(from)->pt_in;
+		out->pt = node_call_settings(from)->media.in.pt;
 	}
 	if (to)
 		out->out_ssrc = node_call_settings(to)->ssrc_out;
@@ -703,15 +703,7 @@ static void continue_streams(const struct conversation *c, struct call_cfg *to,
 	/* a deadline at the end of the period stays there */
 	if (to->terms.deadline == to->release.period)
 		to->terms.deadline = asked->release.period;
-	to->release.period = asked->release.period;
-	to->media = asked->media;
-	to->pt_in = asked->pt_in;
-	to->pt_out = asked->pt_out;
-	to->codecs = asked->codecs;
-	to->receive_stage = asked->receive_stage;
-	to->pt_event_out = asked->pt_event_out;
-	to->clock_event_out = asked->clock_event_out;
-	to->pt_noise_out = asked->pt_noise_out;
+	call_cfg_speak(to, asked);
 	if (same)
 		to->media.out.cfg.mode = mode;
 }

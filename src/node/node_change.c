@@ -512,7 +512,7 @@ static void take_recoded_codecs(struct recode *r)
 		node_call_take(nc, r->to, r->cost);
 	else
 		call_set_terms(c, r->to);
-	call_set_types(c, r->types, r->to->pt_in);
+	call_set_types(c, r->types, r->to->media.in.pt);
 	call_set_aux(c, r->to, &r->aux);
 	if (r->output)
 		pipeline_change(c->pipeline, r->output);

@@ -394,13 +394,12 @@ bool node_cost(const struct node *n, unsigned i, struct node_cost_info *out)
 
 /* --- a call --- */
 
-static struct node_side_info side_info(const struct pipeline_side *s,
-				       unsigned pt)
+static struct node_side_info side_info(const struct pipeline_side *s)
 {
 	return (struct node_side_info){
 		.codec = s->codec->name,
 		.mode = s->codec->modes[s->cfg.mode].name,
-		.pt = pt,
+		.pt = s->pt,
 		.rate = pipeline_side_rate(s),
 		.octet_align = s->payload.octet_align,
 		.mode_set = s->payload.mode_set,
@@ -445,8 +444,8 @@ static void fill_settings(const struct node_call *nc,
 		.relay = node_call_relays(nc),
 		.terms = cfg.terms,
 		.ptime = cfg.release.period,
-		.in = side_info(&cfg.media.in, cfg.pt_in),
-		.out = side_info(&cfg.media.out, cfg.pt_out),
+		.in = side_info(&cfg.media.in),
+		.out = side_info(&cfg.media.out),
 		.ssrc = cfg.ssrc_in,
 		.out_ssrc = cfg.ssrc_out,
 	};
@@ -502,8 +501,8 @@ void node_call_place(struct node_call *nc, struct node_call_place *out)
 		.id = cfg->id,
 		.ssrc_in = cfg->ssrc_in,
 		.ssrc_out = cfg->ssrc_out,
-		.pt_in = cfg->pt_in,
-		.pt_out = cfg->pt_out,
+		.pt_in = cfg->media.in.pt,
+		.pt_out = cfg->media.out.pt,
 		.ts_base = cfg->ts_out,
 		.clock_in = pipeline_side_clock(&cfg->media.in),
 		.clock_out = pipeline_side_clock(&cfg->media.out),

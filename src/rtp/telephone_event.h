@@ -69,12 +69,13 @@ extern const struct telephone_event_set telephone_event_digits;
 /** Payload types that a party may send events by, each with a clock of its own
  * (RFC 4733, 2.3.5), whatever that of the speech is. */
 #define TELEPHONE_EVENT_TYPES 3u
+struct telephone_event_type {
+	uint8_t pt;
+	uint32_t clock; /**< Hz */
+};
 struct telephone_event_types {
 	unsigned n;
-	struct {
-		uint8_t pt;
-		uint32_t clock; /**< Hz */
-	} one[TELEPHONE_EVENT_TYPES];
+	struct telephone_event_type one[TELEPHONE_EVENT_TYPES];
 };
 
 /** Is @hz a clock that events are known at here: 8000, 16000, ... 48000? */

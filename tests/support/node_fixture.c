@@ -245,7 +245,7 @@ struct fixture_sender fixture_sender(struct node_fixture *r,
 
 	node_call_address(nc, text, sizeof(text));
 	assert_int_equal(address_parse(text, &s.to), 0);
-	s.next = (struct rtp_header){ .pt = node_call_settings(nc)->pt_in,
+	s.next = (struct rtp_header){ .pt = node_call_settings(nc)->media.in.pt,
 				      .ssrc = node_call_settings(nc)->ssrc_in,
 				      .seq = 65530, /* wraps early */
 				      .ts = UINT32_MAX - 500 };

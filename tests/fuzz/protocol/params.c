@@ -63,7 +63,7 @@ static void try_call(const json_t *params)
 	check_terms(&cfg);
 	CR_ASSERT(cfg.release.period > 0 && cfg.release.x > 0);
 	CR_ASSERT(cfg.release.y > 0);
-	CR_ASSERT(cfg.pt_in < 128 && cfg.pt_out < 128);
+	CR_ASSERT(cfg.media.in.pt < 128 && cfg.media.out.pt < 128);
 	CR_ASSERT(cfg.to.ss_family);
 	if (change)
 		try_change(&cfg, change);

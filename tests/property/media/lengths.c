@@ -163,7 +163,7 @@ static void open_line(struct line *l, const struct pipeline_side *in)
 	l->cfg.release.period = agree(&l->cfg.media.in);
 	l->cfg.terms.deadline = l->cfg.release.period;
 	l->cfg.media.out = any_output();
-	l->cfg.pt_out = PT_OUT;
+	l->cfg.media.out.pt = PT_OUT;
 	l->cfg.ring_frames = 64;
 	l->cfg.to.ss_family = AF_INET;
 	l->packet = pipeline_side_packet(&l->cfg.media.out);
@@ -623,8 +623,8 @@ static void nobody_makes_more_than_a_packet_each_packet_time(void **state)
 	for (unsigned i = 0; i < TEST_TRIES(RUNS) * nsides; i++) {
 		const unsigned flood = below(101);
 		struct line l = { .cfg = { .receive_stage = any_terms(true),
-					   .pt_event_out = PT_EVENT_OUT,
-					   .clock_event_out = EVENT_CLOCK,
+					   .event_out.pt = PT_EVENT_OUT,
+					   .event_out.clock = EVENT_CLOCK,
 					   .conceal = below(2) } };
 
 		if (!below(4))

@@ -112,7 +112,7 @@ static struct call *call_at(unsigned number, struct endpoint *in_endpoint)
 	cfg.id = cfg.ssrc_in = number + 1;
 	cfg.media.out = side("pcmu");
 	cfg.release.period = cfg.terms.deadline = 20 * CR_MS;
-	cfg.pt_in = PT;
+	cfg.media.in.pt = PT;
 	cfg.in_endpoint = in_endpoint;
 	return new_call(cfg);
 }

@@ -17,8 +17,8 @@ static void a_digit_ends_without_its_ticks(void **state)
 
 	cfg.receive_stage.events =
 		(struct telephone_event_types){ 1, { { 101, 8000 } } };
-	cfg.pt_event_out = 96;
-	cfg.clock_event_out = 8000;
+	cfg.event_out.pt = 96;
+	cfg.event_out.clock = 8000;
 	fixture_open_with(&g, cfg);
 	g.c->meta.what = FRAME_RING_EVENT;
 	g.c->meta.rtp_ticks = 8;
@@ -131,8 +131,8 @@ static void another_sender_ends_a_digit(void **state)
 
 	cfg.receive_stage.events =
 		(struct telephone_event_types){ 1, { { 101, 8000 } } };
-	cfg.pt_event_out = 96;
-	cfg.clock_event_out = 8000;
+	cfg.event_out.pt = 96;
+	cfg.event_out.clock = 8000;
 	fixture_open_with(&g, cfg);
 	fixture_push(&g, event, false);
 	fixture_push(&g, speech_of(2000000000, 0, CR_SEC + 100 * CR_MS), true);

@@ -266,7 +266,7 @@ static int begin_with_noise(struct transcode_fixture *g)
 {
 	struct call_cfg cfg = plain_call();
 
-	cfg.pt_noise_out = 13;
+	cfg.media.pt_noise = 13;
 	fixture_open_with(g, cfg);
 	return fixture_connect(g);
 }

@@ -42,8 +42,8 @@ static void defaults_are_what_sdp_would_mean(void **state)
 			       &r, &e),
 			 0);
 	assert_string_equal(r.cfg.media.in.codec->name, "pcmu");
-	assert_int_equal(r.cfg.pt_in, 0);
-	assert_int_equal(r.cfg.pt_out, 96);
+	assert_int_equal(r.cfg.media.in.pt, 0);
+	assert_int_equal(r.cfg.media.out.pt, 96);
 	assert_int_equal(r.cfg.release.period, 20 * CR_MS);
 	assert_int_equal(r.cfg.terms.deadline, 20 * CR_MS);
 	assert_int_equal(r.cfg.media.in.cfg.samples, 160);
