@@ -53,11 +53,6 @@ struct in6_addr address_mapped(const struct sockaddr_storage *a)
 	return host;
 }
 
-static bool same_link(uint32_t a, uint32_t b)
-{
-	return !a || !b || a == b;
-}
-
 bool address_same_host(const struct sockaddr_storage *a,
 		       const struct sockaddr_storage *b)
 {
@@ -68,7 +63,8 @@ bool address_same_host(const struct sockaddr_storage *a,
 		return false;
 	if (a->ss_family == AF_INET)
 		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-	return same_link(a6->sin6_scope_id, b6->sin6_scope_id) &&
+	return (!a6->sin6_scope_id || !b6->sin6_scope_id ||
+		a6->sin6_scope_id == b6->sin6_scope_id) &&
 	       !memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr));
 }
 

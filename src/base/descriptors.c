@@ -21,12 +21,20 @@ uint64_t descriptors_limit(void)
 	return files.rlim_cur;
 }
 
-/* Kernels before 6.2 tell no size. */
-static int count_entries(const char *path, uint64_t *n)
+int descriptors_used(uint64_t *n)
 {
-	DIR *dir = opendir(path);
+	static const char path[] = "/proc/self/fd";
+	struct stat st;
+	DIR *dir;
 	const struct dirent *entry;
 
+	if (stat(path, &st))
+		return -errno;
+	*n = (uint64_t)st.st_size;
+	if (*n)
+		return 0;
+	/* Kernels before 6.2 tell no size. */
+	dir = opendir(path);
 	if (!dir)
 		return -errno;
 	for (*n = 0; (entry = readdir(dir));)
@@ -34,17 +42,6 @@ static int count_entries(const char *path, uint64_t *n)
 	(void)closedir(dir);
 	--*n; /* its own */
 	return 0;
-}
-
-int descriptors_used(uint64_t *n)
-{
-	static const char path[] = "/proc/self/fd";
-	struct stat st;
-
-	if (stat(path, &st))
-		return -errno;
-	*n = (uint64_t)st.st_size;
-	return *n ? 0 : count_entries(path, n);
 }
 
 void descriptors_raise(void)

@@ -58,33 +58,26 @@ static int open_statm(void)
 	return fd < 0 ? -errno : fd;
 }
 
-static int read_statm(int fd, char *text, size_t size)
-{
-	ssize_t n = pread(fd, text, size - 1, 0);
-
-	if (n < 0)
-		return -errno;
-	text[n] = '\0';
-	return 0;
-}
-
 /* Pages (proc(5)): all, those in memory, and those of data and stacks. 0, or
  * -errno. */
 static int read_pages(unsigned long long *all, unsigned long long *resident,
 		      unsigned long long *data)
 {
 	char text[128];
+	ssize_t n;
 	int err, fd = kept_statm;
 
 	if (fd < 0)
 		fd = open_statm();
 	if (fd < 0)
 		return fd;
-	err = read_statm(fd, text, sizeof(text));
+	n = pread(fd, text, sizeof(text) - 1, 0);
+	err = n < 0 ? -errno : 0;
 	if (fd != kept_statm)
 		(void)close(fd);
 	if (err)
 		return err;
+	text[n] = '\0';
 	/* The kernel's numbers fit: NOLINTNEXTLINE(cert-err34-c) */
 	return sscanf(text, "%llu %llu %*u %*u %*u %llu", all, resident,
 		      data) == 3

@@ -98,23 +98,6 @@ static void add_broadcast(struct host_list *l, struct in6_addr host,
 	l->broadcasts[l->nbroadcasts++] = host;
 }
 
-static void add_host(struct host_list *l, const struct ifaddrs *i)
-{
-	struct sockaddr_storage a = from_kernel(i->ifa_addr);
-	struct sockaddr_storage mask = from_kernel(i->ifa_netmask);
-	const struct in6_addr host = address_mapped(&a);
-	unsigned bits = mask.ss_family ? mask_bits(&mask) : HOST_BITS;
-
-	if (!a.ss_family)
-		return;
-	l->hosts[l->nhosts++] = host;
-	if (a.ss_family == AF_INET)
-		add_broadcast(l, host, bits);
-	if (i->ifa_flags & IFF_LOOPBACK && a.ss_family == AF_INET &&
-	    bits < HOST_BITS)
-		l->networks[l->nnetworks++] = (struct network){ host, bits };
-}
-
 static struct host_list *list_of(const struct ifaddrs *all)
 {
 	struct host_list *l = calloc(1, sizeof(*l));
@@ -131,8 +114,22 @@ static struct host_list *list_of(const struct ifaddrs *all)
 		free_list(l);
 		return NULL;
 	}
-	for (const struct ifaddrs *i = all; i; i = i->ifa_next)
-		add_host(l, i);
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		struct sockaddr_storage a = from_kernel(i->ifa_addr);
+		struct sockaddr_storage mask = from_kernel(i->ifa_netmask);
+		const struct in6_addr host = address_mapped(&a);
+		unsigned bits = mask.ss_family ? mask_bits(&mask) : HOST_BITS;
+
+		if (!a.ss_family)
+			continue;
+		l->hosts[l->nhosts++] = host;
+		if (a.ss_family == AF_INET)
+			add_broadcast(l, host, bits);
+		if (i->ifa_flags & IFF_LOOPBACK && a.ss_family == AF_INET &&
+		    bits < HOST_BITS)
+			l->networks[l->nnetworks++] =
+				(struct network){ host, bits };
+	}
 	qsort(l->hosts, l->nhosts, sizeof(*l->hosts), compare_hosts);
 	qsort(l->broadcasts, l->nbroadcasts, sizeof(*l->broadcasts),
 	      compare_hosts);
@@ -141,24 +138,18 @@ static struct host_list *list_of(const struct ifaddrs *all)
 
 /* --- reading --- */
 
-/* Discard the reports: all addresses are read anew. */
-static void discard_reports(int fd)
-{
-	char report[4096];
-	ssize_t n;
-
-	do
-		n = recv(fd, report, sizeof(report), MSG_DONTWAIT);
-	while (n > 0 || (n < 0 && (errno == ENOBUFS || errno == EINTR)));
-}
-
 int own_hosts_read(struct own_hosts *o, struct cr_err *e)
 {
 	struct host_list *l, *before = o->now;
 	struct ifaddrs *all = NULL;
-	int err;
+	int err, fd = o->fd;
+	char report[4096];
+	ssize_t n;
 
-	discard_reports(o->fd);
+	/* Discard the reports: all addresses are read anew. */
+	do
+		n = recv(fd, report, sizeof(report), MSG_DONTWAIT);
+	while (n > 0 || (n < 0 && (errno == ENOBUFS || errno == EINTR)));
 	err = getifaddrs(&all) ? -errno : 0;
 	l = err ? NULL : list_of(all);
 	if (!err)

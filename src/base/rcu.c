@@ -40,19 +40,6 @@ static struct {
 	  .all_done = PTHREAD_COND_INITIALIZER,
 	  .last = &rcu.first };
 
-/* By a clock that nobody steps: else it could take hours. */
-static void gather(void)
-{
-	cr_ns end = clock_now() + GATHER;
-	struct timespec until = { .tv_sec = (time_t)(end / CR_SEC),
-				  .tv_nsec = (long)(end % CR_SEC) };
-
-	while (!rcu.waiting && !rcu.quit &&
-	       !pthread_cond_clockwait(&rcu.changed, &rcu.lock, CLOCK_MONOTONIC,
-				       &until))
-		;
-}
-
 /* Lock held. NULL: there will be no more. */
 static struct rcu_later *take_later(void)
 {
@@ -60,24 +47,21 @@ static struct rcu_later *take_later(void)
 
 	while (!rcu.first && !rcu.quit)
 		(void)pthread_cond_wait(&rcu.changed, &rcu.lock);
-	if (rcu.first)
-		gather();
+	if (rcu.first) {
+		cr_ns end = clock_now() + GATHER;
+		struct timespec until = { .tv_sec = (time_t)(end / CR_SEC),
+					  .tv_nsec = (long)(end % CR_SEC) };
+
+		/* By a clock that nobody steps: else it could take hours. */
+		while (!rcu.waiting && !rcu.quit &&
+		       !pthread_cond_clockwait(&rcu.changed, &rcu.lock,
+					       CLOCK_MONOTONIC, &until))
+			;
+	}
 	list = rcu.first;
 	rcu.first = NULL;
 	rcu.last = &rcu.first;
 	return list;
-}
-
-static uint64_t do_all(struct rcu_later *list)
-{
-	uint64_t n = 0;
-
-	synchronize_rcu();
-	for (struct rcu_later *next; list; list = next, n++) {
-		next = list->next;
-		list->then(list);
-	}
-	return n;
 }
 
 static void *run_deferred(void *arg)
@@ -88,10 +72,14 @@ static void *run_deferred(void *arg)
 	rcu_register_thread();
 	(void)pthread_mutex_lock(&rcu.lock);
 	while ((list = take_later())) {
-		uint64_t n;
+		uint64_t n = 0;
 
 		(void)pthread_mutex_unlock(&rcu.lock);
-		n = do_all(list);
+		synchronize_rcu();
+		for (struct rcu_later *next; list; list = next, n++) {
+			next = list->next;
+			list->then(list);
+		}
 		(void)pthread_mutex_lock(&rcu.lock);
 		rcu.done += n;
 		(void)pthread_cond_broadcast(&rcu.all_done);

@@ -41,15 +41,6 @@ int thread_fail(struct cr_err *e, int err, const char *what)
 		       what);
 }
 
-static int cpu_set(int cpu, cpu_set_t *set)
-{
-	if (cpu < 0 || cpu >= CPU_SETSIZE)
-		return -EINVAL;
-	CPU_ZERO(set);
-	CPU_SET((unsigned)cpu, set);
-	return 0;
-}
-
 int thread_realtime(void)
 {
 	const struct sched_param high = { .sched_priority = 90 };
@@ -90,10 +81,13 @@ int thread_start(struct thread *t, void *(*run)(void *), void *arg, int cpu)
 
 	if (rc)
 		return rc;
-	if (cpu != -1)
-		rc = cpu_set(cpu, &set);
-	if (!rc && cpu != -1)
+	if (cpu < -1 || cpu >= CPU_SETSIZE)
+		rc = -EINVAL;
+	if (!rc && cpu != -1) {
+		CPU_ZERO(&set);
+		CPU_SET((unsigned)cpu, &set);
 		rc = -pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	}
 	if (!rc)
 		rc = thread_create(&t->id, &attr, run, arg);
 	(void)pthread_attr_destroy(&attr);

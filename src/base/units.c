@@ -47,24 +47,11 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static int read_fraction(const char **p, int64_t *billionths)
-{
-	int64_t scale = 100000000;
-
-	if (!is_digit(**p))
-		return -EINVAL;
-	for (; is_digit(**p); (*p)++) {
-		if (!scale && **p != '0')
-			return -EINVAL;
-		*billionths += (**p - '0') * scale;
-		scale /= 10;
-	}
-	return 0;
-}
-
 /* Reads a decimal at *@p and moves *@p behind it. */
 static int read_decimal(const char **p, struct decimal *d)
 {
+	int64_t scale = 100000000;
+
 	memset(d, 0, sizeof(*d));
 	if (**p == '-' || **p == '+')
 		d->negative = *(*p)++ == '-';
@@ -78,7 +65,15 @@ static int read_decimal(const char **p, struct decimal *d)
 	if (**p != '.')
 		return 0;
 	(*p)++;
-	return read_fraction(p, &d->billionths);
+	if (!is_digit(**p))
+		return -EINVAL;
+	for (; is_digit(**p); (*p)++) {
+		if (!scale && **p != '0')
+			return -EINVAL;
+		d->billionths += (**p - '0') * scale;
+		scale /= 10;
+	}
+	return 0;
 }
 
 static int scale_decimal(const struct decimal *d, int64_t unit, int64_t *out)

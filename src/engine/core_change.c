@@ -255,30 +255,27 @@ static void back_on_cpu(const struct saved_task *saved)
 		saved->rq->cpu[t->cpu] = saved->cpu;
 }
 
-/* All of a run queue that changes; the rest is read without its lock. */
-static void put_back_rq(struct aside *s, const struct saved_rq *saved)
-{
-	struct cr_rq *rq = saved->at;
-	struct core_rq *a = aux_of(s->core, rq);
-
-	rq->sched = saved->rq.sched;
-	rq->priv = saved->rq.priv;
-	rq->nqueued = saved->rq.nqueued;
-	rq->load_ppm = saved->rq.load_ppm;
-	rq->next_tick = saved->rq.next_tick;
-	rq->kick = saved->rq.kick;
-	a->fresh = saved->fresh;
-	a->fresh_cpus = saved->fresh_cpus;
-	if (s->priv && rq->sched->ops->rq_size)
-		memcpy(rq->priv, s->priv, rq->sched->ops->rq_size);
-	TAILQ_INIT(&a->tasks);
-	a->ntasks = 0;
-}
-
 static void put_back(struct aside *s)
 {
-	for (unsigned i = 0; i < s->nrq; i++)
-		put_back_rq(s, &s->rq[i]);
+	/* all of a run queue that changes; the rest is read without its lock */
+	for (unsigned i = 0; i < s->nrq; i++) {
+		const struct saved_rq *saved = &s->rq[i];
+		struct cr_rq *rq = saved->at;
+		struct core_rq *a = aux_of(s->core, rq);
+
+		rq->sched = saved->rq.sched;
+		rq->priv = saved->rq.priv;
+		rq->nqueued = saved->rq.nqueued;
+		rq->load_ppm = saved->rq.load_ppm;
+		rq->next_tick = saved->rq.next_tick;
+		rq->kick = saved->rq.kick;
+		a->fresh = saved->fresh;
+		a->fresh_cpus = saved->fresh_cpus;
+		if (s->priv && rq->sched->ops->rq_size)
+			memcpy(rq->priv, s->priv, rq->sched->ops->rq_size);
+		TAILQ_INIT(&a->tasks);
+		a->ntasks = 0;
+	}
 	for (unsigned i = 0; i < s->ntasks; i++) {
 		const struct saved_task *saved = &s->task[i];
 		struct core_task *t = saved->t;
@@ -552,21 +549,6 @@ static void empty_queues(struct aside *s)
 	}
 }
 
-/* A task that runs stays where it is: that is where it must fit. */
-static int admit_saved(const struct core *c, const struct saved_task *was,
-		       struct cr_verdict *v)
-{
-	struct cr_task *t = &was->t->task;
-	struct cr_cpus all = t->cpus;
-	int rc;
-
-	if (was->state == CR_RUNNING)
-		t->cpus = core_within(was->rq, &all);
-	rc = core_admit(c, t, v);
-	t->cpus = all;
-	return rc;
-}
-
 static int join_saved(struct core *c, const struct saved_task *was, cr_ns now,
 		      struct cr_err *e)
 {
@@ -575,8 +557,16 @@ static int join_saved(struct core *c, const struct saved_task *was, cr_ns now,
 	int rc = (int)was->rq->id;
 
 	/* the guard's sums do not change: nobody needs to move for it */
-	if (c->sched.ops->admit)
-		rc = admit_saved(c, was, &v);
+	if (c->sched.ops->admit) {
+		struct cr_task *t = &was->t->task;
+		const struct cr_cpus all = t->cpus;
+
+		/* one that runs stays where it is: that is where it must fit */
+		if (was->state == CR_RUNNING)
+			t->cpus = core_within(was->rq, &all);
+		rc = core_admit(c, t, &v);
+		t->cpus = all;
+	}
 	if (rc < 0) {
 		core_refusal(c, rc, &v, why, sizeof(why));
 		return cr_fail(e, rc, "task %u: %s", was->t->task.id, why);

@@ -198,27 +198,20 @@ void core_sort(struct core_tasks *list, unsigned n)
 	TAILQ_CONCAT(list, &all, link);
 }
 
-static void start_fallback(struct core *c, struct cr_rq *rq)
-{
-	const struct cr_sched_ops *ops = c->spare.ops;
-
-	rq->sched = &c->spare;
-	rq->priv = c->spare_policy.priv[rq->id];
-	rq->next_tick = CR_NEVER;
-	rq->kick = (struct cr_cpus){ 0 };
-	rq->nqueued = 0;
-	aux_of(c, rq)->fresh = 0;
-	memset(rq->priv, 0, ops->rq_size);
-	CR_ASSERT(!ops->rq_init || !ops->rq_init(rq));
-}
-
 void core_stand_in(struct core *c, struct cr_rq *rq, cr_ns now)
 {
 	const struct cr_sched_ops *ops = c->spare.ops;
 	struct core_rq *a = aux_of(c, rq);
 	struct core_task *t;
 
-	start_fallback(c, rq);
+	rq->sched = &c->spare;
+	rq->priv = c->spare_policy.priv[rq->id];
+	rq->next_tick = CR_NEVER;
+	rq->kick = (struct cr_cpus){ 0 };
+	rq->nqueued = 0;
+	a->fresh = 0;
+	memset(rq->priv, 0, ops->rq_size);
+	CR_ASSERT(!ops->rq_init || !ops->rq_init(rq));
 	core_sort(&a->tasks, a->ntasks);
 	TAILQ_FOREACH (t, &a->tasks, link) {
 		memset(t->task.priv, 0, ops->task_size);

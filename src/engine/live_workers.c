@@ -432,18 +432,6 @@ static struct core_task *work(struct live_thread *th)
 	return t;
 }
 
-/* A detached thread has come back with @t. No lock held. */
-static void let_go_of(struct live *l, struct live_task *t)
-{
-	struct live_rq *q = live_lock_home(l, t);
-	bool leaving = t->leaving;
-
-	t->detached = false;
-	(void)pthread_mutex_unlock(&q->lock);
-	if (leaving)
-		l->cfg.client.returned(l->cfg.client.arg, t);
-}
-
 /* The thread: a struct live_thread *. */
 static void *live_work(void *thread)
 {
@@ -459,8 +447,18 @@ static void *live_work(void *thread)
 	th->tid = (int)gettid();
 	detached = work(th);
 	(void)pthread_mutex_unlock(&w->home->lock);
-	if (detached)
-		let_go_of(w->live, live_task_of(detached));
+	if (detached) {
+		struct live_task *t = live_task_of(detached);
+		struct live_rq *q = live_lock_home(w->live, t);
+		bool leaving = t->leaving;
+
+		/* A detached thread has come back with its task. */
+		t->detached = false;
+		(void)pthread_mutex_unlock(&q->lock);
+		if (leaving)
+			w->live->cfg.client.returned(w->live->cfg.client.arg,
+						     t);
+	}
 	if (client->worker_down)
 		client->worker_down(client->arg, w->cpu);
 	atomic_store_explicit(&th->over, true, memory_order_release);

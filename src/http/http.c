@@ -695,21 +695,15 @@ static void on_no_accept(struct evconnlistener *listener, void *arg)
 	await_room(h);
 }
 
-static bool somebody_waits(const struct http *h)
-{
-	struct pollfd p = { .fd = (int)evconnlistener_get_fd(h->listener),
-			    .events = POLLIN };
-
-	return poll(&p, 1, 0) > 0;
-}
-
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
 	struct http *h = arg;
 	const struct connection *oldest = TAILQ_FIRST(&h->connections);
+	struct pollfd next = { .fd = (int)evconnlistener_get_fd(h->listener),
+			       .events = POLLIN };
 
 	(void)fd, (void)what;
-	if (h->count.open >= h->most && somebody_waits(h) &&
+	if (h->count.open >= h->most && poll(&next, 1, 0) > 0 &&
 	    clock_now() - oldest->since >= STAY_S * CR_SEC)
 		cut_connection(h, oldest);
 	if (h->count.open >= h->most || evconnlistener_enable(h->listener))

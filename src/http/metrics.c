@@ -255,27 +255,22 @@ static void write_histogram(FILE *out, const char *member,
 		      m->name, all);
 }
 
-/* The policy's name only: its options may be anything. */
-static void write_info(FILE *out, const char *spec)
-{
-	const struct field_metric *m =
-		field_find(node_stats_fields, "scheduler")->metric;
-
-	head(out, m);
-	(void)fprintf(out,
-		      METRICS_NAME "{version=\"%s\",scheduler=\"%.*s\"} 1\n",
-		      m->name, CR_VERSION, (int)strcspn(spec, ",\"\\"), spec);
-}
-
 void metrics_write(FILE *out, struct service *sv)
 {
 	static struct histogram delay, jitter; /* 15 KiB each */
 	struct node *n = service_node(sv);
 	struct stats_reported all;
 	const struct node_stats *stats = &all.result.node;
+	const struct field_metric *m;
 
 	stats_collect(sv, &all);
-	write_info(out, stats->scheduler);
+	/* The policy's name only: its options may be anything. */
+	m = field_find(node_stats_fields, "scheduler")->metric;
+	head(out, m);
+	(void)fprintf(
+		out, METRICS_NAME "{version=\"%s\",scheduler=\"%.*s\"} 1\n",
+		m->name, CR_VERSION, (int)strcspn(stats->scheduler, ",\"\\"),
+		stats->scheduler);
 	write_numbers(out, stats_fields, &all.result);
 	write_all_items(out, stats);
 	write_process(out, stats);

@@ -145,25 +145,19 @@ static void on_fault(int number)
 	(void)raise(number); /* by default now, when this returns */
 }
 
-static void install(void)
+void log_crash_catch(void (*write)(void))
 {
 	struct sigaction a = { .sa_handler = on_fault,
 			       .sa_flags = (int)SA_RESETHAND };
 	struct sigaction is;
 
+	atomic_store(&busy, false);
+	atomic_store(&last_words, write);
 	(void)sigemptyset(&a.sa_mask);
-	for (unsigned i = 0; i < FAULTS; i++)
+	for (unsigned i = 0; write && i < FAULTS; i++)
 		if (!sigaction(faults[i], NULL, &is) &&
 		    is.sa_handler == SIG_DFL)
 			(void)sigaction(faults[i], &a, NULL);
-}
-
-void log_crash_catch(void (*write)(void))
-{
-	atomic_store(&busy, false);
-	atomic_store(&last_words, write);
-	if (write)
-		install();
 }
 
 enum { STACK = 256 << 10 };

@@ -316,21 +316,6 @@ static bool log_writer_flush(cr_ns limit)
 	return async_writer_flush(&w.async_writer, limit);
 }
 
-/*
- * Flush with @limit, then end the thread, even one that is stuck in a write:
- * the rest is dropped. While nobody puts. Nothing if there is none.
- */
-static void log_writer_close(cr_ns limit)
-{
-	if (!log_writer_is_open())
-		return;
-	(void)log_writer_flush(limit);
-	if (async_writer_stop(&w.async_writer, END_LIMIT) != ASYNC_WRITER_LEFT)
-		close_fd();
-	log_crash_catch(NULL);
-	atomic_store_explicit(&w.open, false, memory_order_release);
-}
-
 enum {
 	DEFAULT_PER_SECOND = 10,
 	FILE_MODE = 0640 /* it has addresses of parties, as records have */
@@ -454,7 +439,15 @@ int log_reopen(struct cr_err *e)
 
 void log_close(void)
 {
-	log_writer_close(CLOSE_LIMIT);
+	if (log_writer_is_open()) {
+		(void)log_writer_flush(CLOSE_LIMIT);
+		/* a thread that is stuck in a write ends, too */
+		if (async_writer_stop(&w.async_writer, END_LIMIT) !=
+		    ASYNC_WRITER_LEFT)
+			close_fd();
+		log_crash_catch(NULL);
+		atomic_store_explicit(&w.open, false, memory_order_release);
+	}
 	free(out.path);
 	out.path = NULL;
 	out.style = (struct log_style){ .format = LOG_TEXT };
@@ -493,15 +486,6 @@ static bool site_may_write(struct log_site *site)
 	return false;
 }
 
-static void put_line(const struct log_line *l)
-{
-	if (log_writer_is_open())
-		(void)async_writer_put(&w.async_writer, l->text, l->len, "");
-	/* A log that cannot be written is nobody's to report to. */
-	else if (write(STDERR_FILENO, l->text, l->len) < 0)
-		return;
-}
-
 void log_write(struct log_site *site, enum log_level level, const char *event,
 	       const struct log_field *fields)
 {
@@ -517,7 +501,11 @@ void log_write(struct log_site *site, enum log_level level, const char *event,
 		log_line_add(&l, LOG_FIELDS(LOG_INT("suppressed", suppressed)));
 	log_line_add(&l, fields);
 	log_line_end(&l);
-	put_line(&l);
+	if (log_writer_is_open())
+		(void)async_writer_put(&w.async_writer, l.text, l.len, "");
+	/* A log that cannot be written is nobody's to report to. */
+	else if (write(STDERR_FILENO, l.text, l.len) < 0)
+		return;
 }
 
 bool log_flush(cr_ns limit)

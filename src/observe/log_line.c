@@ -210,14 +210,6 @@ static void put_text_value(struct log_line *l, const struct log_value *v)
 		put_quoted(l, v->text, v->len);
 }
 
-static void log_text_end(struct log_line *l)
-{
-	if (l->cut)
-		(void)put_or_cut(l, TEXT_CUT, sizeof(TEXT_CUT) - 1, 0);
-	if (l->style.format != LOG_JOURNAL)
-		(void)put_or_cut(l, "\n", 1, 0);
-}
-
 /* What may yet have to follow: the end of a text, and that it was cut. */
 #define JSON_CUT ",\"cut\":true"
 #define JSON_SPARE (sizeof("\"" JSON_CUT "}\n") - 1)
@@ -448,9 +440,12 @@ void log_line_end(struct log_line *l)
 		(void)log_line_put(l, "}\n", 2, 0);
 		return;
 	}
-	log_text_end(l);
-	if (l->style.format != LOG_JOURNAL)
+	if (l->cut)
+		(void)put_or_cut(l, TEXT_CUT, sizeof(TEXT_CUT) - 1, 0);
+	if (l->style.format != LOG_JOURNAL) {
+		(void)put_or_cut(l, "\n", 1, 0);
 		return;
+	}
 	(void)log_line_put(l, JOURNAL_MESSAGE, sizeof(JOURNAL_MESSAGE) - 1, 0);
 	put_journal_text(l, l->message, l->message_len, sizeof("\n\n"));
 	(void)log_line_put(l, "\n\n", 2, 0);

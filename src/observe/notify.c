@@ -50,24 +50,21 @@ static cr_ns read_watchdog(const char *usec, const char *pid)
 	return (cr_ns)us * CR_US;
 }
 
-static int open_socket(struct notify *n, const char *text)
-{
-	int err = read_notify_address(n, text);
-
-	if (err)
-		return err;
-	n->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	return n->fd < 0 ? -errno : 0;
-}
-
 int notify_open(struct notify *n, struct cr_err *e)
 {
 	const char *text = getenv("NOTIFY_SOCKET");
 	int err = 0;
 
 	*n = (struct notify){ .fd = -1 };
-	if (text && *text)
-		err = open_socket(n, text);
+	if (text && *text) {
+		err = read_notify_address(n, text);
+		if (!err)
+			n->fd = socket(
+				AF_UNIX,
+				SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (!err && n->fd < 0)
+			err = -errno;
+	}
 	if (err)
 		err = cr_fail(e, err, "NOTIFY_SOCKET=%s: %s", text,
 			      strerror(-err));

@@ -123,20 +123,6 @@ int trace_resize(struct trace *t, unsigned i, unsigned records)
 	return 0;
 }
 
-static int open_rings(struct trace *t, unsigned records)
-{
-	int rc = 0;
-
-	t->ring = aligned_alloc(alignof(struct trace_ring),
-				t->nrings * sizeof(*t->ring));
-	if (!t->ring)
-		return -ENOMEM;
-	memset(t->ring, 0, t->nrings * sizeof(*t->ring));
-	for (unsigned i = 0; i < t->nrings && !rc; i++)
-		rc = trace_resize(t, i, records);
-	return rc;
-}
-
 int trace_open(struct trace **out, unsigned nrings, unsigned records)
 {
 	struct trace *t;
@@ -154,7 +140,13 @@ int trace_open(struct trace **out, unsigned nrings, unsigned records)
 	(void)pthread_cond_init(&t->wake, &attr);
 	(void)pthread_condattr_destroy(&attr);
 	t->nrings = nrings;
-	rc = open_rings(t, records);
+	t->ring = aligned_alloc(alignof(struct trace_ring),
+				nrings * sizeof(*t->ring));
+	rc = t->ring ? 0 : -ENOMEM;
+	if (t->ring)
+		memset(t->ring, 0, nrings * sizeof(*t->ring));
+	for (unsigned i = 0; i < nrings && !rc; i++)
+		rc = trace_resize(t, i, records);
 	if (rc)
 		trace_close(t);
 	else

@@ -149,24 +149,6 @@ static void put_context(struct recovery *r, unsigned place, unsigned i,
 	atomic_store_explicit(&c->busy, true, memory_order_relaxed);
 }
 
-/** A context for each place. 0 or -ENOMEM. */
-static int contexts_open(struct recovery *r)
-{
-	unsigned places = r->cfg.places;
-
-	r->ncontexts = places + r->cfg.spares;
-	r->context = calloc(r->ncontexts, sizeof(*r->context));
-	r->at = calloc(places, sizeof(*r->at));
-	if (!r->context || !r->at)
-		return -ENOMEM;
-	for (unsigned i = 0; i < places; i++) {
-		if (make_context(r, i))
-			return -ENOMEM;
-		put_context(r, i, i, NULL);
-	}
-	return 0;
-}
-
 /** A context that no thread has; -ENOMEM; -EAGAIN: all spares are taken. */
 static int contexts_spare(struct recovery *r)
 {
@@ -221,13 +203,23 @@ unsigned recovery_ncontexts(const struct recovery *r)
 int recovery_open(struct recovery **out, const struct recovery_config *cfg)
 {
 	struct recovery *r = calloc(1, sizeof(*r));
+	bool failed;
 
 	if (!r)
 		return -ENOMEM;
 	r->cfg = *cfg;
 	r->dog.limit = r->counts.limit = cfg->limit;
 	r->worker = calloc(cfg->workers, sizeof(*r->worker));
-	if (!r->worker || contexts_open(r)) {
+	r->ncontexts = cfg->places + cfg->spares;
+	r->context = calloc(r->ncontexts, sizeof(*r->context));
+	r->at = calloc(cfg->places, sizeof(*r->at));
+	failed = !r->worker || !r->context || !r->at;
+	for (unsigned i = 0; i < cfg->places && !failed; i++) {
+		failed = make_context(r, i);
+		if (!failed)
+			put_context(r, i, i, NULL);
+	}
+	if (failed) {
 		recovery_close(r);
 		return -ENOMEM;
 	}

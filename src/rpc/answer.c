@@ -49,20 +49,6 @@ static size_t short_bytes(const json_t *id)
 	       (id ? json_dumpb(id, none, 0, JSON_ENCODE_ANY) : 4);
 }
 
-/* The room that the shortest replies to all of @doc take. */
-static size_t shortest_replies(const struct jsonrpc_doc *doc)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < doc->count; i++) {
-		struct jsonrpc_message m = jsonrpc_at(doc, i);
-
-		if (m.kind == JSONRPC_CALL || m.kind == JSONRPC_INVALID)
-			bytes += short_bytes(m.id);
-	}
-	return bytes;
-}
-
 /** One more error reply for the statistics. */
 static void rpc_count_error(struct rpc_server *s, int code)
 {
@@ -96,12 +82,18 @@ static struct replies *replies_new(struct peer *p,
 				   const struct jsonrpc_doc *doc)
 {
 	struct replies *to = malloc(sizeof(*to));
-	size_t reserved = shortest_replies(doc);
-	size_t max = transport_message_max(p->transport);
+	size_t reserved = 0, max = transport_message_max(p->transport);
 
 	if (!to) {
 		peer_unanswered(p);
 		return NULL;
+	}
+	/* the room that the shortest replies to all of @doc take */
+	for (size_t i = 0; i < doc->count; i++) {
+		struct jsonrpc_message m = jsonrpc_at(doc, i);
+
+		if (m.kind == JSONRPC_CALL || m.kind == JSONRPC_INVALID)
+			reserved += short_bytes(m.id);
 	}
 	if (reserved > max) {
 		peer_refuse(p, RPC_TOO_LONG, "reply too long: ask for less");
@@ -120,31 +112,23 @@ static struct replies *replies_new(struct peer *p,
 	return to;
 }
 
-static bool reserve_text(struct replies *to, size_t more)
-{
-	size_t size = to->size ? to->size : 256;
-	char *text;
-
-	if (to->bytes + more <= to->size)
-		return true;
-	while (size < to->bytes + more)
-		size *= 2;
-	text = realloc(to->text, size);
-	if (!text)
-		return false;
-	to->text = text;
-	to->size = size;
-	return true;
-}
-
 /* With a mark before it in a batch, and room for the one behind it. */
 static void append_reply(struct replies *to, const char *one)
 {
 	size_t bytes = strlen(one);
+	size_t size = to->size ? to->size : 256;
 
-	if (!reserve_text(to, bytes + 2)) {
-		to->lost = true;
-		return;
+	while (size < to->bytes + bytes + 2)
+		size *= 2;
+	if (size > to->size) {
+		char *text = realloc(to->text, size);
+
+		if (!text) {
+			to->lost = true;
+			return;
+		}
+		to->text = text;
+		to->size = size;
 	}
 	if (to->batch)
 		to->text[to->bytes++] = to->count ? ',' : '[';
@@ -419,26 +403,6 @@ static void run_method(struct peer *p, struct replies *to,
 	add_reply(to, id, result, &err);
 }
 
-static void reply_to(struct peer *p, struct replies *to,
-		     const struct jsonrpc_message *m)
-{
-	if (m->kind == JSONRPC_RESULT || m->kind == JSONRPC_ERROR)
-		return; /* we never ask */
-	/* What is behind a reply that did not fit. Notifications, too: what
-	 * they build on may not have been run. */
-	if (to->full && m->kind != JSONRPC_NOTIFICATION)
-		replies_refuse(to, m->id, RPC_NOT_RUN,
-			       "not run: the replies before it fill the "
-			       "message; ask again",
-			       NULL);
-	if (to->full)
-		return;
-	if (m->kind == JSONRPC_INVALID)
-		replies_refuse(to, m->id, RPC_INVALID_REQUEST, m->why, NULL);
-	else
-		run_method(p, to, m);
-}
-
 struct rpc_later *rpc_later(struct rpc_peer *peer, struct rpc_error *err)
 {
 	struct rpc_server *s = peer->server;
@@ -516,7 +480,23 @@ void answer_message(struct peer *p, const char *text, size_t bytes)
 	for (size_t i = 0; to && i < doc.count && !p->gone; i++) {
 		struct jsonrpc_message m = jsonrpc_at(&doc, i);
 
-		reply_to(p, to, &m);
+		if (m.kind == JSONRPC_RESULT || m.kind == JSONRPC_ERROR)
+			continue; /* we never ask */
+		/* What is behind a reply that did not fit. Notifications, too:
+		 * what they build on may not have been run. */
+		if (to->full && m.kind != JSONRPC_NOTIFICATION)
+			replies_refuse(
+				to, m.id, RPC_NOT_RUN,
+				"not run: the replies before it fill the "
+				"message; ask again",
+				NULL);
+		if (to->full)
+			continue;
+		if (m.kind == JSONRPC_INVALID)
+			replies_refuse(to, m.id, RPC_INVALID_REQUEST, m.why,
+				       NULL);
+		else
+			run_method(p, to, &m);
 	}
 	s->asked = NULL;
 	jsonrpc_doc_free(&doc);

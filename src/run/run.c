@@ -281,26 +281,26 @@ json_t *verdicts_json(const struct verdicts *v)
 	return list;
 }
 
-static void print_verdict(const struct verdict *v, const char *path, FILE *f)
-{
-	char value[UNITS_TEXT];
-
-	if (campaign_metric_is_time(v->metric)) /* nobody reads nanoseconds */
-		(void)units_format_time(v->value / CR_US * CR_US, value,
-					sizeof(value));
-	else
-		(void)units_format_ppm(v->value, value, sizeof(value));
-	(void)fprintf(f, "%s %s:%u: %s %s, is %s%s%s%s\n",
-		      v->met ? "met   " : "MISSED", path, v->expect->line,
-		      campaign_metric_name(v->metric), v->expect->text, value,
-		      v->flow ? " (flow " : "", v->flow ? v->flow : "",
-		      v->flow ? ")" : "");
-}
-
 void verdicts_print(const struct verdicts *v, const char *path, FILE *f)
 {
-	for (unsigned i = 0; i < v->count; i++)
-		print_verdict(&v->item[i], path, f);
+	for (unsigned i = 0; i < v->count; i++) {
+		const struct verdict *one = &v->item[i];
+		char value[UNITS_TEXT];
+
+		/* nobody reads nanoseconds */
+		if (campaign_metric_is_time(one->metric))
+			(void)units_format_time(one->value / CR_US * CR_US,
+						value, sizeof(value));
+		else
+			(void)units_format_ppm(one->value, value,
+					       sizeof(value));
+		(void)fprintf(
+			f, "%s %s:%u: %s %s, is %s%s%s%s\n",
+			one->met ? "met   " : "MISSED", path, one->expect->line,
+			campaign_metric_name(one->metric), one->expect->text,
+			value, one->flow ? " (flow " : "",
+			one->flow ? one->flow : "", one->flow ? ")" : "");
+	}
 }
 
 void verdicts_fini(struct verdicts *v)

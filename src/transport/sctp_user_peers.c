@@ -60,17 +60,6 @@ static void idle_del(struct user_peer *p)
 	nidle--;
 }
 
-static struct user_peer *new_slot(void)
-{
-	struct user_peer *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		return NULL;
-	p->slot = ++used;
-	table[p->slot] = p;
-	return p;
-}
-
 struct user_peer *peers_get(void *owner, const struct address *addr,
 			    bool *fresh)
 {
@@ -90,12 +79,15 @@ struct user_peer *peers_get(void *owner, const struct address *addr,
 	}
 	if (!reuse && used == PEERS_MAX)
 		return NULL;
-	p = reuse ? oldest : new_slot();
+	p = reuse ? oldest : calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
 	if (reuse) {
 		idle_del(p);
 		LIST_REMOVE(p, chain);
+	} else {
+		p->slot = ++used;
+		table[p->slot] = p;
 	}
 	*fresh = !reuse;
 	p->addr = *addr;

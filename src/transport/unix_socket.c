@@ -112,21 +112,6 @@ static void end_unix_conn(struct unix_conn *c, enum transport_event_kind kind,
 	transport_say(&u->t, &ev);
 }
 
-static void unix_lines(struct unix_conn *c, const char *text, size_t bytes)
-{
-	struct line_part part;
-
-	while (c->fd >= 0 && lines_next(&c->begun, &text, &bytes, &part)) {
-		const struct transport_event ev = { .kind = TRANSPORT_DATA,
-						    .assoc = c->a.id,
-						    .data = part.data,
-						    .bytes = part.bytes,
-						    .end = part.end };
-
-		transport_say(&c->owner->t, &ev);
-	}
-}
-
 /* A peer that has only ended its own writing, as "nc -N" and shell pipes do,
  * waits for its replies; one that has closed does not. */
 static void end_of_file(struct unix_conn *c)
@@ -157,14 +142,30 @@ static void unix_on_readable(evutil_socket_t fd, short what, void *arg)
 	errno = EAGAIN;
 	if (!c->finished)
 		n = recv(fd, u->buffer, sizeof(u->buffer), MSG_DONTWAIT);
-	if (n > 0)
-		unix_lines(c, u->buffer, (size_t)n);
-	else if (n == 0)
+	if (n > 0) {
+		const char *text = u->buffer;
+		size_t bytes = (size_t)n;
+		struct line_part part;
+
+		while (c->fd >= 0 &&
+		       lines_next(&c->begun, &text, &bytes, &part)) {
+			const struct transport_event ev = {
+				.kind = TRANSPORT_DATA,
+				.assoc = c->a.id,
+				.data = part.data,
+				.bytes = part.bytes,
+				.end = part.end
+			};
+
+			transport_say(&u->t, &ev);
+		}
+	} else if (n == 0) {
 		end_of_file(c);
-	else if (errno != EAGAIN && errno != EINTR)
+	} else if (errno != EAGAIN && errno != EINTR) {
 		end_unix_conn(c, TRANSPORT_LOST, strerror(errno));
-	else if (c->broken)
+	} else if (c->broken) {
 		end_unix_conn(c, TRANSPORT_LOST, strerror(c->broken));
+	}
 	if (c->fd >= 0 && c->broken)
 		event_active(c->readable, EV_READ, 0);
 	unix_leave(u);

@@ -44,34 +44,29 @@ static struct sockets_place *socket_place_at(const struct sockets *s,
 	return &chunk[index % SOCKETS_CHUNK];
 }
 
-/* A place that was never taken. */
-static struct sockets_place *take_fresh_place(struct sockets *s,
-					      uint32_t *index)
-{
-	uint32_t n = s->used / SOCKETS_CHUNK;
-
-	if (n == SOCKETS_CHUNKS)
-		return NULL;
-	if (s->used % SOCKETS_CHUNK == 0) {
-		struct sockets_place *chunk =
-			calloc(SOCKETS_CHUNK, sizeof(*chunk));
-
-		if (!chunk)
-			return NULL;
-		atomic_store_explicit(&s->chunk[n], chunk,
-				      memory_order_release);
-	}
-	*index = s->used++;
-	return socket_place_at(s, *index);
-}
-
 static struct sockets_place *take_socket_place(struct sockets *s,
 					       uint32_t *index)
 {
 	struct sockets_place *p;
 
-	if (!s->free)
-		return take_fresh_place(s, index);
+	if (!s->free) {
+		uint32_t n = s->used / SOCKETS_CHUNK;
+
+		/* A place that was never taken. */
+		if (n == SOCKETS_CHUNKS)
+			return NULL;
+		if (s->used % SOCKETS_CHUNK == 0) {
+			struct sockets_place *chunk =
+				calloc(SOCKETS_CHUNK, sizeof(*chunk));
+
+			if (!chunk)
+				return NULL;
+			atomic_store_explicit(&s->chunk[n], chunk,
+					      memory_order_release);
+		}
+		*index = s->used++;
+		return socket_place_at(s, *index);
+	}
 	*index = s->free - 1;
 	p = socket_place_at(s, *index);
 	s->free = p->next;

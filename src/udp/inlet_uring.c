@@ -439,22 +439,6 @@ static bool forget_all(struct receive_ring *r, bool *last)
 
 /* --- its life --- */
 
-/* The ring begins disabled: who enables it is its one submitter. */
-static int make_ring(struct receive_ring *r)
-{
-	struct io_uring_params params = {
-		.flags = IORING_SETUP_SINGLE_ISSUER |
-			 IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CQSIZE |
-			 IORING_SETUP_SUBMIT_ALL | IORING_SETUP_R_DISABLED,
-		.cq_entries = r->sizes.completions,
-	};
-	int rc = io_uring_queue_init_params(r->sizes.submissions, &r->ring,
-					    &params);
-
-	r->made = !rc;
-	return rc;
-}
-
 static int stock_up(struct receive_ring *r)
 {
 	unsigned n = r->sizes.buffers;
@@ -743,7 +727,20 @@ int inlet_uring_open(struct inlet **out, const struct receive_ring_sizes *sizes,
 	thread_lock_init(&u->ring.lock); /* the receiver may have priority */
 	/* blocking: its read through the ring waits */
 	err = inlet_init(&u->inlet, &inlet_uring_ops, 0);
-	err = err ? err : make_ring(&u->ring);
+	if (!err) {
+		/* it begins disabled: who enables it is its one submitter */
+		struct io_uring_params params = {
+			.flags = IORING_SETUP_SINGLE_ISSUER |
+				 IORING_SETUP_DEFER_TASKRUN |
+				 IORING_SETUP_CQSIZE | IORING_SETUP_SUBMIT_ALL |
+				 IORING_SETUP_R_DISABLED,
+			.cq_entries = sizes->completions,
+		};
+
+		err = io_uring_queue_init_params(sizes->submissions,
+						 &u->ring.ring, &params);
+		u->ring.made = !err;
+	}
 	err = err ? err : stock_up(&u->ring);
 	if (err) {
 		close_uring(&u->inlet);

@@ -212,19 +212,6 @@ static void close_others(int fd[], unsigned n)
 		(void)close(fd[i]);
 }
 
-static int join_group(const struct sockaddr_storage *at, unsigned n, int fd[],
-		      struct cr_err *e)
-{
-	for (unsigned i = 1; i < n; i++) {
-		fd[i] = udp_socket_shared(at, e);
-		if (fd[i] < 0) {
-			close_others(fd, i);
-			return fd[i];
-		}
-	}
-	return 0;
-}
-
 static int open_group(unsigned n, unsigned offset, int fd[], struct cr_err *e)
 {
 	struct sockaddr_storage at;
@@ -236,9 +223,13 @@ static int open_group(unsigned n, unsigned offset, int fd[], struct cr_err *e)
 	err = share_port(fd[0], 1);
 	if (err)
 		return cr_fail(e, err, "SO_REUSEPORT: %s", strerror(-err));
-	err = join_group(&at, n, fd, e);
-	if (err)
-		return err;
+	for (unsigned i = 1; i < n; i++) {
+		fd[i] = udp_socket_shared(&at, e);
+		if (fd[i] < 0) {
+			close_others(fd, i);
+			return fd[i];
+		}
+	}
 	err = attach_filter(fd[0], n, offset);
 	if (!err)
 		return 0;

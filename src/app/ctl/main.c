@@ -286,18 +286,6 @@ static int ask_whole(struct rpc_client *c, const char *method, json_t *params,
 	return rc;
 }
 
-static int show_result(const struct ctl_request *r, const json_t *result)
-{
-	if (opt.as_json) {
-		(void)json_dumpf(result, stdout,
-				 JSON_INDENT(2) | JSONRPC_REALS);
-		(void)putchar('\n');
-	} else {
-		ctl_print(r, result, stdout);
-	}
-	return cli_flush(cli.program);
-}
-
 /* Read --to. Returns an exit code. */
 static int read_server(struct transport_addr *a)
 {
@@ -361,8 +349,16 @@ static int ask_and_show(struct event_base *base, const struct ctl_request *r)
 	if (c && rc != CTL_UNREACHABLE)
 		say_bye(c);
 	rpc_client_close(c);
-	if (!rc && result)
-		rc = show_result(r, result);
+	if (!rc && result) {
+		if (opt.as_json) {
+			(void)json_dumpf(result, stdout,
+					 JSON_INDENT(2) | JSONRPC_REALS);
+			(void)putchar('\n');
+		} else {
+			ctl_print(r, result, stdout);
+		}
+		rc = cli_flush(cli.program);
+	}
 	json_decref(result);
 	return rc;
 }
@@ -411,28 +407,12 @@ static int undo_drain(struct ctl_request *r)
 	return 0;
 }
 
-static int run_request(const struct ctl_request *r)
-{
-	struct event_base *base;
-	int rc;
-
-	if (ctl_print_own(r, stdout))
-		return cli_flush(cli.program);
-	base = event_base_new();
-	if (!base) {
-		json_decref(r->params);
-		return ctl_complain(CTL_UNREACHABLE, "no event loop");
-	}
-	rc = ask_and_show(base, r);
-	event_base_free(base);
-	return rc;
-}
-
 int main(int argc, char **argv)
 {
 	struct ctl_request r = { 0 };
 	struct cr_err e = { 0 };
 	int first, rc;
+	struct event_base *base;
 
 	cli.operands = ctl_commands();
 	if (argc > 2 && !strcmp(argv[argc - 1], "--help"))
@@ -448,5 +428,16 @@ int main(int argc, char **argv)
 		rc = undo_drain(&r);
 	if (rc)
 		json_decref(r.params);
-	return rc ? rc : run_request(&r);
+	if (rc)
+		return rc;
+	if (ctl_print_own(&r, stdout))
+		return cli_flush(cli.program);
+	base = event_base_new();
+	if (!base) {
+		json_decref(r.params);
+		return ctl_complain(CTL_UNREACHABLE, "no event loop");
+	}
+	rc = ask_and_show(base, &r);
+	event_base_free(base);
+	return rc;
 }

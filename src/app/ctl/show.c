@@ -636,20 +636,16 @@ static void to_terminal(const char *text, bool first)
 	(void)fputs("\033[J", stdout);
 }
 
-static void to_file(const char *text, bool first)
+int ctl_page(const char *text, bool first)
 {
+	if (isatty(STDOUT_FILENO)) {
+		to_terminal(text, first);
+		return cli_written();
+	}
 	if (!first)
 		(void)fputc('\n', stdout);
 	for (; *text; text++)
 		if (!is_mark(*text))
 			(void)fputc(*text, stdout);
-}
-
-int ctl_page(const char *text, bool first)
-{
-	if (isatty(STDOUT_FILENO))
-		to_terminal(text, first);
-	else
-		to_file(text, first);
 	return cli_written();
 }

@@ -18,24 +18,6 @@ static const char *kernels(void)
 	return cr_kernels_names[cr_kernels_active()];
 }
 
-static void print_line(FILE *out, const struct cost_line *l)
-{
-	const struct cost_result *r = l->result;
-	char stock[32] = "-";
-
-	if (l->stock)
-		(void)snprintf(stock, sizeof(stock), "%.2f",
-			       (double)l->stock->cost.mean / 1e3);
-	(void)fprintf(out,
-		      "%-8s %-6s %5u %4.0f ms  %-6s %9.2f %9s %9.2f %8.2f "
-		      "%10.0f %9.0f\n",
-		      l->codec, l->mode, l->sample_rate, (double)r->frame / 1e6,
-		      l->direction, (double)r->cost.mean / 1e3, stock,
-		      (double)r->cost.p99 / 1e3,
-		      sqrt((double)r->cost.variance_ns2) / 1e3,
-		      l->calls_per_core, l->weight);
-}
-
 /* "   19.84", and "-" for each point there was no time for. */
 static void print_points(FILE *out, const cr_ns *cost, unsigned n)
 {
@@ -43,15 +25,6 @@ static void print_points(FILE *out, const cr_ns *cost, unsigned n)
 		(void)fprintf(out, " %7.2f", (double)cost[i] / 1e3);
 	for (unsigned i = n; i < COST_POINTS; i++)
 		(void)fprintf(out, " %7s", "-");
-}
-
-static void print_curve(FILE *out, const struct cost_curve_line *l)
-{
-	(void)fprintf(out, "%-8s %-6s %5u ", l->codec, l->mode, l->sample_rate);
-	print_points(out, l->curve->enc, l->curve->points);
-	(void)fputs("  ", out);
-	print_points(out, l->curve->dec, l->curve->points);
-	(void)fputc('\n', out);
 }
 
 static void print_curves(FILE *out, const struct cost_table *t)
@@ -66,7 +39,12 @@ static void print_curves(FILE *out, const struct cost_table *t)
 	for (size_t i = 0; i < cost_curves(t); i++) {
 		struct cost_curve_line l = cost_curve_line(t, i);
 
-		print_curve(out, &l);
+		(void)fprintf(out, "%-8s %-6s %5u ", l.codec, l.mode,
+			      l.sample_rate);
+		print_points(out, l.curve->enc, l.curve->points);
+		(void)fputs("  ", out);
+		print_points(out, l.curve->dec, l.curve->points);
+		(void)fputc('\n', out);
 	}
 }
 
@@ -85,8 +63,21 @@ void costs_print(FILE *out, const struct cost_table *t)
 		      source_of(t, false), source_of(t, true), kernels());
 	for (size_t i = 0; i < cost_lines(t); i++) {
 		struct cost_line l = cost_line(t, i);
+		const struct cost_result *r = l.result;
+		char stock[32] = "-";
 
-		print_line(out, &l);
+		if (l.stock)
+			(void)snprintf(stock, sizeof(stock), "%.2f",
+				       (double)l.stock->cost.mean / 1e3);
+		(void)fprintf(
+			out,
+			"%-8s %-6s %5u %4.0f ms  %-6s %9.2f %9s %9.2f %8.2f "
+			"%10.0f %9.0f\n",
+			l.codec, l.mode, l.sample_rate, (double)r->frame / 1e6,
+			l.direction, (double)r->cost.mean / 1e3, stock,
+			(double)r->cost.p99 / 1e3,
+			sqrt((double)r->cost.variance_ns2) / 1e3,
+			l.calls_per_core, l.weight);
 	}
 	print_curves(out, t);
 	if (missing)
@@ -111,21 +102,18 @@ static json_t *line_json(const struct cost_line *l)
 		"weight", l->weight);
 }
 
-static json_t *point_json(const struct cost_curve *c, unsigned i)
-{
-	return json_pack("{s:i, s:f, s:f}", "others", (int)c->others[i],
-			 "encode_us", (double)c->enc[i] / 1e3, "decode_us",
-			 (double)c->dec[i] / 1e3);
-}
-
 static json_t *curve_json(const struct cost_curve_line *l)
 {
 	json_t *points = json_array();
 	int failed = !points;
 
 	for (unsigned i = 0; i < l->curve->points; i++)
-		failed |=
-			json_array_append_new(points, point_json(l->curve, i));
+		failed |= json_array_append_new(
+			points,
+			json_pack("{s:i, s:f, s:f}", "others",
+				  (int)l->curve->others[i], "encode_us",
+				  (double)l->curve->enc[i] / 1e3, "decode_us",
+				  (double)l->curve->dec[i] / 1e3));
 	if (failed) {
 		json_decref(points);
 		return NULL;

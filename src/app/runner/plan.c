@@ -60,18 +60,6 @@ static void show_row(const char *left, const char *right, FILE *out)
 	(void)fprintf(out, "  %-18s %s\n", left, right);
 }
 
-static void show_option(const struct cr_opt *o, FILE *out)
-{
-	char line[256];
-	char *gap;
-
-	option_describe(o, line, sizeof(line));
-	gap = strstr(line, "  ");
-	/* analyzer: two spaces are always between them */
-	*gap = '\0';
-	show_row(line, gap + 2, out);
-}
-
 static void show_scheduler(const struct scheduler *s, FILE *out)
 {
 	const struct cr_opt *o = scheduler_opts(s);
@@ -79,8 +67,16 @@ static void show_scheduler(const struct scheduler *s, FILE *out)
 
 	describe_scheduler(s, &info);
 	(void)fprintf(out, "%-20s %s\n", info.name, info.help);
-	for (; o && o->name; o++)
-		show_option(o, out);
+	for (; o && o->name; o++) {
+		char line[256];
+		char *gap;
+
+		option_describe(o, line, sizeof(line));
+		gap = strstr(line, "  ");
+		/* analyzer: two spaces are always between them */
+		*gap = '\0';
+		show_row(line, gap + 2, out);
+	}
 	show_row("admits by", info.admission, out);
 	(void)fputc('\n', out);
 }
@@ -291,12 +287,25 @@ static int read_kind(struct kind *k, char *text, struct cr_err *e)
 	return err;
 }
 
-/* Those without a share have what the others leave, in equal parts. */
-static int deal_shares(struct plan *p, struct cr_err *e)
+static int read_mix(struct plan *p, const char *text, struct cr_err *e)
 {
+	char *copy = strdup(text), *rest = copy, *one;
+	int err = copy ? 0 : -ENOMEM;
 	double left = 1;
 	unsigned open = 0;
 
+	while (!err && (one = strsep(&rest, ","))) {
+		one += strspn(one, " ");
+		if (p->nkinds == KINDS)
+			err = cr_fail(e, -EINVAL, "more than %d kinds of calls",
+				      KINDS);
+		else
+			err = read_kind(&p->kind[p->nkinds++], one, e);
+	}
+	free(copy);
+	if (err)
+		return err;
+	/* Those without a share have what the others leave, in equal parts. */
 	for (unsigned i = 0; i < p->nkinds; i++) {
 		left -= p->kind[i].share;
 		open += p->kind[i].share == 0;
@@ -308,23 +317,6 @@ static int deal_shares(struct plan *p, struct cr_err *e)
 		if (p->kind[i].share == 0)
 			p->kind[i].share = left / open;
 	return 0;
-}
-
-static int read_mix(struct plan *p, const char *text, struct cr_err *e)
-{
-	char *copy = strdup(text), *rest = copy, *one;
-	int err = copy ? 0 : -ENOMEM;
-
-	while (!err && (one = strsep(&rest, ","))) {
-		one += strspn(one, " ");
-		if (p->nkinds == KINDS)
-			err = cr_fail(e, -EINVAL, "more than %d kinds of calls",
-				      KINDS);
-		else
-			err = read_kind(&p->kind[p->nkinds++], one, e);
-	}
-	free(copy);
-	return err ? err : deal_shares(p, e);
 }
 
 /* --- what codecs cost --- */
@@ -500,15 +492,6 @@ static int probe_open(struct probe *b, const struct runner_options *o,
 	return err;
 }
 
-static void probe_close(struct probe *b)
-{
-	(void)node_close(b->node);
-	if (b->fd >= 0)
-		(void)close(b->fd);
-	if (b->base)
-		event_base_free(b->base);
-}
-
 /* Send what is due by @now, each call's packets evenly among the others'. */
 static void send_due(struct probe *b, cr_ns now)
 {
@@ -549,18 +532,6 @@ struct spent {
 	double worker, codec, jobs, receiver, packets; /* ns, and how many */
 };
 
-static struct spent spent_between(const struct node_stats *a,
-				  const struct node_stats *b)
-{
-	return (struct spent){
-		.worker = (double)(b->workers[0].cpu - a->workers[0].cpu),
-		.codec = (double)(b->totals.codec_ns - a->totals.codec_ns),
-		.jobs = (double)(b->workers[0].jobs - a->workers[0].jobs),
-		.receiver = (double)(b->rx.cpu - a->rx.cpu),
-		.packets = (double)(b->rx.packets - a->rx.packets),
-	};
-}
-
 static int measure_packets(struct plan *p, struct probe *b, unsigned round,
 			   struct cr_err *e)
 {
@@ -572,7 +543,17 @@ static int measure_packets(struct plan *p, struct probe *b, unsigned round,
 	do {
 		send_for(b, PROBE_ROUND);
 		node_stats(b->node, &after);
-		s = spent_between(&before, &after);
+		s = (struct spent){
+			.worker = (double)(after.workers[0].cpu -
+					   before.workers[0].cpu),
+			.codec = (double)(after.totals.codec_ns -
+					  before.totals.codec_ns),
+			.jobs = (double)(after.workers[0].jobs -
+					 before.workers[0].jobs),
+			.receiver = (double)(after.rx.cpu - before.rx.cpu),
+			.packets =
+				(double)(after.rx.packets - before.rx.packets),
+		};
 	} while ((!(s.jobs > 0) || !(s.packets > 0)) && clock_now() < end);
 	if (!(s.jobs > 0) || !(s.packets > 0))
 		return cr_fail(e, -EIO,
@@ -754,7 +735,11 @@ static int measure(struct plan *p, const struct runner_options *o,
 		if (!err)
 			p->calls[i] = calls_carried(p, i);
 	}
-	probe_close(&b);
+	(void)node_close(b.node);
+	if (b.fd >= 0)
+		(void)close(b.fd);
+	if (b.base)
+		event_base_free(b.base);
 	rcu_stop();
 	rcu_unregister_thread();
 	return err;
