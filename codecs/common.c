@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the codecs share: checks of the configuration.
+ * The common part of the codecs: checks of the configuration.
  */
 #include "codecs/common.h"
 

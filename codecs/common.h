@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the codecs share: opening them, describing frames. Only for codecs/.
+ * Shared by the codecs: opening them, describing frames. Only for codecs/.
  */
 #ifndef CODECS_COMMON_H
 #define CODECS_COMMON_H

@@ -124,7 +124,7 @@ static void start_concealing(struct conceal *c)
 	c->at = 0;
 }
 
-/* What the voice would go on with, fading to silence. */
+/* The voice as it would go on, fading to silence. */
 static float next_pitch(struct conceal *c)
 {
 	unsigned fade = samples_of(c, CONCEAL_FADE_MS);

@@ -26,7 +26,7 @@
 /** After this time of loss there is silence, ms. */
 #define CONCEAL_FADE_MS 60u
 
-/** What is known of one stream of PCM. Private. */
+/** The state of one stream of PCM. Private. */
 struct conceal {
 	unsigned rate;	  /* Hz                                       */
 	unsigned samples; /* of the last frame                        */

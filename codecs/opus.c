@@ -24,7 +24,7 @@ enum {
 	COMPLEXITY = 5, /* where more costs much and brings little */
 	COMPLEXITY_MAX = 10,
 	FEC_MAX = 100,
-	/* What libopus returns for a packet that need not be sent. */
+	/* libopus's return value for a packet that need not be sent. */
 	DTX_BYTES = 2,
 };
 

@@ -17,7 +17,7 @@
  */
 int codec_plugin_load(const char *path, struct cr_err *e);
 
-/** What makes @c unusable as a plug-in, or NULL. Pure. */
+/** The reason why @c is unusable as a plug-in, or NULL. Pure. */
 const char *codec_plugin_flaw(const struct cr_codec *c);
 
 #endif

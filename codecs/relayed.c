@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands for a codec that the parties of a conversation have, and this
+ * The entry for a codec that the parties of a conversation have, and this
  * node perhaps not: neither encoder nor decoder, and any clock that speech has
  * in RTP. It is in no list, for nothing but a relay can use it.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the admission tests of several policies share.
+ * The common part of the admission tests of several policies.
  */
 #ifndef SCHEDULERS_ADMISSION_H
 #define SCHEDULERS_ADMISSION_H

@@ -38,7 +38,7 @@ static bool is_far(const struct be_server *s, cr_ns work)
 	return c->top == CR_NEVER && work > c->piece[c->n - 1].y;
 }
 
-/* What @p asks for now: all that was promised from it on. */
+/* The demand of @p now: all that was promised from it on. */
 static cr_ns be_ask(const struct be_server *s, const struct be_past *p)
 {
 	return cr_ns_add(p->at, curve_inverse(&s->curve, s->since - p->before));
@@ -62,7 +62,7 @@ static void keep_far(struct be_server *s, const struct be_past *p)
 	s->has_far = true;
 }
 
-/* What all past jobs ask for; those that have become far are taken out. */
+/* The demand of all past jobs; those that have become far are taken out. */
 static cr_ns ask_past(struct be_server *s)
 {
 	cr_ns d = s->has_far ? be_ask(s, &s->far) : 0;
@@ -159,7 +159,7 @@ cr_ns be_server_promise(struct be_server *s, cr_ns at, cr_ns work)
 	return d;
 }
 
-/* What became far with this job stays there: later deadlines, not earlier. */
+/* Jobs that became far with it stay there: later deadlines, not earlier. */
 void be_server_refund(struct be_server *s)
 {
 	const struct be_undo *u = &s->undo;

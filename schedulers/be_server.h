@@ -68,7 +68,7 @@ struct be_past {
 	cr_ns at, before;
 };
 
-/** What a refund needs to know. */
+/** The facts that a refund needs. */
 struct be_undo {
 	cr_ns at, last, work;
 	struct be_past far;

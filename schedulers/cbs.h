@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What cbs and grub share: a server for each task that has a deadline, and EDF
+ * Shared by cbs and grub: a server for each task that has a deadline, and EDF
  * over servers.
  *
  *   cbs_server.c  budgets, deadlines, who waits for a budget, the queues
@@ -100,7 +100,7 @@ void cbs_tick(struct cr_rq *rq, cr_ns now);
 void cbs_promise(const struct cr_task *t, struct cr_promise *p);
 bool cbs_check(const struct cr_rq *rq);
 
-/** What is true of @t's server, for explain(); returns how many, <= @max. */
+/** The figures of @t's server, for explain(); returns how many, <= @max. */
 unsigned cbs_explain(const struct cr_task *t, struct cr_kv *kv, unsigned max);
 
 /** @t's server begins anew: all of its budget, for a period from @now on. */

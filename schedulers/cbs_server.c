@@ -239,7 +239,7 @@ void cbs_stop_be(struct cr_task *t, enum cr_stop why)
 		be_share_done(&cbs_server_of(t)->flow, t->weight, t->job.ran);
 }
 
-/* --- telling --- */
+/* --- reports --- */
 
 unsigned cbs_explain(const struct cr_task *t, struct cr_kv *kv, unsigned max)
 {

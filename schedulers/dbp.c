@@ -211,7 +211,7 @@ static void count_overdue(struct cr_task *t, cr_ns now)
 	x->due = x->distance ? cr_ns_add(due, periods * t->period) : CR_NEVER;
 }
 
-/* Who waits with a frame that was missed since. */
+/* The task that waits with a frame that was missed since. */
 static void dbp_look_again(struct dbp_rq *d, cr_ns now)
 {
 	struct dbp_task *x;

@@ -49,7 +49,7 @@ static int64_t density(const struct deadline_rq *d, const struct cr_task *t)
 		       : deadline_ppm_up(deadline_budget(d, t), full_window(t));
 }
 
-/* What others have to expect of @t. */
+/* The demand of @t that others have to expect. */
 static cr_ns expected(const struct deadline_rq *d, const struct cr_task *t)
 {
 	cr_ns budget = deadline_budget(d, t);
@@ -109,7 +109,7 @@ static int64_t blocking(const struct cr_rq *rq, const struct cr_task *t,
 	return deadline_ppm_up(frame, shortest);
 }
 
-/* What is left by the sum of what each class counts as, before blocking. */
+/* The rest after the sum of each class's demand, before blocking. */
 static int64_t room_by_load(const struct cr_rq *rq, const struct cr_task *t)
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
@@ -118,7 +118,7 @@ static int64_t room_by_load(const struct cr_rq *rq, const struct cr_task *t)
 	       density(d, t);
 }
 
-/* What is left by the sum of worst cases, before blocking. */
+/* The rest after the sum of worst cases, before blocking. */
 static int64_t room_by_worst(const struct cr_rq *rq, const struct cr_task *t)
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);

@@ -99,7 +99,7 @@ struct deadline_opts {
 cr_ns deadline_longest(const struct deadline_rq *rq);
 cr_ns deadline_shortest_be(const struct deadline_rq *rq);
 
-/** What @t counts as: cr_task_demand() and the margin. */
+/** The demand of @t: cr_task_demand() and the margin. */
 cr_ns deadline_budget(const struct deadline_rq *rq, const struct cr_task *t);
 
 /** A promise() callback: who is in time by the worst case of those that are

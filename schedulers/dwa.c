@@ -14,8 +14,8 @@
  * is in time as a guaranteed one is, and one that does not harms itself alone.
  * (The frame after it has its deadline no earlier than a window after that has
  * begun, and the deadlines of a call are a window apart: else frames that have
- * waited behind it would all be the most urgent at once. What it has fallen
- * behind it keeps until it pauses, and no drop brings it forward.) What a frame
+ * waited behind it would all be the most urgent at once. A call that has fallen
+ * behind stays so until it pauses, and no drop brings it forward.) What a frame
  * did not use is lost: an account of CPU time as an LBAP's, with bursts, would
  * let a call take in one window what was admitted for several.
  *
@@ -129,7 +129,7 @@ static cr_ns rank_by_rate(const struct cr_task *t, enum cr_enq why, cr_ns now)
 		    : t->job.deadline;
 }
 
-/* What orders @t in its level, now that it is queued for @why. */
+/* The key of @t in its level, now that it is queued for @why. */
 static cr_ns rank_of(const struct cr_rq *rq, const struct cr_task *t,
 		     enum cr_enq why, cr_ns now)
 {
@@ -144,7 +144,7 @@ static cr_ns rank_of(const struct cr_rq *rq, const struct cr_task *t,
 	return drops_key(x->place.rank, x->lost, t, why);
 }
 
-/* What a job of @t may take before it goes behind; CR_NEVER: all it wants. */
+/* The time of a job of @t before it goes behind; CR_NEVER: no limit. */
 static cr_ns specified(struct cr_rq *rq, const struct cr_task *t)
 {
 	const struct dwa_rq *d = CR_RQ(rq, struct dwa_rq);
@@ -230,7 +230,7 @@ static bool dwa_check(const struct cr_rq *rq)
 	return util <= d->admitted.util && levels_check(rq, &d->levels);
 }
 
-/* What a frame takes beyond what was specified it takes behind others. */
+/* A frame takes the time beyond its specification behind others. */
 static void dwa_promise(const struct cr_task *t, struct cr_promise *p)
 {
 	const struct dwa_rq *d = CR_RQ(t->rq, struct dwa_rq);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What edf and edf-steal have in common: all but stealing.
+ * The common part of edf and edf-steal: all but stealing.
  */
 #ifndef SCHEDULERS_EDF_H
 #define SCHEDULERS_EDF_H

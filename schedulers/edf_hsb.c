@@ -18,7 +18,7 @@
  *             at nobody's expense. Off, both: the paper's EDF-HSB-NS.
  *
  * Best effort's servers have 10 % of every CPU if nothing else is said, as in
- * the paper: that it is never starved is what tells this policy from the
+ * the paper: that it is never starved sets this policy apart from the
  * others.
  *
  * Good: hard tasks are never late, soft ones by a bound (analysis/hsb.h) that
@@ -154,7 +154,7 @@ static void unwait(struct cr_rq *rq, struct cr_task *t)
 	q->nbe--;
 }
 
-/* What waits and may run on a CPU. */
+/* The tasks that wait and may run on a CPU. */
 struct choice {
 	unsigned cpu;
 	cr_ns now;

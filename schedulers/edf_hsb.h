@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of edf-hsb share: servers, the run queue, the task.
+ * The common part of edf-hsb's files: servers, the run queue, the task.
  *
  *   edf_hsb.c         the order of all: pick, the contract
  *   edf_hsb_preempt.c who has to leave its CPU

@@ -133,7 +133,7 @@ static int home_for(const struct cr_rq *rq, const struct cr_task *t)
 	return best;
 }
 
-/* What is left of CPU @c for hard tasks, with @t there if it is its @home. */
+/* The rest of CPU @c for hard tasks, with @t there if it is its @home. */
 static int64_t hsb_room_on(const struct cr_rq *rq, unsigned c,
 			   const struct cr_task *t, int home)
 {
@@ -221,7 +221,7 @@ static int64_t room_3(const struct sums *s, const struct hsb_opts *o)
 	return share_limit(s) - cr_ns_max(soft, s->be_share + 1);
 }
 
-/* What of constraints 1 to 4 leaves least room in @rq, with @t in it. */
+/* That of constraints 1 to 4 that leaves least room in @rq, with @t in it. */
 static int64_t room_with(const struct cr_rq *rq, const struct cr_task *t,
 			 struct cr_verdict *v)
 {

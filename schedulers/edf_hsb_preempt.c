@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has to leave its CPU, under edf-hsb. Decided once an instant, when all
- * that comes and goes is known: hard tasks take their CPUs, everybody else is
- * given a CPU of those that are left, in the global order. Policies for one
+ * The tasks that leave their CPUs, under edf-hsb. Decided once an instant, when
+ * all that comes and goes is known: hard tasks take their CPUs, everybody else
+ * is given a CPU of those that are left, in the global order. Policies for one
  * newcomer at a time would not see that a hard task has taken the idle CPU
  * which the newcomer before was to have.
  */

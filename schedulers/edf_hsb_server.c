@@ -4,8 +4,8 @@
  *
  * A server is a sporadic task of the theory: a period begins not before the
  * one before has ended, when there is work; work that was there all the time
- * makes it begin just then, even if it is noticed later. Who has run out of
- * budget waits for the end of the period. Who overran (live: a frame is not
+ * makes it begin just then, even if it is noticed later. A server out of
+ * budget waits for the end of the period. An overrun (live: a frame is not
  * cut) pays back: whole budgets by whole periods, the rest out of the next.
  *
  * Slack: a server whose work is done gives its budget away, to be used with its

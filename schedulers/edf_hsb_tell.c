@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What edf-hsb tells: numbers about a task, what it promises, and whether its
+ * Reports of edf-hsb: numbers about a task, its promises, and whether its
  * invariants hold. Changes nothing.
  */
 #include "schedulers/edf_hsb.h"

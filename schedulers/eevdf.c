@@ -215,7 +215,7 @@ static struct eevdf_task *of_node(struct cr_list_node *n)
 	return (struct eevdf_task *)(void *)n;
 }
 
-/* Who has stopped and was not enqueued again. */
+/* The task that has stopped and was not enqueued again. */
 static void let_sleep(struct cr_rq *rq)
 {
 	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
@@ -293,7 +293,7 @@ static void eevdf_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	fall_asleep(rq, x);
 }
 
-/* What is left of its request, at least a nanosecond. */
+/* The rest of its request, at least a nanosecond. */
 static cr_ns rest_of_slice(const struct eevdf_task *x)
 {
 	int64_t left =
@@ -364,7 +364,7 @@ static unsigned eevdf_explain(const struct cr_task *t, struct cr_kv *kv,
 
 /* --- check --- */
 
-/* What virtual time is the mean of. */
+/* The terms of which virtual time is the mean. */
 struct mean {
 	uint64_t weight, sum;
 };

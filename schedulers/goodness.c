@@ -39,7 +39,7 @@
 #include "schedulers/policies.h"
 #include "cr/tree.h"
 
-/* What nice scales by: nice 20 would be nothing. */
+/* The factor of nice: nice 20 would be nothing. */
 #define NICE_STEPS 20
 /* Keys before all others: whose turn goes on; who takes a CPU from somebody. */
 #define KEY_GOES_ON (INT64_MAX - 1)

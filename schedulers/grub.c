@@ -90,7 +90,7 @@ static int64_t bandwidth_of(struct cr_task *t)
 
 /* --- who is active --- */
 
-/* What is lent where nothing is cut may not come back in time for a hard one.
+/* A loan where nothing is cut may not come back in time for a hard task.
  */
 static int64_t grub_rate_of(const struct cr_rq *rq)
 {
@@ -178,7 +178,7 @@ static bool is_used_up(const struct cr_rq *rq, struct cr_task *t)
 	return grub_server_of(t)->left < grub_rate_of(rq);
 }
 
-/* Who runs has to stop when its budget is used up: now, because others have
+/* A running task stops when its budget is used up: now, because others have
  * become active, or later, unless others go. */
 static void watch(struct cr_rq *rq, cr_ns now)
 {

@@ -12,7 +12,7 @@
 #include "cr/sched.h"
 #include "cr/tree.h"
 
-/** What a task is ordered by; set @key before it is queued. */
+/** The order of a task; set @key before it is queued. */
 struct keyed {
 	RB_ENTRY(keyed) node;
 	cr_ns key; /* beside node, as a walk reads both */

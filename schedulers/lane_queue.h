@@ -16,7 +16,7 @@
 
 enum { LANES = 2 };
 
-/** What a task is ordered by; set @key before it is queued. */
+/** The order of a task; set @key before it is queued. */
 struct laned {
 	struct cr_list_node node; /* first: list.h sees a cr_list_node */
 	RB_ENTRY(laned) entry;

@@ -18,7 +18,7 @@
  *                a slot is a gift to the first in order: it is not counted.
  *   mode=mixed   each task by its nice level: above 0 it waits for its windows,
  *                else it does not (Anderson and Srinivasan 2000 prove PD2 for
- *                such sets, too). Who is nice is served evenly and takes
+ *                such sets, too). A nice task is served evenly and takes
  *                nothing in advance, and leaves what idles to others.
  *
  * Releases are intra-sporadic: a job that comes late (by its logical arrival,
@@ -167,7 +167,7 @@ static int64_t need_ppm(struct pfair_weight w)
 	return pfair_div_up(w.cost * CR_PPM, w.period);
 }
 
-/* What @rq with room for @room says to weight @w: a broken rule, or NULL. */
+/* The rule that weight @w breaks in @rq with room for @room, or NULL. */
 static const char *obstacle(struct pfair_weight w, struct pfair_share room)
 {
 	if (w.period < 1)
@@ -282,7 +282,7 @@ static void pfair_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	queue_remove(rq, t);
 }
 
-/* Who waits for windows takes a slot from its begin, or none of it. */
+/* A task that waits for windows takes a slot from its begin, or none of it. */
 static struct cr_task *pfair_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
 	cr_ns left = quantum_of(rq) - now % quantum_of(rq);

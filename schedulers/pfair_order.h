@@ -28,7 +28,7 @@
 
 enum pfair_rule { PFAIR_PF, PFAIR_PD, PFAIR_PD2 };
 
-/** What there is to know about a subtask; slots are absolute. */
+/** The key of a subtask; slots are absolute. */
 struct pfair_key {
 	int64_t end;	 /**< of its window                          */
 	int64_t overlap; /**< pfair_overlap(); b is "not 0"          */

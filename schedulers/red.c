@@ -115,7 +115,7 @@ static void withdraw(struct cr_rq *rq, struct cr_task *t)
 		refuse(rq, t);
 }
 
-/* Who fits again without making others late. */
+/* The job that fits again without making others late. */
 static void red_take_back(struct cr_rq *rq)
 {
 	struct cr_task *t = red_best(rq), *after;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of red share: the jobs that are to be in time, and those that
+ * Shared by the parts of red: the jobs that are to be in time, and those that
  * gave way to them.
  *
  *   red.c        the policy
@@ -111,7 +111,7 @@ struct cr_task *red_first(const struct cr_rq *rq);
 struct cr_task *red_best(const struct cr_rq *rq);
 struct cr_task *red_best_after(struct cr_task *t);
 
-/** Who gives way, so that others are in time; NULL: all accepted are, or nobody
+/** The job that gives way, so that others are in time; NULL: all are, or no job
  * can. */
 struct cr_task *red_victim(struct cr_rq *rq);
 

@@ -9,7 +9,7 @@
 
 /* --- a job's numbers --- */
 
-/* What @t still needs, by the worst case (hard) or the estimate. */
+/* The time that @t still needs, by the worst case (hard) or the estimate. */
 static cr_ns red_rest_of(const struct cr_task *t, cr_ns now)
 {
 	cr_ns need = t->cls == CR_HARD ? cr_task_worst(t) : t->job.cost;

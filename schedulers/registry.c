@@ -36,7 +36,7 @@ const struct cr_sched_ops *const cr_sched_fallback = &cr_sched_fifo;
 _Static_assert(COUNT(cr_schedulers) <= MAX_BUILTIN,
 	       "room for the names in an error message");
 
-/* What makes @ops unusable, or NULL. */
+/* The reason why @ops is unusable, or NULL. */
 static const char *flaw(const struct cr_sched_ops *ops)
 {
 	if (!ops->name || !ops->name[0] || !ops->help)

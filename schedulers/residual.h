@@ -38,7 +38,7 @@
 /** Slope of a whole CPU. */
 #define CURVE_ONE (INT64_C(1) << 32)
 
-/** What calls may differ in and still share a curve, up to a factor. */
+/** The form of a curve, which calls share up to a factor. */
 struct residual_shape {
 	cr_ns deadline, per;
 	uint32_t jobs, burst, peak;
@@ -109,7 +109,7 @@ void curve_two_lines(const struct curve *e, cr_ns least, struct curve *lines);
 /** The least t at which @c is @y (>= 0), rounded up; CR_NEVER: never. */
 cr_ns curve_inverse(const struct curve *c, cr_ns y);
 
-/** What @c is at @t, rounded up. */
+/** The value of @c at @t, rounded up. */
 cr_ns curve_at(const struct curve *c, cr_ns t);
 
 #endif

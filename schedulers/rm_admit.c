@@ -275,7 +275,7 @@ static bool exact(const struct cr_rq *rq, const struct cr_task *extra)
 	return true;
 }
 
-/* What comes before @t in its level, and what it may find running. */
+/* The demand before @t in its level, and of what it may find running. */
 static void look_around(struct suspect *s, const struct cr_task *t)
 {
 	struct rm_member *self = CR_TASK((struct cr_task *)t, struct rm_member);
@@ -326,7 +326,7 @@ static bool below_liu_layland(int64_t ppm, uint64_t n)
 	return true;
 }
 
-/* What the bounds look at, over the classes up to @last. */
+/* The figures of the bounds, over the classes up to @last. */
 struct sums {
 	int64_t ppm;
 	uint64_t n, product; /* of 1 + U, fixed point, stops above 2 */

@@ -8,7 +8,7 @@
  * another can only gain where the shorter rest goes first. That needs jobs
  * that may be cut, and their costs.
  *
- * What remains is the job's estimate less what it has run, 0 once it has run
+ * The rest is the job's estimate less what it has run, 0 once it has run
  * longer; ties go to the smaller task id. A file that is converted piece by
  * piece has a job for each piece, and only that is known here: files of the
  * cheaper codec go first, one after the other in the order in which they came
@@ -42,7 +42,7 @@ struct srpt_rq {
 	struct key_queue queue;
 };
 
-/* What the job of @t still needs at @now. */
+/* The rest of the job of @t at @now. */
 static cr_ns srpt_rest_of(const struct cr_task *t, cr_ns now)
 {
 	return cr_ns_max(t->job.cost - cr_task_ran(t, now), 0);

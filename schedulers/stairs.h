@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What staircase and rsdl share: two flights of levels, 0 the top, each level
+ * Shared by staircase and rsdl: two flights of levels, 0 the top, each level
  * a list of tasks, with a bitmap of the levels that have some. One flight is
  * this round's, the other is for tasks that have had their slices; when nobody
  * is left in the first, the next round begins and they change places. All is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kernels are made of: the AVX2 attribute, loads and stores, and pairs of
+ * The parts of kernels: the AVX2 attribute, loads and stores, and pairs of
  * 16-bit numbers in a 32-bit lane, which is how madd(a, b) takes its operands:
  * each lane becomes a.low * b.low + a.high * b.high.
  *

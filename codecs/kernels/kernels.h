@@ -31,7 +31,7 @@ int cr_kernels_choose(enum cr_kernels want, struct cr_err *e);
  * lines of whole sentences; NULL where they can. */
 const char *cr_kernels_missing(void);
 
-/** What is in use: CR_KERNELS_STOCK or CR_KERNELS_AVX2. */
+/** The kernels in use: CR_KERNELS_STOCK or CR_KERNELS_AVX2. */
 enum cr_kernels cr_kernels_active(void);
 
 #endif

@@ -43,7 +43,7 @@ static void build_table(const struct cli *c, struct table *t)
 	size_t n = 0, s = 0;
 
 	memset(t, 0, sizeof(*t));
-	t->shorts[s++] = ':'; /* tell a missing argument from a bad option */
+	t->shorts[s++] = ':'; /* a missing argument is no bad option */
 	for (int i = 0; !field_is_end(&c->opts[i]); i++) {
 		const struct field *o = &c->opts[i];
 
@@ -227,7 +227,7 @@ static int check_operands(const struct cli *c, int argc, char **argv,
 	return optind;
 }
 
-/* What getopt_long() has found. */
+/* Take the option that getopt_long() has found. */
 static int take_next(const struct cli_target *to, const struct table *t,
 		     int val, char **argv, struct cr_err *e)
 {

@@ -65,7 +65,7 @@ bool cli_asked(const struct cli *c, int argc, char **argv);
 
 enum cli_source { CLI_DEFAULT, CLI_FILE, CLI_COMMAND_LINE };
 
-/** What was given for a row. */
+/** The texts given for a row. */
 struct cli_given {
 	enum cli_source source;
 	struct field_texts text;	/**< has one, but of a FIELD_TEXTS   */

@@ -33,7 +33,7 @@ int descriptors_used(uint64_t *n)
 	*n = (uint64_t)st.st_size;
 	if (*n)
 		return 0;
-	/* Kernels before 6.2 tell no size. */
+	/* Kernels before 6.2 give no size. */
 	dir = opendir(path);
 	if (!dir)
 		return -errno;

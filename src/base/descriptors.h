@@ -11,7 +11,7 @@
 
 #include "cr/error.h"
 
-/** Raise the soft limit to the hard one. What cannot be raised stays. */
+/** Raise the soft limit to the hard one, or leave it where that fails. */
 void descriptors_raise(void);
 
 /** The soft limit; UINT64_MAX: none. */

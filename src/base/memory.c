@@ -181,7 +181,7 @@ bool memory_for_json(size_t bytes)
 /* Memory of calls that have ended is for those that come: to give it to the
  * system and have it back costs a page fault for each page of each request.
  *
- * Who sets one of the three has malloc() no longer learn the last by itself:
+ * With one of the three set, malloc() no longer learns the last by itself:
  * at its 128 KiB, memory_there() would map and unmap at every packet of SCTP,
  * each time with a page fault and an interrupt of the workers' CPUs. */
 void memory_keep(void)

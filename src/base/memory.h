@@ -23,7 +23,7 @@
  * also when malloc() has to ask the system for it. */
 #define MEMORY_FOR_LIBRARY ((size_t)2 << 20)
 
-/** What the process uses: in memory, and of addresses, bytes. 0, or -errno: it
+/** The process's use: of memory, and of addresses, bytes. 0, or -errno: it
  * cannot be seen. */
 int memory_used(uint64_t *resident, uint64_t *addresses);
 

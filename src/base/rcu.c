@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is deferred, and the thread that does it.
+ * Deferred work, and the thread that does it.
  *
  * liburcu's own (call_rcu()) makes its thread at the first use and aborts when
  * there is none to be had; so does its rcu_barrier() without memory. This one

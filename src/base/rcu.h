@@ -10,7 +10,7 @@
  * Without the sanitizer this is liburcu and nothing else. Readers are threads
  * that are registered (rcu_register_thread()).
  *
- * What is deferred is done by a thread of ours, not by liburcu's, which would
+ * Deferred work is done by a thread of ours, not by liburcu's, which would
  * be made at the first call_rcu(), and its failure be an abort().
  */
 #ifndef BASE_RCU_H
@@ -28,7 +28,7 @@
 #endif
 #endif
 
-/** What all grace periods are ordered by. */
+/** The order of all grace periods. */
 extern char rcu_order;
 
 #ifdef RCU_TSAN
@@ -53,7 +53,7 @@ static inline void rcu_follows(void)
 }
 #endif
 
-/** What is found until rcu_read_end() stays; as rcu_read_lock(). A reader. */
+/** Memory found until rcu_read_end() stays; as rcu_read_lock(). A reader. */
 static inline void rcu_read_begin(void)
 {
 	rcu_read_lock();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lists of CPU numbers, "1,4-7", and the ones this process may use; and which
- * CPUs share what, as Linux tells in /sys/devices/system/cpu.
+ * CPUs share what, as Linux shows in /sys/devices/system/cpu.
  */
 #ifndef BASE_TOPOLOGY_H
 #define BASE_TOPOLOGY_H
@@ -22,7 +22,7 @@ struct cpu_list {
 /** Read "1,4-7". 0, or -EINVAL with @e (syntax, twice the same, too many). */
 int cpu_list_parse(struct cpu_list *list, const char *text, struct cr_err *e);
 
-/** Write "1,4-7" into @buf: each once, rising. What does not fit is cut off. */
+/** Write "1,4-7" into @buf: each once, rising. A longer text is cut off. */
 void cpu_list_text(const struct cpu_list *list, char *buf, size_t size);
 
 /** Is each of @list one of @allowed, what this process may use? 0, or -EINVAL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who can change a file that decides what this process does: its options, a
+ * The users who can change a file that this process obeys: its options, a
  * shared object. Root and the process's own user may.
  */
 #ifndef BASE_TRUST_H
@@ -16,7 +16,7 @@ enum trust {
 	TRUST_ANY    /**< everybody can, or another user whose it is       */
 };
 
-/** Who can write what @st is of. @who, if not TRUST_OWN: as words, "everybody
+/** The users who can write the file of @st. @who, if not TRUST_OWN: "everybody
  * can write it (mode 666)". Any thread. */
 enum trust trust_of(const struct stat *st, struct cr_err *who);
 

@@ -44,13 +44,13 @@ int contract_check(const struct task_terms *t, cr_ns period,
 		   enum release_kind release, struct contract_flaw *f);
 
 /**
- * What is declared to schedulers of a call with contract @k, release model @r:
+ * The declaration to schedulers of a call with contract @k, release model @r:
  * a contract's rate goes before the model's, and before one job a period.
  */
 struct cr_contract contract_promise(const struct contract *k,
 				    const struct release_cfg *r);
 
-/** What is declared to them of its costs: what @k says, else @measured,
+/** The declaration of its costs: those of @k, else @measured,
  * which is never more than what @k says above it. */
 struct cr_cost contract_cost(const struct contract *k,
 			     const struct cr_cost *measured);

@@ -523,7 +523,7 @@ cr_ns core_waited(const struct core_task *t, cr_ns now)
 	return now - job->arrival;
 }
 
-/* The frame is lost for another reason than --shed: tell its rule. */
+/* The frame is lost for another reason than --shed: note it for that rule. */
 static void note_lost(const struct core *c, struct shed_queue *q,
 		      struct core_task *t)
 {
@@ -597,7 +597,7 @@ static bool take_frame(struct core *c, struct core_rq *a, struct core_task *t,
 	return settle_worth(a, t, worth, now);
 }
 
-/* What is true of nearly every answer; core_pick_flaw() knows the rest. */
+/* True of nearly every valid answer; core_pick_flaw() knows the rest. */
 static bool good_pick(const struct core *c, const struct cr_rq *rq,
 		      unsigned cpu, struct cr_task *t)
 {

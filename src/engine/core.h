@@ -26,7 +26,7 @@
 struct core;
 struct core_task;
 
-/** What to do with a frame that is too old when its turn comes. */
+/** The treatment of a frame that is too old when its turn comes. */
 enum core_expired {
 	CORE_EXPIRED_DROP, /**< drop it here, count it, pick again           */
 	CORE_EXPIRED_CONCEAL /**< hand it out marked expired: the driver's
@@ -97,7 +97,7 @@ static inline struct core_task *core_task_of(struct cr_task *t)
 	return CR_CONTAINER_OF(t, struct core_task, task);
 }
 
-/** What an engine is made of. */
+/** The configuration of an engine. */
 struct core_config {
 	/** NULL: no policy. Tasks are admitted by the guard, added and deleted,
 	 * and always idle: others schedule them. */
@@ -178,7 +178,7 @@ void core_del(struct core *c, struct core_task *t, cr_ns now);
 
 /* --- other terms for a task that is added --- */
 
-/** What schedulers know of a task that can change while it is added. */
+/** The terms of a task that schedulers know and that can change. */
 struct core_terms {
 	enum cr_class cls;
 	cr_ns period; /**< 0: as it is */
@@ -282,7 +282,7 @@ unsigned core_wakes(struct core *c, struct cr_rq *rq, struct cr_cpus *idle,
  * @rq held. */
 void core_relook(struct core *c, struct cr_rq *rq);
 
-/** What core_pick() met in one run queue; under its lock. */
+/** The counts of core_pick() in one run queue; under its lock. */
 struct core_counts {
 	uint64_t picks;	    /**< jobs handed out                              */
 	uint64_t gone;	    /**< jobs whose frame was dropped meanwhile       */
@@ -313,7 +313,7 @@ unsigned core_explain(const struct core_task *t, struct cr_kv *kv,
 
 enum { CORE_FAULT_KV = 12 };
 
-/** What a policy did that it must not, and what it says about the task. */
+/** A breach of the contract by a policy, and its words about the task. */
 struct core_fault {
 	const char *policy, *callback, *what; /**< static text            */
 	unsigned rq;

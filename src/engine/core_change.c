@@ -18,7 +18,7 @@
  *   admit:  as if it had never been there
  *   join:   task_add(), then enqueue(MIGRATE) of the job it had
  *
- * What runs goes on running, and no job is given up: stop() only tells the
+ * Running jobs go on, and no job is given up: stop() only shows the
  * policy that it need not reckon with the task any more, and it hears of it
  * again as after a replacement (see cr/sched.h). Only the task's run queue is
  * put aside, with its private area: others the policy cannot reach.
@@ -58,7 +58,7 @@ static bool sensible_time(cr_ns time)
 	return time > 0 && time <= LONGEST_PERIOD;
 }
 
-/* What is wrong with the task's own numbers, or NULL. */
+/* The fault in the task's own numbers, or NULL. */
 static const char *nonsense(const struct cr_task *t)
 {
 	if (!sensible_time(t->period))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What becomes of a policy that breaks its contract: in debug builds the
+ * The end of a policy that breaks its contract: in debug builds the
  * process aborts and says which promise was broken; otherwise the fault is
  * kept for the driver to report, and the fallback (cr_sched_fallback) takes the
  * run queue over at once.
@@ -23,7 +23,7 @@
 
 _Static_assert(offsetof(struct core_task, task) == 0, "flaw_of()");
 
-/* What is wrong with handing out @t, which should wait on @rq. */
+/* The flaw in handing out @t, which should wait on @rq. */
 static struct core_flaw flaw_of(const struct core *c, const struct cr_rq *rq,
 				const struct cr_task *t)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the core is made of; for src/engine/core*.c only.
+ * The parts of the core; for src/engine/core*.c only.
  */
 #ifndef ENGINE_CORE_STATE_H
 #define ENGINE_CORE_STATE_H
@@ -144,7 +144,7 @@ void core_enqueue(struct core *c, struct core_task *t, enum cr_enq why,
 /** Make the oldest frame of @t its job, unclaimed. False: nothing waits. */
 bool core_fetch(struct core_task *t, cr_ns now);
 
-/** What is to become of the job of @t, which is claimed. */
+/** The verdict on the job of @t, which is claimed. */
 enum core_worth {
 	CORE_RUN,
 	CORE_CONCEAL, /**< it is too old: run it as such     */

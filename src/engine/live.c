@@ -3,7 +3,7 @@
  * The live engine as its clients see it: made and unmade (the driver's choice,
  * locks, places, and the backlog with the sleep protocol that the core sees),
  * tasks come, change and go, the policy is replaced, figures are read, and
- * threads lose their place. What depends on whose the threads are goes to the
+ * threads lose their place. Work that depends on the threads' owner goes to the
  * driver (struct live_ops).
  */
 #define _GNU_SOURCE

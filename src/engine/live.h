@@ -40,7 +40,7 @@ static inline struct live_task *live_task_of(struct core_task *t)
 	return CR_CONTAINER_OF(t, struct live_task, core);
 }
 
-/** What the worker knows about the job it runs. */
+/** The worker's knowledge of the job that it runs. */
 struct live_run {
 	unsigned worker; /**< engine CPU that serves it                  */
 	cr_ns picked;	 /**< when it was chosen                         */
@@ -50,7 +50,7 @@ struct live_run {
 	bool expired;	 /**< too old: conceal instead of transcoding    */
 };
 
-/** What a trace has of @run->charged. */
+/** The part of @run->charged that a trace has. */
 static inline uint32_t live_charged_before(const struct live_run *run)
 {
 	return run->charged <= CR_TRACE_CHARGE_MAX ? (uint32_t)run->charged : 0;
@@ -98,7 +98,7 @@ struct live_client {
 	void *arg;
 };
 
-/** What holds under a driver. Constant. */
+/** The properties of a driver. Constant. */
 struct live_driver {
 	const char *name;
 	/** A thread for each task, up to live_config.max_threads, and
@@ -321,7 +321,7 @@ struct live_task_look {
 void live_look_task(struct live *l, struct live_task *t,
 		    struct live_task_look *look);
 
-/** What a worker is at. False: nothing. */
+/** The job that a worker is at. False: none. */
 struct live_worker_look {
 	struct live_task *task;
 	cr_ns picked; /**< when: names the job */
@@ -329,7 +329,7 @@ struct live_worker_look {
 bool live_look_worker(struct live *l, unsigned worker,
 		      struct live_worker_look *look);
 
-/** What the kernel makes of the thread at a worker's place. */
+/** The kernel's figures of the thread at a worker's place. */
 struct live_worker_use {
 	cr_ns cpu;     /**< time it has had a CPU */
 	bool runnable; /**< has one or waits for one; false: it sleeps */

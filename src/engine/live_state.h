@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the live driver is made of; for src/engine/live*.c only.
+ * The parts of the live driver; for src/engine/live*.c only.
  */
 #ifndef ENGINE_LIVE_STATE_H
 #define ENGINE_LIVE_STATE_H
@@ -120,7 +120,7 @@ struct live {
 	int64_t kernel_option;	      /**< of the kernel's scheduler  */
 };
 
-/** Whom to wake, and how, after the lock has been released. */
+/** The workers to wake, and how, after the lock has been released. */
 struct live_wakes {
 	struct cr_cpus cpus; /**< indexes in the run queue            */
 	unsigned surplus;    /**< tasks no idle worker here can take  */

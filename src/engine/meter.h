@@ -36,7 +36,7 @@ struct meter {
 	cr_ns slept;	 /**< since                           */
 };
 
-/** What a job of @c may take and still seem plausible: jobs are rarely beyond
+/** The time that a job of @c may take and still seem plausible: few are beyond
  * the 99th percentile, and an interrupt or a cold cache is no reason to ask. */
 static inline cr_ns meter_plausible(const struct cr_cost *c)
 {

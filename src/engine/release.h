@@ -70,7 +70,7 @@ int release_init(struct release *r, const struct release_cfg *cfg,
  * and when it must be done. The thread that owns @r. */
 struct release_times release_arrival(struct release *r, cr_ns arrival);
 
-/** What release_arrival() would say; nothing is counted. */
+/** The answer of release_arrival(); nothing is counted. */
 struct release_times release_next(const struct release *r, cr_ns arrival);
 
 /** Go on by other terms: @cfg, which release_init() would take, has another

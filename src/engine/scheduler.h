@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a live engine can schedule by: a policy of ours or of a
+ * The schedulers of a live engine: a policy of ours or of a
  * plug-in's (schedulers/registry.h), or one of the kernel's schedulers
  * below. Any thread.
  *
@@ -17,7 +17,7 @@
 #include "cr/sched.h"
 #include "schedulers/registry.h"
 
-/** What a thread asks of the kernel. Times in ns; 0 where they do not apply. */
+/** A thread's request to the kernel. Times in ns; 0 where they do not apply. */
 struct kernel_attr {
 	int policy; /**< SCHED_OTHER, ... */
 	int nice;

@@ -156,7 +156,7 @@ static uint32_t parts_of_set(cr_ns t, cr_ns set)
 			      : PARTS_MOST;
 }
 
-/* What counts as the wait, in parts of @set. That of three of four frames is
+/* The wait that counts, in parts of @set. That of three of four frames is
  * found by steps: a longer one raises it by three times the time since the last
  * report, a shorter one lowers it by once that. */
 static uint32_t wait_of(struct shed_queue *q, enum cr_class cls, cr_ns waited,
@@ -204,7 +204,7 @@ static uint64_t share_of_bin(const struct shed_call *c, unsigned from,
 	return want < SHED_ONE ? want : SHED_ONE;
 }
 
-/* What says itself that it is nothing is in the first bin, though nobody may
+/* A frame that declares itself silence is in the first bin, though nobody may
  * have spoken yet. */
 static uint64_t share_of_pause(const struct shed_call *c, unsigned bin,
 			       uint64_t share)

@@ -113,7 +113,7 @@ struct shed_call {
 /** The wait at which frames of @t begin to be given up. */
 cr_ns shed_set_point(const struct shed_rule *r, const struct cr_task *t);
 
-/** What becomes of a frame. */
+/** The verdict on a frame. */
 enum shed_verdict {
 	SHED_KEEP,
 	SHED_PAUSE, /**< given up: nobody listens to it */

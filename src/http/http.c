@@ -221,7 +221,7 @@ static json_t *scheduler_names(void)
 	return names;
 }
 
-/* What the page shows in words: paths in the table of stats, which has labels,
+/* The page shows these in words: paths in the table of stats, with labels,
  * units and help for them; how it is now, or all since the start. */
 static const struct {
 	const char *path, *when;
@@ -408,8 +408,8 @@ static bool is_json(const struct request *q)
 	       strchr("; ", type[sizeof(json) - 1]);
 }
 
-/* Browsers say of what site the page is that posts. Who says nothing of it
- * has to say what no page of another site can without being allowed to. */
+/* Browsers name the site of the page that posts. A request without that name
+ * must have a header that a page of another site cannot send unasked. */
 static bool is_own_site(const struct request *q)
 {
 	const char *origin = find_header(q, "Origin");

@@ -20,7 +20,7 @@
 /** How all of ours are named, for printf(). */
 #define METRICS_NAME "codec_runner_%s"
 
-/* What @name is, before its series. @type: "counter", "gauge", "histogram". */
+/* The help and type of @m, before its series. */
 static void metrics_head(FILE *out, const char *name, const char *type,
 			 const char *help)
 {

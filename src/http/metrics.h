@@ -12,7 +12,7 @@
 #include "observe/histogram.h"
 #include "protocol/service.h"
 
-/** Upper bounds of the buckets that are told, ns, rising. */
+/** Upper bounds of the buckets in the output, ns, rising. */
 #define METRICS_BOUNDS 18u
 extern const cr_ns metrics_bounds[METRICS_BOUNDS];
 

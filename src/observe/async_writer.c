@@ -33,7 +33,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 
-/* For a thread that is told to end in the middle of a write. */
+/* For a thread that must end in the middle of a write. */
 #define JOIN_LIMIT (200 * CR_MS)
 
 /* AddressSanitizer's, where it is linked in. */
@@ -244,7 +244,7 @@ void async_writer_reopen(struct async_writer *s)
 
 /* --- the thread --- */
 
-/* What it has to do next. */
+/* The next task of the thread. */
 struct errand {
 	size_t before; /* of what it writes, for the old place */
 	bool turn, asked, stop;

@@ -21,7 +21,7 @@
 
 #include "cr/time.h"
 
-/** What an owner does, with the @arg of async_writer_init(): in the thread,
+/** The owner's functions, with the @arg of async_writer_init(): in the thread,
  * without the lock, but gap(). */
 struct async_writer_owner {
 	const char *thread; /**< its name, 15 characters at most */

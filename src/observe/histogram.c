@@ -159,7 +159,7 @@ static cr_ns bucket_begin(unsigned i)
 	return (cr_ns)(4 + (i - 1) % 4) << ((i - 1) / 4 + SKETCH_UNIT_BITS);
 }
 
-/* The last bucket has no end: what is in it is told as its begin. */
+/* The last bucket has no end: its values count as its begin. */
 static cr_ns middle_of_bucket(unsigned i)
 {
 	return i + 1 < SKETCH_BUCKETS

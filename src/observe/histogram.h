@@ -58,7 +58,7 @@ cr_ns histogram_max(const struct histogram *h);
  */
 cr_ns histogram_quantile(const struct histogram *h, uint32_t ppm);
 
-/** The figures that are told of one; times in ns, 0 when it is empty. */
+/** The figures of one for reports; times in ns, 0 when it is empty. */
 struct histogram_summary {
 	uint64_t count;
 	cr_ns mean, p50, p90, p99, p999, max;

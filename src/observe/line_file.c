@@ -31,7 +31,7 @@ struct lines {
 
 /* --- the file --- */
 
-/* What a crash has left: the next line must not be joined to it. */
+/* End a line that a crash has cut: the next one must not be joined to it. */
 static void end_last_line(int fd)
 {
 	struct stat st;
@@ -41,7 +41,7 @@ static void end_last_line(int fd)
 		return;
 	if (pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n' &&
 	    write(fd, "\n", 1) < 0)
-		return; /* the next write fails, too, and is told */
+		return; /* the next write fails, too, and is reported */
 }
 
 static int open_line_file(const char *path, struct cr_err *e)
@@ -141,7 +141,7 @@ static bool wait_for_room(struct lines *l, bool *turn)
 	return why != ASYNC_WRITER_STOP;
 }
 
-/* What a full disk does not take waits here, and what comes meanwhile in the
+/* Lines that a full disk does not take wait here, and later ones in the
  * other buffer. */
 static void write_lines(void *arg, const char *text, size_t n)
 {

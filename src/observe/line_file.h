@@ -2,7 +2,7 @@
 /*
  * A file that lines are appended to, by a thread of its own.
  *
- * Who has a line never waits for the disk: if the buffer is full because the
+ * A caller never waits for the disk: if the buffer is full because the
  * disk is slow, the line is dropped and counted. The file has complete lines
  * only: what a full disk has cut off is taken back, and tried again each second
  * until it has room; what comes meanwhile waits in the buffer.

@@ -52,7 +52,7 @@ static bool log_journal_has(int fd)
 	unsigned long long device, inode;
 	struct stat is;
 
-	/* What does not fit is not ours: NOLINTNEXTLINE(cert-err34-c) */
+	/* A number too large is not ours: NOLINTNEXTLINE(cert-err34-c) */
 	return text && sscanf(text, "%llu:%llu", &device, &inode) == 2 &&
 	       !fstat(fd, &is) && is.st_dev == device && is.st_ino == inode;
 }
@@ -95,7 +95,7 @@ enum {
 	CHUNK = PIPE_BUF, /* not mixed with what others write to a pipe */
 };
 
-/* For a thread that is told to end. */
+/* For a thread that must end. */
 #define END_LIMIT (200 * CR_MS)
 
 static char buffers[2][BUFFER];
@@ -157,7 +157,7 @@ static uint64_t count_log_entries(const char *text, size_t n)
 	return entries;
 }
 
-/* What of the @n octets goes together: the journal takes an entry at a time,
+/* How many of the @n octets go together: the journal takes an entry at a time,
  * others as many whole lines as there are. */
 static size_t chunk_of(const char *text, size_t n)
 {
@@ -186,7 +186,7 @@ static ssize_t write_some(int fd, const char *text, size_t n)
 	return k;
 }
 
-/* What cannot be written is skipped and counted. */
+/* Entries that cannot be written are skipped and counted. */
 static void write_entries(void *arg, const char *entries, size_t n)
 {
 	int fd = atomic_load_explicit(&w.fd, memory_order_relaxed);
@@ -354,7 +354,7 @@ static bool use_colour(const struct log_config *c, int fd)
 	return isatty(fd) && !(no_color && *no_color);
 }
 
-/* What has no reader, as a pipe may have none, is an error, not a wait. */
+/* A pipe without a reader is an error, not a wait. */
 static int open_log_file(const char *path, struct cr_err *e)
 {
 	int fd = open(path,

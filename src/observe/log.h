@@ -145,7 +145,7 @@ void log_write(struct log_site *site, enum log_level level, const char *event,
 	       const struct log_field *fields);
 
 /** Put @fields as a line of text has them, "call=7 why=\"no room\"", into @to.
- * What does not fit is cut. Any thread. */
+ * Longer entries are cut. Any thread. */
 void log_text(const struct log_field *fields, char *to, size_t size);
 
 /** An event with a list of values. */

@@ -113,7 +113,7 @@ static bool log_line_put(struct log_line *l, const char *text, size_t n,
 	return true;
 }
 
-/* What may yet have to follow: the end of a text, and that something is cut. */
+/* Room for what may follow: the end of a text, and the mark of a cut. */
 #define TEXT_CUT " cut=true"
 #define TEXT_SPARE (sizeof("\"" TEXT_CUT "\n") - 1)
 
@@ -210,7 +210,7 @@ static void put_text_value(struct log_line *l, const struct log_value *v)
 		put_quoted(l, v->text, v->len);
 }
 
-/* What may yet have to follow: the end of a text, and that it was cut. */
+/* Room for what may follow: the end of a text, and the mark of a cut. */
 #define JSON_CUT ",\"cut\":true"
 #define JSON_SPARE (sizeof("\"" JSON_CUT "}\n") - 1)
 
@@ -309,7 +309,7 @@ static void put_json_value(struct log_line *l, const struct log_value *v)
 #define JOURNAL_PREFIX "CR_"
 enum { NAME_MAX_LEN = 64 };
 
-/* What has to follow the fields, beside the message's own text. */
+/* Room for what follows the fields, beside the message's own text. */
 #define JOURNAL_MESSAGE "MESSAGE="
 
 /* In place of what is no character: U+FFFD. */

@@ -40,7 +40,7 @@ void log_line_add(struct log_line *l, const struct log_field *fields);
 /** Its end: log_line_ending(). */
 void log_line_end(struct log_line *l);
 
-/** What each entry of @format ends with, and no entry has before its end. */
+/** The end of each entry of @format, which no entry has before it. */
 const char *log_line_ending(enum log_format format);
 
 #endif

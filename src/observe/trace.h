@@ -36,7 +36,7 @@ struct trace_ring {
 	uint_fast64_t mask; /**< number of slots - 1 */
 };
 
-/** What became of the records of one start..stop. */
+/** The fate of the records of one start..stop. */
 struct trace_totals {
 	uint64_t written;   /**< in the file, notes about losses included */
 	uint64_t notes;	    /**< those notes                              */

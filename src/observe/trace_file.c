@@ -41,7 +41,7 @@ static int no_file(const char *path, const char *what, struct cr_err *e)
 		       what);
 }
 
-/* What was opened, and not what was there a moment ago. */
+/* Check the open file, not the one that was there a moment ago. */
 static int check_trace_file(int fd, const char *path, enum trace_over over,
 			    struct cr_err *e)
 {
@@ -307,7 +307,7 @@ static bool trace_ends(const char *text, size_t size)
 	return memchr(text, '\0', size) != NULL;
 }
 
-/* What is wrong with @rec, or NULL. */
+/* The fault of @rec, or NULL. */
 static const char *complaint(const union cr_trace_record *rec)
 {
 	const struct cr_trace_call *c = &rec->call;

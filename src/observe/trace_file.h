@@ -20,7 +20,7 @@
 #include "cr/time.h"
 #include "cr/trace.h"
 
-/** What a new trace may replace. */
+/** The kinds of files that a new trace may replace. */
 enum trace_over {
 	TRACE_OVER_NOTHING, /**< what is there is -EEXIST, and stays     */
 	TRACE_OVER_FILE,    /**< a file; a symbolic link there is -ELOOP */

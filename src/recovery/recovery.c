@@ -4,7 +4,7 @@
  *
  * Rounds of looks at workers and tasks, and what is done about findings.
  *
- * What threads work with: one context a place, and spares for those in the
+ * The contexts of threads: one for each place, and spares for those in the
  * place of stuck ones, made when they are needed.
  */
 #include "recovery/recovery.h"

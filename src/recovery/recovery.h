@@ -30,7 +30,7 @@
  *   thread                  at work    ----> detached         ----> joined
  *   task                    runs       ----> hung             ----> returned
  *
- * What a detached thread touches is its context and its task, and of the engine
+ * A detached thread touches its context and its task, and of the engine
  * only the run queue's lock, to learn that it is detached.
  *
  * Thread rule: everything is the control thread's, but recovery_take_slot() and
@@ -48,7 +48,7 @@
 #include "engine/live.h"
 
 /*
- * Who no longer advances is a pure function of looks and times.
+ * Whether a thread advances is a pure function of looks and times.
  *
  * A task is judged by what its run queue did meanwhile. Work that waits because
  * higher classes or an overload keep every worker busy waits rightly, however
@@ -76,7 +76,7 @@ cr_ns watchdog_interval(cr_ns limit);
 /** A round of looks begins at @now. */
 void watchdog_begin(struct watchdog *w, cr_ns now);
 
-/** What is remembered of a worker. Zero: nothing. */
+/** The watchdog's memory of a worker. Zero: nothing. */
 struct watch_worker {
 	cr_ns picked, age, cpu;
 	bool known;    /**< age and cpu are of this job       */
@@ -102,7 +102,7 @@ enum watch_finding {
 	WATCH_FORGOTTEN /**< that did not help: the policy has lost it   */
 };
 
-/** What is remembered of a task. Zero: nothing. */
+/** The watchdog's memory of a task. Zero: nothing. */
 struct watch_task {
 	uint64_t done; /**< frames that were dealt with, by any outcome */
 	cr_ns release;
@@ -129,7 +129,7 @@ enum watch_finding watch_task(struct watch_task *c, const struct watchdog *dog,
 
 struct recovery;
 
-/** What a thread works with. Embed it, zeroed. A stuck thread keeps its own;
+/** The context of a thread. Embed it, zeroed. A stuck thread keeps its own;
  * none is freed before recovery_close(). */
 struct recovery_context {
 	atomic_bool busy; /**< a thread has it, or is about to */
@@ -144,7 +144,7 @@ enum recovery_event {
 	RECOVERY_FORGOTTEN /**< task, why: the policy, which was replaced   */
 };
 
-/** What was found. The members that an event has no use for are 0. */
+/** A finding. The members that an event has no use for are 0. */
 struct recovery_finding {
 	enum recovery_event event;
 	unsigned worker;

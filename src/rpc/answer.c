@@ -13,7 +13,7 @@
 #include "base/nearest.h"
 
 /*
- * What goes back for one message, as text: of a request its reply, of a batch
+ * The answer to one message, as text: of a request its reply, of a batch
  * the replies to all its members. It never grows beyond what the transport
  * takes. Room for a short error is kept for every member that has not been
  * answered yet, so that each of them is answered, whatever the others say.
@@ -77,7 +77,7 @@ static void peer_refuse(struct peer *p, int code, const char *why)
 }
 
 /** For the message @doc of @p, which @p lists. NULL: out of memory, or not even
- * the short errors fit; @p has been told. */
+ * the short errors fit; @p has been answered. */
 static struct replies *replies_new(struct peer *p,
 				   const struct jsonrpc_doc *doc)
 {
@@ -482,7 +482,7 @@ void answer_message(struct peer *p, const char *text, size_t bytes)
 
 		if (m.kind == JSONRPC_RESULT || m.kind == JSONRPC_ERROR)
 			continue; /* we never ask */
-		/* What is behind a reply that did not fit. Notifications, too:
+		/* Messages behind a reply that did not fit. Notifications, too:
 		 * what they build on may not have been run. */
 		if (to->full && m.kind != JSONRPC_NOTIFICATION)
 			replies_refuse(

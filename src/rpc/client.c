@@ -226,7 +226,7 @@ static void begin_client(struct deadline *d)
 	(void)evtimer_add(d->event, &t);
 }
 
-/* Far behind its time it tells that we were stopped: what was sent to us in
+/* Far behind its time it shows that we were stopped: what was sent to us in
  * that time shall be heard first. */
 static void on_ask_deadline(evutil_socket_t fd, short what, void *arg)
 {

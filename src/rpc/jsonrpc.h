@@ -69,7 +69,7 @@ struct jsonrpc_message {
 	const char *why;
 };
 
-/** What one text held. */
+/** The messages of one text. */
 struct jsonrpc_doc {
 	json_t *root;
 	bool batch;

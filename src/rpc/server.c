@@ -6,9 +6,9 @@
  * A message is run as it comes, a batch to its end. Nobody is freed while that
  * is done: a peer that has to go is marked by its reason and reaped afterwards.
  *
- * Who has been silent for longest comes first in the list of peers. What all of
- * them hold is one sum. What a Unix socket has sent on since the last look is
- * in it until the next one, so before anybody is let go all are looked at.
+ * The peer silent for longest is the first in the list. The bytes of all of
+ * them are one sum. Those that a Unix socket has sent on since the last look
+ * are in it until the next one, so before anybody is let go all are looked at.
  */
 #include "rpc/server.h"
 
@@ -47,7 +47,7 @@ static void peer_kill(struct peer *p, const char *reason)
 	mark_gone(p, reason);
 }
 
-/* What has come of a message, and what goes back: replies of messages that are
+/* Parts of a message, and what goes back: replies of messages that are
  * not answered whole yet, what is queued. A peer that is gone counts nothing:
  * it is freed soon. */
 static void weigh_peer(struct peer *p)
@@ -73,7 +73,7 @@ static struct peer *heaviest_peer(const struct rpc_server *s)
 	return most;
 }
 
-/** What all hold, bytes. */
+/** The bytes of all. */
 static size_t weight_of_all(struct rpc_server *s)
 {
 	struct peer *p;

@@ -83,7 +83,7 @@ enum { RPC_WHAT_MAX = 240 };
 
 struct rpc_method;
 
-/** A request whose method changes something, for who tells of it. */
+/** A request whose method changes something, for the log of changes. */
 struct rpc_noted {
 	const struct rpc_method *method; /**< NULL: none of these */
 	char peer[64];
@@ -96,7 +96,7 @@ struct rpc_method {
 	const char *name, *help;
 	json_t *(*handle)(void *arg, struct rpc_peer *peer,
 			  const json_t *params, struct rpc_error *err);
-	bool changes; /**< something: answered() is told */
+	bool changes; /**< something: answered() is called */
 };
 
 /** A request that is answered later. */
@@ -111,7 +111,7 @@ struct rpc_later *rpc_later(struct rpc_peer *peer, struct rpc_error *err);
 void rpc_later_begin(void);
 
 /** Answer and free @later: with @result (taken over), or NULL with @err. Once,
- * and before the server closes; the peer may have gone, then nobody is told.
+ * and before the server closes; to a peer that has gone, nothing is sent.
  */
 void rpc_later_reply(struct rpc_later *later, json_t *result,
 		     struct rpc_error *err);
@@ -132,7 +132,7 @@ struct rpc_server_config {
 	 * the most), "silent" (it made room) or "out of memory" (for a reply to
 	 * it). The callbacks may notify any peer, but not close the server. May
 	 * be NULL. peer_up() returns false where there is no memory for the
-	 * owner's state: who is up is told so and disconnected, and gone. */
+	 * owner's state: peers get a reason and are disconnected. */
 	bool (*peer_up)(void *arg, struct rpc_peer *peer);
 	void (*peer_gone)(void *arg, struct rpc_peer *peer, const char *reason);
 	/** May @peer have @method run, "bye" aside? False, with @err: it is
@@ -174,7 +174,7 @@ struct rpc_server_config {
 int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 		    struct cr_err *e);
 
-/** Listen at @at, too: same methods, same limits, peers told apart by their
+/** Listen at @at, too: same methods, same limits, peers known by their
  * transport. Returns 0 or -errno with @e. */
 int rpc_server_listen(struct rpc_server *s, enum transport_kind kind,
 		      const struct transport_addr *at, struct cr_err *e);

@@ -17,7 +17,7 @@
  *     v
  *   pauses: idle, or begins if packets wait behind the pause
  *
- * What has been played, concealed or dropped is over; packets for it are late.
+ * Time that was played, concealed or dropped is over; packets for it are late.
  */
 #include "rtp/jitter.h"
 
@@ -297,7 +297,7 @@ static inline uint32_t jitter_duration(const struct jitter *j,
 	return s->duration ? s->duration : j->duration;
 }
 
-/** What is no speech takes no time. It may come when its turn is over. */
+/** A packet without speech takes no time, and may come after its turn. */
 static inline void jitter_pass_aux(struct jitter *j,
 				   const struct jitter_slot *s)
 {
@@ -360,7 +360,7 @@ static inline struct jitter_output jitter_packet(const struct jitter *j,
 /* As much faster, or `most` if that is more. */
 #define FAR_EARLY (200 * CR_MS)
 
-/* A packet's time until two of them tell it: so long that the next packet comes
+/* A packet's time until two of them show it: so long that the next packet comes
  * before it is missed. */
 #define FIRST_DURATION (60 * CR_MS)
 

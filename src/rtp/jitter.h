@@ -44,7 +44,7 @@
  * it is concealed, for at most 60 ms in a row; then play-out pauses. It pauses
  * at once behind silence (jitter_input.silent), where sequence numbers show
  * that nothing was lost: that is a sender that saves packets (DTX), and before
- * two packets in sequence, or one that says it, tell how long they are.
+ * two packets in sequence, or one that says it, show how long they are.
  * Play-out goes on with the next packet, however late: if it is beyond `most`,
  * the transits have changed for good, and the floor is found anew. So nothing
  * starves.
@@ -53,7 +53,7 @@
  * telephone events (jitter_input.beside), in the same sequence. That comes out
  * where its number stands: behind what is before it, never in front of speech
  * that may yet come, and not later than the speech behind it. Where nothing
- * like that tells, it is due as speech of its timestamp would be. Its
+ * like that shows, it is due as speech of its timestamp would be. Its
  * timestamps need not rise, and nothing is learned from them. When its turn is
  * over it comes out at once, and is late only where the buffer has no place for
  * it. Behind it nothing is concealed.
@@ -70,7 +70,7 @@
  * coarseness serves any number of buffers, and a packet needs no wake-up of its
  * own; what the timer adds is part of the wait.
  *
- * A buffer that is off keeps nothing and plays nothing: it tells duplicates and
+ * A buffer that is off keeps nothing and plays nothing: it finds duplicates and
  * late packets (behind a newer one), and the caller passes on the others.
  *
  * Thread rule: one thread at a time. Counters may be read by any.
@@ -117,13 +117,13 @@ struct jitter_cfg {
 	unsigned slot_bytes; /**< the largest payload                       */
 	/** A packet that was taken will not be played: for overflow, or
 	 * discarded. Within jitter_put() and jitter_reset(), oldest first.
-	 * Those beside speech may be passed on; they are told as if they were
+	 * Those beside speech may be passed on; they count as if they were
 	 * played. NULL: nobody asks. */
 	void (*gone)(void *arg, const struct jitter_output *packet);
 	void *arg; /**< of gone()                                           */
 };
 
-/** What is counted: names, heads of columns (NULL: in no table), help. */
+/** The counters: names, heads of columns (NULL: in no table), help. */
 #define JITTER_COUNTERS(X)                                                     \
 	X(put, NULL, "packets put into the jitter buffer")                     \
 	X(out, NULL, "packets played from the jitter buffer")                  \
@@ -162,7 +162,7 @@ struct jitter_input {
 	uint32_t shift;
 };
 
-/** What became of it; negative: refused. */
+/** The result for a packet; negative: refused. */
 enum jitter_put {
 	JITTER_TOO_BIG = -4,
 	JITTER_OUT_OF_RANGE = -3, /**< far off; two in sequence are a restart */
@@ -174,7 +174,7 @@ enum jitter_put {
 			      waited is discarded                           */
 };
 
-/** What is to be done now. */
+/** The next step. */
 enum jitter_next {
 	JITTER_NOTHING,
 	JITTER_PLAY,	/**< a packet                                       */
@@ -221,7 +221,7 @@ void jitter_close(struct jitter *j);
 enum jitter_put jitter_put(struct jitter *j, const struct jitter_input *in);
 
 /**
- * What is to be done at @now, oldest first: call until JITTER_NOTHING. *@out is
+ * The next step at @now, oldest first: call until JITTER_NOTHING. *@out is
  * written otherwise. A caller that comes late gets the same, and longer waits.
  */
 enum jitter_next jitter_next(struct jitter *j, cr_ns now,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who an endpoint's party is: learned from its packets, and kept against
+ * The party of an endpoint: learned from its packets, and kept against
  * others. The rules are in the header. This file does not parse packets.
  */
 #include "rtp/learn.h"
@@ -9,7 +9,7 @@
 
 /* How many numbers the current source may be ahead of its last packet to prove
  * itself, and how many a packet may be behind to be just late: as wide as the
- * window in which rtp_source_update() tells late packets from duplicates. */
+ * window in which rtp_source_update() knows late packets from duplicates. */
 #define NEAR 64u
 /* How far a source that goes on elsewhere may be ahead: MAX_DROPOUT of RFC
  * 3550, A.1. */
@@ -295,7 +295,7 @@ static void contest_swap(struct learn *l, struct learn_rival *r)
 			l->rival[i].votes = l->votes - 1;
 }
 
-/* What changes with the newcomer, compared with the source that was heard last,
+/* The changes with the newcomer, compared with the source that was heard last,
  * and with where answers went. */
 static unsigned changes_of(struct learn *l, const struct newcomer *n)
 {

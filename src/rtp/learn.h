@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an endpoint (our end towards one party) believes of its party: from
+ * The belief of an endpoint (our end towards one party) about its party: from
  * which address it sends, and with which SSRC. Phones choose their SSRC
  * themselves and sit behind NAT, so neither is known before a packet has come.
- * Ports are open to anybody, so not every packet may tell.
+ * Ports are open to anybody, so not every packet may count.
  *
  * A packet's *source* is its address and its SSRC. The *current* source is the
  * one that is heard. Others are refused, or tried as newcomers.
@@ -16,7 +16,7 @@
  *
  * Modes.
  *   strict      only the signalled address is heard.
- *   immediate   the first valid packet tells.
+ *   immediate   the first valid packet decides.
  *   delayed     so, too. But for `window` after it an address of the same rank
  *               that was heard for longer replaces it, unless it leads. Longer
  *               means: in at least two more fifths of a second (LEARN_SLOT).
@@ -36,10 +36,10 @@
  *
  * It *leads* when it has proved itself and is at the signalled address, or was
  * heard in LEARN_LEAD slots. From then on its address or its SSRC is what a
- * newcomer must have, however long it says nothing. Who was replaced while it
+ * newcomer must have, however long it says nothing. A party replaced while it
  * led is the *former* source: its address may return.
  *
- * What a newcomer needs (valid packets; strict: from the signalled address
+ * Needs of a newcomer (valid packets; strict: from the signalled address
  * only):
  *
  *   newcomer                     current speaks    silent       absent
@@ -84,10 +84,10 @@
  *   - with proof after it was heard for longer, if the mode is delayed, within
  *     the window, if he does not lead,
  *   - by a new offer.
- * Nothing in RTP tells two addresses of the same rank apart that both keep
- * sending, nor who was the first without right.
+ * RTP does not show which of two addresses of the same rank is the party's when
+ * both keep sending, nor whether the first one had a right to be it.
  *
- * Notice. A new offer that tells another address says that the party moves. If
+ * Notice. A new offer with another address says that the party moves. If
  * the current source is not at that address, it is on notice: it is heard until
  * another one comes, as if it was absent, and answers go to the signalled
  * address. If nobody has come within `window`, it has its place again. The
@@ -142,7 +142,7 @@ enum learn_mode {
 #define LEARN_ABSENCE (5 * CR_SEC)
 #define LEARN_WINDOW (3 * CR_SEC)
 
-/** What signalling said. Zero-initialise, then set what is known. */
+/** The terms of signalling. Zero-initialise, then set what is known. */
 struct learn_terms {
 	enum learn_mode mode;
 	/** Where the party said it is; family 0: not known (strict then refuses
@@ -161,7 +161,7 @@ struct learn_terms {
 	cr_ns silence, absence, window;
 };
 
-/** What the endpoint needs to know of a packet. */
+/** The facts of a packet that the endpoint needs. */
 struct learn_arrival {
 	const struct sockaddr_storage *from;
 	uint32_t ssrc;
@@ -171,7 +171,7 @@ struct learn_arrival {
 	bool valid;
 };
 
-/** What is to be done with a packet. Accepted: 0, or a sum of the next two. */
+/** The verdict on a packet. Accepted: 0, or a sum of the next two. */
 enum learn_result {
 	LEARN_ACCEPTED = 0,
 	/** With another SSRC than the packet before: new decoder state, new
@@ -268,8 +268,8 @@ void learn_init(struct learn *l, const struct learn_terms *terms);
 /**
  * Go on under a new offer's or answer's @terms. Addresses that these do not
  * name (family 0) are as before. Offers that repeat the address take nothing
- * from the current source; one that tells another address puts it on notice,
- * and a first one tells its rank. It is forgotten when it may not be heard
+ * from the current source; one with another address puts it on notice,
+ * and a first one gives its rank. It is forgotten when it may not be heard
  * under @terms. Afterwards answers go to learn_to().
  */
 void learn_again(struct learn *l, const struct learn_terms *terms, cr_ns now);
@@ -302,7 +302,7 @@ static inline bool learn_same_address(const struct sockaddr_storage *a,
 
 /**
  * Judge the packet @p that came at @now: an enum learn_result, or a sum of
- * them. What is accepted is the party's. The endpoint's thread, for every
+ * them. An accepted packet is the party's. The endpoint's thread, for every
  * packet.
  */
 static inline unsigned learn_packet(struct learn *l,

@@ -17,7 +17,7 @@
 
 enum { PLAYOUT_WINDOW = 64 };
 
-/** What is being sent: how fast the delay may shrink. */
+/** Speech or silence is being sent: how fast the delay may shrink. */
 enum playout_speech {
 	PLAYOUT_SPEAKS, /**< slowly                                         */
 	PLAYOUT_SILENT, /**< by a quarter of the time that passes            */

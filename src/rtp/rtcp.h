@@ -38,7 +38,7 @@ enum rtcp_reason {
 	RTCP_BAD_PADDING = -5,	  /**< not in the last packet, or its count
 				   * is 0, odd, or more than the packet     */
 	RTCP_SENDER_OVERRUN = -6, /**< no room for an SR's or RR's sender   */
-	RTCP_REPORT_OVERRUN = -7, /**< more report blocks told than there   */
+	RTCP_REPORT_OVERRUN = -7, /**< more report blocks counted than there*/
 	RTCP_SDES_OVERRUN = -8,	  /**< chunk or item beyond the packet      */
 	RTCP_BYE_OVERRUN = -9	  /**< sources or reason beyond the packet  */
 };
@@ -46,7 +46,7 @@ enum rtcp_reason {
 /** One more than the largest -reason: the size of a table of counters. */
 #define RTCP_NREASONS 10u
 
-/** What a sender says of itself (RFC 3550, 6.4.1). */
+/** A sender's report of itself (RFC 3550, 6.4.1). */
 struct rtcp_sender {
 	uint64_t ntp;	  /**< seconds since 1900, 32.32 fixed point        */
 	uint32_t rtp_ts;  /**< the same moment on the RTP clock             */
@@ -54,7 +54,7 @@ struct rtcp_sender {
 	uint32_t octets;  /**< of payload, likewise                         */
 };
 
-/** What a receiver says of one source (RFC 3550, 6.4.1). */
+/** A receiver's report of one source (RFC 3550, 6.4.1). */
 struct rtcp_report {
 	uint32_t ssrc;	  /**< of the source                                */
 	uint8_t fraction; /**< lost since its last report, 1/256            */

@@ -7,7 +7,7 @@
  * rtcp_sent.
  *
  *   endpoint begins  rtcp_session_init()
- *   packet, accepted rtcp_heard_rtp(); its answer tells new from duplicate
+ *   packet, accepted rtcp_heard_rtp(); its answer separates new from duplicate
  *   packet sent      rtcp_sent_rtp()
  *   RTCP, accepted   rtcp_heard(): what came to port + 1, or
  *                    to the RTP port, where rtp_is_rtcp() says so
@@ -58,7 +58,7 @@ bool rtcp_clock_ready(struct rtcp_clock *c, cr_ns now);
 /* --- feedback --- */
 
 /*
- * What the far side's reports say of the stream that we send: its losses, its
+ * The far side's reports of the stream that we send: its losses, its
  * jitter, and the round trip (RFC 3550, 6.4.1).
  *
  * Pure; one thread at a time.
@@ -67,7 +67,7 @@ bool rtcp_clock_ready(struct rtcp_clock *c, cr_ns now);
 /** SRs that may be answered; earlier ones are forgotten. */
 #define FEEDBACK_SRS 4u
 
-/** A quantity that was told several times. Zero: not yet. */
+/** A quantity that was reported several times. Zero: not yet. */
 struct feedback_span {
 	uint64_t n;
 	uint64_t sum;
@@ -79,8 +79,8 @@ struct feedback {
 	struct feedback_span fraction; /**< lost of an interval, 1/256      */
 	struct feedback_span jitter;   /**< ticks of the clock that we send */
 	struct feedback_span rtt;      /**< round trip, ns                  */
-	int32_t lost;		       /**< packets, as told last           */
-	uint32_t highest;	       /**< sequence number, as told last   */
+	int32_t lost;		       /**< packets, as reported last       */
+	uint32_t highest;	       /**< sequence number, reported last  */
 	uint64_t odd; /**< reports that answered no SR of ours, or in no time */
 	struct {
 		uint32_t lsr; /**< 0: none */
@@ -89,7 +89,7 @@ struct feedback {
 	unsigned next;
 };
 
-/** An SR that tells @ntp is sent at @now. */
+/** An SR with the time @ntp is sent at @now. */
 void feedback_sr(struct feedback *f, uint64_t ntp, cr_ns now);
 
 /**
@@ -100,13 +100,13 @@ void feedback_sr(struct feedback *f, uint64_t ntp, cr_ns now);
 void feedback_report(struct feedback *f, const struct rtcp_report *r,
 		     cr_ns now);
 
-/** The mean of @s, rounded down; 0: nothing was told. */
+/** The mean of @s, rounded down; 0: nothing was reported. */
 uint64_t feedback_mean(const struct feedback_span *s);
 
 /* --- reception --- */
 
 /*
- * What a receiver knows of the source that it hears, as its reports tell it
+ * A receiver's knowledge of the source that it hears, for its reports
  * (RFC 3550, 6.4.1): sequence, losses, interarrival jitter, the last SR.
  *
  * Pure; one thread at a time.
@@ -154,7 +154,7 @@ enum rtp_arrival reception_packet(struct reception *r,
 				  const struct rtp_packet *p, bool timed,
 				  cr_ns now);
 
-/** Sender @ssrc has told @ntp in an SR that came at @now. */
+/** Sender @ssrc has reported @ntp in an SR that came at @now. */
 void reception_sender(struct reception *r, uint32_t ssrc, uint64_t ntp,
 		      cr_ns now);
 
@@ -175,7 +175,7 @@ uint64_t reception_received(const struct reception *r);
 
 /* --- session --- */
 
-/** What is sent with one SSRC. Zero: nothing yet. Each word is coherent in
+/** The packets sent with one SSRC. Zero: nothing yet. Each word is coherent in
  * itself, so the reader needs no lock; relaxed. */
 struct rtcp_sent {
 	atomic_uint_fast64_t total; /**< packets << 32 | octets             */

@@ -78,7 +78,7 @@ int rtp_parse(const uint8_t *p, size_t n, struct rtp_packet *out);
  */
 size_t rtp_build(uint8_t *buf, const struct rtp_header *h);
 
-/** What a sequence number means to its receiver. */
+/** The meaning of a sequence number to its receiver. */
 enum rtp_arrival {
 	RTP_NEW,	 /**< follows what came before, perhaps after a gap  */
 	RTP_DUPLICATE,	 /**< seen already: discard                          */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where packets may be sent to. Whoever calls says where he is, and what he
+ * Where packets may be sent to. A caller says where it is, and what it
  * says is sent 50 packets a second: so not to everybody's address at once, not
  * to what only this link or this machine hears, and never to the ports by which
  * the daemon is driven.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What to send while a party is silent.
+ * Packets that are sent while a party is silent.
  */
 #include "rtp/silence.h"
 

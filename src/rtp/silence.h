@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What to send while a party is silent: when a frame of silence is due, which
+ * Packets that are sent while a party is silent: when silence is due, which
  * timestamp it has, and where speech belongs that comes back.
  *
  * A sender that saves packets says so (SID, comfort noise) and sends nothing,
@@ -18,7 +18,7 @@
  * is moved behind what was sent, and all that follows with it, until there is
  * silence again, which is made shorter by as much. So a sender's clock that is
  * slower than ours by x moves nothing by more than x of the longest silence.
- * What goes back by more than SILENCE_FAR is another time of the same sender:
+ * A step back by more than SILENCE_FAR is another time of the same sender:
  * it stays as far from what was before.
  *
  * *Never a burst*: a caller that comes late skips what he has missed; a gap of

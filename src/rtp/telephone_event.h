@@ -7,7 +7,7 @@
  * Pure: no clock, no allocation; time is an argument, which never goes back. A
  * relay belongs to one thread at a time.
  *
- * What a relay promises about the stream it writes:
+ * A relay promises about the stream that it writes:
  * - An event has one timestamp (that of its start), durations in the clock of
  *   the output that never fall, a marker on its first packet only, and three
  *   end packets: those of the sender are passed on as they come, what is
@@ -99,7 +99,7 @@ struct telephone_event_cfg {
 struct telephone_event_cfg telephone_event_defaults(unsigned clock_in,
 						    unsigned clock_out);
 
-/** What a relay has done with what came: events of packets_in are relayed,
+/** Counts of a relay: events of packets_in are relayed,
  * repeated, late or unwanted; events_out are relayed + made. */
 struct telephone_event_counts {
 	uint64_t packets;   /**< came                                        */

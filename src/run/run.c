@@ -203,7 +203,7 @@ int64_t run_metric(const struct run_counts *c, enum campaign_metric m)
 
 /* --- verdicts --- */
 
-/* Who is asked for values. */
+/* The source of values. */
 struct source {
 	verdict_value_fn *value;
 	const void *arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What feeder and simulator both do with a run: judge it by the campaign's
+ * The common work of feeder and simulator on a run: judge it by the campaign's
  * expectations, and write it down, as run.json in a run folder.
  *
  * Thread rule: a run_file is its opener's; the rest may be called by any
@@ -46,7 +46,7 @@ int run_folder_write(const char *dir, const json_t *j, struct cr_err *e);
  * its writers need. Any thread.
  */
 
-/** What was run. All borrowed. */
+/** A run. All borrowed. */
 struct run_head {
 	const char *program; /**< "codec-sim" */
 	const struct campaign *campaign;
@@ -89,7 +89,7 @@ struct run_share {
 	uint64_t part, whole;
 };
 
-/** What the metrics of a flow, or of a run, come from. */
+/** The source of the metrics of a flow, or of a run. */
 struct run_counts {
 	struct run_share lost;	   /**< of those due back               */
 	struct run_share late;	   /**< of those done                   */

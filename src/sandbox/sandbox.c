@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process gives up before it serves anybody: system calls, and root's
- * rights.
+ * Rights that a process gives up before it serves anybody: system calls, and
+ * root's rights.
  *
  * Which system calls a daemon needs was found by tracing every test of the real
  * programs, on Debian 12 and 13 and x86-64; those beside them are what the same
@@ -82,7 +82,7 @@ static int end_by(scmp_filter_ctx f, const char *const *list)
 	return err;
 }
 
-/* What an old kernel does not know it does without. */
+/* An old kernel does without the attributes that it does not know. */
 static int prepare_filter(scmp_filter_ctx f, bool logs)
 {
 	(void)seccomp_attr_set(f, SCMP_FLTATR_API_SYSRAWRC, 1);

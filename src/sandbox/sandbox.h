@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a daemon gives up before it serves anybody: system calls that it does
- * not need, by a filter (seccomp), and root's rights.
+ * Rights that a daemon gives up before it serves anybody: system calls that it
+ * does not need, by a filter (seccomp), and root's rights.
  */
 #ifndef SANDBOX_SANDBOX_H
 #define SANDBOX_SANDBOX_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a back-end implements, and what all of them have: associations, the
+ * The functions of a back-end, and the parts of all of them: associations, the
  * owner's callback, timing and addresses. Private to src/transport.
  */
 #ifndef TRANSPORT_OPS_H
@@ -23,7 +23,7 @@ LIST_HEAD(transport_chain, transport_assoc);
 /** One way to carry messages. The functions are those of transport.h. */
 struct transport_ops {
 	const char *name;
-	bool sees_ends; /**< the system tells when a peer has gone */
+	bool sees_ends; /**< the system shows when a peer has gone */
 	int (*open)(struct transport **t, const struct transport_config *cfg,
 		    struct cr_err *e);
 	int (*listen)(struct transport *t, struct cr_err *e);
@@ -90,7 +90,7 @@ void transport_add(struct transport *t, struct transport_assoc *a, uint32_t id);
 /** Forget all associations, silently. */
 void transport_forget_all(struct transport *t);
 
-/* What the two SCTP stacks have in common. */
+/* The common part of the two SCTP stacks. */
 
 /** The stack reports @what of @id; @refused: by the peer, not for want of an
  * answer. */
@@ -137,7 +137,7 @@ struct silence {
 struct silence silence_for(cr_ns limit);
 
 /**
- * What does not follow from the silence that a peer is allowed.
+ * Times that do not follow from the silence that a peer is allowed.
  * After a stall the next try comes within TIMING_RTO_MAX_MS.
  */
 enum transport_timing {

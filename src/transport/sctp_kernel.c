@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * SCTP by the kernel through libsctp: one one-to-many socket in its owner's
- * libevent thread. What the socket reports becomes transport events. Includes
+ * libevent thread. Reports of the socket become transport events. Includes
  * <netinet/sctp.h>: <usrsctp.h> must not be seen here.
  *
  * All associations share the socket's send buffer, so a peer that does not
@@ -91,7 +91,7 @@ static int kernel_set_options(const struct kernel *k)
 	};
 
 	/* Beyond net.core.wmem_max only for the privileged; the rest get what
-	 * there is, and message_max tells. */
+	 * there is, and message_max says so. */
 	if (setsockopt(k->fd, SOL_SOCKET, SO_SNDBUFFORCE, &buffer,
 		       sizeof(buffer)))
 		(void)setsockopt(k->fd, SOL_SOCKET, SO_SNDBUF, &buffer,
@@ -297,7 +297,7 @@ static cr_ns kernel_heard(struct transport *t, struct transport_assoc *assoc)
 	socklen_t bytes = sizeof(s);
 
 	if (getsockopt(k->fd, IPPROTO_SCTP, SCTP_GET_ASSOC_STATS, &s, &bytes))
-		return a->heard; /* it is going: that will be told */
+		return a->heard; /* it is going: an event will follow */
 	if (s.sas_ipackets != a->packets)
 		a->heard = k->awake.now;
 	a->packets = s.sas_ipackets;

@@ -78,7 +78,7 @@ enum transport_event_kind {
 	TRANSPORT_CANT_START, /**< connect failed; @reason is set          */
 };
 
-/** What happened. All pointers are borrowed for the callback's time. */
+/** An event. All pointers are borrowed for the callback's time. */
 struct transport_event {
 	enum transport_event_kind kind;
 	uint32_t assoc;	    /**< not for ROOM and CANT_START            */
@@ -105,7 +105,7 @@ struct transport_config {
 	struct transport_addr local;
 	/** A peer that is silent for longer is LOST; 0:
 	 * TRANSPORT_PEER_TIMEOUT. Time in which this process was stopped does
-	 * not count. A Unix socket needs none: the system tells at once when
+	 * not count. A Unix socket needs none: the system shows at once when
 	 * a peer has gone, and one that is stopped has not. */
 	cr_ns peer_timeout;
 	void *arg;

@@ -190,7 +190,7 @@ static unsigned run_length(const struct burst *o, unsigned first)
 	return n;
 }
 
-/* What is one datagram to the sender: a packet or a train. */
+/* One datagram for the sender: a packet or a train. */
 struct piece {
 	unsigned first, n; /* packets */
 };
@@ -213,7 +213,7 @@ static struct burst_packet *head_of_piece(const struct post *p, unsigned piece)
 	return &p->burst->packet[p->piece[piece].first];
 }
 
-/* The size of its packets tells the kernel that a message is a train. */
+/* With a size of packets, the kernel takes a message for a train. */
 static void couple_piece(struct post *p, unsigned piece)
 {
 	struct msghdr *msg = &p->msg[piece].msg_hdr;

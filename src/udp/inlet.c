@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The choice between the ways to receive from many sockets, and the one that
- * works on every Linux: epoll tells which sockets are ready, recvmmsg() empties
+ * works on every Linux: epoll names ready sockets, recvmmsg() empties
  * them one by one. io_uring is inlet_uring.c's.
  *
  * Level-triggered: what a socket still holds at the end of a turn makes the
@@ -174,7 +174,7 @@ bool inlet_next_of_batch(struct inlet *in, struct inlet_packet *p)
 
 /* --- epoll --- */
 
-/* Sockets told by one look; a turn takes as many looks as it needs. */
+/* Sockets that one look reports; a turn takes as many looks as it needs. */
 #define EVENTS 64
 /* No socket's key. */
 #define KEY_WAKE UINT64_C(0)
@@ -306,8 +306,8 @@ static bool read_more(struct inlet_epoll *i)
 	return inlet_read_batch(in, key);
 }
 
-/* A look that was full does not tell of the rest; what it told of goes to the
- * end of the kernel's list, so that the next one tells of others. */
+/* A look that was full does not report the rest; the reported ones go to the
+ * end of the kernel's list, so that the next one reports others. */
 static bool next_socket(struct inlet_epoll *i)
 {
 	i->inlet.reading = false;

@@ -8,7 +8,7 @@
  *                   ...
  *
  * A turn, inlet_wait() and then inlet_next() until it is false, serves every
- * socket that is ready, however many. What one socket may give in a turn is
+ * socket that is ready, however many. The packets of one socket in a turn are
  * limited, so that a flood does not keep the others waiting.
  *
  * Thread rule: one thread receives (inlet_wait(), inlet_next(), inlet_leave()).
@@ -45,7 +45,7 @@ struct inlet_packet {
 	uint32_t drops;
 };
 
-/** What comes to a socket. */
+/** The kind of traffic of a socket. */
 enum inlet_traffic {
 	INLET_ONE,  /**< packets of one peer: now and then one   */
 	INLET_MANY, /**< of many, with trains (udp/intake.h)     */
@@ -56,7 +56,7 @@ enum inlet_traffic {
 int inlet_open(struct inlet **in, enum udp_io io, struct cr_err *e);
 void inlet_close(struct inlet *in); /**< the sockets stay open; NULL is fine */
 
-/** What it took: UDP_IO_URING or UDP_IO_EPOLL. Any thread. */
+/** The choice that was made: UDP_IO_URING or UDP_IO_EPOLL. Any thread. */
 enum udp_io inlet_io(const struct inlet *in);
 
 /** Receive from @fd (see udp_socket()), too; packets may come before this
@@ -78,9 +78,9 @@ void inlet_del(struct inlet *in, uint64_t key);
  * 0: time is over, or inlet_wake() came; or -errno: nothing can be received any
  * more, now and later, and only inlet_leave() and inlet_close() may follow.
  *
- * Signals and a moment's want of memory are no errors. What is: -EAGAIN,
+ * Signals and a moment's want of memory are no errors. Errors are -EAGAIN,
  * -EBUSY, -ENOMEM: the kernel was out of memory a thousand times in a row, in a
- * second or more; -EBADR: for want of memory it has not told of some packets or
+ * second or more; -EBADR: for want of memory it does not know some packets or
  * ends of requests, so a socket might never be heard again; any other: it
  * refuses what it granted at first (a sandbox that was set up later).
  */
@@ -90,7 +90,7 @@ int inlet_wait(struct inlet *in, cr_ns timeout);
 bool inlet_next(struct inlet *in, struct inlet_packet *p);
 
 /** The tag of the packet that comes @n places behind the next one, as far as
- * can be told: for those who fetch into the cache what it will need. 0: not
+ * is known: to fetch into the cache the memory that it will need. 0: not
  * known. The receiving thread. */
 uint64_t inlet_ahead(struct inlet *in, unsigned n);
 
@@ -103,7 +103,7 @@ void inlet_leave(struct inlet *in);
 void inlet_wake(struct inlet *in);
 
 /**
- * For who adds and removes many at once: from now on the receiving thread is
+ * For a thread that adds and removes many: from now on the receiving thread is
  * not woken for each, but by inlet_notify(), once. A wake is two switches of
  * threads, where all are on one CPU. Meanwhile it does as it finds the time,
  * and what comes to a new socket waits there. The thread that adds and removes;
@@ -140,7 +140,7 @@ struct sockets {
 	uint32_t free; /**< the first of the free ones, plus one */
 };
 
-/** What is known of a socket. */
+/** A socket of an inlet. */
 struct sockets_entry {
 	int fd;
 	uint64_t tag;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a way to receive implements, and what both have; for inlet.c and
+ * The functions of a way to receive, and the members of both; for inlet.c and
  * inlet_uring.c only. The functions are those of inlet.h.
  */
 #ifndef UDP_INLET_OPS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Receiving with io_uring: requests for sockets, the buffers that they fill,
- * what they tell, and the packets that an inlet hands out of it.
+ * their completions, and the packets that an inlet hands out of them.
  *
  * A socket of one peer has a multishot receive, which fills buffers from a
  * common stock as packets come. It ends when the stock is empty (ENOBUFS), when
@@ -166,7 +166,7 @@ static int add_locked(struct receive_ring *r, const struct sockets_entry *entry,
 
 /* --- requests --- */
 
-/* What a system call on the ring has returned. Want of memory passes, unless it
+/* Judge the result of a call on the ring. Want of memory passes, unless it
  * comes too often in a row. Anything else does not: the ring has failed. */
 static void judge_result(struct receive_ring *r, int rc)
 {
@@ -422,7 +422,7 @@ static int receive_ring_wait(struct receive_ring *r, cr_ns timeout)
 	return r->err;
 }
 
-/* Throw away what is told. Returns whether there was anything; *@last: also the
+/* Throw completions away. Returns whether there were any; *@last: also the
  * completion of leaving. */
 static bool forget_all(struct receive_ring *r, bool *last)
 {

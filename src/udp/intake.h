@@ -55,7 +55,7 @@ uint32_t intake_drops(const struct intake *in);
 /* --- control data --- */
 
 /*
- * What the kernel tells beside a datagram: when it came, what was dropped
+ * The kernel reports with a datagram: when it came, how many were dropped
  * before it, how long the packets of a train are.
  */
 

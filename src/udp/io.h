@@ -10,7 +10,7 @@
 
 #include "cr/error.h"
 
-/** What the user asks for. */
+/** The user's choice. */
 enum udp_io {
 	UDP_IO_AUTO,  /**< io_uring where it can be used, else epoll       */
 	UDP_IO_URING, /**< io_uring                                        */
@@ -30,7 +30,7 @@ bool udp_io_uring(struct cr_err *why);
 /** "auto", "uring", "epoll", NULL: what to call them. */
 extern const char *const udp_io_names[];
 
-/** What @asked comes to here: 0 with *@io, UDP_IO_URING or UDP_IO_EPOLL; @why
+/** Choose for @asked: 0 with *@io, UDP_IO_URING or UDP_IO_EPOLL; @why
  * says why it is not io_uring where that was not ruled out, else it is empty.
  * -ENOTSUP with @why: io_uring was asked for and cannot be used. */
 int udp_io_choose(enum udp_io asked, enum udp_io *io, struct cr_err *why);

@@ -25,7 +25,7 @@
 
 /* --- ranges and pools --- */
 
-/** What --rtp-ports says: both ends may be used. @from 0: there is none. */
+/** The range of --rtp-ports: both ends may be used. @from 0: there is none. */
 struct port_range {
 	uint16_t from, to;
 };
@@ -85,7 +85,7 @@ struct port_pair {
 	unsigned port; /**< of RTP; RTCP's, if there is one, is one above */
 };
 
-/** What is there, and what is in use. */
+/** How many there are, and how many are in use. */
 struct port_pairs_info {
 	unsigned pairs;	      /**< in the range; 0: there is no range         */
 	unsigned used;	      /**< pairs that have an owner                   */

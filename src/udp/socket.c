@@ -31,7 +31,7 @@
 #define BUFFER_BYTES (8 << 20)
 /* More than any buffer of ours holds. */
 #define UNREAD_MAX 65536u
-/* Who has more than this left may be flooded. */
+/* A socket with more than this left may be flooded. */
 #define UNREAD_USUAL 16u
 #define PORT_RANGE "/proc/sys/net/ipv4/ip_local_port_range"
 
@@ -58,7 +58,7 @@ static void read_port_range(char *buf, size_t size)
 	(void)snprintf(buf, size, "%u-%u", from, to);
 }
 
-/* What must be known before bind(). */
+/* Options that must be set before bind(). */
 enum { SHARED = 1, V6ONLY = 2 };
 
 static int open_socket_at(const struct sockaddr_storage *local, unsigned how,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the codebooks of 2, 3 and 4 pulses have in common: the steps before and
+ * The common part of the codebooks of 2, 3 and 4 pulses: the steps before and
  * after the search.
  */
 #ifndef CODECS_KERNELS_AMRNB_ALGEBRAIC_H

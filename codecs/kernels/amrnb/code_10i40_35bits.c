@@ -126,7 +126,7 @@ enum {
 	PLACE = 7,
 };
 
-/* What was found. */
+/* The result of the search. */
 struct found {
 	int16_t sign[SUBFRAME]; /* of each position   */
 	int16_t position[PULSES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the gain quantisers have in common: for each pair of gains of a
+ * The common part of the gain quantisers: for each pair of gains of a
  * codebook, the energy of what is left of the target,
  *
  *     error = c0 gp^2 + c1 gp + c2 gc^2 + c3 gc + c4 gp gc,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What both open-loop pitch searches do: scale the signal, so that its
+ * Both open-loop pitch searches do this: scale the signal, so that its
  * correlations fit, and find a peak of them.
  */
 #ifndef CODECS_KERNELS_AMRNB_OPEN_LOOP_H

@@ -238,7 +238,7 @@ static void refine_near(struct pitch *p, int before, const struct range *r,
 	}
 }
 
-/* What the library keeps of a search. */
+/* The library's memory of a search. */
 struct search {
 	int16_t lag_before;
 };

@@ -60,7 +60,7 @@ struct peak {
 	int16_t value;
 };
 
-/* What only the voice activity detector wants to know. */
+/* Figures that only the voice activity detector needs. */
 struct detector {
 	void *state; /* NULL without DTX */
 	int32_t *overflow;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is done with the pulses of a codebook before and after the search.
+ * The steps with the pulses of a codebook before and after the search.
  */
 #ifndef CODECS_KERNELS_AMRNB_PULSES_H
 #define CODECS_KERNELS_AMRNB_PULSES_H

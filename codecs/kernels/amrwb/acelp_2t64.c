@@ -187,7 +187,7 @@ static void write_pulses(const int16_t h[], const int position[2],
 	}
 }
 
-/* What the caller gives and gets. */
+/* The caller's input and output. */
 struct codebook {
 	int16_t *dn, *cn, *h;
 	int16_t *code, *y, *index;

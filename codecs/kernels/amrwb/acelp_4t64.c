@@ -25,7 +25,7 @@ enum {
 	FULL_RATE = 463,     /* least bits of a frame at 23.05 kbit/s or more */
 };
 
-/* What the caller gives and gets. */
+/* The caller's input and output. */
 struct codebook {
 	int16_t *dn, *cn, *h;
 	int16_t *code, *y, *index;

@@ -5,7 +5,7 @@
  * else is KEY=VALUE ("out.codec=amr"; the tables say which members are text
  * even when they look like numbers). A row here adds what the tables do not
  * have: which parameters stand in order though they may be missing, columns,
- * a text for people. What the methods mean is the daemon's matter. Pure.
+ * a text for people. The meaning of methods is the daemon's matter. Pure.
  */
 #include "app/ctl/ctl.h"
 
@@ -141,7 +141,7 @@ static const struct command_row rows[] = {
 	{ .method = "reference", .takes = "records", .action = CTL_REFERENCE },
 };
 
-/* What is no method of the protocol: only words are read by these. */
+/* Commands that are no methods: only words are read by these. */
 #define WORD(n, h) .name = (n), .kind = FIELD_TEXT, .help = (h)
 #define INTERVAL                                                               \
 	.name = "interval", .kind = FIELD_TIME, .unit = "s",                   \
@@ -517,7 +517,7 @@ static int check_place(const struct ctl_command *c, const struct field *f,
 	return cr_fail(e, -EINVAL, "%s: %.400s", c->words, why.text);
 }
 
-/* What is started has to outlive us, so it is kept unless the words say
+/* A call that is started has to outlive us, so it is kept unless the words say
  * otherwise. */
 static int put_words(const struct ctl_command *c, const char *const *words,
 		     unsigned n, json_t *params, struct cr_err *e)
@@ -595,7 +595,7 @@ static int find_meant(struct ctl_request *r, const char *const *words,
 	return n && !r->method ? refuse_command(words, n, e) : 0;
 }
 
-/* What the words of an own method mean. */
+/* Read the words of an own method. */
 static int read_own(struct ctl_request *r, const char *const *words, unsigned n,
 		    struct cr_err *e)
 {

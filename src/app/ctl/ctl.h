@@ -17,7 +17,7 @@
 #include "protocol/tables/method.h"
 #include "rpc/client.h"
 
-/** What the program ends with. */
+/** Exit codes. */
 enum { CTL_REFUSED = 1, CTL_USAGE = 2, CTL_UNREACHABLE = 3 };
 
 /* --- show.c: names, units and heads of columns come from the tables; screens
@@ -107,7 +107,7 @@ extern const char *const ctl_sorts[];
 /* --- pages that replace each other on a terminal, and follow each other in a
  * file or pipe --- */
 
-/** What a line may begin with, where it matters how it looks; on terminals
+/** Marks that a line may begin with, where its look matters; on terminals
  * only, unless NO_COLOR is set, it is seen. */
 enum ctl_mark { CTL_PLAIN, CTL_HEAD, CTL_BAD, CTL_WARN };
 
@@ -122,7 +122,7 @@ int ctl_page(const char *text, bool first);
 /* --- command.c: every method has the command of its name ("call start" or
  * call.start), with no code here; some have a shorter one, too. Pure. --- */
 
-/** What is done with the words. */
+/** The action for the words. */
 enum ctl_action {
 	CTL_ASK,       /**< one request                                     */
 	CTL_FOLLOW,    /**< the same; then wait until the conversion is over */
@@ -136,7 +136,7 @@ enum ctl_action {
 
 struct ctl_command;
 
-/** What words ask for. */
+/** The request that words stand for. */
 struct ctl_request {
 	enum ctl_action action;
 	char name[64];		     /**< of the method to ask              */
@@ -150,7 +150,7 @@ struct ctl_request {
 /** The commands with what they do, for --help; ends with a NULL left. */
 const struct cli_line *ctl_commands(void);
 
-/** What @words ask for. Returns 0, or -EINVAL with @e: unknown command (with
+/** Read @words as a request. 0, or -EINVAL with @e: unknown command (with
  * the nearest name), words missing or too many, a bad KEY=VALUE. */
 int ctl_request(struct ctl_request *r, const char *const *words, unsigned n,
 		struct cr_err *e);

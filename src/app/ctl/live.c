@@ -68,7 +68,7 @@ static void add_up_calls(json_t *sums, const char *key, double more)
 				  json_real(ctl_real(sums, key) + more));
 }
 
-/* What @n calls have grown by, added up by class and codecs. */
+/* The growth of @n calls, added up by class and codecs. */
 static void put_groups(const struct ctl_shown *calls, size_t n, FILE *out)
 {
 	static const char *const counts[] = { "count.packets_in",

@@ -199,7 +199,7 @@ static int unreachable(const char *why)
 	return CTL_UNREACHABLE;
 }
 
-/* Longer than a server may stall: only the association tells that it is lost.
+/* Longer than a server may stall: only the association shows that it is lost.
  */
 static unsigned patience_ms(void)
 {
@@ -238,7 +238,7 @@ static int say_hello(struct rpc_client *c, const char *key)
 	return rc;
 }
 
-/* Only this tells the server that we did not die. */
+/* Only this shows the server that we did not die. */
 static void say_bye(struct rpc_client *c)
 {
 	json_t *result = NULL, *error = NULL;
@@ -303,7 +303,7 @@ static int read_server(struct transport_addr *a)
 		  : 0;
 }
 
-/* What @r asks for; its params are taken over. Pages have no result. */
+/* Do @r, whose params are taken over. Pages have no result. */
 static int ask_request(struct event_base *base, struct rpc_client *c,
 		       const struct ctl_request *r, json_t **result)
 {
@@ -394,7 +394,7 @@ static int refuse_tops_own(const struct ctl_request *r)
 	return ctl_complain(CTL_USAGE, why);
 }
 
-/* What --undo makes of @r. Returns an exit code. */
+/* Apply --undo to @r. Returns an exit code. */
 static int undo_drain(struct ctl_request *r)
 {
 	if (!opt.undo)

@@ -2,7 +2,7 @@
 /*
  * Prints JSON for people, by the rows of the protocol's tables: values with
  * their units, objects as lines, lists as tables, texts with values in them.
- * What no row is known of, such as members of a newer server, is printed as it
+ * A member without a row, such as one of a newer server, is printed as it
  * is.
  *
  * Pages on a terminal: from the upper left corner, each line cut to the width
@@ -513,7 +513,7 @@ void ctl_list(const json_t *list, const struct field *table,
 
 /* --- whole results --- */
 
-/* What show_members() is for: find the width of keys, print them, print
+/* The passes of show_members(): find the width of keys, print them, print
  * tables. */
 enum pass { PASS_WIDTH, PASS_LINES, PASS_TABLES };
 

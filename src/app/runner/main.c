@@ -14,8 +14,8 @@
  *   notify_stopping()  STOPPING=1; no watchdog from then on
  *
  * The configuration is read again while the daemon runs. All of it is taken, or
- * nothing: then the log says why. What may change (rows with FIELD_LIVE) does;
- * of the rest the log says that it needs a restart. What clients have set
+ * nothing: then the log says why. Rows with FIELD_LIVE change;
+ * of the rest the log says that it needs a restart. A value set by a client
  * since, as the scheduler, stays as long as the configuration says what it said
  * before.
  *
@@ -146,7 +146,7 @@ static void report_rights(const struct runner_options *o, bool filtered,
 /* The watchdog is fed so often within its time: a busy machine may be late. */
 enum { FEEDS = 3 };
 #define TICK_MIN (10 * CR_MS)
-/* What the end takes beside the drain: traces are written out. */
+/* The time that the end takes beside the drain: traces are written out. */
 #define END_MARGIN (15 * CR_SEC)
 
 /* The next tick sends what is lost again, but for the two ends. */
@@ -234,7 +234,7 @@ static const struct runner_options *options_now(const struct daemon *d)
 	return d->now ? d->now : &d->opt;
 }
 
-/* What may fail comes first. */
+/* The steps that may fail come first. */
 static int take_options(struct daemon *d, const struct runner_options *to,
 			struct cr_err *e)
 {
@@ -275,7 +275,7 @@ static const char *option_values(const struct config *c, const struct field *o,
 	return buf;
 }
 
-/* What is not what it was: from the last time, or, of what stays, from the
+/* The rows that changed: from the last time, or, of rows that stay, from the
  * start. */
 static void report_changes(struct daemon *d, const struct runner_options *to)
 {

@@ -589,7 +589,7 @@ static const struct cli rows_cli = {
 	.has_file = true,
 };
 
-/* What was asked for at the start. */
+/* The options as given at the start. */
 static struct config_ask asked;
 
 /* --- together, and on this machine --- */

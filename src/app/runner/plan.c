@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What codec-runner prints instead of serving: its schedulers, the cost of its
+ * Lists that codec-runner prints instead of serving: schedulers, the cost of
  * codecs on this machine, and how many calls of a mix this machine carries.
  *
  * For the latter two things are measured, each in every round, so that the
@@ -166,7 +166,7 @@ int runner_show_codecs(FILE *out, const struct runner_options *o)
 enum {
 	KINDS = 16,
 	ROUNDS = 5,
-	/** Calls of the node that tells what a packet costs, 50 packets a
+	/** Calls of the node that shows what a packet costs, 50 packets a
 	 * second each: no more than one sender keeps up with. */
 	PROBES_LEAST = 50,
 	PROBES = 2500,
@@ -527,7 +527,7 @@ static void send_for(struct probe *b, cr_ns time)
 	}
 }
 
-/* What has been spent between two looks at a node. */
+/* The time spent between two looks at a node. */
 struct spent {
 	double worker, codec, jobs, receiver, packets; /* ns, and how many */
 };

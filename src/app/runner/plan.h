@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What codec-runner prints instead of serving; of that, --plan: how many calls
+ * Lists that codec-runner prints instead of serving; and --plan: how many calls
  * of a mix this machine carries, from what their codecs cost here and from what
  * a packet costs beside its codec, both measured. It plays no such calls:
  * bounds of delay are for --find-capacity.
