@@ -30,7 +30,7 @@ static unsigned long mix_ssrc(uint32_t ssrc)
 
 static int match(struct cds_lfht_node *node, const void *key)
 {
-	struct call *c = caa_container_of(node, struct call, node);
+	struct transcoder *c = caa_container_of(node, struct transcoder, node);
 
 	/* acquire, pairs with call_table_add() */
 	return atomic_load_explicit(&c->key, memory_order_acquire) ==
@@ -65,7 +65,7 @@ void call_table_free(struct call_table *t)
 	free(t);
 }
 
-int call_table_add(struct call_table *t, struct call *c)
+int call_table_add(struct call_table *t, struct transcoder *c)
 {
 	struct cds_lfht_node *found;
 
@@ -79,7 +79,7 @@ int call_table_add(struct call_table *t, struct call *c)
 	return found == &c->node ? 0 : -EEXIST;
 }
 
-void call_table_del(struct call_table *t, struct call *c)
+void call_table_del(struct call_table *t, struct transcoder *c)
 {
 	rcu_read_begin();
 	CR_ASSERT(!cds_lfht_del(t->ht, &c->node));
@@ -94,12 +94,12 @@ uint64_t call_table_removals(const struct call_table *t)
 	return atomic_load_explicit(&t->removals, memory_order_acquire);
 }
 
-struct call *call_table_find(struct call_table *t, uint32_t ssrc)
+struct transcoder *call_table_find(struct call_table *t, uint32_t ssrc)
 {
 	struct cds_lfht_iter iter;
 	struct cds_lfht_node *node;
 
 	cds_lfht_lookup(t->ht, mix_ssrc(ssrc), match, &ssrc, &iter);
 	node = cds_lfht_iter_get_node(&iter);
-	return node ? caa_container_of(node, struct call, node) : NULL;
+	return node ? caa_container_of(node, struct transcoder, node) : NULL;
 }

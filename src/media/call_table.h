@@ -9,7 +9,7 @@
 #ifndef MEDIA_CALL_TABLE_H
 #define MEDIA_CALL_TABLE_H
 
-#include "media/call.h"
+#include "media/transcoder.h"
 
 struct call_table;
 
@@ -20,13 +20,13 @@ struct call_table *call_table_new(unsigned calls);
 void call_table_free(struct call_table *t); /**< must be empty; NULL is fine */
 
 /** Add @c under its SSRC. -EEXIST when the SSRC is taken. Control thread. */
-int call_table_add(struct call_table *t, struct call *c);
+int call_table_add(struct call_table *t, struct transcoder *c);
 
 /** Take @c out; rx may still hold it until a grace period has passed. */
-void call_table_del(struct call_table *t, struct call *c);
+void call_table_del(struct call_table *t, struct transcoder *c);
 
 /** Under rcu_read_begin(): the call that @ssrc names, or NULL. */
-struct call *call_table_find(struct call_table *t, uint32_t ssrc);
+struct transcoder *call_table_find(struct call_table *t, uint32_t ssrc);
 
 /** How many calls have been taken out so far. A reader that finds no more than
  * when it looked up a call, in this read-side section or one before, may go on
@@ -46,7 +46,7 @@ uint64_t call_table_removals(const struct call_table *t);
 #define CALL_CACHE_ENTRIES 4096u
 
 struct call_cache_entry {
-	struct call *call;
+	struct transcoder *call;
 	uint64_t removals; /**< of the table, when it was looked up */
 	uint32_t ssrc;
 };
@@ -57,8 +57,9 @@ struct call_cache {
 };
 
 /** As call_table_find(). */
-static inline struct call *call_cache_find(struct call_cache *cache,
-					   struct call_table *t, uint32_t ssrc)
+static inline struct transcoder *call_cache_find(struct call_cache *cache,
+						 struct call_table *t,
+						 uint32_t ssrc)
 {
 	/* multiplied by 2^32 / golden ratio, the top bits depend on all */
 	struct call_cache_entry *e =
@@ -68,7 +69,7 @@ static inline struct call *call_cache_find(struct call_cache *cache,
 	/* before the look-up: a call that leaves meanwhile is not believed */
 	uint64_t removals = call_table_removals(t);
 
-	struct call *c;
+	struct transcoder *c;
 
 	if (e->call && e->ssrc == ssrc && e->removals == removals)
 		return e->call;

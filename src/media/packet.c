@@ -22,7 +22,8 @@ _Static_assert(PACKET_BYTES_MAX <= INLET_BYTES,
 _Static_assert(PACKET_BYTES_MAX <= BURST_BYTES, "a relay can send it on");
 
 /* The address signalling has told, else the first one that sends. */
-static bool from_source(struct call *c, const struct sockaddr_storage *from)
+static bool from_source(struct transcoder *c,
+			const struct sockaddr_storage *from)
 {
 	if (!c->source_known) {
 		c->source = *from;
@@ -40,11 +41,11 @@ struct kind {
 	bool known;	/* of speech, or of what travels among it */
 };
 
-static struct kind packet_kind_of(struct call *c, uint8_t pt)
+static struct kind packet_kind_of(struct transcoder *c, uint8_t pt)
 {
-	const struct aux_types t = call_aux(c);
+	const struct aux_types t = transcoder_aux(c);
 	struct kind k = { .what = aux_what(t, pt),
-			  .codec = call_codec_of(c, pt) };
+			  .codec = transcoder_codec_of(c, pt) };
 
 	k.known = k.codec >= 0 || k.what != FRAME_RING_SPEECH;
 	if (__builtin_expect(k.what == FRAME_RING_EVENT, 0))
@@ -53,7 +54,7 @@ static struct kind packet_kind_of(struct call *c, uint8_t pt)
 }
 
 /* Has it its turn yet, by its number? */
-static bool is_packet_in_order(struct call *c, uint16_t seq)
+static bool is_packet_in_order(struct transcoder *c, uint16_t seq)
 {
 	switch (rtp_source_update(&c->stream->seen, seq)) {
 	case RTP_RESTART:
@@ -62,19 +63,20 @@ static bool is_packet_in_order(struct call *c, uint16_t seq)
 	case RTP_NEW:
 		return true;
 	case RTP_DUPLICATE:
-		call_count(&c->stream->count.duplicates, 1);
+		counter_add(&c->stream->count.duplicates, 1);
 		return false;
 	case RTP_REORDERED:
-		call_count(&c->stream->count.reordered, 1);
+		counter_add(&c->stream->count.reordered, 1);
 		return false;
 	case RTP_OUT_OF_RANGE:
-		call_count(&c->stream->count.seq_jumps, 1);
+		counter_add(&c->stream->count.seq_jumps, 1);
 		return false;
 	}
 	return false;
 }
 
-static void trace_overwritten(struct trace_ring *trace, const struct call *c,
+static void trace_overwritten(struct trace_ring *trace,
+			      const struct transcoder *c,
 			      const struct cr_frame_meta *lost)
 {
 	bool best_effort = atomic_load_explicit(&c->terms.best_effort,
@@ -103,48 +105,49 @@ static void trace_overwritten(struct trace_ring *trace, const struct call *c,
 }
 
 /* A frame has come: does it violate the contract? Only bursts can. When it must
- * be done is known when it is looked at: see call_peek(). */
-static void check_contract(struct call *c)
+ * be done is known when it is looked at: see transcode_peek(). */
+static void check_contract(struct transcoder *c)
 {
 	uint64_t before;
 
 	if (atomic_load_explicit(&c->terms.kind, memory_order_relaxed) !=
 	    RELEASE_LBAP)
 		return;
-	call_take_terms(c, &c->release, &c->terms_taken);
+	transcoder_take_terms(c, &c->release, &c->terms_taken);
 	before = c->release.violations;
 	(void)release_arrival(&c->release, c->last_arrival);
-	call_count(&c->stream->count.violations,
-		   c->release.violations - before);
+	counter_add(&c->stream->count.violations,
+		    c->release.violations - before);
 }
 
-static void count_frame(struct call *c, const struct receive_stage_frame *f)
+static void count_frame(struct transcoder *c,
+			const struct receive_stage_frame *f)
 {
 	const enum cr_frame_what what = (enum cr_frame_what)f->meta.what;
 
 	if (what == FRAME_RING_LOST || what == FRAME_RING_SILENCE ||
 	    what == FRAME_RING_TICK) {
-		call_count(&c->stream->count.synthesized, 1);
+		counter_add(&c->stream->count.synthesized, 1);
 	} else {
-		call_count(&c->stream->count.packets_in, 1);
-		call_count(&c->stream->count.octets_in, f->meta.bytes);
+		counter_add(&c->stream->count.packets_in, 1);
+		counter_add(&c->stream->count.octets_in, f->meta.bytes);
 	}
 	if (__builtin_expect(what == FRAME_RING_SPEECH && !f->meta.waited &&
 				     !f->lost,
 			     1))
 		return;
-	call_count(&c->stream->count.buffered_ns, f->meta.waited);
-	call_count(&c->stream->count.jitter_missed, f->lost);
+	counter_add(&c->stream->count.buffered_ns, f->meta.waited);
+	counter_add(&c->stream->count.jitter_missed, f->lost);
 	if (what == FRAME_RING_SILENCE)
-		call_count(&c->stream->count.silences, 1);
+		counter_add(&c->stream->count.silences, 1);
 	else if (what == FRAME_RING_EVENT)
-		call_count(&c->stream->count.events, 1);
+		counter_add(&c->stream->count.events, 1);
 	else if (what == FRAME_RING_NOISE)
-		call_count(&c->stream->count.cn_in, 1);
+		counter_add(&c->stream->count.cn_in, 1);
 }
 
 /* How much a listener would miss it. Frames that must be kept are not rated. */
-static uint8_t rate_importance(struct call *c,
+static uint8_t rate_importance(struct transcoder *c,
 			       const struct receive_stage_frame *f)
 {
 	switch ((enum cr_frame_what)f->meta.what) {
@@ -167,7 +170,7 @@ static uint8_t rate_importance(struct call *c,
 
 void packet_push_frame(void *call, const struct receive_stage_frame *f)
 {
-	struct call *c = call;
+	struct transcoder *c = call;
 	uint8_t *frame = frame_ring_reserve(c->ring);
 	struct cr_frame_meta meta = f->meta, lost;
 
@@ -196,14 +199,14 @@ void packet_push_frame(void *call, const struct receive_stage_frame *f)
 		memcpy(frame, f->payload, meta.bytes);
 	count_frame(c, f);
 	if (frame_ring_push(c->ring, &meta, &lost)) {
-		call_count(&c->stream->count.overwritten, 1);
+		counter_add(&c->stream->count.overwritten, 1);
 		trace_overwritten(c->trace, c, &lost);
 	}
 	c->pushed = true;
 }
 
 /* @c, if the engine is to know of its frames. */
-static struct call *released(struct call *c)
+static struct transcoder *released(struct transcoder *c)
 {
 	bool pushed = c->pushed;
 
@@ -211,7 +214,7 @@ static struct call *released(struct call *c)
 	return pushed && live_task_wake(&c->lt) ? c : NULL;
 }
 
-static void push_packet(struct call *c, const struct rtp_packet *p,
+static void push_packet(struct transcoder *c, const struct rtp_packet *p,
 			uint8_t codec, cr_ns arrival)
 {
 	const struct receive_stage_frame frame = {
@@ -230,7 +233,7 @@ static void push_packet(struct call *c, const struct rtp_packet *p,
 }
 
 /* Into its receive stage @f, from which frames may come at once. */
-static void let_in(struct call *c, struct receive_stage *f,
+static void let_in(struct transcoder *c, struct receive_stage *f,
 		   const struct rtp_packet *p, struct kind k, cr_ns arrival)
 {
 	struct receive_stage_arrival in = {
@@ -253,7 +256,7 @@ static void let_in(struct call *c, struct receive_stage *f,
 	} else {
 		in.codec.clock = k.clock;
 	}
-	call_take_receive_stage(c, f);
+	transcoder_take_receive_stage(c, f);
 	if (receive_stage_buffers(f)) /* only counts: it sorts them in */
 		(void)rtp_source_update(&c->stream->seen, p->seq);
 	else if (!is_packet_in_order(c, p->seq))
@@ -262,28 +265,29 @@ static void let_in(struct call *c, struct receive_stage *f,
 	c->restart = false;
 	why = receive_stage_packet(f, &in);
 	if (why == JITTER_LATE)
-		call_count(&c->stream->count.late_in, 1);
+		counter_add(&c->stream->count.late_in, 1);
 	else if (why == JITTER_DUPLICATE)
-		call_count(&c->stream->count.duplicates, 1);
+		counter_add(&c->stream->count.duplicates, 1);
 	else if (why == JITTER_OUT_OF_RANGE)
-		call_count(&c->stream->count.seq_jumps, 1);
+		counter_add(&c->stream->count.seq_jumps, 1);
 	else if (why == JITTER_TOO_BIG)
-		call_count(&c->stream->count.too_big, 1);
+		counter_add(&c->stream->count.too_big, 1);
 	endpoint_wait(c->stream->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
 		      receive_stage_due(f));
 }
 
 /* Of a call of this receiver: one thread has its "rx" part. */
-static struct call *take_for_call(struct packet_path *path, struct call *c,
-				  const struct rtp_packet *p, struct kind k,
-				  cr_ns arrival)
+static struct transcoder *take_for_call(struct packet_path *path,
+					struct transcoder *c,
+					const struct rtp_packet *p,
+					struct kind k, cr_ns arrival)
 {
-	struct receive_stage *f = call_receive_stage(c);
+	struct receive_stage *f = transcoder_receive_stage(c);
 
 	if (!k.known || p->payload_bytes > c->slot_bytes) {
-		call_count(k.known ? &c->stream->count.too_big
-				   : &c->stream->count.wrong_pt,
-			   1);
+		counter_add(k.known ? &c->stream->count.too_big
+				    : &c->stream->count.wrong_pt,
+			    1);
 		return NULL;
 	}
 	c->trace = path->trace;
@@ -295,13 +299,14 @@ static struct call *take_for_call(struct packet_path *path, struct call *c,
 }
 
 /* At the shared port: @c is the call of its SSRC. */
-static struct call *take_shared(struct packet_path *path, struct call *c,
-				const struct rtp_packet *p,
-				const struct intake_packet *in)
+static struct transcoder *take_shared(struct packet_path *path,
+				      struct transcoder *c,
+				      const struct rtp_packet *p,
+				      const struct intake_packet *in)
 {
-	call_fetch_for_packet(c);
+	transcoder_fetch_for_packet(c);
 	if (!from_source(c, in->from)) {
-		call_count(&c->stream->count.wrong_source, 1);
+		counter_add(&c->stream->count.wrong_source, 1);
 		return NULL;
 	}
 	return take_for_call(path, c, p, packet_kind_of(c, p->pt), in->arrival);
@@ -313,20 +318,22 @@ static void count_refused(struct stream_counters *count, unsigned why,
 			  bool valid)
 {
 	if (why == LEARN_FOREIGN_ADDRESS)
-		call_count(&count->wrong_source, 1);
+		counter_add(&count->wrong_source, 1);
 	else if (why == LEARN_FOREIGN_SSRC)
-		call_count(&count->wrong_ssrc, 1);
+		counter_add(&count->wrong_ssrc, 1);
 	else if (!valid)
-		call_count(&count->wrong_pt, 1);
+		counter_add(&count->wrong_pt, 1);
 	else
-		call_count(&count->probation, 1);
+		counter_add(&count->probation, 1);
 }
 
 /* Of a stream that @endpoint feeds, whose transcoder @c has accepted it.
  * @fresh: of another sender than the one before. */
-static struct call *take_accepted(struct packet_path *path, struct call *c,
-				  const struct rtp_packet *p, struct kind k,
-				  bool fresh, cr_ns arrival)
+static struct transcoder *take_accepted(struct packet_path *path,
+					struct transcoder *c,
+					const struct rtp_packet *p,
+					struct kind k, bool fresh,
+					cr_ns arrival)
 {
 	struct stream *s = c->stream;
 
@@ -343,15 +350,15 @@ static struct call *take_accepted(struct packet_path *path, struct call *c,
 }
 
 /* At the port of @endpoint: whoever that believes to be its party. */
-static struct call *take_at_endpoint(struct packet_path *path,
-				     struct endpoint *endpoint,
-				     const struct rtp_packet *p,
-				     const struct intake_packet *in)
+static struct transcoder *take_at_endpoint(struct packet_path *path,
+					   struct endpoint *endpoint,
+					   const struct rtp_packet *p,
+					   const struct intake_packet *in)
 {
 	struct relay_packet t = { .rtp = p, .in = in };
 	struct stream *s = endpoint_stream(endpoint);
 	bool relayed = s && relay_takes(s, &t);
-	struct call *c = s && !relayed ? stream_transcoder(s) : NULL;
+	struct transcoder *c = s && !relayed ? stream_transcoder(s) : NULL;
 	/* nobody listens: all counts as speech, for RTCP, too */
 	struct kind k = c ? packet_kind_of(c, p->pt)
 			  : (struct kind){ .codec = 0, .known = true };
@@ -364,12 +371,12 @@ static struct call *take_at_endpoint(struct packet_path *path,
 	unsigned heard;
 
 	if (c)
-		call_fetch_for_packet(c);
+		transcoder_fetch_for_packet(c);
 	heard = endpoint_hear(endpoint, &arrival, in->arrival);
 	if (endpoint->rtcp && !relayed && learn_accepts(heard))
 		endpoint_rtcp_rtp(endpoint, p, k.codec >= 0, in->arrival);
 	if (!s) {
-		call_count(&path->count.no_listener, 1);
+		counter_add(&path->count.no_listener, 1);
 		return NULL;
 	}
 	if (!learn_accepts(heard)) {
@@ -377,7 +384,7 @@ static struct call *take_at_endpoint(struct packet_path *path,
 		return NULL;
 	}
 	if (!endpoint_paces(endpoint, in->read)) {
-		call_count(&s->count.surplus, 1);
+		counter_add(&s->count.surplus, 1);
 		return NULL;
 	}
 	if (relayed)
@@ -390,16 +397,17 @@ static struct call *take_at_endpoint(struct packet_path *path,
 	if (k.known)
 		relay_pass(path->relays, endpoint, &t, heard & LEARN_NEW_SSRC);
 	else
-		call_count(&s->count.wrong_pt, 1);
+		counter_add(&s->count.wrong_pt, 1);
 	return NULL;
 }
 
 /* The call with the SSRC of @p; one with a port of its own is not reachable
  * through the shared one. */
-static struct call *addressee(struct packet_path *path,
-			      const struct rtp_packet *p)
+static struct transcoder *addressee(struct packet_path *path,
+				    const struct rtp_packet *p)
 {
-	struct call *c = call_cache_find(&path->cache, path->table, p->ssrc);
+	struct transcoder *c =
+		call_cache_find(&path->cache, path->table, p->ssrc);
 
 	return c && !c->stream->cfg.in_endpoint ? c : NULL;
 }
@@ -408,18 +416,18 @@ static struct call *addressee(struct packet_path *path,
 static void take_rtcp(struct packet_path *path, struct endpoint *endpoint,
 		      const struct intake_packet *in, bool mux)
 {
-	call_count(&path->count.rtcp, 1);
+	counter_add(&path->count.rtcp, 1);
 	if (!endpoint || !endpoint->rtcp)
 		return;
 	switch (endpoint_rtcp_packet(endpoint, in, mux)) {
 	case ENDPOINT_RTCP_HEARD:
-		call_count(&path->count.rtcp_heard, 1);
+		counter_add(&path->count.rtcp_heard, 1);
 		return;
 	case ENDPOINT_RTCP_REFUSED:
-		call_count(&path->count.rtcp_refused, 1);
+		counter_add(&path->count.rtcp_refused, 1);
 		return;
 	case ENDPOINT_RTCP_FOREIGN:
-		call_count(&path->count.rtcp_foreign, 1);
+		counter_add(&path->count.rtcp_foreign, 1);
 		return;
 	}
 }
@@ -427,24 +435,24 @@ static void take_rtcp(struct packet_path *path, struct endpoint *endpoint,
 void packet_take_rtcp(struct packet_path *path, const struct intake_packet *in,
 		      struct endpoint *endpoint)
 {
-	call_count(&path->count.packets, 1);
+	counter_add(&path->count.packets, 1);
 	if (in->bytes > PACKET_BYTES_MAX)
-		call_count(&path->count.oversized, 1);
+		counter_add(&path->count.oversized, 1);
 	else
 		take_rtcp(path, endpoint, in, false);
 }
 
-struct call *packet_take(struct packet_path *path,
-			 const struct intake_packet *in,
-			 struct endpoint *endpoint)
+struct transcoder *packet_take(struct packet_path *path,
+			       const struct intake_packet *in,
+			       struct endpoint *endpoint)
 {
 	struct rtp_packet p;
-	struct call *c;
+	struct transcoder *c;
 	int err;
 
-	call_count(&path->count.packets, 1);
+	counter_add(&path->count.packets, 1);
 	if (in->bytes > PACKET_BYTES_MAX) {
-		call_count(&path->count.oversized, 1);
+		counter_add(&path->count.oversized, 1);
 		return NULL;
 	}
 	err = rtp_parse(in->data, in->bytes, &p);
@@ -452,14 +460,14 @@ struct call *packet_take(struct packet_path *path,
 		if (err == RTP_IS_RTCP)
 			take_rtcp(path, endpoint, in, true);
 		else
-			call_count(&path->count.malformed, 1);
+			counter_add(&path->count.malformed, 1);
 		return NULL;
 	}
 	if (endpoint)
 		return take_at_endpoint(path, endpoint, &p, in);
 	c = addressee(path, &p);
 	if (!c) {
-		call_count(&path->count.unknown_ssrc, 1);
+		counter_add(&path->count.unknown_ssrc, 1);
 		return NULL;
 	}
 	if (c->stream->cfg.receiver == path->receiver)
@@ -468,31 +476,31 @@ struct call *packet_take(struct packet_path *path,
 	return NULL;
 }
 
-struct call *packet_take_handed(struct packet_path *path,
-				const struct intake_packet *in)
+struct transcoder *packet_take_handed(struct packet_path *path,
+				      const struct intake_packet *in)
 {
 	struct rtp_packet p;
-	struct call *c =
+	struct transcoder *c =
 		rtp_parse(in->data, in->bytes, &p) ? NULL : addressee(path, &p);
 
 	if (c && c->stream->cfg.receiver == path->receiver)
 		return take_shared(path, c, &p, in);
-	call_count(&path->count.unknown_ssrc, 1); /* it has ended meanwhile */
+	counter_add(&path->count.unknown_ssrc, 1); /* it has ended meanwhile */
 	return NULL;
 }
 
 void packet_count_no_listener(struct packet_path *path)
 {
-	call_count(&path->count.packets, 1);
-	call_count(&path->count.no_listener, 1);
+	counter_add(&path->count.packets, 1);
+	counter_add(&path->count.no_listener, 1);
 }
 
-struct call *packet_poll(struct packet_path *path, struct endpoint *endpoint,
-			 cr_ns now)
+struct transcoder *packet_poll(struct packet_path *path,
+			       struct endpoint *endpoint, cr_ns now)
 {
 	const struct stream *s = endpoint_stream(endpoint);
-	struct call *c = s ? stream_transcoder(s) : NULL;
-	struct receive_stage *f = c ? call_receive_stage(c) : NULL;
+	struct transcoder *c = s ? stream_transcoder(s) : NULL;
+	struct receive_stage *f = c ? transcoder_receive_stage(c) : NULL;
 
 	/* mode relay: its next packet says by which numbers it goes on */
 	if (!f || stream_relays(s))

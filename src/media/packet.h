@@ -38,21 +38,21 @@ struct packet_path {
  * live_task_wake()), or NULL when it was dropped or needs no release.
  * @endpoint: whose port it came in on, or NULL for the shared port.
  */
-struct call *packet_take(struct packet_path *path,
-			 const struct intake_packet *in,
-			 struct endpoint *endpoint);
+struct transcoder *packet_take(struct packet_path *path,
+			       const struct intake_packet *in,
+			       struct endpoint *endpoint);
 
 /** The same for a packet that another receiver has handed over, and counted. */
-struct call *packet_take_handed(struct packet_path *path,
-				const struct intake_packet *in);
+struct transcoder *packet_take_handed(struct packet_path *path,
+				      const struct intake_packet *in);
 
 /** It is @now: do what the listener of @endpoint waits for, and say when it is
  * to be done again (endpoint_wait()). Returns as packet_take(). */
-struct call *packet_poll(struct packet_path *path, struct endpoint *endpoint,
-			 cr_ns now);
+struct transcoder *packet_poll(struct packet_path *path,
+			       struct endpoint *endpoint, cr_ns now);
 
-/** A frame of @call (struct call) goes into its ring. What its receive stage
- * calls. */
+/** A frame of @call (struct transcoder) goes into its ring. What its receive
+ * stage calls. */
 void packet_push_frame(void *call, const struct receive_stage_frame *f);
 
 /** Take one that came to the RTCP port of @endpoint. */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "media/call.h"
+#include "media/transcoder.h"
 #include "media/endpoint_rtcp.h"
 #include "rtp/rtp.h"
 
@@ -27,24 +27,24 @@
 #define STEP_SLACK CR_SEC
 
 /* The ring comes first: who has emptied it has been awake since. */
-static bool is_at_rest(const struct call *c)
+static bool is_at_rest(const struct transcoder *c)
 {
-	const struct digits *digits = call_digits(c);
+	const struct digits *digits = transcoder_digits(c);
 
 	return !frame_ring_waiting(c->ring) &&
 	       !atomic_load_explicit(&c->lt.active, memory_order_acquire) &&
-	       call_unposted(c) && !pipeline_holds(c->pipeline) &&
+	       transcoder_unposted(c) && !pipeline_holds(c->pipeline) &&
 	       !(digits && digits_go_on(digits));
 }
 
 /* Can only the transcoder make something of it? */
 static bool needs_transcoder(struct stream *s, const struct rtp_packet *p)
 {
-	struct call *c = stream_transcoder(s);
+	struct transcoder *c = stream_transcoder(s);
 
 	return c && stream_types(s)->type[p->pt] == RELAY_NO_TYPE &&
-	       (call_codec_of(c, p->pt) >= 0 ||
-		(aux_what(call_aux(c), p->pt) == FRAME_RING_EVENT &&
+	       (transcoder_codec_of(c, p->pt) >= 0 ||
+		(aux_what(transcoder_aux(c), p->pt) == FRAME_RING_EVENT &&
 		 (atomic_load_explicit(&c->event_out, memory_order_acquire) &
 		  127u)));
 }
@@ -131,7 +131,7 @@ static void resume_relay(struct stream *s, const struct rtp_packet *p)
 
 /* The clock that both sides of @c have had, if that is @clock; else 0: its
  * timestamps say nothing of the next packet's. */
-static uint32_t same_clock(const struct call *c, uint32_t clock)
+static uint32_t same_clock(const struct transcoder *c, uint32_t clock)
 {
 	return pipeline_input_clock(c->pipeline, c->codec) == clock &&
 			       pipeline_output_clock(c->pipeline) == clock
@@ -144,7 +144,7 @@ static uint32_t same_clock(const struct call *c, uint32_t clock)
 static void follow_transcoder(struct stream *s, const struct rtp_packet *p,
 			      bool fresh, cr_ns now)
 {
-	const struct call *c = stream_transcoder(s);
+	const struct transcoder *c = stream_transcoder(s);
 	const struct pipeline_input in = { .ts = p->ts, .arrival = now };
 	uint32_t place = c->ts_out + pipeline_time(c->pipeline, &in);
 	const struct step step = {
@@ -153,7 +153,7 @@ static void follow_transcoder(struct stream *s, const struct rtp_packet *p,
 			       : same_clock(c, relay_clock(stream_types(s),
 							   p->pt)),
 		.passed = now - s->out.at,
-		.frame = call_period(c),
+		.frame = transcoder_period(c),
 	};
 
 	number_packet(s, p, follow_number(p->seq, (uint16_t)s->seen.ext, fresh),
@@ -165,7 +165,7 @@ static void follow_transcoder(struct stream *s, const struct rtp_packet *p,
 static void begin_relay(struct stream *s, const struct rtp_packet *p,
 			bool fresh, cr_ns now)
 {
-	struct call *c = stream_transcoder(s);
+	struct transcoder *c = stream_transcoder(s);
 
 	s->renumbers = true;
 	s->out.ssrc = c->ssrc_out;
@@ -173,7 +173,7 @@ static void begin_relay(struct stream *s, const struct rtp_packet *p,
 		renumber_relay(s, p, now);
 	else if (s->out.at)
 		follow_transcoder(s, p, fresh, now);
-	if (call_receive_stage(c))
+	if (transcoder_receive_stage(c))
 		endpoint_wait(s->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
 			      CR_NEVER);
 	/* release: who looks sees the transcoder at rest */
@@ -181,9 +181,9 @@ static void begin_relay(struct stream *s, const struct rtp_packet *p,
 }
 
 /* Of the packets of a type that @c gets, Hz; 0: not of speech. */
-static uint32_t clock_of_type(const struct call *c, uint8_t pt)
+static uint32_t clock_of_type(const struct transcoder *c, uint8_t pt)
 {
-	int codec = call_codec_of(c, pt);
+	int codec = transcoder_codec_of(c, pt);
 
 	if (codec < 0)
 		return 0;
@@ -193,18 +193,18 @@ static uint32_t clock_of_type(const struct call *c, uint8_t pt)
 
 /* Of the event that the relay has passed on: all its packets have one timestamp
  * (RFC 4733, 2.2). */
-static bool is_same_event(const struct call *c, const struct rtp_packet *p,
-			  const struct step *step)
+static bool is_same_event(const struct transcoder *c,
+			  const struct rtp_packet *p, const struct step *step)
 {
 	return !step->rtp_ticks &&
-	       aux_what(call_aux(c), p->pt) == FRAME_RING_EVENT;
+	       aux_what(transcoder_aux(c), p->pt) == FRAME_RING_EVENT;
 }
 
 /* Let what comes out of the codec go on behind what a relay has sent. */
 static void follow_relay(struct stream *s, const struct rtp_packet *p,
 			 bool fresh, cr_ns now)
 {
-	const struct call *c = stream_transcoder(s);
+	const struct transcoder *c = stream_transcoder(s);
 	struct stream_out *out = &s->out;
 	uint16_t seq = (uint16_t)(p->seq + s->seq_more);
 	uint32_t clock = relay_clock(stream_types(s), s->sent_pt);
@@ -212,7 +212,7 @@ static void follow_relay(struct stream *s, const struct rtp_packet *p,
 		.rtp_ticks = (int32_t)(p->ts + s->ts_more - out->ts),
 		.clock = fresh || clock_of_type(c, p->pt) != clock ? 0 : clock,
 		.passed = now - out->at,
-		.frame = call_period(c),
+		.frame = transcoder_period(c),
 	};
 
 	/* what was not sent to a listener on hold is no loss */
@@ -226,7 +226,7 @@ static void follow_relay(struct stream *s, const struct rtp_packet *p,
 bool stream_end_relay(struct stream *s, struct relay_burst *out,
 		      const struct rtp_packet *p, bool fresh, cr_ns now)
 {
-	struct call *c = stream_transcoder(s);
+	struct transcoder *c = stream_transcoder(s);
 
 	if (!fresh && rtp_source_has_passed(&s->seen, p->seq))
 		return false;
@@ -320,7 +320,8 @@ void relay_types_keep(struct relay_types *t, const struct relay_types *former)
 			t->type[pt] = former->type[pt];
 }
 
-void relay_types_leave(struct relay_types *t, const struct call_types *others)
+void relay_types_leave(struct relay_types *t,
+		       const struct transcoder_types *others)
 {
 	for (uint8_t pt = 0; pt < 128; pt++)
 		if (!t->clock[pt] &&
@@ -369,7 +370,7 @@ void stream_free(struct stream *s)
 {
 	if (!s)
 		return;
-	call_free(stream_transcoder(s));
+	transcoder_free(stream_transcoder(s));
 	free(atomic_load_explicit(&s->types, memory_order_acquire));
 	free(s);
 }
@@ -383,7 +384,7 @@ void stream_set_cfg(struct stream *s, const struct call_cfg *to)
 	call_cfg_speak(cfg, to);
 }
 
-void stream_set_transcoder(struct stream *s, struct call *c)
+void stream_set_transcoder(struct stream *s, struct transcoder *c)
 {
 	if (!stream_relays(s)) { /* it begins with that */
 		s->out.ssrc = c->ssrc_out;
@@ -428,9 +429,9 @@ bool stream_relays_as(const struct stream *s, uint32_t *ssrc)
 
 size_t stream_bytes(const struct stream *s)
 {
-	const struct call *c = stream_transcoder(s);
+	const struct transcoder *c = stream_transcoder(s);
 
-	return sizeof(*s) + (c ? call_bytes(c) : 0);
+	return sizeof(*s) + (c ? transcoder_bytes(c) : 0);
 }
 
 /* --- the receiver --- */
@@ -547,11 +548,11 @@ void relay_pass(struct relay_burst *out, struct endpoint *endpoint,
 				  clock[p->pt] &&
 					  clock[p->pt] == clock[t->types->in],
 				  now);
-	call_count(&s->count.packets_in, 1);
-	call_count(&s->count.octets_in, p->payload_bytes);
-	call_count(&s->count.relayed, 1);
+	counter_add(&s->count.packets_in, 1);
+	counter_add(&s->count.octets_in, p->payload_bytes);
+	counter_add(&s->count.relayed, 1);
 	if (!clock[p->pt])
-		call_count(&s->count.relayed_other, 1);
+		counter_add(&s->count.relayed_other, 1);
 	if (stream_out_look(&s->out))
 		resume_relay(s, p);
 	if (!s->out.to.ss_family) {
@@ -573,11 +574,11 @@ void relay_flush(struct relay_burst *out)
 		struct stream_counters *count = &out->unsent[i].stream->count;
 
 		if (out->burst.packet[i].failed) {
-			call_count(&count->send_failed, 1);
+			counter_add(&count->send_failed, 1);
 			continue;
 		}
-		call_count(&count->packets_out, 1);
-		call_count(&count->octets_out, out->unsent[i].octets);
+		counter_add(&count->packets_out, 1);
+		counter_add(&count->octets_out, out->unsent[i].octets);
 	}
 	burst_clear(&out->burst);
 }

@@ -16,8 +16,8 @@
  *
  *   transcode  packets become frames of a task of the engine, and a worker
  *              sends what comes of them. All that this needs is in its
- *              transcoder (media/call.h): a stream that was always a relay has
- *              none, and one that is a relay again keeps it, asleep.
+ *              transcoder (media/transcoder.h): a stream that was always a
+ * relay has none, and one that is a relay again keeps it, asleep.
  *
  * Parties that speak the same may come to differ, and the other way round (a
  * re-INVITE). Control says which mode it wants, the receiver changes over:
@@ -53,6 +53,7 @@
 #include <sys/socket.h>
 
 #include "base/cache.h"
+#include "base/counter.h"
 #include "base/rcu.h"
 #include "cr/time.h"
 #include "engine/contract.h"
@@ -122,15 +123,6 @@ struct stream_counters {
 #undef CALL_MEMBER
 };
 
-/** Add to a counter that only this thread writes. */
-static inline void call_count(atomic_ullong *counter, unsigned long long n)
-{
-	unsigned long long old =
-		atomic_load_explicit(counter, memory_order_relaxed);
-
-	atomic_store_explicit(counter, old + n, memory_order_relaxed);
-}
-
 /* --- what is sent --- */
 
 /** A multiple of all RTP clocks, Hz. */
@@ -171,7 +163,7 @@ static inline bool stream_out_look(struct stream_out *o)
 static inline void stream_out_refuse(const struct stream_out *o,
 				     struct stream_counters *count)
 {
-	call_count(o->held ? &count->on_hold : &count->no_destination, 1);
+	counter_add(o->held ? &count->on_hold : &count->no_destination, 1);
 }
 
 /* --- what a stream is to be --- */
@@ -194,7 +186,7 @@ struct call_cfg {
 	/** All that comes, the first of them is media.in; NULL: only that.
 	 * Borrowed. */
 	const struct call_codecs *codecs;
-	bool may_change;	    /**< call_set_types() may follow */
+	bool may_change;	    /**< transcoder_set_types() may follow */
 	struct release_cfg release; /**< as asked for; the terms add to it */
 	bool release_named;	    /**< its kind was asked for by name       */
 	struct task_terms terms;    /**< as asked for; weight 0: 1024 */
@@ -261,7 +253,7 @@ struct relay_types {
 	struct rcu_later rcu;
 };
 
-struct call_types;
+struct transcoder_types;
 
 /** What the types of @cfg become: those that signalling has said are passed on,
  * and no others; or (nothing said) those of both sides, which are alike.
@@ -273,7 +265,8 @@ struct relay_types *relay_types_new(const struct call_cfg *cfg,
  * not heard of a change go on by that. */
 void relay_types_keep(struct relay_types *t, const struct relay_types *former);
 /** But no other speech that @others have: a call can make something of that. */
-void relay_types_leave(struct relay_types *t, const struct call_types *others);
+void relay_types_leave(struct relay_types *t,
+		       const struct transcoder_types *others);
 /** May the party of @cfg send what is for a call, beside what is passed on? */
 bool relay_needs_call(const struct call_cfg *cfg);
 
@@ -285,7 +278,7 @@ static inline uint32_t relay_clock(const struct relay_types *t, uint8_t pt)
 
 /* --- a stream --- */
 
-struct call;
+struct transcoder;
 
 /** What control wants of it. */
 enum stream_mode {
@@ -310,7 +303,7 @@ struct stream {
 	 * by rx in a read-side critical section. */
 	_Atomic(struct relay_types *) types;
 	/** NULL: it has had no codec. Set once by control. */
-	_Atomic(struct call *) transcoder;
+	_Atomic(struct transcoder *) transcoder;
 	atomic_uint wanted; /**< enum stream_mode: control's word */
 	/* rx */
 	atomic_bool relays; /**< its mode is relay; others may look */
@@ -341,7 +334,7 @@ void stream_free(struct stream *s);
  * contract, cost, codecs, mode, and what comes beside speech only. */
 void stream_set_cfg(struct stream *s, const struct call_cfg *to);
 /** It has @c, which is complete, from now on. */
-void stream_set_transcoder(struct stream *s, struct call *c);
+void stream_set_transcoder(struct stream *s, struct transcoder *c);
 /** Pass on by @types, its own then. */
 void stream_set_types(struct stream *s, struct relay_types *types);
 /** What it is to be from now on. In STREAM_TRANSCODE it has a transcoder, in
@@ -355,7 +348,7 @@ static inline enum stream_mode stream_wanted(const struct stream *s)
 }
 
 /** NULL: it has none. Control; the receiver. */
-static inline struct call *stream_transcoder(const struct stream *s)
+static inline struct transcoder *stream_transcoder(const struct stream *s)
 {
 	return atomic_load_explicit(&s->transcoder, memory_order_acquire);
 }

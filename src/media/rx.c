@@ -204,7 +204,7 @@ static void count_drops(atomic_ullong *count, uint32_t *seen, uint32_t drops)
 {
 	if (!drops || drops == *seen)
 		return;
-	call_count(count, drops - *seen);
+	counter_add(count, drops - *seen);
 	*seen = drops;
 }
 
@@ -217,11 +217,11 @@ static void count_endpoint_drops(struct endpoint *endpoint, uint32_t drops)
 }
 
 /* @c, which is to be released, or NULL. */
-static void collect_release(struct rx *rx, struct call *c)
+static void collect_release(struct rx *rx, struct transcoder *c)
 {
 	if (!c)
 		return;
-	call_fetch_for_release(c);
+	transcoder_fetch_for_release(c);
 	rx->release[rx->nrelease++] = &c->lt;
 	if (rx->nrelease == RELEASES)
 		release_pending(rx);
@@ -282,7 +282,7 @@ static void fetch_packets_ahead(const struct rx *rx)
 	if (stream_relays(s))
 		stream_fetch_relay(s);
 	else
-		call_fetch_for_packet(stream_transcoder(s));
+		transcoder_fetch_for_packet(stream_transcoder(s));
 }
 
 /* What others were given for calls of this one, up to TAKEN_MAX packets. */
@@ -306,10 +306,10 @@ static void hand_packet_over(struct packet_path *path, unsigned receiver,
 	struct rx *rx = (void *)((char *)path - offsetof(struct rx, path));
 
 	if (!handover_put(rx->cfg.box[receiver], in)) {
-		call_count(&path->count.handover_drops, 1);
+		counter_add(&path->count.handover_drops, 1);
 		return;
 	}
-	call_count(&path->count.handed_over, 1);
+	counter_add(&path->count.handed_over, 1);
 	rx->handed |= UINT64_C(1) << receiver;
 }
 
@@ -586,8 +586,8 @@ void rx_count_rest(struct endpoint *l)
 {
 	struct stream *s = endpoint_stream(l);
 
-	call_count(s ? &s->count.unread : &l->unread,
-		   udp_socket_end(l->cfg.fd));
+	counter_add(s ? &s->count.unread : &l->unread,
+		    udp_socket_end(l->cfg.fd));
 	count_endpoint_drops(l, udp_socket_drops(l->cfg.fd));
 }
 
@@ -595,7 +595,7 @@ void rx_count_rtcp_rest(struct endpoint *l)
 {
 	if (!has_rtcp_port(l))
 		return;
-	call_count(&l->unread, udp_socket_end(l->rtcp->cfg.fd));
+	counter_add(&l->unread, udp_socket_end(l->rtcp->cfg.fd));
 	count_drops(&l->port_drops, &l->rtcp->drops,
 		    udp_socket_drops(l->rtcp->cfg.fd));
 }
@@ -734,12 +734,12 @@ unsigned receivers_least(const struct receivers *r)
 	return least_busy_of(r, r->count);
 }
 
-void receivers_add(struct receivers *r, const struct call *c)
+void receivers_add(struct receivers *r, const struct transcoder *c)
 {
 	r->one[c->stream->cfg.receiver].calls++;
 }
 
-void receivers_del(struct receivers *r, const struct call *c)
+void receivers_del(struct receivers *r, const struct transcoder *c)
 {
 	r->one[c->stream->cfg.receiver].calls--;
 }

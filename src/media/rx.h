@@ -230,8 +230,8 @@ unsigned receivers_least(const struct receivers *r);
 
 /** A call at the shared port is with number call_cfg.receiver from now on, and
  * no more. */
-void receivers_add(struct receivers *r, const struct call *c);
-void receivers_del(struct receivers *r, const struct call *c);
+void receivers_add(struct receivers *r, const struct transcoder *c);
+void receivers_del(struct receivers *r, const struct transcoder *c);
 
 /** @l, which has a name, is with number endpoint_cfg.receiver from now on,
  * which receives at its port. 0, or -errno with @e. */

@@ -18,7 +18,7 @@
 /* The turn in progress. */
 struct transcode {
 	struct transcode_worker *worker;
-	struct call *call;
+	struct transcoder *transcoder;
 	cr_ns coded;   /* when the codec handed over its last packet */
 	cr_ns sending; /* time inside the socket, if the burst overflowed */
 	bool excess;   /* no packet of speech may be sent: no codec runs */
@@ -35,7 +35,7 @@ static inline struct transcode_unsent *transcode_in_progress(
 /* Has the frame of @c a number in which gaps show? Behind a jitter buffer,
  * which has told already of those that never came, all that takes time; else
  * what has come by RTP. */
-static inline bool frame_is_numbered(const struct call *c)
+static inline bool frame_is_numbered(const struct transcoder *c)
 {
 	return c->buffers ? cr_frame_takes_time(&c->meta)
 			  : c->meta.what == FRAME_RING_SPEECH ||
@@ -60,13 +60,14 @@ void transcode_fini(struct transcode_worker *w)
 /* --- the engine's view of a call --- */
 
 /* Fetch into the cache what this transcode uses. */
-static void fetch_for_transcode(const struct call *c)
+static void fetch_for_transcode(const struct transcoder *c)
 {
 	const struct stream *s = c->stream;
 
 	cache_fetch(&c->pending, sizeof(c->pending));
-	cache_fetch(&c->pipeline, offsetof(struct call, cost) -
-					  offsetof(struct call, pipeline));
+	cache_fetch(&c->pipeline,
+		    offsetof(struct transcoder, cost) -
+			    offsetof(struct transcoder, pipeline));
 	cache_fetch(&s->cfg.tally, sizeof(s->cfg.tally));
 	cache_fetch(&s->out, sizeof(s->out));
 	cache_fetch(&s->out.destination->version,
@@ -77,9 +78,9 @@ static void fetch_for_transcode(const struct call *c)
 			    offsetof(struct stream_counters, done));
 }
 
-bool call_peek(struct core_task *t, struct cr_job *job)
+bool transcode_peek(struct core_task *t, struct cr_job *job)
 {
-	struct call *c = call_of_core(t);
+	struct transcoder *c = transcoder_of_core(t);
 	struct release_times when;
 	struct cr_frame_meta meta;
 
@@ -89,7 +90,7 @@ bool call_peek(struct core_task *t, struct cr_job *job)
 		(void)release_arrival(&c->served, c->claimed_arrival);
 		c->claimed_arrival = CR_NEVER;
 	}
-	call_take_terms(c, &c->served, &c->served_terms);
+	transcoder_take_terms(c, &c->served, &c->served_terms);
 	job->seq = meta.seq;
 	job->arrival = meta.arrival;
 	job->importance = meta.importance;
@@ -100,9 +101,9 @@ bool call_peek(struct core_task *t, struct cr_job *job)
 	return true;
 }
 
-bool call_claim(struct core_task *t, uint64_t seq)
+bool transcode_claim(struct core_task *t, uint64_t seq)
 {
-	struct call *c = call_of_core(t);
+	struct transcoder *c = transcoder_of_core(t);
 
 	c->claimed = frame_ring_claim(c->ring, seq, &c->meta);
 	if (!c->claimed)
@@ -147,11 +148,11 @@ static cr_ns transcode_send_all(struct transcode_worker *w)
  * first: a party on hold, too, is transcoded no faster than it speaks. */
 static bool is_refused(const struct transcode *t, cr_ns time)
 {
-	struct call *c = t->call;
+	struct transcoder *c = t->transcoder;
 
 	if (!quota_take(&c->quota, t->worker->quota_burst, c->meta.arrival,
 			time))
-		call_count(&c->stream->count.excess, 1);
+		counter_add(&c->stream->count.excess, 1);
 	else if (!c->stream->out.to.ss_family) /* not heard yet, or on hold */
 		stream_out_refuse(&c->stream->out, &c->stream->count);
 	else
@@ -164,7 +165,7 @@ static bool is_refused(const struct transcode *t, cr_ns time)
 static void put_packet(struct transcode *t, const struct pipeline_packet *p)
 {
 	struct transcode_worker *w = t->worker;
-	struct call *c = t->call;
+	struct transcoder *c = t->transcoder;
 	struct stream_out *out = &c->stream->out;
 	struct transcode_unsent *unsent;
 
@@ -205,7 +206,7 @@ static void post_packet(struct transcode *t, const struct pipeline_packet *p,
 }
 
 /* A relay has sent before: what begins at @ts goes on behind that. */
-static void resume_after(struct call *c, uint32_t ts)
+static void resume_after(struct transcoder *c, uint32_t ts)
 {
 	struct stream_out *out = &c->stream->out;
 	int64_t clock = pipeline_output_clock(c->pipeline);
@@ -219,8 +220,8 @@ static void resume_after(struct call *c, uint32_t ts)
 static void post_speech(void *arg, const struct pipeline_packet *p)
 {
 	struct transcode *t = arg;
-	struct call *c = t->call;
-	struct digits *digits = call_digits(c);
+	struct transcoder *c = t->transcoder;
+	struct digits *digits = transcoder_digits(c);
 
 	if (__builtin_expect(c->stream->out.ahead >= 0, 0))
 		resume_after(c, p->ts);
@@ -230,11 +231,11 @@ static void post_speech(void *arg, const struct pipeline_packet *p)
 	}
 	if (__builtin_expect(digits != NULL, 0) && digits_mute(digits, p->ts)) {
 		t->coded = clock_now();
-		call_count(&c->stream->count.muted, 1);
+		counter_add(&c->stream->count.muted, 1);
 		return;
 	}
 	if (p->noise)
-		call_count(&c->stream->count.cn_out, 1);
+		counter_add(&c->stream->count.cn_out, 1);
 	post_packet(t, p, pipeline_output_packet(c->pipeline));
 }
 
@@ -242,7 +243,7 @@ static void post_speech(void *arg, const struct pipeline_packet *p)
  * but not of what was there before. */
 static void skip_numbers(struct transcode *t, uint32_t rtp_ticks)
 {
-	struct call *c = t->call;
+	struct transcoder *c = t->transcoder;
 
 	if (!rtp_ticks)
 		return;
@@ -253,9 +254,9 @@ static void skip_numbers(struct transcode *t, uint32_t rtp_ticks)
 }
 
 /* The frame may be of another codec or packet time than the one before. */
-static void follow_input(struct call *c)
+static void follow_input(struct transcoder *c)
 {
-	cr_ns clock, period = call_period(c);
+	cr_ns clock, period = transcoder_period(c);
 	bool other;
 
 	if (__builtin_expect(c->meta.codec == c->codec && period == c->period,
@@ -275,7 +276,7 @@ static void follow_input(struct call *c)
 }
 
 /* Those of @gap that were shed in a pause are no loss: the numbers go on. */
-static void excuse_pauses(struct call *c, struct gap *gap)
+static void excuse_pauses(struct transcoder *c, struct gap *gap)
 {
 	unsigned n = c->pauses < gap->packets ? c->pauses : gap->packets;
 
@@ -291,7 +292,7 @@ static void excuse_pauses(struct call *c, struct gap *gap)
 static void bridge_gap_before(struct transcode *t,
 			      const struct pipeline_input *in)
 {
-	struct call *c = t->call;
+	struct transcoder *c = t->transcoder;
 	const uint32_t clock = pipeline_input_clock(c->pipeline, c->meta.codec);
 	const uint32_t most = CONCEAL_MS * clock / 1000;
 	const uint32_t length = pipeline_input_length(c->pipeline);
@@ -306,7 +307,7 @@ static void bridge_gap_before(struct transcode *t,
 		excuse_pauses(c, &gap);
 	if (__builtin_expect(!gap.packets, 1))
 		return;
-	call_count(&c->stream->count.missing, gap.packets);
+	counter_add(&c->stream->count.missing, gap.packets);
 	lost = (struct pipeline_lost){
 		.ts = in->ts - gap.rtp_ticks,
 		.rtp_ticks = gap.rtp_ticks < most ? gap.rtp_ticks : most,
@@ -329,7 +330,7 @@ static void bridge_gap_before(struct transcode *t,
 static void post_events(struct transcode *t,
 			const struct telephone_event_burst *out)
 {
-	struct call *c = t->call;
+	struct transcoder *c = t->transcoder;
 	uint8_t *payload = t->worker->scratch.packet + PIPELINE_HEADROOM;
 	uint8_t pt = (uint8_t)atomic_load_explicit(&c->event_out,
 						   memory_order_acquire);
@@ -353,12 +354,12 @@ static void post_events(struct transcode *t,
 			    cr_ns_min(pipeline_output_packet(c->pipeline),
 				      EVENT_TIME));
 	}
-	call_count(&c->stream->count.events_out, out->n);
+	counter_add(&c->stream->count.events_out, out->n);
 }
 
 static void pass_event(struct transcode *t, const struct pipeline_input *in)
 {
-	struct call *c = t->call;
+	struct transcoder *c = t->transcoder;
 	/* of the event that has come, and those that go; read before the
 	 * digits, which are there once a clock is */
 	const struct digits_clocks clocks = {
@@ -368,7 +369,7 @@ static void pass_event(struct transcode *t, const struct pipeline_input *in)
 		       8,
 		.speech = pipeline_output_clock(c->pipeline),
 	};
-	struct digits *digits = call_digits(c);
+	struct digits *digits = transcoder_digits(c);
 	struct pipeline_input place = *in;
 	struct telephone_event_arrival event = {
 		.payload = in->payload,
@@ -392,8 +393,8 @@ static void pass_event(struct transcode *t, const struct pipeline_input *in)
 /* Whichever of its frames comes first: others may have been dropped. */
 static void change_sender(struct transcode *t)
 {
-	struct call *c = t->call;
-	struct digits *digits = call_digits(c);
+	struct transcoder *c = t->transcoder;
+	struct digits *digits = transcoder_digits(c);
 	struct telephone_event_burst out;
 
 	c->sender = c->meta.sender;
@@ -412,14 +413,14 @@ static void tick_digits(struct transcode *t, struct digits *digits)
 {
 	struct telephone_event_burst out;
 
-	digits_tick(digits, t->call->meta.arrival, &out);
+	digits_tick(digits, t->transcoder->meta.arrival, &out);
 	post_events(t, &out);
 }
 
 /* A pause is over with the speech that ends it; and where as many of its frames
  * are served in a row as could be given up, the overload is: then the party's
  * own background is heard again, however long it is silent. */
-static enum pipeline_use use_of_speech(struct call *c, bool expired)
+static enum pipeline_use use_of_speech(struct transcoder *c, bool expired)
 {
 	if (c->meta.decode_only)
 		return PIPELINE_LEARN;
@@ -436,9 +437,9 @@ static enum pipeline_use use_of_speech(struct call *c, bool expired)
 static int transcode_frame(struct transcode *t, struct pipeline_input *in,
 			   bool expired)
 {
-	struct call *c = t->call;
+	struct transcoder *c = t->transcoder;
 	struct pipeline_scratch *s = &t->worker->scratch;
-	struct digits *digits = call_digits(c);
+	struct digits *digits = transcoder_digits(c);
 	const struct pipeline_lost lost = {
 		.ts = in->ts,
 		.rtp_ticks = c->meta.rtp_ticks,
@@ -459,7 +460,7 @@ static int transcode_frame(struct transcode *t, struct pipeline_input *in,
 	if (__builtin_expect(t->excess, 0) &&
 	    c->meta.what != FRAME_RING_EVENT &&
 	    c->meta.what != FRAME_RING_TICK) {
-		call_count(&c->stream->count.excess, 1);
+		counter_add(&c->stream->count.excess, 1);
 		return 0;
 	}
 	switch ((enum cr_frame_what)c->meta.what) {
@@ -491,16 +492,16 @@ static int transcode_frame(struct transcode *t, struct pipeline_input *in,
 static void count_send_delay(struct transcode_worker *w,
 			     const struct transcode_unsent *unsent)
 {
-	struct call *c = unsent->call;
+	struct transcoder *c = unsent->transcoder;
 	const struct cr_trace_job *job = &unsent->record.job;
 	cr_ns done = job->sent ? job->sent : job->end;
 	cr_ns delay = done - job->arrival;
 
 	if (done > job->deadline)
-		call_count(&c->stream->count.late, 1);
+		counter_add(&c->stream->count.late, 1);
 	if (delay > 0)
-		call_count(&c->stream->count.delay_ns,
-			   (unsigned long long)delay);
+		counter_add(&c->stream->count.delay_ns,
+			    (unsigned long long)delay);
 	if (delay > (cr_ns)atomic_load_explicit(&c->stream->count.delay_max_ns,
 						memory_order_relaxed))
 		atomic_store_explicit(&c->stream->count.delay_max_ns,
@@ -513,19 +514,20 @@ static void count_send_delay(struct transcode_worker *w,
 			     job->rtp_ts, c->ts_step, c->period);
 }
 
-static void count_packets(struct call *c, const struct transcode_unsent *unsent)
+static void count_packets(struct transcoder *c,
+			  const struct transcode_unsent *unsent)
 {
-	call_count(&c->stream->count.send_failed, unsent->failed);
-	call_count(&c->stream->count.packets_out,
-		   unsent->packets - unsent->failed);
-	call_count(&c->stream->count.octets_out,
-		   unsent->record.job.bytes_out - unsent->failed_octets);
+	counter_add(&c->stream->count.send_failed, unsent->failed);
+	counter_add(&c->stream->count.packets_out,
+		    unsent->packets - unsent->failed);
+	counter_add(&c->stream->count.octets_out,
+		    unsent->record.job.bytes_out - unsent->failed_octets);
 }
 
 /* A turn's last touch of the call. */
-static void end_transcode_of(struct call *c)
+static void end_transcode_of(struct transcoder *c)
 {
-	/* release, pairs with call_unposted() */
+	/* release, pairs with transcoder_unposted() */
 	atomic_fetch_sub_explicit(&c->pending, 1, memory_order_release);
 }
 
@@ -540,12 +542,12 @@ static void finish_unsent(struct transcode_worker *w,
 			  struct transcode_unsent *unsent,
 			  const struct sent *sent, struct trace_ring *trace)
 {
-	struct call *c = unsent->call;
+	struct transcoder *c = unsent->transcoder;
 	struct cr_trace_job *job = &unsent->record.job;
 
-	call_count(&c->stream->count.codec_ns, job->codec_ns);
-	call_count(&c->stream->count.busy_ns,
-		   job->codec_ns + (unsigned long long)sent->share);
+	counter_add(&c->stream->count.codec_ns, job->codec_ns);
+	counter_add(&c->stream->count.busy_ns,
+		    job->codec_ns + (unsigned long long)sent->share);
 	job->sent = unsent->packets ? sent->at : 0;
 	count_packets(c, unsent);
 	if (job->outcome == CR_OUT_DONE) {
@@ -559,16 +561,16 @@ static void finish_unsent(struct transcode_worker *w,
 			c->sent.at = job->sent;
 			c->sent.rtp_ts = job->rtp_ts;
 		}
-		call_count(&c->stream->count.done, 1);
+		counter_add(&c->stream->count.done, 1);
 		if (unsent->speech && unsent->cost)
 			recent_put(&c->cost, unsent->cost + sent->cpu);
 		if (unsent->failed)
 			job->outcome = CR_OUT_SEND_FAILED;
 	} else {
-		call_count(job->outcome == CR_OUT_BAD
-				   ? &c->stream->count.malformed
-				   : &c->stream->count.concealed,
-			   1);
+		counter_add(job->outcome == CR_OUT_BAD
+				    ? &c->stream->count.malformed
+				    : &c->stream->count.concealed,
+			    1);
 	}
 	trace_put(trace, &unsent->record);
 	end_transcode_of(c);
@@ -637,20 +639,20 @@ void transcode_batching(struct transcode_worker *w, bool may,
 
 /* The peer asks for another mode of what is sent to it: that is the encoder of
  * the paired call, which may end at any moment (RFC 4867, 4.3.1). */
-static void pass_cmr(struct transcode_worker *w, struct call *c)
+static void pass_cmr(struct transcode_worker *w, struct transcoder *c)
 {
 	uint64_t pair = atomic_load_explicit(&c->pair, memory_order_relaxed);
 	unsigned cmr = pipeline_cmr(c->pipeline);
-	struct call *other;
+	struct transcoder *other;
 
 	if (cmr == PAYLOAD_NO_CMR)
 		return;
-	call_count(&c->stream->count.cmr, 1);
+	counter_add(&c->stream->count.cmr, 1);
 	if (!pair)
 		return;
 	rcu_read_begin();
 	other = call_table_find(w->table, (uint32_t)pair);
-	if (other && other->stream->cfg.id == call_pair_id(pair))
+	if (other && other->stream->cfg.id == transcoder_pair_id(pair))
 		pipeline_ask_mode(other->pipeline, pipeline_kind(c->pipeline),
 				  cmr);
 	rcu_read_end();
@@ -661,7 +663,7 @@ static void open_unsent(const struct transcode *t, const struct live_run *run,
 			cr_ns start)
 {
 	struct transcode_worker *w = t->worker;
-	struct call *c = t->call;
+	struct transcoder *c = t->transcoder;
 	struct transcode_unsent *unsent = transcode_in_progress(w);
 	bool in_row = transcode_row_next(&w->row, c->stream->cfg.id);
 	const struct cr_job *job = &c->lt.core.task.job;
@@ -670,7 +672,7 @@ static void open_unsent(const struct transcode *t, const struct live_run *run,
 	const cr_ns release = cr_ns_max(job->release, job->arrival);
 
 	atomic_fetch_add_explicit(&c->pending, 1, memory_order_relaxed);
-	unsent->call = c;
+	unsent->transcoder = c;
 	unsent->packets = 0;
 	unsent->failed = 0;
 	unsent->failed_octets = 0;
@@ -733,10 +735,10 @@ static void close_unsent(struct transcode *t, const struct live_run *run,
 		w->oldest = t->coded;
 }
 
-void transcode_run(struct transcode_worker *w, struct call *c,
+void transcode_run(struct transcode_worker *w, struct transcoder *c,
 		   const struct live_run *run)
 {
-	struct transcode t = { .worker = w, .call = c };
+	struct transcode t = { .worker = w, .transcoder = c };
 	struct pipeline_input in = {
 		.payload = c->claimed,
 		.bytes = c->meta.bytes,
@@ -776,20 +778,20 @@ void transcode_run(struct transcode_worker *w, struct call *c,
  * talk spurt (RFC 3551, 4.1). So a listener's buffer takes it for silence, and
  * conceals nothing. What is still heard of the pause leaves as comfort noise,
  * where that is sent: then the listener has something to fill it with. */
-static void count_shed(struct call *c)
+static void count_shed(struct transcoder *c)
 {
-	call_count(&c->stream->count.shed, 1);
-	call_count(&c->stream->count.given_up, c->lt.core.task.give_up);
+	counter_add(&c->stream->count.shed, 1);
+	counter_add(&c->stream->count.given_up, c->lt.core.task.give_up);
 	if (!c->shed.pause)
 		return;
-	call_count(&c->stream->count.pauses, 1);
+	counter_add(&c->stream->count.pauses, 1);
 	c->pauses = (uint16_t)(c->pauses + frame_is_numbered(c));
 	c->resting = true;
 	c->rested = 0;
 	pipeline_begin_spurt(c->pipeline);
 }
 
-void transcode_drop(struct trace_ring *trace, struct call *c,
+void transcode_drop(struct trace_ring *trace, struct transcoder *c,
 		    const struct cr_job *job, enum cr_outcome why, cr_ns now)
 {
 	const union cr_trace_record r = {
@@ -812,11 +814,11 @@ void transcode_drop(struct trace_ring *trace, struct call *c,
 
 	c->claimed_arrival = CR_NEVER;
 	if (why == CR_OUT_CANCELLED)
-		call_count(&c->stream->count.cancelled, 1);
+		counter_add(&c->stream->count.cancelled, 1);
 	else if (why == CR_OUT_SHED)
 		count_shed(c);
 	else
-		call_count(&c->stream->count.expired, 1);
+		counter_add(&c->stream->count.expired, 1);
 	trace_put(trace, &r);
 }
 
@@ -838,23 +840,23 @@ bool transcode_take(struct transcode_worker *w)
 static void cancel_unsent(struct transcode_unsent *unsent,
 			  struct trace_ring *trace)
 {
-	struct call *c = unsent->call;
+	struct transcoder *c = unsent->transcoder;
 
 	count_packets(c, unsent); /* what the frame had to say so far */
-	call_count(&c->stream->count.cancelled, 1);
+	counter_add(&c->stream->count.cancelled, 1);
 	unsent->record.job.outcome = CR_OUT_CANCELLED;
 	unsent->record.job.end = clock_now();
 	trace_put(trace, &unsent->record);
 }
 
-void transcode_rescue(struct transcode_worker *w, struct call *stuck,
+void transcode_rescue(struct transcode_worker *w, struct transcoder *stuck,
 		      struct trace_ring *trace)
 {
 	(void)pthread_mutex_lock(&w->lock);
 	CR_ASSERT(w->state == TRANSCODE_TAKEN);
 	if (stuck) {
 		w->overflow += transcode_send_all(w); /* its own, too */
-		CR_ASSERT(transcode_in_progress(w)->call == stuck);
+		CR_ASSERT(transcode_in_progress(w)->transcoder == stuck);
 		cancel_unsent(transcode_in_progress(w), trace);
 	}
 	flush_unsent(w, trace);

@@ -39,7 +39,7 @@
 #include <stdbool.h>
 
 #include "base/clock.h"
-#include "media/call.h"
+#include "media/transcoder.h"
 #include "observe/histogram.h"
 #include "observe/trace.h"
 #include "udp/burst.h"
@@ -150,8 +150,8 @@ static inline cr_ns transcode_cost_end(cr_ns begun, cr_ns picking, cr_ns clock)
 /* --- frames that wait --- */
 
 /** The engine's view of the call's ring (see core_backlog). */
-bool call_peek(struct core_task *t, struct cr_job *job);
-bool call_claim(struct core_task *t, uint64_t seq);
+bool transcode_peek(struct core_task *t, struct cr_job *job);
+bool transcode_claim(struct core_task *t, uint64_t seq);
 
 /* --- turns --- */
 
@@ -162,7 +162,8 @@ bool call_claim(struct core_task *t, uint64_t seq);
 
 /** A turn that is over but for its packets. */
 struct transcode_unsent {
-	struct call *call; /**< kept alive by its count of pending turns */
+	struct transcoder
+		*transcoder; /**< kept alive by its count of pending turns */
 	union cr_trace_record record;
 	bool speech; /**< of a packet: it tells of its sender and its cost */
 	unsigned packets;
@@ -210,7 +211,7 @@ void transcode_init(struct transcode_worker *w, enum udp_io io);
 void transcode_fini(struct transcode_worker *w);
 
 /** Do the claimed job of @c. Worker thread, registered with liburcu. */
-void transcode_run(struct transcode_worker *w, struct call *c,
+void transcode_run(struct transcode_worker *w, struct transcoder *c,
 		   const struct live_run *run);
 
 /** Send what waits. Worker thread, before it idles. */
@@ -271,13 +272,13 @@ bool transcode_take(struct transcode_worker *w);
  * cancel the frame of call @stuck that it was at (NULL: it was none of a
  * call's). The thread that has taken it, while no other worker serves these
  * calls. */
-void transcode_rescue(struct transcode_worker *w, struct call *stuck,
+void transcode_rescue(struct transcode_worker *w, struct transcoder *stuck,
 		      struct trace_ring *trace);
 
 /** A claimed frame is dropped (@why: expired, shed, cancelled): count and
  * trace. Any thread that holds the call's run-queue lock; @trace is that
  * thread's. */
-void transcode_drop(struct trace_ring *trace, struct call *c,
+void transcode_drop(struct trace_ring *trace, struct transcoder *c,
 		    const struct cr_job *job, enum cr_outcome why, cr_ns now);
 
 #endif

@@ -12,7 +12,7 @@
 #ifndef NODE_CIRCLE_H
 #define NODE_CIRCLE_H
 
-#include "media/call.h"
+#include "media/transcoder.h"
 #include "node/party.h"
 
 /** Do packets that go from @p to @signalled come back to @p's endpoint, or to

@@ -11,7 +11,7 @@
 #ifndef NODE_CONVERSATION_H
 #define NODE_CONVERSATION_H
 
-#include "media/call.h"
+#include "media/transcoder.h"
 #include "node/requests.h"
 #include "node/info.h"
 

@@ -113,7 +113,7 @@ static void run_task(void *arg, struct live_task *lt,
 static void run_call(struct transcode_worker *w, struct live_task *lt,
 		     const struct live_run *run_)
 {
-	transcode_run(w, call_of(lt), run_);
+	transcode_run(w, transcoder_of(lt), run_);
 }
 
 static void worker_idle(void *arg, unsigned worker)
@@ -185,7 +185,7 @@ static void note_dropped(struct core_task *t, const struct cr_job *job,
 static void drop_frame(struct core_task *t, const struct cr_job *job,
 		       enum cr_outcome why, cr_ns now)
 {
-	struct call *c = call_of_core(t);
+	struct transcoder *c = transcoder_of_core(t);
 	const struct node_call *nc = c->stream->owner;
 	const struct node *n = nc->node;
 
@@ -196,14 +196,14 @@ static void drop_frame(struct core_task *t, const struct cr_job *job,
 
 const struct node_task_kind node_call_kind = {
 	.name = "call",
-	.peek = call_peek,
-	.claim = call_claim,
+	.peek = transcode_peek,
+	.claim = transcode_claim,
 	.run = run_call,
 	.dropped = drop_frame,
 	.gone = node_gone,
 	.returned = node_back,
 	.hung = node_hung,
-	.call = call_of,
+	.call = transcoder_of,
 };
 
 /** How many threads there will be, by the scheduler: n->nplaces. 0, or -errno

@@ -13,7 +13,7 @@
 #include <sys/queue.h>
 
 #include "convert/converter.h"
-#include "media/call.h"
+#include "media/transcoder.h"
 #include "observe/histogram.h"
 #include "observe/trace.h"
 #include "node/info.h"

@@ -154,7 +154,7 @@ int node_relay_start(struct node *n, struct call_cfg *cfg,
 		     struct cr_err *e)
 {
 	struct relay_types *types = relay_types_new(
-		cfg, call_aux_types(cfg, (struct aux_types){ 0 }));
+		cfg, aux_types_of(cfg, (struct aux_types){ 0 }));
 	struct node_call *nc = calloc(1, sizeof(*nc));
 
 	cfg->id = n->last_id + 1;
@@ -203,7 +203,7 @@ static void node_call_gone(struct node_call *nc)
 static void leave_engine(struct rcu_later *head)
 {
 	struct stream *s = caa_container_of(head, struct stream, rcu);
-	struct call *c = stream_transcoder(s);
+	struct transcoder *c = stream_transcoder(s);
 	struct node_call *nc = s->owner;
 
 	rcu_deferred();
@@ -216,13 +216,13 @@ static void leave_engine(struct rcu_later *head)
 void node_back(void *arg, struct live_task *lt)
 {
 	(void)arg;
-	rcu_defer(&call_of(lt)->stream->rcu, leave_engine);
+	rcu_defer(&transcoder_of(lt)->stream->rcu, leave_engine);
 }
 
 void node_call_stop(struct node_call *nc, enum node_end why,
 		    const struct node_who *who)
 {
-	struct call *c = node_call_transcoder(nc);
+	struct transcoder *c = node_call_transcoder(nc);
 
 	if (nc->ending)
 		return;
@@ -249,13 +249,13 @@ void node_call_stop(struct node_call *nc, enum node_end why,
 
 void node_gone(void *arg, struct live_task *lt)
 {
-	struct call *c = call_of(lt);
+	struct transcoder *c = transcoder_of(lt);
 
 	(void)arg;
 	if (c->stream)
 		node_call_gone(c->stream->owner);
 	else
-		call_free(c); /* node_call_unmake() */
+		transcoder_free(c); /* node_call_unmake() */
 }
 
 void node_call_counts(const struct node_call *nc, struct node_call_counts *out)
@@ -281,7 +281,7 @@ static void node_meter_less(struct node_call *nc)
  * latest count. */
 static void learn_from(struct node_call *nc)
 {
-	const struct call *c = node_call_transcoder(nc);
+	const struct transcoder *c = node_call_transcoder(nc);
 	uint32_t ns[RECENT_TIMES];
 
 	/* what several codecs take says nothing of one pair */
@@ -308,7 +308,7 @@ static void finish_gone(struct node *n, struct node_call *nc)
 	if (node_call_is_fed(nc)) /* an endpoint that goes on counts itself */
 		rx_count_rest(s->cfg.in_endpoint);
 	if (stream_transcoder(s))
-		call_count_rest(stream_transcoder(s));
+		transcoder_count_rest(stream_transcoder(s));
 	if (nc->hung)
 		node_watch_returned(n, nc);
 	else
@@ -342,12 +342,12 @@ void node_reap(evutil_socket_t fd, short what, void *arg)
 	n->gone = NULL;
 	pthread_mutex_unlock(&n->gone_lock);
 	for (; nc; nc = next) {
-		const struct call *c = node_call_transcoder(nc);
+		const struct transcoder *c = node_call_transcoder(nc);
 
 		next = nc->next_gone;
-		if (c && !call_unposted(c))
+		if (c && !transcoder_unposted(c))
 			node_flush(n); /* its last packets wait */
-		CR_ASSERT(!c || call_unposted(c));
+		CR_ASSERT(!c || transcoder_unposted(c));
 		finish_gone(n, nc);
 	}
 }
@@ -478,7 +478,7 @@ static int open_in_endpoint(struct node_call *nc, struct call_cfg *cfg,
 static int join_engine(struct node *n, struct node_call *nc, struct cr_err *e)
 {
 	const struct call_cfg *cfg = node_call_settings(nc);
-	struct call *c = node_call_transcoder(nc);
+	struct transcoder *c = node_call_transcoder(nc);
 	struct cr_verdict v = { 0 };
 	int err;
 
@@ -533,7 +533,7 @@ struct node_call *node_call_pair(const struct node_call *nc)
 		return conversation_other(nc->conversation, nc);
 	pair = atomic_load_explicit(&node_call_transcoder(nc)->pair,
 				    memory_order_relaxed);
-	return node_call_find(nc->node, call_pair_id(pair));
+	return node_call_find(nc->node, transcoder_pair_id(pair));
 }
 
 static int check_pair(struct node *n, const struct call_cfg *cfg,
@@ -564,11 +564,14 @@ static int check_pair(struct node *n, const struct call_cfg *cfg,
 
 void node_join_pair(struct node_call *a, struct node_call *b)
 {
-	struct call *x = node_call_transcoder(a), *y = node_call_transcoder(b);
+	struct transcoder *x = node_call_transcoder(a),
+			  *y = node_call_transcoder(b);
 
 	/* analyzer: who joins them has checked that both are there */
-	atomic_store_explicit(&x->pair, call_pair(y), memory_order_relaxed);
-	atomic_store_explicit(&y->pair, call_pair(x), memory_order_relaxed);
+	atomic_store_explicit(&x->pair, transcoder_pair(y),
+			      memory_order_relaxed);
+	atomic_store_explicit(&y->pair, transcoder_pair(x),
+			      memory_order_relaxed);
 }
 
 int node_refuse_short(const struct node *n, struct cr_err *e)
@@ -618,7 +621,7 @@ static int enter_call(struct node *n, struct node_call *nc,
 		      struct call_cfg *cfg, const struct call_spec *spec,
 		      struct cr_err *e)
 {
-	struct call *c;
+	struct transcoder *c;
 	int err = open_in_endpoint(nc, cfg, spec, e);
 
 	if (!err && !cfg->out_endpoint)
@@ -626,7 +629,7 @@ static int enter_call(struct node *n, struct node_call *nc,
 	if (!err) {
 		call_settle(cfg, &nc->cost->cost);
 		nc->stream = stream_new(cfg, NULL);
-		err = nc->stream ? call_new(&c, nc->stream, cfg, e)
+		err = nc->stream ? transcoder_new(&c, nc->stream, cfg, e)
 				 : cr_fail(e, -ENOMEM,
 					   "out of memory for a stream");
 		if (err == -ENOMEM)
@@ -720,7 +723,7 @@ int node_stream_start(struct node *n, struct call_cfg *cfg,
 }
 
 int node_call_make(struct node_call *nc, struct call_cfg *cfg,
-		   struct call **out, struct cr_err *e)
+		   struct transcoder **out, struct cr_err *e)
 {
 	int err;
 
@@ -728,13 +731,13 @@ int node_call_make(struct node_call *nc, struct call_cfg *cfg,
 	choose_receiver(nc->node, cfg, true);
 	choose_numbers(nc->node, cfg);
 	cfg->id = nc->id;
-	err = call_new(out, nc->stream, cfg, e);
+	err = transcoder_new(out, nc->stream, cfg, e);
 	if (!err)
 		(*out)->lt.kind = &node_call_kind;
 	return err;
 }
 
-void node_call_become(struct node_call *nc, struct call *c,
+void node_call_become(struct node_call *nc, struct transcoder *c,
 		      const struct call_cfg *cfg, struct cost_entry *cost)
 {
 	struct stream *s = nc->stream;
@@ -742,7 +745,7 @@ void node_call_become(struct node_call *nc, struct call *c,
 	s->cfg.ts_out = cfg->ts_out;
 	s->cfg.seq_out = cfg->seq_out;
 	s->cfg.ssrc_out = cfg->ssrc_out;
-	call_set_terms(c, cfg);
+	transcoder_set_terms(c, cfg);
 	nc->cost = cost;
 	costs_hold(nc->node->costs, cost);
 	cost->calls++;
@@ -755,7 +758,7 @@ void node_call_become(struct node_call *nc, struct call *c,
 	node_trace_call(nc);
 }
 
-void node_call_unmake(struct node *n, struct call *c)
+void node_call_unmake(struct node *n, struct transcoder *c)
 {
 	c->stream = NULL; /* for node_gone() */
 	live_remove(n->live, &c->lt);

@@ -78,7 +78,7 @@ static void node_call_take(struct node_call *nc, const struct call_cfg *to,
 	costs_hold(nc->node->costs, cost);
 	forget_cost(nc);
 	nc->cost = cost;
-	call_set_terms(node_call_transcoder(nc), to);
+	transcoder_set_terms(node_call_transcoder(nc), to);
 	trace_change(nc);
 }
 
@@ -128,7 +128,7 @@ static int admit_change(struct node_call *nc, const struct call_cfg *to,
 int node_call_change(struct node_call *nc, const struct call_cfg *want,
 		     bool set_mode, struct cr_err *e)
 {
-	struct call *c = node_call_transcoder(nc);
+	struct transcoder *c = node_call_transcoder(nc);
 	struct pipeline_output *output = NULL;
 	struct call_cfg to = *want;
 	struct cost_entry *cost;
@@ -177,14 +177,14 @@ static bool is_cheaper(const struct node_call *nc, struct call_cfg *to)
 /* What @nc gives back, ppm of a CPU; negative: nobody does. */
 static int64_t give_back_load(struct node_call *nc, const struct call_cfg *to)
 {
-	struct call *c = node_call_transcoder(nc);
+	struct transcoder *c = node_call_transcoder(nc);
 	int64_t was = node_load_of(node_call_settings(nc));
 	struct cr_verdict v;
 
 	if (live_change(nc->node->live, &c->lt, &to->declared,
 			CORE_CHANGE_FORCE, &v) < 0)
 		return -1;
-	call_set_terms(c, to);
+	transcoder_set_terms(c, to);
 	return was - node_load_of(to);
 }
 
@@ -261,7 +261,7 @@ static const struct cr_cost sleeping = { .mean = 1, .p99 = 1 };
  * its share stays taken. */
 static void rest_call(struct node_call *nc)
 {
-	struct call *c = node_call_transcoder(nc);
+	struct transcoder *c = node_call_transcoder(nc);
 	struct call_cfg to = *node_call_settings(nc);
 	struct core_terms *t = &to.declared;
 	struct cr_verdict v;
@@ -276,7 +276,7 @@ static void rest_call(struct node_call *nc)
 	}
 	forget_cost(nc);
 	if (live_change(nc->node->live, &c->lt, t, CORE_CHANGE_FORCE, &v) >= 0)
-		call_set_terms(c, &to);
+		transcoder_set_terms(c, &to);
 }
 
 void node_follow(struct node *n)
@@ -303,16 +303,17 @@ struct recode {
 	struct node_call *nc;
 	struct call_cfg *to, was;
 	struct cost_entry *cost; /* NULL: it needs no codec */
-	struct call *fresh; /* the transcoder that it has not had; or NULL */
+	struct transcoder
+		*fresh; /* the transcoder that it has not had; or NULL */
 	struct call_codecs *codecs; /* the transcoder's, then; NULL: one */
-	struct call_types *types;
-	struct call_aux aux;
+	struct transcoder_types *types;
+	struct transcoder_aux aux;
 	struct pipeline_output *output; /* NULL: as it is */
 	struct relay_types *passes;	/* the stream's, then */
 };
 
 /* The transcoder that it is to have. */
-static struct call *recoded_transcoder(const struct recode *r)
+static struct transcoder *recoded_transcoder(const struct recode *r)
 {
 	return r->fresh ? r->fresh : node_call_transcoder(r->nc);
 }
@@ -334,10 +335,10 @@ struct call_codecs *node_codecs_copy(const struct call_codecs *from)
 static void give_up_recode(struct recode *r)
 {
 	free(r->codecs);
-	call_types_free(r->types, recoded_transcoder(r));
-	call_aux_drop(&r->aux);
+	transcoder_types_free(r->types, recoded_transcoder(r));
+	transcoder_aux_drop(&r->aux);
 	pipeline_output_free(r->output);
-	call_free(r->fresh);
+	transcoder_free(r->fresh);
 	free(r->passes);
 }
 
@@ -365,7 +366,7 @@ static int make_recoded_call(struct recode *r, struct cr_err *e)
 {
 	const struct pipeline_side *out = &r->to->media.out;
 	struct call_codecs all;
-	struct call *c;
+	struct transcoder *c;
 	int err = 0;
 
 	r->codecs = node_codecs_copy(r->to->codecs);
@@ -378,9 +379,9 @@ static int make_recoded_call(struct recode *r, struct cr_err *e)
 		return err;
 	all = what_comes(r);
 	c = recoded_transcoder(r);
-	err = call_types_new(&r->types, c, &all, e);
+	err = transcoder_types_new(&r->types, c, &all, e);
 	if (!err)
-		err = call_aux_make(&r->aux, c, r->to, e);
+		err = transcoder_aux_make(&r->aux, c, r->to, e);
 	if (!err && !r->fresh && !pipeline_side_same(&r->was.media.out, out))
 		err = pipeline_output_new(&r->output, out, true, e);
 	return err;
@@ -411,10 +412,10 @@ static int make_recode(struct recode *r, bool relays, struct cr_err *e)
 		call_settle(r->to, &r->cost->cost);
 	}
 	r->was = *node_call_settings(r->nc);
-	r->aux.types = call_aux_types(
+	r->aux.types = aux_types_of(
 		r->to, node_call_relays(r->nc)
 			       ? stream_types(r->nc->stream)->aux
-			       : call_aux(node_call_transcoder(r->nc)));
+			       : transcoder_aux(node_call_transcoder(r->nc)));
 	/* a call that has no codec of it stays as it is */
 	if (!err && (needed || (node_call_transcoder(r->nc) &&
 				r->to->media.in.codec->decoder_open)))
@@ -458,7 +459,7 @@ static void take_back_recode(struct recode *r)
 				  admitted_terms(r), CORE_CHANGE_FORCE, &v);
 		return;
 	}
-	call_types_free(r->types, r->fresh);
+	transcoder_types_free(r->types, r->fresh);
 	r->types = NULL;
 	node_call_unmake(n, r->fresh);
 	r->fresh = NULL;
@@ -500,7 +501,7 @@ static int admit_both(struct recode r[2], struct cr_err *e)
 /* Its transcoder goes by the new codecs. */
 static void take_recoded_codecs(struct recode *r)
 {
-	struct call *c = recoded_transcoder(r);
+	struct transcoder *c = recoded_transcoder(r);
 	struct node_call *nc = r->nc;
 
 	free(nc->codecs);
@@ -511,9 +512,9 @@ static void take_recoded_codecs(struct recode *r)
 	else if (r->cost)
 		node_call_take(nc, r->to, r->cost);
 	else
-		call_set_terms(c, r->to);
-	call_set_types(c, r->types, r->to->media.in.pt);
-	call_set_aux(c, r->to, &r->aux);
+		transcoder_set_terms(c, r->to);
+	transcoder_set_types(c, r->types, r->to->media.in.pt);
+	transcoder_set_aux(c, r->to, &r->aux);
 	if (r->output)
 		pipeline_change(c->pipeline, r->output);
 }

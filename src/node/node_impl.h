@@ -76,7 +76,8 @@ static inline bool node_call_relays(const struct node_call *nc)
 }
 
 /** NULL: it has needed no codec yet. */
-static inline struct call *node_call_transcoder(const struct node_call *nc)
+static inline struct transcoder *node_call_transcoder(
+	const struct node_call *nc)
 {
 	return stream_transcoder(nc->stream);
 }
@@ -109,7 +110,7 @@ struct node_task_kind {
 	/** Its worker does not come back from it. */
 	void (*hung)(void *arg, struct live_task *t);
 	/** The call that it is; NULL: what it makes is not sent. */
-	struct call *(*call)(struct live_task *t);
+	struct transcoder *(*call)(struct live_task *t);
 };
 
 extern const struct node_task_kind node_call_kind;
@@ -359,12 +360,12 @@ void node_recode_cancel(struct node_recode *r);
  * numbers are chosen. The engine does not know it yet. 0; -EINVAL, -ENOMEM with
  * @e. */
 int node_call_make(struct node_call *nc, struct call_cfg *cfg,
-		   struct call **out, struct cr_err *e);
+		   struct transcoder **out, struct cr_err *e);
 /** The engine knows @c, made by @cfg: @nc has it from now on, at @cost. */
-void node_call_become(struct node_call *nc, struct call *c,
+void node_call_become(struct node_call *nc, struct transcoder *c,
 		      const struct call_cfg *cfg, struct cost_entry *cost);
 /** The engine knows @c, and nobody else: let both go. */
-void node_call_unmake(struct node *n, struct call *c);
+void node_call_unmake(struct node *n, struct transcoder *c);
 /** Mode requests that one receives are the other one's to obey. */
 void node_join_pair(struct node_call *a, struct node_call *b);
 /** A copy of @from, NULL of NULL; or NULL for want of memory. */

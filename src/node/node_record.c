@@ -35,7 +35,7 @@ static void fill_heard(const struct node_call *nc, struct record_stream *out)
 {
 	const struct node_endpoint *in_endpoint = node_call_in_endpoint(nc);
 	const struct rtp_source *seen = &nc->stream->seen;
-	const struct call *c = node_call_transcoder(nc);
+	const struct transcoder *c = node_call_transcoder(nc);
 	struct record_heard *to = &out->heard_is;
 	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
 	unsigned long long count[LEARN_NCOUNTERS];
@@ -69,7 +69,7 @@ static void fill_heard(const struct node_call *nc, struct record_stream *out)
 static void fill_delay(const struct node_call *nc, struct record_stream *out)
 {
 	cr_ns max = (cr_ns)out->info.count.delay_max_ns;
-	const struct call *c = node_call_transcoder(nc);
+	const struct transcoder *c = node_call_transcoder(nc);
 	const struct sketch *s;
 
 	if (!c)
@@ -197,7 +197,7 @@ static void describe_record(const struct node_call *nc, struct node_record *out)
 	if (nc->conversation)
 		conversation_names(nc->conversation, out);
 	else /* it has begun with a transcoder */
-		out->pair = call_pair_id(atomic_load_explicit(
+		out->pair = transcoder_pair_id(atomic_load_explicit(
 			&node_call_transcoder(nc)->pair, memory_order_relaxed));
 	utc_text(nc->started_utc, out->start);
 	utc_text(clock_read(CLOCK_REALTIME), out->end);

@@ -462,7 +462,7 @@ static void fill_settings(const struct node_call *nc,
 void node_call_info(struct node_call *nc, struct node_call_info *out)
 {
 	const struct node_call *other = node_call_pair(nc);
-	struct call *c = node_call_transcoder(nc);
+	struct transcoder *c = node_call_transcoder(nc);
 
 	fill_settings(nc, out);
 	if (node_call_relays(nc)) {

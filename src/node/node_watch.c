@@ -62,7 +62,7 @@ static void report_no_spare(struct node *n, const struct recovery_finding *f)
 
 static void report_stalled(struct node *n, const struct recovery_finding *f)
 {
-	const struct call *c = call_of(f->task);
+	const struct transcoder *c = transcoder_of(f->task);
 	const char *state = f->state == CR_QUEUED ? "queued" : "asleep";
 
 	report_found(n,
@@ -116,7 +116,7 @@ static void rescue_packets(void *arg, struct recovery_context *stuck,
 void node_hung(void *arg, struct live_task *task)
 {
 	struct node *n = arg;
-	struct node_call *nc = call_of(task)->stream->owner;
+	struct node_call *nc = transcoder_of(task)->stream->owner;
 
 	nc->hung = true;
 	n->nhung++;
@@ -160,7 +160,7 @@ static void on_watch_tick(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	recovery_round(n->recovery, clock_now());
 	RB_FOREACH (nc, node_tree, &n->calls) {
-		struct call *c = node_call_transcoder(nc);
+		struct transcoder *c = node_call_transcoder(nc);
 
 		if (!nc->ending && c)
 			recovery_task(n->recovery, &nc->watch, &c->lt,

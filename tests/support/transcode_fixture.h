@@ -49,17 +49,17 @@ static inline struct call_cfg plain_call(void)
 }
 
 /* The transcoder of a stream of its own. */
-static inline struct call *new_call(struct call_cfg cfg)
+static inline struct transcoder *new_call(struct call_cfg cfg)
 {
 	struct cr_err e = { "" };
-	struct call *c;
+	struct transcoder *c;
 
 	struct stream *s;
 
 	call_settle(&cfg, &(struct cr_cost){ 0 });
 	s = stream_new(&cfg, NULL);
 	assert_non_null(s);
-	if (call_new(&c, s, &cfg, &e))
+	if (transcoder_new(&c, s, &cfg, &e))
 		fail_msg("%s", e.text);
 	stream_set_transcoder(s, c);
 	return c;
@@ -70,7 +70,7 @@ struct transcode_fixture {
 	struct transcode_worker *w;
 	struct trace *trace;
 	struct trace_ring *other;
-	struct call *c;
+	struct transcoder *c;
 };
 
 static const uint8_t payload[FRAMES * FRAME];
@@ -99,7 +99,7 @@ static inline void fixture_open(struct transcode_fixture *g)
 
 static inline void fixture_close(struct transcode_fixture *g)
 {
-	assert_true(call_unposted(g->c));
+	assert_true(transcoder_unposted(g->c));
 	stream_free(g->c->stream);
 	trace_close(g->trace);
 	transcode_fini(g->w);
@@ -144,8 +144,8 @@ static inline void fixture_serve(struct transcode_fixture *g)
 	const struct live_run run = { .picked = 0 };
 	struct cr_job job;
 
-	assert_true(call_peek(&g->c->lt.core, &job));
-	assert_true(call_claim(&g->c->lt.core, job.seq));
+	assert_true(transcode_peek(&g->c->lt.core, &job));
+	assert_true(transcode_claim(&g->c->lt.core, job.seq));
 	transcode_run(g->w, g->c, &run);
 	transcode_flush(g->w);
 }

@@ -77,11 +77,11 @@ void talk_change(struct node_fixture *r, struct conversation *c,
 void talk_rests(const struct conversation *c)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		struct call *call =
+		struct transcoder *call =
 			node_call_transcoder(conversation_stream(c, i));
 
-		while (call &&
-		       (atomic_load(&call->lt.active) || !call_unposted(call)))
+		while (call && (atomic_load(&call->lt.active) ||
+				!transcoder_unposted(call)))
 			(void)sched_yield();
 	}
 }

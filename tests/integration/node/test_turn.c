@@ -303,7 +303,7 @@ static struct node_call_info about(const struct turning *t, unsigned i)
 static void assert_declared(const struct turning *t, bool relay, unsigned ms)
 {
 	const struct node_call_info info = about(t, 0);
-	const struct call *call =
+	const struct transcoder *call =
 		node_call_transcoder(conversation_stream(t->c, 0));
 
 	assert_int_equal(info.relay, relay);

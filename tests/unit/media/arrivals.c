@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "media/call.h"
+#include "media/transcoder.h"
 #include "seed.h"
 
 #define STEP 160u

@@ -15,9 +15,10 @@ static struct call_cache cache;
 static struct call_table *table;
 
 /* The table needs no more of a call than this. */
-static struct call *add(uint32_t ssrc)
+static struct transcoder *add(uint32_t ssrc)
 {
-	struct call *c = aligned_alloc(_Alignof(struct call), sizeof(*c));
+	struct transcoder *c =
+		aligned_alloc(_Alignof(struct transcoder), sizeof(*c));
 
 	assert_non_null(c);
 	memset(c, 0, sizeof(*c));
@@ -26,9 +27,9 @@ static struct call *add(uint32_t ssrc)
 	return c;
 }
 
-static struct call *find(uint32_t ssrc)
+static struct transcoder *find(uint32_t ssrc)
 {
-	struct call *c;
+	struct transcoder *c;
 
 	rcu_read_begin();
 	c = call_cache_find(&cache, table, ssrc);
@@ -54,7 +55,7 @@ static int teardown(void **state)
 
 static void a_call_that_left_is_not_found(void **state)
 {
-	struct call *first = add(7), *second;
+	struct transcoder *first = add(7), *second;
 
 	assert_ptr_equal(find(7), first);
 	assert_ptr_equal(find(7), first);
@@ -71,7 +72,7 @@ static void a_call_that_left_is_not_found(void **state)
 
 static void all_are_found_however_many(void **state)
 {
-	static struct call *call[CALLS];
+	static struct transcoder *call[CALLS];
 
 	for (uint32_t i = 0; i < CALLS; i++)
 		call[i] = add(i * 77 + 1);

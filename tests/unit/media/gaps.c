@@ -3,7 +3,7 @@
  * What is missing between two packets, and how long it is.
  */
 #include "cmocka_cr.h"
-#include "media/call.h"
+#include "media/transcoder.h"
 
 #define STEP 160u
 

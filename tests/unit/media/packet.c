@@ -12,7 +12,7 @@
 
 #define NOISE_PT 13u
 
-static struct call *call_at(struct endpoint *in_endpoint)
+static struct transcoder *call_at(struct endpoint *in_endpoint)
 {
 	struct call_cfg cfg = plain_call();
 
@@ -24,7 +24,7 @@ static struct call *call_at(struct endpoint *in_endpoint)
 }
 
 /* The party is silent, and says so. */
-static void falls_silent(struct call *c, cr_ns at)
+static void falls_silent(struct transcoder *c, cr_ns at)
 {
 	static const uint8_t level[] = { 60 };
 	const struct rtp_packet p = { .pt = NOISE_PT,
@@ -43,7 +43,7 @@ static void nothing_is_made_before_numbers_are_known(void **state)
 	static struct endpoint endpoint;
 	static struct packet_path path;
 	struct wheel wheel;
-	struct call *c = call_at(&endpoint);
+	struct transcoder *c = call_at(&endpoint);
 	cr_ns at = CR_SEC;
 
 	wheel_init(&wheel, at);
@@ -75,7 +75,7 @@ static void a_step_of_the_clock_is_no_flood(void **state)
 	static struct packet_path path;
 	uint8_t data[RTP_HEADER_BYTES + 160] = { 0 };
 	struct rtp_header h = { .ssrc = 1 };
-	struct call *c = call_at(endpoint);
+	struct transcoder *c = call_at(endpoint);
 	struct wheel wheel;
 	cr_ns at = 100 * CR_SEC;
 

@@ -2,7 +2,7 @@
 /*
  * How many packets a stream may send.
  */
-#include "media/call.h"
+#include "media/transcoder.h"
 
 #include <stdio.h>
 

@@ -100,12 +100,12 @@ struct rx_fixture {
 	struct endpoints endpoints;
 	struct rx *rx;
 	struct endpoint *endpoint[CALLS];
-	struct call *call[CALLS];
+	struct transcoder *call[CALLS];
 	int shared, peer;
 };
 
 /* Without an endpoint it is heard at the shared port. */
-static struct call *call_at(unsigned number, struct endpoint *in_endpoint)
+static struct transcoder *call_at(unsigned number, struct endpoint *in_endpoint)
 {
 	struct call_cfg cfg = plain_call();
 

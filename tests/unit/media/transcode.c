@@ -27,7 +27,7 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *now)
 	return 0;
 }
 
-static cr_ns beside_the_codec(struct call *c)
+static cr_ns beside_the_codec(struct transcoder *c)
 {
 	return (cr_ns)(atomic_load(&c->stream->count.busy_ns) -
 		       atomic_load(&c->stream->count.codec_ns));
@@ -58,11 +58,11 @@ static void packets_leave_while_a_codec_is_at_work(void **state)
 	fixture_open(&g);
 	turn(&g);
 	turn(&g);
-	assert_false(call_unposted(g.c));
+	assert_false(transcoder_unposted(g.c));
 	transcode_begin(g.w);
 	transcode_enter_codec(g.w);
 	transcode_flush_for(g.w, g.other);
-	assert_true(call_unposted(g.c));
+	assert_true(transcoder_unposted(g.c));
 	assert_int_equal(g.c->stream->count.done, 2);
 	assert_int_equal(g.c->stream->count.send_failed, 2 * FRAMES);
 	assert_true(transcode_leave_codec(g.w)); /* and is none the wiser */
@@ -81,15 +81,15 @@ static void without_batching_every_turn_sends(void **state)
 	fixture_open(&g);
 	turn(&g);
 	transcode_batching(g.w, false, g.other); /* what waits leaves */
-	assert_true(call_unposted(g.c));
+	assert_true(transcoder_unposted(g.c));
 	for (unsigned i = 2; i <= 4; i++) {
 		turn(&g);
-		assert_true(call_unposted(g.c));
+		assert_true(transcoder_unposted(g.c));
 		assert_int_equal(g.c->stream->count.done, i);
 	}
 	transcode_batching(g.w, true, g.other);
 	turn(&g);
-	assert_false(call_unposted(g.c));
+	assert_false(transcoder_unposted(g.c));
 	transcode_flush(g.w);
 	fixture_close(&g);
 }
@@ -125,14 +125,14 @@ static void what_is_shed_takes_no_time_from_what_is_served(void **state)
 	t = &g.c->lt.core;
 	for (unsigned i = 0; i < 3; i++)
 		assert_false(frame_ring_push(g.c->ring, &meta, &dropped));
-	assert_true(call_peek(t, &job));
+	assert_true(transcode_peek(t, &job));
 	assert_int_equal(job.eligible, CR_SEC);
-	assert_true(call_claim(t, job.seq)); /* and served */
-	assert_true(call_peek(t, &job));
+	assert_true(transcode_claim(t, job.seq)); /* and served */
+	assert_true(transcode_peek(t, &job));
 	assert_int_equal(job.eligible, CR_SEC + period);
-	assert_true(call_claim(t, job.seq));
+	assert_true(transcode_claim(t, job.seq));
 	transcode_drop(g.other, g.c, &job, CR_OUT_EXPIRED, 2 * CR_SEC);
-	assert_true(call_peek(t, &job));
+	assert_true(transcode_peek(t, &job));
 	assert_int_equal(job.eligible, CR_SEC + period);
 	assert_int_equal(job.deadline, CR_SEC + 2 * period);
 	fixture_close(&g);
@@ -257,7 +257,7 @@ static void expect_sequence(int peer, unsigned packets)
 /* The packets of one cannot be sent: that is its call's matter alone. */
 static void calls_with_ports_of_their_own_leave_together(void **state)
 {
-	struct call *calls[CALLS];
+	struct transcoder *calls[CALLS];
 	int peer[CALLS];
 	struct sockaddr_storage at;
 	struct transcode_fixture g;

@@ -87,9 +87,9 @@ static void some_frames_must_be_kept(void **state)
 		f.meta.what = (enum cr_frame_what)(i / 2);
 		f.meta.decode_only = i % 2;
 		fixture_push(&g, f, false);
-		assert_true(call_peek(&g.c->lt.core, &job));
+		assert_true(transcode_peek(&g.c->lt.core, &job));
 		assert_int_equal(job.must_keep, must_keep[i / 2] || i % 2);
-		assert_true(call_claim(&g.c->lt.core, job.seq));
+		assert_true(transcode_claim(&g.c->lt.core, job.seq));
 	}
 	fixture_close(&g);
 }

@@ -14,8 +14,8 @@ static void fixture_drop(struct transcode_fixture *g, enum cr_outcome why,
 	struct core_task *t = &g->c->lt.core;
 	struct cr_job job = { 0 };
 
-	assert_true(call_peek(t, &job));
-	assert_true(call_claim(t, job.seq));
+	assert_true(transcode_peek(t, &job));
+	assert_true(transcode_claim(t, job.seq));
 	g->c->shed.pause = pause;
 	transcode_drop(g->w->trace, g->c, &job, why, job.arrival);
 }

@@ -10,8 +10,8 @@
  *   worker   everything under "worker", while it runs the task's job
  * Reclaim: as the stream's. So neither rx nor a worker can hold a dead one.
  */
-#ifndef MEDIA_CALL_H
-#define MEDIA_CALL_H
+#ifndef MEDIA_TRANSCODER_H
+#define MEDIA_TRANSCODER_H
 
 #include <netinet/in.h>
 #include <stdatomic.h>
@@ -39,7 +39,7 @@
 /* --- jitter of arrivals --- */
 
 /*
- * The interarrival jitter of a call's packets (RFC 3550, 6.4.1 and A.8), of
+ * The interarrival jitter of a stream's packets (RFC 3550, 6.4.1 and A.8), of
  * those that a worker takes, in their order.
  *
  * One writer; arrivals_jitter() is for any thread. No allocation.
@@ -219,10 +219,10 @@ static inline void recent_put(struct recent *r, cr_ns t)
  * RECENT_TIMES - 1 only the newest. Any thread that has *@seen to itself. */
 unsigned recent_take(const struct recent *r, unsigned *seen, uint32_t *out);
 
-/* --- a call --- */
+/* --- a transcoder --- */
 
 /** By what terms frames come from now on: control's word to rx and workers. */
-struct call_release {
+struct transcoder_terms {
 	/** Raised (release) when the rest is there; others look (acquire). */
 	atomic_uint version;
 	/* relaxed: a reader that may have seen half a change reads again */
@@ -233,17 +233,18 @@ struct call_release {
 
 /* What two threads write shares no cache line: each would wait for the other
  * core's copy at every packet. */
-struct call {
+struct transcoder {
 	struct live_task lt; /**< the engine's part */
 	/** Whose it is; constant, but see node_call_unmake(). */
 	struct stream *stream;
-	struct call_release terms;
+	struct transcoder_terms terms;
 	/** What comes, by payload type: control's word to rx. The type that is
 	 * expected, and the number of its codec in the pipeline above it. */
 	atomic_uint speech;
 	/** What comes among it; stored behind @receive_stage. */
 	_Atomic(struct aux_types) aux;
-	_Atomic(struct call_types *) types; /**< all; NULL: there is one */
+	_Atomic(struct transcoder_types *)
+		types; /**< all; NULL: there is one */
 	/** NULL: packets are frames. Control gives it one, which is rx's then
 	 * for good. */
 	_Atomic(struct receive_stage *) receive_stage;
@@ -256,7 +257,7 @@ struct call {
 	/* table */
 	struct cds_lfht_node node;
 	uint32_t ssrc_in; /**< by which it is found; constant in the table */
-	/** The SSRC again, stored (release) when the call is complete and read
+	/** The SSRC again, stored (release) when all is complete and read
 	 * (acquire) by every look-up: orders the construction before the use,
 	 * in a way that TSan sees (it cannot see inside liburcu). */
 	atomic_uint key;
@@ -277,8 +278,8 @@ struct call {
 	struct release release;
 	unsigned terms_taken; /**< the version of @terms it goes by */
 
-	/** Turns whose packets wait in a worker's burst. The call must not be
-	 * freed before it is zero (call_unposted()). */
+	/** Turns whose packets wait in a worker's burst. It must not be
+	 * freed before it is zero (transcoder_unposted()). */
 	_Alignas(CACHE_LINE) atomic_uint pending;
 
 	/* under the lock of the run queue */
@@ -327,77 +328,78 @@ struct call {
 
 	struct recent cost; /**< of frames done, sending included, ns */
 
-	/** The other direction of the same conversation, whose encoder obeys
-	 * the CMRs received here: its id and SSRC, see call_pair(); 0: none. A
-	 * name, not a pointer: it may end first. Set by control, read by the
-	 * worker (relaxed: nothing hangs on it). */
+	/** The other direction of the same call, whose encoder obeys
+	 * the CMRs received here: its id and SSRC, see transcoder_pair(); 0:
+	 * none. A name, not a pointer: it may end first. Set by control, read
+	 * by the worker (relaxed: nothing hangs on it). */
 	_Atomic uint64_t pair;
 
 	/** Where packets go to, unless an endpoint says so. */
 	struct destination own_destination;
 };
 
-/** The value of call.pair that names @c. */
-static inline uint64_t call_pair(const struct call *c)
+/** The value of another one's @pair that names @c. */
+static inline uint64_t transcoder_pair(const struct transcoder *c)
 {
 	return (uint64_t)c->stream->cfg.id << 32 | c->ssrc_in;
 }
 
-static inline uint32_t call_pair_id(uint64_t pair)
+static inline uint32_t transcoder_pair_id(uint64_t pair)
 {
 	return (uint32_t)(pair >> 32);
 }
 
-/** Can CMRs received by a call as @heard change the mode of one as @sent? */
+/** Can CMRs received by a stream as @heard change the mode of one as @sent? */
 bool call_takes_cmr(const struct call_cfg *heard, const struct call_cfg *sent);
 
-static inline struct call *call_of(struct live_task *lt)
+static inline struct transcoder *transcoder_of(struct live_task *lt)
 {
-	return (struct call *)(void *)((unsigned char *)lt -
-				       offsetof(struct call, lt));
+	return (struct transcoder *)(void *)((unsigned char *)lt -
+					     offsetof(struct transcoder, lt));
 }
 
-static inline struct call *call_of_core(struct core_task *t)
+static inline struct transcoder *transcoder_of_core(struct core_task *t)
 {
-	return call_of(live_task_of(t));
+	return transcoder_of(live_task_of(t));
 }
 
 /** Make one for @s, which does not have it yet, by @cfg, settled. Returns 0 and
  * sets *@c, or -EINVAL or -ENOMEM with @e. */
-int call_new(struct call **c, struct stream *s, const struct call_cfg *cfg,
-	     struct cr_err *e);
+int transcoder_new(struct transcoder **c, struct stream *s,
+		   const struct call_cfg *cfg, struct cr_err *e);
 
-/** Set what is declared to schedulers of the call @cfg, whose packets cost
- * @measured here. Before call_new() and call_set_terms(). */
+/** Set what is declared to schedulers of the stream @cfg, whose packets cost
+ * @measured here. Before transcoder_new() and transcoder_set_terms(). */
 void call_settle(struct call_cfg *cfg, const struct cr_cost *measured);
 
 /**
  * Let @c go on as @to, a settled configuration that differs from its own in
  * class, period, deadline, weight, nice, contract, cost, codecs and mode only;
- * what it has beside speech: call_set_aux().
+ * what it has beside speech: transcoder_set_aux().
  * After live_change(). Who looks at the next frame takes the release terms
- * (call_peek()); rx takes them where bursts are bounded, and gives the period
- * to the receive stage. The encoder's mode stays, because a CMR may have set it
- * meanwhile. A caller that wants to overrule the CMR calls pipeline_set_mode().
- * Control thread.
+ * (transcode_peek()); rx takes them where bursts are bounded, and gives the
+ * period to the receive stage. The encoder's mode stays, because a CMR may have
+ * set it meanwhile. A caller that wants to overrule the CMR calls
+ * pipeline_set_mode(). Control thread.
  */
-void call_set_terms(struct call *c, const struct call_cfg *to);
+void transcoder_set_terms(struct transcoder *c, const struct call_cfg *to);
 
-struct call_types;
+struct transcoder_types;
 
 /** What payload types stand for when the party of @c may send @codecs, and
  * still what it might send before under others. 0 with *@t; or -ENOSPC, -EEXIST
  * (two of one type), -EINVAL, -ENOMEM with @e. Control thread. */
-int call_types_new(struct call_types **t, struct call *c,
-		   const struct call_codecs *codecs, struct cr_err *e);
+int transcoder_types_new(struct transcoder_types **t, struct transcoder *c,
+			 const struct call_codecs *codecs, struct cr_err *e);
 /** @t is not wanted; nothing of it stays with @c. NULL is fine. */
-void call_types_free(struct call_types *t, struct call *c);
-/** Go by @t, which is the call's then, from the next packet on; type @first is
+void transcoder_types_free(struct transcoder_types *t, struct transcoder *c);
+/** Go by @t, which is its own then, from the next packet on; type @first is
  * expected. Control thread. */
-void call_set_types(struct call *c, struct call_types *t, uint8_t first);
+void transcoder_set_types(struct transcoder *c, struct transcoder_types *t,
+			  uint8_t first);
 
-/** What a call is to have beside speech. */
-struct call_aux {
+/** What it is to have beside speech. */
+struct transcoder_aux {
 	struct aux_types types; /**< what comes */
 	struct receive_stage
 		*receive_stage; /**< that it has not had yet, or NULL */
@@ -405,38 +407,38 @@ struct call_aux {
 };
 
 /** What comes by @cfg where @was came before. */
-struct aux_types call_aux_types(const struct call_cfg *cfg,
-				struct aux_types was);
+struct aux_types aux_types_of(const struct call_cfg *cfg, struct aux_types was);
 /** Make what @c needs to go on as @to; @b->types is the caller's to set. 0; or
  * -EINVAL, -ENOMEM with @e. Control thread, as the next two. */
-int call_aux_make(struct call_aux *b, struct call *c, const struct call_cfg *to,
-		  struct cr_err *e);
+int transcoder_aux_make(struct transcoder_aux *b, struct transcoder *c,
+			const struct call_cfg *to, struct cr_err *e);
 /** It is not wanted. */
-void call_aux_drop(struct call_aux *b);
-/** Go by @b and @to, from the next packet on; what was made is the call's then.
+void transcoder_aux_drop(struct transcoder_aux *b);
+/** Go by @b and @to, from the next packet on; what was made is its own then.
  */
-void call_set_aux(struct call *c, const struct call_cfg *to,
-		  const struct call_aux *b);
+void transcoder_set_aux(struct transcoder *c, const struct call_cfg *to,
+			const struct transcoder_aux *b);
 
 /** What comes among its speech. The receiver; control. */
-static inline struct aux_types call_aux(const struct call *c)
+static inline struct aux_types transcoder_aux(const struct transcoder *c)
 {
 	return atomic_load_explicit(&c->aux, memory_order_acquire);
 }
 
-static inline struct receive_stage *call_receive_stage(const struct call *c)
+static inline struct receive_stage *transcoder_receive_stage(
+	const struct transcoder *c)
 {
 	return atomic_load_explicit(&c->receive_stage, memory_order_acquire);
 }
 
-static inline struct digits *call_digits(const struct call *c)
+static inline struct digits *transcoder_digits(const struct transcoder *c)
 {
 	return atomic_load_explicit(&c->digits, memory_order_acquire);
 }
 
 /** What payload types stand for: types of speech lead to codecs of the
  * pipeline. */
-struct call_types {
+struct transcoder_types {
 	struct payload_types table;
 	unsigned inputs; /**< that the pipeline had before */
 	struct rcu_later rcu;
@@ -444,10 +446,10 @@ struct call_types {
 
 /** The pipeline's number of the codec that packets of type @pt have; -1: none.
  * The receiver. */
-static inline int call_codec_of(const struct call *c, uint8_t pt)
+static inline int transcoder_codec_of(const struct transcoder *c, uint8_t pt)
 {
 	unsigned one = atomic_load_explicit(&c->speech, memory_order_acquire);
-	const struct call_types *all;
+	const struct transcoder_types *all;
 	unsigned what;
 
 	if (pt == (one & 127u))
@@ -460,41 +462,43 @@ static inline int call_codec_of(const struct call *c, uint8_t pt)
 }
 
 /** How long its packets are, as was declared last. Any thread. */
-static inline cr_ns call_period(const struct call *c)
+static inline cr_ns transcoder_period(const struct transcoder *c)
 {
 	return atomic_load_explicit(&c->terms.period, memory_order_relaxed);
 }
 
-/** Let @release, one of the two of @c, go by what call_set_terms() has left;
+/** Let @release, one of the two of @c, go by what transcoder_set_terms() has
+ * left;
  * *@version: of what it goes by. The thread that owns it. */
-void call_take_terms(const struct call *c, struct release *release,
-		     unsigned *version);
+void transcoder_take_terms(const struct transcoder *c, struct release *release,
+			   unsigned *version);
 /** The same for its receive stage @f, before that has a packet. The receiver.
  */
-void call_take_receive_stage(struct call *c, struct receive_stage *f);
+void transcoder_take_receive_stage(struct transcoder *c,
+				   struct receive_stage *f);
 
 /** Have all its packets left? Once it has gone from the engine, true stays
  * true, and the worker's last touch of it has happened. Any thread. */
-static inline bool call_unposted(const struct call *c)
+static inline bool transcoder_unposted(const struct transcoder *c)
 {
 	return !atomic_load_explicit(&c->pending, memory_order_acquire);
 }
 
 /** Count what its receiver has not made frames of. A grace period after that
  * has let go of it. Any thread. */
-void call_count_rest(struct call *c);
+void transcoder_count_rest(struct transcoder *c);
 
 /** Free one that no thread can see any more. NULL is fine. */
-void call_free(struct call *c);
+void transcoder_free(struct transcoder *c);
 
 /** Memory of it without the codecs' own states, bytes. */
-size_t call_bytes(const struct call *c);
+size_t transcoder_bytes(const struct transcoder *c);
 
 /** Fetch into the cache what taking a packet of @c is about to use. */
-void call_fetch_for_packet(const struct call *c);
+void transcoder_fetch_for_packet(const struct transcoder *c);
 
 /** Fetch into the cache what the release of @c is about to write: a worker had
  * it last, and the run queue's lock should not be held while it comes. */
-void call_fetch_for_release(const struct call *c);
+void transcoder_fetch_for_release(const struct transcoder *c);
 
 #endif

@@ -4,7 +4,7 @@
  * stand for, what it has beside speech. What rx does with it is in packet.c,
  * what workers do in transcode.c.
  */
-#include "media/call.h"
+#include "media/transcoder.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,13 +42,13 @@ unsigned recent_take(const struct recent *r, unsigned *seen, uint32_t *out)
 
 /* --- payload types --- */
 
-static void free_call_types(struct rcu_later *head)
+static void free_transcoder_types(struct rcu_later *head)
 {
 	rcu_deferred();
-	free(caa_container_of(head, struct call_types, rcu));
+	free(caa_container_of(head, struct transcoder_types, rcu));
 }
 
-static int fill_types(struct payload_types *t, struct call *c,
+static int fill_types(struct payload_types *t, struct transcoder *c,
 		      const struct call_codecs *codecs, struct cr_err *e)
 {
 	int err = 0;
@@ -67,10 +67,10 @@ static int fill_types(struct payload_types *t, struct call *c,
 
 /* What is on its way, or what a party goes on with that has not heard of the
  * change yet (RFC 3264, 8.3.2). */
-static void add_former(struct payload_types *t, struct call *c)
+static void add_former(struct payload_types *t, struct transcoder *c)
 {
 	for (unsigned pt = 0; pt < 128; pt++) {
-		int number = call_codec_of(c, (uint8_t)pt);
+		int number = transcoder_codec_of(c, (uint8_t)pt);
 
 		if (number >= 0 && !payload_types_find(t, (uint8_t)pt))
 			(void)payload_types_add_speech(t, pt, (unsigned)number,
@@ -78,10 +78,10 @@ static void add_former(struct payload_types *t, struct call *c)
 	}
 }
 
-int call_types_new(struct call_types **out, struct call *c,
-		   const struct call_codecs *codecs, struct cr_err *e)
+int transcoder_types_new(struct transcoder_types **out, struct transcoder *c,
+			 const struct call_codecs *codecs, struct cr_err *e)
 {
-	struct call_types *t = calloc(1, sizeof(*t));
+	struct transcoder_types *t = calloc(1, sizeof(*t));
 	int err;
 
 	if (!t)
@@ -89,7 +89,7 @@ int call_types_new(struct call_types **out, struct call *c,
 	t->inputs = pipeline_inputs(c->pipeline);
 	err = fill_types(&t->table, c, codecs, e);
 	if (err) {
-		call_types_free(t, c);
+		transcoder_types_free(t, c);
 		return err;
 	}
 	if (c->ring)
@@ -98,25 +98,26 @@ int call_types_new(struct call_types **out, struct call *c,
 	return 0;
 }
 
-void call_types_free(struct call_types *t, struct call *c)
+void transcoder_types_free(struct transcoder_types *t, struct transcoder *c)
 {
 	if (t)
 		pipeline_forget_inputs(c->pipeline, t->inputs);
 	free(t);
 }
 
-void call_set_types(struct call *c, struct call_types *t, uint8_t first)
+void transcoder_set_types(struct transcoder *c, struct transcoder_types *t,
+			  uint8_t first)
 {
 	unsigned number =
 		payload_type_codec(payload_types_find(&t->table, first));
 	/* release: a receiver that finds a type has its codec, too */
-	struct call_types *old =
+	struct transcoder_types *old =
 		atomic_exchange_explicit(&c->types, t, memory_order_acq_rel);
 
 	atomic_store_explicit(&c->speech, first | number << 8,
 			      memory_order_release);
 	if (old)
-		rcu_defer(&old->rcu, free_call_types);
+		rcu_defer(&old->rcu, free_transcoder_types);
 }
 
 /* --- payload types beside speech --- */
@@ -150,8 +151,7 @@ static bool is_event(const struct aux_types *t, uint8_t pt)
 	return aux_event(*t, pt) < TELEPHONE_EVENT_TYPES;
 }
 
-struct aux_types call_aux_types(const struct call_cfg *cfg,
-				struct aux_types was)
+struct aux_types aux_types_of(const struct call_cfg *cfg, struct aux_types was)
 {
 	struct aux_types now = { .noise = cfg->receive_stage.pt_noise };
 	const struct telephone_event_types *t = &cfg->receive_stage.events;
@@ -182,9 +182,9 @@ struct aux_types call_aux_types(const struct call_cfg *cfg,
 
 static void count_discarded(void *call)
 {
-	struct call *c = call;
+	struct transcoder *c = call;
 
-	call_count(&c->stream->count.overflowed, 1);
+	counter_add(&c->stream->count.overflowed, 1);
 }
 
 static int make_digits(struct digits **out, const struct call_cfg *to,
@@ -205,14 +205,14 @@ static int make_digits(struct digits **out, const struct call_cfg *to,
 		       clocks.in, clocks.out);
 }
 
-int call_aux_make(struct call_aux *b, struct call *c, const struct call_cfg *to,
-		  struct cr_err *e)
+int transcoder_aux_make(struct transcoder_aux *b, struct transcoder *c,
+			const struct call_cfg *to, struct cr_err *e)
 {
 	int err = 0;
 
 	b->receive_stage = NULL;
 	b->digits = NULL;
-	if (!call_receive_stage(c) && to->in_endpoint &&
+	if (!transcoder_receive_stage(c) && to->in_endpoint &&
 	    receive_stage_needed(&to->receive_stage)) {
 		const unsigned clock = pipeline_side_clock(&to->media.in);
 		const struct receive_stage_cfg cfg = {
@@ -228,15 +228,15 @@ int call_aux_make(struct call_aux *b, struct call *c, const struct call_cfg *to,
 
 		err = receive_stage_open(&b->receive_stage, &cfg, e);
 	}
-	if (!err && !call_digits(c) && to->receive_stage.events.n &&
+	if (!err && !transcoder_digits(c) && to->receive_stage.events.n &&
 	    to->event_out.pt)
 		err = make_digits(&b->digits, to, e);
 	if (err)
-		call_aux_drop(b);
+		transcoder_aux_drop(b);
 	return err;
 }
 
-void call_aux_drop(struct call_aux *b)
+void transcoder_aux_drop(struct transcoder_aux *b)
 {
 	receive_stage_close(b->receive_stage);
 	free(b->digits);
@@ -244,8 +244,8 @@ void call_aux_drop(struct call_aux *b)
 	b->digits = NULL;
 }
 
-void call_set_aux(struct call *c, const struct call_cfg *to,
-		  const struct call_aux *b)
+void transcoder_set_aux(struct transcoder *c, const struct call_cfg *to,
+			const struct transcoder_aux *b)
 {
 	/* release: who finds a type finds what it needs */
 	if (b->receive_stage)
@@ -318,7 +318,7 @@ void call_settle(struct call_cfg *cfg, const struct cr_cost *measured)
 	};
 }
 
-static void fill_call_task(struct call *c, const struct call_cfg *cfg)
+static void fill_task(struct transcoder *c, const struct call_cfg *cfg)
 {
 	struct cr_task *t = &c->lt.core.task;
 
@@ -329,7 +329,8 @@ static void fill_call_task(struct call *c, const struct call_cfg *cfg)
 		c->lt.core.shed = &c->shed;
 }
 
-static void leave_for_rx(struct call_release *to, const struct call_cfg *cfg)
+static void leave_for_rx(struct transcoder_terms *to,
+			 const struct call_cfg *cfg)
 {
 	const struct release_cfg r = release_of(cfg);
 
@@ -344,20 +345,20 @@ static void leave_for_rx(struct call_release *to, const struct call_cfg *cfg)
 			      memory_order_relaxed);
 	atomic_store_explicit(&to->best_effort, cfg->terms.cls == CR_BE,
 			      memory_order_relaxed);
-	/* release, pairs with call_take_terms() */
+	/* release, pairs with transcoder_take_terms() */
 	atomic_fetch_add_explicit(&to->version, 1, memory_order_release);
 }
 
-void call_set_terms(struct call *c, const struct call_cfg *to)
+void transcoder_set_terms(struct transcoder *c, const struct call_cfg *to)
 {
 	stream_set_cfg(c->stream, to);
 	leave_for_rx(&c->terms, &c->stream->cfg);
 }
 
-void call_take_terms(const struct call *c, struct release *release,
-		     unsigned *taken)
+void transcoder_take_terms(const struct transcoder *c, struct release *release,
+			   unsigned *taken)
 {
-	const struct call_release *from = &c->terms;
+	const struct transcoder_terms *from = &c->terms;
 	unsigned version =
 		atomic_load_explicit(&from->version, memory_order_acquire);
 	struct release_cfg r = release->cfg;
@@ -378,9 +379,10 @@ void call_take_terms(const struct call *c, struct release *release,
 	*taken = version;
 }
 
-void call_take_receive_stage(struct call *c, struct receive_stage *f)
+void transcoder_take_receive_stage(struct transcoder *c,
+				   struct receive_stage *f)
 {
-	receive_stage_set_period(f, call_period(c));
+	receive_stage_set_period(f, transcoder_period(c));
 	receive_stage_set_fill(f, (enum receive_stage_fill)atomic_load_explicit(
 					  &c->fill, memory_order_relaxed));
 }
@@ -389,27 +391,27 @@ void call_take_receive_stage(struct call *c, struct receive_stage *f)
  * for linear PCM. */
 #define SLOT_BYTES_MIN 640u
 
-static int open_media(struct call *c, const struct call_cfg *cfg,
+static int open_media(struct transcoder *c, const struct call_cfg *cfg,
 		      struct cr_err *e)
 {
-	struct call_types *t = NULL;
+	struct transcoder_types *t = NULL;
 	int err;
 
 	atomic_init(&c->speech, cfg->media.in.pt);
 	err = pipeline_open(&c->pipeline, &cfg->media, e);
 	if (!err && cfg->codecs)
-		err = call_types_new(&t, c, cfg->codecs, e);
+		err = transcoder_types_new(&t, c, cfg->codecs, e);
 	if (!err && t)
-		call_set_types(c, t, cfg->media.in.pt);
+		transcoder_set_types(c, t, cfg->media.in.pt);
 	return err;
 }
 
 /* What it has beside speech. */
-static int open_flows(struct call *c, const struct call_cfg *cfg,
+static int open_flows(struct transcoder *c, const struct call_cfg *cfg,
 		      struct cr_err *e)
 {
 	const struct aux_types none = { 0 };
-	struct call_aux aux = { .types = call_aux_types(cfg, none) };
+	struct transcoder_aux aux = { .types = aux_types_of(cfg, none) };
 	int err;
 	size_t most = largest_payload(&cfg->media.in);
 
@@ -424,19 +426,19 @@ static int open_flows(struct call *c, const struct call_cfg *cfg,
 				: most;
 	if (c->slot_bytes < AUX_BYTES)
 		c->slot_bytes = AUX_BYTES;
-	err = call_aux_make(&aux, c, cfg, e);
+	err = transcoder_aux_make(&aux, c, cfg, e);
 	if (err)
 		return err;
-	call_set_aux(c, cfg, &aux);
+	transcoder_set_aux(c, cfg, &aux);
 	c->buffers =
 		aux.receive_stage && receive_stage_buffers(aux.receive_stage);
 	return 0;
 }
 
-int call_new(struct call **out, struct stream *s, const struct call_cfg *cfg,
-	     struct cr_err *e)
+int transcoder_new(struct transcoder **out, struct stream *s,
+		   const struct call_cfg *cfg, struct cr_err *e)
 {
-	struct call *c = aligned_alloc(CACHE_LINE, sizeof(*c));
+	struct transcoder *c = aligned_alloc(CACHE_LINE, sizeof(*c));
 	struct release_cfg release = release_of(cfg);
 	int err;
 
@@ -457,7 +459,7 @@ int call_new(struct call **out, struct stream *s, const struct call_cfg *cfg,
 	destination_set(&c->own_destination, &cfg->to);
 	c->source = cfg->source;
 	c->source_known = cfg->source.ss_family != 0;
-	fill_call_task(c, cfg);
+	fill_task(c, cfg);
 	leave_for_rx(&c->terms, cfg);
 	err = release_init(&c->release, &release, e);
 	/* what the ring has dropped takes no logical time, so it needs no
@@ -468,67 +470,67 @@ int call_new(struct call **out, struct stream *s, const struct call_cfg *cfg,
 	if (!err)
 		err = open_media(c, cfg, e);
 	if (err) {
-		call_free(c);
+		transcoder_free(c);
 		return err;
 	}
 	err = open_flows(c, cfg, e);
 	if (err) {
-		call_free(c);
+		transcoder_free(c);
 		return err;
 	}
 	if (cfg->ts_first_known)
 		pipeline_first_ts(c->pipeline, cfg->ts_first);
 	c->ring = frame_ring_new(cfg->ring_frames, c->slot_bytes);
 	if (!c->ring) {
-		call_free(c);
+		transcoder_free(c);
 		return cr_fail(e, -ENOMEM, "out of memory for a call's ring");
 	}
 	*out = c;
 	return 0;
 }
 
-void call_count_rest(struct call *c)
+void transcoder_count_rest(struct transcoder *c)
 {
-	const struct receive_stage *f = call_receive_stage(c);
+	const struct receive_stage *f = transcoder_receive_stage(c);
 
 	if (f)
-		call_count(&c->stream->count.overflowed,
-			   receive_stage_waiting(f));
+		counter_add(&c->stream->count.overflowed,
+			    receive_stage_waiting(f));
 }
 
-void call_free(struct call *c)
+void transcoder_free(struct transcoder *c)
 {
 	if (!c)
 		return;
 	destination_fini(&c->own_destination);
 	free(atomic_load_explicit(&c->types, memory_order_acquire));
-	receive_stage_close(call_receive_stage(c));
-	free(call_digits(c));
+	receive_stage_close(transcoder_receive_stage(c));
+	free(transcoder_digits(c));
 	frame_ring_free(c->ring);
 	pipeline_close(c->pipeline);
 	free(c);
 }
 
-size_t call_bytes(const struct call *c)
+size_t transcoder_bytes(const struct transcoder *c)
 {
 	return sizeof(*c) + frame_ring_bytes(c->ring) +
 	       pipeline_bytes(c->pipeline);
 }
 
-void call_fetch_for_packet(const struct call *c)
+void transcoder_fetch_for_packet(const struct transcoder *c)
 {
 	frame_ring_fetch_producer(c->ring);
 	cache_fetch(&c->source_known,
-		    offsetof(struct call, source) -
-			    offsetof(struct call, source_known) +
+		    offsetof(struct transcoder, source) -
+			    offsetof(struct transcoder, source_known) +
 			    sizeof(struct sockaddr_in6));
-	cache_fetch(&c->speech, offsetof(struct call, fill) -
-					offsetof(struct call, speech));
+	cache_fetch(&c->speech, offsetof(struct transcoder, fill) -
+					offsetof(struct transcoder, speech));
 	cache_fetch(&c->terms.kind, sizeof(c->terms.kind));
 	cache_fetch(&c->lt.active, sizeof(c->lt.active));
 }
 
-void call_fetch_for_release(const struct call *c)
+void transcoder_fetch_for_release(const struct transcoder *c)
 {
 	cache_fetch(&c->lt, sizeof(c->lt));
 	cache_fetch(&c->served, offsetof(struct release, deadline));
