@@ -83,118 +83,138 @@ static void note_strange(struct ng_request *r, const char *key,
 
 /* --- words: flags, and members of lists --- */
 
-struct word {
-	const char *list; /* or key that it is a value of           */
-	const char *name; /* "": any other one                      */
-	size_t offset;	  /* of the member that becomes @value ...  */
-	unsigned bytes;	  /* ... and has so many; 0: none does      */
-	int value;
-	unsigned mux;	     /* is added to that of the request     */
-	const char *warning; /* or NULL                             */
-};
+/* Words are rows, too: the member becomes .dflt; without one, as of rtcp-mux,
+ * .dflt is added to the request's mux. .help is a warning. "": any other word.
+ */
+#define MEMBER(m) FIELD_IN(struct ng_request, m)
+#define SET(word, member, value) .name = (word), .dflt = (value), MEMBER(member)
 
+static const char no_fax[] = "T.38: this node has no fax";
 static const char no_ice[] = "ICE: this node has none: it is removed";
 
-#define SET(member, v)                                                         \
-	.offset = offsetof(struct ng_request, member),                         \
-	.bytes = sizeof(((struct ng_request *)0)->member), .value = v
-
-static const struct word words[] = {
-	{ "flags", "single-codec", SET(single_codec, true) },
-	{ "flags", "asymmetric", SET(learn, LEARN_ASYMMETRIC) },
-	{ "flags", "strict-source", SET(strict_source, true) },
-	{ "flags", "record-call",
-	  .warning = "record-call: this node does not record" },
-	{ "flags", "loop-protect",
-	  .warning = "loop-protect: is not done here" },
-	{ "flags", "fatal", SET(fatal, true) },
-	{ "flags", "SIP-source-address", SET(sip_source, true) },
-	{ "flags", "no-rtcp-attribute", SET(no_rtcp, true) },
-	{ "flags", "full-rtcp-attribute", SET(full_rtcp, true) },
+static const struct field flag_words[] = {
+	{ SET("single-codec", single_codec, true) },
+	{ SET("asymmetric", learn, LEARN_ASYMMETRIC) },
+	{ SET("strict-source", strict_source, true) },
+	{ .name = "record-call",
+	  .help = "record-call: this node does not record" },
+	{ .name = "loop-protect", .help = "loop-protect: is not done here" },
+	{ SET("fatal", fatal, true) },
+	{ SET("SIP-source-address", sip_source, true) },
+	{ SET("no-rtcp-attribute", no_rtcp, true) },
+	{ SET("full-rtcp-attribute", full_rtcp, true) },
 	/* what is so by itself */
-	{ "flags", "trust-address", .bytes = 0 },
-	{ "flags", "symmetric", .bytes = 0 },
-	{ "flags", "port-latching", .bytes = 0 },
-	{ "flags", "reset", .bytes = 0 },
-	{ "flags", "reject-ICE", .bytes = 0 },
-	{ "flags", "to-tag", .bytes = 0 },
-	{ "flags", "generate-RTCP", .bytes = 0 },
-	{ "flags", "allow-transcoding", .bytes = 0 },
-	{ "flags", "original-sendrecv", .bytes = 0 },
-	{ "flags", "debug", .bytes = 0 },
-	{ "replace", "origin", SET(origin, true) },
-	{ "replace", "session-connection", SET(connection, true) },
-	{ "replace", "SDP-version", SET(version, true) },
-	{ "replace", "force-increment-sdp-ver", SET(version_rises, true) },
-	{ "replace", "zero-address", .bytes = 0 },
-	{ "rtcp-mux", "offer", .mux = NG_MUX_OFFER },
-	{ "rtcp-mux", "require", .mux = NG_MUX_REQUIRE },
-	{ "rtcp-mux", "demux", .mux = NG_MUX_DEMUX },
-	{ "rtcp-mux", "accept", .bytes = 0 },
-	{ "rtcp-mux", "reject", .mux = NG_MUX_REJECT },
-	{ "supports", "load-limit", SET(load_limit, true) },
-	{ "endpoint-learning", "off", SET(learn, LEARN_ASYMMETRIC) },
-	{ "endpoint-learning", "immediate", SET(learn, LEARN_IMMEDIATE) },
-	{ "endpoint-learning", "delayed", SET(learn, LEARN_DELAYED) },
-	{ "endpoint-learning", "heuristic", SET(learn, LEARN_DELAYED) },
-	{ "SDES", "off", .bytes = 0 },
-	{ "SDES", "no", .bytes = 0 },
-	{ "SDES", "disable", .bytes = 0 },
-	{ "SDES", "disabled", .bytes = 0 },
-	/* all others are about keys that there are */
-	{ "SDES", "", .warning = "SDES, DTLS: this node has no SRTP" },
-	{ "ICE", "remove", .bytes = 0 },
-	{ "ICE", "default", .bytes = 0 },
-	{ "ICE", "force", .warning = no_ice },
-	{ "ICE", "force-relay", .warning = no_ice },
-	{ "ICE", "optional", .warning = no_ice },
-	{ "T.38", "", .warning = "T.38: this node has no fax" },
+	{ .name = "trust-address" },
+	{ .name = "symmetric" },
+	{ .name = "port-latching" },
+	{ .name = "reset" },
+	{ .name = "reject-ICE" },
+	{ .name = "to-tag" },
+	{ .name = "generate-RTCP" },
+	{ .name = "allow-transcoding" },
+	{ .name = "original-sendrecv" },
+	{ .name = "debug" },
+	{ 0 },
 };
 
-/* False: @text is no word of @list. */
-static bool take_listed_word(struct ng_request *r, const char *list,
+static const struct field replace_words[] = {
+	{ SET("origin", origin, true) },
+	{ SET("session-connection", connection, true) },
+	{ SET("SDP-version", version, true) },
+	{ SET("force-increment-sdp-ver", version_rises, true) },
+	{ .name = "zero-address" },
+	{ 0 },
+};
+
+static const struct field mux_words[] = {
+	{ .name = "offer", .dflt = NG_MUX_OFFER },
+	{ .name = "require", .dflt = NG_MUX_REQUIRE },
+	{ .name = "demux", .dflt = NG_MUX_DEMUX },
+	{ .name = "accept" },
+	{ .name = "reject", .dflt = NG_MUX_REJECT },
+	{ 0 },
+};
+
+static const struct field supports_words[] = {
+	{ SET("load-limit", load_limit, true) },
+	{ 0 },
+};
+
+static const struct field learning_words[] = {
+	{ SET("off", learn, LEARN_ASYMMETRIC) },
+	{ SET("immediate", learn, LEARN_IMMEDIATE) },
+	{ SET("delayed", learn, LEARN_DELAYED) },
+	{ SET("heuristic", learn, LEARN_DELAYED) },
+	{ 0 },
+};
+
+static const struct field sdes_words[] = {
+	{ .name = "off" },
+	{ .name = "no" },
+	{ .name = "disable" },
+	{ .name = "disabled" },
+	/* all others are about keys that there are */
+	{ .name = "", .help = "SDES, DTLS: this node has no SRTP" },
+	{ 0 },
+};
+
+static const struct field ice_words[] = {
+	{ .name = "remove" },
+	{ .name = "default" },
+	{ .name = "force", .help = no_ice },
+	{ .name = "force-relay", .help = no_ice },
+	{ .name = "optional", .help = no_ice },
+	{ 0 },
+};
+
+static const struct field fax_words[] = {
+	{ .name = "", .help = no_fax },
+	{ 0 },
+};
+
+/* False: @text is none of @words. */
+static bool take_listed_word(struct ng_request *r, const struct field *words,
 			     const char *text)
 {
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		const struct word *w = &words[i];
-
-		if (strcmp(w->list, list) != 0 ||
-		    (*w->name && !ng_is_named(text, w->name)))
+	for (const struct field *w = words; !field_is_end(w); w++) {
+		if (*w->name && !ng_is_named(text, w->name))
 			continue;
-		if (w->bytes)
-			integer_put((char *)r + w->offset, w->bytes, w->value);
-		r->mux |= w->mux;
-		if (w->warning)
-			warn_request(r, w->warning);
+		if (w->size)
+			field_default(w, r);
+		else
+			r->mux |= (unsigned)w->dflt;
+		if (w->help)
+			warn_request(r, w->help);
 		return true;
 	}
 	return false;
 }
 
-/* Let @r have what @text, a word of @list, means; words of some other lists are
+/* Let @r have what @text, one of @words, means; words of some other lists are
  * flags, too, behind their list's name: "replace-origin". False: it is none. */
-static bool take_ng_word(struct ng_request *r, const char *list,
+static bool take_ng_word(struct ng_request *r, const struct field *words,
 			 const char *text)
 {
 	static const struct {
-		const char *prefix, *list;
+		const char *prefix;
+		const struct field *words;
 	} other[] = {
-		{ "replace-", "replace" },
-		{ "rtcp-mux-", "rtcp-mux" },
-		{ "endpoint-learning-", "endpoint-learning" },
-		{ "SDES-", "SDES" },
-		{ "OSRTP-", "SDES" },
-		{ "T.38-", "T.38" },
-		{ "T38-", "T.38" },
+		{ "replace-", replace_words },
+		{ "rtcp-mux-", mux_words },
+		{ "endpoint-learning-", learning_words },
+		{ "SDES-", sdes_words },
+		{ "OSRTP-", sdes_words },
+		{ "T.38-", fax_words },
+		{ "T38-", fax_words },
 	};
 
-	if (take_listed_word(r, list, text))
+	if (take_listed_word(r, words, text))
 		return true;
 	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
 		const char *rest = ng_behind(text, other[i].prefix);
 
-		if (rest && !strcmp(list, "flags"))
-			return take_listed_word(r, other[i].list, rest);
+		if (rest && words == flag_words)
+			return take_listed_word(r, other[i].words, rest);
 	}
 	return false;
 }
@@ -229,42 +249,41 @@ static int read_name(const char **out, const char *key, const json_t *v,
 }
 
 /* Numbers come as such, or as text. */
-static int read_number(unsigned *out, unsigned most, const char *key,
+static int read_number(const struct field *f, struct ng_request *r,
 		       const json_t *v, struct cr_err *e)
 {
 	const char *text = json_string_value(v);
-	char *end = NULL;
-	long long n = text ? strtoll(text, &end, 10) : json_integer_value(v);
+	int64_t n = json_integer_value(v);
+	char why[200];
 
-	if (text ? (!*text || *end) : !json_is_integer(v))
-		return wrong_value(key, "number", e);
-	if (n < 0 || n > most)
-		return cr_fail(e, -EINVAL, "%.40s: is not between 0 and %u",
-			       key, most);
-	*out = (unsigned)n;
+	if ((text ? !field_read_number(f, text, &n) : !json_is_integer(v)) ||
+	    !field_fits(f, n))
+		return cr_fail(e, -EINVAL, "%.40s: %s", f->name,
+			       field_needs(f, "", true, why, sizeof(why)));
+	field_set_integer(f, r, n);
 	return 0;
 }
 
 /* Several words in one text, between blanks; or one that has blanks itself. */
-static void take_text(struct ng_request *r, const char *list, const char *key,
+static void take_text(struct ng_request *r, const struct field *f,
 		      const char *text)
 {
 	char word[NG_UNKNOWN_BYTES];
 
-	if (take_ng_word(r, list, text))
+	if (take_ng_word(r, f->members, text))
 		return;
 	while (text += strspn(text, " "), *text) {
 		size_t n = strcspn(text, " ");
 
 		(void)snprintf(word, sizeof(word), "%.*s", (int)n, text);
-		if (n >= sizeof(word) || !take_ng_word(r, list, word))
-			note_unknown_word(r, key, word);
+		if (n >= sizeof(word) || !take_ng_word(r, f->members, word))
+			note_unknown_word(r, f->name, word);
 		text += n;
 	}
 }
 
 /* A text, or a list of words. */
-static int take_words(struct ng_request *r, const char *list, const char *key,
+static int take_words(struct ng_request *r, const struct field *f,
 		      const json_t *v, struct cr_err *e)
 {
 	const json_t *one;
@@ -272,15 +291,15 @@ static int take_words(struct ng_request *r, const char *list, const char *key,
 	size_t i;
 
 	if (!json_is_array(v)) {
-		if (read_text(&text, key, v, e))
+		if (read_text(&text, f->name, v, e))
 			return -EINVAL;
-		take_text(r, list, key, text);
+		take_text(r, f, text);
 	}
 	json_array_foreach (v, i, one) {
-		if (read_text(&text, key, one, e))
+		if (read_text(&text, f->name, one, e))
 			return -EINVAL;
-		if (!take_ng_word(r, list, text))
-			note_unknown_word(r, key, text);
+		if (!take_ng_word(r, f->members, text))
+			note_unknown_word(r, f->name, text);
 	}
 	return 0;
 }
@@ -288,17 +307,15 @@ static int take_words(struct ng_request *r, const char *list, const char *key,
 /* --- keys --- */
 
 struct key {
-	const char *name;
+	/* .members: its words; else a member that gets the text, or the number
+	 * within the bounds. .help: a warning, it has no effect */
+	struct field f;
 	/* a wrong value is an error, not a warning */
 	bool strict;
-	/* what becomes of the value; none of these: nothing */
+	bool adds; /* in a script several add up */
+	/* what becomes of the value in place of that */
 	int (*read)(struct ng_request *r, const char *key, const json_t *v,
 		    struct cr_err *e);
-	const char *words;   /* of this list */
-	bool adds;	     /* in a script several add up */
-	size_t text, number; /* offset of a member that gets it; 0: none */
-	unsigned most;	     /* of a number */
-	const char *warning; /* it has no effect; or NULL */
 };
 
 static int read_sdp(struct ng_request *r, const char *key, const json_t *v,
@@ -325,7 +342,7 @@ static int read_flags(struct ng_request *r, const char *key, const json_t *v,
 		if (read_text(&text, key, one, e))
 			return -EINVAL;
 		else if (!codec_rule_is_flag(text) &&
-			 !take_ng_word(r, "flags", text))
+			 !take_ng_word(r, flag_words, text))
 			note_strange(r, key, text);
 	return 0;
 }
@@ -420,60 +437,58 @@ static int read_record(struct ng_request *r, const char *key, const json_t *v,
 	return 0;
 }
 
-#define TEXT(m) .text = offsetof(struct ng_request, m)
-#define NUMBER(m, n) .number = offsetof(struct ng_request, m), .most = (n)
-#define NOT_DONE(key)                                                          \
-	{                                                                      \
-		.name = (key), .warning = key ": is not done here"             \
-	}
+#define TEXT(key, m) .f = { .name = (key), .kind = FIELD_TEXT, MEMBER(m) }
+#define NUMBER(key, m, most) .f = { .name = (key), .max = (most), MEMBER(m) }
+#define WORDS(key, words) .f = { .name = (key), .members = (words) }
+#define READ(key, how) .f.name = (key), .read = (how)
+#define NOTHING(key) .f.name = (key)
+#define NOT_DONE(key) .f = { .name = (key), .help = key ": is not done here" }
 
 static const struct key keys[] = {
-	{ .name = "command" }, /* read_command() */
-	{ "call-id", true, TEXT(call_id) },
-	{ "from-tag", true, TEXT(key.from) },
-	{ "to-tag", true, TEXT(key.to) },
-	{ "via-branch", true, TEXT(key.branch) },
-	{ "sdp", true, .read = read_sdp },
-	{ "transport-protocol", true, .read = read_proto },
-	{ .name = "flags", .read = read_flags, .adds = true },
-	{ .name = "replace", .words = "replace", .adds = true },
-	{ .name = "supports", .words = "supports", .adds = true },
-	{ .name = "rtcp-mux", .words = "rtcp-mux", .adds = true },
-	{ .name = "direction", .read = read_direction_words, .adds = true },
-	{ .name = "from-interface", TEXT(interface[0]) },
-	{ .name = "to-interface", TEXT(interface[1]) },
-	{ .name = "address-family", .read = read_family },
-	{ .name = "media-address", .read = read_media_address },
-	{ .name = "endpoint-learning", .words = "endpoint-learning" },
-	{ .name = "ptime", NUMBER(ptime, PTIME_MAX) },
-	{ .name = "ptime-reverse", NUMBER(ptime_reverse, PTIME_MAX) },
-	{ .name = "ICE", .words = "ICE" },
-	{ .name = "record-call", .read = read_record },
-	{ .name = "SDES", .words = "SDES", .adds = true },
-	{ .name = "DTLS", .words = "SDES" },
-	{ .name = "OSRTP", .words = "SDES", .adds = true },
-	{ .name = "T.38",
-	  .adds = true,
-	  .warning = "T.38: this node has no fax" },
-	{ .name = "T38", .warning = "T.38: this node has no fax" },
-	NOT_DONE("sdp-attr"),
-	NOT_DONE("sdp-media-remove"),
-	NOT_DONE("alias-key"),
-	NOT_DONE("media-echo"),
-	{ .name = "limit", NUMBER(limit, LIST_LIMIT_MAX) },
-	{ .name = "codec", .read = read_codec }, /* and codec_rules_read() */
-	{ .name = "received-from" },		 /* read_source() */
-	{ .name = "rtpp-flags" },		 /* spread_flags() */
-	{ .name = "delete-delay" }, /* nothing waits before it is deleted */
-	{ .name = "sip-message-type" },
-	{ .name = NULL },
+	{ NOTHING("command") }, /* read_command() */
+	{ TEXT("call-id", call_id), .strict = true },
+	{ TEXT("from-tag", key.from), .strict = true },
+	{ TEXT("to-tag", key.to), .strict = true },
+	{ TEXT("via-branch", key.branch), .strict = true },
+	{ READ("sdp", read_sdp), .strict = true },
+	{ READ("transport-protocol", read_proto), .strict = true },
+	{ READ("flags", read_flags), .adds = true },
+	{ WORDS("replace", replace_words), .adds = true },
+	{ WORDS("supports", supports_words), .adds = true },
+	{ WORDS("rtcp-mux", mux_words), .adds = true },
+	{ READ("direction", read_direction_words), .adds = true },
+	{ TEXT("from-interface", interface[0]) },
+	{ TEXT("to-interface", interface[1]) },
+	{ READ("address-family", read_family) },
+	{ READ("media-address", read_media_address) },
+	{ WORDS("endpoint-learning", learning_words) },
+	{ NUMBER("ptime", ptime, PTIME_MAX) },
+	{ NUMBER("ptime-reverse", ptime_reverse, PTIME_MAX) },
+	{ WORDS("ICE", ice_words) },
+	{ READ("record-call", read_record) },
+	{ WORDS("SDES", sdes_words), .adds = true },
+	{ WORDS("DTLS", sdes_words) },
+	{ WORDS("OSRTP", sdes_words), .adds = true },
+	{ .f = { .name = "T.38", .help = no_fax }, .adds = true },
+	{ .f = { .name = "T38", .help = no_fax } },
+	{ NOT_DONE("sdp-attr") },
+	{ NOT_DONE("sdp-media-remove") },
+	{ NOT_DONE("alias-key") },
+	{ NOT_DONE("media-echo") },
+	{ NUMBER("limit", limit, LIST_LIMIT_MAX) },
+	{ READ("codec", read_codec) }, /* and codec_rules_read() */
+	{ NOTHING("received-from") },  /* read_source() */
+	{ NOTHING("rtpp-flags") },     /* spread_flags() */
+	{ NOTHING("delete-delay") },   /* nothing waits before it is deleted */
+	{ NOTHING("sip-message-type") },
+	{ NOTHING(NULL) },
 };
 
 /* The key that @text is, however it is spelled; or NULL. */
 static const struct key *find_key(const char *text)
 {
-	for (const struct key *k = keys; k->name; k++)
-		if (ng_is_named(text, k->name))
+	for (const struct key *k = keys; k->f.name; k++)
+		if (ng_is_named(text, k->f.name))
 			return k;
 	return NULL;
 }
@@ -483,27 +498,24 @@ static const char *key_name(const char *text)
 {
 	const struct key *k = find_key(text);
 
-	return k ? k->name : text;
+	return k ? k->f.name : text;
 }
 
 static int read_by_key(const struct key *k, struct ng_request *r,
 		       const json_t *v, struct cr_err *e)
 {
-	char *base = (char *)r;
+	const struct field *f = &k->f;
 
-	if (k->warning)
-		warn_request(r, k->warning);
+	if (f->help)
+		warn_request(r, f->help);
 	if (k->read)
-		return k->read(r, k->name, v, e);
-	if (k->words)
-		return take_words(r, k->words, k->name, v, e);
-	if (k->text)
-		return read_name((const char **)(void *)(base + k->text),
-				 k->name, v, e);
-	if (k->number)
-		return read_number((unsigned *)(void *)(base + k->number),
-				   k->most, k->name, v, e);
-	return 0;
+		return k->read(r, f->name, v, e);
+	if (f->members)
+		return take_words(r, f, v, e);
+	if (!f->size)
+		return 0;
+	return f->kind == FIELD_TEXT ? read_name(field_at(f, r), f->name, v, e)
+				     : read_number(f, r, v, e);
 }
 
 static int read_key(struct ng_request *r, const char *name, const json_t *v,
@@ -826,7 +838,7 @@ static int spread_flags(struct ng_request *r, json_t *body, struct cr_err *e)
 		if (text) {
 			(void)json_object_del(body, in[i]);
 			/* one flag may have blanks itself */
-			err = take_ng_word(r, "flags", text)
+			err = take_ng_word(r, flag_words, text)
 				      ? json_object_set_new(body, "flags",
 							    json_pack("[O]", v))
 				      : rtpp_flags_read(body, text, e);
