@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The built-in codecs, one line each, for registry.c and tests; and codecs as
- * people name them.
+ * The built-in codecs, one line each, for registry.c and tests; codecs as
+ * people name them; plug-ins; and opening encoders and decoders.
  */
 #ifndef CODECS_REGISTRY_H
 #define CODECS_REGISTRY_H
@@ -23,14 +23,42 @@ extern const struct cr_codec codec_amr_wb;
 extern const struct cr_codec codec_g723_1; /* only with CR_HAVE_AVCODEC */
 extern const struct cr_codec codec_spin;
 
-/** Show @c behind all others. Before any other thread runs. 0 or -ENOSPC. */
-int codec_register(const struct cr_codec *c);
-
 /** The codec @name into *@out; the number of @codec's mode @name, NULL: its
  * default one. 0, or -EINVAL with @e, which has the nearest name. */
 int codec_named(const struct cr_codec **out, const char *name,
 		struct cr_err *e);
 int codec_mode_named(unsigned *mode, const struct cr_codec *codec,
 		     const char *name, struct cr_err *e);
+
+/* --- plug-ins --- */
+
+/**
+ * Load the codec in the shared object @path, which exports a const struct
+ * cr_codec cr_codec_plugin, behind those that cr_codecs has.
+ * It stays loaded. Before any other thread runs. Returns 0; or with @e -ENOEXEC
+ * (not a codec, another ABI, a table that breaks the contract), -EEXIST (there
+ * is one of its name), -ENOSPC (too many).
+ */
+int codec_plugin_load(const char *path, struct cr_err *e);
+
+/** The reason why @c is unusable as a plug-in, or NULL. Pure. */
+const char *codec_plugin_flaw(const struct cr_codec *c);
+
+/* --- opening --- */
+
+/*
+ * Encoders and decoders are opened through these two: some libraries do not
+ * look whether they were given the memory that they asked for, so that is seen
+ * to before they are called.
+ */
+
+/** As @c's encoder_open(), but -ENOMEM with @e where memory is short. Any
+ * thread. */
+int codec_open_encoder(const struct cr_codec *c, void **enc,
+		       const struct cr_codec_cfg *cfg, struct cr_err *e);
+
+/** As @c's decoder_open(), which it has. */
+int codec_open_decoder(const struct cr_codec *c, void **dec,
+		       const struct cr_codec_cfg *cfg, struct cr_err *e);
 
 #endif

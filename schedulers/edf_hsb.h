@@ -2,8 +2,7 @@
 /*
  * The common part of edf-hsb's files: servers, the run queue, the task.
  *
- *   edf_hsb.c         the order of all: pick, the contract
- *   edf_hsb_preempt.c who has to leave its CPU
+ *   edf_hsb.c         the order of all: pick, preemption, the contract
  *   edf_hsb_server.c  budgets, their renewal, slack; best effort's servers
  *   edf_hsb_admit.c   the constraints, the partition, the size of budgets
  *
@@ -166,11 +165,6 @@ void hsb_slack_return(struct cr_rq *rq, struct hsb_server *s, cr_ns ran,
 /** There is no slack of @s any more. */
 void hsb_slack_drop(struct cr_rq *rq, struct hsb_server *s);
 
-/* --- edf_hsb_preempt.c --- */
-
-/** Kick the CPUs whose tasks are not to go on. */
-void hsb_preempt(struct cr_rq *rq);
-
 /* --- edf_hsb_admit.c --- */
 
 int hsb_admit(const struct cr_sched *s, const struct cr_task *t,
@@ -190,12 +184,5 @@ cr_ns hsb_longest(const struct cr_rq *rq);
 cr_ns hsb_budget_of(const struct cr_rq *rq, const struct cr_task *t);
 /** A best-effort server's: opts.be_share of opts.be_period. */
 unsigned hsb_be_servers(const struct hsb_opts *o, unsigned ncpu);
-
-/* --- edf_hsb_tell.c --- */
-
-/** The callbacks of these names. */
-unsigned hsb_explain(const struct cr_task *t, struct cr_kv *kv, unsigned max);
-void hsb_promise(const struct cr_task *t, struct cr_promise *p);
-bool hsb_check(const struct cr_rq *rq);
 
 #endif

@@ -3,11 +3,10 @@
  * --codec taken at its word.
  */
 #include "app/codec_option.h"
+#include "codecs/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "codecs/plugin.h"
 
 void codec_option_use(const char *program, const struct field_texts *list)
 {

@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "codecs/kernels/kernels.h"
-#include "codecs/opening.h"
+#include "codecs/registry.h"
 #include "cr/sched.h"
 #include "resample/resample.h"
 

@@ -3,12 +3,11 @@
  * The sides of a pipeline.
  */
 #include "media/pipeline_sides.h"
+#include "codecs/registry.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "codecs/opening.h"
 
 /* --- inputs --- */
 

@@ -8,6 +8,8 @@
 
 #include <sys/queue.h>
 #include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
 
 #include "cr/time.h"
 #include "transport/transport.h"
@@ -173,5 +175,32 @@ void peer_address_text(const struct address *a, char *buf, size_t size);
 
 /** "127.0.0.1", "::1", into @buf. */
 void peer_address_host(const struct address *a, char *buf, size_t size);
+
+/* --- the file of a listening Unix socket --- */
+
+/** Its owner and its group may connect, nobody else. */
+enum { UNIX_FILE_MODE = 0660 };
+
+/** A file that we made. Zero: none. */
+struct unix_file {
+	dev_t device;
+	ino_t inode;
+};
+
+/** @path as an address. Returns 0, or -ENAMETOOLONG or -EINVAL (empty) with
+ * @e. */
+int unix_address(struct sockaddr_un *to, const char *path, struct cr_err *e);
+
+/**
+ * Bind @fd to @path and listen, with UNIX_FILE_MODE from its first moment on.
+ * A socket that nobody listens at any more is replaced. Returns 0 and @mine;
+ * -EADDRINUSE: somebody listens there; -EEXIST: what is there is not a socket;
+ * or another -errno; with @e.
+ */
+int unix_file_listen(int fd, const char *path, struct unix_file *mine,
+		     struct cr_err *e);
+
+/** Remove the file at @path if it is still @mine. */
+void unix_file_remove(const char *path, const struct unix_file *mine);
 
 #endif

@@ -53,4 +53,19 @@ bool inlet_next_of_batch(struct inlet *in, struct inlet_packet *p);
 
 extern const struct inlet_ops inlet_uring_ops;
 
+/* --- io_uring, with sizes to choose: for tests --- */
+
+/** Powers of two. */
+struct receive_ring_sizes {
+	unsigned submissions; /**< requests in one system call              */
+	unsigned completions; /**< that fit the queue; at least submissions;
+			       * the kernel keeps what does not fit        */
+	unsigned buffers;     /**< packets that can wait between two turns;
+			       * others wait in their sockets              */
+};
+
+/** As inlet_open(). */
+int inlet_uring_open(struct inlet **in, const struct receive_ring_sizes *sizes,
+		     struct cr_err *e);
+
 #endif

@@ -16,7 +16,6 @@
  * Thread rule: as in inlet.h.
  */
 #define _GNU_SOURCE
-#include "udp/inlet_uring.h"
 
 #include <errno.h>
 #include <liburing.h>

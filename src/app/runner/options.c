@@ -14,7 +14,7 @@
 
 #include "app/codec_option.h"
 #include "base/address.h"
-#include "codecs/plugin.h"
+#include "codecs/registry.h"
 #include "cr/sched.h"
 #include "engine/core.h"
 #include "media/rx.h"

@@ -13,7 +13,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
-#include "udp/inlet_uring.h"
+#include "udp/inlet_ops.h"
 #include "udp/socket.h"
 
 #define SOCKETS 600u

@@ -4,6 +4,7 @@
  * asked for happens, and a refusal has its code and says the way out.
  */
 #include "cmocka_cr.h"
+#include "codecs/registry.h"
 #include "desk.h"
 #include "json_text.h"
 
@@ -11,7 +12,6 @@
 
 #include "base/clock.h"
 #include "codecs/common.h"
-#include "codecs/opening.h"
 
 static void a_call_starts_is_queried_and_stops(void **state)
 {

@@ -17,7 +17,7 @@
 #include "node/measuring.h"
 #include "node/node_impl.h"
 #include "protocol/methods.h"
-#include "transport/unix_file.h"
+#include "transport/ops.h"
 
 enum { MOST = JSONRPC_BATCH_MAX };
 

@@ -15,7 +15,7 @@
 
 #include "cmocka_cr.h"
 #include "scratch.h"
-#include "transport/unix_file.h"
+#include "transport/ops.h"
 
 static char folder[SCRATCH_MAX], path[100];
 

@@ -16,7 +16,7 @@
 #include "base/address.h"
 #include "cmocka_cr.h"
 #include "loopback.h"
-#include "udp/inlet_uring.h"
+#include "udp/inlet_ops.h"
 #include "udp/socket.h"
 
 enum { STEADY = 20, PASSING = 30, CHANGES = 10000 };

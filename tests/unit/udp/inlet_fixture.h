@@ -13,7 +13,7 @@
 #include "base/address.h"
 #include "cmocka_cr.h"
 #include "loopback.h"
-#include "udp/inlet_uring.h"
+#include "udp/inlet_ops.h"
 
 enum { PORTS = 200 }; /* more than one look tells of */
 
