@@ -16,7 +16,6 @@
 #include "base/address.h"
 #include "ng/service_impl.h"
 #include "node/call_check.h"
-#include "node/circle.h"
 #include "node/party.h"
 
 /* --- descriptions --- */

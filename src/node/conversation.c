@@ -16,7 +16,6 @@
 
 #include "base/clock.h"
 #include "node/call_check.h"
-#include "node/circle.h"
 #include "node/node_impl.h"
 
 struct conversation {

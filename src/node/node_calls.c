@@ -21,7 +21,6 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "media/transcode.h"
-#include "node/circle.h"
 #include "node/node_impl.h"
 
 /* What has to be known of @cfg: into @media. Returns how many. */

@@ -24,6 +24,7 @@
 /** Does @r say how a codec is used? */
 bool party_says_use(const struct codec_use *r);
 
+struct call_cfg;
 struct conversation;
 struct node;
 
@@ -54,6 +55,17 @@ int party_open(struct node *n, const struct endpoint_spec *r,
 
 /** The one whose endpoint has this id, unless it is ending, or NULL. */
 struct party *party_find(struct node *n, uint32_t id);
+
+/** Do packets that go from @p to @signalled come back to @p's endpoint, or to
+ * @other's, which it sends for (NULL: nobody's)? 0, or -EINVAL with @e. */
+int circle_check_party(const struct party *p, const struct party *other,
+		       const struct sockaddr_storage *signalled,
+		       const struct end_names *names, struct cr_err *e);
+/** Do packets of the call @cfg come back to where it is heard: at @in_endpoint,
+ * or (NULL) at the shared port? 0, or -EINVAL with @e. */
+int circle_check_call(struct node *n, const struct call_cfg *cfg,
+		      const struct node_endpoint *in_endpoint,
+		      struct cr_err *e);
 
 /** What the change @to makes of @p: into @out. 0, or -EINVAL with @e. */
 int party_check_change(struct endpoint_spec *out, const struct party *p,
