@@ -202,15 +202,6 @@ int address_parse_host(const char *text, struct sockaddr_storage *out)
 
 enum { ADDRESS_BITS = 128, MAPPED_BITS = 96, ITEM_MAX = 64 };
 
-/* "24" of at most @most. */
-static int read_bits(unsigned *out, const char *text, unsigned most)
-{
-	if (!*text || strlen(text) > 3 || text[strspn(text, "0123456789")])
-		return -EINVAL;
-	*out = (unsigned)strtoul(text, NULL, 10);
-	return *out > most ? -EINVAL : 0;
-}
-
 static int read_network(struct network *out, char *text)
 {
 	char *bits = strchr(text, '/');
@@ -223,8 +214,14 @@ static int read_network(struct network *out, char *text)
 		return -EINVAL;
 	before = a.ss_family == AF_INET ? MAPPED_BITS : 0;
 	own = ADDRESS_BITS - before;
-	if (bits && read_bits(&own, bits, own))
-		return -EINVAL;
+	if (bits) { /* "24" of at most all */
+		unsigned long n = strtoul(bits, NULL, 10);
+
+		if (!*bits || strlen(bits) > 3 ||
+		    bits[strspn(bits, "0123456789")] || n > own)
+			return -EINVAL;
+		own = (unsigned)n;
+	}
 	*out = (struct network){ address_mapped(&a), before + own };
 	return 0;
 }

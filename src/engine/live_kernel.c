@@ -132,22 +132,10 @@ static void wait_semaphore(sem_t *sem)
 		;
 }
 
-static void give_back(struct live_server *s)
-{
-	struct live_servers *all = s->live->servers;
-
-	(void)pthread_mutex_lock(&all->lock);
-	all->number[all->nfree++] = s->number;
-	all->running--;
-	s->next = all->ended;
-	all->ended = s;
-	(void)pthread_cond_signal(&all->ended_one);
-	(void)pthread_mutex_unlock(&all->lock);
-}
-
 static void *serve_task(void *arg)
 {
 	struct live_server *s = arg;
+	struct live_servers *all = s->live->servers;
 	const struct live_client *client = &s->live->cfg.client;
 	struct live_rq *q;
 
@@ -169,7 +157,14 @@ static void *serve_task(void *arg)
 	s->live->cfg.client.gone(s->live->cfg.client.arg, s->task);
 	if (client->worker_down)
 		client->worker_down(client->arg, s->number);
-	give_back(s);
+	/* its number is free, and it waits to be joined */
+	(void)pthread_mutex_lock(&all->lock);
+	all->number[all->nfree++] = s->number;
+	all->running--;
+	s->next = all->ended;
+	all->ended = s;
+	(void)pthread_cond_signal(&all->ended_one);
+	(void)pthread_mutex_unlock(&all->lock);
 	return NULL;
 }
 

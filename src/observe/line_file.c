@@ -221,20 +221,6 @@ static void free_all(struct lines *l)
 	free(l);
 }
 
-static int start_line_file(struct lines *l, const char *path, struct cr_err *e)
-{
-	int err;
-
-	l->path = strdup(path);
-	if (!l->path || !l->buffers)
-		return cr_fail(e, -ENOMEM, "out of memory for %s", path);
-	l->fd = open_line_file(path, e);
-	if (l->fd < 0)
-		return l->fd;
-	err = async_writer_start(&l->async_writer);
-	return err ? thread_fail(e, err, path) : 0;
-}
-
 int lines_open(struct lines **out, const char *path, size_t bytes,
 	       struct cr_err *e)
 {
@@ -247,7 +233,16 @@ int lines_open(struct lines **out, const char *path, size_t bytes,
 	l->buffers = calloc(2, bytes);
 	async_writer_init(&l->async_writer, &owner, l, l->buffers,
 			  l->buffers ? l->buffers + bytes : NULL, bytes);
-	err = start_line_file(l, path, e);
+	l->path = strdup(path);
+	if (!l->path || !l->buffers)
+		err = cr_fail(e, -ENOMEM, "out of memory for %s", path);
+	else
+		err = l->fd = open_line_file(path, e);
+	if (err >= 0) {
+		err = async_writer_start(&l->async_writer);
+		if (err)
+			(void)thread_fail(e, err, path);
+	}
 	if (err) {
 		free_all(l);
 		return err;

@@ -313,24 +313,6 @@ static void *drain_thread(void *arg)
 	return NULL;
 }
 
-/* Forgets what a put that met the last stop may have left behind. */
-static void reset_rings(struct trace *t)
-{
-	for (unsigned i = 0; i < t->nrings; i++) {
-		struct trace_ring *r = &t->ring[i];
-
-		atomic_store_explicit(
-			&r->tail,
-			atomic_load_explicit(&r->head, memory_order_acquire),
-			memory_order_release);
-		r->lost_noted =
-			atomic_load_explicit(&r->lost, memory_order_acquire);
-	}
-	t->notes = t->lost = 0;
-	t->error_reported = false;
-	t->stopping = false;
-}
-
 static void switch_rings(struct trace *t, bool on)
 {
 	for (unsigned i = 0; i < t->nrings; i++)
@@ -356,7 +338,19 @@ int trace_start(struct trace *t, const char *path, const char *header,
 		return rc;
 	rc = trace_file_header(&t->file, header,
 			       clock_read(CLOCK_REALTIME) - clock_now(), e);
-	reset_rings(t);
+	/* forget what a put that met the last stop may have left behind */
+	for (unsigned i = 0; i < t->nrings; i++) {
+		struct trace_ring *r = &t->ring[i];
+
+		atomic_store_explicit(
+			&r->tail,
+			atomic_load_explicit(&r->head, memory_order_acquire),
+			memory_order_release);
+		r->lost_noted =
+			atomic_load_explicit(&r->lost, memory_order_acquire);
+	}
+	t->notes = t->lost = 0;
+	t->error_reported = t->stopping = false;
 	if (!rc) {
 		rc = -pthread_create(&t->thread, NULL, drain_thread, t);
 		if (rc)

@@ -111,21 +111,6 @@ int trace_file_create(struct trace_file *f, const char *path,
 	return f->fd;
 }
 
-/* @text padded with spaces to a multiple of 8; the caller frees. */
-static char *padded(const char *text, size_t *size)
-{
-	size_t len = strlen(text);
-	char *out;
-
-	*size = (len + 7) / 8 * 8;
-	out = malloc(*size + 1);
-	if (out) {
-		memset(out, ' ', *size);
-		memcpy(out, text, len);
-	}
-	return out;
-}
-
 int trace_file_header(struct trace_file *f, const char *json,
 		      cr_ns realtime_offset, struct cr_err *e)
 {
@@ -133,8 +118,9 @@ int trace_file_header(struct trace_file *f, const char *json,
 		.record_bytes = sizeof(union cr_trace_record),
 		.realtime_offset = realtime_offset,
 	};
-	size_t size, done;
-	char *text = json ? padded(json, &size) : NULL;
+	/* padded with spaces to a multiple of 8 */
+	size_t len = json ? strlen(json) : 0, size = (len + 7) / 8 * 8, done;
+	char *text = json ? malloc(size + 1) : NULL;
 	int rc;
 
 	if (!text)
@@ -143,6 +129,8 @@ int trace_file_header(struct trace_file *f, const char *json,
 		free(text);
 		return cr_fail(e, -EINVAL, "the trace header is too long");
 	}
+	memset(text, ' ', size);
+	memcpy(text, json, len);
 	memcpy(h.magic, CR_TRACE_MAGIC, sizeof(h.magic));
 	h.json_bytes = (uint32_t)size;
 	rc = write_all(f->fd, &h, sizeof(h), &done);

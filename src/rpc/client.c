@@ -282,28 +282,12 @@ void rpc_client_close(struct rpc_client *c)
 		client_free(c);
 }
 
-static int transmit_text(struct rpc_client *c, json_t *message)
-{
-	char *text = jsonrpc_text(message);
-	size_t bytes = text ? strlen(text) : 0;
-	int rc;
-
-	if (!text)
-		return -ENOMEM;
-	if (bytes > transport_message_max(c->transport))
-		rc = -EMSGSIZE;
-	else if (c->state == CLIENT_UP)
-		rc = outbox_send(&c->out, c->transport, c->assoc, text, bytes);
-	else
-		rc = outbox_keep(&c->out, text, bytes);
-	free(text);
-	return rc;
-}
-
 int rpc_client_call(struct rpc_client *c, const char *method, json_t *params,
 		    rpc_reply_fn *reply, void *arg)
 {
 	struct pending *p;
+	size_t bytes;
+	char *text;
 	int rc;
 
 	if (c->state == CLIENT_DOWN || c->closed) {
@@ -316,7 +300,17 @@ int rpc_client_call(struct rpc_client *c, const char *method, json_t *params,
 		return -ENOMEM;
 	}
 	*p = (struct pending){ .id = ++c->last_id, .reply = reply, .arg = arg };
-	rc = transmit_text(c, jsonrpc_request(method, params, p->id));
+	text = jsonrpc_text(jsonrpc_request(method, params, p->id));
+	bytes = text ? strlen(text) : 0;
+	if (!text)
+		rc = -ENOMEM;
+	else if (bytes > transport_message_max(c->transport))
+		rc = -EMSGSIZE;
+	else if (c->state == CLIENT_UP)
+		rc = outbox_send(&c->out, c->transport, c->assoc, text, bytes);
+	else
+		rc = outbox_keep(&c->out, text, bytes);
+	free(text);
 	if (rc) {
 		free(p);
 		return rc;

@@ -314,15 +314,6 @@ static int keep_priorities(void)
 	return syscall(SYS_capset, &head, want) ? -errno : 0;
 }
 
-static int change_user(const struct user *u)
-{
-	if (initgroups(u->name, u->gid) || setresgid(u->gid, u->gid, u->gid) ||
-	    setresuid(u->uid, u->uid, u->uid))
-		return -errno;
-	/* nothing came with it from root: as if that user had started it */
-	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) ? -errno : 0;
-}
-
 int user_become(const struct user *u, bool priorities, struct cr_err *e)
 {
 	uid_t real, effective, saved;
@@ -336,8 +327,13 @@ int user_become(const struct user *u, bool priorities, struct cr_err *e)
 		return cr_fail(e, -EPERM, "only root can become '%s'", u->name);
 	if (priorities && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		err = -errno;
-	if (!err)
-		err = change_user(u);
+	if (!err &&
+	    (initgroups(u->name, u->gid) || setresgid(u->gid, u->gid, u->gid) ||
+	     setresuid(u->uid, u->uid, u->uid) ||
+	     /* nothing came with it from root: as if that user had
+	      * started it */
+	     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)))
+		err = -errno;
 	if (!err && priorities)
 		err = keep_priorities();
 	return err ? cr_fail(e, err, "cannot become '%s': %s", u->name,

@@ -220,8 +220,7 @@ static struct transport_assoc *kernel_up(struct transport *t, uint32_t id,
 	return &a->a;
 }
 
-static void kernel_assoc_change(struct kernel *k,
-				const struct sctp_assoc_change *c)
+static void notification(struct kernel *k, const union sctp_notification *note)
 {
 	static const enum transport_event_kind what[] = {
 		[SCTP_COMM_UP] = TRANSPORT_UP,
@@ -230,21 +229,16 @@ static void kernel_assoc_change(struct kernel *k,
 		[SCTP_SHUTDOWN_COMP] = TRANSPORT_SHUTDOWN,
 		[SCTP_CANT_STR_ASSOC] = TRANSPORT_CANT_START,
 	};
+	const struct sctp_assoc_change *c = &note->sn_assoc_change;
+	struct kernel_assoc *a;
 
-	if (c->sac_state < sizeof(what) / sizeof(*what))
+	if (note->sn_header.sn_type == SCTP_ASSOC_CHANGE &&
+	    c->sac_state < sizeof(what) / sizeof(*what))
 		sctp_change(&k->t, (uint32_t)c->sac_assoc_id,
 			    what[c->sac_state],
 			    c->sac_state == SCTP_CANT_STR_ASSOC
 				    ? c->sac_error
 				    : c->sac_length > sizeof(*c));
-}
-
-static void notification(struct kernel *k, const union sctp_notification *note)
-{
-	struct kernel_assoc *a;
-
-	if (note->sn_header.sn_type == SCTP_ASSOC_CHANGE)
-		kernel_assoc_change(k, &note->sn_assoc_change);
 	if (note->sn_header.sn_type != SCTP_SENDER_DRY_EVENT)
 		return;
 	a = (struct kernel_assoc *)transport_find(

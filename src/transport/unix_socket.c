@@ -465,20 +465,6 @@ static int unix_conn_open(struct unix_socket *u, int fd, const char *peer)
 	return 0;
 }
 
-/* Keep what is left of @data and its line feed after @sent octets. */
-static int keep_rest(struct unix_conn *c, const void *data, size_t bytes,
-		     size_t sent)
-{
-	c->rest = malloc(bytes - sent + 1);
-	if (!c->rest)
-		return -ENOMEM;
-	memcpy(c->rest, (const char *)data + sent, bytes - sent);
-	c->rest[bytes - sent] = '\n';
-	c->rest_bytes = bytes - sent + 1;
-	c->rest_sent = 0;
-	return event_add(c->writable, NULL);
-}
-
 /* As in transport.h. */
 static int unix_conn_send(struct unix_conn *c, const void *data, size_t bytes)
 {
@@ -502,8 +488,19 @@ static int unix_conn_send(struct unix_conn *c, const void *data, size_t bytes)
 		write_failed(c, errno);
 		return -c->broken;
 	}
-	if ((size_t)n <= bytes && keep_rest(c, data, bytes, (size_t)n))
-		write_failed(c, ENOMEM); /* half a line: nothing can follow */
+	if ((size_t)n <= bytes) { /* the rest and its line feed are kept */
+		c->rest_sent = 0;
+		c->rest_bytes = bytes - (size_t)n + 1;
+		c->rest = malloc(c->rest_bytes);
+		if (c->rest) {
+			memcpy(c->rest, (const char *)data + n,
+			       c->rest_bytes - 1);
+			c->rest[c->rest_bytes - 1] = '\n';
+		}
+		if (!c->rest || event_add(c->writable, NULL))
+			/* half a line: nothing can follow */
+			write_failed(c, ENOMEM);
+	}
 	return c->broken ? -c->broken : 0;
 }
 

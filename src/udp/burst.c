@@ -87,22 +87,6 @@ void send_ring_put(struct send_ring *r, int fd, const void *data, size_t bytes,
 	io_uring_sqe_set_data64(s, r->asked++);
 }
 
-/* How many requests the kernel takes. */
-static unsigned submit_ring(struct send_ring *r)
-{
-	unsigned taken = 0;
-
-	while (taken < r->asked) {
-		int n = io_uring_submit(&r->ring);
-
-		if (n > 0)
-			taken += (unsigned)n;
-		else if (n != -EINTR)
-			break;
-	}
-	return taken;
-}
-
 static unsigned collect_results(struct send_ring *r, int *result)
 {
 	struct io_uring_cqe *c;
@@ -119,10 +103,19 @@ static unsigned collect_results(struct send_ring *r, int *result)
 
 unsigned send_ring_go(struct send_ring *r, int *result)
 {
-	unsigned taken = submit_ring(r), done = collect_results(r, result);
+	unsigned taken = 0, done;
 
-	/* They are done when submit_ring() returns. Were one not, the kernel
-	 * would still read what its pointers point to. */
+	while (taken < r->asked) {
+		int n = io_uring_submit(&r->ring);
+
+		if (n > 0)
+			taken += (unsigned)n;
+		else if (n != -EINTR)
+			break;
+	}
+	/* They are done when that returns. Were one not, the kernel would still
+	 * read what its pointers point to. */
+	done = collect_results(r, result);
 	while (done < taken) {
 		struct io_uring_cqe *c;
 
