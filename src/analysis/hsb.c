@@ -82,16 +82,6 @@ static double largest_sum(const struct hsb_system *s,
 
 /* --- hard tasks --- */
 
-static unsigned least_loaded(const struct hsb_partition *p, unsigned ncpu)
-{
-	unsigned best = 0;
-
-	for (unsigned c = 1; c < ncpu; c++)
-		if (p->load[c] < p->load[best])
-			best = c;
-	return best;
-}
-
 /* Lay the hard tasks out: each on the CPU with the least load so far, the
  * lowest of equals. Evenly for equal tasks, and as the policy does. */
 static struct hsb_partition partition_of(const struct hsb_system *s)
@@ -102,8 +92,11 @@ static struct hsb_partition partition_of(const struct hsb_system *s)
 		const struct hsb_flow *f = &s->hard[i];
 
 		for (uint64_t k = 0; k < f->count; k++) {
-			unsigned c = least_loaded(&p, s->ncpu);
+			unsigned c = 0;
 
+			for (unsigned j = 1; j < s->ncpu; j++)
+				if (p.load[j] < p.load[c])
+					c = j;
 			p.load[c] += f->worst / fmin(f->period, f->deadline);
 			p.util[c] += f->worst / f->period;
 			p.demand[c] += f->worst;
@@ -178,20 +171,6 @@ static struct hsb_constraint limit_constraint(double value, double limit)
 					value <= limit * (1 + 1e-9) };
 }
 
-static struct hsb_constraint strict_constraint(double value, double limit)
-{
-	return (struct hsb_constraint){ value, limit, value < limit };
-}
-
-static double reserved_share(const struct hsb_system *s, double capacity)
-{
-	double sum = s->ncpu - capacity + be_share(s);
-
-	for (size_t i = 0; i < s->nsoft; i++)
-		sum += (double)s->soft[i].count * share_of_flow(&s->soft[i]);
-	return sum;
-}
-
 /* A job that always takes its mean is served by a budget of just that. */
 static struct hsb_constraint means_fit(const struct hsb_system *s)
 {
@@ -240,15 +219,20 @@ struct hsb_report hsb_analyse(const struct hsb_system *s)
 {
 	struct hsb_report r = { .partition = partition_of(s),
 				.capacity = capacity_of(s) };
-	double fullest = 0;
+	double fullest = 0, reserved = s->ncpu - r.capacity + be_share(s);
 
 	for (unsigned j = 0; j < s->ncpu; j++)
 		fullest = fmax(fullest, r.partition.load[j]);
 	r.constraint[0] = limit_constraint(fullest, 1);
-	r.constraint[1] =
-		limit_constraint(reserved_share(s, r.capacity), s->ncpu);
-	r.constraint[2] = strict_constraint(largest_sum(s, share_of_flow),
-					    limit_of_shares(s, r.capacity));
+	for (size_t i = 0; i < s->nsoft; i++)
+		reserved +=
+			(double)s->soft[i].count * share_of_flow(&s->soft[i]);
+	r.constraint[1] = limit_constraint(reserved, s->ncpu);
+	r.constraint[2] = (struct hsb_constraint){
+		.value = largest_sum(s, share_of_flow),
+		.limit = limit_of_shares(s, r.capacity),
+	};
+	r.constraint[2].met = r.constraint[2].value < r.constraint[2].limit;
 	r.constraint[3] = means_fit(s);
 	r.schedulable = r.constraint[0].met && r.constraint[1].met &&
 			r.constraint[2].met && r.constraint[3].met;

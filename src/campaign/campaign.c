@@ -40,29 +40,24 @@ bool campaign_expect_met(const struct campaign_expect *x, int64_t value)
 	return x->at_least == (value > x->bound);
 }
 
-/* "<=", "<", ">=" or ">" and blanks; a bare value means <=, for admitted,
- * digits and finished >=. */
-static const char *read_operator(const char *text, enum campaign_metric m,
-				 struct campaign_expect *x)
-{
-	x->at_least = m == METRIC_ADMITTED || m == METRIC_DIGITS ||
-		      m == METRIC_FINISHED;
-	x->strict = false;
-	if (*text == '<' || *text == '>') {
-		x->at_least = *text++ == '>';
-		x->strict = *text != '=';
-		text += !x->strict;
-	}
-	return text + strspn(text, " ");
-}
-
 static int read_one(const struct section *s, enum campaign_metric m,
 		    const char *text, struct campaign_expect *x)
 {
 	const struct field *row = metric_row_of(m);
-	const char *value = read_operator(text, m, x);
+	const char *value = text;
 	struct cr_err e;
 
+	/* "<=", "<", ">=" or ">" and blanks; a bare value means <=, for
+	 * admitted, digits and finished >= */
+	x->at_least = m == METRIC_ADMITTED || m == METRIC_DIGITS ||
+		      m == METRIC_FINISHED;
+	x->strict = false;
+	if (*value == '<' || *value == '>') {
+		x->at_least = *value++ == '>';
+		x->strict = *value != '=';
+		value += !x->strict;
+	}
+	value += strspn(value, " ");
 	if (field_parse(row, value, &x->bound, &e))
 		return section_fail(s, row->name,
 				    "%.300s, after <= or >=", e.text);
@@ -276,21 +271,6 @@ static int check_share(const struct section *s, const struct campaign *c,
 			    like->name);
 }
 
-/* Flow @i among those above it. */
-static int place_flow(const struct section *s, struct campaign *c, unsigned i)
-{
-	int rc = check_flow_among(s, c, i);
-
-	if (!rc)
-		rc = find_like(s, c, i);
-	/* what b says is said as often as what a says */
-	if (!rc && c->flows[i].party.side && c->flows[i].like < 0) {
-		c->flows[i].like = (int)i - 1;
-		c->flows[i].count = c->flows[i].load_ppm = 0;
-	}
-	return rc ? rc : check_share(s, c, &c->flows[i]);
-}
-
 static int read_flows(const struct section *top, struct campaign *c)
 {
 	const struct value *v = section_get(top, "flows");
@@ -305,8 +285,20 @@ static int read_flows(const struct section *top, struct campaign *c)
 
 		c->flow_count += 1 + is_conversation(s);
 		rc = read_flow(s, i, &c->flows[at]);
-		for (; !rc && at < c->flow_count; at++)
-			rc = place_flow(s, c, at);
+		for (; !rc && at < c->flow_count; at++) {
+			struct campaign_flow *f = &c->flows[at];
+
+			rc = check_flow_among(s, c, at);
+			if (!rc)
+				rc = find_like(s, c, at);
+			/* what b says is said as often as what a says */
+			if (!rc && f->party.side && f->like < 0) {
+				f->like = (int)at - 1;
+				f->count = f->load_ppm = 0;
+			}
+			if (!rc)
+				rc = check_share(s, c, f);
+		}
 	}
 	return rc;
 }
@@ -337,20 +329,6 @@ struct setting_place {
 	char name[SETTING_PLACE];
 };
 
-static int put_settings(struct section *top, struct setting_place *at,
-			const struct campaign *c, struct cr_err *e)
-{
-	int rc = 0;
-
-	for (unsigned i = 0; i < c->setting_count && !rc; i++) {
-		(void)snprintf(at[i].name, sizeof(at[i].name), "--set %s",
-			       c->settings[i]);
-		at[i].file = (struct campaign_file){ at[i].name, e, true };
-		rc = section_set(top, &at[i].file, c->settings[i]);
-	}
-	return rc ? rc : section_check_complete(top);
-}
-
 /* A contradiction between file and settings has the file's place, so add the
  * settings to the message. */
 static void name_settings(const struct campaign *c, struct cr_err *e)
@@ -377,7 +355,16 @@ static int read_campaign(struct campaign *c, const char *text, size_t n,
 		    : cr_fail(e, -ENOMEM, "%s: out of memory", c->path);
 
 	if (!rc) {
-		rc = put_settings(c->sections, at, c, e);
+		for (unsigned i = 0; i < c->setting_count && !rc; i++) {
+			(void)snprintf(at[i].name, sizeof(at[i].name),
+				       "--set %s", c->settings[i]);
+			at[i].file =
+				(struct campaign_file){ at[i].name, e, true };
+			rc = section_set(c->sections, &at[i].file,
+					 c->settings[i]);
+		}
+		if (!rc)
+			rc = section_check_complete(c->sections);
 		if (!rc)
 			rc = read_sections(c->sections, c);
 		if (rc)

@@ -77,22 +77,6 @@ static int check_contract(const struct section *s, struct campaign_flow *f)
 
 /* --- when calls begin, and how long they last --- */
 
-/* Shares of the rate count / hold. */
-static int check_of_hold(const struct section *flow, const struct section *s)
-{
-	if (!has_count(flow))
-		return section_fail(s, "poisson",
-				    "poisson: a share is of what keeps count "
-				    "calls up: give count, load or like, or "
-				    "calls per second");
-	if (!section_has(section_below(flow, "hold"), "mean"))
-		return section_fail(s, "poisson",
-				    "poisson: a share is of what keeps count "
-				    "calls up: give the mean of hold, or calls "
-				    "per second");
-	return 0;
-}
-
 /* --- the arrival model "envelope", checked against the flow's costs --- */
 
 /* A job that never fits into its bucket would never come. */
@@ -237,19 +221,6 @@ static int check_arrival(const struct section *s, const struct section *arrival,
 	return rc;
 }
 
-static int check_loop(const struct section *s, struct campaign_flow *f)
-{
-	if (!f->synthetic || section_any(section_below(s, "cost")) ||
-	    section_has(s, "share") || section_has(s, "deadline") ||
-	    section_has(s, "period") || section_has(s, "class"))
-		return section_fail(s, NULL,
-				    "arrival: {model: loop} is one job of best "
-				    "effort that never ends: no codecs, "
-				    "period, cost, deadline or class");
-	f->terms.cls = CR_BE;
-	return 0;
-}
-
 /* A length of talk, or of turns, which is whole blocks of
  * speech/speech.c; what is there already is the default. */
 static int read_turn(const struct section *s, const char *name, bool turns,
@@ -303,8 +274,17 @@ static int check_models(const struct section *s, struct campaign_flow *f)
 		rc = check_cost(s, f);
 	if (!rc)
 		rc = read_voice(section_below(s, "voice"), &f->voice);
-	if (!rc && f->arrival.kind == ARRIVAL_LOOP)
-		rc = check_loop(s, f);
+	if (!rc && f->arrival.kind == ARRIVAL_LOOP) {
+		if (!f->synthetic || section_any(section_below(s, "cost")) ||
+		    section_has(s, "share") || section_has(s, "deadline") ||
+		    section_has(s, "period") || section_has(s, "class"))
+			return section_fail(
+				s, NULL,
+				"arrival: {model: loop} is one job of best "
+				"effort that never ends: no codecs, "
+				"period, cost, deadline or class");
+		f->terms.cls = CR_BE;
+	}
 	if (rc || f->arrival.kind != ARRIVAL_ENVELOPE)
 		return rc;
 	rc = read_rates(arrival, FIELD_SHARE, 1, 100 * CR_PPM, &f->arrival);
@@ -502,8 +482,14 @@ static int check_terms(const struct section *s, struct campaign_flow *f)
 		return section_fail(start, "poisson",
 				    "poisson: a ramp needs spread: how long it "
 				    "takes");
-	if (!rc && f->start.poisson.of_hold)
-		rc = check_of_hold(s, start);
+	/* shares of the rate count / hold */
+	if (!rc && f->start.poisson.of_hold &&
+	    (!has_count(s) || !section_has(section_below(s, "hold"), "mean")))
+		return section_fail(start, "poisson",
+				    "poisson: a share is of what keeps count "
+				    "calls up: give %s, or calls per second",
+				    has_count(s) ? "the mean of hold"
+						 : "count, load or like");
 	return rc ? rc
 		  : read_expect(section_below(s, "expect"), METRIC_LOSS,
 				f->expect);

@@ -184,13 +184,6 @@ static int add_call(struct maker *m, const struct plan_call *made)
 	return 0;
 }
 
-static cr_ns holding_time(const struct campaign_hold *h, struct random *r)
-{
-	if (!h->exponential || h->mean == CR_NEVER)
-		return h->mean;
-	return random_exponential(r, h->mean);
-}
-
 /* @t * @num / @den, rounded down, for ppm: no product overflows. */
 static cr_ns scale_time(cr_ns t, int64_t num, int64_t den)
 {
@@ -260,7 +253,9 @@ static int place_call(struct maker *m, unsigned flow, unsigned index, cr_ns at)
 	int rc = 0;
 
 	(void)random_next(&r); /* the call's seed */
-	hold = holding_time(&f->hold, &r);
+	hold = f->hold.mean;
+	if (f->hold.exponential && hold != CR_NEVER)
+		hold = random_exponential(&r, hold);
 	for (unsigned i = 0; i < n; i++) {
 		made[i] = make_planned_call(m, flow + i, index,
 					    m->plan->count + i, at, hold);
@@ -272,19 +267,6 @@ static int place_call(struct maker *m, unsigned flow, unsigned index, cr_ns at)
 		made[i].conversation = n == 2 ? m->conversations : 0;
 		rc = add_call(m, &made[i]);
 	}
-	return rc;
-}
-
-static int place_spread(struct maker *m, unsigned flow)
-{
-	const struct campaign_start *s = &m->plan->campaign->flows[flow].start;
-	uint64_t n = m->o->counts[flow];
-	int rc = 0;
-
-	for (uint64_t i = 0; i < n && !rc; i++)
-		rc = place_call(m, flow, (unsigned)i,
-				s->at + (cr_ns)((double)s->spread * (double)i /
-						(double)n));
 	return rc;
 }
 
@@ -346,11 +328,21 @@ int plan_make(struct plan *p, const struct campaign *c,
 	struct maker m = { .plan = &made, .o = o, .err = e };
 	int rc = 0;
 
-	for (unsigned f = 0; f < c->flow_count && !rc; f++)
-		if (!c->flows[f].party.side) /* b comes with a */
-			rc = c->flows[f].start.poisson.rates
-				     ? place_poisson(&m, f)
-				     : place_spread(&m, f);
+	for (unsigned f = 0; f < c->flow_count && !rc; f++) {
+		const struct campaign_start *s = &c->flows[f].start;
+		double n = (double)o->counts[f];
+
+		if (c->flows[f].party.side)
+			continue; /* b comes with a */
+		if (s->poisson.rates)
+			rc = place_poisson(&m, f);
+		else
+			for (uint64_t i = 0; i < o->counts[f] && !rc; i++)
+				rc = place_call(
+					&m, f, (unsigned)i,
+					s->at + (cr_ns)((double)s->spread *
+							(double)i / n));
+	}
 	if (!rc && !made.count)
 		rc = cr_fail(e, -EINVAL,
 			     "%s: no call sends a frame before the "
@@ -483,21 +475,9 @@ static void begin_party_digit(struct plan_stream *s)
 		(uint64_t)((length + s->flow->ptime - 1) / s->flow->ptime);
 }
 
-static void end_digit(struct plan_stream *s)
-{
-	const struct campaign_dtmf *d = &s->flow->party.dtmf;
-	struct plan_party *p = &s->party;
-	cr_ns begun = (cr_ns)p->digit_first * s->flow->ptime;
-
-	p->dialling = false;
-	p->digit++;
-	p->next_digit = d->digits[p->digit]
-				? begun + p->digit_length + d->interval
-				: CR_NEVER;
-}
-
 static unsigned say_digit(struct plan_stream *s, struct plan_packet *out)
 {
+	const struct campaign_dtmf *d = &s->flow->party.dtmf;
 	struct plan_party *p = &s->party;
 	uint64_t done = s->frame - p->digit_first + 1;
 	bool end = done == p->digit_frames;
@@ -516,8 +496,15 @@ static unsigned say_digit(struct plan_stream *s, struct plan_packet *out)
 		out[n++] = k;
 		k.marker = false;
 	} while (end && n < PARTY_PACKETS);
-	if (end)
-		end_digit(s);
+	if (end) {
+		p->dialling = false;
+		p->digit++;
+		p->next_digit =
+			d->digits[p->digit]
+				? (cr_ns)p->digit_first * s->flow->ptime +
+					  p->digit_length + d->interval
+				: CR_NEVER;
+	}
 	return n;
 }
 
@@ -535,19 +522,6 @@ static unsigned say_noise(struct plan_stream *s, struct plan_packet *out)
 				      s->flow->ptime);
 	*out = (struct plan_packet){ .kind = PLAN_NOISE, .frame = s->frame };
 	return 1;
-}
-
-/* What it sends in that frame in place of speech or silence. Returns how many
- * are in @out[PARTY_PACKETS]; 0: neither digit nor noise. */
-static unsigned party_says(struct plan_stream *s, struct plan_packet *out)
-{
-	if (!s->party.dialling && speaks_in(s) >= s->party.next_digit)
-		begin_party_digit(s);
-	if (s->party.dialling)
-		return say_digit(s, out);
-	if (s->pausing && s->flow->party.cn.given)
-		return say_noise(s, out);
-	return 0;
 }
 
 /*
@@ -667,12 +641,18 @@ static void put_speech_packet(struct plan_stream *s)
 static void put_party(struct plan_stream *s)
 {
 	struct plan_packet said[PARTY_PACKETS];
-	unsigned n;
+	unsigned n = 0;
 
 	if (s->flow->talk.spurt && s->frame == s->turn)
 		begin_spurt(s, !s->pausing);
 	s->marker |= party_changes(s);
-	n = party_says(s, said);
+	/* in place of speech or silence */
+	if (!s->party.dialling && speaks_in(s) >= s->party.next_digit)
+		begin_party_digit(s);
+	if (s->party.dialling)
+		n = say_digit(s, said);
+	else if (s->pausing && s->flow->party.cn.given)
+		n = say_noise(s, said);
 	for (unsigned i = 0; i < n; i++)
 		put_numbered(s, said[i]);
 	if (!n && !s->pausing)

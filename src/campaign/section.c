@@ -350,24 +350,21 @@ static const char *path_of(const struct spot *at, char *buf)
 	return buf;
 }
 
-static int bad_yaml(const struct reader *r)
-{
-	const yaml_parser_t *p = &r->parser;
-
-	if (p->error == YAML_MEMORY_ERROR)
-		return campaign_no_memory(r->file);
-	return campaign_fail(
-		r->file, (unsigned)p->problem_mark.line + 1, "not YAML: %s%s%s",
-		p->problem ? p->problem : "unreadable", p->context ? ", " : "",
-		p->context ? p->context : "");
-}
-
 static int next_event(struct reader *r)
 {
+	yaml_parser_t *p = &r->parser;
+
 	yaml_event_delete(&r->event);
 	memset(&r->event, 0, sizeof(r->event));
-	if (!yaml_parser_parse(&r->parser, &r->event))
-		return bad_yaml(r);
+	if (!yaml_parser_parse(p, &r->event)) {
+		if (p->error == YAML_MEMORY_ERROR)
+			return campaign_no_memory(r->file);
+		return campaign_fail(
+			r->file, (unsigned)p->problem_mark.line + 1,
+			"not YAML: %s%s%s",
+			p->problem ? p->problem : "unreadable",
+			p->context ? ", " : "", p->context ? p->context : "");
+	}
 	if (r->event.type == YAML_ALIAS_EVENT)
 		return campaign_fail(
 			r->file, line_of(r),
@@ -534,19 +531,6 @@ static int read_section(struct reader *r, struct section *s)
 	}
 }
 
-/* The end of the one document. */
-static int read_end(struct reader *r, const char *what)
-{
-	int rc = next_event(r); /* document end */
-
-	if (!rc)
-		rc = next_event(r);
-	if (!rc && r->event.type != YAML_STREAM_END_EVENT)
-		return campaign_fail(r->file, line_of(r),
-				     "a second document; a %s", what);
-	return rc;
-}
-
 /* Read the one document of @text, which is a value as read_key_value() takes
  * it, or (no @at->in) the file: the section @v->below. */
 static int read_document(const struct campaign_file *f, const char *text,
@@ -573,8 +557,13 @@ static int read_document(const struct campaign_file *f, const char *text,
 		rc = at->in ? read_key_value(&r, at, v)
 			    : read_section(&r, v->below);
 	if (!rc)
-		rc = read_end(&r, at->in ? "setting has one value"
-					 : "file has one campaign");
+		rc = next_event(&r); /* document end */
+	if (!rc)
+		rc = next_event(&r);
+	if (!rc && r.event.type != YAML_STREAM_END_EVENT)
+		rc = campaign_fail(f, line_of(&r), "a second document; a %s",
+				   at->in ? "setting has one value"
+					  : "file has one campaign");
 	yaml_event_delete(&r.event);
 	yaml_parser_delete(&r.parser);
 	return rc;

@@ -371,19 +371,6 @@ void converter_change(struct converter *con, const struct converter_config *to)
 
 /* --- requests --- */
 
-/* What can be told from the names alone. */
-static int check_names(struct conversion_cfg *cfg, struct cr_err *e)
-{
-	int err = audio_kind_of(cfg->in, &cfg->from.kind, e);
-
-	if (!err)
-		err = audio_kind_of(cfg->out, &cfg->to.kind, e);
-	if (!err && !strcmp(cfg->in, cfg->out))
-		err = cr_fail(e, -EINVAL, "%s: input and output are one file",
-			      cfg->in);
-	return err;
-}
-
 static int check_room(const struct converter *con, struct cr_err *e)
 {
 	unsigned active = con->count.waiting + con->count.running;
@@ -409,7 +396,12 @@ int converter_submit(struct converter *con, const struct conversion_cfg *cfg,
 
 	full.floor = con->cfg.floor;
 	if (!err)
-		err = check_names(&full, e);
+		err = audio_kind_of(full.in, &full.from.kind, e);
+	if (!err)
+		err = audio_kind_of(full.out, &full.to.kind, e);
+	if (!err && !strcmp(full.in, full.out))
+		err = cr_fail(e, -EINVAL, "%s: input and output are one file",
+			      full.in);
 	if (!err)
 		cv = conversion_new(&full);
 	if (!cv) {

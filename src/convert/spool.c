@@ -262,17 +262,6 @@ static int give_name(const struct spool *s, const struct temporary *t, int dir,
 	return 0;
 }
 
-/* O_PATH descriptors cannot be synced. */
-static int sync_folder(int dir)
-{
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err = fd < 0 || fsync(fd) ? -errno : 0;
-
-	if (fd >= 0)
-		(void)close(fd);
-	return err;
-}
-
 int spool_commit(const struct spool *s, uint32_t id, int fd, const char *name,
 		 bool overwrite, struct cr_err *e)
 {
@@ -285,8 +274,15 @@ int spool_commit(const struct spool *s, uint32_t id, int fd, const char *name,
 	err = fsync(fd) ? -errno : 0;
 	if (!err)
 		err = give_name(s, &t, dir, last, overwrite);
-	if (!err)
-		err = sync_folder(dir);
+	/* O_PATH descriptors cannot be synced */
+	if (!err) {
+		int folder =
+			openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		err = folder < 0 || fsync(folder) ? -errno : 0;
+		if (folder >= 0)
+			(void)close(folder);
+	}
 	(void)close(dir);
 	return err ? complain_spool(name, err, e) : 0;
 }

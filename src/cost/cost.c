@@ -266,17 +266,6 @@ static int run_rounds(struct bench *b, struct bench *later, struct cr_err *e)
 	return ret;
 }
 
-static void bench_fini(struct bench *b)
-{
-	for (unsigned i = 0; b->streams && i < b->nstreams; i++) {
-		b->codec->encoder_close(b->streams[i].enc);
-		b->codec->decoder_close(b->streams[i].dec);
-	}
-	free(b->streams);
-	times_fini(&b->enc);
-	times_fini(&b->dec);
-}
-
 static int bench_init(struct bench *b, struct cr_err *e)
 {
 	int ret = 0;
@@ -353,7 +342,13 @@ static int run_bench(struct bench *b, struct cost_pair *first,
 	}
 	times_fini(&again.enc);
 	times_fini(&again.dec);
-	bench_fini(b);
+	for (unsigned i = 0; b->streams && i < b->nstreams; i++) {
+		b->codec->encoder_close(b->streams[i].enc);
+		b->codec->decoder_close(b->streams[i].dec);
+	}
+	free(b->streams);
+	times_fini(&b->enc);
+	times_fini(&b->dec);
 	return ret;
 }
 
@@ -568,12 +563,6 @@ static double calls_per_core(const struct cost_result *r)
 	return (double)r->frame / (double)(r->cost.mean ? r->cost.mean : 1);
 }
 
-/* Cores for 12 million simultaneous calls: the weight of the thesis, 6.1. */
-static double thesis_weight(const struct cost_result *r)
-{
-	return weight_calls * (double)r->cost.mean / (double)r->frame;
-}
-
 /* Which of rates[] @rate is; the highest, if none. */
 static unsigned rank_of_rate(unsigned rate)
 {
@@ -775,19 +764,6 @@ size_t cost_lines(const struct cost_table *t)
 	return 2 * t->n + CONVERSIONS;
 }
 
-static struct cost_line conversion_line(const struct cost_table *t, size_t i)
-{
-	bool up = conversions[i].to > conversions[i].from;
-
-	return (struct cost_line){
-		.codec = "resample",
-		.mode = conversions[i].name,
-		.sample_rate = conversions[i].from,
-		.direction = up ? "up" : "down",
-		.result = &t->resampling[i],
-	};
-}
-
 /* Codecs, encoding before decoding, then resampling up and down. */
 static struct cost_line row_line(const struct cost_table *t, size_t i)
 {
@@ -795,8 +771,18 @@ static struct cost_line row_line(const struct cost_table *t, size_t i)
 	const struct cost_pair *stock = &r->stock;
 	bool second = i % 2;
 
-	if (i >= 2 * t->n)
-		return conversion_line(t, i - 2 * t->n);
+	if (i >= 2 * t->n) {
+		size_t k = i - 2 * t->n;
+		bool up = conversions[k].to > conversions[k].from;
+
+		return (struct cost_line){
+			.codec = "resample",
+			.mode = conversions[k].name,
+			.sample_rate = conversions[k].from,
+			.direction = up ? "up" : "down",
+			.result = &t->resampling[k],
+		};
+	}
 	return (struct cost_line){
 		.codec = r->codec->name,
 		.mode = r->codec->modes[r->mode].name,
@@ -814,6 +800,8 @@ struct cost_line cost_line(const struct cost_table *t, size_t i)
 	struct cost_line l = row_line(t, i);
 
 	l.calls_per_core = calls_per_core(l.result);
-	l.weight = thesis_weight(l.result);
+	/* cores for 12 million simultaneous calls: the thesis, 6.1 */
+	l.weight = weight_calls * (double)l.result->cost.mean /
+		   (double)l.result->frame;
 	return l;
 }

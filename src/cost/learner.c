@@ -53,21 +53,17 @@ static void fade_counts(struct cost_learner *l)
 	l->deviation *= keep;
 }
 
-static void add_cost(struct cost_learner *l, uint32_t ns)
-{
-	double off = ns - l->mean;
-
-	l->total += 1;
-	l->mean += off / l->total;
-	l->deviation += off * (ns - l->mean);
-	l->weight[cost_bucket_of(ns)] += 1;
-}
-
 void cost_learner_add(struct cost_learner *l, const uint32_t *ns, unsigned n)
 {
+	double off;
+
 	for (unsigned i = 0; i < n; i++) {
 		fade_counts(l);
-		add_cost(l, ns[i]);
+		off = ns[i] - l->mean;
+		l->total += 1;
+		l->mean += off / l->total;
+		l->deviation += off * (ns[i] - l->mean);
+		l->weight[cost_bucket_of(ns[i])] += 1;
 	}
 	l->frames += n;
 }

@@ -253,31 +253,28 @@ static void on_submitted(void *arg, const json_t *result, const json_t *error)
 		cancel_conversion(c);
 }
 
-static json_t *params_of(const struct conversions *v, int64_t i)
+void conversions_submit(struct conversions *v, struct rpc_client *rpc,
+			cr_ns now)
 {
 	const struct campaign_endpoint *endpoint = &v->asked->out;
 	const char *ending =
 		strcmp(endpoint->codec->name, "amr") ? "awb" : "amr";
 	char in[CONVERSION_NAME], out[CONVERSION_NAME];
-
-	return json_pack("{s:s,s:s,s:s,s:b}", "in",
-			 conversion_file(v, i, "wav", in), "out",
-			 conversion_file(v, i, ending, out), "mode",
-			 endpoint->codec->modes[endpoint->cfg.mode].name, "dtx",
-			 (int)endpoint->cfg.dtx);
-}
-
-void conversions_submit(struct conversions *v, struct rpc_client *rpc,
-			cr_ns now)
-{
 	int rc = 0;
 
 	v->rpc = rpc;
 	v->submitted = v->last = now;
 	for (int64_t i = 0; i < v->count && !rc; i++) {
 		v->item[i].state = ASKED;
-		rc = rpc_client_call(rpc, "convert.start", params_of(v, i),
-				     on_submitted, &v->item[i]);
+		rc = rpc_client_call(
+			rpc, "convert.start",
+			json_pack(
+				"{s:s,s:s,s:s,s:b}", "in",
+				conversion_file(v, i, "wav", in), "out",
+				conversion_file(v, i, ending, out), "mode",
+				endpoint->codec->modes[endpoint->cfg.mode].name,
+				"dtx", (int)endpoint->cfg.dtx),
+			on_submitted, &v->item[i]);
 	}
 	if (rc)
 		fail_conversions(v, rc, "convert.start cannot be sent");

@@ -112,17 +112,6 @@ static void write_amr(const struct dump *d, FILE *f)
 	}
 }
 
-static void write_g723(const struct dump *d, FILE *f)
-{
-	struct cr_frame frame;
-
-	for (uint64_t i = 0; i < d->count; i++)
-		if (read_frame(d, i, &frame))
-			(void)fwrite(frame.data, 1, frame.bytes, f);
-		else
-			(void)fputc(G723_UNTRANSMITTED, f);
-}
-
 /* What a listener makes of it: the decoder conceals lost frames; of PCM codecs
  * they are silence. */
 static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
@@ -152,36 +141,36 @@ static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
 	return 0;
 }
 
-static const char *ending_of(enum payload_kind kind)
+static int write_dump(const struct dump *d, bool decoded, const char *dir,
+		      const char *name, struct cr_err *e)
 {
 	static const char *const names[PAYLOAD_NKINDS] = {
 		[PAYLOAD_AMR] = "amr",
 		[PAYLOAD_AMR_WB] = "awb",
 		[PAYLOAD_G723] = "g723_1",
 	};
-
-	return names[kind] ? names[kind] : "wav";
-}
-
-static int write_dump(const struct dump *d, bool decoded, const char *dir,
-		      const char *name, struct cr_err *e)
-{
 	enum payload_kind kind = d->payload.kind;
 	char full[256];
+	struct cr_frame frame;
 	struct run_file file;
 	int rc, closed;
 
 	(void)snprintf(full, sizeof(full), "%s.%s", name,
-		       decoded ? "wav" : ending_of(kind));
+		       decoded || !names[kind] ? "wav" : names[kind]);
 	rc = run_file_open(&file, dir, full, e);
 	if (rc)
 		return rc;
 	if (!decoded && (kind == PAYLOAD_AMR || kind == PAYLOAD_AMR_WB))
 		write_amr(d, file.f);
-	else if (!decoded && kind == PAYLOAD_G723)
-		write_g723(d, file.f);
-	else
+	else if (decoded || kind != PAYLOAD_G723)
 		rc = write_wav(d, file.f, e);
+	else
+		for (uint64_t i = 0; i < d->count; i++)
+			if (read_frame(d, i, &frame))
+				(void)fwrite(frame.data, 1, frame.bytes,
+					     file.f);
+			else
+				(void)fputc(G723_UNTRANSMITTED, file.f);
 	closed = run_file_close(&file, rc ? NULL : e);
 	return rc ? rc : closed;
 }

@@ -93,16 +93,6 @@ void match_sent(struct match *m, uint64_t frame, cr_ns now)
 		m->times->frames[frame].sent = now;
 }
 
-static uint64_t extend_timestamp(struct match *m, uint32_t ts)
-{
-	int32_t step = (int32_t)(ts - m->cfg.ts_base - (uint32_t)m->ts_last);
-	uint64_t ext = m->ts_last + (uint64_t)(int64_t)step;
-
-	if (step > 0)
-		m->ts_last = ext;
-	return ext;
-}
-
 /* The input frame whose speech completes the output frame at @rtp_ticks. */
 static uint64_t input_frame(const struct match *m, uint64_t rtp_ticks)
 {
@@ -180,6 +170,7 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 {
 	enum rtp_arrival what;
 	uint64_t ts, out, frame;
+	int32_t step;
 	cr_ns sent;
 
 	if (m->cfg.learn && !m->learned && !learn_base(m, p)) {
@@ -187,7 +178,10 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 		return false;
 	}
 	what = rtp_source_update(&m->source, p->seq);
-	ts = extend_timestamp(m, p->ts);
+	step = (int32_t)(p->ts - m->cfg.ts_base - (uint32_t)m->ts_last);
+	ts = m->ts_last + (uint64_t)(int64_t)step; /* extended */
+	if (step > 0)
+		m->ts_last = ts;
 	/* where each packet sent brings one */
 	if (m->cfg.learn && rtp_ticks_in(m->cfg.in_frame, m->cfg.out_clock) ==
 				    (int64_t)m->cfg.out_ticks)

@@ -248,22 +248,10 @@ static json_t *feeder_json(const struct output *o)
 			 (json_int_t)r->drops);
 }
 
-/* What those who were called say of themselves. */
-static json_t *reported_json(const struct output *o)
-{
-	const struct session_result *r = o->result;
-	const struct session_cfg *cfg = o->cfg;
-
-	if (cfg->ng)
-		return json_pack("{s:s,s:s,s:O?}", "name",
-				 cfg->peer ? cfg->peer : cfg->ng, "ng", cfg->ng,
-				 "statistics", r->stats);
-	return json_pack("{s:O?,s:O?}", "hello", r->hello, "stats", r->stats);
-}
-
 json_t *output_json(const struct output *o)
 {
 	const struct session_result *r = o->result;
+	const struct session_cfg *cfg = o->cfg;
 	json_t *scheduler = json_object_get(r->stats, "scheduler");
 	/* what that did that it must not */
 	const json_t *fault = json_object_get(r->stats, "scheduler_faults");
@@ -296,7 +284,15 @@ json_t *output_json(const struct output *o)
 		run_put(j, "conversations", output_talks_json(r));
 	run_put(j, "expectations", verdicts_json(&o->verdicts));
 	run_put(j, "feeder", feeder_json(o));
-	run_put(j, o->cfg->ng ? "peer" : "daemon", reported_json(o));
+	if (cfg->ng)
+		run_put(j, "peer",
+			json_pack("{s:s,s:s,s:O?}", "name",
+				  cfg->peer ? cfg->peer : cfg->ng, "ng",
+				  cfg->ng, "statistics", r->stats));
+	else
+		run_put(j, "daemon",
+			json_pack("{s:O?,s:O?}", "hello", r->hello, "stats",
+				  r->stats));
 	return j;
 }
 
@@ -429,8 +425,8 @@ static struct dump *call_said(const struct output *o,
 	return d;
 }
 
-static int dump_source(const struct output *o, const struct feeder_call *c,
-		       const char *dir, struct cr_err *e)
+static int dump_call(const struct output *o, const struct feeder_call *c,
+		     const char *dir, struct cr_err *e)
 {
 	char name[96];
 	struct dump *source = call_said(o, c);
@@ -442,15 +438,6 @@ static int dump_source(const struct output *o, const struct feeder_call *c,
 		return cr_fail(e, -ENOMEM, "out of memory for %s", name);
 	rc = dump_write_speech(source, dir, name, e);
 	dump_free(source);
-	return rc;
-}
-
-static int dump_call(const struct output *o, const struct feeder_call *c,
-		     const char *dir, struct cr_err *e)
-{
-	char name[96];
-	int rc = dump_source(o, c, dir, e);
-
 	(void)snprintf(name, sizeof(name), "%s-%u", c->flow->name,
 		       c->plan->index);
 	if (!rc)

@@ -74,17 +74,6 @@ static void sift_call_down(struct pacer *p, size_t i)
 	p->heap[i] = c;
 }
 
-static void push_call(struct pacer *p, struct feeder_call *c)
-{
-	size_t i = p->count++;
-
-	while (i && sends_before(c, p->heap[(i - 1) / 2])) {
-		p->heap[i] = p->heap[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	p->heap[i] = c;
-}
-
 static bool is_silent(const struct feeder_call *c)
 {
 	return c->speakers &&
@@ -102,7 +91,12 @@ static void take_in(struct pacer *p, struct feeder_call *c, cr_ns now)
 {
 	while (plan_stream_next(&c->stream, &c->next)) {
 		if (c->next.at >= now) {
-			push_call(p, c);
+			size_t i = p->count++;
+
+			for (; i && sends_before(c, p->heap[(i - 1) / 2]);
+			     i = (i - 1) / 2)
+				p->heap[i] = p->heap[(i - 1) / 2];
+			p->heap[i] = c;
 			return;
 		}
 		if (is_silent(c))
@@ -126,22 +120,6 @@ static void read_inbox(struct pacer *p)
 	(void)pthread_mutex_unlock(&p->lock);
 }
 
-static void account_sent(struct pacer *p, const struct outgoing *o, cr_ns now)
-{
-	cr_ns behind = now - p->cfg.epoch - o->packet.at;
-
-	p->stats.late_max = cr_ns_max(p->stats.late_max, behind);
-	if (o->call->phone)
-		phone_count(o->call->phone, &o->packet);
-	if (o->packet.kind != PLAN_SPEECH)
-		return;
-	counter_add(&o->call->match->octets_sent, o->octets);
-	if (o->packet.copy)
-		counter_add(&o->call->match->copies, 1);
-	else
-		match_sent(o->call->match, o->packet.frame, now);
-}
-
 /* Frames count as sent before the kernel has them: the answer may be faster
  * than the return from the system call. */
 static void flush_outgoing(struct pacer *p)
@@ -151,8 +129,22 @@ static void flush_outgoing(struct pacer *p)
 
 	if (!n)
 		return;
-	for (unsigned i = 0; i < n; i++)
-		account_sent(p, &p->out[i], now);
+	for (unsigned i = 0; i < n; i++) {
+		const struct plan_packet *k = &p->out[i].packet;
+		struct feeder_call *c = p->out[i].call;
+
+		p->stats.late_max = cr_ns_max(p->stats.late_max,
+					      now - p->cfg.epoch - k->at);
+		if (c->phone)
+			phone_count(c->phone, k);
+		if (k->kind != PLAN_SPEECH)
+			continue;
+		counter_add(&c->match->octets_sent, p->out[i].octets);
+		if (k->copy)
+			counter_add(&c->match->copies, 1);
+		else
+			match_sent(c->match, k->frame, now);
+	}
 	burst_send(&p->burst);
 	for (unsigned i = 0; i < n; i++)
 		if (p->burst.packet[i].failed) {
@@ -164,21 +156,6 @@ static void flush_outgoing(struct pacer *p)
 	burst_clear(&p->burst);
 	p->stats.batches++;
 	p->stats.packets += n;
-}
-
-/* The first call of the heap goes on to its next packet or, all being sent,
- * leaves: its port may be closed then. */
-static void advance_first(struct pacer *p)
-{
-	struct feeder_call *c = p->heap[0];
-
-	if (!plan_stream_next(&c->stream, &c->next)) {
-		flush_outgoing(p);
-		finish_call(c);
-		p->heap[0] = p->heap[--p->count];
-	}
-	if (p->count)
-		sift_call_down(p, 0);
 }
 
 static void put_packet(struct pacer *p, struct feeder_call *c)
@@ -239,7 +216,14 @@ static void send_due_packets(struct pacer *p, cr_ns now)
 		} else {
 			put_packet(p, c);
 		}
-		advance_first(p);
+		/* a call that has sent all leaves: its port may be closed */
+		if (!plan_stream_next(&c->stream, &c->next)) {
+			flush_outgoing(p);
+			finish_call(c);
+			p->heap[0] = p->heap[--p->count];
+		}
+		if (p->count)
+			sift_call_down(p, 0);
 		if (burst_full(&p->burst))
 			flush_outgoing(p);
 	}

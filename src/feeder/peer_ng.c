@@ -140,22 +140,6 @@ unsigned peer_ng_pending(const struct peer_ng *p)
 
 /* --- answers --- */
 
-static void take_reply(struct peer_ng *p, const char *text, size_t bytes)
-{
-	struct question **link = &p->first;
-	struct ng_message m;
-	struct cr_err why = { "" };
-	int rc = ng_message_read(&m, text, bytes, &why);
-
-	while (*link && strcmp((*link)->cookie, m.cookie))
-		link = &(*link)->next;
-	if (*link && rc)
-		end_question(p, link, NULL, why.text);
-	else if (*link)
-		end_question(p, link, m.body, NULL);
-	ng_message_free(&m);
-}
-
 static void on_ng_readable(evutil_socket_t fd, short what, void *arg)
 {
 	static char text[NG_BYTES_MAX + 1];
@@ -163,8 +147,19 @@ static void on_ng_readable(evutil_socket_t fd, short what, void *arg)
 	ssize_t n;
 
 	(void)what;
-	while ((n = recv((int)fd, text, sizeof(text), MSG_DONTWAIT)) >= 0)
-		take_reply(p, text, (size_t)n);
+	while ((n = recv((int)fd, text, sizeof(text), MSG_DONTWAIT)) >= 0) {
+		struct question **link = &p->first;
+		struct ng_message m;
+		struct cr_err why = { "" };
+		int rc = ng_message_read(&m, text, (size_t)n, &why);
+
+		while (*link && strcmp((*link)->cookie, m.cookie))
+			link = &(*link)->next;
+		if (*link)
+			end_question(p, link, rc ? NULL : m.body,
+				     rc ? why.text : NULL);
+		ng_message_free(&m);
+	}
 	if (errno == ECONNREFUSED) {
 		/* nobody listens there: those who asked need not wait */
 		while (p->first && p->first->asked)
@@ -464,28 +459,10 @@ void peer_sdp_codec(char *text, size_t size,
 
 /* --- theirs --- */
 
-static int read_sdp_line(const struct sdp_line *line,
-			 const struct campaign_endpoint *endpoint,
-			 struct sockaddr_storage *at, unsigned *pt,
-			 struct cr_err *e)
-{
-	const struct sdp_format *f = line->formats;
-
-	if (!f || strcasecmp(f->name, endpoint->codec->rtp_name) ||
-	    f->rate != clock_of(endpoint))
-		return cr_fail(e, -EPROTO,
-			       "it settles on %.40s/%u where %s/%u is asked "
-			       "for: can it transcode that?",
-			       f ? f->name : "nothing", f ? f->rate : 0,
-			       endpoint->codec->rtp_name, clock_of(endpoint));
-	*at = line->rtp;
-	*pt = f->pt;
-	return 0;
-}
-
 int peer_sdp_read(const char *text, const struct campaign_endpoint *endpoint,
 		  struct sockaddr_storage *at, unsigned *pt, struct cr_err *e)
 {
+	const struct sdp_format *f;
 	struct cr_err why = { "" };
 	struct sdp *sdp;
 	int rc;
@@ -499,7 +476,20 @@ int peer_sdp_read(const char *text, const struct campaign_endpoint *endpoint,
 
 		if (!line->audio || line->refused || !line->rtp.ss_family)
 			continue;
-		rc = read_sdp_line(line, endpoint, at, pt, e);
+		f = line->formats;
+		if (!f || strcasecmp(f->name, endpoint->codec->rtp_name) ||
+		    f->rate != clock_of(endpoint)) {
+			rc = cr_fail(e, -EPROTO,
+				     "it settles on %.40s/%u where %s/%u is "
+				     "asked for: can it transcode that?",
+				     f ? f->name : "nothing", f ? f->rate : 0,
+				     endpoint->codec->rtp_name,
+				     clock_of(endpoint));
+		} else {
+			*at = line->rtp;
+			*pt = f->pt;
+			rc = 0;
+		}
 		break;
 	}
 	sdp_free(sdp);

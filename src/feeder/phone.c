@@ -156,20 +156,6 @@ void heard_init(struct heard *h, const struct heard_cfg *cfg)
 	*h = (struct heard){ .cfg = *cfg, .random = random_fork(cfg->seed, 7) };
 }
 
-/* What is relayed has the SSRC of who sent it: another one begins anew. */
-static void count_ssrc(struct heard *h, uint32_t ssrc)
-{
-	if (h->cfg.ssrc) {
-		h->count.wrong_ssrc += ssrc != h->cfg.ssrc;
-		return;
-	}
-	if (h->count.packets > 1 && ssrc != h->ssrc) {
-		rtp_source_again(&h->source);
-		h->speaking = false;
-	}
-	h->ssrc = ssrc;
-}
-
 /* False: it had come before. */
 static bool count_number(struct heard *h, const struct rtp_packet *p)
 {
@@ -226,21 +212,6 @@ static bool hear_speech(struct heard *h, const struct rtp_packet *p,
 	return true;
 }
 
-static void begin_digit(struct heard *h, const struct rtp_packet *p,
-			const struct telephone_event *e)
-{
-	if (h->ndigits == HEARD_DIGITS) {
-		h->count.more_digits++;
-		return;
-	}
-	/* what was said of this time has been said already */
-	h->count.in_digit += h->speaking && (int32_t)(h->ts - p->ts) >= 0;
-	h->digits[h->ndigits++] = (struct heard_digit){
-		.ts = p->ts,
-		.code = e->code,
-	};
-}
-
 static void hear_event(struct heard *h, const struct rtp_packet *p)
 {
 	struct heard_digit *d = NULL;
@@ -256,9 +227,15 @@ static void hear_event(struct heard *h, const struct rtp_packet *p)
 	for (unsigned i = h->ndigits; i-- > 0 && !d;)
 		if (h->digits[i].ts == p->ts && h->digits[i].code == e.code)
 			d = &h->digits[i];
-	if (!d) {
-		begin_digit(h, p, &e);
+	if (!d && h->ndigits == HEARD_DIGITS) {
+		h->count.more_digits++;
 		d = last_digit(h);
+	} else if (!d) {
+		/* speech of this time has come already */
+		h->count.in_digit +=
+			h->speaking && (int32_t)(h->ts - p->ts) >= 0;
+		d = &h->digits[h->ndigits++];
+		*d = (struct heard_digit){ .ts = p->ts, .code = e.code };
 	}
 	/* analyzer: there is one now, or there were too many before */
 	d->packets++;
@@ -275,7 +252,17 @@ bool heard_packet(struct heard *h, const struct rtp_packet *p, uint64_t *index)
 	if (h->cfg.deaf && random_chance(&h->random, h->cfg.deaf))
 		return false;
 	h->count.packets++;
-	count_ssrc(h, p->ssrc);
+	/* relayed packets have the SSRC of their sender: another one begins
+	 * anew */
+	if (h->cfg.ssrc) {
+		h->count.wrong_ssrc += p->ssrc != h->cfg.ssrc;
+	} else {
+		if (h->count.packets > 1 && p->ssrc != h->ssrc) {
+			rtp_source_again(&h->source);
+			h->speaking = false;
+		}
+		h->ssrc = p->ssrc;
+	}
 	if (!count_number(h, p))
 		return false;
 	if (p->pt == h->cfg.pt) {
@@ -458,18 +445,6 @@ static void judge_numbers(const struct balance_side *s, struct balance *b)
 		      gaps, explained);
 }
 
-static bool is_as_sent(const struct balance_side *s,
-		       const struct phone_digit *sent,
-		       const struct heard_digit *came)
-{
-	/* Of what was sent in a digit's clock, in the other's. */
-	uint32_t want = (uint32_t)((uint64_t)sent->duration * s->clock_out /
-				   s->phone->clock);
-
-	return came->ends && came->duration + 1 >= want &&
-	       came->duration <= want + 1;
-}
-
 /* What came is compared with what was sent, in order; a digit of which nothing
  * was left may be left out, and others may have been lost. */
 static void judge_digits(const struct balance_side *s, struct balance *b)
@@ -482,6 +457,7 @@ static void judge_digits(const struct balance_side *s, struct balance *b)
 		b->digits_sent += s->phone->digits[i].packets > 0;
 	for (unsigned i = 0; i < h->ndigits; i++) {
 		const struct heard_digit *came = &h->digits[i];
+		uint32_t want; /* duration in our clock */
 		char code = heard_digit_key(came);
 
 		while (digits[at] &&
@@ -494,7 +470,10 @@ static void judge_digits(const struct balance_side *s, struct balance *b)
 			      code, i + 1, digits);
 			return;
 		}
-		b->digits_right += is_as_sent(s, &s->phone->digits[at], came);
+		want = (uint32_t)((uint64_t)s->phone->digits[at].duration *
+				  s->clock_out / s->phone->clock);
+		b->digits_right += came->ends && came->duration + 1 >= want &&
+				   came->duration <= want + 1;
 		at++;
 	}
 }

@@ -256,23 +256,6 @@ static unsigned set_call_state(struct feeder_call *c,
 	return 2;
 }
 
-/* How answers to @c are compared with what was sent. */
-static struct match_cfg match_cfg_of(const struct feeder_call *c)
-{
-	const struct campaign_flow *f = c->flow;
-	const unsigned clock = rtp_clock_of(&f->out);
-
-	return (struct match_cfg){
-		.in_frame = f->ptime,
-		.out_clock = clock,
-		.out_ticks = (unsigned)(call_out_frame(f) * clock / CR_SEC),
-		.ts_base = c->ts_base,
-		.deadline = f->terms.deadline,
-		.dtx = f->out.cfg.dtx,
-		.learn = c->by_port,
-	};
-}
-
 /* What the other party of a conversation is to hear of @c. 0, -ENOMEM. */
 static int make_party_parts(struct feeder_call *c)
 {
@@ -299,7 +282,18 @@ static int make_party_parts(struct feeder_call *c)
 static int make_call_parts(struct session *s, struct feeder_call *c)
 {
 	const struct campaign_endpoint *out = &c->flow->out;
-	const struct match_cfg m = match_cfg_of(c);
+	const struct campaign_flow *f = c->flow;
+	const unsigned clock = rtp_clock_of(out);
+	/* how answers are compared with what was sent */
+	const struct match_cfg m = {
+		.in_frame = f->ptime,
+		.out_clock = clock,
+		.out_ticks = (unsigned)(call_out_frame(f) * clock / CR_SEC),
+		.ts_base = c->ts_base,
+		.deadline = f->terms.deadline,
+		.dtx = f->out.cfg.dtx,
+		.learn = c->by_port,
+	};
 
 	c->match = calloc(1, sizeof(*c->match));
 	if (!c->match)
@@ -321,7 +315,7 @@ static int make_call_parts(struct session *s, struct feeder_call *c)
 	    (s->cfg.dump_calls && c->plan->index >= s->cfg.dump_calls))
 		return 0;
 	c->dump =
-		dump_new(out, (unsigned)(call_out_frame(c->flow) *
+		dump_new(out, (unsigned)(call_out_frame(f) *
 					 campaign_endpoint_rate(out) / CR_SEC));
 	return c->dump ? 0 : -ENOMEM;
 }
@@ -479,15 +473,6 @@ static void start_call(struct session *s, struct feeder_call *c)
 	s->peer->start(s, c);
 }
 
-/* Has the pacer sent all of @c, and of its other direction? Pairs with the
- * release of pacer.c. */
-static bool is_through(const struct feeder_call *c)
-{
-	return atomic_load_explicit(&c->done, memory_order_acquire) &&
-	       (!c->talk || atomic_load_explicit(&talk_other(c)->done,
-						 memory_order_acquire));
-}
-
 /* Stop what is through, and go on with conversations. */
 static void go_on_with_calls(struct session *s, cr_ns now)
 {
@@ -502,8 +487,14 @@ static void go_on_with_calls(struct session *s, cr_ns now)
 		if (c->talk &&
 		    (c->state == CALL_ACTIVE || c->state == CALL_STOPPING))
 			s->peer->go_on(s, c->talk, now);
-		if (c->state != CALL_ACTIVE ||
-		    (!s->interrupted && !is_through(c)))
+		if (c->state != CALL_ACTIVE)
+			continue;
+		/* has the pacer sent all of it, and of its other direction?
+		 * Pairs with the release of pacer.c. */
+		if (!s->interrupted &&
+		    (!atomic_load_explicit(&c->done, memory_order_acquire) ||
+		     (c->talk && !atomic_load_explicit(&talk_other(c)->done,
+						       memory_order_acquire))))
 			continue;
 		if (!c->stop_at)
 			c->stop_at = now + SESSION_DRAIN;
@@ -515,20 +506,6 @@ static void go_on_with_calls(struct session *s, cr_ns now)
 }
 
 /* --- the course of a run --- */
-
-static void close_sources(struct session *s)
-{
-	for (unsigned f = 0; s->sources && f < s->cfg.campaign->flow_count;
-	     f++) {
-		bool shared = false;
-
-		for (unsigned k = 0; k < f; k++)
-			shared |= s->sources[k] == s->sources[f];
-		if (!shared)
-			source_close(s->sources[f]);
-	}
-	free(s->sources);
-}
 
 static void on_speakers(void *arg, cr_ns now, const char *line)
 {
@@ -551,26 +528,16 @@ static void on_wrong_speakers(void *arg, int err, const char *why)
 	session_fail(arg, err, "%s", why);
 }
 
-/* Whether there is memory for them. */
-static bool make_speakers(struct session *s)
-{
-	const struct speakers_cfg cfg = { .campaign = s->cfg.campaign,
-					  .fd = STDIN_FILENO,
-					  .set = on_speakers,
-					  .end = on_end,
-					  .failed = on_wrong_speakers,
-					  .arg = s };
-
-	if (!s->cfg.speakers)
-		return true;
-	s->speakers = speakers_new(&cfg);
-	return s->speakers != NULL;
-}
-
 static struct session *session_new(const struct session_cfg *cfg)
 {
 	struct session *s = calloc(1, sizeof(*s));
 	unsigned n = cfg->campaign->flow_count;
+	const struct speakers_cfg lines = { .campaign = cfg->campaign,
+					    .fd = STDIN_FILENO,
+					    .set = on_speakers,
+					    .end = on_end,
+					    .failed = on_wrong_speakers,
+					    .arg = s };
 
 	if (!s)
 		return NULL;
@@ -582,8 +549,10 @@ static struct session *session_new(const struct session_cfg *cfg)
 	s->counts = calloc(n, sizeof(*s->counts));
 	s->flows = calloc(n, sizeof(*s->flows));
 	s->total = calloc(1, sizeof(*s->total));
+	if (cfg->speakers)
+		s->speakers = speakers_new(&lines);
 	if (s->base && s->sources && s->counts && s->flows && s->total &&
-	    make_speakers(s))
+	    (!cfg->speakers || s->speakers))
 		return s;
 	session_close(s);
 	return NULL;
@@ -702,20 +671,6 @@ static void on_session_tick(evutil_socket_t fd, short what, void *arg)
 	if (!s->open && (s->interrupted || s->next_start == s->plan.count) &&
 	    (!s->conversions || conversions_over(s->conversions)))
 		(void)event_base_loopbreak(s->base);
-}
-
-static int add_session_events(struct session *s, struct cr_err *e)
-{
-	const struct timeval tick = { .tv_usec = TICK / CR_US };
-
-	s->tick = event_new(s->base, -1, EV_PERSIST, on_session_tick, s);
-	s->sigint = evsignal_new(s->base, SIGINT, on_interrupt, s);
-	s->sigterm = evsignal_new(s->base, SIGTERM, on_interrupt, s);
-	if (!s->tick || !s->sigint || !s->sigterm ||
-	    event_add(s->tick, &tick) || event_add(s->sigint, NULL) ||
-	    event_add(s->sigterm, NULL))
-		return cr_fail(e, -ENOMEM, "out of memory for events");
-	return s->speakers ? speakers_read(s->speakers, s->base, e) : 0;
 }
 
 static void free_events(struct session *s)
@@ -852,12 +807,23 @@ static void tally_merge(struct tally *to, const struct tally *from)
 
 int session_play(struct session *s, struct cr_err *e)
 {
+	const struct timeval tick = { .tv_usec = TICK / CR_US };
 	int rc = s->peer->begin(s, e);
 
 	if (!rc)
 		rc = start_media_threads(s, e);
-	if (!rc)
-		rc = add_session_events(s, e);
+	if (!rc) {
+		s->tick =
+			event_new(s->base, -1, EV_PERSIST, on_session_tick, s);
+		s->sigint = evsignal_new(s->base, SIGINT, on_interrupt, s);
+		s->sigterm = evsignal_new(s->base, SIGTERM, on_interrupt, s);
+		if (!s->tick || !s->sigint || !s->sigterm ||
+		    event_add(s->tick, &tick) || event_add(s->sigint, NULL) ||
+		    event_add(s->sigterm, NULL))
+			rc = cr_fail(e, -ENOMEM, "out of memory for events");
+	}
+	if (!rc && s->speakers)
+		rc = speakers_read(s->speakers, s->base, e);
 	if (!rc)
 		(void)event_base_dispatch(s->base);
 	free_events(s);
@@ -935,7 +901,16 @@ void session_close(struct session *s)
 	free_calls(s);
 	speakers_free(s->speakers);
 	plan_fini(&s->plan);
-	close_sources(s);
+	for (unsigned f = 0; s->sources && f < s->cfg.campaign->flow_count;
+	     f++) {
+		bool shared = false;
+
+		for (unsigned k = 0; k < f; k++)
+			shared |= s->sources[k] == s->sources[f];
+		if (!shared)
+			source_close(s->sources[f]);
+	}
+	free(s->sources);
 	json_decref(s->hello);
 	json_decref(s->stats);
 	free(s->counts);

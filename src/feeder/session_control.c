@@ -141,20 +141,6 @@ static int daemon_share_of(struct session *s, const struct campaign_flow *flow,
 	return probe_call(s, flow, share, e);
 }
 
-/* Does the daemon convert files at all? */
-static int check_spool(struct session *s, struct cr_err *e)
-{
-	json_t *stats = NULL;
-	int rc = session_ask(s, "stats", NULL, &stats, e);
-
-	if (!rc && !json_is_object(json_object_get(stats, "conversions")))
-		rc = cr_fail(e, -ENOTSUP,
-			     "conversions: the daemon was started without "
-			     "--spool, so it converts no files");
-	json_decref(stats);
-	return rc;
-}
-
 static int greet_daemon(struct session *s, struct cr_err *e)
 {
 	const char *key = s->cfg.key && *s->cfg.key ? s->cfg.key : NULL;
@@ -166,6 +152,7 @@ static int greet_daemon(struct session *s, struct cr_err *e)
 					 .up = on_up,
 					 .down = on_down,
 					 .notified = on_notified };
+	json_t *stats = NULL;
 	int rc = rpc_client_open(&s->rpc, &cfg, e);
 
 	if (!rc)
@@ -173,7 +160,16 @@ static int greet_daemon(struct session *s, struct cr_err *e)
 				 json_pack("{s:s, s:s*}", "client",
 					   "codec-feeder", "key", key),
 				 &s->hello, e);
-	return !rc && s->conversions ? check_spool(s, e) : rc;
+	if (rc || !s->conversions)
+		return rc;
+	/* does the daemon convert files at all? */
+	rc = session_ask(s, "stats", NULL, &stats, e);
+	if (!rc && !json_is_object(json_object_get(stats, "conversions")))
+		rc = cr_fail(e, -ENOTSUP,
+			     "conversions: the daemon was started without "
+			     "--spool, so it converts no files");
+	json_decref(stats);
+	return rc;
 }
 
 static int start_daemon_trace(struct session *s, struct cr_err *e)

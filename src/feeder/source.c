@@ -14,32 +14,29 @@
 
 #define MAX_PATTERNS 256u /* what the loader of campaigns lets through */
 
-/* Where an input is: relative names are meant from the campaign's folder. */
-static char *resolve_input(const char *base, const char *name)
-{
-	const char *slash = strrchr(base, '/');
-	size_t n = slash && name[0] != '/' ? (size_t)(slash - base) + 1 : 0;
-	char *path = malloc(n + strlen(name) + 1);
-
-	if (!path)
-		return NULL;
-	memcpy(path, base, n);
-	memcpy(path + n, name, strlen(name) + 1);
-	return path;
-}
-
 int recordings_open(struct speech_corpus **corpus, const char *base,
 		    const struct campaign_texts *input, unsigned rate,
 		    struct cr_err *e)
 {
 	const char *patterns[MAX_PATTERNS + 1] = { NULL };
+	/* relative names are meant from the campaign's folder */
+	const char *slash = strrchr(base, '/');
+	size_t folder = slash ? (size_t)(slash - base) + 1 : 0;
 	unsigned n = 0;
 	int rc = 0;
 
 	for (; n < input->count && n < MAX_PATTERNS && !rc; n++) {
-		patterns[n] = resolve_input(base, input->item[n]);
-		if (!patterns[n])
+		const char *name = input->item[n];
+		size_t at = slash && name[0] != '/' ? folder : 0;
+		char *path = malloc(at + strlen(name) + 1);
+
+		patterns[n] = path;
+		if (!path) {
 			rc = cr_fail(e, -ENOMEM, "out of memory");
+			break;
+		}
+		memcpy(path, base, at);
+		memcpy(path + at, name, strlen(name) + 1);
 	}
 	if (!rc)
 		rc = speech_open(corpus, rate, n ? patterns : NULL, e);
@@ -75,21 +72,6 @@ int source_payload_cfg(const struct campaign_endpoint *endpoint,
 	out->octet_align = endpoint->octet_align;
 	if (endpoint->cfg.sample_rate)
 		out->sample_rate = endpoint->cfg.sample_rate;
-	return 0;
-}
-
-static int size_pool(struct source *s, const struct encoder *enc,
-		     const struct source_cfg *cfg, struct cr_err *e)
-{
-	s->slot = enc->endpoint->codec->any_length
-			  ? (size_t)enc->samples * 2
-			  : payload_max_bytes(&enc->payload);
-	s->in = segments_of(cfg->flow, cfg->duration);
-	s->pool = calloc(s->in.count, s->slot * s->in.frames);
-	s->bytes =
-		calloc((size_t)s->in.count * s->in.frames, sizeof(*s->bytes));
-	if (!s->pool || !s->bytes)
-		return cr_fail(e, -ENOMEM, "out of memory for speech");
 	return 0;
 }
 
@@ -166,8 +148,14 @@ int source_open(struct source **out, const struct source_cfg *cfg,
 		return cr_fail(e, -ENOMEM, "out of memory for speech");
 	rc = recordings_open(&enc.corpus, cfg->base, &f->input,
 			     campaign_endpoint_rate(&f->in), e);
-	if (!rc)
-		rc = size_pool(s, &enc, cfg, e);
+	s->slot = f->in.codec->any_length ? (size_t)enc.samples * 2
+					  : payload_max_bytes(&enc.payload);
+	s->in = segments_of(f, cfg->duration);
+	s->pool = calloc(s->in.count, s->slot * s->in.frames);
+	s->bytes =
+		calloc((size_t)s->in.count * s->in.frames, sizeof(*s->bytes));
+	if (!rc && (!s->pool || !s->bytes))
+		rc = cr_fail(e, -ENOMEM, "out of memory for speech");
 	for (unsigned i = 0; i < s->in.count && !rc; i++) {
 		rc = encode_segment(s, &enc, i, e);
 		if (!rc && cfg->progress)

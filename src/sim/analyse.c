@@ -99,19 +99,6 @@ static int take_flows(struct analysis *a, struct cr_err *e)
 	return 0;
 }
 
-static void set_budgets(struct analysis *a)
-{
-	double factor = (double)a->opts.budget / 1e6;
-
-	if (!a->opts.budget) {
-		(void)hsb_budgets(&a->system, (double)a->opts.epsilon / 1e6);
-		return;
-	}
-	for (size_t i = 0; i < a->system.nsoft; i++)
-		a->soft[i].budget =
-			fmin(a->soft[i].mean * factor, a->soft[i].period);
-}
-
 int analysis_make(struct analysis *a, const struct campaign *c,
 		  const struct campaign_platform *p, const struct sim_models *m,
 		  const char *options, struct cr_err *e)
@@ -133,7 +120,12 @@ int analysis_make(struct analysis *a, const struct campaign *c,
 	rc = take_flows(a, e);
 	if (rc)
 		return rc;
-	set_budgets(a);
+	if (!a->opts.budget)
+		(void)hsb_budgets(&a->system, (double)a->opts.epsilon / 1e6);
+	for (size_t i = 0; a->opts.budget && i < a->system.nsoft; i++)
+		a->soft[i].budget =
+			fmin(a->soft[i].mean * ((double)a->opts.budget / 1e6),
+			     a->soft[i].period);
 	a->report = hsb_analyse(&a->system);
 	return 0;
 }

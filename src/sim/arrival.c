@@ -142,23 +142,6 @@ void arrival_send(struct arrival *a, struct envelope *e)
 	a->envelope = e;
 }
 
-/* What is lost never comes. Digits and noise are no work for codecs. Copies are
- * for a jitter buffer only: without one they are no jobs. */
-static bool next_packet(struct arrival *a, struct arrival_job *out)
-{
-	struct plan_packet k;
-
-	do {
-		if (!plan_stream_next(a->stream, &k))
-			return false;
-	} while (k.lost || k.kind != PLAN_SPEECH ||
-		 (k.copy && !a->flow->buffer.kind));
-	*out = (struct arrival_job){ .at = k.at,
-				     .frame = k.frame,
-				     .seq = k.nth };
-	return true;
-}
-
 static cr_ns snap_to_grid(const struct arrival *a)
 {
 	return a->start + (cr_ns)a->next * a->flow->ptime;
@@ -238,10 +221,22 @@ static cr_ns time_of_next(struct arrival *a)
 bool arrival_next(struct arrival *a, struct arrival_job *out)
 {
 	const bool trace = a->kind == ARRIVAL_TRACE;
+	struct plan_packet k;
 	cr_ns at;
 
-	if (a->kind == ARRIVAL_PLAN)
-		return next_packet(a, out);
+	/* Lost packets never come. Digits and noise are no work for codecs.
+	 * Copies are for a jitter buffer only: without one they are no jobs. */
+	while (a->kind == ARRIVAL_PLAN) {
+		if (!plan_stream_next(a->stream, &k))
+			return false;
+		if (k.lost || k.kind != PLAN_SPEECH ||
+		    (k.copy && !a->flow->buffer.kind))
+			continue;
+		*out = (struct arrival_job){ .at = k.at,
+					     .frame = k.frame,
+					     .seq = k.nth };
+		return true;
+	}
 	if (a->next == a->jobs || a->closed == CR_NEVER)
 		return false;
 	at = cr_ns_max(time_of_next(a), a->last);
@@ -312,21 +307,16 @@ static struct cr_contract envelope_contract(const struct campaign_flow *f)
 	};
 }
 
-/* A cost that is bounded by the campaign is declared by that; of others
- * schedulers have the estimate alone. */
-static cr_ns largest_of(const struct campaign_flow *f)
-{
-	if (f->terms.contract.worst)
-		return f->terms.contract.worst;
-	return f->cost.max < CAMPAIGN_COST_MAX ? f->cost.max : 0;
-}
-
 static struct cr_contract flow_contract(const struct campaign_flow *f)
 {
 	const struct release_cfg r = declared_release(f);
 	struct cr_contract c = contract_promise(&f->terms.contract, &r);
 
-	c.largest = largest_of(f);
+	/* a cost that is bounded by the campaign is declared by that; of others
+	 * schedulers have the estimate alone */
+	c.largest = f->terms.contract.worst;
+	if (!c.largest && f->cost.max < CAMPAIGN_COST_MAX)
+		c.largest = f->cost.max;
 	if (f->terms.contract.rate_ppm)
 		return c;
 	if (f->arrival.kind == ARRIVAL_ENVELOPE)

@@ -66,53 +66,38 @@ static bool parse_line(char *line, cr_ns *value, int64_t *times)
 	return !count || !strtok_r(NULL, " \t\r", &rest);
 }
 
-static int add_line(struct cost_values *v, const char *path, unsigned n,
-		    char *line, struct cr_err *e)
-{
-	int64_t times;
-	cr_ns value;
-	int rc;
-
-	if (!parse_line(line, &value, &times))
-		return cr_fail(e, -EINVAL,
-			       "%s:%u: needs a cost and a count, such as '70us "
-			       "120'",
-			       path, n);
-	rc = times ? cost_values_add(v, value, (uint64_t)times) : 0;
-	return rc ? cr_fail(e, rc, "%s:%u: %s", path, n, strerror(-rc)) : 0;
-}
-
-static int read_lines(struct cost_values *v, const char *path, FILE *f,
-		      struct cr_err *e)
-{
-	char *line = NULL;
-	size_t room = 0;
-	int rc = 0;
-
-	for (unsigned n = 1; !rc && getline(&line, &room, f) >= 0; n++)
-		rc = add_line(v, path, n, line, e);
-	free(line);
-	if (rc)
-		return rc;
-	if (!feof(f))
-		return cr_fail(e, -EIO, "%s: cannot be read: %s", path,
-			       strerror(errno));
-	if (!v->count)
-		return cr_fail(e, -ENODATA, "%s: no costs in it", path);
-	return 0;
-}
-
 /* Read lines "COST [COUNT]", as "70us 120"; '#' begins a comment. 0, or
  * -errno with @e, which names file and line. */
 static int cost_values_read(struct cost_values *v, const char *path,
 			    struct cr_err *e)
 {
 	FILE *f = fopen(path, "r");
-	int rc;
+	char *line = NULL;
+	size_t room = 0;
+	int rc = 0;
 
 	if (!f)
 		return cr_fail(e, -errno, "%s: %s", path, strerror(errno));
-	rc = read_lines(v, path, f, e);
+	for (unsigned n = 1; !rc && getline(&line, &room, f) >= 0; n++) {
+		int64_t times;
+		cr_ns value;
+
+		if (!parse_line(line, &value, &times))
+			rc = cr_fail(e, -EINVAL,
+				     "%s:%u: needs a cost and a count, such as "
+				     "'70us 120'",
+				     path, n);
+		else if (times &&
+			 (rc = cost_values_add(v, value, (uint64_t)times)))
+			(void)cr_fail(e, rc, "%s:%u: %s", path, n,
+				      strerror(-rc));
+	}
+	free(line);
+	if (!rc && !feof(f))
+		rc = cr_fail(e, -EIO, "%s: cannot be read: %s", path,
+			     strerror(errno));
+	else if (!rc && !v->count)
+		rc = cr_fail(e, -ENODATA, "%s: no costs in it", path);
 	(void)fclose(f);
 	return rc;
 }
@@ -353,27 +338,13 @@ static struct cr_cost summarize_costs(cr_ns *cost, size_t n)
 	return out;
 }
 
-/* Up to SAMPLE jobs all over the trace that were worked on; 1 at least. */
-static size_t sample_replay(const struct cost_model *m, cr_ns *cost)
-{
-	const struct replay *r = &m->replay;
-	size_t n = r->njobs < SAMPLE ? r->njobs : SAMPLE, used = 0;
-
-	cost[0] = bound_cost(m, 1);
-	for (size_t i = 0; i < n; i++) {
-		cr_ns c = r->job[i * r->njobs / n].cost;
-
-		if (c)
-			cost[used++] = bound_cost(m, c);
-	}
-	return used ? used : 1;
-}
-
 /* What is declared to schedulers of the costs: of a sample. */
 static void estimate_cost(struct cost_model *m)
 {
 	static cr_ns cost[SAMPLE];
 	struct cost_source s = { .random = { 1 } };
+	const struct replay *r = &m->replay;
+	size_t n = r->njobs && r->njobs < SAMPLE ? r->njobs : SAMPLE, used = 0;
 
 	if (m->endless || m->cfg->kind == COST_CONSTANT) {
 		/* an endless job has no right to any share */
@@ -381,13 +352,17 @@ static void estimate_cost(struct cost_model *m)
 		m->estimate.p99 = m->estimate.mean;
 		return;
 	}
-	if (m->replay.njobs) {
-		m->estimate = summarize_costs(cost, sample_replay(m, cost));
-		return;
+	/* of a trace: jobs all over it that were worked on; 1 at least */
+	for (size_t i = 0; i < n; i++) {
+		if (!r->njobs)
+			cost[used++] = cost_model_draw(m, &s);
+		else if (r->job[i * r->njobs / n].cost)
+			cost[used++] =
+				bound_cost(m, r->job[i * r->njobs / n].cost);
 	}
-	for (size_t i = 0; i < SAMPLE; i++)
-		cost[i] = cost_model_draw(m, &s);
-	m->estimate = summarize_costs(cost, SAMPLE);
+	if (!used)
+		cost[used++] = bound_cost(m, 1);
+	m->estimate = summarize_costs(cost, used);
 }
 
 const char *cost_model_path(char *buf, size_t size, const char *base,

@@ -105,16 +105,6 @@ static void take_event(struct event_queue *q, uint32_t owner)
 	skip_holes(q, &q->run[run]);
 }
 
-static void put_event(struct event_queue *q, struct event e, cr_ns now)
-{
-	unsigned i = 0;
-
-	while (i < q->nruns && q->run[i].period != e.at - now)
-		i++;
-	if (i == q->nruns || !append_to_run(q, &q->run[i], e))
-		rise_event(q, q->heaped++, e);
-}
-
 /* What nearly always happens: the first of a run comes again a period later,
  * behind all others there. False: it is something else, and nothing changed. */
 static bool go_round(struct event_queue *q, struct event e, cr_ns now)
@@ -152,12 +142,17 @@ void event_queue_set(struct event_queue *q, uint32_t owner, cr_ns at, cr_ns now)
 {
 	const struct event e = { .at = at, .owner = owner };
 	struct event_run *r = q->run;
+	unsigned i = 0;
 
 	if (!go_round(q, e, now)) {
 		if (q->place[owner])
 			take_event(q, owner);
-		if (at != CR_NEVER)
-			put_event(q, e, now);
+		if (at != CR_NEVER) {
+			while (i < q->nruns && q->run[i].period != at - now)
+				i++;
+			if (i == q->nruns || !append_to_run(q, &q->run[i], e))
+				rise_event(q, q->heaped++, e);
+		}
 	}
 	/* mostly all have one period */
 	if (q->nruns != 1 || q->heaped || r->head == r->behind) {

@@ -58,34 +58,26 @@ static void *work_in(void *arg)
 	return NULL;
 }
 
-/* With all signals blocked, which the threads inherit. */
-static int start_threads(struct pool *p, unsigned n)
-{
-	sigset_t all, before;
-	int rc = 0;
-
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_BLOCK, &all, &before);
-	while (p->nthreads < n && !rc) {
-		rc = -pthread_create(&p->thread[p->nthreads], NULL, work_in, p);
-		p->nthreads += !rc;
-	}
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc;
-}
-
 int pool_open(struct pool **out, unsigned threads)
 {
 	struct pool *p =
 		calloc(1, sizeof(*p) + (threads - 1) * sizeof(p->thread[0]));
-	int rc;
+	sigset_t all, before;
+	int rc = 0;
 
 	if (!p)
 		return -ENOMEM;
 	(void)pthread_mutex_init(&p->lock, NULL);
 	(void)pthread_cond_init(&p->begin, NULL);
 	(void)pthread_cond_init(&p->end, NULL);
-	rc = start_threads(p, threads - 1);
+	/* with all signals blocked, which the threads inherit */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_BLOCK, &all, &before);
+	while (p->nthreads < threads - 1 && !rc) {
+		rc = -pthread_create(&p->thread[p->nthreads], NULL, work_in, p);
+		p->nthreads += !rc;
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc) {
 		pool_close(p);
 		return rc;

@@ -28,18 +28,6 @@ static uint64_t packets_waiting(const struct receiver *r, cr_ns at)
 	return n < r->in ? n : r->in;
 }
 
-/* What comes at the very moment when the last one is done is seen before the
- * receiver sleeps. */
-static void wake_receiver(struct receiver *r, cr_ns at)
-{
-	if (r->in && at <= r->idle)
-		return;
-	r->idle = at + r->cfg.wake;
-	r->in = 0;
-	r->stats.wakes++;
-	r->stats.busy += r->cfg.wake;
-}
-
 cr_ns receiver_take(struct receiver *r, cr_ns at)
 {
 	uint64_t before = packets_waiting(r, at);
@@ -49,7 +37,14 @@ cr_ns receiver_take(struct receiver *r, cr_ns at)
 		s->dropped++;
 		return CR_NEVER;
 	}
-	wake_receiver(r, at);
+	/* a packet that comes at the very moment when the last one is done is
+	 * seen before the receiver sleeps */
+	if (!r->in || at > r->idle) {
+		r->idle = at + r->cfg.wake;
+		r->in = 0;
+		s->wakes++;
+		s->busy += r->cfg.wake;
+	}
 	s->packets++;
 	s->wait += r->idle - at;
 	s->wait_max = cr_ns_max(s->wait_max, r->idle - at);
@@ -229,25 +224,22 @@ static void run_lane(void *arg, unsigned i)
 	}
 }
 
-/* What waited in an inbox before has its time already. */
-static void tell_run_queues(struct lane *l, struct sim *sim)
-{
-	for (uint32_t i = 0; i < l->nwoken; i++) {
-		struct sim_call *c = l->call[l->woken[i]];
-
-		sim_arrive_at(sim, &c->st, workload_due(c));
-	}
-	l->nwoken = 0;
-}
-
 int receivers_run(struct receivers *rs, struct sim *sim, cr_ns until)
 {
 	rs->until = until;
 	sim_share_out(sim, rs->count, run_lane, rs);
 	for (unsigned i = 0; i < rs->count; i++) {
-		if (rs->lane[i].failed)
+		struct lane *l = &rs->lane[i];
+
+		if (l->failed)
 			return -ENOMEM;
-		tell_run_queues(&rs->lane[i], sim);
+		/* packets that waited in an inbox before have their times */
+		for (uint32_t k = 0; k < l->nwoken; k++) {
+			struct sim_call *c = l->call[l->woken[k]];
+
+			sim_arrive_at(sim, &c->st, workload_due(c));
+		}
+		l->nwoken = 0;
 	}
 	return 0;
 }

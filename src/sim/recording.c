@@ -156,18 +156,6 @@ static int read_block(struct recording *r, const json_t *block, cr_ns warm_up,
 	return 0;
 }
 
-/* What was at work is known from the trace's notes, and is compared but where
- * blocks.json says it. */
-static int copy_stretches(struct recording *r, struct cr_err *e)
-{
-	r->worked = calloc(r->nstretches, sizeof(*r->worked));
-	if (!r->worked)
-		return recording_no_memory(e);
-	memcpy(r->worked, r->stretch, r->nstretches * sizeof(*r->worked));
-	r->nworked = r->nstretches;
-	return 0;
-}
-
 static void count_from_begin(const struct recording *r,
 			     struct recording_stretch *s, unsigned n)
 {
@@ -205,17 +193,6 @@ static int read_blocks(struct recording *r, const char *dir, struct cr_err *e)
 	return rc;
 }
 
-/* The path of the trace; true: it is in the folder @path. */
-static bool find_trace(struct recording *r, const char *path)
-{
-	struct stat is;
-	bool folder = !stat(path, &is) && S_ISDIR(is.st_mode);
-
-	(void)snprintf(r->path, sizeof(r->path), folder ? "%s/trace.bin" : "%s",
-		       path);
-	return folder;
-}
-
 static int check_workers(struct reading *g, struct cr_err *e)
 {
 	struct recording *r = g->r;
@@ -245,10 +222,13 @@ static int read_all(struct reading *g, const char *path, struct cr_err *e)
 	struct recording *r = g->r;
 	const struct replay_listener l = { read_recording_header, read_other,
 					   g };
-	bool folder = find_trace(r, path);
+	struct stat is;
+	bool folder = !stat(path, &is) && S_ISDIR(is.st_mode);
 	struct recording_stretch *first;
 	int rc = add_stretch(r, "", 0, e);
 
+	(void)snprintf(r->path, sizeof(r->path), folder ? "%s/trace.bin" : "%s",
+		       path);
 	if (!rc)
 		rc = replay_read(&r->replay, r->path, &l, e);
 	if (!rc)
@@ -259,8 +239,14 @@ static int read_all(struct reading *g, const char *path, struct cr_err *e)
 	(void)snprintf(
 		first->scheduler, sizeof(first->scheduler), "%s",
 		header_text(g, "options", header_text(g, "scheduler", "")));
-	rc = copy_stretches(r, e);
-	if (!rc && folder)
+	/* the schedulers at work are known from the trace's notes, and are
+	 * compared but where blocks.json says it */
+	r->worked = calloc(r->nstretches, sizeof(*r->worked));
+	if (!r->worked)
+		return recording_no_memory(e);
+	memcpy(r->worked, r->stretch, r->nstretches * sizeof(*r->worked));
+	r->nworked = r->nstretches;
+	if (folder)
 		rc = read_blocks(r, path, e);
 	count_from_begin(r, r->stretch, r->nstretches);
 	count_from_begin(r, r->worked, r->nworked);
@@ -429,15 +415,6 @@ static cr_ns period_of(const struct cr_trace_call *c)
 	return c->cls == CR_BE ? 20 * CR_MS : cr_ns_max(c->rel_deadline, CR_US);
 }
 
-static cr_ns recording_duration(const struct recording *r)
-{
-	cr_ns last = 0;
-
-	for (size_t i = 0; i < r->replay.njobs; i++)
-		last = cr_ns_max(last, r->replay.job[i].at);
-	return last + DRAIN;
-}
-
 static void put_platform(const struct reading *g, FILE *f)
 {
 	int64_t workers = g->r->workers;
@@ -446,11 +423,14 @@ static void put_platform(const struct reading *g, FILE *f)
 	int64_t age = header_number(g, "max_age_ns", g->r->imported ? 0 : -1);
 	int64_t wait = header_number(g, "shed_wait_ns", 0);
 	const char *shed = header_text(g, "shed", "age");
+	cr_ns last = 0;
 
+	for (size_t i = 0; i < g->r->replay.njobs; i++)
+		last = cr_ns_max(last, g->r->replay.job[i].at);
 	(void)fprintf(f,
 		      "duration: %" PRId64 "ns\nplatform:\n  cpus: %" PRId64
 		      "\n  run-queues: %" PRId64 "\n",
-		      recording_duration(g->r), workers,
+		      last + DRAIN, workers,
 		      per_rq ? (workers + per_rq - 1) / per_rq : 1);
 	if (g->own_overheads && g->r->overheads.context)
 		(void)fprintf(f, "  overhead: {context: %" PRId64 "ns}\n",
@@ -650,28 +630,21 @@ static int find_time(struct reading *g, struct cr_err *e)
 	return worker_time_find(g->r, &t, e);
 }
 
-static int open_steps(struct reading *g, const char *path, struct cr_err *e)
+int recording_open(struct recording *r, const char *path,
+		   const struct recording_terms *t, struct cr_err *e)
 {
 	int (*const step[])(struct reading *, struct cr_err *) = {
 		match_calls,   find_flows,    group_calls,
 		find_time,     list_switches, list_schedulers,
 		make_campaign, make_plan,     make_models,
 	};
-	int rc = read_all(g, path, e);
-
-	for (unsigned i = 0; i < sizeof(step) / sizeof(*step) && !rc; i++)
-		rc = step[i](g, e);
-	return rc;
-}
-
-int recording_open(struct recording *r, const char *path,
-		   const struct recording_terms *t, struct cr_err *e)
-{
 	struct reading g = { .r = r, .terms = t };
 	int rc;
 
 	*r = (struct recording){ 0 };
-	rc = open_steps(&g, path, e);
+	rc = read_all(&g, path, e);
+	for (unsigned i = 0; i < sizeof(step) / sizeof(*step) && !rc; i++)
+		rc = step[i](&g, e);
 	json_decref(g.header);
 	free(g.record);
 	r->flow = g.flow;

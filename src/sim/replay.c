@@ -143,24 +143,22 @@ static void shift_stamp(cr_ns *t, cr_ns by)
 	*t = *t ? *t - by : CR_NEVER;
 }
 
-static void shift_times(struct replay_job *j, cr_ns by)
-{
-	j->at -= by;
-	shift_stamp(&j->release, by);
-	shift_stamp(&j->pick, by);
-	shift_stamp(&j->end, by);
-	shift_stamp(&j->sent, by);
-	if (j->deadline != CR_NEVER)
-		shift_stamp(&j->deadline, by);
-}
-
 static int arrange_jobs(struct replay *r)
 {
 	r->begin = CR_NEVER;
 	for (size_t i = 0; i < r->njobs; i++)
 		r->begin = cr_ns_min(r->begin, r->job[i].at);
-	for (size_t i = 0; i < r->njobs; i++)
-		shift_times(&r->job[i], r->begin);
+	for (size_t i = 0; i < r->njobs; i++) {
+		struct replay_job *j = &r->job[i];
+
+		j->at -= r->begin;
+		shift_stamp(&j->release, r->begin);
+		shift_stamp(&j->pick, r->begin);
+		shift_stamp(&j->end, r->begin);
+		shift_stamp(&j->sent, r->begin);
+		if (j->deadline != CR_NEVER)
+			shift_stamp(&j->deadline, r->begin);
+	}
 	qsort(r->job, r->njobs, sizeof(*r->job), by_call);
 	if (number_calls(r))
 		return -ENOMEM;

@@ -271,21 +271,17 @@ static void preempt_displaced(struct sim *s, struct sim_rq *q)
 
 /* --- dispatching --- */
 
-/* Wait for the lock, and hold it: how long that takes from now on. */
-static cr_ns hold_lock(struct sim_rq *q, cr_ns hold)
-{
-	q->unlocked = cr_ns_max(q->unlocked, q->now) + hold;
-	return q->unlocked - q->now;
-}
-
 /* What the machine takes before @t goes on on cpu[@cpu]. */
 static cr_ns charge_overhead(struct sim *s, struct sim_rq *q, unsigned cpu,
 			     struct sim_task *t)
 {
 	const struct sim_overhead *o = &s->cfg.overhead;
 	struct sim_cpu *c = &q->cpu[cpu];
-	cr_ns sum = o->decision + t->pending + hold_lock(q, o->lock);
+	cr_ns sum = o->decision + t->pending;
 
+	/* wait for the lock, and hold it */
+	q->unlocked = cr_ns_max(q->unlocked, q->now) + o->lock;
+	sum += q->unlocked - q->now;
 	t->pending = 0;
 	c->stats.picks++;
 	if (c->last != t || c->last_id != t->core.task.id) {
@@ -421,25 +417,22 @@ void sim_arrive_at(struct sim *s, struct sim_task *t, cr_ns at)
 	event_queue_set(&q->arrivals, t->slot, at, q->now);
 }
 
-static void run_rq(struct sim *s, struct sim_rq *q)
-{
-	cr_ns next;
-
-	while ((next = sim_next(q)) < s->until) {
-		q->now = cr_ns_max(next, q->now);
-		sim_instant(s, q);
-	}
-	q->now = s->until;
-}
-
 /* The run queues of part @part. */
 static void run_part(void *arg, unsigned part)
 {
 	struct sim *s = arg;
 	unsigned i = (part * s->nrq + s->nparts - 1) / s->nparts;
 
-	for (; i < s->nrq && s->rq[i].part == part; i++)
-		run_rq(s, &s->rq[i]);
+	for (; i < s->nrq && s->rq[i].part == part; i++) {
+		struct sim_rq *q = &s->rq[i];
+		cr_ns next;
+
+		while ((next = sim_next(q)) < s->until) {
+			q->now = cr_ns_max(next, q->now);
+			sim_instant(s, q);
+		}
+		q->now = s->until;
+	}
 }
 
 void sim_run(struct sim *s, cr_ns until)
@@ -595,13 +588,6 @@ static void steal_for_idle(struct sim *s, struct sim_rq *q, cr_ns now)
 	event_queue_set(&s->next, (uint32_t)(q - s->rq), sim_next(q), 0);
 }
 
-static void share_work(struct sim *s, cr_ns now)
-{
-	for (unsigned i = 0; i < s->nrq && something_waits(s); i++)
-		if (cpus_any(&s->rq[i].idle))
-			steal_for_idle(s, &s->rq[i], now);
-}
-
 /* Run all run queues up to s->until as one, idle CPUs stealing. */
 static void sim_run_jointly(struct sim *s)
 {
@@ -618,7 +604,9 @@ static void sim_run_jointly(struct sim *s)
 			sim_instant(s, q);
 			event_queue_set(&s->next, i, sim_next(q), 0);
 		}
-		share_work(s, now);
+		for (unsigned i = 0; i < s->nrq && something_waits(s); i++)
+			if (cpus_any(&s->rq[i].idle))
+				steal_for_idle(s, &s->rq[i], now);
 	}
 	for (uint32_t i = 0; i < s->nrq; i++)
 		s->rq[i].now = s->until;
@@ -652,17 +640,6 @@ static void *alloc_lines(size_t size)
 	if (p)
 		memset(p, 0, size);
 	return p;
-}
-
-/* Parts are runs of neighbours, all of about the same length. Where a policy
- * steals, nothing can be run apart. */
-static void share_out_parts(struct sim *s)
-{
-	s->nparts = s->nrq < PARTS ? s->nrq : PARTS;
-	if (sim_steals(s))
-		s->nparts = 1;
-	for (unsigned i = 0; i < s->nrq; i++)
-		s->rq[i].part = i * s->nparts / s->nrq;
 }
 
 static int rq_init(struct sim *s, unsigned i, cr_ns now)
@@ -704,35 +681,33 @@ static int open_core(struct sim *s, struct cr_err *e)
 	event_queue_init(&s->next);
 	if (!rc)
 		rc = event_queue_grow(&s->next, s->nrq);
-	if (!rc)
-		share_out_parts(s);
 	if (rc)
 		return cr_fail(e, rc, "out of memory for the simulator");
+	/* Parts are runs of neighbours, all of about the same length. Where a
+	 * policy steals, nothing can be run apart. */
+	s->nparts = sim_steals(s) ? 1 : s->nrq < PARTS ? s->nrq : PARTS;
+	for (unsigned i = 0; i < s->nrq; i++)
+		s->rq[i].part = i * s->nparts / s->nrq;
 	rc = pool_open(&s->pool, threads < s->nparts ? threads : s->nparts);
 	return rc ? cr_fail(e, rc, "%u threads: %s", threads, strerror(-rc))
 		  : 0;
-}
-
-/* A multiple of four: the last one again. */
-static void set_lines(struct sim *s, uint64_t lines)
-{
-	for (uint64_t left = lines; left; left &= left - 1)
-		s->line[s->nlines++] = (uint16_t)(64 * __builtin_ctzll(left));
-	for (; s->nlines % 4; s->nlines++)
-		s->line[s->nlines] = s->line[s->nlines - 1];
 }
 
 int sim_open(struct sim **out, const struct sim_config *cfg, cr_ns now,
 	     struct cr_err *e)
 {
 	struct sim *s = calloc(1, sizeof(*s));
+	uint64_t left;
 	int rc;
 
 	if (!s)
 		return cr_fail(e, -ENOMEM, "out of memory");
 	s->cfg = *cfg;
 	s->cfg.core.preemptible = cfg->preempt != SIM_FRAME;
-	set_lines(s, OWN_LINES | cfg->client.lines);
+	for (left = OWN_LINES | cfg->client.lines; left; left &= left - 1)
+		s->line[s->nlines++] = (uint16_t)(64 * __builtin_ctzll(left));
+	for (; s->nlines % 4; s->nlines++) /* fours: the last one again */
+		s->line[s->nlines] = s->line[s->nlines - 1];
 	s->now = now;
 	rc = open_core(s, e);
 	if (rc)

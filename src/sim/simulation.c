@@ -17,18 +17,6 @@
 #include "sim/receivers.h"
 #include "sim/workload.h"
 
-static int allocate_models(struct sim_models *m, const struct campaign *c,
-			   struct cr_err *e)
-{
-	m->costs = calloc(c->flow_count, sizeof(*m->costs));
-	m->replays = calloc(c->flow_count, sizeof(*m->replays));
-	m->voices = calloc(c->flow_count, sizeof(*m->voices));
-	m->counts = calloc(c->flow_count, sizeof(*m->counts));
-	if (!m->costs || !m->replays || !m->voices || !m->counts)
-		return cr_fail(e, -ENOMEM, "out of memory");
-	return 0;
-}
-
 static int open_model_files(struct sim_models *m, const struct campaign *c,
 			    const struct sim_terms *terms, struct cr_err *e)
 {
@@ -55,11 +43,16 @@ static int open_model_files(struct sim_models *m, const struct campaign *c,
 int sim_models_open(struct sim_models *m, const struct campaign *c,
 		    const struct sim_terms *terms, struct cr_err *e)
 {
-	int rc = allocate_models(m, c, e);
 	double *share;
+	int rc;
 
-	if (!rc)
-		rc = open_model_files(m, c, terms, e);
+	m->costs = calloc(c->flow_count, sizeof(*m->costs));
+	m->replays = calloc(c->flow_count, sizeof(*m->replays));
+	m->voices = calloc(c->flow_count, sizeof(*m->voices));
+	m->counts = calloc(c->flow_count, sizeof(*m->counts));
+	if (!m->costs || !m->replays || !m->voices || !m->counts)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	rc = open_model_files(m, c, terms, e);
 	if (rc)
 		return rc;
 	/* Calls of each flow: what load means follows from the cost. */
@@ -152,26 +145,16 @@ static void leave_calls(struct simulation *s, cr_ns now)
 
 /* --- joining --- */
 
-static void refuse_sim_call(struct simulation *s, size_t i, int code,
-			    const struct cr_verdict *v)
-{
-	struct simulation_result *r = s->result;
-
-	r->flows[s->cfg->plan->calls[i].flow].refused++;
-	if (!r->refusal[0])
-		core_refusal(sim_core(s->sim), code, v, r->refusal,
-			     sizeof(r->refusal));
-}
-
 /* Calls that begin before @until. 0 or -ENOMEM. */
 static int join_calls(struct simulation *s, cr_ns until)
 {
 	const struct plan *p = s->cfg->plan;
+	struct simulation_result *r = s->result;
 	struct cr_verdict v = { 0 };
 
 	for (; s->joined < p->count; s->joined++) {
 		const struct plan_call *c = &p->calls[s->joined];
-		struct flow_stats *stats = &s->result->flows[c->flow];
+		struct flow_stats *stats = &r->flows[c->flow];
 		int rc;
 
 		if (c->start >= until)
@@ -182,10 +165,11 @@ static int join_calls(struct simulation *s, cr_ns until)
 				    PLAN_CALL_ID(p, s->joined), &v);
 		if (rc == -ENOMEM)
 			return rc;
-		if (rc)
-			refuse_sim_call(s, s->joined, rc, &v);
-		else
-			stats->admitted++;
+		stats->admitted += !rc;
+		stats->refused += rc != 0;
+		if (rc && !r->refusal[0])
+			core_refusal(sim_core(s->sim), rc, &v, r->refusal,
+				     sizeof(r->refusal));
 	}
 	return 0;
 }
@@ -262,31 +246,23 @@ static bool meet_fault(struct simulation *s)
 	return s->cfg->stand_in;
 }
 
-/* 0, or an error with @e: the new scheduler cannot serve what is there. */
-static int switch_schedulers(struct simulation *s, cr_ns now, struct cr_err *e)
-{
-	const struct simulation_switch *to = s->cfg->switches;
-	int rc = 0;
-
-	for (; !rc && s->switched < s->cfg->nswitches &&
-	       to[s->switched].at <= now;
-	     s->switched++)
-		rc = sim_switch(s->sim, to[s->switched].ops,
-				to[s->switched].opts, e);
-	return rc;
-}
-
 /* What ends at the very end of the campaign still counts: time goes on for
  * one ns more, in which nothing arrives. */
 static int play_campaign(struct simulation *s, struct cr_err *e)
 {
+	const struct simulation_switch *to = s->cfg->switches;
 	cr_ns end = s->cfg->duration, now = 0;
 	int rc = 0;
 
 	while (now < end && !rc && report_sim_progress(s, now) &&
 	       (!s->w.fault.count || meet_fault(s))) {
 		leave_calls(s, now);
-		rc = switch_schedulers(s, now, e);
+		/* a scheduler that cannot serve what is there ends the run */
+		for (; !rc && s->switched < s->cfg->nswitches &&
+		       to[s->switched].at <= now;
+		     s->switched++)
+			rc = sim_switch(s->sim, to[s->switched].ops,
+					to[s->switched].opts, e);
 		if (rc)
 			break;
 		rc = join_calls(s, cr_ns_min(now + STEP, end));
@@ -323,13 +299,6 @@ static void conclude_simulation(struct simulation *s)
 		r->receiver[i] = receivers_stats(s->w.receivers, i, r->end);
 }
 
-static cr_ns max_age_of(const struct campaign_platform *p)
-{
-	if (p->max_age == CAMPAIGN_AGE_AUTO)
-		return CORE_AGE_AUTO;
-	return p->max_age == CR_NEVER ? 0 : p->max_age;
-}
-
 static bool is_plugin(const struct cr_sched_ops *ops)
 {
 	for (unsigned i = 0; cr_schedulers[i]; i++)
@@ -360,7 +329,10 @@ static struct sim_config config_of(struct simulation *s)
 	};
 
 	for (unsigned c = 0; c < CR_NCLASSES; c++)
-		cfg.core.max_age[c] = max_age_of(p);
+		cfg.core.max_age[c] = p->max_age == CAMPAIGN_AGE_AUTO
+					      ? CORE_AGE_AUTO
+				      : p->max_age == CR_NEVER ? 0
+							       : p->max_age;
 	return cfg;
 }
 
@@ -401,19 +373,10 @@ static int allocate_simulation(struct simulation *s)
 	return 0;
 }
 
-static int open_receivers(struct simulation *s)
-{
-	const struct campaign_receivers *p = &s->cfg->platform.receivers;
-
-	if (!p->count)
-		return 0;
-	s->result->nreceivers = (unsigned)p->count;
-	return receivers_open(&s->w.receivers, p, s->cfg->plan->count);
-}
-
 static int open_simulation(struct simulation *s, struct cr_err *e)
 {
 	const struct plan *p = s->cfg->plan;
+	const struct campaign_receivers *rx = &s->cfg->platform.receivers;
 	struct sim_config cfg = config_of(s);
 	int rc = sim_open(&s->sim, &cfg, 0, e);
 
@@ -422,8 +385,9 @@ static int open_simulation(struct simulation *s, struct cr_err *e)
 	s->result->ncpu = cfg.core.ncpu;
 	s->w = (struct workload){ .cfg = s->cfg,
 				  .fault_lock = PTHREAD_MUTEX_INITIALIZER };
+	s->result->nreceivers = (unsigned)rx->count;
 	if (workload_open(&s->w, s->sim) || allocate_simulation(s) ||
-	    open_receivers(s))
+	    (rx->count && receivers_open(&s->w.receivers, rx, p->count)))
 		return cr_fail(e, -ENOMEM, "out of memory for %zu calls",
 			       p->count);
 	return 0;

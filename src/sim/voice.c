@@ -55,27 +55,12 @@ static int open_corpus(struct voice_model *m, const struct voice_cfg *cfg,
 	return rc;
 }
 
-/* At 8 kHz: that of PCMU and PCMA. */
-static size_t samples_of_packet(const struct campaign_flow *f)
-{
-	cr_ns n = f->ptime * (cr_ns)RATE / CR_SEC;
-
-	return n < 1 ? 1 : n < SAMPLES_MAX ? (size_t)n : SAMPLES_MAX;
-}
-
-static uint8_t level_of_pcm(const int16_t *pcm, size_t n)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += (uint64_t)((int32_t)pcm[i] * pcm[i]);
-	return importance_of_square(sum / n);
-}
-
 static void rate_segment(struct voice_model *m, unsigned i)
 {
 	uint8_t *levels = m->levels + (size_t)i * m->in.frames;
-	size_t n = samples_of_packet(m->flow);
+	/* at 8 kHz: that of PCMU and PCMA */
+	cr_ns samples = m->flow->ptime * (cr_ns)RATE / CR_SEC;
+	size_t n = (size_t)cr_ns_min(cr_ns_max(samples, 1), SAMPLES_MAX);
 	bool turns = m->flow->voice.kind == VOICE_TURNS;
 	struct speech_talker t;
 	struct speech_reader r;
@@ -87,25 +72,16 @@ static void rate_segment(struct voice_model *m, unsigned i)
 		speech_reader_init(&r, m->corpus, m->seed, i);
 	for (unsigned k = 0; k < m->in.frames; k++) {
 		int16_t pcm[SAMPLES_MAX];
+		uint64_t sum = 0;
 
 		if (turns)
 			speech_talker_read(&t, pcm, n);
 		else
 			speech_read(&r, pcm, n);
-		levels[k] = level_of_pcm(pcm, n);
+		for (size_t s = 0; s < n; s++)
+			sum += (uint64_t)((int32_t)pcm[s] * pcm[s]);
+		levels[k] = importance_of_square(sum / n);
 	}
-}
-
-/* The feeder's segments (feeder/source.c). */
-static int rate_speech(struct voice_model *m, cr_ns duration, struct cr_err *e)
-{
-	m->in = segments_of(m->flow, duration);
-	m->levels = malloc((size_t)m->in.count * m->in.frames);
-	if (!m->levels)
-		return cr_fail(e, -ENOMEM, "out of memory");
-	for (unsigned i = 0; i < m->in.count; i++)
-		rate_segment(m, i);
-	return 0;
 }
 
 int voice_model_open(struct voice_model *m, const struct voice_cfg *cfg,
@@ -120,9 +96,16 @@ int voice_model_open(struct voice_model *m, const struct voice_cfg *cfg,
 	m->flow = cfg->flow;
 	if (kind == VOICE_RECORDINGS || kind == VOICE_TURNS)
 		rc = open_corpus(m, cfg, e);
-	if (!rc && m->corpus)
-		rc = rate_speech(m, cfg->duration, e);
-	return rc;
+	if (rc || !m->corpus)
+		return rc;
+	/* the feeder's segments (feeder/source.c) */
+	m->in = segments_of(m->flow, cfg->duration);
+	m->levels = malloc((size_t)m->in.count * m->in.frames);
+	if (!m->levels)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	for (unsigned i = 0; i < m->in.count; i++)
+		rate_segment(m, i);
+	return 0;
 }
 
 void voice_model_close(struct voice_model *m)

@@ -244,14 +244,6 @@ static cr_ns waited_since(const struct finding *g,
 	return first;
 }
 
-/* What turn @i was charged: the record of its worker's next one has that. */
-static cr_ns charged_for(const struct finding *g, size_t i)
-{
-	return i + 1 < g->nturns && g->turn[i + 1]->worker == g->turn[i]->worker
-		       ? g->turn[i + 1]->charged
-		       : 0;
-}
-
 /* The turns: how long each held its worker, and how long that had to wake up
  * before. It does not sleep before what it has gathered is sent. */
 static void measure_turns(struct finding *g)
@@ -279,7 +271,11 @@ static void measure_turns(struct finding *g)
 	for (size_t i = 0; i < g->nturns; i++) {
 		struct replay_job *j = g->turn[i];
 
-		j->charged = charged_for(g, i);
+		/* the record of its worker's next turn has the charge */
+		j->charged =
+			i + 1 < g->nturns && g->turn[i + 1]->worker == j->worker
+				? g->turn[i + 1]->charged
+				: 0;
 		j->cost =
 			cr_ns_max(j->cost, cr_ns_max(j->codec + 1, j->charged));
 		j->held = j->cost;

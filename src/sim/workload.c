@@ -35,32 +35,28 @@ void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from)
  * have not.
  */
 
-static int make_record_room(struct workload_part *p)
-{
-	size_t room = p->room ? 2 * p->room : 256;
-	union cr_trace_record *record;
-
-	if (p->records < p->room)
-		return 0;
-	record = realloc(p->record, room * sizeof(*record));
-	if (!record)
-		return -ENOMEM;
-	p->record = record;
-	p->room = room;
-	return 0;
-}
-
 /* Trace @r: at once, or when the workload_run() under way has ended. The
  * thread that serves @p. */
 static void workload_trace(struct workload_part *p,
 			   const union cr_trace_record *r)
 {
-	if (!p->w->running)
+	size_t room = p->room ? 2 * p->room : 256;
+	union cr_trace_record *record;
+
+	if (!p->w->running) {
 		trace_file_put(p->w->cfg->trace, r);
-	else if (make_record_room(p))
-		p->failed = true;
-	else
-		p->record[p->records++] = *r;
+		return;
+	}
+	if (p->records == p->room) {
+		record = realloc(p->record, room * sizeof(*record));
+		if (!record) {
+			p->failed = true;
+			return;
+		}
+		p->record = record;
+		p->room = room;
+	}
+	p->record[p->records++] = *r;
 }
 
 /* In a trace, 0 means never. */
@@ -90,20 +86,15 @@ static void put_record(struct sim_call *c, const struct cr_job *job,
 	workload_trace(c->part, &record);
 }
 
-/* Of a turn that was recorded as a whole, its codecs' part. */
-static cr_ns codec_part_of(const struct sim_call *c, const struct cr_job *job)
-{
-	if (!c->part->w->cfg->replayed)
-		return c->total;
-	return cr_ns_min(c->arrival.replay[job->seq].codec, c->total);
-}
-
 /* @job of @c ended at @now on engine CPU @cpu. */
 static void call_trace_done(struct sim_call *c, const struct cr_job *job,
 			    unsigned cpu, cr_ns now)
 {
-	cr_ns first = c->st.first;
+	cr_ns first = c->st.first, codec = c->total;
 
+	/* of a turn that was recorded as a whole, its codecs' part */
+	if (c->part->w->cfg->replayed)
+		codec = cr_ns_min(c->arrival.replay[job->seq].codec, codec);
 	put_record(c, job,
 		   (struct cr_trace_job){
 			   .outcome = CR_OUT_DONE,
@@ -116,8 +107,7 @@ static void call_trace_done(struct sim_call *c, const struct cr_job *job,
 			   /* it is sent before a recorded turn ends */
 			   .away = cr_ns_max(now - first - job->ran, 0),
 			   .buffered_ns = (uint32_t)c->waited,
-			   .codec_ns = (uint32_t)cr_ns_min(
-				   codec_part_of(c, job), UINT32_MAX),
+			   .codec_ns = (uint32_t)cr_ns_min(codec, UINT32_MAX),
 		   });
 }
 
@@ -690,18 +680,6 @@ struct sim_client workload_client(struct workload *w)
 
 /* --- a call's life --- */
 
-static void fill_sim_task(struct sim_call *c, uint32_t id)
-{
-	const struct campaign_flow *f = c->flow;
-	const struct core_terms declared = declare(f, c->cost);
-	struct cr_task *t = &c->st.core.task;
-
-	t->id = id;
-	t->period = f->ptime;
-	core_set_terms(t, &declared);
-	memset(&t->cpus, 0xff, sizeof(t->cpus));
-}
-
 /* What is dropped takes no logical time from what is served. */
 static int set_up_release(struct sim_call *c)
 {
@@ -745,6 +723,8 @@ static int set_up_call(struct sim_call *c, const struct workload *w,
 		       uint32_t id)
 {
 	const struct campaign_flow *f = c->flow;
+	const struct core_terms declared = declare(f, c->cost);
+	struct cr_task *t = &c->st.core.task;
 	cr_ns samples = f->ptime / (125 * CR_US);
 	int rc;
 
@@ -761,7 +741,10 @@ static int set_up_call(struct sim_call *c, const struct workload *w,
 			      c->plan->start);
 		arrival_send(&c->arrival, &c->model->envelope);
 	}
-	fill_sim_task(c, id);
+	t->id = id;
+	t->period = f->ptime;
+	core_set_terms(t, &declared);
+	memset(&t->cpus, 0xff, sizeof(t->cpus));
 	rc = set_up_release(c);
 	if (!rc)
 		rc = set_up_voice(c, w);
@@ -796,27 +779,13 @@ int workload_begin(struct workload *w, struct sim_call *c,
 	return 0;
 }
 
-/* What the receiver has not done with when the call ends. */
-static void leave_receiver(struct sim_call *c, cr_ns now)
-{
-	const struct backlog_entry *e;
-
-	receivers_leave(c->part->w->receivers, c);
-	while ((e = backlog_head(c->inbox))) {
-		if (receivers_dropped(e))
-			count_unreceived(c, e, CR_OUT_UNRECEIVED, e->arrival);
-		else
-			count_unreceived(c, e, CR_OUT_CANCELLED, now);
-		backlog_drop(c->inbox);
-	}
-}
-
 void workload_end(struct sim_call *c)
 {
 	bool running = c->st.core.task.state == CR_RUNNING;
 	bool begun = c->st.started;
 	struct cr_job job = c->st.core.task.job;
 	struct sim *sim = c->part->w->sim;
+	const struct backlog_entry *e;
 
 	/* sheds what waits, and a job that was interrupted */
 	sim_abandon(sim, &c->st);
@@ -825,8 +794,16 @@ void workload_end(struct sim_call *c)
 	if (running)
 		outcome_undone(c, &job, c->waited, CR_OUT_CANCELLED,
 			       sim_now(sim));
+	/* what the receiver has not done with */
 	if (c->inbox)
-		leave_receiver(c, sim_now(sim));
+		receivers_leave(c->part->w->receivers, c);
+	while (c->inbox && (e = backlog_head(c->inbox))) {
+		if (receivers_dropped(e))
+			count_unreceived(c, e, CR_OUT_UNRECEIVED, e->arrival);
+		else
+			count_unreceived(c, e, CR_OUT_CANCELLED, sim_now(sim));
+		backlog_drop(c->inbox);
+	}
 	c->here = false;
 	if (c->buffer)
 		jitter_reset(c->buffer);

@@ -369,22 +369,6 @@ static int load_one(struct speech_corpus *corpus, const struct find_file *file,
 	return clip->path ? 0 : cr_fail(e, -ENOMEM, "speech: out of memory");
 }
 
-/* A default that is not installed is no error while another one is. */
-static int find_defaults(struct find_list *list, unsigned rate,
-			 struct cr_err *e)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults); i++) {
-		if (defaults[i].rate != recorded_rate(rate))
-			continue;
-		ret = find_add(list, defaults[i].path, e);
-		if (ret && ret != -ENOENT)
-			return ret;
-	}
-	return 0;
-}
-
 static int nothing_found(unsigned rate, const char *const *patterns,
 			 struct cr_err *e)
 {
@@ -425,8 +409,14 @@ int speech_open(struct speech_corpus **corpus, unsigned rate,
 	if (!c)
 		return cr_fail(e, -ENOMEM, "speech: out of memory");
 	c->rate = rate;
-	if (!patterns)
-		ret = find_defaults(&list, rate, e);
+	for (size_t i = 0;
+	     !patterns && !ret && i < sizeof(defaults) / sizeof(*defaults);
+	     i++) {
+		if (defaults[i].rate == recorded_rate(rate))
+			ret = find_add(&list, defaults[i].path, e);
+		/* no error while another one is installed */
+		ret = ret == -ENOENT ? 0 : ret;
+	}
 	for (size_t i = 0; patterns && !ret && patterns[i]; i++)
 		ret = find_add(&list, patterns[i], e);
 	find_sort(&list);
@@ -561,29 +551,17 @@ static int32_t draw_noise(struct speech_talker *t)
 	return (int32_t)(sum * t->rms / (37837 * 256));
 }
 
-static int16_t mix_samples(int32_t a, int32_t b)
-{
-	int32_t sum = a + b;
-
-	return (int16_t)(sum > INT16_MAX   ? INT16_MAX
-			 : sum < INT16_MIN ? INT16_MIN
-					   : sum);
-}
-
-static uint64_t blocks_of(struct speech_talker *t, const struct speech_span *s)
-{
-	uint64_t least = (uint64_t)(s->least / BLOCK_NS);
-	uint64_t more = (uint64_t)(s->most / BLOCK_NS) - least;
-	uint64_t n = least + splitmix64(&t->random) % (more + 1);
-
-	return n ? n : 1;
-}
-
 static void begin_spurt_turn(struct speech_talker *t)
 {
+	const struct speech_span *s =
+		t->talking ? &t->turns->pause : &t->turns->spurt;
+	uint64_t least = (uint64_t)(s->least / BLOCK_NS);
+	uint64_t more = (uint64_t)(s->most / BLOCK_NS) - least;
+
 	t->talking = !t->talking;
-	t->left =
-		blocks_of(t, t->talking ? &t->turns->spurt : &t->turns->pause);
+	t->left = least + splitmix64(&t->random) % (more + 1);
+	if (!t->left)
+		t->left = 1;
 	t->first = true;
 }
 
@@ -625,8 +603,13 @@ static void fill_block(struct speech_talker *t)
 		fade_block(t, true);
 	if (!t->left)
 		fade_block(t, false);
-	for (unsigned i = 0; i < t->size; i++)
-		t->block[i] = mix_samples(t->block[i], draw_noise(t));
+	for (unsigned i = 0; i < t->size; i++) {
+		int32_t sum = t->block[i] + draw_noise(t);
+
+		t->block[i] = (int16_t)(sum > INT16_MAX	  ? INT16_MAX
+					: sum < INT16_MIN ? INT16_MIN
+							  : sum);
+	}
 	t->first = false;
 	t->pos = 0;
 }

@@ -94,15 +94,6 @@ static int take_data(const struct chunk *c, struct wav_info *info,
 	return 0;
 }
 
-static int take_format(const struct image *im, const struct chunk *c,
-		       struct wav_info *info, struct cr_err *e)
-{
-	if (c->size < FMT_BYTES || c->room < FMT_BYTES ||
-	    im->have - c->offset < FMT_BYTES)
-		return cr_fail(e, -EINVAL, "fmt chunk too short");
-	return check_format(im->data + c->offset, &info->sample_rate, e);
-}
-
 int wav_parse_head(const uint8_t *data, size_t have, uint64_t size,
 		   struct wav_info *info, struct cr_err *e)
 {
@@ -117,7 +108,12 @@ int wav_parse_head(const uint8_t *data, size_t have, uint64_t size,
 		return cr_fail(e, -EINVAL, "not a RIFF/WAVE file");
 	while (next_chunk(&im, &at, &c)) {
 		if (!memcmp(c.tag, "fmt ", 4)) {
-			ret = take_format(&im, &c, &found, e);
+			if (c.size < FMT_BYTES || c.room < FMT_BYTES ||
+			    have - c.offset < FMT_BYTES)
+				return cr_fail(e, -EINVAL,
+					       "fmt chunk too short");
+			ret = check_format(data + c.offset, &found.sample_rate,
+					   e);
 			if (ret)
 				return ret;
 		} else if (!memcmp(c.tag, "data", 4)) {

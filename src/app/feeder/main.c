@@ -538,16 +538,6 @@ static int write_out(const struct output *o, struct cr_err *e)
 	return rc;
 }
 
-static int exit_code(const struct output *o)
-{
-	if (o->failure && !o->cut_off)
-		return EXIT_BROKEN;
-	if (o->result->interrupted)
-		return EXIT_SIGNAL;
-	return verdicts_met(&o->verdicts) && output_balanced(o) ? 0
-								: EXIT_MISSED;
-}
-
 /* After the run, whether it broke off or not: judge, write, show. */
 static int conclude(struct session *s, struct output *o)
 {
@@ -561,7 +551,14 @@ static int conclude(struct session *s, struct output *o)
 		rc = output_judge(o, &e);
 	if (!rc)
 		rc = write_out(o, &e);
-	rc = rc ? complain(EXIT_BROKEN, &e) : exit_code(o);
+	if (rc)
+		rc = complain(EXIT_BROKEN, &e);
+	else if (o->failure && !o->cut_off)
+		rc = EXIT_BROKEN;
+	else if (o->result->interrupted)
+		rc = EXIT_SIGNAL;
+	else if (!verdicts_met(&o->verdicts) || !output_balanced(o))
+		rc = EXIT_MISSED;
 	verdicts_fini(&o->verdicts);
 	return rc;
 }

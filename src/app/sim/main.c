@@ -276,16 +276,6 @@ struct job {
 
 /* --- what is simulated: the campaign's settings, or the command line's --- */
 
-/* The campaign's are for the campaign's number of CPUs. */
-static int set_run_queues(struct campaign_platform *p, struct cr_err *e)
-{
-	if (given.run_queues)
-		return campaign_set_run_queues(p, given.run_queues, e);
-	if (p->partitioned || p->run_queues > p->cpus)
-		p->run_queues = p->cpus;
-	return campaign_check_run_queues(p, e);
-}
-
 /* Receivers are simulated ahead of the jobs. */
 static int check_receivers(const struct campaign *c,
 			   const struct campaign_platform *p, struct cr_err *e)
@@ -312,23 +302,6 @@ static int check_receivers(const struct campaign *c,
 	return 0;
 }
 
-/* What can never come to anything. */
-static int check_platform(const struct campaign *c,
-			  const struct campaign_platform *p, struct cr_err *e)
-{
-	for (unsigned i = 0; i < c->flow_count; i++)
-		if (c->flows[i].arrival.kind == ARRIVAL_LOOP &&
-		    p->preempt == SIM_FRAME)
-			return cr_fail(e, -EINVAL,
-				       "%s:%u: the job of flow %s never ends "
-				       "and, with preempt: frame, never gives "
-				       "the CPU back; use --preempt full or "
-				       "quantum",
-				       c->path, c->flows[i].line,
-				       c->flows[i].name);
-	return check_receivers(c, p, e);
-}
-
 static int set_platform(const struct campaign *c, struct campaign_platform *p,
 			struct cr_err *e)
 {
@@ -348,7 +321,23 @@ static int set_platform(const struct campaign *c, struct campaign_platform *p,
 		return cr_fail(e, -EINVAL,
 			       "--quantum has no effect without --preempt "
 			       "quantum");
-	return set_run_queues(p, e) ? -EINVAL : check_platform(c, p, e);
+	/* the campaign's run queues are for the campaign's number of CPUs */
+	if (!given.run_queues && (p->partitioned || p->run_queues > p->cpus))
+		p->run_queues = p->cpus;
+	if (given.run_queues ? campaign_set_run_queues(p, given.run_queues, e)
+			     : campaign_check_run_queues(p, e))
+		return -EINVAL;
+	for (unsigned i = 0; i < c->flow_count; i++)
+		if (c->flows[i].arrival.kind == ARRIVAL_LOOP &&
+		    p->preempt == SIM_FRAME)
+			return cr_fail(e, -EINVAL,
+				       "%s:%u: the job of flow %s never ends "
+				       "and, with preempt: frame, never gives "
+				       "the CPU back; use --preempt full or "
+				       "quantum",
+				       c->path, c->flows[i].line,
+				       c->flows[i].name);
+	return check_receivers(c, p, e);
 }
 
 /* None twice, none unknown, for the last one may be hours away; and none that
@@ -489,16 +478,6 @@ static void on_signal(int number)
 	stopped = 1;
 }
 
-static void catch_signals(void)
-{
-	struct sigaction a = { .sa_handler = on_signal };
-
-	(void)sigemptyset(&a.sa_mask);
-	a.sa_flags = (int)SA_RESETHAND; /* a second one means at once */
-	(void)sigaction(SIGINT, &a, NULL);
-	(void)sigaction(SIGTERM, &a, NULL);
-}
-
 struct progress {
 	const char *scheduler;
 	cr_ns begin, next;
@@ -580,21 +559,6 @@ static int report_run(const struct job *j, struct sim_report *r,
 	return 0;
 }
 
-/* The scheduler broke its contract. */
-static void describe_fault(const struct sim_report *r, struct cr_err *e)
-{
-	const struct simulation_fault *f = &r->result->fault;
-
-	(void)cr_fail(e, -EPROTO, "%s broke its contract at %.3f s, and %s. %s",
-		      r->scheduler, (double)f->at / 1e9,
-		      given.stand_in
-			      ? "fifo went on"
-			      : "its run ends there: mend it (cr/sched.h is "
-				"the contract), or have fifo go on with "
-				"--stand-in",
-		      f->text);
-}
-
 static int simulate(struct job *j, struct sim_report *r, const char *dir,
 		    struct cr_err *e)
 {
@@ -610,7 +574,15 @@ static int simulate(struct job *j, struct sim_report *r, const char *dir,
 	if (j->cfg.trace)
 		rc = sim_trace_close(j->cfg.trace, e);
 	if (result.fault.count) {
-		describe_fault(r, &fault);
+		(void)cr_fail(&fault, -EPROTO,
+			      "%s broke its contract at %.3f s, and %s. %s",
+			      r->scheduler, (double)result.fault.at / 1e9,
+			      given.stand_in
+				      ? "fifo went on"
+				      : "its run ends there: mend it "
+					"(cr/sched.h is the contract), or have "
+					"fifo go on with --stand-in",
+			      result.fault.text);
 		if (given.stand_in)
 			(void)fprintf(stderr, "codec-sim: warning: %s\n",
 				      fault.text);
@@ -824,22 +796,6 @@ static bool lacks_memory(int rc, const char *what, const struct cr_err *e)
 	return rc == -ENOMEM;
 }
 
-/* What is compared with the live run beside a replay of each scheduler in all
- * of the time, if any of those asked for was at work then. */
-static int compare_live(struct job *j, struct recording *r, struct cr_err *e)
-{
-	bool compared = false;
-
-	for (unsigned i = 0; i < j->nschedulers; i++)
-		compared |= agreement_has(r, j->schedulers[i]);
-	if (compared &&
-	    (lacks_memory(play_switches(j, r, e),
-			  "compared without the live run's switches", e) ||
-	     lacks_memory(picks_ask(r, e), "no live pick is asked about", e)))
-		return -ENOMEM;
-	return 0;
-}
-
 /* A recorded run is its own campaign, plan and models. */
 static int run_recording(struct job *j)
 {
@@ -857,6 +813,7 @@ static int run_recording(struct job *j)
 	};
 	struct recording r;
 	struct cr_err e = { "" };
+	bool compared = false;
 	int rc = recording_open(&r, given.replay, &terms, &e);
 
 	if (!rc)
@@ -871,8 +828,20 @@ static int run_recording(struct job *j)
 		j->recording = &r;
 		j->cfg.replayed = &r.replayed;
 		set_models(j, &r.plan, &r.models);
-		rc = compare_live(j, &r, &e) ? complain(EXIT_BROKEN, &e)
-					     : run_all(j);
+		/* compared with the live run beside a replay of each scheduler
+		 * in all of the time, if any of those asked for was at work
+		 * then */
+		for (unsigned i = 0; i < j->nschedulers; i++)
+			compared |= agreement_has(&r, j->schedulers[i]);
+		if (compared &&
+		    (lacks_memory(play_switches(j, &r, &e),
+				  "compared without the live run's switches",
+				  &e) ||
+		     lacks_memory(picks_ask(&r, &e),
+				  "no live pick is asked about", &e)))
+			rc = complain(EXIT_BROKEN, &e);
+		else
+			rc = run_all(j);
 	}
 	recording_close(&r);
 	return rc;
@@ -884,13 +853,18 @@ int main(int argc, char **argv)
 	const char *path = parse_command_line(argc, argv);
 	const struct campaign_settings set = { given.settings.item,
 					       given.settings.count };
+	/* a second signal means at once */
+	struct sigaction stop = { .sa_handler = on_signal,
+				  .sa_flags = (int)SA_RESETHAND };
 	struct campaign *c = NULL;
 	struct cr_err e;
 	int rc;
 
 	if (path && campaign_load(path, &set, &c, &e))
 		return complain(EXIT_USAGE, &e);
-	catch_signals();
+	(void)sigemptyset(&stop.sa_mask);
+	(void)sigaction(SIGINT, &stop, NULL);
+	(void)sigaction(SIGTERM, &stop, NULL);
 	rc = c ? run_campaign(&j, c) : run_recording(&j);
 	campaign_free(c);
 	return rc;
