@@ -55,28 +55,6 @@ static int check_buffer(const struct section *s, struct campaign_flow *f)
 	return 0;
 }
 
-/* --- the contract, in the words that call.start has for it --- */
-
-/* The contract of flow @s; all that it may contradict is in @f. */
-static int check_contract(const struct section *s, struct campaign_flow *f)
-{
-	const struct section *k = section_below(s, "contract");
-	struct contract_flaw flaw;
-
-	if (section_has(k, "burst") &&
-	    section_has(section_below(s, "release"), "burst"))
-		return section_fail(k, "burst",
-				    "burst: release says it already: leave one "
-				    "of them out");
-	if (contract_check(&f->terms, f->ptime,
-			   (enum release_kind)f->release.kind, &flaw))
-		return section_fail(k, flaw.member, "%s: %s", flaw.member,
-				    flaw.text);
-	return 0;
-}
-
-/* --- when calls begin, and how long they last --- */
-
 /* --- the arrival model "envelope", checked against the flow's costs --- */
 
 /* A job that never fits into its bucket would never come. */
@@ -175,32 +153,25 @@ static int check_cost(const struct section *s, struct campaign_flow *f)
 	return rc;
 }
 
-/* The plan's network, talk and clock models make arrivals of their own. */
-static int check_arrival_alone(const struct section *s)
-{
-	static const char *const keys[] = { "network", "drift", "talk" };
-
-	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		const struct section *below = section_below(s, keys[i]);
-
-		if (below ? section_any(below) : section_has(s, keys[i]))
-			return section_fail(s, keys[i],
-					    "network, talk and drift belong to "
-					    "arrival: {model: plan}");
-	}
-	return 0;
-}
-
 static int check_arrival(const struct section *s, const struct section *arrival,
 			 struct campaign_flow *f)
 {
+	static const char *const plans[] = { "network", "drift", "talk" };
 	struct campaign_arrival *a = &f->arrival;
 	int rc = section_check_model(arrival, a->kind, NULL);
 
-	if (!rc && a->kind != ARRIVAL_PLAN)
-		rc = check_arrival_alone(s);
 	if (rc)
 		return rc;
+	/* the plan's network, talk and clock models make arrivals of their own
+	 */
+	for (unsigned i = 0; a->kind != ARRIVAL_PLAN && i < 3; i++) {
+		const struct section *below = section_below(s, plans[i]);
+
+		if (below ? section_any(below) : section_has(s, plans[i]))
+			return section_fail(s, plans[i],
+					    "network, talk and drift belong to "
+					    "arrival: {model: plan}");
+	}
 	if (a->kind == ARRIVAL_LOOP && !f->ptime)
 		f->ptime = CR_SEC;
 	if (!f->ptime)
@@ -470,29 +441,38 @@ static int check_terms(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *release = section_below(s, "release");
 	const struct section *start = section_below(s, "start");
+	const struct section *contract = section_below(s, "contract");
+	struct contract_flaw flaw;
 	int rc;
 
 	if (!f->terms.deadline)
 		f->terms.deadline = f->terms.cls == CR_BE ? CR_NEVER : f->ptime;
 	f->release_named = section_has(release, "model");
 	rc = section_check_model(release, f->release.kind, NULL);
-	if (!rc)
-		rc = check_contract(s, f);
-	if (!rc && f->start.poisson.rates > 1 && !f->start.spread)
+	if (rc)
+		return rc;
+	/* all that the contract may contradict is in @f */
+	if (section_has(contract, "burst") && section_has(release, "burst"))
+		return section_fail(contract, "burst",
+				    "burst: release says it already: leave one "
+				    "of them out");
+	if (contract_check(&f->terms, f->ptime,
+			   (enum release_kind)f->release.kind, &flaw))
+		return section_fail(contract, flaw.member, "%s: %s",
+				    flaw.member, flaw.text);
+	if (f->start.poisson.rates > 1 && !f->start.spread)
 		return section_fail(start, "poisson",
 				    "poisson: a ramp needs spread: how long it "
 				    "takes");
 	/* shares of the rate count / hold */
-	if (!rc && f->start.poisson.of_hold &&
+	if (f->start.poisson.of_hold &&
 	    (!has_count(s) || !section_has(section_below(s, "hold"), "mean")))
 		return section_fail(start, "poisson",
 				    "poisson: a share is of what keeps count "
 				    "calls up: give %s, or calls per second",
 				    has_count(s) ? "the mean of hold"
 						 : "count, load or like");
-	return rc ? rc
-		  : read_expect(section_below(s, "expect"), METRIC_LOSS,
-				f->expect);
+	return read_expect(section_below(s, "expect"), METRIC_LOSS, f->expect);
 }
 
 /* --- calls --- */
@@ -539,23 +519,6 @@ static unsigned endpoint_clock(const struct campaign_endpoint *endpoint)
 	return cr_codec_clock(endpoint->codec, endpoint->cfg.sample_rate);
 }
 
-static int check_cn(const struct section *s, struct campaign_flow *f)
-{
-	f->party.cn.given = section_any(s);
-	if (!f->party.cn.given)
-		return 0;
-	if (!f->talk.spurt)
-		return section_fail(s, NULL,
-				    "comfort noise is sent in pauses: give "
-				    "talk, too");
-	if (!section_has(s, "pt") && endpoint_clock(&f->in) != CLOCK_STATIC)
-		return section_fail(s, "pt",
-				    "pt: the static payload type %d is of "
-				    "8000 Hz; give one for %u Hz",
-				    CN_STATIC, endpoint_clock(&f->in));
-	return 0;
-}
-
 /* A payload type stands for one thing; from 64 to 95 they look like RTCP. */
 static int check_pt(const struct section *s, int64_t pt, int64_t other)
 {
@@ -598,23 +561,6 @@ static int check_when(const struct section *s, const struct campaign_change *w)
 	return 0;
 }
 
-static int check_party_endpoint(const struct section *s, unsigned side,
-				struct campaign_endpoint *endpoint)
-{
-	int rc = section_any(s)
-			 ? check_endpoint(s, endpoint)
-			 : section_fail(s->at.in, NULL, "'%s' is missing",
-					side ? "b" : "a");
-
-	/* section_fail() does not return 0.
-	 * NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
-	if (!rc &&
-	    (!endpoint->codec->encoder_open || !endpoint->codec->decoder_open))
-		return section_fail(s, "codec", "codec: %s works one way only",
-				    endpoint->codec->name);
-	return rc;
-}
-
 /* Both parties' codecs; what each is sent, and in which packets. */
 static int check_party_endpoints(const struct section *s,
 				 struct section *const party[2],
@@ -623,10 +569,19 @@ static int check_party_endpoints(const struct section *s,
 	struct campaign_endpoint endpoint[2];
 	int rc = 0;
 
-	for (unsigned k = 0; k < 2 && !rc; k++)
-		rc = check_party_endpoint(party[k], k, &f[k].in);
-	if (rc)
-		return rc;
+	for (unsigned k = 0; k < 2; k++) {
+		if (!section_any(party[k]))
+			return section_fail(s, NULL, "'%s' is missing",
+					    k ? "b" : "a");
+		rc = check_endpoint(party[k], &f[k].in);
+		if (rc)
+			return rc;
+		if (!f[k].in.codec->encoder_open ||
+		    !f[k].in.codec->decoder_open)
+			return section_fail(party[k], "codec",
+					    "codec: %s works one way only",
+					    f[k].in.codec->name);
+	}
 	follow_other_rate(&f[0].in, &f[1].in);
 	follow_other_rate(&f[1].in, &f[0].in);
 	endpoint[0] = f[0].in;
@@ -653,14 +608,24 @@ static int check_party_endpoints(const struct section *s,
 static int check_party(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *dtmf = section_below(s, "dtmf");
+	const struct section *cn = section_below(s, "cn");
 	const struct campaign_party *p = &f->party;
-	int rc = 0;
+	int rc;
 
 	if (section_any(dtmf) && !section_has(dtmf, "digits"))
 		return section_fail(dtmf, NULL, "'digits' is missing");
-	rc = check_cn(section_below(s, "cn"), f);
-	if (!rc)
-		rc = check_pts(s, f);
+	f->party.cn.given = section_any(cn);
+	if (p->cn.given && !f->talk.spurt)
+		return section_fail(cn, NULL,
+				    "comfort noise is sent in pauses: give "
+				    "talk, too");
+	if (p->cn.given && !section_has(cn, "pt") &&
+	    endpoint_clock(&f->in) != CLOCK_STATIC)
+		return section_fail(cn, "pt",
+				    "pt: the static payload type %d is of "
+				    "8000 Hz; give one for %u Hz",
+				    CN_STATIC, endpoint_clock(&f->in));
+	rc = check_pts(s, f);
 	if (!rc && p->address == ADDRESS_LEARNED &&
 	    p->learn == CAMPAIGN_LEARN_STRICT)
 		return section_fail(s, "learn",

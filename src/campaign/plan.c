@@ -659,21 +659,6 @@ static void put_party(struct plan_stream *s)
 		put_speech_packet(s);
 }
 
-static bool refill_queue(struct plan_stream *s)
-{
-	s->taken = s->nready = 0;
-	if (campaign_converses(s->flow)) {
-		for (; !s->nready && s->frame < s->call->frames; s->frame++)
-			put_party(s);
-	} else {
-		for (; !s->nready && find_speech(s); s->frame++)
-			put_speech_packet(s);
-	}
-	if (!s->nready && s->holding)
-		release_held(s);
-	return s->nready > 0;
-}
-
 void plan_stream_init(struct plan_stream *s, const struct plan *p,
 		      const struct plan_call *call)
 {
@@ -690,8 +675,21 @@ void plan_stream_init(struct plan_stream *s, const struct plan *p,
 
 bool plan_stream_next(struct plan_stream *s, struct plan_packet *out)
 {
-	if (s->taken == s->nready && !refill_queue(s))
-		return false;
+	if (s->taken == s->nready) {
+		s->taken = s->nready = 0;
+		if (campaign_converses(s->flow)) {
+			for (; !s->nready && s->frame < s->call->frames;
+			     s->frame++)
+				put_party(s);
+		} else {
+			for (; !s->nready && find_speech(s); s->frame++)
+				put_speech_packet(s);
+		}
+		if (!s->nready && s->holding)
+			release_held(s);
+		if (!s->nready)
+			return false;
+	}
 	*out = s->ready[s->taken++];
 	return true;
 }

@@ -234,20 +234,6 @@ static int read_member(const struct section *s, const struct field *k,
 	return rc ? section_fail(s, k->name, "%.400s", e.text) : 0;
 }
 
-static int read_list(const struct section *s, struct value *v,
-		     struct campaign_texts *out)
-{
-	/* A conversation's is read twice: both of its directions have it. */
-	if (!v->texts)
-		v->texts = calloc(v->count + 1, sizeof(*v->texts));
-	if (!v->texts)
-		return campaign_no_memory(s->file);
-	for (unsigned i = 0; i < v->count; i++)
-		v->texts[i] = v->entries[i].text;
-	*out = (struct campaign_texts){ v->texts, v->count };
-	return 0;
-}
-
 int section_values(struct section *s, void *out)
 {
 	int rc = 0;
@@ -261,8 +247,18 @@ int section_values(struct section *s, void *out)
 			rc = read_member(s, k, v, out);
 		else if (k->kind == FIELD_OBJECT && k->size)
 			rc = section_values(v->below, at);
-		else if (k->kind == FIELD_TEXTS && k->size)
-			rc = read_list(s, v, at);
+		if (k->kind != FIELD_TEXTS || !k->size)
+			continue;
+		/* a conversation's is read twice: both of its directions have
+		 * it */
+		if (!v->texts)
+			v->texts = calloc(v->count + 1, sizeof(*v->texts));
+		if (!v->texts)
+			return campaign_no_memory(s->file);
+		for (unsigned n = 0; n < v->count; n++)
+			v->texts[n] = v->entries[n].text;
+		*(struct campaign_texts *)at =
+			(struct campaign_texts){ v->texts, v->count };
 	}
 	return rc;
 }
@@ -395,20 +391,6 @@ static int check_key_kind(const struct reader *r, const struct spot *at,
 		kind_name(r->event.type));
 }
 
-/* Texts end at their NUL everywhere else. */
-static int read_scalar(struct reader *r, const struct spot *at, struct value *v)
-{
-	const char *text = (const char *)r->event.data.scalar.value;
-	size_t n = r->event.data.scalar.length;
-	char path[SECTION_PATH];
-
-	if (n > MAX_BYTES || memchr(text, '\0', n))
-		return campaign_fail(r->file, line_of(r), "%s: unusable text",
-				     path_of(at, path));
-	v->text = strdup(text);
-	return v->text ? 0 : campaign_no_memory(r->file);
-}
-
 static int read_section(struct reader *r, struct section *s);
 static int read_sequence(struct reader *r, const struct spot *at,
 			 struct value *v);
@@ -420,6 +402,9 @@ static int read_key_value(struct reader *r, const struct spot *at,
 	bool sections = at->key->kind == FIELD_LIST;
 	bool list = (sections || at->key->kind == FIELD_TEXTS) && at->entry < 0;
 	yaml_event_type_t needed = YAML_SCALAR_EVENT;
+	char path[SECTION_PATH];
+	const char *text;
+	size_t n;
 	int rc;
 
 	if (list)
@@ -433,7 +418,16 @@ static int read_key_value(struct reader *r, const struct spot *at,
 	v->from = r->file;
 	if (list)
 		return read_sequence(r, at, v);
-	return v->below ? read_section(r, v->below) : read_scalar(r, at, v);
+	if (v->below)
+		return read_section(r, v->below);
+	/* texts end at their NUL everywhere else */
+	text = (const char *)r->event.data.scalar.value;
+	n = r->event.data.scalar.length;
+	if (n > MAX_BYTES || memchr(text, '\0', n))
+		return campaign_fail(r->file, line_of(r), "%s: unusable text",
+				     path_of(at, path));
+	v->text = strdup(text);
+	return v->text ? 0 : campaign_no_memory(r->file);
 }
 
 static int add_entry(struct reader *r, const struct spot *at, struct value *v)

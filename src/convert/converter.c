@@ -371,29 +371,24 @@ void converter_change(struct converter *con, const struct converter_config *to)
 
 /* --- requests --- */
 
-static int check_room(const struct converter *con, struct cr_err *e)
-{
-	unsigned active = con->count.waiting + con->count.running;
-
-	if (con->closed)
-		return cr_fail(e, -ESHUTDOWN,
-			       "this node ends: it takes no new conversions");
-	if (active < con->cfg.max)
-		return 0;
-	return cr_fail(e, -ENOSPC,
-		       "no-capacity: %u conversions wait or run, the most this "
-		       "node takes (--max-conversions): wait for some to end",
-		       active);
-}
-
 int converter_submit(struct converter *con, const struct conversion_cfg *cfg,
 		     const char *owner, const struct conversion_asker *asker,
 		     struct cr_err *e)
 {
 	struct conversion_cfg full = *cfg;
 	struct conversion *cv = NULL;
-	int err = check_room(con, e);
+	unsigned active = con->count.waiting + con->count.running;
+	int err = 0;
 
+	if (con->closed)
+		err = cr_fail(e, -ESHUTDOWN,
+			      "this node ends: it takes no new conversions");
+	else if (active >= con->cfg.max)
+		err = cr_fail(e, -ENOSPC,
+			      "no-capacity: %u conversions wait or run, the "
+			      "most this node takes (--max-conversions): wait "
+			      "for some to end",
+			      active);
 	full.floor = con->cfg.floor;
 	if (!err)
 		err = audio_kind_of(full.in, &full.from.kind, e);

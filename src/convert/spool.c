@@ -178,20 +178,6 @@ static int open_regular(int dir, const char *name, struct stat *is)
 	return err;
 }
 
-static int check_size(const struct spool *s, const char *name,
-		      const struct stat *is, struct cr_err *e)
-{
-	if (!is->st_size)
-		return cr_fail(e, -EINVAL, "%s: is empty", name);
-	if ((uint64_t)is->st_size > s->max_bytes)
-		return cr_fail(e, -EFBIG,
-			       "%s: has %lld bytes, and %" PRIu64
-			       " are the most a conversion may read "
-			       "(--convert-max-mib)",
-			       name, (long long)is->st_size, s->max_bytes);
-	return 0;
-}
-
 int spool_read(const struct spool *s, const char *name, uint64_t *bytes,
 	       struct cr_err *e)
 {
@@ -205,7 +191,15 @@ int spool_read(const struct spool *s, const char *name, uint64_t *bytes,
 	(void)close(dir);
 	if (fd < 0)
 		return complain_spool(name, fd, e);
-	err = check_size(s, name, &is, e);
+	err = 0;
+	if (!is.st_size)
+		err = cr_fail(e, -EINVAL, "%s: is empty", name);
+	else if ((uint64_t)is.st_size > s->max_bytes)
+		err = cr_fail(e, -EFBIG,
+			      "%s: has %lld bytes, and %" PRIu64
+			      " are the most a conversion may read "
+			      "(--convert-max-mib)",
+			      name, (long long)is.st_size, s->max_bytes);
 	if (err) {
 		(void)close(fd);
 		return err;

@@ -634,17 +634,6 @@ static int measure_both(struct row *r, const struct cr_codec_cfg *cfg,
 	return ret ? ret : cost_measure(r->codec, cfg, &plan, &r->cost, e);
 }
 
-static int measure_row(struct row *r, const struct cost_plan *plan,
-		       struct cr_err *e)
-{
-	const struct cr_codec_cfg cfg = { .mode = r->mode,
-					  .sample_rate = r->sample_rate };
-
-	if (r->codec->kernels && cr_kernels_active() != CR_KERNELS_STOCK)
-		return measure_both(r, &cfg, *plan, e);
-	return cost_measure(r->codec, &cfg, plan, &r->cost, e);
-}
-
 static int measure_rows(struct cost_table *t,
 			struct speech_corpus *corpus[RATES], cr_ns budget,
 			struct cr_err *e)
@@ -657,8 +646,15 @@ static int measure_rows(struct cost_table *t,
 			.budget = budget,
 			.corpus = corpus[rank_of_rate(r->sample_rate)],
 		};
+		const struct cr_codec_cfg cfg = { .mode = r->mode,
+						  .sample_rate =
+							  r->sample_rate };
 
-		ret = measure_row(r, &plan, e);
+		ret = r->codec->kernels &&
+				      cr_kernels_active() != CR_KERNELS_STOCK
+			      ? measure_both(r, &cfg, plan, e)
+			      : cost_measure(r->codec, &cfg, &plan, &r->cost,
+					     e);
 	}
 	return ret;
 }

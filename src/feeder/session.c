@@ -796,15 +796,6 @@ static void tally_call(struct tally *t, const struct feeder_call *c)
 	}
 }
 
-static void tally_merge(struct tally *to, const struct tally *from)
-{
-#define ADD(name, help) to->name += from->name;
-	TALLY_COUNTS(ADD)
-#undef ADD
-	histogram_merge(&to->delay, &from->delay);
-	histogram_merge(&to->jitter, &from->jitter);
-}
-
 int session_play(struct session *s, struct cr_err *e)
 {
 	const struct timeval tick = { .tv_usec = TICK / CR_US };
@@ -838,8 +829,15 @@ int session_play(struct session *s, struct cr_err *e)
 			judge_talk(&s->talks[i / 2], i % 2);
 	for (size_t i = 0; i < s->plan.count; i++)
 		tally_call(&s->flows[s->calls[i].plan->flow], &s->calls[i]);
-	for (unsigned f = 0; f < s->cfg.campaign->flow_count; f++)
-		tally_merge(s->total, &s->flows[f]);
+	for (unsigned f = 0; f < s->cfg.campaign->flow_count; f++) {
+		const struct tally *t = &s->flows[f];
+
+#define ADD(name, help) s->total->name += t->name;
+		TALLY_COUNTS(ADD)
+#undef ADD
+		histogram_merge(&s->total->delay, &t->delay);
+		histogram_merge(&s->total->jitter, &t->jitter);
+	}
 	if (!rc && !s->failed)
 		s->peer->leave(s);
 	return s->failed && !rc ? cr_fail(e, s->failed, "%s", s->why.text) : rc;

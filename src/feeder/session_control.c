@@ -405,33 +405,26 @@ static bool read_parties(struct talk *t, const json_t *r)
 	return integer_of(r, "conversation", INT64_MAX, &t->id);
 }
 
-static void call_refused(struct session *s, struct feeder_call *c,
-			 const json_t *e)
-{
-	const char *why = json_string_value(json_object_get(e, "message"));
-	json_int_t code = json_integer_value(json_object_get(e, "code"));
-
-	session_call_refused(s, c, why ? why : "?");
-	if (code != RPC_NO_CAPACITY && code != RPC_DRAINING)
-		session_fail(s, -EPROTO, "%s.start (flow %s): %s",
-			     c->talk ? "conversation" : "call",
-			     campaign_title(c->flow),
-			     why ? why : "error without reason");
-}
-
 static void on_started(void *arg, const json_t *result, const json_t *error)
 {
 	struct session_request *r = arg;
 	struct session *s = r->session;
 	struct feeder_call *c = r->call;
+	const char *why = json_string_value(json_object_get(error, "message"));
+	json_int_t code = json_integer_value(json_object_get(error, "code"));
 
 	free(r);
 	if (s->failed)
 		return;
-	if (!result)
-		call_refused(s, c, error);
-	else if (c->talk ? read_parties(c->talk, result)
-			 : read_reply(c, result))
+	if (!result) {
+		session_call_refused(s, c, why ? why : "?");
+		if (code != RPC_NO_CAPACITY && code != RPC_DRAINING)
+			session_fail(s, -EPROTO, "%s.start (flow %s): %s",
+				     c->talk ? "conversation" : "call",
+				     campaign_title(c->flow),
+				     why ? why : "error without reason");
+	} else if (c->talk ? read_parties(c->talk, result)
+			   : read_reply(c, result))
 		session_call_admitted(s, c);
 	else if (c->talk)
 		session_call_fail(s, c, -EPROTO,

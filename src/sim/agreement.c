@@ -309,22 +309,6 @@ static void begin_recorded_turn(struct audit *a, const struct replay_job *j)
 		a->looks_left = 0;
 }
 
-/* Without an audit alone: a scheduler under audit gives frames up by its own
- * picks. */
-static void give_up_picks(struct audit *a, const struct replay_job *j)
-{
-	int cpu = 0;
-
-	if (is_audited(a))
-		return;
-	while (cpu < (int)a->rq->ncpu && a->rq->cpu[cpu].running)
-		cpu++;
-	if (cpu == (int)a->rq->ncpu)
-		return;
-	a->wanted = j;
-	(void)core_pick(a->core, a->rq, (unsigned)cpu, a->now);
-}
-
 /* --- the other events --- */
 
 static void join_call(struct audit *a, size_t i)
@@ -380,6 +364,7 @@ static int handle_event(struct audit *a, const struct event *ev,
 			struct cr_err *e)
 {
 	const struct replay_job *j = &a->r->replay.job[ev->index];
+	unsigned cpu = 0;
 
 	a->now = ev->at;
 	switch (ev->kind) {
@@ -398,7 +383,13 @@ static int handle_event(struct audit *a, const struct event *ev,
 					   a->now);
 		break;
 	case GIVEN_UP:
-		give_up_picks(a, j);
+		/* a scheduler under audit gives frames up by its own picks */
+		while (cpu < a->rq->ncpu && a->rq->cpu[cpu].running)
+			cpu++;
+		if (is_audited(a) || cpu == a->rq->ncpu)
+			break;
+		a->wanted = j;
+		(void)core_pick(a->core, a->rq, cpu, a->now);
 		break;
 	case TURN_BEGINS:
 		begin_recorded_turn(a, j);

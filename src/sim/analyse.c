@@ -249,16 +249,6 @@ static json_t *real_or_null(double x)
 	return isfinite(x) ? json_real(x) : json_null();
 }
 
-static json_t *constraint_json(const struct hsb_constraint *c)
-{
-	json_t *o = json_object();
-
-	run_put(o, "value", real_or_null(c->value));
-	run_put(o, "limit", real_or_null(c->limit));
-	run_put(o, "met", json_boolean(c->met));
-	return o;
-}
-
 static json_t *analysed_flow_json(const struct campaign_flow *flow,
 				  const struct hsb_flow *x)
 {
@@ -319,9 +309,15 @@ json_t *analysis_json(const struct analysis *a)
 	run_put_text(o, "campaign", a->campaign->path);
 	run_put_int(o, "cpus", a->system.ncpu);
 	run_put(o, "schedulable", json_boolean(a->report.schedulable));
-	for (unsigned i = 0; i < 4; i++)
-		run_put(list, constraints[i].key,
-			constraint_json(&a->report.constraint[i]));
+	for (unsigned i = 0; i < 4; i++) {
+		const struct hsb_constraint *c = &a->report.constraint[i];
+		json_t *one = json_object();
+
+		run_put(one, "value", real_or_null(c->value));
+		run_put(one, "limit", real_or_null(c->limit));
+		run_put(one, "met", json_boolean(c->met));
+		run_put(list, constraints[i].key, one);
+	}
 	run_put(o, "constraints", list);
 	run_put(o, "best_effort_cpus", real_or_null(a->report.be_throughput));
 	run_put(o, "flows", analysed_flows_json(a));

@@ -15,23 +15,6 @@
 #include "campaign/campaign.h"
 #include "cost/cost.h"
 
-static int grow_values(struct cost_values *v)
-{
-	size_t room = v->room ? 2 * v->room : 64;
-	cr_ns *value = realloc(v->value, room * sizeof(*value));
-	uint64_t *upto;
-
-	if (!value)
-		return -ENOMEM;
-	v->value = value;
-	upto = realloc(v->upto, room * sizeof(*upto));
-	if (!upto)
-		return -ENOMEM;
-	v->upto = upto;
-	v->room = room;
-	return 0;
-}
-
 /* Add @value, which came @times (> 0). 0; -ENOMEM; -ERANGE: too many. */
 static int cost_values_add(struct cost_values *v, cr_ns value, uint64_t times)
 {
@@ -39,8 +22,20 @@ static int cost_values_add(struct cost_values *v, cr_ns value, uint64_t times)
 
 	if (times > UINT64_MAX - before)
 		return -ERANGE;
-	if (v->count == v->room && grow_values(v))
-		return -ENOMEM;
+	if (v->count == v->room) {
+		size_t room = v->room ? 2 * v->room : 64;
+		cr_ns *values = realloc(v->value, room * sizeof(*values));
+		uint64_t *upto;
+
+		if (!values)
+			return -ENOMEM;
+		v->value = values;
+		upto = realloc(v->upto, room * sizeof(*upto));
+		if (!upto)
+			return -ENOMEM;
+		v->upto = upto;
+		v->room = room;
+	}
 	v->value[v->count] = value;
 	v->upto[v->count++] = before + times;
 	return 0;
@@ -235,19 +230,11 @@ static cr_ns draw_lognormal(const struct cost_model *m, struct random *r)
 	return times_q32(m->cfg->mean, fixed_exp(x));
 }
 
-static cr_ns draw_parts(const struct cost_model *m, struct random *r)
-{
-	cr_ns sum = 0;
-
-	for (unsigned i = 0; i < COST_MODEL_PARTS; i++)
-		sum += cost_values_draw(&m->part[i], r);
-	return sum;
-}
-
 static cr_ns draw_unbounded(const struct cost_model *m, struct cost_source *s)
 {
 	const struct campaign_cost *c = m->cfg;
 	struct random *r = &s->random;
+	cr_ns sum = 0;
 
 	switch ((enum campaign_cost_kind)c->kind) {
 	case COST_CONSTANT:
@@ -269,7 +256,9 @@ static cr_ns draw_unbounded(const struct cost_model *m, struct cost_source *s)
 	}
 	case COST_MEASURED:
 	case COST_HISTOGRAM:
-		return draw_parts(m, r);
+		for (unsigned i = 0; i < COST_MODEL_PARTS; i++)
+			sum += cost_values_draw(&m->part[i], r);
+		return sum;
 	}
 	abort();
 }

@@ -58,18 +58,6 @@ static void sink_event(struct event_queue *q, uint32_t i, struct event e)
 	place_event(q, &heap[i], e);
 }
 
-static void drop_from_heap(struct event_queue *q, uint32_t i)
-{
-	struct event *heap = heap_of(q), last = heap[--q->heaped];
-
-	if (i == q->heaped)
-		return;
-	if (i && event_before(last, heap[(i - 1) / KIDS]))
-		rise_event(q, i, last);
-	else
-		sink_event(q, i, last);
-}
-
 /* --- the runs --- */
 
 static void skip_holes(const struct event_queue *q, struct event_run *r)
@@ -95,14 +83,22 @@ static bool append_to_run(struct event_queue *q, struct event_run *r,
 static void take_event(struct event_queue *q, uint32_t owner)
 {
 	uint32_t at = q->place[owner] - 1, run = at / q->room;
+	uint32_t i = at % q->room;
+	struct event *heap = heap_of(q), last;
 
 	q->place[owner] = 0;
-	if (run == EVENT_RUNS) {
-		drop_from_heap(q, at % q->room);
+	if (run != EVENT_RUNS) {
+		q->event[at].owner = EVENT_NOBODY;
+		skip_holes(q, &q->run[run]);
 		return;
 	}
-	q->event[at].owner = EVENT_NOBODY;
-	skip_holes(q, &q->run[run]);
+	last = heap[--q->heaped];
+	if (i == q->heaped)
+		return;
+	if (i && event_before(last, heap[(i - 1) / KIDS]))
+		rise_event(q, i, last);
+	else
+		sink_event(q, i, last);
 }
 
 /* What nearly always happens: the first of a run comes again a period later,

@@ -110,20 +110,6 @@ static uint32_t slot_of(const struct receivers *rs, const struct sim_call *c)
 	return (uint32_t)(lane_index_of(c) / rs->count);
 }
 
-static int open_lane(struct lane *l, const struct campaign_receivers *p,
-		     uint32_t slots)
-{
-	l->r.cfg = (struct receiver_cfg){ .cost = p->cost,
-					  .wake = p->wake,
-					  .most = (uint64_t)p->waiting };
-	event_queue_init(&l->packets);
-	l->call = calloc(slots, sizeof(struct sim_call *));
-	l->woken = calloc(slots, sizeof(*l->woken));
-	if (!l->call || !l->woken)
-		return -ENOMEM;
-	return event_queue_grow(&l->packets, slots);
-}
-
 int receivers_open(struct receivers **out, const struct campaign_receivers *p,
 		   size_t calls)
 {
@@ -142,8 +128,21 @@ int receivers_open(struct receivers **out, const struct campaign_receivers *p,
 		memset(rs->lane, 0, rs->count * sizeof(*rs->lane));
 	if (!rs->lane || !rs->inbox)
 		rc = -ENOMEM;
-	for (unsigned i = 0; i < rs->count && !rc; i++)
-		rc = open_lane(&rs->lane[i], p, rs->slots);
+	for (unsigned i = 0; i < rs->count && !rc; i++) {
+		struct lane *l = &rs->lane[i];
+
+		l->r.cfg = (struct receiver_cfg){
+			.cost = p->cost,
+			.wake = p->wake,
+			.most = (uint64_t)p->waiting,
+		};
+		event_queue_init(&l->packets);
+		l->call = calloc(rs->slots, sizeof(struct sim_call *));
+		l->woken = calloc(rs->slots, sizeof(*l->woken));
+		rc = l->call && l->woken
+			     ? event_queue_grow(&l->packets, rs->slots)
+			     : -ENOMEM;
+	}
 	if (rc)
 		receivers_close(rs);
 	else

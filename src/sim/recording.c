@@ -57,23 +57,6 @@ static int read_recording_header(void *arg, const char *text, struct cr_err *e)
 				 g->r->path);
 }
 
-static int keep_call(struct reading *g, const struct cr_trace_call *call,
-		     struct cr_err *e)
-{
-	size_t room = g->call_room ? 2 * g->call_room : 256;
-	struct cr_trace_call *grown;
-
-	if (g->ncalls == g->call_room) {
-		grown = realloc(g->record, room * sizeof(*grown));
-		if (!grown)
-			return recording_no_memory(e);
-		g->record = grown;
-		g->call_room = room;
-	}
-	g->record[g->ncalls++] = *call;
-	return 0;
-}
-
 static int add_stretch(struct recording *r, const char *scheduler, cr_ns from,
 		       struct cr_err *e)
 {
@@ -97,9 +80,21 @@ static int read_other(void *arg, const union cr_trace_record *record,
 		      struct cr_err *e)
 {
 	struct reading *g = arg;
+	size_t room = g->call_room;
+	struct cr_trace_call *grown;
 
-	if (record->kind == CR_TRACE_CALL)
-		return keep_call(g, &record->call, e);
+	if (record->kind == CR_TRACE_CALL) {
+		if (g->ncalls == g->call_room) {
+			room = room ? 2 * room : 256;
+			grown = realloc(g->record, room * sizeof(*grown));
+			if (!grown)
+				return recording_no_memory(e);
+			g->record = grown;
+			g->call_room = room;
+		}
+		g->record[g->ncalls++] = record->call;
+		return 0;
+	}
 	g->r->lost +=
 		record->note.code == CR_NOTE_LOST ? record->note.count : 0;
 	g->r->changes += record->note.code == CR_NOTE_CHANGED;

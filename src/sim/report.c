@@ -192,29 +192,26 @@ static json_t *cpus_json(const struct simulation_result *r)
 	return list;
 }
 
-static json_t *receiver_json(const struct receiver_stats *s, cr_ns time)
-{
-	json_t *o = json_object();
-
-	run_put_int(o, "packets", (int64_t)s->packets);
-	run_put_int(o, "dropped", (int64_t)s->dropped);
-	run_put_int(o, "wakes", (int64_t)s->wakes);
-	run_put_int(o, "longest", (int64_t)s->longest);
-	run_put_int(o, "busy_ns", s->busy);
-	run_put_int(o, "wait_ns", s->wait);
-	run_put_int(o, "wait_max_ns", s->wait_max);
-	run_put(o, "busy",
-		json_real(time ? (double)s->busy / (double)time : 0));
-	return o;
-}
-
 static json_t *receivers_json(const struct simulation_result *r)
 {
 	json_t *list = json_array();
 
-	for (unsigned i = 0; i < r->nreceivers; i++)
-		(void)json_array_append_new(
-			list, receiver_json(&r->receiver[i], r->end));
+	for (unsigned i = 0; i < r->nreceivers; i++) {
+		const struct receiver_stats *s = &r->receiver[i];
+		json_t *o = json_object();
+
+		run_put_int(o, "packets", (int64_t)s->packets);
+		run_put_int(o, "dropped", (int64_t)s->dropped);
+		run_put_int(o, "wakes", (int64_t)s->wakes);
+		run_put_int(o, "longest", (int64_t)s->longest);
+		run_put_int(o, "busy_ns", s->busy);
+		run_put_int(o, "wait_ns", s->wait);
+		run_put_int(o, "wait_max_ns", s->wait_max);
+		run_put(o, "busy",
+			json_real(r->end ? (double)s->busy / (double)r->end
+					 : 0));
+		(void)json_array_append_new(list, o);
+	}
 	return list;
 }
 

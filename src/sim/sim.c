@@ -94,18 +94,6 @@ static cr_ns sim_next(const struct sim_rq *q)
 		cr_ns_min(q->rq->next_tick, q->look));
 }
 
-static void set_end(struct sim_rq *q, unsigned cpu, cr_ns at)
-{
-	struct event *block = &q->end_of_block[cpu / BLOCK];
-	const struct event e = { .at = at, .owner = cpu };
-
-	q->end[cpu] = at;
-	if (event_before(e, *block))
-		*block = e;
-	if (event_before(e, q->next_end))
-		q->next_end = e;
-}
-
 static void clear_end(struct sim_rq *q, unsigned cpu)
 {
 	unsigned begin = cpu - cpu % BLOCK, n = q->rq->ncpu;
@@ -161,19 +149,6 @@ static void stop_turn(struct sim *s, struct sim_rq *q, unsigned cpu,
 		c->stats.preemptions++;
 	}
 	q->todo[q->ntodo++] = &t->core;
-}
-
-static void stop_due(struct sim *s, struct sim_rq *q)
-{
-	while (q->next_end.at == q->now) {
-		unsigned cpu = q->next_end.owner;
-		const struct cr_cpu *c = &q->rq->cpu[cpu];
-		const struct sim_task *t =
-			sim_task_of(core_task_of(c->running));
-		bool done = q->now - c->since == q->cpu[cpu].overhead + t->left;
-
-		stop_turn(s, q, cpu, done ? CR_STOP_DONE : CR_STOP_SLICE);
-	}
 }
 
 static void enqueue_stopped(struct sim *s, struct sim_rq *q)
@@ -320,6 +295,8 @@ static void dispatch_task(struct sim *s, struct sim_rq *q, unsigned cpu,
 			  struct sim_task *t)
 {
 	const struct sim_client *client = &s->cfg.client;
+	struct event *block = &q->end_of_block[cpu / BLOCK];
+	struct event e = { .owner = cpu };
 	cr_ns overhead;
 
 	if (t->seq != t->core.task.job.seq) /* given up when half done */
@@ -336,7 +313,11 @@ static void dispatch_task(struct sim *s, struct sim_rq *q, unsigned cpu,
 	}
 	q->cpu[cpu].overhead = overhead;
 	cr_cpus_del(&q->idle, cpu);
-	set_end(q, cpu, end_of_turn(s, q, t, overhead));
+	q->end[cpu] = e.at = end_of_turn(s, q, t, overhead);
+	if (event_before(e, *block))
+		*block = e;
+	if (event_before(e, q->next_end))
+		q->next_end = e;
 }
 
 /* Idle CPUs of @q pick. */
@@ -360,7 +341,16 @@ static void sim_instant(struct sim *s, struct sim_rq *q)
 	if (q->look == q->now)
 		q->look = CR_NEVER;
 	if (q->next_end.at == q->now) {
-		stop_due(s, q);
+		while (q->next_end.at == q->now) {
+			unsigned cpu = q->next_end.owner;
+			const struct sim_task *t = sim_task_of(
+				core_task_of(q->rq->cpu[cpu].running));
+			bool done = q->now - q->rq->cpu[cpu].since ==
+				    q->cpu[cpu].overhead + t->left;
+
+			stop_turn(s, q, cpu,
+				  done ? CR_STOP_DONE : CR_STOP_SLICE);
+		}
 		enqueue_stopped(s, q);
 	}
 	arrive_due(s, q);

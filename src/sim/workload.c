@@ -120,27 +120,12 @@ static void set_trace_text(char *to, size_t size, const char *text)
 	to[n] = '\0';
 }
 
-static void set_codecs(struct cr_trace_call *r, const struct campaign_flow *f)
-{
-	const struct campaign_endpoint *in = &f->in, *out = &f->out;
-
-	if (f->synthetic) {
-		set_trace_text(r->codec_in, sizeof(r->codec_in), f->name);
-		set_trace_text(r->codec_out, sizeof(r->codec_out), "synthetic");
-		return;
-	}
-	set_trace_text(r->codec_in, sizeof(r->codec_in), in->codec->name);
-	set_trace_text(r->mode_in, sizeof(r->mode_in),
-		       in->codec->modes[in->cfg.mode].name);
-	set_trace_text(r->codec_out, sizeof(r->codec_out), out->codec->name);
-	set_trace_text(r->mode_out, sizeof(r->mode_out),
-		       out->codec->modes[out->cfg.mode].name);
-}
-
 /* @c joins at @now. */
 static void call_trace_begin(const struct sim_call *c, cr_ns now)
 {
 	const struct cr_task *t = &c->st.core.task;
+	const struct campaign_flow *f = c->flow;
+	const struct campaign_endpoint *in = &f->in, *out = &f->out;
 	union cr_trace_record r;
 	cr_ns units = t->period / (250 * CR_US);
 
@@ -164,7 +149,16 @@ static void call_trace_begin(const struct sim_call *c, cr_ns now)
 	r.call.nice = (int8_t)t->nice;
 	r.call.cost_mean = t->cost.mean;
 	r.call.cost_p99 = t->cost.p99;
-	set_codecs(&r.call, c->flow);
+	set_trace_text(r.call.codec_in, sizeof(r.call.codec_in),
+		       f->synthetic ? f->name : in->codec->name);
+	set_trace_text(r.call.codec_out, sizeof(r.call.codec_out),
+		       f->synthetic ? "synthetic" : out->codec->name);
+	if (!f->synthetic) {
+		set_trace_text(r.call.mode_in, sizeof(r.call.mode_in),
+			       in->codec->modes[in->cfg.mode].name);
+		set_trace_text(r.call.mode_out, sizeof(r.call.mode_out),
+			       out->codec->modes[out->cfg.mode].name);
+	}
 	workload_trace(c->part, &r);
 }
 

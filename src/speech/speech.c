@@ -285,24 +285,6 @@ static int g722_sound(const uint8_t *data, size_t size, struct sound *s,
 #endif
 }
 
-/* On failure s->pcm may be set all the same; the caller frees it. */
-static int load_file(const char *path, struct sound *s, struct cr_err *e)
-{
-	struct cr_err why = { 0 };
-	uint8_t *data = NULL;
-	size_t size = 0;
-	int ret = read_recording(path, &data, &size);
-
-	if (ret)
-		(void)cr_fail(&why, ret, "%s", strerror(-ret));
-	else
-		ret = find_suffix(path, ".g722")
-			      ? g722_sound(data, size, s, &why)
-			      : wav_sound(data, size, s, &why);
-	free(data);
-	return ret ? cr_fail(e, ret, "speech: %s: %s", path, why.text) : 0;
-}
-
 static bool worth_keeping(const struct sound *s)
 {
 	uint64_t sum = 0;
@@ -346,12 +328,24 @@ static int load_one(struct speech_corpus *corpus, const struct find_file *file,
 {
 	struct speech_clip *clip = &corpus->clips[corpus->n];
 	struct sound s = { 0 };
+	struct cr_err why = { 0 };
+	uint8_t *data = NULL;
+	size_t size = 0;
 	int ret;
 
 	if (!file->named && find_suffix(file->path, ".g722") &&
 	    recorded_rate(corpus->rate) != g722_rate)
 		return 0;
-	ret = load_file(file->path, &s, e);
+	ret = read_recording(file->path, &data, &size);
+	if (ret)
+		(void)cr_fail(&why, ret, "%s", strerror(-ret));
+	else
+		ret = find_suffix(file->path, ".g722")
+			      ? g722_sound(data, size, &s, &why)
+			      : wav_sound(data, size, &s, &why);
+	free(data);
+	if (ret)
+		(void)cr_fail(e, ret, "speech: %s: %s", file->path, why.text);
 	if (!ret && s.rate == wide_rate && corpus->rate == full_rate)
 		ret = widen_clip(&s, e);
 	if (!ret && s.rate != corpus->rate && file->named)

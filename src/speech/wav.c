@@ -78,22 +78,6 @@ static int check_format(const uint8_t *fmt, unsigned *rate, struct cr_err *e)
 	return 0;
 }
 
-static int take_data(const struct chunk *c, struct wav_info *info,
-		     struct cr_err *e)
-{
-	bool streamed = c->size == 0 || c->size == UINT32_MAX;
-
-	if (!streamed && c->size > c->room)
-		return cr_fail(e, -EINVAL,
-			       "cut off: the data chunk claims %llu bytes, "
-			       "%llu are there",
-			       (unsigned long long)c->size,
-			       (unsigned long long)c->room);
-	info->offset = c->offset;
-	info->samples = (size_t)((streamed ? c->room : c->size) / 2);
-	return 0;
-}
-
 int wav_parse_head(const uint8_t *data, size_t have, uint64_t size,
 		   struct wav_info *info, struct cr_err *e)
 {
@@ -101,6 +85,7 @@ int wav_parse_head(const uint8_t *data, size_t have, uint64_t size,
 	struct wav_info found = { 0 };
 	uint64_t at = RIFF_HEADER;
 	struct chunk c;
+	bool streamed;
 	int ret;
 
 	if (have < RIFF_HEADER || memcmp(data, "RIFF", 4) != 0 ||
@@ -120,10 +105,19 @@ int wav_parse_head(const uint8_t *data, size_t have, uint64_t size,
 			if (!found.sample_rate)
 				return cr_fail(e, -EINVAL,
 					       "data before the fmt chunk");
-			ret = take_data(&c, &found, e);
-			if (!ret)
-				*info = found;
-			return ret;
+			streamed = c.size == 0 || c.size == UINT32_MAX;
+			if (!streamed && c.size > c.room)
+				return cr_fail(
+					e, -EINVAL,
+					"cut off: the data chunk claims %llu "
+					"bytes, %llu are there",
+					(unsigned long long)c.size,
+					(unsigned long long)c.room);
+			found.offset = c.offset;
+			found.samples =
+				(size_t)((streamed ? c.room : c.size) / 2);
+			*info = found;
+			return 0;
 		}
 	}
 	return cr_fail(e, -EINVAL, "no data chunk%s",
