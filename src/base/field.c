@@ -251,7 +251,7 @@ void field_defaults(const struct field *table, void *base)
 /* The struct that OBJECT or INLINE @f leads to; NULL: none. */
 static const void *inner_of(const struct field *f, const void *base)
 {
-	if (!base)
+	if (!base || f->kind == FIELD_LIST)
 		return NULL;
 	return f->store == FIELD_C_POINTER
 		       ? *(const void *const *)field_at_const(f, base)
@@ -261,22 +261,24 @@ static const void *inner_of(const struct field *f, const void *base)
 static void walk_fields(const struct field *table, const void *base,
 			const char *prefix, field_visit *visit, void *arg)
 {
-	char path[PATH_MAX_BYTES], name[FIELD_NAME_MAX];
+	char path[PATH_MAX_BYTES], name[PATH_MAX_BYTES], wire[FIELD_NAME_MAX];
+	char below[PATH_MAX_BYTES + 4];
 
 	for (const struct field *f = table; f->name; f++) {
-		if (f->kind == FIELD_INLINE) {
-			walk_fields(f->members, inner_of(f, base), prefix,
-				    visit, arg);
-			continue;
-		}
-		(void)snprintf(path, sizeof(path), "%s%s%s", prefix,
-			       field_wire_name(f, name),
-			       f->kind == FIELD_OBJECT ? "." : "");
-		if (f->kind == FIELD_OBJECT)
-			walk_fields(f->members, inner_of(f, base), path, visit,
+		bool inside = f->kind == FIELD_INLINE;
+
+		(void)snprintf(path, sizeof(path), "%s%s", prefix,
+			       inside ? "" : f->name);
+		(void)snprintf(name, sizeof(name), "%s%s", prefix,
+			       inside ? "" : field_wire_name(f, wire));
+		(void)snprintf(below, sizeof(below), "%s%s", path,
+			       inside		       ? ""
+			       : f->kind == FIELD_LIST ? "[]."
+						       : ".");
+		if (visit(arg, f, path, name, base) && f->members &&
+		    f->kind != FIELD_MAP)
+			walk_fields(f->members, inner_of(f, base), below, visit,
 				    arg);
-		else
-			visit(arg, path, f, base);
 	}
 }
 
@@ -591,34 +593,6 @@ const char *field_text_label(const struct field *table, const char *path,
 			add_upper(buf, size, f->label ? f->label : f->name);
 	} while (dot && *++dot);
 	return buf;
-}
-
-static void report_below(const struct field *table, const char *prefix,
-			 field_reporter *report, void *arg)
-{
-	char path[PATH_MAX_BYTES], name[PATH_MAX_BYTES], wire[FIELD_NAME_MAX];
-	char below[PATH_MAX_BYTES + 4];
-
-	for (const struct field *f = table; f->name; f++) {
-		bool inside = f->kind == FIELD_INLINE;
-
-		(void)snprintf(path, sizeof(path), "%s%s", prefix,
-			       inside ? "" : f->name);
-		(void)snprintf(name, sizeof(name), "%s%s", prefix,
-			       inside ? "" : field_wire_name(f, wire));
-		(void)snprintf(below, sizeof(below), "%s%s", path,
-			       inside		       ? ""
-			       : f->kind == FIELD_LIST ? "[]."
-						       : ".");
-		if (report(arg, f, path, name) && f->members &&
-		    f->kind != FIELD_MAP)
-			report_below(f->members, below, report, arg);
-	}
-}
-
-void field_report(const struct field *table, field_reporter *report, void *arg)
-{
-	report_below(table, "", report, arg);
 }
 
 /* --- tables of policies --- */

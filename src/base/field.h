@@ -396,13 +396,18 @@ void field_set_integer(const struct field *f, void *base, int64_t value);
 void field_default(const struct field *f, void *base);
 void field_defaults(const struct field *table, void *base);
 
-/** What field_walk() calls for every row but OBJECT and INLINE; @path is its
- * name in a result, from the outside in: "rx.cpu_ns". @base: of its struct. */
-typedef void field_visit(void *arg, const char *path, const struct field *f,
-			 const void *base);
+/**
+ * What field_walk() calls for every row. @path: its name from the outside in,
+ * as "calls[].in.codec"; of an INLINE, that of its struct. @name: @path, or for
+ * a quantity, as a result has it: "contract.rate_per_s". @base: of its struct;
+ * NULL: there is none. Returns whether to visit its members, if it has any.
+ */
+typedef bool field_visit(void *arg, const struct field *f, const char *path,
+			 const char *name, const void *base);
 
-/** Visit the rows of @table and of its objects, not those of lists. @base may
- * be NULL (then it is NULL for all); so is what a NULL pointer leads to. */
+/** Visit all rows of @table, in its order. @base: of its struct, or NULL; then
+ * it is NULL for all. So it is for items of lists, and for what a NULL pointer
+ * leads to. */
 void field_walk(const struct field *table, const void *base, field_visit *visit,
 		void *arg);
 
@@ -469,18 +474,6 @@ const char *field_text_result(const struct field *f, char *buf, size_t size);
  * out, but the last, which is the name in upper case then. */
 const char *field_text_label(const struct field *table, const char *path,
 			     char *buf, size_t size);
-
-/**
- * What field_report() calls for every row, INLINE ones too. @path: its name
- * from the outside in, as "calls[].in.codec"; of an INLINE, that of its struct.
- * @name: @path, or for a quantity, as a result has it: "contract.rate_per_s".
- * Returns whether to report its members, if it has any.
- */
-typedef bool field_reporter(void *arg, const struct field *f, const char *path,
-			    const char *name);
-
-/** Report all rows of @table, in its order, without a struct. */
-void field_report(const struct field *table, field_reporter *report, void *arg);
 
 /* --- tables of policies: "key=value,key=value"; a NULL table has no options.
  * What is a cr_opt outside is a row in here. --- */

@@ -74,8 +74,8 @@ struct all_series {
 /* Of a number: texts and histograms have another form. */
 static const struct field_metric *metric_of(const struct field *f)
 {
-	return f->metric && f->metric->name && f->kind != FIELD_TEXT ? f->metric
-								     : NULL;
+	return f->metric && f->metric->name && f->kind < FIELD_TEXT ? f->metric
+								    : NULL;
 }
 
 /* Seconds, whatever the unit of a time is in results. */
@@ -95,16 +95,19 @@ static void head(FILE *out, const struct field_metric *m)
 		metrics_head(out, m->name, m->type, m->help);
 }
 
-static void collect(void *arg, const char *path, const struct field *f,
-		    const void *base)
+static bool collect(void *arg, const struct field *f, const char *path,
+		    const char *name, const void *base)
 {
 	struct all_series *all = arg;
 
 	(void)path;
-	if (!base || !metric_of(f)) /* no base: this node has none */
-		return;
+	(void)name;
+	if (!base) /* this node has none */
+		return false;
 	CR_ASSERT(all->n < SERIES_MAX);
-	all->one[all->n++] = (struct series){ f, base };
+	if (metric_of(f))
+		all->one[all->n++] = (struct series){ f, base };
+	return true;
 }
 
 /* The series of one metric, of which one has the help, follow each other. */

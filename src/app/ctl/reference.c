@@ -102,13 +102,14 @@ static const char *default_of(const struct field *f, char *buf, size_t size)
 }
 
 static bool add_param(void *arg, const struct field *f, const char *path,
-		      const char *name)
+		      const char *name, const void *base)
 {
 	char type[FIELD_TEXT_MAX], number[FIELD_TEXT_MAX];
 	char range[FIELD_TEXT_MAX], without[FIELD_TEXT_MAX];
 	struct listing *l = arg;
 	size_t used = strlen(l->refused);
 
+	(void)base;
 	if (f->kind == FIELD_FIXED) {
 		l->why = f->help;
 		(void)snprintf(l->refused + used, sizeof(l->refused) - used,
@@ -134,7 +135,7 @@ static bool add_param(void *arg, const struct field *f, const char *path,
 /* A page links to the objects that it has elsewhere; at a terminal all is in
  * place. */
 static bool add_member(void *arg, const struct field *f, const char *path,
-		       const char *name)
+		       const char *name, const void *base)
 {
 	char type[FIELD_TEXT_MAX + 20], link[FIELD_TEXT_MAX] = "";
 	struct listing *l = arg;
@@ -143,6 +144,7 @@ static bool add_member(void *arg, const struct field *f, const char *path,
 	bool within = f->kind == FIELD_INLINE;
 
 	(void)path;
+	(void)base;
 	(void)field_text_result(f, type, sizeof(type));
 	if (o)
 		(void)link_of(o->name, link, sizeof(link));
@@ -163,12 +165,13 @@ static bool add_member(void *arg, const struct field *f, const char *path,
 }
 
 static bool add_metric(void *arg, const struct field *f, const char *path,
-		       const char *name)
+		       const char *name, const void *base)
 {
 	const struct field_metric *m = f->metric;
 	struct listing *l = arg;
 
 	(void)path;
+	(void)base;
 	if (!m || !m->name)
 		return true;
 	l->type = m->type ? m->type : l->type;
@@ -189,8 +192,8 @@ static json_t *describe_method(const struct method *m, bool markdown)
 	const struct object *o = markdown ? object_of(members) : NULL;
 	char link[FIELD_TEXT_MAX], object[FIELD_TEXT_MAX] = "";
 
-	field_report(m->params, add_param, &l);
-	field_report(members, add_member, &l);
+	field_walk(m->params, NULL, add_param, &l);
+	field_walk(members, NULL, add_member, &l);
 	if (o)
 		(void)link_of(o->name, object, sizeof(object));
 	return json_pack(
@@ -221,10 +224,10 @@ static void put_all(const char *view, bool markdown, FILE *out)
 	json_t *about = json_array(), *errors = json_array(), *all;
 	char stats[FIELD_TEXT_MAX];
 
-	field_report(stats_fields, add_metric, &l);
+	field_walk(stats_fields, NULL, add_metric, &l);
 	for (const struct object *o = objects; o->name; o++) {
 		l.members = json_array();
-		field_report(o->members, add_member, &l);
+		field_walk(o->members, NULL, add_member, &l);
 		(void)json_array_append_new(about,
 					    json_pack("{s:s, s:s, s:o}", "name",
 						      o->name, "help", o->help,

@@ -334,15 +334,17 @@ struct visits {
 	char text[400];
 };
 
-static void note(void *arg, const char *path, const struct field *f,
-		 const void *base)
+static bool note(void *arg, const struct field *f, const char *path,
+		 const char *name, const void *base)
 {
 	struct visits *v = arg;
 	size_t n = strlen(v->text);
 
+	(void)path;
 	(void)base;
 	if (f->kind == FIELD_TIME || f->kind == FIELD_INT)
-		(void)snprintf(v->text + n, sizeof(v->text) - n, "%s ", path);
+		(void)snprintf(v->text + n, sizeof(v->text) - n, "%s ", name);
+	return f->kind != FIELD_LIST;
 }
 
 static void a_walk_names_members_as_results_do(void **state)
