@@ -276,7 +276,6 @@ static int weigh_new(struct node *n, const struct endpoint_spec to[2],
 		r.end[i].address.ss_family = AF_UNSPEC;
 		r.end[i].rtcp_address.ss_family = AF_UNSPEC;
 		r.end[i].learn = -1;
-		r.end[i].reception.fill = -1;
 		r.end[i].types.noise = 0;
 	}
 	w->needs.streams = 2;

@@ -824,7 +824,9 @@ static int begin_settling(struct settling *s, const struct codec_item *own,
 	struct codec_settled *out = s->out;
 	int err;
 
-	memset(out, 0, sizeof(*out));
+	*out = (struct codec_settled){
+		.party = { ENDPOINT_SPEC_UNSAID, ENDPOINT_SPEC_UNSAID },
+	};
 	out->speech[0] = own->format;
 	out->speech[1] = *first;
 	out->transcoded = own != as || !codec_modes_agree(&own->format, first);

@@ -211,7 +211,8 @@ unsigned codec_shown(const struct codec_list *list, struct sdp_format *out);
 
 /** What both have settled on; of the offerer, and the answerer. */
 struct codec_settled {
-	/** What they speak: sides, also, passed and types; all else is zero. */
+	/** What they speak: side, also, passed and types; all else is unsaid.
+	 */
 	struct endpoint_spec party[2];
 	struct sdp_format speech[2]; /**< what they are sent */
 	/** What they are sent differs: nothing is passed on. */

@@ -481,7 +481,6 @@ static bool early_terms(struct ng_exchange *x, unsigned i,
 	if (codec_settle(on, x->line[i].offered.list, &all, false, &e))
 		return false;
 	ng_spec_locate(&on->party[0], sdp_line(x->sdp, i), &r->host, r->learn);
-	on->party[1].learn = -1;
 	to[x->by] = on->party[0];
 	to[!x->by] = on->party[1];
 	return true;
@@ -529,7 +528,7 @@ static int guess(struct ng_exchange *x, unsigned i, struct endpoint_spec to[2],
 						    .in_ptime = ptime[k],
 						    .comes = ptime[!k] };
 
-		*p = (struct endpoint_spec){ .learn = -1 };
+		*p = (struct endpoint_spec)ENDPOINT_SPEC_UNSAID;
 		err = codec_side(&p->side, &sent[k]->format, sent[k]->bit_rate,
 				 e);
 		if (!err)

@@ -37,8 +37,8 @@ struct conversation_promise {
 	int64_t ppm; /**< of a CPU */
 };
 
-/** Would the conversation @spec, whose endpoints are named nowhere, be let in
- * now, beside those that were @promised? 0 with what it needs, *@ppm of a CPU;
+/** Would the conversation @spec, which names no open endpoint, be let in now,
+ * beside those that were @promised? 0 with what it needs, *@ppm of a CPU;
  * -EINVAL, -ENOSPC with @e; -EAGAIN with @lacks. It does not start. */
 int conversation_weigh(struct node *n, const struct call_spec *spec,
 		       const struct conversation_promise *promised,
