@@ -120,7 +120,7 @@ static inline struct live_config engine_config(struct engine_fixture *f,
 	};
 }
 
-/** What live_add() says of task @i, and @v. */
+/** The answer of live_add() to task @i, and @v. */
 static inline int engine_add(struct engine_fixture *f, unsigned i,
 			     struct cr_verdict *v)
 {

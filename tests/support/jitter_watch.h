@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A jitter buffer under watch: what its header promises is checked with every
- * packet that goes in and everything that comes out. A broken promise is told
+ * packet that goes in and everything that comes out. A broken promise is shown
  * as text, so that a test can look for the least input that breaks it.
  *
  * A packet's payload is its number here, and bytes that follow from it.
@@ -16,7 +16,7 @@
 
 enum { WATCH_PACKETS = 4096, WATCH_BYTES = 40 };
 
-/** What goes in. */
+/** The input. */
 struct watch_packet {
 	cr_ns at;
 	uint16_t seq;
@@ -66,7 +66,7 @@ static inline void watch_broke(struct jitter_watch *w, bool broken,
 		w->broken = promise;
 }
 
-/* What was taken will not be played. */
+/* Packets that were taken will not be played. */
 static inline void watch_gone(void *arg, const struct jitter_output *packet)
 {
 	struct jitter_watch *w = arg;

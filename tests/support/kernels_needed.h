@@ -11,7 +11,7 @@
 
 #include "codecs/kernels/kernels.h"
 
-/** What ctest takes as "skipped". */
+/** The exit code that ctest takes as "skipped". */
 #define TEST_SKIPPED 77
 
 /** A group's setup: ends a program that has no kernels to test. */

@@ -18,7 +18,7 @@ enum library_codec { LIBRARY_AMR, LIBRARY_AMR_WB, LIBRARY_CODECS };
 /** Samples of the longest frame. */
 #define LIBRARY_SAMPLES_MAX 320u
 
-/** What both have in common. */
+/** The common part of both. */
 struct library_facts {
 	const char *name; /**< "amr", also of cr_codec_find() */
 	unsigned sample_rate, samples, modes;

@@ -14,7 +14,7 @@
 #include "cmocka_cr.h"
 #include "scratch.h"
 
-/** What a CPU says. NULL: nothing of that. */
+/** The files of a CPU. NULL: there is none. */
 struct machine_cpu {
 	unsigned cpu;
 	const char *core;    /**< siblings, such as "0,32" */
@@ -79,7 +79,7 @@ static inline void machine_add(const char *root, const struct machine_cpu *c)
 	machine_cache(root, c->cpu, 2, "2", "Unified", c->l2);
 }
 
-/** What topology_read() makes of it for the CPUs @allowed ("0-7"). */
+/** The result of topology_read() for the CPUs @allowed ("0-7"). */
 static inline void machine_read(struct topology *t, const char *root,
 				const char *allowed)
 {

@@ -52,7 +52,7 @@ void fixture_leave(void);
 void fixture_open(struct node_fixture *r, const struct fixture_options *o);
 void fixture_close(struct node_fixture *r);
 
-/** The node's figures, as stats tells them. */
+/** The node's figures, as stats has them. */
 json_t *fixture_stats(const struct node_fixture *r);
 /** One of them: @name of @part. */
 unsigned long long fixture_figure(const struct node_fixture *r,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A receive stage under watch: what its header promises is checked with every
- * packet that goes in and every frame that comes out. A broken promise is told
+ * packet that goes in and every frame that comes out. A broken promise is shown
  * as text, so that a test can look for the least input that breaks it.
  *
  * A packet's payload says which one it is.

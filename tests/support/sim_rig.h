@@ -77,7 +77,7 @@ static inline bool rig_peek(struct core_task *t, struct cr_job *job)
 	return true;
 }
 
-/* Deadlines are counted from logical arrivals, so they tell those. */
+/* Deadlines are counted from logical arrivals, so they show those. */
 static inline bool rig_peek_logical(struct core_task *t, struct cr_job *job)
 {
 	if (!rig_peek(t, job))

@@ -50,7 +50,7 @@ static inline void spoken_close(struct spoken *s)
 	s->codec->encoder_close(s->enc);
 }
 
-/** What is said next. */
+/** The next part. */
 static inline void spoken_say(struct spoken *s)
 {
 	speech_read(&s->reader, s->pcm, s->samples);

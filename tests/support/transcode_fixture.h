@@ -150,7 +150,7 @@ static inline void fixture_serve(struct transcode_fixture *g)
 	transcode_flush(g->w);
 }
 
-/* Who hears the call: the socket. */
+/* The socket that hears the call. */
 static inline int fixture_connect(struct transcode_fixture *g)
 {
 	struct sockaddr_storage at;
@@ -168,7 +168,7 @@ static inline int fixture_begin(struct transcode_fixture *g)
 	return fixture_connect(g);
 }
 
-/* What still waits is run. */
+/* Run the frames that still wait. */
 static inline void fixture_end(struct transcode_fixture *g, int peer)
 {
 	while (frame_ring_waiting(g->c->ring))

@@ -150,7 +150,7 @@ static const struct rpc_method methods[] = {
 	{ "list", "return many items", list, false },
 	{ "fail", "refuse", fail, false },
 	{ "notify", "send notifications", notify, false },
-	{ "later", "answer when told to", later, false },
+	{ "later", "answer on request", later, false },
 	{ "at-once", "answer as if later, but at once", at_once, false },
 	{ "stats", "counters of the server", stats, false },
 	{ NULL, NULL, NULL, false },

@@ -22,7 +22,7 @@ void echo_arguments(int argc, char **argv);
 /** A place to listen: @host and @port, or a socket in a fresh folder. */
 struct transport_addr echo_place(const char *host, uint16_t port);
 
-/** What is said of a peer that vanished: of a socket only its end is seen. */
+/** The reason of a peer that vanished: of a socket only its end is seen. */
 const char *echo_vanished(void);
 
 /** Silence of a client that is its loss: tests wait for that. */

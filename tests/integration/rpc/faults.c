@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes wrong on the wire hurts only who did it: killed and silent
+ * Faults on the wire hurt only the peer that made them: killed and silent
  * clients, malformed messages, random packets.
  */
 #define _GNU_SOURCE /* posix_spawn, kill */

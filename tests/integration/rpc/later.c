@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests that are answered later: others are answered meanwhile, a batch
- * waits for all of its own, and nobody is told who is not there any more.
+ * waits for all of its own, and a peer that has gone gets nothing.
  */
 #include <string.h>
 

@@ -344,7 +344,7 @@ static void run_dry(struct world *w)
 		assert_int_equal(source_accounted(&w->s[i]), w->s[i].tail);
 }
 
-/* What kind of world a stream runs in. */
+/* The kinds of worlds that a stream runs in. */
 struct kind {
 	unsigned per_rq;
 	bool preemptible, switching, drawn;

@@ -154,7 +154,7 @@ static unsigned admitted(const struct task_set *set, const char *opts)
 	return n;
 }
 
-/* All released together, as bad as it gets: the first jobs tell. */
+/* All released together, as bad as it gets: the first jobs show it. */
 static bool first_jobs_are_in_time(const struct task_set *set)
 {
 	struct sim_rig *rig = rig_of(&(struct setting){

@@ -183,7 +183,7 @@ static int64_t reported(struct rig_task *r, const char *key)
 	for (unsigned i = 0; i < n; i++)
 		if (!strcmp(kv[i].key, key))
 			return kv[i].value;
-	fail_msg("it tells no %s", key);
+	fail_msg("it has no %s", key);
 	return 0;
 }
 

@@ -60,7 +60,7 @@ static struct task_set in_slots(const struct task_set *set)
 	return out;
 }
 
-/* CPUs that @set needs, rounded up; 0: cannot be told exactly. */
+/* CPUs that @set needs, rounded up; 0: not known exactly. */
 static unsigned cpus_needed(const struct task_set *set)
 {
 	cr_ns hyper = task_set_hyper(set, CR_SEC), sum = 0;

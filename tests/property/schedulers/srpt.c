@@ -64,7 +64,7 @@ static cr_ns turnaround(const struct cr_sched_ops *ops, const struct jobs *set)
 	return sum / CR_MS;
 }
 
-static void tell(const struct jobs *set)
+static void print_jobs(const struct jobs *set)
 {
 	print_message("CR_SEED=%" PRIu64 ":", test_run_seed());
 	for (unsigned i = 0; i < set->n; i++)
@@ -152,7 +152,7 @@ static void srpt_is_as_good_as_the_best_of_all_schedules(void **state)
 		cr_ns best = least_turnaround(&set);
 
 		if (turnaround(&cr_sched_srpt, &set) != best) {
-			tell(&set);
+			print_jobs(&set);
 			fail_msg("the best sum is %lld", (long long)best);
 		}
 		worse += turnaround(&cr_sched_fifo, &set) > best;
@@ -173,7 +173,7 @@ static void no_other_policy_is_better(void **state)
 		cr_ns sum = turnaround(ops, &set);
 
 		if (turnaround(&cr_sched_srpt, &set) > sum) {
-			tell(&set);
+			print_jobs(&set);
 			fail_msg("%s has a sum of %lld", ops->name,
 				 (long long)sum);
 		}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limits of memory: what they leave, and what is told.
+ * Limits of memory: the room that they leave, and the refusals.
  */
 #include "cmocka_cr.h"
 
@@ -30,7 +30,7 @@ static int in_child(int (*what)(void))
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* What the limits leave, in whole MiB, by the text of a refusal; 0: nothing,
+/* The room that limits leave, in whole MiB, by a refusal's text; 0: nothing,
  * there is no limit, or it cannot be seen. */
 static uint64_t bytes_left(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is deferred is done on a thread that was there before, in order, after
+ * Deferred work is done on a thread that was there before, in order, after
  * the readers, and needs neither a thread nor memory then, whatever becomes of
  * the wall clock.
  */

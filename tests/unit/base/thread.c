@@ -2,7 +2,7 @@
 /*
  * A lock passes priority on. Long turns: the thread that asks for them stays an
  * ordinary one, with its niceness, and those that it starts are as others.
- * Kernels before 6.12 tell nothing of turns.
+ * Kernels before 6.12 know nothing of turns.
  */
 #define _GNU_SOURCE
 #include "base/thread.h"

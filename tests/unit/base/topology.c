@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is read of machines of many shapes.
+ * Topologies of machines of many shapes.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who can write what decides what the process does: every mode, for a file and
- * a folder, of each owner.
+ * The writers of files that decide what the process does: every mode, of a file
+ * and a folder, of each owner.
  */
 #define _GNU_SOURCE /* S_IFREG, S_IFDIR */
 #include "cmocka_cr.h"

@@ -32,7 +32,7 @@ static const struct rival rivals[] = {
 
 enum { RIVALS = sizeof(rivals) / sizeof(rivals[0]), PCM_MAX = 2048 };
 
-/* What both decoders make of frames. */
+/* The output of both decoders. */
 struct listeners {
 	const struct cr_codec *codec;
 	unsigned samples;

@@ -105,7 +105,7 @@ static void count_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 		cr_sched_fifo.stop(rq, cpu, t, ran, why, now);
 }
 
-/* It is told that the task leaves, not that a job ends which it has not
+/* It hears that the task leaves, not that a job ends which it has not
  * picked. */
 static void the_policy_hears_of_a_running_task_what_the_contract_says(
 	void **state)

@@ -171,7 +171,7 @@ static void what_is_declared_goes_before_what_is_measured(void **state)
 	}
 }
 
-/* What admission needs for a task of this class, by these numbers. */
+/* The demand of admission for a task of this class, by these numbers. */
 static int64_t need(const struct cr_sched_ops *ops, enum cr_class cls,
 		    struct cr_cost cost, cr_ns worst)
 {

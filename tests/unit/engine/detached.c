@@ -144,7 +144,7 @@ static void who_was_to_leave_already(void **state)
 	engine_close(&g);
 }
 
-/* Each policy is told that the job is over, and plans on. */
+/* Each policy hears that the job is over, and plans on. */
 static void the_policy_may_change_meanwhile(void **state)
 {
 	struct engine_fixture g;

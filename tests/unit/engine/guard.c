@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Policies that break the contract, one promise each: found, counted, told
+ * Policies that break the contract, one promise each: found, counted, reported
  * with the policy's own numbers, and replaced by fifo without losing a job.
  * Debug builds abort instead.
  */

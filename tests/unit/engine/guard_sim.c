@@ -82,7 +82,7 @@ static void the_schedule_is_fifos_on_every_run_queue(void **state)
 	assert_in_range(reported_rq, 0, 1);
 }
 
-/* --- a CPU that was told to wait --- */
+/* --- a CPU that has to wait --- */
 
 static struct cr_task *waiting_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {

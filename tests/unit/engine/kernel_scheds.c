@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel is asked for: the thesis's formulas on its own figures, and
+ * Requests to the kernel: the thesis's formulas on its own figures, and
  * refusals that name the nearest.
  */
 #define _GNU_SOURCE

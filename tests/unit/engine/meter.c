@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a live job is charged: the time it took, unless its thread was away.
+ * The charge of a live job: the time it took, unless its thread was away.
  */
 #include <sched.h>
 #include <string.h>
@@ -58,8 +58,8 @@ static struct {
 	struct live *live;
 	struct source s;
 	bool works;   /* else it sleeps */
-	cr_ns ran[2]; /* of the last jobs, as the policy was told */
-	cr_ns before; /* of the job before the last, as run() was told */
+	cr_ns ran[2]; /* of the last jobs, as the policy heard */
+	cr_ns before; /* of the job before the last, as run() heard */
 } rig;
 
 static void run(void *arg, struct live_task *t, const struct live_run *r)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the core passes on of a policy's promises and numbers.
+ * The core passes on a policy's promises and numbers.
  */
 #include <string.h>
 

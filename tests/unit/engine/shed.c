@@ -367,7 +367,7 @@ static void what_must_not_go_stays_under_every_rule(void **state)
 	}
 }
 
-/* What one call loses of a hundred frames, and its run queue of them all. */
+/* The losses of one call in a hundred frames, and of its run queue. */
 struct shares {
 	struct one o;
 	struct shed_queue q;

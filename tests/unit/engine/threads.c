@@ -85,7 +85,7 @@ static void under_the_others_too(void **state)
 
 	for (unsigned i = 0; i < 4; i++) {
 		if (open_under(&g, specs[i], NULL))
-			continue; /* told: the privilege is not there */
+			continue; /* reported: the privilege is not there */
 		all_frames_are_done(&g, FEW);
 		engine_close(&g);
 	}

@@ -38,7 +38,7 @@ static void a_task_that_nobody_released_is_woken(void **state)
 	start_watched(&g, &cr_sched_fifo, 1);
 	engine_wait_idle(&g, 1);
 	live_look_task(g.live, &g.s[1].task, &before);
-	(void)source_push(&g.s[1], clock_now()); /* and told nobody */
+	(void)source_push(&g.s[1], clock_now()); /* without a wake-up */
 	live_look_task(g.live, &g.s[1].task, &after);
 	assert_int_equal(after.state, CR_IDLE);
 	assert_int_equal(after.release, before.release);

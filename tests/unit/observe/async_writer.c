@@ -16,7 +16,7 @@
 
 enum { SIZE = 8, NO_TIME = 1 };
 
-/* What its thread does, it does when the test lets it. */
+/* Its thread works when the test lets it. */
 static struct {
 	struct async_writer async_writer;
 	char buffers[2][SIZE];
@@ -27,7 +27,7 @@ static struct {
 	char reported[128]; /* the thread's */
 } t;
 
-static void tell(const char *text, size_t n)
+static void note_text(const char *text, size_t n)
 {
 	size_t len = strlen(t.reported);
 
@@ -40,9 +40,9 @@ static void write_it(void *arg, const char *text, size_t n)
 	(void)arg;
 	(void)sem_post(&t.begun);
 	(void)sem_wait(&t.go);
-	tell("[", 1);
-	tell(text, n);
-	tell("]", 1);
+	note_text("[", 1);
+	note_text(text, n);
+	note_text("]", 1);
 	async_writer_count(&t.async_writer, n, 0); /* a text is a letter */
 }
 
@@ -51,7 +51,7 @@ static cr_ns turn(void *arg, bool asked)
 	bool done = atomic_fetch_add(&t.turns, 1) >= t.in_vain;
 
 	(void)arg;
-	tell(asked ? "turn" : "again", 5);
+	note_text(asked ? "turn" : "again", 5);
 	return done ? CR_NEVER : clock_now();
 }
 
@@ -143,7 +143,7 @@ static void a_turn_stands_between_texts(void **state)
 	end("[a][b]turn[c]");
 }
 
-/* What was put behind the first is not for the old place. */
+/* Texts behind the first are not for the old place. */
 static void a_turn_that_is_due_stays_where_it_is(void **state)
 {
 	begin(&owner);

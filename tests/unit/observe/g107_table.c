@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the E-model in C says, for test_g107.py. Without arguments: for each
+ * Results of the E-model in C, for test_g107.py. Without arguments: for each
  * line "CODEC MODE CODEC MODE DELAY_MS LOSS BURST_RATIO" on stdin, "R MOS WIDE"
  * or "none". With any: a line "CODEC MODE" for each mode that is built in.
  */

@@ -202,7 +202,7 @@ static struct lines *open_full(const char *path, struct rlimit *before)
 	return l;
 }
 
-/* What is missing was counted, and is at the end of what there was. */
+/* Missing lines were counted, and are those at the end. */
 static void a_full_disk_is_tried_again(void **state)
 {
 	enum { MORE = 100 };

@@ -181,7 +181,7 @@ static int open_stalled(unsigned per_second)
 	return fd;
 }
 
-/* What the reader has seen so far. */
+/* The reader's findings so far. */
 struct reading {
 	FILE *f;
 	unsigned lines, next, dropped;
@@ -231,7 +231,7 @@ static void who_logs_never_waits_for_who_reads(void **state)
 		log_event(LOG_INFO, "many", LOG_INT("i", i),
 			  LOG_STR("text", words));
 	assert_false(log_flush(0));
-	/* all are there in order, or told where they are missing */
+	/* all are there in order, or reported where they are missing */
 	read_to(&r, MANY - 1);
 	assert_int_equal(r.next, MANY);
 	assert_int_equal(r.lines + r.dropped, MANY);

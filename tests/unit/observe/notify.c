@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a service manager hears: a socket of a path or of the abstract
+ * Messages to a service manager: a socket of a path or of the abstract
  * namespace, read as systemd reads it.
  */
 #define _GNU_SOURCE
@@ -119,7 +119,7 @@ static void without_a_manager_nothing_is_done(void **state)
 	assert_int_equal(n.watchdog, 0);
 	assert_int_equal(notify_send(&n, "READY=1"), 0);
 	notify_close(&n);
-	/* a host's socket, by which virtual machines tell, is none of ours */
+	/* a host's socket, for reports of virtual machines, is none of ours */
 	assert_int_equal(setenv("NOTIFY_SOCKET", "vsock:2:1234", 1), 0);
 	assert_int_equal(notify_open(&n, &e), -EAFNOSUPPORT);
 	assert_non_null(strstr(e.text, "vsock:2:1234"));

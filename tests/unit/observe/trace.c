@@ -231,7 +231,7 @@ struct reported {
 	int err;
 };
 
-static void tell(void *arg, int err)
+static void note_error(void *arg, int err)
 {
 	struct reported *reported = arg;
 
@@ -271,7 +271,7 @@ static void a_full_disk_is_told_once_and_every_record_counted(void **state)
 
 	assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
 	assert_int_equal(trace_open(&t, 1, 2 * N), 0);
-	trace_on_error(t, tell, &reported);
+	trace_on_error(t, note_error, &reported);
 	assert_int_equal(trace_start(t, fx.path, fx.header, &fx.e), 0);
 	/* The last record has room for half of it only. */
 	limit_file_size((int64_t)sizeof(struct cr_trace_header) + 32 +

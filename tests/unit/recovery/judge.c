@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the watchdog finds at given times: who is forgotten, who only waits for
+ * Findings of the watchdog at given times: who is forgotten, who only waits for
  * better ones, and that nothing is found too early or because time stood
  * still.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rounds over a live engine: what a client is told of a worker that is stuck,
+ * Rounds over a live engine: reports to a client of a worker that is stuck,
  * in which order, with which contexts; what happens without a spare, at the
  * end, and to a task that nobody woke.
  */
@@ -243,7 +243,7 @@ static void a_task_that_nobody_woke_is_woken(void **state)
 	start(&g, 1);
 	engine_frame(&g.engine, 3);
 	engine_wait_done(&g.engine, 3, 1);
-	(void)source_push(&g.engine.s[3], clock_now()); /* and told nobody */
+	(void)source_push(&g.engine.s[3], clock_now()); /* without a wake-up */
 	while (!recovery_counts(g.r).stalled) {
 		recovery_round(g.r, clock_now());
 		recovery_task(g.r, &g.watch[3], &g.engine.s[3].task, true, 1);

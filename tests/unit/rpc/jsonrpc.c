@@ -19,7 +19,7 @@ static struct jsonrpc_doc parse(const char *text)
 	return doc;
 }
 
-/* What @text holds as letters: Call, Notification, Result, Error, Invalid. */
+/* The kinds in @text as letters: Call, Notification, Result, Error, Invalid. */
 static void holds(const char *text, const char *kinds)
 {
 	struct jsonrpc_doc doc = parse(text);

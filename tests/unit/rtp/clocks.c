@@ -61,7 +61,7 @@ static void each_clock_may_have_timestamps_of_its_own(void **state)
 	assert_int_equal(put(2, 55, 3000000000, 8000), 20);
 	assert_int_equal(put(3, 56, 3000000160, 8000), 40);
 	assert_int_equal(put(4, 60, 1000 + 3 * 320, 16000), 60);
-	/* numbers do not tell of a pause, arrivals do */
+	/* numbers do not show a pause, arrivals do */
 	assert_int_equal(put(5, 1060, 77, 8000), 1060);
 	/* late, of the clock before */
 	assert_int_equal(put(3, 1061, 3000000160, 8000), 40);
@@ -79,7 +79,7 @@ static void an_hour_is_an_hour(void **state)
 				 i * 20);
 }
 
-/* More units than 64 bits of nanoseconds times a rate can tell. */
+/* More units than 64 bits of nanoseconds times a rate can hold. */
 static void a_pause_may_last_for_days(void **state)
 {
 	const struct clocks_packet p = { 5, 8000, 1,

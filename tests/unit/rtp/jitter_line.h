@@ -38,7 +38,8 @@ static inline void close_it(void)
 	watch_close(&w);
 }
 
-static inline void tell(enum jitter_next what, const struct jitter_output *out)
+static inline void print_step(enum jitter_next what,
+			      const struct jitter_output *out)
 {
 	size_t n = strlen(line);
 	char *p = line + n;
@@ -65,7 +66,7 @@ static inline const char *until(cr_ns ms)
 	cr_ns due;
 
 	while ((due = jitter_due(w.j)) <= ms * CR_MS)
-		tell(watch_one(&w, cr_ns_max(due, w.now), &out), &out);
+		print_step(watch_one(&w, cr_ns_max(due, w.now), &out), &out);
 	w.now = cr_ns_max(w.now, ms * CR_MS);
 	return line;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who an endpoint's party is, rule by rule: modes, changes of SSRC and address,
+ * The party of an endpoint, rule by rule: modes, changes of SSRC and address,
  * offers.
  */
 #include <netinet/in.h>
@@ -183,7 +183,7 @@ static void an_offer_of_another_address_is_a_notice(void **state)
 	PLAY(&l, { 60, MOVED, 7, 4, 'A' }, { 61, X, 8, 1, 'a' });
 }
 
-/* The first address that is told, after packets have come. */
+/* The first address that is signalled, after packets have come. */
 static void a_first_address_is_no_notice(void **state)
 {
 	const struct learn_terms none = { .mode = LEARN_IMMEDIATE };

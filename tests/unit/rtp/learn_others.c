@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who an endpoint's party is, rule by rule: several that send to one port.
+ * The party of an endpoint, rule by rule: several that send to one port.
  */
 #include "learn_steps.h"
 
@@ -42,7 +42,7 @@ static void a_stray_first_packet_keeps_nobody_out_for_long(void **state)
 	     { 40, Y, 7, 2, 'w' }, { 60, Y, 7, 3, 'w' }, { 200, Y, 7, 10, 'w' },
 	     { 399, Y, 7, 20, 'w' }, { 400, Y, 7, 21, 'w' },
 	     { 420, Y, 7, 22, 'B' });
-	l = begin(LEARN_IMMEDIATE); /* the told address need not wait */
+	l = begin(LEARN_IMMEDIATE); /* the signalled address need not wait */
 	PLAY(&l, { 0, X, 9, 1, 'B' }, { 20, TOLD, 7, 1, 'w' },
 	     { 40, TOLD, 7, 2, 'w' }, { 60, TOLD, 7, 3, 'B' });
 }
@@ -164,7 +164,7 @@ static void strangers_never_follow_who_leads(void **state)
 	}
 }
 
-/* The told address leads with its proof. */
+/* The signalled address leads with its proof. */
 static void strangers_never_follow_the_told_address(void **state)
 {
 	struct learn l = proven(LEARN_DELAYED, TOLD);
@@ -267,7 +267,7 @@ static void a_flood_does_not_displace_higher_ranks(void **state)
 	     { 6, PORT, 1, 2, 'w' }, { 7, PORT, 1, 3, 'B' });
 }
 
-/* What proved it once does not count again. */
+/* A proof does not count twice. */
 static void a_proof_is_used_once(void **state)
 {
 	struct learn l = proven(LEARN_IMMEDIATE, X);

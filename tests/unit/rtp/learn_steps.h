@@ -8,7 +8,7 @@
 #include "loopback.h"
 #include "rtp/learn.h"
 
-/* Addresses: the one that is told, other ports of that host, another host
+/* Addresses: the signalled one, other ports of that host, another host
  * with the first port, the host of signalling, strangers. */
 enum {
 	TOLD,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What payload types stand for, what is refused, and the count of those that
+ * The meaning of payload types, refused ones, and the count of those that
  * stand for nothing.
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a report says of a source, and what the far side's reports say of us.
+ * Reports of a source, and the far side's reports of us.
  */
 #include "cmocka_cr.h"
 
@@ -193,7 +193,7 @@ static void the_last_sr_is_told(void **state)
 	out = report(&r, 12500 * CR_MS);
 	assert_int_equal(out.lsr, 0x14c98000);
 	assert_int_equal(out.dlsr, 65536 * 5 / 2);
-	/* as long as can be told */
+	/* as long as can be reported */
 	(void)hear(&r, 2, 0);
 	assert_int_equal(report(&r, 65546 * CR_SEC).dlsr, UINT32_MAX);
 	(void)hear(&r, 3, 0);

@@ -85,7 +85,7 @@ static void an_end_that_is_never_seen(void **state)
 	assert_int_equal(relayed.n, 5);
 	for (unsigned i = 2; i < 5; i++)
 		expect(i, BASE_OUT, false, 3, true, 320);
-	/* What comes after all is no second digit, end or not. */
+	/* A late packet is no second digit, end or not. */
 	come(0, false, 3, false, 3200);
 	come(0, false, 3, true, 3360);
 	pass(1000);
@@ -152,7 +152,7 @@ static void long_event(unsigned seconds, unsigned lose)
 	pass(100);
 }
 
-/* What went out is one event of @total units, in a chain of segments. */
+/* The output is one event of @total units, in a chain of segments. */
 static void one_event_of(uint64_t total)
 {
 	uint32_t ts = BASE_OUT;

@@ -12,7 +12,7 @@
 
 #include "rtp/telephone_event.h"
 
-/** What the output's timestamps begin with. */
+/** The first timestamp of the output. */
 #define BASE_OUT 1000000u
 
 /* A relay with all that it sent. */

@@ -85,7 +85,7 @@ static void a_file_of_that_name_is_told(void **state)
 	assert_non_null(strstr(e.text, p->dir));
 }
 
-/* What is behind a link counts. */
+/* The file behind a link counts. */
 static void a_link_to_a_folder_is_a_folder(void **state)
 {
 	struct place *p = *state;

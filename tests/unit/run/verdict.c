@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Expectations judged: what is met, what is missed, in which order, and how
- * both are told.
+ * both are reported.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +165,7 @@ static void people_read_line_expectation_and_value(void **state)
 	struct verdicts v;
 	char *got;
 
-	o.whole[METRIC_P99_DELAY] = 20123456; /* told to the microsecond */
+	o.whole[METRIC_P99_DELAY] = 20123456; /* reported to the microsecond */
 	v = judged(c, o);
 	got = printed(&v);
 	assert_string_equal(

@@ -38,7 +38,7 @@ static void test_names_are_those_of_system_calls(void **state)
 	for (n = 0; calls_hostile[n]; n++)
 		known(calls_hostile[n]);
 	assert_true(n > 40);
-	/* it would have told */
+	/* it would have reported that */
 	assert_int_equal(seccomp_syscall_resolve_name("execute"),
 			 __NR_SCMP_ERROR);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What dbp learns of losses, and when: frames that were dropped, that were
+ * Losses that dbp learns of, and when: frames that were dropped, that were
  * overwritten before their call was picked, that came too late, and that wait
  * too long. (3,5)-firm: two of five may be missed.
  */

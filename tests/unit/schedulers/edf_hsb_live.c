@@ -43,7 +43,7 @@ static int64_t reported(const struct core_task *t, const char *key)
 	for (unsigned i = 0; i < n; i++)
 		if (!strcmp(kv[i].key, key))
 			return kv[i].value;
-	fail_msg("explain() does not tell %s", key);
+	fail_msg("explain() has no %s", key);
 	return 0;
 }
 

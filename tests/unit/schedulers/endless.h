@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tests of policies of processes share: one that never sleeps, and a
+ * Shared by the tests of policies of processes: one that never sleeps, and a
  * look at the numbers that a policy shows.
  */
 #ifndef TESTS_ENDLESS_H

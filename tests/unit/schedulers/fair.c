@@ -270,7 +270,7 @@ static void wfq_gives_nothing_for_the_time_before(void **state)
 	trace(rig, WFQ_SLOT, "AAABABABA.");
 }
 
-/* What a job takes is known when it is over. A's first takes three slots in
+/* The time of a job is known when it is over. A's first takes three slots in
  * place of one, so its second starts where three end: after B's two. */
 static void wfq_charges_what_a_job_took(void **state)
 {

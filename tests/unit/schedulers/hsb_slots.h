@@ -79,7 +79,7 @@ static inline void sends(struct sim_rig *rig, cr_ns period, cr_ns budget,
 
 /* --- admission --- */
 
-/* What a task of @cls would be told: as core_admit(). */
+/* The answer to a task of @cls: as core_admit(). */
 static inline int ask(struct sim_rig *rig, enum cr_class cls, cr_ns period,
 		      cr_ns cost, struct cr_verdict *v)
 {
@@ -104,7 +104,7 @@ static inline struct sim_rig *market(const char *opts, unsigned ncpu)
 	return rig;
 }
 
-/* What explain() tells of @r's server. */
+/* The numbers of explain() about @r's server. */
 static inline cr_ns budget_of(struct rig_task *r)
 {
 	struct cr_kv kv[8];
@@ -113,7 +113,7 @@ static inline cr_ns budget_of(struct rig_task *r)
 	for (unsigned i = 0; i < n; i++)
 		if (strcmp(kv[i].key, "budget") == 0)
 			return kv[i].value;
-	fail_msg("explain() does not tell the budget");
+	fail_msg("explain() has no budget");
 	return 0;
 }
 

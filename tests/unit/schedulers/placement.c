@@ -26,7 +26,7 @@ static struct sim_rig *market(const struct cr_sched_ops *ops, unsigned per_rq)
 	return rig;
 }
 
-/* What joins next. */
+/* The task that joins next. */
 struct request {
 	enum cr_class cls;
 	cr_ns cost;

@@ -7,7 +7,7 @@
 #include "cmocka_cr.h"
 #include "transport/msgqueue.h"
 
-/* Lines as they were told, each closed by a bar. */
+/* Lines as they were reported, each closed by a bar. */
 struct reported {
 	char text[100];
 	bool begun;

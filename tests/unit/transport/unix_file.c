@@ -252,7 +252,7 @@ static void starters_take_turns(void **state)
 	(void)close(fd);
 }
 
-/* Whoever may read the folder can lock it. */
+/* A user who may read the folder can lock it. */
 static void a_locked_folder_keeps_nobody_from_starting(void **state)
 {
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -314,7 +314,7 @@ static void a_lock_is_no_link_and_nobody_else_opens_it(void **state)
 	assert_int_equal(unlink(lock_path()), 0);
 }
 
-/* What wrappers lock while they start us. */
+/* The file that wrappers lock while they start us. */
 static void a_file_of_a_wrapper_is_left_alone(void **state)
 {
 	char name[sizeof(path) + 8];

@@ -16,7 +16,7 @@
 
 enum { SOCKETS = 8, PEERS = 3 };
 
-/* What stands in the burst. */
+/* The packets of the burst. */
 struct sent_packet {
 	unsigned socket, peer, number;
 	size_t bytes;
@@ -142,7 +142,7 @@ static inline void fixture_expect_no_more(void)
 			-1);
 }
 
-/* What was put has come, and what could not be sent is marked. */
+/* The packets that were put have come, and those not sent are marked. */
 static inline void fixture_check(void)
 {
 	for (unsigned i = 0; i < fixture.burst.count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes to any of many sockets comes out once, in order, with the tag of
+ * A packet to any of many sockets comes out once, in order, with the tag of
  * its socket; what comes to a removed one does not come out. By epoll, by
  * io_uring, and by an io_uring that is too small for so many sockets: its
  * buffers and its completion queue run out all the time.
@@ -32,7 +32,7 @@ static void all_that_comes_comes_out_in_order(void **state)
 	assert_memory_equal(sent, next, sizeof(sent));
 }
 
-/* Where it can be told at all, and then as it comes. */
+/* Where it is known at all, and then as it comes. */
 static void what_comes_next_is_told_ahead(void **state)
 {
 	uint64_t first = 0, second = 0;
@@ -84,8 +84,8 @@ static void a_wake_ends_the_wait(void **state)
 	assert_int_equal(inlet_wait(in, 0), 0); /* once */
 }
 
-/* Who adds and removes many wakes the receiving thread once, at the end of the
- * outermost pair; and not at all when there was nothing to tell. */
+/* Adding and removing many sockets wakes the receiver once, at the end of the
+ * outermost pair; and not at all when there was nothing new. */
 static void what_is_gathered_is_told_once(void **state)
 {
 	struct inlet_packet p;
@@ -175,7 +175,7 @@ static void what_the_kernel_drops_is_told_exactly(void **state)
 			while (next_packet(&p))
 				came++;
 		assert_true(came > 0 && came < SENT);
-		send_bytes(i, 100); /* the next one tells */
+		send_bytes(i, 100); /* the next one shows it */
 		take_one(&p);
 		drops = p.drops;
 		assert_int_equal(came + drops, SENT);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An io_uring that the kernel serves no more: the receiver is told, and nothing
- * waits for ever. What passes is not told. The linker's --wrap stands for the
- * kernel.
+ * An io_uring that the kernel serves no more: the receiver gets an error,
+ * nothing waits for ever. A passing fault is none. The linker's --wrap stands
+ * for the kernel.
  */
 #include <errno.h>
 #include <liburing.h>
@@ -13,7 +13,7 @@
 #include "loopback.h"
 #include "udp/inlet.h"
 
-/* What the next calls answer instead of doing anything. */
+/* The answers of the next calls, which do nothing. */
 static struct {
 	int submit, wait;
 	unsigned times; /* before the kernel is itself again */

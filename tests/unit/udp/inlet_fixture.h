@@ -15,7 +15,7 @@
 #include "loopback.h"
 #include "udp/inlet_ops.h"
 
-enum { PORTS = 200 }; /* more than one look tells of */
+enum { PORTS = 200 }; /* more than one look reports */
 
 struct port {
 	int fd;
@@ -29,7 +29,7 @@ static int peer;
 static struct sockaddr_storage peer_at;
 
 /* inlet_next(), without what other programs send to ports that were theirs: the
- * sender is told with each packet. */
+ * sender comes with each packet. */
 static inline bool next_packet(struct inlet_packet *p)
 {
 	while (inlet_next(in, p))

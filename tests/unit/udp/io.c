@@ -42,7 +42,7 @@ static bool out_of_descriptors(void)
 	return !setrlimit(RLIMIT_NOFILE, &none);
 }
 
-/* What the probe says in a child, whose message must have @word in it. */
+/* The probe's answer in a child, whose message must have @word in it. */
 static int answer(bool (*limit)(void), const char *word)
 {
 	pid_t pid = fork();
