@@ -143,12 +143,6 @@ void phone_count(struct phone *p, const struct plan_packet *k)
 	}
 }
 
-uint64_t phone_sent(const struct phone *p)
-{
-	return p->count.sent_speech + p->count.sent_events +
-	       p->count.sent_noise - p->count.failed;
-}
-
 /* --- what it is sent --- */
 
 void heard_init(struct heard *h, const struct heard_cfg *cfg)
@@ -371,7 +365,10 @@ static void judge_received(const struct balance_side *s, struct balance *b)
 		COUNTER(send_failed),
 	};
 
-	MUST_BE(b, "packets were sent", phone_sent(s->phone), in);
+	MUST_BE(b, "packets were sent",
+		s->phone->count.sent_speech + s->phone->count.sent_events +
+			s->phone->count.sent_noise - s->phone->count.failed,
+		in);
 	if (s->relay)
 		MUST_BE(b, "packets were taken in",
 			s->daemon[CALL_COUNTER_packets_in], relayed);

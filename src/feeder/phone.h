@@ -97,9 +97,6 @@ size_t phone_payload(const struct phone *p, const struct plan_packet *k,
 /** @k is sent. */
 void phone_count(struct phone *p, const struct plan_packet *k);
 
-/** All that it has put on the wire. */
-uint64_t phone_sent(const struct phone *p);
-
 /*
  * What a party is sent, packet by packet: do sequence numbers and timestamps go
  * on, is any speech there twice, which digits came, and was there speech in

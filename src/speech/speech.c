@@ -217,7 +217,6 @@ static const struct source defaults[] = {
 
 struct speech_corpus {
 	unsigned rate;
-	uint64_t samples;
 	struct speech_clip *clips; /* owns path and pcm of each */
 	size_t n;
 };
@@ -359,7 +358,6 @@ static int load_one(struct speech_corpus *corpus, const struct find_file *file,
 	clip->pcm = s.pcm;
 	clip->n = s.n;
 	corpus->n++;
-	corpus->samples += clip->n;
 	return clip->path ? 0 : cr_fail(e, -ENOMEM, "speech: out of memory");
 }
 
@@ -458,11 +456,6 @@ const struct speech_clip *speech_clip(const struct speech_corpus *corpus,
 unsigned speech_rate(const struct speech_corpus *corpus)
 {
 	return corpus->rate;
-}
-
-uint64_t speech_samples(const struct speech_corpus *corpus)
-{
-	return corpus->samples;
 }
 
 /*

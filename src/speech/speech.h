@@ -56,9 +56,6 @@ const struct speech_clip *speech_clip(const struct speech_corpus *corpus,
 /** Sample rate, Hz. */
 unsigned speech_rate(const struct speech_corpus *corpus);
 
-/** Length of all clips together, samples. */
-uint64_t speech_samples(const struct speech_corpus *corpus);
-
 /** A call's endless speech. Plain data: may be copied, needs no closing. */
 struct speech_reader {
 	const struct speech_corpus *corpus;

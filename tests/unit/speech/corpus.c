@@ -87,6 +87,15 @@ static struct speech_corpus *open_folder(unsigned rate)
 	return corpus;
 }
 
+static uint64_t samples_of_all(const struct speech_corpus *corpus)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < speech_count(corpus); i++)
+		sum += speech_clip(corpus, i)->n;
+	return sum;
+}
+
 static void a_folder_is_read_in_order_without_what_is_useless(void **state)
 {
 	static const char *const expected[] = { "/a.wav", "/b.wav",
@@ -94,7 +103,7 @@ static void a_folder_is_read_in_order_without_what_is_useless(void **state)
 	struct speech_corpus *corpus = open_folder(RATE);
 
 	assert_int_equal(speech_count(corpus), 4);
-	assert_int_equal(speech_samples(corpus), 4 * LONG + 6);
+	assert_int_equal(samples_of_all(corpus), 4 * LONG + 6);
 	for (size_t i = 0; i < 4; i++) {
 		const struct speech_clip *clip = speech_clip(corpus, i);
 
@@ -187,7 +196,7 @@ static void a_call_meets_every_clip(void **state)
 		int16_t pcm;
 
 		speech_reader_init(&r, corpus, 1, call);
-		for (uint64_t i = 0; i < 2 * speech_samples(corpus); i++) {
+		for (uint64_t i = 0; i < 2 * samples_of_all(corpus); i++) {
 			speech_read(&r, &pcm, 1);
 			met |= 1u << r.clip;
 		}
@@ -206,7 +215,7 @@ static void the_installed_recordings_are_found(void **state)
 			fail_msg("%s", e.text);
 		assert_true(speech_count(corpus) >= 10);
 		/* At least 20 seconds. */
-		assert_true(speech_samples(corpus) > 20 * (uint64_t)rate);
+		assert_true(samples_of_all(corpus) > 20 * (uint64_t)rate);
 		speech_close(corpus);
 	}
 }
