@@ -645,8 +645,8 @@ void options_defaults(const struct cr_opt *table, void *vals)
 	}
 }
 
-static int unknown(const struct cr_opt *table, const char *key,
-		   struct cr_err *e)
+static int refuse_unknown_option(const struct cr_opt *table, const char *key,
+				 struct cr_err *e)
 {
 	const char *names[MAX_ROWS + 1] = { NULL };
 	char hint[256];
@@ -682,8 +682,8 @@ static int split_pair(const char **text, char *key, char *value,
 }
 
 /* One pass; writes only when @write, so that a first pass can check it all. */
-static int walk(const struct cr_opt *table, void *vals, const char *text,
-		bool write, struct cr_err *e)
+static int read_pairs(const struct cr_opt *table, void *vals, const char *text,
+		      bool write, struct cr_err *e)
 {
 	char key[MAX_TEXT], value[MAX_TEXT];
 	bool seen[MAX_ROWS] = { false };
@@ -700,7 +700,7 @@ static int walk(const struct cr_opt *table, void *vals, const char *text,
 		while (opt && opt->name && strcmp(opt->name, key) != 0)
 			opt++;
 		if (!opt || !opt->name)
-			return unknown(table, key, e);
+			return refuse_unknown_option(table, key, e);
 		if (seen[opt - table])
 			return cr_fail(e, -EINVAL, "%s is given twice", key);
 		seen[opt - table] = true;
@@ -721,9 +721,9 @@ int options_parse(const struct cr_opt *table, void *vals, const char *text,
 
 	if (!text)
 		return 0;
-	rc = walk(table, vals, text, false, e);
+	rc = read_pairs(table, vals, text, false, e);
 	if (!rc)
-		(void)walk(table, vals, text, true, NULL);
+		(void)read_pairs(table, vals, text, true, NULL);
 	return rc;
 }
 
