@@ -22,6 +22,6 @@ def wrong_scheduler(runner, spec):
 
 
 def folder_name(spec):
-    """Of a scheduler's run, as codec-sim has it (src/sim/report.c):
+    """Of a scheduler's run, as codec-sim has it (src/sim/sim_report.c):
     "./x.so,boost=5" is x.so_boost=5, no hidden folder."""
     return re.sub(r"[^A-Za-z0-9=._-]", "_", spec.lstrip("./"))

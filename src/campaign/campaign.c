@@ -181,7 +181,8 @@ int campaign_set_run_queues(struct campaign_platform *p, const char *text,
 #define MAX_FILE (1u << 20)
 #define SETTING_PLACE 200u /* a longer setting is cut in messages */
 
-static int check_platform(const struct section *s, struct campaign_platform *p)
+static int check_platform_keys(const struct section *s,
+			       struct campaign_platform *p)
 {
 	const char *rqs = section_text(s, "run-queues");
 	const struct section *receivers = section_below(s, "receivers");
@@ -196,7 +197,7 @@ static int check_platform(const struct section *s, struct campaign_platform *p)
 
 /* Built-in policies and their options are checked here; outside ones, which
  * would have to be loaded, by the daemon. */
-static int check_schedulers(struct section *top, const struct campaign *c)
+static int check_scheduler_keys(struct section *top, const struct campaign *c)
 {
 	for (unsigned i = 0; i < c->schedulers.count; i++) {
 		const char *spec = c->schedulers.item[i];
@@ -310,13 +311,13 @@ static int read_sections(struct section *top, struct campaign *c)
 	if (!section_has(section_below(top, "daemon"), "ports"))
 		c->platform.ports = c->ports;
 	if (!rc)
-		rc = check_platform(section_below(top, "platform"),
-				    &c->platform);
+		rc = check_platform_keys(section_below(top, "platform"),
+					 &c->platform);
 	if (!rc)
 		rc = read_expect(section_below(top, "expect"), METRIC_LOSS,
 				 c->expect);
 	if (!rc)
-		rc = check_schedulers(top, c);
+		rc = check_scheduler_keys(top, c);
 	if (!rc)
 		rc = check_conversions(section_below(top, "conversions"),
 				       c->duration, &c->conversions);

@@ -126,7 +126,7 @@ static int read_share(const struct section *s, struct campaign_flow *f)
 	return 0;
 }
 
-static int check_cost(const struct section *s, struct campaign_flow *f)
+static int check_flow_cost(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *cost = section_below(s, "cost");
 	struct campaign_cost *c = &f->cost;
@@ -242,7 +242,7 @@ static int check_models(const struct section *s, struct campaign_flow *f)
 	int rc = check_arrival(s, arrival, f);
 
 	if (!rc)
-		rc = check_cost(s, f);
+		rc = check_flow_cost(s, f);
 	if (!rc)
 		rc = read_voice(section_below(s, "voice"), &f->voice);
 	if (!rc && f->arrival.kind == ARRIVAL_LOOP) {
@@ -605,7 +605,7 @@ static int check_party_endpoints(const struct section *s,
 	return rc;
 }
 
-static int check_party(const struct section *s, struct campaign_flow *f)
+static int check_flow_party(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *dtmf = section_below(s, "dtmf");
 	const struct section *cn = section_below(s, "cn");
@@ -663,7 +663,7 @@ int read_flow(struct section *s, unsigned i, struct campaign_flow f[2])
 				section_below(both ? party[k] : s, "jitter"),
 				&f[k]);
 		if (!rc && both)
-			rc = check_party(party[k], &f[k]);
+			rc = check_flow_party(party[k], &f[k]);
 	}
 	return rc;
 }

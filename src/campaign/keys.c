@@ -70,7 +70,7 @@ _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 
 /* --- texts --- */
 
-static int read_name(const char *text, void *to, struct cr_err *e)
+static int read_name_key(const char *text, void *to, struct cr_err *e)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
 				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
@@ -85,7 +85,7 @@ static int read_name(const char *text, void *to, struct cr_err *e)
 	return 0;
 }
 
-static int read_codec(const char *text, void *to, struct cr_err *e)
+static int read_codec_key(const char *text, void *to, struct cr_err *e)
 {
 	struct cr_err why;
 
@@ -94,7 +94,7 @@ static int read_codec(const char *text, void *to, struct cr_err *e)
 		       : 0;
 }
 
-static int read_digits(const char *text, void *to, struct cr_err *e)
+static int read_digits_key(const char *text, void *to, struct cr_err *e)
 {
 	static const char valid[] = "0123456789*#ABCD";
 	size_t n = strlen(text);
@@ -239,7 +239,7 @@ static const struct field daemon_keys[] = {
 /* Of T's member @in ("in."), or of T itself. */
 /* clang-format off */
 #define ENDPOINT_ROWS(in)                                                      \
-	READ(T, in codec, "codec", read_codec,                                 \
+	READ(T, in codec, "codec", read_codec_key,                                 \
 	     "name; codec-runner --codecs lists them"),                        \
 	TEXT("mode", "bit rate of the codec: 12.2"),                           \
 	INT(T, in cfg.sample_rate, "rate", 8000, 48000, 0,                     \
@@ -373,7 +373,7 @@ static const struct field voice_keys[] = {
 
 #define T campaign_dtmf
 static const struct field dtmf_keys[] = {
-	READ(T, digits, "digits", read_digits, "0-9, *, #, A-D"),
+	READ(T, digits, "digits", read_digits_key, "0-9, *, #, A-D"),
 	LOOSE("length", FIELD_TIME,
 	      "of a digit, 40ms, or drawn evenly, 40ms..400ms (100ms)",
 	      FIELD_IN(struct T, length), SPAN(40 * CR_MS, CAMPAIGN_DIGIT_MAX),
@@ -549,7 +549,7 @@ const struct field conversions_expect_keys[] = {
 #define T campaign_flow
 #define NO_PARTIES ONLY(~OF(FLOW_CONVERSATION))
 static const struct field flow_keys[] = {
-	READ(T, name, "name", read_name, "of the flow, unique"),
+	READ(T, name, "name", read_name_key, "of the flow, unique"),
 	INT(T, count, "count", 1, 1000000, 0, "calls"),
 	SHARE(T, load_ppm, "load", 1000, 100000000, 0,
 	      "in place of count: share of the capacity calibrated here"),

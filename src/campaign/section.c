@@ -101,9 +101,10 @@ __attribute__((format(printf, 3, 4))) static int campaign_fail(
 	return cr_fail(f->err, -EINVAL, "%s:%u: %s", f->name, line, text);
 }
 
-static const struct field *find_row(const struct campaign_file *f,
-				    unsigned line, const struct section *s,
-				    const char *name)
+static const struct field *find_section_row(const struct campaign_file *f,
+					    unsigned line,
+					    const struct section *s,
+					    const char *name)
 {
 	const struct field *k = field_find(s->keys, name);
 	char path[SECTION_PATH], hint[300];
@@ -217,8 +218,8 @@ int section_check_complete(const struct section *s)
 	return 0;
 }
 
-static int read_member(const struct section *s, const struct field *k,
-		       const struct value *v, void *out)
+static int read_section_member(const struct section *s, const struct field *k,
+			       const struct value *v, void *out)
 {
 	struct cr_err e;
 	int rc = 0;
@@ -244,7 +245,7 @@ int section_values(struct section *s, void *out)
 		void *at = (unsigned char *)out + k->offset;
 
 		if (k->kind <= FIELD_TEXT)
-			rc = read_member(s, k, v, out);
+			rc = read_section_member(s, k, v, out);
 		else if (k->kind == FIELD_OBJECT && k->size)
 			rc = section_values(v->below, at);
 		if (k->kind != FIELD_TEXTS || !k->size)
@@ -479,15 +480,15 @@ static int read_sequence(struct reader *r, const struct spot *at,
 }
 
 /* The current event is a key; its row, or NULL with the error. */
-static const struct field *find_key(const struct reader *r,
-				    const struct section *s)
+static const struct field *find_section_key(const struct reader *r,
+					    const struct section *s)
 {
 	const char *name = (const char *)r->event.data.scalar.value;
 	bool word = r->event.type == YAML_SCALAR_EVENT;
 	const struct field *k;
 	char path[SECTION_PATH];
 
-	k = word ? find_row(r->file, line_of(r), s, name) : NULL;
+	k = word ? find_section_row(r->file, line_of(r), s, name) : NULL;
 	if (word && (!k || !s->values[k - s->keys].line))
 		return k;
 	(void)spot_path(&s->at, path);
@@ -515,7 +516,7 @@ static int read_section(struct reader *r, struct section *s)
 			return rc;
 		if (r->event.type == YAML_MAPPING_END_EVENT)
 			return section_check_complete(s);
-		at.key = find_key(r, s);
+		at.key = find_section_key(r, s);
 		rc = at.key ? next_event(r) : -EINVAL;
 		if (!rc)
 			rc = read_key_value(r, &at,
@@ -601,7 +602,7 @@ static int step_to_key(struct walk *w)
 	char name[65];
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)n, w->path);
-	w->at.key = find_row(w->file, 0, w->at.in, name);
+	w->at.key = find_section_row(w->file, 0, w->at.in, name);
 	if (!w->at.key)
 		return -EINVAL;
 	w->value = &w->at.in->values[w->at.key - w->at.in->keys];

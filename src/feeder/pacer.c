@@ -158,7 +158,7 @@ static void flush_outgoing(struct pacer *p)
 	p->stats.packets += n;
 }
 
-static void put_packet(struct pacer *p, struct feeder_call *c)
+static void pace_packet(struct pacer *p, struct feeder_call *c)
 {
 	const struct plan_packet *k = &c->next;
 	struct outgoing *o = &p->out[p->burst.count];
@@ -214,7 +214,7 @@ static void send_due_packets(struct pacer *p, cr_ns now)
 		} else if (c->next.lost) {
 			withhold_packet(c);
 		} else {
-			put_packet(p, c);
+			pace_packet(p, c);
 		}
 		/* a call that has sent all leaves: its port may be closed */
 		if (!plan_stream_next(&c->stream, &c->next)) {

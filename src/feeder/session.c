@@ -445,7 +445,7 @@ static int open_party(struct session *s, struct feeder_call *c,
 }
 
 /* Our end of @c, or both parties' of its conversation, and ask for it. */
-static void start_call(struct session *s, struct feeder_call *c)
+static void start_session_call(struct session *s, struct feeder_call *c)
 {
 	struct random r = random_fork(c->plan->seed, 4);
 	struct cr_err e = { "" };
@@ -662,7 +662,7 @@ static void on_session_tick(evutil_socket_t fd, short what, void *arg)
 			break;
 		s->next_start++;
 		if (c->state == CALL_PLANNED) /* else with the other */
-			start_call(s, c);
+			start_session_call(s, c);
 	}
 	go_on_with_calls(s, now);
 	ports_tidy(&s->ports);

@@ -34,7 +34,7 @@
 #include "observe/log.h"
 #include "protocol/field_json.h"
 #include "protocol/service.h"
-#include "protocol/tables/node.h"
+#include "protocol/tables/node_fields.h"
 #include "rpc/jsonrpc.h"
 #include "schedulers/registry.h"
 

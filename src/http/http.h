@@ -27,7 +27,7 @@
 
 #include <stdbool.h>
 
-#include "ng/service.h"
+#include "ng/ng_service.h"
 #include "protocol/service.h"
 
 struct http;

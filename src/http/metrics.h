@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "ng/service.h"
+#include "ng/ng_service.h"
 #include "observe/histogram.h"
 #include "protocol/service.h"
 

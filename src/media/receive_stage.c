@@ -381,7 +381,7 @@ static uint32_t lasted(const struct receive_stage *f,
 
 /* Where an event is: its timestamp may be of its own clock, and of the speech's
  * all the same, as many senders do it. */
-static uint32_t place_event(const struct receive_stage *f,
+static uint32_t place_digit(const struct receive_stage *f,
 			    const struct receive_stage_arrival *in,
 			    uint32_t place)
 {
@@ -444,7 +444,7 @@ enum jitter_put receive_stage_packet(struct receive_stage *f,
 		p.clock = clocks_now(&f->clocks);
 	place = clocks_place(&f->clocks, &p);
 	if (in->what == FRAME_RING_EVENT)
-		place = place_event(f, in, place);
+		place = place_digit(f, in, place);
 	if (f->jitter)
 		put = buffer(f, in, place, &x);
 	if (put == JITTER_RESTART)

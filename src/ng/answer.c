@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/address.h"
-#include "ng/service_impl.h"
+#include "ng/ng_service_impl.h"
 #include "node/call_check.h"
 #include "node/party.h"
 

@@ -143,7 +143,7 @@ static bool find_message(struct ng_connection *c)
 }
 
 /* May it ask more? */
-static bool is_open(const struct ng_connection *c)
+static bool is_connected(const struct ng_connection *c)
 {
 	return !c->dead && !c->leaving;
 }
@@ -152,7 +152,7 @@ static void take_some(struct ng_connection *c)
 {
 	struct evbuffer *in = bufferevent_get_input(c->io);
 
-	for (unsigned i = 0; is_open(c) && find_message(c); i++) {
+	for (unsigned i = 0; is_connected(c) && find_message(c); i++) {
 		cr_ns wait =
 			i == TURN
 				? 1
@@ -200,7 +200,7 @@ static void watch_connection(struct ng_connection *c)
 
 	if (c->bye)
 		set_due(c, DUE_BYE, LINGER_S * CR_SEC);
-	else if (!is_open(c) || c->whole)
+	else if (!is_connected(c) || c->whole)
 		set_due(c, DUE_NEVER, 0);
 	else if (c->looked)
 		set_due(c, DUE_HALF, limits->half);

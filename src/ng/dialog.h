@@ -13,7 +13,7 @@
  * line. A dialog has streams: what becomes of each line between its sides.
  *
  * Only books are kept here: what endpoints and conversations are is
- * ng/service_impl.h's. Pure but for memory. One thread.
+ * ng/ng_service_impl.h's. Pure but for memory. One thread.
  */
 #ifndef NG_DIALOG_H
 #define NG_DIALOG_H

@@ -15,7 +15,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
-#include "ng/service_impl.h"
+#include "ng/ng_service_impl.h"
 #include "node/party.h"
 
 /* A call with many lines may need the room of several. */

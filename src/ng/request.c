@@ -249,8 +249,8 @@ static int read_name(const char **out, const char *key, const json_t *v,
 }
 
 /* Numbers come as such, or as text. */
-static int read_number(const struct field *f, struct ng_request *r,
-		       const json_t *v, struct cr_err *e)
+static int read_request_number(const struct field *f, struct ng_request *r,
+			       const json_t *v, struct cr_err *e)
 {
 	const char *text = json_string_value(v);
 	int64_t n = json_integer_value(v);
@@ -515,7 +515,7 @@ static int read_by_key(const struct key *k, struct ng_request *r,
 	if (!f->size)
 		return 0;
 	return f->kind == FIELD_TEXT ? read_name(field_at(f, r), f->name, v, e)
-				     : read_number(f, r, v, e);
+				     : read_request_number(f, r, v, e);
 }
 
 static int read_key(struct ng_request *r, const char *name, const json_t *v,

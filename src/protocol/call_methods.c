@@ -9,7 +9,7 @@
 #include "node/call_check.h"
 #include "observe/log.h"
 #include "protocol/field_json.h"
-#include "protocol/tables/call.h"
+#include "protocol/tables/call_fields.h"
 #include "protocol/results.h"
 
 static json_t *start_call(struct service *sv, const struct service_request *a,

@@ -10,7 +10,7 @@
 #include "node/party.h"
 #include "observe/log.h"
 #include "protocol/field_json.h"
-#include "protocol/tables/conversation.h"
+#include "protocol/tables/conversation_fields.h"
 
 static json_t *endpoint_json(const struct party *p)
 {

@@ -10,8 +10,8 @@
 
 #include "node/requests.h"
 #include "protocol/field_json.h"
-#include "protocol/tables/call.h"
-#include "protocol/tables/convert.h"
+#include "protocol/tables/call_fields.h"
+#include "protocol/tables/convert_fields.h"
 #include "protocol/results.h"
 
 /* What is no other refusal is about a file. */

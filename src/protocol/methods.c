@@ -15,7 +15,7 @@
 #include "protocol/field_json.h"
 #include "protocol/key.h"
 #include "protocol/results.h"
-#include "protocol/tables/node.h"
+#include "protocol/tables/node_fields.h"
 
 json_t *request_refuse(struct rpc_error *err, int code)
 {

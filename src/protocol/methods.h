@@ -16,7 +16,7 @@
 #include "node/conversation.h"
 #include "protocol/field_json.h"
 #include "protocol/service.h"
-#include "protocol/tables/conversation.h"
+#include "protocol/tables/conversation_fields.h"
 #include "protocol/tables/method.h"
 #include "rpc/server.h"
 

@@ -14,9 +14,9 @@
 #include "engine/scheduler.h"
 #include "node/node.h"
 #include "protocol/service.h"
-#include "protocol/tables/call.h"
-#include "protocol/tables/convert.h"
-#include "protocol/tables/node.h"
+#include "protocol/tables/call_fields.h"
+#include "protocol/tables/convert_fields.h"
+#include "protocol/tables/node_fields.h"
 
 /** All of @nc; NULL: out of memory. */
 json_t *result_call_json(struct node_call *nc);

@@ -26,7 +26,7 @@
 #include "protocol/field_json.h"
 #include "protocol/methods.h"
 #include "protocol/results.h"
-#include "protocol/tables/call.h"
+#include "protocol/tables/call_fields.h"
 #include "rpc/jsonrpc.h"
 
 /* What there is no room or memory for is dropped. */

@@ -20,7 +20,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
-#include "rpc/answer.h"
+#include "rpc/reply.h"
 
 enum {
 	/** What a reply to come counts as beside its own room. What the owner

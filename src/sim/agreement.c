@@ -413,7 +413,7 @@ static int compare_pick_times(const void *x, const void *y)
 	return (a->index > b->index) - (a->index < b->index);
 }
 
-static void put_event(struct audit *a, cr_ns at, enum event_kind kind,
+static void add_event(struct audit *a, cr_ns at, enum event_kind kind,
 		      size_t index)
 {
 	a->event[a->nevents++] =
@@ -425,24 +425,24 @@ static void list_events(struct audit *a)
 	const struct replay *p = &a->r->replay;
 
 	for (size_t i = 0; i < p->ncalls; i++)
-		put_event(a,
+		add_event(a,
 			  cr_ns_min(a->r->call[i].start - p->begin,
 				    p->job[p->first[i]].at),
 			  CALL_JOINS, i);
 	for (size_t i = 0; i < a->r->nworked; i++)
-		put_event(a, a->r->switches[i].at, SWITCHES, i);
+		add_event(a, a->r->switches[i].at, SWITCHES, i);
 	for (size_t i = 0; i < p->njobs; i++) {
 		const struct replay_job *j = &p->job[i];
 
 		if (j->known)
-			put_event(a, j->release, FRAME_COMES, i);
+			add_event(a, j->release, FRAME_COMES, i);
 		else if (j->outcome == CR_OUT_OVERWRITTEN)
-			put_event(a, came_at(j), FRAME_COMES, i);
+			add_event(a, came_at(j), FRAME_COMES, i);
 		if (given_up_by(j, CR_NEVER))
-			put_event(a, j->pick, GIVEN_UP, i);
+			add_event(a, j->pick, GIVEN_UP, i);
 		if (replay_is_turn(j)) {
-			put_event(a, j->pick, TURN_BEGINS, i);
-			put_event(a, j->pick + j->held, TURN_ENDS, i);
+			add_event(a, j->pick, TURN_BEGINS, i);
+			add_event(a, j->pick + j->held, TURN_ENDS, i);
 		}
 	}
 	qsort(a->event, a->nevents, sizeof(*a->event), compare_pick_times);

@@ -31,7 +31,7 @@ static uint64_t packets_waiting(const struct receiver *r, cr_ns at)
 cr_ns receiver_take(struct receiver *r, cr_ns at)
 {
 	uint64_t before = packets_waiting(r, at);
-	struct receiver_stats *s = &r->stats;
+	struct sim_receiver_stats *s = &r->stats;
 
 	if (before >= r->cfg.most) {
 		s->dropped++;
@@ -55,16 +55,17 @@ cr_ns receiver_take(struct receiver *r, cr_ns at)
 	return r->idle;
 }
 
-struct receiver_stats receiver_stats(const struct receiver *r, cr_ns now)
+struct sim_receiver_stats sim_receiver_stats(const struct receiver *r,
+					     cr_ns now)
 {
-	struct receiver_stats s = r->stats;
+	struct sim_receiver_stats s = r->stats;
 
 	s.busy -= cr_ns_max(r->idle - now, 0);
 	return s;
 }
 
-void receiver_stats_merge(struct receiver_stats *to,
-			  const struct receiver_stats *from)
+void receiver_stats_merge(struct sim_receiver_stats *to,
+			  const struct sim_receiver_stats *from)
 {
 	to->packets += from->packets;
 	to->dropped += from->dropped;
@@ -110,8 +111,8 @@ static uint32_t slot_of(const struct receivers *rs, const struct sim_call *c)
 	return (uint32_t)(lane_index_of(c) / rs->count);
 }
 
-int receivers_open(struct receivers **out, const struct campaign_receivers *p,
-		   size_t calls)
+int sim_receivers_open(struct receivers **out,
+		       const struct campaign_receivers *p, size_t calls)
 {
 	struct receivers *rs = calloc(1, sizeof(*rs));
 	int rc = 0;
@@ -144,13 +145,13 @@ int receivers_open(struct receivers **out, const struct campaign_receivers *p,
 			     : -ENOMEM;
 	}
 	if (rc)
-		receivers_close(rs);
+		sim_receivers_close(rs);
 	else
 		*out = rs;
 	return rc;
 }
 
-void receivers_close(struct receivers *rs)
+void sim_receivers_close(struct receivers *rs)
 {
 	if (!rs)
 		return;
@@ -253,8 +254,8 @@ cr_ns receivers_due(const struct backlog_entry *e)
 	return receivers_dropped(e) ? e->arrival : e->eligible;
 }
 
-struct receiver_stats receivers_stats(const struct receivers *rs, unsigned i,
-				      cr_ns now)
+struct sim_receiver_stats receivers_stats(const struct receivers *rs,
+					  unsigned i, cr_ns now)
 {
-	return receiver_stats(&rs->lane[i].r, now);
+	return sim_receiver_stats(&rs->lane[i].r, now);
 }

@@ -29,7 +29,7 @@ struct receiver_cfg {
 			    included; > 0                                   */
 };
 
-struct receiver_stats {
+struct sim_receiver_stats {
 	uint64_t packets; /**< taken                                        */
 	uint64_t dropped; /**< came to a full socket                        */
 	uint64_t wakes;
@@ -44,7 +44,7 @@ struct receiver {
 	struct receiver_cfg cfg;
 	cr_ns idle;  /**< from then on nothing waits                        */
 	uint64_t in; /**< packets since the last sleep                      */
-	struct receiver_stats stats;
+	struct sim_receiver_stats stats;
 };
 
 /** A packet comes at @at (>= 0, never before the last one). Returns when the
@@ -53,20 +53,21 @@ cr_ns receiver_take(struct receiver *r, cr_ns at);
 
 /** The statistics of a receiver that is looked at at @now, when all packets
  * before @now have come: it has not been busy beyond that. */
-struct receiver_stats receiver_stats(const struct receiver *r, cr_ns now);
+struct sim_receiver_stats sim_receiver_stats(const struct receiver *r,
+					     cr_ns now);
 
 /** Add @from to @to: sums, and the greatest of longest and wait_max. */
-void receiver_stats_merge(struct receiver_stats *to,
-			  const struct receiver_stats *from);
+void receiver_stats_merge(struct sim_receiver_stats *to,
+			  const struct sim_receiver_stats *from);
 
 struct receivers;
 
 /** As many as @p says (at least one), for call numbers up to @calls. 0 and
  * *@rs, or -ENOMEM. */
-int receivers_open(struct receivers **rs, const struct campaign_receivers *p,
-		   size_t calls);
+int sim_receivers_open(struct receivers **rs,
+		       const struct campaign_receivers *p, size_t calls);
 /** NULL is fine. */
-void receivers_close(struct receivers *rs);
+void sim_receivers_close(struct receivers *rs);
 
 /** From now on @c gets its packets from its receiver: c->next is the first, and
  * c->inbox is set. */
@@ -85,7 +86,7 @@ cr_ns receivers_due(const struct backlog_entry *e);
 bool receivers_dropped(const struct backlog_entry *e);
 
 /** Of receiver @i, looked at at @now. */
-struct receiver_stats receivers_stats(const struct receivers *rs, unsigned i,
-				      cr_ns now);
+struct sim_receiver_stats receivers_stats(const struct receivers *rs,
+					  unsigned i, cr_ns now);
 
 #endif

@@ -387,7 +387,7 @@ static int open_simulation(struct simulation *s, struct cr_err *e)
 				  .fault_lock = PTHREAD_MUTEX_INITIALIZER };
 	s->result->nreceivers = (unsigned)rx->count;
 	if (workload_open(&s->w, s->sim) || allocate_simulation(s) ||
-	    (rx->count && receivers_open(&s->w.receivers, rx, p->count)))
+	    (rx->count && sim_receivers_open(&s->w.receivers, rx, p->count)))
 		return cr_fail(e, -ENOMEM, "out of memory for %zu calls",
 			       p->count);
 	return 0;
@@ -405,7 +405,7 @@ int simulation_run(const struct simulation_cfg *cfg,
 		conclude_simulation(&s);
 	}
 	workload_close(&s.w);
-	receivers_close(s.w.receivers);
+	sim_receivers_close(s.w.receivers);
 	sim_close(s.sim);
 	pages_unmap(s.calls, cfg->plan->count * sizeof(*s.calls));
 	pages_unmap(s.models, cfg->plan->count * sizeof(*s.models));

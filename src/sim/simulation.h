@@ -96,7 +96,7 @@ struct simulation_result {
 	struct call_sum *calls; /**< [plan->count] in the plan's order      */
 	struct sim_cpu_stats cpu[CR_MAX_CPUS];
 	unsigned ncpu;
-	struct receiver_stats receiver[CR_MAX_CPUS];
+	struct sim_receiver_stats receiver[CR_MAX_CPUS];
 	unsigned nreceivers; /**< 0: packets are jobs at once               */
 	cr_ns end; /**< reached; the campaign's duration unless interrupted  */
 	bool interrupted;

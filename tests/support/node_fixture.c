@@ -21,9 +21,9 @@
 #include "json_text.h"
 #include "node/call_check.h"
 #include "patience.h"
-#include "protocol/tables/call.h"
+#include "protocol/tables/call_fields.h"
 #include "protocol/field_json.h"
-#include "protocol/tables/node.h"
+#include "protocol/tables/node_fields.h"
 #include "udp/socket.h"
 
 static void ended(void *arg, struct node_call *nc)

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "protocol/key.h"
-#include "protocol/tables/call.h"
+#include "protocol/tables/call_fields.h"
 #include "rpc/jsonrpc.h"
 
 enum { LIST_PAGE = 100 };

@@ -400,7 +400,8 @@ static const struct field rows[] = {
 	    "Flows with a load need --count.",
 	    AT(schedule)),
 	OPT(FIELD_CHOICE, "print", NULL,
-	    "Print something about the campaign, one item a line, and play "
+	    "Print something about the campaign, one item a line, and "
+	    "play_campaign "
 	    "nothing: its options for codec-runner (daemon), its schedulers, "
 	    "the numbers of calls of its loads on this daemon, as --count "
 	    "takes them (counts), the number of its conversions, or "
@@ -434,7 +435,8 @@ static const struct cli_line exits[] = {
 static const struct cli cli = {
 	.program = "codec-feeder",
 	.synopsis = "[OPTION]... CAMPAIGN",
-	.summary = "play a campaign of speech calls against codec-runner",
+	.summary =
+		"play_campaign a campaign of speech calls against codec-runner",
 	.text = "Starts each call of the campaign at its time, sends RTP of "
 		"real speech paced by absolute time, receives the transcoded "
 		"speech, matches it with the sent speech, and reports losses, "
@@ -452,7 +454,7 @@ static const struct cli cli = {
 	.max_args = 1,
 };
 
-static int complain(int code, const struct cr_err *e)
+static int complain_of_campaign(int code, const struct cr_err *e)
 {
 	(void)fprintf(stderr, "codec-feeder: %s\n", e->text);
 	return code;
@@ -552,7 +554,7 @@ static int conclude(struct session *s, struct output *o)
 	if (!rc)
 		rc = write_out(o, &e);
 	if (rc)
-		rc = complain(EXIT_BROKEN, &e);
+		rc = complain_of_campaign(EXIT_BROKEN, &e);
 	else if (o->failure && !o->cut_off)
 		rc = EXIT_BROKEN;
 	else if (o->result->interrupted)
@@ -563,7 +565,7 @@ static int conclude(struct session *s, struct output *o)
 	return rc;
 }
 
-static int play(struct session_cfg cfg, int argc, char **argv)
+static int play_campaign(struct session_cfg cfg, int argc, char **argv)
 {
 	struct output o = { .cfg = &cfg, .argc = argc, .argv = argv };
 	struct feeder_progress progress = {
@@ -579,17 +581,17 @@ static int play(struct session_cfg cfg, int argc, char **argv)
 	}
 	if ((raw.out && run_folder_make(raw.out, &e)) ||
 	    (raw.dump && run_folder_make(raw.dump, &e)))
-		return complain(EXIT_BROKEN, &e);
+		return complain_of_campaign(EXIT_BROKEN, &e);
 	rc = session_open(&s, &cfg, &e);
 	feeder_progress_end(&progress);
 	if (rc)
-		return complain(EXIT_BROKEN, &e);
+		return complain_of_campaign(EXIT_BROKEN, &e);
 	rc = session_play(s, &e);
 	feeder_progress_end(&progress);
 	if (rc) {
 		o.failure = e.text;
 		o.cut_off = rc == -EINTR;
-		(void)complain(EXIT_BROKEN, &e);
+		(void)complain_of_campaign(EXIT_BROKEN, &e);
 	}
 	rc = conclude(s, &o);
 	session_close(s);
@@ -656,7 +658,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 				      strerror(-rc));
 	}
 	if (rc)
-		return complain(EXIT_USAGE, &e);
+		return complain_of_campaign(EXIT_USAGE, &e);
 	if (raw.print == PRINT_DAEMON)
 		return feeder_print_daemon(c);
 	if (raw.print == PRINT_SCHEDULERS)
@@ -670,16 +672,17 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		return feeder_print_campaign(&cfg);
 	if (raw.schedule)
 		return feeder_print_schedule(&cfg, counts, &e)
-			       ? complain(EXIT_USAGE, &e)
+			       ? complain_of_campaign(EXIT_USAGE, &e)
 			       : 0;
 	if (campaign_check_live(c, &e) || session_check(&cfg, &e))
-		return complain(EXIT_USAGE, &e);
+		return complain_of_campaign(EXIT_USAGE, &e);
 	if (raw.print == PRINT_COUNTS)
-		return feeder_print_counts(&cfg, &e) ? complain(EXIT_BROKEN, &e)
-						     : 0;
+		return feeder_print_counts(&cfg, &e)
+			       ? complain_of_campaign(EXIT_BROKEN, &e)
+			       : 0;
 	if (check_played(c, &e))
-		return complain(EXIT_USAGE, &e);
-	return play(cfg, argc, argv);
+		return complain_of_campaign(EXIT_USAGE, &e);
+	return play_campaign(cfg, argc, argv);
 }
 
 int main(int argc, char **argv)
@@ -696,11 +699,11 @@ int main(int argc, char **argv)
 	set = (struct campaign_settings){ raw.settings.item,
 					  raw.settings.count };
 	if (campaign_load(argv[first], &set, &c, &e))
-		return complain(EXIT_USAGE, &e);
+		return complain_of_campaign(EXIT_USAGE, &e);
 	counts = calloc(c->flow_count, sizeof(*counts));
 	if (!counts) {
 		(void)cr_fail(&e, 0, "out of memory");
-		rc = complain(EXIT_BROKEN, &e);
+		rc = complain_of_campaign(EXIT_BROKEN, &e);
 	} else {
 		rc = run(c, counts, argc, argv);
 	}

@@ -34,7 +34,7 @@
 #include <urcu.h>
 
 #include "app/runner/options.h"
-#include "app/runner/plan.h"
+#include "app/runner/capacity_plan.h"
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/topology.h"
@@ -46,7 +46,7 @@
 #include "codecs/kernels/kernels.h"
 #include "http/http.h"
 #include "ng/listener.h"
-#include "ng/service.h"
+#include "ng/ng_service.h"
 #include "observe/line_file.h"
 #include "observe/log.h"
 #include "observe/notify.h"

@@ -8,7 +8,7 @@
 #include "base/topology.h"
 #include "codecs/kernels/kernels.h"
 #include "config/config.h"
-#include "ng/service.h"
+#include "ng/ng_service.h"
 #include "node/placement.h"
 #include "protocol/key.h"
 #include "protocol/service.h"

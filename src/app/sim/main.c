@@ -25,7 +25,7 @@
 #include "sim/analyse.h"
 #include "sim/simulation.h"
 #include "sim/recording.h"
-#include "sim/report.h"
+#include "sim/sim_report.h"
 #include "sim/sim.h"
 
 #define UNSET INT64_C(-1)

@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-#include "protocol/tables/call.h"
-#include "protocol/tables/conversation.h"
-#include "protocol/tables/convert.h"
-#include "protocol/tables/node.h"
+#include "protocol/tables/call_fields.h"
+#include "protocol/tables/conversation_fields.h"
+#include "protocol/tables/convert_fields.h"
+#include "protocol/tables/node_fields.h"
 
 #define METHOD(id, n, kind, p, r, h)                                           \
 	{ .name = (n),                                                         \

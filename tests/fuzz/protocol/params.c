@@ -10,8 +10,8 @@
 #include "node/call_check.h"
 #include "convert/conversion.h"
 #include "node/requests.h"
-#include "protocol/tables/call.h"
-#include "protocol/tables/convert.h"
+#include "protocol/tables/call_fields.h"
+#include "protocol/tables/convert_fields.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,7 +15,7 @@
 #include "json_text.h"
 #include "patience.h"
 #include "protocol/field_json.h"
-#include "protocol/tables/conversation.h"
+#include "protocol/tables/conversation_fields.h"
 #include "udp/socket.h"
 
 int talk_try(struct node_fixture *r, const char *json, struct conversation **c,

@@ -12,7 +12,7 @@
 
 #include "base/address.h"
 #include "protocol/field_json.h"
-#include "protocol/tables/conversation.h"
+#include "protocol/tables/conversation_fields.h"
 #include "sticky.h"
 
 /* Start one of the parties PCMU and PCMA; of a hard class in which each packet

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "protocol/field_json.h"
-#include "protocol/tables/conversation.h"
+#include "protocol/tables/conversation_fields.h"
 #include "node_fixture.h"
 
 enum { PACKETS = 12 };

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/field.h"
-#include "protocol/tables/conversation.h"
+#include "protocol/tables/conversation_fields.h"
 #include "talkers.h"
 
 /* --- parties that move, end, or are others --- */

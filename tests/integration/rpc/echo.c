@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "protocol/field_json.h"
-#include "protocol/tables/node.h"
+#include "protocol/tables/node_fields.h"
 #include "scratch.h"
 #include "patience.h"
 

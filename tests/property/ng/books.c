@@ -16,7 +16,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "desk.h"
-#include "ng/service_impl.h"
+#include "ng/ng_service_impl.h"
 #include "node/party.h"
 #include "patience.h"
 #include "seed.h"

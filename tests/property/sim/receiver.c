@@ -76,7 +76,7 @@ static struct receiver_cfg any_cfg(uint64_t *seed)
 
 static void compare(const struct receiver *r, const struct model *m, cr_ns end)
 {
-	struct receiver_stats s = receiver_stats(r, end);
+	struct sim_receiver_stats s = sim_receiver_stats(r, end);
 
 	assert_int_equal(s.packets, m->taken);
 	assert_int_equal(s.dropped, m->dropped);
@@ -121,10 +121,10 @@ static void it_is_never_busier_than_time(void **state)
 
 	for (unsigned i = 0; i < 20; i++)
 		(void)receiver_take(&r, 7);
-	assert_int_equal(receiver_stats(&r, 7).busy, 0);
-	assert_int_equal(receiver_stats(&r, 9).busy, 2);
-	assert_int_equal(receiver_stats(&r, 107).busy, 100);
-	assert_int_equal(receiver_stats(&r, 1000).busy, 205);
+	assert_int_equal(sim_receiver_stats(&r, 7).busy, 0);
+	assert_int_equal(sim_receiver_stats(&r, 9).busy, 2);
+	assert_int_equal(sim_receiver_stats(&r, 107).busy, 100);
+	assert_int_equal(sim_receiver_stats(&r, 1000).busy, 205);
 }
 
 /* The mean wait in costs, of packets that come at random and load the receiver

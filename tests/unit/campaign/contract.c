@@ -8,7 +8,7 @@
 #include "cmocka_cr.h"
 #include "feeder/session_impl.h"
 #include "node/call_check.h"
-#include "protocol/tables/call.h"
+#include "protocol/tables/call_fields.h"
 #include "sim/arrival.h"
 
 #define TOP "duration: 10s\nflows:\n  - count: 1\n"

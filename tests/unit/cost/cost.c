@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/runner/costs.h"
+#include "app/runner/cost_table.h"
 #include "cmocka_cr.h"
 #include "codecs/kernels/kernels.h"
 #include "cost/cost.h"

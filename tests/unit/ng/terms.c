@@ -3,7 +3,7 @@
  * never longer than it can have them. */
 #include "cmocka_cr.h"
 
-#include "ng/service_impl.h"
+#include "ng/ng_service_impl.h"
 
 struct said {
 	const char *codec;

@@ -10,7 +10,7 @@
 
 #include "json_text.h"
 #include "node/call_check.h"
-#include "protocol/tables/call.h"
+#include "protocol/tables/call_fields.h"
 
 /* What was asked for, without its texts, and the call it becomes. */
 struct parsed {

@@ -11,7 +11,7 @@
 #include "json_text.h"
 #include "node/call_check.h"
 #include "protocol/field_json.h"
-#include "protocol/tables/call.h"
+#include "protocol/tables/call_fields.h"
 
 static int start(const char *members, struct call_cfg *cfg, struct cr_err *e)
 {

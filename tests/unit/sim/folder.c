@@ -8,7 +8,7 @@
 
 #include "cmocka_cr.h"
 #include "scratch.h"
-#include "sim/report.h"
+#include "sim/sim_report.h"
 
 static void alone_it_is_the_folder_given(void **state)
 {

@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "node/info.h"
-#include "protocol/tables/call.h"
-#include "protocol/tables/convert.h"
-#include "protocol/tables/node.h"
+#include "protocol/tables/call_fields.h"
+#include "protocol/tables/convert_fields.h"
+#include "protocol/tables/node_fields.h"
 #include "rpc/jsonrpc.h"
 
 /* --- pages --- */

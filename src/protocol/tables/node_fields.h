@@ -2,8 +2,8 @@
 /*
  * What the protocol says of the node as a whole, of its schedulers and traces.
  */
-#ifndef PROTOCOL_TABLES_NODE_H
-#define PROTOCOL_TABLES_NODE_H
+#ifndef PROTOCOL_TABLES_NODE_FIELDS_H
+#define PROTOCOL_TABLES_NODE_FIELDS_H
 
 #include "cr/codec.h"
 #include "convert/converter.h"

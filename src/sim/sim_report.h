@@ -3,8 +3,8 @@
  * What a simulation leaves behind: the table for people, run.json and
  * calls.csv in a run folder, its trace. Main thread.
  */
-#ifndef SIM_REPORT_H
-#define SIM_REPORT_H
+#ifndef SIM_SIM_REPORT_H
+#define SIM_SIM_REPORT_H
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 /*
  * What the protocol says of endpoints, of parties, and of conversations.
  */
-#include "protocol/tables/conversation.h"
+#include "protocol/tables/conversation_fields.h"
 
 static const char *const learns[] = { CALL_LEARN_NAMES };
 static const char *const rtcps[] = { CALL_RTCP_NAMES };

@@ -7,7 +7,7 @@
  *                     |  what does it cost?  ^
  *                     +-> wait, do it again -+
  */
-#include "ng/service.h"
+#include "ng/ng_service.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "ng/service_impl.h"
+#include "ng/ng_service_impl.h"
 #include "observe/log.h"
 #include "protocol/service.h"
 #include "rpc/jsonrpc.h"

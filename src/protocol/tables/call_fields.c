@@ -3,7 +3,7 @@
  * What the protocol says of calls: what is asked for, what is told, and what is
  * recorded of one.
  */
-#include "protocol/tables/call.h"
+#include "protocol/tables/call_fields.h"
 
 #include <errno.h>
 

@@ -3,7 +3,7 @@
  * What is left of a simulation: expectations judged, the result as JSON, the
  * trace that is written on the way, the run folder, and the table for people.
  */
-#include "sim/report.h"
+#include "sim/sim_report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -197,7 +197,7 @@ static json_t *receivers_json(const struct simulation_result *r)
 	json_t *list = json_array();
 
 	for (unsigned i = 0; i < r->nreceivers; i++) {
-		const struct receiver_stats *s = &r->receiver[i];
+		const struct sim_receiver_stats *s = &r->receiver[i];
 		json_t *o = json_object();
 
 		run_put_int(o, "packets", (int64_t)s->packets);
@@ -416,7 +416,7 @@ static void cpu_lines(const struct simulation_result *r, FILE *f)
 }
 
 static void receiver_line(FILE *f, const char *name,
-			  const struct receiver_stats *s, cr_ns time)
+			  const struct sim_receiver_stats *s, cr_ns time)
 {
 	double packets = s->packets ? (double)s->packets : 1;
 
@@ -430,7 +430,7 @@ static void receiver_line(FILE *f, const char *name,
 
 static void receiver_lines(const struct simulation_result *r, FILE *f)
 {
-	struct receiver_stats sum = { 0 };
+	struct sim_receiver_stats sum = { 0 };
 	char name[16];
 
 	if (!r->nreceivers)

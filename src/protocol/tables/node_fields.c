@@ -3,7 +3,7 @@
  * What the protocol says of the node as a whole, of codecs, schedulers and
  * traces; what stats tells, and what of that is a metric.
  */
-#include "protocol/tables/node.h"
+#include "protocol/tables/node_fields.h"
 
 const struct field nothing_fields[] = { { 0 } };
 

@@ -2,12 +2,12 @@
 /*
  * What the protocol says of conversions of files.
  */
-#ifndef PROTOCOL_TABLES_CONVERT_H
-#define PROTOCOL_TABLES_CONVERT_H
+#ifndef PROTOCOL_TABLES_CONVERT_FIELDS_H
+#define PROTOCOL_TABLES_CONVERT_FIELDS_H
 
 #include "node/requests.h"
 #include "node/info.h"
-#include "protocol/tables/call.h"
+#include "protocol/tables/call_fields.h"
 
 /** convert.query, convert.cancel: which one. */
 struct conversion_reference {

@@ -5,8 +5,8 @@
  * a packet costs beside its codec, both measured. It plays no such calls:
  * bounds of delay are for --find-capacity.
  */
-#ifndef APP_RUNNER_PLAN_H
-#define APP_RUNNER_PLAN_H
+#ifndef APP_RUNNER_CAPACITY_PLAN_H
+#define APP_RUNNER_CAPACITY_PLAN_H
 
 #include <stdio.h>
 

@@ -2,11 +2,11 @@
 /*
  * What the protocol says of endpoints, and of conversations.
  */
-#ifndef PROTOCOL_TABLES_CONVERSATION_H
-#define PROTOCOL_TABLES_CONVERSATION_H
+#ifndef PROTOCOL_TABLES_CONVERSATION_FIELDS_H
+#define PROTOCOL_TABLES_CONVERSATION_FIELDS_H
 
 #include "node/requests.h"
-#include "protocol/tables/call.h"
+#include "protocol/tables/call_fields.h"
 
 /** endpoint.query, endpoint.close: which one. */
 struct endpoint_reference {

@@ -2,8 +2,8 @@
 /*
  * The table of costs that codec-runner --codecs shows.
  */
-#ifndef APP_RUNNER_COSTS_H
-#define APP_RUNNER_COSTS_H
+#ifndef APP_RUNNER_COST_TABLE_H
+#define APP_RUNNER_COST_TABLE_H
 
 #include <stdio.h>
 

@@ -7,13 +7,13 @@
  *   answer.c    what both sides have settled on, and their conversations
  *   report.c    what is told of calls
  */
-#ifndef NG_SERVICE_IMPL_H
-#define NG_SERVICE_IMPL_H
+#ifndef NG_NG_SERVICE_IMPL_H
+#define NG_NG_SERVICE_IMPL_H
 
 #include "ng/dialog.h"
 #include "ng/message.h"
 #include "ng/request.h"
-#include "ng/service.h"
+#include "ng/ng_service.h"
 #include "node/conversation.h"
 #include "node/node.h"
 

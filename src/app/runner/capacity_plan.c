@@ -12,7 +12,7 @@
  * codec takes what those of the mix take. Then it is arithmetic.
  */
 #define _GNU_SOURCE
-#include "app/runner/plan.h"
+#include "app/runner/capacity_plan.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -25,7 +25,7 @@
 #include <unistd.h>
 #include <urcu.h>
 
-#include "app/runner/costs.h"
+#include "app/runner/cost_table.h"
 #include "app/runner/options.h"
 #include "base/address.h"
 #include "base/clock.h"
@@ -37,7 +37,7 @@
 #include "node/call_check.h"
 #include "node/costs.h"
 #include "node/node.h"
-#include "protocol/tables/call.h"
+#include "protocol/tables/call_fields.h"
 #include "protocol/results.h"
 #include "protocol/field_json.h"
 #include "rtp/rtp.h"
@@ -400,8 +400,8 @@ static void note_ended(void *arg, struct node_call *nc)
 	(void)arg, (void)nc;
 }
 
-static int start_call(struct probe *b, unsigned i, const char *sink,
-		      struct cr_err *e)
+static int start_plan_call(struct probe *b, unsigned i, const char *sink,
+			   struct cr_err *e)
 {
 	struct node_call_place place;
 	struct call_spec spec;
@@ -488,7 +488,7 @@ static int probe_open(struct probe *b, const struct runner_options *o,
 		return err;
 	node_opened_all(b->node, 0);
 	for (unsigned i = 0; i < b->calls && !err; i++)
-		err = start_call(b, i, sink, e);
+		err = start_plan_call(b, i, sink, e);
 	return err;
 }
 

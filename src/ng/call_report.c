@@ -10,7 +10,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "ng/listener.h"
-#include "ng/service_impl.h"
+#include "ng/ng_service_impl.h"
 #include "node/party.h"
 #include "node/info.h"
 

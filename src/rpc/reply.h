@@ -4,8 +4,8 @@
  * answer.c (messages and methods). Private to the two; the event base's
  * thread.
  */
-#ifndef RPC_ANSWER_H
-#define RPC_ANSWER_H
+#ifndef RPC_REPLY_H
+#define RPC_REPLY_H
 
 #include "rpc/server.h"
 #include "transport/msgqueue.h"

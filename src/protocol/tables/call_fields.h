@@ -2,8 +2,8 @@
 /*
  * What the protocol says of calls, and what is recorded of one (--records).
  */
-#ifndef PROTOCOL_TABLES_CALL_H
-#define PROTOCOL_TABLES_CALL_H
+#ifndef PROTOCOL_TABLES_CALL_FIELDS_H
+#define PROTOCOL_TABLES_CALL_FIELDS_H
 
 #include "node/requests.h"
 #include "node/info.h"

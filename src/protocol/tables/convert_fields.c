@@ -2,9 +2,9 @@
 /*
  * What is asked and told of conversions of files.
  */
-#include "protocol/tables/convert.h"
+#include "protocol/tables/convert_fields.h"
 
-#include "protocol/tables/node.h"
+#include "protocol/tables/node_fields.h"
 
 const struct field convert_start_fields[] = {
 	{ ROW_TEXT(convert_start, "in", in), .required = CONVERT_WHICH_FILE,

@@ -10,8 +10,8 @@
  *
  * Thread rule: the event base's thread.
  */
-#ifndef NG_SERVICE_H
-#define NG_SERVICE_H
+#ifndef NG_NG_SERVICE_H
+#define NG_NG_SERVICE_H
 
 #include <event2/event.h>
 #include <stddef.h>

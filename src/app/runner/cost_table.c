@@ -2,7 +2,7 @@
 /*
  * The table of costs that codec-runner --codecs shows.
  */
-#include "app/runner/costs.h"
+#include "app/runner/cost_table.h"
 
 #include <math.h>
 

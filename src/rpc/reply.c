@@ -4,7 +4,7 @@
  * text that goes back, made piece by piece. Associations, queues and what all
  * peers hold are server.c's.
  */
-#include "rpc/answer.h"
+#include "rpc/reply.h"
 
 #include <stdlib.h>
 #include <string.h>
