@@ -288,7 +288,8 @@ void node_follow(struct node *n)
 		if (nc->ending)
 			continue;
 		if (node_call_relays(nc)) {
-			if (nc->cost && stream_relays(nc->stream))
+			if (nc->cost && stream_relays(nc->stream) &&
+			    !relay_needs_call(node_call_settings(nc)))
 				rest_call(nc);
 			continue;
 		}
@@ -536,8 +537,8 @@ static void take_recode(struct recode *r, bool relays)
 	}
 	if (relays) {
 		stream_set_types(s, r->passes);
-		s->cfg.ssrc_in = 0; /* whatever the party chooses */
-		if (!did || r->fresh)
+		s->cfg.ssrc_in = 0;  /* whatever the party chooses */
+		if (!did || r->cost) /* its transcoder is awake */
 			stream_want(s, STREAM_RELAY_SOME);
 	} else {
 		s->cfg.ssrc_in = stream_transcoder(s)->ssrc_in;

@@ -2,6 +2,7 @@
 """What packets of a call hold, as each side has been told: digits, noise,
 several codecs, modes and lengths of AMR."""
 import struct
+import time
 
 import pytest
 
@@ -358,6 +359,11 @@ def test_a_stream_that_is_relayed_and_transcoded_is_one(d, proxy):
         assert b["ts"] == (a["ts"] + 160) & 0xffffffff
     assert [x[12:] for x in heard[:10]] == [b"\x55" * 160] * 10
     assert d.ctl("stats")["totals"]["relayed"] >= 10
+
+    time.sleep(2.2)  # two looks of the node at relays that need no codec
+    call.b.says(0x55, 5, 8)
+    assert len(call.a.hears(5)) == 5
+    assert d.ctl("stats")["totals"]["wrong_pt"] == 0
     call.delete()
 
 
@@ -370,7 +376,10 @@ def test_a_new_offer_begins_and_ends_what_needs_a_codec(d, proxy):
             ("0 PCMU/8000", "8 PCMA/8000", (8,)),
             ("0 PCMU/8000", "0 PCMU/8000, 8 PCMA/8000", (0, 8)),
             ("0 PCMU/8000", "8 PCMA/8000, 0 PCMU/8000", (0, 8)),
-            ("0 PCMU/8000", "0 PCMU/8000", (0,))]):
+            ("0 PCMU/8000", "0 PCMU/8000", (0,)),
+            ("0 PCMU/8000", "0 PCMU/8000, 8 PCMA/8000", (8, 0))]):
+        if n == 6:
+            time.sleep(2.2)  # so that the codec sleeps
         call.offer(offer, known=n > 0)
         call.answer(answer)
         assert heard_by_caller(call, [(pt, 160) for pt in said]) == [0] * (
