@@ -277,7 +277,7 @@ static void let_in(struct transcoder *c, struct receive_stage *f,
 }
 
 /* Of a call of this receiver: one thread has its "rx" part. */
-static struct transcoder *take_for_call(struct packet_path *path,
+static struct transcoder *take_frame_of(struct packet_path *path,
 					struct transcoder *c,
 					const struct rtp_packet *p,
 					struct kind k, cr_ns arrival)
@@ -309,7 +309,7 @@ static struct transcoder *take_shared(struct packet_path *path,
 		counter_add(&c->stream->count.wrong_source, 1);
 		return NULL;
 	}
-	return take_for_call(path, c, p, packet_kind_of(c, p->pt), in->arrival);
+	return take_frame_of(path, c, p, packet_kind_of(c, p->pt), in->arrival);
 }
 
 /* What its endpoint has refused: @why (enum learn_result). @valid: of a type
@@ -327,26 +327,25 @@ static void count_refused(struct stream_counters *count, unsigned why,
 		counter_add(&count->probation, 1);
 }
 
-/* Of a stream that @endpoint feeds, whose transcoder @c has accepted it.
- * @fresh: of another sender than the one before. */
+/* Of an endpoint that has accepted it, and not for a relay. @fresh: of another
+ * sender than the one before. */
 static struct transcoder *take_accepted(struct packet_path *path,
-					struct transcoder *c,
-					const struct rtp_packet *p,
-					struct kind k, bool fresh,
-					cr_ns arrival)
+					const struct relay_packet *t,
+					struct kind k, bool fresh)
 {
-	struct stream *s = c->stream;
+	struct stream *s = t->stream;
+	struct transcoder *c = stream_transcoder(s);
 
 	if (__builtin_expect(stream_relays(s), 0) && k.known &&
-	    !stream_end_relay(s, path->relays, p, fresh, arrival)) {
-		(void)is_packet_in_order(c, p->seq); /* it counts */
+	    !relay_end(path->relays, t, fresh)) {
+		(void)is_packet_in_order(c, t->rtp->seq); /* it counts */
 		return NULL;
 	}
 	if (fresh) {
 		rtp_source_again(&s->seen);
 		c->restart = true;
 	}
-	return take_for_call(path, c, p, k, arrival);
+	return take_frame_of(path, c, t->rtp, k, t->in->arrival);
 }
 
 /* At the port of @endpoint: whoever that believes to be its party. */
@@ -392,8 +391,7 @@ static struct transcoder *take_at_endpoint(struct packet_path *path,
 	if (!k.known)
 		payload_unknown_count(&endpoint->unknown, p->pt);
 	if (!relayed)
-		return take_accepted(path, c, p, k, heard & LEARN_NEW_SSRC,
-				     in->arrival);
+		return take_accepted(path, &t, k, heard & LEARN_NEW_SSRC);
 	if (k.known)
 		relay_pass(path->relays, endpoint, &t, heard & LEARN_NEW_SSRC);
 	else

@@ -38,25 +38,28 @@ static bool is_at_rest(const struct transcoder *c)
 }
 
 /* Can only the transcoder make something of it? */
-static bool needs_transcoder(struct stream *s, const struct rtp_packet *p)
+static bool needs_transcoder(const struct relay_packet *t)
 {
-	struct transcoder *c = stream_transcoder(s);
+	struct transcoder *c = stream_transcoder(t->stream);
+	uint8_t pt = t->rtp->pt;
 
-	return c && stream_types(s)->type[p->pt] == RELAY_NO_TYPE &&
-	       (transcoder_codec_of(c, p->pt) >= 0 ||
-		(aux_what(transcoder_aux(c), p->pt) == FRAME_RING_EVENT &&
+	return c && t->types->type[pt] == RELAY_NO_TYPE &&
+	       (transcoder_codec_of(c, pt) >= 0 ||
+		(aux_what(transcoder_aux(c), pt) == FRAME_RING_EVENT &&
 		 (atomic_load_explicit(&c->event_out, memory_order_acquire) &
 		  127u)));
 }
 
 /* Of a codec that is relayed, behind all that came so far, and the transcoder
  * is at rest. */
-static bool may_begin_relay(const struct stream *s, const struct rtp_packet *p)
+static bool may_begin_relay(const struct relay_packet *t)
 {
-	return stream_types(s)->clock[p->pt] &&
-	       (!s->seen.started ||
-		(int16_t)(p->seq - (uint16_t)s->seen.ext) > 0) &&
-	       is_at_rest(stream_transcoder(s));
+	const struct rtp_source *seen = &t->stream->seen;
+
+	return t->types->clock[t->rtp->pt] &&
+	       (!seen->started ||
+		(int16_t)(t->rtp->seq - (uint16_t)seen->ext) > 0) &&
+	       is_at_rest(stream_transcoder(t->stream));
 }
 
 /* --- numbers --- */
@@ -90,27 +93,28 @@ static uint16_t follow_number(uint16_t seq, uint16_t last, bool fresh)
 	return !fresh && step > 0 && step <= GAP_MAX ? (uint16_t)step : 1;
 }
 
-/* @p goes out @seq_step numbers and @step behind what was sent. */
-static void number_packet(struct stream *s, const struct rtp_packet *p,
-			  uint16_t seq_step, const struct step *step)
+/* The packet goes out @seq_step numbers and @step behind what was sent. */
+static void number_packet(const struct relay_packet *t, uint16_t seq_step,
+			  const struct step *step)
 {
-	uint32_t clock = relay_clock(stream_types(s), p->pt);
+	struct stream *s = t->stream;
+	uint32_t clock = relay_clock(t->types, t->rtp->pt);
 	uint32_t ts = s->out.ts + (uint32_t)length_of(step, clock);
 
-	s->seq_more = (uint16_t)(s->out.seq + seq_step - p->seq);
-	s->ts_more = ts - p->ts;
+	s->seq_more = (uint16_t)(s->out.seq + seq_step - t->rtp->seq);
+	s->ts_more = ts - t->rtp->ts;
 }
 
-/* The sender is another one, whose first packet is @p: what is passed on goes
+/* The sender is another one, whose first packet this is: what is passed on goes
  * on, if it is renumbered. */
-static void renumber_relay(struct stream *s, const struct rtp_packet *p,
-			   cr_ns now)
+static void renumber_relay(const struct relay_packet *t)
 {
-	const struct step step = { .passed = now - s->out.at,
-				   .frame = stream_types(s)->period };
+	const struct stream *s = t->stream;
+	const struct step step = { .passed = t->in->arrival - s->out.at,
+				   .frame = t->types->period };
 
 	if (s->renumbers && s->out.at)
-		number_packet(s, p, 1, &step);
+		number_packet(t, 1, &step);
 }
 
 /* The listener has been on hold, and @p is the first packet for it: its number
@@ -140,39 +144,40 @@ static uint32_t same_clock(const struct transcoder *c, uint32_t clock)
 }
 
 /* Something has come out of the codec since mode relay: what follows, follows
- * that, from where the speech of @p would be in it. */
-static void follow_transcoder(struct stream *s, const struct rtp_packet *p,
-			      bool fresh, cr_ns now)
+ * that, from where the speech of the packet would be in it. */
+static void follow_transcoder(const struct relay_packet *t, bool fresh)
 {
+	const struct stream *s = t->stream;
+	const struct rtp_packet *p = t->rtp;
 	const struct transcoder *c = stream_transcoder(s);
+	const cr_ns now = t->in->arrival;
 	const struct pipeline_input in = { .ts = p->ts, .arrival = now };
 	uint32_t place = c->ts_out + pipeline_time(c->pipeline, &in);
 	const struct step step = {
 		.rtp_ticks = (int32_t)(place - s->out.ts),
-		.clock = fresh ? 0
-			       : same_clock(c, relay_clock(stream_types(s),
-							   p->pt)),
+		.clock =
+			fresh ? 0 : same_clock(c, relay_clock(t->types, p->pt)),
 		.passed = now - s->out.at,
 		.frame = transcoder_period(c),
 	};
 
-	number_packet(s, p, follow_number(p->seq, (uint16_t)s->seen.ext, fresh),
+	number_packet(t, follow_number(p->seq, (uint16_t)s->seen.ext, fresh),
 		      &step);
 }
 
-/* The endpoint has accepted @p, which came at @now: the mode is relay from now
- * on. @fresh: of another sender than the one before. */
-static void begin_relay(struct stream *s, const struct rtp_packet *p,
-			bool fresh, cr_ns now)
+/* The endpoint has accepted the packet: the mode is relay from now on. @fresh:
+ * it is of another sender than the one before. */
+static void begin_relay(const struct relay_packet *t, bool fresh)
 {
+	struct stream *s = t->stream;
 	struct transcoder *c = stream_transcoder(s);
 
 	s->renumbers = true;
 	s->out.ssrc = c->ssrc_out;
 	if (s->out.ahead >= 0)
-		renumber_relay(s, p, now);
+		renumber_relay(t);
 	else if (s->out.at)
-		follow_transcoder(s, p, fresh, now);
+		follow_transcoder(t, fresh);
 	if (transcoder_receive_stage(c))
 		endpoint_wait(s->cfg.in_endpoint, ENDPOINT_RECEIVE_STAGE,
 			      CR_NEVER);
@@ -201,17 +206,18 @@ static bool is_same_event(const struct transcoder *c,
 }
 
 /* Let what comes out of the codec go on behind what a relay has sent. */
-static void follow_relay(struct stream *s, const struct rtp_packet *p,
-			 bool fresh, cr_ns now)
+static void follow_relay(const struct relay_packet *t, bool fresh)
 {
+	struct stream *s = t->stream;
+	const struct rtp_packet *p = t->rtp;
 	const struct transcoder *c = stream_transcoder(s);
 	struct stream_out *out = &s->out;
 	uint16_t seq = (uint16_t)(p->seq + s->seq_more);
-	uint32_t clock = relay_clock(stream_types(s), s->sent_pt);
+	uint32_t clock = relay_clock(t->types, s->sent_pt);
 	const struct step step = {
 		.rtp_ticks = (int32_t)(p->ts + s->ts_more - out->ts),
 		.clock = fresh || clock_of_type(c, p->pt) != clock ? 0 : clock,
-		.passed = now - out->at,
+		.passed = t->in->arrival - out->at,
 		.frame = transcoder_period(c),
 	};
 
@@ -223,16 +229,17 @@ static void follow_relay(struct stream *s, const struct rtp_packet *p,
 			     : (int64_t)length_of(&step, STREAM_AHEAD_CLOCK);
 }
 
-bool stream_end_relay(struct stream *s, struct relay_burst *out,
-		      const struct rtp_packet *p, bool fresh, cr_ns now)
+bool relay_end(struct relay_burst *out, const struct relay_packet *t,
+	       bool fresh)
 {
+	struct stream *s = t->stream;
 	struct transcoder *c = stream_transcoder(s);
 
-	if (!fresh && rtp_source_has_passed(&s->seen, p->seq))
+	if (!fresh && rtp_source_has_passed(&s->seen, t->rtp->seq))
 		return false;
 	relay_flush(out);
 	if (s->out.at)
-		follow_relay(s, p, fresh, now);
+		follow_relay(t, fresh);
 	else
 		s->out.seq = (uint16_t)(c->seq_first - 1);
 	s->out.ssrc = c->ssrc_out;
@@ -511,8 +518,7 @@ bool relay_takes(struct stream *s, struct relay_packet *t)
 	t->types = stream_types(s);
 	t->begins = false;
 	if (!atomic_load_explicit(&s->relays, memory_order_relaxed)) {
-		t->begins = wanted != STREAM_TRANSCODE &&
-			    may_begin_relay(s, t->rtp);
+		t->begins = wanted != STREAM_TRANSCODE && may_begin_relay(t);
 		return t->begins;
 	}
 	if (__builtin_expect(wanted == STREAM_RELAY, 1))
@@ -524,7 +530,7 @@ bool relay_takes(struct stream *s, struct relay_packet *t)
 		s->renumbers = true;
 		s->out.ssrc = stream_transcoder(s)->ssrc_out;
 	}
-	return !needs_transcoder(s, t->rtp);
+	return !needs_transcoder(t);
 }
 
 void relay_pass(struct relay_burst *out, struct endpoint *endpoint,
@@ -537,9 +543,9 @@ void relay_pass(struct relay_burst *out, struct endpoint *endpoint,
 	struct rtp_packet to;
 
 	if (t->begins)
-		begin_relay(s, p, fresh, now);
+		begin_relay(t, fresh);
 	else if (fresh)
-		renumber_relay(s, p, now);
+		renumber_relay(t);
 	if (fresh)
 		rtp_source_again(&s->seen);
 	(void)rtp_source_update(&s->seen, p->seq);

@@ -410,7 +410,9 @@ struct relay_packet {
 	const struct intake_packet *in; /**< that it was parsed from */
 	/* by relay_takes() */
 	struct stream *stream;
-	const struct relay_types *types; /**< control may have others by now */
+	/** NULL: it never was a relay. Looked up once: control may have others
+	 * by now. */
+	const struct relay_types *types;
 	bool begins; /**< the mode was transcode for the one before */
 };
 
@@ -433,12 +435,12 @@ void relay_pass(struct relay_burst *out, struct endpoint *endpoint,
 /** Send and count what waits. */
 void relay_flush(struct relay_burst *out);
 
-/** @p is the transcoder's, of a type that it knows, and was accepted: change
+/** @t is the transcoder's, of a type that it knows, and was accepted: change
  * from mode relay to transcode. The numbers of what is sent will follow those
  * of the relay, which has sent what waits in @out before. @fresh: it is of
- * another sender than the one before; @now: when it came. False: it is late,
- * and nothing has changed. */
-bool stream_end_relay(struct stream *s, struct relay_burst *out,
-		      const struct rtp_packet *p, bool fresh, cr_ns now);
+ * another sender than the one before. False: it is late, and nothing has
+ * changed. */
+bool relay_end(struct relay_burst *out, const struct relay_packet *t,
+	       bool fresh);
 
 #endif
