@@ -52,6 +52,8 @@ static const char *flaw(const struct cr_sched_ops *ops)
 		    o->offset >= ops->opts_size ||
 		    ops->opts_size - o->offset < sizeof(int64_t))
 			return "an option lies outside opts_size";
+		else if (o - ops->opts >= FIELD_ROWS_MAX)
+			return "it has more than 128 options";
 	return NULL;
 }
 

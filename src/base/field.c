@@ -15,8 +15,7 @@
 #include "base/nearest.h"
 #include "base/units.h"
 
-#define MAX_ROWS 128u /* of one table */
-#define MAX_TEXT 96u  /* of one key or value of a policy */
+#define MAX_TEXT 96u /* of one key or value of a policy */
 
 enum { PATH_MAX_BYTES = 200 };
 
@@ -101,7 +100,7 @@ const struct field *field_find_path(const struct field *table, const char *path)
 static unsigned add_names(const struct field *f, unsigned flags,
 			  const char **names, unsigned n)
 {
-	for (; !field_is_end(f) && n < MAX_ROWS; f++)
+	for (; !field_is_end(f) && n < FIELD_ROWS_MAX; f++)
 		if (f->kind == FIELD_INLINE)
 			n = add_names(f->members, flags, names, n);
 		else if (f->name && !(f->flags & flags))
@@ -112,7 +111,7 @@ static unsigned add_names(const struct field *f, unsigned flags,
 const char *field_hint(const struct field *table, unsigned flags,
 		       const char *name, char *buf, size_t size)
 {
-	const char *names[MAX_ROWS + 1];
+	const char *names[FIELD_ROWS_MAX + 1];
 
 	names[add_names(table, flags, names, 0)] = NULL;
 	buf[0] = '\0';
@@ -648,11 +647,11 @@ void options_defaults(const struct cr_opt *table, void *vals)
 static int refuse_unknown_option(const struct cr_opt *table, const char *key,
 				 struct cr_err *e)
 {
-	const char *names[MAX_ROWS + 1] = { NULL };
+	const char *names[FIELD_ROWS_MAX + 1] = { NULL };
 	char hint[256];
 	unsigned n = 0;
 
-	for (; table && table->name && n < MAX_ROWS; table++)
+	for (; table && table->name && n < FIELD_ROWS_MAX; table++)
 		names[n++] = table->name;
 	if (!n)
 		return cr_fail(e, -EINVAL, "'%s': there are no options here",
@@ -686,7 +685,7 @@ static int read_pairs(const struct cr_opt *table, void *vals, const char *text,
 		      bool write, struct cr_err *e)
 {
 	char key[MAX_TEXT], value[MAX_TEXT];
-	bool seen[MAX_ROWS] = { false };
+	bool seen[FIELD_ROWS_MAX] = { false };
 	int64_t v;
 	int rc;
 

@@ -475,6 +475,9 @@ const char *field_text_result(const struct field *f, char *buf, size_t size);
 const char *field_text_label(const struct field *table, const char *path,
 			     char *buf, size_t size);
 
+/** Rows of a table whose rows are numbered or listed, at most. */
+#define FIELD_ROWS_MAX 128u
+
 /* --- tables of policies: "key=value,key=value"; a NULL table has no options.
  * What is a cr_opt outside is a row in here. --- */
 

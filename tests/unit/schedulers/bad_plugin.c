@@ -43,7 +43,21 @@ static const struct cr_opt options[] = {
 };
 #endif
 
+#ifdef BAD_OPTIONS
+#define ONE                                                                    \
+	{                                                                      \
+		.name = "one", .help = "of too many", .max = 1                 \
+	}
+#define EIGHT ONE, ONE, ONE, ONE, ONE, ONE, ONE, ONE
+#define SIXTY_FOUR EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT
+static const struct cr_opt options[] = { SIXTY_FOUR, SIXTY_FOUR, ONE, { 0 } };
+#endif
+
 const struct cr_sched_ops cr_sched_plugin = {
+#ifdef BAD_OPTIONS
+	.opts = options,
+	.opts_size = sizeof(int64_t),
+#endif
 #ifdef BAD_OPTION
 	.opts = options,
 	.opts_size = sizeof(int64_t) / 2,

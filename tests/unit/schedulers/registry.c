@@ -61,6 +61,8 @@ static void what_is_no_policy_does_not_load(void **state)
 		    "enqueue, dequeue, pick and stop are mandatory");
 	check_error(PLUGINS "/bad_size.so", -ENOEXEC, "above CR_TASK_PRIV");
 	check_error(PLUGINS "/bad_option.so", -ENOEXEC, "outside opts_size");
+	check_error(PLUGINS "/bad_options.so", -ENOEXEC,
+		    "more than 128 options");
 }
 
 static void the_example_loads_and_schedules(void **state)
