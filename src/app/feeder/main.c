@@ -400,8 +400,7 @@ static const struct field rows[] = {
 	    "Flows with a load need --count.",
 	    AT(schedule)),
 	OPT(FIELD_CHOICE, "print", NULL,
-	    "Print something about the campaign, one item a line, and "
-	    "play_campaign "
+	    "Print something about the campaign, one item a line, and play "
 	    "nothing: its options for codec-runner (daemon), its schedulers, "
 	    "the numbers of calls of its loads on this daemon, as --count "
 	    "takes them (counts), the number of its conversions, or "
@@ -435,8 +434,7 @@ static const struct cli_line exits[] = {
 static const struct cli cli = {
 	.program = "codec-feeder",
 	.synopsis = "[OPTION]... CAMPAIGN",
-	.summary =
-		"play_campaign a campaign of speech calls against codec-runner",
+	.summary = "play a campaign of speech calls against codec-runner",
 	.text = "Starts each call of the campaign at its time, sends RTP of "
 		"real speech paced by absolute time, receives the transcoded "
 		"speech, matches it with the sent speech, and reports losses, "

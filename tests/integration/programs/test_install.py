@@ -14,8 +14,8 @@ from test_plugin import FRAMES, flow
 
 PROGRAMS = ["codec-ctl", "codec-feeder", "codec-report", "codec-runner",
             "codec-sim"]
-HEADERS = ["codec.h", "error.h", "list.h", "option.h", "promise.h", "sched.h",
-           "time.h", "trace.h", "tree.h"]
+HEADERS = ["codec.h", "container.h", "error.h", "list.h", "option.h", "promise.h",
+           "sched.h", "time.h", "trace.h", "tree.h"]
 
 
 def names(folder):
