@@ -46,6 +46,7 @@ static const struct {
 	[FIELD_LIST] = { "", "a list", "list of objects" },
 	[FIELD_MAP] = { "", "an object", "text" },
 	[FIELD_FIXED] = { "", "", "refused" },
+	[FIELD_HEADING] = { "", "", "" },
 };
 
 /* --- names --- */
@@ -321,10 +322,12 @@ bool field_read_number(const struct field *f, const char *text, int64_t *out)
 		at = index_of_name(text, bools);
 		*out = at % 2;
 		return at >= 0;
-	default:
+	case FIELD_CHOICE:
 		at = index_of_name(text, f->names);
 		*out = at;
 		return at >= 0;
+	default: /* no number */
+		CR_ASSERT(false);
 	}
 }
 

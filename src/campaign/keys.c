@@ -239,7 +239,7 @@ static const struct field daemon_keys[] = {
 /* Of T's member @in ("in."), or of T itself. */
 /* clang-format off */
 #define ENDPOINT_ROWS(in)                                                      \
-	READ(T, in codec, "codec", read_codec_key,                                 \
+	READ(T, in codec, "codec", read_codec_key,                             \
 	     "name; codec-runner --codecs lists them"),                        \
 	TEXT("mode", "bit rate of the codec: 12.2"),                           \
 	INT(T, in cfg.sample_rate, "rate", 8000, 48000, 0,                     \

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/divisor.h"
+#include "base/random.h"
 #include "base/units.h"
 #include "campaign/campaign.h"
-#include "base/random.h"
 
 struct poisson {
 	const struct campaign_start *start;

@@ -13,8 +13,8 @@
 #include <yaml.h>
 
 #include "base/assert.h"
-#include "base/nearest.h"
 #include "base/field.h"
+#include "base/nearest.h"
 #include "campaign/campaign.h"
 
 /* Room for any spot_path(). */

@@ -25,7 +25,7 @@ int recordings_open(struct speech_corpus **corpus, const char *base,
 	unsigned n = 0;
 	int rc = 0;
 
-	for (; n < input->count && n < MAX_PATTERNS && !rc; n++) {
+	for (; n < input->count && n < MAX_PATTERNS; n++) {
 		const char *name = input->item[n];
 		size_t at = slash && name[0] != '/' ? folder : 0;
 		char *path = malloc(at + strlen(name) + 1);
@@ -148,14 +148,17 @@ int source_open(struct source **out, const struct source_cfg *cfg,
 		return cr_fail(e, -ENOMEM, "out of memory for speech");
 	rc = recordings_open(&enc.corpus, cfg->base, &f->input,
 			     campaign_endpoint_rate(&f->in), e);
-	s->slot = f->in.codec->any_length ? (size_t)enc.samples * 2
-					  : payload_max_bytes(&enc.payload);
-	s->in = segments_of(f, cfg->duration);
-	s->pool = calloc(s->in.count, s->slot * s->in.frames);
-	s->bytes =
-		calloc((size_t)s->in.count * s->in.frames, sizeof(*s->bytes));
-	if (!rc && (!s->pool || !s->bytes))
-		rc = cr_fail(e, -ENOMEM, "out of memory for speech");
+	if (!rc) {
+		s->slot = f->in.codec->any_length
+				  ? (size_t)enc.samples * 2
+				  : payload_max_bytes(&enc.payload);
+		s->in = segments_of(f, cfg->duration);
+		s->pool = calloc(s->in.count, s->slot * s->in.frames);
+		s->bytes = calloc((size_t)s->in.count * s->in.frames,
+				  sizeof(*s->bytes));
+		if (!s->pool || !s->bytes)
+			rc = cr_fail(e, -ENOMEM, "out of memory for speech");
+	}
 	for (unsigned i = 0; i < s->in.count && !rc; i++) {
 		rc = encode_segment(s, &enc, i, e);
 		if (!rc && cfg->progress)

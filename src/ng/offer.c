@@ -464,7 +464,7 @@ static bool is_anothers(const struct ng_exchange *x, unsigned i)
 /* What makes line @i pass on what comes before the answer, as if the other side
  * had answered with all that it is offered: @to, in the order of sides. How
  * long packets are is left to the answer. False: nothing may. */
-static bool early_terms(struct ng_exchange *x, unsigned i,
+static bool early_specs(struct ng_exchange *x, unsigned i,
 			struct endpoint_spec to[2])
 {
 	const struct ng_stream *s = &x->d->stream[i];
@@ -496,7 +496,7 @@ static void begin_early(struct ng_exchange *x, unsigned i)
 	struct endpoint_spec to[2];
 	struct cr_err e;
 
-	if (!x->carried[i] || !early_terms(x, i, to) ||
+	if (!x->carried[i] || !early_specs(x, i, to) ||
 	    ng_stream_prepare(sv->node, x->d, i, to, &sv->lacks, &change, &e))
 		return;
 	if (change)
@@ -570,7 +570,7 @@ static int weigh_line(struct ng_exchange *x, unsigned i, struct cr_err *e)
 		return err;
 	promise(sv, s, &w.needs);
 	w.promised = &nothing;
-	return early_terms(x, i, to) && ng_stream_weigh(sv->node, s, to, &w,
+	return early_specs(x, i, to) && ng_stream_weigh(sv->node, s, to, &w,
 							e) == -EAGAIN
 		       ? -EAGAIN
 		       : 0;

@@ -49,16 +49,19 @@ static int refuse_value(const struct field *f, const char *name,
 			const struct place *at)
 {
 	const char *text = json_string_value(v);
-	char *made = text ? NULL : json_dumps(v, JSON_ENCODE_ANY);
-	char why[300];
+	char number[32], why[300];
 
-	if (!text)
-		text = made ? made : "?";
-	(void)field_needs(f, text, plain, why, sizeof(why));
-	(void)cr_fail(at->e, -EINVAL, "%s%.100s=%.64s: %s%s", at->path, name,
-		      text, why, more);
-	free(made);
-	return -EINVAL;
+	if (json_is_number(v)) {
+		(void)snprintf(number, sizeof(number), "%.15g",
+			       json_number_value(v));
+		text = number;
+	}
+	(void)field_needs(f, text ? text : "", plain, why, sizeof(why));
+	/* a text of the wrong type may be a secret, a list may be long */
+	if (!text || f->kind == FIELD_TEXT)
+		return wrong(at, name, "%s%s", why, more);
+	return cr_fail(at->e, -EINVAL, "%s%.100s=%.64s: %s%s", at->path, name,
+		       text, why, more);
 }
 
 /* --- names --- */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 const struct rpc_code_row rpc_codes[] = {
 	{ RPC_PARSE_ERROR, "Parse error",
@@ -215,9 +216,15 @@ json_t *jsonrpc_result(const json_t *id, json_t *result)
 json_t *jsonrpc_error(const json_t *id, int code, const char *message,
 		      json_t *data)
 {
-	json_t *text = message[0] ? json_string(message) : NULL;
+	char *whole = message[0] ? strdup(message) : NULL;
+	json_t *text = NULL;
 
-	if (!text) /* none, or cut within a character: not UTF-8 */
+	if (whole) { /* what it quotes may be cut within a character */
+		utf8_mark(whole);
+		text = json_string(whole);
+	}
+	free(whole);
+	if (!text)
 		text = json_string(jsonrpc_code_text(code));
 	return json_pack("{s:s, s:{s:i, s:o, s:o*}, s:o}", "jsonrpc", "2.0",
 			 "error", "code", code, "message", text, "data", data,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The server's state, shared by server.c (associations and queues) and
- * answer.c (messages and methods). Private to the two; the event base's
+ * reply.c (messages and methods). Private to the two; the event base's
  * thread.
  */
 #ifndef RPC_REPLY_H
@@ -59,7 +59,7 @@ struct rpc_server {
 	struct rpc_stats
 		count; /**< transport and associations are the reader's */
 
-	/* the message that is run; answer.c's */
+	/* the message that is run; reply.c's */
 	struct replies *asked;
 	const json_t *asked_id;
 	struct rpc_noted noted;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON-RPC server: associations, queues, and who has gone. What a message
- * asks for and how it is answered is in answer.c.
+ * asks for and how it is answered is in reply.c.
  *
  * A message is run as it comes, a batch to its end. Nobody is freed while that
  * is done: a peer that has to go is marked by its reason and reaped afterwards.

@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/field.h"
 #include "base/nearest.h"
 #include "base/units.h"
-#include "base/field.h"
 #include "protocol/tables/node_fields.h"
 
 enum { KEY_MAX = 256, PLACES_MAX = 4, COMMANDS_MAX = 96, LINE = 200 };

@@ -173,7 +173,7 @@ void ctl_reference(FILE *out);
 /** A JSON Schema (draft 2020-12) of the lines of --records. */
 void ctl_reference_records(FILE *out);
 
-/* --- live.c: what goes on until it ends or is interrupted --- */
+/* --- live_page.c: what goes on until it ends or is interrupted --- */
 
 struct ctl_live {
 	struct event_base *base;

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "base/utf8.h"
 #include "base/field.h"
+#include "base/utf8.h"
 
 enum { PATH_MAX_BYTES = 256, TEXT_MAX = 4096, CELL_MAX = 96, COLUMNS_MAX = 24 };
 

@@ -180,7 +180,11 @@ static void what_is_wrong_is_named_with_the_way_out(void **state)
 		  "colour=gren: no such name; did you mean 'green'?" },
 		{ "{'colour': 1}",
 		  "colour=1: no such name; known: red, green" },
-		{ "{'text': 1}", "text=1: needs a string" },
+		/* it may be a secret */
+		{ "{'text': 1}", "text: needs a string" },
+		{ "{'text': ['s3cret']}", "text: needs a string" },
+		{ "{'ptime': [1, 2]}", "ptime: needs a time with its unit" },
+		{ "{'ptime_ms': 1.1}", "ptime_ms=1.1: needs a number of ms" },
 		{ "{'name': '12345678'}", "name: is longer than 7 octets" },
 		{ "{'to': '127.0.0.1'}",
 		  "to=127.0.0.1: needs an address with a port, such as" },

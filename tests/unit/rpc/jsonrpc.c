@@ -226,11 +226,11 @@ static void nesting_has_a_bound(void **state)
 	free(text);
 }
 
-static void a_reason_cut_within_a_letter_is_replaced(void **state)
+static void a_reason_cut_within_a_letter_is_kept(void **state)
 {
 	is_text(jsonrpc_error(NULL, RPC_NO_CAPACITY, "caf\xc3", NULL),
 		"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": 1, \"message\": "
-		"\"No capacity\"}, \"id\": null}");
+		"\"caf?\"}, \"id\": null}");
 }
 
 /* None for the program; libraries have theirs. */
@@ -296,7 +296,7 @@ int main(void)
 		cmocka_unit_test(responses_are_checked),
 		cmocka_unit_test(a_key_given_twice_is_a_parse_error),
 		cmocka_unit_test(nesting_has_a_bound),
-		cmocka_unit_test(a_reason_cut_within_a_letter_is_replaced),
+		cmocka_unit_test(a_reason_cut_within_a_letter_is_kept),
 	};
 
 	return cmocka_run_group_tests_name("jsonrpc", tests, NULL, NULL);
