@@ -356,7 +356,7 @@ static int advance_files(struct conversion_io *io, struct conversion *cv)
 		return open_conversion_files(io, cv);
 	}
 	c = &cv->chunk[f->next];
-	/* acquire, pairs with hand_back() */
+	/* acquire, pairs with conversion_run() */
 	if (atomic_load_explicit(&c->full, memory_order_acquire))
 		return 0;
 	err = write_chunk(cv, c);

@@ -58,9 +58,9 @@ struct core_backlog {
 	bool (*peek)(struct core_task *t, struct cr_job *job);
 	/** Take frame @seq out, which was the oldest. False: it is gone. */
 	bool (*claim)(struct core_task *t, uint64_t seq);
-	/** Frame @job was claimed and then dropped (CR_OUT_EXPIRED;
-	 * CR_OUT_SHED: by the policy, if task.give_up) or cancelled at @now.
-	 * May be NULL. */
+	/** Frame @job was claimed and then not run, at @now: CR_OUT_EXPIRED;
+	 * CR_OUT_SHED, by the rule of shed.h or, if task.give_up, by the
+	 * policy; or CR_OUT_CANCELLED. May be NULL. */
 	void (*dropped)(struct core_task *t, const struct cr_job *job,
 			enum cr_outcome why, cr_ns now);
 };

@@ -25,7 +25,8 @@
 	  "packets whose sequence number is far from the last one")            \
 	X(violations, "packets", NULL,                                         \
 	  "packets earlier than the call's burst allows (lbap)")               \
-	X(too_big, "packets", NULL, "packets larger than the ring's frames")   \
+	X(too_big, "packets", NULL,                                            \
+	  "packets whose payload is larger than a place in the frame buffer")  \
 	X(wrong_source, "packets", NULL, "packets from another address")       \
 	X(wrong_ssrc, "packets", NULL,                                         \
 	  "packets with an SSRC that is not the sender's")                     \

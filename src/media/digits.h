@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The digits of a call: telephone events on their way from one party to the
+ * The digits of a stream: telephone events on their way from one party to the
  * other (rtp/telephone_event.h), and the speech that is not to be heard
  * meanwhile: senders put the tones into that, too.
  *

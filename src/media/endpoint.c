@@ -18,90 +18,93 @@ _Static_assert(DESTINATION_WORDS * sizeof(uint64_t) >=
 		       sizeof(struct sockaddr_in6),
 	       "an address fits");
 
-void destination_init(struct destination *w)
+void destination_init(struct destination *dest)
 {
-	memset(w, 0, sizeof(*w));
-	(void)pthread_mutex_init(&w->lock, NULL);
+	memset(dest, 0, sizeof(*dest));
+	(void)pthread_mutex_init(&dest->lock, NULL);
 }
 
-void destination_fini(struct destination *w)
+void destination_fini(struct destination *dest)
 {
-	(void)pthread_mutex_destroy(&w->lock);
+	(void)pthread_mutex_destroy(&dest->lock);
 }
 
 /* Lock held: readers wait, or do not believe what they read. */
-static unsigned begin_destination_change(struct destination *w)
+static unsigned begin_destination_change(struct destination *dest)
 {
 	unsigned version =
-		atomic_load_explicit(&w->version, memory_order_relaxed);
+		atomic_load_explicit(&dest->version, memory_order_relaxed);
 
-	atomic_store_explicit(&w->version, version + 1, memory_order_relaxed);
+	atomic_store_explicit(&dest->version, version + 1,
+			      memory_order_relaxed);
 	/* odd before the words change */
 	atomic_thread_fence(memory_order_release);
 	return version;
 }
 
-static void end_destination_change(struct destination *w, unsigned version)
+static void end_destination_change(struct destination *dest, unsigned version)
 {
 	/* release, pairs with read_destination() */
-	atomic_store_explicit(&w->version, version + 2, memory_order_release);
+	atomic_store_explicit(&dest->version, version + 2,
+			      memory_order_release);
 }
 
-void destination_set(struct destination *w, const struct sockaddr_storage *to)
+void destination_set(struct destination *dest,
+		     const struct sockaddr_storage *to)
 {
 	uint64_t word[DESTINATION_WORDS] = { 0 };
 	unsigned version;
 
 	if (to->ss_family)
 		memcpy(word, to, address_length(to));
-	(void)pthread_mutex_lock(&w->lock);
-	version = begin_destination_change(w);
+	(void)pthread_mutex_lock(&dest->lock);
+	version = begin_destination_change(dest);
 	for (unsigned i = 0; i < DESTINATION_WORDS; i++)
-		atomic_store_explicit(&w->word[i], word[i],
+		atomic_store_explicit(&dest->word[i], word[i],
 				      memory_order_relaxed);
-	end_destination_change(w, version);
-	(void)pthread_mutex_unlock(&w->lock);
+	end_destination_change(dest, version);
+	(void)pthread_mutex_unlock(&dest->lock);
 }
 
-void destination_hold(struct destination *w, bool held)
+void destination_hold(struct destination *dest, bool held)
 {
 	unsigned version;
 
-	(void)pthread_mutex_lock(&w->lock);
-	version = begin_destination_change(w);
-	atomic_store_explicit(&w->held, held, memory_order_relaxed);
-	end_destination_change(w, version);
-	(void)pthread_mutex_unlock(&w->lock);
+	(void)pthread_mutex_lock(&dest->lock);
+	version = begin_destination_change(dest);
+	atomic_store_explicit(&dest->held, held, memory_order_relaxed);
+	end_destination_change(dest, version);
+	(void)pthread_mutex_unlock(&dest->lock);
 }
 
 /* What is there, as a whole. False: it is written. */
-static bool read_destination(const struct destination *w, unsigned *version,
+static bool read_destination(const struct destination *dest, unsigned *version,
 			     bool *held, uint64_t word[DESTINATION_WORDS])
 {
 	unsigned before =
-		atomic_load_explicit(&w->version, memory_order_acquire);
+		atomic_load_explicit(&dest->version, memory_order_acquire);
 	bool is_held;
 
 	for (unsigned i = 0; i < DESTINATION_WORDS; i++)
-		word[i] =
-			atomic_load_explicit(&w->word[i], memory_order_relaxed);
-	is_held = atomic_load_explicit(&w->held, memory_order_relaxed);
+		word[i] = atomic_load_explicit(&dest->word[i],
+					       memory_order_relaxed);
+	is_held = atomic_load_explicit(&dest->held, memory_order_relaxed);
 	/* the words before the second look */
 	atomic_thread_fence(memory_order_acquire);
-	if (before % 2 ||
-	    before != atomic_load_explicit(&w->version, memory_order_relaxed))
+	if (before % 2 || before != atomic_load_explicit(&dest->version,
+							 memory_order_relaxed))
 		return false;
 	*version = before;
 	*held = is_held;
 	return true;
 }
 
-bool destination_try(const struct destination *w, unsigned *version, bool *held,
-		     struct sockaddr_storage *to)
+bool destination_try(const struct destination *dest, unsigned *version,
+		     bool *held, struct sockaddr_storage *to)
 {
 	uint64_t word[DESTINATION_WORDS];
 
-	if (!read_destination(w, version, held, word))
+	if (!read_destination(dest, version, held, word))
 		return false;
 	memset(to, 0, sizeof(*to));
 	if (!*held)
@@ -109,14 +112,14 @@ bool destination_try(const struct destination *w, unsigned *version, bool *held,
 	return true;
 }
 
-unsigned destination_read(const struct destination *w,
+unsigned destination_read(const struct destination *dest,
 			  struct sockaddr_storage *to)
 {
 	uint64_t word[DESTINATION_WORDS];
 	unsigned version;
 	bool held;
 
-	while (!read_destination(w, &version, &held, word))
+	while (!read_destination(dest, &version, &held, word))
 		;
 	memset(to, 0, sizeof(*to));
 	memcpy(to, word, sizeof(word));
@@ -127,152 +130,152 @@ unsigned destination_read(const struct destination *w,
 
 struct endpoint *endpoint_new(const struct endpoint_cfg *cfg)
 {
-	struct endpoint *l = aligned_alloc(CACHE_LINE, sizeof(*l));
+	struct endpoint *ep = aligned_alloc(CACHE_LINE, sizeof(*ep));
 
-	if (!l)
+	if (!ep)
 		return NULL;
-	memset(l, 0, sizeof(*l));
-	l->cfg = *cfg;
-	l->terms = cfg->terms;
-	(void)pthread_mutex_init(&l->lock, NULL);
-	destination_init(&l->to);
-	destination_set(&l->to, &cfg->terms.signalled);
-	learn_init(&l->learn, &cfg->terms);
-	l->poll_at = l->due[ENDPOINT_OWN] = l->due[ENDPOINT_RECEIVE_STAGE] =
+	memset(ep, 0, sizeof(*ep));
+	ep->cfg = *cfg;
+	ep->terms = cfg->terms;
+	(void)pthread_mutex_init(&ep->lock, NULL);
+	destination_init(&ep->to);
+	destination_set(&ep->to, &cfg->terms.signalled);
+	learn_init(&ep->learn, &cfg->terms);
+	ep->poll_at = ep->due[ENDPOINT_OWN] = ep->due[ENDPOINT_RECEIVE_STAGE] =
 		CR_NEVER;
-	return l;
+	return ep;
 }
 
-void endpoint_free(struct endpoint *l)
+void endpoint_free(struct endpoint *ep)
 {
-	if (!l)
+	if (!ep)
 		return;
-	endpoint_rtcp_close(l);
-	destination_fini(&l->to);
-	(void)pthread_mutex_destroy(&l->lock);
-	free(l);
+	endpoint_rtcp_close(ep);
+	destination_fini(&ep->to);
+	(void)pthread_mutex_destroy(&ep->lock);
+	free(ep);
 }
 
-void endpoint_feed(struct endpoint *l, struct stream *s)
+void endpoint_feed(struct endpoint *ep, struct stream *s)
 {
 	/* release: the receiver finds it complete */
-	atomic_store_explicit(&l->stream, s, memory_order_release);
+	atomic_store_explicit(&ep->stream, s, memory_order_release);
 }
 
 /* Do answers go to the address of @terms at once? As learn_again() has it, a
  * party that was heard keeps its place unless another address is told than
  * before: behind NAT it is somewhere else, and its next packet may be long in
  * coming. */
-static bool moves(const struct endpoint *l, const struct learn_terms *terms)
+static bool moves(const struct endpoint *ep, const struct learn_terms *terms)
 {
-	const struct learn_terms *before = &l->cfg.terms;
+	const struct learn_terms *before = &ep->cfg.terms;
 	struct sockaddr_storage now;
 
 	if (!terms->signalled.ss_family)
 		return false;
 	if (terms->mode == LEARN_STRICT || terms->mode == LEARN_ASYMMETRIC)
 		return true;
-	(void)destination_read(&l->to, &now);
+	(void)destination_read(&ep->to, &now);
 	return !now.ss_family ||
 	       (before->signalled.ss_family &&
 		!address_equal(&before->signalled, &terms->signalled));
 }
 
-void endpoint_again(struct endpoint *l, const struct learn_terms *terms)
+void endpoint_again(struct endpoint *ep, const struct learn_terms *terms)
 {
-	(void)pthread_mutex_lock(&l->lock);
-	l->terms = *terms;
+	(void)pthread_mutex_lock(&ep->lock);
+	ep->terms = *terms;
 	/* release, pairs with has_new_terms() */
-	atomic_fetch_add_explicit(&l->version, 1, memory_order_release);
+	atomic_fetch_add_explicit(&ep->version, 1, memory_order_release);
 	/* before the receiver can have these terms, and learn more */
-	if (moves(l, terms))
-		destination_set(&l->to, &terms->signalled);
-	(void)pthread_mutex_unlock(&l->lock);
-	l->cfg.terms = *terms;
+	if (moves(ep, terms))
+		destination_set(&ep->to, &terms->signalled);
+	(void)pthread_mutex_unlock(&ep->lock);
+	ep->cfg.terms = *terms;
 }
 
-void endpoint_hold(struct endpoint *l, bool held)
+void endpoint_hold(struct endpoint *ep, bool held)
 {
-	destination_hold(&l->to, held);
+	destination_hold(&ep->to, held);
 }
 
-static bool has_new_terms(const struct endpoint *l)
+static bool has_new_terms(const struct endpoint *ep)
 {
-	return atomic_load_explicit(&l->version, memory_order_acquire) !=
-	       l->terms_taken;
+	return atomic_load_explicit(&ep->version, memory_order_acquire) !=
+	       ep->terms_taken;
 }
 
-static void take_learn_terms(struct endpoint *l, cr_ns now)
+static void take_learn_terms(struct endpoint *ep, cr_ns now)
 {
 	struct learn_terms terms;
 
-	(void)pthread_mutex_lock(&l->lock);
-	terms = l->terms;
-	l->terms_taken =
-		atomic_load_explicit(&l->version, memory_order_relaxed);
-	(void)pthread_mutex_unlock(&l->lock);
-	learn_again(&l->learn, &terms, now);
+	(void)pthread_mutex_lock(&ep->lock);
+	terms = ep->terms;
+	ep->terms_taken =
+		atomic_load_explicit(&ep->version, memory_order_relaxed);
+	(void)pthread_mutex_unlock(&ep->lock);
+	learn_again(&ep->learn, &terms, now);
 }
 
-/* Answers go where learn_to() says. Control may have set a newer way just
+/* Answers go where learn_to() says. Control may have set a newer address just
  * before: then there are newer terms, too. */
-static void set_destination(struct endpoint *l, cr_ns now)
+static void set_destination(struct endpoint *ep, cr_ns now)
 {
-	destination_set(&l->to, learn_to(&l->learn));
-	while (has_new_terms(l)) {
-		take_learn_terms(l, now);
-		destination_set(&l->to, learn_to(&l->learn));
+	destination_set(&ep->to, learn_to(&ep->learn));
+	while (has_new_terms(ep)) {
+		take_learn_terms(ep, now);
+		destination_set(&ep->to, learn_to(&ep->learn));
 	}
 }
 
-unsigned endpoint_hear(struct endpoint *l, const struct learn_arrival *p,
+unsigned endpoint_hear(struct endpoint *ep, const struct learn_arrival *p,
 		       cr_ns now)
 {
 	unsigned result;
 
-	if (has_new_terms(l)) {
-		take_learn_terms(l, now);
-		set_destination(l, now);
+	if (has_new_terms(ep)) {
+		take_learn_terms(ep, now);
+		set_destination(ep, now);
 	}
-	result = learn_packet(&l->learn, p, now);
+	result = learn_packet(&ep->learn, p, now);
 	if (learn_accepts(result) && result & LEARN_NEW_ADDRESS)
-		set_destination(l, now);
+		set_destination(ep, now);
 	return result;
 }
 
 /* --- time --- */
 
-bool endpoint_begin_polls(struct endpoint *l, struct wheel *w)
+bool endpoint_begin_polls(struct endpoint *ep, struct wheel *w)
 {
-	l->wheel = w;
-	if (!l->cfg.first_poll)
+	ep->wheel = w;
+	if (!ep->cfg.first_poll)
 		return false;
-	l->poll_at = l->due[ENDPOINT_OWN] = l->cfg.first_poll;
-	return wheel_arm(w, &l->timer, l->poll_at);
+	ep->poll_at = ep->due[ENDPOINT_OWN] = ep->cfg.first_poll;
+	return wheel_arm(w, &ep->timer, ep->poll_at);
 }
 
-void endpoint_end_polls(struct endpoint *l)
+void endpoint_end_polls(struct endpoint *ep)
 {
-	wheel_close(l->wheel, &l->timer);
+	wheel_close(ep->wheel, &ep->timer);
 }
 
-cr_ns endpoint_poll(struct endpoint *l, cr_ns now)
+cr_ns endpoint_poll(struct endpoint *ep, cr_ns now)
 {
 	cr_ns due = CR_NEVER;
 
-	if (l->rtcp)
-		due = cr_ns_min(due, endpoint_rtcp_poll(l, now));
+	if (ep->rtcp)
+		due = cr_ns_min(due, endpoint_rtcp_poll(ep, now));
 	return due;
 }
 
-void endpoint_wait(struct endpoint *l, enum endpoint_part part, cr_ns due)
+void endpoint_wait(struct endpoint *ep, enum endpoint_part part, cr_ns due)
 {
-	l->due[part] = due;
-	due = cr_ns_min(l->due[ENDPOINT_OWN], l->due[ENDPOINT_RECEIVE_STAGE]);
-	if (due == l->poll_at)
+	ep->due[part] = due;
+	due = cr_ns_min(ep->due[ENDPOINT_OWN], ep->due[ENDPOINT_RECEIVE_STAGE]);
+	if (due == ep->poll_at)
 		return;
-	l->poll_at = due;
-	(void)wheel_arm(l->wheel, &l->timer, due);
+	ep->poll_at = due;
+	(void)wheel_arm(ep->wheel, &ep->timer, due);
 }
 
 /* --- the endpoints by name --- */
@@ -280,16 +283,16 @@ void endpoint_wait(struct endpoint *l, enum endpoint_part part, cr_ns due)
 _Static_assert(SOCKETS_CHUNK *SOCKETS_CHUNKS <= ENDPOINTS_RTCP,
 	       "the low half of a name is a place");
 
-int endpoints_add(struct endpoints *t, struct endpoint *l)
+int endpoints_add(struct endpoints *t, struct endpoint *ep)
 {
-	const struct sockets_entry e = { l->cfg.fd, (uintptr_t)l };
+	const struct sockets_entry e = { ep->cfg.fd, (uintptr_t)ep };
 
-	return sockets_add(&t->places, &e, &l->key);
+	return sockets_add(&t->places, &e, &ep->key);
 }
 
-void endpoints_del(struct endpoints *t, struct endpoint *l)
+void endpoints_del(struct endpoints *t, struct endpoint *ep)
 {
-	sockets_del(&t->places, l->key);
+	sockets_del(&t->places, ep->key);
 }
 
 void endpoints_fini(struct endpoints *t)

@@ -2,11 +2,11 @@
 /*
  * An endpoint: our end towards one party. It has a port of its own, what
  * signalling said of the party, and what was learned from its packets
- * (rtp/learn.h). What the party says feeds a *stream* (media/rtp_stream.h). An
+ * (rtp/learn.h). The party's packets feed a *stream* (media/rtp_stream.h). An
  * endpoint without one hears and learns, and counts what it drops.
  *
- * Three threads meet here, as at a call:
- *   control   makes it, tells its terms, connects and disconnects the stream
+ * Three threads meet here, as at a stream:
+ *   control   makes it, sets its terms, connects and disconnects the stream
  *   rx        the receiver that it is with: everything under "rx"
  *   worker    reads where answers go
  * Reclaim: out of the receivers -> RCU grace period -> endpoint_free().
@@ -35,8 +35,8 @@
  * Written seldom, by any thread under a lock of its own; read by those who send
  * without a lock (a seqlock).
  *
- * A way may be *held*: it leads where it did, but who sends by it keeps what he
- * has. Its address may change meanwhile.
+ * A destination may be *held*: its address stays, and may change, but nothing
+ * is sent to it.
  */
 
 /** Words that hold an address: that of IPv6 is the longest. */
@@ -50,31 +50,32 @@ struct destination {
 	atomic_bool held; /**< changes with the version */
 };
 
-void destination_init(struct destination *w);
-void destination_fini(struct destination *w);
+void destination_init(struct destination *dest);
+void destination_fini(struct destination *dest);
 
 /** From now on packets go to @to; family 0: nowhere. Any thread. */
-void destination_set(struct destination *w, const struct sockaddr_storage *to);
+void destination_set(struct destination *dest,
+		     const struct sockaddr_storage *to);
 
 /** From now on nothing is sent by it, or (@held false) again. Any thread. */
-void destination_hold(struct destination *w, bool held);
+void destination_hold(struct destination *dest, bool held);
 
 /** Its address, held or not, family 0 if there is none, and the version of it.
  * Any thread; waits for who writes. */
-unsigned destination_read(const struct destination *w,
+unsigned destination_read(const struct destination *dest,
 			  struct sockaddr_storage *to);
 
 /** What there is to send to, without waiting: for threads that may keep the
  * writer from its CPU. *@to has family 0 if there is no address, or *@held.
  * False, and nothing is read, while it is written. */
-bool destination_try(const struct destination *w, unsigned *version, bool *held,
-		     struct sockaddr_storage *to);
+bool destination_try(const struct destination *dest, unsigned *version,
+		     bool *held, struct sockaddr_storage *to);
 
 /** Has it changed since @version of it was read? Any thread. */
-static inline bool destination_changed(const struct destination *w,
+static inline bool destination_changed(const struct destination *dest,
 				       unsigned version)
 {
-	return atomic_load_explicit(&w->version, memory_order_acquire) !=
+	return atomic_load_explicit(&dest->version, memory_order_acquire) !=
 	       version;
 }
 
@@ -92,7 +93,7 @@ struct endpoint_rtcp;
 #define ENDPOINT_BURST (10 * CR_SEC)
 #define ENDPOINT_REST CR_SEC
 
-/** What an endpoint is to be. Zero-initialise. */
+/** The configuration of an endpoint. Zero-initialise. */
 struct endpoint_cfg {
 	uint32_t id;
 	int fd;		   /**< its RTP socket (udp_socket()); borrowed      */
@@ -101,21 +102,21 @@ struct endpoint_cfg {
 	cr_ns first_poll; /**< when endpoint_poll() is called first; 0: never */
 };
 
-/** Who waits for a time: the endpoint itself (RTCP), and the receive stage of
- * the stream that it feeds. They share a timer. */
+/** The parts that wait for a time: the endpoint itself (RTCP), and the receive
+ * stage of the stream that it feeds. They share a timer. */
 enum endpoint_part { ENDPOINT_OWN, ENDPOINT_RECEIVE_STAGE, ENDPOINT_PARTS };
 
 struct endpoint {
 	struct endpoint_cfg cfg; /**< constant but for the terms: control's */
-	/** Where answers go. */
+	/** The destination of answers. */
 	struct destination to;
 	/** NULL: it has no RTCP (media/endpoint_rtcp.h); constant. */
 	struct endpoint_rtcp *rtcp;
 
 	/* What every packet needs: this line, and the first one of @learn. */
 
-	/** What its party's packets feed, or NULL. Set by control, followed by
-	 * the receiver in a read-side critical section. */
+	/** The stream that gets its party's packets, or NULL. Set by control,
+	 * followed by the receiver in a read-side critical section. */
 	_Alignas(CACHE_LINE) _Atomic(struct stream *) stream;
 	atomic_uint version;  /**< raised (release) when there are new @terms */
 	unsigned terms_taken; /**< rx: the version of them it goes by         */
@@ -149,72 +150,72 @@ struct endpoint {
 struct endpoint *endpoint_new(const struct endpoint_cfg *cfg);
 /** Free an endpoint that no thread can see any more; its socket stays open.
  * NULL is fine. */
-void endpoint_free(struct endpoint *l);
+void endpoint_free(struct endpoint *ep);
 
-/** Fetch into the cache what hearing a packet of @l is about to use. */
-static inline void endpoint_fetch(const struct endpoint *l)
+/** Fetch into the cache what hearing a packet of @ep is about to use. */
+static inline void endpoint_fetch(const struct endpoint *ep)
 {
-	cache_fetch(&l->stream, sizeof(l->stream));
-	cache_fetch(&l->learn, sizeof(l->learn.settled));
+	cache_fetch(&ep->stream, sizeof(ep->stream));
+	cache_fetch(&ep->learn, sizeof(ep->learn.settled));
 }
 
 /** Let its party's packets feed @s from now on, or nothing (NULL). The former
  * stream may get packets until a grace period has passed. Control. */
-void endpoint_feed(struct endpoint *l, struct stream *s);
+void endpoint_feed(struct endpoint *ep, struct stream *s);
 
-/** What they feed, or NULL. */
-static inline struct stream *endpoint_stream(const struct endpoint *l)
+/** The stream that gets its party's packets, or NULL. */
+static inline struct stream *endpoint_stream(const struct endpoint *ep)
 {
-	return atomic_load_explicit(&l->stream, memory_order_acquire);
+	return atomic_load_explicit(&ep->stream, memory_order_acquire);
 }
 
 /** A new offer or answer: go on under @terms (learn_again()). The receiver
  * takes them at the next packet. Answers go to an address at once that replaces
  * another one, is the first known, or is the only one heard (strict). Control.
  */
-void endpoint_again(struct endpoint *l, const struct learn_terms *terms);
+void endpoint_again(struct endpoint *ep, const struct learn_terms *terms);
 
 /** Its party wants nothing to be sent to it, or (@held false) again. It is
  * heard meanwhile, and RTCP goes on (RFC 3264, 8.4). Control. */
-void endpoint_hold(struct endpoint *l, bool held);
+void endpoint_hold(struct endpoint *ep, bool held);
 
 /** Judge a packet that came at @now: learn_packet(). The receiver. */
-unsigned endpoint_hear(struct endpoint *l, const struct learn_arrival *p,
+unsigned endpoint_hear(struct endpoint *ep, const struct learn_arrival *p,
 		       cr_ns now);
 
 /** May one more packet of its party, which is read at @now, be heard, by
  * ENDPOINT_RATE? @now never goes back. The receiver. */
-static inline bool endpoint_paces(struct endpoint *l, cr_ns now)
+static inline bool endpoint_paces(struct endpoint *ep, cr_ns now)
 {
-	if (now < l->rests)
+	if (now < ep->rests)
 		return false;
-	if (l->used - now > ENDPOINT_BURST) {
-		l->rests = now + ENDPOINT_REST;
-		l->used = l->rests;
+	if (ep->used - now > ENDPOINT_BURST) {
+		ep->rests = now + ENDPOINT_REST;
+		ep->used = ep->rests;
 		return false;
 	}
-	l->used = cr_ns_max(l->used, now) + CR_SEC / ENDPOINT_RATE;
+	ep->used = cr_ns_max(ep->used, now) + CR_SEC / ENDPOINT_RATE;
 	return true;
 }
 
 /** Its timers are @w's from now on, and endpoint_poll() is called first when
  * its configuration says. Before its receiver knows it. Returns whether that
  * must be woken. Control. */
-bool endpoint_begin_polls(struct endpoint *l, struct wheel *w);
+bool endpoint_begin_polls(struct endpoint *ep, struct wheel *w);
 /** endpoint_poll() is not called any more, but for a call under way, which has
  * ended a grace period later. Control. */
-void endpoint_end_polls(struct endpoint *l);
+void endpoint_end_polls(struct endpoint *ep);
 /** Has endpoint_end_polls() been called? Control. */
-static inline bool endpoint_polls_ended(const struct endpoint *l)
+static inline bool endpoint_polls_ended(const struct endpoint *ep)
 {
-	return l->timer.closed;
+	return ep->timer.closed;
 }
 
 /** Do what is due of ENDPOINT_OWN at @now, and perhaps more. Returns when to
  * call it again; CR_NEVER: not any more. The receiver. */
-cr_ns endpoint_poll(struct endpoint *l, cr_ns now);
+cr_ns endpoint_poll(struct endpoint *ep, cr_ns now);
 /** @part waits for @due from now on, and for nothing else. The receiver. */
-void endpoint_wait(struct endpoint *l, enum endpoint_part part, cr_ns due);
+void endpoint_wait(struct endpoint *ep, enum endpoint_part part, cr_ns due);
 
 static inline struct endpoint *endpoint_of_timer(struct wheel_entry *timer)
 {
@@ -241,10 +242,10 @@ struct endpoints {
 	struct sockets places; /**< tags are the endpoints' addresses */
 };
 
-/** Name @l: l->key, never 0. 0 or -ENOMEM. */
-int endpoints_add(struct endpoints *t, struct endpoint *l);
+/** Name @ep: ep->key, never 0. 0 or -ENOMEM. */
+int endpoints_add(struct endpoints *t, struct endpoint *ep);
 /** A receiver may still have it until a grace period has passed. */
-void endpoints_del(struct endpoints *t, struct endpoint *l);
+void endpoints_del(struct endpoints *t, struct endpoint *ep);
 /** The endpoint that @key names, with or without ENDPOINTS_RTCP, or NULL. */
 static inline struct endpoint *endpoints_find(const struct endpoints *t,
 					      uint64_t key)

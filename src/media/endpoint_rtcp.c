@@ -31,7 +31,7 @@ static void count_rtcp(atomic_ullong *counter, unsigned long long n)
 
 /* --- life --- */
 
-int endpoint_rtcp_open(struct endpoint *l, const struct endpoint_rtcp_cfg *cfg,
+int endpoint_rtcp_open(struct endpoint *ep, const struct endpoint_rtcp_cfg *cfg,
 		       cr_ns now, struct cr_err *e)
 {
 	struct endpoint_rtcp *r = aligned_alloc(CACHE_LINE, sizeof(*r));
@@ -65,25 +65,25 @@ int endpoint_rtcp_open(struct endpoint *l, const struct endpoint_rtcp_cfg *cfg,
 	}
 	(void)pthread_mutex_init(&r->lock, NULL);
 	destination_init(&r->signalled);
-	l->rtcp = r;
-	endpoint_rtcp_use(l, &cfg->use);
-	l->cfg.first_poll = rtcp_due(&r->session);
+	ep->rtcp = r;
+	endpoint_rtcp_use(ep, &cfg->use);
+	ep->cfg.first_poll = rtcp_due(&r->session);
 	return 0;
 }
 
-void endpoint_rtcp_close(struct endpoint *l)
+void endpoint_rtcp_close(struct endpoint *ep)
 {
-	if (!l->rtcp)
+	if (!ep->rtcp)
 		return;
-	(void)pthread_mutex_destroy(&l->rtcp->lock);
-	destination_fini(&l->rtcp->signalled);
-	free(l->rtcp);
-	l->rtcp = NULL;
+	(void)pthread_mutex_destroy(&ep->rtcp->lock);
+	destination_fini(&ep->rtcp->signalled);
+	free(ep->rtcp);
+	ep->rtcp = NULL;
 }
 
-void endpoint_rtcp_use(struct endpoint *l, const struct endpoint_rtcp_use *use)
+void endpoint_rtcp_use(struct endpoint *ep, const struct endpoint_rtcp_use *use)
 {
-	struct endpoint_rtcp *r = l->rtcp;
+	struct endpoint_rtcp *r = ep->rtcp;
 
 	if (!r)
 		return;
@@ -122,28 +122,28 @@ static void take_use(struct endpoint_rtcp *r)
 	}
 }
 
-void endpoint_rtcp_set_destination(struct endpoint *l,
+void endpoint_rtcp_set_destination(struct endpoint *ep,
 				   const struct sockaddr_storage *to)
 {
 	struct sockaddr_storage now;
 
-	if (!l->rtcp)
+	if (!ep->rtcp)
 		return;
-	(void)destination_read(&l->rtcp->signalled, &now);
+	(void)destination_read(&ep->rtcp->signalled, &now);
 	if (!address_equal(&now, to))
-		destination_set(&l->rtcp->signalled, to);
+		destination_set(&ep->rtcp->signalled, to);
 }
 
-void endpoint_rtcp_mux(struct endpoint *l, bool agreed)
+void endpoint_rtcp_mux(struct endpoint *ep, bool agreed)
 {
-	if (l->rtcp && l->rtcp->cfg.mode == ENDPOINT_RTCP_PORT)
-		atomic_store_explicit(&l->rtcp->agreed, agreed,
+	if (ep->rtcp && ep->rtcp->cfg.mode == ENDPOINT_RTCP_PORT)
+		atomic_store_explicit(&ep->rtcp->agreed, agreed,
 				      memory_order_relaxed);
 }
 
-struct rtcp_sent *endpoint_rtcp_sent(const struct endpoint *l)
+struct rtcp_sent *endpoint_rtcp_sent(const struct endpoint *ep)
 {
-	return l->rtcp ? &l->rtcp->stream : NULL;
+	return ep->rtcp ? &ep->rtcp->stream : NULL;
 }
 
 /* --- what is told --- */
@@ -193,22 +193,22 @@ static void report_session(struct endpoint_rtcp *r)
 	r->report_at = CR_NEVER;
 }
 
-void endpoint_rtcp_news(struct endpoint *l, cr_ns now)
+void endpoint_rtcp_news(struct endpoint *ep, cr_ns now)
 {
 	cr_ns at = now + NEWS + NEWS_SHARED;
 
-	take_use(l->rtcp);
-	l->rtcp->report_at = at - at % NEWS_SHARED;
-	endpoint_wait(l, ENDPOINT_OWN,
-		      cr_ns_min(l->due[ENDPOINT_OWN], l->rtcp->report_at));
+	take_use(ep->rtcp);
+	ep->rtcp->report_at = at - at % NEWS_SHARED;
+	endpoint_wait(ep, ENDPOINT_OWN,
+		      cr_ns_min(ep->due[ENDPOINT_OWN], ep->rtcp->report_at));
 }
 
-void endpoint_rtcp_report(struct endpoint *l, bool last,
+void endpoint_rtcp_report(struct endpoint *ep, bool last,
 			  struct endpoint_rtcp_info *out)
 {
-	struct endpoint_rtcp *r = l->rtcp;
+	struct endpoint_rtcp *r = ep->rtcp;
 
-	if (last && endpoint_polls_ended(l))
+	if (last && endpoint_polls_ended(ep))
 		report_session(r);
 	(void)pthread_mutex_lock(&r->lock);
 	*out = r->info;
@@ -224,16 +224,16 @@ static bool has_host(const struct sockaddr_storage *a,
 }
 
 /* May peer @i send from the host of @from? */
-static bool is_host_of(const struct endpoint *l, unsigned i,
+static bool is_host_of(const struct endpoint *ep, unsigned i,
 		       const struct sockaddr_storage *from)
 {
-	const struct learn *learn = &l->learn;
+	const struct learn *learn = &ep->learn;
 	struct sockaddr_storage to, signalled;
 
 	if (i == LISTENER)
-		return has_host(&l->rtcp->cfg.listener, from);
-	(void)destination_read(&l->to, &to);
-	(void)destination_read(&l->rtcp->signalled, &signalled);
+		return has_host(&ep->rtcp->cfg.listener, from);
+	(void)destination_read(&ep->to, &to);
+	(void)destination_read(&ep->rtcp->signalled, &signalled);
 	return has_host(&to, from) || has_host(&signalled, from) ||
 	       has_host(&learn->terms.signalled, from) ||
 	       (learn->known && has_host(&learn->at, from));
@@ -241,47 +241,47 @@ static bool is_host_of(const struct endpoint *l, unsigned i,
 
 /* Is @rtp, where the party is, at the host that was signalled? Behind NAT it is
  * not, and what was signalled for RTCP is as wrong. */
-static bool is_as_signalled(struct endpoint *l,
+static bool is_as_signalled(struct endpoint *ep,
 			    const struct sockaddr_storage *rtp)
 {
 	bool signalled;
 
-	(void)pthread_mutex_lock(&l->lock);
-	signalled = has_host(&l->terms.signalled, rtp);
-	(void)pthread_mutex_unlock(&l->lock);
+	(void)pthread_mutex_lock(&ep->lock);
+	signalled = has_host(&ep->terms.signalled, rtp);
+	(void)pthread_mutex_unlock(&ep->lock);
 	return signalled;
 }
 
 /* The signalled destination, if it is of use. */
-static bool signalled_destination(struct endpoint *l,
+static bool signalled_destination(struct endpoint *ep,
 				  const struct sockaddr_storage *rtp,
 				  struct sockaddr_storage *to)
 {
-	(void)destination_read(&l->rtcp->signalled, to);
-	return to->ss_family && !l->rtcp->mux &&
-	       (!rtp->ss_family || is_as_signalled(l, rtp));
+	(void)destination_read(&ep->rtcp->signalled, to);
+	return to->ss_family && !ep->rtcp->mux &&
+	       (!rtp->ss_family || is_as_signalled(ep, rtp));
 }
 
 /* Where peer @i is reported to, and by which socket. False: nowhere yet. The
  * party may have moved since its RTCP came. */
-static bool destination_to(struct endpoint *l, unsigned i,
+static bool destination_to(struct endpoint *ep, unsigned i,
 			   struct sockaddr_storage *to, int *fd)
 {
-	const struct endpoint_rtcp *r = l->rtcp;
+	const struct endpoint_rtcp *r = ep->rtcp;
 	const struct endpoint_rtcp_peer *peer = &r->peer[i];
 	struct sockaddr_storage rtp;
-	bool known = peer->from.ss_family && is_host_of(l, i, &peer->from);
+	bool known = peer->from.ss_family && is_host_of(ep, i, &peer->from);
 
-	*fd = r->mux ? l->cfg.fd : r->cfg.fd;
+	*fd = r->mux ? ep->cfg.fd : r->cfg.fd;
 	rtp = r->cfg.listener;
 	if (i == PARTY)
-		(void)destination_read(&l->to, &rtp);
+		(void)destination_read(&ep->to, &rtp);
 	if (i == PARTY && (!known || peer->mux) &&
-	    signalled_destination(l, &rtp, to))
+	    signalled_destination(ep, &rtp, to))
 		return true;
 	if (known) {
 		*to = peer->from;
-		*fd = peer->mux ? l->cfg.fd : r->cfg.fd;
+		*fd = peer->mux ? ep->cfg.fd : r->cfg.fd;
 		return true;
 	}
 	*to = rtp;
@@ -308,17 +308,17 @@ static void sum_up_reports(struct endpoint_rtcp *r,
 		histogram_add(&r->sums->round_trip, (cr_ns)f->rtt.last);
 }
 
-enum endpoint_rtcp_result endpoint_rtcp_packet(struct endpoint *l,
+enum endpoint_rtcp_result endpoint_rtcp_packet(struct endpoint *ep,
 					       const struct intake_packet *in,
 					       bool mux)
 {
-	struct endpoint_rtcp *r = l->rtcp;
+	struct endpoint_rtcp *r = ep->rtcp;
 	struct feedback before;
 	unsigned i = PARTY;
 
 	if (r->report_at == CR_NEVER)
-		endpoint_rtcp_news(l, in->arrival);
-	while (i < NPEERS && !is_host_of(l, i, in->from))
+		endpoint_rtcp_news(ep, in->arrival);
+	while (i < NPEERS && !is_host_of(ep, i, in->from))
 		i++;
 	if (i == NPEERS) {
 		r->foreign++;
@@ -355,11 +355,11 @@ struct destinations {
 	int fd[NPEERS];
 };
 
-static void find_destinations(struct endpoint *l, struct destinations *d)
+static void find_destinations(struct endpoint *ep, struct destinations *d)
 {
 	d->n = 0;
 	for (unsigned i = 0; i < NPEERS; i++)
-		if (destination_to(l, i, &d->to[d->n], &d->fd[d->n]) &&
+		if (destination_to(ep, i, &d->to[d->n], &d->fd[d->n]) &&
 		    (!d->n || !address_equal(&d->to[0], &d->to[1])))
 			d->n++;
 }
@@ -371,9 +371,9 @@ static void send_to_peers(struct endpoint_rtcp *r, const struct destinations *d,
 		send_rtcp_to(r, d->fd[i], data, n, &d->to[i]);
 }
 
-cr_ns endpoint_rtcp_poll(struct endpoint *l, cr_ns now)
+cr_ns endpoint_rtcp_poll(struct endpoint *ep, cr_ns now)
 {
-	struct endpoint_rtcp *r = l->rtcp;
+	struct endpoint_rtcp *r = ep->rtcp;
 	uint8_t data[RTCP_BUILD_BYTES];
 	struct destinations d;
 
@@ -382,20 +382,20 @@ cr_ns endpoint_rtcp_poll(struct endpoint *l, cr_ns now)
 	if (now < rtcp_due(&r->session))
 		return cr_ns_min(rtcp_due(&r->session), r->report_at);
 	take_use(r);
-	find_destinations(l, &d);
+	find_destinations(ep, &d);
 	if (!d.n)
 		return cr_ns_min(now + NOBODY, r->report_at);
 	send_to_peers(
 		r, &d, data,
 		rtcp_build(&r->session, data, now, clock_read(CLOCK_REALTIME)));
 	if (r->report_at == CR_NEVER)
-		endpoint_rtcp_news(l, now);
+		endpoint_rtcp_news(ep, now);
 	return cr_ns_min(rtcp_due(&r->session), r->report_at);
 }
 
-void endpoint_rtcp_bye(struct endpoint *l, cr_ns now)
+void endpoint_rtcp_bye(struct endpoint *ep, cr_ns now)
 {
-	struct endpoint_rtcp *r = l->rtcp;
+	struct endpoint_rtcp *r = ep->rtcp;
 	uint8_t data[RTCP_BUILD_BYTES];
 	struct destinations d;
 
@@ -403,7 +403,7 @@ void endpoint_rtcp_bye(struct endpoint *l, cr_ns now)
 		return;
 	r->sums = NULL; /* its receiver's */
 	take_use(r);
-	find_destinations(l, &d);
+	find_destinations(ep, &d);
 	send_to_peers(r, &d, data,
 		      rtcp_bye(&r->session, data, now,
 			       clock_read(CLOCK_REALTIME), NULL));

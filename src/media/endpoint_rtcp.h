@@ -126,36 +126,37 @@ struct endpoint_rtcp {
 	_Alignas(CACHE_LINE) struct rtcp_sent stream; /**< the worker's */
 };
 
-/** Give @l RTCP, before its receiver knows it. 0, -ENOMEM or -EINVAL (what
+/** Give @ep RTCP, before its receiver knows it. 0, -ENOMEM or -EINVAL (what
  * rtcp_session_init() says) with @e. Control. */
-int endpoint_rtcp_open(struct endpoint *l, const struct endpoint_rtcp_cfg *cfg,
+int endpoint_rtcp_open(struct endpoint *ep, const struct endpoint_rtcp_cfg *cfg,
 		       cr_ns now, struct cr_err *e);
-/** Nobody has @l any more. Its socket stays open. Nothing, if it has none. */
-void endpoint_rtcp_close(struct endpoint *l);
+/** Nobody has @ep any more. Its socket stays open. Nothing, if it has none. */
+void endpoint_rtcp_close(struct endpoint *ep);
 
-/** Where a worker notes what is sent from @l; NULL: nowhere. Any thread. */
-struct rtcp_sent *endpoint_rtcp_sent(const struct endpoint *l);
+/** Where a worker notes what is sent from @ep; NULL: nowhere. Any thread. */
+struct rtcp_sent *endpoint_rtcp_sent(const struct endpoint *ep);
 
-/** It is about @use from now on. Nothing, if @l has none. Control. */
-void endpoint_rtcp_use(struct endpoint *l, const struct endpoint_rtcp_use *use);
+/** It is about @use from now on. Nothing, if @ep has none. Control. */
+void endpoint_rtcp_use(struct endpoint *ep,
+		       const struct endpoint_rtcp_use *use);
 
-/** The party of @l has agreed that RTCP goes where RTP does, or has not
- * (again). Nothing, if @l has no RTCP, or no socket for it. Control. */
-void endpoint_rtcp_mux(struct endpoint *l, bool agreed);
+/** The party of @ep has agreed that RTCP goes where RTP does, or has not
+ * (again). Nothing, if @ep has no RTCP, or no socket for it. Control. */
+void endpoint_rtcp_mux(struct endpoint *ep, bool agreed);
 
-/** Signalling says that the party of @l has its RTCP at @to, where that is not
- * agreed to be RTP's port; family 0: it does not say. Nothing, if @l has none.
+/** Signalling says that the party of @ep has its RTCP at @to, where that is not
+ * agreed to be RTP's port; family 0: it does not say. Nothing, if @ep has none.
  * Control. */
-void endpoint_rtcp_set_destination(struct endpoint *l,
+void endpoint_rtcp_set_destination(struct endpoint *ep,
 				   const struct sockaddr_storage *to);
 
-/** A relay passes packet @p on to the party of @l, which has RTCP: in our
+/** A relay passes packet @p on to the party of @ep, which has RTCP: in our
  * reports to it we speak for the packet's sender. The relay's thread. */
-static inline void endpoint_rtcp_passed_on(struct endpoint *l,
+static inline void endpoint_rtcp_passed_on(struct endpoint *ep,
 					   const struct rtp_packet *p,
 					   cr_ns now)
 {
-	struct endpoint_rtcp *r = l->rtcp;
+	struct endpoint_rtcp *r = ep->rtcp;
 
 	if (atomic_load_explicit(&r->ssrc, memory_order_relaxed) != p->ssrc) {
 		atomic_store_explicit(&r->ssrc, p->ssrc, memory_order_relaxed);
@@ -165,36 +166,36 @@ static inline void endpoint_rtcp_passed_on(struct endpoint *l,
 	rtcp_sent_rtp(&r->stream, (uint32_t)p->payload_bytes, p->ts, now);
 }
 
-/** Let what is new of @l be told in a second or so. */
-void endpoint_rtcp_news(struct endpoint *l, cr_ns now);
+/** Let what is new of @ep be told in a second or so. */
+void endpoint_rtcp_news(struct endpoint *ep, cr_ns now);
 
 /** A packet of its party came; @timed: its timestamp is that of speech. */
-static inline void endpoint_rtcp_rtp(struct endpoint *l,
+static inline void endpoint_rtcp_rtp(struct endpoint *ep,
 				     const struct rtp_packet *p, bool timed,
 				     cr_ns now)
 {
-	struct endpoint_rtcp *r = l->rtcp;
+	struct endpoint_rtcp *r = ep->rtcp;
 
 	(void)rtcp_heard_rtp(&r->session, p, timed, now);
 	if (r->report_at == CR_NEVER)
-		endpoint_rtcp_news(l, now);
+		endpoint_rtcp_news(ep, now);
 }
 
 /** A datagram came to its RTCP port, or (@mux) RTCP to its RTP port. */
-enum endpoint_rtcp_result endpoint_rtcp_packet(struct endpoint *l,
+enum endpoint_rtcp_result endpoint_rtcp_packet(struct endpoint *ep,
 					       const struct intake_packet *in,
 					       bool mux);
 
 /** Send what is due at @now. Returns when to be called again; CR_NEVER: not
  * before there is news. */
-cr_ns endpoint_rtcp_poll(struct endpoint *l, cr_ns now);
+cr_ns endpoint_rtcp_poll(struct endpoint *ep, cr_ns now);
 
-/** Receiver and workers have let go of @l: send the last report and BYE. */
-void endpoint_rtcp_bye(struct endpoint *l, cr_ns now);
+/** Receiver and workers have let go of @ep: send the last report and BYE. */
+void endpoint_rtcp_bye(struct endpoint *ep, cr_ns now);
 
-/** What is known of @l, which has RTCP; up to some two seconds old. With @last
- * it is not, if receivers have let go of @l. Control. */
-void endpoint_rtcp_report(struct endpoint *l, bool last,
+/** What is known of @ep, which has RTCP; up to some two seconds old. With @last
+ * it is not, if receivers have let go of @ep. Control. */
+void endpoint_rtcp_report(struct endpoint *ep, bool last,
 			  struct endpoint_rtcp_info *out);
 
 #endif

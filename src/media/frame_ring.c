@@ -189,7 +189,7 @@ bool frame_ring_push(struct frame_ring *r, struct cr_frame_meta *meta,
 	CR_DEBUG_ASSERT(meta->bytes <= r->frame_bytes);
 	meta->seq = seq;
 	meta_store(meta_of(r, r->spare), meta);
-	/* D: release, pairs with skip_lapped() and frame_ring_waiting(). */
+	/* D: release, pairs with oldest() and frame_ring_waiting(). */
 	atomic_store_explicit(&r->head, seq + 1, memory_order_release);
 	/* A: release the frame; B: acquire the buffer that comes back. */
 	old = atomic_exchange_explicit(&r->slot[r->head_slot],

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frame ring of one call: lock-free, single producer, single consumer,
- * and when it is full the OLDEST frame goes.
+ * The frame buffer of a stream: a lock-free ring with a single producer and a
+ * single consumer; when it is full the OLDEST frame goes.
  *
- * Producer: the call's receiver; wait-free. Consumer: whoever holds the call's
+ * Producer: the stream's receiver; wait-free. Consumer: the holder of its
  * run-queue lock (peek, claim), then the one worker that runs its job (reads
  * the claimed frame). Order is kept, no frame is torn or seen twice, under a
  * consumer that is arbitrarily slow.
@@ -27,9 +27,9 @@
 
 #include "cr/time.h"
 
-/** What a frame is. All but the first two were not sent by the party as speech,
- * and some were not sent at all: its receiver made them. */
-enum cr_frame_what {
+/** The kinds of frames. All but the first two were not sent by the party as
+ * speech, and some were not sent at all: its receiver made them. */
+enum frame_ring_what {
 	FRAME_RING_SPEECH, /**< a payload of one of the input's codecs */
 	FRAME_RING_NOISE,  /**< a payload of comfort noise (rtp/comfort_noise.h)
 			    */
@@ -53,7 +53,7 @@ struct cr_frame_meta {
 	 * before, timestamps say nothing of how far the two are apart. That
 	 * shows in every frame, so none that is dropped takes it along. */
 	uint8_t sender;
-	uint8_t what;  /**< enum cr_frame_what                           */
+	uint8_t what;  /**< enum frame_ring_what                           */
 	uint8_t codec; /**< of the input's codecs, 0..15                 */
 	uint8_t decode_only; /**< its time was filled: for the decoder only */
 	uint8_t importance;  /**< as cr/sched.h has it                      */

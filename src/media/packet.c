@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One received datagram on its way into a call's ring.
+ * One received datagram on its way into a stream's frame buffer.
  *
  * Order is kept by dropping: a packet behind a newer one is counted and goes,
  * for the codec's state has already passed it.
@@ -35,7 +35,7 @@ static bool from_source(struct transcoder *c,
 
 /* What a packet is. Types may change at any moment: they are looked up once. */
 struct kind {
-	enum cr_frame_what what;
+	enum frame_ring_what what;
 	int codec;	/* of speech; negative: none, or nobody knows of it */
 	uint32_t clock; /* of events, Hz */
 	bool known;	/* of speech, or of what travels among it */
@@ -123,7 +123,7 @@ static void check_contract(struct transcoder *c)
 static void count_frame(struct transcoder *c,
 			const struct receive_stage_frame *f)
 {
-	const enum cr_frame_what what = (enum cr_frame_what)f->meta.what;
+	const enum frame_ring_what what = (enum frame_ring_what)f->meta.what;
 
 	if (what == FRAME_RING_LOST || what == FRAME_RING_SILENCE ||
 	    what == FRAME_RING_TICK) {
@@ -150,7 +150,7 @@ static void count_frame(struct transcoder *c,
 static uint8_t rate_importance(struct transcoder *c,
 			       const struct receive_stage_frame *f)
 {
-	switch ((enum cr_frame_what)f->meta.what) {
+	switch ((enum frame_ring_what)f->meta.what) {
 	case FRAME_RING_SPEECH:
 		return importance_of(
 			&c->gains,
@@ -168,9 +168,9 @@ static uint8_t rate_importance(struct transcoder *c,
 	return CR_IMPORTANCE_UNKNOWN;
 }
 
-void packet_push_frame(void *call, const struct receive_stage_frame *f)
+void packet_push_frame(void *transcoder, const struct receive_stage_frame *f)
 {
-	struct transcoder *c = call;
+	struct transcoder *c = transcoder;
 	uint8_t *frame = frame_ring_reserve(c->ring);
 	struct cr_frame_meta meta = f->meta, lost;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One received datagram on its way into a call's ring: parse, find the call,
- * check source, payload type and sequence, apply the release model, push.
- * Hostile input ends in a counted drop. A receiver's thread, under
+ * One received datagram on its way into a stream's frame buffer: parse, find
+ * the stream, check source, payload type and sequence, apply the release model,
+ * push. Hostile input ends in a counted drop. A receiver's thread, under
  * rcu_read_begin().
  */
 #ifndef MEDIA_PACKET_H
@@ -25,8 +25,8 @@ struct packet_path {
 	struct call_cache cache;
 	struct trace_ring *trace;
 	struct relay_burst *relays; /**< what leaves as it came */
-	unsigned receiver; /**< whose path this is: call_cfg.receiver */
-	/** @in is for a call of @receiver, another one: let it have that. Not
+	unsigned receiver; /**< whose path this is: stream_cfg.receiver */
+	/** @in is for a stream of @receiver, another one: let it have that. Not
 	 * called where there is one only. */
 	void (*hand_over)(struct packet_path *path, unsigned receiver,
 			  const struct intake_packet *in);
@@ -34,7 +34,7 @@ struct packet_path {
 };
 
 /**
- * Take one packet. Returns the call whose task must be released (see
+ * Take one packet. Returns the transcoder whose task must be released (see
  * live_task_wake()), or NULL when it was dropped or needs no release.
  * @endpoint: whose port it came in on, or NULL for the shared port.
  */
@@ -51,9 +51,9 @@ struct transcoder *packet_take_handed(struct packet_path *path,
 struct transcoder *packet_poll(struct packet_path *path,
 			       struct endpoint *endpoint, cr_ns now);
 
-/** A frame of @call (struct transcoder) goes into its ring. What its receive
- * stage calls. */
-void packet_push_frame(void *call, const struct receive_stage_frame *f);
+/** Put a frame into the frame buffer of @transcoder (struct transcoder). Its
+ * receive stage calls this. */
+void packet_push_frame(void *transcoder, const struct receive_stage_frame *f);
 
 /** Take one that came to the RTCP port of @endpoint. */
 void packet_take_rtcp(struct packet_path *path, const struct intake_packet *in,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The transcoding of one call: payload in, payloads out.
+ * The transcoding of one stream: payload in, payloads out.
  *
  * unpack -> decode -> resample -> cut into the output codec's frames -> encode
  * -> pack. It knows RTP timestamps (they say where speech belongs) but neither
@@ -15,8 +15,9 @@
  * its codec between two packets (the output). Timestamps go on meanwhile, also
  * where the clock is another one then (RFC 7160).
  *
- * Thread rule: one thread at a time runs it (the worker that runs the call's
- * job). Another one, control, may add inputs and change the output meanwhile.
+ * Thread rule: one thread at a time runs it (the worker that runs the
+ * stream's job). Another one, control, may add inputs and change the output
+ * meanwhile.
  */
 #ifndef MEDIA_PIPELINE_H
 #define MEDIA_PIPELINE_H
@@ -27,7 +28,7 @@
 
 struct pipeline;
 
-/** One side of a call: a codec, how it is used, and its payload format. */
+/** One side of a stream: a codec, how it is used, and its payload format. */
 struct pipeline_side {
 	const struct cr_codec *codec;
 	struct cr_codec_cfg cfg;
@@ -146,7 +147,7 @@ int pipeline_open(struct pipeline **p, const struct pipeline_cfg *cfg,
 		  struct cr_err *e);
 void pipeline_close(struct pipeline *p); /**< NULL is fine */
 
-/** Bytes this call takes beside the codecs' own states. */
+/** Bytes it takes beside the codecs' own states. */
 size_t pipeline_bytes(const struct pipeline *p);
 
 /** Fetch into the cache what pipeline_run() begins with. */
@@ -225,7 +226,7 @@ int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
 		 const struct pipeline_input *in, pipeline_emit *emit,
 		 void *arg);
 
-/** What never came. */
+/** A gap in the input. */
 struct pipeline_lost {
 	uint32_t ts;	    /**< RTP timestamp of its first sample       */
 	uint32_t rtp_ticks; /**< how long it is, in the input's RTP clock */

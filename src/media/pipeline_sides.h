@@ -12,7 +12,7 @@
 #include "media/pipeline.h"
 #include "resample/resample.h"
 
-/** What comes. */
+/** An input. */
 struct pipeline_source {
 	/* of the thread that runs */
 	void *decoder;		   /**< NULL: not used yet               */
@@ -39,7 +39,7 @@ struct pipeline_held {
 	size_t bytes;
 };
 
-/** What goes. Of the thread that runs, from when it has taken it. */
+/** The output. Of the thread that runs, from when it has taken it. */
 struct pipeline_output {
 	void *encoder;
 	unsigned rate, clock;

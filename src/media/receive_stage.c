@@ -236,7 +236,7 @@ static void hand_out_frame(struct receive_stage *f,
 }
 
 /* Nothing of the party: it takes no part in what was restarted. */
-static void make_frame(struct receive_stage *f, enum cr_frame_what what,
+static void make_frame(struct receive_stage *f, enum frame_ring_what what,
 		       uint32_t ts, uint32_t rtp_ticks, cr_ns at)
 {
 	const struct receive_stage_frame frame = {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The receive stage of a call: what becomes of its party's packets before they
- * are frames of its ring. Packets wait in a jitter buffer (rtp/jitter.h), or do
- * not; what is missing there becomes frames that are lost, and the party's
- * silence becomes frames of silence (rtp/silence.h); digits get their ticks.
- * Only calls that ask for some of it have one, at a port of their own.
+ * The receive stage of a stream: what becomes of its party's packets before
+ * they are frames of its frame buffer. Packets wait in a jitter buffer
+ * (rtp/jitter.h), or do not; what is missing there becomes frames that are
+ * lost, and the party's silence becomes frames of silence (rtp/silence.h);
+ * digits get their ticks. Only streams that ask for some of it have one, at a
+ * port of their own.
  *
  *   packet --> [jitter buffer] --> speech, noise ---+
  *                 |      |                          +--> silence's timestamps
@@ -32,7 +33,7 @@
  * frames of silence only.
  *
  * Time is an argument; frames go to a function. One thread at a time: the
- * receiver of the call's endpoint.
+ * receiver of the stream's endpoint.
  */
 #ifndef MEDIA_RECEIVE_STAGE_H
 #define MEDIA_RECEIVE_STAGE_H
@@ -52,7 +53,7 @@ enum receive_stage_fill {
 	RECEIVE_STAGE_FILL_ALWAYS     /**< any */
 };
 
-/** What is asked for. Zero: nothing, then no receive stage is needed. */
+/** The settings of a receive stage. Zero: none is needed. */
 struct receive_stage_terms {
 	enum jitter_kind jitter;
 	cr_ns least, most; /**< of the buffer's delay                        */
@@ -67,7 +68,7 @@ static inline bool receive_stage_needed(const struct receive_stage_terms *t)
 	       t->events.n || t->pt_noise;
 }
 
-/** A frame for the ring. */
+/** A frame for the frame buffer. */
 struct receive_stage_frame {
 	/** As far as its receive stage knows of it: `arrival` is when the frame
 	 * is, by arrival or play-out. */
@@ -101,7 +102,7 @@ bool receive_stage_buffers(const struct receive_stage *f);
 /** Codecs of a party, by number. */
 #define RECEIVE_STAGE_CODECS 16u
 
-/** What is to be known of a codec. */
+/** A codec that a party may send. */
 struct receive_stage_codec {
 	const struct pipeline_side *side; /**< outlives the receive stage */
 	uint32_t clock, rate; /**< of its timestamps and its PCM, Hz */
@@ -109,7 +110,7 @@ struct receive_stage_codec {
 
 /** A packet that has come. */
 struct receive_stage_arrival {
-	enum cr_frame_what what;
+	enum frame_ring_what what;
 	const struct rtp_packet *rtp;
 	bool restart; /**< of another sender than the one before */
 	/* speech: of which codec; events: their clock */

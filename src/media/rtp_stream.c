@@ -265,7 +265,7 @@ static void map_named(uint8_t type[128], const uint8_t *in, unsigned n,
 /* Where both sides use one number for the codec, they have agreed on one
  * numbering, by which all else goes, too, but for events and noise that only
  * one of them takes. Those that both have named go in any case. */
-static void map_types(struct relay_types *t, const struct call_cfg *cfg)
+static void map_types(struct relay_types *t, const struct stream_cfg *cfg)
 {
 	const struct aux_types *b = &t->aux;
 	const uint8_t noise[] = { b->noise, b->former_noise };
@@ -282,7 +282,7 @@ static void map_types(struct relay_types *t, const struct call_cfg *cfg)
 }
 
 /* Those that both have agreed on, and no others. */
-static void map_passed(struct relay_types *t, const struct call_cfg *cfg)
+static void map_passed(struct relay_types *t, const struct stream_cfg *cfg)
 {
 	const struct passed_types *p = &cfg->codecs->passed;
 	const struct aux_types *b = &t->aux;
@@ -301,7 +301,7 @@ static void map_passed(struct relay_types *t, const struct call_cfg *cfg)
 				t->type[b->event[i]] = t->type[b->event[k]];
 }
 
-struct relay_types *relay_types_new(const struct call_cfg *cfg,
+struct relay_types *relay_types_new(const struct stream_cfg *cfg,
 				    struct aux_types aux)
 {
 	struct relay_types *t = calloc(1, sizeof(*t));
@@ -338,7 +338,7 @@ void relay_types_leave(struct relay_types *t,
 			t->type[pt] = RELAY_NO_TYPE;
 }
 
-bool relay_needs_call(const struct call_cfg *cfg)
+bool relay_needs_transcoder(const struct stream_cfg *cfg)
 {
 	const struct call_codecs *c = cfg->codecs;
 	const struct telephone_event_types *t = &cfg->receive_stage.events;
@@ -353,7 +353,8 @@ bool relay_needs_call(const struct call_cfg *cfg)
 	return needs;
 }
 
-struct stream *stream_new(const struct call_cfg *cfg, struct relay_types *types)
+struct stream *stream_new(const struct stream_cfg *cfg,
+			  struct relay_types *types)
 {
 	const struct endpoint *from =
 		cfg->out_endpoint ? cfg->out_endpoint : cfg->in_endpoint;
@@ -382,13 +383,13 @@ void stream_free(struct stream *s)
 	free(s);
 }
 
-void stream_set_cfg(struct stream *s, const struct call_cfg *to)
+void stream_set_cfg(struct stream *s, const struct stream_cfg *to)
 {
-	struct call_cfg *cfg = &s->cfg;
+	struct stream_cfg *cfg = &s->cfg;
 
 	cfg->terms = to->terms;
 	cfg->declared = to->declared;
-	call_cfg_speak(cfg, to);
+	stream_cfg_speak(cfg, to);
 }
 
 void stream_set_transcoder(struct stream *s, struct transcoder *c)

@@ -9,7 +9,7 @@
  *              sequence, timestamp, SSRC, marker, CSRC, extension, padding,
  *              payload. So is the order, and what was lost or doubled stays so:
  *              the party at the other end knows best what to do about it. No
- *              worker knows of it, and at rest
+ *              worker takes part. When no packet is on its way:
  *
  *                packets_in = relayed = packets_out + send_failed +
  *                             no_destination + on_hold
@@ -17,7 +17,7 @@
  *   transcode  packets become frames of a task of the engine, and a worker
  *              sends what comes of them. All that this needs is in its
  *              transcoder (media/transcoder.h): a stream that was always a
- * relay has none, and one that is a relay again keeps it, asleep.
+ *              relay has none, and one that is a relay again keeps it, asleep.
  *
  * Parties that speak the same may come to differ, and the other way round (a
  * re-INVITE). Control says which mode it wants, the receiver changes over:
@@ -99,8 +99,8 @@ static inline unsigned aux_event(struct aux_types t, uint8_t pt)
 	return i;
 }
 
-/** What packets of type @pt are; SPEECH: none of these. */
-static inline enum cr_frame_what aux_what(struct aux_types t, uint8_t pt)
+/** The kind of packets of type @pt; SPEECH: none of these. */
+static inline enum frame_ring_what aux_what(struct aux_types t, uint8_t pt)
 {
 	if (!pt)
 		return FRAME_RING_SPEECH;
@@ -128,8 +128,8 @@ struct stream_counters {
 /** A multiple of all RTP clocks, Hz. */
 #define STREAM_AHEAD_CLOCK 96000u
 
-/** Where a stream's packets go, and the last one that was sent. The thread that
- * sends owns it: rx in mode relay, the worker in mode transcode. */
+/** The destination of a stream's packets, and the last one that was sent. The
+ * thread that sends owns it: rx in mode relay, the worker in mode transcode. */
 struct stream_out {
 	const struct destination *destination; /**< constant */
 	unsigned version;		       /**< of what is in @to */
@@ -170,7 +170,7 @@ static inline void stream_out_refuse(const struct stream_out *o,
 
 struct rtcp_sent;
 
-/** What a party says that it may send: each codec with its payload type. */
+/** The codecs that a party may send, each with its payload type. */
 #define CALL_CODECS_MAX 8u
 struct call_codecs {
 	unsigned n;
@@ -178,19 +178,19 @@ struct call_codecs {
 	struct passed_types passed; /**< of all that it may send */
 };
 
-/** What a call is to be. Zero-initialise. */
-struct call_cfg {
+/** The configuration of a stream. Zero-initialise. */
+struct stream_cfg {
 	uint32_t id;
-	uint32_t pair; /**< id of the other direction's call, or 0 */
+	uint32_t pair; /**< id of the stream in the other direction, or 0 */
 	struct pipeline_cfg media;
-	/** All that comes, the first of them is media.in; NULL: only that.
-	 * Borrowed. */
+	/** The codecs that its party may send, media.in first; NULL: only
+	 * that. Borrowed. */
 	const struct call_codecs *codecs;
 	bool may_change;	    /**< transcoder_set_types() may follow */
 	struct release_cfg release; /**< as asked for; the terms add to it */
 	bool release_named;	    /**< its kind was asked for by name       */
 	struct task_terms terms;    /**< as asked for; weight 0: 1024 */
-	/** What schedulers know of them: call_settle()'s. */
+	/** Terms for the scheduler, from call_settle(). */
 	struct core_terms declared;
 
 	uint32_t ssrc_in, ssrc_out;
@@ -201,22 +201,22 @@ struct call_cfg {
 
 	struct sockaddr_storage source; /**< ss_family 0: the first sender  */
 	struct learn_terms hears; /**< of a port of its own: who is heard   */
-	/** Where it is heard: an endpoint, or NULL: the shared port, by
+	/** The endpoint that gets its packets; NULL: the shared port, by
 	 * @ssrc_in. */
 	struct endpoint *in_endpoint;
-	/** Whose party hears it: an endpoint that says where that is and has
-	 * the socket; or NULL: @to, from where it is heard. */
+	/** The endpoint that it is sent from, to its party; NULL: to @to, from
+	 * where it comes in. */
 	struct endpoint *out_endpoint;
 	struct sockaddr_storage to;
 	unsigned receiver; /**< which one it is with (media/rx.h)    */
 	unsigned ring_frames;
-	/** Where RTCP has what is sent counted, or NULL. */
+	/** RTCP's count of what is sent, or NULL. */
 	struct rtcp_sent *tally;
 	enum shed_kind shed; /**< what workers give up; see engine/shed.h  */
-	/** Conceal what never came; else it shows in the output's sequence
+	/** Conceal missing packets; else it shows in the output's sequence
 	 * numbers. */
 	bool conceal;
-	/** At an endpoint: what else becomes of its packets. */
+	/** At an endpoint: its receive stage. */
 	struct receive_stage_terms receive_stage;
 	/** Telephone events that it sends; pt 0: none. */
 	struct telephone_event_type event_out;
@@ -224,8 +224,8 @@ struct call_cfg {
 
 /** Let @to have of @from what a new offer or answer may change: codecs, their
  * packets, and what comes and goes among the speech. */
-static inline void call_cfg_speak(struct call_cfg *to,
-				  const struct call_cfg *from)
+static inline void stream_cfg_speak(struct stream_cfg *to,
+				    const struct stream_cfg *from)
 {
 	to->release.period = from->release.period;
 	to->media = from->media;
@@ -242,7 +242,7 @@ static inline void call_cfg_speak(struct call_cfg *to,
 /** Comfort noise has a type of its own (RFC 3551, table 4). */
 #define RELAY_NOISE_PT 13u
 
-/** What payload types become. */
+/** The payload type of each packet behind a relay. */
 struct relay_types {
 	uint8_t in; /**< the codec's */
 	struct aux_types aux;
@@ -259,16 +259,18 @@ struct transcoder_types;
  * and no others; or (nothing said) those of both sides, which are alike.
  * @aux: what comes among speech, and came before. NULL: out of memory.
  * Control, as the next three. */
-struct relay_types *relay_types_new(const struct call_cfg *cfg,
+struct relay_types *relay_types_new(const struct stream_cfg *cfg,
 				    struct aux_types aux);
 /** And, where its numbers are free, the speech of @former: parties that have
  * not heard of a change go on by that. */
 void relay_types_keep(struct relay_types *t, const struct relay_types *former);
-/** But no other speech that @others have: a call can make something of that. */
+/** But no other speech that @others have: the transcoder can make something of
+ * that. */
 void relay_types_leave(struct relay_types *t,
 		       const struct transcoder_types *others);
-/** May the party of @cfg send what is for a call, beside what is passed on? */
-bool relay_needs_call(const struct call_cfg *cfg);
+/** May the party of @cfg send what only a transcoder knows, beside what is
+ * passed on? */
+bool relay_needs_transcoder(const struct stream_cfg *cfg);
 
 /** The clock of timestamps of type @pt, as far as is known, Hz. */
 static inline uint32_t relay_clock(const struct relay_types *t, uint8_t pt)
@@ -280,7 +282,7 @@ static inline uint32_t relay_clock(const struct relay_types *t, uint8_t pt)
 
 struct transcoder;
 
-/** What control wants of it. */
+/** The mode that control wants. */
 enum stream_mode {
 	STREAM_TRANSCODE,
 	STREAM_RELAY_SOME, /**< all but what only the transcoder knows */
@@ -293,14 +295,14 @@ struct stream {
 	/** Control's. Others read only what never changes: id, receiver,
 	 * in_endpoint, out_endpoint, tally, shed, conceal, ts_first_known. What
 	 * concerns a codec or the engine is without effect in mode relay. */
-	struct call_cfg cfg;
+	struct stream_cfg cfg;
 	struct rcu_later rcu;
 	void *owner; /**< control's */
 
 	/* what every packet needs */
 	_Alignas(CACHE_LINE) struct endpoint *out_endpoint; /**< constant */
-	/** What a relay passes on; NULL: it was none yet. Control's word, read
-	 * by rx in a read-side critical section. */
+	/** What a relay passes on; NULL: it has never relayed. Control's word,
+	 * read by rx in a read-side critical section. */
 	_Atomic(struct relay_types *) types;
 	/** NULL: it has had no codec. Set once by control. */
 	_Atomic(struct transcoder *) transcoder;
@@ -324,7 +326,7 @@ struct stream {
 /** NULL: out of memory. With @types, which are its own then, it is a relay, of
  * @cfg with both sides alike, in_endpoint and out_endpoint; else it is to have
  * a transcoder. Control, as all up to stream_want(). */
-struct stream *stream_new(const struct call_cfg *cfg,
+struct stream *stream_new(const struct stream_cfg *cfg,
 			  struct relay_types *types);
 /** Free a stream that no thread can see any more, with all that it has. NULL is
  * fine. */
@@ -332,13 +334,13 @@ void stream_free(struct stream *s);
 
 /** Let it go on as @to, which differs in class, period, deadline, weight, nice,
  * contract, cost, codecs, mode, and what comes beside speech only. */
-void stream_set_cfg(struct stream *s, const struct call_cfg *to);
+void stream_set_cfg(struct stream *s, const struct stream_cfg *to);
 /** It has @c, which is complete, from now on. */
 void stream_set_transcoder(struct stream *s, struct transcoder *c);
 /** Pass on by @types, its own then. */
 void stream_set_types(struct stream *s, struct relay_types *types);
-/** What it is to be from now on. In STREAM_TRANSCODE it has a transcoder, in
- * the others types. */
+/** Set the mode that is wanted from now on. In STREAM_TRANSCODE it has a
+ * transcoder, in the others types. */
 void stream_want(struct stream *s, enum stream_mode mode);
 
 static inline enum stream_mode stream_wanted(const struct stream *s)

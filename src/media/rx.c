@@ -315,13 +315,13 @@ static void hand_packet_over(struct packet_path *path, unsigned receiver,
 
 /* Whatever it answers, there is a tick between two calls: an endpoint that is
  * behind does not keep the others waiting. */
-static void poll_endpoint(struct rx *rx, struct endpoint *l, cr_ns now)
+static void poll_endpoint(struct rx *rx, struct endpoint *ep, cr_ns now)
 {
 	/* whoever listens says anew what it waits for */
-	l->poll_at = l->due[ENDPOINT_RECEIVE_STAGE] = CR_NEVER;
-	collect_release(rx, packet_poll(&rx->path, l, now));
-	endpoint_wait(l, ENDPOINT_OWN,
-		      cr_ns_max(endpoint_poll(l, now), now + 1));
+	ep->poll_at = ep->due[ENDPOINT_RECEIVE_STAGE] = CR_NEVER;
+	collect_release(rx, packet_poll(&rx->path, ep, now));
+	endpoint_wait(ep, ENDPOINT_OWN,
+		      cr_ns_max(endpoint_poll(ep, now), now + 1));
 }
 
 /* What endpoints wait for at @now. */
@@ -539,65 +539,65 @@ void rx_close(struct rx *rx)
 	rx_free(rx);
 }
 
-static bool has_rtcp_port(const struct endpoint *l)
+static bool has_rtcp_port(const struct endpoint *ep)
 {
-	return l->rtcp && l->rtcp->cfg.mode == ENDPOINT_RTCP_PORT;
+	return ep->rtcp && ep->rtcp->cfg.mode == ENDPOINT_RTCP_PORT;
 }
 
-static int add_ports(struct rx *rx, struct endpoint *l, struct cr_err *e)
+static int add_ports(struct rx *rx, struct endpoint *ep, struct cr_err *e)
 {
-	int err = inlet_add(rx->in, l->cfg.fd, l->key, INLET_ONE, &l->port_key,
-			    e);
+	int err = inlet_add(rx->in, ep->cfg.fd, ep->key, INLET_ONE,
+			    &ep->port_key, e);
 
-	if (err || !has_rtcp_port(l))
+	if (err || !has_rtcp_port(ep))
 		return err;
-	err = inlet_add(rx->in, l->rtcp->cfg.fd, l->key | ENDPOINTS_RTCP,
-			INLET_ONE, &l->rtcp->port_key, e);
+	err = inlet_add(rx->in, ep->rtcp->cfg.fd, ep->key | ENDPOINTS_RTCP,
+			INLET_ONE, &ep->rtcp->port_key, e);
 	if (err)
-		inlet_del(rx->in, l->port_key);
+		inlet_del(rx->in, ep->port_key);
 	return err;
 }
 
-int rx_add_endpoint(struct rx *rx, struct endpoint *l, struct cr_err *e)
+int rx_add_endpoint(struct rx *rx, struct endpoint *ep, struct cr_err *e)
 {
 	int err;
 
-	if (l->rtcp)
-		l->rtcp->sums = &rx->rtcp;
+	if (ep->rtcp)
+		ep->rtcp->sums = &rx->rtcp;
 	inlet_gather(rx->in);
-	if (endpoint_begin_polls(l, &rx->wheel))
+	if (endpoint_begin_polls(ep, &rx->wheel))
 		inlet_wake_too(rx->in);
-	err = add_ports(rx, l, e);
+	err = add_ports(rx, ep, e);
 	inlet_notify(rx->in);
 	if (err)
-		endpoint_end_polls(l);
+		endpoint_end_polls(ep);
 	return err;
 }
 
-void rx_del_endpoint(struct rx *rx, struct endpoint *l)
+void rx_del_endpoint(struct rx *rx, struct endpoint *ep)
 {
-	inlet_del(rx->in, l->port_key);
-	if (has_rtcp_port(l))
-		inlet_del(rx->in, l->rtcp->port_key);
-	endpoint_end_polls(l);
+	inlet_del(rx->in, ep->port_key);
+	if (has_rtcp_port(ep))
+		inlet_del(rx->in, ep->rtcp->port_key);
+	endpoint_end_polls(ep);
 }
 
-void rx_count_rest(struct endpoint *l)
+void rx_count_rest(struct endpoint *ep)
 {
-	struct stream *s = endpoint_stream(l);
+	struct stream *s = endpoint_stream(ep);
 
-	counter_add(s ? &s->count.unread : &l->unread,
-		    udp_socket_end(l->cfg.fd));
-	count_endpoint_drops(l, udp_socket_drops(l->cfg.fd));
+	counter_add(s ? &s->count.unread : &ep->unread,
+		    udp_socket_end(ep->cfg.fd));
+	count_endpoint_drops(ep, udp_socket_drops(ep->cfg.fd));
 }
 
-void rx_count_rtcp_rest(struct endpoint *l)
+void rx_count_rtcp_rest(struct endpoint *ep)
 {
-	if (!has_rtcp_port(l))
+	if (!has_rtcp_port(ep))
 		return;
-	counter_add(&l->unread, udp_socket_end(l->rtcp->cfg.fd));
-	count_drops(&l->port_drops, &l->rtcp->drops,
-		    udp_socket_drops(l->rtcp->cfg.fd));
+	counter_add(&ep->unread, udp_socket_end(ep->rtcp->cfg.fd));
+	count_drops(&ep->port_drops, &ep->rtcp->drops,
+		    udp_socket_drops(ep->rtcp->cfg.fd));
 }
 
 enum udp_io rx_io(const struct rx *rx)
@@ -744,22 +744,22 @@ void receivers_del(struct receivers *r, const struct transcoder *c)
 	r->one[c->stream->cfg.receiver].calls--;
 }
 
-int receivers_add_endpoint(struct receivers *r, struct endpoint *l,
+int receivers_add_endpoint(struct receivers *r, struct endpoint *ep,
 			   struct cr_err *e)
 {
-	struct receiver *to = &r->one[l->cfg.receiver];
-	int err = rx_add_endpoint(to->rx, l, e);
+	struct receiver *to = &r->one[ep->cfg.receiver];
+	int err = rx_add_endpoint(to->rx, ep, e);
 
 	if (!err)
 		to->calls++;
 	return err;
 }
 
-void receivers_del_endpoint(struct receivers *r, struct endpoint *l)
+void receivers_del_endpoint(struct receivers *r, struct endpoint *ep)
 {
-	struct receiver *with = &r->one[l->cfg.receiver];
+	struct receiver *with = &r->one[ep->cfg.receiver];
 
-	rx_del_endpoint(with->rx, l);
+	rx_del_endpoint(with->rx, ep);
 	with->calls--;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A receiving thread: packets of many sockets (udp/inlet.h) through
- * packet_take() into the rings, and one release per batch. There may be
+ * packet_take() into frame buffers, and one release per batch. There may be
  * several, see below.
  *
  * A turn serves every socket that is ready, however many. After it the thread
@@ -96,7 +96,7 @@ struct handover;
 struct handover *handover_new(void);	/**< NULL: out of memory */
 void handover_free(struct handover *h); /**< NULL is fine */
 
-/** Whose box it is: who waits at @in. Before anybody calls handover_wake(). */
+/** Its owner waits at @in. Before anybody calls handover_wake(). */
 void handover_owned(struct handover *h, struct inlet *in);
 
 /** Put a copy of @p, of HANDOVER_BYTES at most. False: the box is full. Any
@@ -149,18 +149,18 @@ int rx_open(struct rx **rx, const struct rx_config *cfg, struct cr_err *warn,
 /** Stop and join, and free. NULL is fine. */
 void rx_close(struct rx *rx);
 
-/** Receive for @l, too, which has a name (endpoints_add()). Control thread.
+/** Receive for @ep, too, which has a name (endpoints_add()). Control thread.
  */
-int rx_add_endpoint(struct rx *rx, struct endpoint *l, struct cr_err *e);
+int rx_add_endpoint(struct rx *rx, struct endpoint *ep, struct cr_err *e);
 /** Stop that. The socket may be closed after a grace period. */
-void rx_del_endpoint(struct rx *rx, struct endpoint *l);
-/** Count what the port of @l still holds, and what it has dropped behind the
+void rx_del_endpoint(struct rx *rx, struct endpoint *ep);
+/** Count what the port of @ep still holds, and what it has dropped behind the
  * last packet that was taken: with its stream, or with the endpoint if
  * it has none. A grace period after rx_del_endpoint(), when the
  * socket is about to be closed. Any thread. */
-void rx_count_rest(struct endpoint *l);
+void rx_count_rest(struct endpoint *ep);
 /** The same of its port for RTCP, if it has one: always with the endpoint. */
-void rx_count_rtcp_rest(struct endpoint *l);
+void rx_count_rtcp_rest(struct endpoint *ep);
 
 /** How it receives: UDP_IO_URING or UDP_IO_EPOLL. */
 enum udp_io rx_io(const struct rx *rx);
@@ -174,7 +174,7 @@ cr_ns rx_cpu(const struct rx *rx);
 /* --- all of them --- */
 
 /*
- * The receivers of a node: one thread or several , and which call
+ * The receivers of a node: one thread or several, and which call
  * is with which of them. A call stays with one receiver for life.
  *
  * A call at the shared port is with receiver SSRC mod the number of the port's
@@ -189,7 +189,7 @@ cr_ns rx_cpu(const struct rx *rx);
 
 struct receivers;
 
-/** What each has of its own: see rx_config. */
+/** The settings in which receivers differ: see rx_config. */
 struct receivers_place {
 	int cpu;
 	bool shares_cpu;
@@ -228,17 +228,17 @@ unsigned receivers_least_shared(const struct receivers *r);
 /** Which one a call with a port of its own should be with. */
 unsigned receivers_least(const struct receivers *r);
 
-/** A call at the shared port is with number call_cfg.receiver from now on, and
- * no more. */
+/** A call at the shared port is with number stream_cfg.receiver from now on,
+ * and no more. */
 void receivers_add(struct receivers *r, const struct transcoder *c);
 void receivers_del(struct receivers *r, const struct transcoder *c);
 
-/** @l, which has a name, is with number endpoint_cfg.receiver from now on,
+/** @ep, which has a name, is with number endpoint_cfg.receiver from now on,
  * which receives at its port. 0, or -errno with @e. */
-int receivers_add_endpoint(struct receivers *r, struct endpoint *l,
+int receivers_add_endpoint(struct receivers *r, struct endpoint *ep,
 			   struct cr_err *e);
 /** Undo that. Its socket may be closed after a grace period. */
-void receivers_del_endpoint(struct receivers *r, struct endpoint *l);
+void receivers_del_endpoint(struct receivers *r, struct endpoint *ep);
 
 /** Between these two, adding and removing endpoints wakes no receiver. The
  * second one wakes those that have something to do: what belongs together costs

@@ -24,8 +24,8 @@ struct transcode {
 	bool excess;   /* no packet of speech may be sent: no codec runs */
 };
 
-/* What the turn in progress leaves to be sent. Its place is another one when
- * others have flushed while the codec was at work. */
+/* The packets of the turn in progress. The place changes if control flushes
+ * while the codec runs. */
 static inline struct transcode_unsent *transcode_in_progress(
 	struct transcode_worker *w)
 {
@@ -408,7 +408,7 @@ static void change_sender(struct transcode *t)
 	post_events(t, &out);
 }
 
-/* Every frame tells the time, in case the ring has lost the ticks. */
+/* Every frame has the time, in case the buffer has dropped the ticks. */
 static void tick_digits(struct transcode *t, struct digits *digits)
 {
 	struct telephone_event_burst out;
@@ -463,7 +463,7 @@ static int transcode_frame(struct transcode *t, struct pipeline_input *in,
 		counter_add(&c->stream->count.excess, 1);
 		return 0;
 	}
-	switch ((enum cr_frame_what)c->meta.what) {
+	switch ((enum frame_ring_what)c->meta.what) {
 	case FRAME_RING_SPEECH:
 		in->use = (uint8_t)use_of_speech(c, expired);
 		return pipeline_run(c->pipeline, s, in, post_speech, t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One turn of a call on a worker: transcode the claimed frame, put what comes
+ * One turn of a stream on a worker: transcode the claimed frame, put what comes
  * out into the worker's burst, and, when that is sent, count and trace. No
  * lock is held and nothing is allocated.
  *
@@ -149,7 +149,7 @@ static inline cr_ns transcode_cost_end(cr_ns begun, cr_ns picking, cr_ns clock)
 
 /* --- frames that wait --- */
 
-/** The engine's view of the call's ring (see core_backlog). */
+/** The engine's view of the frame buffer (see core_backlog). */
 bool transcode_peek(struct core_task *t, struct cr_job *job);
 bool transcode_claim(struct core_task *t, uint64_t seq);
 
@@ -176,7 +176,8 @@ struct transcode_unsent {
 /** Where the worker is, see above. */
 enum transcode_state { TRANSCODE_AT_WORK, TRANSCODE_IN_CODEC, TRANSCODE_TAKEN };
 
-/** What a worker brings along. One per worker. Zero, transcode_init(), fill in.
+/** A worker's own state for its turns. One per worker. Zero, transcode_init(),
+ * fill in.
  */
 struct transcode_worker {
 	/* constant while a thread has it */

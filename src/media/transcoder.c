@@ -122,7 +122,7 @@ void transcoder_set_types(struct transcoder *c, struct transcoder_types *t,
 
 /* --- payload types beside speech --- */
 
-static bool is_speech_type(const struct call_cfg *cfg, uint8_t pt)
+static bool is_speech_type(const struct stream_cfg *cfg, uint8_t pt)
 {
 	for (unsigned i = 0; cfg->codecs && i < cfg->codecs->n; i++)
 		if (cfg->codecs->one[i].pt == pt)
@@ -138,7 +138,7 @@ static uint8_t former_of(uint8_t now, uint8_t was, uint8_t before)
 	return was && was != now ? was : before;
 }
 
-static uint8_t unless_taken(uint8_t former, const struct call_cfg *cfg)
+static uint8_t unless_taken(uint8_t former, const struct stream_cfg *cfg)
 {
 	return former == cfg->receive_stage.pt_noise ||
 			       is_speech_type(cfg, former)
@@ -151,7 +151,8 @@ static bool is_event(const struct aux_types *t, uint8_t pt)
 	return aux_event(*t, pt) < TELEPHONE_EVENT_TYPES;
 }
 
-struct aux_types aux_types_of(const struct call_cfg *cfg, struct aux_types was)
+struct aux_types aux_types_of(const struct stream_cfg *cfg,
+			      struct aux_types was)
 {
 	struct aux_types now = { .noise = cfg->receive_stage.pt_noise };
 	const struct telephone_event_types *t = &cfg->receive_stage.events;
@@ -187,7 +188,7 @@ static void count_discarded(void *call)
 	counter_add(&c->stream->count.overflowed, 1);
 }
 
-static int make_digits(struct digits **out, const struct call_cfg *to,
+static int make_digits(struct digits **out, const struct stream_cfg *to,
 		       struct cr_err *e)
 {
 	const struct digits_clocks clocks = {
@@ -206,7 +207,7 @@ static int make_digits(struct digits **out, const struct call_cfg *to,
 }
 
 int transcoder_aux_make(struct transcoder_aux *b, struct transcoder *c,
-			const struct call_cfg *to, struct cr_err *e)
+			const struct stream_cfg *to, struct cr_err *e)
 {
 	int err = 0;
 
@@ -244,7 +245,7 @@ void transcoder_aux_drop(struct transcoder_aux *b)
 	b->digits = NULL;
 }
 
-void transcoder_set_aux(struct transcoder *c, const struct call_cfg *to,
+void transcoder_set_aux(struct transcoder *c, const struct stream_cfg *to,
 			const struct transcoder_aux *b)
 {
 	/* release: who finds a type finds what it needs */
@@ -292,7 +293,7 @@ static size_t largest_payload(const struct pipeline_side *in)
 }
 
 /* The model by which its frames come. */
-static struct release_cfg release_of(const struct call_cfg *cfg)
+static struct release_cfg release_of(const struct stream_cfg *cfg)
 {
 	struct release_cfg r = cfg->release;
 
@@ -302,7 +303,7 @@ static struct release_cfg release_of(const struct call_cfg *cfg)
 	return r;
 }
 
-void call_settle(struct call_cfg *cfg, const struct cr_cost *measured)
+void call_settle(struct stream_cfg *cfg, const struct cr_cost *measured)
 {
 	const struct release_cfg r = release_of(cfg);
 	const struct task_terms *t = &cfg->terms;
@@ -318,7 +319,7 @@ void call_settle(struct call_cfg *cfg, const struct cr_cost *measured)
 	};
 }
 
-static void fill_task(struct transcoder *c, const struct call_cfg *cfg)
+static void fill_task(struct transcoder *c, const struct stream_cfg *cfg)
 {
 	struct cr_task *t = &c->lt.core.task;
 
@@ -330,7 +331,7 @@ static void fill_task(struct transcoder *c, const struct call_cfg *cfg)
 }
 
 static void leave_for_rx(struct transcoder_terms *to,
-			 const struct call_cfg *cfg)
+			 const struct stream_cfg *cfg)
 {
 	const struct release_cfg r = release_of(cfg);
 
@@ -349,7 +350,7 @@ static void leave_for_rx(struct transcoder_terms *to,
 	atomic_fetch_add_explicit(&to->version, 1, memory_order_release);
 }
 
-void transcoder_set_terms(struct transcoder *c, const struct call_cfg *to)
+void transcoder_set_terms(struct transcoder *c, const struct stream_cfg *to)
 {
 	stream_set_cfg(c->stream, to);
 	leave_for_rx(&c->terms, &c->stream->cfg);
@@ -391,7 +392,7 @@ void transcoder_take_receive_stage(struct transcoder *c,
  * for linear PCM. */
 #define SLOT_BYTES_MIN 640u
 
-static int open_media(struct transcoder *c, const struct call_cfg *cfg,
+static int open_media(struct transcoder *c, const struct stream_cfg *cfg,
 		      struct cr_err *e)
 {
 	struct transcoder_types *t = NULL;
@@ -407,7 +408,7 @@ static int open_media(struct transcoder *c, const struct call_cfg *cfg,
 }
 
 /* What it has beside speech. */
-static int open_flows(struct transcoder *c, const struct call_cfg *cfg,
+static int open_flows(struct transcoder *c, const struct stream_cfg *cfg,
 		      struct cr_err *e)
 {
 	const struct aux_types none = { 0 };
@@ -436,7 +437,7 @@ static int open_flows(struct transcoder *c, const struct call_cfg *cfg,
 }
 
 int transcoder_new(struct transcoder **out, struct stream *s,
-		   const struct call_cfg *cfg, struct cr_err *e)
+		   const struct stream_cfg *cfg, struct cr_err *e)
 {
 	struct transcoder *c = aligned_alloc(CACHE_LINE, sizeof(*c));
 	struct release_cfg release = release_of(cfg);
@@ -483,7 +484,7 @@ int transcoder_new(struct transcoder **out, struct stream *s,
 	c->ring = frame_ring_new(cfg->ring_frames, c->slot_bytes);
 	if (!c->ring) {
 		transcoder_free(c);
-		return cr_fail(e, -ENOMEM, "out of memory for a call's ring");
+		return cr_fail(e, -ENOMEM, "out of memory for a frame buffer");
 	}
 	*out = c;
 	return 0;
@@ -539,7 +540,8 @@ void transcoder_fetch_for_release(const struct transcoder *c)
 	frame_ring_fetch(c->ring);
 }
 
-bool call_takes_cmr(const struct call_cfg *heard, const struct call_cfg *sent)
+bool call_takes_cmr(const struct stream_cfg *heard,
+		    const struct stream_cfg *sent)
 {
 	const struct pipeline_side *in = &heard->media.in;
 	const struct pipeline_side *out = &sent->media.out;

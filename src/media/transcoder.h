@@ -6,7 +6,7 @@
  *
  * Three threads meet here, each with its own members:
  *   control  makes it, puts it into the table, takes it out
- *   rx       everything under "rx": what frames come of, ring's producer side
+ *   rx       everything under "rx": making frames, the buffer's producer side
  *   worker   everything under "worker", while it runs the task's job
  * Reclaim: as the stream's. So neither rx nor a worker can hold a dead one.
  */
@@ -88,8 +88,8 @@ static inline cr_ns arrivals_jitter(const struct arrivals *a)
 
 /*
  * The gaps between the frames that a worker gets: packets that the network, a
- * full ring or a scheduler has lost. Sequence numbers say how many; timestamps
- * say how long.
+ * full buffer or a scheduler has lost. Sequence numbers say how many;
+ * timestamps say how long.
  *
  * Pure; one thread at a time.
  */
@@ -104,7 +104,7 @@ struct gaps {
 	uint32_t ts;
 };
 
-/** What is missing. */
+/** The frames that are missing between two. */
 struct gap {
 	unsigned packets;
 	/** Their speech, in RTP's clock: behind the packet before, and up to
@@ -221,7 +221,7 @@ unsigned recent_take(const struct recent *r, unsigned *seen, uint32_t *out);
 
 /* --- a transcoder --- */
 
-/** By what terms frames come from now on: control's word to rx and workers. */
+/** The terms of frames from now on: control's word to rx and workers. */
 struct transcoder_terms {
 	/** Raised (release) when the rest is there; others look (acquire). */
 	atomic_uint version;
@@ -235,13 +235,14 @@ struct transcoder_terms {
  * core's copy at every packet. */
 struct transcoder {
 	struct live_task lt; /**< the engine's part */
-	/** Whose it is; constant, but see node_call_unmake(). */
+	/** Its stream; constant, but see node_drop_transcoder(). */
 	struct stream *stream;
 	struct transcoder_terms terms;
-	/** What comes, by payload type: control's word to rx. The type that is
-	 * expected, and the number of its codec in the pipeline above it. */
+	/** The expected payload type of speech, and above it the number of its
+	 * codec in the pipeline: control's word to rx. */
 	atomic_uint speech;
-	/** What comes among it; stored behind @receive_stage. */
+	/** Types of events and noise beside speech; stored behind
+	 * @receive_stage. */
 	_Atomic(struct aux_types) aux;
 	_Atomic(struct transcoder_types *)
 		types; /**< all; NULL: there is one */
@@ -328,13 +329,13 @@ struct transcoder {
 
 	struct recent cost; /**< of frames done, sending included, ns */
 
-	/** The other direction of the same call, whose encoder obeys
+	/** The stream in the other direction, whose encoder obeys
 	 * the CMRs received here: its id and SSRC, see transcoder_pair(); 0:
 	 * none. A name, not a pointer: it may end first. Set by control, read
 	 * by the worker (relaxed: nothing hangs on it). */
 	_Atomic uint64_t pair;
 
-	/** Where packets go to, unless an endpoint says so. */
+	/** The destination of its packets, unless an endpoint has one. */
 	struct destination own_destination;
 };
 
@@ -350,7 +351,8 @@ static inline uint32_t transcoder_pair_id(uint64_t pair)
 }
 
 /** Can CMRs received by a stream as @heard change the mode of one as @sent? */
-bool call_takes_cmr(const struct call_cfg *heard, const struct call_cfg *sent);
+bool call_takes_cmr(const struct stream_cfg *heard,
+		    const struct stream_cfg *sent);
 
 static inline struct transcoder *transcoder_of(struct live_task *lt)
 {
@@ -366,11 +368,11 @@ static inline struct transcoder *transcoder_of_core(struct core_task *t)
 /** Make one for @s, which does not have it yet, by @cfg, settled. Returns 0 and
  * sets *@c, or -EINVAL or -ENOMEM with @e. */
 int transcoder_new(struct transcoder **c, struct stream *s,
-		   const struct call_cfg *cfg, struct cr_err *e);
+		   const struct stream_cfg *cfg, struct cr_err *e);
 
 /** Set what is declared to schedulers of the stream @cfg, whose packets cost
  * @measured here. Before transcoder_new() and transcoder_set_terms(). */
-void call_settle(struct call_cfg *cfg, const struct cr_cost *measured);
+void call_settle(struct stream_cfg *cfg, const struct cr_cost *measured);
 
 /**
  * Let @c go on as @to, a settled configuration that differs from its own in
@@ -382,13 +384,14 @@ void call_settle(struct call_cfg *cfg, const struct cr_cost *measured);
  * set it meanwhile. A caller that wants to overrule the CMR calls
  * pipeline_set_mode(). Control thread.
  */
-void transcoder_set_terms(struct transcoder *c, const struct call_cfg *to);
+void transcoder_set_terms(struct transcoder *c, const struct stream_cfg *to);
 
 struct transcoder_types;
 
-/** What payload types stand for when the party of @c may send @codecs, and
- * still what it might send before under others. 0 with *@t; or -ENOSPC, -EEXIST
- * (two of one type), -EINVAL, -ENOMEM with @e. Control thread. */
+/** The meaning of payload types when the party of @c may send @codecs, and
+ * still those that it might send before under other types. 0 with *@t; or
+ * -ENOSPC, -EEXIST (two of one type), -EINVAL, -ENOMEM with @e. Control thread.
+ */
 int transcoder_types_new(struct transcoder_types **t, struct transcoder *c,
 			 const struct call_codecs *codecs, struct cr_err *e);
 /** @t is not wanted; nothing of it stays with @c. NULL is fine. */
@@ -398,28 +401,29 @@ void transcoder_types_free(struct transcoder_types *t, struct transcoder *c);
 void transcoder_set_types(struct transcoder *c, struct transcoder_types *t,
 			  uint8_t first);
 
-/** What it is to have beside speech. */
+/** Parts for events, noise and jitter buffer that a change adds. */
 struct transcoder_aux {
-	struct aux_types types; /**< what comes */
+	struct aux_types types; /**< of its packets */
 	struct receive_stage
 		*receive_stage; /**< that it has not had yet, or NULL */
 	struct digits *digits;	/**< as that */
 };
 
-/** What comes by @cfg where @was came before. */
-struct aux_types aux_types_of(const struct call_cfg *cfg, struct aux_types was);
+/** Event and noise types by @cfg; those of @was still hold. */
+struct aux_types aux_types_of(const struct stream_cfg *cfg,
+			      struct aux_types was);
 /** Make what @c needs to go on as @to; @b->types is the caller's to set. 0; or
  * -EINVAL, -ENOMEM with @e. Control thread, as the next two. */
 int transcoder_aux_make(struct transcoder_aux *b, struct transcoder *c,
-			const struct call_cfg *to, struct cr_err *e);
+			const struct stream_cfg *to, struct cr_err *e);
 /** It is not wanted. */
 void transcoder_aux_drop(struct transcoder_aux *b);
 /** Go by @b and @to, from the next packet on; what was made is its own then.
  */
-void transcoder_set_aux(struct transcoder *c, const struct call_cfg *to,
+void transcoder_set_aux(struct transcoder *c, const struct stream_cfg *to,
 			const struct transcoder_aux *b);
 
-/** What comes among its speech. The receiver; control. */
+/** Its types of events and noise. The receiver; control. */
 static inline struct aux_types transcoder_aux(const struct transcoder *c)
 {
 	return atomic_load_explicit(&c->aux, memory_order_acquire);
@@ -436,7 +440,7 @@ static inline struct digits *transcoder_digits(const struct transcoder *c)
 	return atomic_load_explicit(&c->digits, memory_order_acquire);
 }
 
-/** What payload types stand for: types of speech lead to codecs of the
+/** The meaning of payload types: types of speech lead to codecs of the
  * pipeline. */
 struct transcoder_types {
 	struct payload_types table;

@@ -2,10 +2,11 @@
 /*
  * The insides of the NG service, shared by its own files only:
  *
- *   service.c   requests and their answers, waits, time; commands beside offers
- *   offer.c     what is passed on of an offer, and the endpoints for it
- *   answer.c    what both sides have settled on, and their conversations
- *   report.c    what is told of calls
+ *   ng_service.c    requests and their answers, waits, time; commands beside
+ *                   offers
+ *   offer.c         the new offer to the other side, and the endpoints for it
+ *   answer.c        what both sides have settled on, and their conversations
+ *   call_report.c   what a client can know of calls
  */
 #ifndef NG_NG_SERVICE_IMPL_H
 #define NG_NG_SERVICE_IMPL_H
@@ -205,7 +206,7 @@ int ng_stream_weigh(struct node *n, const struct ng_stream *s,
 		    const struct endpoint_spec to[2], struct ng_weighing *w,
 		    struct cr_err *e);
 
-/* --- report.c --- */
+/* --- call_report.c --- */
 
 /** All that is known of the dialogs of @call that @key means, into @reply. */
 void ng_report_call(struct ng_service *sv, struct ng_call *call,

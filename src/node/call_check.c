@@ -175,7 +175,7 @@ static int check_hears(struct learn_terms *hears, const struct call_spec *r,
 	return 0;
 }
 
-static int check_sides(struct call_cfg *cfg, const struct call_spec *r,
+static int check_sides(struct stream_cfg *cfg, const struct call_spec *r,
 		       unsigned i, const struct end_names names[2],
 		       struct cr_err *e)
 {
@@ -204,7 +204,7 @@ static unsigned samples_in(const struct pipeline_side *s, cr_ns t)
 	return (unsigned)(t * pipeline_side_rate(s) / CR_SEC);
 }
 
-static cr_ns natural_ptime(const struct call_cfg *cfg)
+static cr_ns natural_ptime(const struct stream_cfg *cfg)
 {
 	const struct pipeline_side *in = &cfg->media.in, *out = &cfg->media.out;
 
@@ -250,7 +250,8 @@ static int check_input(const struct pipeline_side *in, cr_ns ptime,
 /* Packets come every ptime: what the input's frames allow, and PCM follows the
  * other side's frames when nothing was said. Those of the output last as long,
  * or a frame. */
-static int check_call_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
+static int check_call_ptime(struct stream_cfg *cfg, cr_ns asked,
+			    struct cr_err *e)
 {
 	struct pipeline_side *in = &cfg->media.in, *out = &cfg->media.out;
 	cr_ns ptime = asked ? asked : natural_ptime(cfg);
@@ -265,7 +266,7 @@ static int check_call_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
 	return 0;
 }
 
-static int check_times(struct call_cfg *cfg, const struct call_spec *r,
+static int check_times(struct stream_cfg *cfg, const struct call_spec *r,
 		       unsigned i, const struct end_names names[2],
 		       struct cr_err *e)
 {
@@ -278,7 +279,7 @@ static int check_times(struct call_cfg *cfg, const struct call_spec *r,
 	return packet_time_set(&cfg->media.out, to->ptime, names[!i].path, e);
 }
 
-static int check_release(struct call_cfg *cfg, const struct release_spec *r,
+static int check_release(struct stream_cfg *cfg, const struct release_spec *r,
 			 const struct contract *said, struct cr_err *e)
 {
 	struct release_cfg *to = &cfg->release;
@@ -298,7 +299,7 @@ static int check_release(struct call_cfg *cfg, const struct release_spec *r,
 
 /* --- terms --- */
 
-static int check_call_terms(struct call_cfg *cfg,
+static int check_call_terms(struct stream_cfg *cfg,
 			    const struct task_terms *asked, struct cr_err *e)
 {
 	const struct release_cfg *release = &cfg->release;
@@ -390,7 +391,7 @@ static int check_types(const struct pipeline_side *side,
 		       (unsigned)(r->events == side->pt ? side->pt : r->noise));
 }
 
-static int check_aux(struct call_cfg *cfg, const struct call_spec *r,
+static int check_aux(struct stream_cfg *cfg, const struct call_spec *r,
 		     unsigned i, const struct end_names names[2],
 		     struct cr_err *e)
 {
@@ -430,11 +431,11 @@ static int check_aux(struct call_cfg *cfg, const struct call_spec *r,
 							       : "noise");
 }
 
-int call_check_stream(struct call_cfg *out, const struct call_spec *r,
+int call_check_stream(struct stream_cfg *out, const struct call_spec *r,
 		      unsigned i, const struct end_names names[2],
 		      struct cr_err *e)
 {
-	struct call_cfg cfg = { 0 };
+	struct stream_cfg cfg = { 0 };
 
 	if (check_sides(&cfg, r, i, names, e) ||
 	    check_aux(&cfg, r, i, names, e) ||
@@ -450,7 +451,7 @@ int call_check_stream(struct call_cfg *out, const struct call_spec *r,
 	return 0;
 }
 
-int call_check(struct call_cfg *out, const struct call_spec *r,
+int call_check(struct stream_cfg *out, const struct call_spec *r,
 	       struct cr_err *e)
 {
 	static const struct end_names names[2] = {
@@ -484,7 +485,7 @@ int call_check(struct call_cfg *out, const struct call_spec *r,
 
 /* --- changes --- */
 
-void call_change_begin(struct change_spec *r, const struct call_cfg *cfg)
+void call_change_begin(struct change_spec *r, const struct stream_cfg *cfg)
 {
 	*r = (struct change_spec){
 		.id = cfg->id,
@@ -495,7 +496,7 @@ void call_change_begin(struct change_spec *r, const struct call_cfg *cfg)
 }
 
 /* What is as it was stays so: nobody may have asked for it. */
-static int check_packet_length(struct call_cfg *cfg, cr_ns asked,
+static int check_packet_length(struct stream_cfg *cfg, cr_ns asked,
 			       struct cr_err *e)
 {
 	struct pipeline_side *out = &cfg->media.out;
@@ -511,7 +512,7 @@ static int check_packet_length(struct call_cfg *cfg, cr_ns asked,
 /* The input's packets last @asked. A deadline at the end of the period stays
  * there, unless another one is asked for. What the decoder takes at a time is
  * not changed by it. */
-static int change_period(struct call_cfg *cfg, cr_ns asked,
+static int change_period(struct stream_cfg *cfg, cr_ns asked,
 			 struct task_terms *terms, struct cr_err *e)
 {
 	cr_ns was = cfg->release.period;
@@ -525,11 +526,11 @@ static int change_period(struct call_cfg *cfg, cr_ns asked,
 	return 0;
 }
 
-int call_check_change(struct call_cfg *cfg, const struct change_spec *r,
+int call_check_change(struct stream_cfg *cfg, const struct change_spec *r,
 		      struct cr_err *e)
 {
 	struct task_terms terms = r->terms;
-	struct call_cfg to = *cfg;
+	struct stream_cfg to = *cfg;
 	struct pipeline_side *out = &to.media.out;
 	const char *mode = r->end[1].side.mode;
 

@@ -42,23 +42,23 @@ void packet_time_follow(struct pipeline_side *s, cr_ns time);
 
 /** The configuration of the one stream that @r asks for. 0, or -EINVAL with @e
  * and @out as it was. */
-int call_check(struct call_cfg *out, const struct call_spec *r,
+int call_check(struct stream_cfg *out, const struct call_spec *r,
 	       struct cr_err *e);
 /** Does @r ask for more than what is done without it? */
 bool call_says_reception(const struct reception_spec *r);
 
 /** The same of the stream from end @i, which may be one of two: without what
  * only one by itself has to have. @names: of both ends. */
-int call_check_stream(struct call_cfg *out, const struct call_spec *r,
+int call_check_stream(struct stream_cfg *out, const struct call_spec *r,
 		      unsigned i, const struct end_names names[2],
 		      struct cr_err *e);
 
 /** What the call @cfg, whose mode is the one in use, would have asked for: a
  * change starts from it. */
-void call_change_begin(struct change_spec *r, const struct call_cfg *cfg);
+void call_change_begin(struct change_spec *r, const struct stream_cfg *cfg);
 
 /** Put what @r asks for into @cfg. 0, or -EINVAL with @e and @cfg as it was. */
-int call_check_change(struct call_cfg *cfg, const struct change_spec *r,
+int call_check_change(struct stream_cfg *cfg, const struct change_spec *r,
 		      struct cr_err *e);
 
 #endif

@@ -136,14 +136,14 @@ static int find_endpoints(struct node *n, struct call_spec *r, struct cr_err *e)
 	return err;
 }
 
-/* What party @i may send, each as if it was what it sends. */
-static int check_codecs(struct call_codecs *codecs, struct call_cfg *stream,
+/* Check each codec that party @i may send, as the input of its stream. */
+static int check_codecs(struct call_codecs *codecs, struct stream_cfg *stream,
 			const struct call_spec *r, unsigned i, struct cr_err *e)
 {
 	struct end_names called[2] = { names[0], names[1] };
 	struct endpoint_spec *from;
 	struct call_spec one = *r;
-	struct call_cfg cfg;
+	struct stream_cfg cfg;
 	char path[40];
 
 	*codecs = (struct call_codecs){ .n = 1,
@@ -189,7 +189,7 @@ static bool same_speech(const struct pipeline_side *a,
 
 /* Is what each party sends as long as the other one is to be sent? Who says
  * the same of both expects it. */
-static bool same_packets(const struct call_cfg *stream,
+static bool same_packets(const struct stream_cfg *stream,
 			 const struct call_spec *r)
 {
 	cr_ns a = r->end[0].ptime, b = r->end[1].ptime;
@@ -200,7 +200,7 @@ static bool same_packets(const struct call_cfg *stream,
 }
 
 /* Is an event as long to the other side as it is said to be? */
-static bool same_events(const struct call_cfg *stream)
+static bool same_events(const struct stream_cfg *stream)
 {
 	const struct telephone_event_types *t = &stream->receive_stage.events;
 
@@ -210,7 +210,7 @@ static bool same_events(const struct call_cfg *stream)
 
 /** May @stream[2], of @r, be relays: does no packet need a change that they do
  * not make? */
-static bool conversation_may_relay(const struct call_cfg *stream,
+static bool conversation_may_relay(const struct stream_cfg *stream,
 				   const struct call_spec *r)
 {
 	bool said = r->end[0].passed.n && r->end[1].passed.n;
@@ -230,7 +230,7 @@ static bool conversation_may_relay(const struct call_cfg *stream,
 int conversation_check(struct conversation_streams *out,
 		       const struct call_spec *r, struct cr_err *e)
 {
-	struct call_cfg *stream = out->stream;
+	struct stream_cfg *stream = out->stream;
 	int err = 0;
 
 	for (unsigned i = 0; i < 2 && !err; i++)
@@ -242,8 +242,8 @@ int conversation_check(struct conversation_streams *out,
 	out->relays = conversation_may_relay(stream, r);
 	for (unsigned i = 0; i < 2; i++)
 		if (stream[i].media.in.codec == &cr_codec_relayed &&
-		    (!out->relays || relay_needs_call(&stream[0]) ||
-		     relay_needs_call(&stream[1])))
+		    (!out->relays || relay_needs_transcoder(&stream[0]) ||
+		     relay_needs_transcoder(&stream[1])))
 			return cr_fail(e, -EINVAL,
 				       "%scodec: %s: both parties are to have "
 				       "it, with one rate, and nothing else is "
@@ -330,10 +330,10 @@ static struct conversation *conversation_new(struct node *n,
 /** RTCP of both endpoints is about @stream[2] from now on. A relay tells the
  * SSRC of what it passes on by itself. */
 static void conversation_use_rtcp(const struct conversation *c,
-				  const struct call_cfg *stream)
+				  const struct stream_cfg *stream)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		const struct call_cfg *to = &stream[!i];
+		const struct stream_cfg *to = &stream[!i];
 		const struct endpoint_rtcp_use use = {
 			.ssrc = to->ssrc_out,
 			.rate_in = pipeline_side_clock(&stream[i].media.in),
@@ -344,15 +344,15 @@ static void conversation_use_rtcp(const struct conversation *c,
 	}
 }
 
-/* Relays that need calls have begun without them. */
-static int add_calls(struct conversation *c, struct call_cfg *stream,
-		     struct cr_err *e)
+/* Add the transcoders that relays need: they have begun without. */
+static int add_transcoders(struct conversation *c, struct stream_cfg *stream,
+			   struct cr_err *e)
 {
 	struct node_recode *recode;
 	int err;
 
-	if (!c->relays ||
-	    !(relay_needs_call(&stream[0]) || relay_needs_call(&stream[1])))
+	if (!c->relays || !(relay_needs_transcoder(&stream[0]) ||
+			    relay_needs_transcoder(&stream[1])))
 		return 0;
 	err = node_recode_prepare(&recode, c->stream, stream, true, e);
 	if (err)
@@ -362,7 +362,7 @@ static int add_calls(struct conversation *c, struct call_cfg *stream,
 	return 0;
 }
 
-static int start_streams(struct conversation *c, struct call_cfg *stream,
+static int start_streams(struct conversation *c, struct stream_cfg *stream,
 			 struct cr_err *e)
 {
 	int err = 0;
@@ -382,7 +382,7 @@ static int start_streams(struct conversation *c, struct call_cfg *stream,
 				: node_stream_start(c->node, &stream[i], c,
 						    &c->stream[i], e);
 	}
-	return err ? err : add_calls(c, stream, e);
+	return err ? err : add_transcoders(c, stream, e);
 }
 
 /** What @s need, *@ppm of a CPU; the costs are filled in. 0; -EAGAIN, or as
@@ -392,11 +392,11 @@ static int conversation_load(struct node *n, struct conversation_streams *s,
 {
 	*ppm = 0;
 	for (unsigned i = 0; i < 2; i++) {
-		struct call_cfg *stream = &s->stream[i];
+		struct stream_cfg *stream = &s->stream[i];
 		struct cost_entry *cost;
 		int err;
 
-		if (!node_stream_needs_call(stream, s->relays))
+		if (!node_stream_needs_transcoder(stream, s->relays))
 			continue;
 		err = node_cost_of(n, stream, &cost, e);
 		if (err)
@@ -689,11 +689,11 @@ void conversation_party(const struct conversation *c, unsigned i,
 }
 
 /* Stream @i goes on as @to, by what it is now. */
-static void continue_streams(const struct conversation *c, struct call_cfg *to,
-			     unsigned i, const struct call_cfg *asked,
-			     bool relays)
+static void continue_streams(const struct conversation *c,
+			     struct stream_cfg *to, unsigned i,
+			     const struct stream_cfg *asked, bool relays)
 {
-	struct call_cfg now = node_call_cfg(c->stream[i]);
+	struct stream_cfg now = node_call_cfg(c->stream[i]);
 	unsigned mode = now.media.out.cfg.mode; /* that a CMR may have set */
 	bool same = !relays && pipeline_side_same_speech(&now.media.out,
 							 &asked->media.out);
@@ -702,7 +702,7 @@ static void continue_streams(const struct conversation *c, struct call_cfg *to,
 	/* a deadline at the end of the period stays there */
 	if (to->terms.deadline == to->release.period)
 		to->terms.deadline = asked->release.period;
-	call_cfg_speak(to, asked);
+	stream_cfg_speak(to, asked);
 	if (same)
 		to->media.out.cfg.mode = mode;
 }
@@ -725,7 +725,7 @@ static int change_streams(const struct conversation *c,
 	}
 	err = conversation_check(out, &r, e);
 	for (unsigned i = 0; i < 2 && !err; i++) {
-		const struct call_cfg asked = out->stream[i];
+		const struct stream_cfg asked = out->stream[i];
 
 		continue_streams(c, &out->stream[i], i, &asked, out->relays);
 	}

@@ -2,9 +2,10 @@
 /*
  * Conversations: two parties, an endpoint towards each, and a stream in each
  * direction. A stream is a call (node.h): scheduled, admitted, counted and
- * listed as one. It hears at one endpoint, and speaks from the other one to
- * wherever that one's party is (symmetric RTP). Endpoints and streams have one
- * life: when one ends, all do.
+ * listed as one. Its packets come in at one endpoint, and leave from the other
+ * one to the address of that one's party (symmetric RTP). When one stream ends,
+ * so do the other one and the endpoints that the conversation has opened.
+ * Endpoints that were opened by themselves stay.
  *
  * Control thread.
  */

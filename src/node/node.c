@@ -203,7 +203,7 @@ const struct node_task_kind node_call_kind = {
 	.gone = node_gone,
 	.returned = node_back,
 	.hung = node_hung,
-	.call = transcoder_of,
+	.transcoder = transcoder_of,
 };
 
 /** How many threads there will be, by the scheduler: n->nplaces. 0, or -errno

@@ -179,7 +179,7 @@ struct node_cost_wait {
 
 /** Let @w need what the @count calls @cfg do, one or two, with all codecs that
  * they may have. */
-void node_cost_need(struct node_cost_wait *w, const struct call_cfg *cfg,
+void node_cost_need(struct node_cost_wait *w, const struct stream_cfg *cfg,
 		    unsigned count);
 /** Measure what @w needs on a thread of its own, together with all who need the
  * same; call done() from the event loop. 0 or -ENOMEM with @e. */
@@ -196,7 +196,7 @@ void node_cost_forget(struct node *n, struct node_cost_wait *w);
  * with @e. -EAGAIN, of what can be known without: nobody knows yet what it
  * costs, see node_cost_wait().
  */
-int node_call_start(struct node *n, struct call_cfg *cfg,
+int node_call_start(struct node *n, struct stream_cfg *cfg,
 		    const struct call_spec *spec, struct node_call **nc,
 		    struct cr_err *e);
 
@@ -209,7 +209,7 @@ int node_call_start(struct node *n, struct call_cfg *cfg,
  * -ENOMEM with @e, or -EAGAIN as above: nothing has changed. Where it has to
  * move to another worker, see node_scheduler_set().
  */
-int node_call_change(struct node_call *nc, const struct call_cfg *to,
+int node_call_change(struct node_call *nc, const struct stream_cfg *to,
 		     bool set_mode, struct cr_err *e);
 
 uint32_t node_call_id(const struct node_call *nc);
@@ -220,7 +220,7 @@ void node_call_set_owner(struct node_call *nc, void *owner);
 
 /** What it is now, with the mode that its encoder has: what node_call_change()
  * takes, to be altered. */
-struct call_cfg node_call_cfg(const struct node_call *nc);
+struct stream_cfg node_call_cfg(const struct node_call *nc);
 
 /** Has node_call_stop() been called, and why? */
 bool node_call_ending(const struct node_call *nc);

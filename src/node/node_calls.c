@@ -24,7 +24,7 @@
 #include "node/node_impl.h"
 
 /* What has to be known of @cfg: into @media. Returns how many. */
-static unsigned cost_media(const struct call_cfg *cfg,
+static unsigned cost_media(const struct stream_cfg *cfg,
 			   struct pipeline_cfg media[CALL_CODECS_MAX])
 {
 	unsigned n = cfg->codecs ? cfg->codecs->n : 1;
@@ -37,7 +37,7 @@ static unsigned cost_media(const struct call_cfg *cfg,
 	return n;
 }
 
-int node_cost_of(struct node *n, const struct call_cfg *cfg,
+int node_cost_of(struct node *n, const struct stream_cfg *cfg,
 		 struct cost_entry **out, struct cr_err *e)
 {
 	struct pipeline_cfg media[CALL_CODECS_MAX];
@@ -63,7 +63,7 @@ int node_cost_of(struct node *n, const struct call_cfg *cfg,
 		       : err;
 }
 
-void node_cost_ask(struct node *n, const struct call_cfg *cfg)
+void node_cost_ask(struct node *n, const struct stream_cfg *cfg)
 {
 	struct cost_part missing;
 	struct cost_entry *entry;
@@ -73,7 +73,7 @@ void node_cost_ask(struct node *n, const struct call_cfg *cfg)
 		(void)measuring_ask(n->measuring, &missing, NULL, NULL);
 }
 
-void node_cost_need(struct node_cost_wait *w, const struct call_cfg *cfg,
+void node_cost_need(struct node_cost_wait *w, const struct stream_cfg *cfg,
 		    unsigned count)
 {
 	struct pipeline_cfg media[CALL_CODECS_MAX];
@@ -99,7 +99,7 @@ void node_cost_forget(struct node *n, struct node_cost_wait *w)
 	measuring_forget(n->measuring, w);
 }
 
-int64_t node_load_of(const struct call_cfg *cfg)
+int64_t node_load_of(const struct stream_cfg *cfg)
 {
 	return cfg->declared.cost.mean * CR_PPM / cfg->release.period;
 }
@@ -148,7 +148,7 @@ static void node_call_enter(struct node *n, struct node_call *nc)
 	n->calls_started++;
 }
 
-int node_relay_start(struct node *n, struct call_cfg *cfg,
+int node_relay_start(struct node *n, struct stream_cfg *cfg,
 		     struct conversation *of, struct node_call **out,
 		     struct cr_err *e)
 {
@@ -254,7 +254,7 @@ void node_gone(void *arg, struct live_task *lt)
 	if (c->stream)
 		node_call_gone(c->stream->owner);
 	else
-		transcoder_free(c); /* node_call_unmake() */
+		transcoder_free(c); /* node_drop_transcoder() */
 }
 
 void node_call_counts(const struct node_call *nc, struct node_call_counts *out)
@@ -391,7 +391,8 @@ static bool ssrc_free(struct node *n, uint32_t ssrc)
 
 /* At the shared port the SSRC tells the receiver: one that has fewest calls, if
  * that may be chosen. */
-static void choose_receiver(struct node *n, struct call_cfg *cfg, bool own_port)
+static void choose_receiver(struct node *n, struct stream_cfg *cfg,
+			    bool own_port)
 {
 	unsigned least = receivers_least_shared(n->receivers);
 
@@ -408,7 +409,7 @@ static void choose_receiver(struct node *n, struct call_cfg *cfg, bool own_port)
 				: receivers_of_ssrc(n->receivers, cfg->ssrc_in);
 }
 
-static void choose_numbers(const struct node *n, struct call_cfg *cfg)
+static void choose_numbers(const struct node *n, struct stream_cfg *cfg)
 {
 	if (!cfg->ssrc_out)
 		cfg->ssrc_out = node_random_ssrc();
@@ -434,7 +435,7 @@ static int choose_interface(struct node *n, const struct call_spec *spec,
 }
 
 /* Where it is heard: at a port of its own, if @spec asks for one. */
-static int open_in_endpoint(struct node_call *nc, struct call_cfg *cfg,
+static int open_in_endpoint(struct node_call *nc, struct stream_cfg *cfg,
 			    const struct call_spec *spec, struct cr_err *e)
 {
 	struct endpoint_rtcp_cfg rtcp;
@@ -476,7 +477,7 @@ static int open_in_endpoint(struct node_call *nc, struct call_cfg *cfg,
 /* What can fail comes before what takes effect. */
 static int join_engine(struct node *n, struct node_call *nc, struct cr_err *e)
 {
-	const struct call_cfg *cfg = node_call_settings(nc);
+	const struct stream_cfg *cfg = node_call_settings(nc);
 	struct transcoder *c = node_call_transcoder(nc);
 	struct cr_verdict v = { 0 };
 	int err;
@@ -505,7 +506,7 @@ static int join_engine(struct node *n, struct node_call *nc, struct cr_err *e)
 
 /* The shared port can neither send to nor hear from another family; where a
  * call has its own, its interface can send to out.address. */
-static int check_families(const struct node *n, const struct call_cfg *cfg,
+static int check_families(const struct node *n, const struct stream_cfg *cfg,
 			  bool own_port, struct cr_err *e)
 {
 	sa_family_t mine = own_port ? cfg->to.ss_family : n->cfg.rtp.ss_family;
@@ -535,7 +536,7 @@ struct node_call *node_call_pair(const struct node_call *nc)
 	return node_call_find(nc->node, transcoder_pair_id(pair));
 }
 
-static int check_pair(struct node *n, const struct call_cfg *cfg,
+static int check_pair(struct node *n, const struct stream_cfg *cfg,
 		      struct cr_err *e)
 {
 	struct node_call *other = node_call_find(n, cfg->pair);
@@ -598,7 +599,7 @@ int node_refuse_full(struct node *n, unsigned more, struct cr_err *e)
 }
 
 /* What can be refused before anybody knows what the call costs. */
-static int refuse_first(struct node *n, const struct call_cfg *cfg,
+static int refuse_first(struct node *n, const struct stream_cfg *cfg,
 			bool own_port, struct cr_err *e)
 {
 	int err = node_refuse_full(n, 1, e);
@@ -617,7 +618,7 @@ static int refuse_first(struct node *n, const struct call_cfg *cfg,
 
 /* The call is complete: let it in. When that fails, it and @nc are freed. */
 static int enter_call(struct node *n, struct node_call *nc,
-		      struct call_cfg *cfg, const struct call_spec *spec,
+		      struct stream_cfg *cfg, const struct call_spec *spec,
 		      struct cr_err *e)
 {
 	struct transcoder *c;
@@ -654,7 +655,7 @@ static int enter_call(struct node *n, struct node_call *nc,
 
 /* A call that nothing speaks against but admission: by itself, of @spec; or of
  * the conversation @of, whose endpoints @cfg has. */
-static int begin_call(struct node *n, struct call_cfg *cfg,
+static int begin_call(struct node *n, struct stream_cfg *cfg,
 		      const struct call_spec *spec, struct conversation *of,
 		      struct node_call **out, struct cr_err *e)
 {
@@ -694,7 +695,7 @@ static int begin_call(struct node *n, struct call_cfg *cfg,
 	return 0;
 }
 
-int node_call_start(struct node *n, struct call_cfg *cfg,
+int node_call_start(struct node *n, struct stream_cfg *cfg,
 		    const struct call_spec *spec, struct node_call **out,
 		    struct cr_err *e)
 {
@@ -714,15 +715,15 @@ int node_call_start(struct node *n, struct call_cfg *cfg,
 	return err ? err : begin_call(n, cfg, spec, NULL, out, e);
 }
 
-int node_stream_start(struct node *n, struct call_cfg *cfg,
+int node_stream_start(struct node *n, struct stream_cfg *cfg,
 		      struct conversation *of, struct node_call **out,
 		      struct cr_err *e)
 {
 	return begin_call(n, cfg, NULL, of, out, e);
 }
 
-int node_call_make(struct node_call *nc, struct call_cfg *cfg,
-		   struct transcoder **out, struct cr_err *e)
+int node_make_transcoder(struct node_call *nc, struct stream_cfg *cfg,
+			 struct transcoder **out, struct cr_err *e)
 {
 	int err;
 
@@ -736,8 +737,8 @@ int node_call_make(struct node_call *nc, struct call_cfg *cfg,
 	return err;
 }
 
-void node_call_become(struct node_call *nc, struct transcoder *c,
-		      const struct call_cfg *cfg, struct cost_entry *cost)
+void node_set_transcoder(struct node_call *nc, struct transcoder *c,
+			 const struct stream_cfg *cfg, struct cost_entry *cost)
 {
 	struct stream *s = nc->stream;
 
@@ -757,7 +758,7 @@ void node_call_become(struct node_call *nc, struct transcoder *c,
 	node_trace_call(nc);
 }
 
-void node_call_unmake(struct node *n, struct transcoder *c)
+void node_drop_transcoder(struct node *n, struct transcoder *c)
 {
 	c->stream = NULL; /* for node_gone() */
 	live_remove(n->live, &c->lt);
@@ -810,9 +811,9 @@ enum node_end node_call_why(const struct node_call *nc)
 	return nc->why;
 }
 
-struct call_cfg node_call_cfg(const struct node_call *nc)
+struct stream_cfg node_call_cfg(const struct node_call *nc)
 {
-	struct call_cfg cfg = *node_call_settings(nc);
+	struct stream_cfg cfg = *node_call_settings(nc);
 
 	if (!node_call_relays(nc))
 		cfg.media.out.cfg.mode =

@@ -12,12 +12,12 @@
  * entered under the cost of its new mode and admitted by that, if need be
  * beyond the capacity. Then new calls find no room, the call counts it
  * (cmr_over), and the log says so. In the same round they follow relays that
- * have taken the packets of a call: from then on that costs nothing.
+ * have taken the packets of a transcoder: from then on that costs nothing.
  *
  * A stream whose codecs change may become a relay by that, or cease to be one:
  *
- *   made: codecs, types, calls -> admitted: both streams -> taken, from the
- *   next packet on
+ *   made: codecs, types, transcoders -> admitted: both streams -> taken, from
+ * the next packet on
  *
  * What can fail comes before what takes effect. A relay that needs codecs gets
  * a transcoder, which it keeps: if the parties speak the same again, that
@@ -33,7 +33,7 @@
 #include "node/node_impl.h"
 #include "observe/log.h"
 
-static const char *mode_name(const struct call_cfg *cfg)
+static const char *mode_name(const struct stream_cfg *cfg)
 {
 	const struct pipeline_side *out = &cfg->media.out;
 
@@ -42,7 +42,7 @@ static const char *mode_name(const struct call_cfg *cfg)
 
 static void trace_change(const struct node_call *nc)
 {
-	const struct call_cfg *cfg = node_call_settings(nc);
+	const struct stream_cfg *cfg = node_call_settings(nc);
 	union cr_trace_record r = {
 		.note = { .kind = CR_TRACE_NOTE,
 			  .code = CR_NOTE_CHANGED,
@@ -70,7 +70,7 @@ static void forget_cost(struct node_call *nc)
 }
 
 /** The engine goes by @to already: let the call and the book follow. */
-static void node_call_take(struct node_call *nc, const struct call_cfg *to,
+static void node_call_take(struct node_call *nc, const struct stream_cfg *to,
 			   struct cost_entry *cost)
 {
 	node_learn(nc->node); /* what it took so far belongs to the old entry */
@@ -83,7 +83,7 @@ static void node_call_take(struct node_call *nc, const struct call_cfg *to,
 }
 
 /* The book's entry for @to, which is settled by it. 0, or as node_cost_of(). */
-static int settle_cost(struct node *n, struct call_cfg *to,
+static int settle_cost(struct node *n, struct stream_cfg *to,
 		       struct cost_entry **cost, struct cr_err *e)
 {
 	int err = node_cost_of(n, to, cost, e);
@@ -94,21 +94,21 @@ static int settle_cost(struct node *n, struct call_cfg *to,
 }
 
 /* The call as it is, at what it costs by the book today. */
-static struct call_cfg cfg_today(const struct node_call *nc)
+static struct stream_cfg cfg_today(const struct node_call *nc)
 {
-	struct call_cfg cfg = *node_call_settings(nc);
+	struct stream_cfg cfg = *node_call_settings(nc);
 
 	call_settle(&cfg, &nc->cost->cost);
 	return cfg;
 }
 
 /* Admit @nc as @to, whose cost is in the book. */
-static int admit_change(struct node_call *nc, const struct call_cfg *to,
+static int admit_change(struct node_call *nc, const struct stream_cfg *to,
 			struct cr_err *e)
 {
 	struct node *n = nc->node;
 	const struct cost_entry *book = nc->cost;
-	const struct call_cfg was = cfg_today(nc);
+	const struct stream_cfg was = cfg_today(nc);
 	/* beyond what it took, or what the book counts for it */
 	int64_t more = node_load_of(to) -
 		       cr_ns_max(node_load_of(&was),
@@ -125,12 +125,12 @@ static int admit_change(struct node_call *nc, const struct call_cfg *to,
 	return err < 0 ? node_refuse(n, err, &v, e) : 0;
 }
 
-int node_call_change(struct node_call *nc, const struct call_cfg *want,
+int node_call_change(struct node_call *nc, const struct stream_cfg *want,
 		     bool set_mode, struct cr_err *e)
 {
 	struct transcoder *c = node_call_transcoder(nc);
 	struct pipeline_output *output = NULL;
-	struct call_cfg to = *want;
+	struct stream_cfg to = *want;
 	struct cost_entry *cost;
 	int err;
 
@@ -166,7 +166,7 @@ enum { LOOKS = 4096, CHANGES = 16 };
 /* It is in the scheduler's books with what its codecs cost when it came: when
  * they had just been measured, or beside a busy neighbour. Is that more than an
  * eighth too much? Then as it is today: into *@to. */
-static bool is_cheaper(const struct node_call *nc, struct call_cfg *to)
+static bool is_cheaper(const struct node_call *nc, struct stream_cfg *to)
 {
 	if (nc->ending || nc->hung || node_call_relays(nc) || !nc->cost)
 		return false;
@@ -175,7 +175,7 @@ static bool is_cheaper(const struct node_call *nc, struct call_cfg *to)
 }
 
 /* What @nc gives back, ppm of a CPU; negative: nobody does. */
-static int64_t give_back_load(struct node_call *nc, const struct call_cfg *to)
+static int64_t give_back_load(struct node_call *nc, const struct stream_cfg *to)
 {
 	struct transcoder *c = node_call_transcoder(nc);
 	int64_t was = node_load_of(node_call_settings(nc));
@@ -192,7 +192,7 @@ bool node_give_back(struct node *n, int64_t wanted)
 {
 	unsigned looks = n->ncalls < LOOKS ? n->ncalls : LOOKS, changes = 0;
 	int64_t given = 0;
-	struct call_cfg to;
+	struct stream_cfg to;
 
 	if (n->gave_nothing)
 		return false;
@@ -219,7 +219,7 @@ bool node_give_back(struct node *n, int64_t wanted)
 
 static void follow_cost(struct node_call *nc, unsigned mode)
 {
-	struct call_cfg to = *node_call_settings(nc);
+	struct stream_cfg to = *node_call_settings(nc);
 	const struct cr_cost *was = &node_call_settings(nc)->declared.cost;
 	struct cost_entry *cost;
 	struct cr_verdict v;
@@ -256,13 +256,13 @@ static void follow_cost(struct node_call *nc, unsigned mode)
 /* Nothing: a task that sleeps. */
 static const struct cr_cost sleeping = { .mean = 1, .p99 = 1 };
 
-/* The transcoder of @nc sleeps. What it was sent before, it does not get any
- * more: nobody has reckoned with that. Where a scheduler keeps it as it was,
+/* Let the transcoder of @nc sleep. From now on it gets no packets: they would
+ * cost CPU time that was given back. Where a scheduler keeps it as it was,
  * its share stays taken. */
-static void rest_call(struct node_call *nc)
+static void rest_transcoder(struct node_call *nc)
 {
 	struct transcoder *c = node_call_transcoder(nc);
-	struct call_cfg to = *node_call_settings(nc);
+	struct stream_cfg to = *node_call_settings(nc);
 	struct core_terms *t = &to.declared;
 	struct cr_verdict v;
 
@@ -289,8 +289,8 @@ void node_follow(struct node *n)
 			continue;
 		if (node_call_relays(nc)) {
 			if (nc->cost && stream_relays(nc->stream) &&
-			    !relay_needs_call(node_call_settings(nc)))
-				rest_call(nc);
+			    !relay_needs_transcoder(node_call_settings(nc)))
+				rest_transcoder(nc);
 			continue;
 		}
 		mode = pipeline_mode(node_call_transcoder(nc)->pipeline);
@@ -302,10 +302,9 @@ void node_follow(struct node *n)
 /* One of two. */
 struct recode {
 	struct node_call *nc;
-	struct call_cfg *to, was;
-	struct cost_entry *cost; /* NULL: it needs no codec */
-	struct transcoder
-		*fresh; /* the transcoder that it has not had; or NULL */
+	struct stream_cfg *to, was;
+	struct cost_entry *cost;    /* NULL: it needs no codec */
+	struct transcoder *fresh;   /* that it has not had; or NULL */
 	struct call_codecs *codecs; /* the transcoder's, then; NULL: one */
 	struct transcoder_types *types;
 	struct transcoder_aux aux;
@@ -362,8 +361,8 @@ static struct call_codecs what_comes(const struct recode *r)
 	return all;
 }
 
-/* Whom its speech is to go through, if that is needed. */
-static int make_recoded_call(struct recode *r, struct cr_err *e)
+/* Make the transcoder and what it needs of the change. */
+static int make_recoded_transcoder(struct recode *r, struct cr_err *e)
 {
 	const struct pipeline_side *out = &r->to->media.out;
 	struct call_codecs all;
@@ -375,7 +374,7 @@ static int make_recoded_call(struct recode *r, struct cr_err *e)
 		return cr_fail(e, -ENOMEM, "out of memory for codecs");
 	r->to->codecs = r->codecs;
 	if (!node_call_transcoder(r->nc))
-		err = node_call_make(r->nc, r->to, &r->fresh, e);
+		err = node_make_transcoder(r->nc, r->to, &r->fresh, e);
 	if (err)
 		return err;
 	all = what_comes(r);
@@ -404,7 +403,7 @@ static int make_relay(struct recode *r, struct cr_err *e)
 
 static int make_recode(struct recode *r, bool relays, struct cr_err *e)
 {
-	bool needed = node_stream_needs_call(r->to, relays);
+	bool needed = node_stream_needs_transcoder(r->to, relays);
 	struct node *n = r->nc->node;
 	int err = needed ? node_cost_of(n, r->to, &r->cost, e) : 0;
 
@@ -420,7 +419,7 @@ static int make_recode(struct recode *r, bool relays, struct cr_err *e)
 	/* a call that has no codec of it stays as it is */
 	if (!err && (needed || (node_call_transcoder(r->nc) &&
 				r->to->media.in.codec->decoder_open)))
-		err = make_recoded_call(r, e);
+		err = make_recoded_transcoder(r, e);
 	if (!err && relays)
 		err = make_relay(r, e);
 	return err;
@@ -462,7 +461,7 @@ static void take_back_recode(struct recode *r)
 	}
 	transcoder_types_free(r->types, r->fresh);
 	r->types = NULL;
-	node_call_unmake(n, r->fresh);
+	node_drop_transcoder(n, r->fresh);
 	r->fresh = NULL;
 }
 
@@ -509,7 +508,7 @@ static void take_recoded_codecs(struct recode *r)
 	nc->codecs = r->codecs;
 	nc->recoded = true;
 	if (r->fresh)
-		node_call_become(nc, c, r->to, r->cost);
+		node_set_transcoder(nc, c, r->to, r->cost);
 	else if (r->cost)
 		node_call_take(nc, r->to, r->cost);
 	else
@@ -559,7 +558,7 @@ static void free_recode(struct node_recode *r)
 }
 
 int node_recode_prepare(struct node_recode **out, struct node_call *const nc[2],
-			struct call_cfg to[2], bool relays, struct cr_err *e)
+			struct stream_cfg to[2], bool relays, struct cr_err *e)
 {
 	struct node_recode *r;
 	struct cost_entry *cost;
@@ -567,7 +566,7 @@ int node_recode_prepare(struct node_recode **out, struct node_call *const nc[2],
 
 	/* one that has to wait for costs has made nothing */
 	for (unsigned i = 0; i < 2 && !err; i++)
-		if (node_stream_needs_call(&to[i], relays))
+		if (node_stream_needs_transcoder(&to[i], relays))
 			err = node_cost_of(nc[0]->node, &to[i], &cost, e);
 	if (err)
 		return err;

@@ -207,16 +207,16 @@ static bool take_descriptors(struct node *n, unsigned some)
 	return false;
 }
 
-static int open_ports(struct node_endpoint *l, bool rtcp, struct cr_err *e)
+static int open_ports(struct node_endpoint *ep, bool rtcp, struct cr_err *e)
 {
 	unsigned some = rtcp ? 2 : 1;
 	int err;
 
-	if (!take_descriptors(l->node, some))
+	if (!take_descriptors(ep->node, some))
 		return descriptors_fail(e, -EMFILE, "a port for the call");
-	err = port_pair_open(l->interface->ports, rtcp, &l->ports, e);
+	err = port_pair_open(ep->interface->ports, rtcp, &ep->ports, e);
 	if (err)
-		atomic_fetch_sub_explicit(&l->node->endpoint_descriptors, some,
+		atomic_fetch_sub_explicit(&ep->node->endpoint_descriptors, some,
 					  memory_order_relaxed);
 	return err;
 }
@@ -232,45 +232,45 @@ void node_opened_all(struct node *n, unsigned kept)
 	(void)close(next);
 }
 
-static int open_node_ports(struct node_endpoint *l,
+static int open_node_ports(struct node_endpoint *ep,
 			   const struct learn_terms *terms,
 			   const struct endpoint_rtcp_cfg *rtcp,
 			   struct cr_err *e)
 {
 	struct endpoint_cfg cfg = {
-		.id = ++l->node->last_endpoint,
-		.receiver = receivers_least(l->node->receivers),
+		.id = ++ep->node->last_endpoint,
+		.receiver = receivers_least(ep->node->receivers),
 		.terms = *terms,
 	};
-	int err = open_ports(l, rtcp && rtcp->mode == ENDPOINT_RTCP_PORT, e);
+	int err = open_ports(ep, rtcp && rtcp->mode == ENDPOINT_RTCP_PORT, e);
 
 	if (err)
 		return err;
-	cfg.terms.may = l->node->cfg.send_to;
-	cfg.terms.local = interface_is_local(&l->interface->cfg);
-	cfg.fd = l->ports.rtp;
-	l->endpoint = endpoint_new(&cfg);
-	if (!l->endpoint)
+	cfg.terms.may = ep->node->cfg.send_to;
+	cfg.terms.local = interface_is_local(&ep->interface->cfg);
+	cfg.fd = ep->ports.rtp;
+	ep->endpoint = endpoint_new(&cfg);
+	if (!ep->endpoint)
 		return cr_fail(e, -ENOMEM, "out of memory for an endpoint");
 	if (rtcp && rtcp->mode != ENDPOINT_RTCP_OFF) {
 		struct endpoint_rtcp_cfg full = *rtcp;
 
-		full.fd = l->ports.rtcp;
-		full.interval = l->node->cfg.rtcp_interval
-					? l->node->cfg.rtcp_interval
+		full.fd = ep->ports.rtcp;
+		full.interval = ep->node->cfg.rtcp_interval
+					? ep->node->cfg.rtcp_interval
 					: RTCP_INTERVAL;
 		random_fill(full.random, sizeof(full.random));
-		err = endpoint_rtcp_open(l->endpoint, &full, clock_now(), e);
+		err = endpoint_rtcp_open(ep->endpoint, &full, clock_now(), e);
 	}
 	if (err)
 		return err;
 	/* The name comes first: packets may come before this returns. */
-	err = endpoints_add(&l->node->endpoints, l->endpoint);
+	err = endpoints_add(&ep->node->endpoints, ep->endpoint);
 	if (err)
 		return cr_fail(e, err, "out of memory for an endpoint");
-	err = receivers_add_endpoint(l->node->receivers, l->endpoint, e);
+	err = receivers_add_endpoint(ep->node->receivers, ep->endpoint, e);
 	if (err)
-		endpoints_del(&l->node->endpoints, l->endpoint);
+		endpoints_del(&ep->node->endpoints, ep->endpoint);
 	return err;
 }
 
@@ -281,27 +281,27 @@ static void free_endpoint_later(struct rcu_later *head)
 	node_endpoint_free(caa_container_of(head, struct node_endpoint, rcu));
 }
 
-int node_endpoint_open(struct node_endpoint *l, struct node *n,
+int node_endpoint_open(struct node_endpoint *ep, struct node *n,
 		       struct interface *i, const struct learn_terms *terms,
 		       const struct endpoint_rtcp_cfg *rtcp, struct cr_err *e)
 {
 	int err;
 
-	l->node = n;
-	l->interface = i;
-	l->ports = (struct port_pair){ .rtp = -1, .rtcp = -1 };
-	err = open_node_ports(l, terms, rtcp, e);
-	if (err && l->endpoint) /* its receiver may be at its timer */
-		rcu_defer(&l->rcu, free_endpoint_later);
+	ep->node = n;
+	ep->interface = i;
+	ep->ports = (struct port_pair){ .rtp = -1, .rtcp = -1 };
+	err = open_node_ports(ep, terms, rtcp, e);
+	if (err && ep->endpoint) /* its receiver may be at its timer */
+		rcu_defer(&ep->rcu, free_endpoint_later);
 	else if (err)
-		node_endpoint_free(l);
+		node_endpoint_free(ep);
 	return err;
 }
 
-void node_endpoint_leave(struct node_endpoint *l)
+void node_endpoint_leave(struct node_endpoint *ep)
 {
-	receivers_del_endpoint(l->node->receivers, l->endpoint);
-	endpoints_del(&l->node->endpoints, l->endpoint);
+	receivers_del_endpoint(ep->node->receivers, ep->endpoint);
+	endpoints_del(&ep->node->endpoints, ep->endpoint);
 }
 
 static unsigned long long counter_value(const atomic_ullong *counter)
@@ -310,63 +310,63 @@ static unsigned long long counter_value(const atomic_ullong *counter)
 }
 
 /* What no call has counted, for the node's sums. */
-static void keep_counts(struct node_endpoint *l)
+static void keep_counts(struct node_endpoint *ep)
 {
-	struct endpoint *endpoint = l->endpoint;
+	struct endpoint *endpoint = ep->endpoint;
 
 	if (!endpoint_stream(endpoint)) /* else that has counted the rest */
 		rx_count_rest(endpoint);
 	rx_count_rtcp_rest(endpoint);
-	atomic_fetch_add_explicit(&l->node->endpoint_drops,
+	atomic_fetch_add_explicit(&ep->node->endpoint_drops,
 				  counter_value(&endpoint->port_drops),
 				  memory_order_relaxed);
-	atomic_fetch_add_explicit(&l->node->endpoint_unread,
+	atomic_fetch_add_explicit(&ep->node->endpoint_unread,
 				  counter_value(&endpoint->unread),
 				  memory_order_relaxed);
 }
 
-void node_endpoint_free(struct node_endpoint *l)
+void node_endpoint_free(struct node_endpoint *ep)
 {
 	unsigned had;
 
-	if (!l)
+	if (!ep)
 		return;
-	if (l->endpoint) {
-		endpoint_rtcp_bye(l->endpoint, clock_now());
-		keep_counts(l);
+	if (ep->endpoint) {
+		endpoint_rtcp_bye(ep->endpoint, clock_now());
+		keep_counts(ep);
 	}
-	had = (l->ports.rtp >= 0 ? 1u : 0u) + (l->ports.rtcp >= 0 ? 1u : 0u);
-	port_pair_close(l->interface->ports, &l->ports);
-	atomic_fetch_sub_explicit(&l->node->endpoint_descriptors, had,
+	had = (ep->ports.rtp >= 0 ? 1u : 0u) + (ep->ports.rtcp >= 0 ? 1u : 0u);
+	port_pair_close(ep->interface->ports, &ep->ports);
+	atomic_fetch_sub_explicit(&ep->node->endpoint_descriptors, had,
 				  memory_order_relaxed);
-	endpoint_free(l->endpoint);
-	free(l);
+	endpoint_free(ep->endpoint);
+	free(ep);
 }
 
-void node_endpoint_free_later(struct node_endpoint *l)
+void node_endpoint_free_later(struct node_endpoint *ep)
 {
-	rcu_defer(&l->rcu, free_endpoint_later);
+	rcu_defer(&ep->rcu, free_endpoint_later);
 }
 
-void node_endpoint_discard(struct node_endpoint *l)
+void node_endpoint_discard(struct node_endpoint *ep)
 {
-	node_endpoint_leave(l);
-	node_endpoint_free_later(l);
+	node_endpoint_leave(ep);
+	node_endpoint_free_later(ep);
 }
 
-bool node_endpoint_is_at(const struct node_endpoint *l,
+bool node_endpoint_is_at(const struct node_endpoint *ep,
 			 const struct sockaddr_storage *a)
 {
-	unsigned past = l->ports.rtcp >= 0;
+	unsigned past = ep->ports.rtcp >= 0;
 
-	return interface_is_at(&l->interface->cfg, l->node->cfg.here, a,
-			       l->ports.port, 1 + past);
+	return interface_is_at(&ep->interface->cfg, ep->node->cfg.here, a,
+			       ep->ports.port, 1 + past);
 }
 
-void node_endpoint_address(const struct node_endpoint *l, char *buf,
+void node_endpoint_address(const struct node_endpoint *ep, char *buf,
 			   size_t size)
 {
-	const struct interface_cfg *i = &l->interface->cfg;
+	const struct interface_cfg *i = &ep->interface->cfg;
 
-	interface_text(&i->local, &i->advertised, l->ports.port, buf, size);
+	interface_text(&i->local, &i->advertised, ep->ports.port, buf, size);
 }

@@ -30,11 +30,12 @@ struct node_top_sample {
 	unsigned long long in, lost, missing, late, done, delay, busy;
 };
 
-/** A stream as the control thread sees it. */
+/** A stream as the control thread sees it (docs/architecture.md shows which
+ * struct holds which). */
 struct node_call {
 	uint32_t id;
 	struct stream *stream; /**< owned */
-	/** NULL: it costs nothing: a relay, whose transcoder may sleep. */
+	/** NULL: a relay whose transcoder sleeps, or that has none. */
 	struct cost_entry *cost;
 	struct call_codecs *codecs; /**< of its transcoder, owned; or NULL */
 	void *owner;	   /**< the session; the user's               */
@@ -62,8 +63,8 @@ struct node_call {
 	struct node_call *next_gone; /**< under the node's gone_lock   */
 };
 
-/** What it is to be, or is. */
-static inline const struct call_cfg *node_call_settings(
+/** Its settings. */
+static inline const struct stream_cfg *node_call_settings(
 	const struct node_call *nc)
 {
 	return &nc->stream->cfg;
@@ -82,7 +83,7 @@ static inline struct transcoder *node_call_transcoder(
 	return stream_transcoder(nc->stream);
 }
 
-/** What it has counted, into @out. */
+/** Copy its counters into @out. */
 void node_call_counts(const struct node_call *nc, struct node_call_counts *out);
 
 /** Does an endpoint still feed it? */
@@ -93,7 +94,7 @@ static inline bool node_call_is_fed(const struct node_call *nc)
 	return in_endpoint && endpoint_stream(in_endpoint) == nc->stream;
 }
 
-/** What the node does with tasks of one kind: calls, or what a client of the
+/** The operations on tasks of one kind: calls, or what a client of the
  * node runs beside them. live_task.kind of each; constant. */
 struct node_task_kind {
 	const char *name; /**< of one, in the log */
@@ -109,8 +110,8 @@ struct node_task_kind {
 	void (*returned)(void *arg, struct live_task *t);
 	/** Its worker does not come back from it. */
 	void (*hung)(void *arg, struct live_task *t);
-	/** The call that it is; NULL: what it makes is not sent. */
-	struct transcoder *(*call)(struct live_task *t);
+	/** The transcoder of the task; NULL: nothing that it makes is sent. */
+	struct transcoder *(*transcoder)(struct live_task *t);
 };
 
 extern const struct node_task_kind node_call_kind;
@@ -121,7 +122,7 @@ static inline const struct node_task_kind *node_kind_of(
 	return t->kind;
 }
 
-/** What a thread at a worker's place works with. */
+/** The state of a worker's thread. */
 struct node_context {
 	struct recovery_context slot; /**< first */
 	struct transcode_worker turn;
@@ -236,7 +237,7 @@ static inline unsigned node_rings(const struct node *n)
 
 /** Make them: contexts for all places. 0, or -errno with @e. */
 int node_open_recovery(struct node *n, struct cr_err *e);
-/** What the thread at the place of @worker works with. */
+/** The state of the thread at the place of @worker. */
 static inline struct node_context *node_context_at(const struct node *n,
 						   unsigned worker)
 {
@@ -261,10 +262,10 @@ void node_watch_info(const struct node *n, struct node_watch_info *out);
 
 /** The book's entry for @cfg into *@out, for the moment; of the dearest of its
  * codecs. -EAGAIN with @e: a part of it is not known; -ENOMEM with @e. */
-int node_cost_of(struct node *n, const struct call_cfg *cfg,
+int node_cost_of(struct node *n, const struct stream_cfg *cfg,
 		 struct cost_entry **out, struct cr_err *e);
 /** Have measured what @cfg needs and the book lacks; nobody waits. */
-void node_cost_ask(struct node *n, const struct call_cfg *cfg);
+void node_cost_ask(struct node *n, const struct stream_cfg *cfg);
 
 /* --- ports --- */
 
@@ -274,7 +275,7 @@ int node_open_interfaces(struct node *n, struct cr_err *e);
 /* --- admission --- */
 
 /** What the call @cfg, settled, is of a CPU on average, ppm. */
-int64_t node_load_of(const struct call_cfg *cfg);
+int64_t node_load_of(const struct stream_cfg *cfg);
 /** The policy looks at what calls promise, this at what they measure: is there
  * room for @need ppm more? 0, or -ENOSPC with @v. */
 int node_admit_measured(struct node *n, int64_t need, struct cr_verdict *v);
@@ -283,7 +284,7 @@ int node_refuse(struct node *n, int err, const struct cr_verdict *v,
 		struct cr_err *e);
 
 /** Let the books follow what packets have brought about: modes that CMRs have
- * set, relays that have taken over from calls (node_change.c). */
+ * set, relays that have taken over from transcoders (node_change.c). */
 void node_follow(struct node *n);
 
 /** The living call that @nc is paired with, or NULL. */
@@ -304,11 +305,12 @@ void node_rtcp_report(struct endpoint *in_endpoint,
 /** The same of @nc. */
 void node_call_rtcp(const struct node_call *nc, bool last,
 		    struct node_rtcp_info *out);
-/** What the streams of a conversation are to be, from end 0 to 1, and back. Not
- * to be moved. */
+/** The two streams of a conversation, as settled: from end 0 to 1, and back.
+ * Not to be moved. */
 struct conversation_streams {
-	struct call_cfg stream[2];
-	/** What the ends may send, where stream[].codecs may lead. */
+	struct stream_cfg stream[2];
+	/** The codecs that each end may send; stream[].codecs may point here.
+	 */
 	struct call_codecs codecs[2];
 	bool relays;
 };
@@ -319,7 +321,7 @@ int conversation_check(struct conversation_streams *out,
 int conversation_begin(struct node *n, struct conversation_streams *s,
 		       const struct call_spec *r, struct conversation **out,
 		       struct cr_err *e);
-/** The endpoints of @of that its stream @nc hears at, and is sent from. */
+/** The endpoints of @of where packets of its stream @nc come in, and leave. */
 void conversation_rtcp(const struct conversation *of,
 		       const struct node_call *nc,
 		       struct endpoint *endpoint[2]);
@@ -332,20 +334,20 @@ int node_refuse_full(struct node *n, unsigned more, struct cr_err *e);
 int node_refuse_short(const struct node *n, struct cr_err *e);
 /** Start a stream of @of, whose endpoints @cfg has, if there is room
  * (node_refuse_full()): as node_call_start(). */
-int node_stream_start(struct node *n, struct call_cfg *cfg,
+int node_stream_start(struct node *n, struct stream_cfg *cfg,
 		      struct conversation *of, struct node_call **out,
 		      struct cr_err *e);
 /** Start a relay of @of, whose endpoints @cfg has, if there is room
  * (node_refuse_full()). 0; -ENOMEM with @e. */
-int node_relay_start(struct node *n, struct call_cfg *cfg,
+int node_relay_start(struct node *n, struct stream_cfg *cfg,
 		     struct conversation *of, struct node_call **out,
 		     struct cr_err *e);
 /** Does @stream, if it @relays, need codecs all the same, for some of what
  * comes? */
-static inline bool node_stream_needs_call(const struct call_cfg *stream,
-					  bool relays)
+static inline bool node_stream_needs_transcoder(const struct stream_cfg *stream,
+						bool relays)
 {
-	return !relays || relay_needs_call(stream);
+	return !relays || relay_needs_transcoder(stream);
 }
 struct node_recode;
 /** Make all that the streams of a conversation need to go on as @to says, which
@@ -353,27 +355,27 @@ struct node_recode;
  * or neither. @to stays until node_recode_commit() lets them, or
  * node_recode_cancel(). As conversation_prepare(). */
 int node_recode_prepare(struct node_recode **out, struct node_call *const nc[2],
-			struct call_cfg to[2], bool relays, struct cr_err *e);
+			struct stream_cfg to[2], bool relays, struct cr_err *e);
 void node_recode_commit(struct node_recode *r);
 void node_recode_cancel(struct node_recode *r);
 /** A transcoder for @nc, which is a relay and has none, by @cfg, settled:
  * numbers are chosen. The engine does not know it yet. 0; -EINVAL, -ENOMEM with
  * @e. */
-int node_call_make(struct node_call *nc, struct call_cfg *cfg,
-		   struct transcoder **out, struct cr_err *e);
+int node_make_transcoder(struct node_call *nc, struct stream_cfg *cfg,
+			 struct transcoder **out, struct cr_err *e);
 /** The engine knows @c, made by @cfg: @nc has it from now on, at @cost. */
-void node_call_become(struct node_call *nc, struct transcoder *c,
-		      const struct call_cfg *cfg, struct cost_entry *cost);
+void node_set_transcoder(struct node_call *nc, struct transcoder *c,
+			 const struct stream_cfg *cfg, struct cost_entry *cost);
 /** The engine knows @c, and nobody else: let both go. */
-void node_call_unmake(struct node *n, struct transcoder *c);
+void node_drop_transcoder(struct node *n, struct transcoder *c);
 /** Mode requests that one receives are the other one's to obey. */
 void node_join_pair(struct node_call *a, struct node_call *b);
 /** A copy of @from, NULL of NULL; or NULL for want of memory. */
 struct call_codecs *node_codecs_copy(const struct call_codecs *from);
-/** The endpoint of @of that its stream @nc hears at. */
+/** The endpoint of @of where packets of its stream @nc come in. */
 const struct node_endpoint *conversation_in_endpoint(
 	const struct conversation *of, const struct node_call *nc);
-/** The endpoint that @nc hears at; NULL: the shared port. */
+/** The endpoint where packets of @nc come in; NULL: the shared port. */
 static inline const struct node_endpoint *node_call_in_endpoint(
 	const struct node_call *nc)
 {

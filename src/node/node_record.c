@@ -39,23 +39,23 @@ static void fill_heard(const struct node_call *nc, struct record_stream *out)
 	struct record_heard *to = &out->heard_is;
 	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
 	unsigned long long count[LEARN_NCOUNTERS];
-	const struct endpoint *l;
+	const struct endpoint *ep;
 
 	to->ssrc = seen->started ? node_call_settings(nc)->ssrc_in : 0;
 	to->lost = rtp_source_lost(seen);
 	to->expected = seen->received + to->lost;
 	to->jitter = c ? arrivals_jitter(&c->arrivals) : 0;
 	if (in_endpoint) {
-		l = in_endpoint->endpoint;
-		learn_counts(&l->learn, count);
+		ep = in_endpoint->endpoint;
+		learn_counts(&ep->learn, count);
 		to->ssrc_changes = count[LEARN_COUNTER_ssrc_changes];
 		to->address_changes = count[LEARN_COUNTER_address_changes];
 		if (!node_call_is_fed(nc)) {
 			/* it goes on: its receiver has the rest */
-			(void)destination_read(&l->to, &at);
-		} else if (l->learn.known) {
-			to->ssrc = l->learn.ssrc;
-			at = l->learn.at;
+			(void)destination_read(&ep->to, &at);
+		} else if (ep->learn.known) {
+			to->ssrc = ep->learn.ssrc;
+			at = ep->learn.at;
 		}
 	} else if (c && c->source_known) {
 		at = c->source;

@@ -409,7 +409,7 @@ static struct node_side_info side_info(const struct pipeline_side *s)
 	};
 }
 
-static struct node_admitted admitted_of(const struct call_cfg *cfg)
+static struct node_admitted admitted_of(const struct stream_cfg *cfg)
 {
 	struct cr_task t = { 0 };
 	cr_ns demand;
@@ -436,7 +436,7 @@ static cr_ns max_age(const struct node_call *nc)
 static void fill_settings(const struct node_call *nc,
 			  struct node_call_info *out)
 {
-	const struct call_cfg cfg = node_call_cfg(nc);
+	const struct stream_cfg cfg = node_call_cfg(nc);
 	const struct node_endpoint *in_endpoint = node_call_in_endpoint(nc);
 
 	*out = (struct node_call_info){
@@ -495,7 +495,7 @@ void node_call_info(struct node_call *nc, struct node_call_info *out)
 
 void node_call_place(struct node_call *nc, struct node_call_place *out)
 {
-	const struct call_cfg *cfg = node_call_settings(nc);
+	const struct stream_cfg *cfg = node_call_settings(nc);
 
 	*out = (struct node_call_place){
 		.id = cfg->id,

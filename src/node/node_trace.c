@@ -18,7 +18,7 @@ static void set_call_text(char *to, size_t size, const char *text)
 void node_trace_call(const struct node_call *nc)
 {
 	struct node *n = nc->node;
-	const struct call_cfg *cfg = node_call_settings(nc);
+	const struct stream_cfg *cfg = node_call_settings(nc);
 	const struct pipeline_side *in = &cfg->media.in, *out = &cfg->media.out;
 	union cr_trace_record r = {
 		.call = {

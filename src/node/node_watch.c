@@ -109,7 +109,7 @@ static void rescue_packets(void *arg, struct recovery_context *stuck,
 	const struct node_task_kind *kind = node_kind_of(task);
 
 	transcode_rescue(&node_context_of(stuck)->turn,
-			 kind->call ? kind->call(task) : NULL,
+			 kind->transcoder ? kind->transcoder(task) : NULL,
 			 trace_ring(n->trace, node_ring_control(n)));
 }
 

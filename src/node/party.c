@@ -400,7 +400,7 @@ int circle_check_party(const struct party *p, const struct party *other,
 		       names->address, party_id(other));
 }
 
-int circle_check_call(struct node *n, const struct call_cfg *cfg,
+int circle_check_call(struct node *n, const struct stream_cfg *cfg,
 		      const struct node_endpoint *in_endpoint, struct cr_err *e)
 {
 	const struct passing first = { .node = n,
@@ -491,18 +491,18 @@ int party_check_change(struct endpoint_spec *out, const struct party *p,
 void party_change(struct party *p, const struct endpoint_spec *to,
 		  const struct endpoint_spec *next)
 {
-	struct endpoint *l = p->port.endpoint;
-	struct learn_terms terms = l->cfg.terms;
+	struct endpoint *ep = p->port.endpoint;
+	struct learn_terms terms = ep->cfg.terms;
 
 	if (next->hold != p->spec.hold)
-		endpoint_hold(l, next->hold);
+		endpoint_hold(ep, next->hold);
 	p->spec = *next;
 	if (endpoint_spec_hears(to)) {
 		terms.mode = (enum learn_mode)next->learn;
 		terms.signalled = next->address;
-		endpoint_again(l, &terms);
+		endpoint_again(ep, &terms);
 	}
-	endpoint_rtcp_set_destination(l, &next->rtcp_address);
+	endpoint_rtcp_set_destination(ep, &next->rtcp_address);
 }
 
 /* --- the end --- */
@@ -598,12 +598,12 @@ void party_discard(struct party *p)
 
 void party_endpoint_info(const struct party *p, struct node_endpoint_info *out)
 {
-	const struct endpoint *l = p->port.endpoint;
+	const struct endpoint *ep = p->port.endpoint;
 	unsigned long long count[LEARN_NCOUNTERS];
 
-	learn_counts(&l->learn, count);
+	learn_counts(&ep->learn, count);
 	*out = (struct node_endpoint_info){
-		.id = l->cfg.id,
+		.id = ep->cfg.id,
 		.interface = p->port.interface->cfg.name,
 		.packets = count[LEARN_COUNTER_accepted],
 		.wrong_source = count[LEARN_COUNTER_foreign_address],
@@ -620,8 +620,8 @@ void party_endpoint_info(const struct party *p, struct node_endpoint_info *out)
 		.in_ptime = p->spec.in_ptime,
 	};
 	node_endpoint_address(&p->port, out->address, sizeof(out->address));
-	(void)destination_read(&l->to, &out->to);
-	(void)payload_unknown_text(&l->unknown, out->unknown,
+	(void)destination_read(&ep->to, &out->to);
+	(void)payload_unknown_text(&ep->unknown, out->unknown,
 				   sizeof(out->unknown));
 	node_rtcp_report(p->port.endpoint, p->port.endpoint, false, &out->rtcp);
 }

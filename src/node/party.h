@@ -24,7 +24,7 @@
 /** Does @r say how a codec is used? */
 bool party_says_use(const struct codec_use *r);
 
-struct call_cfg;
+struct stream_cfg;
 struct conversation;
 struct node;
 
@@ -63,7 +63,7 @@ int circle_check_party(const struct party *p, const struct party *other,
 		       const struct end_names *names, struct cr_err *e);
 /** Do packets of the call @cfg come back to where it is heard: at @in_endpoint,
  * or (NULL) at the shared port? 0, or -EINVAL with @e. */
-int circle_check_call(struct node *n, const struct call_cfg *cfg,
+int circle_check_call(struct node *n, const struct stream_cfg *cfg,
 		      const struct node_endpoint *in_endpoint,
 		      struct cr_err *e);
 

@@ -16,7 +16,7 @@ static json_t *start_call(struct service *sv, const struct service_request *a,
 			  struct node_cost_wait *lacks, struct rpc_error *err)
 {
 	const struct call_spec *spec = &a->spec.start;
-	struct call_cfg cfg;
+	struct stream_cfg cfg;
 	struct node_call *nc;
 	int ret;
 
@@ -90,7 +90,7 @@ static struct node_call *call_named(struct service *sv, const json_t *params,
 static json_t *change_call(struct service *sv, const struct service_request *a,
 			   struct node_cost_wait *lacks, struct rpc_error *err)
 {
-	struct call_cfg to;
+	struct stream_cfg to;
 	struct change_spec ask;
 	struct node_call *nc;
 	int ret;

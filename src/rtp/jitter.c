@@ -115,7 +115,7 @@ struct jitter_slot {
 	bool aux; /**< no speech: its @ts is in no order                  */
 };
 
-/** Zero, then jitter_slots_init(). */
+/** Zero, then `slots` and `stride`. */
 struct jitter_slots {
 	unsigned slots;	 /**< a power of two, 2..64                       */
 	unsigned stride; /**< bytes of a payload's place                  */

@@ -585,7 +585,7 @@ static int user_shutdown(struct transport *t, uint32_t assoc)
 static size_t user_message_max(const struct transport *t)
 {
 	(void)t;
-	return TRANSPORT_MESSAGE_MAX; /* set_options() got such a buffer */
+	return TRANSPORT_MESSAGE_MAX; /* user_set_options() got such a buffer */
 }
 
 static void user_local(const struct transport *t, struct transport_addr *addr)

@@ -128,7 +128,7 @@ static int open_lock(struct lock *l, const char *path, struct cr_err *e)
 	return take_lock(l, path, e);
 }
 
-/* Nobody else starts at @path until unlock(). */
+/* Nobody else starts at @path until its descriptor is closed. */
 static int lock(struct lock *l, const char *path, struct cr_err *e)
 {
 	int rc;
@@ -439,7 +439,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 
 /*
  * A connection on @fd, which it takes over; says UP with the name @peer.
- * Between unix_enter() and unix_leave(). Returns 0 or -ENOMEM.
+ * Between transport_enter() and unix_leave(). Returns 0 or -ENOMEM.
  */
 static int unix_conn_open(struct unix_socket *u, int fd, const char *peer)
 {

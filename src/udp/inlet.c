@@ -38,7 +38,7 @@ struct sockets_place {
 static struct sockets_place *socket_place_at(const struct sockets *s,
 					     uint32_t index)
 {
-	/* acquire, pairs with take_fresh_place() */
+	/* acquire, pairs with take_socket_place() */
 	struct sockets_place *chunk = atomic_load_explicit(
 		&s->chunk[index / SOCKETS_CHUNK], memory_order_acquire);
 

@@ -190,7 +190,7 @@ int fixture_know(struct node_fixture *r, struct node_cost_wait *lacks,
 	return m.err;
 }
 
-int fixture_measure(struct node_fixture *r, const struct call_cfg *cfg,
+int fixture_measure(struct node_fixture *r, const struct stream_cfg *cfg,
 		    struct cr_err *e)
 {
 	struct node_cost_wait w;
@@ -207,7 +207,7 @@ int fixture_try(struct node_fixture *r, const char *json, struct node_call **nc,
 		struct cr_err *e)
 {
 	struct call_spec spec;
-	struct call_cfg cfg;
+	struct stream_cfg cfg;
 	json_t *params = json_text(json), *out;
 	char to[64];
 	int err;

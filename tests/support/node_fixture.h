@@ -62,7 +62,7 @@ unsigned long long fixture_figure(const struct node_fixture *r,
 int fixture_know(struct node_fixture *r, struct node_cost_wait *lacks,
 		 struct cr_err *e);
 /** Wait until it is known what a call with @cfg costs. 0, or -errno with @e. */
-int fixture_measure(struct node_fixture *r, const struct call_cfg *cfg,
+int fixture_measure(struct node_fixture *r, const struct stream_cfg *cfg,
 		    struct cr_err *e);
 
 /** Start a call from call.start's JSON (single quotes stand for double ones),

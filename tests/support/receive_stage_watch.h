@@ -122,7 +122,7 @@ static inline unsigned flow_payload(const struct receive_stage_watch *w,
 	return bytes;
 }
 
-static inline enum cr_frame_what flow_what(enum flow_kind kind)
+static inline enum frame_ring_what flow_what(enum flow_kind kind)
 {
 	return kind == FLOW_EVENT   ? FRAME_RING_EVENT
 	       : kind == FLOW_NOISE ? FRAME_RING_NOISE

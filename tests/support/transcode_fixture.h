@@ -35,9 +35,9 @@ static inline struct pipeline_side side(const char *codec)
 }
 
 /** PCMU to PCMA, for a test to change before new_call(). */
-static inline struct call_cfg plain_call(void)
+static inline struct stream_cfg plain_call(void)
 {
-	return (struct call_cfg){
+	return (struct stream_cfg){
 		.id = 1,
 		.media = { .in = side("pcmu"), .out = side("pcma") },
 		.release = { .kind = RELEASE_SPORADIC,
@@ -49,7 +49,7 @@ static inline struct call_cfg plain_call(void)
 }
 
 /* The transcoder of a stream of its own. */
-static inline struct transcoder *new_call(struct call_cfg cfg)
+static inline struct transcoder *new_call(struct stream_cfg cfg)
 {
 	struct cr_err e = { "" };
 	struct transcoder *c;
@@ -76,7 +76,7 @@ struct transcode_fixture {
 static const uint8_t payload[FRAMES * FRAME];
 
 static inline void fixture_open_with(struct transcode_fixture *g,
-				     struct call_cfg cfg)
+				     struct stream_cfg cfg)
 {
 	g->w = calloc(1, sizeof(*g->w));
 	g->c = new_call(cfg);

@@ -223,7 +223,7 @@ static int find_stream(struct planned_stream *s, const char *from,
 {
 	json_t *out = side_json(to), *params = NULL;
 	struct call_spec spec;
-	struct call_cfg cfg;
+	struct stream_cfg cfg;
 	int err = -ENOMEM;
 
 	if (out &&
@@ -405,7 +405,7 @@ static int start_plan_call(struct probe *b, unsigned i, const char *sink,
 {
 	struct node_call_place place;
 	struct call_spec spec;
-	struct call_cfg cfg;
+	struct stream_cfg cfg;
 	json_t *params =
 		json_pack("{s:{s:s}, s:{s:s, s:f, s:s}}", "in", "codec", "pcmu",
 			  "out", "codec", "spin", "spin_us",

@@ -23,7 +23,7 @@ static void check_side(const struct pipeline_side *s)
 	CR_ASSERT(s->cfg.samples <= CR_FRAME_SAMPLES_MAX);
 }
 
-static void check_terms(const struct call_cfg *cfg)
+static void check_terms(const struct stream_cfg *cfg)
 {
 	CR_ASSERT(cfg->terms.cls <= CR_BE && cfg->terms.weight);
 	CR_ASSERT(cfg->terms.nice >= -20 && cfg->terms.nice <= 19);
@@ -31,7 +31,7 @@ static void check_terms(const struct call_cfg *cfg)
 	CR_ASSERT(cfg->media.out.cfg.mode < cfg->media.out.codec->nmodes);
 }
 
-static void try_change(struct call_cfg *cfg, const json_t *params)
+static void try_change(struct stream_cfg *cfg, const json_t *params)
 {
 	struct change_spec r;
 	struct cr_err e = { "" };
@@ -49,7 +49,7 @@ static void try_call(const json_t *params)
 {
 	const json_t *change = json_array_get(params, 1);
 	struct call_spec r;
-	struct call_cfg cfg;
+	struct stream_cfg cfg;
 	struct cr_err e = { "" };
 
 	if (json_is_array(params))

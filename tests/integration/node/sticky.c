@@ -46,9 +46,9 @@ const struct cr_codec *sticky_codec(void)
 	return &sticky;
 }
 
-static struct call_cfg sticky_cfg(struct call_spec *spec)
+static struct stream_cfg sticky_cfg(struct call_spec *spec)
 {
-	struct call_cfg cfg;
+	struct stream_cfg cfg;
 	struct cr_err e = { "" };
 
 	*spec = (struct call_spec)CALL_SPEC_UNSAID;
@@ -67,7 +67,7 @@ static struct call_cfg sticky_cfg(struct call_spec *spec)
 struct node_call *sticky_call(struct node_fixture *r)
 {
 	struct call_spec spec;
-	struct call_cfg cfg = sticky_cfg(&spec);
+	struct stream_cfg cfg = sticky_cfg(&spec);
 	struct node_call *nc = NULL;
 	struct cr_err e = { "" };
 
@@ -86,7 +86,7 @@ static bool is_inside(void *arg)
 void sticky_measure(struct node_fixture *r, struct node_cost_wait *w)
 {
 	struct call_spec spec;
-	struct call_cfg cfg = sticky_cfg(&spec);
+	struct stream_cfg cfg = sticky_cfg(&spec);
 	struct cr_err e = { "" };
 
 	node_cost_need(w, &cfg, 1);

@@ -299,7 +299,7 @@ static void a_declared_cost_holds_in_every_mode(void **state)
  * with the mode of then. */
 static void a_request_during_a_change_is_not_undone(void **state)
 {
-	struct call_cfg to;
+	struct stream_cfg to;
 	struct cr_err e = { "" };
 	struct talk t;
 	struct node_fixture r;

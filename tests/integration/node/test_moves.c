@@ -281,7 +281,7 @@ static cr_ns longest_frame(const struct stage *s)
  * two do, whatever a frame costs here. */
 static int demand(struct stage *s, unsigned i, struct cr_err *e)
 {
-	struct call_cfg to = s->behind[i]->stream->cfg;
+	struct stream_cfg to = s->behind[i]->stream->cfg;
 	cr_ns cost = cr_task_demand(
 		&node_call_transcoder(s->behind[i])->lt.core.task);
 

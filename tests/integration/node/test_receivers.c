@@ -59,7 +59,7 @@ static unsigned long long figure(struct node_fixture *r, unsigned receiver,
 	return n;
 }
 
-static const struct call_cfg *settings(unsigned i)
+static const struct stream_cfg *settings(unsigned i)
 {
 	return node_call_settings(load.call[i]);
 }
@@ -295,7 +295,7 @@ static void terms_change_under_load(void **state)
 	traffic_begin(&t, &r, 30);
 	for (unsigned round = 0; round < 60; round++) {
 		struct node_call *nc = t.call[round % 30];
-		struct call_cfg to = node_call_cfg(nc);
+		struct stream_cfg to = node_call_cfg(nc);
 
 		to.terms.deadline = (10 + round % 7) * CR_MS;
 		if (node_call_change(nc, &to, false, &e))

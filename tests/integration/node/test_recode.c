@@ -263,7 +263,7 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 	struct fixture_sender a, b;
 	struct conversation *c;
 	struct line at_b = { 0 }, at_a = { 0 };
-	struct call_cfg before[2], after[2];
+	struct stream_cfg before[2], after[2];
 	struct codec_use how;
 	struct cr_err e = { "" };
 	struct node_fixture r;

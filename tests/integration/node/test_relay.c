@@ -118,7 +118,7 @@ static void its_terms_do_not_change(void **state)
 	const struct fixture_options o = { .workers = 1 };
 	struct conversation *c;
 	struct node_call *nc;
-	struct call_cfg to;
+	struct stream_cfg to;
 	struct cr_err e = { "" };
 	struct node_fixture r;
 

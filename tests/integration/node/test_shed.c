@@ -242,7 +242,7 @@ static void assert_content(const struct packet *p, unsigned i, unsigned k)
  * were. */
 static unsigned assert_heard(const struct crowd *c, unsigned i)
 {
-	const struct call_cfg *cfg = node_call_settings(c->call[i]);
+	const struct stream_cfg *cfg = node_call_settings(c->call[i]);
 	const struct fates *f = &c->fates[i];
 	unsigned n = 0, missing = 0, gap = 0;
 	bool rested = false;

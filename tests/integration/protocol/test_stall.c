@@ -327,8 +327,8 @@ static void hold_measuring(struct scratch *d)
 	struct pipeline_side side = {
 		.codec = &slow, .cfg = { .sample_rate = 8000, .samples = 160 }
 	};
-	struct call_cfg cfg = { .media = { .in = side, .out = side },
-				.release.period = 20 * CR_MS };
+	struct stream_cfg cfg = { .media = { .in = side, .out = side },
+				  .release.period = 20 * CR_MS };
 
 	slow = *cr_codec_find("pcma");
 	slow.encode = encode_when_let;

@@ -41,7 +41,7 @@ static unsigned below(unsigned n)
 
 struct line {
 	struct transcode_fixture g;
-	struct call_cfg cfg;
+	struct stream_cfg cfg;
 	struct receive_stage *f; /* NULL: as at the shared port */
 	int peer;
 	cr_ns now, packet;     /* of the output */
@@ -269,7 +269,7 @@ static void wait_until(struct line *l, cr_ns until)
 
 /* --- what is said --- */
 
-static void put(struct line *l, enum cr_frame_what what, bool restart)
+static void put(struct line *l, enum frame_ring_what what, bool restart)
 {
 	const struct pipeline_side *side =
 		pipeline_input_side(l->g.c->pipeline, 0);
@@ -587,7 +587,7 @@ static void make_event(struct line *l)
 /* Nothing of it needs to make sense. */
 static void harm(struct line *l, unsigned flood)
 {
-	enum cr_frame_what what = FRAME_RING_SPEECH;
+	enum frame_ring_what what = FRAME_RING_SPEECH;
 	unsigned length = any_length(&l->cfg.media.in);
 	unsigned most = (unsigned)l->g.c->slot_bytes;
 

@@ -64,7 +64,7 @@ static void check(const struct campaign_flow *f)
 	const struct release_cfg simulated = declared_release(f);
 	struct release_cfg live;
 	struct call_spec r;
-	struct call_cfg cfg;
+	struct stream_cfg cfg;
 	struct cr_err e = { "" };
 	json_t *params = session_call_params(&s, f, 0, "127.0.0.1:40100");
 

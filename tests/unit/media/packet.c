@@ -14,7 +14,7 @@
 
 static struct transcoder *call_at(struct endpoint *in_endpoint)
 {
-	struct call_cfg cfg = plain_call();
+	struct stream_cfg cfg = plain_call();
 
 	cfg.release.period = cfg.terms.deadline = 20 * CR_MS;
 	cfg.in_endpoint = in_endpoint;

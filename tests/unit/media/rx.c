@@ -107,7 +107,7 @@ struct rx_fixture {
 /* Without an endpoint it is heard at the shared port. */
 static struct transcoder *call_at(unsigned number, struct endpoint *in_endpoint)
 {
-	struct call_cfg cfg = plain_call();
+	struct stream_cfg cfg = plain_call();
 
 	cfg.id = cfg.ssrc_in = number + 1;
 	cfg.media.out = side("pcmu");

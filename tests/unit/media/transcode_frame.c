@@ -12,7 +12,7 @@
 static void a_digit_ends_without_its_ticks(void **state)
 {
 	static const uint8_t begins[TELEPHONE_EVENT_BYTES] = { 5, 10, 0, 160 };
-	struct call_cfg cfg = plain_call();
+	struct stream_cfg cfg = plain_call();
 	struct transcode_fixture g;
 
 	cfg.receive_stage.events =
@@ -84,7 +84,7 @@ static void some_frames_must_be_kept(void **state)
 	fixture_open(&g);
 	for (unsigned i = 0; i < 2 * sizeof(must_keep) / sizeof(must_keep[0]);
 	     i++) {
-		f.meta.what = (enum cr_frame_what)(i / 2);
+		f.meta.what = (enum frame_ring_what)(i / 2);
 		f.meta.decode_only = i % 2;
 		fixture_push(&g, f, false);
 		assert_true(transcode_peek(&g.c->lt.core, &job));
@@ -126,7 +126,7 @@ static void another_sender_ends_a_digit(void **state)
 		.meta.rtp_ticks = 8,
 		.meta.arrival = CR_SEC,
 	};
-	struct call_cfg cfg = plain_call();
+	struct stream_cfg cfg = plain_call();
 	struct transcode_fixture g;
 
 	cfg.receive_stage.events =
@@ -166,7 +166,7 @@ static void a_lost_frame_is_recovered_from_the_next(void **state)
 					    .meta.rtp_ticks = FRAME,
 					    .meta.arrival =
 						    CR_SEC + 20 * CR_MS };
-	struct call_cfg cfg = plain_call();
+	struct stream_cfg cfg = plain_call();
 	struct transcode_fixture g;
 
 	codec = *cr_codec_find("pcmu");
@@ -219,7 +219,7 @@ static void what_is_too_much_costs_no_codec_time(void **state)
 		FRAMES_SENT = (SENT + FRAMES - 1) / FRAMES * FRAMES
 	};
 	static struct cr_codec codec;
-	struct call_cfg cfg;
+	struct stream_cfg cfg;
 	unsigned before;
 	struct transcode_fixture g;
 

@@ -75,7 +75,7 @@ static void a_shed_pause_is_no_gap_and_shed_speech_is(void **state)
 /* --- behind a jitter buffer --- */
 
 /* What the buffer has made: of @what, in the place of packet @n. */
-static struct receive_stage_frame made(enum cr_frame_what what, unsigned n,
+static struct receive_stage_frame made(enum frame_ring_what what, unsigned n,
 				       cr_ns at)
 {
 	struct receive_stage_frame f = speech_of(1000, n, at);
@@ -88,7 +88,7 @@ static struct receive_stage_frame made(enum cr_frame_what what, unsigned n,
 	return f;
 }
 
-static void push_made(struct transcode_fixture *g, enum cr_frame_what what,
+static void push_made(struct transcode_fixture *g, enum frame_ring_what what,
 		      unsigned n)
 {
 	fixture_push(g, made(what, n, CR_SEC + n * FRAMES * 20 * CR_MS), false);
@@ -264,7 +264,7 @@ static unsigned fixture_count(int peer, struct rtp_packet *p)
 /* The listener knows comfort noise. */
 static int begin_with_noise(struct transcode_fixture *g)
 {
-	struct call_cfg cfg = plain_call();
+	struct stream_cfg cfg = plain_call();
 
 	cfg.media.pt_noise = 13;
 	fixture_open_with(g, cfg);

@@ -15,7 +15,7 @@
 /* What was asked for, without its texts, and the call it becomes. */
 struct parsed {
 	struct call_spec asked;
-	struct call_cfg cfg;
+	struct stream_cfg cfg;
 };
 
 static int parse(const char *json, struct parsed *r, struct cr_err *e)

@@ -13,7 +13,7 @@
 #include "protocol/field_json.h"
 #include "protocol/tables/call_fields.h"
 
-static int start(const char *members, struct call_cfg *cfg, struct cr_err *e)
+static int start(const char *members, struct stream_cfg *cfg, struct cr_err *e)
 {
 	struct call_spec r;
 	char json[500];
@@ -32,7 +32,7 @@ static int start(const char *members, struct call_cfg *cfg, struct cr_err *e)
 	return err;
 }
 
-static int change(struct call_cfg *cfg, const char *json, struct cr_err *e)
+static int change(struct stream_cfg *cfg, const char *json, struct cr_err *e)
 {
 	json_t *params = json_text(json);
 	struct change_spec r;
@@ -49,7 +49,7 @@ static int change(struct call_cfg *cfg, const char *json, struct cr_err *e)
 static void a_contract_becomes_what_schedulers_know(void **state)
 {
 	const struct cr_cost measured = { .mean = 70, .p99 = 90 };
-	struct call_cfg cfg;
+	struct stream_cfg cfg;
 	struct cr_err e = { "" };
 
 	assert_int_equal(
@@ -72,7 +72,7 @@ static void a_contract_becomes_what_schedulers_know(void **state)
 static void an_lbap_says_its_burst_in_either_place(void **state)
 {
 	const struct cr_cost measured = { .mean = 70, .p99 = 90 };
-	struct call_cfg cfg;
+	struct stream_cfg cfg;
 	struct cr_err e = { "" };
 
 	assert_int_equal(
@@ -137,7 +137,7 @@ static void a_contradiction_is_named_with_the_way_out(void **state)
 	};
 
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		struct call_cfg cfg;
+		struct stream_cfg cfg;
 		struct cr_err e = { "" };
 
 		assert_int_equal(start(wrong[i].members, &cfg, &e), -22);
@@ -161,7 +161,7 @@ static void assert_same_contract(const struct contract *a,
 }
 
 /* Of what a change might write, member by member: padding is nobody's. */
-static void assert_same(const struct call_cfg *a, const struct call_cfg *b)
+static void assert_same(const struct stream_cfg *a, const struct stream_cfg *b)
 {
 	assert_int_equal(a->terms.cls, b->terms.cls);
 	assert_int_equal(a->terms.deadline, b->terms.deadline);
@@ -184,7 +184,7 @@ static void assert_same(const struct call_cfg *a, const struct call_cfg *b)
 
 static void a_change_leaves_alone_what_it_does_not_name(void **state)
 {
-	struct call_cfg cfg, before;
+	struct stream_cfg cfg, before;
 	struct cr_err e = { "" };
 
 	assert_int_equal(start("'class': 'hard', 'deadline': '9ms', 'nice': 3, "
@@ -215,7 +215,7 @@ static void a_change_leaves_alone_what_it_does_not_name(void **state)
 /* What held together with the old deadline may contradict the new one. */
 static void a_refused_change_writes_nothing(void **state)
 {
-	struct call_cfg cfg, before;
+	struct stream_cfg cfg, before;
 	struct cr_err e = { "" };
 
 	assert_int_equal(start("'class': 'hard', 'contract': {'worst': '8ms'},",
@@ -234,7 +234,7 @@ static void a_refused_change_writes_nothing(void **state)
 
 static void what_is_said_can_be_sent_again(void **state)
 {
-	struct call_cfg cfg, again;
+	struct stream_cfg cfg, again;
 	struct cr_err e = { "" };
 	char members[300], *text;
 	json_t *o;
