@@ -77,7 +77,7 @@ void destination_hold(struct destination *dest, bool held)
 	(void)pthread_mutex_unlock(&dest->lock);
 }
 
-/* What is there, as a whole. False: it is written. */
+/* Read all of it at one moment. False: it is being written. */
 static bool read_destination(const struct destination *dest, unsigned *version,
 			     bool *held, uint64_t word[DESTINATION_WORDS])
 {

@@ -262,7 +262,7 @@ static bool signalled_destination(struct endpoint *ep,
 	       (!rtp->ss_family || is_as_signalled(ep, rtp));
 }
 
-/* Where peer @i is reported to, and by which socket. False: nowhere yet. The
+/* The address for reports to peer @i, and the socket. False: nowhere yet. The
  * party may have moved since its RTCP came. */
 static bool destination_to(struct endpoint *ep, unsigned i,
 			   struct sockaddr_storage *to, int *fd)

@@ -33,7 +33,7 @@ static bool from_source(struct transcoder *c,
 	return address_equal(&c->source, from);
 }
 
-/* What a packet is. Types may change at any moment: they are looked up once. */
+/* The kind of a packet. Types may change at any moment: looked up once. */
 struct kind {
 	enum frame_ring_what what;
 	int codec;	/* of speech; negative: none, or nobody knows of it */
@@ -312,7 +312,7 @@ static struct transcoder *take_shared(struct packet_path *path,
 	return take_frame_of(path, c, p, packet_kind_of(c, p->pt), in->arrival);
 }
 
-/* What its endpoint has refused: @why (enum learn_result). @valid: of a type
+/* Count a refused packet: @why is an enum learn_result. @valid: of a type
  * that was agreed; another one proves nothing. */
 static void count_refused(struct stream_counters *count, unsigned why,
 			  bool valid)

@@ -385,7 +385,7 @@ void pipeline_restart(struct pipeline *p)
 	pipeline_begin_spurt(p);
 }
 
-/* Where the speech of a new sender begins that has come at @arrival. */
+/* The place of a new sender's first speech, which has come at @arrival. */
 static int64_t after_restart(const struct pipeline *p, cr_ns arrival)
 {
 	cr_ns most = (cr_ns)PIPELINE_PAUSE_MAX;
@@ -416,7 +416,7 @@ static int64_t after_step(const struct pipeline *p, int32_t step)
 	return at < next && !leapt ? next : at;
 }
 
-/** Where @in belongs; after a gap what was left over has no place. */
+/** Find the place of @in; after a gap what was left over has none. */
 static struct pipeline_run pipeline_begin(struct pipeline *p,
 					  struct pipeline_scratch *s,
 					  const struct pipeline_input *in,
@@ -954,7 +954,7 @@ static void skip_frames(struct pipeline_run *r, unsigned n)
 	p->nleft = samples;
 }
 
-/* What the frame in scratch would have been. */
+/* The frame in scratch is lost: skip or conceal it. */
 static void conceal_frame(struct pipeline_run *r)
 {
 	const struct cr_frame *frame = &r->s->frame;

@@ -182,7 +182,7 @@ static struct extent extent_of_speech(const struct receive_stage *f,
 	return x;
 }
 
-/* What @in is, if it takes time. */
+/* The extent of @in, if it takes time. */
 static struct extent extent_of(const struct receive_stage *f,
 			       const struct receive_stage_arrival *in)
 {
@@ -195,7 +195,7 @@ static struct extent extent_of(const struct receive_stage *f,
 
 /* --- time --- */
 
-/* What @rtp_ticks of the receive stage's time are to the codec that speaks. */
+/* @rtp_ticks of the receive stage's time in the clock of the present codec. */
 static uint32_t ticks_of_codec(const struct receive_stage *f,
 			       uint32_t rtp_ticks)
 {

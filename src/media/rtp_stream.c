@@ -26,7 +26,7 @@
  * passed: packets may have come late before. */
 #define STEP_SLACK CR_SEC
 
-/* The ring comes first: who has emptied it has been awake since. */
+/* The buffer comes first: the worker that emptied it has been awake since. */
 static bool is_at_rest(const struct transcoder *c)
 {
 	const struct digits *digits = transcoder_digits(c);
@@ -250,8 +250,8 @@ bool relay_end(struct relay_burst *out, const struct relay_packet *t,
 
 /* --- control --- */
 
-/* What one side means by the @n types @in is @out to the other one, and what
- * only one side has named is not agreed. 0: none. */
+/* Map the @n types @in of one side to @out of the other one. A type that only
+ * one side has named is not agreed. 0: none. */
 static void map_named(uint8_t type[128], const uint8_t *in, unsigned n,
 		      uint8_t out)
 {
@@ -467,7 +467,7 @@ static bool is_late(uint16_t seq, uint16_t last)
 	return step <= 0 && step > -GAP_MAX;
 }
 
-/* What is sent next goes on from: @p, which has come as type @pt. */
+/* Note the last packet sent: @p, which has come as type @pt. */
 static void note_sent(struct stream *s, const struct rtp_packet *p, uint8_t pt,
 		      cr_ns now)
 {

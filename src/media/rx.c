@@ -285,7 +285,7 @@ static void fetch_packets_ahead(const struct rx *rx)
 		transcoder_fetch_for_packet(stream_transcoder(s));
 }
 
-/* What others were given for calls of this one, up to TAKEN_MAX packets. */
+/* Take packets that other receivers have handed over, TAKEN_MAX at most. */
 static unsigned take_handed(struct rx *rx)
 {
 	struct handover *box = rx->cfg.box ? rx->cfg.box[rx->cfg.number] : NULL;
@@ -324,7 +324,7 @@ static void poll_endpoint(struct rx *rx, struct endpoint *ep, cr_ns now)
 		      cr_ns_max(endpoint_poll(ep, now), now + 1));
 }
 
-/* What endpoints wait for at @now. */
+/* Serve the endpoints whose timers are due at @now. */
 static void take_timers(struct rx *rx, cr_ns now)
 {
 	struct wheel_entry *due[TIMERS];

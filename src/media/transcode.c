@@ -287,8 +287,8 @@ static void excuse_pauses(struct transcoder *c, struct gap *gap)
 	gap->packets -= n;
 }
 
-/* What is missing before the frame @in shows in the output's numbers, or is
- * concealed, but no more of it than anybody would believe. */
+/* Frames missing before @in show in the output's numbers, or are concealed, but
+ * no more of them than anybody would believe. */
 static void bridge_gap_before(struct transcode *t,
 			      const struct pipeline_input *in)
 {
@@ -658,7 +658,7 @@ static void pass_cmr(struct transcode_worker *w, struct transcoder *c)
 	rcu_read_end();
 }
 
-/* What the turn that begins will leave to be sent. */
+/* Begin the record of the turn's packets. */
 static void open_unsent(const struct transcode *t, const struct live_run *run,
 			cr_ns start)
 {

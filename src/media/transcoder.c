@@ -65,8 +65,8 @@ static int fill_types(struct payload_types *t, struct transcoder *c,
 	return err;
 }
 
-/* What is on its way, or what a party goes on with that has not heard of the
- * change yet (RFC 3264, 8.3.2). */
+/* Keep the former types: packets are on their way, and the party may not have
+ * heard of the change yet (RFC 3264, 8.3.2). */
 static void add_former(struct payload_types *t, struct transcoder *c)
 {
 	for (unsigned pt = 0; pt < 128; pt++) {
@@ -130,7 +130,7 @@ static bool is_speech_type(const struct stream_cfg *cfg, uint8_t pt)
 	return cfg->media.in.pt == pt;
 }
 
-/* What stood for the same as @now does; @before: what did so then. */
+/* The former type for the same as @now; @before: the one before that. */
 static uint8_t former_of(uint8_t now, uint8_t was, uint8_t before)
 {
 	if (!now) /* it is not wanted any more */
@@ -407,7 +407,7 @@ static int open_media(struct transcoder *c, const struct stream_cfg *cfg,
 	return err;
 }
 
-/* What it has beside speech. */
+/* Make its parts for events, noise and jitter buffer. */
 static int open_flows(struct transcoder *c, const struct stream_cfg *cfg,
 		      struct cr_err *e)
 {

@@ -71,7 +71,7 @@ static void take_off(struct wheel *w, struct wheel_entry *e)
 	e->place = PLACE_NONE;
 }
 
-/* Where a timer of @tick belongs. */
+/* The place of a timer of @tick. */
 static unsigned place_of_tick(const struct wheel *w, int64_t tick)
 {
 	int64_t block = w->now / BLOCK, blocks = tick / BLOCK - block;

@@ -33,7 +33,7 @@ struct conversation {
 	bool ending;
 };
 
-/* What a request calls its parties. */
+/* The parties' names in a request. */
 static const struct end_names names[2] = {
 	{ .path = "a.", .address = "a.address" },
 	{ .path = "b.", .address = "b.address" },
@@ -385,7 +385,7 @@ static int start_streams(struct conversation *c, struct stream_cfg *stream,
 	return err ? err : add_transcoders(c, stream, e);
 }
 
-/** What @s need, *@ppm of a CPU; the costs are filled in. 0; -EAGAIN, or as
+/** The need of @s, *@ppm of a CPU; the costs are filled in. 0; -EAGAIN, or as
  * node_cost_of(), with @e. */
 static int conversation_load(struct node *n, struct conversation_streams *s,
 			     int64_t *ppm, struct cr_err *e)
@@ -407,7 +407,7 @@ static int conversation_load(struct node *n, struct conversation_streams *s,
 	return 0;
 }
 
-/* Where @err says so, it has to be known first what @s cost. Returns @err. */
+/* If @err is -EAGAIN, note the costs of @s in @lacks. Returns @err. */
 static int note_lacking(int err, const struct conversation_streams *s,
 			struct node_cost_wait *lacks)
 {
@@ -707,7 +707,7 @@ static void continue_streams(const struct conversation *c,
 		to->media.out.cfg.mode = mode;
 }
 
-/* What the streams become if the parties are as @to says: into @out. */
+/* Settle the streams of parties that are as @to says: into @out. */
 static int change_streams(const struct conversation *c,
 			  const struct endpoint_spec to[2],
 			  struct conversation_streams *out, struct cr_err *e)

@@ -75,7 +75,7 @@ void node_histograms(const struct node *n, struct histogram *delay,
 	}
 }
 
-/* What this thread works with; NULL: it is no worker. */
+/* The state of this thread; NULL: it is no worker. */
 static _Thread_local struct node_context *me;
 
 static void worker_up(void *arg, unsigned worker)
@@ -136,7 +136,7 @@ static void task_returned(void *arg, struct live_task *lt)
 
 /* --- packets that wait for each other (media/transcode.h) --- */
 
-/* What may not wait any more leaves now; control. */
+/* Packets that may not wait any more leave now; control. */
 static void set_batching(struct node *n, bool may)
 {
 	struct trace_ring *trace = trace_ring(n->trace, node_ring_control(n));
@@ -231,7 +231,7 @@ static int node_plan_engine(struct node *n, struct cr_err *e)
 	return 0;
 }
 
-/** What of @from the engine decides by, into @to. */
+/** Copy the rules that the engine decides by from @from to @to. */
 static void node_rules(struct core_config *to, const struct node_config *from)
 {
 	to->admission = from->admission;

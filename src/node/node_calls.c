@@ -23,7 +23,7 @@
 #include "media/transcode.h"
 #include "node/node_impl.h"
 
-/* What has to be known of @cfg: into @media. Returns how many. */
+/* The transcodings of @cfg that have a cost: into @media. Returns how many. */
 static unsigned cost_media(const struct stream_cfg *cfg,
 			   struct pipeline_cfg media[CALL_CODECS_MAX])
 {
@@ -420,7 +420,7 @@ static void choose_numbers(const struct node *n, struct stream_cfg *cfg)
 	cfg->shed = n->cfg.shed.kind;
 }
 
-/* Where a port of its own is to be, as @spec asks. */
+/* Choose the interface for a port of its own, as @spec asks. */
 static int choose_interface(struct node *n, const struct call_spec *spec,
 			    struct interface **at, struct cr_err *e)
 {
@@ -434,7 +434,7 @@ static int choose_interface(struct node *n, const struct call_spec *spec,
 	return interfaces_choose(&n->interfaces, &request, at, e);
 }
 
-/* Where it is heard: at a port of its own, if @spec asks for one. */
+/* Open a port of its own for what comes in, if @spec asks for one. */
 static int open_in_endpoint(struct node_call *nc, struct stream_cfg *cfg,
 			    const struct call_spec *spec, struct cr_err *e)
 {

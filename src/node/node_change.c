@@ -174,7 +174,7 @@ static bool is_cheaper(const struct node_call *nc, struct stream_cfg *to)
 	return node_load_of(to) * 8 < node_load_of(node_call_settings(nc)) * 7;
 }
 
-/* What @nc gives back, ppm of a CPU; negative: nobody does. */
+/* The load that @nc gives back, ppm of a CPU; negative: nobody does. */
 static int64_t give_back_load(struct node_call *nc, const struct stream_cfg *to)
 {
 	struct transcoder *c = node_call_transcoder(nc);
@@ -427,7 +427,7 @@ static int make_recode(struct recode *r, bool relays, struct cr_err *e)
 
 /* --- admission --- */
 
-/* What it was admitted by; a relay never was. */
+/* The terms that it was admitted by; a relay never was. */
 static const struct core_terms *admitted_terms(const struct recode *r)
 {
 	static const struct core_terms nothing;

@@ -309,7 +309,7 @@ static unsigned long long counter_value(const atomic_ullong *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-/* What no call has counted, for the node's sums. */
+/* Add counts that are no call's to the node's sums. */
 static void keep_counts(struct node_endpoint *ep)
 {
 	struct endpoint *endpoint = ep->endpoint;

@@ -201,7 +201,7 @@ static struct bound by_servers(struct node_call *nc, const struct cr_promise *p)
 
 /* --- which it is --- */
 
-/** What @nc can expect. Takes time in proportion to the calls where these have
+/** The bound of @nc. Takes time in proportion to the calls where these have
  * servers, next to none else. */
 static struct bound bound_of(struct node_call *nc)
 {

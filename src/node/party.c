@@ -58,7 +58,7 @@ static int keep_use(struct codec_use *use, struct pipeline_side *side,
 	return 0;
 }
 
-/* What the party speaks, which has texts that stay then. Can its codec be sent
+/* Settle the party's codecs; their texts stay. Can the main one be sent
  * in packets of that length? @path: before the members' names in @e: "a." */
 static int check_party_codecs(struct endpoint_spec *r, const char *path,
 			      struct cr_err *e)
@@ -134,8 +134,8 @@ static int check_places(const struct node *n, const struct interface_cfg *from,
 
 /* --- opening --- */
 
-/* What @r, which has texts that stay then, asks of @n: @terms, and an endpoint
- * at *@at. */
+/* Settle @r, whose texts stay from then on: into @terms, and *@at, the
+ * interface of an endpoint. */
 static int check_party(struct node *n, struct endpoint_spec *r,
 		       const struct end_names *names, struct learn_terms *terms,
 		       struct interface **at, struct cr_err *e)
@@ -308,7 +308,7 @@ static const struct party *party_at(const struct passing *at)
 	return p;
 }
 
-/* What goes from the endpoint of @p, as far as is known by now. */
+/* The SSRC that leaves from the endpoint of @p, as far as is known by now. */
 static uint32_t ssrc_to(const struct party *p)
 {
 	const struct conversation *c = p->conversation;
