@@ -38,14 +38,14 @@ enum endpoint_rtcp_mode {
 	ENDPOINT_RTCP_MUX
 };
 
-/** What it is about: of what the endpoint hears and sends. May change. */
+/** The streams that it is about: those in and out. May change. */
 struct endpoint_rtcp_use {
 	uint32_t ssrc;	   /**< of what is sent; 0: as it was     */
 	uint32_t rate_in;  /**< Hz of the RTP clock of what it hears */
 	uint32_t rate_out; /**< and of what it sends              */
 };
 
-/** What it is to be. Zero-initialise. */
+/** The configuration of RTCP. Zero-initialise. */
 struct endpoint_rtcp_cfg {
 	enum endpoint_rtcp_mode mode;
 	int fd; /**< PORT: its socket (udp_socket()); borrowed */
@@ -56,7 +56,7 @@ struct endpoint_rtcp_cfg {
 	struct sockaddr_storage listener;
 };
 
-/** What came of a packet. */
+/** The result of a packet. */
 enum endpoint_rtcp_result {
 	ENDPOINT_RTCP_HEARD,
 	ENDPOINT_RTCP_REFUSED, /**< it is no RTCP */
@@ -100,7 +100,7 @@ struct endpoint_rtcp {
 
 	struct endpoint_rtcp_cfg cfg;
 	char cname[RTCP_CNAME_BYTES];
-	/** Where RTCP of the party, and of the listener, came from last. */
+	/** The last source of RTCP of the party, and of the listener. */
 	struct endpoint_rtcp_peer {
 		struct sockaddr_storage from; /**< no family: from nowhere */
 		bool mux;

@@ -54,7 +54,7 @@ bool importance_amr_shows(unsigned mode);
  * comes behind those in @m. */
 uint8_t importance_amr(struct importance_amr *m, const struct cr_frame *f);
 
-/** What comes next does not follow what is in @m. */
+/** The next frame does not follow those in @m. */
 static inline void importance_amr_forget(struct importance_amr *m)
 {
 	*m = (struct importance_amr){ 0 };

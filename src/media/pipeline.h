@@ -116,7 +116,7 @@ struct pipeline_packet {
 	bool marker; /**< RTP's marker: a talk spurt begins                  */
 };
 
-/** What a packet of speech is for. */
+/** The use of a packet of speech. */
 enum pipeline_use {
 	PIPELINE_SPEECH,
 	PIPELINE_PAUSE, /**< silence, coded as speech: leaves as such */
@@ -212,7 +212,7 @@ cr_ns pipeline_output_packet(const struct pipeline *p);
 uint32_t pipeline_input_length(const struct pipeline *p);
 /** The clock of input @number, Hz. */
 unsigned pipeline_input_clock(const struct pipeline *p, unsigned number);
-/** What input @number is; constant as long as @p. Any thread. */
+/** The side of input @number; constant as long as @p. Any thread. */
 const struct pipeline_side *pipeline_input_side(const struct pipeline *p,
 						unsigned number);
 

@@ -165,7 +165,7 @@ void rx_count_rtcp_rest(struct endpoint *ep);
 /** How it receives: UDP_IO_URING or UDP_IO_EPOLL. */
 enum udp_io rx_io(const struct rx *rx);
 
-/** What RTCP of its endpoints says. Any thread. */
+/** Sums of RTCP of its endpoints. Any thread. */
 const struct endpoint_rtcp_sums *rx_rtcp(const struct rx *rx);
 const struct packet_counters *rx_counters(const struct rx *rx);
 /** CPU time of the thread so far, ns. */

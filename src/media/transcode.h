@@ -119,7 +119,7 @@ static inline void transcode_cost_settle(atomic_uint *frames, unsigned id)
 				      memory_order_relaxed);
 }
 
-/** What one reading of the clock costs, ns. Takes some 20 us. */
+/** The cost of one reading of the clock, ns. Takes some 20 us. */
 static inline cr_ns transcode_cost_of_clock(void)
 {
 	cr_ns least = CR_SEC;
@@ -173,7 +173,7 @@ struct transcode_unsent {
 	cr_ns cost;	      /**< CPU time before sending; 0: not metered    */
 };
 
-/** Where the worker is, see above. */
+/** The states of a worker, see above. */
 enum transcode_state { TRANSCODE_AT_WORK, TRANSCODE_IN_CODEC, TRANSCODE_TAKEN };
 
 /** A worker's own state for its turns. One per worker. Zero, transcode_init(),

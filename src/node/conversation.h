@@ -54,7 +54,7 @@ struct conversation *conversation_find(struct node *n, uint32_t id);
 struct conversation *conversation_after(struct node *n, uint32_t id);
 
 uint32_t conversation_id(const struct conversation *c);
-/** Whose it is, as was told; or NULL. */
+/** The label of its request, or NULL. */
 const char *conversation_label(const struct conversation *c);
 /** Are its streams relays? */
 bool conversation_relays(const struct conversation *c);

@@ -35,7 +35,7 @@ struct cost_part {
 	unsigned from, to;	      /**< of the conversion, Hz */
 };
 
-/** What a frame of a part costs. */
+/** The cost of a frame of a part. */
 struct cost_value {
 	struct cr_cost enc, dec; /**< of a conversion: enc */
 	cr_ns frame;

@@ -118,7 +118,7 @@ struct node_call_info {
 	struct node_rtcp_info rtcp;
 };
 
-/** What calls are put in order by, see node_top(). */
+/** The order of calls, see node_top(). */
 enum node_top_key {
 	NODE_TOP_LOSS,
 	NODE_TOP_MISSING,
@@ -127,7 +127,7 @@ enum node_top_key {
 };
 #define NODE_TOP_NAMES "loss", "missing", "cost", "delay", NULL
 
-/** What a call did lately, per second. */
+/** The recent counts of a call, per second. */
 struct node_top_rates {
 	double in, late; /**< packets that came, frames sent late    */
 	double lost;	 /**< frames, for want of time               */
@@ -136,7 +136,7 @@ struct node_top_rates {
 	cr_ns delay;	 /**< from arrival to sending, on average    */
 };
 
-/** What the client that starts a call has to know. */
+/** The answer to the client that starts a call. */
 struct node_call_place {
 	uint32_t id;
 	char rtp[NODE_ADDRESS_MAX]; /**< where to send */
@@ -189,7 +189,7 @@ struct node_receiver_info {
 	unsigned calls; /**< that are with it */
 };
 
-/** What RTCP of all endpoints says, past ones included. */
+/** Sums of RTCP of all endpoints, past ones included. */
 struct node_rtcp_stats {
 	uint64_t sent;	  /**< packets */
 	uint64_t reports; /**< of far sides, on what the node sends */
@@ -284,7 +284,7 @@ struct node_capacity {
 	bool admission;
 };
 
-/** What a packet of one kind of transcoding costs. */
+/** The cost of a packet of one kind of transcoding. */
 struct node_cost_info {
 	char transcoding[96];
 	unsigned calls; /**< running now */
@@ -302,7 +302,7 @@ struct node_cost_info {
 #define RECORD_NODE_MAX 65u
 #define RECORD_ID_MAX (RECORD_NODE_MAX + 32u)
 
-/** What came from the network. */
+/** Counters of packets from the network. */
 struct record_heard {
 	const char *source; /**< address; NULL: nothing came     */
 	char source_is[NODE_ADDRESS_MAX]; /**< where it leads */

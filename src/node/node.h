@@ -68,7 +68,7 @@ struct node_config {
 	const struct interface_cfg *interfaces;
 	unsigned ninterfaces;
 	struct port_range rtp_ports; /**< of these calls; 0: the kernel's     */
-	/** Where may be sent to, or NULL: anywhere. Borrowed. */
+	/** The allowed destinations, or NULL: all. Borrowed. */
 	const struct send_to *send_to;
 	/** Which addresses are this machine's, or NULL: nobody knows any but
 	 * loopback's. Borrowed. */
@@ -214,7 +214,7 @@ int node_call_change(struct node_call *nc, const struct stream_cfg *to,
 
 uint32_t node_call_id(const struct node_call *nc);
 
-/** Whose it is: the user's, NULL at first. */
+/** Its owner: the user's, NULL at first. */
 void *node_call_owner(const struct node_call *nc);
 void node_call_set_owner(struct node_call *nc, void *owner);
 
@@ -341,14 +341,14 @@ struct node_top {
  */
 unsigned node_top(struct node *n, enum node_top_key by, struct node_top *out,
 		  unsigned limit, cr_ns *window);
-/** What @nc did in that time. */
+/** The counts of @nc in that time. */
 void node_top_rates(const struct node_call *nc, struct node_top_rates *out);
 
 /** Let node_config.recorded() have what is known so far of calls of which it
  * has had nothing for @each, or nothing at all. So many at a time that each has
  * its turn in time, if this is called once a second. */
 void node_records_interim(struct node *n, cr_ns each);
-/** What the client that started it has to know. */
+/** The answer to the client that started it. */
 void node_call_place(struct node_call *nc, struct node_call_place *out);
 
 /** The scheduler as "name" or "name,key=value,...". */

@@ -46,7 +46,7 @@ void node_endpoint_discard(struct node_endpoint *ep);
 bool node_endpoint_is_at(const struct node_endpoint *ep,
 			 const struct sockaddr_storage *a);
 
-/** Where its party sends to, as others see it: "192.0.2.1:30000". */
+/** The address that its party sends to, from outside: "192.0.2.1:30000". */
 void node_endpoint_address(const struct node_endpoint *ep, char *buf,
 			   size_t size);
 

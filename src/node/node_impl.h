@@ -274,7 +274,7 @@ int node_open_interfaces(struct node *n, struct cr_err *e);
 
 /* --- admission --- */
 
-/** What the call @cfg, settled, is of a CPU on average, ppm. */
+/** The load of the stream @cfg, settled, of a CPU on average, ppm. */
 int64_t node_load_of(const struct stream_cfg *cfg);
 /** The policy looks at what calls promise, this at what they measure: is there
  * room for @need ppm more? 0, or -ENOSPC with @v. */
@@ -396,7 +396,7 @@ static inline void node_notify_ended(struct node *n, struct node_call *nc)
 /** Where what is left of the first stream of @of that is over waits for the
  * other one; freed with @of. */
 struct node_record **conversation_record(struct conversation *of);
-/** What @of is called, into @r. */
+/** Copy the names of @of into @r. */
 void conversation_names(const struct conversation *of, struct node_record *r);
 /** The number of @nc among the streams of @of. */
 unsigned conversation_number(const struct conversation *of,

@@ -67,7 +67,7 @@ int circle_check_call(struct node *n, const struct stream_cfg *cfg,
 		      const struct node_endpoint *in_endpoint,
 		      struct cr_err *e);
 
-/** What the change @to makes of @p: into @out. 0, or -EINVAL with @e. */
+/** Apply the change @to to a copy of @p's spec: @out. 0, or -EINVAL with @e. */
 int party_check_change(struct endpoint_spec *out, const struct party *p,
 		       const struct endpoint_spec *to,
 		       const struct end_names *names, struct cr_err *e);

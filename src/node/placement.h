@@ -24,7 +24,7 @@ enum {
 	PLACEMENT_QUEUES_AUTO = -1   /**< by caches; else so many workers */
 };
 
-/** What the user asks for. Zero, but for run_queues, is nothing. */
+/** The user's request. Zero, but for run_queues, is nothing. */
 struct placement_request {
 	/** CPUs of the workers; NULL: not said. In this order, unless run
 	 * queues follow the caches. */
@@ -44,7 +44,7 @@ struct placement {
 	unsigned nrq;
 };
 
-/** What is wrong with a request. */
+/** A fault of a request. */
 struct placement_fault {
 	const char *option; /**< the name of the one to blame: "workers" */
 	struct cr_err why;

@@ -73,7 +73,7 @@ struct codec_use {
 	cr_ns spin;	/**< CPU time a frame; codec "spin" */
 };
 
-/** What becomes of packets that never came. */
+/** The treatment of missing packets. */
 enum call_loss { CALL_LOSS_NUMBER, CALL_LOSS_CONCEAL };
 
 /** Payload types of what travels among the speech; 0: none. */
@@ -113,9 +113,9 @@ enum party_family { PARTY_ANY, PARTY_IPV4, PARTY_IPV6 };
  * and more with the events.
  */
 struct endpoint_spec {
-	/** What it sends and receives. */
+	/** The codec that it sends and receives. */
 	struct codec_use side;
-	/** What it may send, too. */
+	/** Other codecs that it may send. */
 	struct codec_use also[PARTY_ALSO_MAX];
 	unsigned nalso;
 	/** Of what it may send, where a relay is to pass on no more than both
@@ -164,7 +164,7 @@ static inline bool endpoint_spec_speaks(const struct endpoint_spec *to)
 	       to->types.events >= 0 || to->types.noise >= 0;
 }
 
-/** What a request calls the members of an end, for messages. */
+/** The names of an end's members in a request, for messages. */
 struct end_names {
 	const char *path;    /**< before them: "a." */
 	const char *address; /**< where the party is: "a.address" */
@@ -178,7 +178,7 @@ struct release_spec {
 	int burst;  /**< of model lbap; -1: not named (1)            */
 };
 
-/** Where packets come to. */
+/** The port that packets come to. */
 enum call_port {
 	CALL_PORT_SHARED, /**< from in to out: the node's port */
 	CALL_PORT_OWN,	  /**< from in to out: one of the call's own */
@@ -204,7 +204,7 @@ struct call_spec {
 	uint32_t pair;	  /**< id of the other direction's call, or 0 */
 	/* a conversation */
 	int relay; /**< enum relay_request       */
-	/** Whose it is, for queries and records; NULL: nobody said. */
+	/** The request's label, for queries and records; or NULL. */
 	const char *label;
 };
 
