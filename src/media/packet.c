@@ -305,6 +305,7 @@ static struct transcoder *take_shared(struct packet_path *path,
 				      const struct intake_packet *in)
 {
 	transcoder_fetch_for_packet(c);
+	stream_fetch(c->stream);
 	if (!from_source(c, in->from)) {
 		counter_add(&c->stream->count.wrong_source, 1);
 		return NULL;
@@ -337,6 +338,7 @@ static struct transcoder *take_accepted(struct packet_path *path,
 	struct transcoder *c = stream_transcoder(s);
 
 	if (__builtin_expect(stream_relays(s), 0) && k.known &&
+	    t->rtp->payload_bytes <= c->slot_bytes &&
 	    !relay_end(path->relays, t, fresh)) {
 		(void)is_packet_in_order(c, t->rtp->seq); /* it counts */
 		return NULL;
@@ -368,6 +370,7 @@ static struct transcoder *take_at_endpoint(struct packet_path *path,
 		.valid = relayed ? relay_agrees(t.types, p->pt) : k.known,
 	};
 	unsigned heard;
+	bool fresh;
 
 	if (c)
 		transcoder_fetch_for_packet(c);
@@ -382,6 +385,8 @@ static struct transcoder *take_at_endpoint(struct packet_path *path,
 		count_refused(&s->count, heard, arrival.valid);
 		return NULL;
 	}
+	/* what shows another sender may be no packet that is taken */
+	s->fresh |= !!(heard & LEARN_NEW_SSRC);
 	if (!endpoint_paces(endpoint, in->read)) {
 		counter_add(&s->count.surplus, 1);
 		return NULL;
@@ -390,10 +395,12 @@ static struct transcoder *take_at_endpoint(struct packet_path *path,
 		k.known = t.types->type[p->pt] != RELAY_NO_TYPE;
 	if (!k.known)
 		payload_unknown_count(&endpoint->unknown, p->pt);
+	fresh = s->fresh;
+	s->fresh = fresh && !k.known;
 	if (!relayed)
-		return take_accepted(path, &t, k, heard & LEARN_NEW_SSRC);
+		return take_accepted(path, &t, k, fresh);
 	if (k.known)
-		relay_pass(path->relays, endpoint, &t, heard & LEARN_NEW_SSRC);
+		relay_pass(path->relays, endpoint, &t, fresh);
 	else
 		counter_add(&s->count.wrong_pt, 1);
 	return NULL;

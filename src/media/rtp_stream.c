@@ -123,13 +123,15 @@ static void resume_relay(struct stream *s, const struct rtp_packet *p)
 {
 	uint32_t ssrc;
 
-	if (!s->out.at || !stream_relays_as(s, &ssrc))
+	if (!s->out.at)
 		return;
-	if (!s->renumbers && p->ssrc != ssrc) /* a stream of its own */
-		return;
-	if (!s->renumbers)
+	if (!s->renumbers) {
+		/* another SSRC: a stream of its own */
+		if (!stream_relays_as(s, &ssrc) || p->ssrc != ssrc)
+			return;
 		s->out.ssrc = ssrc;
-	s->renumbers = true;
+		s->renumbers = true;
+	}
 	s->seq_more = (uint16_t)(s->out.seq + 1 - p->seq);
 }
 

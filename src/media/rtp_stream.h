@@ -310,9 +310,11 @@ struct stream {
 	/* rx */
 	atomic_bool relays; /**< its mode is relay; others may look */
 	bool renumbers;	    /**< a relay sends not as it came: as @out.ssrc */
-	uint8_t sent_pt;    /**< of the last one, as it came            */
-	uint16_t seq_more;  /**< what is added then ...                 */
-	uint32_t ts_more;   /**< ...                                    */
+	bool fresh; /**< the sender is another one than of the last packet that
+			 was taken */
+	uint8_t sent_pt;   /**< of the last one, as it came            */
+	uint16_t seq_more; /**< what is added then ...                 */
+	uint32_t ts_more;  /**< ...                                    */
 	/** SSRC of what a relay sent last, above 2^32; 0: nothing. Others look.
 	 */
 	_Atomic uint64_t sent_ssrc;

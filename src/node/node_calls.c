@@ -284,7 +284,7 @@ static void learn_from(struct node_call *nc)
 	uint32_t ns[RECENT_TIMES];
 
 	/* what several codecs take says nothing of one pair */
-	if (!c || nc->codecs || nc->recoded)
+	if (!c || !nc->cost || nc->codecs || nc->recoded)
 		return;
 	costs_learn(nc->cost, ns, recent_take(&c->cost, &nc->learned, ns));
 	node_meter_less(nc);

@@ -289,7 +289,7 @@ void node_follow(struct node *n)
 			continue;
 		if (node_call_relays(nc)) {
 			if (nc->cost && stream_relays(nc->stream) &&
-			    !relay_needs_transcoder(node_call_settings(nc)))
+			    !nc->needs_codec)
 				rest_transcoder(nc);
 			continue;
 		}
@@ -534,6 +534,7 @@ static void take_recode(struct recode *r, bool relays)
 		r->to->codecs = nc->codecs; /* not those that were lent */
 		stream_set_cfg(s, r->to);
 	}
+	nc->needs_codec = relays && r->cost;
 	if (relays) {
 		stream_set_types(s, r->passes);
 		s->cfg.ssrc_in = 0;  /* whatever the party chooses */

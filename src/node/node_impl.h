@@ -43,8 +43,10 @@ struct node_call {
 	enum node_by by;
 	char peer[NODE_ADDRESS_MAX]; /**< whose word it was, then; or "" */
 	bool ending;
-	bool recoded; /**< its codecs have changed */
-	bool hung;    /**< told as ended, but a stuck thread has it       */
+	bool recoded;	  /**< its codecs have changed */
+	bool needs_codec; /**< a relay whose transcoder stays awake, for what
+			       is not passed on */
+	bool hung;	  /**< told as ended, but a stuck thread has it       */
 	/** Of a conversation that could not begin, or is early: nobody knows of
 	 * it. */
 	bool untold;

@@ -118,6 +118,42 @@ def test_types_and_hold_are_told_later(d):
     until(lambda: d.ctl("stats"), lambda x: x["totals"]["on_hold"] == 3)
 
 
+def test_a_hold_between_codec_and_relay_is_no_loss(d):
+    """Numbers go on where they were before the hold, though the relay that has
+    begun meanwhile has sent nothing yet."""
+    c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
+    a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
+    said(b, 0xd5, 0xb, 0, 1, 8)
+    said(a, 0xff, 0xa, 0, 5, 0)
+    every = heard(b, 5)
+    change = ("conversation", "change", str(c["conversation"]))
+    d.ctl(*change, "b.codec=pcmu", "b.hold=true")
+    said(a, 0xff, 0xa, 5, 20, 0)
+    until(lambda: d.ctl("stats"), lambda x: x["totals"]["on_hold"] == 20)
+    d.ctl(*change, "b.hold=false")
+    said(a, 0xff, 0xa, 25, 5, 0)
+    every += heard(b, 5)
+    assert d.ctl("stats")["totals"]["relayed"] == 25
+    assert {b - a & 0xffff for a, b in zip(
+        *([header(p)["seq"] for p in every][i:] for i in (0, 1)))} == {1}
+
+
+def test_a_codec_gives_way_to_one_that_is_only_relayed(d):
+    """What the transcoder cost is given back, and nobody looks for it."""
+    c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
+    a, b = Phone(endpoint(c, "a")), Phone(endpoint(c, "b"))
+    said(b, 0xd5, 0xb, 0, 1, 8)
+    said(a, 0xff, 0xa, 0, 5, 0)
+    heard(b, 5)
+    d.ctl("conversation", "change", str(c["conversation"]), *(
+        f"{i}.{word}" for i in "ab" for word in ("codec=relayed", "pt=98",
+                                                 "rate=8000")))
+    said(a, 0x11, 0xa, 5, 5, 98)
+    assert {header(x)["pt"] for x in heard(b, 5)} == {98}
+    then = d.ctl("stats")["uptime_s"]  # the node looks each second
+    until(lambda: d.ctl("stats"), lambda x: x["uptime_s"] > then + 3)
+
+
 def test_codecs_change_while_both_speak(d):
     """By the endpoint or by the conversation; costs are measured meanwhile."""
     c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
