@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is counted of calls and packets: the names that C and the protocol use,
- * units, heads of columns (NULL: in no table), and help for people. A name that
- * ends in _ns counts ns. These are lists only: other files make struct members,
- * array indexes and table rows from them.
+ * units, heads of codec-ctl's columns (NULL: none), and help for people. A name
+ * that ends in _ns counts ns. These are lists only: other files make struct
+ * members, array indexes and table rows from them.
  */
 #ifndef MEDIA_COUNTERS_H
 #define MEDIA_COUNTERS_H
@@ -11,7 +11,9 @@
 /** Counters of a stream. Each has one writing thread at a time: in mode relay
  * the receiver writes all, in mode transcode the worker the second part. */
 #define CALL_RX_COUNTERS(X)                                                    \
-	X(packets_in, "packets", "IN_PKTS", "packets accepted")                \
+	X(packets_in, "packets", "IN_PKTS",                                    \
+	  "packets that became frames, or "                                    \
+	  "were relayed")                                                      \
 	X(octets_in, "bytes", NULL, "payload octets accepted")                 \
 	X(relayed, "packets", NULL,                                            \
 	  "packets passed on as they came, without a codec")                   \

@@ -53,7 +53,7 @@ static struct kind packet_kind_of(struct transcoder *c, uint8_t pt)
 	return k;
 }
 
-/* Has it its turn yet, by its number? */
+/* Is it new, by its sequence number? Counts it if not. */
 static bool is_packet_in_order(struct transcoder *c, uint16_t seq)
 {
 	switch (rtp_source_update(&c->stream->seen, seq)) {
@@ -257,7 +257,8 @@ static void let_in(struct transcoder *c, struct receive_stage *f,
 		in.codec.clock = k.clock;
 	}
 	transcoder_take_receive_stage(c, f);
-	if (receive_stage_buffers(f)) /* only counts: it sorts them in */
+	if (receive_stage_buffers(
+		    f)) /* the jitter buffer sorts; this only counts */
 		(void)rtp_source_update(&c->stream->seen, p->seq);
 	else if (!is_packet_in_order(c, p->seq))
 		return;

@@ -619,7 +619,7 @@ void ng_service_close(struct ng_service *sv)
 	if (!sv)
 		return;
 	while ((wait = LIST_FIRST(&sv->waits))) {
-		/* It takes what was removed for the first one still.
+		/* The analyzer believes that the one freed is still first.
 		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		node_cost_forget(sv->node, wait->needs);
 		end_wait(wait, failed(&why));

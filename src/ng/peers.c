@@ -154,7 +154,7 @@ static void make_reply_room(struct ng_replies *r, cr_ns now, size_t more)
 {
 	struct reply *oldest = TAILQ_FIRST(&r->ages);
 
-	/* It takes what was removed for the first one still.
+	/* The analyzer believes that the one freed is still first.
 	 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	while (oldest && (now - oldest->asked > r->cfg.life ||
 			  r->bytes + more > r->cfg.bytes_max)) {

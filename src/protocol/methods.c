@@ -177,8 +177,9 @@ json_t *request_run(struct service *sv, struct rpc_peer *peer,
 	return NULL;
 }
 
-/* A reply may end the association of who does not read it, and with that drop
- * others: so what is refused here is taken out of their sight before. */
+/* A reply may disconnect a peer that does not read, and that calls
+ * deferred_drop() again. So first move all that is refused here to a list of
+ * our own. */
 void deferred_drop(struct service *sv, const struct session *s, int code,
 		   const char *why)
 {
@@ -196,7 +197,7 @@ void deferred_drop(struct service *sv, const struct session *s, int code,
 	}
 	(void)cr_fail(&e.why, 0, "%s", why);
 	while ((p = LIST_FIRST(&refused)))
-		/* It takes what was removed for the first one still.
+		/* The analyzer believes that the one freed is still first.
 		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		answer_deferred(p, NULL, &e);
 }

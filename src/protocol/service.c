@@ -525,7 +525,7 @@ int service_close(struct service *sv)
 	rpc_server_close(sv->server);
 	err = node_close(sv->node);
 	while ((s = LIST_FIRST(&sv->sessions)))
-		/* It takes what was removed for the first one still.
+		/* The analyzer believes that the one freed is still first.
 		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		session_free(s);
 	if (sv->tick)

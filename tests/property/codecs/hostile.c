@@ -3,7 +3,7 @@
  * No frame from the network, however broken, makes a decoder crash, write past
  * its samples or change its frame length. Run under ASan to see more.
  *
- *   property_codecs_hostile [SEED]
+ *   CR_SEED=N property_codecs hostile
  */
 #include <stdio.h>
 #include <stdlib.h>
