@@ -35,9 +35,9 @@ int codec_mode_named(unsigned *mode, const struct cr_codec *codec,
 /**
  * Load the codec in the shared object @path, which exports a const struct
  * cr_codec cr_codec_plugin, behind those that cr_codecs has.
- * It stays loaded. Before any other thread runs. Returns 0; or with @e -ENOEXEC
- * (not a codec, another ABI, a table that breaks the contract), -EEXIST (there
- * is one of its name), -ENOSPC (too many).
+ * The object stays loaded. Before any other thread runs. Returns 0; or with @e
+ * -ENOEXEC (not a codec, another ABI, a table that breaks the contract),
+ * -EEXIST (there is one of its name), -ENOSPC (too many).
  */
 int codec_plugin_load(const char *path, struct cr_err *e);
 
@@ -48,8 +48,8 @@ const char *codec_plugin_flaw(const struct cr_codec *c);
 
 /*
  * Encoders and decoders are opened through these two: some libraries do not
- * look whether they were given the memory that they asked for, so that is seen
- * to before they are called.
+ * check the memory that they allocate, so codec_open_*() makes sure of it
+ * before.
  */
 
 /** As @c's encoder_open(), but -ENOMEM with @e where memory is short. Any

@@ -371,7 +371,7 @@ static void put_usage(struct page *p, const struct cli *c)
 	}
 }
 
-/* What follows the description. */
+/* The parts behind the description. */
 static void put_cli_parts(struct page *p, const struct cli *c)
 {
 	put_cli_lines(p, "Operands", c->operands);

@@ -64,9 +64,9 @@ enum field_kind {
 	FIELD_HEADING /**< of a command line: text is .help */
 };
 
-/** What the C member is; found by the macros of the protocol's tables. */
+/** The type of the C member; found by the macros of the protocol's tables. */
 enum field_store {
-	/** What the kind says: an integer of .size bytes (two int64_t of a
+	/** As the kind says: an integer of .size bytes (two int64_t of a
 	 * FIELD_RANGE), const char * or what .read makes of it, field_texts. */
 	FIELD_C_BY_KIND,
 	FIELD_C_UNSIGNED, /**< bool, too */
@@ -256,7 +256,7 @@ struct field {
 		unsigned long long: FIELD_C_UNSIGNED,                          \
 		double: FIELD_C_DOUBLE)
 
-/** What a RATE of the protocol may be, per second * 10^6. */
+/** Bounds of a RATE of the protocol, per second * 10^6. */
 #define FIELD_RATE_MIN INT64_C(1000)
 #define FIELD_RATE_MAX INT64_C(100000000000)
 
@@ -367,7 +367,7 @@ int64_t field_unit_ns(const char *unit);
 
 /* --- members --- */
 
-/** Where the member is in the struct at @base. */
+/** The member of the struct at @base. */
 static inline void *field_at(const struct field *f, void *base)
 {
 	return (unsigned char *)base + f->offset;
@@ -397,10 +397,11 @@ void field_default(const struct field *f, void *base);
 void field_defaults(const struct field *table, void *base);
 
 /**
- * What field_walk() calls for every row. @path: its name from the outside in,
- * as "calls[].in.codec"; of an INLINE, that of its struct. @name: @path, or for
- * a quantity, as a result has it: "contract.rate_per_s". @base: of its struct;
- * NULL: there is none. Returns whether to visit its members, if it has any.
+ * The callback of field_walk(), for every row. @path: its name from the outside
+ * in, as "calls[].in.codec"; of an INLINE, that of its struct. @name: @path, or
+ * for a quantity, as a result has it: "contract.rate_per_s". @base: of its
+ * struct; NULL: there is none. Returns whether to visit its members, if it has
+ * any.
  */
 typedef bool field_visit(void *arg, const struct field *f, const char *path,
 			 const char *name, const void *base);
@@ -413,7 +414,7 @@ void field_walk(const struct field *table, const void *base, field_visit *visit,
 
 /* --- values, as texts --- */
 
-/** What @text says, whether or not it is within bounds. */
+/** The number in @text, whether or not it is within bounds. */
 bool field_read_number(const struct field *f, const char *text, int64_t *out);
 
 /** Is @v within the bounds? */
@@ -457,16 +458,16 @@ const char *field_shortest(const struct field *f, const char *text, char *buf,
 /** The default. */
 const char *field_text_default(const struct field *f, char *buf, size_t size);
 
-/** What the value must be within: "5ms..60ms", "soft, hard". */
+/** The bounds of the value, in words: "5ms..60ms", "soft, hard". */
 const char *field_text_range(const struct field *f, char *buf, size_t size);
 
 /** The word for what is to be given: "N", "TIME", "a|b|c". */
 const char *field_text_argument(const struct field *f, char *buf, size_t size);
 
-/** What a parameter may be: "whole number", "time, as \"20ms\"". */
+/** The type of a parameter, in words: "whole number", "time, as \"20ms\"". */
 const char *field_text_param(const struct field *f, char *buf, size_t size);
 
-/** What a member of a result is: "number of ms", "text". */
+/** The type of a member of a result, in words: "number of ms", "text". */
 const char *field_text_result(const struct field *f, char *buf, size_t size);
 
 /** The head of a column of the member at @path of @table, which has to be
@@ -479,7 +480,7 @@ const char *field_text_label(const struct field *table, const char *path,
 #define FIELD_ROWS_MAX 128u
 
 /* --- tables of policies: "key=value,key=value"; a NULL table has no options.
- * What is a cr_opt outside is a row in here. --- */
+ * A cr_opt outside is a row in here. --- */
 
 /** Set every option of @vals to its default. */
 void options_defaults(const struct cr_opt *table, void *vals);

@@ -12,8 +12,7 @@
  * the receiver writes all, in mode transcode the worker the second part. */
 #define CALL_RX_COUNTERS(X)                                                    \
 	X(packets_in, "packets", "IN_PKTS",                                    \
-	  "packets that became frames, or "                                    \
-	  "were relayed")                                                      \
+	  "packets that became frames, or were relayed")                       \
 	X(octets_in, "bytes", NULL, "payload octets accepted")                 \
 	X(relayed, "packets", NULL,                                            \
 	  "packets passed on as they came, without a codec")                   \

@@ -133,10 +133,13 @@ int endpoint_rtcp_open(struct endpoint *ep, const struct endpoint_rtcp_cfg *cfg,
 /** Nobody has @ep any more. Its socket stays open. Nothing, if it has none. */
 void endpoint_rtcp_close(struct endpoint *ep);
 
-/** Where a worker notes what is sent from @ep; NULL: nowhere. Any thread. */
+/** The place in which a worker notes what is sent from @ep; NULL: none. Any
+ * thread. */
 struct rtcp_sent *endpoint_rtcp_sent(const struct endpoint *ep);
 
-/** It is about @use from now on. Nothing, if @ep has none. Control. */
+/** Let the reports be about @use from now on. Nothing, if @ep has none.
+ * Control.
+ */
 void endpoint_rtcp_use(struct endpoint *ep,
 		       const struct endpoint_rtcp_use *use);
 
@@ -193,8 +196,8 @@ cr_ns endpoint_rtcp_poll(struct endpoint *ep, cr_ns now);
 /** Receiver and workers have let go of @ep: send the last report and BYE. */
 void endpoint_rtcp_bye(struct endpoint *ep, cr_ns now);
 
-/** What is known of @ep, which has RTCP; up to some two seconds old. With @last
- * it is not, if receivers have let go of @ep. Control. */
+/** The figures of @ep, which has RTCP; up to some two seconds old. With @last
+ * they are not, if receivers have let go of @ep. Control. */
 void endpoint_rtcp_report(struct endpoint *ep, bool last,
 			  struct endpoint_rtcp_info *out);
 

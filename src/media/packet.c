@@ -257,8 +257,8 @@ static void let_in(struct transcoder *c, struct receive_stage *f,
 		in.codec.clock = k.clock;
 	}
 	transcoder_take_receive_stage(c, f);
-	if (receive_stage_buffers(
-		    f)) /* the jitter buffer sorts; this only counts */
+	/* a jitter buffer sorts by itself: only counted here */
+	if (receive_stage_buffers(f))
 		(void)rtp_source_update(&c->stream->seen, p->seq);
 	else if (!is_packet_in_order(c, p->seq))
 		return;
@@ -277,7 +277,14 @@ static void let_in(struct transcoder *c, struct receive_stage *f,
 		      receive_stage_due(f));
 }
 
-/* Of a call of this receiver: one thread has its "rx" part. */
+/* May the packet become a frame of @c? */
+static bool fits_frame(const struct transcoder *c, const struct rtp_packet *p,
+		       struct kind k)
+{
+	return k.known && p->payload_bytes <= c->slot_bytes;
+}
+
+/* Of a stream of this receiver: one thread has its "rx" part. */
 static struct transcoder *take_frame_of(struct packet_path *path,
 					struct transcoder *c,
 					const struct rtp_packet *p,
@@ -285,7 +292,7 @@ static struct transcoder *take_frame_of(struct packet_path *path,
 {
 	struct receive_stage *f = transcoder_receive_stage(c);
 
-	if (!k.known || p->payload_bytes > c->slot_bytes) {
+	if (!fits_frame(c, p, k)) {
 		counter_add(k.known ? &c->stream->count.too_big
 				    : &c->stream->count.wrong_pt,
 			    1);
@@ -338,8 +345,7 @@ static struct transcoder *take_accepted(struct packet_path *path,
 	struct stream *s = t->stream;
 	struct transcoder *c = stream_transcoder(s);
 
-	if (__builtin_expect(stream_relays(s), 0) && k.known &&
-	    t->rtp->payload_bytes <= c->slot_bytes &&
+	if (__builtin_expect(stream_relays(s), 0) && fits_frame(c, t->rtp, k) &&
 	    !relay_end(path->relays, t, fresh)) {
 		(void)is_packet_in_order(c, t->rtp->seq); /* it counts */
 		return NULL;
@@ -386,7 +392,7 @@ static struct transcoder *take_at_endpoint(struct packet_path *path,
 		count_refused(&s->count, heard, arrival.valid);
 		return NULL;
 	}
-	/* what shows another sender may be no packet that is taken */
+	/* the packet that shows another sender may not be taken */
 	s->fresh |= !!(heard & LEARN_NEW_SSRC);
 	if (!endpoint_paces(endpoint, in->read)) {
 		counter_add(&s->count.surplus, 1);
@@ -397,7 +403,7 @@ static struct transcoder *take_at_endpoint(struct packet_path *path,
 	if (!k.known)
 		payload_unknown_count(&endpoint->unknown, p->pt);
 	fresh = s->fresh;
-	s->fresh = fresh && !k.known;
+	s->fresh = fresh && !(relayed ? k.known : fits_frame(c, p, k));
 	if (!relayed)
 		return take_accepted(path, &t, k, fresh);
 	if (k.known)

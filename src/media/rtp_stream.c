@@ -264,7 +264,7 @@ static void map_named(uint8_t type[128], const uint8_t *in, unsigned n,
 			type[in[i]] = in[0] && out ? out : RELAY_NO_TYPE;
 }
 
-/* Where both sides use one number for the codec, they have agreed on one
+/* If both sides use one number for the codec, they have agreed on one
  * numbering, by which all else goes, too, but for events and noise that only
  * one of them takes. Those that both have named go in any case. */
 static void map_types(struct relay_types *t, const struct stream_cfg *cfg)

@@ -255,8 +255,9 @@ struct relay_types {
 
 struct transcoder_types;
 
-/** What the types of @cfg become: those that signalling has said are passed on,
- * and no others; or (nothing said) those of both sides, which are alike.
+/** The types that a relay of @cfg passes on: those that signalling has said are
+ * passed on, and no others; or (nothing said) those of both sides, which are
+ * alike.
  * @aux: what comes among speech, and came before. NULL: out of memory.
  * Control, as the next three. */
 struct relay_types *relay_types_new(const struct stream_cfg *cfg,
@@ -289,8 +290,8 @@ enum stream_mode {
 	STREAM_RELAY
 };
 
-/* What two threads write shares no cache line: each would wait for the other
- * core's copy at every packet. */
+/* Members of two writing threads share no cache line: each would wait for the
+ * other core's copy at every packet. */
 struct stream {
 	/** Control's. Others read only what never changes: id, receiver,
 	 * in_endpoint, out_endpoint, tally, shed, conceal, ts_first_known. What
@@ -301,8 +302,8 @@ struct stream {
 
 	/* what every packet needs */
 	_Alignas(CACHE_LINE) struct endpoint *out_endpoint; /**< constant */
-	/** What a relay passes on; NULL: it has never relayed. Control's word,
-	 * read by rx in a read-side critical section. */
+	/** The types that a relay passes on; NULL: it has never relayed.
+	 * Control's, read by rx in a read-side critical section. */
 	_Atomic(struct relay_types *) types;
 	/** NULL: it has had no codec. Set once by control. */
 	_Atomic(struct transcoder *) transcoder;
@@ -310,8 +311,7 @@ struct stream {
 	/* rx */
 	atomic_bool relays; /**< its mode is relay; others may look */
 	bool renumbers;	    /**< a relay sends not as it came: as @out.ssrc */
-	bool fresh; /**< the sender is another one than of the last packet that
-			 was taken */
+	bool fresh; /**< another sender than that of the last packet taken */
 	uint8_t sent_pt;   /**< of the last one, as it came            */
 	uint16_t seq_more; /**< what is added then ...                 */
 	uint32_t ts_more;  /**< ...                                    */
@@ -337,7 +337,7 @@ void stream_free(struct stream *s);
 /** Let it go on as @to, which differs in class, period, deadline, weight, nice,
  * contract, cost, codecs, mode, and what comes beside speech only. */
 void stream_set_cfg(struct stream *s, const struct stream_cfg *to);
-/** It has @c, which is complete, from now on. */
+/** Give @s the transcoder @c, which is complete. */
 void stream_set_transcoder(struct stream *s, struct transcoder *c);
 /** Pass on by @types, its own then. */
 void stream_set_types(struct stream *s, struct relay_types *types);
@@ -357,7 +357,8 @@ static inline struct transcoder *stream_transcoder(const struct stream *s)
 	return atomic_load_explicit(&s->transcoder, memory_order_acquire);
 }
 
-/** What it passes on. Control; the receiver, in a read-side critical section.
+/** The types that @s passes on. Control; the receiver, in a read-side critical
+ * section.
  */
 static inline const struct relay_types *stream_types(const struct stream *s)
 {

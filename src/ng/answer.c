@@ -25,7 +25,7 @@
  * codec has, up to LONG: G.723.1 has 30. */
 enum { STEP = 10, USUAL = 20, LONG = 60 };
 
-/* Where the party of @line is. No family: not known. */
+/* The address of the party of @line. No family: not known. */
 static struct sockaddr_storage party_address(
 	const struct sdp_line *line, const struct sockaddr_storage *host)
 {
@@ -40,7 +40,7 @@ static struct sockaddr_storage party_address(
 	return at;
 }
 
-/* Where "a=rtcp" says that it has its RTCP, as endpoint_spec has it. */
+/* The address for RTCP by "a=rtcp", as endpoint_spec has it. */
 static struct sockaddr_storage party_rtcp_address(
 	const struct sdp_line *line, const struct sockaddr_storage *host)
 {
@@ -76,8 +76,9 @@ static cr_ns packet_time(const struct codec_use *side, unsigned ms)
 	return t;
 }
 
-/* Where nothing is said they are as usual, or as long as those that they are
- * made from: then it is 0, unless that is too long. */
+/* The packet time of what is sent. Without a word about it packets are as
+ * usual, or as long as those that they are made from: 0, unless that is too
+ * long. */
 static cr_ns sent_packet_time(const struct codec_use *side,
 			      const struct sdp_line *line,
 			      const struct ng_packets *p)
@@ -239,7 +240,7 @@ static bool takes_endpoint(struct node *n, const struct ng_dialog *d,
 	return takes && !conversation_of(n, &d->stream[i]);
 }
 
-/* What ng_stream_prepare() would say of the endpoints of line @i. */
+/* Check the endpoints of line @i as ng_stream_prepare() would. */
 static int check_line_endpoints(struct node *n, const struct ng_dialog *d,
 				unsigned i, const struct endpoint_spec to[2],
 				struct cr_err *e)

@@ -638,8 +638,9 @@ static void list_offerers(struct settling *s, const struct codec_item *own)
 	}
 }
 
-/* What the party may send beside what it is sent, that is passed on (@passed),
- * or is not. What is no codec of ours cannot be heard. */
+/* Take the codecs that the party may send beside those that it is sent: those
+ * that are passed on (@passed), or the others. A codec that is not ours cannot
+ * be heard. */
 static void take_also(const struct settling_party *c, bool passed)
 {
 	struct endpoint_spec *to = c->spec;

@@ -209,10 +209,9 @@ unsigned codec_shown(const struct codec_list *list, struct sdp_format *out);
 
 /* --- its answer --- */
 
-/** What both have settled on; of the offerer, and the answerer. */
+/** The result of a negotiation, for the offerer and the answerer. */
 struct codec_settled {
-	/** What they speak: side, also, passed and types; all else is unsaid.
-	 */
+	/** Their codecs: side, also, passed and types; all else is unsaid. */
 	struct endpoint_spec party[2];
 	struct sdp_format speech[2]; /**< what they are sent */
 	/** What they are sent differs: nothing is passed on. */

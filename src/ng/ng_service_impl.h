@@ -144,7 +144,7 @@ int ng_draft_write(struct ng_exchange *x, const struct ng_side *to,
  * the text, the caller's. */
 char *ng_draft_report(struct ng_exchange *x, struct ng_side *to);
 
-/** What the party of @l is told: our address; false: it has ended. */
+/** Our address for the party of @l; false: it has ended. */
 bool ng_endpoint_local(struct node *n, const struct ng_endpoint *l,
 		       struct sockaddr_storage *out);
 
@@ -195,7 +195,7 @@ void ng_stream_stop(struct node *n, struct ng_stream *s, enum node_end why,
 struct ng_weighing {
 	const struct conversation_promise *promised; /**< to others */
 	struct node_cost_wait *lacks;		     /**< with -EAGAIN */
-	/** What it needs beyond what it has. */
+	/** Needed beyond what is there. */
 	struct conversation_promise needs;
 };
 

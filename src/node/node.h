@@ -159,7 +159,7 @@ int node_close(struct node *n);
 void node_gather(struct node *n);
 void node_notify(struct node *n);
 
-/** What has to be known first of what calls cost; and who waits for it. */
+/** Costs that have to be measured before a call begins, and the callback. */
 struct node_cost_wait {
 	/** All is known now; or @err and @why some of it cannot be measured. */
 	void (*done)(void *arg, int err, const struct cr_err *why);

@@ -519,7 +519,7 @@ static void take_recoded_codecs(struct recode *r)
 		pipeline_change(c->pipeline, r->output);
 }
 
-/* It is to be a relay from now on, or it is not. */
+/* Let the stream relay from now on, or transcode. */
 static void take_recode(struct recode *r, bool relays)
 {
 	struct node_call *nc = r->nc;

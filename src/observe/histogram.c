@@ -151,7 +151,7 @@ uint64_t sketch_total(const struct sketch *s)
 	return n;
 }
 
-/* Where bucket @i begins, ns. */
+/* The beginning of bucket @i, ns. */
 static cr_ns bucket_begin(unsigned i)
 {
 	if (!i)

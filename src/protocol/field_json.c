@@ -57,7 +57,7 @@ static int refuse_value(const struct field *f, const char *name,
 		text = number;
 	}
 	(void)field_needs(f, text ? text : "", plain, why, sizeof(why));
-	/* a text of the wrong type may be a secret, a list may be long */
+	/* a value of the wrong type may be a secret, a list may be long */
 	if (!text || f->kind == FIELD_TEXT)
 		return wrong(at, name, "%s%s", why, more);
 	return cr_fail(at->e, -EINVAL, "%s%.100s=%.64s: %s%s", at->path, name,
@@ -127,8 +127,8 @@ static bool scale_number(const struct field *f, const json_t *v, int64_t *out)
 	return true;
 }
 
-/* What @v says, whether or not it is within bounds. @plain: a quantity, by the
- * name that ends in the unit. */
+/* The number in @v, whether or not it is within bounds. @plain: a quantity, by
+ * the name that ends in the unit. */
 static bool number_of(const struct field *f, const json_t *v, bool plain,
 		      int64_t *out)
 {

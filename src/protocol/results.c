@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What methods and notifications return; what is built in: codecs and
- * schedulers; and counters from where they are counted.
+ * The results of methods and notifications; the codecs and schedulers that are
+ * built in; and counters from where they are counted.
  */
 #include "protocol/results.h"
 

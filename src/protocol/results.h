@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What methods and notifications return, gathered from the node into the
+ * The results of methods and notifications, gathered from the node into the
  * structs of protocol/tables/: calls, what is built in, and everything that the
  * service counts. Lists are made while they are written: write at once.
  *

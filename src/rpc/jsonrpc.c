@@ -219,7 +219,7 @@ json_t *jsonrpc_error(const json_t *id, int code, const char *message,
 	char *whole = message[0] ? strdup(message) : NULL;
 	json_t *text = NULL;
 
-	if (whole) { /* what it quotes may be cut within a character */
+	if (whole) { /* a quoted value may be cut within a character */
 		utf8_mark(whole);
 		text = json_string(whole);
 	}

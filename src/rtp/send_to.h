@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where packets may be sent to. A caller says where it is, and what it
- * says is sent 50 packets a second: so not to everybody's address at once, not
- * to what only this link or this machine hears, and never to the ports by which
- * the daemon is driven.
+ * The addresses that packets may be sent to. A caller names an address, which
+ * gets 50 packets a second then: so not everybody's at once, not one that only
+ * this link or this machine hears, and never the ports by which the daemon is
+ * driven.
  *
  * Pure, but for the addresses of this machine, which change.
  */

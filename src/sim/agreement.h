@@ -37,7 +37,7 @@ json_t *agreement_json(const struct recording *r, const char *scheduler);
  * one, or its end, if the worker found nothing to pick then.
  */
 
-/** What is known of a job's pick. */
+/** The answer about a job's pick. */
 enum pick_answer {
 	PICK_UNKNOWN, /**< it was not asked about                          */
 	PICK_SAME,

@@ -563,7 +563,7 @@ static int conclude(struct session *s, struct output *o)
 	return rc;
 }
 
-static int play_campaign(struct session_cfg cfg, int argc, char **argv)
+static int feed_campaign(struct session_cfg cfg, int argc, char **argv)
 {
 	struct output o = { .cfg = &cfg, .argc = argc, .argv = argv };
 	struct feeder_progress progress = {
@@ -680,7 +680,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 			       : 0;
 	if (check_played(c, &e))
 		return complain_of_campaign(EXIT_USAGE, &e);
-	return play_campaign(cfg, argc, argv);
+	return feed_campaign(cfg, argc, argv);
 }
 
 int main(int argc, char **argv)

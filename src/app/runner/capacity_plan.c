@@ -479,8 +479,7 @@ static int probe_open(struct probe *b, const struct runner_options *o,
 	cfg.max_calls = PROBES;
 	cfg.ended = note_ended;
 	cfg.deaf = NULL;
-	/* what came late, on a busy machine, shows what it costs all the same
-	 */
+	/* a frame that is late, on a busy machine, costs the same */
 	cfg.max_age = 0;
 	cfg.send_to = NULL; /* loopback */
 	if (getsockname(b->fd, (struct sockaddr *)&any, &len))
