@@ -426,20 +426,26 @@ class Verdict(words.Sentences):
         return [m for m in among if m not in rest], rest
 
     def _part(self, key):
-        """"p99 jitter 17 ms under fifo, 94 ms under rr"; "": all alike."""
+        """"p99 jitter 17 ms under fifo, 94 ms under rr"; "": all alike. A member
+        whose intervals are wide may lie above one that is surely worse than the
+        best: the sentence names what that is compared with."""
         title, show = DECIDE[key]
         best, rest = self._split(key)
         if not rest:
             return ""
 
+        def values(some):
+            return [self.results.value(m.label, key) for m in some]
+
         def of(some):
-            return words.spread([self.results.value(m.label, key)
-                                 for m in some], show)
+            return words.spread(values(some), show)
+        than = f", more than under {best[0].label}" \
+            if min(values(rest)) <= max(values(best)) else ""
         others = "the others" if len(rest) > 2 else \
             words.names(rest, self.members)
         return (f"{title} {of(best)} under "
                 f"{words.names(best, self.members)}, {of(rest)} under "
-                f"{others}")
+                f"{others}{than}")
 
     def outcome(self):
         """Return a sentence: metrics that differ, and those that do not."""

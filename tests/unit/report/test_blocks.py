@@ -431,6 +431,21 @@ def test_episodes_are_compared():
     assert said.as_dict()["choose"] == ["rr"]
 
 
+def test_a_wide_interval_may_lie_above_a_sure_difference():
+    """Then the sentence says what the sure one is compared with."""
+    three = [*TWO, "edf"]
+    found = comparison.drawn(1, three, bursts=(0, 0))
+    for r, name in itertools.product(range(1, 9), three):
+        ms = {"rr": 100.0, "fifo": 150.0, "edf": 50.0 + 300 * (r % 2)}[name]
+        found.append(blocks.Block(
+            r, name, blocks.EPISODE, 0, 1, 1300, "",
+            {"episode_lost_share": .1, "recovery_ms": ms + r % 3}))
+    said = comparison.verdict(found)
+    assert said.results.differ("fifo", "rr", "recovery_ms") == 1
+    assert not said.results.differ("edf", "rr", "recovery_ms")
+    assert "under fifo, more than under rr" in plain(said.outcome())
+
+
 def test_episodes_of_few_rounds_are_in_the_table_alone():
     """Nobody knows whether they are alike."""
     found = comparison.drawn(1, TWO, bursts=(0, 0))
