@@ -207,8 +207,7 @@ enum campaign_cost_kind {
 	COST_NORMAL,
 	COST_LOGNORMAL,
 	COST_EXPONENTIAL,
-	COST_HISTOGRAM, /**< from a file: lines of a cost and a count       */
-	COST_TRACE	/**< jobs of a trace file, one after the other      */
+	COST_TRACE /**< jobs of a trace file, one after the other           */
 };
 
 /** A cost model's bound where the campaign gives none. */
@@ -229,24 +228,19 @@ struct campaign_cost {
 enum campaign_arrival_kind {
 	ARRIVAL_PLAN, /**< as the feeder would send them: network and talk */
 	ARRIVAL_PERIODIC,
-	ARRIVAL_JITTERED,
 	ARRIVAL_POISSON,
 	ARRIVAL_BURSTY,
 	ARRIVAL_CLOSED,	 /**< after a late job the next period begins       */
 	ARRIVAL_LOOP,	 /**< one job that never ends                       */
-	ARRIVAL_TSPEC,	 /**< as early as the TSpec allows                  */
 	ARRIVAL_TRACE,	 /**< as in a trace file                            */
-	ARRIVAL_ENVELOPE /**< work as early as the TSpec allows, in bursts  */
+	ARRIVAL_ENVELOPE /**< work as early as a TSpec allows, in bursts    */
 };
 
 struct campaign_arrival {
 	int64_t kind;		       /**< enum campaign_arrival_kind        */
-	int64_t jitter;		       /**< ns                                */
 	int64_t burst;		       /**< jobs                              */
 	int64_t spacing;	       /**< ns                                */
-	int64_t rate_ppm, peak_ppm;    /**< jobs per second * 10^6; 0: no bound.
-					    envelope: of the CPU, ppm          */
-	int64_t bucket;		       /**< jobs                              */
+	int64_t rate_ppm, peak_ppm;    /**< of the CPU; peak 0: no bound      */
 	int64_t depth;		       /**< of the envelope's bucket, ns      */
 	struct campaign_range on, off; /**< its bursts and pauses          */
 	const char *file;	       /**< as in the campaign, or NULL       */

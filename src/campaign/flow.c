@@ -77,24 +77,9 @@ static int check_jobs(const struct section *s, const struct section *arrival,
 		return section_fail(arrival, "model",
 				    "model=envelope and ring exclude each "
 				    "other");
+	if (f->arrival.peak_ppm && f->arrival.peak_ppm < f->arrival.rate_ppm)
+		return section_fail(arrival, "peak", "peak is below the rate");
 	return 0;
-}
-
-/* Rate and peak of arrivals, as numbers of @kind. */
-static int read_rates(const struct section *s, unsigned kind, int64_t least,
-		      int64_t most, struct campaign_arrival *a)
-{
-	struct field row = {
-		.name = "rate", .kind = kind, .min = least, .max = most
-	};
-	int rc = section_number_as(s, &row, &a->rate_ppm);
-
-	row.name = "peak";
-	if (!rc)
-		rc = section_number_as(s, &row, &a->peak_ppm);
-	if (!rc && a->peak_ppm && a->peak_ppm < a->rate_ppm)
-		return section_fail(s, "peak", "peak is below the rate");
-	return rc;
 }
 
 /*
@@ -178,11 +163,6 @@ static int check_arrival(const struct section *s, const struct section *arrival,
 		return section_fail(s, NULL,
 				    "needs in and out (codecs), or period (a "
 				    "flow for the simulator)");
-	if (a->kind == ARRIVAL_TSPEC) {
-		a->rate_ppm = CR_PPM * CR_SEC / f->ptime;
-		rc = read_rates(arrival, FIELD_RATE, CAMPAIGN_RATE_MIN,
-				CAMPAIGN_RATE_MAX, a);
-	}
 	if (a->kind == ARRIVAL_BURSTY &&
 	    a->spacing * (a->burst - 1) >= f->ptime * a->burst)
 		return section_fail(arrival, "spacing",
@@ -258,8 +238,7 @@ static int check_models(const struct section *s, struct campaign_flow *f)
 	}
 	if (rc || f->arrival.kind != ARRIVAL_ENVELOPE)
 		return rc;
-	rc = read_rates(arrival, FIELD_SHARE, 1, 100 * CR_PPM, &f->arrival);
-	return rc ? rc : check_jobs(s, arrival, f);
+	return check_jobs(s, arrival, f);
 }
 
 /* --- what calls and conversations have in common --- */

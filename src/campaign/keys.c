@@ -27,8 +27,8 @@ _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 	ROW(type, member, name, FIELD_INT, min, max, dflt, NULL, __VA_ARGS__)
 #define TIME(type, member, name, min, max, dflt, ...)                          \
 	ROW(type, member, name, FIELD_TIME, min, max, dflt, NULL, __VA_ARGS__)
-#define SHARE(type, member, name, min, max, dflt, help)                        \
-	ROW(type, member, name, FIELD_SHARE, min, max, dflt, NULL, help)
+#define SHARE(type, member, name, min, max, dflt, ...)                         \
+	ROW(type, member, name, FIELD_SHARE, min, max, dflt, NULL, __VA_ARGS__)
 #define FLAG(type, member, name, dflt, help)                                   \
 	ROW(type, member, name, FIELD_BOOL, 0, 1, dflt, NULL, help)
 #define WORD(type, member, name, names, dflt, help)                            \
@@ -163,12 +163,11 @@ static const struct field_word ages[] = { { "none", CR_NEVER },
 static const char *const voices[] = { "unknown", "talk", "recordings", "turns",
 				      NULL };
 static const char *const costs[] = { "measured",  "constant",	 "normal",
-				     "lognormal", "exponential", "histogram",
-				     "trace",	  NULL };
-static const char *const arrivals[] = { "plan",	    "periodic", "jittered",
-					"poisson",  "bursty",	"closed",
-					"loop",	    "tspec",	"trace",
-					"envelope", NULL };
+				     "lognormal", "exponential", "trace",
+				     NULL };
+static const char *const arrivals[] = { "plan",	  "periodic", "poisson",
+					"bursty", "closed",   "loop",
+					"trace",  "envelope", NULL };
 
 #define T campaign_overhead
 static const struct field overhead_keys[] = {
@@ -471,8 +470,7 @@ static const struct field cost_keys[] = {
 	      "cost of a job that follows one of its call on its CPU"),
 	INT(T, half_life, "half-life", 1, 1000000, 16,
 	    "turns of other calls that leave half of that gain"),
-	READ(T, file, "file", NULL, "histogram or trace",
-	     EACH(OF(COST_HISTOGRAM) | OF(COST_TRACE))),
+	READ(T, file, "file", NULL, "trace", EACH(OF(COST_TRACE))),
 	END
 };
 #undef T
@@ -480,22 +478,15 @@ static const struct field cost_keys[] = {
 #define T campaign_arrival
 static const struct field arrival_keys[] = {
 	WORD(T, kind, "model", arrivals, 0, "arrival model"),
-	TIME(T, jitter, "jitter", 0, LONG, 0,
-	     "jittered: delay, uniform from 0 to this; order is kept",
-	     EACH(OF(ARRIVAL_JITTERED))),
 	INT(T, burst, "burst", 1, 100000, 0, "bursty: jobs in a burst",
 	    EACH(OF(ARRIVAL_BURSTY))),
 	TIME(T, spacing, "spacing", 0, LONG, 0,
 	     "bursty: between jobs of a burst", ONLY(OF(ARRIVAL_BURSTY))),
-	TEXT("rate",
-	     "tspec: jobs per second, 50/s (one per period); envelope: "
-	     "share of the CPU, 48%",
-	     ONLY(OF(ARRIVAL_TSPEC) | OF(ARRIVAL_ENVELOPE)),
-	     .needed_by = OF(ARRIVAL_ENVELOPE)),
-	TEXT("peak", "tspec, envelope: the most at any time (no bound)",
-	     ONLY(OF(ARRIVAL_TSPEC) | OF(ARRIVAL_ENVELOPE))),
-	INT(T, bucket, "bucket", 1, 1000000, 1, "tspec: jobs beyond the rate",
-	    ONLY(OF(ARRIVAL_TSPEC))),
+	SHARE(T, rate_ppm, "rate", 1, 100 * CR_PPM, 0,
+	      "envelope: share of the CPU, 48%", EACH(OF(ARRIVAL_ENVELOPE))),
+	SHARE(T, peak_ppm, "peak", 1, 100 * CR_PPM, 0,
+	      "envelope: the most at any time (no bound)",
+	      ONLY(OF(ARRIVAL_ENVELOPE))),
 	TIME(T, depth, "depth", 1, LONG, 0, "envelope: work beyond the rate",
 	     EACH(OF(ARRIVAL_ENVELOPE))),
 	LOOSE("on", FIELD_TIME,

@@ -301,17 +301,6 @@ struct campaign_range section_range(const struct section *s, const char *name)
 	return (struct campaign_range){ v[0], v[1] };
 }
 
-int section_number_as(const struct section *s, const struct field *row,
-		      int64_t *out)
-{
-	const char *text = section_text(s, row->name);
-	struct cr_err e;
-
-	if (!text || !field_parse(row, text, out, &e))
-		return 0;
-	return section_fail(s, row->name, "%.350s", e.text);
-}
-
 /*
  * --- YAML ---
  *

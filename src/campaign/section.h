@@ -121,11 +121,6 @@ enum flow_kind { FLOW_CALL, FLOW_CONVERSATION, FLOW_SYNTHETIC };
  * checked. */
 struct campaign_range section_range(const struct section *s, const char *name);
 
-/** What the file says to the key called as @row, as @row means it, into @out,
- * which stays if it says nothing. -EINVAL with the error. */
-int section_number_as(const struct section *s, const struct field *row,
-		      int64_t *out);
-
 /** "file:line: path: message" about key @name (NULL: the section). Returns
  * -EINVAL. */
 __attribute__((format(printf, 3, 4))) int section_fail(const struct section *s,

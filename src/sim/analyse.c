@@ -17,8 +17,6 @@
 
 static int64_t jitter_of(const struct campaign_flow *f)
 {
-	if (f->arrival.kind == ARRIVAL_JITTERED)
-		return f->arrival.jitter;
 	return f->arrival.kind == ARRIVAL_PLAN ? f->network.jitter : 0;
 }
 
@@ -28,7 +26,6 @@ static const char *obstacle_of(const struct campaign_flow *f, uint64_t count)
 	switch (f->arrival.kind) {
 	case ARRIVAL_PLAN:
 	case ARRIVAL_PERIODIC:
-	case ARRIVAL_JITTERED:
 	case ARRIVAL_CLOSED:
 		break;
 	default:

@@ -89,9 +89,8 @@ static cr_ns envelope_next(struct envelope *e, struct random *r)
 /* These have no number of jobs, but go on until the call's end. */
 static bool is_bounded_by_time(enum campaign_arrival_kind kind)
 {
-	return kind == ARRIVAL_POISSON || kind == ARRIVAL_TSPEC ||
-	       kind == ARRIVAL_ENVELOPE || kind == ARRIVAL_CLOSED ||
-	       kind == ARRIVAL_TRACE;
+	return kind == ARRIVAL_POISSON || kind == ARRIVAL_ENVELOPE ||
+	       kind == ARRIVAL_CLOSED || kind == ARRIVAL_TRACE;
 }
 
 /* A plan in which nothing happens to packets is the grid: the same arrivals
@@ -158,52 +157,15 @@ static cr_ns in_burst(const struct arrival *a)
 	       (cr_ns)within * m->spacing;
 }
 
-/* A job in the units of the token bucket: parts per million of a nanosecond at
- * one job a second. */
-#define JOB ((__int128)CR_SEC * CR_PPM)
-
-static cr_ns round_up_to(__int128 a, int64_t b)
-{
-	return a > 0 ? (cr_ns)((a + b - 1) / b) : 0;
-}
-
-/*
- * Greedy within min(1 + peak t, bucket + rate t) jobs in every t (RFC 2215,
- * with jobs for bytes): as soon as the token bucket and the peak allow. Full
- * nanoseconds, never early; what rounding up leaves stays in the bucket.
- */
-static cr_ns by_tspec(struct arrival *a)
-{
-	const struct campaign_arrival *m = &a->flow->arrival;
-	__int128 most = m->bucket * JOB;
-	cr_ns wait;
-
-	if (!a->next) {
-		a->tokens = most - JOB;
-		return a->start;
-	}
-	wait = round_up_to(JOB - a->tokens, m->rate_ppm);
-	if (m->peak_ppm)
-		wait = cr_ns_max(wait, round_up_to(JOB, m->peak_ppm));
-	a->tokens += (__int128)wait * m->rate_ppm;
-	a->tokens = (a->tokens < most ? a->tokens : most) - JOB;
-	return a->last + wait;
-}
-
 static cr_ns time_of_next(struct arrival *a)
 {
 	switch (a->kind) {
-	case ARRIVAL_JITTERED:
-		return snap_to_grid(a) +
-		       random_time(&a->random, a->flow->arrival.jitter);
 	case ARRIVAL_POISSON:
 		if (!a->next)
 			return a->start;
 		return a->last + random_exponential(&a->random, a->flow->ptime);
 	case ARRIVAL_BURSTY:
 		return in_burst(a);
-	case ARRIVAL_TSPEC:
-		return by_tspec(a);
 	case ARRIVAL_ENVELOPE:
 		return envelope_next(a->envelope, &a->random);
 	case ARRIVAL_CLOSED:
@@ -303,7 +265,8 @@ static struct cr_contract envelope_contract(const struct campaign_flow *f)
 		.burst = divide_up(m->depth, largest) - 1,
 		.peak_jobs_per_sec =
 			divide_up(m->peak_ppm * (CR_SEC / CR_PPM), largest),
-		.largest = largest,
+		.largest = f->terms.contract.worst ? f->terms.contract.worst
+						   : largest,
 	};
 }
 
@@ -319,15 +282,7 @@ static struct cr_contract flow_contract(const struct campaign_flow *f)
 		c.largest = f->cost.max;
 	if (f->terms.contract.rate_ppm)
 		return c;
-	if (f->arrival.kind == ARRIVAL_ENVELOPE)
-		return envelope_contract(f);
-	if (f->arrival.kind == ARRIVAL_TSPEC) {
-		c.jobs = 1;
-		c.per = CR_SEC * CR_PPM / f->arrival.rate_ppm;
-		c.burst = (uint32_t)f->arrival.bucket - 1;
-		c.peak_jobs_per_sec = divide_up(f->arrival.peak_ppm, CR_PPM);
-	}
-	return c;
+	return f->arrival.kind == ARRIVAL_ENVELOPE ? envelope_contract(f) : c;
 }
 
 struct core_terms declare(const struct campaign_flow *f,

@@ -52,7 +52,6 @@ struct arrival {
 	cr_ns closed;	     /**< closed: when the next one comes            */
 	cr_ns end;	     /**< of the call: no job from then on           */
 	struct random random;
-	__int128 tokens; /**< tspec: in the bucket after the last one       */
 	struct plan_stream *stream; /**< plan: the owner's                  */
 	struct envelope *envelope;  /**< envelope: the owner's              */
 	const struct replay_job *replay; /**< trace: [replay_count]         */

@@ -3,7 +3,7 @@
  * The cost models. Normal and lognormal ones follow from the normal variate of
  * base/random.h, the lognormal's parameters from mean m and deviation s:
  * sigma^2 = ln(1 + s^2 / m^2), and the mean of e^(sigma n) is e^(sigma^2 / 2).
- * Others draw from values and how often each came: of a file, or measured.
+ * Measured ones draw from what was measured.
  */
 #include "sim/cost_model.h"
 
@@ -13,111 +13,13 @@
 
 #include "base/units.h"
 #include "campaign/campaign.h"
-#include "cost/cost.h"
 
-/* Add @value, which came @times (> 0). 0; -ENOMEM; -ERANGE: too many. */
-static int cost_values_add(struct cost_values *v, cr_ns value, uint64_t times)
-{
-	uint64_t before = v->count ? v->upto[v->count - 1] : 0;
-
-	if (times > UINT64_MAX - before)
-		return -ERANGE;
-	if (v->count == v->room) {
-		size_t room = v->room ? 2 * v->room : 64;
-		cr_ns *values = realloc(v->value, room * sizeof(*values));
-		uint64_t *upto;
-
-		if (!values)
-			return -ENOMEM;
-		v->value = values;
-		upto = realloc(v->upto, room * sizeof(*upto));
-		if (!upto)
-			return -ENOMEM;
-		v->upto = upto;
-		v->room = room;
-	}
-	v->value[v->count] = value;
-	v->upto[v->count++] = before + times;
-	return 0;
-}
-
-/* "COST [COUNT]"; false: something else. */
-static bool parse_line(char *line, cr_ns *value, int64_t *times)
-{
-	char *rest, *cost, *count;
-
-	line[strcspn(line, "#\n")] = '\0';
-	cost = strtok_r(line, " \t\r", &rest);
-	*times = 0;
-	if (!cost)
-		return true; /* nothing on it */
-	count = strtok_r(NULL, " \t\r", &rest);
-	*times = 1;
-	if (units_parse_time(cost, value) || *value <= 0 ||
-	    *value > CAMPAIGN_COST_MAX)
-		return false;
-	if (count && (units_parse_int(count, times) || *times <= 0))
-		return false;
-	return !count || !strtok_r(NULL, " \t\r", &rest);
-}
-
-/* Read lines "COST [COUNT]", as "70us 120"; '#' begins a comment. 0, or
- * -errno with @e, which names file and line. */
-static int cost_values_read(struct cost_values *v, const char *path,
-			    struct cr_err *e)
-{
-	FILE *f = fopen(path, "r");
-	char *line = NULL;
-	size_t room = 0;
-	int rc = 0;
-
-	if (!f)
-		return cr_fail(e, -errno, "%s: %s", path, strerror(errno));
-	for (unsigned n = 1; !rc && getline(&line, &room, f) >= 0; n++) {
-		int64_t times;
-		cr_ns value;
-
-		if (!parse_line(line, &value, &times))
-			rc = cr_fail(e, -EINVAL,
-				     "%s:%u: needs a cost and a count, such as "
-				     "'70us 120'",
-				     path, n);
-		else if (times &&
-			 (rc = cost_values_add(v, value, (uint64_t)times)))
-			(void)cr_fail(e, rc, "%s:%u: %s", path, n,
-				      strerror(-rc));
-	}
-	free(line);
-	if (!rc && !feof(f))
-		rc = cr_fail(e, -EIO, "%s: cannot be read: %s", path,
-			     strerror(errno));
-	else if (!rc && !v->count)
-		rc = cr_fail(e, -ENODATA, "%s: no costs in it", path);
-	(void)fclose(f);
-	return rc;
-}
-
-/* One of them, each as often as it came; 0 of none. */
+/* One of them; 0 of none. */
 static cr_ns cost_values_draw(const struct cost_values *v, struct random *r)
 {
-	size_t low = 0, high = v->count - 1;
-	uint64_t all, at;
-
 	if (!v->count)
 		return 0;
-	all = v->upto[v->count - 1];
-	at = (uint64_t)((unsigned __int128)random_next(r) * all >> 64);
-	if (all == v->count) /* each came once: as measured */
-		return v->value[at];
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (v->upto[middle] > at)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return v->value[low];
+	return v->value[(unsigned __int128)random_next(r) * v->count >> 64];
 }
 
 /*
@@ -130,16 +32,12 @@ static cr_ns cost_values_draw(const struct cost_values *v, struct random *r)
 #define BUDGET (200 * CR_MS)
 
 /* The costs of as many frames as a packet of @ptime holds. */
-static int add_quantiles(struct cost_values *v, const struct cost_result *r,
-			 cr_ns ptime, struct cr_err *e)
+static void set_quantiles(struct cost_values *v, const struct cost_result *r,
+			  cr_ns ptime)
 {
-	for (unsigned i = 0; i < COST_QUANTILES; i++) {
-		__int128 cost = (__int128)r->quantile[i] * ptime / r->frame;
-
-		if (cost_values_add(v, (cr_ns)cost, 1))
-			return cr_fail(e, -ENOMEM, "out of memory");
-	}
-	return 0;
+	for (v->count = 0; v->count < COST_QUANTILES; v->count++)
+		v->value[v->count] = (cr_ns)((__int128)r->quantile[v->count] *
+					     ptime / r->frame);
 }
 
 static int measure_endpoint(const struct campaign_endpoint *endpoint,
@@ -189,21 +87,19 @@ static int cost_model_measure(struct cost_model *m,
 	int rc = measure_endpoint(&f->in, &in, e);
 
 	if (!rc)
-		rc = add_quantiles(&m->part[0], &in.first.dec, f->ptime, e);
-	if (!rc)
 		rc = measure_endpoint(&f->out, &out, e);
-	if (!rc)
-		rc = add_quantiles(&m->part[2], &out.first.enc, f->ptime, e);
-	if (!rc && from != to) {
+	if (!rc && from != to)
 		rc = cost_resample(from, to, &convert, e);
-		if (!rc)
-			rc = add_quantiles(&m->part[1], &convert, f->ptime, e);
-		if (!rc)
-			converted = typical_cost(&convert, f->ptime);
+	if (rc)
+		return rc;
+	set_quantiles(&m->part[0], &in.first.dec, f->ptime);
+	set_quantiles(&m->part[2], &out.first.enc, f->ptime);
+	if (from != to) {
+		set_quantiles(&m->part[1], &convert, f->ptime);
+		converted = typical_cost(&convert, f->ptime);
 	}
-	if (!rc)
-		m->warm = warm_of(&in, &out, converted, f->ptime);
-	return rc;
+	m->warm = warm_of(&in, &out, converted, f->ptime);
+	return 0;
 }
 
 /* ln 2 in units of 2^-32 */
@@ -255,7 +151,6 @@ static cr_ns draw_unbounded(const struct cost_model *m, struct cost_source *s)
 		return job->cost ? job->cost : m->estimate.mean;
 	}
 	case COST_MEASURED:
-	case COST_HISTOGRAM:
 		for (unsigned i = 0; i < COST_MODEL_PARTS; i++)
 			sum += cost_values_draw(&m->part[i], r);
 		return sum;
@@ -390,8 +285,6 @@ int cost_model_open(struct cost_model *m, const struct campaign_flow *f,
 		(void)cost_model_path(path, sizeof(path), base, f->cost.file);
 	if (f->cost.kind == COST_LOGNORMAL)
 		set_lognormal(m);
-	else if (f->cost.kind == COST_HISTOGRAM)
-		rc = cost_values_read(&m->part[0], path, e);
 	else if (f->cost.kind == COST_TRACE)
 		rc = replay_open(&m->replay, path, e);
 	else if (f->cost.kind == COST_MEASURED && !m->endless)
@@ -412,10 +305,6 @@ void cost_model_replay(struct cost_model *m, const struct campaign_flow *f,
 
 void cost_model_close(struct cost_model *m)
 {
-	for (unsigned i = 0; i < COST_MODEL_PARTS; i++) {
-		free(m->part[i].value);
-		free(m->part[i].upto);
-	}
 	replay_close(&m->replay);
 	*m = (struct cost_model){ 0 };
 }
@@ -440,21 +329,13 @@ static bool same_codecs(const struct campaign_flow *a,
 	       same_endpoint(&a->out, &b->out);
 }
 
-static int copy_measured(struct cost_model *to, const struct cost_model *from,
-			 const struct campaign_flow *f, struct cr_err *e)
+static void copy_measured(struct cost_model *to, const struct cost_model *from,
+			  const struct campaign_flow *f)
 {
-	int rc = 0;
-
 	*to = (struct cost_model){ .cfg = &f->cost, .warm = from->warm };
+	memcpy(to->part, from->part, sizeof(to->part));
 	set_locality(to);
-	for (unsigned p = 0; p < COST_MODEL_PARTS && !rc; p++)
-		for (size_t i = 0; i < from->part[p].count && !rc; i++)
-			rc = cost_values_add(&to->part[p],
-					     from->part[p].value[i], 1);
-	if (rc)
-		return cr_fail(e, rc, "out of memory");
 	estimate_cost(to);
-	return 0;
 }
 
 int cost_models_open(struct cost_model *m, const struct campaign *c,
@@ -468,7 +349,7 @@ int cost_models_open(struct cost_model *m, const struct campaign *c,
 		while (k < f && !same_codecs(&c->flows[k], &c->flows[f]))
 			k++;
 		if (k < f)
-			rc = copy_measured(&m[f], &m[k], &c->flows[f], e);
+			copy_measured(&m[f], &m[k], &c->flows[f]);
 		else
 			rc = cost_model_open(&m[f], &c->flows[f], c->path, e);
 	}

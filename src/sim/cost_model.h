@@ -14,16 +14,16 @@
 
 #include "campaign/campaign.h"
 #include "base/random.h"
+#include "cost/cost.h"
 #include "cr/error.h"
 #include "cr/sched.h"
 #include "sim/replay.h"
 #include "sim/sim.h"
 
-/** Zero is empty. */
+/** Measured costs, of which one is drawn. Zero is empty. */
 struct cost_values {
-	cr_ns *value;	/**< [count] */
-	uint64_t *upto; /**< [count] how often it or one before it came      */
-	size_t count, room;
+	cr_ns value[COST_QUANTILES];
+	unsigned count;
 };
 
 /** A job that never ends: longer than any campaign, and safe to add to. */

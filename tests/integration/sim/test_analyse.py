@@ -81,8 +81,8 @@ def test_jitter_and_a_late_deadline_count(campaign):
     flow = "name: {n}, count: 1, period: 20ms, cost: {{mean: 2ms}}, {more}"
     a, _ = parsed(campaign(
         flow.format(n="a", more="deadline: 60ms"),
-        flow.format(n="b", more="deadline: 60ms, arrival: {model: jittered, "
-                    "jitter: 5ms}"), platform="{cpus: 2}"))
+        flow.format(n="b", more="deadline: 60ms, network: {jitter: 5ms}"),
+        platform="{cpus: 2}"))
     plain, jittered = a["flows"]
     late = plain["tardiness_ns"] + (20 - 60) * MS
     assert plain["lateness_ns"] == pytest.approx(max(0, late))
@@ -93,7 +93,7 @@ def test_jitter_and_a_late_deadline_count(campaign):
     ("name: x, count: 2, period: 20ms, cost: {mean: 1ms}, arrival: {model: "
      "poisson}", "flow x cannot be analysed: its jobs do not come one a"),
     ("name: x, count: 2, period: 20ms, cost: {mean: 1ms}, class: hard, "
-     "arrival: {model: jittered, jitter: 1ms}", "a period apart"),
+     "network: {jitter: 1ms}", "a period apart"),
     ("name: x, period: 20ms, cost: {mean: 1ms}, start: {poisson: 5/s}, "
      "count: 0", "count"),
     ("name: x, count: 2, period: 20ms, cost: {mean: 1ms}, hold: {mean: 1s}, "

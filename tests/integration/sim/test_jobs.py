@@ -25,9 +25,8 @@ def flow(r, number, closed):
     ones only where they are allowed."""
     period = r.choice([7, 10, 20, 30, 40, 60])
     arrival = r.choice([
-        "{model: periodic}", f"{{model: jittered, jitter: {period // 2}ms}}",
-        "{model: poisson}", "{model: bursty, burst: 3}",
-        "{model: tspec, bucket: 3}"] + closed * ["{model: closed}"])
+        "{model: periodic}", "{model: poisson}", "{model: bursty, burst: 3}"]
+        + closed * ["{model: closed}"])
     cost = r.choice(["{mean: 700us}", "{model: exponential, mean: 1ms}",
                      "{model: normal, mean: 1ms, sd: 200us}",
                      "{model: lognormal, mean: 1ms, sd: 1ms}"])

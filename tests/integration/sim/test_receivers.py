@@ -151,8 +151,8 @@ def test_receivers_at_no_cost_change_nothing(tmp_path):
 
 
 FLOWS = (
-    "name: jit, count: 20, period: 20ms, arrival: {model: jittered, "
-    "jitter: 7ms}, cost: {model: normal, mean: 1ms, sd: 200us}",
+    "name: jit, count: 20, period: 20ms, network: {jitter: 7ms}, "
+    "cost: {model: normal, mean: 1ms, sd: 200us}",
     "name: poi, count: 9, period: 30ms, arrival: {model: poisson}, "
     "cost: {model: exponential, mean: 1ms, max: 9ms}, ring: 4",
     "name: bur, count: 5, period: 40ms, arrival: {model: bursty, burst: 4},"
@@ -184,7 +184,7 @@ def test_jobs_are_released_as_lindley_says(case, tmp_path):
     count, cost = r.randint(1, 5), r.randint(50, 400) * US
     wake, most = r.randint(0, 1) * 90 * US, r.choice([3, 20000])
     path = write(tmp_path, "count: 24, period: 20ms, cost: {mean: 1ns}, "
-                 "arrival: {model: jittered, jitter: 15ms}, "
+                 "network: {jitter: 15ms}, "
                  f"start: {{spread: {r.choice([1, 200])}ms}}", cpus=24,
                  receivers=f"count: {count}, cost: {cost}ns, "
                  f"wake: {wake}ns, waiting: {most}", duration="700ms")

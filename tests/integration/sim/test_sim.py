@@ -11,14 +11,14 @@ from conftest import BUILD, FEEDER, MS, P, REPORT, ROOT, flows, result, run
 
 NO_ADMISSION = "daemon: {admission: off}\n"
 LAB = ("name: per, count: 5, period: 10ms, cost: {mean: 300us}",
-       "name: jit, count: 5, period: 20ms, arrival: {model: jittered, "
-       "jitter: 7ms}, cost: {model: normal, mean: 1ms, sd: 200us}",
+       "name: jit, count: 5, period: 20ms, network: {jitter: 7ms}, "
+       "cost: {model: normal, mean: 1ms, sd: 200us}",
        "name: poi, count: 5, period: 30ms, arrival: {model: poisson}, "
        "cost: {model: exponential, mean: 1ms, max: 9ms}, ring: 4",
        "name: bur, count: 5, period: 40ms, arrival: {model: bursty, burst: 4},"
        " cost: {model: lognormal, mean: 1ms, sd: 1ms}",
-       "name: tsp, count: 5, period: 50ms, arrival: {model: tspec, bucket: 3},"
-       " cost: {mean: 1ms}",
+       "name: env, count: 5, period: 50ms, arrival: {model: envelope, "
+       "rate: 2%, depth: 3ms}, cost: {mean: 1ms}",
        "name: clo, period: 60ms, share: 30%, arrival: {model: closed}",
        "name: tlk, count: 5, period: 20ms, cost: {mean: 200us}, talk: "
        "{spurt: 200ms, pause: 300ms}, network: {jitter: 3ms, loss: 5%}, "

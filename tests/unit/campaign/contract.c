@@ -107,7 +107,7 @@ static void a_contract_of_a_synthetic_flow_goes_before_its_models(void **state)
 	static const char text[] =
 		"duration: 10s\nflows:\n  - period: 10ms\n"
 		"    cost: {model: exponential, mean: 1ms, max: 5ms}\n"
-		"    arrival: {model: tspec, rate: 50/s, bucket: 3}\n"
+		"    arrival: {model: envelope, rate: 25%, depth: 15ms}\n"
 		"    contract: {mean: 2ms, worst: 4ms}\n";
 	const struct cost_model m = { .estimate = { .mean = 1, .p99 = 2 } };
 	struct campaign *c = NULL;

@@ -247,8 +247,8 @@ static const struct {
 	{ ENVELOPE("depth: 1ms, peak: 3%", "max: 1ms"),
 	  "peak is below the rate" },
 	{ ENVELOPE("depth: 1ms, peak: 30/s", "max: 1ms"), "peak=30/s" },
-	{ ENVELOPE("depth: 1ms, bucket: 3", "max: 1ms"),
-	  "bucket does not belong to model=envelope" },
+	{ ENVELOPE("depth: 1ms, burst: 3", "max: 1ms"),
+	  "burst does not belong to model=envelope" },
 	{ ENVELOPE("peak: 9%", "max: 1ms"), "model=envelope needs 'depth'" },
 	/* conversions */
 	{ OK_TOP OK_FLOW "conversions:\n  at: 1s\n",

@@ -92,29 +92,6 @@ static void bursts_have_length_and_spacing_and_the_nominal_rate(void **state)
 	expect(&a, (const cr_ns[]){ 1, 3, 5, 31, 33, 35, 61, 63 }, 8);
 }
 
-static void jitter_is_bounded_and_keeps_order(void **state)
-{
-	struct arrival a =
-		begin((struct campaign_arrival){ .kind = ARRIVAL_JITTERED,
-						 .jitter = 25 * CR_MS },
-		      0, 10000);
-	cr_ns last = 0, least = CR_NEVER, most = 0;
-	struct arrival_job j;
-
-	for (uint64_t i = 0; arrival_next(&a, &j); i++) {
-		cr_ns delay = j.at - (cr_ns)i * 10 * CR_MS;
-
-		assert_true(j.at >= last && delay >= 0);
-		assert_true(delay <= 25 * CR_MS);
-		least = cr_ns_min(least, delay);
-		most = cr_ns_max(most, delay);
-		last = j.at;
-	}
-	assert_int_equal(a.next, 10000);
-	assert_true(most > 24 * CR_MS);
-	assert_true(least < CR_MS);
-}
-
 /* 10,000 jobs are expected; five standard deviations are 500. */
 static void poisson_has_the_nominal_rate_and_exponential_gaps(void **state)
 {
@@ -132,61 +109,6 @@ static void poisson_has_the_nominal_rate_and_exponential_gaps(void **state)
 	assert_in_range(jobs, 9500, 10500);
 	/* e^-1 of them are longer than the mean */
 	assert_in_range(long_gaps, 3679 - 240, 3679 + 240);
-}
-
-struct tspec {
-	int64_t rate, peak, bucket; /* per second; peak 0: none */
-};
-
-/* May @n jobs come within @t? */
-static bool conforms(const struct tspec *s, int n, cr_ns t)
-{
-	__int128 jobs = (__int128)n * CR_SEC;
-
-	return jobs <= s->bucket * CR_SEC + (__int128)s->rate * t &&
-	       (!s->peak || jobs <= CR_SEC + (__int128)s->peak * t);
-}
-
-/* In every window no more than min(1 + peak t, bucket + rate t) jobs; a job
- * that came a nanosecond earlier would be too much in some window, or come
- * before the one before it. */
-static void check_tspec(const struct tspec *s)
-{
-	enum { JOBS = 400 };
-	static cr_ns at[JOBS];
-	struct arrival_job j;
-	struct arrival a =
-		begin((struct campaign_arrival){ .kind = ARRIVAL_TSPEC,
-						 .rate_ppm = s->rate * 1000000,
-						 .peak_ppm = s->peak * 1000000,
-						 .bucket = s->bucket },
-		      7, 100000000);
-
-	for (int k = 0; k < JOBS; k++) {
-		bool earliest = k == 0;
-
-		assert_true(arrival_next(&a, &j));
-		at[k] = j.at;
-		for (int i = 0; i < k; i++) {
-			cr_ns t = at[k] - at[i];
-
-			assert_true(conforms(s, k - i + 1, t));
-			earliest |= !t || !conforms(s, k - i + 1, t - 1);
-		}
-		assert_true(earliest);
-	}
-	assert_int_equal(at[0], 7);
-}
-
-static void tspec_is_never_exceeded_and_used_up(void **state)
-{
-	static const struct tspec cases[] = { { 100, 0, 1 },   { 100, 0, 5 },
-					      { 50, 500, 5 },  { 3, 7, 100 },
-					      { 333, 334, 2 }, { 1, 0, 1000 },
-					      { 100, 100, 9 } };
-
-	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++)
-		check_tspec(&cases[c]);
 }
 
 /* --- envelope --- */
@@ -238,7 +160,8 @@ static bool fits(const struct sent *s, unsigned i, unsigned k, cr_ns t)
 	return work * 10 <= 5 * CR_MS + 3 * t && work * 10 <= 30 * CR_MS + t;
 }
 
-/* As for tspec: never more, and not later than it must be. */
+/* In every window no more than it allows; a job that came a nanosecond earlier
+ * would be too much in some window. */
 static void an_envelope_is_never_exceeded_and_used_up(void **state)
 {
 	static struct sent s;
@@ -343,10 +266,8 @@ int main(void)
 		cmocka_unit_test(a_clock_that_drifts_bends_the_grid),
 		cmocka_unit_test(
 			bursts_have_length_and_spacing_and_the_nominal_rate),
-		cmocka_unit_test(jitter_is_bounded_and_keeps_order),
 		cmocka_unit_test(
 			poisson_has_the_nominal_rate_and_exponential_gaps),
-		cmocka_unit_test(tspec_is_never_exceeded_and_used_up),
 		cmocka_unit_test(an_envelope_is_never_exceeded_and_used_up),
 		cmocka_unit_test(an_envelope_has_bursts_and_pauses),
 		cmocka_unit_test(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cost models: moments for a fixed seed, bounds kept, files read or refused
- * with their line, the cost declared to a scheduler.
+ * Cost models: moments for a fixed seed, bounds kept, traces, the cost declared
+ * to a scheduler.
  */
 #include <errno.h>
 #include <math.h>
@@ -128,74 +128,6 @@ static void a_normal_cost_is_never_below_one_nanosecond(void **state)
 	struct cost_model m = opened(&f, "c.yaml");
 
 	assert_int_equal(sample(&m).least, 1);
-	cost_model_close(&m);
-}
-
-static void write_text(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	(void)fputs(text, f);
-	assert_int_equal(fclose(f), 0);
-}
-
-static void a_histogram_is_drawn_as_often_as_it_says(void **state)
-{
-	struct campaign_flow f = flow(COST_HISTOGRAM, 0, 0);
-	uint64_t count[3] = { 0 };
-	struct cost_source s = { .random = { 3 } };
-	struct cost_model m;
-	char path[SCRATCH_MAX], text[400];
-
-	f.cost.file = path;
-	(void)snprintf(text, sizeof(text),
-		       "# made up%300s\n10us 1\n\n20us 2 # twice\n30us\n",
-		       "words");
-	write_text(scratch_file(path), text);
-	m = opened(&f, "ignored.yaml");
-	for (int i = 0; i < N; i++) {
-		cr_ns c = cost_model_draw(&m, &s);
-
-		assert_true(c == 10000 || c == 20000 || c == 30000);
-		count[c / 10000 - 1]++;
-	}
-	near((double)count[0] / N, 0.25, 0.005);
-	near((double)count[1] / N, 0.5, 0.0056);
-	near((double)count[2] / N, 0.25, 0.005);
-	cost_model_close(&m);
-}
-
-static void bad_histograms_are_refused_with_their_line(void **state)
-{
-	static const struct {
-		const char *text, *says;
-	} cases[] = {
-		{ "10us 1\n10\n", ":2: needs a cost and a count" },
-		{ "10us x\n", ":1: needs" },
-		{ "10us 0\n", ":1: needs" },
-		{ "10us -3\n", ":1: needs" },
-		{ "0 4\n", ":1: needs" },
-		{ "10us 1 2\n", ":1: needs" },
-		{ "# nothing\n", "no costs in it" },
-	};
-	struct campaign_flow f = flow(COST_HISTOGRAM, 0, 0);
-	struct cost_model m;
-	struct cr_err e;
-	char path[SCRATCH_MAX];
-
-	f.cost.file = path;
-	(void)scratch_file(path);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		write_text(path, cases[i].text);
-		assert_true(cost_model_open(&m, &f, "c.yaml", &e) < 0);
-		if (!strstr(e.text, cases[i].says))
-			fail_msg("'%s' lacks '%s'", e.text, cases[i].says);
-		cost_model_close(&m);
-	}
-	assert_int_equal(remove(path), 0);
-	assert_int_equal(cost_model_open(&m, &f, "c.yaml", &e), -ENOENT);
-	assert_non_null(strstr(e.text, path));
 	cost_model_close(&m);
 }
 
@@ -363,8 +295,6 @@ int main(void)
 		cmocka_unit_test(drawn_costs_have_mean_and_deviation),
 		cmocka_unit_test(bounds_are_kept_and_reached),
 		cmocka_unit_test(a_normal_cost_is_never_below_one_nanosecond),
-		cmocka_unit_test(a_histogram_is_drawn_as_often_as_it_says),
-		cmocka_unit_test(bad_histograms_are_refused_with_their_line),
 		cmocka_unit_test(files_are_named_from_the_campaigns_folder),
 		cmocka_unit_test(a_trace_is_played_again_call_by_call),
 		cmocka_unit_test(a_long_trace_is_estimated_from_all_of_it),
