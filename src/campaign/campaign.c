@@ -73,9 +73,9 @@ int read_expect(const struct section *s, enum campaign_metric first,
 {
 	int rc = 0;
 
-	for (unsigned i = 0; s->keys[i].name && !rc; i++)
-		if (s->values[i].text)
-			rc = read_one(s, first + i, s->values[i].text,
+	for (unsigned i = 0; i < s->count && !rc; i++)
+		if (s->below[i].text)
+			rc = read_one(s, first + i, s->below[i].text,
 				      &out[first + i]);
 	return rc;
 }
@@ -105,7 +105,7 @@ static int check_made(const struct section *s, struct campaign_endpoint *out)
 static int check_conversions(const struct section *s, cr_ns duration,
 			     struct campaign_conversions *c)
 {
-	const struct section *out = section_below(s, "out");
+	const struct section *out = section_get(s, "out");
 	int rc;
 
 	if (!section_any(s))
@@ -120,7 +120,7 @@ static int check_conversions(const struct section *s, cr_ns duration,
 		return section_fail(s, NULL, "'out' is missing");
 	rc = check_made(out, &c->out);
 	return rc ? rc
-		  : read_expect(section_below(s, "expect"), METRIC_FINISHED,
+		  : read_expect(section_get(s, "expect"), METRIC_FINISHED,
 				c->expect);
 }
 
@@ -185,7 +185,7 @@ static int check_platform_keys(const struct section *s,
 			       struct campaign_platform *p)
 {
 	const char *rqs = section_text(s, "run-queues");
-	const struct section *receivers = section_below(s, "receivers");
+	const struct section *receivers = section_get(s, "receivers");
 	struct cr_err e;
 
 	if (section_any(receivers) && !section_has(receivers, "count"))
@@ -197,14 +197,16 @@ static int check_platform_keys(const struct section *s,
 
 /* Built-in policies and their options are checked here; outside ones, which
  * would have to be loaded, by the daemon. */
-static int check_scheduler_keys(struct section *top, const struct campaign *c)
+static int check_scheduler_keys(const struct section *list,
+				const struct campaign *c)
 {
 	for (unsigned i = 0; i < c->schedulers.count; i++) {
 		const char *spec = c->schedulers.item[i];
 		struct cr_err e;
 
 		if (!strchr(spec, '/') && scheduler_check(spec, &e))
-			return section_fail_entry(top, "schedulers", i, e.text);
+			return section_fail(&list->below[i], NULL, "%.400s",
+					    e.text);
 	}
 	return 0;
 }
@@ -212,7 +214,7 @@ static int check_scheduler_keys(struct section *top, const struct campaign *c)
 static int check_flow_among(const struct section *s, const struct campaign *c,
 			    unsigned i)
 {
-	const struct section *start = section_below(s, "start");
+	const struct section *start = section_get(s, "start");
 	const struct campaign_flow *f = &c->flows[i];
 
 	for (unsigned k = 0; k + f->party.side < i; k++)
@@ -265,7 +267,7 @@ static int check_share(const struct section *s, const struct campaign *c,
 	like = &c->flows[f->like];
 	if (like->count || like->load_ppm)
 		return 0;
-	return section_fail(section_below(s, "start"), "poisson",
+	return section_fail(section_get(s, "start"), "poisson",
 			    "poisson: a share is of what keeps count calls up, "
 			    "but flow %s has neither count nor load; give it "
 			    "one, or calls per second here",
@@ -274,14 +276,14 @@ static int check_share(const struct section *s, const struct campaign *c,
 
 static int read_flows(const struct section *top, struct campaign *c)
 {
-	const struct value *v = section_get(top, "flows");
+	const struct section *v = section_get(top, "flows");
 	int rc = 0;
 
 	c->flows = calloc(2 * (size_t)v->count, sizeof(*c->flows));
 	if (!c->flows)
 		return campaign_no_memory(top->file);
 	for (unsigned i = 0; i < v->count && !rc; i++) {
-		struct section *s = v->entries[i].below;
+		struct section *s = &v->below[i];
 		unsigned at = c->flow_count;
 
 		c->flow_count += 1 + is_conversation(s);
@@ -308,18 +310,18 @@ static int read_sections(struct section *top, struct campaign *c)
 {
 	int rc = section_values(top, c);
 
-	if (!section_has(section_below(top, "daemon"), "ports"))
+	if (!section_has(section_get(top, "daemon"), "ports"))
 		c->platform.ports = c->ports;
 	if (!rc)
-		rc = check_platform_keys(section_below(top, "platform"),
+		rc = check_platform_keys(section_get(top, "platform"),
 					 &c->platform);
 	if (!rc)
-		rc = read_expect(section_below(top, "expect"), METRIC_LOSS,
+		rc = read_expect(section_get(top, "expect"), METRIC_LOSS,
 				 c->expect);
 	if (!rc)
-		rc = check_scheduler_keys(top, c);
+		rc = check_scheduler_keys(section_get(top, "schedulers"), c);
 	if (!rc)
-		rc = check_conversions(section_below(top, "conversions"),
+		rc = check_conversions(section_get(top, "conversions"),
 				       c->duration, &c->conversions);
 	return rc ? rc : read_flows(top, c);
 }
@@ -352,9 +354,11 @@ static int read_campaign(struct campaign *c, const char *text, size_t n,
 {
 	const struct campaign_file file = { .name = c->path, .err = e };
 	struct setting_place *at = calloc(c->setting_count + 1, sizeof(*at));
-	int rc = at ? section_parse(&file, text, n, &c->sections)
-		    : cr_fail(e, -ENOMEM, "%s: out of memory", c->path);
+	int rc;
 
+	c->sections = calloc(1, sizeof(*c->sections));
+	rc = at && c->sections ? section_parse(&file, text, n, c->sections)
+			       : campaign_no_memory(&file);
 	if (!rc) {
 		for (unsigned i = 0; i < c->setting_count && !rc; i++) {
 			(void)snprintf(at[i].name, sizeof(at[i].name),
@@ -481,7 +485,9 @@ void campaign_free(struct campaign *c)
 		return;
 	for (unsigned i = 0; i < c->setting_count; i++)
 		free(c->settings[i]);
-	section_free(c->sections);
+	if (c->sections)
+		section_fini(c->sections);
+	free(c->sections);
 	free(c->settings);
 	free(c->flows);
 	free(c->text);

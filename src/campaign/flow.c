@@ -66,7 +66,7 @@ static int check_jobs(const struct section *s, const struct section *arrival,
 	if (!f->synthetic || f->cost.kind == COST_MEASURED)
 		return section_fail(arrival, "model",
 				    "model=envelope needs the flow's cost");
-	if (!constant && !section_has(section_below(s, "cost"), "max"))
+	if (!constant && !section_has(section_get(s, "cost"), "max"))
 		return section_fail(arrival, "model",
 				    "model=envelope needs 'max' of the cost: "
 				    "the longest job");
@@ -94,7 +94,7 @@ static int read_share(const struct section *s, struct campaign_flow *f)
 {
 	int64_t ppm = section_range(s, "share").least;
 
-	if (section_any(section_below(s, "cost")))
+	if (section_any(section_get(s, "cost")))
 		return section_fail(s, "share",
 				    "share and cost exclude each other");
 	f->cost.kind = COST_CONSTANT;
@@ -113,7 +113,7 @@ static int read_share(const struct section *s, struct campaign_flow *f)
 
 static int check_flow_cost(const struct section *s, struct campaign_flow *f)
 {
-	const struct section *cost = section_below(s, "cost");
+	const struct section *cost = section_get(s, "cost");
 	struct campaign_cost *c = &f->cost;
 	int rc;
 
@@ -150,9 +150,7 @@ static int check_arrival(const struct section *s, const struct section *arrival,
 	/* the plan's network, talk and clock models make arrivals of their own
 	 */
 	for (unsigned i = 0; a->kind != ARRIVAL_PLAN && i < 3; i++) {
-		const struct section *below = section_below(s, plans[i]);
-
-		if (below ? section_any(below) : section_has(s, plans[i]))
+		if (section_any(section_get(s, plans[i])))
 			return section_fail(s, plans[i],
 					    "network, talk and drift belong to "
 					    "arrival: {model: plan}");
@@ -218,15 +216,15 @@ static int read_voice(const struct section *s, struct campaign_voice *v)
  * codecs they make it a synthetic one. */
 static int check_models(const struct section *s, struct campaign_flow *f)
 {
-	const struct section *arrival = section_below(s, "arrival");
+	const struct section *arrival = section_get(s, "arrival");
 	int rc = check_arrival(s, arrival, f);
 
 	if (!rc)
 		rc = check_flow_cost(s, f);
 	if (!rc)
-		rc = read_voice(section_below(s, "voice"), &f->voice);
+		rc = read_voice(section_get(s, "voice"), &f->voice);
 	if (!rc && f->arrival.kind == ARRIVAL_LOOP) {
-		if (!f->synthetic || section_any(section_below(s, "cost")) ||
+		if (!f->synthetic || section_any(section_get(s, "cost")) ||
 		    section_has(s, "share") || section_has(s, "deadline") ||
 		    section_has(s, "period") || section_has(s, "class"))
 			return section_fail(
@@ -345,7 +343,7 @@ static int check_count(const struct section *s, bool synthetic)
 	if (section_has(s, "like") && (count || load))
 		return section_fail(s, "like", "like excludes count and load");
 	if (!has_count(s) && !synthetic &&
-	    !section_has(section_below(s, "start"), "poisson"))
+	    !section_has(section_get(s, "start"), "poisson"))
 		return section_fail(s, NULL,
 				    "needs count (calls), load (share of the "
 				    "capacity), like (another flow) or "
@@ -366,8 +364,8 @@ static int read_flow_values(struct section *s, struct section *party,
 	int rc;
 
 	f->line = section_line(s, NULL);
-	f->synthetic = !party && !section_any(section_below(s, "in")) &&
-		       !section_any(section_below(s, "out"));
+	f->synthetic = !party && !section_any(section_get(s, "in")) &&
+		       !section_any(section_get(s, "out"));
 	if (f->synthetic)
 		kind = FLOW_SYNTHETIC;
 	rc = section_check_model(s, kind, kinds[kind]);
@@ -382,7 +380,7 @@ static int read_flow_values(struct section *s, struct section *party,
 	if (f->synthetic)
 		f->ptime = section_range(s, "period").least;
 	if (f->synthetic && !has_count(s) &&
-	    !section_has(section_below(s, "start"), "poisson"))
+	    !section_has(section_get(s, "start"), "poisson"))
 		f->count = 1;
 	if (f->terms.cls == CR_BE && section_has(s, "deadline"))
 		return section_fail(s, "deadline",
@@ -418,9 +416,9 @@ static int name_flow(const struct section *s, unsigned i,
 /* Deadline, release, contract, start, expectations. */
 static int check_terms(const struct section *s, struct campaign_flow *f)
 {
-	const struct section *release = section_below(s, "release");
-	const struct section *start = section_below(s, "start");
-	const struct section *contract = section_below(s, "contract");
+	const struct section *release = section_get(s, "release");
+	const struct section *start = section_get(s, "start");
+	const struct section *contract = section_get(s, "contract");
 	struct contract_flaw flaw;
 	int rc;
 
@@ -445,13 +443,13 @@ static int check_terms(const struct section *s, struct campaign_flow *f)
 				    "takes");
 	/* shares of the rate count / hold */
 	if (f->start.poisson.of_hold &&
-	    (!has_count(s) || !section_has(section_below(s, "hold"), "mean")))
+	    (!has_count(s) || !section_has(section_get(s, "hold"), "mean")))
 		return section_fail(start, "poisson",
 				    "poisson: a share is of what keeps count "
 				    "calls up: give %s, or calls per second",
 				    has_count(s) ? "the mean of hold"
 						 : "count, load or like");
-	return read_expect(section_below(s, "expect"), METRIC_LOSS, f->expect);
+	return read_expect(section_get(s, "expect"), METRIC_LOSS, f->expect);
 }
 
 /* --- calls --- */
@@ -459,8 +457,8 @@ static int check_terms(const struct section *s, struct campaign_flow *f)
 static int check_call_endpoints(const struct section *s,
 				struct campaign_flow *f)
 {
-	const struct section *in = section_below(s, "in");
-	const struct section *out = section_below(s, "out");
+	const struct section *in = section_get(s, "in");
+	const struct section *out = section_get(s, "out");
 	int rc;
 
 	if (!section_any(in) || !section_any(out))
@@ -489,8 +487,8 @@ static int check_call_endpoints(const struct section *s,
 
 bool is_conversation(const struct section *s)
 {
-	return section_any(section_below(s, "a")) ||
-	       section_any(section_below(s, "b"));
+	return section_any(section_get(s, "a")) ||
+	       section_any(section_get(s, "b"));
 }
 
 static unsigned endpoint_clock(const struct campaign_endpoint *endpoint)
@@ -515,8 +513,8 @@ static int check_pt(const struct section *s, int64_t pt, int64_t other)
 static int check_pts(const struct section *party, const struct campaign_flow *f)
 {
 	const struct campaign_party *p = &f->party;
-	const struct section *dtmf = section_below(party, "dtmf");
-	const struct section *cn = section_below(party, "cn");
+	const struct section *dtmf = section_get(party, "dtmf");
+	const struct section *cn = section_get(party, "cn");
 	int own = f->in.codec->static_pt;
 	int rc = 0;
 
@@ -586,8 +584,8 @@ static int check_party_endpoints(const struct section *s,
 
 static int check_flow_party(const struct section *s, struct campaign_flow *f)
 {
-	const struct section *dtmf = section_below(s, "dtmf");
-	const struct section *cn = section_below(s, "cn");
+	const struct section *dtmf = section_get(s, "dtmf");
+	const struct section *cn = section_get(s, "cn");
 	const struct campaign_party *p = &f->party;
 	int rc;
 
@@ -610,18 +608,17 @@ static int check_flow_party(const struct section *s, struct campaign_flow *f)
 		return section_fail(s, "learn",
 				    "learn=strict needs address: known");
 	if (!rc)
-		rc = check_when(section_below(s, "ssrc-change"), &p->ssrc.when);
+		rc = check_when(section_get(s, "ssrc-change"), &p->ssrc.when);
 	return rc ? rc
-		  : check_when(section_below(s, "address-change"),
-			       &p->port.when);
+		  : check_when(section_get(s, "address-change"), &p->port.when);
 }
 
 /* --- the whole flow --- */
 
 int read_flow(struct section *s, unsigned i, struct campaign_flow f[2])
 {
-	struct section *const party[] = { section_below(s, "a"),
-					  section_below(s, "b") };
+	struct section *const party[] = { section_get(s, "a"),
+					  section_get(s, "b") };
 	bool both = is_conversation(s);
 	int rc = 0;
 
@@ -639,7 +636,7 @@ int read_flow(struct section *s, unsigned i, struct campaign_flow f[2])
 			rc = check_terms(s, &f[k]);
 		if (!rc)
 			rc = check_buffer(
-				section_below(both ? party[k] : s, "jitter"),
+				section_get(both ? party[k] : s, "jitter"),
 				&f[k]);
 		if (!rc && both)
 			rc = check_flow_party(party[k], &f[k]);

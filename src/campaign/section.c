@@ -20,69 +20,88 @@
 /* Room for any spot_path(). */
 #define SECTION_PATH 96u
 
-/* An empty section at @at with what is below it; NULL when out of memory. */
-static struct section *section_new(const struct campaign_file *file,
-				   const struct spot *at)
+static bool is_list(const struct section *s)
 {
-	const struct field *keys = at->in ? at->key->members : campaign_keys;
-	struct section *s;
-	size_t n = 0;
+	return s->key && s->entry < 0 &&
+	       (s->key->kind == FIELD_LIST || s->key->kind == FIELD_TEXTS);
+}
 
-	while (!field_is_end(&keys[n]))
+/* Has it keys? */
+static bool has_keys(const struct section *s)
+{
+	return !s->key || s->key->kind == FIELD_OBJECT ||
+	       (s->key->kind == FIELD_LIST && s->entry >= 0);
+}
+
+const struct field *section_keys(const struct section *s)
+{
+	return s->key ? s->key->members : campaign_keys;
+}
+
+void section_fini(struct section *s)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		section_fini(&s->below[i]);
+	free(s->below);
+	free(s->texts);
+	free(s->text);
+	s->below = NULL;
+	s->texts = NULL;
+	s->text = NULL;
+	s->count = s->line = 0;
+}
+
+/* Give @s, which has nothing below it, @count entries or keys. False: out of
+ * memory. */
+static bool add_below(struct section *s, unsigned count)
+{
+	bool keys = has_keys(s);
+
+	s->below = calloc(count, sizeof(*s->below));
+	if (!s->below)
+		return false;
+	s->count = count;
+	for (unsigned i = 0; i < count; i++)
+		s->below[i] = (struct section){
+			.file = s->file,
+			.in = s,
+			.key = keys ? &section_keys(s)[i] : s->key,
+			.entry = keys ? -1 : (int)i,
+		};
+	return true;
+}
+
+/* Give @s, which is empty, its keys, and those of the sections below. */
+static bool add_keys(struct section *s)
+{
+	unsigned n = 0;
+
+	if (!has_keys(s))
+		return true;
+	while (!field_is_end(&section_keys(s)[n]))
 		n++;
-	s = calloc(1, sizeof(*s) + n * sizeof(s->values[0]));
-	if (!s)
-		return NULL;
-	s->file = file;
-	s->keys = keys;
-	s->at = *at;
-	for (size_t i = 0; i < n; i++) {
-		if (keys[i].kind != FIELD_OBJECT)
-			continue;
-		s->values[i].below =
-			section_new(file, &(struct spot){ s, &keys[i], -1 });
-		if (!s->values[i].below) {
-			section_free(s);
-			return NULL;
-		}
-	}
-	return s;
+	if (!add_below(s, n))
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		if (!add_keys(&s->below[i]))
+			return false;
+	return true;
 }
 
-/* Free what is in @v, so that its key is absent. A section below is freed,
- * too: the caller puts an empty one in its place. */
-static void section_free_value(struct value *v)
-{
-	for (unsigned i = 0; i < v->count; i++)
-		section_free_value(&v->entries[i]);
-	free(v->entries);
-	free(v->texts);
-	free(v->text);
-	section_free(v->below);
-	*v = (struct value){ 0 };
-}
-
-void section_free(struct section *s)
-{
-	if (!s)
-		return;
-	for (unsigned i = 0; s->keys[i].name; i++)
-		section_free_value(&s->values[i]);
-	free(s);
-}
-
-static const char *spot_path(const struct spot *at, char *buf)
+/* "flows[0].in", in @buf of SECTION_PATH; "" of the file. */
+static const char *section_path(const struct section *s, char *buf)
 {
 	size_t n;
 
 	buf[0] = '\0';
-	if (!at->in)
+	if (!s->in)
 		return buf;
-	n = strlen(spot_path(&at->in->at, buf));
-	n += (size_t)snprintf(buf + n, SECTION_PATH - n, "%s%s", n ? "." : "",
-			      at->key->name);
-	if (at->entry >= 0)
-		(void)snprintf(buf + n, SECTION_PATH - n, "[%d]", at->entry);
+	n = strlen(section_path(s->in, buf));
+	if (s->entry >= 0)
+		(void)snprintf(buf + n, SECTION_PATH - n, "[%d]", s->entry);
+	else
+		(void)snprintf(buf + n, SECTION_PATH - n, "%s%s", n ? "." : "",
+			       s->key->name);
 	return buf;
 }
 
@@ -101,34 +120,43 @@ __attribute__((format(printf, 3, 4))) static int campaign_fail(
 	return cr_fail(f->err, -EINVAL, "%s:%u: %s", f->name, line, text);
 }
 
-static const struct field *find_section_row(const struct campaign_file *f,
-					    unsigned line,
-					    const struct section *s,
-					    const char *name)
+/* The same, with the place of @s. */
+__attribute__((format(printf, 4, 5))) static int fail_within(
+	const struct section *s, const struct campaign_file *f, unsigned line,
+	const char *fmt, ...)
 {
-	const struct field *k = field_find(s->keys, name);
-	char path[SECTION_PATH], hint[300];
+	char path[SECTION_PATH], text[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	(void)section_path(s, path);
+	return campaign_fail(f, line, "%s%s%s", path, *path ? ": " : "", text);
+}
+
+/* Key @name of @s, or NULL with the error. */
+static struct section *find_section_key(const struct campaign_file *f,
+					unsigned line, const struct section *s,
+					const char *name)
+{
+	const struct field *keys = section_keys(s);
+	const struct field *k = field_find(keys, name);
+	char hint[300];
 
 	if (k)
-		return k;
-	(void)spot_path(&s->at, path);
-	(void)campaign_fail(f, line, "%s%sunknown key '%.64s'; %s", path,
-			    *path ? ": " : "", name,
-			    field_hint(s->keys, 0, name, hint, sizeof(hint)));
+		return &s->below[k - keys];
+	(void)fail_within(s, f, line, "unknown key '%.64s'; %s", name,
+			  field_hint(keys, 0, name, hint, sizeof(hint)));
 	return NULL;
 }
 
-static const struct field *key_of(const struct section *s, const char *name)
+struct section *section_get(const struct section *s, const char *name)
 {
-	const struct field *k = field_find(s->keys, name);
+	const struct field *k = field_find(section_keys(s), name);
 
 	CR_ASSERT(k);
-	return k;
-}
-
-const struct value *section_get(const struct section *s, const char *name)
-{
-	return &s->values[key_of(s, name) - s->keys];
+	return &s->below[k - section_keys(s)];
 }
 
 bool section_has(const struct section *s, const char *name)
@@ -143,17 +171,12 @@ const char *section_text(const struct section *s, const char *name)
 
 bool section_any(const struct section *s)
 {
-	for (unsigned i = 0; s->keys[i].name; i++)
-		if (s->keys[i].kind == FIELD_OBJECT
-			    ? section_any(s->values[i].below)
-			    : s->values[i].line != 0)
+	if (!has_keys(s))
+		return s->line != 0;
+	for (unsigned i = 0; i < s->count; i++)
+		if (section_any(&s->below[i]))
 			return true;
 	return false;
-}
-
-struct section *section_below(const struct section *s, const char *name)
-{
-	return section_get(s, name)->below;
 }
 
 int campaign_no_memory(const struct campaign_file *f)
@@ -161,105 +184,86 @@ int campaign_no_memory(const struct campaign_file *f)
 	return cr_fail(f->err, -ENOMEM, "%s: out of memory", f->name);
 }
 
-/* Where key @name of @s, or what is around it, is said: *@file and the line. */
-static unsigned place_of(const struct section *s, const char *name,
-			 const struct campaign_file **file)
+/* @s, or what is around it and is there. */
+static const struct section *nearest_there(const struct section *s)
 {
-	if (name && section_has(s, name)) {
-		*file = section_get(s, name)->from;
-		return section_get(s, name)->line;
-	}
-	while (!s->line && s->at.in)
-		s = s->at.in;
-	*file = s->file;
-	return s->line;
+	while (!s->line && s->in)
+		s = s->in;
+	return s;
 }
 
 unsigned section_line(const struct section *s, const char *name)
 {
-	const struct campaign_file *file;
-
-	return place_of(s, name, &file);
+	return nearest_there(name ? section_get(s, name) : s)->line;
 }
 
 int section_fail(const struct section *s, const char *name, const char *fmt,
 		 ...)
 {
-	char path[SECTION_PATH], text[400];
-	const struct campaign_file *file;
-	unsigned line = place_of(s, name, &file);
+	const struct section *at =
+		nearest_there(name ? section_get(s, name) : s);
+	char text[400];
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	(void)spot_path(&s->at, path);
-	return campaign_fail(file, line, "%s%s%s", path, *path ? ": " : "",
-			     text);
-}
-
-int section_fail_entry(struct section *s, const char *name, unsigned i,
-		       const char *text)
-{
-	const struct value *v = &section_get(s, name)->entries[i];
-	const struct spot at = { s, key_of(s, name), (int)i };
-	char path[SECTION_PATH];
-
-	return campaign_fail(v->from, v->line, "%s: %s", spot_path(&at, path),
-			     text);
+	return fail_within(s, at->file, at->line, "%s", text);
 }
 
 int section_check_complete(const struct section *s)
 {
-	for (unsigned i = 0; s->keys[i].name; i++)
-		if (s->keys[i].required && !s->values[i].line)
+	for (unsigned i = 0; i < s->count; i++)
+		if (s->below[i].key->required && !s->below[i].line)
 			return section_fail(s, NULL, "'%s' is missing",
-					    s->keys[i].name);
+					    s->below[i].key->name);
 	return 0;
 }
 
-static int read_section_member(const struct section *s, const struct field *k,
-			       const struct value *v, void *out)
+static int read_section_member(const struct section *v, void *out)
 {
+	const struct field *k = v->key;
 	struct cr_err e;
 	int rc = 0;
 
-	if (v->line && k->with && !section_has(s, k->with))
-		return section_fail(s, k->name, "%s needs %s", k->name,
+	if (v->line && k->with && !section_has(v->in, k->with))
+		return section_fail(v->in, k->name, "%s needs %s", k->name,
 				    k->with);
 	field_default(k, out);
 	if (v->text && k->read)
-		rc = k->read(v->text, (unsigned char *)out + k->offset, &e);
+		rc = k->read(v->text, field_at(k, out), &e);
 	else if (v->text)
 		rc = field_set(k, out, v->text, &e);
-	return rc ? section_fail(s, k->name, "%.400s", e.text) : 0;
+	return rc ? section_fail(v->in, k->name, "%.400s", e.text) : 0;
+}
+
+static int read_section_texts(struct section *v, struct campaign_texts *out)
+{
+	/* a conversation's is read twice: both of its directions have it */
+	if (!v->texts)
+		v->texts = calloc(v->count + 1, sizeof(*v->texts));
+	if (!v->texts)
+		return campaign_no_memory(v->file);
+	for (unsigned n = 0; n < v->count; n++)
+		v->texts[n] = v->below[n].text;
+	*out = (struct campaign_texts){ v->texts, v->count };
+	return 0;
 }
 
 int section_values(struct section *s, void *out)
 {
 	int rc = 0;
 
-	for (unsigned i = 0; s->keys[i].name && !rc; i++) {
-		const struct field *k = &s->keys[i];
-		struct value *v = &s->values[i];
-		void *at = (unsigned char *)out + k->offset;
+	for (unsigned i = 0; i < s->count && !rc; i++) {
+		struct section *v = &s->below[i];
+		const struct field *k = v->key;
 
 		if (k->kind <= FIELD_TEXT)
-			rc = read_section_member(s, k, v, out);
+			rc = read_section_member(v, out);
 		else if (k->kind == FIELD_OBJECT && k->size)
-			rc = section_values(v->below, at);
-		if (k->kind != FIELD_TEXTS || !k->size)
-			continue;
-		/* a conversation's is read twice: both of its directions have
-		 * it */
-		if (!v->texts)
-			v->texts = calloc(v->count + 1, sizeof(*v->texts));
-		if (!v->texts)
-			return campaign_no_memory(s->file);
-		for (unsigned n = 0; n < v->count; n++)
-			v->texts[n] = v->entries[n].text;
-		*(struct campaign_texts *)at =
-			(struct campaign_texts){ v->texts, v->count };
+			rc = section_values(v, field_at(k, out));
+		else if (k->kind == FIELD_TEXTS && k->size)
+			rc = read_section_texts(v, field_at(k, out));
 	}
 	return rc;
 }
@@ -267,24 +271,22 @@ int section_values(struct section *s, void *out)
 int section_check_model(const struct section *s, int64_t model,
 			const char *what)
 {
-	const char *first = s->keys[0].name;
+	const struct field *first = section_keys(s);
 	char word[64];
 
 	if (!what)
-		(void)snprintf(word, sizeof(word), "%s=%s", first,
-			       s->keys[0].names[model]);
-	for (unsigned i = 0; s->keys[i].name; i++) {
-		const struct field *k = &s->keys[i];
-		bool has = k->kind == FIELD_OBJECT
-				   ? section_any(s->values[i].below)
-				   : s->values[i].line != 0;
+		(void)snprintf(word, sizeof(word), "%s=%s", first->name,
+			       first->names[model]);
+	for (unsigned i = 0; i < s->count; i++) {
+		const struct field *k = s->below[i].key;
+		bool has = section_any(&s->below[i]);
 
 		if (has && k->models && !(k->models >> model & 1))
 			return section_fail(s, k->name,
 					    "%s does not belong to %s", k->name,
 					    what ? what : word);
 		if (!has && k->needed_by >> model & 1)
-			return section_fail(s, first, "%s needs '%s'",
+			return section_fail(s, first->name, "%s needs '%s'",
 					    what ? what : word, k->name);
 	}
 	return 0;
@@ -292,10 +294,9 @@ int section_check_model(const struct section *s, int64_t model,
 
 struct campaign_range section_range(const struct section *s, const char *name)
 {
-	const struct field *k = key_of(s, name);
-	const char *text = section_text(s, name);
-	int64_t v[2] = { k->dflt, k->dflt };
-	int rc = text ? field_parse(k, text, v, NULL) : 0;
+	const struct section *at = section_get(s, name);
+	int64_t v[2] = { at->key->dflt, at->key->dflt };
+	int rc = at->text ? field_parse(at->key, at->text, v, NULL) : 0;
 
 	CR_ASSERT(!rc);
 	return (struct campaign_range){ v[0], v[1] };
@@ -304,8 +305,8 @@ struct campaign_range section_range(const struct section *s, const char *name)
 /*
  * --- YAML ---
  *
- * Recursive descent over libyaml's events, led by the tables of keys.c: depth
- * and width are bounded by them, whatever the file says.
+ * libyaml's nodes, visited as the tables of keys.c lead: depth and width are
+ * bounded by them, whatever the file says.
  *
  * libcyaml, which loads structs from tables, is not for this: its messages name
  * no line but in its log, it knows neither units nor the nearest name, and a
@@ -317,255 +318,192 @@ struct campaign_range section_range(const struct section *s, const char *name)
 
 struct reader {
 	const struct campaign_file *file;
-	yaml_parser_t parser;
-	yaml_event_t
-		event; /* the current one; empty when type is YAML_NO_EVENT */
+	yaml_document_t doc;
+	int last;      /* node that was visited last: they are numbered in the
+			  order of the file, but an alias is what it stands for */
+	unsigned line; /* of that */
 };
 
-static unsigned line_of(const struct reader *r)
+static const char *const node_kinds[] = {
+	[YAML_SCALAR_NODE] = "a single value",
+	[YAML_SEQUENCE_NODE] = "a list",
+	[YAML_MAPPING_NODE] = "a mapping",
+};
+
+static int refuse_alias(const struct campaign_file *f, unsigned line)
 {
-	return (unsigned)r->event.start_mark.line + 1;
+	return campaign_fail(f, line,
+			     "aliases (*name) are not supported; write the "
+			     "values out");
 }
 
-/* "flows[0].in", "the file". */
-static const char *path_of(const struct spot *at, char *buf)
+/* Node @id, the next one; NULL with the error. */
+static const yaml_node_t *visit_node(struct reader *r, int id)
 {
-	if (at->in)
-		return spot_path(at, buf);
-	(void)snprintf(buf, SECTION_PATH, "the file");
-	return buf;
-}
+	const yaml_node_t *y = yaml_document_get_node(&r->doc, id);
 
-static int next_event(struct reader *r)
-{
-	yaml_parser_t *p = &r->parser;
-
-	yaml_event_delete(&r->event);
-	memset(&r->event, 0, sizeof(r->event));
-	if (!yaml_parser_parse(p, &r->event)) {
-		if (p->error == YAML_MEMORY_ERROR)
-			return campaign_no_memory(r->file);
-		return campaign_fail(
-			r->file, (unsigned)p->problem_mark.line + 1,
-			"not YAML: %s%s%s",
-			p->problem ? p->problem : "unreadable",
-			p->context ? ", " : "", p->context ? p->context : "");
+	if (id <= r->last) {
+		(void)refuse_alias(r->file, r->line);
+		return NULL;
 	}
-	if (r->event.type == YAML_ALIAS_EVENT)
-		return campaign_fail(
-			r->file, line_of(r),
-			"aliases (*name) are not supported; write the "
-			"values out");
-	return 0;
+	r->last = id;
+	r->line = (unsigned)y->start_mark.line + 1;
+	return y;
 }
 
-static const char *kind_name(yaml_event_type_t type)
+static int read_node(struct reader *r, int id, struct section *s);
+
+/* Texts end at their NUL everywhere else. */
+static int read_scalar(struct reader *r, const yaml_node_t *y,
+		       struct section *s)
 {
-	if (type == YAML_MAPPING_START_EVENT)
-		return "a mapping";
-	return type == YAML_SEQUENCE_START_EVENT ? "a list" : "a single value";
-}
+	const char *text = (const char *)y->data.scalar.value;
+	size_t n = y->data.scalar.length;
 
-/* Must the current event begin what is expected of @at? */
-static int check_key_kind(const struct reader *r, const struct spot *at,
-			  yaml_event_type_t needed)
-{
-	char path[SECTION_PATH];
-
-	if (r->event.type == needed)
-		return 0;
-	return campaign_fail(
-		r->file, line_of(r), "%s: needs %s%s, not %s",
-		path_of(at, path), kind_name(needed),
-		needed == YAML_MAPPING_START_EVENT ? " (key: value lines)" : "",
-		kind_name(r->event.type));
-}
-
-static int read_section(struct reader *r, struct section *s);
-static int read_sequence(struct reader *r, const struct spot *at,
-			 struct value *v);
-
-/* The current event begins the value of @at. */
-static int read_key_value(struct reader *r, const struct spot *at,
-			  struct value *v)
-{
-	bool sections = at->key->kind == FIELD_LIST;
-	bool list = (sections || at->key->kind == FIELD_TEXTS) && at->entry < 0;
-	yaml_event_type_t needed = YAML_SCALAR_EVENT;
-	char path[SECTION_PATH];
-	const char *text;
-	size_t n;
-	int rc;
-
-	if (list)
-		needed = YAML_SEQUENCE_START_EVENT;
-	else if (sections || at->key->kind == FIELD_OBJECT)
-		needed = YAML_MAPPING_START_EVENT;
-	rc = check_key_kind(r, at, needed);
-	if (rc)
-		return rc;
-	v->line = line_of(r);
-	v->from = r->file;
-	if (list)
-		return read_sequence(r, at, v);
-	if (v->below)
-		return read_section(r, v->below);
-	/* texts end at their NUL everywhere else */
-	text = (const char *)r->event.data.scalar.value;
-	n = r->event.data.scalar.length;
 	if (n > MAX_BYTES || memchr(text, '\0', n))
-		return campaign_fail(r->file, line_of(r), "%s: unusable text",
-				     path_of(at, path));
-	v->text = strdup(text);
-	return v->text ? 0 : campaign_no_memory(r->file);
+		return fail_within(s, r->file, r->line, "unusable text");
+	s->text = strdup(text);
+	return s->text ? 0 : campaign_no_memory(r->file);
 }
 
-static int add_entry(struct reader *r, const struct spot *at, struct value *v)
+static int read_sequence(struct reader *r, const yaml_node_t *y,
+			 struct section *s)
 {
-	struct value *grown =
-		realloc(v->entries, (v->count + 1) * sizeof(*grown));
+	const yaml_node_item_t *item = y->data.sequence.items.start;
+	size_t n = (size_t)(y->data.sequence.items.top - item);
 
-	if (!grown)
+	if (!n)
+		return fail_within(s, r->file, s->line, "needs at least 1");
+	if (n > MAX_ENTRIES)
+		return fail_within(s, r->file, s->line, "more than %u entries",
+				   MAX_ENTRIES);
+	if (!add_below(s, (unsigned)n))
 		return campaign_no_memory(r->file);
-	v->entries = grown;
-	grown += v->count++;
-	memset(grown, 0, sizeof(*grown));
-	if (at->key->kind == FIELD_LIST)
-		grown->below = section_new(r->file, at);
-	return at->key->kind == FIELD_TEXTS || grown->below
-		       ? 0
-		       : campaign_no_memory(r->file);
-}
+	for (size_t i = 0; i < n; i++) {
+		int rc = add_keys(&s->below[i])
+				 ? read_node(r, item[i], &s->below[i])
+				 : campaign_no_memory(r->file);
 
-static int read_sequence(struct reader *r, const struct spot *at,
-			 struct value *v)
-{
-	struct spot entry = *at;
-	char path[SECTION_PATH];
-	int rc;
-
-	for (;;) {
-		rc = next_event(r);
-		if (rc)
-			return rc;
-		if (r->event.type == YAML_SEQUENCE_END_EVENT)
-			break;
-		if (v->count >= MAX_ENTRIES)
-			return campaign_fail(r->file, line_of(r),
-					     "%s: more than %u entries",
-					     path_of(at, path), MAX_ENTRIES);
-		entry.entry = (int)v->count;
-		rc = add_entry(r, &entry, v);
-		if (!rc)
-			rc = read_key_value(r, &entry,
-					    &v->entries[entry.entry]);
 		if (rc)
 			return rc;
 	}
-	if (!v->count)
-		return campaign_fail(r->file, v->line, "%s: needs at least 1",
-				     path_of(at, path));
 	return 0;
 }
 
-/* The current event is a key; its row, or NULL with the error. */
-static const struct field *find_section_key(const struct reader *r,
-					    const struct section *s)
+static int read_mapping(struct reader *r, const yaml_node_t *y,
+			struct section *s)
 {
-	const char *name = (const char *)r->event.data.scalar.value;
-	bool word = r->event.type == YAML_SCALAR_EVENT;
-	const struct field *k;
-	char path[SECTION_PATH];
+	const yaml_node_pair_t *end = y->data.mapping.pairs.top;
 
-	k = word ? find_section_row(r->file, line_of(r), s, name) : NULL;
-	if (word && (!k || !s->values[k - s->keys].line))
-		return k;
-	(void)spot_path(&s->at, path);
-	if (word)
-		(void)campaign_fail(r->file, line_of(r), "%s%s'%s' given twice",
-				    path, *path ? ": " : "", name);
-	else
-		(void)campaign_fail(r->file, line_of(r),
-				    "%s%sa key must be a word", path,
-				    *path ? ": " : "");
-	return NULL;
-}
+	for (const yaml_node_pair_t *p = y->data.mapping.pairs.start; p < end;
+	     p++) {
+		const yaml_node_t *key = visit_node(r, p->key);
+		struct section *v;
+		const char *name;
+		int rc;
 
-/* The current event begins the mapping of @s. */
-static int read_section(struct reader *r, struct section *s)
-{
-	struct spot at = { .in = s, .entry = -1 };
-	int rc;
-
-	s->line = line_of(r);
-	s->file = r->file;
-	for (;;) {
-		rc = next_event(r);
-		if (rc)
-			return rc;
-		if (r->event.type == YAML_MAPPING_END_EVENT)
-			return section_check_complete(s);
-		at.key = find_section_key(r, s);
-		rc = at.key ? next_event(r) : -EINVAL;
-		if (!rc)
-			rc = read_key_value(r, &at,
-					    &s->values[at.key - s->keys]);
+		if (!key)
+			return -EINVAL;
+		if (key->type != YAML_SCALAR_NODE)
+			return fail_within(s, r->file, r->line,
+					   "a key must be a word");
+		name = (const char *)key->data.scalar.value;
+		v = find_section_key(r->file, r->line, s, name);
+		if (!v)
+			return -EINVAL;
+		if (v->line)
+			return fail_within(s, r->file, r->line,
+					   "'%s' given twice", name);
+		rc = read_node(r, p->value, v);
 		if (rc)
 			return rc;
 	}
+	return section_check_complete(s);
 }
 
-/* Read the one document of @text, which is a value as read_key_value() takes
- * it, or (no @at->in) the file: the section @v->below. */
+/* Node @id into @s, which is empty. */
+static int read_node(struct reader *r, int id, struct section *s)
+{
+	const yaml_node_t *y = visit_node(r, id);
+	yaml_node_type_t needed = YAML_SCALAR_NODE;
+	char path[SECTION_PATH];
+
+	if (!y)
+		return -EINVAL;
+	if (is_list(s))
+		needed = YAML_SEQUENCE_NODE;
+	else if (has_keys(s))
+		needed = YAML_MAPPING_NODE;
+	if (y->type != needed)
+		return campaign_fail(r->file, r->line, "%s: needs %s%s, not %s",
+				     s->in ? section_path(s, path) : "the file",
+				     node_kinds[needed],
+				     needed == YAML_MAPPING_NODE
+					     ? " (key: value lines)"
+					     : "",
+				     node_kinds[y->type]);
+	s->file = r->file;
+	s->line = r->line;
+	if (needed == YAML_SEQUENCE_NODE)
+		return read_sequence(r, y, s);
+	return needed == YAML_MAPPING_NODE ? read_mapping(r, y, s)
+					   : read_scalar(r, y, s);
+}
+
+/* The next document of @p, which may have no node any more. */
+static int load_document(yaml_parser_t *p, struct reader *r)
+{
+	if (yaml_parser_load(p, &r->doc))
+		return 0;
+	memset(&r->doc, 0, sizeof(r->doc));
+	if (p->error == YAML_MEMORY_ERROR)
+		return campaign_no_memory(r->file);
+	if (p->error == YAML_COMPOSER_ERROR)
+		return refuse_alias(r->file,
+				    (unsigned)p->problem_mark.line + 1);
+	return campaign_fail(
+		r->file, (unsigned)p->problem_mark.line + 1, "not YAML: %s%s%s",
+		p->problem ? p->problem : "unreadable", p->context ? ", " : "",
+		p->context ? p->context : "");
+}
+
+/* Read the one document of @text into @s, which is empty. */
 static int read_document(const struct campaign_file *f, const char *text,
-			 size_t bytes, const struct spot *at, struct value *v)
+			 size_t bytes, struct section *s)
 {
 	struct reader r = { .file = f };
+	yaml_parser_t parser;
 	int rc;
 
-	if (!yaml_parser_initialize(&r.parser))
+	if (!yaml_parser_initialize(&parser))
 		return campaign_no_memory(f);
-	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text,
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text,
 				     bytes);
-	rc = next_event(&r); /* stream start */
-	if (!rc)
-		rc = next_event(&r); /* document start, or the end */
-	if (!rc && r.event.type == YAML_STREAM_END_EVENT)
+	rc = load_document(&parser, &r);
+	if (!rc && !yaml_document_get_root_node(&r.doc))
 		rc = campaign_fail(f, 1,
-				   at->in ? "no value" : "the file is empty");
+				   s->in ? "no value" : "the file is empty");
 	if (!rc)
-		rc = next_event(&r);
-	if (!rc && !at->in)
-		rc = check_key_kind(&r, at, YAML_MAPPING_START_EVENT);
+		rc = read_node(&r, 1, s);
+	yaml_document_delete(&r.doc);
 	if (!rc)
-		rc = at->in ? read_key_value(&r, at, v)
-			    : read_section(&r, v->below);
-	if (!rc)
-		rc = next_event(&r); /* document end */
-	if (!rc)
-		rc = next_event(&r);
-	if (!rc && r.event.type != YAML_STREAM_END_EVENT)
-		rc = campaign_fail(f, line_of(&r), "a second document; a %s",
-				   at->in ? "setting has one value"
-					  : "file has one campaign");
-	yaml_event_delete(&r.event);
-	yaml_parser_delete(&r.parser);
+		rc = load_document(&parser, &r);
+	if (!rc && yaml_document_get_root_node(&r.doc))
+		rc = campaign_fail(f, (unsigned)r.doc.start_mark.line + 1,
+				   "a second document; a %s",
+				   s->in ? "setting has one value"
+					 : "file has one campaign");
+	yaml_document_delete(&r.doc);
+	yaml_parser_delete(&parser);
 	return rc;
 }
 
 int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
-		  struct section **top)
+		  struct section *top)
 {
-	static const struct spot file = { .entry = -1 };
-	struct value v = { .below = section_new(f, &file) };
-	int rc = v.below ? read_document(f, text, bytes, &file, &v)
-			 : campaign_no_memory(f);
-
-	if (rc)
-		section_free(v.below);
-	else
-		*top = v.below;
-	return rc;
+	*top = (struct section){ .file = f, .entry = -1 };
+	return add_keys(top) ? read_document(f, text, bytes, top)
+			     : campaign_no_memory(f);
 }
 
 /*
@@ -576,159 +514,118 @@ int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
  * judged where the file's own values are.
  */
 
-/* Where a setting stands. */
-struct walk {
-	const struct campaign_file *file; /* the setting's */
-	const char *path;		  /* what is left of it */
-	struct spot at;
-	struct value *value;
-};
-
-/* The path begins with a key of @w->at.in; step on it. */
-static int step_to_key(struct walk *w)
+/* The key that @*path begins with; step over it. NULL with the error. */
+static struct section *step_to_key(const struct campaign_file *f,
+				   const struct section *s, const char **path)
 {
-	size_t n = strcspn(w->path, ".[");
+	size_t n = strcspn(*path, ".[");
 	char name[65];
 
-	(void)snprintf(name, sizeof(name), "%.*s", (int)n, w->path);
-	w->at.key = find_section_row(w->file, 0, w->at.in, name);
-	if (!w->at.key)
-		return -EINVAL;
-	w->value = &w->at.in->values[w->at.key - w->at.in->keys];
-	w->at.entry = -1;
-	w->path += n;
-	return 0;
+	(void)snprintf(name, sizeof(name), "%.*s", (int)n, *path);
+	*path += n;
+	return find_section_key(f, 0, s, name);
 }
 
 /* "[2]" of a list. */
-static int step_by_number(struct walk *w)
+static struct section *step_by_number(const struct campaign_file *f,
+				      const struct section *list,
+				      const char **path)
 {
-	const char *name = w->at.key->name;
+	const char *name = list->key->name;
 	char *end;
-	unsigned long i = strtoul(w->path + 1, &end, 10);
+	unsigned long i = strtoul(*path + 1, &end, 10);
 
-	if (end == w->path + 1 || *end != ']')
-		return campaign_fail(w->file, 0,
-				     "%s[: needs a number from 0, as in %s[0]",
-				     name, name);
-	if (i >= w->value->count)
-		return campaign_fail(
-			w->file, 0,
-			"%s: has %u, counted from 0; there is no [%lu]", name,
-			w->value->count, i);
-	w->at.entry = (int)i;
-	w->path = end + 1;
-	return 0;
+	if (end == *path + 1 || *end != ']') {
+		(void)campaign_fail(f, 0,
+				    "%s[: needs a number from 0, as in %s[0]",
+				    name, name);
+		return NULL;
+	}
+	if (i >= list->count) {
+		(void)campaign_fail(
+			f, 0, "%s: has %u, counted from 0; there is no [%lu]",
+			name, list->count, i);
+		return NULL;
+	}
+	*path = end + 1;
+	return &list->below[i];
 }
 
 /* ".speech" of a list of sections, as reports name them. Names may have dots:
  * the longest that fits. */
-static int step_by_name(struct walk *w)
+static struct section *step_by_name(const struct campaign_file *f,
+				    const struct section *list,
+				    const char **path)
 {
 	char made[MAX_ENTRIES][CAMPAIGN_NAME_MAX], name[65], hint[300];
-	const char *names[MAX_ENTRIES + 1] = { NULL };
+	const char *names[MAX_ENTRIES + 1] = { NULL }, *at = *path + 1;
+	struct section *found = NULL;
 	size_t longest = 0;
 
-	for (unsigned i = 0; i < w->value->count && i < MAX_ENTRIES; i++) {
-		const char *given =
-			section_text(w->value->entries[i].below, "name");
+	for (unsigned i = 0; i < list->count; i++) {
+		const char *given = section_text(&list->below[i], "name");
 		size_t n;
 
 		(void)snprintf(made[i], sizeof(made[i]), "flow%u", i + 1);
 		names[i] = given ? given : made[i];
 		n = strlen(names[i]);
-		if (n <= longest || strncmp(w->path + 1, names[i], n) != 0 ||
-		    (w->path[1 + n] && w->path[1 + n] != '.'))
+		if (n <= longest || strncmp(at, names[i], n) != 0 ||
+		    (at[n] && at[n] != '.'))
 			continue;
 		longest = n;
-		w->at.entry = (int)i;
+		found = &list->below[i];
 	}
-	if (!longest) {
-		(void)snprintf(name, sizeof(name), "%.*s",
-			       (int)strcspn(w->path + 1, "."), w->path + 1);
-		return campaign_fail(
-			w->file, 0, "%s: there is no '%s'; %s", w->at.key->name,
-			name, nearest_hint(name, names, hint, sizeof(hint)));
-	}
-	w->path += 1 + longest;
-	return 0;
+	*path = at + longest;
+	if (found)
+		return found;
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "."), at);
+	(void)campaign_fail(f, 0, "%s: there is no '%s'; %s", list->key->name,
+			    name,
+			    nearest_hint(name, names, hint, sizeof(hint)));
+	return NULL;
 }
 
-static int step_to_entry(struct walk *w)
+/* What @path leads to from @s, or NULL with the error. Sections that the file
+ * does not have begin here. */
+static struct section *walk_along(const struct campaign_file *f,
+				  struct section *s, const char *path)
 {
-	int rc;
-
-	if (*w->path == '[')
-		rc = step_by_number(w);
-	else if (w->at.key->kind == FIELD_LIST)
-		rc = step_by_name(w);
-	else
-		rc = campaign_fail(
-			w->file, 0,
-			"%s: is a list of values; there is nothing below it",
-			w->at.key->name);
-	if (!rc)
-		w->value = &w->value->entries[w->at.entry];
-	return rc;
-}
-
-/* To the end of the path. Sections that the file does not have begin here. */
-static int walk_along(struct walk *w)
-{
-	int rc = step_to_key(w);
-
-	while (!rc && *w->path) {
-		struct section *below = w->value->below;
-
-		if (w->at.entry < 0 && (w->at.key->kind == FIELD_LIST ||
-					w->at.key->kind == FIELD_TEXTS)) {
-			rc = step_to_entry(w);
-			continue;
+	s = step_to_key(f, s, &path);
+	while (s && *path) {
+		if (is_list(s) && *path == '[') {
+			s = step_by_number(f, s, &path);
+		} else if (is_list(s) && s->key->kind == FIELD_LIST) {
+			s = step_by_name(f, s, &path);
+		} else if (is_list(s)) {
+			(void)campaign_fail(f, 0,
+					    "%s: is a list of values; there is "
+					    "nothing below it",
+					    s->key->name);
+			return NULL;
+		} else if (!has_keys(s) || *path != '.') {
+			(void)campaign_fail(f, 0,
+					    "%s: there is nothing below it, "
+					    "such as '%.64s'",
+					    s->key->name, path);
+			return NULL;
+		} else {
+			if (!s->line) {
+				s->file = f;
+				s->line = 1;
+			}
+			path++;
+			s = step_to_key(f, s, &path);
 		}
-		if (!below || *w->path != '.')
-			return campaign_fail(
-				w->file, 0,
-				"%s: there is nothing below it, such as "
-				"'%.64s'",
-				w->at.key->name, w->path);
-		if (!below->line) {
-			below->file = w->file;
-			below->line = 1;
-		}
-		w->at.in = below;
-		w->path++;
-		rc = step_to_key(w);
 	}
-	return rc;
-}
-
-static int put_set_value(const struct walk *w, const char *text)
-{
-	struct value *v = w->value;
-	bool section = v->below != NULL;
-
-	if (!*text && w->at.entry >= 0)
-		return campaign_fail(
-			w->file, 0,
-			"an entry of a list cannot be taken away; write "
-			"the whole list");
-	section_free_value(v);
-	if (section) {
-		v->below = section_new(w->file, &w->at);
-		if (!v->below)
-			return campaign_no_memory(w->file);
-	}
-	return *text ? read_document(w->file, text, strlen(text), &w->at, v)
-		     : 0;
+	return s;
 }
 
 int section_set(struct section *top, const struct campaign_file *f,
 		const char *setting)
 {
-	const char *equals = strchr(setting, '=');
-	struct walk w = { .file = f, .at = { .in = top } };
+	const char *equals = strchr(setting, '='), *text;
+	struct section *s;
 	char *path;
-	int rc;
 
 	if (!equals || equals == setting)
 		return campaign_fail(f, 0,
@@ -737,10 +634,19 @@ int section_set(struct section *top, const struct campaign_file *f,
 	path = strndup(setting, (size_t)(equals - setting));
 	if (!path)
 		return campaign_no_memory(f);
-	w.path = path;
-	rc = walk_along(&w);
-	if (!rc)
-		rc = put_set_value(&w, equals + 1);
+	s = walk_along(f, top, path);
 	free(path);
-	return rc;
+	text = equals + 1;
+	if (!s)
+		return -EINVAL;
+	if (!*text && s->entry >= 0)
+		return campaign_fail(
+			f, 0,
+			"an entry of a list cannot be taken away; write "
+			"the whole list");
+	section_fini(s);
+	s->file = f;
+	if (!add_keys(s))
+		return campaign_no_memory(f);
+	return *text ? read_document(f, text, strlen(text), s) : 0;
 }

@@ -36,44 +36,32 @@ struct campaign_file {
 	bool setting; /**< messages name no line */
 };
 
-/** What the file says to a key; line 0: nothing. */
-struct value {
-	const struct campaign_file *from;
-	unsigned line;	       /**< where it begins, from 1 */
-	char *text;	       /**< of values, and of entries of FIELD_TEXTS */
-	struct section *below; /**< of an OBJECT, of entries of a LIST    */
-	struct value *entries; /**< of lists */
-	unsigned count;
-	const char **texts; /**< of a FIELD_TEXTS, once its entries are read */
-};
-
-/** Where a value stands: of @key in @in, or an entry of its list. @in NULL: the
- * whole file. */
-struct spot {
-	struct section *in;
-	const struct field *key;
-	int entry; /**< -1: none */
-};
-
+/** What the file says to a key: a text, a list, or a section of further keys.
+ */
 struct section {
-	const struct campaign_file *file; /**< where it begins */
-	const struct field *keys;
-	struct spot at;	       /**< in NULL: it is the whole file */
-	unsigned line;	       /**< 0: absent */
-	struct value values[]; /**< by key */
+	const struct campaign_file *file; /**< where it begins               */
+	unsigned line;			  /**< the same, from 1; 0: absent   */
+	struct section *in;	 /**< what is around it; NULL: it is the file */
+	const struct field *key; /**< its own; NULL: it is the file          */
+	int entry;		 /**< of the list around it; -1: of none      */
+	char *text;
+	struct section *below; /**< entries of a list; of a section, each of
+				    its keys, in their order                 */
+	unsigned count;	       /**< of these                                 */
+	const char **texts; /**< of a FIELD_TEXTS, once its entries are read */
 };
 
 /** The message that says so. Returns -ENOMEM. */
 int campaign_no_memory(const struct campaign_file *f);
 
-/** NULL is fine. */
-void section_free(struct section *s);
+/** Free all below @s. */
+void section_fini(struct section *s);
 
-/** Read @bytes of YAML at @text: 0 and *@top, the caller's; -EINVAL or -ENOMEM
- * with @f's error, also for keys that are unknown, twice or missing, and values
- * of another kind. */
+/** Read @bytes of YAML at @text into @top, which is all zero: 0; -EINVAL or
+ * -ENOMEM with @f's error, also for keys that are unknown, twice or missing,
+ * and values of another kind. In any case section_fini(@top). */
 int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
-		  struct section **top);
+		  struct section *top);
 
 /**
  * Put a setting, "flows.speech.load=110%", in the place of what the file says
@@ -87,18 +75,18 @@ int section_set(struct section *top, const struct campaign_file *f,
 /** Is every key there that must be? 0, or -EINVAL with the error. */
 int section_check_complete(const struct section *s);
 
-/** The value of key @name. */
-const struct value *section_get(const struct section *s, const char *name);
+/** The rows of a section's keys. */
+const struct field *section_keys(const struct section *s);
+
+/** What key @name of @s has. */
+struct section *section_get(const struct section *s, const char *name);
 
 /** Whether the file has key @name, and its text or NULL. */
 bool section_has(const struct section *s, const char *name);
 const char *section_text(const struct section *s, const char *name);
 
-/** Whether the file has any key of @s or below. */
+/** Whether the file says anything: of a section, to a key of it or below. */
 bool section_any(const struct section *s);
-
-/** The section @name of @s. */
-struct section *section_below(const struct section *s, const char *name);
 
 /** The line of key @name (NULL: of the section), or of what is around. */
 unsigned section_line(const struct section *s, const char *name);
@@ -126,10 +114,6 @@ struct campaign_range section_range(const struct section *s, const char *name);
 __attribute__((format(printf, 3, 4))) int section_fail(const struct section *s,
 						       const char *name,
 						       const char *fmt, ...);
-
-/** The same about entry @i of list @name. */
-int section_fail_entry(struct section *s, const char *name, unsigned i,
-		       const char *text);
 
 /* --- the parts of a campaign, checked: their values are read --- */
 
