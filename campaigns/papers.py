@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the figures of papers share: codec-sim, the jobs of its traces, and
-plots as SVG. They need a release build, as campaigns/run makes it."""
+plots as SVG, in the style of codec-report. They need a release build, as
+campaigns/run makes it, numpy and matplotlib."""
 import argparse
 import csv
 import os
@@ -8,15 +9,11 @@ import pathlib
 import subprocess
 import sys
 from dataclasses import dataclass
-from html import escape
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SIM = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"),
                    "codec-sim")
 sys.path.insert(0, str(ROOT / "src" / "report"))
-
-COLOURS = ("#036", "#c60", "#080", "#808")
-GAP, LEFT, TOP = 60, 60, 30  # pixels: between panels, and at the edges
 
 
 def parser(text, out=None):
@@ -58,62 +55,36 @@ def jobs_of(campaign, scheduler, folder, *words):
 
 @dataclass
 class Panel:
-    """series: {name: [(x, y)]}; x, y: (from, to) of the axes; forms: how the
-    ends of x and of y are written, "": not at all."""
+    """series: {name: [(x, y)]}; x, y: (from, to) of the axes; units: what is
+    written at them."""
     title: str
     series: dict
     x: tuple
     y: tuple
-    forms: tuple = ("{:g}", "{:.1f}")
-
-
-def _text(x, y, text, end=False):
-    at = f'x="{x:.1f}" y="{y:.1f}"' + ' class="end"' * end
-    return f"<text {at}>{escape(text)}</text>"
-
-
-def _draw(panel, corner, size, colours):
-    (left, top), (width, height) = corner, size
-    (x0, x1), (y0, y1) = panel.x, panel.y
-    right, bottom = left + width, top + height
-
-    def down(y):
-        return top + height * (y1 - y) / (y1 - y0)
-    out = [f'<rect x="{left}" y="{top}" width="{width}" height="{height}"/>',
-           _text(left, top - 6, panel.title)]
-    if y0 < 0:
-        out.append(f'<line x1="{left}" x2="{right}" y1="{down(0):.1f}" '
-                   f'y2="{down(0):.1f}"/>' + _text(left - 4, down(0) + 4, "0",
-                                                   True))
-    for name, points in panel.series.items():
-        at = " ".join(f"{left + width * (x - x0) / (x1 - x0):.1f},{down(y):.1f}"
-                      for x, y in points)
-        out.append(f'<polyline points="{at}" stroke="{colours[name]}"/>')
-    across, up = panel.forms
-    out += [_text(left, bottom + 14, across.format(x0)),
-            _text(right, bottom + 14, across.format(x1), True),
-            _text(left - 4, top + 9, up.format(y1), True),
-            _text(left - 4, bottom, up.format(y0), True)]
-    return "".join(out)
+    units: tuple = ("", "")
 
 
 def plot(path, rows, size):
-    """Write rows of panels, [[Panel]], as SVG. size: of a panel, pixels."""
+    """Write rows of panels, [[Panel]], as SVG. size: of a panel, inches."""
+    from codec_report.figures import style
     names = list(dict.fromkeys(name for row in rows for panel in row
                                for name in panel.series))
-    colours = dict(zip(names, COLOURS))
-    width = LEFT + max(map(len, rows)) * (size[0] + GAP)
-    height = TOP + len(rows) * (size[1] + GAP) + 16
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" '
-           f'height="{height}" font-family="sans-serif" font-size="11">'
-           "<style>rect{fill:none;stroke:#888}line{stroke:#c00}"
-           "polyline{fill:none;stroke-width:.8}.end{text-anchor:end}</style>"
-           '<rect width="100%" height="100%" style="fill:#fff;stroke:none"/>']
-    for i, row in enumerate(rows):
-        for j, panel in enumerate(row):
-            out.append(_draw(panel, (LEFT + j * (size[0] + GAP),
-                                     TOP + i * (size[1] + GAP)), size, colours))
-    for i, name in enumerate(names if len(names) > 1 else ()):
-        out.append(f'<g fill="{colours[name]}">'
-                   + _text(LEFT + 110 * i, height - 6, name) + "</g>")
-    path.write_text("\n".join(out) + "\n</svg>\n", encoding="utf-8")
+    exact = {"path.simplify": False, "svg.hashsalt": path.stem}
+    with style.figure(len(rows) * size[1] + 0.3, **exact) as fig:
+        fig.set_figwidth(len(rows[0]) * size[0])
+        grid = style.grid(fig, len(rows) * len(rows[0]), len(rows[0]))
+        for axes, panel in zip(grid, sum(rows, [])):
+            for name, points in panel.series.items():
+                axes.plot(*zip(*points), linewidth=0.8, label=name,
+                          color=style.colour(names.index(name)),
+                          gid=f"curve {name}")
+            if panel.y[0] < 0:
+                axes.axhline(0, color=style.LIGHT["bad"], linewidth=0.8)
+            axes.set(title=panel.title, xlim=panel.x, ylim=panel.y,
+                     xlabel=panel.units[0], ylabel=panel.units[1])
+        if len(names) > 1:
+            found = {label: line for axes in grid for line, label
+                     in zip(*axes.get_legend_handles_labels())}
+            style.legend(fig, [found[name] for name in names], names)
+    with style.settings(**exact):
+        fig.savefig(path, metadata={"Date": None})

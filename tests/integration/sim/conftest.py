@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import subprocess
+import xml.etree.ElementTree
 
 import pytest
 
@@ -50,3 +51,10 @@ def folder(scheduler):
 
 def flows(output):
     return {f["flow"]: f for f in output["flows"]}
+
+
+def curves(path):
+    """How many points each curve has in a plot of campaigns/papers.py."""
+    return [len(re.findall("[ML]", e.find(".//{*}path").get("d"))) for e in
+            xml.etree.ElementTree.parse(path).iter()
+            if e.get("id", "").startswith("curve")]

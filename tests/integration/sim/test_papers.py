@@ -5,11 +5,10 @@ import os
 import pathlib
 import subprocess
 import sys
-import xml.etree.ElementTree
 
 import pytest
 
-from conftest import PATIENCE
+from conftest import PATIENCE, curves
 
 CAMPAIGNS = pathlib.Path(__file__).resolve().parents[3] / "campaigns"
 BUILD = pathlib.Path(os.environ.get(
@@ -43,9 +42,8 @@ def test_curves_of_progress_have_the_slopes_the_paper_tells(tmp_path):
     assert seventh["loop"][2] == pytest.approx(0, abs=1)
     assert seventh["loop"][1] > 3
     for figure, lines in ("fig3", 6), ("fig7", 12):
-        svg = xml.etree.ElementTree.parse(tmp_path / f"{figure}.svg").getroot()
-        found = [e for e in svg.iter() if e.tag.endswith("polyline")]
-        assert len(found) == lines and all(e.get("points") for e in found)
+        found = curves(tmp_path / f"{figure}.svg")
+        assert len(found) == lines and all(found)
 
 
 def test_no_class_but_the_last_serves_the_set_above_its_bound():

@@ -111,12 +111,12 @@ def settings(**more):
 
 
 @contextlib.contextmanager
-def figure(height):
+def figure(height, **more):
     """with figure(height in inches) as f: an empty matplotlib Figure, drawn
-    to with the settings above. When the block ends it is laid out, for good:
+    to with the settings above and more of them. When the block ends it is laid out, for good:
     laid out with each file it would not be the same in all of them."""
     from matplotlib.figure import Figure
-    with settings():
+    with settings(**more):
         fig = Figure(figsize=(_printed or WIDTH, height))
         yield fig
         fig.draw_without_rendering()
