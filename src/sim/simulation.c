@@ -288,6 +288,8 @@ static void conclude_simulation(struct simulation *s)
 			workload_end(&s->calls[i]);
 		workload_fini(&s->calls[i]);
 		r->calls[i] = s->calls[i].sum;
+		flow_stats_add_call(&r->flows[s->cfg->plan->calls[i].flow],
+				    &r->calls[i]);
 	}
 	for (unsigned f = 0; f < s->cfg->plan->campaign->flow_count; f++) {
 		workload_sum(&s->w, f, &r->flows[f]);

@@ -30,6 +30,13 @@ void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from)
 	histogram_merge(&to->jitter, &from->jitter);
 }
 
+void flow_stats_add_call(struct flow_stats *to, const struct call_sum *c)
+{
+#define ADD(name, help) to->name += c->name;
+	CALL_COUNTS(ADD)
+#undef ADD
+}
+
 /*
  * What a trace says of a call; only for workloads that have one, which most
  * have not.
@@ -180,14 +187,6 @@ static void note_replayed(const struct sim_call *c, const struct cr_job *job,
 static void outcome_undone(struct sim_call *c, const struct cr_job *job,
 			   cr_ns waited, enum cr_outcome why, cr_ns now)
 {
-	struct flow_stats *s = c->stats;
-
-	s->overwritten += why == CR_OUT_OVERWRITTEN;
-	s->expired += why == CR_OUT_EXPIRED;
-	s->shed += why == CR_OUT_SHED;
-	s->left += why == CR_OUT_CANCELLED;
-	s->unreceived += why == CR_OUT_UNRECEIVED;
-	s->unbuffered += why == CR_OUT_UNBUFFERED;
 	c->sum.overwritten += why == CR_OUT_OVERWRITTEN;
 	c->sum.expired += why == CR_OUT_EXPIRED;
 	c->sum.shed += why == CR_OUT_SHED;
@@ -195,8 +194,7 @@ static void outcome_undone(struct sim_call *c, const struct cr_job *job,
 	c->sum.unreceived += why == CR_OUT_UNRECEIVED;
 	c->sum.unbuffered += why == CR_OUT_UNBUFFERED;
 	if (job->deadline <= c->part->w->cfg->duration) {
-		s->due++;
-		s->missed++;
+		c->stats->due++;
 		c->sum.missed++;
 	}
 	note_replayed(
@@ -218,11 +216,9 @@ static void count_job_delay(struct sim_call *c, const struct cr_job *job,
 	bool late = now > job->deadline;
 	cr_ns delay = now - job->arrival + c->waited;
 
-	s->late += late;
 	c->sum.late += late;
 	if (job->deadline <= c->part->w->cfg->duration) {
 		s->due++;
-		s->missed += late;
 		c->sum.missed += late;
 	}
 	c->sum.delay += delay;
@@ -308,7 +304,6 @@ static void job_comes(struct sim_call *c, const struct arrival_job *j,
 		e.deadline = CR_NEVER;
 	rc = backlog_put(&c->backlog, &e, &dropped);
 	c->part->failed |= rc < 0;
-	c->stats->jobs += rc >= 0;
 	c->sum.jobs += rc >= 0;
 	if (rc > 0) {
 		struct cr_job lost = { 0 };
@@ -338,7 +333,6 @@ static void count_packet(struct sim_call *c, const struct backlog_entry *e,
 	job.deadline = cr_ns_add(e->arrival, c->st.core.task.rel_deadline);
 	if (c->flow->terms.cls == CR_BE)
 		job.deadline = CR_NEVER;
-	c->stats->jobs++;
 	c->sum.jobs++;
 	outcome_undone(c, &job, e->waited, why, now);
 }
@@ -616,7 +610,6 @@ static void finish_job(void *arg, struct sim_task *t, unsigned cpu, cr_ns now)
 	struct flow_stats *s = c->stats;
 
 	(void)arg;
-	s->done++;
 	c->sum.done++;
 	s->moves += c->st.moves;
 	s->splits += c->st.splits;
@@ -801,7 +794,6 @@ void workload_end(struct sim_call *c)
 	c->here = false;
 	if (c->buffer)
 		jitter_reset(c->buffer);
-	c->stats->violations += c->release.violations;
 	c->sum.violations = c->release.violations;
 }
 

@@ -24,31 +24,36 @@
 #include "sim/sim.h"
 #include "sim/voice.h"
 
-/** Counts of one flow, or of all; name, help. */
-#define FLOW_COUNTS(X)                                                         \
-	X(planned, "calls of the plan")                                        \
-	X(admitted, "calls that were taken")                                   \
-	X(refused, "calls that were not")                                      \
+/** Counts of one call's jobs; name, help. What every job counts in is in front.
+ */
+#define CALL_COUNTS(X)                                                         \
 	X(jobs, "jobs that came")                                              \
 	X(done, "jobs done")                                                   \
 	X(late, "of them behind their deadline")                               \
+	X(missed, "jobs due that were late or never done")                     \
 	X(overwritten, "jobs dropped as the oldest of a full queue")           \
 	X(expired, "jobs shed because too old")                                \
 	X(shed, "jobs given up before, to keep others in time")                \
 	X(left, "jobs not done when the call or the campaign ended")           \
 	X(unreceived, "jobs whose packet found too many waiting")              \
 	X(unbuffered, "jobs whose packet came too late to be played")          \
+	X(violations, "jobs that came before their contract allowed it")
+
+/** Counts of one flow, or of all; CALL_COUNTS are the sums over its calls. */
+#define FLOW_COUNTS(X)                                                         \
+	X(planned, "calls of the plan")                                        \
+	X(admitted, "calls that were taken")                                   \
+	X(refused, "calls that were not")                                      \
+	CALL_COUNTS(X)                                                         \
 	X(concealed, "jobs in place of packets that did not come in time")     \
 	X(due, "jobs whose deadline was within the campaign")                  \
-	X(missed, "of them late or never done")                                \
-	X(violations, "jobs that came before their contract allowed it")       \
 	X(moves, "times a job went on on another CPU")                         \
 	X(splits, "times a job was interrupted")
 
+#define COUNT_MEMBER(name, help) uint64_t name;
+
 struct flow_stats {
-#define FLOW_COUNT(name, help) uint64_t name;
-	FLOW_COUNTS(FLOW_COUNT)
-#undef FLOW_COUNT
+	FLOW_COUNTS(COUNT_MEMBER)
 	cr_ns service;		/**< CPU time of the jobs done or under way */
 	struct histogram delay; /**< arrival to end, of the jobs done; with
 				     their time in a jitter buffer          */
@@ -57,14 +62,10 @@ struct flow_stats {
 	struct histogram jitter; /**< |distance of two ends - period|        */
 };
 
-/** What became of one call's jobs; names as above. What every job counts in is
- * in front. */
+/** What became of one call's jobs. */
 struct call_sum {
-	uint64_t jobs, done, late, missed;
 	cr_ns delay, delay_max; /**< of all jobs done; of the slowest       */
-	uint64_t overwritten, expired, shed, left;
-	uint64_t violations;
-	uint64_t unreceived, unbuffered;
+	CALL_COUNTS(COUNT_MEMBER)
 	bool admitted;
 };
 
@@ -182,9 +183,11 @@ int workload_run(struct workload *w, cr_ns until);
 /** Jobs ended so far. */
 uint64_t workload_jobs(const struct workload *w);
 
-/** Add what the parts counted of flow @flow to @to. */
+/** Add what the parts counted of flow @flow to @to; not what its calls did. */
 void workload_sum(const struct workload *w, unsigned flow,
 		  struct flow_stats *to);
+/** Add a call's counts to its flow's. */
+void flow_stats_add_call(struct flow_stats *to, const struct call_sum *c);
 
 /** Frames of a call of @f that may wait, as a live call's ring has them; 0: any
  * number. */
