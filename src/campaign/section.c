@@ -53,7 +53,7 @@ void section_fini(struct section *s)
 
 /* Give @s, which has nothing below it, @count entries or keys. False: out of
  * memory. */
-static bool add_below(struct section *s, unsigned count)
+static bool make_below(struct section *s, unsigned count)
 {
 	bool keys = has_keys(s);
 
@@ -80,7 +80,7 @@ static bool add_keys(struct section *s)
 		return true;
 	while (!field_is_end(&section_keys(s)[n]))
 		n++;
-	if (!add_below(s, n))
+	if (!make_below(s, n))
 		return false;
 	for (unsigned i = 0; i < n; i++)
 		if (!add_keys(&s->below[i]))
@@ -377,7 +377,7 @@ static int read_sequence(struct reader *r, const yaml_node_t *y,
 	if (n > MAX_ENTRIES)
 		return fail_within(s, r->file, s->line, "more than %u entries",
 				   MAX_ENTRIES);
-	if (!add_below(s, (unsigned)n))
+	if (!make_below(s, (unsigned)n))
 		return campaign_no_memory(r->file);
 	for (size_t i = 0; i < n; i++) {
 		int rc = add_keys(&s->below[i])

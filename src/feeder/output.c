@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "feeder/dump.h"
-#include "feeder/talk.h"
+#include "feeder/feeder_call.h"
 #include "run/run.h"
 
 /* --- the account of conversations: as JSON, and its faults for people --- */
@@ -45,69 +45,79 @@ static json_t *heard_json(const struct heard *h)
 	return o;
 }
 
-/* What side @i of @t said: what was sent, counted, and came. */
-static json_t *talk_side_json(const struct talk *t, unsigned i)
+/* What side @i of @c said: what was sent, counted, and came. */
+static json_t *conversation_side_json(const struct feeder_call *c, unsigned i)
 {
-	const struct feeder_call *c = t->side[i];
-	const struct balance *b = &t->balance[i];
+	const struct feeder_stream *st = c->side[i];
+	const struct balance *b = &c->balance[i];
 	json_t *faults = json_array(), *sent = json_object();
 
-#define PUT(name, help) run_put_int(sent, #name, (int64_t)c->phone->count.name);
+#define PUT(name, help)                                                        \
+	run_put_int(sent, #name, (int64_t)st->phone->count.name);
 	PHONE_COUNTS(PUT)
 #undef PUT
 	for (unsigned k = 0; k < b->count; k++)
 		(void)json_array_append_new(faults, json_string(b->faults[k]));
-	return json_pack(
-		"{s:I,s:o,s:O?,s:o,s:I,s:I,s:O?,s:o}", "call",
-		(json_int_t)c->id, "sent", sent, "daemon", c->counts, "heard",
-		heard_json(c->heard), "digits_sent", (json_int_t)b->digits_sent,
-		"digits_right", (json_int_t)b->digits_right, "party",
-		json_object_get(t->reported, i ? "b" : "a"), "faults", faults);
+	return json_pack("{s:I,s:o,s:O?,s:o,s:I,s:I,s:O?,s:o}", "call",
+			 (json_int_t)st->id, "sent", sent, "daemon", st->counts,
+			 "heard", heard_json(st->heard), "digits_sent",
+			 (json_int_t)b->digits_sent, "digits_right",
+			 (json_int_t)b->digits_right, "party",
+			 json_object_get(c->reported, i ? "b" : "a"), "faults",
+			 faults);
 }
 
-/* The list "conversations" of run.json, owned by the caller; and a line for
- * each fault. */
-static json_t *output_talks_json(const struct session_result *r)
+/* The list "conversations" of run.json, owned by the caller; NULL: the plan has
+ * none. */
+static json_t *conversations_json_of(const struct session_result *r)
 {
-	json_t *list = json_array();
+	json_t *list = NULL;
 
-	for (size_t i = 0; i < r->ntalks; i++) {
-		const struct talk *t = &r->talks[i];
+	for (size_t i = 0; i < r->ncalls; i++) {
+		const struct feeder_call *c = &r->calls[i];
 
-		if (!talk_began(t))
+		if (c->side[1] && !list)
+			list = json_array();
+		if (!conversation_began(c))
 			continue;
 		(void)json_array_append_new(
 			list,
 			json_pack("{s:s,s:I,s:b,s:o,s:o}", "flow",
-				  campaign_title(t->side[0]->flow), "index",
-				  (json_int_t)t->side[0]->plan->index, "relay",
-				  (int)t->relay, "a", talk_side_json(t, 0), "b",
-				  talk_side_json(t, 1)));
+				  campaign_title(c->side[0]->flow), "index",
+				  (json_int_t)c->side[0]->plan->index, "relay",
+				  (int)c->relay, "a",
+				  conversation_side_json(c, 0), "b",
+				  conversation_side_json(c, 1)));
 	}
 	return list;
 }
 
-static void print_talk_side(const struct output *o, const struct talk *t,
-			    unsigned i, FILE *f)
+static void print_faults_of_side(const struct output *o,
+				 const struct feeder_call *c, unsigned i,
+				 FILE *f)
 {
-	const struct feeder_call *c = t->side[i];
+	const struct feeder_stream *st = c->side[i];
 
-	for (unsigned k = 0; k < t->balance[i].count; k++)
+	for (unsigned k = 0; k < c->balance[i].count; k++)
 		(void)fprintf(f, "UNACCOUNTED %s:%u: %s-%u, from %c: %s\n",
-			      o->cfg->campaign->path, c->flow->line,
-			      campaign_title(c->flow), c->plan->index,
-			      i ? 'b' : 'a', t->balance[i].faults[k]);
+			      o->cfg->campaign->path, st->flow->line,
+			      campaign_title(st->flow), st->plan->index,
+			      i ? 'b' : 'a', c->balance[i].faults[k]);
 }
 
-static void output_talks_print(const struct output *o, FILE *f)
+static void print_conversation_faults(const struct output *o, FILE *f)
 {
 	const struct session_result *r = o->result;
 	size_t began = 0;
 
-	for (size_t i = 0; i < r->ntalks; i++) {
-		began += talk_began(&r->talks[i]);
-		print_talk_side(o, &r->talks[i], 0, f);
-		print_talk_side(o, &r->talks[i], 1, f);
+	for (size_t i = 0; i < r->ncalls; i++) {
+		const struct feeder_call *c = &r->calls[i];
+
+		if (!conversation_began(c))
+			continue;
+		began++;
+		print_faults_of_side(o, c, 0, f);
+		print_faults_of_side(o, c, 1, f);
 	}
 	if (!began)
 		return;
@@ -252,6 +262,7 @@ json_t *output_json(const struct output *o)
 {
 	const struct session_result *r = o->result;
 	const struct session_cfg *cfg = o->cfg;
+	json_t *conversations = conversations_json_of(r);
 	json_t *scheduler = json_object_get(r->stats, "scheduler");
 	/* what that did that it must not */
 	const json_t *fault = json_object_get(r->stats, "scheduler_faults");
@@ -280,8 +291,8 @@ json_t *output_json(const struct output *o)
 	run_put(j, "total", tally_json(r->total));
 	if (r->conversions)
 		run_put(j, "conversions", conversions_json(r->conversions));
-	if (r->ntalks)
-		run_put(j, "conversations", output_talks_json(r));
+	if (conversations)
+		run_put(j, "conversations", conversations);
 	run_put(j, "expectations", verdicts_json(&o->verdicts));
 	run_put(j, "feeder", feeder_json(o));
 	if (cfg->ng)
@@ -324,19 +335,19 @@ static const char *mode_of(const struct campaign_endpoint *endpoint)
 	return endpoint->codec->modes[endpoint->cfg.mode].name;
 }
 
-static void write_call(FILE *f, const struct feeder_call *c)
+static void write_call(FILE *f, const struct feeder_stream *st)
 {
-	const struct match *m = c->match;
+	const struct match *m = st->match;
 	const struct histogram *d = &m->delay, *j = &m->jitter;
 
 	(void)fprintf(f,
 		      "%" PRId64 ",%s,%u,%s,%s,%s,%s,%.3f,%" PRId64 ",%" PRIu64
 		      ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
 		      ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
-		      c->id, c->flow->name, c->plan->index,
-		      c->flow->in.codec->name, c->flow->out.codec->name,
-		      mode_of(&c->flow->in), mode_of(&c->flow->out),
-		      (double)c->plan->start / 1e9, c->plan->drift,
+		      st->id, st->flow->name, st->plan->index,
+		      st->flow->in.codec->name, st->flow->out.codec->name,
+		      mode_of(&st->flow->in), mode_of(&st->flow->out),
+		      (double)st->plan->start / 1e9, st->plan->drift,
 		      counter_read(&m->sent), counter_read(&m->received),
 		      match_lost(m), counter_read(&m->late),
 		      counter_read(&m->duplicates), counter_read(&m->reordered),
@@ -347,7 +358,7 @@ static void write_call(FILE *f, const struct feeder_call *c)
 		as_ms(histogram_quantile(d, 990000)),
 		as_ms(histogram_quantile(d, 999000)), as_ms(histogram_max(d)),
 		as_ms(histogram_mean(j)), as_ms(histogram_quantile(j, 990000)));
-	write_counts(f, c->counts);
+	write_counts(f, st->counts);
 }
 
 int output_run(const struct output *o, const char *dir, struct cr_err *e)
@@ -373,8 +384,8 @@ int output_run(const struct output *o, const char *dir, struct cr_err *e)
 		      "daemon_expired,daemon_shed,daemon_concealed,"
 		      "daemon_cancelled,daemon_packets_out\n");
 	for (size_t i = 0; i < o->result->plan->count; i++)
-		if (o->result->calls[i].match)
-			write_call(file.f, &o->result->calls[i]);
+		if (o->result->streams[i].match)
+			write_call(file.f, &o->result->streams[i]);
 	return run_file_close(&file, e);
 }
 
@@ -387,11 +398,11 @@ int output_frames(const struct output *o, const char *dir, struct cr_err *e)
 		return rc;
 	times_write_header(file.f, clock_read(CLOCK_REALTIME) - clock_now());
 	for (size_t i = 0; i < o->result->plan->count; i++) {
-		const struct feeder_call *c = &o->result->calls[i];
+		const struct feeder_stream *st = &o->result->streams[i];
 
-		if (c->match && c->match->times)
-			times_write(c->match->times, file.f, (uint32_t)c->id,
-				    c->ts_first, c->ts_ticks);
+		if (st->match && st->match->times)
+			times_write(st->match->times, file.f, (uint32_t)st->id,
+				    st->ts_first, st->ts_ticks);
 	}
 	return run_file_close(&file, e);
 }
@@ -399,54 +410,54 @@ int output_frames(const struct output *o, const char *dir, struct cr_err *e)
 /* What the call said, in full: the network model's losses are in it, the
  * talker's pauses are not. */
 static struct dump *call_said(const struct output *o,
-			      const struct feeder_call *c)
+			      const struct feeder_stream *st)
 {
-	const struct campaign_endpoint *in = &c->flow->in;
+	const struct campaign_endpoint *in = &st->flow->in;
 	unsigned rate = campaign_endpoint_rate(in);
 	struct dump *d =
-		dump_new(in, (unsigned)(c->flow->ptime * rate / CR_SEC));
+		dump_new(in, (unsigned)(st->flow->ptime * rate / CR_SEC));
 	struct plan_stream stream;
 	struct plan_packet p;
 
 	if (!d)
 		return NULL;
-	plan_stream_init(&stream, o->result->plan, c->plan);
+	plan_stream_init(&stream, o->result->plan, st->plan);
 	stream.silent = source_silent;
-	stream.silent_arg = &c->voice;
+	stream.silent_arg = &st->voice;
 	while (plan_stream_next(&stream, &p)) {
 		size_t bytes;
 		const uint8_t *payload;
 
 		if (p.kind != PLAN_SPEECH)
 			continue;
-		payload = source_payload(&c->voice, p.frame, &bytes);
+		payload = source_payload(&st->voice, p.frame, &bytes);
 		dump_put(d, p.frame, payload, bytes);
 	}
 	return d;
 }
 
-static int dump_call(const struct output *o, const struct feeder_call *c,
+static int dump_call(const struct output *o, const struct feeder_stream *st,
 		     const char *dir, struct cr_err *e)
 {
 	char name[96];
-	struct dump *source = call_said(o, c);
+	struct dump *source = call_said(o, st);
 	int rc;
 
-	(void)snprintf(name, sizeof(name), "%s-%u.src", c->flow->name,
-		       c->plan->index);
+	(void)snprintf(name, sizeof(name), "%s-%u.src", st->flow->name,
+		       st->plan->index);
 	if (!source)
 		return cr_fail(e, -ENOMEM, "out of memory for %s", name);
 	rc = dump_write_speech(source, dir, name, e);
 	dump_free(source);
-	(void)snprintf(name, sizeof(name), "%s-%u", c->flow->name,
-		       c->plan->index);
+	(void)snprintf(name, sizeof(name), "%s-%u", st->flow->name,
+		       st->plan->index);
 	if (!rc)
-		rc = dump_write(c->dump, dir, name, e);
-	if (rc || !dump_coded(c->dump))
+		rc = dump_write(st->dump, dir, name, e);
+	if (rc || !dump_coded(st->dump))
 		return rc;
-	(void)snprintf(name, sizeof(name), "%s-%u.heard", c->flow->name,
-		       c->plan->index);
-	return dump_write_speech(c->dump, dir, name, e);
+	(void)snprintf(name, sizeof(name), "%s-%u.heard", st->flow->name,
+		       st->plan->index);
+	return dump_write_speech(st->dump, dir, name, e);
 }
 
 int output_dump(const struct output *o, const char *dir, struct cr_err *e)
@@ -454,8 +465,8 @@ int output_dump(const struct output *o, const char *dir, struct cr_err *e)
 	int rc = run_folder_make(dir, e);
 
 	for (size_t i = 0; i < o->result->plan->count && !rc; i++)
-		if (o->result->calls[i].dump)
-			rc = dump_call(o, &o->result->calls[i], dir, e);
+		if (o->result->streams[i].dump)
+			rc = dump_call(o, &o->result->streams[i], dir, e);
 	return rc;
 }
 
@@ -532,7 +543,7 @@ void output_table(const struct output *o, FILE *f)
 		print_flow_line(f, "all", r->total);
 	if (r->conversions)
 		print_conversions(r->conversions, f);
-	output_talks_print(o, f);
+	print_conversation_faults(o, f);
 	verdicts_print(&o->verdicts, c->path, f);
 	/* Things that spoil a measurement, and whose fault they are. */
 	if (r->refusal[0])

@@ -24,7 +24,7 @@
 
 /* A packet on its way into the kernel. */
 struct outgoing {
-	struct feeder_call *call;
+	struct feeder_stream *stream;
 	struct plan_packet packet;
 	size_t octets; /* of payload */
 };
@@ -34,11 +34,11 @@ struct pacer {
 	struct thread thread;
 
 	pthread_mutex_t lock; /* of inbox */
-	struct feeder_call **inbox;
+	struct feeder_stream **inbox;
 	size_t waiting;
 
 	/* thread */
-	struct feeder_call **heap;
+	struct feeder_stream **heap;
 	size_t count;
 	struct outgoing out[BURST_PACKETS]; /* what is in the burst */
 	struct burst burst;
@@ -46,17 +46,17 @@ struct pacer {
 };
 
 /* Earlier packet first; ties by the plan's order, so that it is total. */
-static bool sends_before(const struct feeder_call *a,
-			 const struct feeder_call *b)
+static bool sends_before(const struct feeder_stream *a,
+			 const struct feeder_stream *b)
 {
 	if (a->next.at != b->next.at)
 		return a->next.at < b->next.at;
 	return a->plan < b->plan;
 }
 
-static void sift_call_down(struct pacer *p, size_t i)
+static void sift_stream_down(struct pacer *p, size_t i)
 {
-	struct feeder_call *c = p->heap[i];
+	struct feeder_stream *st = p->heap[i];
 
 	for (;;) {
 		size_t kid = 2 * i + 1;
@@ -66,47 +66,47 @@ static void sift_call_down(struct pacer *p, size_t i)
 		if (kid + 1 < p->count &&
 		    sends_before(p->heap[kid + 1], p->heap[kid]))
 			kid++;
-		if (!sends_before(p->heap[kid], c))
+		if (!sends_before(p->heap[kid], st))
 			break;
 		p->heap[i] = p->heap[kid];
 		i = kid;
 	}
-	p->heap[i] = c;
+	p->heap[i] = st;
 }
 
-static bool is_silent(const struct feeder_call *c)
+static bool is_silent(const struct feeder_stream *st)
 {
-	return c->speakers &&
-	       c->plan->index >=
-		       atomic_load_explicit(c->speakers, memory_order_relaxed);
+	return st->speakers &&
+	       st->plan->index >=
+		       atomic_load_explicit(st->speakers, memory_order_relaxed);
 }
 
-static void finish_call(struct feeder_call *c)
+static void finish_stream(struct feeder_stream *st)
 {
-	atomic_store_explicit(&c->done, true, memory_order_release);
+	atomic_store_explicit(&st->done, true, memory_order_release);
 }
 
-/* A call whose set-up took longer than planned begins in the middle. */
-static void take_in(struct pacer *p, struct feeder_call *c, cr_ns now)
+/* A stream whose set-up took longer than planned begins in the middle. */
+static void take_in(struct pacer *p, struct feeder_stream *st, cr_ns now)
 {
-	while (plan_stream_next(&c->stream, &c->next)) {
-		if (c->next.at >= now) {
+	while (plan_stream_next(&st->stream, &st->next)) {
+		if (st->next.at >= now) {
 			size_t i = p->count++;
 
-			for (; i && sends_before(c, p->heap[(i - 1) / 2]);
+			for (; i && sends_before(st, p->heap[(i - 1) / 2]);
 			     i = (i - 1) / 2)
 				p->heap[i] = p->heap[(i - 1) / 2];
-			p->heap[i] = c;
+			p->heap[i] = st;
 			return;
 		}
-		if (is_silent(c))
+		if (is_silent(st))
 			continue;
-		if (!c->next.copy && c->next.kind == PLAN_SPEECH)
-			counter_add(&c->match->missed, 1);
-		if (c->phone)
-			c->phone->count.missed++;
+		if (!st->next.copy && st->next.kind == PLAN_SPEECH)
+			counter_add(&st->match->missed, 1);
+		if (st->phone)
+			st->phone->count.missed++;
 	}
-	finish_call(c);
+	finish_stream(st);
 }
 
 static void read_inbox(struct pacer *p)
@@ -131,99 +131,99 @@ static void flush_outgoing(struct pacer *p)
 		return;
 	for (unsigned i = 0; i < n; i++) {
 		const struct plan_packet *k = &p->out[i].packet;
-		struct feeder_call *c = p->out[i].call;
+		struct feeder_stream *st = p->out[i].stream;
 
 		p->stats.late_max = cr_ns_max(p->stats.late_max,
 					      now - p->cfg.epoch - k->at);
-		if (c->phone)
-			phone_count(c->phone, k);
+		if (st->phone)
+			phone_count(st->phone, k);
 		if (k->kind != PLAN_SPEECH)
 			continue;
-		counter_add(&c->match->octets_sent, p->out[i].octets);
+		counter_add(&st->match->octets_sent, p->out[i].octets);
 		if (k->copy)
-			counter_add(&c->match->copies, 1);
+			counter_add(&st->match->copies, 1);
 		else
-			match_sent(c->match, k->frame, now);
+			match_sent(st->match, k->frame, now);
 	}
 	burst_send(&p->burst);
 	for (unsigned i = 0; i < n; i++)
 		if (p->burst.packet[i].failed) {
 			/* The kernel had no room: it is lost. */
 			p->stats.failed++;
-			if (p->out[i].call->phone)
-				p->out[i].call->phone->count.failed++;
+			if (p->out[i].stream->phone)
+				p->out[i].stream->phone->count.failed++;
 		}
 	burst_clear(&p->burst);
 	p->stats.batches++;
 	p->stats.packets += n;
 }
 
-static void pace_packet(struct pacer *p, struct feeder_call *c)
+static void pace_packet(struct pacer *p, struct feeder_stream *st)
 {
-	const struct plan_packet *k = &c->next;
+	const struct plan_packet *k = &st->next;
 	struct outgoing *o = &p->out[p->burst.count];
 	uint8_t packet[BURST_BYTES], *payload = packet + RTP_HEADER_BYTES;
-	int fd = c->phone ? c->phone->ports[k->port].fd : c->fd;
+	int fd = st->phone ? st->phone->ports[k->port].fd : st->fd;
 	struct rtp_header h = {
-		.pt = c->pt,
-		.marker = k->marker || c->was_silent,
-		.seq = (uint16_t)(c->seq_first + k->seq),
-		.ts = c->ts_first + (uint32_t)k->frame * c->ts_ticks,
-		.ssrc = c->ssrc,
+		.pt = st->pt,
+		.marker = k->marker || st->was_silent,
+		.seq = (uint16_t)(st->seq_first + k->seq),
+		.ts = st->ts_first + (uint32_t)k->frame * st->ts_ticks,
+		.ssrc = st->ssrc,
 	};
 
-	if (c->phone)
-		h = phone_header(c->phone, k);
+	if (st->phone)
+		h = phone_header(st->phone, k);
 	(void)rtp_build(packet, &h);
-	o->call = c;
+	o->stream = st;
 	o->packet = *k;
 	if (k->kind == PLAN_SPEECH) {
 		const uint8_t *speech =
-			source_payload(&c->voice, k->frame, &o->octets);
+			source_payload(&st->voice, k->frame, &o->octets);
 
 		CR_ASSERT(o->octets <= BURST_BYTES - RTP_HEADER_BYTES);
 		memcpy(payload, speech, o->octets);
 	} else {
-		o->octets = phone_payload(c->phone, k, payload);
+		o->octets = phone_payload(st->phone, k, payload);
 	}
-	burst_put(&p->burst, fd, &c->to, 0, packet,
+	burst_put(&p->burst, fd, &st->to, 0, packet,
 		  RTP_HEADER_BYTES + o->octets);
-	c->was_silent = false;
+	st->was_silent = false;
 }
 
-static void withhold_packet(struct feeder_call *c)
+static void withhold_packet(struct feeder_stream *st)
 {
-	if (c->next.kind == PLAN_SPEECH)
-		counter_add(&c->match->withheld, 1);
-	if (c->phone)
-		c->phone->count.withheld++;
+	if (st->next.kind == PLAN_SPEECH)
+		counter_add(&st->match->withheld, 1);
+	if (st->phone)
+		st->phone->count.withheld++;
 }
 
 /* Everything that is due at @now, relative to the epoch. */
 static void send_due_packets(struct pacer *p, cr_ns now)
 {
 	while (p->count && p->heap[0]->next.at <= now) {
-		struct feeder_call *c = p->heap[0];
+		struct feeder_stream *st = p->heap[0];
 
-		if (is_silent(c)) {
+		if (is_silent(st)) {
 			/* as in a pause: the time stamps go on, the sequence
 			 * numbers do not */
-			withhold_packet(c);
-			c->seq_first -= !c->next.copy;
-			c->was_silent = true;
-		} else if (c->next.lost) {
-			withhold_packet(c);
+			withhold_packet(st);
+			st->seq_first -= !st->next.copy;
+			st->was_silent = true;
+		} else if (st->next.lost) {
+			withhold_packet(st);
 		} else {
-			pace_packet(p, c);
+			pace_packet(p, st);
 		}
-		/* a call that has sent all leaves: its port may be closed */
-		if (!plan_stream_next(&c->stream, &c->next)) {
+		/* a stream that has sent all leaves: its port may be closed */
+		if (!plan_stream_next(&st->stream, &st->next)) {
 			flush_outgoing(p);
-			finish_call(c);
+			finish_stream(st);
 			p->heap[0] = p->heap[--p->count];
 		}
 		if (p->count)
-			sift_call_down(p, 0);
+			sift_stream_down(p, 0);
 		if (burst_full(&p->burst))
 			flush_outgoing(p);
 	}
@@ -255,7 +255,7 @@ static void *run_pacer(void *arg)
 	}
 	read_inbox(p);
 	for (size_t i = 0; i < p->count; i++)
-		finish_call(p->heap[i]);
+		finish_stream(p->heap[i]);
 	p->count = 0;
 	p->stats.cpu = clock_thread_cpu();
 	return NULL;
@@ -272,8 +272,8 @@ int pacer_open(struct pacer **out, const struct pacer_cfg *cfg,
 	p->cfg = *cfg;
 	burst_open(&p->burst, cfg->io);
 	(void)pthread_mutex_init(&p->lock, NULL);
-	p->inbox = calloc(cfg->calls + 1, sizeof(struct feeder_call *));
-	p->heap = calloc(cfg->calls + 1, sizeof(struct feeder_call *));
+	p->inbox = calloc(cfg->streams + 1, sizeof(struct feeder_stream *));
+	p->heap = calloc(cfg->streams + 1, sizeof(struct feeder_stream *));
 	rc = p->inbox && p->heap
 		     ? thread_start(&p->thread, run_pacer, p, cfg->cpu)
 		     : -ENOMEM;
@@ -285,11 +285,11 @@ int pacer_open(struct pacer **out, const struct pacer_cfg *cfg,
 	return 0;
 }
 
-void pacer_add(struct pacer *p, struct feeder_call *call)
+void pacer_add(struct pacer *p, struct feeder_stream *st)
 {
 	(void)pthread_mutex_lock(&p->lock);
-	CR_ASSERT(p->waiting < p->cfg.calls);
-	p->inbox[p->waiting++] = call;
+	CR_ASSERT(p->waiting < p->cfg.streams);
+	p->inbox[p->waiting++] = st;
 	(void)pthread_mutex_unlock(&p->lock);
 }
 

@@ -9,7 +9,7 @@
 #define FEEDER_PACER_H
 
 #include "cr/error.h"
-#include "feeder/talk.h"
+#include "feeder/feeder_call.h"
 #include "udp/io.h"
 
 /** How long a due packet may wait for others to share its system call. */
@@ -21,7 +21,7 @@ struct pacer_cfg {
 	cr_ns epoch;	/**< CLOCK_MONOTONIC time of the plan's zero          */
 	int cpu;	/**< pin to it; -1: no                                */
 	enum udp_io io; /**< how to send                                    */
-	size_t calls;	/**< most calls                                       */
+	size_t streams; /**< most of them */
 };
 
 struct pacer_stats {
@@ -32,12 +32,12 @@ struct pacer_stats {
 
 int pacer_open(struct pacer **p, const struct pacer_cfg *cfg, struct cr_err *e);
 
-/** Begin to send @call's stream from its port, which stays open until
- * call->done; packets whose time has passed already are
- * counted as missed. Any thread; returns at once. */
-void pacer_add(struct pacer *p, struct feeder_call *call);
+/** Begin to send @st from its port, which stays open until st->done; packets
+ * whose time has passed already are counted as missed. Any thread; returns at
+ * once. */
+void pacer_add(struct pacer *p, struct feeder_stream *st);
 
-/** Stop sending: every call's stream ends now. Waits for the thread. */
+/** Stop sending: every stream ends now. Waits for the thread. */
 void pacer_stop(struct pacer *p);
 
 /** After pacer_stop(). */

@@ -19,7 +19,7 @@
 #include "base/descriptors.h"
 #include "base/thread.h"
 #include "feeder/dump.h"
-#include "feeder/talk.h"
+#include "feeder/feeder_call.h"
 #include "udp/inlet.h"
 #include "udp/socket.h"
 
@@ -32,7 +32,7 @@ struct receiver {
 	struct inlet *in;
 	atomic_uint_fast64_t turns; /* ended; thread */
 	/* main stores (release), thread loads (acquire) */
-	struct feeder_call *_Atomic *table;
+	struct feeder_stream *_Atomic *table;
 	size_t mask;
 
 	/* thread */
@@ -44,105 +44,87 @@ static size_t hash_place(const struct receiver *r, uint32_t ssrc)
 	return (size_t)(ssrc * UINT32_C(0x9e3779b1)) & r->mask;
 }
 
-static struct feeder_call *find_by_ssrc(const struct receiver *r, uint32_t ssrc)
+static struct feeder_stream *find_by_ssrc(const struct receiver *r,
+					  uint32_t ssrc)
 {
 	for (size_t i = hash_place(r, ssrc);; i = (i + 1) & r->mask) {
-		struct feeder_call *c = atomic_load_explicit(
+		struct feeder_stream *st = atomic_load_explicit(
 			&r->table[i], memory_order_acquire);
 
-		if (!c || c->ssrc_out == ssrc)
-			return c;
+		if (!st || st->ssrc_out == ssrc)
+			return st;
 	}
 }
 
-int receiver_add(struct receiver *r, struct feeder_call *call)
+int receiver_add(struct receiver *r, struct feeder_stream *st)
 {
-	size_t i = hash_place(r, call->ssrc_out);
+	size_t i = hash_place(r, st->ssrc_out);
 
-	if (find_by_ssrc(r, call->ssrc_out))
+	if (find_by_ssrc(r, st->ssrc_out))
 		return -EEXIST;
 	while (atomic_load_explicit(&r->table[i], memory_order_relaxed))
 		i = (i + 1) & r->mask;
-	atomic_store_explicit(&r->table[i], call, memory_order_release);
+	atomic_store_explicit(&r->table[i], st, memory_order_release);
 	return 0;
 }
 
-/* Of a conversation: its port says whose it is, whatever its SSRC. */
-static void hear_packet(struct receiver *r, struct feeder_call *c,
-			const struct rtp_packet *p,
-			const struct intake_packet *in)
+/* New speech of @st, or not. */
+static void take_answer(struct receiver *r, struct feeder_stream *st,
+			const struct rtp_packet *p, cr_ns arrival)
 {
 	uint64_t index;
+	bool kept;
 
-	if (address_port(in->from) != address_port(&c->from))
-		r->stats.asymmetric++;
-	if (!heard_packet(c->heard, p, &index))
-		return;
-	match_heard(c->match, p, index, in->arrival);
-	/* a daemon that jumps cannot make a file of any size */
-	if (c->dump && index < 2 * c->plan->frames)
-		dump_put(c->dump, index, p->payload, p->payload_bytes);
-}
-
-static void match_packet(struct feeder_call *c, const struct rtp_packet *p,
-			 cr_ns arrival)
-{
-	uint64_t index;
-
-	if (match_received(c->match, p, arrival, &index) && c->dump &&
-	    c->match->latest <= c->playout)
-		dump_put(c->dump, index, p->payload, p->payload_bytes);
-}
-
-/* Of a call by NG: its port says whose it is. */
-static void take_own(struct receiver *r, struct feeder_call *c,
-		     const struct rtp_packet *p, const struct intake_packet *in)
-{
-	if (address_port(in->from) != address_port(&c->from))
-		r->stats.asymmetric++;
-	if (p->pt == c->pt_out)
-		match_packet(c, p, in->arrival);
-	else
+	if (st->heard) {
+		if (!heard_packet(st->heard, p, &index))
+			return;
+		match_heard(st->match, p, index, arrival);
+		/* a daemon that jumps cannot make a file of any size */
+		kept = index < 2 * st->plan->frames;
+	} else if (st->by_port && p->pt != st->pt_out) {
 		r->stats.foreign++;
+		return;
+	} else {
+		kept = match_received(st->match, p, arrival, &index) &&
+		       st->match->latest <= st->playout;
+	}
+	if (kept && st->dump)
+		dump_put(st->dump, index, p->payload, p->payload_bytes);
 }
 
-/* Of calls: their SSRCs say whose it is. */
-static void admit_call(struct receiver *r, const struct intake_packet *in,
-		       const struct rtp_packet *p, uint64_t tag)
-{
-	struct feeder_call *c = find_by_ssrc(r, p->ssrc);
-
-	if (!c) {
-		r->stats.unknown_ssrc++;
-		return;
-	}
-	if (tag != ANY_CALL && tag != (uintptr_t)c) {
-		r->stats.misdirected++;
-		return;
-	}
-	if (address_port(in->from) != address_port(&c->to))
-		r->stats.asymmetric++;
-	match_packet(c, p, in->arrival);
-}
-
-static void take_answer(struct receiver *r, const struct intake_packet *in,
+/* Of conversations and by NG, the port says whose a packet is; of other calls
+ * its SSRC. */
+static void sort_packet(struct receiver *r, const struct intake_packet *in,
 			uint64_t tag)
 {
-	struct feeder_call *owner = (void *)(uintptr_t)tag;
+	struct feeder_stream *owner = (void *)(uintptr_t)tag, *st = owner;
+	bool by_port = tag != ANY_CALL && (owner->heard || owner->by_port);
 	struct rtp_packet p;
 	int rc = rtp_parse(in->data, in->bytes, &p);
 
 	r->stats.packets++;
-	if (rc == RTP_IS_RTCP)
+	if (rc == RTP_IS_RTCP) {
 		r->stats.rtcp++;
-	else if (rc)
+		return;
+	}
+	if (rc) {
 		r->stats.malformed++;
-	else if (tag != ANY_CALL && owner->heard)
-		hear_packet(r, owner, &p, in);
-	else if (tag != ANY_CALL && owner->by_port)
-		take_own(r, owner, &p, in);
-	else
-		admit_call(r, in, &p, tag);
+		return;
+	}
+	if (!by_port)
+		st = find_by_ssrc(r, p.ssrc);
+	if (!st) {
+		r->stats.unknown_ssrc++;
+		return;
+	}
+	if (tag != ANY_CALL && st != owner) {
+		r->stats.misdirected++;
+		return;
+	}
+	if (address_port(in->from) !=
+	    address_port(by_port ? &st->from : &st->to))
+		r->stats.asymmetric++;
+	take_answer(r, st, &p, in->arrival);
 }
 
 /* All there is. False: that was nothing. */
@@ -154,7 +136,7 @@ static bool poll_receiver(struct receiver *r)
 	(void)inlet_wait(r->in, 0);
 	while (inlet_next(r->in, &p)) {
 		if (p.tag != INLET_GONE) /* its call is over */
-			take_answer(r, &p.packet, p.tag);
+			sort_packet(r, &p.packet, p.tag);
 		any = true;
 	}
 	/* release, pairs with turns_of() */
@@ -177,8 +159,8 @@ static void *run_receiver(void *arg)
 	return NULL;
 }
 
-int receiver_open(struct receiver **out, size_t calls, int cpu, enum udp_io io,
-		  struct cr_err *e)
+int receiver_open(struct receiver **out, size_t streams, int cpu,
+		  enum udp_io io, struct cr_err *e)
 {
 	struct receiver *r = calloc(1, sizeof(*r));
 	size_t room = 64;
@@ -186,7 +168,7 @@ int receiver_open(struct receiver **out, size_t calls, int cpu, enum udp_io io,
 
 	if (!r)
 		return cr_fail(e, -ENOMEM, "out of memory");
-	while (room < 2 * calls)
+	while (room < 2 * streams)
 		room *= 2;
 	r->mask = room - 1;
 	r->table = calloc(room, sizeof(*r->table));
@@ -317,13 +299,13 @@ int ports_give_own(struct ports *p, struct port *port, char address[PORT_TEXT],
 }
 
 int ports_listen(struct ports *p, struct port *port,
-		 const struct feeder_call *call, struct cr_err *e)
+		 const struct feeder_stream *st, struct cr_err *e)
 {
 	int rc;
 
 	if (port->fd < 0)
 		return 0;
-	rc = inlet_add(p->receiver->in, port->fd, (uintptr_t)call, INLET_ONE,
+	rc = inlet_add(p->receiver->in, port->fd, (uintptr_t)st, INLET_ONE,
 		       &port->key, e);
 	port->heard = !rc;
 	return rc;

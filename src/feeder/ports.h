@@ -22,7 +22,7 @@
 #include "cr/error.h"
 #include "udp/io.h"
 
-struct feeder_call;
+struct feeder_stream;
 struct receiver;
 
 /** Room for "[IPv6%link]:port". */
@@ -70,9 +70,9 @@ int ports_give(struct ports *p, struct port *port, char address[PORT_TEXT],
 int ports_give_own(struct ports *p, struct port *port, char address[PORT_TEXT],
 		   struct cr_err *e);
 
-/** Receive at @port, which is that of @call alone. 0, or -errno with @e. */
+/** Receive at @port, which is that of @st alone. 0, or -errno with @e. */
 int ports_listen(struct ports *p, struct port *port,
-		 const struct feeder_call *call, struct cr_err *e);
+		 const struct feeder_stream *st, struct cr_err *e);
 
 /** @port's call is over, and its last packet is sent: close it as soon as the
  * receiver has let go. Nothing, if the port is not its own. */
@@ -102,14 +102,14 @@ struct receiver_stats {
 	cr_ns cpu;
 };
 
-/** @calls: most calls; @cpu: pin, or -1; @io: as inlet_open(). */
-int receiver_open(struct receiver **r, size_t calls, int cpu, enum udp_io io,
+/** @streams: most of them; @cpu: pin, or -1; @io: as inlet_open(). */
+int receiver_open(struct receiver **r, size_t streams, int cpu, enum udp_io io,
 		  struct cr_err *e);
 
-/** Listen for @call's ssrc_out from now on; what comes to the port of a talk's,
- * or of one that is by_port, needs no such thing. Main thread. -EEXIST: that
- * SSRC is another call's. */
-int receiver_add(struct receiver *r, struct feeder_call *call);
+/** Listen for @st's ssrc_out from now on; what comes to the port of a
+ * conversation's, or of one that is by_port, needs no such thing. Main thread.
+ * -EEXIST: that SSRC is another one's. */
+int receiver_add(struct receiver *r, struct feeder_stream *st);
 
 /** Stop and wait for the thread. */
 void receiver_stop(struct receiver *r);

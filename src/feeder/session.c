@@ -132,6 +132,40 @@ static int open_conversions(struct session *s, struct cr_err *e)
 	return conversions_open(&s->conversions, &cfg, e);
 }
 
+/* The streams of the plan, and the calls that they make up. */
+static int make_calls(struct session *s, struct cr_err *e)
+{
+	size_t n = s->plan.count;
+	/* of conversations, by number: these are at most as many */
+	struct feeder_call **of = calloc(n + 1, sizeof(*of));
+
+	s->streams = calloc(n, sizeof(*s->streams));
+	s->calls = calloc(n, sizeof(*s->calls));
+	if (!of || !s->streams || !s->calls) {
+		free(of);
+		free(s->streams);
+		s->streams = NULL;
+		return cr_fail(e, -ENOMEM, "out of memory for %zu calls", n);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct plan_call *plan = &s->plan.calls[i];
+		struct feeder_call *c = of[plan->conversation];
+		struct feeder_stream *st = &s->streams[i];
+
+		if (!plan->conversation || !c) {
+			c = of[plan->conversation] = &s->calls[s->ncalls++];
+			c->start = plan->start;
+		}
+		st->call = c;
+		st->plan = plan;
+		st->flow = &s->cfg.campaign->flows[plan->flow];
+		st->port.fd = st->caller.fd = -1;
+		c->side[st->flow->party.side] = st;
+	}
+	free(of);
+	return 0;
+}
+
 static int make_session_plan(struct session *s, struct cr_err *e)
 {
 	struct plan_options o = { .seed = s->cfg.seed,
@@ -141,34 +175,7 @@ static int make_session_plan(struct session *s, struct cr_err *e)
 
 	if (rc)
 		return rc;
-	s->calls = calloc(s->plan.count, sizeof(*s->calls));
-	if (!s->calls)
-		return cr_fail(e, -ENOMEM, "out of memory for %zu calls",
-			       s->plan.count);
-	for (size_t i = 0; i < s->plan.count; i++) {
-		s->calls[i].plan = &s->plan.calls[i];
-		s->calls[i].port.fd = -1;
-		s->calls[i].caller.fd = -1;
-		s->calls[i].flow =
-			&s->cfg.campaign->flows[s->plan.calls[i].flow];
-	}
-	for (size_t i = 0; i < s->plan.count; i++)
-		if (s->plan.calls[i].conversation > s->ntalks)
-			s->ntalks = (size_t)s->plan.calls[i].conversation;
-	s->talks = calloc(s->ntalks + 1, sizeof(*s->talks));
-	if (!s->talks) {
-		s->ntalks = 0;
-		return cr_fail(e, -ENOMEM, "out of memory for conversations");
-	}
-	for (size_t i = 0; i < s->plan.count; i++) {
-		struct feeder_call *c = &s->calls[i];
-
-		if (!c->plan->conversation)
-			continue;
-		c->talk = &s->talks[c->plan->conversation - 1];
-		c->talk->side[c->flow->party.side] = c;
-	}
-	return 0;
+	return make_calls(s, e);
 }
 
 /* The part of it that asks the daemon: how many calls each flow means. */
@@ -234,177 +241,170 @@ static unsigned rtp_clock_of(const struct campaign_endpoint *endpoint)
 void session_call_fail(struct session *s, const struct feeder_call *c, int code,
 		       const char *why)
 {
-	if (c->talk)
+	const struct feeder_stream *st = c->side[0];
+
+	if (c->side[1])
 		session_fail(s, code, "conversation %s-%u: %.400s",
-			     campaign_title(c->flow), c->plan->index, why);
+			     campaign_title(st->flow), st->plan->index, why);
 	else
 		session_fail(s, code, "call %lld: %.400s",
-			     (long long)(c->id ? c->id
-					       : c->plan - s->plan.calls + 1),
+			     (long long)(c->id ? c->id : c - s->calls + 1),
 			     why);
 }
 
-/* @c, and its other direction if it has one, are now in @state. Returns how
- * many they are. */
-static unsigned set_call_state(struct feeder_call *c,
-			       enum feeder_call_state state)
+/* What the other party of a conversation is to hear of @st. 0, -ENOMEM. */
+static int make_party_parts(struct feeder_stream *st)
 {
-	c->state = state;
-	if (!c->talk)
-		return 1;
-	talk_other(c)->state = state;
-	return 2;
-}
+	const struct feeder_stream *other = opposite_stream(st);
 
-/* What the other party of a conversation is to hear of @c. 0, -ENOMEM. */
-static int make_party_parts(struct feeder_call *c)
-{
-	const struct feeder_call *other = talk_other(c);
-
-	c->heard = calloc(1, sizeof(*c->heard));
-	if (!c->heard)
+	st->heard = calloc(1, sizeof(*st->heard));
+	if (!st->heard)
 		return -ENOMEM;
-	c->phone->pt = c->pt;
-	heard_init(c->heard, &(struct heard_cfg){
-				     .ssrc = c->ssrc_out,
-				     .pt = c->pt_out,
-				     .pt_event = other->pt_events,
-				     .pt_noise = other->pt_noise,
-				     .rtp_ticks = c->match->cfg.out_ticks,
-				     .deaf = other->flow->party.deaf,
-				     .seed = c->plan->seed,
-			     });
+	st->phone->pt = st->pt;
+	heard_init(st->heard, &(struct heard_cfg){
+				      .ssrc = st->ssrc_out,
+				      .pt = st->pt_out,
+				      .pt_event = other->pt_events,
+				      .pt_noise = other->pt_noise,
+				      .rtp_ticks = st->match->cfg.out_ticks,
+				      .deaf = other->flow->party.deaf,
+				      .seed = st->plan->seed,
+			      });
 	return 0;
 }
 
-/* What answers to @c are compared with, and kept in; the voice and the plan of
+/* What answers to @st are compared with, and kept in; the voice and the plan of
  * what it says. 0, -ENOMEM. */
-static int make_call_parts(struct session *s, struct feeder_call *c)
+static int make_stream_parts(struct session *s, struct feeder_stream *st)
 {
-	const struct campaign_endpoint *out = &c->flow->out;
-	const struct campaign_flow *f = c->flow;
+	const struct campaign_endpoint *out = &st->flow->out;
+	const struct campaign_flow *f = st->flow;
 	const unsigned clock = rtp_clock_of(out);
 	/* how answers are compared with what was sent */
 	const struct match_cfg m = {
 		.in_frame = f->ptime,
 		.out_clock = clock,
 		.out_ticks = (unsigned)(call_out_frame(f) * clock / CR_SEC),
-		.ts_base = c->ts_base,
+		.ts_base = st->ts_base,
 		.deadline = f->terms.deadline,
 		.dtx = f->out.cfg.dtx,
-		.learn = c->by_port,
+		.learn = st->by_port,
 	};
 
-	c->match = calloc(1, sizeof(*c->match));
-	if (!c->match)
+	st->match = calloc(1, sizeof(*st->match));
+	if (!st->match)
 		return -ENOMEM;
-	match_init(c->match, &m);
+	match_init(st->match, &m);
 	if (s->cfg.times)
-		c->match->times = times_new(c->plan->frames);
-	if ((s->cfg.times && !c->match->times) ||
-	    (c->talk && make_party_parts(c)))
+		st->match->times = times_new(st->plan->frames);
+	if ((s->cfg.times && !st->match->times) ||
+	    (st->phone && make_party_parts(st)))
 		return -ENOMEM;
-	source_voice_init(&c->voice, s->sources[c->plan->flow], c->plan->seed);
-	plan_stream_init(&c->stream, &s->plan, c->plan);
-	c->stream.silent = source_silent;
-	c->stream.silent_arg = &c->voice;
-	c->playout = s->cfg.playout ? s->cfg.playout : CR_NEVER;
+	source_voice_init(&st->voice, s->sources[st->plan->flow],
+			  st->plan->seed);
+	plan_stream_init(&st->stream, &s->plan, st->plan);
+	st->stream.silent = source_silent;
+	st->stream.silent_arg = &st->voice;
+	st->playout = s->cfg.playout ? s->cfg.playout : CR_NEVER;
 	if (s->speakers)
-		c->speakers = speakers_limit(s->speakers, c->plan->flow);
+		st->speakers = speakers_limit(s->speakers, st->plan->flow);
 	if (!s->cfg.dump ||
-	    (s->cfg.dump_calls && c->plan->index >= s->cfg.dump_calls))
+	    (s->cfg.dump_calls && st->plan->index >= s->cfg.dump_calls))
 		return 0;
-	c->dump =
+	st->dump =
 		dump_new(out, (unsigned)(call_out_frame(f) *
 					 campaign_endpoint_rate(out) / CR_SEC));
-	return c->dump ? 0 : -ENOMEM;
+	return st->dump ? 0 : -ENOMEM;
 }
 
-/* Answers to @c come to its port or, of a conversation, to whatever port the
+/* Answers to @st come to its port or, of a conversation, to whatever port the
  * other party has by then; those to calls are told apart by their SSRCs, too.
  */
-static int listen_for_call(struct session *s, struct feeder_call *c,
-			   struct cr_err *e)
+static int listen_for_stream(struct session *s, struct feeder_stream *st,
+			     struct cr_err *e)
 {
-	struct phone *p = c->talk ? talk_other(c)->phone : NULL;
+	struct phone *p = st->phone ? opposite_stream(st)->phone : NULL;
 	int rc = 0;
 
-	if (!p && !c->by_port)
-		rc = receiver_add(s->receiver, c);
+	if (!p && !st->by_port)
+		rc = receiver_add(s->receiver, st);
 	if (rc)
 		return cr_fail(e, rc, "%s", strerror(-rc));
 	if (!p)
-		return ports_listen(&s->ports, &c->port, c, e);
+		return ports_listen(&s->ports, &st->port, st, e);
 	for (unsigned i = 0; i < p->nports && !rc; i++)
-		rc = ports_listen(&s->ports, &p->ports[i], c, e);
+		rc = ports_listen(&s->ports, &p->ports[i], st, e);
 	return rc;
 }
 
 void session_call_admitted(struct session *s, struct feeder_call *c)
 {
-	struct feeder_call *const both[] = { c,
-					     c->talk ? talk_other(c) : NULL };
+	unsigned n = call_streams(c);
 	struct cr_err e = { "" };
 	int rc = 0;
 
-	for (unsigned i = 0; i < 2 && both[i] && !rc; i++)
-		if (make_call_parts(s, both[i]))
+	for (unsigned i = 0; i < n && !rc; i++)
+		if (make_stream_parts(s, c->side[i]))
 			rc = cr_fail(&e, -ENOMEM, "%s", strerror(ENOMEM));
-	for (unsigned i = 0; i < 2 && both[i] && !rc; i++)
-		rc = listen_for_call(s, both[i], &e);
+	for (unsigned i = 0; i < n && !rc; i++)
+		rc = listen_for_stream(s, c->side[i], &e);
 	if (rc) {
 		session_call_fail(s, c, rc, e.text);
 		return;
 	}
-	c->fd = c->caller.fd < 0 ? ports_fd(&s->ports, &c->port) : c->caller.fd;
-	s->active += set_call_state(c, CALL_ACTIVE);
-	for (unsigned i = 0; i < 2 && both[i]; i++)
-		pacer_add(s->pacer, both[i]);
+	c->state = CALL_ACTIVE;
+	s->active += n;
+	for (unsigned i = 0; i < n; i++) {
+		struct feeder_stream *st = c->side[i];
+
+		st->fd = st->caller.fd < 0 ? ports_fd(&s->ports, &st->port)
+					   : st->caller.fd;
+		pacer_add(s->pacer, st);
+	}
 }
 
+/* The call has ended, or was refused. */
 static void take_ports_back(struct session *s, struct feeder_call *c)
 {
-	struct phone *p = c->phone;
+	s->open -= call_streams(c);
+	for (unsigned k = 0; k < call_streams(c); k++) {
+		struct phone *p = c->side[k]->phone;
 
-	ports_take_back(&s->ports, &c->port);
-	ports_take_back(&s->ports, &c->caller);
-	for (unsigned i = 0; p && i < p->nports; i++) {
-		if (p->ports[i].fd < 0)
-			continue;
-		p->drops += udp_socket_drops(p->ports[i].fd);
-		ports_take_back(&s->ports, &p->ports[i]);
+		ports_take_back(&s->ports, &c->side[k]->port);
+		ports_take_back(&s->ports, &c->side[k]->caller);
+		for (unsigned i = 0; p && i < p->nports; i++) {
+			if (p->ports[i].fd < 0)
+				continue;
+			p->drops += udp_socket_drops(p->ports[i].fd);
+			ports_take_back(&s->ports, &p->ports[i]);
+		}
 	}
-	if (c->talk && !c->flow->party.side)
-		take_ports_back(s, talk_other(c));
 }
 
 void session_call_refused(struct session *s, struct feeder_call *c,
 			  const char *why)
 {
-	unsigned n = set_call_state(c, CALL_REFUSED);
-
+	c->state = CALL_REFUSED;
 	take_ports_back(s, c);
-	s->open -= n;
-	s->refused += n;
+	s->refused += call_streams(c);
 	if (!s->refusal[0])
 		(void)snprintf(s->refusal, sizeof(s->refusal), "%.250s", why);
 }
 
 void session_call_over(struct session *s, struct feeder_call *c)
 {
-	unsigned n = set_call_state(c, CALL_ENDED);
-
+	c->state = CALL_ENDED;
 	take_ports_back(s, c);
-	s->open -= n;
-	s->active -= n;
+	s->active -= call_streams(c);
 }
 
-/* The payload type of digits that the party of @c sends or takes: it takes
+/* The payload type of digits that the party of @st sends or takes: it takes
  * those that the other one dials. -1: none. */
-static int events_of(const struct feeder_call *c)
+static int events_of(const struct feeder_stream *st)
 {
-	const struct campaign_dtmf *own = &c->flow->party.dtmf;
-	const struct campaign_dtmf *other = &talk_other(c)->flow->party.dtmf;
+	const struct campaign_dtmf *own = &st->flow->party.dtmf;
+	const struct campaign_dtmf *other =
+		&opposite_stream(st)->flow->party.dtmf;
 
 	if (own->digits[0])
 		return (int)own->pt;
@@ -413,10 +413,10 @@ static int events_of(const struct feeder_call *c)
 
 /* The same of noise: a codec with silence of its own takes that, and a payload
  * type has one clock. */
-static int noise_of(const struct feeder_call *c)
+static int noise_of(const struct feeder_stream *st)
 {
-	const struct campaign_flow *own = c->flow;
-	const struct campaign_flow *other = talk_other(c)->flow;
+	const struct campaign_flow *own = st->flow;
+	const struct campaign_flow *other = opposite_stream(st)->flow;
 
 	if (own->party.cn.given)
 		return (int)own->party.cn.pt;
@@ -426,51 +426,67 @@ static int noise_of(const struct feeder_call *c)
 	return (int)other->party.cn.pt;
 }
 
-/* All that the party that says @c will send from. */
-static int open_party(struct session *s, struct feeder_call *c,
+/* All that the party that says @st will send from. */
+static int open_party(struct session *s, struct feeder_stream *st,
 		      struct cr_err *e)
 {
 	char other[PORT_TEXT];
 	int rc = 0;
 
-	c->pt_events = events_of(c);
-	c->pt_noise = noise_of(c);
-	c->phone = phone_new(c->flow, c->plan);
-	if (!c->phone)
+	st->pt_events = events_of(st);
+	st->pt_noise = noise_of(st);
+	st->phone = phone_new(st->flow, st->plan);
+	if (!st->phone)
 		return cr_fail(e, -ENOMEM, "out of memory");
-	for (unsigned i = 0; i < c->phone->nports && !rc; i++)
-		rc = ports_give_own(&s->ports, &c->phone->ports[i],
-				    i ? other : c->address, e);
+	for (unsigned i = 0; i < st->phone->nports && !rc; i++)
+		rc = ports_give_own(&s->ports, &st->phone->ports[i],
+				    i ? other : st->address, e);
 	return rc;
 }
 
-/* Our end of @c, or both parties' of its conversation, and ask for it. */
+/* The end and the numbers of a call of one stream. */
+static int open_caller(struct session *s, struct feeder_stream *st,
+		       struct cr_err *e)
+{
+	struct random r = random_fork(st->plan->seed, 4);
+
+	/* RFC 3550, 5.1: random first values, here from the seed */
+	st->ts_first = (uint32_t)random_next(&r);
+	st->seq_first = (uint16_t)random_next(&r);
+	st->ssrc = (uint32_t)random_next(&r);
+	st->ts_ticks = (uint32_t)(st->flow->ptime *
+				  rtp_clock_of(&st->flow->in) / CR_SEC);
+	return ports_give(&s->ports, &st->port, st->address, e);
+}
+
+/* Our end of @c, and ask for it. */
 static void start_session_call(struct session *s, struct feeder_call *c)
 {
-	struct random r = random_fork(c->plan->seed, 4);
 	struct cr_err e = { "" };
-	int rc;
+	int rc = 0;
 
-	if (c->talk) {
-		c = c->talk->side[0];
-		rc = open_party(s, c, &e);
-		if (!rc)
-			rc = open_party(s, c->talk->side[1], &e);
-	} else {
-		rc = ports_give(&s->ports, &c->port, c->address, &e);
-		/* RFC 3550, 5.1: random first values, here from the seed */
-		c->ts_first = (uint32_t)random_next(&r);
-		c->seq_first = (uint16_t)random_next(&r);
-		c->ssrc = (uint32_t)random_next(&r);
-		c->ts_ticks = (uint32_t)(c->flow->ptime *
-					 rtp_clock_of(&c->flow->in) / CR_SEC);
-	}
+	for (unsigned i = 0; i < call_streams(c) && !rc; i++)
+		rc = c->side[1] ? open_party(s, c->side[i], &e)
+				: open_caller(s, c->side[i], &e);
 	if (rc) {
 		session_call_fail(s, c, rc, e.text);
 		return;
 	}
-	s->open += set_call_state(c, CALL_STARTING);
+	c->state = CALL_STARTING;
+	s->open += call_streams(c);
 	s->peer->start(s, c);
+}
+
+/* Has the pacer sent all of @c? */
+static bool all_is_sent(const struct feeder_call *c)
+{
+	bool sent = true;
+
+	/* acquire, pairs with the release of pacer.c */
+	for (unsigned i = 0; i < call_streams(c); i++)
+		sent &= atomic_load_explicit(&c->side[i]->done,
+					     memory_order_acquire);
+	return sent;
 }
 
 /* Stop what is through, and go on with conversations. */
@@ -479,27 +495,16 @@ static void go_on_with_calls(struct session *s, cr_ns now)
 	for (size_t i = 0; i < s->next_start && !s->failed; i++) {
 		struct feeder_call *c = &s->calls[i];
 
-		if (c->talk && c->flow->party.side) {
-			if (c->talk->side[0] < &s->calls[s->next_start])
-				continue;     /* with the other */
-			c = c->talk->side[0]; /* its own start has not come */
-		}
-		if (c->talk &&
+		if (c->side[1] &&
 		    (c->state == CALL_ACTIVE || c->state == CALL_STOPPING))
-			s->peer->go_on(s, c->talk, now);
-		if (c->state != CALL_ACTIVE)
-			continue;
-		/* has the pacer sent all of it, and of its other direction?
-		 * Pairs with the release of pacer.c. */
-		if (!s->interrupted &&
-		    (!atomic_load_explicit(&c->done, memory_order_acquire) ||
-		     (c->talk && !atomic_load_explicit(&talk_other(c)->done,
-						       memory_order_acquire))))
+			s->peer->go_on(s, c, now);
+		if (c->state != CALL_ACTIVE ||
+		    (!s->interrupted && !all_is_sent(c)))
 			continue;
 		if (!c->stop_at)
 			c->stop_at = now + SESSION_DRAIN;
 		if (c->stop_at <= now) {
-			(void)set_call_state(c, CALL_STOPPING);
+			c->state = CALL_STOPPING;
 			s->peer->stop(s, c);
 		}
 	}
@@ -636,8 +641,8 @@ static void report_progress(struct session *s, cr_ns now)
 	if (!s->cfg.progress)
 		return;
 	p.left = cr_ns_max(s->epoch + s->cfg.duration - now, 0);
-	for (size_t i = 0; i < s->next_start; i++) {
-		const struct match *m = s->calls[i].match;
+	for (size_t i = 0; i < s->plan.count; i++) {
+		const struct match *m = s->streams[i].match;
 
 		if (!m)
 			continue;
@@ -655,20 +660,19 @@ static void on_session_tick(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd, (void)what;
 	/* Calls are asked for in order of their start, a little before it. */
-	while (!s->interrupted && !s->failed && s->next_start < s->plan.count) {
+	while (!s->interrupted && !s->failed && s->next_start < s->ncalls) {
 		struct feeder_call *c = &s->calls[s->next_start];
 
-		if (s->epoch + c->plan->start - SESSION_LEAD > now)
+		if (s->epoch + c->start - SESSION_LEAD > now)
 			break;
 		s->next_start++;
-		if (c->state == CALL_PLANNED) /* else with the other */
-			start_session_call(s, c);
+		start_session_call(s, c);
 	}
 	go_on_with_calls(s, now);
 	ports_tidy(&s->ports);
 	start_conversions(s, now);
 	report_progress(s, now);
-	if (!s->open && (s->interrupted || s->next_start == s->plan.count) &&
+	if (!s->open && (s->interrupted || s->next_start == s->ncalls) &&
 	    (!s->conversions || conversions_over(s->conversions)))
 		(void)event_base_loopbreak(s->base);
 }
@@ -688,7 +692,7 @@ static int start_media_threads(struct session *s, struct cr_err *e)
 {
 	struct pacer_cfg cfg = { .cpu = s->cfg.cpu,
 				 .io = s->cfg.io,
-				 .calls = s->plan.count };
+				 .streams = s->plan.count };
 	int rc = receiver_open(&s->receiver, s->plan.count, s->cfg.cpu,
 			       s->cfg.io, e);
 	cr_ns now = clock_now();
@@ -707,11 +711,11 @@ static int start_media_threads(struct session *s, struct cr_err *e)
 /* Pacer and receiver have stopped. */
 static void close_call_ports(struct session *s)
 {
-	for (size_t i = 0; s->calls && i < s->plan.count; i++) {
-		struct phone *p = s->calls[i].phone;
+	for (size_t i = 0; s->streams && i < s->plan.count; i++) {
+		struct phone *p = s->streams[i].phone;
 
-		ports_drop(&s->ports, &s->calls[i].port);
-		ports_drop(&s->ports, &s->calls[i].caller);
+		ports_drop(&s->ports, &s->streams[i].port);
+		ports_drop(&s->ports, &s->streams[i].caller);
 		for (unsigned k = 0; p && k < p->nports; k++)
 			ports_drop(&s->ports, &p->ports[k]);
 	}
@@ -720,46 +724,46 @@ static void close_call_ports(struct session *s)
 
 /* --- sums --- */
 
-/* Judge side @i of @t, which began. */
-static void judge_talk(struct talk *t, unsigned i)
+/* Judge side @i of @c, a conversation that began. */
+static void judge_side(struct feeder_call *c, unsigned i)
 {
 	static const char *const names[] = {
 #define NAME(name, ...) #name,
 		CALL_COUNTERS(NAME)
 #undef NAME
 	};
-	const struct feeder_call *c = t->side[i];
-	const struct campaign_flow *f = c->flow;
+	const struct feeder_stream *st = c->side[i];
+	const struct campaign_flow *f = st->flow;
 	uint64_t counts[CALL_NCOUNTERS];
 
 	for (unsigned k = 0; k < CALL_NCOUNTERS; k++)
 		counts[k] = (uint64_t)json_integer_value(
-			json_object_get(c->counts, names[k]));
+			json_object_get(st->counts, names[k]));
 	balance_judge(
 		&(struct balance_side){
-			.phone = c->phone,
-			.heard = c->heard,
+			.phone = st->phone,
+			.heard = st->heard,
 			.daemon = counts,
-			.reported = c->counts != NULL,
-			.drops = t->side[!i]->phone->drops,
-			.clock_out = c->match->cfg.out_clock,
+			.reported = st->counts != NULL,
+			.drops = c->side[!i]->phone->drops,
+			.clock_out = st->match->cfg.out_clock,
 			/* lengths are the same, and no codec keeps silence
 			 * to itself */
-			.one_to_one = !t->relay &&
+			.one_to_one = !c->relay &&
 				      f->ptime == call_out_frame(f) &&
 				      !f->in.cfg.dtx && !f->out.cfg.dtx,
-			.relay = t->relay,
+			.relay = c->relay,
 		},
-		&t->balance[i]);
+		&c->balance[i]);
 }
 
-/* Add one call; of a conversation, once it is judged. */
-static void tally_call(struct tally *t, const struct feeder_call *c)
+/* Add one stream; of a conversation, once it is judged. */
+static void tally_stream(struct tally *t, const struct feeder_stream *st)
 {
-	const struct match *m = c->match;
+	const struct match *m = st->match;
 
 	t->planned++;
-	t->refused += c->state == CALL_REFUSED;
+	t->refused += st->call->state == CALL_REFUSED;
 	t->admitted += m != NULL;
 	if (m) {
 		t->sent += counter_read(&m->sent);
@@ -782,14 +786,14 @@ static void tally_call(struct tally *t, const struct feeder_call *c)
 		histogram_merge(&t->delay, &m->delay);
 		histogram_merge(&t->jitter, &m->jitter);
 	}
-	if (c->heard) {
+	if (st->heard) {
 		const struct balance *b =
-			&c->talk->balance[c->flow->party.side];
+			&st->call->balance[st->flow->party.side];
 
-		t->duplicates += c->heard->count.repeated;
-		t->reordered += c->heard->count.overtaken;
+		t->duplicates += st->heard->count.repeated;
+		t->reordered += st->heard->count.overtaken;
 		t->unmatched +=
-			c->heard->count.restarts + c->heard->count.foreign;
+			st->heard->count.restarts + st->heard->count.foreign;
 		t->digits_sent += b->digits_sent;
 		t->digits_right += b->digits_right;
 		t->faults += b->count;
@@ -824,11 +828,11 @@ int session_play(struct session *s, struct cr_err *e)
 		receiver_stop(s->receiver);
 	s->cpu = clock_read(CLOCK_PROCESS_CPUTIME_ID) - s->cpu_before;
 	close_call_ports(s);
-	for (size_t i = 0; i < 2 * s->ntalks; i++)
-		if (talk_began(&s->talks[i / 2]))
-			judge_talk(&s->talks[i / 2], i % 2);
+	for (size_t i = 0; i < 2 * s->ncalls; i++)
+		if (conversation_began(&s->calls[i / 2]))
+			judge_side(&s->calls[i / 2], i % 2);
 	for (size_t i = 0; i < s->plan.count; i++)
-		tally_call(&s->flows[s->calls[i].plan->flow], &s->calls[i]);
+		tally_stream(&s->flows[s->plan.calls[i].flow], &s->streams[i]);
 	for (unsigned f = 0; f < s->cfg.campaign->flow_count; f++) {
 		const struct tally *t = &s->flows[f];
 
@@ -847,13 +851,13 @@ void session_result(struct session *s, struct session_result *out)
 {
 	*out = (struct session_result){
 		.plan = &s->plan,
+		.streams = s->streams,
 		.calls = s->calls,
+		.ncalls = s->ncalls,
 		.flows = s->flows,
 		.total = s->total,
 		.counts = s->counts,
 		.conversions = s->conversions,
-		.talks = s->talks,
-		.ntalks = s->ntalks,
 		.hello = s->hello,
 		.stats = s->stats,
 		.cpu = s->cpu,
@@ -870,18 +874,20 @@ void session_result(struct session *s, struct session_result *out)
 
 static void free_calls(struct session *s)
 {
-	for (size_t i = 0; s->calls && i < s->plan.count; i++) {
-		json_decref(s->calls[i].counts);
-		dump_free(s->calls[i].dump);
-		if (s->calls[i].match)
-			times_free(s->calls[i].match->times);
-		free(s->calls[i].match);
-		phone_free(s->calls[i].phone);
-		free(s->calls[i].heard);
+	for (size_t i = 0; s->streams && i < s->plan.count; i++) {
+		struct feeder_stream *st = &s->streams[i];
+
+		json_decref(st->counts);
+		dump_free(st->dump);
+		if (st->match)
+			times_free(st->match->times);
+		free(st->match);
+		phone_free(st->phone);
+		free(st->heard);
 	}
-	for (size_t i = 0; i < s->ntalks; i++)
-		json_decref(s->talks[i].reported);
-	free(s->talks);
+	for (size_t i = 0; i < s->ncalls; i++)
+		json_decref(s->calls[i].reported);
+	free(s->streams);
 	free(s->calls);
 }
 

@@ -94,12 +94,12 @@ struct session;
 /** What a finished session knows; all owned by it. */
 struct session_result {
 	const struct plan *plan;
-	const struct feeder_call *calls; /**< [plan->count] */
+	const struct feeder_stream *streams; /**< [plan->count] */
+	const struct feeder_call *calls;     /**< [ncalls] */
+	size_t ncalls;
 	const struct tally *flows, *total;
 	const uint64_t *counts; /**< [flow_count] calls planned per flow  */
 	const struct conversions *conversions; /**< NULL: none            */
-	const struct talk *talks;	       /**< [ntalks]: conversations */
-	size_t ntalks;
 	json_t *hello, *stats; /**< the daemon's words; NULL: none       */
 	struct pacer_stats pacer;
 	struct receiver_stats receiver;

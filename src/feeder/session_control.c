@@ -48,14 +48,14 @@ static void stream_ended(struct session *s, const json_t *params)
 {
 	json_int_t id = json_integer_value(json_object_get(params, "call"));
 
-	for (size_t i = 0; i < 2 * s->ntalks; i++) {
-		struct talk *t = &s->talks[i / 2];
-		struct feeder_call *c = t->side[i % 2];
+	for (size_t i = 0; i < 2 * s->ncalls; i++) {
+		struct feeder_call *c = &s->calls[i / 2];
+		struct feeder_stream *st = c->side[i % 2];
 
-		if (!talk_began(t) || c->id != id || c->counts)
+		if (!conversation_began(c) || st->id != id || st->counts)
 			continue;
-		c->counts = json_incref(json_object_get(params, "count"));
-		t->ended++;
+		st->counts = json_incref(json_object_get(params, "count"));
+		c->ended++;
 		return;
 	}
 }
@@ -268,20 +268,20 @@ json_t *session_call_params(const struct session *s,
 	return field_write_request(call_start_fields, &r);
 }
 
-/* The party that says @c into @r, which has the defaults; the feeder's have no
+/* The party that says @st into @r, which has the defaults; the feeder's have no
  * RTCP. */
-static void fill_party(const struct feeder_call *c, struct endpoint_spec *r)
+static void fill_party(const struct feeder_stream *st, struct endpoint_spec *r)
 {
-	const struct campaign_party *p = &c->flow->party;
-	const struct campaign_buffer *b = &c->flow->buffer;
+	const struct campaign_party *p = &st->flow->party;
+	const struct campaign_buffer *b = &st->flow->buffer;
 
-	r->side = codec_asked_for(&c->flow->in);
+	r->side = codec_asked_for(&st->flow->in);
 	if (p->address == ADDRESS_KNOWN)
-		(void)address_parse(c->address, &r->address);
+		(void)address_parse(st->address, &r->address);
 	r->learn = (int)p->learn - 1;
 	r->rtcp = ENDPOINT_RTCP_OFF;
-	r->types.events = c->pt_events < 0 ? 0 : c->pt_events;
-	r->types.noise = c->pt_noise < 0 ? 0 : c->pt_noise;
+	r->types.events = st->pt_events < 0 ? 0 : st->pt_events;
+	r->types.noise = st->pt_noise < 0 ? 0 : st->pt_noise;
 	r->reception.loss = p->conceal ? CALL_LOSS_CONCEAL : CALL_LOSS_NUMBER;
 	r->reception.fill = (int)p->fill - 1;
 	r->reception.jitter = (int)b->kind;
@@ -291,14 +291,14 @@ static void fill_party(const struct feeder_call *c, struct endpoint_spec *r)
 		r->reception.jitter_min = b->least;
 }
 
-static json_t *talk_params(const struct talk *t)
+static json_t *conversation_request(const struct feeder_call *c)
 {
-	const struct campaign_flow *flow = t->side[0]->flow;
+	const struct campaign_flow *flow = c->side[0]->flow;
 	struct call_spec r = CALL_SPEC_UNSAID;
 
 	field_defaults(conversation_start_fields, &r);
 	for (unsigned i = 0; i < 2; i++)
-		fill_party(t->side[i], &r.end[i]);
+		fill_party(c->side[i], &r.end[i]);
 	r.ptime = flow->party.ptime;
 	r.terms = terms_asked_for(flow);
 	r.relay = flow->party.relay ? RELAY_AUTO : RELAY_NEVER;
@@ -359,9 +359,10 @@ static bool integer_of(const json_t *o, const char *key, int64_t max,
 	return true;
 }
 
-/* The reply's numbers into the call; false when one is missing. */
+/* The reply's numbers into @c, of one stream; false when one is missing. */
 static bool read_reply(struct feeder_call *c, const json_t *r)
 {
+	struct feeder_stream *st = c->side[0];
 	const json_t *out = json_object_get(r, "out");
 	const json_t *rtp = json_object_get(r, "rtp");
 	const char *address =
@@ -373,36 +374,37 @@ static bool read_reply(struct feeder_call *c, const json_t *r)
 	    !integer_of(rtp, "pt", 127, &pt) ||
 	    !integer_of(out, "ssrc", UINT32_MAX, &ssrc_out) ||
 	    !integer_of(out, "ts_base", UINT32_MAX, &base) || !address ||
-	    address_parse(address, &c->to))
+	    address_parse(address, &st->to))
 		return false;
-	c->pt = (uint8_t)pt;
-	c->ssrc = (uint32_t)ssrc;
-	c->ssrc_out = (uint32_t)ssrc_out;
-	c->ts_base = (uint32_t)base;
+	st->id = c->id;
+	st->pt = (uint8_t)pt;
+	st->ssrc = (uint32_t)ssrc;
+	st->ssrc_out = (uint32_t)ssrc_out;
+	st->ts_base = (uint32_t)base;
 	return true;
 }
 
 /* What the daemon says of both parties. */
-static bool read_parties(struct talk *t, const json_t *r)
+static bool read_parties(struct feeder_call *c, const json_t *r)
 {
-	t->relay = json_is_true(json_object_get(r, "relay"));
+	c->relay = json_is_true(json_object_get(r, "relay"));
 	for (unsigned i = 0; i < 2; i++) {
-		struct feeder_call *c = t->side[i], *other = t->side[!i];
+		struct feeder_stream *st = c->side[i], *other = c->side[!i];
 		const json_t *p = json_object_get(r, sides[i]);
 		const char *rtp = json_string_value(json_object_get(p, "rtp"));
 		int64_t pt, ssrc = 0; /* of a relay: the other party's */
 
-		if (!integer_of(p, "call", INT64_MAX, &c->id) ||
+		if (!integer_of(p, "call", INT64_MAX, &st->id) ||
 		    !integer_of(p, "pt", 127, &pt) || !rtp ||
-		    address_parse(rtp, &c->to) ||
-		    (!t->relay &&
+		    address_parse(rtp, &st->to) ||
+		    (!c->relay &&
 		     !integer_of(p, "out_ssrc", UINT32_MAX, &ssrc)))
 			return false;
-		c->pt = other->pt_out = (uint8_t)pt;
+		st->pt = other->pt_out = (uint8_t)pt;
 		other->ssrc_out = (uint32_t)ssrc;
-		other->from = c->to;
+		other->from = st->to;
 	}
-	return integer_of(r, "conversation", INT64_MAX, &t->id);
+	return integer_of(r, "conversation", INT64_MAX, &c->id);
 }
 
 static void on_started(void *arg, const json_t *result, const json_t *error)
@@ -420,13 +422,12 @@ static void on_started(void *arg, const json_t *result, const json_t *error)
 		session_call_refused(s, c, why ? why : "?");
 		if (code != RPC_NO_CAPACITY && code != RPC_DRAINING)
 			session_fail(s, -EPROTO, "%s.start (flow %s): %s",
-				     c->talk ? "conversation" : "call",
-				     campaign_title(c->flow),
+				     c->side[1] ? "conversation" : "call",
+				     campaign_title(c->side[0]->flow),
 				     why ? why : "error without reason");
-	} else if (c->talk ? read_parties(c->talk, result)
-			   : read_reply(c, result))
+	} else if (c->side[1] ? read_parties(c, result) : read_reply(c, result))
 		session_call_admitted(s, c);
-	else if (c->talk)
+	else if (c->side[1])
 		session_call_fail(s, c, -EPROTO,
 				  "the daemon's reply lacks conversation, or "
 				  "call, rtp, pt or out_ssrc of a or b");
@@ -438,13 +439,15 @@ static void on_started(void *arg, const json_t *result, const json_t *error)
 
 static void ask_for_call(struct session *s, struct feeder_call *c)
 {
-	if (c->talk)
-		request(s, c, "conversation.start", talk_params(c->talk),
+	const struct feeder_stream *st = c->side[0];
+
+	if (c->side[1])
+		request(s, c, "conversation.start", conversation_request(c),
 			on_started);
 	else
 		request(s, c, "call.start",
-			session_call_params(s, c->flow, c->ts_first,
-					    c->address),
+			session_call_params(s, st->flow, st->ts_first,
+					    st->address),
 			on_started);
 }
 
@@ -459,40 +462,42 @@ static void on_changed(void *arg, const json_t *result, const json_t *error)
 	free(r);
 }
 
-/* Tell of the address to which the party of @c is about to change. */
-static void signal_due(struct session *s, struct feeder_call *c, cr_ns now)
+/* Tell of the address to which the party of @st is about to change. */
+static void signal_due(struct session *s, struct feeder_stream *st, cr_ns now)
 {
-	struct phone *p = c->phone;
+	struct phone *p = st->phone;
 	unsigned next = p->signalled + 1;
 	struct sockaddr_storage at;
 	socklen_t size = sizeof(at);
 	char text[PORT_TEXT];
 
-	if (!c->flow->party.port.signalled || next >= p->nports ||
-	    s->epoch + phone_moves(c->flow, c->plan, next) - SIGNAL_LEAD > now)
+	if (!st->flow->party.port.signalled || next >= p->nports ||
+	    s->epoch + phone_moves(st->flow, st->plan, next) - SIGNAL_LEAD >
+		    now)
 		return;
 	p->signalled = next;
 	(void)getsockname(p->ports[next].fd, (struct sockaddr *)&at, &size);
 	(void)address_text(&at, text, sizeof(text));
-	request(s, c->talk->side[0], "conversation.change",
+	request(s, st->call, "conversation.change",
 		json_pack("{s:I,s:{s:s}}", "conversation",
-			  (json_int_t)c->talk->id, sides[c->flow->party.side],
+			  (json_int_t)st->call->id, sides[st->flow->party.side],
 			  "address", text),
 		on_changed);
 }
 
 /* It is over when both streams' ends have been told, or have had their time. */
-static void go_on_with_talk(struct session *s, struct talk *t, cr_ns now)
+static void go_on_with_conversation(struct session *s, struct feeder_call *c,
+				    cr_ns now)
 {
-	if (t->side[0]->state == CALL_ACTIVE) {
-		signal_due(s, t->side[0], now);
-		signal_due(s, t->side[1], now);
+	if (c->state == CALL_ACTIVE) {
+		signal_due(s, c->side[0], now);
+		signal_due(s, c->side[1], now);
 		return;
 	}
-	if (!t->close_at && (t->ended == 2 || now >= t->patience))
-		t->close_at = now + LAST_PACKETS;
-	if (t->close_at && now >= t->close_at)
-		session_call_over(s, t->side[0]);
+	if (!c->close_at && (c->ended == 2 || now >= c->patience))
+		c->close_at = now + LAST_PACKETS;
+	if (c->close_at && now >= c->close_at)
+		session_call_over(s, c);
 }
 
 static void on_stopped(void *arg, const json_t *result, const json_t *error)
@@ -501,11 +506,12 @@ static void on_stopped(void *arg, const json_t *result, const json_t *error)
 	struct feeder_call *c = r->call;
 
 	(void)error; /* it has ended already: as good */
-	if (c->talk) {
-		json_decref(c->talk->reported);
-		c->talk->reported = json_incref((json_t *)result);
+	if (c->side[1]) {
+		json_decref(c->reported);
+		c->reported = json_incref((json_t *)result);
 	} else {
-		c->counts = json_incref(json_object_get(result, "count"));
+		c->side[0]->counts =
+			json_incref(json_object_get(result, "count"));
 		session_call_over(r->session, c);
 	}
 	free(r);
@@ -513,13 +519,11 @@ static void on_stopped(void *arg, const json_t *result, const json_t *error)
 
 static void ask_to_stop_call(struct session *s, struct feeder_call *c)
 {
-	const char *what = c->talk ? "conversation" : "call";
-	int64_t id = c->talk ? c->talk->id : c->id;
+	const char *what = c->side[1] ? "conversation" : "call";
 
-	if (c->talk)
-		c->talk->patience = clock_now() + s->cfg.peer_timeout + ASK;
-	request(s, c, c->talk ? "conversation.stop" : "call.stop",
-		json_pack("{s:I}", what, (json_int_t)id), on_stopped);
+	c->patience = clock_now() + s->cfg.peer_timeout + ASK;
+	request(s, c, c->side[1] ? "conversation.stop" : "call.stop",
+		json_pack("{s:I}", what, (json_int_t)c->id), on_stopped);
 }
 
 const struct session_peer session_control = {
@@ -528,7 +532,7 @@ const struct session_peer session_control = {
 	.begin = start_daemon_trace,
 	.start = ask_for_call,
 	.stop = ask_to_stop_call,
-	.go_on = go_on_with_talk,
+	.go_on = go_on_with_conversation,
 	.leave = say_bye_to_daemon,
 	.hang_up = hang_up_daemon,
 };

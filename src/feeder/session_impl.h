@@ -4,9 +4,6 @@
  * end of calls), and those it calls, who are peers: session_control.c (a
  * codec-runner, by its own protocol, docs/protocol.md) and session_ng.c (a
  * media proxy, by the NG protocol). Main thread only.
- *
- * A call of these functions is a feeder_call by itself, or a conversation,
- * which is known by its first direction: what a says.
  */
 #ifndef FEEDER_SESSION_IMPL_H
 #define FEEDER_SESSION_IMPL_H
@@ -15,7 +12,7 @@
 
 #include "feeder/session.h"
 #include "feeder/speakers.h"
-#include "feeder/talk.h"
+#include "feeder/feeder_call.h"
 #include "rpc/client.h"
 
 /** Requests of calls are sent this long before their first packet. */
@@ -38,14 +35,15 @@ struct session_peer {
 		       double *share, double *workers, struct cr_err *e);
 	/** The first words of a run. */
 	int (*begin)(struct session *s, struct cr_err *e);
-	/** Ask for @c, with our end at c->address; session_call_admitted() or
-	 * session_call_refused() follows, soon or later, or session_fail(). */
+	/** Ask for @c, with our end at its streams' addresses;
+	 * session_call_admitted() or session_call_refused() follows, soon or
+	 * later, or session_fail(). */
 	void (*start)(struct session *s, struct feeder_call *c);
 	/** Have @c ended; session_call_over() or session_fail() follows. */
 	void (*stop)(struct session *s, struct feeder_call *c);
 	/** Now and then, of a conversation that is up or being stopped; NULL:
 	 * they have none. */
-	void (*go_on)(struct session *s, struct talk *t, cr_ns now);
+	void (*go_on)(struct session *s, struct feeder_call *c, cr_ns now);
 	/** The last words of a run: what they know of it goes to s->stats. */
 	void (*leave)(struct session *s);
 	/** Let go of everything, also of what greet() has begun. */
@@ -68,12 +66,12 @@ struct session {
 	struct source **sources; /* [flow_count]; a later flow may share */
 	uint64_t *counts;	 /* [flow_count] */
 	struct plan plan;
-	struct feeder_call *calls; /* [plan.count] */
-	struct talk *talks;	   /* [ntalks], conversations */
-	size_t ntalks;
-	size_t next_start;     /* calls before it have been asked for */
-	unsigned active, open; /* open: asked for and not over */
-	unsigned refused;
+	struct feeder_stream *streams; /* [plan.count] */
+	struct feeder_call *calls;     /* [ncalls], in order of start */
+	size_t ncalls;
+	size_t next_start; /* calls before it have been asked for */
+	/* streams; open: asked for and not over */
+	unsigned active, open, refused;
 	char refusal[256];
 
 	struct conversions *conversions; /* NULL: none */

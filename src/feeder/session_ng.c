@@ -207,7 +207,7 @@ static void refuse_call(struct session *s, struct feeder_call *c,
 					     : ng_result_of(answer);
 	if (!full) {
 		session_fail(s, -EPROTO, "%s (flow %s): %s", command,
-			     campaign_title(c->flow), why);
+			     campaign_title(c->side[0]->flow), why);
 		return;
 	}
 	forget_call(s, c);
@@ -241,6 +241,7 @@ static void on_answered(void *arg, const json_t *answer, const char *why)
 	struct session_request *a = arg;
 	struct session *s = a->session;
 	struct feeder_call *c = answered_call(a);
+	struct feeder_stream *st;
 	struct cr_err e;
 
 	free(a);
@@ -250,11 +251,12 @@ static void on_answered(void *arg, const json_t *answer, const char *why)
 		refuse_call(s, c, "answer", answer, why);
 		return;
 	}
-	if (read_answer_sdp(answer, &c->flow->in, &c->to, &c->pt, &e)) {
+	st = c->side[0];
+	if (read_answer_sdp(answer, &st->flow->in, &st->to, &st->pt, &e)) {
 		refuse_call(s, c, "answer", NULL, e.text);
 		return;
 	}
-	c->by_port = true;
+	st->by_port = true;
 	session_call_admitted(s, c);
 }
 
@@ -264,6 +266,7 @@ static void on_offered(void *arg, const json_t *answer, const char *why)
 	struct session *s = a->session;
 	struct feeder_call *c = answered_call(a);
 	char sdp[PEER_SDP_BYTES];
+	struct feeder_stream *st;
 	json_t *body;
 	struct cr_err e;
 
@@ -274,13 +277,15 @@ static void on_offered(void *arg, const json_t *answer, const char *why)
 		refuse_call(s, c, "offer", answer, why);
 		return;
 	}
-	if (read_answer_sdp(answer, &c->flow->out, &c->from, &c->pt_out, &e)) {
+	st = c->side[0];
+	if (read_answer_sdp(answer, &st->flow->out, &st->from, &st->pt_out,
+			    &e)) {
 		refuse_call(s, c, "offer", NULL, e.text);
 		return;
 	}
-	if (peer_sdp_write(sdp, &c->flow->out, c->pt_out,
-			   call_out_frame(c->flow), c->address)) {
-		session_fail(s, -EINVAL, "no description of %s", c->address);
+	if (peer_sdp_write(sdp, &st->flow->out, st->pt_out,
+			   call_out_frame(st->flow), st->address)) {
+		session_fail(s, -EINVAL, "no description of %s", st->address);
 		return;
 	}
 	body = described_json(s, c, "answer", sdp);
@@ -291,21 +296,22 @@ static void on_offered(void *arg, const json_t *answer, const char *why)
 static void offer_call(struct session *s, struct feeder_call *c)
 {
 	char sdp[PEER_SDP_BYTES], codec[160], from[PORT_TEXT];
+	struct feeder_stream *st = c->side[0];
 	struct cr_err e = { "" };
 	json_t *body;
-	int rc = ports_give_own(&s->ports, &c->caller, from, &e);
+	int rc = ports_give_own(&s->ports, &st->caller, from, &e);
 
-	c->id = (int64_t)(c->plan - s->plan.calls) + 1;
+	c->id = st->id = (int64_t)(c - s->calls) + 1;
 	if (rc) {
 		session_call_fail(s, c, rc, e.text);
 		return;
 	}
-	if (peer_sdp_write(sdp, &c->flow->in, peer_sdp_pt(&c->flow->in),
-			   c->flow->ptime, from)) {
+	if (peer_sdp_write(sdp, &st->flow->in, peer_sdp_pt(&st->flow->in),
+			   st->flow->ptime, from)) {
 		session_fail(s, -EINVAL, "no description of %s", from);
 		return;
 	}
-	peer_sdp_codec(codec, sizeof(codec), &c->flow->out);
+	peer_sdp_codec(codec, sizeof(codec), &st->flow->out);
 	body = described_json(s, c, "offer", sdp);
 	(void)json_object_set_new(
 		body, "codec",

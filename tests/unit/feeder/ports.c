@@ -16,7 +16,7 @@
 #include "loopback.h"
 #include "emulator.h"
 #include "feeder/ports.h"
-#include "feeder/talk.h"
+#include "feeder/feeder_call.h"
 #include "patience.h"
 
 enum { CALLS = 100, UNITS = 160 };
@@ -24,7 +24,7 @@ enum { CALLS = 100, UNITS = 160 };
 struct ports_fixture {
 	struct ports ports;
 	struct receiver *receiver;
-	struct feeder_call call[CALLS];
+	struct feeder_stream call[CALLS];
 	char address[CALLS][PORT_TEXT];
 	int peer; /* sends to the ports */
 };
@@ -43,7 +43,7 @@ static void begin(struct ports_fixture *r, unsigned i)
 				     .out_clock = 8000,
 				     .out_ticks = UNITS,
 				     .deadline = CR_NEVER };
-	struct feeder_call *c = &r->call[i];
+	struct feeder_stream *c = &r->call[i];
 	struct cr_err e = { "" };
 
 	c->port.fd = -1;
