@@ -203,7 +203,7 @@ def _verdict(ranking, several):
 
 def _figure(drawn):
     return (f'<section><h2 id="{drawn.name}">{escape(drawn.title)}</h2>\n'
-            f"<figure><figcaption>{escape(drawn.sentence)}"
+            f"<figure><figcaption>{_text(drawn.sentence)}"
             f'<p class="alt">{escape(drawn.alt)}</p></figcaption>\n'
             f'<div class="wide">{svg.inline(drawn)}</div></figure></section>'
             "\n")
@@ -227,7 +227,7 @@ def _heard(passages):
 
 def _findings(figures, absent):
     items = "\n".join(f'<li><a href="#{d.name}">{escape(d.title)}</a>: '
-                      f"{escape(d.sentence)}</li>" for d in figures)
+                      f"{_text(d.sentence)}</li>" for d in figures)
     of = '<p class="muted">This and the figures are of runs with a trace: ' \
         f"nothing in them is of {escape(', '.join(absent))}.</p>\n" \
         if absent else ""

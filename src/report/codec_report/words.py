@@ -16,7 +16,7 @@ def count(n):
     return COUNTS[n] if n < len(COUNTS) else f"{n:,}"
 
 
-def _digits(value):
+def number(value):
     """Two that matter."""
     if value >= 9.95:
         return f"{value:,.0f}"
@@ -31,13 +31,13 @@ def percent(share):
         return "less than 0.01 %"
     if 99 < value < 100:
         return f"{min(int(value * 100) / 100, 99.99):.6g} %"
-    return f"{_digits(value)} %"
+    return f"{number(value)} %"
 
 
 def ms(value):
     """A time, given in ms."""
-    return f"{_digits(value)} ms" if value >= 0.1 else \
-        f"{_digits(value * 1e3)} us"
+    return f"{number(value)} ms" if value >= 0.1 else \
+        f"{number(value * 1e3)} us"
 
 
 def score(value):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codec_report import metrics
+from codec_report import metrics, words
 from codec_report.delay import came, whole
 from codec_report.figures import style
 
@@ -115,11 +115,10 @@ def sentence(columns):
         return "No frame was sent."
     best = min(known, key=lambda c: c.data.last)
     worst = max(known, key=lambda c: c.data.last)
-    text = (f"99.99{style.NBSP}% of the frames sent leave within "
-            f"{style.ms(best.data.last)}")
-    if style.ms(worst.data.last) != style.ms(best.data.last):
-        text += (f" under {best.label}, within {style.ms(worst.data.last)} "
-                 f"under {worst.label}")
+    soon, late = (words.ms(c.data.last / 1e6) for c in (best, worst))
+    text = f"99.99 % of the frames sent leave within {soon}"
+    if late != soon:
+        text += f" under {best.label}, within {late} under {worst.label}"
     elif len(known) > 1:
         text += " under each"
     due = [c for c in known if c.data.in_time is not None]
@@ -129,5 +128,5 @@ def sentence(columns):
         prompt = max(due, key=lambda c: c.data.in_time)
         text += f"; most in time are those of {prompt.label}: " \
             if len(due) > 1 else "; in time are "
-        text += f"{style.percent(prompt.data.in_time)} of all offered"
+        text += f"{words.percent(prompt.data.in_time)} of all offered"
     return text + "."

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from codec_report import bootstrap
+from codec_report import bootstrap, words
 from codec_report.figures import Drawn, style
 
 COST = "log_cost"  # interleaved.COST
@@ -55,7 +55,7 @@ def _sentence(ranking):
         return "There is nothing to compare."
     low, high = known[0], known[-1]
     sure = r.differ(low, high, COST)
-    return (f"A turn costs {style.percent(r.cost_ratio(high, low) - 1)} more "
+    return (f"A turn costs {words.percent(r.cost_ratio(high, low) - 1)} more "
             f"under {high} than under {low}"
             + ("." if sure else ", which noise could explain."))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from codec_report import metrics
+from codec_report import metrics, words
 from codec_report.figures import style
 from codec_report.trace import NEVER, NO_WORKER
 
@@ -219,7 +219,7 @@ def draw(columns):
 def _count(c, first=True):
     d = c.data
     begin, length = d.window[0], (d.window[1] - d.window[0]) * 1e9
-    where = f"in {style.ms(length)} from {begin:.3f}{style.NBSP}s "
+    where = f"in {words.ms(length / 1e6)} from {begin:.3f} s "
     where = (where if first else "") + f"{c.label} "
     if not d.frames:
         return where + "has no frame"

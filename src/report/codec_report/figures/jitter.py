@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codec_report import metrics
+from codec_report import metrics, words
 from codec_report.figures import style
 
 NAME = "jitter"
@@ -107,7 +107,7 @@ def _draw_panel(axes, series, looks, width, reach):
     if beyond:
         farthest = max(np.abs(values).max() for _, values, _ in series)
         axes.text(0.98, 0.95, f"{beyond:,} beyond,\nup to "
-                  f"{style.ms(farthest * GRAIN)}", ha="right", va="top",
+                  f"{words.ms(farthest * GRAIN / 1e6)}", ha="right", va="top",
                   fontsize=8, transform=axes.transAxes)
 
 
@@ -139,7 +139,7 @@ def draw(columns):
             axes.set_ylim(bottom=FLOOR)
         fig.supxlabel("interval between picks - frame duration, ms",
                       fontsize="medium")
-        fig.supylabel(f"frames per {style.ms(width * GRAIN)}",
+        fig.supylabel(f"frames per {words.ms(width * GRAIN / 1e6)}",
                       fontsize="medium")
         if len(order) > 1:
             handles = {h.get_label(): h for axes in grid
@@ -158,8 +158,8 @@ def sentence(columns):
     worst = max(known, key=lambda c: c.data.p99)
     slip = max(known, key=lambda c: c.data.largest)
     text = (f"Under {best.label} 99 % of the frames are picked within "
-            f"{style.ms(best.data.p99)} of the call's beat")
+            f"{words.ms(best.data.p99 / 1e6)} of the call's beat")
     if worst.data.p99 > best.data.p99:
-        text += f", under {worst.label} within {style.ms(worst.data.p99)}"
-    return (f"{text}; the largest slip is {style.ms(slip.data.largest)}"
+        text += f", under {worst.label} within {words.ms(worst.data.p99 / 1e6)}"
+    return (f"{text}; the largest slip is {words.ms(slip.data.largest / 1e6)}"
             + (f", under {slip.label}." if len(known) > 1 else "."))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codec_report import metrics
+from codec_report import metrics, words
 from codec_report.figures import style
 
 NAME = "loss"
@@ -61,14 +61,14 @@ def draw(columns):
 
 def _worst(c):
     return (f"Under {c.label} call {int(c.data.calls[0])} lost "
-            f"{style.percent(c.data.shares[0])} of its frames while the "
-            f"median call lost {style.percent(np.median(c.data.shares))}")
+            f"{words.percent(c.data.shares[0])} of its frames while the "
+            f"median call lost {words.percent(np.median(c.data.shares))}")
 
 
 def sentence(columns):
     """Where a call suffered most beside the others, where all suffer alike."""
     losing = [c for c in columns if c.data.shares.any()]
-    clean = [c.label for c in columns if not c.data.shares.any()]
+    clean = [c for c in columns if not c.data.shares.any()]
     if not losing:
         return "No call lost a frame."
     apart = max(losing, key=lambda c: c.data.shares[0]
@@ -78,7 +78,7 @@ def sentence(columns):
     if alike is not apart:
         text += (f"; loss is spread most evenly under {alike.label} (Jain "
                  f"index {metrics.jain(alike.data.shares):.3f}, worst call "
-                 f"{style.percent(alike.data.shares[0])})")
+                 f"{words.percent(alike.data.shares[0])})")
     if clean:
-        text += f"; no call lost a frame under {style.names(clean)}"
+        text += f"; no call lost a frame under {words.names(clean, columns)}"
     return text + "."

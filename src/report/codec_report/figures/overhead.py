@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codec_report import metrics
+from codec_report import metrics, words
 from codec_report.figures import style
 from codec_report.trace import NO_WORKER
 
@@ -119,7 +119,7 @@ def sentence(columns):
     text = []
     for c in known[:1] + known[1:][-1:]:
         share = _outside(c) / (c.data.codec + _outside(c))
-        text.append(f"{style.us(_outside(c))} per frame under {c.label} "
-                    f"({style.percent(share)} of their time)")
+        text.append(f"{words.ms(_outside(c) / 1e6)} per frame under {c.label} "
+                    f"({words.percent(share)} of their time)")
     return ("Outside codecs the workers spend " + " and ".join(text)
             + ", while a frame is there to be worked on.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codec_report import delay, metrics
+from codec_report import delay, metrics, words
 from codec_report.figures import style
 
 NAME = "split"
@@ -91,8 +91,8 @@ def draw(columns):
 def _largest(c):
     total = sum(c.data.mean.values())
     part = max(c.data.mean, key=c.data.mean.get)
-    return (f"{style.ms(total)} under {c.label}, "
-            f"{style.percent(c.data.mean[part] / total if total else 0)} of "
+    return (f"{words.ms(total / 1e6)} under {c.label}, "
+            f"{words.percent(c.data.mean[part] / total if total else 0)} of "
             f"it {WHERE[part]}")
 
 

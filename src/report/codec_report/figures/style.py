@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How figures look: colours for light and dark, line styles, numbers.
+"""How figures look: colours for light and dark, line styles.
 
 Okabe and Ito's colours ("Color Universal Design", 2008), which people with any
 colour vision tell apart; without yellow, which vanishes on white, and with the
@@ -15,8 +15,6 @@ import contextlib
 import math
 import zlib
 from dataclasses import dataclass
-
-from codec_report import words
 
 BACKGROUND = {"light": "#ffffff", "dark": "#15181d"}
 LIGHT = {"text": "#1b1e23", "muted": "#6b7178", "grid": "#d9dce0",
@@ -45,7 +43,6 @@ NAMES = ("fifo", "rr", "edf", "cfs", "bfs", "pd2", "edf-hsb", "edf-be",
 #: Of lengths without a common factor: the 8th series is not like the first.
 LINES = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "X", "P", "*")
-NBSP = "\u00a0"  # no line ends between a number and its unit
 WIDTH = 8.0  # inches, of every figure that is not printed()
 TOGETHER = 7  # lines in one chart
 BESIDE = 2.4  # inches of a chart beside another one
@@ -327,36 +324,3 @@ def nice(least):
     scale = 10.0 ** math.floor(math.log10(least))
     return next(scale * step for step in (1, 2, 5, 10)
                 if scale * step >= least * (1 - 1e-9))
-
-
-def number(value):
-    """A number as a sentence has it: three digits that matter."""
-    if value == 0 or abs(value) >= 100:
-        return f"{value:,.0f}"
-    text = f"{value:.3g}"
-    return f"{value:.6f}".rstrip("0") if "e" in text else text
-
-
-def ms(ns):
-    """A time in ns as text."""
-    if abs(ns) < 1e6:
-        return us(ns)
-    return f"{number(ns / 1e6)}{NBSP}ms"
-
-
-def us(ns):
-    """A short time in ns as text."""
-    return f"{number(ns / 1e3)}{NBSP}us"
-
-
-def percent(share):
-    """A share as text."""
-    return f"{number(share * 100)}{NBSP}%"
-
-
-def names(labels):
-    """Labels as a list in a sentence: all of a few."""
-    labels = list(labels)
-    if len(labels) > 4:
-        labels[3:] = [f"{len(labels) - 3} others"]
-    return words.listed(labels)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from codec_report import metrics
+from codec_report import metrics, words
 from codec_report.figures import style
 
 NAME = "timeline"
@@ -157,16 +157,16 @@ def sentence(columns):
     """When most is lost, else when it is busiest; and the longest stall."""
     c, lost, at = _peak(columns, "lost")
     if lost:
-        text = (f"Losses are highest at {at:.1f}{style.NBSP}s under "
-                f"{c.label}: {style.number(lost)} frames per second")
+        text = (f"Losses are highest at {at:.1f} s under "
+                f"{c.label}: {words.number(lost)} frames per second")
     else:
         c, busy, at = _peak(columns, "busy")
         text = (f"No frame was lost; the workers were busiest at {at:.1f}"
-                f"{style.NBSP}s under {c.label}: {style.percent(busy)}")
+                f" s under {c.label}: {words.percent(busy)}")
     still = max(columns, key=lambda c: c.data.stall[0])
     length, begin = still.data.stall
     if length >= STALL:
-        text += (f"; from {begin:.2f}{style.NBSP}s on no worker of "
-                 f"{still.label} had a frame for {style.ms(length)} though "
+        text += (f"; from {begin:.2f} s on no worker of "
+                 f"{still.label} had a frame for {words.ms(length / 1e6)} though "
                  "one waited")
     return text + "."
