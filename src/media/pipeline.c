@@ -538,12 +538,11 @@ static void pack_frames(const struct pipeline_output *o,
 			struct pipeline_packet *packet)
 {
 	int bytes = payload_pack(&o->side.payload, PAYLOAD_NO_CMR, frames, n,
-				 s->packet + PIPELINE_HEADROOM,
-				 sizeof(s->packet) - PIPELINE_HEADROOM);
+				 s->packet, sizeof(s->packet));
 
 	/* our own encoder's frames always fit their own format */
 	CR_ASSERT(bytes >= 0);
-	packet->payload = s->packet + PIPELINE_HEADROOM;
+	packet->payload = s->packet;
 	packet->bytes = (size_t)bytes;
 	packet->pt = o->side.pt;
 	if (!bytes)
@@ -833,14 +832,14 @@ static void send_noise(struct pipeline_run *r,
 {
 	struct pipeline *p = r->p;
 	struct pipeline_packet packet = {
-		.payload = r->s->packet + PIPELINE_HEADROOM,
+		.payload = r->s->packet,
 		.ts = pipeline_run_ts(r, 0),
 		.pt = p->pt_noise,
 		.noise = true,
 	};
 
 	pipeline_flush(p, r->s, r->emit, r->arg);
-	packet.bytes = comfort_noise_build(packet.payload, noise);
+	packet.bytes = comfort_noise_build(r->s->packet, noise);
 	p->noise.sent = true;
 	p->noise.level = noise->level;
 	p->noise.at = p->next;

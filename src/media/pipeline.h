@@ -25,6 +25,7 @@
 #include "cr/codec.h"
 #include "cr/error.h"
 #include "media/payload.h"
+#include "rtp/rtp.h"
 
 struct pipeline;
 
@@ -97,16 +98,12 @@ struct pipeline_scratch {
 	struct cr_frame frame;
 	/** of an output packet of several frames */
 	struct cr_frame packed[PAYLOAD_FRAMES_MAX];
-	/** an output packet; the payload starts at PIPELINE_HEADROOM */
-	uint8_t packet[2048];
+	uint8_t packet[2048 - RTP_HEADER_BYTES]; /**< payload of the output */
 };
-
-/** Bytes that emit() may use in front of the payload (an RTP header). */
-#define PIPELINE_HEADROOM 12u
 
 /** An output packet. */
 struct pipeline_packet {
-	uint8_t *payload; /**< PIPELINE_HEADROOM bytes lie before it       */
+	const uint8_t *payload;
 	size_t bytes;
 	uint32_t ts; /**< timestamp units of the output's clock, counted from
 			  the call's first input packet                     */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker's work on the frames of calls: peek and claim, the transcode of the
- * frame, RTP headers of the packets, and the packets that wait to be sent,
- * counted and traced.
+ * A worker's work on the frames of calls. From top to bottom: claim the frame,
+ * make packets of what comes out of the pipeline (which decodes, resamples and
+ * encodes), hand them over, send, count and trace.
  */
 #include "media/transcode.h"
 
@@ -19,18 +19,11 @@
 struct transcode {
 	struct transcode_worker *worker;
 	struct transcoder *transcoder;
+	cr_ns start;
 	cr_ns coded;   /* when the codec handed over its last packet */
-	cr_ns sending; /* time inside the socket, if the burst overflowed */
+	cr_ns sending; /* time inside the socket before that */
 	bool excess;   /* no packet of speech may be sent: no codec runs */
 };
-
-/* The packets of the turn in progress. The place changes if control flushes
- * while the codec runs. */
-static inline struct transcode_unsent *transcode_in_progress(
-	struct transcode_worker *w)
-{
-	return &w->unsent[w->nunsent];
-}
 
 /* Has the frame of @c a number in which gaps show? Behind a jitter buffer,
  * which has told already of those that never came, all that takes time; else
@@ -113,28 +106,6 @@ bool transcode_claim(struct core_task *t, uint64_t seq)
 	return true;
 }
 
-/* --- packets --- */
-
-/* Send the burst; a packet's tag is its turn's place among the unsent. Returns
- * how long that took. Lock held. */
-static cr_ns transcode_send_all(struct transcode_worker *w)
-{
-	cr_ns start = clock_now();
-
-	burst_send(&w->burst);
-	for (unsigned i = 0; i < w->burst.count; i++) {
-		const struct burst_packet *p = &w->burst.packet[i];
-		struct transcode_unsent *unsent = &w->unsent[p->tag];
-
-		if (!p->failed)
-			continue;
-		unsent->failed++;
-		unsent->failed_octets += p->bytes - PIPELINE_HEADROOM;
-	}
-	burst_clear(&w->burst);
-	return clock_now() - start;
-}
-
 /* --- one frame --- */
 
 /* So much of a gap is concealed: then decoders have faded (codecs/conceal.h).
@@ -160,49 +131,35 @@ static bool is_refused(const struct transcode *t, cr_ns time)
 	return true;
 }
 
-/* Put @p into the burst, behind what was sent: its payload is behind room for
- * the header. */
-static void put_packet(struct transcode *t, const struct pipeline_packet *p)
-{
-	struct transcode_worker *w = t->worker;
-	struct transcoder *c = t->transcoder;
-	struct stream_out *out = &c->stream->out;
-	struct transcode_unsent *unsent;
+static bool send_early(struct transcode *t);
 
-	if (burst_full(&w->burst))
-		t->sending += transcode_send_all(w);
-	out->at = c->meta.arrival;
-	out->ts = c->ts_out + p->ts;
-	out->seq++;
-	if (c->stream->cfg.tally)
-		rtcp_sent_rtp(c->stream->cfg.tally, (uint32_t)p->bytes, out->ts,
-			      t->coded);
-	(void)rtp_build(p->payload - PIPELINE_HEADROOM,
-			&(struct rtp_header){ .pt = p->pt,
-					      .marker = p->marker,
-					      .seq = out->seq,
-					      .ts = out->ts,
-					      .ssrc = out->ssrc });
-	burst_put(&w->burst, out->fd >= 0 ? out->fd : w->fd, &out->to,
-		  w->nunsent, p->payload - PIPELINE_HEADROOM,
-		  PIPELINE_HEADROOM + p->bytes);
-	unsent = transcode_in_progress(w);
-	unsent->packets++;
-	unsent->record.job.bytes_out =
-		(uint16_t)(unsent->record.job.bytes_out + p->bytes);
-}
-
-/* Send @p, of @time, with the burst. Called within the codec. Leaves it to have
- * the unsent packets, and does nothing if control has taken them. */
-static void post_packet(struct transcode *t, const struct pipeline_packet *p,
+/* Make the packet @p, of @time, behind those that were sent. Called within the
+ * codec. It waits with the turn's own until that is over. */
+static void make_packet(struct transcode *t, const struct pipeline_packet *p,
 			cr_ns time)
 {
-	t->coded = clock_now();
-	if (!transcode_leave_codec(t->worker))
+	struct transcode_worker *w = t->worker;
+	struct stream_out *out = &t->transcoder->stream->out;
+	struct transcode_packet *made;
+
+	if (__builtin_expect(w->nmade == TRANSCODE_MADE, 0) && !send_early(t))
 		return;
-	if (!is_refused(t, time))
-		put_packet(t, p);
-	transcode_enter_codec(t->worker);
+	t->coded = clock_now();
+	if (is_refused(t, time))
+		return;
+	out->at = t->transcoder->meta.arrival;
+	out->ts = t->transcoder->ts_out + p->ts;
+	out->seq++;
+	made = &w->made[w->nmade++];
+	made->ts = out->ts;
+	made->at = t->coded;
+	made->bytes = RTP_HEADER_BYTES + p->bytes;
+	(void)rtp_build(made->data, &(struct rtp_header){ .pt = p->pt,
+							  .marker = p->marker,
+							  .seq = out->seq,
+							  .ts = out->ts,
+							  .ssrc = out->ssrc });
+	memcpy(made->data + RTP_HEADER_BYTES, p->payload, p->bytes);
 }
 
 /* A relay has sent before: what begins at @ts goes on behind that. */
@@ -236,7 +193,7 @@ static void post_speech(void *arg, const struct pipeline_packet *p)
 	}
 	if (p->noise)
 		counter_add(&c->stream->count.cn_out, 1);
-	post_packet(t, p, pipeline_output_packet(c->pipeline));
+	make_packet(t, p, pipeline_output_packet(c->pipeline));
 }
 
 /* So much of the input is missing: that shows in the numbers of what follows,
@@ -331,7 +288,6 @@ static void post_events(struct transcode *t,
 			const struct telephone_event_burst *out)
 {
 	struct transcoder *c = t->transcoder;
-	uint8_t *payload = t->worker->scratch.packet + PIPELINE_HEADROOM;
 	uint8_t pt = (uint8_t)atomic_load_explicit(&c->event_out,
 						   memory_order_acquire);
 
@@ -342,15 +298,14 @@ static void post_events(struct transcode *t,
 	for (unsigned i = 0; i < out->n; i++) {
 		const struct telephone_event_packet *p = &out->packets[i];
 		const struct pipeline_packet packet = {
-			.payload = payload,
+			.payload = p->payload,
 			.bytes = sizeof(p->payload),
 			.ts = p->ts,
 			.pt = pt,
 			.marker = p->marker,
 		};
 
-		memcpy(payload, p->payload, sizeof(p->payload));
-		post_packet(t, &packet,
+		make_packet(t, &packet,
 			    cr_ns_min(pipeline_output_packet(c->pipeline),
 				      EVENT_TIME));
 	}
@@ -487,7 +442,7 @@ static int transcode_frame(struct transcode *t, struct pipeline_input *in,
 	return 0;
 }
 
-/* --- turns --- */
+/* --- packets that have left --- */
 
 static void count_send_delay(struct transcode_worker *w,
 			     const struct transcode_unsent *unsent)
@@ -576,6 +531,27 @@ static void finish_unsent(struct transcode_worker *w,
 	end_transcode_of(c);
 }
 
+/* Send the burst; a packet's tag is its turn's place among the unsent. Returns
+ * how long that took. Lock held. */
+static cr_ns transcode_send_all(struct transcode_worker *w)
+{
+	cr_ns start = clock_now();
+
+	burst_send(&w->burst);
+	for (unsigned i = 0; i < w->burst.count; i++) {
+		const struct burst_packet *p = &w->burst.packet[i];
+		struct transcode_unsent *unsent =
+			p->tag < w->nunsent ? &w->unsent[p->tag] : &w->turn;
+
+		if (!p->failed)
+			continue;
+		unsent->failed++;
+		unsent->failed_octets += p->bytes - RTP_HEADER_BYTES;
+	}
+	burst_clear(&w->burst);
+	return clock_now() - start;
+}
+
 /* Send, and divide what that took among the turns that are over. */
 static struct sent send_metered(struct transcode_worker *w)
 {
@@ -597,9 +573,7 @@ static struct sent send_metered(struct transcode_worker *w)
 	};
 }
 
-/* The turns that are over; lock held. The one in progress, if there is one,
- * has its packets of this far sent with them, and goes on at the first place.
- */
+/* Send for the turns that are over; lock held. */
 static void flush_unsent(struct transcode_worker *w, struct trace_ring *trace)
 {
 	struct sent sent;
@@ -609,32 +583,7 @@ static void flush_unsent(struct transcode_worker *w, struct trace_ring *trace)
 	sent = send_metered(w);
 	for (unsigned i = 0; i < w->nunsent; i++)
 		finish_unsent(w, &w->unsent[i], &sent, trace);
-	if (w->nunsent < TRANSCODE_BATCH)
-		w->unsent[0] = *transcode_in_progress(w);
 	w->nunsent = 0;
-}
-
-void transcode_flush(struct transcode_worker *w)
-{
-	w->row = (struct transcode_row){ 0 };
-	transcode_flush_for(w, w->trace);
-}
-
-void transcode_flush_for(struct transcode_worker *w, struct trace_ring *trace)
-{
-	(void)pthread_mutex_lock(&w->lock);
-	flush_unsent(w, trace);
-	(void)pthread_mutex_unlock(&w->lock);
-}
-
-void transcode_batching(struct transcode_worker *w, bool may,
-			struct trace_ring *trace)
-{
-	(void)pthread_mutex_lock(&w->lock);
-	w->batching = may;
-	if (!may)
-		flush_unsent(w, trace);
-	(void)pthread_mutex_unlock(&w->lock);
 }
 
 /* The peer asks for another mode of what is sent to it: that is the encoder of
@@ -658,70 +607,83 @@ static void pass_cmr(struct transcode_worker *w, struct transcoder *c)
 	rcu_read_end();
 }
 
-/* Begin the record of the turn's packets. */
-static void open_unsent(const struct transcode *t, const struct live_run *run,
-			cr_ns start)
+/* --- turns --- */
+
+/* Look where packets go to now. True: its party was on hold, and is
+ * not any more. Packets that wait borrow the address, and control may be
+ * sending them. */
+static bool look_for_destination(struct transcode_worker *w,
+				 struct stream_out *out)
+{
+	bool resumed;
+
+	if (!destination_changed(out->destination, out->version))
+		return false;
+	(void)pthread_mutex_lock(&w->lock);
+	resumed = stream_out_look(out);
+	(void)pthread_mutex_unlock(&w->lock);
+	return resumed;
+}
+
+/* Begin the record of the turn. */
+static void open_record(const struct transcode *t, const struct live_run *run)
 {
 	struct transcode_worker *w = t->worker;
 	struct transcoder *c = t->transcoder;
-	struct transcode_unsent *unsent = transcode_in_progress(w);
 	bool in_row = transcode_row_next(&w->row, c->stream->cfg.id);
 	const struct cr_job *job = &c->lt.core.task.job;
+	const bool speech =
+		c->meta.what == FRAME_RING_SPEECH && !c->meta.decode_only;
 	/* the worker's clock may have been read before the receiver's, whose
 	 * frame it found all the same */
 	const cr_ns release = cr_ns_max(job->release, job->arrival);
 
 	atomic_fetch_add_explicit(&c->pending, 1, memory_order_relaxed);
-	unsent->transcoder = c;
-	unsent->packets = 0;
-	unsent->failed = 0;
-	unsent->failed_octets = 0;
-	unsent->speech =
-		c->meta.what == FRAME_RING_SPEECH && !c->meta.decode_only;
-	unsent->cost = 0;
-	unsent->begun = !in_row && unsent->speech && !t->excess &&
-					transcode_cost_due(&c->metered)
-				? transcode_cost_begin()
-				: 0;
-	unsent->record.job = (struct cr_trace_job){
-		.kind = CR_TRACE_JOB,
-		.worker = (uint16_t)run->worker,
-		.call = c->stream->cfg.id,
-		.seq = (uint32_t)job->seq,
-		.bytes_in = cr_frame_packet_bytes(&c->meta),
-		.arrival = job->arrival,
-		.release = release,
-		.pick = cr_ns_max(run->picked, release),
-		.start = start,
-		.deadline = job->deadline,
-		.rtp_ts = c->meta.rtp_ts,
-		.buffered_ns = c->meta.waited,
-		.importance = c->meta.importance,
-		.charged_before =
-			live_charged_before(run) & CR_TRACE_CHARGE_MAX,
+	w->nmade = 0;
+	w->turn = (struct transcode_unsent){
+		.transcoder = c,
+		.speech = speech,
+		.begun = !in_row && speech && !t->excess &&
+					 transcode_cost_due(&c->metered)
+				 ? transcode_cost_begin()
+				 : 0,
+		.record.job = {
+			.kind = CR_TRACE_JOB,
+			.worker = (uint16_t)run->worker,
+			.call = c->stream->cfg.id,
+			.seq = (uint32_t)job->seq,
+			.bytes_in = cr_frame_packet_bytes(&c->meta),
+			.arrival = job->arrival,
+			.release = release,
+			.pick = cr_ns_max(run->picked, release),
+			.start = t->start,
+			.deadline = job->deadline,
+			.rtp_ts = c->meta.rtp_ts,
+			.buffered_ns = c->meta.waited,
+			.importance = c->meta.importance,
+			.charged_before = live_charged_before(run) &
+					  CR_TRACE_CHARGE_MAX,
+		},
 	};
 }
 
-/* The turn is over, but for its packets. */
-static void close_unsent(struct transcode *t, const struct live_run *run,
-			 cr_ns start, int err)
+/* End the record of the turn @run, but for what sending its packets brings.
+ * @overflowed: more was sent meanwhile than this turn's packets. */
+static void close_record(const struct transcode *t, const struct live_run *run,
+			 int err, bool overflowed)
 {
-	struct transcode_worker *w = t->worker;
-	struct transcode_unsent *unsent = transcode_in_progress(w);
-	struct cr_trace_job *job = &unsent->record.job;
+	struct transcode_unsent *turn = &t->worker->turn;
+	struct cr_trace_job *job = &turn->record.job;
 
-	/* what was sent meanwhile was more than this turn's packets */
-	if (unsent->begun && !t->sending)
-		unsent->cost = transcode_cost_end(
-			unsent->begun, start - job->pick, w->clock_cost);
-	if (!t->coded)
-		t->coded = clock_now(); /* nothing came out of this packet */
+	if (turn->begun && !overflowed)
+		turn->cost =
+			transcode_cost_end(turn->begun, t->start - job->pick,
+					   t->worker->clock_cost);
 	job->outcome = err	      ? CR_OUT_BAD
 		       : run->expired ? CR_OUT_CONCEALED
 				      : CR_OUT_DONE;
 	job->end = t->coded;
-	job->codec_ns = (uint32_t)(t->coded - start - t->sending);
-	w->overflow += t->sending;
+	job->codec_ns = (uint32_t)(t->coded - t->start - t->sending);
 	if (run->cpu) {
 		cr_ns away =
 			job->end - job->pick - (clock_thread_cpu() - run->cpu);
@@ -731,14 +693,89 @@ static void close_unsent(struct transcode *t, const struct live_run *run,
 		job->away = cr_ns_max(away, 0);
 		job->codec_ns -= (uint32_t)cr_ns_min(job->away, job->codec_ns);
 	}
+}
+
+/* Put the packets that the turn has made into the burst, sending what is there
+ * when it is full. Returns how long that took. Lock held. */
+static cr_ns put_packets(struct transcode_worker *w)
+{
+	const struct stream *s = w->turn.transcoder->stream;
+	struct transcode_unsent *turn = &w->turn;
+	cr_ns sending = 0;
+
+	for (unsigned i = 0; i < w->nmade; i++) {
+		const struct transcode_packet *p = &w->made[i];
+		const size_t bytes = p->bytes - RTP_HEADER_BYTES;
+
+		if (burst_full(&w->burst))
+			sending += transcode_send_all(w);
+		if (s->cfg.tally)
+			rtcp_sent_rtp(s->cfg.tally, (uint32_t)bytes, p->ts,
+				      p->at);
+		burst_put(&w->burst, s->out.fd >= 0 ? s->out.fd : w->fd,
+			  &s->out.to, w->nunsent, p->data, p->bytes);
+		turn->packets++;
+		turn->record.job.bytes_out =
+			(uint16_t)(turn->record.job.bytes_out + bytes);
+	}
+	w->nmade = 0;
+	return sending;
+}
+
+/* The critical section of unsent packets, once a turn: its packets and its
+ * record go to those that wait, and all leave if they may not wait any longer.
+ * Control takes the lock, too, to send what waits. So no codec is under it:
+ * one that never returns would keep the packets of other calls. */
+static void hand_over(const struct transcode *t, const struct live_run *run,
+		      int err)
+{
+	struct transcode_worker *w = t->worker;
+	cr_ns sending;
+
+	(void)pthread_mutex_lock(&w->lock);
+	sending = put_packets(w);
+	w->overflow += sending;
+	close_record(t, run, err, sending || t->sending);
+	w->unsent[w->nunsent] = w->turn;
 	if (!w->nunsent++)
 		w->oldest = t->coded;
+	if (!w->batching || w->nunsent == TRANSCODE_BATCH ||
+	    t->coded - w->oldest >= TRANSCODE_WAIT)
+		flush_unsent(w, w->trace);
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+/* The turn makes more packets than there is room for: they leave before it is
+ * over. Called within the codec. False: control has taken the unsent packets.
+ */
+static bool send_early(struct transcode *t)
+{
+	struct transcode_worker *w = t->worker;
+	cr_ns sending;
+
+	if (!transcode_leave_codec(w))
+		return false;
+	(void)pthread_mutex_lock(&w->lock);
+	sending = put_packets(w);
+	sending += transcode_send_all(w);
+	w->overflow += sending;
+	(void)pthread_mutex_unlock(&w->lock);
+	t->sending += sending;
+	transcode_enter_codec(w);
+	return true;
 }
 
 void transcode_run(struct transcode_worker *w, struct transcoder *c,
 		   const struct live_run *run)
 {
-	struct transcode t = { .worker = w, .transcoder = c };
+	struct transcode t = {
+		.worker = w,
+		.transcoder = c,
+		.start = clock_now(),
+		.excess =
+			!quota_fits(&c->quota, w->quota_burst, c->meta.arrival,
+				    pipeline_output_packet(c->pipeline)),
+	};
 	struct pipeline_input in = {
 		.payload = c->claimed,
 		.bytes = c->meta.bytes,
@@ -747,17 +784,13 @@ void transcode_run(struct transcode_worker *w, struct transcoder *c,
 		.codec = c->meta.codec,
 		.arrival = c->meta.arrival,
 	};
-	cr_ns start = clock_now();
 	int err;
 
 	pipeline_fetch(c->pipeline);
-	transcode_begin(w);
-	t.excess = !quota_fits(&c->quota, w->quota_burst, c->meta.arrival,
-			       pipeline_output_packet(c->pipeline));
-	open_unsent(&t, run, start);
+	open_record(&t, run);
 	/* what is sent again begins a talk spurt: nobody has sent before it for
 	 * a while (RFC 3551, 4.1) */
-	if (stream_out_look(&c->stream->out))
+	if (look_for_destination(w, &c->stream->out))
 		pipeline_begin_spurt(c->pipeline);
 	transcode_enter_codec(w);
 	err = transcode_frame(&t, &in, run->expired);
@@ -767,11 +800,9 @@ void transcode_run(struct transcode_worker *w, struct transcoder *c,
 	}
 	if (!err && !t.excess && c->meta.what == FRAME_RING_SPEECH)
 		pass_cmr(w, c);
-	close_unsent(&t, run, start, err);
-	if (!w->batching || w->nunsent == TRANSCODE_BATCH ||
-	    t.coded - w->oldest >= TRANSCODE_WAIT)
-		flush_unsent(w, w->trace);
-	transcode_end(w);
+	if (!t.coded)
+		t.coded = clock_now(); /* nothing came out of this packet */
+	hand_over(&t, run, err);
 }
 
 /* The frame of a pause leaves no gap: time passes, and what comes next begins a
@@ -822,42 +853,56 @@ void transcode_drop(struct trace_ring *trace, struct transcoder *c,
 	trace_put(trace, &r);
 }
 
-bool transcode_take(struct transcode_worker *w)
-{
-	bool take;
+/* --- what waits, sent by others --- */
 
-	if (pthread_mutex_trylock(&w->lock))
-		return false; /* it, or who flushes, is at the packets */
-	take = w->state == TRANSCODE_IN_CODEC;
-	if (take)
-		w->state = TRANSCODE_TAKEN;
-	(void)pthread_mutex_unlock(&w->lock);
-	return take;
+void transcode_flush(struct transcode_worker *w)
+{
+	w->row = (struct transcode_row){ 0 };
+	transcode_flush_for(w, w->trace);
 }
 
-/* The turn that was at work. Its call's count of pending ones stays up:
- * the thread has the call. */
-static void cancel_unsent(struct transcode_unsent *unsent,
-			  struct trace_ring *trace)
+void transcode_flush_for(struct transcode_worker *w, struct trace_ring *trace)
 {
-	struct transcoder *c = unsent->transcoder;
+	(void)pthread_mutex_lock(&w->lock);
+	flush_unsent(w, trace);
+	(void)pthread_mutex_unlock(&w->lock);
+}
 
-	count_packets(c, unsent); /* what the frame had to say so far */
-	counter_add(&c->stream->count.cancelled, 1);
-	unsent->record.job.outcome = CR_OUT_CANCELLED;
-	unsent->record.job.end = clock_now();
-	trace_put(trace, &unsent->record);
+void transcode_batching(struct transcode_worker *w, bool may,
+			struct trace_ring *trace)
+{
+	(void)pthread_mutex_lock(&w->lock);
+	w->batching = may;
+	if (!may)
+		flush_unsent(w, trace);
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+bool transcode_take(struct transcode_worker *w)
+{
+	enum transcode_state state = TRANSCODE_IN_CODEC;
+
+	/* acquire, pairs with transcode_enter_codec() */
+	return atomic_compare_exchange_strong_explicit(
+		&w->state, &state, TRANSCODE_TAKEN, memory_order_acquire,
+		memory_order_relaxed);
 }
 
 void transcode_rescue(struct transcode_worker *w, struct transcoder *stuck,
 		      struct trace_ring *trace)
 {
 	(void)pthread_mutex_lock(&w->lock);
-	CR_ASSERT(w->state == TRANSCODE_TAKEN);
+	CR_ASSERT(atomic_load_explicit(&w->state, memory_order_relaxed) ==
+		  TRANSCODE_TAKEN);
+	/* The call's count of pending turns stays up: the thread has the call.
+	 */
 	if (stuck) {
-		w->overflow += transcode_send_all(w); /* its own, too */
-		CR_ASSERT(transcode_in_progress(w)->transcoder == stuck);
-		cancel_unsent(transcode_in_progress(w), trace);
+		CR_ASSERT(w->turn.transcoder == stuck);
+		count_packets(stuck, &w->turn); /* what was sent early */
+		counter_add(&stuck->stream->count.cancelled, 1);
+		w->turn.record.job.outcome = CR_OUT_CANCELLED;
+		w->turn.record.job.end = clock_now();
+		trace_put(trace, &w->turn.record);
 	}
 	flush_unsent(w, trace);
 	(void)pthread_mutex_unlock(&w->lock);

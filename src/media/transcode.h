@@ -19,11 +19,11 @@
  * run queues of one worker whose policy does not steal; elsewhere every turn
  * sends at its end, before the engine learns that the job is done.
  *
- * The unsent packets are under the worker's lock. The worker holds it, except
- * while a codec is at work, and between turns. So nobody waits for a codec,
- * which may never return: recovery then takes the packets away. The thread
- * finds out when it comes back, and from then on touches nothing but the call's
- * own pipeline:
+ * The unsent packets are under the worker's lock. What a turn makes is the
+ * thread's own until the codec is done; then it takes the lock once
+ * (hand_over()). So nobody waits for a codec, which may never return: recovery
+ * then takes away what waits. The thread finds out when it comes back, and from
+ * then on touches nothing but the call's own:
  *
  *             transcode_enter_codec()           transcode_take()
  *   AT_WORK -------------------> IN_CODEC -------------> TAKEN
@@ -173,6 +173,16 @@ struct transcode_unsent {
 	cr_ns cost;	      /**< CPU time before sending; 0: not metered    */
 };
 
+/** A packet that the turn in progress has made. */
+struct transcode_packet {
+	uint32_t ts;
+	cr_ns at; /**< when it was made */
+	size_t bytes;
+	uint8_t data[BURST_BYTES];
+};
+/** So many wait for the end of their turn. */
+#define TRANSCODE_MADE 16u
+
 /** The states of a worker, see above. */
 enum transcode_state { TRANSCODE_AT_WORK, TRANSCODE_IN_CODEC, TRANSCODE_TAKEN };
 
@@ -188,20 +198,24 @@ struct transcode_worker {
 	/* the worker's own */
 	struct trace_ring *trace;
 	struct pipeline_scratch scratch;
+	struct transcode_row row; /**< none when the worker had nothing to do */
+	/** The turn in progress, and its packets. Who takes the state has these
+	 * as they were when the codec was entered. */
+	struct transcode_unsent turn;
+	unsigned nmade;
+	struct transcode_packet made[TRANSCODE_MADE];
 
-	pthread_mutex_t lock; /**< of what follows */
-	enum transcode_state state;
+	_Atomic enum transcode_state state;
+	pthread_mutex_t lock;	/**< of what follows */
 	bool batching;		/**< packets may wait */
 	struct histogram delay; /**< arrival to sent, ns */
 	/** |time between two frames of a call that were sent - frame
 	 * duration|, ns; not across a pause of the talker. */
 	struct histogram jitter;
 	struct burst burst;
-	/** Of turns that are over, and behind them the turn in progress. */
-	struct transcode_unsent unsent[TRANSCODE_BATCH];
-	unsigned nunsent;	  /**< turns that are over */
-	cr_ns oldest;		  /**< when the first of them was ready */
-	struct transcode_row row; /**< none when the worker had nothing to do */
+	struct transcode_unsent unsent[TRANSCODE_BATCH]; /**< turns over */
+	unsigned nunsent;
+	cr_ns oldest; /**< when the first of them was ready */
 	/** Spent on sending for them already, as the burst was full within a
 	 * turn. */
 	cr_ns overflow;
@@ -229,39 +243,23 @@ void transcode_flush_for(struct transcode_worker *w, struct trace_ring *trace);
 void transcode_batching(struct transcode_worker *w, bool may,
 			struct trace_ring *trace);
 
-/** A turn of something that leaves no packets: transcode_begin(), then a codec
- * between transcode_enter_codec() and transcode_leave_codec(), then
- * transcode_end(). Worker thread. */
-static inline void transcode_begin(struct transcode_worker *w)
-{
-	(void)pthread_mutex_lock(&w->lock);
-}
-
-static inline void transcode_end(struct transcode_worker *w)
-{
-	(void)pthread_mutex_unlock(&w->lock);
-}
-
 /** Around what may not come back. transcode_leave_codec() is false when the
  * unsent packets were taken: the turn has no end, leave everything of @w alone.
  * Worker thread. */
 static inline void transcode_enter_codec(struct transcode_worker *w)
 {
-	w->state = TRANSCODE_IN_CODEC;
-	(void)pthread_mutex_unlock(&w->lock);
+	/* release, pairs with transcode_take(): the turn is as it began */
+	atomic_store_explicit(&w->state, TRANSCODE_IN_CODEC,
+			      memory_order_release);
 }
 
 static inline bool transcode_leave_codec(struct transcode_worker *w)
 {
-	bool mine;
+	enum transcode_state state = TRANSCODE_IN_CODEC;
 
-	(void)pthread_mutex_lock(&w->lock);
-	mine = w->state == TRANSCODE_IN_CODEC;
-	if (mine)
-		w->state = TRANSCODE_AT_WORK;
-	else
-		(void)pthread_mutex_unlock(&w->lock);
-	return mine;
+	return atomic_compare_exchange_strong_explicit(
+		&w->state, &state, TRANSCODE_AT_WORK, memory_order_acquire,
+		memory_order_relaxed);
 }
 
 /** Take the unsent packets from a worker whose codec does not come back. False:

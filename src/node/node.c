@@ -56,7 +56,8 @@ void node_context_for(void *arg, struct recovery_context *slot, unsigned place,
 
 	w->fd = n->fd[place % n->nfd]; /* any has the address */
 	w->trace = trace_ring(n->trace, place);
-	w->state = TRANSCODE_AT_WORK;
+	atomic_store_explicit(&w->state, TRANSCODE_AT_WORK,
+			      memory_order_relaxed);
 	w->batching = was && was->turn.batching;
 }
 

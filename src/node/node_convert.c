@@ -171,13 +171,10 @@ static void run_conversion(struct transcode_worker *w, struct live_task *lt,
 
 	transcode_flush(w);
 	memset(&record, 0, sizeof(record));
-	transcode_begin(w);
 	transcode_enter_codec(w);
 	conversion_run(conversion_of(lt), &w->scratch, run, &record);
-	if (!transcode_leave_codec(w))
-		return;
-	transcode_end(w);
-	trace_put(w->trace, &record);
+	if (transcode_leave_codec(w))
+		trace_put(w->trace, &record);
 }
 
 static void conversion_gone(void *arg, struct live_task *lt)

@@ -59,14 +59,12 @@ static void packets_leave_while_a_codec_is_at_work(void **state)
 	turn(&g);
 	turn(&g);
 	assert_false(transcoder_unposted(g.c));
-	transcode_begin(g.w);
 	transcode_enter_codec(g.w);
 	transcode_flush_for(g.w, g.other);
 	assert_true(transcoder_unposted(g.c));
 	assert_int_equal(g.c->stream->count.done, 2);
 	assert_int_equal(g.c->stream->count.send_failed, 2 * FRAMES);
 	assert_true(transcode_leave_codec(g.w)); /* and is none the wiser */
-	transcode_end(g.w);
 	turn(&g);
 	assert_int_equal(g.w->nunsent, 1);
 	transcode_flush(g.w);
@@ -101,14 +99,13 @@ static void packets_are_taken_from_a_codec_alone(void **state)
 	fixture_open(&g);
 	turn(&g);
 	assert_false(transcode_take(g.w)); /* between turns */
-	transcode_begin(g.w);
-	assert_false(transcode_take(g.w)); /* at the packets */
 	transcode_enter_codec(g.w);
 	assert_true(transcode_take(g.w));
 	assert_false(transcode_take(g.w)); /* once */
 	transcode_rescue(g.w, NULL, g.other);
 	assert_int_equal(g.c->stream->count.done, 1);
 	assert_false(transcode_leave_codec(g.w));
+	assert_false(transcode_take(g.w));
 	fixture_close(&g);
 }
 
