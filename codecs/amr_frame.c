@@ -28,7 +28,8 @@ void amr_frame_load(const struct cr_codec *c, const uint8_t *stored, int bytes,
 	memcpy(out->data, stored + 1, out->bytes);
 }
 
-static bool is_speech(const struct cr_codec *c, const struct cr_frame *in)
+static bool frame_has_speech(const struct cr_codec *c,
+			     const struct cr_frame *in)
 {
 	return in->kind == CR_FRAME_SPEECH && in->mode < c->nmodes &&
 	       in->bytes == c->modes[in->mode].bytes;
@@ -45,7 +46,7 @@ unsigned amr_frame_store(const struct cr_codec *c, const struct cr_frame *in,
 	bool data = true;
 	unsigned ft = other;
 
-	if (is_speech(c, in))
+	if (frame_has_speech(c, in))
 		ft = in->mode;
 	else if (is_sid(in))
 		ft = c->nmodes;

@@ -11,7 +11,7 @@
 #include "media/call_table.h"
 #include "media/counters.h"
 #include "media/rtp_stream.h"
-#include "observe/trace.h"
+#include "observe/trace_writer.h"
 #include "udp/intake.h"
 
 struct packet_counters {

@@ -41,7 +41,7 @@
 #include "base/clock.h"
 #include "media/transcoder.h"
 #include "observe/histogram.h"
-#include "observe/trace.h"
+#include "observe/trace_writer.h"
 #include "udp/burst.h"
 
 /* --- what a turn costs --- */

@@ -15,7 +15,7 @@
 #include "convert/converter.h"
 #include "media/transcoder.h"
 #include "observe/histogram.h"
-#include "observe/trace.h"
+#include "observe/trace_writer.h"
 #include "node/info.h"
 #include "node/interfaces.h"
 #include "udp/io.h"

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "node/node_impl.h"
-#include "observe/trace.h"
+#include "observe/trace_writer.h"
 
 /* Cut @text to fit; NUL-terminated. */
 static void set_call_text(char *to, size_t size, const char *text)

@@ -77,8 +77,8 @@ static inline void split_autocorr(uint32_t r, int16_t *rh, int16_t *rl)
 	*rl = (int16_t)(r >> 1 & 0x7fff);
 }
 
-AVX2 static int16_t autocorr_avx2(const int16_t x[], int m, int16_t rh[],
-				  int16_t rl[], const int16_t w[])
+AVX2 static int16_t nb_autocorr_avx2(const int16_t x[], int m, int16_t rh[],
+				     int16_t rl[], const int16_t w[])
 {
 	int16_t y[N + LAGS_MAX] = { 0 };
 	uint64_t half = apply_window(x, w, y);
@@ -106,5 +106,5 @@ int16_t Autocorr(int16_t x[], int16_t m, int16_t rh[], int16_t rl[],
 {
 	if (!cr_kernels_fast || m < 0 || m > LAGS_MAX)
 		return stock_Autocorr(x, m, rh, rl, w, overflow);
-	return autocorr_avx2(x, m, rh, rl, w);
+	return nb_autocorr_avx2(x, m, rh, rl, w);
 }

@@ -102,7 +102,7 @@ AVX2_INLINE __m256i shift_saturated(__m256i v, int shift)
 }
 
 /** The high halves, rounded; what is more than fits becomes negative. */
-AVX2_INLINE __m256i round_wrapped(__m256i v)
+AVX2_INLINE __m256i nb_round_wrapped(__m256i v)
 {
 	return _mm256_srai_epi32(_mm256_add_epi32(v, _mm256_set1_epi32(0x8000)),
 				 16);

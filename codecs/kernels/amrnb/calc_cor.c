@@ -51,7 +51,8 @@ AVX2_INLINE void correlate_group(const int16_t s[], const int16_t past[], int n,
 	store256(corr, add_up(sums));
 }
 
-AVX2_INLINE int32_t correlate(const int16_t s[], const int16_t past[], int n)
+AVX2_INLINE int32_t calc_cor_correlate(const int16_t s[], const int16_t past[],
+				       int n)
 {
 	__m256i sum = _mm256_setzero_si256();
 
@@ -71,7 +72,7 @@ AVX2 static void correlate_all_calc_cor(const int16_t s[], int n, int lag_max,
 	for (; k + GROUP <= lags; k += GROUP)
 		correlate_group(s, past + k, n, corr + k);
 	for (; k < lags; k++)
-		corr[k] = correlate(s, past + k, n);
+		corr[k] = calc_cor_correlate(s, past + k, n);
 }
 
 void comp_corr(int16_t s[], int16_t n, int16_t lag_max, int16_t lag_min,

@@ -20,8 +20,9 @@ enum {
 };
 
 /* The sums of rr of the places of @track with all pulses so far. */
-AVX2_INLINE __m256i with_chosen(const struct tracks *tracks,
-				const struct attempt *t, int pair, int track)
+AVX2_INLINE __m256i code_10i40_35bits_with_chosen(const struct tracks *tracks,
+						  const struct attempt *t,
+						  int pair, int track)
 {
 	__m256i sum = _mm256_setzero_si256();
 
@@ -39,15 +40,17 @@ AVX2_INLINE void make_candidates(const struct tracks *tracks,
 	const __m256i next_a = _mm256_set1_epi32(pair_order(1, 0) << 16);
 	__m256i order = _mm256_slli_epi32(
 		_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), 16);
-	__m256i last = pair_last(pair.number, load256(tracks->energy[pair.tb]),
-				 with_chosen(tracks, t, pair.number, pair.tb));
+	__m256i last = pair_last(
+		pair.number, load256(tracks->energy[pair.tb]),
+		code_10i40_35bits_with_chosen(tracks, t, pair.number, pair.tb));
 	__m256i sum = _mm256_add_epi32(_mm256_set1_epi32(t->sum),
 				       load256(tracks->dn[pair.tb]));
 	int32_t first[PLACES];
 
 	store256(first,
 		 pair_first(pair.number, load256(tracks->energy[pair.ta]),
-			    with_chosen(tracks, t, pair.number, pair.ta),
+			    code_10i40_35bits_with_chosen(tracks, t,
+							  pair.number, pair.ta),
 			    _mm256_set1_epi32(t->energy)));
 	for (int a = 0; a < PLACES; a++) {
 		__m256i rr = load256(tracks->rr[pair.ta + TRACKS * a][pair.tb]);
@@ -62,8 +65,9 @@ AVX2_INLINE void make_candidates(const struct tracks *tracks,
 }
 
 /* Add the best candidate for @pair to try @t. */
-AVX2_INLINE void add_pair(const struct tracks *tracks, struct attempt *t,
-			  struct pair pair, __m256i *wrong)
+AVX2_INLINE void code_10i40_35bits_add_pair(const struct tracks *tracks,
+					    struct attempt *t, struct pair pair,
+					    __m256i *wrong)
 {
 	struct candidates all[PLACES];
 	int best, a, b;
@@ -71,10 +75,10 @@ AVX2_INLINE void add_pair(const struct tracks *tracks, struct attempt *t,
 	make_candidates(tracks, t, pair, all, wrong);
 	for (int step = 1; step < PLACES; step *= 2)
 		for (a = 0; a < PLACES; a += 2 * step)
-			all[a] = better(all[a], all[a + step]);
-	best = _mm_extract_epi16(
-		_mm_minpos_epu16(orders_of_best(all[0], best_of_lanes(all[0]))),
-		0);
+			all[a] = pairs_better(all[a], all[a + step]);
+	best = _mm_extract_epi16(_mm_minpos_epu16(orders_of_best(
+					 all[0], pairs_best_of_lanes(all[0]))),
+				 0);
 	take_candidate(t, all[0], best);
 	a = best / pair_order(1, 0);
 	b = best % pair_order(1, 0);
@@ -114,8 +118,9 @@ AVX2 static bool search_10i40(const struct tracks *tracks,
 #pragma GCC unroll 4
 	for (int number = 1; number <= PAIRS; number++)
 		for (int i = 0; i < TRIES; i++)
-			add_pair(tracks, &try[i],
-				 pair_in_turn(turn, PULSES, i, number), &wrong);
+			code_10i40_35bits_add_pair(
+				tracks, &try[i],
+				pair_in_turn(turn, PULSES, i, number), &wrong);
 	memcpy(position, best_try(try, TRIES)->position,
 	       PULSES * sizeof(*position));
 	return pairs_exact(wrong);

@@ -14,8 +14,8 @@
 
 enum { PULSES = 3, STARTS = 6 };
 
-AVX2_INLINE void search_tracks(struct algebraic *a, uint8_t second,
-			       uint8_t third)
+AVX2_INLINE void code_3i40_14bits_search_tracks(struct algebraic *a,
+						uint8_t second, uint8_t third)
 {
 	const uint8_t turns[PULSES][PULSES] = {
 		{ 0, second, third },
@@ -35,10 +35,10 @@ AVX2 static bool search_3i40(struct algebraic *a, int16_t h[],
 	static const uint8_t wanted[TRACKS] = { 0x1e, 0x15, 0x0b, 0x15, 0x0b };
 
 	tracks_correlate(&a->tracks, h, a->sign, wanted, overflow);
-	search_tracks(a, 1, 2);
-	search_tracks(a, 1, 4);
-	search_tracks(a, 3, 2);
-	search_tracks(a, 3, 4);
+	code_3i40_14bits_search_tracks(a, 1, 2);
+	code_3i40_14bits_search_tracks(a, 1, 4);
+	code_3i40_14bits_search_tracks(a, 3, 2);
+	code_3i40_14bits_search_tracks(a, 3, 4);
 	if (a->best.saturated)
 		*overflow = 1;
 	return algebraic_found(a, h);

@@ -14,8 +14,9 @@
 
 enum { PULSES = 4, STARTS = 4 };
 
-AVX2_INLINE void search_tracks(struct algebraic *a, const unsigned starts[],
-			       uint8_t last)
+AVX2_INLINE void code_4i40_17bits_search_tracks(struct algebraic *a,
+						const unsigned starts[],
+						uint8_t last)
 {
 	const uint8_t turns[PULSES][PULSES] = {
 		{ 0, 1, 2, last },
@@ -39,8 +40,8 @@ AVX2 static bool search_4i40(struct algebraic *a, int16_t h[],
 	tracks_correlate(&a->tracks, h, a->sign, wanted, overflow);
 	for (int t = 0; t < TRACKS; t++)
 		starts[t] = tracks_largest(&a->tracks, t, STARTS);
-	search_tracks(a, starts, 3);
-	search_tracks(a, starts, 4);
+	code_4i40_17bits_search_tracks(a, starts, 3);
+	code_4i40_17bits_search_tracks(a, starts, 4);
 	return algebraic_found(a, h);
 }
 

@@ -43,9 +43,9 @@ AVX2_INLINE struct split split_track(const struct by_track4 *v, int track)
 }
 
 /* The sums of rr of the places of @track with all pulses so far. */
-AVX2_INLINE struct split with_chosen(const struct tracks4 *tracks,
-				     const struct attempt *t, int pair,
-				     int track)
+AVX2_INLINE struct split code_8i40_31bits_with_chosen(
+	const struct tracks4 *tracks, const struct attempt *t, int pair,
+	int track)
 {
 	__m256i first = _mm256_setzero_si256(), rest = first;
 
@@ -71,8 +71,10 @@ AVX2_INLINE struct parts make_parts(const struct tracks4 *tracks,
 	const __m256i sum = _mm256_set1_epi32(t->sum);
 	struct split own_a = split_track(&tracks->energy, pair.ta);
 	struct split own_b = split_track(&tracks->energy, pair.tb);
-	struct split with_a = with_chosen(tracks, t, pair.number, pair.ta);
-	struct split with_b = with_chosen(tracks, t, pair.number, pair.tb);
+	struct split with_a =
+		code_8i40_31bits_with_chosen(tracks, t, pair.number, pair.ta);
+	struct split with_b =
+		code_8i40_31bits_with_chosen(tracks, t, pair.number, pair.tb);
 	struct split dn_b = split_track(&tracks->dn, pair.tb);
 
 	return (struct parts){
@@ -116,7 +118,7 @@ AVX2_INLINE struct candidates best_of_first(const struct tracks4 *tracks,
 			_mm256_add_epi32(parts->sum_b.first,
 					 _mm256_set1_epi32(sum[a])),
 			rr, order, wrong);
-		best = a ? better(best, next) : next;
+		best = a ? pairs_better(best, next) : next;
 		order = _mm256_add_epi32(order, next_a);
 	}
 	return best;
@@ -154,14 +156,15 @@ AVX2_INLINE struct candidates best_of_rest(const struct tracks4 *tracks,
 		next = pair_candidates(
 			_mm256_add_epi32(dn[i], parts->sum_b.rest), rr[i],
 			_mm256_slli_epi32(order[i], 16), wrong);
-		best = i ? better(best, next) : next;
+		best = i ? pairs_better(best, next) : next;
 	}
 	return best;
 }
 
 /* Add the best candidate for @pair to try @t. */
-AVX2_INLINE void add_pair(const struct tracks4 *tracks, struct attempt *t,
-			  struct pair pair, __m256i *wrong)
+AVX2_INLINE void code_8i40_31bits_add_pair(const struct tracks4 *tracks,
+					   struct attempt *t, struct pair pair,
+					   __m256i *wrong)
 {
 	struct parts parts = make_parts(tracks, t, pair);
 	struct candidates first, rest, all;
@@ -170,7 +173,7 @@ AVX2_INLINE void add_pair(const struct tracks4 *tracks, struct attempt *t,
 
 	first = best_of_first(tracks, &parts, pair, wrong);
 	rest = best_of_rest(tracks, &parts, pair, wrong);
-	all = best_of_lanes(better(first, rest));
+	all = pairs_best_of_lanes(pairs_better(first, rest));
 	orders = _mm_min_epu16(orders_of_best(first, all),
 			       orders_of_best(rest, all));
 	best = _mm_extract_epi16(_mm_minpos_epu16(orders), 0);
@@ -210,8 +213,9 @@ AVX2 static bool search_8i40(const struct tracks4 *tracks, const int16_t peak[],
 #pragma GCC unroll 3
 	for (int number = 1; number <= PAIRS; number++)
 		for (int i = 0; i < TRIES; i++)
-			add_pair(tracks, &try[i],
-				 pair_in_turn(turn, PULSES, i, number), &wrong);
+			code_8i40_31bits_add_pair(
+				tracks, &try[i],
+				pair_in_turn(turn, PULSES, i, number), &wrong);
 	memcpy(position, best_try(try, TRIES)->position,
 	       PULSES * sizeof(*position));
 	return pairs_exact(wrong);

@@ -37,8 +37,8 @@ AVX2_INLINE __m128i narrow(__m256i s)
 	return pack_lanes(_mm256_srai_epi32(_mm256_slli_epi32(s, 4), 16));
 }
 
-AVX2 static void convolve_avx2(const int16_t x[], const int16_t h[],
-			       int16_t y[])
+AVX2 static void nb_convolve_avx2(const int16_t x[], const int16_t h[],
+				  int16_t y[])
 {
 	__m256i sums[BLOCKS] = { 0 };
 	int32_t pairs[LANES + N];
@@ -66,5 +66,5 @@ void Convolve(int16_t x[], int16_t h[], int16_t y[], int16_t n)
 		stock_Convolve(x, h, y, n);
 		return;
 	}
-	convolve_avx2(x, h, y);
+	nb_convolve_avx2(x, h, y);
 }

@@ -23,8 +23,9 @@
 enum { VECTORS = SUBFRAME / 8 };
 
 /* y, with x paired up for madd: pair[i] holds x[i] and x[i + 1]. */
-AVX2_INLINE void correlate(const int16_t h[SUBFRAME], const int16_t x[SUBFRAME],
-			   __m256i y[VECTORS])
+AVX2_INLINE void cor_h_x_correlate(const int16_t h[SUBFRAME],
+				   const int16_t x[SUBFRAME],
+				   __m256i y[VECTORS])
 {
 	int16_t padded[SUBFRAME + 16] = { 0 };
 	int32_t pair[SUBFRAME + 8];
@@ -62,22 +63,22 @@ AVX2_INLINE __m256i magnitude_saturated(__m256i v)
 }
 
 /* y * 2^shift, saturated. @shift may be below 0. */
-AVX2_INLINE __m256i scale(__m256i y, int shift)
+AVX2_INLINE __m256i nb_scale(__m256i y, int shift)
 {
 	if (shift < 0)
 		return _mm256_sra_epi32(y, _mm_cvtsi32_si128(-shift));
 	return shift_saturated(y, shift);
 }
 
-AVX2 static void cor_h_x_avx2(const int16_t h[], const int16_t x[],
-			      int16_t dn[], int sf)
+AVX2 static void nb_cor_h_x_avx2(const int16_t h[], const int16_t x[],
+				 int16_t dn[], int sf)
 {
 	int32_t value[SUBFRAME + 8] = { 0 }, largest[PLACES];
 	__m256i y[VECTORS], most = _mm256_setzero_si256();
 	int32_t total = 5;
 	int shift;
 
-	correlate(h, x, y);
+	cor_h_x_correlate(h, x, y);
 	for (int j = 0; j < VECTORS; j++)
 		store256(value + 8 * j, y[j]);
 	/* lanes 0 to 4: the tracks */
@@ -90,7 +91,7 @@ AVX2 static void cor_h_x_avx2(const int16_t h[], const int16_t x[],
 	shift = leading_shifts(total) - sf;
 	for (int j = 0; j < VECTORS; j++)
 		store128(dn + 8 * j,
-			 pack_lanes(round_wrapped(scale(y[j], shift))));
+			 pack_lanes(nb_round_wrapped(nb_scale(y[j], shift))));
 }
 
 AVX2 static void cor_h_x2_avx2(const int16_t h[], const int16_t x[],
@@ -102,7 +103,7 @@ AVX2 static void cor_h_x2_avx2(const int16_t h[], const int16_t x[],
 	int32_t total;
 	int shift;
 
-	correlate(h, x, y);
+	cor_h_x_correlate(h, x, y);
 	/* lanes 0 to 3 and 4 to 7: the tracks */
 	for (int j = 0; j < VECTORS; j++)
 		most = _mm256_max_epi32(most, magnitude_saturated(y[j]));
@@ -111,7 +112,7 @@ AVX2 static void cor_h_x2_avx2(const int16_t h[], const int16_t x[],
 	total = add_wrapped(5, sum_lanes128(_mm_srai_epi32(folded, 1)));
 	shift = leading_shifts(total) - sf;
 	for (int j = 0; j < VECTORS; j++) {
-		__m256i v = scale(y[j], shift);
+		__m256i v = nb_scale(y[j], shift);
 
 		store128(dn + 8 * j, pack_lanes(round_saturated(v, &clipped)));
 	}
@@ -131,7 +132,7 @@ void cor_h_x(int16_t h[], int16_t x[], int16_t dn[], int16_t sf,
 		stock_cor_h_x(h, x, dn, sf, overflow);
 		return;
 	}
-	cor_h_x_avx2(h, x, dn, sf);
+	nb_cor_h_x_avx2(h, x, dn, sf);
 }
 
 void cor_h_x2(int16_t h[], int16_t x[], int16_t dn[], int16_t sf,

@@ -126,9 +126,10 @@ AVX2_INLINE struct term energy(const struct samples *y, int32_t *overflow)
 	return normalise(product(&small, &small), 4, overflow);
 }
 
-AVX2_INLINE struct term correlation(const int16_t x[], const int16_t y[],
-				    const struct samples *samples_y,
-				    int32_t *overflow)
+AVX2_INLINE struct term g_pitch_correlation(const int16_t x[],
+					    const int16_t y[],
+					    const struct samples *samples_y,
+					    int32_t *overflow)
 {
 	struct samples samples_x = load(x);
 	struct samples small;
@@ -179,7 +180,7 @@ AVX2 static int16_t g_pitch_avx2(int mode, const int16_t x[], const int16_t y[],
 	int16_t gain;
 
 	*overflow = 0;
-	xy = correlation(x, y, &samples_y, overflow);
+	xy = g_pitch_correlation(x, y, &samples_y, overflow);
 	terms[0] = yy.value;
 	terms[1] = (int16_t)(15 - yy.exponent);
 	terms[2] = xy.value;

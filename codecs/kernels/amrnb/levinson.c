@@ -64,7 +64,7 @@ static inline int32_t multiply_levinson(int32_t x, int32_t y)
 }
 
 /* Each lane's two halves as 16-bit numbers, the lower one first. */
-AVX2_INLINE __m256i split(__m256i x)
+AVX2_INLINE __m256i levinson_split(__m256i x)
 {
 	return _mm256_blend_epi16(_mm256_srli_epi16(x, 1), x, 0xaa);
 }
@@ -136,7 +136,7 @@ static inline int32_t coefficient(int32_t k)
 }
 
 /* a(i - 1), a(i - 2) ... in lanes, split. */
-AVX2_INLINE __m256i backward(const struct filter *f, int i)
+AVX2_INLINE __m256i levinson_backward(const struct filter *f, int i)
 {
 	const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
 	__m256i from = _mm256_sub_epi32(_mm256_set1_epi32(i - 2), lane);
@@ -144,7 +144,7 @@ AVX2_INLINE __m256i backward(const struct filter *f, int i)
 
 	if (i == ORDER)
 		a = _mm256_blend_epi32(a, _mm256_set1_epi32(f->a9), 1);
-	return split(a);
+	return levinson_split(a);
 }
 
 /* r(i) and the sum of @products; those of Q31 and Q27 are Q27. */
@@ -158,7 +158,8 @@ AVX2_INLINE void extend(struct filter *f, __m256i behind, int i, int32_t k)
 {
 	const __m256i lane = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8);
 	__m256i last = _mm256_cmpeq_epi32(lane, _mm256_set1_epi32(i));
-	__m256i change = multiply_split(behind, split(_mm256_set1_epi32(k)));
+	__m256i change =
+		multiply_split(behind, levinson_split(_mm256_set1_epi32(k)));
 
 	f->a = _mm256_add_epi32(f->a, change);
 	f->a = _mm256_blendv_epi8(f->a, _mm256_set1_epi32(coefficient(k)),
@@ -171,9 +172,10 @@ AVX2_INLINE bool finish(struct filter *f, __m256i r, int32_t r9, int32_t r10,
 			const struct error *e)
 {
 	const __m256i ninth = _mm256_zextsi128_si256(_mm_cvtsi32_si128(r9));
-	__m256i behind = backward(f, ORDER);
-	__m256i products = _mm256_add_epi32(multiply_split(r, behind),
-					    multiply_split(ninth, split(f->a)));
+	__m256i behind = levinson_backward(f, ORDER);
+	__m256i products =
+		_mm256_add_epi32(multiply_split(r, behind),
+				 multiply_split(ninth, levinson_split(f->a)));
 	int32_t k = reflection(add_products(r10, products), e);
 	int32_t a1 = _mm_cvtsi128_si32(_mm256_castsi256_si128(f->a));
 
@@ -194,7 +196,7 @@ AVX2 static bool recurse(const int16_t high[], const int16_t low[],
 	rc[0] = round_upper(k, overflow);
 	f->a = _mm256_setr_epi32(coefficient(k), 0, 0, 0, 0, 0, 0, 0);
 	for (int i = 2; i < ORDER; i++) {
-		__m256i behind = backward(f, i);
+		__m256i behind = levinson_backward(f, i);
 		__m256i products = multiply_split(r, behind);
 
 		reduce(&e, k);

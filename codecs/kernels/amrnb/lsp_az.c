@@ -26,7 +26,7 @@ enum {
 };
 
 /* The lower 32 bits of 4 (f / 2 q >> 15) of both, which lie in 64 bits. */
-AVX2_INLINE __m128i multiply(__m128i f, __m128i q)
+AVX2_INLINE __m128i lsp_az_multiply(__m128i f, __m128i q)
 {
 	__m128i product = _mm_mul_epi32(_mm_srai_epi32(f, 1), q);
 
@@ -47,7 +47,7 @@ AVX2_INLINE void multiply_out(const int16_t lsp[ORDER], __m128i f[HALF + 1])
 #pragma GCC unroll 4
 		for (int j = i; j > 1; j--)
 			f[j] = _mm_sub_epi32(_mm_add_epi32(f[j], f[j - 2]),
-					     multiply(f[j - 1], q));
+					     lsp_az_multiply(f[j - 1], q));
 		f[1] = _mm_sub_epi32(f[1], _mm_slli_epi32(q, 10));
 	}
 }

@@ -75,8 +75,9 @@ static bool align_mr475(const struct subframe s[2], struct coefficient c[BOTH])
 }
 
 /* The error of a subframe with 8 pairs of gains. @predicted: the code gain. */
-AVX2_INLINE __m256i error_of(const struct coefficient c[GAIN_TERMS],
-			     __m256i pair, __m256i pitch, int16_t predicted)
+AVX2_INLINE __m256i
+mr475_gain_quant_error_of(const struct coefficient c[GAIN_TERMS], __m256i pair,
+			  __m256i pitch, int16_t predicted)
 {
 	__m256i factor = _mm256_set1_epi32(pack_pair(0, predicted));
 	__m256i code = _mm256_srai_epi32(_mm256_madd_epi16(pair, factor), 15);
@@ -104,9 +105,10 @@ AVX2 static int search_mr475(const struct coefficient c[BOTH], int16_t limit,
 		__m256i second_pitch = _mm256_and_si256(second, low_half);
 		__m256i largest = _mm256_max_epi32(first_pitch, second_pitch);
 		__m256i error = _mm256_add_epi32(
-			error_of(c, first, first_pitch, predicted[0]),
-			error_of(c + GAIN_TERMS, second, second_pitch,
-				 predicted[1]));
+			mr475_gain_quant_error_of(c, first, first_pitch,
+						  predicted[0]),
+			mr475_gain_quant_error_of(c + GAIN_TERMS, second,
+						  second_pitch, predicted[1]));
 
 		least_take_allowed(&best, error, index,
 				   _mm256_cmpgt_epi32(above, largest));

@@ -48,8 +48,9 @@ AVX2_INLINE uint64_t half_energy(const int16_t *p, int n)
 
 /** Copies the signal, with @lag_max samples of its past, and scales it: as
  * Pitch_ol, which looks at the sign of each sum, and so misses no overflow. */
-AVX2 static inline void load_signal(struct open_loop *s, const int16_t *signal,
-				    int lag_max)
+AVX2 static inline void open_loop_load_signal(struct open_loop *s,
+					      const int16_t *signal,
+					      int lag_max)
 {
 	int all = lag_max + s->n;
 	uint64_t half = half_energy(signal - lag_max, all);

@@ -63,7 +63,7 @@ AVX2_INLINE __m256i load_down(const int16_t *last)
 }
 
 /* 2 (c / 2 w >> 15), by halves. */
-AVX2_INLINE __m256i weigh(__m256i c, __m256i w)
+AVX2_INLINE __m256i p_ol_wgh_weigh(__m256i c, __m256i w)
 {
 	__m256i high = _mm256_srai_epi32(c, 16);
 	__m256i low = _mm256_and_si256(_mm256_srli_epi32(c, 1),
@@ -88,10 +88,11 @@ AVX2 static void weigh_all(const struct open_loop *s, const struct memory *m,
 	weighted->corr_at = to + LAG_MAX;
 	for (int k = 0; k < NLAGS; k += LANES) {
 		int i = k < NLAGS - LANES ? k : NLAGS - LANES;
-		__m256i c = weigh(load256(from + i), load_down(shorter - i));
+		__m256i c = p_ol_wgh_weigh(load256(from + i),
+					   load_down(shorter - i));
 
 		if (m->weigh > 0)
-			c = weigh(c, load_down(near - i));
+			c = p_ol_wgh_weigh(c, load_down(near - i));
 		store256(to + i, c);
 	}
 }
@@ -177,7 +178,7 @@ AVX2 static bool find_lag_p_ol_wgh(struct open_loop *s, const struct memory *m,
 	struct open_loop weighted;
 	int32_t max;
 
-	load_signal(s, signal, LAG_MAX);
+	open_loop_load_signal(s, signal, LAG_MAX);
 	if (s->scale > 0 && misses_overflow(signal))
 		return false;
 	s->corr_at = s->corr + LAG_MAX;

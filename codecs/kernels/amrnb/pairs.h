@@ -120,8 +120,8 @@ AVX2_INLINE bool pairs_exact(__m256i wrong)
 }
 
 /** Lane by lane the better one, @first if they are equal. */
-AVX2_INLINE struct candidates better(struct candidates first,
-				     struct candidates second)
+AVX2_INLINE struct candidates pairs_better(struct candidates first,
+					   struct candidates second)
 {
 	__m256i wins = _mm256_cmpgt_epi32(
 		_mm256_madd_epi16(second.score, first.energy),
@@ -134,19 +134,19 @@ AVX2_INLINE struct candidates better(struct candidates first,
 }
 
 /** One with the largest ratio of all lanes, in all lanes. */
-AVX2_INLINE struct candidates best_of_lanes(struct candidates best)
+AVX2_INLINE struct candidates pairs_best_of_lanes(struct candidates best)
 {
 	struct candidates other;
 
 	other.score = _mm256_permute2x128_si256(best.score, best.score, 1);
 	other.energy = _mm256_permute2x128_si256(best.energy, best.energy, 1);
-	best = better(best, other);
+	best = pairs_better(best, other);
 	other.score = _mm256_shuffle_epi32(best.score, 0x4e);
 	other.energy = _mm256_shuffle_epi32(best.energy, 0x4e);
-	best = better(best, other);
+	best = pairs_better(best, other);
 	other.score = _mm256_shuffle_epi32(best.score, 0xb1);
 	other.energy = _mm256_shuffle_epi32(best.energy, 0xb1);
-	return better(best, other);
+	return pairs_better(best, other);
 }
 
 /** The order numbers of those of @all that are as good as @best; 65535 for the

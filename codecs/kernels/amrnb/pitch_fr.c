@@ -75,8 +75,8 @@ AVX2_INLINE __m256i move_up(__m256i v, __m256i below)
 }
 
 /* The next lag's e. */
-AVX2_INLINE void next_lag(__m256i e[PARTS], const __m256i h[PARTS],
-			  int16_t sample, int scale)
+AVX2_INLINE void pitch_fr_next_lag(__m256i e[PARTS], const __m256i h[PARTS],
+				   int16_t sample, int scale)
 {
 	const __m256i zero = _mm256_setzero_si256();
 	__m256i factor = _mm256_set1_epi16(sample);
@@ -89,7 +89,8 @@ AVX2_INLINE void next_lag(__m256i e[PARTS], const __m256i h[PARTS],
 	e[2] = _mm256_blend_epi32(e[2], zero, 0xf0);
 }
 
-AVX2_INLINE __m256i multiply(const __m256i a[PARTS], const __m256i b[PARTS])
+AVX2_INLINE __m256i pitch_fr_multiply(const __m256i a[PARTS],
+				      const __m256i b[PARTS])
 {
 	__m256i sum = _mm256_madd_epi16(a[0], b[0]);
 
@@ -123,20 +124,20 @@ AVX2 static void correlate_pitch_fr(const int16_t exc[], const int16_t target[],
 	load_subframe(first, e);
 	load_subframe(target, x);
 	load_subframe(response, h);
-	if (sum_lanes256(multiply(e, e)) > TOO_LARGE) {
+	if (sum_lanes256(pitch_fr_multiply(e, e)) > TOO_LARGE) {
 		scale = 2;
 		for (int i = 0; i < PARTS; i++)
 			e[i] = _mm256_srai_epi16(e[i], scale);
 	}
 	for (int lag = range->first;; lag++) {
-		int32_t c = sum_lanes256(multiply(e, x));
-		int32_t energy = sum_lanes256(multiply(e, e));
+		int32_t c = sum_lanes256(pitch_fr_multiply(e, x));
+		int32_t energy = sum_lanes256(pitch_fr_multiply(e, e));
 		int32_t root = inverse_root((int32_t)(2 * (uint32_t)energy));
 
 		*corr++ = normalize(c, root);
 		if (lag == range->last)
 			break;
-		next_lag(e, h, exc[-lag - 1], scale);
+		pitch_fr_next_lag(e, h, exc[-lag - 1], scale);
 	}
 }
 

@@ -124,7 +124,7 @@ int16_t Pitch_ol(void *vad_state, int mode, int16_t signal[], int16_t lag_min,
 				      n, half, dtx, overflow);
 	if (dtx)
 		vad_tone_detection_update(vad_state, mode <= 1, overflow);
-	load_signal(&s, signal, lag_max);
+	open_loop_load_signal(&s, signal, lag_max);
 	s.corr_at = s.corr + lag_max;
 	comp_corr(s.signal, n, lag_max, lag_min, s.corr_at);
 	lag = find_lag_pitch_ol(&s, lag_min, lag_max, mode == MODE_12_2, &vad);

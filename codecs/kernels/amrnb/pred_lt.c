@@ -31,7 +31,7 @@ enum {
 extern const int16_t inter_6_pred_lt[SIDE * SIXTHS + 1];
 
 /* The taps for x(n - 9) to x(n + 10), in pairs. */
-AVX2_INLINE void load_taps(int fraction, __m256i taps[PAIRS])
+AVX2_INLINE void pred_lt_load_taps(int fraction, __m256i taps[PAIRS])
 {
 	int16_t c[2 * SIDE];
 
@@ -44,14 +44,14 @@ AVX2_INLINE void load_taps(int fraction, __m256i taps[PAIRS])
 }
 
 /* Bits 15 to 30 as signed numbers, which packs does not clip. */
-AVX2_INLINE __m256i scale(__m256i v)
+AVX2_INLINE __m256i pred_lt_scale(__m256i v)
 {
 	return _mm256_srai_epi32(_mm256_slli_epi32(v, 1), 16);
 }
 
 /* y[0..15]; unpack leaves the sums out of order, packs restores it. */
-AVX2_INLINE void filter16(const __m256i taps[PAIRS], const int16_t *x,
-			  int16_t *y)
+AVX2_INLINE void pred_lt_filter16(const __m256i taps[PAIRS], const int16_t *x,
+				  int16_t *y)
 {
 	__m256i low = _mm256_set1_epi32(0x4000);
 	__m256i high = low;
@@ -66,12 +66,13 @@ AVX2_INLINE void filter16(const __m256i taps[PAIRS], const int16_t *x,
 		high = _mm256_add_epi32(high,
 					_mm256_madd_epi16(second, taps[i]));
 	}
-	store256(y, _mm256_packs_epi32(scale(low), scale(high)));
+	store256(y,
+		 _mm256_packs_epi32(pred_lt_scale(low), pred_lt_scale(high)));
 }
 
 /* y[0..7] */
-AVX2_INLINE void filter8(const __m256i taps[PAIRS], const int16_t *x,
-			 int16_t *y)
+AVX2_INLINE void pred_lt_filter8(const __m256i taps[PAIRS], const int16_t *x,
+				 int16_t *y)
 {
 	__m256i sum = _mm256_set1_epi32(0x4000);
 
@@ -82,7 +83,7 @@ AVX2_INLINE void filter8(const __m256i taps[PAIRS], const int16_t *x,
 
 		sum = _mm256_add_epi32(sum, _mm256_madd_epi16(both, taps[i]));
 	}
-	store128(y, pack_lanes(scale(sum)));
+	store128(y, pack_lanes(pred_lt_scale(sum)));
 }
 
 AVX2 static void predict_pred_lt(int16_t exc[], int lag, int fraction, int n)
@@ -90,12 +91,12 @@ AVX2 static void predict_pred_lt(int16_t exc[], int lag, int fraction, int n)
 	__m256i taps[PAIRS];
 	int i = 0;
 
-	load_taps(fraction, taps);
+	pred_lt_load_taps(fraction, taps);
 	if (lag >= LAG_MIN_16)
 		for (; i + 16 <= n; i += 16)
-			filter16(taps, exc + i - lag, exc + i);
+			pred_lt_filter16(taps, exc + i - lag, exc + i);
 	for (; i < n; i += 8)
-		filter8(taps, exc + i - lag, exc + i);
+		pred_lt_filter8(taps, exc + i - lag, exc + i);
 }
 
 void Pred_lt_3or6(int16_t exc[], int16_t lag, int16_t frac, int16_t n,

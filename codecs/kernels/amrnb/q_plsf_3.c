@@ -97,7 +97,8 @@ AVX2_INLINE __m256i load_words(const int16_t *words, enum layout layout, int i)
 	return load_every_other(words + 6 * i);
 }
 
-AVX2_INLINE __m256i half_distances(__m256i rest, __m256i weight, __m256i words)
+AVX2_INLINE __m256i q_plsf_3_half_distances(__m256i rest, __m256i weight,
+					    __m256i words)
 {
 	__m256i t = multiply_q15(_mm256_sub_epi16(rest, words), weight);
 
@@ -116,8 +117,9 @@ AVX2_INLINE int search(__m256i rest, __m256i weight,
 
 		least_take(
 			&nearest,
-			_mm256_hadd_epi32(half_distances(rest, weight, first),
-					  half_distances(rest, weight, second)),
+			_mm256_hadd_epi32(
+				q_plsf_3_half_distances(rest, weight, first),
+				q_plsf_3_half_distances(rest, weight, second)),
 			index);
 		index = _mm256_add_epi32(index, _mm256_set1_epi32(LEAST_LANES));
 	}

@@ -100,8 +100,8 @@ static int search_slowly(const struct piece *p, const struct codebook *book)
 }
 
 /* Four codewords: the square sums of their halves. */
-AVX2_INLINE __m256i half_distances(__m256i product, __m256i weight,
-				   __m256i words)
+AVX2_INLINE __m256i q_plsf_5_half_distances(__m256i product, __m256i weight,
+					    __m256i words)
 {
 	__m256i low = _mm256_mullo_epi16(words, weight);
 	__m256i high = _mm256_mulhi_epi16(words, weight);
@@ -130,10 +130,10 @@ AVX2 static int search_q_plsf_5(const struct piece *p,
 	weigh_q_plsf_5(p, products);
 	product = _mm256_broadcastsi128_si256(load128(products));
 	for (int i = 0; i < book->n; i += LEAST_LANES) {
-		__m256i first = half_distances(product, weight,
-					       load256(book->words[i]));
-		__m256i second = half_distances(product, weight,
-						load256(book->words[i + 4]));
+		__m256i first = q_plsf_5_half_distances(
+			product, weight, load256(book->words[i]));
+		__m256i second = q_plsf_5_half_distances(
+			product, weight, load256(book->words[i + 4]));
 		__m256i sum = _mm256_hadd_epi32(first, second);
 
 		negative = _mm256_or_si256(negative,
@@ -196,8 +196,8 @@ static int search_signed_slowly(const struct piece *p,
 
 /* Eight distances, from the differences of two times four words. Gathers signs
  * of all sums in @negative. */
-AVX2_INLINE __m256i distances(__m256i first, __m256i second, __m256i weight,
-			      __m256i *negative)
+AVX2_INLINE __m256i q_plsf_5_distances(__m256i first, __m256i second,
+				       __m256i weight, __m256i *negative)
 {
 	__m256i sum;
 
@@ -223,12 +223,12 @@ AVX2 static int search_signed(const struct piece *p,
 	for (int i = 0; i < book->n; i += LEAST_LANES) {
 		__m256i low = load256(book->words[i]);
 		__m256i high = load256(book->words[i + 4]);
-		__m256i plus = distances(_mm256_sub_epi16(rest, low),
-					 _mm256_sub_epi16(rest, high), weight,
-					 &negative);
-		__m256i minus = distances(_mm256_add_epi16(rest, low),
-					  _mm256_add_epi16(rest, high), weight,
-					  &negative);
+		__m256i plus = q_plsf_5_distances(_mm256_sub_epi16(rest, low),
+						  _mm256_sub_epi16(rest, high),
+						  weight, &negative);
+		__m256i minus = q_plsf_5_distances(_mm256_add_epi16(rest, low),
+						   _mm256_add_epi16(rest, high),
+						   weight, &negative);
 		/* -1 where the negative word is nearer */
 		__m256i odd = _mm256_cmpgt_epi32(plus, minus);
 

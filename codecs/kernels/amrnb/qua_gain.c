@@ -24,8 +24,9 @@ extern const int16_t table_gain_lowrates[LOW_RATES * ENTRY];
 extern const int16_t table_gain_highrates[HIGH_RATES * ENTRY];
 
 /* error of 8 pairs; *@clipped is where a sum was. */
-AVX2_INLINE __m256i error_of(const struct coefficient c[GAIN_TERMS],
-			     __m256i pitch, __m256i code, __m256i *clipped)
+AVX2_INLINE __m256i qua_gain_error_of(const struct coefficient c[GAIN_TERMS],
+				      __m256i pitch, __m256i code,
+				      __m256i *clipped)
 {
 	__m256i product[GAIN_TERMS], error;
 
@@ -72,7 +73,8 @@ AVX2 static int search_qua_gain(struct codebook book,
 		__m256i code =
 			_mm256_srai_epi32(_mm256_madd_epi16(pair, factor), 15);
 		__m256i allowed = _mm256_cmpgt_epi32(above, pitch);
-		__m256i clipped, error = error_of(c, pitch, code, &clipped);
+		__m256i clipped,
+			error = qua_gain_error_of(c, pitch, code, &clipped);
 
 		least_take_allowed(&best, error, index, allowed);
 		clipped = _mm256_and_si256(clipped, allowed);

@@ -22,15 +22,15 @@ enum {
 };
 
 /* The low 16 bits of v >> 12, as numbers that packs does not clip. */
-AVX2_INLINE __m256i scale(__m256i v)
+AVX2_INLINE __m256i residu_scale(__m256i v)
 {
 	return _mm256_srai_epi32(_mm256_slli_epi32(v, 4), 16);
 }
 
 /* y[0..15]. unpack interleaves x[i - 2j] with x[i - 2j - 1] for madd and has
  * the samples out of order; packs puts them back. */
-AVX2_INLINE void filter16(const __m256i tap[PAIRS], const int16_t *x,
-			  int16_t *y)
+AVX2_INLINE void residu_filter16(const __m256i tap[PAIRS], const int16_t *x,
+				 int16_t *y)
 {
 	const __m256i half = _mm256_set1_epi32(0x800);
 	__m256i low = half, high = half;
@@ -46,11 +46,12 @@ AVX2_INLINE void filter16(const __m256i tap[PAIRS], const int16_t *x,
 		high = _mm256_add_epi32(high,
 					_mm256_madd_epi16(second, tap[j]));
 	}
-	store256(y, _mm256_packs_epi32(scale(low), scale(high)));
+	store256(y, _mm256_packs_epi32(residu_scale(low), residu_scale(high)));
 }
 
 /* y[0..7]: one half of the same. */
-AVX2_INLINE void filter8(const __m256i tap[PAIRS], const int16_t *x, int16_t *y)
+AVX2_INLINE void residu_filter8(const __m256i tap[PAIRS], const int16_t *x,
+				int16_t *y)
 {
 	__m256i sum = _mm256_set1_epi32(0x800);
 
@@ -62,12 +63,12 @@ AVX2_INLINE void filter8(const __m256i tap[PAIRS], const int16_t *x, int16_t *y)
 
 		sum = _mm256_add_epi32(sum, _mm256_madd_epi16(both, tap[j]));
 	}
-	store128(y, pack_lanes(scale(sum)));
+	store128(y, pack_lanes(residu_scale(sum)));
 }
 
 /* @n: a positive multiple of 8. */
-AVX2 static void residu_avx2(const int16_t a[], const int16_t x[], int16_t y[],
-			     int n)
+AVX2 static void nb_residu_avx2(const int16_t a[], const int16_t x[],
+				int16_t y[], int n)
 {
 	__m256i tap[PAIRS];
 
@@ -75,9 +76,9 @@ AVX2 static void residu_avx2(const int16_t a[], const int16_t x[], int16_t y[],
 		tap[j] = _mm256_set1_epi32(load_pair(a + 2 * j));
 	tap[PAIRS - 1] = _mm256_set1_epi32(pack_pair(a[TAPS - 1], 0));
 	for (; n >= 16; n -= 16)
-		filter16(tap, x + n - 16, y + n - 16);
+		residu_filter16(tap, x + n - 16, y + n - 16);
 	if (n)
-		filter8(tap, x, y);
+		residu_filter8(tap, x, y);
 }
 
 void Residu(int16_t a[], int16_t x[], int16_t y[], int16_t n)
@@ -86,5 +87,5 @@ void Residu(int16_t a[], int16_t x[], int16_t y[], int16_t n)
 		stock_Residu(a, x, y, n);
 		return;
 	}
-	residu_avx2(a, x, y, n);
+	nb_residu_avx2(a, x, y, n);
 }

@@ -53,8 +53,8 @@ static int16_t residual_factor(int32_t v)
 
 /* cor of 8 positions, from kc cn and kd dn. *@wrong collects where it is not
  * the library's, which saturates this sum. */
-AVX2_INLINE __m256i correlate(__m256i cn, __m256i dn, __m256i *wrong,
-			      __m256i *clipped)
+AVX2_INLINE __m256i set_sign_correlate(__m256i cn, __m256i dn, __m256i *wrong,
+				       __m256i *clipped)
 {
 	__m256i a = _mm256_slli_epi32(cn, 1), b = _mm256_slli_epi32(dn, 1);
 	__m256i sum = _mm256_add_epi32(a, b);
@@ -86,8 +86,9 @@ AVX2_INLINE bool correlate_all(const int16_t cn[SUBFRAME],
 		__m256i c = _mm256_cvtepi16_epi32(load128(cn + 8 * i));
 		__m256i d = _mm256_cvtepi16_epi32(load128(dn + 8 * i));
 
-		cor[i] = correlate(_mm256_madd_epi16(c, kc),
-				   _mm256_madd_epi16(d, kd), &wrong, &clipped);
+		cor[i] = set_sign_correlate(_mm256_madd_epi16(c, kc),
+					    _mm256_madd_epi16(d, kd), &wrong,
+					    &clipped);
 	}
 	if (!_mm256_testz_si256(wrong, wrong))
 		return false;

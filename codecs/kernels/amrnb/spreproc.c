@@ -79,7 +79,8 @@ AVX2_INLINE __m128i both(int32_t first, int32_t second)
 }
 
 /* taps[q]: a(2q + 2), a(2q + 1), which weigh y(n - 2q - 2), y(n - 2q - 1). */
-AVX2_INLINE void load_taps(const struct filter f[NFILTERS], __m128i taps[PAIRS])
+AVX2_INLINE void spreproc_load_taps(const struct filter f[NFILTERS],
+				    __m128i taps[PAIRS])
 {
 	for (int q = 0; q < PAIRS; q++) {
 		int i = 2 * q + 1;
@@ -108,7 +109,7 @@ AVX2_INLINE bool filter_both(const struct filter f[NFILTERS])
 	__m128i newest, last;
 
 	load_inputs(f, inputs);
-	load_taps(f, taps);
+	spreproc_load_taps(f, taps);
 	load_past(f, pairs);
 	newest = pairs[ORDER - 1];
 	last = _mm_packs_epi32(_mm_srai_epi32(newest, 16), newest);

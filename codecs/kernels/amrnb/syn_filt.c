@@ -53,22 +53,23 @@ AVX2 static void load_weights(const int16_t a[], __m256i weights[PAIRS])
 					load128(padded + 2 * q + 1));
 }
 
-AVX2_INLINE __m256i weigh(__m256i weight, const int16_t samples[2])
+AVX2_INLINE __m256i nb_weigh(__m256i weight, const int16_t samples[2])
 {
 	return _mm256_madd_epi16(weight, _mm256_set1_epi32(load_pair(samples)));
 }
 
 /* What is known of a block's sums before the last two samples are: @past is
  * where the block will be. */
-AVX2_INLINE __m256i sum_early(const __m256i weights[PAIRS], const int16_t x[],
-			      int16_t a0, const int16_t past[])
+AVX2_INLINE __m256i nb_sum_early(const __m256i weights[PAIRS],
+				 const int16_t x[], int16_t a0,
+				 const int16_t past[])
 {
 	__m256i s = _mm256_mullo_epi32(_mm256_cvtepi16_epi32(load128(x)),
 				       _mm256_set1_epi32(a0));
 
 	s = _mm256_add_epi32(s, _mm256_set1_epi32(0x800));
 	for (int q = PAIRS - 1; q > 0; q--)
-		s = _mm256_sub_epi32(s, weigh(weights[q], past - 2 * q - 2));
+		s = _mm256_sub_epi32(s, nb_weigh(weights[q], past - 2 * q - 2));
 	return s;
 }
 
@@ -95,8 +96,8 @@ AVX2_INLINE void filter_block(const int16_t a[], const int32_t early[BLOCK],
 
 /* Two samples at a time, as the next block loads them: a load waits for more
  * than one store, but not for one of its own size. */
-AVX2_INLINE void store_block(const int32_t block[BLOCK], int16_t past[],
-			     int16_t y[])
+AVX2_INLINE void nb_store_block(const int32_t block[BLOCK], int16_t past[],
+				int16_t y[])
 {
 #pragma GCC unroll 4
 	for (int k = 0; k < BLOCK; k += 2) {
@@ -108,8 +109,9 @@ AVX2_INLINE void store_block(const int32_t block[BLOCK], int16_t past[],
 	}
 }
 
-AVX2 static void syn_filt_avx2(const int16_t a[], const int16_t x[],
-			       int16_t y[], int n, int16_t mem[], bool update)
+AVX2 static void nb_syn_filt_avx2(const int16_t a[], const int16_t x[],
+				  int16_t y[], int n, int16_t mem[],
+				  bool update)
 {
 	int16_t buf[ORDER + N_MAX];
 	int16_t *out = buf + ORDER;
@@ -122,10 +124,10 @@ AVX2 static void syn_filt_avx2(const int16_t a[], const int16_t x[],
 	for (int begin = 0; begin < n; begin += BLOCK, out += BLOCK) {
 		block[0] = block[BLOCK];
 		block[1] = block[BLOCK + 1];
-		store256(early, sum_early(weights, x + begin, a[0], out));
-		store256(late, weigh(weights[0], out - 2));
+		store256(early, nb_sum_early(weights, x + begin, a[0], out));
+		store256(late, nb_weigh(weights[0], out - 2));
 		filter_block(a, early, late, block + 2);
-		store_block(block + 2, out, y + begin);
+		nb_store_block(block + 2, out, y + begin);
 	}
 	if (update)
 		memcpy(mem, out - ORDER, ORDER * sizeof(*mem));
@@ -140,7 +142,7 @@ AVX2 static void filter_part(const int16_t a[], const int16_t x[], int16_t y[],
 
 	memset(longer_x + longer - BLOCK, 0, BLOCK * sizeof(*x));
 	memcpy(longer_x, x, (size_t)n * sizeof(*x));
-	syn_filt_avx2(a, longer_x, longer_y, longer, mem, false);
+	nb_syn_filt_avx2(a, longer_x, longer_y, longer, mem, false);
 	/* analyzer: there is one block at least, for n >= ORDER */
 	memcpy(y, longer_y, (size_t)n * sizeof(*y));
 	if (update)
@@ -155,5 +157,5 @@ void Syn_filt(int16_t a[], int16_t x[], int16_t y[], int16_t n, int16_t mem[],
 	else if (n % BLOCK)
 		filter_part(a, x, y, n, mem, update);
 	else
-		syn_filt_avx2(a, x, y, n, mem, update);
+		nb_syn_filt_avx2(a, x, y, n, mem, update);
 }

@@ -114,8 +114,8 @@ AVX2 unsigned tracks_largest(const struct tracks *tracks, int track, int n)
 }
 
 /* Row p of the sums from row p + 1, in place. @own: h2[39 - p]. */
-AVX2_INLINE void next_row(__m256i sum[TRACKS], const __m256i tap[TRACKS],
-			  int16_t own)
+AVX2_INLINE void tracks_next_row(__m256i sum[TRACKS], const __m256i tap[TRACKS],
+				 int16_t own)
 {
 	const __m256i factor = _mm256_set1_epi16(own);
 	__m256i first = next_lane(sum[0], _mm256_setzero_si256());
@@ -150,7 +150,7 @@ AVX2 void tracks_correlate(struct tracks *tracks, const int16_t h[SUBFRAME],
 		int track = p % TRACKS, place = p / TRACKS;
 		int16_t own;
 
-		next_row(sum, tap, mirrored[p]);
+		tracks_next_row(sum, tap, mirrored[p]);
 		for (int t = 0; t < TRACKS; t++)
 			if (wanted[track] >> t & 1)
 				store256(tracks->rr[p][t],

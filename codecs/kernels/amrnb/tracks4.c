@@ -33,8 +33,8 @@ AVX2 bool tracks4_set_target(struct tracks4 *tracks, const int16_t dn[SUBFRAME])
 }
 
 /* Row p of the sums from row p + 1, in place. @own: h2[39 - p]. */
-AVX2_INLINE void next_row(__m256i sum[PARTS4], const __m256i tap[PARTS4],
-			  int16_t own)
+AVX2_INLINE void tracks4_next_row(__m256i sum[PARTS4],
+				  const __m256i tap[PARTS4], int16_t own)
 {
 	const __m256i factor = _mm256_set1_epi16(own);
 	__m256i first = next_lane(sum[0], sum[REST]);
@@ -72,7 +72,7 @@ AVX2 void tracks4_correlate(struct tracks4 *tracks, const int16_t h[SUBFRAME],
 		const __m256i *with = product[sign[p] < 0];
 		int32_t own;
 
-		next_row(sum, tap, mirrored[p]);
+		tracks4_next_row(sum, tap, mirrored[p]);
 		for (int i = 0; i < PARTS4; i++)
 			store256(tracks->rr[p].part[i],
 				 put_sign(sum[i], with[i]));

@@ -70,7 +70,7 @@ struct row {
 };
 
 /* h[63 - q] for the q of a track, a number a lane. */
-AVX2_INLINE struct row backward(const int16_t h[], int track)
+AVX2_INLINE struct row acelp_2t64_backward(const int16_t h[], int track)
 {
 	int16_t reversed[NUMBERS];
 	struct row b;
@@ -83,7 +83,7 @@ AVX2_INLINE struct row backward(const int16_t h[], int track)
 }
 
 /* All lanes down by one; 0x4000 comes in. */
-AVX2_INLINE void move_down(struct row *r)
+AVX2_INLINE void acelp_2t64_move_down(struct row *r)
 {
 	const __m256i lanes = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 0);
 
@@ -105,7 +105,8 @@ AVX2_INLINE __m256i cross16(__m256i low, __m256i high, __m256i sign)
 }
 
 /* @x: number of the pulse in the first track. */
-AVX2_INLINE void store_row(struct tables *t, int x, const struct row *r)
+AVX2_INLINE void acelp_2t64_store_row(struct tables *t, int x,
+				      const struct row *r)
 {
 	__m256i flip = _mm256_set1_epi16(t->sign[0][x] < 0 ? -1 : 0);
 
@@ -120,7 +121,8 @@ AVX2_INLINE void store_row(struct tables *t, int x, const struct row *r)
 /* Rows from the last to the first, as in acelp_tables.c. */
 AVX2 static void set_crosses_2t64(struct tables *t, const int16_t h[])
 {
-	const struct row other[TRACKS] = { backward(h, 1), backward(h, 0) };
+	const struct row other[TRACKS] = { acelp_2t64_backward(h, 1),
+					   acelp_2t64_backward(h, 0) };
 	struct row r;
 
 	for (int i = 0; i < VECTORS; i++)
@@ -130,13 +132,13 @@ AVX2 static void set_crosses_2t64(struct tables *t, const int16_t h[])
 		__m256i v = _mm256_set1_epi32(lane);
 
 		if (p % TRACKS == 0)
-			move_down(&r);
+			acelp_2t64_move_down(&r);
 		for (int i = 0; i < VECTORS; i++)
 			r.v[i] = _mm256_add_epi32(
 				r.v[i],
 				_mm256_madd_epi16(other[p % TRACKS].v[i], v));
 		if (p % TRACKS == 0)
-			store_row(t, p / TRACKS, &r);
+			acelp_2t64_store_row(t, p / TRACKS, &r);
 	}
 }
 
@@ -194,7 +196,7 @@ struct codebook {
 };
 
 /* False, and nothing written, when the library has to do it. */
-AVX2 static bool acelp_avx2(const struct codebook *c)
+AVX2 static bool acelp_2t64_avx2(const struct codebook *c)
 {
 	int16_t dn[ACELP_POSITIONS], dn2[ACELP_POSITIONS];
 	int position[2], sign[2], name;
@@ -226,6 +228,6 @@ void ACELP_2t64_fx(int16_t dn[], int16_t cn[], int16_t h[], int16_t code[],
 {
 	const struct codebook c = { dn, cn, h, code, y, index };
 
-	if (!cr_kernels_fast || !acelp_avx2(&c))
+	if (!cr_kernels_fast || !acelp_2t64_avx2(&c))
 		stock_ACELP_2t64_fx(dn, cn, h, code, y, index);
 }

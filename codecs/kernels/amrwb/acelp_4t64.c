@@ -241,8 +241,8 @@ static void write_track(const struct mode *m, int16_t index[], unsigned track,
 }
 
 /* False, and nothing written, when the library has to do it. */
-AVX2 static bool acelp_avx2(const struct codebook *c, const struct mode *m,
-			    int16_t frame_bits)
+AVX2 static bool acelp_4t64_avx2(const struct codebook *c, const struct mode *m,
+				 int16_t frame_bits)
 {
 	unsigned searches = m->searches;
 	struct acelp_path paths[MOST_SEARCHES];
@@ -280,7 +280,7 @@ void ACELP_4t64_fx(int16_t dn[], int16_t cn[], int16_t h[], int16_t code[],
 	const struct codebook c = { dn, cn, h, code, y, index };
 	const struct mode *m = find_mode(bits);
 
-	if (!cr_kernels_fast || !m || !acelp_avx2(&c, m, frame_bits))
+	if (!cr_kernels_fast || !m || !acelp_4t64_avx2(&c, m, frame_bits))
 		stock_ACELP_4t64_fx(dn, cn, h, code, y, bits, frame_bits,
 				    index);
 }

@@ -46,7 +46,8 @@ AVX2_INLINE __m256i is_better(struct candidates a, struct candidates b)
 }
 
 /** @b where it is better, else @a. */
-AVX2_INLINE struct candidates better(struct candidates a, struct candidates b)
+AVX2_INLINE struct candidates acelp_candidates_better(struct candidates a,
+						      struct candidates b)
 {
 	__m256i second = is_better(b, a);
 
@@ -73,8 +74,8 @@ AVX2_INLINE void contest_try(struct contest *s, __m256i c, __m256i name,
 
 	s->bad = _mm256_or_si256(s->bad, _mm256_or_si256(q, words));
 	s->bad = _mm256_or_si256(s->bad, less);
-	s->low = better(s->low, low);
-	s->high = better(s->high, high);
+	s->low = acelp_candidates_better(s->low, low);
+	s->high = acelp_candidates_better(s->high, high);
 }
 
 AVX2_INLINE bool contest_is_valid(const struct contest *s)
@@ -83,18 +84,19 @@ AVX2_INLINE bool contest_is_valid(const struct contest *s)
 }
 
 /** Lanes exchanged in three ways, after which every lane has the best. */
-AVX2_INLINE struct candidates best_of_lanes(struct candidates a)
+AVX2_INLINE struct candidates acelp_candidates_best_of_lanes(
+	struct candidates a)
 {
 	struct candidates b = { _mm256_permute2x128_si256(a.q, a.q, 1),
 				_mm256_permute2x128_si256(a.e, a.e, 1) };
 
-	a = better(a, b);
+	a = acelp_candidates_better(a, b);
 	b.q = _mm256_shuffle_epi32(a.q, 0x4e);
 	b.e = _mm256_shuffle_epi32(a.e, 0x4e);
-	a = better(a, b);
+	a = acelp_candidates_better(a, b);
 	b.q = _mm256_shuffle_epi32(a.q, 0xb1);
 	b.e = _mm256_shuffle_epi32(a.e, 0xb1);
-	return better(a, b);
+	return acelp_candidates_better(a, b);
 }
 
 /** The names of those that are as good as the best; 0xffff for the others. */
@@ -111,7 +113,8 @@ AVX2_INLINE __m256i names_of_best(struct candidates a, struct candidates best)
 /** The name of the first of the best. */
 AVX2_INLINE int contest_winner(const struct contest *s)
 {
-	struct candidates best = best_of_lanes(better(s->low, s->high));
+	struct candidates best = acelp_candidates_best_of_lanes(
+		acelp_candidates_better(s->low, s->high));
 	__m256i names = _mm256_packus_epi32(names_of_best(s->low, best),
 					    names_of_best(s->high, best));
 	__m128i least = _mm_min_epu16(_mm256_castsi256_si128(names),

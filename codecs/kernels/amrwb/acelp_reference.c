@@ -40,10 +40,10 @@ AVX2 void acelp_reference(int16_t cn[], int16_t dn[], int16_t weight,
 			  int16_t overflow, int16_t dn2[])
 {
 	int32_t k_cn = round_limited(inverse_norm(cn, 5), overflow);
-	int32_t k_dn = round_wrapped(inverse_norm(dn, 8));
+	int32_t k_dn = wb_round_wrapped(inverse_norm(dn, 8));
 	__m256i k, low_half = _mm256_set1_epi32(0xffff);
 
-	k_dn = round_wrapped(k_dn * weight * 2);
+	k_dn = wb_round_wrapped(k_dn * weight * 2);
 	k = _mm256_set1_epi32(pack_pair((int16_t)k_cn, (int16_t)k_dn));
 	for (int i = 0; i < ACELP_POSITIONS; i += 16) {
 		__m256i a = load256(cn + i), b = load256(dn + i);

@@ -73,7 +73,7 @@ AVX2_INLINE __m256i correlate8(const struct phases *s, const int16_t h[],
 }
 
 /* (0x8000 + 4 * v) >> 16 */
-AVX2_INLINE __m256i round_sums(__m256i v)
+AVX2_INLINE __m256i acelp_search_round_sums(__m256i v)
 {
 	v = _mm256_add_epi32(_mm256_slli_epi32(v, 2),
 			     _mm256_set1_epi32(0x8000));
@@ -81,12 +81,13 @@ AVX2_INLINE __m256i round_sums(__m256i v)
 }
 
 /* cor of a track. */
-AVX2_INLINE __m256i correlate(const struct acelp_tables *t,
-			      const struct phases *s, unsigned track)
+AVX2_INLINE __m256i acelp_search_correlate(const struct acelp_tables *t,
+					   const struct phases *s,
+					   unsigned track)
 {
 	const int16_t *h = t->response + ACELP_POSITIONS;
-	__m256i low = round_sums(correlate8(s, h, track, 0));
-	__m256i high = round_sums(correlate8(s, h, track, 8));
+	__m256i low = acelp_search_round_sums(correlate8(s, h, track, 0));
+	__m256i high = acelp_search_round_sums(correlate8(s, h, track, 8));
 	__m256i times =
 		multiply_q15(pack_lanes16(low, high), load256(t->sign[track]));
 
@@ -150,8 +151,9 @@ AVX2 void acelp_add_response(const struct acelp_tables *t, struct acelp_path *p,
 }
 
 /* The path with x and y, by their numbers. */
-AVX2_INLINE void add_pair(const struct acelp_tables *t, struct acelp_path *p,
-			  struct acelp_pair pair, int x, int y)
+AVX2_INLINE void acelp_search_add_pair(const struct acelp_tables *t,
+				       struct acelp_path *p,
+				       struct acelp_pair pair, int x, int y)
 {
 	unsigned next = (pair.track + 1) % ACELP_TRACKS;
 	int16_t at_x = (int16_t)(ACELP_TRACKS * x + (int)pair.track);
@@ -173,8 +175,8 @@ AVX2_INLINE void start(struct search *s, const struct acelp_tables *t,
 	struct phases phases;
 
 	split_phases(&phases, p->sum);
-	store256(s->cor_x, correlate(t, &phases, track));
-	s->lanes_cor_y = correlate(t, &phases, next);
+	store256(s->cor_x, acelp_search_correlate(t, &phases, track));
+	s->lanes_cor_y = acelp_search_correlate(t, &phases, next);
 	store256(s->cor_y, s->lanes_cor_y);
 	s->lanes_dn_y = load256(t->dn[next]);
 	s->lanes_y = lane_numbers();
@@ -212,6 +214,6 @@ AVX2 bool acelp_search(const struct acelp_tables *t, struct acelp_path *p,
 	energy = add_wrapped(energy_of_x(&s, p, x), s.cor_y[y] * (1 << 13));
 	energy = add_wrapped(energy, t->cross[pair.track][x][y] * (1 << 14));
 	p->energy = (int16_t)(energy >> 16);
-	add_pair(t, p, pair, x, y);
+	acelp_search_add_pair(t, p, pair, x, y);
 	return true;
 }

@@ -136,7 +136,7 @@ AVX2_INLINE void set_backward(const int16_t h[],
 }
 
 /* Lanes down by one; @last moves into the highest. */
-AVX2_INLINE __m256i move_down(__m256i v, __m256i last)
+AVX2_INLINE __m256i acelp_tables_move_down(__m256i v, __m256i last)
 {
 	const __m256i lanes = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 0);
 
@@ -145,8 +145,8 @@ AVX2_INLINE __m256i move_down(__m256i v, __m256i last)
 }
 
 /* A row's cross energies: sums (0x4000 included) to 16 bits, then the signs. */
-AVX2_INLINE void store_row(struct acelp_tables *t, int p, __m256i low,
-			   __m256i high)
+AVX2_INLINE void acelp_tables_store_row(struct acelp_tables *t, int p,
+					__m256i low, __m256i high)
 {
 	int track = p % ACELP_TRACKS, number = p / ACELP_TRACKS;
 	int other = (track + 1) % ACELP_TRACKS;
@@ -172,12 +172,12 @@ AVX2_INLINE void set_crosses(struct acelp_tables *t, const int16_t h[])
 		__m256i v = _mm256_set1_epi32(lane);
 
 		if (p % ACELP_TRACKS == 2) {
-			low = move_down(low, high);
-			high = move_down(high, half);
+			low = acelp_tables_move_down(low, high);
+			high = acelp_tables_move_down(high, half);
 		}
 		low = _mm256_add_epi32(low, _mm256_madd_epi16(q->low, v));
 		high = _mm256_add_epi32(high, _mm256_madd_epi16(q->high, v));
-		store_row(t, p, low, high);
+		acelp_tables_store_row(t, p, low, high);
 	}
 }
 

@@ -74,11 +74,12 @@ AVX2 static void correlate_wb_autocorr(const int16_t y[], int from,
 		sum[k] = sum_lanes256(s[k]);
 }
 
-AVX2 static void autocorr_avx2(const int16_t x[], int16_t high[], int16_t low[])
+AVX2 static void wb_autocorr_avx2(const int16_t x[], int16_t high[],
+				  int16_t low[])
 {
 	int16_t y[WINDOW + LAGS + BLOCK];
 	int32_t sum[1 + LAGS];
-	int shift = 4 - (norm_l(window_frame(x, y)) >> 1);
+	int shift = 4 - (wb_norm_l(window_frame(x, y)) >> 1);
 	int norm;
 
 	memset(y + WINDOW, 0, (LAGS + BLOCK) * sizeof(*y));
@@ -87,7 +88,7 @@ AVX2 static void autocorr_avx2(const int16_t x[], int16_t high[], int16_t low[])
 	sum[0] = add_wrapped(shift_left(dot_product(y, y, WINDOW), 1), 1);
 	correlate_wb_autocorr(y, 1, sum + 1);
 	correlate_wb_autocorr(y, 1 + AT_ONCE, sum + 1 + AT_ONCE);
-	norm = norm_l(sum[0]);
+	norm = wb_norm_l(sum[0]);
 	sum[0] = shift_left(sum[0], norm);
 	for (int k = 1; k <= LAGS; k++)
 		sum[k] = shift_left(shift_left(sum[k], norm), 1);
@@ -103,5 +104,5 @@ void voAWB_Autocorr(int16_t x[], int16_t m, int16_t high[], int16_t low[])
 		stock_voAWB_Autocorr(x, m, high, low);
 		return;
 	}
-	autocorr_avx2(x, high, low);
+	wb_autocorr_avx2(x, high, low);
 }

@@ -43,7 +43,7 @@ struct halves {
 	__m256i high, low;
 };
 
-AVX2_INLINE struct halves split(__m256i v)
+AVX2_INLINE struct halves az_isp_split(__m256i v)
 {
 	return (struct halves){
 		.high = _mm256_srai_epi32(v, 16),
@@ -52,7 +52,7 @@ AVX2_INLINE struct halves split(__m256i v)
 }
 
 /* x * b, for x in words with zeros above. */
-AVX2_INLINE __m256i multiply(struct halves b, __m256i x)
+AVX2_INLINE __m256i az_isp_multiply(struct halves b, __m256i x)
 {
 	__m256i low = _mm256_srai_epi32(_mm256_madd_epi16(b.low, x), 15);
 
@@ -70,23 +70,23 @@ AVX2_INLINE __m256i evaluate8(const struct polynomial *p, __m256i x)
 {
 	const __m256i most = _mm256_set1_epi32(MOST);
 	const __m256i least = _mm256_set1_epi32(-MOST);
-	struct halves before = split(scaled(p->f[0], 13)), b;
+	struct halves before = az_isp_split(scaled(p->f[0], 13)), b;
 	__m256i c;
 
 	x = _mm256_and_si256(x, _mm256_set1_epi32(0xffff));
-	c = _mm256_slli_epi32(multiply(before, x), 2);
-	b = split(_mm256_add_epi32(c, scaled(p->f[1], 13)));
+	c = _mm256_slli_epi32(az_isp_multiply(before, x), 2);
+	b = az_isp_split(_mm256_add_epi32(c, scaled(p->f[1], 13)));
 	for (int i = 2; i <= p->n; i++) {
 		__m256i minus = _mm256_add_epi32(
 			_mm256_slli_epi32(before.high, 15), before.low);
 
 		before = b;
-		c = _mm256_sub_epi32(_mm256_slli_epi32(multiply(b, x), 1),
-				     minus);
+		c = _mm256_sub_epi32(
+			_mm256_slli_epi32(az_isp_multiply(b, x), 1), minus);
 		if (i == p->n) /* all but b[n-2] is halved */
 			c = _mm256_sub_epi32(c, minus);
 		c = _mm256_add_epi32(c, scaled(p->f[i], 12));
-		b = split(_mm256_slli_epi32(c, 1));
+		b = az_isp_split(_mm256_slli_epi32(c, 1));
 	}
 	c = _mm256_srai_epi32(c, 10);
 	return _mm256_max_epi32(_mm256_min_epi32(c, most), least);

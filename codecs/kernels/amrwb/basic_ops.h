@@ -9,7 +9,7 @@
 
 /** Left shifts that bring @v to [2^30, 2^31) or [-2^31, -2^30): 0 for 0, 31
  * for -1. Of a negative number the complement counts, unlike in AMR-NB. */
-static inline int norm_l(int32_t v)
+static inline int wb_norm_l(int32_t v)
 {
 	uint32_t bits = (uint32_t)(v < 0 ? ~v : v);
 
@@ -25,7 +25,7 @@ static inline int32_t shift_left(int32_t v, int n)
 }
 
 /** Upper 16 bits, rounded; INT16_MIN where that overflows. */
-static inline int32_t round_wrapped(int32_t v)
+static inline int32_t wb_round_wrapped(int32_t v)
 {
 	return add_wrapped(v, 0x8000) >> 16;
 }
@@ -33,7 +33,7 @@ static inline int32_t round_wrapped(int32_t v)
 /** Upper 16 bits, rounded; @most where that overflows. */
 static inline int32_t round_limited(int32_t v, int16_t most)
 {
-	return v > INT32_MAX - 0x8000 ? most : round_wrapped(v);
+	return v > INT32_MAX - 0x8000 ? most : wb_round_wrapped(v);
 }
 
 /** Shifted left by 2 and upper 16 bits, rounded, both saturating. */

@@ -18,8 +18,8 @@ enum {
 	SHIFT = 15,
 };
 
-AVX2 static void convolve_avx2(const int16_t x[], const int16_t h[],
-			       int16_t y[])
+AVX2 static void wb_convolve_avx2(const int16_t x[], const int16_t h[],
+				  int16_t y[])
 {
 	int16_t padded[BLOCK + SUBFRAME];
 	const int16_t *from = padded + BLOCK;
@@ -45,5 +45,5 @@ void voAWB_Convolve(int16_t x[], int16_t h[], int16_t y[], int16_t n)
 		stock_voAWB_Convolve(x, h, y, n);
 		return;
 	}
-	convolve_avx2(x, h, y);
+	wb_convolve_avx2(x, h, y);
 }

@@ -28,8 +28,9 @@ AVX2_INLINE __m256i twice_and_one(__m256i v)
 
 /* The sums, of every 16 the even ones first. Returns the greatest magnitudes
  * at even and odd samples; lanes are tracks: 0, 2, 0, 2, ... 1, 3, 1, 3, ... */
-AVX2_INLINE struct fir_sums backward(const int16_t h[], const int16_t x[],
-				     struct fir_sums sums[SUBFRAME / BLOCK])
+AVX2_INLINE struct fir_sums cor_h_x_backward(
+	const int16_t h[], const int16_t x[],
+	struct fir_sums sums[SUBFRAME / BLOCK])
 {
 	int16_t padded[SUBFRAME + 2 * BLOCK];
 	struct fir_sums most = fir_begin();
@@ -64,7 +65,7 @@ AVX2_INLINE uint64_t two_tracks(__m256i v)
 }
 
 /* (v * 2^n + 0x8000) >> 16; @left and @right shift by n and -n, or by 0. */
-AVX2_INLINE __m256i scale(__m256i v, __m128i left, __m128i right)
+AVX2_INLINE __m256i wb_scale(__m256i v, __m128i left, __m128i right)
 {
 	v = _mm256_sra_epi32(_mm256_sll_epi32(v, left), right);
 	v = _mm256_add_epi32(v, _mm256_set1_epi32(0x8000));
@@ -72,11 +73,11 @@ AVX2_INLINE __m256i scale(__m256i v, __m128i left, __m128i right)
 }
 
 /* False, and nothing written, when the library has to do it. */
-AVX2 static bool cor_h_x_avx2(const int16_t h[], const int16_t x[],
-			      int16_t dn[])
+AVX2 static bool wb_cor_h_x_avx2(const int16_t h[], const int16_t x[],
+				 int16_t dn[])
 {
 	struct fir_sums sums[SUBFRAME / BLOCK];
-	struct fir_sums most = backward(h, x, sums);
+	struct fir_sums most = cor_h_x_backward(h, x, sums);
 	uint64_t m = two_tracks(most.even) + two_tracks(most.odd);
 	__m128i left, right;
 	int n;
@@ -87,8 +88,8 @@ AVX2 static bool cor_h_x_avx2(const int16_t h[], const int16_t x[],
 	left = _mm_cvtsi32_si128(n > 0 ? n : 0);
 	right = _mm_cvtsi32_si128(n > 0 ? 0 : -n);
 	for (int i = 0; i < SUBFRAME / BLOCK; i++) {
-		__m256i even = scale(sums[i].even, left, right);
-		__m256i odd = scale(sums[i].odd, left, right);
+		__m256i even = wb_scale(sums[i].even, left, right);
+		__m256i odd = wb_scale(sums[i].odd, left, right);
 
 		store256(dn + BLOCK * i,
 			 _mm256_blend_epi16(_mm256_srli_epi32(even, 16), odd,
@@ -99,6 +100,6 @@ AVX2 static bool cor_h_x_avx2(const int16_t h[], const int16_t x[],
 
 void voAWB_cor_h_x(int16_t h[], int16_t x[], int16_t dn[])
 {
-	if (!cr_kernels_fast || !cor_h_x_avx2(h, x, dn))
+	if (!cr_kernels_fast || !wb_cor_h_x_avx2(h, x, dn))
 		stock_voAWB_cor_h_x(h, x, dn);
 }

@@ -58,7 +58,7 @@ AVX2_INLINE __m128i filter_group(const struct phase p[PHASES], const int16_t *x)
 }
 
 /* Rounds by what is too great to be rounded up as well. */
-AVX2_INLINE __m128i round_sums(__m128i s)
+AVX2_INLINE __m128i decim_12k8_round_sums(__m128i s)
 {
 	const __m128i half = _mm_set1_epi32(1 << (SHIFT - 1));
 	const __m128i most = _mm_set1_epi32(INT32_MAX - (1 << (SHIFT - 1)));
@@ -78,7 +78,8 @@ AVX2 static void decim_12k8_avx2(const int16_t in[], int n, int16_t out[],
 	memcpy(x + TAPS, in, (size_t)n * sizeof(*x));
 	memset(x + TAPS + n, 0, 32 * sizeof(*x));
 	for (int g = 0; g < n / IN; g++) {
-		__m128i y = round_sums(filter_group(p, x + IN * g + 1));
+		__m128i y =
+			decim_12k8_round_sums(filter_group(p, x + IN * g + 1));
 
 		_mm_storel_epi64((void *)(out + PHASES * g), y);
 	}

@@ -24,7 +24,7 @@ int32_t voAWB_Dot_product12(int16_t a[], int16_t b[], int16_t n,
 	if (!cr_kernels_fast || n <= 0 || n % BLOCK)
 		return stock_voAWB_Dot_product12(a, b, n, exponent);
 	sum = add_wrapped(shift_left(dot_product_avx2(a, b, n), 1), 1);
-	norm = norm_l(sum);
+	norm = wb_norm_l(sum);
 	*exponent = (int16_t)(30 - norm);
 	return shift_left(sum, norm);
 }

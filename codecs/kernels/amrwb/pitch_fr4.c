@@ -35,7 +35,7 @@ struct signal {
 	__m256i v[BLOCKS];
 };
 
-AVX2_INLINE struct signal load_signal(const int16_t x[])
+AVX2_INLINE struct signal pitch_fr4_load_signal(const int16_t x[])
 {
 	struct signal s;
 
@@ -45,7 +45,8 @@ AVX2_INLINE struct signal load_signal(const int16_t x[])
 }
 
 /* <a, b> in 8 parts. */
-AVX2_INLINE __m256i multiply(const struct signal *a, const struct signal *b)
+AVX2_INLINE __m256i pitch_fr4_multiply(const struct signal *a,
+				       const struct signal *b)
 {
 	__m256i s = _mm256_setzero_si256();
 
@@ -63,8 +64,8 @@ AVX2_INLINE __m256i delay(__m256i v, __m256i before)
 }
 
 /* The next lag's e; @sample is what comes in at its head. */
-AVX2_INLINE void next_lag(struct signal *e, const struct signal *h,
-			  int16_t sample)
+AVX2_INLINE void pitch_fr4_next_lag(struct signal *e, const struct signal *h,
+				    int16_t sample)
 {
 	__m256i in = _mm256_set1_epi16(sample);
 	__m256i before = _mm256_setzero_si256();
@@ -80,8 +81,8 @@ AVX2_INLINE void next_lag(struct signal *e, const struct signal *h,
 
 /* <x, e> / sqrt(<e, e>), scaled by 2^@scale. The library's floating point: a
  * fraction and an exponent each; its shifts take the count modulo 32. */
-AVX2_INLINE int16_t correlation(__m256i with_target, __m256i with_itself,
-				int scale)
+AVX2_INLINE int16_t pitch_fr4_correlation(__m256i with_target,
+					  __m256i with_itself, int scale)
 {
 	__m256i both = _mm256_hadd_epi32(with_target, with_itself);
 	__m128i sums = _mm_add_epi32(_mm256_castsi256_si128(both),
@@ -93,15 +94,15 @@ AVX2_INLINE int16_t correlation(__m256i with_target, __m256i with_itself,
 	sums = _mm_hadd_epi32(sums, sums);
 	product = add_wrapped(shift_left(_mm_cvtsi128_si32(sums), 1), 1);
 	inverse = add_wrapped(shift_left(_mm_extract_epi32(sums, 1), 1), 1);
-	shift = norm_l(product);
+	shift = wb_norm_l(product);
 	product = shift_left(product, shift) >> 16;
-	exponent = (int16_t)(30 - norm_l(inverse));
-	inverse = shift_left(inverse, norm_l(inverse));
+	exponent = (int16_t)(30 - wb_norm_l(inverse));
+	inverse = shift_left(inverse, wb_norm_l(inverse));
 	Isqrt_n(&inverse, &exponent);
 	shift = 30 - shift + exponent + scale;
 	c = shift_left(product * (inverse >> 16), 1);
 	c = shift < 0 ? c >> (-shift & 31) : shift_left(c, shift & 31);
-	return (int16_t)round_wrapped(c);
+	return (int16_t)wb_round_wrapped(c);
 }
 
 /* c(t) for t = @first.. @last into @c. */
@@ -109,19 +110,21 @@ AVX2 static void correlate_pitch_fr4(int16_t exc[], int16_t x[], int16_t h[],
 				     const int range[2], int16_t c[])
 {
 	int16_t filtered[SUBFRAME];
-	struct signal target = load_signal(x), response = load_signal(h), e;
-	int32_t energy = sum_lanes256(multiply(&target, &target));
+	struct signal target = pitch_fr4_load_signal(x),
+		      response = pitch_fr4_load_signal(h), e;
+	int32_t energy = sum_lanes256(pitch_fr4_multiply(&target, &target));
 	int scale;
 
 	energy = add_wrapped(shift_left(energy, 1), 1);
-	scale = -((32 - norm_l(energy)) >> 1);
+	scale = -((32 - wb_norm_l(energy)) >> 1);
 	voAWB_Convolve(exc - range[0], h, filtered, SUBFRAME);
-	e = load_signal(filtered);
+	e = pitch_fr4_load_signal(filtered);
 	for (int t = range[0]; t <= range[1]; t++) {
-		c[t - range[0]] = correlation(multiply(&target, &e),
-					      multiply(&e, &e), scale);
+		c[t - range[0]] = pitch_fr4_correlation(
+			pitch_fr4_multiply(&target, &e),
+			pitch_fr4_multiply(&e, &e), scale);
 		if (t < range[1])
-			next_lag(&e, &response, exc[-t - 1]);
+			pitch_fr4_next_lag(&e, &response, exc[-t - 1]);
 	}
 }
 

@@ -130,29 +130,29 @@ AVX2 static int32_t multiply_pitch_med_ol(const int16_t a[], const int16_t b[],
 	return shift_left(dot_product(a, b, n), 1);
 }
 
-/* round_wrapped(v * 2^n), the shift saturating first. */
+/* wb_round_wrapped(v * 2^n), the shift saturating first. */
 static int32_t shift_and_round(int32_t v, int n)
 {
 	if (n <= 0)
-		return round_wrapped(v >> (-n > 31 ? 0 : -n));
-	if (v && norm_l(v) < n)
+		return wb_round_wrapped(v >> (-n > 31 ? 0 : -n));
+	if (v && wb_norm_l(v) < n)
 		return INT16_MIN;
-	return round_wrapped(shift_left(v, n));
+	return wb_round_wrapped(shift_left(v, n));
 }
 
 /* The library's floating point: fractions of 16 bits, and exponents. */
 static int16_t gain(const int16_t x[], const int16_t y[], int n)
 {
-	int32_t xy = multiply_pitch_med_ol(x, y, n), norm_xy = norm_l(xy);
+	int32_t xy = multiply_pitch_med_ol(x, y, n), norm_xy = wb_norm_l(xy);
 	int32_t xx = add_wrapped(multiply_pitch_med_ol(x, x, n), 1),
-		norm_xx = norm_l(xx);
+		norm_xx = wb_norm_l(xx);
 	int32_t yy = add_wrapped(multiply_pitch_med_ol(y, y, n), 1),
-		norm_yy = norm_l(yy);
+		norm_yy = wb_norm_l(yy);
 	int32_t energy =
-		shift_left(round_wrapped(shift_left(xx, norm_xx)) *
-				   round_wrapped(shift_left(yy, norm_yy)),
+		shift_left(wb_round_wrapped(shift_left(xx, norm_xx)) *
+				   wb_round_wrapped(shift_left(yy, norm_yy)),
 			   1);
-	int norm = norm_l(energy);
+	int norm = wb_norm_l(energy);
 	int16_t exponent = (int16_t)(62 - norm_xx - norm_yy - norm);
 	int32_t g;
 

@@ -95,7 +95,8 @@ AVX2_INLINE __m256i distances8(const struct pattern *p, const int16_t *row,
 }
 
 /* All distances. The last rows are copied, as more than them is read. */
-AVX2_INLINE void distances(const int16_t x[], struct table t, int32_t d[])
+AVX2_INLINE void qpisf_2s_distances(const int16_t x[], struct table t,
+				    int32_t d[])
 {
 	int16_t last[GROUP * WIDEST + GROUP] = { 0 };
 	struct pattern p = load_pattern(x, t.numbers);
@@ -149,7 +150,7 @@ AVX2 static struct choice search_qpisf_2s(const int16_t x[], struct table t)
 {
 	int32_t d[FIRST_ROWS / 2];
 
-	distances(x, t, d);
+	qpisf_2s_distances(x, t, d);
 	return least(d, t.rows);
 }
 
@@ -169,7 +170,7 @@ AVX2 static void survive(const int16_t x[], struct table t,
 {
 	int32_t d[FIRST_ROWS];
 
-	distances(x, t, d);
+	qpisf_2s_distances(x, t, d);
 	for (int i = 0; i < n; i++)
 		best[i] = (struct choice){ (int16_t)i, INT32_MAX };
 	for (int i = 0; i < t.rows; i += GROUP) {

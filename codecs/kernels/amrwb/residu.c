@@ -22,8 +22,8 @@ enum {
 	SHIFT = 11,
 };
 
-AVX2 static void residu_avx2(const int16_t a[], const int16_t x[], int16_t y[],
-			     int n)
+AVX2 static void wb_residu_avx2(const int16_t a[], const int16_t x[],
+				int16_t y[], int n)
 {
 	__m256i pair[ORDER / 2]; /* of a[j + 1], a[j]: x goes up, j down */
 
@@ -46,5 +46,5 @@ void voAWB_Residu(int16_t a[], int16_t x[], int16_t y[], int16_t n)
 		stock_voAWB_Residu(a, x, y, n);
 		return;
 	}
-	residu_avx2(a, x, y, n);
+	wb_residu_avx2(a, x, y, n);
 }

@@ -37,7 +37,7 @@ struct history {
 };
 
 /* Coefficients beyond a[16] are zero: output n misses the n oldest samples. */
-AVX2_INLINE struct history load_filter(const int16_t a[])
+AVX2_INLINE struct history syn_filt_load_filter(const int16_t a[])
 {
 	int16_t padded[ORDER + 1 + BLOCK] = { 0 };
 	struct history f;
@@ -54,7 +54,7 @@ AVX2_INLINE struct history load_filter(const int16_t a[])
 }
 
 /* What two outputs before a block give to it. */
-AVX2_INLINE __m256i weigh(const struct history *f, int p, const int16_t *y)
+AVX2_INLINE __m256i wb_weigh(const struct history *f, int p, const int16_t *y)
 {
 	int32_t pair = load_pair(y - 2 * p - 2);
 
@@ -63,15 +63,15 @@ AVX2_INLINE __m256i weigh(const struct history *f, int p, const int16_t *y)
 
 /* The block's sums, 0x800 included, without the last two outputs before it and
  * the triangle. */
-AVX2_INLINE __m256i sum_early(const struct history *f, const int16_t *x,
-			      const int16_t *y)
+AVX2_INLINE __m256i wb_sum_early(const struct history *f, const int16_t *x,
+				 const int16_t *y)
 {
 	__m256i in = _mm256_cvtepu16_epi32(load128(x));
-	__m256i s = _mm256_setzero_si256(), t = weigh(f, PAIRS - 1, y);
+	__m256i s = _mm256_setzero_si256(), t = wb_weigh(f, PAIRS - 1, y);
 
 	for (int p = PAIRS - 2; p > 0; p -= 2) {
-		s = _mm256_add_epi32(s, weigh(f, p, y));
-		t = _mm256_add_epi32(t, weigh(f, p - 1, y));
+		s = _mm256_add_epi32(s, wb_weigh(f, p, y));
+		t = _mm256_add_epi32(t, wb_weigh(f, p - 1, y));
 	}
 	in = _mm256_add_epi32(_mm256_madd_epi16(in, f->input),
 			      _mm256_set1_epi32(0x800));
@@ -89,8 +89,9 @@ static inline int32_t round_sum(int32_t sum)
 
 /* The triangle: every output from those before it; y[-2] and y[-1] are there,
  * and for the second half in @late. */
-AVX2_INLINE void finish_block(const int16_t a[], const int32_t early[BLOCK],
-			      const int32_t late[BLOCK], int32_t *y)
+AVX2_INLINE void syn_filt_finish_block(const int16_t a[],
+				       const int32_t early[BLOCK],
+				       const int32_t late[BLOCK], int32_t *y)
 {
 #pragma GCC unroll 8
 	for (int n = 0; n < BLOCK; n++) {
@@ -106,8 +107,8 @@ AVX2_INLINE void finish_block(const int16_t a[], const int32_t early[BLOCK],
 
 /* Two outputs at a time, as they will be loaded: a load that needs more than
  * one store waits for them. */
-AVX2_INLINE void store_block(const int32_t from[BLOCK], int16_t *history,
-			     int16_t *y)
+AVX2_INLINE void wb_store_block(const int32_t from[BLOCK], int16_t *history,
+				int16_t *y)
 {
 #pragma GCC unroll 4
 	for (int n = 0; n < BLOCK; n += 2) {
@@ -119,14 +120,14 @@ AVX2_INLINE void store_block(const int32_t from[BLOCK], int16_t *history,
 	}
 }
 
-AVX2 static void syn_filt_avx2(const int16_t a[], const int16_t x[],
-			       int16_t y[], int n, int16_t history[])
+AVX2 static void wb_syn_filt_avx2(const int16_t a[], const int16_t x[],
+				  int16_t y[], int n, int16_t history[])
 {
 	int16_t buffer[ORDER + LONGEST];
 	int32_t early[BLOCK], late[BLOCK];
 	int32_t block[2 + BLOCK] = { [BLOCK] = history[ORDER - 2],
 				     history[ORDER - 1] };
-	struct history f = load_filter(a);
+	struct history f = syn_filt_load_filter(a);
 
 	memcpy(buffer, history, ORDER * sizeof(*history));
 	for (int i = 0; i < n; i += BLOCK) {
@@ -134,10 +135,10 @@ AVX2 static void syn_filt_avx2(const int16_t a[], const int16_t x[],
 
 		block[0] = block[BLOCK];
 		block[1] = block[BLOCK + 1];
-		store256(early, sum_early(&f, x + i, out));
-		store256(late, weigh(&f, 0, out));
-		finish_block(a, early, late, block + 2);
-		store_block(block + 2, out, y + i);
+		store256(early, wb_sum_early(&f, x + i, out));
+		store256(late, wb_weigh(&f, 0, out));
+		syn_filt_finish_block(a, early, late, block + 2);
+		wb_store_block(block + 2, out, y + i);
 	}
 	memcpy(history, buffer + n, ORDER * sizeof(*history));
 }
@@ -152,7 +153,7 @@ void voAWB_Syn_filt(int16_t a[], int16_t x[], int16_t y[], int16_t n,
 		return;
 	}
 	memcpy(copy, mem, sizeof(copy));
-	syn_filt_avx2(a, x, y, n, copy);
+	wb_syn_filt_avx2(a, x, y, n, copy);
 	if (update)
 		memcpy(mem, copy, sizeof(copy));
 }

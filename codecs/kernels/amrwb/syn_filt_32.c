@@ -30,7 +30,7 @@ struct history {
 	__m256i pair[PAIRS];
 };
 
-AVX2_INLINE struct history load_filter(const int16_t a[])
+AVX2_INLINE struct history syn_filt_32_load_filter(const int16_t a[])
 {
 	int16_t padded[ORDER + BLOCK] = { 0 };
 	struct history f;
@@ -60,8 +60,10 @@ AVX2_INLINE void start_block(const struct history *f, const int16_t *past,
 }
 
 /* The block's samples, from the sums over those before it. */
-AVX2_INLINE void finish_block(const int16_t a[], const int32_t input[BLOCK],
-			      const int32_t sum[2][BLOCK], int16_t *const y[2])
+AVX2_INLINE void syn_filt_32_finish_block(const int16_t a[],
+					  const int32_t input[BLOCK],
+					  const int32_t sum[2][BLOCK],
+					  int16_t *const y[2])
 {
 	int32_t low[BLOCK], high[BLOCK];
 
@@ -94,7 +96,7 @@ AVX2_INLINE void finish_block(const int16_t a[], const int32_t input[BLOCK],
 AVX2 static void syn_filt_32_avx2(const int16_t a[], const int16_t exc[],
 				  int16_t a0, int16_t *const y[2], int n)
 {
-	struct history f = load_filter(a);
+	struct history f = syn_filt_32_load_filter(a);
 
 	for (int i = 0; i < n; i += BLOCK) {
 		int16_t *const at[] = { y[0] + i, y[1] + i };
@@ -104,7 +106,7 @@ AVX2 static void syn_filt_32_avx2(const int16_t a[], const int16_t exc[],
 			input[k] = (int32_t)(2u * (uint32_t)(exc[i + k] * a0));
 		start_block(&f, at[0], sum[0]);
 		start_block(&f, at[1], sum[1]);
-		finish_block(a, input, sum, at);
+		syn_filt_32_finish_block(a, input, sum, at);
 	}
 }
 

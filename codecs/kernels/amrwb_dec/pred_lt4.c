@@ -8,7 +8,8 @@
 #include "codecs/kernels/amrwb_dec.h"
 #include "codecs/kernels/excitation.h"
 
-AVX2 static void pred_lt4_avx2(int16_t exc[], int lag, const int16_t w[], int n)
+AVX2 static void wbd_pred_lt4_avx2(int16_t exc[], int lag, const int16_t w[],
+				   int n)
 {
 	const int16_t *from = exc - lag - EXC_BEHIND;
 	int i = 0;
@@ -33,5 +34,5 @@ void Pred_lt4(int16_t exc[], int16_t lag, int16_t fraction, int16_t n)
 		stock_Pred_lt4(exc, lag, fraction, n);
 		return;
 	}
-	pred_lt4_avx2(exc, at.back, inter4_2[at.row], n);
+	wbd_pred_lt4_avx2(exc, at.back, inter4_2[at.row], n);
 }

@@ -10,7 +10,7 @@
 #include "node/info.h"
 #include "observe/line_file.h"
 #include "observe/log.h"
-#include "observe/trace.h"
+#include "observe/trace_writer.h"
 #include "base/field.h"
 #include "protocol/service.h"
 #include "rpc/server.h"

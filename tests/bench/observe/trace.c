@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "observe/trace.h"
+#include "observe/trace_writer.h"
 #include "scratch.h"
 
 enum { RECORDS = 1 << 20, OFF_ROUNDS = 100000000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests by TCP, with real sockets. */
 #define _GNU_SOURCE /* syscall() */
-#include "listening.h"
+#include "listener_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests by UDP, with real sockets. */
-#include "listening.h"
+#include "listener_fixture.h"
 
 #include <errno.h>
 #include <stdlib.h>

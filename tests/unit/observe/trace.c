@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "cmocka_cr.h"
-#include "observe/trace.h"
+#include "observe/trace_writer.h"
 #include "observe/trace_file.h"
 #include "scratch.h"
 

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "cmocka_cr.h"
-#include "observe/trace.h"
+#include "observe/trace_writer.h"
 #include "seed.h"
 
 static json_t *head_with(const char *options)

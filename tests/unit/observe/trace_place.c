@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cmocka_cr.h"
-#include "observe/trace.h"
+#include "observe/trace_writer.h"
 #include "scratch.h"
 
 #define HEADER "{\"scheduler\":\"edf\"}"

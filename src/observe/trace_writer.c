@@ -10,7 +10,7 @@
  * text, since what nodes are made of knows no JSON; keys are in order.
  */
 #define _GNU_SOURCE
-#include "observe/trace.h"
+#include "observe/trace_writer.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -8,8 +8,8 @@
  * file gets a CR_NOTE_LOST with the count. A disk that is full or
  * slow never stalls anybody.
  */
-#ifndef OBSERVE_TRACE_H
-#define OBSERVE_TRACE_H
+#ifndef OBSERVE_TRACE_WRITER_H
+#define OBSERVE_TRACE_WRITER_H
 
 #include <stdalign.h>
 #include <stdatomic.h>

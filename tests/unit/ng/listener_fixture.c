@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "listening.h"
+#include "listener_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
