@@ -56,6 +56,16 @@ struct cost_rows {
 };
 
 /**
+ * Measure @codec under @cfg. Returns 0 and fills *@out; -EINVAL (the codec
+ * refuses @cfg, or plan->corpus has another sample rate), -ENOMEM, -ECANCELED
+ * (plan->stop), with @e. Any thread; several at once disturb each other's
+ * caches.
+ */
+int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
+		 const struct cost_plan *plan, struct cost_pair *out,
+		 struct cr_err *e);
+
+/**
  * The same within about 20 ms of CPU time, for admission: means are good to a
  * few percent, p99 is little more than the largest. @corpus may be NULL, @stop
  * too (see struct cost_plan).
@@ -103,54 +113,6 @@ int cost_measure_curve(const struct cr_codec *codec,
  */
 int cost_resample(unsigned from, unsigned to, struct cost_result *out,
 		  struct cr_err *e);
-
-/** The cost matrix: every codec, mode and direction, and resampling. */
-struct cost_table;
-
-/**
- * Measure all built-in codecs in all modes in about @seconds (0: 10) of CPU
- * time; those with kernels also with the library's own (stock), in the same
- * time. Two fifths of it are for curves, one for each codec. No other thread
- * may be inside a codec meanwhile. Recordings are those that are installed;
- * where there are none, speech is synthetic and the table says so. "spin" is
- * left out: it costs what one asks for. Returns 0 and sets
- * *@t, or -ENOMEM, -EINVAL with @e.
- */
-int cost_table_open(struct cost_table **t, double seconds, struct cr_err *e);
-
-/** NULL is fine. */
-void cost_table_close(struct cost_table *t);
-
-/** Were recordings found to measure with, at 16 kHz (@wide) or 8? */
-bool cost_is_recorded(const struct cost_table *t, bool wide);
-
-/** One line of the matrix. Texts are static, results the table's. */
-struct cost_line {
-	const char *codec, *mode;
-	const char *direction; /**< "encode", "decode"; of codec "resample",
-				  "up", "down", its mode the new rate */
-	unsigned sample_rate;
-	const struct cost_result *result;
-	const struct cost_result *stock; /**< with the library's own functions;
-					    NULL: measured once only */
-	double calls_per_core;		 /**< that a core serves at most */
-	double weight; /**< cores for 12 million calls: the thesis, 6.1 */
-};
-
-/** What frames of a codec in its default mode cost by what came between. */
-struct cost_curve_line {
-	const char *codec, *mode;
-	unsigned sample_rate;
-	const struct cost_curve *curve;
-};
-
-/** How many curves @t has; curve @i. */
-size_t cost_curves(const struct cost_table *t);
-struct cost_curve_line cost_curve_line(const struct cost_table *t, size_t i);
-
-/** How many lines @t has. */
-size_t cost_lines(const struct cost_table *t);
-struct cost_line cost_line(const struct cost_table *t, size_t i);
 
 /*
  * Synthetic speech, for machines without recordings: voiced sounds of moving

@@ -102,7 +102,7 @@ static char buffers[2][BUFFER];
 
 static struct {
 	struct async_writer async_writer;
-	struct log_style style; /* the same while it is open */
+	enum log_format format; /* the same while it is open */
 	atomic_bool open;
 
 	/* the thread's */
@@ -121,7 +121,7 @@ static size_t report_gap(void *arg, uint64_t lost, char *to, size_t room)
 	struct log_line l;
 
 	(void)arg;
-	log_line_begin(&l, &w.style, LOG_WARN, "log-dropped");
+	log_line_begin(&l, w.format, LOG_WARN, "log-dropped");
 	log_line_add(&l, LOG_FIELDS(LOG_INT("lines", lost),
 				    LOG_STR("why", "its reader was too slow")));
 	log_line_end(&l);
@@ -136,7 +136,7 @@ static size_t report_gap(void *arg, uint64_t lost, char *to, size_t room)
 /* Octets of the first entry of the @n, or @n. */
 static size_t first_of(const char *text, size_t n)
 {
-	const char *ending = log_line_ending(w.style.format);
+	const char *ending = log_line_ending(w.format);
 	size_t len = strlen(ending);
 	const char *at = memmem(text, n, ending, len);
 
@@ -163,7 +163,7 @@ static size_t chunk_of(const char *text, size_t n)
 {
 	const char *last;
 
-	if (w.style.format == LOG_JOURNAL)
+	if (w.format == LOG_JOURNAL)
 		return first_of(text, n);
 	last = n > CHUNK ? memrchr(text, '\n', CHUNK) : NULL;
 	return last ? (size_t)(last - text) + 1 : n;
@@ -179,7 +179,7 @@ static ssize_t write_some(int fd, const char *text, size_t n)
 	err = errno;
 	/* The journal, whose socket may be made anew; the kernel says the
 	 * second once it has said the first. */
-	if (k < 0 && w.style.format == LOG_JOURNAL &&
+	if (k < 0 && w.format == LOG_JOURNAL &&
 	    (err == ECONNREFUSED || err == ENOTCONN) && log_journal_again(fd))
 		err = EAGAIN;
 	errno = err;
@@ -278,17 +278,16 @@ static void close_fd(void)
 
 /*
  * Start the thread, which writes to @fd (borrowed if it is stderr, else taken
- * over, also on failure) what is put, in @style, as its own entries are. 0, or
+ * over, also on failure) what is put, in @format, as its own entries are. 0, or
  * -errno with @e.
  */
-static int log_writer_open(int fd, const struct log_style *style,
-			   struct cr_err *e)
+static int log_writer_open(int fd, enum log_format format, struct cr_err *e)
 {
 	int err;
 
 	(void)pthread_once(&once, begin_async_writer);
 	atomic_store_explicit(&w.fd, fd, memory_order_relaxed);
-	w.style = *style;
+	w.format = format;
 	w.torn = false;
 	w.next = -1;
 	err = async_writer_start(&w.async_writer);
@@ -333,26 +332,17 @@ const char *const log_format_names[] = { "auto", "text", "json", "journal",
 static struct {
 	atomic_int level; /* relaxed: a late change is no harm */
 	char *path;	  /* owned; NULL: stderr */
-	struct log_style style;
+	enum log_format format;
 	unsigned per_second;
 	cr_ns (*clock)(void);
 } out = {
 	.level = LOG_INFO,
-	.style = { .format = LOG_TEXT },
+	.format = LOG_TEXT,
 	.per_second = DEFAULT_PER_SECOND,
 	.clock = clock_now,
 };
 
 static atomic_uint_fast64_t suppressed_lines;
-
-static bool use_colour(const struct log_config *c, int fd)
-{
-	const char *no_color = getenv("NO_COLOR");
-
-	if (c->colour != LOG_COLOUR_AUTO)
-		return c->colour == LOG_COLOUR_ALWAYS;
-	return isatty(fd) && !(no_color && *no_color);
-}
 
 /* A pipe without a reader is an error, not a wait. */
 static int open_log_file(const char *path, struct cr_err *e)
@@ -368,45 +358,40 @@ static int open_log_file(const char *path, struct cr_err *e)
 		      : fd;
 }
 
-/* Where entries go to, and how they look. */
-static int open_destination(const struct log_config *c, struct log_style *style,
+/* The descriptor of the destination, and the format of entries. */
+static int open_destination(const struct log_config *c, enum log_format *format,
 			    struct cr_err *e)
 {
 	int fd = -1;
 
-	*style = (struct log_style){ .format = c->format };
-	if (c->format == LOG_AUTO)
-		style->format = LOG_TEXT;
+	*format = c->format == LOG_AUTO ? LOG_TEXT : c->format;
 	if (c->format == LOG_AUTO && !c->path && log_journal_has(STDERR_FILENO))
 		fd = log_journal_open(c->journal, NULL);
 	if (fd >= 0 || c->format == LOG_JOURNAL) {
-		style->format = LOG_JOURNAL;
+		*format = LOG_JOURNAL;
 		return fd >= 0 ? fd : log_journal_open(c->journal, e);
 	}
-	fd = c->path ? open_log_file(c->path, e) : STDERR_FILENO;
-	style->colour =
-		style->format == LOG_TEXT && fd >= 0 && use_colour(c, fd);
-	return fd;
+	return c->path ? open_log_file(c->path, e) : STDERR_FILENO;
 }
 
 int log_open(const struct log_config *c, struct cr_err *e)
 {
 	static bool at_exit;
-	struct log_style style;
-	int fd = open_destination(c, &style, e);
+	enum log_format format;
+	int fd = open_destination(c, &format, e);
 	int err;
 
 	if (fd < 0)
 		return fd;
 	log_close();
-	out.style = style;
+	out.format = format;
 	out.path = c->path ? strdup(c->path) : NULL;
 	if (c->path && !out.path) {
 		(void)close(fd);
 		log_close();
 		return cr_fail(e, -ENOMEM, "out of memory for the log's path");
 	}
-	err = log_writer_open(fd, &style, e);
+	err = log_writer_open(fd, format, e);
 	if (err) {
 		log_close();
 		return err;
@@ -450,7 +435,7 @@ void log_close(void)
 	}
 	free(out.path);
 	out.path = NULL;
-	out.style = (struct log_style){ .format = LOG_TEXT };
+	out.format = LOG_TEXT;
 }
 
 void log_set_level(enum log_level level)
@@ -494,7 +479,7 @@ void log_write(struct log_site *site, enum log_level level, const char *event,
 
 	if (!site_may_write(site))
 		return;
-	log_line_begin(&l, &out.style, level, event);
+	log_line_begin(&l, out.format, level, event);
 	suppressed = atomic_exchange_explicit(&site->suppressed, 0,
 					      memory_order_relaxed);
 	if (suppressed)

@@ -37,18 +37,15 @@ enum log_format { LOG_AUTO, LOG_TEXT, LOG_JSON, LOG_JOURNAL };
 /** Their names, NULL-terminated, for option tables. */
 extern const char *const log_format_names[];
 
-enum log_colour { LOG_COLOUR_AUTO, LOG_COLOUR_NEVER, LOG_COLOUR_ALWAYS };
-
-/** How to log. Zero: errors only, to stderr, colours on terminals, default
- * rate limit. */
+/** The settings of the log. Zero: errors only, to stderr, default rate limit.
+ */
 struct log_config {
 	enum log_level level;	/**< this and more important ones        */
 	const char *path;	/**< NULL: stderr; else appended to          */
 	enum log_format format; /**< JOURNAL: no path                    */
 	/** The journal's socket; NULL: where systemd has it. */
 	const char *journal;
-	enum log_colour colour; /**< AUTO: terminals only, unless NO_COLOR */
-	unsigned per_second;	/**< lines of one call site; 0: 10       */
+	unsigned per_second; /**< lines of one call site; 0: 10       */
 	/** Monotonic ns for the rate limit; NULL: the machine's clock. */
 	cr_ns (*clock)(void);
 };

@@ -118,15 +118,13 @@ static bool log_line_put(struct log_line *l, const char *text, size_t n,
 #define TEXT_SPARE (sizeof("\"" TEXT_CUT "\n") - 1)
 
 static const char *const level_words[] = { "error", "warn ", "info ", "debug" };
-static const char *const level_colours[] = { "\033[31m", "\033[33m", "",
-					     "\033[2m" };
 
 /* Append all of @text, if there is room for @spare octets more; else nothing.
  */
 static bool put_or_cut(struct log_line *l, const char *text, size_t n,
 		       size_t spare)
 {
-	bool message = l->style.format == LOG_JOURNAL;
+	bool message = l->format == LOG_JOURNAL;
 	char *to = message ? l->message : l->text;
 	size_t *len = message ? &l->message_len : &l->len;
 
@@ -146,14 +144,12 @@ static void put_text_string(struct log_line *l, const char *text)
 static void log_text_begin(struct log_line *l, enum log_level level,
 			   const char *event)
 {
-	bool colour = l->style.colour;
 	char head[LOG_TIME_MAX + 32], time[LOG_TIME_MAX];
 
-	if (l->style.format != LOG_JOURNAL) {
+	if (l->format != LOG_JOURNAL) {
 		log_line_time(time);
-		(void)snprintf(head, sizeof(head), "%s %s%s%s ", time,
-			       colour ? level_colours[level] : "",
-			       level_words[level], colour ? "\033[0m" : "");
+		(void)snprintf(head, sizeof(head), "%s %s ", time,
+			       level_words[level]);
 		put_text_string(l, head);
 	}
 	put_text_string(l, event);
@@ -401,15 +397,15 @@ static void log_journal_begin(struct log_line *l, enum log_level level,
 
 /* --- any of them --- */
 
-void log_line_begin(struct log_line *l, const struct log_style *style,
+void log_line_begin(struct log_line *l, enum log_format format,
 		    enum log_level level, const char *event)
 {
-	l->style = *style;
+	l->format = format;
 	l->cut = false;
 	l->len = l->message_len = 0;
-	if (style->format == LOG_JSON)
+	if (format == LOG_JSON)
 		log_json_begin(l, level, event);
-	else if (style->format == LOG_JOURNAL)
+	else if (format == LOG_JOURNAL)
 		log_journal_begin(l, level, event);
 	else
 		log_text_begin(l, level, event);
@@ -421,11 +417,11 @@ void log_line_add(struct log_line *l, const struct log_field *fields)
 
 	for (; fields && fields->key; fields++) {
 		read_field(&v, fields);
-		if (l->style.format == LOG_JSON) {
+		if (l->format == LOG_JSON) {
 			put_json_value(l, &v);
 			continue;
 		}
-		if (l->style.format == LOG_JOURNAL)
+		if (l->format == LOG_JOURNAL)
 			put_journal_field(l, v.key, v.key_len, v.text, v.len);
 		put_text_value(l, &v);
 	}
@@ -433,7 +429,7 @@ void log_line_add(struct log_line *l, const struct log_field *fields)
 
 void log_line_end(struct log_line *l)
 {
-	if (l->style.format == LOG_JSON) {
+	if (l->format == LOG_JSON) {
 		if (l->cut)
 			(void)log_line_put(l, JSON_CUT, sizeof(JSON_CUT) - 1,
 					   0);
@@ -442,7 +438,7 @@ void log_line_end(struct log_line *l)
 	}
 	if (l->cut)
 		(void)put_or_cut(l, TEXT_CUT, sizeof(TEXT_CUT) - 1, 0);
-	if (l->style.format != LOG_JOURNAL) {
+	if (l->format != LOG_JOURNAL) {
 		(void)put_or_cut(l, "\n", 1, 0);
 		return;
 	}
@@ -458,7 +454,7 @@ const char *log_line_ending(enum log_format format)
 
 void log_text(const struct log_field *fields, char *to, size_t size)
 {
-	struct log_line l = { .style = { .format = LOG_TEXT } };
+	struct log_line l = { .format = LOG_TEXT };
 
 	log_line_add(&l, fields);
 	(void)snprintf(to, size, "%.*s", (int)l.len - (l.len > 0),

@@ -13,15 +13,9 @@
  * longest text in one; what does not fit is cut. */
 enum { LOG_LINE_MAX = 4000, LOG_TEXT_MAX = 1024 };
 
-/** How entries look: LOG_TEXT, LOG_JSON, LOG_JOURNAL. */
-struct log_style {
-	enum log_format format;
-	bool colour; /**< of text */
-};
-
 struct log_line {
-	struct log_style style;
-	bool cut; /**< something did not fit */
+	enum log_format format; /**< LOG_TEXT, LOG_JSON, LOG_JOURNAL */
+	bool cut;		/**< something did not fit */
 	size_t len;
 	char text[LOG_LINE_MAX];
 	/** The journal's MESSAGE, as far as it is known. */
@@ -29,8 +23,8 @@ struct log_line {
 	char message[LOG_TEXT_MAX];
 };
 
-/** Time, level (with its colour) and @event. */
-void log_line_begin(struct log_line *l, const struct log_style *style,
+/** Time, level and @event. */
+void log_line_begin(struct log_line *l, enum log_format format,
 		    enum log_level level, const char *event);
 
 /** " key=value ...": what is in a value does no harm. @fields: NULL for none.

@@ -286,8 +286,7 @@ static void turn_peer_away(const struct listener *l, uint32_t assoc,
 		jsonrpc_text(jsonrpc_error(NULL, RPC_NO_CAPACITY, why, NULL));
 
 	if (text)
-		(void)transport_send(l->transport, assoc, 0, MSG_PPID, text,
-				     strlen(text));
+		(void)transport_send(l->transport, assoc, text, strlen(text));
 	free(text);
 	(void)transport_shutdown(l->transport, assoc);
 }

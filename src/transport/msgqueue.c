@@ -122,9 +122,8 @@ int outbox_keep(struct outbox *out, const char *text, size_t bytes)
 int outbox_send(struct outbox *out, struct transport *t, uint32_t assoc,
 		const char *text, size_t bytes)
 {
-	int rc = outbox_empty(out)
-			 ? transport_send(t, assoc, 0, MSG_PPID, text, bytes)
-			 : -EAGAIN;
+	int rc = outbox_empty(out) ? transport_send(t, assoc, text, bytes)
+				   : -EAGAIN;
 
 	return rc == -EAGAIN ? outbox_keep(out, text, bytes) : rc;
 }
@@ -133,8 +132,7 @@ int outbox_flush(struct outbox *out, struct transport *t, uint32_t assoc)
 {
 	while (!outbox_empty(out)) {
 		const struct outmsg *m = STAILQ_FIRST(&out->waiting);
-		int rc = transport_send(t, assoc, 0, MSG_PPID, m->data,
-					m->bytes);
+		int rc = transport_send(t, assoc, m->data, m->bytes);
 
 		if (rc == -EAGAIN)
 			return rc;

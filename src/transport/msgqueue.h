@@ -11,10 +11,6 @@
 
 #include "transport/transport.h"
 
-/** The SCTP payload protocol identifier of our messages: "JRPC". Receivers do
- * not look at it; it names the protocol in a capture. */
-#define MSG_PPID UINT32_C(0x4a525043)
-
 /** Octets of one line; @end: its last ones. */
 struct line_part {
 	const char *data;

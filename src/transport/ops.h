@@ -31,8 +31,8 @@ struct transport_ops {
 	int (*listen)(struct transport *t, struct cr_err *e);
 	int (*connect)(struct transport *t, const struct transport_addr *to,
 		       struct cr_err *e);
-	int (*send)(struct transport *t, uint32_t assoc, uint16_t stream,
-		    uint32_t ppid, const void *data, size_t bytes);
+	int (*send)(struct transport *t, uint32_t assoc, const void *data,
+		    size_t bytes);
 	void (*abort)(struct transport *t, uint32_t assoc);
 	int (*shutdown)(struct transport *t, uint32_t assoc);
 	/** NULL: it cannot */
@@ -150,6 +150,10 @@ enum transport_timing {
 	TIMING_RETRY_MS = 10,  /* of what the kernel could not take */
 	TIMING_TICK_MS = 40    /* a fifth of the shortest time-out */
 };
+
+/** The SCTP payload protocol identifier of our messages: "JRPC". Receivers do
+ * not look at it; it names the protocol in a capture. */
+#define MSG_PPID UINT32_C(0x4a525043)
 
 /** Streams asked for each way; one is used, the rest is for later versions. */
 enum { TRANSPORT_STREAMS = 4 };

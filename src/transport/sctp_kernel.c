@@ -267,8 +267,6 @@ static bool kernel_receive(struct kernel *k)
 		return true;
 	}
 	ev.assoc = (uint32_t)info.rcv_assoc_id;
-	ev.stream = info.rcv_sid;
-	ev.ppid = ntohl(info.rcv_ppid);
 	ev.bytes = (size_t)n;
 	ev.end = flags & MSG_EOR;
 	sctp_data(&k->t, &ev);
@@ -484,15 +482,14 @@ static int kernel_transmit(const struct kernel *k,
 	return sendmsg(k->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-static int kernel_send(struct transport *t, uint32_t assoc, uint16_t stream,
-		       uint32_t ppid, const void *data, size_t bytes)
+static int kernel_send(struct transport *t, uint32_t assoc, const void *data,
+		       size_t bytes)
 {
 	static const struct timeval soon = { 0, TIMING_RETRY_MS * 1000 };
 	struct kernel *k = (struct kernel *)t;
 	struct kernel_assoc *a =
 		(struct kernel_assoc *)transport_find(t, assoc);
-	struct sctp_sndinfo info = { .snd_sid = stream,
-				     .snd_ppid = htonl(ppid),
+	struct sctp_sndinfo info = { .snd_ppid = htonl(MSG_PPID),
 				     .snd_assoc_id = (sctp_assoc_t)assoc };
 	int rc;
 

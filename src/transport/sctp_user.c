@@ -134,8 +134,6 @@ static bool user_receive(struct user *u)
 		return true;
 	}
 	ev.assoc = info.rcv_assoc_id;
-	ev.stream = info.rcv_sid;
-	ev.ppid = ntohl(info.rcv_ppid);
 	ev.bytes = (size_t)n;
 	ev.end = flags & MSG_EOR;
 	sctp_data(&u->t, &ev);
@@ -553,12 +551,11 @@ static int send_flags(struct user *u, uint32_t assoc, uint16_t flags)
 		       : 0;
 }
 
-static int user_send(struct transport *t, uint32_t assoc, uint16_t stream,
-		     uint32_t ppid, const void *data, size_t bytes)
+static int user_send(struct transport *t, uint32_t assoc, const void *data,
+		     size_t bytes)
 {
 	struct user *u = (struct user *)t;
-	struct sctp_sndinfo info = { .snd_sid = stream,
-				     .snd_ppid = htonl(ppid),
+	struct sctp_sndinfo info = { .snd_ppid = htonl(MSG_PPID),
 				     .snd_assoc_id = assoc };
 
 	if (usrsctp_sendv(u->so, data, bytes, NULL, 0, &info, sizeof(info),

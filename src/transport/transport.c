@@ -328,12 +328,12 @@ int transport_connect(struct transport *t, const struct transport_addr *to,
 	return t->ops->connect(t, to, e);
 }
 
-int transport_send(struct transport *t, uint32_t assoc, uint16_t stream,
-		   uint32_t ppid, const void *data, size_t bytes)
+int transport_send(struct transport *t, uint32_t assoc, const void *data,
+		   size_t bytes)
 {
 	if (bytes > transport_message_max(t))
 		return -EMSGSIZE;
-	return t->ops->send(t, assoc, stream, ppid, data, bytes);
+	return t->ops->send(t, assoc, data, bytes);
 }
 
 void transport_abort(struct transport *t, uint32_t assoc)

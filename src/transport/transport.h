@@ -85,8 +85,6 @@ struct transport_event {
 	const char *peer;   /**< UP, RESTART: "127.0.0.1:40100", or
 				 "unix:pid=4711,uid=1000"               */
 	const char *reason; /**< LOST, CANT_START: for a person         */
-	uint16_t stream;    /**< DATA                                   */
-	uint32_t ppid;	    /**< DATA, host order                       */
 	const void *data;   /**< DATA                                   */
 	size_t bytes;	    /**< DATA                                   */
 	bool end;	    /**< DATA: the message is complete          */
@@ -131,8 +129,8 @@ int transport_connect(struct transport *t, const struct transport_addr *to,
 
 /** Queue one whole message. Returns 0; -EAGAIN: nothing was taken, ROOM will
  * follow; -EMSGSIZE; -ENOTCONN and the like: the association is going. */
-int transport_send(struct transport *t, uint32_t assoc, uint16_t stream,
-		   uint32_t ppid, const void *data, size_t bytes);
+int transport_send(struct transport *t, uint32_t assoc, const void *data,
+		   size_t bytes);
 
 /** Kill an association at once (ABORT). The caller should forget @assoc: a
  * LOST may still follow. */

@@ -715,13 +715,11 @@ static int unix_connect(struct transport *t, const struct transport_addr *to,
 	return 0;
 }
 
-static int unix_send(struct transport *t, uint32_t assoc, uint16_t stream_id,
-		     uint32_t ppid, const void *data, size_t bytes)
+static int unix_send(struct transport *t, uint32_t assoc, const void *data,
+		     size_t bytes)
 {
 	struct unix_conn *c = unix_conn_find(t, assoc);
 
-	(void)stream_id;
-	(void)ppid;
 	return c ? unix_conn_send(c, data, bytes) : -ENOTCONN;
 }
 

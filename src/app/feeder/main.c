@@ -247,7 +247,6 @@ enum print {
 	PRINT_DAEMON,
 	PRINT_SCHEDULERS,
 	PRINT_COUNTS,
-	PRINT_CONVERSIONS,
 	PRINT_CAMPAIGN
 };
 
@@ -259,10 +258,8 @@ static struct {
 	struct session_cfg cfg;
 } raw;
 
-static const char *const print_names[] = { "nothing",	  "daemon",
-					   "schedulers",  "counts",
-					   "conversions", "campaign",
-					   NULL };
+static const char *const print_names[] = { "nothing", "daemon",	  "schedulers",
+					   "counts",  "campaign", NULL };
 
 #define AT(m) FIELD_IN(__typeof__(raw), m)
 
@@ -403,8 +400,8 @@ static const struct field rows[] = {
 	    "Print something about the campaign, one item a line, and play "
 	    "nothing: its options for codec-runner (daemon), its schedulers, "
 	    "the numbers of calls of its loads on this daemon, as --count "
-	    "takes them (counts), the number of its conversions, or "
-	    "campaigns/run's view of it, as JSON (campaign).",
+	    "takes them (counts), or campaigns/run's view of it, as JSON "
+	    "(campaign).",
 	    AT(print), .names = print_names),
 	{ .name = NULL },
 };
@@ -659,13 +656,11 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		return complain_of_campaign(EXIT_USAGE, &e);
 	if (raw.print == PRINT_DAEMON)
 		return feeder_print_daemon(c);
-	if (raw.print == PRINT_SCHEDULERS)
+	if (raw.print == PRINT_SCHEDULERS) {
 		for (unsigned i = 0; i < c->schedulers.count; i++)
 			(void)printf("%s\n", c->schedulers.item[i]);
-	if (raw.print == PRINT_CONVERSIONS)
-		(void)printf("%lld\n", (long long)c->conversions.count);
-	if (raw.print == PRINT_SCHEDULERS || raw.print == PRINT_CONVERSIONS)
 		return 0;
+	}
 	if (raw.print == PRINT_CAMPAIGN)
 		return feeder_print_campaign(&cfg);
 	if (raw.schedule)

@@ -632,10 +632,7 @@ static int start_daemon(struct daemon *d, struct cr_err *e)
 		log_event(LOG_WARN, "not-granted", LOG_STR("why", warn.text));
 	if (!err && d->opt.trace)
 		err = node_trace_start(service_node(d->service), d->opt.trace,
-				       d->opt.trace_overwrite
-					       ? TRACE_OVER_ANY
-					       : TRACE_OVER_NOTHING,
-				       e);
+				       TRACE_OVER_NOTHING, e);
 	if (!err)
 		err = open_ng(d, e);
 	if (!err)

@@ -451,8 +451,6 @@ static const struct field rows[] = {
 	    "Folder to which clients may write traces, with trace.start of the "
 	    "control protocol.",
 	    AT(service.trace_dir), .flags = FIELD_LIVE),
-	OPT(FIELD_BOOL, "overwrite", NULL, "Replace an existing trace file.",
-	    AT(trace_overwrite)),
 	OPT(FIELD_INT, "trace-records", "N",
 	    "Number of records that may wait in each thread for the writer of "
 	    "the trace.",

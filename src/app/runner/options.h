@@ -31,7 +31,6 @@ struct runner_options {
 	/** Without event base and service; no address: no NG. */
 	struct ng_service_config ng;
 	const char *trace;
-	bool trace_overwrite;
 	const char *records; /**< NULL: none */
 	const char *log_file;
 	struct user user; /**< no name: as it is */

@@ -161,7 +161,8 @@ def test_broken_recordings_are_named(daemon, campaign, spool, tmp_path):
 
 def test_conversions_are_printed_for_other_programs(campaign):
     path = campaign(mixed(more="daemon: {convert-floor: 25}\n"))
-    assert feed(None, path, "--print", "conversions").stdout == "3\n"
+    printed = feed(None, path, "--print", "campaign").stdout
+    assert json.loads(printed)["conversions"] == 3
     result = feed(None, path, "--print", "daemon").stdout
     assert "--convert-floor=25\n" in result
     done = subprocess.run([BUILD / "codec-sim", path], capture_output=True,

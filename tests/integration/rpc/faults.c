@@ -254,8 +254,7 @@ static void open_raw(struct raw *r, struct world *w)
 
 static void say(struct raw *r, const char *text)
 {
-	assert_int_equal(
-		transport_send(r->t, r->assoc, 0, 0, text, strlen(text)), 0);
+	assert_int_equal(transport_send(r->t, r->assoc, text, strlen(text)), 0);
 }
 
 static void malformed_messages_get_error_replies(void **state)

@@ -71,8 +71,7 @@ static void close_pair(struct pair *p)
 
 static void say(struct pair *p, const char *text)
 {
-	assert_int_equal(
-		transport_send(p->t, p->assoc, 0, 0, text, strlen(text)), 0);
+	assert_int_equal(transport_send(p->t, p->assoc, text, strlen(text)), 0);
 }
 
 static void others_are_answered_meanwhile(void **state)

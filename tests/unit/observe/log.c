@@ -377,20 +377,6 @@ static void a_log_that_was_moved_is_opened_again(void **state)
 	assert_int_equal(log_reopen(&e), 0); /* stderr stays */
 }
 
-static void colours_are_only_used_when_asked_in_a_file(void **state)
-{
-	struct log_config config = { .level = LOG_INFO, .path = path };
-	struct cr_err e;
-
-	assert_int_equal(log_open(&config, &e), 0);
-	log_plain(LOG_ERROR, "plain");
-	config.colour = LOG_COLOUR_ALWAYS;
-	assert_int_equal(log_open(&config, &e), 0);
-	log_plain(LOG_ERROR, "red");
-	assert_string_equal(read_log(), "error plain\n"
-					"\033[31merror\033[0m red\n");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -422,9 +408,6 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_log_that_was_moved_is_opened_again, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(
-			colours_are_only_used_when_asked_in_a_file, set_up,
 			tear_down),
 	};
 
