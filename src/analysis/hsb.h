@@ -56,7 +56,7 @@ struct hsb_constraint {
 	bool met;
 };
 
-/** How hard tasks lie on the CPUs. */
+/** The load of the tasks on the CPUs. */
 struct hsb_partition {
 	double load[CR_MAX_CPUS];   /**< sum of C / min(D, T)             */
 	double util[CR_MAX_CPUS];   /**< sum of C / T                     */
@@ -75,7 +75,7 @@ struct hsb_report {
 	double be_throughput; /**< CPUs that best effort gets at least */
 };
 
-/** What a soft flow can expect. Infinite where a constraint is not met. */
+/** The bounds of a soft flow. Infinite where a constraint is not met. */
 struct hsb_bound {
 	double deterministic; /**< Theorem 2: its server is late by at most */
 	/** Theorem 3: and its jobs on average by so much more; 0 where every

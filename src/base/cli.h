@@ -72,7 +72,7 @@ struct cli_given {
 	unsigned line[FIELD_TEXTS_MAX]; /**< of a file, of each              */
 };
 
-/** Where values go to. */
+/** The destination of values. */
 struct cli_target {
 	const struct cli *cli;
 	void *vars;		 /**< its rows' members             */

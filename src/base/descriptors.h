@@ -17,7 +17,7 @@ void descriptors_raise(void);
 /** The soft limit; UINT64_MAX: none. */
 uint64_t descriptors_limit(void);
 
-/** How many it has. 0, or -errno: that cannot be seen. */
+/** The number in use. 0, or -errno: that cannot be seen. */
 int descriptors_used(uint64_t *n);
 
 /** Have the descriptors 0, 1 and 2 be open: those that are not are /dev/null's
@@ -26,11 +26,11 @@ int descriptors_used(uint64_t *n);
  * by libraries, too. 0, or -errno: there is no /dev/null. */
 int descriptors_standard(void);
 
-/** How many they may have: clients of control, connections of the web page,
- * those of NG, and files of conversions. @most, but one in 8 of the limit where
- * that is less (of the page one in 4), and at least one. So none of them takes
- * what the others need; calls leave to all of them what they may have, and
- * DESCRIPTORS_OF_FILES. */
+/** The numbers that they may have: clients of control, connections of the web
+ * page, those of NG, and files of conversions. @most, but one in 8 of the limit
+ * where that is less (of the page one in 4), and at least one. So none of them
+ * takes what the others need; calls leave to all of them what they may have,
+ * and DESCRIPTORS_OF_FILES. */
 unsigned descriptors_for_control(unsigned most);
 unsigned descriptors_for_web(unsigned most);
 unsigned descriptors_for_ng(unsigned most);

@@ -124,7 +124,7 @@ struct field_word {
 	int64_t value;
 };
 
-/** How Prometheus sees a number. */
+/** Prometheus's view of a number. */
 struct field_metric {
 	const char *name;   /**< behind "codec_runner_" */
 	const char *type;   /**< "counter", "gauge", "histogram" */

@@ -75,7 +75,7 @@ static struct sockaddr_storage from_kernel(const struct sockaddr *a)
 	return s;
 }
 
-/* How many bits of the mapped address are its network's. */
+/* The number of bits of the mapped address that are its network's. */
 static unsigned mask_bits(const struct sockaddr_storage *mask)
 {
 	const struct in6_addr m = address_mapped(mask);

@@ -41,7 +41,7 @@ void cpu_list_allowed(struct cpu_list *list);
  * would be left. */
 void cpu_list_avoid(const struct cpu_list *list);
 
-/** Where Linux has it. */
+/** Linux's folder for it. */
 #define TOPOLOGY_ROOT "/sys/devices/system/cpu"
 
 struct topology_cpu {

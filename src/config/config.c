@@ -126,7 +126,7 @@ static bool is_blank_char(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* Where @text stops being UTF-8; @len: it does not. */
+/* The offset at which @text stops being UTF-8; @len: nowhere. */
 static size_t utf8_end(const char *text, size_t len)
 {
 	size_t at = 0, n;
@@ -431,7 +431,7 @@ bool config_same(const struct config *a, const struct config *b,
 	}
 }
 
-/* What texts mean, once it is known which of them count. */
+/* Read the texts, once it is known which of them count. */
 static void read_texts(struct config *c, void *vars)
 {
 	char buf[CONFIG_VALUE];

@@ -53,7 +53,7 @@ struct config {
 	struct config_faults faults;
 };
 
-/** What is read. */
+/** The sources of the options. */
 struct config_ask {
 	const struct cli *cli; /**< cli_asked() has said no             */
 	void *vars;	       /**< in place of those of @cli           */
@@ -83,7 +83,7 @@ void config_blame(struct config *c, const char *name, unsigned i,
 const char *config_text(const struct config *c, const struct field *o,
 			unsigned i, char *buf);
 
-/** What was given for the option @name, which is there. */
+/** The values given for the option @name, which exists. */
 const struct cli_given *config_given(const struct config *c, const char *name);
 
 /** Does row @o have the same in both? */
@@ -110,7 +110,7 @@ void config_print_page(const struct cli *cli, const char *path, FILE *out);
 /** Bytes that a line may have. */
 #define CONFIG_LINE 4096u
 
-/** Where we are in a text: set text and size. */
+/** A position in a text: set text and size. */
 struct config_lines {
 	char *text; /**< what is left of it; written to */
 	size_t size;

@@ -26,7 +26,7 @@
 #include "convert/audio.h"
 #include "media/payload.h"
 
-/* What a conversion without a floor gives as its period: it promises no rate,
+/* The period of a conversion without a floor: it promises no rate,
  * and with the real one it would fill the capacity of policies that admit by
  * the sum of cost / period, whatever the class. */
 #define NO_RATE (10 * CR_SEC)
@@ -40,7 +40,7 @@ const char *conversion_state_name(enum conversion_state s)
 	return names[s];
 }
 
-/* How far ahead of its floor a conversion may count as: no call's deadline is
+/* The lead over its floor that a conversion may count as: no call's deadline is
  * further away, so with this much what it is ahead by delays no call. */
 #define AHEAD_MAX (10 * CR_SEC)
 

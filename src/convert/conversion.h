@@ -40,7 +40,7 @@
 
 enum { CHUNK_FRAMES = 50 };
 
-/** What a conversion is to do. */
+/** The task of a conversion. */
 struct conversion_cfg {
 	uint32_t id;
 	char in[SPOOL_NAME], out[SPOOL_NAME];
@@ -63,7 +63,7 @@ enum conversion_state {
 	CONVERSION_CANCELLED /**< by convert.cancel or the node's end */
 };
 
-/** What another thread reports to control. */
+/** Reports of other threads to control. */
 enum conversion_news {
 	CONVERSION_LOOKED, /**< the I/O thread has looked at its files */
 	CONVERSION_LET_GO, /**< that has let go: it may leave the engine */
@@ -92,7 +92,7 @@ struct conversion_io;
 
 TAILQ_HEAD(conversion_list, conversion);
 
-/** Who submitted a conversion, and how to tell. */
+/** The client of a conversion, and how to notify it. */
 struct conversion_asker {
 	/** Once, on the event base's thread: @cv waits for its turn; or NULL,
 	 * and @err (-errno) and @why say why not. */

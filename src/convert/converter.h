@@ -36,9 +36,9 @@ struct converter_config {
 	unsigned max;	    /**< waiting and running together              */
 	unsigned running;   /**< at a time; fewer of few descriptors       */
 	unsigned floor;	    /**< frames a second for each; 0: what is left */
-	/** What a frame of @cv costs, into cv->cfg.cost, just before it starts.
-	 * 0, or -errno with @e. -EAGAIN, and cv->pricing is set: it has to be
-	 * measured; converter_priced() follows, but not from in here. */
+	/** Put the cost of a frame of @cv into cv->cfg.cost, just before it
+	 * starts. 0, or -errno with @e. -EAGAIN, and cv->pricing is set: it has
+	 * to be measured; converter_priced() follows, but not from in here. */
 	int (*price)(void *arg, struct conversion *cv, struct cr_err *e);
 	/** converter_priced() must not follow any more. */
 	void (*unprice)(void *arg, struct conversion *cv);
@@ -97,10 +97,10 @@ struct conversion *converter_after(struct converter *con, uint32_t id);
 bool converter_has(const struct converter *con, const char *owner);
 /** Those of @from are @to's from now on. */
 void converter_pass(struct converter *con, const char *from, const char *to);
-/** How many wait or run, but for the hung ones. */
+/** The number that wait or run, but for the hung ones. */
 unsigned converter_active(const struct converter *con);
 
-/** What @cv costs is known now, or @err and @why it cannot be. */
+/** The cost of @cv is known now, or @err and @why it cannot be. */
 void converter_priced(struct converter *con, struct conversion *cv, int err,
 		      const struct cr_err *why);
 

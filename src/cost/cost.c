@@ -382,8 +382,8 @@ static cr_ns trimmed_mean(const struct cost_result *r)
 	return sum * 1024 / (COST_QUANTILES - 2 * cut);
 }
 
-/* What a first frame costs where a later one costs @warm; that is set to what
- * they cost here if it is 0. */
+/* The cost of a first frame where a later one costs @warm; that is set to the
+ * cost here if it is 0. */
 static cr_ns first_frame_cost(cr_ns *warm, const struct cost_result *first,
 			      const struct cost_result *later)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What codecs cost on this machine: CPU time per frame, measured over varied
+ * The cost of codecs on this machine: CPU time per frame, measured over varied
  * speech with many states taking turns, as a server has it.
  *
  * Measuring runs on the calling thread and takes the CPU time it is given.
@@ -17,7 +17,7 @@
 #include "cr/sched.h"
 #include "speech/speech.h"
 
-/** How to measure. Zero-initialise, then set what matters. */
+/** The terms of a measurement. Zero-initialise, then set what matters. */
 struct cost_plan {
 	/** CPU time for one codec and mode, both directions, warm-up included;
 	 * 0: 400 ms. At least one frame of every state is always measured. */
@@ -34,7 +34,7 @@ struct cost_plan {
 /** Points of a measured distribution. */
 #define COST_QUANTILES 256u
 
-/** What one direction costs. */
+/** The cost of one direction. */
 struct cost_result {
 	struct cr_cost cost; /**< per frame                              */
 	cr_ns frame;	     /**< duration of a frame                    */
@@ -88,8 +88,8 @@ int cost_measure_rows(const struct cr_codec *codec,
 /** Points of a curve. */
 #define COST_POINTS 5u
 
-/** What a frame costs by how many other states had frames since its own had
- * one. */
+/** The cost of a frame by the number of other states that had frames since its
+ * own had one. */
 struct cost_curve {
 	unsigned points; /**< that there was time for                        */
 	unsigned others[COST_POINTS];		  /**< 0, 1, 10, 100, 1000  */

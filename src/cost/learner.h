@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What frames of one kind cost, learned from those that were transcoded: mean,
- * variance and 99th percentile, with old frames forgotten.
+ * The cost of frames of one kind, learned from those that were transcoded:
+ * mean, variance and 99th percentile, with old frames forgotten.
  *
  * The percentile is read from a log-linear histogram of 32 steps per power of
  * two: at most 1/64 off the true one. One thread.
@@ -35,7 +35,7 @@ struct cost_learner {
 /** @n frames took @ns[] each. */
 void cost_learner_add(struct cost_learner *l, const uint32_t *ns, unsigned n);
 
-/** What a frame costs, ns. False, and @cost as it was: too few frames. */
+/** The cost of a frame, ns. False, and @cost as it was: too few frames. */
 bool cost_learner_cost(const struct cost_learner *l, struct cr_cost *cost);
 
 #endif

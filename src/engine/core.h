@@ -227,7 +227,8 @@ int core_change(struct core_change *ch, struct core_task *t,
 /** Free it. No lock needed. NULL is fine. */
 void core_change_finish(struct core_change *ch);
 
-/** How long the job of @t has waited at @now without need: since its arrival;
+/** The time that the job of @t has waited at @now without need: since its
+ * arrival;
  * under a policy that holds frames back until their time, since that. */
 cr_ns core_waited(const struct core_task *t, cr_ns now);
 
@@ -300,7 +301,7 @@ int64_t core_bound_ppm(const struct core *c);
 /** Tasks that belong to @rq; under its lock. */
 unsigned core_ntasks(const struct core *c, const struct cr_rq *rq);
 
-/** What is promised of @t, which is added; never without a rule. Lock of its rq
+/** The promise of @t, which is added; never without a rule. Lock of its rq
  * held. */
 void core_promise(const struct core_task *t, struct cr_promise *p);
 

@@ -437,7 +437,8 @@ bool core_asks_for_more(const struct core_terms *was,
 	return asks_for_more(&a, &b);
 }
 
-/* Where it is, if it fits there, else anywhere; a running task cannot move. */
+/* Admit it where it is, if it fits there, else anywhere; a running task cannot
+ * move. */
 static int admit_new_terms(const struct core_change *ch,
 			   const struct saved_task *was,
 			   const struct core_terms *to, struct cr_verdict *v)

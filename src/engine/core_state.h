@@ -73,8 +73,9 @@ static inline struct core_rq *core_advance(struct core *c, struct cr_rq *rq,
 	return a;
 }
 
-/** What @t, whose numbers are sensible, is of rq->load_ppm. At most more than
- * all CPUs, so that sums of a million of them, times CPUs, do not overflow. */
+/** The share of @t, whose numbers are sensible, in rq->load_ppm. At most more
+ * than all CPUs, so that sums of a million of them, times CPUs, do not
+ * overflow. */
 static inline int64_t core_load_of(const struct cr_task *t)
 {
 	return cr_ns_min(cr_task_demand(t) * CR_PPM / t->period,

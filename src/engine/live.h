@@ -127,7 +127,7 @@ struct live_config {
 		*pin;	 /**< [core.ncpu] OS CPU numbers; NULL: not pinned */
 	bool poll;	 /**< idle workers spin instead of sleeping        */
 	int rt_priority; /**< SCHED_FIFO priority of workers; 0: none      */
-	/** Where live_driver.thread_per_task: tasks at a time, 1..; worker_up()
+	/** With live_driver.thread_per_task: tasks at a time, 1..; worker_up()
 	 * gets the thread's number, 0..max_threads - 1. */
 	unsigned max_threads;
 	struct live_client client;
@@ -264,13 +264,13 @@ const struct live_driver *live_driver(const struct live *l);
  * client.before_move() says that they are about to move? Control thread. */
 bool live_tasks_stay(struct live *l);
 
-/** What holds of @t now (see core_explain(), core_promise()). Any thread. */
+/** The figures of @t now (see core_explain(), core_promise()). Any thread. */
 unsigned live_explain(struct live *l, struct live_task *t, struct cr_kv *kv,
 		      unsigned max);
 void live_promise(struct live *l, struct live_task *t, struct cr_promise *p);
 
 unsigned live_nworkers(const struct live *l);
-/** How many workers have run queue @queue. Constant. */
+/** The number of workers of run queue @queue. Constant. */
 unsigned live_queue_cpus(const struct live *l, unsigned queue);
 /** Sum over workers of the time inside run(). Any thread, cheap. */
 cr_ns live_busy(const struct live *l);

@@ -59,8 +59,8 @@ struct live_servers {
 
 /* --- the thread --- */
 
-/* Where this thread is now. It may be moved at any moment: counters of a place
- * have many writers. */
+/* The CPU's place of this thread now. It may be moved at any moment: counters
+ * of a place have many writers. */
 static struct live_worker *place_of_thread(struct live *l)
 {
 	int os = sched_getcpu();

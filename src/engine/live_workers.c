@@ -18,7 +18,7 @@
  * lock, so no wake-up is lost. One idle worker, the tick waiter, waits no
  * longer than the policy's next tick.
  *
- * What becomes of a thread that does not come back from run() is in live.h.
+ * live.h says what becomes of a thread that does not come back from run().
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -61,7 +61,7 @@ void release_change(struct release *r, const struct release_cfg *cfg)
 	r->cfg = *cfg;
 }
 
-/* How far logical arrivals are apart, at least. */
+/* The least distance of logical arrivals. */
 static cr_ns arrival_spacing(const struct release *r)
 {
 	bool own = r->cfg.kind == RELEASE_LBAP && r->cfg.spacing;

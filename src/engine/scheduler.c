@@ -281,7 +281,7 @@ int scheduler_check(const char *spec, struct cr_err *e)
 
 	if (rc)
 		return rc;
-	/* What is not found gives no 0.
+	/* A name that is not found gives no 0.
 	 * NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Branch) */
 	return s.kernel ? kernel_sched_parse(s.kernel, s.opts, &number, e)
 			: cr_scheduler_check(spec, e);

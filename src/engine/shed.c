@@ -138,9 +138,9 @@ static uint64_t spread_loss(const struct shed_queue *q,
 
 /* --- how much is to be given up --- */
 
-/* Where pauses begin to go, and where all of them do; where speech begins, and
- * where all does. Between them a machine may be slow for a moment at the cost
- * of delay alone. */
+/* The waits at which pauses begin to go, and all of them do; at which speech
+ * begins to go, and all does. Between them a machine may be slow for a moment
+ * at the cost of delay alone. */
 #define FROM SHED_ONE
 #define PAUSES (SHED_ONE + SHED_ONE * 3 / 10)
 #define SPEECH (SHED_ONE + SHED_ONE * 6 / 10)
@@ -176,7 +176,7 @@ static uint32_t wait_of(struct shed_queue *q, enum cr_class cls, cr_ns waited,
 	return *wait > own ? *wait : own;
 }
 
-/* How far @wait is on the way from @from to @to. */
+/* The part of the way from @from to @to that @wait has covered. */
 static uint64_t part_of_range(uint32_t wait, uint32_t from, uint32_t to)
 {
 	if (wait <= from)

@@ -58,7 +58,7 @@ struct sample {
 /* Connections that a host may have, where a quarter of all is less: pages in a
  * browser, or a proxy that has asked for many. */
 enum { OF_HOST_LEAST = 16 };
-/* How long a connection may stay while others wait for its place. */
+/* Time that a connection may stay while others wait for its place. */
 enum { STAY_S = 5 };
 /* Until it is looked again whether there is room, or a descriptor. */
 enum { PAUSE_MS = 100 };

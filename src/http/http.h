@@ -10,7 +10,7 @@
  *   GET  /readyz     200 while it takes new calls, 503 when it drains
  *   POST /scheduler  {"scheduler": "edf"}; only with http_config.control
  *
- * What a browser sends can be another site's doing. So the Host header must be
+ * A browser's request can be another site's doing. So the Host header must be
  * an address or "localhost" (no name that somebody can point here), and a POST
  * must say that it is JSON, which no form of another site can.
  *
@@ -49,7 +49,7 @@ void http_close(struct http *h); /**< NULL is fine */
 /** From now on POST /scheduler is allowed, or not. */
 void http_allow_control(struct http *h, bool allowed);
 
-/** Where it listens: "127.0.0.1:8080". */
+/** Its address: "127.0.0.1:8080". */
 void http_local(const struct http *h, char *buf, size_t size);
 
 #endif

@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "protocol/results.h"
 
-/** How all of ours are named, for printf(). */
+/** The name of each of ours, for printf(). */
 #define METRICS_NAME "codec_runner_%s"
 
 /* The help and type of the metric @name, before its series. */

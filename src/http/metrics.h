@@ -16,7 +16,7 @@
 #define METRICS_BOUNDS 18u
 extern const cr_ns metrics_bounds[METRICS_BOUNDS];
 
-/** How many values of @h are at most each bound (cumulative). */
+/** Count the values of @h up to each bound (cumulative). */
 void metrics_cumulate(const struct histogram *h,
 		      uint64_t below[METRICS_BOUNDS]);
 

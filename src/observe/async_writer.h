@@ -4,8 +4,8 @@
  * the texts that wait for it: who has one waits for copying only. Where there
  * is no room, as the disk or the reader is slow, it is dropped and counted.
  *
- * What the thread writes to may change (a turn): what was put before goes to
- * the old place, what is put behind to the new one.
+ * The destination may change (a turn): texts that were put before go to the
+ * old place, later ones to the new one.
  *
  * Private to src/observe.
  */
@@ -95,9 +95,9 @@ int async_writer_start(struct async_writer *s);
 bool async_writer_put(struct async_writer *s, const char *text, size_t n,
 		      const char *ending);
 
-/** What is put from now on goes to the new place: turn() is called behind what
- * was put until now. If there is a turn that the thread has not yet come to,
- * that one stays, where it is. Any thread. */
+/** Texts that are put from now on go to the new place: turn() is called behind
+ * those that were put until now. If there is a turn that the thread has not yet
+ * come to, that one stays, where it is. Any thread. */
 void async_writer_reopen(struct async_writer *s);
 
 enum async_writer_pause {
@@ -136,9 +136,9 @@ enum async_writer_end {
  * stuck in a write. While nobody puts. */
 enum async_writer_end async_writer_stop(struct async_writer *s, cr_ns limit);
 
-/** What of the older buffer (@which: 0) and of the newer one (1) is not dealt
- * with; @n: octets of it. For the handler of a signal by which the process
- * ends. */
+/** The rest of the older buffer (@which: 0) or of the newer one (1) that is not
+ * dealt with; @n: octets of it. For the handler of a signal by which the
+ * process ends. */
 const char *async_writer_rest(const struct async_writer *s, unsigned which,
 			      size_t *n);
 

@@ -22,7 +22,7 @@ struct g107_codec {
 	bool narrow, wide; /**< the scales that it has a value on          */
 };
 
-/** How a call was. */
+/** The quality of a call. */
 struct g107_call {
 	const struct g107_codec *in, *out; /**< what the listener decodes is
 						out */

@@ -50,7 +50,7 @@ void lines_reopen(struct lines *l);
 /** Any thread. */
 void lines_stats(struct lines *l, struct lines_stats *out);
 
-/** How long programs wait at their end. */
+/** Time that programs wait at their end. */
 #define LINES_CLOSE_LIMIT (10 * CR_SEC)
 
 /** Write what waits, end the thread, close the file. Waits for the disk, or

@@ -36,10 +36,10 @@
 #include "observe/async_writer.h"
 #include "observe/log_line.h"
 
-/** Where the journal listens. */
+/** The journal's socket. */
 #define LOG_JOURNAL_SOCKET "/run/systemd/journal/socket"
 
-/* Where the journal listens; set before threads start. */
+/* Its address; set before threads start. */
 static struct sockaddr_un journal;
 
 /*
@@ -157,8 +157,8 @@ static uint64_t count_log_entries(const char *text, size_t n)
 	return entries;
 }
 
-/* How many of the @n octets go together: the journal takes an entry at a time,
- * others as many whole lines as there are. */
+/* The number of the @n octets that go together: the journal takes an entry at a
+ * time, others as many whole lines as there are. */
 static size_t chunk_of(const char *text, size_t n)
 {
 	const char *last;
@@ -320,7 +320,7 @@ enum {
 	FILE_MODE = 0640 /* it has addresses of parties, as records have */
 };
 
-/* How long the process waits at its end for the log's reader. */
+/* Time that the process waits at its end for the log's reader. */
 #define CLOSE_LIMIT CR_SEC
 
 const char *const log_level_names[] = { "error", "warn", "info", "debug",

@@ -156,7 +156,7 @@ void log_text(const struct log_field *fields, char *to, size_t size);
 
 /**
  * log_event(LOG_WARN, "admit-refused", LOG_INT("task", id), LOG_STR("why", e));
- * What is in a text does no harm: see base/utf8.h for what becomes '?', or is
+ * Texts do no harm: see base/utf8.h for the characters that become '?', or are
  * escaped in JSON. "time", "level", "event", "suppressed" and "cut" are no keys
  * of a caller.
  */

@@ -62,8 +62,8 @@ void trace_close(struct trace *t);
 /** Ring @i, for one producer. Valid until trace_close(). */
 struct trace_ring *trace_ring(struct trace *t, unsigned i);
 
-/** What trace_start() may replace; nothing, unless this says so, and never
- * TRACE_OVER_PIPE: who reads a pipe may stall, and with it control. */
+/** Set the files that trace_start() may replace; none, unless this says so, and
+ * never TRACE_OVER_PIPE: who reads a pipe may stall, and with it control. */
 void trace_set_over(struct trace *t, enum trace_over over);
 
 /** Call @fn(@arg, errno) once per trace file when it cannot be written any

@@ -39,7 +39,7 @@ static int own_path(char *path, size_t size, bool make, struct cr_err *e)
 	return 0;
 }
 
-/* Who may write it has the node, who may read it too. */
+/* A user who may write it controls the node; so does one who may read it. */
 static int check_file(int fd, const char *path, struct cr_err *e)
 {
 	struct stat st;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What methods have in common, requests that are deferred, and the methods of
+ * The common parts of methods, requests that are deferred, and the methods of
  * the node itself: sessions, statistics, schedulers, traces, draining.
  */
 #include "protocol/methods.h"
@@ -400,7 +400,7 @@ static bool trace_path(const struct service *sv, const char *name, char *path,
 	return false;
 }
 
-/* What is no other refusal is about the file. */
+/* Every other refusal is about the file. */
 static int trace_code(int err)
 {
 	int code = request_code(err);

@@ -76,7 +76,7 @@ int request_code(int err);
 bool request_read(const struct field *table, void *out, const json_t *params,
 		  struct rpc_error *err);
 
-/** What a method lists, in order of ids. */
+/** A list that a method returns, in order of ids. */
 struct list_kind {
 	const struct field *table; /**< of a struct list_result */
 	/** The first one above *@id, which is its id then; or NULL. */
@@ -109,7 +109,7 @@ typedef json_t *service_run(struct service *sv, const struct service_request *a,
 			    struct node_cost_wait *lacks,
 			    struct rpc_error *err);
 
-/** What is asked for. */
+/** A request to the service. */
 struct service_request {
 	service_run *run;
 	struct session *session; /**< NULL: nobody's */

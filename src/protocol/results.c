@@ -69,7 +69,7 @@ static bool option_at(void *arg, unsigned i, void *item)
 	return true;
 }
 
-/* What the core says when a task asks; the guard where there is no policy. */
+/* The core's answer when a task asks; the guard's where there is no policy. */
 static const char *admission_of(const struct cr_sched_ops *ops)
 {
 	const struct core_config cfg = { .ops = ops,

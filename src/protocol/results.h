@@ -21,13 +21,13 @@
 /** All of @nc; NULL: out of memory. */
 json_t *result_call_json(struct node_call *nc);
 
-/** Where the new call @nc is. */
+/** The place of the new call @nc. */
 json_t *result_place_json(struct node_call *nc);
 
-/** What can be done; refers to @n. */
+/** The capacity of @n; refers to it. */
 void result_capacity(struct node *n, struct capacity_result *out);
 
-/** Which CPUs do what (struct node_place_info); refers to @n. */
+/** The uses of the CPUs (struct node_place_info); refers to @n. */
 struct field_each result_places(struct node *n);
 /** The node's struct node_interface_info. */
 struct field_each result_interfaces(struct node *n);
@@ -46,7 +46,7 @@ struct field_each describe_schedulers(const char *in_use);
  * a verdict: the guard's where @s has none. */
 void describe_scheduler(const struct scheduler *s, struct scheduler_info *out);
 
-/** What stats_fields tells, and what it points to. */
+/** The result of stats_fields, and the structs that it points to. */
 struct stats_reported {
 	struct stats_result result;
 	struct converter_counts conversions;

@@ -29,7 +29,7 @@
 #include "protocol/tables/call_fields.h"
 #include "rpc/jsonrpc.h"
 
-/* What there is no room or memory for is dropped. */
+/* Records that lack room or memory are dropped. */
 static void recorded(void *arg, const struct node_record *r)
 {
 	const struct service *sv = arg;

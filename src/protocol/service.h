@@ -8,8 +8,8 @@
  *
  * Thread rule: the event base's thread.
  *
- * Who did what: a line of the log ("audit") for each request that changes
- * something, whichever way it came by, done or refused.
+ * Audit: a line of the log ("audit") for each request that changes something,
+ * by whatever way it came, done or refused.
  *
  * Each method is a call site of the log: of one kind no more than the log's
  * rate is written, and the next line says how many were left out
@@ -25,10 +25,10 @@
 struct lines;
 struct service;
 
-/** What became of the file of options when it was read. */
+/** The outcome of reading the file of options. */
 struct config_state {
 	const char *file; /**< NULL: none was read at the start */
-	/** What was read last holds, as far as it needs no restart; false: it
+	/** The last reading holds, as far as it needs no restart; false: it
 	 * was wrong, and all is as it was. */
 	bool taken;
 	uint64_t read, refused; /**< times, after the start; of these */
@@ -40,15 +40,14 @@ struct service_config {
 	struct event_base *base;
 	struct node_config node;      /**< ended and arg are the service's    */
 	struct transport_addr listen; /**< SCTP; no host: nowhere     */
-	/** What SCTP clients have to know (key.h). NULL: all may who reach it.
-	 * Borrowed. */
+	/** The key of SCTP clients (key.h). NULL: they need none. Borrowed. */
 	const char *key;
 	enum transport_kind transport;	  /**< of SCTP                    */
 	struct transport_addr listen_too; /**< by its path; "": nowhere   */
 	const char
 		*trace_dir; /**< where trace.start may write; NULL: nowhere */
-	/** Where scheduler.set may load policies from; NULL: built-in ones
-	 * only. Loading one runs its code. */
+	/** The folder from which scheduler.set may load policies; NULL:
+	 * built-in ones only. Loading one runs its code. */
 	const char *plugin_dir;
 	struct lines *records; /**< of calls; NULL: none. Borrowed */
 	cr_ns records_interim; /**< between two of one call; 0: at its end */
@@ -59,8 +58,8 @@ struct service_config {
 	/** The drain is over: nothing runs any more, or the limit has passed.
 	 * May be called from service_drain(). */
 	void (*drained)(void *arg);
-	/** What else a drain waits for, beside what runs: how many. NULL:
-	 * nothing. */
+	/** The number of things that a drain waits for beside those that run.
+	 * NULL: none. */
 	unsigned (*pending)(void *arg);
 	/** As node_config.deaf(): service_drain() should follow. May be NULL.
 	 */
@@ -98,7 +97,7 @@ int service_scheduler_set(struct service *s, const char *spec,
 struct node *service_node(struct service *s);
 /** "kernel" or "user": the SCTP stack in use. */
 const char *service_transport(const struct service *s);
-/** Where control listens, with the UDP port chosen by port 0 filled in. */
+/** The address of control, with the UDP port chosen by port 0 filled in. */
 void service_local(const struct service *s, struct transport_addr *addr);
 
 struct audit {

@@ -70,7 +70,7 @@ struct watchdog {
 	cr_ns last, step;
 };
 
-/** How often to look, for @limit. */
+/** The interval between two looks, for @limit. */
 cr_ns watchdog_interval(cr_ns limit);
 
 /** A round of looks begins at @now. */
@@ -191,7 +191,7 @@ void recovery_close(struct recovery *r);
 /** The engine whose workers are watched; before the first round. */
 void recovery_of(struct recovery *r, struct live *l);
 
-/** How often to call recovery_round(); 0: never. */
+/** The interval between two calls of recovery_round(); 0: none. */
 cr_ns recovery_interval(const struct recovery *r);
 
 /** Look at all workers, and help. recovery_task() for each task follows. */

@@ -46,7 +46,7 @@ struct rpc_code_row {
 /** All of enum rpc_code, in its order. */
 extern const struct rpc_code_row rpc_codes[];
 
-/** How JSON is written: reals as 0.1, without digits that say nothing. */
+/** The form of JSON: reals as 0.1, without digits that say nothing. */
 #define JSONRPC_REALS JSON_REAL_PRECISION(15)
 #define JSONRPC_DUMP (JSON_COMPACT | JSONRPC_REALS)
 

@@ -76,9 +76,9 @@ void peer_unanswered(struct peer *p);
 /** After "bye": shut the association down once its replies are out. */
 void peer_leave(struct peer *p);
 
-/** What @p holds may have changed. Beyond rpc_server_config.queue_max it is
- * killed; over total_max those that have the most are. While 256 replies to it
- * are to come it is not read, if its transport can do that. */
+/** The bytes that @p holds may have changed. Beyond rpc_server_config.queue_max
+ * it is killed; over total_max those that have the most are. While 256 replies
+ * to it are to come it is not read, if its transport can do that. */
 void weight_look(struct peer *p);
 
 /** Run a whole message of @p, and answer it; @text NULL: it was too long. May

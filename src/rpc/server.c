@@ -23,8 +23,8 @@
 #include "rpc/reply.h"
 
 enum {
-	/** What a reply to come counts as beside its own room. What the owner
-	 * keeps for it is smaller than the call that it is about. */
+	/** The weight of a reply to come, beside its own room. The owner
+	 * keeps less for it than the call that it is about takes. */
 	LATER_BYTES = 1024,
 	/** If this many are to come, the peer is not read. */
 	LATER_MAX = 256

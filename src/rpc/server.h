@@ -7,7 +7,7 @@
  * in the table its owner passes. The method "bye" is its own: it replies,
  * closes the association, and peer_gone() gets "bye".
  *
- * What goes back for a message is never longer than transport_message_max(),
+ * The answer to a message is never longer than transport_message_max(),
  * nor is more than one reply made beyond that. A reply that does not fit gives
  * way to RPC_TOO_LONG: its request has been run. In a batch the members behind
  * it are not run, notifications neither; those with an id are refused with
@@ -161,13 +161,14 @@ struct rpc_server_config {
 	 * /64 of IPv6; by the Unix socket a user. */
 	bool halves;
 	cr_ns silence;
-	/** What a peer may hold, bytes; 0: 8 MiB: what waits for it as it does
-	 * not read, its unfinished message, and its requests that are to be
-	 * answered later. Over it the association ends; notifications are
+	/** Bytes that a peer may hold; 0: 8 MiB: those that wait for it as it
+	 * does not read, its unfinished message, and its requests that are to
+	 * be answered later. Over it the association ends; notifications are
 	 * dropped when half of it waits. */
 	size_t queue_max;
-	/** What all peers together may; 0: 64 MiB. Over it the peer that has
-	 * the most is let go, then the next one, until the rest fits. */
+	/** Bytes that all peers may hold together; 0: 64 MiB. Over it the peer
+	 * that has the most is let go, then the next one, until the rest fits.
+	 */
 	size_t total_max;
 };
 
@@ -187,8 +188,8 @@ void rpc_server_close(struct rpc_server *s);
  * does not read loses notifications (counted), never memory. */
 void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params);
 
-/** Where it listened first, with the ports chosen by port 0 filled in; nowhere:
- * zeros. */
+/** The address at which it listened first, with the ports chosen by port 0
+ * filled in; zeros: none. */
 void rpc_server_local(const struct rpc_server *s, struct transport_addr *addr);
 
 /** The first back-end: "kernel", "user" or "unix"; "off": it has none. */

@@ -56,7 +56,7 @@ static bool tells_of(const struct clocks *c, const struct clocks_packet *p,
 	return false;
 }
 
-/* How far @p, of another clock, is behind the newest packet. */
+/* The time by which @p, of another clock, is behind the newest packet. */
 static cr_ns time_behind(const struct clocks *c, const struct clocks_packet *p)
 {
 	cr_ns stamps =

@@ -26,7 +26,7 @@
 
 #include "cr/time.h"
 
-/** What does not differ by more than the network delays packets agrees. */
+/** Times agree that do not differ by more than the network delays packets. */
 #define CLOCKS_FAR (200 * CR_MS)
 
 /** A packet as it arrives. */
@@ -68,7 +68,7 @@ static inline uint32_t clocks_now(const struct clocks *c)
 	return c->span[0].clock ? c->span[0].clock : c->clock;
 }
 
-/** Where @p is, in units of the line's clock. */
+/** The place of @p, in units of the line's clock. */
 uint32_t clocks_place(const struct clocks *c, const struct clocks_packet *p);
 
 /** @p, which is at @place, is one of the sender's. */

@@ -12,8 +12,8 @@
 
 /* RMS of 0 dBov: a square wave between the limits (RFC 3389, 3). */
 #define FULL_SCALE 32767.0f
-/* How much of its way to the goal the gain goes with each sample: 63 % in 32
- * samples. */
+/* The part of its way to the goal that the gain goes with each sample: 63 % in
+ * 32 samples. */
 #define GAIN_STEP (1.0f / 32)
 
 enum {

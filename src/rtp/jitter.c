@@ -64,7 +64,7 @@ static inline int64_t timeline_extend(const struct timeline *t, uint32_t ts)
 	return t->newest + (int32_t)(ts - (uint32_t)t->newest);
 }
 
-/** How long @rtp_ticks (less than 2^32) of the clock last, ns. */
+/** The duration of @rtp_ticks (less than 2^32) of the clock, ns. */
 static inline cr_ns timeline_ns(const struct timeline *t, int64_t rtp_ticks)
 {
 	return rtp_ticks * CR_SEC / t->clock;
@@ -146,13 +146,13 @@ static inline struct jitter_slot *jitter_slots_oldest(
 	return s->used ? jitter_slot_of(s, s->oldest) : NULL;
 }
 
-/** Whether @seq has a place, without one for an older packet in its way. */
+/** Does @seq have a place, without one for an older packet in its way? */
 static inline bool jitter_slots_fit(const struct jitter_slots *s, uint64_t seq)
 {
 	return !s->used || seq <= s->oldest || seq - s->oldest < s->slots;
 }
 
-/** Whether @seq is too far behind the newest to have a place. */
+/** Is @seq too far behind the newest to have a place? */
 static inline bool jitter_slots_behind(const struct jitter_slots *s,
 				       uint64_t seq)
 {
@@ -561,7 +561,7 @@ static void keep_packet(struct jitter *j, const struct jitter_input *in,
 	       p->payload_bytes);
 }
 
-/* Where @ts, which is in no order, is among the speech around it. */
+/* The place of @ts, which is in no order, among the speech around it. */
 static int64_t place_between(const struct jitter *j, uint64_t seq, int64_t ts)
 {
 	const struct jitter_slot *before, *after;
@@ -840,7 +840,7 @@ static bool is_missing(const struct jitter *j, const struct jitter_slot *s)
 	return s->seq > j->head.seq + 1 + j->head.concealed;
 }
 
-/* Whether @s, the oldest packet, comes next: or else there is time in front of
+/* Does @s, the oldest packet, come next? Otherwise there is time in front of
  * it. A lost packet may have been a bit shorter. */
 static bool is_next_slot(const struct jitter *j, const struct jitter_slot *s)
 {
@@ -869,7 +869,7 @@ static cr_ns due_of_gap(const struct jitter *j)
 	return cr_ns_min(j->head.at + j->playout.offset, due_for_room(j));
 }
 
-/* Whether time in front of @speech, the oldest packet of that, is next. */
+/* Is time in front of @speech, the oldest packet of that, next? */
 static bool is_gap(const struct jitter *j, const struct jitter_slot *speech)
 {
 	return j->head.playing && !(speech && is_next_slot(j, speech));
@@ -928,9 +928,9 @@ static enum jitter_next play_packet(struct jitter *j,
 	return JITTER_PLAY;
 }
 
-/* How much of the next packet's time is to be concealed; 0: nothing. So it is
- * before a packet's time is known: what is concealed beyond the next packet's
- * beginning would put that, and all behind it, off. */
+/* The part of the next packet's time that is to be concealed; 0: nothing. So it
+ * is before a packet's time is known: what is concealed beyond the next
+ * packet's beginning would put that, and all behind it, off. */
 static uint32_t to_conceal(const struct jitter *j,
 			   const struct jitter_slot *speech)
 {

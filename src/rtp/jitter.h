@@ -58,9 +58,9 @@
  * over it comes out at once, and is late only where the buffer has no place for
  * it. Behind it nothing is concealed.
  *
- * What was held up and comes all at once is not played all at once: what is
- * older than `most` goes (overflow), and the rest is played twice as fast as it
- * was spoken until it is in time again.
+ * Packets that were held up and come all at once are not played all at once:
+ * those older than `most` go (overflow), and the rest is played twice as fast
+ * as it was spoken until it is in time again.
  *
  * *Short packets* may be more than the slots have room for: the oldest of a
  * buffer that is all but full is played at once, to make room.
@@ -157,7 +157,7 @@ struct jitter_input {
 			  come behind it was not sent                       */
 	bool aux;    /**< no speech: it stands among speech by its number   */
 	uint8_t tag; /**< the caller's                                      */
-	/** Where it is in the buffer's time, less its timestamp: for packets
+	/** Its place in the buffer's time, less its timestamp: for packets
 	 * beside speech, and where clocks differ. */
 	uint32_t shift;
 };
@@ -236,7 +236,7 @@ cr_ns jitter_due(const struct jitter *j);
  * found for this network stays. */
 void jitter_reset(struct jitter *j);
 
-/** How many packets wait. */
+/** The number of packets that wait. */
 unsigned jitter_waiting(const struct jitter *j);
 
 /** The delay at present, between the bounds; 0 before the first packet. */

@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-/* How many numbers the current source may be ahead of its last packet to prove
- * itself, and how many a packet may be behind to be just late: as wide as the
+/* Numbers that the current source may be ahead of its last packet to prove
+ * itself, and that a packet may be behind to be just late: as wide as the
  * window in which rtp_source_update() knows late packets from duplicates. */
 #define NEAR 64u
-/* How far a source that goes on elsewhere may be ahead: MAX_DROPOUT of RFC
+/* Numbers that a source that goes on elsewhere may be ahead: MAX_DROPOUT of RFC
  * 3550, A.1. */
 #define MAX_DROPOUT 3000u
 
@@ -207,7 +207,7 @@ static bool is_replaced(const struct learn *l, const struct newcomer *n)
 	return n->here && l->replaced_known && n->p->ssrc == l->replaced;
 }
 
-/* How long its run of packets in sequence is with this one, 0: as long as
+/* The length of its run of packets in sequence with this one, 0: as long as
  * before, for it has come before or is late. */
 static uint8_t run_with(const struct learn *l, const struct learn_rival *r,
 			const struct newcomer *n)

@@ -125,7 +125,7 @@ enum learn_mode {
 
 /** Packets in sequence that prove a source. */
 #define LEARN_PROOF 3u
-/** What "heard for longer" is counted in. A party that sends a packet in every
+/** The unit of "heard for longer". A party that sends a packet in every
  * 200 ms is heard in each. */
 #define LEARN_SLOT (200 * CR_MS)
 /** Slots in which a source must have been heard to lead. */
@@ -145,14 +145,15 @@ enum learn_mode {
 /** The terms of signalling. Zero-initialise, then set what is known. */
 struct learn_terms {
 	enum learn_mode mode;
-	/** Where the party said it is; family 0: not known (strict then refuses
-	 * every packet). A hold by 0.0.0.0 or port 0 is not known, too. */
+	/** The address that the party signalled; family 0: not known (strict
+	 * then refuses every packet). A hold by 0.0.0.0 or port 0 is not known,
+	 * too. */
 	struct sockaddr_storage signalled;
-	/** Where signalling itself came from, its port does not matter; family
-	 * 0: not known. */
+	/** The host that signalling itself came from, its port does not matter;
+	 * family 0: not known. */
 	struct sockaddr_storage host;
-	/** What may be sent to, from loopback if @local: nothing else is heard
-	 * as a party. NULL: all may be. */
+	/** Addresses that may be sent to, from loopback if @local: no other is
+	 * heard as a party. NULL: all may be. */
 	const struct send_to *may;
 	bool local;
 	bool ssrc_signalled; /**< only packets with @ssrc are taken */
@@ -274,7 +275,7 @@ void learn_init(struct learn *l, const struct learn_terms *terms);
  */
 void learn_again(struct learn *l, const struct learn_terms *terms, cr_ns now);
 
-/** Where answers go: to the current source, or to the signalled address; family
+/** The address of answers: the current source, or the signalled one; family
  * 0: not known yet. Valid until the next call. */
 const struct sockaddr_storage *learn_to(const struct learn *l);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the payload types of one endpoint stand for (RTP/AVP, RFC 3551; given
+ * The meaning of the payload types of one endpoint (RTP/AVP, RFC 3551; given
  * out by SDP): speech of one of the endpoint's codecs, or nothing. And how many
  * packets came with types that stand for nothing.
  *
@@ -42,7 +42,7 @@ struct payload_types {
 int payload_types_add_speech(struct payload_types *t, unsigned pt,
 			     unsigned codec, struct cr_err *e);
 
-/** What @pt (0..127) stands for, to be taken apart by the next two: 0 means
+/** The meaning of @pt (0..127), to be taken apart by the next two: 0 means
  * nothing. For every packet. */
 static inline unsigned payload_types_find(const struct payload_types *t,
 					  uint8_t pt)

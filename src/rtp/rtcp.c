@@ -41,7 +41,7 @@ static int check_report(size_t n, unsigned count, size_t sender)
 	return n - sender < count * REPORT_BYTES ? RTCP_REPORT_OVERRUN : 0;
 }
 
-/* Where the chunk at @at ends, or 0: beyond the @n bytes. */
+/* The end of the chunk at @at, or 0: beyond the @n bytes. */
 static size_t chunk_end(const uint8_t *p, size_t n, size_t at)
 {
 	if (n - at < SSRC_BYTES)

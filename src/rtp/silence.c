@@ -33,7 +33,7 @@ static uint32_t far(const struct silence *s)
 	return (uint32_t)(SILENCE_FAR * s->cfg.clock / CR_SEC);
 }
 
-/* Where @ts belongs: not before what was sent, and no further behind its place
+/* The place of @ts: not before what was sent, and no further behind its place
  * than that takes. */
 static uint32_t place_timestamp(struct silence *s, uint32_t ts)
 {

@@ -58,7 +58,7 @@ struct silence {
 	cr_ns due;	 /**< CR_NEVER: nothing is                    */
 };
 
-/** Where a packet belongs. */
+/** The place of a packet. */
 struct silence_place {
 	uint32_t ts;
 	bool decode_only; /**< its time has been filled: nothing is to be sent

@@ -84,7 +84,7 @@ static inline bool telephone_event_is_clock(unsigned hz)
 	return hz >= 8000 && hz <= 48000 && hz % 8000 == 0;
 }
 
-/** How a relay works. */
+/** The settings of a relay. */
 struct telephone_event_cfg {
 	/** Hz, of the durations that come and go. Where they change, that is
 	 * for events that begin then. */

@@ -11,7 +11,7 @@
 
 #include "cr/error.h"
 
-/** Where the samples of a WAV file are. */
+/** The place of the samples in a WAV file. */
 struct wav_info {
 	unsigned sample_rate; /**< Hz                                     */
 	size_t offset;	      /**< of the first sample, bytes from start   */

@@ -273,7 +273,7 @@ static bool kernel_receive(struct kernel *k)
 	return true;
 }
 
-/* How often to look for silent peers. */
+/* The interval between two looks for silent peers. */
 static cr_ns kernel_look_every(const struct kernel *k)
 {
 	return k->silence.limit / LOOKS < CR_SEC ? k->silence.limit / LOOKS

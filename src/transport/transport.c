@@ -305,7 +305,7 @@ int transport_open(struct transport **t, const struct transport_config *cfg,
 	rc = transport_kernel_ops.open(t, cfg, &kernel);
 	if (!rc)
 		return 0;
-	/* How a kernel without SCTP answers depends on type and family. */
+	/* The answer of a kernel without SCTP depends on type and family. */
 	if (cfg->kind == TRANSPORT_KERNEL ||
 	    (rc != -ESOCKTNOSUPPORT && rc != -EPROTONOSUPPORT &&
 	     rc != -EAFNOSUPPORT))

@@ -27,7 +27,7 @@
 #define TRANSPORT_SCTP_PORT 5555
 #define TRANSPORT_UDP_PORT 9899
 
-/** How long an SCTP peer may be silent before it counts as lost: the default,
+/** Time that an SCTP peer may be silent before it counts as lost: the default,
  * which lets it stall for half a minute, and the bounds. */
 #define TRANSPORT_PEER_TIMEOUT (40 * CR_SEC)
 #define TRANSPORT_PEER_TIMEOUT_MIN (2 * CR_SEC)
@@ -47,7 +47,7 @@ enum transport_kind {
 /** Names of those that are SCTP, NULL-terminated, for option tables. */
 extern const char *const transport_kind_names[];
 
-/** Where to listen or connect. */
+/** An address to listen at or connect to. */
 struct transport_addr {
 	char host[64];	    /**< numeric or name; "127.0.0.1", "::1"          */
 	uint16_t sctp_port; /**< SCTP port                                    */

@@ -139,7 +139,7 @@ static int lock(struct lock *l, const char *path, struct cr_err *e)
 	return rc;
 }
 
-/* How connecting to it ends: 0 or -errno. */
+/* Connect to it, and close that again: 0 or -errno. */
 static int knock(const struct sockaddr_un *at)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

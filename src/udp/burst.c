@@ -169,7 +169,7 @@ static bool fit_train(const struct burst_packet *a,
 	       (a->to == b->to || address_equal(a->to, b->to));
 }
 
-/* How many packets from @first on can leave as one. */
+/* The number of packets from @first on that can leave as one. */
 static unsigned run_length(const struct burst *o, unsigned first)
 {
 	const struct burst_packet *p = &o->packet[first];
@@ -260,7 +260,7 @@ static void refuse_piece(struct post *p, unsigned piece, int err)
 		p->burst->plain = true;
 }
 
-/* How many pieces from @at on are of one socket. */
+/* The number of pieces from @at on that are of one socket. */
 static unsigned of_one_socket(const struct post *p, unsigned at)
 {
 	unsigned n = 1;
@@ -295,7 +295,7 @@ static void send_by_socket(struct post *p, unsigned at, unsigned n)
 	}
 }
 
-/* Whether @piece is for the peer of a train from @at on. */
+/* Is @piece for the peer of a train from @at on? */
 static bool behind_train(const struct post *p, unsigned at, unsigned piece)
 {
 	const struct burst_packet *b = head_of_piece(p, piece);

@@ -39,7 +39,7 @@ struct inlet_packet {
 	struct intake_packet
 		packet; /**< its data: until the next inlet_next() */
 	uint64_t tag;	/**< of the socket it came to, or INLET_GONE */
-	/** How often the kernel has dropped something at that socket, for its
+	/** The number of drops by the kernel at that socket, for its
 	 * buffer was full; modulo 2^32. A train counts once. 0: never, or not
 	 * known. */
 	uint32_t drops;

@@ -106,7 +106,7 @@ static inline bool receive_ring_full(const struct receive_ring *r)
 /* Orders carried out in a turn: ten thousand calls that start at once must not
  * keep packets waiting. */
 #define ORDERS_MAX 1024u
-/* How often the kernel may be out of memory in a row, a millisecond apart. */
+/* Times that the kernel may be out of memory in a row, a millisecond apart. */
 #define TRIES 1000u
 /* A socket that has filled more than this part of the buffers in a row when
  * they run out is armed after the others. */

@@ -47,7 +47,7 @@ bool intake_next(struct intake *in, struct intake_packet *p);
 /** The batch was full: the socket may hold more. */
 bool intake_full(const struct intake *in);
 
-/** How often the kernel had dropped something at the socket last read, for its
+/** The number of drops by the kernel at the socket last read, for its
  * buffer was full, when the last packet handed out came; modulo 2^32. A train
  * is dropped whole and counts once. 0: nothing yet, or not known. */
 uint32_t intake_drops(const struct intake *in);

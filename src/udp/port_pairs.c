@@ -134,7 +134,8 @@ void port_pool_give(struct port_pool *p, unsigned port)
 
 /* --- pairs of sockets --- */
 
-/* How often the kernel is asked for another port whose neighbour may be free.
+/* Number of times that the kernel is asked for another port whose neighbour may
+ * be free.
  * Each try fails about as often as ports are in use. */
 #define TRIES 64u
 

@@ -41,7 +41,7 @@ int port_range_parse(struct port_range *r, const char *text, struct cr_err *e);
 const char *port_range_text(const struct port_range *r,
 			    char buf[PORT_RANGE_TEXT]);
 
-/** How many pairs there are in @r. */
+/** The number of pairs in @r. */
 unsigned port_range_pairs(const struct port_range *r);
 
 /** The pairs of a range. Zero has none. */
@@ -85,7 +85,7 @@ struct port_pair {
 	unsigned port; /**< of RTP; RTCP's, if there is one, is one above */
 };
 
-/** How many there are, and how many are in use. */
+/** The numbers of pairs, and of those in use. */
 struct port_pairs_info {
 	unsigned pairs;	      /**< in the range; 0: there is no range         */
 	unsigned used;	      /**< pairs that have an owner                   */

@@ -32,8 +32,9 @@ bool udp_socket_is_short(int fd, struct cr_err *why);
 int udp_socket_small(const struct sockaddr_storage *local, int bytes,
 		     struct cr_err *e);
 
-/** How many datagrams or trains the socket @fd has dropped, because its buffer
- * was full (SO_MEMINFO, Linux 4.12); 0 if the kernel does not say. */
+/** The number of datagrams or trains that the socket @fd has dropped, because
+ * its buffer was full (SO_MEMINFO, Linux 4.12); 0 if the kernel does not say.
+ */
 uint32_t udp_socket_drops(int fd);
 
 /** Nobody will receive at the socket @fd any more: what waits is thrown away.

@@ -87,8 +87,8 @@ static double growth_rate(const struct ctl_shown *s, const char *wire)
 
 /* --- numbers in their units --- */
 
-/* How a bare number is shown: what it is multiplied by, the digits behind the
- * point that are of use to people (-1: six in all), the end of its head. */
+/* The form of a bare number: a factor, the digits behind the point that are of
+ * use to people (-1: six in all), the end of its head. */
 struct shape {
 	const char *unit;
 	double by;

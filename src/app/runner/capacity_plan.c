@@ -174,7 +174,7 @@ enum {
 };
 #define PROBE_PTIME (20 * CR_MS)
 #define PROBE_ROUND (500 * CR_MS)
-/* How busy the codecs alone make its worker. */
+/* The load that the codecs alone put on its worker. */
 #define PROBE_LOAD 0.7
 /* Until something comes through: others may have the CPUs for a round. */
 #define PROBE_PATIENCE (10 * CR_SEC)
@@ -434,7 +434,7 @@ static int start_plan_call(struct probe *b, unsigned i, const char *sink,
 	return address_parse(place.rtp, &b->to[i]);
 }
 
-/* How many calls it has, and what their codec takes: as those of @p do. */
+/* Set the number of calls, and the time of their codec: as those of @p. */
 static void load_probe(struct probe *b, const struct plan *p)
 {
 	double codec = 0, packets = 0, calls;
@@ -600,7 +600,7 @@ static double calls_carried(const struct plan *p, unsigned round)
 		       : fmin(calls, p->receivers / receiver);
 }
 
-/* Which CPUs there are: receivers may have those of the workers. */
+/* Count the CPUs: receivers may share those of the workers. */
 static void count_cpus(struct plan *p, const struct runner_options *o)
 {
 	const struct placement *at = &o->placement;
