@@ -145,10 +145,8 @@ void integer_put(void *at, size_t size, int64_t value)
 		*(uint8_t *)at = (uint8_t)value;
 }
 
-int64_t field_integer(const struct field *f, const void *base)
+static int64_t integer_get(const struct field *f, const void *p)
 {
-	const void *p = field_at_const(f, base);
-
 	if (f->store == FIELD_C_DOUBLE)
 		return (int64_t)(*(const double *)p);
 	CR_ASSERT(f->store == FIELD_C_SIGNED || f->store == FIELD_C_UNSIGNED);
@@ -162,6 +160,12 @@ int64_t field_integer(const struct field *f, const void *base)
 					   : *(const uint8_t *)p;
 }
 
+int64_t field_integer(const struct field *f, const void *base)
+{
+	return integer_get(f, field_at_const(f, base)) -
+	       !!(f->flags & FIELD_PLUS_ONE);
+}
+
 void field_set_integer(const struct field *f, void *base, int64_t value)
 {
 	void *p = field_at(f, base);
@@ -169,7 +173,7 @@ void field_set_integer(const struct field *f, void *base, int64_t value)
 	if (f->store == FIELD_C_DOUBLE)
 		*(double *)p = (double)value;
 	else
-		integer_put(p, f->size, value);
+		integer_put(p, f->size, value + !!(f->flags & FIELD_PLUS_ONE));
 }
 
 double field_number(const struct field *f, const void *base)

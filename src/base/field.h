@@ -97,6 +97,8 @@ enum {
 				      heading: nor any of its options        */
 	FIELD_LIVE = 128, /**< taken when the file is read again           */
 	FIELD_UNIT = 256, /**< a SHARE that needs its unit: 90%, not 0.9   */
+	/** An INT whose member has one more than its value: -1 is 0 there. */
+	FIELD_PLUS_ONE = 1024,
 	FIELD_RANGE = 512 /**< a number, or two: "1ms..2ms", of which the
 			       second is not below the first               */
 };

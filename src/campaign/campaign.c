@@ -83,7 +83,7 @@ int read_expect(const struct section *s, enum campaign_metric first,
 /* --- conversions: files that the daemon converts beside calls --- */
 
 /* What the daemon can make of WAV files. */
-static int check_made(const struct section *s, struct campaign_endpoint *out)
+static int check_made(const struct section *s, struct codec_use *out)
 {
 	int rc = check_endpoint(s, out);
 

@@ -21,6 +21,7 @@
 #include "engine/contract.h"
 #include "engine/release.h"
 #include "engine/shed.h"
+#include "media/payload.h"
 #include "speech/speech.h"
 
 #define CAMPAIGN_NAME_MAX 32u
@@ -30,22 +31,6 @@ struct campaign_texts {
 	const char *const *item;
 	unsigned count;
 };
-
-/** One side of a flow's calls. */
-struct campaign_endpoint {
-	const struct cr_codec *codec;
-	struct cr_codec_cfg cfg; /**< all set */
-	bool octet_align;	 /**< AMR, AMR-WB: RFC 4867 payload format  */
-	int64_t complexity;	 /**< of a tunable encoder; -1: its own     */
-};
-
-/** Samples of its PCM in a second. */
-static inline unsigned campaign_endpoint_rate(
-	const struct campaign_endpoint *endpoint)
-{
-	return endpoint->cfg.sample_rate ? endpoint->cfg.sample_rate
-					 : endpoint->codec->sample_rate;
-}
 
 /** How frames become jobs; see engine/release.h. */
 struct campaign_release {
@@ -285,7 +270,7 @@ struct campaign_flow {
 		       load; -1: none                                       */
 	/** Without codecs: for the simulator only; in and out are empty. */
 	bool synthetic;
-	struct campaign_endpoint in, out;
+	struct codec_use in, out; /**< kind is not filled in */
 	cr_ns ptime; /**< one packet's speech; synthetic: the period       */
 	/** Files and globs; none: installed recordings. */
 	struct campaign_texts input;
@@ -328,8 +313,8 @@ struct campaign_conversions {
 	int64_t count; /**< files; 0: there are no conversions             */
 	cr_ns length;  /**< of the speech in each                          */
 	cr_ns at;      /**< all are submitted then                         */
-	struct campaign_texts input;  /**< as of flows                      */
-	struct campaign_endpoint out; /**< amr or amr-wb */
+	struct campaign_texts input; /**< as of flows                      */
+	struct codec_use out;	     /**< amr or amr-wb */
 	struct campaign_expect expect[NMETRICS];
 };
 

@@ -266,7 +266,7 @@ static int check_endpoint_keys(const struct section *s,
 	return 0;
 }
 
-int check_endpoint(const struct section *s, struct campaign_endpoint *endpoint)
+int check_endpoint(const struct section *s, struct codec_use *endpoint)
 {
 	unsigned rate = endpoint->cfg.sample_rate;
 	struct cr_err e;
@@ -278,8 +278,10 @@ int check_endpoint(const struct section *s, struct campaign_endpoint *endpoint)
 	if (codec_mode_named(&endpoint->cfg.mode, endpoint->codec,
 			     section_text(s, "mode"), &e))
 		return section_fail(s, "mode", "mode: %.350s", e.text);
+	endpoint->name = endpoint->codec->name;
+	endpoint->mode = endpoint->codec->modes[endpoint->cfg.mode].name;
+	endpoint->pt = CODEC_PT_UNSAID;
 	rc = check_endpoint_keys(s, endpoint->codec);
-	endpoint->cfg.complexity = (unsigned)(endpoint->complexity + 1);
 	if (!rc && rate && !cr_codec_has_rate(endpoint->codec, rate))
 		return section_fail(s, "rate", "rate=%u: needs %s (Hz)", rate,
 				    cr_codec_rates_text(endpoint->codec, text,
@@ -289,10 +291,10 @@ int check_endpoint(const struct section *s, struct campaign_endpoint *endpoint)
 
 /* One packet carries one frame; only PCM codecs leave its length free. */
 static int set_samples(const struct section *s, cr_ns ptime,
-		       struct campaign_endpoint *endpoint)
+		       struct codec_use *endpoint)
 {
 	const struct cr_codec *c = endpoint->codec;
-	unsigned rate = campaign_endpoint_rate(endpoint);
+	unsigned rate = codec_use_rate(endpoint);
 	cr_ns frame = cr_codec_frame_ns(c, &endpoint->cfg);
 
 	if (ptime == frame || !cr_codec_has_length(c, ptime))
@@ -323,10 +325,10 @@ static int check_flow_ptime(const struct section *s, struct campaign_flow *f)
 }
 
 /* As the daemon does when no rate is said. */
-static void follow_other_rate(struct campaign_endpoint *endpoint,
-			      const struct campaign_endpoint *other)
+static void follow_other_rate(struct codec_use *endpoint,
+			      const struct codec_use *other)
 {
-	unsigned rate = campaign_endpoint_rate(other);
+	unsigned rate = codec_use_rate(other);
 
 	if (endpoint->codec->rate_follows && !endpoint->cfg.sample_rate &&
 	    cr_codec_has_rate(endpoint->codec, rate))
@@ -491,7 +493,7 @@ bool is_conversation(const struct section *s)
 	       section_any(section_get(s, "b"));
 }
 
-static unsigned endpoint_clock(const struct campaign_endpoint *endpoint)
+static unsigned endpoint_clock(const struct codec_use *endpoint)
 {
 	return cr_codec_clock(endpoint->codec, endpoint->cfg.sample_rate);
 }
@@ -543,7 +545,7 @@ static int check_party_endpoints(const struct section *s,
 				 struct section *const party[2],
 				 struct campaign_flow f[2])
 {
-	struct campaign_endpoint endpoint[2];
+	struct codec_use endpoint[2];
 	int rc = 0;
 
 	for (unsigned k = 0; k < 2; k++) {
@@ -564,7 +566,7 @@ static int check_party_endpoints(const struct section *s,
 	endpoint[0] = f[0].in;
 	endpoint[1] = f[1].in;
 	for (unsigned k = 0; k < 2 && !rc; k++) {
-		const struct campaign_endpoint *in = &f[k].in;
+		const struct codec_use *in = &f[k].in;
 
 		f[k].out = endpoint[!k];
 		/* codecs with frames have their length; PCM takes that of the

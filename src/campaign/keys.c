@@ -243,18 +243,19 @@ static const struct field daemon_keys[] = {
 	TEXT("mode", "bit rate of the codec: 12.2"),                           \
 	INT(T, in cfg.sample_rate, "rate", 8000, 48000, 0,                     \
 	    "Hz; codecs with a free rate"),                                    \
-	FLAG(T, in octet_align, "octet-align", 0,                              \
+	FLAG(T, in amr.octet_align, "octet-align", 0,                              \
 	     "AMR, AMR-WB: octet-aligned payloads (RFC 4867)"),                \
 	FLAG(T, in cfg.dtx, "dtx", 0,                                          \
 	     "AMR, AMR-WB, opus, speex: discontinuous transmission"),          \
-	INT(T, in complexity, "complexity", 0, 10, -1,                         \
-	    "opus: how much the encoder tries (the codec's)"),                 \
+	INT(T, in cfg.complexity, "complexity", 0, 10, -1,                     \
+	    "opus: how much the encoder tries (the codec's)",                  \
+	    .flags = FIELD_PLUS_ONE),                 \
 	INT(T, in cfg.fec, "fec", 0, 100, 0,                                   \
 	    "opus: packet loss to protect from, percent"),                     \
 	TIME(T, in cfg.spin, "spin", CR_US, CR_SEC, 0,                         \
 	     "codec spin: CPU time of a frame")
 /* clang-format on */
-#define T campaign_endpoint
+#define T codec_use
 static const struct field endpoint_keys[] = { ENDPOINT_ROWS(), END };
 #undef T
 

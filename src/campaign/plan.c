@@ -745,7 +745,7 @@ static size_t source_packet_bytes(const struct campaign_flow *f)
 {
 	const struct cr_codec *codec = f->in.codec;
 	/* PCM without a codec is that of a telephone */
-	unsigned rate = codec ? campaign_endpoint_rate(&f->in) : 8000;
+	unsigned rate = codec ? codec_use_rate(&f->in) : 8000;
 
 	if (!codec || codec->any_length)
 		return (size_t)(f->ptime * rate / CR_SEC) * 2;

@@ -122,7 +122,7 @@ int read_expect(const struct section *s, enum campaign_metric first,
 		struct campaign_expect *out);
 
 /** One side of calls, or what conversions make, whose values are read. */
-int check_endpoint(const struct section *s, struct campaign_endpoint *endpoint);
+int check_endpoint(const struct section *s, struct codec_use *endpoint);
 
 /** Is flow @s a conversation? */
 bool is_conversation(const struct section *s);

@@ -55,20 +55,16 @@ const struct cr_codec *audio_codec(enum audio_kind kind)
 	return kinds[kind].codec;
 }
 
-void audio_side(struct pipeline_side *side, const struct audio *a,
-		unsigned mode)
+void audio_side(struct codec_use *side, const struct audio *a, unsigned mode)
 {
-	*side = (struct pipeline_side){
+	*side = (struct codec_use){
 		.codec = kinds[a->kind].codec,
 		.cfg = { .mode = mode, .sample_rate = a->rate },
-		.payload = { .kind = kinds[a->kind].payload,
-			     .octet_align = true,
-			     .sample_rate = a->rate },
+		.amr.octet_align = true,
+		.kind = kinds[a->kind].payload,
 	};
-	if (a->kind == AUDIO_WAV) {
+	if (a->kind == AUDIO_WAV)
 		side->cfg.samples = (unsigned)(a->rate * AUDIO_FRAME / CR_SEC);
-		side->payload.samples = side->cfg.samples;
-	}
 }
 
 const char *audio_magic(enum audio_kind kind)

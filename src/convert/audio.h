@@ -48,8 +48,7 @@ const struct cr_codec *audio_codec(enum audio_kind kind);
 
 /** A pipeline's side that reads or writes @a as RTP payloads: octet-aligned
  * AMR, or L16. @mode: of AMR. */
-void audio_side(struct pipeline_side *side, const struct audio *a,
-		unsigned mode);
+void audio_side(struct codec_use *side, const struct audio *a, unsigned mode);
 
 /** The magic line of AMR or AMR-WB. */
 const char *audio_magic(enum audio_kind kind);

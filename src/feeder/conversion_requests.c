@@ -256,7 +256,7 @@ static void on_submitted(void *arg, const json_t *result, const json_t *error)
 void conversions_submit(struct conversions *v, struct rpc_client *rpc,
 			cr_ns now)
 {
-	const struct campaign_endpoint *endpoint = &v->asked->out;
+	const struct codec_use *endpoint = &v->asked->out;
 	const char *ending =
 		strcmp(endpoint->codec->name, "amr") ? "awb" : "amr";
 	char in[CONVERSION_NAME], out[CONVERSION_NAME];

@@ -23,14 +23,14 @@ struct kept {
 };
 
 struct dump {
-	struct campaign_endpoint endpoint;
-	struct payload_cfg payload;
+	struct codec_use endpoint;
+	struct codec_use payload;
 	unsigned samples;
 	struct kept *frames;
 	uint64_t count, room;
 };
 
-struct dump *dump_new(const struct campaign_endpoint *out, unsigned samples)
+struct dump *dump_new(const struct codec_use *out, unsigned samples)
 {
 	struct dump *d = calloc(1, sizeof(*d));
 
@@ -38,7 +38,7 @@ struct dump *dump_new(const struct campaign_endpoint *out, unsigned samples)
 		return NULL;
 	d->endpoint = *out;
 	d->samples = samples;
-	if (source_payload_cfg(out, &d->payload)) {
+	if (source_codec_use(out, &d->payload)) {
 		free(d);
 		return NULL;
 	}
@@ -124,7 +124,7 @@ static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
 
 	if (rc)
 		return rc;
-	wav_header(head, d->payload.sample_rate, d->count * d->samples);
+	wav_header(head, codec_use_rate(&d->endpoint), d->count * d->samples);
 	(void)fwrite(head, 1, sizeof(head), f);
 	for (uint64_t i = 0; i < d->count; i++) {
 		struct cr_frame frame;

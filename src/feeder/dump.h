@@ -21,7 +21,7 @@ struct dump;
 
 /** @out: what is received; @samples: of one packet. NULL: no memory or no
  * format for this codec. */
-struct dump *dump_new(const struct campaign_endpoint *out, unsigned samples);
+struct dump *dump_new(const struct codec_use *out, unsigned samples);
 
 /** Keep the payload of output frame @index. Out of memory: kept as lost. */
 void dump_put(struct dump *d, uint64_t index, const uint8_t *payload,

@@ -330,7 +330,7 @@ static void write_counts(FILE *f, const json_t *counts)
 	(void)fputc('\n', f);
 }
 
-static const char *mode_of(const struct campaign_endpoint *endpoint)
+static const char *mode_of(const struct codec_use *endpoint)
 {
 	return endpoint->codec->modes[endpoint->cfg.mode].name;
 }
@@ -412,8 +412,8 @@ int output_frames(const struct output *o, const char *dir, struct cr_err *e)
 static struct dump *call_said(const struct output *o,
 			      const struct feeder_stream *st)
 {
-	const struct campaign_endpoint *in = &st->flow->in;
-	unsigned rate = campaign_endpoint_rate(in);
+	const struct codec_use *in = &st->flow->in;
+	unsigned rate = codec_use_rate(in);
 	struct dump *d =
 		dump_new(in, (unsigned)(st->flow->ptime * rate / CR_SEC));
 	struct plan_stream stream;

@@ -332,17 +332,17 @@ void peer_ng_close(struct peer_ng *p)
 
 #define DYNAMIC_PT 96u /* RFC 3551, 6: the first that is dynamic */
 
-static bool is_codec(const struct campaign_endpoint *endpoint, const char *name)
+static bool is_codec(const struct codec_use *endpoint, const char *name)
 {
 	return !strcasecmp(endpoint->codec->rtp_name, name);
 }
 
-static unsigned clock_of(const struct campaign_endpoint *endpoint)
+static unsigned clock_of(const struct codec_use *endpoint)
 {
 	return cr_codec_clock(endpoint->codec, endpoint->cfg.sample_rate);
 }
 
-static const char *unsaid_of_endpoint(const struct campaign_endpoint *endpoint)
+static const char *unsaid_of_endpoint(const struct codec_use *endpoint)
 {
 	if (endpoint->codec->declares_cost)
 		return "this codec, which nobody else has,";
@@ -357,7 +357,7 @@ static const char *unsaid_of_endpoint(const struct campaign_endpoint *endpoint)
 
 int peer_sdp_check(const struct campaign_flow *f, struct cr_err *e)
 {
-	const struct campaign_endpoint *endpoint = &f->in;
+	const struct codec_use *endpoint = &f->in;
 	const char *unsaid = unsaid_of_endpoint(endpoint);
 
 	if (campaign_converses(f))
@@ -376,7 +376,7 @@ int peer_sdp_check(const struct campaign_flow *f, struct cr_err *e)
 		       campaign_title(f), unsaid, endpoint->codec->name);
 }
 
-unsigned peer_sdp_pt(const struct campaign_endpoint *endpoint)
+unsigned peer_sdp_pt(const struct codec_use *endpoint)
 {
 	return endpoint->codec->static_pt < 0
 		       ? DYNAMIC_PT
@@ -388,7 +388,7 @@ unsigned peer_sdp_pt(const struct campaign_endpoint *endpoint)
 /* Format parameters by the RFC of the codec, "" for none; @is between a name
  * and its value. */
 static void write_parameters(char *text, size_t size,
-			     const struct campaign_endpoint *endpoint,
+			     const struct codec_use *endpoint,
 			     const char *is_sign)
 {
 	text[0] = '\0';
@@ -396,9 +396,9 @@ static void write_parameters(char *text, size_t size,
 	if (is_codec(endpoint, "AMR") || is_codec(endpoint, "AMR-WB"))
 		(void)snprintf(text, size, "mode-set%s%u%s%s%s", is_sign,
 			       endpoint->cfg.mode,
-			       endpoint->octet_align ? ";octet-align" : "",
-			       endpoint->octet_align ? is_sign : "",
-			       endpoint->octet_align ? "1" : "");
+			       endpoint->amr.octet_align ? ";octet-align" : "",
+			       endpoint->amr.octet_align ? is_sign : "",
+			       endpoint->amr.octet_align ? "1" : "");
 	else if (is_codec(endpoint, "opus") &&
 		 endpoint->cfg.sample_rate) /* RFC 7587, 6.1 */
 		(void)snprintf(text, size, "maxplaybackrate%s%u", is_sign,
@@ -407,9 +407,8 @@ static void write_parameters(char *text, size_t size,
 		(void)snprintf(text, size, "annexb%sno", is_sign);
 }
 
-int peer_sdp_write(char text[PEER_SDP_BYTES],
-		   const struct campaign_endpoint *endpoint, unsigned pt,
-		   cr_ns ptime, const char *address)
+int peer_sdp_write(char text[PEER_SDP_BYTES], const struct codec_use *endpoint,
+		   unsigned pt, cr_ns ptime, const char *address)
 {
 	struct sockaddr_storage at;
 	char host[64], fmtp[96], channels[8] = "", parameter[128] = "";
@@ -439,8 +438,7 @@ int peer_sdp_write(char text[PEER_SDP_BYTES],
 }
 
 /* A bit rate is said where there is a choice. */
-void peer_sdp_codec(char *text, size_t size,
-		    const struct campaign_endpoint *endpoint)
+void peer_sdp_codec(char *text, size_t size, const struct codec_use *endpoint)
 {
 	char fmtp[96], rate[16] = "";
 
@@ -459,7 +457,7 @@ void peer_sdp_codec(char *text, size_t size,
 
 /* --- theirs --- */
 
-int peer_sdp_read(const char *text, const struct campaign_endpoint *endpoint,
+int peer_sdp_read(const char *text, const struct codec_use *endpoint,
 		  struct sockaddr_storage *at, unsigned *pt, struct cr_err *e)
 {
 	const struct sdp_format *f;

@@ -79,24 +79,22 @@ void peer_ng_close(struct peer_ng *peer); /**< NULL is fine */
 int peer_sdp_check(const struct campaign_flow *f, struct cr_err *e);
 
 /** The payload type under which @endpoint is offered. */
-unsigned peer_sdp_pt(const struct campaign_endpoint *endpoint);
+unsigned peer_sdp_pt(const struct codec_use *endpoint);
 
 /** Describe a party that speaks and hears @endpoint as payload type @pt, in
  * packets of @ptime, at @address ("127.0.0.1:40100"): into @text. 0, or
  * -EINVAL: no address, or no room. */
-int peer_sdp_write(char text[PEER_SDP_BYTES],
-		   const struct campaign_endpoint *endpoint, unsigned pt,
-		   cr_ns ptime, const char *address);
+int peer_sdp_write(char text[PEER_SDP_BYTES], const struct codec_use *endpoint,
+		   unsigned pt, cr_ns ptime, const char *address);
 
 /** @endpoint as the list "transcode" of NG has it, into @text:
  * "AMR/8000/1/12200//mode-set--7;octet-align--1". */
-void peer_sdp_codec(char *text, size_t size,
-		    const struct campaign_endpoint *endpoint);
+void peer_sdp_codec(char *text, size_t size, const struct codec_use *endpoint);
 
 /** The address and the payload type of @endpoint in the peer's description
  * @text. 0 with *@at and *@pt, or -EPROTO with @e: it is no SDP, has
  * no line of audio, or not that codec first. */
-int peer_sdp_read(const char *text, const struct campaign_endpoint *endpoint,
+int peer_sdp_read(const char *text, const struct codec_use *endpoint,
 		  struct sockaddr_storage *at, unsigned *pt, struct cr_err *e);
 
 #endif

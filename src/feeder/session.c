@@ -233,7 +233,7 @@ static int session_prepare(struct session *s, struct cr_err *e)
 /* --- one call, whoever is called: what it needs on our side, and its states;
  * the asking is the peer's --- */
 
-static unsigned rtp_clock_of(const struct campaign_endpoint *endpoint)
+static unsigned rtp_clock_of(const struct codec_use *endpoint)
 {
 	return cr_codec_clock(endpoint->codec, endpoint->cfg.sample_rate);
 }
@@ -277,7 +277,7 @@ static int make_party_parts(struct feeder_stream *st)
  * what it says. 0, -ENOMEM. */
 static int make_stream_parts(struct session *s, struct feeder_stream *st)
 {
-	const struct campaign_endpoint *out = &st->flow->out;
+	const struct codec_use *out = &st->flow->out;
 	const struct campaign_flow *f = st->flow;
 	const unsigned clock = rtp_clock_of(out);
 	/* how answers are compared with what was sent */
@@ -311,9 +311,8 @@ static int make_stream_parts(struct session *s, struct feeder_stream *st)
 	if (!s->cfg.dump ||
 	    (s->cfg.dump_calls && st->plan->index >= s->cfg.dump_calls))
 		return 0;
-	st->dump =
-		dump_new(out, (unsigned)(call_out_frame(f) *
-					 campaign_endpoint_rate(out) / CR_SEC));
+	st->dump = dump_new(out, (unsigned)(call_out_frame(f) *
+					    codec_use_rate(out) / CR_SEC));
 	return st->dump ? 0 : -ENOMEM;
 }
 

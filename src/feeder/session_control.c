@@ -209,24 +209,6 @@ static void hang_up_daemon(struct session *s)
 
 /* --- what it is asked for --- */
 
-static struct codec_use codec_asked_for(
-	const struct campaign_endpoint *endpoint)
-{
-	const struct cr_codec_cfg *cfg = &endpoint->cfg;
-
-	return (struct codec_use){
-		.codec = endpoint->codec->name,
-		.mode = endpoint->codec->modes[cfg->mode].name,
-		.pt = -1,
-		.rate = cfg->sample_rate,
-		.octet_align = endpoint->octet_align,
-		.dtx = cfg->dtx,
-		.complexity = (int)cfg->complexity - 1,
-		.fec = cfg->fec,
-		.spin = cfg->spin,
-	};
-}
-
 /* No deadline is that of the class. */
 static struct task_terms terms_asked_for(const struct campaign_flow *flow)
 {
@@ -245,8 +227,8 @@ json_t *session_call_params(const struct session *s,
 	struct call_spec r = CALL_SPEC_UNSAID;
 
 	field_defaults(call_start_fields, &r);
-	r.end[0].side = codec_asked_for(&flow->in);
-	r.end[1].side = codec_asked_for(&flow->out);
+	r.end[0].side = flow->in;
+	r.end[1].side = flow->out;
 	if (!address_parse(address, &r.end[1].address))
 		r.end[0].address = r.end[1].address;
 	r.ts_first = ts_first;
@@ -275,7 +257,7 @@ static void fill_party(const struct feeder_stream *st, struct endpoint_spec *r)
 	const struct campaign_party *p = &st->flow->party;
 	const struct campaign_buffer *b = &st->flow->buffer;
 
-	r->side = codec_asked_for(&st->flow->in);
+	r->side = st->flow->in;
 	if (p->address == ADDRESS_KNOWN)
 		(void)address_parse(st->address, &r->address);
 	r->learn = (int)p->learn - 1;

@@ -222,7 +222,7 @@ static struct feeder_call *answered_call(const struct session_request *a)
 }
 
 static int read_answer_sdp(const json_t *answer,
-			   const struct campaign_endpoint *endpoint,
+			   const struct codec_use *endpoint,
 			   struct sockaddr_storage *at, uint8_t *pt,
 			   struct cr_err *e)
 {

@@ -54,25 +54,19 @@ struct source {
 
 /* Tools of one encoding. */
 struct encoder {
-	const struct campaign_endpoint *endpoint;
+	const struct codec_use *endpoint;
 	const struct campaign_voice *voice;
-	struct payload_cfg payload;
+	struct codec_use payload;
 	struct speech_corpus *corpus;
 	unsigned samples; /* of a frame */
 	uint64_t seed;
 };
 
-int source_payload_cfg(const struct campaign_endpoint *endpoint,
-		       struct payload_cfg *out)
+int source_codec_use(const struct codec_use *endpoint, struct codec_use *out)
 {
-	int rc = payload_cfg_of(endpoint->codec, out);
-
-	if (rc)
-		return rc;
-	out->octet_align = endpoint->octet_align;
-	if (endpoint->cfg.sample_rate)
-		out->sample_rate = endpoint->cfg.sample_rate;
-	return 0;
+	*out = *endpoint;
+	out->cfg.samples = 0; /* a packet of PCM is a frame */
+	return payload_format_find(out);
 }
 
 static int encode_frame(struct source *s, const struct encoder *enc,
@@ -136,18 +130,17 @@ int source_open(struct source **out, const struct source_cfg *cfg,
 			       .voice = &f->voice,
 			       .seed = cfg->seed };
 	struct source *s;
-	int rc = source_payload_cfg(&f->in, &enc.payload);
+	int rc = source_codec_use(&f->in, &enc.payload);
 
 	if (rc)
 		return cr_fail(e, rc, "%s has no RTP payload format",
 			       f->in.codec->name);
-	enc.samples =
-		(unsigned)(f->ptime * campaign_endpoint_rate(&f->in) / CR_SEC);
+	enc.samples = (unsigned)(f->ptime * codec_use_rate(&f->in) / CR_SEC);
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return cr_fail(e, -ENOMEM, "out of memory for speech");
 	rc = recordings_open(&enc.corpus, cfg->base, &f->input,
-			     campaign_endpoint_rate(&f->in), e);
+			     codec_use_rate(&f->in), e);
 	if (!rc) {
 		s->slot = f->in.codec->any_length
 				  ? (size_t)enc.samples * 2
@@ -196,12 +189,12 @@ static bool turns_alike(const struct talk_spurts *a,
 bool source_fits(const struct campaign_flow *a, const struct campaign_flow *b)
 {
 	if (a->in.codec != b->in.codec || a->ptime != b->ptime ||
-	    a->in.octet_align != b->in.octet_align ||
+	    a->in.amr.octet_align != b->in.amr.octet_align ||
 	    a->in.cfg.mode != b->in.cfg.mode ||
 	    a->in.cfg.dtx != b->in.cfg.dtx ||
 	    a->in.cfg.complexity != b->in.cfg.complexity ||
 	    a->in.cfg.fec != b->in.cfg.fec ||
-	    campaign_endpoint_rate(&a->in) != campaign_endpoint_rate(&b->in) ||
+	    codec_use_rate(&a->in) != codec_use_rate(&b->in) ||
 	    !turns_alike(&a->voice.turns, &b->voice.turns) ||
 	    a->input.count != b->input.count)
 		return false;

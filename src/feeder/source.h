@@ -67,8 +67,6 @@ const uint8_t *source_payload(const struct source_voice *v, uint64_t frame,
 bool source_silent(const void *voice, uint64_t frame);
 
 /** Payload format of an endpoint. -EINVAL: none for this codec. */
-struct payload_cfg;
-int source_payload_cfg(const struct campaign_endpoint *endpoint,
-		       struct payload_cfg *out);
+int source_codec_use(const struct codec_use *endpoint, struct codec_use *out);
 
 #endif

@@ -277,7 +277,7 @@ static uint8_t of_mean(uint64_t sum, size_t samples)
 
 /* A frame of a codec that says when nothing is said. */
 static uint8_t of_frame(struct importance_amr *past,
-			const struct payload_cfg *cfg,
+			const struct codec_use *cfg,
 			const struct cr_frame *frame)
 {
 	if (cfg->kind == PAYLOAD_AMR && frame->kind == CR_FRAME_SPEECH &&
@@ -289,8 +289,8 @@ static uint8_t of_frame(struct importance_amr *past,
 		       : CR_IMPORTANCE_UNKNOWN;
 }
 
-uint8_t importance_of(struct importance_amr *past,
-		      const struct payload_cfg *cfg, const uint8_t *p, size_t n)
+uint8_t importance_of(struct importance_amr *past, const struct codec_use *cfg,
+		      const uint8_t *p, size_t n)
 {
 	uint8_t loudest = CR_IMPORTANCE_NOTHING;
 	bool known = true;

@@ -65,9 +65,8 @@ static inline void importance_amr_forget(struct importance_amr *m)
 /** Of the @n bytes at @p, packed as @cfg says: cr_job.importance. @past: of the
  * packets before in the same stream. What cannot be parsed is unknown: who
  * works on it finds out. */
-uint8_t importance_of(struct importance_amr *past,
-		      const struct payload_cfg *cfg, const uint8_t *p,
-		      size_t n);
+uint8_t importance_of(struct importance_amr *past, const struct codec_use *cfg,
+		      const uint8_t *p, size_t n);
 
 /** The level of @square, the mean square of samples of 16 bits: 4 steps for
  * each factor of two. */

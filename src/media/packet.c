@@ -154,8 +154,7 @@ static uint8_t rate_importance(struct transcoder *c,
 	case FRAME_RING_SPEECH:
 		return importance_of(
 			&c->gains,
-			&pipeline_input_side(c->pipeline, f->meta.codec)
-				 ->payload,
+			pipeline_input_side(c->pipeline, f->meta.codec),
 			f->payload, f->meta.bytes);
 	case FRAME_RING_NOISE:
 	case FRAME_RING_SILENCE:
@@ -244,14 +243,14 @@ static void let_in(struct transcoder *c, struct receive_stage *f,
 	enum jitter_put why;
 
 	if (in.what == FRAME_RING_SPEECH) {
-		const struct pipeline_side *side =
+		const struct codec_use *side =
 			pipeline_input_side(c->pipeline, (uint8_t)k.codec);
 
 		in.number = (uint8_t)k.codec;
 		in.codec = (struct receive_stage_codec){
 			.side = side,
-			.clock = pipeline_side_clock(side),
-			.rate = pipeline_side_rate(side),
+			.clock = codec_use_clock(side),
+			.rate = codec_use_rate(side),
 		};
 	} else {
 		in.codec.clock = k.clock;

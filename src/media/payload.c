@@ -16,27 +16,27 @@
 /** Arguments and results are those of the functions of payload.h with the same
  * name. */
 struct payload_format {
-	/** Validate; fill @it->info and @it->at. cfg, p and n are set, n > 0.
+	/** Validate; fill @it->info and @it->at. use, p and n are set, n > 0.
 	 */
 	int (*open)(struct payload_iter *it);
 	/** Read the next frame; there is one. */
 	void (*next)(struct payload_iter *it, struct cr_frame *frame);
 	/** Pack; 1 <= @n <= PAYLOAD_FRAMES_MAX. NULL: frames are sent as they
 	 * are, one behind the other, if they fit. */
-	int (*pack)(const struct payload_cfg *cfg, uint8_t cmr,
+	int (*pack)(const struct codec_use *use, uint8_t cmr,
 		    const struct cr_frame *frames, unsigned n, uint8_t *buf,
 		    size_t cap);
 	/** May @f be sent, with so many others @behind it? It is not NO_DATA.
 	 */
-	bool (*fits)(const struct payload_cfg *cfg, const struct cr_frame *f,
+	bool (*fits)(const struct codec_use *use, const struct cr_frame *f,
 		     unsigned behind);
-	size_t (*max_bytes)(const struct payload_cfg *cfg);
+	size_t (*max_bytes)(const struct codec_use *use);
 	size_t longest; /**< if that is a constant */
 };
 
 /* NO_DATA frames at the end are left out; elsewhere they would shift time. */
 static int pack_as_they_are(const struct payload_format *format,
-			    const struct payload_cfg *cfg,
+			    const struct codec_use *use,
 			    const struct cr_frame *frames, unsigned n,
 			    uint8_t *buf, size_t cap)
 {
@@ -46,7 +46,7 @@ static int pack_as_they_are(const struct payload_format *format,
 		n--;
 	for (unsigned i = 0; i < n; i++) {
 		if (frames[i].kind == CR_FRAME_NO_DATA ||
-		    !format->fits(cfg, &frames[i], n - 1 - i))
+		    !format->fits(use, &frames[i], n - 1 - i))
 			return -EINVAL;
 		total += frames[i].bytes;
 	}
@@ -185,14 +185,14 @@ struct layout {
 static const struct layout efficient = { CMR_BITS, TOC_BITS, 1 };
 static const struct layout aligned = { 8, 8, 8 };
 
-static const struct codec *amr_codec_of(const struct payload_cfg *cfg)
+static const struct codec *amr_codec_of(const struct codec_use *use)
 {
-	return cfg->kind == PAYLOAD_AMR ? &nb : &wb;
+	return use->kind == PAYLOAD_AMR ? &nb : &wb;
 }
 
-static const struct layout *layout_of(const struct payload_cfg *cfg)
+static const struct layout *layout_of(const struct codec_use *use)
 {
-	return cfg->octet_align ? &aligned : &efficient;
+	return use->amr.octet_align ? &aligned : &efficient;
 }
 
 static size_t octets_of_bits(size_t bits)
@@ -206,19 +206,19 @@ static size_t span_bits(const struct layout *l, unsigned bits)
 	return (bits + l->align - 1) / l->align * l->align;
 }
 
-static bool mode_allowed(const struct payload_cfg *cfg, unsigned mode)
+static bool mode_allowed(const struct codec_use *use, unsigned mode)
 {
-	return !cfg->mode_set || cfg->mode_set >> mode & 1;
+	return !use->amr.mode_set || use->amr.mode_set >> mode & 1;
 }
 
-static int check_entry(const struct payload_cfg *cfg, unsigned entry)
+static int check_entry(const struct codec_use *use, unsigned entry)
 {
-	const struct codec *c = amr_codec_of(cfg);
+	const struct codec *c = amr_codec_of(use);
 	unsigned ft = TOC_FT(entry);
 
 	if (c->bits[ft] == RESERVED)
 		return PAYLOAD_BAD_TYPE;
-	if (ft < c->nmodes && !mode_allowed(cfg, ft))
+	if (ft < c->nmodes && !mode_allowed(use, ft))
 		return PAYLOAD_MODE_SET;
 	return PAYLOAD_OK;
 }
@@ -226,7 +226,7 @@ static int check_entry(const struct payload_cfg *cfg, unsigned entry)
 /* Read the table: number of entries, and bits of all frames. */
 static int read_table(struct payload_iter *it, size_t *speech)
 {
-	const struct layout *l = layout_of(it->cfg);
+	const struct layout *l = layout_of(it->use);
 	unsigned entry, n = 0;
 	size_t at = l->head;
 	int reason;
@@ -238,12 +238,12 @@ static int read_table(struct payload_iter *it, size_t *speech)
 		if (at + l->entry > 8 * it->n)
 			return PAYLOAD_SHORT;
 		entry = bits_get(it->p, at, TOC_BITS);
-		reason = check_entry(it->cfg, entry);
+		reason = check_entry(it->use, entry);
 		if (reason)
 			return reason;
 		*speech += span_bits(
 			l,
-			(unsigned)amr_codec_of(it->cfg)->bits[TOC_FT(entry)]);
+			(unsigned)amr_codec_of(it->use)->bits[TOC_FT(entry)]);
 		at += l->entry;
 		n++;
 	} while (entry & TOC_F);
@@ -264,7 +264,7 @@ static int amr_open(struct payload_iter *it)
 	need = octets_of_bits(it->at + speech);
 	if (it->n != need)
 		return it->n < need ? PAYLOAD_SHORT : PAYLOAD_SURPLUS;
-	if (cmr < amr_codec_of(it->cfg)->nmodes && mode_allowed(it->cfg, cmr))
+	if (cmr < amr_codec_of(it->use)->nmodes && mode_allowed(it->use, cmr))
 		it->info.cmr = (uint8_t)cmr;
 	return PAYLOAD_OK;
 }
@@ -282,8 +282,8 @@ static enum cr_frame_kind amr_kind_of(const struct codec *c, unsigned entry)
 
 static void amr_next(struct payload_iter *it, struct cr_frame *frame)
 {
-	const struct codec *c = amr_codec_of(it->cfg);
-	const struct layout *l = layout_of(it->cfg);
+	const struct codec *c = amr_codec_of(it->use);
+	const struct layout *l = layout_of(it->use);
 	unsigned entry = bits_get(it->p, l->head + it->next * (size_t)l->entry,
 				  TOC_BITS);
 	unsigned bits = (unsigned)c->bits[TOC_FT(entry)];
@@ -296,15 +296,15 @@ static void amr_next(struct payload_iter *it, struct cr_frame *frame)
 }
 
 /* The ToC entry of @f, F not set, or -EINVAL when it has none. */
-static int toc_entry_of(const struct payload_cfg *cfg, const struct cr_frame *f)
+static int toc_entry_of(const struct codec_use *use, const struct cr_frame *f)
 {
-	const struct codec *c = amr_codec_of(cfg);
+	const struct codec *c = amr_codec_of(use);
 	unsigned ft =
 		f->kind == CR_FRAME_NO_DATA ? PAYLOAD_FT_NO_DATA : f->mode;
 	unsigned q = f->kind == CR_FRAME_BAD ? 0 : TOC_Q;
 	unsigned entry = ft << 1 | q;
 
-	if (ft >= NFT || check_entry(cfg, entry))
+	if (ft >= NFT || check_entry(use, entry))
 		return -EINVAL;
 	if (f->kind != CR_FRAME_BAD && f->kind != amr_kind_of(c, entry))
 		return -EINVAL;
@@ -315,34 +315,34 @@ static int toc_entry_of(const struct payload_cfg *cfg, const struct cr_frame *f)
 }
 
 /* Total payload octets of @n frames, or -EINVAL. */
-static int pack_bytes(const struct payload_cfg *cfg,
+static int pack_bytes(const struct codec_use *use,
 		      const struct cr_frame *frames, unsigned n)
 {
-	const struct layout *l = layout_of(cfg);
+	const struct layout *l = layout_of(use);
 	size_t bits = l->head + n * (size_t)l->entry;
 
 	for (unsigned i = 0; i < n; i++) {
-		int entry = toc_entry_of(cfg, &frames[i]);
+		int entry = toc_entry_of(use, &frames[i]);
 
 		if (entry < 0)
 			return entry;
-		bits += span_bits(l, (unsigned)amr_codec_of(cfg)
+		bits += span_bits(l, (unsigned)amr_codec_of(use)
 					     ->bits[TOC_FT((unsigned)entry)]);
 	}
 	return (int)octets_of_bits(bits);
 }
 
-static void pack_amr_frames(const struct payload_cfg *cfg,
+static void pack_amr_frames(const struct codec_use *use,
 			    const struct cr_frame *frames, unsigned n,
 			    uint8_t *buf)
 {
-	const struct layout *l = layout_of(cfg);
+	const struct layout *l = layout_of(use);
 	size_t toc = l->head, at = l->head + n * (size_t)l->entry;
 
 	for (unsigned i = 0; i < n; i++) {
-		unsigned entry = (unsigned)toc_entry_of(cfg, &frames[i]);
+		unsigned entry = (unsigned)toc_entry_of(use, &frames[i]);
 		unsigned bits =
-			(unsigned)amr_codec_of(cfg)->bits[TOC_FT(entry)];
+			(unsigned)amr_codec_of(use)->bits[TOC_FT(entry)];
 
 		bits_put(buf, toc, TOC_BITS, entry | (i + 1 < n ? TOC_F : 0));
 		speech_put(buf, at, bits, frames[i].data);
@@ -351,34 +351,34 @@ static void pack_amr_frames(const struct payload_cfg *cfg,
 	}
 }
 
-static int amr_pack(const struct payload_cfg *cfg, uint8_t cmr,
+static int amr_pack(const struct codec_use *use, uint8_t cmr,
 		    const struct cr_frame *frames, unsigned n, uint8_t *buf,
 		    size_t cap)
 {
 	int bytes;
 
 	if (cmr != PAYLOAD_NO_CMR &&
-	    (cmr >= amr_codec_of(cfg)->nmodes || !mode_allowed(cfg, cmr)))
+	    (cmr >= amr_codec_of(use)->nmodes || !mode_allowed(use, cmr)))
 		return -EINVAL;
-	bytes = pack_bytes(cfg, frames, n);
+	bytes = pack_bytes(use, frames, n);
 	if (bytes < 0)
 		return bytes;
 	if ((size_t)bytes > cap)
 		return -ENOSPC;
 	memset(buf, 0, (size_t)bytes);
 	bits_put(buf, 0, CMR_BITS, cmr);
-	pack_amr_frames(cfg, frames, n, buf);
+	pack_amr_frames(use, frames, n, buf);
 	return bytes;
 }
 
-static size_t amr_max_bytes(const struct payload_cfg *cfg)
+static size_t amr_max_bytes(const struct codec_use *use)
 {
-	const struct codec *c = amr_codec_of(cfg);
-	const struct layout *l = layout_of(cfg);
+	const struct codec *c = amr_codec_of(use);
+	const struct layout *l = layout_of(use);
 	unsigned most = (unsigned)c->bits[c->nmodes]; /* SID: always allowed */
 
 	for (unsigned m = 0; m < c->nmodes; m++)
-		if (mode_allowed(cfg, m) && (unsigned)c->bits[m] > most)
+		if (mode_allowed(use, m) && (unsigned)c->bits[m] > most)
 			most = (unsigned)c->bits[m];
 	return octets_of_bits(l->head + l->entry + most);
 }
@@ -395,27 +395,27 @@ static const struct payload_format payload_amr = {
 /*
  * PCM payloads (RFC 3551, 4.5.2, 4.5.4, 4.5.11, 4.5.14): PCMU, PCMA, L16, G.722
  * and G726-32, mono. Octets pass through; no sample is looked at. With
- * cfg->samples set a packet is cut into frames of that length, of which the
+ * use->cfg.samples set a packet is cut into frames of that length, of which the
  * last may be shorter; without, it is one frame.
  */
 
-static size_t pcm_max_bytes(const struct payload_cfg *cfg)
+static size_t pcm_max_bytes(const struct codec_use *use)
 {
-	unsigned samples = cfg->samples;
+	unsigned samples = use->cfg.samples;
 
-	if (!payload_pcm_bytes(cfg, samples) || samples > CR_PCM_SAMPLES_MAX)
+	if (!payload_pcm_bytes(use, samples) || samples > CR_PCM_SAMPLES_MAX)
 		samples = CR_PCM_SAMPLES_MAX;
-	return payload_pcm_bytes(cfg, samples);
+	return payload_pcm_bytes(use, samples);
 }
 
 static int pcm_open(struct payload_iter *it)
 {
-	size_t frame = pcm_max_bytes(it->cfg);
+	size_t frame = pcm_max_bytes(it->use);
 	size_t n = (it->n + frame - 1) / frame;
 
-	if (it->cfg->kind == PAYLOAD_L16 && it->n % 2)
+	if (it->use->kind == PAYLOAD_L16 && it->n % 2)
 		return PAYLOAD_ODD;
-	if (!it->cfg->samples && n > 1)
+	if (!it->use->cfg.samples && n > 1)
 		return PAYLOAD_TOO_LONG;
 	if (n > PAYLOAD_FRAMES_MAX)
 		return PAYLOAD_TOO_MANY;
@@ -425,20 +425,20 @@ static int pcm_open(struct payload_iter *it)
 
 static void pcm_next(struct payload_iter *it, struct cr_frame *frame)
 {
-	size_t bytes = pcm_max_bytes(it->cfg);
+	size_t bytes = pcm_max_bytes(it->use);
 
 	if (bytes > it->n - it->at)
 		bytes = it->n - it->at;
 	copy_frame(it, frame, CR_FRAME_SPEECH, bytes);
 }
 
-static bool pcm_fits(const struct payload_cfg *cfg, const struct cr_frame *f,
+static bool pcm_fits(const struct codec_use *use, const struct cr_frame *f,
 		     unsigned behind)
 {
 	(void)behind;
 	return f->kind == CR_FRAME_SPEECH && f->bytes &&
-	       f->bytes <= payload_pcm_bytes(cfg, CR_PCM_SAMPLES_MAX) &&
-	       !(cfg->kind == PAYLOAD_L16 && f->bytes % 2);
+	       f->bytes <= payload_pcm_bytes(use, CR_PCM_SAMPLES_MAX) &&
+	       !(use->kind == PAYLOAD_L16 && f->bytes % 2);
 }
 
 static const struct payload_format payload_pcm = {
@@ -491,10 +491,10 @@ static void g723_next(struct payload_iter *it, struct cr_frame *frame)
 }
 
 /* The rate bits decide; the mode is for readers. */
-static bool g723_fits(const struct payload_cfg *cfg, const struct cr_frame *f,
+static bool g723_fits(const struct codec_use *use, const struct cr_frame *f,
 		      unsigned behind)
 {
-	(void)cfg;
+	(void)use;
 	(void)behind;
 	return f->kind != CR_FRAME_BAD && f->bytes &&
 	       f->bytes == g723_frame_bytes[f->data[0] & G723_RATE_BITS];
@@ -582,13 +582,13 @@ static unsigned bits_of(const struct cr_frame *f)
 	return (unsigned)bits;
 }
 
-static int speex_pack(const struct payload_cfg *cfg, uint8_t cmr,
+static int speex_pack(const struct codec_use *use, uint8_t cmr,
 		      const struct cr_frame *frames, unsigned n, uint8_t *buf,
 		      size_t cap)
 {
 	size_t at = 0;
 
-	(void)cfg;
+	(void)use;
 	(void)cmr;
 	while (n && frames[n - 1].kind == CR_FRAME_NO_DATA)
 		n--;
@@ -626,10 +626,10 @@ static const struct payload_format payload_speex = {
 
 static int frames_open(struct payload_iter *it)
 {
-	size_t frame = it->cfg->frame_bytes, rest = it->n % frame;
+	size_t frame = it->use->frame_bytes, rest = it->n % frame;
 	size_t n = it->n / frame;
 
-	if (rest && rest != it->cfg->sid_bytes)
+	if (rest && rest != it->use->sid_bytes)
 		return PAYLOAD_SHORT;
 	n += rest != 0;
 	if (n > PAYLOAD_FRAMES_MAX)
@@ -640,31 +640,31 @@ static int frames_open(struct payload_iter *it)
 
 static void frames_next(struct payload_iter *it, struct cr_frame *frame)
 {
-	bool sid = it->n - it->at < it->cfg->frame_bytes;
+	bool sid = it->n - it->at < it->use->frame_bytes;
 
 	if (sid)
-		copy_frame(it, frame, CR_FRAME_SID, it->cfg->sid_bytes);
+		copy_frame(it, frame, CR_FRAME_SID, it->use->sid_bytes);
 	else
-		copy_frame(it, frame, CR_FRAME_SPEECH, it->cfg->frame_bytes);
+		copy_frame(it, frame, CR_FRAME_SPEECH, it->use->frame_bytes);
 }
 
-static size_t most_bytes(const struct payload_cfg *cfg)
+static size_t most_bytes(const struct codec_use *use)
 {
-	return cfg->frame_bytes;
+	return use->frame_bytes;
 }
 
 /* A SID is the last one. */
-static bool frames_fits(const struct payload_cfg *cfg, const struct cr_frame *f,
+static bool frames_fits(const struct codec_use *use, const struct cr_frame *f,
 			unsigned behind)
 {
 	if (f->kind == CR_FRAME_SID)
-		return !behind && f->bytes && f->bytes == cfg->sid_bytes;
-	return f->kind == CR_FRAME_SPEECH && f->bytes == cfg->frame_bytes;
+		return !behind && f->bytes && f->bytes == use->sid_bytes;
+	return f->kind == CR_FRAME_SPEECH && f->bytes == use->frame_bytes;
 }
 
 static int whole_open(struct payload_iter *it)
 {
-	if (it->n > it->cfg->frame_bytes)
+	if (it->n > it->use->frame_bytes)
 		return PAYLOAD_TOO_LONG;
 	it->info.nframes = 1;
 	return PAYLOAD_OK;
@@ -675,11 +675,11 @@ static void whole_next(struct payload_iter *it, struct cr_frame *frame)
 	copy_frame(it, frame, CR_FRAME_SPEECH, it->n);
 }
 
-static bool whole_fits(const struct payload_cfg *cfg, const struct cr_frame *f,
+static bool whole_fits(const struct codec_use *use, const struct cr_frame *f,
 		       unsigned behind)
 {
 	return !behind && f->kind != CR_FRAME_BAD && f->bytes &&
-	       f->bytes <= cfg->frame_bytes;
+	       f->bytes <= use->frame_bytes;
 }
 
 static const struct payload_format payload_frames = {
@@ -726,12 +726,12 @@ const char *payload_reason_name(int reason)
 	return names[-reason];
 }
 
-int payload_open(const struct payload_cfg *cfg, const uint8_t *p, size_t n,
+int payload_open(const struct codec_use *use, const uint8_t *p, size_t n,
 		 struct payload_iter *it)
 {
 	struct payload_iter draft = {
 		.info = { .cmr = PAYLOAD_NO_CMR },
-		.cfg = cfg,
+		.use = use,
 		.p = p,
 		.n = n,
 	};
@@ -739,7 +739,7 @@ int payload_open(const struct payload_cfg *cfg, const uint8_t *p, size_t n,
 
 	if (!n)
 		return PAYLOAD_EMPTY;
-	reason = formats[cfg->kind]->open(&draft);
+	reason = formats[use->kind]->open(&draft);
 	if (!reason)
 		*it = draft;
 	return reason;
@@ -749,29 +749,29 @@ bool payload_next(struct payload_iter *it, struct cr_frame *frame)
 {
 	if (it->next == it->info.nframes)
 		return false;
-	formats[it->cfg->kind]->next(it, frame);
+	formats[it->use->kind]->next(it, frame);
 	it->next++;
 	return true;
 }
 
-int payload_pack(const struct payload_cfg *cfg, uint8_t cmr,
+int payload_pack(const struct codec_use *use, uint8_t cmr,
 		 const struct cr_frame *frames, unsigned n, uint8_t *buf,
 		 size_t cap)
 {
-	const struct payload_format *format = formats[cfg->kind];
+	const struct payload_format *format = formats[use->kind];
 
 	if (!n || n > PAYLOAD_FRAMES_MAX)
 		return -EINVAL;
 	if (format->pack)
-		return format->pack(cfg, cmr, frames, n, buf, cap);
-	return pack_as_they_are(format, cfg, frames, n, buf, cap);
+		return format->pack(use, cmr, frames, n, buf, cap);
+	return pack_as_they_are(format, use, frames, n, buf, cap);
 }
 
-size_t payload_max_bytes(const struct payload_cfg *cfg)
+size_t payload_max_bytes(const struct codec_use *use)
 {
-	const struct payload_format *format = formats[cfg->kind];
+	const struct payload_format *format = formats[use->kind];
 
-	return format->longest ? format->longest : format->max_bytes(cfg);
+	return format->longest ? format->longest : format->max_bytes(use);
 }
 
 int payload_kind_find(const char *name)
@@ -794,29 +794,22 @@ int payload_kind_find(const char *name)
 	return -1;
 }
 
-int payload_cfg_of(const struct cr_codec *c, struct payload_cfg *out)
+int payload_format_find(struct codec_use *use)
 {
-	struct payload_cfg cfg = { .sample_rate = c->sample_rate };
-	int kind;
+	const struct cr_codec *c = use->codec;
+	int kind = PAYLOAD_WHOLE;
 
-	switch (c->packing) {
-	case CR_PACK_FRAMES:
-		cfg.kind = PAYLOAD_FRAMES;
-		cfg.frame_bytes = c->modes[0].bytes;
-		cfg.sid_bytes = c->sid_bytes;
-		break;
-	case CR_PACK_WHOLE:
-		cfg.kind = PAYLOAD_WHOLE;
-		cfg.frame_bytes = c->frame_max;
-		break;
-	case CR_PACK_OWN:
-	default:
+	if (c->packing == CR_PACK_OWN) {
 		kind = payload_kind_find(c->name);
 		if (kind < 0)
 			return -EINVAL;
-		cfg.kind = (enum payload_kind)kind;
-		break;
+	} else if (c->packing == CR_PACK_FRAMES) {
+		kind = PAYLOAD_FRAMES;
+		use->frame_bytes = c->modes[0].bytes;
+		use->sid_bytes = c->sid_bytes;
+	} else {
+		use->frame_bytes = c->frame_max;
 	}
-	*out = cfg;
+	use->kind = (enum payload_kind)kind;
 	return 0;
 }

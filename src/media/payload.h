@@ -41,6 +41,7 @@
 #include <stdint.h>
 
 #include "cr/codec.h"
+#include "sdp/fmtp.h"
 
 /** Most frames in one packet (240 ms of AMR). */
 #define PAYLOAD_FRAMES_MAX 12u
@@ -69,50 +70,99 @@ enum payload_kind {
 
 #define PAYLOAD_NKINDS 11u
 
-/** How one stream packs its frames. Zero means the format's defaults. */
-struct payload_cfg {
+/** Of a payload type. */
+#define CODEC_PT_UNSAID 255u
+
+/**
+ * One end's codec, how it is used, and how its frames travel: what a request, a
+ * description or a campaign asks for, checked in place by codec_use_check()
+ * (node/call_check.h), is what a pipeline and payloads use. Zero asks for the
+ * defaults, but for pt.
+ */
+struct codec_use {
+	/* Asked for by name; texts are static when that was checked. */
+	const char *name; /**< of the codec; NULL: not said             */
+	const char *mode; /**< NULL: the codec's, or the best of mode_set */
+	uint8_t pt; /**< of its packets; CODEC_PT_UNSAID: RFC 3551's, or 96 */
+	/** The mode is the one that @mode names. complexity: a tunable
+	 * encoder's. samples, of PCM: of a frame; 0: a packet is one. */
+	struct cr_codec_cfg cfg;
+	struct fmtp_amr amr; /**< AMR's payload format, and how its modes change
+			      */
+	/* by the codec's name */
+	const struct cr_codec *codec;
 	enum payload_kind kind;
-	bool octet_align;  /**< AMR: RFC 4867, 8.1; default no            */
-	uint16_t mode_set; /**< AMR: bit m: mode m allowed; 0: all        */
-	/* How its receiver wants AMR's modes to change (RFC 4867, 8.1). */
-	bool mode_second;     /**< every second frame at most                */
-	bool mode_next;	      /**< to the next one of mode_set               */
-	unsigned sample_rate; /**< Hz; says nothing about the layout         */
-	unsigned samples;     /**< PCM: per frame; 0: a packet is one frame  */
 	uint16_t frame_bytes; /**< FRAMES: of each; WHOLE: most; not 0       */
 	uint16_t sid_bytes;   /**< FRAMES: of a SID at the end; 0: none      */
+	/** An output: frames in a packet, up to PAYLOAD_FRAMES_MAX; 0: one. An
+	 * input takes what comes. */
+	unsigned frames;
 };
 
 /** Do two samples share an octet? */
-static inline bool payload_halves(const struct payload_cfg *cfg)
+static inline bool payload_halves(const struct codec_use *use)
 {
-	return cfg->kind == PAYLOAD_G722 || cfg->kind == PAYLOAD_G726;
+	return use->kind == PAYLOAD_G722 || use->kind == PAYLOAD_G726;
 }
 
 /** May a frame have any length? */
-static inline bool payload_is_pcm(const struct payload_cfg *cfg)
+static inline bool payload_is_pcm(const struct codec_use *use)
 {
-	return cfg->kind == PAYLOAD_PCMU || cfg->kind == PAYLOAD_PCMA ||
-	       cfg->kind == PAYLOAD_L16 || payload_halves(cfg);
+	return use->kind == PAYLOAD_PCMU || use->kind == PAYLOAD_PCMA ||
+	       use->kind == PAYLOAD_L16 || payload_halves(use);
 }
 
 /** The bytes that @samples take, where a frame may have any length. An odd
  * sample of two that share a byte takes none. */
-static inline size_t payload_pcm_bytes(const struct payload_cfg *cfg,
+static inline size_t payload_pcm_bytes(const struct codec_use *use,
 				       unsigned samples)
 {
-	if (payload_halves(cfg))
+	if (payload_halves(use))
 		return samples / 2;
-	return cfg->kind == PAYLOAD_L16 ? 2 * (size_t)samples : samples;
+	return use->kind == PAYLOAD_L16 ? 2 * (size_t)samples : samples;
 }
 
 /** The samples in @bytes, where a frame may have any length. */
-static inline unsigned payload_pcm_samples(const struct payload_cfg *cfg,
+static inline unsigned payload_pcm_samples(const struct codec_use *use,
 					   size_t bytes)
 {
-	if (payload_halves(cfg))
+	if (payload_halves(use))
 		return 2 * (unsigned)bytes;
-	return (unsigned)(cfg->kind == PAYLOAD_L16 ? bytes / 2 : bytes);
+	return (unsigned)(use->kind == PAYLOAD_L16 ? bytes / 2 : bytes);
+}
+
+/** Sampling rate of its PCM, Hz. */
+static inline unsigned codec_use_rate(const struct codec_use *s)
+{
+	return s->cfg.sample_rate ? s->cfg.sample_rate : s->codec->sample_rate;
+}
+
+/** Rate of its RTP timestamps, Hz. */
+static inline unsigned codec_use_clock(const struct codec_use *s)
+{
+	return cr_codec_clock(s->codec, s->cfg.sample_rate);
+}
+
+/** How many samples a decoder makes of a frame of @bytes at @data. */
+static inline unsigned codec_use_samples(const struct codec_use *s,
+					 const uint8_t *data, unsigned bytes)
+{
+	unsigned rate = codec_use_rate(s), n = 0;
+
+	if (s->codec->any_length)
+		return payload_pcm_samples(s, bytes);
+	if (s->codec->packet_samples)
+		n = s->codec->packet_samples(data, bytes, rate);
+	return n ? n
+		 : (unsigned)(cr_codec_frame_ns(s->codec, &s->cfg) * rate /
+			      CR_SEC);
+}
+
+/** How much speech a packet of an output has, ns. */
+static inline cr_ns codec_use_packet(const struct codec_use *s)
+{
+	return cr_codec_frame_ns(s->codec, &s->cfg) *
+	       (s->frames ? s->frames : 1);
 }
 
 /** Why a payload was refused; negative, so that -reason counts from 1. */
@@ -143,7 +193,7 @@ struct payload_info {
 /** A validated payload being read. Only info is for callers. */
 struct payload_iter {
 	struct payload_info info;
-	const struct payload_cfg *cfg;
+	const struct codec_use *use;
 	const uint8_t *p;
 	size_t n;
 	unsigned next; /**< frames read so far                             */
@@ -151,13 +201,13 @@ struct payload_iter {
 };
 
 /**
- * Check the whole payload of @n bytes at @p and begin to read it. @cfg and @p
+ * Check the whole payload of @n bytes at @p and begin to read it. @use and @p
  * must outlive @it. Returns 0, or a negative enum payload_reason; *@it is
  * written only with 0. A CMR that is reserved or outside mode_set is ignored
  * (RFC 4867, 4.3.1); a packet with a reserved or foreign frame type is refused
  * as a whole (4.3.2), so is one with a mode outside mode_set (8.1).
  */
-int payload_open(const struct payload_cfg *cfg, const uint8_t *p, size_t n,
+int payload_open(const struct codec_use *use, const uint8_t *p, size_t n,
 		 struct payload_iter *it);
 
 /** The next frame, oldest first, copied to *@frame (of data only the frame's
@@ -172,19 +222,19 @@ bool payload_next(struct payload_iter *it, struct cr_frame *frame);
  * format that has no sign for them); -EINVAL: a frame, mode, CMR or count that
  * the format or mode_set has no place for; -ENOSPC: @cap is too small.
  */
-int payload_pack(const struct payload_cfg *cfg, uint8_t cmr,
+int payload_pack(const struct codec_use *use, uint8_t cmr,
 		 const struct cr_frame *frames, unsigned n, uint8_t *buf,
 		 size_t cap);
 
-/** Largest payload of one frame under @cfg, bytes. */
-size_t payload_max_bytes(const struct payload_cfg *cfg);
+/** Largest payload of one frame under @use, bytes. */
+size_t payload_max_bytes(const struct codec_use *use);
 
 /** The payload format that the codec called @name has of its own, or -1: enum
  * payload_kind. The codec "spin" travels as l16. */
 int payload_kind_find(const char *name);
 
-/** The payload format of @c, with its defaults. Returns 0, or -EINVAL when it
- * has none. */
-int payload_cfg_of(const struct cr_codec *c, struct payload_cfg *out);
+/** Fill in the payload format of @use->codec. Returns 0, or -EINVAL when it has
+ * none. */
+int payload_format_find(struct codec_use *use);
 
 #endif

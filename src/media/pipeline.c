@@ -96,11 +96,10 @@ static inline struct pipeline_source *pipeline_source_at(
 /* Mode, modes, mode_set, kind, and the output's serial number. */
 static uint64_t encoder_word(const struct pipeline_output *o)
 {
-	const struct pipeline_side *s = &o->side;
+	const struct codec_use *s = &o->side;
 
 	return s->cfg.mode | (uint64_t)(s->codec->nmodes & 255u) << 8 |
-	       (uint64_t)s->payload.mode_set << 16 |
-	       (uint64_t)s->payload.kind << 32 |
+	       (uint64_t)s->amr.mode_set << 16 | (uint64_t)s->kind << 32 |
 	       (uint64_t)o->serial << SERIAL_SHIFT;
 }
 
@@ -154,7 +153,7 @@ unsigned pipeline_mode(const struct pipeline *p)
  * may is for us to choose (RFC 4867, 8.1): the first may. */
 static bool may_change_mode(const struct pipeline_output *o, int64_t at)
 {
-	return !o->side.payload.mode_second ||
+	return !o->side.amr.mode_second ||
 	       (at - o->turned) / (int64_t)o->frame % 2 == 0;
 }
 
@@ -179,8 +178,8 @@ static unsigned pipeline_mode_next(struct pipeline *p, int64_t at)
 	if (w >> SERIAL_SHIFT != o->serial || wanted == o->mode ||
 	    !may_change_mode(o, at))
 		return o->mode;
-	o->mode = o->side.payload.mode_next ? next_mode(w, o->mode, wanted)
-					    : wanted;
+	o->mode =
+		o->side.amr.mode_next ? next_mode(w, o->mode, wanted) : wanted;
 	o->turned = at;
 	return o->mode;
 }
@@ -237,7 +236,7 @@ static int pipeline_ready(struct pipeline *p, const struct pipeline_input *in)
 	return 0;
 }
 
-int pipeline_add_input(struct pipeline *p, const struct pipeline_side *side,
+int pipeline_add_input(struct pipeline *p, const struct codec_use *side,
 		       struct cr_err *e)
 {
 	struct pipeline_source *s;
@@ -298,8 +297,8 @@ unsigned pipeline_input_clock(const struct pipeline *p, unsigned number)
 	return pipeline_source_at(p, number)->clock;
 }
 
-const struct pipeline_side *pipeline_input_side(const struct pipeline *p,
-						unsigned number)
+const struct codec_use *pipeline_input_side(const struct pipeline *p,
+					    unsigned number)
 {
 	return &pipeline_source_at(p, number)->side;
 }
@@ -345,7 +344,7 @@ void pipeline_first_ts(struct pipeline *p, uint32_t ts)
 
 enum payload_kind pipeline_kind(const struct pipeline *p)
 {
-	return p->in->side.payload.kind;
+	return p->in->side.kind;
 }
 
 uint8_t pipeline_cmr(const struct pipeline *p)
@@ -357,8 +356,7 @@ static int open_payload(struct pipeline *p, const struct pipeline_input *in,
 			struct payload_iter *it)
 {
 	const struct pipeline_source *source = pipeline_source_at(p, in->codec);
-	int err =
-		payload_open(&source->side.payload, in->payload, in->bytes, it);
+	int err = payload_open(&source->side, in->payload, in->bytes, it);
 
 	p->cmr = err ? PAYLOAD_NO_CMR : it->info.cmr;
 	return err ? err : pipeline_ready(p, in);
@@ -495,7 +493,7 @@ uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in)
 /** Is there a sign for a frame without speech? */
 static bool pipeline_has_no_data(const struct pipeline *p)
 {
-	enum payload_kind kind = p->out->side.payload.kind;
+	enum payload_kind kind = p->out->side.kind;
 
 	return kind == PAYLOAD_AMR || kind == PAYLOAD_AMR_WB;
 }
@@ -537,8 +535,8 @@ static void pack_frames(const struct pipeline_output *o,
 			const struct cr_frame *frames, unsigned n,
 			struct pipeline_packet *packet)
 {
-	int bytes = payload_pack(&o->side.payload, PAYLOAD_NO_CMR, frames, n,
-				 s->packet, sizeof(s->packet));
+	int bytes = payload_pack(&o->side, PAYLOAD_NO_CMR, frames, n, s->packet,
+				 sizeof(s->packet));
 
 	/* our own encoder's frames always fit their own format */
 	CR_ASSERT(bytes >= 0);
@@ -704,16 +702,16 @@ static void pipeline_feed(struct pipeline_run *r, unsigned n)
 static unsigned recover_lost(struct pipeline_run *r, unsigned n,
 			     const struct pipeline_input *next)
 {
-	const struct pipeline_side *side = &r->p->in->side;
+	const struct codec_use *side = &r->p->in->side;
 	struct pipeline_scratch *s = r->s;
 	struct payload_iter it;
 	unsigned recovered;
 
 	if (!next || pipeline_source_at(r->p, next->codec) != r->p->in ||
 	    !side->codec->recover ||
-	    payload_open(&side->payload, next->payload, next->bytes, &it) ||
+	    payload_open(side, next->payload, next->bytes, &it) ||
 	    !payload_next(&it, &s->frame) ||
-	    n > pipeline_side_samples(side, s->frame.data, s->frame.bytes))
+	    n > codec_use_samples(side, s->frame.data, s->frame.bytes))
 		return 0;
 	recovered =
 		side->codec->recover(r->p->in->decoder, &s->frame, s->decoded);
@@ -957,8 +955,8 @@ static void skip_frames(struct pipeline_run *r, unsigned n)
 static void conceal_frame(struct pipeline_run *r)
 {
 	const struct cr_frame *frame = &r->s->frame;
-	unsigned n = pipeline_side_samples(&r->p->in->side, frame->data,
-					   frame->bytes);
+	unsigned n =
+		codec_use_samples(&r->p->in->side, frame->data, frame->bytes);
 
 	if (pipeline_has_no_data(r->p))
 		skip_frames(r, n);

@@ -29,62 +29,15 @@
 
 struct pipeline;
 
-/** One side of a stream: a codec, how it is used, and its payload format. */
-struct pipeline_side {
-	const struct cr_codec *codec;
-	struct cr_codec_cfg cfg;
-	struct payload_cfg payload;
-	uint8_t pt; /**< of its packets, for emit(); nothing else here */
-	/** An output: frames in a packet, up to PAYLOAD_FRAMES_MAX; 0: one. An
-	 * input takes what comes. */
-	unsigned frames;
-};
-
-/** Sampling rate of a side's PCM, Hz. */
-static inline unsigned pipeline_side_rate(const struct pipeline_side *s)
-{
-	return s->cfg.sample_rate ? s->cfg.sample_rate : s->codec->sample_rate;
-}
-
-/** Rate of a side's RTP timestamps, Hz. */
-static inline unsigned pipeline_side_clock(const struct pipeline_side *s)
-{
-	return cr_codec_clock(s->codec, s->cfg.sample_rate);
-}
-
-/** How many samples a decoder makes of a frame of @bytes at @data. */
-static inline unsigned pipeline_side_samples(const struct pipeline_side *s,
-					     const uint8_t *data,
-					     unsigned bytes)
-{
-	unsigned rate = pipeline_side_rate(s), n = 0;
-
-	if (s->codec->any_length)
-		return payload_pcm_samples(&s->payload, bytes);
-	if (s->codec->packet_samples)
-		n = s->codec->packet_samples(data, bytes, rate);
-	return n ? n
-		 : (unsigned)(cr_codec_frame_ns(s->codec, &s->cfg) * rate /
-			      CR_SEC);
-}
-
-/** How much speech a packet of an output has, ns. */
-static inline cr_ns pipeline_side_packet(const struct pipeline_side *s)
-{
-	return cr_codec_frame_ns(s->codec, &s->cfg) *
-	       (s->frames ? s->frames : 1);
-}
-
 /** Do both mean the same, but for the mode in use? */
-bool pipeline_side_same(const struct pipeline_side *a,
-			const struct pipeline_side *b);
+bool codec_use_same(const struct codec_use *a, const struct codec_use *b);
 
 /** The same, also if packets of one are longer. */
-bool pipeline_side_same_speech(const struct pipeline_side *a,
-			       const struct pipeline_side *b);
+bool codec_use_same_speech(const struct codec_use *a,
+			   const struct codec_use *b);
 
 struct pipeline_cfg {
-	struct pipeline_side in, out;
+	struct codec_use in, out;
 	/** Silence leaves as comfort noise (RFC 3389) of this payload type, and
 	 * not as frames, if the output has no silence of its own; 0: never. */
 	uint8_t pt_noise;
@@ -161,7 +114,7 @@ void pipeline_first_ts(struct pipeline *p, uint32_t ts);
  * is none. Packets that are received from now on may have it. Its codec is
  * opened when it is first used. -EINVAL (it cannot be decoded here), -ENOSPC
  * (it would be one too many), -ENOMEM with @e. Control. */
-int pipeline_add_input(struct pipeline *p, const struct pipeline_side *side,
+int pipeline_add_input(struct pipeline *p, const struct codec_use *side,
 		       struct cr_err *e);
 
 /** How many there are. Control. */
@@ -174,7 +127,7 @@ struct pipeline_output;
 /** An output to change to; @follows: always. 0, or -EINVAL, -ENOMEM with @e.
  * Control. */
 int pipeline_output_new(struct pipeline_output **o,
-			const struct pipeline_side *side, bool follows,
+			const struct codec_use *side, bool follows,
 			struct cr_err *e);
 void pipeline_output_free(struct pipeline_output *o); /**< NULL is fine */
 
@@ -210,8 +163,8 @@ uint32_t pipeline_input_length(const struct pipeline *p);
 /** The clock of input @number, Hz. */
 unsigned pipeline_input_clock(const struct pipeline *p, unsigned number);
 /** The side of input @number; constant as long as @p. Any thread. */
-const struct pipeline_side *pipeline_input_side(const struct pipeline *p,
-						unsigned number);
+const struct codec_use *pipeline_input_side(const struct pipeline *p,
+					    unsigned number);
 
 /**
  * Use one input payload, see enum pipeline_use. Returns 0, or a negative enum

@@ -11,15 +11,15 @@
 
 /* --- inputs --- */
 
-struct pipeline_source *pipeline_source_new(const struct pipeline_side *side)
+struct pipeline_source *pipeline_source_new(const struct codec_use *side)
 {
 	struct pipeline_source *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->side = *side;
-	s->rate = pipeline_side_rate(side);
-	s->clock = pipeline_side_clock(side);
+	s->rate = codec_use_rate(side);
+	s->clock = codec_use_clock(side);
 	s->unit = (unsigned)(cr_codec_frame_ns(side->codec, &side->cfg) *
 			     s->clock / CR_SEC);
 	return s;
@@ -35,7 +35,7 @@ void pipeline_source_free(struct pipeline_source *s)
 	free(s);
 }
 
-int pipeline_source_check(const struct pipeline_side *side, struct cr_err *e)
+int pipeline_source_check(const struct codec_use *side, struct cr_err *e)
 {
 	void *decoder;
 	int err;
@@ -97,55 +97,48 @@ int pipeline_source_open(struct pipeline_source *s, unsigned sender,
 	return err;
 }
 
-bool pipeline_source_same(const struct pipeline_side *a,
-			  const struct pipeline_side *b)
+bool pipeline_source_same(const struct codec_use *a, const struct codec_use *b)
 {
 	/* of PCM a decoder takes what comes */
-	return a->codec == b->codec &&
-	       pipeline_side_rate(a) == pipeline_side_rate(b) &&
+	return a->codec == b->codec && codec_use_rate(a) == codec_use_rate(b) &&
 	       (a->codec->any_length || a->cfg.samples == b->cfg.samples) &&
 	       a->cfg.spin == b->cfg.spin &&
-	       a->payload.octet_align == b->payload.octet_align &&
-	       a->payload.mode_set == b->payload.mode_set;
+	       a->amr.octet_align == b->amr.octet_align &&
+	       a->amr.mode_set == b->amr.mode_set;
 }
 
 /* Would one encoder go on for the other? */
-static bool same_encoder(const struct pipeline_side *a,
-			 const struct pipeline_side *b)
+static bool same_encoder(const struct codec_use *a, const struct codec_use *b)
 {
-	return a->codec == b->codec &&
-	       pipeline_side_rate(a) == pipeline_side_rate(b) &&
+	return a->codec == b->codec && codec_use_rate(a) == codec_use_rate(b) &&
 	       a->cfg.dtx == b->cfg.dtx &&
 	       a->cfg.complexity == b->cfg.complexity &&
 	       a->cfg.fec == b->cfg.fec && a->cfg.spin == b->cfg.spin;
 }
 
-bool pipeline_side_same_speech(const struct pipeline_side *a,
-			       const struct pipeline_side *b)
+bool codec_use_same_speech(const struct codec_use *a, const struct codec_use *b)
 {
 	return same_encoder(a, b) && a->pt == b->pt &&
-	       a->payload.octet_align == b->payload.octet_align &&
-	       a->payload.mode_set == b->payload.mode_set &&
-	       a->payload.mode_second == b->payload.mode_second &&
-	       a->payload.mode_next == b->payload.mode_next;
+	       a->amr.octet_align == b->amr.octet_align &&
+	       a->amr.mode_set == b->amr.mode_set &&
+	       a->amr.mode_second == b->amr.mode_second &&
+	       a->amr.mode_next == b->amr.mode_next;
 }
 
-bool pipeline_side_same(const struct pipeline_side *a,
-			const struct pipeline_side *b)
+bool codec_use_same(const struct codec_use *a, const struct codec_use *b)
 {
-	return pipeline_side_same_speech(a, b) &&
+	return codec_use_same_speech(a, b) &&
 	       a->cfg.samples == b->cfg.samples &&
-	       pipeline_side_packet(a) == pipeline_side_packet(b);
+	       codec_use_packet(a) == codec_use_packet(b);
 }
 
 /* --- the output --- */
 
 size_t pipeline_output_store(const struct pipeline_output *o)
 {
-	const struct pipeline_side *s = &o->side;
-	size_t frame = s->codec->any_length
-			       ? payload_pcm_bytes(&s->payload, o->frame)
-			       : payload_max_bytes(&s->payload);
+	const struct codec_use *s = &o->side;
+	size_t frame = s->codec->any_length ? payload_pcm_bytes(s, o->frame)
+					    : payload_max_bytes(s);
 
 	return o->frames > 1 ? o->frames * frame : 0;
 }
@@ -153,7 +146,7 @@ size_t pipeline_output_store(const struct pipeline_output *o)
 /* Room for the frames of a packet, and an encoder. */
 static int open_output(struct pipeline_output *o, struct cr_err *e)
 {
-	const struct pipeline_side *s = &o->side;
+	const struct codec_use *s = &o->side;
 	size_t bytes = pipeline_output_store(o);
 
 	o->held.data = bytes ? malloc(bytes) : NULL;
@@ -163,13 +156,13 @@ static int open_output(struct pipeline_output *o, struct cr_err *e)
 }
 
 int pipeline_output_new(struct pipeline_output **out,
-			const struct pipeline_side *side, bool follows,
+			const struct codec_use *side, bool follows,
 			struct cr_err *e)
 {
 	const unsigned frame =
 		side->cfg.samples ? side->cfg.samples
 				  : (unsigned)((uint64_t)side->codec->samples *
-					       pipeline_side_rate(side) /
+					       codec_use_rate(side) /
 					       side->codec->sample_rate);
 	/* what is left over may be of any codec, and longer than a frame */
 	const unsigned room = follows ? CR_FRAME_SAMPLES_MAX : frame;
@@ -183,18 +176,18 @@ int pipeline_output_new(struct pipeline_output **out,
 		return cr_fail(e, -EINVAL, "%s: frames of %u samples",
 			       side->codec->name, frame);
 	if (side->frames > PAYLOAD_FRAMES_MAX ||
-	    (side->frames > 1 && side->payload.kind == PAYLOAD_WHOLE))
+	    (side->frames > 1 && side->kind == PAYLOAD_WHOLE))
 		return cr_fail(e, -EINVAL, "%s: %u frames in a packet",
 			       side->codec->name, side->frames);
 	o = calloc(1, sizeof(*o) + room * sizeof(o->left[0]));
 	if (!o)
 		return cr_fail(e, -ENOMEM, "out of memory for a pipeline");
 	o->side = *side;
-	o->rate = pipeline_side_rate(side);
-	o->clock = pipeline_side_clock(side);
+	o->rate = codec_use_rate(side);
+	o->clock = codec_use_clock(side);
 	o->frame = frame;
 	o->frames = side->frames ? side->frames : 1;
-	o->time = pipeline_side_packet(side);
+	o->time = codec_use_packet(side);
 	o->mode = side->cfg.mode;
 	err = open_output(o, e);
 	if (err) {

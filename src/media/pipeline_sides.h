@@ -22,7 +22,7 @@ struct pipeline_source {
 	/* constant */
 	unsigned rate, clock;
 	unsigned unit; /**< units of the clock in a frame */
-	struct pipeline_side side;
+	struct codec_use side;
 };
 
 /** A packet that is not full yet. */
@@ -49,17 +49,17 @@ struct pipeline_output {
 	unsigned serial; /**< among those of its pipeline          */
 	unsigned mode;	 /**< that its last frame had              */
 	int64_t turned;	 /**< where that was new, in samples       */
-	struct pipeline_side side;
+	struct codec_use side;
 	struct pipeline_held held;
 	int16_t left[]; /**< samples that make no whole frame yet */
 };
 
 /** Nothing is opened yet. NULL: out of memory. */
-struct pipeline_source *pipeline_source_new(const struct pipeline_side *side);
+struct pipeline_source *pipeline_source_new(const struct codec_use *side);
 void pipeline_source_free(struct pipeline_source *s); /**< NULL is fine */
 
 /** Can it be decoded here? 0, or -EINVAL, -ENOMEM with @e. */
-int pipeline_source_check(const struct pipeline_side *side, struct cr_err *e);
+int pipeline_source_check(const struct codec_use *side, struct cr_err *e);
 
 /** Make it ready to decode speech of the sender @sender for @rate: a decoder
  * without a past, if it is another one's. 0; or -EINVAL, -ENOMEM with @e. */
@@ -67,8 +67,7 @@ int pipeline_source_open(struct pipeline_source *s, unsigned sender,
 			 unsigned rate, struct cr_err *e);
 
 /** Do frames of both look alike to a decoder? */
-bool pipeline_source_same(const struct pipeline_side *a,
-			  const struct pipeline_side *b);
+bool pipeline_source_same(const struct codec_use *a, const struct codec_use *b);
 
 /** Bytes that the frames of a packet of several may take. */
 size_t pipeline_output_store(const struct pipeline_output *o);

@@ -158,23 +158,22 @@ static struct extent extent_of_speech(const struct receive_stage *f,
 				      const struct receive_stage_codec *codec,
 				      const uint8_t *payload, unsigned bytes)
 {
-	const struct pipeline_side *side = codec->side;
+	const struct codec_use *side = codec->side;
 	struct extent x = { 0 };
 	struct payload_iter it;
 	struct cr_frame frame;
 	unsigned samples;
 
-	if (payload_is_pcm(&side->payload) ||
-	    side->payload.kind == PAYLOAD_WHOLE) {
-		samples = pipeline_side_samples(side, payload, bytes);
+	if (payload_is_pcm(side) || side->kind == PAYLOAD_WHOLE) {
+		samples = codec_use_samples(side, payload, bytes);
 		x.rtp_ticks = ticks_of(f, codec, samples);
-		x.silent = side->payload.kind == PAYLOAD_WHOLE &&
+		x.silent = side->kind == PAYLOAD_WHOLE &&
 			   bytes <= PAYLOAD_QUIET_BYTES;
 		return x;
 	}
-	if (payload_open(&side->payload, payload, bytes, &it))
+	if (payload_open(side, payload, bytes, &it))
 		return x; /* nothing comes of it */
-	samples = it.info.nframes * pipeline_side_samples(side, NULL, 0);
+	samples = it.info.nframes * codec_use_samples(side, NULL, 0);
 	x.rtp_ticks = ticks_of(f, codec, samples);
 	while (payload_next(&it, &frame))
 		x.silent = frame.kind == CR_FRAME_SID ||

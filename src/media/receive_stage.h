@@ -104,8 +104,8 @@ bool receive_stage_buffers(const struct receive_stage *f);
 
 /** A codec that a party may send. */
 struct receive_stage_codec {
-	const struct pipeline_side *side; /**< outlives the receive stage */
-	uint32_t clock, rate; /**< of its timestamps and its PCM, Hz */
+	const struct codec_use *side; /**< outlives the receive stage */
+	uint32_t clock, rate;	      /**< of its timestamps and its PCM, Hz */
 };
 
 /** A packet that has come. */

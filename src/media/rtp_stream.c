@@ -194,7 +194,7 @@ static uint32_t clock_of_type(const struct transcoder *c, uint8_t pt)
 
 	if (codec < 0)
 		return 0;
-	return pipeline_side_clock(
+	return codec_use_clock(
 		pipeline_input_side(c->pipeline, (unsigned)codec));
 }
 
@@ -280,7 +280,7 @@ static void map_types(struct relay_types *t, const struct stream_cfg *cfg)
 		t->type[RELAY_NOISE_PT] = RELAY_NOISE_PT;
 	map_named(t->type, b->event, TELEPHONE_EVENT_TYPES, cfg->event_out.pt);
 	t->type[cfg->media.in.pt] = cfg->media.out.pt;
-	t->clock[cfg->media.in.pt] = pipeline_side_clock(&cfg->media.in);
+	t->clock[cfg->media.in.pt] = codec_use_clock(&cfg->media.in);
 }
 
 /* Those that both have agreed on, and no others. */

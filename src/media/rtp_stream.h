@@ -174,7 +174,7 @@ struct rtcp_sent;
 #define CALL_CODECS_MAX 8u
 struct call_codecs {
 	unsigned n;
-	struct pipeline_side one[CALL_CODECS_MAX];
+	struct codec_use one[CALL_CODECS_MAX];
 	struct passed_types passed; /**< of all that it may send */
 };
 

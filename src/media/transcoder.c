@@ -194,7 +194,7 @@ static int make_digits(struct digits **out, const struct stream_cfg *to,
 	const struct digits_clocks clocks = {
 		.in = to->receive_stage.events.one[0].clock,
 		.out = to->event_out.clock,
-		.speech = pipeline_side_clock(&to->media.out),
+		.speech = codec_use_clock(&to->media.out),
 	};
 
 	*out = malloc(sizeof(**out));
@@ -215,7 +215,7 @@ int transcoder_aux_make(struct transcoder_aux *b, struct transcoder *c,
 	b->digits = NULL;
 	if (!transcoder_receive_stage(c) && to->in_endpoint &&
 	    receive_stage_needed(&to->receive_stage)) {
-		const unsigned clock = pipeline_side_clock(&to->media.in);
+		const unsigned clock = codec_use_clock(&to->media.in);
 		const struct receive_stage_cfg cfg = {
 			.terms = to->receive_stage,
 			.clock = clock,
@@ -275,19 +275,19 @@ void transcoder_set_aux(struct transcoder *c, const struct stream_cfg *to,
 #define AUX_BYTES 32u
 
 /* The largest payload worth accepting from @in, bytes. */
-static size_t largest_payload(const struct pipeline_side *in)
+static size_t largest_payload(const struct codec_use *in)
 {
 	cr_ns frame = cr_codec_frame_ns(in->codec, &in->cfg);
 	size_t frames = (size_t)(PACKET_SPEECH_MAX / frame);
-	size_t one = payload_max_bytes(&in->payload);
+	size_t one = payload_max_bytes(in);
 
 	if (in->codec->any_length) {
 		unsigned samples = (unsigned)(PACKET_PCM_MAX *
-					      pipeline_side_rate(in) / CR_SEC);
+					      codec_use_rate(in) / CR_SEC);
 
-		return payload_pcm_bytes(&in->payload, samples);
+		return payload_pcm_bytes(in, samples);
 	}
-	if (in->payload.kind == PAYLOAD_WHOLE)
+	if (in->kind == PAYLOAD_WHOLE)
 		return one; /* with all that it holds */
 	return one * (frames ? frames : 1);
 }
@@ -455,7 +455,7 @@ int transcoder_new(struct transcoder **out, struct stream *s,
 	c->period = cfg->release.period;
 	c->ts_step =
 		(uint32_t)(cfg->release.period *
-			   (cr_ns)pipeline_side_clock(&cfg->media.in) / CR_SEC);
+			   (cr_ns)codec_use_clock(&cfg->media.in) / CR_SEC);
 	destination_init(&c->own_destination);
 	destination_set(&c->own_destination, &cfg->to);
 	c->source = cfg->source;
@@ -543,10 +543,9 @@ void transcoder_fetch_for_release(const struct transcoder *c)
 bool call_takes_cmr(const struct stream_cfg *heard,
 		    const struct stream_cfg *sent)
 {
-	const struct pipeline_side *in = &heard->media.in;
-	const struct pipeline_side *out = &sent->media.out;
+	const struct codec_use *in = &heard->media.in;
+	const struct codec_use *out = &sent->media.out;
 
-	return (in->payload.kind == PAYLOAD_AMR ||
-		in->payload.kind == PAYLOAD_AMR_WB) &&
-	       in->payload.kind == out->payload.kind;
+	return (in->kind == PAYLOAD_AMR || in->kind == PAYLOAD_AMR_WB) &&
+	       in->kind == out->kind;
 }

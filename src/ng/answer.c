@@ -66,12 +66,12 @@ enum sdp_mode ng_line_mode(const struct sdp_line *line)
  * none. */
 static cr_ns packet_time(const struct codec_use *side, unsigned ms)
 {
-	struct pipeline_side s = { 0 };
+	struct codec_use sent = *side;
 	struct cr_err e;
 	cr_ns t = (cr_ns)ms * CR_MS;
 
 	if (t < CALL_PTIME_MIN || t > CALL_PTIME_MAX ||
-	    call_check_side(&s, side, "", &e) || packet_time_set(&s, t, "", &e))
+	    codec_use_check(&sent, "", &e) || packet_time_set(&sent, t, "", &e))
 		return 0;
 	return t;
 }
@@ -88,7 +88,7 @@ static cr_ns sent_packet_time(const struct codec_use *side,
 	unsigned most = line->maxptime;
 	cr_ns time = 0;
 
-	if (!strcmp(side->codec, cr_codec_relayed.name))
+	if (!strcmp(side->name, cr_codec_relayed.name))
 		return 0; /* it is passed on */
 	if (!request && !most && p->apart)
 		request = USUAL;

@@ -210,10 +210,7 @@ static int use_amr(struct codec_use *out, const struct cr_codec *c,
 			       "%s: crc, robust-sorting and interleaving are "
 			       "not known here",
 			       c->rtp_name);
-	out->octet_align = amr.octet_align;
-	out->mode_set = amr.mode_set;
-	out->mode_second = amr.mode_change_period == 2;
-	out->mode_next = amr.mode_change_neighbor;
+	out->amr = amr;
 	out->mode = c->modes[best_mode(c, amr.mode_set, bit_rate)].name;
 	return 0;
 }
@@ -229,10 +226,9 @@ int codec_side(struct codec_use *out, const struct sdp_format *f,
 		return cr_fail(e, -EINVAL, "%.40s/%u: there is no such codec",
 			       f->name, f->rate);
 	*out = (struct codec_use){
-		.codec = c ? c->name : cr_codec_relayed.name,
+		.name = c ? c->name : cr_codec_relayed.name,
 		.pt = f->pt,
-		.rate = c ? rate : f->rate,
-		.complexity = -1,
+		.cfg.sample_rate = c ? rate : f->rate,
 	};
 	if (!c)
 		return 0;
@@ -244,10 +240,11 @@ int codec_side(struct codec_use *out, const struct sdp_format *f,
 		fmtp_opus_read(&opus, f->fmtp);
 		if (opus.max_bit_rate && opus.max_bit_rate < bit_rate)
 			bit_rate = opus.max_bit_rate;
-		out->dtx = opus.dtx;
-		out->fec = opus.fec ? 10 : 0; /* of loss, not known yet */
+		out->cfg.dtx = opus.dtx;
+		out->cfg.fec = opus.fec ? 10 : 0; /* of loss, not known yet */
 		if (opus.max_rate < 48000)
-			out->rate = opus.max_rate < 16000 ? 8000 : 16000;
+			out->cfg.sample_rate =
+				opus.max_rate < 16000 ? 8000 : 16000;
 	}
 	out->mode = c->modes[best_mode(c, 0, bit_rate)].name;
 	return 0;

@@ -15,18 +15,18 @@
 
 #define FIRST_DYNAMIC_PT 96
 
-static int check_codec(const struct cr_codec **out, const char *name,
-		       const char *path, struct cr_err *e)
+static int check_codec(struct codec_use *u, const char *path, struct cr_err *e)
 {
 	struct cr_err why;
 
-	if (!name)
+	if (!u->name)
 		return cr_fail(e, -EINVAL, "%scodec: is missing", path);
-	*out = &cr_codec_relayed;
-	if (!strcmp(name, cr_codec_relayed.name) ||
-	    !codec_named(out, name, &why))
-		return 0;
-	return cr_fail(e, -EINVAL, "%scodec: %.400s", path, why.text);
+	if (!strcmp(u->name, cr_codec_relayed.name))
+		u->codec = &cr_codec_relayed;
+	else if (codec_named(&u->codec, u->name, &why))
+		return cr_fail(e, -EINVAL, "%scodec: %.400s", path, why.text);
+	u->name = u->codec->name;
+	return 0;
 }
 
 int call_check_mode(unsigned *mode, const struct cr_codec *codec,
@@ -39,21 +39,6 @@ int call_check_mode(unsigned *mode, const struct cr_codec *codec,
 	return cr_fail(e, -EINVAL, "%smode: %.400s", path, why.text);
 }
 
-static int check_side_rate(unsigned *out, const struct cr_codec *codec,
-			   unsigned rate, const char *path, struct cr_err *e)
-{
-	char text[80];
-
-	if (!rate)
-		rate = codec->sample_rate;
-	if (!cr_codec_has_rate(codec, rate))
-		return cr_fail(e, -EINVAL, "%srate: %s runs at %s Hz", path,
-			       codec->name,
-			       cr_codec_rates_text(codec, text, sizeof(text)));
-	*out = rate;
-	return 0;
-}
-
 /* The best of @set that is not better than @mode; the least one if all are. */
 static unsigned best_mode_of(unsigned set, unsigned mode)
 {
@@ -62,74 +47,68 @@ static unsigned best_mode_of(unsigned set, unsigned mode)
 	return set >> mode & 1u ? mode : (unsigned)__builtin_ctz(set);
 }
 
-/** Is the mode of @s among @set, bit i: mode i, or @set 0? 0, or -EINVAL with
- * @e; @path as above. */
-static int call_check_in_set(const struct pipeline_side *s, unsigned set,
-			     const char *path, struct cr_err *e)
+/** Is the mode of @u among its mode_set? 0, or -EINVAL with @e; @path as above.
+ */
+static int check_in_set(const struct codec_use *u, const char *path,
+			struct cr_err *e)
 {
-	if (!set || set >> s->cfg.mode & 1u)
+	if (!u->amr.mode_set || u->amr.mode_set >> u->cfg.mode & 1u)
 		return 0;
 	return cr_fail(e, -EINVAL, "%smode: %s is not in mode_set", path,
-		       s->codec->modes[s->cfg.mode].name);
+		       u->codec->modes[u->cfg.mode].name);
 }
 
-static int check_mode_set(struct pipeline_side *s, const struct codec_use *r,
-			  const char *path, struct cr_err *e)
+static int check_mode_set(struct codec_use *u, const char *path,
+			  struct cr_err *e)
 {
-	const struct cr_codec *codec = s->codec;
-	const char *said = r->mode_set	    ? "mode_set"
-			   : r->mode_second ? "mode_second"
-					    : "mode_next";
+	const struct cr_codec *codec = u->codec;
+	const struct fmtp_amr *amr = &u->amr;
 
-	if (!r->mode_set && !r->mode_second && !r->mode_next)
+	if (!amr->mode_set && !amr->mode_second && !amr->mode_next)
 		return 0;
-	if (s->payload.kind != PAYLOAD_AMR && s->payload.kind != PAYLOAD_AMR_WB)
+	if (u->kind != PAYLOAD_AMR && u->kind != PAYLOAD_AMR_WB)
 		return cr_fail(e, -EINVAL, "%s%s: codec %s has none", path,
-			       said, codec->name);
-	s->payload.mode_second = r->mode_second;
-	s->payload.mode_next = r->mode_next;
-	if (!r->mode_set)
-		return 0;
-	if (r->mode_set >> codec->nmodes)
+			       amr->mode_set	  ? "mode_set"
+			       : amr->mode_second ? "mode_second"
+						  : "mode_next",
+			       codec->name);
+	if (amr->mode_set >> codec->nmodes)
 		return cr_fail(e, -EINVAL,
 			       "%smode_set: %s has %u modes, so its bits are 0 "
 			       "to %u",
 			       path, codec->name, codec->nmodes,
 			       codec->nmodes - 1);
-	if (!r->mode)
-		s->cfg.mode = best_mode_of(r->mode_set, s->cfg.mode);
-	s->payload.mode_set = (uint16_t)r->mode_set;
-	return call_check_in_set(s, r->mode_set, path, e);
+	if (amr->mode_set && !u->mode)
+		u->cfg.mode = best_mode_of(amr->mode_set, u->cfg.mode);
+	return check_in_set(u, path, e);
 }
 
-int call_check_side(struct pipeline_side *s, const struct codec_use *r,
-		    const char *path, struct cr_err *e)
+int codec_use_check(struct codec_use *u, const char *path, struct cr_err *e)
 {
 	const struct cr_codec *codec;
+	char text[80];
 
-	if (check_codec(&codec, r->codec, path, e) ||
-	    /* without failure there is one
-	     * NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
-	    call_check_mode(&s->cfg.mode, codec, r->mode, path, e) ||
-	    check_side_rate(&s->cfg.sample_rate, codec, r->rate, path, e))
+	if (check_codec(u, path, e))
 		return -EINVAL;
-	s->codec = codec;
-	if (!codec->tunable && (r->complexity >= 0 || r->fec))
+	codec = u->codec;
+	if (call_check_mode(&u->cfg.mode, codec, u->mode, path, e))
+		return -EINVAL;
+	if (u->mode)
+		u->mode = codec->modes[u->cfg.mode].name;
+	if (u->cfg.sample_rate && !cr_codec_has_rate(codec, u->cfg.sample_rate))
+		return cr_fail(e, -EINVAL, "%srate: %s runs at %s Hz", path,
+			       codec->name,
+			       cr_codec_rates_text(codec, text, sizeof(text)));
+	if (!codec->tunable && (u->cfg.complexity || u->cfg.fec))
 		return cr_fail(e, -EINVAL, "%s%s: codec %s has none", path,
-			       r->fec ? "fec" : "complexity", codec->name);
-	s->cfg.dtx = r->dtx;
-	s->cfg.complexity = (unsigned)(r->complexity + 1);
-	s->cfg.fec = r->fec;
-	s->cfg.spin = r->spin;
-	s->pt = (uint8_t)(r->pt >= 0		  ? r->pt
-			  : codec->static_pt >= 0 ? codec->static_pt
-						  : FIRST_DYNAMIC_PT);
-	if (payload_cfg_of(codec, &s->payload))
+			       u->cfg.fec ? "fec" : "complexity", codec->name);
+	if (u->pt == CODEC_PT_UNSAID)
+		u->pt = (uint8_t)(codec->static_pt >= 0 ? codec->static_pt
+							: FIRST_DYNAMIC_PT);
+	if (payload_format_find(u))
 		return cr_fail(e, -EINVAL, "%scodec: %s cannot travel by RTP",
 			       path, codec->name);
-	s->payload.octet_align = r->octet_align;
-	s->payload.sample_rate = s->cfg.sample_rate;
-	return check_mode_set(s, r, path, e);
+	return check_mode_set(u, path, e);
 }
 
 const char *const call_class_names[] = { CALL_CLASS_NAMES };
@@ -137,16 +116,13 @@ const char *const call_class_names[] = { CALL_CLASS_NAMES };
 /* --- its two sides --- */
 
 /* A codec that runs at many rates spares a conversion. */
-static void follow_side_rate(struct pipeline_side *s, const struct codec_use *r,
-			     const struct pipeline_side *other)
+static void follow_side_rate(struct codec_use *s, const struct codec_use *other)
 {
-	unsigned rate = pipeline_side_rate(other);
+	unsigned rate = codec_use_rate(other);
 
-	if (!s->codec->rate_follows || r->rate ||
-	    !cr_codec_has_rate(s->codec, rate))
-		return;
-	s->cfg.sample_rate = rate;
-	s->payload.sample_rate = rate;
+	if (s->codec->rate_follows && !s->cfg.sample_rate &&
+	    cr_codec_has_rate(s->codec, rate))
+		s->cfg.sample_rate = rate;
 }
 
 /* Who says where packets come from means it, unless told otherwise; the party
@@ -179,19 +155,23 @@ static int check_sides(struct stream_cfg *cfg, const struct call_spec *r,
 		       unsigned i, const struct end_names names[2],
 		       struct cr_err *e)
 {
-	const struct codec_use *in = &r->end[i].side, *out = &r->end[!i].side;
+	struct codec_use *in = &cfg->media.in, *out = &cfg->media.out;
 
-	if (call_check_side(&cfg->media.in, in, names[i].path, e))
+	*in = r->end[i].side;
+	if (codec_use_check(in, names[i].path, e))
 		return -EINVAL;
 	cfg->source = r->end[i].address;
 	if (check_hears(&cfg->hears, r, i, names, e))
 		return -EINVAL;
 	cfg->ts_first_known = r->ts_first >= 0;
 	cfg->ts_first = cfg->ts_first_known ? (uint32_t)r->ts_first : 0;
-	if (call_check_side(&cfg->media.out, out, names[!i].path, e))
+	*out = r->end[!i].side;
+	if (codec_use_check(out, names[!i].path, e))
 		return -EINVAL;
-	follow_side_rate(&cfg->media.in, in, &cfg->media.out);
-	follow_side_rate(&cfg->media.out, out, &cfg->media.in);
+	follow_side_rate(in, out);
+	follow_side_rate(out, in);
+	in->cfg.sample_rate = codec_use_rate(in);
+	out->cfg.sample_rate = codec_use_rate(out);
 	cfg->to = r->end[!i].address;
 	cfg->ssrc_out = r->end[!i].out_ssrc;
 	return 0;
@@ -199,14 +179,14 @@ static int check_sides(struct stream_cfg *cfg, const struct call_spec *r,
 
 /* --- time --- */
 
-static unsigned samples_in(const struct pipeline_side *s, cr_ns t)
+static unsigned samples_in(const struct codec_use *s, cr_ns t)
 {
-	return (unsigned)(t * pipeline_side_rate(s) / CR_SEC);
+	return (unsigned)(t * codec_use_rate(s) / CR_SEC);
 }
 
 static cr_ns natural_ptime(const struct stream_cfg *cfg)
 {
-	const struct pipeline_side *in = &cfg->media.in, *out = &cfg->media.out;
+	const struct codec_use *in = &cfg->media.in, *out = &cfg->media.out;
 
 	if (!in->codec->any_length)
 		return cr_codec_frame_ns(in->codec, &in->cfg);
@@ -216,8 +196,7 @@ static cr_ns natural_ptime(const struct stream_cfg *cfg)
 }
 
 /* Does PCM of @ptime fit a packet? */
-static int check_pcm(const struct pipeline_side *s, cr_ns ptime,
-		     struct cr_err *e)
+static int check_pcm(const struct codec_use *s, cr_ns ptime, struct cr_err *e)
 {
 	if (!s->codec->any_length || samples_in(s, ptime) <= CR_PCM_SAMPLES_MAX)
 		return 0;
@@ -227,7 +206,7 @@ static int check_pcm(const struct pipeline_side *s, cr_ns ptime,
 }
 
 /* Can the input come in packets of @ptime? */
-static int check_input(const struct pipeline_side *in, cr_ns ptime,
+static int check_input(const struct codec_use *in, cr_ns ptime,
 		       struct cr_err *e)
 {
 	bool pcm = in->codec->any_length;
@@ -253,7 +232,7 @@ static int check_input(const struct pipeline_side *in, cr_ns ptime,
 static int check_call_ptime(struct stream_cfg *cfg, cr_ns asked,
 			    struct cr_err *e)
 {
-	struct pipeline_side *in = &cfg->media.in, *out = &cfg->media.out;
+	struct codec_use *in = &cfg->media.in, *out = &cfg->media.out;
 	cr_ns ptime = asked ? asked : natural_ptime(cfg);
 
 	if (check_input(in, ptime, e) || check_pcm(out, ptime, e))
@@ -261,7 +240,6 @@ static int check_call_ptime(struct stream_cfg *cfg, cr_ns asked,
 	cfg->release.period = ptime;
 	if (in->codec->any_length)
 		in->cfg.samples = samples_in(in, ptime);
-	in->payload.samples = in->cfg.samples;
 	packet_time_follow(out, ptime);
 	return 0;
 }
@@ -347,16 +325,15 @@ static int check_jitter(struct receive_stage_terms *to,
 
 /* Types of events by which the side sends, the first of which it is sent. */
 static int check_events(struct telephone_event_types *to,
-			const struct pipeline_side *side,
-			const struct aux_spec *r, const char *path,
-			struct cr_err *e)
+			const struct codec_use *side, const struct aux_spec *r,
+			const char *path, struct cr_err *e)
 {
 	*to = (struct telephone_event_types){ 0 };
 	if (!r->events)
 		return 0;
 	to->one[to->n].pt = (uint8_t)r->events;
 	to->one[to->n++].clock =
-		r->events_clock ? r->events_clock : pipeline_side_clock(side);
+		r->events_clock ? r->events_clock : codec_use_clock(side);
 	if (!telephone_event_is_clock(to->one[0].clock))
 		return cr_fail(e, -EINVAL,
 			       "%sevents_clock: %u Hz: events are known at "
@@ -369,9 +346,8 @@ static int check_events(struct telephone_event_types *to,
 	return 0;
 }
 
-static int check_types(const struct pipeline_side *side,
-		       const struct aux_spec *r, const char *path,
-		       struct cr_err *e)
+static int check_types(const struct codec_use *side, const struct aux_spec *r,
+		       const char *path, struct cr_err *e)
 {
 	const char *twice = NULL;
 
@@ -491,7 +467,7 @@ void call_change_begin(struct change_spec *r, const struct stream_cfg *cfg)
 		.id = cfg->id,
 		.terms = cfg->terms,
 		.ptime = cfg->release.period,
-		.end[1].ptime = pipeline_side_packet(&cfg->media.out),
+		.end[1].ptime = codec_use_packet(&cfg->media.out),
 	};
 }
 
@@ -499,9 +475,9 @@ void call_change_begin(struct change_spec *r, const struct stream_cfg *cfg)
 static int check_packet_length(struct stream_cfg *cfg, cr_ns asked,
 			       struct cr_err *e)
 {
-	struct pipeline_side *out = &cfg->media.out;
+	struct codec_use *out = &cfg->media.out;
 
-	if (asked == pipeline_side_packet(out))
+	if (asked == codec_use_packet(out))
 		return 0;
 	if (asked)
 		return packet_time_set(out, asked, "out.", e);
@@ -531,12 +507,12 @@ int call_check_change(struct stream_cfg *cfg, const struct change_spec *r,
 {
 	struct task_terms terms = r->terms;
 	struct stream_cfg to = *cfg;
-	struct pipeline_side *out = &to.media.out;
+	struct codec_use *out = &to.media.out;
 	const char *mode = r->end[1].side.mode;
 
 	if (mode &&
 	    (call_check_mode(&out->cfg.mode, out->codec, mode, "out.", e) ||
-	     call_check_in_set(out, out->payload.mode_set, "out.", e)))
+	     check_in_set(out, "out.", e)))
 		return -EINVAL;
 	if (change_period(&to, r->ptime, &terms, e) ||
 	    check_packet_length(&to, r->end[1].ptime, e) ||
@@ -554,17 +530,16 @@ int call_check_change(struct stream_cfg *cfg, const struct change_spec *r,
 #define PCM_FRAME (10 * CR_MS)
 #define PCM_FRAME_MIN (5 * CR_MS)
 
-static void use_frames(struct pipeline_side *s, cr_ns frame, unsigned frames)
+static void use_frames(struct codec_use *s, cr_ns frame, unsigned frames)
 {
 	bool has_lengths = s->codec->any_length || s->codec->lengths;
 
 	s->cfg.samples = has_lengths ? samples_in(s, frame) : 0;
-	s->payload.samples = s->cfg.samples;
 	s->frames = frames;
 }
 
 /* The frames that make a packet of @time; 0: none do. */
-static cr_ns frame_for(const struct pipeline_side *s, cr_ns time)
+static cr_ns frame_for(const struct codec_use *s, cr_ns time)
 {
 	const struct cr_codec *c = s->codec;
 	const struct cr_codec_cfg natural = { .sample_rate =
@@ -585,14 +560,13 @@ static cr_ns frame_for(const struct pipeline_side *s, cr_ns time)
 		frame = time;
 	}
 	if (time % frame || time / frame > PAYLOAD_FRAMES_MAX ||
-	    (s->payload.kind == PAYLOAD_WHOLE && time != frame))
+	    (s->kind == PAYLOAD_WHOLE && time != frame))
 		return 0;
 	return frame;
 }
 
 /* "30 or 60" */
-static const char *possible(const struct pipeline_side *s, char *buf,
-			    size_t size)
+static const char *possible(const struct codec_use *s, char *buf, size_t size)
 {
 	cr_ns before = 0;
 	size_t n = 0;
@@ -612,7 +586,7 @@ static const char *possible(const struct pipeline_side *s, char *buf,
 	return buf;
 }
 
-int packet_time_set(struct pipeline_side *s, cr_ns time, const char *path,
+int packet_time_set(struct codec_use *s, cr_ns time, const char *path,
 		    struct cr_err *e)
 {
 	cr_ns frame = frame_for(s, time);
@@ -627,7 +601,7 @@ int packet_time_set(struct pipeline_side *s, cr_ns time, const char *path,
 	return 0;
 }
 
-void packet_time_follow(struct pipeline_side *s, cr_ns time)
+void packet_time_follow(struct codec_use *s, cr_ns time)
 {
 	const struct cr_codec *c = s->codec;
 	const struct cr_codec_cfg natural = { .sample_rate =

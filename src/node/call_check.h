@@ -18,11 +18,11 @@
 #include "media/pipeline.h"
 #include "node/requests.h"
 
-/** The side that @r asks for, without what follows from the other one and from
- * the packets' length. 0, or -EINVAL with @e; @path is what stands before a
- * member. */
-int call_check_side(struct pipeline_side *s, const struct codec_use *r,
-		    const char *path, struct cr_err *e);
+/** Find in @u what it asks for, and fill in what it leaves open, but for what
+ * follows from the other end and from the packets' length. A checked one may be
+ * checked again. 0, or -EINVAL with @e; @path is what stands before a member.
+ */
+int codec_use_check(struct codec_use *u, const char *path, struct cr_err *e);
 
 /** Index of the mode of @codec called @name (NULL: its default) into *@mode.
  * 0, or -EINVAL with @e; @path is what stands before the member "mode". */
@@ -32,13 +32,13 @@ int call_check_mode(unsigned *mode, const struct cr_codec *codec,
 /** Let packets of the output @s last @time. 0, or -EINVAL with @e and @s as it
  * was: it cannot, and @e says what it can. @path is what stands before the
  * member "ptime". */
-int packet_time_set(struct pipeline_side *s, cr_ns time, const char *path,
+int packet_time_set(struct codec_use *s, cr_ns time, const char *path,
 		    struct cr_err *e);
 
 /** Nothing is asked of the output @s, and packets of the input last @time:
  * those of the output last as long if it can have such frames, else a frame.
  * @time: the codec may have it. */
-void packet_time_follow(struct pipeline_side *s, cr_ns time);
+void packet_time_follow(struct codec_use *s, cr_ns time);
 
 /** The configuration of the one stream that @r asks for. 0, or -EINVAL with @e
  * and @out as it was. */

@@ -42,7 +42,7 @@ static const struct end_names names[2] = {
 /* A member of @r that endpoint.change takes. */
 static const char *said_of_party(const struct endpoint_spec *r)
 {
-	if (r->side.codec || party_says_use(&r->side))
+	if (r->side.name || party_says_use(&r->side))
 		return "codec";
 	if (r->nalso)
 		return "also";
@@ -111,7 +111,7 @@ static int find_endpoint(struct node *n, struct endpoint_spec *r,
 			       "%sendpoint: conversation %" PRIu32
 			       " has endpoint %" PRIu32,
 			       path, p->conversation->id, id);
-	if (!p->spec.side.codec)
+	if (!p->spec.side.name)
 		return cr_fail(e, -EINVAL,
 			       "%sendpoint: endpoint %" PRIu32
 			       " has no codec: tell it "
@@ -157,7 +157,7 @@ static int check_codecs(struct call_codecs *codecs, struct stream_cfg *stream,
 		from->side = r->end[i].also[k];
 		from->in_ptime = stream->release.period;
 		/* frames that are passed on may be of another length */
-		if (passed_has(&codecs->passed, (uint8_t)from->side.pt))
+		if (passed_has(&codecs->passed, from->side.pt))
 			from->in_ptime = one.ptime = 0;
 		if (call_check_stream(&cfg, &one, i, called, e))
 			return -EINVAL;
@@ -175,16 +175,14 @@ static int check_codecs(struct call_codecs *codecs, struct stream_cfg *stream,
 
 /* Is what this end is sent what the other end is to be sent? That one end's
  * encoder tries harder is its own matter. */
-static bool same_speech(const struct pipeline_side *a,
-			const struct pipeline_side *b)
+static bool same_speech(const struct codec_use *a, const struct codec_use *b)
 {
 	return a->codec == b->codec && a->cfg.mode == b->cfg.mode &&
 	       a->cfg.sample_rate == b->cfg.sample_rate &&
 	       a->cfg.dtx == b->cfg.dtx && a->cfg.fec == b->cfg.fec &&
-	       a->cfg.spin == b->cfg.spin &&
-	       a->payload.kind == b->payload.kind &&
-	       a->payload.octet_align == b->payload.octet_align &&
-	       a->payload.mode_set == b->payload.mode_set;
+	       a->cfg.spin == b->cfg.spin && a->kind == b->kind &&
+	       a->amr.octet_align == b->amr.octet_align &&
+	       a->amr.mode_set == b->amr.mode_set;
 }
 
 /* Is what each party sends as long as the other one is to be sent? Who says
@@ -336,8 +334,8 @@ static void conversation_use_rtcp(const struct conversation *c,
 		const struct stream_cfg *to = &stream[!i];
 		const struct endpoint_rtcp_use use = {
 			.ssrc = to->ssrc_out,
-			.rate_in = pipeline_side_clock(&stream[i].media.in),
-			.rate_out = pipeline_side_clock(&to->media.out),
+			.rate_in = codec_use_clock(&stream[i].media.in),
+			.rate_out = codec_use_clock(&to->media.out),
 		};
 
 		endpoint_rtcp_use(c->party[i]->port.endpoint, &use);
@@ -684,8 +682,8 @@ void conversation_party(const struct conversation *c, unsigned i,
 	if (to)
 		out->out_ssrc = node_call_settings(to)->ssrc_out;
 	if (to && !c->relays)
-		out->ptime = pipeline_side_packet(
-			&node_call_settings(to)->media.out);
+		out->ptime =
+			codec_use_packet(&node_call_settings(to)->media.out);
 }
 
 /* Stream @i goes on as @to, by what it is now. */
@@ -695,8 +693,8 @@ static void continue_streams(const struct conversation *c,
 {
 	struct stream_cfg now = node_call_cfg(c->stream[i]);
 	unsigned mode = now.media.out.cfg.mode; /* that a CMR may have set */
-	bool same = !relays && pipeline_side_same_speech(&now.media.out,
-							 &asked->media.out);
+	bool same = !relays &&
+		    codec_use_same_speech(&now.media.out, &asked->media.out);
 
 	*to = now;
 	/* a deadline at the end of the period stays there */

@@ -25,7 +25,7 @@
 /* No codec takes less, and nothing is for nothing. */
 #define DECLARED_MIN CR_US
 
-static struct cost_part side_part(const struct pipeline_side *s)
+static struct cost_part side_part(const struct codec_use *s)
 {
 	return (struct cost_part){ .codec = s->codec,
 				   .cfg = { .mode = s->cfg.mode,
@@ -41,8 +41,8 @@ static struct cost_part side_part(const struct pipeline_side *s)
 static unsigned cost_parts(const struct pipeline_cfg *media,
 			   struct cost_part part[COST_PARTS])
 {
-	unsigned from = pipeline_side_rate(&media->in);
-	unsigned to = pipeline_side_rate(&media->out);
+	unsigned from = codec_use_rate(&media->in);
+	unsigned to = codec_use_rate(&media->out);
 
 	part[0] = side_part(&media->in);
 	part[1] = side_part(&media->out);
@@ -266,7 +266,7 @@ static int reckon(const struct costs *c, const struct pipeline_cfg *media,
 	unsigned n = cost_parts(media, part);
 
 	*sum = (struct cr_cost){ 0 };
-	add_part_frames(sum, &send, pipeline_side_packet(&media->out), period);
+	add_part_frames(sum, &send, codec_use_packet(&media->out), period);
 	for (unsigned i = 0; i < n; i++) {
 		const struct cost_value *v;
 		struct cost_value declared;
@@ -296,20 +296,18 @@ __attribute__((format(printf, 3, 0))) static void add(char *buf, size_t size,
 	(void)snprintf(buf + n, size - n, format, value);
 }
 
-static void side_name(const struct pipeline_side *s, char *buf, size_t size)
+static void side_name(const struct codec_use *s, char *buf, size_t size)
 {
 	const struct cr_codec *c = s->codec;
 
 	if (c->nmodes > 1 && c->rates)
 		(void)snprintf(buf, size, "%s/%s/%u", c->name,
-			       c->modes[s->cfg.mode].name,
-			       pipeline_side_rate(s));
+			       c->modes[s->cfg.mode].name, codec_use_rate(s));
 	else if (c->nmodes > 1)
 		(void)snprintf(buf, size, "%s/%s", c->name,
 			       c->modes[s->cfg.mode].name);
 	else if (c->rates)
-		(void)snprintf(buf, size, "%s/%u", c->name,
-			       pipeline_side_rate(s));
+		(void)snprintf(buf, size, "%s/%u", c->name, codec_use_rate(s));
 	else
 		(void)snprintf(buf, size, "%s", c->name);
 	if (s->cfg.complexity)
@@ -321,7 +319,7 @@ static void side_name(const struct pipeline_side *s, char *buf, size_t size)
 static void pair_name(const struct pipeline_cfg *m, cr_ns period, char *buf,
 		      size_t size)
 {
-	cr_ns packet = pipeline_side_packet(&m->out);
+	cr_ns packet = codec_use_packet(&m->out);
 	char in[40], out[40];
 
 	side_name(&m->in, in, sizeof(in));

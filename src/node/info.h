@@ -20,6 +20,7 @@
 #include "observe/histogram.h"
 #include "recovery/recovery.h"
 #include "rtp/payload_types.h"
+#include "sdp/fmtp.h"
 
 struct node_call;
 
@@ -54,9 +55,8 @@ struct bound {
 struct node_side_info {
 	const char *codec, *mode;
 	unsigned pt, rate; /**< RTP payload type; Hz */
-	bool octet_align, dtx;
-	unsigned mode_set; /**< 0: all */
-	bool mode_second, mode_next;
+	struct fmtp_amr amr;
+	bool dtx;
 	cr_ns ptime; /**< of packets that are sent; 0: as they come */
 };
 

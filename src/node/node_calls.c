@@ -451,8 +451,8 @@ static int open_in_endpoint(struct node_call *nc, struct stream_cfg *cfg,
 				: (enum endpoint_rtcp_mode)spec->end[0].rtcp,
 		.fd = -1,
 		.use = { .ssrc = cfg->ssrc_out,
-			 .rate_in = pipeline_side_clock(&cfg->media.in),
-			 .rate_out = pipeline_side_clock(&cfg->media.out) },
+			 .rate_in = codec_use_clock(&cfg->media.in),
+			 .rate_out = codec_use_clock(&cfg->media.out) },
 		.listener = cfg->to,
 	};
 	/* as node_call_start() has checked */

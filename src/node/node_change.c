@@ -35,7 +35,7 @@
 
 static const char *mode_name(const struct stream_cfg *cfg)
 {
-	const struct pipeline_side *out = &cfg->media.out;
+	const struct codec_use *out = &cfg->media.out;
 
 	return out->codec->modes[out->cfg.mode].name;
 }
@@ -140,8 +140,8 @@ int node_call_change(struct node_call *nc, const struct stream_cfg *want,
 			       "and no codec",
 			       nc->id);
 	err = settle_cost(nc->node, &to, &cost, e);
-	if (!err && !pipeline_side_same(&node_call_settings(nc)->media.out,
-					&to.media.out))
+	if (!err &&
+	    !codec_use_same(&node_call_settings(nc)->media.out, &to.media.out))
 		err = pipeline_output_new(&output, &to.media.out, true, e);
 	if (err)
 		return err;
@@ -349,7 +349,7 @@ static struct call_codecs what_comes(const struct recode *r)
 {
 	const struct call_codecs one = { .n = 1, .one = { r->to->media.in } };
 	struct call_codecs all = r->codecs ? *r->codecs : one;
-	const struct pipeline_side *before = &r->was.media.in;
+	const struct codec_use *before = &r->was.media.in;
 
 	if (!r->fresh || all.n == CALL_CODECS_MAX ||
 	    !before->codec->decoder_open)
@@ -364,7 +364,7 @@ static struct call_codecs what_comes(const struct recode *r)
 /* Make the transcoder and what it needs of the change. */
 static int make_recoded_transcoder(struct recode *r, struct cr_err *e)
 {
-	const struct pipeline_side *out = &r->to->media.out;
+	const struct codec_use *out = &r->to->media.out;
 	struct call_codecs all;
 	struct transcoder *c;
 	int err = 0;
@@ -382,7 +382,7 @@ static int make_recoded_transcoder(struct recode *r, struct cr_err *e)
 	err = transcoder_types_new(&r->types, c, &all, e);
 	if (!err)
 		err = transcoder_aux_make(&r->aux, c, r->to, e);
-	if (!err && !r->fresh && !pipeline_side_same(&r->was.media.out, out))
+	if (!err && !r->fresh && !codec_use_same(&r->was.media.out, out))
 		err = pipeline_output_new(&r->output, out, true, e);
 	return err;
 }

@@ -394,17 +394,14 @@ bool node_cost(const struct node *n, unsigned i, struct node_cost_info *out)
 
 /* --- a call --- */
 
-static struct node_side_info side_info(const struct pipeline_side *s)
+static struct node_side_info side_info(const struct codec_use *s)
 {
 	return (struct node_side_info){
 		.codec = s->codec->name,
 		.mode = s->codec->modes[s->cfg.mode].name,
 		.pt = s->pt,
-		.rate = pipeline_side_rate(s),
-		.octet_align = s->payload.octet_align,
-		.mode_set = s->payload.mode_set,
-		.mode_second = s->payload.mode_second,
-		.mode_next = s->payload.mode_next,
+		.rate = codec_use_rate(s),
+		.amr = s->amr,
 		.dtx = s->cfg.dtx,
 	};
 }
@@ -450,7 +447,7 @@ static void fill_settings(const struct node_call *nc,
 		.out_ssrc = cfg.ssrc_out,
 	};
 	if (!node_call_relays(nc))
-		out->out.ptime = pipeline_side_packet(&cfg.media.out);
+		out->out.ptime = codec_use_packet(&cfg.media.out);
 	(void)destination_read(nc->stream->out.destination, &out->to);
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
 	out->interface = in_endpoint ? in_endpoint->interface->cfg.name : NULL;
@@ -504,8 +501,8 @@ void node_call_place(struct node_call *nc, struct node_call_place *out)
 		.pt_in = cfg->media.in.pt,
 		.pt_out = cfg->media.out.pt,
 		.ts_base = cfg->ts_out,
-		.clock_in = pipeline_side_clock(&cfg->media.in),
-		.clock_out = pipeline_side_clock(&cfg->media.out),
+		.clock_in = codec_use_clock(&cfg->media.in),
+		.clock_out = codec_use_clock(&cfg->media.out),
 		.load = (double)nc->cost->cost.mean / (double)nc->cost->period,
 		.bound = bound_of(nc),
 	};

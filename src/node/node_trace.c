@@ -19,7 +19,7 @@ void node_trace_call(const struct node_call *nc)
 {
 	struct node *n = nc->node;
 	const struct stream_cfg *cfg = node_call_settings(nc);
-	const struct pipeline_side *in = &cfg->media.in, *out = &cfg->media.out;
+	const struct codec_use *in = &cfg->media.in, *out = &cfg->media.out;
 	union cr_trace_record r = {
 		.call = {
 			.kind = CR_TRACE_CALL,

@@ -20,16 +20,17 @@ const struct end_names party_own_names = { .path = "", .address = "address" };
 
 bool party_says_use(const struct codec_use *r)
 {
-	return r->mode || r->pt >= 0 || r->rate || r->octet_align || r->dtx ||
-	       r->mode_set || r->mode_second || r->mode_next ||
-	       r->complexity >= 0 || r->fec || r->spin;
+	return r->mode || r->pt != CODEC_PT_UNSAID || r->cfg.sample_rate ||
+	       r->cfg.dtx || r->cfg.complexity || r->cfg.fec || r->cfg.spin ||
+	       r->amr.octet_align || r->amr.mode_set || r->amr.mode_second ||
+	       r->amr.mode_next;
 }
 
 /* What is said of a codec goes with its name. */
 static int check_named(const struct endpoint_spec *r, const char *path,
 		       struct cr_err *e)
 {
-	if (r->side.codec)
+	if (r->side.name)
 		return 0;
 	if (party_says_use(&r->side))
 		return cr_fail(e, -EINVAL,
@@ -44,40 +45,25 @@ static int check_named(const struct endpoint_spec *r, const char *path,
 	return 0;
 }
 
-/* @use becomes @side, and has texts that stay. */
-static int keep_use(struct codec_use *use, struct pipeline_side *side,
-		    const char *path, struct cr_err *e)
-{
-	int err = call_check_side(side, use, path, e);
-
-	if (err)
-		return err;
-	use->codec = side->codec->name;
-	if (use->mode)
-		use->mode = side->codec->modes[side->cfg.mode].name;
-	return 0;
-}
-
-/* Settle the party's codecs; their texts stay. Can the main one be sent
- * in packets of that length? @path: before the members' names in @e: "a." */
+/* Check the party's codecs. Can the main one be sent in packets of that length?
+ * @path: before the members' names in @e: "a." */
 static int check_party_codecs(struct endpoint_spec *r, const char *path,
 			      struct cr_err *e)
 {
-	struct pipeline_side side = { 0 }, other;
+	struct codec_use sent;
 	char inner[40];
 	int err;
 
-	if (!r->side.codec)
+	if (!r->side.name)
 		return 0;
-	err = keep_use(&r->side, &side, path, e);
+	err = codec_use_check(&r->side, path, e);
 	for (unsigned i = 0; i < r->nalso && !err; i++) {
-		other = (struct pipeline_side){ 0 };
 		(void)snprintf(inner, sizeof(inner), "%salso[%u].", path, i);
-		err = keep_use(&r->also[i], &other, inner, e);
+		err = codec_use_check(&r->also[i], inner, e);
 	}
-	if (!err && r->ptime)
-		err = packet_time_set(&side, r->ptime, path, e);
-	return err;
+	sent = r->side;
+	return err || !r->ptime ? err
+				: packet_time_set(&sent, r->ptime, path, e);
 }
 
 /* Until a codec is known: that of most (RFC 3551). */
@@ -437,13 +423,13 @@ static int check_party_hears(const struct party *p,
 static void apply_change(struct endpoint_spec *spec,
 			 const struct endpoint_spec *to)
 {
-	if (to->side.codec) {
+	if (to->side.name) {
 		spec->side = to->side;
 		memcpy(spec->also, to->also, sizeof(spec->also));
 		spec->nalso = to->nalso;
 		spec->passed = to->passed;
 	}
-	if (to->side.codec || to->ptime)
+	if (to->side.name || to->ptime)
 		spec->ptime = to->ptime;
 	if (to->in_ptime)
 		spec->in_ptime = to->in_ptime;
@@ -614,7 +600,7 @@ void party_endpoint_info(const struct party *p, struct node_endpoint_info *out)
 		.hold = p->spec.hold,
 		.conversation =
 			p->conversation ? conversation_id(p->conversation) : 0,
-		.codec = p->spec.side.codec,
+		.codec = p->spec.side.name,
 		.mode = p->spec.side.mode,
 		.ptime = p->spec.ptime,
 		.in_ptime = p->spec.in_ptime,

@@ -13,6 +13,7 @@
 
 #include "cr/sched.h"
 #include "engine/contract.h"
+#include "media/payload.h"
 #include "rtp/payload_types.h"
 #include "rtp/telephone_event.h"
 
@@ -55,23 +56,6 @@ _Static_assert(CALL_COST_MAX <= CR_TASK_LONGEST &&
 extern const char *const call_class_names[];
 
 /* --- specs --- */
-
-/** How a codec is used. */
-struct codec_use {
-	const char *codec; /**< NULL: not said             */
-	const char *mode;  /**< NULL: the codec's default   */
-	int pt;		   /**< -1: RFC 3551's, or 96       */
-	unsigned rate;	   /**< Hz; 0: the codec's          */
-	bool octet_align, dtx;
-	unsigned
-		mode_set; /**< AMR, AMR-WB: bit n: mode n may be used; 0: all */
-	/** How its modes change: every second frame at most, to the next one.
-	 */
-	bool mode_second, mode_next;
-	int complexity; /**< -1: the codec's own         */
-	unsigned fec;	/**< percent of loss             */
-	cr_ns spin;	/**< CPU time a frame; codec "spin" */
-};
 
 /** The treatment of missing packets. */
 enum call_loss { CALL_LOSS_NUMBER, CALL_LOSS_CONCEAL };
@@ -160,7 +144,7 @@ static inline bool endpoint_spec_hears(const struct endpoint_spec *to)
 /** Does the change @to say anew what the party speaks? */
 static inline bool endpoint_spec_speaks(const struct endpoint_spec *to)
 {
-	return to->side.codec || to->ptime || to->in_ptime ||
+	return to->side.name || to->ptime || to->in_ptime ||
 	       to->types.events >= 0 || to->types.noise >= 0;
 }
 
@@ -211,7 +195,7 @@ struct call_spec {
 /* clang-format off */
 /** Specs of which nothing is said yet. */
 #define ENDPOINT_SPEC_UNSAID                                                   \
-	{ .side = { .pt = -1, .complexity = -1 }, .learn = -1, .rtcp = -1,     \
+	{ .side = { .pt = CODEC_PT_UNSAID }, .learn = -1, .rtcp = -1,     \
 	  .reception = { .fill = -1 } }
 #define CALL_SPEC_UNSAID                                                       \
 	{ .end = { ENDPOINT_SPEC_UNSAID, ENDPOINT_SPEC_UNSAID },               \

@@ -132,9 +132,8 @@ int fmtp_amr_read(struct fmtp_amr *out, const char *fmtp, unsigned modes,
 		.crc = is_one(fmtp, "crc"),
 		.robust_sorting = is_one(fmtp, "robust-sorting"),
 		.interleaving = fmtp_find(fmtp, "interleaving", &bytes) != NULL,
-		.mode_change_period =
-			fmtp_number(fmtp, "mode-change-period", 1) == 2 ? 2 : 1,
-		.mode_change_neighbor = is_one(fmtp, "mode-change-neighbor"),
+		.mode_second = fmtp_number(fmtp, "mode-change-period", 1) == 2,
+		.mode_next = is_one(fmtp, "mode-change-neighbor"),
 	};
 	/* each of these implies it (RFC 4867, 8.1) */
 	out->octet_align = is_one(fmtp, "octet-align") || out->crc ||

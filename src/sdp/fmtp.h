@@ -26,13 +26,14 @@ unsigned fmtp_number(const char *fmtp, const char *name, unsigned absent);
  * any order? What either does not say is as the codec's RFC has it then. */
 bool fmtp_has_all(const char *codec, const char *fmtp, const char *wanted);
 
-/** AMR and AMR-WB (RFC 4867, 8.1 and 8.2). */
+/** AMR and AMR-WB (RFC 4867, 8.1 and 8.2). Zero is the defaults. */
 struct fmtp_amr {
 	bool octet_align, crc, robust_sorting;
 	bool interleaving;
-	uint16_t mode_set;	     /**< bit n: mode n; 0: all             */
-	unsigned mode_change_period; /**< frames between changes: 1 or 2    */
-	bool mode_change_neighbor;
+	uint16_t mode_set; /**< bit n: mode n; 0: all */
+	/** The mode changes every second frame at most (mode-change-period=2);
+	 * to the next one of mode_set (mode-change-neighbor). */
+	bool mode_second, mode_next;
 };
 
 /** @modes: how many the codec has. 0, or -EINVAL with @e: no such mode. */

@@ -40,7 +40,7 @@ static void set_quantiles(struct cost_values *v, const struct cost_result *r,
 					     ptime / r->frame);
 }
 
-static int measure_endpoint(const struct campaign_endpoint *endpoint,
+static int measure_endpoint(const struct codec_use *endpoint,
 			    struct cost_rows *out, struct cr_err *e)
 {
 	const struct cost_plan plan = { .budget = BUDGET };
@@ -79,8 +79,7 @@ static int64_t warm_of(const struct cost_rows *in, const struct cost_rows *out,
 static int cost_model_measure(struct cost_model *m,
 			      const struct campaign_flow *f, struct cr_err *e)
 {
-	unsigned from = campaign_endpoint_rate(&f->in),
-		 to = campaign_endpoint_rate(&f->out);
+	unsigned from = codec_use_rate(&f->in), to = codec_use_rate(&f->out);
 	struct cost_rows in, out;
 	struct cost_result convert;
 	cr_ns converted = 0;
@@ -309,8 +308,7 @@ void cost_model_close(struct cost_model *m)
 	*m = (struct cost_model){ 0 };
 }
 
-static bool same_endpoint(const struct campaign_endpoint *a,
-			  const struct campaign_endpoint *b)
+static bool same_endpoint(const struct codec_use *a, const struct codec_use *b)
 {
 	return a->codec == b->codec && a->cfg.mode == b->cfg.mode &&
 	       a->cfg.sample_rate == b->cfg.sample_rate &&

@@ -132,7 +132,7 @@ static void call_trace_begin(const struct sim_call *c, cr_ns now)
 {
 	const struct cr_task *t = &c->st.core.task;
 	const struct campaign_flow *f = c->flow;
-	const struct campaign_endpoint *in = &f->in, *out = &f->out;
+	const struct codec_use *in = &f->in, *out = &f->out;
 	union cr_trace_record r;
 	cr_ns units = t->period / (250 * CR_US);
 

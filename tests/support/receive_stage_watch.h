@@ -47,9 +47,9 @@ enum flow_fate { FLOW_NEW, FLOW_WAITS, FLOW_REFUSED, FLOW_OUT };
 struct receive_stage_watch {
 	struct receive_stage *f;
 	struct receive_stage_cfg cfg;
-	struct payload_cfg payload; /**< of all its codecs */
-	struct cr_codec codecs[2];  /**< whose clocks differ */
-	struct pipeline_side sides[2];
+	struct codec_use payload;  /**< of all its codecs */
+	struct cr_codec codecs[2]; /**< whose clocks differ */
+	struct codec_use sides[2];
 	bool exact; /**< it is polled just when it is due               */
 	const char *broken; /**< the first promise that was; NULL: none */
 	cr_ns now;
@@ -313,17 +313,15 @@ static inline void flow_codecs(struct receive_stage_watch *w)
 					   ? flow_recover
 					   : NULL,
 		};
-		w->sides[i] = (struct pipeline_side){
-			.codec = &w->codecs[i],
-			.payload = w->payload,
-		};
+		w->sides[i] = w->payload;
+		w->sides[i].codec = &w->codecs[i];
 	}
 }
 
 /** @cfg: terms, clock and step. */
 static inline void flow_open(struct receive_stage_watch *w,
 			     const struct receive_stage_cfg *cfg,
-			     const struct payload_cfg *payload)
+			     const struct codec_use *payload)
 {
 	struct cr_err e;
 

@@ -21,16 +21,14 @@ enum {
 	TICK = CR_US,
 };
 
-static inline struct pipeline_side side(const char *codec)
+static inline struct codec_use side(const char *codec)
 {
-	struct pipeline_side s = { .codec = cr_codec_find(codec) };
+	struct codec_use s = { .codec = cr_codec_find(codec) };
 
 	s.cfg.mode = s.codec->default_mode;
 	s.cfg.sample_rate = 8000;
 	s.cfg.samples = FRAME;
-	s.payload.kind = payload_kind_find(codec);
-	s.payload.sample_rate = 8000;
-	s.payload.samples = FRAME;
+	s.kind = payload_kind_find(codec);
 	return s;
 }
 

@@ -345,7 +345,7 @@ static int measure_stream(struct costs *book, const struct planned_stream *s,
 	if (!err)
 		*ns = (double)entry->cost.mean -
 		      (double)costs_send(book) * (double)s->period /
-			      (double)pipeline_side_packet(&s->media.out);
+			      (double)codec_use_packet(&s->media.out);
 	return err;
 }
 

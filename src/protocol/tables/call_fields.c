@@ -47,44 +47,45 @@ const struct field contract_fields[] = {
 const struct field codec_use_fields[] = {
 	{ ROW_MODE(codec_use, "mode", mode), .without = "the codec's",
 	  .help = "bit rate, by name, such as \"12.2\"" },
-	{ ROW_INT(codec_use, "pt", pt), .max = 127, .dflt = -1,
+	{ ROW_INT(codec_use, "pt", pt), .max = 127, .dflt = CODEC_PT_UNSAID,
 	  .without = "the static one of RFC 3551, else 96",
 	  .help = "RTP payload type" },
-	{ ROW_INT(codec_use, "rate", rate), .min = 8000, .max = 48000,
-	  .unit = "Hz", .without = "the codec's; of opus the other side's",
+	{ ROW_INT(codec_use, "rate", cfg.sample_rate), .min = 8000,
+	  .max = 48000, .unit = "Hz",
+	  .without = "the codec's; of opus the other side's",
 	  .help = "sampling rate, 8000, 16000 or 48000; only for codecs "
 		  "without a fixed rate" },
-	{ ROW_BOOL(codec_use, "octet_align", octet_align),
+	{ ROW_BOOL(codec_use, "octet_align", amr.octet_align),
 	  .help = "AMR and AMR-WB: use the octet-aligned payload format of "
 		  "RFC 4867, not the bandwidth-efficient one" },
-	{ ROW_INT(codec_use, "mode_set", mode_set), .max = 511,
+	{ ROW_INT(codec_use, "mode_set", amr.mode_set), .max = 511,
 	  .without = "all modes",
 	  .help = "AMR and AMR-WB: the modes that may be used, as the sum of "
 		  "2^mode: mode-set=0,2,4,7 in SDP is 149. Without a mode the "
 		  "best of them that is not better than the codec's own" },
-	{ ROW_BOOL(codec_use, "mode_second", mode_second),
+	{ ROW_BOOL(codec_use, "mode_second", amr.mode_second),
 	  .help = "AMR and AMR-WB: the mode changes every second frame at most "
 		  "(mode-change-period=2 in SDP)" },
-	{ ROW_BOOL(codec_use, "mode_next", mode_next),
+	{ ROW_BOOL(codec_use, "mode_next", amr.mode_next),
 	  .help = "AMR and AMR-WB: it changes to the next mode of mode_set "
 		  "only "
 		  "(mode-change-neighbor=1 in SDP)" },
-	{ ROW_BOOL(codec_use, "dtx", dtx),
+	{ ROW_BOOL(codec_use, "dtx", cfg.dtx),
 	  .help = "discontinuous transmission, if the codec supports it" },
-	{ ROW_INT(codec_use, "complexity", complexity), .max = 10, .dflt = -1,
-	  .without = "the codec's",
+	{ ROW_INT(codec_use, "complexity", cfg.complexity), .max = 10,
+	  .dflt = -1, .flags = FIELD_PLUS_ONE, .without = "the codec's",
 	  .help = "opus: how much the encoder tries; more takes more CPU "
 		  "time" },
-	{ ROW_INT(codec_use, "fec", fec), .max = 100, .unit = "%",
+	{ ROW_INT(codec_use, "fec", cfg.fec), .max = 100, .unit = "%",
 	  .help = "opus: packet loss that the encoder protects from by "
 		  "repeating speech in the next packet" },
-	{ ROW_TIME(codec_use, "spin", spin, "us"), .max = CALL_SPIN_MAX,
+	{ ROW_TIME(codec_use, "spin", cfg.spin, "us"), .max = CALL_SPIN_MAX,
 	  .help = "codec spin only: CPU time to use for each frame" },
 	{ 0 },
 };
 
 const struct field call_side_fields[] = {
-	{ ROW_CODEC(call_side, "codec", codec), .required = "",
+	{ ROW_CODEC(call_side, "codec", name), .required = "",
 	  .help = "name of the codec, as the method codecs lists it" },
 	{ ROW_SHARED(call_side, codec_use) },
 	{ 0 },
@@ -324,16 +325,18 @@ const struct field side_info_fields[] = {
 	{ ROW_INT(side_info, "pt", pt), .help = "RTP payload type" },
 	{ ROW_INT(side_info, "rate", rate), .unit = "Hz",
 	  .help = "sampling rate" },
-	{ ROW_BOOL(side_info, "octet_align", octet_align),
+	{ ROW_BOOL(side_info, "octet_align", amr.octet_align),
 	  .help = "octet-aligned payload" },
-	{ ROW_INT(side_info, "mode_set", mode_set), .flags = FIELD_OMIT_ZERO,
+	{ ROW_INT(side_info, "mode_set", amr.mode_set),
+	  .flags = FIELD_OMIT_ZERO,
 	  .help = "AMR and AMR-WB: the modes that may be used, as the sum of "
 		  "2^mode; all if missing" },
-	{ ROW_BOOL(side_info, "mode_second", mode_second),
+	{ ROW_BOOL(side_info, "mode_second", amr.mode_second),
 	  .flags = FIELD_OMIT_ZERO,
 	  .help = "AMR and AMR-WB: the mode changes every second frame at "
 		  "most" },
-	{ ROW_BOOL(side_info, "mode_next", mode_next), .flags = FIELD_OMIT_ZERO,
+	{ ROW_BOOL(side_info, "mode_next", amr.mode_next),
+	  .flags = FIELD_OMIT_ZERO,
 	  .help = "AMR and AMR-WB: it changes to the next mode only" },
 	{ ROW_BOOL(side_info, "dtx", dtx),
 	  .help = "discontinuous transmission" },

@@ -14,7 +14,7 @@ static const char *const families[] = { PARTY_FAMILY_NAMES };
 		"payload types; the node sends it codec"
 
 const struct field party_side_fields[] = {
-	{ ROW_CODEC(party_side, "codec", codec),
+	{ ROW_CODEC(party_side, "codec", name),
 	  .help = "name of the codec, as the method codecs lists it; a "
 		  "conversation needs it" },
 	{ ROW_SHARED(party_side, codec_use) },

@@ -106,9 +106,8 @@ static const char *flow_lack(const struct campaign_flow *f)
 	if (f->talk.spurt)
 		return "in the pauses of talk nothing is sent of the speech; "
 		       "voice {model: turns} has pauses";
-	rate = campaign_endpoint_rate(&f->in);
-	if (rate != campaign_endpoint_rate(&f->out) ||
-	    (rate != 8000 && rate != 16000))
+	rate = codec_use_rate(&f->in);
+	if (rate != codec_use_rate(&f->out) || (rate != 8000 && rate != 16000))
 		return "PESQ compares speech of 8 kHz, or of 16 kHz, with the "
 		       "same";
 	return NULL;
@@ -128,18 +127,9 @@ static int check_flows(const struct campaign *c, struct cr_err *e)
 
 /* --- a call --- */
 
-static int side_of(const struct campaign_endpoint *endpoint,
-		   struct pipeline_side *out)
+static unsigned packet_samples(const struct codec_use *endpoint, cr_ns packet)
 {
-	*out = (struct pipeline_side){ .codec = endpoint->codec,
-				       .cfg = endpoint->cfg };
-	return source_payload_cfg(endpoint, &out->payload);
-}
-
-static unsigned packet_samples(const struct campaign_endpoint *endpoint,
-			       cr_ns packet)
-{
-	return (unsigned)(packet * campaign_endpoint_rate(endpoint) / CR_SEC);
+	return (unsigned)(packet * codec_use_rate(endpoint) / CR_SEC);
 }
 
 static void hearing_close(struct hearing *h)
@@ -153,21 +143,21 @@ static int hearing_open(struct hearing *h, const struct campaign_flow *f,
 			struct cr_err *e)
 {
 	struct pipeline_cfg cfg = { 0 };
-	int rc = side_of(&f->in, &cfg.in);
+	int rc = source_codec_use(&f->in, &cfg.in);
 	cr_ns packet;
 
 	if (!rc)
-		rc = side_of(&f->out, &cfg.out);
+		rc = source_codec_use(&f->out, &cfg.out);
 	if (rc)
 		return cr_fail(e, rc, "no PESQ of flow %s: no RTP payloads",
 			       f->name);
 	rc = pipeline_open(&h->pipeline, &cfg, e);
 	if (rc)
 		return rc;
-	packet = pipeline_side_packet(&cfg.out);
+	packet = codec_use_packet(&cfg.out);
 	pipeline_first_ts(h->pipeline, 0);
 	h->flow = f;
-	h->units = (uint32_t)(packet * pipeline_side_clock(&cfg.out) / CR_SEC);
+	h->units = (uint32_t)(packet * codec_use_clock(&cfg.out) / CR_SEC);
 	h->said = dump_new(&f->in, packet_samples(&f->in, f->ptime));
 	h->heard = dump_new(&f->out, packet_samples(&f->out, packet));
 	if (h->said && h->heard)

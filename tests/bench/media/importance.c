@@ -16,7 +16,7 @@ static uint8_t packet[PACKETS][320];
 static struct importance_amr past;
 static unsigned sink; /* what was computed was wanted */
 
-static void measure(const char *name, const struct payload_cfg *cfg, size_t n)
+static void measure(const char *name, const struct codec_use *cfg, size_t n)
 {
 	cr_ns best = CR_NEVER;
 
@@ -34,11 +34,11 @@ static void measure(const char *name, const struct payload_cfg *cfg, size_t n)
 
 int main(void)
 {
-	const struct payload_cfg ulaw = { .kind = PAYLOAD_PCMU };
-	const struct payload_cfg alaw = { .kind = PAYLOAD_PCMA };
-	const struct payload_cfg l16 = { .kind = PAYLOAD_L16 };
-	const struct payload_cfg amr = { .kind = PAYLOAD_AMR,
-					 .octet_align = true };
+	const struct codec_use ulaw = { .kind = PAYLOAD_PCMU };
+	const struct codec_use alaw = { .kind = PAYLOAD_PCMA };
+	const struct codec_use l16 = { .kind = PAYLOAD_L16 };
+	const struct codec_use amr = { .kind = PAYLOAD_AMR,
+				       .amr.octet_align = true };
 
 	for (unsigned i = 0; i < PACKETS; i++)
 		for (unsigned k = 0; k < sizeof(packet[0]); k++)

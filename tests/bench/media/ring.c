@@ -71,8 +71,8 @@ static void parse_track(void)
 
 static void amr_round_trip(bool octet_align)
 {
-	const struct payload_cfg cfg = { .kind = PAYLOAD_AMR,
-					 .octet_align = octet_align };
+	const struct codec_use cfg = { .kind = PAYLOAD_AMR,
+				       .amr.octet_align = octet_align };
 	static struct cr_frame f;
 	struct payload_iter it;
 	uint8_t buf[64];

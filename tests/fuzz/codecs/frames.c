@@ -19,8 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { PACKETS_MAX = 64, GUARD = 0x5aa5 };
 
 struct listener {
-	const struct cr_codec *codec;
-	struct payload_cfg payload;
+	struct codec_use use;
 	unsigned rate;
 	void *dec;
 	int16_t pcm[CR_FRAME_SAMPLES_MAX + 1];
@@ -61,13 +60,14 @@ static void packet(struct listener *l, const uint8_t *data, size_t size)
 
 	CR_ASSERT(exact);
 	memcpy(exact, data, size);
-	if (payload_open(&l->payload, exact, size, &it))
-		check(l, l->codec->decode(l->dec, &lost, l->pcm));
+	if (payload_open(&l->use, exact, size, &it))
+		check(l, l->use.codec->decode(l->dec, &lost, l->pcm));
 	else
 		while (payload_next(&it, &f)) {
-			if (l->codec->recover && f.bytes % 3 == 0)
-				check(l, l->codec->recover(l->dec, &f, l->pcm));
-			check(l, l->codec->decode(l->dec, &f, l->pcm));
+			if (l->use.codec->recover && f.bytes % 3 == 0)
+				check(l, l->use.codec->recover(l->dec, &f,
+							       l->pcm));
+			check(l, l->use.codec->decode(l->dec, &f, l->pcm));
 		}
 	free(exact);
 }
@@ -79,10 +79,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	l.codec = codec_of(data[0] & 31u);
-	l.rate = cfg.sample_rate = rate_of(l.codec, data[0] >> 5);
-	CR_ASSERT(!payload_cfg_of(l.codec, &l.payload));
-	CR_ASSERT(!l.codec->decoder_open(&l.dec, &cfg, NULL));
+	l.use.codec = codec_of(data[0] & 31u);
+	l.rate = cfg.sample_rate = rate_of(l.use.codec, data[0] >> 5);
+	CR_ASSERT(!payload_format_find(&l.use));
+	CR_ASSERT(!l.use.codec->decoder_open(&l.dec, &cfg, NULL));
 	l.pcm[CR_FRAME_SAMPLES_MAX] = (int16_t)GUARD;
 	data++;
 	size--;
@@ -95,6 +95,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += n;
 		size -= n;
 	}
-	l.codec->decoder_close(l.dec);
+	l.use.codec->decoder_close(l.dec);
 	return 0;
 }

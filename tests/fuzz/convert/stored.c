@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void read_all(struct reader *r, size_t size)
 {
 	uint8_t payload[AUDIO_PAYLOAD_MAX];
-	struct pipeline_side side;
+	struct codec_use side;
 	struct cr_err e = { "" };
 	struct payload_iter it;
 	uint64_t at = r->at;
@@ -27,8 +27,7 @@ static void read_all(struct reader *r, size_t size)
 	while ((n = reader_next(r, payload, &e)) > 0) {
 		CR_ASSERT((size_t)n <= sizeof(payload));
 		CR_ASSERT(r->at > at && r->at <= size);
-		CR_ASSERT(
-			!payload_open(&side.payload, payload, (size_t)n, &it));
+		CR_ASSERT(!payload_open(&side, payload, (size_t)n, &it));
 		CR_ASSERT(it.info.nframes == 1);
 		at = r->at;
 	}

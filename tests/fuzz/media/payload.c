@@ -21,11 +21,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct cr_frame frames[PAYLOAD_FRAMES_MAX + 1];
 static uint8_t packed[ROOM];
 
-static struct payload_cfg config(const uint8_t *data)
+static struct codec_use config(const uint8_t *data)
 {
 	unsigned value = (unsigned)data[1] << 8 | data[2];
-	struct payload_cfg cfg = {
-		.octet_align = data[0] & 8,
+	struct codec_use cfg = {
+		.amr.octet_align = data[0] & 8,
 	};
 	unsigned kind = (data[0] & 7u) | (data[0] >> 2 & 8u);
 
@@ -33,9 +33,9 @@ static struct payload_cfg config(const uint8_t *data)
 	cfg.frame_bytes = data[1] ? data[1] : 1;
 	cfg.sid_bytes = data[2] % cfg.frame_bytes;
 	if (data[0] & 16)
-		cfg.samples = value;
+		cfg.cfg.samples = value;
 	else
-		cfg.mode_set = (uint16_t)value;
+		cfg.amr.mode_set = (uint16_t)value;
 	return cfg;
 }
 
@@ -52,7 +52,7 @@ static unsigned unpack(struct payload_iter *it)
 	return n;
 }
 
-static void check_same(const struct payload_cfg *cfg, unsigned n, int bytes,
+static void check_same(const struct codec_use *cfg, unsigned n, int bytes,
 		       uint8_t cmr)
 {
 	struct payload_iter it;
@@ -72,7 +72,7 @@ static void check_same(const struct payload_cfg *cfg, unsigned n, int bytes,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct payload_iter it;
-	struct payload_cfg cfg;
+	struct codec_use cfg;
 	uint8_t *exact;
 	int bytes, reason;
 	unsigned n;

@@ -43,9 +43,9 @@ static void open_as(const uint8_t *p)
 		.clock = clocks[codec],
 		.step = clocks[codec] / 50,
 	};
-	const struct payload_cfg payload = { .kind = kinds[codec],
-					     .octet_align = true,
-					     .frame_bytes = FLOW_BYTES };
+	const struct codec_use payload = { .kind = kinds[codec],
+					   .amr.octet_align = true,
+					   .frame_bytes = FLOW_BYTES };
 
 	flow_open(&w, &cfg, &payload);
 	w.exact = !(p[0] & 64);

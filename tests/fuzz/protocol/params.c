@@ -15,11 +15,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_side(const struct pipeline_side *s)
+static void check_side(const struct codec_use *s)
 {
 	CR_ASSERT(s->codec && s->cfg.mode < s->codec->nmodes);
-	CR_ASSERT(pipeline_side_rate(s) == 8000 ||
-		  pipeline_side_rate(s) == 16000);
+	CR_ASSERT(codec_use_rate(s) == 8000 || codec_use_rate(s) == 16000);
 	CR_ASSERT(s->cfg.samples <= CR_FRAME_SAMPLES_MAX);
 }
 

@@ -52,9 +52,9 @@ static struct stream_cfg sticky_cfg(struct call_spec *spec)
 	struct cr_err e = { "" };
 
 	*spec = (struct call_spec)CALL_SPEC_UNSAID;
-	spec->end[0].side.codec = "pcmu";
+	spec->end[0].side.name = "pcmu";
 	spec->end[0].rtcp = ENDPOINT_RTCP_OFF;
-	spec->end[1].side.codec = "pcma";
+	spec->end[1].side.name = "pcma";
 	spec->terms.cls = CR_SOFT;
 	spec->terms.weight = CALL_WEIGHT;
 	assert_int_equal(address_parse("127.0.0.1:9", &spec->end[1].address),

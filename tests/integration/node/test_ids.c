@@ -33,7 +33,7 @@ static uint32_t next_of(const struct expected *x, uint32_t id)
 static struct party *open_endpoint(struct node_fixture *r)
 {
 	const struct endpoint_spec request = {
-		.side = { .pt = -1, .complexity = -1 },
+		.side = { .pt = CODEC_PT_UNSAID },
 		.learn = -1,
 		.rtcp = ENDPOINT_RTCP_OFF,
 		.reception = { .fill = -1 },

@@ -59,10 +59,10 @@ static int takes(struct node_fixture *r, struct conversation *c, unsigned i,
 static int speaks(struct node_fixture *r, struct conversation *c, unsigned i,
 		  const char *codec, int pt, struct cr_err *e)
 {
-	struct codec_use how;
+	struct codec_use how = { 0 };
 
 	field_defaults(call_side_fields, &how);
-	how.codec = codec;
+	how.name = codec;
 	how.pt = pt;
 	return takes(r, c, i, &how, e);
 }
@@ -74,7 +74,7 @@ static size_t packet_of(const char *name, uint8_t *buf, size_t size)
 	static int16_t pcm[CR_FRAME_SAMPLES_MAX];
 	const struct cr_codec *codec = cr_codec_find(name);
 	struct cr_codec_cfg cfg = { .mode = codec->default_mode };
-	struct payload_cfg payload;
+	struct codec_use payload = { .codec = codec };
 	struct cr_err e = { "" };
 	void *encoder;
 	int n;
@@ -83,8 +83,8 @@ static size_t packet_of(const char *name, uint8_t *buf, size_t size)
 		pcm[k] = (int16_t)((k * 2654435761u) >> 20);
 	if (codec->any_length || codec->lengths)
 		cfg.samples = codec->sample_rate / 50;
-	assert_int_equal(payload_cfg_of(codec, &payload), 0);
-	payload.samples = cfg.samples;
+	assert_int_equal(payload_format_find(&payload), 0);
+	payload.cfg = cfg;
 	assert_int_equal(codec->encoder_open(&encoder, &cfg, &e), 0);
 	assert_int_equal(codec->encode(encoder, cfg.mode, pcm, &frame), 0);
 	codec->encoder_close(encoder);
@@ -264,7 +264,7 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 	struct conversation *c;
 	struct line at_b = { 0 }, at_a = { 0 };
 	struct stream_cfg before[2], after[2];
-	struct codec_use how;
+	struct codec_use how = { 0 };
 	struct cr_err e = { "" };
 	struct node_fixture r;
 
@@ -284,8 +284,8 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 	assert_int_equal(speaks(&r, c, 0, "nothing", -1, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "a.codec: unknown"));
 	field_defaults(call_side_fields, &how);
-	how.codec = "spin";
-	how.spin = 12 * CR_MS; /* of 20, each way */
+	how.name = "spin";
+	how.cfg.spin = 12 * CR_MS; /* of 20, each way */
 	assert_int_equal(takes(&r, c, 0, &how, &e), -ENOSPC);
 	assert_non_null(strstr(e.text, "no-capacity"));
 	for (unsigned i = 0; i < 2; i++) {
@@ -334,7 +334,7 @@ static void what_is_cancelled_leaves_all_as_it_was(void **state)
 		for (unsigned k = 0; k < 2; k++)
 			field_defaults(party_change_fields, &to[k]);
 		field_defaults(call_side_fields, &to[0].side);
-		to[0].side.codec = "amr";
+		to[0].side.name = "amr";
 		to[0].side.pt = 96;
 		for (unsigned k = 0; k < 2; k++) {
 			int err;

@@ -326,7 +326,7 @@ static int encode_when_let(void *enc, unsigned mode, const int16_t *pcm,
 static void hold_measuring(struct scratch *d)
 {
 	static struct cr_codec slow;
-	struct pipeline_side side = {
+	struct codec_use side = {
 		.codec = &slow, .cfg = { .sample_rate = 8000, .samples = 160 }
 	};
 	struct stream_cfg cfg = { .media = { .in = side, .out = side },

@@ -27,7 +27,7 @@ enum {
 
 /* One codec at one of its rates, and its own delay. */
 struct side {
-	struct pipeline_side media;
+	struct codec_use media;
 	int delay; /* samples of RATE */
 };
 
@@ -51,7 +51,7 @@ static unsigned side_samples(const struct side *s)
 
 static void add_side(const struct cr_codec *c, unsigned rate)
 {
-	struct pipeline_side *m = &sides[nsides].media;
+	struct codec_use *m = &sides[nsides].media;
 
 	assert_true(nsides++ < SIDES_MAX);
 	m->codec = c;
@@ -59,10 +59,7 @@ static void add_side(const struct cr_codec *c, unsigned rate)
 	m->cfg.sample_rate = rate;
 	m->cfg.samples =
 		(unsigned)((uint64_t)c->samples * rate / c->sample_rate);
-	assert_int_equal(payload_cfg_of(c, &m->payload), 0);
-	m->payload.sample_rate = rate;
-	if (c->any_length)
-		m->payload.samples = m->cfg.samples;
+	assert_int_equal(payload_format_find(m), 0);
 }
 
 /* Between two samples of RATE a straight line: no filter, no delay. */
@@ -142,8 +139,8 @@ static void measure_alone(struct side *s)
 static void hear(void *arg, const struct pipeline_packet *packet)
 {
 	struct heard *h = arg;
-	const struct pipeline_side *m = &h->side->media;
-	unsigned rate = m->cfg.sample_rate, clock = pipeline_side_clock(m);
+	const struct codec_use *m = &h->side->media;
+	unsigned rate = m->cfg.sample_rate, clock = codec_use_clock(m);
 	static int16_t pcm[CR_FRAME_SAMPLES_MAX];
 	struct payload_iter it;
 	struct cr_frame f;
@@ -151,9 +148,8 @@ static void hear(void *arg, const struct pipeline_packet *packet)
 
 	assert_false(packet->silent);
 	assert_int_equal(packet->ts, h->next);
-	assert_int_equal(
-		payload_open(&m->payload, packet->payload, packet->bytes, &it),
-		0);
+	assert_int_equal(payload_open(m, packet->payload, packet->bytes, &it),
+			 0);
 	assert_int_equal(it.info.nframes, 1);
 	assert_true(payload_next(&it, &f));
 	n = m->codec->decode(h->dec, &f, pcm);
@@ -166,7 +162,7 @@ static void hear(void *arg, const struct pipeline_packet *packet)
 /* The whole speech from @in into a call; packets of one frame. */
 static void speak(const struct side *in, struct pipeline *p, struct heard *h)
 {
-	const struct pipeline_side *m = &in->media;
+	const struct codec_use *m = &in->media;
 	unsigned n = side_samples(in), rate = m->cfg.sample_rate;
 	static int16_t pcm[CR_FRAME_SAMPLES_MAX];
 	static uint8_t payload[CR_FRAME_MAX];
@@ -178,7 +174,7 @@ static void speak(const struct side *in, struct pipeline *p, struct heard *h)
 	for (unsigned at = 0; at < SPOKEN * (rate / RATE); at += n) {
 		struct pipeline_input packet = {
 			.payload = payload,
-			.ts = (uint32_t)((uint64_t)at * pipeline_side_clock(m) /
+			.ts = (uint32_t)((uint64_t)at * codec_use_clock(m) /
 					 rate),
 		};
 		int bytes;
@@ -186,8 +182,8 @@ static void speak(const struct side *in, struct pipeline *p, struct heard *h)
 		widen(pcm, at, n, rate);
 		assert_int_equal(m->codec->encode(enc, m->cfg.mode, pcm, &f),
 				 0);
-		bytes = payload_pack(&m->payload, PAYLOAD_NO_CMR, &f, 1,
-				     payload, sizeof(payload));
+		bytes = payload_pack(m, PAYLOAD_NO_CMR, &f, 1, payload,
+				     sizeof(payload));
 		assert_true(bytes > 0);
 		packet.bytes = (size_t)bytes;
 		assert_int_equal(pipeline_run(p, &scratch, &packet, hear, h),

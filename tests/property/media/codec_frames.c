@@ -29,7 +29,7 @@ static void make_speech(uint64_t *s, unsigned samples, unsigned frame)
 				   level);
 }
 
-static void assert_travels(const struct payload_cfg *cfg, unsigned n)
+static void assert_travels(const struct codec_use *cfg, unsigned n)
 {
 	struct payload_iter it;
 	struct cr_frame out;
@@ -51,15 +51,15 @@ static void assert_travels(const struct payload_cfg *cfg, unsigned n)
 
 static void mode_travels(const struct cr_codec *c, unsigned mode)
 {
-	struct payload_cfg cfg;
+	struct codec_use cfg = { .codec = c };
 	const struct cr_codec_cfg codec_cfg = { .mode = mode };
 	uint64_t s = mode + 1;
 	struct cr_err e;
 	unsigned n;
 	void *enc;
 
-	assert_int_equal(payload_cfg_of(c, &cfg), 0);
-	cfg.samples = c->samples;
+	assert_int_equal(payload_format_find(&cfg), 0);
+	cfg.cfg.samples = c->samples;
 	n = cfg.kind == PAYLOAD_WHOLE ? 1 : PER_PACKET;
 	assert_int_equal(c->encoder_open(&enc, &codec_cfg, &e), 0);
 	for (unsigned i = 0; i < FRAMES; i++) {
@@ -68,9 +68,9 @@ static void mode_travels(const struct cr_codec *c, unsigned mode)
 		assert_int_equal(c->encode(enc, mode, pcm, &frames[i % n]), 0);
 		if (i % n != n - 1)
 			continue;
-		cfg.octet_align = false;
+		cfg.amr.octet_align = false;
 		assert_travels(&cfg, n);
-		cfg.octet_align = true;
+		cfg.amr.octet_align = true;
 		assert_travels(&cfg, n);
 	}
 	c->encoder_close(enc);

@@ -27,7 +27,7 @@ enum {
 };
 
 /* What may come, at each of its codecs' rates. */
-static struct pipeline_side sides[SIDES];
+static struct codec_use sides[SIDES];
 static unsigned nsides;
 
 static uint64_t seed;
@@ -54,17 +54,17 @@ struct line {
 	cr_ns level;	      /* of speech ahead of time */
 };
 
-static struct pipeline_side side_of(const struct cr_codec *c, unsigned rate,
-				    unsigned samples)
+static struct codec_use side_of(const struct cr_codec *c, unsigned rate,
+				unsigned samples)
 {
-	struct pipeline_side s = { .codec = c };
+	struct codec_use s = { .codec = c };
 
-	assert_int_equal(payload_cfg_of(c, &s.payload), 0);
+	assert_int_equal(payload_format_find(&s), 0);
 	s.cfg.mode = c->default_mode;
-	s.cfg.sample_rate = s.payload.sample_rate = rate;
+	s.cfg.sample_rate = rate;
 	if (c->any_length || c->lengths)
-		s.cfg.samples = s.payload.samples = samples;
-	s.payload.octet_align = true;
+		s.cfg.samples = samples;
+	s.amr.octet_align = true;
 	return s;
 }
 
@@ -86,10 +86,10 @@ static int find_sides(void **state)
 }
 
 /* What goes: any of them, of a packet time that it may have. */
-static struct pipeline_side any_output(void)
+static struct codec_use any_output(void)
 {
 	static const unsigned ms[] = { 5, 10, 15, 20, 30, 40, 60 };
-	struct pipeline_side s;
+	struct codec_use s;
 	struct cr_err e;
 
 	do
@@ -99,16 +99,16 @@ static struct pipeline_side any_output(void)
 }
 
 /* The agreed time of its packets: more or less than that comes. */
-static cr_ns agree(struct pipeline_side *s)
+static cr_ns agree(struct codec_use *s)
 {
 	static const unsigned ms[] = { 5, 10, 20, 30, 40, 60 };
 	cr_ns time = (cr_ns)ms[below(6)] * CR_MS;
-	unsigned samples = (unsigned)(time * pipeline_side_rate(s) / CR_SEC);
+	unsigned samples = (unsigned)(time * codec_use_rate(s) / CR_SEC);
 
 	if (s->codec->any_length
 		    ? samples <= CR_PCM_SAMPLES_MAX
 		    : s->codec->lengths && cr_codec_has_length(s->codec, time))
-		s->cfg.samples = s->payload.samples = samples;
+		s->cfg.samples = samples;
 	return time;
 }
 
@@ -139,7 +139,7 @@ static void gone(void *arg)
 
 static void open_receive_stage(struct line *l)
 {
-	const uint32_t clock = pipeline_side_clock(&l->cfg.media.in);
+	const uint32_t clock = codec_use_clock(&l->cfg.media.in);
 	const struct receive_stage_cfg cfg = {
 		.terms = l->cfg.receive_stage,
 		.clock = clock,
@@ -155,7 +155,7 @@ static void open_receive_stage(struct line *l)
 }
 
 /* What is said is @in, its terms are set. */
-static void open_line(struct line *l, const struct pipeline_side *in)
+static void open_line(struct line *l, const struct codec_use *in)
 {
 	l->cfg.id = 1;
 	l->cfg.media.in = *in;
@@ -166,7 +166,7 @@ static void open_line(struct line *l, const struct pipeline_side *in)
 	l->cfg.media.out.pt = PT_OUT;
 	l->cfg.ring_frames = 64;
 	l->cfg.to.ss_family = AF_INET;
-	l->packet = pipeline_side_packet(&l->cfg.media.out);
+	l->packet = codec_use_packet(&l->cfg.media.out);
 	l->now = CR_SEC;
 	l->rtp.ts = (uint32_t)test_random(&seed);
 	l->rtp.seq = (uint16_t)test_random(&seed);
@@ -188,18 +188,15 @@ static void close_line(struct line *l)
 
 static uint32_t units_heard(const struct line *l, const struct rtp_packet *p)
 {
-	const struct pipeline_side *s = &l->cfg.media.out;
+	const struct codec_use *s = &l->cfg.media.out;
 	static struct cr_frame f;
 	struct payload_iter it;
 	uint64_t samples = 0;
 
-	assert_int_equal(
-		payload_open(&s->payload, p->payload, p->payload_bytes, &it),
-		0);
+	assert_int_equal(payload_open(s, p->payload, p->payload_bytes, &it), 0);
 	while (payload_next(&it, &f))
-		samples += pipeline_side_samples(s, f.data, f.bytes);
-	return (uint32_t)(samples * pipeline_side_clock(s) /
-			  pipeline_side_rate(s));
+		samples += codec_use_samples(s, f.data, f.bytes);
+	return (uint32_t)(samples * codec_use_clock(s) / codec_use_rate(s));
 }
 
 static void hear(struct line *l, const struct rtp_packet *p)
@@ -271,8 +268,7 @@ static void wait_until(struct line *l, cr_ns until)
 
 static void put(struct line *l, enum frame_ring_what what, bool restart)
 {
-	const struct pipeline_side *side =
-		pipeline_input_side(l->g.c->pipeline, 0);
+	const struct codec_use *side = pipeline_input_side(l->g.c->pipeline, 0);
 	const struct receive_stage_arrival in = {
 		.what = what,
 		.rtp = &l->rtp,
@@ -280,8 +276,8 @@ static void put(struct line *l, enum frame_ring_what what, bool restart)
 		.codec = { .side = side,
 			   .clock = what == FRAME_RING_EVENT
 					    ? EVENT_CLOCK
-					    : pipeline_side_clock(side),
-			   .rate = pipeline_side_rate(side) },
+					    : codec_use_clock(side),
+			   .rate = codec_use_rate(side) },
 		.at = l->now,
 	};
 	const struct receive_stage_frame frame = {
@@ -326,22 +322,21 @@ static size_t opus_packet(unsigned length, bool quiet, uint8_t *to)
 }
 
 /* A frame of the codec, of noise or of silence. */
-static bool make_frame(const struct pipeline_side *s, bool quiet,
+static bool make_frame(const struct codec_use *s, bool quiet,
 		       struct cr_frame *frame)
 {
 	static int16_t pcm[CR_FRAME_SAMPLES_MAX];
 	void *enc;
 
 	if (quiet) {
-		bool amr = s->payload.kind == PAYLOAD_AMR ||
-			   s->payload.kind == PAYLOAD_AMR_WB;
+		bool amr = s->kind == PAYLOAD_AMR || s->kind == PAYLOAD_AMR_WB;
 
 		memset(frame->data, 0, 8);
 		frame->kind = CR_FRAME_SID;
-		frame->mode = s->payload.kind == PAYLOAD_AMR ? 8 : 9;
+		frame->mode = s->kind == PAYLOAD_AMR ? 8 : 9;
 		frame->bytes = amr ? 5 : 4;
 		frame->data[0] = amr ? 0 : 2;
-		return amr || s->payload.kind == PAYLOAD_G723;
+		return amr || s->kind == PAYLOAD_G723;
 	}
 	for (unsigned i = 0; i < CR_FRAME_SAMPLES_MAX; i++)
 		pcm[i] = (int16_t)((int)below(8000) - 4000);
@@ -356,15 +351,15 @@ static bool make_payload(struct line *l, unsigned length, bool quiet)
 {
 	static uint8_t buf[PAYLOAD_BYTES];
 	static struct cr_frame frames[PAYLOAD_FRAMES_MAX];
-	const struct pipeline_side *s = &l->cfg.media.in;
-	unsigned n = length * pipeline_side_rate(s) / (1000 * HALF_MS);
+	const struct codec_use *s = &l->cfg.media.in;
+	unsigned n = length * codec_use_rate(s) / (1000 * HALF_MS);
 	int bytes;
 
 	for (unsigned i = 0; i < sizeof(buf); i++)
 		buf[i] = (uint8_t)below(256);
 	l->rtp.payload = buf;
 	if (s->codec->any_length) {
-		l->rtp.payload_bytes = payload_pcm_bytes(&s->payload, n);
+		l->rtp.payload_bytes = payload_pcm_bytes(s, n);
 		return !quiet;
 	}
 	if (s->codec->packet_samples) {
@@ -373,25 +368,24 @@ static bool make_payload(struct line *l, unsigned length, bool quiet)
 	}
 	if (!make_frame(s, quiet, &frames[0]))
 		return false;
-	n = quiet ? 1 : n / pipeline_side_samples(s, NULL, 0);
+	n = quiet ? 1 : n / codec_use_samples(s, NULL, 0);
 	for (unsigned i = 1; i < n; i++)
 		frames[i] = frames[0];
-	bytes = payload_pack(&s->payload, PAYLOAD_NO_CMR, frames, n, buf,
-			     sizeof(buf));
+	bytes = payload_pack(s, PAYLOAD_NO_CMR, frames, n, buf, sizeof(buf));
 	assert_true(bytes > 0);
 	l->rtp.payload_bytes = (size_t)bytes;
 	return true;
 }
 
 /* In halves of a ms: any that the codec can have. */
-static unsigned any_length(const struct pipeline_side *s)
+static unsigned any_length(const struct codec_use *s)
 {
 	static const unsigned opus[] = {
 		5, 10, 20, 40, 80, 120, 160, 200, 240
 	};
 	static const unsigned pcm[] = { 5, 10, 20, 40, 60, 80, 120 };
 	cr_ns frame = cr_codec_frame_ns(s->codec, &s->cfg);
-	unsigned rate = pipeline_side_rate(s);
+	unsigned rate = codec_use_rate(s);
 
 	if (s->codec->packet_samples)
 		return opus[below(9)];
@@ -403,8 +397,7 @@ static unsigned any_length(const struct pipeline_side *s)
 
 static uint32_t units_said(const struct line *l, unsigned length)
 {
-	return length * pipeline_side_clock(&l->cfg.media.in) /
-	       (1000 * HALF_MS);
+	return length * codec_use_clock(&l->cfg.media.in) / (1000 * HALF_MS);
 }
 
 /* --- what was said --- */
@@ -441,8 +434,8 @@ static void speak(struct line *l, unsigned n, unsigned length)
 
 static void expect_all(struct line *l)
 {
-	const struct pipeline_side *out = &l->cfg.media.out;
-	const uint32_t clock = pipeline_side_clock(out);
+	const struct codec_use *out = &l->cfg.media.out;
+	const uint32_t clock = codec_use_clock(out);
 	const uint32_t rtp_ticks = l->said * (clock / 1000) / HALF_MS;
 	const uint32_t packet = (uint32_t)(l->packet * clock / CR_SEC);
 	const uint32_t conceal = l->g.c->buffers ? 60 * clock / 1000 : 0;
@@ -470,7 +463,7 @@ static void expect_all(struct line *l)
 static void what_was_said_comes_out_in_its_time(void **state)
 {
 	for (unsigned i = 0; i < TEST_TRIES(RUNS) * nsides; i++) {
-		const struct pipeline_side *in = &sides[i % nsides];
+		const struct codec_use *in = &sides[i % nsides];
 		struct line l = { .known = false };
 		unsigned length;
 
@@ -494,7 +487,7 @@ static void what_was_said_comes_out_in_its_time(void **state)
 static void what_was_lost_is_as_long_as_it_was(void **state)
 {
 	for (unsigned i = 0; i < TEST_TRIES(RUNS) * nsides; i++) {
-		const struct pipeline_side *in = &sides[i % nsides];
+		const struct codec_use *in = &sides[i % nsides];
 		struct line l = { .cfg.conceal = true };
 		unsigned length;
 
@@ -539,7 +532,7 @@ static void silence_is_a_packet_each_packet_time(void **state)
 	enum { SILENT_S = 8 };
 
 	for (unsigned i = 0; i < TEST_TRIES(RUNS) * nsides; i++) {
-		const struct pipeline_side *in = &sides[i % nsides];
+		const struct codec_use *in = &sides[i % nsides];
 		struct line l = { .cfg.receive_stage = any_terms(true) };
 		unsigned from, want;
 

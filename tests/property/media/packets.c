@@ -36,10 +36,10 @@ static const struct {
 enum { NOUTPUTS = sizeof(outputs) / sizeof(outputs[0]) };
 
 struct listener {
-	struct pipeline_side side; /* of what comes */
-	bool known;		   /* where the next packet belongs */
-	bool short_one;		   /* it may be, but once          */
-	uint32_t next, rtp_ticks;  /* timestamp; heard             */
+	struct codec_use side;	  /* of what comes */
+	bool known;		  /* where the next packet belongs */
+	bool short_one;		  /* it may be, but once          */
+	uint32_t next, rtp_ticks; /* timestamp; heard             */
 	unsigned packets;
 	int16_t sample; /* the next of L16 */
 };
@@ -60,31 +60,29 @@ static unsigned one_of(unsigned i)
 	return outputs[i].ms[below(n)];
 }
 
-static struct pipeline_side output(unsigned i, unsigned ms)
+static struct codec_use output(unsigned i, unsigned ms)
 {
-	struct pipeline_side s = { .codec = cr_codec_find(outputs[i].codec),
-				   .pt = 96 };
+	struct codec_use s = { .codec = cr_codec_find(outputs[i].codec),
+			       .pt = 96 };
 	unsigned frame = outputs[i].frame_ms ? outputs[i].frame_ms : ms;
 
 	assert_non_null(s.codec);
-	assert_int_equal(payload_cfg_of(s.codec, &s.payload), 0);
+	assert_int_equal(payload_format_find(&s), 0);
 	s.cfg.mode = s.codec->default_mode;
 	s.cfg.sample_rate = outputs[i].rate;
 	if (s.codec->any_length || s.codec->lengths)
 		s.cfg.samples = frame * outputs[i].rate / 1000;
-	s.payload.samples = s.cfg.samples;
-	s.payload.sample_rate = outputs[i].rate;
 	s.frames = ms / frame;
 	return s;
 }
 
-static struct pipeline_side input(void)
+static struct codec_use input(void)
 {
-	struct pipeline_side s = { .codec = cr_codec_find("l16") };
+	struct codec_use s = { .codec = cr_codec_find("l16") };
 
-	assert_int_equal(payload_cfg_of(s.codec, &s.payload), 0);
-	s.cfg.sample_rate = s.payload.sample_rate = 8000;
-	s.cfg.samples = s.payload.samples = 20 * MS;
+	assert_int_equal(payload_format_find(&s), 0);
+	s.cfg.sample_rate = 8000;
+	s.cfg.samples = 20 * MS;
 	return s;
 }
 
@@ -95,15 +93,14 @@ static unsigned look(struct listener *l, const struct pipeline_packet *p)
 	struct payload_iter it;
 	unsigned n = 0;
 
-	if (l->side.payload.kind == PAYLOAD_L16) {
+	if (l->side.kind == PAYLOAD_L16) {
 		assert_int_equal(p->bytes % 2, 0);
 		for (size_t i = 0; i < p->bytes; i += 2, l->sample++)
 			assert_int_equal((int16_t)(p->payload[i] << 8 |
 						   p->payload[i + 1]),
 					 l->sample);
 	}
-	assert_int_equal(
-		payload_open(&l->side.payload, p->payload, p->bytes, &it), 0);
+	assert_int_equal(payload_open(&l->side, p->payload, p->bytes, &it), 0);
 	while (payload_next(&it, &f))
 		n++;
 	return n;
@@ -112,11 +109,11 @@ static unsigned look(struct listener *l, const struct pipeline_packet *p)
 static void hear(void *arg, const struct pipeline_packet *p)
 {
 	struct listener *l = arg;
-	const struct pipeline_side *s = &l->side;
+	const struct codec_use *s = &l->side;
 	cr_ns frame = cr_codec_frame_ns(s->codec, &s->cfg);
 	unsigned n = look(l, p);
 	uint32_t rtp_ticks =
-		(uint32_t)(n * frame * (cr_ns)pipeline_side_clock(s) / CR_SEC);
+		(uint32_t)(n * frame * (cr_ns)codec_use_clock(s) / CR_SEC);
 
 	if (l->known)
 		assert_int_equal(p->ts, l->next);
@@ -165,7 +162,7 @@ static void say(struct talker *t, struct pipeline *p, struct listener *l)
 	t->said += n;
 }
 
-static void change(struct pipeline *p, struct pipeline_side to)
+static void change(struct pipeline *p, struct codec_use to)
 {
 	struct pipeline_output *o;
 	struct cr_err e = { "" };
@@ -186,7 +183,7 @@ static void all_comes_out_in_full_packets(void **state)
 		struct pipeline_cfg cfg = { .in = input(),
 					    .out = output(i, one_of(i)) };
 		struct listener l = { .side = cfg.out };
-		uint32_t clock = pipeline_side_clock(&cfg.out);
+		uint32_t clock = codec_use_clock(&cfg.out);
 		unsigned frame = outputs[i].frame_ms ? outputs[i].frame_ms : 60;
 		struct cr_err e = { "" };
 		struct pipeline *p;

@@ -27,7 +27,7 @@ static void random_bytes(uint64_t *s, struct cr_frame *f)
 		f->data[i] = (uint8_t)test_random(s);
 }
 
-static void random_amr(uint64_t *s, const struct payload_cfg *cfg,
+static void random_amr(uint64_t *s, const struct codec_use *cfg,
 		       struct cr_frame *f)
 {
 	bool wide = cfg->kind == PAYLOAD_AMR_WB;
@@ -60,16 +60,16 @@ static void random_g723(uint64_t *s, struct cr_frame *f)
 	f->data[0] = (uint8_t)((f->data[0] & 0xfcu) | f->mode);
 }
 
-static void random_pcm(uint64_t *s, const struct payload_cfg *cfg,
+static void random_pcm(uint64_t *s, const struct codec_use *cfg,
 		       struct cr_frame *f)
 {
 	f->kind = CR_FRAME_SPEECH;
 	f->mode = 0;
-	f->bytes = (uint16_t)payload_pcm_bytes(cfg, cfg->samples);
+	f->bytes = (uint16_t)payload_pcm_bytes(cfg, cfg->cfg.samples);
 	random_bytes(s, f);
 }
 
-static void random_octets(uint64_t *s, const struct payload_cfg *cfg,
+static void random_octets(uint64_t *s, const struct codec_use *cfg,
 			  struct cr_frame *f, bool last)
 {
 	f->kind = CR_FRAME_SPEECH;
@@ -117,7 +117,7 @@ static void random_speex(uint64_t *s, struct cr_frame *f)
 	}
 }
 
-static void random_frame(uint64_t *s, const struct payload_cfg *cfg,
+static void random_frame(uint64_t *s, const struct codec_use *cfg,
 			 struct cr_frame *f, bool last)
 {
 	switch (cfg->kind) {
@@ -154,12 +154,12 @@ static void assert_same_frames(struct payload_iter *it, unsigned n)
 	assert_false(payload_next(it, &out));
 }
 
-static bool is_amr(const struct payload_cfg *cfg)
+static bool is_amr(const struct codec_use *cfg)
 {
 	return cfg->kind == PAYLOAD_AMR || cfg->kind == PAYLOAD_AMR_WB;
 }
 
-static void one_round(uint64_t *s, const struct payload_cfg *cfg)
+static void one_round(uint64_t *s, const struct codec_use *cfg)
 {
 	bool one = cfg->kind == PAYLOAD_WHOLE;
 	unsigned n = 1 + test_below(s, one ? 1 : PAYLOAD_FRAMES_MAX);
@@ -195,10 +195,11 @@ static void what_was_packed_is_unpacked(void **state)
 	uint64_t s = test_seed();
 
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		struct payload_cfg cfg = {
+		struct codec_use cfg = {
 			.kind = (enum payload_kind)(round % PAYLOAD_NKINDS),
-			.octet_align = test_below(&s, 2),
-			.samples = 2 + test_below(&s, CR_PCM_SAMPLES_MAX - 1),
+			.amr.octet_align = test_below(&s, 2),
+			.cfg.samples =
+				2 + test_below(&s, CR_PCM_SAMPLES_MAX - 1),
 			.frame_bytes = (uint16_t)(1 + test_below(&s, 300)),
 		};
 

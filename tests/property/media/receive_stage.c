@@ -17,7 +17,7 @@
 
 struct run {
 	struct receive_stage_cfg cfg;
-	struct payload_cfg payload;
+	struct codec_use payload;
 	bool exact;
 	unsigned n;
 	struct flow_packet packet[FLOW_PACKETS];
@@ -174,9 +174,9 @@ static void make_cfg(struct run *r, struct sender *s)
 		.clock = clocks[codec],
 		.step = s->step,
 	};
-	r->payload = (struct payload_cfg){
+	r->payload = (struct codec_use){
 		.kind = kinds[codec],
-		.octet_align = true,
+		.amr.octet_align = true,
 		.frame_bytes = FLOW_BYTES,
 	};
 	r->exact = chance(s, 70);

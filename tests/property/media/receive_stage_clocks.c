@@ -33,13 +33,10 @@ static const struct cr_codec codecs[CODECS] = {
 };
 #define WHOLE(i)                                                               \
 	{                                                                      \
-		.codec = &codecs[i], .payload = {                              \
-			.kind = PAYLOAD_WHOLE,                                 \
-			.frame_bytes = 100                                     \
-		}                                                              \
+		.codec = &codecs[i], .kind = PAYLOAD_WHOLE, .frame_bytes = 100 \
 	}
-static const struct pipeline_side sides[CODECS] = { WHOLE(0), WHOLE(1),
-						    WHOLE(2), WHOLE(3) };
+static const struct codec_use sides[CODECS] = { WHOLE(0), WHOLE(1), WHOLE(2),
+						WHOLE(3) };
 
 struct packet {
 	cr_ns sent, at;

@@ -129,7 +129,7 @@ static void every_value_arrives(void **state)
 	assert_int_equal(f->ptime, 10 * CR_MS);
 	assert_int_equal(f->in.cfg.samples, 160);
 	assert_int_equal(f->in.cfg.sample_rate, 16000);
-	assert_true(f->out.octet_align && f->out.cfg.dtx);
+	assert_true(f->out.amr.octet_align && f->out.cfg.dtx);
 	assert_string_equal(f->out.codec->modes[f->out.cfg.mode].name, "12.65");
 	assert_int_equal(f->terms.cls, CR_HARD);
 	assert_int_equal(f->input.count, 2);

@@ -36,8 +36,8 @@ static size_t read_back(const char *name, uint8_t *buf, size_t size)
 
 static struct dump *make(const char *codec, unsigned samples, bool octet_align)
 {
-	struct campaign_endpoint endpoint = { .codec = cr_codec_find(codec),
-					      .octet_align = octet_align };
+	struct codec_use endpoint = { .codec = cr_codec_find(codec),
+				      .amr.octet_align = octet_align };
 	struct dump *d;
 
 	assert_non_null(endpoint.codec);

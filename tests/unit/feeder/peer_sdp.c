@@ -10,9 +10,9 @@
 #include "base/address.h"
 #include "feeder/peer_ng.h"
 
-static struct campaign_endpoint endpoint(const char *codec, const char *mode)
+static struct codec_use endpoint(const char *codec, const char *mode)
 {
-	struct campaign_endpoint l = { .codec = cr_codec_find(codec) };
+	struct codec_use l = { .codec = cr_codec_find(codec) };
 
 	assert_non_null(l.codec);
 	l.cfg.mode = mode ? (unsigned)cr_codec_mode_find(l.codec, mode)
@@ -22,10 +22,10 @@ static struct campaign_endpoint endpoint(const char *codec, const char *mode)
 
 static void a_party_is_described(void **state)
 {
-	struct campaign_endpoint amr = endpoint("amr", "12.2");
+	struct codec_use amr = endpoint("amr", "12.2");
 	char text[PEER_SDP_BYTES];
 
-	amr.octet_align = true;
+	amr.amr.octet_align = true;
 	assert_int_equal(
 		peer_sdp_write(text, &amr, 97, 20 * CR_MS, "127.0.0.1:40100"),
 		0);
@@ -41,7 +41,7 @@ static void a_party_is_described(void **state)
 
 static void an_address_of_ipv6_is_said_to_be_one(void **state)
 {
-	struct campaign_endpoint opus = endpoint("opus", NULL);
+	struct codec_use opus = endpoint("opus", NULL);
 	char text[PEER_SDP_BYTES];
 
 	assert_int_equal(
@@ -51,7 +51,7 @@ static void an_address_of_ipv6_is_said_to_be_one(void **state)
 	assert_null(strstr(text, "fmtp"));
 }
 
-static void assert_codec(struct campaign_endpoint l, const char *is)
+static void assert_codec(struct codec_use l, const char *is)
 {
 	char text[160];
 
@@ -61,10 +61,10 @@ static void assert_codec(struct campaign_endpoint l, const char *is)
 
 static void a_codec_is_asked_for_as_ng_has_it(void **state)
 {
-	struct campaign_endpoint aligned = endpoint("amr", "12.2");
-	struct campaign_endpoint narrow = endpoint("opus", NULL);
+	struct codec_use aligned = endpoint("amr", "12.2");
+	struct codec_use narrow = endpoint("opus", NULL);
 
-	aligned.octet_align = true;
+	aligned.amr.octet_align = true;
 	narrow.cfg.sample_rate = 8000;
 	assert_codec(endpoint("pcma", NULL), "PCMA/8000/1");
 	assert_codec(endpoint("g722", NULL), "G722/8000/1");
@@ -75,7 +75,7 @@ static void a_codec_is_asked_for_as_ng_has_it(void **state)
 	assert_codec(endpoint("g723_1", NULL), "G723/8000/1");
 	assert_codec(narrow, "opus/48000/2/24000//maxplaybackrate--8000");
 	assert_int_equal(peer_sdp_pt(&aligned), 96);
-	assert_int_equal(peer_sdp_pt(&(struct campaign_endpoint){
+	assert_int_equal(peer_sdp_pt(&(struct codec_use){
 				 .codec = cr_codec_find("pcma") }),
 			 8);
 }
@@ -84,7 +84,7 @@ static void a_codec_is_asked_for_as_ng_has_it(void **state)
 
 static void a_peer_s_description_says_where_and_what(void **state)
 {
-	struct campaign_endpoint amr = endpoint("amr", NULL);
+	struct codec_use amr = endpoint("amr", NULL);
 	struct sockaddr_storage at;
 	struct cr_err e;
 	char text[64];
@@ -102,7 +102,7 @@ static void a_peer_s_description_says_where_and_what(void **state)
 
 static void assert_unread(const char *sdp, const char *says)
 {
-	struct campaign_endpoint amr = endpoint("amr", NULL);
+	struct codec_use amr = endpoint("amr", NULL);
 	struct sockaddr_storage at;
 	struct cr_err e = { "" };
 	unsigned pt = 200;

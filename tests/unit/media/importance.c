@@ -13,12 +13,12 @@
 
 #define FRAME 160u
 
-static const struct payload_cfg ulaw = { .kind = PAYLOAD_PCMU };
-static const struct payload_cfg alaw = { .kind = PAYLOAD_PCMA };
-static const struct payload_cfg l16 = { .kind = PAYLOAD_L16 };
+static const struct codec_use ulaw = { .kind = PAYLOAD_PCMU };
+static const struct codec_use alaw = { .kind = PAYLOAD_PCMA };
+static const struct codec_use l16 = { .kind = PAYLOAD_L16 };
 
 /* The first packet of a call. */
-static uint8_t rate(const struct payload_cfg *cfg, const uint8_t *p, size_t n)
+static uint8_t rate(const struct codec_use *cfg, const uint8_t *p, size_t n)
 {
 	struct importance_amr past = { 0 };
 
@@ -127,8 +127,8 @@ static void zeros_are_nothing(void **state)
 /* A frame of AMR, octet-aligned: type @ft, all bits zero. */
 static uint8_t of_amr(unsigned ft)
 {
-	const struct payload_cfg cfg = { .kind = PAYLOAD_AMR,
-					 .octet_align = true };
+	const struct codec_use cfg = { .kind = PAYLOAD_AMR,
+				       .amr.octet_align = true };
 	uint8_t p[34] = { 0xf0, (uint8_t)(ft << 3 | 4) };
 	size_t n = ft == 8 ? 7 : ft == 15 ? 2 : ft == 6 ? 28 : 33;
 
@@ -137,10 +137,10 @@ static uint8_t of_amr(unsigned ft)
 
 static void codecs_that_say_it_say_nothing(void **state)
 {
-	const struct payload_cfg opus = { .kind = PAYLOAD_WHOLE,
-					  .frame_bytes = 1275 };
-	const struct payload_cfg g723 = { .kind = PAYLOAD_G723 };
-	const struct payload_cfg g722 = { .kind = PAYLOAD_G722 };
+	const struct codec_use opus = { .kind = PAYLOAD_WHOLE,
+					.frame_bytes = 1275 };
+	const struct codec_use g723 = { .kind = PAYLOAD_G723 };
+	const struct codec_use g722 = { .kind = PAYLOAD_G722 };
 	static const uint8_t sid[4] = { 2 }, speech[24], any[FRAME];
 
 	assert_int_equal(of_amr(8), CR_IMPORTANCE_NOTHING);

@@ -9,13 +9,13 @@
 #include "media/payload.h"
 #include "cmocka_cr.h"
 
-static const struct payload_cfg nb_be = { .kind = PAYLOAD_AMR };
-static const struct payload_cfg nb_oa = { .kind = PAYLOAD_AMR,
-					  .octet_align = true };
-static const struct payload_cfg wb_be = { .kind = PAYLOAD_AMR_WB };
-static const struct payload_cfg wb_oa = { .kind = PAYLOAD_AMR_WB,
-					  .octet_align = true };
-static const struct payload_cfg g723 = { .kind = PAYLOAD_G723 };
+static const struct codec_use nb_be = { .kind = PAYLOAD_AMR };
+static const struct codec_use nb_oa = { .kind = PAYLOAD_AMR,
+					.amr.octet_align = true };
+static const struct codec_use wb_be = { .kind = PAYLOAD_AMR_WB };
+static const struct codec_use wb_oa = { .kind = PAYLOAD_AMR_WB,
+					.amr.octet_align = true };
+static const struct codec_use g723 = { .kind = PAYLOAD_G723 };
 
 /* Payload octets by frame type; 0: not a type of ours. */
 static const uint8_t nb_be_size[16] = { 14, 15, 16, 18, 20, 22, 27, 32,
@@ -28,13 +28,13 @@ static const uint8_t wb_oa_size[16] = { 19, 25, 34, 38, 42, 48, 52, 60,
 					62, 7,	0,  0,	0,  0,	2,  2 };
 
 /* One frame of type @ft, all bits but FT and Q zero. */
-static int open_type(const struct payload_cfg *cfg, unsigned ft, size_t n,
+static int open_type(const struct codec_use *cfg, unsigned ft, size_t n,
 		     struct payload_iter *it)
 {
 	static uint8_t p[128];
 
 	memset(p, 0, sizeof(p));
-	if (cfg->octet_align) {
+	if (cfg->amr.octet_align) {
 		p[0] = 0xf0;
 		p[1] = (uint8_t)(ft << 3 | 4);
 	} else {
@@ -44,7 +44,7 @@ static int open_type(const struct payload_cfg *cfg, unsigned ft, size_t n,
 	return payload_open(cfg, p, n, it);
 }
 
-static void check_sizes(const struct payload_cfg *cfg, const uint8_t *size)
+static void check_sizes(const struct codec_use *cfg, const uint8_t *size)
 {
 	struct payload_iter it;
 	struct cr_frame f;
@@ -183,11 +183,11 @@ static void octet_aligned_ignores_reserved_and_padding_bits(void **state)
 
 static void a_cmr_we_cannot_follow_is_ignored(void **state)
 {
-	struct payload_cfg set = nb_be;
+	struct codec_use set = nb_be;
 	struct payload_iter it;
 	uint8_t p[14];
 
-	set.mode_set = 1 << 0 | 1 << 7;
+	set.amr.mode_set = 1 << 0 | 1 << 7;
 	memcpy(p, be_475, sizeof(p));
 	for (unsigned cmr = 0; cmr < 16; cmr++) {
 		p[0] = (uint8_t)(cmr << 4);
@@ -201,13 +201,13 @@ static void a_cmr_we_cannot_follow_is_ignored(void **state)
 
 static void modes_outside_the_set_are_refused_both_ways(void **state)
 {
-	struct payload_cfg set = nb_be;
+	struct codec_use set = nb_be;
 	struct payload_iter it;
 	struct cr_frame f = { .kind = CR_FRAME_SPEECH, .bytes = 12 };
 	struct cr_frame sid = { .kind = CR_FRAME_SID, .mode = 8, .bytes = 5 };
 	uint8_t buf[64];
 
-	set.mode_set = 1 << 2 | 1 << 4;
+	set.amr.mode_set = 1 << 2 | 1 << 4;
 	assert_int_equal(payload_open(&set, be_475, sizeof(be_475), &it),
 			 PAYLOAD_MODE_SET);
 	assert_int_equal(payload_pack(&set, 15, &f, 1, buf, 64), -EINVAL);
@@ -283,7 +283,8 @@ static void lost_wideband_speech_is_a_bad_frame(void **state)
 
 static void pcm_is_cut_into_frames(void **state)
 {
-	const struct payload_cfg cfg = { .kind = PAYLOAD_L16, .samples = 160 };
+	const struct codec_use cfg = { .kind = PAYLOAD_L16,
+				       .cfg.samples = 160 };
 	uint8_t p[3 * 320 + 2], back[sizeof(p)];
 	struct payload_iter it;
 	struct cr_frame f[4];
@@ -307,9 +308,10 @@ static void pcm_is_cut_into_frames(void **state)
 static void pcm_without_a_length_is_one_bounded_frame(void **state)
 {
 	static uint8_t p[4000];
-	const struct payload_cfg u = { .kind = PAYLOAD_PCMU };
-	const struct payload_cfg l = { .kind = PAYLOAD_L16 };
-	const struct payload_cfg cut = { .kind = PAYLOAD_PCMA, .samples = 80 };
+	const struct codec_use u = { .kind = PAYLOAD_PCMU };
+	const struct codec_use l = { .kind = PAYLOAD_L16 };
+	const struct codec_use cut = { .kind = PAYLOAD_PCMA,
+				       .cfg.samples = 80 };
 	struct payload_iter it;
 
 	for (size_t n = 1; n <= CR_PCM_SAMPLES_MAX; n++) {

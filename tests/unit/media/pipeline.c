@@ -25,16 +25,14 @@ static void emit(void *arg, const struct pipeline_packet *packet)
 	h->noises += packet->noise;
 }
 
-static struct pipeline_side side(const char *codec, unsigned rate)
+static struct codec_use side(const char *codec, unsigned rate)
 {
-	struct pipeline_side s = { .codec = cr_codec_find(codec) };
+	struct codec_use s = { .codec = cr_codec_find(codec) };
 
 	s.cfg.mode = s.codec->default_mode;
 	s.cfg.sample_rate = rate;
 	s.cfg.samples = FRAME * rate / 8000;
-	s.payload.kind = payload_kind_find(codec);
-	s.payload.sample_rate = rate;
-	s.payload.samples = s.cfg.samples;
+	s.kind = payload_kind_find(codec);
 	return s;
 }
 
@@ -74,9 +72,9 @@ static void a_mode_that_is_not_there_is_not_taken(void **state)
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
-	cfg.out.cfg.samples = cfg.out.payload.samples = 0;
+	cfg.out.cfg.samples = 0;
 	cfg.out.cfg.mode = 7;
-	cfg.out.payload.mode_set = 1u << 7 | 1u << 2;
+	cfg.out.amr.mode_set = 1u << 7 | 1u << 2;
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	pipeline_set_mode(p, 8);
 	assert_int_equal(pipeline_mode(p), 7);
@@ -118,7 +116,7 @@ static void the_marker_survives_cutting(void **state)
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
-	cfg.out.cfg.samples = cfg.out.payload.samples = 0;
+	cfg.out.cfg.samples = 0;
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	run_frame(p, &h, 0, true); /* on a packet that fills no frame */
 	assert_int_equal(h.packets, 1);
@@ -140,7 +138,7 @@ static void speech_after_our_silence_is_marked(void **state)
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
-	cfg.out.cfg.samples = cfg.out.payload.samples = 0;
+	cfg.out.cfg.samples = 0;
 	cfg.out.cfg.dtx = true;
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	for (unsigned i = 0; i < 20; i++)
@@ -364,8 +362,7 @@ static void what_is_too_old_is_as_long_as_it_was(void **state)
 		struct cr_err e = { "" };
 		struct pipeline *p;
 
-		assert_int_equal(payload_cfg_of(cfg.in.codec, &cfg.in.payload),
-				 0);
+		assert_int_equal(payload_format_find(&cfg.in), 0);
 		cfg.in.cfg.samples = cfg.out.cfg.samples = 160;
 		assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 		for (unsigned k = 1; k <= 3; k++, in.ts += 60 * 48) {
@@ -415,13 +412,13 @@ static void modes_change_as_their_receiver_wants(void **state)
 		struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
 					    .out = side("amr", 8000) };
 
-		cfg.in.cfg.samples = cfg.in.payload.samples = 4 * FRAME;
-		cfg.out.cfg.samples = cfg.out.payload.samples = 0;
+		cfg.in.cfg.samples = 4 * FRAME;
+		cfg.out.cfg.samples = 0;
 		cfg.out.cfg.mode = 7;
-		cfg.out.payload.octet_align = true;
-		cfg.out.payload.mode_set = 1u << 7 | 1u << 4 | 1u << 2 | 1u;
-		cfg.out.payload.mode_second = all[i].second;
-		cfg.out.payload.mode_next = all[i].next;
+		cfg.out.amr.octet_align = true;
+		cfg.out.amr.mode_set = 1u << 7 | 1u << 4 | 1u << 2 | 1u;
+		cfg.out.amr.mode_second = all[i].second;
+		cfg.out.amr.mode_next = all[i].next;
 		assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 		for (unsigned k = 0; k < FRAMES; k++) {
 			if (k == 3 || k == 6)

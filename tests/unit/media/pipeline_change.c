@@ -41,27 +41,24 @@ static const struct {
 	       { "opus", 8000, 0 },  { "gsm", 0, 0 } };
 enum { NCODECS = sizeof(codecs) / sizeof(codecs[0]) };
 
-static struct pipeline_side side(unsigned i)
+static struct codec_use side(unsigned i)
 {
-	struct pipeline_side s = { .codec = cr_codec_find(codecs[i].name) };
+	struct codec_use s = { .codec = cr_codec_find(codecs[i].name) };
 
 	s.pt = (uint8_t)(96 + i);
 	s.cfg.mode = codecs[i].mode;
 	s.cfg.sample_rate = codecs[i].rate;
-	assert_int_equal(payload_cfg_of(s.codec, &s.payload), 0);
+	assert_int_equal(payload_format_find(&s), 0);
 	if (s.codec->any_length || s.codec->lengths)
-		s.cfg.samples =
-			(unsigned)(PTIME * pipeline_side_rate(&s) / CR_SEC);
-	s.payload.samples = s.cfg.samples;
-	s.payload.sample_rate = pipeline_side_rate(&s);
+		s.cfg.samples = (unsigned)(PTIME * codec_use_rate(&s) / CR_SEC);
 	return s;
 }
 
 static uint32_t rtp_ticks(unsigned i)
 {
-	const struct pipeline_side s = side(i);
+	const struct codec_use s = side(i);
 
-	return (uint32_t)(PTIME * pipeline_side_clock(&s) / CR_SEC);
+	return (uint32_t)(PTIME * codec_use_clock(&s) / CR_SEC);
 }
 
 /* A packet of codec @i, as its encoder makes it of noise. */
@@ -69,7 +66,7 @@ static size_t packet_of(unsigned i, uint8_t *buf, size_t size)
 {
 	static struct cr_frame frame;
 	static int16_t pcm[CR_FRAME_SAMPLES_MAX];
-	const struct pipeline_side s = side(i);
+	const struct codec_use s = side(i);
 	struct cr_err e = { "" };
 	void *encoder;
 	int n;
@@ -79,7 +76,7 @@ static size_t packet_of(unsigned i, uint8_t *buf, size_t size)
 	assert_int_equal(s.codec->encoder_open(&encoder, &s.cfg, &e), 0);
 	assert_int_equal(s.codec->encode(encoder, s.cfg.mode, pcm, &frame), 0);
 	s.codec->encoder_close(encoder);
-	n = payload_pack(&s.payload, PAYLOAD_NO_CMR, &frame, 1, buf, size);
+	n = payload_pack(&s, PAYLOAD_NO_CMR, &frame, 1, buf, size);
 	assert_true(n > 0);
 	return (size_t)n;
 }
@@ -101,7 +98,7 @@ static struct pipeline *open_with(struct sender *s, unsigned from, unsigned to)
 	s->next.ts = UINT32_MAX - 1000; /* it wraps */
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	for (unsigned i = 0; i < NCODECS; i++) {
-		const struct pipeline_side in = side(i);
+		const struct codec_use in = side(i);
 
 		s->bytes[i] = packet_of(i, s->packet[i], sizeof(s->packet[i]));
 		s->number[i] = pipeline_add_input(p, &in, &e);
@@ -154,7 +151,7 @@ static void inputs_change_at_any_packet(void **state)
 
 static void change_to(struct pipeline *p, unsigned to)
 {
-	const struct pipeline_side out = side(to);
+	const struct codec_use out = side(to);
 	struct pipeline_output *o;
 	struct cr_err e = { "" };
 
@@ -201,7 +198,7 @@ static void the_output_changes_between_two_packets(void **state)
  * and time does not go back. */
 static void what_was_left_over_comes_out_of_the_next(void **state)
 {
-	struct pipeline_side out = { .codec = cr_codec_find("g723_1") };
+	struct codec_use out = { .codec = cr_codec_find("g723_1") };
 	static struct sender s;
 	struct pipeline *p = open_with(&s, 0, 0);
 	struct pipeline_output *o;
@@ -211,7 +208,7 @@ static void what_was_left_over_comes_out_of_the_next(void **state)
 
 	if (!out.codec)
 		skip();
-	assert_int_equal(payload_cfg_of(out.codec, &out.payload), 0);
+	assert_int_equal(payload_format_find(&out), 0);
 	for (unsigned i = 0; i < NCODECS; i++) {
 		h.packets = 0;
 		assert_int_equal(pipeline_output_new(&o, &out, true, &e), 0);
@@ -278,7 +275,7 @@ static void there_are_so_many_inputs_and_no_more(void **state)
 {
 	static struct sender s;
 	struct pipeline *p = open_with(&s, 0, 0);
-	struct pipeline_side more = side(5);
+	struct codec_use more = side(5);
 	struct cr_err e = { "" };
 
 	for (unsigned i = NCODECS; i < PIPELINE_INPUTS; i++) {

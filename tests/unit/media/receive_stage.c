@@ -26,9 +26,10 @@ static const struct cr_codec codec = {
 	.samples = STEP,
 	.recover = recover,
 };
-static const struct pipeline_side whole = {
+static const struct codec_use whole = {
 	.codec = &codec,
-	.payload = { .kind = PAYLOAD_WHOLE, .frame_bytes = 40 },
+	.kind = PAYLOAD_WHOLE,
+	.frame_bytes = 40,
 };
 static struct receive_stage *f;
 static char line[LINE];

@@ -94,19 +94,19 @@ static void amr_is_used_as_its_receiver_says(void **state)
 {
 	struct codec_use s = side("AMR", 8000, 1, "", 0);
 
-	assert_string_equal(s.codec, "amr");
+	assert_string_equal(s.name, "amr");
 	assert_string_equal(s.mode, "12.2");
-	assert_false(s.octet_align);
-	assert_int_equal(s.mode_set, 0);
+	assert_false(s.amr.octet_align);
+	assert_int_equal(s.amr.mode_set, 0);
 	s = side("AMR", 8000, 1, "mode-set=0,2,4; octet-align=1", 0);
 	assert_string_equal(s.mode, "7.40");
-	assert_true(s.octet_align);
-	assert_int_equal(s.mode_set, 21);
-	assert_false(s.mode_second || s.mode_next);
+	assert_true(s.amr.octet_align);
+	assert_int_equal(s.amr.mode_set, 21);
+	assert_false(s.amr.mode_second || s.amr.mode_next);
 	s = side("AMR", 8000, 1, "mode-change-period=2", 0);
-	assert_true(s.mode_second && !s.mode_next);
+	assert_true(s.amr.mode_second && !s.amr.mode_next);
 	s = side("AMR", 8000, 1, "mode-change-neighbor=1", 0);
-	assert_true(s.mode_next && !s.mode_second);
+	assert_true(s.amr.mode_next && !s.amr.mode_second);
 	s = side("AMR", 8000, 1, "mode-set=0,2,4", 6700);
 	assert_string_equal(s.mode, "5.90");
 	s = side("AMR", 8000, 1, "mode-set=7", 4750);
@@ -121,11 +121,11 @@ static void opus_is_used_as_its_receiver_says(void **state)
 {
 	struct codec_use s = side("opus", 48000, 2, "", 0);
 
-	assert_false(s.dtx || s.fec || s.rate);
+	assert_false(s.cfg.dtx || s.cfg.fec || s.cfg.sample_rate);
 	s = side("opus", 48000, 2,
 		 "usedtx=1; useinbandfec=1; maxplaybackrate=16000", 16000);
-	assert_true(s.dtx && s.fec);
-	assert_int_equal(s.rate, 16000);
+	assert_true(s.cfg.dtx && s.cfg.fec);
+	assert_int_equal(s.cfg.sample_rate, 16000);
 	assert_string_equal(s.mode, "16");
 	s = side("opus", 48000, 2, "maxaveragebitrate=20000", 0);
 	assert_string_equal(s.mode, "16");
@@ -134,7 +134,7 @@ static void opus_is_used_as_its_receiver_says(void **state)
 	s = side("opus", 48000, 2, "maxaveragebitrate=510000", 32000);
 	assert_string_equal(s.mode, "32");
 	s = side("opus", 48000, 2, "maxplaybackrate=8000", 0);
-	assert_int_equal(s.rate, 8000);
+	assert_int_equal(s.cfg.sample_rate, 8000);
 }
 
 /* They are left out of an offer, and what else it has goes on. */
@@ -170,9 +170,9 @@ static void what_no_codec_is_known_of_is_passed_on(void **state)
 		assert_false(codec_able(&all[i]));
 		assert_true(codec_passes(&all[i]));
 		assert_int_equal(codec_side(&s, &all[i], 0, &e), 0);
-		assert_string_equal(s.codec, "relayed");
+		assert_string_equal(s.name, "relayed");
 		assert_int_equal(s.pt, all[i].pt);
-		assert_int_equal(s.rate, all[i].rate);
+		assert_int_equal(s.cfg.sample_rate, all[i].rate);
 	}
 }
 

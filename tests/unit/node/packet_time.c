@@ -9,12 +9,12 @@
 
 #include "cmocka_cr.h"
 
-static struct pipeline_side side_of(const char *codec)
+static struct codec_use side_of(const char *codec)
 {
-	struct pipeline_side s = { .codec = cr_codec_find(codec) };
+	struct codec_use s = { .codec = cr_codec_find(codec) };
 
 	assert_non_null(s.codec);
-	assert_int_equal(payload_cfg_of(s.codec, &s.payload), 0);
+	assert_int_equal(payload_format_find(&s), 0);
 	s.cfg.sample_rate = s.codec->sample_rate;
 	return s;
 }
@@ -42,7 +42,7 @@ static void each_codec_has_its_lengths(void **state)
 		const unsigned *next = expected[i].ms;
 
 		for (unsigned ms = 1; ms < 80; ms++) {
-			struct pipeline_side s = side_of(expected[i].codec);
+			struct codec_use s = side_of(expected[i].codec);
 			int err = packet_time_set(&s, ms * CR_MS, "", NULL);
 			struct pipeline_output *o;
 
@@ -50,7 +50,7 @@ static void each_codec_has_its_lengths(void **state)
 			if (err)
 				continue;
 			next++;
-			assert_int_equal(pipeline_side_packet(&s), ms * CR_MS);
+			assert_int_equal(codec_use_packet(&s), ms * CR_MS);
 			assert_int_equal(
 				pipeline_output_new(&o, &s, false, NULL), 0);
 			pipeline_output_free(o);
@@ -61,7 +61,7 @@ static void each_codec_has_its_lengths(void **state)
 
 static void a_refusal_says_what_can_be(void **state)
 {
-	struct pipeline_side s = side_of("amr"), was = s;
+	struct codec_use s = side_of("amr"), was = s;
 	struct cr_err e = { "" };
 
 	assert_int_equal(packet_time_set(&s, 30 * CR_MS, "out.", &e), -EINVAL);
@@ -74,17 +74,17 @@ static void a_refusal_says_what_can_be(void **state)
 /* Unasked, packets follow the input's where frames can. */
 static void unasked_it_follows(void **state)
 {
-	struct pipeline_side pcm = side_of("pcma"), amr = side_of("amr");
-	struct pipeline_side opus = side_of("opus");
+	struct codec_use pcm = side_of("pcma"), amr = side_of("amr");
+	struct codec_use opus = side_of("opus");
 
 	packet_time_follow(&pcm, 30 * CR_MS);
-	assert_int_equal(pipeline_side_packet(&pcm), 30 * CR_MS);
+	assert_int_equal(codec_use_packet(&pcm), 30 * CR_MS);
 	packet_time_follow(&amr, 60 * CR_MS);
-	assert_int_equal(pipeline_side_packet(&amr), 20 * CR_MS);
+	assert_int_equal(codec_use_packet(&amr), 20 * CR_MS);
 	packet_time_follow(&opus, 40 * CR_MS);
-	assert_int_equal(pipeline_side_packet(&opus), 40 * CR_MS);
+	assert_int_equal(codec_use_packet(&opus), 40 * CR_MS);
 	packet_time_follow(&opus, 30 * CR_MS);
-	assert_int_equal(pipeline_side_packet(&opus), 20 * CR_MS);
+	assert_int_equal(codec_use_packet(&opus), 20 * CR_MS);
 }
 
 int main(void)

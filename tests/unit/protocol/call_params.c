@@ -48,7 +48,7 @@ static void defaults_are_what_sdp_would_mean(void **state)
 	assert_int_equal(r.cfg.terms.deadline, 20 * CR_MS);
 	assert_int_equal(r.cfg.media.in.cfg.samples, 160);
 	assert_int_equal(r.cfg.terms.cls, CR_SOFT);
-	assert_false(r.cfg.media.out.payload.octet_align);
+	assert_false(r.cfg.media.out.amr.octet_align);
 	assert_int_equal(r.asked.port, CALL_PORT_SHARED);
 	assert_false(r.asked.keep);
 	assert_int_equal(r.cfg.terms.weight, 1024);
@@ -99,7 +99,7 @@ static void a_mode_is_one_of_the_set(void **state)
 				.name,
 			all[i].mode);
 	}
-	assert_int_equal(r.cfg.media.out.payload.mode_set, 5);
+	assert_int_equal(r.cfg.media.out.amr.mode_set, 5);
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		e.text[0] = '\0';
 		assert_int_equal(parse_amr(wrong[i].use, &r, &e), -EINVAL);
@@ -108,8 +108,8 @@ static void a_mode_is_one_of_the_set(void **state)
 	}
 	assert_int_equal(
 		parse_amr("'mode_second': true, 'mode_next': true", &r, &e), 0);
-	assert_true(r.cfg.media.out.payload.mode_second);
-	assert_true(r.cfg.media.out.payload.mode_next);
+	assert_true(r.cfg.media.out.amr.mode_second);
+	assert_true(r.cfg.media.out.amr.mode_next);
 	assert_int_equal(parse("{'in': {'codec': 'pcmu', 'mode_next': true}, "
 			       "'out': {'codec': 'amr', " TO "}}",
 			       &r, &e),
@@ -179,13 +179,13 @@ static void opus_follows_the_rate_of_the_other_side(void **state)
 			       "{'in': {%s}, 'out': {%s, " TO "}}", pairs[i].in,
 			       pairs[i].out);
 		assert_int_equal(parse(text, &r, &e), 0);
-		assert_int_equal(pipeline_side_rate(&r.cfg.media.in),
+		assert_int_equal(codec_use_rate(&r.cfg.media.in),
 				 pairs[i].rate_in);
-		assert_int_equal(pipeline_side_rate(&r.cfg.media.out),
+		assert_int_equal(codec_use_rate(&r.cfg.media.out),
 				 pairs[i].rate_out);
 		assert_int_equal(r.cfg.media.out.cfg.samples,
 				 pairs[i].samples_out);
-		assert_int_equal(pipeline_side_clock(&r.cfg.media.out),
+		assert_int_equal(codec_use_clock(&r.cfg.media.out),
 				 pairs[i].clock_out);
 	}
 }

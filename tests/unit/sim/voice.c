@@ -84,12 +84,12 @@ static void open_both(const struct campaign *c, struct source **source,
 /* Frames that are quiet. */
 static unsigned compare(const struct campaign *c)
 {
-	struct payload_cfg pcmu;
+	struct codec_use pcmu;
 	struct voice_model model;
 	struct source *source;
 	unsigned pauses = 0;
 
-	assert_int_equal(source_payload_cfg(&c->flows[0].in, &pcmu), 0);
+	assert_int_equal(source_codec_use(&c->flows[0].in, &pcmu), 0);
 	open_both(c, &source, &model);
 	for (uint64_t call = 0; call < 3; call++) {
 		struct importance_amr past = { 0 };
