@@ -198,7 +198,8 @@ const char *field_string(const struct field *f, const void *base)
 static void put_numbers(const struct field *f, void *base, const int64_t v[2])
 {
 	if (f->flags & FIELD_RANGE)
-		memcpy(field_at(f, base), v, 2 * sizeof(*v));
+		*(struct field_range *)field_at(f, base) =
+			(struct field_range){ v[0], v[1] };
 	else
 		field_set_integer(f, base, f->flags & FIELD_OFF ? !*v : *v);
 }

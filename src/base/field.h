@@ -66,7 +66,7 @@ enum field_kind {
 
 /** The type of the C member; found by the macros of the protocol's tables. */
 enum field_store {
-	/** As the kind says: an integer of .size bytes (two int64_t of a
+	/** As the kind says: an integer of .size bytes (field_range of a
 	 * FIELD_RANGE), const char * or what .read makes of it, field_texts. */
 	FIELD_C_BY_KIND,
 	FIELD_C_UNSIGNED, /**< bool, too */
@@ -110,6 +110,12 @@ enum {
 struct field_texts {
 	const char *item[FIELD_TEXTS_MAX];
 	unsigned count;
+};
+
+/** The member of a FIELD_RANGE: a time or, of clocks, ppm, drawn evenly from
+ * least to most; both 0: none. */
+struct field_range {
+	int64_t least, most;
 };
 
 /** A list that is made while it is written. */

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/field.h"
 #include "cr/codec.h"
 #include "cr/error.h"
 #include "cr/sched.h"
@@ -88,11 +89,6 @@ struct campaign_buffer {
 	int64_t least, most; /**< of its delay, ns                          */
 };
 
-/** A time or, of clocks, ppm: evenly from least to most; both 0: none. */
-struct campaign_range {
-	int64_t least, most;
-};
-
 /** Talk spurts: exponentially distributed; both 0: speech without pauses. */
 struct campaign_talk {
 	int64_t spurt, pause; /**< means, ns */
@@ -125,7 +121,7 @@ struct campaign_voice {
  * speech. */
 struct campaign_dtmf {
 	char digits[CAMPAIGN_DIGITS_MAX + 1]; /**< "": none                 */
-	struct campaign_range length; /**< of a digit                      */
+	struct field_range length; /**< of a digit                      */
 	int64_t at;	  /**< of the first one, from the call's begin */
 	int64_t interval; /**< from one digit's end to the next one  */
 	int64_t volume;	  /**< -dBm0, 0..63                          */
@@ -222,13 +218,13 @@ enum campaign_arrival_kind {
 };
 
 struct campaign_arrival {
-	int64_t kind;		       /**< enum campaign_arrival_kind        */
-	int64_t burst;		       /**< jobs                              */
-	int64_t spacing;	       /**< ns                                */
-	int64_t rate_ppm, peak_ppm;    /**< of the CPU; peak 0: no bound      */
-	int64_t depth;		       /**< of the envelope's bucket, ns      */
-	struct campaign_range on, off; /**< its bursts and pauses          */
-	const char *file;	       /**< as in the campaign, or NULL       */
+	int64_t kind;		    /**< enum campaign_arrival_kind        */
+	int64_t burst;		    /**< jobs                              */
+	int64_t spacing;	    /**< ns                                */
+	int64_t rate_ppm, peak_ppm; /**< of the CPU; peak 0: no bound      */
+	int64_t depth;		    /**< of the envelope's bucket, ns      */
+	struct field_range on, off; /**< its bursts and pauses          */
+	const char *file;	    /**< as in the campaign, or NULL       */
 };
 
 /** What can be asked of a run: of its calls, then of its conversions. */
@@ -287,7 +283,7 @@ struct campaign_flow {
 	struct campaign_talk talk;
 	struct campaign_voice voice;
 	/** How much faster than ours the callers' clocks run. */
-	struct campaign_range drift;
+	struct field_range drift;
 	/** A conversation is two flows, one behind the other: what a says to b,
 	 * and back. That of b is like that of a (or what that is like). */
 	struct campaign_party party;

@@ -173,9 +173,9 @@ static int check_arrival(const struct section *s, const struct section *arrival,
 /* A length of talk, or of turns, which is whole blocks of
  * speech/speech.c; what is there already is the default. */
 static int read_turn(const struct section *s, const char *name, bool turns,
-		     struct speech_span *to)
+		     struct field_range *to)
 {
-	const struct campaign_range at = section_range(s, name);
+	const struct field_range at = section_range(s, name);
 
 	if (!section_has(s, name))
 		return 0;
@@ -186,7 +186,7 @@ static int read_turn(const struct section *s, const char *name, bool turns,
 		return section_fail(s, name,
 				    "%s: model=talk has a mean, such as 1.2s",
 				    name);
-	*to = (struct speech_span){ at.least, at.most };
+	*to = at;
 	return 0;
 }
 

@@ -19,10 +19,9 @@ _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 
 /* A value in @member of struct @type: name, bounds, default, help. */
 /* clang-format off */
-#define ROW(type, member, key, what, lo, hi, value, words, text, ...)          \
-	{ .name = (key), .help = (text), .kind = (what), .min = (lo),          \
-	  .max = (hi), .dflt = (value), .names = (words),                      \
-	  FIELD_IN(struct type, member), __VA_ARGS__ }
+#define ROW(type, member, key, what, lo, hi, value, words, ...)                \
+	OPT(what, key, NULL, __VA_ARGS__, .min = (lo), .max = (hi),            \
+	    .dflt = (value), .names = (words), FIELD_IN(struct type, member))
 #define INT(type, member, name, min, max, dflt, ...)                           \
 	ROW(type, member, name, FIELD_INT, min, max, dflt, NULL, __VA_ARGS__)
 #define TIME(type, member, name, min, max, dflt, ...)                          \
@@ -33,27 +32,24 @@ _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 	ROW(type, member, name, FIELD_BOOL, 0, 1, dflt, NULL, help)
 #define WORD(type, member, name, names, dflt, help)                            \
 	ROW(type, member, name, FIELD_CHOICE, 0, 0, dflt, names, help)
-/* What has no member: code asks for it. */
-#define LOOSE(key, what, text, ...)                                            \
-	{ .name = key, .help = text, .kind = what, __VA_ARGS__ }
 /* clang-format on */
 #define RATE(type, member, key, text)                                          \
-	LOOSE(key, FIELD_RATE, text, FIELD_IN(struct type, member),            \
-	      .min = CAMPAIGN_RATE_MIN, .max = CAMPAIGN_RATE_MAX)
+	OPT(FIELD_RATE, key, NULL, text, FIELD_IN(struct type, member),        \
+	    .min = CAMPAIGN_RATE_MIN, .max = CAMPAIGN_RATE_MAX)
 /* One, or a range of it. */
 #define SPAN(lo, hi) .flags = FIELD_RANGE, .min = (lo), .max = (hi)
 /* Crystals are within 100 ppm. */
 #define DRIFT(type, ...)                                                       \
-	LOOSE("drift", FIELD_SHARE, __VA_ARGS__, FIELD_IN(struct type, drift), \
-	      SPAN(-CR_PPM / 10, CR_PPM / 10))
-#define TEXT(key, ...) LOOSE(key, FIELD_TEXT, __VA_ARGS__, .min = 0)
+	OPT(FIELD_SHARE, "drift", NULL, __VA_ARGS__,                           \
+	    FIELD_IN(struct type, drift), SPAN(-CR_PPM / 10, CR_PPM / 10))
+#define TEXT(key, ...) OPT(FIELD_TEXT, key, NULL, __VA_ARGS__, .min = 0)
 /* A text of a member; @how reads it, NULL: as it is. */
 #define READ(type, member, key, how, ...)                                      \
 	TEXT(key, __VA_ARGS__, FIELD_IN(struct type, member), .read = (how))
 #define LIST(type, member, key, text)                                          \
-	LOOSE(key, FIELD_TEXTS, text, FIELD_IN(struct type, member))
+	OPT(FIELD_TEXTS, key, NULL, text, FIELD_IN(struct type, member))
 #define SECTION(key, keys, ...)                                                \
-	LOOSE(key, FIELD_OBJECT, __VA_ARGS__, .members = keys)
+	OPT(FIELD_OBJECT, key, NULL, __VA_ARGS__, .members = keys)
 /* One whose values are those of a member, as a section of @type. */
 #define PART(type, member, key, keys, ...)                                     \
 	SECTION(key, keys, __VA_ARGS__, FIELD_IN(struct type, member))
@@ -61,8 +57,8 @@ _Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 #define OF(model) (1u << (model))
 #define ONLY(set) .models = (set)
 #define EACH(set) .models = (set), .needed_by = (set)
-#define EXPECT_SHARE(key, text) LOOSE(key, FIELD_SHARE, text, .max = CR_PPM)
-#define EXPECT_TIME(key, text) LOOSE(key, FIELD_TIME, text, .max = HOUR)
+#define EXPECT_SHARE(key, text) OPT(FIELD_SHARE, key, NULL, text, .max = CR_PPM)
+#define EXPECT_TIME(key, text) OPT(FIELD_TIME, key, NULL, text, .max = HOUR)
 #define END                                                                    \
 	{                                                                      \
 		.name = NULL                                                   \
@@ -214,11 +210,11 @@ static const struct field platform_keys[] = {
 static const struct field daemon_keys[] = {
 	FLAG(T, admission, "admission", 1,
 	     "refuse calls beyond the policy's bound"),
-	LOOSE("max-age", FIELD_TIME,
-	      "shed frames older than this: none, auto (by their deadlines, as "
-	      "the daemon does by default), or a time (none)",
-	      FIELD_IN(struct T, max_age), .min = CR_MS, .max = CR_NEVER,
-	      .dflt = CR_NEVER, .words = ages),
+	OPT(FIELD_TIME, "max-age", NULL,
+	    "shed frames older than this: none, auto (by their deadlines, as "
+	    "the daemon does by default), or a time (none)",
+	    FIELD_IN(struct T, max_age), .min = CR_MS, .max = CR_NEVER,
+	    .dflt = CR_NEVER, .words = ages),
 	WORD(T, shed, "shed", shed_names, SHED_AGE,
 	     "frames that are given up in overload: by age alone, so that "
 	     "the scheduler decides; an even pattern of each call's; or the "
@@ -353,16 +349,14 @@ static const struct field talk_keys[] = {
 static const struct field voice_keys[] = {
 	WORD(T, kind, "model", voices, VOICE_UNKNOWN,
 	     "what is known of how loud frames are"),
-	LOOSE("spurt", FIELD_TIME,
-	      "talk: mean talk spurt (1.2s); turns: its length, or drawn "
-	      "evenly (700ms..1800ms)",
-	      SPAN(CR_MS, 600 * CR_SEC),
-	      ONLY(OF(VOICE_TALK) | OF(VOICE_TURNS))),
-	LOOSE("pause", FIELD_TIME,
-	      "noise is sent in it. talk: its mean (1.2s); turns: its length, "
-	      "or drawn evenly (600ms..1600ms)",
-	      SPAN(CR_MS, 600 * CR_SEC),
-	      ONLY(OF(VOICE_TALK) | OF(VOICE_TURNS))),
+	OPT(FIELD_TIME, "spurt", NULL,
+	    "talk: mean talk spurt (1.2s); turns: its length, or drawn "
+	    "evenly (700ms..1800ms)",
+	    SPAN(CR_MS, 600 * CR_SEC), ONLY(OF(VOICE_TALK) | OF(VOICE_TURNS))),
+	OPT(FIELD_TIME, "pause", NULL,
+	    "noise is sent in it. talk: its mean (1.2s); turns: its length, "
+	    "or drawn evenly (600ms..1600ms)",
+	    SPAN(CR_MS, 600 * CR_SEC), ONLY(OF(VOICE_TALK) | OF(VOICE_TURNS))),
 	INT(T, level, "level", 6, 90, 26, "talk: of spurts, -dBov",
 	    ONLY(OF(VOICE_TALK))),
 	INT(T, noise, "noise", 2, 90, 65, "talk, turns: of pauses, -dBov",
@@ -374,10 +368,10 @@ static const struct field voice_keys[] = {
 #define T campaign_dtmf
 static const struct field dtmf_keys[] = {
 	READ(T, digits, "digits", read_digits_key, "0-9, *, #, A-D"),
-	LOOSE("length", FIELD_TIME,
-	      "of a digit, 40ms, or drawn evenly, 40ms..400ms (100ms)",
-	      FIELD_IN(struct T, length), SPAN(40 * CR_MS, CAMPAIGN_DIGIT_MAX),
-	      .dflt = 100 * CR_MS),
+	OPT(FIELD_TIME, "length", NULL,
+	    "of a digit, 40ms, or drawn evenly, 40ms..400ms (100ms)",
+	    FIELD_IN(struct T, length), SPAN(40 * CR_MS, CAMPAIGN_DIGIT_MAX),
+	    .dflt = 100 * CR_MS),
 	TIME(T, at, "at", 0, 30 * DAY, CR_SEC,
 	     "the first digit, from the call's begin"),
 	TIME(T, interval, "interval", 20 * CR_MS, HOUR, 100 * CR_MS,
@@ -490,13 +484,13 @@ static const struct field arrival_keys[] = {
 	      ONLY(OF(ARRIVAL_ENVELOPE))),
 	TIME(T, depth, "depth", 1, LONG, 0, "envelope: work beyond the rate",
 	     EACH(OF(ARRIVAL_ENVELOPE))),
-	LOOSE("on", FIELD_TIME,
-	      "envelope: a burst lasts, 50ms..100ms (no pauses)",
-	      FIELD_IN(struct T, on), .with = "off", SPAN(1, LONG),
-	      ONLY(OF(ARRIVAL_ENVELOPE))),
-	LOOSE("off", FIELD_TIME, "envelope: a pause lasts, 10ms..20ms",
-	      FIELD_IN(struct T, off), .with = "on", SPAN(1, LONG),
-	      ONLY(OF(ARRIVAL_ENVELOPE))),
+	OPT(FIELD_TIME, "on", NULL,
+	    "envelope: a burst lasts, 50ms..100ms (no pauses)",
+	    FIELD_IN(struct T, on), .with = "off", SPAN(1, LONG),
+	    ONLY(OF(ARRIVAL_ENVELOPE))),
+	OPT(FIELD_TIME, "off", NULL, "envelope: a pause lasts, 10ms..20ms",
+	    FIELD_IN(struct T, off), .with = "on", SPAN(1, LONG),
+	    ONLY(OF(ARRIVAL_ENVELOPE))),
 	READ(T, file, "file", NULL, "trace", EACH(OF(ARRIVAL_TRACE))),
 	END
 };
@@ -553,11 +547,11 @@ static const struct field flow_keys[] = {
 	WORD(T, terms.cls, "class", classes, CR_SOFT, "service class"),
 	TIME(T, terms.deadline, "deadline", CR_US, 10 * CR_SEC, 0,
 	     "from arrival to answer (ptime, period)"),
-	LOOSE("period", FIELD_TIME, "synthetic flows: between two jobs",
-	      .min = CR_US, .max = CR_TASK_LONGEST, ONLY(OF(FLOW_SYNTHETIC))),
-	LOOSE("share", FIELD_SHARE,
-	      "synthetic flows: constant cost as a share of the period",
-	      .min = 1, .max = 100 * CR_PPM, ONLY(OF(FLOW_SYNTHETIC))),
+	OPT(FIELD_TIME, "period", NULL, "synthetic flows: between two jobs",
+	    .min = CR_US, .max = CR_TASK_LONGEST, ONLY(OF(FLOW_SYNTHETIC))),
+	OPT(FIELD_SHARE, "share", NULL,
+	    "synthetic flows: constant cost as a share of the period", .min = 1,
+	    .max = 100 * CR_PPM, ONLY(OF(FLOW_SYNTHETIC))),
 	DRIFT(T, "each caller's clock is so much fast: 50ppm, -100ppm..100ppm",
 	      NO_PARTIES),
 	ROW(T, party.relay, "relay", FIELD_BOOL, 0, 1, 1, NULL,
@@ -623,8 +617,8 @@ const struct field campaign_keys[] = {
 	     "what the daemon is started with"),
 	LIST(T, schedulers, "schedulers",
 	     "policies to compare, with options: \"NAME,OPTION=VALUE\""),
-	LOOSE("flows", FIELD_LIST, "calls", .required = "",
-	      .members = flow_keys),
+	OPT(FIELD_LIST, "flows", NULL, "calls", .required = "",
+	    .members = flow_keys),
 	PART(T, conversions, "conversions", conversions_keys,
 	     "files that the daemon converts beside calls"),
 	SECTION("expect", expect_keys, "what must hold of all calls"),

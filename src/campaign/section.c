@@ -292,14 +292,14 @@ int section_check_model(const struct section *s, int64_t model,
 	return 0;
 }
 
-struct campaign_range section_range(const struct section *s, const char *name)
+struct field_range section_range(const struct section *s, const char *name)
 {
 	const struct section *at = section_get(s, name);
 	int64_t v[2] = { at->key->dflt, at->key->dflt };
 	int rc = at->text ? field_parse(at->key, at->text, v, NULL) : 0;
 
 	CR_ASSERT(!rc);
-	return (struct campaign_range){ v[0], v[1] };
+	return (struct field_range){ v[0], v[1] };
 }
 
 /*

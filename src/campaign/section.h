@@ -107,7 +107,7 @@ enum flow_kind { FLOW_CALL, FLOW_CONVERSATION, FLOW_SYNTHETIC };
 
 /** The number, or two of a FIELD_RANGE, of a value that section_values() has
  * checked. */
-struct campaign_range section_range(const struct section *s, const char *name);
+struct field_range section_range(const struct section *s, const char *name);
 
 /** "file:line: path: message" about key @name (NULL: the section). Returns
  * -EINVAL. */

@@ -6,7 +6,7 @@
 #include "sim/arrival.h"
 
 /* The uniform distribution of a range, without its end. */
-static cr_ns draw_between(const struct campaign_range *x, struct random *r)
+static cr_ns draw_between(const struct field_range *x, struct random *r)
 {
 	if (x->most == x->least)
 		return x->least;

@@ -540,7 +540,7 @@ static int32_t draw_noise(struct speech_talker *t)
 
 static void begin_spurt_turn(struct speech_talker *t)
 {
-	const struct speech_span *s =
+	const struct field_range *s =
 		t->talking ? &t->turns->pause : &t->turns->spurt;
 	uint64_t least = (uint64_t)(s->least / BLOCK_NS);
 	uint64_t more = (uint64_t)(s->most / BLOCK_NS) - least;

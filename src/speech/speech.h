@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/field.h"
 #include "cr/error.h"
 #include "cr/time.h"
 
@@ -87,13 +88,9 @@ void speech_read(struct speech_reader *r, int16_t *pcm, size_t n);
  * at a time.
  */
 
-/** A length, drawn evenly from least to most, in steps of 10 ms. */
-struct speech_span {
-	cr_ns least, most;
-};
-
+/** Lengths are in steps of 10 ms. */
 struct talk_spurts {
-	struct speech_span spurt, pause; /**< 10 ms or more              */
+	struct field_range spurt, pause; /**< 10 ms or more              */
 	unsigned noise;			 /**< of the room, -dBov: 0..90  */
 };
 

@@ -74,7 +74,7 @@ static void a_clock_that_drifts_bends_the_grid(void **state)
 		begin((struct campaign_arrival){ .kind = ARRIVAL_PLAN },
 		      3 * CR_MS, 4);
 
-	flow.drift = (struct campaign_range){ -60000, 250000 };
+	flow.drift = (struct field_range){ -60000, 250000 };
 	call.drift = 250000;
 	arrival_init(&a, &plan, &call, NULL, &stream);
 	assert_int_equal(a.kind, ARRIVAL_PLAN);
@@ -120,8 +120,8 @@ struct sent {
 };
 
 /* A tenth of the CPU, a third at most, beyond it 3 ms; jobs of 20 to 500 us. */
-static void send(struct campaign_range on, struct campaign_range off,
-		 struct sent *s)
+static void send_by_envelope(struct field_range on, struct field_range off,
+			     struct sent *s)
 {
 	struct arrival a =
 		begin((struct campaign_arrival){ .kind = ARRIVAL_ENVELOPE,
@@ -166,7 +166,8 @@ static void an_envelope_is_never_exceeded_and_used_up(void **state)
 {
 	static struct sent s;
 
-	send((struct campaign_range){ 0 }, (struct campaign_range){ 0 }, &s);
+	send_by_envelope((struct field_range){ 0 }, (struct field_range){ 0 },
+			 &s);
 	assert_int_equal(s.at[0], CR_MS);
 	for (unsigned k = 1; k < 300; k++) {
 		bool earliest = false;
@@ -188,8 +189,8 @@ static void an_envelope_has_bursts_and_pauses(void **state)
 	unsigned pauses = 0;
 	cr_ns begin_of_burst;
 
-	send((struct campaign_range){ 5 * CR_MS, 7 * CR_MS },
-	     (struct campaign_range){ 20 * CR_MS, 30 * CR_MS }, &s);
+	send_by_envelope((struct field_range){ 5 * CR_MS, 7 * CR_MS },
+			 (struct field_range){ 20 * CR_MS, 30 * CR_MS }, &s);
 	begin_of_burst = s.at[0];
 	for (unsigned k = 1; k < PACKETS; k++) {
 		cr_ns gap = s.at[k] - s.at[k - 1];

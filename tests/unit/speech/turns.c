@@ -54,7 +54,7 @@ static int close_corpus(void **state)
 }
 
 /* The RMS of each block of a talker. */
-static double *listen(const struct talk_spurts *turns, uint64_t call)
+static double *listen_to(const struct talk_spurts *turns, uint64_t call)
 {
 	double *rms = calloc(BLOCKS, sizeof(*rms));
 	struct speech_talker t;
@@ -84,7 +84,7 @@ static double active(const double *rms)
 
 static void spurts_and_pauses_are_as_long_as_asked_for(void **state)
 {
-	double *rms = listen(&conversation, 3), noise = 0;
+	double *rms = listen_to(&conversation, 3), noise = 0;
 	unsigned quiet = 0, pauses = 0, blocks = 0;
 
 	assert_true(active(rms) > 0.35 && active(rms) < 0.55);
@@ -121,7 +121,7 @@ static void without_pauses_somebody_talks_all_the_time(void **state)
 		.pause = { 10 * CR_MS, 20 * CR_MS },
 		.noise = 65,
 	};
-	double *rms = listen(&steady, 0);
+	double *rms = listen_to(&steady, 0);
 
 	/* of a word's 400 ms and of 60 ms of silence */
 	assert_true(active(rms) > 0.85);
