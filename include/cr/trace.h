@@ -18,9 +18,6 @@
 
 #define CR_TRACE_MAGIC "CRTRACE1"
 
-/** Records of files from before frames were buffered. */
-#define CR_TRACE_OLD_BYTES 88u
-
 struct cr_trace_header {
 	char magic[8];	       /**< CR_TRACE_MAGIC                           */
 	uint32_t record_bytes; /**< sizeof(union cr_trace_record)            */
@@ -88,8 +85,7 @@ struct cr_trace_job {
 			   simulator, or by the kernel         */
 	uint32_t buffered_ns; /**< in a jitter buffer, before @arrival: then
 				the frame was played, and its deadline
-				counts from there. Not in files of records of
-				CR_TRACE_OLD_BYTES                  */
+				counts from there                   */
 	/** As cr/sched.h has it; 0: not rated. The first of four bytes. */
 	uint32_t importance : 8;
 	/** The service, ns, that the scheduler was told of the turn which

@@ -193,7 +193,6 @@ struct trace_reader {
 	FILE *f;
 	char *name;
 	char *json;
-	size_t record_bytes;
 	uint64_t records; /* read so far */
 };
 
@@ -206,8 +205,7 @@ static int read_trace_header(struct trace_reader *r, struct cr_trace_header *h,
 			       "%s: not a trace file (it does not begin with "
 			       "%s)",
 			       r->name, CR_TRACE_MAGIC);
-	if (h->record_bytes != sizeof(union cr_trace_record) &&
-	    h->record_bytes != CR_TRACE_OLD_BYTES)
+	if (h->record_bytes != sizeof(union cr_trace_record))
 		return cr_fail(e, -EPROTO,
 			       "%s: records of %" PRIu32
 			       " bytes, this version reads %zu",
@@ -218,7 +216,6 @@ static int read_trace_header(struct trace_reader *r, struct cr_trace_header *h,
 			       "%s: a header of %" PRIu32
 			       " bytes is longer than any writer makes",
 			       r->name, h->json_bytes);
-	r->record_bytes = h->record_bytes;
 	return 0;
 }
 
@@ -326,8 +323,7 @@ int trace_reader_next(struct trace_reader *r, union cr_trace_record *out,
 	union cr_trace_record rec;
 	const char *wrong;
 
-	memset(&rec, 0, sizeof(rec));
-	if (fread(&rec, 1, r->record_bytes, r->f) < r->record_bytes)
+	if (fread(&rec, sizeof(rec), 1, r->f) != 1)
 		return ferror(r->f)
 			       ? cr_fail(e, -EIO, "%s: cannot be read", r->name)
 			       : 0;

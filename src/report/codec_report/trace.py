@@ -31,8 +31,6 @@ JOB_RECORD = np.dtype([
     ("end", "<i8"), ("sent", "<i8"), ("deadline", "<i8"), ("rtp_ts", "<u4"),
     ("codec_ns", "<u4"), ("away", "<i8"), ("buffered", "<u4"),
     ("importance", "u1"), ("charged_before", "u1", 3)])
-#: Records of files from before frames were buffered.
-OLD_BYTES = 88
 CALL_RECORD = np.dtype([
     ("kind", "u1"), ("cls", "u1"), ("ptime", "<u2"), ("call", "<u4"),
     ("start", "<i8"), ("rel_deadline", "<i8"), ("codec_in", "S16"),
@@ -91,7 +89,7 @@ def _read_header(f, path, size):
         raise ReportError(f"{path}: not a trace file (it does not begin with "
                           f"{MAGIC.decode()})")
     head = np.frombuffer(raw, HEADER)[0]
-    if head["record_bytes"] not in (OLD_BYTES, JOB_RECORD.itemsize):
+    if head["record_bytes"] != JOB_RECORD.itemsize:
         raise ReportError(f"{path}: records of {head['record_bytes']} bytes; "
                           f"this version reads {JOB_RECORD.itemsize}")
     length = int(head["json_bytes"])
@@ -100,7 +98,7 @@ def _read_header(f, path, size):
     header = parse_json(f.read(length), f"{path}: header is")
     if not isinstance(header, dict):
         raise ReportError(f"{path}: header is no JSON object")
-    return header, int(head["realtime_offset"]), int(head["record_bytes"])
+    return header, int(head["realtime_offset"])
 
 
 def _check(block, first, path):
@@ -116,21 +114,13 @@ def _check(block, first, path):
             "damaged or from a newer version")
 
 
-def _read_block(f, size, count):
-    """Up to @count records of @size bytes; what old ones lack is 0."""
-    raw = np.fromfile(f, (np.uint8, size), count)
-    whole = np.zeros((len(raw), JOB_RECORD.itemsize), np.uint8)
-    whole[:, :size] = raw
-    return whole.view(JOB_RECORD).reshape(-1)
-
-
-def _read_records(f, path, size, count):
+def _read_records(f, path, count):
     jobs = {name: np.empty(count, JOB_RECORD[name].newbyteorder("="))
             for name in JOB_COLUMNS}
     others = []
     used = done = 0
     while done < count:
-        block = _read_block(f, size, min(BLOCK, count - done))
+        block = np.fromfile(f, JOB_RECORD, min(BLOCK, count - done))
         if not len(block):
             raise ReportError(f"{path}: cannot be read to its end")
         _check(block, done, path)
@@ -151,13 +141,13 @@ def read_trace(path):
     """Read the trace file at path; ReportError says why it cannot be."""
     with access(path), open(path, "rb") as f:
         size = os.fstat(f.fileno()).st_size
-        header, offset, record = _read_header(f, path, size)
-        left = size - f.tell()
-        jobs, rest = _read_records(f, path, record, left // record)
+        header, offset = _read_header(f, path, size)
+        count, rest_bytes = divmod(size - f.tell(), JOB_RECORD.itemsize)
+        jobs, rest = _read_records(f, path, count)
     trace = Trace(path, header, jobs,
                   rest[rest["kind"] == CALL].view(CALL_RECORD),
                   rest[rest["kind"] == NOTE].view(NOTE_RECORD), offset)
-    trace.truncated = left % record != 0
+    trace.truncated = rest_bytes != 0
     if trace.truncated:
         trace.warnings.append("the last record is cut short: the writer did "
                               "not end in order")

@@ -18,7 +18,7 @@ static void read_all(struct trace_reader *r, size_t size)
 
 	CR_ASSERT(trace_reader_header(r)[0] == '{');
 	while (trace_reader_next(r, &rec, &e) > 0) {
-		CR_ASSERT(++n * CR_TRACE_OLD_BYTES <= size);
+		CR_ASSERT(++n * sizeof(rec) <= size);
 		if (rec.kind == CR_TRACE_JOB)
 			CR_ASSERT(rec.job.outcome < CR_NOUTCOMES);
 		else if (rec.kind == CR_TRACE_CALL)

@@ -336,39 +336,6 @@ static void what_is_no_trace_is_refused_with_the_reason(void **state)
 	assert_int_equal(trace_reader_open(&r, "/nowhere/x", &fx.e), -ENOENT);
 }
 
-/* Records of 88 bytes: what they lack is 0. */
-static void old_files_are_read(void **state)
-{
-	unsigned char file[sizeof(struct cr_trace_header) + 8 +
-			   2 * CR_TRACE_OLD_BYTES];
-	struct cr_trace_header h = { .record_bytes = CR_TRACE_OLD_BYTES,
-				     .json_bytes = 8 };
-	union cr_trace_record rec = job(3, 7);
-	struct trace_reader *r = NULL;
-
-	memcpy(h.magic, CR_TRACE_MAGIC, sizeof(h.magic));
-	memcpy(file, &h, sizeof(h));
-	memcpy(file + sizeof(h), "{\"a\": 1}", 8);
-	rec.job.away = 12345;
-	rec.job.buffered_ns = 99;
-	memcpy(file + sizeof(h) + 8, &rec, CR_TRACE_OLD_BYTES);
-	rec.job.seq++;
-	memcpy(file + sizeof(h) + 8 + CR_TRACE_OLD_BYTES, &rec,
-	       CR_TRACE_OLD_BYTES);
-	write_bytes(file, sizeof(file));
-	assert_int_equal(trace_reader_open(&r, fx.path, &fx.e), 0);
-	for (unsigned i = 0; i < 2; i++) {
-		union cr_trace_record got;
-
-		assert_int_equal(trace_reader_next(r, &got, &fx.e), 1);
-		assert_int_equal(got.job.seq, rec.job.seq - 1 + i);
-		assert_int_equal(got.job.away, 12345);
-		assert_int_equal(got.job.buffered_ns, 0);
-	}
-	assert_int_equal(trace_reader_next(r, &rec, &fx.e), 0);
-	trace_reader_close(r);
-}
-
 static void write_one_record(const union cr_trace_record *rec)
 {
 	struct trace_file f;
@@ -446,8 +413,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			what_is_no_trace_is_refused_with_the_reason, set_up,
 			tear_down),
-		cmocka_unit_test_setup_teardown(old_files_are_read, set_up,
-						tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_bad_record_is_an_error_and_a_cut_one_the_end, set_up,
 			tear_down),

@@ -23,48 +23,41 @@ US, MS = 1000, 1000000
 def header(scheduler="edf", **more):
     text = json.dumps({"scheduler": scheduler, "workers": 2, **more}).encode()
     text += b" " * (-len(text) % 8)
-    return struct.pack("<8sIIq", b"CRTRACE1", 88, len(text), 0) + text
+    return struct.pack("<8sIIq", b"CRTRACE1", 96, len(text), 0) + text
 
 
 def job(call, seq, arrival, sent=0, outcome=DONE, **more):
     """A job record; the work takes the last millisecond before sent."""
     start = more.get("start", sent - MS if sent else 0)
     return struct.pack(
-        "<BBHIIHHqqqqqqqIIq", 1, outcome, more.get("worker", 0), call, seq,
+        "<BBHIIHHqqqqqqqIIqII", 1, outcome, more.get("worker", 0), call, seq,
         160, 32, arrival, more.get("release", arrival),
         more.get("pick", start), start, more.get("end", sent), sent,
         more.get("deadline", arrival + 20 * MS), more.get("rtp_ts", seq * 160),
-        more.get("codec_ns", 0), more.get("away", 0))
+        more.get("codec_ns", 0), more.get("away", 0), more.get("buffered", 0),
+        more.get("importance", 0))
 
 
 def record(**member):
     """A job record of these members, the others 0."""
     names = ("kind", "outcome", "worker", "call", "seq", "bytes_in",
              "bytes_out", "arrival", "release", "pick", "start", "end",
-             "sent", "deadline", "rtp_ts", "codec_ns", "away")
+             "sent", "deadline", "rtp_ts", "codec_ns", "away", "buffered",
+             "importance")
     member["kind"] = 1
-    return struct.pack("<BBHIIHHqqqqqqqIIq",
+    return struct.pack("<BBHIIHHqqqqqqqIIqII",
                        *(member.get(name, 0) for name in names))
 
 
 def call(number, ptime_ms=20, codec_in="pcmu", codec_out="amr",
          mode_out="12.2", cls=1):
-    return struct.pack("<BBHIqq16s8s16s8sIIQ", 2, cls, ptime_ms * 4, number, 0,
+    return struct.pack("<BBHIqq16s8s16s8sIIQQ", 2, cls, ptime_ms * 4, number, 0,
                        20 * MS, codec_in.encode(), b"", codec_out.encode(),
-                       mode_out.encode(), 0, 0, 0)
+                       mode_out.encode(), 0, 0, 0, 0)
 
 
 def note(code, at=0, count=0, text=""):
-    return struct.pack("<BBHIq72s", 3, code, 0xFFFF, count, at, text.encode())
-
-
-def with_levels(head, calls, jobs):
-    """The parts of a trace whose records have the loudness of frames. jobs:
-    [(record, importance)]."""
-    return [head[:8] + struct.pack("<I", 96) + head[12:],
-            *(c + bytes(96 - len(c)) for c in calls),
-            *(record + struct.pack("<IB3x", 0, level)
-              for record, level in jobs)]
+    return struct.pack("<BBHIq80s", 3, code, 0xFFFF, count, at, text.encode())
 
 
 CALLS, MORE = 10, 10   # all the time; from 2 s to 4 s of 6 s

@@ -13,7 +13,7 @@ import statistics
 import struct
 import sys
 
-JOB = struct.Struct("<BBHIIHHqqqqqqqIIq")
+JOB = struct.Struct("<BBHIIHHqqqqqqqIIqI")
 CALL = struct.Struct("<BBHIqq16s8s16s8sIIQ")
 DONE, CANCELLED, BAD = 0, 4, 5
 NAMES = ["done", "overwritten", "expired", "concealed", "cancelled", "bad",
@@ -34,8 +34,7 @@ def read(path):
         if data[at] == 2:
             calls.append(CALL.unpack_from(data, at))
         elif data[at] == 1:
-            r = JOB.unpack_from(data, at) + (
-                struct.unpack_from("<I", data, at + 88) if size > 88 else (0,))
+            r = JOB.unpack_from(data, at)
             jobs.append(dict(zip(
                 ("kind", "outcome", "worker", "call", "seq", "in", "out",
                  "arrival", "release", "pick", "start", "end", "sent",

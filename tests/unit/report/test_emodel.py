@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import DONE, EXPIRED, MS, SHED, call, header, job, with_levels
+from conftest import DONE, EXPIRED, MS, SHED, call, header, job
 
 from codec_report import bootstrap, emodel, g107
 
@@ -168,11 +168,11 @@ def test_a_pause_that_was_shed_is_lost_but_no_loss_to_the_listener(write,
     """As in the daemon's records: lost has it, MOS does not. Shed speech, and
     pauses that got too old, are loss."""
     def trace(name, level, outcome):
-        return write(*with_levels(
-            header(), [call(1)],
-            [(job(1, i, MS + 20 * MS * i, *(
-                [0, outcome] if i % 5 == 0 else [20 * MS * i + 6 * MS])),
-              level if i % 5 == 0 else 100) for i in range(100)]), name=name)
+        return write(header(), call(1), *(
+            job(1, i, MS + 20 * MS * i, *(
+                [0, outcome] if i % 5 == 0 else [20 * MS * i + 6 * MS]),
+                importance=level if i % 5 == 0 else 100)
+            for i in range(100)), name=name)
     found = {name: groups(trace(f"{name}.bin", *how))["edf",
                                                       "pcmu -> amr/12.2"]
              for name, how in {"silence": (1, SHED), "quiet": (60, SHED),

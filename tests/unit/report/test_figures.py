@@ -400,7 +400,7 @@ def test_random_records_never_break_a_figure(sections):
     for _ in range(60):
         records = []
         for _ in range(30):
-            record = bytearray(rng.randbytes(88))
+            record = bytearray(rng.randbytes(96))
             record[0] = rng.randrange(1, 4)
             record[1] %= 7
             records.append(bytes(record))

@@ -72,14 +72,14 @@ def test_foreign_files_are_refused(write, codec_report, tmp_path):
     fails(codec_report(str(tmp_path)), "no run")
     fails(codec_report(write(b"CRTRACE2" + header()[8:])),
           "a trace of another version (CRTRACE2); this one reads CRTRACE1")
-    bad = struct.pack("<8sIIq", b"CRTRACE1", 88, 8, 0)
+    bad = struct.pack("<8sIIq", b"CRTRACE1", 96, 8, 0)
     fails(codec_report(write(bad + b"[1,2,3] ")), "no JSON object")
     fails(codec_report(write(bad + b"\xff" * 8)), "not JSON")
-    for size in (80, 104):
+    for size in (88, 104):
         bad = struct.pack("<8sIIq", b"CRTRACE1", size, 8, 0)
         fails(codec_report(write(bad + b"{}      ")),
               f"records of {size} bytes")
-    fails(codec_report(write(header(), call(1), bytes(88))), "record 1:")
+    fails(codec_report(write(header(), call(1), bytes(96))), "record 1:")
 
 
 def test_a_run_without_frames_is_reported_as_such(write, codec_report):
@@ -116,7 +116,7 @@ def test_random_bytes_never_trace_back(write):
     for _ in range(200):  # records of random members but known kinds
         records = []
         for _ in range(30):
-            record = bytearray(rng.randbytes(88))
+            record = bytearray(rng.randbytes(96))
             record[0] = rng.randrange(1, 4)
             record[1] %= 7
             records.append(bytes(record))

@@ -12,7 +12,7 @@ import wave
 
 import numpy as np
 import pytest
-from conftest import MS, EXPIRED, call, header, job, with_levels
+from conftest import MS, EXPIRED, call, header, job
 from test_page import parse
 
 S = 1000 * MS
@@ -99,12 +99,11 @@ def test_lost_pauses_count_nothing_and_lost_speech_as_it_does(
     pesq(False)
     mos = {}
     for levels in ((1, 60, 90, 100, 100), (0,) * 5):
-        write(*with_levels(
-            header(live=True, workers=1), [call(2, codec_out="pcma")],
-            [(job(2, i, 20 * MS * i, *(
+        write(header(live=True, workers=1), call(2, codec_out="pcma"), *(
+            job(2, i, 20 * MS * i, *(
                 [0, EXPIRED] if i % 5 in ((0, 1), (2, 3))[i // 250] else
-                [20 * MS * i + 3 * MS])), levels[i % 5])
-             for i in range(500)]), name="out/blocks/trace.bin")
+                [20 * MS * i + 3 * MS]), importance=levels[i % 5])
+            for i in range(500)), name="out/blocks/trace.bin")
         one, = json.loads(codec_report("--json", folder).stdout)["runs"]
         mos[levels[0]] = [h["mos"] for h in one["heard"]]
     assert mos[1][0] > 4.3 and mos[1][1] < 1.5

@@ -5,7 +5,6 @@ import json
 import math
 import os
 import random
-import struct
 
 import pytest
 from conftest import (BAD, CANCELLED, CONCEALED, DONE, MS, OVERWRITTEN,
@@ -35,18 +34,12 @@ def test_a_perfect_call_has_a_delay_and_no_jitter(write, groups):
     assert g["busy_share"] == pytest.approx(0.051 / 2)
 
 
-def longer(record, buffered=0):
-    """As files have records since frames may be buffered."""
-    return record + struct.pack("<II", buffered, 0)
-
-
 def test_the_time_in_a_jitter_buffer_is_a_part_of_the_delay(
         write, groups, codec_report):
     """5 ms each in the machine, and 10, 20, 30 ms in the buffer by turns."""
-    head = header().replace(struct.pack("<I", 88), struct.pack("<I", 96), 1)
-    records = [longer(job(1, i, MS + i * 20 * MS, 6 * MS + i * 20 * MS),
-                      (10 + i % 3 * 10) * MS) for i in range(60)]
-    path = write(head, longer(call(1)), *records)
+    records = [job(1, i, MS + i * 20 * MS, 6 * MS + i * 20 * MS,
+                   buffered=(10 + i % 3 * 10) * MS) for i in range(60)]
+    path = write(header(), call(1), *records)
     g = groups(path)["edf", AMR]
     assert g["delay_p50_ms"] == pytest.approx(25)
     assert g["delay_max_ms"] == pytest.approx(35)
