@@ -136,11 +136,6 @@ void arrival_init(struct arrival *a, const struct plan *p,
 	}
 }
 
-void arrival_send(struct arrival *a, struct envelope *e)
-{
-	a->envelope = e;
-}
-
 static cr_ns snap_to_grid(const struct arrival *a)
 {
 	return a->start + (cr_ns)a->next * a->flow->ptime;

@@ -53,7 +53,8 @@ struct arrival {
 	cr_ns end;	     /**< of the call: no job from then on           */
 	struct random random;
 	struct plan_stream *stream; /**< plan: the owner's                  */
-	struct envelope *envelope;  /**< envelope: the owner's              */
+	struct envelope *envelope;  /**< envelope: the owner's, who sets it
+					up from @start on and here           */
 	const struct replay_job *replay; /**< trace: [replay_count]         */
 	size_t replay_count;
 };
@@ -63,9 +64,6 @@ struct arrival {
 void arrival_init(struct arrival *a, const struct plan *p,
 		  const struct plan_call *call, const struct replay *trace,
 		  struct plan_stream *stream);
-
-/** The envelope model's: @e, set up from @a's start on, goes with @a. */
-void arrival_send(struct arrival *a, struct envelope *e);
 
 /** The next job; times never go back. False: none, or (closed) none until
  * arrival_done(). */

@@ -19,8 +19,10 @@
 
 /** Of a flow. Zero is closed: nothing is known. */
 struct voice_model {
-	const struct campaign_flow *flow;
-	struct speech_corpus *corpus; /**< recordings, or NULL */
+	const struct campaign_flow *flow; /**< NULL: nothing is known of its
+					       frames, as where a codec would
+					       have to decode them first */
+	struct speech_corpus *corpus;	  /**< recordings, or NULL */
 	uint8_t *levels; /**< of them: [in.count * in.frames], or NULL */
 	struct segments in;
 	uint64_t seed;
@@ -38,13 +40,6 @@ struct voice_cfg {
 int voice_model_open(struct voice_model *m, const struct voice_cfg *cfg,
 		     struct cr_err *e);
 void voice_model_close(struct voice_model *m);
-
-/** Is anything known of frames of @m? What a codec would have to decode first
- * is not. */
-static inline bool voice_is_heard(const struct voice_model *m)
-{
-	return m->flow != NULL;
-}
 
 struct voice {
 	const struct voice_model *model;

@@ -697,7 +697,7 @@ static int set_up_voice(struct sim_call *c, const struct workload *w)
 	c->st.core.shed = calloc(1, sizeof(*c->st.core.shed));
 	if (!c->st.core.shed)
 		return -ENOMEM;
-	if (!voice_is_heard(m))
+	if (!m->flow) /* nothing is known of its frames */
 		return 0;
 	c->voice = malloc(sizeof(*c->voice));
 	if (!c->voice)
@@ -726,7 +726,7 @@ static int set_up_call(struct sim_call *c, const struct workload *w,
 	if (f->arrival.kind == ARRIVAL_ENVELOPE) {
 		envelope_init(&c->model->envelope, f, c->cost, c->draws,
 			      c->plan->start);
-		arrival_send(&c->arrival, &c->model->envelope);
+		c->arrival.envelope = &c->model->envelope;
 	}
 	t->id = id;
 	t->period = f->ptime;

@@ -143,7 +143,7 @@ static void send_by_envelope(struct field_range on, struct field_range off,
 					    .max = 500 * CR_US };
 	cost = (struct cost_model){ .cfg = &flow.cost };
 	envelope_init(&e, &flow, &cost, draws, CR_MS);
-	arrival_send(&a, &e);
+	a.envelope = &e;
 	for (unsigned k = 0; k < PACKETS; k++) {
 		assert_true(arrival_next(&a, &j));
 		s->at[k] = j.at;
