@@ -152,7 +152,8 @@ void cpu_list_avoid(const struct cpu_list *list)
 	for (unsigned i = 0; i < list->count; i++)
 		if (list->cpu[i] < CPU_SETSIZE)
 			CPU_CLR(list->cpu[i], &rest);
-	/* what asks for nothing follows its cpuset when that is widened */
+	/* a process that asks for nothing follows its cpuset when that is
+	 * widened */
 	if (CPU_COUNT(&rest) && !CPU_EQUAL(&rest, &set))
 		(void)sched_setaffinity(0, sizeof(rest), &rest);
 }

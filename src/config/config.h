@@ -112,7 +112,7 @@ void config_print_page(const struct cli *cli, const char *path, FILE *out);
 
 /** A position in a text: set text and size. */
 struct config_lines {
-	char *text; /**< what is left of it; written to */
+	char *text; /**< the rest of it; written to */
 	size_t size;
 	unsigned line; /**< number of the last one, from 1 */
 	bool over;     /**< it is no text: no more errors are reported */

@@ -125,7 +125,8 @@ struct conversion {
 	struct conversion_io *io;
 
 	/* I/O thread; control when that has let go */
-	int looked; /**< what a look at its files said: 0 or -errno, with why */
+	int looked; /**< the result of a look at its files: 0 or -errno, with
+		       why */
 	struct conversion_file *file;
 	enum conversion_state result;
 	struct cr_err why;

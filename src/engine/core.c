@@ -508,7 +508,7 @@ static bool too_old(const struct core *c, const struct core_task *t, cr_ns now)
 		return false;
 	if (limit != CORE_AGE_AUTO)
 		return age > limit;
-	/* what came ahead of its time may still be in time */
+	/* a job that came ahead of its time may still be in time */
 	return age > auto_age(&t->task) &&
 	       (t->task.cls == CR_BE || now > t->task.job.deadline);
 }
@@ -700,7 +700,7 @@ bool core_tick(struct core *c, struct cr_rq *rq, cr_ns now)
 	if (rq->next_tick <= due)
 		core_blame(c, rq, &again, now);
 	core_check(c, rq);
-	core_relook(c, rq); /* what was held back may be ready now */
+	core_relook(c, rq); /* jobs held back may be ready now */
 	return true;
 }
 

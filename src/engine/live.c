@@ -494,7 +494,7 @@ static void take_place(struct live_worker *w)
 {
 	struct core *c = w->live->core;
 	struct cr_rq *rq = w->home->rq;
-	/* what it really took is no fault of those who share its budget */
+	/* its real cost is no fault of the tasks that share its budget */
 	cr_ns ran = core_task_of(rq->cpu[w->index].running)->task.job.cost;
 	struct core_task *t =
 		core_stop(c, rq, w->index, ran, CR_STOP_DROP, clock_now());

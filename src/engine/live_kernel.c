@@ -144,7 +144,7 @@ static void *serve_task(void *arg)
 		client->worker_up(client->arg, s->number);
 	(void)sem_post(&s->started);
 	if (s->refused)
-		return NULL; /* who started us cleans up */
+		return NULL; /* the starter of this thread cleans up */
 	while (!leaving(s)) {
 		wait_semaphore(&s->wake);
 		count_place(&place_of_thread(s->live)->wakeups);

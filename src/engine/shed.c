@@ -242,7 +242,7 @@ static bool take_turn(struct shed_call *c, uint64_t share, unsigned most)
 	}
 	c->due += (uint32_t)share;
 	if (c->due < SHED_ONE || c->row >= most) {
-		/* what a limit has kept is not asked for again */
+		/* a frame that a limit has kept is not asked for again */
 		c->due = c->due < SHED_ONE ? c->due : SHED_ONE - 1;
 		c->row = 0;
 		return false;

@@ -96,7 +96,7 @@ struct shed_queue {
 
 /** Of a call. Zero, then shed_*() only. */
 struct shed_call {
-	uint16_t seen[SHED_BINS]; /**< how often, fading                 */
+	uint16_t seen[SHED_BINS]; /**< counts, fading                    */
 	uint32_t sum;		  /**< of seen[]                         */
 	uint32_t lost;		  /**< share of its speech               */
 	uint32_t due;		  /**< to be given up, of SHED_ONE       */

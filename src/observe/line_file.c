@@ -49,7 +49,7 @@ static int open_line_file(const char *path, struct cr_err *e)
 	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 	int err = errno;
 
-	if (fd < 0) /* what can be written only: a pipe, a terminal */
+	if (fd < 0) /* a pipe or a terminal can be written only */
 		fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (fd < 0)
 		return cr_fail(e, -err, "%s: cannot open: %s", path,

@@ -260,14 +260,6 @@ static const struct async_writer_owner owner = {
 	.gap = report_gap,
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void begin_async_writer(void)
-{
-	async_writer_init(&w.async_writer, &owner, NULL, buffers[0], buffers[1],
-			  BUFFER);
-}
-
 static void close_fd(void)
 {
 	int fd = atomic_exchange_explicit(&w.fd, -1, memory_order_relaxed);
@@ -276,43 +268,10 @@ static void close_fd(void)
 		(void)close(fd);
 }
 
-/*
- * Start the thread, which writes to @fd (borrowed if it is stderr, else taken
- * over, also on failure) what is put, in @format, as its own entries are. 0, or
- * -errno with @e.
- */
-static int log_writer_open(int fd, enum log_format format, struct cr_err *e)
-{
-	int err;
-
-	(void)pthread_once(&once, begin_async_writer);
-	atomic_store_explicit(&w.fd, fd, memory_order_relaxed);
-	w.format = format;
-	w.torn = false;
-	w.next = -1;
-	err = async_writer_start(&w.async_writer);
-	if (err) {
-		close_fd();
-		return thread_fail(e, err, "the log");
-	}
-	atomic_store_explicit(&w.open, true, memory_order_release);
-	log_crash_catch(write_what_waits);
-	return 0;
-}
-
 /* Is there one? Otherwise the line is its maker's to write. */
 static bool log_writer_is_open(void)
 {
 	return atomic_load_explicit(&w.open, memory_order_acquire);
-}
-
-/*
- * Wait until all that was put is written, for @limit at most. False: it is
- * not. Any thread but the writer's.
- */
-static bool log_writer_flush(cr_ns limit)
-{
-	return async_writer_flush(&w.async_writer, limit);
 }
 
 enum {
@@ -391,11 +350,21 @@ int log_open(const struct log_config *c, struct cr_err *e)
 		log_close();
 		return cr_fail(e, -ENOMEM, "out of memory for the log's path");
 	}
-	err = log_writer_open(fd, format, e);
+	if (!w.async_writer.owner)
+		async_writer_init(&w.async_writer, &owner, NULL, buffers[0],
+				  buffers[1], BUFFER);
+	atomic_store_explicit(&w.fd, fd, memory_order_relaxed);
+	w.format = format;
+	w.torn = false;
+	w.next = -1;
+	err = async_writer_start(&w.async_writer);
 	if (err) {
+		close_fd();
 		log_close();
-		return err;
+		return thread_fail(e, err, "the log");
 	}
+	atomic_store_explicit(&w.open, true, memory_order_release);
+	log_crash_catch(write_what_waits);
 	out.per_second = c->per_second ? c->per_second : DEFAULT_PER_SECOND;
 	out.clock = c->clock ? c->clock : clock_now;
 	log_set_level(c->level);
@@ -425,7 +394,7 @@ int log_reopen(struct cr_err *e)
 void log_close(void)
 {
 	if (log_writer_is_open()) {
-		(void)log_writer_flush(CLOSE_LIMIT);
+		(void)async_writer_flush(&w.async_writer, CLOSE_LIMIT);
 		/* a thread that is stuck in a write ends, too */
 		if (async_writer_stop(&w.async_writer, END_LIMIT) !=
 		    ASYNC_WRITER_LEFT)
@@ -495,7 +464,8 @@ void log_write(struct log_site *site, enum log_level level, const char *event,
 
 bool log_flush(cr_ns limit)
 {
-	return !log_writer_is_open() || log_writer_flush(limit);
+	return !log_writer_is_open() ||
+	       async_writer_flush(&w.async_writer, limit);
 }
 
 void log_stats(struct log_stats *to)

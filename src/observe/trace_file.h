@@ -22,7 +22,7 @@
 
 /** The kinds of files that a new trace may replace. */
 enum trace_over {
-	TRACE_OVER_NOTHING, /**< what is there is -EEXIST, and stays     */
+	TRACE_OVER_NOTHING, /**< an existing file is -EEXIST, and stays  */
 	TRACE_OVER_FILE,    /**< a file; a symbolic link there is -ELOOP */
 	TRACE_OVER_ANY,	    /**< also what a symbolic link leads to, and
 			     * a device                                */

@@ -31,8 +31,8 @@ struct session {
 	LIST_ENTRY(session) link;
 	struct service *service;
 	struct rpc_peer *peer; /**< NULL: lost, grace time runs        */
-	char id[17]; /**< what a resuming peer must know: a secret, in no log */
-	unsigned long long number;   /**< what logs call it */
+	char id[17]; /**< a resuming peer must know it: a secret, in no log */
+	unsigned long long number;   /**< its name in logs */
 	unsigned calls;		     /**< not yet over (call.ended)          */
 	enum node_end why;	     /**< its calls end so when grace is over */
 	char last[NODE_ADDRESS_MAX]; /**< the peer that was lost        */

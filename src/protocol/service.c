@@ -227,7 +227,7 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 	deferred_drop(sv, s, RPC_CONNECTION_LOST,
 		      "the client has disconnected");
 	s->why = bye ? NODE_END_BYE : NODE_END_LOST;
-	/* who only asks need not say bye */
+	/* a client that only asks need not say bye */
 	no_loss = bye || (idle && !strcmp(reason, "shutdown"));
 	log_event(no_loss ? LOG_INFO : LOG_WARN, "peer-gone",
 		  LOG_WORD("peer", peer->address),

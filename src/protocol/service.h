@@ -53,8 +53,8 @@ struct service_config {
 	cr_ns records_interim; /**< between two of one call; 0: at its end */
 	const struct config_state *config; /**< NULL: not told. Borrowed */
 	cr_ns peer_timeout; /**< a peer silent for longer is lost; 0: 40 s */
-	cr_ns grace;	    /**< how long calls outlive their association  */
-	cr_ns drain_limit;  /**< how long calls may go on in a drain       */
+	cr_ns grace;	    /**< time that calls outlive their association */
+	cr_ns drain_limit;  /**< time that calls may go on in a drain      */
 	/** The drain is over: nothing runs any more, or the limit has passed.
 	 * May be called from service_drain(). */
 	void (*drained)(void *arg);

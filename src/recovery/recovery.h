@@ -66,7 +66,8 @@
 
 /** The watchdog's clock. Fill in limit. */
 struct watchdog {
-	cr_ns limit; /**< who does not advance for so long is found */
+	cr_ns limit; /**< a worker that does not advance for this time is found
+		      */
 	cr_ns last, step;
 };
 

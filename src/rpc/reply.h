@@ -20,7 +20,7 @@ struct listener {
 
 struct peer {
 	struct rpc_peer pub; /**< first */
-	char host[48];	     /**< whose it is, "192.0.2.1" or "uid=1000" */
+	char host[48];	     /**< its owner, "192.0.2.1" or "uid=1000" */
 	struct rpc_server *server;
 	struct transport *transport; /**< it came by this one */
 	uint32_t assoc;

@@ -434,7 +434,7 @@ static void on_server_event(void *arg, const struct transport_event *ev)
 	case TRANSPORT_ROOM:
 		flush_peers(l);
 		break;
-	case TRANSPORT_DONE: /* what it has asked is answered yet */
+	case TRANSPORT_DONE: /* its requests are answered yet */
 		if (p)
 			p->done = true;
 		if (p && LIST_EMPTY(&p->replies) && !p->leaving)

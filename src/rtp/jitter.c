@@ -104,7 +104,7 @@ static inline void timeline_advance(struct timeline *t, int64_t ts)
 struct jitter_slot {
 	uint64_t seq; /**< extended                                       */
 	int64_t ts;   /**< extended; rises with @seq                      */
-	cr_ns at;     /**< what @ts stands for, see struct timeline */
+	cr_ns at;     /**< the time of @ts, see struct timeline */
 	cr_ns arrival;
 	cr_ns latest; /**< to be played by then; rises with @seq, too       */
 	uint32_t duration; /**< units of the clock; 0: not known             */
@@ -882,7 +882,7 @@ static cr_ns due_aux(const struct jitter *j, const struct jitter_slot *s,
 	cr_ns due = cr_ns_min(s->latest, speech ? due_of(j, speech) : CR_NEVER);
 
 	if (is_gap(j, speech) && is_missing(j, s))
-		return due; /* what is missing may yet come, or is concealed */
+		return due; /* the missing one may yet come, or is concealed */
 	return cr_ns_min(due, s->at + j->playout.offset);
 }
 

@@ -256,8 +256,9 @@ struct learn {
 	bool replaced_known; /**< there is @replaced */
 	uint32_t replaced;   /**< the SSRC that it had before */
 	cr_ns opened;
-	uint32_t votes, slot;		/**< as a rival's, up to LEARN_LEAD */
-	struct sockaddr_storage former; /**< who led may return; or family 0 */
+	uint32_t votes, slot; /**< as a rival's, up to LEARN_LEAD */
+	struct sockaddr_storage
+		former; /**< the former leader may return; or family 0 */
 
 	struct learn_rival rival[LEARN_RIVALS];
 	struct learn_terms terms;

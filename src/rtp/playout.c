@@ -138,7 +138,7 @@ void playout_add(struct playout *p, cr_ns transit, cr_ns arrival,
 {
 	cr_ns passed = clamp(arrival - p->last, 0, STEP_MAX);
 
-	/* what is slower could not be waited for anyway */
+	/* slower packets could not be waited for anyway */
 	transit = cr_ns_min(transit, p->floor + p->most);
 	p->last = cr_ns_max(p->last, arrival);
 	window_add(p, transit / CR_US);

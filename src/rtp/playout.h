@@ -35,7 +35,7 @@ struct playout {
 	cr_ns mean;   /**< adaptive: of the window                          */
 	cr_ns last;   /**< arrival of the latest packet                     */
 
-	unsigned n, at;	  /**< how many are known; place of the next   */
+	unsigned n, at;	  /**< number that are known; place of the next */
 	unsigned floor_n; /**< so many of them count for the floor */
 	int64_t sum;	  /**< of the window, us                       */
 	uint64_t squares; /**< modulo 2^64: its differences count only */

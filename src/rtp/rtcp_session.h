@@ -194,7 +194,7 @@ struct rtcp_session_config {
 
 struct rtcp_session {
 	struct reception heard; /**< first: RECEPTION_HOT_BYTES per packet  */
-	struct feedback far;	/**< what the far side says of us           */
+	struct feedback far;	/**< the far side's reports about us        */
 	struct rtcp_clock clock;
 	struct rtcp_session_config cfg;
 	uint32_t reported[2]; /**< packets sent, at the last reports */

@@ -109,7 +109,7 @@ struct verdict {
 	const char *flow; /**< NULL: of the whole run, or of conversions */
 	enum campaign_metric metric;
 	const struct campaign_expect *expect;
-	int64_t value; /**< what it came to, ppm or ns */
+	int64_t value; /**< its result, ppm or ns */
 	bool met;
 };
 

@@ -69,7 +69,7 @@ struct receive_ring {
 	bool made, enabled;
 	int err;	/* it has failed: -errno, see inlet_wait() */
 	unsigned tries; /* for want of memory, in a row */
-	struct io_uring_sqe unwanted; /* what a ring that failed is asked for */
+	struct io_uring_sqe unwanted; /* requests to a ring that failed */
 	bool waking;		      /* a read of the wake is armed, */
 	uint64_t wakes;		      /* which writes this */
 	struct msghdr form;

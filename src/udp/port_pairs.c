@@ -283,7 +283,7 @@ static int open_of_range(struct port_pairs *p, bool rtcp, struct port_pair *out,
 {
 	unsigned left, port = take_port(p, &left), foreign = 0;
 
-	/* what was given back while this looks is not looked at again */
+	/* pairs given back while this looks are not looked at again */
 	for (unsigned i = left; port; port = --i ? take_port(p, &left) : 0) {
 		int err = open_pair(p, port, rtcp, out, e);
 

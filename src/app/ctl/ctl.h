@@ -144,7 +144,7 @@ struct ctl_request {
 	json_t *params;		     /**< the caller's; NULL: none           */
 	const struct ctl_command *command;
 	cr_ns interval; /**< of pages                           */
-	unsigned times; /**< how many pages; 0: until interrupted */
+	unsigned times; /**< number of pages; 0: until interrupted */
 };
 
 /** The commands with what they do, for --help; ends with a NULL left. */
@@ -185,7 +185,7 @@ struct ctl_live {
 	bool top;	/**< the calls that stand out; else rates of all    */
 	bool json;	/**< lines of JSON, not pages                       */
 	cr_ns interval; /**< of pages                                       */
-	unsigned times; /**< how many; 0: until it is interrupted           */
+	unsigned times; /**< their number; 0: until it is interrupted       */
 	int sort;	/**< of top: enum node_top_key                      */
 	unsigned limit; /**< of top: calls; 0: what fits                    */
 };

@@ -625,7 +625,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 	struct cr_err e;
 	int rc;
 
-	/* what the user chose, and else what the campaign says */
+	/* the user's choice, or else the campaign's */
 	cfg.ports =
 		(enum campaign_ports)(raw.ports >= 0 ? raw.ports : c->ports);
 	cfg.daemon_ports =

@@ -664,8 +664,8 @@ static void stop_daemon(struct daemon *d)
 	sigset_t old;
 	int err;
 
-	/* who asks once more to end does not kill what is ending, also when
-	 * nobody handles signals any more */
+	/* a second request to end does not kill the process while it ends, nor
+	 * when no thread handles signals any more */
 	block_signals(&old);
 	d->serving = false;
 	http_close(d->http);
@@ -810,14 +810,14 @@ int main(int argc, char **argv)
 		return printed(runner_show_codecs(stdout, &d.opt));
 	if (d.opt.plan)
 		return printed(runner_show_plan(stdout, &d.opt));
-	/* what a pinned worker gives to control messages or to the log, its
-	 * calls wait for: before the first thread */
+	/* a pinned worker's calls would wait for control messages and the log:
+	 * before the first thread */
 	cpu_list_avoid(&d.opt.placement.pin);
 	log.path = d.opt.log_file;
 	log.format = (enum log_format)d.opt.log_format;
 	log.level = (enum log_level)d.opt.log_level;
-	/* what is opened as another user can be opened again by SIGHUP; the
-	 * key is for the clients of who has started it */
+	/* files that are opened as the other user can be opened again by
+	 * SIGHUP; the key is for clients of the user who has started it */
 	if (have_key(&d.opt, &why, &e) ||
 	    give_up_rights(&d.opt, &filtered, &why_not, &e) ||
 	    log_open(&log, &e)) {
@@ -831,7 +831,7 @@ int main(int argc, char **argv)
 		log_event(LOG_WARN, "control-off", LOG_STR("why", why.text));
 	/* whoever reads the log may go away */
 	(void)signal(SIGPIPE, SIG_IGN);
-	/* who asks to read files again means no end: not before the loop runs,
+	/* a request to read files again means no end: not before the loop runs,
 	 * nor after it */
 	(void)signal(SIGHUP, SIG_IGN);
 	/* and a trace may grow too large */

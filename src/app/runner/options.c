@@ -779,7 +779,7 @@ void runner_options_parse(struct runner_options *o, int argc, char **argv)
 	if (path && !strcmp(path, "none"))
 		asked.path = NULL;
 	(void)runner_options_again(o);
-	/* what is of the table alone, whatever the file says */
+	/* output of the table alone, whatever the file says */
 	if (o->show_example)
 		config_print_example(&rows_cli, stdout);
 	else if (o->show_page)

@@ -43,7 +43,7 @@ struct runner_options {
 	bool check, dump, show_example, show_page;
 	struct networks acl;	/**< those of ng        */
 	struct send_to send_to; /**< the node's */
-	struct config from;	/**< what was read for it: texts are its */
+	struct config from;	/**< the sources of it, which own its texts */
 };
 
 /**
