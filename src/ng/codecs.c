@@ -200,18 +200,16 @@ static int use_amr(struct codec_use *out, const struct cr_codec *c,
 		   const struct sdp_format *f, unsigned bit_rate,
 		   struct cr_err *e)
 {
-	struct fmtp_amr amr;
-	int err = fmtp_amr_read(&amr, f->fmtp, c->nmodes, e);
+	int err = fmtp_amr_read(&out->amr, f->fmtp, c->nmodes, e);
 
 	if (err)
 		return err;
-	if (!amr_is_able(&amr))
+	if (!amr_is_able(&out->amr))
 		return cr_fail(e, -EINVAL,
 			       "%s: crc, robust-sorting and interleaving are "
 			       "not known here",
 			       c->rtp_name);
-	out->amr = amr;
-	out->mode = c->modes[best_mode(c, amr.mode_set, bit_rate)].name;
+	out->mode = c->modes[best_mode(c, out->amr.mode_set, bit_rate)].name;
 	return 0;
 }
 
